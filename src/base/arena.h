@@ -1,0 +1,38 @@
+/*
+ * arena: many small objects that die together.
+ *
+ *     block (newest)        block             block (first)
+ *   +--------+-------+    +-----------+     +-----------+
+ *   | used   | free  | -> | used      | ->  | used      | -> NULL
+ *   +--------+-------+    +-----------+     +-----------+
+ *
+ * Memory is zeroed and aligned for any type.  When @fail is set, running out of
+ * memory (or passing @max bytes) jumps there: the metadata parser, whose input
+ * is hostile and may be large, uses that to end in one place.  Without it the
+ * process aborts.
+ */
+#ifndef SILLAGE_BASE_ARENA_H
+#define SILLAGE_BASE_ARENA_H
+
+#include <setjmp.h>
+#include <stddef.h>
+
+struct arena {
+	struct arena_block *newest;
+	size_t total;  /* bytes taken from the heap */
+	size_t max;    /* refuse to pass this; 0 = no limit */
+	jmp_buf *fail; /* where to go when memory is refused; NULL = abort */
+};
+
+void arena_fini(struct arena *arena);
+void *arena_alloc(struct arena *arena, size_t size);
+void *arena_copy(struct arena *arena, const void *from, size_t size);
+char *arena_strndup(struct arena *arena, const char *text, size_t len);
+
+/*
+ * Testing: the n-th block allocation from now fails (0 = never).  Only the
+ * allocation-failure test sets it.
+ */
+extern unsigned long arena_fail_after;
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * json: a writer of JSON text, straight to a stream.
+ *
+ * It builds no tree: windows with 100,000 threads are written row by row.  Text is
+ * repaired to valid UTF-8, since thread names may hold any bytes.  Keys are trusted.
+ */
+#ifndef SILLAGE_BASE_JSON_H
+#define SILLAGE_BASE_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct json {
+	FILE *out;
+	bool needs_comma;
+};
+
+/* @key NULL: an element of an array, or the outermost value. */
+void json_open(struct json *json, const char *key, char bracket);
+void json_close(struct json *json, char bracket);
+void json_u64(struct json *json, const char *key, uint64_t value);
+void json_i64(struct json *json, const char *key, int64_t value);
+void json_bool(struct json *json, const char *key, bool value);
+void json_text(struct json *json, const char *key, const char *text);
+/* As json_u64(), with a key that is not trusted. */
+void json_u64_named(struct json *json, const char *name, uint64_t value);
+void json_end_line(struct json *json);
+
+#endif

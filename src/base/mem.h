@@ -1,0 +1,45 @@
+/*
+ * mem: heap allocation for sizes we chose ourselves, and growing arrays.
+ *
+ * Sizes that come from input are checked against limits.h before they get here,
+ * so running out of memory is a fault of the machine, not of the input: these
+ * functions print one line and abort rather than return NULL.
+ */
+#ifndef SILLAGE_BASE_MEM_H
+#define SILLAGE_BASE_MEM_H
+
+#include <stddef.h>
+#include <stdlib.h>
+
+void *mem_alloc(size_t size);              /* zeroed */
+void *mem_realloc(void *old, size_t size); /* new bytes are not zeroed */
+char *mem_strdup(const char *text);
+char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/*
+ * A growing array: VEC(int) v = { 0 }; *vec_push(&v) = 3; v.at[0]; v.count; vec_fini(&v).
+ * Pointers into it die at the next push.
+ */
+#define VEC(type)                                                                                  \
+	struct {                                                                                   \
+		type *at;                                                                          \
+		size_t count;                                                                      \
+		size_t room;                                                                       \
+	}
+
+#define vec_push(v)                                                                                \
+	(vec_grow_((void **)&(v)->at, (v)->count, &(v)->room, sizeof(*(v)->at)),                   \
+	 (v)->count++, &(v)->at[(v)->count - 1])
+
+#define vec_fini(v) (free((v)->at), (v)->at = NULL, (v)->count = 0, (v)->room = 0)
+
+void vec_grow_slow_(void **at, size_t *room, size_t size);
+
+static inline void vec_grow_(void **at, size_t count, size_t *room, size_t size)
+{
+	if (count == *room) {
+		vec_grow_slow_(at, room, size);
+	}
+}
+
+#endif

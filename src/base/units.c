@@ -1,0 +1,220 @@
+/*
+ * units: see units.h.
+ */
+#include "base/units.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define NS_PER_S UINT64_C(1000000000)
+
+struct suffix {
+	const char *text;
+	uint64_t factor;
+};
+
+static const struct suffix size_suffixes[] = {
+	{ "", 1 },
+	{ "K", UINT64_C(1) << 10 },
+	{ "M", UINT64_C(1) << 20 },
+	{ "G", UINT64_C(1) << 30 },
+	{ "T", UINT64_C(1) << 40 },
+	{ NULL, 0 },
+};
+
+static const struct suffix duration_suffixes[] = {
+	{ "ns", 1 },
+	{ "us", 1000 },
+	{ "ms", 1000000 },
+	{ "s", NS_PER_S },
+	{ "m", 60 * NS_PER_S },
+	{ "h", 3600 * NS_PER_S },
+	{ NULL, 0 },
+};
+
+static int parse_scaled(const char *text, const struct suffix *suffixes, uint64_t *ret)
+{
+	long double value;
+	char *past;
+
+	if (!isdigit((unsigned char)text[0])) {
+		return -EINVAL;
+	}
+	errno = 0;
+	value = strtold(text, &past);
+	if (past == text || errno || strspn(text, "0123456789.") != (size_t)(past - text)) {
+		return -EINVAL;
+	}
+	for (; suffixes->text; suffixes++) {
+		if (strcasecmp(past, suffixes->text) == 0) {
+			value *= (long double)suffixes->factor;
+			if (value >= 9.2e18L) {
+				return -ERANGE;
+			}
+			*ret = (uint64_t)roundl(value);
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+int units_parse_size(const char *text, uint64_t *ret_bytes)
+{
+	char copy[32];
+	size_t len = strlen(text);
+
+	/* "64KiB" and "64KB" mean "64K". */
+	if (len >= sizeof(copy) || len == 0) {
+		return -EINVAL;
+	}
+	memcpy(copy, text, len + 1);
+	if (len > 1 && toupper((unsigned char)copy[len - 1]) == 'B') {
+		copy[--len] = '\0';
+	}
+	if (len > 1 && copy[len - 1] == 'i') {
+		copy[--len] = '\0';
+	}
+	return parse_scaled(copy, size_suffixes, ret_bytes);
+}
+
+int units_parse_duration(const char *text, uint64_t *ret_ns)
+{
+	if (strcmp(text, "0") == 0) {
+		*ret_ns = 0;
+		return 0;
+	}
+	return parse_scaled(text, duration_suffixes, ret_ns);
+}
+
+/* The ns after "HH:MM:SS": nothing, or a point and digits; then "Z" if @allow_utc. */
+static int parse_fraction(const char *text, uint64_t *ret_ns, int *ret_utc)
+{
+	uint64_t unit = NS_PER_S;
+
+	*ret_ns = 0;
+	*ret_utc = 0;
+	if (*text == '.') {
+		for (text++; isdigit((unsigned char)*text); text++) {
+			unit /= 10;
+			*ret_ns += (uint64_t)(*text - '0') * unit;
+		}
+	}
+	if (*text == 'Z') {
+		*ret_utc = 1;
+		text++;
+	}
+	return *text ? -EINVAL : 0;
+}
+
+static int has_shape(const char *text, const char *shape)
+{
+	for (; *shape; shape++, text++) {
+		if (*shape == '0' ? !isdigit((unsigned char)*text) : *text != *shape) {
+			return 0;
+		}
+	}
+	return 1;
+}
+
+int units_time_needs_day(const char *text)
+{
+	return has_shape(text, "00:00:00");
+}
+
+int units_parse_time(const char *text, uint64_t day_ns, uint64_t *ret_ns)
+{
+	time_t day = (time_t)(day_ns / NS_PER_S);
+	struct tm tm = { .tm_isdst = -1 };
+	uint64_t fraction;
+	const char *rest;
+	char *past;
+	int is_utc;
+	time_t seconds;
+
+	if (units_time_needs_day(text)) {
+		(void)localtime_r(&day, &tm);
+		rest = strptime(text, "%H:%M:%S", &tm);
+	} else if (has_shape(text, "0000-00-00T00:00:00") || has_shape(text, "0000-00-00 00:00:00")) {
+		rest = strptime(text, text[10] == 'T' ? "%Y-%m-%dT%H:%M:%S" : "%Y-%m-%d %H:%M:%S",
+				&tm);
+	} else {
+		errno = 0;
+		*ret_ns = strtoull(text, &past, 10);
+		return isdigit((unsigned char)*text) && !*past && !errno ? 0 : -EINVAL;
+	}
+	tm.tm_isdst = -1;
+	if (!rest || parse_fraction(rest, &fraction, &is_utc) < 0) {
+		return -EINVAL;
+	}
+	seconds = is_utc ? timegm(&tm) : mktime(&tm);
+	if (seconds < 0) {
+		return -EINVAL;
+	}
+	*ret_ns = (uint64_t)seconds * NS_PER_S + fraction;
+	return 0;
+}
+
+/* Three figures and a unit: @steps of @base. */
+static const char *scaled(char text[UNITS_TEXT_MAX], uint64_t value, const char *const *names,
+			  double base)
+{
+	double shown = (double)value;
+
+	while (names[1] && shown >= base * 0.9995) {
+		shown /= base;
+		names++;
+	}
+	(void)snprintf(text, UNITS_TEXT_MAX, shown >= 100 || shown == (double)value ? "%.0f %s" :
+		       shown >= 10 ? "%.1f %s" : "%.2f %s", shown, *names);
+	return text;
+}
+
+const char *units_bytes(char text[UNITS_TEXT_MAX], uint64_t bytes)
+{
+	static const char *const names[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", NULL };
+
+	return scaled(text, bytes, names, 1024);
+}
+
+const char *units_ns(char text[UNITS_TEXT_MAX], uint64_t ns)
+{
+	static const char *const names[] = { "ns", "us", "ms", "s", NULL };
+
+	return scaled(text, ns, names, 1000);
+}
+
+const char *units_count(char text[UNITS_TEXT_MAX], uint64_t count)
+{
+	char digits[24];
+	int len = snprintf(digits, sizeof(digits), "%" PRIu64, count);
+	char *to = text;
+
+	for (int i = 0; i < len; i++) {
+		if (i > 0 && (len - i) % 3 == 0) {
+			*to++ = ',';
+		}
+		*to++ = digits[i];
+	}
+	*to = '\0';
+	return text;
+}
+
+const char *units_clock(char text[UNITS_TEXT_MAX], uint64_t ns)
+{
+	time_t seconds = (time_t)(ns / NS_PER_S);
+	struct tm tm;
+	size_t len;
+
+	if (!localtime_r(&seconds, &tm)) {
+		memset(&tm, 0, sizeof(tm));
+	}
+	len = strftime(text, UNITS_TEXT_MAX, "%H:%M:%S", &tm);
+	(void)snprintf(text + len, UNITS_TEXT_MAX - len, ".%09" PRIu64, ns % NS_PER_S);
+	return text;
+}
