@@ -1,0 +1,730 @@
+/*
+ * compile: see compile.h for the method.
+ */
+#include "ctf/compile.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/limits.h"
+
+/* The struct being walked, and how far: what a relative path can see. */
+struct scope_frame {
+	struct scope_frame *outer;
+	struct node *node;
+	size_t field_count;
+};
+
+__attribute__((noreturn, format(printf, 2, 3))) static void fail(struct compile *c, const char *fmt,
+								 ...)
+{
+	char what[256];
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(what, sizeof(what), fmt, args);
+	va_end(args);
+	(void)err_raise(c->err, -EINVAL, "metadata: %s", what);
+	longjmp(*c->fail, EINVAL);
+}
+
+/* ---- paths ---- */
+
+static const char *const root_paths[ROOT_COUNT] = {
+	[ROOT_PACKET_HEADER] = "trace.packet.header.",
+	[ROOT_PACKET_CONTEXT] = "stream.packet.context.",
+	[ROOT_EVENT_HEADER] = "stream.event.header.",
+	[ROOT_STREAM_EVENT_CONTEXT] = "stream.event.context.",
+	[ROOT_EVENT_CONTEXT] = "event.context.",
+	[ROOT_FIELDS] = "event.fields.",
+};
+
+/* The member of @node (its first @field_count fields) that @path starts with; moves @path on. */
+static struct node *step_into(struct node *node, size_t field_count, const char **path)
+{
+	size_t len = strcspn(*path, ".");
+
+	for (size_t i = 0; i < field_count; i++) {
+		const char *name = node->type->fields[i].name;
+
+		if (strlen(name) == len && memcmp(name, *path, len) == 0) {
+			*path += len;
+			*path += **path == '.';
+			return &node->members[i];
+		}
+	}
+	return NULL;
+}
+
+static struct node *descend(struct node *node, size_t field_count, const char *path)
+{
+	struct node *at = step_into(node, field_count, &path);
+
+	while (at && *path) {
+		if (!at->type || at->type->kind != TYPE_STRUCT || !at->members) {
+			return NULL;
+		}
+		at = step_into(at, at->type->field_count, &path);
+	}
+	return at;
+}
+
+static struct node *find_absolute(struct compile *c, const char *path)
+{
+	for (unsigned int root = 0; root <= (unsigned int)c->root; root++) {
+		size_t len = strlen(root_paths[root]);
+		struct node *node = &c->roots[root];
+
+		if (strncmp(path, root_paths[root], len) == 0 && node->members) {
+			return descend(node, node->type->field_count, path + len);
+		}
+	}
+	return NULL;
+}
+
+static struct node *find_path(struct compile *c, const char *path)
+{
+	struct node *found;
+
+	for (struct scope_frame *frame = c->frames; frame; frame = frame->outer) {
+		found = descend(frame->node, frame->field_count, path);
+		if (found) {
+			return found;
+		}
+	}
+	found = find_absolute(c, path);
+	for (int root = (int)c->root - 1; !found && root >= 0; root--) {
+		struct node *node = &c->roots[root];
+
+		found = node->members ? descend(node, node->type->field_count, path) : NULL;
+	}
+	return found;
+}
+
+/* The integer that @path names, as a node with a slot once emitting. */
+static const struct node *resolve(struct compile *c, const char *path, const char *what)
+{
+	struct node *node = find_path(c, path);
+
+	if (!node || !node->is_complete) {
+		fail(c, "the %s \"%s\" is not a field before it", what, path);
+	}
+	if (node->type->kind != TYPE_INT && node->type->kind != TYPE_ENUM) {
+		fail(c, "the %s \"%s\" is not an integer", what, path);
+	}
+	if (node->ordinal != UINT32_MAX) {
+		assert(node->ordinal < c->named_room);
+		c->is_named[node->ordinal] = true;
+	}
+	if (c->roots[ROOT_EVENT_HEADER].members && c->root > ROOT_EVENT_HEADER &&
+	    node->ordinal == UINT32_MAX) {
+		c->uses_event_header = true; /* or the packet's; either way rare */
+	}
+	return node;
+}
+
+/* ---- emission ---- */
+
+static struct step *emit(struct compile *c, enum step_op op)
+{
+	struct step *step;
+
+	if (c->step_count == c->step_room) {
+		uint32_t room = c->step_room ? c->step_room * 2 : 16;
+		struct step *more = arena_alloc(c->arena, room * sizeof(*more));
+
+		if (c->step_count > 0) {
+			memcpy(more, c->steps, c->step_count * sizeof(*more));
+		}
+		c->steps = more;
+		c->step_room = room;
+	}
+	if (c->step_count >= PLAN_STEPS_MAX) {
+		fail(c, "an event class needs more than %d steps", PLAN_STEPS_MAX);
+	}
+	step = &c->steps[c->step_count++];
+	memset(step, 0, sizeof(*step));
+	step->op = (uint8_t)op;
+	step->slot = SLOT_NONE;
+	step->ref = SLOT_NONE;
+	return step;
+}
+
+/* Turns what was passed over into a move of the cursor, and ends the run of loads. */
+static void flush(struct compile *c)
+{
+	if (!c->emitting) {
+		return;
+	}
+	if (c->need_step != UINT32_MAX) {
+		c->steps[c->need_step].size_bits = c->need_bits;
+		c->need_step = UINT32_MAX;
+		c->need_bits = 0;
+	}
+	if (c->pending_bits > 0) {
+		emit(c, STEP_SKIP)->size_bits = c->pending_bits;
+		c->pending_bits = 0;
+	}
+}
+
+static void advance(struct compile *c, uint64_t bits)
+{
+	/* An offset is 32 bits wide; a longer run is cut. */
+	if (c->pending_bits + bits > UINT32_MAX / 2) {
+		flush(c);
+	}
+	c->pending_bits += bits;
+	c->remainder = (uint32_t)((c->remainder + bits) % c->modulus);
+}
+
+static void align(struct compile *c, uint32_t align_bits)
+{
+	if (align_bits <= c->modulus) {
+		advance(c, (align_bits - c->remainder % align_bits) % align_bits);
+		return;
+	}
+	flush(c);
+	if (c->emitting) {
+		emit(c, STEP_ALIGN)->size_bits = align_bits;
+	}
+	c->modulus = align_bits;
+	c->remainder = 0;
+}
+
+static void forget_position(struct compile *c, uint32_t modulus)
+{
+	c->modulus = modulus;
+	c->remainder = 0;
+}
+
+/* A load at the cursor plus what is pending. */
+static struct step *emit_load(struct compile *c, enum step_op op, uint64_t size_bits, uint16_t slot)
+{
+	struct step *step;
+
+	if (c->need_step == UINT32_MAX) {
+		c->need_step = c->step_count;
+		(void)emit(c, STEP_NEED);
+	}
+	step = emit(c, op);
+	step->offset_bits = (uint32_t)c->pending_bits;
+	step->size_bits = size_bits;
+	step->slot = slot;
+	c->need_bits = c->pending_bits + size_bits;
+	return step;
+}
+
+static uint16_t new_slot(struct compile *c)
+{
+	if (c->slot_next >= PLAN_SLOTS_MAX) {
+		fail(c, "an event class keeps more than %d values", PLAN_SLOTS_MAX);
+	}
+	return c->slot_next++;
+}
+
+static enum byte_order order_of(const struct compile *c, const struct type *type)
+{
+	return type->order == ORDER_NATIVE ? c->native : type->order;
+}
+
+static bool is_machine_order(enum byte_order order)
+{
+	return order == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ORDER_LE : ORDER_BE);
+}
+
+static enum step_op integer_op(const struct compile *c, const struct type *type)
+{
+	bool at_byte = c->modulus >= 8 && c->remainder % 8 == 0;
+
+	if (at_byte && (is_machine_order(order_of(c, type)) || type->size_bits == 8)) {
+		switch (type->size_bits) {
+		case 8:
+			return type->is_signed ? STEP_S8 : STEP_U8;
+		case 16:
+			return type->is_signed ? STEP_S16 : STEP_U16;
+		case 32:
+			return type->is_signed ? STEP_S32 : STEP_U32;
+		case 64:
+			return type->is_signed ? STEP_S64 : STEP_U64;
+		}
+	}
+	return STEP_BITS;
+}
+
+static uint8_t value_flags(const struct compile *c, const struct type *type)
+{
+	return (uint8_t)((type->is_signed ? STEP_SIGNED : 0) |
+			 (order_of(c, type) == ORDER_BE ? STEP_BE : 0));
+}
+
+/* ---- the walk ---- */
+
+static void walk(struct compile *c, struct node *node, const struct type *type, uint16_t slot);
+
+static uint32_t next_ordinal(struct compile *c)
+{
+	if (c->ordinal == c->named_room) {
+		uint32_t room = c->named_room ? c->named_room * 2 : 64;
+		bool *more = arena_alloc(c->arena, room * sizeof(*more));
+
+		if (c->named_room > 0) {
+			memcpy(more, c->is_named, c->named_room * sizeof(*more));
+		}
+		c->is_named = more;
+		c->named_room = room;
+	}
+	return c->ordinal++;
+}
+
+/* In an event header, time stamps move the clock, and the last "id" is the event's. */
+static void header_integer(struct compile *c, const struct type *type, uint16_t slot)
+{
+	struct step *step;
+
+	if (type->clock) {
+		step = emit(c, STEP_CLOCK);
+		step->ref = slot;
+		step->size_bits = type->size_bits;
+	}
+	if (strcmp(c->name, "id") == 0) {
+		emit(c, STEP_ID)->ref = slot;
+		c->has_id = true;
+	}
+}
+
+static void walk_integer(struct compile *c, struct node *node, const struct type *type,
+			 uint16_t slot)
+{
+	struct step *step;
+
+	node->ordinal = next_ordinal(c);
+	if (slot == SLOT_NONE && (c->keep_integers || c->is_named[node->ordinal]) && c->emitting) {
+		slot = new_slot(c);
+	}
+	node->slot = slot;
+	if (c->emitting && (slot != SLOT_NONE || c->visit_all)) {
+		step = emit_load(c, integer_op(c, type), type->size_bits, slot);
+		step->flags = value_flags(c, type);
+		step->type = type;
+	}
+	advance(c, type->size_bits);
+	if (c->emitting && c->root == ROOT_EVENT_HEADER && slot != SLOT_NONE) {
+		header_integer(c, type, slot);
+	}
+}
+
+static void walk_float(struct compile *c, const struct type *type, uint16_t slot)
+{
+	if (c->emitting && (slot != SLOT_NONE || c->visit_all)) {
+		struct step *step = emit_load(c, STEP_FLOAT, type->size_bits, slot);
+
+		step->flags = value_flags(c, type);
+		step->type = type;
+	}
+	advance(c, type->size_bits);
+}
+
+static void walk_string(struct compile *c, const struct type *type, uint16_t slot)
+{
+	flush(c);
+	if (c->emitting) {
+		struct step *step = emit(c, STEP_STRING);
+
+		step->slot = slot;
+		step->type = type;
+	}
+	forget_position(c, 8);
+}
+
+static void walk_struct(struct compile *c, struct node *node, const struct type *type)
+{
+	struct scope_frame frame = { .outer = c->frames, .node = node };
+
+	if (!node->members) {
+		node->members = arena_alloc(c->arena, type->field_count * sizeof(*node->members));
+	}
+	c->frames = &frame;
+	for (size_t i = 0; i < type->field_count; i++) {
+		c->name = type_name(type->fields[i].name);
+		walk(c, &node->members[i], type->fields[i].type, SLOT_NONE);
+		frame.field_count = i + 1;
+	}
+	c->frames = frame.outer;
+}
+
+/* Elements of one constant size, whose stride keeps them aligned: no loop needed. */
+static uint64_t fixed_size(const struct type *type)
+{
+	switch (type->kind) {
+	case TYPE_INT:
+	case TYPE_ENUM:
+	case TYPE_FLOAT:
+		return type->size_bits % type->align_bits == 0 ? type->size_bits : 0;
+	case TYPE_STRING:
+	case TYPE_STRUCT:
+	case TYPE_VARIANT:
+	case TYPE_ARRAY:
+	case TYPE_SEQUENCE:
+		return 0;
+	}
+	return 0;
+}
+
+/* The body of a loop: the position in it is not known, and paths see outward. */
+static void walk_loop(struct compile *c, const struct type *type, const struct node *length)
+{
+	struct node *element = arena_alloc(c->arena, sizeof(*element));
+	uint32_t at = c->step_count;
+
+	flush(c);
+	if (++c->loops > PLAN_DEPTH_MAX) {
+		fail(c, "arrays are nested deeper than %d", PLAN_DEPTH_MAX);
+	}
+	if (c->emitting) {
+		struct step *step = emit(c, STEP_LOOP);
+
+		at = c->step_count - 1;
+		step->count = type->length;
+		if (length) {
+			step->flags = STEP_COUNTED;
+			step->ref = length->slot;
+		}
+	}
+	forget_position(c, 1);
+	walk(c, element, type->element, SLOT_NONE);
+	flush(c);
+	forget_position(c, 1);
+	if (c->emitting) {
+		emit(c, STEP_LOOP_END)->target = at;
+		c->steps[at].target = c->step_count;
+	}
+	c->loops--;
+}
+
+static void walk_text(struct compile *c, const struct type *type, uint16_t slot)
+{
+	if (c->emitting && (slot != SLOT_NONE || c->visit_all)) {
+		struct step *step = emit_load(c, STEP_BYTES, type->length * 8, slot);
+
+		step->count = type->length;
+		step->type = type;
+		step->flags = STEP_TEXT;
+	}
+	advance(c, type->length * 8);
+}
+
+static void walk_array(struct compile *c, const struct type *type, uint16_t slot)
+{
+	uint64_t stride = fixed_size(type->element);
+	bool is_bytes = stride == 8 && type->element->align_bits <= 8;
+
+	if (type->length > PACKET_BYTES_MAX) {
+		fail(c, "an array of %llu elements", (unsigned long long)type->length);
+	}
+	align(c, type->align_bits);
+	if (is_bytes && c->modulus >= 8 && (type_is_text(type->element) || slot != SLOT_NONE)) {
+		walk_text(c, type, slot);
+	} else if (stride > 0 && !c->visit_all && type->length <= UINT32_MAX / 2 / stride) {
+		advance(c, stride * type->length);
+	} else {
+		walk_loop(c, type, NULL);
+	}
+}
+
+static void walk_sequence(struct compile *c, const struct type *type, uint16_t slot)
+{
+	const struct node *length = resolve(c, type->length_path, "length");
+	uint64_t stride = fixed_size(type->element);
+	bool is_text = type_is_text(type->element);
+	uint32_t low_bit;
+
+	align(c, type->align_bits);
+	if (stride == 0 || (c->visit_all && !is_text)) {
+		walk_loop(c, type, length);
+		return;
+	}
+	flush(c);
+	if (c->emitting) {
+		struct step *step = emit(c, STEP_SEQ);
+
+		step->ref = length->slot;
+		step->slot = slot;
+		step->size_bits = stride;
+		step->type = type;
+		step->flags = is_text ? STEP_TEXT : 0;
+	}
+	low_bit = (uint32_t)(stride & (0 - stride));
+	if (low_bit < c->modulus) {
+		c->modulus = low_bit;
+		c->remainder %= c->modulus;
+	}
+}
+
+/* ---- variants ---- */
+
+static const struct type_field *choice_named(const struct type *variant, const char *label)
+{
+	for (size_t i = 0; i < variant->field_count; i++) {
+		if (strcmp(variant->fields[i].name, label) == 0) {
+			return &variant->fields[i];
+		}
+	}
+	for (size_t i = 0; i < variant->field_count; i++) {
+		if (strcmp(type_name(variant->fields[i].name), type_name(label)) == 0) {
+			return &variant->fields[i];
+		}
+	}
+	return NULL;
+}
+
+/* Where two ways of getting here meet, only what both know is known. */
+static void join_position(struct compile *c, uint32_t modulus, uint32_t remainder)
+{
+	if (modulus < c->modulus) {
+		c->modulus = modulus;
+	}
+	while (c->modulus > 1 && c->remainder % c->modulus != remainder % c->modulus) {
+		c->modulus /= 2;
+	}
+	c->remainder %= c->modulus;
+}
+
+/* Emits each choice once and returns where each begins. */
+static uint32_t *walk_choices(struct compile *c, const struct type *type)
+{
+	uint32_t *begins = arena_alloc(c->arena, (type->field_count + 1) * sizeof(*begins));
+	uint32_t *jumps = arena_alloc(c->arena, (type->field_count + 1) * sizeof(*jumps));
+	uint32_t modulus = c->modulus, remainder = c->remainder;
+	uint32_t after_modulus = UINT32_MAX, after_remainder = 0;
+
+	for (size_t i = 0; i < type->field_count; i++) {
+		struct node *node = arena_alloc(c->arena, sizeof(*node));
+
+		c->modulus = modulus;
+		c->remainder = remainder;
+		begins[i] = c->step_count;
+		walk(c, node, type->fields[i].type, SLOT_NONE);
+		flush(c);
+		if (after_modulus != UINT32_MAX) {
+			join_position(c, after_modulus, after_remainder);
+		}
+		after_modulus = c->modulus;
+		after_remainder = c->remainder;
+		if (c->emitting) {
+			jumps[i] = c->step_count;
+			(void)emit(c, STEP_JUMP);
+		}
+	}
+	for (size_t i = 0; c->emitting && i < type->field_count; i++) {
+		c->steps[jumps[i]].target = c->step_count;
+	}
+	return begins;
+}
+
+static const struct step_case *make_cases(struct compile *c, const struct type *type,
+					  const struct type *tag, const uint32_t *begins,
+					  uint16_t *ret_count)
+{
+	struct step_case *cases = arena_alloc(c->arena, tag->label_count * sizeof(*cases));
+	size_t count = 0;
+
+	for (size_t i = 0; i < tag->label_count; i++) {
+		const struct type_label *label = &tag->labels[i];
+		const struct type_field *choice = choice_named(type, label->name);
+
+		if (choice) {
+			cases[count].low = label->low;
+			cases[count].high = label->high;
+			cases[count++].target = begins[choice - type->fields];
+		}
+	}
+	if (count > UINT16_MAX) {
+		fail(c, "a variant selected by %zu ranges", count);
+	}
+	*ret_count = (uint16_t)count;
+	return cases;
+}
+
+static void walk_variant(struct compile *c, const struct type *type)
+{
+	const struct node *tag = resolve(c, type->tag ? type->tag : "", "tag");
+	uint32_t select = c->step_count;
+	const uint32_t *begins;
+
+	if (tag->type->kind != TYPE_ENUM) {
+		fail(c, "the tag \"%s\" is not an enum", type->tag);
+	}
+	flush(c);
+	if (c->emitting) {
+		select = c->step_count;
+		emit(c, STEP_SELECT)->ref = tag->slot;
+	}
+	begins = walk_choices(c, type);
+	if (c->emitting) {
+		uint16_t count = 0;
+		const struct step_case *cases = make_cases(c, type, tag->type, begins, &count);
+
+		c->steps[select].cases = cases;
+		c->steps[select].case_count = count;
+		c->steps[select].flags = tag->type->is_signed ? STEP_SIGNED : 0;
+	}
+}
+
+static void walk(struct compile *c, struct node *node, const struct type *type, uint16_t slot)
+{
+	if (++c->depth > TYPE_DEPTH_MAX * 2) {
+		fail(c, "types are nested deeper than %d", TYPE_DEPTH_MAX * 2);
+	}
+	node->type = type;
+	node->slot = SLOT_NONE;
+	node->is_complete = false;
+	if (type->kind != TYPE_VARIANT && type->kind != TYPE_ARRAY && type->kind != TYPE_SEQUENCE) {
+		align(c, type->align_bits);
+	}
+	switch (type->kind) {
+	case TYPE_INT:
+	case TYPE_ENUM:
+		walk_integer(c, node, type, slot);
+		break;
+	case TYPE_FLOAT:
+		walk_float(c, type, slot);
+		break;
+	case TYPE_STRING:
+		walk_string(c, type, slot);
+		break;
+	case TYPE_STRUCT:
+		walk_struct(c, node, type);
+		break;
+	case TYPE_VARIANT:
+		walk_variant(c, type);
+		break;
+	case TYPE_ARRAY:
+		walk_array(c, type, slot);
+		break;
+	case TYPE_SEQUENCE:
+		walk_sequence(c, type, slot);
+		break;
+	}
+	node->is_complete = true;
+	c->depth--;
+}
+
+/* ---- roots ---- */
+
+/* Whether a handler can be given this: a number, a string, or elements in a row. */
+static bool is_loadable(const struct type *type)
+{
+	switch (type->kind) {
+	case TYPE_INT:
+	case TYPE_ENUM:
+	case TYPE_FLOAT:
+	case TYPE_STRING:
+		return true;
+	case TYPE_ARRAY:
+		return fixed_size(type->element) == 8;
+	case TYPE_SEQUENCE:
+		return fixed_size(type->element) > 0;
+	case TYPE_STRUCT:
+	case TYPE_VARIANT:
+		return false;
+	}
+	return false;
+}
+
+/* The slot that somebody wants the member @name of this root in. */
+static uint16_t wanted_slot(struct compile *c, const char *name, const struct type *type)
+{
+	enum root root = c->root == ROOT_STREAM_EVENT_CONTEXT ? ROOT_EVENT_CONTEXT : c->root;
+
+	if (!is_loadable(type)) {
+		return SLOT_NONE;
+	}
+	for (size_t i = 0; i < c->want_count; i++) {
+		struct compile_want *want = &c->wants[i];
+
+		if (want->root == root && strcmp(want->name, name) == 0 && !want->found) {
+			want->found = c->emitting;
+			want->is_signed = type->is_signed;
+			return want->slot;
+		}
+	}
+	return SLOT_NONE;
+}
+
+/* A root is a struct whose members may be wanted by name. */
+static void walk_root(struct compile *c, enum root root, const struct type *type)
+{
+	struct node *node = &c->roots[root];
+	struct scope_frame frame = { .node = node };
+
+	assert(type->kind == TYPE_STRUCT);
+	c->root = root;
+	node->type = type;
+	node->members = arena_alloc(c->arena, type->field_count * sizeof(*node->members));
+	c->frames = &frame;
+	align(c, type->align_bits);
+	for (size_t i = 0; i < type->field_count; i++) {
+		const struct type_field *field = &type->fields[i];
+
+		c->name = type_name(field->name);
+		walk(c, &node->members[i], field->type, wanted_slot(c, c->name, field->type));
+		frame.field_count = i + 1;
+	}
+	c->frames = NULL;
+}
+
+static void walk_all(struct compile *c, enum root first, const struct type *const *types,
+		     size_t type_count, uint32_t modulus_bits)
+{
+	c->ordinal = 0;
+	c->depth = 0;
+	c->loops = 0;
+	c->pending_bits = 0;
+	c->need_step = UINT32_MAX;
+	c->need_bits = 0;
+	forget_position(c, modulus_bits);
+	for (size_t i = 0; i < type_count; i++) {
+		if (types[i]) {
+			walk_root(c, (enum root)(first + i), types[i]);
+		} else {
+			memset(&c->roots[first + i], 0, sizeof(c->roots[0]));
+		}
+	}
+	flush(c);
+}
+
+/* Integers of an earlier program are not ours to number: they have slots already. */
+static void settle(struct node *node)
+{
+	for (size_t i = 0; node->members && i < node->type->field_count; i++) {
+		struct node *member = &node->members[i];
+
+		member->ordinal = UINT32_MAX;
+		if (member->type && member->type->kind == TYPE_STRUCT) {
+			settle(member);
+		}
+	}
+}
+
+const struct step *compile_steps(struct compile *c, enum root first, const struct type *const *types,
+				 size_t type_count, uint32_t modulus_bits)
+{
+	assert(first + type_count <= ROOT_COUNT);
+	c->steps = NULL;
+	c->step_count = 0;
+	c->step_room = 0;
+	c->is_named = NULL;
+	c->named_room = 0;
+	c->emitting = false;
+	walk_all(c, first, types, type_count, modulus_bits);
+	c->emitting = true;
+	walk_all(c, first, types, type_count, modulus_bits);
+	(void)emit(c, STEP_END);
+	for (size_t i = 0; i < type_count; i++) {
+		settle(&c->roots[first + i]);
+	}
+	return c->steps;
+}

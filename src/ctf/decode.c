@@ -1,0 +1,403 @@
+/*
+ * decode: the general way through a plan, and packet headers.
+ *
+ * decoder_run() is a loop over flat steps with one explicit stack for loops.  Every
+ * move of the cursor is checked against the end of the content, and every turn of a
+ * loop takes from a budget, since elements may have no size.
+ */
+#include "ctf/decode.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#define PACKET_MAGIC 0xC1FC1FC1u
+
+int decoder_fail(struct decoder *d, const char *fault, uint64_t value)
+{
+	d->fault = fault;
+	d->fault_value = value;
+	return -1;
+}
+
+int decoder_fault(const struct decoder *d, struct err *err)
+{
+	return err_raise(err, -EPROTO, "bit %" PRIu64 ": %s (%" PRIu64 ")", d->at_bits,
+			 d->fault ? d->fault : "nothing wrong", d->fault_value);
+}
+
+/* ---- loads ---- */
+
+/* Bits are numbered from the low end of each byte for LE, from the high end for BE. */
+uint64_t decoder_bits(const struct decoder *d, const struct step *step, uint64_t at_bits)
+{
+	unsigned int size = (unsigned int)step->size_bits;
+	uint64_t value = 0;
+
+	assert(size >= 1 && size <= 64);
+	for (unsigned int done = 0; done < size;) {
+		uint64_t bit = at_bits + done;
+		unsigned int in_byte = (unsigned int)(bit % 8);
+		unsigned int take = 8 - in_byte < size - done ? 8 - in_byte : size - done;
+		unsigned int mask = (1u << take) - 1;
+		unsigned int byte = d->data[bit / 8];
+
+		if (step->flags & STEP_BE) {
+			value = (value << take) | ((byte >> (8 - in_byte - take)) & mask);
+		} else {
+			value |= (uint64_t)((byte >> in_byte) & mask) << done;
+		}
+		done += take;
+	}
+	if ((step->flags & STEP_SIGNED) && size < 64 && (value >> (size - 1)) & 1) {
+		value |= ~(uint64_t)0 << size;
+	}
+	return value;
+}
+
+double decoder_float(const struct decoder *d, const struct step *step, uint64_t at_bits)
+{
+	uint64_t bits = decoder_bits(d, step, at_bits);
+
+	if (step->size_bits == 32) {
+		uint32_t narrow = (uint32_t)bits;
+		float number;
+
+		memcpy(&number, &narrow, sizeof(number));
+		return (double)number;
+	}
+	return DECODE_LOAD(double, &bits);
+}
+
+/* ---- steps ---- */
+
+struct loop_state {
+	const struct step *begin;
+	uint64_t left;
+};
+
+struct run {
+	struct loop_state loops[PLAN_DEPTH_MAX];
+	unsigned int depth;
+};
+
+static bool has_bits(const struct decoder *d, uint64_t bits)
+{
+	return d->at_bits <= d->end_bits && bits <= d->end_bits - d->at_bits;
+}
+
+static void store(struct decoder *d, const struct step *step, const struct value *value)
+{
+	if (step->slot != SLOT_NONE) {
+		d->values[step->slot] = *value;
+	}
+	if (d->visit) {
+		d->visit(d->visit_user, step->type, value);
+	}
+}
+
+static int run_string(struct decoder *d, const struct step *step)
+{
+	struct value value = { .bytes = d->data + d->at_bits / 8 };
+	uint64_t room = d->at_bits < d->end_bits ? (d->end_bits - d->at_bits) / 8 : 0;
+	const uint8_t *zero = memchr(value.bytes, 0, room);
+
+	if (!zero) {
+		return decoder_fail(d, "a string does not end in the bytes left", room);
+	}
+	value.len = (uint64_t)(zero - value.bytes);
+	d->at_bits += (value.len + 1) * 8;
+	store(d, step, &value);
+	return 0;
+}
+
+static int run_sequence(struct decoder *d, const struct step *step)
+{
+	uint64_t count = d->values[step->ref].u;
+	struct value value = { .bytes = d->data + d->at_bits / 8, .len = count };
+
+	if (d->at_bits > d->end_bits || count > (d->end_bits - d->at_bits) / step->size_bits) {
+		return decoder_fail(d, "a sequence passes the end of the content", count);
+	}
+	store(d, step, &value);
+	d->at_bits += count * step->size_bits;
+	return 0;
+}
+
+/* Enters or skips a loop; the budget is charged at once for all turns. */
+static const struct step *run_loop(struct decoder *d, struct run *run, const struct step *steps,
+				   const struct step *step)
+{
+	uint64_t count = step->flags & STEP_COUNTED ? d->values[step->ref].u : step->count;
+
+	if (count > d->budget) {
+		(void)decoder_fail(d, "an array has more elements than the content has bits", count);
+		return NULL;
+	}
+	d->budget -= count;
+	if (count == 0) {
+		return steps + step->target;
+	}
+	assert(run->depth < PLAN_DEPTH_MAX);
+	run->loops[run->depth++] = (struct loop_state){ .begin = step + 1, .left = count };
+	return step + 1;
+}
+
+static const struct step *run_loop_end(struct run *run, const struct step *step)
+{
+	struct loop_state *loop = &run->loops[run->depth - 1];
+
+	assert(run->depth > 0);
+	if (--loop->left > 0) {
+		return loop->begin;
+	}
+	run->depth--;
+	return step + 1;
+}
+
+static const struct step *run_select(struct decoder *d, const struct step *steps,
+				     const struct step *step)
+{
+	const struct value *tag = &d->values[step->ref];
+
+	for (unsigned int i = 0; i < step->case_count; i++) {
+		const struct step_case *one = &step->cases[i];
+		bool hit = step->flags & STEP_SIGNED
+				   ? tag->i >= (int64_t)one->low && tag->i <= (int64_t)one->high
+				   : tag->u >= one->low && tag->u <= one->high;
+
+		if (hit) {
+			return steps + one->target;
+		}
+	}
+	(void)decoder_fail(d, "no choice of a variant has the tag", tag->u);
+	return NULL;
+}
+
+/* One step that may move elsewhere; NULL on a fault. */
+static const struct step *run_flow(struct decoder *d, struct run *run, const struct step *steps,
+				   const struct step *step)
+{
+	switch ((enum step_op)step->op) {
+	case STEP_LOOP:
+		return run_loop(d, run, steps, step);
+	case STEP_LOOP_END:
+		return run_loop_end(run, step);
+	case STEP_SELECT:
+		return run_select(d, steps, step);
+	default:
+		assert(step->op == STEP_JUMP);
+		return steps + step->target;
+	}
+}
+
+static int run_load(struct decoder *d, const struct step *step)
+{
+	struct value value = { 0 };
+
+	decoder_load(d, step, d->at_bits, &value);
+	store(d, step, &value);
+	return 0;
+}
+
+static int run_move(struct decoder *d, const struct step *step)
+{
+	if (!has_bits(d, step->size_bits)) {
+		return decoder_fail(d, "fields of this many bits pass the end of the content",
+				    step->size_bits);
+	}
+	d->at_bits += step->op == STEP_SKIP ? step->size_bits : 0;
+	return 0;
+}
+
+/* One step in line. */
+static int run_step(struct decoder *d, const struct step *step)
+{
+	switch ((enum step_op)step->op) {
+	case STEP_ALIGN:
+		d->at_bits = bits_align(d->at_bits, (uint32_t)step->size_bits);
+		return 0;
+	case STEP_NEED:
+	case STEP_SKIP:
+		return run_move(d, step);
+	case STEP_STRING:
+		return run_string(d, step);
+	case STEP_SEQ:
+		return run_sequence(d, step);
+	case STEP_CLOCK:
+		decoder_clock(d, d->values[step->ref].u, (unsigned int)step->size_bits);
+		return 0;
+	case STEP_ID:
+		d->event_id = d->values[step->ref].u;
+		return 0;
+	default:
+		return run_load(d, step);
+	}
+}
+
+int decoder_run(struct decoder *d, const struct step *steps)
+{
+	const struct step *step = steps;
+	struct run run;
+
+	run.depth = 0;
+	while (step->op != STEP_END) {
+		if (step->op >= STEP_LOOP && step->op <= STEP_JUMP) {
+			step = run_flow(d, &run, steps, step);
+			if (!step) {
+				return -1;
+			}
+			continue;
+		}
+		if (run_step(d, step) < 0) {
+			return -1;
+		}
+		step++;
+	}
+	return 0;
+}
+
+int decoder_header(struct decoder *d)
+{
+	decoder_visit_fn *visit = d->visit;
+	int r;
+
+	d->event_id = 0;
+	d->visit = NULL;
+	r = decoder_run(d, d->stream->header_steps);
+	d->visit = visit;
+	return r;
+}
+
+/* ---- packets ---- */
+
+static uint64_t value_or(const struct decoder *d, uint16_t slot, uint64_t absent)
+{
+	return slot == SLOT_NONE ? absent : d->values[slot].u;
+}
+
+static int check_header(const struct decoder *d, const struct plan *plan, struct err *err)
+{
+	uint64_t magic = value_or(d, plan->slot_magic, PACKET_MAGIC);
+
+	if (magic != PACKET_MAGIC) {
+		return err_raise(err, -EPROTO, "bit 0: the packet's magic number is 0x%08" PRIx64
+				 ", not 0x%08x", magic, PACKET_MAGIC);
+	}
+	if (plan->slot_uuid != SLOT_NONE && plan->metadata->has_uuid &&
+	    memcmp(d->values[plan->slot_uuid].bytes, plan->metadata->uuid, 16) != 0) {
+		return err_raise(err, -EPROTO, "the packet has the UUID of another trace");
+	}
+	return 0;
+}
+
+static int check_sizes(struct packet_info *info, uint64_t bytes_max, struct err *err)
+{
+	if (info->size_bits > bytes_max * 8) {
+		return err_raise(err, -EPROTO, "the packet's size is %" PRIu64 " bits, of which only %"
+				 PRIu64 " are there", info->size_bits, bytes_max * 8);
+	}
+	if (info->size_bits == 0 || info->size_bits % 8 != 0) {
+		return err_raise(err, -EPROTO, "the packet's size is %" PRIu64 " bits",
+				 info->size_bits);
+	}
+	if (info->content_bits > info->size_bits) {
+		return err_raise(err, -EPROTO, "the packet's content, %" PRIu64
+				 " bits, is larger than the packet, %" PRIu64 " bits",
+				 info->content_bits, info->size_bits);
+	}
+	if (info->events_at_bits > info->content_bits) {
+		return err_raise(err, -EPROTO, "the packet's content, %" PRIu64
+				 " bits, ends before its context, at %" PRIu64 " bits",
+				 info->content_bits, info->events_at_bits);
+	}
+	return 0;
+}
+
+static void read_context(const struct decoder *d, const struct plan_stream *stream,
+			 uint64_t bytes_max, struct packet_info *info)
+{
+	/* CTF 1.8.3, 5.2: without sizes a packet fills its stream. */
+	info->size_bits = value_or(d, stream->slot_packet_size, UINT64_MAX);
+	info->content_bits = value_or(d, stream->slot_content_size, info->size_bits);
+	if (info->size_bits == UINT64_MAX) {
+		info->size_bits = info->content_bits == UINT64_MAX
+					  ? bytes_max * 8
+					  : bits_align(info->content_bits, 8);
+	}
+	if (info->content_bits == UINT64_MAX) {
+		info->content_bits = info->size_bits;
+	}
+	info->has_begin = stream->slot_timestamp_begin != SLOT_NONE;
+	info->has_end = stream->slot_timestamp_end != SLOT_NONE;
+	info->begin = value_or(d, stream->slot_timestamp_begin, 0);
+	info->end = value_or(d, stream->slot_timestamp_end, 0);
+	info->seq_num = value_or(d, stream->slot_seq_num, UINT64_MAX);
+	info->discarded = value_or(d, stream->slot_discarded, UINT64_MAX);
+	info->cpu_id = value_or(d, stream->slot_cpu_id, UINT64_MAX);
+}
+
+static int header_too_short(const struct decoder *d, uint64_t bytes, uint64_t bytes_max,
+			    struct err *err)
+{
+	if (bytes < bytes_max) {
+		return err_raise(err, -ENODATA, "the first %" PRIu64 " bytes do not hold the header",
+				 bytes);
+	}
+	return err_raise(err, -EPROTO, "the packet ends in its header or context (bit %" PRIu64 ")",
+			 d->at_bits);
+}
+
+int packet_info_read(struct decoder *d, const struct plan *plan, const uint8_t *data, uint64_t bytes,
+		     uint64_t bytes_max, struct packet_info *ret_info, struct err *err)
+{
+	struct packet_info info = { 0 };
+	uint64_t stream_id;
+	int r;
+
+	assert(bytes <= bytes_max);
+	d->plan = plan;
+	d->data = data;
+	d->at_bits = 0;
+	d->end_bits = bytes * 8;
+	d->budget = bytes * 8;
+	d->visit = NULL;
+	if (decoder_run(d, plan->header_steps) < 0) {
+		return header_too_short(d, bytes, bytes_max, err);
+	}
+	r = check_header(d, plan, err);
+	if (r < 0) {
+		return r;
+	}
+	stream_id = value_or(d, plan->slot_stream_id, 0);
+	info.instance_id = value_or(d, plan->slot_instance_id, UINT64_MAX);
+	info.stream = plan_stream(plan, stream_id);
+	if (!info.stream) {
+		return err_raise(err, -EPROTO, "the packet is of stream class %" PRIu64
+				 ", which the metadata does not declare", stream_id);
+	}
+	if (decoder_run(d, info.stream->packet_steps) < 0) {
+		return header_too_short(d, bytes, bytes_max, err);
+	}
+	info.events_at_bits = d->at_bits;
+	read_context(d, info.stream, bytes_max, &info);
+	r = check_sizes(&info, bytes_max, err);
+	if (r == 0) {
+		*ret_info = info;
+	}
+	return r;
+}
+
+void decoder_start(struct decoder *d, const struct plan *plan, const struct packet_info *info,
+		   const uint8_t *data)
+{
+	d->plan = plan;
+	d->stream = info->stream;
+	d->data = data;
+	d->at_bits = info->events_at_bits;
+	d->end_bits = info->content_bits;
+	d->budget = info->content_bits;
+	d->clock = info->begin;
+	d->fault = NULL;
+}

@@ -1,0 +1,237 @@
+/*
+ * decode: runs a plan over one packet.
+ *
+ *     decoder_start(&d, plan, ...);               the packet's header and context
+ *     while ((r = decoder_next(&d, &event)) > 0)  events, in order
+ *
+ * The packet's bytes are hostile.  A decoder reads nothing outside them, does work
+ * in proportion to their number, and reports the first thing that cannot be right
+ * with its bit offset; what came before stays valid.
+ *
+ * A decoder belongs to one thread and may be used for any number of packets.
+ */
+#ifndef SILLAGE_CTF_DECODE_H
+#define SILLAGE_CTF_DECODE_H
+
+#include <string.h>
+
+#include "base/err.h"
+#include "base/limits.h"
+#include "ctf/plan.h"
+
+struct event {
+	uint64_t cycles;    /* of the stream's clock */
+	const struct plan_event *class;
+};
+
+typedef void decoder_visit_fn(void *user, const struct type *type, const struct value *value);
+
+struct decoder {
+	const struct plan *plan;
+	const struct plan_stream *stream;
+	const uint8_t *data;
+	uint64_t at_bits;  /* the cursor, from the packet's first bit */
+	uint64_t end_bits; /* of the content */
+	uint64_t clock;    /* cycles */
+	uint64_t event_id;
+	uint64_t budget;   /* loop turns left: bounds the work on packets that lie */
+	decoder_visit_fn *visit; /* called for each leaf of plans built with visit_all */
+	void *visit_user;
+	const char *fault; /* what was wrong at at_bits, when a call failed */
+	uint64_t fault_value;
+	struct value values[PLAN_SLOTS_MAX];
+};
+
+/* What a packet says about itself.  Absent members are UINT64_MAX (or as noted). */
+struct packet_info {
+	const struct plan_stream *stream;
+	uint64_t content_bits, size_bits; /* always set, at most what was given */
+	uint64_t begin, end;              /* cycles */
+	uint64_t seq_num;
+	uint64_t discarded;               /* events, since the stream began */
+	uint64_t instance_id;
+	uint64_t cpu_id;
+	uint64_t events_at_bits;          /* where the first event header is */
+	bool has_begin, has_end;
+};
+
+/*
+ * Reads the packet header and context at @data.  @bytes may be less than the packet
+ * when only these are wanted; @bytes_max is what the packet may at most have.
+ * Returns -EPROTO with what and where if they cannot be right, -ENODATA if @bytes is
+ * too short to tell.
+ */
+int packet_info_read(struct decoder *d, const struct plan *plan, const uint8_t *data, uint64_t bytes,
+		     uint64_t bytes_max, struct packet_info *ret_info, struct err *err);
+
+/* Makes @d ready for the events of the packet that @info describes. */
+void decoder_start(struct decoder *d, const struct plan *plan, const struct packet_info *info,
+		   const uint8_t *data);
+
+/* Puts what a failed decoder_next() found into @err: the fault and its bit offset. */
+int decoder_fault(const struct decoder *d, struct err *err);
+
+/* Runs steps from the cursor on; 0, or -1 with the fault set.  For decoder_next(). */
+int decoder_run(struct decoder *d, const struct step *steps);
+int decoder_header(struct decoder *d);
+int decoder_fail(struct decoder *d, const char *fault, uint64_t value);
+
+static inline uint64_t bits_align(uint64_t bits, uint32_t align_bits)
+{
+	return (bits + align_bits - 1) & ~(uint64_t)(align_bits - 1);
+}
+
+#define DECODE_LOAD(type_, at_)                                                                    \
+	({                                                                                         \
+		type_ loaded_;                                                                     \
+		memcpy(&loaded_, (at_), sizeof(loaded_));                                          \
+		loaded_;                                                                           \
+	})
+
+/* Replaces the low @bits of the clock; when they went down, they wrapped once (CTF 1.8.3, 8). */
+static inline void decoder_clock(struct decoder *d, uint64_t value, unsigned int bits)
+{
+	uint64_t mask, low;
+
+	if (bits >= 64) {
+		d->clock = value;
+		return;
+	}
+	mask = ((uint64_t)1 << bits) - 1;
+	low = d->clock & mask;
+	d->clock = (d->clock & ~mask) | value;
+	if (value < low) {
+		d->clock += mask + 1;
+	}
+}
+
+/* One load at bit @base, whose bounds were checked. */
+static inline void decoder_load(struct decoder *d, const struct step *step, uint64_t base,
+				struct value *value);
+
+/* The two header forms of LTTng in their short form; anything else takes the steps. */
+static inline int decoder_short_header(struct decoder *d)
+{
+	const struct plan_stream *stream = d->stream;
+	uint64_t at = bits_align(d->at_bits, stream->header_align_bits);
+	const uint8_t *bytes = d->data + at / 8;
+
+	if (stream->header == HEADER_COMPACT && at + 32 <= d->end_bits) {
+		uint32_t word = DECODE_LOAD(uint32_t, bytes);
+
+		if ((word & 31) != 31) {
+			d->event_id = word & 31;
+			decoder_clock(d, word >> 5, 27);
+			d->at_bits = at + 32;
+			return 0;
+		}
+	} else if (stream->header == HEADER_LARGE) {
+		uint32_t offset_bits = stream->header_clock_offset_bits;
+
+		if (at + offset_bits + 32 <= d->end_bits) {
+			uint16_t id = DECODE_LOAD(uint16_t, bytes);
+
+			if (id != 65535) {
+				d->event_id = id;
+				decoder_clock(d, DECODE_LOAD(uint32_t, bytes + offset_bits / 8), 32);
+				d->at_bits = at + offset_bits + 32;
+				return 0;
+			}
+		}
+	}
+	return decoder_header(d);
+}
+
+static inline int decoder_fixed(struct decoder *d, const struct plan_event *class)
+{
+	uint64_t at = bits_align(d->at_bits, class->align_bits);
+	const struct step *step = class->steps;
+
+	if (class->fixed_bits > d->end_bits || at > d->end_bits - class->fixed_bits) {
+		return decoder_fail(d, "an event of this many bits passes the end of the content",
+				    class->fixed_bits);
+	}
+	for (unsigned int i = 0; i < class->load_count; i++, step++) {
+		struct value unused, *value;
+
+		value = step->slot == SLOT_NONE ? &unused : &d->values[step->slot];
+		decoder_load(d, step, at, value);
+		if (d->visit) {
+			d->visit(d->visit_user, step->type, value);
+		}
+	}
+	d->at_bits = at + class->fixed_bits;
+	return 0;
+}
+
+/* 1: an event, its values in d->values; 0: no more; -1: a fault. */
+static inline int decoder_next(struct decoder *d, struct event *event)
+{
+	const struct plan_event *class;
+	int r;
+
+	if (d->at_bits >= d->end_bits) {
+		return 0;
+	}
+	r = decoder_short_header(d);
+	if (r < 0) {
+		return r;
+	}
+	class = d->stream->is_dense && d->event_id < d->stream->event_count
+			? d->stream->events[d->event_id]
+			: plan_event_find(d->stream, d->event_id);
+	if (!class) {
+		return decoder_fail(d, "no event class has the id", d->event_id);
+	}
+	event->class = class;
+	event->cycles = d->clock;
+	r = class->is_fixed ? decoder_fixed(d, class) : decoder_run(d, class->steps);
+	return r < 0 ? r : 1;
+}
+
+uint64_t decoder_bits(const struct decoder *d, const struct step *step, uint64_t at_bits);
+double decoder_float(const struct decoder *d, const struct step *step, uint64_t at_bits);
+
+static inline void decoder_load(struct decoder *d, const struct step *step, uint64_t base,
+				struct value *value)
+{
+	uint64_t at_bits = base + step->offset_bits;
+	const uint8_t *at = d->data + at_bits / 8;
+
+	switch ((enum step_op)step->op) {
+	case STEP_U8:
+		value->u = *at;
+		break;
+	case STEP_U16:
+		value->u = DECODE_LOAD(uint16_t, at);
+		break;
+	case STEP_U32:
+		value->u = DECODE_LOAD(uint32_t, at);
+		break;
+	case STEP_U64:
+	case STEP_S64:
+		value->u = DECODE_LOAD(uint64_t, at);
+		break;
+	case STEP_S8:
+		value->i = (int8_t)*at;
+		break;
+	case STEP_S16:
+		value->i = DECODE_LOAD(int16_t, at);
+		break;
+	case STEP_S32:
+		value->i = DECODE_LOAD(int32_t, at);
+		break;
+	case STEP_FLOAT:
+		value->f = decoder_float(d, step, at_bits);
+		break;
+	case STEP_BYTES:
+		value->bytes = at;
+		value->len = step->count;
+		break;
+	default:
+		value->u = decoder_bits(d, step, at_bits);
+		break;
+	}
+}
+
+#endif

@@ -1,0 +1,187 @@
+/*
+ * plan: a trace's types compiled to what a decoder does with each event.
+ *
+ * Metadata says everything about every field; analyses need few.  The compiler
+ * turns each event class into a flat list of steps that loads the needed fields
+ * and passes over the rest in as few additions as the layout allows:
+ *
+ *     fields := struct {                      NEED   160 bits from here
+ *         uint8_t comm[16];   <- needed       BYTES  +0, 16 bytes      -> slot 0
+ *         int32_t tid;        <- needed       S32    +128              -> slot 1
+ *         string  path;                       SKIP   160
+ *         uint64_t count;     <- needed       STRING
+ *     }                                       NEED   64
+ *                                             U64    +0                -> slot 2
+ *                                             SKIP   64
+ *                                             END
+ *
+ * A class whose size is the same in every event has no dynamic step: its loads are
+ * at constant offsets and the cursor moves once ("fixed").  Loads are relative to
+ * the cursor; NEED has checked the bounds of all loads up to the next SKIP.
+ *
+ * A plan is immutable and counted by reference: a chunk keeps the plan it was
+ * received under, while new metadata makes another plan that shares the compiled
+ * classes of the old one, so that the cost of growing is that of what is new.
+ */
+#ifndef SILLAGE_CTF_PLAN_H
+#define SILLAGE_CTF_PLAN_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "ctf/type.h"
+
+#define SLOT_NONE UINT16_MAX
+
+enum step_op {
+	STEP_END,
+	STEP_ALIGN,  /* move the cursor up to a multiple of size_bits */
+	STEP_NEED,   /* size_bits must be left from the cursor */
+	STEP_SKIP,   /* move the cursor by size_bits */
+	STEP_U8,     /* U8 to S64: byte-aligned integers in the machine's byte order */
+	STEP_U16,
+	STEP_U32,
+	STEP_U64,
+	STEP_S8,
+	STEP_S16,
+	STEP_S32,
+	STEP_S64,
+	STEP_BITS,   /* any other integer; flags say signed and big endian */
+	STEP_FLOAT,  /* 32 or 64 bits, any alignment and byte order */
+	STEP_BYTES,  /* `count` bytes of text at a byte boundary */
+	STEP_STRING, /* zero-terminated, at the cursor, which moves behind it */
+	STEP_SEQ,    /* value of slot `ref` elements of size_bits each, at the cursor */
+	STEP_LOOP,   /* repeat the steps up to `target` `count` times, or slot `ref` times */
+	STEP_LOOP_END,
+	STEP_SELECT, /* go to the case that has the value of slot `ref` */
+	STEP_JUMP,   /* go to `target` */
+	STEP_CLOCK,  /* the integer in slot `ref` of size_bits is a time stamp */
+	STEP_ID,     /* the integer in slot `ref` is the event's id */
+};
+
+enum { STEP_SIGNED = 1, STEP_BE = 2, STEP_TEXT = 4, STEP_COUNTED = 8 };
+
+struct step_case {
+	uint64_t low, high; /* inclusive, compared as signed when the tag is signed */
+	uint32_t target;
+};
+
+struct step {
+	uint8_t op;
+	uint8_t flags;
+	uint16_t slot;        /* where the value goes, or SLOT_NONE */
+	uint16_t ref;         /* slot of a length, tag or time stamp */
+	uint16_t case_count;  /* STEP_SELECT */
+	uint32_t offset_bits; /* of a load, from the cursor */
+	uint32_t target;      /* step index */
+	uint64_t size_bits;   /* of a load, skip, alignment or element */
+	uint64_t count;       /* STEP_LOOP (not COUNTED), STEP_BYTES */
+	union {
+		const struct step_case *cases; /* STEP_SELECT */
+		const struct type *type;       /* of a leaf, for visitors */
+	};
+};
+
+/* A decoded value.  Text and sequences point into the packet. */
+struct value {
+	union {
+		uint64_t u;
+		int64_t i;
+		double f;
+		const uint8_t *bytes;
+	};
+	uint64_t len; /* bytes of text (without the terminator), elements of a sequence */
+};
+
+/*
+ * What somebody wants of events: fields of all classes whose name is @event ("*" at
+ * the end matches any rest).  A field is a member of the payload, or of the event
+ * contexts when written "context.NAME".  A class that lacks a field is still bound;
+ * its value is then absent (plan_binding.present).
+ */
+#define PLAN_FIELDS_MAX 8
+struct plan_request {
+	const char *event;
+	const char *fields[PLAN_FIELDS_MAX];
+	uint16_t group; /* of requests with one group, the first that matches a class is bound */
+};
+
+struct plan_binding {
+	uint16_t request;    /* index of the request */
+	uint16_t base;       /* slot of its first field; the others follow */
+	uint16_t present;    /* bit i: the class has field i */
+	uint16_t is_signed;  /* bit i: field i is a signed integer */
+};
+
+struct plan_event {
+	const struct event_class *class;
+	uint32_t index; /* of the class in the trace */
+	bool uses_header; /* needs values of the event header's fields */
+	bool is_fixed;
+	uint8_t load_count;  /* is_fixed: steps that are loads */
+	uint16_t align_bits; /* is_fixed: of the first member */
+	uint32_t fixed_bits; /* is_fixed: size after alignment */
+	const struct step *steps;
+	const struct plan_binding *bindings;
+	uint32_t binding_count;
+};
+
+/* How an event header is read: the two that LTTng writes, or by steps. */
+enum plan_header { HEADER_STEPS, HEADER_COMPACT, HEADER_LARGE, HEADER_NONE };
+
+struct plan_stream {
+	uint64_t id;
+	const struct stream_class *class;
+	const struct clock_class *clock; /* NULL: events have no time */
+	enum plan_header header;
+	uint32_t header_align_bits;
+	uint32_t header_clock_offset_bits; /* HEADER_LARGE: where the time stamp is */
+	const struct step *header_steps;
+	bool has_id; /* no: all events are of the class with id 0 */
+	const struct step *packet_steps;   /* the packet context */
+	uint16_t slot_timestamp_begin, slot_timestamp_end, slot_content_size, slot_packet_size;
+	uint16_t slot_seq_num, slot_discarded, slot_cpu_id;
+	uint8_t discarded_bits;            /* width of the discarded counter, for wrapping */
+	uint32_t event_count;              /* entries of the table below */
+	struct plan_event **events;        /* by id when dense, otherwise sorted by id */
+	bool is_dense;
+	uint32_t request_mask; /* bit i: some event of this stream is bound to request i < 32 */
+};
+
+struct plan {
+	atomic_uint refs;
+	const struct metadata *metadata;
+	const struct step *header_steps; /* the packet header */
+	uint16_t slot_magic, slot_uuid, slot_stream_id, slot_instance_id;
+	uint32_t slot_count;
+	uint32_t stream_count;
+	struct plan_stream *streams;
+	uint32_t class_count; /* event classes of the trace */
+	struct plan_event **classes;
+};
+
+struct plan_builder;
+struct arena;
+
+/*
+ * A builder compiles the growing metadata of one trace for a fixed set of requests.
+ * @visit_all compiles every field as a leaf for decoder_visit() instead.  @requests
+ * and @arena must outlive it and all its plans.
+ */
+struct plan_builder *plan_builder_new(struct arena *arena, const struct plan_request *requests,
+				      size_t request_count, bool visit_all);
+void plan_builder_free(struct plan_builder *builder);
+
+/* A plan for all of @metadata, with one reference; -EINVAL or -ENOMEM. */
+int plan_build(struct plan_builder *builder, const struct metadata *metadata,
+	       struct plan **ret_plan, struct err *err);
+
+struct plan *plan_ref(struct plan *plan);
+void plan_unref(struct plan *plan); /* NULL is fine */
+
+const struct plan_stream *plan_stream(const struct plan *plan, uint64_t id);
+struct plan_event *plan_event_find(const struct plan_stream *stream, uint64_t id);
+
+#endif

@@ -1,0 +1,665 @@
+/*
+ * tsdl-type: types of TSDL: integers, floats, enums, strings, structs, variants,
+ * arrays, sequences, and the names given to them.
+ *
+ * Recursion follows the nesting of braces only and is bounded by TYPE_DEPTH_MAX.
+ */
+#include "ctf/tsdl-parser.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/limits.h"
+
+/* ---- scopes ---- */
+
+static unsigned int bucket_of(const struct type_scope *scope, enum tag_kind tag, const char *name)
+{
+	uint32_t hash = 2166136261u + (uint32_t)tag;
+
+	for (; *name; name++) {
+		hash = (hash ^ (unsigned char)*name) * 16777619u;
+	}
+	return hash % scope->bucket_count;
+}
+
+struct type_scope *tsdl_scope_push(struct tsdl *p)
+{
+	/* Inner scopes hold few names: one bucket is enough, and most of their memory. */
+	unsigned int buckets = p->scope ? 1 : SCOPE_BUCKETS_ROOT;
+	struct type_scope *scope;
+
+	if (p->depth >= TYPE_DEPTH_MAX) {
+		tsdl_fail(p, "types are nested deeper than %d", TYPE_DEPTH_MAX);
+	}
+	p->depth++;
+	scope = arena_alloc(p->arena, sizeof(*scope) + buckets * sizeof(scope->symbols[0]));
+	scope->bucket_count = buckets;
+	scope->outer = p->scope;
+	p->scope = scope;
+	return scope;
+}
+
+void tsdl_scope_pop(struct tsdl *p)
+{
+	assert(p->scope != p->root);
+	assert(p->depth > 0);
+	p->scope = p->scope->outer;
+	p->depth--;
+}
+
+static const struct type *find_symbol(const struct tsdl *p, enum tag_kind tag, const char *name)
+{
+	for (const struct type_scope *scope = p->scope; scope; scope = scope->outer) {
+		const struct type_symbol *symbol = scope->symbols[bucket_of(scope, tag, name)];
+
+		for (; symbol; symbol = symbol->next) {
+			if (symbol->tag == tag && strcmp(symbol->name, name) == 0) {
+				return symbol->type;
+			}
+		}
+	}
+	return NULL;
+}
+
+static void add_symbol(struct tsdl *p, enum tag_kind tag, const char *name, const struct type *type)
+{
+	unsigned int bucket = bucket_of(p->scope, tag, name);
+	struct type_symbol *symbol = p->scope->symbols[bucket];
+
+	for (; symbol; symbol = symbol->next) {
+		if (symbol->tag == tag && strcmp(symbol->name, name) == 0) {
+			tsdl_fail(p, "the type \"%s\" is declared twice", name);
+		}
+	}
+	symbol = arena_alloc(p->arena, sizeof(*symbol));
+	symbol->tag = tag;
+	symbol->name = name;
+	symbol->type = type;
+	symbol->next = p->scope->symbols[bucket];
+	p->scope->symbols[bucket] = symbol;
+}
+
+/* ---- attributes ---- */
+
+static bool value_is_true(struct tsdl *p, const char *text)
+{
+	if (!strcmp(text, "true") || !strcmp(text, "TRUE") || !strcmp(text, "1")) {
+		return true;
+	}
+	if (!strcmp(text, "false") || !strcmp(text, "FALSE") || !strcmp(text, "0")) {
+		return false;
+	}
+	tsdl_fail(p, "expected true or false, found \"%s\"", text);
+}
+
+static enum byte_order value_order(struct tsdl *p, const char *text)
+{
+	if (!strcmp(text, "le")) {
+		return ORDER_LE;
+	}
+	if (!strcmp(text, "be") || !strcmp(text, "network")) {
+		return ORDER_BE;
+	}
+	if (!strcmp(text, "native")) {
+		return ORDER_NATIVE;
+	}
+	tsdl_fail(p, "byte_order must be le, be, network or native, not \"%s\"", text);
+}
+
+static uint32_t align_of(struct tsdl *p, uint64_t bits)
+{
+	if (bits == 0 || (bits & (bits - 1)) || bits > 4096) {
+		tsdl_fail(p, "an alignment must be a power of two up to 4096, not %llu",
+			  (unsigned long long)bits);
+	}
+	return (uint32_t)bits;
+}
+
+/* "clock.NAME.value" -> "NAME" */
+static const char *value_clock(struct tsdl *p, char *text)
+{
+	size_t len = strlen(text);
+
+	if (len < 13 || strncmp(text, "clock.", 6) != 0 || strcmp(text + len - 6, ".value") != 0) {
+		tsdl_fail(p, "map must be clock.NAME.value, not \"%s\"", text);
+	}
+	text[len - 6] = '\0';
+	return text + 6;
+}
+
+static uint32_t small_number(struct tsdl *p, uint32_t max, const char *what)
+{
+	uint64_t number = tsdl_constant(p, NULL);
+
+	if (number > max) {
+		tsdl_fail(p, "%s must be at most %u", what, max);
+	}
+	return (uint32_t)number;
+}
+
+static void integer_attribute(struct tsdl *p, struct type *type, const char *name)
+{
+	if (!strcmp(name, "size")) {
+		type->size_bits = small_number(p, 64, "the size of an integer");
+		if (type->size_bits == 0) {
+			tsdl_fail(p, "an integer needs at least one bit");
+		}
+	} else if (!strcmp(name, "align")) {
+		type->align_bits = align_of(p, tsdl_constant(p, NULL));
+	} else if (!strcmp(name, "signed")) {
+		type->is_signed = value_is_true(p, tsdl_value_text(p));
+	} else if (!strcmp(name, "byte_order")) {
+		type->order = value_order(p, tsdl_value_text(p));
+	} else if (!strcmp(name, "encoding")) {
+		const char *text = tsdl_value_text(p);
+
+		type->is_text = strcmp(text, "none") != 0 && strcmp(text, "NONE") != 0;
+	} else if (!strcmp(name, "map")) {
+		type->clock = value_clock(p, tsdl_value_text(p));
+	} else {
+		(void)tsdl_value_text(p); /* base, and attributes of other writers */
+	}
+}
+
+static const struct type *parse_integer(struct tsdl *p)
+{
+	struct type *type = arena_alloc(p->arena, sizeof(*type));
+
+	type->kind = TYPE_INT;
+	tsdl_expect(p, '{');
+	while (!tsdl_accept(p, '}')) {
+		const char *name = tsdl_ident(p);
+
+		tsdl_expect(p, '=');
+		integer_attribute(p, type, name);
+		tsdl_expect(p, ';');
+	}
+	if (type->size_bits == 0) {
+		tsdl_fail(p, "an integer without a size");
+	}
+	if (type->align_bits == 0) {
+		type->align_bits = type->size_bits % 8 == 0 ? 8 : 1; /* CTF 1.8.3, 4.1.2 */
+	}
+	return type;
+}
+
+static const struct type *parse_float(struct tsdl *p)
+{
+	struct type *type = arena_alloc(p->arena, sizeof(*type));
+	uint32_t exponent = 0, mantissa = 0;
+
+	type->kind = TYPE_FLOAT;
+	tsdl_expect(p, '{');
+	while (!tsdl_accept(p, '}')) {
+		const char *name = tsdl_ident(p);
+
+		tsdl_expect(p, '=');
+		if (!strcmp(name, "exp_dig")) {
+			exponent = small_number(p, 64, "exp_dig");
+		} else if (!strcmp(name, "mant_dig")) {
+			mantissa = small_number(p, 64, "mant_dig");
+		} else {
+			integer_attribute(p, type, name);
+		}
+		tsdl_expect(p, ';');
+	}
+	if (!(exponent == 8 && mantissa == 24) && !(exponent == 11 && mantissa == 53)) {
+		tsdl_fail(p, "a float must have 8 + 24 or 11 + 53 digits, not %u + %u", exponent,
+			  mantissa);
+	}
+	type->size_bits = exponent + mantissa;
+	if (type->align_bits == 0) {
+		type->align_bits = 8;
+	}
+	return type;
+}
+
+static const struct type *parse_string(struct tsdl *p)
+{
+	struct type *type = arena_alloc(p->arena, sizeof(*type));
+
+	type->kind = TYPE_STRING;
+	type->align_bits = 8;
+	if (tsdl_accept(p, '{')) {
+		while (!tsdl_accept(p, '}')) {
+			(void)tsdl_ident(p); /* encoding: UTF8 or ASCII, the same bytes */
+			tsdl_expect(p, '=');
+			(void)tsdl_value_text(p);
+			tsdl_expect(p, ';');
+		}
+	}
+	return type;
+}
+
+/* ---- enums ---- */
+
+struct label_list {
+	struct label_list *next;
+	struct type_label label;
+};
+
+static char *label_name(struct tsdl *p)
+{
+	return p->lex.token.kind == TOKEN_STRING ? tsdl_string(p) : tsdl_ident(p);
+}
+
+static struct type_label parse_label(struct tsdl *p, uint64_t next)
+{
+	struct type_label label = { .name = label_name(p), .low = next, .high = next };
+
+	if (tsdl_accept(p, '=')) {
+		label.low = tsdl_constant(p, NULL);
+		label.high = label.low;
+		if (tsdl_accept(p, PUNCT_ELLIPSIS)) {
+			label.high = tsdl_constant(p, NULL);
+		}
+	}
+	return label;
+}
+
+static void parse_labels(struct tsdl *p, struct type *type)
+{
+	struct label_list *list = NULL, **tail = &list;
+	struct type_label *labels;
+	uint64_t next = 0;
+
+	while (!tsdl_accept(p, '}')) {
+		struct label_list *item = arena_alloc(p->arena, sizeof(*item));
+
+		item->label = parse_label(p, next);
+		next = item->label.high + 1;
+		*tail = item;
+		tail = &item->next;
+		type->label_count++;
+		if (!tsdl_accept(p, ',')) {
+			tsdl_expect(p, '}');
+			break;
+		}
+	}
+	labels = arena_alloc(p->arena, type->label_count * sizeof(*labels));
+	type->labels = labels;
+	for (; list; list = list->next) {
+		*labels++ = list->label;
+	}
+}
+
+static const struct type *enum_container(struct tsdl *p)
+{
+	const struct type *type;
+
+	if (tsdl_accept(p, ':')) {
+		type = tsdl_type_specifier(p);
+	} else {
+		type = find_symbol(p, TAG_ALIAS, "int"); /* CTF 1.8.3, 4.1.8 */
+	}
+	if (!type || type->kind != TYPE_INT) {
+		tsdl_fail(p, "an enum needs an integer type (`enum : type` or a type named int)");
+	}
+	return type;
+}
+
+static const struct type *parse_enum(struct tsdl *p)
+{
+	const char *name = p->lex.token.kind == TOKEN_IDENT ? tsdl_ident(p) : NULL;
+	const struct type *container;
+	struct type *type;
+
+	if (name && !(p->lex.token.kind == TOKEN_PUNCT &&
+		      (p->lex.token.punct == '{' || p->lex.token.punct == ':'))) {
+		const struct type *known = find_symbol(p, TAG_ENUM, name);
+
+		if (!known) {
+			tsdl_fail(p, "unknown type \"enum %s\"", name);
+		}
+		return known;
+	}
+	container = enum_container(p);
+	type = arena_copy(p->arena, container, sizeof(*container));
+	type->kind = TYPE_ENUM;
+	type->is_text = false;
+	tsdl_expect(p, '{');
+	parse_labels(p, type);
+	if (name) {
+		add_symbol(p, TAG_ENUM, name, type);
+	}
+	return type;
+}
+
+/* ---- declarators: names, arrays, sequences ---- */
+
+static const struct type *bracket(struct tsdl *p, const struct type *element)
+{
+	struct type *type = arena_alloc(p->arena, sizeof(*type));
+
+	type->element = element;
+	type->align_bits = element->align_bits;
+	if (p->lex.token.kind == TOKEN_NUMBER) {
+		type->kind = TYPE_ARRAY;
+		type->length = tsdl_constant(p, NULL);
+	} else {
+		type->kind = TYPE_SEQUENCE;
+		type->length_path = tsdl_value_text(p); /* e.g. stream.event.context.len */
+	}
+	return type;
+}
+
+/*
+ * `[a][b]...` after a name.  As in C, the last bracket binds first: x[2][3] is two
+ * times three.  The brackets are read in order, then applied from the right.
+ */
+static const struct type *parse_brackets(struct tsdl *p, const struct type *element)
+{
+	struct type *read[TYPE_DEPTH_MAX];
+	unsigned int count = 0;
+
+	while (tsdl_accept(p, '[')) {
+		if (count == TYPE_DEPTH_MAX) {
+			tsdl_fail(p, "more than %d dimensions", TYPE_DEPTH_MAX);
+		}
+		read[count++] = (struct type *)bracket(p, element);
+		tsdl_expect(p, ']');
+	}
+	while (count > 0) {
+		count--;
+		read[count]->element = element;
+		element = read[count];
+	}
+	return element;
+}
+
+/* Pointer stars have no meaning in a trace but are part of names like `char *`. */
+static void skip_stars(struct tsdl *p)
+{
+	while (tsdl_accept(p, '*') || tsdl_accept_word(p, "const")) {
+	}
+}
+
+/* ---- structs and variants ---- */
+
+static bool alias_declaration(struct tsdl *p);
+
+struct field_list {
+	struct field_list *next;
+	struct type_field field;
+};
+
+struct fields {
+	struct field_list *list, **tail;
+	size_t count;
+	uint32_t align_bits;
+};
+
+static void add_field(struct tsdl *p, struct fields *fields, const struct type *type)
+{
+	struct field_list *item = arena_alloc(p->arena, sizeof(*item));
+
+	skip_stars(p);
+	item->field.name = tsdl_ident(p);
+	item->field.type = parse_brackets(p, type);
+	if (item->field.type->kind == TYPE_VARIANT && !item->field.type->tag) {
+		tsdl_fail(p, "the variant \"%s\" has no <tag>", item->field.name);
+	}
+	if (item->field.type->align_bits > fields->align_bits) {
+		fields->align_bits = item->field.type->align_bits;
+	}
+	*fields->tail = item;
+	fields->tail = &item->next;
+	fields->count++;
+}
+
+static void parse_fields(struct tsdl *p, struct type *type)
+{
+	struct fields fields = { .align_bits = 1 };
+	struct type_field *array;
+
+	fields.tail = &fields.list;
+	(void)tsdl_scope_push(p);
+	while (!tsdl_accept(p, '}')) {
+		const struct type *specified;
+
+		if (alias_declaration(p)) {
+			continue;
+		}
+		specified = tsdl_type_specifier(p);
+		if (tsdl_accept(p, ';')) {
+			continue; /* only declares a name */
+		}
+		do {
+			add_field(p, &fields, specified);
+		} while (tsdl_accept(p, ','));
+		tsdl_expect(p, ';');
+	}
+	tsdl_scope_pop(p);
+	array = arena_alloc(p->arena, fields.count * sizeof(*array));
+	type->fields = array;
+	type->field_count = fields.count;
+	type->align_bits = fields.align_bits;
+	for (; fields.list; fields.list = fields.list->next) {
+		*array++ = fields.list->field;
+	}
+}
+
+static const struct type *parse_struct(struct tsdl *p)
+{
+	const char *name = p->lex.token.kind == TOKEN_IDENT && !token_is(&p->lex.token, "align")
+				   ? tsdl_ident(p)
+				   : NULL;
+	struct type *type;
+
+	if (!tsdl_accept(p, '{')) {
+		const struct type *known = name ? find_symbol(p, TAG_STRUCT, name) : NULL;
+
+		if (!known) {
+			tsdl_fail(p, "unknown type \"struct %s\"", name ? name : "");
+		}
+		return known;
+	}
+	type = arena_alloc(p->arena, sizeof(*type));
+	type->kind = TYPE_STRUCT;
+	parse_fields(p, type);
+	if (tsdl_accept_word(p, "align")) {
+		uint32_t align_bits;
+
+		tsdl_expect(p, '(');
+		align_bits = align_of(p, tsdl_constant(p, NULL));
+		tsdl_expect(p, ')');
+		if (align_bits > type->align_bits) {
+			type->align_bits = align_bits;
+		}
+	}
+	if (name) {
+		add_symbol(p, TAG_STRUCT, name, type);
+	}
+	return type;
+}
+
+static const char *parse_tag(struct tsdl *p)
+{
+	const char *tag = NULL;
+
+	if (tsdl_accept(p, '<')) {
+		tag = tsdl_value_text(p);
+		tsdl_expect(p, '>');
+	}
+	return tag;
+}
+
+static const struct type *with_tag(struct tsdl *p, const struct type *variant, const char *tag)
+{
+	struct type *tagged;
+
+	if (!tag) {
+		return variant;
+	}
+	tagged = arena_copy(p->arena, variant, sizeof(*variant));
+	tagged->tag = tag;
+	return tagged;
+}
+
+static const struct type *parse_variant(struct tsdl *p)
+{
+	const char *name = p->lex.token.kind == TOKEN_IDENT ? tsdl_ident(p) : NULL;
+	const char *tag = parse_tag(p);
+	struct type *type;
+
+	if (!tsdl_accept(p, '{')) {
+		const struct type *known = name ? find_symbol(p, TAG_VARIANT, name) : NULL;
+
+		if (!known) {
+			tsdl_fail(p, "unknown type \"variant %s\"", name ? name : "");
+		}
+		return with_tag(p, known, tag);
+	}
+	type = arena_alloc(p->arena, sizeof(*type));
+	type->kind = TYPE_VARIANT;
+	parse_fields(p, type);
+	type->align_bits = 1; /* each choice aligns itself */
+	if (name) {
+		add_symbol(p, TAG_VARIANT, name, type);
+	}
+	return with_tag(p, type, tag);
+}
+
+/* ---- specifiers and aliases ---- */
+
+/* Words of a type name up to something else, joined by blanks: "unsigned long". */
+static const char *type_words(struct tsdl *p)
+{
+	char words[128];
+	size_t len = 0;
+
+	while (p->lex.token.kind == TOKEN_IDENT) {
+		const struct token *token = &p->lex.token;
+
+		if (len + token->len + 2 > sizeof(words)) {
+			tsdl_fail(p, "a type name longer than %zu bytes", sizeof(words) - 2);
+		}
+		if (len > 0) {
+			words[len++] = ' ';
+		}
+		memcpy(words + len, token->text, token->len);
+		len += token->len;
+		lex_next(&p->lex);
+	}
+	skip_stars(p);
+	return arena_strndup(p->arena, words, len);
+}
+
+/*
+ * A type given by name.  Where a field name follows ("unsigned long x;"), the
+ * longest run of words that names a type wins.
+ */
+static const struct type *named_type(struct tsdl *p)
+{
+	char words[128] = "";
+	const struct type *found = NULL;
+	struct lex past = p->lex;
+	size_t len = 0;
+
+	while (p->lex.token.kind == TOKEN_IDENT) {
+		const struct token *token = &p->lex.token;
+		const struct type *type;
+
+		if (len + token->len + 2 > sizeof(words)) {
+			break;
+		}
+		if (len > 0) {
+			words[len++] = ' ';
+		}
+		memcpy(words + len, token->text, token->len);
+		len += token->len;
+		words[len] = '\0';
+		lex_next(&p->lex);
+		type = find_symbol(p, TAG_ALIAS, words);
+		if (type) {
+			found = type;
+			past = p->lex;
+		}
+	}
+	if (!found) {
+		p->lex = past;
+		tsdl_fail(p, "unknown type \"%.*s\"", (int)past.token.len, past.token.text);
+	}
+	p->lex = past;
+	return found;
+}
+
+const struct type *tsdl_type_specifier(struct tsdl *p)
+{
+	while (tsdl_accept_word(p, "const")) {
+	}
+	if (p->lex.token.kind != TOKEN_IDENT) {
+		tsdl_fail(p, "expected a type");
+	}
+	if (tsdl_accept_word(p, "integer")) {
+		return parse_integer(p);
+	}
+	if (tsdl_accept_word(p, "floating_point")) {
+		return parse_float(p);
+	}
+	if (tsdl_accept_word(p, "string")) {
+		return parse_string(p);
+	}
+	if (tsdl_accept_word(p, "enum")) {
+		return parse_enum(p);
+	}
+	if (tsdl_accept_word(p, "struct")) {
+		return parse_struct(p);
+	}
+	if (tsdl_accept_word(p, "variant")) {
+		return parse_variant(p);
+	}
+	return named_type(p);
+}
+
+static void parse_typealias(struct tsdl *p)
+{
+	const struct type *type = tsdl_type_specifier(p);
+
+	skip_stars(p);
+	type = parse_brackets(p, type);
+	tsdl_expect(p, PUNCT_ASSIGN_TYPE);
+	add_symbol(p, TAG_ALIAS, type_words(p), type);
+	tsdl_expect(p, ';');
+}
+
+static void parse_typedef(struct tsdl *p)
+{
+	const struct type *type = tsdl_type_specifier(p);
+
+	do {
+		const char *name;
+
+		skip_stars(p);
+		name = tsdl_ident(p);
+		add_symbol(p, TAG_ALIAS, name, parse_brackets(p, type));
+	} while (tsdl_accept(p, ','));
+	tsdl_expect(p, ';');
+}
+
+static bool alias_declaration(struct tsdl *p)
+{
+	if (tsdl_accept_word(p, "typealias")) {
+		parse_typealias(p);
+		return true;
+	}
+	if (tsdl_accept_word(p, "typedef")) {
+		parse_typedef(p);
+		return true;
+	}
+	return false;
+}
+
+bool tsdl_type_declaration(struct tsdl *p)
+{
+	const struct token *token = &p->lex.token;
+
+	if (token_is(token, "struct") || token_is(token, "variant") || token_is(token, "enum")) {
+		(void)tsdl_type_specifier(p);
+		tsdl_expect(p, ';');
+		return true;
+	}
+	return alias_declaration(p);
+}
