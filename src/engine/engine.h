@@ -1,0 +1,135 @@
+/*
+ * engine: traces in, reports out.
+ *
+ * The front (the live loop, or the reader of recorded traces) gives each trace its
+ * metadata and, stream by stream and in order, its packets.  The engine cuts them
+ * into chunks, finds gaps between them, has workers map them and merges the result.
+ *
+ *     engine_new
+ *       trace_new ── trace_metadata ── stream_new ── stream_packet ... stream_end ── trace_finish
+ *     engine_step      (again and again: takes what workers have done, emits windows)
+ *     engine_free
+ *
+ * Live and recorded differ only in who calls: the same bytes give the same report.
+ * All functions belong to one thread.
+ */
+#ifndef SILLAGE_ENGINE_ENGINE_H
+#define SILLAGE_ENGINE_ENGINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "engine/analysis.h"
+#include "engine/merge.h"
+#include "engine/report.h"
+
+struct engine;
+struct trace;
+struct stream;
+
+/* Something lost or wrong in a trace; -1 members do not apply. */
+struct engine_warning {
+	const char *what; /* a fixed word: "packet", "discarded", ... */
+	char message[512];
+	const char *stream_name;
+	int64_t packet;
+};
+
+struct engine_config {
+	const struct analysis *analyses[ANALYSES_MAX]; /* ends with NULL */
+	uint64_t interval_ns;
+	uint64_t range_begin, range_end; /* 0 and UINT64_MAX: all */
+	unsigned int jobs;
+	uint64_t chunk_bytes;
+	uint64_t max_memory;
+	/* Callbacks, with the user pointer of trace_new(). */
+	void (*on_report)(void *user, const struct report *report);
+	void (*on_warning)(void *user, const struct engine_warning *warning);
+};
+
+struct engine *engine_new(const struct engine_config *config);
+void engine_free(struct engine *engine);
+
+/* Takes finished chunks and advances merges; @wait: for at least one, if any is in flight. */
+void engine_step(struct engine *engine, bool wait, uint64_t now_ns);
+
+/* Bytes of packets and partials held, and whether more may be brought in. */
+uint64_t engine_held_bytes(const struct engine *engine);
+bool engine_has_room(const struct engine *engine);
+size_t engine_in_flight(const struct engine *engine); /* chunks at the workers */
+/* Readable when engine_step() has work, for an event loop; -1 when there are no workers. */
+int engine_event_fd(const struct engine *engine);
+
+/* ---- traces ---- */
+
+struct trace *trace_new(struct engine *engine, void *user);
+
+/* Another user pointer for reports and warnings: the trace is followed anew. */
+void trace_set_user(struct trace *trace, void *user);
+void trace_warn(struct trace *trace, const struct engine_warning *warning);
+
+/* Frees the trace and its streams; its chunks in flight are waited for. */
+void trace_free(struct trace *trace);
+
+/*
+ * More metadata.  @is_last: no more will come, so an end inside a declaration is an
+ * error.  -EINVAL or -ENOMEM: the trace cannot be read.
+ */
+int trace_metadata(struct trace *trace, const void *bytes, size_t len, bool is_last,
+		   struct err *err);
+
+/* Forgets the metadata text: the same trace is attached to again and sends it anew. */
+void trace_metadata_restart(struct trace *trace);
+
+/* NULL until there is metadata that makes a plan. */
+const struct plan *trace_plan(const struct trace *trace);
+bool trace_uuid(const struct trace *trace, uint8_t ret_uuid[16]);
+
+/* All streams have ended: the last window and the total. */
+void trace_finish(struct trace *trace, uint64_t now_ns);
+void trace_total_so_far(struct trace *trace);
+const struct merge_account *trace_account(const struct trace *trace);
+uint64_t trace_watermark(const struct trace *trace);
+
+/* ---- streams ---- */
+
+/* @name is for warnings (a channel or file name); it is copied. */
+struct stream *stream_new(struct trace *trace, const char *name);
+
+/*
+ * The next packet, whose header and context have been read into @info.  Live: @bytes is
+ * moved in and has the content.  Recorded: @bytes is NULL, the packet is at @offset of @fd.
+ *
+ * A packet that the stream had already (a connection was lost and made again) is
+ * dropped.  If its stream is one that went away with a connection, this continues it.
+ */
+struct stream_input {
+	const struct packet_info *info;
+	uint8_t *bytes;
+	int fd;
+	uint64_t offset;
+};
+void stream_packet(struct stream *stream, const struct stream_input *input);
+
+/* Recorded: what the stream's first packet will be, before it comes. */
+void stream_expect(struct stream *stream, const struct packet_info *info);
+
+/* Bytes that should have been a packet but are not: a gap, and one bad packet. */
+void stream_bad_packet(struct stream *stream, const char *message);
+
+/* A packet was announced but could not be had: a gap, and one lost packet. */
+void stream_lost_packet(struct stream *stream, const char *message);
+/* The time stamp of the next packet's begin (recorded) or of a beacon (live), in cycles. */
+void stream_known(struct stream *stream, uint64_t cycles);
+/* Hands what has gathered to a worker. */
+void stream_flush(struct stream *stream);
+void stream_end(struct stream *stream);
+/* The connection is gone: what follows, if anything, is behind a gap. */
+void stream_away(struct stream *stream);
+void stream_exclude(struct stream *stream, bool excluded);
+bool stream_is_known(const struct stream *stream);
+uint64_t stream_until(const struct stream *stream);
+const char *stream_name(const struct stream *stream);
+
+#endif

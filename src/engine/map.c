@@ -1,0 +1,678 @@
+/*
+ * map: the decode loop and the worker's view of who runs.
+ */
+#include "engine/map.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "engine/clock.h"
+#include "engine/sched.h"
+
+#define NAME_CACHE 256 /* threads whose name is remembered; a power of two */
+
+/* Who gets an event of a request. */
+struct map_route {
+	map_fn *on_event;
+	uint32_t user;
+	uint8_t analysis;
+};
+
+struct name_cache {
+	int32_t tid;
+	uint32_t index; /* into partial->names; NAME_NONE: empty */
+	uint64_t pid;
+};
+
+struct map {
+	const struct map_setup *setup;
+	struct chunk *chunk;
+	struct partial *partial;
+	const struct plan *plan;
+	struct clock clock;
+	uint8_t *states;
+	uint8_t analysis; /* whose handler runs */
+
+	/* the slice of the window being filled */
+	uint64_t slice_begin_ns, slice_end_ns;
+	uint64_t slice_end_cycles; /* first cycle of the next slice */
+	int64_t window;
+	bool has_slice;
+	struct slice slice;
+	uint64_t *tallies; /* by class index */
+	uint32_t tally_room;
+	VEC(uint32_t) tallied; /* class indexes with a count */
+
+	uint64_t last_ts; /* ns, of the stream */
+	uint64_t last_cycles;
+
+	/* who runs */
+	bool is_known;
+	int32_t tid;
+	size_t stay; /* index of the IN record of the stay; SIZE_MAX: none in this chunk */
+	uint16_t old_states; /* how prev_state is encoded, see sched.h */
+	struct name_cache names[NAME_CACHE];
+
+	uint8_t *buffer; /* of one packet, when reading from a file */
+	size_t buffer_size;
+	struct decoder decoder;
+};
+
+static map_fn on_switch, on_fork, on_exec, on_process;
+
+/* What the engine itself needs: who runs, and which threads there are. */
+static const struct need base_needs[] = {
+	{ "sched_switch",
+	  { "prev_comm", "prev_tid", "prev_prio", "prev_state", "next_comm", "next_tid", "next_prio",
+	    "context.pid" },
+	  on_switch, 0 },
+	{ "sched_process_fork", { "child_comm", "child_tid", "child_pid" }, on_fork, 0 },
+	{ "sched_process_exec", { "filename", "tid", "old_tid" }, on_exec, 0 },
+	{ "lttng_statedump_process_state", { "name", "tid", "pid" }, on_process, 0 },
+};
+
+#define BASE_NEEDS (sizeof(base_needs) / sizeof(base_needs[0]))
+
+/* ---- setup ---- */
+
+static void add_needs(struct map_setup *setup, const struct need *needs, size_t count,
+		      uint8_t analysis, uint16_t group)
+{
+	for (size_t i = 0; i < count; i++) {
+		size_t at = setup->request_count++;
+
+		setup->requests[at].event = needs[i].event;
+		setup->requests[at].group = group;
+		memcpy(setup->requests[at].fields, needs[i].fields, sizeof(needs[i].fields));
+		setup->routes[at].on_event = needs[i].on_event;
+		setup->routes[at].user = needs[i].user;
+		setup->routes[at].analysis = analysis;
+	}
+}
+
+void map_setup_init(struct map_setup *setup)
+{
+	size_t total = BASE_NEEDS;
+
+	assert(setup->interval_ns > 0);
+	setup->state_size = 0;
+	for (size_t i = 0; i < setup->analysis_count; i++) {
+		total += setup->analyses[i]->need_count;
+		setup->state_offsets[i] = setup->state_size;
+		setup->state_size += (setup->analyses[i]->map_state_size + 15) / 16 * 16;
+	}
+	setup->requests = mem_alloc(total * sizeof(*setup->requests));
+	setup->routes = mem_alloc(total * sizeof(*setup->routes));
+	setup->request_count = 0;
+	add_needs(setup, base_needs, BASE_NEEDS, 0, 0);
+	for (size_t i = 0; i < setup->analysis_count; i++) {
+		add_needs(setup, setup->analyses[i]->needs, setup->analyses[i]->need_count,
+			  (uint8_t)i, (uint16_t)(i + 1));
+	}
+	assert(setup->request_count == total);
+}
+
+void map_setup_fini(struct map_setup *setup)
+{
+	free(setup->requests);
+	free(setup->routes);
+}
+
+struct map *map_new(const struct map_setup *setup)
+{
+	struct map *map = mem_alloc(sizeof(*map));
+
+	map->setup = setup;
+	map->states = mem_alloc(setup->state_size + 1);
+	return map;
+}
+
+void map_free(struct map *map)
+{
+	if (!map) {
+		return;
+	}
+	free(map->states);
+	free(map->tallies);
+	vec_fini(&map->tallied);
+	free(map->buffer);
+	free(map);
+}
+
+/* ---- for handlers ---- */
+
+struct record *map_emit(struct map *map, uint64_t ts, int32_t tid, unsigned int kind)
+{
+	struct record *record = vec_push(&map->partial->records);
+
+	*record = (struct record){ .ts = ts, .tid = tid, .name = NAME_NONE, .kind = (uint8_t)kind,
+				   .owner = map->analysis };
+	return record;
+}
+
+int32_t map_tid(const struct map *map)
+{
+	return map->is_known ? map->tid : TID_CURRENT;
+}
+
+bool map_sees_switches(const struct map *map)
+{
+	return map->chunk->has_switches;
+}
+
+bool map_mark_anew(struct map *map)
+{
+	if (map->stay == SIZE_MAX) {
+		return false;
+	}
+	map->partial->records.at[map->stay].flags |= RECORD_ANEW;
+	return true;
+}
+
+uint64_t map_numbers(struct map *map, const uint64_t *numbers, size_t count)
+{
+	uint64_t at = map->partial->numbers.count;
+
+	for (size_t i = 0; i < count; i++) {
+		*vec_push(&map->partial->numbers) = numbers[i];
+	}
+	return at;
+}
+
+/* ---- names ---- */
+
+static struct name name_from(const struct value *value)
+{
+	struct name name = { 0 };
+	size_t len = value->len < NAME_BYTES - 1 ? value->len : NAME_BYTES - 1;
+
+	len = strnlen((const char *)value->bytes, len);
+	memcpy(name.text, value->bytes, len);
+	return name;
+}
+
+static struct name_cache *cached(struct map *map, int32_t tid)
+{
+	struct name_cache *cache = &map->names[(uint32_t)tid % NAME_CACHE];
+
+	if (cache->tid != tid || cache->index == NAME_NONE) {
+		*cache = (struct name_cache){ .tid = tid, .index = NAME_NONE, .pid = UINT64_MAX };
+	}
+	return cache;
+}
+
+/* The index of @tid's name.  A name may be in the partial more than once. */
+static uint32_t name_index(struct map *map, int32_t tid, const struct value *value)
+{
+	struct name_cache *cache = cached(map, tid);
+	struct name name = name_from(value);
+
+	if (cache->index != NAME_NONE &&
+	    memcmp(&map->partial->names.at[cache->index], &name, sizeof(name)) == 0) {
+		return cache->index;
+	}
+	cache->index = (uint32_t)map->partial->names.count;
+	*vec_push(&map->partial->names) = name;
+	return cache->index;
+}
+
+static uint32_t name_of(struct map *map, const struct map_event *event, unsigned int field,
+			int32_t tid)
+{
+	return event->present & (1u << field) ? name_index(map, tid, &event->values[field])
+					      : NAME_NONE;
+}
+
+/* ---- who runs ---- */
+
+static void end_stay(struct map *map, uint64_t ts, bool is_window)
+{
+	const struct map_setup *setup = map->setup;
+
+	for (size_t i = 0; i < setup->analysis_count; i++) {
+		if (setup->analyses[i]->on_stay_end) {
+			map->analysis = (uint8_t)i;
+			setup->analyses[i]->on_stay_end(map, map->states + setup->state_offsets[i],
+							ts, is_window);
+		}
+	}
+}
+
+/* The first evidence in this chunk: who ran from its begin. */
+static void note_head(struct map *map, uint64_t ts, int32_t tid, uint32_t name, int32_t prio)
+{
+	struct partial *partial = map->partial;
+
+	if (partial->head_ts == UINT64_MAX) {
+		partial->head_ts = ts;
+		partial->head_tid = tid;
+		partial->head_name = name;
+		partial->head_prio = prio;
+	}
+}
+
+struct leaving {
+	uint64_t ts;
+	int32_t tid, prio;
+	uint32_t name;
+	bool is_dead;
+};
+
+static void switch_out(struct map *map, const struct leaving *out)
+{
+	struct record *in = map->stay == SIZE_MAX ? NULL : &map->partial->records.at[map->stay];
+	struct record *record;
+
+	if (in && in->tid == out->tid && in->ts >= map->slice_begin_ns) {
+		in->kind = RECORD_STAY;
+		in->a = out->ts - in->ts;
+		record = in;
+	} else {
+		record = map_emit(map, out->ts, out->tid, RECORD_OUT);
+	}
+	record->name = out->name;
+	record->prio = out->prio;
+	record->flags |= out->is_dead ? RECORD_DEAD : 0;
+}
+
+static void on_switch(struct map *map, void *state, const struct map_event *event, uint32_t user)
+{
+	enum { PREV_COMM, PREV_TID, PREV_PRIO, PREV_STATE, NEXT_COMM, NEXT_TID, NEXT_PRIO, PID };
+	const struct value *v = event->values;
+	int32_t prev = (int32_t)v[PREV_TID].i, next = (int32_t)v[NEXT_TID].i;
+	struct leaving out = { .ts = event->ts, .tid = prev, .prio = (int32_t)v[PREV_PRIO].i };
+	struct record *in;
+
+	(void)state;
+	(void)user;
+	if (!map->chunk->has_switches || !(event->present & (1u << PREV_TID)) ||
+	    !(event->present & (1u << NEXT_TID))) {
+		return;
+	}
+	end_stay(map, event->ts, false);
+	out.name = name_of(map, event, PREV_COMM, prev);
+	out.is_dead = (event->present & (1u << PREV_STATE)) &&
+		      sched_is_dead(v[PREV_STATE].u, map->old_states);
+	if (event->present & (1u << PID) && cached(map, prev)->pid != v[PID].u) {
+		cached(map, prev)->pid = v[PID].u;
+		map_emit(map, event->ts, prev, RECORD_PROCESS)->a = v[PID].u;
+	}
+	note_head(map, event->ts, prev, out.name, out.prio);
+	switch_out(map, &out);
+	map->stay = map->partial->records.count;
+	in = map_emit(map, event->ts, next, RECORD_IN);
+	in->name = name_of(map, event, NEXT_COMM, next);
+	in->prio = (int32_t)v[NEXT_PRIO].i;
+	map->tid = next;
+	map->is_known = true;
+}
+
+static void on_fork(struct map *map, void *state, const struct map_event *event, uint32_t user)
+{
+	enum { COMM, TID, PID };
+	int32_t tid = (int32_t)event->values[TID].i;
+	struct record *record;
+
+	(void)state;
+	(void)user;
+	if (!(event->present & (1u << TID))) {
+		return;
+	}
+	record = map_emit(map, event->ts, tid, RECORD_FORK);
+	record->a = event->present & (1u << PID) ? event->values[PID].u : UINT64_MAX;
+	record->name = name_of(map, event, COMM, tid);
+}
+
+/* comm is not traced by exec: the kernel takes the last part of the path. */
+static void on_exec(struct map *map, void *state, const struct map_event *event, uint32_t user)
+{
+	enum { FILENAME, TID, OLD_TID };
+	int32_t tid = (int32_t)event->values[TID].i;
+	struct record *record;
+
+	(void)state;
+	(void)user;
+	if (!(event->present & (1u << TID))) {
+		return;
+	}
+	record = map_emit(map, event->ts, tid, RECORD_EXEC);
+	record->a = event->present & (1u << OLD_TID) ? event->values[OLD_TID].u : (uint64_t)tid;
+	if (event->present & (1u << FILENAME)) {
+		struct value base = event->values[FILENAME];
+		const uint8_t *slash = memrchr(base.bytes, '/', base.len);
+
+		if (slash) {
+			base.len -= (uint64_t)(slash + 1 - base.bytes);
+			base.bytes = slash + 1;
+		}
+		record->name = name_index(map, tid, &base);
+	}
+}
+
+static void on_process(struct map *map, void *state, const struct map_event *event, uint32_t user)
+{
+	enum { NAME, TID, PID };
+	int32_t tid = (int32_t)event->values[TID].i;
+	struct record *record;
+
+	(void)state;
+	(void)user;
+	if (!(event->present & (1u << TID)) || !(event->present & (1u << PID))) {
+		return;
+	}
+	record = map_emit(map, event->ts, tid, RECORD_PROCESS);
+	record->a = event->values[PID].u;
+	record->name = name_of(map, event, NAME, tid);
+}
+
+static void note_gap(struct map *map, uint64_t ts)
+{
+	end_stay(map, ts, false);
+	map->analysis = 0;
+	map->is_known = false;
+	map->stay = SIZE_MAX;
+	if (map->chunk->has_switches) {
+		note_head(map, ts, TID_CURRENT, NAME_NONE, 0);
+		(void)map_emit(map, ts, TID_CURRENT, RECORD_GAP);
+	}
+}
+
+/* ---- slices ---- */
+
+static void close_slice(struct map *map)
+{
+	struct slice *slice = &map->slice;
+
+	if (!map->has_slice) {
+		return;
+	}
+	end_stay(map, map->slice_end_ns - 1, true);
+	slice->window = map->window;
+	slice->tally_first = (uint32_t)map->partial->tallies.count;
+	slice->tally_count = (uint32_t)map->tallied.count;
+	for (size_t i = 0; i < map->tallied.count; i++) {
+		uint32_t index = map->tallied.at[i];
+
+		*vec_push(&map->partial->tallies) =
+			(struct tally){ .class_index = index, .count = map->tallies[index] };
+		map->tallies[index] = 0;
+	}
+	*vec_push(&map->partial->slices) = *slice;
+	map->tallied.count = 0;
+	map->has_slice = false;
+	memset(slice, 0, sizeof(*slice));
+}
+
+/* Begins the slice that has @ts: its window, cut at the bounds of the range. */
+static void open_slice(struct map *map, uint64_t ts)
+{
+	const struct map_setup *setup = map->setup;
+	uint64_t interval = setup->interval_ns;
+	uint64_t begin = ts / interval * interval;
+	uint64_t end = begin <= UINT64_MAX - interval ? begin + interval : UINT64_MAX;
+
+	map->window = (int64_t)(ts / interval);
+	if (ts < setup->range_begin) {
+		map->window = WINDOW_BEFORE;
+		begin = 0;
+		end = setup->range_begin;
+	} else if (ts >= setup->range_end) {
+		map->window = WINDOW_AFTER;
+		begin = setup->range_end;
+		end = UINT64_MAX;
+	} else {
+		begin = begin < setup->range_begin ? setup->range_begin : begin;
+		end = end > setup->range_end ? setup->range_end : end;
+	}
+	map->slice_begin_ns = begin;
+	map->slice_end_ns = end;
+	map->slice_end_cycles = clock_cycles(&map->clock, end);
+	map->has_slice = true;
+}
+
+static void to_slice(struct map *map, uint64_t ts)
+{
+	if (!map->has_slice || ts >= map->slice_end_ns || ts < map->slice_begin_ns) {
+		close_slice(map);
+		open_slice(map, ts);
+	}
+}
+
+/* ---- events ---- */
+
+static void grow_tallies(struct map *map, uint32_t class_count)
+{
+	if (class_count <= map->tally_room) {
+		return;
+	}
+	map->tallies = mem_realloc(map->tallies, class_count * sizeof(*map->tallies));
+	memset(map->tallies + map->tally_room, 0,
+	       (class_count - map->tally_room) * sizeof(*map->tallies));
+	map->tally_room = class_count;
+}
+
+static void count_event(struct map *map, uint32_t index)
+{
+	if (map->tallies[index]++ == 0) {
+		*vec_push(&map->tallied) = index;
+	}
+}
+
+static void dispatch(struct map *map, const struct plan_event *class, uint64_t ts)
+{
+	const struct map_setup *setup = map->setup;
+	struct map_event event = { .ts = ts, .class = class };
+
+	for (uint32_t i = 0; i < class->binding_count; i++) {
+		const struct plan_binding *binding = &class->bindings[i];
+		const struct map_route *route = &setup->routes[binding->request];
+
+		event.values = &map->decoder.values[binding->base];
+		event.present = binding->present;
+		event.is_signed = binding->is_signed;
+		map->analysis = route->analysis;
+		route->on_event(map, map->states + setup->state_offsets[route->analysis], &event,
+				route->user);
+	}
+}
+
+/* A packet's time stamps must not leave it, nor go back: clamp, and count. */
+static uint64_t clamp_ts(struct map *map, uint64_t ts, const struct packet *packet)
+{
+	uint64_t clamped = ts;
+
+	if (clamped > packet->end) {
+		clamped = packet->end;
+	}
+	if (clamped < map->last_ts) {
+		clamped = map->last_ts;
+	}
+	if (clamped != ts) {
+		map->slice.anomalies++;
+	}
+	return clamped;
+}
+
+static void on_event(struct map *map, const struct event *event, const struct packet *packet)
+{
+	uint64_t ts;
+
+	/* The usual case needs no time in ns: later than before, and in the slice. */
+	if (event->cycles >= map->last_cycles && event->cycles < map->slice_end_cycles &&
+	    event->class->binding_count == 0) {
+		map->last_cycles = event->cycles;
+		count_event(map, event->class->index);
+		return;
+	}
+	ts = clamp_ts(map, clock_ns(&map->clock, event->cycles), packet);
+	to_slice(map, ts);
+	map->last_ts = ts;
+	if (event->cycles > map->last_cycles) {
+		map->last_cycles = event->cycles;
+	}
+	count_event(map, event->class->index);
+	dispatch(map, event->class, ts);
+}
+
+static void map_events(struct map *map, const struct packet *packet, const struct packet_info *info)
+{
+	struct partial *partial = map->partial;
+	struct decoder *d = &map->decoder;
+	uint64_t events = 0, first = 0;
+	struct event event = { 0 };
+	int r;
+
+	while ((r = decoder_next(d, &event)) > 0) {
+		if (events++ == 0) {
+			first = event.cycles;
+		}
+		on_event(map, &event, packet);
+	}
+	if (events > 0) {
+		uint64_t ts = clock_ns(&map->clock, map->last_cycles);
+
+		ts = ts > packet->end ? packet->end : ts;
+		map->last_ts = ts > map->last_ts ? ts : map->last_ts;
+		if (partial->first_ts == UINT64_MAX) {
+			ts = clock_ns(&map->clock, first);
+			ts = ts > packet->end ? packet->end : ts;
+			partial->first_ts = ts < packet->floor ? packet->floor : ts;
+		}
+		partial->last_ts = map->last_ts;
+	}
+	partial->events += events;
+	(void)info;
+	if (r < 0) {
+		struct partial_fault *fault = vec_push(&partial->faults);
+		struct err err;
+
+		(void)decoder_fault(d, &err);
+		fault->packet = packet->number;
+		(void)snprintf(fault->text, sizeof(fault->text), "%.190s", err.text);
+		to_slice(map, map->last_ts);
+		map->slice.bad_packets++;
+		note_gap(map, map->last_ts);
+	}
+}
+
+/* ---- packets ---- */
+
+static void packet_fault(struct map *map, const struct packet *packet, const char *text)
+{
+	struct partial_fault *fault = vec_push(&map->partial->faults);
+
+	fault->packet = packet->number;
+	(void)snprintf(fault->text, sizeof(fault->text), "%.190s", text);
+	to_slice(map, packet->begin > map->last_ts ? packet->begin : map->last_ts);
+	map->slice.bad_packets++;
+	note_gap(map, packet->floor);
+}
+
+/* The packet's bytes: its own, or read from the file. */
+static const uint8_t *packet_bytes(struct map *map, const struct packet *packet, struct err *err)
+{
+	uint64_t done = 0;
+
+	if (packet->bytes) {
+		return packet->bytes;
+	}
+	if (packet->size > map->buffer_size) {
+		free(map->buffer);
+		map->buffer = mem_alloc(packet->size);
+		map->buffer_size = packet->size;
+	}
+	while (done < packet->size) {
+		ssize_t got = pread(map->chunk->fd, map->buffer + done, packet->size - done,
+				    (off_t)(packet->file_offset + done));
+
+		if (got < 0 && errno == EINTR) {
+			continue;
+		}
+		if (got <= 0) {
+			(void)err_raise(err, -EIO, "reading %" PRIu64 " bytes at %" PRIu64 ": %s",
+					packet->size, packet->file_offset,
+					got < 0 ? strerror(errno) : "the file ends before");
+			return NULL;
+		}
+		done += (uint64_t)got;
+	}
+	return map->buffer;
+}
+
+static void map_packet(struct map *map, const struct packet *packet)
+{
+	struct packet_info info;
+	const uint8_t *bytes;
+	struct err err;
+
+	/* A gap begins where the last good packet ended; what it lost is counted where the
+	 * packet that reports it begins, which no closed window can contain. */
+	if (packet->has_gap) {
+		note_gap(map, packet->floor);
+		to_slice(map, packet->begin > packet->floor ? packet->begin : packet->floor);
+		map->slice.discarded += packet->discarded;
+		map->slice.lost_packets += packet->lost_packets;
+	}
+	if (packet->size == 0) {
+		return; /* only the gap */
+	}
+	map->partial->packets++;
+	map->partial->bytes += packet->size;
+	bytes = packet_bytes(map, packet, &err);
+	if (!bytes || packet_info_read(&map->decoder, map->plan, bytes, packet->size, PACKET_BYTES_MAX,
+				       &info, &err) < 0) {
+		packet_fault(map, packet, err.text);
+		return;
+	}
+	if (info.content_bits > packet->size * 8) {
+		packet_fault(map, packet, "the packet's content is larger than what was received");
+		return;
+	}
+	clock_init(&map->clock, info.stream->clock);
+	decoder_start(&map->decoder, map->plan, &info, bytes);
+	map->last_ts = packet->floor > map->last_ts ? packet->floor : map->last_ts;
+	map->last_cycles = clock_cycles(&map->clock, map->last_ts);
+	if (map->has_slice) {
+		map->slice_end_cycles = clock_cycles(&map->clock, map->slice_end_ns);
+	}
+	map_events(map, packet, &info);
+}
+
+/* A slice may not yet exist when the first event comes: none has room for it. */
+static void map_reset(struct map *map, struct chunk *chunk)
+{
+	map->chunk = chunk;
+	map->plan = chunk->plan;
+	map->partial = partial_new();
+	map->partial->begin = chunk->begin;
+	map->has_slice = false;
+	map->slice_end_cycles = 0;
+	memset(&map->slice, 0, sizeof(map->slice));
+	map->last_ts = chunk->begin;
+	map->is_known = false;
+	map->stay = SIZE_MAX;
+	map->analysis = 0;
+	map->old_states = sched_states_of(chunk->plan->metadata);
+	memset(map->states, 0, map->setup->state_size);
+	for (size_t i = 0; i < NAME_CACHE; i++) {
+		map->names[i].index = NAME_NONE;
+	}
+	grow_tallies(map, chunk->plan->class_count);
+}
+
+void map_chunk(struct map *map, struct chunk *chunk)
+{
+	map_reset(map, chunk);
+	for (size_t i = 0; i < chunk->packets.count; i++) {
+		map_packet(map, &chunk->packets.at[i]);
+		map->partial->end = chunk->packets.at[i].end;
+	}
+	end_stay(map, map->last_ts, false);
+	close_slice(map);
+	chunk->partial = map->partial;
+	map->partial = NULL;
+}

@@ -1,0 +1,67 @@
+/*
+ * map: a worker's half of the engine: one chunk in, one partial out.
+ *
+ * It decodes the chunk's packets, counts events by class and window, follows who
+ * runs on the CPU as far as the chunk tells, and calls the handlers of the
+ * analyses.  What it is given besides the chunk (struct map_setup) is immutable.
+ *
+ * Who runs, within a chunk:
+ *
+ *     chunk begin    first switch          switch              gap
+ *     |--- not known here ---|--- prev/next known ---|---|-- not known --...
+ *
+ * Where it is not known, records carry TID_CURRENT and the merger, who has what the
+ * stream carried over, puts the thread in.
+ */
+#ifndef SILLAGE_ENGINE_MAP_H
+#define SILLAGE_ENGINE_MAP_H
+
+#include "engine/analysis.h"
+#include "engine/chunk.h"
+
+/* What a run consists of: the same for all traces and threads of a process. */
+struct map_setup {
+	const struct analysis *analyses[ANALYSES_MAX]; /* ends with NULL */
+	size_t analysis_count;
+	uint64_t interval_ns;
+	/* Recorded traces: only [range_begin, range_end) is reported; 0 and UINT64_MAX: all. */
+	uint64_t range_begin, range_end;
+	/* Derived by map_setup_init(). */
+	struct plan_request *requests;
+	struct map_route *routes; /* by request */
+	size_t request_count;
+	size_t state_offsets[ANALYSES_MAX];
+	size_t state_size;
+};
+
+/* Fills the derived members.  Request 0 is sched_switch (MAP_REQUEST_SWITCH). */
+#define MAP_REQUEST_SWITCH 0
+void map_setup_init(struct map_setup *setup);
+void map_setup_fini(struct map_setup *setup);
+
+/* Scratch of one worker, reused from chunk to chunk. */
+struct map *map_new(const struct map_setup *setup);
+void map_free(struct map *map);
+
+/* Fills chunk->partial.  Never fails: what cannot be decoded is in the partial's faults. */
+void map_chunk(struct map *map, struct chunk *chunk);
+
+/* ---- for handlers ---- */
+
+/* Emits a record of the analysis whose handler is running.  NULL-free; fill in the rest. */
+struct record *map_emit(struct map *map, uint64_t ts, int32_t tid, unsigned int kind);
+
+/* The thread that runs, or TID_CURRENT. */
+int32_t map_tid(const struct map *map);
+
+/* Whether calls of the thread can be paired here: every switch of this CPU is seen. */
+bool map_sees_switches(const struct map *map);
+
+/* Marks the stay with RECORD_ANEW.  False if its begin is not in this chunk; the handler
+ * then has to emit a record of its own. */
+bool map_mark_anew(struct map *map);
+
+/* Copies numbers beside the records; the index goes into a record. */
+uint64_t map_numbers(struct map *map, const uint64_t *numbers, size_t count);
+
+#endif

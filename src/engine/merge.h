@@ -1,0 +1,103 @@
+/*
+ * merge: the exact rolling state of one trace.
+ *
+ *     partials of stream 0  ──┐
+ *     partials of stream 1  ──┼─► records in one time order ─► threads, CPUs ─► windows
+ *     ...                   ──┘        up to the watermark                        total
+ *
+ * The watermark is the smallest time up to which any stream is known.  Nothing older
+ * can still arrive, so everything before it has one meaning, whatever the cut into
+ * chunks, the number of workers and the order in which they finish.
+ *
+ * A window closes when the watermark passes its end, and never changes afterwards.
+ * Data for a closed window ("late") is counted in the open one.
+ *
+ * Who ran on a CPU before its first sched_switch is known from that switch, which may
+ * lie beyond the first window.  So the first windows wait for it, at most HEAD_WAIT_NS
+ * of trace time; this makes a result depend on the trace's bytes only.
+ *
+ * A merge belongs to one thread.
+ */
+#ifndef SILLAGE_ENGINE_MERGE_H
+#define SILLAGE_ENGINE_MERGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/analysis.h"
+#include "engine/map.h"
+#include "engine/partial.h"
+#include "engine/report.h"
+
+struct merge;
+struct merge_stream;
+
+/* Called when a window has closed, and for the total.  The report dies with the call. */
+typedef void merge_emit_fn(void *user, const struct report *report);
+
+struct merge *merge_new(const struct map_setup *setup, merge_emit_fn *emit, void *user);
+void merge_free(struct merge *merge);
+
+/* Event names by class index, from the newest plan.  Classes only ever get more. */
+void merge_set_classes(struct merge *merge, const struct plan *plan);
+
+/* A stream holds the watermark from here on until it is known further, or ended. */
+struct merge_stream *merge_stream_new(struct merge *merge);
+
+/* What the stream's first packet says; @cpu_id UINT64_MAX: it names no CPU. */
+struct stream_identity {
+	uint64_t class_id, cpu_id, instance_id;
+	bool has_switches;
+	bool starts_late;  /* packets before the first one were not seen */
+	uint64_t begin;    /* ns: of the first packet */
+};
+void merge_stream_identify(struct merge_stream *stream, const struct stream_identity *identity);
+const struct stream_identity *merge_stream_identity(const struct merge_stream *stream);
+
+/* Nothing older than @ts comes after the @seq chunks submitted so far. */
+void merge_stream_known(struct merge_stream *stream, uint64_t seq, uint64_t ts);
+
+/* No chunk comes after the @seq submitted so far. */
+void merge_stream_end(struct merge_stream *stream, uint64_t seq);
+
+/* While set, the stream does not hold the watermark (it is silent or lost). */
+void merge_stream_exclude(struct merge_stream *stream, bool excluded);
+bool merge_stream_is_known(const struct merge_stream *stream);
+
+/* The time up to which the stream is merged, 0 if nothing is known of it. */
+uint64_t merge_stream_until(const struct merge_stream *stream);
+
+/* Takes a finished partial; they may come in any order.  Takes ownership. */
+void merge_take(struct merge_stream *stream, uint64_t seq, struct partial *partial);
+
+/* Works up to the watermark.  @now_ns: wall clock for the lag, 0: recorded. */
+void merge_advance(struct merge *merge, uint64_t now_ns);
+
+/* All there is has been taken: closes the last window and emits the total. */
+void merge_finish(struct merge *merge, uint64_t now_ns);
+
+/* The total up to the last closed window, emitted now. */
+void merge_emit_total(struct merge *merge, bool so_far);
+
+/* Bytes of partials held. */
+size_t merge_held_bytes(const struct merge *merge);
+uint64_t merge_watermark(const struct merge *merge);
+/* Events, packets, bytes taken so far. */
+struct merge_account {
+	uint64_t events, packets, bytes;
+	uint64_t discarded, lost_packets, bad_packets, late_events, anomalies;
+};
+const struct merge_account *merge_account(const struct merge *merge);
+
+/* ---- for analyses, inside their merge-side calls ---- */
+
+/* The row's columns in the open window, to be added to. */
+uint64_t *merge_trace_row(struct merge *merge, unsigned int table);
+uint64_t *merge_cpu_row(struct merge *merge, struct cpu *cpu, unsigned int table);
+uint64_t *merge_thread_row(struct merge *merge, struct thread *thread, unsigned int table);
+uint64_t *merge_event_row(struct merge *merge, uint32_t event_name, unsigned int table);
+void *merge_thread_state(struct merge *merge, struct thread *thread);
+/* Late events of the slice being applied (analysis.on_slice). */
+uint64_t merge_late_events(const struct merge *merge);
+
+#endif

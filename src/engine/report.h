@@ -1,0 +1,53 @@
+/*
+ * report: a window or total of one trace, ready for a sink.
+ *
+ * Rows are sorted (largest figure first, then by id) and hold no row without a value.
+ */
+#ifndef SILLAGE_ENGINE_REPORT_H
+#define SILLAGE_ENGINE_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/analysis.h"
+
+struct report_row {
+	uint64_t sort;
+	uint64_t id;           /* CPU number, or order of threads with one tid */
+	const char *name;      /* SCOPE_EVENT */
+	const struct thread_view *thread; /* SCOPE_THREAD */
+	const uint64_t *values;           /* by column; COLUMN_PRIO has none */
+};
+
+struct thread_view {
+	int32_t tid;   /* below 0: left out (unknown thread, or others folded) */
+	int64_t pid;   /* -1: unknown */
+	char comm[17]; /* "": unknown */
+	bool has_prio;
+	int32_t prio;
+};
+
+struct report_table {
+	const struct analysis *analysis;
+	const struct table *table;
+	size_t row_count;
+	const struct report_row *rows;
+};
+
+enum report_kind { REPORT_WINDOW, REPORT_TOTAL, REPORT_SO_FAR };
+
+struct report {
+	enum report_kind kind;
+	uint64_t seq;        /* of windows, from 0 */
+	uint64_t begin, end; /* ns since the epoch */
+	bool complete;
+	bool has_lag;
+	int64_t lag_ns;
+	uint64_t events; /* in it, for rates */
+	uint64_t discarded, lost_packets, bad_packets, late_events;
+	size_t table_count;
+	const struct report_table *tables; /* all of one analysis are adjacent */
+};
+
+#endif
