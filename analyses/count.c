@@ -1,0 +1,59 @@
+/*
+ * count: how many events of each name, and what was lost.
+ *
+ * The cheapest health signal (analyses reference, 4.1, 4.2).  Needs no event decoded:
+ * the engine counts events by class anyway.
+ */
+#include "engine/merge.h"
+#include "engine/partial.h"
+
+enum table_index { TOTALS, BY_NAME, TROUBLE };
+enum { EVENTS, DISCARDED, LOST_PACKETS };
+enum { BAD_PACKETS, LATE_EVENTS };
+
+static void on_slice(struct merge *merge, const struct slice *slice)
+{
+	uint64_t *totals = merge_trace_row(merge, TOTALS);
+	uint64_t *trouble = merge_trace_row(merge, TROUBLE);
+
+	totals[DISCARDED] += slice->discarded;
+	totals[LOST_PACKETS] += slice->lost_packets;
+	trouble[BAD_PACKETS] += slice->bad_packets;
+	trouble[LATE_EVENTS] += merge_late_events(merge);
+}
+
+static void on_tally(struct merge *merge, uint32_t event_name, uint64_t count)
+{
+	merge_trace_row(merge, TOTALS)[EVENTS] += count;
+	merge_event_row(merge, event_name, BY_NAME)[0] += count;
+}
+
+const struct analysis analysis_count = {
+	.name = "count",
+	.summary = "events by name, discarded events, lost packets",
+	.tables = {
+		[TOTALS] = {
+			.scope = SCOPE_TRACE,
+			.columns = {
+				[EVENTS] = { "events", "events", UNIT_COUNT },
+				[DISCARDED] = { "discarded", "discarded", UNIT_COUNT },
+				[LOST_PACKETS] = { "lost_packets", "packets lost", UNIT_COUNT },
+			},
+		},
+		[BY_NAME] = {
+			.key = "by_name",
+			.scope = SCOPE_EVENT,
+			.sort_mask = 1,
+			.columns = { { "count", "EVENTS", UNIT_COUNT, COLUMN_SUM, true } },
+		},
+		[TROUBLE] = {
+			.scope = SCOPE_TRACE,
+			.columns = {
+				[BAD_PACKETS] = { "bad_packets", NULL, UNIT_COUNT },
+				[LATE_EVENTS] = { "late_events", NULL, UNIT_COUNT },
+			},
+		},
+	},
+	.on_slice = on_slice,
+	.on_tally = on_tally,
+};

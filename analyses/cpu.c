@@ -1,0 +1,73 @@
+/*
+ * cpu: who used the processors (analyses reference, 4.3).
+ *
+ * For each CPU: busy + idle + unknown = the time of the window, exactly; the sum of run
+ * time over threads is the sum of busy time.  The engine follows sched_switch and
+ * hands out every stretch of time once.
+ */
+#include "engine/merge.h"
+
+enum table_index { TOTALS, CPUS, THREADS };
+enum { BUSY, IDLE, UNKNOWN };
+enum { RUN, SWITCHES, MIGRATIONS, PRIO };
+
+static void on_run(struct merge *merge, const struct run_time *run)
+{
+	static const unsigned int column[] = {
+		[RUN_THREAD] = BUSY,
+		[RUN_IDLE] = IDLE,
+		[RUN_UNKNOWN] = UNKNOWN,
+	};
+
+	merge_trace_row(merge, TOTALS)[column[run->kind]] += run->ns;
+	merge_cpu_row(merge, run->cpu, CPUS)[column[run->kind]] += run->ns;
+	if (run->kind == RUN_THREAD) {
+		merge_thread_row(merge, run->thread, THREADS)[RUN] += run->ns;
+	}
+}
+
+static void on_switch_in(struct merge *merge, struct thread *thread, bool is_migration)
+{
+	uint64_t *row = merge_thread_row(merge, thread, THREADS);
+
+	row[SWITCHES]++;
+	row[MIGRATIONS] += is_migration;
+}
+
+const struct analysis analysis_cpu = {
+	.name = "cpu",
+	.summary = "time of each CPU and thread, switches, migrations",
+	.tables = {
+		[TOTALS] = {
+			.scope = SCOPE_TRACE,
+			.columns = {
+				[BUSY] = { "busy_ns", "busy", UNIT_NS },
+				[IDLE] = { "idle_ns", "idle", UNIT_NS },
+				[UNKNOWN] = { "unknown_ns", "unknown", UNIT_NS },
+			},
+		},
+		[CPUS] = {
+			.key = "cpus",
+			.scope = SCOPE_CPU,
+			.sort_mask = 1u << BUSY,
+			.columns = {
+				[BUSY] = { "busy_ns", "BUSY", UNIT_NS, COLUMN_SUM, true },
+				[IDLE] = { "idle_ns", "IDLE", UNIT_NS },
+				[UNKNOWN] = { "unknown_ns", "UNKNOWN", UNIT_NS },
+			},
+		},
+		[THREADS] = {
+			.key = "threads",
+			.scope = SCOPE_THREAD,
+			.sort_mask = 1u << RUN,
+			.columns = {
+				[RUN] = { "run_ns", "RUN", UNIT_NS, COLUMN_SUM, true },
+				[SWITCHES] = { "switches", "SWITCHES", UNIT_COUNT },
+				[MIGRATIONS] = { "migrations", "MIGR", UNIT_COUNT },
+				[PRIO] = { "prio", "PRIO", UNIT_COUNT, COLUMN_PRIO },
+			},
+		},
+	},
+	.on_run = on_run,
+	.on_switch_in = on_switch_in,
+};

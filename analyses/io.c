@@ -1,0 +1,380 @@
+/*
+ * io: bytes read and written by system calls, per thread (analyses reference, 4.6).
+ *
+ * A call is an entry and an exit of one thread.  Calls whose entry and exit lie in one
+ * stay of a thread on a CPU (most do) are summed by the worker and leave one record
+ * per stay.  Of the others the worker emits what it saw, and the merger, who sees
+ * all CPUs in time order, pairs them:
+ *
+ *     worker, CPU 0      entry read --- switched out          OPEN
+ *     worker, CPU 1                             switched in --- exit read   EXIT
+ *
+ * An entry while a call is open shows that an exit was lost; an exit of another name
+ * shows that an entry was.  A call whose entry was not seen counts when its exit names
+ * it, without a duration.  `exit_syscall` of old tracers has no name: it ends whatever
+ * call is open.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "engine/map.h"
+#include "engine/merge.h"
+
+enum table_index { TOTALS, THREADS };
+enum { READ_BYTES, WRITE_BYTES, READS, WRITES, ERRORS, READ_NS, WRITE_NS, FIGURES };
+
+enum { OWN_SUMS = RECORD_OWN, OWN_OPEN, OWN_EXIT, OWN_ANEW };
+
+enum { CALL_READ = 1, CALL_WRITE = 2, CALL_BOTH = 3, CALL_NO_BYTES = 4, CALL_MESSAGE = 8 };
+
+/* X(name, flags): recvmmsg and sendmmsg return messages, not bytes; mq_timedsend returns 0. */
+#define CALLS(X)                                                                                   \
+	X(read, CALL_READ)                                                                         \
+	X(pread64, CALL_READ)                                                                      \
+	X(readv, CALL_READ)                                                                        \
+	X(preadv, CALL_READ)                                                                       \
+	X(preadv2, CALL_READ)                                                                      \
+	X(recvfrom, CALL_READ)                                                                     \
+	X(recvmsg, CALL_READ)                                                                      \
+	X(recvmmsg, CALL_READ | CALL_NO_BYTES)                                                     \
+	X(recvmmsg_time32, CALL_READ | CALL_NO_BYTES)                                              \
+	X(mq_timedreceive, CALL_READ)                                                              \
+	X(mq_timedreceive_time32, CALL_READ)                                                       \
+	X(write, CALL_WRITE)                                                                       \
+	X(pwrite64, CALL_WRITE)                                                                    \
+	X(writev, CALL_WRITE)                                                                      \
+	X(pwritev, CALL_WRITE)                                                                     \
+	X(pwritev2, CALL_WRITE)                                                                    \
+	X(sendto, CALL_WRITE)                                                                      \
+	X(sendmsg, CALL_WRITE)                                                                     \
+	X(sendmmsg, CALL_WRITE | CALL_NO_BYTES)                                                    \
+	X(vmsplice, CALL_WRITE)                                                                    \
+	X(mq_timedsend, CALL_WRITE | CALL_MESSAGE)                                                 \
+	X(mq_timedsend_time32, CALL_WRITE | CALL_MESSAGE)                                          \
+	X(splice, CALL_BOTH)                                                                       \
+	X(tee, CALL_BOTH)                                                                          \
+	X(sendfile, CALL_BOTH)                                                                     \
+	X(sendfile64, CALL_BOTH)                                                                   \
+	X(copy_file_range, CALL_BOTH)
+
+enum call {
+	CALL_OTHER,   /* a call that is not I/O */
+	CALL_UNNAMED, /* exit_syscall */
+#define X(name, flags) CALL_ID_##name,
+	CALLS(X)
+#undef X
+};
+
+static const uint8_t call_flags[] = {
+	[CALL_OTHER] = 0,
+	[CALL_UNNAMED] = 0,
+#define X(name, flags) [CALL_ID_##name] = (flags),
+	CALLS(X)
+#undef X
+};
+
+/* ---- one call ---- */
+
+struct open_call {
+	uint8_t call;
+	bool is_open, is_tainted;
+	uint64_t entry_ts, message_bytes;
+};
+
+struct ended_call {
+	uint8_t call;
+	bool has_ret, has_duration;
+	int64_t ret;
+	uint64_t ns, message_bytes;
+};
+
+static uint64_t bytes_of(const struct ended_call *ended)
+{
+	uint8_t flags = call_flags[ended->call];
+
+	if (!ended->has_ret || ended->ret < 0 || (flags & CALL_NO_BYTES)) {
+		return 0;
+	}
+	if (flags & CALL_MESSAGE) {
+		return ended->ret == 0 ? ended->message_bytes : 0;
+	}
+	return (uint64_t)ended->ret;
+}
+
+static void add_call(uint64_t figures[FIGURES], const struct ended_call *ended)
+{
+	uint8_t flags = call_flags[ended->call];
+	uint64_t bytes = bytes_of(ended), ns = ended->has_duration ? ended->ns : 0;
+
+	if (flags & CALL_READ) {
+		figures[READ_BYTES] += bytes;
+		figures[READ_NS] += ns;
+		figures[READS]++;
+	}
+	if (flags & CALL_WRITE) {
+		figures[WRITE_BYTES] += bytes;
+		figures[WRITE_NS] += ns;
+		figures[WRITES]++;
+	}
+	figures[ERRORS] += ended->has_ret && ended->ret < 0;
+}
+
+/*
+ * What an exit means for the call that is open, if any: true if @ret_ended is a call
+ * to count.  @is_tainted of the open call: events were lost inside it.
+ */
+static bool end_call(const struct open_call *open, const struct ended_call *exit, uint64_t ts,
+		     struct ended_call *ret_ended)
+{
+	*ret_ended = *exit;
+	if (open->is_open && (exit->call == CALL_UNNAMED || exit->call == open->call)) {
+		ret_ended->call = open->call;
+		ret_ended->has_duration = !open->is_tainted && ts >= open->entry_ts;
+		ret_ended->ns = ts - open->entry_ts;
+		ret_ended->message_bytes = open->message_bytes;
+	}
+	return call_flags[ret_ended->call] != 0;
+}
+
+/* ---- map side ---- */
+
+struct io_map {
+	struct open_call open;
+	bool has_seen; /* a system call event in this stay */
+	bool has_sums;
+	uint64_t sums[FIGURES];
+};
+
+enum { ENTRY_MESSAGE_BYTES, ENTRY_TID };
+enum { EXIT_RET, EXIT_TID };
+
+/* The thread of an event where the stream does not show switches: its context, if traced. */
+static int32_t tid_of(const struct map *map, const struct map_event *event, unsigned int field)
+{
+	if (!map_sees_switches(map) && (event->present & (1u << field))) {
+		return (int32_t)event->values[field].i;
+	}
+	return map_tid(map);
+}
+
+static void emit_open(struct map *map, const struct open_call *open, uint64_t ts, int32_t tid)
+{
+	uint64_t numbers[2] = { open->entry_ts, open->message_bytes };
+	struct record *record = map_emit(map, ts, tid, OWN_OPEN);
+
+	record->flags = open->call;
+	record->a = map_numbers(map, numbers, 2);
+}
+
+static void emit_exit(struct map *map, const struct ended_call *exit, uint64_t ts, int32_t tid)
+{
+	struct record *record = map_emit(map, ts, tid, OWN_EXIT);
+
+	record->flags = exit->call;
+	record->prio = exit->has_ret;
+	record->a = (uint64_t)exit->ret;
+}
+
+/* The first event of a stay tells that no call entered before is open any more. */
+static void first_is_anew(struct map *map, struct io_map *io, uint64_t ts)
+{
+	if (!io->has_seen && !map_mark_anew(map)) {
+		(void)map_emit(map, ts, map_tid(map), OWN_ANEW);
+	}
+	io->has_seen = true;
+}
+
+static void on_call_entry(struct map *map, void *state, const struct map_event *event, uint32_t call)
+{
+	struct io_map *io = state;
+	struct open_call open = { .call = (uint8_t)call, .is_open = true, .entry_ts = event->ts };
+
+	if (event->present & (1u << ENTRY_MESSAGE_BYTES)) {
+		open.message_bytes = event->values[ENTRY_MESSAGE_BYTES].u;
+	}
+	if (!map_sees_switches(map)) {
+		emit_open(map, &open, event->ts, tid_of(map, event, ENTRY_TID));
+		return;
+	}
+	first_is_anew(map, io, event->ts);
+	io->open = open;
+}
+
+static void on_call_exit(struct map *map, void *state, const struct map_event *event, uint32_t call)
+{
+	struct io_map *io = state;
+	struct ended_call exit = { .call = (uint8_t)call }, ended;
+
+	if (event->present & (1u << EXIT_RET)) {
+		exit.has_ret = true;
+		exit.ret = event->values[EXIT_RET].i;
+	}
+	if (!map_sees_switches(map)) {
+		emit_exit(map, &exit, event->ts, tid_of(map, event, EXIT_TID));
+		return;
+	}
+	if (!io->has_seen && call == CALL_OTHER) {
+		first_is_anew(map, io, event->ts);
+	} else if (!io->has_seen) {
+		io->has_seen = true;
+		emit_exit(map, &exit, event->ts, map_tid(map));
+	} else if (end_call(&io->open, &exit, event->ts, &ended)) {
+		add_call(io->sums, &ended);
+		io->has_sums = true;
+	}
+	io->open.is_open = false;
+}
+
+static void on_stay_end(struct map *map, void *state, uint64_t ts, bool is_window)
+{
+	struct io_map *io = state;
+
+	if (io->has_sums) {
+		struct record *record = map_emit(map, ts, map_tid(map), OWN_SUMS);
+
+		record->a = map_numbers(map, io->sums, FIGURES);
+		memset(io->sums, 0, sizeof(io->sums));
+		io->has_sums = false;
+	}
+	if (is_window) {
+		return;
+	}
+	if (io->open.is_open && call_flags[io->open.call] != 0) {
+		emit_open(map, &io->open, ts, map_tid(map));
+	}
+	io->open.is_open = false;
+	io->has_seen = false;
+}
+
+/* ---- merge side ---- */
+
+static void add_figures(struct merge *merge, struct thread *thread, const uint64_t *figures)
+{
+	uint64_t *totals = merge_trace_row(merge, TOTALS);
+	uint64_t *row = merge_thread_row(merge, thread, THREADS);
+
+	totals[READ_BYTES] += figures[READ_BYTES];
+	totals[WRITE_BYTES] += figures[WRITE_BYTES];
+	for (unsigned int i = 0; i < FIGURES; i++) {
+		row[i] += figures[i];
+	}
+}
+
+static void merge_exit(struct merge *merge, struct thread *thread, struct open_call *open,
+		       const struct record *record)
+{
+	struct ended_call exit = { .call = (uint8_t)record->flags,
+				   .has_ret = record->prio,
+				   .ret = (int64_t)record->a };
+	struct ended_call ended;
+	uint64_t figures[FIGURES] = { 0 };
+
+	if (end_call(open, &exit, record->ts, &ended)) {
+		add_call(figures, &ended);
+		add_figures(merge, thread, figures);
+	}
+	open->is_open = false;
+}
+
+static void on_record(struct merge *merge, const struct record *record, const uint64_t *numbers,
+		      struct cpu *cpu, struct thread *thread)
+{
+	struct open_call *open = merge_thread_state(merge, thread);
+
+	(void)cpu;
+	switch (record->kind) {
+	case OWN_SUMS:
+		add_figures(merge, thread, numbers + record->a);
+		break;
+	case OWN_OPEN:
+		*open = (struct open_call){ .call = (uint8_t)record->flags,
+					    .is_open = true,
+					    .entry_ts = numbers[record->a],
+					    .message_bytes = numbers[record->a + 1] };
+		break;
+	case OWN_EXIT:
+		merge_exit(merge, thread, open, record);
+		break;
+	case OWN_ANEW:
+		open->is_open = false;
+		break;
+	default:
+		assert(!"a record of io has a kind of its own");
+	}
+}
+
+static void on_anew(struct merge *merge, struct thread *thread)
+{
+	struct open_call *open = merge_thread_state(merge, thread);
+
+	open->is_open = false;
+}
+
+/* What the thread did in the gap is not known: its call may have ended and begun again. */
+static void on_gap(struct merge *merge, struct cpu *cpu, struct thread *current)
+{
+	(void)cpu;
+	if (current) {
+		struct open_call *open = merge_thread_state(merge, current);
+
+		open->is_tainted = true;
+	}
+}
+
+#define ENTRY(event_, call) { event_, { "msg_len", "context.tid" }, on_call_entry, call }
+#define EXIT(event_, call)  { event_, { "ret", "context.tid" }, on_call_exit, call }
+
+static const struct need needs[] = {
+#define X(name, flags)                                                                             \
+	ENTRY("syscall_entry_" #name, CALL_ID_##name),                                             \
+	ENTRY("compat_syscall_entry_" #name, CALL_ID_##name),                                      \
+	ENTRY("sys_" #name, CALL_ID_##name),                                                       \
+	ENTRY("compat_sys_" #name, CALL_ID_##name),                                                \
+	EXIT("syscall_exit_" #name, CALL_ID_##name),                                               \
+	EXIT("compat_syscall_exit_" #name, CALL_ID_##name),
+	CALLS(X)
+#undef X
+	EXIT("exit_syscall", CALL_UNNAMED),
+	ENTRY("syscall_entry_*", CALL_OTHER),
+	ENTRY("compat_syscall_entry_*", CALL_OTHER),
+	ENTRY("sys_*", CALL_OTHER),
+	ENTRY("compat_sys_*", CALL_OTHER),
+	EXIT("syscall_exit_*", CALL_OTHER),
+	EXIT("compat_syscall_exit_*", CALL_OTHER),
+};
+
+const struct analysis analysis_io = {
+	.name = "io",
+	.summary = "bytes, calls, errors and time of read and write system calls",
+	.needs = needs,
+	.need_count = sizeof(needs) / sizeof(needs[0]),
+	.map_state_size = sizeof(struct io_map),
+	.thread_state_size = sizeof(struct open_call),
+	.tables = {
+		[TOTALS] = {
+			.scope = SCOPE_TRACE,
+			.columns = {
+				[READ_BYTES] = { "read_bytes", "read", UNIT_BYTES },
+				[WRITE_BYTES] = { "write_bytes", "written", UNIT_BYTES },
+			},
+		},
+		[THREADS] = {
+			.key = "threads",
+			.scope = SCOPE_THREAD,
+			.sort_mask = 1u << READ_BYTES | 1u << WRITE_BYTES,
+			.columns = {
+				[READ_BYTES] = { "read_bytes", "READ", UNIT_BYTES },
+				[WRITE_BYTES] = { "write_bytes", "WRITTEN", UNIT_BYTES },
+				[READS] = { "reads", "READS", UNIT_COUNT },
+				[WRITES] = { "writes", "WRITES", UNIT_COUNT },
+				[ERRORS] = { "errors", "ERRORS", UNIT_COUNT },
+				[READ_NS] = { "read_ns", "READ TIME", UNIT_NS },
+				[WRITE_NS] = { "write_ns", "WRITE TIME", UNIT_NS },
+			},
+		},
+	},
+	.on_stay_end = on_stay_end,
+	.on_record = on_record,
+	.on_anew = on_anew,
+	.on_gap = on_gap,
+};
