@@ -1,0 +1,511 @@
+/*
+ * client: see client.h.
+ */
+#include "relay/client.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+
+#include "base/limits.h"
+#include "base/map.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+
+enum stream_state { STREAM_IDLE, STREAM_ASKED, STREAM_HELD, STREAM_FETCHING, STREAM_DONE };
+
+struct client_stream {
+	uint64_t id, trace_id;
+	void *user;
+	enum stream_state state;
+	bool index_asked; /* an index request is on its way */
+	uint64_t due;
+	struct viewer_index index; /* HELD, FETCHING */
+	uint8_t *bytes;
+	uint64_t len, done;
+};
+
+enum metadata_state { META_CURRENT, META_NEEDED, META_ASKED, META_FINAL };
+
+struct client_trace {
+	uint64_t id;        /* ctf_trace_id */
+	uint64_t stream_id; /* of the metadata stream */
+	bool has_stream, has_any;
+	enum metadata_state state;
+	uint64_t due;
+};
+
+MAP_DECLARE(client_streams, struct client_stream *)
+
+enum client_state { CLIENT_STARTING, CLIENT_RUNNING, CLIENT_DRAINING, CLIENT_ENDED };
+
+struct client {
+	struct client_config config;
+	struct viewer *viewer;
+	enum client_state state;
+	uint64_t poll_ns, new_streams_ns, gone_ns;
+	uint64_t new_streams_due;
+	bool new_streams_asked, is_unlisted;
+	unsigned int fetching; /* packets in flight */
+	uint64_t progress;     /* when something last came */
+	VEC(struct client_stream *) streams;
+	khash_t(client_streams) *by_id;
+	VEC(struct client_trace) traces;
+	size_t live_streams; /* not DONE */
+};
+
+struct client *client_new(const struct client_config *config, struct viewer *viewer)
+{
+	struct client *client = mem_alloc(sizeof(*client));
+	uint64_t timer = config->live_timer_us * UINT64_C(1000);
+
+	client->config = *config;
+	client->viewer = viewer;
+	client->by_id = kh_init(client_streams);
+	/* A tenth of the live timer: late enough not to burn, early enough not to show. */
+	client->poll_ns = timer / 10;
+	client->poll_ns = client->poll_ns < NS_PER_MS ? NS_PER_MS : client->poll_ns;
+	client->poll_ns = client->poll_ns > 50 * NS_PER_MS ? 50 * NS_PER_MS : client->poll_ns;
+	client->new_streams_ns = 500 * NS_PER_MS;
+	client->gone_ns = 3 * timer > 5000 * NS_PER_MS ? 3 * timer : 5000 * NS_PER_MS;
+	return client;
+}
+
+void client_free(struct client *client)
+{
+	if (!client) {
+		return;
+	}
+	for (size_t i = 0; i < client->streams.count; i++) {
+		free(client->streams.at[i]->bytes);
+		free(client->streams.at[i]);
+	}
+	vec_fini(&client->streams);
+	vec_fini(&client->traces);
+	kh_destroy(client_streams, client->by_id);
+	free(client);
+}
+
+void client_start(struct client *client, uint64_t now)
+{
+	client->progress = now;
+	viewer_connect(client->viewer);
+	viewer_create_session(client->viewer);
+	viewer_attach(client->viewer, client->config.session_id, client->config.seek);
+}
+
+void client_set_listed(struct client *client, bool is_listed)
+{
+	client->is_unlisted = !is_listed;
+}
+
+/* ---- streams and traces ---- */
+
+static struct client_trace *find_trace(struct client *client, uint64_t id)
+{
+	struct client_trace *trace;
+
+	for (size_t i = 0; i < client->traces.count; i++) {
+		if (client->traces.at[i].id == id) {
+			return &client->traces.at[i];
+		}
+	}
+	trace = vec_push(&client->traces);
+	*trace = (struct client_trace){ .id = id, .state = META_NEEDED };
+	return trace;
+}
+
+static struct client_stream *find_stream(const struct client *client, uint64_t id)
+{
+	khint_t at = kh_get(client_streams, client->by_id, id);
+
+	return at == kh_end(client->by_id) ? NULL : kh_value(client->by_id, at);
+}
+
+static void add_stream(struct client *client, const struct viewer_stream *announced, uint64_t now)
+{
+	struct client_stream *stream;
+	khint_t at;
+	int is_new;
+
+	if (announced->is_metadata) {
+		struct client_trace *trace = find_trace(client, announced->trace_id);
+
+		trace->stream_id = announced->id;
+		trace->has_stream = true;
+		trace->state = META_NEEDED;
+		trace->due = now;
+		return;
+	}
+	at = kh_put(client_streams, client->by_id, announced->id, &is_new);
+	if (!is_new) {
+		return; /* said twice */
+	}
+	(void)find_trace(client, announced->trace_id);
+	stream = mem_alloc(sizeof(*stream));
+	kh_value(client->by_id, at) = stream;
+	stream->id = announced->id;
+	stream->trace_id = announced->trace_id;
+	stream->due = now;
+	stream->user = client->config.events->on_stream(client->config.user, announced);
+	*vec_push(&client->streams) = stream;
+	client->live_streams++;
+}
+
+static void end_stream(struct client *client, struct client_stream *stream)
+{
+	if (stream->state != STREAM_DONE) {
+		stream->state = STREAM_DONE;
+		client->live_streams--;
+		client->config.events->on_stream_end(client->config.user, stream->user);
+	}
+}
+
+/* ---- requests ---- */
+
+static void ask_index(struct client *client, struct client_stream *stream)
+{
+	assert(!stream->index_asked);
+	viewer_get_index(client->viewer, stream->id, stream->id);
+	stream->index_asked = true;
+}
+
+static void ask_metadata(struct client *client, struct client_trace *trace)
+{
+	viewer_get_metadata(client->viewer, trace->stream_id, trace->id);
+	trace->state = META_ASKED;
+}
+
+static void ask_new_streams(struct client *client, uint64_t now)
+{
+	if (client->state == CLIENT_RUNNING && !client->new_streams_asked) {
+		viewer_get_new_streams(client->viewer, client->config.session_id);
+		client->new_streams_asked = true;
+		client->new_streams_due = now + client->new_streams_ns;
+	}
+}
+
+static void ask_piece(struct client *client, struct client_stream *stream)
+{
+	uint64_t left = stream->len - stream->done;
+	uint32_t piece = left < RELAY_PIECE_BYTES ? (uint32_t)left : RELAY_PIECE_BYTES;
+
+	viewer_get_packet(client->viewer, stream->id, stream->index.offset + stream->done,
+			  stream->bytes + stream->done, piece, stream->id);
+}
+
+/* Fetches the packet whose index is held, and with its last piece asks the next index. */
+static void fetch(struct client *client, struct client_stream *stream)
+{
+	stream->state = STREAM_FETCHING;
+	stream->len = (stream->index.content_bits + 7) / 8;
+	stream->done = 0;
+	stream->bytes = malloc(stream->len); /* not zeroed: taken as bytes arrive */
+	if (!stream->bytes) {
+		abort();
+	}
+	client->fetching++;
+	ask_piece(client, stream);
+	if (stream->len <= RELAY_PIECE_BYTES &&
+	    client->config.events->may_fetch(client->config.user, stream->user)) {
+		ask_index(client, stream);
+	}
+}
+
+static void fetch_held(struct client *client)
+{
+	for (size_t i = 0; i < client->streams.count && client->fetching < RELAY_IN_FLIGHT_MAX;
+	     i++) {
+		if (client->streams.at[i]->state == STREAM_HELD) {
+			fetch(client, client->streams.at[i]);
+		}
+	}
+}
+
+/* ---- replies ---- */
+
+static const char *check_index(const struct viewer_index *index)
+{
+	if (index->packet_bits / 8 > PACKET_BYTES_MAX) {
+		return "its size passes the limit of 1 GiB";
+	}
+	if (index->packet_bits == 0 || index->content_bits == 0 ||
+	    index->content_bits > index->packet_bits) {
+		return "its sizes contradict each other";
+	}
+	return NULL;
+}
+
+static void take_flags(struct client *client, struct client_stream *stream, uint32_t flags,
+		       uint64_t now)
+{
+	struct client_trace *trace = find_trace(client, stream->trace_id);
+
+	if (flags & VIEWER_FLAG_NEW_STREAM) {
+		ask_new_streams(client, now);
+	}
+	/* Flagged also while there is none at all: do not spin on that. */
+	if ((flags & VIEWER_FLAG_NEW_METADATA) && trace->state == META_CURRENT) {
+		trace->state = META_NEEDED;
+		trace->due = now;
+	}
+	if (trace->state == META_NEEDED && trace->has_stream && trace->due <= now) {
+		ask_metadata(client, trace);
+	}
+}
+
+static void index_ok(struct client *client, struct client_stream *stream,
+		     const struct viewer_index *index)
+{
+	const char *wrong = check_index(index);
+
+	if (wrong) {
+		client->config.events->on_packet_lost(client->config.user, stream->user, wrong);
+		stream->due = 0;
+		return;
+	}
+	stream->index = *index;
+	stream->state = STREAM_HELD;
+	if (client->fetching < RELAY_IN_FLIGHT_MAX) {
+		fetch(client, stream);
+	}
+}
+
+static void on_index(struct client *client, const struct viewer_reply *reply, uint64_t now)
+{
+	struct client_stream *stream = find_stream(client, reply->tag);
+	const struct viewer_index *index = &reply->index;
+
+	if (!stream || stream->state == STREAM_DONE) {
+		return;
+	}
+	stream->index_asked = false;
+	stream->state = STREAM_IDLE;
+	take_flags(client, stream, index->flags, now);
+	switch ((enum viewer_index_status)index->status) {
+	case INDEX_OK:
+		client->progress = now;
+		index_ok(client, stream, index);
+		return;
+	case INDEX_INACTIVE:
+		client->progress = now;
+		client->config.events->on_idle(client->config.user, stream->user, true, index->end);
+		stream->due = now + client->poll_ns;
+		return;
+	case INDEX_RETRY:
+		client->config.events->on_idle(client->config.user, stream->user, false, 0);
+		stream->due = now + client->poll_ns;
+		return;
+	case INDEX_HUP:
+	case INDEX_EOF:
+	case INDEX_ERROR:
+		break;
+	}
+	client->progress = now;
+	end_stream(client, stream);
+}
+
+static void on_packet(struct client *client, const struct viewer_reply *reply, uint64_t now)
+{
+	struct client_stream *stream = find_stream(client, reply->tag);
+	const struct client_events *events = client->config.events;
+
+	assert(stream && stream->state == STREAM_FETCHING);
+	client->progress = now;
+	if (reply->status == PACKET_OK) {
+		uint64_t left = stream->len - stream->done;
+
+		stream->done += left < RELAY_PIECE_BYTES ? left : RELAY_PIECE_BYTES;
+		if (stream->done < stream->len) {
+			ask_piece(client, stream);
+			return;
+		}
+		events->on_packet(client->config.user, stream->user, &stream->index, stream->bytes,
+				  stream->len);
+	} else {
+		free(stream->bytes);
+		events->on_packet_lost(client->config.user, stream->user,
+				       "the relay no longer has it (overwritten or cleared)");
+	}
+	stream->bytes = NULL;
+	client->fetching--;
+	stream->state = stream->index_asked ? STREAM_ASKED : STREAM_IDLE;
+	stream->due = now;
+}
+
+static void on_metadata(struct client *client, const struct viewer_reply *reply, uint64_t now)
+{
+	struct client_trace *trace = find_trace(client, reply->tag);
+
+	switch ((enum viewer_metadata_status)reply->status) {
+	case METADATA_OK:
+		client->progress = now;
+		trace->has_any = true;
+		client->config.events->on_metadata(client->config.user, trace->id, reply->bytes,
+						   reply->len);
+		ask_metadata(client, trace); /* until there is no more */
+		return;
+	case METADATA_NO_NEW:
+		trace->state = trace->has_any ? META_CURRENT : META_NEEDED;
+		trace->due = now + client->poll_ns;
+		return;
+	case METADATA_ERROR:
+		break;
+	}
+	trace->state = META_FINAL; /* a normal end: closed and read to the last byte */
+}
+
+static void on_new_streams(struct client *client, const struct viewer_reply *reply, uint64_t now)
+{
+	client->new_streams_asked = false;
+	switch ((enum viewer_streams_status)reply->status) {
+	case STREAMS_OK:
+		for (uint32_t i = 0; i < reply->count; i++) {
+			add_stream(client, &reply->streams[i], now);
+			client->progress = now;
+		}
+		return;
+	case STREAMS_NO_NEW:
+		return;
+	case STREAMS_ERROR:
+	case STREAMS_HUP:
+		break;
+	}
+	client->state = CLIENT_DRAINING;
+}
+
+static void on_attach(struct client *client, const struct viewer_reply *reply, uint64_t now)
+{
+	if (reply->status != ATTACH_OK) {
+		client->state = CLIENT_ENDED;
+		client->config.events->on_refused(client->config.user, reply->status);
+		return;
+	}
+	client->state = CLIENT_RUNNING;
+	client->progress = now;
+	client->config.events->on_attached(client->config.user);
+	for (uint32_t i = 0; i < reply->count; i++) {
+		add_stream(client, &reply->streams[i], now);
+	}
+	ask_new_streams(client, now);
+}
+
+int client_reply(struct client *client, const struct viewer_reply *reply, uint64_t now,
+		 struct err *err)
+{
+	switch (reply->command) {
+	case VIEWER_CONNECT:
+	case VIEWER_DETACH_SESSION:
+	case VIEWER_LIST_SESSIONS:
+		break;
+	case VIEWER_CREATE_SESSION:
+		if (reply->status != 1) {
+			return err_raise(err, -EPROTO, "the relay refuses a viewer session (status %u)",
+					 reply->status);
+		}
+		break;
+	case VIEWER_ATTACH_SESSION:
+		on_attach(client, reply, now);
+		break;
+	case VIEWER_GET_NEW_STREAMS:
+		on_new_streams(client, reply, now);
+		break;
+	case VIEWER_GET_NEXT_INDEX:
+		on_index(client, reply, now);
+		break;
+	case VIEWER_GET_PACKET:
+		on_packet(client, reply, now);
+		break;
+	case VIEWER_GET_METADATA:
+		on_metadata(client, reply, now);
+		break;
+	}
+	return 0;
+}
+
+/* ---- time ---- */
+
+static bool wants_index(const struct client *client, const struct client_stream *stream)
+{
+	return stream->state == STREAM_IDLE && !stream->index_asked &&
+	       client->config.events->may_fetch(client->config.user, stream->user);
+}
+
+static bool metadata_is_read(const struct client *client)
+{
+	for (size_t i = 0; i < client->traces.count; i++) {
+		if (client->traces.at[i].state == META_ASKED) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static void check_end(struct client *client, uint64_t now)
+{
+	enum client_end end = CLIENT_FINISHED;
+
+	if (client->state == CLIENT_DRAINING) {
+		if (client->live_streams > 0 || !metadata_is_read(client)) {
+			return;
+		}
+	} else if (client->is_unlisted && now - client->progress > client->gone_ns) {
+		end = CLIENT_GONE;
+	} else {
+		return;
+	}
+	client->state = CLIENT_ENDED;
+	client->config.events->on_end(client->config.user, end);
+}
+
+void client_tick(struct client *client, uint64_t now)
+{
+	if (client->state != CLIENT_RUNNING && client->state != CLIENT_DRAINING) {
+		return;
+	}
+	for (size_t i = 0; i < client->traces.count; i++) {
+		struct client_trace *trace = &client->traces.at[i];
+
+		if (trace->state == META_NEEDED && trace->has_stream && trace->due <= now) {
+			ask_metadata(client, trace);
+		}
+	}
+	fetch_held(client);
+	for (size_t i = 0; i < client->streams.count; i++) {
+		struct client_stream *stream = client->streams.at[i];
+
+		if (stream->due <= now && wants_index(client, stream)) {
+			ask_index(client, stream);
+			stream->state = STREAM_ASKED;
+		}
+	}
+	if (client->new_streams_due <= now) {
+		ask_new_streams(client, now);
+	}
+	check_end(client, now);
+}
+
+uint64_t client_due(const struct client *client)
+{
+	bool asks_streams = client->state == CLIENT_RUNNING && !client->new_streams_asked;
+	uint64_t due = asks_streams ? client->new_streams_due : UINT64_MAX;
+
+	if (client->state == CLIENT_STARTING || client->state == CLIENT_ENDED) {
+		return UINT64_MAX;
+	}
+	for (size_t i = 0; i < client->streams.count; i++) {
+		const struct client_stream *stream = client->streams.at[i];
+
+		if (stream->due < due && wants_index(client, stream)) {
+			due = stream->due;
+		}
+	}
+	for (size_t i = 0; i < client->traces.count; i++) {
+		const struct client_trace *trace = &client->traces.at[i];
+
+		if (trace->state == META_NEEDED && trace->has_stream && trace->due < due) {
+			due = trace->due;
+		}
+	}
+	return due;
+}

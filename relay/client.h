@@ -1,0 +1,88 @@
+/*
+ * client: follows one relay session as a viewer, without sockets and clocks.
+ *
+ *     owner                    client                    viewer
+ *       client_start  ───────►  CONNECT, CREATE, ATTACH ──►
+ *       client_reply  ◄───────────────────────────────────  (each reply)
+ *       client_tick   ───────►  polls that are due ───────►
+ *                     ◄───────  events: streams, metadata, packets, beacons, end
+ *
+ * Per data stream:
+ *
+ *     IDLE ── due ──► ASKED ── OK ──► HELD ── room ──► FETCHING ── OK ──► IDLE or ASKED
+ *       ▲               │ RETRY, INACTIVE                 │ ERROR: packet lost
+ *       └───────────────┘ HUP, ERROR ──► DONE
+ *
+ * Rules kept, each because a relayd misbehaves without it (live protocol, A12):
+ * one connection follows one session; the next index of a stream is asked only after
+ * its last packet was; a packet is fetched whole before the next; new streams are asked
+ * for on every flag and on a timer; HUP of the session does not end its streams.
+ *
+ * Time is an argument, in ns of any clock that does not go back.
+ */
+#ifndef SILLAGE_RELAY_CLIENT_H
+#define SILLAGE_RELAY_CLIENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "relay/viewer.h"
+
+struct client;
+struct client_stream;
+
+enum client_end {
+	CLIENT_FINISHED, /* the session ended and all its data was read */
+	CLIENT_GONE,     /* the session vanished; what was not read is lost */
+};
+
+/* All are called from client_reply() or client_tick(). */
+struct client_events {
+	/* Attached; streams follow. */
+	void (*on_attached)(void *user);
+	/* The relay refused: an enum viewer_attach_status other than OK. */
+	void (*on_refused)(void *user, uint32_t status);
+	/* A data stream appeared; what is returned goes into the calls about it. */
+	void *(*on_stream)(void *user, const struct viewer_stream *stream);
+	void (*on_metadata)(void *user, uint64_t trace_id, const uint8_t *bytes, uint64_t len);
+	/* A whole packet's content; @bytes was made by malloc() and is the callee's now. */
+	void (*on_packet)(void *user, void *stream, const struct viewer_index *index, uint8_t *bytes,
+			  uint64_t len);
+	/* A packet was announced and could not be had. */
+	void (*on_packet_lost)(void *user, void *stream, const char *why);
+	/* Nothing now; @has_beacon: nothing older than @cycles will come. */
+	void (*on_idle)(void *user, void *stream, bool has_beacon, uint64_t cycles);
+	void (*on_stream_end)(void *user, void *stream);
+	void (*on_end)(void *user, enum client_end end);
+	/* Whether another packet of this stream may be brought in now. */
+	bool (*may_fetch)(void *user, void *stream);
+};
+
+struct client_config {
+	uint64_t session_id;
+	uint32_t seek;           /* VIEWER_SEEK_... */
+	uint32_t live_timer_us;
+	const struct client_events *events;
+	void *user;
+};
+
+struct client *client_new(const struct client_config *config, struct viewer *viewer);
+void client_free(struct client *client);
+
+/* Sends the first requests, once connected. */
+void client_start(struct client *client, uint64_t now);
+
+/* A reply came.  -EPROTO: the relay contradicts itself; drop the connection. */
+int client_reply(struct client *client, const struct viewer_reply *reply, uint64_t now,
+		 struct err *err);
+
+/* Sends what is due; call again at client_due(), and when may_fetch() may have changed. */
+void client_tick(struct client *client, uint64_t now);
+uint64_t client_due(const struct client *client);
+
+/* Whether the relay still lists the session; one that is not and says nothing is gone. */
+void client_set_listed(struct client *client, bool is_listed);
+
+#endif

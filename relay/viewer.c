@@ -1,0 +1,367 @@
+/*
+ * viewer: see viewer.h.
+ *
+ * Receiving is a sequence of decisions, each made when `need` bytes of body are there:
+ * first the fixed part of the reply, then what its counts and lengths announce.
+ */
+#include "relay/viewer.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+
+#include "base/limits.h"
+
+void viewer_init(struct viewer *viewer)
+{
+	memset(viewer, 0, sizeof(*viewer));
+}
+
+void viewer_fini(struct viewer *viewer)
+{
+	vec_fini(&viewer->out);
+	vec_fini(&viewer->pending);
+	vec_fini(&viewer->body);
+	vec_fini(&viewer->sessions);
+	vec_fini(&viewer->streams);
+}
+
+/* ---- requests ---- */
+
+static void request(struct viewer *viewer, const struct viewer_request *one, const uint8_t *payload,
+		    size_t len)
+{
+	uint8_t header[VIEWER_HEADER_BYTES];
+	struct wire_out out = { .at = header };
+
+	wire_put_u64(&out, len);
+	wire_put_u32(&out, one->command);
+	wire_put_u32(&out, 0);
+	for (size_t i = 0; i < sizeof(header); i++) {
+		*vec_push(&viewer->out) = header[i];
+	}
+	for (size_t i = 0; i < len; i++) {
+		*vec_push(&viewer->out) = payload[i];
+	}
+	if (viewer->pending_first > 0 && viewer->pending_first == viewer->pending.count) {
+		viewer->pending_first = 0;
+		viewer->pending.count = 0;
+	}
+	*vec_push(&viewer->pending) = *one;
+}
+
+static void request_u64(struct viewer *viewer, enum viewer_command command, uint64_t value,
+			uint64_t tag)
+{
+	struct viewer_request one = { .command = command, .tag = tag };
+	uint8_t payload[8];
+	struct wire_out out = { .at = payload };
+
+	wire_put_u64(&out, value);
+	request(viewer, &one, payload, sizeof(payload));
+}
+
+void viewer_connect(struct viewer *viewer)
+{
+	struct viewer_request one = { .command = VIEWER_CONNECT };
+	uint8_t payload[VIEWER_CONNECT_BYTES];
+	struct wire_out out = { .at = payload };
+
+	wire_put_u64(&out, UINT64_MAX);
+	wire_put_u32(&out, VIEWER_MAJOR);
+	wire_put_u32(&out, VIEWER_MINOR);
+	wire_put_u32(&out, 1); /* a command connection */
+	request(viewer, &one, payload, sizeof(payload));
+}
+
+void viewer_list_sessions(struct viewer *viewer)
+{
+	struct viewer_request one = { .command = VIEWER_LIST_SESSIONS };
+
+	request(viewer, &one, NULL, 0);
+}
+
+void viewer_create_session(struct viewer *viewer)
+{
+	struct viewer_request one = { .command = VIEWER_CREATE_SESSION };
+
+	request(viewer, &one, NULL, 0);
+}
+
+void viewer_attach(struct viewer *viewer, uint64_t session_id, uint32_t seek)
+{
+	struct viewer_request one = { .command = VIEWER_ATTACH_SESSION };
+	uint8_t payload[20];
+	struct wire_out out = { .at = payload };
+
+	wire_put_u64(&out, session_id);
+	wire_put_u64(&out, 0);
+	wire_put_u32(&out, seek);
+	request(viewer, &one, payload, sizeof(payload));
+}
+
+void viewer_detach(struct viewer *viewer, uint64_t session_id)
+{
+	request_u64(viewer, VIEWER_DETACH_SESSION, session_id, 0);
+}
+
+void viewer_get_new_streams(struct viewer *viewer, uint64_t session_id)
+{
+	request_u64(viewer, VIEWER_GET_NEW_STREAMS, session_id, 0);
+}
+
+void viewer_get_metadata(struct viewer *viewer, uint64_t stream_id, uint64_t tag)
+{
+	request_u64(viewer, VIEWER_GET_METADATA, stream_id, tag);
+}
+
+void viewer_get_index(struct viewer *viewer, uint64_t stream_id, uint64_t tag)
+{
+	request_u64(viewer, VIEWER_GET_NEXT_INDEX, stream_id, tag);
+}
+
+void viewer_get_packet(struct viewer *viewer, uint64_t stream_id, uint64_t offset, uint8_t *into,
+		       uint32_t len, uint64_t tag)
+{
+	struct viewer_request one = { .command = VIEWER_GET_PACKET, .tag = tag, .into = into,
+				      .len = len };
+	uint8_t payload[20];
+	struct wire_out out = { .at = payload };
+
+	assert(len <= RELAY_PIECE_BYTES);
+	wire_put_u64(&out, stream_id);
+	wire_put_u64(&out, offset);
+	wire_put_u32(&out, len);
+	request(viewer, &one, payload, sizeof(payload));
+}
+
+size_t viewer_pending(const struct viewer *viewer)
+{
+	return viewer->pending.count - viewer->pending_first;
+}
+
+/* ---- replies ---- */
+
+static const struct viewer_request *expected(const struct viewer *viewer)
+{
+	assert(viewer_pending(viewer) > 0);
+	return &viewer->pending.at[viewer->pending_first];
+}
+
+/* The bytes with which each reply begins, whatever follows. */
+static size_t head_bytes(enum viewer_command command)
+{
+	switch (command) {
+	case VIEWER_CONNECT:
+		return VIEWER_CONNECT_BYTES;
+	case VIEWER_LIST_SESSIONS:
+	case VIEWER_CREATE_SESSION:
+	case VIEWER_DETACH_SESSION:
+		return 4;
+	case VIEWER_ATTACH_SESSION:
+	case VIEWER_GET_NEW_STREAMS:
+		return 8;
+	case VIEWER_GET_NEXT_INDEX:
+		return VIEWER_INDEX_BYTES;
+	case VIEWER_GET_PACKET:
+	case VIEWER_GET_METADATA:
+		return 12;
+	}
+	return 4;
+}
+
+uint8_t *viewer_want(struct viewer *viewer, size_t *ret_len)
+{
+	size_t room;
+
+	if (viewer->direct > 0) {
+		const struct viewer_request *one = expected(viewer);
+
+		*ret_len = viewer->direct;
+		return one->into + one->len - viewer->direct;
+	}
+	if (!viewer->is_receiving) {
+		/* Bytes that nobody asked for are an error, but they must go somewhere. */
+		viewer->is_receiving = viewer_pending(viewer) > 0;
+		viewer->need = viewer->is_receiving ? head_bytes(expected(viewer)->command) : 1;
+		viewer->body.count = 0;
+		viewer->has_head = false;
+	}
+	/* Take memory as bytes arrive, not as a length announces them. */
+	room = viewer->need < RELAY_RECEIVE_BYTES ? viewer->need : RELAY_RECEIVE_BYTES;
+	while (viewer->body.room < viewer->body.count + room) {
+		vec_grow_slow_((void **)&viewer->body.at, &viewer->body.room, 1);
+	}
+	*ret_len = room;
+	return viewer->body.at + viewer->body.count;
+}
+
+static int announce(struct viewer *viewer, uint64_t items, uint64_t item_bytes, uint64_t max,
+		    const char *what, struct err *err)
+{
+	if (items > max) {
+		return err_raise(err, -EPROTO, "the relay announces %" PRIu64 " %s, the limit is %"
+				 PRIu64, items, what, max);
+	}
+	viewer->count = (uint32_t)items;
+	viewer->need = items * item_bytes;
+	return 0;
+}
+
+static int connect_head(const uint8_t *at, struct err *err)
+{
+	uint32_t major = wire_get_u32(at + 8), minor = wire_get_u32(at + 12);
+
+	if (major != VIEWER_MAJOR) {
+		return err_raise(err, -EPROTO, "the relay speaks viewer protocol %u.%u, this program "
+				 "speaks %d.%d", major, minor, VIEWER_MAJOR, VIEWER_MINOR);
+	}
+	if (minor < VIEWER_MINOR) {
+		return err_raise(err, -EPROTO, "the relay speaks viewer protocol %u.%u, this program "
+				 "needs %d.%d or later", major, minor, VIEWER_MAJOR, VIEWER_MINOR);
+	}
+	return 0;
+}
+
+static int packet_head(struct viewer *viewer, const uint8_t *at, struct err *err)
+{
+	uint32_t status = wire_get_u32(at), len = wire_get_u32(at + 4);
+
+	if (status != PACKET_OK) {
+		return 0;
+	}
+	if (len != expected(viewer)->len) {
+		return err_raise(err, -EPROTO, "the relay sends %u bytes of a packet, %u were asked for",
+				 len, expected(viewer)->len);
+	}
+	viewer->direct = len;
+	return 0;
+}
+
+/* The fixed part is there: what follows? */
+static int head(struct viewer *viewer, struct err *err)
+{
+	const uint8_t *at = viewer->body.at;
+
+	switch (expected(viewer)->command) {
+	case VIEWER_CONNECT:
+		return connect_head(at, err);
+	case VIEWER_LIST_SESSIONS:
+		return announce(viewer, wire_get_u32(at), VIEWER_SESSION_BYTES, RELAY_SESSIONS_MAX,
+				"sessions", err);
+	case VIEWER_ATTACH_SESSION:
+		/* With any other status no streams follow, whatever the count says. */
+		return announce(viewer, wire_get_u32(at) == ATTACH_OK ? wire_get_u32(at + 4) : 0,
+				VIEWER_STREAM_BYTES, RELAY_STREAMS_MAX, "streams", err);
+	case VIEWER_GET_NEW_STREAMS:
+		return announce(viewer, wire_get_u32(at) == STREAMS_OK ? wire_get_u32(at + 4) : 0,
+				VIEWER_STREAM_BYTES, RELAY_STREAMS_MAX, "streams", err);
+	case VIEWER_GET_METADATA:
+		if (wire_get_u32(at + 8) != METADATA_OK) {
+			return 0;
+		}
+		if (wire_get_u64(at) > METADATA_BYTES_MAX) {
+			return err_raise(err, -EPROTO, "the relay announces %" PRIu64 " bytes of "
+					 "metadata, the limit is %zu", wire_get_u64(at),
+					 METADATA_BYTES_MAX);
+		}
+		viewer->need = wire_get_u64(at);
+		return 0;
+	case VIEWER_GET_PACKET:
+		return packet_head(viewer, at, err);
+	case VIEWER_GET_NEXT_INDEX:
+	case VIEWER_CREATE_SESSION:
+	case VIEWER_DETACH_SESSION:
+		return 0;
+	}
+	return 0;
+}
+
+static void fill_lists(struct viewer *viewer, struct viewer_reply *reply)
+{
+	viewer->sessions.count = 0;
+	viewer->streams.count = 0;
+	for (uint32_t i = 0; i < viewer->count; i++) {
+		if (reply->command == VIEWER_LIST_SESSIONS) {
+			wire_get_session(viewer->body.at + 4 + i * VIEWER_SESSION_BYTES,
+					 vec_push(&viewer->sessions));
+		} else {
+			wire_get_stream(viewer->body.at + 8 + i * VIEWER_STREAM_BYTES,
+					vec_push(&viewer->streams));
+		}
+	}
+	reply->sessions = viewer->sessions.at;
+	reply->streams = viewer->streams.at;
+	reply->count = viewer->count;
+}
+
+static void complete(struct viewer *viewer, struct viewer_reply *reply)
+{
+	const struct viewer_request *one = expected(viewer);
+	const uint8_t *at = viewer->body.at;
+
+	memset(reply, 0, sizeof(*reply));
+	reply->command = one->command;
+	reply->tag = one->tag;
+	switch (one->command) {
+	case VIEWER_CONNECT:
+		reply->major = wire_get_u32(at + 8);
+		reply->minor = wire_get_u32(at + 12);
+		break;
+	case VIEWER_LIST_SESSIONS:
+	case VIEWER_ATTACH_SESSION:
+	case VIEWER_GET_NEW_STREAMS:
+		reply->status = wire_get_u32(at);
+		fill_lists(viewer, reply);
+		break;
+	case VIEWER_CREATE_SESSION:
+	case VIEWER_DETACH_SESSION:
+	case VIEWER_GET_PACKET:
+		reply->status = wire_get_u32(at);
+		break;
+	case VIEWER_GET_NEXT_INDEX:
+		wire_get_index(at, &reply->index);
+		reply->status = reply->index.status;
+		break;
+	case VIEWER_GET_METADATA:
+		reply->status = wire_get_u32(at + 8);
+		reply->bytes = at + 12;
+		reply->len = reply->status == METADATA_OK ? wire_get_u64(at) : 0;
+		break;
+	}
+	viewer->count = 0;
+	viewer->is_receiving = false;
+	viewer->pending_first++;
+}
+
+int viewer_fed(struct viewer *viewer, size_t len, struct viewer_reply *ret_reply, struct err *err)
+{
+	int r;
+
+	if (viewer->direct > 0) {
+		assert(len <= viewer->direct);
+		viewer->direct -= len;
+	} else {
+		assert(len <= viewer->need);
+		viewer->body.count += len;
+		viewer->need -= len;
+		if (viewer->need > 0) {
+			return 0;
+		}
+		if (viewer_pending(viewer) == 0) {
+			return err_raise(err, -EPROTO, "the relay sends bytes that nobody asked for");
+		}
+		if (!viewer->has_head) {
+			viewer->has_head = true;
+			r = head(viewer, err);
+			if (r < 0) {
+				return r;
+			}
+		}
+	}
+	if (viewer->direct > 0 || viewer->need > 0) {
+		return 0;
+	}
+	complete(viewer, ret_reply);
+	return 1;
+}

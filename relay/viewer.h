@@ -1,0 +1,87 @@
+/*
+ * viewer: one connection of the viewer protocol, without the socket.
+ *
+ *     requests ──► out ──► (socket)          each request is appended whole
+ *     replies  ◄── want/fed ◄── (socket)     bytes may come in any pieces
+ *
+ * Replies come in the order of the requests.  Each request carries a tag that its
+ * reply hands back.  Packet bytes go straight to where the request said; everything
+ * else is gathered here, with every count and length checked before memory is taken.
+ *
+ * Protocol facts: doc/architecture.md, and lttng-viewer-abi.h of lttng-tools.
+ */
+#ifndef SILLAGE_RELAY_VIEWER_H
+#define SILLAGE_RELAY_VIEWER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "relay/wire.h"
+
+struct viewer_request {
+	enum viewer_command command;
+	uint64_t tag;
+	uint8_t *into; /* VIEWER_GET_PACKET: where the bytes go, ... */
+	uint32_t len;  /* ... exactly so many */
+};
+
+struct viewer_reply {
+	enum viewer_command command;
+	uint64_t tag;
+	uint32_t status; /* of the command; VIEWER_CONNECT: 0 */
+	uint32_t major, minor;                   /* VIEWER_CONNECT */
+	const struct viewer_session *sessions;   /* VIEWER_LIST_SESSIONS */
+	const struct viewer_stream *streams;     /* ATTACH_SESSION, GET_NEW_STREAMS */
+	uint32_t count;                          /* of either */
+	struct viewer_index index;               /* GET_NEXT_INDEX */
+	const uint8_t *bytes;                    /* GET_METADATA */
+	uint64_t len;                            /* of it */
+};
+
+struct viewer {
+	VEC(uint8_t) out;         /* to be sent; the owner takes it and sets count to 0 */
+	VEC(struct viewer_request) pending;
+	size_t pending_first;
+
+	/* the reply being received */
+	VEC(uint8_t) body;        /* what was gathered */
+	size_t need;              /* bytes until the next decision */
+	size_t direct;            /* of a packet: bytes still to go to `into` */
+	bool is_receiving;        /* a reply has begun, or its head is waited for */
+	bool has_head;            /* the fixed part was seen */
+	uint32_t count;
+	VEC(struct viewer_session) sessions;
+	VEC(struct viewer_stream) streams;
+};
+
+void viewer_init(struct viewer *viewer);
+void viewer_fini(struct viewer *viewer);
+
+void viewer_connect(struct viewer *viewer);
+void viewer_list_sessions(struct viewer *viewer);
+void viewer_create_session(struct viewer *viewer);
+void viewer_attach(struct viewer *viewer, uint64_t session_id, uint32_t seek);
+void viewer_detach(struct viewer *viewer, uint64_t session_id);
+void viewer_get_new_streams(struct viewer *viewer, uint64_t session_id);
+void viewer_get_metadata(struct viewer *viewer, uint64_t stream_id, uint64_t tag);
+void viewer_get_index(struct viewer *viewer, uint64_t stream_id, uint64_t tag);
+/* @into must stay until the reply. */
+void viewer_get_packet(struct viewer *viewer, uint64_t stream_id, uint64_t offset, uint8_t *into,
+		       uint32_t len, uint64_t tag);
+
+/* Requests whose reply has not come. */
+size_t viewer_pending(const struct viewer *viewer);
+
+/* Where the next bytes from the relay go; never 0 bytes. */
+uint8_t *viewer_want(struct viewer *viewer, size_t *ret_len);
+
+/*
+ * @len bytes were put there.  1: a reply is complete, in @ret_reply, valid until the next
+ * call; 0: more bytes are needed; -EPROTO: the relay does not speak this protocol.
+ */
+int viewer_fed(struct viewer *viewer, size_t len, struct viewer_reply *ret_reply, struct err *err);
+
+#endif

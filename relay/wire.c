@@ -1,0 +1,43 @@
+/*
+ * wire: structures of the viewer protocol.
+ */
+#include "relay/wire.h"
+
+/* A text field of fixed size; the relay fills it with zeros, a hostile one may not. */
+static void get_text(char *to, const uint8_t *at, size_t size)
+{
+	memcpy(to, at, size);
+	to[size] = '\0';
+}
+
+void wire_get_session(const uint8_t *at, struct viewer_session *session)
+{
+	session->id = wire_get_u64(at);
+	session->live_timer_us = wire_get_u32(at + 8);
+	session->clients = wire_get_u32(at + 12);
+	session->streams = wire_get_u32(at + 16);
+	get_text(session->host, at + 20, VIEWER_HOST_BYTES);
+	get_text(session->name, at + 84, VIEWER_NAME_BYTES);
+}
+
+void wire_get_stream(const uint8_t *at, struct viewer_stream *stream)
+{
+	stream->id = wire_get_u64(at);
+	stream->trace_id = wire_get_u64(at + 8);
+	stream->is_metadata = wire_get_u32(at + 16) != 0;
+	get_text(stream->path, at + 20, VIEWER_PATH_BYTES);
+	get_text(stream->channel, at + 4116, VIEWER_NAME_BYTES);
+}
+
+void wire_get_index(const uint8_t *at, struct viewer_index *index)
+{
+	index->offset = wire_get_u64(at);
+	index->packet_bits = wire_get_u64(at + 8);
+	index->content_bits = wire_get_u64(at + 16);
+	index->begin = wire_get_u64(at + 24);
+	index->end = wire_get_u64(at + 32);
+	index->discarded = wire_get_u64(at + 40);
+	index->class_id = wire_get_u64(at + 48);
+	index->status = wire_get_u32(at + 56);
+	index->flags = wire_get_u32(at + 60);
+}
