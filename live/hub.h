@@ -1,0 +1,46 @@
+/*
+ * hub: all relays and sessions of one `sillage live`, in one event loop.
+ *
+ * For each relay one connection lists sessions; each session that a URL names gets a
+ * connection of its own (session.h).  The hub decides what to attach to, retries relays
+ * that are away, passes reports on, and knows when everything is done.
+ */
+#ifndef SILLAGE_LIVE_HUB_H
+#define SILLAGE_LIVE_HUB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "engine/engine.h"
+#include "live/sink.h"
+#include "live/url.h"
+
+struct hub;
+
+struct hub_config {
+	const struct url *urls;
+	size_t url_count;
+	struct engine_config engine; /* callbacks are the hub's */
+	struct output *output;
+	bool from_beginning;
+	uint64_t retry_ns; /* UINT64_MAX: for ever; 0: do not retry */
+	uint64_t grace_ns;
+	uint64_t duration_ns, windows; /* 0: no limit */
+	int verbosity;
+	void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+};
+
+/* Runs until everything is done or a signal says so; fills @summary.  Negative: failed. */
+int hub_run(const struct hub_config *config, struct run_summary *summary, struct err *err);
+
+/* Asks a relay for its sessions, once. */
+struct hub_listed {
+	char *host, *name;
+	uint64_t live_timer_us;
+	uint32_t clients, streams;
+};
+typedef void hub_list_fn(void *user, const struct url *url, const struct hub_listed *session);
+int hub_list(const struct url *url, hub_list_fn *each, void *user, struct err *err);
+
+#endif

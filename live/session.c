@@ -1,0 +1,728 @@
+/*
+ * session: see session.h.
+ */
+#include "live/session.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "ctf/decode.h"
+#include "ctf/metadata.h"
+#include "engine/engine.h"
+#include "relay/client.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+
+/* A packet that came before metadata made a plan. */
+struct waiting {
+	struct live_stream *stream;
+	uint8_t *bytes;
+	uint64_t len;
+};
+
+struct live_stream {
+	struct live_trace *trace;
+	char *name;
+	struct stream *stream; /* NULL until its trace is known */
+	uint64_t heard;        /* monotonic: when it last told anything new */
+	uint64_t beacon;
+	bool is_ended;
+};
+
+struct session {
+	struct session_owner owner;
+	struct viewer_session listed;
+	struct link_address address;
+	enum session_state state;
+	struct link *link;
+	struct client *client;
+	struct event *timer;
+	struct decoder *decoder;
+	uint64_t retry_at, retry_ns; /* SESSION_WATCHED */
+	bool is_listed;
+	bool is_finishing; /* the link is to be dropped after this callback */
+	VEC(struct live_trace *) traces;
+	VEC(struct live_stream *) streams;
+	struct run_summary account; /* of traces already finished */
+};
+
+static void say(const struct session *session, int verbosity, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void say(const struct session *session, int verbosity, const char *fmt, ...)
+{
+	char text[768];
+	va_list args;
+	int len;
+
+	len = snprintf(text, sizeof(text), "%s/%s: ", session->listed.host, session->listed.name);
+	va_start(args, fmt);
+	(void)vsnprintf(text + len, sizeof(text) - (size_t)len, fmt, args);
+	va_end(args);
+	session->owner.say(session->owner.user, verbosity, text);
+}
+
+static void set_state(struct session *session, enum session_state state)
+{
+	session->state = state;
+	session->owner.on_change(session->owner.user, session);
+}
+
+/* ---- traces ---- */
+
+static struct live_trace *find_trace(struct session *session, uint64_t relay_id, const char *path)
+{
+	struct live_trace *trace;
+
+	for (size_t i = 0; i < session->traces.count; i++) {
+		trace = session->traces.at[i];
+		if (!trace->is_away && trace->relay_id == relay_id) {
+			if (path && !trace->identity.path) {
+				trace->identity.path = mem_strdup(path);
+			}
+			return trace;
+		}
+	}
+	trace = mem_alloc(sizeof(*trace));
+	trace->session = session;
+	trace->relay_id = relay_id;
+	trace->identity.host = mem_strdup(session->listed.host);
+	trace->identity.session = mem_strdup(session->listed.name);
+	trace->identity.path = path ? mem_strdup(path) : NULL;
+	*vec_push(&session->traces) = trace;
+	return trace;
+}
+
+static void drop_waiting(struct live_trace *trace)
+{
+	for (size_t i = 0; i < trace->waiting.count; i++) {
+		free(trace->waiting.at[i]->bytes);
+		free(trace->waiting.at[i]);
+	}
+	trace->waiting.count = 0;
+}
+
+static void free_trace(struct live_trace *trace)
+{
+	if (trace->trace) {
+		trace_free(trace->trace);
+	}
+	drop_waiting(trace);
+	vec_fini(&trace->waiting);
+	vec_fini(&trace->metadata);
+	trace_identity_fini(&trace->identity);
+	free(trace);
+}
+
+static void add_account(const struct live_trace *trace, struct run_summary *summary)
+{
+	if (trace->trace) {
+		const struct merge_account *account = trace_account(trace->trace);
+
+		summary->events += account->events;
+		summary->packets += account->packets;
+		summary->bytes += account->bytes;
+	}
+}
+
+static void finish_trace(struct live_trace *trace, const char *reason)
+{
+	struct session *session = trace->session;
+
+	if (trace->trace) {
+		trace_finish(trace->trace, wall_ns());
+		add_account(trace, &session->account);
+	}
+	if (trace->has_attached) {
+		session->owner.on_attach(session->owner.user, &trace->identity, false, reason);
+	}
+}
+
+/* The trace of a lost connection that has this UUID. */
+static struct live_trace *find_away(struct session *session, const uint8_t uuid[16])
+{
+	for (size_t i = 0; i < session->traces.count; i++) {
+		struct live_trace *trace = session->traces.at[i];
+		uint8_t other[16];
+
+		if (trace->is_away && trace->trace && trace_uuid(trace->trace, other) &&
+		    memcmp(uuid, other, 16) == 0) {
+			return trace;
+		}
+	}
+	return NULL;
+}
+
+static bool any_away(const struct session *session)
+{
+	for (size_t i = 0; i < session->traces.count; i++) {
+		if (session->traces.at[i]->is_away) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The UUID in the metadata gathered so far, if it is complete enough to tell. */
+static bool probe_uuid(const struct live_trace *trace, uint8_t uuid[16])
+{
+	struct metadata_stream *probe = metadata_stream_new();
+	const struct metadata *types;
+	struct err err;
+	bool has = false;
+
+	if (metadata_stream_feed(probe, trace->metadata.at, trace->metadata.count, &err) == 0) {
+		types = metadata_stream_types(probe);
+		has = types->has_uuid;
+		memcpy(uuid, types->uuid, 16);
+	}
+	metadata_stream_free(probe);
+	return has;
+}
+
+/* Goes on with the engine trace of a lost connection. */
+static void resume_trace(struct live_trace *trace, struct live_trace *away)
+{
+	trace->trace = away->trace;
+	trace->has_attached = away->has_attached;
+	trace_set_user(trace->trace, trace);
+	trace_metadata_restart(trace->trace);
+	away->trace = NULL;
+	away->has_attached = false;
+	say(trace->session, 0, "attached again; what was traced meanwhile is a gap");
+}
+
+static void open_streams(struct live_trace *trace)
+{
+	struct session *session = trace->session;
+
+	for (size_t i = 0; i < session->streams.count; i++) {
+		struct live_stream *stream = session->streams.at[i];
+
+		if (stream->trace == trace && !stream->stream) {
+			stream->stream = stream_new(trace->trace, stream->name);
+			if (stream->is_ended) {
+				stream_end(stream->stream);
+			}
+		}
+	}
+}
+
+/* Decides which engine trace the metadata is for. */
+static void bind_trace(struct live_trace *trace)
+{
+	struct session *session = trace->session;
+	struct live_trace *away = NULL;
+	uint8_t uuid[16];
+
+	if (any_away(session)) {
+		if (!probe_uuid(trace, uuid)) {
+			return;
+		}
+		away = find_away(session, uuid);
+	}
+	if (away) {
+		resume_trace(trace, away);
+	} else {
+		trace->trace = trace_new(session->owner.engine, trace);
+	}
+	open_streams(trace);
+}
+
+static void fail_trace(struct live_trace *trace, const struct err *err)
+{
+	struct engine_warning warning = { .what = "trace", .packet = -1 };
+
+	trace->has_failed = true;
+	(void)snprintf(warning.message, sizeof(warning.message), "the trace %.100s is skipped: %.350s",
+		       trace->identity.path ? trace->identity.path : "", err->text);
+	trace_warn(trace->trace, &warning);
+}
+
+static void note_plan(struct live_trace *trace)
+{
+	const struct plan *plan = trace_plan(trace->trace);
+	const struct env_entry *domain;
+
+	if (trace->has_plan || !plan) {
+		return;
+	}
+	trace->has_plan = true;
+	domain = metadata_env(plan->metadata, "domain");
+	if (domain && domain->text && !trace->identity.domain) {
+		trace->identity.domain = mem_strdup(domain->text);
+	}
+	if (!trace->has_attached) {
+		trace->has_attached = true;
+		trace->session->owner.on_attach(trace->session->owner.user, &trace->identity, true,
+						"attached");
+	}
+}
+
+static void push_packet(struct live_stream *stream, uint8_t *bytes, uint64_t len);
+
+static void on_metadata(void *user, uint64_t trace_id, const uint8_t *bytes, uint64_t len)
+{
+	struct live_trace *trace = find_trace(user, trace_id, NULL);
+	struct err err;
+
+	if (trace->has_failed) {
+		return;
+	}
+	if (!trace->trace) {
+		for (uint64_t i = 0; i < len; i++) {
+			*vec_push(&trace->metadata) = bytes[i];
+		}
+		bind_trace(trace);
+		if (!trace->trace) {
+			return;
+		}
+		bytes = trace->metadata.at;
+		len = trace->metadata.count;
+	}
+	if (trace_metadata(trace->trace, bytes, len, false, &err) < 0) {
+		fail_trace(trace, &err);
+	}
+	vec_fini(&trace->metadata);
+	note_plan(trace);
+	for (size_t i = 0; trace->has_plan && i < trace->waiting.count; i++) {
+		struct waiting *waiting = trace->waiting.at[i];
+
+		push_packet(waiting->stream, waiting->bytes, waiting->len);
+		free(waiting);
+	}
+	trace->waiting.count = trace->has_plan ? 0 : trace->waiting.count;
+}
+
+/* ---- streams ---- */
+
+static void *on_stream(void *user, const struct viewer_stream *announced)
+{
+	struct session *session = user;
+	struct live_stream *stream = mem_alloc(sizeof(*stream));
+
+	stream->trace = find_trace(session, announced->trace_id, announced->path);
+	stream->name = mem_strdup(announced->channel);
+	stream->heard = monotonic_ns();
+	if (stream->trace->trace) {
+		stream->stream = stream_new(stream->trace->trace, stream->name);
+	}
+	*vec_push(&session->streams) = stream;
+	say(session, 1, "stream %s of %s", announced->channel, announced->path);
+	return stream;
+}
+
+static void push_packet(struct live_stream *stream, uint8_t *bytes, uint64_t len)
+{
+	struct live_trace *trace = stream->trace;
+	struct packet_info info;
+	struct err err;
+
+	if (trace->has_failed) {
+		free(bytes);
+		return;
+	}
+	/* The relay sends content only; the packet's own size may be larger. */
+	if (packet_info_read(trace->session->decoder, trace_plan(trace->trace), bytes, len,
+			     PACKET_BYTES_MAX, &info, &err) < 0) {
+		free(bytes);
+		stream_bad_packet(stream->stream, err.text);
+		return;
+	}
+	if (info.content_bits > len * 8) {
+		free(bytes);
+		stream_bad_packet(stream->stream, "its content is larger than the relay's index says");
+		return;
+	}
+	stream_packet(stream->stream, &(struct stream_input){ .info = &info, .bytes = bytes,
+							      .fd = -1 });
+}
+
+static void on_packet(void *user, void *arg, const struct viewer_index *index, uint8_t *bytes,
+		      uint64_t len)
+{
+	struct live_stream *stream = arg;
+	struct live_trace *trace = stream->trace;
+
+	(void)user;
+	(void)index;
+	stream->heard = monotonic_ns();
+	if (!trace->has_plan) {
+		struct waiting *waiting = mem_alloc(sizeof(*waiting));
+
+		*waiting = (struct waiting){ .stream = stream, .bytes = bytes, .len = len };
+		*vec_push(&trace->waiting) = waiting;
+		return;
+	}
+	push_packet(stream, bytes, len);
+}
+
+static void on_packet_lost(void *user, void *arg, const char *why)
+{
+	struct live_stream *stream = arg;
+	char message[256];
+
+	(void)user;
+	if (stream->stream) {
+		(void)snprintf(message, sizeof(message), "a packet is lost: %s", why);
+		stream_lost_packet(stream->stream, message);
+	}
+}
+
+static void on_idle(void *user, void *arg, bool has_beacon, uint64_t cycles)
+{
+	struct live_stream *stream = arg;
+
+	(void)user;
+	if (!stream->stream) {
+		return;
+	}
+	stream_flush(stream->stream);
+	if (has_beacon && cycles > stream->beacon && stream->trace->has_plan) {
+		stream->heard = monotonic_ns();
+		stream->beacon = cycles;
+		stream_known(stream->stream, cycles);
+	}
+}
+
+static void on_stream_end(void *user, void *arg)
+{
+	struct live_stream *stream = arg;
+
+	say(user, 1, "stream %s ended", stream->name);
+	stream->is_ended = true;
+	if (stream->stream) {
+		stream_end(stream->stream);
+	}
+}
+
+/*
+ * Back-pressure: without room only the stream that holds all others back may go on, and
+ * only when no worker is about to make room.
+ */
+static bool may_fetch(void *user, void *arg)
+{
+	struct session *session = user;
+	struct live_stream *stream = arg;
+	struct engine *engine = session->owner.engine;
+
+	if (engine_has_room(engine)) {
+		return stream->trace->waiting.count < WAITING_PACKETS_MAX;
+	}
+	return engine_in_flight(engine) == 0 && stream->stream &&
+	       stream_until(stream->stream) <= trace_watermark(stream->trace->trace);
+}
+
+/* A stream that says nothing does not hold the windows for ever. */
+static void exclude_silent(struct session *session)
+{
+	uint64_t now = monotonic_ns();
+	uint64_t limit = session->owner.grace_ns;
+	uint64_t timers = session->listed.live_timer_us * UINT64_C(2000);
+
+	limit = limit < timers ? timers : limit;
+	for (size_t i = 0; i < session->streams.count; i++) {
+		struct live_stream *stream = session->streams.at[i];
+
+		if (stream->stream && !stream->is_ended) {
+			stream_exclude(stream->stream, now - stream->heard > limit);
+		}
+	}
+}
+
+/* ---- the connection ---- */
+
+static void drop_link(struct session *session)
+{
+	link_free(session->link);
+	session->link = NULL;
+	client_free(session->client);
+	session->client = NULL;
+	(void)event_del(session->timer);
+}
+
+static void end(struct session *session, const char *reason)
+{
+	say(session, 0, "%s", reason);
+	session_finish(session, reason);
+	set_state(session, SESSION_ENDED);
+}
+
+static void on_end(void *user, enum client_end why)
+{
+	struct session *session = user;
+
+	session->is_finishing = true;
+	end(session, why == CLIENT_FINISHED ? "the session ended"
+					    : "the session is gone from the relay; what was not read "
+					      "is lost");
+}
+
+static void on_attached(void *user)
+{
+	struct session *session = user;
+
+	session->retry_ns = 0;
+	set_state(session, SESSION_RUNNING);
+}
+
+static void on_refused(void *user, uint32_t status)
+{
+	struct session *session = user;
+
+	session->is_finishing = true;
+	switch ((enum viewer_attach_status)status) {
+	case ATTACH_ALREADY:
+		if (session->retry_ns == 0) {
+			say(session, 0, "another viewer watches this session; waiting until it is free");
+		}
+		session->retry_ns = session->retry_ns ? session->retry_ns * 2 : NS_PER_S / 2;
+		session->retry_ns = session->retry_ns > 4 * NS_PER_S ? 4 * NS_PER_S : session->retry_ns;
+		session->retry_at = monotonic_ns() + session->retry_ns;
+		set_state(session, SESSION_WATCHED);
+		return;
+	case ATTACH_NOT_LIVE:
+		end(session, "this is not a live session (no live timer); it cannot be followed");
+		return;
+	case ATTACH_UNKNOWN:
+		end(session, "the relay no longer knows the session");
+		return;
+	case ATTACH_OK:
+	case ATTACH_SEEK_ERROR:
+	case ATTACH_NO_SESSION:
+		break;
+	}
+	say(session, 0, "the relay refuses to attach (status %u)", status);
+	end(session, "attaching failed");
+}
+
+static const struct client_events client_events = {
+	.on_attached = on_attached,
+	.on_refused = on_refused,
+	.on_stream = on_stream,
+	.on_metadata = on_metadata,
+	.on_packet = on_packet,
+	.on_packet_lost = on_packet_lost,
+	.on_idle = on_idle,
+	.on_stream_end = on_stream_end,
+	.on_end = on_end,
+	.may_fetch = may_fetch,
+};
+
+/* Sends what has become due and sets the timer for what will. */
+static void go_on(struct session *session)
+{
+	uint64_t now = monotonic_ns(), due, left;
+	struct timeval wait;
+
+	client_tick(session->client, now);
+	if (session->is_finishing) {
+		return;
+	}
+	exclude_silent(session);
+	link_send(session->link);
+	due = client_due(session->client);
+	left = due > now ? due - now : 0;
+	left = left > NS_PER_S ? NS_PER_S : left;
+	wait.tv_sec = (time_t)(left / NS_PER_S);
+	wait.tv_usec = (suseconds_t)(left % NS_PER_S / 1000 + 1);
+	(void)event_add(session->timer, &wait);
+}
+
+static void on_connected(void *user)
+{
+	struct session *session = user;
+
+	client_start(session->client, monotonic_ns());
+	link_send(session->link);
+}
+
+static int on_reply(void *user, const struct viewer_reply *reply, struct err *err)
+{
+	struct session *session = user;
+	int r = client_reply(session->client, reply, monotonic_ns(), err);
+
+	if (r < 0) {
+		return r;
+	}
+	if (!session->is_finishing) {
+		go_on(session);
+	}
+	if (session->is_finishing) {
+		session->is_finishing = false;
+		drop_link(session);
+	}
+	return 0;
+}
+
+static void on_closed(void *user, const struct err *err)
+{
+	struct session *session = user;
+
+	say(session, 0, "connection lost: %s", err->text);
+	for (size_t i = 0; i < session->streams.count; i++) {
+		struct live_stream *stream = session->streams.at[i];
+
+		if (stream->stream && !stream->is_ended) {
+			stream_away(stream->stream);
+		}
+		free(stream->name);
+		free(stream);
+	}
+	session->streams.count = 0;
+	for (size_t i = 0; i < session->traces.count; i++) {
+		drop_waiting(session->traces.at[i]);
+		session->traces.at[i]->is_away = true;
+	}
+	drop_link(session);
+	set_state(session, SESSION_AWAY);
+}
+
+static const struct link_events link_events = {
+	.on_connected = on_connected,
+	.on_reply = on_reply,
+	.on_closed = on_closed,
+};
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct session *session = arg;
+
+	(void)fd;
+	(void)what;
+	session_tick(session);
+}
+
+void session_tick(struct session *session)
+{
+	if (session->state == SESSION_RUNNING && session->client) {
+		go_on(session);
+		if (session->is_finishing) {
+			session->is_finishing = false;
+			drop_link(session);
+		}
+	}
+}
+
+/* ---- lifecycle ---- */
+
+struct session *session_new(const struct session_owner *owner, const struct viewer_session *listed,
+			    const struct link_address *address)
+{
+	struct session *session = mem_alloc(sizeof(*session));
+
+	session->owner = *owner;
+	session->address = *address;
+	session->decoder = mem_alloc(sizeof(*session->decoder));
+	session->timer = event_new(owner->base, -1, 0, on_timer, session);
+	session->is_listed = true;
+	session_connect(session, listed);
+	return session;
+}
+
+void session_connect(struct session *session, const struct viewer_session *listed)
+{
+	bool is_again = session->traces.count > 0;
+	struct client_config config = {
+		.session_id = listed->id,
+		.seek = is_again || session->owner.from_beginning ? VIEWER_SEEK_BEGINNING
+								  : VIEWER_SEEK_LAST,
+		.live_timer_us = listed->live_timer_us,
+		.events = &client_events,
+		.user = session,
+	};
+
+	assert(!session->link);
+	session->listed = *listed;
+	session->state = SESSION_CONNECTING;
+	session->link = link_new(session->owner.base, &session->address, &link_events, session);
+	session->client = client_new(&config, link_viewer(session->link));
+}
+
+void session_free(struct session *session)
+{
+	if (!session) {
+		return;
+	}
+	drop_link(session);
+	for (size_t i = 0; i < session->streams.count; i++) {
+		free(session->streams.at[i]->name);
+		free(session->streams.at[i]);
+	}
+	for (size_t i = 0; i < session->traces.count; i++) {
+		free_trace(session->traces.at[i]);
+	}
+	vec_fini(&session->streams);
+	vec_fini(&session->traces);
+	event_free(session->timer);
+	free(session->decoder);
+	free(session);
+}
+
+enum session_state session_state(const struct session *session)
+{
+	return session->state;
+}
+
+const struct viewer_session *session_listed(const struct session *session)
+{
+	return &session->listed;
+}
+
+uint64_t session_retry_at(const struct session *session)
+{
+	return session->retry_at;
+}
+
+void session_set_listed(struct session *session, bool is_listed)
+{
+	session->is_listed = is_listed;
+	if (session->client) {
+		client_set_listed(session->client, is_listed);
+	}
+}
+
+void session_finish(struct session *session, const char *reason)
+{
+	for (size_t i = 0; i < session->traces.count; i++) {
+		finish_trace(session->traces.at[i], reason);
+		free_trace(session->traces.at[i]);
+	}
+	session->traces.count = 0;
+	for (size_t i = 0; i < session->streams.count; i++) {
+		free(session->streams.at[i]->name);
+		free(session->streams.at[i]);
+	}
+	session->streams.count = 0;
+}
+
+void session_totals_so_far(struct session *session)
+{
+	for (size_t i = 0; i < session->traces.count; i++) {
+		if (session->traces.at[i]->trace) {
+			trace_total_so_far(session->traces.at[i]->trace);
+		}
+	}
+}
+
+void session_account(const struct session *session, struct run_summary *summary)
+{
+	summary->events += session->account.events;
+	summary->packets += session->account.packets;
+	summary->bytes += session->account.bytes;
+	for (size_t i = 0; i < session->traces.count; i++) {
+		add_account(session->traces.at[i], summary);
+	}
+}
+
+void *session_owner_user(const struct session *session)
+{
+	return session->owner.user;
+}

@@ -1,0 +1,69 @@
+/*
+ * sink: where reports go, and in which form.
+ *
+ * A sink is one file in sinks/ that ends in a const descriptor; sink.c has the table.
+ * It writes to the stream of struct output and keeps no state but there.
+ */
+#ifndef SILLAGE_LIVE_SINK_H
+#define SILLAGE_LIVE_SINK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "engine/report.h"
+
+struct engine_warning;
+
+/* Which trace a line is about; NULL members are left out. */
+struct trace_identity {
+	char *host, *session, *domain, *path;
+};
+
+struct output {
+	const struct sink *sink;
+	FILE *out;
+	const char *path; /* NULL: standard output */
+	uint64_t top;     /* rows per table, 0: all */
+	bool is_terminal, has_colour;
+	unsigned int columns; /* width of the terminal */
+	bool prints_windows;
+	bool prints_totals;
+	uint64_t interval_ns;
+	const struct analysis *const *analyses;
+};
+
+struct run_summary {
+	uint64_t events, packets, bytes, wall_ns;
+	int exit;
+};
+
+struct sink {
+	const char *name;
+	void (*start)(struct output *output);
+	void (*attach)(struct output *output, const struct trace_identity *trace, bool is_attach,
+		       const char *reason);
+	void (*report)(struct output *output, const struct trace_identity *trace,
+		       const struct report *report);
+	void (*warning)(struct output *output, const struct trace_identity *trace,
+			const struct engine_warning *warning);
+	void (*end)(struct output *output, const struct run_summary *summary);
+};
+
+extern const struct sink sink_text, sink_json;
+
+/* NULL if there is no such sink. */
+const struct sink *sink_find(const char *name);
+
+/* Opens output->path, or standard output.  -errno with the reason. */
+int output_open(struct output *output, struct err *err);
+/* SIGHUP: opens the path again, for log rotation. */
+int output_reopen(struct output *output, struct err *err);
+/* Flushes; negative if anything could not be written since. */
+int output_check(struct output *output, struct err *err);
+int output_close(struct output *output, struct err *err);
+
+void trace_identity_fini(struct trace_identity *identity);
+
+#endif

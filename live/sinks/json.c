@@ -1,0 +1,226 @@
+/*
+ * json sink: one object per line, for programs (doc/json.md).
+ *
+ * Keys come from the tables of the analyses, so that a new analysis needs nothing here.
+ */
+#include <string.h>
+
+#include "base/json.h"
+#include "engine/engine.h"
+#include "live/sink.h"
+#include "version.h"
+
+static void begin_line(struct json *json, struct output *output, const char *type)
+{
+	json->out = output->out;
+	json->needs_comma = false;
+	json_open(json, NULL, '{');
+	json_text(json, "type", type);
+}
+
+static void end_line(struct json *json)
+{
+	json_close(json, '}');
+	json_end_line(json);
+}
+
+static void put_trace(struct json *json, const struct trace_identity *trace)
+{
+	if (!trace) {
+		return;
+	}
+	json_open(json, "trace", '{');
+	if (trace->host) {
+		json_text(json, "host", trace->host);
+	}
+	if (trace->session) {
+		json_text(json, "session", trace->session);
+	}
+	if (trace->domain) {
+		json_text(json, "domain", trace->domain);
+	}
+	if (trace->path) {
+		json_text(json, "path", trace->path);
+	}
+	json_close(json, '}');
+}
+
+static void start(struct output *output)
+{
+	struct json json;
+
+	begin_line(&json, output, "start");
+	json_text(&json, "version", SILLAGE_VERSION);
+	json_open(&json, "analyses", '[');
+	for (size_t i = 0; output->analyses[i]; i++) {
+		json_text(&json, NULL, output->analyses[i]->name);
+	}
+	json_close(&json, ']');
+	json_u64(&json, "interval_ns", output->interval_ns);
+	end_line(&json);
+}
+
+static void attach(struct output *output, const struct trace_identity *trace, bool is_attach,
+		   const char *reason)
+{
+	struct json json;
+
+	begin_line(&json, output, is_attach ? "attach" : "detach");
+	put_trace(&json, trace);
+	json_text(&json, "reason", reason);
+	end_line(&json);
+}
+
+static void put_thread(struct json *json, const struct thread_view *thread)
+{
+	if (thread->tid >= 0) {
+		json_i64(json, "tid", thread->tid);
+	}
+	if (thread->pid >= 0) {
+		json_i64(json, "pid", thread->pid);
+	}
+	if (thread->comm[0]) {
+		json_text(json, "comm", thread->comm);
+	}
+}
+
+static void put_columns(struct json *json, const struct report_table *table,
+			const struct report_row *row)
+{
+	for (size_t i = 0; i < COLUMNS_MAX && table->table->columns[i].key; i++) {
+		const struct column *column = &table->table->columns[i];
+
+		if (column->kind == COLUMN_SUM) {
+			json_u64(json, column->key, row->values[i]);
+		} else if (row->thread && row->thread->has_prio) {
+			json_i64(json, column->key, row->thread->prio);
+		}
+	}
+}
+
+static void put_names(struct json *json, const struct report_table *table, size_t count)
+{
+	json_open(json, table->table->key, '{');
+	for (size_t i = 0; i < count; i++) {
+		json_u64_named(json, table->rows[i].name, table->rows[i].values[0]);
+	}
+	json_close(json, '}');
+}
+
+static void put_rows(struct json *json, const struct report_table *table, size_t count)
+{
+	json_open(json, table->table->key, '[');
+	for (size_t i = 0; i < count; i++) {
+		const struct report_row *row = &table->rows[i];
+
+		json_open(json, NULL, '{');
+		if (table->table->scope == SCOPE_CPU) {
+			json_u64(json, "cpu", row->id);
+		} else {
+			put_thread(json, row->thread);
+		}
+		put_columns(json, table, row);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_table(struct json *json, const struct report_table *table, uint64_t top)
+{
+	size_t count = top > 0 && top < table->row_count ? top : table->row_count;
+
+	switch (table->table->scope) {
+	case SCOPE_TRACE:
+		put_columns(json, table, &table->rows[0]);
+		break;
+	case SCOPE_EVENT:
+		put_names(json, table, count);
+		break;
+	case SCOPE_CPU:
+	case SCOPE_THREAD:
+		put_rows(json, table, count);
+		break;
+	}
+}
+
+static void report_line(struct output *output, const struct trace_identity *trace,
+			const struct report *report)
+{
+	const struct analysis *analysis = NULL;
+	struct json json;
+
+	if (report->kind == REPORT_WINDOW && !output->prints_windows) {
+		return;
+	}
+	begin_line(&json, output, report->kind == REPORT_WINDOW ? "window" : "total");
+	put_trace(&json, trace);
+	if (report->kind == REPORT_WINDOW) {
+		json_u64(&json, "seq", report->seq);
+	}
+	json_u64(&json, "begin", report->begin);
+	json_u64(&json, "end", report->end);
+	if (report->kind == REPORT_WINDOW) {
+		json_bool(&json, "complete", report->complete);
+	} else if (report->kind == REPORT_SO_FAR) {
+		json_bool(&json, "so_far", true);
+	}
+	if (report->has_lag) {
+		json_i64(&json, "lag_ns", report->lag_ns);
+	}
+	for (size_t i = 0; i < report->table_count; i++) {
+		const struct report_table *table = &report->tables[i];
+
+		if (table->analysis != analysis) {
+			if (analysis) {
+				json_close(&json, '}');
+			}
+			analysis = table->analysis;
+			json_open(&json, analysis->name, '{');
+		}
+		put_table(&json, table, output->top);
+	}
+	if (analysis) {
+		json_close(&json, '}');
+	}
+	end_line(&json);
+}
+
+static void warning_line(struct output *output, const struct trace_identity *trace,
+			 const struct engine_warning *warning)
+{
+	struct json json;
+
+	begin_line(&json, output, "warning");
+	put_trace(&json, trace);
+	json_text(&json, "what", warning->what);
+	json_text(&json, "message", warning->message);
+	if (warning->stream_name) {
+		json_text(&json, "stream", warning->stream_name);
+	}
+	if (warning->packet >= 0) {
+		json_i64(&json, "packet", warning->packet);
+	}
+	end_line(&json);
+}
+
+static void end(struct output *output, const struct run_summary *summary)
+{
+	struct json json;
+
+	begin_line(&json, output, "end");
+	json_u64(&json, "events", summary->events);
+	json_u64(&json, "packets", summary->packets);
+	json_u64(&json, "bytes", summary->bytes);
+	json_u64(&json, "wall_ns", summary->wall_ns);
+	json_i64(&json, "exit", summary->exit);
+	end_line(&json);
+}
+
+const struct sink sink_json = {
+	.name = "json",
+	.start = start,
+	.attach = attach,
+	.report = report_line,
+	.warning = warning_line,
+	.end = end,
+};

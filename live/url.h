@@ -1,0 +1,26 @@
+/*
+ * url: net://HOST[:PORT[:PORT]][/host/TARGET/SESSION], as babeltrace2 takes them.
+ */
+#ifndef SILLAGE_LIVE_URL_H
+#define SILLAGE_LIVE_URL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct url {
+	char *text;
+	char *host;
+	uint16_t port, second_port; /* 0: not given */
+	int family;                 /* AF_UNSPEC, AF_INET, AF_INET6 */
+	char *target, *session;     /* NULL: all; may be shell patterns */
+	bool is_exact;              /* names one session, no pattern */
+};
+
+/* -EINVAL: one line that says what is wrong. */
+int url_parse(const char *text, struct url *ret_url, struct err *err);
+void url_fini(struct url *url);
+bool url_matches(const struct url *url, const char *host, const char *session);
+
+#endif
