@@ -1,0 +1,268 @@
+/*
+ * analyze: the statistics of recorded traces.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "cmd/cmd.h"
+#include "engine/engine.h"
+#include "live/sink.h"
+#include "recorded/recorded.h"
+
+struct analyze {
+	const struct options *options;
+	struct output output;
+	struct trace_identity identity;
+	struct trace *trace;
+	const char *path;
+	struct run_summary summary;
+	uint64_t progress_ns; /* when the progress line was last drawn */
+	bool shows_progress;
+	bool cannot_write;
+	struct err err;
+};
+
+static volatile bool stop;
+
+static void on_signal(int number)
+{
+	(void)number;
+	stop = true;
+}
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void clear_progress(struct analyze *a)
+{
+	if (a->progress_ns > 0) {
+		(void)fputs("\r\033[K", stderr);
+	}
+}
+
+static void on_progress(void *user, uint64_t done, uint64_t total)
+{
+	struct analyze *a = user;
+	uint64_t now = monotonic_ns();
+	char text[2][UNITS_TEXT_MAX];
+
+	if (!a->shows_progress || now - a->progress_ns < 200000000) {
+		return;
+	}
+	a->progress_ns = now;
+	(void)fprintf(stderr, "\r%s: %s of %s (%.0f %%)\033[K", a->path, units_bytes(text[0], done),
+		      units_bytes(text[1], total), total ? 100.0 * (double)done / (double)total : 0);
+}
+
+static void set_identity(struct trace_identity *identity, const struct metadata *types,
+			 const char *path)
+{
+	const struct env_entry *host = metadata_env(types, "hostname");
+	const struct env_entry *session = metadata_env(types, "trace_name");
+	const struct env_entry *domain = metadata_env(types, "domain");
+
+	trace_identity_fini(identity);
+	identity->host = host && host->text ? mem_strdup(host->text) : NULL;
+	identity->session = session && session->text ? mem_strdup(session->text) : NULL;
+	identity->domain = domain && domain->text ? mem_strdup(domain->text) : NULL;
+	identity->path = mem_strdup(path);
+}
+
+static void on_trace(void *user, struct trace *trace)
+{
+	struct analyze *a = user;
+
+	a->trace = trace;
+	set_identity(&a->identity, trace_plan(trace)->metadata, a->path);
+}
+
+static void on_report(void *user, const struct report *report)
+{
+	struct analyze *a = user;
+
+	clear_progress(a);
+	a->output.sink->report(&a->output, &a->identity, report);
+	if (report->kind == REPORT_TOTAL) {
+		const struct merge_account *account = trace_account(a->trace);
+
+		a->summary.events += account->events;
+		a->summary.packets += account->packets;
+		a->summary.bytes += account->bytes;
+	}
+	if (output_check(&a->output, &a->err) < 0) {
+		a->cannot_write = true;
+		stop = true;
+	}
+}
+
+static void on_warning(void *user, const struct engine_warning *warning)
+{
+	struct analyze *a = user;
+
+	clear_progress(a);
+	if (a->options->verbosity >= 0) {
+		say("%s: %s", a->path, warning->message);
+	}
+	a->output.sink->warning(&a->output, &a->identity, warning);
+}
+
+static int parse_range(const struct options *options, uint64_t day_ns, struct engine_config *config,
+		       struct err *err)
+{
+	if (options->begin && units_parse_time(options->begin, day_ns, &config->range_begin) < 0) {
+		return err_raise(err, -EINVAL, "--begin: \"%s\" is not a time (HH:MM:SS[.frac], "
+				 "YYYY-MM-DDTHH:MM:SS[.frac][Z] or ns since the epoch)", options->begin);
+	}
+	if (options->end && units_parse_time(options->end, day_ns, &config->range_end) < 0) {
+		return err_raise(err, -EINVAL, "--end: \"%s\" is not a time (HH:MM:SS[.frac], "
+				 "YYYY-MM-DDTHH:MM:SS[.frac][Z] or ns since the epoch)", options->end);
+	}
+	if (config->range_begin >= config->range_end) {
+		return err_raise(err, -EINVAL, "--begin is not before --end");
+	}
+	return 0;
+}
+
+static int check_range(const struct options *options, struct engine_config *config, struct err *err)
+{
+	config->range_begin = 0;
+	config->range_end = UINT64_MAX;
+	return parse_range(options, 0, config, err);
+}
+
+/* The day on which a trace begins, for times given without one. */
+static uint64_t first_ns(const char *dir)
+{
+	uint64_t ns = 0;
+	struct err err;
+
+	(void)recorded_first_ns(dir, &ns, &err); /* what is wrong is said when it is analysed */
+	return ns;
+}
+
+static int analyze_one(struct analyze *a, struct engine_config *config, const char *dir)
+{
+	struct recorded_run run = {
+		.user = a,
+		.chunk_bytes = config->chunk_bytes,
+		.progress = on_progress,
+		.stop = &stop,
+		.on_trace = on_trace,
+	};
+	int r = 0;
+
+	a->path = dir;
+	if ((a->options->begin && units_time_needs_day(a->options->begin)) ||
+	    (a->options->end && units_time_needs_day(a->options->end))) {
+		r = parse_range(a->options, first_ns(dir), config, &a->err);
+	}
+	if (r == 0) {
+		run.engine = engine_new(config);
+		run.range_end = config->range_end;
+		r = recorded_analyze(dir, &run, &a->err);
+		engine_free(run.engine);
+	}
+	clear_progress(a);
+	if (r < 0) {
+		struct engine_warning warning = { .what = "trace", .packet = -1 };
+
+		say("%s", a->err.text);
+		(void)snprintf(warning.message, sizeof(warning.message), "%s", a->err.text);
+		a->output.sink->warning(&a->output, NULL, &warning);
+	}
+	return r;
+}
+
+static int analyze_all(struct analyze *a, struct engine_config *config)
+{
+	struct recorded_paths paths = { 0 };
+	int failed = 0;
+
+	for (size_t i = 0; a->options->args[i]; i++) {
+		if (recorded_find(a->options->args[i], &paths, &a->err) < 0) {
+			say("%s", a->err.text);
+			failed = EXIT_FAILED;
+		}
+	}
+	for (size_t i = 0; i < paths.at.count && !stop; i++) {
+		if (analyze_one(a, config, paths.at.at[i]) < 0) {
+			failed = EXIT_FAILED;
+		}
+	}
+	recorded_paths_fini(&paths);
+	return failed;
+}
+
+static void fill_config(const struct options *options, struct engine_config *config)
+{
+	memcpy(config->analyses, options->analyses, sizeof(config->analyses));
+	config->interval_ns = options->interval_ns;
+	config->jobs = (unsigned int)options->jobs;
+	config->chunk_bytes = options->chunk_bytes;
+	config->max_memory = options->max_memory;
+	config->on_report = on_report;
+	config->on_warning = on_warning;
+}
+
+static int run(const struct options *options)
+{
+	struct analyze a = { .options = options };
+	struct sigaction action = { .sa_handler = on_signal };
+	struct engine_config config = { 0 };
+	uint64_t begin = monotonic_ns();
+
+	fill_config(options, &config);
+	if (check_range(options, &config, &a.err) < 0) {
+		say("%s", a.err.text);
+		return EXIT_USAGE;
+	}
+	a.output = (struct output){ .sink = sink_find(options->format),
+				    .path = options->output,
+				    .top = options->has_top || strcmp(options->format, "text") == 0
+						   ? options->top
+						   : 0,
+				    .prints_windows = options->has_interval,
+				    .prints_totals = true,
+				    .interval_ns = options->interval_ns,
+				    .analyses = options->analyses };
+	if (output_open(&a.output, &a.err) < 0) {
+		say("%s", a.err.text);
+		return EXIT_FAILED;
+	}
+	a.shows_progress = isatty(STDERR_FILENO) && options->verbosity >= 0;
+	(void)sigaction(SIGINT, &action, NULL);
+	(void)sigaction(SIGTERM, &action, NULL);
+	(void)signal(SIGPIPE, SIG_IGN);
+	a.output.sink->start(&a.output);
+	a.summary.exit = analyze_all(&a, &config);
+	a.summary.wall_ns = monotonic_ns() - begin;
+	a.output.sink->end(&a.output, &a.summary);
+	if (output_close(&a.output, &a.err) < 0 || a.cannot_write) {
+		say("%s", a.err.text);
+		a.summary.exit = EXIT_FAILED;
+	}
+	trace_identity_fini(&a.identity);
+	return a.summary.exit;
+}
+
+const struct command cmd_analyze = {
+	.name = "analyze",
+	.args = "TRACE...",
+	.summary = "statistics over recorded traces",
+	.examples = "  sillage analyze ~/lttng-traces/prod-20260101-120000\n"
+		    "  sillage analyze -i 100ms -f json -a cpu TRACE | jq .cpu.busy_ns\n",
+	.options = FOR_ANALYZE,
+	.args_min = 1,
+	.run = run,
+};

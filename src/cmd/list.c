@@ -1,0 +1,98 @@
+/*
+ * list: the sessions that relays serve.
+ */
+#include <string.h>
+
+#include "base/json.h"
+#include "base/units.h"
+#include "cmd/cmd.h"
+#include "live/hub.h"
+
+struct listing {
+	bool is_json;
+	size_t count;
+};
+
+static void print_json(const struct url *url, const struct hub_listed *session)
+{
+	struct json json = { .out = stdout };
+
+	json_open(&json, NULL, '{');
+	json_text(&json, "type", "session");
+	json_text(&json, "relay", url->host);
+	json_text(&json, "host", session->host);
+	json_text(&json, "session", session->name);
+	json_u64(&json, "live_timer_ns", session->live_timer_us * 1000);
+	json_u64(&json, "streams", session->streams);
+	json_u64(&json, "viewers", session->clients);
+	json_close(&json, '}');
+	json_end_line(&json);
+}
+
+static void print_text(const char *text, int width)
+{
+	int used = 0;
+
+	for (const unsigned char *at = (const unsigned char *)text; *at; at++, used++) {
+		(void)putchar(*at < 0x20 || *at >= 0x7F ? '?' : *at);
+	}
+	(void)printf("%*s", width > used ? width - used : 1, "");
+}
+
+static void on_session(void *user, const struct url *url, const struct hub_listed *session)
+{
+	struct listing *listing = user;
+	char timer[UNITS_TEXT_MAX];
+
+	if (listing->is_json) {
+		print_json(url, session);
+	} else {
+		if (listing->count == 0) {
+			(void)printf("%-20s %-30s %8s  %-10s %s\n", "HOST", "SESSION", "STREAMS",
+				     "LIVE TIMER", "VIEWER");
+		}
+		print_text(session->host, 21);
+		print_text(session->name, 31);
+		(void)printf("%8u  %-10s %s\n", session->streams,
+			     session->live_timer_us ? units_ns(timer, session->live_timer_us * 1000)
+						    : "not live",
+			     session->clients ? "attached" : "none");
+	}
+	listing->count++;
+}
+
+static int run(const struct options *options)
+{
+	struct listing listing = { .is_json = strcmp(options->format, "json") == 0 };
+	int status = EXIT_DONE;
+
+	for (size_t i = 0; options->args[i]; i++) {
+		struct url url;
+		struct err err;
+
+		if (url_parse(options->args[i], &url, &err) < 0) {
+			say("%s", err.text);
+			return EXIT_USAGE;
+		}
+		if (hub_list(&url, on_session, &listing, &err) < 0) {
+			say("%s", err.text);
+			status = EXIT_FAILED;
+		}
+		url_fini(&url);
+	}
+	if (status == EXIT_DONE && listing.count == 0 && options->verbosity >= 0) {
+		say("no sessions");
+	}
+	return status;
+}
+
+const struct command cmd_list = {
+	.name = "list",
+	.args = "URL...",
+	.summary = "the sessions that relays serve",
+	.examples = "  sillage list net://localhost\n"
+		    "  sillage list -f json net://relay1 net://relay2:5400\n",
+	.options = FOR_LIST,
+	.args_min = 1,
+	.run = run,
+};

@@ -1,0 +1,113 @@
+/*
+ * live: attaches to relays and prints rolling statistics.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "live/hub.h"
+#include "live/link.h"
+
+static int parse_urls(const char **args, struct url **ret_urls, size_t *ret_count, struct err *err)
+{
+	struct url *urls;
+	size_t count = 0;
+
+	while (args[count]) {
+		count++;
+	}
+	urls = mem_alloc((count + 1) * sizeof(*urls));
+	*ret_urls = urls;
+	*ret_count = count;
+	for (size_t i = 0; i < count; i++) {
+		int r = url_parse(args[i], &urls[i], err);
+
+		if (r < 0) {
+			return r;
+		}
+	}
+	return 0;
+}
+
+static void fill(const struct options *options, struct hub_config *config)
+{
+	memcpy(config->engine.analyses, options->analyses, sizeof(config->engine.analyses));
+	config->engine.interval_ns = options->interval_ns;
+	config->engine.range_end = UINT64_MAX;
+	config->engine.jobs = (unsigned int)options->jobs;
+	config->engine.chunk_bytes = options->chunk_bytes;
+	config->engine.max_memory = options->max_memory;
+	config->from_beginning = strcmp(options->from, "beginning") == 0;
+	config->retry_ns = options->retry_ns;
+	config->grace_ns = options->grace_ns;
+	config->duration_ns = options->duration_ns;
+	config->windows = options->windows;
+	config->verbosity = options->verbosity;
+	config->say = say;
+}
+
+static int follow(const struct options *options, struct hub_config *config)
+{
+	bool is_text = strcmp(options->format, "text") == 0;
+	struct output output = { .sink = sink_find(options->format),
+				 .path = options->output,
+				 .top = options->has_top || is_text ? options->top : 0,
+				 .prints_windows = true,
+				 .prints_totals = true,
+				 .interval_ns = options->interval_ns,
+				 .analyses = options->analyses };
+	struct run_summary summary = { 0 };
+	uint64_t begin = monotonic_ns();
+	struct err err, output_err;
+
+	if (output_open(&output, &err) < 0) {
+		say("%s", err.text);
+		return EXIT_FAILED;
+	}
+	config->output = &output;
+	output.sink->start(&output);
+	if (hub_run(config, &summary, &err) < 0) {
+		say("%s", err.text);
+		summary.exit = EXIT_FAILED;
+	}
+	summary.wall_ns = monotonic_ns() - begin;
+	output.sink->end(&output, &summary);
+	if (output_close(&output, &output_err) < 0 && summary.exit == EXIT_DONE) {
+		say("%s", output_err.text);
+		summary.exit = EXIT_FAILED;
+	}
+	return summary.exit;
+}
+
+static int run(const struct options *options)
+{
+	struct hub_config config = { 0 };
+	struct url *urls;
+	struct err err;
+	int status = EXIT_USAGE;
+
+	if (parse_urls(options->args, &urls, &config.url_count, &err) < 0) {
+		say("%s", err.text);
+	} else {
+		config.urls = urls;
+		fill(options, &config);
+		status = follow(options, &config);
+	}
+	for (size_t i = 0; i < config.url_count; i++) {
+		url_fini(&urls[i]);
+	}
+	free(urls);
+	return status;
+}
+
+const struct command cmd_live = {
+	.name = "live",
+	.args = "URL...",
+	.summary = "attach to live sessions, print rolling statistics until they end",
+	.examples = "  sillage live net://localhost\n"
+		    "  sillage live -i 500ms -f json 'net://relay:5344/host/web*/prod'\n",
+	.options = FOR_LIVE,
+	.args_min = 1,
+	.run = run,
+};

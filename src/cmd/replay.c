@@ -1,0 +1,91 @@
+/*
+ * replay: plays recorded traces into a relay as live sessions.
+ */
+#include <signal.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "live/player.h"
+#include "recorded/recorded.h"
+
+static volatile bool stop;
+
+static void on_signal(int number)
+{
+	(void)number;
+	stop = true;
+}
+
+static int find_all(const char **args, struct recorded_paths *paths)
+{
+	int status = EXIT_DONE;
+
+	for (size_t i = 0; args[i]; i++) {
+		struct err err;
+
+		if (recorded_find(args[i], paths, &err) < 0) {
+			say("%s", err.text);
+			status = EXIT_FAILED;
+		}
+	}
+	return status;
+}
+
+static int play(const struct options *options, const struct url *relay)
+{
+	struct player_config config = {
+		.relay = relay,
+		.session = options->session,
+		.host = options->host,
+		.speed = options->speed,
+		.loops = options->loops,
+		.live_timer_ns = options->live_timer_ns,
+		.linger_ns = options->linger_ns,
+		.wait_viewer = options->wait_viewer,
+		.as_now = options->as_now,
+		.verbosity = options->verbosity,
+		.stop = &stop,
+		.say = say,
+	};
+	struct recorded_paths paths = { 0 };
+	int status = find_all(options->args, &paths);
+
+	if (status == EXIT_DONE && player_run(&config, paths.at.at, paths.at.count) < 0) {
+		status = EXIT_FAILED;
+	}
+	recorded_paths_fini(&paths);
+	return status;
+}
+
+static int run(const struct options *options)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	struct url url;
+	struct err err;
+	int status;
+
+	if (!options->to) {
+		say("replay needs --to URL, the relay to play into");
+		return EXIT_USAGE;
+	}
+	if (url_parse(options->to, &url, &err) < 0) {
+		say("%s", err.text);
+		return EXIT_USAGE;
+	}
+	(void)sigaction(SIGINT, &action, NULL);
+	(void)sigaction(SIGTERM, &action, NULL);
+	status = play(options, &url);
+	url_fini(&url);
+	return status;
+}
+
+const struct command cmd_replay = {
+	.name = "replay",
+	.args = "TRACE... --to URL",
+	.summary = "play recorded traces into a relay as live sessions",
+	.examples = "  sillage replay TRACE --to net://localhost\n"
+		    "  sillage replay a b --to net://localhost:5342 --speed 10 --session load\n",
+	.options = FOR_REPLAY,
+	.args_min = 1,
+	.run = run,
+};

@@ -1,0 +1,156 @@
+/*
+ * main: finds the command and runs it.
+ */
+#include <errno.h>
+#include <locale.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "version.h"
+
+static const struct command *const commands[] = {
+	&cmd_live, &cmd_analyze, &cmd_list, &cmd_replay, NULL,
+};
+
+void say(const char *fmt, ...)
+{
+	char line[1024];
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(line, sizeof(line), fmt, args);
+	va_end(args);
+	for (unsigned char *at = (unsigned char *)line; *at; at++) {
+		if (*at < 0x20 || *at == 0x7F) {
+			*at = '?'; /* names come from outside: no commands to the terminal */
+		}
+	}
+	/* Under systemd the journal takes the level from the line. */
+	(void)fprintf(stderr, "%ssillage: %s\n", getenv("JOURNAL_STREAM") ? "<5>" : "", line);
+}
+
+static void print_usage(FILE *out)
+{
+	(void)fputs("usage: sillage COMMAND [OPTION...] ARGUMENT...\n\n"
+		    "The live analyzer for LTTng.\n\n", out);
+	for (size_t i = 0; commands[i]; i++) {
+		(void)fprintf(out, "  %-8s %-20s %s\n", commands[i]->name, commands[i]->args,
+			      commands[i]->summary);
+	}
+	(void)fputs("  help     [COMMAND]            this text, or a command's options\n\n"
+		    "URL is net://HOST[:PORT]/host/TARGET/SESSION, or net://HOST[:PORT] for all\n"
+		    "sessions of a relay; TARGET and SESSION may be patterns.  TRACE is a trace\n"
+		    "directory or one above some.  See sillage(1).\n", out);
+}
+
+static void print_command_help(const struct command *command)
+{
+	(void)printf("usage: sillage %s [OPTION...] %s\n\n%s\n\n", command->name, command->args,
+		     command->summary);
+	options_print_help(command->options, stdout);
+	(void)printf("\nExamples:\n%s", command->examples);
+}
+
+static const struct command *find(const char *name)
+{
+	for (size_t i = 0; commands[i]; i++) {
+		if (strcmp(commands[i]->name, name) == 0) {
+			return commands[i];
+		}
+	}
+	return NULL;
+}
+
+static int unknown_command(const char *name)
+{
+	const char *names[] = { "live", "analyze", "list", "replay", "help", "--help", "--version",
+				NULL };
+	const char *near = options_nearest(name, names);
+
+	if (near) {
+		say("unknown command \"%s\"; did you mean \"%s\"?", name, near);
+	} else {
+		say("unknown command \"%s\"; `sillage help` lists them", name);
+	}
+	return EXIT_USAGE;
+}
+
+static int help(const char *name)
+{
+	const struct command *command = name ? find(name) : NULL;
+
+	if (!name) {
+		print_usage(stdout);
+		return EXIT_DONE;
+	}
+	if (!command) {
+		return unknown_command(name);
+	}
+	print_command_help(command);
+	return EXIT_DONE;
+}
+
+static size_t count_args(const char **args)
+{
+	size_t count = 0;
+
+	while (args[count]) {
+		count++;
+	}
+	return count;
+}
+
+static int run(const struct command *command, int argc, const char **argv)
+{
+	struct options options;
+	struct err err;
+	int r = options_parse(&options, command->options, argc, argv, &err);
+	int status = EXIT_DONE;
+
+	if (r < 0) {
+		say("%s", err.text);
+		status = EXIT_USAGE;
+	} else if (r == 0 && options.wants_help) {
+		print_command_help(command);
+	} else if (r == 0 && count_args(options.args) < command->args_min) {
+		say("%s needs %s; see sillage %s --help", command->name, command->args,
+		    command->name);
+		status = EXIT_USAGE;
+	} else if (r == 0) {
+		status = command->run(&options);
+	}
+	options_fini(&options);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : NULL;
+	const struct command *command = name ? find(name) : NULL;
+	int status;
+
+	(void)setlocale(LC_CTYPE, "");
+	if (!name) {
+		print_usage(stderr);
+		return EXIT_USAGE;
+	}
+	if (command) {
+		status = run(command, argc - 1, (const char **)argv + 1);
+	} else if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 ||
+		   strcmp(name, "-h") == 0) {
+		status = help(argc > 2 ? argv[2] : NULL);
+	} else if (strcmp(name, "--version") == 0) {
+		(void)printf("sillage %s\n", SILLAGE_VERSION);
+		status = EXIT_DONE;
+	} else {
+		status = unknown_command(name);
+	}
+	if (fflush(stdout) != 0 && status == EXIT_DONE) {
+		say("writing to standard output: %s", strerror(errno));
+		status = EXIT_FAILED;
+	}
+	return status;
+}

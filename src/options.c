@@ -1,0 +1,490 @@
+/*
+ * options: see options.h.  Parsing is libpopt's; units and suggestions are ours.
+ */
+#include "options.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <popt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+
+enum option_id {
+	OPTION_ANALYSES = 1,
+	OPTION_FORMAT,
+	OPTION_INTERVAL,
+	OPTION_TOP,
+	OPTION_JOBS,
+	OPTION_OUTPUT,
+	OPTION_CHUNK_SIZE,
+	OPTION_MAX_MEMORY,
+	OPTION_DURATION,
+	OPTION_WINDOWS,
+	OPTION_FROM,
+	OPTION_GRACE,
+	OPTION_RETRY,
+	OPTION_NO_RETRY,
+	OPTION_BEGIN,
+	OPTION_END,
+	OPTION_TO,
+	OPTION_SPEED,
+	OPTION_LOOP,
+	OPTION_SESSION,
+	OPTION_HOST,
+	OPTION_LIVE_TIMER,
+	OPTION_WAIT_VIEWER,
+	OPTION_LINGER,
+	OPTION_AS_NOW,
+	OPTION_QUIET,
+	OPTION_VERBOSE,
+	OPTION_HELP,
+};
+
+#define FOR_BOTH (FOR_LIVE | FOR_ANALYZE)
+#define FOR_ALL  (FOR_LIVE | FOR_ANALYZE | FOR_LIST | FOR_REPLAY)
+
+struct spec {
+	enum option_id id;
+	char letter;
+	const char *name, *argument, *help;
+	unsigned int commands;
+};
+
+static const struct spec specs[] = {
+	{ OPTION_ANALYSES, 'a', "analyses", "LIST",
+	  "names with commas between, all, or help (count,cpu,io)", FOR_BOTH },
+	{ OPTION_FORMAT, 'f', "format", "FORMAT", "text or json, one object per line (text)",
+	  FOR_BOTH | FOR_LIST },
+	{ OPTION_INTERVAL, 'i', "interval", "DURATION",
+	  "window length (1s); analyze prints windows only when given", FOR_BOTH },
+	{ OPTION_TOP, 'n', "top", "N", "rows per table, 0 for all (10 in text, 0 in JSON)", FOR_BOTH },
+	{ OPTION_JOBS, 'j', "jobs", "N", "worker threads, 0 for none (online CPUs)", FOR_BOTH },
+	{ OPTION_OUTPUT, 'o', "output", "FILE", "write there (-, standard output)", FOR_BOTH },
+	{ OPTION_CHUNK_SIZE, 0, "chunk-size", "SIZE", "bytes at which a chunk closes (1M)", FOR_BOTH },
+	{ OPTION_MAX_MEMORY, 0, "max-memory", "SIZE", "bound for packets and partials held (256M)",
+	  FOR_BOTH },
+	{ OPTION_DURATION, 0, "duration", "DURATION", "stop after this time", FOR_LIVE },
+	{ OPTION_WINDOWS, 0, "windows", "N", "stop after so many windows", FOR_LIVE },
+	{ OPTION_FROM, 0, "from", "PLACE", "where to attach: beginning or now (now)", FOR_LIVE },
+	{ OPTION_GRACE, 0, "grace", "DURATION", "how long windows wait for a silent stream (5s)",
+	  FOR_LIVE },
+	{ OPTION_RETRY, 0, "retry", "DURATION", "keep trying a relay that is away (for ever)",
+	  FOR_LIVE },
+	{ OPTION_NO_RETRY, 0, "no-retry", NULL, "give up on a relay that is away", FOR_LIVE },
+	{ OPTION_BEGIN, 0, "begin", "TIME", "only from then: HH:MM:SS[.frac], ISO time, or ns",
+	  FOR_ANALYZE },
+	{ OPTION_END, 0, "end", "TIME", "only until then", FOR_ANALYZE },
+	{ OPTION_TO, 0, "to", "URL", "the relay: net://HOST[:CONTROL[:DATA]] (5342, control + 1)",
+	  FOR_REPLAY },
+	{ OPTION_SPEED, 0, "speed", "X", "times the original speed, 0 for as fast as possible (1)",
+	  FOR_REPLAY },
+	{ OPTION_LOOP, 0, "loop", "N", "play N times, one session after the other (1)", FOR_REPLAY },
+	{ OPTION_SESSION, 0, "session", "NAME", "session name (each trace's own)", FOR_REPLAY },
+	{ OPTION_HOST, 0, "hostname", "NAME", "host name (each trace's own)", FOR_REPLAY },
+	{ OPTION_LIVE_TIMER, 0, "live-timer", "DURATION", "live timer of the sessions (1s)",
+	  FOR_REPLAY },
+	{ OPTION_WAIT_VIEWER, 0, "wait-viewer", NULL, "begin when a viewer has attached (needs "
+	  "the live port, control + 2)", FOR_REPLAY },
+	{ OPTION_LINGER, 0, "linger", "DURATION", "keep the sessions after the last packet (0)",
+	  FOR_REPLAY },
+	{ OPTION_AS_NOW, 0, "as-now", NULL, "move the traces' clocks so that they begin now",
+	  FOR_REPLAY },
+	{ OPTION_QUIET, 'q', "quiet", NULL, "say less on standard error", FOR_ALL },
+	{ OPTION_VERBOSE, 'v', "verbose", NULL, "say more on standard error", FOR_ALL },
+	{ OPTION_HELP, 'h', "help", NULL, "this text", FOR_ALL },
+};
+
+#define SPECS (sizeof(specs) / sizeof(specs[0]))
+
+/* ---- suggestions ---- */
+
+static unsigned int least(unsigned int a, unsigned int b, unsigned int c)
+{
+	unsigned int low = a < b ? a : b;
+
+	return low < c ? low : c;
+}
+
+/* Levenshtein distance of short words. */
+static unsigned int distance(const char *a, const char *b)
+{
+	unsigned int row[64];
+	size_t len = strlen(b);
+
+	if (len >= 63) {
+		return UINT32_MAX;
+	}
+	for (unsigned int i = 0; i <= len; i++) {
+		row[i] = i;
+	}
+	for (unsigned int k = 0; a[k]; k++) {
+		unsigned int corner = row[0];
+
+		row[0] = k + 1;
+		for (unsigned int i = 0; i < len; i++) {
+			unsigned int above = row[i + 1];
+
+			row[i + 1] = least(above + 1, row[i] + 1, corner + (a[k] != b[i]));
+			corner = above;
+		}
+	}
+	return row[len];
+}
+
+const char *options_nearest(const char *word, const char *const *words)
+{
+	const char *found = NULL;
+	unsigned int best = (unsigned int)strlen(word) / 2 + 2;
+
+	for (; *words; words++) {
+		unsigned int d = distance(word, *words);
+
+		if (d < best) {
+			best = d;
+			found = *words;
+		}
+	}
+	return found;
+}
+
+static int refuse(struct err *err, const char *what, const char *word, const char *const *words)
+{
+	const char *near = options_nearest(word, words);
+
+	if (near) {
+		return err_raise(err, -EINVAL, "unknown %s \"%s\"; did you mean \"%s\"?", what, word,
+				 near);
+	}
+	return err_raise(err, -EINVAL, "unknown %s \"%s\"", what, word);
+}
+
+/* ---- values ---- */
+
+static int bad_value(struct err *err, const char *option, const char *value, const char *expected)
+{
+	return err_raise(err, -EINVAL, "--%s: \"%s\" is not %s", option, value, expected);
+}
+
+static int take_count(const char *option, const char *value, uint64_t max, uint64_t *ret,
+		      struct err *err)
+{
+	char *past;
+
+	errno = 0;
+	*ret = strtoull(value, &past, 10);
+	if (value[0] < '0' || value[0] > '9' || *past || errno || *ret > max) {
+		return bad_value(err, option, value, "a number in range");
+	}
+	return 0;
+}
+
+static int take_size(const char *option, const char *value, uint64_t *ret, struct err *err)
+{
+	if (units_parse_size(value, ret) < 0 || *ret == 0) {
+		return bad_value(err, option, value, "a size such as 64K, 1M or 2G");
+	}
+	return 0;
+}
+
+static int take_duration(const char *option, const char *value, uint64_t *ret, struct err *err)
+{
+	if (units_parse_duration(value, ret) < 0) {
+		return bad_value(err, option, value, "a duration such as 500ms, 1s or 2m (ns us ms s "
+				 "m h)");
+	}
+	return 0;
+}
+
+static int take_word(const char *option, const char *value, const char *const *words, const char **ret,
+		     struct err *err)
+{
+	for (size_t i = 0; words[i]; i++) {
+		if (strcmp(words[i], value) == 0) {
+			*ret = words[i];
+			return 0;
+		}
+	}
+	return refuse(err, option, value, words);
+}
+
+static int find_analysis(const char *name, const struct analysis **ret, struct err *err)
+{
+	const char *names[ANALYSES_MAX + 2] = { 0 };
+	size_t i;
+
+	for (i = 0; analyses[i]; i++) {
+		if (strcmp(analyses[i]->name, name) == 0) {
+			*ret = analyses[i];
+			return 0;
+		}
+		names[i] = analyses[i]->name;
+	}
+	names[i] = "all";
+	return refuse(err, "analysis", name, names);
+}
+
+static int take_analyses(struct options *options, const char *value, struct err *err)
+{
+	char *list = mem_strdup(value), *rest = list;
+	bool chosen[ANALYSES_MAX] = { false };
+	const char *name;
+	size_t count = 0;
+	int r = 0;
+
+	while (r == 0 && (name = strsep(&rest, ","))) {
+		const struct analysis *found = NULL;
+
+		if (strcmp(name, "help") == 0) {
+			for (size_t i = 0; analyses[i]; i++) {
+				(void)printf("%-8s %s\n", analyses[i]->name, analyses[i]->summary);
+			}
+			r = 1;
+			break;
+		}
+		r = strcmp(name, "all") == 0 ? 0 : find_analysis(name, &found, err);
+		for (size_t i = 0; r == 0 && analyses[i]; i++) {
+			chosen[i] |= !found || analyses[i] == found;
+		}
+	}
+	/* In the order of the list, whatever the order given: keys have a fixed order. */
+	for (size_t i = 0; analyses[i]; i++) {
+		if (chosen[i]) {
+			options->analyses[count++] = analyses[i];
+		}
+	}
+	options->analyses[count] = NULL;
+	free(list);
+	return r;
+}
+
+static int take_speed(const char *value, double *ret, struct err *err)
+{
+	char *past;
+
+	*ret = strtod(value, &past);
+	if (past == value || *past || !(*ret >= 0) || *ret > 1e6) {
+		return bad_value(err, "speed", value, "a factor such as 1, 2.5 or 0");
+	}
+	return 0;
+}
+
+static int take_interval(struct options *options, const char *value, struct err *err)
+{
+	int r = take_duration("interval", value, &options->interval_ns, err);
+
+	options->has_interval = true;
+	if (r == 0 && options->interval_ns < 1000000) {
+		return bad_value(err, "interval", value, "at least 1ms");
+	}
+	return r;
+}
+
+/* One option with its argument. */
+static int take(struct options *o, enum option_id id, const char *value, struct err *err)
+{
+	static const char *const formats[] = { "text", "json", NULL };
+	static const char *const places[] = { "beginning", "now", NULL };
+
+	switch (id) {
+	case OPTION_ANALYSES:
+		return take_analyses(o, value, err);
+	case OPTION_FORMAT:
+		return take_word("format", value, formats, &o->format, err);
+	case OPTION_INTERVAL:
+		return take_interval(o, value, err);
+	case OPTION_TOP:
+		o->has_top = true;
+		return take_count("top", value, UINT32_MAX, &o->top, err);
+	case OPTION_JOBS:
+		return take_count("jobs", value, 1024, &o->jobs, err);
+	case OPTION_OUTPUT:
+		o->output = strcmp(value, "-") == 0 ? NULL : value;
+		return 0;
+	case OPTION_CHUNK_SIZE:
+		return take_size("chunk-size", value, &o->chunk_bytes, err);
+	case OPTION_MAX_MEMORY:
+		return take_size("max-memory", value, &o->max_memory, err);
+	case OPTION_DURATION:
+		return take_duration("duration", value, &o->duration_ns, err);
+	case OPTION_WINDOWS:
+		return take_count("windows", value, UINT32_MAX, &o->windows, err);
+	case OPTION_FROM:
+		return take_word("place", value, places, &o->from, err);
+	case OPTION_GRACE:
+		return take_duration("grace", value, &o->grace_ns, err);
+	case OPTION_RETRY:
+		return take_duration("retry", value, &o->retry_ns, err);
+	case OPTION_NO_RETRY:
+		o->retry_ns = 0;
+		return 0;
+	case OPTION_BEGIN:
+		o->begin = value;
+		return 0;
+	case OPTION_END:
+		o->end = value;
+		return 0;
+	case OPTION_TO:
+		o->to = value;
+		return 0;
+	case OPTION_SPEED:
+		return take_speed(value, &o->speed, err);
+	case OPTION_LOOP:
+		return take_count("loop", value, UINT32_MAX, &o->loops, err);
+	case OPTION_SESSION:
+		o->session = value;
+		return 0;
+	case OPTION_HOST:
+		o->host = value;
+		return 0;
+	case OPTION_LIVE_TIMER:
+		return take_duration("live-timer", value, &o->live_timer_ns, err);
+	case OPTION_WAIT_VIEWER:
+		o->wait_viewer = true;
+		return 0;
+	case OPTION_LINGER:
+		return take_duration("linger", value, &o->linger_ns, err);
+	case OPTION_AS_NOW:
+		o->as_now = true;
+		return 0;
+	case OPTION_QUIET:
+		o->verbosity = -1;
+		return 0;
+	case OPTION_VERBOSE:
+		o->verbosity = 1;
+		return 0;
+	case OPTION_HELP:
+		o->wants_help = true;
+		return 0;
+	}
+	return 0;
+}
+
+/* ---- parsing ---- */
+
+static void set_defaults(struct options *o)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	memset(o, 0, sizeof(*o));
+	for (size_t i = 0; analyses[i]; i++) {
+		o->analyses[i] = analyses[i];
+	}
+	o->format = "text";
+	o->from = "now";
+	o->interval_ns = 1000000000;
+	o->top = 10;
+	o->jobs = cpus > 0 ? (uint64_t)cpus : 1;
+	o->chunk_bytes = UINT64_C(1) << 20;
+	o->max_memory = UINT64_C(256) << 20;
+	o->retry_ns = UINT64_MAX;
+	o->grace_ns = UINT64_C(5000000000);
+	o->speed = 1;
+	o->loops = 1;
+	o->live_timer_ns = 1000000000;
+}
+
+static size_t make_table(unsigned int command, struct poptOption *table)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < SPECS; i++) {
+		if (specs[i].commands & command) {
+			table[count].longName = specs[i].name;
+			table[count].shortName = specs[i].letter;
+			table[count].argInfo = specs[i].argument ? POPT_ARG_STRING : POPT_ARG_NONE;
+			table[count++].val = (int)specs[i].id;
+		}
+	}
+	return count;
+}
+
+static int bad_option(poptContext context, int code, unsigned int command, struct err *err)
+{
+	const char *word = poptBadOption(context, POPT_BADOPTION_NOALIAS);
+	const char *names[SPECS + 1] = { 0 };
+	char dashed[SPECS][32];
+	size_t count = 0;
+
+	if (code != POPT_ERROR_BADOPT) {
+		return err_raise(err, -EINVAL, "option \"%s\": %s", word, poptStrerror(code));
+	}
+	for (size_t i = 0; i < SPECS; i++) {
+		if (specs[i].commands & command) {
+			(void)snprintf(dashed[count], sizeof(dashed[0]), "--%s", specs[i].name);
+			names[count] = dashed[count];
+			count++;
+		}
+	}
+	return refuse(err, "option", word, names);
+}
+
+/* popt gives back memory per string; it is kept until options_fini(). */
+struct kept {
+	poptContext context;
+	VEC(char *) values;
+};
+
+int options_parse(struct options *options, unsigned int command, int argc, const char **argv,
+		  struct err *err)
+{
+	struct poptOption table[SPECS + 1] = { 0 };
+	struct kept *kept = mem_alloc(sizeof(*kept));
+	int r = 0, id;
+
+	set_defaults(options);
+	options->memory = kept;
+	(void)make_table(command, table);
+	kept->context = poptGetContext("sillage", argc, argv, table, 0);
+	while (r == 0 && (id = poptGetNextOpt(kept->context)) > 0) {
+		char *value = poptGetOptArg(kept->context);
+
+		*vec_push(&kept->values) = value;
+		r = take(options, (enum option_id)id, value, err);
+	}
+	if (r == 0 && id < -1) {
+		r = bad_option(kept->context, id, command, err);
+	}
+	if (r == 0) {
+		static const char *none[] = { NULL };
+
+		options->args = poptGetArgs(kept->context);
+		options->args = options->args ? options->args : none;
+	}
+	return r;
+}
+
+void options_fini(struct options *options)
+{
+	struct kept *kept = options->memory;
+
+	if (!kept) {
+		return;
+	}
+	(void)poptFreeContext(kept->context);
+	for (size_t i = 0; i < kept->values.count; i++) {
+		free(kept->values.at[i]);
+	}
+	vec_fini(&kept->values);
+	free(kept);
+	options->memory = NULL;
+}
+
+void options_print_help(unsigned int command, FILE *out)
+{
+	for (size_t i = 0; i < SPECS; i++) {
+		const struct spec *spec = &specs[i];
+		char names[40];
+
+		if (!(spec->commands & command)) {
+			continue;
+		}
+		(void)snprintf(names, sizeof(names), "%s%c%s --%s%s%s", spec->letter ? "-" : " ",
+			       spec->letter ? spec->letter : ' ', spec->letter ? "," : " ", spec->name,
+			       spec->argument ? " " : "", spec->argument ? spec->argument : "");
+		(void)fprintf(out, "  %-27s %s\n", names, spec->help);
+	}
+}

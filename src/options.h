@@ -1,0 +1,57 @@
+/*
+ * options: the command line, from one table.
+ *
+ * The table (options.c) says for each option its names, argument, help text and the
+ * commands that take it; --help and the man page's test come from it too.
+ */
+#ifndef SILLAGE_OPTIONS_H
+#define SILLAGE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "engine/analysis.h"
+
+enum { FOR_LIVE = 1, FOR_ANALYZE = 2, FOR_LIST = 4, FOR_REPLAY = 8 };
+
+struct options {
+	const struct analysis *analyses[ANALYSES_MAX]; /* ends with NULL */
+	const char *format, *output, *from, *begin, *end, *to;
+	uint64_t interval_ns;
+	bool has_interval;
+	uint64_t top;
+	bool has_top;
+	uint64_t jobs;
+	uint64_t chunk_bytes, max_memory;
+	uint64_t duration_ns, windows; /* 0: no limit */
+	uint64_t retry_ns;             /* UINT64_MAX: for ever; 0: not at all */
+	uint64_t grace_ns;
+	double speed;                  /* 0: as fast as possible */
+	uint64_t loops;
+	uint64_t live_timer_ns;
+	const char *session, *host;
+	bool wait_viewer, as_now;
+	uint64_t linger_ns;
+	bool wants_help;
+	int verbosity;                 /* -1 quiet, 0, 1 verbose */
+	const char **args;             /* ends with NULL */
+	void *memory;                  /* what args point into */
+};
+
+/*
+ * Parses the words after the command.  -EINVAL (one line in @err, exit status 2) or 0;
+ * 1: a list was asked for and printed, exit status 0.
+ */
+int options_parse(struct options *options, unsigned int command, int argc, const char **argv,
+		  struct err *err);
+void options_fini(struct options *options);
+
+/* The options of a command, a line each. */
+void options_print_help(unsigned int command, FILE *out);
+
+/* The word of @words (ends with NULL) most like @word, or NULL if none is near. */
+const char *options_nearest(const char *word, const char *const *words);
+
+#endif
