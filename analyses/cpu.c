@@ -37,6 +37,7 @@ static void on_switch_in(struct merge *merge, struct thread *thread, bool is_mig
 const struct analysis analysis_cpu = {
 	.name = "cpu",
 	.summary = "time of each CPU and thread, switches, migrations",
+	.uses_threads = true,
 	.tables = {
 		[TOTALS] = {
 			.scope = SCOPE_TRACE,

@@ -350,6 +350,7 @@ const struct analysis analysis_io = {
 	.need_count = sizeof(needs) / sizeof(needs[0]),
 	.map_state_size = sizeof(struct io_map),
 	.thread_state_size = sizeof(struct open_call),
+	.uses_threads = true,
 	.tables = {
 		[TOTALS] = {
 			.scope = SCOPE_TRACE,

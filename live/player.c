@@ -28,6 +28,7 @@
 
 #define CONTROL_PORT   5342
 #define NS_PER_S       UINT64_C(1000000000)
+#define DATA_WAIT_S    30
 #define REPLIES_AHEAD  64 /* index replies not waited for */
 #define NO_PACKET      UINT64_MAX
 
@@ -559,29 +560,58 @@ static int play_packets(struct play *play)
 
 /* ---- closing ---- */
 
+/* Sends a question about data on its way; notes whether there is some. */
+static int ask_pending(struct play *play, bool *is_pending)
+{
+	uint8_t reply[PRODUCER_REPLY_CODE];
+	int r = exchange(play, reply, sizeof(reply));
+
+	*is_pending |= r == 0 && wire_get_u32(reply) == 1;
+	return r;
+}
+
+/* One round: the relay wants to hear of every stream between begin and end. */
+static int check_data(struct play *play, bool *is_pending)
+{
+	int r;
+
+	producer_begin_data_pending(&play->message, play->session_id);
+	r = exchange_code(play, "a data-pending check");
+	if (r == 0) {
+		producer_quiescent(&play->message, play->metadata_handle);
+		r = exchange_code(play, "a quiescent check");
+	}
+	for (size_t i = 0; r == 0 && i < play->streams.count; i++) {
+		const struct play_stream *stream = &play->streams.at[i];
+
+		if (stream->sent > 0) {
+			producer_data_pending(&play->message, stream->handle, stream->sent - 1);
+			r = ask_pending(play, is_pending);
+		} else {
+			producer_quiescent(&play->message, stream->handle);
+			r = exchange_code(play, "a quiescent check");
+		}
+	}
+	if (r == 0) {
+		producer_end_data_pending(&play->message, play->session_id);
+		r = ask_pending(play, is_pending);
+	}
+	return r;
+}
+
+/* Data travels on a connection without replies: ask until the relay has all of it. */
 static int wait_data(struct play *play)
 {
-	uint8_t pending[PRODUCER_REPLY_CODE];
+	uint64_t until = monotonic_ns() + DATA_WAIT_S * NS_PER_S;
 	bool is_pending = true;
 	int r = 0;
 
 	while (r == 0 && is_pending) {
 		is_pending = false;
-		producer_begin_data_pending(&play->message, play->session_id);
-		r = exchange_code(play, "a data-pending check");
-		for (size_t i = 0; r == 0 && i < play->streams.count; i++) {
-			const struct play_stream *stream = &play->streams.at[i];
-
-			if (stream->sent > 0) {
-				producer_data_pending(&play->message, stream->handle, stream->sent - 1);
-				r = exchange(play, pending, sizeof(pending));
-				is_pending |= r == 0 && wire_get_u32(pending) == 1;
-			}
-		}
-		if (r == 0) {
-			producer_end_data_pending(&play->message, play->session_id);
-			r = exchange(play, pending, sizeof(pending));
-			is_pending |= r == 0 && wire_get_u32(pending) == 1;
+		r = check_data(play, &is_pending);
+		if (monotonic_ns() > until) {
+			return err_raise(&play->err, -ETIMEDOUT, "the relay has not taken all data "
+					 "after %d s", DATA_WAIT_S);
 		}
 		if (is_pending) {
 			(void)usleep(2000);

@@ -9,6 +9,7 @@
 #define SILLAGE_LIVE_PLAYER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"

@@ -28,8 +28,6 @@ struct output {
 	uint64_t top;     /* rows per table, 0: all */
 	bool is_terminal, has_colour;
 	unsigned int columns; /* width of the terminal */
-	bool prints_windows;
-	bool prints_totals;
 	uint64_t interval_ns;
 	const struct analysis *const *analyses;
 };

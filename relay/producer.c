@@ -153,6 +153,11 @@ void producer_begin_data_pending(struct message *m, uint64_t session)
 	one_u64(m, PRODUCER_BEGIN_DATA_PENDING, session);
 }
 
+void producer_quiescent(struct message *m, uint64_t stream)
+{
+	one_u64(m, PRODUCER_QUIESCENT_CONTROL, stream);
+}
+
 void producer_end_data_pending(struct message *m, uint64_t session)
 {
 	one_u64(m, PRODUCER_END_DATA_PENDING, session);

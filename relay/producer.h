@@ -25,6 +25,7 @@ enum producer_command {
 	PRODUCER_SEND_METADATA = 6,
 	PRODUCER_CLOSE_STREAM = 7,
 	PRODUCER_DATA_PENDING = 8,
+	PRODUCER_QUIESCENT_CONTROL = 9,
 	PRODUCER_BEGIN_DATA_PENDING = 10,
 	PRODUCER_END_DATA_PENDING = 11,
 	PRODUCER_SEND_INDEX = 13,
@@ -79,6 +80,8 @@ void producer_send_beacon(struct message *m, uint64_t stream, uint64_t net_seq_n
 			  uint64_t class_id);
 void producer_begin_data_pending(struct message *m, uint64_t session);
 void producer_data_pending(struct message *m, uint64_t stream, uint64_t last_net_seq_num);
+/* Of streams without packets (the metadata): nothing of them is on its way. */
+void producer_quiescent(struct message *m, uint64_t stream);
 void producer_end_data_pending(struct message *m, uint64_t session);
 void producer_rotate(struct message *m, const struct producer_position *positions, uint32_t count);
 void producer_close_chunk(struct message *m, uint64_t id, uint64_t close_s);

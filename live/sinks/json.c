@@ -149,9 +149,6 @@ static void report_line(struct output *output, const struct trace_identity *trac
 	const struct analysis *analysis = NULL;
 	struct json json;
 
-	if (report->kind == REPORT_WINDOW && !output->prints_windows) {
-		return;
-	}
 	begin_line(&json, output, report->kind == REPORT_WINDOW ? "window" : "total");
 	put_trace(&json, trace);
 	if (report->kind == REPORT_WINDOW) {

@@ -279,9 +279,6 @@ static void report_tables(struct output *output, const struct trace_identity *tr
 	const struct analysis *analysis = NULL;
 	FILE *out = output->out;
 
-	if (report->kind == REPORT_WINDOW && !output->prints_windows) {
-		return;
-	}
 	put_header(out, output, trace, report);
 	for (size_t i = 0; i < report->table_count; i++) {
 		const struct report_table *table = &report->tables[i];

@@ -208,6 +208,7 @@ static void fill_config(const struct options *options, struct engine_config *con
 {
 	memcpy(config->analyses, options->analyses, sizeof(config->analyses));
 	config->interval_ns = options->interval_ns;
+	config->wants_windows = options->has_interval;
 	config->jobs = (unsigned int)options->jobs;
 	config->chunk_bytes = options->chunk_bytes;
 	config->max_memory = options->max_memory;
@@ -232,8 +233,6 @@ static int run(const struct options *options)
 				    .top = options->has_top || strcmp(options->format, "text") == 0
 						   ? options->top
 						   : 0,
-				    .prints_windows = options->has_interval,
-				    .prints_totals = true,
 				    .interval_ns = options->interval_ns,
 				    .analyses = options->analyses };
 	if (output_open(&a.output, &a.err) < 0) {

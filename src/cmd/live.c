@@ -34,6 +34,7 @@ static void fill(const struct options *options, struct hub_config *config)
 {
 	memcpy(config->engine.analyses, options->analyses, sizeof(config->engine.analyses));
 	config->engine.interval_ns = options->interval_ns;
+	config->engine.wants_windows = true;
 	config->engine.range_end = UINT64_MAX;
 	config->engine.jobs = (unsigned int)options->jobs;
 	config->engine.chunk_bytes = options->chunk_bytes;
@@ -53,8 +54,6 @@ static int follow(const struct options *options, struct hub_config *config)
 	struct output output = { .sink = sink_find(options->format),
 				 .path = options->output,
 				 .top = options->has_top || is_text ? options->top : 0,
-				 .prints_windows = true,
-				 .prints_totals = true,
 				 .interval_ns = options->interval_ns,
 				 .analyses = options->analyses };
 	struct run_summary summary = { 0 };

@@ -109,7 +109,23 @@ static inline void decoder_clock(struct decoder *d, uint64_t value, unsigned int
 static inline void decoder_load(struct decoder *d, const struct step *step, uint64_t base,
 				struct value *value);
 
-/* The two header forms of LTTng in their short form; anything else takes the steps. */
+/* The long form: an id of 32 bits and a full time stamp follow the tag. */
+static inline int decoder_long_header(struct decoder *d, uint64_t past_tag)
+{
+	const struct plan_stream *stream = d->stream;
+	uint64_t id_at = bits_align(past_tag, stream->extended_align_bits);
+	uint64_t clock_at = bits_align(id_at + 32, stream->extended_clock_align_bits);
+
+	if (clock_at + 64 > d->end_bits) {
+		return decoder_fail(d, "an event header passes the end of the content", 0);
+	}
+	d->event_id = DECODE_LOAD(uint32_t, d->data + id_at / 8);
+	d->clock = DECODE_LOAD(uint64_t, d->data + clock_at / 8);
+	d->at_bits = clock_at + 64;
+	return 0;
+}
+
+/* The two header forms of LTTng directly; anything else takes the steps. */
 static inline int decoder_short_header(struct decoder *d)
 {
 	const struct plan_stream *stream = d->stream;
@@ -125,6 +141,7 @@ static inline int decoder_short_header(struct decoder *d)
 			d->at_bits = at + 32;
 			return 0;
 		}
+		return decoder_long_header(d, at + 5);
 	} else if (stream->header == HEADER_LARGE) {
 		uint32_t offset_bits = stream->header_clock_offset_bits;
 
@@ -137,6 +154,7 @@ static inline int decoder_short_header(struct decoder *d)
 				d->at_bits = at + offset_bits + 32;
 				return 0;
 			}
+			return decoder_long_header(d, at + 16);
 		}
 	}
 	return decoder_header(d);

@@ -129,20 +129,38 @@ static bool is_uint(const struct type *type, uint32_t size_bits)
 	       type->size_bits == size_bits;
 }
 
-/* `variant v { struct { uintN timestamp } compact; struct { ... } extended }`: compact's. */
-static const struct type *compact_timestamp(const struct type *header)
+/* `variant v { struct { ... } compact; struct { ... } extended }`: one of the two. */
+static const struct type *header_form(const struct type *header, const char *form)
 {
 	const struct type *choices = member_of(header, "v");
-	const struct type *compact = NULL;
+	const struct type *chosen = NULL;
 
 	if (header->field_count == 2 && choices && choices->kind == TYPE_VARIANT &&
 	    choices->tag && strcmp(choices->tag, header->fields[0].name) == 0) {
-		compact = member_of(choices, "compact");
+		chosen = member_of(choices, form);
 	}
-	if (!compact || compact->kind != TYPE_STRUCT || compact->field_count != 1) {
-		return NULL;
-	}
-	return member_of(compact, "timestamp");
+	return chosen && chosen->kind == TYPE_STRUCT ? chosen : NULL;
+}
+
+/* `struct { uintN timestamp }` */
+static const struct type *compact_timestamp(const struct type *header)
+{
+	const struct type *compact = header_form(header, "compact");
+
+	return compact && compact->field_count == 1 ? member_of(compact, "timestamp") : NULL;
+}
+
+/* `struct { uint32 id; uint64 timestamp }` */
+static bool has_usual_extended(const struct type *header, enum byte_order native)
+{
+	const struct type *extended = header_form(header, "extended");
+	const struct type *id = member_of(extended, "id"), *stamp = member_of(extended, "timestamp");
+
+	return extended && extended->field_count == 2 && is_uint(id, 32) && is_uint(stamp, 64) &&
+	       extended->fields[0].type == id && stamp->clock && id->align_bits >= 8 &&
+	       stamp->align_bits >= 8 &&
+	       (id->order == ORDER_NATIVE ? native : id->order) == ORDER_LE &&
+	       (stamp->order == ORDER_NATIVE ? native : stamp->order) == ORDER_LE;
 }
 
 /* The tag says "compact" for all ids but the highest, which says "extended". */
@@ -163,7 +181,7 @@ static enum plan_header header_kind(const struct plan_stream *stream, const stru
 	enum byte_order id_order, stamp_order;
 
 	if (!stamp || !stamp->clock || !stream->clock || header->align_bits < 8 ||
-	    __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__) {
+	    __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ || !has_usual_extended(header, native)) {
 		return HEADER_STEPS;
 	}
 	id_order = id->order == ORDER_NATIVE ? native : id->order;
@@ -233,6 +251,12 @@ static void build_stream(struct plan_builder *b, const struct metadata *m,
 	stream->header_steps = compile_steps(c, ROOT_EVENT_HEADER, &header, 1, 1);
 	stream->has_id = c->has_id;
 	stream->header = header ? header_kind(stream, header, m->order) : HEADER_NONE;
+	if (stream->header == HEADER_LARGE || stream->header == HEADER_COMPACT) {
+		const struct type *extended = header_form(header, "extended");
+
+		stream->extended_align_bits = extended->align_bits;
+		stream->extended_clock_align_bits = member_of(extended, "timestamp")->align_bits;
+	}
 	if (stream->header == HEADER_LARGE) {
 		uint32_t align_bits = compact_timestamp(header)->align_bits;
 

@@ -138,6 +138,8 @@ struct plan_stream {
 	enum plan_header header;
 	uint32_t header_align_bits;
 	uint32_t header_clock_offset_bits; /* HEADER_LARGE: where the time stamp is */
+	/* Of the extended form: alignment of its struct, and of its time stamp. */
+	uint32_t extended_align_bits, extended_clock_align_bits;
 	const struct step *header_steps;
 	bool has_id; /* no: all events are of the class with id 0 */
 	const struct step *packet_steps;   /* the packet context */

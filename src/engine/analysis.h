@@ -102,6 +102,7 @@ struct analysis {
 	struct table tables[TABLES_MAX]; /* ends at the first without columns */
 	const struct need *needs;        /* ends with an event of NULL; may be NULL */
 	size_t need_count;
+	bool uses_threads;        /* the merge side is told who runs, and of threads */
 	size_t map_state_size;    /* zeroed at the start of each chunk */
 	size_t thread_state_size; /* zeroed when a thread appears */
 

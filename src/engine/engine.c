@@ -77,6 +77,7 @@ struct engine *engine_new(const struct engine_config *config)
 		engine->setup.analyses[i] = config->analyses[i];
 	}
 	engine->setup.interval_ns = config->interval_ns;
+	engine->setup.wants_windows = config->wants_windows;
 	engine->setup.range_begin = config->range_begin;
 	engine->setup.range_end = config->range_end;
 	map_setup_init(&engine->setup);
@@ -392,9 +393,10 @@ const char *stream_name(const struct stream *stream)
 }
 
 /* Whether the class of this stream tells who runs on its CPU. */
-static bool has_switches(const struct plan_stream *class)
+static bool has_switches(const struct stream *stream, const struct plan_stream *class)
 {
-	return class->request_mask >> MAP_REQUEST_SWITCH & 1;
+	return stream->trace->engine->setup.uses_threads &&
+	       (class->request_mask >> MAP_REQUEST_SWITCH & 1);
 }
 
 static bool same_identity(const struct stream_identity *a, const struct packet_info *info)
@@ -439,7 +441,7 @@ static void identify(struct stream *stream, const struct packet_info *info, uint
 		.class_id = info->stream->id,
 		.cpu_id = info->cpu_id,
 		.instance_id = info->instance_id,
-		.has_switches = has_switches(info->stream),
+		.has_switches = has_switches(stream, info->stream),
 		.starts_late = info->seq_num != UINT64_MAX && info->seq_num > 0,
 		.begin = begin,
 	};
@@ -564,7 +566,7 @@ void stream_packet(struct stream *stream, const struct stream_input *input)
 		stream_flush(stream);
 	}
 	if (!stream->chunk) {
-		new_chunk(stream, has_switches(info->stream), input->fd);
+		new_chunk(stream, has_switches(stream, info->stream), input->fd);
 	}
 	*vec_push(&stream->chunk->packets) = packet;
 	stream->chunk->bytes += packet.size;

@@ -26,6 +26,7 @@ struct name_cache {
 	int32_t tid;
 	uint32_t index; /* into partial->names; NAME_NONE: empty */
 	uint64_t pid;
+	uint8_t raw[NAME_BYTES]; /* the name as traced, whatever follows its zero */
 };
 
 struct map {
@@ -54,6 +55,7 @@ struct map {
 	bool is_known;
 	int32_t tid;
 	size_t stay; /* index of the IN record of the stay; SIZE_MAX: none in this chunk */
+	bool has_exec; /* the stay's thread got another name: IN and OUT must stay apart */
 	uint16_t old_states; /* how prev_state is encoded, see sched.h */
 	struct name_cache names[NAME_CACHE];
 
@@ -96,19 +98,25 @@ static void add_needs(struct map_setup *setup, const struct need *needs, size_t 
 
 void map_setup_init(struct map_setup *setup)
 {
-	size_t total = BASE_NEEDS;
+	size_t total = 0;
+	bool uses_threads = false;
 
 	assert(setup->interval_ns > 0);
 	setup->state_size = 0;
 	for (size_t i = 0; i < setup->analysis_count; i++) {
+		uses_threads |= setup->analyses[i]->uses_threads;
 		total += setup->analyses[i]->need_count;
 		setup->state_offsets[i] = setup->state_size;
 		setup->state_size += (setup->analyses[i]->map_state_size + 15) / 16 * 16;
 	}
-	setup->requests = mem_alloc(total * sizeof(*setup->requests));
-	setup->routes = mem_alloc(total * sizeof(*setup->routes));
+	total += uses_threads ? BASE_NEEDS : 0;
+	setup->uses_threads = uses_threads;
+	setup->requests = mem_alloc((total + 1) * sizeof(*setup->requests));
+	setup->routes = mem_alloc((total + 1) * sizeof(*setup->routes));
 	setup->request_count = 0;
-	add_needs(setup, base_needs, BASE_NEEDS, 0, 0);
+	if (uses_threads) {
+		add_needs(setup, base_needs, BASE_NEEDS, 0, 0);
+	}
 	for (size_t i = 0; i < setup->analysis_count; i++) {
 		add_needs(setup, setup->analyses[i]->needs, setup->analyses[i]->need_count,
 			  (uint8_t)i, (uint16_t)(i + 1));
@@ -209,14 +217,19 @@ static struct name_cache *cached(struct map *map, int32_t tid)
 static uint32_t name_index(struct map *map, int32_t tid, const struct value *value)
 {
 	struct name_cache *cache = cached(map, tid);
-	struct name name = name_from(value);
+	bool is_comm = value->len == NAME_BYTES;
 
-	if (cache->index != NAME_NONE &&
-	    memcmp(&map->partial->names.at[cache->index], &name, sizeof(name)) == 0) {
+	if (cache->index != NAME_NONE && is_comm &&
+	    memcmp(cache->raw, value->bytes, NAME_BYTES) == 0) {
 		return cache->index;
 	}
 	cache->index = (uint32_t)map->partial->names.count;
-	*vec_push(&map->partial->names) = name;
+	*vec_push(&map->partial->names) = name_from(value);
+	if (is_comm) {
+		memcpy(cache->raw, value->bytes, NAME_BYTES);
+	} else {
+		memset(cache->raw, 0xFF, NAME_BYTES); /* like no name */
+	}
 	return cache->index;
 }
 
@@ -267,7 +280,7 @@ static void switch_out(struct map *map, const struct leaving *out)
 	struct record *in = map->stay == SIZE_MAX ? NULL : &map->partial->records.at[map->stay];
 	struct record *record;
 
-	if (in && in->tid == out->tid && in->ts >= map->slice_begin_ns) {
+	if (in && in->tid == out->tid && in->ts >= map->slice_begin_ns && !map->has_exec) {
 		in->kind = RECORD_STAY;
 		in->a = out->ts - in->ts;
 		record = in;
@@ -304,6 +317,7 @@ static void on_switch(struct map *map, void *state, const struct map_event *even
 	note_head(map, event->ts, prev, out.name, out.prio);
 	switch_out(map, &out);
 	map->stay = map->partial->records.count;
+	map->has_exec = false;
 	in = map_emit(map, event->ts, next, RECORD_IN);
 	in->name = name_of(map, event, NEXT_COMM, next);
 	in->prio = (int32_t)v[NEXT_PRIO].i;
@@ -339,6 +353,7 @@ static void on_exec(struct map *map, void *state, const struct map_event *event,
 	if (!(event->present & (1u << TID))) {
 		return;
 	}
+	map->has_exec = true;
 	record = map_emit(map, event->ts, tid, RECORD_EXEC);
 	record->a = event->present & (1u << OLD_TID) ? event->values[OLD_TID].u : (uint64_t)tid;
 	if (event->present & (1u << FILENAME)) {

@@ -24,12 +24,14 @@ struct map_setup {
 	const struct analysis *analyses[ANALYSES_MAX]; /* ends with NULL */
 	size_t analysis_count;
 	uint64_t interval_ns;
+	bool wants_windows; /* else only totals are reported */
 	/* Recorded traces: only [range_begin, range_end) is reported; 0 and UINT64_MAX: all. */
 	uint64_t range_begin, range_end;
 	/* Derived by map_setup_init(). */
 	struct plan_request *requests;
 	struct map_route *routes; /* by request */
 	size_t request_count;
+	bool uses_threads; /* if not, nobody asks who runs */
 	size_t state_offsets[ANALYSES_MAX];
 	size_t state_size;
 };

@@ -32,6 +32,7 @@ struct merge_stream {
 	VEC(struct partial *) ready;         /* in sequence, records not all used */
 	size_t ready_first;
 	size_t record;      /* next record of the first ready partial */
+	uint64_t next_ts;   /* of that record, while in the heap */
 	uint64_t last_ts;   /* of records used: time does not go back */
 	/* names of the partial being used */
 };
@@ -61,6 +62,8 @@ struct merge {
 	uint64_t window_seq;   /* of the next report */
 	uint64_t begin;        /* ns: of what is reported */
 	uint64_t first_ts, last_ts; /* of events taken */
+	uint64_t taken_events;      /* when merge_advance() last looked ... */
+	uint64_t taken_ns;          /* ... and the wall clock when they last became more */
 	uint64_t closed_end;   /* ns: end of the last closed window */
 	uint32_t heads;        /* CPUs in CPU_HEAD */
 	struct slice applied;  /* sums of slices in the open window */

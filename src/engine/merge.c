@@ -297,12 +297,10 @@ static uint64_t record_ts(const struct merge_stream *stream, const struct record
 
 
 /* Time, then stream: by what it is, so that the order of arrival does not matter. */
-static bool stream_before(struct merge_stream *a, struct merge_stream *b)
+static bool stream_before(const struct merge_stream *a, const struct merge_stream *b)
 {
-	uint64_t at = record_ts(a, next_record(a)), bt = record_ts(b, next_record(b));
-
-	if (at != bt) {
-		return at < bt;
+	if (a->next_ts != b->next_ts) {
+		return a->next_ts < b->next_ts;
 	}
 	if (a->identity.class_id != b->identity.class_id) {
 		return a->identity.class_id < b->identity.class_id;
@@ -347,7 +345,7 @@ static bool use_records(struct merge *merge, uint64_t bound)
 		second = merge->heap.at[2];
 	}
 	do {
-		uint64_t ts = record_ts(stream, record);
+		uint64_t ts = stream->next_ts;
 
 		if (ts >= bound) {
 			return false;
@@ -356,6 +354,7 @@ static bool use_records(struct merge *merge, uint64_t bound)
 		stream->last_ts = ts;
 		stream->record++;
 		record = next_record(stream);
+		stream->next_ts = record ? record_ts(stream, record) : UINT64_MAX;
 	} while (record && !(second && stream_before(second, stream)));
 	return true;
 }
@@ -364,8 +363,12 @@ static void use_all_before(struct merge *merge, uint64_t bound)
 {
 	merge->heap.count = 0;
 	for (size_t i = 0; i < merge->streams.count; i++) {
-		if (next_record(merge->streams.at[i])) {
-			*vec_push(&merge->heap) = merge->streams.at[i];
+		struct merge_stream *stream = merge->streams.at[i];
+		const struct record *record = next_record(stream);
+
+		if (record) {
+			stream->next_ts = record_ts(stream, record);
+			*vec_push(&merge->heap) = stream;
 		}
 	}
 	for (size_t i = merge->heap.count / 2; i-- > 0;) {
@@ -492,7 +495,9 @@ static void close_window(struct merge *merge, uint64_t end, int64_t last, uint64
 	automaton_charge(merge, end);
 	apply_slices(merge, last);
 	if (keep) {
-		emit_window(merge, end, now_ns);
+		if (merge->setup->wants_windows) {
+			emit_window(merge, end, now_ns);
+		}
 		merge->total_events += merge->window_events;
 	}
 	rows_close_window(&merge->rows, keep);
@@ -540,6 +545,14 @@ static void open_window(struct merge *merge, uint64_t begin, uint64_t watermark)
 	} else if (merge->window_end > merge->setup->range_end) {
 		merge->window_end = merge->setup->range_end;
 	}
+}
+
+/* The number of the last slice that falls into the open window. */
+static int64_t last_number(const struct merge *merge)
+{
+	return merge->window_is_long
+		       ? (int64_t)(merge->window_end / merge->setup->interval_ns) - 1
+		       : merge->window;
 }
 
 /* ---- advancing ---- */
@@ -593,6 +606,19 @@ static bool settle_heads(struct merge *merge, uint64_t watermark)
 	return merge->heads == 0;
 }
 
+/*
+ * A trace ends with its last event, so a window with none at or beyond its end may be the
+ * last one, and not a whole one.  Only a live trace that is idle closes it nevertheless.
+ */
+static bool may_close(struct merge *merge, uint64_t end, uint64_t now_ns)
+{
+	if (merge->account.events != merge->taken_events) {
+		merge->taken_events = merge->account.events;
+		merge->taken_ns = now_ns;
+	}
+	return merge->last_ts >= end || (now_ns != 0 && now_ns - merge->taken_ns >= IDLE_CLOSE_NS);
+}
+
 static bool in_range(const struct merge *merge)
 {
 	return merge->window_begin < merge->setup->range_end;
@@ -610,13 +636,10 @@ void merge_advance(struct merge *merge, uint64_t now_ns)
 		uint64_t end = merge->window_end;
 
 		use_all_before(merge, watermark < end ? watermark : end);
-		if (watermark < end) {
+		if (watermark < end || !may_close(merge, end, now_ns)) {
 			return;
 		}
-		close_window(merge, end,
-			     merge->window_is_long ? (int64_t)(end / merge->setup->interval_ns) - 1
-						   : merge->window,
-			     now_ns);
+		close_window(merge, end, last_number(merge), now_ns);
 		open_window(merge, end, watermark);
 	}
 	use_all_before(merge, watermark); /* beyond the range: nothing is kept */
@@ -636,10 +659,7 @@ void merge_finish(struct merge *merge, uint64_t now_ns)
 		uint64_t end = merge->window_end;
 
 		use_all_before(merge, end);
-		close_window(merge, end,
-			     merge->window_is_long ? (int64_t)(end / merge->setup->interval_ns) - 1
-						   : merge->window,
-			     now_ns);
+		close_window(merge, end, last_number(merge), now_ns);
 		open_window(merge, end, UINT64_MAX);
 	}
 	if (in_range(merge) && last >= merge->window_begin) {

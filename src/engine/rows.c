@@ -50,6 +50,21 @@ static void sums_fini(struct sums *sums)
 	free(sums->window);
 }
 
+/* A thread, its sums and the analyses' states in one piece: forks are frequent. */
+static struct thread *thread_alloc(const struct rows *rows)
+{
+	uint32_t columns = rows->columns[SCOPE_THREAD] + 1;
+	size_t sums_bytes = 2 * columns * sizeof(uint64_t);
+	size_t head_bytes = (sizeof(struct thread) + 15) / 16 * 16;
+	char *memory = mem_alloc(head_bytes + rows->thread_state_size + sums_bytes);
+	struct thread *thread = (struct thread *)memory;
+
+	thread->states = memory + head_bytes;
+	thread->sums.window = (uint64_t *)(memory + head_bytes + rows->thread_state_size);
+	thread->sums.total = thread->sums.window + columns;
+	return thread;
+}
+
 void rows_init(struct rows *rows, const struct map_setup *setup)
 {
 	memset(rows, 0, sizeof(*rows));
@@ -59,15 +74,6 @@ void rows_init(struct rows *rows, const struct map_setup *setup)
 	rows->cpus = kh_init(cpus);
 	rows->live = kh_init(threads);
 	rows->name_ids = kh_init(name_ids);
-}
-
-static void thread_free(struct thread *thread)
-{
-	if (thread) {
-		sums_fini(&thread->sums);
-		free(thread->states);
-		free(thread);
-	}
 }
 
 void rows_fini(struct rows *rows)
@@ -83,9 +89,9 @@ void rows_fini(struct rows *rows)
 	kh_destroy(threads, rows->live);
 	kh_destroy(name_ids, rows->name_ids);
 	for (size_t i = 0; i < rows->kept.count; i++) {
-		thread_free(rows->kept.at[i]);
+		free(rows->kept.at[i]);
 	}
-	thread_free(rows->other);
+	free(rows->other);
 	for (size_t i = 0; i < rows->names.count; i++) {
 		sums_fini(&rows->names.at[i]->sums);
 		free((char *)rows->names.at[i]->name);
@@ -117,15 +123,11 @@ struct cpu *rows_cpu(struct rows *rows, uint64_t id)
 
 static struct thread *thread_new(struct rows *rows, int32_t tid)
 {
-	struct thread *thread = mem_alloc(sizeof(*thread));
+	struct thread *thread = thread_alloc(rows);
 
 	thread->view.tid = tid;
 	thread->view.pid = -1;
 	thread->cpu = UINT64_MAX;
-	sums_init(rows, &thread->sums, SCOPE_THREAD);
-	if (rows->thread_state_size > 0) {
-		thread->states = mem_alloc(rows->thread_state_size);
-	}
 	return thread;
 }
 
@@ -280,7 +282,7 @@ static void drop_dead(struct rows *rows)
 			kh_del(threads, rows->live,
 			       kh_get(threads, rows->live, (uint32_t)thread->view.tid));
 		}
-		thread_free(thread);
+		free(thread);
 		excess--;
 	}
 	rows->kept.count = kept;

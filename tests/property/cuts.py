@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""cuts: how a trace is cut into chunks, and who works on them, never changes a report.
+
+Goal    Byte-identical JSON for any chunk size and any number of workers.
+Method  Report with one chunk per stream and no workers; then with one packet per chunk up to
+        whole streams, 0, 1, 2 and 4 workers, several times, since their order of
+        completion is random.
+
+usage: cuts.py SILLAGE TRACE...
+"""
+import hashlib
+import json
+import random
+import subprocess
+import sys
+
+
+def report(sillage, trace, chunk, jobs, extra):
+    out = subprocess.run([sillage, 'analyze', '-q', '-f', 'json', '--chunk-size', str(chunk), '-j',
+                          str(jobs)] + extra + [trace], stdout=subprocess.PIPE, check=True).stdout
+    lines = [line for line in out.splitlines() if not line.startswith(b'{"type":"end"')]
+    warnings = sorted(line for line in lines if line.startswith(b'{"type":"warning"'))
+    # A warning is said when a packet comes, which is before or after some window is due.
+    return [line for line in lines if line not in warnings] + warnings
+
+
+def digest(lines):
+    return hashlib.sha256(b'\n'.join(lines)).hexdigest()
+
+
+def adds_up(lines):
+    """Windows add up to the total, figure by figure."""
+    lines = [json.loads(line.decode('utf-8')) for line in lines]
+    total = [line for line in lines if line['type'] == 'total'][0]
+    windows = [line for line in lines if line['type'] == 'window']
+    for analysis, keys in (('count', ('events', 'discarded', 'lost_packets')),
+                           ('cpu', ('busy_ns', 'idle_ns', 'unknown_ns')),
+                           ('io', ('read_bytes', 'write_bytes'))):
+        for key in keys:
+            if sum(window[analysis][key] for window in windows) != total[analysis][key]:
+                return False
+    return windows[0]['begin'] == total['begin'] and windows[-1]['end'] == total['end'] and all(
+        a['end'] == b['begin'] for a, b in zip(windows, windows[1:]))
+
+
+def check(sillage, trace, seed):
+    rng = random.Random(seed)
+    for interval in ('1s', '37ms'):
+        extra = ['-i', interval]
+        whole = report(sillage, trace, '1G', 0, extra)
+        wanted = digest(whole)
+        if not adds_up(whole):
+            print('not ok %s: windows of %s do not add up' % (trace, interval))
+            return False
+        sizes = [1, 4096, 65536, rng.randrange(1, 1 << 20), rng.randrange(1, 1 << 18)]
+        for chunk in sizes:
+            for jobs in (0, 1, 2, 4):
+                if digest(report(sillage, trace, chunk, jobs, extra)) != wanted:
+                    print('not ok %s: --chunk-size %d -j %d -i %s (seed %d)' % (
+                        trace, chunk, jobs, interval, seed))
+                    return False
+    print('ok %s' % trace)
+    return True
+
+
+if __name__ == '__main__':
+    SEED = random.randrange(1 << 32)
+    print('# seed %d' % SEED)
+    RESULTS = [check(sys.argv[1], trace, SEED) for trace in sys.argv[2:]]
+    sys.exit(0 if all(RESULTS) else 1)

@@ -1,0 +1,272 @@
+#!/usr/bin/env python3
+"""reference: count, cpu and io by a plain sequential program, compared with sillage.
+
+Goal    The same windows and totals, to the nanosecond and the byte.
+Method  Read the text that babeltrace2 prints, one event after the other in time order, and
+        follow the definitions literally; no chunks, no partials, no workers.
+
+usage: reference.py SILLAGE TRACE...     (also: babeltrace2 in the path)
+"""
+import collections
+import json
+import re
+import subprocess
+import sys
+
+INTERVAL = 100_000_000
+
+LINE = re.compile(r'^\[(\d+)\.(\d+)\] (?:(\S+) )?([\w:]+): (.*)$')
+CPU = re.compile(r'cpu_id = (\d+)')
+READ = set('read pread64 readv preadv preadv2 recvfrom recvmsg recvmmsg recvmmsg_time32 '
+           'mq_timedreceive mq_timedreceive_time32'.split())
+WRITE = set('write pwrite64 writev pwritev pwritev2 sendto sendmsg sendmmsg vmsplice '
+            'mq_timedsend mq_timedsend_time32'.split())
+BOTH = set('splice tee sendfile sendfile64 copy_file_range'.split())
+ENTRY = re.compile(r'^(?:compat_)?(?:syscall_entry_|sys_)(.+)$')
+EXIT = re.compile(r'^(?:compat_)?syscall_exit_(.+)$')
+
+
+def number(text, field):
+    found = re.search(r'\b%s = (-?\d+|0x[0-9A-F]+)' % field, text)
+    return int(found.group(1), 0) if found else None
+
+
+def string(text, field):
+    found = re.search(r'\b%s = "((?:[^"\\]|\\.)*)"' % field, text)
+    return found.group(1) if found else None
+
+
+def events_of(trace):
+    """(ns, name, cpu, text) of each event, in time order."""
+    out = subprocess.Popen(['babeltrace2', '--no-delta', '--clock-seconds', trace],
+                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    for line in out.stdout:
+        found = LINE.match(line.decode('utf-8', 'replace'))
+        seconds, fraction, _, name, text = found.groups()
+        cpu = CPU.search(text)
+        yield int(seconds) * 10**9 + int(fraction), name, int(cpu.group(1)) if cpu else None, text
+
+
+class Thread:
+    def __init__(self, tid, born):
+        self.tid, self.born = tid, born
+        self.comm = self.pid = self.prio = self.cpu = self.open = None
+
+
+class Window:
+    def __init__(self):
+        self.names = collections.Counter()
+        self.cpus = collections.defaultdict(lambda: [0, 0])  # busy, idle
+        self.rows = collections.defaultdict(lambda: collections.Counter())
+
+
+class Reference:
+    def __init__(self, events):
+        self.events = list(events)
+        self.begin, self.last = self.events[0][0], self.events[-1][0]
+        self.windows = collections.defaultdict(Window)
+        self.threads = {}
+        self.born = 0
+        self.current, self.since = {}, {}
+        self.heads()
+        for event in self.events:
+            self.event(*event)
+        for cpu in self.current:
+            self.charge(cpu, self.last)
+
+    def heads(self):
+        """Who runs first: the prev_tid of each CPU's first switch."""
+        for ns, name, cpu, text in self.events:
+            if name == 'sched_switch' and cpu not in self.current:
+                self.current[cpu] = number(text, 'prev_tid')
+                self.since[cpu] = self.begin
+                if self.current[cpu]:
+                    thread = self.thread(self.current[cpu])
+                    thread.cpu = cpu
+
+    def window(self, ns):
+        return self.windows[ns // INTERVAL]
+
+    def thread(self, tid):
+        if tid not in self.threads:
+            self.born += 1
+            self.threads[tid] = Thread(tid, self.born)
+        return self.threads[tid]
+
+    def charge(self, cpu, until):
+        tid = self.current[cpu]
+        while self.since[cpu] < until:
+            end = min(until, (self.since[cpu] // INTERVAL + 1) * INTERVAL)
+            window, ns = self.window(self.since[cpu]), end - self.since[cpu]
+            window.cpus[cpu][0 if tid else 1] += ns
+            if tid:
+                window.rows[self.thread(tid)]['run_ns'] += ns
+            self.since[cpu] = end
+
+    def switch(self, ns, cpu, text):
+        prev, next_ = number(text, 'prev_tid'), number(text, 'next_tid')
+        assert self.current[cpu] == prev, 'lost switch'
+        self.charge(cpu, ns)
+        if prev:
+            thread = self.thread(prev)
+            thread.comm, thread.prio = string(text, 'prev_comm'), number(text, 'prev_prio')
+        self.current[cpu], self.since[cpu] = next_, ns
+        if next_:
+            thread = self.thread(next_)
+            thread.comm, thread.prio = string(text, 'next_comm'), number(text, 'next_prio')
+            row = self.window(ns).rows[thread]
+            row['switches'] += 1
+            row['migrations'] += thread.cpu is not None and thread.cpu != cpu
+            thread.cpu = cpu
+
+    def call(self, ns, thread, name, ret, entry, length):
+        row, window = collections.Counter(), self.window(ns)
+        size = 0
+        if ret is not None and ret > 0 and 'mmsg' not in name and 'mq_timedsend' not in name:
+            size = ret
+        if 'mq_timedsend' in name and ret == 0:
+            size = length or 0
+        for kind, calls in (('read', READ | BOTH), ('write', WRITE | BOTH)):
+            if name in calls:
+                row[kind + '_bytes'] += size
+                row[kind + 's'] += 1
+                row[kind + '_ns'] += ns - entry if entry is not None else 0
+        row['errors'] += ret is not None and ret < 0
+        window.rows[thread].update(row)
+
+    def syscall(self, ns, name, cpu, text):
+        tid = self.current.get(cpu)
+        entry, exit_ = ENTRY.match(name), EXIT.match(name)
+        if not tid or not (entry or exit_ or name == 'exit_syscall'):
+            return
+        thread = self.thread(tid)
+        if entry:
+            thread.open = (entry.group(1), ns, number(text, 'msg_len'))
+            return
+        named = exit_.group(1) if exit_ else None
+        opened, thread.open = thread.open, None
+        ret = number(text, 'ret')
+        if opened and named in (None, opened[0]):
+            if opened[0] in READ | WRITE | BOTH:
+                self.call(ns, thread, opened[0], ret, opened[1], opened[2])
+        elif named in READ | WRITE | BOTH:
+            self.call(ns, thread, named, ret, None, None)
+
+    def event(self, ns, name, cpu, text):
+        self.window(ns).names[name] += 1
+        if name == 'sched_switch':
+            self.switch(ns, cpu, text)
+        elif name == 'sched_process_fork':
+            tid = number(text, 'child_tid')
+            self.threads.pop(tid, None)
+            child = self.thread(tid)
+            child.comm, child.pid = string(text, 'child_comm'), number(text, 'child_pid')
+        elif name == 'sched_process_exec':
+            self.exec(text)
+        elif name == 'lttng_statedump_process_state':
+            thread = self.thread(number(text, 'tid'))
+            thread.pid = number(text, 'pid')
+            thread.comm = thread.comm or string(text, 'name')
+        else:
+            self.syscall(ns, name, cpu, text)
+
+    def exec(self, text):
+        tid, old = number(text, 'tid'), number(text, 'old_tid')
+        thread = self.thread(tid if old is None else old)
+        if old is not None and old != tid:
+            del self.threads[old]
+            thread.tid = tid
+            self.threads[tid] = thread
+        thread.comm = string(text, 'filename').rsplit('/', 1)[-1][:15]
+
+
+CPU_KEYS = ('run_ns', 'switches', 'migrations')
+IO_KEYS = ('read_bytes', 'write_bytes', 'reads', 'writes', 'errors', 'read_ns', 'write_ns')
+
+
+def rows_of(rows, keys):
+    """{(tid, figures): how many} of rows with any figure; tids may be reused."""
+    return collections.Counter((thread.tid,) + tuple(row[key] for key in keys)
+                               for thread, row in rows.items() if any(row[key] for key in keys))
+
+
+def our_rows(rows, keys):
+    return collections.Counter((row.get('tid'),) + tuple(row[key] for key in keys) for row in rows)
+
+
+def merge(windows):
+    whole = Window()
+    for window in windows:
+        whole.names.update(window.names)
+        for cpu, (busy, idle) in window.cpus.items():
+            whole.cpus[cpu][0] += busy
+            whole.cpus[cpu][1] += idle
+        for thread, row in window.rows.items():
+            whole.rows[thread].update(row)
+    return whole
+
+
+def compare(what, line, window):
+    differences = []
+
+    def same(name, ours, theirs):
+        if ours != theirs:
+            differences.append('%s: %s: %s, the reference has %s' % (
+                what, name, str(ours)[:300], str(theirs)[:300]))
+
+    same('events', line['count']['by_name'], dict(window.names))
+    cpus = {row['cpu']: [row['busy_ns'], row['idle_ns']] for row in line['cpu']['cpus']
+            if row['busy_ns'] + row['idle_ns'] + row['unknown_ns']}
+    same('cpus', cpus, {cpu: list(times) for cpu, times in window.cpus.items()})
+    ours, theirs = our_rows(line['cpu']['threads'], CPU_KEYS), rows_of(window.rows, CPU_KEYS)
+    same('threads', sorted((ours - theirs).elements()), sorted((theirs - ours).elements()))
+    ours, theirs = our_rows(line['io']['threads'], IO_KEYS), rows_of(window.rows, IO_KEYS)
+    same('io', sorted((ours - theirs).elements(), key=str),
+         sorted((theirs - ours).elements(), key=str))
+    for cpu in line['cpu']['cpus']:
+        same('cpu %d adds up' % cpu['cpu'], cpu['busy_ns'] + cpu['idle_ns'] + cpu['unknown_ns'],
+             line['end'] - line['begin'])
+    same('busy is run', sum(row['run_ns'] for row in line['cpu']['threads']), line['cpu']['busy_ns'])
+    return differences
+
+
+def check_last_known(total, reference):
+    """Names, processes and priorities, where a tid was one thread only."""
+    rows = collections.Counter(row.get('tid') for row in total['cpu']['threads'])
+    for row in total['cpu']['threads']:
+        thread = reference.threads.get(row.get('tid'))
+        if thread and rows[row['tid']] == 1:
+            for key in ('comm', 'pid', 'prio'):
+                if getattr(thread, key) != row.get(key):
+                    yield 'thread %d: %s is %r, the reference has %r' % (
+                        row['tid'], key, row.get(key), getattr(thread, key))
+
+
+def check(sillage, trace):
+    reference = Reference(events_of(trace))
+    out = subprocess.run([sillage, 'analyze', '-q', '-f', 'json', '-i', '%dns' % INTERVAL, trace],
+                         stdout=subprocess.PIPE, check=True)
+    lines = [json.loads(line) for line in out.stdout.decode('utf-8').splitlines()]
+    total = [line for line in lines if line['type'] == 'total'][0]
+    differences = []
+    for line in lines:
+        if line['type'] == 'window':
+            window = reference.windows[line['begin'] // INTERVAL]
+            differences += compare('window %d' % line['seq'], line, window)
+    differences += compare('total', total, merge(reference.windows.values()))
+    if (total['begin'], total['end']) != (reference.begin, reference.last):
+        differences.append('range %s' % ((total['begin'], total['end']),))
+    differences += check_last_known(total, reference)
+    for difference in differences[:5]:
+        print('# ' + difference)
+    print('%s %s: %d events, %d windows' % ('not ok' if differences else 'ok', trace,
+                                            len(reference.events), len(reference.windows)))
+    return not differences
+
+
+if __name__ == '__main__':
+    if len(sys.argv) < 3:
+        print('skipped: no trace given')
+        sys.exit(77)
+    results = [check(sys.argv[1], trace) for trace in sys.argv[2:]]
+    sys.exit(0 if all(results) else 1)
