@@ -18,7 +18,7 @@
 
 #define NS_PER_S     UINT64_C(1000000000)
 #define DEFAULT_PORT 5344
-#define LIST_NS      NS_PER_S
+#define LIST_NS      (NS_PER_S / 4) /* sessions that live shorter are not seen */
 #define RETRY_NS_MIN (NS_PER_S / 4)
 #define RETRY_NS_MAX (4 * NS_PER_S)
 
@@ -262,7 +262,7 @@ static void say_missing(struct relay *relay)
 
 static void on_list(struct relay *relay, const struct viewer_reply *reply)
 {
-	struct timeval again = { .tv_sec = LIST_NS / NS_PER_S };
+	struct timeval again = { .tv_usec = LIST_NS / 1000 };
 
 	for (size_t i = 0; i < relay->sessions.count; i++) {
 		session_set_listed(relay->sessions.at[i], false);
