@@ -5,10 +5,13 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "base/limits.h"
 
 static const struct sink *const sinks[] = { &sink_text, &sink_json, NULL };
 
@@ -27,51 +30,83 @@ static void look_at_terminal(struct output *output)
 	const char *no_colour = getenv("NO_COLOR");
 	struct winsize size;
 
-	output->is_terminal = isatty(fileno(output->out));
+	output->is_terminal = isatty(output->fd);
 	output->has_colour = output->is_terminal && !(no_colour && *no_colour);
 	output->columns = 80;
-	if (output->is_terminal && ioctl(fileno(output->out), TIOCGWINSZ, &size) == 0 &&
-	    size.ws_col > 0) {
+	if (output->is_terminal && ioctl(output->fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
 		output->columns = size.ws_col;
 	}
 }
 
+/* stdio tells that a write failed, but no longer why when it is asked. */
+static ssize_t write_through(void *cookie, const char *bytes, size_t len)
+{
+	struct output *output = cookie;
+	size_t done = 0;
+
+	while (done < len) {
+		ssize_t put = write(output->fd, bytes + done, len - done);
+
+		if (put < 0 && errno == EINTR) {
+			continue;
+		}
+		if (put < 0) {
+			output->failure = output->failure ? output->failure : errno;
+			return 0;
+		}
+		done += (size_t)put;
+	}
+	return (ssize_t)len;
+}
+
+static int open_path(struct output *output, int flags)
+{
+	return open(output->path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
+}
+
 int output_open(struct output *output, struct err *err)
 {
-	output->out = output->path ? fopen(output->path, "we") : stdout;
-	if (!output->out) {
+	static const cookie_io_functions_t functions = { .write = write_through };
+
+	output->fd = output->path ? open_path(output, O_TRUNC) : STDOUT_FILENO;
+	if (output->fd < 0) {
 		return err_raise(err, -errno, "cannot write to %s: %s", output->path,
 				 strerror(errno));
 	}
+	output->out = fopencookie(output, "w", functions);
+	if (!output->out) {
+		return err_raise(err, -ENOMEM, "cannot write to %s: out of memory", output->path);
+	}
+	(void)setvbuf(output->out, NULL, _IOFBF, OUTPUT_BUFFER_BYTES);
 	look_at_terminal(output);
 	return 0;
 }
 
 int output_reopen(struct output *output, struct err *err)
 {
-	FILE *again;
+	int again;
 
 	if (!output->path) {
 		return 0;
 	}
-	again = fopen(output->path, "ae");
-	if (!again) {
+	again = open_path(output, O_APPEND);
+	if (again < 0) {
 		return err_raise(err, -errno, "cannot open %s again: %s", output->path,
 				 strerror(errno));
 	}
-	(void)fclose(output->out); /* output_check() reported what could not be written */
-	output->out = again;
+	(void)fflush(output->out); /* a failure is kept for output_check() */
+	(void)close(output->fd);
+	output->fd = again;
 	return 0;
 }
 
 int output_check(struct output *output, struct err *err)
 {
-	errno = 0;
-	if (fflush(output->out) != 0 || ferror(output->out)) {
-		int code = errno ? errno : EIO;
-
-		return err_raise(err, -code, "writing to %s: %s",
-				 output->path ? output->path : "standard output", strerror(code));
+	(void)fflush(output->out);
+	if (output->failure) {
+		return err_raise(err, -output->failure, "writing to %s: %s",
+				 output->path ? output->path : "standard output",
+				 strerror(output->failure));
 	}
 	return 0;
 }
@@ -80,7 +115,8 @@ int output_close(struct output *output, struct err *err)
 {
 	int r = output_check(output, err);
 
-	if (output->path && fclose(output->out) != 0 && r == 0) {
+	(void)fclose(output->out);
+	if (output->path && close(output->fd) < 0 && r == 0) {
 		r = err_raise(err, -errno, "closing %s: %s", output->path, strerror(errno));
 	}
 	output->out = NULL;

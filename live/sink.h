@@ -23,7 +23,9 @@ struct trace_identity {
 
 struct output {
 	const struct sink *sink;
-	FILE *out;
+	FILE *out;        /* writes through a function of ours, which keeps the reason of a failure */
+	int fd;
+	int failure;      /* errno of the first write that failed, 0: none */
 	const char *path; /* NULL: standard output */
 	uint64_t top;     /* rows per table, 0: all */
 	bool is_terminal, has_colour;
@@ -54,7 +56,7 @@ extern const struct sink sink_text, sink_json;
 /* NULL if there is no such sink. */
 const struct sink *sink_find(const char *name);
 
-/* Opens output->path, or standard output.  -errno with the reason. */
+/* Opens output->path, or standard output.  -errno with the reason.  @output must not move. */
 int output_open(struct output *output, struct err *err);
 /* SIGHUP: opens the path again, for log rotation. */
 int output_reopen(struct output *output, struct err *err);

@@ -60,6 +60,9 @@
 /* Trace time for which windows wait for the first sched_switch of a CPU. */
 #define HEAD_WAIT_NS ((uint64_t)5000000000)
 
+/* Output is gathered to this and written at the end of each report. */
+#define OUTPUT_BUFFER_BYTES ((size_t)65536)
+
 /* A live trace without any event for so long (wall clock) is idle: its windows close all the
  * same.  Before that they wait for an event beyond their end, which may be on its way. */
 #define IDLE_CLOSE_NS ((uint64_t)1000000000)

@@ -493,8 +493,8 @@ static void close_window(struct merge *merge, uint64_t end, int64_t last, uint64
 	bool keep = !merge->is_before_range;
 
 	automaton_charge(merge, end);
-	apply_slices(merge, last);
 	if (keep) {
+		apply_slices(merge, last);
 		if (merge->setup->wants_windows) {
 			emit_window(merge, end, now_ns);
 		}

@@ -1,0 +1,364 @@
+#!/usr/bin/env python3
+"""synthetic: small made traces with a known answer, and bad ones with a known complaint.
+
+Goal    The cases of the analyses reference (9.3) to the nanosecond; each kind of bad input
+        gives one clear line and the right exit status.
+Method  A trace is written event by event in LTTng's layout; then `sillage analyze` runs.
+
+usage: synthetic.py SILLAGE
+"""
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+HEADER = '''/* CTF 1.8 */
+typealias integer { size = 8; align = 8; signed = false; } := uint8_t;
+typealias integer { size = 16; align = 8; signed = false; } := uint16_t;
+typealias integer { size = 32; align = 8; signed = false; } := uint32_t;
+typealias integer { size = 64; align = 8; signed = false; } := uint64_t;
+trace {
+	major = 1; minor = 8; byte_order = le;
+	uuid = "01020304-0506-0708-090a-0b0c0d0e0f10";
+	packet.header := struct { uint32_t magic; uint8_t uuid[16]; uint32_t stream_id; };
+};
+env { hostname = "made"; domain = "kernel"; kernel_release = "6.1.0"; };
+clock { name = mono; freq = 1000000000; offset = %d; };
+typealias integer { size = 64; align = 8; signed = false; map = clock.mono.value; } := stamp_t;
+stream {
+	id = 0;
+	event.header := struct { uint16_t id; stamp_t timestamp; };
+	packet.context := struct {
+		stamp_t timestamp_begin; stamp_t timestamp_end; uint64_t content_size; uint64_t packet_size;
+		uint64_t packet_seq_num; uint64_t events_discarded; uint32_t cpu_id;
+	};
+};
+'''
+FIELD = {'s32': 'integer { size = 32; align = 8; signed = 1; }',
+         's64': 'integer { size = 64; align = 8; signed = 1; }',
+         'comm': 'integer { size = 8; align = 8; signed = 0; encoding = UTF8; }'}
+EVENTS = [
+    ('sched_switch', (('comm', 'prev_comm'), ('s32', 'prev_tid'), ('s32', 'prev_prio'),
+                      ('s64', 'prev_state'), ('comm', 'next_comm'), ('s32', 'next_tid'),
+                      ('s32', 'next_prio'))),
+    ('syscall_entry_read', ()), ('syscall_exit_read', (('s64', 'ret'),)),
+    ('syscall_entry_write', ()), ('syscall_exit_write', (('s64', 'ret'),)),
+    ('sched_process_fork', (('comm', 'child_comm'), ('s32', 'child_tid'), ('s32', 'child_pid'))),
+    ('sched_process_exit', (('s32', 'tid'),)), ('sched_process_free', (('s32', 'tid'),)),
+]
+IDS = {name: i for i, (name, _) in enumerate(EVENTS)}
+
+
+def metadata(offset):
+    text = HEADER % offset
+    for name, fields in EVENTS:
+        body = ''.join('%s _%s%s; ' % (FIELD[kind], field, '[16]' if kind == 'comm' else '')
+                       for kind, field in fields)
+        text += 'event { name = "%s"; id = %d; stream_id = 0; fields := struct { %s}; };\n' % (
+            name, IDS[name], body)
+    return text
+
+
+def event(ts, name, *values):
+    out = struct.pack('<HQ', IDS[name], ts)
+    for (kind, _), value in zip(dict(EVENTS)[name], values):
+        out += {'s32': lambda v: struct.pack('<i', v), 's64': lambda v: struct.pack('<q', v),
+                'comm': lambda v: v.encode().ljust(16, b'\0')}[kind](value)
+    return out
+
+
+def switch(ts, prev, next_, state=1):
+    return event(ts, 'sched_switch', 't%d' % prev, prev, 20, state, 't%d' % next_, next_, 20)
+
+
+def packet(cpu, seq, begin, end, events, discarded=0):
+    body = b''.join(events)
+    bits = (24 + 52 + len(body)) * 8
+    head = struct.pack('<I', 0xC1FC1FC1) + bytes(range(1, 17)) + struct.pack('<I', 0)
+    return head + struct.pack('<QQQQQQI', begin, end, bits, bits, seq, discarded, cpu) + body
+
+
+class Made:
+    """A trace directory: {file: bytes}."""
+
+    def __init__(self, scratch, name, streams, text=None, offset=0):
+        self.path = os.path.join(scratch, name)
+        os.mkdir(self.path)
+        with open(os.path.join(self.path, 'metadata'), 'w') as file:
+            file.write(metadata(offset) if text is None else text)
+        for i, data in enumerate(streams):
+            with open(os.path.join(self.path, 'channel0_%d' % i), 'wb') as file:
+                file.write(data)
+
+
+def run(*args):
+    done = subprocess.run([SILLAGE] + list(args), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          timeout=30)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def lines_of(trace, *args):
+    status, out, err = run('analyze', '-f', 'json', '-q', *args, trace.path)
+    assert status == 0, err
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def total_of(trace, *args):
+    lines = lines_of(trace, *args)
+    return [line for line in lines if line['type'] == 'total'][0]
+
+
+def same(got, wanted):
+    assert got == wanted, 'got %r, wanted %r' % (got, wanted)
+
+
+def thread(rows, tid):
+    return [row for row in rows if row.get('tid') == tid][0]
+
+
+# ---- cases of the reference, 9.3 ----
+
+def test_head(scratch):
+    """3: a stream begins at 0; thread 7 runs 50 before the first switch, with one read."""
+    made = Made(scratch, 'head', [packet(0, 0, 0, 100, [
+        event(10, 'syscall_entry_read'), event(30, 'syscall_exit_read', 5), switch(50, 7, 0),
+        event(100, 'sched_process_exit', 1)])])
+    total = total_of(made)
+    # The trace begins with its first event, at 10.
+    same(total['cpu']['busy_ns'], 40)
+    same(total['cpu']['idle_ns'], 50)
+    row = thread(total['io']['threads'], 7)
+    same((row['reads'], row['read_bytes'], row['read_ns']), (1, 5, 20))
+
+
+def test_window_cut(scratch):
+    """4: a thread that never switches out is cut at each window's end."""
+    s = 10**9
+    made = Made(scratch, 'cut', [packet(0, 0, 0, 32 * s // 10, [
+        event(0, 'sched_process_exit', 1), switch(s // 2, 0, 7),
+        event(32 * s // 10, 'sched_process_exit', 1)])])
+    windows = [line for line in lines_of(made, '-i', '1s') if line['type'] == 'window']
+    same([w['cpu']['busy_ns'] for w in windows], [s // 2, s, s, s // 5])
+    same([(w['begin'], w['end']) for w in windows], [(0, s), (s, 2 * s), (2 * s, 3 * s),
+                                                     (3 * s, 32 * s // 10)])
+
+
+def test_migrated_call(scratch):
+    """5: a write entered on CPU 0 returns on CPU 1: one call of 85 ns, whatever the cut."""
+    made = Made(scratch, 'migrated', [
+        packet(0, 0, 0, 15, [switch(1, 0, 7), event(10, 'syscall_entry_write')]) +
+        packet(0, 1, 15, 100, [switch(20, 7, 0)]),
+        packet(1, 0, 0, 92, [switch(5, 3, 0), switch(90, 0, 7)]) +
+        packet(1, 1, 92, 100, [event(95, 'syscall_exit_write', 4)])])
+    for chunk in ('1', '1M'):
+        total = total_of(made, '--chunk-size', chunk)
+        row = thread(total['io']['threads'], 7)
+        same((row['writes'], row['write_bytes'], row['write_ns']), (1, 4, 85))
+        same(thread(total['cpu']['threads'], 7)['migrations'], 1)
+
+
+def test_short_reads(scratch):
+    """6: returns 100, -11, 0, 40: four calls, one error, 140 bytes."""
+    events = [switch(0, 0, 7)]
+    for i, ret in enumerate((100, -11, 0, 40)):
+        events += [event(10 * i + 1, 'syscall_entry_read'), event(10 * i + 5, 'syscall_exit_read', ret)]
+    row = thread(total_of(Made(scratch, 'short', [packet(0, 0, 0, 100, events)]))['io']['threads'], 7)
+    same((row['reads'], row['errors'], row['read_bytes'], row['read_ns']), (4, 1, 140, 16))
+
+
+def test_gap(scratch):
+    """7: discarded events: unknown from the last packet's end to the next switch."""
+    made = Made(scratch, 'gap', [
+        packet(0, 0, 0, 40, [event(0, 'sched_process_exit', 1), switch(0, 3, 7)]) +
+        packet(0, 1, 60, 100, [switch(80, 9, 0), event(100, 'sched_process_exit', 1)], discarded=5)])
+    for chunk in ('1', '1M'):
+        total = total_of(made, '--chunk-size', chunk)
+        same(thread(total['cpu']['threads'], 7)['run_ns'], 40)
+        same(total['cpu']['unknown_ns'], 40)
+        same(total['cpu']['idle_ns'], 20)
+        same(total['count']['discarded'], 5)
+        same([row for row in total['cpu']['threads'] if row.get('tid') == 9], [])
+
+
+def test_missing_packet(scratch):
+    """A hole in the sequence numbers is a gap too, and a call across it has no duration."""
+    made = Made(scratch, 'missing', [
+        packet(0, 0, 0, 40, [switch(0, 3, 7), event(10, 'syscall_entry_read')]) +
+        packet(0, 2, 60, 100, [event(70, 'syscall_exit_read', 8), switch(80, 7, 0),
+                               event(100, 'sched_process_exit', 1)])])
+    for chunk in ('1', '1M'):
+        total = total_of(made, '--chunk-size', chunk)
+        same(total['count']['lost_packets'], 1)
+        same(total['cpu']['unknown_ns'], 40)
+        same(total['io']['read_bytes'], 8)
+        same(sum(row['read_ns'] for row in total['io']['threads']), 0)
+
+
+def test_tid_reuse(scratch):
+    """9: fork 50, exit 50, fork 50 again, late free 50: two rows, the second stays alive."""
+    made = Made(scratch, 'reuse', [packet(0, 0, 0, 100, [
+        switch(0, 0, 7), event(5, 'sched_process_fork', 'a', 50, 50), switch(10, 7, 50),
+        event(15, 'sched_process_exit', 50), switch(20, 50, 7, 0x20),
+        event(25, 'sched_process_fork', 'b', 50, 50), switch(30, 7, 50),
+        event(35, 'sched_process_free', 50), switch(50, 50, 7), switch(60, 7, 50), switch(90, 50, 0)])])
+    rows = [row for row in total_of(made)['cpu']['threads'] if row.get('tid') == 50]
+    same(sorted((row['run_ns'], row['switches']) for row in rows), [(10, 1), (50, 2)])
+
+
+def test_unseen_entry(scratch):
+    """A call whose entry was not seen counts when its exit names it, with no duration."""
+    made = Made(scratch, 'unseen', [packet(0, 0, 0, 100, [
+        event(5, 'syscall_exit_read', 9), switch(50, 7, 0), event(100, 'sched_process_exit', 1)])])
+    row = thread(total_of(made)['io']['threads'], 7)
+    same((row['reads'], row['read_bytes'], row['read_ns']), (1, 9, 0))
+
+
+def test_window_edges(scratch):
+    """An event exactly at the end of a window belongs to the next."""
+    s = 10**9
+    made = Made(scratch, 'edge', [packet(0, 0, 0, 2 * s, [
+        event(0, 'sched_process_exit', 1), event(s, 'sched_process_exit', 1),
+        event(2 * s, 'sched_process_exit', 1)])])
+    windows = [line for line in lines_of(made, '-i', '1s') if line['type'] == 'window']
+    same([w['count']['events'] for w in windows], [1, 1, 1])
+
+
+def test_range(scratch):
+    """--begin and --end: state from before the range, figures from inside only."""
+    made = Made(scratch, 'range', [packet(0, 0, 0, 100, [
+        event(0, 'sched_process_exit', 1), switch(10, 0, 7), switch(60, 7, 0),
+        event(100, 'sched_process_exit', 1)])])
+    total = total_of(made, '--begin', '20', '--end', '80')
+    same((total['begin'], total['end']), (20, 80))
+    same((total['cpu']['busy_ns'], total['cpu']['idle_ns'], total['count']['events']), (40, 20, 1))
+
+
+def test_time_jump(scratch):
+    """A jump of the clock by centuries is one long window, not billions."""
+    far = 10**9 * 10**9
+    made = Made(scratch, 'jump', [packet(0, 0, 0, far, [switch(0, 0, 7), switch(far, 7, 0)])])
+    windows = [line for line in lines_of(made, '-i', '1s') if line['type'] == 'window']
+    assert len(windows) < 10, len(windows)
+    same(sum(w['cpu']['busy_ns'] for w in windows), far)
+
+
+def test_backwards(scratch):
+    """A clock that goes back inside a packet is clamped; every event is counted."""
+    made = Made(scratch, 'back', [packet(0, 0, 0, 100, [
+        switch(50, 0, 7), switch(40, 7, 0), event(90, 'sched_process_exit', 1)])])
+    total = total_of(made)
+    same(total['count']['events'], 3)
+    same(total['cpu']['busy_ns'] + total['cpu']['idle_ns'] + total['cpu']['unknown_ns'],
+         total['end'] - total['begin'])
+
+
+# ---- bad input and wrong use ----
+
+GOOD = [packet(0, 0, 0, 50, [switch(1, 0, 7)]), packet(0, 1, 50, 100, [switch(60, 7, 0)])]
+
+
+def complains(status, text, *args):
+    got, _, err = run(*args)
+    lines = err.splitlines()
+    assert got == status, 'exit status %d, wanted %d: %s' % (got, status, err)
+    assert len(lines) == 1 and text in lines[0], 'said %r, wanted one line with %r' % (err, text)
+
+
+def test_wrong_use(scratch):
+    complains(2, 'did you mean "analyze"', 'analyse')
+    complains(2, 'did you mean "--format"', 'analyze', '--formt', 'json', scratch)
+    complains(2, 'did you mean "count"', 'analyze', '-a', 'cuont', scratch)
+    complains(2, 'did you mean "json"', 'analyze', '-f', 'jsn', scratch)
+    complains(2, '"5parsecs" is not a duration', 'analyze', '-i', '5parsecs', scratch)
+    complains(2, '"12Q" is not a size', 'analyze', '--chunk-size', '12Q', scratch)
+    complains(2, 'is not net://', 'live', 'http://localhost')
+    complains(2, 'analyze needs TRACE', 'analyze')
+    complains(2, '--to', 'replay', scratch)
+    complains(2, 'is not a time', 'analyze', '--begin', 'tomorrow', scratch)
+
+
+def test_no_relay(scratch):
+    for args in (('live', '--no-retry'), ('list',)):
+        complains(1, '127.0.0.1:1', *args, 'net://127.0.0.1:1')
+
+
+def test_not_a_trace(scratch):
+    complains(1, 'No such file', 'analyze', os.path.join(scratch, 'nowhere'))
+    os.mkdir(os.path.join(scratch, 'empty'))
+    complains(1, 'there is no file "metadata"', 'analyze', os.path.join(scratch, 'empty'))
+    complains(1, 'a trace is a directory', 'analyze', SILLAGE)
+    assert os.path.isdir(scratch)
+
+
+def test_bad_metadata(scratch):
+    text = metadata(0).replace('uint32_t stream_id;', 'uint33_t stream_id;')
+    complains(1, 'metadata line 9: unknown type "uint33_t"', 'analyze',
+              Made(scratch, 'type', GOOD, text).path)
+    complains(1, 'ends inside a declaration', 'analyze',
+              Made(scratch, 'cut', GOOD, metadata(0)[:-30]).path)
+    complains(1, 'no trace block', 'analyze', Made(scratch, 'none', GOOD, '/* nothing */\n').path)
+
+
+def test_truncated(scratch):
+    """A file that ends inside a packet: that packet is lost and said, the rest is read."""
+    made = Made(scratch, 'truncated', [b''.join(GOOD)[:-10]])
+    status, out, err = run('analyze', '-f', 'json', made.path)
+    assert status == 0 and 'of which only' in err and 'channel0_0' in err, err
+    total = [json.loads(line) for line in out.splitlines() if '"total"' in line][0]
+    same(total['count']['events'], 1)
+    same(total['count']['lost_packets'], 1)
+    warnings = [json.loads(line) for line in out.splitlines() if '"warning"' in line]
+    assert warnings and warnings[0]['stream'] == 'channel0_0' and warnings[0]['packet'] == 1
+
+
+def test_bad_event(scratch):
+    """An event id that no class has: the rest of that packet only is lost, with its bit."""
+    bad = packet(0, 1, 50, 80, [switch(60, 7, 0), struct.pack('<HQ', 999, 70)])
+    last = packet(0, 2, 80, 100, [switch(90, 5, 7), event(100, 'sched_process_exit', 1)])
+    made = Made(scratch, 'event', [GOOD[0] + bad + last])
+    for chunk in ('1', '1M'):
+        status, out, err = run('analyze', '-f', 'json', '--chunk-size', chunk, made.path)
+        assert status == 0 and 'no event class has the id (999)' in err and 'bit ' in err, err
+        total = [json.loads(line) for line in out.splitlines() if '"total"' in line][0]
+        same((total['count']['events'], total['count']['bad_packets']), (4, 1))
+        same(total['cpu']['unknown_ns'], 30)  # from the last good event to the next switch
+
+
+def test_bad_header(scratch):
+    """A packet with another magic number: what follows in that file cannot be found."""
+    made = Made(scratch, 'magic', [GOOD[0] + b'\0' * len(GOOD[1])])
+    status, _, err = run('analyze', made.path)
+    assert status == 0 and 'magic number' in err, err
+
+
+def test_output(scratch):
+    made = Made(scratch, 'out', [b''.join(GOOD)])
+    complains(1, 'cannot write', 'analyze', '-o', os.path.join(scratch, 'no/where'), made.path)
+    if os.path.exists('/dev/full'):
+        complains(1, 'No space left', 'analyze', '-o', '/dev/full', made.path)
+    status, out, _ = run('analyze', '-a', 'help')
+    assert status == 0 and out.startswith('count'), out
+
+
+def main():
+    failed = 0
+    for name, function in sorted(globals().items()):
+        if name.startswith('test_'):
+            scratch = tempfile.mkdtemp(prefix='sillage-synthetic-')
+            try:
+                function(scratch)
+                print('ok %s' % name[5:])
+            except AssertionError as failure:
+                failed += 1
+                print('not ok %s: %s' % (name[5:], failure))
+            finally:
+                shutil.rmtree(scratch)
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    SILLAGE = os.path.abspath(sys.argv[1])
+    sys.exit(main())
