@@ -283,12 +283,42 @@ static int take_interval(struct options *options, const char *value, struct err 
 	return r;
 }
 
+/* Options whose value is kept as it is. */
+static bool take_text(struct options *o, enum option_id id, const char *value)
+{
+	switch (id) {
+	case OPTION_OUTPUT:
+		o->output = strcmp(value, "-") == 0 ? NULL : value;
+		return true;
+	case OPTION_BEGIN:
+		o->begin = value;
+		return true;
+	case OPTION_END:
+		o->end = value;
+		return true;
+	case OPTION_TO:
+		o->to = value;
+		return true;
+	case OPTION_SESSION:
+		o->session = value;
+		return true;
+	case OPTION_HOST:
+		o->host = value;
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* One option with its argument. */
 static int take(struct options *o, enum option_id id, const char *value, struct err *err)
 {
 	static const char *const formats[] = { "text", "json", NULL };
 	static const char *const places[] = { "beginning", "now", NULL };
 
+	if (take_text(o, id, value)) {
+		return 0;
+	}
 	switch (id) {
 	case OPTION_ANALYSES:
 		return take_analyses(o, value, err);
@@ -301,9 +331,6 @@ static int take(struct options *o, enum option_id id, const char *value, struct 
 		return take_count("top", value, UINT32_MAX, &o->top, err);
 	case OPTION_JOBS:
 		return take_count("jobs", value, 1024, &o->jobs, err);
-	case OPTION_OUTPUT:
-		o->output = strcmp(value, "-") == 0 ? NULL : value;
-		return 0;
 	case OPTION_CHUNK_SIZE:
 		return take_size("chunk-size", value, &o->chunk_bytes, err);
 	case OPTION_MAX_MEMORY:
@@ -321,25 +348,10 @@ static int take(struct options *o, enum option_id id, const char *value, struct 
 	case OPTION_NO_RETRY:
 		o->retry_ns = 0;
 		return 0;
-	case OPTION_BEGIN:
-		o->begin = value;
-		return 0;
-	case OPTION_END:
-		o->end = value;
-		return 0;
-	case OPTION_TO:
-		o->to = value;
-		return 0;
 	case OPTION_SPEED:
 		return take_speed(value, &o->speed, err);
 	case OPTION_LOOP:
 		return take_count("loop", value, UINT32_MAX, &o->loops, err);
-	case OPTION_SESSION:
-		o->session = value;
-		return 0;
-	case OPTION_HOST:
-		o->host = value;
-		return 0;
 	case OPTION_LIVE_TIMER:
 		return take_duration("live-timer", value, &o->live_timer_ns, err);
 	case OPTION_WAIT_VIEWER:
@@ -359,8 +371,10 @@ static int take(struct options *o, enum option_id id, const char *value, struct 
 	case OPTION_HELP:
 		o->wants_help = true;
 		return 0;
+	default:
+		assert(!"an option of the table that nobody takes");
+		return 0;
 	}
-	return 0;
 }
 
 /* ---- parsing ---- */

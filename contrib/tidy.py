@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""tidy: the rules of the house that a compiler does not check.
+
+Include direction per folder, length of functions, an opening comment in every C file, no
+trailing blanks, no paths of one machine.  usage: tidy.py ROOT
+"""
+import os
+import re
+import subprocess
+import sys
+
+MAY_INCLUDE = {
+    'src/base': ('base/',),
+    'src/ctf': ('base/', 'ctf/'),
+    'src/engine': ('base/', 'ctf/', 'engine/'),
+    'src/recorded': ('base/', 'ctf/', 'engine/', 'recorded/'),
+    'relay': ('base/', 'relay/'),
+    'analyses': ('base/', 'ctf/', 'engine/', 'analyses.inc'),
+    'live': ('base/', 'ctf/', 'engine/', 'recorded/', 'relay/', 'live/', 'version.h'),
+    'src/cmd': ('base/', 'ctf/', 'engine/', 'recorded/', 'live/', 'cmd/', 'options.h', 'version.h'),
+}
+FUNCTION_LINES_MAX = 70
+FILE_LINES_MAX = 1000
+MACHINE = re.compile(r'(^|[^\w.])/(root|work)/')
+
+
+def check_file(path, text):
+    folder = os.path.dirname(path)
+    while folder and folder not in MAY_INCLUDE:
+        folder = os.path.dirname(folder)
+    allowed = MAY_INCLUDE.get(folder)
+    if not text.startswith('/*\n'):
+        yield 'does not open with a comment that says what it is'
+    for number, line in enumerate(text.split('\n'), 1):
+        found = re.match(r'#include "(.*)"', line)
+        if found and allowed and not found.group(1).startswith(allowed):
+            yield 'line %d: %s may not include %s' % (number, folder, found.group(1))
+        if line != line.rstrip():
+            yield 'line %d: trailing blanks' % number
+        if MACHINE.search(line):
+            yield 'line %d: a path of one machine' % number
+    if text.count('\n') > FILE_LINES_MAX:
+        yield 'longer than %d lines' % FILE_LINES_MAX
+
+
+def function_lengths(text):
+    begin = None
+    for number, line in enumerate(text.split('\n'), 1):
+        if line == '{':
+            begin = number
+        elif line == '}' and begin:
+            yield begin, number - begin + 1
+            begin = None
+
+
+def main():
+    root = sys.argv[1]
+    files = subprocess.run(['git', '-C', root, 'ls-files', '*.c', '*.h'], stdout=subprocess.PIPE)
+    names = files.stdout.decode().split() if files.returncode == 0 else []
+    if not names:
+        print('skipped: not a git checkout')
+        return 77
+    bad = 0
+    for path in names:
+        full = os.path.join(root, path)
+        if not os.path.exists(full):
+            continue
+        with open(full) as file:
+            text = file.read()
+        complaints = list(check_file(path, text))
+        if not path.startswith('tests/'):
+            complaints += ['line %d: a function of %d lines' % found for found in function_lengths(text)
+                           if found[1] > FUNCTION_LINES_MAX]
+        for complaint in complaints:
+            print('%s: %s' % (path, complaint))
+            bad += 1
+    print('%s tidy: %d files' % ('not ok' if bad else 'ok', len(names)))
+    return 1 if bad else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

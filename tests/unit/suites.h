@@ -1,0 +1,14 @@
+/*
+ * suites: one per file of this directory, run by main.c.
+ */
+#ifndef SILLAGE_TESTS_UNIT_SUITES_H
+#define SILLAGE_TESTS_UNIT_SUITES_H
+
+#include <check.h>
+
+Suite *suite_base(void);
+Suite *suite_ctf(void);
+Suite *suite_viewer(void);
+Suite *suite_client(void);
+
+#endif

@@ -1,0 +1,190 @@
+/*
+ * base: units, errors, JSON text, URLs, clocks.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/units.h"
+#include "engine/clock.h"
+#include "live/url.h"
+#include "suites.h"
+
+static const struct {
+	const char *text;
+	int r;
+	uint64_t value;
+} sizes[] = {
+	{ "1", 0, 1 },	      { "64K", 0, 65536 },  { "1.5M", 0, 1572864 }, { "2GiB", 0, 2147483648 },
+	{ "12Q", -EINVAL, 0 }, { "", -EINVAL, 0 },   { "-1", -EINVAL, 0 },   { "K", -EINVAL, 0 },
+	{ "9999999999T", -ERANGE, 0 },
+};
+
+START_TEST(parses_sizes)
+{
+	uint64_t got = 0;
+
+	ck_assert_int_eq(units_parse_size(sizes[_i].text, &got), sizes[_i].r);
+	ck_assert_uint_eq(got, sizes[_i].value);
+}
+END_TEST
+
+static const struct {
+	const char *text;
+	int r;
+	uint64_t value;
+} durations[] = {
+	{ "1s", 0, 1000000000 }, { "500ms", 0, 500000000 }, { "1.5us", 0, 1500 },
+	{ "2m", 0, 120000000000 }, { "1h", 0, 3600000000000 }, { "7ns", 0, 7 },
+	{ "0", 0, 0 }, { "5", -EINVAL, 0 }, { "1 s", -EINVAL, 0 }, { "1e3s", -EINVAL, 0 },
+};
+
+START_TEST(parses_durations)
+{
+	uint64_t got = 0;
+
+	ck_assert_int_eq(units_parse_duration(durations[_i].text, &got), durations[_i].r);
+	ck_assert_uint_eq(got, durations[_i].value);
+}
+END_TEST
+
+START_TEST(parses_times)
+{
+	uint64_t got;
+
+	ck_assert_int_eq(units_parse_time("2026-01-02T03:04:05.5Z", 0, &got), 0);
+	ck_assert_uint_eq(got, UINT64_C(1767323045500000000));
+	ck_assert_int_eq(units_parse_time("123456789", 0, &got), 0);
+	ck_assert_uint_eq(got, 123456789);
+	ck_assert_int_eq(units_parse_time("25:00", 0, &got), -EINVAL);
+	ck_assert_int_eq(units_parse_time("2026-01-02T03:04:05x", 0, &got), -EINVAL);
+	ck_assert(units_time_needs_day("03:04:05.25"));
+}
+END_TEST
+
+START_TEST(writes_figures)
+{
+	char text[UNITS_TEXT_MAX];
+
+	ck_assert_str_eq(units_bytes(text, 0), "0 B");
+	ck_assert_str_eq(units_bytes(text, 1288490189), "1.20 GiB");
+	ck_assert_str_eq(units_ns(text, 3400000), "3.40 ms");
+	ck_assert_str_eq(units_ns(text, 999), "999 ns");
+	ck_assert_str_eq(units_count(text, 1234567), "1,234,567");
+}
+END_TEST
+
+START_TEST(cuts_long_errors)
+{
+	struct err err;
+	char longer[600];
+
+	memset(longer, 'x', sizeof(longer) - 1);
+	longer[sizeof(longer) - 1] = '\0';
+	ck_assert_int_eq(err_raise(&err, -EINVAL, "%s", longer), -EINVAL);
+	ck_assert_int_eq(err_note(&err, -EIO, "doing %d", 7), -EIO);
+	ck_assert_msg(strncmp(err.text, "doing 7: xxx", 12) == 0, "%s", err.text);
+	ck_assert_uint_eq(strlen(err.text), sizeof(err.text) - 1);
+}
+END_TEST
+
+/* Whatever bytes a thread's name has, the line is valid JSON in UTF-8. */
+START_TEST(repairs_text)
+{
+	char *text = NULL;
+	size_t len = 0;
+	struct json json = { .out = open_memstream(&text, &len) };
+
+	json_open(&json, NULL, '{');
+	json_text(&json, "a", "q\"\\\n\x01 \xC3\xA9 \xFF\xC0\x80 \xED\xA0\x80");
+	json_u64(&json, "b", UINT64_MAX);
+	json_i64(&json, "c", INT64_MIN);
+	json_close(&json, '}');
+	(void)fclose(json.out);
+	ck_assert_str_eq(text, "{\"a\":\"q\\\"\\\\\\u000a\\u0001 \xC3\xA9 \xEF\xBF\xBD\xEF\xBF\xBD"
+			       "\xEF\xBF\xBD \xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\","
+			       "\"b\":18446744073709551615,\"c\":-9223372036854775808}");
+	free(text);
+}
+END_TEST
+
+static const struct {
+	const char *text, *host, *target, *session;
+	int port;
+	bool is_exact;
+} urls[] = {
+	{ "net://relay", "relay", NULL, NULL, 0, false },
+	{ "net://relay:5400/host/web1/prod", "relay", "web1", "prod", 5400, true },
+	{ "net6://[::1]:5344/host/w*/p", "::1", "w*", "p", 5344, false },
+	{ "net4://a/host/b", "a", "b", NULL, 0, false },
+	{ "net://h:1:2", "h", NULL, NULL, 1, false },
+};
+
+START_TEST(parses_urls)
+{
+	struct url url;
+	struct err err;
+
+	ck_assert_int_eq(url_parse(urls[_i].text, &url, &err), 0);
+	ck_assert_str_eq(url.host, urls[_i].host);
+	ck_assert_pstr_eq(url.target, urls[_i].target);
+	ck_assert_pstr_eq(url.session, urls[_i].session);
+	ck_assert_int_eq(url.port, urls[_i].port);
+	ck_assert_int_eq(url.is_exact, urls[_i].is_exact);
+	url_fini(&url);
+}
+END_TEST
+
+static const char *const bad_urls[] = { "relay", "http://x", "net://", "net://h:0", "net://h:99999",
+					"net://h/x", "net://[::1", "net://h:1:2:3", "net://h/host/" };
+
+START_TEST(refuses_urls)
+{
+	struct url url;
+	struct err err;
+
+	ck_assert_int_eq(url_parse(bad_urls[_i], &url, &err), -EINVAL);
+	ck_assert(strstr(err.text, bad_urls[_i]));
+}
+END_TEST
+
+/* Exact for frequencies that do not divide 10^9, at either end of the range. */
+START_TEST(converts_clocks)
+{
+	struct clock_class class = { .freq = 3, .offset_s = 10, .offset = 1 };
+	struct clock clock;
+
+	clock_init(&clock, &class);
+	ck_assert_uint_eq(clock_ns(&clock, 0), UINT64_C(10333333333));
+	ck_assert_uint_eq(clock_ns(&clock, 2), UINT64_C(11000000000));
+	ck_assert_uint_eq(clock_cycles(&clock, UINT64_C(11000000000)), 2);
+	ck_assert_uint_eq(clock_ns(&clock, UINT64_MAX), UINT64_MAX - 1);
+	class = (struct clock_class){ .freq = 1000000000, .offset = -5 };
+	clock_init(&clock, &class);
+	ck_assert_uint_eq(clock_ns(&clock, 3), 0);
+	ck_assert_uint_eq(clock_ns(&clock, 8), 3);
+}
+END_TEST
+
+#define COUNT(rows) ((int)(sizeof(rows) / sizeof((rows)[0])))
+
+Suite *suite_base(void)
+{
+	Suite *suite = suite_create("base");
+	TCase *tcase = tcase_create("base");
+
+	tcase_add_loop_test(tcase, parses_sizes, 0, COUNT(sizes));
+	tcase_add_loop_test(tcase, parses_durations, 0, COUNT(durations));
+	tcase_add_test(tcase, parses_times);
+	tcase_add_test(tcase, writes_figures);
+	tcase_add_test(tcase, cuts_long_errors);
+	tcase_add_test(tcase, repairs_text);
+	tcase_add_loop_test(tcase, parses_urls, 0, COUNT(urls));
+	tcase_add_loop_test(tcase, refuses_urls, 0, COUNT(bad_urls));
+	tcase_add_test(tcase, converts_clocks);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}

@@ -1,0 +1,343 @@
+/*
+ * client: the state machine of one session, driven by replies and a clock of our own.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "relay/client.h"
+#include "suites.h"
+
+#define MS UINT64_C(1000000)
+
+struct seen {
+	unsigned int attached, refused, streams, metadata, packets, lost, idle, ends, done;
+	uint32_t refused_status;
+	enum client_end how;
+	uint64_t beacon;
+	bool is_full; /* what may_fetch() answers no for */
+};
+
+static void on_attached(void *user)
+{
+	((struct seen *)user)->attached++;
+}
+
+static void on_refused(void *user, uint32_t status)
+{
+	((struct seen *)user)->refused++;
+	((struct seen *)user)->refused_status = status;
+}
+
+static void *on_stream(void *user, const struct viewer_stream *stream)
+{
+	(void)stream;
+	((struct seen *)user)->streams++;
+	return user;
+}
+
+static void on_metadata(void *user, uint64_t trace, const uint8_t *bytes, uint64_t len)
+{
+	(void)trace;
+	(void)bytes;
+	(void)len;
+	((struct seen *)user)->metadata++;
+}
+
+static void on_packet(void *user, void *stream, const struct viewer_index *index, uint8_t *bytes,
+		      uint64_t len)
+{
+	(void)stream;
+	ck_assert_uint_eq(len, (index->content_bits + 7) / 8);
+	free(bytes);
+	((struct seen *)user)->packets++;
+}
+
+static void on_packet_lost(void *user, void *stream, const char *why)
+{
+	(void)stream;
+	ck_assert_uint_gt(strlen(why), 0);
+	((struct seen *)user)->lost++;
+}
+
+static void on_idle(void *user, void *stream, bool has_beacon, uint64_t cycles)
+{
+	(void)stream;
+	((struct seen *)user)->idle++;
+	((struct seen *)user)->beacon = has_beacon ? cycles : ((struct seen *)user)->beacon;
+}
+
+static void on_stream_end(void *user, void *stream)
+{
+	(void)stream;
+	((struct seen *)user)->ends++;
+}
+
+static void on_end(void *user, enum client_end end)
+{
+	((struct seen *)user)->done++;
+	((struct seen *)user)->how = end;
+}
+
+static bool may_fetch(void *user, void *stream)
+{
+	(void)stream;
+	return !((struct seen *)user)->is_full;
+}
+
+static const struct client_events events = {
+	.on_attached = on_attached,
+	.on_refused = on_refused,
+	.on_stream = on_stream,
+	.on_metadata = on_metadata,
+	.on_packet = on_packet,
+	.on_packet_lost = on_packet_lost,
+	.on_idle = on_idle,
+	.on_stream_end = on_stream_end,
+	.on_end = on_end,
+	.may_fetch = may_fetch,
+};
+
+struct bench {
+	struct viewer viewer;
+	struct client *client;
+	struct seen seen;
+	uint64_t now;
+};
+
+static void setup(struct bench *b)
+{
+	struct client_config config = { .session_id = 1, .seek = VIEWER_SEEK_LAST,
+					.live_timer_us = 100000, .events = &events, .user = &b->seen };
+
+	memset(b, 0, sizeof(*b));
+	viewer_init(&b->viewer);
+	b->client = client_new(&config, &b->viewer);
+	b->now = 1000 * MS;
+	client_start(b->client, b->now);
+}
+
+static void teardown(struct bench *b)
+{
+	client_free(b->client);
+	viewer_fini(&b->viewer);
+}
+
+/* The oldest request, which must be @command, is taken off. */
+static struct viewer_request asked(struct bench *b, enum viewer_command command)
+{
+	struct viewer_request one;
+
+	ck_assert_msg(viewer_pending(&b->viewer) > 0, "nothing asked, wanted command %d", command);
+	one = b->viewer.pending.at[b->viewer.pending_first++];
+	ck_assert_int_eq(one.command, command);
+	return one;
+}
+
+static void answer(struct bench *b, struct viewer_reply reply)
+{
+	struct err err;
+
+	ck_assert_int_eq(client_reply(b->client, &reply, b->now, &err), 0);
+	client_tick(b->client, b->now);
+}
+
+static void attach_with_streams(struct bench *b)
+{
+	static const struct viewer_stream streams[] = {
+		{ .id = 10, .trace_id = 3, .is_metadata = 1, .channel = "metadata" },
+		{ .id = 11, .trace_id = 3, .channel = "c_0" },
+	};
+
+	(void)asked(b, VIEWER_CONNECT);
+	answer(b, (struct viewer_reply){ .command = VIEWER_CONNECT, .major = 2, .minor = 13 });
+	(void)asked(b, VIEWER_CREATE_SESSION);
+	answer(b, (struct viewer_reply){ .command = VIEWER_CREATE_SESSION, .status = 1 });
+	(void)asked(b, VIEWER_ATTACH_SESSION);
+	answer(b, (struct viewer_reply){ .command = VIEWER_ATTACH_SESSION, .status = ATTACH_OK,
+					 .streams = streams, .count = 2 });
+	ck_assert_uint_eq(b->seen.streams, 1);
+	(void)asked(b, VIEWER_GET_NEW_STREAMS);
+	(void)asked(b, VIEWER_GET_METADATA);
+	(void)asked(b, VIEWER_GET_NEXT_INDEX);
+	answer(b, (struct viewer_reply){ .command = VIEWER_GET_NEW_STREAMS, .status = STREAMS_OK });
+	answer(b, (struct viewer_reply){ .command = VIEWER_GET_METADATA, .tag = 3,
+					 .status = METADATA_OK, .bytes = (const uint8_t *)"x", .len = 1 });
+	(void)asked(b, VIEWER_GET_METADATA);
+	answer(b, (struct viewer_reply){ .command = VIEWER_GET_METADATA, .tag = 3,
+					 .status = METADATA_NO_NEW });
+	ck_assert_uint_eq(b->seen.metadata, 1);
+}
+
+static struct viewer_reply index_reply(uint32_t status, uint32_t flags)
+{
+	return (struct viewer_reply){ .command = VIEWER_GET_NEXT_INDEX, .tag = 11, .status = status,
+				      .index = { .status = status, .flags = flags, .packet_bits = 32768,
+						 .content_bits = 1000, .begin = 5, .end = 9 } };
+}
+
+/* The next index goes out with the last packet request, never before it. */
+START_TEST(fetches_in_order)
+{
+	struct bench b;
+
+	setup(&b);
+	attach_with_streams(&b);
+	answer(&b, index_reply(INDEX_OK, 0));
+	ck_assert_uint_eq(asked(&b, VIEWER_GET_PACKET).len, 125);
+	(void)asked(&b, VIEWER_GET_NEXT_INDEX);
+	ck_assert_uint_eq(viewer_pending(&b.viewer), 0);
+	answer(&b, (struct viewer_reply){ .command = VIEWER_GET_PACKET, .tag = 11,
+					  .status = PACKET_OK });
+	ck_assert_uint_eq(b.seen.packets, 1);
+	answer(&b, index_reply(INDEX_RETRY, 0));
+	ck_assert_uint_eq(b.seen.idle, 1);
+	ck_assert_uint_eq(viewer_pending(&b.viewer), 0); /* not before the poll is due */
+	ck_assert_uint_eq(client_due(b.client), b.now + 10 * MS);
+	b.now += 10 * MS;
+	client_tick(b.client, b.now);
+	(void)asked(&b, VIEWER_GET_NEXT_INDEX);
+	answer(&b, index_reply(INDEX_INACTIVE, 0));
+	ck_assert_uint_eq(b.seen.beacon, 9);
+	teardown(&b);
+}
+END_TEST
+
+/* New metadata is asked for before the packet that needs it. */
+START_TEST(heeds_flags)
+{
+	struct bench b;
+
+	setup(&b);
+	attach_with_streams(&b);
+	answer(&b, index_reply(INDEX_OK, VIEWER_FLAG_NEW_METADATA | VIEWER_FLAG_NEW_STREAM));
+	(void)asked(&b, VIEWER_GET_NEW_STREAMS);
+	(void)asked(&b, VIEWER_GET_METADATA);
+	(void)asked(&b, VIEWER_GET_PACKET);
+	teardown(&b);
+}
+END_TEST
+
+START_TEST(counts_lost_packets)
+{
+	struct viewer_reply absurd = index_reply(INDEX_OK, 0);
+	struct bench b;
+
+	setup(&b);
+	attach_with_streams(&b);
+	answer(&b, index_reply(INDEX_OK, 0));
+	(void)asked(&b, VIEWER_GET_PACKET);
+	answer(&b, (struct viewer_reply){ .command = VIEWER_GET_PACKET, .tag = 11,
+					  .status = PACKET_ERROR });
+	ck_assert_uint_eq(b.seen.lost, 1);
+	(void)asked(&b, VIEWER_GET_NEXT_INDEX);
+	absurd.index.packet_bits = UINT64_MAX;
+	absurd.index.content_bits = UINT64_MAX;
+	answer(&b, absurd);
+	ck_assert_uint_eq(b.seen.lost, 2);
+	(void)asked(&b, VIEWER_GET_NEXT_INDEX); /* it goes on with the next */
+	teardown(&b);
+}
+END_TEST
+
+/* HUP of the session does not end its streams: each is read to its own. */
+START_TEST(drains_after_hup)
+{
+	struct bench b;
+
+	setup(&b);
+	attach_with_streams(&b);
+	answer(&b, index_reply(INDEX_RETRY, VIEWER_FLAG_NEW_STREAM));
+	(void)asked(&b, VIEWER_GET_NEW_STREAMS);
+	answer(&b, (struct viewer_reply){ .command = VIEWER_GET_NEW_STREAMS, .status = STREAMS_HUP });
+	ck_assert_uint_eq(b.seen.done, 0);
+	b.now += 20 * MS;
+	client_tick(b.client, b.now);
+	(void)asked(&b, VIEWER_GET_NEXT_INDEX);
+	answer(&b, index_reply(INDEX_OK, 0));
+	(void)asked(&b, VIEWER_GET_PACKET);
+	(void)asked(&b, VIEWER_GET_NEXT_INDEX);
+	answer(&b, (struct viewer_reply){ .command = VIEWER_GET_PACKET, .tag = 11,
+					  .status = PACKET_OK });
+	answer(&b, index_reply(INDEX_HUP, 0));
+	ck_assert_uint_eq(b.seen.packets, 1);
+	ck_assert_uint_eq(b.seen.ends, 1);
+	ck_assert_uint_eq(b.seen.done, 1);
+	ck_assert_int_eq(b.seen.how, CLIENT_FINISHED);
+	teardown(&b);
+}
+END_TEST
+
+/* Back-pressure: no index is asked for while there is no room, and then it goes on. */
+START_TEST(waits_for_room)
+{
+	struct bench b;
+
+	setup(&b);
+	attach_with_streams(&b);
+	b.seen.is_full = true;
+	answer(&b, index_reply(INDEX_OK, 0));
+	(void)asked(&b, VIEWER_GET_PACKET); /* whose index we have is fetched all the same */
+	ck_assert_uint_eq(viewer_pending(&b.viewer), 0);
+	answer(&b, (struct viewer_reply){ .command = VIEWER_GET_PACKET, .tag = 11,
+					  .status = PACKET_OK });
+	ck_assert_uint_eq(viewer_pending(&b.viewer), 0);
+	b.seen.is_full = false;
+	client_tick(b.client, b.now);
+	(void)asked(&b, VIEWER_GET_NEXT_INDEX);
+	teardown(&b);
+}
+END_TEST
+
+/* Not listed and silent: gone, after a while. */
+START_TEST(notices_vanished_sessions)
+{
+	struct bench b;
+
+	setup(&b);
+	attach_with_streams(&b);
+	answer(&b, index_reply(INDEX_RETRY, 0));
+	client_set_listed(b.client, false);
+	b.now += 4000 * MS;
+	client_tick(b.client, b.now);
+	ck_assert_uint_eq(b.seen.done, 0);
+	b.now += 2000 * MS;
+	client_tick(b.client, b.now);
+	ck_assert_uint_eq(b.seen.done, 1);
+	ck_assert_int_eq(b.seen.how, CLIENT_GONE);
+	teardown(&b);
+}
+END_TEST
+
+START_TEST(passes_refusals_on)
+{
+	struct bench b;
+
+	setup(&b);
+	(void)asked(&b, VIEWER_CONNECT);
+	(void)asked(&b, VIEWER_CREATE_SESSION);
+	(void)asked(&b, VIEWER_ATTACH_SESSION);
+	answer(&b, (struct viewer_reply){ .command = VIEWER_ATTACH_SESSION, .status = (uint32_t)_i });
+	ck_assert_uint_eq(b.seen.refused, 1);
+	ck_assert_uint_eq(b.seen.refused_status, (uint32_t)_i);
+	ck_assert_uint_eq(viewer_pending(&b.viewer), 0);
+	ck_assert_uint_eq(client_due(b.client), UINT64_MAX);
+	teardown(&b);
+}
+END_TEST
+
+Suite *suite_client(void)
+{
+	Suite *suite = suite_create("client");
+	TCase *tcase = tcase_create("client");
+
+	tcase_add_test(tcase, fetches_in_order);
+	tcase_add_test(tcase, heeds_flags);
+	tcase_add_test(tcase, counts_lost_packets);
+	tcase_add_test(tcase, drains_after_hup);
+	tcase_add_test(tcase, waits_for_room);
+	tcase_add_test(tcase, notices_vanished_sessions);
+	tcase_add_loop_test(tcase, passes_refusals_on, ATTACH_ALREADY, ATTACH_NO_SESSION + 1);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
