@@ -8,6 +8,7 @@
 #ifndef SILLAGE_LIVE_PLAYER_H
 #define SILLAGE_LIVE_PLAYER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,7 +26,7 @@ struct player_config {
 	bool wait_viewer;
 	bool as_now;                /* move the trace's clock so that it begins now */
 	int verbosity;
-	const volatile bool *stop;
+	const atomic_bool *stop;
 	void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 };
 

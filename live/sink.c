@@ -13,6 +13,8 @@
 
 #include "base/limits.h"
 
+#define COLUMNS_NO_TERMINAL 120 /* width of text that goes to a file or a pipe */
+
 static const struct sink *const sinks[] = { &sink_text, &sink_json, NULL };
 
 const struct sink *sink_find(const char *name)
@@ -32,7 +34,7 @@ static void look_at_terminal(struct output *output)
 
 	output->is_terminal = isatty(output->fd);
 	output->has_colour = output->is_terminal && !(no_colour && *no_colour);
-	output->columns = 80;
+	output->columns = COLUMNS_NO_TERMINAL;
 	if (output->is_terminal && ioctl(output->fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
 		output->columns = size.ws_col;
 	}

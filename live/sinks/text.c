@@ -113,6 +113,34 @@ static void put_figures(FILE *out, const struct report *report, const struct rep
 	(void)report;
 }
 
+static int name_width(const struct report_table *table)
+{
+	return table->table->scope == SCOPE_CPU ? 4 : NAME_WIDTH;
+}
+
+static int column_width(const struct output *output, const struct column *column)
+{
+	int share = output->columns >= WIDE ? 9 + 2 + BAR_WIDTH : 9;
+
+	return 11 + (column->is_share ? share : 0);
+}
+
+/* How many columns fit beside the names: nothing is wrapped, the last ones are left out. */
+static size_t columns_shown(const struct output *output, const struct report_table *table)
+{
+	int used = 2 + name_width(table);
+	size_t count = 0;
+
+	while (count < COLUMNS_MAX && table->table->columns[count].key) {
+		used += column_width(output, &table->table->columns[count]);
+		if (used > (int)output->columns) {
+			break;
+		}
+		count++;
+	}
+	return count;
+}
+
 static void put_head(FILE *out, const struct output *output, const struct report_table *table)
 {
 	static const char *const titles[] = {
@@ -123,9 +151,8 @@ static void put_head(FILE *out, const struct output *output, const struct report
 	};
 
 	(void)fprintf(out, "  %s", bold(output));
-	(void)fprintf(out, "%-*s", table->table->scope == SCOPE_CPU ? 4 : NAME_WIDTH,
-		      titles[table->table->scope]);
-	for (size_t i = 0; i < COLUMNS_MAX && table->table->columns[i].key; i++) {
+	(void)fprintf(out, "%-*s", name_width(table), titles[table->table->scope]);
+	for (size_t i = 0; i < columns_shown(output, table); i++) {
 		const struct column *column = &table->table->columns[i];
 
 		(void)fprintf(out, " %10s", column->title);
@@ -187,6 +214,8 @@ static void put_rows(FILE *out, const struct output *output, const struct report
 	size_t count = output->top > 0 && output->top < table->row_count ? output->top
 									  : table->row_count;
 
+	size_t shown = columns_shown(output, table);
+
 	if (count == 0) {
 		return;
 	}
@@ -195,7 +224,7 @@ static void put_rows(FILE *out, const struct output *output, const struct report
 		const struct report_row *row = &table->rows[r];
 
 		put_row_name(out, table, row);
-		for (size_t i = 0; i < COLUMNS_MAX && table->table->columns[i].key; i++) {
+		for (size_t i = 0; i < shown; i++) {
 			const struct column *column = &table->table->columns[i];
 
 			put_cell(out, column, row, i);
@@ -258,7 +287,8 @@ static void put_header(FILE *out, const struct output *output, const struct trac
 
 	(void)fputs(bold(output), out);
 	put_trace_name(out, trace);
-	(void)fprintf(out, "%s  %s%s .. %s  %s events/s", plain(output), kinds[report->kind],
+	/* Milliseconds are enough to read; JSON has all digits. */
+	(void)fprintf(out, "%s  %s%.12s .. %.12s  %s events/s", plain(output), kinds[report->kind],
 		      units_clock(begin, report->begin), units_clock(end, report->end),
 		      units_count(rate, length > 0 ? (uint64_t)((double)report->events * 1e9 /
 								(double)length)

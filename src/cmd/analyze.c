@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -28,7 +29,7 @@ struct analyze {
 	struct err err;
 };
 
-static volatile bool stop;
+static atomic_bool stop; /* lock-free, so that a signal may set it */
 
 static void on_signal(int number)
 {

@@ -2,13 +2,14 @@
  * replay: plays recorded traces into a relay as live sessions.
  */
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
 #include "live/player.h"
 #include "recorded/recorded.h"
 
-static volatile bool stop;
+static atomic_bool stop; /* lock-free, so that a signal may set it */
 
 static void on_signal(int number)
 {

@@ -412,9 +412,10 @@ static bool adopt(struct stream *stream, const struct packet_info *info)
 
 	for (size_t i = 0; i < trace->streams.count; i++) {
 		struct stream *old = trace->streams.at[i];
-		const struct stream_identity *identity = merge_stream_identity(old->merge);
 
-		if (old == stream || !old->is_away || !identity || !same_identity(identity, info)) {
+		/* What is away was identified: stream_away() ends the others. */
+		if (!old->is_away ||
+		    !same_identity(merge_stream_identity(old->merge), info)) {
 			continue;
 		}
 		merge_stream_end(stream->merge, 0); /* the placeholder */

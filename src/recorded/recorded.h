@@ -9,6 +9,7 @@
 #ifndef SILLAGE_RECORDED_RECORDED_H
 #define SILLAGE_RECORDED_RECORDED_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -77,7 +78,7 @@ struct recorded_run {
 	uint64_t chunk_bytes;
 	uint64_t range_end;
 	void (*progress)(void *user, uint64_t done, uint64_t total);
-	const volatile bool *stop; /* set by a signal: finish with what there is */
+	const atomic_bool *stop; /* set by a signal: finish with what there is */
 	void (*on_trace)(void *user, struct trace *trace); /* once metadata is read */
 };
 int recorded_analyze(const char *dir, const struct recorded_run *run, struct err *err);

@@ -19,7 +19,10 @@ int main(int argc, char **argv)
 	char text[32];
 
 	for (unsigned int i = 0; i < count; i++) {
-		(void)snprintf(text, sizeof(text), i % 7 == 0 ? "" : "round %u", i);
+		text[0] = '\0'; /* every seventh is empty */
+		if (i % 7 != 0) {
+			(void)snprintf(text, sizeof(text), "round %u", i);
+		}
 		lttng_ust_tracepoint(sillage_test, scalars, (int)i * -3, i, 1.5f * (float)i, -0.25 * i);
 		lttng_ust_tracepoint(sillage_test, texts, text, "abc", i % 4);
 		lttng_ust_tracepoint(sillage_test, sequences, numbers, i % 9, text);
