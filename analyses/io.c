@@ -11,7 +11,8 @@
  *
  * An entry while a call is open shows that an exit was lost; an exit of another name
  * shows that an entry was.  A call whose entry was not seen counts when its exit names
- * it, without a duration.  `exit_syscall` of old tracers has no name: it ends whatever
+ * it, without a duration.  The calls are those of the reference (the old send and recv of
+ * 32-bit systems are not among them).  `exit_syscall` of old tracers has no name: it ends whatever
  * call is open.
  */
 #include <assert.h>

@@ -32,7 +32,7 @@ struct relay {
 	struct link *link;
 	struct event *timer;
 	uint64_t retry_ns, down_since;
-	bool said_down, has_listed;
+	bool said_down;
 	VEC(struct session *) sessions;
 };
 
@@ -43,7 +43,7 @@ struct hub {
 	VEC(struct relay *) relays;
 	bool *url_seen; /* by URL: a session of that name was attached to */
 	bool *url_said; /* waiting for it was said */
-	struct event *signals[5];
+	struct event *signals[4];
 	struct event *engine_event, *step_event, *duration_event;
 	uint64_t windows;
 	bool is_stopping, has_failed;
@@ -75,7 +75,7 @@ static void on_report(void *user, const struct report *report)
 	struct live_trace *trace = user;
 	struct hub *hub = session_owner_user(trace->session);
 
-	hub->config->output->sink->report(hub->config->output, &trace->identity, report);
+	output_report(hub->config->output, &trace->identity, report);
 	check_output(hub);
 	if (report->kind == REPORT_WINDOW && ++hub->windows == hub->config->windows) {
 		stop(hub);
@@ -91,7 +91,7 @@ static void on_warning(void *user, const struct engine_warning *warning)
 		hub->config->say("%s/%s: %s", trace->identity.host, trace->identity.session,
 				 warning->message);
 	}
-	hub->config->output->sink->warning(hub->config->output, &trace->identity, warning);
+	output_warning(hub->config->output, &trace->identity, warning);
 	check_output(hub);
 }
 
@@ -104,7 +104,7 @@ static void on_attach(void *user, const struct trace_identity *trace, bool is_at
 		hub->config->say("%s/%s: attached to %s", trace->host, trace->session,
 				 trace->path ? trace->path : "its trace");
 	}
-	hub->config->output->sink->attach(hub->config->output, trace, is_attach, reason);
+	output_attach(hub->config->output, trace, is_attach, reason);
 	check_output(hub);
 }
 
@@ -272,7 +272,6 @@ static void on_list(struct relay *relay, const struct viewer_reply *reply)
 			take_listed(relay, &reply->sessions[i]);
 		}
 	}
-	relay->has_listed = true;
 	say_missing(relay);
 	(void)event_add(relay->timer, &again);
 	hub_check(relay->hub);
@@ -476,7 +475,6 @@ static void on_step(evutil_socket_t fd, short what, void *arg)
 	engine_step(hub->engine, false, wall_ns());
 	hub_check(hub);
 	(void)event_add(hub->step_event, &again);
-	(void)sd_notify(0, "WATCHDOG=1");
 }
 
 static void on_stop_signal(evutil_socket_t number, short what, void *arg)

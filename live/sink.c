@@ -125,6 +125,42 @@ int output_close(struct output *output, struct err *err)
 	return r;
 }
 
+void output_start(struct output *output)
+{
+	if (output->sink->start) {
+		output->sink->start(output);
+	}
+}
+
+void output_attach(struct output *output, const struct trace_identity *trace, bool is_attach,
+		   const char *reason)
+{
+	if (output->sink->attach) {
+		output->sink->attach(output, trace, is_attach, reason);
+	}
+}
+
+void output_report(struct output *output, const struct trace_identity *trace,
+		   const struct report *report)
+{
+	output->sink->report(output, trace, report);
+}
+
+void output_warning(struct output *output, const struct trace_identity *trace,
+		    const struct engine_warning *warning)
+{
+	if (output->sink->warning) {
+		output->sink->warning(output, trace, warning);
+	}
+}
+
+void output_end(struct output *output, const struct run_summary *summary)
+{
+	if (output->sink->end) {
+		output->sink->end(output, summary);
+	}
+}
+
 void trace_identity_fini(struct trace_identity *identity)
 {
 	free(identity->host);

@@ -39,6 +39,7 @@ struct run_summary {
 	int exit;
 };
 
+/* All but report() may be NULL: a form that has nothing for it. */
 struct sink {
 	const char *name;
 	void (*start)(struct output *output);
@@ -52,6 +53,16 @@ struct sink {
 };
 
 extern const struct sink sink_text, sink_json;
+
+/* These call the sink's function if it has one. */
+void output_start(struct output *output);
+void output_attach(struct output *output, const struct trace_identity *trace, bool is_attach,
+		   const char *reason);
+void output_report(struct output *output, const struct trace_identity *trace,
+		   const struct report *report);
+void output_warning(struct output *output, const struct trace_identity *trace,
+		    const struct engine_warning *warning);
+void output_end(struct output *output, const struct run_summary *summary);
 
 /* NULL if there is no such sink. */
 const struct sink *sink_find(const char *name);

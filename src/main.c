@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <locale.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,10 +49,10 @@ static void print_usage(FILE *out)
 
 static void print_command_help(const struct command *command)
 {
-	(void)printf("usage: sillage %s [OPTION...] %s\n\n%s\n\n", command->name, command->args,
+	(void)printf("usage: sillage %s [OPTION...] %s\n%s\n\n", command->name, command->args,
 		     command->summary);
 	options_print_help(command->options, stdout);
-	(void)printf("\nExamples:\n%s", command->examples);
+	(void)printf("Examples:\n%s", command->examples);
 }
 
 static const struct command *find(const char *name)
@@ -133,6 +134,9 @@ int main(int argc, char **argv)
 	int status;
 
 	(void)setlocale(LC_CTYPE, "");
+	/* Partials and packets come and go: returning each to the kernel costs page faults. */
+	(void)mallopt(M_MMAP_THRESHOLD, 32 << 20);
+	(void)mallopt(M_TRIM_THRESHOLD, 64 << 20);
 	if (!name) {
 		print_usage(stderr);
 		return EXIT_USAGE;

@@ -87,7 +87,7 @@ static void put_share(FILE *out, const struct output *output, uint64_t value, ui
 	}
 }
 
-static void put_figures(FILE *out, const struct report *report, const struct report_table *table)
+static void put_figures(FILE *out, const struct report_table *table)
 {
 	const uint64_t *values = table->rows[0].values;
 	uint64_t time = 0;
@@ -110,7 +110,6 @@ static void put_figures(FILE *out, const struct report *report, const struct rep
 		}
 		(void)fprintf(out, "  %s %s", column->title, text);
 	}
-	(void)report;
 }
 
 static int name_width(const struct report_table *table)
@@ -319,7 +318,7 @@ static void report_tables(struct output *output, const struct trace_identity *tr
 		}
 		if (table->table->scope == SCOPE_TRACE) {
 			if (table->table->columns[0].title) {
-				put_figures(out, report, table);
+				put_figures(out, table);
 				(void)fputc('\n', out);
 			}
 		} else {
@@ -329,39 +328,8 @@ static void report_tables(struct output *output, const struct trace_identity *tr
 	(void)fputc('\n', out);
 }
 
-static void start(struct output *output)
-{
-	(void)output;
-}
-
-static void attach(struct output *output, const struct trace_identity *trace, bool is_attach,
-		   const char *reason)
-{
-	(void)output;
-	(void)trace;
-	(void)is_attach;
-	(void)reason; /* the commands say it on standard error */
-}
-
-static void warning(struct output *output, const struct trace_identity *trace,
-		    const struct engine_warning *engine_warning)
-{
-	(void)output;
-	(void)trace;
-	(void)engine_warning; /* likewise */
-}
-
-static void end(struct output *output, const struct run_summary *summary)
-{
-	(void)output;
-	(void)summary;
-}
-
+/* What is not a report the commands say on standard error. */
 const struct sink sink_text = {
 	.name = "text",
-	.start = start,
-	.attach = attach,
 	.report = report_tables,
-	.warning = warning,
-	.end = end,
 };

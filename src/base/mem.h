@@ -31,6 +31,12 @@ char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 	(vec_grow_((void **)&(v)->at, (v)->count, &(v)->room, sizeof(*(v)->at)),                   \
 	 (v)->count++, &(v)->at[(v)->count - 1])
 
+/* Makes room for @total elements at once. */
+#define vec_reserve(v, total)                                                                      \
+	((total) > (v)->room ? (void)((v)->at = mem_realloc((v)->at, (total) * sizeof(*(v)->at)),  \
+				      (v)->room = (total))                                         \
+			     : (void)0)
+
 #define vec_fini(v) (free((v)->at), (v)->at = NULL, (v)->count = 0, (v)->room = 0)
 
 void vec_grow_slow_(void **at, size_t *room, size_t size);

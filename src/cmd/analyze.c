@@ -93,7 +93,7 @@ static void on_report(void *user, const struct report *report)
 	struct analyze *a = user;
 
 	clear_progress(a);
-	a->output.sink->report(&a->output, &a->identity, report);
+	output_report(&a->output, &a->identity, report);
 	if (report->kind == REPORT_TOTAL) {
 		const struct merge_account *account = trace_account(a->trace);
 
@@ -115,7 +115,7 @@ static void on_warning(void *user, const struct engine_warning *warning)
 	if (a->options->verbosity >= 0) {
 		say("%s: %s", a->path, warning->message);
 	}
-	a->output.sink->warning(&a->output, &a->identity, warning);
+	output_warning(&a->output, &a->identity, warning);
 }
 
 static int parse_range(const struct options *options, uint64_t day_ns, struct engine_config *config,
@@ -180,7 +180,7 @@ static int analyze_one(struct analyze *a, struct engine_config *config, const ch
 
 		say("%s", a->err.text);
 		(void)snprintf(warning.message, sizeof(warning.message), "%s", a->err.text);
-		a->output.sink->warning(&a->output, NULL, &warning);
+		output_warning(&a->output, NULL, &warning);
 	}
 	return r;
 }
@@ -244,10 +244,10 @@ static int run(const struct options *options)
 	(void)sigaction(SIGINT, &action, NULL);
 	(void)sigaction(SIGTERM, &action, NULL);
 	(void)signal(SIGPIPE, SIG_IGN);
-	a.output.sink->start(&a.output);
+	output_start(&a.output);
 	a.summary.exit = analyze_all(&a, &config);
 	a.summary.wall_ns = monotonic_ns() - begin;
-	a.output.sink->end(&a.output, &a.summary);
+	output_end(&a.output, &a.summary);
 	if (output_close(&a.output, &a.err) < 0 || a.cannot_write) {
 		say("%s", a.err.text);
 		a.summary.exit = EXIT_FAILED;

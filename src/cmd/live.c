@@ -65,13 +65,13 @@ static int follow(const struct options *options, struct hub_config *config)
 		return EXIT_FAILED;
 	}
 	config->output = &output;
-	output.sink->start(&output);
+	output_start(&output);
 	if (hub_run(config, &summary, &err) < 0) {
 		say("%s", err.text);
 		summary.exit = EXIT_FAILED;
 	}
 	summary.wall_ns = monotonic_ns() - begin;
-	output.sink->end(&output, &summary);
+	output_end(&output, &summary);
 	if (output_close(&output, &output_err) < 0 && summary.exit == EXIT_DONE) {
 		say("%s", output_err.text);
 		summary.exit = EXIT_FAILED;

@@ -40,48 +40,48 @@ static void set_current(struct cpu *cpu, enum cpu_state state, struct thread *th
 	cpu->thread = thread;
 }
 
-static void charge_run(struct merge *merge, struct cpu *cpu, uint64_t ns)
+static void charge_as(struct merge *merge, struct cpu *cpu, enum run_kind kind, uint64_t ns)
 {
-	struct run_time run = { .cpu = cpu, .ns = ns };
+	struct run_time run = { .kind = kind,
+				.cpu = cpu,
+				.thread = kind == RUN_THREAD ? cpu->thread : NULL,
+				.ns = ns };
 
-	if (ns == 0) {
-		return;
+	if (ns > 0) {
+		for_each_with(merge, on_run, (merge, &run));
 	}
+}
+
+static enum run_kind run_kind_of(const struct cpu *cpu)
+{
 	if (cpu->state != CPU_KNOWN) {
-		run.kind = RUN_UNKNOWN;
-	} else if (cpu->thread) {
-		run.kind = RUN_THREAD;
-		run.thread = cpu->thread;
-	} else {
-		run.kind = RUN_IDLE;
+		return RUN_UNKNOWN;
 	}
-	for_each_with(merge, on_run, (merge, &run));
+	return cpu->thread ? RUN_THREAD : RUN_IDLE;
+}
+
+/* Before its first packet, a CPU whose stream begins late is unknown. */
+static void charge_late(struct merge *merge, struct cpu *cpu, uint64_t until)
+{
+	uint64_t end = until < cpu->resume_ts ? until : cpu->resume_ts;
+
+	if (end > cpu->since) {
+		charge_as(merge, cpu, RUN_UNKNOWN, end - cpu->since);
+		cpu->since = end;
+	}
+	if (until >= cpu->resume_ts) {
+		cpu->resume_ts = 0;
+	}
 }
 
 /* Charges the CPU's time up to @until to whoever had it. */
 static void charge(struct merge *merge, struct cpu *cpu, uint64_t until)
 {
-	if (cpu->resume_ts != 0 && until > cpu->resume_ts) {
-		struct thread *resumed = cpu->thread;
-
-		set_current(cpu, CPU_UNKNOWN, NULL);
-		if (cpu->resume_ts > cpu->since) {
-			charge_run(merge, cpu, cpu->resume_ts - cpu->since);
-			cpu->since = cpu->resume_ts;
-		}
-		cpu->resume_ts = 0;
-		set_current(cpu, CPU_KNOWN, resumed);
+	if (cpu->resume_ts != 0) {
+		charge_late(merge, cpu, until);
 	}
 	if (until > cpu->since) {
-		if (cpu->resume_ts != 0) {
-			struct thread *resumed = cpu->thread;
-
-			set_current(cpu, CPU_UNKNOWN, NULL);
-			charge_run(merge, cpu, until - cpu->since);
-			set_current(cpu, CPU_KNOWN, resumed);
-		} else {
-			charge_run(merge, cpu, until - cpu->since);
-		}
+		charge_as(merge, cpu, run_kind_of(cpu), until - cpu->since);
 		cpu->since = until;
 	}
 }
@@ -160,7 +160,7 @@ static void stay(struct merge *merge, struct cpu *cpu, const struct partial *par
 		 const struct record *record, uint64_t ts)
 {
 	switch_in(merge, cpu, partial, record, ts);
-	charge_run(merge, cpu, record->a);
+	charge_as(merge, cpu, run_kind_of(cpu), record->a);
 	cpu->since = ts + record->a;
 	if (cpu->thread) {
 		cpu->thread->is_dead |= record->flags & RECORD_DEAD;

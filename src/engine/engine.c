@@ -42,7 +42,6 @@ struct trace {
 	VEC(struct stream *) streams;
 	size_t in_flight; /* chunks */
 	unsigned int warnings;
-	uint32_t planned_classes;
 	bool has_finished;
 };
 

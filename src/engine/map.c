@@ -59,6 +59,7 @@ struct map {
 	uint16_t old_states; /* how prev_state is encoded, see sched.h */
 	struct name_cache names[NAME_CACHE];
 
+	size_t records_room; /* to begin a partial with */
 	uint8_t *buffer; /* of one packet, when reading from a file */
 	size_t buffer_size;
 	struct decoder decoder;
@@ -533,7 +534,7 @@ static void on_event(struct map *map, const struct event *event, const struct pa
 	dispatch(map, event->class, ts);
 }
 
-static void map_events(struct map *map, const struct packet *packet, const struct packet_info *info)
+static void map_events(struct map *map, const struct packet *packet)
 {
 	struct partial *partial = map->partial;
 	struct decoder *d = &map->decoder;
@@ -560,7 +561,6 @@ static void map_events(struct map *map, const struct packet *packet, const struc
 		partial->last_ts = map->last_ts;
 	}
 	partial->events += events;
-	(void)info;
 	if (r < 0) {
 		struct partial_fault *fault = vec_push(&partial->faults);
 		struct err err;
@@ -654,7 +654,7 @@ static void map_packet(struct map *map, const struct packet *packet)
 	if (map->has_slice) {
 		map->slice_end_cycles = clock_cycles(&map->clock, map->slice_end_ns);
 	}
-	map_events(map, packet, &info);
+	map_events(map, packet);
 }
 
 /* A slice may not yet exist when the first event comes: none has room for it. */
@@ -664,6 +664,7 @@ static void map_reset(struct map *map, struct chunk *chunk)
 	map->plan = chunk->plan;
 	map->partial = partial_new();
 	map->partial->begin = chunk->begin;
+	vec_reserve(&map->partial->records, map->records_room);
 	map->has_slice = false;
 	map->slice_end_cycles = 0;
 	memset(&map->slice, 0, sizeof(map->slice));
@@ -688,6 +689,8 @@ void map_chunk(struct map *map, struct chunk *chunk)
 	}
 	end_stay(map, map->last_ts, false);
 	close_slice(map);
+	/* The next chunk will have about as many. */
+	map->records_room = map->partial->records.count + map->partial->records.count / 8;
 	chunk->partial = map->partial;
 	map->partial = NULL;
 }

@@ -34,7 +34,6 @@ struct merge_stream {
 	size_t record;      /* next record of the first ready partial */
 	uint64_t next_ts;   /* of that record, while in the heap */
 	uint64_t last_ts;   /* of records used: time does not go back */
-	/* names of the partial being used */
 };
 
 /* What fell into a window that is not closed yet. */

@@ -386,7 +386,6 @@ static void use_all_before(struct merge *merge, uint64_t bound)
 
 /* ---- windows ---- */
 
-/* Calls a merge-side function of every analysis that has it. */
 static void apply_slice(struct merge *merge, struct pending_slice *pending, bool is_late)
 {
 	struct slice *slice = &pending->slice;

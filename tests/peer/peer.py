@@ -335,6 +335,52 @@ def test_as_now(t):
     assert lags and all(lag >= 0 for lag in lags), lags
 
 
+# ---- another producer: the shared publisher, where it is there ----
+
+def publish(t, relay, trace, session, *args):
+    tool = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', '..', 'shared', 'tools',
+                        'relay-publish')
+    if not os.path.exists(tool):
+        raise Skip('no relay-publish')
+    process = subprocess.Popen([tool, os.path.join(t.data, trace, 'kernel'), '--session', session,
+                                '--hostname', 'h', '--control', '127.0.0.1:%d' % relay.port,
+                                '--wait-viewer'] + list(args),
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    t.processes.append(process)
+    return process
+
+
+def published(t, trace, *args):
+    """Totals of live, and of analyze, for a trace played by the publisher."""
+    relay = t.relay()
+    live = t.live('-i', '100ms', '--from', 'beginning', relay.live + '/host/h/p')
+    publish(t, relay, trace, 'p', '--live-timer-us', '100000', *args)
+    lines = live.finish()
+    check_sums(lines)
+    return totals(lines)[0], t.analyze(trace, '-i', '100ms')
+
+
+def test_published(t):
+    """The other producer: late streams, growing metadata, a session that is rotated."""
+    for args in (('--speed', '1'), ('--speed', '1', '--extra-metadata', '5'),
+                 ('--speed', '1', '--rotate-at', '0.3,0.6', '--chunk-pause', '0.2')):
+        total, wanted = published(t, 'small-packets', *args)
+        assert figures(total) == figures(wanted), args
+
+
+def test_published_clear(t):
+    """A session that is cleared: what was not read is lost and said; the accounts add up."""
+    total, wanted = published(t, 'small-packets', '--speed', '1', '--clear-at', '0.5')
+    lost = wanted['count']['events'] - total['count']['events']
+    assert lost >= 0 and (lost == 0 or total['count']['lost_packets'] > 0), total['count']
+
+
+def test_published_abort(t):
+    """A producer that crashes: live ends, with windows and totals of what it had."""
+    total, wanted = published(t, 'small-packets', '--speed', '1', '--abort')
+    assert 0 < total['count']['events'] <= wanted['count']['events']
+
+
 # ---- LTTng-UST ----
 
 class Ust:
