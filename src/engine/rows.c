@@ -72,7 +72,7 @@ void rows_init(struct rows *rows, const struct map_setup *setup)
 	lay_out(rows);
 	sums_init(rows, &rows->trace, SCOPE_TRACE);
 	rows->cpus = kh_init(cpus);
-	rows->live = kh_init(threads);
+	rows->live_odd = kh_init(threads);
 	rows->name_ids = kh_init(name_ids);
 }
 
@@ -86,7 +86,10 @@ void rows_fini(struct rows *rows)
 		}
 	}
 	kh_destroy(cpus, rows->cpus);
-	kh_destroy(threads, rows->live);
+	kh_destroy(threads, rows->live_odd);
+	for (size_t i = 0; i < TID_PAGES; i++) {
+		free(rows->live_pages[i]);
+	}
 	kh_destroy(name_ids, rows->name_ids);
 	for (size_t i = 0; i < rows->kept.count; i++) {
 		free(rows->kept.at[i]);
@@ -131,19 +134,45 @@ static struct thread *thread_new(struct rows *rows, int32_t tid)
 	return thread;
 }
 
+/* The place for a tid of Linux, NULL if its page is not there and not @make. */
+static struct thread **live_place(struct rows *rows, int32_t tid, bool make)
+{
+	struct thread ***page = &rows->live_pages[(uint32_t)tid / TID_PAGE_SIZE];
+
+	if (!*page && make) {
+		*page = mem_alloc(TID_PAGE_SIZE * sizeof(**page));
+	}
+	return *page ? &(*page)[(uint32_t)tid % TID_PAGE_SIZE] : NULL;
+}
+
+static bool is_usual(int32_t tid)
+{
+	return tid >= 0 && tid < TID_PAGES * TID_PAGE_SIZE;
+}
+
 struct thread *rows_thread_known(struct rows *rows, int32_t tid)
 {
-	khint_t at = kh_get(threads, rows->live, (uint32_t)tid);
+	if (is_usual(tid)) {
+		struct thread **place = live_place(rows, tid, false);
 
-	return at == kh_end(rows->live) ? NULL : kh_value(rows->live, at);
+		return place ? *place : NULL;
+	} else {
+		khint_t at = kh_get(threads, rows->live_odd, (uint32_t)tid);
+
+		return at == kh_end(rows->live_odd) ? NULL : kh_value(rows->live_odd, at);
+	}
 }
 
 static struct thread *put_thread(struct rows *rows, int32_t tid, struct thread *thread)
 {
-	int is_new;
-	khint_t at = kh_put(threads, rows->live, (uint32_t)tid, &is_new);
+	if (is_usual(tid)) {
+		*live_place(rows, tid, true) = thread;
+	} else {
+		int is_new;
+		khint_t at = kh_put(threads, rows->live_odd, (uint32_t)tid, &is_new);
 
-	kh_value(rows->live, at) = thread;
+		kh_value(rows->live_odd, at) = thread;
+	}
 	return thread;
 }
 
@@ -185,7 +214,6 @@ struct thread *rows_thread_rename(struct rows *rows, int32_t from, int32_t tid)
 {
 	struct thread *thread = rows_thread(rows, from);
 	struct thread *old = rows_thread_known(rows, tid);
-	khint_t at;
 
 	if (from == tid) {
 		return thread;
@@ -194,9 +222,7 @@ struct thread *rows_thread_rename(struct rows *rows, int32_t from, int32_t tid)
 		old->is_dead = true;
 		thread->incarnation = old->incarnation + 1;
 	}
-	at = kh_get(threads, rows->live, (uint32_t)from);
-	assert(at != kh_end(rows->live));
-	kh_del(threads, rows->live, at);
+	(void)put_thread(rows, from, NULL);
 	thread->view.tid = tid;
 	return put_thread(rows, tid, thread);
 }
@@ -279,8 +305,7 @@ static void drop_dead(struct rows *rows)
 			rows->other->sums.total[c] += thread->sums.total[c];
 		}
 		if (rows_thread_known(rows, thread->view.tid) == thread) {
-			kh_del(threads, rows->live,
-			       kh_get(threads, rows->live, (uint32_t)thread->view.tid));
+			(void)put_thread(rows, thread->view.tid, NULL);
 		}
 		free(thread);
 		excess--;

@@ -57,6 +57,9 @@ MAP_DECLARE(threads, struct thread *)
 MAP_DECLARE(cpus, struct cpu *)
 KHASH_MAP_INIT_STR(name_ids, uint32_t)
 
+#define TID_PAGE_SIZE 1024
+#define TID_PAGES     4096 /* tids below 2^22, PID_MAX_LIMIT of Linux */
+
 struct rows {
 	const struct map_setup *setup;
 	uint32_t columns[4]; /* by scope */
@@ -65,7 +68,10 @@ struct rows {
 	size_t thread_state_size;
 	struct sums trace;
 	khash_t(cpus) *cpus;
-	khash_t(threads) *live; /* by tid, the newest incarnation */
+	/* By tid, the newest incarnation: a page of pointers for each range of tids, since this
+	 * is looked up at every switch; a hash table for what is no tid of Linux. */
+	struct thread **live_pages[TID_PAGES];
+	khash_t(threads) *live_odd;
 	VEC(struct thread *) kept; /* all that have a row, live and dead */
 	VEC(struct thread *) touched;
 	struct thread *other;   /* where dead threads beyond THREADS_KEPT_MAX went */
