@@ -590,6 +590,7 @@ int hub_run(const struct hub_config *config, struct run_summary *summary, struct
 
 	engine.on_report = on_report;
 	engine.on_warning = on_warning;
+	engine.expects_beginning = config->from_beginning;
 	(void)signal(SIGPIPE, SIG_IGN);
 	hub.base = event_base_new();
 	hub.engine = engine_new(&engine);

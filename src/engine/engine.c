@@ -447,6 +447,11 @@ static void identify(struct stream *stream, const struct packet_info *info, uint
 	};
 
 	merge_stream_identify(stream->merge, &identity);
+	if (identity.starts_late && stream->trace->engine->config.expects_beginning) {
+		warn(stream->trace, stream, (int64_t)info->seq_num, "late-start",
+		     "stream %s: the first packet to be had is number %" PRIu64
+		     "; those before it are gone", stream->name, info->seq_num);
+	}
 }
 
 void stream_expect(struct stream *stream, const struct packet_info *info)

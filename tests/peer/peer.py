@@ -351,33 +351,37 @@ def publish(t, relay, trace, session, *args):
 
 
 def published(t, trace, *args):
-    """Totals of live, and of analyze, for a trace played by the publisher."""
+    """Lines and total of live, and total of analyze, for a trace played by the publisher."""
     relay = t.relay()
     live = t.live('-i', '100ms', '--from', 'beginning', relay.live + '/host/h/p')
     publish(t, relay, trace, 'p', '--live-timer-us', '100000', *args)
     lines = live.finish()
     check_sums(lines)
-    return totals(lines)[0], t.analyze(trace, '-i', '100ms')
+    return lines, totals(lines)[0], t.analyze(trace, '-i', '100ms')
 
 
 def test_published(t):
     """The other producer, also with metadata that grows while it plays."""
     for args in (('--speed', '1'), ('--speed', '1', '--extra-metadata', '5')):
-        total, wanted = published(t, 'small-packets', *args)
+        _, total, wanted = published(t, 'small-packets', *args)
         assert figures(total) == figures(wanted), args
 
 
 def test_published_chunks(t):
     """A session that is rotated or cleared: what was not read is lost and said, no more."""
-    for args in (('--rotate-at', '0.3,0.6', '--chunk-pause', '0.2'), ('--clear-at', '0.5')):
-        total, wanted = published(t, 'small-packets', '--speed', '1', *args)
+    # It must stay a little after the last rotation: relayd 2.13 cannot lead a viewer who has not
+    # asked since to a chunk that is already closed, and says nothing of it.
+    for args in (('--rotate-at', '0.3,0.6', '--chunk-pause', '0.2', '--linger', '0.5'),
+                 ('--clear-at', '0.5')):
+        lines, total, wanted = published(t, 'small-packets', '--speed', '1', *args)
         lost = wanted['count']['events'] - total['count']['events']
-        assert lost >= 0 and (lost == 0 or total['count']['lost_packets'] > 0), total['count']
+        said = {line['what'] for line in lines if line['type'] == 'warning'}
+        assert lost >= 0 and (lost == 0 or said & {'lost-packets', 'late-start'}), (lost, said)
 
 
 def test_published_abort(t):
     """A producer that crashes: live ends, with windows and totals of what it had."""
-    total, wanted = published(t, 'small-packets', '--speed', '1', '--abort')
+    _, total, wanted = published(t, 'small-packets', '--speed', '1', '--abort')
     assert 0 < total['count']['events'] <= wanted['count']['events']
 
 
