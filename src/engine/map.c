@@ -517,12 +517,21 @@ static void on_event(struct map *map, const struct event *event, const struct pa
 {
 	uint64_t ts;
 
-	/* The usual case needs no time in ns: later than before, and in the slice. */
-	if (event->cycles >= map->last_cycles && event->cycles < map->slice_end_cycles &&
-	    event->class->binding_count == 0) {
-		map->last_cycles = event->cycles;
-		count_event(map, event->class->index);
-		return;
+	/* The usual case: later than before, and in the slice; most need no time in ns. */
+	if (event->cycles >= map->last_cycles && event->cycles < map->slice_end_cycles) {
+		if (event->class->binding_count == 0) {
+			map->last_cycles = event->cycles;
+			count_event(map, event->class->index);
+			return;
+		}
+		ts = clock_ns(&map->clock, event->cycles);
+		if (ts <= packet->end && ts >= map->last_ts) {
+			map->last_cycles = event->cycles;
+			map->last_ts = ts;
+			count_event(map, event->class->index);
+			dispatch(map, event->class, ts);
+			return;
+		}
 	}
 	ts = clamp_ts(map, clock_ns(&map->clock, event->cycles), packet);
 	to_slice(map, ts);
