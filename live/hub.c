@@ -52,6 +52,7 @@ struct hub {
 };
 
 static void hub_check(struct hub *hub);
+static void on_progress(void *user);
 static void relay_connect(struct relay *relay);
 
 /* ---- output ---- */
@@ -203,6 +204,7 @@ static void new_session(struct relay *relay, const struct viewer_session *listed
 		.on_attach = on_attach,
 		.say = on_say,
 		.on_change = on_session_change,
+		.on_progress = on_progress,
 	};
 
 	*vec_push(&relay->sessions) = session_new(&owner, listed, &relay->address);
@@ -465,10 +467,19 @@ static void on_engine(evutil_socket_t fd, short what, void *arg)
 	step(arg);
 }
 
+static void on_progress(void *user)
+{
+	struct hub *hub = user;
+	struct timeval now = { 0 };
+
+	(void)event_add(hub->step_event, &now); /* once for all that happens in this turn */
+}
+
+/* Also from time to time: an idle trace closes windows without anything coming. */
 static void on_step(evutil_socket_t fd, short what, void *arg)
 {
 	struct hub *hub = arg;
-	struct timeval again = { .tv_usec = 20000 };
+	struct timeval again = { .tv_usec = 100000 };
 
 	(void)fd;
 	(void)what;

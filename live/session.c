@@ -384,12 +384,15 @@ static void on_idle(void *user, void *arg, bool has_beacon, uint64_t cycles)
 	if (!stream->stream) {
 		return;
 	}
-	stream_flush(stream->stream);
+	if (!stream_flush(stream->stream) && !(has_beacon && cycles > stream->beacon)) {
+		return;
+	}
 	if (has_beacon && cycles > stream->beacon && stream->trace->has_plan) {
 		stream->heard = monotonic_ns();
 		stream->beacon = cycles;
 		stream_known(stream->stream, cycles);
 	}
+	stream->trace->session->owner.on_progress(stream->trace->session->owner.user);
 }
 
 static void on_stream_end(void *user, void *arg)

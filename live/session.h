@@ -39,6 +39,7 @@ struct session_owner {
 			  const char *reason);
 	void (*say)(void *user, int verbosity, const char *text);
 	void (*on_change)(void *user, struct session *session); /* the state changed */
+	void (*on_progress)(void *user); /* the engine may have something to do */
 };
 
 /* What reports and warnings of a trace carry (trace_new()'s user pointer). */

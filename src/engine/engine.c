@@ -568,7 +568,7 @@ void stream_packet(struct stream *stream, const struct stream_input *input)
 	packet.end = packet.end < packet.begin ? packet.begin : packet.end;
 	find_gap(stream, info, &packet);
 	if (stream->chunk && (stream->chunk->plan != stream->trace->plan)) {
-		stream_flush(stream);
+		(void)stream_flush(stream);
 	}
 	if (!stream->chunk) {
 		new_chunk(stream, has_switches(stream, info->stream), input->fd);
@@ -578,7 +578,7 @@ void stream_packet(struct stream *stream, const struct stream_input *input)
 	engine->chunk_held += packet.size;
 	note_packet(stream, info, packet.end);
 	if (stream->chunk->bytes >= engine->config.chunk_bytes) {
-		stream_flush(stream);
+		(void)stream_flush(stream);
 	}
 }
 
@@ -599,17 +599,18 @@ void stream_lost_packet(struct stream *stream, const char *message)
 	stream->gap_lost++;
 }
 
-void stream_flush(struct stream *stream)
+bool stream_flush(struct stream *stream)
 {
 	struct chunk *chunk = stream->chunk;
 
 	if (!chunk) {
-		return;
+		return false;
 	}
 	stream->chunk = NULL;
 	stream->submitted++;
 	stream->trace->in_flight++;
 	pool_submit(stream->trace->engine->pool, chunk);
+	return true;
 }
 
 void stream_known(struct stream *stream, uint64_t cycles)
@@ -622,7 +623,7 @@ void stream_known(struct stream *stream, uint64_t cycles)
 	}
 	class = stream->trace->plan->streams[0].clock;
 	clock_init(&clock, class);
-	stream_flush(stream);
+	(void)stream_flush(stream);
 	merge_stream_known(stream->merge, stream->submitted, clock_ns(&clock, cycles));
 }
 
@@ -651,7 +652,7 @@ void stream_end(struct stream *stream)
 	}
 	push_final_gap(stream);
 	stream->is_ended = true;
-	stream_flush(stream);
+	(void)stream_flush(stream);
 	merge_stream_end(stream->merge, stream->submitted);
 }
 
@@ -660,7 +661,7 @@ void stream_away(struct stream *stream)
 	if (stream->is_ended) {
 		return;
 	}
-	stream_flush(stream);
+	(void)stream_flush(stream);
 	if (!merge_stream_identity(stream->merge)) {
 		stream_end(stream); /* nothing was ever known of it */
 		return;

@@ -124,8 +124,8 @@ void stream_bad_packet(struct stream *stream, const char *message);
 void stream_lost_packet(struct stream *stream, const char *message);
 /* The time stamp of the next packet's begin (recorded) or of a beacon (live), in cycles. */
 void stream_known(struct stream *stream, uint64_t cycles);
-/* Hands what has gathered to a worker. */
-void stream_flush(struct stream *stream);
+/* Hands what has gathered to a worker; false if there is nothing. */
+bool stream_flush(struct stream *stream);
 void stream_end(struct stream *stream);
 /* The connection is gone: what follows, if anything, is behind a gap. */
 void stream_away(struct stream *stream);

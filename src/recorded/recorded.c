@@ -417,7 +417,7 @@ static void feed_chunk(struct play *play, size_t i)
 		recorded_next(file, play->plan, play->decoder);
 	}
 	play->done += bytes;
-	stream_flush(stream);
+	(void)stream_flush(stream);
 	if (file->has_info) {
 		stream_known(stream, file->info.begin);
 	} else {
