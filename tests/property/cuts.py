@@ -64,6 +64,9 @@ def check(sillage, trace, seed):
 
 
 if __name__ == '__main__':
+    if len(sys.argv) < 3:
+        print('skipped: no trace given')
+        sys.exit(77)
     SEED = random.randrange(1 << 32)
     print('# seed %d' % SEED)
     RESULTS = [check(sys.argv[1], trace, SEED) for trace in sys.argv[2:]]
