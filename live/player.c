@@ -29,6 +29,7 @@
 #define CONTROL_PORT   5342
 #define NS_PER_S       UINT64_C(1000000000)
 #define DATA_WAIT_S    30
+#define VIEWER_WAIT_US 150000 /* viewers poll at least every 50 ms */
 #define REPLIES_AHEAD  64 /* index replies not waited for */
 #define NO_PACKET      UINT64_MAX
 
@@ -356,6 +357,8 @@ static int wait_viewer(struct play *play)
 		viewer_list_sessions(&viewer);
 		r = viewer_exchange(play, fd, &viewer, VIEWER_LIST_SESSIONS, &reply);
 		if (r == 0 && is_watched(play, &reply)) {
+			/* It may have attached before the streams were there: let it find them. */
+			(void)usleep(VIEWER_WAIT_US);
 			break;
 		}
 		(void)usleep(20000);

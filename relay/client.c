@@ -181,7 +181,9 @@ static void ask_new_streams(struct client *client, uint64_t now)
 	if (client->state == CLIENT_RUNNING && !client->new_streams_asked) {
 		viewer_get_new_streams(client->viewer, client->config.session_id);
 		client->new_streams_asked = true;
-		client->new_streams_due = now + client->new_streams_ns;
+		/* Without a stream no reply carries the flag that says there are new ones. */
+		client->new_streams_due = now + (client->streams.count > 0 ? client->new_streams_ns
+									   : client->poll_ns);
 	}
 }
 

@@ -15,7 +15,7 @@
 #include "live/sink.h"
 
 #define CELL_MAX    64
-#define NAME_WIDTH  26 /* "comm (tid)", event names are cut to this */
+#define NAME_WIDTH  25 /* "comm (tid)", event names are cut to this */
 #define BAR_WIDTH   16
 #define WIDE        100 /* columns from which bars are shown */
 
