@@ -66,11 +66,10 @@ enum call {
 #undef X
 };
 
-static const uint8_t call_flags[] = {
-	[CALL_OTHER] = 0,
-	[CALL_UNNAMED] = 0,
+static const uint8_t call_flags[] = { [CALL_OTHER] = 0,
+				      [CALL_UNNAMED] = 0,
 #define X(name, flags) [CALL_ID_##name] = (flags),
-	CALLS(X)
+				      CALLS(X)
 #undef X
 };
 
@@ -185,7 +184,8 @@ static void first_is_anew(struct map *map, struct io_map *io, uint64_t ts)
 	io->has_seen = true;
 }
 
-static void on_call_entry(struct map *map, void *state, const struct map_event *event, uint32_t call)
+static void on_call_entry(struct map *map, void *state, const struct map_event *event,
+			  uint32_t call)
 {
 	struct io_map *io = state;
 	struct open_call open = { .call = (uint8_t)call, .is_open = true, .entry_ts = event->ts };
@@ -322,20 +322,25 @@ static void on_gap(struct merge *merge, struct cpu *cpu, struct thread *current)
 	}
 }
 
-#define ENTRY(event_, call) { event_, { "msg_len", "context.tid" }, on_call_entry, call }
-#define EXIT(event_, call)  { event_, { "ret", "context.tid" }, on_call_exit, call }
+#define ENTRY(event_, call)                                                                        \
+	{                                                                                          \
+		event_, { "msg_len", "context.tid" }, on_call_entry, call                          \
+	}
+#define EXIT(event_, call)                                                                         \
+	{                                                                                          \
+		event_, { "ret", "context.tid" }, on_call_exit, call                               \
+	}
 
 static const struct need needs[] = {
 #define X(name, flags)                                                                             \
 	ENTRY("syscall_entry_" #name, CALL_ID_##name),                                             \
-	ENTRY("compat_syscall_entry_" #name, CALL_ID_##name),                                      \
-	ENTRY("sys_" #name, CALL_ID_##name),                                                       \
-	ENTRY("compat_sys_" #name, CALL_ID_##name),                                                \
-	EXIT("syscall_exit_" #name, CALL_ID_##name),                                               \
-	EXIT("compat_syscall_exit_" #name, CALL_ID_##name),
+		ENTRY("compat_syscall_entry_" #name, CALL_ID_##name),                              \
+		ENTRY("sys_" #name, CALL_ID_##name), ENTRY("compat_sys_" #name, CALL_ID_##name),   \
+		EXIT("syscall_exit_" #name, CALL_ID_##name),                                       \
+		EXIT("compat_syscall_exit_" #name, CALL_ID_##name),
 	CALLS(X)
 #undef X
-	EXIT("exit_syscall", CALL_UNNAMED),
+		EXIT("exit_syscall", CALL_UNNAMED),
 	ENTRY("syscall_entry_*", CALL_OTHER),
 	ENTRY("compat_syscall_entry_*", CALL_OTHER),
 	ENTRY("sys_*", CALL_OTHER),

@@ -58,8 +58,9 @@ static void patch_context(struct tiler *t, uint64_t packet, const struct plan_st
 	uint64_t at = context_bits;
 
 	for (const struct step *step = stream->packet_steps; step->op != STEP_END; step++) {
-		bool is_time = step->slot != SLOT_NONE && (step->slot == stream->slot_timestamp_begin ||
-							   step->slot == stream->slot_timestamp_end);
+		bool is_time =
+			step->slot != SLOT_NONE && (step->slot == stream->slot_timestamp_begin ||
+						    step->slot == stream->slot_timestamp_end);
 		bool is_seq = step->slot != SLOT_NONE && step->slot == stream->slot_seq_num;
 
 		if (step->op == STEP_ALIGN) {

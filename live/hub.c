@@ -127,8 +127,8 @@ static void on_session_change(void *user, struct session *session)
 
 	if (session_state(session) == SESSION_RUNNING) {
 		for (size_t i = 0; i < hub->config->url_count; i++) {
-			hub->url_seen[i] |= url_matches(&hub->config->urls[i], listed->host,
-							listed->name);
+			hub->url_seen[i] |=
+				url_matches(&hub->config->urls[i], listed->host, listed->name);
 		}
 	}
 	if (session_state(session) == SESSION_ENDED) {
@@ -346,7 +346,8 @@ static void relay_closed(void *user, const struct err *err)
 	}
 	relay->state = RELAY_DOWN;
 	/* A relay of another version will not change its mind: err says which. */
-	if (now - relay->down_since >= hub->config->retry_ns || strstr(why.text, "viewer protocol")) {
+	if (now - relay->down_since >= hub->config->retry_ns ||
+	    strstr(why.text, "viewer protocol")) {
 		give_up(relay, &why);
 		return;
 	}

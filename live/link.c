@@ -205,8 +205,8 @@ static int start_connecting(struct link *link, const struct link_address *addres
 		(void)setsockopt(link->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 		(void)setsockopt(link->fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
 	}
-	if (link->fd < 0 || (connect(link->fd, found->ai_addr, found->ai_addrlen) < 0 &&
-			     errno != EINPROGRESS)) {
+	if (link->fd < 0 ||
+	    (connect(link->fd, found->ai_addr, found->ai_addrlen) < 0 && errno != EINPROGRESS)) {
 		r = err_raise(&link->err, -errno, "connecting: %s", strerror(errno));
 	}
 	freeaddrinfo(found);

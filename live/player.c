@@ -30,7 +30,7 @@
 #define NS_PER_S       UINT64_C(1000000000)
 #define DATA_WAIT_S    30
 #define VIEWER_WAIT_US 150000 /* viewers poll at least every 50 ms */
-#define REPLIES_AHEAD  64 /* index replies not waited for */
+#define REPLIES_AHEAD  64     /* index replies not waited for */
 #define NO_PACKET      UINT64_MAX
 
 struct play_stream {
@@ -51,9 +51,9 @@ struct play {
 	char *session, *host, *path;
 	uint64_t session_id, metadata_handle;
 	VEC(struct play_stream) streams; /* by file */
-	unsigned int replies; /* codes not yet read */
-	uint64_t first_ns;    /* of the trace */
-	uint64_t start;       /* monotonic, when it began to play */
+	unsigned int replies;            /* codes not yet read */
+	uint64_t first_ns;               /* of the trace */
+	uint64_t start;                  /* monotonic, when it began to play */
 	uint64_t next_beacon;
 	uint64_t packets, bytes;
 	uint8_t *buffer;
@@ -119,7 +119,8 @@ static int receive_all(struct play *play, void *bytes, size_t len)
 			continue;
 		}
 		if (got <= 0) {
-			return err_raise(&play->err, -EIO, "the relay closed the control connection%s%s",
+			return err_raise(&play->err, -EIO,
+					 "the relay closed the control connection%s%s",
 					 got < 0 ? ": " : "", got < 0 ? strerror(errno) : "");
 		}
 		done += (size_t)got;
@@ -143,7 +144,8 @@ static int read_codes(struct play *play, unsigned int left)
 			return r;
 		}
 		if (wire_get_u32(code) != PRODUCER_OK) {
-			return err_raise(&play->err, -EPROTO, "the relay refuses an index (code %u)",
+			return err_raise(&play->err, -EPROTO,
+					 "the relay refuses an index (code %u)",
 					 wire_get_u32(code));
 		}
 		play->replies--;
@@ -207,9 +209,11 @@ static int open_session(struct play *play)
 		return r;
 	}
 	if (wire_get_u32(reply) != PRODUCER_MAJOR || wire_get_u32(reply + 4) < 11) {
-		return err_raise(&play->err, -EPROTO, "the relay speaks protocol %u.%u, this program "
-				 "speaks %d.%d and needs 2.11", wire_get_u32(reply),
-				 wire_get_u32(reply + 4), PRODUCER_MAJOR, PRODUCER_MINOR);
+		return err_raise(&play->err, -EPROTO,
+				 "the relay speaks protocol %u.%u, this program "
+				 "speaks %d.%d and needs 2.11",
+				 wire_get_u32(reply), wire_get_u32(reply + 4), PRODUCER_MAJOR,
+				 PRODUCER_MINOR);
 	}
 	producer_create_session(&play->message, &session);
 	r = exchange(play, reply, PRODUCER_REPLY_SESSION);
@@ -217,8 +221,9 @@ static int open_session(struct play *play)
 		return r;
 	}
 	if (wire_get_u32(reply + 8) != PRODUCER_OK) {
-		return err_raise(&play->err, -EPROTO, "the relay refuses the session \"%s\" (code %u)",
-				 play->session, wire_get_u32(reply + 8));
+		return err_raise(&play->err, -EPROTO,
+				 "the relay refuses the session \"%s\" (code %u)", play->session,
+				 wire_get_u32(reply + 8));
 	}
 	play->session_id = wire_get_u64(reply);
 	r = skip_path(play, wire_get_u32(reply + 12));
@@ -320,7 +325,8 @@ static int viewer_exchange(struct play *play, int fd, struct viewer *viewer,
 		ssize_t got = recv(fd, into, len, 0);
 
 		if (got <= 0) {
-			return err_raise(&play->err, -EIO, "the relay's live port: connection lost");
+			return err_raise(&play->err, -EIO,
+					 "the relay's live port: connection lost");
 		}
 		r = viewer_fed(viewer, (size_t)got, reply, &play->err);
 		if (r > 0 && reply->command == until) {
@@ -613,8 +619,10 @@ static int wait_data(struct play *play)
 		is_pending = false;
 		r = check_data(play, &is_pending);
 		if (monotonic_ns() > until) {
-			return err_raise(&play->err, -ETIMEDOUT, "the relay has not taken all data "
-					 "after %d s", DATA_WAIT_S);
+			return err_raise(&play->err, -ETIMEDOUT,
+					 "the relay has not taken all data "
+					 "after %d s",
+					 DATA_WAIT_S);
 		}
 		if (is_pending) {
 			(void)usleep(2000);
@@ -697,7 +705,8 @@ static void choose_names(struct play *play)
 	const char *host = env_text(types, "hostname");
 	const char *domain = env_text(types, "domain");
 
-	play->session = relay_name(play->config->session ? play->config->session : session, "replay");
+	play->session =
+		relay_name(play->config->session ? play->config->session : session, "replay");
 	play->host = relay_name(play->config->host ? play->config->host : host, "localhost");
 	/* Traces of one session must differ in their path. */
 	play->path = play->number == 0 ? mem_printf("%s", domain ? domain : "ust")

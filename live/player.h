@@ -22,9 +22,9 @@ struct player_config {
 	double speed;               /* 0: as fast as possible */
 	uint64_t loops;
 	uint64_t live_timer_ns;
-	uint64_t linger_ns;         /* keep the session after the last packet */
+	uint64_t linger_ns; /* keep the session after the last packet */
 	bool wait_viewer;
-	bool as_now;                /* move the trace's clock so that it begins now */
+	bool as_now; /* move the trace's clock so that it begins now */
 	int verbosity;
 	const atomic_bool *stop;
 	void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

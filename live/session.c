@@ -241,7 +241,8 @@ static void fail_trace(struct live_trace *trace, const struct err *err)
 	struct engine_warning warning = { .what = "trace", .packet = -1 };
 
 	trace->has_failed = true;
-	(void)snprintf(warning.message, sizeof(warning.message), "the trace %.100s is skipped: %.350s",
+	(void)snprintf(warning.message, sizeof(warning.message),
+		       "the trace %.100s is skipped: %.350s",
 		       trace->identity.path ? trace->identity.path : "", err->text);
 	trace_warn(trace->trace, &warning);
 }
@@ -338,11 +339,12 @@ static void push_packet(struct live_stream *stream, uint8_t *bytes, uint64_t len
 	}
 	if (info.content_bits > len * 8) {
 		free(bytes);
-		stream_bad_packet(stream->stream, "its content is larger than the relay's index says");
+		stream_bad_packet(stream->stream,
+				  "its content is larger than the relay's index says");
 		return;
 	}
-	stream_packet(stream->stream, &(struct stream_input){ .info = &info, .bytes = bytes,
-							      .fd = -1 });
+	stream_packet(stream->stream,
+		      &(struct stream_input){ .info = &info, .bytes = bytes, .fd = -1 });
 }
 
 static void on_packet(void *user, void *arg, const struct viewer_index *index, uint8_t *bytes,
@@ -463,9 +465,10 @@ static void on_end(void *user, enum client_end why)
 	struct session *session = user;
 
 	session->is_finishing = true;
-	end(session, why == CLIENT_FINISHED ? "the session ended"
-					    : "the session is gone from the relay; what was not read "
-					      "is lost");
+	end(session, why == CLIENT_FINISHED
+			     ? "the session ended"
+			     : "the session is gone from the relay; what was not read "
+			       "is lost");
 }
 
 static void on_attached(void *user)
@@ -484,10 +487,12 @@ static void on_refused(void *user, uint32_t status)
 	switch ((enum viewer_attach_status)status) {
 	case ATTACH_ALREADY:
 		if (session->retry_ns == 0) {
-			say(session, 0, "another viewer watches this session; waiting until it is free");
+			say(session, 0,
+			    "another viewer watches this session; waiting until it is free");
 		}
 		session->retry_ns = session->retry_ns ? session->retry_ns * 2 : NS_PER_S / 2;
-		session->retry_ns = session->retry_ns > 4 * NS_PER_S ? 4 * NS_PER_S : session->retry_ns;
+		session->retry_ns =
+			session->retry_ns > 4 * NS_PER_S ? 4 * NS_PER_S : session->retry_ns;
 		session->retry_at = monotonic_ns() + session->retry_ns;
 		set_state(session, SESSION_WATCHED);
 		return;

@@ -24,7 +24,7 @@ enum session_state {
 	SESSION_CONNECTING,
 	SESSION_WATCHED, /* another viewer has it: try again later */
 	SESSION_RUNNING,
-	SESSION_AWAY,    /* the connection was lost */
+	SESSION_AWAY, /* the connection was lost */
 	SESSION_ENDED,
 };
 
@@ -50,7 +50,7 @@ struct live_trace {
 	uint64_t relay_id;   /* ctf_trace_id, of this connection */
 	bool is_away;        /* belongs to a lost connection */
 	bool has_plan, has_failed, has_attached;
-	VEC(uint8_t) metadata;      /* gathered before the trace is known */
+	VEC(uint8_t) metadata;         /* gathered before the trace is known */
 	VEC(struct waiting *) waiting; /* packets that came before their metadata */
 };
 

@@ -23,7 +23,7 @@ struct trace_identity {
 
 struct output {
 	const struct sink *sink;
-	FILE *out;        /* writes through a function of ours, which keeps the reason of a failure */
+	FILE *out; /* writes through a function of ours, which keeps the reason of a failure */
 	int fd;
 	int failure;      /* errno of the first write that failed, 0: none */
 	const char *path; /* NULL: standard output */

@@ -113,11 +113,11 @@ int url_parse(const char *text, struct url *ret_url, struct err *err)
 	}
 	if (!at || parse_authority(at, &at, &url) < 0 || parse_path(at, &url) < 0) {
 		url_fini(&url);
-		return err_raise(err, -EINVAL, "\"%s\" is not net://HOST[:PORT][/host/TARGET/SESSION]",
-				 text);
+		return err_raise(err, -EINVAL,
+				 "\"%s\" is not net://HOST[:PORT][/host/TARGET/SESSION]", text);
 	}
-	url.is_exact = url.target && url.session && !is_pattern(url.target) &&
-		       !is_pattern(url.session);
+	url.is_exact =
+		url.target && url.session && !is_pattern(url.target) && !is_pattern(url.session);
 	*ret_url = url;
 	return 0;
 }

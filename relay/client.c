@@ -49,7 +49,7 @@ struct client {
 	unsigned int fetching; /* packets in flight */
 	uint64_t progress;     /* when something last came */
 	VEC(struct client_stream *) streams;
-	khash_t(client_streams) *by_id;
+	khash_t(client_streams) * by_id;
 	VEC(struct client_trace) traces;
 	size_t live_streams; /* not DONE */
 };
@@ -402,7 +402,8 @@ int client_reply(struct client *client, const struct viewer_reply *reply, uint64
 		break;
 	case VIEWER_CREATE_SESSION:
 		if (reply->status != 1) {
-			return err_raise(err, -EPROTO, "the relay refuses a viewer session (status %u)",
+			return err_raise(err, -EPROTO,
+					 "the relay refuses a viewer session (status %u)",
 					 reply->status);
 		}
 		break;

@@ -48,8 +48,8 @@ struct client_events {
 	void *(*on_stream)(void *user, const struct viewer_stream *stream);
 	void (*on_metadata)(void *user, uint64_t trace_id, const uint8_t *bytes, uint64_t len);
 	/* A whole packet's content; @bytes was made by malloc() and is the callee's now. */
-	void (*on_packet)(void *user, void *stream, const struct viewer_index *index, uint8_t *bytes,
-			  uint64_t len);
+	void (*on_packet)(void *user, void *stream, const struct viewer_index *index,
+			  uint8_t *bytes, uint64_t len);
 	/* A packet was announced and could not be had. */
 	void (*on_packet_lost)(void *user, void *stream, const char *why);
 	/* Nothing now; @has_beacon: nothing older than @cycles will come. */
@@ -62,7 +62,7 @@ struct client_events {
 
 struct client_config {
 	uint64_t session_id;
-	uint32_t seek;           /* VIEWER_SEEK_... */
+	uint32_t seek; /* VIEWER_SEEK_... */
 	uint32_t live_timer_us;
 	const struct client_events *events;
 	void *user;

@@ -133,10 +133,9 @@ void producer_send_index(struct message *m, const struct producer_index *index)
 void producer_send_beacon(struct message *m, uint64_t stream, uint64_t net_seq_num, uint64_t cycles,
 			  uint64_t class_id)
 {
-	struct producer_index beacon = { .stream = stream,
-					 .net_seq_num = net_seq_num,
-					 .end = cycles,
-					 .class_id = class_id };
+	struct producer_index beacon = {
+		.stream = stream, .net_seq_num = net_seq_num, .end = cycles, .class_id = class_id
+	};
 
 	producer_send_index(m, &beacon);
 }
@@ -236,7 +235,7 @@ void producer_wrap_metadata(struct message *m, const char *text, size_t len, con
 		put_ordered(m, 0, is_be); /* checksum */
 		put_ordered(m, (uint32_t)(METADATA_HEADER_BYTES + part) * 8, is_be);
 		put_ordered(m, METADATA_PACKET_BYTES * 8, is_be);
-		put(m, 0, 3); /* compression, encryption, checksum scheme */
+		put(m, 0, 3);      /* compression, encryption, checksum scheme */
 		put(m, 0x0108, 2); /* CTF 1.8 */
 		put_bytes(m, text, part);
 		for (size_t i = part; i < room; i++) {

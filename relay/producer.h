@@ -49,8 +49,8 @@ struct message {
 struct producer_session {
 	const char *name, *host;
 	uint32_t live_timer_us;
-	uint8_t uuid[16];      /* of the session daemon */
-	uint64_t id;           /* of the session at the session daemon */
+	uint8_t uuid[16]; /* of the session daemon */
+	uint64_t id;      /* of the session at the session daemon */
 	uint64_t creation_s;
 };
 

@@ -123,8 +123,9 @@ void viewer_get_index(struct viewer *viewer, uint64_t stream_id, uint64_t tag)
 void viewer_get_packet(struct viewer *viewer, uint64_t stream_id, uint64_t offset, uint8_t *into,
 		       uint32_t len, uint64_t tag)
 {
-	struct viewer_request one = { .command = VIEWER_GET_PACKET, .tag = tag, .into = into,
-				      .len = len };
+	struct viewer_request one = {
+		.command = VIEWER_GET_PACKET, .tag = tag, .into = into, .len = len
+	};
 	uint8_t payload[20];
 	struct wire_out out = { .at = payload };
 
@@ -200,8 +201,9 @@ static int announce(struct viewer *viewer, uint64_t items, uint64_t item_bytes, 
 		    const char *what, struct err *err)
 {
 	if (items > max) {
-		return err_raise(err, -EPROTO, "the relay announces %" PRIu64 " %s, the limit is %"
-				 PRIu64, items, what, max);
+		return err_raise(err, -EPROTO,
+				 "the relay announces %" PRIu64 " %s, the limit is %" PRIu64, items,
+				 what, max);
 	}
 	viewer->count = (uint32_t)items;
 	viewer->need = items * item_bytes;
@@ -213,12 +215,16 @@ static int connect_head(const uint8_t *at, struct err *err)
 	uint32_t major = wire_get_u32(at + 8), minor = wire_get_u32(at + 12);
 
 	if (major != VIEWER_MAJOR) {
-		return err_raise(err, -EPROTO, "the relay speaks viewer protocol %u.%u, this program "
-				 "speaks %d.%d", major, minor, VIEWER_MAJOR, VIEWER_MINOR);
+		return err_raise(err, -EPROTO,
+				 "the relay speaks viewer protocol %u.%u, this program "
+				 "speaks %d.%d",
+				 major, minor, VIEWER_MAJOR, VIEWER_MINOR);
 	}
 	if (minor < VIEWER_MINOR) {
-		return err_raise(err, -EPROTO, "the relay speaks viewer protocol %u.%u, this program "
-				 "needs %d.%d or later", major, minor, VIEWER_MAJOR, VIEWER_MINOR);
+		return err_raise(err, -EPROTO,
+				 "the relay speaks viewer protocol %u.%u, this program "
+				 "needs %d.%d or later",
+				 major, minor, VIEWER_MAJOR, VIEWER_MINOR);
 	}
 	return 0;
 }
@@ -231,8 +237,9 @@ static int packet_head(struct viewer *viewer, const uint8_t *at, struct err *err
 		return 0;
 	}
 	if (len != expected(viewer)->len) {
-		return err_raise(err, -EPROTO, "the relay sends %u bytes of a packet, %u were asked for",
-				 len, expected(viewer)->len);
+		return err_raise(err, -EPROTO,
+				 "the relay sends %u bytes of a packet, %u were asked for", len,
+				 expected(viewer)->len);
 	}
 	viewer->direct = len;
 	return 0;
@@ -261,9 +268,10 @@ static int head(struct viewer *viewer, struct err *err)
 			return 0;
 		}
 		if (wire_get_u64(at) > METADATA_BYTES_MAX) {
-			return err_raise(err, -EPROTO, "the relay announces %" PRIu64 " bytes of "
-					 "metadata, the limit is %zu", wire_get_u64(at),
-					 METADATA_BYTES_MAX);
+			return err_raise(err, -EPROTO,
+					 "the relay announces %" PRIu64 " bytes of "
+					 "metadata, the limit is %zu",
+					 wire_get_u64(at), METADATA_BYTES_MAX);
 		}
 		viewer->need = wire_get_u64(at);
 		return 0;
@@ -349,7 +357,8 @@ int viewer_fed(struct viewer *viewer, size_t len, struct viewer_reply *ret_reply
 			return 0;
 		}
 		if (viewer_pending(viewer) == 0) {
-			return err_raise(err, -EPROTO, "the relay sends bytes that nobody asked for");
+			return err_raise(err, -EPROTO,
+					 "the relay sends bytes that nobody asked for");
 		}
 		if (!viewer->has_head) {
 			viewer->has_head = true;

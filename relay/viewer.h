@@ -31,27 +31,27 @@ struct viewer_request {
 struct viewer_reply {
 	enum viewer_command command;
 	uint64_t tag;
-	uint32_t status; /* of the command; VIEWER_CONNECT: 0 */
-	uint32_t major, minor;                   /* VIEWER_CONNECT */
-	const struct viewer_session *sessions;   /* VIEWER_LIST_SESSIONS */
-	const struct viewer_stream *streams;     /* ATTACH_SESSION, GET_NEW_STREAMS */
-	uint32_t count;                          /* of either */
-	struct viewer_index index;               /* GET_NEXT_INDEX */
-	const uint8_t *bytes;                    /* GET_METADATA */
-	uint64_t len;                            /* of it */
+	uint32_t status;                       /* of the command; VIEWER_CONNECT: 0 */
+	uint32_t major, minor;                 /* VIEWER_CONNECT */
+	const struct viewer_session *sessions; /* VIEWER_LIST_SESSIONS */
+	const struct viewer_stream *streams;   /* ATTACH_SESSION, GET_NEW_STREAMS */
+	uint32_t count;                        /* of either */
+	struct viewer_index index;             /* GET_NEXT_INDEX */
+	const uint8_t *bytes;                  /* GET_METADATA */
+	uint64_t len;                          /* of it */
 };
 
 struct viewer {
-	VEC(uint8_t) out;         /* to be sent; the owner takes it and sets count to 0 */
+	VEC(uint8_t) out; /* to be sent; the owner takes it and sets count to 0 */
 	VEC(struct viewer_request) pending;
 	size_t pending_first;
 
 	/* the reply being received */
-	VEC(uint8_t) body;        /* what was gathered */
-	size_t need;              /* bytes until the next decision */
-	size_t direct;            /* of a packet: bytes still to go to `into` */
-	bool is_receiving;        /* a reply has begun, or its head is waited for */
-	bool has_head;            /* the fixed part was seen */
+	VEC(uint8_t) body; /* what was gathered */
+	size_t need;       /* bytes until the next decision */
+	size_t direct;     /* of a packet: bytes still to go to `into` */
+	bool is_receiving; /* a reply has begun, or its head is waited for */
+	bool has_head;     /* the fixed part was seen */
 	uint32_t count;
 	VEC(struct viewer_session) sessions;
 	VEC(struct viewer_stream) streams;

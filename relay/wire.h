@@ -87,7 +87,12 @@ enum viewer_attach_status {
 	ATTACH_NO_SESSION = 6,
 };
 
-enum viewer_streams_status { STREAMS_OK = 1, STREAMS_NO_NEW = 2, STREAMS_ERROR = 3, STREAMS_HUP = 4 };
+enum viewer_streams_status {
+	STREAMS_OK = 1,
+	STREAMS_NO_NEW = 2,
+	STREAMS_ERROR = 3,
+	STREAMS_HUP = 4
+};
 
 enum viewer_index_status {
 	INDEX_OK = 1,
@@ -107,14 +112,14 @@ enum { VIEWER_SEEK_BEGINNING = 1, VIEWER_SEEK_LAST = 2 };
 #define VIEWER_MAJOR 2
 #define VIEWER_MINOR 4 /* what babeltrace2 announces; enough for CTF 1.8 */
 
-#define VIEWER_HEADER_BYTES   16
-#define VIEWER_CONNECT_BYTES  20
-#define VIEWER_SESSION_BYTES  339
-#define VIEWER_STREAM_BYTES   4371
-#define VIEWER_INDEX_BYTES    64
-#define VIEWER_HOST_BYTES     64
-#define VIEWER_NAME_BYTES     255
-#define VIEWER_PATH_BYTES     4096
+#define VIEWER_HEADER_BYTES  16
+#define VIEWER_CONNECT_BYTES 20
+#define VIEWER_SESSION_BYTES 339
+#define VIEWER_STREAM_BYTES  4371
+#define VIEWER_INDEX_BYTES   64
+#define VIEWER_HOST_BYTES    64
+#define VIEWER_NAME_BYTES    255
+#define VIEWER_PATH_BYTES    4096
 
 struct viewer_session {
 	uint64_t id;
@@ -132,9 +137,9 @@ struct viewer_stream {
 };
 
 struct viewer_index {
-	uint64_t offset;                     /* bytes */
+	uint64_t offset; /* bytes */
 	uint64_t packet_bits, content_bits;
-	uint64_t begin, end;                 /* cycles */
+	uint64_t begin, end; /* cycles */
 	uint64_t discarded;
 	uint64_t class_id;
 	uint32_t status, flags;

@@ -36,7 +36,8 @@ void say(const char *fmt, ...)
 static void print_usage(FILE *out)
 {
 	(void)fputs("usage: sillage COMMAND [OPTION...] ARGUMENT...\n\n"
-		    "The live analyzer for LTTng.\n\n", out);
+		    "The live analyzer for LTTng.\n\n",
+		    out);
 	for (size_t i = 0; commands[i]; i++) {
 		(void)fprintf(out, "  %-8s %-20s %s\n", commands[i]->name, commands[i]->args,
 			      commands[i]->summary);
@@ -44,7 +45,8 @@ static void print_usage(FILE *out)
 	(void)fputs("  help     [COMMAND]            this text, or a command's options\n\n"
 		    "URL is net://HOST[:PORT]/host/TARGET/SESSION, or net://HOST[:PORT] for all\n"
 		    "sessions of a relay; TARGET and SESSION may be patterns.  TRACE is a trace\n"
-		    "directory or one above some.  See sillage(1).\n", out);
+		    "directory or one above some.  See sillage(1).\n",
+		    out);
 }
 
 static void print_command_help(const struct command *command)
@@ -67,8 +69,8 @@ static const struct command *find(const char *name)
 
 static int unknown_command(const char *name)
 {
-	const char *names[] = { "live", "analyze", "list", "replay", "help", "--help", "--version",
-				NULL };
+	const char *names[] = { "live", "analyze", "list",      "replay",
+				"help", "--help",  "--version", NULL };
 	const char *near = options_nearest(name, names);
 
 	if (near) {

@@ -55,8 +55,8 @@ struct spec {
 };
 
 static const struct spec specs[] = {
-	{ OPTION_ANALYSES, 'a', "analyses", "LIST",
-	  "names, all, or help (count,cpu,io)", FOR_BOTH },
+	{ OPTION_ANALYSES, 'a', "analyses", "LIST", "names, all, or help (count,cpu,io)",
+	  FOR_BOTH },
 	{ OPTION_FORMAT, 'f', "format", "FORMAT", "text or json, one object per line (text)",
 	  FOR_BOTH | FOR_LIST },
 	{ OPTION_INTERVAL, 'i', "interval", "DURATION",
@@ -64,7 +64,8 @@ static const struct spec specs[] = {
 	{ OPTION_TOP, 'n', "top", "N", "rows per table, 0: all (10 in text, 0 in JSON)", FOR_BOTH },
 	{ OPTION_JOBS, 'j', "jobs", "N", "worker threads, 0 for none (online CPUs)", FOR_BOTH },
 	{ OPTION_OUTPUT, 'o', "output", "FILE", "write there (-, standard output)", FOR_BOTH },
-	{ OPTION_CHUNK_SIZE, 0, "chunk-size", "SIZE", "bytes at which a chunk closes (1M)", FOR_BOTH },
+	{ OPTION_CHUNK_SIZE, 0, "chunk-size", "SIZE", "bytes at which a chunk closes (1M)",
+	  FOR_BOTH },
 	{ OPTION_MAX_MEMORY, 0, "max-memory", "SIZE", "bound for packets and partials held (256M)",
 	  FOR_BOTH },
 	{ OPTION_DURATION, 0, "duration", "DURATION", "stop after this time", FOR_LIVE },
@@ -78,8 +79,7 @@ static const struct spec specs[] = {
 	{ OPTION_BEGIN, 0, "begin", "TIME", "only from HH:MM:SS[.frac], ISO time, or ns",
 	  FOR_ANALYZE },
 	{ OPTION_END, 0, "end", "TIME", "only until then", FOR_ANALYZE },
-	{ OPTION_TO, 0, "to", "URL", "the relay, net://HOST[:CONTROL[:DATA]] (5342)",
-	  FOR_REPLAY },
+	{ OPTION_TO, 0, "to", "URL", "the relay, net://HOST[:CONTROL[:DATA]] (5342)", FOR_REPLAY },
 	{ OPTION_SPEED, 0, "speed", "X", "times the original speed, 0: full speed (1)",
 	  FOR_REPLAY },
 	{ OPTION_LOOP, 0, "loop", "N", "play N times, one after the other (1)", FOR_REPLAY },
@@ -87,7 +87,8 @@ static const struct spec specs[] = {
 	{ OPTION_HOST, 0, "hostname", "NAME", "host name (each trace's own)", FOR_REPLAY },
 	{ OPTION_LIVE_TIMER, 0, "live-timer", "DURATION", "live timer of the sessions (1s)",
 	  FOR_REPLAY },
-	{ OPTION_WAIT_VIEWER, 0, "wait-viewer", NULL, "begin when a viewer has attached", FOR_REPLAY },
+	{ OPTION_WAIT_VIEWER, 0, "wait-viewer", NULL, "begin when a viewer has attached",
+	  FOR_REPLAY },
 	{ OPTION_LINGER, 0, "linger", "DURATION", "keep the sessions after the last packet (0)",
 	  FOR_REPLAY },
 	{ OPTION_AS_NOW, 0, "as-now", NULL, "move the clocks so that traces begin now",
@@ -155,8 +156,8 @@ static int refuse(struct err *err, const char *what, const char *word, const cha
 	const char *near = options_nearest(word, words);
 
 	if (near) {
-		return err_raise(err, -EINVAL, "unknown %s \"%s\"; did you mean \"%s\"?", what, word,
-				 near);
+		return err_raise(err, -EINVAL, "unknown %s \"%s\"; did you mean \"%s\"?", what,
+				 word, near);
 	}
 	return err_raise(err, -EINVAL, "unknown %s \"%s\"", what, word);
 }
@@ -192,14 +193,15 @@ static int take_size(const char *option, const char *value, uint64_t *ret, struc
 static int take_duration(const char *option, const char *value, uint64_t *ret, struct err *err)
 {
 	if (units_parse_duration(value, ret) < 0) {
-		return bad_value(err, option, value, "a duration such as 500ms, 1s or 2m (ns us ms s "
+		return bad_value(err, option, value,
+				 "a duration such as 500ms, 1s or 2m (ns us ms s "
 				 "m h)");
 	}
 	return 0;
 }
 
-static int take_word(const char *option, const char *value, const char *const *words, const char **ret,
-		     struct err *err)
+static int take_word(const char *option, const char *value, const char *const *words,
+		     const char **ret, struct err *err)
 {
 	for (size_t i = 0; words[i]; i++) {
 		if (strcmp(words[i], value) == 0) {
@@ -496,8 +498,9 @@ void options_print_help(unsigned int command, FILE *out)
 			continue;
 		}
 		(void)snprintf(names, sizeof(names), "%s%c%s --%s%s%s", spec->letter ? "-" : " ",
-			       spec->letter ? spec->letter : ' ', spec->letter ? "," : " ", spec->name,
-			       spec->argument ? " " : "", spec->argument ? spec->argument : "");
+			       spec->letter ? spec->letter : ' ', spec->letter ? "," : " ",
+			       spec->name, spec->argument ? " " : "",
+			       spec->argument ? spec->argument : "");
 		(void)fprintf(out, "  %-27s %s\n", names, spec->help);
 	}
 }

@@ -28,16 +28,16 @@ struct options {
 	uint64_t duration_ns, windows; /* 0: no limit */
 	uint64_t retry_ns;             /* UINT64_MAX: for ever; 0: not at all */
 	uint64_t grace_ns;
-	double speed;                  /* 0: as fast as possible */
+	double speed; /* 0: as fast as possible */
 	uint64_t loops;
 	uint64_t live_timer_ns;
 	const char *session, *host;
 	bool wait_viewer, as_now;
 	uint64_t linger_ns;
 	bool wants_help;
-	int verbosity;                 /* -1 quiet, 0, 1 verbose */
-	const char **args;             /* ends with NULL */
-	void *memory;                  /* what args point into */
+	int verbosity;     /* -1 quiet, 0, 1 verbose */
+	const char **args; /* ends with NULL */
+	void *memory;      /* what args point into */
 };
 
 /*

@@ -14,10 +14,10 @@
 #include "engine/engine.h"
 #include "live/sink.h"
 
-#define CELL_MAX    64
-#define NAME_WIDTH  25 /* "comm (tid)", event names are cut to this */
-#define BAR_WIDTH   16
-#define WIDE        100 /* columns from which bars are shown */
+#define CELL_MAX   64
+#define NAME_WIDTH 25 /* "comm (tid)", event names are cut to this */
+#define BAR_WIDTH  16
+#define WIDE       100 /* columns from which bars are shown */
 
 static const char *bold(const struct output *output)
 {
@@ -60,7 +60,8 @@ static void put_value(char text[CELL_MAX], enum unit unit, uint64_t value)
 }
 
 /* What a share is a share of: the window's length for time, the sum of rows otherwise. */
-static uint64_t whole_of(const struct report *report, const struct report_table *table, size_t column)
+static uint64_t whole_of(const struct report *report, const struct report_table *table,
+			 size_t column)
 {
 	uint64_t sum = 0;
 
@@ -210,8 +211,8 @@ static void put_cell(FILE *out, const struct column *column, const struct report
 static void put_rows(FILE *out, const struct output *output, const struct report *report,
 		     const struct report_table *table)
 {
-	size_t count = output->top > 0 && output->top < table->row_count ? output->top
-									  : table->row_count;
+	size_t count =
+		output->top > 0 && output->top < table->row_count ? output->top : table->row_count;
 
 	size_t shown = columns_shown(output, table);
 

@@ -18,7 +18,6 @@ int err_raise(struct err *err, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* Puts "what we were doing: " in front of the message and returns @code. */
-int err_note(struct err *err, int code, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+int err_note(struct err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

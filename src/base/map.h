@@ -20,7 +20,6 @@ static inline uint32_t map_mix(uint64_t key)
 #define map_equal(a, b) ((a) == (b))
 
 /* MAP_DECLARE(name, value type): khash table `name` from uint64_t. */
-#define MAP_DECLARE(name, value)                                                                   \
-	KHASH_INIT(name, uint64_t, value, 1, map_mix, map_equal)
+#define MAP_DECLARE(name, value) KHASH_INIT(name, uint64_t, value, 1, map_mix, map_equal)
 
 #endif

@@ -28,8 +28,8 @@ char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 	}
 
 #define vec_push(v)                                                                                \
-	(vec_grow_((void **)&(v)->at, (v)->count, &(v)->room, sizeof(*(v)->at)),                   \
-	 (v)->count++, &(v)->at[(v)->count - 1])
+	(vec_grow_((void **)&(v)->at, (v)->count, &(v)->room, sizeof(*(v)->at)), (v)->count++,     \
+	 &(v)->at[(v)->count - 1])
 
 /* Makes room for @total elements at once. */
 #define vec_reserve(v, total)                                                                      \

@@ -29,12 +29,8 @@ static const struct suffix size_suffixes[] = {
 };
 
 static const struct suffix duration_suffixes[] = {
-	{ "ns", 1 },
-	{ "us", 1000 },
-	{ "ms", 1000000 },
-	{ "s", NS_PER_S },
-	{ "m", 60 * NS_PER_S },
-	{ "h", 3600 * NS_PER_S },
+	{ "ns", 1 },       { "us", 1000 },         { "ms", 1000000 },
+	{ "s", NS_PER_S }, { "m", 60 * NS_PER_S }, { "h", 3600 * NS_PER_S },
 	{ NULL, 0 },
 };
 
@@ -140,7 +136,8 @@ int units_parse_time(const char *text, uint64_t day_ns, uint64_t *ret_ns)
 	if (units_time_needs_day(text)) {
 		(void)localtime_r(&day, &tm);
 		rest = strptime(text, "%H:%M:%S", &tm);
-	} else if (has_shape(text, "0000-00-00T00:00:00") || has_shape(text, "0000-00-00 00:00:00")) {
+	} else if (has_shape(text, "0000-00-00T00:00:00") ||
+		   has_shape(text, "0000-00-00 00:00:00")) {
 		rest = strptime(text, text[10] == 'T' ? "%Y-%m-%dT%H:%M:%S" : "%Y-%m-%d %H:%M:%S",
 				&tm);
 	} else {
@@ -170,8 +167,11 @@ static const char *scaled(char text[UNITS_TEXT_MAX], uint64_t value, const char 
 		shown /= base;
 		names++;
 	}
-	(void)snprintf(text, UNITS_TEXT_MAX, shown >= 100 || shown == (double)value ? "%.0f %s" :
-		       shown >= 10 ? "%.1f %s" : "%.2f %s", shown, *names);
+	(void)snprintf(text, UNITS_TEXT_MAX,
+		       shown >= 100 || shown == (double)value ? "%.0f %s"
+		       : shown >= 10                          ? "%.1f %s"
+							      : "%.2f %s",
+		       shown, *names);
 	return text;
 }
 

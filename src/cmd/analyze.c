@@ -63,7 +63,8 @@ static void on_progress(void *user, uint64_t done, uint64_t total)
 	}
 	a->progress_ns = now;
 	(void)fprintf(stderr, "\r%s: %s of %s (%.0f %%)\033[K", a->path, units_bytes(text[0], done),
-		      units_bytes(text[1], total), total ? 100.0 * (double)done / (double)total : 0);
+		      units_bytes(text[1], total),
+		      total ? 100.0 * (double)done / (double)total : 0);
 }
 
 static void set_identity(struct trace_identity *identity, const struct metadata *types,
@@ -122,12 +123,16 @@ static int parse_range(const struct options *options, uint64_t day_ns, struct en
 		       struct err *err)
 {
 	if (options->begin && units_parse_time(options->begin, day_ns, &config->range_begin) < 0) {
-		return err_raise(err, -EINVAL, "--begin: \"%s\" is not a time (HH:MM:SS[.frac], "
-				 "YYYY-MM-DDTHH:MM:SS[.frac][Z] or ns since the epoch)", options->begin);
+		return err_raise(err, -EINVAL,
+				 "--begin: \"%s\" is not a time (HH:MM:SS[.frac], "
+				 "YYYY-MM-DDTHH:MM:SS[.frac][Z] or ns since the epoch)",
+				 options->begin);
 	}
 	if (options->end && units_parse_time(options->end, day_ns, &config->range_end) < 0) {
-		return err_raise(err, -EINVAL, "--end: \"%s\" is not a time (HH:MM:SS[.frac], "
-				 "YYYY-MM-DDTHH:MM:SS[.frac][Z] or ns since the epoch)", options->end);
+		return err_raise(err, -EINVAL,
+				 "--end: \"%s\" is not a time (HH:MM:SS[.frac], "
+				 "YYYY-MM-DDTHH:MM:SS[.frac][Z] or ns since the epoch)",
+				 options->end);
 	}
 	if (config->range_begin >= config->range_end) {
 		return err_raise(err, -EINVAL, "--begin is not before --end");

@@ -709,8 +709,9 @@ static void settle(struct node *node)
 	}
 }
 
-const struct step *compile_steps(struct compile *c, enum root first, const struct type *const *types,
-				 size_t type_count, uint32_t modulus_bits)
+const struct step *compile_steps(struct compile *c, enum root first,
+				 const struct type *const *types, size_t type_count,
+				 uint32_t modulus_bits)
 {
 	assert(first + type_count <= ROOT_COUNT);
 	c->steps = NULL;

@@ -50,8 +50,8 @@ struct compile {
 	/* set by the caller */
 	struct arena *arena;
 	enum byte_order native;
-	bool visit_all;      /* every leaf gets a step with its type */
-	bool keep_integers;  /* every integer outside loops gets a slot */
+	bool visit_all;     /* every leaf gets a step with its type */
+	bool keep_integers; /* every integer outside loops gets a slot */
 	struct compile_want *wants;
 	size_t want_count;
 	uint16_t slot_next;
@@ -74,8 +74,8 @@ struct compile {
 	/* emission */
 	struct step *steps;
 	uint32_t step_count, step_room;
-	uint32_t modulus;   /* the cursor plus pending, modulo this ... */
-	uint32_t remainder; /* ... is this */
+	uint32_t modulus;      /* the cursor plus pending, modulo this ... */
+	uint32_t remainder;    /* ... is this */
 	uint64_t pending_bits; /* passed over but not yet a SKIP */
 	uint32_t need_step;    /* NEED of the current run of loads, UINT32_MAX if none */
 	uint64_t need_bits;
@@ -86,7 +86,8 @@ struct compile {
  * @modulus_bits: the cursor is a multiple of this at the start.  Returns steps that end with
  * STEP_END, in the arena; leaves by @fail with @err set if the types are wrong.
  */
-const struct step *compile_steps(struct compile *c, enum root first, const struct type *const *types,
-				 size_t type_count, uint32_t modulus_bits);
+const struct step *compile_steps(struct compile *c, enum root first,
+				 const struct type *const *types, size_t type_count,
+				 uint32_t modulus_bits);
 
 #endif

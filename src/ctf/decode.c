@@ -132,7 +132,8 @@ static const struct step *run_loop(struct decoder *d, struct run *run, const str
 	uint64_t count = step->flags & STEP_COUNTED ? d->values[step->ref].u : step->count;
 
 	if (count > d->budget) {
-		(void)decoder_fail(d, "an array has more elements than the content has bits", count);
+		(void)decoder_fail(d, "an array has more elements than the content has bits",
+				   count);
 		return NULL;
 	}
 	d->budget -= count;
@@ -282,8 +283,9 @@ static int check_header(const struct decoder *d, const struct plan *plan, struct
 	uint64_t magic = value_or(d, plan->slot_magic, PACKET_MAGIC);
 
 	if (magic != PACKET_MAGIC) {
-		return err_raise(err, -EPROTO, "bit 0: the packet's magic number is 0x%08" PRIx64
-				 ", not 0x%08x", magic, PACKET_MAGIC);
+		return err_raise(err, -EPROTO,
+				 "bit 0: the packet's magic number is 0x%08" PRIx64 ", not 0x%08x",
+				 magic, PACKET_MAGIC);
 	}
 	if (plan->slot_uuid != SLOT_NONE && plan->metadata->has_uuid &&
 	    memcmp(d->values[plan->slot_uuid].bytes, plan->metadata->uuid, 16) != 0) {
@@ -295,20 +297,24 @@ static int check_header(const struct decoder *d, const struct plan *plan, struct
 static int check_sizes(struct packet_info *info, uint64_t bytes_max, struct err *err)
 {
 	if (info->size_bits > bytes_max * 8) {
-		return err_raise(err, -EPROTO, "the packet's size is %" PRIu64 " bits, of which only %"
-				 PRIu64 " are there", info->size_bits, bytes_max * 8);
+		return err_raise(err, -EPROTO,
+				 "the packet's size is %" PRIu64 " bits, of which only %" PRIu64
+				 " are there",
+				 info->size_bits, bytes_max * 8);
 	}
 	if (info->size_bits == 0 || info->size_bits % 8 != 0) {
 		return err_raise(err, -EPROTO, "the packet's size is %" PRIu64 " bits",
 				 info->size_bits);
 	}
 	if (info->content_bits > info->size_bits) {
-		return err_raise(err, -EPROTO, "the packet's content, %" PRIu64
+		return err_raise(err, -EPROTO,
+				 "the packet's content, %" PRIu64
 				 " bits, is larger than the packet, %" PRIu64 " bits",
 				 info->content_bits, info->size_bits);
 	}
 	if (info->events_at_bits > info->content_bits) {
-		return err_raise(err, -EPROTO, "the packet's content, %" PRIu64
+		return err_raise(err, -EPROTO,
+				 "the packet's content, %" PRIu64
 				 " bits, ends before its context, at %" PRIu64 " bits",
 				 info->content_bits, info->events_at_bits);
 	}
@@ -342,15 +348,16 @@ static int header_too_short(const struct decoder *d, uint64_t bytes, uint64_t by
 			    struct err *err)
 {
 	if (bytes < bytes_max) {
-		return err_raise(err, -ENODATA, "the first %" PRIu64 " bytes do not hold the header",
-				 bytes);
+		return err_raise(err, -ENODATA,
+				 "the first %" PRIu64 " bytes do not hold the header", bytes);
 	}
 	return err_raise(err, -EPROTO, "the packet ends in its header or context (bit %" PRIu64 ")",
 			 d->at_bits);
 }
 
-int packet_info_read(struct decoder *d, const struct plan *plan, const uint8_t *data, uint64_t bytes,
-		     uint64_t bytes_max, struct packet_info *ret_info, struct err *err)
+int packet_info_read(struct decoder *d, const struct plan *plan, const uint8_t *data,
+		     uint64_t bytes, uint64_t bytes_max, struct packet_info *ret_info,
+		     struct err *err)
 {
 	struct packet_info info = { 0 };
 	uint64_t stream_id;
@@ -374,8 +381,10 @@ int packet_info_read(struct decoder *d, const struct plan *plan, const uint8_t *
 	info.instance_id = value_or(d, plan->slot_instance_id, UINT64_MAX);
 	info.stream = plan_stream(plan, stream_id);
 	if (!info.stream) {
-		return err_raise(err, -EPROTO, "the packet is of stream class %" PRIu64
-				 ", which the metadata does not declare", stream_id);
+		return err_raise(err, -EPROTO,
+				 "the packet is of stream class %" PRIu64
+				 ", which the metadata does not declare",
+				 stream_id);
 	}
 	if (decoder_run(d, info.stream->packet_steps) < 0) {
 		return header_too_short(d, bytes, bytes_max, err);

@@ -20,7 +20,7 @@
 #include "ctf/plan.h"
 
 struct event {
-	uint64_t cycles;    /* of the stream's clock */
+	uint64_t cycles; /* of the stream's clock */
 	const struct plan_event *class;
 };
 
@@ -34,7 +34,7 @@ struct decoder {
 	uint64_t end_bits; /* of the content */
 	uint64_t clock;    /* cycles */
 	uint64_t event_id;
-	uint64_t budget;   /* loop turns left: bounds the work on packets that lie */
+	uint64_t budget;         /* loop turns left: bounds the work on packets that lie */
 	decoder_visit_fn *visit; /* called for each leaf of plans built with visit_all */
 	void *visit_user;
 	const char *fault; /* what was wrong at at_bits, when a call failed */
@@ -48,10 +48,10 @@ struct packet_info {
 	uint64_t content_bits, size_bits; /* always set, at most what was given */
 	uint64_t begin, end;              /* cycles */
 	uint64_t seq_num;
-	uint64_t discarded;               /* events, since the stream began */
+	uint64_t discarded; /* events, since the stream began */
 	uint64_t instance_id;
 	uint64_t cpu_id;
-	uint64_t events_at_bits;          /* where the first event header is */
+	uint64_t events_at_bits; /* where the first event header is */
 	bool has_begin, has_end;
 };
 
@@ -61,8 +61,9 @@ struct packet_info {
  * Returns -EPROTO with what and where if they cannot be right, -ENODATA if @bytes is
  * too short to tell.
  */
-int packet_info_read(struct decoder *d, const struct plan *plan, const uint8_t *data, uint64_t bytes,
-		     uint64_t bytes_max, struct packet_info *ret_info, struct err *err);
+int packet_info_read(struct decoder *d, const struct plan *plan, const uint8_t *data,
+		     uint64_t bytes, uint64_t bytes_max, struct packet_info *ret_info,
+		     struct err *err);
 
 /* Makes @d ready for the events of the packet that @info describes. */
 void decoder_start(struct decoder *d, const struct plan *plan, const struct packet_info *info,
@@ -150,7 +151,8 @@ static inline int decoder_short_header(struct decoder *d)
 
 			if (id != 65535) {
 				d->event_id = id;
-				decoder_clock(d, DECODE_LOAD(uint32_t, bytes + offset_bits / 8), 32);
+				decoder_clock(d, DECODE_LOAD(uint32_t, bytes + offset_bits / 8),
+					      32);
 				d->at_bits = at + offset_bits + 32;
 				return 0;
 			}

@@ -31,7 +31,7 @@ struct metadata_stream {
 	VEC(char) text; /* not yet parsed */
 	VEC(char) kept; /* all text, when it is to be kept */
 	bool keeps_text;
-	size_t total;   /* bytes ever fed */
+	size_t total; /* bytes ever fed */
 	uint64_t packets;
 };
 
@@ -89,12 +89,16 @@ static int check_header(const struct metadata_stream *stream, const char *raw, b
 				 number);
 	}
 	if (raw[HEADER_AT_MAJOR] != 1 || raw[HEADER_AT_MINOR] != 8) {
-		return err_raise(err, -EINVAL, "metadata packet %llu is of CTF %d.%d; this program "
-				 "reads 1.8", number, raw[HEADER_AT_MAJOR], raw[HEADER_AT_MINOR]);
+		return err_raise(err, -EINVAL,
+				 "metadata packet %llu is of CTF %d.%d; this program "
+				 "reads 1.8",
+				 number, raw[HEADER_AT_MAJOR], raw[HEADER_AT_MINOR]);
 	}
 	if (content < HEADER_BYTES * 8 || content % 8 || packet % 8 || packet < content) {
-		return err_raise(err, -EINVAL, "metadata packet %llu has impossible sizes: content "
-				 "%u bits, packet %u bits", number, content, packet);
+		return err_raise(err, -EINVAL,
+				 "metadata packet %llu has impossible sizes: content "
+				 "%u bits, packet %u bits",
+				 number, content, packet);
 	}
 	return 0;
 }
@@ -168,7 +172,8 @@ static int parse_text(struct metadata_stream *stream, struct err *err)
 	if (!stream->tsdl) {
 		stream->tsdl = tsdl_new(&stream->arena);
 		if (!stream->tsdl) {
-			return err_raise(err, -ENOMEM, "out of memory before the metadata's first line");
+			return err_raise(err, -ENOMEM,
+					 "out of memory before the metadata's first line");
 		}
 	}
 	r = tsdl_feed(stream->tsdl, stream->text.at, stream->text.count, &used, err);
@@ -189,7 +194,8 @@ int metadata_stream_feed(struct metadata_stream *stream, const void *bytes, size
 	int r;
 
 	if (len > METADATA_BYTES_MAX - stream->total) {
-		return err_raise(err, -E2BIG, "more than %zu bytes of metadata", METADATA_BYTES_MAX);
+		return err_raise(err, -E2BIG, "more than %zu bytes of metadata",
+				 METADATA_BYTES_MAX);
 	}
 	stream->total += len;
 	append(&stream->raw, bytes, len);
@@ -225,14 +231,17 @@ int metadata_stream_end(const struct metadata_stream *stream, struct err *err)
 		return err_raise(err, -EINVAL, "metadata ends inside packet %llu",
 				 (unsigned long long)stream->packets);
 	}
-	while (blank < stream->text.count && (isspace((unsigned char)stream->text.at[blank]) ||
-					      !stream->text.at[blank])) {
+	while (blank < stream->text.count &&
+	       (isspace((unsigned char)stream->text.at[blank]) || !stream->text.at[blank])) {
 		blank++;
 	}
 	if (blank < stream->text.count && stream->text.at[blank] != '/') {
-		return err_raise(err, -EINVAL, "metadata ends inside a declaration that begins "
-				 "\"%.*s\"", stream->text.count - blank < 40 ?
-				 (int)(stream->text.count - blank) : 40, stream->text.at + blank);
+		return err_raise(err, -EINVAL,
+				 "metadata ends inside a declaration that begins "
+				 "\"%.*s\"",
+				 stream->text.count - blank < 40 ? (int)(stream->text.count - blank)
+								 : 40,
+				 stream->text.at + blank);
 	}
 	return 0;
 }

@@ -135,8 +135,8 @@ static const struct type *header_form(const struct type *header, const char *for
 	const struct type *choices = member_of(header, "v");
 	const struct type *chosen = NULL;
 
-	if (header->field_count == 2 && choices && choices->kind == TYPE_VARIANT &&
-	    choices->tag && strcmp(choices->tag, header->fields[0].name) == 0) {
+	if (header->field_count == 2 && choices && choices->kind == TYPE_VARIANT && choices->tag &&
+	    strcmp(choices->tag, header->fields[0].name) == 0) {
 		chosen = member_of(choices, form);
 	}
 	return chosen && chosen->kind == TYPE_STRUCT ? chosen : NULL;
@@ -154,7 +154,8 @@ static const struct type *compact_timestamp(const struct type *header)
 static bool has_usual_extended(const struct type *header, enum byte_order native)
 {
 	const struct type *extended = header_form(header, "extended");
-	const struct type *id = member_of(extended, "id"), *stamp = member_of(extended, "timestamp");
+	const struct type *id = member_of(extended, "id"),
+			  *stamp = member_of(extended, "timestamp");
 
 	return extended && extended->field_count == 2 && is_uint(id, 32) && is_uint(stamp, 64) &&
 	       extended->fields[0].type == id && stamp->clock && id->align_bits >= 8 &&
@@ -244,8 +245,8 @@ static void build_stream(struct plan_builder *b, const struct metadata *m,
 	c->keep_integers = true;
 	c->roots[ROOT_PACKET_HEADER] = b->header_node;
 	c->slot_next = b->header_slots;
-	stream->packet_steps = compile_steps(c, ROOT_PACKET_CONTEXT, &class->packet_context, 1,
-					     b->header_modulus);
+	stream->packet_steps =
+		compile_steps(c, ROOT_PACKET_CONTEXT, &class->packet_context, 1, b->header_modulus);
 	packet_slots(stream, &c->roots[ROOT_PACKET_CONTEXT]);
 	stream->header_align_bits = header ? header->align_bits : 1;
 	stream->header_steps = compile_steps(c, ROOT_EVENT_HEADER, &header, 1, 1);
@@ -383,10 +384,9 @@ static struct plan_event *build_event(struct plan_builder *b, const struct event
 	c->visit_all = b->visit_all;
 	c->uses_event_header = false;
 	/* After a header of whole bytes the payload is at a byte boundary. */
-	steps = compile_steps(c, ROOT_STREAM_EVENT_CONTEXT, types, 3,
-			      stream->header == HEADER_COMPACT || stream->header == HEADER_LARGE
-				      ? 8
-				      : 1);
+	steps = compile_steps(
+		c, ROOT_STREAM_EVENT_CONTEXT, types, 3,
+		stream->header == HEADER_COMPACT || stream->header == HEADER_LARGE ? 8 : 1);
 	note_found(b, ew);
 	event->class = class;
 	event->index = class->index;
@@ -474,7 +474,8 @@ struct plan_event *plan_event_find(const struct plan_stream *stream, uint64_t id
 static void build_all(struct plan_builder *b, const struct metadata *m, struct plan *plan,
 		      struct event_wants *ew)
 {
-	struct compile *compiles = arena_alloc(b->arena, (plan->stream_count + 1) * sizeof(*compiles));
+	struct compile *compiles =
+		arena_alloc(b->arena, (plan->stream_count + 1) * sizeof(*compiles));
 	uint32_t i = 0;
 
 	build_packet_header(b, m, plan);
@@ -488,16 +489,17 @@ static void build_all(struct plan_builder *b, const struct metadata *m, struct p
 			stream = plan->streams[i].id == e->stream_id ? &plan->streams[i] : NULL;
 		}
 		if (!stream) {
-			(void)err_raise(b->err, -EINVAL, "metadata: event \"%s\" is of stream %llu, "
-					"which is not declared", e->name,
-					(unsigned long long)e->stream_id);
+			(void)err_raise(b->err, -EINVAL,
+					"metadata: event \"%s\" is of stream %llu, "
+					"which is not declared",
+					e->name, (unsigned long long)e->stream_id);
 			longjmp(b->fail, EINVAL);
 		}
 		if (e->index >= b->events.count) {
 			ew->bindings.count = 0;
 			ew->wants.count = 0;
-			*vec_push(&b->events) = build_event(b, e, stream,
-							    &compiles[stream - plan->streams], ew);
+			*vec_push(&b->events) =
+				build_event(b, e, stream, &compiles[stream - plan->streams], ew);
 		}
 		plan->classes[e->index] = b->events.at[e->index];
 		if (plan->classes[e->index]->uses_header && stream->header != HEADER_NONE) {

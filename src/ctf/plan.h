@@ -37,10 +37,10 @@
 
 enum step_op {
 	STEP_END,
-	STEP_ALIGN,  /* move the cursor up to a multiple of size_bits */
-	STEP_NEED,   /* size_bits must be left from the cursor */
-	STEP_SKIP,   /* move the cursor by size_bits */
-	STEP_U8,     /* U8 to S64: byte-aligned integers in the machine's byte order */
+	STEP_ALIGN, /* move the cursor up to a multiple of size_bits */
+	STEP_NEED,  /* size_bits must be left from the cursor */
+	STEP_SKIP,  /* move the cursor by size_bits */
+	STEP_U8,    /* U8 to S64: byte-aligned integers in the machine's byte order */
 	STEP_U16,
 	STEP_U32,
 	STEP_U64,
@@ -109,15 +109,15 @@ struct plan_request {
 };
 
 struct plan_binding {
-	uint16_t request;    /* index of the request */
-	uint16_t base;       /* slot of its first field; the others follow */
-	uint16_t present;    /* bit i: the class has field i */
-	uint16_t is_signed;  /* bit i: field i is a signed integer */
+	uint16_t request;   /* index of the request */
+	uint16_t base;      /* slot of its first field; the others follow */
+	uint16_t present;   /* bit i: the class has field i */
+	uint16_t is_signed; /* bit i: field i is a signed integer */
 };
 
 struct plan_event {
 	const struct event_class *class;
-	uint32_t index; /* of the class in the trace */
+	uint32_t index;   /* of the class in the trace */
 	bool uses_header; /* needs values of the event header's fields */
 	bool is_fixed;
 	uint8_t load_count;  /* is_fixed: steps that are loads */
@@ -141,13 +141,13 @@ struct plan_stream {
 	/* Of the extended form: alignment of its struct, and of its time stamp. */
 	uint32_t extended_align_bits, extended_clock_align_bits;
 	const struct step *header_steps;
-	bool has_id; /* no: all events are of the class with id 0 */
-	const struct step *packet_steps;   /* the packet context */
+	bool has_id;                     /* no: all events are of the class with id 0 */
+	const struct step *packet_steps; /* the packet context */
 	uint16_t slot_timestamp_begin, slot_timestamp_end, slot_content_size, slot_packet_size;
 	uint16_t slot_seq_num, slot_discarded, slot_cpu_id;
-	uint8_t discarded_bits;            /* width of the discarded counter, for wrapping */
-	uint32_t event_count;              /* entries of the table below */
-	struct plan_event **events;        /* by id when dense, otherwise sorted by id */
+	uint8_t discarded_bits;     /* width of the discarded counter, for wrapping */
+	uint32_t event_count;       /* entries of the table below */
+	struct plan_event **events; /* by id when dense, otherwise sorted by id */
 	bool is_dense;
 	uint32_t request_mask; /* bit i: some event of this stream is bound to request i < 32 */
 };

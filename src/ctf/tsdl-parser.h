@@ -44,7 +44,8 @@ struct tsdl {
 	struct err *err;
 };
 
-__attribute__((noreturn, format(printf, 2, 3))) void tsdl_fail(struct tsdl *p, const char *fmt, ...);
+__attribute__((noreturn, format(printf, 2, 3))) void tsdl_fail(struct tsdl *p, const char *fmt,
+							       ...);
 void tsdl_expect(struct tsdl *p, int punct);
 bool tsdl_accept(struct tsdl *p, int punct);
 bool tsdl_accept_word(struct tsdl *p, const char *word);

@@ -124,8 +124,8 @@ static bool in_value(const struct token *token)
 	if (token->kind == TOKEN_IDENT || token->kind == TOKEN_NUMBER) {
 		return true;
 	}
-	return token->kind == TOKEN_PUNCT && (token->punct == '.' || token->punct == '-' ||
-					      token->punct == PUNCT_ARROW);
+	return token->kind == TOKEN_PUNCT &&
+	       (token->punct == '.' || token->punct == '-' || token->punct == PUNCT_ARROW);
 }
 
 char *tsdl_value_text(struct tsdl *p)

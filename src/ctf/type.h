@@ -68,9 +68,9 @@ struct type {
 struct clock_class {
 	struct clock_class *next;
 	const char *name;
-	uint64_t freq;     /* Hz, never 0 */
-	int64_t offset_s;  /* seconds from the epoch ... */
-	int64_t offset;    /* ... plus this many cycles */
+	uint64_t freq;    /* Hz, never 0 */
+	int64_t offset_s; /* seconds from the epoch ... */
+	int64_t offset;   /* ... plus this many cycles */
 	bool is_absolute;
 };
 
@@ -86,8 +86,8 @@ struct event_class {
 	const char *name;
 	uint64_t id;
 	uint64_t stream_id;
-	int64_t loglevel; /* -1: none */
-	uint32_t index;   /* dense, in order of declaration */
+	int64_t loglevel;                    /* -1: none */
+	uint32_t index;                      /* dense, in order of declaration */
 	const struct type *context, *fields; /* structs or NULL */
 };
 

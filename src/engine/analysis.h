@@ -60,7 +60,7 @@ enum scope {
 struct table {
 	const char *key; /* in JSON; NULL for SCOPE_TRACE */
 	enum scope scope;
-	uint32_t sort_mask; /* rows go by the sum of these columns, largest first */
+	uint32_t sort_mask;                 /* rows go by the sum of these columns, largest first */
 	struct column columns[COLUMNS_MAX]; /* ends at the first without a key */
 };
 
@@ -98,7 +98,7 @@ struct run_time {
 
 struct analysis {
 	const char *name;
-	const char *summary; /* one line */
+	const char *summary;             /* one line */
 	struct table tables[TABLES_MAX]; /* ends at the first without columns */
 	const struct need *needs;        /* ends with an event of NULL; may be NULL */
 	size_t need_count;

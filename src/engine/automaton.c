@@ -239,7 +239,7 @@ static void own_record(struct merge_stream *stream, const struct partial *partia
 	const struct analysis *analysis = merge->setup->analyses[record->owner];
 	/* The idle thread makes no calls: if it seems so, the truth is not known. */
 	struct thread *thread = record->tid == TID_CURRENT ? current_thread(merge, stream->cpu, ts)
-				: record->tid == 0	   ? current_thread(merge, NULL, ts)
+				: record->tid == 0         ? current_thread(merge, NULL, ts)
 							   : rows_thread(&merge->rows, record->tid);
 	struct record at = *record;
 

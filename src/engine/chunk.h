@@ -19,29 +19,29 @@
 #include "engine/partial.h"
 
 struct packet {
-	uint8_t *bytes;       /* owned; NULL: at file_offset of the chunk's file */
+	uint8_t *bytes; /* owned; NULL: at file_offset of the chunk's file */
 	uint64_t file_offset;
-	uint64_t size;        /* bytes of content, rounded up; what is decoded */
-	uint64_t number;      /* in its stream, from 0 */
-	uint64_t floor;       /* ns: nothing in it is older; the end of what came before */
-	uint64_t begin, end;  /* ns */
-	bool has_gap;         /* events are missing between floor and begin */
+	uint64_t size;       /* bytes of content, rounded up; what is decoded */
+	uint64_t number;     /* in its stream, from 0 */
+	uint64_t floor;      /* ns: nothing in it is older; the end of what came before */
+	uint64_t begin, end; /* ns */
+	bool has_gap;        /* events are missing between floor and begin */
 	uint64_t discarded, lost_packets;
 };
 
 struct chunk {
 	struct chunk *next;
-	struct trace *trace;         /* these three are not to be touched by workers */
+	struct trace *trace; /* these three are not to be touched by workers */
 	struct stream *front;
 	struct merge_stream *stream;
-	struct plan *plan;           /* a reference */
-	uint64_t seq;                /* dense in its stream */
-	int fd;                      /* -1: packets have their bytes */
-	bool has_switches;           /* this stream tells who runs on its CPU */
-	uint64_t begin;              /* ns: end of the packet before the first */
+	struct plan *plan; /* a reference */
+	uint64_t seq;      /* dense in its stream */
+	int fd;            /* -1: packets have their bytes */
+	bool has_switches; /* this stream tells who runs on its CPU */
+	uint64_t begin;    /* ns: end of the packet before the first */
 	uint64_t bytes;
 	VEC(struct packet) packets;
-	struct partial *partial;     /* the result */
+	struct partial *partial; /* the result */
 };
 
 void chunk_free(struct chunk *chunk);

@@ -49,14 +49,14 @@ struct stream {
 	struct trace *trace;
 	struct merge_stream *merge;
 	char *name;
-	uint64_t submitted; /* chunks */
+	uint64_t submitted;  /* chunks */
 	struct chunk *chunk; /* filling, or NULL */
 	bool is_away, is_ended;
 
 	/* of the packet before */
 	bool has_packet;
 	uint64_t packets;
-	uint64_t end;      /* ns */
+	uint64_t end; /* ns */
 	uint64_t seq_num;
 	uint64_t discarded;
 	bool has_gap;      /* the next packet is behind a gap nobody announced */
@@ -146,7 +146,8 @@ __attribute__((format(printf, 5, 6))) static void warn(struct trace *trace,
 	trace->engine->config.on_warning(trace->user, &warning);
 	if (trace->warnings == WARNINGS_MAX) {
 		(void)snprintf(warning.message, sizeof(warning.message),
-			       "more than %d warnings: further ones are only counted", WARNINGS_MAX);
+			       "more than %d warnings: further ones are only counted",
+			       WARNINGS_MAX);
 		warning.what = "warnings";
 		warning.stream_name = NULL;
 		warning.packet = -1;
@@ -209,8 +210,9 @@ static void new_metadata(struct trace *trace)
 	struct engine *engine = trace->engine;
 
 	trace->metadata = metadata_stream_new();
-	trace->builder = plan_builder_new(metadata_stream_arena(trace->metadata),
-					  engine->setup.requests, engine->setup.request_count, false);
+	trace->builder =
+		plan_builder_new(metadata_stream_arena(trace->metadata), engine->setup.requests,
+				 engine->setup.request_count, false);
 }
 
 struct trace *trace_new(struct engine *engine, void *user)
@@ -413,8 +415,7 @@ static bool adopt(struct stream *stream, const struct packet_info *info)
 		struct stream *old = trace->streams.at[i];
 
 		/* What is away was identified: stream_away() ends the others. */
-		if (!old->is_away ||
-		    !same_identity(merge_stream_identity(old->merge), info)) {
+		if (!old->is_away || !same_identity(merge_stream_identity(old->merge), info)) {
 			continue;
 		}
 		merge_stream_end(stream->merge, 0); /* the placeholder */
@@ -450,7 +451,8 @@ static void identify(struct stream *stream, const struct packet_info *info, uint
 	if (identity.starts_late && stream->trace->engine->config.expects_beginning) {
 		warn(stream->trace, stream, (int64_t)info->seq_num, "late-start",
 		     "stream %s: the first packet to be had is number %" PRIu64
-		     "; those before it are gone", stream->name, info->seq_num);
+		     "; those before it are gone",
+		     stream->name, info->seq_num);
 	}
 }
 
@@ -521,8 +523,10 @@ static void find_gap(struct stream *stream, const struct packet_info *info, stru
 	}
 	if (!stream->has_packet && info->discarded != UINT64_MAX && info->discarded > 0) {
 		warn(trace, stream, (int64_t)packet->number, "discarded-before",
-		     "stream %s: the tracer had discarded %" PRIu64 " events by the end of the first "
-		     "packet; they are not counted", stream->name, info->discarded);
+		     "stream %s: the tracer had discarded %" PRIu64
+		     " events by the end of the first "
+		     "packet; they are not counted",
+		     stream->name, info->discarded);
 	}
 	stream->has_gap = false;
 	stream->gap_lost = 0;
@@ -530,7 +534,8 @@ static void find_gap(struct stream *stream, const struct packet_info *info, stru
 
 static bool is_duplicate(const struct stream *stream, const struct packet_info *info)
 {
-	return stream->has_packet && info->seq_num != UINT64_MAX && info->seq_num <= stream->seq_num;
+	return stream->has_packet && info->seq_num != UINT64_MAX &&
+	       info->seq_num <= stream->seq_num;
 }
 
 static void note_packet(struct stream *stream, const struct packet_info *info, uint64_t end)
@@ -584,8 +589,9 @@ void stream_packet(struct stream *stream, const struct stream_input *input)
 
 void stream_bad_packet(struct stream *stream, const char *message)
 {
-	warn(stream->trace, stream, (int64_t)stream->packets, "packet", "stream %s, packet %" PRIu64
-	     ": %s; the packet is lost", stream->name, stream->packets, message);
+	warn(stream->trace, stream, (int64_t)stream->packets, "packet",
+	     "stream %s, packet %" PRIu64 ": %s; the packet is lost", stream->name, stream->packets,
+	     message);
 	stream->has_gap = true;
 	stream->gap_lost++;
 	stream->packets++;
@@ -593,8 +599,8 @@ void stream_bad_packet(struct stream *stream, const char *message)
 
 void stream_lost_packet(struct stream *stream, const char *message)
 {
-	warn(stream->trace, stream, (int64_t)stream->packets, "lost-packets",
-	     "stream %s: %s", stream->name, message);
+	warn(stream->trace, stream, (int64_t)stream->packets, "lost-packets", "stream %s: %s",
+	     stream->name, message);
 	stream->has_gap = true;
 	stream->gap_lost++;
 }
@@ -631,8 +637,11 @@ void stream_known(struct stream *stream, uint64_t cycles)
 static void push_final_gap(struct stream *stream)
 {
 	const struct stream_identity *identity = merge_stream_identity(stream->merge);
-	struct packet packet = { .floor = stream->end, .begin = stream->end, .end = stream->end,
-				 .number = stream->packets, .has_gap = true,
+	struct packet packet = { .floor = stream->end,
+				 .begin = stream->end,
+				 .end = stream->end,
+				 .number = stream->packets,
+				 .has_gap = true,
 				 .lost_packets = stream->gap_lost };
 
 	if (stream->gap_lost == 0 || !identity || !stream->trace->plan) {

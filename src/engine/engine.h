@@ -40,7 +40,7 @@ struct engine_config {
 	const struct analysis *analyses[ANALYSES_MAX]; /* ends with NULL */
 	uint64_t interval_ns;
 	uint64_t range_begin, range_end; /* 0 and UINT64_MAX: all */
-	bool wants_windows; /* else only totals are reported */
+	bool wants_windows;              /* else only totals are reported */
 	bool expects_beginning; /* a stream whose first packet is not its very first is warned of */
 	unsigned int jobs;
 	uint64_t chunk_bytes;

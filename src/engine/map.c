@@ -54,13 +54,13 @@ struct map {
 	/* who runs */
 	bool is_known;
 	int32_t tid;
-	size_t stay; /* index of the IN record of the stay; SIZE_MAX: none in this chunk */
-	bool has_exec; /* the stay's thread got another name: IN and OUT must stay apart */
+	size_t stay;         /* index of the IN record of the stay; SIZE_MAX: none in this chunk */
+	bool has_exec;       /* the stay's thread got another name: IN and OUT must stay apart */
 	uint16_t old_states; /* how prev_state is encoded, see sched.h */
 	struct name_cache names[NAME_CACHE];
 
 	size_t records_room; /* to begin a partial with */
-	uint8_t *buffer; /* of one packet, when reading from a file */
+	uint8_t *buffer;     /* of one packet, when reading from a file */
 	size_t buffer_size;
 	struct decoder decoder;
 };
@@ -70,9 +70,10 @@ static map_fn on_switch, on_fork, on_exec, on_process;
 /* What the engine itself needs: who runs, and which threads there are. */
 static const struct need base_needs[] = {
 	{ "sched_switch",
-	  { "prev_comm", "prev_tid", "prev_prio", "prev_state", "next_comm", "next_tid", "next_prio",
-	    "context.pid" },
-	  on_switch, 0 },
+	  { "prev_comm", "prev_tid", "prev_prio", "prev_state", "next_comm", "next_tid",
+	    "next_prio", "context.pid" },
+	  on_switch,
+	  0 },
 	{ "sched_process_fork", { "child_comm", "child_tid", "child_pid" }, on_fork, 0 },
 	{ "sched_process_exec", { "filename", "tid", "old_tid" }, on_exec, 0 },
 	{ "lttng_statedump_process_state", { "name", "tid", "pid" }, on_process, 0 },
@@ -158,7 +159,10 @@ struct record *map_emit(struct map *map, uint64_t ts, int32_t tid, unsigned int 
 {
 	struct record *record = vec_push(&map->partial->records);
 
-	*record = (struct record){ .ts = ts, .tid = tid, .name = NAME_NONE, .kind = (uint8_t)kind,
+	*record = (struct record){ .ts = ts,
+				   .tid = tid,
+				   .name = NAME_NONE,
+				   .kind = (uint8_t)kind,
 				   .owner = map->analysis };
 	return record;
 }
@@ -647,8 +651,8 @@ static void map_packet(struct map *map, const struct packet *packet)
 	map->partial->packets++;
 	map->partial->bytes += packet->size;
 	bytes = packet_bytes(map, packet, &err);
-	if (!bytes || packet_info_read(&map->decoder, map->plan, bytes, packet->size, PACKET_BYTES_MAX,
-				       &info, &err) < 0) {
+	if (!bytes || packet_info_read(&map->decoder, map->plan, bytes, packet->size,
+				       PACKET_BYTES_MAX, &info, &err) < 0) {
 		packet_fault(map, packet, err.text);
 		return;
 	}

@@ -295,7 +295,6 @@ static uint64_t record_ts(const struct merge_stream *stream, const struct record
 	return record->ts < stream->last_ts ? stream->last_ts : record->ts;
 }
 
-
 /* Time, then stream: by what it is, so that the order of arrival does not matter. */
 static bool stream_before(const struct merge_stream *a, const struct merge_stream *b)
 {
@@ -549,9 +548,8 @@ static void open_window(struct merge *merge, uint64_t begin, uint64_t watermark)
 /* The number of the last slice that falls into the open window. */
 static int64_t last_number(const struct merge *merge)
 {
-	return merge->window_is_long
-		       ? (int64_t)(merge->window_end / merge->setup->interval_ns) - 1
-		       : merge->window;
+	return merge->window_is_long ? (int64_t)(merge->window_end / merge->setup->interval_ns) - 1
+				     : merge->window;
 }
 
 /* ---- advancing ---- */
@@ -595,7 +593,8 @@ static bool settle_heads(struct merge *merge, uint64_t watermark)
 {
 	for (khint_t i = kh_begin(merge->rows.cpus);
 	     merge->heads > 0 && i != kh_end(merge->rows.cpus); i++) {
-		struct cpu *cpu = kh_exist(merge->rows.cpus, i) ? kh_value(merge->rows.cpus, i) : NULL;
+		struct cpu *cpu =
+			kh_exist(merge->rows.cpus, i) ? kh_value(merge->rows.cpus, i) : NULL;
 
 		if (cpu && cpu->owner && cpu->state == CPU_HEAD &&
 		    (watermark >= cpu->head_limit || cpu->owner->is_ended)) {
@@ -676,7 +675,8 @@ void merge_emit_total(struct merge *merge, bool so_far)
 		.begin = merge->begin,
 		.end = merge->closed_end,
 		.complete = merge->account.discarded + merge->account.lost_packets +
-				    merge->account.bad_packets + merge->account.late_events == 0,
+				    merge->account.bad_packets + merge->account.late_events ==
+			    0,
 		.events = merge->total_events,
 		.discarded = merge->account.discarded,
 		.lost_packets = merge->account.lost_packets,

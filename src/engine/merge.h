@@ -48,8 +48,8 @@ struct merge_stream *merge_stream_new(struct merge *merge);
 struct stream_identity {
 	uint64_t class_id, cpu_id, instance_id;
 	bool has_switches;
-	bool starts_late;  /* packets before the first one were not seen */
-	uint64_t begin;    /* ns: of the first packet */
+	bool starts_late; /* packets before the first one were not seen */
+	uint64_t begin;   /* ns: of the first packet */
 };
 void merge_stream_identify(struct merge_stream *stream, const struct stream_identity *identity);
 const struct stream_identity *merge_stream_identity(const struct merge_stream *stream);

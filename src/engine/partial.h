@@ -37,7 +37,7 @@ struct slice {
 	int64_t window;       /* its number since the epoch */
 	uint32_t tally_first; /* index into tallies ... */
 	uint32_t tally_count;
-	uint64_t discarded;   /* events the tracer discarded before a packet of this slice */
+	uint64_t discarded; /* events the tracer discarded before a packet of this slice */
 	uint64_t lost_packets;
 	uint64_t bad_packets; /* of which at least a part could not be decoded */
 	uint64_t anomalies;   /* time stamps that went backwards */
@@ -50,7 +50,7 @@ struct partial_fault {
 };
 
 struct partial {
-	uint64_t begin, end; /* ns: end of what came before; end of the last packet */
+	uint64_t begin, end;        /* ns: end of what came before; end of the last packet */
 	uint64_t first_ts, last_ts; /* of events; first_ts is UINT64_MAX without any */
 	uint64_t events, packets, bytes;
 	/* The first thing known of who runs: UINT64_MAX if the chunk does not tell. */

@@ -16,10 +16,10 @@
 
 enum record_kind {
 	/* Who runs: only from the stream that carries a CPU's sched_switch. */
-	RECORD_IN,      /* tid was switched in at ts */
-	RECORD_OUT,     /* tid was switched out at ts */
-	RECORD_STAY,    /* tid was switched in at ts and out `a` ns later, in one window */
-	RECORD_GAP,     /* from ts on it is not known who runs on this CPU */
+	RECORD_IN,   /* tid was switched in at ts */
+	RECORD_OUT,  /* tid was switched out at ts */
+	RECORD_STAY, /* tid was switched in at ts and out `a` ns later, in one window */
+	RECORD_GAP,  /* from ts on it is not known who runs on this CPU */
 	/* Threads and processes, from any stream. */
 	RECORD_FORK,    /* tid was created; a: its process */
 	RECORD_EXEC,    /* tid executes a new program; a: its former tid */
@@ -35,7 +35,7 @@ enum record_kind {
 #define RECORD_ANEW 2u
 
 struct record {
-	uint64_t ts;   /* ns since the epoch */
+	uint64_t ts; /* ns since the epoch */
 	int32_t tid;
 	uint32_t name; /* index into the partial's names, or NAME_NONE */
 	uint8_t kind;

@@ -14,8 +14,8 @@
 
 struct report_row {
 	uint64_t sort;
-	uint64_t id;           /* CPU number, or order of threads with one tid */
-	const char *name;      /* SCOPE_EVENT */
+	uint64_t id;                      /* CPU number, or order of threads with one tid */
+	const char *name;                 /* SCOPE_EVENT */
 	const struct thread_view *thread; /* SCOPE_THREAD */
 	const uint64_t *values;           /* by column; COLUMN_PRIO has none */
 };

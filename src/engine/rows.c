@@ -380,7 +380,8 @@ static void list_threads(struct rows *rows, struct listing *listing)
 		row = add_row(listing, &thread->sums, false);
 		if (row) {
 			row->thread = &thread->view;
-			row->id = ((uint64_t)(uint32_t)thread->view.tid << 32) | thread->incarnation;
+			row->id =
+				((uint64_t)(uint32_t)thread->view.tid << 32) | thread->incarnation;
 		}
 	}
 }

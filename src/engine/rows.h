@@ -31,10 +31,11 @@ struct cpu {
 	enum cpu_state state;
 	int32_t tid;
 	struct thread *thread;
-	uint64_t since; /* ns: charged up to here */
+	uint64_t since;      /* ns: charged up to here */
 	uint64_t head_limit; /* ns: CPU_HEAD ends when the watermark is here */
 	uint64_t resume_ts;  /* not 0: unknown before, `thread` from then on */
-	struct thread *nobody; /* stands for the thread while it is not known; NULL: not needed yet */
+	struct thread
+		*nobody; /* stands for the thread while it is not known; NULL: not needed yet */
 	struct sums sums;
 };
 
@@ -43,7 +44,7 @@ struct thread {
 	uint32_t incarnation;
 	bool is_dead;
 	uint32_t cpus_current; /* how many CPUs have it as their thread */
-	uint64_t cpu;  /* of its last switch-in, UINT64_MAX: none */
+	uint64_t cpu;          /* of its last switch-in, UINT64_MAX: none */
 	struct sums sums;
 	void *states; /* of the analyses */
 };
@@ -67,26 +68,26 @@ struct rows {
 	size_t thread_state_offsets[ANALYSES_MAX];
 	size_t thread_state_size;
 	struct sums trace;
-	khash_t(cpus) *cpus;
+	khash_t(cpus) * cpus;
 	/* By tid, the newest incarnation: a page of pointers for each range of tids, since this
 	 * is looked up at every switch; a hash table for what is no tid of Linux. */
 	struct thread **live_pages[TID_PAGES];
-	khash_t(threads) *live_odd;
+	khash_t(threads) * live_odd;
 	VEC(struct thread *) kept; /* all that have a row, live and dead */
 	VEC(struct thread *) touched;
-	struct thread *other;   /* where dead threads beyond THREADS_KEPT_MAX went */
-	struct thread *nobody;  /* stands for unknown threads of streams that name no CPU */
+	struct thread *other;           /* where dead threads beyond THREADS_KEPT_MAX went */
+	struct thread *nobody;          /* stands for unknown threads of streams that name no CPU */
 	VEC(struct event_name *) names; /* by name id */
-	khash_t(name_ids) *name_ids;
+	khash_t(name_ids) * name_ids;
 	VEC(struct event_name *) names_touched;
-	VEC(uint32_t) class_names;      /* name id by class index */
+	VEC(uint32_t) class_names; /* name id by class index */
 };
 
 void rows_init(struct rows *rows, const struct map_setup *setup);
 void rows_fini(struct rows *rows);
 
-struct cpu *rows_cpu(struct rows *rows, uint64_t id); /* made when new */
-struct thread *rows_thread(struct rows *rows, int32_t tid); /* made when new */
+struct cpu *rows_cpu(struct rows *rows, uint64_t id);             /* made when new */
+struct thread *rows_thread(struct rows *rows, int32_t tid);       /* made when new */
 struct thread *rows_thread_known(struct rows *rows, int32_t tid); /* NULL if not there */
 /* A thread without a tid, for what cannot be attributed. */
 struct thread *rows_thread_nobody(struct rows *rows, uint64_t cpu_id);
@@ -107,7 +108,8 @@ struct report_memory {
 	VEC(struct report_table) tables;
 	VEC(struct report_row *) lists;
 };
-void rows_report(struct rows *rows, bool total, struct report *report, struct report_memory *memory);
+void rows_report(struct rows *rows, bool total, struct report *report,
+		 struct report_memory *memory);
 void report_memory_fini(struct report_memory *memory);
 
 #endif

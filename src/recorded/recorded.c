@@ -90,8 +90,10 @@ int recorded_find(const char *path, struct recorded_paths *paths, struct err *er
 		return r;
 	}
 	if (paths->at.count == before) {
-		return err_raise(err, -ENOENT, "%s: not a trace: there is no file \"metadata\" in it "
-				 "or below it", path);
+		return err_raise(err, -ENOENT,
+				 "%s: not a trace: there is no file \"metadata\" in it "
+				 "or below it",
+				 path);
 	}
 	return 0;
 }
@@ -222,8 +224,10 @@ static void look(struct recorded_file *file, const struct plan *plan, struct dec
 			      file->info.size_bits / 8, PACKET_BYTES_MAX);
 	}
 	if (r < 0) {
-		end_file(file, mem_printf("at byte %" PRIu64 " of the file: %s; what follows cannot "
-					  "be read", file->offset, err.text));
+		end_file(file,
+			 mem_printf("at byte %" PRIu64 " of the file: %s; what follows cannot "
+				    "be read",
+				    file->offset, err.text));
 	}
 }
 
@@ -336,7 +340,7 @@ struct play {
 	struct decoder *decoder;
 	struct recorded_files files;
 	VEC(struct stream *) streams; /* by file */
-	uint64_t total, done; /* bytes */
+	uint64_t total, done;         /* bytes */
 };
 
 static uint64_t begin_ns(const struct recorded_file *file)

@@ -183,13 +183,15 @@ static void walk_children(struct walk *walk, const bt_field *field)
 		uint64_t count = bt_field_class_structure_get_member_count(class);
 
 		for (uint64_t i = 0; i < count; i++) {
-			walk_field(walk, bt_field_structure_borrow_member_field_by_index_const(field, i));
+			walk_field(walk,
+				   bt_field_structure_borrow_member_field_by_index_const(field, i));
 		}
 	} else if (bt_field_class_type_is(type, BT_FIELD_CLASS_TYPE_VARIANT)) {
 		walk_field(walk, bt_field_variant_borrow_selected_option_field_const(field));
 	} else {
 		for (uint64_t i = 0; i < bt_field_array_get_length(field); i++) {
-			walk_field(walk, bt_field_array_borrow_element_field_by_index_const(field, i));
+			walk_field(walk,
+				   bt_field_array_borrow_element_field_by_index_const(field, i));
 		}
 	}
 }
@@ -238,7 +240,8 @@ static void compare_event(struct comparison *c, struct side *side, const bt_mess
 			bt_message_event_borrow_default_clock_snapshot_const(message));
 
 		if (cycles != ours.cycles) {
-			differ(c, "%s: event %" PRIu64 " is at %" PRIu64 ", babeltrace2 says %" PRIu64,
+			differ(c,
+			       "%s: event %" PRIu64 " is at %" PRIu64 ", babeltrace2 says %" PRIu64,
 			       file, side->events, ours.cycles, cycles);
 		}
 	}
@@ -248,8 +251,8 @@ static void compare_event(struct comparison *c, struct side *side, const bt_mess
 		}
 	}
 	if (walk.differs || walk.at != side->leaves.count) {
-		differ(c, "%s: event %" PRIu64 " (%s): fields differ (%zu leaves, we have %zu)", file,
-		       side->events, ours.class->class->name, walk.at, side->leaves.count);
+		differ(c, "%s: event %" PRIu64 " (%s): fields differ (%zu leaves, we have %zu)",
+		       file, side->events, ours.class->class->name, walk.at, side->leaves.count);
 	}
 	c->events++;
 	c->leaves += walk.at;
@@ -308,7 +311,8 @@ sink_consume(bt_message_iterator *iterator, void *user)
 	return BT_GRAPH_SIMPLE_SINK_COMPONENT_CONSUME_FUNC_STATUS_OK;
 }
 
-static const bt_component_class *component_class(const char *plugin_name, const char *name, bool source)
+static const bt_component_class *component_class(const char *plugin_name, const char *name,
+						 bool source)
 {
 	const bt_plugin *plugin = NULL;
 
@@ -319,7 +323,8 @@ static const bt_component_class *component_class(const char *plugin_name, const 
 	return source ? bt_component_class_source_as_component_class_const(
 				bt_plugin_borrow_source_component_class_by_name_const(plugin, name))
 		      : bt_component_class_filter_as_component_class_const(
-				bt_plugin_borrow_filter_component_class_by_name_const(plugin, name));
+				bt_plugin_borrow_filter_component_class_by_name_const(plugin,
+										      name));
 }
 
 static const bt_component_source *add_source(bt_graph *graph, const char *dir)
@@ -350,19 +355,20 @@ static int run_graph(struct comparison *c)
 		differ(c, "babeltrace2 cannot read it");
 		return -1;
 	}
-	(void)bt_graph_add_filter_component(graph, (const bt_component_class_filter *)mux, "mux", NULL,
-					    BT_LOGGING_LEVEL_WARNING, &muxer);
+	(void)bt_graph_add_filter_component(graph, (const bt_component_class_filter *)mux, "mux",
+					    NULL, BT_LOGGING_LEVEL_WARNING, &muxer);
 	(void)bt_graph_add_simple_sink_component(graph, "compare", sink_init, sink_consume, NULL, c,
 						 &sink);
 	for (uint64_t i = 0; i < bt_component_source_get_output_port_count(source); i++) {
 		(void)bt_graph_connect_ports(
 			graph, bt_component_source_borrow_output_port_by_index_const(source, i),
 			bt_component_filter_borrow_input_port_by_index_const(
-				muxer, bt_component_filter_get_input_port_count(muxer) - 1), NULL);
+				muxer, bt_component_filter_get_input_port_count(muxer) - 1),
+			NULL);
 	}
-	(void)bt_graph_connect_ports(graph,
-				     bt_component_filter_borrow_output_port_by_index_const(muxer, 0),
-				     bt_component_sink_borrow_input_port_by_index_const(sink, 0), NULL);
+	(void)bt_graph_connect_ports(
+		graph, bt_component_filter_borrow_output_port_by_index_const(muxer, 0),
+		bt_component_sink_borrow_input_port_by_index_const(sink, 0), NULL);
 	do {
 		status = bt_graph_run(graph);
 	} while (status == BT_GRAPH_RUN_STATUS_AGAIN);
@@ -410,7 +416,8 @@ static void check_all_read(struct comparison *c)
 			       c->sides.at[i]->file->name, c->sides.at[i]->events - 1);
 		}
 		if (c->sides.at[i]->file->fault) {
-			differ(c, "%s: %s", c->sides.at[i]->file->name, c->sides.at[i]->file->fault);
+			differ(c, "%s: %s", c->sides.at[i]->file->name,
+			       c->sides.at[i]->file->fault);
 		}
 	}
 }

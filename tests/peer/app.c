@@ -23,7 +23,8 @@ int main(int argc, char **argv)
 		if (i % 7 != 0) {
 			(void)snprintf(text, sizeof(text), "round %u", i);
 		}
-		lttng_ust_tracepoint(sillage_test, scalars, (int)i * -3, i, 1.5f * (float)i, -0.25 * i);
+		lttng_ust_tracepoint(sillage_test, scalars, (int)i * -3, i, 1.5f * (float)i,
+				     -0.25 * i);
 		lttng_ust_tracepoint(sillage_test, texts, text, "abc", i % 4);
 		lttng_ust_tracepoint(sillage_test, sequences, numbers, i % 9, text);
 		if (delay_us > 0) {

@@ -18,8 +18,14 @@ static const struct {
 	int r;
 	uint64_t value;
 } sizes[] = {
-	{ "1", 0, 1 },	      { "64K", 0, 65536 },  { "1.5M", 0, 1572864 }, { "2GiB", 0, 2147483648 },
-	{ "12Q", -EINVAL, 0 }, { "", -EINVAL, 0 },   { "-1", -EINVAL, 0 },   { "K", -EINVAL, 0 },
+	{ "1", 0, 1 },
+	{ "64K", 0, 65536 },
+	{ "1.5M", 0, 1572864 },
+	{ "2GiB", 0, 2147483648 },
+	{ "12Q", -EINVAL, 0 },
+	{ "", -EINVAL, 0 },
+	{ "-1", -EINVAL, 0 },
+	{ "K", -EINVAL, 0 },
 	{ "9999999999T", -ERANGE, 0 },
 };
 
@@ -37,9 +43,16 @@ static const struct {
 	int r;
 	uint64_t value;
 } durations[] = {
-	{ "1s", 0, 1000000000 }, { "500ms", 0, 500000000 }, { "1.5us", 0, 1500 },
-	{ "2m", 0, 120000000000 }, { "1h", 0, 3600000000000 }, { "7ns", 0, 7 },
-	{ "0", 0, 0 }, { "5", -EINVAL, 0 }, { "1 s", -EINVAL, 0 }, { "1e3s", -EINVAL, 0 },
+	{ "1s", 0, 1000000000 },
+	{ "500ms", 0, 500000000 },
+	{ "1.5us", 0, 1500 },
+	{ "2m", 0, 120000000000 },
+	{ "1h", 0, 3600000000000 },
+	{ "7ns", 0, 7 },
+	{ "0", 0, 0 },
+	{ "5", -EINVAL, 0 },
+	{ "1 s", -EINVAL, 0 },
+	{ "1e3s", -EINVAL, 0 },
 };
 
 START_TEST(parses_durations)
@@ -138,8 +151,9 @@ START_TEST(parses_urls)
 }
 END_TEST
 
-static const char *const bad_urls[] = { "relay", "http://x", "net://", "net://h:0", "net://h:99999",
-					"net://h/x", "net://[::1", "net://h:1:2:3", "net://h/host/" };
+static const char *const bad_urls[] = { "relay",      "http://x",      "net://",
+					"net://h:0",  "net://h:99999", "net://h/x",
+					"net://[::1", "net://h:1:2:3", "net://h/host/" };
 
 START_TEST(refuses_urls)
 {

@@ -107,8 +107,11 @@ struct bench {
 
 static void setup(struct bench *b)
 {
-	struct client_config config = { .session_id = 1, .seek = VIEWER_SEEK_LAST,
-					.live_timer_us = 100000, .events = &events, .user = &b->seen };
+	struct client_config config = { .session_id = 1,
+					.seek = VIEWER_SEEK_LAST,
+					.live_timer_us = 100000,
+					.events = &events,
+					.user = &b->seen };
 
 	memset(b, 0, sizeof(*b));
 	viewer_init(&b->viewer);
@@ -154,26 +157,37 @@ static void attach_with_streams(struct bench *b)
 	(void)asked(b, VIEWER_CREATE_SESSION);
 	answer(b, (struct viewer_reply){ .command = VIEWER_CREATE_SESSION, .status = 1 });
 	(void)asked(b, VIEWER_ATTACH_SESSION);
-	answer(b, (struct viewer_reply){ .command = VIEWER_ATTACH_SESSION, .status = ATTACH_OK,
-					 .streams = streams, .count = 2 });
+	answer(b, (struct viewer_reply){ .command = VIEWER_ATTACH_SESSION,
+					 .status = ATTACH_OK,
+					 .streams = streams,
+					 .count = 2 });
 	ck_assert_uint_eq(b->seen.streams, 1);
 	(void)asked(b, VIEWER_GET_NEW_STREAMS);
 	(void)asked(b, VIEWER_GET_METADATA);
 	(void)asked(b, VIEWER_GET_NEXT_INDEX);
 	answer(b, (struct viewer_reply){ .command = VIEWER_GET_NEW_STREAMS, .status = STREAMS_OK });
-	answer(b, (struct viewer_reply){ .command = VIEWER_GET_METADATA, .tag = 3,
-					 .status = METADATA_OK, .bytes = (const uint8_t *)"x", .len = 1 });
+	answer(b, (struct viewer_reply){ .command = VIEWER_GET_METADATA,
+					 .tag = 3,
+					 .status = METADATA_OK,
+					 .bytes = (const uint8_t *)"x",
+					 .len = 1 });
 	(void)asked(b, VIEWER_GET_METADATA);
-	answer(b, (struct viewer_reply){ .command = VIEWER_GET_METADATA, .tag = 3,
-					 .status = METADATA_NO_NEW });
+	answer(b, (struct viewer_reply){
+			  .command = VIEWER_GET_METADATA, .tag = 3, .status = METADATA_NO_NEW });
 	ck_assert_uint_eq(b->seen.metadata, 1);
 }
 
 static struct viewer_reply index_reply(uint32_t status, uint32_t flags)
 {
-	return (struct viewer_reply){ .command = VIEWER_GET_NEXT_INDEX, .tag = 11, .status = status,
-				      .index = { .status = status, .flags = flags, .packet_bits = 32768,
-						 .content_bits = 1000, .begin = 5, .end = 9 } };
+	return (struct viewer_reply){ .command = VIEWER_GET_NEXT_INDEX,
+				      .tag = 11,
+				      .status = status,
+				      .index = { .status = status,
+						 .flags = flags,
+						 .packet_bits = 32768,
+						 .content_bits = 1000,
+						 .begin = 5,
+						 .end = 9 } };
 }
 
 /* The next index goes out with the last packet request, never before it. */
@@ -187,8 +201,8 @@ START_TEST(fetches_in_order)
 	ck_assert_uint_eq(asked(&b, VIEWER_GET_PACKET).len, 125);
 	(void)asked(&b, VIEWER_GET_NEXT_INDEX);
 	ck_assert_uint_eq(viewer_pending(&b.viewer), 0);
-	answer(&b, (struct viewer_reply){ .command = VIEWER_GET_PACKET, .tag = 11,
-					  .status = PACKET_OK });
+	answer(&b, (struct viewer_reply){
+			   .command = VIEWER_GET_PACKET, .tag = 11, .status = PACKET_OK });
 	ck_assert_uint_eq(b.seen.packets, 1);
 	answer(&b, index_reply(INDEX_RETRY, 0));
 	ck_assert_uint_eq(b.seen.idle, 1);
@@ -227,8 +241,8 @@ START_TEST(counts_lost_packets)
 	attach_with_streams(&b);
 	answer(&b, index_reply(INDEX_OK, 0));
 	(void)asked(&b, VIEWER_GET_PACKET);
-	answer(&b, (struct viewer_reply){ .command = VIEWER_GET_PACKET, .tag = 11,
-					  .status = PACKET_ERROR });
+	answer(&b, (struct viewer_reply){
+			   .command = VIEWER_GET_PACKET, .tag = 11, .status = PACKET_ERROR });
 	ck_assert_uint_eq(b.seen.lost, 1);
 	(void)asked(&b, VIEWER_GET_NEXT_INDEX);
 	absurd.index.packet_bits = UINT64_MAX;
@@ -249,7 +263,8 @@ START_TEST(drains_after_hup)
 	attach_with_streams(&b);
 	answer(&b, index_reply(INDEX_RETRY, VIEWER_FLAG_NEW_STREAM));
 	(void)asked(&b, VIEWER_GET_NEW_STREAMS);
-	answer(&b, (struct viewer_reply){ .command = VIEWER_GET_NEW_STREAMS, .status = STREAMS_HUP });
+	answer(&b,
+	       (struct viewer_reply){ .command = VIEWER_GET_NEW_STREAMS, .status = STREAMS_HUP });
 	ck_assert_uint_eq(b.seen.done, 0);
 	b.now += 20 * MS;
 	client_tick(b.client, b.now);
@@ -257,8 +272,8 @@ START_TEST(drains_after_hup)
 	answer(&b, index_reply(INDEX_OK, 0));
 	(void)asked(&b, VIEWER_GET_PACKET);
 	(void)asked(&b, VIEWER_GET_NEXT_INDEX);
-	answer(&b, (struct viewer_reply){ .command = VIEWER_GET_PACKET, .tag = 11,
-					  .status = PACKET_OK });
+	answer(&b, (struct viewer_reply){
+			   .command = VIEWER_GET_PACKET, .tag = 11, .status = PACKET_OK });
 	answer(&b, index_reply(INDEX_HUP, 0));
 	ck_assert_uint_eq(b.seen.packets, 1);
 	ck_assert_uint_eq(b.seen.ends, 1);
@@ -279,8 +294,8 @@ START_TEST(waits_for_room)
 	answer(&b, index_reply(INDEX_OK, 0));
 	(void)asked(&b, VIEWER_GET_PACKET); /* whose index we have is fetched all the same */
 	ck_assert_uint_eq(viewer_pending(&b.viewer), 0);
-	answer(&b, (struct viewer_reply){ .command = VIEWER_GET_PACKET, .tag = 11,
-					  .status = PACKET_OK });
+	answer(&b, (struct viewer_reply){
+			   .command = VIEWER_GET_PACKET, .tag = 11, .status = PACKET_OK });
 	ck_assert_uint_eq(viewer_pending(&b.viewer), 0);
 	b.seen.is_full = false;
 	client_tick(b.client, b.now);
@@ -317,7 +332,8 @@ START_TEST(passes_refusals_on)
 	(void)asked(&b, VIEWER_CONNECT);
 	(void)asked(&b, VIEWER_CREATE_SESSION);
 	(void)asked(&b, VIEWER_ATTACH_SESSION);
-	answer(&b, (struct viewer_reply){ .command = VIEWER_ATTACH_SESSION, .status = (uint32_t)_i });
+	answer(&b,
+	       (struct viewer_reply){ .command = VIEWER_ATTACH_SESSION, .status = (uint32_t)_i });
 	ck_assert_uint_eq(b.seen.refused, 1);
 	ck_assert_uint_eq(b.seen.refused_status, (uint32_t)_i);
 	ck_assert_uint_eq(viewer_pending(&b.viewer), 0);

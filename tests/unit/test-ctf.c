@@ -11,7 +11,7 @@
 #include "ctf/metadata.h"
 #include "suites.h"
 
-#define TRACE_LE "trace { major = 1; minor = 8; byte_order = le; };\n"
+#define TRACE_LE         "trace { major = 1; minor = 8; byte_order = le; };\n"
 #define INT(size, align) "integer { size = " #size "; align = " #align "; }"
 
 static int feed(struct metadata_stream *stream, const char *text, size_t step, struct err *err)
@@ -28,7 +28,8 @@ static int feed(struct metadata_stream *stream, const char *text, size_t step, s
 static const struct {
 	const char *text, *complaint;
 } wrong[] = {
-	{ TRACE_LE "\nevent { fields := struct { nosuch x; }; };", "line 3: unknown type \"nosuch\"" },
+	{ TRACE_LE "\nevent { fields := struct { nosuch x; }; };",
+	  "line 3: unknown type \"nosuch\"" },
 	{ TRACE_LE "struct a { " INT(8, 3) " x; };", "power of two" },
 	{ TRACE_LE "struct a { " INT(65, 8) " x; };", "at most 64" },
 	{ TRACE_LE "struct a {}; struct a {};", "declared twice" },
@@ -78,26 +79,63 @@ START_TEST(bounds_depth)
 }
 END_TEST
 
-static const char whole[] =
-	TRACE_LE
-	"typealias " INT(8, 8) " := uint8_t;\n"
-	"stream { id = 0; event.header := struct { uint8_t id; }; };\n"
-	"event { name = \"all\"; id = 7; stream_id = 0; fields := struct {\n"
-	"  integer { size = 3; align = 1; } a;\n"
-	"  integer { size = 5; align = 1; signed = true; } b;\n"
-	"  integer { size = 16; align = 8; byte_order = be; } c;\n"
-	"  string d;\n"
-	"  uint8_t n; uint8_t e[n];\n"
-	"  enum : uint8_t { X = 0 ... 3, Y = 4 } tag;\n"
-	"  variant <tag> { integer { size = 16; align = 8; } X; string Y; } v;\n"
-	"  floating_point { exp_dig = 8; mant_dig = 24; align = 8; } f;\n"
-	"  struct { uint8_t k; integer { size = 32; align = 32; } w; } s[2];\n"
-	"}; };\n";
+static const char whole[] = TRACE_LE "typealias " INT(
+	8, 8) " := uint8_t;\n"
+	      "stream { id = 0; event.header := struct { uint8_t id; }; };\n"
+	      "event { name = \"all\"; id = 7; stream_id = 0; fields := struct {\n"
+	      "  integer { size = 3; align = 1; } a;\n"
+	      "  integer { size = 5; align = 1; signed = true; } b;\n"
+	      "  integer { size = 16; align = 8; byte_order = be; } c;\n"
+	      "  string d;\n"
+	      "  uint8_t n; uint8_t e[n];\n"
+	      "  enum : uint8_t { X = 0 ... 3, Y = 4 } tag;\n"
+	      "  variant <tag> { integer { size = 16; align = 8; } X; string Y; } v;\n"
+	      "  floating_point { exp_dig = 8; mant_dig = 24; align = 8; } f;\n"
+	      "  struct { uint8_t k; integer { size = 32; align = 32; } w; } s[2];\n"
+	      "}; };\n";
 
 /* The payload is aligned to 32 bits, because its member s is. */
 static const uint8_t whole_packet[] = {
-	7, 0, 0, 0, 0xA5, 0x12, 0x34, 'h', 'i', 0, 3, 9, 8, 7, 4, 'y', 0, 0, 0, 0xC0, 0x3F,
-	/* s[0], at byte 24 */ 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0,
+	7,
+	0,
+	0,
+	0,
+	0xA5,
+	0x12,
+	0x34,
+	'h',
+	'i',
+	0,
+	3,
+	9,
+	8,
+	7,
+	4,
+	'y',
+	0,
+	0,
+	0,
+	0xC0,
+	0x3F,
+	/* s[0], at byte 24 */ 0,
+	0,
+	0,
+	1,
+	0,
+	0,
+	0,
+	2,
+	0,
+	0,
+	0,
+	3,
+	0,
+	0,
+	0,
+	4,
+	0,
+	0,
+	0,
 };
 
 struct seen {
@@ -129,19 +167,20 @@ START_TEST(decodes_all_kinds)
 	ck_assert_msg(plan_build(builder, metadata_stream_types(stream), &plan, &err) == 0, "%s",
 		      err.text);
 	ck_assert_int_eq(packet_info_read(d, plan, whole_packet, sizeof(whole_packet),
-					  sizeof(whole_packet), &info, &err), 0);
+					  sizeof(whole_packet), &info, &err),
+			 0);
 	decoder_start(d, plan, &info, whole_packet);
 	d->visit = on_leaf;
 	d->visit_user = &seen;
 	ck_assert_msg(decoder_next(d, &event) == 1, "%s at bit %d", d->fault, (int)d->at_bits);
 	ck_assert_str_eq(event.class->class->name, "all");
 	ck_assert_uint_eq(seen.values.count, 15);
-	ck_assert_uint_eq(seen.values.at[0].u, 5);          /* low 3 bits of 0xA5 */
-	ck_assert_int_eq(seen.values.at[1].i, -12);         /* high 5 bits, 10100, signed */
-	ck_assert_uint_eq(seen.values.at[2].u, 0x1234);     /* big endian */
-	ck_assert_uint_eq(seen.values.at[3].len, 2);        /* "hi" */
-	ck_assert_uint_eq(seen.values.at[5].u, 9);          /* e[0] */
-	ck_assert_uint_eq(seen.values.at[8].u, 4);          /* tag Y */
+	ck_assert_uint_eq(seen.values.at[0].u, 5);      /* low 3 bits of 0xA5 */
+	ck_assert_int_eq(seen.values.at[1].i, -12);     /* high 5 bits, 10100, signed */
+	ck_assert_uint_eq(seen.values.at[2].u, 0x1234); /* big endian */
+	ck_assert_uint_eq(seen.values.at[3].len, 2);    /* "hi" */
+	ck_assert_uint_eq(seen.values.at[5].u, 9);      /* e[0] */
+	ck_assert_uint_eq(seen.values.at[8].u, 4);      /* tag Y */
 	ck_assert_int_eq(seen.values.at[9].bytes[0], 'y');
 	ck_assert_double_eq(seen.values.at[10].f, 1.5);
 	ck_assert_uint_eq(seen.values.at[12].u, 2);
@@ -198,8 +237,8 @@ START_TEST(survives_no_memory)
 {
 	for (unsigned long n = 1; n < 40; n++) {
 		struct metadata_stream *stream = metadata_stream_new();
-		struct plan_builder *builder = plan_builder_new(metadata_stream_arena(stream), NULL, 0,
-								true);
+		struct plan_builder *builder =
+			plan_builder_new(metadata_stream_arena(stream), NULL, 0, true);
 		struct plan *plan = NULL;
 		struct err err = { "" };
 		int r;

@@ -235,8 +235,12 @@ static const struct {
 	{ VIEWER_CONNECT, { 0, (UINT64_C(2) << 32) | 3, 0 }, "needs 2.4" },
 	{ VIEWER_LIST_SESSIONS, { UINT64_MAX, 0, 0 }, "4294967295 sessions" },
 	{ VIEWER_ATTACH_SESSION, { (UINT64_C(1) << 32) | UINT32_MAX, 0, 0 }, "4294967295 streams" },
-	{ VIEWER_GET_PACKET, { (UINT64_C(1) << 32) | 5, 0, 0 }, "5 bytes of a packet, 4 were asked" },
-	{ VIEWER_GET_METADATA, { UINT64_MAX, UINT64_C(1) << 32, 0 }, "bytes of metadata, the limit" },
+	{ VIEWER_GET_PACKET,
+	  { (UINT64_C(1) << 32) | 5, 0, 0 },
+	  "5 bytes of a packet, 4 were asked" },
+	{ VIEWER_GET_METADATA,
+	  { UINT64_MAX, UINT64_C(1) << 32, 0 },
+	  "bytes of metadata, the limit" },
 };
 
 START_TEST(refuses_lies)
