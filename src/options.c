@@ -385,9 +385,6 @@ static void set_defaults(struct options *o)
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
 	memset(o, 0, sizeof(*o));
-	for (size_t i = 0; analyses[i]; i++) {
-		o->analyses[i] = analyses[i];
-	}
 	o->format = "text";
 	o->from = "now";
 	o->interval_ns = 1000000000;
@@ -451,6 +448,7 @@ int options_parse(struct options *options, unsigned int command, int argc, const
 	int r = 0, id;
 
 	set_defaults(options);
+	(void)take_analyses(options, "count,cpu,io", err); /* names of the list: cannot fail */
 	options->memory = kept;
 	(void)make_table(command, table);
 	kept->context = poptGetContext("sillage", argc, argv, table, 0);

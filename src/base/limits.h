@@ -54,7 +54,7 @@
 #define RELAY_IN_FLIGHT_MAX 8
 
 /* Threads kept for the totals of one trace; more are folded into one row "other". */
-#define THREADS_KEPT_MAX 262144
+#define THREADS_KEPT_MAX 131072
 /* A forward jump of more windows than this closes one long window, not one each. */
 #define WINDOW_JUMP_MAX 100000
 /* Trace time for which windows wait for the first sched_switch of a CPU. */

@@ -16,7 +16,7 @@ import sys
 
 
 def report(sillage, trace, chunk, jobs, extra):
-    out = subprocess.run([sillage, 'analyze', '-q', '-f', 'json', '--chunk-size', str(chunk), '-j',
+    out = subprocess.run([sillage, 'analyze', '-q', '-f', 'json', '-a', 'all', '--chunk-size', str(chunk), '-j',
                           str(jobs)] + extra + [trace], stdout=subprocess.PIPE, check=True).stdout
     lines = [line for line in out.splitlines() if not line.startswith(b'{"type":"end"')]
     warnings = sorted(line for line in lines if line.startswith(b'{"type":"warning"'))
