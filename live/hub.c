@@ -34,6 +34,7 @@ struct relay {
 	uint64_t retry_ns, down_since;
 	bool said_down;
 	VEC(struct session *) sessions;
+	VEC(uint64_t) ended; /* ids of sessions that ended, for as long as they are listed */
 };
 
 struct hub {
@@ -210,10 +211,42 @@ static void new_session(struct relay *relay, const struct viewer_session *listed
 	*vec_push(&relay->sessions) = session_new(&owner, listed, &relay->address);
 }
 
+static bool has_ended(const struct relay *relay, uint64_t id)
+{
+	for (size_t i = 0; i < relay->ended.count; i++) {
+		if (relay->ended.at[i] == id) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Forgets ended sessions that are no longer listed. */
+static void prune_ended(struct relay *relay, const struct viewer_reply *reply)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < relay->ended.count; i++) {
+		uint64_t id = relay->ended.at[i];
+		bool is_listed = false;
+
+		for (uint32_t k = 0; k < reply->count; k++) {
+			is_listed |= reply->sessions[k].id == id;
+		}
+		if (is_listed) {
+			relay->ended.at[kept++] = id;
+		}
+	}
+	relay->ended.count = kept;
+}
+
 static void take_listed(struct relay *relay, const struct viewer_session *listed)
 {
 	struct session *session = find_session(relay, listed);
 
+	if (has_ended(relay, listed->id)) {
+		return; /* not live, or read to its end */
+	}
 	if (session) {
 		session_set_listed(session, true);
 		if (session_state(session) == SESSION_WATCHED &&
@@ -224,7 +257,9 @@ static void take_listed(struct relay *relay, const struct viewer_session *listed
 	}
 	session = find_away(relay, listed);
 	if (session) {
-		session_connect(session, listed);
+		if (session_retry_at(session) <= monotonic_ns()) {
+			session_connect(session, listed);
+		}
 	} else {
 		new_session(relay, listed);
 	}
@@ -269,6 +304,7 @@ static void on_list(struct relay *relay, const struct viewer_reply *reply)
 	for (size_t i = 0; i < relay->sessions.count; i++) {
 		session_set_listed(relay->sessions.at[i], false);
 	}
+	prune_ended(relay, reply);
 	for (uint32_t i = 0; i < reply->count; i++) {
 		if (is_wanted(relay, &reply->sessions[i])) {
 			take_listed(relay, &reply->sessions[i]);
@@ -343,6 +379,7 @@ static void relay_closed(void *user, const struct err *err)
 	relay->link = NULL;
 	if (relay->state != RELAY_DOWN) {
 		relay->down_since = now;
+		relay->ended.count = 0; /* another relayd numbers its sessions anew */
 	}
 	relay->state = RELAY_DOWN;
 	/* A relay of another version will not change its mind: err says which. */
@@ -427,6 +464,7 @@ static void hub_check(struct hub *hub)
 				relay->sessions.at[kept++] = session;
 				continue;
 			}
+			*vec_push(&relay->ended) = session_listed(session)->id;
 			session_account(session, &hub->ended);
 			session_free(session);
 		}
@@ -574,6 +612,7 @@ static void hub_fini(struct hub *hub)
 			session_free(relay->sessions.at[i]);
 		}
 		vec_fini(&relay->sessions);
+		vec_fini(&relay->ended);
 		link_free(relay->link);
 		event_free(relay->timer);
 		free(relay);

@@ -18,7 +18,8 @@
 #include "engine/engine.h"
 #include "relay/client.h"
 
-#define NS_PER_S UINT64_C(1000000000)
+#define NS_PER_S  UINT64_C(1000000000)
+#define STEADY_NS (5 * NS_PER_S) /* a connection that held so long was a good one */
 
 /* A packet that came before metadata made a plan. */
 struct waiting {
@@ -45,7 +46,9 @@ struct session {
 	struct client *client;
 	struct event *timer;
 	struct decoder *decoder;
-	uint64_t retry_at, retry_ns; /* SESSION_WATCHED */
+	uint64_t retry_at, retry_ns; /* SESSION_WATCHED, SESSION_AWAY: when to try again */
+	uint64_t attached_at;
+	bool said_watched;
 	bool is_listed;
 	bool is_finishing; /* the link is to be dropped after this callback */
 	VEC(struct live_trace *) traces;
@@ -471,11 +474,19 @@ static void on_end(void *user, enum client_end why)
 			       "is lost");
 }
 
+static void back_off(struct session *session)
+{
+	session->retry_ns = session->retry_ns ? session->retry_ns * 2 : NS_PER_S / 2;
+	session->retry_ns = session->retry_ns > 4 * NS_PER_S ? 4 * NS_PER_S : session->retry_ns;
+	session->retry_at = monotonic_ns() + session->retry_ns;
+}
+
 static void on_attached(void *user)
 {
 	struct session *session = user;
 
-	session->retry_ns = 0;
+	session->attached_at = monotonic_ns();
+	session->said_watched = false;
 	set_state(session, SESSION_RUNNING);
 }
 
@@ -486,14 +497,12 @@ static void on_refused(void *user, uint32_t status)
 	session->is_finishing = true;
 	switch ((enum viewer_attach_status)status) {
 	case ATTACH_ALREADY:
-		if (session->retry_ns == 0) {
+		if (!session->said_watched) {
+			session->said_watched = true;
 			say(session, 0,
 			    "another viewer watches this session; waiting until it is free");
 		}
-		session->retry_ns = session->retry_ns ? session->retry_ns * 2 : NS_PER_S / 2;
-		session->retry_ns =
-			session->retry_ns > 4 * NS_PER_S ? 4 * NS_PER_S : session->retry_ns;
-		session->retry_at = monotonic_ns() + session->retry_ns;
+		back_off(session);
 		set_state(session, SESSION_WATCHED);
 		return;
 	case ATTACH_NOT_LIVE:
@@ -574,7 +583,14 @@ static void on_closed(void *user, const struct err *err)
 {
 	struct session *session = user;
 
-	say(session, 0, "connection lost: %s", err->text);
+	/* One message for a change of state: not for each try of a connection that does not hold.
+	 */
+	if (session->state == SESSION_RUNNING &&
+	    monotonic_ns() - session->attached_at > STEADY_NS) {
+		session->retry_ns = 0;
+	}
+	say(session, session->retry_ns == 0 ? 0 : 1, "connection lost: %s", err->text);
+	back_off(session);
 	for (size_t i = 0; i < session->streams.count; i++) {
 		struct live_stream *stream = session->streams.at[i];
 

@@ -63,7 +63,7 @@ void *session_owner_user(const struct session *session);
 void session_connect(struct session *session, const struct viewer_session *listed);
 enum session_state session_state(const struct session *session);
 const struct viewer_session *session_listed(const struct session *session);
-/* When a SESSION_WATCHED may be tried again. */
+/* When a SESSION_WATCHED or SESSION_AWAY may be tried again. */
 uint64_t session_retry_at(const struct session *session);
 void session_set_listed(struct session *session, bool is_listed);
 

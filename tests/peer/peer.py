@@ -504,6 +504,21 @@ def test_ust_per_process(t):
         assert 30 <= line['count']['events'] <= 60, line['count']
 
 
+def test_ust_not_live(t):
+    """A session without a live timer: said once, not over and over."""
+    relay = t.relay()
+    ust = Ust(t, relay)
+    ust.lttng('create', 'still', '--set-url=' + ust.control)
+    ust.lttng('enable-event', '-u', '-s', 'still', 'sillage_test:*')
+    ust.lttng('start', 'still')
+    ust.run(1)
+    live = t.live(relay.live)
+    live.wait_said('not a live session')
+    time.sleep(1)
+    live.finish(signal.SIGTERM)
+    assert live.said().count('not a live session') == 1, live.said()
+
+
 def test_ust_clear(t):
     """`lttng clear` while live runs: it goes on, and the accounts add up."""
     relay = t.relay()
