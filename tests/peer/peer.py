@@ -13,9 +13,11 @@ import re
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 LIMIT = 60  # seconds for anything
@@ -206,6 +208,144 @@ def test_kernel_replay(t):
         wanted = t.analyze(trace, '-i', '100ms')
         assert figures(total) == figures(wanted), '%s: live differs from analyze' % trace
         assert (total['begin'], total['end']) == (wanted['begin'], wanted['end'])
+
+
+def test_back_pressure(t):
+    """With next to no memory allowed: slower, but nothing is lost and nothing hangs."""
+    relay = t.relay()
+    live = t.live('-i', '100ms', '--max-memory', '20K', '--chunk-size', '4K', '--from', 'beginning',
+                  relay.live + '/host/h/bp')
+    t.replay(relay, 'io-mix', '--session', 'bp', '--hostname', 'h', '--speed', '0', '--wait-viewer')
+    assert figures(totals(live.finish())[0]) == figures(t.analyze('io-mix', '-i', '100ms'))
+
+
+def test_loop_and_list(t):
+    """replay --loop plays whole sessions one after the other; list shows them."""
+    relay = t.relay()
+    live = t.live('--from', 'beginning', relay.live)
+    replay = t.replay(relay, 'io-mix', '--session', 'lp', '--hostname', 'h', '--speed', '0', '--loop', '2',
+                      '--linger', '1s', wait=False)
+    live.wait_said('attached to')
+    out = subprocess.run([t.sillage, 'list', '-f', 'json', relay.live], stdout=subprocess.PIPE, check=True)
+    found = json.loads(out.stdout.decode())
+    assert (found['host'], found['session'], found['streams'], found['viewers']) == ('h', 'lp', 3, 1), found
+    assert replay.wait(LIMIT) == 0
+    live.wait_for(lambda one: len(totals(one.lines())) == 2)
+    wanted = t.analyze('io-mix')['count']['events']
+    assert [line['count']['events'] for line in totals(live.finish(signal.SIGTERM))] == [wanted, wanted]
+
+
+# ---- a scripted relay ----
+
+class Scripted:
+    """A relay of ours on a free port that serves one session and then misbehaves.
+
+    @fault names the command whose reply goes wrong, and @how: 'hup' closes in the middle of the
+    reply, 'status' answers an error status, 'version' and 'huge' lie.
+    """
+
+    def __init__(self, test, fault, how):
+        self.fault, self.how, self.seen = fault, how, collections.Counter()
+        with open(os.path.join(test.data, 'io-mix', 'kernel', 'metadata'), 'rb') as file:
+            self.metadata = file.read()
+        with open(os.path.join(test.data, 'io-mix', 'kernel', 'channel0_0'), 'rb') as file:
+            self.packet = file.read()
+        # Bits at byte 48 and 56 of an LTTng packet; times at 32 and 40.
+        self.begin, self.end, self.content, self.size = struct.unpack_from('<QQQQ', self.packet, 32)
+        self.listener = socket.socket()
+        self.listener.bind(('127.0.0.1', 0))
+        self.listener.listen(8)
+        self.url = 'net://127.0.0.1:%d' % self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                connection = self.listener.accept()[0]
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+
+    def serve(self, connection):
+        sizes = {1: 20, 3: 20, 4: 8, 5: 20, 6: 8, 7: 8, 9: 8}
+        try:
+            stream = connection.makefile('rb')
+            sent = set()
+            while True:
+                header = stream.read(16)
+                if len(header) < 16:
+                    return
+                command = struct.unpack('>QII', header)[1]
+                payload = stream.read(sizes.get(command, 0))
+                reply = self.reply(command, payload, sent)
+                if command == self.fault:
+                    self.seen['fault'] += 1
+                    if self.how == 'hup':
+                        connection.sendall(reply[:len(reply) // 2])
+                        connection.shutdown(socket.SHUT_RDWR)
+                        return
+                connection.sendall(reply)
+        except OSError:
+            return
+
+    def index(self, status):
+        return struct.pack('>QQQQQQQII', 0, self.size, self.content, self.begin, self.end, 0, 0, status,
+                           1 if status == 1 else 0)
+
+    def reply(self, command, payload, sent):
+        wrong = command == self.fault
+        if command == 1:
+            return struct.pack('>QIII', 1, 3 if wrong and self.how == 'version' else 2, 13, 0)
+        if command == 2:
+            if wrong and self.how == 'huge':
+                return struct.pack('>I', 0xffffffff)
+            return struct.pack('>IQIII64s255s', 1, 7, 1000000, 0, 2, b'h', b's')
+        if command in (3, 7):
+            if wrong and self.how == 'status':
+                return struct.pack('>II', 3, 0)
+            streams = [(1, b'metadata'), (0, b'channel0_0')] if command == 3 else []
+            return struct.pack('>II', 1, len(streams)) + b''.join(
+                struct.pack('>QQI4096s255s', 20 - flag, 5, flag, b'kernel', name)
+                for flag, name in streams)
+        if command == 4:
+            first = 'index' not in sent
+            sent.add('index')
+            return self.index(4 if wrong and self.how == 'status' else 1 if first else 2)
+        if command == 5:
+            offset, size = struct.unpack('>QQI', payload)[1:]
+            if wrong and self.how == 'status':
+                return struct.pack('>III', 3, 0, 0)
+            size += 1 if wrong and self.how == 'huge' else 0
+            return struct.pack('>III', 1, size, 0) + self.packet[offset:offset + size].ljust(size, b'\0')
+        if command == 6:
+            first = 'metadata' not in sent
+            sent.add('metadata')
+            if wrong and self.how == 'huge':
+                return struct.pack('>QI', 1 << 62, 1)
+            if first:
+                return struct.pack('>QI', len(self.metadata), 1) + self.metadata
+            return struct.pack('>QI', 0, 2)
+        return struct.pack('>I', 1)
+
+
+def test_scripted(t):
+    """Each reply cut short by a hang-up, lies and error statuses: said, retried, ended cleanly."""
+    cases = [(command, 'hup', 'closed the connection') for command in (3, 4, 5, 6)]
+    cases += [(2, 'huge', '4294967295 sessions'), (6, 'huge', 'bytes of metadata, the limit'),
+              (5, 'huge', 'bytes of a packet'), (3, 'status', 'no longer knows the session'),
+              (5, 'status', 'a packet is lost')]
+    for command, how, said in cases:
+        relay = Scripted(t, command, how)
+        live = t.live('-a', 'count', '--from', 'beginning', relay.url)
+        live.wait_said(said)
+        time.sleep(0.3)  # it must not be said again and again
+        lines = live.finish(signal.SIGTERM)
+        assert relay.seen['fault'] > 0 and lines[-1]['type'] == 'end', (command, how)
+        assert live.said().count(said) <= 2, live.said()
+        relay.listener.close()
+    live = t.live('--from', 'beginning', Scripted(t, 1, 'version').url)
+    live.finish(status=1)
+    assert 'viewer protocol 3.13' in live.said() and '2.4' in live.said(), live.said()
 
 
 def test_babeltrace(t):
