@@ -7,12 +7,12 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "engine/engine.h"
+#include "live/link.h"
 #include "live/sink.h"
 #include "recorded/recorded.h"
 
@@ -35,14 +35,6 @@ static void on_signal(int number)
 {
 	(void)number;
 	stop = true;
-}
-
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 static void clear_progress(struct analyze *a)

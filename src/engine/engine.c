@@ -20,7 +20,7 @@
 #include "engine/clock.h"
 #include "engine/pool.h"
 
-#define WARNINGS_MAX 100 /* of one trace and kind; more are only counted */
+#define WARNINGS_MAX 100 /* of one trace; what more are about is only counted */
 
 struct engine {
 	struct engine_config config;
