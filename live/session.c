@@ -686,7 +686,7 @@ void session_free(struct session *session)
 	vec_fini(&session->streams);
 	vec_fini(&session->traces);
 	event_free(session->timer);
-	free(session->decoder);
+	decoder_free(session->decoder);
 	free(session);
 }
 

@@ -16,12 +16,22 @@
 #define METADATA_BYTES_MAX ((size_t)256 << 20)
 /* Memory that types and plans of one trace may take. */
 #define METADATA_ARENA_BYTES_MAX ((size_t)1 << 30)
+/* One JSON object of CTF 2 metadata, an event class at most; json-c needs some twenty times that.
+ */
+#define CTF2_FRAGMENT_BYTES_MAX ((size_t)4 << 20)
+/* Floating point numbers wider than the widest anybody has in hardware, with room. */
+#define FLOAT_BITS_MAX 1024
 /* Nesting of types in metadata: LTTng uses 5; bounds the parser's stack. */
 #define TYPE_DEPTH_MAX 32
 /* Nesting of loops in a compiled plan; each level of array or sequence is one. */
 #define PLAN_DEPTH_MAX TYPE_DEPTH_MAX
 /* Steps of one event class: a plan larger than this is not a trace. */
 #define PLAN_STEPS_MAX 65535
+/* Fields of one event class with all that they hold, whether they cost steps or not: types that
+ * name others twice grow by powers of two. */
+#define PLAN_FIELDS_WALKED_MAX 262144
+/* Fields that one path may mean: one in each option of a variant on its way. */
+#define PATH_TARGETS_MAX 256
 /* Values that one event class may keep for handlers and for lengths and tags. */
 #define PLAN_SLOTS_MAX 1024
 /* Event ids are looked up in a table when below this, by search above it. */

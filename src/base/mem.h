@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 void *mem_alloc(size_t size);              /* zeroed */
 void *mem_realloc(void *old, size_t size); /* new bytes are not zeroed */
@@ -36,6 +37,19 @@ char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 	((total) > (v)->room ? (void)((v)->at = mem_realloc((v)->at, (total) * sizeof(*(v)->at)),  \
 				      (v)->room = (total))                                         \
 			     : (void)0)
+
+/* Adds @n elements from @from. */
+#define vec_append(v, from, n)                                                                     \
+	do {                                                                                       \
+		size_t n_ = (n);                                                                   \
+		if (n_ > (v)->room - (v)->count) {                                                 \
+			vec_reserve(v, n_ > (v)->room ? (v)->count + n_ : 2 * (v)->room);          \
+		}                                                                                  \
+		if (n_ > 0) {                                                                      \
+			memcpy((v)->at + (v)->count, (from), n_ * sizeof(*(v)->at));               \
+			(v)->count += n_;                                                          \
+		}                                                                                  \
+	} while (0)
 
 #define vec_fini(v) (free((v)->at), (v)->at = NULL, (v)->count = 0, (v)->room = 0)
 

@@ -33,97 +33,185 @@ __attribute__((noreturn, format(printf, 2, 3))) static void fail(struct compile 
 
 /* ---- paths ---- */
 
-static const char *const root_paths[ROOT_COUNT] = {
-	[ROOT_PACKET_HEADER] = "trace.packet.header.",
-	[ROOT_PACKET_CONTEXT] = "stream.packet.context.",
-	[ROOT_EVENT_HEADER] = "stream.event.header.",
-	[ROOT_STREAM_EVENT_CONTEXT] = "stream.event.context.",
-	[ROOT_EVENT_CONTEXT] = "event.context.",
-	[ROOT_FIELDS] = "event.fields.",
+/* Where absolute paths of TSDL start (CTF 1.8.3, section 7.3.2). */
+static const struct {
+	size_t count;
+	const char *names[3];
+} root_paths[ROOT_COUNT] = {
+	[ROOT_PACKET_HEADER] = { 3, { "trace", "packet", "header" } },
+	[ROOT_PACKET_CONTEXT] = { 3, { "stream", "packet", "context" } },
+	[ROOT_EVENT_HEADER] = { 3, { "stream", "event", "header" } },
+	[ROOT_STREAM_EVENT_CONTEXT] = { 3, { "stream", "event", "context" } },
+	[ROOT_EVENT_CONTEXT] = { 2, { "event", "context" } },
+	[ROOT_FIELDS] = { 2, { "event", "fields" } },
 };
 
-/* The member of @node (its first @field_count fields) that @path starts with; moves @path on. */
-static struct node *step_into(struct node *node, size_t field_count, const char **path)
-{
-	size_t len = strcspn(*path, ".");
+/* What a path leads to: one field, or one in each option of a variant on its way. */
+struct targets {
+	struct node *at[PATH_TARGETS_MAX];
+	size_t count;
+};
 
+static void add_target(struct compile *c, struct targets *targets, struct node *node)
+{
+	if (targets->count == PATH_TARGETS_MAX) {
+		fail(c, "a path leads to more than %d fields", PATH_TARGETS_MAX);
+	}
+	targets->at[targets->count++] = node;
+}
+
+/*
+ * Goes on from @node with the names of @path from @at on.  A variant is passed through by
+ * all of its options, an array by its current element; neither takes a name.
+ */
+static void follow(struct compile *c, struct node *node, const struct type_path *path, size_t at,
+		   struct targets *targets);
+
+/* The same, by the first @field_count members of a struct. */
+static void follow_member(struct compile *c, struct node *node, size_t field_count,
+			  const struct type_path *path, size_t at, struct targets *targets)
+{
 	for (size_t i = 0; i < field_count; i++) {
-		const char *name = node->type->fields[i].name;
-
-		if (strlen(name) == len && memcmp(name, *path, len) == 0) {
-			*path += len;
-			*path += **path == '.';
-			return &node->members[i];
+		if (strcmp(node->type->fields[i].name, path->names[at]) == 0) {
+			follow(c, &node->members[i], path, at + 1, targets);
+			return;
 		}
 	}
-	return NULL;
 }
 
-static struct node *descend(struct node *node, size_t field_count, const char *path)
+static void follow(struct compile *c, struct node *node, const struct type_path *path, size_t at,
+		   struct targets *targets)
 {
-	struct node *at = step_into(node, field_count, &path);
+	const struct type *type = node->type;
 
-	while (at && *path) {
-		if (!at->type || at->type->kind != TYPE_STRUCT || !at->members) {
-			return NULL;
-		}
-		at = step_into(at, at->type->field_count, &path);
+	if (!type) {
+		return; /* not walked yet */
 	}
-	return at;
+	if (type->kind == TYPE_VARIANT && node->members) {
+		for (size_t i = 0; i < type->field_count; i++) {
+			follow(c, &node->members[i], path, at, targets);
+		}
+	} else if (at == path->count) {
+		add_target(c, targets, node);
+	} else if (type->kind == TYPE_STRUCT && node->members) {
+		follow_member(c, node, type->field_count, path, at, targets);
+	} else if ((type->kind == TYPE_ARRAY || type->kind == TYPE_SEQUENCE) && node->members) {
+		follow(c, node->members, path, at, targets);
+	}
 }
 
-static struct node *find_absolute(struct compile *c, const char *path)
+static void follow_root(struct compile *c, enum root root, const struct type_path *path, size_t at,
+			struct targets *targets)
 {
-	for (unsigned int root = 0; root <= (unsigned int)c->root; root++) {
-		size_t len = strlen(root_paths[root]);
-		struct node *node = &c->roots[root];
+	struct node *node = &c->roots[root];
 
-		if (strncmp(path, root_paths[root], len) == 0 && node->members) {
-			return descend(node, node->type->field_count, path + len);
-		}
+	if (node->members && at < path->count) {
+		follow_member(c, node, node->type->field_count, path, at, targets);
 	}
-	return NULL;
 }
 
-static struct node *find_path(struct compile *c, const char *path)
+static bool starts_at(const struct type_path *path, enum root root)
 {
-	struct node *found;
-
-	for (struct scope_frame *frame = c->frames; frame; frame = frame->outer) {
-		found = descend(frame->node, frame->field_count, path);
-		if (found) {
-			return found;
+	for (size_t i = 0; i < root_paths[root].count; i++) {
+		if (i >= path->count || strcmp(path->names[i], root_paths[root].names[i]) != 0) {
+			return false;
 		}
 	}
-	found = find_absolute(c, path);
-	for (int root = (int)c->root - 1; !found && root >= 0; root--) {
-		struct node *node = &c->roots[root];
+	return true;
+}
 
-		found = node->members ? descend(node, node->type->field_count, path) : NULL;
+/* From the struct around, outward, then as an absolute path, then from the other roots. */
+static void find_relative(struct compile *c, const struct type_path *path, struct targets *targets)
+{
+	const struct scope_frame *frame = c->frames;
+
+	for (uint32_t up = path->up; frame && up > 0; up--) {
+		frame = frame->outer;
 	}
-	return found;
+	for (; frame && targets->count == 0; frame = frame->outer) {
+		follow_member(c, frame->node, frame->field_count, path, 0, targets);
+	}
+	for (int root = (int)c->root; root >= 0 && targets->count == 0; root--) {
+		if (starts_at(path, (enum root)root)) {
+			follow_root(c, (enum root)root, path, root_paths[root].count, targets);
+		}
+	}
+	for (int root = (int)c->root - 1; root >= 0 && targets->count == 0; root--) {
+		follow_root(c, (enum root)root, path, 0, targets);
+	}
+}
+
+static const char *path_text(const struct type_path *path, char *text, size_t size)
+{
+	size_t len = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < path->count && len < size; i++) {
+		len += (size_t)snprintf(text + len, size - len, "%s%s", i ? "." : "",
+					path->names[i]);
+	}
+	return text;
+}
+
+/* Puts the integers that one path names in one group. */
+static void join_groups(struct compile *c, const struct targets *targets)
+{
+	uint32_t group = 0;
+
+	for (size_t i = 0; i < targets->count; i++) {
+		uint32_t ordinal = targets->at[i]->ordinal;
+
+		if (ordinal == UINT32_MAX) {
+			if (targets->count > 1 && targets->at[i]->slot != targets->at[0]->slot) {
+				fail(c, "a path leads through a variant of the packet or the event "
+					"header");
+			}
+			continue;
+		}
+		assert(ordinal < c->group_room);
+		if (group == 0) {
+			group = c->groups[ordinal] ? c->groups[ordinal] : ordinal + 1;
+		}
+		for (uint32_t k = 0; c->groups[ordinal] && k < c->ordinal; k++) {
+			c->groups[k] = c->groups[k] == c->groups[ordinal] ? group : c->groups[k];
+		}
+		c->groups[ordinal] = group;
+	}
 }
 
 /* The integer that @path names, as a node with a slot once emitting. */
-static const struct node *resolve(struct compile *c, const char *path, const char *what)
+static const struct node *resolve(struct compile *c, const struct type_path *path, const char *what)
 {
-	struct node *node = find_path(c, path);
+	struct targets targets;
+	char text[128];
 
-	if (!node || !node->is_complete) {
-		fail(c, "the %s \"%s\" is not a field before it", what, path);
+	targets.count = 0;
+	if (path->is_absolute && path->root <= c->root) {
+		follow_root(c, path->root, path, 0, &targets);
+	} else if (!path->is_absolute) {
+		find_relative(c, path, &targets);
 	}
-	if (node->type->kind != TYPE_INT && node->type->kind != TYPE_ENUM) {
-		fail(c, "the %s \"%s\" is not an integer", what, path);
+	for (size_t i = 0; i < targets.count; i++) {
+		const struct node *node = targets.at[i];
+
+		if (!node->is_complete) {
+			targets.count = 0;
+		} else if (node->type->kind != TYPE_INT && node->type->kind != TYPE_ENUM) {
+			fail(c, "the %s \"%s\" is not an integer", what,
+			     path_text(path, text, sizeof(text)));
+		} else if (node->ordinal == UINT32_MAX && c->root > ROOT_EVENT_HEADER &&
+			   c->roots[ROOT_EVENT_HEADER].members) {
+			c->uses_event_header = true; /* or the packet's; either way rare */
+		}
 	}
-	if (node->ordinal != UINT32_MAX) {
-		assert(node->ordinal < c->named_room);
-		c->is_named[node->ordinal] = true;
+	if (targets.count == 0) {
+		fail(c, "the %s \"%s\" is not a field before it", what,
+		     path_text(path, text, sizeof(text)));
 	}
-	if (c->roots[ROOT_EVENT_HEADER].members && c->root > ROOT_EVENT_HEADER &&
-	    node->ordinal == UINT32_MAX) {
-		c->uses_event_header = true; /* or the packet's; either way rare */
+	if (!c->emitting) {
+		join_groups(c, &targets);
 	}
-	return node;
+	return targets.at[0];
 }
 
 /* ---- emission ---- */
@@ -239,7 +327,8 @@ static enum step_op integer_op(const struct compile *c, const struct type *type)
 {
 	bool at_byte = c->modulus >= 8 && c->remainder % 8 == 0;
 
-	if (at_byte && (is_machine_order(order_of(c, type)) || type->size_bits == 8)) {
+	if (at_byte && !type->is_reversed &&
+	    (is_machine_order(order_of(c, type)) || type->size_bits == 8)) {
 		switch (type->size_bits) {
 		case 8:
 			return type->is_signed ? STEP_S8 : STEP_U8;
@@ -257,7 +346,8 @@ static enum step_op integer_op(const struct compile *c, const struct type *type)
 static uint8_t value_flags(const struct compile *c, const struct type *type)
 {
 	return (uint8_t)((type->is_signed ? STEP_SIGNED : 0) |
-			 (order_of(c, type) == ORDER_BE ? STEP_BE : 0));
+			 (order_of(c, type) == ORDER_BE ? STEP_BE : 0) |
+			 (type->is_reversed ? STEP_REVERSED : 0));
 }
 
 /* ---- the walk ---- */
@@ -266,33 +356,65 @@ static void walk(struct compile *c, struct node *node, const struct type *type, 
 
 static uint32_t next_ordinal(struct compile *c)
 {
-	if (c->ordinal == c->named_room) {
-		uint32_t room = c->named_room ? c->named_room * 2 : 64;
-		bool *more = arena_alloc(c->arena, room * sizeof(*more));
+	if (c->ordinal == c->group_room) {
+		uint32_t room = c->group_room ? c->group_room * 2 : 64;
+		uint32_t *more = arena_alloc(c->arena, room * sizeof(*more));
 
-		if (c->named_room > 0) {
-			memcpy(more, c->is_named, c->named_room * sizeof(*more));
+		if (c->group_room > 0) {
+			memcpy(more, c->groups, c->group_room * sizeof(*more));
 		}
-		c->is_named = more;
-		c->named_room = room;
+		c->groups = more;
+		c->group_room = room;
 	}
 	return c->ordinal++;
 }
 
-/* In an event header, time stamps move the clock, and the last "id" is the event's. */
+/* The slot of the integer that the walk is at, for those who find it by a path. */
+static uint16_t integer_slot(struct compile *c, uint32_t ordinal)
+{
+	uint32_t group = c->groups[ordinal];
+
+	if (!c->emitting || !(group || c->keep_integers)) {
+		return SLOT_NONE;
+	}
+	if (!group) {
+		return new_slot(c);
+	}
+	if (c->group_slots[group] == SLOT_NONE) {
+		c->group_slots[group] = new_slot(c);
+	}
+	return c->group_slots[group];
+}
+
+/* In an event header, time stamps move the clock, and the last id is the event's. */
 static void header_integer(struct compile *c, const struct type *type, uint16_t slot)
 {
 	struct step *step;
 
-	if (type->clock) {
+	if (type_is_timestamp(type)) {
 		step = emit(c, STEP_CLOCK);
 		step->ref = slot;
 		step->size_bits = type->size_bits;
+		step->flags = type->is_variable ? STEP_COUNTED : 0;
 	}
-	if (strcmp(c->name, "id") == 0) {
+	if (c->by_roles ? type->roles & ROLE_EVENT_CLASS_ID : strcmp(c->name, "id") == 0) {
 		emit(c, STEP_ID)->ref = slot;
 		c->has_id = true;
 	}
+}
+
+/* LEB128: how many bytes there are is known at its end only. */
+static void walk_variable(struct compile *c, const struct type *type, uint16_t slot)
+{
+	flush(c);
+	if (c->emitting) {
+		struct step *step = emit(c, STEP_LEB128);
+
+		step->slot = slot;
+		step->flags = type->is_signed ? STEP_SIGNED : 0;
+		step->type = type;
+	}
+	forget_position(c, 8);
 }
 
 static void walk_integer(struct compile *c, struct node *node, const struct type *type,
@@ -301,16 +423,20 @@ static void walk_integer(struct compile *c, struct node *node, const struct type
 	struct step *step;
 
 	node->ordinal = next_ordinal(c);
-	if (slot == SLOT_NONE && (c->keep_integers || c->is_named[node->ordinal]) && c->emitting) {
-		slot = new_slot(c);
+	if (slot == SLOT_NONE) {
+		slot = integer_slot(c, node->ordinal);
 	}
 	node->slot = slot;
-	if (c->emitting && (slot != SLOT_NONE || c->visit_all)) {
-		step = emit_load(c, integer_op(c, type), type->size_bits, slot);
-		step->flags = value_flags(c, type);
-		step->type = type;
+	if (type->is_variable) {
+		walk_variable(c, type, slot);
+	} else {
+		if (c->emitting && (slot != SLOT_NONE || c->visit_all)) {
+			step = emit_load(c, integer_op(c, type), type->size_bits, slot);
+			step->flags = value_flags(c, type);
+			step->type = type;
+		}
+		advance(c, type->size_bits);
 	}
-	advance(c, type->size_bits);
 	if (c->emitting && c->root == ROOT_EVENT_HEADER && slot != SLOT_NONE) {
 		header_integer(c, type, slot);
 	}
@@ -334,6 +460,7 @@ static void walk_string(struct compile *c, const struct type *type, uint16_t slo
 		struct step *step = emit(c, STEP_STRING);
 
 		step->slot = slot;
+		step->flags = (uint8_t)(type->encoding << STEP_ENCODING_SHIFT);
 		step->type = type;
 	}
 	forget_position(c, 8);
@@ -343,9 +470,7 @@ static void walk_struct(struct compile *c, struct node *node, const struct type 
 {
 	struct scope_frame frame = { .outer = c->frames, .node = node };
 
-	if (!node->members) {
-		node->members = arena_alloc(c->arena, type->field_count * sizeof(*node->members));
-	}
+	node->members = arena_alloc(c->arena, type->field_count * sizeof(*node->members));
 	c->frames = &frame;
 	for (size_t i = 0; i < type->field_count; i++) {
 		c->name = type_name(type->fields[i].name);
@@ -362,7 +487,9 @@ static uint64_t fixed_size(const struct type *type)
 	case TYPE_INT:
 	case TYPE_ENUM:
 	case TYPE_FLOAT:
-		return type->size_bits % type->align_bits == 0 ? type->size_bits : 0;
+		return !type->is_variable && type->size_bits % type->align_bits == 0
+			       ? type->size_bits
+			       : 0;
 	case TYPE_STRING:
 	case TYPE_STRUCT:
 	case TYPE_VARIANT:
@@ -374,10 +501,12 @@ static uint64_t fixed_size(const struct type *type)
 }
 
 /* The body of a loop: the position in it is not known, and paths see outward. */
-static void walk_loop(struct compile *c, const struct type *type, const struct node *length)
+static void walk_loop(struct compile *c, struct node *node, const struct type *type,
+		      const struct node *length)
 {
-	struct node *element = arena_alloc(c->arena, sizeof(*element));
 	uint32_t at = c->step_count;
+
+	node->members = arena_alloc(c->arena, sizeof(*node->members));
 
 	flush(c);
 	if (++c->loops > PLAN_DEPTH_MAX) {
@@ -394,7 +523,7 @@ static void walk_loop(struct compile *c, const struct type *type, const struct n
 		}
 	}
 	forget_position(c, 1);
-	walk(c, element, type->element, SLOT_NONE);
+	walk(c, node->members, type->element, SLOT_NONE);
 	flush(c);
 	forget_position(c, 1);
 	if (c->emitting) {
@@ -404,7 +533,8 @@ static void walk_loop(struct compile *c, const struct type *type, const struct n
 	c->loops--;
 }
 
-static void walk_text(struct compile *c, const struct type *type, uint16_t slot)
+/* Text of a constant number of bytes, or bytes that somebody wants. */
+static void walk_bytes(struct compile *c, const struct type *type, uint16_t slot)
 {
 	if (c->emitting && (slot != SLOT_NONE || c->visit_all)) {
 		struct step *step = emit_load(c, STEP_BYTES, type->length * 8, slot);
@@ -416,50 +546,63 @@ static void walk_text(struct compile *c, const struct type *type, uint16_t slot)
 	advance(c, type->length * 8);
 }
 
-static void walk_array(struct compile *c, const struct type *type, uint16_t slot)
+/* Elements of @stride bits, as many as @length says; NULL: a constant number. */
+static void walk_row(struct compile *c, const struct type *type, const struct node *length,
+		     uint64_t stride, uint16_t slot)
+{
+	uint32_t low_bit = (uint32_t)(stride & (0 - stride));
+
+	flush(c);
+	if (c->emitting) {
+		struct step *step = emit(c, STEP_SEQ);
+
+		step->ref = length ? length->slot : SLOT_NONE;
+		step->count = type->length;
+		step->slot = slot;
+		step->size_bits = stride;
+		step->type = type;
+		step->flags = type_is_text(type->element)
+				      ? (uint8_t)(STEP_TEXT | type->encoding << STEP_ENCODING_SHIFT)
+				      : 0;
+	}
+	if (low_bit < c->modulus) {
+		c->modulus = low_bit;
+		c->remainder %= c->modulus;
+	}
+}
+
+static void walk_array(struct compile *c, struct node *node, const struct type *type, uint16_t slot)
 {
 	uint64_t stride = fixed_size(type->element);
+	bool is_text = type_is_text(type->element);
 	bool is_bytes = stride == 8 && type->element->align_bits <= 8;
 
 	if (type->length > PACKET_BYTES_MAX) {
 		fail(c, "an array of %llu elements", (unsigned long long)type->length);
 	}
 	align(c, type->align_bits);
-	if (is_bytes && c->modulus >= 8 && (type_is_text(type->element) || slot != SLOT_NONE)) {
-		walk_text(c, type, slot);
+	if (is_text && type->encoding != UTF_8) {
+		walk_row(c, type, NULL, stride, slot);
+	} else if (is_bytes && c->modulus >= 8 && (is_text || slot != SLOT_NONE)) {
+		walk_bytes(c, type, slot);
 	} else if (stride > 0 && !c->visit_all && type->length <= UINT32_MAX / 2 / stride) {
 		advance(c, stride * type->length);
 	} else {
-		walk_loop(c, type, NULL);
+		walk_loop(c, node, type, NULL);
 	}
 }
 
-static void walk_sequence(struct compile *c, const struct type *type, uint16_t slot)
+static void walk_sequence(struct compile *c, struct node *node, const struct type *type,
+			  uint16_t slot)
 {
 	const struct node *length = resolve(c, type->length_path, "length");
 	uint64_t stride = fixed_size(type->element);
-	bool is_text = type_is_text(type->element);
-	uint32_t low_bit;
 
 	align(c, type->align_bits);
-	if (stride == 0 || (c->visit_all && !is_text)) {
-		walk_loop(c, type, length);
-		return;
-	}
-	flush(c);
-	if (c->emitting) {
-		struct step *step = emit(c, STEP_SEQ);
-
-		step->ref = length->slot;
-		step->slot = slot;
-		step->size_bits = stride;
-		step->type = type;
-		step->flags = is_text ? STEP_TEXT : 0;
-	}
-	low_bit = (uint32_t)(stride & (0 - stride));
-	if (low_bit < c->modulus) {
-		c->modulus = low_bit;
-		c->remainder %= c->modulus;
+	if (stride == 0 || (c->visit_all && !type_is_text(type->element))) {
+		walk_loop(c, node, type, length);
+	} else {
+		walk_row(c, type, length, stride, slot);
 	}
 }
 
@@ -493,20 +636,24 @@ static void join_position(struct compile *c, uint32_t modulus, uint32_t remainde
 }
 
 /* Emits each choice once and returns where each begins. */
-static uint32_t *walk_choices(struct compile *c, const struct type *type)
+static uint32_t *walk_choices(struct compile *c, struct node *node, const struct type *type)
 {
 	uint32_t *begins = arena_alloc(c->arena, (type->field_count + 1) * sizeof(*begins));
 	uint32_t *jumps = arena_alloc(c->arena, (type->field_count + 1) * sizeof(*jumps));
 	uint32_t modulus = c->modulus, remainder = c->remainder;
 	uint32_t after_modulus = UINT32_MAX, after_remainder = 0;
 
+	node->members = arena_alloc(c->arena, type->field_count * sizeof(*node->members));
+	if (type->is_optional) {
+		after_modulus = modulus;
+		after_remainder = remainder;
+	}
 	for (size_t i = 0; i < type->field_count; i++) {
-		struct node *node = arena_alloc(c->arena, sizeof(*node));
-
 		c->modulus = modulus;
 		c->remainder = remainder;
 		begins[i] = c->step_count;
-		walk(c, node, type->fields[i].type, SLOT_NONE);
+		c->name = type_name(type->fields[i].name);
+		walk(c, &node->members[i], type->fields[i].type, SLOT_NONE);
 		flush(c);
 		if (after_modulus != UINT32_MAX) {
 			join_position(c, after_modulus, after_remainder);
@@ -524,11 +671,10 @@ static uint32_t *walk_choices(struct compile *c, const struct type *type)
 	return begins;
 }
 
-static const struct step_case *make_cases(struct compile *c, const struct type *type,
-					  const struct type *tag, const uint32_t *begins,
-					  uint16_t *ret_count)
+/* TSDL: a label of the tag chooses the option of that name. */
+static size_t cases_by_label(const struct type *type, const struct type *tag,
+			     const uint32_t *begins, struct step_case *cases)
 {
-	struct step_case *cases = arena_alloc(c->arena, tag->label_count * sizeof(*cases));
 	size_t count = 0;
 
 	for (size_t i = 0; i < tag->label_count; i++) {
@@ -541,35 +687,53 @@ static const struct step_case *make_cases(struct compile *c, const struct type *
 			cases[count++].target = begins[choice - type->fields];
 		}
 	}
+	return count;
+}
+
+static void make_cases(struct compile *c, const struct type *type, const struct type *tag,
+		       const uint32_t *begins, struct step *select)
+{
+	size_t room = type->cases ? type->case_count : tag->label_count;
+	struct step_case *cases = arena_alloc(c->arena, room * sizeof(*cases));
+	size_t count = type->case_count;
+
+	if (type->cases) {
+		for (size_t i = 0; i < count; i++) {
+			cases[i].low = type->cases[i].low;
+			cases[i].high = type->cases[i].high;
+			cases[i].target = begins[type->cases[i].field];
+		}
+	} else {
+		count = cases_by_label(type, tag, begins, cases);
+	}
 	if (count > UINT16_MAX) {
 		fail(c, "a variant selected by %zu ranges", count);
 	}
-	*ret_count = (uint16_t)count;
-	return cases;
+	select->cases = cases;
+	select->case_count = (uint16_t)count;
 }
 
-static void walk_variant(struct compile *c, const struct type *type)
+static void walk_variant(struct compile *c, struct node *node, const struct type *type)
 {
-	const struct node *tag = resolve(c, type->tag ? type->tag : "", "tag");
+	const struct node *tag = resolve(c, type->tag, "selector");
 	uint32_t select = c->step_count;
 	const uint32_t *begins;
 
-	if (tag->type->kind != TYPE_ENUM) {
-		fail(c, "the tag \"%s\" is not an enum", type->tag);
+	if (!type->cases && tag->type->kind != TYPE_ENUM) {
+		fail(c, "the tag \"%s\" is not an enum", type->tag->names[type->tag->count - 1]);
 	}
 	flush(c);
 	if (c->emitting) {
 		select = c->step_count;
 		emit(c, STEP_SELECT)->ref = tag->slot;
 	}
-	begins = walk_choices(c, type);
+	begins = walk_choices(c, node, type);
 	if (c->emitting) {
-		uint16_t count = 0;
-		const struct step_case *cases = make_cases(c, type, tag->type, begins, &count);
+		struct step *step = &c->steps[select];
 
-		c->steps[select].cases = cases;
-		c->steps[select].case_count = count;
-		c->steps[select].flags = tag->type->is_signed ? STEP_SIGNED : 0;
+		make_cases(c, type, tag->type, begins, step);
+		step->flags = tag->type->is_signed ? STEP_SIGNED : 0;
+		step->target = type->is_optional ? c->step_count : 0;
 	}
 }
 
@@ -577,6 +741,9 @@ static void walk(struct compile *c, struct node *node, const struct type *type, 
 {
 	if (++c->depth > TYPE_DEPTH_MAX * 2) {
 		fail(c, "types are nested deeper than %d", TYPE_DEPTH_MAX * 2);
+	}
+	if (++c->walked > PLAN_FIELDS_WALKED_MAX) {
+		fail(c, "a class of more than %d fields", PLAN_FIELDS_WALKED_MAX);
 	}
 	node->type = type;
 	node->slot = SLOT_NONE;
@@ -599,13 +766,13 @@ static void walk(struct compile *c, struct node *node, const struct type *type, 
 		walk_struct(c, node, type);
 		break;
 	case TYPE_VARIANT:
-		walk_variant(c, type);
+		walk_variant(c, node, type);
 		break;
 	case TYPE_ARRAY:
-		walk_array(c, type, slot);
+		walk_array(c, node, type, slot);
 		break;
 	case TYPE_SEQUENCE:
-		walk_sequence(c, type, slot);
+		walk_sequence(c, node, type, slot);
 		break;
 	}
 	node->is_complete = true;
@@ -677,15 +844,17 @@ static void walk_root(struct compile *c, enum root root, const struct type *type
 }
 
 static void walk_all(struct compile *c, enum root first, const struct type *const *types,
-		     size_t type_count, uint32_t modulus_bits)
+		     size_t type_count, uint32_t modulus, uint32_t remainder)
 {
 	c->ordinal = 0;
+	c->walked = 0;
 	c->depth = 0;
 	c->loops = 0;
 	c->pending_bits = 0;
 	c->need_step = UINT32_MAX;
 	c->need_bits = 0;
-	forget_position(c, modulus_bits);
+	c->modulus = modulus;
+	c->remainder = remainder;
 	for (size_t i = 0; i < type_count; i++) {
 		if (types[i]) {
 			walk_root(c, (enum root)(first + i), types[i]);
@@ -699,30 +868,35 @@ static void walk_all(struct compile *c, enum root first, const struct type *cons
 /* Integers of an earlier program are not ours to number: they have slots already. */
 static void settle(struct node *node)
 {
-	for (size_t i = 0; node->members && i < node->type->field_count; i++) {
-		struct node *member = &node->members[i];
+	const struct type *type = node->type;
+	size_t count;
 
-		member->ordinal = UINT32_MAX;
-		if (member->type && member->type->kind == TYPE_STRUCT) {
-			settle(member);
-		}
+	if (!type || !node->members) {
+		return;
+	}
+	count = type->kind == TYPE_STRUCT || type->kind == TYPE_VARIANT ? type->field_count : 1;
+	for (size_t i = 0; i < count; i++) {
+		node->members[i].ordinal = UINT32_MAX;
+		settle(&node->members[i]);
 	}
 }
 
 const struct step *compile_steps(struct compile *c, enum root first,
 				 const struct type *const *types, size_t type_count,
-				 uint32_t modulus_bits)
+				 uint32_t modulus, uint32_t remainder)
 {
 	assert(first + type_count <= ROOT_COUNT);
 	c->steps = NULL;
 	c->step_count = 0;
 	c->step_room = 0;
-	c->is_named = NULL;
-	c->named_room = 0;
+	c->groups = NULL;
+	c->group_room = 0;
 	c->emitting = false;
-	walk_all(c, first, types, type_count, modulus_bits);
+	walk_all(c, first, types, type_count, modulus, remainder);
 	c->emitting = true;
-	walk_all(c, first, types, type_count, modulus_bits);
+	c->group_slots = arena_alloc(c->arena, (c->ordinal + 1) * sizeof(*c->group_slots));
+	memset(c->group_slots, 0xFF, (c->ordinal + 1) * sizeof(*c->group_slots)); /* SLOT_NONE */
+	walk_all(c, first, types, type_count, modulus, remainder);
 	(void)emit(c, STEP_END);
 	for (size_t i = 0; i < type_count; i++) {
 		settle(&c->roots[first + i]);

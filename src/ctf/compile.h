@@ -22,21 +22,10 @@
 /* A field as it was met: enough to resolve paths into it. */
 struct node {
 	const struct type *type;
-	struct node *members; /* of a struct */
+	struct node *members; /* of a struct; options of a variant; the element of an array */
 	uint32_t ordinal;     /* of an integer: its number in this walk */
 	uint16_t slot;        /* of an integer: its slot, or SLOT_NONE */
 	bool is_complete;     /* already behind the cursor */
-};
-
-/* The places where a path may start (CTF 1.8.3, section 7.3.2), outermost first. */
-enum root {
-	ROOT_PACKET_HEADER,
-	ROOT_PACKET_CONTEXT,
-	ROOT_EVENT_HEADER,
-	ROOT_STREAM_EVENT_CONTEXT,
-	ROOT_EVENT_CONTEXT,
-	ROOT_FIELDS,
-	ROOT_COUNT,
 };
 
 struct compile_want {
@@ -51,7 +40,8 @@ struct compile {
 	struct arena *arena;
 	enum byte_order native;
 	bool visit_all;     /* every leaf gets a step with its type */
-	bool keep_integers; /* every integer outside loops gets a slot */
+	bool keep_integers; /* every integer gets a slot */
+	bool by_roles;      /* CTF 2: roles say what an event header's fields are */
 	struct compile_want *wants;
 	size_t want_count;
 	uint16_t slot_next;
@@ -64,8 +54,14 @@ struct compile {
 	/* the walk */
 	bool emitting;
 	uint32_t ordinal;
-	bool *is_named; /* by ordinal: some path names this integer */
-	uint32_t named_room;
+	uint32_t walked; /* fields */
+	/*
+	 * By ordinal: integers that some path names are in a group (0: not named).  A path that
+	 * leads through a variant names one integer in each option: all have one slot.
+	 */
+	uint32_t *groups;
+	uint16_t *group_slots; /* by group, SLOT_NONE before the first is met */
+	uint32_t group_room;
 	enum root root;
 	struct scope_frame *frames;
 	const char *name; /* of the field being walked */
@@ -83,11 +79,11 @@ struct compile {
 
 /*
  * Compiles @types (NULL entries are skipped) as the roots from @first on.
- * @modulus_bits: the cursor is a multiple of this at the start.  Returns steps that end with
+ * At the start the cursor is @remainder bits beyond a multiple of @modulus.  Returns steps that end with
  * STEP_END, in the arena; leaves by @fail with @err set if the types are wrong.
  */
 const struct step *compile_steps(struct compile *c, enum root first,
 				 const struct type *const *types, size_t type_count,
-				 uint32_t modulus_bits);
+				 uint32_t modulus, uint32_t remainder);
 
 #endif

@@ -10,7 +10,12 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "ctf/text.h"
 
 #define PACKET_MAGIC 0xC1FC1FC1u
 
@@ -30,12 +35,10 @@ int decoder_fault(const struct decoder *d, struct err *err)
 /* ---- loads ---- */
 
 /* Bits are numbered from the low end of each byte for LE, from the high end for BE. */
-uint64_t decoder_bits(const struct decoder *d, const struct step *step, uint64_t at_bits)
+static uint64_t load_bits(const struct decoder *d, bool is_be, uint64_t at_bits, unsigned int size)
 {
-	unsigned int size = (unsigned int)step->size_bits;
 	uint64_t value = 0;
 
-	assert(size >= 1 && size <= 64);
 	for (unsigned int done = 0; done < size;) {
 		uint64_t bit = at_bits + done;
 		unsigned int in_byte = (unsigned int)(bit % 8);
@@ -43,12 +46,35 @@ uint64_t decoder_bits(const struct decoder *d, const struct step *step, uint64_t
 		unsigned int mask = (1u << take) - 1;
 		unsigned int byte = d->data[bit / 8];
 
-		if (step->flags & STEP_BE) {
+		if (is_be) {
 			value = (value << take) | ((byte >> (8 - in_byte - take)) & mask);
 		} else {
 			value |= (uint64_t)((byte >> in_byte) & mask) << done;
 		}
 		done += take;
+	}
+	return value;
+}
+
+static uint64_t reverse_bits(uint64_t value, unsigned int size)
+{
+	uint64_t reversed = 0;
+
+	for (unsigned int i = 0; i < size; i++) {
+		reversed |= (value >> i & 1) << (size - 1 - i);
+	}
+	return reversed;
+}
+
+uint64_t decoder_bits(const struct decoder *d, const struct step *step, uint64_t at_bits)
+{
+	unsigned int size = (unsigned int)step->size_bits;
+	uint64_t value;
+
+	assert(size >= 1 && size <= 64);
+	value = load_bits(d, step->flags & STEP_BE, at_bits, size);
+	if (step->flags & STEP_REVERSED) {
+		value = reverse_bits(value, size);
 	}
 	if ((step->flags & STEP_SIGNED) && size < 64 && (value >> (size - 1)) & 1) {
 		value |= ~(uint64_t)0 << size;
@@ -56,10 +82,49 @@ uint64_t decoder_bits(const struct decoder *d, const struct step *step, uint64_t
 	return value;
 }
 
+/* @size bits of a wider number, of which the lowest is bit @low. */
+static uint64_t part_of(const struct decoder *d, const struct step *step, uint64_t at_bits,
+			uint64_t low, unsigned int size)
+{
+	bool is_be = step->flags & STEP_BE;
+
+	return load_bits(d, is_be, at_bits + (is_be ? step->size_bits - low - size : low), size);
+}
+
+/*
+ * Any other interchange format of IEEE 754-2008 (table 3.5), as near as a double comes:
+ * sign, w bits of exponent, fraction; w is 5 of 16 and 15 of 128 bits.
+ */
+static double wide_float(const struct decoder *d, const struct step *step, uint64_t at_bits)
+{
+	uint64_t size = step->size_bits;
+	unsigned int w = size == 16 ? 5 : (unsigned int)(round(4 * log2((double)size)) - 13);
+	uint64_t fraction_bits = size - 1 - w;
+	unsigned int top = fraction_bits < 60 ? (unsigned int)fraction_bits : 60;
+	uint64_t exponent = part_of(d, step, at_bits, fraction_bits, w);
+	uint64_t fraction = part_of(d, step, at_bits, fraction_bits - top, top);
+	int64_t bias = (INT64_C(1) << (w - 1)) - 1;
+	double value;
+
+	if (exponent == (UINT64_C(1) << w) - 1) {
+		value = fraction ? (double)NAN : (double)INFINITY;
+	} else {
+		int64_t scale = (exponent ? (int64_t)exponent : 1) - bias - (int64_t)top;
+
+		scale = scale < -4096 ? -4096 : scale > 4096 ? 4096 : scale;
+		value = ldexp((double)(fraction | (uint64_t)(exponent != 0) << top), (int)scale);
+	}
+	return part_of(d, step, at_bits, size - 1, 1) ? -value : value;
+}
+
 double decoder_float(const struct decoder *d, const struct step *step, uint64_t at_bits)
 {
-	uint64_t bits = decoder_bits(d, step, at_bits);
+	uint64_t bits;
 
+	if (step->size_bits != 32 && step->size_bits != 64) {
+		return wide_float(d, step, at_bits);
+	}
+	bits = decoder_bits(d, step, at_bits);
 	if (step->size_bits == 32) {
 		uint32_t narrow = (uint32_t)bits;
 		float number;
@@ -97,28 +162,106 @@ static void store(struct decoder *d, const struct step *step, const struct value
 	}
 }
 
+/* Makes @value's @len bytes of another encoding UTF-8, if anybody wants them. */
+static void convert(struct decoder *d, const struct step *step, struct value *value)
+{
+	enum encoding encoding = (enum encoding)(step->flags >> STEP_ENCODING_SHIFT);
+	size_t room = (size_t)TEXT_UTF8_BYTES_MAX(d->end_bits / 8);
+
+	if (encoding == UTF_8 || (step->slot == SLOT_NONE && !d->visit)) {
+		return;
+	}
+	/* Room for all text that the packet can hold, so that none of it ever moves. */
+	if (room > d->text_room) {
+		assert(d->text_used == 0);
+		d->text = mem_realloc(d->text, room);
+		d->text_room = room;
+	}
+	assert(TEXT_UTF8_BYTES_MAX(value->len) <= d->text_room - d->text_used);
+	value->len = text_to_utf8(encoding, value->bytes, value->len, d->text + d->text_used);
+	value->bytes = d->text + d->text_used;
+	d->text_used += value->len;
+}
+
+/* Where the terminator of the string at @bytes is; NULL if it is not in @room bytes. */
+static const uint8_t *find_zero(const uint8_t *bytes, uint64_t room, unsigned int unit)
+{
+	static const uint8_t zeros[4];
+
+	if (unit == 1) {
+		return memchr(bytes, 0, room);
+	}
+	for (uint64_t at = 0; room - at >= unit; at += unit) {
+		if (memcmp(bytes + at, zeros, unit) == 0) {
+			return bytes + at;
+		}
+	}
+	return NULL;
+}
+
 static int run_string(struct decoder *d, const struct step *step)
 {
+	unsigned int unit = encoding_unit((enum encoding)(step->flags >> STEP_ENCODING_SHIFT));
 	struct value value = { .bytes = d->data + d->at_bits / 8 };
 	uint64_t room = d->at_bits < d->end_bits ? (d->end_bits - d->at_bits) / 8 : 0;
-	const uint8_t *zero = memchr(value.bytes, 0, room);
+	const uint8_t *zero = find_zero(value.bytes, room, unit);
 
 	if (!zero) {
 		return decoder_fail(d, "a string does not end in the bytes left", room);
 	}
 	value.len = (uint64_t)(zero - value.bytes);
-	d->at_bits += (value.len + 1) * 8;
+	d->at_bits += (value.len + unit) * 8;
+	convert(d, step, &value);
+	store(d, step, &value);
+	return 0;
+}
+
+/* LEB128 (CTF2-SPEC-2.0, 6.4): seven bits a byte, the lowest first; the highest bit: more. */
+static int run_leb128(struct decoder *d, const struct step *step)
+{
+	uint64_t at = d->at_bits / 8, end = d->end_bits / 8, number = 0;
+	bool is_signed = step->flags & STEP_SIGNED;
+	struct value value = { .len = 0 };
+	uint8_t byte;
+
+	do {
+		if (at >= end) {
+			return decoder_fail(d, "an integer of variable length does not end", 0);
+		}
+		byte = d->data[at++];
+		if (value.len < 64) {
+			number |= (uint64_t)(byte & 127) << value.len;
+		}
+		/* Bits beyond 64 may only repeat the sign. */
+		if (value.len >= 63) {
+			uint64_t rest = (uint64_t)(byte & 127) >> (value.len == 63 ? 1 : 0);
+			uint64_t all = value.len == 63 ? 63 : 127;
+
+			if (rest != (is_signed && number >> 63 ? all : 0)) {
+				return decoder_fail(d, "an integer wider than 64 bits", rest);
+			}
+		}
+		value.len += 7;
+	} while (byte & 128);
+	if (is_signed && value.len < 64 && byte & 64) {
+		number |= ~UINT64_C(0) << value.len;
+	}
+	value.u = number;
+	d->at_bits = at * 8;
 	store(d, step, &value);
 	return 0;
 }
 
 static int run_sequence(struct decoder *d, const struct step *step)
 {
-	uint64_t count = d->values[step->ref].u;
+	uint64_t count = step->ref == SLOT_NONE ? step->count : d->values[step->ref].u;
 	struct value value = { .bytes = d->data + d->at_bits / 8, .len = count };
 
 	if (d->at_bits > d->end_bits || count > (d->end_bits - d->at_bits) / step->size_bits) {
 		return decoder_fail(d, "a sequence passes the end of the content", count);
+	}
+	if (step->flags & STEP_TEXT) {
+		convert(d, step, &value);
 	}
 	store(d, step, &value);
 	d->at_bits += count * step->size_bits;
@@ -172,6 +315,9 @@ static const struct step *run_select(struct decoder *d, const struct step *steps
 			return steps + one->target;
 		}
 	}
+	if (step->target) {
+		return steps + step->target;
+	}
 	(void)decoder_fail(d, "no choice of a variant has the tag", tag->u);
 	return NULL;
 }
@@ -222,12 +368,16 @@ static int run_step(struct decoder *d, const struct step *step)
 	case STEP_NEED:
 	case STEP_SKIP:
 		return run_move(d, step);
+	case STEP_LEB128:
+		return run_leb128(d, step);
 	case STEP_STRING:
 		return run_string(d, step);
 	case STEP_SEQ:
 		return run_sequence(d, step);
 	case STEP_CLOCK:
-		decoder_clock(d, d->values[step->ref].u, (unsigned int)step->size_bits);
+		decoder_clock(d, d->values[step->ref].u,
+			      step->flags & STEP_COUNTED ? (unsigned int)d->values[step->ref].len
+							 : (unsigned int)step->size_bits);
 		return 0;
 	case STEP_ID:
 		d->event_id = d->values[step->ref].u;
@@ -327,6 +477,7 @@ static void read_context(const struct decoder *d, const struct plan_stream *stre
 	/* CTF 1.8.3, 5.2: without sizes a packet fills its stream. */
 	info->size_bits = value_or(d, stream->slot_packet_size, UINT64_MAX);
 	info->content_bits = value_or(d, stream->slot_content_size, info->size_bits);
+	info->has_sizes = info->size_bits != UINT64_MAX || info->content_bits != UINT64_MAX;
 	if (info->size_bits == UINT64_MAX) {
 		info->size_bits = info->content_bits == UINT64_MAX
 					  ? bytes_max * 8
@@ -369,6 +520,7 @@ int packet_info_read(struct decoder *d, const struct plan *plan, const uint8_t *
 	d->at_bits = 0;
 	d->end_bits = bytes * 8;
 	d->budget = bytes * 8;
+	d->text_used = 0;
 	d->visit = NULL;
 	if (decoder_run(d, plan->header_steps) < 0) {
 		return header_too_short(d, bytes, bytes_max, err);
@@ -408,5 +560,19 @@ void decoder_start(struct decoder *d, const struct plan *plan, const struct pack
 	d->end_bits = info->content_bits;
 	d->budget = info->content_bits;
 	d->clock = info->begin;
+	d->text_used = 0;
 	d->fault = NULL;
+}
+
+void decoder_fini(struct decoder *d)
+{
+	free(d->text);
+}
+
+void decoder_free(struct decoder *d)
+{
+	if (d) {
+		decoder_fini(d);
+		free(d);
+	}
 }

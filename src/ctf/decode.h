@@ -8,7 +8,8 @@
  * in proportion to their number, and reports the first thing that cannot be right
  * with its bit offset; what came before stays valid.
  *
- * A decoder belongs to one thread and may be used for any number of packets.
+ * A decoder belongs to one thread and may be used for any number of packets.  It begins
+ * as zeros; decoder_fini() frees what it took.
  */
 #ifndef SILLAGE_CTF_DECODE_H
 #define SILLAGE_CTF_DECODE_H
@@ -39,6 +40,8 @@ struct decoder {
 	void *visit_user;
 	const char *fault; /* what was wrong at at_bits, when a call failed */
 	uint64_t fault_value;
+	uint8_t *text; /* converted to UTF-8 in this packet; never more than it has room for */
+	size_t text_used, text_room;
 	struct value values[PLAN_SLOTS_MAX];
 };
 
@@ -53,6 +56,7 @@ struct packet_info {
 	uint64_t cpu_id;
 	uint64_t events_at_bits; /* where the first event header is */
 	bool has_begin, has_end;
+	bool has_sizes; /* it says how large it is; else it has all bytes that there are */
 };
 
 /*
@@ -71,6 +75,9 @@ void decoder_start(struct decoder *d, const struct plan *plan, const struct pack
 
 /* Puts what a failed decoder_next() found into @err: the fault and its bit offset. */
 int decoder_fault(const struct decoder *d, struct err *err);
+
+void decoder_fini(struct decoder *d);
+void decoder_free(struct decoder *d); /* of one made by mem_alloc(); NULL is fine */
 
 /* Runs steps from the cursor on; 0, or -1 with the fault set.  For decoder_next(). */
 int decoder_run(struct decoder *d, const struct step *steps);

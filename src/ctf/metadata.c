@@ -1,5 +1,6 @@
 /*
- * metadata: strips the packets of a metadata stream and feeds the text to tsdl.
+ * metadata: strips the packets of a metadata stream and feeds the text to the parser of
+ * the language that it begins in.
  */
 #include "ctf/metadata.h"
 
@@ -12,6 +13,7 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
+#include "ctf/ctf2.h"
 #include "ctf/tsdl.h"
 
 /* A metadata packet's header (CTF 1.8.3, 7.1), packed, in the trace's byte order. */
@@ -26,10 +28,11 @@
 
 struct metadata_stream {
 	struct arena arena;
-	struct tsdl *tsdl;
-	VEC(char) raw;  /* not yet unpacked */
-	VEC(char) text; /* not yet parsed */
-	VEC(char) kept; /* all text, when it is to be kept */
+	struct tsdl *tsdl; /* CTF 1.8 ... */
+	struct ctf2 *ctf2; /* ... or CTF 2; neither before the first text */
+	VEC(char) raw;     /* not yet unpacked */
+	VEC(char) text;    /* not yet parsed */
+	VEC(char) kept;    /* all text, when it is to be kept */
 	bool keeps_text;
 	size_t total; /* bytes ever fed */
 	uint64_t packets;
@@ -48,19 +51,13 @@ void metadata_stream_free(struct metadata_stream *stream)
 	if (!stream) {
 		return;
 	}
+	ctf2_free(stream->ctf2);
 	arena_fini(&stream->arena);
 	vec_fini(&stream->raw);
 	vec_fini(&stream->text);
 	vec_fini(&stream->kept);
 	free(stream);
 }
-
-#define append(vec, from, len)                                                                     \
-	do {                                                                                       \
-		for (size_t i_ = 0; i_ < (len); i_++) {                                            \
-			*vec_push(vec) = ((const char *)(from))[i_];                               \
-		}                                                                                  \
-	} while (0)
 
 static uint32_t load_u32(const char *at, bool is_be)
 {
@@ -88,10 +85,11 @@ static int check_header(const struct metadata_stream *stream, const char *raw, b
 		return err_raise(err, -EINVAL, "metadata packet %llu is compressed or encrypted",
 				 number);
 	}
-	if (raw[HEADER_AT_MAJOR] != 1 || raw[HEADER_AT_MINOR] != 8) {
+	if (!(raw[HEADER_AT_MAJOR] == 1 && raw[HEADER_AT_MINOR] == 8) &&
+	    !(raw[HEADER_AT_MAJOR] == 2 && raw[HEADER_AT_MINOR] == 0)) {
 		return err_raise(err, -EINVAL,
 				 "metadata packet %llu is of CTF %d.%d; this program "
-				 "reads 1.8",
+				 "reads 1.8 and 2.0",
 				 number, raw[HEADER_AT_MAJOR], raw[HEADER_AT_MINOR]);
 	}
 	if (content < HEADER_BYTES * 8 || content % 8 || packet % 8 || packet < content) {
@@ -105,9 +103,9 @@ static int check_header(const struct metadata_stream *stream, const char *raw, b
 
 static void add_text(struct metadata_stream *stream, const char *text, size_t len)
 {
-	append(&stream->text, text, len);
+	vec_append(&stream->text, text, len);
 	if (stream->keeps_text) {
-		append(&stream->kept, text, len);
+		vec_append(&stream->kept, text, len);
 	}
 }
 
@@ -164,19 +162,30 @@ static int unpack_one(struct metadata_stream *stream, size_t *at, struct err *er
 	return 1;
 }
 
+/* Fragments of CTF 2 begin with a record separator; some writers forget the first one. */
+static int choose_language(struct metadata_stream *stream, struct err *err)
+{
+	if (stream->text.at[0] == '\x1E' || stream->text.at[0] == '{') {
+		stream->ctf2 = ctf2_new(&stream->arena);
+	} else {
+		stream->tsdl = tsdl_new(&stream->arena);
+	}
+	if (!stream->ctf2 && !stream->tsdl) {
+		return err_raise(err, -ENOMEM, "out of memory before the metadata's first line");
+	}
+	return 0;
+}
+
 static int parse_text(struct metadata_stream *stream, struct err *err)
 {
-	size_t used = 0;
-	int r;
+	size_t used = stream->text.count;
+	int r = stream->ctf2 || stream->tsdl ? 0 : choose_language(stream, err);
 
-	if (!stream->tsdl) {
-		stream->tsdl = tsdl_new(&stream->arena);
-		if (!stream->tsdl) {
-			return err_raise(err, -ENOMEM,
-					 "out of memory before the metadata's first line");
-		}
+	if (r == 0 && stream->ctf2) {
+		r = ctf2_feed(stream->ctf2, stream->text.at, stream->text.count, err);
+	} else if (r == 0) {
+		r = tsdl_feed(stream->tsdl, stream->text.at, stream->text.count, &used, err);
 	}
-	r = tsdl_feed(stream->tsdl, stream->text.at, stream->text.count, &used, err);
 	if (r < 0) {
 		return r;
 	}
@@ -198,7 +207,7 @@ int metadata_stream_feed(struct metadata_stream *stream, const void *bytes, size
 				 METADATA_BYTES_MAX);
 	}
 	stream->total += len;
-	append(&stream->raw, bytes, len);
+	vec_append(&stream->raw, bytes, len);
 	do {
 		r = unpack_one(stream, &at, err);
 	} while (r > 0);
@@ -231,6 +240,9 @@ int metadata_stream_end(const struct metadata_stream *stream, struct err *err)
 		return err_raise(err, -EINVAL, "metadata ends inside packet %llu",
 				 (unsigned long long)stream->packets);
 	}
+	if (stream->ctf2 && ctf2_is_inside(stream->ctf2)) {
+		return err_raise(err, -EINVAL, "metadata ends inside a fragment");
+	}
 	while (blank < stream->text.count &&
 	       (isspace((unsigned char)stream->text.at[blank]) || !stream->text.at[blank])) {
 		blank++;
@@ -250,6 +262,9 @@ const struct metadata *metadata_stream_types(const struct metadata_stream *strea
 {
 	static const struct metadata none;
 
+	if (stream->ctf2) {
+		return ctf2_metadata(stream->ctf2);
+	}
 	return stream->tsdl ? tsdl_metadata(stream->tsdl) : &none;
 }
 

@@ -2,9 +2,10 @@
  * metadata: a trace's metadata stream, bytes -> types.
  *
  * Takes bytes in any pieces, as a relay hands them out: packetized (CTF 1.8.3,
- * section 7.1) in either byte order, plain text, or plain text between packets
- * (LTTng 2.15 writes a comment first).  Complete declarations are parsed as they
- * come; the rest waits for more.
+ * section 7.1; CTF2-PMETA-1.0) in either byte order, plain text, or plain text between
+ * packets (LTTng 2.15 writes a comment first).  The first text tells whether it is TSDL
+ * (CTF 1.8) or JSON (CTF 2).  Complete declarations are parsed as they come; the rest
+ * waits for more.
  */
 #ifndef SILLAGE_CTF_METADATA_H
 #define SILLAGE_CTF_METADATA_H

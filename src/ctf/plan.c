@@ -23,7 +23,7 @@ struct plan_builder {
 	/* Packet-level slots and nodes are the same for all plans of a trace. */
 	struct node header_node;
 	uint16_t header_slots;
-	uint32_t header_modulus;
+	uint32_t header_modulus, header_remainder;
 	struct err *err;
 	jmp_buf fail;
 };
@@ -52,15 +52,59 @@ void plan_builder_free(struct plan_builder *builder)
 
 /* ---- lookups in compiled structs ---- */
 
-/* Where the member @name of a root ended up; SLOT_NONE if there is no such integer. */
-static uint16_t slot_of(const struct node *root, const char *name)
+static bool is_integer(const struct type *type)
 {
-	for (size_t i = 0; root->members && i < root->type->field_count; i++) {
-		if (strcmp(type_name(root->type->fields[i].name), name) == 0) {
-			return root->members[i].slot;
+	return type->kind == TYPE_INT || type->kind == TYPE_ENUM;
+}
+
+/* The integer with @role at or below @node, the last if there are more (CTF2-SPEC-2.0, 6). */
+static const struct node *node_with_role(const struct node *node, uint16_t role)
+{
+	const struct node *found = NULL;
+
+	if (!node->type) {
+		return NULL;
+	}
+	if (is_integer(node->type)) {
+		return node->type->roles & role && node->slot != SLOT_NONE ? node : NULL;
+	}
+	/* Not into arrays and options, which may not be there. */
+	for (size_t i = 0; node->type->kind == TYPE_STRUCT && i < node->type->field_count; i++) {
+		const struct node *in_member = node_with_role(&node->members[i], role);
+
+		found = in_member ? in_member : found;
+	}
+	return found;
+}
+
+/*
+ * The integer of a root with a meaning: the member @name in CTF 1.8, what has @role in
+ * CTF 2 (0: none has, the name decides).  NULL if there is none.
+ */
+static const struct node *node_of(const struct metadata *m, const struct node *root,
+				  const char *name, uint16_t role)
+{
+	if (!root->members) {
+		return NULL;
+	}
+	if (m->major == 2 && role) {
+		return node_with_role(root, role);
+	}
+	for (size_t i = 0; i < root->type->field_count; i++) {
+		if (strcmp(type_name(root->type->fields[i].name), name) == 0 &&
+		    is_integer(root->type->fields[i].type)) {
+			return &root->members[i];
 		}
 	}
-	return SLOT_NONE;
+	return NULL;
+}
+
+static uint16_t slot_of(const struct metadata *m, const struct node *root, const char *name,
+			uint16_t role)
+{
+	const struct node *node = node_of(m, root, name, role);
+
+	return node ? node->slot : SLOT_NONE;
 }
 
 static const struct type *member_of(const struct type *type, const char *name)
@@ -97,15 +141,33 @@ static void compile_init(struct plan_builder *b, const struct metadata *m, struc
 	memset(c, 0, sizeof(*c));
 	c->arena = b->arena;
 	c->native = m->order;
+	c->by_roles = m->major == 2;
 	c->err = b->err;
 	c->fail = &b->fail;
 }
 
 /* ---- packet header and stream classes ---- */
 
+/* The name of the packet header's member that holds the trace's UUID. */
+static const char *uuid_member(const struct metadata *m)
+{
+	if (m->major != 2) {
+		return "uuid";
+	}
+	for (size_t i = 0; m->packet_header && i < m->packet_header->field_count; i++) {
+		const struct type_field *field = &m->packet_header->fields[i];
+
+		if (field->type->roles & ROLE_UUID && field->type->kind == TYPE_ARRAY &&
+		    field->type->length == 16) {
+			return type_name(field->name);
+		}
+	}
+	return "";
+}
+
 static void build_packet_header(struct plan_builder *b, const struct metadata *m, struct plan *plan)
 {
-	struct compile_want uuid = { .root = ROOT_PACKET_HEADER, .name = "uuid" };
+	struct compile_want uuid = { .root = ROOT_PACKET_HEADER, .name = uuid_member(m) };
 	struct compile c;
 
 	compile_init(b, m, &c);
@@ -113,20 +175,21 @@ static void build_packet_header(struct plan_builder *b, const struct metadata *m
 	c.wants = &uuid;
 	c.want_count = 1;
 	uuid.slot = c.slot_next++;
-	plan->header_steps = compile_steps(&c, ROOT_PACKET_HEADER, &m->packet_header, 1, 4096);
+	plan->header_steps = compile_steps(&c, ROOT_PACKET_HEADER, &m->packet_header, 1, 4096, 0);
 	b->header_node = c.roots[ROOT_PACKET_HEADER];
 	b->header_slots = c.slot_next;
 	b->header_modulus = c.modulus;
+	b->header_remainder = c.remainder;
 	plan->slot_uuid = uuid.found ? uuid.slot : SLOT_NONE;
-	plan->slot_magic = slot_of(&b->header_node, "magic");
-	plan->slot_stream_id = slot_of(&b->header_node, "stream_id");
-	plan->slot_instance_id = slot_of(&b->header_node, "stream_instance_id");
+	plan->slot_magic = slot_of(m, &b->header_node, "magic", ROLE_MAGIC);
+	plan->slot_stream_id = slot_of(m, &b->header_node, "stream_id", ROLE_STREAM_CLASS_ID);
+	plan->slot_instance_id = slot_of(m, &b->header_node, "stream_instance_id", ROLE_STREAM_ID);
 }
 
 static bool is_uint(const struct type *type, uint32_t size_bits)
 {
-	return type && (type->kind == TYPE_INT || type->kind == TYPE_ENUM) && !type->is_signed &&
-	       type->size_bits == size_bits;
+	return type && is_integer(type) && !type->is_signed && !type->is_variable &&
+	       !type->is_reversed && type->size_bits == size_bits;
 }
 
 /* `variant v { struct { ... } compact; struct { ... } extended }`: one of the two. */
@@ -135,8 +198,10 @@ static const struct type *header_form(const struct type *header, const char *for
 	const struct type *choices = member_of(header, "v");
 	const struct type *chosen = NULL;
 
-	if (header->field_count == 2 && choices && choices->kind == TYPE_VARIANT && choices->tag &&
-	    strcmp(choices->tag, header->fields[0].name) == 0) {
+	if (header->field_count == 2 && choices && choices->kind == TYPE_VARIANT &&
+	    !choices->is_optional && choices->tag->count == 1 && choices->tag->up == 0 &&
+	    (!choices->tag->is_absolute || choices->tag->root == ROOT_EVENT_HEADER) &&
+	    strcmp(choices->tag->names[0], header->fields[0].name) == 0) {
 		chosen = member_of(choices, form);
 	}
 	return chosen && chosen->kind == TYPE_STRUCT ? chosen : NULL;
@@ -158,15 +223,26 @@ static bool has_usual_extended(const struct type *header, enum byte_order native
 			  *stamp = member_of(extended, "timestamp");
 
 	return extended && extended->field_count == 2 && is_uint(id, 32) && is_uint(stamp, 64) &&
-	       extended->fields[0].type == id && stamp->clock && id->align_bits >= 8 &&
+	       extended->fields[0].type == id && type_is_timestamp(stamp) && id->align_bits >= 8 &&
 	       stamp->align_bits >= 8 &&
 	       (id->order == ORDER_NATIVE ? native : id->order) == ORDER_LE &&
 	       (stamp->order == ORDER_NATIVE ? native : stamp->order) == ORDER_LE;
 }
 
-/* The tag says "compact" for all ids but the highest, which says "extended". */
-static bool has_usual_labels(const struct type *id, uint64_t extended)
+/* "compact" is for all ids but the highest, "extended" for that. */
+static bool has_usual_cases(const struct type *header, uint64_t extended)
 {
+	const struct type *id = member_of(header, "id"), *choices = member_of(header, "v");
+
+	if (choices->cases) {
+		const struct type_case *cases = choices->cases;
+
+		return choices->case_count == 2 && cases[0].low == 0 &&
+		       cases[0].high == extended - 1 && cases[1].low == extended &&
+		       cases[1].high == extended &&
+		       choices->fields[cases[0].field].type == member_of(choices, "compact") &&
+		       choices->fields[cases[1].field].type == member_of(choices, "extended");
+	}
 	return id->kind == TYPE_ENUM && id->label_count == 2 &&
 	       strcmp(id->labels[0].name, "compact") == 0 && id->labels[0].low == 0 &&
 	       id->labels[0].high == extended - 1 && id->labels[1].low == extended &&
@@ -181,7 +257,7 @@ static enum plan_header header_kind(const struct plan_stream *stream, const stru
 	const struct type *stamp = id ? compact_timestamp(header) : NULL;
 	enum byte_order id_order, stamp_order;
 
-	if (!stamp || !stamp->clock || !stream->clock || header->align_bits < 8 ||
+	if (!stamp || !type_is_timestamp(stamp) || !stream->clock || header->align_bits < 8 ||
 	    __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ || !has_usual_extended(header, native)) {
 		return HEADER_STEPS;
 	}
@@ -191,37 +267,40 @@ static enum plan_header header_kind(const struct plan_stream *stream, const stru
 		return HEADER_STEPS;
 	}
 	if (is_uint(id, 5) && id->align_bits == 1 && is_uint(stamp, 27) && stamp->align_bits == 1 &&
-	    has_usual_labels(id, 31)) {
+	    has_usual_cases(header, 31)) {
 		return HEADER_COMPACT;
 	}
 	if (is_uint(id, 16) && is_uint(stamp, 32) && id->align_bits >= 8 &&
 	    stamp->align_bits >= 8 && header->align_bits >= stamp->align_bits &&
-	    has_usual_labels(id, 65535)) {
+	    has_usual_cases(header, 65535)) {
 		return HEADER_LARGE;
 	}
 	return HEADER_STEPS;
 }
 
-static void packet_slots(struct plan_stream *stream, const struct node *context)
+static void packet_slots(const struct metadata *m, struct plan_stream *stream,
+			 const struct node *context)
 {
-	const struct type *discarded;
+	const struct node *discarded = node_of(m, context, "events_discarded", ROLE_DISCARDED);
 
-	stream->slot_timestamp_begin = slot_of(context, "timestamp_begin");
-	stream->slot_timestamp_end = slot_of(context, "timestamp_end");
-	stream->slot_content_size = slot_of(context, "content_size");
-	stream->slot_packet_size = slot_of(context, "packet_size");
-	stream->slot_seq_num = slot_of(context, "packet_seq_num");
-	stream->slot_discarded = slot_of(context, "events_discarded");
-	stream->slot_cpu_id = slot_of(context, "cpu_id");
-	discarded = member_of(stream->class->packet_context, "events_discarded");
-	stream->discarded_bits = discarded ? (uint8_t)discarded->size_bits : 64;
+	stream->slot_timestamp_begin = slot_of(m, context, "timestamp_begin", ROLE_TIMESTAMP);
+	stream->slot_timestamp_end = slot_of(m, context, "timestamp_end", ROLE_TIMESTAMP_END);
+	stream->slot_content_size = slot_of(m, context, "content_size", ROLE_CONTENT_SIZE);
+	stream->slot_packet_size = slot_of(m, context, "packet_size", ROLE_PACKET_SIZE);
+	stream->slot_seq_num = slot_of(m, context, "packet_seq_num", ROLE_SEQ_NUM);
+	stream->slot_discarded = discarded ? discarded->slot : SLOT_NONE;
+	stream->slot_cpu_id = slot_of(m, context, "cpu_id", 0);
+	stream->discarded_bits = discarded ? (uint8_t)discarded->type->size_bits : 64;
 }
 
 static const struct clock_class *stream_clock(const struct metadata *m,
 					      const struct stream_class *class)
 {
-	const char *name = mapped_clock(class->event_header);
+	const char *name = class->clock;
 
+	if (!name) {
+		name = mapped_clock(class->event_header);
+	}
 	if (!name) {
 		name = mapped_clock(class->packet_context);
 	}
@@ -246,10 +325,10 @@ static void build_stream(struct plan_builder *b, const struct metadata *m,
 	c->roots[ROOT_PACKET_HEADER] = b->header_node;
 	c->slot_next = b->header_slots;
 	stream->packet_steps =
-		compile_steps(c, ROOT_PACKET_CONTEXT, &class->packet_context, 1, b->header_modulus);
-	packet_slots(stream, &c->roots[ROOT_PACKET_CONTEXT]);
+		compile_steps(c, ROOT_PACKET_CONTEXT, &class->packet_context, 1, b->header_modulus, b->header_remainder);
+	packet_slots(m, stream, &c->roots[ROOT_PACKET_CONTEXT]);
 	stream->header_align_bits = header ? header->align_bits : 1;
-	stream->header_steps = compile_steps(c, ROOT_EVENT_HEADER, &header, 1, 1);
+	stream->header_steps = compile_steps(c, ROOT_EVENT_HEADER, &header, 1, 1, 0);
 	stream->has_id = c->has_id;
 	stream->header = header ? header_kind(stream, header, m->order) : HEADER_NONE;
 	if (stream->header == HEADER_LARGE || stream->header == HEADER_COMPACT) {
@@ -386,7 +465,7 @@ static struct plan_event *build_event(struct plan_builder *b, const struct event
 	/* After a header of whole bytes the payload is at a byte boundary. */
 	steps = compile_steps(
 		c, ROOT_STREAM_EVENT_CONTEXT, types, 3,
-		stream->header == HEADER_COMPACT || stream->header == HEADER_LARGE ? 8 : 1);
+		stream->header == HEADER_COMPACT || stream->header == HEADER_LARGE ? 8 : 1, 0);
 	note_found(b, ew);
 	event->class = class;
 	event->index = class->index;

@@ -51,17 +51,20 @@ enum step_op {
 	STEP_BITS,   /* any other integer; flags say signed and big endian */
 	STEP_FLOAT,  /* 32 or 64 bits, any alignment and byte order */
 	STEP_BYTES,  /* `count` bytes of text at a byte boundary */
+	STEP_LEB128, /* an integer of any number of bytes, at the cursor, which moves behind it */
 	STEP_STRING, /* zero-terminated, at the cursor, which moves behind it */
-	STEP_SEQ,    /* value of slot `ref` elements of size_bits each, at the cursor */
+	STEP_SEQ,    /* slot `ref` (or `count`) elements of size_bits each, at the cursor */
 	STEP_LOOP,   /* repeat the steps up to `target` `count` times, or slot `ref` times */
 	STEP_LOOP_END,
-	STEP_SELECT, /* go to the case that has the value of slot `ref` */
+	STEP_SELECT, /* go to the case that has the value of slot `ref`, or to `target` if not 0 */
 	STEP_JUMP,   /* go to `target` */
-	STEP_CLOCK,  /* the integer in slot `ref` of size_bits is a time stamp */
+	STEP_CLOCK,  /* the integer in slot `ref` of size_bits (COUNTED: its len) is a time stamp */
 	STEP_ID,     /* the integer in slot `ref` is the event's id */
 };
 
-enum { STEP_SIGNED = 1, STEP_BE = 2, STEP_TEXT = 4, STEP_COUNTED = 8 };
+enum { STEP_SIGNED = 1, STEP_BE = 2, STEP_TEXT = 4, STEP_COUNTED = 8, STEP_REVERSED = 16 };
+#define STEP_ENCODING_SHIFT                                                                        \
+	5 /* the highest bits of flags: of STEP_STRING, and of text of STEP_SEQ */
 
 struct step_case {
 	uint64_t low, high; /* inclusive, compared as signed when the tag is signed */
@@ -84,7 +87,8 @@ struct step {
 	};
 };
 
-/* A decoded value.  Text and sequences point into the packet. */
+/* A decoded value.  Text is UTF-8.  It and sequences point into the packet, or, if they had to be
+ * converted, into the decoder's memory until the next event. */
 struct value {
 	union {
 		uint64_t u;
@@ -92,7 +96,7 @@ struct value {
 		double f;
 		const uint8_t *bytes;
 	};
-	uint64_t len; /* bytes of text (without the terminator), elements of a sequence */
+	uint64_t len; /* bytes of text, elements of a sequence, bits of a LEB128 */
 };
 
 /*

@@ -329,6 +329,25 @@ static const struct type *parse_enum(struct tsdl *p)
 
 /* ---- declarators: names, arrays, sequences ---- */
 
+/* `stream.event.context.len` and the like */
+static const struct type_path *parse_path(struct tsdl *p)
+{
+	struct type_path *path = arena_alloc(p->arena, sizeof(*path));
+	char *text = tsdl_value_text(p);
+	const char **names;
+
+	path->count = 1;
+	for (const char *at = text; *at; at++) {
+		path->count += *at == '.';
+	}
+	names = arena_alloc(p->arena, path->count * sizeof(*names));
+	for (size_t i = 0; i < path->count; i++) {
+		names[i] = strsep(&text, ".");
+	}
+	path->names = names;
+	return path;
+}
+
 static const struct type *bracket(struct tsdl *p, const struct type *element)
 {
 	struct type *type = arena_alloc(p->arena, sizeof(*type));
@@ -340,7 +359,7 @@ static const struct type *bracket(struct tsdl *p, const struct type *element)
 		type->length = tsdl_constant(p, NULL);
 	} else {
 		type->kind = TYPE_SEQUENCE;
-		type->length_path = tsdl_value_text(p); /* e.g. stream.event.context.len */
+		type->length_path = parse_path(p);
 	}
 	return type;
 }
@@ -475,18 +494,19 @@ static const struct type *parse_struct(struct tsdl *p)
 	return type;
 }
 
-static const char *parse_tag(struct tsdl *p)
+static const struct type_path *parse_tag(struct tsdl *p)
 {
-	const char *tag = NULL;
+	const struct type_path *tag = NULL;
 
 	if (tsdl_accept(p, '<')) {
-		tag = tsdl_value_text(p);
+		tag = parse_path(p);
 		tsdl_expect(p, '>');
 	}
 	return tag;
 }
 
-static const struct type *with_tag(struct tsdl *p, const struct type *variant, const char *tag)
+static const struct type *with_tag(struct tsdl *p, const struct type *variant,
+				   const struct type_path *tag)
 {
 	struct type *tagged;
 
@@ -501,7 +521,7 @@ static const struct type *with_tag(struct tsdl *p, const struct type *variant, c
 static const struct type *parse_variant(struct tsdl *p)
 {
 	const char *name = p->lex.token.kind == TOKEN_IDENT ? tsdl_ident(p) : NULL;
-	const char *tag = parse_tag(p);
+	const struct type_path *tag = parse_tag(p);
 	struct type *type;
 
 	if (!tsdl_accept(p, '{')) {

@@ -401,13 +401,7 @@ static void parse_event(struct tsdl *p)
 	if (!event->name) {
 		event->name = "";
 	}
-	event->index = m->event_count++;
-	if (m->events_last) {
-		m->events_last->next = event;
-	} else {
-		m->events = event;
-	}
-	m->events_last = event;
+	metadata_add_event(m, event);
 }
 
 static void set_nothing(struct tsdl *p, void *block, const char *name, bool is_type)

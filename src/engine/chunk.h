@@ -18,13 +18,15 @@
 #include "ctf/plan.h"
 #include "engine/partial.h"
 
+#define PACKET_END_UNKNOWN (UINT64_MAX - 1) /* its context does not say; no time is later */
+
 struct packet {
 	uint8_t *bytes; /* owned; NULL: at file_offset of the chunk's file */
 	uint64_t file_offset;
 	uint64_t size;       /* bytes of content, rounded up; what is decoded */
 	uint64_t number;     /* in its stream, from 0 */
 	uint64_t floor;      /* ns: nothing in it is older; the end of what came before */
-	uint64_t begin, end; /* ns */
+	uint64_t begin, end; /* ns; the end may be PACKET_END_UNKNOWN */
 	bool has_gap;        /* events are missing between floor and begin */
 	uint64_t discarded, lost_packets;
 };

@@ -557,8 +557,11 @@ void stream_packet(struct stream *stream, const struct stream_input *input)
 	struct clock clock;
 
 	clock_init(&clock, info->stream->clock);
-	packet.begin = info->has_begin ? clock_ns(&clock, info->begin) : stream->end;
-	packet.end = info->has_end ? clock_ns(&clock, info->end) : UINT64_MAX - 1;
+	packet.begin = info->has_begin && info->stream->clock ? clock_ns(&clock, info->begin)
+							      : stream->end;
+	packet.end = info->has_end && info->stream->clock ? clock_ns(&clock, info->end)
+		     : info->stream->clock                ? PACKET_END_UNKNOWN
+							  : packet.begin;
 	if (!merge_stream_identity(stream->merge) && !adopt(stream, info)) {
 		identify(stream, info, packet.begin);
 		stream->end = packet.begin;
@@ -581,7 +584,8 @@ void stream_packet(struct stream *stream, const struct stream_input *input)
 	*vec_push(&stream->chunk->packets) = packet;
 	stream->chunk->bytes += packet.size;
 	engine->chunk_held += packet.size;
-	note_packet(stream, info, packet.end);
+	/* Where the end is not known, the begin is what is known of what comes next. */
+	note_packet(stream, info, packet.end == PACKET_END_UNKNOWN ? packet.begin : packet.end);
 	if (stream->chunk->bytes >= engine->config.chunk_bytes) {
 		(void)stream_flush(stream);
 	}

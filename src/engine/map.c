@@ -146,6 +146,7 @@ void map_free(struct map *map)
 	if (!map) {
 		return;
 	}
+	decoder_fini(&map->decoder);
 	free(map->states);
 	free(map->tallies);
 	vec_fini(&map->tallied);
@@ -656,6 +657,9 @@ static void map_packet(struct map *map, const struct packet *packet)
 		packet_fault(map, packet, err.text);
 		return;
 	}
+	if (!info.has_sizes) {
+		info.content_bits = packet->size * 8;
+	}
 	if (info.content_bits > packet->size * 8) {
 		packet_fault(map, packet, "the packet's content is larger than what was received");
 		return;
@@ -699,6 +703,9 @@ void map_chunk(struct map *map, struct chunk *chunk)
 	for (size_t i = 0; i < chunk->packets.count; i++) {
 		map_packet(map, &chunk->packets.at[i]);
 		map->partial->end = chunk->packets.at[i].end;
+		if (map->partial->end == PACKET_END_UNKNOWN) {
+			map->partial->end = map->last_ts;
+		}
 	}
 	end_stay(map, map->last_ts, false);
 	close_slice(map);

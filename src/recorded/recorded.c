@@ -328,7 +328,7 @@ void recorded_close(struct recorded *trace)
 	plan_unref(trace->plan);
 	plan_builder_free(trace->builder);
 	metadata_stream_free(trace->metadata);
-	free(trace->decoder);
+	decoder_free(trace->decoder);
 }
 
 /* ---- playing a trace through the engine ---- */
@@ -484,6 +484,6 @@ int recorded_analyze(const char *dir, const struct recorded_run *run, struct err
 	trace_free(play.trace);
 	recorded_files_fini(&play.files);
 	vec_fini(&play.streams);
-	free(play.decoder);
+	decoder_free(play.decoder);
 	return r;
 }

@@ -427,6 +427,7 @@ static void close_ours(struct comparison *c)
 	for (size_t i = 0; i < c->sides.count; i++) {
 		free(c->sides.at[i]->bytes);
 		vec_fini(&c->sides.at[i]->leaves);
+		decoder_fini(&c->sides.at[i]->decoder);
 		free(c->sides.at[i]);
 	}
 	vec_fini(&c->sides);
@@ -434,7 +435,7 @@ static void close_ours(struct comparison *c)
 	plan_unref(c->plan);
 	plan_builder_free(c->builder);
 	metadata_stream_free(c->metadata);
-	free(c->decoder);
+	decoder_free(c->decoder);
 }
 
 static int compare(const char *dir)

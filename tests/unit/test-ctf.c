@@ -190,7 +190,7 @@ START_TEST(decodes_all_kinds)
 	plan_unref(plan);
 	plan_builder_free(builder);
 	metadata_stream_free(stream);
-	free(d);
+	decoder_free(d);
 }
 END_TEST
 
@@ -228,7 +228,7 @@ START_TEST(survives_damage)
 	plan_unref(plan);
 	plan_builder_free(builder);
 	metadata_stream_free(stream);
-	free(d);
+	decoder_free(d);
 }
 END_TEST
 
@@ -273,7 +273,7 @@ START_TEST(wraps_clocks)
 	ck_assert_uint_eq(d->clock, 0x100000005);
 	decoder_clock(d, 3, 64);
 	ck_assert_uint_eq(d->clock, 3);
-	free(d);
+	decoder_free(d);
 }
 END_TEST
 
