@@ -495,7 +495,9 @@ static uint64_t discarded_since(const struct stream *stream, const struct packet
 
 static uint64_t lost_since(const struct stream *stream, const struct packet_info *info)
 {
-	if (info->seq_num == UINT64_MAX || !stream->has_packet) {
+	/* Not counted on: a file may have been put together of pieces. */
+	if (info->seq_num == UINT64_MAX || !stream->has_packet ||
+	    info->seq_num <= stream->seq_num) {
 		return 0;
 	}
 	return info->seq_num - stream->seq_num - 1;
@@ -532,10 +534,11 @@ static void find_gap(struct stream *stream, const struct packet_info *info, stru
 	stream->gap_lost = 0;
 }
 
-static bool is_duplicate(const struct stream *stream, const struct packet_info *info)
+/* A relay sends what it has again to who comes back; what is in a file is there once. */
+static bool is_duplicate(const struct stream *stream, const struct stream_input *input)
 {
-	return stream->has_packet && info->seq_num != UINT64_MAX &&
-	       info->seq_num <= stream->seq_num;
+	return input->bytes && stream->has_packet && input->info->seq_num != UINT64_MAX &&
+	       input->info->seq_num <= stream->seq_num;
 }
 
 static void note_packet(struct stream *stream, const struct packet_info *info, uint64_t end)
@@ -566,7 +569,7 @@ void stream_packet(struct stream *stream, const struct stream_input *input)
 		identify(stream, info, packet.begin);
 		stream->end = packet.begin;
 	}
-	if (is_duplicate(stream, info)) {
+	if (is_duplicate(stream, input)) {
 		free(input->bytes);
 		return;
 	}
