@@ -9,7 +9,7 @@
 
 enum table_index { TOTALS, BY_NAME, TROUBLE };
 enum { EVENTS, DISCARDED, LOST_PACKETS };
-enum { BAD_PACKETS, LATE_EVENTS };
+enum { BAD_PACKETS, LATE_EVENTS, ANOMALIES };
 
 static void on_slice(struct merge *merge, const struct slice *slice)
 {
@@ -20,6 +20,7 @@ static void on_slice(struct merge *merge, const struct slice *slice)
 	totals[LOST_PACKETS] += slice->lost_packets;
 	trouble[BAD_PACKETS] += slice->bad_packets;
 	trouble[LATE_EVENTS] += merge_late_events(merge);
+	trouble[ANOMALIES] += slice->anomalies;
 }
 
 static void on_tally(struct merge *merge, uint32_t event_name, uint64_t count)
@@ -51,6 +52,7 @@ const struct analysis analysis_count = {
 			.columns = {
 				[BAD_PACKETS] = { "bad_packets", NULL, UNIT_COUNT },
 				[LATE_EVENTS] = { "late_events", NULL, UNIT_COUNT },
+				[ANOMALIES] = { "anomalies", NULL, UNIT_COUNT },
 			},
 		},
 	},

@@ -173,13 +173,13 @@ static void tile_file(struct tiler *t, struct recorded_file *file, const char *o
 }
 
 /* The length of the trace, rounded up to a multiple of 2^32 cycles. */
-static uint64_t step_of(const char *dir)
+static uint64_t step_of(const struct recorded_path *path)
 {
 	uint64_t low = UINT64_MAX, high = 0;
 	struct recorded scan;
 	struct err err;
 
-	if (recorded_open(dir, &scan, &err) < 0) {
+	if (recorded_open(path, &scan, &err) < 0) {
 		die(err.text);
 	}
 	for (size_t i = 0; i < scan.files.at.count; i++) {
@@ -217,19 +217,20 @@ static void copy_metadata(const char *dir, const char *out)
 
 int main(int argc, char **argv)
 {
+	struct recorded_path path = { .name = argv[1], .dirs = { .at = &argv[1], .count = 1 } };
 	struct tiler t = { 0 };
 	struct err err;
 
 	if (argc != 4 || atoi(argv[3]) < 1) {
 		die("usage: tile TRACE OUT TIMES");
 	}
-	if (recorded_open(argv[1], &t.trace, &err) < 0) {
+	if (recorded_open(&path, &t.trace, &err) < 0) {
 		die(err.text);
 	}
 	if (mkdir(argv[2], 0777) < 0) {
 		die(strerror(errno));
 	}
-	t.step = step_of(argv[1]);
+	t.step = step_of(&path);
 	copy_metadata(argv[1], argv[2]);
 	for (size_t i = 0; i < t.trace.files.at.count; i++) {
 		tile_file(&t, &t.trace.files.at.at[i], argv[2], (uint64_t)atoi(argv[3]));

@@ -43,7 +43,7 @@ struct play_stream {
 /* One trace being played. */
 struct play {
 	const struct player_config *config;
-	const char *dir;
+	const struct recorded_path *source;
 	unsigned int number; /* among those played at once */
 	int control, data;
 	struct recorded trace;
@@ -487,6 +487,17 @@ static int wait_until(struct play *play, uint64_t ns)
 	return 0;
 }
 
+/* What cannot be read is not played, and said. */
+static void say_fault(const struct play *play, struct recorded_file *file)
+{
+	char *fault = recorded_take_fault(file);
+
+	if (fault) {
+		play->config->say("%s: stream %s: %s", play->source->name, file->name, fault);
+		free(fault);
+	}
+}
+
 static int read_packet(struct play *play, const struct recorded_file *file, size_t bytes)
 {
 	if (bytes > play->buffer_size) {
@@ -495,7 +506,7 @@ static int read_packet(struct play *play, const struct recorded_file *file, size
 	}
 	if (pread(file->fd, play->buffer, bytes, (off_t)file->offset) != (ssize_t)bytes) {
 		return err_raise(&play->err, -EIO, "%s/%s: cannot read %zu bytes at %" PRIu64,
-				 play->dir, file->name, bytes, file->offset);
+				 play->source->name, file->name, bytes, file->offset);
 	}
 	return 0;
 }
@@ -535,6 +546,7 @@ static int send_packet(struct play *play, size_t i)
 	play->packets++;
 	play->bytes += bytes;
 	recorded_next(file, play->trace.plan, play->trace.decoder);
+	say_fault(play, file);
 	r = send_message(play);
 	return r < 0 ? r : read_codes(play, REPLIES_AHEAD);
 }
@@ -545,6 +557,9 @@ static int play_packets(struct play *play)
 	size_t i;
 	int r = 0;
 
+	for (i = 0; i < play->trace.files.at.count; i++) {
+		say_fault(play, &play->trace.files.at.at[i]);
+	}
 	play->start = monotonic_ns();
 	play->next_beacon = play->start + play->config->live_timer_ns;
 	while (r == 0 && !*play->config->stop && (i = next_file(play)) != SIZE_MAX) {
@@ -718,7 +733,7 @@ static int play_once(struct play *play)
 	const struct url *url = play->config->relay;
 	uint16_t control = url->port ? url->port : CONTROL_PORT;
 	uint16_t data = url->second_port ? url->second_port : (uint16_t)(control + 1);
-	int r = recorded_open(play->dir, &play->trace, &play->err);
+	int r = recorded_open(play->source, &play->trace, &play->err);
 
 	if (r < 0) {
 		return r;
@@ -759,8 +774,9 @@ static void say_done(const struct play *play, uint64_t wall)
 	char bytes[UNITS_TEXT_MAX], time_text[UNITS_TEXT_MAX];
 
 	if (play->config->verbosity >= 0) {
-		play->config->say("%s: %" PRIu64 " packets, %s in %s", play->dir, play->packets,
-				  units_bytes(bytes, play->bytes), units_ns(time_text, wall));
+		play->config->say("%s: %" PRIu64 " packets, %s in %s", play->source->name,
+				  play->packets, units_bytes(bytes, play->bytes),
+				  units_ns(time_text, wall));
 	}
 }
 
@@ -777,7 +793,7 @@ static void *play_thread(void *arg)
 		r = play_once(play);
 		close_play(play);
 		if (r < 0) {
-			play->config->say("%s: %s", play->dir, play->err.text);
+			play->config->say("%s: %s", play->source->name, play->err.text);
 		} else {
 			say_done(play, monotonic_ns() - begin);
 		}
@@ -788,18 +804,19 @@ static void *play_thread(void *arg)
 	return (void *)r;
 }
 
-int player_run(const struct player_config *config, char *const *dirs, size_t count)
+int player_run(const struct player_config *config, const struct recorded_paths *traces)
 {
+	size_t count = traces->at.count;
 	struct play *plays = mem_alloc((count + 1) * sizeof(*plays));
 	pthread_t *threads = mem_alloc((count + 1) * sizeof(*threads));
 	int failed = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		plays[i].config = config;
-		plays[i].dir = dirs[i];
+		plays[i].source = &traces->at.at[i];
 		plays[i].number = (unsigned int)i;
 		if (pthread_create(&threads[i], NULL, play_thread, &plays[i]) != 0) {
-			config->say("cannot start a thread for %s", dirs[i]);
+			config->say("cannot start a thread for %s", traces->at.at[i].name);
 			abort();
 		}
 	}

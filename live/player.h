@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "live/url.h"
+#include "recorded/recorded.h"
 
 struct player_config {
 	const struct url *relay;    /* port: control (5342), second_port: data (control + 1) */
@@ -30,7 +31,7 @@ struct player_config {
 	void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 };
 
-/* Plays all of @dirs at the same time.  Negative if any failed; that was said. */
-int player_run(const struct player_config *config, char *const *dirs, size_t count);
+/* Plays all of @traces at the same time.  Negative if any failed; that was said. */
+int player_run(const struct player_config *config, const struct recorded_paths *traces);
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "cmd/cmd.h"
 #include "version.h"
@@ -129,6 +130,17 @@ static int run(const struct command *command, int argc, const char **argv)
 	return status;
 }
 
+/* Rotated and limited traces are many files; workers may still read those that are done. */
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
@@ -136,6 +148,7 @@ int main(int argc, char **argv)
 	int status;
 
 	(void)setlocale(LC_CTYPE, "");
+	raise_file_limit();
 	/* Partials and packets come and go: returning each to the kernel costs page faults. */
 	(void)mallopt(M_MMAP_THRESHOLD, 32 << 20);
 	(void)mallopt(M_TRIM_THRESHOLD, 64 << 20);

@@ -43,6 +43,11 @@
 /* Bytes read from a file to find out about one packet (header and context). */
 #define PACKET_HEAD_BYTES 4096
 
+/* A packet index file: 72 bytes a packet, so that of some 200 TB of packets. */
+#define INDEX_BYTES_MAX ((off_t)1 << 30)
+/* What is said of one place that cannot be read. */
+#define FAULT_TEXT_MAX 300
+
 /* Directories below the one given in which traces are looked for. */
 #define TRACE_DEPTH_MAX 16
 

@@ -140,16 +140,17 @@ static int check_range(const struct options *options, struct engine_config *conf
 }
 
 /* The day on which a trace begins, for times given without one. */
-static uint64_t first_ns(const char *dir)
+static uint64_t first_ns(const struct recorded_path *path)
 {
 	uint64_t ns = 0;
 	struct err err;
 
-	(void)recorded_first_ns(dir, &ns, &err); /* what is wrong is said when it is analysed */
+	(void)recorded_first_ns(path, &ns, &err); /* what is wrong is said when it is analysed */
 	return ns;
 }
 
-static int analyze_one(struct analyze *a, struct engine_config *config, const char *dir)
+static int analyze_one(struct analyze *a, struct engine_config *config,
+		       const struct recorded_path *path)
 {
 	struct recorded_run run = {
 		.user = a,
@@ -160,15 +161,15 @@ static int analyze_one(struct analyze *a, struct engine_config *config, const ch
 	};
 	int r = 0;
 
-	a->path = dir;
+	a->path = path->name;
 	if ((a->options->begin && units_time_needs_day(a->options->begin)) ||
 	    (a->options->end && units_time_needs_day(a->options->end))) {
-		r = parse_range(a->options, first_ns(dir), config, &a->err);
+		r = parse_range(a->options, first_ns(path), config, &a->err);
 	}
 	if (r == 0) {
 		run.engine = engine_new(config);
 		run.range_end = config->range_end;
-		r = recorded_analyze(dir, &run, &a->err);
+		r = recorded_analyze(path, &run, &a->err);
 		engine_free(run.engine);
 	}
 	clear_progress(a);
@@ -194,7 +195,7 @@ static int analyze_all(struct analyze *a, struct engine_config *config)
 		}
 	}
 	for (size_t i = 0; i < paths.at.count && !stop; i++) {
-		if (analyze_one(a, config, paths.at.at[i]) < 0) {
+		if (analyze_one(a, config, &paths.at.at[i]) < 0) {
 			failed = EXIT_FAILED;
 		}
 	}

@@ -51,7 +51,7 @@ static int play(const struct options *options, const struct url *relay)
 	struct recorded_paths paths = { 0 };
 	int status = find_all(options->args, &paths);
 
-	if (status == EXIT_DONE && player_run(&config, paths.at.at, paths.at.count) < 0) {
+	if (status == EXIT_DONE && player_run(&config, &paths) < 0) {
 		status = EXIT_FAILED;
 	}
 	recorded_paths_fini(&paths);

@@ -79,8 +79,8 @@ struct compile {
 
 /*
  * Compiles @types (NULL entries are skipped) as the roots from @first on.
- * At the start the cursor is @remainder bits beyond a multiple of @modulus.  Returns steps that end with
- * STEP_END, in the arena; leaves by @fail with @err set if the types are wrong.
+ * At the start the cursor is @remainder bits beyond a multiple of @modulus.  Returns steps that end
+ * with STEP_END, in the arena; leaves by @fail with @err set if the types are wrong.
  */
 const struct step *compile_steps(struct compile *c, enum root first,
 				 const struct type *const *types, size_t type_count,

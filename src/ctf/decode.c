@@ -444,13 +444,12 @@ static int check_header(const struct decoder *d, const struct plan *plan, struct
 	return 0;
 }
 
-static int check_sizes(struct packet_info *info, uint64_t bytes_max, struct err *err)
+static int check_sizes(const struct packet_info *info, struct err *err)
 {
-	if (info->size_bits > bytes_max * 8) {
+	if (info->size_bits > PACKET_BYTES_MAX * 8) {
 		return err_raise(err, -EPROTO,
-				 "the packet's size is %" PRIu64 " bits, of which only %" PRIu64
-				 " are there",
-				 info->size_bits, bytes_max * 8);
+				 "the packet's size is %" PRIu64 " bits, the limit is %" PRIu64,
+				 info->size_bits, PACKET_BYTES_MAX * 8);
 	}
 	if (info->size_bits == 0 || info->size_bits % 8 != 0) {
 		return err_raise(err, -EPROTO, "the packet's size is %" PRIu64 " bits",
@@ -543,11 +542,24 @@ int packet_info_read(struct decoder *d, const struct plan *plan, const uint8_t *
 	}
 	info.events_at_bits = d->at_bits;
 	read_context(d, info.stream, bytes_max, &info);
-	r = check_sizes(&info, bytes_max, err);
+	r = check_sizes(&info, err);
 	if (r == 0) {
 		*ret_info = info;
 	}
 	return r;
+}
+
+bool packet_info_cut(struct packet_info *info, uint64_t bytes)
+{
+	bool is_cut = info->has_sizes && info->content_bits > bytes * 8;
+
+	if (!info->has_sizes || info->size_bits > bytes * 8) {
+		info->size_bits = bytes * 8;
+	}
+	if (!info->has_sizes || is_cut) {
+		info->content_bits = bytes * 8;
+	}
+	return is_cut;
 }
 
 void decoder_start(struct decoder *d, const struct plan *plan, const struct packet_info *info,

@@ -48,7 +48,7 @@ struct decoder {
 /* What a packet says about itself.  Absent members are UINT64_MAX (or as noted). */
 struct packet_info {
 	const struct plan_stream *stream;
-	uint64_t content_bits, size_bits; /* always set, at most what was given */
+	uint64_t content_bits, size_bits; /* always set */
 	uint64_t begin, end;              /* cycles */
 	uint64_t seq_num;
 	uint64_t discarded; /* events, since the stream began */
@@ -61,13 +61,16 @@ struct packet_info {
 
 /*
  * Reads the packet header and context at @data.  @bytes may be less than the packet
- * when only these are wanted; @bytes_max is what the packet may at most have.
- * Returns -EPROTO with what and where if they cannot be right, -ENODATA if @bytes is
- * too short to tell.
+ * when only these are wanted; @bytes_max is what there is at most.  The packet may claim
+ * to be larger (packet_info_cut).  Returns -EPROTO with what and where if they cannot be right,
+ * -ENODATA if @bytes is too short to tell.
  */
 int packet_info_read(struct decoder *d, const struct plan *plan, const uint8_t *data,
 		     uint64_t bytes, uint64_t bytes_max, struct packet_info *ret_info,
 		     struct err *err);
+
+/* Only @bytes of the packet are there: true if that is not all of its content. */
+bool packet_info_cut(struct packet_info *info, uint64_t bytes);
 
 /* Makes @d ready for the events of the packet that @info describes. */
 void decoder_start(struct decoder *d, const struct plan *plan, const struct packet_info *info,

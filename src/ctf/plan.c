@@ -324,8 +324,8 @@ static void build_stream(struct plan_builder *b, const struct metadata *m,
 	c->keep_integers = true;
 	c->roots[ROOT_PACKET_HEADER] = b->header_node;
 	c->slot_next = b->header_slots;
-	stream->packet_steps =
-		compile_steps(c, ROOT_PACKET_CONTEXT, &class->packet_context, 1, b->header_modulus, b->header_remainder);
+	stream->packet_steps = compile_steps(c, ROOT_PACKET_CONTEXT, &class->packet_context, 1,
+					     b->header_modulus, b->header_remainder);
 	packet_slots(m, stream, &c->roots[ROOT_PACKET_CONTEXT]);
 	stream->header_align_bits = header ? header->align_bits : 1;
 	stream->header_steps = compile_steps(c, ROOT_EVENT_HEADER, &header, 1, 1, 0);

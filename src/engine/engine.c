@@ -52,6 +52,7 @@ struct stream {
 	uint64_t submitted;  /* chunks */
 	struct chunk *chunk; /* filling, or NULL */
 	bool is_away, is_ended;
+	bool has_anomalies; /* that was said */
 
 	/* of the packet before */
 	bool has_packet;
@@ -157,12 +158,32 @@ __attribute__((format(printf, 5, 6))) static void warn(struct trace *trace,
 
 /* ---- merging what workers did ---- */
 
+/* Once a stream: where a clock is wrong, it is wrong all the time. */
+static void warn_of_anomalies(struct chunk *chunk)
+{
+	const struct partial *partial = chunk->partial;
+	struct stream *stream = chunk->front;
+	uint64_t anomalies = 0;
+
+	for (size_t i = 0; !stream->has_anomalies && i < partial->slices.count; i++) {
+		anomalies += partial->slices.at[i].anomalies;
+	}
+	if (anomalies > 0) {
+		int64_t packet = (int64_t)chunk->packets.at[0].number;
+
+		stream->has_anomalies = true;
+		warn(chunk->trace, stream, packet, "clock",
+		     "stream %s: from packet %" PRId64 " on, the time of events went back or lies "
+		     "behind their packet's end; they count at the nearest time that can be",
+		     stream->name, packet);
+	}
+}
+
 static void take_chunk(struct engine *engine, struct chunk *chunk)
 {
 	struct trace *trace = chunk->trace;
 	struct partial *partial = chunk->partial;
 
-	chunk->partial = NULL;
 	assert(trace->in_flight > 0);
 	trace->in_flight--;
 	engine->chunk_held -= chunk->bytes;
@@ -173,6 +194,8 @@ static void take_chunk(struct engine *engine, struct chunk *chunk)
 		     "stream %s, packet %" PRIu64 ", %s; the rest of the packet is lost",
 		     chunk->front->name, fault->packet, fault->text);
 	}
+	warn_of_anomalies(chunk);
+	chunk->partial = NULL;
 	merge_take(chunk->stream, chunk->seq, partial);
 	chunk_free(chunk);
 }

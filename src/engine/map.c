@@ -548,7 +548,23 @@ static void on_event(struct map *map, const struct event *event, const struct pa
 	dispatch(map, event->class, ts);
 }
 
-static void map_events(struct map *map, const struct packet *packet)
+/* ---- packets ---- */
+
+/* The packet cannot be read, or not on: a gap from @floor on, counted at @ts. */
+static void packet_fault(struct map *map, const struct packet *packet, const char *text,
+			 uint64_t floor, uint64_t ts)
+{
+	struct partial_fault *fault = vec_push(&map->partial->faults);
+
+	fault->packet = packet->number;
+	(void)snprintf(fault->text, sizeof(fault->text), "%.190s", text);
+	to_slice(map, ts);
+	map->slice.bad_packets++;
+	note_gap(map, floor);
+}
+
+/* -1: the packet could not be decoded to its end, which has been noted. */
+static int map_events(struct map *map, const struct packet *packet)
 {
 	struct partial *partial = map->partial;
 	struct decoder *d = &map->decoder;
@@ -576,29 +592,12 @@ static void map_events(struct map *map, const struct packet *packet)
 	}
 	partial->events += events;
 	if (r < 0) {
-		struct partial_fault *fault = vec_push(&partial->faults);
 		struct err err;
 
 		(void)decoder_fault(d, &err);
-		fault->packet = packet->number;
-		(void)snprintf(fault->text, sizeof(fault->text), "%.190s", err.text);
-		to_slice(map, map->last_ts);
-		map->slice.bad_packets++;
-		note_gap(map, map->last_ts);
+		packet_fault(map, packet, err.text, map->last_ts, map->last_ts);
 	}
-}
-
-/* ---- packets ---- */
-
-static void packet_fault(struct map *map, const struct packet *packet, const char *text)
-{
-	struct partial_fault *fault = vec_push(&map->partial->faults);
-
-	fault->packet = packet->number;
-	(void)snprintf(fault->text, sizeof(fault->text), "%.190s", text);
-	to_slice(map, packet->begin > map->last_ts ? packet->begin : map->last_ts);
-	map->slice.bad_packets++;
-	note_gap(map, packet->floor);
+	return r;
 }
 
 /* The packet's bytes: its own, or read from the file. */
@@ -636,6 +635,8 @@ static void map_packet(struct map *map, const struct packet *packet)
 {
 	struct packet_info info;
 	const uint8_t *bytes;
+	uint64_t claimed;
+	bool is_cut;
 	struct err err;
 
 	/* A gap begins where the last good packet ended; what it lost is counted where the
@@ -654,16 +655,12 @@ static void map_packet(struct map *map, const struct packet *packet)
 	bytes = packet_bytes(map, packet, &err);
 	if (!bytes || packet_info_read(&map->decoder, map->plan, bytes, packet->size,
 				       PACKET_BYTES_MAX, &info, &err) < 0) {
-		packet_fault(map, packet, err.text);
+		packet_fault(map, packet, err.text, packet->floor,
+			     packet->begin > map->last_ts ? packet->begin : map->last_ts);
 		return;
 	}
-	if (!info.has_sizes) {
-		info.content_bits = packet->size * 8;
-	}
-	if (info.content_bits > packet->size * 8) {
-		packet_fault(map, packet, "the packet's content is larger than what was received");
-		return;
-	}
+	claimed = info.content_bits;
+	is_cut = packet_info_cut(&info, packet->size);
 	clock_init(&map->clock, info.stream->clock);
 	decoder_start(&map->decoder, map->plan, &info, bytes);
 	map->last_ts = packet->floor > map->last_ts ? packet->floor : map->last_ts;
@@ -671,7 +668,13 @@ static void map_packet(struct map *map, const struct packet *packet)
 	if (map->has_slice) {
 		map->slice_end_cycles = clock_cycles(&map->clock, map->slice_end_ns);
 	}
-	map_events(map, packet);
+	if (map_events(map, packet) == 0 && is_cut) {
+		(void)snprintf(err.text, sizeof(err.text),
+			       "its content is %" PRIu64 " bits, of which only %" PRIu64
+			       " are there",
+			       claimed, packet->size * 8);
+		packet_fault(map, packet, err.text, map->last_ts, map->last_ts);
+	}
 }
 
 /* A slice may not yet exist when the first event comes: none has room for it. */

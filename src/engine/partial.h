@@ -40,7 +40,7 @@ struct slice {
 	uint64_t discarded; /* events the tracer discarded before a packet of this slice */
 	uint64_t lost_packets;
 	uint64_t bad_packets; /* of which at least a part could not be decoded */
-	uint64_t anomalies;   /* time stamps that went backwards */
+	uint64_t anomalies;   /* time stamps that went backwards, or are behind the packet's end */
 };
 
 /* Something wrong with a packet, for a warning. */

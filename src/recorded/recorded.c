@@ -3,8 +3,6 @@
  */
 #include "recorded/recorded.h"
 
-#include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -17,94 +15,6 @@
 #include "base/limits.h"
 #include "engine/clock.h"
 #include "engine/engine.h"
-
-/* ---- finding traces ---- */
-
-static int visible(const struct dirent *entry)
-{
-	return entry->d_name[0] != '.';
-}
-
-static bool is_dir(const char *path)
-{
-	struct stat status;
-
-	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-static bool has_metadata(const char *dir)
-{
-	char *path = mem_printf("%s/metadata", dir);
-	struct stat status;
-	bool has = stat(path, &status) == 0 && S_ISREG(status.st_mode);
-
-	free(path);
-	return has;
-}
-
-static int find_below(const char *dir, unsigned int depth, struct recorded_paths *paths,
-		      struct err *err)
-{
-	struct dirent **entries;
-	int count;
-
-	if (has_metadata(dir)) {
-		*vec_push(&paths->at) = mem_strdup(dir);
-		return 0;
-	}
-	if (depth == TRACE_DEPTH_MAX) {
-		return 0;
-	}
-	count = scandir(dir, &entries, visible, alphasort);
-	if (count < 0) {
-		return err_raise(err, -errno, "%s: %s", dir, strerror(errno));
-	}
-	for (int i = 0; i < count; i++) {
-		char *path = mem_printf("%s/%s", dir, entries[i]->d_name);
-
-		if (is_dir(path)) {
-			(void)find_below(path, depth + 1, paths, err); /* others go on */
-		}
-		free(path);
-		free(entries[i]);
-	}
-	free(entries);
-	return 0;
-}
-
-int recorded_find(const char *path, struct recorded_paths *paths, struct err *err)
-{
-	size_t before = paths->at.count;
-	int r;
-
-	if (!is_dir(path)) {
-		struct stat status;
-
-		if (stat(path, &status) < 0) {
-			return err_raise(err, -errno, "%s: %s", path, strerror(errno));
-		}
-		return err_raise(err, -ENOTDIR, "%s: not a trace: a trace is a directory", path);
-	}
-	r = find_below(path, 0, paths, err);
-	if (r < 0) {
-		return r;
-	}
-	if (paths->at.count == before) {
-		return err_raise(err, -ENOENT,
-				 "%s: not a trace: there is no file \"metadata\" in it "
-				 "or below it",
-				 path);
-	}
-	return 0;
-}
-
-void recorded_paths_fini(struct recorded_paths *paths)
-{
-	for (size_t i = 0; i < paths->at.count; i++) {
-		free(paths->at.at[i]);
-	}
-	vec_fini(&paths->at);
-}
 
 /* ---- metadata ---- */
 
@@ -144,165 +54,47 @@ static int feed_trace(void *user, const void *bytes, size_t len, struct err *err
 	return trace_metadata(user, bytes, len, false, err);
 }
 
-int recorded_read_metadata(const char *dir, struct metadata_stream *metadata, struct err *err)
+/* Of several chunks the newest has all that the others have. */
+static char *metadata_path(const struct recorded_path *path)
 {
-	char *path = mem_printf("%s/metadata", dir);
-	int r = read_whole(path, feed_stream, metadata, err);
+	return mem_printf("%s/metadata", path->dirs.at[path->dirs.count - 1]);
+}
+
+int recorded_read_metadata(const struct recorded_path *path, struct metadata_stream *metadata,
+			   struct err *err)
+{
+	char *file = metadata_path(path);
+	int r = read_whole(file, feed_stream, metadata, err);
 
 	if (r == 0) {
 		r = metadata_stream_end(metadata, err);
 		if (r < 0) {
-			r = err_note(err, r, "%s", path);
+			r = err_note(err, r, "%s", file);
 		}
 	}
-	free(path);
+	free(file);
 	return r;
 }
 
-static int trace_read_metadata(const char *dir, struct trace *trace, struct err *err)
+static int trace_read_metadata(const struct recorded_path *path, struct trace *trace,
+			       struct err *err)
 {
-	char *path = mem_printf("%s/metadata", dir);
-	int r = read_whole(path, feed_trace, trace, err);
+	char *file = metadata_path(path);
+	int r = read_whole(file, feed_trace, trace, err);
 
 	if (r == 0) {
 		r = trace_metadata(trace, "", 0, true, err);
 		if (r < 0) {
-			r = err_note(err, r, "%s", path);
+			r = err_note(err, r, "%s", file);
 		}
 	}
-	free(path);
+	free(file);
 	return r;
-}
-
-/* ---- stream files ---- */
-
-static void end_file(struct recorded_file *file, char *fault)
-{
-	file->has_info = false;
-	file->fault = fault;
-}
-
-/* Reads the head of the packet at the file's offset, more of it if need be. */
-static int read_head(struct recorded_file *file, const struct plan *plan, struct decoder *decoder,
-		     size_t want, struct err *err)
-{
-	uint64_t left = file->size - file->offset;
-	size_t len = left < want ? left : want;
-	ssize_t got;
-
-	if (len > file->head_room) {
-		file->head = mem_realloc(file->head, len);
-		file->head_room = len;
-	}
-	got = pread(file->fd, file->head, len, (off_t)file->offset);
-	if (got < 0) {
-		return err_raise(err, -errno, "%s", strerror(errno));
-	}
-	if ((size_t)got < len) {
-		return err_raise(err, -EIO, "the file became shorter");
-	}
-	return packet_info_read(decoder, plan, file->head, len, left, &file->info, err);
-}
-
-static void look(struct recorded_file *file, const struct plan *plan, struct decoder *decoder)
-{
-	size_t want = PACKET_HEAD_BYTES;
-	struct err err;
-	int r;
-
-	if (file->offset >= file->size) {
-		end_file(file, NULL);
-		return;
-	}
-	do {
-		r = read_head(file, plan, decoder, want, &err);
-		want *= 16;
-	} while (r == -ENODATA && want <= PACKET_BYTES_MAX);
-	file->has_info = r == 0;
-	if (r == 0 && file->info.size_bits / 8 > PACKET_BYTES_MAX) {
-		r = err_raise(&err, -EPROTO, "a packet of %" PRIu64 " bytes, the limit is %" PRIu64,
-			      file->info.size_bits / 8, PACKET_BYTES_MAX);
-	}
-	if (r < 0) {
-		end_file(file,
-			 mem_printf("at byte %" PRIu64 " of the file: %s; what follows cannot "
-				    "be read",
-				    file->offset, err.text));
-	}
-}
-
-void recorded_next(struct recorded_file *file, const struct plan *plan, struct decoder *decoder)
-{
-	assert(file->has_info);
-	file->offset += file->info.size_bits / 8;
-	look(file, plan, decoder);
-}
-
-static int open_file(const char *dir, const char *name, const struct plan *plan,
-		     struct decoder *decoder, struct recorded_files *files, struct err *err)
-{
-	char *path = mem_printf("%s/%s", dir, name);
-	struct recorded_file file = { 0 };
-	struct stat status;
-
-	file.fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (file.fd < 0 || fstat(file.fd, &status) < 0) {
-		int r = err_raise(err, -errno, "%s: %s", path, strerror(errno));
-
-		if (file.fd >= 0) {
-			(void)close(file.fd);
-		}
-		free(path);
-		return r;
-	}
-	free(path);
-	if (!S_ISREG(status.st_mode)) {
-		(void)close(file.fd);
-		return 0;
-	}
-	file.name = mem_strdup(name);
-	file.size = (uint64_t)status.st_size;
-	look(&file, plan, decoder);
-	*vec_push(&files->at) = file;
-	return 0;
-}
-
-int recorded_open_files(const char *dir, const struct plan *plan, struct decoder *decoder,
-			struct recorded_files *files, struct err *err)
-{
-	struct dirent **entries;
-	int count = scandir(dir, &entries, visible, alphasort);
-	int r = 0;
-
-	if (count < 0) {
-		return err_raise(err, -errno, "%s: %s", dir, strerror(errno));
-	}
-	for (int i = 0; i < count; i++) {
-		if (r == 0 && strcmp(entries[i]->d_name, "metadata") != 0) {
-			r = open_file(dir, entries[i]->d_name, plan, decoder, files, err);
-		}
-		free(entries[i]);
-	}
-	free(entries);
-	return r;
-}
-
-void recorded_files_fini(struct recorded_files *files)
-{
-	for (size_t i = 0; i < files->at.count; i++) {
-		struct recorded_file *file = &files->at.at[i];
-
-		(void)close(file->fd);
-		free(file->name);
-		free(file->fault);
-		free(file->head);
-	}
-	vec_fini(&files->at);
 }
 
 /* ---- a trace by itself ---- */
 
-int recorded_open(const char *dir, struct recorded *trace, struct err *err)
+int recorded_open(const struct recorded_path *path, struct recorded *trace, struct err *err)
 {
 	int r;
 
@@ -310,16 +102,16 @@ int recorded_open(const char *dir, struct recorded *trace, struct err *err)
 	trace->metadata = metadata_stream_new();
 	metadata_stream_keep_text(trace->metadata);
 	trace->decoder = mem_alloc(sizeof(*trace->decoder));
-	r = recorded_read_metadata(dir, trace->metadata, err);
+	r = recorded_read_metadata(path, trace->metadata, err);
 	if (r < 0) {
 		return r;
 	}
 	trace->builder = plan_builder_new(metadata_stream_arena(trace->metadata), NULL, 0, false);
 	r = plan_build(trace->builder, metadata_stream_types(trace->metadata), &trace->plan, err);
 	if (r < 0) {
-		return err_note(err, r, "%s/metadata", dir);
+		return err_note(err, r, "%s/metadata", path->name);
 	}
-	return recorded_open_files(dir, trace->plan, trace->decoder, &trace->files, err);
+	return recorded_open_files(path, trace->plan, trace->decoder, &trace->files, err);
 }
 
 void recorded_close(struct recorded *trace)
@@ -354,10 +146,10 @@ static uint64_t begin_ns(const struct recorded_file *file)
 	return clock_ns(&clock, file->info.begin);
 }
 
-int recorded_first_ns(const char *dir, uint64_t *ret_ns, struct err *err)
+int recorded_first_ns(const struct recorded_path *path, uint64_t *ret_ns, struct err *err)
 {
 	struct recorded trace;
-	int r = recorded_open(dir, &trace, err);
+	int r = recorded_open(path, &trace, err);
 
 	if (r == 0) {
 		uint64_t first = UINT64_MAX;
@@ -392,12 +184,14 @@ static size_t oldest(const struct play *play)
 	return found;
 }
 
-static void end_stream(struct play *play, size_t i)
+static void report_fault(struct play *play, size_t i)
 {
-	if (play->files.at.at[i].fault) {
-		stream_bad_packet(play->streams.at[i], play->files.at.at[i].fault);
+	char *fault = recorded_take_fault(&play->files.at.at[i]);
+
+	if (fault) {
+		stream_bad_packet(play->streams.at[i], fault);
+		free(fault);
 	}
-	stream_end(play->streams.at[i]);
 }
 
 /* Feeds packets of one file until they make a chunk. */
@@ -407,7 +201,10 @@ static void feed_chunk(struct play *play, size_t i)
 	struct stream *stream = play->streams.at[i];
 	uint64_t bytes = 0;
 
-	while (file->has_info && bytes < play->run->chunk_bytes) {
+	int fd = file->fd;
+
+	/* The packets of one chunk are in one file. */
+	while (file->has_info && bytes < play->run->chunk_bytes && file->fd == fd) {
 		struct stream_input input = { .info = &file->info,
 					      .fd = file->fd,
 					      .offset = file->offset };
@@ -419,13 +216,14 @@ static void feed_chunk(struct play *play, size_t i)
 		bytes += file->info.size_bits / 8;
 		stream_packet(stream, &input);
 		recorded_next(file, play->plan, play->decoder);
+		report_fault(play, i);
 	}
 	play->done += bytes;
 	(void)stream_flush(stream);
 	if (file->has_info) {
 		stream_known(stream, file->info.begin);
 	} else {
-		end_stream(play, i);
+		stream_end(stream);
 	}
 }
 
@@ -452,22 +250,26 @@ static void open_streams(struct play *play)
 		struct recorded_file *file = &play->files.at.at[i];
 
 		*vec_push(&play->streams) = stream_new(play->trace, file->name);
-		play->total += file->size;
+		for (size_t k = 0; k < file->parts.count; k++) {
+			play->total += file->parts.at[k].size;
+		}
+		report_fault(play, i);
 		if (file->has_info) {
 			stream_expect(play->streams.at[i], &file->info);
 		} else {
-			end_stream(play, i);
+			stream_end(play->streams.at[i]);
 		}
 	}
 }
 
-int recorded_analyze(const char *dir, const struct recorded_run *run, struct err *err)
+int recorded_analyze(const struct recorded_path *path, const struct recorded_run *run,
+		     struct err *err)
 {
 	struct play play = { .run = run };
 	int r;
 
 	play.trace = trace_new(run->engine, run->user);
-	r = trace_read_metadata(dir, play.trace, err);
+	r = trace_read_metadata(path, play.trace, err);
 	if (r < 0) {
 		trace_free(play.trace);
 		return r;
@@ -475,7 +277,7 @@ int recorded_analyze(const char *dir, const struct recorded_run *run, struct err
 	play.plan = trace_plan(play.trace);
 	play.decoder = mem_alloc(sizeof(*play.decoder));
 	run->on_trace(run->user, play.trace);
-	r = recorded_open_files(dir, play.plan, play.decoder, &play.files, err);
+	r = recorded_open_files(path, play.plan, play.decoder, &play.files, err);
 	if (r == 0) {
 		open_streams(&play);
 		feed_all(&play);

@@ -17,30 +17,59 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "ctf/decode.h"
+#include "ctf/index.h"
 #include "ctf/metadata.h"
 
 struct engine;
 struct trace;
 
-struct recorded_paths {
-	VEC(char *) at;
+/*
+ * One trace: a directory, or those that hold it in turn, oldest first: the chunks of a
+ * rotated session (`archives/CHUNK/...`) and what was not rotated out.
+ */
+struct recorded_path {
+	char *name; /* for messages */
+	VEC(char *) dirs;
 };
 
-/* The trace directories at or below @path, sorted.  -errno, or -ENOENT if there is none. */
+struct recorded_paths {
+	VEC(struct recorded_path) at;
+};
+
+/* The traces at or below @path, sorted.  -errno, or -ENOENT if there is none. */
 int recorded_find(const char *path, struct recorded_paths *paths, struct err *err);
 void recorded_paths_fini(struct recorded_paths *paths);
 
-/* Feeds the metadata file of @dir to @metadata. */
-int recorded_read_metadata(const char *dir, struct metadata_stream *metadata, struct err *err);
+/* Feeds the trace's metadata file, the newest, to @metadata. */
+int recorded_read_metadata(const struct recorded_path *path, struct metadata_stream *metadata,
+			   struct err *err);
 
-/* One stream file, read packet by packet. */
+/* A file that holds all or, in its turn, some of a stream. */
+struct recorded_part {
+	char *path, *index_path;
+	int fd;
+	uint64_t size;
+	bool has_looked; /* for its packet index */
+	struct packet_index index;
+};
+
+/*
+ * One stream, read packet by packet.  It may be in several files: those of rotation
+ * chunks, or those that a tracer limited in size.
+ *
+ * Where a packet cannot be read, the next one is found by the packet index, or by its magic
+ * number if there is no index that is valid.  A last packet that the file does not
+ * hold whole is read as far as it goes.
+ */
 struct recorded_file {
 	char *name;
-	int fd;
+	VEC(struct recorded_part) parts;
+	size_t part;           /* the current one ... */
+	int fd;                /* ... and its descriptor */
 	uint64_t size, offset; /* of the packet that @info describes */
 	bool has_info;
 	struct packet_info info;
-	char *fault; /* why it ended before its end; NULL: it did not */
+	char *fault; /* what could not be read before this packet, or at the end; NULL: nothing */
 	uint8_t *head;
 	size_t head_room;
 };
@@ -49,13 +78,16 @@ struct recorded_files {
 	VEC(struct recorded_file) at;
 };
 
-/* Opens all streams of @dir and looks at the first packet of each. */
-int recorded_open_files(const char *dir, const struct plan *plan, struct decoder *decoder,
-			struct recorded_files *files, struct err *err);
+/* Opens all streams of a trace and looks at the first packet of each. */
+int recorded_open_files(const struct recorded_path *path, const struct plan *plan,
+			struct decoder *decoder, struct recorded_files *files, struct err *err);
 void recorded_files_fini(struct recorded_files *files);
 
 /* Goes to the next packet; has_info is false at the end. */
 void recorded_next(struct recorded_file *file, const struct plan *plan, struct decoder *decoder);
+
+/* Takes the fault, which is the caller's to free; NULL if there is none. */
+char *recorded_take_fault(struct recorded_file *file);
 
 /* A trace opened to read its packets, without the engine.  Close it also when opening failed. */
 struct recorded {
@@ -65,11 +97,11 @@ struct recorded {
 	struct decoder *decoder;
 	struct recorded_files files;
 };
-int recorded_open(const char *dir, struct recorded *trace, struct err *err);
+int recorded_open(const struct recorded_path *path, struct recorded *trace, struct err *err);
 void recorded_close(struct recorded *trace);
 
-/* When the first packet of the trace in @dir begins. */
-int recorded_first_ns(const char *dir, uint64_t *ret_ns, struct err *err);
+/* When the first packet of a trace begins. */
+int recorded_first_ns(const struct recorded_path *path, uint64_t *ret_ns, struct err *err);
 
 /* Plays one trace through the engine, to its total.  @progress may be NULL. */
 struct recorded_run {
@@ -81,6 +113,7 @@ struct recorded_run {
 	const atomic_bool *stop; /* set by a signal: finish with what there is */
 	void (*on_trace)(void *user, struct trace *trace); /* once metadata is read */
 };
-int recorded_analyze(const char *dir, const struct recorded_run *run, struct err *err);
+int recorded_analyze(const struct recorded_path *path, const struct recorded_run *run,
+		     struct err *err);
 
 #endif

@@ -383,11 +383,13 @@ static int run_graph(struct comparison *c)
 
 static int open_ours(struct comparison *c, struct err *err)
 {
+	char *dir = (char *)c->dir;
+	struct recorded_path path = { .name = dir, .dirs = { .at = &dir, .count = 1 } };
 	int r;
 
 	c->metadata = metadata_stream_new();
 	c->decoder = mem_alloc(sizeof(*c->decoder));
-	r = recorded_read_metadata(c->dir, c->metadata, err);
+	r = recorded_read_metadata(&path, c->metadata, err);
 	if (r < 0) {
 		return r;
 	}
@@ -396,7 +398,7 @@ static int open_ours(struct comparison *c, struct err *err)
 	if (r < 0) {
 		return r;
 	}
-	r = recorded_open_files(c->dir, c->plan, c->decoder, &c->files, err);
+	r = recorded_open_files(&path, c->plan, c->decoder, &c->files, err);
 	for (size_t i = 0; r == 0 && i < c->files.at.count; i++) {
 		struct side *side = mem_alloc(sizeof(*side));
 

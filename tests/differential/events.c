@@ -83,22 +83,33 @@ static int print_packet(const struct recorded_file *file, const struct plan *pla
 	return r;
 }
 
-static int print_events(const char *dir)
+static void print_fault(struct recorded_file *file)
 {
+	char *fault = recorded_take_fault(file);
+
+	if (fault) {
+		printf(" fault: %s\n", fault);
+		free(fault);
+	}
+}
+
+static int print_events(char *dir)
+{
+	struct recorded_path path = { .name = dir, .dirs = { .at = &dir, .count = 1 } };
 	struct metadata_stream *metadata = metadata_stream_new();
 	struct decoder *d = mem_alloc(sizeof(*d));
 	struct recorded_files files = { 0 };
 	struct plan_builder *builder;
 	struct plan *plan = NULL;
 	struct err err;
-	int r = recorded_read_metadata(dir, metadata, &err);
+	int r = recorded_read_metadata(&path, metadata, &err);
 
 	builder = plan_builder_new(metadata_stream_arena(metadata), NULL, 0, true);
 	if (r == 0) {
 		r = plan_build(builder, metadata_stream_types(metadata), &plan, &err);
 	}
 	if (r == 0) {
-		r = recorded_open_files(dir, plan, d, &files, &err);
+		r = recorded_open_files(&path, plan, d, &files, &err);
 	}
 	if (r < 0) {
 		(void)fprintf(stderr, "%s\n", err.text);
@@ -107,12 +118,11 @@ static int print_events(const char *dir)
 		struct recorded_file *file = &files.at.at[i];
 
 		printf("%s\n", file->name);
+		print_fault(file);
 		while (file->has_info && r == 0) {
 			r = print_packet(file, plan, d);
 			recorded_next(file, plan, d);
-		}
-		if (file->fault) {
-			printf(" fault: %s\n", file->fault);
+			print_fault(file);
 		}
 	}
 	recorded_files_fini(&files);
@@ -418,11 +428,12 @@ static void print_metadata(const struct metadata *m)
 	}
 }
 
-static int print_ctf2(const char *dir)
+static int print_ctf2(char *dir)
 {
+	struct recorded_path path = { .name = dir, .dirs = { .at = &dir, .count = 1 } };
 	struct metadata_stream *metadata = metadata_stream_new();
 	struct err err;
-	int r = recorded_read_metadata(dir, metadata, &err);
+	int r = recorded_read_metadata(&path, metadata, &err);
 
 	if (r < 0) {
 		(void)fprintf(stderr, "%s\n", err.text);

@@ -303,13 +303,13 @@ def test_bad_metadata(scratch):
 
 
 def test_truncated(scratch):
-    """A file that ends inside a packet: that packet is lost and said, the rest is read."""
+    """A file that ends inside a packet's only event: that is lost and said, the rest is read."""
     made = Made(scratch, 'truncated', [b''.join(GOOD)[:-10]])
     status, out, err = run('analyze', '-f', 'json', made.path)
-    assert status == 0 and 'of which only' in err and 'channel0_0' in err, err
+    assert status == 0 and 'passes the end' in err and 'channel0_0' in err, err
     total = [json.loads(line) for line in out.splitlines() if '"total"' in line][0]
     same(total['count']['events'], 1)
-    same(total['count']['lost_packets'], 1)
+    same(total['count']['bad_packets'], 1)
     warnings = [json.loads(line) for line in out.splitlines() if '"warning"' in line]
     assert warnings and warnings[0]['stream'] == 'channel0_0' and warnings[0]['packet'] == 1
 
@@ -328,10 +328,33 @@ def test_bad_event(scratch):
 
 
 def test_bad_header(scratch):
-    """A packet with another magic number: what follows in that file cannot be found."""
+    """A packet with another magic number, and none behind it."""
     made = Made(scratch, 'magic', [GOOD[0] + b'\0' * len(GOOD[1])])
     status, _, err = run('analyze', made.path)
     assert status == 0 and 'magic number' in err, err
+
+
+def test_cut(scratch):
+    """The file ends in the middle of a packet's third event: two count, and one packet is bad."""
+    events = [switch(60, 7, 0), switch(70, 0, 7), switch(75, 7, 0)]
+    cut = packet(0, 1, 50, 80, events)
+    for index in (5, len(events[2]), len(events[2]) + 1):  # the last: between two events
+        made = Made(scratch, 'cut%d' % index, [GOOD[0] + cut[:-index]])
+        status, out, err = run('analyze', '-f', 'json', made.path)
+        assert status == 0 and ('passes the end' in err or 'of which only' in err), err
+        total = [json.loads(line) for line in out.splitlines() if '"total"' in line][0]
+        wanted = 1 + (1 if index > len(events[2]) else 2)
+        same((total['count']['events'], total['count']['bad_packets']), (wanted, 1))
+
+
+def test_clock_back(scratch):
+    """Time stamps that go back are taken for the last one, and said once."""
+    made = Made(scratch, 'back', [packet(0, 0, 10, 100, [switch(20, 0, 5), switch(15, 5, 6), switch(50, 6, 0)])])
+    status, out, err = run('analyze', '-f', 'json', made.path)
+    assert status == 0 and 'went back' in err, err
+    total = [json.loads(line) for line in out.splitlines() if '"total"' in line][0]
+    same(total['count']['events'], 3)
+    same({t['tid']: t['run_ns'] for t in total['cpu']['threads'] if t["tid"] in (5, 6)}, {5: 0, 6: 30})
 
 
 def test_output(scratch):

@@ -1,0 +1,379 @@
+/*
+ * file: streams in files, packet by packet, over what is damaged.
+ */
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "recorded/recorded.h"
+
+/* The packet's magic number (CTF 1.8.3, 5.1), in both byte orders. */
+static const uint8_t magic_le[4] = { 0xC1, 0x1F, 0xFC, 0xC1 };
+static const uint8_t magic_be[4] = { 0xC1, 0xFC, 0x1F, 0xC1 };
+
+#define SCAN_BYTES 65536
+
+/* ---- one packet ---- */
+
+/* Reads the head of the packet at @offset, more of it if need be. */
+static int read_head(struct recorded_file *file, const struct plan *plan, struct decoder *decoder,
+		     uint64_t offset, size_t want, struct err *err)
+{
+	uint64_t left = file->size - offset;
+	size_t len = left < want ? left : want;
+	ssize_t got;
+
+	if (len > file->head_room) {
+		file->head = mem_realloc(file->head, len);
+		file->head_room = len;
+	}
+	got = pread(file->fd, file->head, len, (off_t)offset);
+	if (got < 0) {
+		return err_raise(err, -errno, "%s", strerror(errno));
+	}
+	if ((size_t)got < len) {
+		return err_raise(err, -EIO, "the file became shorter");
+	}
+	return packet_info_read(decoder, plan, file->head, len, left, &file->info, err);
+}
+
+static int read_info(struct recorded_file *file, const struct plan *plan, struct decoder *decoder,
+		     uint64_t offset, struct err *err)
+{
+	size_t want = PACKET_HEAD_BYTES;
+	int r;
+
+	do {
+		r = read_head(file, plan, decoder, offset, want, err);
+		want *= 16;
+	} while (r == -ENODATA && want <= PACKET_BYTES_MAX);
+	if (r == 0 && !file->info.has_sizes && file->size - offset > PACKET_BYTES_MAX) {
+		r = err_raise(err, -EPROTO, "a packet of %" PRIu64 " bytes, the limit is %" PRIu64,
+			      file->size - offset, PACKET_BYTES_MAX);
+	}
+	return r;
+}
+
+/* ---- over what cannot be read ---- */
+
+static int read_index(struct recorded_part *part, struct err *err)
+{
+	int fd = open(part->index_path, O_RDONLY | O_CLOEXEC);
+	struct stat status;
+	uint8_t *bytes;
+	int r;
+
+	if (fd < 0 || fstat(fd, &status) < 0 || status.st_size > INDEX_BYTES_MAX) {
+		if (fd >= 0) {
+			(void)close(fd);
+		}
+		return err_raise(err, -ENOENT, "there is none that can be read");
+	}
+	bytes = mem_alloc((size_t)status.st_size + 1);
+	if (read(fd, bytes, (size_t)status.st_size) == status.st_size) {
+		r = packet_index_parse(&part->index, bytes, (size_t)status.st_size, part->size,
+				       err);
+	} else {
+		r = err_raise(err, -EIO, "it cannot be read");
+	}
+	if (r < 0) {
+		packet_index_fini(&part->index);
+	}
+	free(bytes);
+	(void)close(fd);
+	return r;
+}
+
+/* Where a magic number is at or behind @from, or the size of the file. */
+static uint64_t find_magic(const struct recorded_file *file, uint64_t from)
+{
+	uint8_t block[SCAN_BYTES];
+
+	while (from < file->size) {
+		ssize_t got = pread(file->fd, block, sizeof(block), (off_t)from);
+		const uint8_t *at = block;
+
+		if (got < (ssize_t)sizeof(magic_le)) {
+			return file->size;
+		}
+		while ((at = memchr(at, magic_le[0], (size_t)(block + got - at)))) {
+			if (block + got - at < (ssize_t)sizeof(magic_le)) {
+				break;
+			}
+			if (memcmp(at, magic_le, sizeof(magic_le)) == 0 ||
+			    memcmp(at, magic_be, sizeof(magic_be)) == 0) {
+				return from + (uint64_t)(at - block);
+			}
+			at++;
+		}
+		from += (uint64_t)got - sizeof(magic_le) + 1;
+	}
+	return file->size;
+}
+
+/* Where the next packet begins that has a header, or the size of the file. */
+static uint64_t find_packet(struct recorded_file *file, const struct plan *plan,
+			    struct decoder *decoder)
+{
+	struct recorded_part *part = &file->parts.at[file->part];
+	const struct index_entry *entry;
+	uint64_t at = file->offset;
+	struct err err;
+
+	if (!part->has_looked) {
+		part->has_looked = true;
+		(void)read_index(part, &err); /* without one, the magic number leads on */
+	}
+	entry = packet_index_after(&part->index, file->offset);
+	if (entry) {
+		return entry->offset;
+	}
+	if (plan->slot_magic == SLOT_NONE) {
+		return file->size;
+	}
+	do {
+		at = find_magic(file, at + 1);
+	} while (at < file->size && read_info(file, plan, decoder, at, &err) < 0);
+	return at;
+}
+
+static void add_fault(struct recorded_file *file, const char *text, uint64_t next)
+{
+	const struct recorded_part *part = &file->parts.at[file->part];
+	char *before = file->fault;
+
+	if (before && strlen(before) > FAULT_TEXT_MAX) {
+		return; /* enough is said */
+	}
+	file->fault = mem_printf(
+		"%s%s%s%sat byte %" PRIu64 " of the file: %s; %" PRIu64 " bytes cannot be read",
+		before ? before : "", before ? "; " : "", file->part > 0 ? part->path : "",
+		file->part > 0 ? ": " : "", file->offset, text, next - file->offset);
+	free(before);
+}
+
+/* The next part, if there is one. */
+static bool next_part(struct recorded_file *file)
+{
+	if (file->part + 1 >= file->parts.count) {
+		return false;
+	}
+	file->part++;
+	file->fd = file->parts.at[file->part].fd;
+	file->size = file->parts.at[file->part].size;
+	file->offset = 0;
+	return true;
+}
+
+/* Finds the first packet at or behind the file's offset. */
+static void look(struct recorded_file *file, const struct plan *plan, struct decoder *decoder)
+{
+	for (;;) {
+		uint64_t next;
+		struct err err;
+		bool is_cut;
+		int r;
+
+		if (file->offset >= file->size) {
+			file->has_info = false;
+			if (!next_part(file)) {
+				return;
+			}
+			continue;
+		}
+		r = read_info(file, plan, decoder, file->offset, &err);
+		is_cut = r == 0 && packet_info_cut(&file->info, file->size - file->offset);
+		if (r == 0 && !is_cut) {
+			file->has_info = true;
+			return;
+		}
+		next = find_packet(file, plan, decoder);
+		if (is_cut && next == file->size) {
+			/* The end of the file came before the end of the packet. */
+			(void)read_info(file, plan, decoder, file->offset, &err);
+			(void)packet_info_cut(&file->info, file->size - file->offset);
+			file->has_info = true;
+			return;
+		}
+		add_fault(file, is_cut ? "the packet's size passes the end of the file" : err.text,
+			  next);
+		file->offset = next;
+	}
+}
+
+void recorded_next(struct recorded_file *file, const struct plan *plan, struct decoder *decoder)
+{
+	assert(file->has_info);
+	file->offset += file->info.size_bits / 8;
+	look(file, plan, decoder);
+}
+
+char *recorded_take_fault(struct recorded_file *file)
+{
+	char *fault = file->fault;
+
+	file->fault = NULL;
+	return fault;
+}
+
+/* ---- opening ---- */
+
+static void file_fini(struct recorded_file *file)
+{
+	for (size_t i = 0; i < file->parts.count; i++) {
+		struct recorded_part *part = &file->parts.at[i];
+
+		(void)close(part->fd);
+		free(part->path);
+		free(part->index_path);
+		packet_index_fini(&part->index);
+	}
+	vec_fini(&file->parts);
+	free(file->name);
+	free(file->fault);
+	free(file->head);
+}
+
+static int open_file(const char *dir, const char *name, const struct plan *plan,
+		     struct decoder *decoder, struct recorded_files *files, struct err *err)
+{
+	struct recorded_part part = { .path = mem_printf("%s/%s", dir, name) };
+	struct recorded_file file = { 0 };
+	struct stat status;
+	int r = 0;
+
+	part.fd = open(part.path, O_RDONLY | O_CLOEXEC);
+	if (part.fd < 0 || fstat(part.fd, &status) < 0) {
+		r = err_raise(err, -errno, "%s: %s", part.path, strerror(errno));
+	}
+	if (r < 0 || !S_ISREG(status.st_mode)) {
+		if (part.fd >= 0) {
+			(void)close(part.fd);
+		}
+		free(part.path);
+		return r;
+	}
+	part.index_path = mem_printf("%s/index/%s.idx", dir, name);
+	part.size = (uint64_t)status.st_size;
+	file.name = mem_strdup(name);
+	file.fd = part.fd;
+	file.size = part.size;
+	*vec_push(&file.parts) = part;
+	look(&file, plan, decoder);
+	*vec_push(&files->at) = file;
+	return 0;
+}
+
+static int visible(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+static int open_dir(const char *dir, const struct plan *plan, struct decoder *decoder,
+		    struct recorded_files *files, struct err *err)
+{
+	struct dirent **entries;
+	int count = scandir(dir, &entries, visible, alphasort);
+	int r = 0;
+
+	if (count < 0) {
+		return err_raise(err, -errno, "%s: %s", dir, strerror(errno));
+	}
+	for (int i = 0; i < count; i++) {
+		if (r == 0 && strcmp(entries[i]->d_name, "metadata") != 0) {
+			r = open_file(dir, entries[i]->d_name, plan, decoder, files, err);
+		}
+		free(entries[i]);
+	}
+	free(entries);
+	return r;
+}
+
+/* ---- streams in several files ---- */
+
+/* Whether two files hold the same stream: the packets say which they are of. */
+static bool same_stream(const struct recorded_file *a, const struct recorded_file *b)
+{
+	const struct packet_info *left = &a->info, *right = &b->info;
+
+	return a->has_info && b->has_info && left->stream->id == right->stream->id &&
+	       left->instance_id == right->instance_id && left->cpu_id == right->cpu_id &&
+	       (left->instance_id != UINT64_MAX || left->cpu_id != UINT64_MAX);
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct packet_info *a = &((const struct recorded_file *)left)->info;
+	const struct packet_info *b = &((const struct recorded_file *)right)->info;
+
+	return a->begin < b->begin ? -1 : a->begin > b->begin;
+}
+
+/* Appends to @file, in order of time, the others of the same stream, which become empty. */
+static void take_parts(struct recorded_files *files, size_t i)
+{
+	struct recorded_files group = { 0 };
+
+	*vec_push(&group.at) = files->at.at[i];
+	for (size_t k = i + 1; k < files->at.count; k++) {
+		if (same_stream(&files->at.at[i], &files->at.at[k])) {
+			*vec_push(&group.at) = files->at.at[k];
+			memset(&files->at.at[k], 0, sizeof(files->at.at[k]));
+		}
+	}
+	if (group.at.count > 1) {
+		qsort(group.at.at, group.at.count, sizeof(group.at.at[0]), by_time);
+	}
+	for (size_t k = 1; k < group.at.count; k++) {
+		struct recorded_file *part = &group.at.at[k];
+
+		*vec_push(&group.at.at[0].parts) = part->parts.at[0];
+		part->parts.count = 0;
+		file_fini(part); /* what is wrong at its begin is found again */
+	}
+	files->at.at[i] = group.at.at[0];
+	vec_fini(&group.at);
+}
+
+/* A trace has few streams; in hundreds of rotation chunks there are many files. */
+static void join_streams(struct recorded_files *files)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < files->at.count; i++) {
+		if (files->at.at[i].parts.count > 0) {
+			take_parts(files, i);
+			files->at.at[kept++] = files->at.at[i];
+		}
+	}
+	files->at.count = kept;
+}
+
+int recorded_open_files(const struct recorded_path *path, const struct plan *plan,
+			struct decoder *decoder, struct recorded_files *files, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < path->dirs.count; i++) {
+		r = open_dir(path->dirs.at[i], plan, decoder, files, err);
+	}
+	if (r == 0) {
+		join_streams(files);
+	}
+	return r;
+}
+
+void recorded_files_fini(struct recorded_files *files)
+{
+	for (size_t i = 0; i < files->at.count; i++) {
+		file_fini(&files->at.at[i]);
+	}
+	vec_fini(&files->at);
+}

@@ -1,0 +1,171 @@
+/*
+ * find: which traces a path holds.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/limits.h"
+#include "recorded/recorded.h"
+
+/* Where LTTng moves the chunks of a rotated session: SESSION/archives/CHUNK/DOMAIN. */
+#define ARCHIVES "/archives/"
+
+static int visible(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+static bool is_dir(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static bool has_metadata(const char *dir)
+{
+	char *path = mem_printf("%s/metadata", dir);
+	struct stat status;
+	bool has = stat(path, &status) == 0 && S_ISREG(status.st_mode);
+
+	free(path);
+	return has;
+}
+
+/* Collects the directories that have a metadata file, sorted. */
+static int find_below(const char *dir, unsigned int depth, struct recorded_path *found,
+		      struct err *err)
+{
+	struct dirent **entries;
+	int count;
+
+	if (has_metadata(dir)) {
+		*vec_push(&found->dirs) = mem_strdup(dir);
+		return 0;
+	}
+	if (depth == TRACE_DEPTH_MAX) {
+		return 0;
+	}
+	count = scandir(dir, &entries, visible, alphasort);
+	if (count < 0) {
+		return err_raise(err, -errno, "%s: %s", dir, strerror(errno));
+	}
+	for (int i = 0; i < count; i++) {
+		char *path = mem_printf("%s/%s", dir, entries[i]->d_name);
+
+		if (is_dir(path)) {
+			(void)find_below(path, depth + 1, found, err); /* others go on */
+		}
+		free(path);
+		free(entries[i]);
+	}
+	free(entries);
+	return 0;
+}
+
+/* ---- rotation chunks ---- */
+
+/* "S/archives/CHUNK/kernel" -> "S/kernel", where the trace would be without rotation. */
+static char *unrotated(const char *dir)
+{
+	const char *archives = strstr(dir, ARCHIVES), *chunk_end = NULL;
+
+	if (archives) {
+		chunk_end = strchr(archives + strlen(ARCHIVES), '/');
+	}
+	if (!chunk_end) {
+		return mem_strdup(dir);
+	}
+	return mem_printf("%.*s%s", (int)(archives - dir), dir, chunk_end);
+}
+
+static bool read_uuid(char *dir, uint8_t uuid[16])
+{
+	struct metadata_stream *metadata = metadata_stream_new();
+	struct recorded_path path = { .name = dir, .dirs = { .at = &dir, .count = 1 } };
+	const struct metadata *types;
+	struct err err;
+	bool has = false;
+
+	if (recorded_read_metadata(&path, metadata, &err) == 0) {
+		types = metadata_stream_types(metadata);
+		memcpy(uuid, types->uuid, 16);
+		has = types->has_uuid;
+	}
+	metadata_stream_free(metadata);
+	return has;
+}
+
+/* Two directories are of one trace if that is where it would be, and its UUID says so. */
+static bool continues(const struct recorded_path *path, char *dir)
+{
+	char *name = unrotated(dir);
+	bool same = strcmp(name, path->name) == 0;
+	uint8_t left[16], right[16];
+
+	free(name);
+	return same && read_uuid(path->dirs.at[0], left) && read_uuid(dir, right) &&
+	       memcmp(left, right, sizeof(left)) == 0;
+}
+
+static void add_dir(struct recorded_paths *paths, size_t first, char *dir)
+{
+	struct recorded_path *path;
+
+	for (size_t i = first; i < paths->at.count; i++) {
+		if (continues(&paths->at.at[i], dir)) {
+			*vec_push(&paths->at.at[i].dirs) = dir;
+			return;
+		}
+	}
+	path = vec_push(&paths->at);
+	memset(path, 0, sizeof(*path));
+	path->name = unrotated(dir);
+	*vec_push(&path->dirs) = dir;
+}
+
+int recorded_find(const char *path, struct recorded_paths *paths, struct err *err)
+{
+	struct recorded_path found = { 0 };
+	size_t first = paths->at.count;
+	int r;
+
+	if (!is_dir(path)) {
+		struct stat status;
+
+		if (stat(path, &status) < 0) {
+			return err_raise(err, -errno, "%s: %s", path, strerror(errno));
+		}
+		return err_raise(err, -ENOTDIR, "%s: not a trace: a trace is a directory", path);
+	}
+	r = find_below(path, 0, &found, err);
+	/* "archives" sorts before the domains, so that a trace's chunks come oldest first. */
+	for (size_t i = 0; i < found.dirs.count; i++) {
+		add_dir(paths, first, found.dirs.at[i]);
+	}
+	if (r == 0 && found.dirs.count == 0) {
+		r = err_raise(err, -ENOENT,
+			      "%s: not a trace: there is no file \"metadata\" in it "
+			      "or below it",
+			      path);
+	}
+	vec_fini(&found.dirs);
+	return r;
+}
+
+void recorded_paths_fini(struct recorded_paths *paths)
+{
+	for (size_t i = 0; i < paths->at.count; i++) {
+		struct recorded_path *path = &paths->at.at[i];
+
+		for (size_t k = 0; k < path->dirs.count; k++) {
+			free(path->dirs.at[k]);
+		}
+		vec_fini(&path->dirs);
+		free(path->name);
+	}
+	vec_fini(&paths->at);
+}
