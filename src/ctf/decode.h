@@ -219,6 +219,137 @@ static inline int decoder_next(struct decoder *d, struct event *event)
 	return r < 0 ? r : 1;
 }
 
+/* The fields of an event whose class has a constant layout, at byte @at. */
+static inline void decoder_loads(struct decoder *d, const struct plan_event *class, uint64_t at)
+{
+	const uint8_t *data = d->data + at;
+
+	for (unsigned int i = 0; i < class->quick_count; i++) {
+		const struct plan_load *load = &class->quick[i];
+		struct value *value = &d->values[load->slot];
+
+		if (load->is_bytes) {
+			value->bytes = data + load->offset;
+			value->len = load->mask;
+		} else {
+			uint64_t raw = DECODE_LOAD(uint64_t, data + load->offset) & load->mask;
+
+			value->u = (raw ^ load->sign) - load->sign;
+		}
+	}
+}
+
+/* Events that decoder_wanted() passed over. */
+struct decoder_passed {
+	uint64_t events, clock; /* in the last call: how many, and the time of the last */
+	uint64_t *counts;       /* in all calls, by class index */
+	uint32_t *seen;         /* indexes whose count is not 0, in any order; room for all */
+	size_t seen_count;
+};
+
+/*
+ * decoder_wanted() for one of the two header forms, so that the compiler knows which.  Both
+ * its short and its long form are read and one is chosen without a branch: which it is
+ * cannot be foreseen, and what a processor loses on a wrong guess is more than all else here
+ * costs.  That needs room for the long form and for 8 bytes behind any field; the
+ * last events of a packet are left to decoder_next().
+ */
+static inline __attribute__((always_inline)) int
+decoder_wanted_form(struct decoder *d, uint64_t limit, struct decoder_passed *passed,
+		    struct event *event, bool is_compact, bool is_packed)
+{
+	const struct plan_stream *stream = d->stream;
+	const struct plan_skip *skips = stream->skips;
+	const uint8_t *data = d->data;
+	uint64_t *counts = passed->counts;
+	const uint64_t header_mask = is_packed ? 0 : stream->header_align_bits / 8 - 1;
+	const uint64_t extended_mask = is_packed ? 0 : stream->extended_align_bits / 8 - 1;
+	const uint64_t clock_mask = is_packed ? 0 : stream->extended_clock_align_bits / 8 - 1;
+	const uint64_t short_clock = is_compact ? 0 : stream->header_clock_offset_bits / 8;
+	const uint64_t low_mask = is_compact ? 0x7FFFFFF : UINT32_MAX;
+	const uint32_t extended = is_compact ? 31 : 65535, id_count = stream->event_count;
+	uint64_t at = d->at_bits / 8, end = d->end_bits / 8, clock = d->clock, count = 0;
+
+	for (;;) {
+		uint64_t begin = (at + header_mask) & ~header_mask;
+		uint64_t id_at = (begin + (is_compact ? 1 : 2) + extended_mask) & ~extended_mask;
+		uint64_t clock_at = (id_at + 4 + clock_mask) & ~clock_mask;
+		const struct plan_skip *skip;
+		uint32_t word, low, id, long_id;
+		uint64_t now, past, long_now;
+		bool is_long;
+
+		if (clock_at + 8 > end) {
+			break;
+		}
+		word = DECODE_LOAD(uint32_t, data + begin);
+		long_id = DECODE_LOAD(uint32_t, data + id_at);
+		long_now = DECODE_LOAD(uint64_t, data + clock_at);
+		low = is_compact ? word >> 5 : DECODE_LOAD(uint32_t, data + begin + short_clock);
+		id = word & extended;
+		is_long = id == extended;
+		now = (clock & ~low_mask) | low;
+		now += low < (clock & low_mask) ? low_mask + 1 : 0;
+		now = is_long ? long_now : now;
+		past = is_long ? clock_at + 8 : begin + short_clock + 4;
+		id = is_long ? long_id : id;
+		if (id >= id_count) {
+			break;
+		}
+		skip = &skips[id];
+		if (!is_packed) {
+			past = (past + skip->align_mask) & ~(uint64_t)skip->align_mask;
+		}
+		if (past + skip->bytes > end || now < clock || now >= limit) {
+			break;
+		}
+		if (skip->use == SKIP_PASS) {
+			if (counts[skip->index]++ == 0) {
+				passed->seen[passed->seen_count++] = skip->index;
+			}
+			clock = now;
+			at = past + skip->bytes;
+			count++;
+			continue;
+		}
+		if (skip->use == SKIP_LOAD && past + skip->bytes + 8 <= end) {
+			event->class = stream->events[id];
+			event->cycles = now;
+			d->clock = now;
+			d->at_bits = (past + skip->bytes) * 8;
+			decoder_loads(d, event->class, past);
+			passed->events = count;
+			passed->clock = clock;
+			return 1;
+		}
+		break;
+	}
+	if (count > 0) {
+		d->at_bits = at * 8;
+		d->clock = clock;
+	}
+	passed->events = count;
+	passed->clock = clock;
+	return decoder_next(d, event);
+}
+
+/*
+ * The next event that somebody wants something of, like decoder_next().  Those before it
+ * that nobody wants, whose time does not go back and is before @limit, are only counted.
+ */
+static inline int decoder_wanted(struct decoder *d, uint64_t limit, struct decoder_passed *passed,
+				 struct event *event)
+{
+	const struct plan_stream *stream = d->stream;
+
+	if (stream->header == HEADER_LARGE) {
+		return decoder_wanted_form(d, limit, passed, event, false, false);
+	}
+	return stream->is_packed
+		       ? decoder_wanted_form(d, limit, passed, event, true, true)
+		       : decoder_wanted_form(d, limit, passed, event, true, false);
+}
+
 uint64_t decoder_bits(const struct decoder *d, const struct step *step, uint64_t at_bits);
 double decoder_float(const struct decoder *d, const struct step *step, uint64_t at_bits);
 

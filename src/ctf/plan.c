@@ -441,6 +441,43 @@ static void find_fixed(struct plan_event *event)
 	}
 }
 
+/* Makes @load of a step; false if it has no such form. */
+static bool quick_load(const struct step *step, struct plan_load *load)
+{
+	uint64_t all = step->size_bits < 64 ? (UINT64_C(1) << step->size_bits) - 1 : UINT64_MAX;
+
+	load->offset = step->offset_bits / 8;
+	load->slot = step->slot;
+	load->is_bytes = step->op == STEP_BYTES;
+	load->mask = load->is_bytes ? step->count : all;
+	load->sign = step->op >= STEP_S8 && step->op <= STEP_S64
+			     ? UINT64_C(1) << (step->size_bits - 1)
+			     : 0;
+	return step->slot != SLOT_NONE &&
+	       ((step->op >= STEP_U8 && step->op <= STEP_S64) || load->is_bytes);
+}
+
+/* Keeps the loads of a class of constant layout in a form that is quicker to go through. */
+static void find_quick(struct plan_builder *b, struct plan_event *event)
+{
+	struct plan_load *loads;
+
+	if (!event->is_fixed || event->fixed_bits % 8 != 0 ||
+	    event->fixed_bits / 8 > UINT16_MAX || event->align_bits / 8 > UINT8_MAX ||
+	    __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__) {
+		return;
+	}
+	loads = arena_alloc(b->arena, (event->load_count + 1u) * sizeof(*loads));
+	for (unsigned int i = 0; i < event->load_count; i++) {
+		if (!quick_load(&event->steps[i], &loads[i])) {
+			return;
+		}
+	}
+	event->quick = loads;
+	event->quick_count = event->load_count;
+	event->is_quick = true;
+}
+
 static struct plan_event *build_event(struct plan_builder *b, const struct event_class *class,
 				      const struct plan_stream *stream, struct compile *c,
 				      struct event_wants *ew)
@@ -478,6 +515,7 @@ static struct plan_event *build_event(struct plan_builder *b, const struct event
 	if (!event->is_fixed) {
 		event->steps = steps;
 	}
+	find_quick(b, event);
 	c->slot_next = base; /* events reuse the same slots */
 	return event;
 }
@@ -490,6 +528,30 @@ static int by_id(const void *left, const void *right)
 	const struct plan_event *b = *(struct plan_event *const *)right;
 
 	return a->class->id < b->class->id ? -1 : a->class->id > b->class->id;
+}
+
+static void build_skips(struct plan_stream *stream)
+{
+	if (!stream->is_dense ||
+	    (stream->header != HEADER_COMPACT && stream->header != HEADER_LARGE)) {
+		return;
+	}
+	stream->skips = mem_alloc(stream->event_count * sizeof(*stream->skips));
+	stream->is_packed = stream->header_align_bits == 8 && stream->extended_align_bits == 8 &&
+			    stream->extended_clock_align_bits == 8;
+	for (uint32_t id = 0; id < stream->event_count; id++) {
+		const struct plan_event *event = stream->events[id];
+		struct plan_skip *skip = &stream->skips[id];
+
+		if (event && event->is_quick) {
+			skip->index = event->index;
+			skip->bytes = (uint16_t)(event->fixed_bits / 8);
+			skip->align_mask =
+				event->align_bits > 8 ? (uint8_t)(event->align_bits / 8 - 1) : 0;
+			skip->use = event->binding_count == 0 ? SKIP_PASS : SKIP_LOAD;
+			stream->is_packed &= skip->align_mask == 0;
+		}
+	}
 }
 
 static void build_table(struct plan *plan, struct plan_stream *stream)
@@ -522,6 +584,7 @@ static void build_table(struct plan *plan, struct plan_stream *stream)
 			}
 		}
 	}
+	build_skips(stream);
 	if (!stream->is_dense) {
 		qsort(table, count, sizeof(struct plan_event *), by_id);
 	}
@@ -663,6 +726,7 @@ void plan_unref(struct plan *plan)
 	}
 	for (uint32_t i = 0; i < plan->stream_count; i++) {
 		free(plan->streams[i].events);
+		free(plan->streams[i].skips);
 	}
 	free(plan->streams);
 	free(plan->classes);

@@ -124,12 +124,43 @@ struct plan_event {
 	uint32_t index;   /* of the class in the trace */
 	bool uses_header; /* needs values of the event header's fields */
 	bool is_fixed;
+	bool is_quick;       /* is_fixed, of whole bytes, and all loads are in `quick` */
 	uint8_t load_count;  /* is_fixed: steps that are loads */
 	uint16_t align_bits; /* is_fixed: of the first member */
 	uint32_t fixed_bits; /* is_fixed: size after alignment */
+	const struct plan_load *quick; /* the loads in another form, if all have it */
+	uint32_t quick_count;
 	const struct step *steps;
 	const struct plan_binding *bindings;
 	uint32_t binding_count;
+};
+
+/*
+ * What decoder_wanted() looks at first, by id: small, so that it stays in the nearest cache.
+ * Events of a constant number of bytes are passed over, or have their fields loaded.
+ */
+enum plan_use {
+	SKIP_NOT,  /* there is no such class, or it is for decoder_next() */
+	SKIP_PASS, /* nobody wants anything of it */
+	SKIP_LOAD, /* its fields are in plan_event.quick */
+};
+
+struct plan_skip {
+	uint32_t index;     /* of the class in the trace */
+	uint16_t bytes;     /* after alignment */
+	uint8_t align_mask; /* bytes of alignment - 1 */
+	uint8_t use;        /* enum plan_use */
+};
+
+/*
+ * A field at a constant byte: @mask bytes of text, or an integer in the machine's byte order,
+ * of which 8 bytes are loaded, masked and extended ((x ^ sign) - sign; sign 0: unsigned).
+ */
+struct plan_load {
+	uint32_t offset; /* from the event's first field */
+	uint16_t slot;
+	bool is_bytes;
+	uint64_t mask, sign;
 };
 
 /* How an event header is read: the two that LTTng writes, or by steps. */
@@ -153,6 +184,8 @@ struct plan_stream {
 	uint32_t event_count;       /* entries of the table below */
 	struct plan_event **events; /* by id when dense, otherwise sorted by id */
 	bool is_dense;
+	struct plan_skip *skips; /* by id, event_count; NULL unless dense and of a known header */
+	bool is_packed;          /* nothing of that is aligned to more than a byte */
 	uint32_t request_mask; /* bit i: some event of this stream is bound to request i < 32 */
 };
 

@@ -44,9 +44,8 @@ struct map {
 	int64_t window;
 	bool has_slice;
 	struct slice slice;
-	uint64_t *tallies; /* by class index */
+	struct decoder_passed passed;
 	uint32_t tally_room;
-	VEC(uint32_t) tallied; /* class indexes with a count */
 
 	uint64_t last_ts; /* ns, of the stream */
 	uint64_t last_cycles;
@@ -148,8 +147,8 @@ void map_free(struct map *map)
 	}
 	decoder_fini(&map->decoder);
 	free(map->states);
-	free(map->tallies);
-	vec_fini(&map->tallied);
+	free(map->passed.counts);
+	free(map->passed.seen);
 	free(map->buffer);
 	free(map);
 }
@@ -414,16 +413,16 @@ static void close_slice(struct map *map)
 	end_stay(map, map->slice_end_ns - 1, true);
 	slice->window = map->window;
 	slice->tally_first = (uint32_t)map->partial->tallies.count;
-	slice->tally_count = (uint32_t)map->tallied.count;
-	for (size_t i = 0; i < map->tallied.count; i++) {
-		uint32_t index = map->tallied.at[i];
+	slice->tally_count = (uint32_t)map->passed.seen_count;
+	for (size_t i = 0; i < map->passed.seen_count; i++) {
+		uint32_t index = map->passed.seen[i];
 
 		*vec_push(&map->partial->tallies) =
-			(struct tally){ .class_index = index, .count = map->tallies[index] };
-		map->tallies[index] = 0;
+			(struct tally){ .class_index = index, .count = map->passed.counts[index] };
+		map->passed.counts[index] = 0;
 	}
 	*vec_push(&map->partial->slices) = *slice;
-	map->tallied.count = 0;
+	map->passed.seen_count = 0;
 	map->has_slice = false;
 	memset(slice, 0, sizeof(*slice));
 }
@@ -470,16 +469,19 @@ static void grow_tallies(struct map *map, uint32_t class_count)
 	if (class_count <= map->tally_room) {
 		return;
 	}
-	map->tallies = mem_realloc(map->tallies, class_count * sizeof(*map->tallies));
-	memset(map->tallies + map->tally_room, 0,
-	       (class_count - map->tally_room) * sizeof(*map->tallies));
+	map->passed.counts =
+		mem_realloc(map->passed.counts, class_count * sizeof(*map->passed.counts));
+	map->passed.seen =
+		mem_realloc(map->passed.seen, class_count * sizeof(*map->passed.seen));
+	memset(map->passed.counts + map->tally_room, 0,
+	       (class_count - map->tally_room) * sizeof(*map->passed.counts));
 	map->tally_room = class_count;
 }
 
 static void count_event(struct map *map, uint32_t index)
 {
-	if (map->tallies[index]++ == 0) {
-		*vec_push(&map->tallied) = index;
+	if (map->passed.counts[index]++ == 0) {
+		map->passed.seen[map->passed.seen_count++] = index;
 	}
 }
 
@@ -563,6 +565,21 @@ static void packet_fault(struct map *map, const struct packet *packet, const cha
 	note_gap(map, floor);
 }
 
+/* The next event to look at; those before it in this slice that nobody wants are counted. */
+static int next_wanted(struct map *map, struct event *event)
+{
+	struct decoder *d = &map->decoder;
+	int r;
+
+	if (!d->stream->skips || d->clock < map->last_cycles) {
+		map->passed.events = 0;
+		return decoder_next(d, event);
+	}
+	r = decoder_wanted(d, map->slice_end_cycles, &map->passed, event);
+	map->last_cycles = map->passed.clock;
+	return r;
+}
+
 /* -1: the packet could not be decoded to its end, which has been noted. */
 static int map_events(struct map *map, const struct packet *packet)
 {
@@ -572,11 +589,13 @@ static int map_events(struct map *map, const struct packet *packet)
 	struct event event = { 0 };
 	int r;
 
-	while ((r = decoder_next(d, &event)) > 0) {
-		if (events++ == 0) {
-			first = event.cycles;
-		}
+	r = decoder_next(d, &event);
+	first = event.cycles;
+	while (r > 0) {
+		events++;
 		on_event(map, &event, packet);
+		r = next_wanted(map, &event);
+		events += map->passed.events;
 	}
 	if (events > 0) {
 		uint64_t ts = clock_ns(&map->clock, map->last_cycles);
