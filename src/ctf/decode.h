@@ -345,9 +345,8 @@ static inline int decoder_wanted(struct decoder *d, uint64_t limit, struct decod
 	if (stream->header == HEADER_LARGE) {
 		return decoder_wanted_form(d, limit, passed, event, false, false);
 	}
-	return stream->is_packed
-		       ? decoder_wanted_form(d, limit, passed, event, true, true)
-		       : decoder_wanted_form(d, limit, passed, event, true, false);
+	return stream->is_packed ? decoder_wanted_form(d, limit, passed, event, true, true)
+				 : decoder_wanted_form(d, limit, passed, event, true, false);
 }
 
 uint64_t decoder_bits(const struct decoder *d, const struct step *step, uint64_t at_bits);

@@ -462,9 +462,8 @@ static void find_quick(struct plan_builder *b, struct plan_event *event)
 {
 	struct plan_load *loads;
 
-	if (!event->is_fixed || event->fixed_bits % 8 != 0 ||
-	    event->fixed_bits / 8 > UINT16_MAX || event->align_bits / 8 > UINT8_MAX ||
-	    __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__) {
+	if (!event->is_fixed || event->fixed_bits % 8 != 0 || event->fixed_bits / 8 > UINT16_MAX ||
+	    event->align_bits / 8 > UINT8_MAX || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__) {
 		return;
 	}
 	loads = arena_alloc(b->arena, (event->load_count + 1u) * sizeof(*loads));

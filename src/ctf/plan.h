@@ -124,10 +124,10 @@ struct plan_event {
 	uint32_t index;   /* of the class in the trace */
 	bool uses_header; /* needs values of the event header's fields */
 	bool is_fixed;
-	bool is_quick;       /* is_fixed, of whole bytes, and all loads are in `quick` */
-	uint8_t load_count;  /* is_fixed: steps that are loads */
-	uint16_t align_bits; /* is_fixed: of the first member */
-	uint32_t fixed_bits; /* is_fixed: size after alignment */
+	bool is_quick;                 /* is_fixed, of whole bytes, and all loads are in `quick` */
+	uint8_t load_count;            /* is_fixed: steps that are loads */
+	uint16_t align_bits;           /* is_fixed: of the first member */
+	uint32_t fixed_bits;           /* is_fixed: size after alignment */
 	const struct plan_load *quick; /* the loads in another form, if all have it */
 	uint32_t quick_count;
 	const struct step *steps;
@@ -186,7 +186,7 @@ struct plan_stream {
 	bool is_dense;
 	struct plan_skip *skips; /* by id, event_count; NULL unless dense and of a known header */
 	bool is_packed;          /* nothing of that is aligned to more than a byte */
-	uint32_t request_mask; /* bit i: some event of this stream is bound to request i < 32 */
+	uint32_t request_mask;   /* bit i: some event of this stream is bound to request i < 32 */
 };
 
 struct plan {

@@ -54,6 +54,8 @@ struct map {
 	bool is_known;
 	int32_t tid;
 	size_t stay;         /* index of the IN record of the stay; SIZE_MAX: none in this chunk */
+	uint8_t stay_comm[NAME_BYTES]; /* of the thread, as it was switched in */
+	bool has_stay_comm;            /* and the IN record has not yet got it */
 	bool has_exec;       /* the stay's thread got another name: IN and OUT must stay apart */
 	uint16_t old_states; /* how prev_state is encoded, see sched.h */
 	struct name_cache names[NAME_CACHE];
@@ -273,6 +275,18 @@ static void note_head(struct map *map, uint64_t ts, int32_t tid, uint32_t name, 
 	}
 }
 
+/* The name of an IN record that stays one: a STAY gets the name seen at its end instead. */
+static void name_stay(struct map *map)
+{
+	if (map->stay != SIZE_MAX && map->has_stay_comm) {
+		struct value comm = { .bytes = map->stay_comm, .len = NAME_BYTES };
+		uint32_t name = name_index(map, map->partial->records.at[map->stay].tid, &comm);
+
+		map->partial->records.at[map->stay].name = name;
+	}
+	map->has_stay_comm = false;
+}
+
 struct leaving {
 	uint64_t ts;
 	int32_t tid, prio;
@@ -288,8 +302,10 @@ static void switch_out(struct map *map, const struct leaving *out)
 	if (in && in->tid == out->tid && in->ts >= map->slice_begin_ns && !map->has_exec) {
 		in->kind = RECORD_STAY;
 		in->a = out->ts - in->ts;
+		map->has_stay_comm = false;
 		record = in;
 	} else {
+		name_stay(map);
 		record = map_emit(map, out->ts, out->tid, RECORD_OUT);
 	}
 	record->name = out->name;
@@ -324,8 +340,13 @@ static void on_switch(struct map *map, void *state, const struct map_event *even
 	map->stay = map->partial->records.count;
 	map->has_exec = false;
 	in = map_emit(map, event->ts, next, RECORD_IN);
-	in->name = name_of(map, event, NEXT_COMM, next);
 	in->prio = (int32_t)v[NEXT_PRIO].i;
+	if (event->present & (1u << NEXT_COMM) && v[NEXT_COMM].len == NAME_BYTES) {
+		memcpy(map->stay_comm, v[NEXT_COMM].bytes, NAME_BYTES);
+		map->has_stay_comm = true;
+	} else {
+		in->name = name_of(map, event, NEXT_COMM, next);
+	}
 	map->tid = next;
 	map->is_known = true;
 }
@@ -358,6 +379,7 @@ static void on_exec(struct map *map, void *state, const struct map_event *event,
 	if (!(event->present & (1u << TID))) {
 		return;
 	}
+	name_stay(map);
 	map->has_exec = true;
 	record = map_emit(map, event->ts, tid, RECORD_EXEC);
 	record->a = event->present & (1u << OLD_TID) ? event->values[OLD_TID].u : (uint64_t)tid;
@@ -392,6 +414,7 @@ static void on_process(struct map *map, void *state, const struct map_event *eve
 static void note_gap(struct map *map, uint64_t ts)
 {
 	end_stay(map, ts, false);
+	name_stay(map);
 	map->analysis = 0;
 	map->is_known = false;
 	map->stay = SIZE_MAX;
@@ -471,8 +494,7 @@ static void grow_tallies(struct map *map, uint32_t class_count)
 	}
 	map->passed.counts =
 		mem_realloc(map->passed.counts, class_count * sizeof(*map->passed.counts));
-	map->passed.seen =
-		mem_realloc(map->passed.seen, class_count * sizeof(*map->passed.seen));
+	map->passed.seen = mem_realloc(map->passed.seen, class_count * sizeof(*map->passed.seen));
 	memset(map->passed.counts + map->tally_room, 0,
 	       (class_count - map->tally_room) * sizeof(*map->passed.counts));
 	map->tally_room = class_count;
@@ -710,6 +732,7 @@ static void map_reset(struct map *map, struct chunk *chunk)
 	map->last_ts = chunk->begin;
 	map->is_known = false;
 	map->stay = SIZE_MAX;
+	map->has_stay_comm = false;
 	map->analysis = 0;
 	map->old_states = sched_states_of(chunk->plan->metadata);
 	memset(map->states, 0, map->setup->state_size);
@@ -730,6 +753,7 @@ void map_chunk(struct map *map, struct chunk *chunk)
 		}
 	}
 	end_stay(map, map->last_ts, false);
+	name_stay(map);
 	close_slice(map);
 	/* The next chunk will have about as many. */
 	map->records_room = map->partial->records.count + map->partial->records.count / 8;

@@ -32,8 +32,14 @@ struct merge_stream {
 	VEC(struct partial *) ready; /* in sequence, records not all used */
 	size_t ready_first;
 	size_t record;    /* next record of the first ready partial */
-	uint64_t next_ts; /* of that record, while in the heap */
 	uint64_t last_ts; /* of records used: time does not go back */
+};
+
+/* A stream that has records, while they are used. */
+struct heap_entry {
+	uint64_t ts;   /* of its next record */
+	uint64_t rank; /* among streams, for records of one time */
+	struct merge_stream *stream;
 };
 
 /* What fell into a window that is not closed yet. */
@@ -48,7 +54,7 @@ struct merge {
 	void *user;
 	struct rows rows;
 	VEC(struct merge_stream *) streams;
-	VEC(struct merge_stream *) heap; /* streams by their next record */
+	VEC(struct heap_entry) heap; /* streams by their next record */
 	VEC(struct pending_slice) slices;
 	size_t held_bytes;
 

@@ -271,8 +271,8 @@ uint64_t merge_watermark(const struct merge *merge)
 
 /* ---- records in time order ---- */
 
-/* The next record of a stream, or NULL; frees partials that are used up. */
-static const struct record *next_record(struct merge_stream *stream)
+/* Goes on to the next partial that has a record; frees those that are used up. */
+static const struct record *next_partial(struct merge_stream *stream)
 {
 	while (stream->ready_first < stream->ready.count) {
 		struct partial *partial = stream->ready.at[stream->ready_first];
@@ -290,61 +290,82 @@ static const struct record *next_record(struct merge_stream *stream)
 	return NULL;
 }
 
+/* The next record of a stream, or NULL. */
+static const struct record *next_record(struct merge_stream *stream)
+{
+	if (stream->ready_first < stream->ready.count) {
+		const struct partial *partial = stream->ready.at[stream->ready_first];
+
+		if (stream->record < partial->records.count) {
+			return &partial->records.at[stream->record];
+		}
+	}
+	return next_partial(stream);
+}
+
 static uint64_t record_ts(const struct merge_stream *stream, const struct record *record)
 {
 	return record->ts < stream->last_ts ? stream->last_ts : record->ts;
 }
 
-/* Time, then stream: by what it is, so that the order of arrival does not matter. */
-static bool stream_before(const struct merge_stream *a, const struct merge_stream *b)
+/* Streams by what they are, so that the order of arrival does not matter. */
+static int by_identity(const void *left, const void *right)
 {
-	if (a->next_ts != b->next_ts) {
-		return a->next_ts < b->next_ts;
-	}
+	const struct merge_stream *a = ((const struct heap_entry *)left)->stream;
+	const struct merge_stream *b = ((const struct heap_entry *)right)->stream;
+
 	if (a->identity.class_id != b->identity.class_id) {
-		return a->identity.class_id < b->identity.class_id;
+		return a->identity.class_id < b->identity.class_id ? -1 : 1;
 	}
 	if (a->identity.cpu_id != b->identity.cpu_id) {
-		return a->identity.cpu_id < b->identity.cpu_id;
+		return a->identity.cpu_id < b->identity.cpu_id ? -1 : 1;
 	}
-	return a->ordinal < b->ordinal;
+	return a->ordinal < b->ordinal ? -1 : a->ordinal > b->ordinal;
+}
+
+/* Time, then stream.  One comparison of both: which is less cannot be foreseen. */
+static bool entry_before(const struct heap_entry *a, const struct heap_entry *b)
+{
+	unsigned __int128 left = (unsigned __int128)a->ts << 64 | a->rank;
+	unsigned __int128 right = (unsigned __int128)b->ts << 64 | b->rank;
+
+	return left < right;
 }
 
 static void sift_down(struct merge *merge, size_t at)
 {
-	struct merge_stream **heap = merge->heap.at;
+	struct heap_entry *heap = merge->heap.at;
+	struct heap_entry moved = heap[at];
+	size_t count = merge->heap.count, child;
 
-	for (;;) {
-		size_t child = at * 2 + 1;
-		struct merge_stream *moved = heap[at];
-
-		if (child >= merge->heap.count) {
-			return;
-		}
-		if (child + 1 < merge->heap.count && stream_before(heap[child + 1], heap[child])) {
-			child++;
-		}
-		if (!stream_before(heap[child], moved)) {
-			return;
+	while ((child = at * 2 + 1) < count) {
+		child += child + 1 < count && entry_before(&heap[child + 1], &heap[child]);
+		if (!entry_before(&heap[child], &moved)) {
+			break;
 		}
 		heap[at] = heap[child];
-		heap[child] = moved;
 		at = child;
 	}
+	heap[at] = moved;
 }
 
-/* Uses the records of the first stream for as long as it stays the first. */
+/*
+ * Uses the records of the first stream for as long as it stays the first.  False: the first
+ * of all is not before @bound.
+ */
 static bool use_records(struct merge *merge, uint64_t bound)
 {
-	struct merge_stream *stream = merge->heap.at[0];
-	struct merge_stream *second = merge->heap.count > 1 ? merge->heap.at[1] : NULL;
+	struct heap_entry *first = &merge->heap.at[0];
+	struct merge_stream *stream = first->stream;
+	const struct heap_entry never = { .ts = UINT64_MAX, .rank = UINT64_MAX };
+	const struct heap_entry *second = merge->heap.count > 1 ? &first[1] : &never;
 	const struct record *record = next_record(stream);
 
-	if (merge->heap.count > 2 && stream_before(merge->heap.at[2], second)) {
-		second = merge->heap.at[2];
+	if (merge->heap.count > 2 && entry_before(&first[2], second)) {
+		second = &first[2];
 	}
-	do {
-		uint64_t ts = stream->next_ts;
+	while (record) {
+		uint64_t ts = first->ts;
 
 		if (ts >= bound) {
 			return false;
@@ -353,8 +374,16 @@ static bool use_records(struct merge *merge, uint64_t bound)
 		stream->last_ts = ts;
 		stream->record++;
 		record = next_record(stream);
-		stream->next_ts = record ? record_ts(stream, record) : UINT64_MAX;
-	} while (record && !(second && stream_before(second, stream)));
+		if (record) {
+			first->ts = record_ts(stream, record);
+			if (entry_before(second, first)) {
+				sift_down(merge, 0);
+				return true;
+			}
+		}
+	}
+	*first = merge->heap.at[--merge->heap.count];
+	sift_down(merge, 0);
 	return true;
 }
 
@@ -366,20 +395,21 @@ static void use_all_before(struct merge *merge, uint64_t bound)
 		const struct record *record = next_record(stream);
 
 		if (record) {
-			stream->next_ts = record_ts(stream, record);
-			*vec_push(&merge->heap) = stream;
+			*vec_push(&merge->heap) = (struct heap_entry){
+				.ts = record_ts(stream, record), .stream = stream
+			};
 		}
+	}
+	if (merge->heap.count > 1) {
+		qsort(merge->heap.at, merge->heap.count, sizeof(merge->heap.at[0]), by_identity);
+	}
+	for (size_t i = 0; i < merge->heap.count; i++) {
+		merge->heap.at[i].rank = i;
 	}
 	for (size_t i = merge->heap.count / 2; i-- > 0;) {
 		sift_down(merge, i);
 	}
 	while (merge->heap.count > 0 && use_records(merge, bound)) {
-		if (!next_record(merge->heap.at[0])) {
-			merge->heap.at[0] = merge->heap.at[--merge->heap.count];
-		}
-		if (merge->heap.count > 0) {
-			sift_down(merge, 0);
-		}
 	}
 }
 

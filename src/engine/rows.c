@@ -51,13 +51,22 @@ static void sums_fini(struct sums *sums)
 }
 
 /* A thread, its sums and the analyses' states in one piece: forks are frequent. */
-static struct thread *thread_alloc(const struct rows *rows)
+static struct thread *thread_alloc(struct rows *rows)
 {
 	uint32_t columns = rows->columns[SCOPE_THREAD] + 1;
 	size_t sums_bytes = 2 * columns * sizeof(uint64_t);
 	size_t head_bytes = (sizeof(struct thread) + 15) / 16 * 16;
-	char *memory = mem_alloc(head_bytes + rows->thread_state_size + sums_bytes);
-	struct thread *thread = (struct thread *)memory;
+	size_t bytes = head_bytes + rows->thread_state_size + sums_bytes;
+	struct thread *thread;
+	char *memory;
+
+	if (rows->free_threads.count > 0) {
+		memory = (char *)rows->free_threads.at[--rows->free_threads.count];
+		memset(memory, 0, bytes);
+	} else {
+		memory = mem_alloc(bytes);
+	}
+	thread = (struct thread *)memory;
 
 	thread->states = memory + head_bytes;
 	thread->sums.window = (uint64_t *)(memory + head_bytes + rows->thread_state_size);
@@ -94,6 +103,10 @@ void rows_fini(struct rows *rows)
 	for (size_t i = 0; i < rows->kept.count; i++) {
 		free(rows->kept.at[i]);
 	}
+	for (size_t i = 0; i < rows->free_threads.count; i++) {
+		free(rows->free_threads.at[i]);
+	}
+	vec_fini(&rows->free_threads);
 	free(rows->other);
 	for (size_t i = 0; i < rows->names.count; i++) {
 		sums_fini(&rows->names.at[i]->sums);
@@ -307,7 +320,7 @@ static void drop_dead(struct rows *rows)
 		if (rows_thread_known(rows, thread->view.tid) == thread) {
 			(void)put_thread(rows, thread->view.tid, NULL);
 		}
-		free(thread);
+		*vec_push(&rows->free_threads) = thread;
 		excess--;
 	}
 	rows->kept.count = kept;

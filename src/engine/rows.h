@@ -74,6 +74,7 @@ struct rows {
 	struct thread **live_pages[TID_PAGES];
 	khash_t(threads) * live_odd;
 	VEC(struct thread *) kept; /* all that have a row, live and dead */
+	VEC(struct thread *) free_threads; /* of those that were folded, for new ones */
 	VEC(struct thread *) touched;
 	struct thread *other;           /* where dead threads beyond THREADS_KEPT_MAX went */
 	struct thread *nobody;          /* stands for unknown threads of streams that name no CPU */
