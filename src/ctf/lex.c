@@ -24,7 +24,7 @@ static const char *comment_end(const char *at, const char *end)
 	return NULL;
 }
 
-static unsigned int lines_in(const char *from, const char *to)
+unsigned int lex_lines(const char *from, const char *to)
 {
 	unsigned int lines = 0;
 
@@ -48,7 +48,7 @@ static void skip_blank(struct lex *lex)
 		if (!past) {
 			return;
 		}
-		lex->line += lines_in(lex->at, past);
+		lex->line += lex_lines(lex->at, past);
 		lex->at = past;
 	}
 }
@@ -92,7 +92,7 @@ static void take_quoted(struct lex *lex)
 	if (token->kind == TOKEN_CHAR) {
 		token->number = token->len > 0 ? (unsigned char)token->text[token->len - 1] : 0;
 	}
-	lex->line += lines_in(lex->at, close);
+	lex->line += lex_lines(lex->at, close);
 	lex->at = close + 1;
 }
 
@@ -213,36 +213,64 @@ bool token_is(const struct token *token, const char *ident)
 	       memcmp(token->text, ident, token->len) == 0;
 }
 
-size_t lex_declaration(const char *text, size_t len, unsigned int *line)
+/* Goes on inside a comment or a literal; false if more text is needed. */
+static bool scan_on(struct lex_scan *scan, const char *text, size_t len)
 {
-	const char *end = text + len;
-	const char *at = text;
-	unsigned int depth = 0;
+	char c = text[scan->at];
 
-	while (at < end) {
-		const char *past = NULL;
-
-		if (*at == '/') {
-			past = comment_end(at, end);
-			if (!past && at + 1 < end && at[1] == '*') {
-				return 0;
-			}
-		} else if (*at == '"' || *at == '\'') {
-			past = quote_end(at, end);
-			if (!past) {
-				return 0;
-			}
-			past++;
-		} else if (*at == '{') {
-			depth++;
-		} else if (*at == '}' && depth > 0) {
-			depth--;
-		} else if (*at == ';' && depth == 0) {
-			at++;
-			*line += lines_in(text, at);
-			return (size_t)(at - text);
+	if (scan->inside == '/') {
+		scan->inside = c == '\n' ? '\0' : '/';
+	} else if (c == '\\' && scan->inside != '*') {
+		if (scan->at + 1 == len) {
+			return false;
 		}
-		at = past ? past : at + 1;
+		scan->at++;
+	} else if (c == scan->inside && c != '*') {
+		scan->inside = '\0';
+	} else if (c == '*' && scan->inside == '*') {
+		if (scan->at + 1 == len) {
+			return false;
+		}
+		if (text[scan->at + 1] == '/') {
+			scan->at++;
+			scan->inside = '\0';
+		}
+	}
+	scan->at++;
+	return true;
+}
+
+size_t lex_declaration(struct lex_scan *scan, const char *text, size_t len)
+{
+	while (scan->at < len) {
+		char c = text[scan->at];
+
+		if (scan->inside) {
+			if (!scan_on(scan, text, len)) {
+				return 0;
+			}
+			continue;
+		}
+		if (c == '/') {
+			if (scan->at + 1 == len) {
+				return 0;
+			}
+			if (text[scan->at + 1] == '*' || text[scan->at + 1] == '/') {
+				scan->inside = text[++scan->at];
+			}
+		} else if (c == '"' || c == '\'') {
+			scan->inside = c;
+		} else if (c == '{') {
+			scan->depth++;
+		} else if (c == '}' && scan->depth > 0) {
+			scan->depth--;
+		} else if (c == ';' && scan->depth == 0) {
+			size_t used = scan->at + 1;
+
+			memset(scan, 0, sizeof(*scan));
+			return used;
+		}
+		scan->at++;
 	}
 	return 0;
 }

@@ -45,10 +45,20 @@ void lex_init(struct lex *lex, const char *text, size_t len, unsigned int line);
 void lex_next(struct lex *lex);
 bool token_is(const struct token *token, const char *ident);
 
+/* How far a declaration has been looked through; zeros before its first character. */
+struct lex_scan {
+	size_t at;
+	unsigned int depth; /* of braces */
+	char inside;        /* a literal (its quote) or comment (its second character), or 0 */
+};
+
 /*
  * The length of the first complete top-level declaration in @text, through its
- * semicolon, or 0 if there is none yet.  Adds the lines it spans to @line.
+ * semicolon, or 0 if there is none yet: then call again with more text behind the same.
+ * Each character is looked at once, in however many pieces the text comes.
  */
-size_t lex_declaration(const char *text, size_t len, unsigned int *line);
+size_t lex_declaration(struct lex_scan *scan, const char *text, size_t len);
+
+unsigned int lex_lines(const char *from, const char *to);
 
 #endif

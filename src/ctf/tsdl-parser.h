@@ -38,6 +38,7 @@ struct tsdl {
 	struct type_scope *root, *scope;
 	struct lex lex;
 	unsigned int line; /* of the next declaration */
+	struct lex_scan scan;
 	unsigned int depth;
 	bool is_broken;
 	jmp_buf fail;

@@ -488,8 +488,7 @@ int tsdl_feed(struct tsdl *tsdl, const char *text, size_t len, size_t *ret_used,
 		return err_raise(err, -EINVAL, "metadata was already found wrong");
 	}
 	while (used < len) {
-		unsigned int line = tsdl->line;
-		size_t one = lex_declaration(text + used, len - used, &line);
+		size_t one = lex_declaration(&tsdl->scan, text + used, len - used);
 		int r;
 
 		if (one == 0) {
@@ -500,7 +499,7 @@ int tsdl_feed(struct tsdl *tsdl, const char *text, size_t len, size_t *ret_used,
 			tsdl->is_broken = true;
 			return r;
 		}
-		tsdl->line = line;
+		tsdl->line += lex_lines(text + used, text + used + one);
 		used += one;
 	}
 	*ret_used = used;
