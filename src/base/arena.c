@@ -34,6 +34,22 @@ void arena_fini(struct arena *arena)
 	arena->total = 0;
 }
 
+void arena_reset(struct arena *arena)
+{
+	struct arena_block *kept = arena->newest;
+
+	if (!kept) {
+		return;
+	}
+	arena->newest = kept->older;
+	arena_fini(arena);
+	memset(kept->bytes, 0, kept->used);
+	kept->used = 0;
+	kept->older = NULL;
+	arena->newest = kept;
+	arena->total = kept->size;
+}
+
 static void *refuse(struct arena *arena)
 {
 	if (arena->fail) {
@@ -56,9 +72,6 @@ static struct arena_block *block_new(struct arena *arena, size_t need)
 	if (arena->max && (size > arena->max || arena->total > arena->max - size)) {
 		return NULL;
 	}
-	if (arena_fail_after && --arena_fail_after == 0) {
-		return NULL;
-	}
 	block = calloc(1, sizeof(*block) + size);
 	if (!block) {
 		return NULL;
@@ -76,6 +89,9 @@ void *arena_alloc(struct arena *arena, size_t size)
 	void *got;
 
 	size = (size + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
+	if (arena_fail_after && --arena_fail_after == 0) {
+		return refuse(arena);
+	}
 	if (!block || block->size - block->used < size) {
 		block = block_new(arena, size);
 		if (!block) {

@@ -25,13 +25,15 @@ struct arena {
 };
 
 void arena_fini(struct arena *arena);
+/* Forgets all objects but keeps the newest block for others. */
+void arena_reset(struct arena *arena);
 void *arena_alloc(struct arena *arena, size_t size);
 void *arena_copy(struct arena *arena, const void *from, size_t size);
 char *arena_strndup(struct arena *arena, const char *text, size_t len);
 
 /*
- * Testing: the n-th block allocation from now fails (0 = never).  Only the
- * allocation-failure test sets it.
+ * Testing: the n-th allocation from now fails, whether it needs a block or not (0 = never).
+ * Only the allocation-failure test sets it.
  */
 extern unsigned long arena_fail_after;
 

@@ -222,7 +222,7 @@ static struct step *emit(struct compile *c, enum step_op op)
 
 	if (c->step_count == c->step_room) {
 		uint32_t room = c->step_room ? c->step_room * 2 : 16;
-		struct step *more = arena_alloc(c->arena, room * sizeof(*more));
+		struct step *more = arena_alloc(c->scratch, room * sizeof(*more));
 
 		if (c->step_count > 0) {
 			memcpy(more, c->steps, c->step_count * sizeof(*more));
@@ -358,7 +358,7 @@ static uint32_t next_ordinal(struct compile *c)
 {
 	if (c->ordinal == c->group_room) {
 		uint32_t room = c->group_room ? c->group_room * 2 : 64;
-		uint32_t *more = arena_alloc(c->arena, room * sizeof(*more));
+		uint32_t *more = arena_alloc(c->scratch, room * sizeof(*more));
 
 		if (c->group_room > 0) {
 			memcpy(more, c->groups, c->group_room * sizeof(*more));
@@ -470,7 +470,7 @@ static void walk_struct(struct compile *c, struct node *node, const struct type 
 {
 	struct scope_frame frame = { .outer = c->frames, .node = node };
 
-	node->members = arena_alloc(c->arena, type->field_count * sizeof(*node->members));
+	node->members = arena_alloc(c->scratch, type->field_count * sizeof(*node->members));
 	c->frames = &frame;
 	for (size_t i = 0; i < type->field_count; i++) {
 		c->name = type_name(type->fields[i].name);
@@ -506,7 +506,7 @@ static void walk_loop(struct compile *c, struct node *node, const struct type *t
 {
 	uint32_t at = c->step_count;
 
-	node->members = arena_alloc(c->arena, sizeof(*node->members));
+	node->members = arena_alloc(c->scratch, sizeof(*node->members));
 
 	flush(c);
 	if (++c->loops > PLAN_DEPTH_MAX) {
@@ -638,12 +638,12 @@ static void join_position(struct compile *c, uint32_t modulus, uint32_t remainde
 /* Emits each choice once and returns where each begins. */
 static uint32_t *walk_choices(struct compile *c, struct node *node, const struct type *type)
 {
-	uint32_t *begins = arena_alloc(c->arena, (type->field_count + 1) * sizeof(*begins));
-	uint32_t *jumps = arena_alloc(c->arena, (type->field_count + 1) * sizeof(*jumps));
+	uint32_t *begins = arena_alloc(c->scratch, (type->field_count + 1) * sizeof(*begins));
+	uint32_t *jumps = arena_alloc(c->scratch, (type->field_count + 1) * sizeof(*jumps));
 	uint32_t modulus = c->modulus, remainder = c->remainder;
 	uint32_t after_modulus = UINT32_MAX, after_remainder = 0;
 
-	node->members = arena_alloc(c->arena, type->field_count * sizeof(*node->members));
+	node->members = arena_alloc(c->scratch, type->field_count * sizeof(*node->members));
 	if (type->is_optional) {
 		after_modulus = modulus;
 		after_remainder = remainder;
@@ -830,7 +830,7 @@ static void walk_root(struct compile *c, enum root root, const struct type *type
 	assert(type->kind == TYPE_STRUCT);
 	c->root = root;
 	node->type = type;
-	node->members = arena_alloc(c->arena, type->field_count * sizeof(*node->members));
+	node->members = arena_alloc(c->scratch, type->field_count * sizeof(*node->members));
 	c->frames = &frame;
 	align(c, type->align_bits);
 	for (size_t i = 0; i < type->field_count; i++) {
@@ -894,12 +894,12 @@ const struct step *compile_steps(struct compile *c, enum root first,
 	c->emitting = false;
 	walk_all(c, first, types, type_count, modulus, remainder);
 	c->emitting = true;
-	c->group_slots = arena_alloc(c->arena, (c->ordinal + 1) * sizeof(*c->group_slots));
+	c->group_slots = arena_alloc(c->scratch, (c->ordinal + 1) * sizeof(*c->group_slots));
 	memset(c->group_slots, 0xFF, (c->ordinal + 1) * sizeof(*c->group_slots)); /* SLOT_NONE */
 	walk_all(c, first, types, type_count, modulus, remainder);
 	(void)emit(c, STEP_END);
 	for (size_t i = 0; i < type_count; i++) {
 		settle(&c->roots[first + i]);
 	}
-	return c->steps;
+	return arena_copy(c->arena, c->steps, c->step_count * sizeof(*c->steps));
 }

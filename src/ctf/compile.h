@@ -37,7 +37,8 @@ struct compile_want {
 
 struct compile {
 	/* set by the caller */
-	struct arena *arena;
+	struct arena *arena;   /* for the result */
+	struct arena *scratch; /* for the rest: nodes, and what the walk needs */
 	enum byte_order native;
 	bool visit_all;     /* every leaf gets a step with its type */
 	bool keep_integers; /* every integer gets a slot */

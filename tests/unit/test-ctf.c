@@ -232,10 +232,36 @@ START_TEST(survives_damage)
 }
 END_TEST
 
+#define F2(name, class) "{\"name\":\"" name "\",\"field-class\":{" class "}}"
+#define U8_2            "\"type\":\"fixed-length-unsigned-integer\",\"length\":8,\"byte-order\":\"big-endian\""
+
+static const char whole2[] =
+	"\x1e{\"type\":\"preamble\",\"version\":2,\"uuid\":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]"
+	"}"
+	"\x1e{\"type\":\"field-class-alias\",\"name\":\"byte\",\"field-class\":{" U8_2 "}}"
+	"\x1e{\"type\":\"clock-class\",\"id\":\"c\",\"frequency\":1000}"
+	"\x1e{\"type\":\"trace-class\",\"environment\":{\"a\":\"b\",\"n\":-3}}"
+	"\x1e{\"type\":\"data-stream-class\",\"default-clock-class-id\":\"c\"}"
+	"\x1e{\"type\":\"event-record-class\",\"name\":\"_e\",\"attributes\":{\"lttng.org,2009\":"
+	"{\"log-level\":13}},\"payload-field-class\":{\"type\":\"structure\",\"member-classes\":"
+	"[" F2("n", U8_2 ",\"mappings\":{\"x\":[[0,3],9]}") "," F2(
+		"s",
+		"\"type\":\"dynamic-length-string\",\"encoding\":\"utf-16le\","
+		"\"length-field-location\":{\"path\":[\"n\"]}") "," F2("o",
+								       "\"type\":\"optional\","
+								       "\"selector-field-"
+								       "location\":{\"path\":["
+								       "\"n\"]},"
+								       "\"selector-field-ranges\":["
+								       "[4,4]],\"field-class\":"
+								       "\"byte\"") "]}}";
+
 /* Memory that runs out at any point of parsing and compiling is an error, not a crash. */
 START_TEST(survives_no_memory)
 {
-	for (unsigned long n = 1; n < 40; n++) {
+	bool is_done = false;
+
+	for (unsigned long n = 1; !is_done; n++) {
 		struct metadata_stream *stream = metadata_stream_new();
 		struct plan_builder *builder =
 			plan_builder_new(metadata_stream_arena(stream), NULL, 0, true);
@@ -244,17 +270,219 @@ START_TEST(survives_no_memory)
 		int r;
 
 		arena_fail_after = n;
-		r = feed(stream, whole, 64, &err);
+		r = feed(stream, _i ? whole2 : whole, 64, &err);
 		if (r == 0) {
 			r = plan_build(builder, metadata_stream_types(stream), &plan, &err);
 		}
-		ck_assert_msg(r == 0 || r == -ENOMEM || r == -EINVAL, "%d: %s", r, err.text);
+		ck_assert_msg(r == 0 || r == -ENOMEM, "%d: %s", r, err.text);
 		ck_assert(r == 0 || err.text[0]);
+		is_done = r == 0;
+		ck_assert_int_eq(is_done, arena_fail_after > 0);
+		ck_assert_uint_lt(n, 10000);
 		arena_fail_after = 0;
 		plan_unref(plan);
 		plan_builder_free(builder);
 		metadata_stream_free(stream);
 	}
+}
+END_TEST
+
+#define PREAMBLE "\x1e{\"type\":\"preamble\",\"version\":2}"
+#define CLASS(text)                                                                                \
+	PREAMBLE "\x1e{\"type\":\"field-class-alias\",\"name\":\"x\",\"field-class\":{" text "}}"
+
+static const struct {
+	const char *text, *complaint;
+} wrong2[] = {
+	{ "\x1e{\"type\":\"trace-class\"}", "first fragment must be the preamble" },
+	{ "\x1e{\"type\":\"preamble\",\"version\":3}", "CTF version 3" },
+	{ "\x1e{\"type\":\"preamble\"}", "fragment 0: no \"version\"" },
+	{ "\x1e{\"type\":\"preamble\",\"version\":-2}", "must not be negative" },
+	{ PREAMBLE PREAMBLE, "fragment 1: a second preamble" },
+	{ "\x1e{\"type\":\"preamble\",\"version\":2,\"extensions\":{\"you\":{}}}",
+	  "extension \"you\"" },
+	{ "\x1e{\"type\":\"preamble\",\"version\":2,\"uuid\":[1]}", "16 bytes, not 1" },
+	{ "\x1e{\"type\":\"preamble\",\"version\":2,\"uuid\":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,"
+	  "256]}",
+	  "0 to 255" },
+	{ PREAMBLE "\x1e[1]", "must be a JSON object" },
+	{ PREAMBLE "\x1e{\"type\":\"odd\"}", "unknown type \"odd\"" },
+	{ PREAMBLE "\x1e{\"type\":}", "fragment 1, at byte" },
+	{ PREAMBLE "\x1e{\"type\":\"trace-class\"", "ends inside a fragment" },
+	{ PREAMBLE "\x1e{\"type\":\"trace-class\",\"environment\":{\"a\":1.5}}",
+	  "strings and integers" },
+	{ PREAMBLE "\x1e{\"type\":\"trace-class\",\"environment\":[]}",
+	  "JSON type object, not array" },
+	{ PREAMBLE "\x1e{\"type\":\"data-stream-class\"}\x1e{\"type\":\"trace-class\"}",
+	  "second trace class" },
+	{ PREAMBLE "\x1e{\"type\":\"data-stream-class\"}\x1e{\"type\":\"data-stream-class\"}",
+	  "declared twice" },
+	{ PREAMBLE "\x1e{\"type\":\"data-stream-class\",\"default-clock-class-id\":\"q\"}",
+	  "clock class \"q\" is not declared" },
+	{ PREAMBLE "\x1e{\"type\":\"clock-class\",\"id\":\"c\",\"frequency\":0}", "0 Hz" },
+	{ PREAMBLE
+	  "\x1e{\"type\":\"clock-class\",\"id\":\"c\"}\x1e{\"type\":\"clock-class\",\"id\":\"c\"}",
+	  "declared twice" },
+	{ PREAMBLE "\x1e{\"type\":\"event-record-class\",\"payload-field-class\":{\"type\":\"null-"
+		   "terminated-string\"}}",
+	  "must be a structure" },
+	{ PREAMBLE "\x1e{\"type\":\"event-record-class\",\"payload-field-class\":3}",
+	  "must be a field class" },
+	{ PREAMBLE "\x1e{\"type\":\"event-record-class\",\"payload-field-class\":\"nosuch\"}",
+	  "payload-field-class: unknown field class \"nosuch\"" },
+	{ CLASS("\"type\":\"odd\""), "field class type, \"odd\"" },
+	{ CLASS(U8_2) "\x1e{\"type\":\"field-class-alias\",\"name\":\"x\",\"field-class\":{" U8_2
+		      "}}",
+	  "\"x\" is declared twice" },
+	{ CLASS("\"type\":\"fixed-length-boolean\",\"length\":0,\"byte-order\":\"big-endian\""),
+	  "no bits" },
+	{ CLASS("\"type\":\"fixed-length-boolean\",\"length\":8"), "no \"byte-order\"" },
+	{ CLASS("\"type\":\"fixed-length-boolean\",\"length\":8,\"byte-order\":\"pdp\""),
+	  "not \"pdp\"" },
+	{ CLASS(U8_2 ",\"bit-order\":\"odd\""), "\"bit-order\" must be" },
+	{ CLASS(U8_2 ",\"alignment\":3"), "power of two" },
+	{ CLASS(U8_2 ",\"roles\":[1]"), "\"roles\" must be strings" },
+	{ CLASS(U8_2 ",\"mappings\":{\"a\":3}"), "arrays of ranges" },
+	{ CLASS(U8_2 ",\"mappings\":{\"a\":[[1]]}"), "two integers" },
+	{ CLASS(U8_2 ",\"mappings\":{\"a\":[\"b\"]}"), "must be an integer" },
+	{ CLASS("\"type\":\"fixed-length-floating-point-number\",\"length\":33,\"byte-order\":"
+		"\"big-endian\""),
+	  "number of 33 bits" },
+	{ CLASS("\"type\":\"fixed-length-floating-point-number\",\"length\":128,\"byte-order\":"
+		"\"big-endian\","
+		"\"bit-order\":\"first-to-last\""),
+	  "reversed order" },
+	{ CLASS("\"type\":\"null-terminated-string\",\"encoding\":\"ebcdic\""),
+	  "unknown encoding, \"ebcdic\"" },
+	{ CLASS("\"type\":\"static-length-blob\",\"length\":99999999999"), "the limit is" },
+	{ CLASS("\"type\":\"dynamic-length-blob\""), "no \"length-field-location\"" },
+	{ CLASS("\"type\":\"dynamic-length-blob\",\"length-field-location\":{\"path\":[]}"),
+	  "without a name" },
+	{ CLASS("\"type\":\"dynamic-length-blob\",\"length-field-location\":{}"),
+	  "has no \"path\"" },
+	{ CLASS("\"type\":\"dynamic-length-blob\",\"length-field-location\":{\"origin\":\"mars\","
+		"\"path\":[\"a\"]}"),
+	  "unknown origin, \"mars\"" },
+	{ CLASS("\"type\":\"dynamic-length-blob\",\"length-field-location\":{\"path\":[\"a\",null]"
+		"}"),
+	  "nulls that lead outward" },
+	{ CLASS("\"type\":\"structure\",\"member-classes\":[3]"),
+	  "member-classes[0]: must be an object" },
+	{ CLASS("\"type\":\"structure\",\"member-classes\":[{\"field-class\":{}}]"),
+	  "no \"name\"" },
+	{ CLASS("\"type\":\"variant\",\"selector-field-location\":[\"a\"],\"options\":[{\"field-"
+		"class\":{" U8_2 "}}]"),
+	  "options[0]: no \"selector-field-ranges\"" },
+};
+
+START_TEST(refuses_ctf2)
+{
+	struct metadata_stream *stream = metadata_stream_new();
+	struct err err = { "" };
+
+	ck_assert_int_eq(feed(stream, wrong2[_i].text, 7, &err), -EINVAL);
+	ck_assert_msg(strstr(err.text, wrong2[_i].complaint), "said \"%s\", wanted \"%s\"",
+		      err.text, wrong2[_i].complaint);
+	ck_assert_int_eq(feed(stream, PREAMBLE, 7, &err), -EINVAL); /* for good */
+	metadata_stream_free(stream);
+}
+END_TEST
+
+#define STREAM_LE "stream { id = 0; };\n"
+
+/* Metadata that parses and cannot be compiled. */
+static const struct {
+	const char *text, *complaint;
+} wrong_plans[] = {
+	{ "env { a = 1; };", "no trace block" },
+	{ TRACE_LE "event { name = x; };", "events but no stream" },
+	{ TRACE_LE STREAM_LE "event { name = x; stream_id = 3; };",
+	  "stream 3, which is not declared" },
+	{ TRACE_LE STREAM_LE "event { name = x; fields := struct { " INT(8, 8) " a[n]; }; };",
+	  "length \"n\" is not a field before it" },
+	{ TRACE_LE STREAM_LE
+	  "event { name = x; fields := struct { string n; " INT(8, 8) " a[n]; }; };",
+	  "length \"n\" is not an integer" },
+	{ TRACE_LE STREAM_LE "event { name = x; fields := struct { " INT(
+		  8, 8) " t; variant <t> { string a; } v; }; };",
+	  "tag \"t\" is not an enum" },
+	{ TRACE_LE STREAM_LE
+	  "event { name = x; fields := struct { " INT(8, 8) " a[event.fields.q]; }; };",
+	  "\"event.fields.q\" is not a field" },
+	{ TRACE_LE STREAM_LE
+	  "event { name = x; fields := struct { " INT(8, 8) " a[4294967296]; }; };",
+	  "array of 4294967296 elements" },
+	{ TRACE_LE "struct a0 { string s; };\n"
+		   "struct a1 { struct a0 a, b, c, d, e, f, g, h; };\nstruct a2 { struct a1 a, b, "
+		   "c, d, e, f, g, h; };\n"
+		   "struct a3 { struct a2 a, b, c, d, e, f, g, h; };\nstruct a4 { struct a3 a, b, "
+		   "c, d, e, f, g, h; };\n"
+		   "struct a5 { struct a4 a, b, c, d, e, f, g, h; };\nstruct a6 { struct a5 a, b, "
+		   "c, d, e, f, g, h; };\n" STREAM_LE
+		   "event { name = x; fields := struct { struct a6 a; }; };",
+	  "class of more than" },
+};
+
+START_TEST(refuses_plans)
+{
+	struct metadata_stream *stream = metadata_stream_new();
+	struct plan_builder *builder =
+		plan_builder_new(metadata_stream_arena(stream), NULL, 0, false);
+	struct plan *plan = NULL;
+	struct err err = { "" };
+
+	ck_assert_msg(feed(stream, wrong_plans[_i].text, 1000000, &err) == 0, "%s", err.text);
+	ck_assert_int_eq(plan_build(builder, metadata_stream_types(stream), &plan, &err), -EINVAL);
+	ck_assert_msg(strstr(err.text, wrong_plans[_i].complaint), "said \"%s\", wanted \"%s\"",
+		      err.text, wrong_plans[_i].complaint);
+	plan_builder_free(builder);
+	metadata_stream_free(stream);
+}
+END_TEST
+
+/* Each class that is added makes a plan; the plans before stay as they were. */
+START_TEST(grows_plans)
+{
+	/* In order, into a hole, far on, twice the same, and beyond what a table holds. */
+	static const unsigned int ids[] = { 3, 1, 700, 2, 1, 65535, 70000, 5 };
+	enum { COUNT = sizeof(ids) / sizeof(ids[0]) };
+	struct metadata_stream *stream = metadata_stream_new();
+	struct plan_builder *builder =
+		plan_builder_new(metadata_stream_arena(stream), NULL, 0, false);
+	struct plan *plans[COUNT];
+	struct err err = { "" };
+
+	ck_assert_int_eq(feed(stream, TRACE_LE STREAM_LE, 1000, &err), 0);
+	for (size_t i = 0; i < COUNT; i++) {
+		char *text = mem_printf("event { name = e%zu; id = %u; };", i, ids[i]);
+
+		ck_assert_int_eq(feed(stream, text, 1000, &err), 0);
+		ck_assert_int_eq(
+			plan_build(builder, metadata_stream_types(stream), &plans[i], &err), 0);
+		free(text);
+	}
+	for (size_t i = 0; i < COUNT; i++) {
+		const struct plan_stream *one = plan_stream(plans[i], 0);
+
+		ck_assert_uint_eq(plans[i]->class_count, i + 1);
+		for (size_t k = 0; k < COUNT; k++) {
+			const struct plan_event *event = plan_event_find(one, ids[k]);
+			/* Of two with one id the later counts (k = 1 and 4), once it is there. */
+			size_t wanted = k == 1 && i >= 4 && one->is_dense ? 4 : k;
+
+			if (i < k && !(ids[k] == 1 && i >= 1)) {
+				ck_assert_ptr_null(event);
+			} else if (ids[k] != 1) {
+				ck_assert_uint_eq(event->index, wanted);
+			} else {
+				ck_assert_ptr_nonnull(event);
+			}
+		}
+		ck_assert_ptr_null(plan_event_find(one, 4));
+		plan_unref(plans[i]);
+	}
+	plan_builder_free(builder);
+	metadata_stream_free(stream);
 }
 END_TEST
 
@@ -286,7 +514,11 @@ Suite *suite_ctf(void)
 	tcase_add_test(tcase, bounds_depth);
 	tcase_add_loop_test(tcase, decodes_all_kinds, 0, 40);
 	tcase_add_loop_test(tcase, survives_damage, 0, 2);
-	tcase_add_test(tcase, survives_no_memory);
+	tcase_add_loop_test(tcase, survives_no_memory, 0, 2);
+	tcase_add_test(tcase, grows_plans);
+	tcase_add_loop_test(tcase, refuses_ctf2, 0, (int)(sizeof(wrong2) / sizeof(wrong2[0])));
+	tcase_add_loop_test(tcase, refuses_plans, 0,
+			    (int)(sizeof(wrong_plans) / sizeof(wrong_plans[0])));
 	tcase_add_test(tcase, wraps_clocks);
 	suite_add_tcase(suite, tcase);
 	return suite;
