@@ -563,14 +563,16 @@ bool packet_info_cut(struct packet_info *info, uint64_t bytes)
 }
 
 void decoder_start(struct decoder *d, const struct plan *plan, const struct packet_info *info,
-		   const uint8_t *data)
+		   const uint8_t *data, uint64_t bytes)
 {
+	uint64_t there = bytes <= UINT64_MAX / 8 ? bytes * 8 : UINT64_MAX;
+
 	d->plan = plan;
 	d->stream = info->stream;
 	d->data = data;
 	d->at_bits = info->events_at_bits;
-	d->end_bits = info->content_bits;
-	d->budget = info->content_bits;
+	d->end_bits = info->content_bits < there ? info->content_bits : there;
+	d->budget = d->end_bits;
 	d->clock = info->begin;
 	d->text_used = 0;
 	d->fault = NULL;

@@ -72,9 +72,12 @@ int packet_info_read(struct decoder *d, const struct plan *plan, const uint8_t *
 /* Only @bytes of the packet are there: true if that is not all of its content. */
 bool packet_info_cut(struct packet_info *info, uint64_t bytes);
 
-/* Makes @d ready for the events of the packet that @info describes. */
+/*
+ * Makes @d ready for the events of the packet that @info describes, of which @bytes are at
+ * @data; it reads nothing behind them, whatever the packet says of its size.
+ */
 void decoder_start(struct decoder *d, const struct plan *plan, const struct packet_info *info,
-		   const uint8_t *data);
+		   const uint8_t *data, uint64_t bytes);
 
 /* Puts what a failed decoder_next() found into @err: the fault and its bit offset. */
 int decoder_fault(const struct decoder *d, struct err *err);

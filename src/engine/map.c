@@ -703,7 +703,7 @@ static void map_packet(struct map *map, const struct packet *packet)
 	claimed = info.content_bits;
 	is_cut = packet_info_cut(&info, packet->size);
 	clock_init(&map->clock, info.stream->clock);
-	decoder_start(&map->decoder, map->plan, &info, bytes);
+	decoder_start(&map->decoder, map->plan, &info, bytes, packet->size);
 	map->last_ts = packet->floor > map->last_ts ? packet->floor : map->last_ts;
 	map->last_cycles = clock_cycles(&map->clock, map->last_ts);
 	if (map->has_slice) {

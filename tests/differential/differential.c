@@ -81,7 +81,7 @@ static void start_packet(struct comparison *c, struct side *side)
 		differ(c, "%s: cannot read the packet at %" PRIu64, file->name, file->offset);
 		return;
 	}
-	decoder_start(&side->decoder, c->plan, &info, side->bytes);
+	decoder_start(&side->decoder, c->plan, &info, side->bytes, size);
 	side->decoder.visit = on_leaf;
 	side->decoder.visit_user = side;
 	side->in_packet = true;

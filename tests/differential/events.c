@@ -64,7 +64,7 @@ static int print_packet(const struct recorded_file *file, const struct plan *pla
 
 	if (pread(file->fd, bytes, size, (off_t)file->offset) == (ssize_t)size &&
 	    packet_info_read(d, plan, bytes, size, size, &info, &err) == 0) {
-		decoder_start(d, plan, &info, bytes);
+		decoder_start(d, plan, &info, bytes, size);
 		for (;;) {
 			/* The fields come before the event they belong to is known. */
 			d->visit = on_leaf;

@@ -37,7 +37,7 @@ static void decode(const struct plan *plan, bool visits, const uint8_t *data, si
 		/* Events of no size never end; how many is the caller's to bound. */
 		unsigned int left = 10000;
 
-		decoder_start(d, plan, &info, data);
+		decoder_start(d, plan, &info, data, size);
 		if (visits) {
 			d->visit = on_leaf;
 			d->visit_user = &sum;

@@ -69,7 +69,7 @@ static void visit(const char *text, const uint8_t *data, size_t size)
 		abort(); /* it is ours */
 	}
 	if (size > 0 && packet_info_read(d, plan, data, size, size, &info, &err) == 0) {
-		decoder_start(d, plan, &info, data);
+		decoder_start(d, plan, &info, data, size);
 		d->visit = on_leaf;
 		d->visit_user = &sum;
 		while (decoder_next(d, &event) > 0) {

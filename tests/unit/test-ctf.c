@@ -169,7 +169,7 @@ START_TEST(decodes_all_kinds)
 	ck_assert_int_eq(packet_info_read(d, plan, whole_packet, sizeof(whole_packet),
 					  sizeof(whole_packet), &info, &err),
 			 0);
-	decoder_start(d, plan, &info, whole_packet);
+	decoder_start(d, plan, &info, whole_packet, sizeof(whole_packet));
 	d->visit = on_leaf;
 	d->visit_user = &seen;
 	ck_assert_msg(decoder_next(d, &event) == 1, "%s at bit %d", d->fault, (int)d->at_bits);
@@ -217,7 +217,7 @@ START_TEST(survives_damage)
 			memcpy(bytes, whole_packet, len);
 			bytes[len - 1] = (uint8_t)byte;
 			if (packet_info_read(d, plan, bytes, len, len, &info, &err) == 0) {
-				decoder_start(d, plan, &info, bytes);
+				decoder_start(d, plan, &info, bytes, len);
 				while (decoder_next(d, &event) > 0) {
 					ck_assert_uint_lt(++turns, 1000);
 				}
