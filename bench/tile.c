@@ -114,7 +114,8 @@ static void scan_packet(struct tiler *t, const struct recorded_file *file)
 	(void)decoder_run(d, t->trace.plan->header_steps);
 	context_bits = d->at_bits;
 	patch_context(t, file->offset, info.stream, context_bits);
-	decoder_start(d, t->trace.plan, &info, t->bytes.at + file->offset);
+	decoder_start(d, t->trace.plan, &info, t->bytes.at + file->offset,
+		      t->bytes.count - file->offset);
 	for (;;) {
 		if (d->at_bits < d->end_bits) {
 			patch_header(t, d, file->offset);
