@@ -339,11 +339,9 @@ static void push_packet(struct live_stream *stream, uint8_t *bytes, uint64_t len
 		stream_bad_packet(stream->stream, err.text);
 		return;
 	}
-	/* The relay sends content only; the packet's own size may be larger.  Of a content that is
-	 * larger than the relay's index says, the worker decodes and reports what is there. */
-	(void)packet_info_cut(&info, len);
-	stream_packet(stream->stream,
-		      &(struct stream_input){ .info = &info, .bytes = bytes, .fd = -1 });
+	stream_packet(
+		stream->stream,
+		&(struct stream_input){ .info = &info, .bytes = bytes, .len = len, .fd = -1 });
 }
 
 static void on_packet(void *user, void *arg, const struct viewer_index *index, uint8_t *bytes,

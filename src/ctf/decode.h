@@ -250,82 +250,97 @@ struct decoder_passed {
 	size_t seen_count;
 };
 
+/* What is constant about the headers of a stream, in bytes; masks are alignments - 1. */
+struct decoder_form {
+	bool is_compact, is_packed;
+	uint64_t header_mask, extended_mask, clock_mask;
+	uint64_t short_clock; /* where the time stamp of the short form is */
+};
+
+/* An event header that was looked at. */
+struct decoder_head {
+	uint64_t now, past; /* its time, and the byte behind it */
+	uint32_t id;
+};
+
 /*
- * decoder_wanted() for one of the two header forms, so that the compiler knows which.  Both
- * its short and its long form are read and one is chosen without a branch: which it is
- * cannot be foreseen, and what a processor loses on a wrong guess is more than all else here
- * costs.  That needs room for the long form and for 8 bytes behind any field; the
- * last events of a packet are left to decoder_next().
+ * Both the short and the long form of a header are read and one is chosen without a branch:
+ * which it is cannot be foreseen, and what a processor loses on a wrong guess is more
+ * than all else here costs.  That needs room for both: false if there is none.
  */
-static inline __attribute__((always_inline)) int
-decoder_wanted_form(struct decoder *d, uint64_t limit, struct decoder_passed *passed,
-		    struct event *event, bool is_compact, bool is_packed)
+static inline __attribute__((always_inline)) bool decoder_peek(const struct decoder *d,
+							       const struct decoder_form *form,
+							       uint64_t at, uint64_t clock,
+							       struct decoder_head *head)
 {
-	const struct plan_stream *stream = d->stream;
-	const struct plan_skip *skips = stream->skips;
-	const uint8_t *data = d->data;
-	uint64_t *counts = passed->counts;
-	const uint64_t header_mask = is_packed ? 0 : stream->header_align_bits / 8 - 1;
-	const uint64_t extended_mask = is_packed ? 0 : stream->extended_align_bits / 8 - 1;
-	const uint64_t clock_mask = is_packed ? 0 : stream->extended_clock_align_bits / 8 - 1;
-	const uint64_t short_clock = is_compact ? 0 : stream->header_clock_offset_bits / 8;
-	const uint64_t low_mask = is_compact ? 0x7FFFFFF : UINT32_MAX;
-	const uint32_t extended = is_compact ? 31 : 65535, id_count = stream->event_count;
+	const uint64_t low_mask = form->is_compact ? 0x7FFFFFF : UINT32_MAX;
+	const uint32_t extended = form->is_compact ? 31 : 65535;
+	const uint64_t tag_bytes = form->is_compact ? 1 : 2, end = d->end_bits / 8;
+	uint64_t begin = (at + form->header_mask) & ~form->header_mask;
+	uint64_t id_at = (begin + tag_bytes + form->extended_mask) & ~form->extended_mask;
+	uint64_t clock_at = (id_at + 4 + form->clock_mask) & ~form->clock_mask;
+	uint64_t short_past = begin + form->short_clock + 4;
+	uint32_t word, low, long_id;
+	uint64_t long_now;
+	bool is_long;
+
+	if (clock_at + 8 > end || short_past > end) {
+		return false;
+	}
+	word = DECODE_LOAD(uint32_t, d->data + begin);
+	long_id = DECODE_LOAD(uint32_t, d->data + id_at);
+	long_now = DECODE_LOAD(uint64_t, d->data + clock_at);
+	low = form->is_compact ? word >> 5 : DECODE_LOAD(uint32_t, d->data + short_past - 4);
+	is_long = (word & extended) == extended;
+	head->now = (clock & ~low_mask) | low;
+	head->now += low < (clock & low_mask) ? low_mask + 1 : 0;
+	head->now = is_long ? long_now : head->now;
+	head->past = is_long ? clock_at + 8 : short_past;
+	head->id = is_long ? long_id : word & extended;
+	return true;
+}
+
+/* decoder_wanted() for one form of header, so that the compiler knows which. */
+static inline __attribute__((always_inline)) int
+decoder_wanted_form(struct decoder *d, const struct decoder_form *form, uint64_t limit,
+		    struct decoder_passed *passed, struct event *event)
+{
+	const struct plan_skip *skips = d->stream->skips;
+	const uint32_t id_count = d->stream->event_count;
 	uint64_t at = d->at_bits / 8, end = d->end_bits / 8, clock = d->clock, count = 0;
+	uint64_t *counts = passed->counts;
+	struct decoder_head head;
 
-	for (;;) {
-		uint64_t begin = (at + header_mask) & ~header_mask;
-		uint64_t id_at = (begin + (is_compact ? 1 : 2) + extended_mask) & ~extended_mask;
-		uint64_t clock_at = (id_at + 4 + clock_mask) & ~clock_mask;
-		const struct plan_skip *skip;
-		uint32_t word, low, id, long_id;
-		uint64_t now, past, long_now;
-		bool is_long;
+	while (decoder_peek(d, form, at, clock, &head) && head.id < id_count) {
+		const struct plan_skip *skip = &skips[head.id];
+		uint64_t begin = form->is_packed ? head.past
+						 : (head.past + skip->align_mask) &
+							   ~(uint64_t)skip->align_mask;
+		uint64_t past = begin + skip->bytes;
 
-		if (clock_at + 8 > end) {
+		if (past > end || head.now < clock || head.now >= limit) {
 			break;
 		}
-		word = DECODE_LOAD(uint32_t, data + begin);
-		long_id = DECODE_LOAD(uint32_t, data + id_at);
-		long_now = DECODE_LOAD(uint64_t, data + clock_at);
-		low = is_compact ? word >> 5 : DECODE_LOAD(uint32_t, data + begin + short_clock);
-		id = word & extended;
-		is_long = id == extended;
-		now = (clock & ~low_mask) | low;
-		now += low < (clock & low_mask) ? low_mask + 1 : 0;
-		now = is_long ? long_now : now;
-		past = is_long ? clock_at + 8 : begin + short_clock + 4;
-		id = is_long ? long_id : id;
-		if (id >= id_count) {
-			break;
-		}
-		skip = &skips[id];
-		if (!is_packed) {
-			past = (past + skip->align_mask) & ~(uint64_t)skip->align_mask;
-		}
-		if (past + skip->bytes > end || now < clock || now >= limit) {
-			break;
-		}
-		if (skip->use == SKIP_PASS) {
-			if (counts[skip->index]++ == 0) {
-				passed->seen[passed->seen_count++] = skip->index;
+		if (skip->use != SKIP_PASS) {
+			/* Any field may be loaded as 8 bytes. */
+			if (skip->use == SKIP_NOT || past + 8 > end) {
+				break;
 			}
-			clock = now;
-			at = past + skip->bytes;
-			count++;
-			continue;
-		}
-		if (skip->use == SKIP_LOAD && past + skip->bytes + 8 <= end) {
-			event->class = stream->events[id];
-			event->cycles = now;
-			d->clock = now;
-			d->at_bits = (past + skip->bytes) * 8;
-			decoder_loads(d, event->class, past);
+			event->class = d->stream->events[head.id];
+			event->cycles = head.now;
+			d->clock = head.now;
+			d->at_bits = past * 8;
+			decoder_loads(d, event->class, begin);
 			passed->events = count;
 			passed->clock = clock;
 			return 1;
 		}
-		break;
+		if (counts[skip->index]++ == 0) {
+			passed->seen[passed->seen_count++] = skip->index;
+		}
+		clock = head.now;
+		at = past;
+		count++;
 	}
 	if (count > 0) {
 		d->at_bits = at * 8;
@@ -344,12 +359,24 @@ static inline int decoder_wanted(struct decoder *d, uint64_t limit, struct decod
 				 struct event *event)
 {
 	const struct plan_stream *stream = d->stream;
+	struct decoder_form form = {
+		.is_compact = true,
+		.is_packed = true,
+	};
 
-	if (stream->header == HEADER_LARGE) {
-		return decoder_wanted_form(d, limit, passed, event, false, false);
+	if (stream->is_packed) {
+		return decoder_wanted_form(d, &form, limit, passed, event);
 	}
-	return stream->is_packed ? decoder_wanted_form(d, limit, passed, event, true, true)
-				 : decoder_wanted_form(d, limit, passed, event, true, false);
+	form.is_packed = false;
+	form.header_mask = stream->header_align_bits / 8 - 1;
+	form.extended_mask = stream->extended_align_bits / 8 - 1;
+	form.clock_mask = stream->extended_clock_align_bits / 8 - 1;
+	if (stream->header == HEADER_COMPACT) {
+		return decoder_wanted_form(d, &form, limit, passed, event);
+	}
+	form.is_compact = false;
+	form.short_clock = stream->header_clock_offset_bits / 8;
+	return decoder_wanted_form(d, &form, limit, passed, event);
 }
 
 uint64_t decoder_bits(const struct decoder *d, const struct step *step, uint64_t at_bits);

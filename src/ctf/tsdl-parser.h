@@ -40,6 +40,7 @@ struct tsdl {
 	unsigned int line; /* of the next declaration */
 	struct lex_scan scan;
 	unsigned int depth;
+	char words[128]; /* name of the last type given by name; "" if the last was not */
 	bool is_broken;
 	jmp_buf fail;
 	struct err *err;
@@ -62,8 +63,8 @@ bool tsdl_type_declaration(struct tsdl *p);
 /* A type specifier, e.g. `struct { ... } align(8)` or `unsigned long`. */
 const struct type *tsdl_type_specifier(struct tsdl *p);
 
-/* A constant, possibly negative; the sign is in @ret_negative if that is not NULL. */
-uint64_t tsdl_constant(struct tsdl *p, bool *ret_negative);
+/* A constant, possibly negative. */
+uint64_t tsdl_constant(struct tsdl *p);
 
 /* The value after `=`: identifiers with dots and arrows, numbers or a string, as text. */
 char *tsdl_value_text(struct tsdl *p);

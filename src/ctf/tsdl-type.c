@@ -131,7 +131,7 @@ static const char *value_clock(struct tsdl *p, char *text)
 
 static uint32_t small_number(struct tsdl *p, uint32_t max, const char *what)
 {
-	uint64_t number = tsdl_constant(p, NULL);
+	uint64_t number = tsdl_constant(p);
 
 	if (number > max) {
 		tsdl_fail(p, "%s must be at most %u", what, max);
@@ -147,7 +147,7 @@ static void integer_attribute(struct tsdl *p, struct type *type, const char *nam
 			tsdl_fail(p, "an integer needs at least one bit");
 		}
 	} else if (!strcmp(name, "align")) {
-		type->align_bits = align_of(p, tsdl_constant(p, NULL));
+		type->align_bits = align_of(p, tsdl_constant(p));
 	} else if (!strcmp(name, "signed")) {
 		type->is_signed = value_is_true(p, tsdl_value_text(p));
 	} else if (!strcmp(name, "byte_order")) {
@@ -250,10 +250,10 @@ static struct type_label parse_label(struct tsdl *p, uint64_t next)
 	struct type_label label = { .name = label_name(p), .low = next, .high = next };
 
 	if (tsdl_accept(p, '=')) {
-		label.low = tsdl_constant(p, NULL);
+		label.low = tsdl_constant(p);
 		label.high = label.low;
 		if (tsdl_accept(p, PUNCT_ELLIPSIS)) {
-			label.high = tsdl_constant(p, NULL);
+			label.high = tsdl_constant(p);
 		}
 	}
 	return label;
@@ -356,7 +356,7 @@ static const struct type *bracket(struct tsdl *p, const struct type *element)
 	type->align_bits = element->align_bits;
 	if (p->lex.token.kind == TOKEN_NUMBER) {
 		type->kind = TYPE_ARRAY;
-		type->length = tsdl_constant(p, NULL);
+		type->length = tsdl_constant(p);
 	} else {
 		type->kind = TYPE_SEQUENCE;
 		type->length_path = parse_path(p);
@@ -388,10 +388,32 @@ static const struct type *parse_brackets(struct tsdl *p, const struct type *elem
 	return element;
 }
 
-/* Pointer stars have no meaning in a trace but are part of names like `char *`. */
-static void skip_stars(struct tsdl *p)
+/*
+ * `*` and `const` before a name.  "T *" is a type of its own if it was declared; a pointer
+ * that was not is taken for what it points to, as C headers have both.
+ */
+static const struct type *through_stars(struct tsdl *p, const struct type *type)
 {
-	while (tsdl_accept(p, '*') || tsdl_accept_word(p, "const")) {
+	char words[sizeof(p->words)];
+	size_t len = strlen(p->words);
+
+	memcpy(words, p->words, len + 1);
+	for (;;) {
+		const struct type *pointer;
+
+		if (tsdl_accept_word(p, "const")) {
+			continue;
+		}
+		if (!tsdl_accept(p, '*')) {
+			return type;
+		}
+		if (len == 0 || len + 3 > sizeof(words)) {
+			continue;
+		}
+		memcpy(words + len, " *", 3);
+		len += 2;
+		pointer = find_symbol(p, TAG_ALIAS, words);
+		type = pointer ? pointer : type;
 	}
 }
 
@@ -414,7 +436,7 @@ static void add_field(struct tsdl *p, struct fields *fields, const struct type *
 {
 	struct field_list *item = arena_alloc(p->arena, sizeof(*item));
 
-	skip_stars(p);
+	type = through_stars(p, type);
 	item->field.name = tsdl_ident(p);
 	item->field.type = parse_brackets(p, type);
 	if (item->field.type->kind == TYPE_VARIANT && !item->field.type->tag) {
@@ -482,7 +504,7 @@ static const struct type *parse_struct(struct tsdl *p)
 		uint32_t align_bits;
 
 		tsdl_expect(p, '(');
-		align_bits = align_of(p, tsdl_constant(p, NULL));
+		align_bits = align_of(p, tsdl_constant(p));
 		tsdl_expect(p, ')');
 		if (align_bits > type->align_bits) {
 			type->align_bits = align_bits;
@@ -563,7 +585,10 @@ static const char *type_words(struct tsdl *p)
 		len += token->len;
 		lex_next(&p->lex);
 	}
-	skip_stars(p);
+	while (tsdl_accept(p, '*') && len + 3 <= sizeof(words)) {
+		memcpy(words + len, " *", 2);
+		len += 2;
+	}
 	return arena_strndup(p->arena, words, len);
 }
 
@@ -573,7 +598,7 @@ static const char *type_words(struct tsdl *p)
  */
 static const struct type *named_type(struct tsdl *p)
 {
-	char words[128] = "";
+	char words[sizeof(p->words)] = "";
 	const struct type *found = NULL;
 	struct lex past = p->lex;
 	size_t len = 0;
@@ -593,9 +618,16 @@ static const struct type *named_type(struct tsdl *p)
 		words[len] = '\0';
 		lex_next(&p->lex);
 		type = find_symbol(p, TAG_ALIAS, words);
+		if (!type && len + 3 <= sizeof(words)) {
+			/* Of "char" there may be only "char *"; through_stars() finds it again. */
+			memcpy(words + len, " *", 3);
+			type = find_symbol(p, TAG_ALIAS, words);
+			words[len] = '\0';
+		}
 		if (type) {
 			found = type;
 			past = p->lex;
+			memcpy(p->words, words, len + 1);
 		}
 	}
 	if (!found) {
@@ -606,40 +638,48 @@ static const struct type *named_type(struct tsdl *p)
 	return found;
 }
 
+/* A type that begins with a keyword; NULL if there is none. */
+static const struct type *keyword_type(struct tsdl *p)
+{
+	static const struct {
+		const char *word;
+		const struct type *(*parse)(struct tsdl *p);
+	} keywords[] = {
+		{ "integer", parse_integer }, { "floating_point", parse_float },
+		{ "string", parse_string },   { "enum", parse_enum },
+		{ "struct", parse_struct },   { "variant", parse_variant },
+	};
+
+	for (size_t i = 0; i < sizeof(keywords) / sizeof(keywords[0]); i++) {
+		if (tsdl_accept_word(p, keywords[i].word)) {
+			return keywords[i].parse(p);
+		}
+	}
+	return NULL;
+}
+
 const struct type *tsdl_type_specifier(struct tsdl *p)
 {
+	const struct type *type;
+
 	while (tsdl_accept_word(p, "const")) {
 	}
 	if (p->lex.token.kind != TOKEN_IDENT) {
 		tsdl_fail(p, "expected a type");
 	}
-	if (tsdl_accept_word(p, "integer")) {
-		return parse_integer(p);
+	type = keyword_type(p);
+	if (!type) {
+		return named_type(p);
 	}
-	if (tsdl_accept_word(p, "floating_point")) {
-		return parse_float(p);
-	}
-	if (tsdl_accept_word(p, "string")) {
-		return parse_string(p);
-	}
-	if (tsdl_accept_word(p, "enum")) {
-		return parse_enum(p);
-	}
-	if (tsdl_accept_word(p, "struct")) {
-		return parse_struct(p);
-	}
-	if (tsdl_accept_word(p, "variant")) {
-		return parse_variant(p);
-	}
-	return named_type(p);
+	p->words[0] = '\0';
+	return type;
 }
 
 static void parse_typealias(struct tsdl *p)
 {
 	const struct type *type = tsdl_type_specifier(p);
 
-	skip_stars(p);
-	type = parse_brackets(p, type);
+	type = parse_brackets(p, through_stars(p, type));
 	tsdl_expect(p, PUNCT_ASSIGN_TYPE);
 	add_symbol(p, TAG_ALIAS, type_words(p), type);
 	tsdl_expect(p, ';');
@@ -650,11 +690,10 @@ static void parse_typedef(struct tsdl *p)
 	const struct type *type = tsdl_type_specifier(p);
 
 	do {
-		const char *name;
+		const struct type *pointer = through_stars(p, type);
+		const char *name = tsdl_ident(p);
 
-		skip_stars(p);
-		name = tsdl_ident(p);
-		add_symbol(p, TAG_ALIAS, name, parse_brackets(p, type));
+		add_symbol(p, TAG_ALIAS, name, parse_brackets(p, pointer));
 	} while (tsdl_accept(p, ','));
 	tsdl_expect(p, ';');
 }

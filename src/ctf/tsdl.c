@@ -99,7 +99,7 @@ char *tsdl_string(struct tsdl *p)
 	return text;
 }
 
-uint64_t tsdl_constant(struct tsdl *p, bool *ret_negative)
+uint64_t tsdl_constant(struct tsdl *p)
 {
 	bool is_negative = tsdl_accept(p, '-');
 	uint64_t number;
@@ -112,9 +112,6 @@ uint64_t tsdl_constant(struct tsdl *p, bool *ret_negative)
 	}
 	number = p->lex.token.number;
 	lex_next(&p->lex);
-	if (ret_negative) {
-		*ret_negative = is_negative;
-	}
 	return is_negative ? 0 - number : number;
 }
 
@@ -254,9 +251,9 @@ static void set_trace(struct tsdl *p, void *block, const char *name, bool is_typ
 		parse_uuid(p, m->uuid);
 		m->has_uuid = true;
 	} else if (!strcmp(name, "major")) {
-		m->major = (uint32_t)tsdl_constant(p, NULL);
+		m->major = (uint32_t)tsdl_constant(p);
 	} else if (!strcmp(name, "minor")) {
-		m->minor = (uint32_t)tsdl_constant(p, NULL);
+		m->minor = (uint32_t)tsdl_constant(p);
 	} else {
 		skip_attribute(p, is_type);
 	}
@@ -291,7 +288,7 @@ static void set_env(struct tsdl *p, void *block, const char *name, bool is_type)
 	if (p->lex.token.kind == TOKEN_STRING) {
 		entry->text = tsdl_string(p);
 	} else {
-		entry->number = (int64_t)tsdl_constant(p, NULL);
+		entry->number = (int64_t)tsdl_constant(p);
 	}
 	entry->next = p->metadata.env;
 	p->metadata.env = entry;
@@ -304,14 +301,14 @@ static void set_clock(struct tsdl *p, void *block, const char *name, bool is_typ
 	if (!strcmp(name, "name")) {
 		clock->name = tsdl_value_text(p);
 	} else if (!strcmp(name, "freq")) {
-		clock->freq = tsdl_constant(p, NULL);
+		clock->freq = tsdl_constant(p);
 		if (clock->freq == 0) {
 			tsdl_fail(p, "a clock of 0 Hz");
 		}
 	} else if (!strcmp(name, "offset_s")) {
-		clock->offset_s = (int64_t)tsdl_constant(p, NULL);
+		clock->offset_s = (int64_t)tsdl_constant(p);
 	} else if (!strcmp(name, "offset")) {
-		clock->offset = (int64_t)tsdl_constant(p, NULL);
+		clock->offset = (int64_t)tsdl_constant(p);
 	} else if (!strcmp(name, "absolute")) {
 		const char *text = tsdl_value_text(p);
 
@@ -343,7 +340,7 @@ static void set_stream(struct tsdl *p, void *block, const char *name, bool is_ty
 	struct stream_class *stream = block;
 
 	if (!strcmp(name, "id")) {
-		stream->id = tsdl_constant(p, NULL);
+		stream->id = tsdl_constant(p);
 	} else if (!strcmp(name, "event.header") && is_type) {
 		stream->event_header = struct_value(p, name);
 	} else if (!strcmp(name, "event.context") && is_type) {
@@ -374,11 +371,11 @@ static void set_event(struct tsdl *p, void *block, const char *name, bool is_typ
 	if (!strcmp(name, "name")) {
 		event->name = tsdl_value_text(p);
 	} else if (!strcmp(name, "id")) {
-		event->id = tsdl_constant(p, NULL);
+		event->id = tsdl_constant(p);
 	} else if (!strcmp(name, "stream_id")) {
-		event->stream_id = tsdl_constant(p, NULL);
+		event->stream_id = tsdl_constant(p);
 	} else if (!strcmp(name, "loglevel")) {
-		event->loglevel = (int64_t)tsdl_constant(p, NULL);
+		event->loglevel = (int64_t)tsdl_constant(p);
 	} else if (!strcmp(name, "context") && is_type) {
 		event->context = struct_value(p, name);
 	} else if (!strcmp(name, "fields") && is_type) {

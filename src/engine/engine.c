@@ -575,13 +575,16 @@ static void note_packet(struct stream *stream, const struct packet_info *info, u
 
 void stream_packet(struct stream *stream, const struct stream_input *input)
 {
-	const struct packet_info *info = input->info;
+	struct packet_info cut = *input->info;
+	const struct packet_info *info = &cut;
 	struct engine *engine = stream->trace->engine;
-	struct packet packet = { .bytes = input->bytes,
-				 .file_offset = input->offset,
-				 .size = (info->content_bits + 7) / 8 };
+	struct packet packet = { .bytes = input->bytes, .file_offset = input->offset };
 	struct clock clock;
 
+	if (input->bytes) {
+		(void)packet_info_cut(&cut, input->len);
+	}
+	packet.size = (info->content_bits + 7) / 8;
 	clock_init(&clock, info->stream->clock);
 	packet.begin = info->has_begin && info->stream->clock ? clock_ns(&clock, info->begin)
 							      : stream->end;

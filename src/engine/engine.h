@@ -109,6 +109,7 @@ struct stream *stream_new(struct trace *trace, const char *name);
 struct stream_input {
 	const struct packet_info *info;
 	uint8_t *bytes;
+	uint64_t len; /* of @bytes; may be less than the packet claims: a worker reports that */
 	int fd;
 	uint64_t offset;
 };

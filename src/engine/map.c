@@ -53,7 +53,7 @@ struct map {
 	/* who runs */
 	bool is_known;
 	int32_t tid;
-	size_t stay;         /* index of the IN record of the stay; SIZE_MAX: none in this chunk */
+	size_t stay; /* index of the IN record of the stay; SIZE_MAX: none in this chunk */
 	uint8_t stay_comm[NAME_BYTES]; /* of the thread, as it was switched in */
 	bool has_stay_comm;            /* and the IN record has not yet got it */
 	bool has_exec;       /* the stay's thread got another name: IN and OUT must stay apart */

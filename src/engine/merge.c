@@ -395,9 +395,9 @@ static void use_all_before(struct merge *merge, uint64_t bound)
 		const struct record *record = next_record(stream);
 
 		if (record) {
-			*vec_push(&merge->heap) = (struct heap_entry){
-				.ts = record_ts(stream, record), .stream = stream
-			};
+			*vec_push(&merge->heap) =
+				(struct heap_entry){ .ts = record_ts(stream, record),
+						     .stream = stream };
 		}
 	}
 	if (merge->heap.count > 1) {

@@ -73,7 +73,7 @@ struct rows {
 	 * is looked up at every switch; a hash table for what is no tid of Linux. */
 	struct thread **live_pages[TID_PAGES];
 	khash_t(threads) * live_odd;
-	VEC(struct thread *) kept; /* all that have a row, live and dead */
+	VEC(struct thread *) kept;         /* all that have a row, live and dead */
 	VEC(struct thread *) free_threads; /* of those that were folded, for new ones */
 	VEC(struct thread *) touched;
 	struct thread *other;           /* where dead threads beyond THREADS_KEPT_MAX went */

@@ -114,7 +114,9 @@ static void feed_stream(struct trace *trace, const uint8_t *data, size_t size)
 		memcpy(bytes, data, len);
 		if (len > 0 &&
 		    packet_info_read(d, trace_plan(trace), bytes, len, len, &info, &err) == 0) {
-			struct stream_input input = { .info = &info, .bytes = bytes, .fd = -1 };
+			struct stream_input input = {
+				.info = &info, .bytes = bytes, .len = len, .fd = -1
+			};
 
 			stream_packet(stream, &input);
 		} else {

@@ -44,6 +44,37 @@ static const struct {
 	{ TRACE_LE TRACE_LE, "second trace" },
 	{ TRACE_LE "struct a { ", "ends inside a declaration" },
 	{ TRACE_LE "event { x = `; };", "at \"`; };\"" },
+	{ TRACE_LE "event { \"x\" = 3; = 5; };", "expected a value" },
+	{ TRACE_LE "event { fields := struct { " INT(8, 8) " 3; }; };", "expected a name" },
+	{ TRACE_LE "env { a := string; };", "strings and integers only" },
+	{ TRACE_LE "env { a = b; };", "expected a number" },
+	{ TRACE_LE "event { id = 12x; };", "expected a number" },
+	{ TRACE_LE "event { id = 99999999999999999999; };", "expected a number" },
+	{ "trace { uuid = 3; };", "expected a string" },
+	{ "trace { uuid = \"12\"; };", "is not a UUID" },
+	{ "trace { uuid = \"zz\"; };", "is not a UUID" },
+	{ "trace { packet.header := string; };", "must be a struct" },
+	{ TRACE_LE "clock { freq = 1; };", "clock without a name" },
+	{ TRACE_LE "clock { name = a; }; clock { name = a; };", "\"a\" is declared twice" },
+	{ TRACE_LE "stream { }; stream { id = 0; };", "stream 0 is declared twice" },
+	{ TRACE_LE "typealias integer { size = 0; } := x;", "at least one bit" },
+	{ TRACE_LE "typealias integer { align = 8; } := x;", "without a size" },
+	{ TRACE_LE "typealias integer { size = 8; signed = maybe; } := x;",
+	  "expected true or false" },
+	{ TRACE_LE "typealias integer { size = 8; byte_order = pdp; } := x;", "network or native" },
+	{ TRACE_LE "typealias integer { size = 8; map = clock.x; } := x;", "clock.NAME.value" },
+	{ TRACE_LE "typealias floating_point { exp_dig = 5; mant_dig = 11; } := x;", "not 5 + 11" },
+	{ TRACE_LE "enum { A };", "an enum needs an integer type" },
+	{ TRACE_LE "enum : struct { } { A };", "an enum needs an integer type" },
+	{ TRACE_LE "struct a { enum nosuch x; };", "unknown type \"enum nosuch\"" },
+	{ TRACE_LE "struct a { struct nosuch x; };", "unknown type \"struct nosuch\"" },
+	{ TRACE_LE "struct a { struct ; };", "unknown type \"struct \"" },
+	{ TRACE_LE "struct a { variant nosuch <t> x; };", "unknown type \"variant nosuch\"" },
+	{ TRACE_LE "typealias 3 := x;", "expected a type" },
+	{ TRACE_LE
+	  "struct a { string s[1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1]"
+	  "[1][1][1][1][1][1][1][1][1][1][1]; };",
+	  "dimensions" },
 };
 
 START_TEST(refuses_metadata)
@@ -142,6 +173,25 @@ struct seen {
 	VEC(struct value) values;
 };
 
+/* The tag is given in full, and looked for outward; names, stars, escapes and comments. */
+static const char outward[] =
+	"/* a */ " TRACE_LE "// b\n"
+	"typedef " INT(
+		8,
+		8) " byte; typealias byte := char *;\n"
+		   "enum tag : byte { A = 'a', B, _C = -0 ... +60 }; env { a = \"x\\n\\\"\"; };\n"
+		   "callsite { x := struct { byte y; }; };;\n"
+		   "clock { name = k; freq = 1u; offset_s = -3; offset = 2L; absolute = TRUE; y = "
+		   "z->w; };\n"
+		   "variant any { byte A; struct { byte q; } B; string C; };\n"
+		   "stream { event.header := struct { byte id; }; event.context := struct { enum "
+		   "tag t; }; x := byte; };\n"
+		   "event { name = one; id = 1; fields := struct {\n"
+		   "  variant any <stream.event.context.t> v; variant any <t> w; char *p; const "
+		   "char const *q;\n"
+		   "  struct { string { encoding = UTF8; } s; } in[2];\n"
+		   "}; };\n";
+
 static void on_leaf(void *user, const struct type *type, const struct value *value)
 {
 	struct seen *seen = user;
@@ -191,6 +241,148 @@ START_TEST(decodes_all_kinds)
 	plan_builder_free(builder);
 	metadata_stream_free(stream);
 	decoder_free(d);
+}
+END_TEST
+
+START_TEST(looks_outward)
+{
+	static const uint8_t packet[] = { 1, 'b', 7,   8, 9, 10, 'h', 0, 'i', 0,
+					  1, 50,  'x', 0, 0, 1,  2,   0, 0 };
+	struct metadata_stream *stream = metadata_stream_new();
+	struct decoder *d = mem_alloc(sizeof(*d));
+	struct seen seen = { 0 };
+	struct plan_builder *builder;
+	const struct metadata *types;
+	struct packet_info info;
+	struct event event;
+	struct plan *plan;
+	struct err err = { "" };
+
+	ck_assert_msg(feed(stream, outward, (size_t)_i + 1, &err) == 0, "%s", err.text);
+	types = metadata_stream_types(stream);
+	ck_assert_str_eq(metadata_env(types, "a")->text, "x\n\"");
+	ck_assert_int_eq(metadata_clock(types, "k")->offset_s, -3);
+	ck_assert(metadata_clock(types, "k")->is_absolute);
+	builder = plan_builder_new(metadata_stream_arena(stream), NULL, 0, true);
+	ck_assert_msg(plan_build(builder, types, &plan, &err) == 0, "%s", err.text);
+	ck_assert_int_eq(
+		packet_info_read(d, plan, packet, sizeof(packet), sizeof(packet), &info, &err), 0);
+	decoder_start(d, plan, &info, packet, sizeof(packet));
+	d->visit = on_leaf;
+	d->visit_user = &seen;
+	ck_assert_int_eq(decoder_next(d, &event), 1);
+	ck_assert_uint_eq(seen.values.count, 7); /* tag, v.q, w.q, p, q, in[0], in[1] */
+	ck_assert_uint_eq(seen.values.at[2].u, 8);
+	ck_assert_uint_eq(seen.values.at[4].u, 10);
+	ck_assert_int_eq(decoder_next(d, &event), 1); /* tag 50: C, two strings */
+	ck_assert_uint_eq(seen.values.count, 14);
+	ck_assert_int_eq(seen.values.at[8].bytes[0], 'x');
+	ck_assert_uint_eq(seen.values.at[9].len, 0);
+	vec_fini(&seen.values);
+	plan_unref(plan);
+	plan_builder_free(builder);
+	metadata_stream_free(stream);
+	decoder_free(d);
+}
+END_TEST
+
+#define SIZES                                                                                      \
+	"typealias " INT(32, 8) " := u32;\n"                                                       \
+				"trace { major = 1; minor = 8; byte_order = le; packet.header := " \
+				"struct { u32 magic; u32 stream_id; }; };\n"                       \
+				"stream { id = 0; packet.context := struct { u32 content_size; "   \
+				"u32 packet_size; };\n"                                            \
+				"event.header := struct { u32 id; }; };\n"
+
+/* Packet headers that cannot be right: magic, stream, content and size, in bits. */
+static const struct {
+	uint32_t words[5];
+	size_t bytes, bytes_max;
+	int code;
+	const char *complaint;
+} wrong_packets[] = {
+	{ { 0xC1FC1FC1, 0, 128, 128 }, 16, 16, 0, "" },
+	{ { 0xC1FC1FC2, 0, 128, 128 }, 16, 16, -EPROTO, "magic number is 0xc1fc1fc2" },
+	{ { 0xC1FC1FC1, 9, 128, 128 }, 16, 16, -EPROTO, "stream class 9" },
+	{ { 0xC1FC1FC1, 0, 128, 0 }, 16, 16, -EPROTO, "size is 0 bits" },
+	{ { 0xC1FC1FC1, 0, 128, 129 }, 16, 16, -EPROTO, "size is 129 bits" },
+	{ { 0xC1FC1FC1, 0, 160, 128 }, 16, 16, -EPROTO, "larger than the packet" },
+	{ { 0xC1FC1FC1, 0, 64, 128 }, 16, 16, -EPROTO, "ends before its context" },
+	{ { 0xC1FC1FC1, 0, 128, 128 }, 15, 16, -ENODATA, "do not hold the header" },
+	{ { 0xC1FC1FC1, 0, 128, 128 }, 3, 16, -ENODATA, "do not hold the header" },
+	{ { 0xC1FC1FC1, 0, 128, 128 }, 15, 15, -EPROTO, "ends in its header" },
+	{ { 0xC1FC1FC1, 0, 160, 1600, 0x12345 }, 20, 20, 0, "" },
+};
+
+START_TEST(refuses_packets)
+{
+	struct metadata_stream *stream = metadata_stream_new();
+	struct decoder *d = mem_alloc(sizeof(*d));
+	struct packet_info info = { 0 };
+	struct plan_builder *builder;
+	struct event event;
+	struct plan *plan;
+	struct err err = { "" };
+
+	ck_assert_msg(feed(stream, SIZES, 1000, &err) == 0, "%s", err.text);
+	builder = plan_builder_new(metadata_stream_arena(stream), NULL, 0, false);
+	ck_assert_int_eq(plan_build(builder, metadata_stream_types(stream), &plan, &err), 0);
+	ck_assert_int_eq(packet_info_read(d, plan, (const uint8_t *)wrong_packets[_i].words,
+					  wrong_packets[_i].bytes, wrong_packets[_i].bytes_max,
+					  &info, &err),
+			 wrong_packets[_i].code);
+	ck_assert_msg(strstr(err.text, wrong_packets[_i].complaint), "said \"%s\", wanted \"%s\"",
+		      err.text, wrong_packets[_i].complaint);
+	if (wrong_packets[_i].bytes == 20) {
+		ck_assert(!packet_info_cut(&info, 20));
+		ck_assert_uint_eq(info.size_bits, 160);
+		decoder_start(d, plan, &info, (const uint8_t *)wrong_packets[_i].words, 20);
+		ck_assert_int_eq(decoder_next(d, &event), -1);
+		ck_assert_int_eq(decoder_fault(d, &err), -EPROTO);
+		ck_assert_str_eq(err.text, "bit 160: no event class has the id (74565)");
+	}
+	plan_unref(plan);
+	plan_builder_free(builder);
+	metadata_stream_free(stream);
+	decoder_free(d);
+}
+END_TEST
+
+/* Metadata packets with wrong headers: at, value, complaint. */
+static const struct {
+	size_t at;
+	uint8_t value;
+	const char *complaint;
+} wrong_headers[] = {
+	{ 32, 1, "compressed or encrypted" },
+	{ 35, 3, "of CTF 3.8" },
+	{ 24, 1, "impossible sizes" },
+	{ 28, 200, "ends inside packet 0" },
+};
+
+START_TEST(refuses_metadata_packets)
+{
+	struct metadata_stream *stream = metadata_stream_new();
+	uint8_t packet[40] = { 0x57, 0x1D, 0xD1, 0x75 };
+	struct err err = { "" };
+	int r;
+
+	packet[24] = packet[28] = 40; /* times 8 bits, below */
+	packet[25] = packet[29] = 0;
+	packet[24] = 0x40, packet[25] = 1; /* 320 bits */
+	packet[28] = 0x40, packet[29] = 1;
+	packet[35] = 1;
+	packet[36] = 8;
+	memcpy(packet + 37, ";; ", 3);
+	packet[wrong_headers[_i].at] = wrong_headers[_i].value;
+	if (wrong_headers[_i].at == 28) {
+		packet[28] = 0x80; /* 384 bits, which are not there */
+	}
+	r = metadata_stream_feed(stream, packet, sizeof(packet), &err);
+	r = r == 0 ? metadata_stream_end(stream, &err) : r;
+	ck_assert_int_eq(r, -EINVAL);
+	ck_assert_msg(strstr(err.text, wrong_headers[_i].complaint), "said \"%s\"", err.text);
+	metadata_stream_free(stream);
 }
 END_TEST
 
@@ -513,6 +705,11 @@ Suite *suite_ctf(void)
 	tcase_add_loop_test(tcase, refuses_metadata, 0, (int)(sizeof(wrong) / sizeof(wrong[0])));
 	tcase_add_test(tcase, bounds_depth);
 	tcase_add_loop_test(tcase, decodes_all_kinds, 0, 40);
+	tcase_add_loop_test(tcase, looks_outward, 0, 3);
+	tcase_add_loop_test(tcase, refuses_packets, 0,
+			    (int)(sizeof(wrong_packets) / sizeof(wrong_packets[0])));
+	tcase_add_loop_test(tcase, refuses_metadata_packets, 0,
+			    (int)(sizeof(wrong_headers) / sizeof(wrong_headers[0])));
 	tcase_add_loop_test(tcase, survives_damage, 0, 2);
 	tcase_add_loop_test(tcase, survives_no_memory, 0, 2);
 	tcase_add_test(tcase, grows_plans);
