@@ -157,16 +157,15 @@ static inline int decoder_short_header(struct decoder *d)
 		}
 		return decoder_long_header(d, at + 5);
 	} else if (stream->header == HEADER_LARGE) {
-		uint32_t offset_bits = stream->header_clock_offset_bits;
+		uint64_t clock_at = bits_align(at + 16, stream->header_clock_align_bits);
 
-		if (at + offset_bits + 32 <= d->end_bits) {
+		if (clock_at + 32 <= d->end_bits) {
 			uint16_t id = DECODE_LOAD(uint16_t, bytes);
 
 			if (id != 65535) {
 				d->event_id = id;
-				decoder_clock(d, DECODE_LOAD(uint32_t, bytes + offset_bits / 8),
-					      32);
-				d->at_bits = at + offset_bits + 32;
+				decoder_clock(d, DECODE_LOAD(uint32_t, d->data + clock_at / 8), 32);
+				d->at_bits = clock_at + 32;
 				return 0;
 			}
 			return decoder_long_header(d, at + 16);
@@ -254,7 +253,7 @@ struct decoder_passed {
 struct decoder_form {
 	bool is_compact, is_packed;
 	uint64_t header_mask, extended_mask, clock_mask;
-	uint64_t short_clock; /* where the time stamp of the short form is */
+	uint64_t short_mask; /* large: of the time stamp of the short form */
 };
 
 /* An event header that was looked at. */
@@ -279,23 +278,24 @@ static inline __attribute__((always_inline)) bool decoder_peek(const struct deco
 	uint64_t begin = (at + form->header_mask) & ~form->header_mask;
 	uint64_t id_at = (begin + tag_bytes + form->extended_mask) & ~form->extended_mask;
 	uint64_t clock_at = (id_at + 4 + form->clock_mask) & ~form->clock_mask;
-	uint64_t short_past = begin + form->short_clock + 4;
+	uint64_t short_at = form->is_compact ? begin
+					     : (begin + 2 + form->short_mask) & ~form->short_mask;
 	uint32_t word, low, long_id;
 	uint64_t long_now;
 	bool is_long;
 
-	if (clock_at + 8 > end || short_past > end) {
+	if (clock_at + 8 > end || short_at + 4 > end) {
 		return false;
 	}
 	word = DECODE_LOAD(uint32_t, d->data + begin);
 	long_id = DECODE_LOAD(uint32_t, d->data + id_at);
 	long_now = DECODE_LOAD(uint64_t, d->data + clock_at);
-	low = form->is_compact ? word >> 5 : DECODE_LOAD(uint32_t, d->data + short_past - 4);
+	low = form->is_compact ? word >> 5 : DECODE_LOAD(uint32_t, d->data + short_at);
 	is_long = (word & extended) == extended;
 	head->now = (clock & ~low_mask) | low;
 	head->now += low < (clock & low_mask) ? low_mask + 1 : 0;
 	head->now = is_long ? long_now : head->now;
-	head->past = is_long ? clock_at + 8 : short_past;
+	head->past = is_long ? clock_at + 8 : short_at + 4;
 	head->id = is_long ? long_id : word & extended;
 	return true;
 }
@@ -375,7 +375,7 @@ static inline int decoder_wanted(struct decoder *d, uint64_t limit, struct decod
 		return decoder_wanted_form(d, &form, limit, passed, event);
 	}
 	form.is_compact = false;
-	form.short_clock = stream->header_clock_offset_bits / 8;
+	form.short_mask = stream->header_clock_align_bits / 8 - 1;
 	return decoder_wanted_form(d, &form, limit, passed, event);
 }
 

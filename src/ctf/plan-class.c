@@ -232,8 +232,7 @@ static enum plan_header header_kind(const struct plan_stream *stream, const stru
 		return HEADER_COMPACT;
 	}
 	if (is_uint(id, 16) && is_uint(stamp, 32) && id->align_bits >= 8 &&
-	    stamp->align_bits >= 8 && header->align_bits >= stamp->align_bits &&
-	    has_usual_cases(header, 65535)) {
+	    stamp->align_bits >= 8 && has_usual_cases(header, 65535)) {
 		return HEADER_LARGE;
 	}
 	return HEADER_STEPS;
@@ -300,9 +299,7 @@ struct built_stream *plan_build_stream(struct plan_builder *b, const struct meta
 		stream->extended_clock_align_bits = member_of(extended, "timestamp")->align_bits;
 	}
 	if (stream->header == HEADER_LARGE) {
-		uint32_t align_bits = compact_timestamp(header)->align_bits;
-
-		stream->header_clock_offset_bits = (16 + align_bits - 1) / align_bits * align_bits;
+		stream->header_clock_align_bits = compact_timestamp(header)->align_bits;
 	}
 	c->keep_integers = false;
 	stream->is_dense = true;

@@ -172,7 +172,7 @@ struct plan_stream {
 	const struct clock_class *clock; /* NULL: events have no time */
 	enum plan_header header;
 	uint32_t header_align_bits;
-	uint32_t header_clock_offset_bits; /* HEADER_LARGE: where the time stamp is */
+	uint32_t header_clock_align_bits; /* HEADER_LARGE: of the short time stamp behind the id */
 	/* Of the extended form: alignment of its struct, and of its time stamp. */
 	uint32_t extended_align_bits, extended_clock_align_bits;
 	const struct step *header_steps;
