@@ -278,8 +278,8 @@ static inline __attribute__((always_inline)) bool decoder_peek(const struct deco
 	uint64_t begin = (at + form->header_mask) & ~form->header_mask;
 	uint64_t id_at = (begin + tag_bytes + form->extended_mask) & ~form->extended_mask;
 	uint64_t clock_at = (id_at + 4 + form->clock_mask) & ~form->clock_mask;
-	uint64_t short_at = form->is_compact ? begin
-					     : (begin + 2 + form->short_mask) & ~form->short_mask;
+	uint64_t short_at =
+		form->is_compact ? begin : (begin + 2 + form->short_mask) & ~form->short_mask;
 	uint32_t word, low, long_id;
 	uint64_t long_now;
 	bool is_long;
@@ -300,6 +300,12 @@ static inline __attribute__((always_inline)) bool decoder_peek(const struct deco
 	return true;
 }
 
+/*
+ * How far ahead of the cursor memory is asked for: each event waits for the one before, so
+ * that a processor does not see by itself what comes (bench/decode read).
+ */
+#define DECODER_AHEAD_BYTES 1536
+
 /* decoder_wanted() for one form of header, so that the compiler knows which. */
 static inline __attribute__((always_inline)) int
 decoder_wanted_form(struct decoder *d, const struct decoder_form *form, uint64_t limit,
@@ -313,6 +319,8 @@ decoder_wanted_form(struct decoder *d, const struct decoder_form *form, uint64_t
 
 	while (decoder_peek(d, form, at, clock, &head) && head.id < id_count) {
 		const struct plan_skip *skip = &skips[head.id];
+
+		__builtin_prefetch(d->data + at + DECODER_AHEAD_BYTES);
 		uint64_t begin = form->is_packed ? head.past
 						 : (head.past + skip->align_mask) &
 							   ~(uint64_t)skip->align_mask;

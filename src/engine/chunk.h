@@ -5,8 +5,8 @@
  *      front                -              one worker            -            front
  *
  * Exactly one thread may touch a chunk, named under its phase.  The plan is shared
- * and immutable; packet bytes are owned by the chunk (live) or read by the worker
- * from the file (recorded).
+ * and immutable; packet bytes are owned by the chunk (live), or lie in the file, which is
+ * mapped or else read by the worker (recorded).
  */
 #ifndef SILLAGE_ENGINE_CHUNK_H
 #define SILLAGE_ENGINE_CHUNK_H
@@ -36,11 +36,12 @@ struct chunk {
 	struct trace *trace; /* these three are not to be touched by workers */
 	struct stream *front;
 	struct merge_stream *stream;
-	struct plan *plan; /* a reference */
-	uint64_t seq;      /* dense in its stream */
-	int fd;            /* -1: packets have their bytes */
-	bool has_switches; /* this stream tells who runs on its CPU */
-	uint64_t begin;    /* ns: end of the packet before the first */
+	struct plan *plan;     /* a reference */
+	uint64_t seq;          /* dense in its stream */
+	int fd;                /* -1: packets have their bytes */
+	const uint8_t *mapped; /* all of the file; NULL: it is read */
+	bool has_switches;     /* this stream tells who runs on its CPU */
+	uint64_t begin;        /* ns: end of the packet before the first */
 	uint64_t bytes;
 	VEC(struct packet) packets;
 	struct partial *partial; /* the result */

@@ -489,7 +489,7 @@ void stream_expect(struct stream *stream, const struct packet_info *info)
 	merge_stream_known(stream->merge, 0, stream->end);
 }
 
-static void new_chunk(struct stream *stream, bool switches, int fd)
+static void new_chunk(struct stream *stream, bool switches, const struct stream_input *input)
 {
 	struct chunk *chunk = mem_alloc(sizeof(*chunk));
 
@@ -498,7 +498,8 @@ static void new_chunk(struct stream *stream, bool switches, int fd)
 	chunk->stream = stream->merge;
 	chunk->plan = plan_ref(stream->trace->plan);
 	chunk->seq = stream->submitted;
-	chunk->fd = fd;
+	chunk->fd = input->fd;
+	chunk->mapped = input->mapped;
 	chunk->has_switches = switches;
 	chunk->begin = stream->end;
 	stream->chunk = chunk;
@@ -608,7 +609,7 @@ void stream_packet(struct stream *stream, const struct stream_input *input)
 		(void)stream_flush(stream);
 	}
 	if (!stream->chunk) {
-		new_chunk(stream, has_switches(stream, info->stream), input->fd);
+		new_chunk(stream, has_switches(stream, info->stream), input);
 	}
 	*vec_push(&stream->chunk->packets) = packet;
 	stream->chunk->bytes += packet.size;
@@ -681,7 +682,7 @@ static void push_final_gap(struct stream *stream)
 		return;
 	}
 	if (!stream->chunk) {
-		new_chunk(stream, identity->has_switches, -1);
+		new_chunk(stream, identity->has_switches, &(struct stream_input){ .fd = -1 });
 	}
 	*vec_push(&stream->chunk->packets) = packet;
 	stream->gap_lost = 0;

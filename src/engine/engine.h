@@ -101,7 +101,8 @@ struct stream *stream_new(struct trace *trace, const char *name);
 
 /*
  * The next packet, whose header and context have been read into @info.  Live: @bytes is
- * moved in and has the content.  Recorded: @bytes is NULL, the packet is at @offset of @fd.
+ * moved in and has the content.  Recorded: @bytes is NULL, the packet is at @offset of @fd, and
+ * of @mapped if that is not NULL, which must stay until the trace is freed.
  *
  * A packet that the stream had already (a connection was lost and made again) is
  * dropped.  If its stream is one that went away with a connection, this continues it.
@@ -111,6 +112,7 @@ struct stream_input {
 	uint8_t *bytes;
 	uint64_t len; /* of @bytes; may be less than the packet claims: a worker reports that */
 	int fd;
+	const uint8_t *mapped;
 	uint64_t offset;
 };
 void stream_packet(struct stream *stream, const struct stream_input *input);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "engine/clock.h"
+#include "engine/guard.h"
 #include "engine/sched.h"
 
 #define NAME_CACHE 256 /* threads whose name is remembered; a power of two */
@@ -641,13 +642,23 @@ static int map_events(struct map *map, const struct packet *packet)
 	return r;
 }
 
-/* The packet's bytes: its own, or read from the file. */
+/* Nothing of a packet can be read. */
+static void unreadable(struct map *map, const struct packet *packet, const char *text)
+{
+	packet_fault(map, packet, text, packet->floor,
+		     packet->begin > map->last_ts ? packet->begin : map->last_ts);
+}
+
+/* The packet's bytes: its own, or those in the file. */
 static const uint8_t *packet_bytes(struct map *map, const struct packet *packet, struct err *err)
 {
 	uint64_t done = 0;
 
 	if (packet->bytes) {
 		return packet->bytes;
+	}
+	if (map->chunk->mapped) {
+		return map->chunk->mapped + packet->file_offset;
 	}
 	if (packet->size > map->buffer_size) {
 		free(map->buffer);
@@ -672,32 +683,17 @@ static const uint8_t *packet_bytes(struct map *map, const struct packet *packet,
 	return map->buffer;
 }
 
-static void map_packet(struct map *map, const struct packet *packet)
+/* Decodes a packet whose bytes are there. */
+static void map_content(struct map *map, const struct packet *packet, const uint8_t *bytes)
 {
 	struct packet_info info;
-	const uint8_t *bytes;
 	uint64_t claimed;
 	bool is_cut;
 	struct err err;
 
-	/* A gap begins where the last good packet ended; what it lost is counted where the
-	 * packet that reports it begins, which no closed window can contain. */
-	if (packet->has_gap) {
-		note_gap(map, packet->floor);
-		to_slice(map, packet->begin > packet->floor ? packet->begin : packet->floor);
-		map->slice.discarded += packet->discarded;
-		map->slice.lost_packets += packet->lost_packets;
-	}
-	if (packet->size == 0) {
-		return; /* only the gap */
-	}
-	map->partial->packets++;
-	map->partial->bytes += packet->size;
-	bytes = packet_bytes(map, packet, &err);
-	if (!bytes || packet_info_read(&map->decoder, map->plan, bytes, packet->size,
-				       PACKET_BYTES_MAX, &info, &err) < 0) {
-		packet_fault(map, packet, err.text, packet->floor,
-			     packet->begin > map->last_ts ? packet->begin : map->last_ts);
+	if (packet_info_read(&map->decoder, map->plan, bytes, packet->size, PACKET_BYTES_MAX, &info,
+			     &err) < 0) {
+		unreadable(map, packet, err.text);
 		return;
 	}
 	claimed = info.content_bits;
@@ -715,6 +711,49 @@ static void map_packet(struct map *map, const struct packet *packet)
 			       " are there",
 			       claimed, packet->size * 8);
 		packet_fault(map, packet, err.text, map->last_ts, map->last_ts);
+	}
+}
+
+/* The same of a packet in a mapped file, which may be cut while it is read. */
+static void map_guarded(struct map *map, const struct packet *packet, const uint8_t *bytes)
+{
+	struct guard guard;
+
+	if (sigsetjmp(guard.jump, 0) == 0) {
+		guard_enter(&guard, bytes, packet->size);
+		map_content(map, packet, bytes);
+	} else {
+		packet_fault(map, packet, "the file became shorter, or cannot be read",
+			     map->last_ts, map->last_ts);
+	}
+	guard_leave();
+}
+
+static void map_packet(struct map *map, const struct packet *packet)
+{
+	const uint8_t *bytes;
+	struct err err;
+
+	/* A gap begins where the last good packet ended; what it lost is counted where the
+	 * packet that reports it begins, which no closed window can contain. */
+	if (packet->has_gap) {
+		note_gap(map, packet->floor);
+		to_slice(map, packet->begin > packet->floor ? packet->begin : packet->floor);
+		map->slice.discarded += packet->discarded;
+		map->slice.lost_packets += packet->lost_packets;
+	}
+	if (packet->size == 0) {
+		return; /* only the gap */
+	}
+	map->partial->packets++;
+	map->partial->bytes += packet->size;
+	bytes = packet_bytes(map, packet, &err);
+	if (!bytes) {
+		unreadable(map, packet, err.text);
+	} else if (map->chunk->mapped) {
+		map_guarded(map, packet, bytes);
+	} else {
+		map_content(map, packet, bytes);
 	}
 }
 

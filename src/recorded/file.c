@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -215,6 +216,18 @@ void recorded_next(struct recorded_file *file, const struct plan *plan, struct d
 	look(file, plan, decoder);
 }
 
+const uint8_t *recorded_map(struct recorded_file *file)
+{
+	struct recorded_part *part = &file->parts.at[file->part];
+
+	if (!part->mapped && part->size > 0 && part->size <= SIZE_MAX) {
+		void *at = mmap(NULL, part->size, PROT_READ, MAP_SHARED, part->fd, 0);
+
+		part->mapped = at == MAP_FAILED ? NULL : at;
+	}
+	return part->mapped;
+}
+
 char *recorded_take_fault(struct recorded_file *file)
 {
 	char *fault = file->fault;
@@ -230,6 +243,9 @@ static void file_fini(struct recorded_file *file)
 	for (size_t i = 0; i < file->parts.count; i++) {
 		struct recorded_part *part = &file->parts.at[i];
 
+		if (part->mapped) {
+			(void)munmap(part->mapped, part->size);
+		}
 		(void)close(part->fd);
 		free(part->path);
 		free(part->index_path);

@@ -207,6 +207,7 @@ static void feed_chunk(struct play *play, size_t i)
 	while (file->has_info && bytes < play->run->chunk_bytes && file->fd == fd) {
 		struct stream_input input = { .info = &file->info,
 					      .fd = file->fd,
+					      .mapped = recorded_map(file),
 					      .offset = file->offset };
 
 		if (begin_ns(file) >= play->run->range_end) {

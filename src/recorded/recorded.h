@@ -49,6 +49,7 @@ struct recorded_part {
 	char *path, *index_path;
 	int fd;
 	uint64_t size;
+	uint8_t *mapped; /* once it was asked for */
 	bool has_looked; /* for its packet index */
 	struct packet_index index;
 };
@@ -85,6 +86,9 @@ void recorded_files_fini(struct recorded_files *files);
 
 /* Goes to the next packet; has_info is false at the end. */
 void recorded_next(struct recorded_file *file, const struct plan *plan, struct decoder *decoder);
+
+/* The current part mapped into memory, until the files are freed; NULL if that is refused. */
+const uint8_t *recorded_map(struct recorded_file *file);
 
 /* Takes the fault, which is the caller's to free; NULL if there is none. */
 char *recorded_take_fault(struct recorded_file *file);
