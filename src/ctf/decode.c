@@ -39,6 +39,15 @@ static uint64_t load_bits(const struct decoder *d, bool is_be, uint64_t at_bits,
 {
 	uint64_t value = 0;
 
+	/* Most are in eight bytes, of which the packet has all. */
+	if (at_bits % 8 + size <= 64 && at_bits / 8 + 8 <= d->end_bits / 8) {
+		value = DECODE_LOAD(uint64_t, d->data + at_bits / 8);
+		if (is_be == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)) {
+			value = __builtin_bswap64(value);
+		}
+		return is_be ? value << at_bits % 8 >> (64 - size)
+			     : value << (64 - size - at_bits % 8) >> (64 - size);
+	}
 	for (unsigned int done = 0; done < size;) {
 		uint64_t bit = at_bits + done;
 		unsigned int in_byte = (unsigned int)(bit % 8);

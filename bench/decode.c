@@ -1,0 +1,672 @@
+/*
+ * decode: what the decoder costs, piece by piece.
+ *
+ * usage: decode skip TRACE        one core: the least that any reader of these bytes must do
+ *                                 (find each event's end), beside the decoder
+ *        decode fields            ns/event by number of fields asked for, and by kind
+ *        decode metadata [N]      parsing and compiling N event classes, at once and one by one
+ *        decode read TRACE        ways to bring a file's bytes to the decoder
+ *        decode simulate TRACE    speed-up by threads, for each way and some work per byte
+ *
+ * Tab-separated tables; the best of some runs each.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/mem.h"
+#include "ctf/decode.h"
+#include "ctf/metadata.h"
+#include "recorded/recorded.h"
+
+#define RUNS 5
+
+__attribute__((noreturn)) static void die(const char *text)
+{
+	(void)fprintf(stderr, "decode: %s\n", text);
+	exit(1);
+}
+
+static double now(void)
+{
+	struct timespec at;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &at);
+	return (double)at.tv_sec + (double)at.tv_nsec / 1e9;
+}
+
+static double best_of(double (*run)(void *user), void *user)
+{
+	double best = run(user);
+
+	for (int i = 1; i < RUNS; i++) {
+		double seconds = run(user);
+
+		best = seconds < best ? seconds : best;
+	}
+	return best;
+}
+
+/* ---- metadata made here ---- */
+
+#define HEAD                                                                                       \
+	"/* CTF 1.8 */\n"                                                                          \
+	"typealias integer { size = 8; align = 8; } := uint8_t;\n"                                 \
+	"typealias integer { size = 32; align = 8; } := uint32_t;\n"                               \
+	"typealias integer { size = 64; align = 8; } := uint64_t;\n"                               \
+	"trace { major = 1; minor = 8; byte_order = le; };\n"                                      \
+	"clock { name = m; freq = 1000000000; };\n"                                                \
+	"typealias integer { size = 27; align = 1; map = clock.m.value; } := u27;\n"               \
+	"typealias integer { size = 64; align = 8; map = clock.m.value; } := u64c;\n"              \
+	"stream { id = 0; event.header := struct {\n"                                              \
+	"enum : integer { size = 5; align = 1; } { compact = 0 ... 30, extended = 31 } id;\n"      \
+	"variant <id> { struct { u27 timestamp; } compact;\n"                                      \
+	"struct { uint32_t id; u64c timestamp; } extended; } v; } align(8); };\n"
+
+static struct metadata_stream *parse(const char *text)
+{
+	struct metadata_stream *stream = metadata_stream_new();
+	struct err err;
+
+	if (metadata_stream_feed(stream, text, strlen(text), &err) < 0 ||
+	    metadata_stream_end(stream, &err) < 0) {
+		die(err.text);
+	}
+	return stream;
+}
+
+/* ---- fields ---- */
+
+#define FIELDS 8
+#define EVENTS 20000
+
+struct kind {
+	const char *name, *declare; /* of one field; %u is its number */
+	const char *bytes;          /* of one field */
+	size_t len;
+	unsigned int bits; /* not 0: not whole bytes */
+};
+
+static const struct kind kinds[] = {
+	{ "integer, 32 bits", "uint32_t f%u;", "\1\2\3\4", 4, 0 },
+	{ "integer, 13 bits", "integer { size = 13; align = 1; } f%u;", NULL, 13, 13 },
+	{ "big endian, 32 bits", "integer { size = 32; align = 8; byte_order = be; } f%u;",
+	  "\1\2\3\4", 4, 0 },
+	{ "text[16]", "integer { size = 8; align = 8; encoding = UTF8; } f%u[16];",
+	  "kworker/0:1H\0\0\0", 16, 0 },
+	{ "string, 8 bytes", "string f%u;", "filename", 9, 0 },
+	{ "sequence, 8 of 32 bits", "uint8_t n%1$u; uint32_t f%1$u[n%1$u];",
+	  "\10abcdefghijklmnopqrstuvwxyzabcdef", 33, 0 },
+	{ "variant of 2",
+	  "enum : uint8_t { A = 0, B = 1 } t%1$u; variant <t%1$u> { uint32_t A; "
+	  "string B; } f%1$u;",
+	  "\0abcd", 5, 0 },
+};
+
+struct fields {
+	const struct kind *kind;
+	struct metadata_stream *metadata;
+	struct arena arena;
+	struct plan *plan;
+	struct decoder *d;
+	uint8_t *packet;
+	size_t len;
+	uint64_t *counts;
+	uint32_t seen[64];
+};
+
+static void make_packet(struct fields *f)
+{
+	size_t body = f->kind->bits ? (FIELDS * f->kind->bits + 7) / 8 : FIELDS * f->kind->len;
+
+	f->len = EVENTS * (4 + body);
+	f->packet = mem_alloc(f->len + 16);
+	for (size_t i = 0; i < EVENTS; i++) {
+		uint8_t *at = f->packet + i * (4 + body);
+		uint32_t word = 1u | (uint32_t)i << 5;
+
+		memcpy(at, &word, 4);
+		for (size_t k = 0; f->kind->bytes && k < FIELDS; k++) {
+			memcpy(at + 4 + k * f->kind->len, f->kind->bytes, f->kind->len);
+		}
+	}
+}
+
+static double run_fields(void *user)
+{
+	struct fields *f = user;
+	struct decoder_passed passed = { .counts = f->counts, .seen = f->seen };
+	struct packet_info info = { 0 };
+	struct event event;
+	uint64_t events = 0;
+	double begin;
+	struct err err;
+
+	if (packet_info_read(f->d, f->plan, f->packet, f->len, f->len, &info, &err) < 0) {
+		die(err.text);
+	}
+	memset(f->counts, 0, 64 * sizeof(uint64_t));
+	decoder_start(f->d, f->plan, &info, f->packet, f->len);
+	begin = now();
+	while (decoder_wanted(f->d, UINT64_MAX, &passed, &event) > 0) {
+		events += passed.events + 1;
+	}
+	events += passed.events;
+	if (events != EVENTS) {
+		die("not all events were decoded");
+	}
+	return (now() - begin) / EVENTS * 1e9;
+}
+
+/* ns/event when @wanted of the eight fields are asked for. */
+static double fields_cost(const struct kind *kind, unsigned int wanted)
+{
+	static char names[FIELDS][8];
+	struct plan_request request = { .event = wanted > 0 ? "e" : "nobody" };
+	struct fields f = { .kind = kind };
+	struct plan_builder *builder;
+	char text[4096] = HEAD "event { name = e; id = 1; stream_id = 0; fields := struct { ";
+	double cost;
+	struct err err;
+
+	for (unsigned int i = 0; i < FIELDS; i++) {
+		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text), kind->declare, i);
+		(void)snprintf(names[i], sizeof(names[i]), "f%u", i);
+		request.fields[i] = i < wanted ? names[i] : NULL;
+	}
+	strcat(text, "}; };");
+	f.metadata = parse(text);
+	builder = plan_builder_new(metadata_stream_arena(f.metadata), &request, 1, false);
+	if (plan_build(builder, metadata_stream_types(f.metadata), &f.plan, &err) < 0) {
+		die(err.text);
+	}
+	f.d = mem_alloc(sizeof(*f.d));
+	f.counts = mem_alloc(64 * sizeof(uint64_t));
+	make_packet(&f);
+	cost = best_of(run_fields, &f);
+	free(f.packet);
+	free(f.counts);
+	decoder_free(f.d);
+	plan_unref(f.plan);
+	plan_builder_free(builder);
+	metadata_stream_free(f.metadata);
+	return cost;
+}
+
+static void bench_fields(void)
+{
+	static const unsigned int wanted[] = { 0, 1, 2, 4, 8 };
+
+	printf("ns/event of eight fields; asked for:\t0\t1\t2\t4\t8\n");
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+		printf("%s", kinds[k].name);
+		for (size_t w = 0; w < sizeof(wanted) / sizeof(wanted[0]); w++) {
+			if (strncmp(kinds[k].name, "variant", 7) == 0 && wanted[w] > 0) {
+				printf("\t-"); /* cannot be asked for */
+			} else {
+				printf("\t%.1f", fields_cost(&kinds[k], wanted[w]));
+			}
+		}
+		printf("\n");
+	}
+}
+
+/* ---- metadata ---- */
+
+static size_t put_class(char *text, size_t room, unsigned int id)
+{
+	int len = snprintf(
+		text, room,
+		"event {\n\tname = \"provider_%u:tracepoint_%u\";\n\tid = %u;\n\tstream_id = 0;\n"
+		"\tloglevel = 13;\n\tfields := struct {\n"
+		"\t\tinteger { size = 32; align = 8; signed = 1; encoding = none; base = 10; } "
+		"_a;\n"
+		"\t\tinteger { size = 64; align = 8; signed = 0; encoding = none; base = 16; } "
+		"_b;\n"
+		"\t\tinteger { size = 64; align = 8; signed = 1; encoding = none; base = 10; } "
+		"_c[3];\n"
+		"\t\tinteger { size = 8; align = 8; signed = 0; encoding = UTF8; base = 10; } "
+		"_d[10];\n"
+		"\t\tinteger { size = 64; align = 8; signed = 0; encoding = none; base = 10; } "
+		"__n;\n"
+		"\t\tinteger { size = 8; align = 8; signed = 1; encoding = none; base = 16; } _e[ "
+		"__n ];\n"
+		"\t\tstring _f;\n"
+		"\t\tfloating_point { exp_dig = 11; mant_dig = 53; align = 8; } _g;\n\t};\n};\n",
+		id % 50, id, id);
+
+	return (size_t)len;
+}
+
+static void bench_metadata(unsigned int count)
+{
+	static const struct plan_request request = { .event = "provider_7:*",
+						     .fields = { "a", "f" } };
+	size_t room = (size_t)count * 1024 + sizeof(HEAD), len = sizeof(HEAD) - 1;
+	struct metadata_stream *at_once = NULL, *grown = metadata_stream_new();
+	struct plan_builder *builder;
+	char *text = mem_alloc(room);
+	struct plan *plan;
+	double begin, last = 0;
+	struct err err;
+
+	memcpy(text, HEAD, len);
+	for (unsigned int i = 0; i < count; i++) {
+		len += put_class(text + len, room - len, i);
+	}
+	begin = now();
+	at_once = parse(text);
+	builder = plan_builder_new(metadata_stream_arena(at_once), &request, 1, false);
+	if (plan_build(builder, metadata_stream_types(at_once), &plan, &err) < 0) {
+		die(err.text);
+	}
+	printf("%u classes, %.1f MB at once\t%.2f ms\n", count, (double)len / 1e6,
+	       (now() - begin) * 1e3);
+	plan_unref(plan);
+	plan_builder_free(builder);
+	metadata_stream_free(at_once);
+
+	builder = plan_builder_new(metadata_stream_arena(grown), &request, 1, false);
+	begin = now();
+	for (unsigned int i = 0; i <= count; i++) {
+		char one[1024];
+		size_t bytes = i == 0 ? sizeof(HEAD) - 1 : put_class(one, sizeof(one), i - 1);
+
+		last = i == count - count / 10 ? now() : last;
+		if (metadata_stream_feed(grown, i == 0 ? HEAD : one, bytes, &err) < 0 ||
+		    plan_build(builder, metadata_stream_types(grown), &plan, &err) < 0) {
+			die(err.text);
+		}
+		plan_unref(plan);
+	}
+	printf("one by one, a plan for each\t%.2f ms\t%.2f us each\tthe last tenth %.2f us each\n",
+	       (now() - begin) * 1e3, (now() - begin) / count * 1e6,
+	       (now() - last) / (count / 10 + 1) * 1e6);
+	plan_builder_free(builder);
+	metadata_stream_free(grown);
+	free(text);
+}
+
+/* ---- the least that must be done ---- */
+
+struct skip {
+	struct recorded trace;
+	uint64_t events, bytes;
+	bool is_bare;
+	uint64_t *counts;
+	uint32_t *seen;
+	uint8_t *buffer;
+	size_t room;
+};
+
+/*
+ * Finds each event's end and nothing else: no clock, no counts, no windows.  Classes of
+ * no constant size, for which there is no way around their fields, are decoded.
+ */
+static uint64_t skip_bare(struct decoder *d)
+{
+	const struct plan_skip *skips = d->stream->skips;
+	uint64_t at = d->at_bits / 8, end = d->end_bits / 8, events = 0;
+	struct event event;
+
+	for (;;) {
+		while (at + 13 <= end) {
+			uint32_t word = DECODE_LOAD(uint32_t, d->data + at);
+			uint32_t long_id = DECODE_LOAD(uint32_t, d->data + at + 1);
+			bool is_long = (word & 31) == 31;
+			uint32_t id = is_long ? long_id : word & 31;
+
+			if (id >= d->stream->event_count || skips[id].use != SKIP_PASS) {
+				break;
+			}
+			at += (is_long ? 13 : 4) + skips[id].bytes;
+			events++;
+		}
+		d->at_bits = at * 8;
+		if (decoder_next(d, &event) <= 0) {
+			return events;
+		}
+		at = d->at_bits / 8;
+		events++;
+	}
+}
+
+static uint64_t skip_decoder(struct skip *s, struct decoder *d)
+{
+	struct decoder_passed passed = { .counts = s->counts, .seen = s->seen };
+	struct event event;
+	uint64_t events = 0;
+
+	while (decoder_wanted(d, UINT64_MAX, &passed, &event) > 0) {
+		events += passed.events + 1;
+	}
+	return events + passed.events;
+}
+
+static void skip_packet(struct skip *s, struct recorded_file *file)
+{
+	struct decoder *d = s->trace.decoder;
+	size_t size = file->info.size_bits / 8;
+	struct packet_info info;
+	struct err err;
+
+	if (size > s->room) {
+		s->buffer = mem_realloc(s->buffer, size);
+		s->room = size;
+	}
+	if (pread(file->fd, s->buffer, size, (off_t)file->offset) != (ssize_t)size ||
+	    packet_info_read(d, s->trace.plan, s->buffer, size, size, &info, &err) < 0) {
+		die("a packet cannot be read");
+	}
+	if (!info.stream->is_packed) {
+		die("the bare loop knows LTTng's packed compact header only");
+	}
+	decoder_start(d, s->trace.plan, &info, s->buffer, size);
+	s->events += s->is_bare ? skip_bare(d) : skip_decoder(s, d);
+	s->bytes += size;
+}
+
+static double run_skip(void *user)
+{
+	struct skip *s = user;
+	double begin = now();
+
+	s->events = s->bytes = 0;
+	for (size_t i = 0; i < s->trace.files.at.count; i++) {
+		struct recorded_file *file = &s->trace.files.at.at[i];
+
+		file->offset = 0;
+		file->info.size_bits = 0;
+		file->has_info = true;
+		recorded_next(file, s->trace.plan, s->trace.decoder);
+		while (file->has_info) {
+			skip_packet(s, file);
+			recorded_next(file, s->trace.plan, s->trace.decoder);
+		}
+	}
+	return now() - begin;
+}
+
+static void bench_skip(char *dir)
+{
+	struct recorded_path path = { .name = dir, .dirs = { .at = &dir, .count = 1 } };
+	struct skip s = { 0 };
+	struct err err;
+
+	if (recorded_open(&path, &s.trace, &err) < 0) {
+		die(err.text);
+	}
+	s.counts = mem_alloc((s.trace.plan->class_count + 1) * sizeof(*s.counts));
+	s.seen = mem_alloc((s.trace.plan->class_count + 1) * sizeof(*s.seen));
+	printf("what\ts\tM events/s\tMB/s\n");
+	for (int bare = 1; bare >= 0; bare--) {
+		double seconds;
+
+		s.is_bare = bare;
+		memset(s.counts, 1, s.trace.plan->class_count * sizeof(*s.counts)); /* all seen */
+		seconds = best_of(run_skip, &s);
+		printf("%s\t%.3f\t%.1f\t%.0f\n", bare ? "bare skip-and-count loop" : "the decoder",
+		       seconds, (double)s.events / seconds / 1e6, (double)s.bytes / seconds / 1e6);
+	}
+	free(s.counts);
+	free(s.seen);
+	free(s.buffer);
+	recorded_close(&s.trace);
+}
+
+/* ---- reading ---- */
+
+enum way { WAY_PREAD, WAY_MAP, WAY_POPULATE, WAY_WHOLE, WAY_WHOLE_AHEAD, WAY_MAPPER, WAYS };
+
+static const char *const way_names[WAYS] = {
+	[WAY_PREAD] = "pread into a buffer",
+	[WAY_MAP] = "mmap of each block",
+	[WAY_POPULATE] = "mmap of each block, MAP_POPULATE",
+	[WAY_WHOLE] = "mmap of the file",
+	[WAY_WHOLE_AHEAD] = "mmap of the file, madvise(WILLNEED) a block ahead",
+	[WAY_MAPPER] = "mmap of the file, pages touched by one thread ahead",
+};
+
+#define BLOCK ((uint64_t)1 << 20)
+
+struct reading {
+	enum way way;
+	unsigned int threads, work; /* work: additions for each 8 bytes */
+	int *fds;
+	uint64_t *sizes;
+	const uint8_t **maps;
+	size_t file_count;
+	/* blocks of all files, taken in turn */
+	uint64_t block_count;
+	atomic_ullong next, sum, touched;
+};
+
+/* File and offset of block @i, files one after the other. */
+static uint64_t place_of(const struct reading *r, uint64_t i, size_t *ret_file)
+{
+	size_t file = 0;
+
+	while (i >= (r->sizes[file] + BLOCK - 1) / BLOCK) {
+		i -= (r->sizes[file] + BLOCK - 1) / BLOCK;
+		file++;
+	}
+	*ret_file = file;
+	return i * BLOCK;
+}
+
+/* Work in proportion to bytes, each step of which waits for the one before. */
+static uint64_t work_on(const uint8_t *bytes, uint64_t len, unsigned int work)
+{
+	uint64_t sum = 0;
+
+	for (uint64_t at = 0; at + 8 <= len; at += 8) {
+		sum += DECODE_LOAD(uint64_t, bytes + at);
+		for (unsigned int i = 0; i < work; i++) {
+			sum = (sum << 1 | sum >> 63) + at;
+		}
+	}
+	return sum;
+}
+
+static uint64_t read_block(const struct reading *r, uint64_t i, uint8_t *buffer)
+{
+	size_t file;
+	uint64_t offset = place_of(r, i, &file), left = r->sizes[file] - offset;
+	uint64_t len = left < BLOCK ? left : BLOCK, sum;
+	uint8_t *mapped;
+
+	switch (r->way) {
+	case WAY_PREAD:
+		if (pread(r->fds[file], buffer, len, (off_t)offset) != (ssize_t)len) {
+			die("cannot read");
+		}
+		return work_on(buffer, len, r->work);
+	case WAY_MAP:
+	case WAY_POPULATE:
+		mapped = mmap(NULL, len, PROT_READ,
+			      MAP_SHARED | (r->way == WAY_POPULATE ? MAP_POPULATE : 0),
+			      r->fds[file], (off_t)offset);
+		sum = work_on(mapped, len, r->work);
+		(void)munmap(mapped, len);
+		return sum;
+	case WAY_WHOLE_AHEAD:
+		(void)madvise((void *)(uintptr_t)(r->maps[file] + offset),
+			      2 * BLOCK < left ? 2 * BLOCK : left, MADV_WILLNEED);
+		return work_on(r->maps[file] + offset, len, r->work);
+	case WAY_MAPPER:
+		while (atomic_load(&r->touched) <= i) {
+			(void)usleep(10);
+		}
+		return work_on(r->maps[file] + offset, len, r->work);
+	default:
+		return work_on(r->maps[file] + offset, len, r->work);
+	}
+}
+
+static void *reader(void *user)
+{
+	struct reading *r = user;
+	uint8_t *buffer = mem_alloc(BLOCK);
+	uint64_t i, sum = 0;
+
+	while ((i = atomic_fetch_add(&r->next, 1)) < r->block_count) {
+		sum += read_block(r, i, buffer);
+	}
+	atomic_fetch_add(&r->sum, sum);
+	free(buffer);
+	return NULL;
+}
+
+static void *toucher(void *user)
+{
+	struct reading *r = user;
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < r->block_count; i++) {
+		size_t file;
+		uint64_t offset = place_of(r, i, &file);
+
+		for (uint64_t at = offset; at < offset + BLOCK && at < r->sizes[file]; at += 4096) {
+			sum += r->maps[file][at];
+		}
+		atomic_store(&r->touched, i + 1);
+	}
+	__asm__ volatile("" : : "r"(sum));
+	return NULL;
+}
+
+static double run_reading(void *user)
+{
+	struct reading *r = user;
+	pthread_t threads[256], touch;
+	double begin = now();
+
+	r->next = r->sum = r->touched = 0;
+	for (size_t i = 0; r->way >= WAY_WHOLE && i < r->file_count; i++) {
+		r->maps[i] = mmap(NULL, r->sizes[i], PROT_READ, MAP_SHARED, r->fds[i], 0);
+	}
+	if (r->way == WAY_MAPPER) {
+		(void)pthread_create(&touch, NULL, toucher, r);
+	}
+	for (unsigned int i = 0; i < r->threads; i++) {
+		(void)pthread_create(&threads[i], NULL, reader, r);
+	}
+	for (unsigned int i = 0; i < r->threads; i++) {
+		(void)pthread_join(threads[i], NULL);
+	}
+	if (r->way == WAY_MAPPER) {
+		(void)pthread_join(touch, NULL);
+	}
+	for (size_t i = 0; r->way >= WAY_WHOLE && i < r->file_count; i++) {
+		(void)munmap((void *)(uintptr_t)r->maps[i], r->sizes[i]);
+	}
+	return now() - begin;
+}
+
+static void open_reading(char *dir, struct recorded *trace, struct reading *r)
+{
+	struct recorded_path path = { .name = dir, .dirs = { .at = &dir, .count = 1 } };
+	struct err err;
+
+	if (recorded_open(&path, trace, &err) < 0) {
+		die(err.text);
+	}
+	r->file_count = trace->files.at.count;
+	r->fds = mem_alloc(r->file_count * sizeof(*r->fds));
+	r->sizes = mem_alloc(r->file_count * sizeof(*r->sizes));
+	r->maps = mem_alloc(r->file_count * sizeof(*r->maps));
+	for (size_t i = 0; i < r->file_count; i++) {
+		r->fds[i] = trace->files.at.at[i].fd;
+		r->sizes[i] = trace->files.at.at[i].size;
+		r->block_count += (r->sizes[i] + BLOCK - 1) / BLOCK;
+	}
+}
+
+static void close_reading(struct recorded *trace, struct reading *r)
+{
+	free(r->fds);
+	free(r->sizes);
+	free(r->maps);
+	recorded_close(trace);
+}
+
+static void bench_read(char *dir)
+{
+	struct reading r = { .threads = 1 };
+	uint64_t bytes = 0;
+	struct recorded trace;
+
+	open_reading(dir, &trace, &r);
+	for (size_t i = 0; i < r.file_count; i++) {
+		bytes += r.sizes[i];
+	}
+	printf("GB/s, page cache warm; threads:\t1\t2\t4\n");
+	for (unsigned int way = 0; way < WAYS; way++) {
+		r.way = (enum way)way;
+		printf("%s", way_names[way]);
+		for (r.threads = 1; r.threads <= 4; r.threads *= 2) {
+			printf("\t%.2f", (double)bytes / best_of(run_reading, &r) / 1e9);
+		}
+		printf("\n");
+	}
+	close_reading(&trace, &r);
+}
+
+static void bench_simulate(char *dir)
+{
+	static const unsigned int works[] = { 0, 4, 16, 64 };
+	const unsigned int cores = (unsigned int)sysconf(_SC_NPROCESSORS_ONLN);
+	struct reading r = { .threads = 1 };
+	struct recorded trace;
+
+	open_reading(dir, &trace, &r);
+	printf("speed-up; way\tadditions/8 bytes\t1 thread, s");
+	for (unsigned int t = 2; t <= cores && t <= 256; t *= 2) {
+		printf("\t%u", t);
+	}
+	printf("\n");
+	for (unsigned int way = 0; way < WAYS; way++) {
+		for (size_t w = 0; w < sizeof(works) / sizeof(works[0]); w++) {
+			double one;
+
+			r.way = (enum way)way;
+			r.work = works[w];
+			r.threads = 1;
+			one = best_of(run_reading, &r);
+			printf("%s\t%u\t%.3f", way_names[way], works[w], one);
+			for (r.threads = 2; r.threads <= cores && r.threads <= 256;
+			     r.threads *= 2) {
+				printf("\t%.2f", one / best_of(run_reading, &r));
+			}
+			printf("\n");
+		}
+	}
+	close_reading(&trace, &r);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+
+	if (strcmp(what, "fields") == 0) {
+		bench_fields();
+	} else if (strcmp(what, "metadata") == 0) {
+		bench_metadata(argc > 2 ? (unsigned int)atoi(argv[2]) : 20000);
+	} else if (strcmp(what, "skip") == 0 && argc == 3) {
+		bench_skip(argv[2]);
+	} else if (strcmp(what, "read") == 0 && argc == 3) {
+		bench_read(argv[2]);
+	} else if (strcmp(what, "simulate") == 0 && argc == 3) {
+		bench_simulate(argv[2]);
+	} else {
+		die("usage: decode fields | metadata [N] | skip TRACE | read TRACE | simulate "
+		    "TRACE");
+	}
+	return 0;
+}
