@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "engine/clock.h"
@@ -781,6 +782,28 @@ static void map_reset(struct map *map, struct chunk *chunk)
 	grow_tallies(map, chunk->plan->class_count);
 }
 
+/* Pages of a mapped file count as ours while they are mapped: what is done with is let go. */
+static void let_go(const struct chunk *chunk)
+{
+	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	const struct packet *first = NULL, *last = NULL;
+	uintptr_t begin, end;
+
+	for (size_t i = 0; chunk->mapped && i < chunk->packets.count; i++) {
+		if (chunk->packets.at[i].size > 0) {
+			last = &chunk->packets.at[i];
+			first = first ? first : last;
+		}
+	}
+	if (first) {
+		begin = (uintptr_t)(chunk->mapped + first->file_offset) / page * page;
+		end = (uintptr_t)(chunk->mapped + last->file_offset + last->size) / page * page;
+		if (end > begin) {
+			(void)madvise((void *)begin, end - begin, MADV_DONTNEED);
+		}
+	}
+}
+
 void map_chunk(struct map *map, struct chunk *chunk)
 {
 	map_reset(map, chunk);
@@ -791,6 +814,7 @@ void map_chunk(struct map *map, struct chunk *chunk)
 			map->partial->end = map->last_ts;
 		}
 	}
+	let_go(chunk);
 	end_stay(map, map->last_ts, false);
 	name_stay(map);
 	close_slice(map);
