@@ -678,6 +678,48 @@ def test_ust_clear(t):
     assert total['events'] == 600 or total['lost_packets'] > 0, total
 
 
+def counted(trace):
+    """Events by babeltrace2, which knows no rotation: chunks come one after the other."""
+    r = subprocess.run(['babeltrace2', trace], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
+    return len(r.stdout.splitlines())
+
+
+def analyzed(t, path):
+    out = subprocess.run([t.sillage, 'analyze', '-q', '-f', 'json', path], stdout=subprocess.PIPE, check=True)
+    return [json.loads(line) for line in out.stdout.decode().splitlines()]
+
+
+def test_ust_recorded(t):
+    """Recorded by LTTng itself: rotated, with trace files of limited size, and as snapshots."""
+    ust = Ust(t, t.relay())
+    out = os.path.join(ust.home, 'recorded')
+    ust.lttng('create', 'rotated', '--output=' + out)
+    ust.lttng('enable-channel', '-u', '-s', 'rotated', '--tracefile-size=8192', '--subbuf-size=4096', 'small')
+    ust.lttng('enable-event', '-u', '-s', 'rotated', '-c', 'small', 'sillage_test:*')
+    ust.lttng('start', 'rotated')
+    for _ in range(3):
+        ust.run(100)
+        ust.lttng('rotate', 'rotated')
+    ust.run(100)
+    ust.lttng('destroy', 'rotated')
+    lines = analyzed(t, out)
+    assert len(totals(lines)) == 1, lines
+    assert not [line for line in lines if line['type'] == 'warning'], lines
+    assert totals(lines)[0]['count']['events'] == 1200 == counted(out), totals(lines)
+
+    snaps = os.path.join(ust.home, 'snaps')
+    ust.lttng('create', 'snaps', '--snapshot', '--output=' + snaps)
+    ust.lttng('enable-event', '-u', '-s', 'snaps', 'sillage_test:*')
+    ust.lttng('start', 'snaps')
+    for _ in range(2):
+        ust.run(50)
+        ust.lttng('snapshot', 'record', '-s', 'snaps')
+    ust.lttng('destroy', 'snaps')
+    found = totals(analyzed(t, snaps))
+    assert [one['count']['events'] for one in found] == [150, 300], found
+    assert counted(snaps) == 450
+
+
 def main():
     sillage, app, data = [os.path.abspath(path) for path in sys.argv[1:4]]
     only = sys.argv[5] if len(sys.argv) > 5 else None
