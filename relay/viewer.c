@@ -210,7 +210,7 @@ static int announce(struct viewer *viewer, uint64_t items, uint64_t item_bytes, 
 	return 0;
 }
 
-static int connect_head(const uint8_t *at, struct err *err)
+static int connect_head(struct viewer *viewer, const uint8_t *at, struct err *err)
 {
 	uint32_t major = wire_get_u32(at + 8), minor = wire_get_u32(at + 12);
 
@@ -220,11 +220,57 @@ static int connect_head(const uint8_t *at, struct err *err)
 				 "speaks %d.%d",
 				 major, minor, VIEWER_MAJOR, VIEWER_MINOR);
 	}
-	if (minor < VIEWER_MINOR) {
+	if (minor < VIEWER_MINOR_LEAST) {
 		return err_raise(err, -EPROTO,
 				 "the relay speaks viewer protocol %u.%u, this program "
 				 "needs %d.%d or later",
-				 major, minor, VIEWER_MAJOR, VIEWER_MINOR);
+				 major, minor, VIEWER_MAJOR, VIEWER_MINOR_LEAST);
+	}
+	viewer->minor = minor < VIEWER_MINOR ? minor : VIEWER_MINOR;
+	return 0;
+}
+
+static bool has_long_sessions(const struct viewer *viewer)
+{
+	return viewer->minor >= 15 && expected(viewer)->command == VIEWER_LIST_SESSIONS;
+}
+
+/* Minor 15: each session has its own size.  What was read of it is forgotten with the next. */
+static int sessions_head(struct viewer *viewer, uint32_t count, struct err *err)
+{
+	if (!has_long_sessions(viewer)) {
+		return announce(viewer, count, VIEWER_SESSION_BYTES, RELAY_SESSIONS_MAX, "sessions",
+				err);
+	}
+	if (announce(viewer, count, 0, RELAY_SESSIONS_MAX, "sessions", err) < 0) {
+		return -EPROTO;
+	}
+	viewer->sessions.count = 0;
+	viewer->sessions_left = count;
+	viewer->session_at = viewer->body.count;
+	viewer->need = count > 0 ? VIEWER_SESSION_LONG_BYTES : 0;
+	return 0;
+}
+
+/* The fixed part of a session has come, or with it its names. */
+static int session_more(struct viewer *viewer, struct err *err)
+{
+	const uint8_t *at = viewer->body.at + viewer->session_at;
+	uint32_t host_len = wire_get_u32(at + 20), name_len = wire_get_u32(at + 24);
+	size_t got = viewer->body.count - viewer->session_at;
+
+	if (host_len > VIEWER_HOST_LONG_BYTES || name_len > VIEWER_NAME_LONG_BYTES) {
+		return err_raise(err, -EPROTO,
+				 "the relay announces names of %u and %u bytes, the limits are "
+				 "%d and %d",
+				 host_len, name_len, VIEWER_HOST_LONG_BYTES,
+				 VIEWER_NAME_LONG_BYTES);
+	}
+	viewer->need = VIEWER_SESSION_LONG_BYTES + host_len + name_len - got;
+	if (viewer->need == 0) {
+		wire_get_session_long(at, host_len, name_len, vec_push(&viewer->sessions));
+		viewer->body.count = viewer->session_at;
+		viewer->need = --viewer->sessions_left > 0 ? VIEWER_SESSION_LONG_BYTES : 0;
 	}
 	return 0;
 }
@@ -252,10 +298,9 @@ static int head(struct viewer *viewer, struct err *err)
 
 	switch (expected(viewer)->command) {
 	case VIEWER_CONNECT:
-		return connect_head(at, err);
+		return connect_head(viewer, at, err);
 	case VIEWER_LIST_SESSIONS:
-		return announce(viewer, wire_get_u32(at), VIEWER_SESSION_BYTES, RELAY_SESSIONS_MAX,
-				"sessions", err);
+		return sessions_head(viewer, wire_get_u32(at), err);
 	case VIEWER_ATTACH_SESSION:
 		/* With any other status no streams follow, whatever the count says. */
 		return announce(viewer, wire_get_u32(at) == ATTACH_OK ? wire_get_u32(at + 4) : 0,
@@ -287,10 +332,16 @@ static int head(struct viewer *viewer, struct err *err)
 
 static void fill_lists(struct viewer *viewer, struct viewer_reply *reply)
 {
-	viewer->sessions.count = 0;
+	bool is_list = reply->command == VIEWER_LIST_SESSIONS;
+
+	if (is_list && !has_long_sessions(viewer)) {
+		viewer->sessions.count = 0;
+	}
 	viewer->streams.count = 0;
 	for (uint32_t i = 0; i < viewer->count; i++) {
-		if (reply->command == VIEWER_LIST_SESSIONS) {
+		if (is_list && has_long_sessions(viewer)) {
+			break; /* they are there */
+		} else if (is_list) {
 			wire_get_session(viewer->body.at + 4 + i * VIEWER_SESSION_BYTES,
 					 vec_push(&viewer->sessions));
 		} else {
@@ -363,9 +414,11 @@ int viewer_fed(struct viewer *viewer, size_t len, struct viewer_reply *ret_reply
 		if (!viewer->has_head) {
 			viewer->has_head = true;
 			r = head(viewer, err);
-			if (r < 0) {
-				return r;
-			}
+		} else {
+			r = viewer->sessions_left > 0 ? session_more(viewer, err) : 0;
+		}
+		if (r < 0) {
+			return r;
 		}
 	}
 	if (viewer->direct > 0 || viewer->need > 0) {

@@ -53,6 +53,9 @@ struct viewer {
 	bool is_receiving; /* a reply has begun, or its head is waited for */
 	bool has_head;     /* the fixed part was seen */
 	uint32_t count;
+	uint32_t minor;         /* of the protocol both speak; 0 before CONNECT */
+	uint32_t sessions_left; /* to come in a list of minor 15, ... */
+	size_t session_at;      /* ... the next of which begins here in the body */
 	VEC(struct viewer_session) sessions;
 	VEC(struct viewer_stream) streams;
 };

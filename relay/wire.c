@@ -10,12 +10,25 @@ static void get_text(char *to, const uint8_t *at, size_t size)
 	to[size] = '\0';
 }
 
-void wire_get_session(const uint8_t *at, struct viewer_session *session)
+static void get_session_head(const uint8_t *at, struct viewer_session *session)
 {
 	session->id = wire_get_u64(at);
 	session->live_timer_us = wire_get_u32(at + 8);
 	session->clients = wire_get_u32(at + 12);
 	session->streams = wire_get_u32(at + 16);
+}
+
+void wire_get_session_long(const uint8_t *at, uint32_t host_len, uint32_t name_len,
+			   struct viewer_session *session)
+{
+	get_session_head(at, session);
+	get_text(session->host, at + VIEWER_SESSION_LONG_BYTES, host_len);
+	get_text(session->name, at + VIEWER_SESSION_LONG_BYTES + host_len, name_len);
+}
+
+void wire_get_session(const uint8_t *at, struct viewer_session *session)
+{
+	get_session_head(at, session);
 	get_text(session->host, at + 20, VIEWER_HOST_BYTES);
 	get_text(session->name, at + 84, VIEWER_NAME_BYTES);
 }

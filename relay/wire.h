@@ -109,24 +109,29 @@ enum viewer_metadata_status { METADATA_OK = 1, METADATA_NO_NEW = 2, METADATA_ERR
 enum { VIEWER_FLAG_NEW_METADATA = 1, VIEWER_FLAG_NEW_STREAM = 2 };
 enum { VIEWER_SEEK_BEGINNING = 1, VIEWER_SEEK_LAST = 2 };
 
-#define VIEWER_MAJOR 2
-#define VIEWER_MINOR 4 /* what babeltrace2 announces; enough for CTF 1.8 */
+#define VIEWER_MAJOR       2
+#define VIEWER_MINOR       15 /* from here on names have any length, and CTF 2 sessions are shown */
+#define VIEWER_MINOR_LEAST 4  /* the first version; all but the list of sessions is as it was */
 
 #define VIEWER_HEADER_BYTES  16
 #define VIEWER_CONNECT_BYTES 20
 #define VIEWER_SESSION_BYTES 339
-#define VIEWER_STREAM_BYTES  4371
-#define VIEWER_INDEX_BYTES   64
-#define VIEWER_HOST_BYTES    64
-#define VIEWER_NAME_BYTES    255
-#define VIEWER_PATH_BYTES    4096
+/* Minor 15: the fixed part, which the names follow, and how long they may be here. */
+#define VIEWER_SESSION_LONG_BYTES 32
+#define VIEWER_HOST_LONG_BYTES    255
+#define VIEWER_NAME_LONG_BYTES    511
+#define VIEWER_STREAM_BYTES       4371
+#define VIEWER_INDEX_BYTES        64
+#define VIEWER_HOST_BYTES         64
+#define VIEWER_NAME_BYTES         255
+#define VIEWER_PATH_BYTES         4096
 
 struct viewer_session {
 	uint64_t id;
 	uint32_t live_timer_us; /* 0: not live */
 	uint32_t clients, streams;
-	char host[VIEWER_HOST_BYTES + 1];
-	char name[VIEWER_NAME_BYTES + 1];
+	char host[VIEWER_HOST_LONG_BYTES + 1];
+	char name[VIEWER_NAME_LONG_BYTES + 1];
 };
 
 struct viewer_stream {
@@ -146,6 +151,9 @@ struct viewer_index {
 };
 
 void wire_get_session(const uint8_t *at, struct viewer_session *session);
+/* Of minor 15: the names have these lengths, at most those above. */
+void wire_get_session_long(const uint8_t *at, uint32_t host_len, uint32_t name_len,
+			   struct viewer_session *session);
 void wire_get_stream(const uint8_t *at, struct viewer_stream *stream);
 void wire_get_index(const uint8_t *at, struct viewer_index *index);
 

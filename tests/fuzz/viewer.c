@@ -1,8 +1,9 @@
 /*
  * viewer: a hostile relay, from the first reply on.
  *
- * The input is what the relay sends.  The first byte says in what pieces it arrives and
- * whether the owner has room for packets; time moves on by one poll per reply.
+ * The input is what the relay sends.  The first byte says in what pieces it arrives,
+ * whether the owner has room for packets, and whether sessions are listed instead of one being
+ * followed; time moves on by one poll per reply.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -115,7 +116,13 @@ static int converse(struct viewer *viewer, struct client *client, const uint8_t 
 	struct err err;
 	int r = 0;
 
-	client_start(client, now);
+	if (client) {
+		client_start(client, now);
+	} else {
+		viewer_connect(viewer);
+		viewer_list_sessions(viewer);
+		viewer_list_sessions(viewer);
+	}
 	while (r >= 0 && size > 0) {
 		size_t room, len;
 		uint8_t *into = viewer_want(viewer, &room);
@@ -126,7 +133,7 @@ static int converse(struct viewer *viewer, struct client *client, const uint8_t 
 		data += len;
 		size -= len;
 		r = viewer_fed(viewer, len, &reply, &err);
-		if (r > 0) {
+		if (r > 0 && client) {
 			r = client_reply(client, &reply, now, &err);
 			now += 100 * MS;
 			client_tick(client, now);
@@ -152,10 +159,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	owner.is_full = data[0] & 1;
 	viewer_init(&viewer);
-	client = client_new(&config, &viewer);
+	client = data[0] & 2 ? NULL : client_new(&config, &viewer);
 	(void)converse(&viewer, client, data + 1, size - 1,
 		       data[0] < 128 ? SIZE_MAX : (size_t)data[0] - 127);
-	client_free(client);
+	if (client) {
+		client_free(client);
+	}
 	viewer_fini(&viewer);
 	return 0;
 }

@@ -67,8 +67,80 @@ static void put_index(struct script *script, uint32_t status, uint32_t flags)
 	put(script, flags, 4);
 }
 
+static void put_long_session(struct script *script, uint64_t id, const char *host, const char *name)
+{
+	put(script, id, 8);
+	put(script, 1000000, 4);
+	put(script, 0, 4);
+	put(script, 3, 4);
+	put(script, strlen(host), 4);
+	put(script, strlen(name), 4);
+	put(script, 1, 4); /* CTF 2 */
+	put_text(script, host, strlen(host));
+	put_text(script, name, strlen(name));
+}
+
 static const size_t steps[] = { 1, 3, 1000000 };
 #define STEPS ((int)(sizeof(steps) / sizeof(steps[0])))
+
+/* From minor 15 on the names in a list have any length. */
+START_TEST(lists_long_names)
+{
+	static const struct {
+		uint32_t host_len, name_len;
+	} lies[] = { { VIEWER_HOST_LONG_BYTES + 1, 1 }, { 1, UINT32_MAX } };
+	struct viewer viewer;
+	struct viewer_reply reply;
+	struct script script = { 0 };
+	struct err err;
+	char name[VIEWER_NAME_LONG_BYTES + 1];
+
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	viewer_init(&viewer);
+	viewer_connect(&viewer);
+	put(&script, 9, 8);
+	put(&script, 2, 4);
+	put(&script, 16, 4);
+	put(&script, 0, 4);
+	ck_assert_int_eq(play(&viewer, &script, steps[_i], &reply, &err), 1);
+
+	for (unsigned int turn = 0; turn < 2; turn++) {
+		viewer_list_sessions(&viewer);
+		script.bytes.count = 0;
+		put(&script, 3, 4);
+		put_long_session(&script, 7, "a-host", name);
+		put_long_session(&script, 8, "", "");
+		put_long_session(&script, 9, "b", "c");
+		ck_assert_int_eq(play(&viewer, &script, steps[_i], &reply, &err), 1);
+		ck_assert_uint_eq(reply.count, 3);
+		ck_assert_str_eq(reply.sessions[0].host, "a-host");
+		ck_assert_str_eq(reply.sessions[0].name, name);
+		ck_assert_str_eq(reply.sessions[1].name, "");
+		ck_assert_uint_eq(reply.sessions[2].id, 9);
+		ck_assert_str_eq(reply.sessions[2].host, "b");
+		ck_assert_str_eq(reply.sessions[2].name, "c");
+	}
+	viewer_list_sessions(&viewer);
+	script.bytes.count = 0;
+	put(&script, 0, 4);
+	ck_assert_int_eq(play(&viewer, &script, steps[_i], &reply, &err), 1);
+	ck_assert_uint_eq(reply.count, 0);
+
+	viewer_list_sessions(&viewer);
+	script.bytes.count = 0;
+	put(&script, 1, 4);
+	put(&script, 7, 8);
+	put(&script, 0, 12);
+	put(&script, lies[_i % 2].host_len, 4);
+	put(&script, lies[_i % 2].name_len, 4);
+	put(&script, 0, 4);
+	ck_assert_int_eq(play(&viewer, &script, steps[_i], &reply, &err), -EPROTO);
+	ck_assert(strstr(err.text, "the relay announces names of") != NULL);
+	vec_fini(&script.bytes);
+	viewer_fini(&viewer);
+}
+END_TEST
 
 START_TEST(speaks_each_command)
 {
@@ -304,6 +376,7 @@ Suite *suite_viewer(void)
 	TCase *tcase = tcase_create("viewer");
 
 	tcase_add_loop_test(tcase, speaks_each_command, 0, STEPS);
+	tcase_add_loop_test(tcase, lists_long_names, 0, STEPS);
 	tcase_add_test(tcase, knows_error_statuses);
 	tcase_add_loop_test(tcase, refuses_lies, 0, (int)(sizeof(lies) / sizeof(lies[0])));
 	tcase_add_test(tcase, refuses_unasked_bytes);
