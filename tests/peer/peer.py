@@ -703,9 +703,11 @@ def test_ust_recorded(t):
     ust.run(100)
     ust.lttng('destroy', 'rotated')
     lines = analyzed(t, out)
-    assert len(totals(lines)) == 1, lines
-    assert not [line for line in lines if line['type'] == 'warning'], lines
-    assert totals(lines)[0]['count']['events'] == 1200 == counted(out), totals(lines)
+    assert len(totals(lines)) == 1, '%d totals' % len(totals(lines))
+    warnings = [line['message'] for line in lines if line['type'] == 'warning']
+    assert not warnings, warnings
+    found = totals(lines)[0]['count']['events'], counted(out)
+    assert found == (1200, 1200), found
 
     snaps = os.path.join(ust.home, 'snaps')
     ust.lttng('create', 'snaps', '--snapshot', '--output=' + snaps)
@@ -717,7 +719,8 @@ def test_ust_recorded(t):
     ust.lttng('destroy', 'snaps')
     found = totals(analyzed(t, snaps))
     assert [one['count']['events'] for one in found] == [150, 300], found
-    assert counted(snaps) == 450
+    # One by one: babeltrace2 takes what they have in common once.
+    assert [counted(os.path.join(snaps, name)) for name in sorted(os.listdir(snaps))] == [150, 300]
 
 
 def main():
