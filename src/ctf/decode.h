@@ -1,8 +1,11 @@
 /*
  * decode: runs a plan over one packet.
  *
- *     decoder_start(&d, plan, ...);               the packet's header and context
+ *     packet_info_read(&d, plan, ...);            the packet's header and context
+ *     decoder_start(&d, plan, ...);
  *     while ((r = decoder_next(&d, &event)) > 0)  events, in order
+ *
+ * decoder_wanted() in place of decoder_next() passes over events that nobody wants.
  *
  * The packet's bytes are hostile.  A decoder reads nothing outside them, does work
  * in proportion to their number, and reports the first thing that cannot be right
