@@ -147,6 +147,7 @@ struct io_map {
 
 enum { ENTRY_MESSAGE_BYTES, ENTRY_TID };
 enum { EXIT_RET, EXIT_TID };
+enum { OTHER_TID };
 
 /* The thread of an event where the stream does not show switches: its context, if traced. */
 static int32_t tid_of(const struct map *map, const struct map_event *event, unsigned int field)
@@ -214,15 +215,48 @@ static void on_call_exit(struct map *map, void *state, const struct map_event *e
 		emit_exit(map, &exit, event->ts, tid_of(map, event, EXIT_TID));
 		return;
 	}
-	if (!io->has_seen && call == CALL_OTHER) {
-		first_is_anew(map, io, event->ts);
-	} else if (!io->has_seen) {
+	if (!io->has_seen) {
 		io->has_seen = true;
 		emit_exit(map, &exit, event->ts, map_tid(map));
 	} else if (end_call(&io->open, &exit, event->ts, &ended)) {
 		add_call(io->sums, &ended);
 		io->has_sums = true;
 	}
+	io->open.is_open = false;
+}
+
+/*
+ * Calls that are not I/O only show what is open, and are most of all: without what a call
+ * that counts needs, an event of theirs costs half.
+ */
+static void on_other_entry(struct map *map, void *state, const struct map_event *event,
+			   uint32_t user)
+{
+	static const struct open_call open = { .call = CALL_OTHER, .is_open = true };
+	struct io_map *io = state;
+
+	(void)user;
+	if (!map_sees_switches(map)) {
+		emit_open(map, &open, event->ts, tid_of(map, event, OTHER_TID));
+		return;
+	}
+	first_is_anew(map, io, event->ts);
+	io->open.call = CALL_OTHER;
+	io->open.is_open = true;
+}
+
+static void on_other_exit(struct map *map, void *state, const struct map_event *event,
+			  uint32_t user)
+{
+	static const struct ended_call exit = { .call = CALL_OTHER };
+	struct io_map *io = state;
+
+	(void)user;
+	if (!map_sees_switches(map)) {
+		emit_exit(map, &exit, event->ts, tid_of(map, event, OTHER_TID));
+		return;
+	}
+	first_is_anew(map, io, event->ts);
 	io->open.is_open = false;
 }
 
@@ -331,6 +365,11 @@ static void on_gap(struct merge *merge, struct cpu *cpu, struct thread *current)
 		event_, { "ret", "context.tid" }, on_call_exit, call                               \
 	}
 
+#define OTHER(event_, handler)                                                                     \
+	{                                                                                          \
+		event_, { "context.tid" }, handler, CALL_OTHER                                     \
+	}
+
 static const struct need needs[] = {
 #define X(name, flags)                                                                             \
 	ENTRY("syscall_entry_" #name, CALL_ID_##name),                                             \
@@ -341,12 +380,12 @@ static const struct need needs[] = {
 	CALLS(X)
 #undef X
 		EXIT("exit_syscall", CALL_UNNAMED),
-	ENTRY("syscall_entry_*", CALL_OTHER),
-	ENTRY("compat_syscall_entry_*", CALL_OTHER),
-	ENTRY("sys_*", CALL_OTHER),
-	ENTRY("compat_sys_*", CALL_OTHER),
-	EXIT("syscall_exit_*", CALL_OTHER),
-	EXIT("compat_syscall_exit_*", CALL_OTHER),
+	OTHER("syscall_entry_*", on_other_entry),
+	OTHER("compat_syscall_entry_*", on_other_entry),
+	OTHER("sys_*", on_other_entry),
+	OTHER("compat_sys_*", on_other_entry),
+	OTHER("syscall_exit_*", on_other_exit),
+	OTHER("compat_syscall_exit_*", on_other_exit),
 };
 
 const struct analysis analysis_io = {
