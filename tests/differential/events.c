@@ -230,7 +230,7 @@ static void print_location(const struct printer *p, const char *key, const struc
 
 	for (size_t i = 0; i < path->count; i++) {
 		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
-			       path->names[i], i + 1 < path->count ? "." : "");
+			       type_name(path->names[i]), i + 1 < path->count ? "." : "");
 	}
 	printf(",\"%s\":{", key);
 	for (unsigned int root = 0; root < ROOT_COUNT; root++) {
@@ -243,7 +243,7 @@ static void print_location(const struct printer *p, const char *key, const struc
 	(void)p;
 	printf("\"path\":[");
 	for (size_t i = 0; i < path->count; i++) {
-		printf("%s\"%s\"", i ? "," : "", path->names[i]);
+		printf("%s\"%s\"", i ? "," : "", type_name(path->names[i]));
 	}
 	printf("]}");
 }
@@ -303,7 +303,8 @@ static void print_struct(struct printer *p, const struct type *type)
 	       type->align_bits);
 	p->around[p->depth++] = type;
 	for (size_t i = 0; i < type->field_count; i++) {
-		printf("%s{\"name\":\"%s\",\"field-class\":", i ? "," : "", type->fields[i].name);
+		printf("%s{\"name\":\"%s\",\"field-class\":", i ? "," : "",
+		       type_name(type->fields[i].name));
 		print_type(p, type_name(type->fields[i].name), type->fields[i].type);
 		(void)putchar('}');
 	}
