@@ -1,7 +1,7 @@
 /*
  * compile: see compile.h for the method.
  */
-#include "ctf/compile.h"
+#include "ctf/compile-parts.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -11,15 +11,7 @@
 
 #include "base/limits.h"
 
-/* The struct being walked, and how far: what a relative path can see. */
-struct scope_frame {
-	struct scope_frame *outer;
-	struct node *node;
-	size_t field_count;
-};
-
-__attribute__((noreturn, format(printf, 2, 3))) static void fail(struct compile *c, const char *fmt,
-								 ...)
+void compile_fail(struct compile *c, const char *fmt, ...)
 {
 	char what[256];
 	va_list args;
@@ -29,189 +21,6 @@ __attribute__((noreturn, format(printf, 2, 3))) static void fail(struct compile 
 	va_end(args);
 	(void)err_raise(c->err, -EINVAL, "metadata: %s", what);
 	longjmp(*c->fail, EINVAL);
-}
-
-/* ---- paths ---- */
-
-/* Where absolute paths of TSDL start (CTF 1.8.3, section 7.3.2). */
-static const struct {
-	size_t count;
-	const char *names[3];
-} root_paths[ROOT_COUNT] = {
-	[ROOT_PACKET_HEADER] = { 3, { "trace", "packet", "header" } },
-	[ROOT_PACKET_CONTEXT] = { 3, { "stream", "packet", "context" } },
-	[ROOT_EVENT_HEADER] = { 3, { "stream", "event", "header" } },
-	[ROOT_STREAM_EVENT_CONTEXT] = { 3, { "stream", "event", "context" } },
-	[ROOT_EVENT_CONTEXT] = { 2, { "event", "context" } },
-	[ROOT_FIELDS] = { 2, { "event", "fields" } },
-};
-
-/* What a path leads to: one field, or one in each option of a variant on its way. */
-struct targets {
-	struct node *at[PATH_TARGETS_MAX];
-	size_t count;
-};
-
-static void add_target(struct compile *c, struct targets *targets, struct node *node)
-{
-	if (targets->count == PATH_TARGETS_MAX) {
-		fail(c, "a path leads to more than %d fields", PATH_TARGETS_MAX);
-	}
-	targets->at[targets->count++] = node;
-}
-
-/*
- * Goes on from @node with the names of @path from @at on.  A variant is passed through by
- * all of its options, an array by its current element; neither takes a name.
- */
-static void follow(struct compile *c, struct node *node, const struct type_path *path, size_t at,
-		   struct targets *targets);
-
-/* The same, by the first @field_count members of a struct. */
-static void follow_member(struct compile *c, struct node *node, size_t field_count,
-			  const struct type_path *path, size_t at, struct targets *targets)
-{
-	for (size_t i = 0; i < field_count; i++) {
-		if (strcmp(node->type->fields[i].name, path->names[at]) == 0) {
-			follow(c, &node->members[i], path, at + 1, targets);
-			return;
-		}
-	}
-}
-
-static void follow(struct compile *c, struct node *node, const struct type_path *path, size_t at,
-		   struct targets *targets)
-{
-	const struct type *type = node->type;
-
-	if (!type) {
-		return; /* not walked yet */
-	}
-	if (type->kind == TYPE_VARIANT && node->members) {
-		for (size_t i = 0; i < type->field_count; i++) {
-			follow(c, &node->members[i], path, at, targets);
-		}
-	} else if (at == path->count) {
-		add_target(c, targets, node);
-	} else if (type->kind == TYPE_STRUCT && node->members) {
-		follow_member(c, node, type->field_count, path, at, targets);
-	} else if ((type->kind == TYPE_ARRAY || type->kind == TYPE_SEQUENCE) && node->members) {
-		follow(c, node->members, path, at, targets);
-	}
-}
-
-static void follow_root(struct compile *c, enum root root, const struct type_path *path, size_t at,
-			struct targets *targets)
-{
-	struct node *node = &c->roots[root];
-
-	if (node->members && at < path->count) {
-		follow_member(c, node, node->type->field_count, path, at, targets);
-	}
-}
-
-static bool starts_at(const struct type_path *path, enum root root)
-{
-	for (size_t i = 0; i < root_paths[root].count; i++) {
-		if (i >= path->count || strcmp(path->names[i], root_paths[root].names[i]) != 0) {
-			return false;
-		}
-	}
-	return true;
-}
-
-/* From the struct around, outward, then as an absolute path, then from the other roots. */
-static void find_relative(struct compile *c, const struct type_path *path, struct targets *targets)
-{
-	const struct scope_frame *frame = c->frames;
-
-	for (uint32_t up = path->up; frame && up > 0; up--) {
-		frame = frame->outer;
-	}
-	for (; frame && targets->count == 0; frame = frame->outer) {
-		follow_member(c, frame->node, frame->field_count, path, 0, targets);
-	}
-	for (int root = (int)c->root; root >= 0 && targets->count == 0; root--) {
-		if (starts_at(path, (enum root)root)) {
-			follow_root(c, (enum root)root, path, root_paths[root].count, targets);
-		}
-	}
-	for (int root = (int)c->root - 1; root >= 0 && targets->count == 0; root--) {
-		follow_root(c, (enum root)root, path, 0, targets);
-	}
-}
-
-static const char *path_text(const struct type_path *path, char *text, size_t size)
-{
-	size_t len = 0;
-
-	text[0] = '\0';
-	for (size_t i = 0; i < path->count && len < size; i++) {
-		len += (size_t)snprintf(text + len, size - len, "%s%s", i ? "." : "",
-					path->names[i]);
-	}
-	return text;
-}
-
-/* Puts the integers that one path names in one group. */
-static void join_groups(struct compile *c, const struct targets *targets)
-{
-	uint32_t group = 0;
-
-	for (size_t i = 0; i < targets->count; i++) {
-		uint32_t ordinal = targets->at[i]->ordinal;
-
-		if (ordinal == UINT32_MAX) {
-			if (targets->count > 1 && targets->at[i]->slot != targets->at[0]->slot) {
-				fail(c, "a path leads through a variant of the packet or the event "
-					"header");
-			}
-			continue;
-		}
-		assert(ordinal < c->group_room);
-		if (group == 0) {
-			group = c->groups[ordinal] ? c->groups[ordinal] : ordinal + 1;
-		}
-		for (uint32_t k = 0; c->groups[ordinal] && k < c->ordinal; k++) {
-			c->groups[k] = c->groups[k] == c->groups[ordinal] ? group : c->groups[k];
-		}
-		c->groups[ordinal] = group;
-	}
-}
-
-/* The integer that @path names, as a node with a slot once emitting. */
-static const struct node *resolve(struct compile *c, const struct type_path *path, const char *what)
-{
-	struct targets targets;
-	char text[128];
-
-	targets.count = 0;
-	if (path->is_absolute && path->root <= c->root) {
-		follow_root(c, path->root, path, 0, &targets);
-	} else if (!path->is_absolute) {
-		find_relative(c, path, &targets);
-	}
-	for (size_t i = 0; i < targets.count; i++) {
-		const struct node *node = targets.at[i];
-
-		if (!node->is_complete) {
-			targets.count = 0;
-		} else if (node->type->kind != TYPE_INT && node->type->kind != TYPE_ENUM) {
-			fail(c, "the %s \"%s\" is not an integer", what,
-			     path_text(path, text, sizeof(text)));
-		} else if (node->ordinal == UINT32_MAX && c->root > ROOT_EVENT_HEADER &&
-			   c->roots[ROOT_EVENT_HEADER].members) {
-			c->uses_event_header = true; /* or the packet's; either way rare */
-		}
-	}
-	if (targets.count == 0) {
-		fail(c, "the %s \"%s\" is not a field before it", what,
-		     path_text(path, text, sizeof(text)));
-	}
-	if (!c->emitting) {
-		join_groups(c, &targets);
-	}
-	return targets.at[0];
 }
 
 /* ---- emission ---- */
@@ -231,7 +40,7 @@ static struct step *emit(struct compile *c, enum step_op op)
 		c->step_room = room;
 	}
 	if (c->step_count >= PLAN_STEPS_MAX) {
-		fail(c, "an event class needs more than %d steps", PLAN_STEPS_MAX);
+		compile_fail(c, "an event class needs more than %d steps", PLAN_STEPS_MAX);
 	}
 	step = &c->steps[c->step_count++];
 	memset(step, 0, sizeof(*step));
@@ -308,7 +117,7 @@ static struct step *emit_load(struct compile *c, enum step_op op, uint64_t size_
 static uint16_t new_slot(struct compile *c)
 {
 	if (c->slot_next >= PLAN_SLOTS_MAX) {
-		fail(c, "an event class keeps more than %d values", PLAN_SLOTS_MAX);
+		compile_fail(c, "an event class keeps more than %d values", PLAN_SLOTS_MAX);
 	}
 	return c->slot_next++;
 }
@@ -510,7 +319,7 @@ static void walk_loop(struct compile *c, struct node *node, const struct type *t
 
 	flush(c);
 	if (++c->loops > PLAN_DEPTH_MAX) {
-		fail(c, "arrays are nested deeper than %d", PLAN_DEPTH_MAX);
+		compile_fail(c, "arrays are nested deeper than %d", PLAN_DEPTH_MAX);
 	}
 	if (c->emitting) {
 		struct step *step = emit(c, STEP_LOOP);
@@ -578,7 +387,7 @@ static void walk_array(struct compile *c, struct node *node, const struct type *
 	bool is_bytes = stride == 8 && type->element->align_bits <= 8;
 
 	if (type->length > PACKET_BYTES_MAX) {
-		fail(c, "an array of %llu elements", (unsigned long long)type->length);
+		compile_fail(c, "an array of %llu elements", (unsigned long long)type->length);
 	}
 	align(c, type->align_bits);
 	if (is_text && type->encoding != UTF_8) {
@@ -595,7 +404,7 @@ static void walk_array(struct compile *c, struct node *node, const struct type *
 static void walk_sequence(struct compile *c, struct node *node, const struct type *type,
 			  uint16_t slot)
 {
-	const struct node *length = resolve(c, type->length_path, "length");
+	const struct node *length = compile_resolve(c, type->length_path, "length");
 	uint64_t stride = fixed_size(type->element);
 
 	align(c, type->align_bits);
@@ -707,7 +516,7 @@ static void make_cases(struct compile *c, const struct type *type, const struct 
 		count = cases_by_label(type, tag, begins, cases);
 	}
 	if (count > UINT16_MAX) {
-		fail(c, "a variant selected by %zu ranges", count);
+		compile_fail(c, "a variant selected by %zu ranges", count);
 	}
 	select->cases = cases;
 	select->case_count = (uint16_t)count;
@@ -715,12 +524,13 @@ static void make_cases(struct compile *c, const struct type *type, const struct 
 
 static void walk_variant(struct compile *c, struct node *node, const struct type *type)
 {
-	const struct node *tag = resolve(c, type->tag, "selector");
+	const struct node *tag = compile_resolve(c, type->tag, "selector");
 	uint32_t select = c->step_count;
 	const uint32_t *begins;
 
 	if (!type->cases && tag->type->kind != TYPE_ENUM) {
-		fail(c, "the tag \"%s\" is not an enum", type->tag->names[type->tag->count - 1]);
+		compile_fail(c, "the tag \"%s\" is not an enum",
+			     type->tag->names[type->tag->count - 1]);
 	}
 	flush(c);
 	if (c->emitting) {
@@ -740,10 +550,10 @@ static void walk_variant(struct compile *c, struct node *node, const struct type
 static void walk(struct compile *c, struct node *node, const struct type *type, uint16_t slot)
 {
 	if (++c->depth > TYPE_DEPTH_MAX * 2) {
-		fail(c, "types are nested deeper than %d", TYPE_DEPTH_MAX * 2);
+		compile_fail(c, "types are nested deeper than %d", TYPE_DEPTH_MAX * 2);
 	}
 	if (++c->walked > PLAN_FIELDS_WALKED_MAX) {
-		fail(c, "a class of more than %d fields", PLAN_FIELDS_WALKED_MAX);
+		compile_fail(c, "a class of more than %d fields", PLAN_FIELDS_WALKED_MAX);
 	}
 	node->type = type;
 	node->slot = SLOT_NONE;
