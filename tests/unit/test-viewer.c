@@ -131,7 +131,8 @@ START_TEST(lists_long_names)
 	script.bytes.count = 0;
 	put(&script, 1, 4);
 	put(&script, 7, 8);
-	put(&script, 0, 12);
+	put(&script, 0, 8);
+	put(&script, 0, 4);
 	put(&script, lies[_i % 2].host_len, 4);
 	put(&script, lies[_i % 2].name_len, 4);
 	put(&script, 0, 4);
