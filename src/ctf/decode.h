@@ -305,7 +305,7 @@ static inline __attribute__((always_inline)) bool decoder_peek(const struct deco
 
 /*
  * How far ahead of the cursor memory is asked for: each event waits for the one before, so
- * that a processor does not see by itself what comes (bench/decode read).
+ * that a processor does not see by itself what comes (doc/decoder.md, "Reading").
  */
 #define DECODER_AHEAD_BYTES 1536
 
@@ -322,13 +322,12 @@ decoder_wanted_form(struct decoder *d, const struct decoder_form *form, uint64_t
 
 	while (decoder_peek(d, form, at, clock, &head) && head.id < id_count) {
 		const struct plan_skip *skip = &skips[head.id];
-
-		__builtin_prefetch(d->data + at + DECODER_AHEAD_BYTES);
 		uint64_t begin = form->is_packed ? head.past
 						 : (head.past + skip->align_mask) &
 							   ~(uint64_t)skip->align_mask;
 		uint64_t past = begin + skip->bytes;
 
+		__builtin_prefetch(d->data + at + DECODER_AHEAD_BYTES);
 		if (past > end || head.now < clock || head.now >= limit) {
 			break;
 		}

@@ -11,7 +11,7 @@
 #include "recorded/recorded.h"
 
 /* Where LTTng moves the chunks of a rotated session: SESSION/archives/CHUNK/DOMAIN. */
-#define ARCHIVES "/archives/"
+#define ARCHIVES "archives/"
 
 static int visible(const struct dirent *entry)
 {
@@ -71,15 +71,19 @@ static int find_below(const char *dir, unsigned int depth, struct recorded_path 
 /* "S/archives/CHUNK/kernel" -> "S/kernel", where the trace would be without rotation. */
 static char *unrotated(const char *dir)
 {
-	const char *archives = strstr(dir, ARCHIVES), *chunk_end = NULL;
+	const char *archives = NULL, *chunk_end = NULL;
 
+	/* The last: a user's own directory may have that name, too. */
+	for (const char *at = dir; (at = strstr(at, ARCHIVES)); at++) {
+		archives = at == dir || at[-1] == '/' ? at : archives;
+	}
 	if (archives) {
 		chunk_end = strchr(archives + strlen(ARCHIVES), '/');
 	}
 	if (!chunk_end) {
 		return mem_strdup(dir);
 	}
-	return mem_printf("%.*s%s", (int)(archives - dir), dir, chunk_end);
+	return mem_printf("%.*s%s", (int)(archives - dir), dir, chunk_end + 1);
 }
 
 static bool read_uuid(char *dir, uint8_t uuid[16])
@@ -102,11 +106,12 @@ static bool read_uuid(char *dir, uint8_t uuid[16])
 /* Two directories are of one trace if that is where it would be, and its UUID says so. */
 static bool continues(const struct recorded_path *path, char *dir)
 {
-	char *name = unrotated(dir);
-	bool same = strcmp(name, path->name) == 0;
+	char *place = unrotated(dir), *other = unrotated(path->dirs.at[0]);
+	bool same = strcmp(place, other) == 0;
 	uint8_t left[16], right[16];
 
-	free(name);
+	free(place);
+	free(other);
 	return same && read_uuid(path->dirs.at[0], left) && read_uuid(dir, right) &&
 	       memcmp(left, right, sizeof(left)) == 0;
 }
@@ -117,13 +122,16 @@ static void add_dir(struct recorded_paths *paths, size_t first, char *dir)
 
 	for (size_t i = first; i < paths->at.count; i++) {
 		if (continues(&paths->at.at[i], dir)) {
-			*vec_push(&paths->at.at[i].dirs) = dir;
+			path = &paths->at.at[i];
+			*vec_push(&path->dirs) = dir;
+			free(path->name);
+			path->name = unrotated(dir);
 			return;
 		}
 	}
 	path = vec_push(&paths->at);
 	memset(path, 0, sizeof(*path));
-	path->name = unrotated(dir);
+	path->name = mem_strdup(dir);
 	*vec_push(&path->dirs) = dir;
 }
 

@@ -109,7 +109,7 @@ int recorded_open(const struct recorded_path *path, struct recorded *trace, stru
 	trace->builder = plan_builder_new(metadata_stream_arena(trace->metadata), NULL, 0, false);
 	r = plan_build(trace->builder, metadata_stream_types(trace->metadata), &trace->plan, err);
 	if (r < 0) {
-		return err_note(err, r, "%s/metadata", path->name);
+		return err_note(err, r, "%s/metadata", path->dirs.at[path->dirs.count - 1]);
 	}
 	return recorded_open_files(path, trace->plan, trace->decoder, &trace->files, err);
 }

@@ -28,7 +28,7 @@ struct trace;
  * rotated session (`archives/CHUNK/...`) and what was not rotated out.
  */
 struct recorded_path {
-	char *name; /* for messages */
+	char *name; /* for messages: the directory, or where the chunks of several belong */
 	VEC(char *) dirs;
 };
 

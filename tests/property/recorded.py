@@ -78,6 +78,12 @@ def rotated(sillage, trace, tmp, whole):
             write(os.path.join(root, place), name, part(trace, name, cuts[i], cuts[i + 1]))
             write(os.path.join(root, place), 'metadata', read(trace, 'metadata'))
     expect('rotated', analyze(sillage, root), whole)
+    # From within, and one chunk by itself under a directory of that name: it keeps its name.
+    r = subprocess.run([sillage, 'analyze', '-f', 'json', 'archives'], cwd=root, capture_output=True, text=True, check=True)
+    expect('archives alone', r.stdout.count('"type":"total"'), 1)
+    alone = os.path.join(root, places[0])
+    r = subprocess.run([sillage, 'analyze', '-f', 'json', alone], capture_output=True, text=True, check=True)
+    expect('its name', [json.loads(line)['trace']['path'] for line in r.stdout.splitlines() if '"total"' in line], [alone])
     # Another trace in the place of the last chunk is another trace.
     uuid = bytes(read(trace, 'metadata')[4:20])
     for name in streams(trace) + ['metadata']:
@@ -137,7 +143,7 @@ def damaged(sillage, trace, tmp, whole):
 
 
 def main():
-    sillage, trace = sys.argv[1:]
+    sillage, trace = (os.path.abspath(arg) for arg in sys.argv[1:])
     with tempfile.TemporaryDirectory() as tmp:
         whole = analyze(sillage, trace)
         rotated(sillage, trace, tmp, whole)
