@@ -16,7 +16,7 @@
 #define METADATA_BYTES_MAX ((size_t)256 << 20)
 /* Memory that types and plans of one trace may take. */
 #define METADATA_ARENA_BYTES_MAX ((size_t)1 << 30)
-/* One JSON object of CTF 2 metadata, an event class at most; json-c needs some twenty times that.
+/* One JSON object of CTF 2 metadata, an event class at most; as objects of json-c it takes many times that.
  */
 #define CTF2_FRAGMENT_BYTES_MAX ((size_t)4 << 20)
 /* Floating point numbers wider than the widest anybody has in hardware, with room. */
@@ -43,7 +43,7 @@
 /* Bytes read from a file to find out about one packet (header and context). */
 #define PACKET_HEAD_BYTES 4096
 
-/* A packet index file: 72 bytes a packet, so that of some 200 TB of packets. */
+/* A packet index file: 72 bytes a packet, so that of some fifteen million packets. */
 #define INDEX_BYTES_MAX ((off_t)1 << 30)
 /* What is said of one place that cannot be read. */
 #define FAULT_TEXT_MAX 300
