@@ -16,7 +16,8 @@
 #define METADATA_BYTES_MAX ((size_t)256 << 20)
 /* Memory that types and plans of one trace may take. */
 #define METADATA_ARENA_BYTES_MAX ((size_t)1 << 30)
-/* One JSON object of CTF 2 metadata, an event class at most; as objects of json-c it takes many times that.
+/* One JSON object of CTF 2 metadata, an event class at most; as objects of json-c it takes many
+ * times that.
  */
 #define CTF2_FRAGMENT_BYTES_MAX ((size_t)4 << 20)
 /* Floating point numbers wider than the widest anybody has in hardware, with room. */
