@@ -4,29 +4,28 @@
  * The cheapest health signal (analyses reference, 4.1, 4.2).  Needs no event decoded:
  * the engine counts events by class anyway.
  */
-#include "engine/merge.h"
-#include "engine/partial.h"
+#include "engine/shard.h"
 
 enum table_index { TOTALS, BY_NAME, TROUBLE };
 enum { EVENTS, DISCARDED, LOST_PACKETS };
 enum { BAD_PACKETS, LATE_EVENTS, ANOMALIES };
 
-static void on_slice(struct merge *merge, const struct slice *slice)
+static void on_slice(struct shard *shard, const struct slice *slice, uint64_t late_events)
 {
-	uint64_t *totals = merge_trace_row(merge, TOTALS);
-	uint64_t *trouble = merge_trace_row(merge, TROUBLE);
+	uint64_t *totals = shard_trace_row(shard, TOTALS);
+	uint64_t *trouble = shard_trace_row(shard, TROUBLE);
 
 	totals[DISCARDED] += slice->discarded;
 	totals[LOST_PACKETS] += slice->lost_packets;
 	trouble[BAD_PACKETS] += slice->bad_packets;
-	trouble[LATE_EVENTS] += merge_late_events(merge);
+	trouble[LATE_EVENTS] += late_events;
 	trouble[ANOMALIES] += slice->anomalies;
 }
 
-static void on_tally(struct merge *merge, uint32_t event_name, uint64_t count)
+static void on_tally(struct shard *shard, uint32_t event_name, uint64_t count)
 {
-	merge_trace_row(merge, TOTALS)[EVENTS] += count;
-	merge_event_row(merge, event_name, BY_NAME)[0] += count;
+	shard_trace_row(shard, TOTALS)[EVENTS] += count;
+	shard_event_row(shard, event_name, BY_NAME)[0] += count;
 }
 
 const struct analysis analysis_count = {

@@ -5,13 +5,13 @@
  * time over threads is the sum of busy time.  The engine follows sched_switch and
  * hands out every stretch of time once.
  */
-#include "engine/merge.h"
+#include "engine/shard.h"
 
 enum table_index { TOTALS, CPUS, THREADS };
 enum { BUSY, IDLE, UNKNOWN };
 enum { RUN, SWITCHES, MIGRATIONS, PRIO };
 
-static void on_run(struct merge *merge, const struct run_time *run)
+static void on_cpu(struct shard *shard, struct cpu *cpu, enum run_kind kind, uint64_t ns)
 {
 	static const unsigned int column[] = {
 		[RUN_THREAD] = BUSY,
@@ -19,16 +19,18 @@ static void on_run(struct merge *merge, const struct run_time *run)
 		[RUN_UNKNOWN] = UNKNOWN,
 	};
 
-	merge_trace_row(merge, TOTALS)[column[run->kind]] += run->ns;
-	merge_cpu_row(merge, run->cpu, CPUS)[column[run->kind]] += run->ns;
-	if (run->kind == RUN_THREAD) {
-		merge_thread_row(merge, run->thread, THREADS)[RUN] += run->ns;
-	}
+	shard_trace_row(shard, TOTALS)[column[kind]] += ns;
+	shard_cpu_row(shard, cpu, CPUS)[column[kind]] += ns;
 }
 
-static void on_switch_in(struct merge *merge, struct thread *thread, bool is_migration)
+static void on_run(struct shard *shard, struct thread *thread, uint64_t ns)
 {
-	uint64_t *row = merge_thread_row(merge, thread, THREADS);
+	shard_thread_row(shard, thread, THREADS)[RUN] += ns;
+}
+
+static void on_switch_in(struct shard *shard, struct thread *thread, bool is_migration)
+{
+	uint64_t *row = shard_thread_row(shard, thread, THREADS);
 
 	row[SWITCHES]++;
 	row[MIGRATIONS] += is_migration;
@@ -69,6 +71,7 @@ const struct analysis analysis_cpu = {
 			},
 		},
 	},
+	.on_cpu = on_cpu,
 	.on_run = on_run,
 	.on_switch_in = on_switch_in,
 };

@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "engine/map.h"
-#include "engine/merge.h"
+#include "engine/shard.h"
 
 enum table_index { TOTALS, THREADS };
 enum { READ_BYTES, WRITE_BYTES, READS, WRITES, ERRORS, READ_NS, WRITE_NS, FIGURES };
@@ -283,10 +283,10 @@ static void on_stay_end(struct map *map, void *state, uint64_t ts, bool is_windo
 
 /* ---- merge side ---- */
 
-static void add_figures(struct merge *merge, struct thread *thread, const uint64_t *figures)
+static void add_figures(struct shard *shard, struct thread *thread, const uint64_t *figures)
 {
-	uint64_t *totals = merge_trace_row(merge, TOTALS);
-	uint64_t *row = merge_thread_row(merge, thread, THREADS);
+	uint64_t *totals = shard_trace_row(shard, TOTALS);
+	uint64_t *row = shard_thread_row(shard, thread, THREADS);
 
 	totals[READ_BYTES] += figures[READ_BYTES];
 	totals[WRITE_BYTES] += figures[WRITE_BYTES];
@@ -295,7 +295,7 @@ static void add_figures(struct merge *merge, struct thread *thread, const uint64
 	}
 }
 
-static void merge_exit(struct merge *merge, struct thread *thread, struct open_call *open,
+static void merge_exit(struct shard *shard, struct thread *thread, struct open_call *open,
 		       const struct record *record)
 {
 	struct ended_call exit = { .call = (uint8_t)record->flags,
@@ -306,20 +306,19 @@ static void merge_exit(struct merge *merge, struct thread *thread, struct open_c
 
 	if (end_call(open, &exit, record->ts, &ended)) {
 		add_call(figures, &ended);
-		add_figures(merge, thread, figures);
+		add_figures(shard, thread, figures);
 	}
 	open->is_open = false;
 }
 
-static void on_record(struct merge *merge, const struct record *record, const uint64_t *numbers,
-		      struct cpu *cpu, struct thread *thread)
+static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
+		      struct thread *thread)
 {
-	struct open_call *open = merge_thread_state(merge, thread);
+	struct open_call *open = shard_thread_state(shard, thread);
 
-	(void)cpu;
 	switch (record->kind) {
 	case OWN_SUMS:
-		add_figures(merge, thread, numbers + record->a);
+		add_figures(shard, thread, numbers + record->a);
 		break;
 	case OWN_OPEN:
 		*open = (struct open_call){ .call = (uint8_t)record->flags,
@@ -328,7 +327,7 @@ static void on_record(struct merge *merge, const struct record *record, const ui
 					    .message_bytes = numbers[record->a + 1] };
 		break;
 	case OWN_EXIT:
-		merge_exit(merge, thread, open, record);
+		merge_exit(shard, thread, open, record);
 		break;
 	case OWN_ANEW:
 		open->is_open = false;
@@ -338,22 +337,19 @@ static void on_record(struct merge *merge, const struct record *record, const ui
 	}
 }
 
-static void on_anew(struct merge *merge, struct thread *thread)
+static void on_anew(struct shard *shard, struct thread *thread)
 {
-	struct open_call *open = merge_thread_state(merge, thread);
+	struct open_call *open = shard_thread_state(shard, thread);
 
 	open->is_open = false;
 }
 
 /* What the thread did in the gap is not known: its call may have ended and begun again. */
-static void on_gap(struct merge *merge, struct cpu *cpu, struct thread *current)
+static void on_gap(struct shard *shard, struct thread *thread)
 {
-	(void)cpu;
-	if (current) {
-		struct open_call *open = merge_thread_state(merge, current);
+	struct open_call *open = shard_thread_state(shard, thread);
 
-		open->is_tainted = true;
-	}
+	open->is_tainted = true;
 }
 
 #define ENTRY(event_, call)                                                                        \

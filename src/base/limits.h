@@ -83,6 +83,15 @@
  * same.  Before that they wait for an event beyond their end, which may be on its way. */
 #define IDLE_CLOSE_NS ((uint64_t)1000000000)
 
+/* Where windows are not shown, so many are merged as one: rounds are worth their tasks. */
+#define INTERVALS_UNSEEN 4
+
+/* Groups of records that are worth a task of their own: some 50 us. */
+#define GROUPS_PER_TASK 512
+
+/* What is held is used up before its window ends when it is at least so much. */
+#define ROUND_BYTES_MIN ((size_t)262144)
+
 /* Chunks handed to the workers and not merged, for each worker. */
 #define CHUNKS_PER_WORKER 4
 

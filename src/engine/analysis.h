@@ -6,8 +6,8 @@
  *   map    runs in workers, on one chunk, knowing nothing else.  Handlers get the
  *          events and fields that `needs` names.  They emit records (map_emit) for
  *          what must be seen in time order; counts per event class come for free.
- *   merge  runs in one thread per trace and sees records of all streams in time
- *          order.  It adds to rows of its tables; nothing else leaves an analysis.
+ *   merge  sees, of each thread, the records of all streams in time order.  It adds to rows
+ *          of its tables; nothing else leaves an analysis.
  *
  * Tables hold sums only (uint64_t, which commute).  The engine owns their storage:
  * a row per trace, CPU, thread or event name, for the open window and for the total.
@@ -22,13 +22,12 @@
 #include <stdint.h>
 
 #include "ctf/decode.h"
-#include "engine/record.h"
+#include "engine/partial.h"
 
 struct map;
-struct merge;
+struct shard;
 struct thread;
 struct cpu;
-struct slice;
 
 /* ---- what is reported ---- */
 
@@ -86,16 +85,6 @@ struct need {
 
 /* ---- merge side ---- */
 
-/* Where a run of time went.  thread: NULL for idle and unknown. */
-enum run_kind { RUN_THREAD, RUN_IDLE, RUN_UNKNOWN };
-
-struct run_time {
-	enum run_kind kind;
-	struct cpu *cpu;
-	struct thread *thread;
-	uint64_t ns;
-};
-
 struct analysis {
 	const char *name;
 	const char *summary;             /* one line */
@@ -111,15 +100,20 @@ struct analysis {
 	 * ends), or only the window does (@is_window) and the stay goes on. */
 	void (*on_stay_end)(struct map *map, void *state, uint64_t ts, bool is_window);
 
-	/* Merge side, all optional. */
-	void (*on_record)(struct merge *merge, const struct record *record, const uint64_t *numbers,
-			  struct cpu *cpu, struct thread *thread);
-	void (*on_run)(struct merge *merge, const struct run_time *run);
-	void (*on_switch_in)(struct merge *merge, struct thread *thread, bool is_migration);
-	void (*on_anew)(struct merge *merge, struct thread *thread); /* RECORD_ANEW */
-	void (*on_gap)(struct merge *merge, struct cpu *cpu, struct thread *current);
-	void (*on_slice)(struct merge *merge, const struct slice *slice);
-	void (*on_tally)(struct merge *merge, uint32_t event_name, uint64_t count);
+	/*
+	 * Merge side, all optional.  Threads are spread over shards, and several shards are at
+	 * work at once: touch nothing but what the shard gives (engine/shard.h).  Of one thread,
+	 * calls come in time order.
+	 */
+	void (*on_record)(struct shard *shard, const struct record *record, const uint64_t *numbers,
+			  struct thread *thread);
+	void (*on_switch_in)(struct shard *shard, struct thread *thread, bool is_migration);
+	void (*on_run)(struct shard *shard, struct thread *thread, uint64_t ns);
+	void (*on_anew)(struct shard *shard, struct thread *thread); /* RECORD_ANEW_CALLS */
+	void (*on_gap)(struct shard *shard, struct thread *thread);
+	void (*on_cpu)(struct shard *shard, struct cpu *cpu, enum run_kind kind, uint64_t ns);
+	void (*on_slice)(struct shard *shard, const struct slice *slice, uint64_t late_events);
+	void (*on_tally)(struct shard *shard, uint32_t event_name, uint64_t count);
 };
 
 /* All analyses, in the order of reports; ends with NULL.  Made from the list in analyses/. */

@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "ctf/plan.h"
 #include "engine/partial.h"
+#include "engine/pool.h"
 
 #define PACKET_END_UNKNOWN (UINT64_MAX - 1) /* its context does not say; no time is later */
 
@@ -32,7 +33,7 @@ struct packet {
 };
 
 struct chunk {
-	struct chunk *next;
+	struct job job;
 	struct trace *trace; /* these three are not to be touched by workers */
 	struct stream *front;
 	struct merge_stream *stream;

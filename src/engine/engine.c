@@ -85,6 +85,13 @@ struct engine *engine_new(const struct engine_config *config)
 	return engine;
 }
 
+static void drop_job(struct job *job)
+{
+	if (job->kind == JOB_MAP) {
+		chunk_free((struct chunk *)job);
+	}
+}
+
 void engine_free(struct engine *engine)
 {
 	if (!engine) {
@@ -93,7 +100,7 @@ void engine_free(struct engine *engine)
 	while (engine->traces.count > 0) {
 		trace_free(engine->traces.at[0]);
 	}
-	pool_free(engine->pool);
+	pool_free(engine->pool, drop_job);
 	map_setup_fini(&engine->setup);
 	vec_fini(&engine->traces);
 	free(engine);
@@ -116,14 +123,14 @@ uint64_t engine_held_bytes(const struct engine *engine)
 
 size_t engine_in_flight(const struct engine *engine)
 {
-	return pool_in_flight(engine->pool);
+	return pool_in_flight(engine->pool, JOB_MAP);
 }
 
 bool engine_has_room(const struct engine *engine)
 {
 	unsigned int workers = pool_workers(engine->pool);
 
-	return pool_in_flight(engine->pool) < (workers + 1) * CHUNKS_PER_WORKER &&
+	return pool_in_flight(engine->pool, JOB_MAP) < (workers + 1) * CHUNKS_PER_WORKER &&
 	       engine_held_bytes(engine) < engine->config.max_memory;
 }
 
@@ -200,21 +207,42 @@ static void take_chunk(struct engine *engine, struct chunk *chunk)
 	chunk_free(chunk);
 }
 
+/* Deals with one job that is done; false: there is none. */
+static bool reap(struct engine *engine, bool wait)
+{
+	struct job *job = pool_reap(engine->pool, wait);
+
+	if (!job) {
+		return false;
+	}
+	if (job->kind == JOB_MERGE) {
+		merge_task_done(job->user);
+	} else {
+		take_chunk(engine, (struct chunk *)job);
+	}
+	return true;
+}
+
+static enum merge_room room_of(const struct engine *engine)
+{
+	uint64_t held = engine_held_bytes(engine), most = engine->config.max_memory;
+
+	return held >= most ? ROOM_NONE : held >= most / 4 ? ROOM_LITTLE : ROOM_ENOUGH;
+}
+
 void engine_step(struct engine *engine, bool wait, uint64_t now_ns)
 {
 	uint64_t drained;
-	struct chunk *chunk;
 
 	if (pool_event_fd(engine->pool) >= 0) {
 		(void)!read(pool_event_fd(engine->pool), &drained, sizeof(drained));
 	}
-	while ((chunk = pool_reap(engine->pool, wait))) {
-		take_chunk(engine, chunk);
+	while (reap(engine, wait)) {
 		wait = false;
 	}
 	for (size_t i = 0; i < engine->traces.count; i++) {
 		if (!engine->traces.at[i]->has_finished) {
-			merge_advance(engine->traces.at[i]->merge, now_ns);
+			merge_advance(engine->traces.at[i]->merge, room_of(engine), now_ns);
 		}
 	}
 }
@@ -226,6 +254,20 @@ static void on_merge_report(void *user, const struct report *report)
 	struct trace *trace = user;
 
 	trace->engine->config.on_report(trace->user, report);
+}
+
+static void submit_merge(void *user, struct job *job)
+{
+	struct trace *trace = user;
+
+	pool_submit(trace->engine->pool, job);
+}
+
+static void wait_for_job(void *user)
+{
+	struct trace *trace = user;
+
+	(void)reap(trace->engine, true);
 }
 
 static void new_metadata(struct trace *trace)
@@ -240,11 +282,18 @@ static void new_metadata(struct trace *trace)
 
 struct trace *trace_new(struct engine *engine, void *user)
 {
+	struct merge_host host = {
+		.emit = on_merge_report,
+		.submit = submit_merge,
+		.wait = wait_for_job,
+		.tasks_max = 2 * pool_workers(engine->pool),
+	};
 	struct trace *trace = mem_alloc(sizeof(*trace));
 
 	trace->engine = engine;
 	trace->user = user;
-	trace->merge = merge_new(&engine->setup, on_merge_report, trace);
+	host.user = trace;
+	trace->merge = merge_new(&engine->setup, &host);
 	new_metadata(trace);
 	*vec_push(&engine->traces) = trace;
 	return trace;
@@ -263,11 +312,9 @@ void trace_warn(struct trace *trace, const struct engine_warning *warning)
 static void drain(struct trace *trace)
 {
 	while (trace->in_flight > 0) {
-		struct chunk *chunk = pool_reap(trace->engine->pool, true);
-
-		assert(chunk);
-		take_chunk(trace->engine, chunk);
+		(void)reap(trace->engine, true);
 	}
+	merge_wait(trace->merge);
 }
 
 static void free_filling(struct stream *stream)
@@ -639,6 +686,11 @@ void stream_lost_packet(struct stream *stream, const char *message)
 	stream->gap_lost++;
 }
 
+static void map_job(struct job *job, struct map *map)
+{
+	map_chunk(map, (struct chunk *)job);
+}
+
 bool stream_flush(struct stream *stream)
 {
 	struct chunk *chunk = stream->chunk;
@@ -649,7 +701,9 @@ bool stream_flush(struct stream *stream)
 	stream->chunk = NULL;
 	stream->submitted++;
 	stream->trace->in_flight++;
-	pool_submit(stream->trace->engine->pool, chunk);
+	chunk->job.run = map_job;
+	chunk->job.kind = JOB_MAP;
+	pool_submit(stream->trace->engine->pool, &chunk->job);
 	return true;
 }
 

@@ -3,56 +3,174 @@
  */
 #include <string.h>
 
+#include "base/map.h"
 #include "engine/map-state.h"
 #include "engine/sched.h"
 
+/* ---- groups ---- */
+
+#define PLACES_LEAST 256
+
+void map_forget_groups(struct map *map)
+{
+	struct group_places *places = &map->places;
+
+	places->used = 0;
+	map->group = RECORD_NONE;
+	if (++places->epoch == 0) { /* once in 2^32 slices: old marks must not come alive */
+		memset(places->at, 0, (places->mask + 1) * sizeof(*places->at));
+		places->epoch = 1;
+	}
+}
+
+static void grow_places(struct group_places *places)
+{
+	struct group_places old = *places;
+	uint32_t room = old.at ? (old.mask + 1) * 2 : PLACES_LEAST;
+
+	places->at = mem_alloc(room * sizeof(*places->at));
+	places->mask = room - 1;
+	for (uint32_t i = 0; old.at && i <= old.mask; i++) {
+		if (old.at[i].epoch == old.epoch) {
+			uint32_t at = map_mix((uint64_t)old.at[i].key) & places->mask;
+
+			while (places->at[at].epoch == places->epoch) {
+				at = (at + 1) & places->mask;
+			}
+			places->at[at] = old.at[i];
+		}
+	}
+	free(old.at);
+}
+
+/* Where the newest group of @key is kept; its epoch tells whether there is one. */
+static struct group_place *place_of(struct group_places *places, int64_t key)
+{
+	uint32_t at;
+
+	if (!places->at || places->used > places->mask / 2) {
+		grow_places(places);
+	}
+	at = map_mix((uint64_t)key) & places->mask;
+	while (places->at[at].epoch == places->epoch && places->at[at].key != key) {
+		at = (at + 1) & places->mask;
+	}
+	return &places->at[at];
+}
+
+static uint32_t group_new(struct map *map, struct group_place *place, int64_t key)
+{
+	map->places.used += place->epoch != map->places.epoch;
+	place->key = key;
+	place->epoch = map->places.epoch;
+	place->group = partial_add_group(map->partial, key);
+	return place->group;
+}
+
+static struct group *group_at(struct map *map, uint32_t group)
+{
+	return &map->partial->groups.at[group];
+}
+
+static uint32_t group_of(struct map *map, int64_t key)
+{
+	struct group_place *place = place_of(&map->places, key);
+
+	return place->epoch == map->places.epoch ? place->group : group_new(map, place, key);
+}
+
 /* ---- names ---- */
 
-static struct name name_from(const struct value *value)
+/* The name of a text field: as traced if it is an array, which kernel tracers write. */
+static const char *name_bytes(const struct value *value, char scratch[NAME_BYTES])
 {
-	struct name name = { 0 };
 	size_t len = value->len < NAME_BYTES - 1 ? value->len : NAME_BYTES - 1;
 
-	len = strnlen((const char *)value->bytes, len);
-	memcpy(name.text, value->bytes, len);
-	return name;
+	if (value->len == NAME_BYTES) {
+		return (const char *)value->bytes;
+	}
+	memset(scratch, 0, NAME_BYTES);
+	memcpy(scratch, value->bytes, len);
+	return scratch;
 }
 
-static struct name_cache *cached(struct map *map, int32_t tid)
+static void set_name(struct group *group, const char name[NAME_BYTES])
 {
-	struct name_cache *cache = &map->names[(uint32_t)tid % NAME_CACHE];
-
-	if (cache->tid != tid || cache->index == NAME_NONE) {
-		*cache = (struct name_cache){ .tid = tid, .index = NAME_NONE, .pid = UINT64_MAX };
-	}
-	return cache;
+	memcpy(group->name, name, NAME_BYTES);
+	group->has_name = true;
 }
 
-/* The index of @tid's name.  A name may be in the partial more than once. */
-static uint32_t name_index(struct map *map, int32_t tid, const struct value *value)
+/* Whether what goes into @group goes under @name; it takes a first name. */
+static bool goes_by(struct group *group, const char name[NAME_BYTES])
 {
-	struct name_cache *cache = cached(map, tid);
-	bool is_comm = value->len == NAME_BYTES;
-
-	if (cache->index != NAME_NONE && is_comm &&
-	    memcmp(cache->raw, value->bytes, NAME_BYTES) == 0) {
-		return cache->index;
+	if (group->is_weak) {
+		return false;
 	}
-	cache->index = (uint32_t)map->partial->names.count;
-	*vec_push(&map->partial->names) = name_from(value);
-	if (is_comm) {
-		memcpy(cache->raw, value->bytes, NAME_BYTES);
+	if (!group->has_name) {
+		set_name(group, name);
+	}
+	return memcmp(group->name, name, NAME_BYTES) == 0;
+}
+
+/* The group of @tid under the name in a field of @event, if that has it. */
+static uint32_t named_group(struct map *map, const struct map_event *event, unsigned int field,
+			    int32_t tid)
+{
+	struct group_place *place = place_of(&map->places, tid);
+	char scratch[NAME_BYTES];
+	const char *name;
+
+	if (place->epoch != map->places.epoch) {
+		(void)group_new(map, place, tid);
+	}
+	if (event->present & (1u << field)) {
+		name = name_bytes(&event->values[field], scratch);
+		if (!goes_by(group_at(map, place->group), name)) {
+			set_name(group_at(map, group_new(map, place, tid)), name);
+		}
+	}
+	return place->group;
+}
+
+/* ---- records ---- */
+
+static struct record *add(struct map *map, uint32_t group, uint64_t ts, enum record_kind kind)
+{
+	uint32_t index = partial_add_record(map->partial, group, ts, kind);
+
+	return &map->partial->records.at[index];
+}
+
+/* Of a thread that no switch has shown, or of nobody known. */
+static int64_t key_of(const struct map *map, int32_t tid)
+{
+	if (tid == TID_CURRENT) {
+		return map->known == KNOWN_NOT ? KEY_LOST : KEY_HEAD;
+	}
+	return tid == 0 ? KEY_NOBODY : tid; /* the idle thread makes no calls */
+}
+
+struct record *map_emit(struct map *map, uint64_t ts, int32_t tid, unsigned int kind)
+{
+	struct record *record;
+	int64_t key = key_of(map, tid);
+	uint32_t group;
+
+	if (map->group == RECORD_NONE || map->known != KNOWN_TID || tid != map->tid) {
+		group = group_of(map, key);
+		if (map->known == KNOWN_TID && tid == map->tid) {
+			map->group = group;
+		}
 	} else {
-		memset(cache->raw, 0xFF, NAME_BYTES); /* like no name */
+		group = map->group;
 	}
-	return cache->index;
-}
-
-static uint32_t name_of(struct map *map, const struct map_event *event, unsigned int field,
-			int32_t tid)
-{
-	return event->present & (1u << field) ? name_index(map, tid, &event->values[field])
-					      : NAME_NONE;
+	if (key == KEY_LOST && map->lost_is_anew) {
+		(void)add(map, group, ts, RECORD_ANEW);
+		map->lost_is_anew = false;
+	}
+	record = add(map, group, ts, kind);
+	record->owner = map->analysis;
+	return record;
 }
 
 /* ---- who runs ---- */
@@ -70,55 +188,113 @@ void map_end_stay(struct map *map, uint64_t ts, bool is_window)
 	}
 }
 
-/* The first evidence in this chunk: who ran from its begin. */
-static void note_head(struct map *map, uint64_t ts, int32_t tid, uint32_t name, int32_t prio)
+static enum run_kind run_kind_of(const struct map *map)
 {
-	struct partial *partial = map->partial;
-
-	if (partial->head_ts == UINT64_MAX) {
-		partial->head_ts = ts;
-		partial->head_tid = tid;
-		partial->head_name = name;
-		partial->head_prio = prio;
+	if (map->known != KNOWN_TID) {
+		return RUN_UNKNOWN;
 	}
+	return map->tid == 0 ? RUN_IDLE : RUN_THREAD;
 }
 
-/* The name of an IN record that stays one: a STAY gets the name seen at its end instead. */
-void map_name_stay(struct map *map)
+/* Whether the time from `since` to @ts lies in the slice. */
+static bool is_within(const struct map *map, uint64_t ts)
 {
-	if (map->stay != SIZE_MAX && map->has_stay_comm) {
-		struct value comm = { .bytes = map->stay_comm, .len = NAME_BYTES };
-		uint32_t name = name_index(map, map->partial->records.at[map->stay].tid, &comm);
+	return map->has_slice && map->since >= map->slice_begin_ns && ts <= map->slice_end_ns;
+}
 
-		map->partial->records.at[map->stay].name = name;
+/*
+ * Accounts for the time up to @ts.  Within the slice that of a thread goes into the record of
+ * its stay, which is in the slice, too.  @is_broken: it is not who leaves the CPU at @ts.
+ */
+static void charge(struct map *map, uint64_t ts, bool is_broken)
+{
+	enum run_kind kind = run_kind_of(map);
+	uint64_t ns = ts - map->since;
+
+	map->partial->broken += is_broken;
+	if (!is_within(map, ts)) {
+		*vec_push(&map->partial->segments) = (struct segment){ .begin = map->since,
+								       .end = ts,
+								       .tid = map->tid,
+								       .kind = (uint8_t)kind,
+								       .is_broken = is_broken };
+	} else if (is_broken) {
+		map->slice.cpu_ns[RUN_UNKNOWN] += ns;
+		map->slice.has_gap = true;
+	} else {
+		map->slice.cpu_ns[kind] += ns;
+		if (kind == RUN_THREAD) {
+			struct record *stay = &map->partial->records.at[map->stay];
+
+			stay->a = ns;
+			stay->flags |= RECORD_LEFT;
+		}
 	}
-	map->has_stay_comm = false;
+	map->since = ts;
+}
+
+/* The first evidence in this chunk: @tid ran from its begin to @ts. */
+static void note_head(struct map *map, uint64_t ts, int32_t tid)
+{
+	map->partial->head = HEAD_THREAD;
+	map->partial->head_ts = ts;
+	map->partial->head_tid = tid;
+	map->since = ts;
 }
 
 struct leaving {
 	uint64_t ts;
 	int32_t tid, prio;
-	uint32_t name;
-	bool is_dead;
+	uint16_t flags;
 };
 
-static void switch_out(struct map *map, const struct leaving *out)
+/* Puts what the thread showed on leaving into its stay, if that is whole, or a record. */
+static void leave(struct map *map, const struct leaving *out, uint32_t group)
 {
-	struct record *in = map->stay == SIZE_MAX ? NULL : &map->partial->records.at[map->stay];
-	struct record *record;
+	struct record *stay = map->stay == SIZE_MAX ? NULL : &map->partial->records.at[map->stay];
+	bool is_whole = stay && map->tid == out->tid && is_within(map, out->ts);
 
-	if (in && in->tid == out->tid && in->ts >= map->slice_begin_ns && !map->has_exec) {
-		in->kind = RECORD_STAY;
-		in->a = out->ts - in->ts;
-		map->has_stay_comm = false;
-		record = in;
+	if (map->known == KNOWN_HEAD) {
+		note_head(map, out->ts, out->tid);
 	} else {
-		map_name_stay(map);
-		record = map_emit(map, out->ts, out->tid, RECORD_OUT);
+		charge(map, out->ts, map->known == KNOWN_TID && map->tid != out->tid);
 	}
-	record->name = out->name;
-	record->prio = out->prio;
-	record->flags |= out->is_dead ? RECORD_DEAD : 0;
+	if (out->tid == 0) {
+		return;
+	}
+	if (!is_whole || stay->group != group) {
+		stay = add(map, group, out->ts, RECORD_OUT);
+	}
+	stay->prio = out->prio;
+	stay->flags |= out->flags;
+}
+
+/* The name and process of the thread that leaves: where its records go from here on. */
+static uint32_t leaving_group(struct map *map, const struct map_event *event, unsigned int comm,
+			      unsigned int pid, int32_t tid)
+{
+	char scratch[NAME_BYTES];
+	uint32_t group = map->group;
+	int32_t of;
+
+	if (map->known != KNOWN_TID || tid != map->tid || group == RECORD_NONE ||
+	    ((event->present & (1u << comm)) &&
+	     !goes_by(group_at(map, group), name_bytes(&event->values[comm], scratch)))) {
+		group = named_group(map, event, comm, tid);
+	}
+	if (event->present & (1u << pid)) {
+		of = (int32_t)event->values[pid].u;
+		if (group_at(map, group)->pid != INT32_MIN && group_at(map, group)->pid != of) {
+			struct group former = map->partial->groups.at[group];
+
+			group = group_new(map, place_of(&map->places, tid), tid);
+			if (former.has_name) {
+				set_name(group_at(map, group), former.name);
+			}
+		}
+		group_at(map, group)->pid = of;
+	}
+	return group;
 }
 
 void map_on_switch(struct map *map, void *state, const struct map_event *event, uint32_t user)
@@ -127,7 +303,9 @@ void map_on_switch(struct map *map, void *state, const struct map_event *event, 
 	const struct value *v = event->values;
 	int32_t prev = (int32_t)v[PREV_TID].i, next = (int32_t)v[NEXT_TID].i;
 	struct leaving out = { .ts = event->ts, .tid = prev, .prio = (int32_t)v[PREV_PRIO].i };
-	struct record *in;
+	bool is_head = map->known == KNOWN_HEAD;
+	uint32_t group = RECORD_NONE;
+	char scratch[NAME_BYTES];
 
 	(void)state;
 	(void)user;
@@ -136,33 +314,53 @@ void map_on_switch(struct map *map, void *state, const struct map_event *event, 
 		return;
 	}
 	map_end_stay(map, event->ts, false);
-	out.name = name_of(map, event, PREV_COMM, prev);
-	out.is_dead = (event->present & (1u << PREV_STATE)) &&
-		      sched_is_dead(v[PREV_STATE].u, map->old_states);
-	if (event->present & (1u << PID) && cached(map, prev)->pid != v[PID].u) {
-		cached(map, prev)->pid = v[PID].u;
-		map_emit(map, event->ts, prev, RECORD_PROCESS)->a = v[PID].u;
+	if ((event->present & (1u << PREV_STATE)) &&
+	    sched_is_dead(v[PREV_STATE].u, map->old_states)) {
+		out.flags = RECORD_DEAD;
 	}
-	note_head(map, event->ts, prev, out.name, out.prio);
-	switch_out(map, &out);
-	map->stay = map->partial->records.count;
-	map->has_exec = false;
-	in = map_emit(map, event->ts, next, RECORD_IN);
-	in->prio = (int32_t)v[NEXT_PRIO].i;
-	if (event->present & (1u << NEXT_COMM) && v[NEXT_COMM].len == NAME_BYTES) {
-		memcpy(map->stay_comm, v[NEXT_COMM].bytes, NAME_BYTES);
-		map->has_stay_comm = true;
-	} else {
-		in->name = name_of(map, event, NEXT_COMM, next);
+	if (prev != 0) {
+		group = leaving_group(map, event, PREV_COMM, PID, prev);
 	}
+	leave(map, &out, group);
+	if (is_head) {
+		map->partial->head_has_prio = true;
+		map->partial->head_prio = out.prio;
+		if (event->present & (1u << PREV_COMM)) {
+			memcpy(map->partial->head_name, name_bytes(&v[PREV_COMM], scratch),
+			       NAME_BYTES);
+		}
+	}
+	map->known = KNOWN_TID;
 	map->tid = next;
-	map->is_known = true;
+	map->stay = SIZE_MAX;
+	map->group = RECORD_NONE;
+	if (next != 0) {
+		map->group = named_group(map, event, NEXT_COMM, next);
+		map->stay = map->partial->records.count;
+		add(map, map->group, event->ts, RECORD_IN)->prio = (int32_t)v[NEXT_PRIO].i;
+	}
+}
+
+int32_t map_tid(const struct map *map)
+{
+	return map->known == KNOWN_TID ? map->tid : TID_CURRENT;
+}
+
+bool map_mark_anew(struct map *map)
+{
+	if (map->stay == SIZE_MAX || map->partial->records.at[map->stay].kind != RECORD_IN) {
+		return false;
+	}
+	map->partial->records.at[map->stay].flags |= RECORD_ANEW_CALLS;
+	return true;
 }
 
 void map_on_fork(struct map *map, void *state, const struct map_event *event, uint32_t user)
 {
 	enum { COMM, TID, PID };
 	int32_t tid = (int32_t)event->values[TID].i;
+	struct group_place *place;
+	char scratch[NAME_BYTES];
 	struct record *record;
 
 	(void)state;
@@ -170,27 +368,50 @@ void map_on_fork(struct map *map, void *state, const struct map_event *event, ui
 	if (!(event->present & (1u << TID))) {
 		return;
 	}
-	record = map_emit(map, event->ts, tid, RECORD_FORK);
+	place = place_of(&map->places, tid);
+	(void)group_new(map, place, tid);
+	if (event->present & (1u << COMM)) {
+		set_name(group_at(map, place->group), name_bytes(&event->values[COMM], scratch));
+	}
+	record = add(map, place->group, event->ts, RECORD_FORK);
 	record->a = event->present & (1u << PID) ? event->values[PID].u : UINT64_MAX;
-	record->name = name_of(map, event, COMM, tid);
+}
+
+/* The thread that runs goes on as @tid. */
+static void continue_as(struct map *map, uint64_t ts, int32_t former, int32_t tid, uint32_t group)
+{
+	if (map->known == KNOWN_HEAD) {
+		note_head(map, ts, former);
+	} else if (map->known == KNOWN_TID && map->tid == former) {
+		charge(map, ts, false);
+	} else {
+		return;
+	}
+	map->known = KNOWN_TID;
+	map->tid = tid;
+	map->group = group;
+	map->stay = map->partial->records.count;
+	(void)add(map, group, ts, RECORD_ON);
 }
 
 /* comm is not traced by exec: the kernel takes the last part of the path. */
 void map_on_exec(struct map *map, void *state, const struct map_event *event, uint32_t user)
 {
 	enum { FILENAME, TID, OLD_TID };
-	int32_t tid = (int32_t)event->values[TID].i;
-	struct record *record;
+	int32_t tid = (int32_t)event->values[TID].i, former = tid;
+	struct group_place *place;
+	char scratch[NAME_BYTES];
 
 	(void)state;
 	(void)user;
-	if (!(event->present & (1u << TID))) {
+	if (!(event->present & (1u << TID)) || tid == 0) {
 		return;
 	}
-	map_name_stay(map);
-	map->has_exec = true;
-	record = map_emit(map, event->ts, tid, RECORD_EXEC);
-	record->a = event->present & (1u << OLD_TID) ? event->values[OLD_TID].u : (uint64_t)tid;
+	if (event->present & (1u << OLD_TID)) {
+		former = (int32_t)event->values[OLD_TID].u;
+	}
+	place = place_of(&map->places, tid);
+	(void)group_new(map, place, tid);
 	if (event->present & (1u << FILENAME)) {
 		struct value base = event->values[FILENAME];
 		const uint8_t *slash = memrchr(base.bytes, '/', base.len);
@@ -199,7 +420,18 @@ void map_on_exec(struct map *map, void *state, const struct map_event *event, ui
 			base.len -= (uint64_t)(slash + 1 - base.bytes);
 			base.bytes = slash + 1;
 		}
-		record->name = name_index(map, tid, &base);
+		base.len = base.len < NAME_BYTES - 1 ? base.len : NAME_BYTES - 1;
+		set_name(group_at(map, place->group), name_bytes(&base, scratch));
+	}
+	(void)add(map, place->group, event->ts, RECORD_EXEC);
+	if (former != tid && former != 0) {
+		*vec_push(&map->partial->renames) =
+			(struct rename){ .ts = event->ts, .from = former, .to = tid };
+		if (map->chunk->has_switches) {
+			continue_as(map, event->ts, former, tid, place->group);
+		}
+	} else if (map->known == KNOWN_TID && map->tid == tid) {
+		map->group = place->group;
 	}
 }
 
@@ -207,27 +439,94 @@ void map_on_process(struct map *map, void *state, const struct map_event *event,
 {
 	enum { NAME, TID, PID };
 	int32_t tid = (int32_t)event->values[TID].i;
-	struct record *record;
+	struct group_place *place;
+	struct group *group;
+	char scratch[NAME_BYTES];
 
 	(void)state;
 	(void)user;
-	if (!(event->present & (1u << TID)) || !(event->present & (1u << PID))) {
+	if (!(event->present & (1u << TID)) || !(event->present & (1u << PID)) || tid == 0) {
 		return;
 	}
-	record = map_emit(map, event->ts, tid, RECORD_PROCESS);
-	record->a = event->values[PID].u;
-	record->name = name_of(map, event, NAME, tid);
+	place = place_of(&map->places, tid);
+	group = group_at(map, group_new(map, place, tid));
+	group->is_weak = true;
+	group->pid = (int32_t)event->values[PID].u;
+	if (event->present & (1u << NAME)) {
+		set_name(group, name_bytes(&event->values[NAME], scratch));
+	}
+	(void)add(map, place->group, event->ts, RECORD_PROCESS);
 }
 
 void map_note_gap(struct map *map, uint64_t ts)
 {
+	ts = ts < map->last_ts ? map->last_ts : ts;
+	map_to_slice(map, ts);
 	map_end_stay(map, ts, false);
-	map_name_stay(map);
 	map->analysis = 0;
-	map->is_known = false;
-	map->stay = SIZE_MAX;
-	if (map->chunk->has_switches) {
-		note_head(map, ts, TID_CURRENT, NAME_NONE, 0);
-		(void)map_emit(map, ts, TID_CURRENT, RECORD_GAP);
+	if (!map->chunk->has_switches) {
+		return;
 	}
+	if (map->known == KNOWN_HEAD) {
+		map->partial->head = HEAD_GAP;
+		map->partial->head_ts = ts;
+		map->partial->head_slice = (uint32_t)map->partial->slices.count;
+		map->since = ts;
+	} else {
+		charge(map, ts, false);
+		if (map->known == KNOWN_TID && map->tid != 0) {
+			(void)map_emit(map, ts, map->tid, RECORD_GAP);
+		}
+	}
+	map->slice.has_gap = true;
+	map->known = KNOWN_NOT;
+	map->stay = SIZE_MAX;
+	map->group = RECORD_NONE;
+	map->lost_is_anew = true;
+}
+
+void map_note_tail(struct map *map)
+{
+	map->partial->tail = run_kind_of(map);
+	map->partial->tail_tid = map->tid;
+	map->partial->tail_ts = map->since;
+	map->partial->records_until = map->since > map->last_ts ? map->since : map->last_ts;
+}
+
+/* ---- slices ---- */
+
+static unsigned int place_in_order(const struct group *group)
+{
+	return group->key == KEY_HEAD || group->key == KEY_LOST ? SHARDS : key_shard(group->key);
+}
+
+void map_sort_slice(struct map *map)
+{
+	struct partial *partial = map->partial;
+	const struct group *groups = partial->groups.at + map->group_first;
+	struct slice *slice = &map->slice;
+	size_t count = partial->groups.count - map->group_first;
+	uint32_t *shards = slice->shards, first = (uint32_t)partial->order.count;
+
+	slice->group_count = (uint32_t)count;
+	memset(shards, 0, sizeof(slice->shards));
+	for (size_t i = 0; i < count; i++) {
+		shards[place_in_order(&groups[i]) + 1]++;
+	}
+	for (size_t i = 0; i <= SHARDS; i++) {
+		shards[i + 1] += shards[i];
+	}
+	vec_reserve(&partial->order, first + count + GROUPS_AHEAD);
+	partial->order.count += count;
+	memset(partial->order.at + partial->order.count, 0, GROUPS_AHEAD * sizeof(uint32_t));
+	for (size_t i = 0; i < count; i++) {
+		uint32_t at = shards[place_in_order(&groups[i])]++;
+
+		partial->order.at[first + at] = map->group_first + (uint32_t)i;
+	}
+	/* Each shard's begin has become its end, which is the next one's begin. */
+	for (size_t i = SHARDS + 1; i > 0; i--) {
+		shards[i] = first + shards[i - 1];
+	}
+	shards[0] = first;
 }

@@ -9,8 +9,6 @@
 #include "engine/clock.h"
 #include "engine/map.h"
 
-#define NAME_CACHE 256 /* threads whose name is remembered; a power of two */
-
 /* Who gets an event of a request. */
 struct map_route {
 	map_fn *on_event;
@@ -18,11 +16,22 @@ struct map_route {
 	uint8_t analysis;
 };
 
-struct name_cache {
-	int32_t tid;
-	uint32_t index; /* into partial->names; NAME_NONE: empty */
-	uint64_t pid;
-	uint8_t raw[NAME_BYTES]; /* the name as traced, whatever follows its zero */
+/* The newest group of each key in the slice: open addressing, never more than half full. */
+struct group_place {
+	int64_t key;
+	uint32_t epoch; /* of the slice; else the place is empty */
+	uint32_t group;
+};
+
+struct group_places {
+	struct group_place *at;
+	uint32_t mask, used, epoch;
+};
+
+enum known {
+	KNOWN_HEAD, /* nothing seen yet in this chunk */
+	KNOWN_TID,  /* `tid` runs, 0: the idle thread */
+	KNOWN_NOT,  /* after a gap */
 };
 
 struct map {
@@ -37,9 +46,10 @@ struct map {
 	/* the slice of the window being filled */
 	uint64_t slice_begin_ns, slice_end_ns;
 	uint64_t slice_end_cycles; /* first cycle of the next slice */
-	int64_t window;
 	bool has_slice;
 	struct slice slice;
+	uint32_t group_first; /* of the slice, in the partial */
+	struct group_places places;
 	struct decoder_passed passed;
 	uint32_t tally_room;
 
@@ -47,17 +57,16 @@ struct map {
 	uint64_t last_cycles;
 
 	/* who runs */
-	bool is_known;
+	enum known known;
 	int32_t tid;
-	size_t stay; /* index of the IN record of the stay; SIZE_MAX: none in this chunk */
-	uint8_t stay_comm[NAME_BYTES]; /* of the thread, as it was switched in */
-	bool has_stay_comm;            /* and the IN record has not yet got it */
-	bool has_exec;       /* the stay's thread got another name: IN and OUT must stay apart */
+	uint64_t since;      /* ns: the CPU's time is accounted for up to here; not in KNOWN_HEAD */
+	uint32_t group;      /* of tid in this slice, RECORD_NONE: not looked up */
+	size_t stay;         /* index of the IN or ON record, SIZE_MAX: none in this chunk */
+	bool lost_is_anew;   /* the next record of KEY_LOST is of somebody else */
 	uint16_t old_states; /* how prev_state is encoded, see sched.h */
-	struct name_cache names[NAME_CACHE];
 
-	size_t records_room; /* to begin a partial with */
-	uint8_t *buffer;     /* of one packet, when reading from a file */
+	size_t records_room, groups_room; /* to begin a partial with */
+	uint8_t *buffer;                  /* of one packet, when reading from a file */
 	size_t buffer_size;
 	struct decoder decoder;
 };
@@ -65,11 +74,18 @@ struct map {
 /* What the engine itself needs of events. */
 map_fn map_on_switch, map_on_fork, map_on_exec, map_on_process;
 
+/* Notes which of the slice's groups are of which shard. */
+void map_sort_slice(struct map *map);
+/* A new slice: no group of the one before goes on. */
+void map_forget_groups(struct map *map);
+
 /* Tells the analyses that the current stay ends, or (@is_window) that its window does. */
 void map_end_stay(struct map *map, uint64_t ts, bool is_window);
-/* The name of an IN record that stays one: a STAY gets the name seen at its end instead. */
-void map_name_stay(struct map *map);
 /* From @ts on it is not known who runs. */
 void map_note_gap(struct map *map, uint64_t ts);
+/* Begins the slice that has @ts, if it is not there. */
+void map_to_slice(struct map *map, uint64_t ts);
+/* The chunk ends: who runs then. */
+void map_note_tail(struct map *map);
 
 #endif

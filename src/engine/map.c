@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "engine/clock.h"
 #include "engine/guard.h"
 #include "engine/sched.h"
@@ -52,6 +53,10 @@ void map_setup_init(struct map_setup *setup)
 	bool uses_threads = false;
 
 	assert(setup->interval_ns > 0);
+	setup->window_ns = setup->interval_ns;
+	if (!setup->wants_windows && setup->interval_ns <= UINT64_MAX / INTERVALS_UNSEEN) {
+		setup->window_ns *= INTERVALS_UNSEEN;
+	}
 	setup->state_size = 0;
 	for (size_t i = 0; i < setup->analysis_count; i++) {
 		uses_threads |= setup->analyses[i]->uses_threads;
@@ -98,41 +103,16 @@ void map_free(struct map *map)
 	free(map->states);
 	free(map->passed.counts);
 	free(map->passed.seen);
+	free(map->places.at);
 	free(map->buffer);
 	free(map);
 }
 
 /* ---- for handlers ---- */
 
-struct record *map_emit(struct map *map, uint64_t ts, int32_t tid, unsigned int kind)
-{
-	struct record *record = vec_push(&map->partial->records);
-
-	*record = (struct record){ .ts = ts,
-				   .tid = tid,
-				   .name = NAME_NONE,
-				   .kind = (uint8_t)kind,
-				   .owner = map->analysis };
-	return record;
-}
-
-int32_t map_tid(const struct map *map)
-{
-	return map->is_known ? map->tid : TID_CURRENT;
-}
-
 bool map_sees_switches(const struct map *map)
 {
 	return map->chunk->has_switches;
-}
-
-bool map_mark_anew(struct map *map)
-{
-	if (map->stay == SIZE_MAX) {
-		return false;
-	}
-	map->partial->records.at[map->stay].flags |= RECORD_ANEW;
-	return true;
 }
 
 uint64_t map_numbers(struct map *map, const uint64_t *numbers, size_t count)
@@ -155,37 +135,48 @@ static void close_slice(struct map *map)
 		return;
 	}
 	map_end_stay(map, map->slice_end_ns - 1, true);
-	slice->window = map->window;
 	slice->tally_first = (uint32_t)map->partial->tallies.count;
 	slice->tally_count = (uint32_t)map->passed.seen_count;
+	map_sort_slice(map);
 	for (size_t i = 0; i < map->passed.seen_count; i++) {
 		uint32_t index = map->passed.seen[i];
 
 		*vec_push(&map->partial->tallies) =
 			(struct tally){ .class_index = index, .count = map->passed.counts[index] };
+		slice->events += map->passed.counts[index];
 		map->passed.counts[index] = 0;
 	}
 	*vec_push(&map->partial->slices) = *slice;
 	map->passed.seen_count = 0;
 	map->has_slice = false;
-	memset(slice, 0, sizeof(*slice));
+}
+
+static void empty_slice(struct map *map)
+{
+	struct slice *slice = &map->slice;
+
+	memset(slice, 0, offsetof(struct slice, shards));
+	slice->chains = RECORD_NONE;
+	map->group_first = (uint32_t)map->partial->groups.count;
+	map_forget_groups(map);
 }
 
 /* Begins the slice that has @ts: its window, cut at the bounds of the range. */
 static void open_slice(struct map *map, uint64_t ts)
 {
 	const struct map_setup *setup = map->setup;
-	uint64_t interval = setup->interval_ns;
+	uint64_t interval = setup->window_ns;
 	uint64_t begin = ts / interval * interval;
 	uint64_t end = begin <= UINT64_MAX - interval ? begin + interval : UINT64_MAX;
 
-	map->window = (int64_t)(ts / interval);
+	empty_slice(map);
+	map->slice.window = (int64_t)(ts / interval);
 	if (ts < setup->range_begin) {
-		map->window = WINDOW_BEFORE;
+		map->slice.window = WINDOW_BEFORE;
 		begin = 0;
 		end = setup->range_begin;
 	} else if (ts >= setup->range_end) {
-		map->window = WINDOW_AFTER;
+		map->slice.window = WINDOW_AFTER;
 		begin = setup->range_end;
 		end = UINT64_MAX;
 	} else {
@@ -198,7 +189,7 @@ static void open_slice(struct map *map, uint64_t ts)
 	map->has_slice = true;
 }
 
-static void to_slice(struct map *map, uint64_t ts)
+void map_to_slice(struct map *map, uint64_t ts)
 {
 	if (!map->has_slice || ts >= map->slice_end_ns || ts < map->slice_begin_ns) {
 		close_slice(map);
@@ -257,15 +248,12 @@ static uint64_t clamp_ts(struct map *map, uint64_t ts, const struct packet *pack
 	if (clamped < map->last_ts) {
 		clamped = map->last_ts;
 	}
-	if (clamped != ts) {
-		map->slice.anomalies++;
-	}
 	return clamped;
 }
 
 static void on_event(struct map *map, const struct event *event, const struct packet *packet)
 {
-	uint64_t ts;
+	uint64_t ts, ns;
 
 	/* The usual case: later than before, and in the slice; most need no time in ns. */
 	if (event->cycles >= map->last_cycles && event->cycles < map->slice_end_cycles) {
@@ -283,8 +271,10 @@ static void on_event(struct map *map, const struct event *event, const struct pa
 			return;
 		}
 	}
-	ts = clamp_ts(map, clock_ns(&map->clock, event->cycles), packet);
-	to_slice(map, ts);
+	ns = clock_ns(&map->clock, event->cycles);
+	ts = clamp_ts(map, ns, packet);
+	map_to_slice(map, ts);
+	map->slice.anomalies += ts != ns;
 	map->last_ts = ts;
 	if (event->cycles > map->last_cycles) {
 		map->last_cycles = event->cycles;
@@ -303,9 +293,9 @@ static void packet_fault(struct map *map, const struct packet *packet, const cha
 
 	fault->packet = packet->number;
 	(void)snprintf(fault->text, sizeof(fault->text), "%.190s", text);
-	to_slice(map, ts);
-	map->slice.bad_packets++;
 	map_note_gap(map, floor);
+	map_to_slice(map, ts);
+	map->slice.bad_packets++;
 }
 
 /* The next event to look at; those before it in this slice that nobody wants are counted. */
@@ -458,7 +448,7 @@ static void map_packet(struct map *map, const struct packet *packet)
 	 * packet that reports it begins, which no closed window can contain. */
 	if (packet->has_gap) {
 		map_note_gap(map, packet->floor);
-		to_slice(map, packet->begin > packet->floor ? packet->begin : packet->floor);
+		map_to_slice(map, packet->begin > packet->floor ? packet->begin : packet->floor);
 		map->slice.discarded += packet->discarded;
 		map->slice.lost_packets += packet->lost_packets;
 	}
@@ -485,19 +475,18 @@ static void map_reset(struct map *map, struct chunk *chunk)
 	map->partial = partial_new();
 	map->partial->begin = chunk->begin;
 	vec_reserve(&map->partial->records, map->records_room);
+	vec_reserve(&map->partial->groups, map->groups_room);
+	vec_reserve(&map->partial->order, map->groups_room);
 	map->has_slice = false;
 	map->slice_end_cycles = 0;
-	memset(&map->slice, 0, sizeof(map->slice));
 	map->last_ts = chunk->begin;
-	map->is_known = false;
+	map->known = KNOWN_HEAD;
 	map->stay = SIZE_MAX;
-	map->has_stay_comm = false;
+	map->group = RECORD_NONE;
+	map->lost_is_anew = false;
 	map->analysis = 0;
 	map->old_states = sched_states_of(chunk->plan->metadata);
 	memset(map->states, 0, map->setup->state_size);
-	for (size_t i = 0; i < NAME_CACHE; i++) {
-		map->names[i].index = NAME_NONE;
-	}
 	grow_tallies(map, chunk->plan->class_count);
 }
 
@@ -535,10 +524,11 @@ void map_chunk(struct map *map, struct chunk *chunk)
 	}
 	let_go(chunk);
 	map_end_stay(map, map->last_ts, false);
-	map_name_stay(map);
+	map_note_tail(map);
 	close_slice(map);
 	/* The next chunk will have about as many. */
 	map->records_room = map->partial->records.count + map->partial->records.count / 8;
+	map->groups_room = map->partial->groups.count + map->partial->groups.count / 8;
 	chunk->partial = map->partial;
 	map->partial = NULL;
 }

@@ -1,12 +1,13 @@
 /*
- * merge-state: what the parts of the merger share: merge.c (streams, watermark,
- * windows) and automaton.c (records -> threads and CPUs).
+ * merge-state: what the parts of the merger share: merge.c (streams, the watermark),
+ * seam.c (who runs, across chunks), window.c (rounds and windows).
  */
 #ifndef SILLAGE_ENGINE_MERGE_STATE_H
 #define SILLAGE_ENGINE_MERGE_STATE_H
 
 #include "engine/merge.h"
 #include "engine/rows.h"
+#include "engine/shard.h"
 
 struct held {
 	struct partial *partial;
@@ -29,40 +30,42 @@ struct merge_stream {
 	uint64_t end_seq; /* the stream ends after so many chunks, UINT64_MAX: not yet */
 
 	VEC(struct held) early;      /* came out of sequence */
-	VEC(struct partial *) ready; /* in sequence, records not all used */
-	size_t ready_first;
-	size_t record;    /* next record of the first ready partial */
-	uint64_t last_ts; /* of records used: time does not go back */
+	VEC(struct partial *) ready; /* in sequence, not used up */
 };
 
-/* A stream that has records, while they are used. */
-struct heap_entry {
-	uint64_t ts;   /* of its next record */
-	uint64_t rank; /* among streams, for records of one time */
-	struct merge_stream *stream;
-};
-
-/* What fell into a window that is not closed yet. */
-struct pending_slice {
-	struct slice slice;
-	struct tally *tallies;
+struct merge_task {
+	struct job job;
+	struct merge *merge;
+	unsigned int first_shard, shards;
+	unsigned int stripe, stripes; /* of the entries whose tallies it adds */
 };
 
 struct merge {
 	const struct map_setup *setup;
-	merge_emit_fn *emit;
-	void *user;
+	struct merge_host host;
 	struct rows rows;
 	VEC(struct merge_stream *) streams;
-	VEC(struct heap_entry) heap; /* streams by their next record */
-	VEC(struct pending_slice) slices;
+	VEC(struct merge_stream *) order; /* the same by what they are, made anew when empty */
 	size_t held_bytes;
+	VEC(struct rename) renames; /* not yet applied, in time order */
 
+	/* the round */
+	struct round round;
+	struct partial *seam; /* records the merger itself adds; emptied with each round */
+	struct merge_task tasks[SHARDS];
+	unsigned int tasks_running;
+	bool is_round_open; /* begun and not ended */
+	bool closes;        /* the open window, when the round ends */
+	uint64_t last_bound;
+	size_t kept_bytes; /* held after the last round */
+
+	bool needs_lines; /* a stream's records do not say whose they are */
 	bool has_started;
 	bool is_before_range; /* the open window is what came before the range */
 	bool window_is_long;  /* covers a jump of the clock */
 	bool window_has_gap;
 	uint64_t window_begin, window_end; /* ns, of the open window */
+	uint64_t close_at;                 /* ns: where it really ends */
 	int64_t window;                    /* its number since the epoch */
 	uint64_t window_seq;               /* of the next report */
 	uint64_t begin;                    /* ns: of what is reported */
@@ -72,22 +75,40 @@ struct merge {
 	uint64_t closed_end;               /* ns: end of the last closed window */
 	uint32_t heads;                    /* CPUs in CPU_HEAD */
 	struct slice applied;              /* sums of slices in the open window */
-	uint64_t window_events, window_late;
+	uint64_t window_late;
 	uint64_t total_events;
-	uint64_t late_events; /* of the slice being applied */
-	size_t running;       /* index of the analysis whose call runs */
 	struct merge_account account;
 };
 
-/* Applies one record; @partial has its names and numbers. */
-void automaton_record(struct merge_stream *stream, const struct partial *partial,
-		      const struct record *record, uint64_t ts);
+/* Calls @call for each CPU that has an owner. */
+#define merge_each_cpu(merge, cpu, call)                                                           \
+	for (khint_t i_ = kh_begin((merge)->rows.cpus); i_ != kh_end((merge)->rows.cpus); i_++) {  \
+		if (kh_exist((merge)->rows.cpus, i_)) {                                            \
+			struct cpu *cpu = kh_value((merge)->rows.cpus, i_);                        \
+			if (cpu->owner) {                                                          \
+				call;                                                              \
+			}                                                                          \
+		}                                                                                  \
+	}
 
-/* Charges each CPU's time up to @until. */
-void automaton_charge(struct merge *merge, uint64_t until);
+/* ---- seam.c ---- */
 
-/* Settles who ran on a CPU at first: from the partial's evidence, or nobody known. */
-void automaton_head(struct merge_stream *stream, const struct partial *partial);
-void automaton_head_unknown(struct merge *merge, struct cpu *cpu);
+/* The next partial of a stream that has started: who ran when it began is now known. */
+void seam_take(struct merge_stream *stream, struct partial *partial);
+
+/* Nobody will say who ran on the CPU at first. */
+void seam_give_up(struct merge *merge, struct cpu *cpu);
+
+/* Finds out whose the records before @bound are that did not say. */
+void seam_resolve(struct merge *merge, uint64_t bound);
+
+/* Accounts for the CPUs' time up to @bound; @closes: the window ends there. */
+void seam_charge(struct merge *merge, uint64_t bound, bool closes);
+
+/* ---- window.c ---- */
+
+/* The end of the window that has @ts. */
+uint64_t merge_window_end(uint64_t interval_ns, uint64_t ts);
+uint64_t merge_head_limit(const struct merge *merge, uint64_t begin);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * merge: the exact rolling state of one trace.
  *
- *     partials of stream 0  ──┐
- *     partials of stream 1  ──┼─► records in one time order ─► threads, CPUs ─► windows
- *     ...                   ──┘        up to the watermark                        total
+ *     partials of stream 0  ──┐                   ┌─► shard 0: threads ──┐
+ *     partials of stream 1  ──┼─► seam: CPUs ─────┼─► ...                ├─► windows, total
+ *     ...                   ──┘  up to a bound    └─► shard 63           ┘
  *
  * The watermark is the smallest time up to which any stream is known.  Nothing older
  * can still arrive, so everything before it has one meaning, whatever the cut into
@@ -16,7 +16,8 @@
  * lie beyond the first window.  So the first windows wait for it, at most HEAD_WAIT_NS
  * of trace time; this makes a result depend on the trace's bytes only.
  *
- * A merge belongs to one thread.
+ * A merge belongs to one thread, the front; only its shards are worked on by others,
+ * between merge_host.submit() and merge_task_done().
  */
 #ifndef SILLAGE_ENGINE_MERGE_H
 #define SILLAGE_ENGINE_MERGE_H
@@ -27,16 +28,31 @@
 #include "engine/analysis.h"
 #include "engine/map.h"
 #include "engine/partial.h"
+#include "engine/pool.h"
 #include "engine/report.h"
 
 struct merge;
 struct merge_stream;
 
-/* Called when a window has closed, and for the total.  The report dies with the call. */
-typedef void merge_emit_fn(void *user, const struct report *report);
+/* What a merge needs of whoever owns it. */
+struct merge_host {
+	void *user;
+	/* A window has closed, or the total is there.  The report dies with the call. */
+	void (*emit)(void *user, const struct report *report);
+	/* Has a worker run the job, and then calls merge_task_done(). */
+	void (*submit)(void *user, struct job *job);
+	/* Returns when some job has ended, and the owner has dealt with it. */
+	void (*wait)(void *user);
+	unsigned int tasks_max; /* at once; 0: there are no workers */
+};
 
-struct merge *merge_new(const struct map_setup *setup, merge_emit_fn *emit, void *user);
-void merge_free(struct merge *merge);
+struct merge *merge_new(const struct map_setup *setup, const struct merge_host *host);
+void merge_free(struct merge *merge); /* no task may be running */
+
+/* A job of this merge has been run. */
+void merge_task_done(struct merge *merge);
+/* Waits for the tasks that are running. */
+void merge_wait(struct merge *merge);
 
 /* Event names by class index, from the newest plan.  Classes only ever get more. */
 void merge_set_classes(struct merge *merge, const struct plan *plan);
@@ -70,8 +86,18 @@ uint64_t merge_stream_until(const struct merge_stream *stream);
 /* Takes a finished partial; they may come in any order.  Takes ownership. */
 void merge_take(struct merge_stream *stream, uint64_t seq, struct partial *partial);
 
-/* Works up to the watermark.  @now_ns: wall clock for the lag, 0: recorded. */
-void merge_advance(struct merge *merge, uint64_t now_ns);
+/* Memory for more, of all merges together. */
+enum merge_room {
+	ROOM_ENOUGH,
+	ROOM_LITTLE, /* what can be used up should be, if it is much */
+	ROOM_NONE,
+};
+
+/*
+ * Closes the windows that the watermark has passed, in tasks of the host's: what is begun
+ * goes on at the next call.  @now_ns: wall clock for the lag, 0: recorded.
+ */
+void merge_advance(struct merge *merge, enum merge_room room, uint64_t now_ns);
 
 /* All there is has been taken: closes the last window and emits the total. */
 void merge_finish(struct merge *merge, uint64_t now_ns);
@@ -88,16 +114,5 @@ struct merge_account {
 	uint64_t discarded, lost_packets, bad_packets, late_events, anomalies;
 };
 const struct merge_account *merge_account(const struct merge *merge);
-
-/* ---- for analyses, inside their merge-side calls ---- */
-
-/* The row's columns in the open window, to be added to. */
-uint64_t *merge_trace_row(struct merge *merge, unsigned int table);
-uint64_t *merge_cpu_row(struct merge *merge, struct cpu *cpu, unsigned int table);
-uint64_t *merge_thread_row(struct merge *merge, struct thread *thread, unsigned int table);
-uint64_t *merge_event_row(struct merge *merge, uint32_t event_name, unsigned int table);
-void *merge_thread_state(struct merge *merge, struct thread *thread);
-/* Late events of the slice being applied (analysis.on_slice). */
-uint64_t merge_late_events(const struct merge *merge);
 
 #endif

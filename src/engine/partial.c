@@ -1,5 +1,5 @@
 /*
- * partial: lifecycle.
+ * partial: see partial.h.
  */
 #include "engine/partial.h"
 
@@ -8,8 +8,6 @@ struct partial *partial_new(void)
 	struct partial *partial = mem_alloc(sizeof(*partial));
 
 	partial->first_ts = UINT64_MAX;
-	partial->head_ts = UINT64_MAX;
-	partial->head_name = NAME_NONE;
 	return partial;
 }
 
@@ -20,19 +18,77 @@ void partial_free(struct partial *partial)
 	}
 	vec_fini(&partial->slices);
 	vec_fini(&partial->tallies);
+	vec_fini(&partial->groups);
+	vec_fini(&partial->order);
+	vec_fini(&partial->chains);
 	vec_fini(&partial->records);
-	vec_fini(&partial->names);
 	vec_fini(&partial->numbers);
+	vec_fini(&partial->segments);
+	vec_fini(&partial->renames);
 	vec_fini(&partial->faults);
 	free(partial);
 }
 
+#define ROOM(v) ((v).room * sizeof(*(v).at))
+
 size_t partial_bytes(const struct partial *partial)
 {
-	return sizeof(*partial) + partial->slices.room * sizeof(struct slice) +
-	       partial->tallies.room * sizeof(struct tally) +
-	       partial->records.room * sizeof(struct record) +
-	       partial->names.room * sizeof(struct name) +
-	       partial->numbers.room * sizeof(uint64_t) +
-	       partial->faults.room * sizeof(struct partial_fault);
+	return sizeof(*partial) + ROOM(partial->slices) + ROOM(partial->tallies) +
+	       ROOM(partial->groups) + ROOM(partial->chains) + ROOM(partial->order) +
+	       ROOM(partial->records) + ROOM(partial->numbers) + ROOM(partial->segments) +
+	       ROOM(partial->renames) + ROOM(partial->faults);
+}
+
+uint32_t partial_add_group(struct partial *partial, int64_t key)
+{
+	uint32_t index = (uint32_t)partial->groups.count;
+	struct group *group = vec_push(&partial->groups);
+
+	group->key = key;
+	group->pid = INT32_MIN;
+	group->first = RECORD_NONE;
+	group->last = RECORD_NONE;
+	group->next = RECORD_NONE;
+	group->has_name = false;
+	group->is_weak = false;
+	return index;
+}
+
+void partial_chain_group(struct partial *partial, struct slice *slice, uint32_t group)
+{
+	struct group *g = &partial->groups.at[group];
+	uint32_t *first;
+
+	if (slice->chains == RECORD_NONE) {
+		slice->chains = (uint32_t)partial->chains.count;
+		memset(vec_push(&partial->chains), 0xFF, sizeof(struct slice_chains));
+	}
+	first = &partial->chains.at[slice->chains].first[key_shard(g->key)];
+	g->next = *first;
+	*first = group;
+}
+
+void partial_chain(struct partial *partial, uint32_t group, uint32_t record)
+{
+	struct group *g = &partial->groups.at[group];
+
+	partial->records.at[record].group = group;
+	partial->records.at[record].next = RECORD_NONE;
+	if (g->first == RECORD_NONE) {
+		g->first = record;
+		g->ts = partial->records.at[record].ts;
+	} else {
+		partial->records.at[g->last].next = record;
+	}
+	g->last = record;
+}
+
+uint32_t partial_add_record(struct partial *partial, uint32_t group, uint64_t ts,
+			    enum record_kind kind)
+{
+	uint32_t index = (uint32_t)partial->records.count;
+
+	*vec_push(&partial->records) = (struct record){ .ts = ts, .kind = (uint8_t)kind };
+	partial_chain(partial, group, index);
+	return index;
 }

@@ -1,14 +1,21 @@
 /*
  * partial: what the analyses made of one chunk.
  *
- *   slices   for each window the chunk touches: sums that commute
- *   records  ordered facts (record.h), with their names and numbers beside them
+ *   slices    for each window the chunk touches: sums that commute
+ *   groups    of each slice: the records of one thread, under one name
+ *   records   ordered facts (record.h), with their numbers beside them
+ *   segments  who had the CPU when that passes the bounds of a slice
+ *
+ *     chunk begin       head_ts                                  tail_ts    chunk end
+ *     |--- as the chunk  ---|--- slices (cpu_ns) and segments ---|--- tail ---|
+ *          before left it
  *
  * All members are arrays of fixed-width values that refer to each other by index.
  */
 #ifndef SILLAGE_ENGINE_PARTIAL_H
 #define SILLAGE_ENGINE_PARTIAL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,10 +23,6 @@
 #include "engine/record.h"
 
 #define NAME_BYTES 16 /* of a comm in the kernel, its zero included */
-
-struct name {
-	char text[NAME_BYTES];
-};
 
 /* How many events of one class there were. */
 struct tally {
@@ -32,15 +35,76 @@ struct tally {
 #define WINDOW_BEFORE (-1)
 #define WINDOW_AFTER  INT64_MAX
 
+/* Where a stretch of a CPU's time went. */
+enum run_kind { RUN_THREAD, RUN_IDLE, RUN_UNKNOWN, RUN_KINDS };
+
+/*
+ * Whose records these are: a tid, or one of the keys below.  Keys are also spread over
+ * shards, which are merged independently of each other.
+ */
+#define KEY_HEAD   ((int64_t)1 << 40)       /* of whoever ran when the chunk began */
+#define KEY_LOST   (((int64_t)1 << 40) + 1) /* of whoever runs after a gap */
+#define KEY_NOBODY (((int64_t)1 << 40) + 2) /* of nobody known, on no CPU in particular */
+#define KEY_CPU(n) (((int64_t)1 << 41) + (int64_t)(n)) /* of nobody known on the CPU numbered n */
+
+#define SHARDS 64
+
+#define GROUPS_AHEAD 8
+
+static inline unsigned int key_shard(int64_t key)
+{
+	return (unsigned int)key % SHARDS;
+}
+
+struct group {
+	int64_t key;
+	uint64_t ts;          /* of its first record */
+	int32_t pid;          /* INT32_MIN: not seen */
+	uint32_t first, last; /* records; first is RECORD_NONE when there are no more */
+	uint32_t next;        /* in a chain of the merger's; RECORD_NONE: the last */
+	bool has_name;
+	bool is_weak;          /* name and pid count only if nothing better is known */
+	char name[NAME_BYTES]; /* as traced, whatever follows its zero */
+};
+
 /* What fell into one window. */
 struct slice {
 	int64_t window;       /* its number since the epoch */
 	uint32_t tally_first; /* index into tallies ... */
 	uint32_t tally_count;
+	uint32_t group_count;
+	uint64_t events;
 	uint64_t discarded; /* events the tracer discarded before a packet of this slice */
 	uint64_t lost_packets;
 	uint64_t bad_packets; /* of which at least a part could not be decoded */
 	uint64_t anomalies;   /* time stamps that went backwards, or are behind the packet's end */
+	uint64_t cpu_ns[RUN_KINDS]; /* what is not in segments */
+	bool has_gap;               /* it was not known for a while who runs */
+	bool is_counted;            /* the merger's: it is in the sums of its window */
+	uint32_t chains;            /* the merger's: index of its own groups by shard */
+	/* The groups of a shard: in `order`, from its index on to the next one's.  Last are those
+	 * of KEY_HEAD and KEY_LOST, whose shard is not known. */
+	uint32_t shards[SHARDS + 2];
+};
+
+/* Groups that the merger added to a slice, or whose key it found out. */
+struct slice_chains {
+	uint32_t first[SHARDS];
+};
+
+/* A CPU's time from begin to end. */
+struct segment {
+	uint64_t begin, end; /* ns */
+	int32_t tid;         /* RUN_THREAD */
+	uint8_t kind;        /* enum run_kind */
+	bool is_broken;      /* at the end somebody else left the CPU than was there */
+	bool is_before;      /* the stream had not begun: its CPU is unknown, but not by a gap */
+};
+
+/* A thread goes on under another tid: exec by one that is not its process' leader. */
+struct rename {
+	uint64_t ts;
+	int32_t from, to;
 };
 
 /* Something wrong with a packet, for a warning. */
@@ -49,25 +113,53 @@ struct partial_fault {
 	char text[200];
 };
 
+enum head_kind { HEAD_NONE, HEAD_THREAD, HEAD_GAP };
+
 struct partial {
 	uint64_t begin, end;        /* ns: end of what came before; end of the last packet */
 	uint64_t first_ts, last_ts; /* of events; first_ts is UINT64_MAX without any */
 	uint64_t events, packets, bytes;
-	/* The first thing known of who runs: UINT64_MAX if the chunk does not tell. */
-	uint64_t head_ts;
-	int32_t head_tid; /* current from the chunk's begin to head_ts; TID_CURRENT after a gap */
-	int32_t head_prio;
-	uint32_t head_name;
+	/* The first thing known of who runs, and the last.  A head without a prio has no name. */
+	enum head_kind head;
+	enum run_kind tail;
+	bool head_has_prio;
+	uint64_t head_ts, tail_ts;
+	uint32_t head_slice; /* index of the slice of a HEAD_GAP */
+	int32_t head_tid, head_prio, tail_tid;
+	char head_name[NAME_BYTES];
+	uint64_t broken; /* switches missing although nothing was said to be lost */
 	VEC(struct slice) slices;
 	VEC(struct tally) tallies;
+	VEC(struct group) groups;
+	VEC(struct slice_chains) chains;
+	VEC(uint32_t) order; /* groups by slice and shard; GROUPS_AHEAD more can be read */
 	VEC(struct record) records;
-	VEC(struct name) names;
 	VEC(uint64_t) numbers; /* what records of analyses point to */
+	VEC(struct segment) segments;
+	VEC(struct rename) renames;
 	VEC(struct partial_fault) faults;
+	uint64_t records_until; /* ns: no record is later */
+	/* The merger's: what was used already. */
+	size_t slices_used, held_bytes;
+	bool waits; /* for who ran at first: there was no evidence up to its end */
+	uint64_t lined_until;
 };
 
 struct partial *partial_new(void);
 void partial_free(struct partial *partial);
 size_t partial_bytes(const struct partial *partial);
+
+/* An empty group. */
+uint32_t partial_add_group(struct partial *partial, int64_t key);
+
+/* Puts a group that workers did not put into the slice's shards there. */
+void partial_chain_group(struct partial *partial, struct slice *slice, uint32_t group);
+
+/* Appends to a group a record that no group has. */
+void partial_chain(struct partial *partial, uint32_t group, uint32_t record);
+
+/* Appends a new record; fill in the rest. */
+uint32_t partial_add_record(struct partial *partial, uint32_t group, uint64_t ts,
+			    enum record_kind kind);
 
 #endif

@@ -10,8 +10,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "engine/map.h"
+
 struct queue {
-	struct chunk *first, **last;
+	struct job *first, **last;
 };
 
 struct pool {
@@ -20,54 +22,57 @@ struct pool {
 	pthread_t *threads;
 	struct map *map; /* without workers */
 	int event_fd;
-	size_t in_flight; /* the front's */
+	size_t in_flight[JOB_KINDS]; /* the front's */
 
 	pthread_mutex_t mutex; /* guards what follows */
 	pthread_cond_t todo_is_filled, done_is_filled;
-	struct queue todo, done;
+	struct queue urgent, todo, done;
 	bool is_stopping;
 };
 
-static void queue_push(struct queue *queue, struct chunk *chunk)
+static void queue_push(struct queue *queue, struct job *job)
 {
-	chunk->next = NULL;
-	*queue->last = chunk;
-	queue->last = &chunk->next;
+	job->next = NULL;
+	*queue->last = job;
+	queue->last = &job->next;
 }
 
-static struct chunk *queue_pop(struct queue *queue)
+static struct job *queue_pop(struct queue *queue)
 {
-	struct chunk *chunk = queue->first;
+	struct job *job = queue->first;
 
-	if (chunk) {
-		queue->first = chunk->next;
+	if (job) {
+		queue->first = job->next;
 		if (!queue->first) {
 			queue->last = &queue->first;
 		}
 	}
-	return chunk;
+	return job;
 }
 
-/* The next chunk to map; NULL when the pool stops. */
-static struct chunk *take(struct pool *pool)
+/* The next job to map; NULL when the pool stops. */
+static struct job *take(struct pool *pool)
 {
-	struct chunk *chunk;
+	struct job *job;
 
 	(void)pthread_mutex_lock(&pool->mutex);
-	while (!pool->todo.first && !pool->is_stopping) {
+	while (!pool->urgent.first && !pool->todo.first && !pool->is_stopping) {
 		(void)pthread_cond_wait(&pool->todo_is_filled, &pool->mutex);
 	}
-	chunk = pool->is_stopping ? NULL : queue_pop(&pool->todo);
+	job = pool->is_stopping ? NULL : queue_pop(&pool->urgent);
+	if (!job && !pool->is_stopping) {
+		job = queue_pop(&pool->todo);
+	}
 	(void)pthread_mutex_unlock(&pool->mutex);
-	return chunk;
+	return job;
 }
 
-static void finish(struct pool *pool, struct chunk *chunk)
+static void finish(struct pool *pool, struct job *job)
 {
 	uint64_t one = 1;
 
 	(void)pthread_mutex_lock(&pool->mutex);
-	queue_push(&pool->done, chunk);
+	queue_push(&pool->done, job);
 	(void)pthread_cond_signal(&pool->done_is_filled);
 	(void)pthread_mutex_unlock(&pool->mutex);
 	/* Cannot fail but when the counter is full: then it is readable anyway. */
@@ -78,11 +83,11 @@ static void *work(void *arg)
 {
 	struct pool *pool = arg;
 	struct map *map = map_new(pool->setup);
-	struct chunk *chunk;
+	struct job *job;
 
-	while ((chunk = take(pool))) {
-		map_chunk(map, chunk);
-		finish(pool, chunk);
+	while ((job = take(pool))) {
+		job->run(job, map);
+		finish(pool, job);
 	}
 	map_free(map);
 	return NULL;
@@ -94,6 +99,7 @@ struct pool *pool_new(const struct map_setup *setup, unsigned int workers)
 
 	pool->setup = setup;
 	pool->workers = workers;
+	pool->urgent.last = &pool->urgent.first;
 	pool->todo.last = &pool->todo.first;
 	pool->done.last = &pool->done.first;
 	pool->event_fd = -1;
@@ -115,9 +121,9 @@ struct pool *pool_new(const struct map_setup *setup, unsigned int workers)
 	return pool;
 }
 
-void pool_free(struct pool *pool)
+void pool_free(struct pool *pool, void (*drop)(struct job *job))
 {
-	struct chunk *chunk;
+	struct job *job;
 
 	if (!pool) {
 		return;
@@ -135,52 +141,55 @@ void pool_free(struct pool *pool)
 		(void)pthread_cond_destroy(&pool->done_is_filled);
 		(void)close(pool->event_fd);
 	}
-	while ((chunk = queue_pop(&pool->todo)) || (chunk = queue_pop(&pool->done))) {
-		chunk_free(chunk);
+	while ((job = queue_pop(&pool->urgent)) || (job = queue_pop(&pool->todo)) ||
+	       (job = queue_pop(&pool->done))) {
+		drop(job);
 	}
 	map_free(pool->map);
 	free(pool->threads);
 	free(pool);
 }
 
-void pool_submit(struct pool *pool, struct chunk *chunk)
+void pool_submit(struct pool *pool, struct job *job)
 {
-	pool->in_flight++;
+	pool->in_flight[job->kind]++;
 	if (pool->workers == 0) {
-		map_chunk(pool->map, chunk);
-		queue_push(&pool->done, chunk);
+		job->run(job, pool->map);
+		queue_push(&pool->done, job);
 		return;
 	}
 	(void)pthread_mutex_lock(&pool->mutex);
-	queue_push(&pool->todo, chunk);
+	queue_push(job->kind == JOB_MERGE ? &pool->urgent : &pool->todo, job);
 	(void)pthread_cond_signal(&pool->todo_is_filled);
 	(void)pthread_mutex_unlock(&pool->mutex);
 }
 
-struct chunk *pool_reap(struct pool *pool, bool wait)
+struct job *pool_reap(struct pool *pool, bool wait)
 {
-	struct chunk *chunk;
+	struct job *job;
 
-	if (pool->in_flight == 0) {
+	if (pool->in_flight[JOB_MAP] + pool->in_flight[JOB_MERGE] == 0) {
 		return NULL;
 	}
 	if (pool->workers == 0) {
-		chunk = queue_pop(&pool->done);
+		job = queue_pop(&pool->done);
 	} else {
 		(void)pthread_mutex_lock(&pool->mutex);
 		while (wait && !pool->done.first) {
 			(void)pthread_cond_wait(&pool->done_is_filled, &pool->mutex);
 		}
-		chunk = queue_pop(&pool->done);
+		job = queue_pop(&pool->done);
 		(void)pthread_mutex_unlock(&pool->mutex);
 	}
-	pool->in_flight -= chunk != NULL;
-	return chunk;
+	if (job) {
+		pool->in_flight[job->kind]--;
+	}
+	return job;
 }
 
-size_t pool_in_flight(const struct pool *pool)
+size_t pool_in_flight(const struct pool *pool, enum job_kind kind)
 {
-	return pool->in_flight;
+	return pool->in_flight[kind];
 }
 
 unsigned int pool_workers(const struct pool *pool)

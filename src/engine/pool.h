@@ -1,16 +1,16 @@
 /*
- * pool: worker threads that turn chunks into partials.
+ * pool: worker threads, which turn chunks into partials and merge those.
  *
- * submit and reap belong to one thread, the front.  Chunks come back in any order.
+ * submit and reap belong to one thread, the front.  Jobs come back in any order.
  *
  *              front                worker
- *   submit     moves a chunk in     -
- *   reap       takes a done chunk   -
- *   (queue)    -                    takes a chunk, maps it, puts it among the done
+ *   submit     moves a job in       -
+ *   reap       takes a done job     -
+ *   (queue)    -                    takes a job, runs it, puts it among the done
  *
  * With no workers, submit does the work at once, in the calling thread: the mode
  * for tests, fuzzing and debugging.  Both queues are guarded by one mutex, which is
- * never held while mapping: a chunk is worth 100 us and more.
+ * never held while a job runs: a job is worth 20 us and more.
  */
 #ifndef SILLAGE_ENGINE_POOL_H
 #define SILLAGE_ENGINE_POOL_H
@@ -18,27 +18,38 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "engine/chunk.h"
-#include "engine/map.h"
+struct map;
+struct map_setup;
+
+enum job_kind { JOB_MAP, JOB_MERGE, JOB_KINDS };
+
+/* The first member of what is to be done. */
+struct job {
+	struct job *next;
+	void (*run)(struct job *job, struct map *map); /* @map: the worker's scratch */
+	enum job_kind kind;
+	void *user; /* the submitter's */
+};
 
 struct pool;
 
 struct pool *pool_new(const struct map_setup *setup, unsigned int workers);
 
-/* Waits for the chunks being mapped; those in the queues are freed. */
-void pool_free(struct pool *pool);
+/* Waits for the jobs being run; @drop is called for those in the queues. */
+void pool_free(struct pool *pool, void (*drop)(struct job *job));
 
-/* Moves @chunk into the pool.  Never blocks: the front bounds what it submits. */
-void pool_submit(struct pool *pool, struct chunk *chunk);
+/* Moves @job into the pool; JOB_MERGE goes first.  Never blocks: the front bounds what it
+ * submits. */
+void pool_submit(struct pool *pool, struct job *job);
 
-/* A done chunk, or NULL if there is none; with @wait, NULL only if none is in the pool. */
-struct chunk *pool_reap(struct pool *pool, bool wait);
+/* A done job, or NULL if there is none; with @wait, NULL only if none is in the pool. */
+struct job *pool_reap(struct pool *pool, bool wait);
 
-/* Chunks submitted and not reaped. */
-size_t pool_in_flight(const struct pool *pool);
+/* Jobs of a kind submitted and not reaped. */
+size_t pool_in_flight(const struct pool *pool, enum job_kind kind);
 unsigned int pool_workers(const struct pool *pool);
 
-/* Readable when a chunk is done, for an event loop; -1 without workers. */
+/* Readable when a job is done, for an event loop; -1 without workers. */
 int pool_event_fd(const struct pool *pool);
 
 #endif

@@ -1,8 +1,10 @@
 /*
- * record: a small fact with a time stamp, for what a chunk alone cannot settle.
+ * record: a small fact about one thread, with a time stamp, for what a chunk alone cannot
+ * settle.
  *
- * Workers emit records in time order; the merger reads those of all streams of a
- * trace in one order: time, then stream, then position.  Fixed width, no pointers.
+ * Workers emit records in time order and chain those of one thread (partial.h).  The merger
+ * reads a thread's records from all streams in one order: time, then stream, then
+ * position.  Fixed width, no pointers.
  */
 #ifndef SILLAGE_ENGINE_RECORD_H
 #define SILLAGE_ENGINE_RECORD_H
@@ -12,37 +14,43 @@
 /* The thread is the one that is current on the stream's CPU when the record's turn comes. */
 #define TID_CURRENT INT32_MIN
 
-#define NAME_NONE UINT32_MAX
+#define RECORD_NONE UINT32_MAX
 
 enum record_kind {
 	/* Who runs: only from the stream that carries a CPU's sched_switch. */
-	RECORD_IN,   /* tid was switched in at ts */
-	RECORD_OUT,  /* tid was switched out at ts */
-	RECORD_STAY, /* tid was switched in at ts and out `a` ns later, in one window */
-	RECORD_GAP,  /* from ts on it is not known who runs on this CPU */
+	RECORD_IN,   /* the thread was switched in at ts; it ran `a` ns (see RECORD_LEFT) */
+	RECORD_ON,   /* the same, but it ran before, under another tid (exec) */
+	RECORD_OUT,  /* it was switched out at ts */
+	RECORD_GAP,  /* it ran when events were lost: what it does from ts on is not known */
+	RECORD_RUN,  /* it ran `a` ns more, which is part of no IN or ON */
+	RECORD_HEAD, /* it ran on CPU `a` when the trace began */
 	/* Threads and processes, from any stream. */
-	RECORD_FORK,    /* tid was created; a: its process */
-	RECORD_EXEC,    /* tid executes a new program; a: its former tid */
-	RECORD_PROCESS, /* tid belongs to process a */
+	RECORD_ANEW,    /* who is unknown is from ts on somebody else */
+	RECORD_FORK,    /* the thread was created; a: its process, or UINT64_MAX */
+	RECORD_EXEC,    /* it executes a new program */
+	RECORD_PROCESS, /* a statedump tells its process and name */
 	/* Kinds from here on belong to the analysis in `owner`. */
 	RECORD_OWN,
 };
 
-/* RECORD_OUT and RECORD_STAY: the thread will not run again. */
+/* RECORD_IN, ON, OUT: the thread will not run again. */
 #define RECORD_DEAD 1u
-/* RECORD_IN and RECORD_STAY: the first system call event of the stay shows that no call
- * entered before is still open. */
-#define RECORD_ANEW 2u
+/* RECORD_IN: the first system call event of the stay shows that no call entered before is
+ * still open. */
+#define RECORD_ANEW_CALLS 2u
+/* RECORD_IN, ON: the stay ended after `a` ns.  Without it, `a` is 0 and who ran how long comes
+ * as RECORD_RUN. */
+#define RECORD_LEFT 4u
 
 struct record {
 	uint64_t ts; /* ns since the epoch */
-	int32_t tid;
-	uint32_t name; /* index into the partial's names, or NAME_NONE */
+	uint64_t a;
+	uint32_t next; /* of the same group, RECORD_NONE: the last */
+	uint32_t group;
+	int32_t prio;
+	uint16_t flags;
 	uint8_t kind;
 	uint8_t owner; /* index of the analysis in the run, for RECORD_OWN and above */
-	uint16_t flags;
-	int32_t prio;
-	uint64_t a;
 };
 
 _Static_assert(sizeof(struct record) == 32, "two records to a cache line");

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "engine/shard.h"
 
 /* ---- layout ---- */
 
@@ -21,25 +22,27 @@ static uint32_t column_count(const struct table *table)
 	return count;
 }
 
-static void lay_out(struct rows *rows)
+static void lay_out(struct layout *layout, const struct map_setup *setup)
 {
-	for (size_t a = 0; a < rows->setup->analysis_count; a++) {
-		const struct analysis *analysis = rows->setup->analyses[a];
+	layout->setup = setup;
+	layout->is_direct = !setup->wants_windows && setup->range_begin == 0;
+	for (size_t a = 0; a < setup->analysis_count; a++) {
+		const struct analysis *analysis = setup->analyses[a];
 
 		for (size_t t = 0; t < TABLES_MAX; t++) {
 			const struct table *table = &analysis->tables[t];
 
-			rows->offsets[a][t] = rows->columns[table->scope];
-			rows->columns[table->scope] += column_count(table);
+			layout->offsets[a][t] = layout->columns[table->scope];
+			layout->columns[table->scope] += column_count(table);
 		}
-		rows->thread_state_offsets[a] = rows->thread_state_size;
-		rows->thread_state_size += (analysis->thread_state_size + 15) / 16 * 16;
+		layout->thread_state_offsets[a] = layout->thread_state_size;
+		layout->thread_state_size += (analysis->thread_state_size + 15) / 16 * 16;
 	}
 }
 
-static void sums_init(const struct rows *rows, struct sums *sums, enum scope scope)
+static void sums_init(const struct layout *layout, struct sums *sums, enum scope scope)
 {
-	uint32_t columns = rows->columns[scope] + 1; /* never empty */
+	uint32_t columns = layout->columns[scope] + 1; /* never empty */
 
 	sums->window = mem_alloc(2 * columns * sizeof(uint64_t));
 	sums->total = sums->window + columns;
@@ -50,39 +53,55 @@ static void sums_fini(struct sums *sums)
 	free(sums->window);
 }
 
-/* A thread, its sums and the analyses' states in one piece: forks are frequent. */
-static struct thread *thread_alloc(struct rows *rows)
+/* ---- lifecycle ---- */
+
+static void shard_init(struct shard *shard, const struct layout *layout)
 {
-	uint32_t columns = rows->columns[SCOPE_THREAD] + 1;
-	size_t sums_bytes = 2 * columns * sizeof(uint64_t);
-	size_t head_bytes = (sizeof(struct thread) + 15) / 16 * 16;
-	size_t bytes = head_bytes + rows->thread_state_size + sums_bytes;
-	struct thread *thread;
-	char *memory;
+	shard->layout = layout;
+	shard->trace = mem_alloc((layout->columns[SCOPE_TRACE] + 1) * sizeof(uint64_t));
+}
 
-	if (rows->free_threads.count > 0) {
-		memory = (char *)rows->free_threads.at[--rows->free_threads.count];
-		memset(memory, 0, bytes);
-	} else {
-		memory = mem_alloc(bytes);
+static void shard_fini(struct shard *shard)
+{
+	for (size_t i = 0; i < shard->kept.count; i++) {
+		free(shard->kept.at[i]);
 	}
-	thread = (struct thread *)memory;
-
-	thread->states = memory + head_bytes;
-	thread->sums.window = (uint64_t *)(memory + head_bytes + rows->thread_state_size);
-	thread->sums.total = thread->sums.window + columns;
-	return thread;
+	for (size_t i = 0; i < shard->free_threads.count; i++) {
+		free(shard->free_threads.at[i]);
+	}
+	free(shard->other);
+	free(shard->trace);
+	free(shard->names);
+	free(shard->slots.at);
+	vec_fini(&shard->dead);
+	vec_fini(&shard->kept_free);
+	vec_fini(&shard->names_touched);
+	vec_fini(&shard->kept);
+	vec_fini(&shard->free_threads);
+	vec_fini(&shard->touched);
+	vec_fini(&shard->keys);
+	vec_fini(&shard->nodes);
+	vec_fini(&shard->order);
 }
 
 void rows_init(struct rows *rows, const struct map_setup *setup)
 {
 	memset(rows, 0, sizeof(*rows));
-	rows->setup = setup;
-	lay_out(rows);
-	sums_init(rows, &rows->trace, SCOPE_TRACE);
+	lay_out(&rows->layout, setup);
+	sums_init(&rows->layout, &rows->trace, SCOPE_TRACE);
 	rows->cpus = kh_init(cpus);
-	rows->live_odd = kh_init(threads);
 	rows->name_ids = kh_init(name_ids);
+	for (size_t i = 0; i < SHARDS; i++) {
+		shard_init(&rows->shards[i], &rows->layout);
+	}
+}
+
+static void cpu_free(struct cpu *cpu)
+{
+	sums_fini(&cpu->sums);
+	vec_fini(&cpu->segments);
+	vec_fini(&cpu->line);
+	free(cpu);
 }
 
 void rows_fini(struct rows *rows)
@@ -90,37 +109,25 @@ void rows_fini(struct rows *rows)
 	sums_fini(&rows->trace);
 	for (khint_t i = kh_begin(rows->cpus); i != kh_end(rows->cpus); i++) {
 		if (kh_exist(rows->cpus, i)) {
-			sums_fini(&kh_value(rows->cpus, i)->sums);
-			free(kh_value(rows->cpus, i));
+			cpu_free(kh_value(rows->cpus, i));
 		}
 	}
-	kh_destroy(cpus, rows->cpus);
-	kh_destroy(threads, rows->live_odd);
-	for (size_t i = 0; i < TID_PAGES; i++) {
-		free(rows->live_pages[i]);
+	for (size_t i = 0; i < SHARDS; i++) {
+		shard_fini(&rows->shards[i]);
 	}
-	kh_destroy(name_ids, rows->name_ids);
-	for (size_t i = 0; i < rows->kept.count; i++) {
-		free(rows->kept.at[i]);
-	}
-	for (size_t i = 0; i < rows->free_threads.count; i++) {
-		free(rows->free_threads.at[i]);
-	}
-	vec_fini(&rows->free_threads);
 	free(rows->other);
+	kh_destroy(cpus, rows->cpus);
+	kh_destroy(name_ids, rows->name_ids);
 	for (size_t i = 0; i < rows->names.count; i++) {
 		sums_fini(&rows->names.at[i]->sums);
 		free((char *)rows->names.at[i]->name);
 		free(rows->names.at[i]);
 	}
-	vec_fini(&rows->kept);
-	vec_fini(&rows->touched);
 	vec_fini(&rows->names);
-	vec_fini(&rows->names_touched);
 	vec_fini(&rows->class_names);
 }
 
-/* ---- CPUs and threads ---- */
+/* ---- CPUs ---- */
 
 struct cpu *rows_cpu(struct rows *rows, uint64_t id)
 {
@@ -131,129 +138,200 @@ struct cpu *rows_cpu(struct rows *rows, uint64_t id)
 		struct cpu *cpu = mem_alloc(sizeof(*cpu));
 
 		cpu->id = id;
-		sums_init(rows, &cpu->sums, SCOPE_CPU);
+		cpu->number = kh_size(rows->cpus) - 1;
+		sums_init(&rows->layout, &cpu->sums, SCOPE_CPU);
 		kh_value(rows->cpus, at) = cpu;
 	}
 	return kh_value(rows->cpus, at);
 }
 
-static struct thread *thread_new(struct rows *rows, int32_t tid)
-{
-	struct thread *thread = thread_alloc(rows);
+/* ---- threads ---- */
 
-	thread->view.tid = tid;
+/* A thread, its sums and the analyses' states in one piece: forks are frequent. */
+static struct thread *thread_alloc(struct shard *shard)
+{
+	const struct layout *layout = shard->layout;
+	uint32_t columns = layout->columns[SCOPE_THREAD] + 1;
+	size_t sums_bytes = (layout->is_direct ? 1 : 2) * columns * sizeof(uint64_t);
+	size_t bytes = sizeof(struct thread) + layout->thread_state_size + sums_bytes;
+	struct thread *thread;
+	char *memory;
+
+	if (shard->free_threads.count > 0) {
+		memory = (char *)shard->free_threads.at[--shard->free_threads.count];
+		memset(memory, 0, bytes);
+	} else {
+		memory = mem_alloc(bytes);
+	}
+	thread = (struct thread *)memory;
+	thread->sums.window = (uint64_t *)(memory + sizeof(*thread) + layout->thread_state_size);
+	thread->sums.total = thread->sums.window + (layout->is_direct ? 0 : columns);
+	return thread;
+}
+
+static void keep(struct shard *shard, struct thread *thread)
+{
+	if (shard->kept_free.count > 0) {
+		thread->kept_at = shard->kept_free.at[--shard->kept_free.count];
+		shard->kept.at[thread->kept_at] = thread;
+	} else {
+		thread->kept_at = (uint32_t)shard->kept.count;
+		*vec_push(&shard->kept) = thread;
+	}
+}
+
+static void unkeep(struct shard *shard, struct thread *thread)
+{
+	shard->kept.at[thread->kept_at] = NULL;
+	*vec_push(&shard->kept_free) = thread->kept_at;
+}
+
+/* Keys without a tid are of nobody known: what orders their rows is the CPU's number. */
+static struct thread *thread_new(struct shard *shard, int64_t key)
+{
+	struct thread *thread = thread_alloc(shard);
+
+	if (key >= KEY_HEAD) {
+		thread->view.tid = -1;
+		thread->incarnation = (uint32_t)key;
+	} else {
+		thread->view.tid = (int32_t)key;
+	}
 	thread->view.pid = -1;
 	thread->cpu = UINT64_MAX;
+	keep(shard, thread);
 	return thread;
 }
 
-/* The place for a tid of Linux, NULL if its page is not there and not @make. */
-static struct thread **live_place(struct rows *rows, int32_t tid, bool make)
-{
-	struct thread ***page = &rows->live_pages[(uint32_t)tid / TID_PAGE_SIZE];
+#define SLOTS_LEAST 16
 
-	if (!*page && make) {
-		*page = mem_alloc(TID_PAGE_SIZE * sizeof(**page));
+static void grow_slots(struct slots *slots)
+{
+	struct slots old = *slots;
+	uint32_t room = old.at ? (old.mask + 1) * 2 : SLOTS_LEAST;
+
+	slots->at = mem_alloc(room * sizeof(*slots->at));
+	slots->mask = room - 1;
+	slots->used = 0;
+	for (uint32_t i = 0; old.at && i <= old.mask; i++) {
+		if (old.at[i].round != 0) {
+			uint32_t at = map_mix((uint64_t)old.at[i].key) & slots->mask;
+
+			while (slots->at[at].round != 0) {
+				at = (at + 1) & slots->mask;
+			}
+			slots->at[at] = old.at[i];
+			slots->used++;
+		}
 	}
-	return *page ? &(*page)[(uint32_t)tid % TID_PAGE_SIZE] : NULL;
+	free(old.at);
 }
 
-static bool is_usual(int32_t tid)
+struct slot *shard_slot(struct shard *shard, int64_t key)
 {
-	return tid >= 0 && tid < TID_PAGES * TID_PAGE_SIZE;
-}
+	struct slots *slots = &shard->slots;
+	uint32_t at;
 
-struct thread *rows_thread_known(struct rows *rows, int32_t tid)
-{
-	if (is_usual(tid)) {
-		struct thread **place = live_place(rows, tid, false);
-
-		return place ? *place : NULL;
-	} else {
-		khint_t at = kh_get(threads, rows->live_odd, (uint32_t)tid);
-
-		return at == kh_end(rows->live_odd) ? NULL : kh_value(rows->live_odd, at);
+	if (!slots->at || slots->used > slots->mask / 2) {
+		grow_slots(slots);
 	}
-}
-
-static struct thread *put_thread(struct rows *rows, int32_t tid, struct thread *thread)
-{
-	if (is_usual(tid)) {
-		*live_place(rows, tid, true) = thread;
-	} else {
-		int is_new;
-		khint_t at = kh_put(threads, rows->live_odd, (uint32_t)tid, &is_new);
-
-		kh_value(rows->live_odd, at) = thread;
+	at = map_mix((uint64_t)key) & slots->mask;
+	while (slots->at[at].round != 0 && slots->at[at].key != key) {
+		at = (at + 1) & slots->mask;
 	}
-	return thread;
+	if (slots->at[at].round == 0) {
+		slots->at[at] = (struct slot){ .key = key, .round = UINT32_MAX };
+		slots->used++;
+	}
+	return &slots->at[at];
 }
 
-struct thread *rows_thread(struct rows *rows, int32_t tid)
+struct thread *shard_thread_known(struct shard *shard, int64_t key)
 {
-	struct thread *thread = rows_thread_known(rows, tid);
+	return shard_slot(shard, key)->thread;
+}
+
+static void put_thread(struct shard *shard, int64_t key, struct thread *thread)
+{
+	shard_slot(shard, key)->thread = thread;
+}
+
+struct thread *shard_thread(struct shard *shard, int64_t key)
+{
+	struct thread *thread = shard_thread_known(shard, key);
 
 	if (!thread) {
-		thread = thread_new(rows, tid);
-		*vec_push(&rows->kept) = thread;
-		(void)put_thread(rows, tid, thread);
+		thread = thread_new(shard, key);
+		put_thread(shard, key, thread);
 	}
 	return thread;
 }
 
-struct thread *rows_thread_nobody(struct rows *rows, uint64_t cpu_id)
+void shard_thread_ends(struct shard *shard, struct thread *thread, uint64_t ts)
 {
-	struct thread *thread = thread_new(rows, -1);
+	if (!thread->is_dead) {
+		thread->is_dead = true;
+		*vec_push(&shard->dead) = (struct dead){ .ts = ts, .thread = thread };
+	}
+}
 
-	thread->incarnation = (uint32_t)cpu_id; /* orders the rows */
-	*vec_push(&rows->kept) = thread;
+struct thread *shard_thread_fork(struct shard *shard, int64_t key, uint64_t ts)
+{
+	struct thread *old = shard_thread_known(shard, key);
+	struct thread *thread = thread_new(shard, key);
+
+	if (old) {
+		shard_thread_ends(shard, old, ts);
+		thread->incarnation = old->incarnation + 1;
+	}
+	put_thread(shard, key, thread);
 	return thread;
 }
 
-struct thread *rows_thread_fork(struct rows *rows, int32_t tid)
+/* The thread leaves the shard, with all that is about it. */
+static void take_out(struct shard *shard, struct thread *thread)
 {
-	struct thread *old = rows_thread_known(rows, tid);
-	struct thread *thread = thread_new(rows, tid);
+	size_t kept = 0;
 
+	unkeep(shard, thread);
+	for (size_t i = 0; i < shard->touched.count; i++) {
+		if (shard->touched.at[i] != thread) {
+			shard->touched.at[kept++] = shard->touched.at[i];
+		}
+	}
+	shard->touched.count = kept;
+	kept = 0;
+	for (size_t i = 0; i < shard->dead.count; i++) {
+		if (shard->dead.at[i].thread != thread) {
+			shard->dead.at[kept++] = shard->dead.at[i];
+		}
+	}
+	shard->dead.count = kept;
+	thread->is_dead = false;
+	put_thread(shard, thread->view.tid, NULL);
+}
+
+void rows_thread_rename(struct rows *rows, const struct rename *rename)
+{
+	struct shard *from = &rows->shards[key_shard(rename->from)];
+	struct shard *to = &rows->shards[key_shard(rename->to)];
+	struct thread *thread = shard_thread_known(from, rename->from);
+	struct thread *old = shard_thread_known(to, rename->to);
+
+	if (!thread) {
+		return;
+	}
+	take_out(from, thread);
 	if (old) {
-		old->is_dead = true;
+		shard_thread_ends(to, old, rename->ts);
 		thread->incarnation = old->incarnation + 1;
 	}
-	*vec_push(&rows->kept) = thread;
-	return put_thread(rows, tid, thread);
-}
-
-struct thread *rows_thread_rename(struct rows *rows, int32_t from, int32_t tid)
-{
-	struct thread *thread = rows_thread(rows, from);
-	struct thread *old = rows_thread_known(rows, tid);
-
-	if (from == tid) {
-		return thread;
+	thread->view.tid = rename->to;
+	keep(to, thread);
+	if (thread->sums.is_touched) {
+		*vec_push(&to->touched) = thread;
 	}
-	if (old) {
-		old->is_dead = true;
-		thread->incarnation = old->incarnation + 1;
-	}
-	(void)put_thread(rows, from, NULL);
-	thread->view.tid = tid;
-	return put_thread(rows, tid, thread);
-}
-
-void rows_touch_thread(struct rows *rows, struct thread *thread)
-{
-	if (!thread->sums.is_touched) {
-		thread->sums.is_touched = true;
-		*vec_push(&rows->touched) = thread;
-	}
-}
-
-void rows_touch_name(struct rows *rows, struct event_name *name)
-{
-	if (!name->sums.is_touched) {
-		name->sums.is_touched = true;
-		*vec_push(&rows->names_touched) = name;
-	}
+	put_thread(to, rename->to, thread);
 }
 
 /* ---- event names ---- */
@@ -269,7 +347,7 @@ static uint32_t name_id(struct rows *rows, const char *text)
 	}
 	name = mem_alloc(sizeof(*name));
 	name->name = mem_strdup(text);
-	sums_init(rows, &name->sums, SCOPE_EVENT);
+	sums_init(&rows->layout, &name->sums, SCOPE_EVENT);
 	at = kh_put(name_ids, rows->name_ids, name->name, &is_new);
 	kh_value(rows->name_ids, at) = (uint32_t)rows->names.count;
 	*vec_push(&rows->names) = name;
@@ -283,6 +361,58 @@ void rows_set_classes(struct rows *rows, const struct plan *plan)
 	}
 }
 
+/* ---- for analyses ---- */
+
+uint64_t *shard_trace_row(struct shard *shard, unsigned int table)
+{
+	return shard->trace + shard->layout->offsets[shard->running][table];
+}
+
+uint64_t *shard_cpu_row(struct shard *shard, struct cpu *cpu, unsigned int table)
+{
+	return cpu->sums.window + shard->layout->offsets[shard->running][table];
+}
+
+uint64_t *shard_thread_row(struct shard *shard, struct thread *thread, unsigned int table)
+{
+	if (!thread->sums.is_touched && !shard->layout->is_direct) {
+		thread->sums.is_touched = true;
+		*vec_push(&shard->touched) = thread;
+	}
+	return thread->sums.window + shard->layout->offsets[shard->running][table];
+}
+
+static void grow_names(struct shard *shard, uint32_t event_name)
+{
+	size_t columns = shard->layout->columns[SCOPE_EVENT];
+	size_t room = ((size_t)event_name + 1) * 2;
+
+	shard->names = mem_realloc(shard->names, room * columns * sizeof(uint64_t));
+	memset(shard->names + shard->names_room * columns, 0,
+	       (room - shard->names_room) * columns * sizeof(uint64_t));
+	shard->names_room = room;
+}
+
+uint64_t *shard_event_row(struct shard *shard, uint32_t event_name, unsigned int table)
+{
+	size_t columns = shard->layout->columns[SCOPE_EVENT];
+	uint64_t *row;
+
+	if (event_name >= shard->names_room) {
+		grow_names(shard, event_name);
+	}
+	row = shard->names + event_name * columns + shard->layout->offsets[shard->running][table];
+	if (row[0] == 0) {
+		*vec_push(&shard->names_touched) = event_name; /* perhaps again: harmless */
+	}
+	return row;
+}
+
+void *shard_thread_state(struct shard *shard, struct thread *thread)
+{
+	return (char *)(thread + 1) + shard->layout->thread_state_offsets[shard->running];
+}
+
 /* ---- closing windows ---- */
 
 static void fold(struct sums *sums, uint32_t columns, bool keep)
@@ -294,55 +424,122 @@ static void fold(struct sums *sums, uint32_t columns, bool keep)
 	sums->is_touched = false;
 }
 
-/* Threads that ended and were reported go into one row when there are too many. */
-static void drop_dead(struct rows *rows)
+static void fold_ended(struct shard *shard, struct thread *thread)
 {
-	size_t kept = 0, excess;
+	if (!shard->other) {
+		shard->other = thread_alloc(shard);
+	}
+	for (uint32_t c = 0; c < shard->layout->columns[SCOPE_THREAD]; c++) {
+		shard->other->sums.total[c] += thread->sums.total[c];
+	}
+	if (shard_thread_known(shard, thread->view.tid) == thread) {
+		put_thread(shard, thread->view.tid, NULL);
+	}
+	unkeep(shard, thread);
+	*vec_push(&shard->free_threads) = thread;
+}
 
-	if (rows->kept.count <= THREADS_KEPT_MAX) {
-		return;
-	}
-	if (!rows->other) {
-		rows->other = thread_new(rows, -1);
-		strcpy(rows->other->view.comm, "(ended)");
-	}
-	excess = rows->kept.count - THREADS_KEPT_MAX * 3 / 4;
-	for (size_t i = 0; i < rows->kept.count; i++) {
-		struct thread *thread = rows->kept.at[i];
+/* The middle of the time in which threads ended. */
+static uint64_t middle_death(const struct shard *shard)
+{
+	uint64_t first = UINT64_MAX, last = 0;
 
-		if (excess == 0 || !thread->is_dead || thread->cpus_current > 0) {
-			rows->kept.at[kept++] = thread;
-			continue;
-		}
-		for (uint32_t c = 0; c < rows->columns[SCOPE_THREAD]; c++) {
-			rows->other->sums.total[c] += thread->sums.total[c];
-		}
-		if (rows_thread_known(rows, thread->view.tid) == thread) {
-			(void)put_thread(rows, thread->view.tid, NULL);
-		}
-		*vec_push(&rows->free_threads) = thread;
-		excess--;
+	for (size_t i = 0; i < shard->dead.count; i++) {
+		first = shard->dead.at[i].ts < first ? shard->dead.at[i].ts : first;
+		last = shard->dead.at[i].ts > last ? shard->dead.at[i].ts : last;
 	}
-	rows->kept.count = kept;
+	return first + (last - first) / 2;
+}
+
+#define DEAD_AHEAD 8 /* their memory is far */
+
+/* Threads that ended first, and were reported, go into one row when there are too many. */
+static void drop_dead(struct shard *shard)
+{
+	while (shard->kept.count - shard->kept_free.count > THREADS_KEPT_MAX / SHARDS &&
+	       shard->dead.count > 0) {
+		uint64_t until = middle_death(shard);
+		size_t kept = 0;
+
+		for (size_t i = 0; i < shard->dead.count; i++) {
+			struct dead *dead = &shard->dead.at[i];
+
+			if (i + DEAD_AHEAD < shard->dead.count) {
+				__builtin_prefetch(dead[DEAD_AHEAD].thread);
+				__builtin_prefetch((char *)dead[DEAD_AHEAD].thread + 64);
+			}
+			if (dead->ts <= until) {
+				fold_ended(shard, dead->thread);
+			} else {
+				shard->dead.at[kept++] = *dead;
+			}
+		}
+		shard->dead.count = kept;
+	}
+}
+
+/* What the shard has of the trace and of event names. */
+static void gather(struct rows *rows, struct shard *shard)
+{
+	const uint32_t *columns = rows->layout.columns;
+
+	for (uint32_t i = 0; i < columns[SCOPE_TRACE]; i++) {
+		rows->trace.window[i] += shard->trace[i];
+		shard->trace[i] = 0;
+	}
+	for (size_t i = 0; i < shard->names_touched.count; i++) {
+		uint32_t name = shard->names_touched.at[i];
+		uint64_t *sums = shard->names + name * columns[SCOPE_EVENT];
+
+		for (uint32_t c = 0; c < columns[SCOPE_EVENT]; c++) {
+			rows->names.at[name]->sums.window[c] += sums[c];
+			sums[c] = 0;
+		}
+	}
+	shard->names_touched.count = 0;
+}
+
+void rows_gather(struct rows *rows)
+{
+	for (size_t i = 0; i < SHARDS; i++) {
+		gather(rows, &rows->shards[i]);
+	}
 }
 
 void rows_close_window(struct rows *rows, bool keep)
 {
-	fold(&rows->trace, rows->columns[SCOPE_TRACE], keep);
+	const uint32_t *columns = rows->layout.columns;
+
+	rows_gather(rows);
+	fold(&rows->trace, columns[SCOPE_TRACE], keep);
 	for (khint_t i = kh_begin(rows->cpus); i != kh_end(rows->cpus); i++) {
 		if (kh_exist(rows->cpus, i)) {
-			fold(&kh_value(rows->cpus, i)->sums, rows->columns[SCOPE_CPU], keep);
+			fold(&kh_value(rows->cpus, i)->sums, columns[SCOPE_CPU], keep);
 		}
 	}
-	for (size_t i = 0; i < rows->touched.count; i++) {
-		fold(&rows->touched.at[i]->sums, rows->columns[SCOPE_THREAD], keep);
+	for (size_t i = 0; i < rows->names.count; i++) {
+		fold(&rows->names.at[i]->sums, columns[SCOPE_EVENT], keep);
 	}
-	for (size_t i = 0; i < rows->names_touched.count; i++) {
-		fold(&rows->names_touched.at[i]->sums, rows->columns[SCOPE_EVENT], keep);
+	for (size_t s = 0; s < SHARDS; s++) {
+		shard_settle(&rows->shards[s]); /* of the window before */
+		rows->shards[s].is_closing = true;
+		rows->shards[s].keeps = keep;
 	}
-	rows->touched.count = 0;
-	rows->names_touched.count = 0;
-	drop_dead(rows);
+}
+
+void shard_settle(struct shard *shard)
+{
+	const uint32_t columns = shard->layout->columns[SCOPE_THREAD];
+
+	if (!shard->is_closing) {
+		return;
+	}
+	for (size_t i = 0; i < shard->touched.count; i++) {
+		fold(&shard->touched.at[i]->sums, columns, shard->keeps);
+	}
+	shard->touched.count = 0;
+	shard->is_closing = false;
+	drop_dead(shard);
 }
 
 /* ---- reports ---- */
@@ -378,24 +575,58 @@ static struct report_row *add_row(struct listing *listing, const struct sums *su
 	return row;
 }
 
+static void list_thread(struct listing *listing, const struct thread *thread)
+{
+	struct report_row *row = add_row(listing, &thread->sums, false);
+
+	if (row) {
+		row->thread = &thread->view;
+		row->id = ((uint64_t)(uint32_t)thread->view.tid << 32) | thread->incarnation;
+	}
+}
+
+/* The ended threads of all shards, in one row. */
+static void list_ended(struct rows *rows, struct listing *listing)
+{
+	const uint32_t columns = rows->layout.columns[SCOPE_THREAD];
+
+	for (size_t s = 0; s < SHARDS; s++) {
+		const struct thread *other = rows->shards[s].other;
+
+		if (other && !rows->other) {
+			rows->other = thread_alloc(&rows->shards[s]);
+			rows->other->view.tid = -1;
+			rows->other->view.pid = -1;
+			strcpy(rows->other->view.comm, "(ended)");
+		}
+	}
+	if (!rows->other) {
+		return;
+	}
+	memset(rows->other->sums.total, 0, columns * sizeof(uint64_t));
+	for (size_t s = 0; s < SHARDS; s++) {
+		for (uint32_t c = 0; rows->shards[s].other && c < columns; c++) {
+			rows->other->sums.total[c] += rows->shards[s].other->sums.total[c];
+		}
+	}
+	list_thread(listing, rows->other);
+}
+
 static void list_threads(struct rows *rows, struct listing *listing)
 {
-	size_t count = listing->total ? rows->kept.count : rows->touched.count;
-	struct thread **from = listing->total ? rows->kept.at : rows->touched.at;
+	for (size_t s = 0; s < SHARDS; s++) {
+		const struct shard *shard = &rows->shards[s];
+		size_t count = listing->total ? shard->kept.count : shard->touched.count;
+		struct thread **from = listing->total ? shard->kept.at : shard->touched.at;
 
-	for (size_t i = 0; i <= count; i++) {
-		struct thread *thread = i < count ? from[i] : rows->other;
-		struct report_row *row;
-
-		if (!thread || (i == count && !listing->total)) {
-			continue;
+		for (size_t i = 0; i < count; i++) {
+			if (from[i]) {
+				list_thread(listing, from[i]);
+			}
 		}
-		row = add_row(listing, &thread->sums, false);
-		if (row) {
-			row->thread = &thread->view;
-			row->id =
-				((uint64_t)(uint32_t)thread->view.tid << 32) | thread->incarnation;
-		}
+	}
+	if (listing->total) {
+		list_ended(rows, listing);
 	}
 }
 
@@ -457,12 +688,15 @@ static void list_table(struct rows *rows, struct listing *listing)
 
 void rows_report(struct rows *rows, bool total, struct report *report, struct report_memory *memory)
 {
-	for (size_t a = 0; a < rows->setup->analysis_count; a++) {
-		const struct analysis *analysis = rows->setup->analyses[a];
+	for (size_t i = 0; total && i < SHARDS; i++) {
+		shard_settle(&rows->shards[i]);
+	}
+	for (size_t a = 0; a < rows->layout.setup->analysis_count; a++) {
+		const struct analysis *analysis = rows->layout.setup->analyses[a];
 
 		for (size_t t = 0; t < TABLES_MAX && analysis->tables[t].columns[0].key; t++) {
 			struct listing listing = { .table = &analysis->tables[t],
-						   .offset = rows->offsets[a][t],
+						   .offset = rows->layout.offsets[a][t],
 						   .columns = column_count(&analysis->tables[t]),
 						   .total = total };
 

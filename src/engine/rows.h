@@ -4,6 +4,10 @@
  * Everything that has rows (the trace, a CPU, a thread, an event name) has one
  * array of sums for the open window and one for the total, with room for the columns
  * of all tables of its scope.  Closing a window adds one to the other.
+ *
+ * Threads live in shards, by their key; each shard also has sums of its own for the trace and
+ * for event names, so that shards can be at work at once.  Those are added to the trace's
+ * when a window closes.
  */
 #ifndef SILLAGE_ENGINE_ROWS_H
 #define SILLAGE_ENGINE_ROWS_H
@@ -21,32 +25,47 @@ struct sums {
 
 enum cpu_state {
 	CPU_HEAD,    /* waiting for the first evidence */
-	CPU_KNOWN,   /* `thread` runs, NULL: the idle thread */
+	CPU_KNOWN,   /* `tid` runs, 0: the idle thread */
 	CPU_UNKNOWN, /* after a gap */
+};
+
+/* From ts on, the thread of this key runs. */
+struct line_change {
+	uint64_t ts;
+	int64_t key;
 };
 
 struct cpu {
 	uint64_t id;
+	uint32_t number;            /* in the trace */
 	struct merge_stream *owner; /* the stream whose switches count */
-	enum cpu_state state;
+	enum cpu_state state;       /* from `since` on */
 	int32_t tid;
-	struct thread *thread;
-	uint64_t since;      /* ns: charged up to here */
-	uint64_t head_limit; /* ns: CPU_HEAD ends when the watermark is here */
-	uint64_t resume_ts;  /* not 0: unknown before, `thread` from then on */
-	struct thread
-		*nobody; /* stands for the thread while it is not known; NULL: not needed yet */
+	uint64_t since;                  /* ns: the end of the segments */
+	uint64_t head_limit;             /* ns: CPU_HEAD ends when the watermark is here */
+	bool head_is_new, head_has_prio; /* what the first switch said of who ran before */
+	int32_t head_tid, head_prio;
+	char head_name[NAME_BYTES];
+	VEC(struct segment) segments; /* not charged yet, in order */
+	size_t segments_used;
+	VEC(struct line_change) line; /* who runs: for streams that do not tell (seam.c) */
 	struct sums sums;
 };
 
+/* What merging touches comes first, and the sums lie right behind: two lines of cache. */
 struct thread {
-	struct thread_view view;
-	uint32_t incarnation;
-	bool is_dead;
-	uint32_t cpus_current; /* how many CPUs have it as their thread */
+	char name[NAME_BYTES]; /* as traced, what view.comm was made of */
 	uint64_t cpu;          /* of its last switch-in, UINT64_MAX: none */
 	struct sums sums;
-	void *states; /* of the analyses */
+	bool is_dead;
+	uint32_t incarnation;
+	uint32_t kept_at; /* index in shard->kept */
+	struct thread_view view;
+};
+
+struct dead {
+	uint64_t ts;
+	struct thread *thread;
 };
 
 struct event_name {
@@ -54,55 +73,104 @@ struct event_name {
 	struct sums sums;
 };
 
-MAP_DECLARE(threads, struct thread *)
-MAP_DECLARE(cpus, struct cpu *)
-KHASH_MAP_INIT_STR(name_ids, uint32_t)
-
-#define TID_PAGE_SIZE 1024
-#define TID_PAGES     4096 /* tids below 2^22, PID_MAX_LIMIT of Linux */
-
-struct rows {
+/* Where the columns and states of each analysis are. */
+struct layout {
 	const struct map_setup *setup;
 	uint32_t columns[4]; /* by scope */
 	uint32_t offsets[ANALYSES_MAX][TABLES_MAX];
 	size_t thread_state_offsets[ANALYSES_MAX];
 	size_t thread_state_size;
-	struct sums trace;
-	khash_t(cpus) * cpus;
-	/* By tid, the newest incarnation: a page of pointers for each range of tids, since this
-	 * is looked up at every switch; a hash table for what is no tid of Linux. */
-	struct thread **live_pages[TID_PAGES];
-	khash_t(threads) * live_odd;
-	VEC(struct thread *) kept;         /* all that have a row, live and dead */
+	bool is_direct; /* no window is ever shown or dropped: threads only have totals */
+};
+
+/* The newest thread of a key; and its place in the round, if it is of this one. */
+struct slot {
+	int64_t key;
+	struct thread *thread; /* NULL: there was one */
+	uint32_t round, at;    /* round 0: the slot is empty */
+};
+
+/* Open addressing, never more than half full: one line of cache for each look. */
+struct slots {
+	struct slot *at;
+	uint32_t mask, used;
+};
+
+MAP_DECLARE(cpus, struct cpu *)
+KHASH_MAP_INIT_STR(name_ids, uint32_t)
+
+/* A group of records that is merged in this round. */
+struct shard_node {
+	int64_t key;
+	uint64_t ts;    /* of its next record */
+	uint32_t entry; /* of the round */
+	uint32_t group;
+	uint32_t next; /* of the same key */
+};
+
+struct shard_key {
+	int64_t key;
+	struct thread *thread; /* NULL: not there yet */
+	uint32_t first, last;  /* nodes */
+	uint32_t count;
+};
+
+struct shard {
+	const struct layout *layout;
+	size_t running; /* index of the analysis whose call runs */
+	uint64_t *trace;
+	uint64_t *names; /* by event name */
+	size_t names_room;
+	VEC(uint32_t) names_touched;
+	struct slots slots;
+	VEC(struct thread *) kept;         /* all that have a row, live and dead; NULL: free */
+	VEC(uint32_t) kept_free;           /* indexes of those */
+	VEC(struct dead) dead;             /* of those */
 	VEC(struct thread *) free_threads; /* of those that were folded, for new ones */
 	VEC(struct thread *) touched;
-	struct thread *other;           /* where dead threads beyond THREADS_KEPT_MAX went */
-	struct thread *nobody;          /* stands for unknown threads of streams that name no CPU */
+	struct thread *other;   /* where dead threads beyond the bound went */
+	bool is_closing, keeps; /* a window has closed: what shard_settle() is to do */
+	/* of the round */
+	VEC(struct shard_key) keys;
+	VEC(struct shard_node) nodes;
+	VEC(struct shard_node) order;
+};
+
+struct rows {
+	struct layout layout;
+	struct sums trace;
+	khash_t(cpus) * cpus;
+	struct shard shards[SHARDS];
+	struct thread *other;           /* of all shards, made for a report */
 	VEC(struct event_name *) names; /* by name id */
 	khash_t(name_ids) * name_ids;
-	VEC(struct event_name *) names_touched;
 	VEC(uint32_t) class_names; /* name id by class index */
 };
 
 void rows_init(struct rows *rows, const struct map_setup *setup);
 void rows_fini(struct rows *rows);
 
-struct cpu *rows_cpu(struct rows *rows, uint64_t id);             /* made when new */
-struct thread *rows_thread(struct rows *rows, int32_t tid);       /* made when new */
-struct thread *rows_thread_known(struct rows *rows, int32_t tid); /* NULL if not there */
-/* A thread without a tid, for what cannot be attributed. */
-struct thread *rows_thread_nobody(struct rows *rows, uint64_t cpu_id);
-/* A new thread under @tid; the old one, if any, keeps its row. */
-struct thread *rows_thread_fork(struct rows *rows, int32_t tid);
-/* The thread @from continues under @tid (exec by a thread that is not the leader). */
-struct thread *rows_thread_rename(struct rows *rows, int32_t from, int32_t tid);
+struct cpu *rows_cpu(struct rows *rows, uint64_t id); /* made when new */
 void rows_set_classes(struct rows *rows, const struct plan *plan);
 
-void rows_touch_thread(struct rows *rows, struct thread *thread);
-void rows_touch_name(struct rows *rows, struct event_name *name);
+/* ---- threads of a shard ---- */
 
-/* Adds the open window to the total (or drops it) and empties it. */
+/* The slot of a key; a new one is of no round.  Dies at the next call. */
+struct slot *shard_slot(struct shard *shard, int64_t key);
+struct thread *shard_thread(struct shard *shard, int64_t key);       /* made when new */
+struct thread *shard_thread_known(struct shard *shard, int64_t key); /* NULL if not there */
+/* A new thread under @key; the old one, if any, keeps its row. */
+struct thread *shard_thread_fork(struct shard *shard, int64_t key, uint64_t ts);
+void shard_thread_ends(struct shard *shard, struct thread *thread, uint64_t ts);
+/* The thread of @from, if any, continues as @to (exec by a thread that is not the leader). */
+void rows_thread_rename(struct rows *rows, const struct rename *rename);
+
+/* Adds what shards have of the open window to the trace's rows. */
+void rows_gather(struct rows *rows);
+/* Adds the open window to the total (or drops it) and empties it; shards do their part when
+ * they have their next turn, or when the total is asked for. */
 void rows_close_window(struct rows *rows, bool keep);
+void shard_settle(struct shard *shard);
 
 /* Fills the tables of @report from the open window or the total, into @memory. */
 struct report_memory {

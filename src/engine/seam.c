@@ -1,0 +1,432 @@
+/*
+ * seam: who runs on each CPU, where a chunk alone does not tell.
+ *
+ * A worker accounts for the time between the first and the last evidence in its chunk.
+ * The rest is put in between two chunks, and segments are cut at the bounds of windows:
+ *
+ *     chunk 0           chunk 1                     chunk 2
+ *     ... tail: tid 7 | .......... head: 7 left ... | ...
+ *               '------- segment of 7 ------'
+ *
+ * Time that no evidence covers is charged to "unknown", never to somebody.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/merge-state.h"
+
+static enum run_kind kind_of(const struct cpu *cpu)
+{
+	if (cpu->state != CPU_KNOWN) {
+		return RUN_UNKNOWN;
+	}
+	return cpu->tid == 0 ? RUN_IDLE : RUN_THREAD;
+}
+
+/* What the CPU was in from where it is known up to @end; what was charged before stays so. */
+static void add_segment(struct cpu *cpu, uint64_t end, bool is_broken)
+{
+	if (end > cpu->since) {
+		*vec_push(&cpu->segments) = (struct segment){ .begin = cpu->since,
+							      .end = end,
+							      .tid = cpu->tid,
+							      .kind = (uint8_t)kind_of(cpu),
+							      .is_broken = is_broken };
+		cpu->since = end;
+	}
+}
+
+/* ---- whose records ---- */
+
+/* A new group of @key in one of the partial's slices. */
+static uint32_t new_group(struct partial *partial, struct slice *slice, int64_t key)
+{
+	uint32_t group = partial_add_group(partial, key);
+
+	partial_chain_group(partial, slice, group);
+	return group;
+}
+
+/* All records of the slice's unresolved groups are of @head or @lost. */
+static void resolve_groups(struct partial *partial, struct slice *slice, int64_t head, int64_t lost)
+{
+	for (uint32_t i = slice->shards[SHARDS]; i < slice->shards[SHARDS + 1]; i++) {
+		struct group *group = &partial->groups.at[partial->order.at[i]];
+
+		group->key = group->key == KEY_HEAD ? head : lost;
+		partial_chain_group(partial, slice, partial->order.at[i]);
+	}
+	slice->shards[SHARDS + 1] = slice->shards[SHARDS]; /* none is unresolved any more */
+}
+
+static int64_t current_key(const struct cpu *cpu)
+{
+	if (cpu->state != CPU_KNOWN) {
+		return KEY_CPU(cpu->number);
+	}
+	return cpu->tid == 0 ? KEY_NOBODY : cpu->tid;
+}
+
+/* The records of the chunk that came before its first evidence are of who ran then. */
+static void resolve_head(const struct cpu *cpu, struct partial *partial)
+{
+	for (size_t i = 0; i < partial->slices.count; i++) {
+		resolve_groups(partial, &partial->slices.at[i], current_key(cpu),
+			       KEY_CPU(cpu->number));
+	}
+}
+
+/* Now it is known who ran at first: chunks without any evidence were waiting for that. */
+static void resolve_waiting(struct cpu *cpu)
+{
+	for (size_t i = 0; i < cpu->owner->ready.count; i++) {
+		struct partial *partial = cpu->owner->ready.at[i];
+
+		if (partial->waits) {
+			resolve_head(cpu, partial);
+			partial->waits = false;
+		}
+	}
+}
+
+/* ---- the first thread of a CPU ---- */
+
+void seam_give_up(struct merge *merge, struct cpu *cpu)
+{
+	assert(cpu->state == CPU_HEAD);
+	assert(merge->heads > 0);
+	merge->heads--;
+	cpu->state = CPU_UNKNOWN;
+	resolve_waiting(cpu);
+}
+
+/* The seam's group of @key, for one record. */
+static uint32_t seam_group(struct merge *merge, int64_t key)
+{
+	return new_group(merge->seam, &merge->seam->slices.at[0], key);
+}
+
+/* A CPU whose stream begins late is unknown before its first packet. */
+static void settle(struct merge_stream *stream, const struct partial *partial)
+{
+	struct cpu *cpu = stream->cpu;
+
+	if (partial->head == HEAD_GAP || partial->head_ts >= cpu->head_limit) {
+		seam_give_up(stream->merge, cpu);
+		return;
+	}
+	stream->merge->heads--;
+	if (stream->identity.starts_late && stream->identity.begin > cpu->since) {
+		cpu->state = CPU_UNKNOWN;
+		add_segment(cpu, stream->identity.begin, false);
+		cpu->segments.at[cpu->segments.count - 1].is_before = true;
+	}
+	cpu->state = CPU_KNOWN;
+	cpu->tid = partial->head_tid;
+	resolve_waiting(cpu);
+	cpu->head_is_new = cpu->tid != 0;
+	cpu->head_tid = cpu->tid;
+	cpu->head_has_prio = partial->head_has_prio;
+	cpu->head_prio = partial->head_prio;
+	memcpy(cpu->head_name, partial->head_name, NAME_BYTES);
+}
+
+/* Windows before the first switch know the thread by what that will say. */
+static void show_head(struct merge *merge, struct cpu *cpu)
+{
+	uint32_t index = seam_group(merge, cpu->head_tid);
+	struct group *group = &merge->seam->groups.at[index];
+	uint32_t record = partial_add_record(merge->seam, index, merge->window_begin, RECORD_HEAD);
+
+	group->is_weak = true;
+	group->has_name = cpu->head_has_prio;
+	memcpy(group->name, cpu->head_name, NAME_BYTES);
+	merge->seam->records.at[record].a = cpu->id;
+	merge->seam->records.at[record].prio = cpu->head_prio;
+	merge->seam->records.at[record].flags = cpu->head_has_prio ? RECORD_LEFT : 0;
+	cpu->head_is_new = false;
+}
+
+/* ---- from chunk to chunk ---- */
+
+/* The worker found a gap before it knew who runs. */
+static void head_gap(struct cpu *cpu, struct partial *partial)
+{
+	struct slice *slice = &partial->slices.at[partial->head_slice];
+	int64_t key = current_key(cpu);
+	uint32_t group;
+
+	if (key == KEY_NOBODY) {
+		return;
+	}
+	group = new_group(partial, slice, key);
+	(void)partial_add_record(partial, group, partial->head_ts,
+				 key == KEY_CPU(cpu->number) ? RECORD_ANEW : RECORD_GAP);
+}
+
+static void take_of_owner(struct merge_stream *stream, struct partial *partial)
+{
+	struct merge *merge = stream->merge;
+	struct cpu *cpu = stream->cpu;
+	bool is_broken;
+
+	if (partial->head != HEAD_NONE && cpu->state == CPU_HEAD) {
+		settle(stream, partial);
+	}
+	partial->waits = cpu->state == CPU_HEAD;
+	if (!partial->waits) {
+		resolve_head(cpu, partial);
+	}
+	if (partial->head == HEAD_NONE) {
+		return;
+	}
+	is_broken = partial->head == HEAD_THREAD && cpu->state == CPU_KNOWN &&
+		    cpu->tid != partial->head_tid;
+	merge->account.anomalies += is_broken;
+	if (partial->head == HEAD_GAP) {
+		head_gap(cpu, partial);
+	}
+	add_segment(cpu, partial->head_ts, is_broken);
+	for (size_t i = 0; i < partial->segments.count; i++) {
+		struct segment segment = partial->segments.at[i];
+
+		if (segment.end > cpu->since) {
+			segment.begin = segment.begin < cpu->since ? cpu->since : segment.begin;
+			*vec_push(&cpu->segments) = segment;
+		}
+	}
+	cpu->state = partial->tail == RUN_UNKNOWN ? CPU_UNKNOWN : CPU_KNOWN;
+	cpu->tid = partial->tail == RUN_THREAD ? partial->tail_tid : 0;
+	cpu->since = partial->tail_ts > cpu->since ? partial->tail_ts : cpu->since;
+}
+
+void seam_take(struct merge_stream *stream, struct partial *partial)
+{
+	for (size_t i = 0; i < partial->renames.count; i++) {
+		size_t at = stream->merge->renames.count;
+
+		*vec_push(&stream->merge->renames) = partial->renames.at[i];
+		for (; at > 0 && stream->merge->renames.at[at - 1].ts > partial->renames.at[i].ts;
+		     at--) {
+			stream->merge->renames.at[at] = stream->merge->renames.at[at - 1];
+		}
+		stream->merge->renames.at[at] = partial->renames.at[i];
+	}
+	if (stream->owns_cpu) {
+		stream->merge->account.anomalies += partial->broken;
+		take_of_owner(stream, partial);
+	}
+}
+
+/* ---- streams that do not tell who runs ---- */
+
+static void add_change(struct cpu *cpu, uint64_t ts, int64_t key)
+{
+	*vec_push(&cpu->line) = (struct line_change){ .ts = ts, .key = key };
+}
+
+/* Puts the owner's records before @bound on the CPU's line; they are not yet in order. */
+static void extend_line(struct cpu *cpu, struct partial *partial, uint64_t bound)
+{
+	int64_t nobody = KEY_CPU(cpu->number);
+
+	for (size_t i = 0; i < partial->records.count; i++) {
+		const struct record *record = &partial->records.at[i];
+
+		if (record->ts < partial->lined_until || record->ts >= bound) {
+			continue;
+		}
+		if (record->kind == RECORD_IN || record->kind == RECORD_ON) {
+			add_change(cpu, record->ts, partial->groups.at[record->group].key);
+			if (record->flags & RECORD_LEFT) {
+				add_change(cpu, record->ts + record->a, nobody);
+			}
+		} else if (record->kind == RECORD_OUT || record->kind == RECORD_GAP) {
+			add_change(cpu, record->ts, nobody);
+		}
+	}
+	partial->lined_until = bound > partial->lined_until ? bound : partial->lined_until;
+}
+
+/* When one leaves as another comes, the other is there. */
+static int by_change(const void *left, const void *right)
+{
+	const struct line_change *a = left, *b = right;
+
+	if (a->ts != b->ts) {
+		return a->ts < b->ts ? -1 : 1;
+	}
+	return (a->key < KEY_HEAD) - (b->key < KEY_HEAD);
+}
+
+static void sort_line(struct cpu *cpu)
+{
+	if (cpu->line.count > 1) {
+		qsort(cpu->line.at, cpu->line.count, sizeof(cpu->line.at[0]), by_change);
+	}
+}
+
+/* Gives the records before @bound of one unresolved group to who ran then. */
+static void resolve_by_line(struct merge_stream *stream, struct partial *partial,
+			    struct slice *slice, uint32_t from, uint64_t bound)
+{
+	const struct cpu *cpu = stream->cpu;
+	uint32_t to = RECORD_NONE, i = partial->groups.at[from].first;
+	size_t at = 0;
+
+	while (i != RECORD_NONE && partial->records.at[i].ts < bound) {
+		uint32_t next = partial->records.at[i].next;
+		int64_t key = KEY_CPU(cpu->number);
+
+		while (at < cpu->line.count && cpu->line.at[at].ts <= partial->records.at[i].ts) {
+			at++;
+		}
+		if (at > 0 && partial->groups.at[from].key == KEY_HEAD) {
+			key = cpu->line.at[at - 1].key;
+		}
+		if (to == RECORD_NONE || partial->groups.at[to].key != key) {
+			to = new_group(partial, slice, key);
+		}
+		partial_chain(partial, to, i);
+		i = next;
+	}
+	partial->groups.at[from].first = i;
+}
+
+static void resolve_slice(struct merge_stream *stream, struct partial *partial, struct slice *slice,
+			  uint64_t bound)
+{
+	int64_t nobody = stream->cpu ? KEY_CPU(stream->cpu->number) : KEY_NOBODY;
+
+	if (!stream->cpu || !stream->cpu->owner) {
+		resolve_groups(partial, slice, nobody, nobody);
+		return;
+	}
+	for (uint32_t i = slice->shards[SHARDS]; i < slice->shards[SHARDS + 1]; i++) {
+		resolve_by_line(stream, partial, slice, partial->order.at[i], bound);
+	}
+}
+
+static bool is_unresolved(const struct merge_stream *stream)
+{
+	for (size_t p = 0; !stream->owns_cpu && p < stream->ready.count; p++) {
+		const struct partial *partial = stream->ready.at[p];
+
+		for (size_t s = partial->slices_used; s < partial->slices.count; s++) {
+			const struct slice *slice = &partial->slices.at[s];
+
+			if (slice->shards[SHARDS] < slice->shards[SHARDS + 1]) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+static void resolve_stream(struct merge_stream *stream, uint64_t bound)
+{
+	for (size_t p = 0; p < stream->ready.count; p++) {
+		struct partial *partial = stream->ready.at[p];
+
+		for (size_t s = partial->slices_used; s < partial->slices.count; s++) {
+			resolve_slice(stream, partial, &partial->slices.at[s], bound);
+		}
+	}
+}
+
+/* Of a line only who runs now is needed on. */
+static void cut_line(struct cpu *cpu)
+{
+	if (cpu->line.count > 1) {
+		cpu->line.at[0] = cpu->line.at[cpu->line.count - 1];
+		cpu->line.count = 1;
+	}
+}
+
+/* Lines are kept from the first stream on that needs one. */
+static void extend_lines(struct merge *merge, uint64_t bound)
+{
+	for (size_t i = 0; merge->needs_lines && i < merge->streams.count; i++) {
+		struct merge_stream *stream = merge->streams.at[i];
+
+		for (size_t p = 0; stream->owns_cpu && p < stream->ready.count; p++) {
+			extend_line(stream->cpu, stream->ready.at[p], bound);
+		}
+	}
+}
+
+void seam_resolve(struct merge *merge, uint64_t bound)
+{
+	bool any = false;
+
+	for (size_t i = 0; merge->setup->uses_threads && i < merge->streams.count; i++) {
+		any |= is_unresolved(merge->streams.at[i]);
+	}
+	merge->needs_lines |= any;
+	extend_lines(merge, bound);
+	if (any) {
+		merge_each_cpu(merge, cpu, sort_line(cpu));
+	}
+	for (size_t i = 0; any && i < merge->streams.count; i++) {
+		if (!merge->streams.at[i]->owns_cpu) {
+			resolve_stream(merge->streams.at[i], bound);
+		}
+	}
+	if (merge->needs_lines) {
+		merge_each_cpu(merge, cpu, cut_line(cpu));
+	}
+}
+
+/* ---- charging ---- */
+
+static void charge(struct merge *merge, struct cpu *cpu, const struct segment *segment,
+		   uint64_t end, enum run_kind kind)
+{
+	struct shard *shard = &merge->rows.shards[0];
+	uint64_t ns = end - segment->begin;
+	uint32_t record;
+
+	if (ns == 0) {
+		return;
+	}
+	merge->window_has_gap |= kind == RUN_UNKNOWN && !segment->is_before;
+	shard_each_with(shard, on_cpu, (shard, cpu, kind, ns));
+	if (kind == RUN_THREAD) {
+		record = partial_add_record(merge->seam, seam_group(merge, segment->tid),
+					    segment->begin, RECORD_RUN);
+		merge->seam->records.at[record].a = ns;
+	}
+}
+
+static void charge_cpu(struct merge *merge, struct cpu *cpu, uint64_t bound, bool closes)
+{
+	if (cpu->head_is_new) {
+		show_head(merge, cpu);
+	}
+	if (closes && cpu->since < bound) {
+		add_segment(cpu, bound, false); /* who is there now stays at least so long */
+	}
+	while (cpu->segments_used < cpu->segments.count) {
+		struct segment *segment = &cpu->segments.at[cpu->segments_used];
+		bool is_broken = segment->is_broken && segment->end < merge->window_end;
+
+		if (segment->end > bound) {
+			if (closes && segment->begin < bound) {
+				charge(merge, cpu, segment, bound, (enum run_kind)segment->kind);
+				segment->begin = bound;
+			}
+			return;
+		}
+		charge(merge, cpu, segment, segment->end,
+		       is_broken ? RUN_UNKNOWN : (enum run_kind)segment->kind);
+		cpu->segments_used++;
+	}
+	cpu->segments.count = 0;
+	cpu->segments_used = 0;
+}
+
+void seam_charge(struct merge *merge, uint64_t bound, bool closes)
+{
+	merge_each_cpu(merge, cpu, charge_cpu(merge, cpu, bound, closes));
+}

@@ -1,0 +1,388 @@
+/*
+ * shard: see shard.h.
+ */
+#include "engine/shard.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is being applied: records of one group, to one key. */
+struct applying {
+	struct shard *shard;
+	const struct round_entry *entry;
+	const struct group *group;
+	struct shard_key *key;
+};
+
+/* ---- names ---- */
+
+static void show_name(struct thread *thread, const char name[NAME_BYTES])
+{
+	size_t len = strnlen(name, NAME_BYTES - 1);
+
+	memcpy(thread->name, name, NAME_BYTES);
+	memcpy(thread->view.comm, name, len);
+	thread->view.comm[len] = 0;
+}
+
+/* What all records of the group say of their thread. */
+static void apply_group(struct thread *thread, const struct group *group)
+{
+	bool is_new = !group->is_weak || !thread->view.comm[0];
+
+	if (group->has_name && is_new && memcmp(thread->name, group->name, NAME_BYTES) != 0) {
+		show_name(thread, group->name);
+	}
+	if (group->pid != INT32_MIN) {
+		thread->view.pid = group->pid;
+	}
+}
+
+/* ---- records ---- */
+
+static void run_for(struct shard *shard, struct thread *thread, uint64_t ns)
+{
+	if (ns > 0) {
+		shard_each_with(shard, on_run, (shard, thread, ns));
+	}
+}
+
+static void set_prio(struct thread *thread, int32_t prio)
+{
+	thread->view.prio = prio;
+	thread->view.has_prio = true;
+}
+
+static void note_death(struct shard *shard, struct thread *thread, const struct record *record)
+{
+	if (record->flags & RECORD_DEAD) {
+		shard_thread_ends(shard, thread, record->ts + record->a);
+	}
+}
+
+static void switch_in(struct applying *at, struct thread *thread, const struct record *record)
+{
+	struct shard *shard = at->shard;
+	uint64_t cpu = at->entry->cpu_id;
+
+	set_prio(thread, record->prio);
+	shard_each_with(shard, on_switch_in,
+			(shard, thread, thread->cpu != UINT64_MAX && thread->cpu != cpu));
+	thread->cpu = cpu;
+	if (record->flags & RECORD_ANEW_CALLS) {
+		shard_each_with(shard, on_anew, (shard, thread));
+	}
+	run_for(shard, thread, record->a);
+	note_death(at->shard, thread, record);
+}
+
+/* The stay of a thread that goes on under another tid. */
+static void continue_on(struct applying *at, struct thread *thread, const struct record *record)
+{
+	if (record->flags & RECORD_LEFT) {
+		set_prio(thread, record->prio);
+	}
+	thread->cpu = at->entry->cpu_id;
+	run_for(at->shard, thread, record->a);
+	note_death(at->shard, thread, record);
+}
+
+static void switch_out(struct applying *at, struct thread *thread, const struct record *record)
+{
+	set_prio(thread, record->prio);
+	thread->cpu = at->entry->cpu_id;
+	note_death(at->shard, thread, record);
+}
+
+/* What the first switch out of a CPU told of a thread, for windows before that. */
+static void head(struct thread *thread, const struct record *record)
+{
+	if (!thread->view.has_prio && (record->flags & RECORD_LEFT)) {
+		set_prio(thread, record->prio);
+	}
+	if (thread->cpu == UINT64_MAX) {
+		thread->cpu = record->a;
+	}
+}
+
+static void fork_thread(struct applying *at, const struct record *record)
+{
+	at->key->thread = shard_thread_fork(at->shard, at->key->key, record->ts);
+	apply_group(at->key->thread, at->group);
+	if (record->a != UINT64_MAX) {
+		at->key->thread->view.pid = (int64_t)record->a;
+	}
+}
+
+static void own_record(struct applying *at, const struct record *record)
+{
+	struct shard *shard = at->shard;
+
+	shard->running = record->owner;
+	shard->layout->setup->analyses[record->owner]->on_record(
+		shard, record, at->entry->partial->numbers.at, at->key->thread);
+}
+
+static void apply(struct applying *at, const struct record *record)
+{
+	struct thread *thread = at->key->thread;
+
+	switch ((enum record_kind)record->kind) {
+	case RECORD_IN:
+		switch_in(at, thread, record);
+		break;
+	case RECORD_ON:
+		continue_on(at, thread, record);
+		break;
+	case RECORD_OUT:
+		switch_out(at, thread, record);
+		break;
+	case RECORD_GAP:
+		shard_each_with(at->shard, on_gap, (at->shard, thread));
+		break;
+	case RECORD_RUN:
+		run_for(at->shard, thread, record->a);
+		break;
+	case RECORD_HEAD:
+		head(thread, record);
+		break;
+	case RECORD_ANEW:
+		shard_each_with(at->shard, on_anew, (at->shard, thread));
+		break;
+	case RECORD_FORK:
+		fork_thread(at, record);
+		break;
+	case RECORD_EXEC:
+	case RECORD_PROCESS:
+		break; /* the group said it */
+	case RECORD_OWN:
+	default:
+		own_record(at, record);
+		break;
+	}
+}
+
+/* ---- order ---- */
+
+static bool node_before(const struct shard_node *a, const struct shard_node *b)
+{
+	if (a->ts != b->ts) {
+		return a->ts < b->ts;
+	}
+	if (a->entry != b->entry) {
+		return a->entry < b->entry;
+	}
+	return a->group < b->group;
+}
+
+/*
+ * Applies a group's records up to the bound, or to where @other has the next one.  True: the
+ * node has another record, which is within the bound.
+ */
+static bool use_node(struct shard *shard, const struct round *round, struct shard_key *key,
+		     struct shard_node *node, const struct shard_node *other)
+{
+	const struct round_entry *entry = &round->entries.at[node->entry];
+	struct group *group = &entry->partial->groups.at[node->group];
+	struct applying at = { shard, entry, group, key };
+	bool is_fresh = true;
+	uint32_t i = group->first;
+
+	do {
+		const struct record *record = &entry->partial->records.at[i];
+
+		node->ts = record->ts;
+		if (record->ts >= round->bound || (other && node_before(other, node))) {
+			break;
+		}
+		if (record->kind > RECORD_GAP || entry->owns_cpu) {
+			if (!key->thread) {
+				key->thread = shard_thread(shard, key->key);
+			}
+			if (is_fresh && record->kind != RECORD_FORK) {
+				apply_group(key->thread, group);
+				is_fresh = false;
+			}
+			apply(&at, record);
+		}
+		i = record->next;
+	} while (i != RECORD_NONE);
+	group->first = i;
+	if (i != RECORD_NONE) {
+		group->ts = node->ts;
+	}
+	return i != RECORD_NONE && node->ts < round->bound;
+}
+
+/* A node that has moved on to its next record, or was just added, takes its place. */
+static void place(struct shard_node *order, size_t first, size_t count)
+{
+	struct shard_node moved = order[first];
+	size_t to = first;
+
+	while (to + 1 < count && node_before(&order[to + 1], &moved)) {
+		order[to] = order[to + 1];
+		to++;
+	}
+	order[to] = moved;
+}
+
+static int by_order(const void *left, const void *right)
+{
+	return node_before(left, right) ? -1 : 1;
+}
+
+#define FEW_NODES 32 /* that are faster sorted by insertion */
+
+/* Of several groups: `order` is sorted by the next record of each from @i on. */
+static void use_nodes(struct shard *shard, const struct round *round, struct shard_key *key)
+{
+	struct shard_node *order;
+	size_t count = key->count, at = count;
+
+	vec_reserve(&shard->order, count);
+	order = shard->order.at;
+	for (uint32_t i = key->first; i != RECORD_NONE; i = shard->nodes.at[i].next) {
+		order[--at] = shard->nodes.at[i];
+		if (count <= FEW_NODES) {
+			place(order, at, count);
+		}
+	}
+	if (count > FEW_NODES) {
+		qsort(order, count, sizeof(*order), by_order);
+	}
+	for (size_t i = 0; i < count;) {
+		struct shard_node *other = i + 1 < count ? &order[i + 1] : NULL;
+
+		if (use_node(shard, round, key, &order[i], other)) {
+			place(order, i, count);
+		} else {
+			i++;
+		}
+	}
+}
+
+/* ---- rounds ---- */
+
+static void add_node(struct shard *shard, const struct round *round, size_t entry, uint32_t g)
+{
+	const struct group *group = &round->entries.at[entry].partial->groups.at[g];
+
+	if (group->first == RECORD_NONE || group->ts >= round->bound) {
+		return;
+	}
+	*vec_push(&shard->nodes) = (struct shard_node){ .key = group->key,
+							.ts = group->ts,
+							.entry = (uint32_t)entry,
+							.group = g,
+							.next = RECORD_NONE };
+	if (shard->slots.at) {
+		__builtin_prefetch(
+			&shard->slots.at[map_mix((uint64_t)group->key) & shard->slots.mask]);
+	}
+	__builtin_prefetch(&round->entries.at[entry].partial->records.at[group->first]);
+}
+
+/* All groups of the shard that have something in the round. */
+static void collect(struct shard *shard, const struct round *round, unsigned int number)
+{
+	shard->nodes.count = 0;
+	for (size_t e = 0; e < round->entries.count; e++) {
+		const struct slice *slice = round->entries.at[e].slice;
+		const struct partial *partial = round->entries.at[e].partial;
+		const uint32_t *order = partial->order.at;
+
+		for (uint32_t i = slice->shards[number]; i < slice->shards[number + 1]; i++) {
+			__builtin_prefetch(&partial->groups.at[order[i + GROUPS_AHEAD]]);
+			add_node(shard, round, e, order[i]);
+		}
+		if (slice->chains != RECORD_NONE) {
+			uint32_t g = partial->chains.at[slice->chains].first[number];
+
+			for (; g != RECORD_NONE; g = partial->groups.at[g].next) {
+				add_node(shard, round, e, g);
+			}
+		}
+	}
+}
+
+/* Chains the groups of each key. */
+static void chain_by_key(struct shard *shard, uint32_t round)
+{
+	shard->keys.count = 0;
+	for (size_t i = 0; i < shard->nodes.count; i++) {
+		const struct shard_node *node = &shard->nodes.at[i];
+		struct slot *slot = shard_slot(shard, node->key);
+		struct shard_key *key;
+
+		if (slot->round == round) {
+			key = &shard->keys.at[slot->at];
+			shard->nodes.at[key->last].next = (uint32_t)i;
+			key->last = (uint32_t)i;
+			key->count++;
+			continue;
+		}
+		slot->round = round;
+		slot->at = (uint32_t)shard->keys.count;
+		*vec_push(&shard->keys) = (struct shard_key){ .key = node->key,
+							      .thread = slot->thread,
+							      .first = (uint32_t)i,
+							      .last = (uint32_t)i,
+							      .count = 1 };
+		if (slot->thread) {
+			__builtin_prefetch(slot->thread);
+			__builtin_prefetch((const char *)slot->thread + 64);
+			__builtin_prefetch((const char *)slot->thread + 128);
+		}
+	}
+}
+
+/*
+ * Memory is far, and which thread comes next cannot be foreseen by a processor: so that it can
+ * wait for many lines at once, each step asks for what the next one will read.
+ */
+void shard_run(struct shard *shard, const struct round *round, unsigned int number)
+{
+	shard_settle(shard);
+	collect(shard, round, number);
+	chain_by_key(shard, round->number);
+	for (size_t i = 0; i < shard->keys.count; i++) {
+		struct shard_key *key = &shard->keys.at[i];
+
+		if (key->count == 1) {
+			(void)use_node(shard, round, key, &shard->nodes.at[key->first], NULL);
+		} else {
+			use_nodes(shard, round, key);
+		}
+	}
+}
+
+/* ---- tallies ---- */
+
+static void count_slice(struct shard *shard, const struct round_entry *entry,
+			const uint32_t *class_names)
+{
+	const struct slice *slice = entry->slice;
+	const struct tally *tallies = entry->partial->tallies.at + slice->tally_first;
+
+	for (size_t a = 0; a < shard->layout->setup->analysis_count; a++) {
+		const struct analysis *analysis = shard->layout->setup->analyses[a];
+
+		shard->running = a;
+		for (uint32_t i = 0; analysis->on_tally && i < slice->tally_count; i++) {
+			analysis->on_tally(shard, class_names[tallies[i].class_index],
+					   tallies[i].count);
+		}
+	}
+}
+
+void shard_count(struct shard *shard, const struct round *round, size_t first, size_t step,
+		 const uint32_t *class_names)
+{
+	for (size_t e = first; e < round->entries.count; e += step) {
+		if (round->entries.at[e].counts) {
+			count_slice(shard, &round->entries.at[e], class_names);
+		}
+	}
+}

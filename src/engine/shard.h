@@ -1,0 +1,59 @@
+/*
+ * shard: threads of some keys, and the records that are about them.
+ *
+ * A round takes what all streams have up to a bound.  In each of a shard's keys it brings the
+ * groups of records into one order and applies them:
+ *
+ *     stream 0:  slice ── group (tid 7) ── IN 10 ── IN 30 ──┐
+ *     stream 1:  slice ── group (tid 7) ── IN 20 ───────────┴─►  tid 7: 10, 20, 30
+ *
+ * Nothing is compared between threads, so that shards need nothing of each other; this is
+ * what makes merging as parallel as decoding.
+ */
+#ifndef SILLAGE_ENGINE_SHARD_H
+#define SILLAGE_ENGINE_SHARD_H
+
+#include "engine/rows.h"
+
+/* A slice that takes part in a round. */
+struct round_entry {
+	struct partial *partial;
+	const struct slice *slice;
+	uint64_t cpu_id; /* of its stream, UINT64_MAX: none */
+	bool owns_cpu;   /* its records say who runs there */
+	bool counts;     /* its tallies are to be added */
+};
+
+struct round {
+	uint32_t number;
+	uint64_t bound;                  /* ns: records from here on are left */
+	VEC(struct round_entry) entries; /* by stream and sequence: this breaks ties of time */
+};
+
+/* Merges the groups of the shard with this @number. */
+void shard_run(struct shard *shard, const struct round *round, unsigned int number);
+
+/* Adds the tallies of every @step-th entry from @first on. */
+void shard_count(struct shard *shard, const struct round *round, size_t first, size_t step,
+		 const uint32_t *class_names);
+
+/* ---- for analyses, inside their merge-side calls ---- */
+
+/* The row's columns in the open window, to be added to. */
+uint64_t *shard_trace_row(struct shard *shard, unsigned int table);
+uint64_t *shard_cpu_row(struct shard *shard, struct cpu *cpu, unsigned int table);
+uint64_t *shard_thread_row(struct shard *shard, struct thread *thread, unsigned int table);
+uint64_t *shard_event_row(struct shard *shard, uint32_t event_name, unsigned int table);
+void *shard_thread_state(struct shard *shard, struct thread *thread);
+
+/* Calls a merge-side function of every analysis that has it. */
+#define shard_each_with(shard, member, call)                                                       \
+	for (size_t a_ = 0; a_ < (shard)->layout->setup->analysis_count; a_++) {                   \
+		const struct analysis *analysis_ = (shard)->layout->setup->analyses[a_];           \
+		if (analysis_->member) {                                                           \
+			(shard)->running = a_;                                                     \
+			analysis_->member call;                                                    \
+		}                                                                                  \
+	}
+
+#endif
