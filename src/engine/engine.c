@@ -123,7 +123,7 @@ uint64_t engine_held_bytes(const struct engine *engine)
 
 size_t engine_in_flight(const struct engine *engine)
 {
-	return pool_in_flight(engine->pool, JOB_MAP);
+	return pool_in_flight(engine->pool, JOB_MAP) + pool_in_flight(engine->pool, JOB_MERGE);
 }
 
 bool engine_has_room(const struct engine *engine)
@@ -719,6 +719,19 @@ void stream_known(struct stream *stream, uint64_t cycles)
 	clock_init(&clock, class);
 	(void)stream_flush(stream);
 	merge_stream_known(stream->merge, stream->submitted, clock_ns(&clock, cycles));
+}
+
+void stream_next(struct stream *stream, const struct packet_info *info)
+{
+	struct clock clock;
+
+	(void)stream_flush(stream);
+	/* In a gap it is not known who ran: the packet behind it has to come first. */
+	if (info->has_begin && !stream->has_gap && discarded_since(stream, info) == 0 &&
+	    lost_since(stream, info) == 0) {
+		clock_init(&clock, info->stream->clock);
+		merge_stream_known(stream->merge, stream->submitted, clock_ns(&clock, info->begin));
+	}
 }
 
 /* What was lost after the last good packet has no packet to report it. */

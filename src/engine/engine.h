@@ -59,7 +59,7 @@ void engine_step(struct engine *engine, bool wait, uint64_t now_ns);
 /* Bytes of packets and partials held, and whether more may be brought in. */
 uint64_t engine_held_bytes(const struct engine *engine);
 bool engine_has_room(const struct engine *engine);
-size_t engine_in_flight(const struct engine *engine); /* chunks at the workers */
+size_t engine_in_flight(const struct engine *engine); /* jobs at the workers */
 /* Readable when engine_step() has work, for an event loop; -1 when there are no workers. */
 int engine_event_fd(const struct engine *engine);
 
@@ -125,8 +125,10 @@ void stream_bad_packet(struct stream *stream, const char *message);
 
 /* A packet was announced but could not be had: a gap, and one lost packet. */
 void stream_lost_packet(struct stream *stream, const char *message);
-/* The time stamp of the next packet's begin (recorded) or of a beacon (live), in cycles. */
+/* Live: the time stamp of a beacon, in cycles; nothing older comes. */
 void stream_known(struct stream *stream, uint64_t cycles);
+/* Recorded: what the next packet will be. */
+void stream_next(struct stream *stream, const struct packet_info *info);
 /* Hands what has gathered to a worker; false if there is nothing. */
 bool stream_flush(struct stream *stream);
 void stream_end(struct stream *stream);

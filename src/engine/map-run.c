@@ -266,7 +266,7 @@ static void leave(struct map *map, const struct leaving *out, uint32_t group)
 		stay = add(map, group, out->ts, RECORD_OUT);
 	}
 	stay->prio = out->prio;
-	stay->flags |= out->flags;
+	stay->flags |= out->flags | RECORD_PRIO;
 }
 
 /* The name and process of the thread that leaves: where its records go from here on. */

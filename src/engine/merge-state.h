@@ -102,6 +102,9 @@ void seam_give_up(struct merge *merge, struct cpu *cpu);
 /* Finds out whose the records before @bound are that did not say. */
 void seam_resolve(struct merge *merge, uint64_t bound);
 
+/* The partial is used up and about to be freed. */
+void seam_forget(struct merge_stream *stream, const struct partial *partial);
+
 /* Accounts for the CPUs' time up to @bound; @closes: the window ends there. */
 void seam_charge(struct merge *merge, uint64_t bound, bool closes);
 

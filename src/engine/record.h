@@ -41,6 +41,8 @@ enum record_kind {
 /* RECORD_IN, ON: the stay ended after `a` ns.  Without it, `a` is 0 and who ran how long comes
  * as RECORD_RUN. */
 #define RECORD_LEFT 4u
+/* RECORD_ON, HEAD: the priority is known. */
+#define RECORD_PRIO 8u
 
 struct record {
 	uint64_t ts; /* ns since the epoch */

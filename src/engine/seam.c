@@ -68,6 +68,11 @@ static int64_t current_key(const struct cpu *cpu)
 	return cpu->tid == 0 ? KEY_NOBODY : cpu->tid;
 }
 
+static void add_change(struct cpu *cpu, uint64_t ts, int64_t key)
+{
+	*vec_push(&cpu->line) = (struct line_change){ .ts = ts, .key = key };
+}
+
 /* The records of the chunk that came before its first evidence are of who ran then. */
 static void resolve_head(const struct cpu *cpu, struct partial *partial)
 {
@@ -124,6 +129,8 @@ static void settle(struct merge_stream *stream, const struct partial *partial)
 	}
 	cpu->state = CPU_KNOWN;
 	cpu->tid = partial->head_tid;
+	add_change(cpu, stream->identity.starts_late ? stream->identity.begin : 0,
+		   current_key(cpu));
 	resolve_waiting(cpu);
 	cpu->head_is_new = cpu->tid != 0;
 	cpu->head_tid = cpu->tid;
@@ -144,7 +151,7 @@ static void show_head(struct merge *merge, struct cpu *cpu)
 	memcpy(group->name, cpu->head_name, NAME_BYTES);
 	merge->seam->records.at[record].a = cpu->id;
 	merge->seam->records.at[record].prio = cpu->head_prio;
-	merge->seam->records.at[record].flags = cpu->head_has_prio ? RECORD_LEFT : 0;
+	merge->seam->records.at[record].flags = cpu->head_has_prio ? RECORD_PRIO : 0;
 	cpu->head_is_new = false;
 }
 
@@ -221,11 +228,6 @@ void seam_take(struct merge_stream *stream, struct partial *partial)
 
 /* ---- streams that do not tell who runs ---- */
 
-static void add_change(struct cpu *cpu, uint64_t ts, int64_t key)
-{
-	*vec_push(&cpu->line) = (struct line_change){ .ts = ts, .key = key };
-}
-
 /* Puts the owner's records before @bound on the CPU's line; they are not yet in order. */
 static void extend_line(struct cpu *cpu, struct partial *partial, uint64_t bound)
 {
@@ -262,7 +264,7 @@ static int by_change(const void *left, const void *right)
 
 static void sort_line(struct cpu *cpu)
 {
-	if (cpu->line.count > 1) {
+	if (cpu->line.count > 1) { /* an empty one has no array */
 		qsort(cpu->line.at, cpu->line.count, sizeof(cpu->line.at[0]), by_change);
 	}
 }
@@ -335,13 +337,30 @@ static void resolve_stream(struct merge_stream *stream, uint64_t bound)
 	}
 }
 
-/* Of a line only who runs now is needed on. */
-static void cut_line(struct cpu *cpu)
+void seam_forget(struct merge_stream *stream, const struct partial *partial)
 {
-	if (cpu->line.count > 1) {
-		cpu->line.at[0] = cpu->line.at[cpu->line.count - 1];
-		cpu->line.count = 1;
+	struct cpu *cpu = stream->cpu;
+
+	if (stream->owns_cpu && !stream->merge->needs_lines && partial->head != HEAD_NONE) {
+		cpu->line.count = 0;
+		add_change(cpu, partial->tail_ts,
+			   partial->tail == RUN_THREAD ? partial->tail_tid : KEY_CPU(cpu->number));
 	}
+}
+
+/* Of a line only who runs at @bound is needed on, and what is known of later. */
+static void cut_line(struct cpu *cpu, uint64_t bound)
+{
+	size_t first = 0;
+
+	while (first + 1 < cpu->line.count && cpu->line.at[first + 1].ts < bound) {
+		first++;
+	}
+	if (first == 0) {
+		return;
+	}
+	cpu->line.count -= first;
+	memmove(cpu->line.at, cpu->line.at + first, cpu->line.count * sizeof(cpu->line.at[0]));
 }
 
 /* Lines are kept from the first stream on that needs one. */
@@ -365,7 +384,7 @@ void seam_resolve(struct merge *merge, uint64_t bound)
 	}
 	merge->needs_lines |= any;
 	extend_lines(merge, bound);
-	if (any) {
+	if (merge->needs_lines) {
 		merge_each_cpu(merge, cpu, sort_line(cpu));
 	}
 	for (size_t i = 0; any && i < merge->streams.count; i++) {
@@ -374,7 +393,7 @@ void seam_resolve(struct merge *merge, uint64_t bound)
 		}
 	}
 	if (merge->needs_lines) {
-		merge_each_cpu(merge, cpu, cut_line(cpu));
+		merge_each_cpu(merge, cpu, cut_line(cpu, bound));
 	}
 }
 

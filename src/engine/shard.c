@@ -80,7 +80,7 @@ static void switch_in(struct applying *at, struct thread *thread, const struct r
 /* The stay of a thread that goes on under another tid. */
 static void continue_on(struct applying *at, struct thread *thread, const struct record *record)
 {
-	if (record->flags & RECORD_LEFT) {
+	if (record->flags & RECORD_PRIO) {
 		set_prio(thread, record->prio);
 	}
 	thread->cpu = at->entry->cpu_id;
@@ -91,14 +91,16 @@ static void continue_on(struct applying *at, struct thread *thread, const struct
 static void switch_out(struct applying *at, struct thread *thread, const struct record *record)
 {
 	set_prio(thread, record->prio);
-	thread->cpu = at->entry->cpu_id;
+	if (thread->cpu == UINT64_MAX) {
+		thread->cpu = at->entry->cpu_id; /* it came there unseen */
+	}
 	note_death(at->shard, thread, record);
 }
 
 /* What the first switch out of a CPU told of a thread, for windows before that. */
 static void head(struct thread *thread, const struct record *record)
 {
-	if (!thread->view.has_prio && (record->flags & RECORD_LEFT)) {
+	if (!thread->view.has_prio && (record->flags & RECORD_PRIO)) {
 		set_prio(thread, record->prio);
 	}
 	if (thread->cpu == UINT64_MAX) {

@@ -55,6 +55,7 @@ static void forget_used(struct merge_stream *stream, int64_t last, uint64_t boun
 		}
 		if (is_used_up(partial, last, closed ? UINT64_MAX : bound)) {
 			stream->merge->held_bytes -= partial->held_bytes;
+			seam_forget(stream, partial);
 			partial_free(partial);
 		} else {
 			stream->ready.at[kept++] = partial;

@@ -222,7 +222,7 @@ static void feed_chunk(struct play *play, size_t i)
 	play->done += bytes;
 	(void)stream_flush(stream);
 	if (file->has_info) {
-		stream_known(stream, file->info.begin);
+		stream_next(stream, &file->info);
 	} else {
 		stream_end(stream);
 	}

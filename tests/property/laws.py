@@ -1,0 +1,282 @@
+#!/usr/bin/env python3
+"""laws: what must hold of every analysis, on generated traces of what a kernel could do.
+
+Goal    Byte-identical JSON whatever the cut into chunks, the number of workers, the memory and
+        the names of the files; windows add up to totals, for each column of each analysis in
+        the list; and count, cpu and io as a plain sequential program has them.
+Method  A random schedule: threads that migrate, fork, die, come back under an old tid, exec
+        (also by a thread that is not the leader), change name and priority, and make
+        calls; CPUs with ties in time, empty streams, calls in a channel of their own.  Half
+        of the traces lose packets and events: then only the laws and the sum of
+        each CPU's time are checked.
+
+usage: laws.py SILLAGE [--count N] [--seed S]
+"""
+import argparse
+import itertools
+import os
+import random
+import shutil
+import struct
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'reference'))
+import cuts
+import reference
+import synthetic
+
+STREAM = synthetic.HEADER[synthetic.HEADER.index('stream {'):]
+CALLS = ('read', 'write', 'futex', 'sendto', 'sendfile', 'mq_timedsend')
+FIELDS = {
+    'sched_switch': dict(synthetic.EVENTS)['sched_switch'],
+    'sched_process_fork': dict(synthetic.EVENTS)['sched_process_fork'],
+    'sched_process_exec': (('text', 'filename'), ('s32', 'tid'), ('s32', 'old_tid')),
+    'lttng_statedump_process_state': (('s32', 'tid'), ('s32', 'pid'), ('comm', 'name')),
+    'sched_waking': (('s32', 'tid'),),
+}
+for _call in CALLS:
+    FIELDS['syscall_entry_' + _call] = (('s32', 'msg_len'),) if _call == 'mq_timedsend' else ()
+    FIELDS['syscall_exit_' + _call] = (('s64', 'ret'),)
+IDS = {name: i for i, name in enumerate(FIELDS)}
+START = 10**18  # ns
+
+
+def metadata():
+    text = synthetic.HEADER % 0 + STREAM.replace('id = 0', 'id = 1', 1)
+    for stream, (name, fields) in itertools.product((0, 1), FIELDS.items()):
+        if stream == 1 and not name.startswith('syscall'):
+            continue
+        body = ''.join('%s _%s%s; ' % (synthetic.FIELD.get(kind, 'string'), field,
+                                       '[16]' if kind == 'comm' else '') for kind, field in fields)
+        text += 'event { name = "%s"; id = %d; stream_id = %d; fields := struct { %s}; };\n' % (
+            name, IDS[name], stream, body)
+    return text
+
+
+class Thread:
+    def __init__(self, tid, pid, comm):
+        self.tid, self.pid, self.comm = tid, pid, comm
+        self.prio, self.call, self.cpu = 20, None, None
+
+
+class Schedule:
+    """Events as they could come from a kernel: (ts, name, cpu, values by field)."""
+
+    def __init__(self, rng):
+        self.rng, self.now, self.events = rng, START + rng.randrange(10**9), []
+        self.last = {}
+        self.tids = list(range(2, rng.choice((6, 12, 40))))
+        self.alive = {tid: Thread(tid, tid, 'first%d' % tid) for tid in self.tids[:3]}
+        self.running = {cpu: None for cpu in range(rng.randrange(1, 6))}
+        for thread in list(self.alive.values())[:1]:
+            self.running[0], thread.cpu = thread, 0
+        for _ in range(rng.randrange(30, 600)):
+            self.step()
+        for cpu in self.running:  # each CPU shows who was there
+            self.switch(cpu)
+
+    def step(self):
+        self.now += self.rng.choice((0, 0, 1, 7, 1000, 50_000, 3_000_000, 90_000_000))
+        cpu = self.rng.choice(list(self.running))
+        action = self.rng.choices(
+            (self.switch, self.call, self.fork, self.exec, self.rename, self.dump),
+            (10, 12, 2, 1, 1, 1))[0]
+        if action == self.switch or self.running[cpu]:
+            action(cpu)
+
+    def add(self, cpu, name, *values):
+        self.now += self.last.get(cpu) == self.now  # a CPU does one thing at a time
+        self.last[cpu] = self.now
+        self.events.append((self.now, name, cpu, values))
+
+    def switch(self, cpu, dead=False):
+        prev = self.running[cpu]
+        ready = [thread for thread in self.alive.values() if thread.cpu is None]
+        next_ = self.rng.choice(ready + [None])
+        if next_ is prev is None:
+            return
+        dead = prev is not None and len(self.alive) > 2 and self.rng.random() < 0.15
+        self.add(cpu, 'sched_switch', prev.comm if prev else 'swapper', prev.tid if prev else 0,
+                 prev.prio if prev else 20, 64 if dead else 1,
+                 next_.comm if next_ else 'swapper', next_.tid if next_ else 0, next_.prio if next_ else 20)
+        if prev:
+            prev.cpu = None
+            if dead:
+                del self.alive[prev.tid]
+        self.running[cpu] = next_
+        if next_:
+            next_.cpu = cpu
+
+    def call(self, cpu):
+        thread = self.running[cpu]
+        if thread.call and self.rng.random() < 0.9:
+            call = thread.call if self.rng.random() < 0.95 else self.rng.choice(CALLS)
+            self.add(cpu, 'syscall_exit_' + call, self.rng.choice((-11, 0, 1, 4096)))
+            thread.call = None
+        else:
+            thread.call = self.rng.choice(CALLS)
+            self.add(cpu, 'syscall_entry_' + thread.call, *(
+                (self.rng.randrange(100),) if thread.call == 'mq_timedsend' else ()))
+
+    def fork(self, cpu):
+        parent = self.running[cpu]
+        free = [tid for tid in self.tids if tid not in self.alive]
+        if not free:
+            return
+        tid = self.rng.choice(free)
+        pid = self.rng.choice((tid, parent.pid))
+        child = self.alive[tid] = Thread(tid, pid, parent.comm)
+        self.now += 1  # as in exec
+        self.add(cpu, 'sched_process_fork', child.comm, tid, pid)
+        self.now += 1
+
+    def exec(self, cpu):
+        thread = self.running[cpu]
+        old, leader = thread.tid, self.alive.get(thread.pid)
+        self.now += 1  # who has a tid changes between two moments, not within one
+        if leader and leader is not thread and leader.cpu is None:
+            del self.alive[old]
+            thread.tid = thread.pid
+            self.alive[thread.tid] = thread
+        thread.comm = 'prog%d' % self.rng.randrange(3)
+        self.add(cpu, 'sched_process_exec', '/usr/bin/' + thread.comm, thread.tid, old)
+        self.now += 1
+
+    def rename(self, cpu):
+        self.running[cpu].comm = 'named%d' % self.rng.randrange(3)
+        self.running[cpu].prio = self.rng.choice((20, -2, 39))
+
+    def dump(self, cpu):
+        thread = self.rng.choice(list(self.alive.values()))
+        self.add(cpu, 'lttng_statedump_process_state', thread.tid, thread.pid, thread.comm)
+
+
+def pack(ts, name, values):
+    out = struct.pack('<HQ', IDS[name], ts)
+    for (kind, _), value in zip(FIELDS[name], values):
+        out += {'s32': lambda v: struct.pack('<i', v), 's64': lambda v: struct.pack('<q', v),
+                'comm': lambda v: v.encode().ljust(16, b'\0'),
+                'text': lambda v: v.encode() + b'\0'}[kind](value)
+    return out
+
+
+def say(name, values):
+    return ', '.join('%s = %s' % (field, '"%s"' % value if isinstance(value, str) else value)
+                     for (_, field), value in zip(FIELDS[name], values))
+
+
+def packets(rng, stream, cpu, events, loses):
+    """The stream's bytes; with @loses, some packets are missing and some events discarded."""
+    out, seq, discarded = b'', 0, 0
+    begin = events[0][0] if events else START
+    while events or seq == 0:
+        cut = rng.randrange(1, 60)
+        now, events = events[:cut], events[cut:]
+        end = now[-1][0] if now else begin
+        if loses and rng.random() < 0.1:
+            discarded += rng.randrange(5)
+        data = synthetic.packet(cpu, seq, begin, end, [pack(*event) for event in now], discarded)
+        data = data[:20] + struct.pack('<I', stream) + data[24:]
+        if not (loses and rng.random() < 0.1):
+            out += data
+        seq, begin = seq + 1, end
+    return out
+
+
+def make(rng, path, loses):
+    """Writes a trace; its events as the reference wants them."""
+    schedule, apart = Schedule(rng), rng.random() < 0.3
+    streams = {(0, cpu): [] for cpu in schedule.running}
+    streams.update({(1, cpu): [] for cpu in schedule.running if apart})
+    ordered = []
+    for i, (ts, name, cpu, values) in enumerate(schedule.events):
+        stream = int(apart and name.startswith('syscall'))
+        streams[stream, cpu].append((ts, name, values))
+        ordered.append((ts, stream, cpu, i, name, say(name, values)))
+    os.mkdir(path)
+    with open(os.path.join(path, 'metadata'), 'w') as file:
+        file.write(metadata())
+    names = ['s%d' % i for i in range(len(streams))]
+    rng.shuffle(names)
+    for name, ((stream, cpu), events) in zip(names, streams.items()):
+        with open(os.path.join(path, name), 'wb') as file:
+            file.write(packets(rng, stream, cpu, events, loses))
+    return [(ts, name, cpu, text) for ts, _, cpu, _, name, text in sorted(ordered)]
+
+
+def sums_of(value):
+    """All figures below @value, added up by their keys; ids and last-known values are none."""
+    sums = {}
+
+    def walk(path, at):
+        if isinstance(at, dict):
+            for key, below in at.items():
+                if key not in ('cpu', 'tid', 'pid', 'prio', 'comm') or isinstance(below, (dict, list)):
+                    walk(path + (key,), below)
+        elif isinstance(at, list):
+            for below in at:
+                walk(path, below)
+        elif isinstance(at, int):
+            sums[path] = sums.get(path, 0) + at
+
+    walk((), value)
+    return {path: total for path, total in sums.items() if total}
+
+
+def adds_up(lines, analyses):
+    total = [line for line in lines if line['type'] == 'total'][0]
+    windows = [{name: line[name] for name in analyses} for line in lines if line['type'] == 'window']
+    return sums_of(windows) == sums_of({name: total[name] for name in analyses})
+
+
+def whole_cpus(lines):
+    """Of each CPU busy + idle + unknown is the time of the window."""
+    return all(cpu['busy_ns'] + cpu['idle_ns'] + cpu['unknown_ns'] == line['end'] - line['begin']
+               for line in lines if line['type'] in ('window', 'total') for cpu in line['cpu']['cpus'])
+
+
+def check(sillage, rng, path, loses):
+    import json
+
+    events = make(rng, path, loses)
+    interval = rng.choice(('100ms', '1s', '17ms'))
+    base = cuts.report(sillage, path, '1G', 0, ['-i', interval])
+    lines = [json.loads(line) for line in base]
+    for _ in range(4):
+        chunk, jobs = rng.choice((1, 300, 4000, 10**9)), rng.randrange(4)
+        extra = ['-i', interval] + rng.choice(([], ['--max-memory', '1M']))
+        if cuts.report(sillage, path, chunk, jobs, extra) != base:
+            return 'not the same with --chunk-size %d -j %d %s' % (chunk, jobs, ' '.join(extra))
+    if not adds_up(lines, lines[0]['analyses']):
+        return 'windows of %s do not add up' % interval
+    if not whole_cpus(lines):
+        return "a CPU's times are not the window"
+    if not loses and not reference.check(sillage, path, events):
+        return 'not as the reference'
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
+    parser.add_argument('sillage')
+    parser.add_argument('--count', type=int, default=40)
+    parser.add_argument('--seed', type=int, default=random.randrange(1 << 32))
+    args = parser.parse_args()
+    scratch, failed = tempfile.mkdtemp(prefix='sillage-laws-'), 0
+    try:
+        for i in range(args.count):
+            path = os.path.join(scratch, 'trace')
+            fault = check(args.sillage, random.Random(args.seed + i), path, i % 2 == 1)
+            if fault:
+                failed += 1
+                print('not ok: %s (--seed %d --count %d)' % (fault, args.seed + (i & ~1), 1 + i % 2))
+            shutil.rmtree(path)
+    finally:
+        shutil.rmtree(scratch)
+    print('%s: %d generated traces from seed %d' % ('not ok' if failed else 'ok', args.count, args.seed))
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
