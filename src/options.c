@@ -39,6 +39,7 @@ enum option_id {
 	OPTION_WAIT_VIEWER,
 	OPTION_LINGER,
 	OPTION_AS_NOW,
+	OPTION_STATS,
 	OPTION_QUIET,
 	OPTION_VERBOSE,
 	OPTION_HELP,
@@ -93,6 +94,7 @@ static const struct spec specs[] = {
 	  FOR_REPLAY },
 	{ OPTION_AS_NOW, 0, "as-now", NULL, "move the clocks so that traces begin now",
 	  FOR_REPLAY },
+	{ OPTION_STATS, 0, "stats", NULL, "say at the end where time and memory went", FOR_BOTH },
 	{ OPTION_QUIET, 'q', "quiet", NULL, "say less on standard error", FOR_ALL },
 	{ OPTION_VERBOSE, 'v', "verbose", NULL, "say more on standard error", FOR_ALL },
 	{ OPTION_HELP, 'h', "help", NULL, "this text", FOR_ALL },
@@ -362,6 +364,9 @@ static int take(struct options *o, enum option_id id, const char *value, struct 
 		return take_duration("linger", value, &o->linger_ns, err);
 	case OPTION_AS_NOW:
 		o->as_now = true;
+		return 0;
+	case OPTION_STATS:
+		o->stats = true;
 		return 0;
 	case OPTION_QUIET:
 		o->verbosity = -1;

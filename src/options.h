@@ -33,6 +33,7 @@ struct options {
 	uint64_t live_timer_ns;
 	const char *session, *host;
 	bool wait_viewer, as_now;
+	bool stats;
 	uint64_t linger_ns;
 	bool wants_help;
 	int verbosity;     /* -1 quiet, 0, 1 verbose */

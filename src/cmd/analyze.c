@@ -220,9 +220,11 @@ static int run(const struct options *options)
 	struct analyze a = { .options = options };
 	struct sigaction action = { .sa_handler = on_signal };
 	struct engine_config config = { 0 };
+	struct stats stats = { 0 };
 	uint64_t begin = monotonic_ns();
 
 	fill_config(options, &config);
+	config.stats = options->stats ? &stats : NULL;
 	if (check_range(options, &config, &a.err) < 0) {
 		say("%s", a.err.text);
 		return EXIT_USAGE;
@@ -249,6 +251,10 @@ static int run(const struct options *options)
 	if (output_close(&a.output, &a.err) < 0 || a.cannot_write) {
 		say("%s", a.err.text);
 		a.summary.exit = EXIT_FAILED;
+	}
+	if (options->stats) {
+		stats_print(&stats, a.summary.events, a.summary.packets, a.summary.bytes,
+			    a.summary.wall_ns, say);
 	}
 	trace_identity_fini(&a.identity);
 	return a.summary.exit;

@@ -76,12 +76,17 @@ static int follow(const struct options *options, struct hub_config *config)
 		say("%s", output_err.text);
 		summary.exit = EXIT_FAILED;
 	}
+	if (options->stats) {
+		stats_print(config->engine.stats, summary.events, summary.packets, summary.bytes,
+			    summary.wall_ns, say);
+	}
 	return summary.exit;
 }
 
 static int run(const struct options *options)
 {
 	struct hub_config config = { 0 };
+	struct stats stats = { 0 };
 	struct url *urls;
 	struct err err;
 	int status = EXIT_USAGE;
@@ -91,6 +96,7 @@ static int run(const struct options *options)
 	} else {
 		config.urls = urls;
 		fill(options, &config);
+		config.engine.stats = options->stats ? &stats : NULL;
 		status = follow(options, &config);
 	}
 	for (size_t i = 0; i < config.url_count; i++) {

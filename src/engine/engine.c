@@ -82,6 +82,9 @@ struct engine *engine_new(const struct engine_config *config)
 	engine->setup.range_end = config->range_end;
 	map_setup_init(&engine->setup);
 	engine->pool = pool_new(&engine->setup, config->jobs);
+	if (config->stats) {
+		config->stats->jobs_are_front = config->jobs == 0;
+	}
 	return engine;
 }
 
@@ -215,6 +218,10 @@ static bool reap(struct engine *engine, bool wait)
 	if (!job) {
 		return false;
 	}
+	if (engine->config.stats) {
+		engine->config.stats->job_ns[job->kind] += job->cpu_ns;
+		engine->config.stats->jobs[job->kind]++;
+	}
 	if (job->kind == JOB_MERGE) {
 		merge_task_done(job->user);
 	} else {
@@ -230,7 +237,7 @@ static enum merge_room room_of(const struct engine *engine)
 	return held >= most ? ROOM_NONE : held >= most / 4 ? ROOM_LITTLE : ROOM_ENOUGH;
 }
 
-void engine_step(struct engine *engine, bool wait, uint64_t now_ns)
+static void step(struct engine *engine, bool wait, uint64_t now_ns)
 {
 	uint64_t drained;
 
@@ -247,19 +254,51 @@ void engine_step(struct engine *engine, bool wait, uint64_t now_ns)
 	}
 }
 
+/* What the front did since @begin, but for reports, is merging. */
+static void note_front(struct engine *engine, uint64_t begin, uint64_t emit_before)
+{
+	struct stats *stats = engine->config.stats;
+	uint64_t held = engine_held_bytes(engine), jobs = engine_in_flight(engine);
+
+	stats->front_ns += stats_now() - begin - (stats->emit_ns - emit_before);
+	stats->held_max = held > stats->held_max ? held : stats->held_max;
+	stats->jobs_max = jobs > stats->jobs_max ? jobs : stats->jobs_max;
+}
+
+void engine_step(struct engine *engine, bool wait, uint64_t now_ns)
+{
+	const struct stats *stats = engine->config.stats;
+	uint64_t begin = stats ? stats_now() : 0, emit = stats ? stats->emit_ns : 0;
+
+	step(engine, wait, now_ns);
+	if (stats) {
+		note_front(engine, begin, emit);
+	}
+}
+
 /* ---- traces ---- */
 
 static void on_merge_report(void *user, const struct report *report)
 {
 	struct trace *trace = user;
+	struct stats *stats = trace->engine->config.stats;
+	uint64_t begin = stats ? stats_now() : 0;
 
 	trace->engine->config.on_report(trace->user, report);
+	if (stats) {
+		stats->emit_ns += stats_now() - begin;
+		stats->windows += report->kind == REPORT_WINDOW;
+		if (report->has_lag && report->lag_ns > 0) {
+			histogram_add(&stats->lag, (uint64_t)report->lag_ns);
+		}
+	}
 }
 
 static void submit_merge(void *user, struct job *job)
 {
 	struct trace *trace = user;
 
+	job->is_timed = trace->engine->config.stats != NULL;
 	pool_submit(trace->engine->pool, job);
 }
 
@@ -422,12 +461,20 @@ bool trace_uuid(const struct trace *trace, uint8_t ret_uuid[16])
 
 void trace_finish(struct trace *trace, uint64_t now_ns)
 {
+	const struct stats *stats = trace->engine->config.stats;
+	uint64_t begin, emit;
+
 	for (size_t i = 0; i < trace->streams.count; i++) {
 		stream_end(trace->streams.at[i]);
 	}
 	drain(trace);
+	begin = stats ? stats_now() : 0;
+	emit = stats ? stats->emit_ns : 0;
 	merge_finish(trace->merge, now_ns);
 	trace->has_finished = true;
+	if (stats) {
+		note_front(trace->engine, begin, emit);
+	}
 }
 
 void trace_total_so_far(struct trace *trace)
@@ -703,6 +750,7 @@ bool stream_flush(struct stream *stream)
 	stream->trace->in_flight++;
 	chunk->job.run = map_job;
 	chunk->job.kind = JOB_MAP;
+	chunk->job.is_timed = stream->trace->engine->config.stats != NULL;
 	pool_submit(stream->trace->engine->pool, &chunk->job);
 	return true;
 }

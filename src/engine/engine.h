@@ -23,6 +23,7 @@
 #include "engine/analysis.h"
 #include "engine/merge.h"
 #include "engine/report.h"
+#include "engine/stats.h"
 
 struct engine;
 struct trace;
@@ -45,6 +46,7 @@ struct engine_config {
 	unsigned int jobs;
 	uint64_t chunk_bytes;
 	uint64_t max_memory;
+	struct stats *stats; /* NULL: not wanted */
 	/* Callbacks, with the user pointer of trace_new(). */
 	void (*on_report)(void *user, const struct report *report);
 	void (*on_warning)(void *user, const struct engine_warning *warning);

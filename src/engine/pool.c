@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "engine/map.h"
+#include "engine/stats.h"
 
 struct queue {
 	struct job *first, **last;
@@ -79,6 +80,14 @@ static void finish(struct pool *pool, struct job *job)
 	(void)!write(pool->event_fd, &one, sizeof(one));
 }
 
+static void run(struct job *job, struct map *map)
+{
+	uint64_t begin = job->is_timed ? stats_now() : 0;
+
+	job->run(job, map);
+	job->cpu_ns = job->is_timed ? stats_now() - begin : 0;
+}
+
 static void *work(void *arg)
 {
 	struct pool *pool = arg;
@@ -86,7 +95,7 @@ static void *work(void *arg)
 	struct job *job;
 
 	while ((job = take(pool))) {
-		job->run(job, map);
+		run(job, map);
 		finish(pool, job);
 	}
 	map_free(map);
@@ -154,7 +163,7 @@ void pool_submit(struct pool *pool, struct job *job)
 {
 	pool->in_flight[job->kind]++;
 	if (pool->workers == 0) {
-		job->run(job, pool->map);
+		run(job, pool->map);
 		queue_push(&pool->done, job);
 		return;
 	}

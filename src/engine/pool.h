@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct map;
 struct map_setup;
@@ -28,7 +29,9 @@ struct job {
 	struct job *next;
 	void (*run)(struct job *job, struct map *map); /* @map: the worker's scratch */
 	enum job_kind kind;
-	void *user; /* the submitter's */
+	void *user;      /* the submitter's */
+	bool is_timed;   /* cpu_ns is wanted */
+	uint64_t cpu_ns; /* that it took */
 };
 
 struct pool;

@@ -1,0 +1,56 @@
+/*
+ * stats: see stats.h.
+ */
+#include "engine/stats.h"
+
+#include <inttypes.h>
+#include <time.h>
+uint64_t stats_now(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static double ms(uint64_t ns)
+{
+	return (double)ns / 1e6;
+}
+
+void stats_print(const struct stats *stats, uint64_t events, uint64_t packets, uint64_t bytes,
+		 uint64_t wall_ns, void (*say)(const char *fmt, ...))
+{
+	uint64_t map = stats->job_ns[JOB_MAP], merge = stats->job_ns[JOB_MERGE];
+	uint64_t thread = stats_now(), rest = stats->front_ns + stats->emit_ns;
+	uint64_t read, all;
+	double seconds = (double)wall_ns / 1e9;
+
+	/* Without workers their work is the front's, too. */
+	rest += stats->jobs_are_front ? map + merge : 0;
+	read = thread > rest ? thread - rest : 0;
+	all = read + stats->front_ns + stats->emit_ns + map + merge;
+	all = all ? all : 1;
+	say("stats: %" PRIu64 " events, %" PRIu64 " packets, %" PRIu64 " bytes in %.3f s: %.1f M "
+	    "events/s, %.1f MB/s",
+	    events, packets, bytes, seconds, (double)events / 1e6 / seconds,
+	    (double)bytes / 1e6 / seconds);
+	say("stats: map   %10.1f ms %5.1f %%, %" PRIu64 " chunks", ms(map),
+	    100.0 * (double)map / (double)all, stats->jobs[JOB_MAP]);
+	say("stats: merge %10.1f ms %5.1f %%, %" PRIu64 " tasks", ms(merge),
+	    100.0 * (double)merge / (double)all, stats->jobs[JOB_MERGE]);
+	say("stats: front %10.1f ms %5.1f %%, merging by itself", ms(stats->front_ns),
+	    100.0 * (double)stats->front_ns / (double)all);
+	say("stats: emit  %10.1f ms %5.1f %%, %" PRIu64 " windows", ms(stats->emit_ns),
+	    100.0 * (double)stats->emit_ns / (double)all, stats->windows);
+	say("stats: read  %10.1f ms %5.1f %%, and all else of the front", ms(read),
+	    100.0 * (double)read / (double)all);
+	say("stats: at most %" PRIu64 " jobs in flight, %.1f MiB held", stats->jobs_max,
+	    (double)stats->held_max / 1048576);
+	if (stats->lag.count > 0) {
+		say("stats: lag of windows: p50 %.1f ms, p95 %.1f ms, p99 %.1f ms, max %.1f ms",
+		    ms(histogram_percentile(&stats->lag, 0.5)),
+		    ms(histogram_percentile(&stats->lag, 0.95)),
+		    ms(histogram_percentile(&stats->lag, 0.99)), ms(stats->lag.max));
+	}
+}
