@@ -80,6 +80,8 @@ struct engine *engine_new(const struct engine_config *config)
 	engine->setup.wants_windows = config->wants_windows;
 	engine->setup.range_begin = config->range_begin;
 	engine->setup.range_end = config->range_end;
+	engine->setup.jobs = config->jobs;
+	engine->setup.stats = config->stats;
 	map_setup_init(&engine->setup);
 	engine->pool = pool_new(&engine->setup, config->jobs);
 	if (config->stats) {
@@ -109,7 +111,7 @@ void engine_free(struct engine *engine)
 	free(engine);
 }
 
-int engine_event_fd(const struct engine *engine)
+int engine_event_fd(struct engine *engine)
 {
 	return pool_event_fd(engine->pool);
 }
@@ -239,11 +241,7 @@ static enum merge_room room_of(const struct engine *engine)
 
 static void step(struct engine *engine, bool wait, uint64_t now_ns)
 {
-	uint64_t drained;
-
-	if (pool_event_fd(engine->pool) >= 0) {
-		(void)!read(pool_event_fd(engine->pool), &drained, sizeof(drained));
-	}
+	pool_drain_event(engine->pool);
 	while (reap(engine, wait)) {
 		wait = false;
 	}
@@ -282,11 +280,9 @@ static void on_merge_report(void *user, const struct report *report)
 {
 	struct trace *trace = user;
 	struct stats *stats = trace->engine->config.stats;
-	uint64_t begin = stats ? stats_now() : 0;
 
 	trace->engine->config.on_report(trace->user, report);
 	if (stats) {
-		stats->emit_ns += stats_now() - begin;
 		stats->windows += report->kind == REPORT_WINDOW;
 		if (report->has_lag && report->lag_ns > 0) {
 			histogram_add(&stats->lag, (uint64_t)report->lag_ns);

@@ -63,7 +63,7 @@ uint64_t engine_held_bytes(const struct engine *engine);
 bool engine_has_room(const struct engine *engine);
 size_t engine_in_flight(const struct engine *engine); /* jobs at the workers */
 /* Readable when engine_step() has work, for an event loop; -1 when there are no workers. */
-int engine_event_fd(const struct engine *engine);
+int engine_event_fd(struct engine *engine);
 
 /* ---- traces ---- */
 

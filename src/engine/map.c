@@ -58,6 +58,7 @@ void map_setup_init(struct map_setup *setup)
 		setup->window_ns *= INTERVALS_UNSEEN;
 	}
 	setup->state_size = 0;
+	setup->shelf = shelf_new((setup->jobs + 1) * CHUNKS_PER_WORKER);
 	for (size_t i = 0; i < setup->analysis_count; i++) {
 		uses_threads |= setup->analyses[i]->uses_threads;
 		total += setup->analyses[i]->need_count;
@@ -81,6 +82,7 @@ void map_setup_init(struct map_setup *setup)
 
 void map_setup_fini(struct map_setup *setup)
 {
+	shelf_free(setup->shelf);
 	free(setup->requests);
 	free(setup->routes);
 }
@@ -472,7 +474,7 @@ static void map_reset(struct map *map, struct chunk *chunk)
 {
 	map->chunk = chunk;
 	map->plan = chunk->plan;
-	map->partial = partial_new();
+	map->partial = shelf_take(map->setup->shelf);
 	map->partial->begin = chunk->begin;
 	vec_reserve(&map->partial->records, map->records_room);
 	vec_reserve(&map->partial->groups, map->groups_room);

@@ -20,6 +20,8 @@
 #include "engine/chunk.h"
 
 /* What a run consists of: the same for all traces and threads of a process. */
+struct stats;
+
 struct map_setup {
 	const struct analysis *analyses[ANALYSES_MAX]; /* ends with NULL */
 	size_t analysis_count;
@@ -28,6 +30,8 @@ struct map_setup {
 	bool wants_windows; /* else only totals are reported */
 	/* Recorded traces: only [range_begin, range_end) is reported; 0 and UINT64_MAX: all. */
 	uint64_t range_begin, range_end;
+	unsigned int jobs;   /* threads that will map */
+	struct stats *stats; /* NULL: not wanted */
 	/* Derived by map_setup_init(). */
 	struct plan_request *requests;
 	struct map_route *routes; /* by request */
@@ -35,6 +39,7 @@ struct map_setup {
 	bool uses_threads; /* if not, nobody asks who runs */
 	size_t state_offsets[ANALYSES_MAX];
 	size_t state_size;
+	struct shelf *shelf;
 };
 
 /* Fills the derived members.  Request 0 is sched_switch (MAP_REQUEST_SWITCH). */

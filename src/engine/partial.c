@@ -3,6 +3,92 @@
  */
 #include "engine/partial.h"
 
+#include <pthread.h>
+
+/* ---- shelf ---- */
+
+/* A partial with more room than this is not worth keeping: the next one is smaller. */
+#define SHELF_PARTIAL_BYTES ((size_t)4 << 20)
+
+struct shelf {
+	pthread_mutex_t mutex;
+	size_t count, most;
+	struct partial *partials[];
+};
+
+struct shelf *shelf_new(size_t most)
+{
+	struct shelf *shelf = mem_alloc(sizeof(*shelf) + most * sizeof(shelf->partials[0]));
+
+	(void)pthread_mutex_init(&shelf->mutex, NULL);
+	shelf->most = most;
+	return shelf;
+}
+
+void shelf_free(struct shelf *shelf)
+{
+	if (!shelf) {
+		return;
+	}
+	for (size_t i = 0; i < shelf->count; i++) {
+		partial_free(shelf->partials[i]);
+	}
+	(void)pthread_mutex_destroy(&shelf->mutex);
+	free(shelf);
+}
+
+struct partial *shelf_take(struct shelf *shelf)
+{
+	struct partial *partial = NULL;
+
+	(void)pthread_mutex_lock(&shelf->mutex);
+	if (shelf->count > 0) {
+		partial = shelf->partials[--shelf->count];
+	}
+	(void)pthread_mutex_unlock(&shelf->mutex);
+	return partial ? partial : partial_new();
+}
+
+#define KEEP_ROOM(v)                                                                               \
+	(emptied.v.at = partial->v.at, emptied.v.room = partial->v.room, emptied.v.count = 0)
+
+static void empty(struct partial *partial)
+{
+	struct partial emptied = { .first_ts = UINT64_MAX };
+
+	KEEP_ROOM(slices);
+	KEEP_ROOM(tallies);
+	KEEP_ROOM(groups);
+	KEEP_ROOM(chains);
+	KEEP_ROOM(order);
+	KEEP_ROOM(records);
+	KEEP_ROOM(numbers);
+	KEEP_ROOM(segments);
+	KEEP_ROOM(renames);
+	KEEP_ROOM(faults);
+	*partial = emptied;
+}
+
+void shelf_put(struct shelf *shelf, struct partial *partial)
+{
+	bool is_kept = false;
+
+	if (partial_bytes(partial) <= SHELF_PARTIAL_BYTES) {
+		empty(partial);
+		(void)pthread_mutex_lock(&shelf->mutex);
+		is_kept = shelf->count < shelf->most;
+		if (is_kept) {
+			shelf->partials[shelf->count++] = partial;
+		}
+		(void)pthread_mutex_unlock(&shelf->mutex);
+	}
+	if (!is_kept) {
+		partial_free(partial);
+	}
+}
+
+/* ---- partials ---- */
+
 struct partial *partial_new(void)
 {
 	struct partial *partial = mem_alloc(sizeof(*partial));

@@ -145,6 +145,17 @@ struct partial {
 	uint64_t lined_until;
 };
 
+/*
+ * Partials that were used, with the room they have: what they hold comes again and again, and
+ * would cost more to allocate than to fill.  Any thread may take and put.
+ */
+struct shelf;
+
+struct shelf *shelf_new(size_t most);
+void shelf_free(struct shelf *shelf);
+struct partial *shelf_take(struct shelf *shelf); /* an empty one */
+void shelf_put(struct shelf *shelf, struct partial *partial);
+
 struct partial *partial_new(void);
 void partial_free(struct partial *partial);
 size_t partial_bytes(const struct partial *partial);

@@ -21,13 +21,15 @@ struct pool {
 	const struct map_setup *setup;
 	unsigned int workers;
 	pthread_t *threads;
-	struct map *map; /* without workers */
-	int event_fd;
+	struct map *map;             /* without workers */
+	int event_fd;                /* written under the mutex */
 	size_t in_flight[JOB_KINDS]; /* the front's */
 
 	pthread_mutex_t mutex; /* guards what follows */
 	pthread_cond_t todo_is_filled, done_is_filled;
 	struct queue urgent, todo, done;
+	unsigned int idle; /* workers that wait */
+	bool front_waits;
 	bool is_stopping;
 };
 
@@ -58,7 +60,9 @@ static struct job *take(struct pool *pool)
 
 	(void)pthread_mutex_lock(&pool->mutex);
 	while (!pool->urgent.first && !pool->todo.first && !pool->is_stopping) {
+		pool->idle++;
 		(void)pthread_cond_wait(&pool->todo_is_filled, &pool->mutex);
+		pool->idle--;
 	}
 	job = pool->is_stopping ? NULL : queue_pop(&pool->urgent);
 	if (!job && !pool->is_stopping) {
@@ -71,13 +75,21 @@ static struct job *take(struct pool *pool)
 static void finish(struct pool *pool, struct job *job)
 {
 	uint64_t one = 1;
+	bool was_empty;
+	int event_fd;
 
 	(void)pthread_mutex_lock(&pool->mutex);
+	was_empty = !pool->done.first;
+	event_fd = pool->event_fd;
 	queue_push(&pool->done, job);
-	(void)pthread_cond_signal(&pool->done_is_filled);
+	if (pool->front_waits) {
+		(void)pthread_cond_signal(&pool->done_is_filled);
+	}
 	(void)pthread_mutex_unlock(&pool->mutex);
-	/* Cannot fail but when the counter is full: then it is readable anyway. */
-	(void)!write(pool->event_fd, &one, sizeof(one));
+	if (was_empty && event_fd >= 0) {
+		/* Cannot fail but when the counter is full: then it is readable anyway. */
+		(void)!write(event_fd, &one, sizeof(one));
+	}
 }
 
 static void run(struct job *job, struct map *map)
@@ -116,7 +128,6 @@ struct pool *pool_new(const struct map_setup *setup, unsigned int workers)
 		pool->map = map_new(setup);
 		return pool;
 	}
-	pool->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	(void)pthread_mutex_init(&pool->mutex, NULL);
 	(void)pthread_cond_init(&pool->todo_is_filled, NULL);
 	(void)pthread_cond_init(&pool->done_is_filled, NULL);
@@ -148,7 +159,9 @@ void pool_free(struct pool *pool, void (*drop)(struct job *job))
 		(void)pthread_mutex_destroy(&pool->mutex);
 		(void)pthread_cond_destroy(&pool->todo_is_filled);
 		(void)pthread_cond_destroy(&pool->done_is_filled);
-		(void)close(pool->event_fd);
+		if (pool->event_fd >= 0) {
+			(void)close(pool->event_fd);
+		}
 	}
 	while ((job = queue_pop(&pool->urgent)) || (job = queue_pop(&pool->todo)) ||
 	       (job = queue_pop(&pool->done))) {
@@ -169,7 +182,9 @@ void pool_submit(struct pool *pool, struct job *job)
 	}
 	(void)pthread_mutex_lock(&pool->mutex);
 	queue_push(job->kind == JOB_MERGE ? &pool->urgent : &pool->todo, job);
-	(void)pthread_cond_signal(&pool->todo_is_filled);
+	if (pool->idle > 0) {
+		(void)pthread_cond_signal(&pool->todo_is_filled);
+	}
 	(void)pthread_mutex_unlock(&pool->mutex);
 }
 
@@ -185,7 +200,9 @@ struct job *pool_reap(struct pool *pool, bool wait)
 	} else {
 		(void)pthread_mutex_lock(&pool->mutex);
 		while (wait && !pool->done.first) {
+			pool->front_waits = true;
 			(void)pthread_cond_wait(&pool->done_is_filled, &pool->mutex);
+			pool->front_waits = false;
 		}
 		job = queue_pop(&pool->done);
 		(void)pthread_mutex_unlock(&pool->mutex);
@@ -206,7 +223,23 @@ unsigned int pool_workers(const struct pool *pool)
 	return pool->workers;
 }
 
-int pool_event_fd(const struct pool *pool)
+int pool_event_fd(struct pool *pool)
 {
+	if (pool->workers > 0 && pool->event_fd < 0) {
+		int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+
+		(void)pthread_mutex_lock(&pool->mutex);
+		pool->event_fd = fd;
+		(void)pthread_mutex_unlock(&pool->mutex);
+	}
 	return pool->event_fd;
+}
+
+void pool_drain_event(struct pool *pool)
+{
+	uint64_t count;
+
+	if (pool->event_fd >= 0) {
+		(void)!read(pool->event_fd, &count, sizeof(count));
+	}
 }

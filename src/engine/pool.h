@@ -52,7 +52,12 @@ struct job *pool_reap(struct pool *pool, bool wait);
 size_t pool_in_flight(const struct pool *pool, enum job_kind kind);
 unsigned int pool_workers(const struct pool *pool);
 
-/* Readable when a job is done, for an event loop; -1 without workers. */
-int pool_event_fd(const struct pool *pool);
+/*
+ * Readable when a job is done, for an event loop; -1 without workers.  From the first call on
+ * workers write to it, which is not free.
+ */
+int pool_event_fd(struct pool *pool);
+/* Before all done jobs are reaped. */
+void pool_drain_event(struct pool *pool);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "base/limits.h"
 #include "engine/merge-state.h"
+#include "engine/stats.h"
 
 /* ---- bounds ---- */
 
@@ -56,7 +57,7 @@ static void forget_used(struct merge_stream *stream, int64_t last, uint64_t boun
 		if (is_used_up(partial, last, closed ? UINT64_MAX : bound)) {
 			stream->merge->held_bytes -= partial->held_bytes;
 			seam_forget(stream, partial);
-			partial_free(partial);
+			shelf_put(stream->merge->setup->shelf, partial);
 		} else {
 			stream->ready.at[kept++] = partial;
 		}
@@ -279,10 +280,23 @@ static bool any_excluded(const struct merge *merge)
 	return false;
 }
 
+static void emit(struct merge *merge, struct report *report)
+{
+	struct stats *stats = merge->setup->stats;
+	uint64_t begin = stats ? stats_now() : 0;
+	struct report_memory memory = { 0 };
+
+	rows_report(&merge->rows, report->kind != REPORT_WINDOW, report, &memory);
+	merge->host.emit(merge->host.user, report);
+	report_memory_fini(&memory);
+	if (stats) {
+		stats->emit_ns += stats_now() - begin;
+	}
+}
+
 static void emit_window(struct merge *merge, uint64_t end, uint64_t now_ns)
 {
 	const struct slice *applied = &merge->applied;
-	struct report_memory memory = { 0 };
 	struct report report = {
 		.kind = REPORT_WINDOW,
 		.seq = merge->window_seq++,
@@ -301,9 +315,7 @@ static void emit_window(struct merge *merge, uint64_t end, uint64_t now_ns)
 	};
 
 	rows_gather(&merge->rows);
-	rows_report(&merge->rows, false, &report, &memory);
-	merge->host.emit(merge->host.user, &report);
-	report_memory_fini(&memory);
+	emit(merge, &report);
 }
 
 static void close_window(struct merge *merge, uint64_t now_ns)
@@ -603,7 +615,6 @@ void merge_finish(struct merge *merge, uint64_t now_ns)
 
 void merge_emit_total(struct merge *merge, bool so_far)
 {
-	struct report_memory memory = { 0 };
 	struct report report = {
 		.kind = so_far ? REPORT_SO_FAR : REPORT_TOTAL,
 		.begin = merge->begin,
@@ -619,7 +630,5 @@ void merge_emit_total(struct merge *merge, bool so_far)
 	};
 
 	merge_wait(merge); /* names and priorities are not to change meanwhile */
-	rows_report(&merge->rows, true, &report, &memory);
-	merge->host.emit(merge->host.user, &report);
-	report_memory_fini(&memory);
+	emit(merge, &report);
 }
