@@ -17,14 +17,20 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "live/resolve.h"
 
 struct link {
 	const struct link_events *events;
 	void *user;
 	struct viewer viewer;
+	struct event_base *base;
+	struct resolve *resolving;
+	struct addrinfo *addresses, *address; /* of the host, and the one being tried */
 	int fd;
-	bool is_connected, is_failed;
-	struct event *reading, *writing, *timer;
+	bool is_connected;
+	struct event *reading, *writing, *timer; /* the first two only with a socket */
+	uint8_t ahead[4096]; /* received, not yet used: several small replies at once */
+	size_t ahead_used, ahead_count;
 	size_t sent; /* bytes of viewer.out already written */
 	struct err err;
 	bool *is_freed; /* set when freed inside a callback */
@@ -46,10 +52,19 @@ uint64_t wall_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+static void close_socket(struct link *link)
+{
+	if (link->fd >= 0) {
+		event_free(link->reading);
+		event_free(link->writing);
+		(void)close(link->fd);
+		link->fd = -1;
+	}
+}
+
 static void fail(struct link *link)
 {
-	(void)event_del(link->reading);
-	(void)event_del(link->writing);
+	close_socket(link);
 	(void)event_del(link->timer);
 	link->events->on_closed(link->user, &link->err);
 }
@@ -78,14 +93,36 @@ static void on_silence(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	if (link->is_failed) {
-		fail(link);
-		return;
-	}
 	(void)err_raise(&link->err, -ETIMEDOUT, "no %s for %d s",
 			link->is_connected ? "reply" : "connection",
 			link->is_connected ? RELAY_SILENCE_S : RELAY_CONNECT_S);
 	fail(link);
+}
+
+/* Like recv(): small replies come several at once, packets go where they belong. */
+static ssize_t get_bytes(struct link *link, uint8_t *into, size_t len)
+{
+	int one = 1;
+
+	if (link->ahead_used == link->ahead_count) {
+		bool is_small = len < sizeof(link->ahead);
+		ssize_t got;
+
+		(void)setsockopt(link->fd, IPPROTO_TCP, TCP_QUICKACK, &one, sizeof(one));
+		got = recv(link->fd, is_small ? link->ahead : into,
+			   is_small ? sizeof(link->ahead) : len, 0);
+		if (got <= 0 || !is_small) {
+			return got;
+		}
+		link->ahead_used = 0;
+		link->ahead_count = (size_t)got;
+	}
+	if (len > link->ahead_count - link->ahead_used) {
+		len = link->ahead_count - link->ahead_used;
+	}
+	memcpy(into, link->ahead + link->ahead_used, len);
+	link->ahead_used += len;
+	return (ssize_t)len;
 }
 
 /* One receive; false when there is nothing more now or the link is gone. */
@@ -93,13 +130,11 @@ static bool receive(struct link *link)
 {
 	struct viewer_reply reply;
 	bool is_freed = false;
-	int one = 1, r;
+	int r;
 	size_t len;
 	uint8_t *into = viewer_want(&link->viewer, &len);
-	ssize_t got;
+	ssize_t got = get_bytes(link, into, len);
 
-	(void)setsockopt(link->fd, IPPROTO_TCP, TCP_QUICKACK, &one, sizeof(one));
-	got = recv(link->fd, into, len, 0);
 	if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
 		return false;
 	}
@@ -139,7 +174,12 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 			return;
 		}
 	}
+	if (link->ahead_used < link->ahead_count) {
+		event_active(link->reading, EV_READ, 0); /* the socket does not tell of these */
+	}
 }
+
+static void try_address(struct link *link);
 
 static void on_writable(evutil_socket_t fd, short what, void *arg)
 {
@@ -150,7 +190,10 @@ static void on_writable(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	if (!link->is_connected) {
 		if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &len) < 0 || code != 0) {
-			fail_errno(link, "connecting", code ? code : errno);
+			(void)err_raise(&link->err, -EIO, "connecting: %s",
+					strerror(code ? code : errno));
+			link->address = link->address->ai_next;
+			try_address(link);
 			return;
 		}
 		link->is_connected = true;
@@ -188,29 +231,47 @@ void link_send(struct link *link)
 	}
 }
 
-static int start_connecting(struct link *link, const struct link_address *address)
+/* Connects to the next address of the host; when all have refused, the link has failed. */
+static void try_address(struct link *link)
 {
-	struct addrinfo hints = { .ai_family = address->family, .ai_socktype = SOCK_STREAM };
-	struct addrinfo *found;
-	char port[8];
-	int one = 1, r;
+	int one = 1;
 
-	(void)snprintf(port, sizeof(port), "%u", address->port);
-	r = getaddrinfo(address->host, port, &hints, &found);
-	if (r != 0) {
-		return err_raise(&link->err, -ENOENT, "%s", gai_strerror(r));
-	}
-	link->fd = socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (link->fd >= 0) {
+	for (; link->address; link->address = link->address->ai_next) {
+		close_socket(link);
+		link->fd = socket(link->address->ai_family,
+				  SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+		if (link->fd < 0) {
+			(void)err_raise(&link->err, -errno, "connecting: %s", strerror(errno));
+			continue;
+		}
+		link->reading =
+			event_new(link->base, link->fd, EV_READ | EV_PERSIST, on_readable, link);
+		link->writing = event_new(link->base, link->fd, EV_WRITE, on_writable, link);
 		(void)setsockopt(link->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 		(void)setsockopt(link->fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
+		if (connect(link->fd, link->address->ai_addr, link->address->ai_addrlen) == 0 ||
+		    errno == EINPROGRESS) {
+			(void)event_add(link->writing, NULL);
+			return;
+		}
+		(void)err_raise(&link->err, -errno, "connecting: %s", strerror(errno));
 	}
-	if (link->fd < 0 ||
-	    (connect(link->fd, found->ai_addr, found->ai_addrlen) < 0 && errno != EINPROGRESS)) {
-		r = err_raise(&link->err, -errno, "connecting: %s", strerror(errno));
+	fail(link);
+}
+
+static void on_resolved(void *user, int code, struct addrinfo *found)
+{
+	struct link *link = user;
+
+	link->resolving = NULL;
+	if (code != 0) {
+		(void)err_raise(&link->err, -ENOENT, "%s", gai_strerror(code));
+		fail(link);
+		return;
 	}
-	freeaddrinfo(found);
-	return r;
+	link->addresses = found;
+	link->address = found;
+	try_address(link);
 }
 
 struct link *link_new(struct event_base *base, const struct link_address *address,
@@ -221,18 +282,13 @@ struct link *link_new(struct event_base *base, const struct link_address *addres
 
 	link->events = events;
 	link->user = user;
+	link->base = base;
 	link->fd = -1;
 	viewer_init(&link->viewer);
-	link->is_failed = start_connecting(link, address) < 0;
-	link->reading = event_new(base, link->fd, EV_READ | EV_PERSIST, on_readable, link);
-	link->writing = event_new(base, link->fd, EV_WRITE, on_writable, link);
 	link->timer = event_new(base, -1, 0, on_silence, link);
-	if (link->is_failed) {
-		limit.tv_sec = 0; /* told from the loop */
-	} else {
-		(void)event_add(link->writing, NULL);
-	}
 	(void)event_add(link->timer, &limit);
+	link->resolving = resolve_start(base, address->host, address->port, address->family,
+					on_resolved, link);
 	return link;
 }
 
@@ -244,11 +300,11 @@ void link_free(struct link *link)
 	if (link->is_freed) {
 		*link->is_freed = true;
 	}
-	event_free(link->reading);
-	event_free(link->writing);
+	resolve_cancel(link->resolving);
+	close_socket(link);
 	event_free(link->timer);
-	if (link->fd >= 0) {
-		(void)close(link->fd);
+	if (link->addresses) {
+		freeaddrinfo(link->addresses);
 	}
 	viewer_fini(&link->viewer);
 	free(link);

@@ -12,6 +12,9 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 
+#define RETRIES_MAX 2 /* in a row for which the pause doubles: 4 polls at most */
+#define GRID_NS     (10 * NS_PER_MS)
+
 enum stream_state { STREAM_IDLE, STREAM_ASKED, STREAM_HELD, STREAM_FETCHING, STREAM_DONE };
 
 struct client_stream {
@@ -20,6 +23,9 @@ struct client_stream {
 	enum stream_state state;
 	bool index_asked; /* an index request is on its way */
 	uint64_t due;
+	uint64_t beacon;           /* the last one's time stamp, cycles */
+	uint64_t heard;            /* when the last beacon or packet came */
+	unsigned int retries;      /* in a row */
 	struct viewer_index index; /* HELD, FETCHING */
 	uint8_t *bytes;
 	uint64_t len, done;
@@ -43,7 +49,7 @@ struct client {
 	struct client_config config;
 	struct viewer *viewer;
 	enum client_state state;
-	uint64_t poll_ns, new_streams_ns, gone_ns;
+	uint64_t poll_ns, tick_ns, new_streams_ns, gone_ns;
 	uint64_t new_streams_due;
 	bool new_streams_asked, is_unlisted;
 	unsigned int fetching; /* packets in flight */
@@ -66,6 +72,7 @@ struct client *client_new(const struct client_config *config, struct viewer *vie
 	client->poll_ns = timer / 10;
 	client->poll_ns = client->poll_ns < NS_PER_MS ? NS_PER_MS : client->poll_ns;
 	client->poll_ns = client->poll_ns > 50 * NS_PER_MS ? 50 * NS_PER_MS : client->poll_ns;
+	client->tick_ns = timer > 2 * client->poll_ns ? timer - client->poll_ns : client->poll_ns;
 	client->new_streams_ns = 500 * NS_PER_MS;
 	client->gone_ns = 3 * timer > 5000 * NS_PER_MS ? 3 * timer : 5000 * NS_PER_MS;
 	return client;
@@ -273,6 +280,43 @@ static void index_ok(struct client *client, struct client_stream *stream,
 	}
 }
 
+/*
+ * The tracer's timer ticks in equal steps: what a stream has to tell, it tells then.  So it is
+ * asked when the timer should have ticked again; times are rounded up, so that several
+ * streams are asked at once.
+ */
+static uint64_t next_tick(const struct client *client, const struct client_stream *stream)
+{
+	uint64_t grid = client->poll_ns < GRID_NS ? client->poll_ns : GRID_NS;
+
+	return (stream->heard + client->tick_ns + grid - 1) / grid * grid;
+}
+
+static void stream_idle(struct client *client, struct client_stream *stream, uint64_t beacon,
+			uint64_t now)
+{
+	stream->due = now + client->poll_ns;
+	if (beacon > stream->beacon) {
+		stream->beacon = beacon;
+		stream->heard = now;
+		stream->retries = 0;
+		stream->due = next_tick(client, stream);
+	}
+}
+
+/* A full buffer comes at any time, but the longer none does the less likely it is. */
+static void stream_retry(struct client *client, struct client_stream *stream, uint64_t now)
+{
+	uint64_t tick = next_tick(client, stream);
+
+	stream->due = now + client->poll_ns;
+	if (now < tick) {
+		stream->due = now + (client->poll_ns << stream->retries);
+		stream->due = stream->due > tick ? tick : stream->due;
+		stream->retries += stream->retries < RETRIES_MAX;
+	}
+}
+
 static void on_index(struct client *client, const struct viewer_reply *reply, uint64_t now)
 {
 	struct client_stream *stream = find_stream(client, reply->tag);
@@ -287,16 +331,18 @@ static void on_index(struct client *client, const struct viewer_reply *reply, ui
 	switch ((enum viewer_index_status)index->status) {
 	case INDEX_OK:
 		client->progress = now;
+		stream->heard = now;
+		stream->retries = 0;
 		index_ok(client, stream, index);
 		return;
 	case INDEX_INACTIVE:
 		client->progress = now;
 		client->config.events->on_idle(client->config.user, stream->user, true, index->end);
-		stream->due = now + client->poll_ns;
+		stream_idle(client, stream, index->end, now);
 		return;
 	case INDEX_RETRY:
 		client->config.events->on_idle(client->config.user, stream->user, false, 0);
-		stream->due = now + client->poll_ns;
+		stream_retry(client, stream, now);
 		return;
 	case INDEX_HUP:
 	case INDEX_EOF:

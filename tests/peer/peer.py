@@ -239,6 +239,21 @@ def test_back_pressure(t):
     assert figures(totals(live.finish())[0]) == figures(t.analyze('io-mix', '-i', '100ms'))
 
 
+def test_names(t):
+    """A relay by its name; one that has none; one that is not there, of which each address is tried."""
+    relay = t.relay()
+    t.replay(relay, os.path.join(t.data, 'burst', 'kernel'), '--linger', '5s', wait=False)
+    live = t.live('-a', 'count', '--from', 'beginning', relay.live.replace('127.0.0.1', 'localhost'))
+    live.wait_for(lambda one: any(line['type'] == 'window' for line in one.lines()))
+    live.finish(signal.SIGTERM)
+    nowhere = t.live('-a', 'count', '--no-retry', 'net://no-such-host.invalid')
+    nowhere.finish(status=1)
+    assert 'no-such-host.invalid' in nowhere.said(), nowhere.said()
+    refused = t.live('-a', 'count', '--no-retry', 'net://localhost:1')
+    refused.finish(status=1)
+    assert 'Connection refused' in refused.said(), refused.said()
+
+
 def test_loop_and_list(t):
     """replay --loop plays whole sessions one after the other; list shows them."""
     relay = t.relay()
