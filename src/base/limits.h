@@ -42,7 +42,7 @@
 /* One packet: LTTng sub-buffers are powers of two, seldom above 16 MiB. */
 #define PACKET_BYTES_MAX ((uint64_t)1 << 30)
 /* Bytes read from a file to find out about one packet (header and context). */
-#define PACKET_HEAD_BYTES 4096
+#define PACKET_HEAD_BYTES 512
 
 /* A packet index file: 72 bytes a packet, so that of some fifteen million packets. */
 #define INDEX_BYTES_MAX ((off_t)1 << 30)
@@ -84,7 +84,7 @@
 #define IDLE_CLOSE_NS ((uint64_t)1000000000)
 
 /* Where windows are not shown, so many are merged as one: rounds are worth their tasks. */
-#define INTERVALS_UNSEEN 4
+#define INTERVALS_UNSEEN 16
 
 /* Groups of records that are worth a task of their own: some 50 us. */
 #define GROUPS_PER_TASK 512

@@ -244,6 +244,7 @@ static int run(const struct options *options)
 	(void)sigaction(SIGINT, &action, NULL);
 	(void)sigaction(SIGTERM, &action, NULL);
 	(void)signal(SIGPIPE, SIG_IGN);
+	config.top = a.output.top;
 	output_start(&a.output);
 	a.summary.exit = analyze_all(&a, &config);
 	a.summary.wall_ns = monotonic_ns() - begin;

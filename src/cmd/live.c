@@ -65,6 +65,7 @@ static int follow(const struct options *options, struct hub_config *config)
 		return EXIT_FAILED;
 	}
 	config->output = &output;
+	config->engine.top = output.top;
 	output_start(&output);
 	if (hub_run(config, &summary, &err) < 0) {
 		say("%s", err.text);

@@ -82,6 +82,7 @@ struct engine *engine_new(const struct engine_config *config)
 	engine->setup.range_end = config->range_end;
 	engine->setup.jobs = config->jobs;
 	engine->setup.stats = config->stats;
+	engine->setup.top = config->top;
 	map_setup_init(&engine->setup);
 	engine->pool = pool_new(&engine->setup, config->jobs);
 	if (config->stats) {
@@ -252,13 +253,19 @@ static void step(struct engine *engine, bool wait, uint64_t now_ns)
 	}
 }
 
-/* What the front did since @begin, but for reports, is merging. */
-static void note_front(struct engine *engine, uint64_t begin, uint64_t emit_before)
+/* What is not the front's merging, although it may be done in its thread. */
+static uint64_t others_ns(const struct stats *stats)
+{
+	return stats ? stats->emit_ns + (stats->jobs_are_front ? stats->job_ns[JOB_MERGE] : 0) : 0;
+}
+
+/* What the front did since @begin, but for what others_ns() has since @others, is merging. */
+static void note_front(struct engine *engine, uint64_t begin, uint64_t others)
 {
 	struct stats *stats = engine->config.stats;
 	uint64_t held = engine_held_bytes(engine), jobs = engine_in_flight(engine);
 
-	stats->front_ns += stats_now() - begin - (stats->emit_ns - emit_before);
+	stats->front_ns += stats_now() - begin - (others_ns(stats) - others);
 	stats->held_max = held > stats->held_max ? held : stats->held_max;
 	stats->jobs_max = jobs > stats->jobs_max ? jobs : stats->jobs_max;
 }
@@ -266,11 +273,11 @@ static void note_front(struct engine *engine, uint64_t begin, uint64_t emit_befo
 void engine_step(struct engine *engine, bool wait, uint64_t now_ns)
 {
 	const struct stats *stats = engine->config.stats;
-	uint64_t begin = stats ? stats_now() : 0, emit = stats ? stats->emit_ns : 0;
+	uint64_t begin = stats ? stats_now() : 0, others = others_ns(stats);
 
 	step(engine, wait, now_ns);
 	if (stats) {
-		note_front(engine, begin, emit);
+		note_front(engine, begin, others);
 	}
 }
 
@@ -458,18 +465,18 @@ bool trace_uuid(const struct trace *trace, uint8_t ret_uuid[16])
 void trace_finish(struct trace *trace, uint64_t now_ns)
 {
 	const struct stats *stats = trace->engine->config.stats;
-	uint64_t begin, emit;
+	uint64_t begin, others;
 
 	for (size_t i = 0; i < trace->streams.count; i++) {
 		stream_end(trace->streams.at[i]);
 	}
 	drain(trace);
 	begin = stats ? stats_now() : 0;
-	emit = stats ? stats->emit_ns : 0;
+	others = others_ns(stats);
 	merge_finish(trace->merge, now_ns);
 	trace->has_finished = true;
 	if (stats) {
-		note_front(trace->engine, begin, emit);
+		note_front(trace->engine, begin, others);
 	}
 }
 

@@ -32,6 +32,7 @@ struct map_setup {
 	uint64_t range_begin, range_end;
 	unsigned int jobs;   /* threads that will map */
 	struct stats *stats; /* NULL: not wanted */
+	size_t top;          /* rows of a table that are to be in order, 0: all */
 	/* Derived by map_setup_init(). */
 	struct plan_request *requests;
 	struct map_route *routes; /* by request */

@@ -1,7 +1,8 @@
 /*
  * report: a window or total of one trace, ready for a sink.
  *
- * Rows are sorted (largest figure first, then by id) and hold no row without a value.
+ * Rows are sorted (largest figure first, then by id) and hold no row without a value.  Of many,
+ * only the first engine_config.top are in order.
  */
 #ifndef SILLAGE_ENGINE_REPORT_H
 #define SILLAGE_ENGINE_REPORT_H

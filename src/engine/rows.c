@@ -63,13 +63,10 @@ static void shard_init(struct shard *shard, const struct layout *layout)
 
 static void shard_fini(struct shard *shard)
 {
-	for (size_t i = 0; i < shard->kept.count; i++) {
-		free(shard->kept.at[i]);
+	for (size_t i = 0; i < shard->blocks.count; i++) {
+		free(shard->blocks.at[i]);
 	}
-	for (size_t i = 0; i < shard->free_threads.count; i++) {
-		free(shard->free_threads.at[i]);
-	}
-	free(shard->other);
+	vec_fini(&shard->blocks);
 	free(shard->trace);
 	free(shard->names);
 	free(shard->slots.at);
@@ -115,7 +112,6 @@ void rows_fini(struct rows *rows)
 	for (size_t i = 0; i < SHARDS; i++) {
 		shard_fini(&rows->shards[i]);
 	}
-	free(rows->other);
 	kh_destroy(cpus, rows->cpus);
 	kh_destroy(name_ids, rows->name_ids);
 	for (size_t i = 0; i < rows->names.count; i++) {
@@ -147,6 +143,18 @@ struct cpu *rows_cpu(struct rows *rows, uint64_t id)
 
 /* ---- threads ---- */
 
+#define THREADS_AT_ONCE 16
+
+static void add_threads(struct shard *shard, size_t bytes)
+{
+	char *block = mem_alloc(THREADS_AT_ONCE * bytes);
+
+	*vec_push(&shard->blocks) = block;
+	for (size_t i = THREADS_AT_ONCE; i-- > 0;) {
+		*vec_push(&shard->free_threads) = (struct thread *)(block + i * bytes);
+	}
+}
+
 /* A thread, its sums and the analyses' states in one piece: forks are frequent. */
 static struct thread *thread_alloc(struct shard *shard)
 {
@@ -155,16 +163,13 @@ static struct thread *thread_alloc(struct shard *shard)
 	size_t sums_bytes = (layout->is_direct ? 1 : 2) * columns * sizeof(uint64_t);
 	size_t bytes = sizeof(struct thread) + layout->thread_state_size + sums_bytes;
 	struct thread *thread;
-	char *memory;
 
-	if (shard->free_threads.count > 0) {
-		memory = (char *)shard->free_threads.at[--shard->free_threads.count];
-		memset(memory, 0, bytes);
-	} else {
-		memory = mem_alloc(bytes);
+	if (shard->free_threads.count == 0) {
+		add_threads(shard, bytes);
 	}
-	thread = (struct thread *)memory;
-	thread->sums.window = (uint64_t *)(memory + sizeof(*thread) + layout->thread_state_size);
+	thread = shard->free_threads.at[--shard->free_threads.count];
+	memset(thread, 0, bytes);
+	thread->sums.window = (uint64_t *)((char *)(thread + 1) + shard->layout->thread_state_size);
 	thread->sums.total = thread->sums.window + (layout->is_direct ? 0 : columns);
 	return thread;
 }
@@ -665,6 +670,50 @@ static int by_sort(const void *left, const void *right)
 	return a->id < b->id ? -1 : a->id > b->id;
 }
 
+/* Brings the first @top rows to the front, in any order (Hoare's selection). */
+static void select_top(struct report_row *rows, size_t count, size_t top)
+{
+	size_t first = 0, last = count - 1;
+
+	while (first < last) {
+		struct report_row pivot = rows[first + (last - first) / 2];
+		size_t i = first, k = last;
+
+		for (;;) {
+			struct report_row swapped;
+
+			while (by_sort(&rows[i], &pivot) < 0) {
+				i++;
+			}
+			while (by_sort(&rows[k], &pivot) > 0) {
+				k--;
+			}
+			if (i >= k) {
+				break;
+			}
+			swapped = rows[i];
+			rows[i++] = rows[k];
+			rows[k--] = swapped;
+		}
+		if (top <= k) {
+			last = k;
+		} else {
+			first = k + 1;
+		}
+	}
+}
+
+static void sort_rows(struct report_row *rows, size_t count, size_t top)
+{
+	if (top > 0 && top < count / 8) {
+		select_top(rows, count, top);
+		count = top;
+	}
+	if (count > 1) {
+		qsort(rows, count, sizeof(*rows), by_sort);
+	}
+}
+
 static void list_table(struct rows *rows, struct listing *listing)
 {
 	switch (listing->table->scope) {
@@ -681,9 +730,7 @@ static void list_table(struct rows *rows, struct listing *listing)
 		list_names(rows, listing);
 		break;
 	}
-	if (listing->rows.count > 1) {
-		qsort(listing->rows.at, listing->rows.count, sizeof(*listing->rows.at), by_sort);
-	}
+	sort_rows(listing->rows.at, listing->rows.count, rows->layout.setup->top);
 }
 
 void rows_report(struct rows *rows, bool total, struct report *report, struct report_memory *memory)

@@ -126,7 +126,8 @@ struct shard {
 	VEC(struct thread *) kept;         /* all that have a row, live and dead; NULL: free */
 	VEC(uint32_t) kept_free;           /* indexes of those */
 	VEC(struct dead) dead;             /* of those */
-	VEC(struct thread *) free_threads; /* of those that were folded, for new ones */
+	VEC(char *) blocks;                /* of memory for threads */
+	VEC(struct thread *) free_threads; /* in those, not in use */
 	VEC(struct thread *) touched;
 	struct thread *other;   /* where dead threads beyond the bound went */
 	bool is_closing, keeps; /* a window has closed: what shard_settle() is to do */

@@ -202,14 +202,26 @@ static unsigned int task_count(const struct merge *merge)
 	return by_work < most ? (unsigned int)by_work : most;
 }
 
+/* Without workers this is what they would do; else it is too little for them. */
+static void run_here(struct merge *merge)
+{
+	struct stats *stats = merge->host.tasks_max == 0 ? merge->setup->stats : NULL;
+	struct merge_task whole = { .merge = merge, .shards = SHARDS, .stripes = 1 };
+	uint64_t begin = stats ? stats_now() : 0;
+
+	run_whole(&whole);
+	if (stats) {
+		stats->job_ns[JOB_MERGE] += stats_now() - begin;
+		stats->jobs[JOB_MERGE]++;
+	}
+}
+
 static void run_round(struct merge *merge)
 {
 	unsigned int count = task_count(merge), shard = 0;
 
 	if (count == 0) {
-		struct merge_task whole = { .merge = merge, .shards = SHARDS, .stripes = 1 };
-
-		run_whole(&whole);
+		run_here(merge);
 		return;
 	}
 	merge->tasks_running = count;
