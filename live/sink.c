@@ -129,6 +129,7 @@ void output_start(struct output *output)
 {
 	if (output->sink->start) {
 		output->sink->start(output);
+		(void)fflush(output->out); /* who reads knows at once that somebody writes */
 	}
 }
 

@@ -9,6 +9,7 @@ usage: peer.py SILLAGE APP DATA [--only NAME]      APP: the traced program of ap
 import collections
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -381,6 +382,141 @@ def test_scripted(t):
     live = t.live('--from', 'beginning', Scripted(t, 1, 'version').url)
     live.finish(status=1)
     assert 'viewer protocol 3.13' in live.said() and '2.15' in live.said(), live.said()
+
+
+class Proxy:
+    """Stands between sillage and a relay and does to connections what networks do.
+
+    Each of the first @faults connections gets one fault, drawn from the seed: cut after some
+    bytes, in one direction or both; bytes in small pieces with pauses; a stall; or, with @lies,
+    bytes changed on their way to sillage.  Later connections are left alone.
+    """
+
+    def __init__(self, port, seed, faults, lies=False):
+        self.port, self.rng, self.faults, self.lies = port, random.Random(seed), faults, lies
+        self.is_calm = False
+        self.connections = 0
+        self.listener = socket.socket()
+        self.listener.bind(('127.0.0.1', 0))
+        self.listener.listen(64)
+        self.url = 'net://127.0.0.1:%d' % self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                viewer = self.listener.accept()[0]
+                relay = socket.create_connection(('127.0.0.1', self.port))
+            except OSError:
+                return
+            self.connections += 1
+            fault = None
+            if self.connections <= self.faults and not self.is_calm:
+                fault = self.rng.choice(('lie',) if self.lies else ('cut', 'cut', 'reset', 'pieces', 'stall'))
+            # Most replies are small, packets are large: cuts at either scale.
+            after = int(2 ** self.rng.uniform(0, 21))
+            seed = self.rng.random()
+            for source, sink, to_viewer in ((viewer, relay, False), (relay, viewer, True)):
+                threading.Thread(target=self.pump, daemon=True,
+                                 args=(source, sink, fault if to_viewer else None, after, seed)).start()
+
+    def pump(self, source, sink, fault, after, seed):
+        rng, passed = random.Random(seed), 0
+        try:
+            while True:
+                data = source.recv(rng.randrange(1, 40) if fault == 'pieces' and passed < 4000 else 65536)
+                if not data:
+                    break
+                fault = None if self.is_calm else fault
+                if fault in ('cut', 'reset') and passed + len(data) > after:
+                    sink.sendall(data[:after - passed])
+                    if fault == 'reset':
+                        sink.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
+                    break
+                if fault == 'stall' and passed <= after < passed + len(data):
+                    time.sleep(rng.uniform(0.2, 1.5))
+                if fault == 'lie' and rng.random() < 0.05:
+                    changed = bytearray(data)
+                    changed[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+                    data = bytes(changed)
+                sink.sendall(data)
+                passed += len(data)
+        except OSError:
+            pass
+        for one in (source, sink):
+            try:
+                one.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+            one.close()
+
+
+def chaos_seed():
+    return int(os.environ.get('SILLAGE_CHAOS_SEED', random.randrange(1 << 32)))
+
+
+def test_chaos_network(t):
+    """Connections that break anywhere: nothing is lost, since the relay still has it."""
+    for i in range(int(os.environ.get('SILLAGE_CHAOS_ROUNDS', 2))):
+        seed = chaos_seed() + i
+        relay = t.relay()
+        trace = random.Random(seed).choice(('io-mix', 'small-packets', 'migrate', 'idle-gaps'))
+        wanted = t.analyze(os.path.join(trace, 'kernel'), '-a', 'count')
+        replay = t.replay(relay, os.path.join(trace, 'kernel'), '--speed', '0', '--linger', '60s', wait=False)
+        proxy = Proxy(relay.port + 2, seed, 12)
+        live = t.live('-a', 'count', '--from', 'beginning', '--grace', '60s', proxy.url)
+        try:
+            live.wait_said('attached to')
+            time.sleep(2)
+            proxy.is_calm = True
+            time.sleep(3)  # a lost connection is tried again after two seconds at most
+            replay.send_signal(signal.SIGTERM)  # the session closes: the total comes
+            live.wait_for(lambda one: totals(one.lines()))
+            got = totals(live.finish(signal.SIGTERM))[-1]
+            assert got['count'] == wanted['count'], '%r, wanted %r' % (got['count'], wanted['count'])
+        except AssertionError as failure:
+            raise AssertionError('%s (SILLAGE_CHAOS_SEED=%d, %s)' % (failure, seed, trace))
+        relay.stop()
+
+
+def test_chaos_lies(t):
+    """Bits that change on the way: no crash, no hang; it ends when it is told to."""
+    seed = chaos_seed()
+    relay = t.relay()
+    t.replay(relay, os.path.join('io-mix', 'kernel'), '--speed', '0', '--linger', '60s', wait=False)
+    proxy = Proxy(relay.port + 2, seed, 1 << 30, lies=True)
+    live = t.live('-a', 'count,cpu,io', '--from', 'beginning', proxy.url)
+    time.sleep(int(os.environ.get('SILLAGE_CHAOS_SECONDS', 5)))
+    live.process.send_signal(signal.SIGTERM)
+    assert live.process.wait(LIMIT) in (0, 1, 3), 'seed %d: %s' % (seed, live.said())
+
+
+def test_chaos_signals(t):
+    """Signals at any time, a relay that is stopped and killed, and sessions that come back."""
+    seed = chaos_seed()
+    rng = random.Random(seed)
+    relay = t.relay()
+    live = t.live('-a', 'count,cpu,io', '--from', 'beginning', '-i', '100ms', relay.live)
+    end = time.time() + int(os.environ.get('SILLAGE_CHAOS_SECONDS', 8))
+    live.wait_for(lambda one: one.lines())  # it has its signal handlers
+    while time.time() < end:
+        what = rng.choice(('USR1', 'USR1', 'HUP', 'stop', 'kill', 'play', 'play'))
+        if what in ('USR1', 'HUP'):
+            live.process.send_signal(signal.SIGUSR1 if what == 'USR1' else signal.SIGHUP)
+        elif what == 'stop':
+            relay.process.send_signal(signal.SIGSTOP)
+            time.sleep(rng.uniform(0.05, 0.6))
+            relay.process.send_signal(signal.SIGCONT)
+        elif what == 'kill' and rng.random() < 0.3:
+            relay.stop(signal.SIGKILL)
+            relay.start()
+        elif what == 'play':
+            t.replay(relay, os.path.join(rng.choice(('burst', 'io-mix')), 'kernel'), '--speed',
+                     rng.choice(('0', '10')), '--session', 's%d' % rng.randrange(1000), wait=False)
+        assert live.process.poll() is None, 'seed %d: it ended: %s' % (seed, live.said())
+        time.sleep(rng.uniform(0, 0.3))
+    lines = live.finish(signal.SIGTERM)
+    check_sums(lines)
 
 
 def test_babeltrace(t):
