@@ -79,6 +79,9 @@ static void on_report(void *user, const struct report *report)
 
 	output_report(hub->config->output, &trace->identity, report);
 	check_output(hub);
+	if (report->has_lag && report->lag_ns > 0) {
+		session_lags(trace->session, (uint64_t)report->lag_ns);
+	}
 	if (report->kind == REPORT_WINDOW && ++hub->windows == hub->config->windows) {
 		stop(hub);
 	}
@@ -202,6 +205,7 @@ static void new_session(struct relay *relay, const struct viewer_session *listed
 		.engine = hub->engine,
 		.from_beginning = hub->config->from_beginning,
 		.grace_ns = hub->config->grace_ns,
+		.lag_limit_ns = hub->config->lag_limit_ns,
 		.on_attach = on_attach,
 		.say = on_say,
 		.on_change = on_session_change,

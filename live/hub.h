@@ -26,6 +26,7 @@ struct hub_config {
 	bool from_beginning;
 	uint64_t retry_ns; /* UINT64_MAX: for ever; 0: do not retry */
 	uint64_t grace_ns;
+	uint64_t lag_limit_ns;         /* a session that is further behind skips to now; 0: never */
 	uint64_t duration_ns, windows; /* 0: no limit */
 	int verbosity;
 	void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -18,8 +18,9 @@
 #include "engine/engine.h"
 #include "relay/client.h"
 
-#define NS_PER_S  UINT64_C(1000000000)
-#define STEADY_NS (5 * NS_PER_S) /* a connection that held so long was a good one */
+#define NS_PER_S   UINT64_C(1000000000)
+#define FILLING_NS (NS_PER_S / 20)
+#define STEADY_NS  (5 * NS_PER_S) /* a connection that held so long was a good one */
 
 /* A packet that came before metadata made a plan. */
 struct waiting {
@@ -33,6 +34,8 @@ struct live_stream {
 	char *name;
 	struct stream *stream; /* NULL until its trace is known */
 	uint64_t heard;        /* monotonic: when it last told anything new */
+	uint64_t idle;         /* monotonic: when the relay last had no more of it */
+	uint64_t filling;      /* monotonic: since when its chunk waits for more, 0: it does not */
 	uint64_t beacon;
 	bool is_ended;
 };
@@ -51,6 +54,8 @@ struct session {
 	bool said_watched;
 	bool is_listed;
 	bool is_finishing; /* the link is to be dropped after this callback */
+	bool is_late;      /* too far behind: to be skipped from the loop */
+	bool skips;        /* the next connection begins with now */
 	VEC(struct live_trace *) traces;
 	VEC(struct live_stream *) streams;
 	struct run_summary account; /* of traces already finished */
@@ -270,6 +275,19 @@ static void note_plan(struct live_trace *trace)
 	}
 }
 
+/* Over a slow connection a chunk takes long to fill: windows do not wait for that. */
+static void flush_old(struct live_stream *stream)
+{
+	uint64_t now = monotonic_ns();
+
+	if (stream->filling == 0) {
+		stream->filling = now;
+	} else if (now - stream->filling > FILLING_NS) {
+		(void)stream_flush(stream->stream);
+		stream->filling = 0;
+	}
+}
+
 static void push_packet(struct live_stream *stream, uint8_t *bytes, uint64_t len);
 
 static void on_metadata(void *user, uint64_t trace_id, const uint8_t *bytes, uint64_t len)
@@ -342,6 +360,7 @@ static void push_packet(struct live_stream *stream, uint8_t *bytes, uint64_t len
 	stream_packet(
 		stream->stream,
 		&(struct stream_input){ .info = &info, .bytes = bytes, .len = len, .fd = -1 });
+	flush_old(stream);
 }
 
 static void on_packet(void *user, void *arg, const struct viewer_index *index, uint8_t *bytes,
@@ -380,9 +399,11 @@ static void on_idle(void *user, void *arg, bool has_beacon, uint64_t cycles)
 	struct live_stream *stream = arg;
 
 	(void)user;
+	stream->idle = monotonic_ns();
 	if (!stream->stream) {
 		return;
 	}
+	stream->filling = 0;
 	if (!stream_flush(stream->stream) && !(has_beacon && cycles > stream->beacon)) {
 		return;
 	}
@@ -573,18 +594,9 @@ static int on_reply(void *user, const struct viewer_reply *reply, struct err *er
 	return 0;
 }
 
-static void on_closed(void *user, const struct err *err)
+/* What was followed stays, for when it is attached to again. */
+static void go_away(struct session *session)
 {
-	struct session *session = user;
-
-	/* One message for a change of state: not for each try of a connection that does not hold.
-	 */
-	if (session->state == SESSION_RUNNING &&
-	    monotonic_ns() - session->attached_at > STEADY_NS) {
-		session->retry_ns = 0;
-	}
-	say(session, session->retry_ns == 0 ? 0 : 1, "connection lost: %s", err->text);
-	back_off(session);
 	for (size_t i = 0; i < session->streams.count; i++) {
 		struct live_stream *stream = session->streams.at[i];
 
@@ -603,6 +615,21 @@ static void on_closed(void *user, const struct err *err)
 	set_state(session, SESSION_AWAY);
 }
 
+static void on_closed(void *user, const struct err *err)
+{
+	struct session *session = user;
+
+	/* One message for a change of state: not for each try of a connection that does not hold.
+	 */
+	if (session->state == SESSION_RUNNING &&
+	    monotonic_ns() - session->attached_at > STEADY_NS) {
+		session->retry_ns = 0;
+	}
+	say(session, session->retry_ns == 0 ? 0 : 1, "connection lost: %s", err->text);
+	back_off(session);
+	go_away(session);
+}
+
 static const struct link_events link_events = {
 	.on_connected = on_connected,
 	.on_reply = on_reply,
@@ -618,8 +645,46 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 	session_tick(session);
 }
 
+/* Whether the relay had something for some stream all the time, for half a second or more. */
+static bool is_behind(const struct session *session)
+{
+	uint64_t now = monotonic_ns();
+
+	for (size_t i = 0; i < session->streams.count; i++) {
+		const struct live_stream *stream = session->streams.at[i];
+
+		if (stream->stream && !stream->is_ended && now - stream->idle > NS_PER_S / 2) {
+			return true;
+		}
+	}
+	return false;
+}
+
+void session_lags(struct session *session, uint64_t lag_ns)
+{
+	uint64_t limit = session->owner.lag_limit_ns;
+
+	/* Also after a skip it takes a while until windows show it. */
+	if (limit > 0 && lag_ns > limit && !session->is_late && is_behind(session) &&
+	    session->state == SESSION_RUNNING && monotonic_ns() - session->attached_at > NS_PER_S) {
+		struct timeval now = { 0 };
+
+		say(session, 0, "%.1f s behind: what the relay has is skipped, it goes on with now",
+		    (double)lag_ns / 1e9);
+		session->is_late = true;
+		(void)event_add(session->timer, &now); /* not from inside a report */
+	}
+}
+
 void session_tick(struct session *session)
 {
+	if (session->state == SESSION_RUNNING && session->is_late) {
+		session->is_late = false;
+		session->skips = true;
+		session->retry_at = monotonic_ns();
+		go_away(session);
+		return;
+	}
 	if (session->state == SESSION_RUNNING && session->client) {
 		go_on(session);
 		if (session->is_finishing) {
@@ -650,14 +715,16 @@ void session_connect(struct session *session, const struct viewer_session *liste
 	bool is_again = session->traces.count > 0;
 	struct client_config config = {
 		.session_id = listed->id,
-		.seek = is_again || session->owner.from_beginning ? VIEWER_SEEK_BEGINNING
-								  : VIEWER_SEEK_LAST,
+		.seek = !session->skips && (is_again || session->owner.from_beginning)
+				? VIEWER_SEEK_BEGINNING
+				: VIEWER_SEEK_LAST,
 		.live_timer_us = listed->live_timer_us,
 		.events = &client_events,
 		.user = session,
 	};
 
 	assert(!session->link);
+	session->skips = false;
 	session->listed = *listed;
 	session->state = SESSION_CONNECTING;
 	session->link = link_new(session->owner.base, &session->address, &link_events, session);

@@ -35,6 +35,7 @@ struct session_owner {
 	struct engine *engine;
 	bool from_beginning;
 	uint64_t grace_ns;
+	uint64_t lag_limit_ns; /* 0: never skip */
 	void (*on_attach)(void *user, const struct trace_identity *trace, bool is_attach,
 			  const char *reason);
 	void (*say)(void *user, int verbosity, const char *text);
@@ -69,6 +70,9 @@ void session_set_listed(struct session *session, bool is_listed);
 
 /* Something changed that may let it go on: room in the engine, time. */
 void session_tick(struct session *session);
+
+/* A window of one of its traces was @lag_ns late; may be called from inside a report. */
+void session_lags(struct session *session, uint64_t lag_ns);
 
 /* Ends all traces: last windows and totals. */
 void session_finish(struct session *session, const char *reason);

@@ -26,6 +26,8 @@ enum option_id {
 	OPTION_WINDOWS,
 	OPTION_FROM,
 	OPTION_GRACE,
+	OPTION_ON_LAG,
+	OPTION_LAG_LIMIT,
 	OPTION_RETRY,
 	OPTION_NO_RETRY,
 	OPTION_BEGIN,
@@ -73,6 +75,10 @@ static const struct spec specs[] = {
 	{ OPTION_WINDOWS, 0, "windows", "N", "stop after so many windows", FOR_LIVE },
 	{ OPTION_FROM, 0, "from", "PLACE", "where to attach: beginning or now (now)", FOR_LIVE },
 	{ OPTION_GRACE, 0, "grace", "DURATION", "how long to wait for a silent stream (5s)",
+	  FOR_LIVE },
+	{ OPTION_ON_LAG, 0, "on-lag", "WHAT", "when far behind: keep on, or skip to now (keep)",
+	  FOR_LIVE },
+	{ OPTION_LAG_LIMIT, 0, "lag-limit", "DURATION", "how far behind --on-lag skip skips (10s)",
 	  FOR_LIVE },
 	{ OPTION_RETRY, 0, "retry", "DURATION", "keep trying a relay that is away (for ever)",
 	  FOR_LIVE },
@@ -318,6 +324,7 @@ static int take(struct options *o, enum option_id id, const char *value, struct 
 {
 	static const char *const formats[] = { "text", "json", NULL };
 	static const char *const places[] = { "beginning", "now", NULL };
+	static const char *const on_lag[] = { "keep", "skip", NULL };
 
 	if (take_text(o, id, value)) {
 		return 0;
@@ -346,6 +353,10 @@ static int take(struct options *o, enum option_id id, const char *value, struct 
 		return take_word("place", value, places, &o->from, err);
 	case OPTION_GRACE:
 		return take_duration("grace", value, &o->grace_ns, err);
+	case OPTION_ON_LAG:
+		return take_word("on-lag", value, on_lag, &o->on_lag, err);
+	case OPTION_LAG_LIMIT:
+		return take_duration("lag-limit", value, &o->lag_limit_ns, err);
 	case OPTION_RETRY:
 		return take_duration("retry", value, &o->retry_ns, err);
 	case OPTION_NO_RETRY:
@@ -392,6 +403,8 @@ static void set_defaults(struct options *o)
 	memset(o, 0, sizeof(*o));
 	o->format = "text";
 	o->from = "now";
+	o->on_lag = "keep";
+	o->lag_limit_ns = UINT64_C(10000000000);
 	o->interval_ns = 1000000000;
 	o->top = 10;
 	o->jobs = cpus > 0 ? (uint64_t)cpus : 1;

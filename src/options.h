@@ -34,6 +34,8 @@ struct options {
 	const char *session, *host;
 	bool wait_viewer, as_now;
 	bool stats;
+	const char *on_lag; /* keep, skip */
+	uint64_t lag_limit_ns;
 	uint64_t linger_ns;
 	bool wants_help;
 	int verbosity;     /* -1 quiet, 0, 1 verbose */

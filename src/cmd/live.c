@@ -42,6 +42,7 @@ static void fill(const struct options *options, struct hub_config *config)
 	config->from_beginning = strcmp(options->from, "beginning") == 0;
 	config->retry_ns = options->retry_ns;
 	config->grace_ns = options->grace_ns;
+	config->lag_limit_ns = strcmp(options->on_lag, "skip") == 0 ? options->lag_limit_ns : 0;
 	config->duration_ns = options->duration_ns;
 	config->windows = options->windows;
 	config->verbosity = options->verbosity;

@@ -240,6 +240,27 @@ def test_back_pressure(t):
     assert figures(totals(live.finish())[0]) == figures(t.analyze('io-mix', '-i', '100ms'))
 
 
+def test_on_lag(t):
+    """A link slower than the trace: all of it late, or with --on-lag skip the rest only."""
+    relay = t.relay()
+    proxy = Proxy(relay.port + 2, 0, 0, rate=100_000)
+    wanted = t.analyze(os.path.join('small-packets', 'kernel'), '-a', 'count')['count']
+    for options, skips in (((), False), (('--on-lag', 'skip', '--lag-limit', '500ms'), True)):
+        session = 'skips' if skips else 'keeps'
+        live = t.live('-a', 'count', '-i', '50ms', '--from', 'beginning', *options,
+                      proxy.url + '/host/*/' + session)
+        t.replay(relay, os.path.join('small-packets', 'kernel'), '--as-now', '--speed', '1', '--session',
+                 session, '--live-timer', '50ms', '--linger', '9s', wait=False)
+        live.wait_for(lambda one: totals(one.lines()))
+        assert ('s behind' in live.said()) == skips, live.said()
+        total = totals(live.finish(signal.SIGTERM))[-1]['count']
+        if skips:  # (nothing is traced after that, so that no packet tells how many are missing)
+            assert total['events'] < wanted['events'], total
+            assert 'meanwhile is a gap' in live.said(), live.said()
+        else:
+            assert total == wanted, 'events: %d, wanted %d' % (total['events'], wanted['events'])
+
+
 def test_names(t):
     """A relay by its name; one that has none; one that is not there, of which each address is tried."""
     relay = t.relay()
@@ -392,7 +413,8 @@ class Proxy:
     bytes changed on their way to sillage.  Later connections are left alone.
     """
 
-    def __init__(self, port, seed, faults, lies=False):
+    def __init__(self, port, seed, faults, lies=False, rate=None):
+        self.rate = rate  # bytes per second to sillage
         self.port, self.rng, self.faults, self.lies = port, random.Random(seed), faults, lies
         self.is_calm = False
         self.connections = 0
@@ -418,13 +440,14 @@ class Proxy:
             seed = self.rng.random()
             for source, sink, to_viewer in ((viewer, relay, False), (relay, viewer, True)):
                 threading.Thread(target=self.pump, daemon=True,
-                                 args=(source, sink, fault if to_viewer else None, after, seed)).start()
+                                 args=(source, sink, fault if to_viewer else None, after, seed, to_viewer)).start()
 
-    def pump(self, source, sink, fault, after, seed):
+    def pump(self, source, sink, fault, after, seed, to_viewer):
         rng, passed = random.Random(seed), 0
         try:
             while True:
-                data = source.recv(rng.randrange(1, 40) if fault == 'pieces' and passed < 4000 else 65536)
+                data = source.recv(rng.randrange(1, 40) if fault == 'pieces' and passed < 4000 else
+                                   4096 if self.rate else 65536)
                 if not data:
                     break
                 fault = None if self.is_calm else fault
@@ -441,6 +464,8 @@ class Proxy:
                     data = bytes(changed)
                 sink.sendall(data)
                 passed += len(data)
+                if self.rate and to_viewer:
+                    time.sleep(len(data) / self.rate)
         except OSError:
             pass
         for one in (source, sink):
