@@ -319,12 +319,20 @@ static bool take_text(struct options *o, enum option_id id, const char *value)
 	}
 }
 
+/* What a viewer that is behind does. */
+static int take_lag(struct options *o, enum option_id id, const char *value, struct err *err)
+{
+	static const char *const words[] = { "keep", "skip", NULL };
+
+	return id == OPTION_ON_LAG ? take_word("on-lag", value, words, &o->on_lag, err)
+				   : take_duration("lag-limit", value, &o->lag_limit_ns, err);
+}
+
 /* One option with its argument. */
 static int take(struct options *o, enum option_id id, const char *value, struct err *err)
 {
 	static const char *const formats[] = { "text", "json", NULL };
 	static const char *const places[] = { "beginning", "now", NULL };
-	static const char *const on_lag[] = { "keep", "skip", NULL };
 
 	if (take_text(o, id, value)) {
 		return 0;
@@ -354,9 +362,8 @@ static int take(struct options *o, enum option_id id, const char *value, struct 
 	case OPTION_GRACE:
 		return take_duration("grace", value, &o->grace_ns, err);
 	case OPTION_ON_LAG:
-		return take_word("on-lag", value, on_lag, &o->on_lag, err);
 	case OPTION_LAG_LIMIT:
-		return take_duration("lag-limit", value, &o->lag_limit_ns, err);
+		return take_lag(o, id, value, err);
 	case OPTION_RETRY:
 		return take_duration("retry", value, &o->retry_ns, err);
 	case OPTION_NO_RETRY:

@@ -507,7 +507,10 @@ static void let_go(const struct chunk *chunk)
 	}
 	if (first) {
 		begin = (uintptr_t)(chunk->mapped + first->file_offset) / page * page;
-		end = (uintptr_t)(chunk->mapped + last->file_offset + last->size) / page * page;
+		/* The last page is the next chunk's, too, who takes it again: else one is left
+		 * of each chunk. */
+		end = ((uintptr_t)(chunk->mapped + last->file_offset + last->size) + page - 1) /
+		      page * page;
 		if (end > begin) {
 			(void)madvise((void *)begin, end - begin, MADV_DONTNEED);
 		}
