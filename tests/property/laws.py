@@ -245,7 +245,7 @@ def check(sillage, rng, path, loses):
     lines = [json.loads(line) for line in base]
     for _ in range(4):
         chunk, jobs = rng.choice((1, 300, 4000, 10**9)), rng.randrange(4)
-        extra = ['-i', interval] + rng.choice(([], ['--max-memory', '1M']))
+        extra = ['-i', interval] + rng.choice(([], ['--max-memory', '1K']))
         if cuts.report(sillage, path, chunk, jobs, extra) != base:
             return 'not the same with --chunk-size %d -j %d %s' % (chunk, jobs, ' '.join(extra))
     if not adds_up(lines, lines[0]['analyses']):

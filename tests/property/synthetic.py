@@ -255,6 +255,30 @@ def test_backwards(scratch):
          total['end'] - total['begin'])
 
 
+def test_crowd(scratch):
+    """150,000 threads that come and go, tids used again: rows are bounded, sums are not touched."""
+    count, tids, packets, events = 150_000, 30_000, [], []
+    for i in range(count):
+        tid, ts = 2 + i % tids, 1000 * i
+        events += [event(ts, 'sched_process_fork', 'child', tid, tid), switch(ts + 100, 0, tid),
+                   switch(ts + 300, tid, 0, 64)]
+        if len(events) == 3000:
+            packets.append(packet(0, len(packets), max(0, ts - 999_000), ts + 999, events))
+            events = []
+    made = Made(scratch, 'crowd', [b''.join(packets)])
+    wanted = None
+    for options in (('-j', '0'), ('-j', '3', '--chunk-size', '100000'), ('-i', '20ms', '--max-memory', '1M')):
+        total = total_of(made, '-a', 'cpu', *options)['cpu']
+        rows = total['threads']
+        same(sum(row['run_ns'] for row in rows), 200 * count)
+        same(sum(row['switches'] for row in rows), count)
+        same([row['comm'] for row in rows if row.get('tid') is None], ['(ended)'])
+        assert len(rows) <= 131_072, len(rows)
+        if '-i' not in options:  # which rows are folded depends on when windows close
+            wanted = wanted or rows
+            same(rows == wanted, True)
+
+
 # ---- bad input and wrong use ----
 
 GOOD = [packet(0, 0, 0, 50, [switch(1, 0, 7)]), packet(0, 1, 50, 100, [switch(60, 7, 0)])]

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/histogram.h"
 #include "base/json.h"
 #include "base/units.h"
 #include "engine/clock.h"
@@ -183,6 +184,30 @@ START_TEST(converts_clocks)
 }
 END_TEST
 
+/* Percentiles of 1 to 100,000: at most a sixteenth above, and never below. */
+START_TEST(counts_in_buckets)
+{
+	static struct histogram histogram;
+	static const double shares[] = { 0.0001, 0.01, 0.5, 0.95, 0.999 };
+
+	memset(&histogram, 0, sizeof(histogram));
+	ck_assert_uint_eq(histogram_percentile(&histogram, 0.5), 0);
+	for (uint64_t value = 1; value <= 100000; value++) {
+		histogram_add(&histogram, value);
+	}
+	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
+		uint64_t truth = (uint64_t)(100000 * shares[i] + 0.5);
+		uint64_t got = histogram_percentile(&histogram, shares[i]);
+
+		ck_assert_uint_ge(got, truth);
+		ck_assert_uint_le(got, truth + truth / 16);
+	}
+	ck_assert_uint_eq(histogram_percentile(&histogram, 1), 100000);
+	histogram_add(&histogram, UINT64_MAX);
+	ck_assert_uint_eq(histogram_percentile(&histogram, 1), UINT64_MAX);
+}
+END_TEST
+
 #define COUNT(rows) ((int)(sizeof(rows) / sizeof((rows)[0])))
 
 Suite *suite_base(void)
@@ -196,6 +221,7 @@ Suite *suite_base(void)
 	tcase_add_test(tcase, writes_figures);
 	tcase_add_test(tcase, cuts_long_errors);
 	tcase_add_test(tcase, repairs_text);
+	tcase_add_test(tcase, counts_in_buckets);
 	tcase_add_loop_test(tcase, parses_urls, 0, COUNT(urls));
 	tcase_add_loop_test(tcase, refuses_urls, 0, COUNT(bad_urls));
 	tcase_add_test(tcase, converts_clocks);
