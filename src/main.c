@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <locale.h>
 #include <malloc.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -149,6 +150,7 @@ int main(int argc, char **argv)
 
 	(void)setlocale(LC_CTYPE, "");
 	raise_file_limit();
+	(void)signal(SIGPIPE, SIG_IGN); /* who reads may go: that is an error like others */
 	/* Partials and packets come and go: returning each to the kernel costs page faults. */
 	(void)mallopt(M_MMAP_THRESHOLD, 32 << 20);
 	(void)mallopt(M_TRIM_THRESHOLD, 64 << 20);

@@ -71,6 +71,7 @@ static void shard_fini(struct shard *shard)
 	free(shard->names);
 	free(shard->slots.at);
 	vec_fini(&shard->dead);
+	vec_fini(&shard->stays);
 	vec_fini(&shard->kept_free);
 	vec_fini(&shard->names_touched);
 	vec_fini(&shard->kept);
@@ -280,6 +281,48 @@ void shard_thread_ends(struct shard *shard, struct thread *thread, uint64_t ts)
 	}
 }
 
+struct open_stay *shard_stay(struct shard *shard, uint32_t cpu, int64_t key)
+{
+	for (size_t i = 0; i < shard->stays.count; i++) {
+		if (shard->stays.at[i].cpu == cpu && shard->stays.at[i].key == key) {
+			return &shard->stays.at[i];
+		}
+	}
+	return NULL;
+}
+
+void shard_open_stay(struct shard *shard, uint32_t cpu, int64_t key, struct thread *thread)
+{
+	struct open_stay *stay = shard_stay(shard, cpu, key);
+
+	if (!stay) {
+		stay = vec_push(&shard->stays);
+	}
+	*stay = (struct open_stay){ .cpu = cpu, .key = key, .thread = thread };
+}
+
+void shard_close_stay(struct shard *shard, uint32_t cpu, int64_t key)
+{
+	struct open_stay *stay = shard_stay(shard, cpu, key);
+
+	if (stay) {
+		*stay = shard->stays.at[--shard->stays.count];
+	}
+}
+
+/* The thread goes from the shard: stays are not to lead to it. */
+static void forget_stays(struct shard *shard, const struct thread *thread)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < shard->stays.count; i++) {
+		if (shard->stays.at[i].thread != thread) {
+			shard->stays.at[kept++] = shard->stays.at[i];
+		}
+	}
+	shard->stays.count = kept;
+}
+
 struct thread *shard_thread_fork(struct shard *shard, int64_t key, uint64_t ts)
 {
 	struct thread *old = shard_thread_known(shard, key);
@@ -299,6 +342,7 @@ static void take_out(struct shard *shard, struct thread *thread)
 	size_t kept = 0;
 
 	unkeep(shard, thread);
+	forget_stays(shard, thread);
 	for (size_t i = 0; i < shard->touched.count; i++) {
 		if (shard->touched.at[i] != thread) {
 			shard->touched.at[kept++] = shard->touched.at[i];
@@ -441,6 +485,7 @@ static void fold_ended(struct shard *shard, struct thread *thread)
 		put_thread(shard, thread->view.tid, NULL);
 	}
 	unkeep(shard, thread);
+	forget_stays(shard, thread);
 	*vec_push(&shard->free_threads) = thread;
 }
 

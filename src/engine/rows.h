@@ -115,6 +115,13 @@ struct shard_key {
 	uint32_t count;
 };
 
+/* Which thread of a key is on a CPU, in a stay whose end is not known. */
+struct open_stay {
+	uint32_t cpu; /* its number */
+	int64_t key;
+	struct thread *thread;
+};
+
 struct shard {
 	const struct layout *layout;
 	size_t running; /* index of the analysis whose call runs */
@@ -123,9 +130,10 @@ struct shard {
 	size_t names_room;
 	VEC(uint32_t) names_touched;
 	struct slots slots;
-	VEC(struct thread *) kept;         /* all that have a row, live and dead; NULL: free */
-	VEC(uint32_t) kept_free;           /* indexes of those */
-	VEC(struct dead) dead;             /* of those */
+	VEC(struct thread *) kept; /* all that have a row, live and dead; NULL: free */
+	VEC(uint32_t) kept_free;   /* indexes of those */
+	VEC(struct dead) dead;     /* of those */
+	VEC(struct open_stay) stays;
 	VEC(char *) blocks;                /* of memory for threads */
 	VEC(struct thread *) free_threads; /* in those, not in use */
 	VEC(struct thread *) touched;
@@ -162,6 +170,10 @@ struct thread *shard_thread(struct shard *shard, int64_t key);       /* made whe
 struct thread *shard_thread_known(struct shard *shard, int64_t key); /* NULL if not there */
 /* A new thread under @key; the old one, if any, keeps its row. */
 struct thread *shard_thread_fork(struct shard *shard, int64_t key, uint64_t ts);
+/* NULL: no stay of @key is open on the CPU. */
+struct open_stay *shard_stay(struct shard *shard, uint32_t cpu, int64_t key);
+void shard_open_stay(struct shard *shard, uint32_t cpu, int64_t key, struct thread *thread);
+void shard_close_stay(struct shard *shard, uint32_t cpu, int64_t key);
 void shard_thread_ends(struct shard *shard, struct thread *thread, uint64_t ts);
 /* The thread of @from, if any, continues as @to (exec by a thread that is not the leader). */
 void rows_thread_rename(struct rows *rows, const struct rename *rename);

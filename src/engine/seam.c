@@ -415,6 +415,7 @@ static void charge(struct merge *merge, struct cpu *cpu, const struct segment *s
 		record = partial_add_record(merge->seam, seam_group(merge, segment->tid),
 					    segment->begin, RECORD_RUN);
 		merge->seam->records.at[record].a = ns;
+		merge->seam->records.at[record].prio = (int32_t)cpu->number;
 	}
 }
 

@@ -61,6 +61,32 @@ static void note_death(struct shard *shard, struct thread *thread, const struct 
 	}
 }
 
+/* The stay goes on beyond the records, or not. */
+static void note_stay(struct applying *at, struct thread *thread, bool is_open)
+{
+	if (is_open) {
+		shard_open_stay(at->shard, at->entry->cpu_number, at->key->key, thread);
+	} else if (at->shard->stays.count > 0) {
+		shard_close_stay(at->shard, at->entry->cpu_number, at->key->key);
+	}
+}
+
+/*
+ * A stay is charged window by window.  When events are lost, its thread may have ended and its tid
+ * be another's by then: it is still who was switched in.
+ */
+static void run_on(struct applying *at, struct thread *thread, const struct record *record)
+{
+	struct open_stay *stay = shard_stay(at->shard, (uint32_t)record->prio, at->key->key);
+
+	if (stay) {
+		thread = stay->thread;
+	} else {
+		shard_open_stay(at->shard, (uint32_t)record->prio, at->key->key, thread);
+	}
+	run_for(at->shard, thread, record->a);
+}
+
 static void switch_in(struct applying *at, struct thread *thread, const struct record *record)
 {
 	struct shard *shard = at->shard;
@@ -74,6 +100,7 @@ static void switch_in(struct applying *at, struct thread *thread, const struct r
 		shard_each_with(shard, on_anew, (shard, thread));
 	}
 	run_for(shard, thread, record->a);
+	note_stay(at, thread, !(record->flags & RECORD_LEFT));
 	note_death(at->shard, thread, record);
 }
 
@@ -85,6 +112,7 @@ static void continue_on(struct applying *at, struct thread *thread, const struct
 	}
 	thread->cpu = at->entry->cpu_id;
 	run_for(at->shard, thread, record->a);
+	note_stay(at, thread, !(record->flags & RECORD_LEFT));
 	note_death(at->shard, thread, record);
 }
 
@@ -94,6 +122,7 @@ static void switch_out(struct applying *at, struct thread *thread, const struct 
 	if (thread->cpu == UINT64_MAX) {
 		thread->cpu = at->entry->cpu_id; /* it came there unseen */
 	}
+	note_stay(at, thread, false);
 	note_death(at->shard, thread, record);
 }
 
@@ -141,10 +170,11 @@ static void apply(struct applying *at, const struct record *record)
 		switch_out(at, thread, record);
 		break;
 	case RECORD_GAP:
+		note_stay(at, thread, false);
 		shard_each_with(at->shard, on_gap, (at->shard, thread));
 		break;
 	case RECORD_RUN:
-		run_for(at->shard, thread, record->a);
+		run_on(at, thread, record);
 		break;
 	case RECORD_HEAD:
 		head(thread, record);

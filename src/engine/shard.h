@@ -20,8 +20,9 @@ struct round_entry {
 	struct partial *partial;
 	const struct slice *slice;
 	uint64_t cpu_id; /* of its stream, UINT64_MAX: none */
-	bool owns_cpu;   /* its records say who runs there */
-	bool counts;     /* its tallies are to be added */
+	uint32_t cpu_number;
+	bool owns_cpu; /* its records say who runs there */
+	bool counts;   /* its tallies are to be added */
 };
 
 struct round {

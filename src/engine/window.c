@@ -138,6 +138,7 @@ static void add_entries(struct merge *merge, struct merge_stream *stream, int64_
 				.partial = partial,
 				.slice = slice,
 				.cpu_id = stream->cpu ? stream->cpu->id : UINT64_MAX,
+				.cpu_number = stream->cpu ? stream->cpu->number : UINT32_MAX,
 				.owns_cpu = stream->owns_cpu,
 				.counts = counts,
 			};
