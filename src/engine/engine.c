@@ -838,11 +838,6 @@ void stream_exclude(struct stream *stream, bool excluded)
 	}
 }
 
-bool stream_is_known(const struct stream *stream)
-{
-	return stream->merge && merge_stream_is_known(stream->merge);
-}
-
 uint64_t stream_until(const struct stream *stream)
 {
 	return stream->merge ? merge_stream_until(stream->merge) : 0;

@@ -138,7 +138,6 @@ void stream_end(struct stream *stream);
 /* The connection is gone: what follows, if anything, is behind a gap. */
 void stream_away(struct stream *stream);
 void stream_exclude(struct stream *stream, bool excluded);
-bool stream_is_known(const struct stream *stream);
 uint64_t stream_until(const struct stream *stream);
 const char *stream_name(const struct stream *stream);
 

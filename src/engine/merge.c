@@ -152,11 +152,6 @@ void merge_stream_exclude(struct merge_stream *stream, bool excluded)
 	stream->is_excluded = excluded;
 }
 
-bool merge_stream_is_known(const struct merge_stream *stream)
-{
-	return stream->has_until || stream->has_known || stream->is_identified;
-}
-
 uint64_t merge_stream_until(const struct merge_stream *stream)
 {
 	return stream->has_until ? stream->until : 0;

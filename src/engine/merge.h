@@ -78,7 +78,6 @@ void merge_stream_end(struct merge_stream *stream, uint64_t seq);
 
 /* While set, the stream does not hold the watermark (it is silent or lost). */
 void merge_stream_exclude(struct merge_stream *stream, bool excluded);
-bool merge_stream_is_known(const struct merge_stream *stream);
 
 /* The time up to which the stream is merged, 0 if nothing is known of it. */
 uint64_t merge_stream_until(const struct merge_stream *stream);
