@@ -281,31 +281,39 @@ void shard_thread_ends(struct shard *shard, struct thread *thread, uint64_t ts)
 	}
 }
 
-struct open_stay *shard_stay(struct shard *shard, uint32_t cpu, int64_t key)
+static struct open_stay *stay_on(const struct shard *shard, uint32_t cpu)
 {
 	for (size_t i = 0; i < shard->stays.count; i++) {
-		if (shard->stays.at[i].cpu == cpu && shard->stays.at[i].key == key) {
+		if (shard->stays.at[i].cpu == cpu) {
 			return &shard->stays.at[i];
 		}
 	}
 	return NULL;
 }
 
-void shard_open_stay(struct shard *shard, uint32_t cpu, int64_t key, struct thread *thread)
+struct thread *shard_stay(const struct shard *shard, uint32_t cpu, int64_t key)
 {
-	struct open_stay *stay = shard_stay(shard, cpu, key);
+	const struct open_stay *stay = stay_on(shard, cpu);
 
-	if (!stay) {
-		stay = vec_push(&shard->stays);
+	return stay && stay->key == key ? stay->thread : NULL;
+}
+
+void shard_open_stay(struct shard *shard, const struct open_stay *stay)
+{
+	struct open_stay *old = stay_on(shard, stay->cpu);
+
+	if (!old) {
+		*vec_push(&shard->stays) = *stay;
+	} else if (stay->ts >= old->ts) {
+		*old = *stay;
 	}
-	*stay = (struct open_stay){ .cpu = cpu, .key = key, .thread = thread };
 }
 
 void shard_close_stay(struct shard *shard, uint32_t cpu, int64_t key)
 {
-	struct open_stay *stay = shard_stay(shard, cpu, key);
+	struct open_stay *stay = stay_on(shard, cpu);
 
-	if (stay) {
+	if (stay && stay->key == key) {
 		*stay = shard->stays.at[--shard->stays.count];
 	}
 }

@@ -115,8 +115,9 @@ struct shard_key {
 	uint32_t count;
 };
 
-/* Which thread of a key is on a CPU, in a stay whose end is not known. */
+/* Which thread of a key is on a CPU, in a stay whose end is not known: at most one of a CPU. */
 struct open_stay {
+	uint64_t ts;
 	uint32_t cpu; /* its number */
 	int64_t key;
 	struct thread *thread;
@@ -170,9 +171,10 @@ struct thread *shard_thread(struct shard *shard, int64_t key);       /* made whe
 struct thread *shard_thread_known(struct shard *shard, int64_t key); /* NULL if not there */
 /* A new thread under @key; the old one, if any, keeps its row. */
 struct thread *shard_thread_fork(struct shard *shard, int64_t key, uint64_t ts);
-/* NULL: no stay of @key is open on the CPU. */
-struct open_stay *shard_stay(struct shard *shard, uint32_t cpu, int64_t key);
-void shard_open_stay(struct shard *shard, uint32_t cpu, int64_t key, struct thread *thread);
+/* The thread whose stay is open on the CPU, if it is one of @key; else NULL. */
+struct thread *shard_stay(const struct shard *shard, uint32_t cpu, int64_t key);
+/* Of several the latest counts: keys are not merged in the order of their times. */
+void shard_open_stay(struct shard *shard, const struct open_stay *stay);
 void shard_close_stay(struct shard *shard, uint32_t cpu, int64_t key);
 void shard_thread_ends(struct shard *shard, struct thread *thread, uint64_t ts);
 /* The thread of @from, if any, continues as @to (exec by a thread that is not the leader). */

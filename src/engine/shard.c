@@ -61,11 +61,15 @@ static void note_death(struct shard *shard, struct thread *thread, const struct 
 	}
 }
 
-/* The stay goes on beyond the records, or not. */
-static void note_stay(struct applying *at, struct thread *thread, bool is_open)
+/* The stay that @record shows goes on beyond it, or not. */
+static void note_stay(struct applying *at, struct thread *thread, const struct record *record,
+		      bool is_open)
 {
 	if (is_open) {
-		shard_open_stay(at->shard, at->entry->cpu_number, at->key->key, thread);
+		shard_open_stay(at->shard, &(struct open_stay){ .ts = record->ts,
+								.cpu = at->entry->cpu_number,
+								.key = at->key->key,
+								.thread = thread });
 	} else if (at->shard->stays.count > 0) {
 		shard_close_stay(at->shard, at->entry->cpu_number, at->key->key);
 	}
@@ -77,12 +81,16 @@ static void note_stay(struct applying *at, struct thread *thread, bool is_open)
  */
 static void run_on(struct applying *at, struct thread *thread, const struct record *record)
 {
-	struct open_stay *stay = shard_stay(at->shard, (uint32_t)record->prio, at->key->key);
+	uint32_t cpu = (uint32_t)record->prio;
+	struct thread *stays = shard_stay(at->shard, cpu, at->key->key);
 
-	if (stay) {
-		thread = stay->thread;
+	if (stays) {
+		thread = stays;
 	} else {
-		shard_open_stay(at->shard, (uint32_t)record->prio, at->key->key, thread);
+		shard_open_stay(at->shard, &(struct open_stay){ .ts = record->ts,
+								.cpu = cpu,
+								.key = at->key->key,
+								.thread = thread });
 	}
 	run_for(at->shard, thread, record->a);
 }
@@ -100,7 +108,7 @@ static void switch_in(struct applying *at, struct thread *thread, const struct r
 		shard_each_with(shard, on_anew, (shard, thread));
 	}
 	run_for(shard, thread, record->a);
-	note_stay(at, thread, !(record->flags & RECORD_LEFT));
+	note_stay(at, thread, record, !(record->flags & RECORD_LEFT));
 	note_death(at->shard, thread, record);
 }
 
@@ -112,7 +120,7 @@ static void continue_on(struct applying *at, struct thread *thread, const struct
 	}
 	thread->cpu = at->entry->cpu_id;
 	run_for(at->shard, thread, record->a);
-	note_stay(at, thread, !(record->flags & RECORD_LEFT));
+	note_stay(at, thread, record, !(record->flags & RECORD_LEFT));
 	note_death(at->shard, thread, record);
 }
 
@@ -122,7 +130,7 @@ static void switch_out(struct applying *at, struct thread *thread, const struct 
 	if (thread->cpu == UINT64_MAX) {
 		thread->cpu = at->entry->cpu_id; /* it came there unseen */
 	}
-	note_stay(at, thread, false);
+	note_stay(at, thread, record, false);
 	note_death(at->shard, thread, record);
 }
 
@@ -170,7 +178,7 @@ static void apply(struct applying *at, const struct record *record)
 		switch_out(at, thread, record);
 		break;
 	case RECORD_GAP:
-		note_stay(at, thread, false);
+		note_stay(at, thread, record, false);
 		shard_each_with(at->shard, on_gap, (at->shard, thread));
 		break;
 	case RECORD_RUN:

@@ -225,7 +225,7 @@ def compare(what, line, window):
 
     same('events', line['count']['by_name'], dict(window.names))
     cpus = {row['cpu']: [row['busy_ns'], row['idle_ns']] for row in line['cpu']['cpus']
-            if row['cpu'] in window.cpus}
+            if row['cpu'] in window.cpus or row['busy_ns'] + row['idle_ns']}
     same('cpus', cpus, {cpu: list(times) for cpu, times in window.cpus.items()})
     ours, theirs = our_rows(line['cpu']['threads'], CPU_KEYS), rows_of(window, CPU_KEYS)
     same('threads', sorted((ours - theirs).elements()), sorted((theirs - ours).elements()))
