@@ -319,6 +319,33 @@ static bool take_text(struct options *o, enum option_id id, const char *value)
 	}
 }
 
+/* Options that have no value. */
+static bool take_flag(struct options *o, enum option_id id)
+{
+	switch (id) {
+	case OPTION_WAIT_VIEWER:
+		o->wait_viewer = true;
+		return true;
+	case OPTION_AS_NOW:
+		o->as_now = true;
+		return true;
+	case OPTION_STATS:
+		o->stats = true;
+		return true;
+	case OPTION_QUIET:
+		o->verbosity = -1;
+		return true;
+	case OPTION_VERBOSE:
+		o->verbosity = 1;
+		return true;
+	case OPTION_HELP:
+		o->wants_help = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* What a viewer that is behind does. */
 static int take_lag(struct options *o, enum option_id id, const char *value, struct err *err)
 {
@@ -334,7 +361,7 @@ static int take(struct options *o, enum option_id id, const char *value, struct 
 	static const char *const formats[] = { "text", "json", NULL };
 	static const char *const places[] = { "beginning", "now", NULL };
 
-	if (take_text(o, id, value)) {
+	if (take_flag(o, id) || take_text(o, id, value)) {
 		return 0;
 	}
 	switch (id) {
@@ -375,26 +402,8 @@ static int take(struct options *o, enum option_id id, const char *value, struct 
 		return take_count("loop", value, UINT32_MAX, &o->loops, err);
 	case OPTION_LIVE_TIMER:
 		return take_duration("live-timer", value, &o->live_timer_ns, err);
-	case OPTION_WAIT_VIEWER:
-		o->wait_viewer = true;
-		return 0;
 	case OPTION_LINGER:
 		return take_duration("linger", value, &o->linger_ns, err);
-	case OPTION_AS_NOW:
-		o->as_now = true;
-		return 0;
-	case OPTION_STATS:
-		o->stats = true;
-		return 0;
-	case OPTION_QUIET:
-		o->verbosity = -1;
-		return 0;
-	case OPTION_VERBOSE:
-		o->verbosity = 1;
-		return 0;
-	case OPTION_HELP:
-		o->wants_help = true;
-		return 0;
 	default:
 		assert(!"an option of the table that nobody takes");
 		return 0;
