@@ -10,11 +10,13 @@ enum table_index { TOTALS, BY_NAME, TROUBLE };
 enum { EVENTS, DISCARDED, LOST_PACKETS };
 enum { BAD_PACKETS, LATE_EVENTS, ANOMALIES };
 
-static void on_slice(struct shard *shard, const struct slice *slice, uint64_t late_events)
+static void on_slice(struct shard *shard, const struct slice *slice,
+		     const struct stream_identity *stream, uint64_t late_events)
 {
 	uint64_t *totals = shard_trace_row(shard, TOTALS);
 	uint64_t *trouble = shard_trace_row(shard, TROUBLE);
 
+	(void)stream;
 	totals[DISCARDED] += slice->discarded;
 	totals[LOST_PACKETS] += slice->lost_packets;
 	trouble[BAD_PACKETS] += slice->bad_packets;

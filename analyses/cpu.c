@@ -28,12 +28,12 @@ static void on_run(struct shard *shard, struct thread *thread, uint64_t ns)
 	shard_thread_row(shard, thread, THREADS)[RUN] += ns;
 }
 
-static void on_switch_in(struct shard *shard, struct thread *thread, bool is_migration)
+static void on_switch_in(struct shard *shard, struct thread *thread, const struct switch_in *in)
 {
 	uint64_t *row = shard_thread_row(shard, thread, THREADS);
 
 	row[SWITCHES]++;
-	row[MIGRATIONS] += is_migration;
+	row[MIGRATIONS] += in->is_migration;
 }
 
 const struct analysis analysis_cpu = {
@@ -44,9 +44,9 @@ const struct analysis analysis_cpu = {
 		[TOTALS] = {
 			.scope = SCOPE_TRACE,
 			.columns = {
-				[BUSY] = { "busy_ns", "busy", UNIT_NS },
-				[IDLE] = { "idle_ns", "idle", UNIT_NS },
-				[UNKNOWN] = { "unknown_ns", "unknown", UNIT_NS },
+				[BUSY] = { "busy_ns", "busy", UNIT_NS, COLUMN_SUM, true },
+				[IDLE] = { "idle_ns", "idle", UNIT_NS, COLUMN_SUM, true },
+				[UNKNOWN] = { "unknown_ns", "unknown", UNIT_NS, COLUMN_SUM, true },
 			},
 		},
 		[CPUS] = {

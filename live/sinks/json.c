@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "engine/columns.h"
 #include "engine/engine.h"
 #include "live/sink.h"
 #include "version.h"
@@ -84,16 +85,72 @@ static void put_thread(struct json *json, const struct thread_view *thread)
 	}
 }
 
+/* Powers of two are few and show a distribution at once; threads are too many for that. */
+static void put_powers(struct json *json, const struct spread *spread)
+{
+	uint64_t counts[SPREAD_POWERS];
+	char power[12];
+
+	spread_powers(spread, counts);
+	json_open(json, "log2", '{');
+	for (unsigned int i = 0; i < SPREAD_POWERS; i++) {
+		if (counts[i] > 0) {
+			(void)snprintf(power, sizeof(power), "%u", i);
+			json_u64(json, power, counts[i]);
+		}
+	}
+	json_close(json, '}');
+}
+
+static void put_spread(struct json *json, const char *key, const struct spread *spread,
+		       bool with_powers)
+{
+	json_open(json, key, '{');
+	json_u64(json, "count", spread ? spread->count : 0);
+	if (spread) {
+		json_u64(json, "sum_ns", spread->sum);
+		json_u64(json, "min_ns", spread->min);
+		json_fixed(json, "mean_ns", spread_mean(spread));
+		json_u64(json, "max_ns", spread->max);
+		if (spread->count > 1) {
+			json_fixed(json, "stdev_ns", spread_deviation(spread));
+		} else {
+			json_null(json, "stdev_ns");
+		}
+		json_u64(json, "p50_ns", spread_percentile(spread, 500));
+		json_u64(json, "p95_ns", spread_percentile(spread, 950));
+		json_u64(json, "p99_ns", spread_percentile(spread, 990));
+		json_u64(json, "p999_ns", spread_percentile(spread, 999));
+		if (with_powers) {
+			put_powers(json, spread);
+		}
+	}
+	json_close(json, '}');
+}
+
 static void put_columns(struct json *json, const struct report_table *table,
 			const struct report_row *row)
 {
-	for (size_t i = 0; i < COLUMNS_MAX && table->table->columns[i].key; i++) {
+	bool has_powers = table->table->scope == SCOPE_TRACE || table->table->scope == SCOPE_ITEM;
+
+	for (unsigned int i = 0; i < COLUMNS_MAX && table->table->columns[i].key; i++) {
 		const struct column *column = &table->table->columns[i];
 
-		if (column->kind == COLUMN_SUM) {
+		switch (column->kind) {
+		case COLUMN_PRIO:
+			if (row->thread && row->thread->has_prio) {
+				json_i64(json, column->key, row->thread->prio);
+			}
+			break;
+		case COLUMN_SPREAD:
+			put_spread(json, column->key, column_spread(row->values, i), has_powers);
+			break;
+		case COLUMN_SUM:
+		case COLUMN_MAX:
+		case COLUMN_LAST:
+		case COLUMN_LAST_MAX:
 			json_u64(json, column->key, row->values[i]);
-		} else if (row->thread && row->thread->has_prio) {
-			json_i64(json, column->key, row->thread->prio);
+			break;
 		}
 	}
 }
@@ -107,19 +164,61 @@ static void put_names(struct json *json, const struct report_table *table, size_
 	json_close(json, '}');
 }
 
+static void put_item(struct json *json, const struct table *table, uint64_t id, const char *name)
+{
+	if (table->id_key && id != UINT64_MAX) {
+		json_u64(json, table->id_key, id);
+	}
+	if (table->name_key && name[0]) {
+		json_text(json, table->name_key, name);
+	}
+}
+
+static void put_instance(struct json *json, const struct table *table, const struct report_row *row)
+{
+	const struct instance *instance = row->instance;
+
+	json_u64(json, "begin", instance->end - instance->ns);
+	json_u64(json, "end", instance->end);
+	json_u64(json, table->columns[0].key, instance->ns);
+	if (table->columns[1].key) {
+		json_i64(json, table->columns[1].key, instance->more);
+	}
+	if (instance->cpu != UINT64_MAX) {
+		json_u64(json, "cpu", instance->cpu);
+	}
+	put_item(json, table, instance->item.id, instance->item.name);
+	if (row->thread) {
+		put_thread(json, row->thread);
+	}
+}
+
+static void put_row(struct json *json, const struct report_table *table,
+		    const struct report_row *row)
+{
+	switch (table->table->scope) {
+	case SCOPE_CPU:
+		json_u64(json, "cpu", row->id);
+		break;
+	case SCOPE_ITEM:
+		put_item(json, table->table, row->id, row->name);
+		break;
+	case SCOPE_LONGEST:
+		put_instance(json, table->table, row);
+		return;
+	default:
+		put_thread(json, row->thread);
+		break;
+	}
+	put_columns(json, table, row);
+}
+
 static void put_rows(struct json *json, const struct report_table *table, size_t count)
 {
 	json_open(json, table->table->key, '[');
 	for (size_t i = 0; i < count; i++) {
-		const struct report_row *row = &table->rows[i];
-
 		json_open(json, NULL, '{');
-		if (table->table->scope == SCOPE_CPU) {
-			json_u64(json, "cpu", row->id);
-		} else {
-			put_thread(json, row->thread);
-		}
-		put_columns(json, table, row);
+		put_row(json, table, &table->rows[i]);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
@@ -136,8 +235,7 @@ static void put_table(struct json *json, const struct report_table *table, uint6
 	case SCOPE_EVENT:
 		put_names(json, table, count);
 		break;
-	case SCOPE_CPU:
-	case SCOPE_THREAD:
+	default:
 		put_rows(json, table, count);
 		break;
 	}

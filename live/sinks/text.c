@@ -11,12 +11,14 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "engine/columns.h"
 #include "engine/engine.h"
 #include "live/sink.h"
 
 #define CELL_MAX   64
 #define NAME_WIDTH 25 /* "comm (tid)", event names are cut to this */
 #define BAR_WIDTH  16
+#define WHO_WIDTH  40 /* of who an instance was, and when it ended */
 #define WIDE       100 /* columns from which bars are shown */
 
 static const char *bold(const struct output *output)
@@ -88,22 +90,74 @@ static void put_share(FILE *out, const struct output *output, uint64_t value, ui
 	}
 }
 
+/* What of a spread is shown, in as many columns as fit. */
+static const struct {
+	const char *title;
+	unsigned int per_mille; /* 0: something else */
+} spread_parts[] = { { "COUNT", 0 }, { "MEAN", 0 }, { "P99", 990 }, { "MAX", 0 },
+	      { "P50", 500 }, { "MIN", 0 },  { "STDEV", 0 } };
+
+enum { PART_COUNT, PART_MEAN, PART_P99, PART_MAX, PART_P50, PART_MIN, PART_STDEV, PARTS };
+
+static void put_part(char text[CELL_MAX], const struct spread *spread, unsigned int part)
+{
+	if (!spread || (part == PART_STDEV && spread->count < 2)) {
+		(void)snprintf(text, CELL_MAX, "%s", part == PART_COUNT ? "0" : "-");
+	} else if (part == PART_COUNT) {
+		put_value(text, UNIT_COUNT, spread->count);
+	} else if (part == PART_MEAN) {
+		put_value(text, UNIT_NS, (uint64_t)(spread_mean(spread) + 0.5));
+	} else if (part == PART_STDEV) {
+		put_value(text, UNIT_NS, (uint64_t)(spread_deviation(spread) + 0.5));
+	} else if (part == PART_MAX || part == PART_MIN) {
+		put_value(text, UNIT_NS, part == PART_MAX ? spread->max : spread->min);
+	} else {
+		put_value(text, UNIT_NS, spread_percentile(spread, spread_parts[part].per_mille));
+	}
+}
+
+/* ---- figures of the trace ---- */
+
+static void put_figure_spread(FILE *out, const struct column *column, const struct spread *spread)
+{
+	char mean[CELL_MAX], high[CELL_MAX], max[CELL_MAX], count[CELL_MAX];
+
+	put_part(count, spread, PART_COUNT);
+	put_part(mean, spread, PART_MEAN);
+	put_part(high, spread, PART_P99);
+	put_part(max, spread, PART_MAX);
+	(void)fprintf(out, "\n  %-10s %s", column->title, count);
+	if (spread) {
+		(void)fprintf(out, "  mean %s  p99 %s  max %s", mean, high, max);
+	}
+}
+
+/* Times of CPUs are shares of each other; other times are themselves. */
+static bool is_share_of_time(const struct column *column)
+{
+	return column->unit == UNIT_NS && column->kind == COLUMN_SUM && column->is_share;
+}
+
 static void put_figures(FILE *out, const struct report_table *table)
 {
 	const uint64_t *values = table->rows[0].values;
 	uint64_t time = 0;
 
 	for (size_t i = 0; i < COLUMNS_MAX && table->table->columns[i].key; i++) {
-		time += table->table->columns[i].unit == UNIT_NS ? values[i] : 0;
+		time += is_share_of_time(&table->table->columns[i]) ? values[i] : 0;
 	}
-	for (size_t i = 0; i < COLUMNS_MAX && table->table->columns[i].key; i++) {
+	for (unsigned int i = 0; i < COLUMNS_MAX && table->table->columns[i].key; i++) {
 		const struct column *column = &table->table->columns[i];
 		char text[CELL_MAX];
 
 		if (!column->title) {
 			continue;
 		}
-		if (column->unit == UNIT_NS) { /* of all CPUs together */
+		if (column->kind == COLUMN_SPREAD) {
+			put_figure_spread(out, column, column_spread(values, i));
+			continue;
+		}
+		if (is_share_of_time(column)) { /* of all CPUs together */
 			(void)snprintf(text, sizeof(text), "%.1f %%",
 				       time ? 100.0 * (double)values[i] / (double)time : 0.0);
 		} else {
@@ -113,49 +167,74 @@ static void put_figures(FILE *out, const struct report_table *table)
 	}
 }
 
+/* ---- tables ---- */
+
 static int name_width(const struct report_table *table)
 {
 	return table->table->scope == SCOPE_CPU ? 4 : NAME_WIDTH;
 }
 
-static int column_width(const struct output *output, const struct column *column)
+/* A column as it is shown, or a part of a spread. */
+struct cell {
+	const struct column *column;
+	unsigned int at, part;
+};
+
+#define CELLS_MAX (COLUMNS_MAX * PARTS)
+
+static int cell_width(const struct output *output, const struct column *column)
 {
 	int share = output->columns >= WIDE ? 9 + 2 + BAR_WIDTH : 9;
 
 	return 11 + (column->is_share ? share : 0);
 }
 
-/* How many columns fit beside the names: nothing is wrapped, the last ones are left out. */
-static size_t columns_shown(const struct output *output, const struct report_table *table)
+/* Which columns fit beside the names: nothing is wrapped, the last ones are left out. */
+static size_t choose_cells(const struct output *output, const struct report_table *table,
+			   struct cell cells[CELLS_MAX])
 {
-	int used = 2 + name_width(table);
+	int used = 2 + name_width(table) + (table->table->scope == SCOPE_LONGEST ? WHO_WIDTH : 0);
 	size_t count = 0;
 
-	while (count < COLUMNS_MAX && table->table->columns[count].key) {
-		used += column_width(output, &table->table->columns[count]);
-		if (used > (int)output->columns) {
-			break;
+	for (unsigned int i = 0; i < COLUMNS_MAX && table->table->columns[i].key; i++) {
+		const struct column *column = &table->table->columns[i];
+		unsigned int part_count = column->kind == COLUMN_SPREAD ? PARTS : 1;
+
+		for (unsigned int part = 0; column->title && part < part_count; part++) {
+			used += cell_width(output, column);
+			if (used > (int)output->columns) {
+				return count;
+			}
+			cells[count++] = (struct cell){ column, i, part };
 		}
-		count++;
 	}
 	return count;
 }
 
-static void put_head(FILE *out, const struct output *output, const struct report_table *table)
+static void put_head(FILE *out, const struct output *output, const struct report_table *table,
+		     const struct cell *cells, size_t count)
 {
 	static const char *const titles[] = {
 		[SCOPE_TRACE] = "",
 		[SCOPE_CPU] = "CPU",
 		[SCOPE_THREAD] = "THREAD (TID)",
 		[SCOPE_EVENT] = "EVENT",
+		[SCOPE_ITEM] = "NAME",
+		[SCOPE_PROCESS] = "PROCESS (PID)",
+		[SCOPE_LONGEST] = "LONGEST",
 	};
+	const char *title = table->table->title;
 
 	(void)fprintf(out, "  %s", bold(output));
-	(void)fprintf(out, "%-*s", name_width(table), titles[table->table->scope]);
-	for (size_t i = 0; i < columns_shown(output, table); i++) {
-		const struct column *column = &table->table->columns[i];
+	(void)fprintf(out, "%-*s", name_width(table), title ? title : titles[table->table->scope]);
+	for (size_t i = 0; i < count; i++) {
+		const struct column *column = cells[i].column;
+		bool is_spread = column->kind == COLUMN_SPREAD;
 
-		(void)fprintf(out, " %10s", column->title);
+		(void)fprintf(out, " %10s",
+			      is_spread && (cells[i].part > 0 || !column->is_share)
+				      ? spread_parts[cells[i].part].title
+				      : column->title);
 		if (column->is_share) {
 			(void)fprintf(out, " %8s", "SHARE");
 			if (output->columns >= WIDE) {
@@ -163,49 +242,95 @@ static void put_head(FILE *out, const struct output *output, const struct report
 			}
 		}
 	}
+	if (table->table->scope == SCOPE_LONGEST) {
+		(void)fprintf(out, "  %-*s", WHO_WIDTH - 2, "ENDED         THREAD (TID)");
+	}
 	(void)fprintf(out, "%s\n", plain(output));
+}
+
+static void thread_text(char text[CELL_MAX], const struct thread_view *thread, int64_t id)
+{
+	if (id < 0) {
+		(void)snprintf(text, CELL_MAX, "%s",
+			       thread->comm[0] ? thread->comm : "(not known)");
+	} else {
+		(void)snprintf(text, CELL_MAX, "%s (%" PRId64 ")",
+			       thread->comm[0] ? thread->comm : "?", id);
+	}
+}
+
+/* A number without a name, a name without a number, or both. */
+static void item_text(char text[CELL_MAX], const struct table *table, uint64_t id, const char *name)
+{
+	if (!table->id_key || id == UINT64_MAX) {
+		(void)snprintf(text, CELL_MAX, "%s", name[0] ? name : "?");
+	} else if (table->name_key && name[0]) {
+		(void)snprintf(text, CELL_MAX, "%" PRIu64 " %s", id, name);
+	} else {
+		(void)snprintf(text, CELL_MAX, "%" PRId64, (int64_t)id);
+	}
 }
 
 static void put_row_name(FILE *out, const struct report_table *table, const struct report_row *row)
 {
-	char name[CELL_MAX];
+	char name[CELL_MAX] = "";
 
 	switch (table->table->scope) {
+	case SCOPE_TRACE:
+		return;
 	case SCOPE_CPU:
 		(void)fprintf(out, "  %-4" PRIu64, row->id);
 		return;
 	case SCOPE_EVENT:
-		(void)fputs("  ", out);
-		put_name(out, row->name, NAME_WIDTH);
-		return;
+		(void)snprintf(name, sizeof(name), "%s", row->name);
+		break;
 	case SCOPE_THREAD:
-		if (row->thread->tid < 0) {
-			(void)snprintf(name, sizeof(name), "%s",
-				       row->thread->comm[0] ? row->thread->comm : "(not known)");
-		} else {
-			(void)snprintf(name, sizeof(name), "%s (%" PRId32 ")",
-				       row->thread->comm[0] ? row->thread->comm : "?",
-				       row->thread->tid);
-		}
-		(void)fputs("  ", out);
-		put_name(out, name, NAME_WIDTH);
-		return;
-	case SCOPE_TRACE:
-		return;
+		thread_text(name, row->thread, row->thread->tid);
+		break;
+	case SCOPE_PROCESS:
+		thread_text(name, row->thread, row->thread->pid);
+		break;
+	case SCOPE_ITEM:
+		item_text(name, table->table, row->id, row->name);
+		break;
+	case SCOPE_LONGEST:
+		item_text(name, table->table, row->instance->item.id, row->name);
+		break;
 	}
+	(void)fputs("  ", out);
+	put_name(out, name, NAME_WIDTH);
 }
 
-static void put_cell(FILE *out, const struct column *column, const struct report_row *row, size_t i)
+static void put_cell(FILE *out, const struct cell *cell, const struct report_row *row)
 {
 	char text[CELL_MAX];
 
-	if (column->kind == COLUMN_PRIO) {
+	if (row->instance && cell->at > 0) {
+		(void)snprintf(text, sizeof(text), "%" PRId64, row->instance->more);
+	} else if (row->instance) {
+		put_value(text, cell->column->unit, row->instance->ns);
+	} else if (cell->column->kind == COLUMN_PRIO) {
 		(void)snprintf(text, sizeof(text), row->thread->has_prio ? "%" PRId32 : "?",
 			       row->thread->prio);
+	} else if (cell->column->kind == COLUMN_SPREAD) {
+		put_part(text, column_spread(row->values, cell->at), cell->part);
 	} else {
-		put_value(text, column->unit, row->values[i]);
+		put_value(text, cell->column->unit, row->values[cell->at]);
 	}
 	(void)fprintf(out, " %10s", text);
+}
+
+static void put_who(FILE *out, const struct report_row *row)
+{
+	char text[CELL_MAX] = "", ended[UNITS_TEXT_MAX];
+
+	if (row->thread) {
+		thread_text(text, row->thread, row->thread->tid);
+	} else if (row->instance->cpu != UINT64_MAX) {
+		(void)snprintf(text, sizeof(text), "CPU %" PRIu64, row->instance->cpu);
+	}
+	(void)fprintf(out, "  %.12s  ", units_clock(ended, row->instance->end));
+	put_name(out, text, WHO_WIDTH - 16);
 }
 
 static void put_rows(FILE *out, const struct output *output, const struct report *report,
@@ -213,24 +338,26 @@ static void put_rows(FILE *out, const struct output *output, const struct report
 {
 	size_t count =
 		output->top > 0 && output->top < table->row_count ? output->top : table->row_count;
-
-	size_t shown = columns_shown(output, table);
+	struct cell cells[CELLS_MAX];
+	size_t shown = choose_cells(output, table, cells);
 
 	if (count == 0) {
 		return;
 	}
-	put_head(out, output, table);
+	put_head(out, output, table, cells, shown);
 	for (size_t r = 0; r < count; r++) {
 		const struct report_row *row = &table->rows[r];
 
 		put_row_name(out, table, row);
 		for (size_t i = 0; i < shown; i++) {
-			const struct column *column = &table->table->columns[i];
-
-			put_cell(out, column, row, i);
-			if (column->is_share) {
-				put_share(out, output, row->values[i], whole_of(report, table, i));
+			put_cell(out, &cells[i], row);
+			if (cells[i].column->is_share) {
+				put_share(out, output, row->values[cells[i].at],
+					  whole_of(report, table, cells[i].at));
 			}
+		}
+		if (row->instance) {
+			put_who(out, row);
 		}
 		(void)fputc('\n', out);
 	}

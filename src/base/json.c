@@ -59,6 +59,18 @@ void json_i64(struct json *json, const char *key, int64_t value)
 	number_out(json->out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
+void json_fixed(struct json *json, const char *key, double value)
+{
+	key_out(json, key);
+	(void)fprintf(json->out, "%.3f", value);
+}
+
+void json_null(struct json *json, const char *key)
+{
+	key_out(json, key);
+	(void)fputs("null", json->out);
+}
+
 void json_bool(struct json *json, const char *key, bool value)
 {
 	key_out(json, key);

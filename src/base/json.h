@@ -21,6 +21,9 @@ void json_open(struct json *json, const char *key, char bracket);
 void json_close(struct json *json, char bracket);
 void json_u64(struct json *json, const char *key, uint64_t value);
 void json_i64(struct json *json, const char *key, int64_t value);
+/* With three digits behind the point; @value is finite. */
+void json_fixed(struct json *json, const char *key, double value);
+void json_null(struct json *json, const char *key);
 void json_bool(struct json *json, const char *key, bool value);
 void json_text(struct json *json, const char *key, const char *text);
 /* As json_u64(), with a key that is not trusted. */

@@ -52,6 +52,13 @@
 /* Directories below the one given in which traces are looked for. */
 #define TRACE_DEPTH_MAX 16
 
+/* Rows of items (system calls, interrupts, devices, user processes) of one trace, and of one shard
+ * of it; names come from traces.  Some 500 bytes each. */
+#define ITEMS_MAX 16384
+/* The longest instances that are kept: as many as are shown, between these. */
+#define LONGEST_MIN 10
+#define LONGEST_MAX 1000
+
 /* Replies of a relay. */
 #define RELAY_SESSIONS_MAX 65536
 #define RELAY_STREAMS_MAX  16384

@@ -100,6 +100,7 @@ static int run(const struct options *options)
 		fill(options, &config);
 		config.engine.stats = options->stats ? &stats : NULL;
 		status = follow(options, &config);
+		stats_fini(&stats);
 	}
 	for (size_t i = 0; i < config.url_count; i++) {
 		url_fini(&urls[i]);

@@ -311,13 +311,18 @@ struct built_stream *plan_build_stream(struct plan_builder *b, const struct meta
 
 /* ---- event classes ---- */
 
-static void add_wants(struct plan_builder *b, size_t i, uint16_t *slot, struct event_wants *ew)
+static void add_wants(struct plan_builder *b, size_t i, const char *name, uint16_t *slot,
+		      struct event_wants *ew)
 {
 	static const char context[] = "context.";
 	static const size_t context_len = sizeof(context) - 1;
 	const struct plan_request *request = &b->requests[i];
 
-	*vec_push(&ew->bindings) = (struct plan_binding){ .request = (uint16_t)i, .base = *slot };
+	*vec_push(&ew->bindings) = (struct plan_binding){
+		.request = (uint16_t)i,
+		.base = *slot,
+		.user = request->user_of ? request->user_of(name) : 0,
+	};
 	for (unsigned int f = 0; f < PLAN_FIELDS_MAX && request->fields[f]; f++) {
 		const char *field = request->fields[f];
 		bool in_context = strncmp(field, context, context_len) == 0;
@@ -361,7 +366,7 @@ static void collect_wants(struct plan_builder *b, const char *name, uint16_t slo
 
 		if (b->requests[i].group != group) {
 			group = b->requests[i].group;
-			add_wants(b, i, &slot, ew);
+			add_wants(b, i, name, &slot, ew);
 		}
 		if (i == exact) {
 			exact = b->next_same[i];

@@ -110,6 +110,7 @@ struct plan_request {
 	const char *event;
 	const char *fields[PLAN_FIELDS_MAX];
 	uint16_t group; /* of requests with one group, the first that matches a class is bound */
+	uint32_t (*user_of)(const char *event); /* makes plan_binding.user; may be NULL */
 };
 
 struct plan_binding {
@@ -117,6 +118,7 @@ struct plan_binding {
 	uint16_t base;      /* slot of its first field; the others follow */
 	uint16_t present;   /* bit i: the class has field i */
 	uint16_t is_signed; /* bit i: field i is a signed integer */
+	uint32_t user;      /* of the request's user_of() */
 };
 
 struct plan_event {

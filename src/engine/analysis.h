@@ -6,13 +6,16 @@
  *   map    runs in workers, on one chunk, knowing nothing else.  Handlers get the
  *          events and fields that `needs` names.  They emit records (map_emit) for
  *          what must be seen in time order; counts per event class come for free.
- *   merge  sees, of each thread, the records of all streams in time order.  It adds to rows
- *          of its tables; nothing else leaves an analysis.
+ *          What needs no order (packets of a network interface, pages) they add to rows of
+ *          items at once (map_item).
+ *   merge  sees, of each thread or other object, the records of all streams in time order.  It
+ *          adds to rows of its tables; nothing else leaves an analysis.
  *
- * Tables hold sums only (uint64_t, which commute).  The engine owns their storage:
- * a row per trace, CPU, thread or event name, for the open window and for the total.
- * It closes windows, adds them to totals, sorts and reports, so that windows add
- * up to totals and live equals offline for every analysis by construction.
+ * Tables hold what commutes: sums, greatest values, spreads (base/spread.h), longest
+ * instances.  The engine owns their storage: a row per trace, CPU, thread, event name or item,
+ * for the open window and for the total.  It closes windows, adds them to totals, sorts and
+ * reports, so that windows add up to totals and live equals offline for every analysis by
+ * construction.
  */
 #ifndef SILLAGE_ENGINE_ANALYSIS_H
 #define SILLAGE_ENGINE_ANALYSIS_H
@@ -28,6 +31,7 @@ struct map;
 struct shard;
 struct thread;
 struct cpu;
+struct stream_identity;
 
 /* ---- what is reported ---- */
 
@@ -35,7 +39,13 @@ enum unit { UNIT_COUNT, UNIT_BYTES, UNIT_NS };
 
 enum column_kind {
 	COLUMN_SUM,
-	COLUMN_PRIO, /* of threads: last known priority; holds no storage */
+	COLUMN_PRIO,   /* of threads: last known priority; holds no storage */
+	COLUMN_MAX,    /* the greatest value */
+	/* As it is when the window ends; a total has that of its last window.  What shards have
+	 * is added up, or the greatest of it taken. */
+	COLUMN_LAST,
+	COLUMN_LAST_MAX,
+	COLUMN_SPREAD, /* durations: count, sum, extremes, percentiles; see column_spread() */
 };
 
 struct column {
@@ -51,16 +61,34 @@ enum scope {
 	SCOPE_CPU,
 	SCOPE_THREAD,
 	SCOPE_EVENT, /* one row per event name, as an object from name to first column */
+	SCOPES_FIXED,
+	/* Of those below each table has rows of its own. */
+	SCOPE_ITEM = SCOPES_FIXED, /* one row per number and name */
+	SCOPE_PROCESS, /* the rows of the analysis' table of threads, by process */
+	SCOPE_LONGEST, /* the longest instances of something; see struct instance */
 };
 
-#define COLUMNS_MAX 8
-#define TABLES_MAX  4
+#define COLUMNS_MAX 12
+#define TABLES_MAX  8
 
 struct table {
 	const char *key; /* in JSON; NULL for SCOPE_TRACE */
 	enum scope scope;
-	uint32_t sort_mask;                 /* rows go by the sum of these columns, largest first */
+	uint32_t sort_mask; /* rows go by the sum of these columns (spreads: theirs), largest first */
 	struct column columns[COLUMNS_MAX]; /* ends at the first without a key */
+	/* SCOPE_ITEM, SCOPE_LONGEST: what number and name are called; NULL: there is none. */
+	const char *id_key, *name_key;
+	const char *title; /* in text: what the rows are; NULL: by scope */
+};
+
+/* Something that took long: the first column of its table is how long, the second, if any,
+ * a signed number more. */
+struct instance {
+	uint64_t ns, end; /* duration, and when it was over */
+	int64_t more;
+	uint64_t cpu;          /* UINT64_MAX: left out */
+	struct thread *thread; /* NULL: nobody's */
+	struct item_key item;
 };
 
 /* ---- map side ---- */
@@ -81,9 +109,23 @@ struct need {
 	const char *fields[PLAN_FIELDS_MAX];
 	map_fn *on_event;
 	uint32_t user; /* given to the handler */
+	/* If not NULL: what is given instead, by the event's name. */
+	uint32_t (*user_of)(const char *event);
 };
 
 /* ---- merge side ---- */
+
+struct switch_in {
+	uint64_t ts;
+	uint64_t cpu; /* its id, UINT64_MAX: none */
+	int32_t prio; /* -128 to 127 */
+	bool is_migration;
+};
+
+struct switch_out {
+	uint64_t ts;
+	uint16_t flags; /* RECORD_DEAD, SLEEPS, PREEMPTED */
+};
 
 struct analysis {
 	const char *name;
@@ -93,26 +135,39 @@ struct analysis {
 	size_t need_count;
 	bool uses_threads;        /* the merge side is told who runs, and of threads */
 	size_t map_state_size;    /* zeroed at the start of each chunk */
-	size_t thread_state_size; /* zeroed when a thread appears */
+	size_t thread_state_size; /* zeroed when a thread, or another object, appears */
 
 	/* Map side, optional: emit what was gathered, with the time stamp @ts.  The stay of the
 	 * current thread on its CPU ends (it is switched out, events are missing, or the chunk
 	 * ends), or only the window does (@is_window) and the stay goes on. */
 	void (*on_stay_end)(struct map *map, void *state, uint64_t ts, bool is_window);
+	/* Events are missing from @ts on.  Comes after on_stay_end(). */
+	void (*on_lost)(struct map *map, void *state, uint64_t ts);
 
 	/*
 	 * Merge side, all optional.  Threads are spread over shards, and several shards are at
 	 * work at once: touch nothing but what the shard gives (engine/shard.h).  Of one thread,
-	 * calls come in time order.
+	 * calls come in time order, but for on_switch_out(), which may come as soon as the thread
+	 * is switched in: its time says when it is.
 	 */
 	void (*on_record)(struct shard *shard, const struct record *record, const uint64_t *numbers,
 			  struct thread *thread);
-	void (*on_switch_in)(struct shard *shard, struct thread *thread, bool is_migration);
+	void (*on_switch_in)(struct shard *shard, struct thread *thread,
+			     const struct switch_in *in);
+	void (*on_switch_out)(struct shard *shard, struct thread *thread,
+			      const struct switch_out *out);
 	void (*on_run)(struct shard *shard, struct thread *thread, uint64_t ns);
+	void (*on_fork)(struct shard *shard, struct thread *thread, uint64_t ts);
 	void (*on_anew)(struct shard *shard, struct thread *thread); /* RECORD_ANEW_CALLS */
 	void (*on_gap)(struct shard *shard, struct thread *thread);
+	/* The window ends at @end: of each thread and object of the shard that is there, dead
+	 * ones included. */
+	void (*on_window_end)(struct shard *shard, struct thread *thread, uint64_t end);
+	/* The state of a thread or object is about to be forgotten: free what it points to. */
+	void (*on_forget)(void *state);
 	void (*on_cpu)(struct shard *shard, struct cpu *cpu, enum run_kind kind, uint64_t ns);
-	void (*on_slice)(struct shard *shard, const struct slice *slice, uint64_t late_events);
+	void (*on_slice)(struct shard *shard, const struct slice *slice,
+			 const struct stream_identity *stream, uint64_t late_events);
 	void (*on_tally)(struct shard *shard, uint32_t event_name, uint64_t count);
 };
 

@@ -42,6 +42,7 @@ struct chunk {
 	int fd;                /* -1: packets have their bytes */
 	const uint8_t *mapped; /* all of the file; NULL: it is read */
 	bool has_switches;     /* this stream tells who runs on its CPU */
+	uint64_t cpu_id;       /* UINT64_MAX: it names no CPU */
 	uint64_t begin;        /* ns: end of the packet before the first */
 	uint64_t bytes;
 	VEC(struct packet) packets;

@@ -292,7 +292,7 @@ static void on_merge_report(void *user, const struct report *report)
 	if (stats) {
 		stats->windows += report->kind == REPORT_WINDOW;
 		if (report->has_lag && report->lag_ns > 0) {
-			histogram_add(&stats->lag, (uint64_t)report->lag_ns);
+			spread_add(&stats->lag, (uint64_t)report->lag_ns);
 		}
 	}
 }
@@ -598,6 +598,7 @@ static void new_chunk(struct stream *stream, bool switches, const struct stream_
 	chunk->fd = input->fd;
 	chunk->mapped = input->mapped;
 	chunk->has_switches = switches;
+	chunk->cpu_id = merge_stream_identity(stream->merge)->cpu_id;
 	chunk->begin = stream->end;
 	stream->chunk = chunk;
 }

@@ -173,6 +173,14 @@ struct record *map_emit(struct map *map, uint64_t ts, int32_t tid, unsigned int 
 	return record;
 }
 
+struct record *map_emit_of(struct map *map, uint64_t ts, uint64_t object, unsigned int kind)
+{
+	struct record *record = add(map, group_of(map, KEY_OBJECT(map->analysis, object)), ts, kind);
+
+	record->owner = map->analysis;
+	return record;
+}
+
 /* ---- who runs ---- */
 
 void map_end_stay(struct map *map, uint64_t ts, bool is_window)
@@ -297,6 +305,20 @@ static uint32_t leaving_group(struct map *map, const struct map_event *event, un
 	return group;
 }
 
+static uint16_t leaving_flags(uint64_t state, uint16_t form)
+{
+	return (uint16_t)((sched_is_dead(state, form) ? RECORD_DEAD : 0) |
+			  (sched_sleeps(state, form) ? RECORD_SLEEPS : 0) |
+			  (sched_is_preempted(state, form) ? RECORD_PREEMPTED : 0));
+}
+
+/* Priorities are -101 to 139 as traced; those of normal threads end at 39. */
+static uint16_t prio_flags(int32_t prio)
+{
+	prio = prio < INT8_MIN ? INT8_MIN : prio > INT8_MAX ? INT8_MAX : prio;
+	return (uint16_t)((uint16_t)(uint8_t)prio << RECORD_PRIO_SHIFT);
+}
+
 void map_on_switch(struct map *map, void *state, const struct map_event *event, uint32_t user)
 {
 	enum { PREV_COMM, PREV_TID, PREV_PRIO, PREV_STATE, NEXT_COMM, NEXT_TID, NEXT_PRIO, PID };
@@ -305,6 +327,7 @@ void map_on_switch(struct map *map, void *state, const struct map_event *event, 
 	struct leaving out = { .ts = event->ts, .tid = prev, .prio = (int32_t)v[PREV_PRIO].i };
 	bool is_head = map->known == KNOWN_HEAD;
 	uint32_t group = RECORD_NONE;
+	struct record *record;
 	char scratch[NAME_BYTES];
 
 	(void)state;
@@ -314,9 +337,8 @@ void map_on_switch(struct map *map, void *state, const struct map_event *event, 
 		return;
 	}
 	map_end_stay(map, event->ts, false);
-	if ((event->present & (1u << PREV_STATE)) &&
-	    sched_is_dead(v[PREV_STATE].u, map->old_states)) {
-		out.flags = RECORD_DEAD;
+	if (event->present & (1u << PREV_STATE)) {
+		out.flags = leaving_flags(v[PREV_STATE].u, map->states_form);
 	}
 	if (prev != 0) {
 		group = leaving_group(map, event, PREV_COMM, PID, prev);
@@ -337,7 +359,9 @@ void map_on_switch(struct map *map, void *state, const struct map_event *event, 
 	if (next != 0) {
 		map->group = named_group(map, event, NEXT_COMM, next);
 		map->stay = map->partial->records.count;
-		add(map, map->group, event->ts, RECORD_IN)->prio = (int32_t)v[NEXT_PRIO].i;
+		record = add(map, map->group, event->ts, RECORD_IN);
+		record->prio = (int32_t)v[NEXT_PRIO].i;
+		record->flags = prio_flags(record->prio);
 	}
 }
 
@@ -458,11 +482,24 @@ void map_on_process(struct map *map, void *state, const struct map_event *event,
 	(void)add(map, place->group, event->ts, RECORD_PROCESS);
 }
 
+static void tell_lost(struct map *map, uint64_t ts)
+{
+	const struct map_setup *setup = map->setup;
+
+	for (size_t i = 0; i < setup->analysis_count; i++) {
+		if (setup->analyses[i]->on_lost) {
+			map->analysis = (uint8_t)i;
+			setup->analyses[i]->on_lost(map, map->states + setup->state_offsets[i], ts);
+		}
+	}
+}
+
 void map_note_gap(struct map *map, uint64_t ts)
 {
 	ts = ts < map->last_ts ? map->last_ts : ts;
 	map_to_slice(map, ts);
 	map_end_stay(map, ts, false);
+	tell_lost(map, ts);
 	map->analysis = 0;
 	if (!map->chunk->has_switches) {
 		return;

@@ -13,6 +13,7 @@
 struct map_route {
 	map_fn *on_event;
 	uint32_t user;
+	bool has_user_of; /* the binding has what is given instead */
 	uint8_t analysis;
 };
 
@@ -27,6 +28,8 @@ struct group_places {
 	struct group_place *at;
 	uint32_t mask, used, epoch;
 };
+
+#define ITEM_HEADS 64
 
 enum known {
 	KNOWN_HEAD, /* nothing seen yet in this chunk */
@@ -49,6 +52,7 @@ struct map {
 	bool has_slice;
 	struct slice slice;
 	uint32_t group_first; /* of the slice, in the partial */
+	uint32_t item_heads[ITEM_HEADS]; /* its items by hash, RECORD_NONE: none */
 	struct group_places places;
 	struct decoder_passed passed;
 	uint32_t tally_room;
@@ -63,7 +67,7 @@ struct map {
 	uint32_t group;      /* of tid in this slice, RECORD_NONE: not looked up */
 	size_t stay;         /* index of the IN or ON record, SIZE_MAX: none in this chunk */
 	bool lost_is_anew;   /* the next record of KEY_LOST is of somebody else */
-	uint16_t old_states; /* how prev_state is encoded, see sched.h */
+	uint16_t states_form; /* how prev_state is encoded, see sched.h */
 
 	size_t records_room, groups_room; /* to begin a partial with */
 	uint8_t *buffer;                  /* of one packet, when reading from a file */

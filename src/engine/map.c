@@ -14,6 +14,7 @@
 #include "base/limits.h"
 #include "engine/clock.h"
 #include "engine/guard.h"
+#include "engine/item.h"
 #include "engine/sched.h"
 
 /* What the engine itself needs: who runs, and which threads there are. */
@@ -40,9 +41,11 @@ static void add_needs(struct map_setup *setup, const struct need *needs, size_t 
 
 		setup->requests[at].event = needs[i].event;
 		setup->requests[at].group = group;
+		setup->requests[at].user_of = needs[i].user_of;
 		memcpy(setup->requests[at].fields, needs[i].fields, sizeof(needs[i].fields));
 		setup->routes[at].on_event = needs[i].on_event;
 		setup->routes[at].user = needs[i].user;
+		setup->routes[at].has_user_of = needs[i].user_of != NULL;
 		setup->routes[at].analysis = analysis;
 	}
 }
@@ -127,6 +130,71 @@ uint64_t map_numbers(struct map *map, const uint64_t *numbers, size_t count)
 	return at;
 }
 
+uint64_t map_cpu(const struct map *map)
+{
+	return map->chunk->cpu_id;
+}
+
+bool map_has_event(const struct map *map, const char *name)
+{
+	for (uint32_t i = 0; i < map->plan->class_count; i++) {
+		if (strcmp(map->plan->classes[i]->class->name, name) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+uint64_t map_text(struct map *map, const void *text, size_t len)
+{
+	struct item_key key = item_key_of(0, text, len);
+	uint64_t numbers[ITEM_NAME_BYTES / sizeof(uint64_t)];
+
+	memcpy(numbers, key.name, sizeof(key.name));
+	return map_numbers(map, numbers, sizeof(numbers) / sizeof(numbers[0]));
+}
+
+/* ---- items ---- */
+
+static uint32_t add_item(struct map *map, unsigned int table, const struct item_key *key,
+			 uint32_t *head)
+{
+	struct partial *partial = map->partial;
+	struct slice_item *item = vec_push(&partial->items);
+
+	*item = (struct slice_item){ .analysis = map->analysis,
+				     .table = (uint8_t)table,
+				     .next = *head,
+				     .numbers = (uint32_t)partial->numbers.count,
+				     .key = *key };
+	for (unsigned int i = 0; i < COLUMNS_MAX; i++) {
+		*vec_push(&partial->numbers) = 0;
+	}
+	*head = (uint32_t)partial->items.count - 1;
+	return *head;
+}
+
+uint64_t *map_item(struct map *map, unsigned int table, uint64_t id, const void *name, size_t len)
+{
+	struct item_key key = item_key_of(id, name, len);
+	uint32_t *head = &map->item_heads[item_hash(&key) % ITEM_HEADS];
+	uint32_t at = *head;
+
+	while (at != RECORD_NONE) {
+		const struct slice_item *item = &map->partial->items.at[at];
+
+		if (item->analysis == map->analysis && item->table == table &&
+		    item_equal(&item->key, &key)) {
+			break;
+		}
+		at = item->next;
+	}
+	if (at == RECORD_NONE) {
+		at = add_item(map, table, &key, head);
+	}
+	return map->partial->numbers.at + map->partial->items.at[at].numbers;
+}
+
 /* ---- slices ---- */
 
 static void close_slice(struct map *map)
@@ -137,6 +205,7 @@ static void close_slice(struct map *map)
 		return;
 	}
 	map_end_stay(map, map->slice_end_ns - 1, true);
+	slice->item_count = (uint32_t)map->partial->items.count - slice->item_first;
 	slice->tally_first = (uint32_t)map->partial->tallies.count;
 	slice->tally_count = (uint32_t)map->passed.seen_count;
 	map_sort_slice(map);
@@ -159,6 +228,8 @@ static void empty_slice(struct map *map)
 
 	memset(slice, 0, offsetof(struct slice, shards));
 	slice->chains = RECORD_NONE;
+	slice->item_first = (uint32_t)map->partial->items.count;
+	memset(map->item_heads, 0xFF, sizeof(map->item_heads));
 	map->group_first = (uint32_t)map->partial->groups.count;
 	map_forget_groups(map);
 }
@@ -235,7 +306,7 @@ static void dispatch(struct map *map, const struct plan_event *class, uint64_t t
 		event.is_signed = binding->is_signed;
 		map->analysis = route->analysis;
 		route->on_event(map, map->states + setup->state_offsets[route->analysis], &event,
-				route->user);
+				route->has_user_of ? binding->user : route->user);
 	}
 }
 
@@ -487,7 +558,7 @@ static void map_reset(struct map *map, struct chunk *chunk)
 	map->group = RECORD_NONE;
 	map->lost_is_anew = false;
 	map->analysis = 0;
-	map->old_states = sched_states_of(chunk->plan->metadata);
+	map->states_form = sched_states_of(chunk->plan->metadata);
 	memset(map->states, 0, map->setup->state_size);
 	grow_tallies(map, chunk->plan->class_count);
 }

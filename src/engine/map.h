@@ -60,6 +60,24 @@ void map_chunk(struct map *map, struct chunk *chunk);
 /* Emits a record of the analysis whose handler is running.  NULL-free; fill in the rest. */
 struct record *map_emit(struct map *map, uint64_t ts, int32_t tid, unsigned int kind);
 
+/* The same of something that is no thread: the analysis' object with this number. */
+struct record *map_emit_of(struct map *map, uint64_t ts, uint64_t object, unsigned int kind);
+
+/*
+ * The columns of an item of one of the analysis' tables (of sums only), in the window that is
+ * being filled, to be added to; dies at the next call.  @name may be NULL, and need not end.
+ */
+uint64_t *map_item(struct map *map, unsigned int table, uint64_t id, const void *name, size_t len);
+
+/* The CPU of the stream, UINT64_MAX: none. */
+uint64_t map_cpu(const struct map *map);
+
+/* Whether the trace has events of this name. */
+bool map_has_event(const struct map *map, const char *name);
+
+/* A text as numbers beside a record: what item_key_of_numbers() reads. */
+uint64_t map_text(struct map *map, const void *text, size_t len);
+
 /* The thread that runs, or TID_CURRENT. */
 int32_t map_tid(const struct map *map);
 

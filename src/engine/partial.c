@@ -63,6 +63,7 @@ static void empty(struct partial *partial)
 	KEEP_ROOM(order);
 	KEEP_ROOM(records);
 	KEEP_ROOM(numbers);
+	KEEP_ROOM(items);
 	KEEP_ROOM(segments);
 	KEEP_ROOM(renames);
 	KEEP_ROOM(faults);
@@ -109,6 +110,7 @@ void partial_free(struct partial *partial)
 	vec_fini(&partial->chains);
 	vec_fini(&partial->records);
 	vec_fini(&partial->numbers);
+	vec_fini(&partial->items);
 	vec_fini(&partial->segments);
 	vec_fini(&partial->renames);
 	vec_fini(&partial->faults);
@@ -121,7 +123,7 @@ size_t partial_bytes(const struct partial *partial)
 {
 	return sizeof(*partial) + ROOM(partial->slices) + ROOM(partial->tallies) +
 	       ROOM(partial->groups) + ROOM(partial->chains) + ROOM(partial->order) +
-	       ROOM(partial->records) + ROOM(partial->numbers) + ROOM(partial->segments) +
+	       ROOM(partial->records) + ROOM(partial->numbers) + ROOM(partial->items) + ROOM(partial->segments) +
 	       ROOM(partial->renames) + ROOM(partial->faults);
 }
 

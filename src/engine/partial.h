@@ -24,6 +24,13 @@
 
 #define NAME_BYTES 16 /* of a comm in the kernel, its zero included */
 
+/* What an item is: a number, a name, or both. */
+#define ITEM_NAME_BYTES 32
+struct item_key {
+	uint64_t id;
+	char name[ITEM_NAME_BYTES]; /* cut, if need be; zeroes behind its end */
+};
+
 /* How many events of one class there were. */
 struct tally {
 	uint32_t class_index;
@@ -46,6 +53,9 @@ enum run_kind { RUN_THREAD, RUN_IDLE, RUN_UNKNOWN, RUN_KINDS };
 #define KEY_LOST   (((int64_t)1 << 40) + 1) /* of whoever runs after a gap */
 #define KEY_NOBODY (((int64_t)1 << 40) + 2) /* of nobody known, on no CPU in particular */
 #define KEY_CPU(n) (((int64_t)1 << 41) + (int64_t)(n)) /* of nobody known on the CPU numbered n */
+/* Of what is no thread, but an analysis' own: a device, the interrupts of a CPU. */
+#define KEY_OBJECT(analysis, id)                                                                   \
+	(((int64_t)1 << 42) + ((int64_t)(analysis) << 34) + ((int64_t)(id) & (((int64_t)1 << 34) - 1)))
 
 #define SHARDS 64
 
@@ -73,6 +83,8 @@ struct slice {
 	uint32_t tally_first; /* index into tallies ... */
 	uint32_t tally_count;
 	uint32_t group_count;
+	uint32_t item_first; /* index into items ... */
+	uint32_t item_count;
 	uint64_t events;
 	uint64_t discarded; /* events the tracer discarded before a packet of this slice */
 	uint64_t lost_packets;
@@ -107,6 +119,14 @@ struct rename {
 	int32_t from, to;
 };
 
+/* What the analyses added up in a slice without an order. */
+struct slice_item {
+	uint8_t analysis, table;
+	uint32_t next;    /* worker's: of the same hash, RECORD_NONE: the last */
+	uint32_t numbers; /* index of its columns */
+	struct item_key key;
+};
+
 /* Something wrong with a packet, for a warning. */
 struct partial_fault {
 	uint64_t packet; /* number in its stream */
@@ -134,7 +154,8 @@ struct partial {
 	VEC(struct slice_chains) chains;
 	VEC(uint32_t) order; /* groups by slice and shard; GROUPS_AHEAD more can be read */
 	VEC(struct record) records;
-	VEC(uint64_t) numbers; /* what records of analyses point to */
+	VEC(uint64_t) numbers; /* what records of analyses, and items, point to */
+	VEC(struct slice_item) items;
 	VEC(struct segment) segments;
 	VEC(struct rename) renames;
 	VEC(struct partial_fault) faults;

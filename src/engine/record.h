@@ -41,8 +41,15 @@ enum record_kind {
 /* RECORD_IN, ON: the stay ended after `a` ns.  Without it, `a` is 0 and who ran how long comes
  * as RECORD_RUN. */
 #define RECORD_LEFT 4u
-/* RECORD_ON, HEAD: the priority is known. */
+/* RECORD_ON, HEAD: the priority is known.  RECORD_IN: what it showed on leaving, at ts + a, is
+ * here (flags, prio), and no RECORD_OUT comes. */
 #define RECORD_PRIO 8u
+/* RECORD_IN, ON, OUT: why the thread left: it sleeps, or was made to leave although it could go
+ * on.  Neither: it could go on, and perhaps wanted to leave. */
+#define RECORD_SLEEPS    16u
+#define RECORD_PREEMPTED 32u
+/* RECORD_IN: the priority at the switch, whatever it was on leaving. */
+#define RECORD_PRIO_SHIFT 8
 
 struct record {
 	uint64_t ts; /* ns since the epoch */

@@ -15,10 +15,11 @@
 
 struct report_row {
 	uint64_t sort;
-	uint64_t id;                      /* CPU number, or order of threads with one tid */
-	const char *name;                 /* SCOPE_EVENT */
-	const struct thread_view *thread; /* SCOPE_THREAD */
-	const uint64_t *values;           /* by column; COLUMN_PRIO has none */
+	uint64_t id; /* CPU or item number, pid, or order of threads with one tid */
+	const char *name;                 /* SCOPE_EVENT, ITEM, LONGEST */
+	const struct thread_view *thread; /* SCOPE_THREAD, PROCESS; LONGEST: may be NULL */
+	const uint64_t *values;           /* by column (engine/columns.h); COLUMN_PRIO has none */
+	const struct instance *instance;  /* SCOPE_LONGEST, in place of values */
 };
 
 struct thread_view {

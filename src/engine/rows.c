@@ -3,7 +3,7 @@
  */
 #include "engine/rows.h"
 
-#include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,45 +12,92 @@
 
 /* ---- layout ---- */
 
-static uint32_t column_count(const struct table *table)
+static void lay_out_table(struct layout *layout, size_t a, size_t t)
 {
-	uint32_t count = 0;
+	const struct table *table = &layout->setup->analyses[a]->tables[t];
 
-	while (count < COLUMNS_MAX && table->columns[count].key) {
-		count++;
+	switch (table->scope) {
+	case SCOPE_TRACE:
+	case SCOPE_CPU:
+	case SCOPE_THREAD:
+	case SCOPE_EVENT:
+		layout->offsets[a][t] = layout->columns[table->scope].count;
+		columns_append(&layout->columns[table->scope], table);
+		break;
+	case SCOPE_LONGEST:
+		layout->offsets[a][t] = layout->longest_count++;
+		break;
+	case SCOPE_ITEM:
+	case SCOPE_PROCESS:
+		columns_append(&layout->item_columns[a][t], table);
+		break;
 	}
-	return count;
 }
 
-static void lay_out(struct layout *layout, const struct map_setup *setup)
+static void lay_out(struct layout *layout, const struct map_setup *setup, const struct rows *rows)
 {
 	layout->setup = setup;
+	layout->rows = rows;
 	layout->is_direct = !setup->wants_windows && setup->range_begin == 0;
+	layout->longest_room = setup->top < LONGEST_MIN ? LONGEST_MIN : setup->top;
+	layout->longest_room = setup->top > LONGEST_MAX ? LONGEST_MAX : layout->longest_room;
+	for (size_t s = 0; s < SCOPES_FIXED; s++) {
+		layout->columns[s].is_plain = true;
+	}
 	for (size_t a = 0; a < setup->analysis_count; a++) {
 		const struct analysis *analysis = setup->analyses[a];
 
-		for (size_t t = 0; t < TABLES_MAX; t++) {
-			const struct table *table = &analysis->tables[t];
-
-			layout->offsets[a][t] = layout->columns[table->scope];
-			layout->columns[table->scope] += column_count(table);
+		for (size_t t = 0; t < TABLES_MAX && analysis->tables[t].columns[0].key; t++) {
+			lay_out_table(layout, a, t);
 		}
 		layout->thread_state_offsets[a] = layout->thread_state_size;
 		layout->thread_state_size += (analysis->thread_state_size + 15) / 16 * 16;
 	}
 }
 
+static void layout_fini(struct layout *layout)
+{
+	for (size_t s = 0; s < SCOPES_FIXED; s++) {
+		columns_fini(&layout->columns[s]);
+	}
+	for (size_t a = 0; a < ANALYSES_MAX; a++) {
+		for (size_t t = 0; t < TABLES_MAX; t++) {
+			columns_fini(&layout->item_columns[a][t]);
+		}
+	}
+}
+
 static void sums_init(const struct layout *layout, struct sums *sums, enum scope scope)
 {
-	uint32_t columns = layout->columns[scope] + 1; /* never empty */
+	uint32_t columns = layout->columns[scope].count + 1; /* never empty */
 
 	sums->window = mem_alloc(2 * columns * sizeof(uint64_t));
 	sums->total = sums->window + columns;
 }
 
-static void sums_fini(struct sums *sums)
+static void sums_fini(const struct layout *layout, struct sums *sums, enum scope scope)
 {
+	columns_empty(&layout->columns[scope], sums->window);
+	columns_empty(&layout->columns[scope], sums->total);
 	free(sums->window);
+}
+
+static struct longest *longest_new(const struct layout *layout)
+{
+	struct longest *longest = mem_alloc((layout->longest_count + 1) * sizeof(*longest));
+
+	for (uint32_t i = 0; i < layout->longest_count; i++) {
+		longest[i].room = layout->longest_room;
+	}
+	return longest;
+}
+
+static void longest_free(const struct layout *layout, struct longest *longest)
+{
+	for (uint32_t i = 0; i < layout->longest_count; i++) {
+		vec_fini(&longest[i].all);
+	}
+	free(longest);
 }
 
 /* ---- lifecycle ---- */
@@ -58,11 +105,43 @@ static void sums_fini(struct sums *sums)
 static void shard_init(struct shard *shard, const struct layout *layout)
 {
 	shard->layout = layout;
-	shard->trace = mem_alloc((layout->columns[SCOPE_TRACE] + 1) * sizeof(uint64_t));
+	shard->trace = mem_alloc((layout->columns[SCOPE_TRACE].count + 1) * sizeof(uint64_t));
+	items_init(&shard->items, false);
+	shard->longest = longest_new(layout);
+}
+
+/* What a thread has beside its memory. */
+static void thread_fini(const struct layout *layout, struct thread *thread)
+{
+	const struct columns *columns = &layout->columns[SCOPE_THREAD];
+
+	for (size_t a = 0; a < layout->setup->analysis_count; a++) {
+		if (layout->setup->analyses[a]->on_forget) {
+			layout->setup->analyses[a]->on_forget((char *)(thread + 1) +
+							      layout->thread_state_offsets[a]);
+		}
+	}
+	if (!columns->is_plain) {
+		columns_empty(columns, thread->sums.window);
+		columns_empty(columns, thread->sums.total);
+	}
 }
 
 static void shard_fini(struct shard *shard)
 {
+	const struct layout *layout = shard->layout;
+
+	for (size_t i = 0; i < shard->kept.count; i++) {
+		if (shard->kept.at[i]) {
+			thread_fini(layout, shard->kept.at[i]);
+		}
+	}
+	if (shard->other) {
+		thread_fini(layout, shard->other);
+	}
+	columns_empty(&layout->columns[SCOPE_TRACE], shard->trace);
+	items_fini(&shard->items, layout->item_columns);
+	longest_free(layout, shard->longest);
 	for (size_t i = 0; i < shard->blocks.count; i++) {
 		free(shard->blocks.at[i]);
 	}
@@ -85,8 +164,11 @@ static void shard_fini(struct shard *shard)
 void rows_init(struct rows *rows, const struct map_setup *setup)
 {
 	memset(rows, 0, sizeof(*rows));
-	lay_out(&rows->layout, setup);
+	lay_out(&rows->layout, setup, rows);
 	sums_init(&rows->layout, &rows->trace, SCOPE_TRACE);
+	items_init(&rows->items, true);
+	rows->longest = longest_new(&rows->layout);
+	rows->longest_total = longest_new(&rows->layout);
 	rows->cpus = kh_init(cpus);
 	rows->name_ids = kh_init(name_ids);
 	for (size_t i = 0; i < SHARDS; i++) {
@@ -94,9 +176,9 @@ void rows_init(struct rows *rows, const struct map_setup *setup)
 	}
 }
 
-static void cpu_free(struct cpu *cpu)
+static void cpu_free(const struct layout *layout, struct cpu *cpu)
 {
-	sums_fini(&cpu->sums);
+	sums_fini(layout, &cpu->sums, SCOPE_CPU);
 	vec_fini(&cpu->segments);
 	vec_fini(&cpu->line);
 	free(cpu);
@@ -104,10 +186,18 @@ static void cpu_free(struct cpu *cpu)
 
 void rows_fini(struct rows *rows)
 {
-	sums_fini(&rows->trace);
+	const struct layout *layout = &rows->layout;
+
+	if (rows->other) {
+		thread_fini(layout, rows->other); /* its memory is a shard's */
+	}
+	sums_fini(layout, &rows->trace, SCOPE_TRACE);
+	items_fini(&rows->items, layout->item_columns);
+	longest_free(layout, rows->longest);
+	longest_free(layout, rows->longest_total);
 	for (khint_t i = kh_begin(rows->cpus); i != kh_end(rows->cpus); i++) {
 		if (kh_exist(rows->cpus, i)) {
-			cpu_free(kh_value(rows->cpus, i));
+			cpu_free(layout, kh_value(rows->cpus, i));
 		}
 	}
 	for (size_t i = 0; i < SHARDS; i++) {
@@ -116,12 +206,13 @@ void rows_fini(struct rows *rows)
 	kh_destroy(cpus, rows->cpus);
 	kh_destroy(name_ids, rows->name_ids);
 	for (size_t i = 0; i < rows->names.count; i++) {
-		sums_fini(&rows->names.at[i]->sums);
+		sums_fini(layout, &rows->names.at[i]->sums, SCOPE_EVENT);
 		free((char *)rows->names.at[i]->name);
 		free(rows->names.at[i]);
 	}
 	vec_fini(&rows->names);
 	vec_fini(&rows->class_names);
+	layout_fini(&rows->layout);
 }
 
 /* ---- CPUs ---- */
@@ -157,10 +248,10 @@ static void add_threads(struct shard *shard, size_t bytes)
 }
 
 /* A thread, its sums and the analyses' states in one piece: forks are frequent. */
-static struct thread *thread_alloc(struct shard *shard)
+struct thread *shard_thread_alloc(struct shard *shard)
 {
 	const struct layout *layout = shard->layout;
-	uint32_t columns = layout->columns[SCOPE_THREAD] + 1;
+	uint32_t columns = layout->columns[SCOPE_THREAD].count + 1;
 	size_t sums_bytes = (layout->is_direct ? 1 : 2) * columns * sizeof(uint64_t);
 	size_t bytes = sizeof(struct thread) + layout->thread_state_size + sums_bytes;
 	struct thread *thread;
@@ -195,7 +286,7 @@ static void unkeep(struct shard *shard, struct thread *thread)
 /* Keys without a tid are of nobody known: what orders their rows is the CPU's number. */
 static struct thread *thread_new(struct shard *shard, int64_t key)
 {
-	struct thread *thread = thread_alloc(shard);
+	struct thread *thread = shard_thread_alloc(shard);
 
 	if (key >= KEY_HEAD) {
 		thread->view.tid = -1;
@@ -441,7 +532,7 @@ uint64_t *shard_thread_row(struct shard *shard, struct thread *thread, unsigned 
 
 static void grow_names(struct shard *shard, uint32_t event_name)
 {
-	size_t columns = shard->layout->columns[SCOPE_EVENT];
+	size_t columns = shard->layout->columns[SCOPE_EVENT].count;
 	size_t room = ((size_t)event_name + 1) * 2;
 
 	shard->names = mem_realloc(shard->names, room * columns * sizeof(uint64_t));
@@ -452,7 +543,7 @@ static void grow_names(struct shard *shard, uint32_t event_name)
 
 uint64_t *shard_event_row(struct shard *shard, uint32_t event_name, unsigned int table)
 {
-	size_t columns = shard->layout->columns[SCOPE_EVENT];
+	size_t columns = shard->layout->columns[SCOPE_EVENT].count;
 	uint64_t *row;
 
 	if (event_name >= shard->names_room) {
@@ -465,6 +556,37 @@ uint64_t *shard_event_row(struct shard *shard, uint32_t event_name, unsigned int
 	return row;
 }
 
+uint64_t *shard_item_row(struct shard *shard, unsigned int table, const struct item_key *key)
+{
+	return items_find(&shard->items, &shard->layout->item_columns[shard->running][table],
+			  (unsigned int)shard->running, table, key)
+		->window;
+}
+
+void shard_item_label(struct shard *shard, unsigned int table, const struct item_key *key,
+		      const char *label)
+{
+	struct item *item = items_find(&shard->items,
+				       &shard->layout->item_columns[shard->running][table],
+				       (unsigned int)shard->running, table, key);
+
+	(void)snprintf(item->label, sizeof(item->label), "%s", label);
+}
+
+void shard_longest(struct shard *shard, unsigned int table, const struct instance *instance)
+{
+	longest_add(&shard->longest[shard->layout->offsets[shard->running][table]], instance);
+}
+
+const char *shard_event_name(const struct shard *shard, uint32_t class_index)
+{
+	const struct rows *rows = shard->layout->rows;
+
+	return class_index < rows->class_names.count
+		       ? rows->names.at[rows->class_names.at[class_index]]->name
+		       : "";
+}
+
 void *shard_thread_state(struct shard *shard, struct thread *thread)
 {
 	return (char *)(thread + 1) + shard->layout->thread_state_offsets[shard->running];
@@ -472,11 +594,12 @@ void *shard_thread_state(struct shard *shard, struct thread *thread)
 
 /* ---- closing windows ---- */
 
-static void fold(struct sums *sums, uint32_t columns, bool keep)
+static void fold(const struct columns *columns, struct sums *sums, bool keep)
 {
-	for (uint32_t i = 0; i < columns; i++) {
-		sums->total[i] += keep ? sums->window[i] : 0;
-		sums->window[i] = 0;
+	if (keep) {
+		columns_close(columns, sums->total, sums->window);
+	} else {
+		columns_empty(columns, sums->window);
 	}
 	sums->is_touched = false;
 }
@@ -484,11 +607,11 @@ static void fold(struct sums *sums, uint32_t columns, bool keep)
 static void fold_ended(struct shard *shard, struct thread *thread)
 {
 	if (!shard->other) {
-		shard->other = thread_alloc(shard);
+		shard->other = shard_thread_alloc(shard);
 	}
-	for (uint32_t c = 0; c < shard->layout->columns[SCOPE_THREAD]; c++) {
-		shard->other->sums.total[c] += thread->sums.total[c];
-	}
+	columns_move(&shard->layout->columns[SCOPE_THREAD], shard->other->sums.total,
+		     thread->sums.total);
+	thread_fini(shard->layout, thread);
 	if (shard_thread_known(shard, thread->view.tid) == thread) {
 		put_thread(shard, thread->view.tid, NULL);
 	}
@@ -536,25 +659,24 @@ static void drop_dead(struct shard *shard)
 	}
 }
 
-/* What the shard has of the trace and of event names. */
+/* What the shard has of the trace, of event names, and of items. */
 static void gather(struct rows *rows, struct shard *shard)
 {
-	const uint32_t *columns = rows->layout.columns;
+	const struct layout *layout = &rows->layout;
+	const struct columns *of_names = &layout->columns[SCOPE_EVENT];
 
-	for (uint32_t i = 0; i < columns[SCOPE_TRACE]; i++) {
-		rows->trace.window[i] += shard->trace[i];
-		shard->trace[i] = 0;
-	}
+	columns_move(&layout->columns[SCOPE_TRACE], rows->trace.window, shard->trace);
 	for (size_t i = 0; i < shard->names_touched.count; i++) {
 		uint32_t name = shard->names_touched.at[i];
-		uint64_t *sums = shard->names + name * columns[SCOPE_EVENT];
 
-		for (uint32_t c = 0; c < columns[SCOPE_EVENT]; c++) {
-			rows->names.at[name]->sums.window[c] += sums[c];
-			sums[c] = 0;
-		}
+		columns_move(of_names, rows->names.at[name]->sums.window,
+			     shard->names + name * of_names->count);
 	}
 	shard->names_touched.count = 0;
+	items_gather(&rows->items, &shard->items, layout->item_columns);
+	for (uint32_t i = 0; i < layout->longest_count; i++) {
+		longest_gather(&rows->longest[i], &shard->longest[i]);
+	}
 }
 
 void rows_gather(struct rows *rows)
@@ -564,19 +686,46 @@ void rows_gather(struct rows *rows)
 	}
 }
 
+void rows_end_window(struct rows *rows, uint64_t end)
+{
+	const struct map_setup *setup = rows->layout.setup;
+
+	for (size_t a = 0; a < setup->analysis_count; a++) {
+		for (size_t s = 0; setup->analyses[a]->on_window_end && s < SHARDS; s++) {
+			struct shard *shard = &rows->shards[s];
+
+			shard_settle(shard);
+			shard->running = a;
+			for (size_t i = 0; i < shard->kept.count; i++) {
+				if (shard->kept.at[i]) {
+					setup->analyses[a]->on_window_end(
+						shard, shard->kept.at[i], end);
+				}
+			}
+		}
+	}
+}
+
 void rows_close_window(struct rows *rows, bool keep)
 {
-	const uint32_t *columns = rows->layout.columns;
+	const struct columns *columns = rows->layout.columns;
 
 	rows_gather(rows);
-	fold(&rows->trace, columns[SCOPE_TRACE], keep);
+	fold(&columns[SCOPE_TRACE], &rows->trace, keep);
+	items_close(&rows->items, rows->layout.item_columns, keep);
+	for (uint32_t i = 0; i < rows->layout.longest_count; i++) {
+		if (keep) {
+			longest_move(&rows->longest_total[i], &rows->longest[i]);
+		}
+		rows->longest[i].all.count = 0;
+	}
 	for (khint_t i = kh_begin(rows->cpus); i != kh_end(rows->cpus); i++) {
 		if (kh_exist(rows->cpus, i)) {
-			fold(&kh_value(rows->cpus, i)->sums, columns[SCOPE_CPU], keep);
+			fold(&columns[SCOPE_CPU], &kh_value(rows->cpus, i)->sums, keep);
 		}
 	}
 	for (size_t i = 0; i < rows->names.count; i++) {
-		fold(&rows->names.at[i]->sums, columns[SCOPE_EVENT], keep);
+		fold(&columns[SCOPE_EVENT], &rows->names.at[i]->sums, keep);
 	}
 	for (size_t s = 0; s < SHARDS; s++) {
 		shard_settle(&rows->shards[s]); /* of the window before */
@@ -587,237 +736,15 @@ void rows_close_window(struct rows *rows, bool keep)
 
 void shard_settle(struct shard *shard)
 {
-	const uint32_t columns = shard->layout->columns[SCOPE_THREAD];
+	const struct columns *columns = &shard->layout->columns[SCOPE_THREAD];
 
 	if (!shard->is_closing) {
 		return;
 	}
 	for (size_t i = 0; i < shard->touched.count; i++) {
-		fold(&shard->touched.at[i]->sums, columns, shard->keeps);
+		fold(columns, &shard->touched.at[i]->sums, shard->keeps);
 	}
 	shard->touched.count = 0;
 	shard->is_closing = false;
 	drop_dead(shard);
-}
-
-/* ---- reports ---- */
-
-struct listing {
-	const struct table *table;
-	uint32_t offset, columns;
-	bool total;
-	VEC(struct report_row) rows;
-};
-
-static const uint64_t *values_of(const struct listing *listing, const struct sums *sums)
-{
-	return (listing->total ? sums->total : sums->window) + listing->offset;
-}
-
-/* Adds a row unless all its columns are zero (CPUs and the trace always have one). */
-static struct report_row *add_row(struct listing *listing, const struct sums *sums, bool always)
-{
-	const uint64_t *values = values_of(listing, sums);
-	struct report_row *row;
-	uint64_t any = 0, sort = 0;
-
-	for (uint32_t i = 0; i < listing->columns; i++) {
-		any |= values[i];
-		sort += listing->table->sort_mask >> i & 1 ? values[i] : 0;
-	}
-	if (any == 0 && !always) {
-		return NULL;
-	}
-	row = vec_push(&listing->rows);
-	*row = (struct report_row){ .sort = sort, .values = values };
-	return row;
-}
-
-static void list_thread(struct listing *listing, const struct thread *thread)
-{
-	struct report_row *row = add_row(listing, &thread->sums, false);
-
-	if (row) {
-		row->thread = &thread->view;
-		row->id = ((uint64_t)(uint32_t)thread->view.tid << 32) | thread->incarnation;
-	}
-}
-
-/* The ended threads of all shards, in one row. */
-static void list_ended(struct rows *rows, struct listing *listing)
-{
-	const uint32_t columns = rows->layout.columns[SCOPE_THREAD];
-
-	for (size_t s = 0; s < SHARDS; s++) {
-		const struct thread *other = rows->shards[s].other;
-
-		if (other && !rows->other) {
-			rows->other = thread_alloc(&rows->shards[s]);
-			rows->other->view.tid = -1;
-			rows->other->view.pid = -1;
-			strcpy(rows->other->view.comm, "(ended)");
-		}
-	}
-	if (!rows->other) {
-		return;
-	}
-	memset(rows->other->sums.total, 0, columns * sizeof(uint64_t));
-	for (size_t s = 0; s < SHARDS; s++) {
-		for (uint32_t c = 0; rows->shards[s].other && c < columns; c++) {
-			rows->other->sums.total[c] += rows->shards[s].other->sums.total[c];
-		}
-	}
-	list_thread(listing, rows->other);
-}
-
-static void list_threads(struct rows *rows, struct listing *listing)
-{
-	for (size_t s = 0; s < SHARDS; s++) {
-		const struct shard *shard = &rows->shards[s];
-		size_t count = listing->total ? shard->kept.count : shard->touched.count;
-		struct thread **from = listing->total ? shard->kept.at : shard->touched.at;
-
-		for (size_t i = 0; i < count; i++) {
-			if (from[i]) {
-				list_thread(listing, from[i]);
-			}
-		}
-	}
-	if (listing->total) {
-		list_ended(rows, listing);
-	}
-}
-
-static void list_cpus(struct rows *rows, struct listing *listing)
-{
-	for (khint_t i = kh_begin(rows->cpus); i != kh_end(rows->cpus); i++) {
-		if (kh_exist(rows->cpus, i) && kh_value(rows->cpus, i)->owner) {
-			struct cpu *cpu = kh_value(rows->cpus, i);
-
-			add_row(listing, &cpu->sums, true)->id = cpu->id;
-		}
-	}
-}
-
-static void list_names(struct rows *rows, struct listing *listing)
-{
-	for (size_t i = 0; i < rows->names.count; i++) {
-		struct report_row *row = add_row(listing, &rows->names.at[i]->sums, false);
-
-		if (row) {
-			row->name = rows->names.at[i]->name;
-		}
-	}
-}
-
-static int by_sort(const void *left, const void *right)
-{
-	const struct report_row *a = left, *b = right;
-
-	if (a->sort != b->sort) {
-		return a->sort > b->sort ? -1 : 1;
-	}
-	if (a->name && b->name) {
-		return strcmp(a->name, b->name);
-	}
-	return a->id < b->id ? -1 : a->id > b->id;
-}
-
-/* Brings the first @top rows to the front, in any order (Hoare's selection). */
-static void select_top(struct report_row *rows, size_t count, size_t top)
-{
-	size_t first = 0, last = count - 1;
-
-	while (first < last) {
-		struct report_row pivot = rows[first + (last - first) / 2];
-		size_t i = first, k = last;
-
-		for (;;) {
-			struct report_row swapped;
-
-			while (by_sort(&rows[i], &pivot) < 0) {
-				i++;
-			}
-			while (by_sort(&rows[k], &pivot) > 0) {
-				k--;
-			}
-			if (i >= k) {
-				break;
-			}
-			swapped = rows[i];
-			rows[i++] = rows[k];
-			rows[k--] = swapped;
-		}
-		if (top <= k) {
-			last = k;
-		} else {
-			first = k + 1;
-		}
-	}
-}
-
-static void sort_rows(struct report_row *rows, size_t count, size_t top)
-{
-	if (top > 0 && top < count / 8) {
-		select_top(rows, count, top);
-		count = top;
-	}
-	if (count > 1) {
-		qsort(rows, count, sizeof(*rows), by_sort);
-	}
-}
-
-static void list_table(struct rows *rows, struct listing *listing)
-{
-	switch (listing->table->scope) {
-	case SCOPE_TRACE:
-		(void)add_row(listing, &rows->trace, true);
-		break;
-	case SCOPE_CPU:
-		list_cpus(rows, listing);
-		break;
-	case SCOPE_THREAD:
-		list_threads(rows, listing);
-		break;
-	case SCOPE_EVENT:
-		list_names(rows, listing);
-		break;
-	}
-	sort_rows(listing->rows.at, listing->rows.count, rows->layout.setup->top);
-}
-
-void rows_report(struct rows *rows, bool total, struct report *report, struct report_memory *memory)
-{
-	for (size_t i = 0; total && i < SHARDS; i++) {
-		shard_settle(&rows->shards[i]);
-	}
-	for (size_t a = 0; a < rows->layout.setup->analysis_count; a++) {
-		const struct analysis *analysis = rows->layout.setup->analyses[a];
-
-		for (size_t t = 0; t < TABLES_MAX && analysis->tables[t].columns[0].key; t++) {
-			struct listing listing = { .table = &analysis->tables[t],
-						   .offset = rows->layout.offsets[a][t],
-						   .columns = column_count(&analysis->tables[t]),
-						   .total = total };
-
-			list_table(rows, &listing);
-			*vec_push(&memory->lists) = listing.rows.at;
-			*vec_push(&memory->tables) =
-				(struct report_table){ .analysis = analysis,
-						       .table = listing.table,
-						       .rows = listing.rows.at,
-						       .row_count = listing.rows.count };
-		}
-	}
-	report->tables = memory->tables.at;
-	report->table_count = memory->tables.count;
-}
-
-void report_memory_fini(struct report_memory *memory)
-{
-	for (size_t i = 0; i < memory->lists.count; i++) {
-		free(memory->lists.at[i]);
-	}
-	vec_fini(&memory->lists);
-	vec_fini(&memory->tables);
 }

@@ -15,6 +15,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "engine/analysis.h"
+#include "engine/items.h"
 #include "engine/map.h"
 #include "engine/report.h"
 
@@ -76,8 +77,12 @@ struct event_name {
 /* Where the columns and states of each analysis are. */
 struct layout {
 	const struct map_setup *setup;
-	uint32_t columns[4]; /* by scope */
-	uint32_t offsets[ANALYSES_MAX][TABLES_MAX];
+	const struct rows *rows;
+	struct columns columns[SCOPES_FIXED]; /* of all tables of the scope */
+	uint32_t offsets[ANALYSES_MAX][TABLES_MAX]; /* in those; SCOPE_LONGEST: which it is */
+	struct columns item_columns[ANALYSES_MAX][TABLES_MAX];
+	uint32_t longest_count;
+	size_t longest_room;
 	size_t thread_state_offsets[ANALYSES_MAX];
 	size_t thread_state_size;
 	bool is_direct; /* no window is ever shown or dropped: threads only have totals */
@@ -130,6 +135,8 @@ struct shard {
 	uint64_t *names; /* by event name */
 	size_t names_room;
 	VEC(uint32_t) names_touched;
+	struct items items;
+	struct longest *longest; /* by what */
 	struct slots slots;
 	VEC(struct thread *) kept; /* all that have a row, live and dead; NULL: free */
 	VEC(uint32_t) kept_free;   /* indexes of those */
@@ -155,6 +162,8 @@ struct rows {
 	VEC(struct event_name *) names; /* by name id */
 	khash_t(name_ids) * name_ids;
 	VEC(uint32_t) class_names; /* name id by class index */
+	struct items items;
+	struct longest *longest, *longest_total; /* of the open window, and of those closed */
 };
 
 void rows_init(struct rows *rows, const struct map_setup *setup);
@@ -187,10 +196,24 @@ void rows_gather(struct rows *rows);
 void rows_close_window(struct rows *rows, bool keep);
 void shard_settle(struct shard *shard);
 
+/* The window ends: tells the analyses. */
+void rows_end_window(struct rows *rows, uint64_t end);
+
+/* A thread's memory, zeroed, of no key. */
+struct thread *shard_thread_alloc(struct shard *shard);
+
+/* A row that was added up for a report. */
+struct report_process {
+	void *memory;
+	uint64_t *row;
+	const struct columns *columns;
+};
+
 /* Fills the tables of @report from the open window or the total, into @memory. */
 struct report_memory {
 	VEC(struct report_table) tables;
 	VEC(struct report_row *) lists;
+	VEC(struct report_process) processes;
 };
 void rows_report(struct rows *rows, bool total, struct report *report,
 		 struct report_memory *memory);

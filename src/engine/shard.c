@@ -95,19 +95,33 @@ static void run_on(struct applying *at, struct thread *thread, const struct reco
 	run_for(at->shard, thread, record->a);
 }
 
+/* What the thread showed on leaving the CPU at @ts. */
+static void left(struct shard *shard, struct thread *thread, const struct record *record,
+		 uint64_t ts)
+{
+	struct switch_out out = { .ts = ts, .flags = record->flags };
+
+	shard_each_with(shard, on_switch_out, (shard, thread, &out));
+}
+
 static void switch_in(struct applying *at, struct thread *thread, const struct record *record)
 {
 	struct shard *shard = at->shard;
-	uint64_t cpu = at->entry->cpu_id;
+	struct switch_in in = { .ts = record->ts,
+				.cpu = at->entry->cpu_id,
+				.prio = (int8_t)(record->flags >> RECORD_PRIO_SHIFT) };
 
 	set_prio(thread, record->prio);
-	shard_each_with(shard, on_switch_in,
-			(shard, thread, thread->cpu != UINT64_MAX && thread->cpu != cpu));
-	thread->cpu = cpu;
+	in.is_migration = thread->cpu != UINT64_MAX && thread->cpu != in.cpu;
+	shard_each_with(shard, on_switch_in, (shard, thread, &in));
+	thread->cpu = in.cpu;
 	if (record->flags & RECORD_ANEW_CALLS) {
 		shard_each_with(shard, on_anew, (shard, thread));
 	}
 	run_for(shard, thread, record->a);
+	if (record->flags & RECORD_PRIO) {
+		left(shard, thread, record, record->ts + record->a);
+	}
 	note_stay(at, thread, record, !(record->flags & RECORD_LEFT));
 	note_death(at->shard, thread, record);
 }
@@ -120,6 +134,9 @@ static void continue_on(struct applying *at, struct thread *thread, const struct
 	}
 	thread->cpu = at->entry->cpu_id;
 	run_for(at->shard, thread, record->a);
+	if (record->flags & RECORD_PRIO) {
+		left(at->shard, thread, record, record->ts + record->a);
+	}
 	note_stay(at, thread, record, !(record->flags & RECORD_LEFT));
 	note_death(at->shard, thread, record);
 }
@@ -130,6 +147,7 @@ static void switch_out(struct applying *at, struct thread *thread, const struct 
 	if (thread->cpu == UINT64_MAX) {
 		thread->cpu = at->entry->cpu_id; /* it came there unseen */
 	}
+	left(at->shard, thread, record, record->ts);
 	note_stay(at, thread, record, false);
 	note_death(at->shard, thread, record);
 }
@@ -152,6 +170,7 @@ static void fork_thread(struct applying *at, const struct record *record)
 	if (record->a != UINT64_MAX) {
 		at->key->thread->view.pid = (int64_t)record->a;
 	}
+	shard_each_with(at->shard, on_fork, (at->shard, at->key->thread, record->ts));
 }
 
 static void own_record(struct applying *at, const struct record *record)

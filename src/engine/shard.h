@@ -45,6 +45,16 @@ uint64_t *shard_trace_row(struct shard *shard, unsigned int table);
 uint64_t *shard_cpu_row(struct shard *shard, struct cpu *cpu, unsigned int table);
 uint64_t *shard_thread_row(struct shard *shard, struct thread *thread, unsigned int table);
 uint64_t *shard_event_row(struct shard *shard, uint32_t event_name, unsigned int table);
+/* Dies when another item is asked for.  Rows with a COLUMN_LAST have to be asked for in each
+ * window. */
+uint64_t *shard_item_row(struct shard *shard, unsigned int table, const struct item_key *key);
+/* What the item is shown as from here on, in place of its key's name. */
+void shard_item_label(struct shard *shard, unsigned int table, const struct item_key *key,
+		      const char *label);
+/* Keeps the instance, if it is one of the longest. */
+void shard_longest(struct shard *shard, unsigned int table, const struct instance *instance);
+/* The name of an event class. */
+const char *shard_event_name(const struct shard *shard, uint32_t class_index);
 void *shard_thread_state(struct shard *shard, struct thread *thread);
 
 /* Calls a merge-side function of every analysis that has it. */

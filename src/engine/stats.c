@@ -47,10 +47,14 @@ void stats_print(const struct stats *stats, uint64_t events, uint64_t packets, u
 	    100.0 * (double)read / (double)all);
 	say("stats: at most %" PRIu64 " jobs in flight, %.1f MiB held", stats->jobs_max,
 	    (double)stats->held_max / 1048576);
-	if (stats->lag.count > 0) {
+	if (stats->lag) {
 		say("stats: lag of windows: p50 %.1f ms, p95 %.1f ms, p99 %.1f ms, max %.1f ms",
-		    ms(histogram_percentile(&stats->lag, 0.5)),
-		    ms(histogram_percentile(&stats->lag, 0.95)),
-		    ms(histogram_percentile(&stats->lag, 0.99)), ms(stats->lag.max));
+		    ms(spread_percentile(stats->lag, 500)), ms(spread_percentile(stats->lag, 950)),
+		    ms(spread_percentile(stats->lag, 990)), ms(stats->lag->max));
 	}
+}
+
+void stats_fini(struct stats *stats)
+{
+	spread_free(stats->lag);
 }

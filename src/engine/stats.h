@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "base/histogram.h"
+#include "base/spread.h"
 #include "engine/pool.h"
 
 struct stats {
@@ -19,8 +19,10 @@ struct stats {
 	uint64_t windows;
 	bool jobs_are_front;         /* there are no workers */
 	uint64_t jobs_max, held_max; /* jobs not done, bytes held: the most there ever were */
-	struct histogram lag;        /* of live windows, ns */
+	struct spread *lag;         /* of live windows, ns; NULL: none */
 };
+
+void stats_fini(struct stats *stats);
 
 /* Processor time of this thread, ns. */
 uint64_t stats_now(void);

@@ -67,13 +67,31 @@ static void forget_used(struct merge_stream *stream, int64_t last, uint64_t boun
 
 /* ---- slices ---- */
 
+/* What workers added up without an order. */
+static void add_items(struct merge *merge, const struct partial *partial,
+		      const struct slice *slice)
+{
+	struct shard *shard = &merge->rows.shards[0];
+
+	for (uint32_t i = 0; i < slice->item_count; i++) {
+		const struct slice_item *item = &partial->items.at[slice->item_first + i];
+		const struct columns *columns =
+			&merge->rows.layout.item_columns[item->analysis][item->table];
+		uint64_t *numbers = partial->numbers.at + item->numbers;
+
+		shard->running = item->analysis;
+		columns_add(columns, shard_item_row(shard, item->table, &item->key), numbers);
+	}
+}
+
 static void apply_slice(struct merge *merge, const struct merge_stream *stream,
-			const struct slice *slice)
+			const struct partial *partial, const struct slice *slice)
 {
 	struct shard *shard = &merge->rows.shards[0];
 	uint64_t late = slice->window < merge->window ? slice->events : 0;
 
-	shard_each_with(shard, on_slice, (shard, slice, late));
+	shard_each_with(shard, on_slice, (shard, slice, &stream->identity, late));
+	add_items(merge, partial, slice);
 	for (unsigned int kind = 0; stream->owns_cpu && kind < RUN_KINDS; kind++) {
 		if (slice->cpu_ns[kind] > 0) {
 			shard_each_with(
@@ -144,7 +162,7 @@ static void add_entries(struct merge *merge, struct merge_stream *stream, int64_
 			};
 			slice->is_counted = true;
 			if (counts) {
-				apply_slice(merge, stream, slice);
+				apply_slice(merge, stream, partial, slice);
 			}
 		}
 	}
@@ -335,6 +353,7 @@ static void close_window(struct merge *merge, uint64_t now_ns)
 {
 	bool keep = !merge->is_before_range;
 
+	rows_end_window(&merge->rows, merge->close_at);
 	if (keep) {
 		if (merge->setup->wants_windows) {
 			emit_window(merge, merge->close_at, now_ns);

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/histogram.h"
 #include "base/json.h"
+#include "base/spread.h"
 #include "base/units.h"
 #include "engine/clock.h"
 #include "live/url.h"
@@ -184,27 +184,43 @@ START_TEST(converts_clocks)
 }
 END_TEST
 
-/* Percentiles of 1 to 100,000: at most a sixteenth above, and never below. */
-START_TEST(counts_in_buckets)
+/* Percentiles of 1 to 100,000: at most 1/64 above, and never below; all else is exact. */
+START_TEST(spreads_values)
 {
-	static struct histogram histogram;
-	static const double shares[] = { 0.0001, 0.01, 0.5, 0.95, 0.999 };
+	static const unsigned int shares[] = { 1, 10, 500, 950, 999, 1000 };
+	struct spread *spread = NULL, *part = NULL, *copy = NULL;
+	uint64_t powers[SPREAD_POWERS];
 
-	memset(&histogram, 0, sizeof(histogram));
-	ck_assert_uint_eq(histogram_percentile(&histogram, 0.5), 0);
 	for (uint64_t value = 1; value <= 100000; value++) {
-		histogram_add(&histogram, value);
+		spread_add(value % 3 ? &spread : &part, value);
 	}
+	spread_merge(&copy, part);
+	spread_move(&spread, &part);
+	ck_assert_ptr_null(part);
+	ck_assert_uint_eq(copy->count, 33333);
+	ck_assert_uint_eq(spread->count, 100000);
+	ck_assert_uint_eq(spread->sum, 5000050000);
+	ck_assert_uint_eq(spread->min, 1);
+	ck_assert_uint_eq(spread->max, 100000);
+	ck_assert_double_eq_tol(spread_mean(spread), 50000.5, 1e-6);
+	ck_assert_double_eq_tol(spread_deviation(spread), 28867.65779668774, 1e-6);
 	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
-		uint64_t truth = (uint64_t)(100000 * shares[i] + 0.5);
-		uint64_t got = histogram_percentile(&histogram, shares[i]);
+		uint64_t truth = 100 * shares[i];
+		uint64_t got = spread_percentile(spread, shares[i]);
 
 		ck_assert_uint_ge(got, truth);
-		ck_assert_uint_le(got, truth + truth / 16);
+		ck_assert_uint_le(got, truth + truth / 64);
 	}
-	ck_assert_uint_eq(histogram_percentile(&histogram, 1), 100000);
-	histogram_add(&histogram, UINT64_MAX);
-	ck_assert_uint_eq(histogram_percentile(&histogram, 1), UINT64_MAX);
+	spread_powers(spread, powers);
+	ck_assert_uint_eq(powers[0], 1);
+	ck_assert_uint_eq(powers[10], 1024);
+	ck_assert_uint_eq(powers[16], 100000 - 65535);
+	spread_add(&spread, UINT64_MAX);
+	spread_add(&spread, 0);
+	ck_assert_uint_eq(spread_percentile(spread, 1000), UINT64_MAX);
+	ck_assert_uint_eq(spread_percentile(spread, 0), 0);
+	spread_free(spread);
+	spread_free(copy);
 }
 END_TEST
 
@@ -221,7 +237,7 @@ Suite *suite_base(void)
 	tcase_add_test(tcase, writes_figures);
 	tcase_add_test(tcase, cuts_long_errors);
 	tcase_add_test(tcase, repairs_text);
-	tcase_add_test(tcase, counts_in_buckets);
+	tcase_add_test(tcase, spreads_values);
 	tcase_add_loop_test(tcase, parses_urls, 0, COUNT(urls));
 	tcase_add_loop_test(tcase, refuses_urls, 0, COUNT(bad_urls));
 	tcase_add_test(tcase, converts_clocks);

@@ -1,0 +1,167 @@
+/*
+ * spread: see spread.h.
+ */
+#include "base/spread.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define SUB_BITS 6
+
+static uint32_t index_of(uint64_t value)
+{
+	unsigned int top;
+
+	if (value < (1u << SUB_BITS)) {
+		return (uint32_t)value;
+	}
+	top = 63 - (unsigned int)__builtin_clzll(value);
+	return ((top - SUB_BITS + 1) << SUB_BITS) +
+	       (uint32_t)((value >> (top - SUB_BITS)) - (1u << SUB_BITS));
+}
+
+/* The largest value of a bucket. */
+static uint64_t end_of(uint32_t index)
+{
+	unsigned int top = (index >> SUB_BITS) + SUB_BITS - 1;
+	uint64_t lowest = (index & ((1u << SUB_BITS) - 1)) + (1u << SUB_BITS);
+
+	if (index < (1u << SUB_BITS)) {
+		return index;
+	}
+	return (lowest << (top - SUB_BITS)) + (((uint64_t)1 << (top - SUB_BITS)) - 1);
+}
+
+/* Where @index is, or would be. */
+static uint32_t place_of(const struct spread *spread, uint32_t index)
+{
+	uint32_t low = 0, high = spread->used;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (spread->buckets[middle].index < index) {
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	return low;
+}
+
+static void add_bucket(struct spread *spread, uint32_t index, uint64_t count)
+{
+	uint32_t at = place_of(spread, index);
+
+	if (at < spread->used && spread->buckets[at].index == index) {
+		spread->buckets[at].count += count;
+		return;
+	}
+	if (spread->used == spread->room) {
+		spread->room = spread->room ? spread->room * 2 : 4;
+		spread->buckets = mem_realloc(spread->buckets,
+					      spread->room * sizeof(*spread->buckets));
+	}
+	memmove(spread->buckets + at + 1, spread->buckets + at,
+		(spread->used - at) * sizeof(*spread->buckets));
+	spread->buckets[at] = (struct spread_bucket){ .index = index, .count = count };
+	spread->used++;
+}
+
+static struct spread *made(struct spread **spread)
+{
+	if (!*spread) {
+		*spread = mem_alloc(sizeof(**spread));
+		(*spread)->min = UINT64_MAX;
+	}
+	return *spread;
+}
+
+void spread_add(struct spread **spread, uint64_t value)
+{
+	struct spread *s = made(spread);
+
+	s->count++;
+	s->sum += value;
+	s->squares += (unsigned __int128)value * value;
+	s->min = value < s->min ? value : s->min;
+	s->max = value > s->max ? value : s->max;
+	add_bucket(s, index_of(value), 1);
+}
+
+void spread_merge(struct spread **to, const struct spread *from)
+{
+	struct spread *s;
+
+	if (!from) {
+		return;
+	}
+	s = made(to);
+	s->count += from->count;
+	s->sum += from->sum;
+	s->squares += from->squares;
+	s->min = from->min < s->min ? from->min : s->min;
+	s->max = from->max > s->max ? from->max : s->max;
+	for (uint32_t i = 0; i < from->used; i++) {
+		add_bucket(s, from->buckets[i].index, from->buckets[i].count);
+	}
+}
+
+void spread_move(struct spread **to, struct spread **from)
+{
+	if (!*to) {
+		*to = *from;
+	} else {
+		spread_merge(to, *from);
+		spread_free(*from);
+	}
+	*from = NULL;
+}
+
+void spread_free(struct spread *spread)
+{
+	if (spread) {
+		free(spread->buckets);
+		free(spread);
+	}
+}
+
+double spread_mean(const struct spread *spread)
+{
+	return (double)((long double)spread->sum / (long double)spread->count);
+}
+
+/* In long double, from exact sums (analyses reference, 0.1). */
+double spread_deviation(const struct spread *spread)
+{
+	long double sum = (long double)spread->sum, n = (long double)spread->count;
+	long double variance = ((long double)spread->squares - sum * sum / n) / (n - 1);
+
+	return variance > 0 ? (double)sqrtl(variance) : 0; /* rounding may end below zero */
+}
+
+uint64_t spread_percentile(const struct spread *spread, unsigned int per_mille)
+{
+	unsigned __int128 whole = (unsigned __int128)spread->count * per_mille;
+	uint64_t rank = (uint64_t)((whole + 999) / 1000), seen = 0, end = 0;
+
+	for (uint32_t i = 0; i < spread->used && (seen < rank || seen == 0); i++) {
+		seen += spread->buckets[i].count;
+		end = end_of(spread->buckets[i].index);
+	}
+	end = end < spread->min ? spread->min : end;
+	return end > spread->max ? spread->max : end;
+}
+
+void spread_powers(const struct spread *spread, uint64_t counts[SPREAD_POWERS])
+{
+	memset(counts, 0, SPREAD_POWERS * sizeof(*counts));
+	for (uint32_t i = 0; i < spread->used; i++) {
+		uint64_t end = end_of(spread->buckets[i].index);
+
+		counts[end ? 63 - __builtin_clzll(end) : 0] += spread->buckets[i].count;
+	}
+}

@@ -1,0 +1,47 @@
+/*
+ * spread: how durations are spread: count, sum, extremes, deviation, percentiles.
+ *
+ * Everything in it adds up, so that spreads of parts make the spread of the whole, in any
+ * order, to the bit.  Percentiles come from a log-linear histogram (analyses reference, 0.2):
+ *
+ *     v < 64         a bucket each
+ *     otherwise      64 buckets for each power of two: at most 1.6 % above the truth
+ *
+ * Only buckets that have something are kept, by index: most spreads have few.
+ */
+#ifndef SILLAGE_BASE_SPREAD_H
+#define SILLAGE_BASE_SPREAD_H
+
+#include <stdint.h>
+
+struct spread_bucket {
+	uint32_t index;
+	uint64_t count;
+};
+
+struct spread {
+	uint64_t count, sum, min, max;
+	unsigned __int128 squares; /* sum of squares */
+	uint32_t used, room;
+	struct spread_bucket *buckets; /* in order of their index */
+};
+
+/* Adds a value; *spread is made when NULL. */
+void spread_add(struct spread **spread, uint64_t value);
+/* Adds all of *from to *to, and leaves *from NULL. */
+void spread_move(struct spread **to, struct spread **from);
+/* Adds all of @from to *to. */
+void spread_merge(struct spread **to, const struct spread *from);
+void spread_free(struct spread *spread); /* NULL is fine */
+
+double spread_mean(const struct spread *spread);
+/* Sample standard deviation; there is one from two values on. */
+double spread_deviation(const struct spread *spread);
+/* The smallest value that @per_mille of all are not above (nearest rank). */
+uint64_t spread_percentile(const struct spread *spread, unsigned int per_mille);
+
+/* How many values there are of each power of two: counts[i] of 2^i .. 2^(i+1) - 1; 0 is with 1. */
+#define SPREAD_POWERS 64
+void spread_powers(const struct spread *spread, uint64_t counts[SPREAD_POWERS]);
+
+#endif

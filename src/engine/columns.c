@@ -1,0 +1,118 @@
+/*
+ * columns: see columns.h.
+ */
+#include "engine/columns.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+uint32_t column_count(const struct table *table)
+{
+	uint32_t count = 0;
+
+	while (count < COLUMNS_MAX && table->columns[count].key) {
+		count++;
+	}
+	return count;
+}
+
+void columns_append(struct columns *columns, const struct table *table)
+{
+	uint32_t more = column_count(table);
+
+	columns->is_plain = columns->count == 0 || columns->is_plain;
+	columns->kinds = mem_realloc(columns->kinds, columns->count + more + 1);
+	for (uint32_t i = 0; i < more; i++) {
+		enum column_kind kind = table->columns[i].kind;
+
+		columns->kinds[columns->count++] = (uint8_t)kind;
+		columns->is_plain &= kind == COLUMN_SUM || kind == COLUMN_PRIO;
+	}
+}
+
+void columns_fini(struct columns *columns)
+{
+	free(columns->kinds);
+}
+
+static void move_spread(uint64_t *to, uint64_t *from)
+{
+	struct spread *sum = (struct spread *)(uintptr_t)*to;
+	struct spread *part = (struct spread *)(uintptr_t)*from;
+
+	if (part) {
+		spread_move(&sum, &part);
+		*to = (uint64_t)(uintptr_t)sum;
+	}
+}
+
+static void move_one(uint8_t kind, uint64_t *to, uint64_t *from, bool closes)
+{
+	switch ((enum column_kind)kind) {
+	case COLUMN_SUM:
+	case COLUMN_PRIO:
+		*to += *from;
+		break;
+	case COLUMN_MAX:
+		*to = *from > *to ? *from : *to;
+		break;
+	case COLUMN_LAST:
+		*to = closes ? *from : *to + *from;
+		break;
+	case COLUMN_LAST_MAX:
+		*to = closes || *from > *to ? *from : *to;
+		break;
+	case COLUMN_SPREAD:
+		move_spread(to, from);
+		break;
+	}
+	*from = 0;
+}
+
+static void move(const struct columns *columns, uint64_t *to, uint64_t *from, bool closes)
+{
+	for (uint32_t i = 0; columns->is_plain && i < columns->count; i++) {
+		to[i] += from[i];
+		from[i] = 0;
+	}
+	for (uint32_t i = 0; !columns->is_plain && i < columns->count; i++) {
+		move_one(columns->kinds[i], &to[i], &from[i], closes);
+	}
+}
+
+void columns_move(const struct columns *columns, uint64_t *to, uint64_t *from)
+{
+	move(columns, to, from, false);
+}
+
+void columns_close(const struct columns *columns, uint64_t *total, uint64_t *window)
+{
+	move(columns, total, window, true);
+}
+
+void columns_add(const struct columns *columns, uint64_t *to, const uint64_t *from)
+{
+	for (uint32_t i = 0; i < columns->count; i++) {
+		uint64_t value = from[i];
+
+		if (columns->kinds[i] == COLUMN_SPREAD) {
+			struct spread *spread = (struct spread *)(uintptr_t)to[i];
+
+			spread_merge(&spread, column_spread(from, i));
+			to[i] = (uint64_t)(uintptr_t)spread;
+		} else {
+			move_one(columns->kinds[i], &to[i], &value, false);
+		}
+	}
+}
+
+void columns_empty(const struct columns *columns, uint64_t *row)
+{
+	for (uint32_t i = 0; !columns->is_plain && i < columns->count; i++) {
+		if (columns->kinds[i] == COLUMN_SPREAD) {
+			spread_free((struct spread *)(uintptr_t)row[i]);
+		}
+	}
+	memset(row, 0, columns->count * sizeof(*row));
+}

@@ -1,0 +1,55 @@
+/*
+ * columns: rows of figures, and how those of each kind are put together.
+ *
+ * A row is an array of 64 bits for each column.  That of a spread is a pointer, NULL until there
+ * is something in it, which the row owns.
+ */
+#ifndef SILLAGE_ENGINE_COLUMNS_H
+#define SILLAGE_ENGINE_COLUMNS_H
+
+#include <stdint.h>
+
+#include "base/spread.h"
+#include "engine/analysis.h"
+
+/* The kinds of a row's columns. */
+struct columns {
+	uint32_t count;
+	bool is_plain; /* all are sums */
+	uint8_t *kinds;
+};
+
+uint32_t column_count(const struct table *table);
+
+void columns_append(struct columns *columns, const struct table *table);
+void columns_fini(struct columns *columns);
+
+/* Adds @from to @to, and leaves @from empty. */
+void columns_move(const struct columns *columns, uint64_t *to, uint64_t *from);
+/* The same, but what only counts at the end of a window takes the place of what was there. */
+void columns_close(const struct columns *columns, uint64_t *total, uint64_t *window);
+/* Adds @from to @to. */
+void columns_add(const struct columns *columns, uint64_t *to, const uint64_t *from);
+void columns_empty(const struct columns *columns, uint64_t *row);
+
+/* The spread in a column of a row, NULL: there is nothing in it. */
+static inline const struct spread *column_spread(const uint64_t *row, unsigned int column)
+{
+	return (const struct spread *)(uintptr_t)row[column];
+}
+
+/* Adds a value to the spread in a column of a row. */
+static inline void column_add(uint64_t *row, unsigned int column, uint64_t value)
+{
+	struct spread *spread = (struct spread *)(uintptr_t)row[column];
+
+	spread_add(&spread, value);
+	row[column] = (uint64_t)(uintptr_t)spread;
+}
+
+static inline void column_raise(uint64_t *row, unsigned int column, uint64_t value)
+{
+	row[column] = value > row[column] ? value : row[column];
+}
+
+#endif

@@ -1,0 +1,50 @@
+/*
+ * item: keys of rows that are neither threads nor CPUs: a number, a name, or both.
+ */
+#ifndef SILLAGE_ENGINE_ITEM_H
+#define SILLAGE_ENGINE_ITEM_H
+
+#include <string.h>
+
+#include "base/map.h"
+#include "engine/partial.h"
+
+/* The name ends at @len or at its zero; @name may be NULL. */
+static inline struct item_key item_key_of(uint64_t id, const void *name, size_t len)
+{
+	struct item_key key = { .id = id };
+
+	if (name) {
+		len = len < ITEM_NAME_BYTES - 1 ? len : ITEM_NAME_BYTES - 1;
+		memcpy(key.name, name, strnlen(name, len));
+	}
+	return key;
+}
+
+/* What map_text() put beside a record. */
+static inline struct item_key item_key_of_numbers(uint64_t id, const uint64_t *numbers)
+{
+	struct item_key key = { .id = id };
+
+	memcpy(key.name, numbers, sizeof(key.name));
+	return key;
+}
+
+static inline uint32_t item_hash(const struct item_key *key)
+{
+	uint64_t hash = key->id, word;
+
+	for (size_t i = 0; i < ITEM_NAME_BYTES; i += sizeof(word)) {
+		memcpy(&word, key->name + i, sizeof(word));
+		hash = (hash ^ word) * 0x9E3779B97F4A7C15ull;
+		hash ^= hash >> 29;
+	}
+	return map_mix(hash);
+}
+
+static inline bool item_equal(const struct item_key *a, const struct item_key *b)
+{
+	return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+#endif

@@ -1,0 +1,181 @@
+/*
+ * items: see items.h.
+ */
+#include "engine/items.h"
+
+#include "base/limits.h"
+#include "engine/rows.h"
+
+/* ---- items ---- */
+
+void items_init(struct items *items, bool has_totals)
+{
+	items->has_totals = has_totals;
+	items->by_key = kh_init(items);
+}
+
+void items_fini(struct items *items, const struct columns (*columns)[TABLES_MAX])
+{
+	for (size_t i = 0; i < items->all.count; i++) {
+		struct item *item = items->all.at[i];
+		const struct columns *of = &columns[item->analysis][item->table];
+
+		columns_empty(of, item->window);
+		if (item->total) {
+			columns_empty(of, item->total);
+		}
+		free(item->window);
+		free(item);
+	}
+	kh_destroy(items, items->by_key);
+	vec_fini(&items->all);
+	vec_fini(&items->touched);
+}
+
+static struct item *item_new(struct items *items, const struct columns *columns,
+			     const struct item *like)
+{
+	struct item *item = mem_alloc(sizeof(*item));
+	int is_new;
+
+	*item = *like;
+	item->window = mem_alloc((columns->count + 1) * sizeof(uint64_t) *
+				 (items->has_totals ? 2 : 1));
+	item->total = items->has_totals ? item->window + columns->count + 1 : NULL;
+	*vec_push(&items->all) = item;
+	(void)kh_put(items, items->by_key, item, &is_new);
+	return item;
+}
+
+struct item *items_find(struct items *items, const struct columns *columns, unsigned int analysis,
+			unsigned int table, const struct item_key *key)
+{
+	struct item like = { .key = *key, .analysis = (uint8_t)analysis, .table = (uint8_t)table };
+	khint_t at = kh_get(items, items->by_key, &like);
+	struct item *item;
+
+	if (at == kh_end(items->by_key) && items->all.count >= ITEMS_MAX) {
+		like.key = item_key_of(UINT64_MAX, ITEM_OTHERS, sizeof(ITEM_OTHERS));
+		at = kh_get(items, items->by_key, &like);
+	}
+	item = at == kh_end(items->by_key) ? item_new(items, columns, &like)
+					   : kh_key(items->by_key, at);
+	if (!item->is_touched) {
+		item->is_touched = true;
+		*vec_push(&items->touched) = item;
+	}
+	return item;
+}
+
+void items_gather(struct items *to, struct items *from,
+		  const struct columns (*columns)[TABLES_MAX])
+{
+	for (size_t i = 0; i < from->touched.count; i++) {
+		struct item *part = from->touched.at[i];
+		const struct columns *of = &columns[part->analysis][part->table];
+		struct item *sum = items_find(to, of, part->analysis, part->table, &part->key);
+
+		columns_move(of, sum->window, part->window);
+		if (part->label[0]) {
+			memcpy(sum->label, part->label, sizeof(sum->label));
+		}
+		part->is_touched = false;
+	}
+	from->touched.count = 0;
+}
+
+void items_close(struct items *items, const struct columns (*columns)[TABLES_MAX], bool keep)
+{
+	for (size_t i = 0; i < items->touched.count; i++) {
+		struct item *item = items->touched.at[i];
+		const struct columns *of = &columns[item->analysis][item->table];
+
+		if (keep) {
+			columns_close(of, item->total, item->window);
+		} else {
+			columns_empty(of, item->window);
+		}
+		item->is_touched = false;
+	}
+	items->touched.count = 0;
+}
+
+/* ---- longest ---- */
+
+static int32_t tid_of(const struct shown_instance *shown)
+{
+	if (shown->instance.thread) {
+		return shown->instance.thread->view.tid;
+	}
+	return shown->has_view ? shown->view.tid : -1;
+}
+
+/* A total order, so that the order in which they come does not matter. */
+static bool is_before(const struct shown_instance *a, const struct shown_instance *b)
+{
+	const struct instance *x = &a->instance, *y = &b->instance;
+
+	if (x->ns != y->ns) {
+		return x->ns > y->ns;
+	}
+	if (x->end != y->end) {
+		return x->end < y->end;
+	}
+	if (tid_of(a) != tid_of(b)) {
+		return tid_of(a) < tid_of(b);
+	}
+	if (x->cpu != y->cpu) {
+		return x->cpu < y->cpu;
+	}
+	return memcmp(&x->item, &y->item, sizeof(x->item)) < 0;
+}
+
+static void add_shown(struct longest *longest, const struct shown_instance *shown)
+{
+	size_t at = longest->all.count;
+
+	if (at == longest->room) {
+		if (!is_before(shown, &longest->all.at[at - 1])) {
+			return;
+		}
+		at--;
+	} else {
+		(void)vec_push(&longest->all);
+	}
+	for (; at > 0 && is_before(shown, &longest->all.at[at - 1]); at--) {
+		longest->all.at[at] = longest->all.at[at - 1];
+	}
+	longest->all.at[at] = *shown;
+}
+
+void longest_add(struct longest *longest, const struct instance *instance)
+{
+	size_t count = longest->all.count;
+
+	if (count < longest->room || instance->ns >= longest->all.at[count - 1].instance.ns) {
+		add_shown(longest, &(struct shown_instance){ .instance = *instance });
+	}
+}
+
+void longest_gather(struct longest *to, struct longest *from)
+{
+	for (size_t i = 0; i < from->all.count; i++) {
+		struct shown_instance shown = from->all.at[i];
+
+		if (shown.instance.thread) {
+			shown.view = shown.instance.thread->view;
+			shown.has_view = true;
+			shown.instance.thread = NULL;
+		}
+		add_shown(to, &shown);
+	}
+	from->all.count = 0;
+}
+
+void longest_move(struct longest *to, struct longest *from)
+{
+	for (size_t i = 0; i < from->all.count; i++) {
+		add_shown(to, &from->all.at[i]);
+	}
+	from->all.count = 0;
+}

@@ -1,0 +1,78 @@
+/*
+ * items: rows of tables that are not about threads or CPUs, and the longest instances.
+ *
+ * Each shard adds to items of its own; when a window closes they are added to those of the trace,
+ * which has the totals.  Nothing of a name from a trace is unbounded: beyond ITEMS_MAX
+ * items of a store, others go into one.
+ */
+#ifndef SILLAGE_ENGINE_ITEMS_H
+#define SILLAGE_ENGINE_ITEMS_H
+
+#include "base/mem.h"
+#include "engine/columns.h"
+#include "engine/item.h"
+#include "engine/report.h"
+
+struct item {
+	struct item_key key;
+	uint8_t analysis, table;
+	bool is_touched;             /* in the open window */
+	char label[ITEM_NAME_BYTES]; /* shown in place of the key's name, if not empty */
+	uint64_t *window, *total;    /* total: NULL in shards */
+};
+
+static inline uint32_t item_row_hash(const struct item *item)
+{
+	return item_hash(&item->key) ^ (uint32_t)(item->analysis << 8 | item->table);
+}
+
+static inline bool item_row_equal(const struct item *a, const struct item *b)
+{
+	return a->analysis == b->analysis && a->table == b->table && item_equal(&a->key, &b->key);
+}
+
+KHASH_INIT(items, struct item *, char, 0, item_row_hash, item_row_equal)
+
+/* The name of the item in which others are that are too many. */
+#define ITEM_OTHERS "(others)"
+
+struct items {
+	bool has_totals;
+	khash_t(items) * by_key;
+	VEC(struct item *) all;
+	VEC(struct item *) touched;
+};
+
+void items_init(struct items *items, bool has_totals);
+void items_fini(struct items *items, const struct columns (*columns)[TABLES_MAX]);
+
+/* Made when new, with room for @columns. */
+struct item *items_find(struct items *items, const struct columns *columns, unsigned int analysis,
+			unsigned int table, const struct item_key *key);
+
+/* Adds the open window of @from to that of @to, and empties it. */
+void items_gather(struct items *to, struct items *from,
+		  const struct columns (*columns)[TABLES_MAX]);
+/* Adds the open window to the total, or drops it. */
+void items_close(struct items *items, const struct columns (*columns)[TABLES_MAX], bool keep);
+
+/* ---- longest ---- */
+
+struct shown_instance {
+	struct instance instance; /* its thread is not to be used any more */
+	struct thread_view view;
+	bool has_view;
+};
+
+/* The longest so far, in order. */
+struct longest {
+	size_t room;
+	VEC(struct shown_instance) all;
+};
+
+void longest_add(struct longest *longest, const struct instance *instance);
+/* Notes who the threads are: they may go when the window has closed. */
+void longest_gather(struct longest *to, struct longest *from);
+void longest_move(struct longest *to, struct longest *from);
+
+#endif

@@ -1,0 +1,385 @@
+/*
+ * rows-report: rows as a report shows them: those with something in them, in order.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/rows.h"
+
+struct listing {
+	const struct analysis *analysis;
+	const struct table *table;
+	size_t a, t; /* which table of which analysis it is */
+	uint32_t offset, columns;
+	bool total;
+	VEC(struct report_row) rows;
+	struct report_memory *memory;
+};
+
+static const uint64_t *values_of(const struct listing *listing, const struct sums *sums)
+{
+	return (listing->total ? sums->total : sums->window) + listing->offset;
+}
+
+static uint64_t sort_value(const struct column *column, uint64_t value)
+{
+	const struct spread *spread = (const struct spread *)(uintptr_t)value;
+
+	if (column->kind == COLUMN_SPREAD) {
+		return spread ? spread->sum : 0;
+	}
+	return value;
+}
+
+/* Adds a row unless all its columns are zero (CPUs and the trace always have one). */
+static struct report_row *add_row(struct listing *listing, const uint64_t *values, bool always)
+{
+	struct report_row *row;
+	uint64_t any = 0, sort = 0;
+
+	for (uint32_t i = 0; i < listing->columns; i++) {
+		any |= values[i];
+		sort += listing->table->sort_mask >> i & 1
+				? sort_value(&listing->table->columns[i], values[i])
+				: 0;
+	}
+	if (any == 0 && !always) {
+		return NULL;
+	}
+	row = vec_push(&listing->rows);
+	*row = (struct report_row){ .sort = sort, .values = values };
+	return row;
+}
+
+static void list_thread(struct listing *listing, const struct thread *thread)
+{
+	struct report_row *row = add_row(listing, values_of(listing, &thread->sums), false);
+
+	if (row) {
+		row->thread = &thread->view;
+		row->id = ((uint64_t)(uint32_t)thread->view.tid << 32) | thread->incarnation;
+	}
+}
+
+/* The ended threads of all shards, in one row. */
+static void list_ended(struct rows *rows, struct listing *listing)
+{
+	const struct columns *columns = &rows->layout.columns[SCOPE_THREAD];
+
+	for (size_t s = 0; s < SHARDS; s++) {
+		const struct thread *other = rows->shards[s].other;
+
+		if (other && !rows->other) {
+			rows->other = shard_thread_alloc(&rows->shards[s]);
+			rows->other->view.tid = -1;
+			rows->other->view.pid = -1;
+			strcpy(rows->other->view.comm, "(ended)");
+		}
+	}
+	if (!rows->other) {
+		return;
+	}
+	columns_empty(columns, rows->other->sums.total);
+	for (size_t s = 0; s < SHARDS; s++) {
+		if (rows->shards[s].other) {
+			columns_add(columns, rows->other->sums.total,
+				    rows->shards[s].other->sums.total);
+		}
+	}
+	list_thread(listing, rows->other);
+}
+
+static void list_threads(struct rows *rows, struct listing *listing)
+{
+	for (size_t s = 0; s < SHARDS; s++) {
+		const struct shard *shard = &rows->shards[s];
+		size_t count = listing->total ? shard->kept.count : shard->touched.count;
+		struct thread **from = listing->total ? shard->kept.at : shard->touched.at;
+
+		for (size_t i = 0; i < count; i++) {
+			if (from[i]) {
+				list_thread(listing, from[i]);
+			}
+		}
+	}
+	if (listing->total) {
+		list_ended(rows, listing);
+	}
+}
+
+static void list_cpus(struct rows *rows, struct listing *listing)
+{
+	for (khint_t i = kh_begin(rows->cpus); i != kh_end(rows->cpus); i++) {
+		if (kh_exist(rows->cpus, i) && kh_value(rows->cpus, i)->owner) {
+			struct cpu *cpu = kh_value(rows->cpus, i);
+
+			add_row(listing, values_of(listing, &cpu->sums), true)->id = cpu->id;
+		}
+	}
+}
+
+static void list_names(struct rows *rows, struct listing *listing)
+{
+	for (size_t i = 0; i < rows->names.count; i++) {
+		struct report_row *row = add_row(listing, values_of(listing, &rows->names.at[i]->sums), false);
+
+		if (row) {
+			row->name = rows->names.at[i]->name;
+		}
+	}
+}
+
+/* ---- items ---- */
+
+static void list_items(struct rows *rows, struct listing *listing)
+{
+	const struct items *items = &rows->items;
+	size_t count = listing->total ? items->all.count : items->touched.count;
+	struct item **from = listing->total ? items->all.at : items->touched.at;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct item *item = from[i];
+		struct report_row *row;
+
+		if (item->analysis != listing->a || item->table != listing->t) {
+			continue;
+		}
+		row = add_row(listing, listing->total ? item->total : item->window, false);
+		if (row) {
+			row->id = item->key.id;
+			row->name = item->label[0] ? item->label : item->key.name;
+		}
+	}
+}
+
+/* ---- longest ---- */
+
+static void list_longest(struct rows *rows, struct listing *listing)
+{
+	const struct longest *longest =
+		&(listing->total ? rows->longest_total : rows->longest)[listing->offset];
+
+	for (size_t i = 0; i < longest->all.count; i++) {
+		const struct shown_instance *shown = &longest->all.at[i];
+
+		*vec_push(&listing->rows) = (struct report_row){
+			.sort = shown->instance.ns,
+			.id = i,
+			.name = shown->instance.item.name,
+			.thread = shown->has_view ? &shown->view : NULL,
+			.instance = &shown->instance,
+		};
+	}
+}
+
+/* ---- processes ---- */
+
+struct process_row {
+	struct thread_view view;
+	int32_t leader_tid; /* of whom the name is; INT32_MAX: nobody yet */
+	uint64_t values[COLUMNS_MAX];
+};
+
+MAP_DECLARE(processes, struct process_row *)
+
+/* Threads whose process is not known are one row. */
+static struct process_row *process_of(struct listing *listing, khash_t(processes) * processes,
+				      const struct columns *columns,
+				      const struct thread_view *view)
+{
+	int is_new;
+	khint_t at = kh_put(processes, processes, (uint64_t)view->pid, &is_new);
+	struct process_row *process;
+
+	if (is_new) {
+		process = mem_alloc(sizeof(*process));
+		process->view = (struct thread_view){ .tid = -1, .pid = view->pid };
+		process->leader_tid = INT32_MAX;
+		kh_value(processes, at) = process;
+		*vec_push(&listing->memory->processes) = (struct report_process){ .row = process->values,
+					 .memory = process,
+					 .columns = columns };
+	}
+	return kh_value(processes, at);
+}
+
+/* The name is that of the leader, or else of the thread with the smallest tid. */
+static void name_process(struct process_row *process, const struct thread_view *view)
+{
+	bool leads = view->tid == view->pid;
+
+	if (view->pid >= 0 && view->comm[0] && process->leader_tid != view->pid &&
+	    (leads || view->tid < process->leader_tid)) {
+		process->leader_tid = view->tid;
+		memcpy(process->view.comm, view->comm, sizeof(view->comm));
+	}
+}
+
+/* Adds up the rows of threads, which are the table before in the analysis. */
+static void list_processes(struct rows *rows, struct listing *listing)
+{
+	const struct columns *columns = &rows->layout.item_columns[listing->a][listing->t];
+	khash_t(processes) *processes = kh_init(processes);
+	struct listing threads = *listing;
+
+	for (threads.t = 0; listing->analysis->tables[threads.t].scope != SCOPE_THREAD;) {
+		threads.t++;
+	}
+	memset(&threads.rows, 0, sizeof(threads.rows));
+	threads.table = &listing->analysis->tables[threads.t];
+	threads.columns = column_count(threads.table);
+	threads.offset = rows->layout.offsets[listing->a][threads.t];
+	list_threads(rows, &threads);
+	for (size_t i = 0; i < threads.rows.count; i++) {
+		struct process_row *process =
+			process_of(listing, processes, columns, threads.rows.at[i].thread);
+
+		columns_add(columns, process->values, threads.rows.at[i].values);
+		name_process(process, threads.rows.at[i].thread);
+	}
+	for (khint_t i = kh_begin(processes); i != kh_end(processes); i++) {
+		if (kh_exist(processes, i)) {
+			struct process_row *process = kh_value(processes, i);
+			struct report_row *row = add_row(listing, process->values, false);
+
+			if (row) {
+				row->thread = &process->view;
+				row->id = (uint64_t)process->view.pid;
+			}
+		}
+	}
+	kh_destroy(processes, processes);
+	vec_fini(&threads.rows);
+}
+
+/* ---- order ---- */
+
+static int by_sort(const void *left, const void *right)
+{
+	const struct report_row *a = left, *b = right;
+
+	if (a->sort != b->sort) {
+		return a->sort > b->sort ? -1 : 1;
+	}
+	if (a->name && b->name && !a->instance && strcmp(a->name, b->name) != 0) {
+		return strcmp(a->name, b->name);
+	}
+	return a->id < b->id ? -1 : a->id > b->id;
+}
+
+/* Brings the first @top rows to the front, in any order (Hoare's selection). */
+static void select_top(struct report_row *rows, size_t count, size_t top)
+{
+	size_t first = 0, last = count - 1;
+
+	while (first < last) {
+		struct report_row pivot = rows[first + (last - first) / 2];
+		size_t i = first, k = last;
+
+		for (;;) {
+			struct report_row swapped;
+
+			while (by_sort(&rows[i], &pivot) < 0) {
+				i++;
+			}
+			while (by_sort(&rows[k], &pivot) > 0) {
+				k--;
+			}
+			if (i >= k) {
+				break;
+			}
+			swapped = rows[i];
+			rows[i++] = rows[k];
+			rows[k--] = swapped;
+		}
+		if (top <= k) {
+			last = k;
+		} else {
+			first = k + 1;
+		}
+	}
+}
+
+static void sort_rows(struct report_row *rows, size_t count, size_t top)
+{
+	if (top > 0 && top < count / 8) {
+		select_top(rows, count, top);
+		count = top;
+	}
+	if (count > 1) {
+		qsort(rows, count, sizeof(*rows), by_sort);
+	}
+}
+
+static void list_table(struct rows *rows, struct listing *listing)
+{
+	switch (listing->table->scope) {
+	case SCOPE_TRACE:
+		(void)add_row(listing, values_of(listing, &rows->trace), true);
+		break;
+	case SCOPE_CPU:
+		list_cpus(rows, listing);
+		break;
+	case SCOPE_THREAD:
+		list_threads(rows, listing);
+		break;
+	case SCOPE_EVENT:
+		list_names(rows, listing);
+		break;
+	case SCOPE_ITEM:
+		list_items(rows, listing);
+		break;
+	case SCOPE_LONGEST:
+		list_longest(rows, listing);
+		break;
+	case SCOPE_PROCESS:
+		list_processes(rows, listing);
+		break;
+	}
+	sort_rows(listing->rows.at, listing->rows.count, rows->layout.setup->top);
+}
+
+void rows_report(struct rows *rows, bool total, struct report *report, struct report_memory *memory)
+{
+	for (size_t i = 0; total && i < SHARDS; i++) {
+		shard_settle(&rows->shards[i]);
+	}
+	for (size_t a = 0; a < rows->layout.setup->analysis_count; a++) {
+		const struct analysis *analysis = rows->layout.setup->analyses[a];
+
+		for (size_t t = 0; t < TABLES_MAX && analysis->tables[t].columns[0].key; t++) {
+			struct listing listing = { .analysis = analysis,
+						   .table = &analysis->tables[t],
+						   .a = a,
+						   .t = t,
+						   .memory = memory,
+						   .offset = rows->layout.offsets[a][t],
+						   .columns = column_count(&analysis->tables[t]),
+						   .total = total };
+
+			list_table(rows, &listing);
+			*vec_push(&memory->lists) = listing.rows.at;
+			*vec_push(&memory->tables) =
+				(struct report_table){ .analysis = analysis,
+						       .table = listing.table,
+						       .rows = listing.rows.at,
+						       .row_count = listing.rows.count };
+		}
+	}
+	report->tables = memory->tables.at;
+	report->table_count = memory->tables.count;
+}
+
+void report_memory_fini(struct report_memory *memory)
+{
+	for (size_t i = 0; i < memory->lists.count; i++) {
+		free(memory->lists.at[i]);
+	}
+	for (size_t i = 0; i < memory->processes.count; i++) {
+		columns_empty(memory->processes.at[i].columns, memory->processes.at[i].row);
+		free(memory->processes.at[i].memory);
+	}
+	vec_fini(&memory->processes);
+	vec_fini(&memory->lists);
+	vec_fini(&memory->tables);
+}
