@@ -177,9 +177,9 @@ static void emit_exit(struct map *map, const struct ended_call *exit, uint64_t t
 }
 
 /* The first event of a stay tells that no call entered before is open any more. */
-static void first_is_anew(struct map *map, struct io_map *io, uint64_t ts)
+static void first_is_anew(struct map *map, struct io_map *io, uint64_t ts, bool by_exit)
 {
-	if (!io->has_seen && !map_mark_anew(map)) {
+	if (!io->has_seen && !map_mark_anew(map, by_exit)) {
 		(void)map_emit(map, ts, map_tid(map), OWN_ANEW);
 	}
 	io->has_seen = true;
@@ -198,7 +198,7 @@ static void on_call_entry(struct map *map, void *state, const struct map_event *
 		emit_open(map, &open, event->ts, tid_of(map, event, ENTRY_TID));
 		return;
 	}
-	first_is_anew(map, io, event->ts);
+	first_is_anew(map, io, event->ts, false);
 	io->open = open;
 }
 
@@ -240,7 +240,7 @@ static void on_other_entry(struct map *map, void *state, const struct map_event 
 		emit_open(map, &open, event->ts, tid_of(map, event, OTHER_TID));
 		return;
 	}
-	first_is_anew(map, io, event->ts);
+	first_is_anew(map, io, event->ts, false);
 	io->open.call = CALL_OTHER;
 	io->open.is_open = true;
 }
@@ -256,7 +256,7 @@ static void on_other_exit(struct map *map, void *state, const struct map_event *
 		emit_exit(map, &exit, event->ts, tid_of(map, event, OTHER_TID));
 		return;
 	}
-	first_is_anew(map, io, event->ts);
+	first_is_anew(map, io, event->ts, true);
 	io->open.is_open = false;
 }
 
@@ -337,10 +337,11 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 	}
 }
 
-static void on_anew(struct shard *shard, struct thread *thread)
+static void on_anew(struct shard *shard, struct thread *thread, bool by_exit)
 {
 	struct open_call *open = shard_thread_state(shard, thread);
 
+	(void)by_exit;
 	open->is_open = false;
 }
 

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "engine/columns.h"
 #include "engine/engine.h"
+#include "engine/item.h"
 #include "live/sink.h"
 #include "version.h"
 
@@ -166,8 +167,15 @@ static void put_names(struct json *json, const struct report_table *table, size_
 
 static void put_item(struct json *json, const struct table *table, uint64_t id, const char *name)
 {
-	if (table->id_key && id != UINT64_MAX) {
-		json_u64(json, table->id_key, id);
+	const char *id_name = table->id_name ? table->id_name(id) : NULL;
+	char key[ITEM_NAME_BYTES];
+
+	if (table->id_key && id != ITEM_NO_ID) {
+		json_i64(json, table->id_key, (int64_t)id);
+	}
+	if (id_name) {
+		(void)snprintf(key, sizeof(key), "%s_name", table->id_key);
+		json_text(json, key, id_name);
 	}
 	if (table->name_key && name[0]) {
 		json_text(json, table->name_key, name);

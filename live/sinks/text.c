@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "engine/columns.h"
 #include "engine/engine.h"
+#include "engine/item.h"
 #include "live/sink.h"
 
 #define CELL_MAX   64
@@ -259,15 +260,22 @@ static void thread_text(char text[CELL_MAX], const struct thread_view *thread, i
 	}
 }
 
-/* A number without a name, a name without a number, or both. */
+/* A number, its name, a name, or some of these. */
 static void item_text(char text[CELL_MAX], const struct table *table, uint64_t id, const char *name)
 {
-	if (!table->id_key || id == UINT64_MAX) {
-		(void)snprintf(text, CELL_MAX, "%s", name[0] ? name : "?");
-	} else if (table->name_key && name[0]) {
-		(void)snprintf(text, CELL_MAX, "%" PRIu64 " %s", id, name);
+	const char *id_name = table->id_name ? table->id_name(id) : NULL;
+	bool has_id = table->id_key && id != ITEM_NO_ID;
+	char number[24] = "";
+
+	if (has_id && !id_name) {
+		(void)snprintf(number, sizeof(number), "%" PRId64, (int64_t)id);
+		id_name = number;
+	}
+	if (!table->name_key || !name[0]) {
+		(void)snprintf(text, CELL_MAX, "%s", id_name ? id_name : "?");
 	} else {
-		(void)snprintf(text, CELL_MAX, "%" PRId64, (int64_t)id);
+		(void)snprintf(text, CELL_MAX, "%s%s%s", id_name ? id_name : "",
+			       id_name ? " " : "", name);
 	}
 }
 
@@ -443,6 +451,9 @@ static void report_tables(struct output *output, const struct trace_identity *tr
 		if (table->analysis != analysis) {
 			analysis = table->analysis;
 			(void)fprintf(out, "\n%s%s%s", bold(output), analysis->name, plain(output));
+			if (table->table->scope != SCOPE_TRACE) {
+				(void)fputc('\n', out);
+			}
 		}
 		if (table->table->scope == SCOPE_TRACE) {
 			if (table->table->columns[0].title) {

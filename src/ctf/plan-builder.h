@@ -54,6 +54,7 @@ struct plan_builder {
 	uint32_t class_count, class_room;
 	const struct event_class *last; /* the last that was built */
 
+	const struct metadata *metadata; /* of the plan that is being built */
 	struct err *err;
 	jmp_buf fail;
 };

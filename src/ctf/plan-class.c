@@ -348,6 +348,15 @@ static size_t next_pattern(const struct plan_builder *b, size_t at, const char *
 	return at;
 }
 
+static bool is_in_domain(const struct plan_builder *b, const struct plan_request *request)
+{
+	const struct env_entry *domain =
+		request->domain ? metadata_env(b->metadata, "domain") : NULL;
+
+	return !request->domain ||
+	       (domain && domain->text && strcmp(domain->text, request->domain) == 0);
+}
+
 /*
  * All requests that the name matches, in their order: those of exactly this name, which a table
  * finds, and those of a pattern.
@@ -364,7 +373,7 @@ static void collect_wants(struct plan_builder *b, const char *name, uint16_t slo
 		uint32_t other = pattern < b->patterns.count ? b->patterns.at[pattern] : UINT32_MAX;
 		uint32_t i = exact < other ? exact : other;
 
-		if (b->requests[i].group != group) {
+		if (b->requests[i].group != group && is_in_domain(b, &b->requests[i])) {
 			group = b->requests[i].group;
 			add_wants(b, i, name, &slot, ew);
 		}

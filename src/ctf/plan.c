@@ -320,6 +320,7 @@ int plan_build(struct plan_builder *builder, const struct metadata *metadata,
 	if (r < 0) {
 		return r;
 	}
+	builder->metadata = metadata;
 	builder->err = err;
 	err->text[0] = '\0';
 	builder->arena->fail = &builder->fail;

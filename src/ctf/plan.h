@@ -110,6 +110,7 @@ struct plan_request {
 	const char *event;
 	const char *fields[PLAN_FIELDS_MAX];
 	uint16_t group; /* of requests with one group, the first that matches a class is bound */
+	const char *domain; /* bound only if the trace's environment names it; NULL: always */
 	uint32_t (*user_of)(const char *event); /* makes plan_binding.user; may be NULL */
 };
 

@@ -78,6 +78,7 @@ struct table {
 	struct column columns[COLUMNS_MAX]; /* ends at the first without a key */
 	/* SCOPE_ITEM, SCOPE_LONGEST: what number and name are called; NULL: there is none. */
 	const char *id_key, *name_key;
+	const char *(*id_name)(uint64_t id); /* a name for the number, or NULL; may be NULL */
 	const char *title; /* in text: what the rows are; NULL: by scope */
 };
 
@@ -108,7 +109,8 @@ struct need {
 	const char *event; /* a name, or a prefix and "*" */
 	const char *fields[PLAN_FIELDS_MAX];
 	map_fn *on_event;
-	uint32_t user; /* given to the handler */
+	uint32_t user;      /* given to the handler */
+	const char *domain; /* only in traces of this one ("ust"); NULL: in all */
 	/* If not NULL: what is given instead, by the event's name. */
 	uint32_t (*user_of)(const char *event);
 };
@@ -158,7 +160,10 @@ struct analysis {
 			      const struct switch_out *out);
 	void (*on_run)(struct shard *shard, struct thread *thread, uint64_t ns);
 	void (*on_fork)(struct shard *shard, struct thread *thread, uint64_t ts);
-	void (*on_anew)(struct shard *shard, struct thread *thread); /* RECORD_ANEW_CALLS */
+	/* The thread was on this CPU when the trace began. */
+	void (*on_head)(struct shard *shard, struct thread *thread, uint64_t cpu);
+	/* RECORD_ANEW_CALLS; @by_exit: RECORD_ENDS_CALL. */
+	void (*on_anew)(struct shard *shard, struct thread *thread, bool by_exit);
 	void (*on_gap)(struct shard *shard, struct thread *thread);
 	/* The window ends at @end: of each thread and object of the shard that is there, dead
 	 * ones included. */

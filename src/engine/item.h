@@ -9,6 +9,9 @@
 #include "base/map.h"
 #include "engine/partial.h"
 
+/* The id of an item that has none. */
+#define ITEM_NO_ID ((uint64_t)1 << 63)
+
 /* The name ends at @len or at its zero; @name may be NULL. */
 static inline struct item_key item_key_of(uint64_t id, const void *name, size_t len)
 {

@@ -55,7 +55,7 @@ struct item *items_find(struct items *items, const struct columns *columns, unsi
 	struct item *item;
 
 	if (at == kh_end(items->by_key) && items->all.count >= ITEMS_MAX) {
-		like.key = item_key_of(UINT64_MAX, ITEM_OTHERS, sizeof(ITEM_OTHERS));
+		like.key = item_key_of(ITEM_NO_ID, ITEM_OTHERS, sizeof(ITEM_OTHERS));
 		at = kh_get(items, items->by_key, &like);
 	}
 	item = at == kh_end(items->by_key) ? item_new(items, columns, &like)

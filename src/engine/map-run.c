@@ -370,12 +370,13 @@ int32_t map_tid(const struct map *map)
 	return map->known == KNOWN_TID ? map->tid : TID_CURRENT;
 }
 
-bool map_mark_anew(struct map *map)
+bool map_mark_anew(struct map *map, bool by_exit)
 {
 	if (map->stay == SIZE_MAX || map->partial->records.at[map->stay].kind != RECORD_IN) {
 		return false;
 	}
-	map->partial->records.at[map->stay].flags |= RECORD_ANEW_CALLS;
+	map->partial->records.at[map->stay].flags |=
+		by_exit ? RECORD_ENDS_CALL : RECORD_ANEW_CALLS;
 	return true;
 }
 

@@ -41,6 +41,7 @@ static void add_needs(struct map_setup *setup, const struct need *needs, size_t 
 
 		setup->requests[at].event = needs[i].event;
 		setup->requests[at].group = group;
+		setup->requests[at].domain = needs[i].domain;
 		setup->requests[at].user_of = needs[i].user_of;
 		memcpy(setup->requests[at].fields, needs[i].fields, sizeof(needs[i].fields));
 		setup->routes[at].on_event = needs[i].on_event;

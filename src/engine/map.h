@@ -84,9 +84,10 @@ int32_t map_tid(const struct map *map);
 /* Whether calls of the thread can be paired here: every switch of this CPU is seen. */
 bool map_sees_switches(const struct map *map);
 
-/* Marks the stay with RECORD_ANEW.  False if its begin is not in this chunk; the handler
- * then has to emit a record of its own. */
-bool map_mark_anew(struct map *map);
+/* Marks the stay: its first system call event shows that no call entered before is open any
+ * more; @by_exit: it is the exit of one.  False if the stay's begin is not in this chunk; the
+ * handler then has to emit a record of its own. */
+bool map_mark_anew(struct map *map, bool by_exit);
 
 /* Copies numbers beside the records; the index goes into a record. */
 uint64_t map_numbers(struct map *map, const uint64_t *numbers, size_t count);

@@ -115,8 +115,9 @@ static void switch_in(struct applying *at, struct thread *thread, const struct r
 	in.is_migration = thread->cpu != UINT64_MAX && thread->cpu != in.cpu;
 	shard_each_with(shard, on_switch_in, (shard, thread, &in));
 	thread->cpu = in.cpu;
-	if (record->flags & RECORD_ANEW_CALLS) {
-		shard_each_with(shard, on_anew, (shard, thread));
+	if (record->flags & (RECORD_ANEW_CALLS | RECORD_ENDS_CALL)) {
+		shard_each_with(shard, on_anew,
+				(shard, thread, !(record->flags & RECORD_ANEW_CALLS)));
 	}
 	run_for(shard, thread, record->a);
 	if (record->flags & RECORD_PRIO) {
@@ -153,7 +154,7 @@ static void switch_out(struct applying *at, struct thread *thread, const struct 
 }
 
 /* What the first switch out of a CPU told of a thread, for windows before that. */
-static void head(struct thread *thread, const struct record *record)
+static void head(struct shard *shard, struct thread *thread, const struct record *record)
 {
 	if (!thread->view.has_prio && (record->flags & RECORD_PRIO)) {
 		set_prio(thread, record->prio);
@@ -161,6 +162,7 @@ static void head(struct thread *thread, const struct record *record)
 	if (thread->cpu == UINT64_MAX) {
 		thread->cpu = record->a;
 	}
+	shard_each_with(shard, on_head, (shard, thread, record->a));
 }
 
 static void fork_thread(struct applying *at, const struct record *record)
@@ -204,10 +206,10 @@ static void apply(struct applying *at, const struct record *record)
 		run_on(at, thread, record);
 		break;
 	case RECORD_HEAD:
-		head(thread, record);
+		head(at->shard, thread, record);
 		break;
 	case RECORD_ANEW:
-		shard_each_with(at->shard, on_anew, (at->shard, thread));
+		shard_each_with(at->shard, on_anew, (at->shard, thread, false));
 		break;
 	case RECORD_FORK:
 		fork_thread(at, record);

@@ -1,0 +1,447 @@
+/*
+ * syscalls: how often each system call is made, how long it takes, how it fails (analyses
+ * reference, 4.5).
+ *
+ * A call whose entry and exit lie in one stay of its thread on a CPU is a record; of the others
+ * the worker emits what it saw, and the merger pairs them (see io.c, which does the same):
+ *
+ *     worker, CPU 0      entry futex --- switched out                        OPEN
+ *     worker, CPU 1                              switched in --- exit futex  EXIT
+ *
+ * The merger also knows how long the thread was off the CPU inside the call: blocked, or
+ * waiting for its turn.  Calls that are open when a window ends are shown with their
+ * age, so that one that never returns is seen all the same; a call open in a thread that has
+ * ended (exit) never returns.
+ */
+#include <errno.h>
+
+#include "calls.h"
+#include "engine/columns.h"
+#include "engine/map.h"
+#include "engine/shard.h"
+
+enum table_index { TOTALS, CALLS, ERRNOS, THREADS, PROCESSES, LONGEST };
+enum {
+	TOTAL_CALLS,
+	TOTAL_ERRORS,
+	IN_FLIGHT,
+	OLDEST_NS,
+	CHILD_RETURNS,
+	ORPHANS,
+	OVERWRITTEN,
+	NEVER_RETURNED,
+	UNTIMED,
+	TOTAL_TIME
+};
+/* Of a call, a thread, a process. */
+enum { COUNT, ERRORS, BLOCKED_NS, TIME };
+
+enum { OWN_CALL = RECORD_OWN, OWN_OPEN, OWN_EXIT, OWN_ANEW, OWN_OVERWRITTEN };
+
+#define ERRNO_MAX 4095 /* of Linux: other negative values are results */
+
+enum { EXIT_RET, EXIT_TID };
+enum { ENTRY_TID };
+
+/* Flags of OWN_CALL and OWN_EXIT; in the second form another call was open in this stay. */
+enum { END_HAS_RET = 1, END_OF_ANOTHER = 2 };
+
+/* ---- map side ---- */
+
+struct map_call {
+	uint32_t id, class;
+	uint64_t entry_ts;
+	bool is_open;
+	bool has_seen; /* a system call event in this stay */
+};
+
+/* The thread of an event where the stream does not show switches: its context, if traced. */
+static int32_t tid_of(const struct map *map, const struct map_event *event, unsigned int field)
+{
+	if (!map_sees_switches(map) && (event->present & (1u << field))) {
+		return (int32_t)event->values[field].i;
+	}
+	return map_tid(map);
+}
+
+static void emit_open(struct map *map, uint64_t ts, int32_t tid, uint32_t class, uint64_t entry_ts)
+{
+	struct record *record = map_emit(map, ts, tid, OWN_OPEN);
+
+	record->a = entry_ts;
+	record->prio = (int32_t)class;
+}
+
+/* With a duration, or which call it is. */
+static struct record *emit_end(struct map *map, unsigned int kind, const struct map_event *event, int32_t tid,
+		     uint64_t a)
+{
+	struct record *record = map_emit(map, event->ts, tid, kind);
+	uint64_t numbers[3] = { a, 0, event->class->index };
+
+	if (event->present & (1u << EXIT_RET)) {
+		numbers[1] = event->values[EXIT_RET].u;
+		record->flags = END_HAS_RET;
+	}
+	record->a = map_numbers(map, numbers, 3);
+	return record;
+}
+
+static void on_entry(struct map *map, void *state, const struct map_event *event, uint32_t id)
+{
+	struct map_call *call = state;
+
+	if (!map_sees_switches(map)) {
+		emit_open(map, event->ts, tid_of(map, event, ENTRY_TID), event->class->index,
+			  event->ts);
+		return;
+	}
+	if (!call->has_seen && !map_mark_anew(map, false)) {
+		(void)map_emit(map, event->ts, map_tid(map), OWN_ANEW);
+	}
+	if (call->is_open) {
+		(void)map_emit(map, event->ts, map_tid(map), OWN_OVERWRITTEN);
+	}
+	*call = (struct map_call){ .id = id,
+				   .class = event->class->index,
+				   .entry_ts = event->ts,
+				   .is_open = true,
+				   .has_seen = true };
+}
+
+static void on_exit_(struct map *map, void *state, const struct map_event *event, uint32_t id)
+{
+	struct map_call *call = state;
+
+	if (!map_sees_switches(map)) {
+		emit_end(map, OWN_EXIT, event, tid_of(map, event, EXIT_TID), id);
+		return;
+	}
+	if (call->is_open && (id == CALL_UNNAMED_ID || id == call->id)) {
+		emit_end(map, OWN_CALL, event, map_tid(map), event->ts - call->entry_ts);
+	} else {
+		emit_end(map, OWN_EXIT, event, map_tid(map), id)->flags |=
+			call->is_open ? END_OF_ANOTHER : 0;
+	}
+	call->has_seen = true;
+	call->is_open = false;
+}
+
+static void on_stay_end(struct map *map, void *state, uint64_t ts, bool is_window)
+{
+	struct map_call *call = state;
+
+	if (call->is_open) {
+		emit_open(map, ts, map_tid(map), call->class, call->entry_ts);
+	}
+	if (!is_window) {
+		call->is_open = false;
+		call->has_seen = false;
+	}
+}
+
+/* ---- merge side ---- */
+
+struct thread_call {
+	uint64_t entry_ts;
+	uint64_t off_ns;  /* off the CPU since then */
+	uint64_t left_ts; /* when it left the CPU, 0: it is there, or that is not known */
+	uint32_t class;
+	bool is_open, is_tainted;
+};
+
+/* A call that has ended, as far as it is known. */
+struct ended {
+	uint32_t class; /* of an event that names it */
+	uint64_t ts, ns, off_ns;
+	bool has_ns, has_ret;
+	int64_t ret;
+};
+
+static void add_to(uint64_t *row, const struct ended *ended, bool is_error)
+{
+	row[COUNT]++;
+	row[ERRORS] += is_error;
+	if (ended->has_ns) {
+		row[BLOCKED_NS] += ended->off_ns;
+		column_add(row, TIME, ended->ns);
+	}
+}
+
+static void add_call(struct shard *shard, struct thread *thread, const struct ended *ended)
+{
+	bool is_error = ended->has_ret && ended->ret < 0 && ended->ret >= -ERRNO_MAX;
+	struct item_key key = call_key(shard_event_name(shard, ended->class));
+	uint64_t *totals = shard_trace_row(shard, TOTALS);
+
+	totals[TOTAL_CALLS]++;
+	totals[TOTAL_ERRORS] += is_error;
+	totals[UNTIMED] += !ended->has_ns;
+	add_to(shard_item_row(shard, CALLS, &key), ended, is_error);
+	add_to(shard_thread_row(shard, thread, THREADS), ended, is_error);
+	if (ended->has_ns) {
+		column_add(totals, TOTAL_TIME, ended->ns);
+		shard_longest(shard, LONGEST,
+			      &(struct instance){ .ns = ended->ns,
+						  .end = ended->ts,
+						  .more = ended->has_ret ? ended->ret : 0,
+						  .cpu = UINT64_MAX,
+						  .thread = thread,
+						  .item = key });
+	}
+	if (is_error) {
+		key.id = (uint64_t)-ended->ret;
+		shard_item_row(shard, ERRNOS, &key)[0]++;
+	}
+}
+
+/* The child's side of clone: a return from a call that it never entered. */
+static bool is_child_return(const char *event, const struct ended *ended)
+{
+	static const char *const names[] = { "clone", "fork", "vfork", "clone3" };
+	bool is_compat;
+	const char *name = call_name(event, &is_compat);
+
+	for (size_t i = 0; name && i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(name, names[i]) == 0) {
+			return ended->has_ret && ended->ret == 0;
+		}
+	}
+	return false;
+}
+
+static void end_unseen(struct shard *shard, struct thread *thread, struct thread_call *call,
+		       struct ended *ended, uint32_t id, bool was_another)
+{
+	uint64_t *totals;
+
+	if (call->is_open && (id == CALL_UNNAMED_ID ||
+			      id == call_id(shard_event_name(shard, call->class)))) {
+		ended->class = call->class;
+		ended->has_ns = !call->is_tainted && ended->ts >= call->entry_ts;
+		ended->ns = ended->ts - call->entry_ts;
+		ended->off_ns = call->off_ns < ended->ns ? call->off_ns : ended->ns;
+		add_call(shard, thread, ended);
+		return;
+	}
+	totals = shard_trace_row(shard, TOTALS);
+	if (!call->is_open && !was_another &&
+	    is_child_return(shard_event_name(shard, ended->class), ended)) {
+		totals[CHILD_RETURNS]++;
+	} else {
+		totals[ORPHANS]++;
+	}
+}
+
+static void overwritten(struct shard *shard, struct thread_call *call)
+{
+	shard_trace_row(shard, TOTALS)[OVERWRITTEN] += call->is_open;
+	call->is_open = false;
+}
+
+static void open_call(struct shard *shard, struct thread_call *call, const struct record *record)
+{
+	if (call->is_open && call->entry_ts == record->a && call->class == (uint32_t)record->prio) {
+		return; /* it was open when a window ended, and still is */
+	}
+	overwritten(shard, call);
+	call->class = (uint32_t)record->prio;
+	call->entry_ts = record->a;
+	call->off_ns = 0;
+	call->is_open = true;
+	call->is_tainted = false;
+}
+
+static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
+		      struct thread *thread)
+{
+	struct thread_call *call = shard_thread_state(shard, thread);
+	struct ended ended = { .ts = record->ts };
+
+	switch (record->kind) {
+	case OWN_CALL:
+	case OWN_EXIT:
+		numbers += record->a;
+		ended.has_ret = record->flags & END_HAS_RET;
+		ended.ret = (int64_t)numbers[1];
+		ended.class = (uint32_t)numbers[2];
+		if (record->kind == OWN_CALL) {
+			ended.ns = numbers[0];
+			ended.has_ns = true;
+			add_call(shard, thread, &ended);
+		} else {
+			end_unseen(shard, thread, call, &ended, (uint32_t)numbers[0],
+				   record->flags & END_OF_ANOTHER);
+		}
+		call->is_open = false;
+		break;
+	case OWN_OPEN:
+		open_call(shard, call, record);
+		break;
+	case OWN_ANEW:
+		overwritten(shard, call);
+		break;
+	case OWN_OVERWRITTEN:
+		call->is_open = false;
+		shard_trace_row(shard, TOTALS)[OVERWRITTEN]++;
+		break;
+	}
+}
+
+static void on_anew(struct shard *shard, struct thread *thread, bool by_exit)
+{
+	struct thread_call *call = shard_thread_state(shard, thread);
+
+	if (by_exit) {
+		return; /* the exit itself comes */
+	}
+	if (thread->view.tid >= 0) {
+		overwritten(shard, call);
+	}
+	call->is_open = false;
+}
+
+static void on_switch_in(struct shard *shard, struct thread *thread, const struct switch_in *in)
+{
+	struct thread_call *call = shard_thread_state(shard, thread);
+
+	if (call->is_open && call->left_ts != 0 && in->ts > call->left_ts) {
+		call->off_ns += in->ts - call->left_ts;
+	}
+	call->left_ts = 0;
+}
+
+static void on_switch_out(struct shard *shard, struct thread *thread, const struct switch_out *out)
+{
+	struct thread_call *call = shard_thread_state(shard, thread);
+
+	call->left_ts = out->ts;
+}
+
+/* What the thread did in the gap is not known: its call may have ended and begun again. */
+static void on_gap(struct shard *shard, struct thread *thread)
+{
+	struct thread_call *call = shard_thread_state(shard, thread);
+
+	call->is_tainted = true;
+}
+
+static void on_window_end(struct shard *shard, struct thread *thread, uint64_t end)
+{
+	struct thread_call *call = shard_thread_state(shard, thread);
+	uint64_t *totals;
+
+	if (!call->is_open || thread->view.tid < 0) {
+		return;
+	}
+	totals = shard_trace_row(shard, TOTALS);
+	if (thread->is_dead) {
+		call->is_open = false;
+		totals[NEVER_RETURNED]++;
+	} else {
+		totals[IN_FLIGHT]++;
+		column_raise(totals, OLDEST_NS, end > call->entry_ts ? end - call->entry_ts : 0);
+	}
+}
+
+static const char *errno_name(uint64_t id)
+{
+	return id <= ERRNO_MAX ? strerrorname_np((int)id) : NULL;
+}
+
+#define ENTRY(pattern)                                                                             \
+	{                                                                                          \
+		pattern, { "context.tid" }, on_entry, .user_of = call_id                           \
+	}
+#define EXIT(pattern)                                                                              \
+	{                                                                                          \
+		pattern, { "ret", "context.tid" }, on_exit_, .user_of = call_id                    \
+	}
+
+static const struct need needs[] = {
+	ENTRY("syscall_entry_*"), ENTRY("compat_syscall_entry_*"), ENTRY("sys_*"),
+	ENTRY("compat_sys_*"),    EXIT("syscall_exit_*"),          EXIT("compat_syscall_exit_*"),
+	EXIT("exit_syscall"),
+};
+
+#define FIGURES                                                                                    \
+	.columns = {                                                                               \
+		[COUNT] = { "calls", "CALLS", UNIT_COUNT },                                        \
+		[ERRORS] = { "errors", "ERRORS", UNIT_COUNT },                                     \
+		[BLOCKED_NS] = { "off_cpu_ns", "OFF CPU", UNIT_NS },                               \
+		[TIME] = { "time", "TIME", UNIT_NS, COLUMN_SPREAD },                               \
+	}
+
+const struct analysis analysis_syscalls = {
+	.name = "syscalls",
+	.summary = "system calls: how many, how long, errors, those that have not returned",
+	.needs = needs,
+	.need_count = sizeof(needs) / sizeof(needs[0]),
+	.map_state_size = sizeof(struct map_call),
+	.thread_state_size = sizeof(struct thread_call),
+	.uses_threads = true,
+	.tables = {
+		[TOTALS] = {
+			.scope = SCOPE_TRACE,
+			.columns = {
+				[TOTAL_CALLS] = { "calls", "calls", UNIT_COUNT },
+				[TOTAL_ERRORS] = { "errors", "errors", UNIT_COUNT },
+				[IN_FLIGHT] = { "in_flight", "in flight", UNIT_COUNT, COLUMN_LAST },
+				[OLDEST_NS] = { "oldest_ns", "oldest", UNIT_NS, COLUMN_LAST_MAX },
+				[CHILD_RETURNS] = { "child_returns", NULL, UNIT_COUNT },
+				[ORPHANS] = { "orphans", NULL, UNIT_COUNT },
+				[OVERWRITTEN] = { "overwritten", NULL, UNIT_COUNT },
+				[NEVER_RETURNED] = { "never_returned", NULL, UNIT_COUNT },
+				[UNTIMED] = { "untimed", NULL, UNIT_COUNT },
+				[TOTAL_TIME] = { "time", "time", UNIT_NS, COLUMN_SPREAD },
+			},
+		},
+		[CALLS] = {
+			.key = "by_name",
+			.scope = SCOPE_ITEM,
+			.name_key = "name",
+			.title = "CALL",
+			.sort_mask = 1u << TIME,
+			FIGURES,
+		},
+		[ERRNOS] = {
+			.key = "by_error",
+			.scope = SCOPE_ITEM,
+			.id_key = "errno",
+			.id_name = errno_name,
+			.name_key = "name",
+			.title = "ERROR CALL",
+			.sort_mask = 1,
+			.columns = { { "count", "COUNT", UNIT_COUNT, COLUMN_SUM, true } },
+		},
+		[THREADS] = {
+			.key = "threads",
+			.scope = SCOPE_THREAD,
+			.sort_mask = 1u << TIME,
+			FIGURES,
+		},
+		[PROCESSES] = {
+			.key = "processes",
+			.scope = SCOPE_PROCESS,
+			.sort_mask = 1u << TIME,
+			FIGURES,
+		},
+		[LONGEST] = {
+			.key = "longest",
+			.scope = SCOPE_LONGEST,
+			.name_key = "name",
+			.title = "LONGEST CALLS",
+			.columns = {
+				{ "ns", "TIME", UNIT_NS },
+				{ "ret", "RET", UNIT_COUNT },
+			},
+		},
+	},
+	.on_stay_end = on_stay_end,
+	.on_record = on_record,
+	.on_anew = on_anew,
+	.on_switch_in = on_switch_in,
+	.on_switch_out = on_switch_out,
+	.on_gap = on_gap,
+	.on_window_end = on_window_end,
+};
