@@ -57,6 +57,12 @@ void shard_longest(struct shard *shard, unsigned int table, const struct instanc
 const char *shard_event_name(const struct shard *shard, uint32_t class_index);
 void *shard_thread_state(struct shard *shard, struct thread *thread);
 
+/* The number of an object (map_emit_of), as far as 32 bits go; UINT64_MAX for UINT64_MAX. */
+static inline uint64_t shard_object_id(const struct thread *object)
+{
+	return object->incarnation == UINT32_MAX ? UINT64_MAX : object->incarnation;
+}
+
 /* Calls a merge-side function of every analysis that has it. */
 #define shard_each_with(shard, member, call)                                                       \
 	for (size_t a_ = 0; a_ < (shard)->layout->setup->analysis_count; a_++) {                   \

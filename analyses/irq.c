@@ -1,0 +1,295 @@
+/*
+ * irq: time in hard and soft interrupts, and how long soft ones wait (analyses reference, 4.9).
+ *
+ * Each CPU has a stack of the interrupts that are being handled:
+ *
+ *     task ──── softirq 3 ──┐        ┌── softirq 3 ── task
+ *                           └ irq 28 ┘
+ *
+ * A duration is from entry to exit ("gross"); a CPU's time in interrupts has each ns once, so what
+ * is nested is taken off there.  All records of a CPU's interrupts come to the merger in
+ * time order, as those of a thread do.
+ */
+#include "base/mem.h"
+#include "engine/columns.h"
+#include "engine/item.h"
+#include "engine/map.h"
+#include "engine/shard.h"
+
+enum table_index { TOTALS, HARD, SOFT, CPUS, LONGEST };
+enum { HARD_NS, SOFT_NS, UNMATCHED };
+enum { OF_HARD_UNHANDLED, OF_HARD_TIME };
+enum { OF_SOFT_TIME, OF_SOFT_RAISE };
+enum { OF_CPU_HARD, OF_CPU_SOFT };
+
+enum { OWN_ENTRY = RECORD_OWN, OWN_EXIT, OWN_RAISE, OWN_LOST };
+enum { IS_SOFT = 1 };
+
+#define NEST_MAX 8  /* more than hardware nests: NMI in irq in softirq in ksoftirqd */
+#define VECS_MAX 32 /* ten are used */
+
+/* ---- map side ---- */
+
+enum { NUMBER, NAME_OR_RET };
+
+static struct record *emit(struct map *map, const struct map_event *event, unsigned int kind,
+			   uint32_t flags)
+{
+	struct record *record = map_emit_of(map, event->ts, map_cpu(map), kind);
+
+	record->flags = (uint16_t)flags;
+	record->prio = (int32_t)event->values[NUMBER].u;
+	return record;
+}
+
+static void on_entry(struct map *map, void *state, const struct map_event *event, uint32_t flags)
+{
+	const struct value *name = &event->values[NAME_OR_RET];
+
+	(void)state;
+	if (!(event->present & (1u << NUMBER))) {
+		return;
+	}
+	emit(map, event, OWN_ENTRY, flags)->a =
+		flags & IS_SOFT ? 0
+		: event->present & (1u << NAME_OR_RET)
+			? map_text(map, name->bytes, name->len)
+			: map_text(map, "", 0);
+}
+
+static void on_exit_(struct map *map, void *state, const struct map_event *event, uint32_t flags)
+{
+	(void)state;
+	if (event->present & (1u << NUMBER)) {
+		emit(map, event, OWN_EXIT, flags)->a =
+			flags & IS_SOFT ? 1 : event->values[NAME_OR_RET].u;
+	}
+}
+
+static void on_raise(struct map *map, void *state, const struct map_event *event, uint32_t flags)
+{
+	(void)state;
+	if (event->present & (1u << NUMBER)) {
+		(void)emit(map, event, OWN_RAISE, flags);
+	}
+}
+
+static void on_lost(struct map *map, void *state, uint64_t ts)
+{
+	(void)state;
+	(void)map_emit_of(map, ts, map_cpu(map), OWN_LOST);
+}
+
+/* ---- merge side ---- */
+
+struct handling {
+	uint64_t entry_ts, nested_ns;
+	bool is_soft;
+	struct item_key key;
+};
+
+struct irq_cpu {
+	uint64_t cpu;
+	uint32_t depth;
+	uint32_t raised; /* bit by vector */
+	struct handling stack[NEST_MAX];
+	uint64_t raise_ts[VECS_MAX];
+};
+
+static void enter(struct shard *shard, struct irq_cpu *cpu, const struct record *record,
+		  const uint64_t *numbers)
+{
+	bool is_soft = record->flags & IS_SOFT;
+	uint32_t number = (uint32_t)record->prio;
+	struct handling *handling;
+
+	if (is_soft && number < VECS_MAX && cpu->raised >> number & 1) {
+		struct item_key key = { .id = number };
+
+		column_add(shard_item_row(shard, SOFT, &key), OF_SOFT_RAISE,
+			   record->ts - cpu->raise_ts[number]);
+		cpu->raised &= ~(1u << number);
+	}
+	if (cpu->depth == NEST_MAX) { /* exits are missing */
+		shard_trace_row(shard, TOTALS)[UNMATCHED] += cpu->depth;
+		cpu->depth = 0;
+	}
+	handling = &cpu->stack[cpu->depth++];
+	*handling = (struct handling){ .entry_ts = record->ts, .is_soft = is_soft };
+	handling->key = is_soft ? (struct item_key){ .id = number }
+				: item_key_of_numbers(number, numbers + record->a);
+}
+
+static void add_sample(struct shard *shard, const struct irq_cpu *cpu,
+		       const struct handling *handling, const struct record *record)
+{
+	struct item_key on_cpu = { .id = cpu->cpu };
+	uint64_t ns = record->ts - handling->entry_ts, own = ns - handling->nested_ns;
+	uint64_t *row;
+
+	shard_trace_row(shard, TOTALS)[handling->is_soft ? SOFT_NS : HARD_NS] += own;
+	shard_item_row(shard, CPUS, &on_cpu)[handling->is_soft ? OF_CPU_SOFT : OF_CPU_HARD] += own;
+	row = shard_item_row(shard, handling->is_soft ? SOFT : HARD, &handling->key);
+	if (handling->is_soft) {
+		column_add(row, OF_SOFT_TIME, ns);
+	} else {
+		column_add(row, OF_HARD_TIME, ns);
+		row[OF_HARD_UNHANDLED] += record->a == 0;
+	}
+	shard_longest(shard, LONGEST,
+		      &(struct instance){ .ns = ns,
+					  .end = record->ts,
+					  .more = handling->is_soft,
+					  .cpu = cpu->cpu,
+					  .item = handling->key });
+}
+
+/* The newest entry of this number; what was entered after it and not left is wrong. */
+static void leave(struct shard *shard, struct irq_cpu *cpu, const struct record *record)
+{
+	bool is_soft = record->flags & IS_SOFT;
+	uint32_t at = cpu->depth;
+
+	while (at > 0 && (cpu->stack[at - 1].is_soft != is_soft ||
+			  cpu->stack[at - 1].key.id != (uint32_t)record->prio)) {
+		at--;
+	}
+	if (at == 0) {
+		shard_trace_row(shard, TOTALS)[UNMATCHED]++;
+		return;
+	}
+	shard_trace_row(shard, TOTALS)[UNMATCHED] += cpu->depth - at;
+	add_sample(shard, cpu, &cpu->stack[at - 1], record);
+	cpu->depth = at - 1;
+	if (cpu->depth > 0) {
+		cpu->stack[cpu->depth - 1].nested_ns += record->ts - cpu->stack[at - 1].entry_ts;
+	}
+}
+
+static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
+		      struct thread *object)
+{
+	struct irq_cpu **state = shard_thread_state(shard, object), *cpu;
+	uint32_t number = (uint32_t)record->prio;
+
+	if (!*state) {
+		*state = mem_alloc(sizeof(**state));
+		(*state)->cpu = shard_object_id(object);
+	}
+	cpu = *state;
+	switch (record->kind) {
+	case OWN_ENTRY:
+		enter(shard, cpu, record, numbers);
+		break;
+	case OWN_EXIT:
+		leave(shard, cpu, record);
+		break;
+	case OWN_RAISE: /* the earliest since the last entry counts */
+		if (number < VECS_MAX && !(cpu->raised >> number & 1)) {
+			cpu->raised |= 1u << number;
+			cpu->raise_ts[number] = record->ts;
+		}
+		break;
+	case OWN_LOST:
+		shard_trace_row(shard, TOTALS)[UNMATCHED] += cpu->depth;
+		cpu->depth = 0;
+		cpu->raised = 0;
+		break;
+	}
+}
+
+static void on_forget(void *state)
+{
+	struct irq_cpu **cpu = state;
+
+	free(*cpu);
+}
+
+static const char *vec_name(uint64_t vec)
+{
+	static const char *const names[] = { "HI",	"TIMER",   "NET_TX", "NET_RX",	"BLOCK",
+					     "IRQ_POLL", "TASKLET", "SCHED",  "HRTIMER", "RCU" };
+
+	return vec < sizeof(names) / sizeof(names[0]) ? names[vec] : NULL;
+}
+
+#define SOFTIRQ(event_, handler)                                                                   \
+	{ "irq_softirq_" event_, { "vec" }, handler, IS_SOFT },                                    \
+	{                                                                                          \
+		"softirq_" event_, { "vec" }, handler, IS_SOFT                                     \
+	}
+
+static const struct need needs[] = {
+	{ "irq_handler_entry", { "irq", "name" }, on_entry, 0 },
+	{ "irq_handler_exit", { "irq", "ret" }, on_exit_, 0 },
+	SOFTIRQ("entry", on_entry),
+	SOFTIRQ("exit", on_exit_),
+	SOFTIRQ("raise", on_raise),
+};
+
+const struct analysis analysis_irq = {
+	.name = "irq",
+	.summary = "hard and soft interrupts: how many, how long, how long soft ones waited",
+	.needs = needs,
+	.need_count = sizeof(needs) / sizeof(needs[0]),
+	.thread_state_size = sizeof(struct irq_cpu *), /* threads have none of it */
+	.tables = {
+		[TOTALS] = {
+			.scope = SCOPE_TRACE,
+			.columns = {
+				[HARD_NS] = { "hard_ns", "hard", UNIT_NS },
+				[SOFT_NS] = { "soft_ns", "soft", UNIT_NS },
+				[UNMATCHED] = { "unmatched", NULL, UNIT_COUNT },
+			},
+		},
+		[HARD] = {
+			.key = "hard",
+			.scope = SCOPE_ITEM,
+			.id_key = "irq",
+			.name_key = "name",
+			.title = "HARD IRQ",
+			.sort_mask = 1u << OF_HARD_TIME,
+			.columns = {
+				[OF_HARD_UNHANDLED] = { "unhandled", "UNHANDLED", UNIT_COUNT },
+				[OF_HARD_TIME] = { "time", "TIME", UNIT_NS, COLUMN_SPREAD },
+			},
+		},
+		[SOFT] = {
+			.key = "soft",
+			.scope = SCOPE_ITEM,
+			.id_key = "vec",
+			.id_name = vec_name,
+			.title = "SOFT IRQ",
+			.sort_mask = 1u << OF_SOFT_TIME,
+			.columns = {
+				[OF_SOFT_TIME] = { "time", "TIME", UNIT_NS, COLUMN_SPREAD },
+				[OF_SOFT_RAISE] = { "raise", "RAISE", UNIT_NS, COLUMN_SPREAD },
+			},
+		},
+		[CPUS] = {
+			.key = "cpus",
+			.scope = SCOPE_ITEM,
+			.id_key = "cpu",
+			.title = "CPU",
+			.sort_mask = 1u << OF_CPU_HARD | 1u << OF_CPU_SOFT,
+			.columns = {
+				[OF_CPU_HARD] = { "hard_ns", "HARD", UNIT_NS, COLUMN_SUM, true },
+				[OF_CPU_SOFT] = { "soft_ns", "SOFT", UNIT_NS, COLUMN_SUM, true },
+			},
+		},
+		[LONGEST] = {
+			.key = "longest",
+			.scope = SCOPE_LONGEST,
+			.id_key = "number",
+			.name_key = "name",
+			.title = "LONGEST IRQS",
+			.columns = {
+				{ "ns", "TIME", UNIT_NS },
+				{ "is_soft", "SOFT", UNIT_COUNT },
+			},
+		},
+	},
+	.on_lost = on_lost,
+	.on_record = on_record,
+	.on_forget = on_forget,
+};

@@ -1,0 +1,100 @@
+/*
+ * lost: what is missing, by stream (analyses reference, 4.2).
+ *
+ * The tracer counts the events it had no room for; packets that are missing show in
+ * sequence numbers, and packets that cannot be decoded are known to the reader.  Streams of
+ * one CPU in one channel are one row.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "engine/item.h"
+#include "engine/merge.h"
+#include "engine/shard.h"
+
+enum table_index { TOTALS, STREAMS, CPUS };
+enum { EVENTS, DISCARDED, LOST_PACKETS, BAD_PACKETS, LATE_EVENTS, ANOMALIES };
+
+static void add(uint64_t *row, const struct slice *slice, uint64_t late_events)
+{
+	row[EVENTS] += slice->events;
+	row[DISCARDED] += slice->discarded;
+	row[LOST_PACKETS] += slice->lost_packets;
+	row[BAD_PACKETS] += slice->bad_packets;
+	row[LATE_EVENTS] += late_events;
+	row[ANOMALIES] += slice->anomalies;
+}
+
+static void on_slice(struct shard *shard, const struct slice *slice,
+		     const struct stream_identity *stream, uint64_t late_events)
+{
+	uint64_t cpu = stream->cpu_id == UINT64_MAX ? ITEM_NO_ID : stream->cpu_id;
+	char channel[ITEM_NAME_BYTES];
+	struct item_key key;
+
+	(void)snprintf(channel, sizeof(channel), "%" PRIu64, stream->class_id);
+	key = item_key_of(cpu, channel, sizeof(channel));
+	add(shard_trace_row(shard, TOTALS), slice, late_events);
+	if (slice->discarded + slice->lost_packets + slice->bad_packets + late_events +
+		    slice->anomalies >
+	    0) {
+		add(shard_item_row(shard, STREAMS, &key), slice, late_events);
+	}
+}
+
+static void on_cpu(struct shard *shard, struct cpu *cpu, enum run_kind kind, uint64_t ns)
+{
+	struct item_key key = { .id = cpu->id };
+
+	if (kind == RUN_UNKNOWN) {
+		shard_item_row(shard, CPUS, &key)[0] += ns;
+	}
+}
+
+#define FIGURES                                                                                    \
+	.columns = {                                                                               \
+		[EVENTS] = { "events", "EVENTS", UNIT_COUNT },                                     \
+		[DISCARDED] = { "discarded", "DISCARDED", UNIT_COUNT },                            \
+		[LOST_PACKETS] = { "lost_packets", "PACKETS", UNIT_COUNT },                        \
+		[BAD_PACKETS] = { "bad_packets", "BAD", UNIT_COUNT },                              \
+		[LATE_EVENTS] = { "late_events", "LATE", UNIT_COUNT },                             \
+		[ANOMALIES] = { "anomalies", "ANOMALIES", UNIT_COUNT },                            \
+	}
+
+const struct analysis analysis_lost = {
+	.name = "lost",
+	.summary = "events and packets that are missing, by stream, and time not accounted for",
+	.uses_threads = true,
+	.tables = {
+		[TOTALS] = {
+			.scope = SCOPE_TRACE,
+			.columns = {
+				[EVENTS] = { "events", "events", UNIT_COUNT },
+				[DISCARDED] = { "discarded", "discarded", UNIT_COUNT },
+				[LOST_PACKETS] = { "lost_packets", "packets lost", UNIT_COUNT },
+				[BAD_PACKETS] = { "bad_packets", "bad packets", UNIT_COUNT },
+				[LATE_EVENTS] = { "late_events", "late events", UNIT_COUNT },
+				[ANOMALIES] = { "anomalies", "anomalies", UNIT_COUNT },
+			},
+		},
+		[STREAMS] = {
+			.key = "streams",
+			.scope = SCOPE_ITEM,
+			.id_key = "cpu",
+			.name_key = "channel",
+			.title = "CPU CHANNEL",
+			.sort_mask = 1u << DISCARDED | 1u << LOST_PACKETS | 1u << BAD_PACKETS,
+			FIGURES,
+		},
+		[CPUS] = {
+			.key = "cpus",
+			.scope = SCOPE_ITEM,
+			.id_key = "cpu",
+			.title = "CPU",
+			.sort_mask = 1,
+			.columns = { { "unknown_ns", "UNKNOWN", UNIT_NS, COLUMN_SUM, true } },
+		},
+	},
+	.on_slice = on_slice,
+	.on_cpu = on_cpu,
+};

@@ -1,0 +1,215 @@
+/*
+ * memory: pages that the kernel allocated and freed, and waiting for memory (analyses reference,
+ * 4.10).
+ *
+ * Pages are of the thread that was current, also in interrupts: some threads (kswapd, ksoftirqd) free
+ * what others have allocated, so that the difference is a balance of activity, not what a
+ * thread owns.  A batched free is traced in addition to the free itself and is not added to it.
+ */
+#include <string.h>
+
+#include "engine/columns.h"
+#include "engine/item.h"
+#include "engine/map.h"
+#include "engine/shard.h"
+
+enum table_index { TOTALS, ORDERS, THREADS, PROCESSES };
+enum { ALLOCATED, FREED, FAILED, BATCHED, KSWAPD_WAKES, RECLAIM }; /* of the trace */
+enum { SUMS = KSWAPD_WAKES + 1 };
+enum { OF_ALLOCATED, OF_FREED, OF_FAILED, OF_RECLAIM }; /* of a thread */
+
+enum { OWN_SUMS = RECORD_OWN, OWN_RECLAIM_BEGIN, OWN_RECLAIM_END };
+
+#define ORDER_MAX 63 /* of 2: more pages than there can be */
+
+/* ---- map side ---- */
+
+struct map_pages {
+	bool has_sums;
+	uint64_t sums[SUMS];
+};
+
+enum { ORDER, PFN, PAGE };
+
+static uint64_t pages_of(const struct map_event *event)
+{
+	uint64_t order = event->present & (1u << ORDER) ? event->values[ORDER].u : 0;
+
+	return order <= ORDER_MAX ? (uint64_t)1 << order : 0;
+}
+
+static bool has_failed(const struct map_event *event)
+{
+	if ((event->present & (1u << PFN)) && event->values[PFN].u == UINT64_MAX) {
+		return true;
+	}
+	return (event->present & (1u << PAGE)) && event->values[PAGE].u == 0;
+}
+
+static void on_pages(struct map *map, void *state, const struct map_event *event, uint32_t column)
+{
+	struct map_pages *pages = state;
+	uint64_t count = pages_of(event);
+
+	pages->has_sums = true;
+	if (column == ALLOCATED && has_failed(event)) {
+		pages->sums[FAILED]++;
+		return;
+	}
+	pages->sums[column] += count;
+	if (event->present & (1u << ORDER)) {
+		map_item(map, ORDERS, event->values[ORDER].u & INT64_MAX, NULL, 0)[column]++;
+	}
+}
+
+static void on_kswapd(struct map *map, void *state, const struct map_event *event, uint32_t user)
+{
+	struct map_pages *pages = state;
+
+	(void)map;
+	(void)event;
+	(void)user;
+	pages->has_sums = true;
+	pages->sums[KSWAPD_WAKES]++;
+}
+
+static void on_reclaim(struct map *map, void *state, const struct map_event *event, uint32_t kind)
+{
+	(void)state;
+	(void)map_emit(map, event->ts, map_tid(map), kind);
+}
+
+static void on_stay_end(struct map *map, void *state, uint64_t ts, bool is_window)
+{
+	struct map_pages *pages = state;
+
+	(void)is_window;
+	if (pages->has_sums) {
+		struct record *record = map_emit(map, ts, map_tid(map), OWN_SUMS);
+
+		record->a = map_numbers(map, pages->sums, SUMS);
+		memset(pages, 0, sizeof(*pages));
+	}
+}
+
+/* ---- merge side ---- */
+
+struct reclaiming {
+	uint64_t begin; /* 0: it does not */
+};
+
+static void add_sums(struct shard *shard, struct thread *thread, const uint64_t *sums)
+{
+	uint64_t *totals = shard_trace_row(shard, TOTALS);
+	uint64_t *row = shard_thread_row(shard, thread, THREADS);
+
+	for (unsigned int i = 0; i < SUMS; i++) {
+		totals[i] += sums[i];
+	}
+	row[OF_ALLOCATED] += sums[ALLOCATED];
+	row[OF_FREED] += sums[FREED];
+	row[OF_FAILED] += sums[FAILED];
+}
+
+static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
+		      struct thread *thread)
+{
+	struct reclaiming *reclaiming = shard_thread_state(shard, thread);
+
+	switch (record->kind) {
+	case OWN_SUMS:
+		add_sums(shard, thread, numbers + record->a);
+		break;
+	case OWN_RECLAIM_BEGIN:
+		reclaiming->begin = record->ts;
+		break;
+	case OWN_RECLAIM_END:
+		if (reclaiming->begin != 0) {
+			uint64_t ns = record->ts - reclaiming->begin;
+
+			column_add(shard_trace_row(shard, TOTALS), RECLAIM, ns);
+			shard_thread_row(shard, thread, THREADS)[OF_RECLAIM] += ns;
+		}
+		reclaiming->begin = 0;
+		break;
+	}
+}
+
+static void on_gap(struct shard *shard, struct thread *thread)
+{
+	struct reclaiming *reclaiming = shard_thread_state(shard, thread);
+
+	reclaiming->begin = 0;
+}
+
+#define PAGES(event_, column)                                                                      \
+	{ "kmem_" event_, { "order", "pfn", "page" }, on_pages, column },                          \
+	{                                                                                          \
+		event_, { "order", "pfn", "page" }, on_pages, column                               \
+	}
+
+static const struct need needs[] = {
+	PAGES("mm_page_alloc", ALLOCATED),
+	PAGES("mm_page_free", FREED),
+	PAGES("mm_page_free_batched", BATCHED),
+	{ "mm_vmscan_wakeup_kswapd", { NULL }, on_kswapd, 0 },
+	{ "mm_vmscan_direct_reclaim_begin", { NULL }, on_reclaim, OWN_RECLAIM_BEGIN },
+	{ "mm_vmscan_direct_reclaim_end", { NULL }, on_reclaim, OWN_RECLAIM_END },
+};
+
+#define FIGURES                                                                                    \
+	.columns = {                                                                               \
+		[OF_ALLOCATED] = { "allocated_pages", "ALLOCATED", UNIT_COUNT },                   \
+		[OF_FREED] = { "freed_pages", "FREED", UNIT_COUNT },                               \
+		[OF_FAILED] = { "failed", "FAILED", UNIT_COUNT },                                  \
+		[OF_RECLAIM] = { "reclaim_ns", "RECLAIM", UNIT_NS },                               \
+	}
+
+const struct analysis analysis_memory = {
+	.name = "memory",
+	.summary = "pages allocated and freed, failures, waiting for memory (direct reclaim)",
+	.needs = needs,
+	.need_count = sizeof(needs) / sizeof(needs[0]),
+	.map_state_size = sizeof(struct map_pages),
+	.thread_state_size = sizeof(struct reclaiming),
+	.uses_threads = true,
+	.tables = {
+		[TOTALS] = {
+			.scope = SCOPE_TRACE,
+			.columns = {
+				[ALLOCATED] = { "allocated_pages", "pages allocated", UNIT_COUNT },
+				[FREED] = { "freed_pages", "freed", UNIT_COUNT },
+				[FAILED] = { "failed", "failed", UNIT_COUNT },
+				[BATCHED] = { "freed_batched_pages", NULL, UNIT_COUNT },
+				[KSWAPD_WAKES] = { "kswapd_wakes", NULL, UNIT_COUNT },
+				[RECLAIM] = { "reclaim", "reclaim", UNIT_NS, COLUMN_SPREAD },
+			},
+		},
+		[ORDERS] = {
+			.key = "orders",
+			.scope = SCOPE_ITEM,
+			.id_key = "order",
+			.title = "ORDER",
+			.sort_mask = 1u << ALLOCATED | 1u << FREED,
+			.columns = {
+				[ALLOCATED] = { "allocations", "ALLOCATED", UNIT_COUNT },
+				[FREED] = { "frees", "FREED", UNIT_COUNT },
+			},
+		},
+		[THREADS] = {
+			.key = "threads",
+			.scope = SCOPE_THREAD,
+			.sort_mask = 1u << OF_ALLOCATED | 1u << OF_FREED,
+			FIGURES,
+		},
+		[PROCESSES] = {
+			.key = "processes",
+			.scope = SCOPE_PROCESS,
+			.sort_mask = 1u << OF_ALLOCATED | 1u << OF_FREED,
+			FIGURES,
+		},
+	},
+	.on_stay_end = on_stay_end,
+	.on_record = on_record,
+	.on_gap = on_gap,
+};

@@ -1,0 +1,76 @@
+/*
+ * net: packets and bytes of each network interface (analyses reference, 4.8).
+ *
+ * What is received is counted behind GRO and without the link header, what is sent before GSO and
+ * with it: packets may be many in one, and the two directions are not to be compared by
+ * the byte.  A packet is seen once on each of stacked interfaces (bridge, bond, veth), so there is
+ * no sum over interfaces.
+ */
+#include "engine/map.h"
+
+enum table_index { INTERFACES };
+enum { RX_BYTES, TX_BYTES, RX_PACKETS, TX_PACKETS, TX_DROPS };
+
+static void on_receive(struct map *map, void *state, const struct map_event *event, uint32_t user)
+{
+	enum { NAME, LEN };
+	const struct value *v = event->values;
+	uint64_t *row;
+
+	(void)state;
+	(void)user;
+	if (event->present & (1u << NAME)) {
+		row = map_item(map, INTERFACES, 0, v[NAME].bytes, v[NAME].len);
+		row[RX_PACKETS]++;
+		row[RX_BYTES] += event->present & (1u << LEN) ? v[LEN].u : 0;
+	}
+}
+
+static void on_send(struct map *map, void *state, const struct map_event *event, uint32_t user)
+{
+	enum { NAME, LEN, RC };
+	const struct value *v = event->values;
+	uint64_t *row;
+
+	(void)state;
+	(void)user;
+	if (!(event->present & (1u << NAME))) {
+		return;
+	}
+	row = map_item(map, INTERFACES, 0, v[NAME].bytes, v[NAME].len);
+	if ((event->present & (1u << RC)) && v[RC].u != 0) {
+		row[TX_DROPS]++;
+		return;
+	}
+	row[TX_PACKETS]++;
+	row[TX_BYTES] += event->present & (1u << LEN) ? v[LEN].u : 0;
+}
+
+static const struct need needs[] = {
+	{ "net_if_receive_skb", { "name", "len" }, on_receive, 0 },
+	{ "netif_receive_skb", { "name", "len" }, on_receive, 0 },
+	{ "net_dev_xmit", { "name", "len", "rc" }, on_send, 0 },
+};
+
+const struct analysis analysis_net = {
+	.name = "net",
+	.summary = "bytes and packets received and sent by each network interface",
+	.needs = needs,
+	.need_count = sizeof(needs) / sizeof(needs[0]),
+	.tables = {
+		[INTERFACES] = {
+			.key = "interfaces",
+			.scope = SCOPE_ITEM,
+			.name_key = "name",
+			.title = "INTERFACE",
+			.sort_mask = 1u << RX_BYTES | 1u << TX_BYTES,
+			.columns = {
+				[RX_BYTES] = { "rx_bytes", "RECEIVED", UNIT_BYTES },
+				[TX_BYTES] = { "tx_bytes", "SENT", UNIT_BYTES },
+				[RX_PACKETS] = { "rx_packets", "PACKETS IN", UNIT_COUNT },
+				[TX_PACKETS] = { "tx_packets", "OUT", UNIT_COUNT },
+				[TX_DROPS] = { "tx_drops", "NOT SENT", UNIT_COUNT },
+			},
+		},
+	},
+};

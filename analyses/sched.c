@@ -1,0 +1,337 @@
+/*
+ * sched: how long threads wait for a CPU (analyses reference, 4.4).
+ *
+ *              sleeps          woken                switched in
+ *     RUNNING ────────► BLOCKED ────► WAIT ──── wake ────► RUNNING
+ *        └───── made to leave ────► PREEMPTED ─ requeue ──►
+ *                       forked ────► NEW ─────── fork ────►
+ *
+ * A thread's own records in time order are enough: wake-ups are records of who is woken.  The
+ * wake race (rule 4): a waker may see that a thread is about to sleep before its switch-out
+ * is traced.  The wake-up is then kept, and counts from the switch-out on, unless a
+ * sched_wakeup before that shows that the thread never left.
+ *
+ * What the thread does on leaving is known as soon as it is switched in, when both are in one
+ * chunk; it is applied when its time has come.
+ */
+#include "engine/columns.h"
+#include "engine/map.h"
+#include "engine/shard.h"
+
+enum table_index { TOTALS, THREADS, PROCESSES, CPUS, PRIOS, LONGEST };
+enum { WAKEUPS, UNEXPLAINED, RACES, ALL_WAKE, ALL_REQUEUE, ALL_FORK };
+enum { OF_WAKE, OF_REQUEUE };         /* of a thread */
+enum { OF_CPU_WAITED, OF_CPU_WAKE }; /* of a CPU: all waiting, and the spread */
+
+enum { OWN_WAKE = RECORD_OWN };
+
+/* What wakes: one event of the trace is the source, another may tell that nothing was woken. */
+enum wake_kind { WAKE_NONE, WAKE_SOURCE, WAKE_CONFIRMS, WAKE_NEW };
+
+enum { EVENT_TTWU, EVENT_WAKING, EVENT_WAKEUP, EVENT_WAKEUP_NEW };
+
+#define FLAG_TENTATIVE 0x100 /* nothing in the trace confirms wake-ups */
+
+/* ---- map side ---- */
+
+struct map_wakes {
+	bool is_known;
+	bool has_wakeup;
+	unsigned int source; /* the event that wakes in this trace */
+};
+
+static void find_source(struct map *map, struct map_wakes *wakes)
+{
+	wakes->is_known = true;
+	wakes->has_wakeup = map_has_event(map, "sched_wakeup");
+	wakes->source = map_has_event(map, "sched_ttwu")     ? EVENT_TTWU
+			: map_has_event(map, "sched_waking") ? EVENT_WAKING
+							     : EVENT_WAKEUP;
+}
+
+static enum wake_kind kind_of(const struct map_wakes *wakes, uint32_t event)
+{
+	if (event == EVENT_WAKEUP_NEW) {
+		return WAKE_NEW;
+	}
+	if (event == wakes->source) {
+		return WAKE_SOURCE;
+	}
+	return event == EVENT_WAKEUP ? WAKE_CONFIRMS : WAKE_NONE;
+}
+
+static void on_wake(struct map *map, void *state, const struct map_event *event, uint32_t which)
+{
+	enum { TID, SUCCESS };
+	struct map_wakes *wakes = state;
+	struct record *record;
+	enum wake_kind kind;
+
+	if (!wakes->is_known) {
+		find_source(map, wakes);
+	}
+	kind = kind_of(wakes, which);
+	if (kind == WAKE_NONE || !(event->present & (1u << TID)) || event->values[TID].i == 0 ||
+	    ((event->present & (1u << SUCCESS)) && event->values[SUCCESS].u == 0)) {
+		return;
+	}
+	record = map_emit(map, event->ts, (int32_t)event->values[TID].i, OWN_WAKE);
+	record->a = map_cpu(map);
+	record->flags = (uint16_t)(kind | (wakes->has_wakeup ? 0 : FLAG_TENTATIVE));
+}
+
+/* ---- merge side ---- */
+
+enum thread_phase { UNKNOWN, NEW, RUNNING, BLOCKED, WAIT, PREEMPTED, DEAD };
+
+struct waiting {
+	uint64_t since;      /* of the phase, unless RUNNING */
+	uint64_t out_ts;     /* RUNNING: when it leaves, if has_out */
+	uint64_t pending_ts; /* RUNNING: of a wake-up, if has_pending */
+	uint64_t cpu;
+	uint16_t out_flags;
+	uint8_t phase;
+	bool has_out, has_pending;
+	bool is_tentative; /* WAIT: by a wake-up before the switch-out that nothing confirms */
+};
+
+/* The thread has left the CPU, if that was before @ts. */
+static void settle(struct waiting *w, uint64_t ts)
+{
+	if (w->phase != RUNNING || !w->has_out || ts < w->out_ts) {
+		return;
+	}
+	w->since = w->out_ts;
+	if (w->out_flags & RECORD_DEAD) {
+		w->phase = DEAD;
+	} else if (!(w->out_flags & RECORD_SLEEPS)) {
+		w->phase = PREEMPTED;
+	} else {
+		w->phase = w->has_pending ? WAIT : BLOCKED;
+	}
+	w->has_out = false;
+	w->has_pending = false;
+}
+
+static void wake(struct shard *shard, struct waiting *w, const struct record *record)
+{
+	bool is_tentative = record->flags & FLAG_TENTATIVE;
+
+	switch ((enum thread_phase)w->phase) {
+	case RUNNING:
+		if (w->cpu != record->a) { /* else it wakes itself */
+			w->has_pending = true;
+			w->pending_ts = record->ts;
+			w->is_tentative = is_tentative;
+			shard_trace_row(shard, TOTALS)[RACES]++;
+		}
+		return;
+	case WAIT:
+		if (w->is_tentative) { /* so it was blocked up to now */
+			w->since = record->ts;
+			w->is_tentative = false;
+		}
+		return;
+	case UNKNOWN:
+	case BLOCKED:
+		w->phase = WAIT;
+		w->since = record->ts;
+		w->is_tentative = false;
+		return;
+	case NEW:
+	case PREEMPTED:
+	case DEAD:
+		return;
+	}
+}
+
+static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
+		      struct thread *thread)
+{
+	struct waiting *w = shard_thread_state(shard, thread);
+
+	(void)numbers;
+	settle(w, record->ts);
+	switch ((enum wake_kind)(record->flags & 0xFF)) {
+	case WAKE_SOURCE:
+		shard_trace_row(shard, TOTALS)[WAKEUPS]++;
+		wake(shard, w, record);
+		break;
+	case WAKE_CONFIRMS:
+		w->has_pending = false; /* it never left */
+		break;
+	case WAKE_NEW:
+		if (w->phase == UNKNOWN) {
+			w->phase = NEW;
+			w->since = record->ts;
+		}
+		break;
+	case WAKE_NONE:
+		break;
+	}
+}
+
+static void add_sample(struct shard *shard, struct thread *thread, const struct waiting *w,
+		       const struct switch_in *in)
+{
+	struct item_key cpu = { .id = in->cpu }, prio = { .id = (uint64_t)(int64_t)in->prio };
+	uint64_t *totals = shard_trace_row(shard, TOTALS), *row;
+	uint64_t ns = in->ts - w->since;
+
+	if (w->phase == NEW) {
+		column_add(totals, ALL_FORK, ns);
+		return;
+	}
+	row = shard_item_row(shard, CPUS, &cpu);
+	row[OF_CPU_WAITED] += ns;
+	if (w->phase == PREEMPTED) {
+		column_add(totals, ALL_REQUEUE, ns);
+		column_add(shard_thread_row(shard, thread, THREADS), OF_REQUEUE, ns);
+		return;
+	}
+	column_add(row, OF_CPU_WAKE, ns);
+	column_add(totals, ALL_WAKE, ns);
+	column_add(shard_thread_row(shard, thread, THREADS), OF_WAKE, ns);
+	column_add(shard_item_row(shard, PRIOS, &prio), 0, ns);
+	shard_longest(shard, LONGEST,
+		      &(struct instance){ .ns = ns,
+					  .end = in->ts,
+					  .more = in->prio,
+					  .cpu = in->cpu,
+					  .thread = thread });
+}
+
+static void on_switch_in(struct shard *shard, struct thread *thread, const struct switch_in *in)
+{
+	struct waiting *w = shard_thread_state(shard, thread);
+
+	settle(w, in->ts);
+	switch ((enum thread_phase)w->phase) {
+	case NEW:
+	case WAIT:
+	case PREEMPTED:
+		add_sample(shard, thread, w, in);
+		break;
+	case BLOCKED:
+		shard_trace_row(shard, TOTALS)[UNEXPLAINED]++;
+		break;
+	case UNKNOWN:
+	case RUNNING:
+	case DEAD:
+		break;
+	}
+	*w = (struct waiting){ .phase = RUNNING, .cpu = in->cpu };
+}
+
+static void on_switch_out(struct shard *shard, struct thread *thread, const struct switch_out *out)
+{
+	struct waiting *w = shard_thread_state(shard, thread);
+
+	w->phase = RUNNING; /* what else it may have seemed to be */
+	w->has_out = true;
+	w->out_ts = out->ts;
+	w->out_flags = out->flags;
+}
+
+static void on_head(struct shard *shard, struct thread *thread, uint64_t cpu)
+{
+	struct waiting *w = shard_thread_state(shard, thread);
+
+	*w = (struct waiting){ .phase = RUNNING, .cpu = cpu };
+}
+
+static void on_fork(struct shard *shard, struct thread *thread, uint64_t ts)
+{
+	struct waiting *w = shard_thread_state(shard, thread);
+
+	*w = (struct waiting){ .phase = NEW, .since = ts };
+}
+
+static void on_gap(struct shard *shard, struct thread *thread)
+{
+	struct waiting *w = shard_thread_state(shard, thread);
+
+	*w = (struct waiting){ .phase = UNKNOWN };
+}
+
+static const struct need needs[] = {
+	{ "sched_ttwu", { "tid" }, on_wake, EVENT_TTWU },
+	{ "sched_waking", { "tid" }, on_wake, EVENT_WAKING },
+	{ "sched_wakeup", { "tid", "success" }, on_wake, EVENT_WAKEUP },
+	{ "sched_wakeup_new", { "tid", "success" }, on_wake, EVENT_WAKEUP_NEW },
+};
+
+#define LATENCIES                                                                                  \
+	.columns = {                                                                               \
+		[OF_WAKE] = { "wake", "WAKE", UNIT_NS, COLUMN_SPREAD },                            \
+		[OF_REQUEUE] = { "requeue", "REQUEUE", UNIT_NS, COLUMN_SPREAD },                   \
+	}
+
+const struct analysis analysis_sched = {
+	.name = "sched",
+	.summary = "how long threads wait for a CPU once they are woken, preempted or forked",
+	.needs = needs,
+	.need_count = sizeof(needs) / sizeof(needs[0]),
+	.map_state_size = sizeof(struct map_wakes),
+	.thread_state_size = sizeof(struct waiting),
+	.uses_threads = true,
+	.tables = {
+		[TOTALS] = {
+			.scope = SCOPE_TRACE,
+			.columns = {
+				[WAKEUPS] = { "wakeups", "wake-ups", UNIT_COUNT },
+				[UNEXPLAINED] = { "unexplained", NULL, UNIT_COUNT },
+				[RACES] = { "races", NULL, UNIT_COUNT },
+				[ALL_WAKE] = { "wake", "wake", UNIT_NS, COLUMN_SPREAD },
+				[ALL_REQUEUE] = { "requeue", "requeue", UNIT_NS, COLUMN_SPREAD },
+				[ALL_FORK] = { "fork", "fork", UNIT_NS, COLUMN_SPREAD },
+			},
+		},
+		[THREADS] = {
+			.key = "threads",
+			.scope = SCOPE_THREAD,
+			.sort_mask = 1u << OF_WAKE | 1u << OF_REQUEUE,
+			LATENCIES,
+		},
+		[PROCESSES] = {
+			.key = "processes",
+			.scope = SCOPE_PROCESS,
+			.sort_mask = 1u << OF_WAKE | 1u << OF_REQUEUE,
+			LATENCIES,
+		},
+		[CPUS] = {
+			.key = "cpus",
+			.scope = SCOPE_ITEM,
+			.id_key = "cpu",
+			.title = "CPU",
+			.sort_mask = 1u << OF_CPU_WAITED,
+			.columns = {
+				[OF_CPU_WAITED] = { "waited_ns", "WAITED", UNIT_NS },
+				[OF_CPU_WAKE] = { "wake", "WAKE", UNIT_NS, COLUMN_SPREAD },
+			},
+		},
+		[PRIOS] = {
+			.key = "prios",
+			.scope = SCOPE_ITEM,
+			.id_key = "prio",
+			.title = "PRIORITY",
+			.sort_mask = 1,
+			.columns = { { "wake", "WAKE", UNIT_NS, COLUMN_SPREAD } },
+		},
+		[LONGEST] = {
+			.key = "longest",
+			.scope = SCOPE_LONGEST,
+			.title = "LONGEST WAITS",
+			.columns = {
+				{ "ns", "WAIT", UNIT_NS },
+				{ "prio", "PRIO", UNIT_COUNT },
+			},
+		},
+	},
+	.on_record = on_record,
+	.on_switch_in = on_switch_in,
+	.on_switch_out = on_switch_out,
+	.on_head = on_head,
+	.on_fork = on_fork,
+	.on_gap = on_gap,
+};

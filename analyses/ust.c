@@ -1,0 +1,71 @@
+/*
+ * ust: events of user programs, by process and by log level (analyses reference, 4.11).
+ *
+ * Processes are told by the contexts vpid and procname, where they are traced.
+ */
+#include "engine/item.h"
+#include "engine/map.h"
+
+enum table_index { PROCESSES, LEVELS };
+
+static uint32_t level_of(const struct map_event *event)
+{
+	int64_t level = event->class->class->loglevel;
+
+	return level < 0 || level > 14 ? 15 : (uint32_t)level;
+}
+
+static const char *level_name(uint64_t level)
+{
+	static const char *const names[] = {
+		"EMERG",	  "ALERT",	  "CRIT",	   "ERR",	   "WARNING",
+		"NOTICE",	  "INFO",	  "DEBUG_SYSTEM",  "DEBUG_PROGRAM", "DEBUG_PROCESS",
+		"DEBUG_MODULE",  "DEBUG_UNIT",	  "DEBUG_FUNCTION", "DEBUG_LINE",    "DEBUG"
+	};
+
+	return level < sizeof(names) / sizeof(names[0]) ? names[level] : "none";
+}
+
+static void on_event(struct map *map, void *state, const struct map_event *event, uint32_t user)
+{
+	enum { VPID, PROCNAME };
+	const struct value *v = event->values;
+	bool has_pid = event->present & (1u << VPID), has_name = event->present & (1u << PROCNAME);
+
+	(void)state;
+	(void)user;
+	map_item(map, PROCESSES, has_pid ? (uint64_t)v[VPID].i & UINT32_MAX : ITEM_NO_ID,
+		 has_name ? v[PROCNAME].bytes : NULL, has_name ? v[PROCNAME].len : 0)[0]++;
+	map_item(map, LEVELS, level_of(event), NULL, 0)[0]++;
+}
+
+static const struct need needs[] = {
+	{ "*", { "context.vpid", "context.procname" }, on_event, .domain = "ust" },
+};
+
+const struct analysis analysis_ust = {
+	.name = "ust",
+	.summary = "events of user programs, by process and by log level",
+	.needs = needs,
+	.need_count = sizeof(needs) / sizeof(needs[0]),
+	.tables = {
+		[PROCESSES] = {
+			.key = "processes",
+			.scope = SCOPE_ITEM,
+			.id_key = "vpid",
+			.name_key = "procname",
+			.title = "PROCESS",
+			.sort_mask = 1,
+			.columns = { { "events", "EVENTS", UNIT_COUNT, COLUMN_SUM, true } },
+		},
+		[LEVELS] = {
+			.key = "levels",
+			.scope = SCOPE_ITEM,
+			.id_key = "level",
+			.id_name = level_name,
+			.title = "LOG LEVEL",
+			.sort_mask = 1,
+			.columns = { { "events", "EVENTS", UNIT_COUNT, COLUMN_SUM, true } },
+		},
+	},
+};
