@@ -5,11 +5,12 @@
  * time over threads is the sum of busy time.  The engine follows sched_switch and
  * hands out every stretch of time once.
  */
+#include "engine/columns.h"
 #include "engine/shard.h"
 
-enum table_index { TOTALS, CPUS, THREADS };
+enum table_index { TOTALS, CPUS, THREADS, PROCESSES };
 enum { BUSY, IDLE, UNKNOWN };
-enum { RUN, SWITCHES, MIGRATIONS, PRIO };
+enum { RUN, SWITCHES, MIGRATIONS, PRIO, PREEMPTIONS, LONGEST_NS };
 
 static void on_cpu(struct shard *shard, struct cpu *cpu, enum run_kind kind, uint64_t ns)
 {
@@ -31,15 +32,49 @@ static void on_run(struct shard *shard, struct thread *thread, uint64_t ns)
 static void on_switch_in(struct shard *shard, struct thread *thread, const struct switch_in *in)
 {
 	uint64_t *row = shard_thread_row(shard, thread, THREADS);
+	uint64_t *since = shard_thread_state(shard, thread);
 
 	row[SWITCHES]++;
 	row[MIGRATIONS] += in->is_migration;
+	*since = in->ts;
 }
+
+/* How long it was there at a time, whatever windows ended meanwhile; voluntary is the rest of
+ * the switches. */
+static void on_switch_out(struct shard *shard, struct thread *thread, const struct switch_out *out)
+{
+	uint64_t *row = shard_thread_row(shard, thread, THREADS);
+	uint64_t *since = shard_thread_state(shard, thread);
+
+	row[PREEMPTIONS] += out->flags & RECORD_PREEMPTED ? 1 : 0;
+	if (*since != 0) {
+		column_raise(row, LONGEST_NS, out->ts - *since);
+	}
+	*since = 0;
+}
+
+static void on_gap(struct shard *shard, struct thread *thread)
+{
+	uint64_t *since = shard_thread_state(shard, thread);
+
+	*since = 0;
+}
+
+#define FIGURES                                                                                    \
+	.columns = {                                                                               \
+		[RUN] = { "run_ns", "RUN", UNIT_NS, COLUMN_SUM, true },                            \
+		[SWITCHES] = { "switches", "SWITCHES", UNIT_COUNT },                               \
+		[MIGRATIONS] = { "migrations", "MIGR", UNIT_COUNT },                               \
+		[PRIO] = { "prio", "PRIO", UNIT_COUNT, COLUMN_PRIO },                              \
+		[PREEMPTIONS] = { "preemptions", "PREEMPTED", UNIT_COUNT },                        \
+		[LONGEST_NS] = { "longest_ns", "LONGEST", UNIT_NS, COLUMN_MAX },                   \
+	}
 
 const struct analysis analysis_cpu = {
 	.name = "cpu",
 	.summary = "time of each CPU and thread, switches, migrations",
 	.uses_threads = true,
+	.thread_state_size = sizeof(uint64_t), /* when it was switched in, 0: not known */
 	.tables = {
 		[TOTALS] = {
 			.scope = SCOPE_TRACE,
@@ -63,15 +98,18 @@ const struct analysis analysis_cpu = {
 			.key = "threads",
 			.scope = SCOPE_THREAD,
 			.sort_mask = 1u << RUN,
-			.columns = {
-				[RUN] = { "run_ns", "RUN", UNIT_NS, COLUMN_SUM, true },
-				[SWITCHES] = { "switches", "SWITCHES", UNIT_COUNT },
-				[MIGRATIONS] = { "migrations", "MIGR", UNIT_COUNT },
-				[PRIO] = { "prio", "PRIO", UNIT_COUNT, COLUMN_PRIO },
-			},
+			FIGURES,
+		},
+		[PROCESSES] = {
+			.key = "processes",
+			.scope = SCOPE_PROCESS,
+			.sort_mask = 1u << RUN,
+			FIGURES,
 		},
 	},
 	.on_cpu = on_cpu,
 	.on_run = on_run,
 	.on_switch_in = on_switch_in,
+	.on_switch_out = on_switch_out,
+	.on_gap = on_gap,
 };

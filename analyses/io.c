@@ -21,7 +21,7 @@
 #include "engine/map.h"
 #include "engine/shard.h"
 
-enum table_index { TOTALS, THREADS };
+enum table_index { TOTALS, THREADS, PROCESSES };
 enum { READ_BYTES, WRITE_BYTES, READS, WRITES, ERRORS, READ_NS, WRITE_NS, FIGURES };
 
 enum { OWN_SUMS = RECORD_OWN, OWN_OPEN, OWN_EXIT, OWN_ANEW };
@@ -385,6 +385,17 @@ static const struct need needs[] = {
 	OTHER("compat_syscall_exit_*", on_other_exit),
 };
 
+#define FIGURE_COLUMNS                                                                             \
+	.columns = {                                                                               \
+		[READ_BYTES] = { "read_bytes", "READ", UNIT_BYTES },                               \
+		[WRITE_BYTES] = { "write_bytes", "WRITTEN", UNIT_BYTES },                          \
+		[READS] = { "reads", "READS", UNIT_COUNT },                                        \
+		[WRITES] = { "writes", "WRITES", UNIT_COUNT },                                     \
+		[ERRORS] = { "errors", "ERRORS", UNIT_COUNT },                                     \
+		[READ_NS] = { "read_ns", "READ TIME", UNIT_NS },                                   \
+		[WRITE_NS] = { "write_ns", "WRITE TIME", UNIT_NS },                                \
+	}
+
 const struct analysis analysis_io = {
 	.name = "io",
 	.summary = "bytes, calls, errors and time of read and write system calls",
@@ -405,15 +416,13 @@ const struct analysis analysis_io = {
 			.key = "threads",
 			.scope = SCOPE_THREAD,
 			.sort_mask = 1u << READ_BYTES | 1u << WRITE_BYTES,
-			.columns = {
-				[READ_BYTES] = { "read_bytes", "READ", UNIT_BYTES },
-				[WRITE_BYTES] = { "write_bytes", "WRITTEN", UNIT_BYTES },
-				[READS] = { "reads", "READS", UNIT_COUNT },
-				[WRITES] = { "writes", "WRITES", UNIT_COUNT },
-				[ERRORS] = { "errors", "ERRORS", UNIT_COUNT },
-				[READ_NS] = { "read_ns", "READ TIME", UNIT_NS },
-				[WRITE_NS] = { "write_ns", "WRITE TIME", UNIT_NS },
-			},
+			FIGURE_COLUMNS,
+		},
+		[PROCESSES] = {
+			.key = "processes",
+			.scope = SCOPE_PROCESS,
+			.sort_mask = 1u << READ_BYTES | 1u << WRITE_BYTES,
+			FIGURE_COLUMNS,
 		},
 	},
 	.on_stay_end = on_stay_end,

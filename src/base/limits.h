@@ -55,6 +55,8 @@
 /* Rows of items (system calls, interrupts, devices, user processes) of one trace, and of one shard
  * of it; names come from traces.  Some 500 bytes each. */
 #define ITEMS_MAX 16384
+/* Requests of a block device that have not completed: queues are some thousands deep. */
+#define REQUESTS_MAX 65536
 /* The longest instances that are kept: as many as are shown, between these. */
 #define LONGEST_MIN 10
 #define LONGEST_MAX 1000

@@ -1,0 +1,440 @@
+/*
+ * block: requests of block devices: latency, queueing, throughput, use (analyses reference, 4.7).
+ *
+ *     insert ── queued ──► issue ──── time ────► complete (perhaps in parts)
+ *
+ * A request is known by its device and first sector; one that completes in part goes on at the
+ * sector behind.  All records of a device come to the merger in time order, whichever CPU
+ * they are from.  Devices that only pass requests on (dm, md, loop) have no such events.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "engine/columns.h"
+#include "engine/item.h"
+#include "engine/map.h"
+#include "engine/shard.h"
+
+enum table_index { TOTALS, DISKS, THREADS, PROCESSES, LONGEST };
+enum { REQUESTS, DISCARDS, FLUSHES, REQUEUES, ORPHANS, REPLACED };
+enum {
+	OF_REQUESTS,
+	OF_READ,
+	OF_WRITTEN,
+	OF_ERRORS,
+	OF_BUSY,
+	OF_DEPTH,
+	OF_DEPTH_MAX,
+	OF_IN_FLIGHT,
+	OF_TIME,
+	OF_QUEUED,
+	OF_READ_TIME,
+	OF_WRITE_TIME
+};
+enum { BY_READ, BY_WRITTEN, BY_REQUESTS }; /* of the thread that issued */
+
+enum { OWN_INSERT = RECORD_OWN, OWN_ISSUE, OWN_COMPLETE, OWN_REQUEUE, OWN_NAME, OWN_ISSUED };
+
+enum { SECTOR_BYTES = 512 };
+
+/* rwbs as LTTng writes it. */
+enum { RWBS_WRITE = 1, RWBS_DISCARD = 2, RWBS_READ = 4, RWBS_FLUSH = 256 };
+
+/* ---- map side ---- */
+
+enum { DEV, SECTOR, COUNT, RWBS, ERROR_OR_TID, ERRORS };
+
+static uint64_t value_of(const struct map_event *event, unsigned int field)
+{
+	return event->present & (1u << field) ? event->values[field].u : 0;
+}
+
+static void on_request(struct map *map, void *state, const struct map_event *event, uint32_t kind)
+{
+	uint64_t numbers[4] = { value_of(event, SECTOR), value_of(event, COUNT),
+				value_of(event, RWBS), 0 };
+	struct record *record;
+
+	(void)state;
+	if (!(event->present & (1u << DEV)) || !(event->present & (1u << SECTOR))) {
+		return;
+	}
+	if (kind == OWN_COMPLETE) {
+		numbers[3] = value_of(event, ERROR_OR_TID) | value_of(event, ERRORS);
+	}
+	record = map_emit_of(map, event->ts, event->values[DEV].u, kind);
+	record->a = map_numbers(map, numbers, 4);
+	if (kind == OWN_ISSUE && (event->present & (1u << ERROR_OR_TID)) &&
+	    event->values[ERROR_OR_TID].i > 0) {
+		record = map_emit(map, event->ts, (int32_t)event->values[ERROR_OR_TID].i,
+				  OWN_ISSUED);
+		record->a = numbers[1] * SECTOR_BYTES;
+		record->prio = (int32_t)numbers[2];
+	}
+}
+
+static void on_name(struct map *map, void *state, const struct map_event *event, uint32_t kind)
+{
+	enum { DISK_DEV, DISK_NAME };
+	const struct value *v = event->values;
+
+	(void)state;
+	if ((event->present & 3) == 3) {
+		map_emit_of(map, event->ts, v[DISK_DEV].u, kind)->a =
+			map_text(map, v[DISK_NAME].bytes, v[DISK_NAME].len);
+	}
+}
+
+/* ---- merge side ---- */
+
+struct request {
+	uint64_t sector; /* now: what has completed is taken off */
+	uint64_t insert_ts, issue_ts;
+	uint64_t sectors, left;
+	uint64_t rwbs;
+	bool is_inserted, is_issued, is_requeued;
+};
+
+MAP_DECLARE(requests, struct request)
+
+struct disk {
+	struct item_key key;
+	char name[ITEM_NAME_BYTES];
+	khash_t(requests) * open;
+	uint64_t depth; /* issued, not complete */
+	uint64_t since; /* ns: `depth` is accounted for up to here */
+};
+
+static uint64_t *row_of(struct shard *shard, const struct disk *disk)
+{
+	shard_item_label(shard, DISKS, &disk->key, disk->name);
+	return shard_item_row(shard, DISKS, &disk->key);
+}
+
+/* Accounts for the time up to @ts. */
+static void advance(struct shard *shard, struct disk *disk, uint64_t ts)
+{
+	if (disk->depth > 0 && ts > disk->since) {
+		uint64_t *row = row_of(shard, disk);
+
+		row[OF_BUSY] += ts - disk->since;
+		row[OF_DEPTH] += disk->depth * (ts - disk->since);
+	}
+	disk->since = ts;
+}
+
+static void set_depth(struct shard *shard, struct disk *disk, uint64_t ts, int change)
+{
+	advance(shard, disk, ts);
+	disk->depth += (uint64_t)change;
+	column_raise(row_of(shard, disk), OF_DEPTH_MAX, disk->depth);
+}
+
+static struct request *find(struct disk *disk, uint64_t sector)
+{
+	khint_t at = kh_get(requests, disk->open, sector);
+
+	return at == kh_end(disk->open) ? NULL : &kh_value(disk->open, at);
+}
+
+static void forget(struct disk *disk, const struct request *request)
+{
+	kh_del(requests, disk->open, kh_get(requests, disk->open, request->sector));
+}
+
+static struct request *put(struct shard *shard, struct disk *disk, uint64_t ts,
+			   const struct request *request)
+{
+	khint_t at;
+	int is_new;
+
+	if (kh_size(disk->open) >= REQUESTS_MAX) { /* completions are missing */
+		shard_trace_row(shard, TOTALS)[REPLACED] += kh_size(disk->open);
+		set_depth(shard, disk, ts, -(int)disk->depth);
+		kh_clear(requests, disk->open);
+	}
+	at = kh_put(requests, disk->open, request->sector, &is_new);
+	kh_value(disk->open, at) = *request;
+	return &kh_value(disk->open, at);
+}
+
+static void insert(struct shard *shard, struct disk *disk, uint64_t ts,
+		   const struct request *request)
+{
+	struct request *open = find(disk, request->sector);
+
+	if (!open) {
+		open = put(shard, disk, ts, request);
+		open->is_inserted = true;
+		open->insert_ts = ts;
+	}
+}
+
+/* Its extent is that at issue: others may have been merged with it since. */
+static void issue(struct shard *shard, struct disk *disk, uint64_t ts,
+		  const struct request *request)
+{
+	struct request *open = find(disk, request->sector);
+	uint64_t *totals = shard_trace_row(shard, TOTALS);
+
+	if (!open) {
+		open = put(shard, disk, ts, request);
+	} else if (open->is_issued && open->is_requeued) {
+		open->is_requeued = false; /* the first issue counts */
+		return;
+	} else if (open->is_issued) {
+		totals[REPLACED]++;
+		set_depth(shard, disk, ts, -1);
+	}
+	open->sectors = request->sectors;
+	open->left = request->left;
+	open->rwbs = request->rwbs;
+	open->is_issued = true;
+	open->issue_ts = ts;
+	set_depth(shard, disk, ts, 1);
+	if (open->is_inserted) {
+		column_add(row_of(shard, disk), OF_QUEUED, ts - open->insert_ts);
+	}
+}
+
+/* Discards and flushes have bits of their own, whether they count as writes or not. */
+static void count(struct shard *shard, struct disk *disk, const struct request *done, uint64_t ts,
+		  bool is_error)
+{
+	uint64_t *totals = shard_trace_row(shard, TOTALS), *row = row_of(shard, disk);
+	uint64_t ns = ts - done->issue_ts, bytes = done->sectors * SECTOR_BYTES;
+
+	totals[REQUESTS]++;
+	row[OF_REQUESTS]++;
+	row[OF_ERRORS] += is_error;
+	column_add(row, OF_TIME, ns);
+	if (done->rwbs & RWBS_DISCARD) {
+		totals[DISCARDS]++;
+	} else if ((done->rwbs & RWBS_FLUSH) && done->sectors == 0) {
+		totals[FLUSHES]++;
+	} else if (done->rwbs & RWBS_WRITE) {
+		row[OF_WRITTEN] += bytes;
+		column_add(row, OF_WRITE_TIME, ns);
+	} else if (done->rwbs & RWBS_READ) {
+		row[OF_READ] += bytes;
+		column_add(row, OF_READ_TIME, ns);
+	}
+	shard_longest(shard, LONGEST,
+		      &(struct instance){ .ns = ns,
+					  .end = ts,
+					  .more = (int64_t)bytes,
+					  .cpu = UINT64_MAX,
+					  .item = item_key_of(disk->key.id, disk->name,
+							      sizeof(disk->name)) });
+}
+
+static void complete(struct shard *shard, struct disk *disk, uint64_t ts,
+		     const struct request *part, bool is_error)
+{
+	struct request *open = find(disk, part->sector), done;
+
+	if (!open || !open->is_issued) {
+		shard_trace_row(shard, TOTALS)[ORPHANS]++;
+		return;
+	}
+	done = *open;
+	forget(disk, &done);
+	if (part->sectors > 0 && part->sectors < done.left) {
+		done.sector += part->sectors;
+		done.left -= part->sectors;
+		(void)put(shard, disk, ts, &done);
+		return;
+	}
+	set_depth(shard, disk, ts, -1);
+	count(shard, disk, &done, ts, is_error);
+}
+
+static void requeue(struct shard *shard, struct disk *disk, uint64_t sector)
+{
+	struct request *open = find(disk, sector);
+
+	if (open && open->is_issued) {
+		open->is_requeued = true;
+		shard_trace_row(shard, TOTALS)[REQUEUES]++;
+	}
+}
+
+/* The kernel's own number of a device: 12 bits and 20. */
+static struct disk *disk_of(struct shard *shard, struct thread *object)
+{
+	struct disk **state = shard_thread_state(shard, object), *disk = *state;
+	uint64_t dev = shard_object_id(object) & UINT32_MAX;
+
+	if (!disk) {
+		disk = mem_alloc(sizeof(*disk));
+		disk->key = (struct item_key){ .id = dev };
+		disk->open = kh_init(requests);
+		(void)snprintf(disk->name, sizeof(disk->name), "(%" PRIu64 ",%" PRIu64 ")", dev >> 20,
+			       dev & 0xFFFFF);
+		*state = disk;
+	}
+	return disk;
+}
+
+static void on_issued(struct shard *shard, struct thread *thread, const struct record *record)
+{
+	uint64_t *row = shard_thread_row(shard, thread, THREADS);
+
+	row[BY_REQUESTS]++;
+	if (!(record->prio & RWBS_DISCARD)) {
+		row[record->prio & RWBS_WRITE ? BY_WRITTEN : BY_READ] += record->a;
+	}
+}
+
+static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
+		      struct thread *object)
+{
+	struct request request = { 0 };
+	struct disk *disk;
+
+	if (record->kind == OWN_ISSUED) {
+		on_issued(shard, object, record);
+		return;
+	}
+	disk = disk_of(shard, object);
+	numbers += record->a;
+	if (record->kind == OWN_NAME) {
+		struct item_key name = item_key_of_numbers(0, numbers);
+
+		if (name.name[0]) {
+			memcpy(disk->name, name.name, sizeof(disk->name));
+		}
+		return;
+	}
+	request.sector = numbers[0];
+	request.sectors = request.left = numbers[1];
+	request.rwbs = numbers[2];
+	switch (record->kind) {
+	case OWN_INSERT:
+		insert(shard, disk, record->ts, &request);
+		break;
+	case OWN_ISSUE:
+		issue(shard, disk, record->ts, &request);
+		break;
+	case OWN_COMPLETE:
+		complete(shard, disk, record->ts, &request, numbers[3] != 0);
+		break;
+	case OWN_REQUEUE:
+		requeue(shard, disk, request.sector);
+		break;
+	}
+}
+
+static void on_window_end(struct shard *shard, struct thread *object, uint64_t end)
+{
+	struct disk **state = shard_thread_state(shard, object);
+
+	if (*state) {
+		advance(shard, *state, end);
+		row_of(shard, *state)[OF_IN_FLIGHT] += (*state)->depth;
+	}
+}
+
+static void on_forget(void *state)
+{
+	struct disk **disk = state;
+
+	if (*disk) {
+		kh_destroy(requests, (*disk)->open);
+		free(*disk);
+	}
+}
+
+#define REQUEST(event_, more, kind)                                                                \
+	{                                                                                          \
+		"block_rq_" event_, { "dev", "sector", "nr_sector", "rwbs", more }, on_request,    \
+			kind                                                                       \
+	}
+
+static const struct need needs[] = {
+	REQUEST("insert", NULL, OWN_INSERT),
+	REQUEST("issue", "tid", OWN_ISSUE),
+	{ "block_rq_complete",
+	  { "dev", "sector", "nr_sector", "rwbs", "error", "errors" },
+	  on_request,
+	  OWN_COMPLETE },
+	REQUEST("requeue", NULL, OWN_REQUEUE),
+	{ "lttng_statedump_block_device", { "dev", "diskname" }, on_name, OWN_NAME },
+};
+
+#define ISSUERS                                                                                    \
+	.columns = {                                                                               \
+		[BY_READ] = { "read_bytes", "READ", UNIT_BYTES },                                  \
+		[BY_WRITTEN] = { "write_bytes", "WRITTEN", UNIT_BYTES },                           \
+		[BY_REQUESTS] = { "requests", "REQUESTS", UNIT_COUNT },                            \
+	}
+
+const struct analysis analysis_block = {
+	.name = "block",
+	.summary = "requests of block devices: latency, queueing, throughput, use",
+	.needs = needs,
+	.need_count = sizeof(needs) / sizeof(needs[0]),
+	.thread_state_size = sizeof(struct disk *), /* threads have none of it */
+	.uses_threads = true,
+	.tables = {
+		[TOTALS] = {
+			.scope = SCOPE_TRACE,
+			.columns = {
+				[REQUESTS] = { "requests", "requests", UNIT_COUNT },
+				[DISCARDS] = { "discards", NULL, UNIT_COUNT },
+				[FLUSHES] = { "flushes", NULL, UNIT_COUNT },
+				[REQUEUES] = { "requeues", NULL, UNIT_COUNT },
+				[ORPHANS] = { "orphans", NULL, UNIT_COUNT },
+				[REPLACED] = { "replaced", NULL, UNIT_COUNT },
+			},
+		},
+		[DISKS] = {
+			.key = "disks",
+			.scope = SCOPE_ITEM,
+			.name_key = "name",
+			.title = "DISK",
+			.sort_mask = 1u << OF_READ | 1u << OF_WRITTEN,
+			.columns = {
+				[OF_REQUESTS] = { "requests", "REQUESTS", UNIT_COUNT },
+				[OF_READ] = { "read_bytes", "READ", UNIT_BYTES },
+				[OF_WRITTEN] = { "write_bytes", "WRITTEN", UNIT_BYTES },
+				[OF_ERRORS] = { "errors", NULL, UNIT_COUNT },
+				[OF_BUSY] = { "busy_ns", "BUSY", UNIT_NS, COLUMN_SUM, true },
+				[OF_DEPTH] = { "depth_ns", NULL, UNIT_NS },
+				[OF_DEPTH_MAX] = { "depth_max", NULL, UNIT_COUNT, COLUMN_MAX },
+				[OF_IN_FLIGHT] = { "in_flight", NULL, UNIT_COUNT, COLUMN_LAST },
+				[OF_TIME] = { "time", "TIME", UNIT_NS, COLUMN_SPREAD },
+				[OF_QUEUED] = { "queued", NULL, UNIT_NS, COLUMN_SPREAD },
+				[OF_READ_TIME] = { "read_time", NULL, UNIT_NS, COLUMN_SPREAD },
+				[OF_WRITE_TIME] = { "write_time", NULL, UNIT_NS, COLUMN_SPREAD },
+			},
+		},
+		[THREADS] = {
+			.key = "threads",
+			.scope = SCOPE_THREAD,
+			.sort_mask = 1u << BY_READ | 1u << BY_WRITTEN,
+			ISSUERS,
+		},
+		[PROCESSES] = {
+			.key = "processes",
+			.scope = SCOPE_PROCESS,
+			.sort_mask = 1u << BY_READ | 1u << BY_WRITTEN,
+			ISSUERS,
+		},
+		[LONGEST] = {
+			.key = "longest",
+			.scope = SCOPE_LONGEST,
+			.name_key = "disk",
+			.title = "LONGEST REQUESTS",
+			.columns = {
+				{ "ns", "TIME", UNIT_NS },
+				{ "bytes", "BYTES", UNIT_BYTES },
+			},
+		},
+	},
+	.on_record = on_record,
+	.on_window_end = on_window_end,
+	.on_forget = on_forget,
+};
