@@ -222,12 +222,12 @@ static void count(struct shard *shard, struct disk *disk, const struct request *
 		column_add(row, OF_READ_TIME, ns);
 	}
 	shard_longest(shard, LONGEST,
-		      &(struct instance){ .ns = ns,
-					  .end = ts,
-					  .more = (int64_t)bytes,
-					  .cpu = UINT64_MAX,
-					  .item = item_key_of(disk->key.id, disk->name,
-							      sizeof(disk->name)) });
+		      &(struct instance){
+			      .ns = ns,
+			      .end = ts,
+			      .more = (int64_t)bytes,
+			      .cpu = UINT64_MAX,
+			      .item = item_key_of(disk->key.id, disk->name, sizeof(disk->name)) });
 }
 
 static void complete(struct shard *shard, struct disk *disk, uint64_t ts,
@@ -271,8 +271,8 @@ static struct disk *disk_of(struct shard *shard, struct thread *object)
 		disk = mem_alloc(sizeof(*disk));
 		disk->key = (struct item_key){ .id = dev };
 		disk->open = kh_init(requests);
-		(void)snprintf(disk->name, sizeof(disk->name), "(%" PRIu64 ",%" PRIu64 ")", dev >> 20,
-			       dev & 0xFFFFF);
+		(void)snprintf(disk->name, sizeof(disk->name), "(%" PRIu64 ",%" PRIu64 ")",
+			       dev >> 20, dev & 0xFFFFF);
 		*state = disk;
 	}
 	return disk;

@@ -50,11 +50,10 @@ static void on_entry(struct map *map, void *state, const struct map_event *event
 	if (!(event->present & (1u << NUMBER))) {
 		return;
 	}
-	emit(map, event, OWN_ENTRY, flags)->a =
-		flags & IS_SOFT ? 0
-		: event->present & (1u << NAME_OR_RET)
-			? map_text(map, name->bytes, name->len)
-			: map_text(map, "", 0);
+	emit(map, event, OWN_ENTRY, flags)->a = flags & IS_SOFT ? 0
+						: event->present & (1u << NAME_OR_RET)
+							? map_text(map, name->bytes, name->len)
+							: map_text(map, "", 0);
 }
 
 static void on_exit_(struct map *map, void *state, const struct map_event *event, uint32_t flags)
@@ -207,7 +206,7 @@ static void on_forget(void *state)
 
 static const char *vec_name(uint64_t vec)
 {
-	static const char *const names[] = { "HI",	"TIMER",   "NET_TX", "NET_RX",	"BLOCK",
+	static const char *const names[] = { "HI",       "TIMER",   "NET_TX", "NET_RX",  "BLOCK",
 					     "IRQ_POLL", "TASKLET", "SCHED",  "HRTIMER", "RCU" };
 
 	return vec < sizeof(names) / sizeof(names[0]) ? names[vec] : NULL;

@@ -2,8 +2,8 @@
  * memory: pages that the kernel allocated and freed, and waiting for memory (analyses reference,
  * 4.10).
  *
- * Pages are of the thread that was current, also in interrupts: some threads (kswapd, ksoftirqd) free
- * what others have allocated, so that the difference is a balance of activity, not what a
+ * Pages are of the thread that was current, also in interrupts: some threads (kswapd, ksoftirqd)
+ * free what others have allocated, so that the difference is a balance of activity, not what a
  * thread owns.  A batched free is traced in addition to the free itself and is not added to it.
  */
 #include <string.h>

@@ -20,7 +20,7 @@
 
 enum table_index { TOTALS, THREADS, PROCESSES, CPUS, PRIOS, LONGEST };
 enum { WAKEUPS, UNEXPLAINED, RACES, ALL_WAKE, ALL_REQUEUE, ALL_FORK };
-enum { OF_WAKE, OF_REQUEUE };         /* of a thread */
+enum { OF_WAKE, OF_REQUEUE };        /* of a thread */
 enum { OF_CPU_WAITED, OF_CPU_WAKE }; /* of a CPU: all waiting, and the spread */
 
 enum { OWN_WAKE = RECORD_OWN };

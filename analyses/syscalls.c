@@ -15,7 +15,7 @@
  */
 #include <errno.h>
 
-#include "calls.h"
+#include "analyses/calls.h"
 #include "engine/columns.h"
 #include "engine/map.h"
 #include "engine/shard.h"
@@ -69,15 +69,15 @@ static void emit_open(struct map *map, uint64_t ts, int32_t tid, uint32_t class,
 	struct record *record = map_emit(map, ts, tid, OWN_OPEN);
 
 	record->a = entry_ts;
-	record->prio = (int32_t)class;
+	record->prio = (int32_t) class;
 }
 
-/* With a duration, or which call it is. */
-static struct record *emit_end(struct map *map, unsigned int kind, const struct map_event *event, int32_t tid,
-		     uint64_t a)
+/* In @a the duration, or which call it is; @class is of an event that names it, if any does. */
+static struct record *emit_end(struct map *map, unsigned int kind, const struct map_event *event,
+			       int32_t tid, uint32_t class, uint64_t a)
 {
 	struct record *record = map_emit(map, event->ts, tid, kind);
-	uint64_t numbers[3] = { a, 0, event->class->index };
+	uint64_t numbers[3] = { a, 0, class };
 
 	if (event->present & (1u << EXIT_RET)) {
 		numbers[1] = event->values[EXIT_RET].u;
@@ -114,13 +114,15 @@ static void on_exit_(struct map *map, void *state, const struct map_event *event
 	struct map_call *call = state;
 
 	if (!map_sees_switches(map)) {
-		emit_end(map, OWN_EXIT, event, tid_of(map, event, EXIT_TID), id);
+		(void)emit_end(map, OWN_EXIT, event, tid_of(map, event, EXIT_TID),
+			       event->class->index, id);
 		return;
 	}
 	if (call->is_open && (id == CALL_UNNAMED_ID || id == call->id)) {
-		emit_end(map, OWN_CALL, event, map_tid(map), event->ts - call->entry_ts);
+		(void)emit_end(map, OWN_CALL, event, map_tid(map), call->class,
+			       event->ts - call->entry_ts);
 	} else {
-		emit_end(map, OWN_EXIT, event, map_tid(map), id)->flags |=
+		emit_end(map, OWN_EXIT, event, map_tid(map), event->class->index, id)->flags |=
 			call->is_open ? END_OF_ANOTHER : 0;
 	}
 	call->has_seen = true;
@@ -215,8 +217,8 @@ static void end_unseen(struct shard *shard, struct thread *thread, struct thread
 {
 	uint64_t *totals;
 
-	if (call->is_open && (id == CALL_UNNAMED_ID ||
-			      id == call_id(shard_event_name(shard, call->class)))) {
+	if (call->is_open &&
+	    (id == CALL_UNNAMED_ID || id == call_id(shard_event_name(shard, call->class)))) {
 		ended->class = call->class;
 		ended->has_ns = !call->is_tainted && ended->ts >= call->entry_ts;
 		ended->ns = ended->ts - call->entry_ts;

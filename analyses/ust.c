@@ -18,9 +18,9 @@ static uint32_t level_of(const struct map_event *event)
 static const char *level_name(uint64_t level)
 {
 	static const char *const names[] = {
-		"EMERG",	  "ALERT",	  "CRIT",	   "ERR",	   "WARNING",
-		"NOTICE",	  "INFO",	  "DEBUG_SYSTEM",  "DEBUG_PROGRAM", "DEBUG_PROCESS",
-		"DEBUG_MODULE",  "DEBUG_UNIT",	  "DEBUG_FUNCTION", "DEBUG_LINE",    "DEBUG"
+		"EMERG",        "ALERT",      "CRIT",           "ERR",           "WARNING",
+		"NOTICE",       "INFO",       "DEBUG_SYSTEM",   "DEBUG_PROGRAM", "DEBUG_PROCESS",
+		"DEBUG_MODULE", "DEBUG_UNIT", "DEBUG_FUNCTION", "DEBUG_LINE",    "DEBUG"
 	};
 
 	return level < sizeof(names) / sizeof(names[0]) ? names[level] : "none";

@@ -19,7 +19,7 @@
 #define CELL_MAX   64
 #define NAME_WIDTH 25 /* "comm (tid)", event names are cut to this */
 #define BAR_WIDTH  16
-#define WHO_WIDTH  40 /* of who an instance was, and when it ended */
+#define WHO_WIDTH  40  /* of who an instance was, and when it ended */
 #define WIDE       100 /* columns from which bars are shown */
 
 static const char *bold(const struct output *output)
@@ -96,7 +96,7 @@ static const struct {
 	const char *title;
 	unsigned int per_mille; /* 0: something else */
 } spread_parts[] = { { "COUNT", 0 }, { "MEAN", 0 }, { "P99", 990 }, { "MAX", 0 },
-	      { "P50", 500 }, { "MIN", 0 },  { "STDEV", 0 } };
+		     { "P50", 500 }, { "MIN", 0 },  { "STDEV", 0 } };
 
 enum { PART_COUNT, PART_MEAN, PART_P99, PART_MAX, PART_P50, PART_MIN, PART_STDEV, PARTS };
 
@@ -201,6 +201,10 @@ static size_t choose_cells(const struct output *output, const struct report_tabl
 		const struct column *column = &table->table->columns[i];
 		unsigned int part_count = column->kind == COLUMN_SPREAD ? PARTS : 1;
 
+		if (column->kind == COLUMN_PRIO && table->table->scope == SCOPE_PROCESS) {
+			continue;
+		}
+
 		for (unsigned int part = 0; column->title && part < part_count; part++) {
 			used += cell_width(output, column);
 			if (used > (int)output->columns) {
@@ -274,8 +278,8 @@ static void item_text(char text[CELL_MAX], const struct table *table, uint64_t i
 	if (!table->name_key || !name[0]) {
 		(void)snprintf(text, CELL_MAX, "%s", id_name ? id_name : "?");
 	} else {
-		(void)snprintf(text, CELL_MAX, "%s%s%s", id_name ? id_name : "",
-			       id_name ? " " : "", name);
+		(void)snprintf(text, CELL_MAX, "%s%s%s", id_name ? id_name : "", id_name ? " " : "",
+			       name);
 	}
 }
 
@@ -313,7 +317,9 @@ static void put_cell(FILE *out, const struct cell *cell, const struct report_row
 {
 	char text[CELL_MAX];
 
-	if (row->instance && cell->at > 0) {
+	if (row->instance && cell->at > 0 && cell->column->unit == UNIT_BYTES) {
+		put_value(text, UNIT_BYTES, (uint64_t)row->instance->more);
+	} else if (row->instance && cell->at > 0) {
 		(void)snprintf(text, sizeof(text), "%" PRId64, row->instance->more);
 	} else if (row->instance) {
 		put_value(text, cell->column->unit, row->instance->ns);

@@ -62,8 +62,8 @@ static void add_bucket(struct spread *spread, uint32_t index, uint64_t count)
 	}
 	if (spread->used == spread->room) {
 		spread->room = spread->room ? spread->room * 2 : 4;
-		spread->buckets = mem_realloc(spread->buckets,
-					      spread->room * sizeof(*spread->buckets));
+		spread->buckets =
+			mem_realloc(spread->buckets, spread->room * sizeof(*spread->buckets));
 	}
 	memmove(spread->buckets + at + 1, spread->buckets + at,
 		(spread->used - at) * sizeof(*spread->buckets));

@@ -434,4 +434,12 @@ static inline void decoder_load(struct decoder *d, const struct step *step, uint
 	}
 }
 
+/* Gives all requests the fields that several of them want. */
+static inline void decoder_copy(struct decoder *d, const struct plan_event *class)
+{
+	for (uint32_t i = 0; i < class->copy_count; i++) {
+		d->values[class->copies[i].to] = d->values[class->copies[i].from];
+	}
+}
+
 #endif

@@ -22,6 +22,7 @@ KHASH_MAP_INIT_STR(request_names, uint32_t)
 struct event_wants {
 	VEC(struct plan_binding) bindings;
 	VEC(struct compile_want) wants;
+	VEC(struct plan_copy) copies;
 };
 
 struct built_stream {

@@ -385,6 +385,27 @@ static void collect_wants(struct plan_builder *b, const char *name, uint16_t slo
 	}
 }
 
+/* A field is found for the first who wants it: the others get a copy. */
+static void share_found(struct event_wants *ew)
+{
+	ew->copies.count = 0;
+	for (size_t i = 0; i < ew->wants.count; i++) {
+		struct compile_want *want = &ew->wants.at[i];
+
+		for (size_t k = 0; k < i && !want->found; k++) {
+			const struct compile_want *first = &ew->wants.at[k];
+
+			if (first->found && first->root == want->root &&
+			    strcmp(first->name, want->name) == 0) {
+				want->found = true;
+				want->is_signed = first->is_signed;
+				*vec_push(&ew->copies) =
+					(struct plan_copy){ .from = first->slot, .to = want->slot };
+			}
+		}
+	}
+}
+
 static void note_found(struct plan_builder *b, struct event_wants *ew)
 {
 	size_t want = 0;
@@ -501,7 +522,11 @@ struct plan_event *plan_build_event(struct plan_builder *b, const struct event_c
 	steps = compile_steps(
 		c, ROOT_STREAM_EVENT_CONTEXT, types, 3,
 		stream->header == HEADER_COMPACT || stream->header == HEADER_LARGE ? 8 : 1, 0);
+	share_found(ew);
 	note_found(b, ew);
+	event->copies =
+		arena_copy(b->arena, ew->copies.at, ew->copies.count * sizeof(*ew->copies.at));
+	event->copy_count = (uint32_t)ew->copies.count;
 	event->class = class;
 	event->index = class->index;
 	event->uses_header = c->uses_event_header;

@@ -65,6 +65,7 @@ void plan_builder_free(struct plan_builder *builder)
 	free(builder->next_same);
 	vec_fini(&builder->patterns);
 	vec_fini(&builder->wants.bindings);
+	vec_fini(&builder->wants.copies);
 	vec_fini(&builder->wants.wants);
 	vec_fini(&builder->streams);
 	arena_fini(&builder->scratch);

@@ -122,6 +122,11 @@ struct plan_binding {
 	uint32_t user;      /* of the request's user_of() */
 };
 
+/* A field that several requests want is loaded once. */
+struct plan_copy {
+	uint16_t from, to; /* slots */
+};
+
 struct plan_event {
 	const struct event_class *class;
 	uint32_t index;   /* of the class in the trace */
@@ -136,6 +141,8 @@ struct plan_event {
 	const struct step *steps;
 	const struct plan_binding *bindings;
 	uint32_t binding_count;
+	uint32_t copy_count;
+	const struct plan_copy *copies; /* to be made once the event is decoded: decoder_copy() */
 };
 
 /*

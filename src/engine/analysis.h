@@ -39,8 +39,8 @@ enum unit { UNIT_COUNT, UNIT_BYTES, UNIT_NS };
 
 enum column_kind {
 	COLUMN_SUM,
-	COLUMN_PRIO,   /* of threads: last known priority; holds no storage */
-	COLUMN_MAX,    /* the greatest value */
+	COLUMN_PRIO, /* of threads: last known priority; holds no storage */
+	COLUMN_MAX,  /* the greatest value */
 	/* As it is when the window ends; a total has that of its last window.  What shards have
 	 * is added up, or the greatest of it taken. */
 	COLUMN_LAST,
@@ -64,8 +64,8 @@ enum scope {
 	SCOPES_FIXED,
 	/* Of those below each table has rows of its own. */
 	SCOPE_ITEM = SCOPES_FIXED, /* one row per number and name */
-	SCOPE_PROCESS, /* the rows of the analysis' table of threads, by process */
-	SCOPE_LONGEST, /* the longest instances of something; see struct instance */
+	SCOPE_PROCESS,             /* the rows of the analysis' table of threads, by process */
+	SCOPE_LONGEST,             /* the longest instances of something; see struct instance */
 };
 
 #define COLUMNS_MAX 12
@@ -74,12 +74,13 @@ enum scope {
 struct table {
 	const char *key; /* in JSON; NULL for SCOPE_TRACE */
 	enum scope scope;
-	uint32_t sort_mask; /* rows go by the sum of these columns (spreads: theirs), largest first */
+	uint32_t sort_mask; /* rows go by the sum of these columns (spreads: theirs), largest first
+			     */
 	struct column columns[COLUMNS_MAX]; /* ends at the first without a key */
 	/* SCOPE_ITEM, SCOPE_LONGEST: what number and name are called; NULL: there is none. */
 	const char *id_key, *name_key;
 	const char *(*id_name)(uint64_t id); /* a name for the number, or NULL; may be NULL */
-	const char *title; /* in text: what the rows are; NULL: by scope */
+	const char *title;                   /* in text: what the rows are; NULL: by scope */
 };
 
 /* Something that took long: the first column of its table is how long, the second, if any,

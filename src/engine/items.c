@@ -39,8 +39,8 @@ static struct item *item_new(struct items *items, const struct columns *columns,
 	int is_new;
 
 	*item = *like;
-	item->window = mem_alloc((columns->count + 1) * sizeof(uint64_t) *
-				 (items->has_totals ? 2 : 1));
+	item->window =
+		mem_alloc((columns->count + 1) * sizeof(uint64_t) * (items->has_totals ? 2 : 1));
 	item->total = items->has_totals ? item->window + columns->count + 1 : NULL;
 	*vec_push(&items->all) = item;
 	(void)kh_put(items, items->by_key, item, &is_new);
@@ -67,8 +67,7 @@ struct item *items_find(struct items *items, const struct columns *columns, unsi
 	return item;
 }
 
-void items_gather(struct items *to, struct items *from,
-		  const struct columns (*columns)[TABLES_MAX])
+void items_gather(struct items *to, struct items *from, const struct columns (*columns)[TABLES_MAX])
 {
 	for (size_t i = 0; i < from->touched.count; i++) {
 		struct item *part = from->touched.at[i];

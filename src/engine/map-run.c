@@ -175,7 +175,8 @@ struct record *map_emit(struct map *map, uint64_t ts, int32_t tid, unsigned int 
 
 struct record *map_emit_of(struct map *map, uint64_t ts, uint64_t object, unsigned int kind)
 {
-	struct record *record = add(map, group_of(map, KEY_OBJECT(map->analysis, object)), ts, kind);
+	struct record *record =
+		add(map, group_of(map, KEY_OBJECT(map->analysis, object)), ts, kind);
 
 	record->owner = map->analysis;
 	return record;
@@ -375,8 +376,7 @@ bool map_mark_anew(struct map *map, bool by_exit)
 	if (map->stay == SIZE_MAX || map->partial->records.at[map->stay].kind != RECORD_IN) {
 		return false;
 	}
-	map->partial->records.at[map->stay].flags |=
-		by_exit ? RECORD_ENDS_CALL : RECORD_ANEW_CALLS;
+	map->partial->records.at[map->stay].flags |= by_exit ? RECORD_ENDS_CALL : RECORD_ANEW_CALLS;
 	return true;
 }
 

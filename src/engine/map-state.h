@@ -51,7 +51,7 @@ struct map {
 	uint64_t slice_end_cycles; /* first cycle of the next slice */
 	bool has_slice;
 	struct slice slice;
-	uint32_t group_first; /* of the slice, in the partial */
+	uint32_t group_first;            /* of the slice, in the partial */
 	uint32_t item_heads[ITEM_HEADS]; /* its items by hash, RECORD_NONE: none */
 	struct group_places places;
 	struct decoder_passed passed;
@@ -63,10 +63,10 @@ struct map {
 	/* who runs */
 	enum known known;
 	int32_t tid;
-	uint64_t since;      /* ns: the CPU's time is accounted for up to here; not in KNOWN_HEAD */
-	uint32_t group;      /* of tid in this slice, RECORD_NONE: not looked up */
-	size_t stay;         /* index of the IN or ON record, SIZE_MAX: none in this chunk */
-	bool lost_is_anew;   /* the next record of KEY_LOST is of somebody else */
+	uint64_t since;    /* ns: the CPU's time is accounted for up to here; not in KNOWN_HEAD */
+	uint32_t group;    /* of tid in this slice, RECORD_NONE: not looked up */
+	size_t stay;       /* index of the IN or ON record, SIZE_MAX: none in this chunk */
+	bool lost_is_anew; /* the next record of KEY_LOST is of somebody else */
 	uint16_t states_form; /* how prev_state is encoded, see sched.h */
 
 	size_t records_room, groups_room; /* to begin a partial with */

@@ -298,6 +298,7 @@ static void dispatch(struct map *map, const struct plan_event *class, uint64_t t
 	const struct map_setup *setup = map->setup;
 	struct map_event event = { .ts = ts, .class = class };
 
+	decoder_copy(&map->decoder, class);
 	for (uint32_t i = 0; i < class->binding_count; i++) {
 		const struct plan_binding *binding = &class->bindings[i];
 		const struct map_route *route = &setup->routes[binding->request];

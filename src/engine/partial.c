@@ -123,8 +123,8 @@ size_t partial_bytes(const struct partial *partial)
 {
 	return sizeof(*partial) + ROOM(partial->slices) + ROOM(partial->tallies) +
 	       ROOM(partial->groups) + ROOM(partial->chains) + ROOM(partial->order) +
-	       ROOM(partial->records) + ROOM(partial->numbers) + ROOM(partial->items) + ROOM(partial->segments) +
-	       ROOM(partial->renames) + ROOM(partial->faults);
+	       ROOM(partial->records) + ROOM(partial->numbers) + ROOM(partial->items) +
+	       ROOM(partial->segments) + ROOM(partial->renames) + ROOM(partial->faults);
 }
 
 uint32_t partial_add_group(struct partial *partial, int64_t key)

@@ -55,7 +55,8 @@ enum run_kind { RUN_THREAD, RUN_IDLE, RUN_UNKNOWN, RUN_KINDS };
 #define KEY_CPU(n) (((int64_t)1 << 41) + (int64_t)(n)) /* of nobody known on the CPU numbered n */
 /* Of what is no thread, but an analysis' own: a device, the interrupts of a CPU. */
 #define KEY_OBJECT(analysis, id)                                                                   \
-	(((int64_t)1 << 42) + ((int64_t)(analysis) << 34) + ((int64_t)(id) & (((int64_t)1 << 34) - 1)))
+	(((int64_t)1 << 42) + ((int64_t)(analysis) << 34) +                                        \
+	 ((int64_t)(id) & (((int64_t)1 << 34) - 1)))
 
 #define SHARDS 64
 

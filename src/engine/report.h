@@ -15,8 +15,8 @@
 
 struct report_row {
 	uint64_t sort;
-	uint64_t id; /* CPU or item number, pid, or order of threads with one tid */
-	const char *name;                 /* SCOPE_EVENT, ITEM, LONGEST */
+	uint64_t id;      /* CPU or item number, pid, or order of threads with one tid */
+	const char *name; /* SCOPE_EVENT, ITEM, LONGEST */
 	const struct thread_view *thread; /* SCOPE_THREAD, PROCESS; LONGEST: may be NULL */
 	const uint64_t *values;           /* by column (engine/columns.h); COLUMN_PRIO has none */
 	const struct instance *instance;  /* SCOPE_LONGEST, in place of values */

@@ -121,7 +121,8 @@ static void list_cpus(struct rows *rows, struct listing *listing)
 static void list_names(struct rows *rows, struct listing *listing)
 {
 	for (size_t i = 0; i < rows->names.count; i++) {
-		struct report_row *row = add_row(listing, values_of(listing, &rows->names.at[i]->sums), false);
+		struct report_row *row =
+			add_row(listing, values_of(listing, &rows->names.at[i]->sums), false);
 
 		if (row) {
 			row->name = rows->names.at[i]->name;
@@ -184,8 +185,7 @@ MAP_DECLARE(processes, struct process_row *)
 
 /* Threads whose process is not known are one row. */
 static struct process_row *process_of(struct listing *listing, khash_t(processes) * processes,
-				      const struct columns *columns,
-				      const struct thread_view *view)
+				      const struct columns *columns, const struct thread_view *view)
 {
 	int is_new;
 	khint_t at = kh_put(processes, processes, (uint64_t)view->pid, &is_new);
@@ -196,9 +196,9 @@ static struct process_row *process_of(struct listing *listing, khash_t(processes
 		process->view = (struct thread_view){ .tid = -1, .pid = view->pid };
 		process->leader_tid = INT32_MAX;
 		kh_value(processes, at) = process;
-		*vec_push(&listing->memory->processes) = (struct report_process){ .row = process->values,
-					 .memory = process,
-					 .columns = columns };
+		*vec_push(&listing->memory->processes) = (struct report_process){
+			.row = process->values, .memory = process, .columns = columns
+		};
 	}
 	return kh_value(processes, at);
 }

@@ -566,9 +566,9 @@ uint64_t *shard_item_row(struct shard *shard, unsigned int table, const struct i
 void shard_item_label(struct shard *shard, unsigned int table, const struct item_key *key,
 		      const char *label)
 {
-	struct item *item = items_find(&shard->items,
-				       &shard->layout->item_columns[shard->running][table],
-				       (unsigned int)shard->running, table, key);
+	struct item *item =
+		items_find(&shard->items, &shard->layout->item_columns[shard->running][table],
+			   (unsigned int)shard->running, table, key);
 
 	(void)snprintf(item->label, sizeof(item->label), "%s", label);
 }
@@ -698,8 +698,8 @@ void rows_end_window(struct rows *rows, uint64_t end)
 			shard->running = a;
 			for (size_t i = 0; i < shard->kept.count; i++) {
 				if (shard->kept.at[i]) {
-					setup->analyses[a]->on_window_end(
-						shard, shard->kept.at[i], end);
+					setup->analyses[a]->on_window_end(shard, shard->kept.at[i],
+									  end);
 				}
 			}
 		}

@@ -78,7 +78,7 @@ struct event_name {
 struct layout {
 	const struct map_setup *setup;
 	const struct rows *rows;
-	struct columns columns[SCOPES_FIXED]; /* of all tables of the scope */
+	struct columns columns[SCOPES_FIXED];       /* of all tables of the scope */
 	uint32_t offsets[ANALYSES_MAX][TABLES_MAX]; /* in those; SCOPE_LONGEST: which it is */
 	struct columns item_columns[ANALYSES_MAX][TABLES_MAX];
 	uint32_t longest_count;

@@ -11,8 +11,9 @@ uint16_t sched_states_of(const struct metadata *metadata)
 		unsigned int major, minor;
 		uint16_t states;
 	} first[] = {
-		{ 4, 14, SCHED_STATES_4_14 }, { 4, 8, SCHED_STATES_4_8 }, { 4, 2, SCHED_STATES_4_2 },
-		{ 3, 9, SCHED_STATES_3_9 },   { 3, 2, SCHED_STATES_3_2 },
+		{ 4, 14, SCHED_STATES_4_14 }, { 4, 8, SCHED_STATES_4_8 },
+		{ 4, 2, SCHED_STATES_4_2 },   { 3, 9, SCHED_STATES_3_9 },
+		{ 3, 2, SCHED_STATES_3_2 },
 	};
 	const struct env_entry *release = metadata_env(metadata, "kernel_release");
 	unsigned int major = 0, minor = 0;

@@ -49,9 +49,8 @@ static inline bool sched_sleeps(uint64_t prev_state, uint16_t states)
 static inline bool sched_is_preempted(uint64_t prev_state, uint16_t states)
 {
 	static const uint16_t marks[] = {
-		[SCHED_STATES_4_14] = 0x100, [SCHED_STATES_4_8] = 4096,
-		[SCHED_STATES_4_2] = 2048,   [SCHED_STATES_3_9] = 1024,
-		[SCHED_STATES_3_2] = 512,    [SCHED_STATES_OLDEST] = 0,
+		[SCHED_STATES_4_14] = 0x100, [SCHED_STATES_4_8] = 4096, [SCHED_STATES_4_2] = 2048,
+		[SCHED_STATES_3_9] = 1024,   [SCHED_STATES_3_2] = 512,  [SCHED_STATES_OLDEST] = 0,
 	};
 
 	return (prev_state & marks[states]) && !sched_is_dead(prev_state, states) &&

@@ -68,8 +68,7 @@ static void forget_used(struct merge_stream *stream, int64_t last, uint64_t boun
 /* ---- slices ---- */
 
 /* What workers added up without an order. */
-static void add_items(struct merge *merge, const struct partial *partial,
-		      const struct slice *slice)
+static void add_items(struct merge *merge, const struct partial *partial, const struct slice *slice)
 {
 	struct shard *shard = &merge->rows.shards[0];
 

@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
-"""reference: count, cpu and io by a plain sequential program, compared with sillage.
+"""reference: every analysis by a plain sequential program, compared with sillage.
 
 Goal    The same windows and totals, to the nanosecond and the byte.
 Method  Read the text that babeltrace2 prints, one event after the other in time order, and
-        follow the definitions literally; no chunks, no partials, no workers.
+        follow the definitions literally; no chunks, no partials, no workers.  Count, cpu and io
+        are here, the others in sequential.py.
 
 usage: reference.py SILLAGE TRACE...     (also: babeltrace2 in the path)
 """
 import collections
 import json
+import os
 import re
 import subprocess
 import sys
+
+import sequential
 
 INTERVAL = 100_000_000
 
@@ -27,7 +31,7 @@ EXIT = re.compile(r'^(?:compat_)?syscall_exit_(.+)$')
 
 
 def number(text, field):
-    found = re.search(r'\b%s = (-?\d+|0x[0-9A-F]+)' % field, text)
+    found = re.search(r'\b%s = (0x[0-9A-F]+|-?\d+)' % field, text)
     return int(found.group(1), 0) if found else None
 
 
@@ -62,16 +66,23 @@ class Window:
 
 
 class Reference:
-    def __init__(self, events):
-        self.events = list(events)
+    def __init__(self, events, release):
+        self.events, self.interval = list(events), INTERVAL
         self.begin, self.last = self.events[0][0], self.events[-1][0]
         self.windows = collections.defaultdict(Window)
         self.threads = {}
         self.born = 0
         self.current, self.since = {}, {}
+        names = {event[1] for event in self.events}
+        self.others = sequential.Sequential(self, release, names)
         self.heads()
+        at = self.begin // INTERVAL
         for event in self.events:
+            while event[0] // INTERVAL > at:
+                at += 1
+                self.others.end_window(at * INTERVAL, at - 1)
             self.event(*event)
+        self.others.end_window(self.last, at)
         for cpu in self.current:
             self.charge(cpu, self.last)
 
@@ -84,6 +95,7 @@ class Reference:
                 if self.current[cpu]:
                     thread = self.thread(self.current[cpu])
                     thread.cpu = cpu
+                    self.others.sched.started(thread)
 
     def window(self, ns):
         return self.windows[ns // INTERVAL]
@@ -119,6 +131,8 @@ class Reference:
             row['switches'] += 1
             row['migrations'] += thread.cpu is not None and thread.cpu != cpu
             thread.cpu = cpu
+        self.others.switch(ns, cpu, self.threads.get(prev) if prev else None,
+                           self.threads[next_] if next_ else None, text)
 
     def call(self, ns, thread, name, ret, entry, length):
         row, window = collections.Counter(), self.window(ns)
@@ -159,8 +173,10 @@ class Reference:
             self.switch(ns, cpu, text)
         elif name == 'sched_process_fork':
             tid = number(text, 'child_tid')
-            self.threads.pop(tid, None)
+            if tid in self.threads:
+                self.others.died(self.threads.pop(tid))
             child = self.thread(tid)
+            self.others.sched.fork(ns, child)
             child.comm, child.pid = string(text, 'child_comm'), number(text, 'child_pid')
         elif name == 'sched_process_exec':
             self.exec(ns, text)
@@ -170,6 +186,8 @@ class Reference:
             thread.comm = thread.comm or string(text, 'name')
         else:
             self.syscall(ns, name, cpu, text)
+            tid = self.current.get(cpu)
+            self.others.event(ns, name, cpu, text, self.thread(tid) if tid else None)
 
     def exec(self, ns, text):
         tid, old = number(text, 'tid'), number(text, 'old_tid')
@@ -181,6 +199,8 @@ class Reference:
                 if number_ < ns // INTERVAL:
                     window.tids.setdefault(thread, old)
             del self.threads[old]
+            if tid in self.threads:
+                self.others.died(self.threads[tid])
             thread.tid = tid
             self.threads[tid] = thread
             for cpu, current in self.current.items():
@@ -253,9 +273,17 @@ def check_last_known(total, reference):
                         row['tid'], key, row.get(key), getattr(thread, key))
 
 
+def release_of(trace):
+    """The kernel's release, which says how states are encoded."""
+    with open(os.path.join(trace, 'metadata'), 'rb') as file:
+        found = re.search(rb'kernel_release = "(\d+)\.(\d+)', file.read())
+    return tuple(map(int, found.groups())) if found else (9, 0)
+
+
 def check(sillage, trace, events=None):
-    reference = Reference(events or events_of(trace))
-    out = subprocess.run([sillage, 'analyze', '-q', '-f', 'json', '-i', '%dns' % INTERVAL, trace],
+    reference = Reference(events or events_of(trace), release_of(trace))
+    out = subprocess.run([sillage, 'analyze', '-q', '-f', 'json', '-a', 'all', '-i',
+                          '%dns' % INTERVAL, trace],
                          stdout=subprocess.PIPE, check=True)
     lines = [json.loads(line) for line in out.stdout.decode('utf-8').splitlines()]
     total = [line for line in lines if line['type'] == 'total'][0]
@@ -264,7 +292,13 @@ def check(sillage, trace, events=None):
         if line['type'] == 'window':
             window = reference.windows[line['begin'] // INTERVAL]
             differences += compare('window %d' % line['seq'], line, window)
+            book = reference.others.books[line['begin'] // INTERVAL]
+            differences += ['window %d: %s' % (line['seq'], text) for text in sequential.differences(
+                line, book, lambda thread: window.tids.get(thread, thread.tid))]
     differences += compare('total', total, merge(reference.windows.values()))
+    books = [book for _, book in sorted(reference.others.books.items())]
+    differences += ['total: %s' % text for text in sequential.differences(
+        total, sequential.merged(books), lambda thread: thread.tid)]
     if (total['begin'], total['end']) != (reference.begin, reference.last):
         differences.append('range %s' % ((total['begin'], total['end']),))
     differences += check_last_known(total, reference)

@@ -1,0 +1,479 @@
+"""sequential: sched, syscalls, irq, memory, net and block by plain programs, for reference.py.
+
+Each class sees the events one after the other and follows the definitions literally; samples
+are kept, all of them.  What they find goes to a Book by window: sums, and lists of samples.
+"""
+import collections
+import math
+import re
+
+
+def number(text, field):
+    found = re.search(r'\b%s = (0x[0-9A-F]+|-?\d+)' % field, text)
+    return int(found.group(1), 0) if found else None
+
+
+def string(text, field):
+    found = re.search(r'\b%s = "((?:[^"\\]|\\.)*)"' % field, text)
+    return found.group(1) if found else None
+
+
+class Book:
+    """Sums and samples by path; threads stand in paths as themselves."""
+
+    def __init__(self):
+        self.sums = collections.Counter()
+        self.samples = collections.defaultdict(list)
+        self.last = collections.Counter()  # as it is when a window ends
+        self.most = collections.Counter()
+
+    def add(self, *path, by=1):
+        self.sums[path] += by
+
+    def sample(self, *path, ns):
+        self.samples[path].append(ns)
+
+
+def merged(books):
+    whole = Book()
+    for book in books:
+        whole.sums.update(book.sums)
+        for path, samples in book.samples.items():
+            whole.samples[path] += samples
+        for path, value in book.most.items():
+            whole.most[path] = max(whole.most[path], value)
+        whole.last = book.last
+    return whole
+
+
+class Sched:
+    STATES = (((4, 14), 0x100), ((4, 8), 4096), ((4, 2), 2048), ((3, 9), 1024), ((3, 2), 512))
+
+    def __init__(self, reference, release, names):
+        self.reference, self.release = reference, release
+        self.names = names
+        for source in ('sched_ttwu', 'sched_waking', 'sched_wakeup'):
+            if source in names:
+                self.source = source
+                break
+        else:
+            self.source = None
+        self.phase, self.since, self.pending = {}, {}, {}
+        self.tentative = set()
+
+    def started(self, thread):
+        self.phase[thread] = 'running'
+
+    def leaves(self, state):
+        if self.release >= (4, 14):
+            return 'dead' if state & 0x30 else 'sleep' if state & 0xCF else 'ready'
+        if state & 0x70 and not state & 3:
+            return 'dead'
+        if state & 0x8F or (state == 512 and self.release >= (3, 9)):
+            return 'sleep'
+        return 'ready'
+
+    def switch(self, ns, cpu, prev, state, next_, prio, book):
+        if prev:
+            how = self.leaves(state)
+            phase = {'dead': 'dead', 'ready': 'preempted', 'sleep': 'blocked'}[how]
+            if how == 'sleep' and prev in self.pending:
+                phase = 'wait'
+                if 'sched_wakeup' not in self.names:
+                    self.tentative.add(prev)
+            self.phase[prev], self.since[prev] = phase, ns
+            self.pending.pop(prev, None)
+        if next_:
+            self.runs(ns, cpu, next_, prio, book)
+
+    def runs(self, ns, cpu, thread, prio, book):
+        phase = self.phase.get(thread)
+        if phase in ('new', 'wait', 'preempted'):
+            waited = ns - self.since[thread]
+            if phase == 'new':
+                book.sample('sched', 'fork', ns=waited)
+            else:
+                kind = 'wake' if phase == 'wait' else 'requeue'
+                book.sample('sched', kind, ns=waited)
+                book.sample('sched', 'threads', thread, kind, ns=waited)
+                book.add('sched', 'cpus', cpu, 'waited_ns', by=waited)
+                if phase == 'wait':
+                    book.sample('sched', 'cpus', cpu, 'wake', ns=waited)
+                    book.sample('sched', 'prios', prio, 'wake', ns=waited)
+        elif phase == 'blocked':
+            book.add('sched', 'unexplained')
+        self.phase[thread] = 'running'
+        self.pending.pop(thread, None)
+        self.tentative.discard(thread)
+
+    def fork(self, ns, thread):
+        self.phase[thread], self.since[thread] = 'new', ns
+
+    def event(self, ns, name, cpu, text, book):
+        if name not in ('sched_ttwu', 'sched_waking', 'sched_wakeup', 'sched_wakeup_new'):
+            return
+        tid = number(text, 'tid')
+        if not tid or number(text, 'success') == 0:
+            return
+        thread = self.reference.thread(tid)
+        phase = self.phase.get(thread)
+        if name == 'sched_wakeup_new':
+            if phase is None:
+                self.phase[thread], self.since[thread] = 'new', ns
+        elif name == self.source:
+            book.add('sched', 'wakeups')
+            self.wake(ns, cpu, tid, thread, phase, book)
+        elif name == 'sched_wakeup':
+            self.pending.pop(thread, None)
+
+    def wake(self, ns, cpu, tid, thread, phase, book):
+        where = [c for c, current in self.reference.current.items() if current == tid]
+        if where:
+            if cpu not in where:
+                self.pending[thread] = ns
+                book.add('sched', 'races')
+        elif phase in (None, 'blocked') or thread in self.tentative:
+            self.phase[thread], self.since[thread] = 'wait', ns
+            self.tentative.discard(thread)
+
+
+class Syscalls:
+    EVENT = re.compile(r'^(compat_)?(syscall_entry_|syscall_exit_|sys_)(.+)$')
+
+    def __init__(self):
+        self.open, self.left = {}, {}
+        self.dead = set()
+
+    def switch(self, ns, prev, dead, next_):
+        if next_ in self.open and next_ in self.left:
+            self.open[next_][2] += ns - self.left[next_]
+        self.left.pop(next_, None)
+        if prev:
+            self.left[prev] = ns
+            if dead:
+                self.dead.add(prev)
+
+    def event(self, ns, name, thread, text, book):
+        found = self.EVENT.match(name)
+        if not (found or name == 'exit_syscall') or thread is None:
+            return
+        call = found and found.group(3) + ('/32' if found.group(1) else '')
+        if found and found.group(2) != 'syscall_exit_':
+            if thread in self.open:
+                book.add('syscalls', 'overwritten')
+            self.open[thread] = [call, ns, 0]
+            return
+        ret, opened = number(text, 'ret'), self.open.pop(thread, None)
+        if opened and call in (None, opened[0]):
+            self.done(ns, thread, opened, ret, book)
+        elif not opened and call in ('clone', 'fork', 'vfork', 'clone3') and ret == 0:
+            book.add('syscalls', 'child_returns')
+        else:
+            book.add('syscalls', 'orphans')
+
+    @staticmethod
+    def done(ns, thread, opened, ret, book):
+        call, entry, off = opened
+        error = ret is not None and -4095 <= ret < 0
+        for path in ((), ('by_name', call), ('threads', thread)):
+            book.add('syscalls', *path, 'calls')
+            book.add('syscalls', *path, 'errors', by=error)
+            book.sample('syscalls', *path, 'time', ns=ns - entry)
+            if path:
+                book.add('syscalls', *path, 'off_cpu_ns', by=off)
+        if error:
+            book.add('syscalls', 'by_error', (-ret, call), 'count')
+
+    def end_window(self, end, book):
+        for thread in list(self.open):
+            if thread in self.dead:
+                del self.open[thread]
+                book.add('syscalls', 'never_returned')
+            else:
+                book.last['syscalls', 'in_flight'] += 1
+                age = end - self.open[thread][1]
+                book.last['syscalls', 'oldest_ns'] = max(book.last['syscalls', 'oldest_ns'], age)
+
+
+class Irq:
+    SOFT = re.compile(r'^(?:irq_)?softirq_(raise|entry|exit)$')
+
+    def __init__(self):
+        self.stacks, self.raised = collections.defaultdict(list), {}
+
+    def event(self, ns, name, cpu, text, book):
+        soft = self.SOFT.match(name)
+        if soft:
+            vec, what = number(text, 'vec'), soft.group(1)
+            if what == 'raise':
+                self.raised.setdefault((cpu, vec), ns)
+            elif what == 'entry':
+                if (cpu, vec) in self.raised:
+                    book.sample('irq', 'soft', vec, 'raise', ns=ns - self.raised.pop((cpu, vec)))
+                self.stacks[cpu].append([ns, 'soft', vec, 0])
+            else:
+                self.leave(ns, cpu, 'soft', vec, 1, book)
+        elif name == 'irq_handler_entry':
+            key = (number(text, 'irq'), string(text, 'name'))
+            self.stacks[cpu].append([ns, 'hard', key, 0])
+        elif name == 'irq_handler_exit':
+            self.leave(ns, cpu, 'hard', number(text, 'irq'), number(text, 'ret'), book)
+
+    def leave(self, ns, cpu, kind, which, ret, book):
+        stack = self.stacks[cpu]
+        matching = [i for i, (_, k, key, _) in enumerate(stack)
+                    if k == kind and (key if kind == 'soft' else key[0]) == which]
+        if not matching:
+            book.add('irq', 'unmatched')
+            return
+        entry, _, key, nested = stack[matching[-1]]
+        book.add('irq', 'unmatched', by=len(stack) - matching[-1] - 1)
+        del stack[matching[-1]:]
+        book.sample('irq', kind, key, 'time', ns=ns - entry)
+        book.add('irq', kind + '_ns', by=ns - entry - nested)
+        book.add('irq', 'cpus', cpu, kind + '_ns', by=ns - entry - nested)
+        if kind == 'hard':
+            book.add('irq', 'hard', key, 'unhandled', by=ret == 0)
+        if stack:
+            stack[-1][3] += ns - entry
+
+
+class Memory:
+    PAGES = re.compile(r'^(?:kmem_)?mm_page_(alloc|free|free_batched)$')
+
+    def __init__(self):
+        self.begun = {}
+
+    def event(self, ns, name, thread, text, book):
+        found = self.PAGES.match(name)
+        if name == 'mm_vmscan_wakeup_kswapd':
+            book.add('memory', 'kswapd_wakes')
+        if not found:
+            return
+        order = number(text, 'order')
+        pages, kind = 1 << (order or 0), found.group(1)
+        column = {'alloc': 'allocated_pages', 'free': 'freed_pages',
+                  'free_batched': 'freed_batched_pages'}[kind]
+        if kind == 'alloc' and (number(text, 'page') == 0 or
+                                number(text, 'pfn') in (2**64 - 1, -1)):
+            column, pages = 'failed', 1
+        book.add('memory', column, by=pages)
+        if kind != 'free_batched':
+            if thread is not None:
+                book.add('memory', 'threads', thread, column, by=pages)
+            if column != 'failed':
+                book.add('memory', 'orders', order, 'allocations' if kind == 'alloc' else 'frees')
+
+
+class Net:
+    def event(self, name, text, book):
+        if name in ('net_if_receive_skb', 'netif_receive_skb'):
+            interface = string(text, 'name')
+            book.add('net', 'interfaces', interface, 'rx_packets')
+            book.add('net', 'interfaces', interface, 'rx_bytes', by=number(text, 'len'))
+        elif name == 'net_dev_xmit':
+            interface = string(text, 'name')
+            if number(text, 'rc') != 0:
+                book.add('net', 'interfaces', interface, 'tx_drops')
+                return
+            book.add('net', 'interfaces', interface, 'tx_packets')
+            book.add('net', 'interfaces', interface, 'tx_bytes', by=number(text, 'len'))
+
+
+class Block:
+    def __init__(self):
+        self.names, self.open, self.since = {}, {}, {}
+
+    def depth(self, dev):
+        return sum(1 for (d, _), request in self.open.items() if d == dev and request['issue'])
+
+    def path(self, dev):
+        return ('block', 'disks', self.names.get(dev, '(%d,%d)' % (dev >> 20, dev & 0xFFFFF)))
+
+    def advance(self, ns, dev, book):
+        depth = self.depth(dev)
+        if depth:
+            book.add(*self.path(dev), 'busy_ns', by=ns - self.since[dev])
+            book.add(*self.path(dev), 'depth_ns', by=depth * (ns - self.since[dev]))
+        self.since[dev] = ns
+
+    def event(self, ns, name, text, book):
+        if name == 'lttng_statedump_block_device':
+            self.names[number(text, 'dev')] = string(text, 'diskname')
+        if name not in ('block_rq_insert', 'block_rq_issue', 'block_rq_complete', 'block_rq_requeue'):
+            return
+        dev, sector, count = (number(text, key) for key in ('dev', 'sector', 'nr_sector'))
+        self.advance(ns, dev, book)
+        request = self.open.get((dev, sector))
+        if name == 'block_rq_insert' and not request:
+            self.open[dev, sector] = {'insert': ns, 'issue': None, 'requeued': False}
+        elif name == 'block_rq_issue':
+            self.issue(ns, dev, sector, count, text, book)
+        elif name == 'block_rq_requeue' and request and request['issue']:
+            request['requeued'] = True
+            book.add('block', 'requeues')
+        elif name == 'block_rq_complete':
+            self.complete(ns, dev, sector, count, text, book)
+        most = book.most
+        most[self.path(dev) + ('depth_max',)] = max(most[self.path(dev) + ('depth_max',)],
+                                                    self.depth(dev))
+
+    def issue(self, ns, dev, sector, count, text, book):
+        request = self.open.setdefault((dev, sector), {'insert': None, 'issue': None,
+                                                       'requeued': False})
+        if request['issue'] and request['requeued']:
+            request['requeued'] = False
+            return
+        if request['issue']:
+            book.add('block', 'replaced')
+        request.update(issue=ns, sectors=count, left=count, rwbs=number(text, 'rwbs'))
+        if request['insert'] is not None:
+            book.sample(*self.path(dev), 'queued', ns=ns - request['insert'])
+
+    def complete(self, ns, dev, sector, count, text, book):
+        request = self.open.get((dev, sector))
+        if not request or not request['issue']:
+            book.add('block', 'orphans')
+            return
+        del self.open[dev, sector]
+        if 0 < count < request['left']:
+            request['left'] -= count
+            self.open[dev, sector + count] = request
+            return
+        took, rwbs, size = ns - request['issue'], request['rwbs'], request['sectors'] * 512
+        book.add('block', 'requests')
+        book.add(*self.path(dev), 'requests')
+        book.add(*self.path(dev), 'errors', by=bool(number(text, 'error') or number(text, 'errors')))
+        book.sample(*self.path(dev), 'time', ns=took)
+        if rwbs & 2:
+            book.add('block', 'discards')
+        elif rwbs & 256 and size == 0:
+            book.add('block', 'flushes')
+        elif rwbs & 1:
+            book.add(*self.path(dev), 'write_bytes', by=size)
+            book.sample(*self.path(dev), 'write_time', ns=took)
+        elif rwbs & 4:
+            book.add(*self.path(dev), 'read_bytes', by=size)
+            book.sample(*self.path(dev), 'read_time', ns=took)
+
+    def end_window(self, end, book):
+        for dev in self.since:
+            self.advance(end, dev, book)
+            book.last[self.path(dev) + ('in_flight',)] = self.depth(dev)
+
+
+class Sequential:
+    """All of them."""
+
+    def __init__(self, reference, release, names):
+        self.reference, self.books = reference, collections.defaultdict(Book)
+        self.sched, self.syscalls = Sched(reference, release, names), Syscalls()
+        self.irq, self.memory, self.net, self.block = Irq(), Memory(), Net(), Block()
+
+    def switch(self, ns, cpu, prev, next_, text):
+        state = number(text, 'prev_state')
+        book = self.books[ns // self.reference.interval]
+        self.sched.switch(ns, cpu, prev, state, next_, number(text, 'next_prio'), book)
+        self.syscalls.switch(ns, prev, self.sched.leaves(state) == 'dead', next_)
+
+    def died(self, thread):
+        self.syscalls.dead.add(thread)
+
+    def event(self, ns, name, cpu, text, thread):
+        book = self.books[ns // self.reference.interval]
+        self.sched.event(ns, name, cpu, text, book)
+        self.syscalls.event(ns, name, thread, text, book)
+        self.irq.event(ns, name, cpu, text, book)
+        self.memory.event(ns, name, thread, text, book)
+        self.net.event(name, text, book)
+        self.block.event(ns, name, text, book)
+
+    def end_window(self, end, number_):
+        self.syscalls.end_window(end, self.books[number_])
+        self.block.end_window(end, self.books[number_])
+
+
+# ---- comparing ----
+
+IDS = ('cpu', 'irq', 'vec', 'prio', 'order', 'errno', 'name')
+NAMES = ('vec_name', 'errno_name', 'comm', 'pid', 'tid')
+ANALYSES = ('sched', 'syscalls', 'irq', 'memory', 'net', 'block')
+
+
+def flat(line):
+    """({path: number}, {path: spread}) of a report's line; threads of one tid are added up."""
+    sums, spreads = collections.Counter(), collections.defaultdict(list)
+
+    def figures(path, row):
+        for key, value in row.items():
+            if isinstance(value, dict):
+                if value['count']:
+                    spreads[path + (key,)].append(value)
+            elif key not in NAMES:
+                sums[path + (key,)] += value
+
+    for analysis in ANALYSES:
+        for key, value in line[analysis].items():
+            if not isinstance(value, list):
+                figures((analysis,), {key: value})
+            elif key not in ('processes', 'longest') and (analysis, key) != ('block', 'threads'):
+                for row in value:
+                    ids = tuple(row[name] for name in IDS if name in row)
+                    which = row.get('tid') if key == 'threads' else ids[0] if len(ids) == 1 else ids
+                    if which is not None:
+                        figures((analysis, key, which),
+                                {name: figure for name, figure in row.items() if name not in IDS})
+    return {path: value for path, value in sums.items() if value}, spreads
+
+
+def deviation(samples):
+    n, total = len(samples), sum(samples)
+    square = sum(value * value for value in samples)
+    return math.sqrt(max(0, (square * n - total * total) / n / (n - 1)))
+
+
+def spread_differs(spread, samples):
+    samples = sorted(samples)
+    n = len(samples)
+    exact = {'count': n, 'sum_ns': sum(samples), 'min_ns': samples[0], 'max_ns': samples[-1]}
+    for key, value in exact.items():
+        if spread[key] != value:
+            return '%s is %s, not %s' % (key, spread[key], value)
+    if abs(spread['mean_ns'] - sum(samples) / n) > 0.001 + 1e-12 * sum(samples):
+        return 'mean'
+    if n > 1 and abs(spread['stdev_ns'] - deviation(samples)) > 0.001 + 1e-9 * deviation(samples):
+        return 'stdev is %s, not %s' % (spread['stdev_ns'], deviation(samples))
+    for key, per_mille in (('p50_ns', 500), ('p95_ns', 950), ('p99_ns', 990), ('p999_ns', 999)):
+        truth = samples[max(0, -(-n * per_mille // 1000) - 1)]
+        if not truth <= spread[key] <= truth + truth // 64 + 1:
+            return '%s is %s, the sample is %s' % (key, spread[key], truth)
+    if 'log2' in spread:
+        powers = collections.Counter(str(max(value, 1).bit_length() - 1) for value in samples)
+        if spread['log2'] != dict(powers):
+            return 'log2 is %s, not %s' % (spread['log2'], dict(powers))
+    return None
+
+
+def differences(line, book, tid_of):
+    """What a line and a book do not agree on."""
+    def plain(path):
+        return tuple(tid_of(part) if hasattr(part, 'born') else part for part in path)
+
+    ours, spreads = flat(line)
+    wanted, samples = collections.Counter(), collections.defaultdict(list)
+    for path, value in list(book.sums.items()) + list(book.last.items()) + list(book.most.items()):
+        wanted[plain(path)] += value
+    for path, values in book.samples.items():
+        samples[plain(path)] += values
+    for path in sorted(set(ours) | {path for path, value in wanted.items() if value}, key=str):
+        if ours.get(path, 0) != wanted[path]:
+            yield '%s is %s, the reference has %s' % (path, ours.get(path, 0), wanted[path])
+    for path in sorted(set(spreads) | set(samples), key=str):
+        if len(spreads[path]) > 1:  # a tid that several threads had
+            found = sum(spread['sum_ns'] for spread in spreads[path]) != sum(samples[path]) and 'sum'
+        elif not spreads[path] or not samples[path]:
+            found = 'only one has it'
+        else:
+            found = spread_differs(spreads[path][0], samples[path])
+        if found:
+            yield '%s: %s' % (path, found)
