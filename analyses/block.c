@@ -121,6 +121,7 @@ static void advance(struct shard *shard, struct disk *disk, uint64_t ts)
 
 		row[OF_BUSY] += ts - disk->since;
 		row[OF_DEPTH] += disk->depth * (ts - disk->since);
+		column_raise(row, OF_DEPTH_MAX, disk->depth);
 	}
 	disk->since = ts;
 }
@@ -244,6 +245,11 @@ static void complete(struct shard *shard, struct disk *disk, uint64_t ts,
 	if (part->sectors > 0 && part->sectors < done.left) {
 		done.sector += part->sectors;
 		done.left -= part->sectors;
+		open = find(disk, done.sector);
+		if (open && open->is_issued) { /* which was not told to have completed */
+			shard_trace_row(shard, TOTALS)[REPLACED]++;
+			set_depth(shard, disk, ts, -1);
+		}
 		(void)put(shard, disk, ts, &done);
 		return;
 	}

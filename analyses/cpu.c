@@ -32,32 +32,21 @@ static void on_run(struct shard *shard, struct thread *thread, uint64_t ns)
 static void on_switch_in(struct shard *shard, struct thread *thread, const struct switch_in *in)
 {
 	uint64_t *row = shard_thread_row(shard, thread, THREADS);
-	uint64_t *since = shard_thread_state(shard, thread);
 
 	row[SWITCHES]++;
 	row[MIGRATIONS] += in->is_migration;
-	*since = in->ts;
 }
 
-/* How long it was there at a time, whatever windows ended meanwhile; voluntary is the rest of
- * the switches. */
+/* How long it was there at a time, whatever windows ended meanwhile.  Switches that were no
+ * preemption were of the thread's own will, as far as the kernel tells. */
 static void on_switch_out(struct shard *shard, struct thread *thread, const struct switch_out *out)
 {
 	uint64_t *row = shard_thread_row(shard, thread, THREADS);
-	uint64_t *since = shard_thread_state(shard, thread);
 
 	row[PREEMPTIONS] += out->flags & RECORD_PREEMPTED ? 1 : 0;
-	if (*since != 0) {
-		column_raise(row, LONGEST_NS, out->ts - *since);
+	if (out->in_ts != 0) {
+		column_raise(row, LONGEST_NS, out->ts - out->in_ts);
 	}
-	*since = 0;
-}
-
-static void on_gap(struct shard *shard, struct thread *thread)
-{
-	uint64_t *since = shard_thread_state(shard, thread);
-
-	*since = 0;
 }
 
 #define FIGURES                                                                                    \
@@ -74,7 +63,6 @@ const struct analysis analysis_cpu = {
 	.name = "cpu",
 	.summary = "time of each CPU and thread, switches, migrations",
 	.uses_threads = true,
-	.thread_state_size = sizeof(uint64_t), /* when it was switched in, 0: not known */
 	.tables = {
 		[TOTALS] = {
 			.scope = SCOPE_TRACE,
@@ -111,5 +99,4 @@ const struct analysis analysis_cpu = {
 	.on_run = on_run,
 	.on_switch_in = on_switch_in,
 	.on_switch_out = on_switch_out,
-	.on_gap = on_gap,
 };

@@ -13,11 +13,10 @@
 #include "engine/shard.h"
 
 enum table_index { TOTALS, STREAMS, CPUS };
-enum { EVENTS, DISCARDED, LOST_PACKETS, BAD_PACKETS, LATE_EVENTS, ANOMALIES };
+enum { DISCARDED, LOST_PACKETS, BAD_PACKETS, LATE_EVENTS, ANOMALIES, EVENTS };
 
 static void add(uint64_t *row, const struct slice *slice, uint64_t late_events)
 {
-	row[EVENTS] += slice->events;
 	row[DISCARDED] += slice->discarded;
 	row[LOST_PACKETS] += slice->lost_packets;
 	row[BAD_PACKETS] += slice->bad_packets;
@@ -35,11 +34,8 @@ static void on_slice(struct shard *shard, const struct slice *slice,
 	(void)snprintf(channel, sizeof(channel), "%" PRIu64, stream->class_id);
 	key = item_key_of(cpu, channel, sizeof(channel));
 	add(shard_trace_row(shard, TOTALS), slice, late_events);
-	if (slice->discarded + slice->lost_packets + slice->bad_packets + late_events +
-		    slice->anomalies >
-	    0) {
-		add(shard_item_row(shard, STREAMS, &key), slice, late_events);
-	}
+	shard_trace_row(shard, TOTALS)[EVENTS] += slice->events;
+	add(shard_item_row(shard, STREAMS, &key), slice, late_events);
 }
 
 static void on_cpu(struct shard *shard, struct cpu *cpu, enum run_kind kind, uint64_t ns)
@@ -53,7 +49,6 @@ static void on_cpu(struct shard *shard, struct cpu *cpu, enum run_kind kind, uin
 
 #define FIGURES                                                                                    \
 	.columns = {                                                                               \
-		[EVENTS] = { "events", "EVENTS", UNIT_COUNT },                                     \
 		[DISCARDED] = { "discarded", "DISCARDED", UNIT_COUNT },                            \
 		[LOST_PACKETS] = { "lost_packets", "PACKETS", UNIT_COUNT },                        \
 		[BAD_PACKETS] = { "bad_packets", "BAD", UNIT_COUNT },                              \
@@ -69,12 +64,12 @@ const struct analysis analysis_lost = {
 		[TOTALS] = {
 			.scope = SCOPE_TRACE,
 			.columns = {
-				[EVENTS] = { "events", "events", UNIT_COUNT },
 				[DISCARDED] = { "discarded", "discarded", UNIT_COUNT },
 				[LOST_PACKETS] = { "lost_packets", "packets lost", UNIT_COUNT },
 				[BAD_PACKETS] = { "bad_packets", "bad packets", UNIT_COUNT },
 				[LATE_EVENTS] = { "late_events", "late events", UNIT_COUNT },
 				[ANOMALIES] = { "anomalies", "anomalies", UNIT_COUNT },
+				[EVENTS] = { "events", "of events", UNIT_COUNT },
 			},
 		},
 		[STREAMS] = {

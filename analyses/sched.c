@@ -98,7 +98,7 @@ struct waiting {
 /* The thread has left the CPU, if that was before @ts. */
 static void settle(struct waiting *w, uint64_t ts)
 {
-	if (w->phase != RUNNING || !w->has_out || ts < w->out_ts) {
+	if (w->phase != RUNNING || !w->has_out || ts <= w->out_ts) {
 		return;
 	}
 	w->since = w->out_ts;
@@ -227,6 +227,9 @@ static void on_switch_out(struct shard *shard, struct thread *thread, const stru
 {
 	struct waiting *w = shard_thread_state(shard, thread);
 
+	if (out->is_late) {
+		return;
+	}
 	w->phase = RUNNING; /* what else it may have seemed to be */
 	w->has_out = true;
 	w->out_ts = out->ts;

@@ -36,23 +36,22 @@ enum {
 /* Of a call, a thread, a process. */
 enum { COUNT, ERRORS, BLOCKED_NS, TIME };
 
-enum { OWN_CALL = RECORD_OWN, OWN_OPEN, OWN_EXIT, OWN_ANEW, OWN_OVERWRITTEN };
+enum { OWN_CALL = RECORD_OWN, OWN_OPEN, OWN_EXIT, OWN_OVERWRITTEN };
 
 #define ERRNO_MAX 4095 /* of Linux: other negative values are results */
 
 enum { EXIT_RET, EXIT_TID };
 enum { ENTRY_TID };
 
-/* Flags of OWN_CALL and OWN_EXIT; in the second form another call was open in this stay. */
-enum { END_HAS_RET = 1, END_OF_ANOTHER = 2 };
+/* Flags of OWN_CALL and OWN_EXIT. */
+enum { END_HAS_RET = 1 };
 
 /* ---- map side ---- */
 
 struct map_call {
 	uint32_t id, class;
 	uint64_t entry_ts;
-	bool is_open;
-	bool has_seen; /* a system call event in this stay */
+	bool is_open; /* entered in this stay */
 };
 
 /* The thread of an event where the stream does not show switches: its context, if traced. */
@@ -72,19 +71,19 @@ static void emit_open(struct map *map, uint64_t ts, int32_t tid, uint32_t class,
 	record->prio = (int32_t) class;
 }
 
-/* In @a the duration, or which call it is; @class is of an event that names it, if any does. */
-static struct record *emit_end(struct map *map, unsigned int kind, const struct map_event *event,
-			       int32_t tid, uint32_t class, uint64_t a)
+/* In @a the duration, or which call it is; @class is of an event that names it, if any does;
+ * @another: when another call was entered that has not ended, 0: none. */
+static void emit_end(struct map *map, unsigned int kind, const struct map_event *event, int32_t tid,
+		     uint32_t class, uint64_t a, uint64_t another)
 {
 	struct record *record = map_emit(map, event->ts, tid, kind);
-	uint64_t numbers[3] = { a, 0, class };
+	uint64_t numbers[4] = { a, 0, class, another };
 
 	if (event->present & (1u << EXIT_RET)) {
 		numbers[1] = event->values[EXIT_RET].u;
 		record->flags = END_HAS_RET;
 	}
-	record->a = map_numbers(map, numbers, 3);
-	return record;
+	record->a = map_numbers(map, numbers, 4);
 }
 
 static void on_entry(struct map *map, void *state, const struct map_event *event, uint32_t id)
@@ -96,36 +95,28 @@ static void on_entry(struct map *map, void *state, const struct map_event *event
 			  event->ts);
 		return;
 	}
-	if (!call->has_seen && !map_mark_anew(map, false)) {
-		(void)map_emit(map, event->ts, map_tid(map), OWN_ANEW);
-	}
 	if (call->is_open) {
-		(void)map_emit(map, event->ts, map_tid(map), OWN_OVERWRITTEN);
+		map_emit(map, event->ts, map_tid(map), OWN_OVERWRITTEN)->a = call->entry_ts;
 	}
-	*call = (struct map_call){ .id = id,
-				   .class = event->class->index,
-				   .entry_ts = event->ts,
-				   .is_open = true,
-				   .has_seen = true };
+	*call = (struct map_call){
+		.id = id, .class = event->class->index, .entry_ts = event->ts, .is_open = true
+	};
 }
 
 static void on_exit_(struct map *map, void *state, const struct map_event *event, uint32_t id)
 {
 	struct map_call *call = state;
+	uint32_t class = event->class->index;
 
 	if (!map_sees_switches(map)) {
-		(void)emit_end(map, OWN_EXIT, event, tid_of(map, event, EXIT_TID),
-			       event->class->index, id);
-		return;
-	}
-	if (call->is_open && (id == CALL_UNNAMED_ID || id == call->id)) {
-		(void)emit_end(map, OWN_CALL, event, map_tid(map), call->class,
-			       event->ts - call->entry_ts);
+		emit_end(map, OWN_EXIT, event, tid_of(map, event, EXIT_TID), class, id, 0);
+	} else if (call->is_open && (id == CALL_UNNAMED_ID || id == call->id)) {
+		emit_end(map, OWN_CALL, event, map_tid(map), call->class,
+			 event->ts - call->entry_ts, 0);
 	} else {
-		emit_end(map, OWN_EXIT, event, map_tid(map), event->class->index, id)->flags |=
-			call->is_open ? END_OF_ANOTHER : 0;
+		emit_end(map, OWN_EXIT, event, map_tid(map), class, id,
+			 call->is_open ? call->entry_ts : 0);
 	}
-	call->has_seen = true;
 	call->is_open = false;
 }
 
@@ -136,10 +127,7 @@ static void on_stay_end(struct map *map, void *state, uint64_t ts, bool is_windo
 	if (call->is_open) {
 		emit_open(map, ts, map_tid(map), call->class, call->entry_ts);
 	}
-	if (!is_window) {
-		call->is_open = false;
-		call->has_seen = false;
-	}
+	call->is_open &= is_window;
 }
 
 /* ---- merge side ---- */
@@ -212,11 +200,25 @@ static bool is_child_return(const char *event, const struct ended *ended)
 	return false;
 }
 
+/* A call was entered at @entry_ts: one that is open since another time has ended unseen.  (What
+ * a thread did is known from the events of its calls: no other tells that the exit is missing.) */
+static void entered(struct shard *shard, struct thread_call *call, uint64_t entry_ts)
+{
+	if (call->is_open && call->entry_ts != entry_ts) {
+		shard_trace_row(shard, TOTALS)[OVERWRITTEN]++;
+		call->is_open = false;
+	}
+}
+
 static void end_unseen(struct shard *shard, struct thread *thread, struct thread_call *call,
-		       struct ended *ended, uint32_t id, bool was_another)
+		       struct ended *ended, uint32_t id, uint64_t another)
 {
 	uint64_t *totals;
 
+	if (another != 0) {
+		entered(shard, call, another);
+		call->is_open = false;
+	}
 	if (call->is_open &&
 	    (id == CALL_UNNAMED_ID || id == call_id(shard_event_name(shard, call->class)))) {
 		ended->class = call->class;
@@ -227,7 +229,7 @@ static void end_unseen(struct shard *shard, struct thread *thread, struct thread
 		return;
 	}
 	totals = shard_trace_row(shard, TOTALS);
-	if (!call->is_open && !was_another &&
+	if (!call->is_open && another == 0 &&
 	    is_child_return(shard_event_name(shard, ended->class), ended)) {
 		totals[CHILD_RETURNS]++;
 	} else {
@@ -235,23 +237,16 @@ static void end_unseen(struct shard *shard, struct thread *thread, struct thread
 	}
 }
 
-static void overwritten(struct shard *shard, struct thread_call *call)
-{
-	shard_trace_row(shard, TOTALS)[OVERWRITTEN] += call->is_open;
-	call->is_open = false;
-}
-
 static void open_call(struct shard *shard, struct thread_call *call, const struct record *record)
 {
-	if (call->is_open && call->entry_ts == record->a && call->class == (uint32_t)record->prio) {
-		return; /* it was open when a window ended, and still is */
+	entered(shard, call, record->a);
+	if (!call->is_open) { /* else it was when a window ended, and still is */
+		call->class = (uint32_t)record->prio;
+		call->entry_ts = record->a;
+		call->off_ns = 0;
+		call->is_open = true;
+		call->is_tainted = false;
 	}
-	overwritten(shard, call);
-	call->class = (uint32_t)record->prio;
-	call->entry_ts = record->a;
-	call->off_ns = 0;
-	call->is_open = true;
-	call->is_tainted = false;
 }
 
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
@@ -270,37 +265,33 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 		if (record->kind == OWN_CALL) {
 			ended.ns = numbers[0];
 			ended.has_ns = true;
+			entered(shard, call, record->ts - ended.ns);
 			add_call(shard, thread, &ended);
 		} else {
-			end_unseen(shard, thread, call, &ended, (uint32_t)numbers[0],
-				   record->flags & END_OF_ANOTHER);
+			end_unseen(shard, thread, call, &ended, (uint32_t)numbers[0], numbers[3]);
 		}
 		call->is_open = false;
 		break;
 	case OWN_OPEN:
 		open_call(shard, call, record);
 		break;
-	case OWN_ANEW:
-		overwritten(shard, call);
-		break;
 	case OWN_OVERWRITTEN:
+		entered(shard, call, record->a);
 		call->is_open = false;
 		shard_trace_row(shard, TOTALS)[OVERWRITTEN]++;
 		break;
 	}
 }
 
+/* Who is unknown is somebody else now.  Of known threads what opens or ends a call tells. */
 static void on_anew(struct shard *shard, struct thread *thread, bool by_exit)
 {
 	struct thread_call *call = shard_thread_state(shard, thread);
 
-	if (by_exit) {
-		return; /* the exit itself comes */
+	(void)by_exit;
+	if (thread->view.tid < 0) {
+		call->is_open = false;
 	}
-	if (thread->view.tid >= 0) {
-		overwritten(shard, call);
-	}
-	call->is_open = false;
 }
 
 static void on_switch_in(struct shard *shard, struct thread *thread, const struct switch_in *in)
@@ -317,7 +308,9 @@ static void on_switch_out(struct shard *shard, struct thread *thread, const stru
 {
 	struct thread_call *call = shard_thread_state(shard, thread);
 
-	call->left_ts = out->ts;
+	if (!out->is_late) {
+		call->left_ts = out->ts;
+	}
 }
 
 /* What the thread did in the gap is not known: its call may have ended and begun again. */

@@ -17,7 +17,7 @@ MAY_INCLUDE = {
     'src/engine': ('base/', 'ctf/', 'engine/'),
     'src/recorded': ('base/', 'ctf/', 'engine/', 'recorded/'),
     'relay': ('base/', 'relay/'),
-    'analyses': ('base/', 'ctf/', 'engine/', 'analyses.inc'),
+    'analyses': ('base/', 'ctf/', 'engine/', 'analyses/', 'analyses.inc'),
     'live': ('base/', 'ctf/', 'engine/', 'recorded/', 'relay/', 'live/', 'version.h'),
     'src/cmd': ('base/', 'ctf/', 'engine/', 'recorded/', 'live/', 'cmd/', 'options.h', 'version.h'),
 }

@@ -127,6 +127,8 @@ struct switch_in {
 
 struct switch_out {
 	uint64_t ts;
+	uint64_t in_ts; /* when it was switched in there, 0: not known */
+	bool is_late;   /* in the same ns it was switched in elsewhere, which was told before */
 	uint16_t flags; /* RECORD_DEAD, SLEEPS, PREEMPTED */
 };
 
@@ -151,7 +153,8 @@ struct analysis {
 	 * Merge side, all optional.  Threads are spread over shards, and several shards are at
 	 * work at once: touch nothing but what the shard gives (engine/shard.h).  Of one thread,
 	 * calls come in time order, but for on_switch_out(), which may come as soon as the thread
-	 * is switched in: its time says when it is.
+	 * is switched in: its time says when it is.  (When it is switched in elsewhere at that
+	 * time, it was not gone in between.)
 	 */
 	void (*on_record)(struct shard *shard, const struct record *record, const uint64_t *numbers,
 			  struct thread *thread);

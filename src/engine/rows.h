@@ -57,10 +57,13 @@ struct cpu {
 struct thread {
 	char name[NAME_BYTES]; /* as traced, what view.comm was made of */
 	uint64_t cpu;          /* of its last switch-in, UINT64_MAX: none */
+	uint64_t in_ts;        /* of that, 0: not known */
 	struct sums sums;
 	bool is_dead;
+	bool is_in; /* since in_ts, as far as was told */
 	uint32_t incarnation;
-	uint32_t kept_at; /* index in shard->kept */
+	uint32_t kept_at;   /* index in shard->kept */
+	uint64_t before_ts; /* of the switch-in before, whose end was not told; 0: none */
 	struct thread_view view;
 };
 

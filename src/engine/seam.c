@@ -144,7 +144,9 @@ static void show_head(struct merge *merge, struct cpu *cpu)
 {
 	uint32_t index = seam_group(merge, cpu->head_tid);
 	struct group *group = &merge->seam->groups.at[index];
-	uint32_t record = partial_add_record(merge->seam, index, merge->window_begin, RECORD_HEAD);
+	uint64_t ts =
+		merge->window_begin - (merge->window_begin > 0); /* before all that was seen */
+	uint32_t record = partial_add_record(merge->seam, index, ts, RECORD_HEAD);
 
 	group->is_weak = true;
 	group->has_name = cpu->head_has_prio;

@@ -95,13 +95,23 @@ static void run_on(struct applying *at, struct thread *thread, const struct reco
 	run_for(at->shard, thread, record->a);
 }
 
-/* What the thread showed on leaving the CPU at @ts. */
-static void left(struct shard *shard, struct thread *thread, const struct record *record,
+/* What the thread showed on leaving its CPU at @ts. */
+static void left(struct applying *at, struct thread *thread, const struct record *record,
 		 uint64_t ts)
 {
-	struct switch_out out = { .ts = ts, .flags = record->flags };
+	bool is_here = thread->cpu == at->entry->cpu_id;
+	struct switch_out out = { .ts = ts,
+				  .flags = record->flags,
+				  .is_late = !is_here && thread->in_ts == ts && ts != 0 };
 
-	shard_each_with(shard, on_switch_out, (shard, thread, &out));
+	if (out.is_late) {
+		out.in_ts = thread->before_ts;
+		thread->before_ts = 0;
+	} else {
+		out.in_ts = is_here && thread->is_in ? thread->in_ts : 0;
+		thread->is_in = false;
+	}
+	shard_each_with(at->shard, on_switch_out, (at->shard, thread, &out));
 }
 
 static void switch_in(struct applying *at, struct thread *thread, const struct record *record)
@@ -115,13 +125,16 @@ static void switch_in(struct applying *at, struct thread *thread, const struct r
 	in.is_migration = thread->cpu != UINT64_MAX && thread->cpu != in.cpu;
 	shard_each_with(shard, on_switch_in, (shard, thread, &in));
 	thread->cpu = in.cpu;
+	thread->before_ts = thread->is_in ? thread->in_ts : 0;
+	thread->in_ts = record->ts;
+	thread->is_in = true;
 	if (record->flags & (RECORD_ANEW_CALLS | RECORD_ENDS_CALL)) {
 		shard_each_with(shard, on_anew,
 				(shard, thread, !(record->flags & RECORD_ANEW_CALLS)));
 	}
 	run_for(shard, thread, record->a);
 	if (record->flags & RECORD_PRIO) {
-		left(shard, thread, record, record->ts + record->a);
+		left(at, thread, record, record->ts + record->a);
 	}
 	note_stay(at, thread, record, !(record->flags & RECORD_LEFT));
 	note_death(at->shard, thread, record);
@@ -136,7 +149,7 @@ static void continue_on(struct applying *at, struct thread *thread, const struct
 	thread->cpu = at->entry->cpu_id;
 	run_for(at->shard, thread, record->a);
 	if (record->flags & RECORD_PRIO) {
-		left(at->shard, thread, record, record->ts + record->a);
+		left(at, thread, record, record->ts + record->a);
 	}
 	note_stay(at, thread, record, !(record->flags & RECORD_LEFT));
 	note_death(at->shard, thread, record);
@@ -148,7 +161,7 @@ static void switch_out(struct applying *at, struct thread *thread, const struct 
 	if (thread->cpu == UINT64_MAX) {
 		thread->cpu = at->entry->cpu_id; /* it came there unseen */
 	}
-	left(at->shard, thread, record, record->ts);
+	left(at, thread, record, record->ts);
 	note_stay(at, thread, record, false);
 	note_death(at->shard, thread, record);
 }
@@ -200,6 +213,7 @@ static void apply(struct applying *at, const struct record *record)
 		break;
 	case RECORD_GAP:
 		note_stay(at, thread, record, false);
+		thread->is_in = false;
 		shard_each_with(at->shard, on_gap, (at->shard, thread));
 		break;
 	case RECORD_RUN:
@@ -261,7 +275,8 @@ static bool use_node(struct shard *shard, const struct round *round, struct shar
 			if (!key->thread) {
 				key->thread = shard_thread(shard, key->key);
 			}
-			if (is_fresh && record->kind != RECORD_FORK) {
+			/* Analyses' records are also of threads that are not there: no name. */
+			if (is_fresh && record->kind < RECORD_OWN && record->kind != RECORD_FORK) {
 				apply_group(key->thread, group);
 				is_fresh = false;
 			}

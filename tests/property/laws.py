@@ -3,10 +3,11 @@
 
 Goal    Byte-identical JSON whatever the cut into chunks, the number of workers, the memory and
         the names of the files; windows add up to totals, for each column of each analysis in
-        the list; and count, cpu and io as a plain sequential program has them.
+        the list; and all of them as plain sequential programs have them.
 Method  A random schedule: threads that migrate, fork, die, come back under an old tid, exec
         (also by a thread that is not the leader), change name and priority, and make
-        calls; CPUs with ties in time, empty streams, calls in a channel of their own.  Half
+        calls; wake-ups before and after those they wake sleep; interrupts that nest, pages, packets,
+        block requests; CPUs with ties in time, empty streams, calls in a channel of their own.  Half
         of the traces lose packets and events: then only the laws and the sum of
         each CPU's time are checked.
 
@@ -27,14 +28,29 @@ import reference
 import synthetic
 
 STREAM = synthetic.HEADER[synthetic.HEADER.index('stream {'):]
-CALLS = ('read', 'write', 'futex', 'sendto', 'sendfile', 'mq_timedsend')
+CALLS = ('read', 'write', 'futex', 'sendto', 'sendfile', 'mq_timedsend', 'clone')
 FIELDS = {
     'sched_switch': dict(synthetic.EVENTS)['sched_switch'],
     'sched_process_fork': dict(synthetic.EVENTS)['sched_process_fork'],
     'sched_process_exec': (('text', 'filename'), ('s32', 'tid'), ('s32', 'old_tid')),
     'lttng_statedump_process_state': (('s32', 'tid'), ('s32', 'pid'), ('comm', 'name')),
     'sched_waking': (('s32', 'tid'),),
+    'sched_wakeup': (('s32', 'tid'),),
+    'irq_handler_entry': (('s32', 'irq'), ('text', 'name')),
+    'irq_handler_exit': (('s32', 'irq'), ('s32', 'ret')),
+    'irq_softirq_raise': (('s32', 'vec'),),
+    'irq_softirq_entry': (('s32', 'vec'),),
+    'irq_softirq_exit': (('s32', 'vec'),),
+    'kmem_mm_page_alloc': (('s32', 'order'), ('s64', 'pfn')),
+    'kmem_mm_page_free': (('s32', 'order'), ('s64', 'pfn')),
+    'mm_page_free_batched': (('s64', 'pfn'),),
+    'net_if_receive_skb': (('s32', 'len'), ('text', 'name')),
+    'net_dev_xmit': (('s32', 'rc'), ('s32', 'len'), ('text', 'name')),
+    'block_rq_insert': (('s32', 'dev'), ('s64', 'sector'), ('s32', 'nr_sector'), ('s32', 'rwbs')),
+    'block_rq_complete': (('s32', 'dev'), ('s64', 'sector'), ('s32', 'nr_sector'), ('s32', 'rwbs'),
+                          ('s32', 'error')),
 }
+FIELDS['block_rq_issue'] = FIELDS['block_rq_requeue'] = FIELDS['block_rq_insert']
 for _call in CALLS:
     FIELDS['syscall_entry_' + _call] = (('s32', 'msg_len'),) if _call == 'mq_timedsend' else ()
     FIELDS['syscall_exit_' + _call] = (('s64', 'ret'),)
@@ -80,9 +96,10 @@ class Schedule:
         self.now += self.rng.choice((0, 0, 1, 7, 1000, 50_000, 3_000_000, 90_000_000))
         cpu = self.rng.choice(list(self.running))
         action = self.rng.choices(
-            (self.switch, self.call, self.fork, self.exec, self.rename, self.dump),
-            (10, 12, 2, 1, 1, 1))[0]
-        if action == self.switch or self.running[cpu]:
+            (self.switch, self.call, self.fork, self.exec, self.rename, self.dump, self.wake,
+             self.interrupt, self.page, self.packet, self.request),
+            (10, 12, 2, 1, 1, 1, 6, 5, 2, 2, 3))[0]
+        if action in (self.switch, self.wake, self.interrupt, self.request) or self.running[cpu]:
             action(cpu)
 
     def add(self, cpu, name, *values):
@@ -118,6 +135,38 @@ class Schedule:
             thread.call = self.rng.choice(CALLS)
             self.add(cpu, 'syscall_entry_' + thread.call, *(
                 (self.rng.randrange(100),) if thread.call == 'mq_timedsend' else ()))
+
+    def wake(self, cpu):
+        """Perhaps of one who runs: on another CPU (a race), or here."""
+        thread = self.rng.choice(list(self.alive.values()))
+        self.now += 1  # what a wake-up means is no matter of order within a moment
+        self.add(cpu, self.rng.choice(('sched_waking', 'sched_waking', 'sched_wakeup')), thread.tid)
+        self.now += 1
+
+    def interrupt(self, cpu):
+        name = self.rng.choice([name for name in FIELDS if name.startswith('irq_')])
+        number = self.rng.randrange(3)
+        more = {'irq_handler_entry': ('line%d' % number,),
+                'irq_handler_exit': (self.rng.randrange(2),)}.get(name, ())
+        self.add(cpu, name, number, *more)
+
+    def page(self, cpu):
+        name = self.rng.choice([name for name in FIELDS if 'mm_page' in name])
+        order = () if 'batched' in name else (self.rng.randrange(4),)
+        self.add(cpu, name, *order, self.rng.choice((-1, 5, 77)))
+
+    def packet(self, cpu):
+        name = self.rng.choice(('net_if_receive_skb', 'net_dev_xmit'))
+        code = (self.rng.choice((0, 0, 16)),) if name == 'net_dev_xmit' else ()
+        self.add(cpu, name, *code, self.rng.randrange(2000), self.rng.choice(('lo', 'eth0')))
+
+    def request(self, cpu):
+        name = self.rng.choice([name for name in FIELDS if name.startswith('block_rq')])
+        error = (self.rng.choice((0, 0, -5)),) if name == 'block_rq_complete' else ()
+        self.now += 1
+        self.add(cpu, name, self.rng.choice((8 << 20, 8 << 20 | 16)), self.rng.randrange(4) * 8,
+                 self.rng.choice((0, 8, 16)), self.rng.choice((1, 2, 4, 256)), *error)
+        self.now += 1
 
     def fork(self, cpu):
         parent = self.running[cpu]
@@ -205,6 +254,11 @@ def make(rng, path, loses):
     return [(ts, name, cpu, text) for ts, _, cpu, _, name, text in sorted(ordered)]
 
 
+LABELS = ('cpu', 'tid', 'pid', 'prio', 'comm', 'irq', 'vec', 'order', 'errno', 'vpid', 'level')
+NO_SUMS = ('min_ns', 'mean_ns', 'max_ns', 'stdev_ns', 'p50_ns', 'p95_ns', 'p99_ns', 'p999_ns',
+           'longest_ns', 'depth_max', 'in_flight', 'oldest_ns', 'longest')
+
+
 def sums_of(value):
     """All figures below @value, added up by their keys; ids and last-known values are none."""
     sums = {}
@@ -212,7 +266,7 @@ def sums_of(value):
     def walk(path, at):
         if isinstance(at, dict):
             for key, below in at.items():
-                if key not in ('cpu', 'tid', 'pid', 'prio', 'comm') or isinstance(below, (dict, list)):
+                if key not in NO_SUMS and (key not in LABELS or isinstance(below, (dict, list))):
                     walk(path + (key,), below)
         elif isinstance(at, list):
             for below in at:

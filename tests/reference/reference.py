@@ -66,14 +66,13 @@ class Window:
 
 
 class Reference:
-    def __init__(self, events, release):
+    def __init__(self, events, release, names):
         self.events, self.interval = list(events), INTERVAL
         self.begin, self.last = self.events[0][0], self.events[-1][0]
         self.windows = collections.defaultdict(Window)
         self.threads = {}
         self.born = 0
-        self.current, self.since = {}, {}
-        names = {event[1] for event in self.events}
+        self.current, self.since, self.came = {}, {}, {}
         self.others = sequential.Sequential(self, release, names)
         self.heads()
         at = self.begin // INTERVAL
@@ -123,7 +122,11 @@ class Reference:
         if prev:
             thread = self.thread(prev)
             thread.comm, thread.prio = string(text, 'prev_comm'), number(text, 'prev_prio')
-        self.current[cpu], self.since[cpu] = next_, ns
+            row = self.window(ns).rows[thread]
+            row['preemptions'] += self.others.sched.is_preempted(number(text, 'prev_state'))
+            if cpu in self.came:
+                row['longest_ns'] = max(row['longest_ns'], ns - self.came[cpu])
+        self.current[cpu], self.since[cpu], self.came[cpu] = next_, ns, ns
         if next_:
             thread = self.thread(next_)
             thread.comm, thread.prio = string(text, 'next_comm'), number(text, 'next_prio')
@@ -208,7 +211,7 @@ class Reference:
         thread.comm = string(text, 'filename').rsplit('/', 1)[-1][:15]
 
 
-CPU_KEYS = ('run_ns', 'switches', 'migrations')
+CPU_KEYS = ('run_ns', 'switches', 'migrations', 'preemptions', 'longest_ns')
 IO_KEYS = ('read_bytes', 'write_bytes', 'reads', 'writes', 'errors', 'read_ns', 'write_ns')
 
 
@@ -231,7 +234,9 @@ def merge(windows):
             whole.cpus[cpu][0] += busy
             whole.cpus[cpu][1] += idle
         for thread, row in window.rows.items():
+            longest = max(whole.rows[thread]['longest_ns'], row['longest_ns'])
             whole.rows[thread].update(row)
+            whole.rows[thread]['longest_ns'] = longest
     return whole
 
 
@@ -273,15 +278,17 @@ def check_last_known(total, reference):
                         row['tid'], key, row.get(key), getattr(thread, key))
 
 
-def release_of(trace):
-    """The kernel's release, which says how states are encoded."""
+def declared(trace):
+    """The kernel's release, which says how states are encoded, and the names of events."""
     with open(os.path.join(trace, 'metadata'), 'rb') as file:
-        found = re.search(rb'kernel_release = "(\d+)\.(\d+)', file.read())
-    return tuple(map(int, found.groups())) if found else (9, 0)
+        text = file.read()
+    found = re.search(rb'kernel_release = "(\d+)\.(\d+)', text)
+    names = {name.decode() for name in re.findall(rb'name = "([^"]*)"', text)}
+    return tuple(map(int, found.groups())) if found else (9, 0), names
 
 
 def check(sillage, trace, events=None):
-    reference = Reference(events or events_of(trace), release_of(trace))
+    reference = Reference(events or events_of(trace), *declared(trace))
     out = subprocess.run([sillage, 'analyze', '-q', '-f', 'json', '-a', 'all', '-i',
                           '%dns' % INTERVAL, trace],
                          stdout=subprocess.PIPE, check=True)

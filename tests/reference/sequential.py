@@ -58,7 +58,7 @@ class Sched:
                 break
         else:
             self.source = None
-        self.phase, self.since, self.pending = {}, {}, {}
+        self.phase, self.since, self.pending, self.left = {}, {}, {}, {}
         self.tentative = set()
 
     def started(self, thread):
@@ -73,21 +73,29 @@ class Sched:
             return 'sleep'
         return 'ready'
 
+    def is_preempted(self, state):
+        marks = [mark for release, mark in self.STATES if self.release >= release]
+        return bool(marks and state & marks[0]) and self.leaves(state) == 'ready'
+
     def switch(self, ns, cpu, prev, state, next_, prio, book):
-        if prev:
+        elsewhere = prev and any(current == prev.tid for c, current in self.reference.current.items()
+                                 if c != cpu)
+        if prev and not elsewhere:  # it may have come there in the same moment
             how = self.leaves(state)
             phase = {'dead': 'dead', 'ready': 'preempted', 'sleep': 'blocked'}[how]
             if how == 'sleep' and prev in self.pending:
                 phase = 'wait'
                 if 'sched_wakeup' not in self.names:
                     self.tentative.add(prev)
-            self.phase[prev], self.since[prev] = phase, ns
+            self.phase[prev], self.since[prev], self.left[prev] = phase, ns, ns
             self.pending.pop(prev, None)
         if next_:
             self.runs(ns, cpu, next_, prio, book)
 
     def runs(self, ns, cpu, thread, prio, book):
         phase = self.phase.get(thread)
+        if phase in ('blocked', 'wait', 'preempted') and self.left.get(thread) == ns:
+            phase = 'running'  # it came from another CPU in the same moment
         if phase in ('new', 'wait', 'preempted'):
             waited = ns - self.since[thread]
             if phase == 'new':
@@ -208,6 +216,7 @@ class Irq:
             if what == 'raise':
                 self.raised.setdefault((cpu, vec), ns)
             elif what == 'entry':
+                self.room(cpu, book)
                 if (cpu, vec) in self.raised:
                     book.sample('irq', 'soft', vec, 'raise', ns=ns - self.raised.pop((cpu, vec)))
                 self.stacks[cpu].append([ns, 'soft', vec, 0])
@@ -215,9 +224,16 @@ class Irq:
                 self.leave(ns, cpu, 'soft', vec, 1, book)
         elif name == 'irq_handler_entry':
             key = (number(text, 'irq'), string(text, 'name'))
+            self.room(cpu, book)
             self.stacks[cpu].append([ns, 'hard', key, 0])
         elif name == 'irq_handler_exit':
             self.leave(ns, cpu, 'hard', number(text, 'irq'), number(text, 'ret'), book)
+
+    def room(self, cpu, book):
+        """More than 8 levels: exits are missing."""
+        if len(self.stacks[cpu]) == 8:
+            book.add('irq', 'unmatched', by=8)
+            self.stacks[cpu].clear()
 
     def leave(self, ns, cpu, kind, which, ret, book):
         stack = self.stacks[cpu]
@@ -295,6 +311,7 @@ class Block:
         if depth:
             book.add(*self.path(dev), 'busy_ns', by=ns - self.since[dev])
             book.add(*self.path(dev), 'depth_ns', by=depth * (ns - self.since[dev]))
+            self.deepest(dev, depth if ns > self.since[dev] else 0, book)
         self.since[dev] = ns
 
     def event(self, ns, name, text, book):
@@ -314,9 +331,11 @@ class Block:
             book.add('block', 'requeues')
         elif name == 'block_rq_complete':
             self.complete(ns, dev, sector, count, text, book)
-        most = book.most
-        most[self.path(dev) + ('depth_max',)] = max(most[self.path(dev) + ('depth_max',)],
-                                                    self.depth(dev))
+        self.deepest(dev, self.depth(dev), book)
+
+    def deepest(self, dev, depth, book):
+        path = self.path(dev) + ('depth_max',)
+        book.most[path] = max(book.most[path], depth)
 
     def issue(self, ns, dev, sector, count, text, book):
         request = self.open.setdefault((dev, sector), {'insert': None, 'issue': None,
@@ -338,6 +357,7 @@ class Block:
         del self.open[dev, sector]
         if 0 < count < request['left']:
             request['left'] -= count
+            book.add('block', 'replaced', by=bool(self.open.get((dev, sector + count), {}).get('issue')))
             self.open[dev, sector + count] = request
             return
         took, rwbs, size = ns - request['issue'], request['rwbs'], request['sectors'] * 512
