@@ -43,8 +43,9 @@ enum { OWN_CALL = RECORD_OWN, OWN_OPEN, OWN_EXIT, OWN_OVERWRITTEN };
 enum { EXIT_RET, EXIT_TID };
 enum { ENTRY_TID };
 
-/* Flags of OWN_CALL and OWN_EXIT. */
-enum { END_HAS_RET = 1 };
+/* Flags of OWN_CALL and OWN_EXIT: it has a result; all is in `a` and `prio` (else beside). */
+enum { END_HAS_RET = 1, END_IS_SHORT = 2 };
+#define SHORT_NS_BITS 40 /* of `a`; the class is in the others */
 
 /* ---- map side ---- */
 
@@ -71,18 +72,39 @@ static void emit_open(struct map *map, uint64_t ts, int32_t tid, uint32_t class,
 	record->prio = (int32_t) class;
 }
 
-/* In @a the duration, or which call it is; @class is of an event that names it, if any does;
- * @another: when another call was entered that has not ended, 0: none. */
-static void emit_end(struct map *map, unsigned int kind, const struct map_event *event, int32_t tid,
-		     uint32_t class, uint64_t a, uint64_t another)
+static int64_t ret_of(const struct map_event *event, struct record *record)
 {
-	struct record *record = map_emit(map, event->ts, tid, kind);
-	uint64_t numbers[4] = { a, 0, class, another };
-
-	if (event->present & (1u << EXIT_RET)) {
-		numbers[1] = event->values[EXIT_RET].u;
-		record->flags = END_HAS_RET;
+	if (!(event->present & (1u << EXIT_RET))) {
+		return 0;
 	}
+	record->flags |= END_HAS_RET;
+	return event->values[EXIT_RET].i;
+}
+
+/* A call that was seen as a whole.  Most fit into the record, which is all that the merger then
+ * has to fetch from memory. */
+static void emit_call(struct map *map, const struct map_event *event, uint32_t class, uint64_t ns)
+{
+	struct record *record = map_emit(map, event->ts, map_tid(map), OWN_CALL);
+	int64_t ret = ret_of(event, record);
+	uint64_t numbers[3] = { ns, (uint64_t)ret, class };
+
+	if (ret == (int32_t)ret && ns >> SHORT_NS_BITS == 0 && class >> (64 - SHORT_NS_BITS) == 0) {
+		record->flags |= END_IS_SHORT;
+		record->prio = (int32_t)ret;
+		record->a = (uint64_t) class << SHORT_NS_BITS | ns;
+	} else {
+		record->a = map_numbers(map, numbers, 3);
+	}
+}
+
+/* An exit; @another: when another call was entered that has not ended, 0: none. */
+static void emit_exit(struct map *map, const struct map_event *event, int32_t tid, uint32_t id,
+		      uint64_t another)
+{
+	struct record *record = map_emit(map, event->ts, tid, OWN_EXIT);
+	uint64_t numbers[4] = { id, (uint64_t)ret_of(event, record), event->class->index, another };
+
 	record->a = map_numbers(map, numbers, 4);
 }
 
@@ -106,16 +128,13 @@ static void on_entry(struct map *map, void *state, const struct map_event *event
 static void on_exit_(struct map *map, void *state, const struct map_event *event, uint32_t id)
 {
 	struct map_call *call = state;
-	uint32_t class = event->class->index;
 
 	if (!map_sees_switches(map)) {
-		emit_end(map, OWN_EXIT, event, tid_of(map, event, EXIT_TID), class, id, 0);
+		emit_exit(map, event, tid_of(map, event, EXIT_TID), id, 0);
 	} else if (call->is_open && (id == CALL_UNNAMED_ID || id == call->id)) {
-		emit_end(map, OWN_CALL, event, map_tid(map), call->class,
-			 event->ts - call->entry_ts, 0);
+		emit_call(map, event, call->class, event->ts - call->entry_ts);
 	} else {
-		emit_end(map, OWN_EXIT, event, map_tid(map), class, id,
-			 call->is_open ? call->entry_ts : 0);
+		emit_exit(map, event, map_tid(map), id, call->is_open ? call->entry_ts : 0);
 	}
 	call->is_open = false;
 }
@@ -158,28 +177,37 @@ static void add_to(uint64_t *row, const struct ended *ended, bool is_error)
 	}
 }
 
+static void note_longest(struct shard *shard, struct thread *thread, const struct ended *ended)
+{
+	shard_longest(
+		shard, LONGEST,
+		&(struct instance){ .ns = ended->ns,
+				    .end = ended->ts,
+				    .more = ended->has_ret ? ended->ret : 0,
+				    .cpu = UINT64_MAX,
+				    .thread = thread,
+				    .item = call_key(shard_event_name(shard, ended->class)) });
+}
+
 static void add_call(struct shard *shard, struct thread *thread, const struct ended *ended)
 {
 	bool is_error = ended->has_ret && ended->ret < 0 && ended->ret >= -ERRNO_MAX;
-	struct item_key key = call_key(shard_event_name(shard, ended->class));
 	uint64_t *totals = shard_trace_row(shard, TOTALS);
 
 	totals[TOTAL_CALLS]++;
 	totals[TOTAL_ERRORS] += is_error;
 	totals[UNTIMED] += !ended->has_ns;
-	add_to(shard_item_row(shard, CALLS, &key), ended, is_error);
+	add_to(shard_class_row(shard, CALLS, ended->class, call_key), ended, is_error);
 	add_to(shard_thread_row(shard, thread, THREADS), ended, is_error);
 	if (ended->has_ns) {
 		column_add(totals, TOTAL_TIME, ended->ns);
-		shard_longest(shard, LONGEST,
-			      &(struct instance){ .ns = ended->ns,
-						  .end = ended->ts,
-						  .more = ended->has_ret ? ended->ret : 0,
-						  .cpu = UINT64_MAX,
-						  .thread = thread,
-						  .item = key });
+		if (shard_is_long(shard, LONGEST, ended->ns)) {
+			note_longest(shard, thread, ended);
+		}
 	}
 	if (is_error) {
+		struct item_key key = call_key(shard_event_name(shard, ended->class));
+
 		key.id = (uint64_t)-ended->ret;
 		shard_item_row(shard, ERRNOS, &key)[0]++;
 	}
@@ -249,27 +277,42 @@ static void open_call(struct shard *shard, struct thread_call *call, const struc
 	}
 }
 
+static void whole_call(struct shard *shard, struct thread *thread, struct thread_call *call,
+		       const struct record *record, const uint64_t *numbers)
+{
+	struct ended ended = { .ts = record->ts,
+			       .has_ns = true,
+			       .has_ret = record->flags & END_HAS_RET };
+
+	if (record->flags & END_IS_SHORT) {
+		ended.ns = record->a & (((uint64_t)1 << SHORT_NS_BITS) - 1);
+		ended.class = (uint32_t)(record->a >> SHORT_NS_BITS);
+		ended.ret = record->prio;
+	} else {
+		ended.ns = numbers[record->a];
+		ended.ret = (int64_t)numbers[record->a + 1];
+		ended.class = (uint32_t)numbers[record->a + 2];
+	}
+	entered(shard, call, ended.ts - ended.ns);
+	add_call(shard, thread, &ended);
+}
+
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
 		      struct thread *thread)
 {
 	struct thread_call *call = shard_thread_state(shard, thread);
-	struct ended ended = { .ts = record->ts };
+	struct ended ended = { .ts = record->ts, .has_ret = record->flags & END_HAS_RET };
 
 	switch (record->kind) {
 	case OWN_CALL:
+		whole_call(shard, thread, call, record, numbers);
+		call->is_open = false;
+		break;
 	case OWN_EXIT:
 		numbers += record->a;
-		ended.has_ret = record->flags & END_HAS_RET;
 		ended.ret = (int64_t)numbers[1];
 		ended.class = (uint32_t)numbers[2];
-		if (record->kind == OWN_CALL) {
-			ended.ns = numbers[0];
-			ended.has_ns = true;
-			entered(shard, call, record->ts - ended.ns);
-			add_call(shard, thread, &ended);
-		} else {
-			end_unseen(shard, thread, call, &ended, (uint32_t)numbers[0], numbers[3]);
-		}
+		end_unseen(shard, thread, call, &ended, (uint32_t)numbers[0], numbers[3]);
 		call->is_open = false;
 		break;
 	case OWN_OPEN:

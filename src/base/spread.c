@@ -35,6 +35,11 @@ static uint64_t end_of(uint32_t index)
 	return (lowest << (top - SUB_BITS)) + (((uint64_t)1 << (top - SUB_BITS)) - 1);
 }
 
+/* From here on an array is not larger than what it takes the place of, as a rule. */
+#define FEW_BUCKETS 48
+
+/* ---- buckets by index ---- */
+
 /* Where @index is, or would be. */
 static uint32_t place_of(const struct spread *spread, uint32_t index)
 {
@@ -52,18 +57,27 @@ static uint32_t place_of(const struct spread *spread, uint32_t index)
 	return low;
 }
 
-static void add_bucket(struct spread *spread, uint32_t index, uint64_t count)
+static void free_buckets(struct spread *spread)
 {
-	uint32_t at = place_of(spread, index);
-
-	if (at < spread->used && spread->buckets[at].index == index) {
-		spread->buckets[at].count += count;
-		return;
+	if (spread->buckets != spread->own) {
+		free(spread->buckets);
 	}
+}
+
+static void make_room(struct spread *spread)
+{
+	struct spread_bucket *larger = mem_alloc(spread->room * 2 * sizeof(*larger));
+
+	memcpy(larger, spread->buckets, spread->used * sizeof(*larger));
+	free_buckets(spread);
+	spread->buckets = larger;
+	spread->room *= 2;
+}
+
+static void insert_bucket(struct spread *spread, uint32_t at, uint32_t index, uint64_t count)
+{
 	if (spread->used == spread->room) {
-		spread->room = spread->room ? spread->room * 2 : 4;
-		spread->buckets =
-			mem_realloc(spread->buckets, spread->room * sizeof(*spread->buckets));
+		make_room(spread);
 	}
 	memmove(spread->buckets + at + 1, spread->buckets + at,
 		(spread->used - at) * sizeof(*spread->buckets));
@@ -71,11 +85,78 @@ static void add_bucket(struct spread *spread, uint32_t index, uint64_t count)
 	spread->used++;
 }
 
+/* ---- all buckets of a range ---- */
+
+/* Makes the range have @index; by whole powers of two, so that it does not happen often. */
+static void widen(struct spread *spread, uint32_t index)
+{
+	uint32_t end = spread->first + spread->used;
+	uint32_t first = index < spread->first ? index : spread->first;
+	uint64_t *counts;
+
+	end = index >= end ? index + 1 : end;
+	first = first >> SUB_BITS << SUB_BITS;
+	end = ((end - 1) >> SUB_BITS << SUB_BITS) + (1u << SUB_BITS);
+	counts = mem_alloc((end - first) * sizeof(*counts));
+	memcpy(counts + (spread->first - first), spread->counts, spread->used * sizeof(*counts));
+	free(spread->counts);
+	spread->counts = counts;
+	spread->first = first;
+	spread->used = end - first;
+}
+
+static void to_range(struct spread *spread)
+{
+	struct spread_bucket *buckets = spread->buckets;
+	uint32_t used = spread->used;
+
+	spread->first = buckets[0].index;
+	spread->used = buckets[used - 1].index - spread->first + 1;
+	spread->counts = mem_alloc(spread->used * sizeof(*spread->counts));
+	for (uint32_t i = 0; i < used; i++) {
+		spread->counts[buckets[i].index - spread->first] = buckets[i].count;
+	}
+	free_buckets(spread);
+	spread->buckets = spread->own;
+}
+
+/* ---- either ---- */
+
+static void add_bucket(struct spread *spread, uint32_t index, uint64_t count)
+{
+	uint32_t at;
+
+	if (spread->counts) {
+		if (index - spread->first >= spread->used) {
+			widen(spread, index);
+		}
+		spread->counts[index - spread->first] += count;
+		return;
+	}
+	at = place_of(spread, index);
+	if (at < spread->used && spread->buckets[at].index == index) {
+		spread->buckets[at].count += count;
+	} else {
+		insert_bucket(spread, at, index, count);
+		if (spread->used > FEW_BUCKETS) {
+			to_range(spread);
+		}
+	}
+}
+
+static struct spread_bucket bucket_at(const struct spread *spread, uint32_t i)
+{
+	return spread->counts ? (struct spread_bucket){ spread->first + i, spread->counts[i] }
+			      : spread->buckets[i];
+}
+
 static struct spread *made(struct spread **spread)
 {
 	if (!*spread) {
 		*spread = mem_alloc(sizeof(**spread));
 		(*spread)->min = UINT64_MAX;
+		(*spread)->buckets = (*spread)->own;
+		(*spread)->room = sizeof((*spread)->own) / sizeof((*spread)->own[0]);
 	}
 	return *spread;
 }
@@ -106,7 +187,11 @@ void spread_merge(struct spread **to, const struct spread *from)
 	s->min = from->min < s->min ? from->min : s->min;
 	s->max = from->max > s->max ? from->max : s->max;
 	for (uint32_t i = 0; i < from->used; i++) {
-		add_bucket(s, from->buckets[i].index, from->buckets[i].count);
+		struct spread_bucket bucket = bucket_at(from, i);
+
+		if (bucket.count > 0) {
+			add_bucket(s, bucket.index, bucket.count);
+		}
 	}
 }
 
@@ -124,7 +209,8 @@ void spread_move(struct spread **to, struct spread **from)
 void spread_free(struct spread *spread)
 {
 	if (spread) {
-		free(spread->buckets);
+		free_buckets(spread);
+		free(spread->counts);
 		free(spread);
 	}
 }
@@ -149,8 +235,10 @@ uint64_t spread_percentile(const struct spread *spread, unsigned int per_mille)
 	uint64_t rank = (uint64_t)((whole + 999) / 1000), seen = 0, end = 0;
 
 	for (uint32_t i = 0; i < spread->used && (seen < rank || seen == 0); i++) {
-		seen += spread->buckets[i].count;
-		end = end_of(spread->buckets[i].index);
+		struct spread_bucket bucket = bucket_at(spread, i);
+
+		seen += bucket.count;
+		end = end_of(bucket.index);
 	}
 	end = end < spread->min ? spread->min : end;
 	return end > spread->max ? spread->max : end;
@@ -160,8 +248,9 @@ void spread_powers(const struct spread *spread, uint64_t counts[SPREAD_POWERS])
 {
 	memset(counts, 0, SPREAD_POWERS * sizeof(*counts));
 	for (uint32_t i = 0; i < spread->used; i++) {
-		uint64_t end = end_of(spread->buckets[i].index);
+		struct spread_bucket bucket = bucket_at(spread, i);
+		uint64_t end = end_of(bucket.index);
 
-		counts[end ? 63 - __builtin_clzll(end) : 0] += spread->buckets[i].count;
+		counts[end ? 63 - __builtin_clzll(end) : 0] += bucket.count;
 	}
 }

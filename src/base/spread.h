@@ -7,7 +7,8 @@
  *     v < 64         a bucket each
  *     otherwise      64 buckets for each power of two: at most 1.6 % above the truth
  *
- * Only buckets that have something are kept, by index: most spreads have few.
+ * Most spreads have few values, and keep the buckets that have something, by index.  Those with
+ * many have all from the first to the last, which is quicker to add to.
  */
 #ifndef SILLAGE_BASE_SPREAD_H
 #define SILLAGE_BASE_SPREAD_H
@@ -23,7 +24,10 @@ struct spread {
 	uint64_t count, sum, min, max;
 	unsigned __int128 squares; /* sum of squares */
 	uint32_t used, room;
-	struct spread_bucket *buckets; /* in order of their index */
+	struct spread_bucket *buckets; /* in order of their index, while there are no `counts` */
+	uint64_t *counts;              /* `used` of them, NULL: few */
+	uint32_t first;                /* index of counts[0] */
+	struct spread_bucket own[4];   /* the first room: most spreads need no more */
 };
 
 /* Adds a value; *spread is made when NULL. */

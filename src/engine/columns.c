@@ -21,19 +21,23 @@ void columns_append(struct columns *columns, const struct table *table)
 {
 	uint32_t more = column_count(table);
 
-	columns->is_plain = columns->count == 0 || columns->is_plain;
 	columns->kinds = mem_realloc(columns->kinds, columns->count + more + 1);
+	columns->special = mem_realloc(columns->special,
+				       (columns->count + more + 1) * sizeof(*columns->special));
 	for (uint32_t i = 0; i < more; i++) {
 		enum column_kind kind = table->columns[i].kind;
 
+		if (kind != COLUMN_SUM && kind != COLUMN_PRIO) {
+			columns->special[columns->special_count++] = (uint16_t)columns->count;
+		}
 		columns->kinds[columns->count++] = (uint8_t)kind;
-		columns->is_plain &= kind == COLUMN_SUM || kind == COLUMN_PRIO;
 	}
 }
 
 void columns_fini(struct columns *columns)
 {
 	free(columns->kinds);
+	free(columns->special);
 }
 
 static void move_spread(uint64_t *to, uint64_t *from)
@@ -70,14 +74,17 @@ static void move_one(uint8_t kind, uint64_t *to, uint64_t *from, bool closes)
 	*from = 0;
 }
 
+/* What is no sum is 0 in @from by the time that the sums are added. */
 static void move(const struct columns *columns, uint64_t *to, uint64_t *from, bool closes)
 {
-	for (uint32_t i = 0; columns->is_plain && i < columns->count; i++) {
+	for (uint32_t i = 0; i < columns->special_count; i++) {
+		uint32_t at = columns->special[i];
+
+		move_one(columns->kinds[at], &to[at], &from[at], closes);
+	}
+	for (uint32_t i = 0; i < columns->count; i++) {
 		to[i] += from[i];
 		from[i] = 0;
-	}
-	for (uint32_t i = 0; !columns->is_plain && i < columns->count; i++) {
-		move_one(columns->kinds[i], &to[i], &from[i], closes);
 	}
 }
 
@@ -109,9 +116,11 @@ void columns_add(const struct columns *columns, uint64_t *to, const uint64_t *fr
 
 void columns_empty(const struct columns *columns, uint64_t *row)
 {
-	for (uint32_t i = 0; !columns->is_plain && i < columns->count; i++) {
-		if (columns->kinds[i] == COLUMN_SPREAD) {
-			spread_free((struct spread *)(uintptr_t)row[i]);
+	for (uint32_t i = 0; i < columns->special_count; i++) {
+		uint32_t at = columns->special[i];
+
+		if (columns->kinds[at] == COLUMN_SPREAD) {
+			spread_free((struct spread *)(uintptr_t)row[at]);
 		}
 	}
 	memset(row, 0, columns->count * sizeof(*row));

@@ -15,8 +15,9 @@
 /* The kinds of a row's columns. */
 struct columns {
 	uint32_t count;
-	bool is_plain; /* all are sums */
+	uint32_t special_count; /* of those that are no sums */
 	uint8_t *kinds;
+	uint16_t *special; /* their indexes */
 };
 
 uint32_t column_count(const struct table *table);

@@ -60,10 +60,7 @@ struct item *items_find(struct items *items, const struct columns *columns, unsi
 	}
 	item = at == kh_end(items->by_key) ? item_new(items, columns, &like)
 					   : kh_key(items->by_key, at);
-	if (!item->is_touched) {
-		item->is_touched = true;
-		*vec_push(&items->touched) = item;
-	}
+	items_touch(items, item);
 	return item;
 }
 
@@ -149,9 +146,7 @@ static void add_shown(struct longest *longest, const struct shown_instance *show
 
 void longest_add(struct longest *longest, const struct instance *instance)
 {
-	size_t count = longest->all.count;
-
-	if (count < longest->room || instance->ns >= longest->all.at[count - 1].instance.ns) {
+	if (longest_may_have(longest, instance->ns)) {
 		add_shown(longest, &(struct shown_instance){ .instance = *instance });
 	}
 }

@@ -50,6 +50,15 @@ void items_fini(struct items *items, const struct columns (*columns)[TABLES_MAX]
 struct item *items_find(struct items *items, const struct columns *columns, unsigned int analysis,
 			unsigned int table, const struct item_key *key);
 
+/* The item is used in the open window. */
+static inline void items_touch(struct items *items, struct item *item)
+{
+	if (!item->is_touched) {
+		item->is_touched = true;
+		*vec_push(&items->touched) = item;
+	}
+}
+
 /* Adds the open window of @from to that of @to, and empties it. */
 void items_gather(struct items *to, struct items *from,
 		  const struct columns (*columns)[TABLES_MAX]);
@@ -69,6 +78,14 @@ struct longest {
 	size_t room;
 	VEC(struct shown_instance) all;
 };
+
+/* Whether one of @ns may be one of them. */
+static inline bool longest_may_have(const struct longest *longest, uint64_t ns)
+{
+	size_t count = longest->all.count;
+
+	return count < longest->room || ns >= longest->all.at[count - 1].instance.ns;
+}
 
 void longest_add(struct longest *longest, const struct instance *instance);
 /* Notes who the threads are: they may go when the window has closed. */

@@ -125,9 +125,7 @@ uint64_t map_numbers(struct map *map, const uint64_t *numbers, size_t count)
 {
 	uint64_t at = map->partial->numbers.count;
 
-	for (size_t i = 0; i < count; i++) {
-		*vec_push(&map->partial->numbers) = numbers[i];
-	}
+	vec_append(&map->partial->numbers, numbers, count);
 	return at;
 }
 

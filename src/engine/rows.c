@@ -41,9 +41,6 @@ static void lay_out(struct layout *layout, const struct map_setup *setup, const 
 	layout->is_direct = !setup->wants_windows && setup->range_begin == 0;
 	layout->longest_room = setup->top < LONGEST_MIN ? LONGEST_MIN : setup->top;
 	layout->longest_room = setup->top > LONGEST_MAX ? LONGEST_MAX : layout->longest_room;
-	for (size_t s = 0; s < SCOPES_FIXED; s++) {
-		layout->columns[s].is_plain = true;
-	}
 	for (size_t a = 0; a < setup->analysis_count; a++) {
 		const struct analysis *analysis = setup->analyses[a];
 
@@ -51,7 +48,7 @@ static void lay_out(struct layout *layout, const struct map_setup *setup, const 
 			lay_out_table(layout, a, t);
 		}
 		layout->thread_state_offsets[a] = layout->thread_state_size;
-		layout->thread_state_size += (analysis->thread_state_size + 15) / 16 * 16;
+		layout->thread_state_size += (analysis->thread_state_size + 7) / 8 * 8;
 	}
 }
 
@@ -121,7 +118,7 @@ static void thread_fini(const struct layout *layout, struct thread *thread)
 							      layout->thread_state_offsets[a]);
 		}
 	}
-	if (!columns->is_plain) {
+	if (columns->special_count > 0) {
 		columns_empty(columns, thread->sums.window);
 		columns_empty(columns, thread->sums.total);
 	}
@@ -142,6 +139,9 @@ static void shard_fini(struct shard *shard)
 	columns_empty(&layout->columns[SCOPE_TRACE], shard->trace);
 	items_fini(&shard->items, layout->item_columns);
 	longest_free(layout, shard->longest);
+	for (size_t a = 0; a < ANALYSES_MAX; a++) {
+		vec_fini(&shard->class_items[a]);
+	}
 	for (size_t i = 0; i < shard->blocks.count; i++) {
 		free(shard->blocks.at[i]);
 	}
@@ -576,6 +576,25 @@ void shard_item_label(struct shard *shard, unsigned int table, const struct item
 void shard_longest(struct shard *shard, unsigned int table, const struct instance *instance)
 {
 	longest_add(&shard->longest[shard->layout->offsets[shard->running][table]], instance);
+}
+
+uint64_t *shard_class_row(struct shard *shard, unsigned int table, uint32_t class_index,
+			  struct item_key (*key_of)(const char *event))
+{
+	struct class_items *known = &shard->class_items[shard->running];
+	struct item_key key;
+
+	while (known->count <= class_index) {
+		*vec_push(known) = NULL;
+	}
+	if (!known->at[class_index]) {
+		key = key_of(shard_event_name(shard, class_index));
+		known->at[class_index] = items_find(
+			&shard->items, &shard->layout->item_columns[shard->running][table],
+			(unsigned int)shard->running, table, &key);
+	}
+	items_touch(&shard->items, known->at[class_index]);
+	return known->at[class_index]->window;
 }
 
 const char *shard_event_name(const struct shard *shard, uint32_t class_index)

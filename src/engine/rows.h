@@ -131,6 +131,12 @@ struct open_stay {
 	struct thread *thread;
 };
 
+/* The item of each event class that has one, by the class' index. */
+struct class_items {
+	struct item **at;
+	size_t count, room;
+};
+
 struct shard {
 	const struct layout *layout;
 	size_t running; /* index of the analysis whose call runs */
@@ -140,6 +146,7 @@ struct shard {
 	VEC(uint32_t) names_touched;
 	struct items items;
 	struct longest *longest; /* by what */
+	struct class_items class_items[ANALYSES_MAX];
 	struct slots slots;
 	VEC(struct thread *) kept; /* all that have a row, live and dead; NULL: free */
 	VEC(uint32_t) kept_free;   /* indexes of those */

@@ -48,11 +48,24 @@ uint64_t *shard_event_row(struct shard *shard, uint32_t event_name, unsigned int
 /* Dies when another item is asked for.  Rows with a COLUMN_LAST have to be asked for in each
  * window. */
 uint64_t *shard_item_row(struct shard *shard, unsigned int table, const struct item_key *key);
+/* The same of an item that belongs to an event class, by its name; for one table of an analysis.
+ * Quick: the key is made once. */
+uint64_t *shard_class_row(struct shard *shard, unsigned int table, uint32_t class_index,
+			  struct item_key (*key_of)(const char *event));
 /* What the item is shown as from here on, in place of its key's name. */
 void shard_item_label(struct shard *shard, unsigned int table, const struct item_key *key,
 		      const char *label);
 /* Keeps the instance, if it is one of the longest. */
 void shard_longest(struct shard *shard, unsigned int table, const struct instance *instance);
+/* Whether one of @ns may be, so that it is worth to be described. */
+static inline bool shard_is_long(const struct shard *shard, unsigned int table, uint64_t ns)
+{
+	const struct longest *longest =
+		&shard->longest[shard->layout->offsets[shard->running][table]];
+
+	return longest_may_have(longest, ns);
+}
+
 /* The name of an event class. */
 const char *shard_event_name(const struct shard *shard, uint32_t class_index);
 void *shard_thread_state(struct shard *shard, struct thread *thread);
