@@ -1,0 +1,219 @@
+/*
+ * cells: see cells.h.
+ */
+#include "live/cells.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/units.h"
+#include "engine/columns.h"
+#include "engine/item.h"
+
+/* ---- values ---- */
+
+void value_text(char text[CELL_MAX], enum unit unit, uint64_t value)
+{
+	char number[UNITS_TEXT_MAX];
+
+	switch (unit) {
+	case UNIT_COUNT:
+		(void)units_count(number, value);
+		break;
+	case UNIT_BYTES:
+		(void)units_bytes(number, value);
+		break;
+	case UNIT_NS:
+		(void)units_ns(number, value);
+		break;
+	}
+	(void)snprintf(text, CELL_MAX, "%s", number);
+}
+
+enum { PART_COUNT, PART_MEAN, PART_P99, PART_MAX, PART_P50, PART_MIN, PART_STDEV };
+
+static const char *const part_titles[CELL_PARTS] = { "COUNT", "MEAN", "P99",  "MAX",
+						     "P50",   "MIN",  "STDEV" };
+
+static double part_number(const struct spread *spread, unsigned int part)
+{
+	switch (part) {
+	case PART_COUNT:
+		return (double)spread->count;
+	case PART_MEAN:
+		return spread_mean(spread);
+	case PART_P99:
+		return (double)spread_percentile(spread, 990);
+	case PART_MAX:
+		return (double)spread->max;
+	case PART_P50:
+		return (double)spread_percentile(spread, 500);
+	case PART_MIN:
+		return (double)spread->min;
+	default:
+		return spread->count > 1 ? spread_deviation(spread) : 0;
+	}
+}
+
+static void part_text(char text[CELL_MAX], const struct spread *spread, unsigned int part)
+{
+	if (part == PART_COUNT) {
+		value_text(text, UNIT_COUNT, spread ? spread->count : 0);
+	} else if (!spread || (part == PART_STDEV && spread->count < 2)) {
+		(void)snprintf(text, CELL_MAX, "-");
+	} else {
+		value_text(text, UNIT_NS, (uint64_t)(part_number(spread, part) + 0.5));
+	}
+}
+
+void spread_text(char *text, size_t size, const char *title, const struct spread *spread)
+{
+	char count[CELL_MAX], mean[CELL_MAX], high[CELL_MAX], max[CELL_MAX];
+
+	part_text(count, spread, PART_COUNT);
+	part_text(mean, spread, PART_MEAN);
+	part_text(high, spread, PART_P99);
+	part_text(max, spread, PART_MAX);
+	if (spread) {
+		(void)snprintf(text, size, "%-8s %s  mean %s  p99 %s  max %s", title, count, mean,
+			       high, max);
+	} else {
+		(void)snprintf(text, size, "%-8s %s", title, count);
+	}
+}
+
+/* ---- cells ---- */
+
+size_t cells_of(const struct table *table, struct cell cells[CELLS_MAX])
+{
+	size_t count = 0;
+
+	for (unsigned int i = 0; i < COLUMNS_MAX && table->columns[i].key; i++) {
+		const struct column *column = &table->columns[i];
+		unsigned int parts = column->kind == COLUMN_SPREAD ? CELL_PARTS : 1;
+
+		if (!column->title ||
+		    (column->kind == COLUMN_PRIO && table->scope == SCOPE_PROCESS)) {
+			continue;
+		}
+		for (unsigned int part = 0; part < parts; part++) {
+			cells[count++] = (struct cell){ column, i, part };
+		}
+	}
+	return count;
+}
+
+const char *cell_title(const struct cell *cell)
+{
+	return cell->column->kind == COLUMN_SPREAD ? part_titles[cell->part] : cell->column->title;
+}
+
+void cell_text(char text[CELL_MAX], const struct cell *cell, const struct report_row *row)
+{
+	const struct column *column = cell->column;
+
+	if (row->instance && cell->at > 0 && column->unit != UNIT_BYTES) {
+		(void)snprintf(text, CELL_MAX, "%" PRId64, row->instance->more);
+	} else if (row->instance) {
+		value_text(text, column->unit,
+			   cell->at > 0 ? (uint64_t)row->instance->more : row->instance->ns);
+	} else if (column->kind == COLUMN_PRIO) {
+		(void)snprintf(text, CELL_MAX, row->thread->has_prio ? "%" PRId32 : "?",
+			       row->thread->prio);
+	} else if (column->kind == COLUMN_SPREAD) {
+		part_text(text, column_spread(row->values, cell->at), cell->part);
+	} else {
+		value_text(text, column->unit, row->values[cell->at]);
+	}
+}
+
+double cell_number(const struct cell *cell, const struct report_row *row)
+{
+	const struct spread *spread;
+
+	if (row->instance) {
+		return cell->at > 0 ? (double)row->instance->more : (double)row->instance->ns;
+	}
+	if (cell->column->kind == COLUMN_PRIO) {
+		return row->thread->has_prio ? row->thread->prio : INT32_MAX;
+	}
+	if (cell->column->kind == COLUMN_SPREAD) {
+		spread = column_spread(row->values, cell->at);
+		return spread ? part_number(spread, cell->part) : 0;
+	}
+	return (double)row->values[cell->at];
+}
+
+/* ---- who a row is ---- */
+
+const char *rows_title(const struct table *table)
+{
+	static const char *const titles[] = {
+		[SCOPE_TRACE] = "",
+		[SCOPE_CPU] = "CPU",
+		[SCOPE_THREAD] = "THREAD (TID)",
+		[SCOPE_EVENT] = "EVENT",
+		[SCOPE_ITEM] = "NAME",
+		[SCOPE_PROCESS] = "PROCESS (PID)",
+		[SCOPE_LONGEST] = "LONGEST",
+	};
+
+	return table->title ? table->title : titles[table->scope];
+}
+
+void thread_text(char text[CELL_MAX], const struct thread_view *thread, int64_t id)
+{
+	if (id < 0) {
+		(void)snprintf(text, CELL_MAX, "%s",
+			       thread->comm[0] ? thread->comm : "(not known)");
+	} else {
+		(void)snprintf(text, CELL_MAX, "%s (%" PRId64 ")",
+			       thread->comm[0] ? thread->comm : "?", id);
+	}
+}
+
+/* A number, its name, a name, or some of these. */
+static void item_text(char text[CELL_MAX], const struct table *table, uint64_t id, const char *name)
+{
+	const char *id_name = table->id_name ? table->id_name(id) : NULL;
+	bool has_id = table->id_key && id != ITEM_NO_ID;
+	char number[24] = "";
+
+	if (has_id && !id_name) {
+		(void)snprintf(number, sizeof(number), "%" PRId64, (int64_t)id);
+		id_name = number;
+	}
+	if (!table->name_key || !name[0]) {
+		(void)snprintf(text, CELL_MAX, "%s", id_name ? id_name : "?");
+	} else {
+		(void)snprintf(text, CELL_MAX, "%s%s%s", id_name ? id_name : "",
+			       id_name ? " " : "", name);
+	}
+}
+
+void row_text(char text[CELL_MAX], const struct table *table, const struct report_row *row)
+{
+	text[0] = '\0';
+	switch (table->scope) {
+	case SCOPE_TRACE:
+		break;
+	case SCOPE_CPU:
+		(void)snprintf(text, CELL_MAX, "%" PRIu64, row->id);
+		break;
+	case SCOPE_EVENT:
+		(void)snprintf(text, CELL_MAX, "%s", row->name);
+		break;
+	case SCOPE_THREAD:
+		thread_text(text, row->thread, row->thread->tid);
+		break;
+	case SCOPE_PROCESS:
+		thread_text(text, row->thread, row->thread->pid);
+		break;
+	case SCOPE_ITEM:
+		item_text(text, table, row->id, row->name);
+		break;
+	case SCOPE_LONGEST:
+		item_text(text, table, row->instance->item.id, row->name);
+		break;
+	}
+}

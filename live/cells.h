@@ -1,0 +1,44 @@
+/*
+ * cells: figures of reports as people read them; for the text sink and the full screen.
+ */
+#ifndef SILLAGE_LIVE_CELLS_H
+#define SILLAGE_LIVE_CELLS_H
+
+#include "base/spread.h"
+#include "engine/report.h"
+
+#define CELL_MAX 64
+
+/* A column as it is shown, or a part of a spread. */
+struct cell {
+	const struct column *column;
+	unsigned int at;   /* which column */
+	unsigned int part; /* of a spread */
+};
+
+#define CELL_PARTS 7 /* of a spread, those first that are wanted most */
+#define CELLS_MAX  (COLUMNS_MAX * CELL_PARTS)
+
+/* All that a table can show, in order. */
+size_t cells_of(const struct table *table, struct cell cells[CELLS_MAX]);
+const char *cell_title(const struct cell *cell);
+void cell_text(char text[CELL_MAX], const struct cell *cell, const struct report_row *row);
+/* What rows are sorted by. */
+double cell_number(const struct cell *cell, const struct report_row *row);
+
+/* What the rows of a table are, and who one of them is. */
+const char *rows_title(const struct table *table);
+void row_text(char text[CELL_MAX], const struct table *table, const struct report_row *row);
+/* "comm (id)", whatever is known of it. */
+void thread_text(char text[CELL_MAX], const struct thread_view *thread, int64_t id);
+void value_text(char text[CELL_MAX], enum unit unit, uint64_t value);
+/* Count, mean, 99th percentile and greatest value of a spread, in a line. */
+void spread_text(char *text, size_t size, const char *title, const struct spread *spread);
+
+/* A letter of a name, which comes from a trace: nothing in it may command the terminal. */
+static inline char cell_letter(char letter)
+{
+	return (unsigned char)letter < 0x20 || (unsigned char)letter >= 0x7F ? '?' : letter;
+}
+
+#endif
