@@ -186,8 +186,8 @@ static void item_text(char text[CELL_MAX], const struct table *table, uint64_t i
 	if (!table->name_key || !name[0]) {
 		(void)snprintf(text, CELL_MAX, "%s", id_name ? id_name : "?");
 	} else {
-		(void)snprintf(text, CELL_MAX, "%s%s%s", id_name ? id_name : "",
-			       id_name ? " " : "", name);
+		(void)snprintf(text, CELL_MAX, "%s%s%s", id_name ? id_name : "", id_name ? " " : "",
+			       name);
 	}
 }
 
@@ -213,7 +213,11 @@ void row_text(char text[CELL_MAX], const struct table *table, const struct repor
 		item_text(text, table, row->id, row->name);
 		break;
 	case SCOPE_LONGEST:
-		item_text(text, table, row->instance->item.id, row->name);
+		if (!table->id_key && !table->name_key && row->thread) {
+			thread_text(text, row->thread, row->thread->tid);
+		} else {
+			item_text(text, table, row->instance->item.id, row->name);
+		}
 		break;
 	}
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <systemd/sd-daemon.h>
+#include <unistd.h>
 
 #include "live/link.h"
 #include "live/session.h"
@@ -45,7 +46,7 @@ struct hub {
 	bool *url_seen; /* by URL: a session of that name was attached to */
 	bool *url_said; /* waiting for it was said */
 	struct event *signals[4];
-	struct event *engine_event, *step_event, *duration_event;
+	struct event *engine_event, *step_event, *duration_event, *input_event, *size_event;
 	uint64_t windows;
 	bool is_stopping, has_failed;
 	struct err err;
@@ -564,6 +565,25 @@ static void on_reopen_signal(evutil_socket_t number, short what, void *arg)
 	}
 }
 
+static void on_input(evutil_socket_t fd, short what, void *arg)
+{
+	struct hub *hub = arg;
+
+	(void)fd;
+	(void)what;
+	if (!hub->config->on_input(hub->config->input_user)) {
+		stop(hub);
+	}
+}
+
+static void add_input(struct hub *hub)
+{
+	hub->input_event = event_new(hub->base, STDIN_FILENO, EV_READ | EV_PERSIST, on_input, hub);
+	hub->size_event = evsignal_new(hub->base, SIGWINCH, on_input, hub);
+	(void)event_add(hub->input_event, NULL);
+	(void)event_add(hub->size_event, NULL);
+}
+
 static void on_duration(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd;
@@ -599,6 +619,9 @@ static void add_events(struct hub *hub)
 					      EV_READ | EV_PERSIST, on_engine, hub);
 		(void)event_add(hub->engine_event, NULL);
 	}
+	if (hub->config->on_input) {
+		add_input(hub);
+	}
 	if (hub->config->duration_ns > 0) {
 		hub->duration_event = event_new(hub->base, -1, 0, on_duration, hub);
 		(void)event_add(hub->duration_event, &duration);
@@ -607,7 +630,8 @@ static void add_events(struct hub *hub)
 
 static void hub_fini(struct hub *hub)
 {
-	struct event *events[] = { hub->engine_event, hub->step_event, hub->duration_event };
+	struct event *events[] = { hub->engine_event, hub->step_event, hub->duration_event,
+				   hub->input_event, hub->size_event };
 
 	for (size_t r = 0; r < hub->relays.count; r++) {
 		struct relay *relay = hub->relays.at[r];

@@ -30,6 +30,10 @@ struct hub_config {
 	uint64_t duration_ns, windows; /* 0: no limit */
 	int verbosity;
 	void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+	/* There is something on standard input, or the terminal has another size; false: stop.
+	 * NULL: nobody listens. */
+	bool (*on_input)(void *user);
+	void *input_user;
 };
 
 /* Runs until everything is done or a signal says so; fills @summary.  Negative: failed. */

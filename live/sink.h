@@ -2,7 +2,7 @@
  * sink: where reports go, and in which form.
  *
  * A sink is one file in sinks/ that ends in a const descriptor; sink.c has the table.
- * It writes to the stream of struct output and keeps no state but there.
+ * It keeps no state but in struct output.
  */
 #ifndef SILLAGE_LIVE_SINK_H
 #define SILLAGE_LIVE_SINK_H
@@ -32,6 +32,7 @@ struct output {
 	unsigned int columns; /* width of the terminal */
 	uint64_t interval_ns;
 	const struct analysis *const *analyses;
+	void *state; /* of a sink that is no text */
 };
 
 struct run_summary {

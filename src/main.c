@@ -15,7 +15,7 @@
 #include "version.h"
 
 static const struct command *const commands[] = {
-	&cmd_live, &cmd_analyze, &cmd_list, &cmd_replay, NULL,
+	&cmd_live, &cmd_analyze, &cmd_top, &cmd_list, &cmd_replay, NULL,
 };
 
 void say(const char *fmt, ...)

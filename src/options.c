@@ -48,7 +48,8 @@ enum option_id {
 };
 
 #define FOR_BOTH (FOR_LIVE | FOR_ANALYZE)
-#define FOR_ALL  (FOR_LIVE | FOR_ANALYZE | FOR_LIST | FOR_REPLAY)
+#define FOR_SHOW (FOR_LIVE | FOR_ANALYZE | FOR_TOP)
+#define FOR_ALL  (FOR_SHOW | FOR_LIST | FOR_REPLAY)
 
 struct spec {
 	enum option_id id;
@@ -58,34 +59,36 @@ struct spec {
 };
 
 static const struct spec specs[] = {
-	{ OPTION_ANALYSES, 'a', "analyses", "LIST", "names, all, or help (count,cpu,io)",
-	  FOR_BOTH },
+	{ OPTION_ANALYSES, 'a', "analyses", "LIST", "names, all, or help (count,cpu,io; top: all)",
+	  FOR_SHOW },
 	{ OPTION_FORMAT, 'f', "format", "FORMAT", "text or json, one object per line (text)",
 	  FOR_BOTH | FOR_LIST },
 	{ OPTION_INTERVAL, 'i', "interval", "DURATION",
-	  "window (1s); analyze prints windows only if given", FOR_BOTH },
+	  "window (1s); analyze prints windows only if given", FOR_SHOW },
 	{ OPTION_TOP, 'n', "top", "N", "rows per table, 0: all (10 in text, 0 in JSON)", FOR_BOTH },
-	{ OPTION_JOBS, 'j', "jobs", "N", "worker threads, 0 for none (online CPUs)", FOR_BOTH },
+	{ OPTION_JOBS, 'j', "jobs", "N", "worker threads, 0 for none (online CPUs)", FOR_SHOW },
 	{ OPTION_OUTPUT, 'o', "output", "FILE", "write there (-, standard output)", FOR_BOTH },
 	{ OPTION_CHUNK_SIZE, 0, "chunk-size", "SIZE", "bytes at which a chunk closes (1M)",
-	  FOR_BOTH },
+	  FOR_SHOW },
 	{ OPTION_MAX_MEMORY, 0, "max-memory", "SIZE", "bound for packets and partials held (256M)",
-	  FOR_BOTH },
+	  FOR_SHOW },
 	{ OPTION_DURATION, 0, "duration", "DURATION", "stop after this time", FOR_LIVE },
 	{ OPTION_WINDOWS, 0, "windows", "N", "stop after so many windows", FOR_LIVE },
-	{ OPTION_FROM, 0, "from", "PLACE", "where to attach: beginning or now (now)", FOR_LIVE },
+	{ OPTION_FROM, 0, "from", "PLACE", "where to attach: beginning or now (now)",
+	  FOR_LIVE | FOR_TOP },
 	{ OPTION_GRACE, 0, "grace", "DURATION", "how long to wait for a silent stream (5s)",
-	  FOR_LIVE },
+	  FOR_LIVE | FOR_TOP },
 	{ OPTION_ON_LAG, 0, "on-lag", "WHAT", "when far behind: keep on, or skip to now (keep)",
-	  FOR_LIVE },
+	  FOR_LIVE | FOR_TOP },
 	{ OPTION_LAG_LIMIT, 0, "lag-limit", "DURATION", "how far behind --on-lag skip skips (10s)",
-	  FOR_LIVE },
+	  FOR_LIVE | FOR_TOP },
 	{ OPTION_RETRY, 0, "retry", "DURATION", "keep trying a relay that is away (for ever)",
-	  FOR_LIVE },
-	{ OPTION_NO_RETRY, 0, "no-retry", NULL, "give up on a relay that is away", FOR_LIVE },
+	  FOR_LIVE | FOR_TOP },
+	{ OPTION_NO_RETRY, 0, "no-retry", NULL, "give up on a relay that is away",
+	  FOR_LIVE | FOR_TOP },
 	{ OPTION_BEGIN, 0, "begin", "TIME", "only from HH:MM:SS[.frac], ISO time, or ns",
-	  FOR_ANALYZE },
-	{ OPTION_END, 0, "end", "TIME", "only until then", FOR_ANALYZE },
+	  FOR_ANALYZE | FOR_TOP },
+	{ OPTION_END, 0, "end", "TIME", "only until then", FOR_ANALYZE | FOR_TOP },
 	{ OPTION_TO, 0, "to", "URL", "the relay, net://HOST[:CONTROL[:DATA]] (5342)", FOR_REPLAY },
 	{ OPTION_SPEED, 0, "speed", "X", "times the original speed, 0: full speed (1)",
 	  FOR_REPLAY },
@@ -482,7 +485,8 @@ int options_parse(struct options *options, unsigned int command, int argc, const
 	int r = 0, id;
 
 	set_defaults(options);
-	(void)take_analyses(options, "count,cpu,io", err); /* names of the list: cannot fail */
+	(void)take_analyses(options, command == FOR_TOP ? "all" : "count,cpu,io",
+			    err); /* cannot fail */
 	options->memory = kept;
 	(void)make_table(command, table);
 	kept->context = poptGetContext("sillage", argc, argv, table, 0);

@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "engine/analysis.h"
 
-enum { FOR_LIVE = 1, FOR_ANALYZE = 2, FOR_LIST = 4, FOR_REPLAY = 8 };
+enum { FOR_LIVE = 1, FOR_ANALYZE = 2, FOR_LIST = 4, FOR_REPLAY = 8, FOR_TOP = 16 };
 
 struct options {
 	const struct analysis *analyses[ANALYSES_MAX]; /* ends with NULL */

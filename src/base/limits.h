@@ -61,6 +61,9 @@
 #define LONGEST_MIN 10
 #define LONGEST_MAX 1000
 
+/* Windows that the full screen keeps, to step back to. */
+#define VIEW_BYTES_MAX ((size_t)256 << 20)
+
 /* Replies of a relay. */
 #define RELAY_SESSIONS_MAX 65536
 #define RELAY_STREAMS_MAX  16384

@@ -18,7 +18,7 @@
 
 struct analyze {
 	const struct options *options;
-	struct output output;
+	struct output *output;
 	struct trace_identity identity;
 	struct trace *trace;
 	const char *path;
@@ -86,7 +86,7 @@ static void on_report(void *user, const struct report *report)
 	struct analyze *a = user;
 
 	clear_progress(a);
-	output_report(&a->output, &a->identity, report);
+	output_report(a->output, &a->identity, report);
 	if (report->kind == REPORT_TOTAL) {
 		const struct merge_account *account = trace_account(a->trace);
 
@@ -94,7 +94,7 @@ static void on_report(void *user, const struct report *report)
 		a->summary.packets += account->packets;
 		a->summary.bytes += account->bytes;
 	}
-	if (output_check(&a->output, &a->err) < 0) {
+	if (output_check(a->output, &a->err) < 0) {
 		a->cannot_write = true;
 		stop = true;
 	}
@@ -108,7 +108,7 @@ static void on_warning(void *user, const struct engine_warning *warning)
 	if (a->options->verbosity >= 0) {
 		say("%s: %s", a->path, warning->message);
 	}
-	output_warning(&a->output, &a->identity, warning);
+	output_warning(a->output, &a->identity, warning);
 }
 
 static int parse_range(const struct options *options, uint64_t day_ns, struct engine_config *config,
@@ -178,7 +178,7 @@ static int analyze_one(struct analyze *a, struct engine_config *config,
 
 		say("%s", a->err.text);
 		(void)snprintf(warning.message, sizeof(warning.message), "%s", a->err.text);
-		output_warning(&a->output, NULL, &warning);
+		output_warning(a->output, NULL, &warning);
 	}
 	return r;
 }
@@ -215,9 +215,9 @@ static void fill_config(const struct options *options, struct engine_config *con
 	config->on_warning = on_warning;
 }
 
-static int run(const struct options *options)
+int cmd_analyze_into(const struct options *options, struct output *output)
 {
-	struct analyze a = { .options = options };
+	struct analyze a = { .options = options, .output = output };
 	struct sigaction action = { .sa_handler = on_signal };
 	struct engine_config config = { 0 };
 	struct stats stats = { 0 };
@@ -229,28 +229,16 @@ static int run(const struct options *options)
 		say("%s", a.err.text);
 		return EXIT_USAGE;
 	}
-	a.output = (struct output){ .sink = sink_find(options->format),
-				    .path = options->output,
-				    .top = options->has_top || strcmp(options->format, "text") == 0
-						   ? options->top
-						   : 0,
-				    .interval_ns = options->interval_ns,
-				    .analyses = options->analyses };
-	if (output_open(&a.output, &a.err) < 0) {
-		say("%s", a.err.text);
-		return EXIT_FAILED;
-	}
 	a.shows_progress = isatty(STDERR_FILENO) && options->verbosity >= 0;
 	(void)sigaction(SIGINT, &action, NULL);
 	(void)sigaction(SIGTERM, &action, NULL);
 	(void)signal(SIGPIPE, SIG_IGN);
-	config.top = a.output.top;
-	output_start(&a.output);
+	config.top = output->top;
+	output_start(output);
 	a.summary.exit = analyze_all(&a, &config);
 	a.summary.wall_ns = monotonic_ns() - begin;
-	output_end(&a.output, &a.summary);
-	if (output_close(&a.output, &a.err) < 0 || a.cannot_write) {
-		say("%s", a.err.text);
+	output_end(output, &a.summary);
+	if (a.cannot_write) {
 		a.summary.exit = EXIT_FAILED;
 	}
 	if (options->stats) {
@@ -259,6 +247,29 @@ static int run(const struct options *options)
 	}
 	trace_identity_fini(&a.identity);
 	return a.summary.exit;
+}
+
+static int run(const struct options *options)
+{
+	bool is_text = strcmp(options->format, "text") == 0;
+	struct output output = { .sink = sink_find(options->format),
+				 .path = options->output,
+				 .top = options->has_top || is_text ? options->top : 0,
+				 .interval_ns = options->interval_ns,
+				 .analyses = options->analyses };
+	struct err err;
+	int status;
+
+	if (output_open(&output, &err) < 0) {
+		say("%s", err.text);
+		return EXIT_FAILED;
+	}
+	status = cmd_analyze_into(options, &output);
+	if (output_close(&output, &err) < 0) {
+		say("%s", err.text);
+		status = EXIT_FAILED;
+	}
+	return status;
 }
 
 const struct command cmd_analyze = {

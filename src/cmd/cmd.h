@@ -18,7 +18,19 @@ struct command {
 	int (*run)(const struct options *options);
 };
 
-extern const struct command cmd_live, cmd_analyze, cmd_list, cmd_replay;
+extern const struct command cmd_live, cmd_analyze, cmd_top, cmd_list, cmd_replay;
+
+struct hub_config;
+struct output;
+struct url;
+
+/* What live and top share. */
+int cmd_urls(const char **args, struct url **ret_urls, size_t *ret_count, struct err *err);
+void cmd_urls_free(struct url *urls, size_t count);
+void cmd_fill_hub(const struct options *options, struct hub_config *config);
+
+/* What analyze and top share: reports all traces; an exit status. */
+int cmd_analyze_into(const struct options *options, struct output *output);
 
 /* A line on standard error: "sillage: ...". */
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -9,7 +9,7 @@
 #include "live/hub.h"
 #include "live/link.h"
 
-static int parse_urls(const char **args, struct url **ret_urls, size_t *ret_count, struct err *err)
+int cmd_urls(const char **args, struct url **ret_urls, size_t *ret_count, struct err *err)
 {
 	struct url *urls;
 	size_t count = 0;
@@ -30,7 +30,15 @@ static int parse_urls(const char **args, struct url **ret_urls, size_t *ret_coun
 	return 0;
 }
 
-static void fill(const struct options *options, struct hub_config *config)
+void cmd_urls_free(struct url *urls, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		url_fini(&urls[i]);
+	}
+	free(urls);
+}
+
+void cmd_fill_hub(const struct options *options, struct hub_config *config)
 {
 	memcpy(config->engine.analyses, options->analyses, sizeof(config->engine.analyses));
 	config->engine.interval_ns = options->interval_ns;
@@ -93,19 +101,16 @@ static int run(const struct options *options)
 	struct err err;
 	int status = EXIT_USAGE;
 
-	if (parse_urls(options->args, &urls, &config.url_count, &err) < 0) {
+	if (cmd_urls(options->args, &urls, &config.url_count, &err) < 0) {
 		say("%s", err.text);
 	} else {
 		config.urls = urls;
-		fill(options, &config);
+		cmd_fill_hub(options, &config);
 		config.engine.stats = options->stats ? &stats : NULL;
 		status = follow(options, &config);
 		stats_fini(&stats);
 	}
-	for (size_t i = 0; i < config.url_count; i++) {
-		url_fini(&urls[i]);
-	}
-	free(urls);
+	cmd_urls_free(urls, config.url_count);
 	return status;
 }
 

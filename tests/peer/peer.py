@@ -620,6 +620,103 @@ def test_relay_killed(t):
     check_sums(lines)
 
 
+class Screen:
+    """A terminal of its own, by tmux: what is on it, keys pressed on it, its size."""
+
+    def __init__(self, test, *command, size=(80, 24)):
+        if not shutil.which('tmux'):
+            raise Skip('no tmux')
+        self.tmux = ['tmux', '-S', os.path.join(test.scratch, 'tmux')]
+        shell = 'stty -a >%s; %s; echo status $?; exec sh' % (
+            os.path.join(test.scratch, 'stty'), ' '.join("'%s'" % word for word in command))
+        subprocess.run(self.tmux + ['-f', '/dev/null', 'new-session', '-d', '-x', str(size[0]), '-y',
+                                    str(size[1]), shell], check=True,
+                       env=dict(os.environ, TERM='xterm', LC_ALL='C.UTF-8'))
+        test.cleanups.append(lambda: subprocess.run(self.tmux + ['kill-server'],
+                                                    stderr=subprocess.DEVNULL))
+
+    def text(self):
+        return subprocess.run(self.tmux + ['capture-pane', '-p'], stdout=subprocess.PIPE,
+                              check=True).stdout.decode()
+
+    def keys(self, *keys):
+        subprocess.run(self.tmux + ['send-keys'] + list(keys), check=True)
+
+    def resize(self, columns, lines):
+        subprocess.run(self.tmux + ['resize-window', '-x', str(columns), '-y', str(lines)], check=True)
+
+    def wait_for(self, what):
+        """Until @what, a text or a function of the screen's text, is there."""
+        test = what if callable(what) else lambda text: what in text
+        end = time.time() + LIMIT
+        while not test(self.text()):
+            assert time.time() < end, 'not on the screen: %s\n%s' % (what, self.text())
+            time.sleep(0.05)
+        return self.text()
+
+
+def test_screen(t):
+    """top on a recorded trace: lists, sorting, filter, windows, a thread, sizes, and leaving."""
+    screen = Screen(t, t.sillage, 'top', '-i', '100ms', os.path.join(t.data, 'io-mix'))
+    text = screen.wait_for('THREAD (TID)')
+    assert 'window 1 of 3, paused' in text and '  0 [' in text and '  1 [' in text, text
+    assert len(text.splitlines()) <= 24 and max(map(len, text.splitlines())) <= 80, text
+    screen.keys('Right')
+    screen.wait_for('window 2 of 3')
+    screen.keys('End')
+    screen.wait_for(lambda text: 'paused' not in text)
+    screen.keys('Space')
+    screen.wait_for('window 3 of 3')
+    screen.keys('Home', '>')
+    screen.wait_for('RUNv')
+    screen.keys('>')
+    screen.wait_for('SWITCHESv')
+    screen.keys('r')
+    screen.wait_for('SWITCHES^')
+    screen.keys('/')
+    screen.keys('pipe', 'Enter', 'Right')
+    text = screen.wait_for('filter: pipe')
+    assert 'io-pipe-w' in text and 'io-file-w' not in text, text
+    screen.keys('Enter')
+    text = screen.wait_for('syscalls threads')
+    assert 'io threads' in text and 'sched' in text, text
+    screen.keys('Escape')
+    screen.wait_for('SWITCHES^')
+    screen.keys('Escape', 'Tab')
+    screen.wait_for('PROCESS (PID)')
+    screen.resize(160, 50)
+    text = screen.wait_for(lambda text: len(text.splitlines()[0]) > 90 and 'LONGEST' in text)
+    screen.resize(40, 10)
+    screen.wait_for(lambda text: 'q quit' in text.splitlines()[-1])
+    screen.resize(80, 24)
+    screen.keys('?')
+    screen.wait_for('the other way round')
+    screen.keys('q')
+    screen.wait_for('status 0')
+    screen.keys('stty -a | diff - %s && echo as it was' % os.path.join(t.scratch, 'stty'), 'Enter')
+    screen.wait_for('\nas it was')
+
+
+def test_screen_live(t):
+    """top on a relay: windows come, the relay goes and comes back, SIGTERM gives the terminal back."""
+    relay = t.relay()
+    screen = Screen(t, t.sillage, 'top', '-i', '100ms', '--from', 'beginning', relay.live)
+    t.replay(relay, 'burst', '--session', 's', '--hostname', 'h', '--wait-viewer', '--live-timer',
+             '100ms', '--linger', '60s', wait=False)
+    first = screen.wait_for('h/s/kernel')
+    screen.wait_for(lambda text: text.splitlines()[0] != first.splitlines()[0])
+    relay.stop(signal.SIGKILL)
+    screen.wait_for('trying again')
+    screen.keys('Left')  # what there was can still be looked at
+    screen.wait_for('paused')
+    relay.start()
+    screen.wait_for('is back')
+    pid = subprocess.run(['pgrep', '-f', t.sillage + ' top'], stdout=subprocess.PIPE,
+                         check=True).stdout.decode().split()[-1]
+    os.kill(int(pid), signal.SIGTERM)
+    screen.wait_for('status 0')
+
+
 def test_totals_on_signals(t):
     """SIGUSR1 prints totals so far, SIGHUP reopens the file, SIGINT ends with totals."""
     relay = t.relay()

@@ -1,0 +1,26 @@
+/*
+ * snapshot: a report that is kept: a copy of its first rows, and of whom it is about.
+ */
+#ifndef SILLAGE_LIVE_SNAPSHOT_H
+#define SILLAGE_LIVE_SNAPSHOT_H
+
+#include "engine/report.h"
+#include "live/sink.h"
+
+/* The report's tables have at most SNAPSHOT_ROWS rows each. */
+#define SNAPSHOT_ROWS 1000
+
+struct snapshot {
+	char *trace;          /* "host/session/domain" */
+	struct report report; /* all it points to is the snapshot's */
+	size_t bytes;         /* about */
+};
+
+struct snapshot *snapshot_new(const struct trace_identity *trace, const struct report *report);
+void snapshot_free(struct snapshot *snapshot); /* NULL is fine */
+
+/* The first table of @scope of the analysis, or NULL. */
+const struct report_table *snapshot_table(const struct snapshot *snapshot, const char *analysis,
+					  enum scope scope);
+
+#endif

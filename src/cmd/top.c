@@ -1,0 +1,174 @@
+/*
+ * top: windows of live sessions, or of recorded traces, on the whole screen.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "live/hub.h"
+#include "live/link.h"
+#include "live/screen.h"
+#include "live/url.h"
+
+static struct view *view; /* say() has no state to find it by */
+
+static void say_on_screen(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+static void say_on_screen(const char *fmt, ...)
+{
+	char text[512];
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	view_say(view, text);
+	view_waits_for(view, text);
+	screen_draw(view);
+}
+
+/* ---- the sink ---- */
+
+static void on_report(struct output *output, const struct trace_identity *trace,
+		      const struct report *report)
+{
+	(void)output;
+	view_add(view, trace, report);
+	screen_draw(view);
+}
+
+static void on_warning(struct output *output, const struct trace_identity *trace,
+		       const struct engine_warning *warning)
+{
+	(void)output;
+	(void)trace;
+	view_say(view, warning->message);
+	screen_draw(view);
+}
+
+static const struct sink sink_screen = {
+	.name = "screen",
+	.report = on_report,
+	.warning = on_warning,
+};
+
+/* ---- live ---- */
+
+static bool on_input(void *user)
+{
+	bool goes_on = screen_keys(view);
+
+	(void)user;
+	if (goes_on) {
+		screen_draw(view);
+	}
+	return goes_on;
+}
+
+static int follow(const struct options *options, struct output *output)
+{
+	struct hub_config config = { 0 };
+	struct run_summary summary = { 0 };
+	struct err err = { 0 };
+	int status = EXIT_USAGE;
+	struct url *urls;
+
+	if (cmd_urls(options->args, &urls, &config.url_count, &err) == 0) {
+		config.urls = urls;
+		config.output = output;
+		cmd_fill_hub(options, &config);
+		config.engine.top = SNAPSHOT_ROWS;
+		config.say = say_on_screen;
+		config.on_input = on_input;
+		view_waits_for(view, "waiting for the first window ...");
+		status = EXIT_FAILED;
+		if (screen_open(&err) == 0) {
+			screen_draw(view);
+			status = hub_run(&config, &summary, &err) < 0 ? EXIT_FAILED : EXIT_DONE;
+			screen_close();
+		}
+	}
+	if (status != EXIT_DONE) {
+		say("%s", err.text);
+	}
+	cmd_urls_free(urls, config.url_count);
+	return status;
+}
+
+/* ---- recorded ---- */
+
+static int browse(void)
+{
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+	struct err err;
+
+	(void)signal(SIGINT, SIG_DFL); /* ncurses takes them only so */
+	(void)signal(SIGTERM, SIG_DFL);
+	if (screen_open(&err) < 0) {
+		say("%s", err.text);
+		return EXIT_FAILED;
+	}
+	(void)view_key(view, KEY_HOME_); /* a recorded trace is read from its begin */
+	do {
+		screen_draw(view);
+	} while ((poll(&input, 1, -1) >= 0 || errno == EINTR) && screen_keys(view));
+	screen_close();
+	return EXIT_DONE;
+}
+
+static int look(const struct options *options, struct output *output)
+{
+	struct options windows = *options;
+	int status;
+
+	windows.has_interval = true;
+	status = cmd_analyze_into(&windows, output);
+	view_waits_for(view, "there is no window in these traces");
+	return status == EXIT_DONE ? browse() : status;
+}
+
+static bool is_url(const char *text)
+{
+	return strncmp(text, "net", 3) == 0 && strstr(text, "://");
+}
+
+static int run(const struct options *options)
+{
+	struct output output = { .sink = &sink_screen,
+				 .interval_ns = options->interval_ns,
+				 .top = SNAPSHOT_ROWS,
+				 .analyses = options->analyses };
+	struct err err;
+	int status;
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
+		say("top needs a terminal; `live` and `analyze` do not");
+		return EXIT_FAILED;
+	}
+	if (output_open(&output, &err) < 0) {
+		say("%s", err.text);
+		return EXIT_FAILED;
+	}
+	view = view_new();
+	status = is_url(options->args[0]) ? follow(options, &output) : look(options, &output);
+	view_free(view);
+	(void)output_close(&output, &err);
+	return status;
+}
+
+const struct command cmd_top = {
+	.name = "top",
+	.args = "URL...|TRACE...",
+	.summary = "the same on the whole screen: sort, filter, step through windows",
+	.examples = "  sillage top net://localhost\n"
+		    "  sillage top -i 100ms ~/lttng-traces/prod-20260101-120000\n",
+	.options = FOR_TOP,
+	.args_min = 1,
+	.run = run,
+};
