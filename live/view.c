@@ -438,8 +438,9 @@ static void draw_row(const struct canvas *canvas, int line, const struct listing
 	put_at(canvas, line, 0, style, text);
 }
 
-static void draw_head(const struct view *view, struct canvas *canvas, const struct listing *listing,
-		      size_t first, size_t fit)
+/* @sort: the cell that rows are sorted by, if any of them. */
+static void draw_head(struct canvas *canvas, const struct listing *listing, size_t first,
+		      size_t fit, size_t sort, char mark)
 {
 	char text[LINE_MAX_];
 
@@ -447,12 +448,10 @@ static void draw_head(const struct view *view, struct canvas *canvas, const stru
 		       rows_title(listing->table->table));
 	put_at(canvas, canvas->line, 0, STYLE_BOLD, text);
 	for (size_t i = first; i < first + fit; i++) {
-		bool is_sorted = i == view->sort;
-
 		(void)snprintf(text, sizeof(text), " %9s%c", cell_title(&listing->cells[i]),
-			       is_sorted ? (view->is_reversed ? '^' : 'v') : ' ');
+			       i == sort ? mark : ' ');
 		put_at(canvas, canvas->line, NAME_WIDTH + (int)(i - first) * CELL_WIDTH,
-		       is_sorted ? STYLE_CHOSEN : STYLE_BOLD, text);
+		       i == sort ? STYLE_CHOSEN : STYLE_BOLD, text);
 	}
 	canvas->line++;
 }
@@ -466,7 +465,7 @@ static void draw_table(struct view *view, struct canvas *canvas, const struct re
 	list(view, table, &listing);
 	fit = cells_that_fit(canvas, listing.cell_count);
 	first = first_cell(view, &listing, fit);
-	draw_head(view, canvas, &listing, first, fit);
+	draw_head(canvas, &listing, first, fit, view->sort, view->is_reversed ? '^' : 'v');
 	room = room < 1 ? 1 : room;
 	view->shown_rows = (size_t)room;
 	if (listing.rows.count > 0 && view->chosen >= listing.rows.count) {
@@ -494,37 +493,43 @@ static bool is_of(const struct report_row *row, int32_t tid)
 	return row->thread && row->thread->tid == tid;
 }
 
-/* All that the window's tables have of the thread. */
+static void draw_of_thread(struct canvas *canvas, const struct report_table *table, int32_t tid)
+{
+	struct listing listing = { .table = table };
+	bool is_first = true;
+	char text[CELL_MAX];
+	size_t fit;
+
+	listing.cell_count = cells_of(table->table, listing.cells);
+	fit = cells_that_fit(canvas, listing.cell_count);
+	for (size_t i = 0; i < table->row_count && canvas->line < canvas->lines - 1; i++) {
+		if (!is_of(&table->rows[i], tid)) {
+			continue;
+		}
+		if (is_first) {
+			tab_text(text, table);
+			put_line(canvas, STYLE_DIM, text);
+			draw_head(canvas, &listing, 0, fit, SIZE_MAX, ' ');
+			is_first = false;
+		}
+		draw_row(canvas, canvas->line++, &listing, &table->rows[i], 0, fit, STYLE_PLAIN);
+	}
+}
+
+/* All that the window's tables have of the thread; single instances, which may be many, last. */
 static void draw_detail(const struct view *view, struct canvas *canvas,
 			const struct snapshot *snapshot)
 {
-	char text[LINE_MAX_];
+	static const enum scope scopes[] = { SCOPE_THREAD, SCOPE_LONGEST };
 
-	(void)snprintf(text, sizeof(text), "%s", view->detail_name);
-	put_line(canvas, STYLE_BOLD, text);
-	for (size_t t = 0; t < snapshot->report.table_count; t++) {
-		const struct report_table *table = &snapshot->report.tables[t];
-		struct listing listing = { .table = table };
-		bool is_first = true;
-		size_t fit;
+	put_line(canvas, STYLE_BOLD, view->detail_name);
+	for (size_t s = 0; s < sizeof(scopes) / sizeof(scopes[0]); s++) {
+		for (size_t t = 0; t < snapshot->report.table_count; t++) {
+			const struct report_table *table = &snapshot->report.tables[t];
 
-		if (table->table->scope != SCOPE_THREAD && table->table->scope != SCOPE_LONGEST) {
-			continue;
-		}
-		listing.cell_count = cells_of(table->table, listing.cells);
-		fit = cells_that_fit(canvas, listing.cell_count);
-		for (size_t i = 0; i < table->row_count && canvas->line < canvas->lines - 1; i++) {
-			if (!is_of(&table->rows[i], view->detail_tid)) {
-				continue;
+			if (table->table->scope == scopes[s]) {
+				draw_of_thread(canvas, table, view->detail_tid);
 			}
-			if (is_first) {
-				tab_text(text, table);
-				put_line(canvas, STYLE_DIM, text);
-				draw_head(view, canvas, &listing, 0, fit);
-				is_first = false;
-			}
-			draw_row(canvas, canvas->line++, &listing, &table->rows[i], 0, fit,
-				 STYLE_PLAIN);
 		}
 	}
 }

@@ -627,7 +627,7 @@ class Screen:
         if not shutil.which('tmux'):
             raise Skip('no tmux')
         self.tmux = ['tmux', '-S', os.path.join(test.scratch, 'tmux')]
-        shell = 'stty -a >%s; %s; echo status $?; exec sh' % (
+        shell = 'stty -a | tail -n +2 >%s; %s; echo status $?; exec sh' % (
             os.path.join(test.scratch, 'stty'), ' '.join("'%s'" % word for word in command))
         subprocess.run(self.tmux + ['-f', '/dev/null', 'new-session', '-d', '-x', str(size[0]), '-y',
                                     str(size[1]), shell], check=True,
@@ -693,7 +693,7 @@ def test_screen(t):
     screen.wait_for('the other way round')
     screen.keys('q')
     screen.wait_for('status 0')
-    screen.keys('stty -a | diff - %s && echo as it was' % os.path.join(t.scratch, 'stty'), 'Enter')
+    screen.keys('stty -a | tail -n +2 | diff - %s && echo as it was' % os.path.join(t.scratch, 'stty'), 'Enter')
     screen.wait_for('\nas it was')
 
 
