@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "live/link.h"
+#include "live/metrics.h"
 #include "live/session.h"
 
 #define NS_PER_S     UINT64_C(1000000000)
@@ -47,6 +48,7 @@ struct hub {
 	bool *url_said; /* waiting for it was said */
 	struct event *signals[4];
 	struct event *engine_event, *step_event, *duration_event, *input_event, *size_event;
+	struct metrics *metrics;
 	uint64_t windows;
 	bool is_stopping, has_failed;
 	struct err err;
@@ -79,6 +81,9 @@ static void on_report(void *user, const struct report *report)
 	struct hub *hub = session_owner_user(trace->session);
 
 	output_report(hub->config->output, &trace->identity, report);
+	if (hub->metrics) {
+		metrics_add(hub->metrics, &trace->identity, report);
+	}
 	check_output(hub);
 	if (report->has_lag && report->lag_ns > 0) {
 		session_lags(trace->session, (uint64_t)report->lag_ns);
@@ -657,6 +662,7 @@ static void hub_fini(struct hub *hub)
 		}
 	}
 	engine_free(hub->engine);
+	metrics_free(hub->metrics);
 	free(hub->url_seen);
 	free(hub->url_said);
 	event_base_free(hub->base);
@@ -672,6 +678,13 @@ int hub_run(const struct hub_config *config, struct run_summary *summary, struct
 	engine.expects_beginning = config->from_beginning;
 	(void)signal(SIGPIPE, SIG_IGN);
 	hub.base = event_base_new();
+	if (config->metrics) {
+		hub.metrics = metrics_new(hub.base, config->metrics, err);
+		if (!hub.metrics) {
+			event_base_free(hub.base);
+			return -EIO;
+		}
+	}
 	hub.engine = engine_new(&engine);
 	hub.url_seen = mem_alloc(config->url_count + 1);
 	hub.url_said = mem_alloc(config->url_count + 1);

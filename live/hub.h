@@ -23,6 +23,7 @@ struct hub_config {
 	size_t url_count;
 	struct engine_config engine; /* callbacks are the hub's */
 	struct output *output;
+	const char *metrics; /* [HOST]:PORT to serve metrics on; NULL: none */
 	bool from_beginning;
 	uint64_t retry_ns; /* UINT64_MAX: for ever; 0: do not retry */
 	uint64_t grace_ns;

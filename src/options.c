@@ -42,6 +42,7 @@ enum option_id {
 	OPTION_LINGER,
 	OPTION_AS_NOW,
 	OPTION_STATS,
+	OPTION_METRICS,
 	OPTION_QUIET,
 	OPTION_VERBOSE,
 	OPTION_HELP,
@@ -103,6 +104,8 @@ static const struct spec specs[] = {
 	  FOR_REPLAY },
 	{ OPTION_AS_NOW, 0, "as-now", NULL, "move the clocks so that traces begin now",
 	  FOR_REPLAY },
+	{ OPTION_METRICS, 0, "metrics", "[HOST]:PORT", "serve http://HOST:PORT/metrics (loopback)",
+	  FOR_LIVE | FOR_TOP },
 	{ OPTION_STATS, 0, "stats", NULL, "say at the end where time and memory went", FOR_BOTH },
 	{ OPTION_QUIET, 'q', "quiet", NULL, "say less on standard error", FOR_ALL },
 	{ OPTION_VERBOSE, 'v', "verbose", NULL, "say more on standard error", FOR_ALL },
@@ -307,6 +310,9 @@ static bool take_text(struct options *o, enum option_id id, const char *value)
 		return true;
 	case OPTION_END:
 		o->end = value;
+		return true;
+	case OPTION_METRICS:
+		o->metrics = value;
 		return true;
 	case OPTION_TO:
 		o->to = value;

@@ -34,6 +34,7 @@ struct options {
 	const char *session, *host;
 	bool wait_viewer, as_now;
 	bool stats;
+	const char *metrics;
 	const char *on_lag; /* keep, skip */
 	uint64_t lag_limit_ns;
 	uint64_t linger_ns;

@@ -64,6 +64,13 @@
 /* Windows that the full screen keeps, to step back to. */
 #define VIEW_BYTES_MAX ((size_t)256 << 20)
 
+/* --metrics: series of one list, more than which are one; threads of each list; what a client
+ * may send, and how long it may take. */
+#define METRICS_ROWS_MAX    1000
+#define METRICS_THREADS     10
+#define METRICS_HEADERS_MAX 8192
+#define METRICS_TIMEOUT_S   10
+
 /* Replies of a relay. */
 #define RELAY_SESSIONS_MAX 65536
 #define RELAY_STREAMS_MAX  16384

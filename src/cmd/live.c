@@ -53,6 +53,7 @@ void cmd_fill_hub(const struct options *options, struct hub_config *config)
 	config->lag_limit_ns = strcmp(options->on_lag, "skip") == 0 ? options->lag_limit_ns : 0;
 	config->duration_ns = options->duration_ns;
 	config->windows = options->windows;
+	config->metrics = options->metrics;
 	config->verbosity = options->verbosity;
 	config->say = say;
 }

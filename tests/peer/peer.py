@@ -20,6 +20,8 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.error
+import urllib.request
 
 LIMIT = 60  # seconds for anything
 
@@ -715,6 +717,94 @@ def test_screen_live(t):
                          check=True).stdout.decode().split()[-1]
     os.kill(int(pid), signal.SIGTERM)
     screen.wait_for('status 0')
+
+
+def fetch(port, path='/metrics', **headers):
+    with urllib.request.urlopen(urllib.request.Request('http://127.0.0.1:%d%s' % (port, path),
+                                                       headers=headers), timeout=LIMIT) as reply:
+        return reply.headers['Content-Type'], reply.read().decode()
+
+
+def samples(text):
+    """{name: {labels: value}} of the text format."""
+    found = collections.defaultdict(dict)
+    for line in text.splitlines():
+        if not line.startswith('#'):
+            name, labels, value = re.match(r'(\w+)\{(.*)\} (\S+)$', line).groups()
+            found[name][frozenset(re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', labels))] = float(value)
+    return found
+
+
+def test_metrics(t):
+    """--metrics: counters are the totals; both formats are valid; a real Prometheus scrapes them."""
+    relay, port = t.relay(), free_ports()
+    live = t.live('-a', 'all', '-i', '100ms', '--from', 'beginning', '--metrics', ':%d' % port,
+                  relay.live)
+    t.replay(relay, 'io-mix', '--session', 'm', '--hostname', 'h"\\x', '--speed', '0', '--wait-viewer',
+             '--live-timer', '100ms')
+    live.wait_for(lambda one: totals(one.lines()))
+    total = totals(live.lines())[0]
+    kind, text = fetch(port)
+    assert kind.startswith('text/plain; version=0.0.4'), kind
+    found = samples(text)
+    trace = {('host', 'h\\"\\\\x'), ('session', 'm'), ('domain', 'kernel')}
+
+    def value(metric, **labels):
+        return found[metric][frozenset(trace | {(key, str(label)) for key, label in labels.items()})]
+
+    assert value('sillage_events_total') == total['count']['events']
+    assert value('sillage_cpu_busy_seconds_total') * 1e9 - total['cpu']['busy_ns'] < 1
+    for cpu in total['cpu']['cpus']:
+        assert abs(value('sillage_cpu_cpus_busy_seconds_total', cpu=cpu['cpu']) * 1e9 - cpu['busy_ns']) < 1
+    for call in total['syscalls']['by_name']:
+        assert value('sillage_syscalls_by_name_time_seconds_count', name=call['name']) == call['time']['count']
+        assert value('sillage_syscalls_by_name_time_seconds_bucket', name=call['name'],
+                     le='+Inf') == call['time']['count']
+    below = sum(count for power, count in total['sched']['wake']['log2'].items() if int(power) < 15)
+    assert value('sillage_sched_wake_seconds_bucket', le='%.9f' % ((2**15 - 1) / 1e9)) == below
+    assert len(found['sillage_cpu_threads_run_seconds_last_window']) <= 10
+    kind, text = fetch(port, Accept='application/openmetrics-text; version=1.0.0')
+    assert kind.startswith('application/openmetrics-text') and text.endswith('# EOF\n')
+    for path, data in (('/', None), ('/metrics', b'x')):
+        try:
+            urllib.request.urlopen('http://127.0.0.1:%d%s' % (port, path), data, timeout=LIMIT)
+            raise AssertionError('%s %s: not refused' % (path, data))
+        except urllib.error.HTTPError as error:
+            assert error.code in (404, 405, 413, 501), error
+    if shutil.which('prometheus'):
+        scrape(t, port, text, total)
+    live.finish(signal.SIGTERM)
+    taken = subprocess.run([t.sillage, 'live', '--metrics', '127.0.0.1:%d' % (relay.port + 2), relay.live],
+                           stderr=subprocess.PIPE)
+    assert taken.returncode == 1 and b'cannot listen' in taken.stderr, taken
+
+
+def scrape(t, port, text, total):
+    """promtool takes the text, and a Prometheus of our own has its figures."""
+    plain = fetch(port)[1]
+    checked = subprocess.run(['promtool', 'check', 'metrics'], input=plain.encode(),
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert b'error' not in checked.stdout.lower(), checked.stdout[:500]
+    own, config = free_ports(), os.path.join(t.scratch, 'prometheus.yml')
+    with open(config, 'w') as file:
+        file.write('global: {scrape_interval: 1s}\nscrape_configs:\n- job_name: sillage\n'
+                   '  static_configs: [{targets: ["127.0.0.1:%d"]}]\n' % port)
+    t.processes.append(subprocess.Popen(
+        ['prometheus', '--config.file', config, '--storage.tsdb.path', os.path.join(t.scratch, 'tsdb'),
+         '--web.listen-address', '127.0.0.1:%d' % own], stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL))
+    end = time.time() + LIMIT
+    while True:
+        try:
+            _, reply = fetch(own, '/api/v1/query?query=sillage_events_total')
+            result = json.loads(reply)['data']['result']
+            if result:
+                assert float(result[0]['value'][1]) == total['count']['events'], result
+                return
+        except OSError:
+            pass
+        assert time.time() < end, 'Prometheus has nothing'
+        time.sleep(0.2)
 
 
 def test_totals_on_signals(t):
