@@ -250,7 +250,7 @@ const struct analysis analysis_irq = {
 			.sort_mask = 1u << OF_HARD_TIME,
 			.columns = {
 				[OF_HARD_UNHANDLED] = { "unhandled", "UNHANDLED", UNIT_COUNT },
-				[OF_HARD_TIME] = { "time", "TIME", UNIT_NS, COLUMN_SPREAD },
+				[OF_HARD_TIME] = { "time", "HANDLED", UNIT_NS, COLUMN_SPREAD },
 			},
 		},
 		[SOFT] = {
@@ -261,8 +261,8 @@ const struct analysis analysis_irq = {
 			.title = "SOFT IRQ",
 			.sort_mask = 1u << OF_SOFT_TIME,
 			.columns = {
-				[OF_SOFT_TIME] = { "time", "TIME", UNIT_NS, COLUMN_SPREAD },
-				[OF_SOFT_RAISE] = { "raise", "RAISE", UNIT_NS, COLUMN_SPREAD },
+				[OF_SOFT_TIME] = { "time", "HANDLED", UNIT_NS, COLUMN_SPREAD },
+				[OF_SOFT_RAISE] = { "raise", "RAISED", UNIT_NS, COLUMN_SPREAD },
 			},
 		},
 		[CPUS] = {

@@ -266,8 +266,8 @@ static const struct need needs[] = {
 
 #define LATENCIES                                                                                  \
 	.columns = {                                                                               \
-		[OF_WAKE] = { "wake", "WAKE", UNIT_NS, COLUMN_SPREAD },                            \
-		[OF_REQUEUE] = { "requeue", "REQUEUE", UNIT_NS, COLUMN_SPREAD },                   \
+		[OF_WAKE] = { "wake", "WOKEN", UNIT_NS, COLUMN_SPREAD },                            \
+		[OF_REQUEUE] = { "requeue", "REQUEUED", UNIT_NS, COLUMN_SPREAD },                   \
 	}
 
 const struct analysis analysis_sched = {
@@ -310,7 +310,7 @@ const struct analysis analysis_sched = {
 			.sort_mask = 1u << OF_CPU_WAITED,
 			.columns = {
 				[OF_CPU_WAITED] = { "waited_ns", "WAITED", UNIT_NS },
-				[OF_CPU_WAKE] = { "wake", "WAKE", UNIT_NS, COLUMN_SPREAD },
+				[OF_CPU_WAKE] = { "wake", "WOKEN", UNIT_NS, COLUMN_SPREAD },
 			},
 		},
 		[PRIOS] = {
@@ -319,7 +319,7 @@ const struct analysis analysis_sched = {
 			.id_key = "prio",
 			.title = "PRIORITY",
 			.sort_mask = 1,
-			.columns = { { "wake", "WAKE", UNIT_NS, COLUMN_SPREAD } },
+			.columns = { { "wake", "WOKEN", UNIT_NS, COLUMN_SPREAD } },
 		},
 		[LONGEST] = {
 			.key = "longest",

@@ -407,7 +407,7 @@ static const struct need needs[] = {
 		[COUNT] = { "calls", "CALLS", UNIT_COUNT },                                        \
 		[ERRORS] = { "errors", "ERRORS", UNIT_COUNT },                                     \
 		[BLOCKED_NS] = { "off_cpu_ns", "OFF CPU", UNIT_NS },                               \
-		[TIME] = { "time", "TIME", UNIT_NS, COLUMN_SPREAD },                               \
+		[TIME] = { "time", "TIMED", UNIT_NS, COLUMN_SPREAD },                               \
 	}
 
 const struct analysis analysis_syscalls = {

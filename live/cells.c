@@ -32,8 +32,9 @@ void value_text(char text[CELL_MAX], enum unit unit, uint64_t value)
 
 enum { PART_COUNT, PART_MEAN, PART_P99, PART_MAX, PART_P50, PART_MIN, PART_STDEV };
 
-static const char *const part_titles[CELL_PARTS] = { "COUNT", "MEAN", "P99",  "MAX",
-						     "P50",   "MIN",  "STDEV" };
+/* How many there are goes by the column's own title. */
+static const char *const part_titles[CELL_PARTS] = { NULL,  "MEAN", "P99",  "MAX",
+						     "P50", "MIN",  "STDEV" };
 
 static double part_number(const struct spread *spread, unsigned int part)
 {
@@ -105,7 +106,7 @@ size_t cells_of(const struct table *table, struct cell cells[CELLS_MAX])
 
 const char *cell_title(const struct cell *cell)
 {
-	return cell->column->kind == COLUMN_SPREAD ? part_titles[cell->part] : cell->column->title;
+	return cell->part > 0 ? part_titles[cell->part] : cell->column->title;
 }
 
 void cell_text(char text[CELL_MAX], const struct cell *cell, const struct report_row *row)

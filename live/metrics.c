@@ -478,18 +478,17 @@ char *metrics_text(const struct metrics *metrics, bool is_open_metrics)
 		for (size_t i = 0; i < trace->tables.count; i++) {
 			const struct total_table *total = trace->tables.at[i];
 
-			for (unsigned int c = 0; !was_written(metrics, t, total->table) &&
-						 c < total->columns.count;
+			for (unsigned int c = 0;
+			     !was_written(metrics, t, total->table) && c < total->columns.count;
 			     c++) {
 				put_figure(&w, total, c);
 			}
 		}
 	}
-	for (size_t i = 0; metrics->traces.count > 0 &&
-			   i < metrics->traces.at[0]->last->report.table_count;
+	for (size_t i = 0;
+	     metrics->traces.count > 0 && i < metrics->traces.at[0]->last->report.table_count;
 	     i++) {
-		const struct report_table *table =
-			&metrics->traces.at[0]->last->report.tables[i];
+		const struct report_table *table = &metrics->traces.at[0]->last->report.tables[i];
 
 		if (table->table->scope == SCOPE_THREAD) {
 			put_threads(&w, table->analysis, table->table);

@@ -28,6 +28,7 @@ struct output {
 	int failure;      /* errno of the first write that failed, 0: none */
 	const char *path; /* NULL: standard output */
 	uint64_t top;     /* rows per table, 0: all */
+	bool shows_freq;  /* text: distributions as bars */
 	bool is_terminal, has_colour;
 	unsigned int columns; /* width of the terminal */
 	uint64_t interval_ns;
@@ -64,6 +65,9 @@ void output_report(struct output *output, const struct trace_identity *trace,
 void output_warning(struct output *output, const struct trace_identity *trace,
 		    const struct engine_warning *warning);
 void output_end(struct output *output, const struct run_summary *summary);
+
+/* What the JSON sink writes for each analysis, for doc/json.md. */
+void json_describe(FILE *out, const struct analysis *const *list);
 
 /* NULL if there is no such sink. */
 const struct sink *sink_find(const char *name);

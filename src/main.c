@@ -12,11 +12,14 @@
 #include <sys/resource.h>
 
 #include "cmd/cmd.h"
+#include "live/sink.h"
 #include "version.h"
 
 static const struct command *const commands[] = {
 	&cmd_live, &cmd_analyze, &cmd_top, &cmd_list, &cmd_replay, NULL,
 };
+
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 void say(const char *fmt, ...)
 {
@@ -44,11 +47,13 @@ static void print_usage(FILE *out)
 		(void)fprintf(out, "  %-8s %-20s %s\n", commands[i]->name, commands[i]->args,
 			      commands[i]->summary);
 	}
-	(void)fputs("  help     [COMMAND]            this text, or a command's options\n\n"
-		    "URL is net://HOST[:PORT]/host/TARGET/SESSION, or net://HOST[:PORT] for all\n"
-		    "sessions of a relay; TARGET and SESSION may be patterns.  TRACE is a trace\n"
-		    "directory or one above some.  See sillage(1).\n",
-		    out);
+	(void)fputs(
+		"  help     [COMMAND]            this text, or a command's options\n"
+		"  help     json|completion      the keys of JSON lines; a completion for bash\n\n"
+		"URL is net://HOST[:PORT]/host/TARGET/SESSION, or net://HOST[:PORT] for all\n"
+		"sessions of a relay; TARGET and SESSION may be patterns.  TRACE is a trace\n"
+		"directory or one above some.  See sillage(1).\n",
+		out);
 }
 
 static void print_command_help(const struct command *command)
@@ -71,9 +76,17 @@ static const struct command *find(const char *name)
 
 static int unknown_command(const char *name)
 {
-	const char *names[] = { "live", "analyze", "list",      "replay",
-				"help", "--help",  "--version", NULL };
-	const char *near = options_nearest(name, names);
+	const char *names[COMMANDS + 4] = { NULL };
+	const char *near;
+	size_t count = 0;
+
+	for (; commands[count]; count++) {
+		names[count] = commands[count]->name;
+	}
+	names[count++] = "help";
+	names[count++] = "--help";
+	names[count] = "--version";
+	near = options_nearest(name, names);
 
 	if (near) {
 		say("unknown command \"%s\"; did you mean \"%s\"?", name, near);
@@ -81,6 +94,17 @@ static int unknown_command(const char *name)
 		say("unknown command \"%s\"; `sillage help` lists them", name);
 	}
 	return EXIT_USAGE;
+}
+
+static void print_completion(void)
+{
+	struct options_command with_options[COMMANDS + 1] = { 0 };
+
+	for (size_t i = 0; commands[i]; i++) {
+		with_options[i] =
+			(struct options_command){ commands[i]->name, commands[i]->options };
+	}
+	options_print_completion(with_options, stdout);
 }
 
 static int help(const char *name)
@@ -91,10 +115,15 @@ static int help(const char *name)
 		print_usage(stdout);
 		return EXIT_DONE;
 	}
-	if (!command) {
+	if (strcmp(name, "json") == 0) {
+		json_describe(stdout, analyses);
+	} else if (strcmp(name, "completion") == 0) {
+		print_completion();
+	} else if (!command) {
 		return unknown_command(name);
+	} else {
+		print_command_help(command);
 	}
-	print_command_help(command);
 	return EXIT_DONE;
 }
 

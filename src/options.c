@@ -43,6 +43,12 @@ enum option_id {
 	OPTION_AS_NOW,
 	OPTION_STATS,
 	OPTION_METRICS,
+	OPTION_TID,
+	OPTION_PID,
+	OPTION_COMM,
+	OPTION_CPU,
+	OPTION_SORT,
+	OPTION_FREQ,
 	OPTION_QUIET,
 	OPTION_VERBOSE,
 	OPTION_HELP,
@@ -104,6 +110,13 @@ static const struct spec specs[] = {
 	  FOR_REPLAY },
 	{ OPTION_AS_NOW, 0, "as-now", NULL, "move the clocks so that traces begin now",
 	  FOR_REPLAY },
+	{ OPTION_TID, 0, "tid", "LIST", "only rows of these threads", FOR_SHOW },
+	{ OPTION_PID, 0, "pid", "LIST", "only rows of these processes", FOR_SHOW },
+	{ OPTION_COMM, 0, "comm", "LIST", "only rows of threads with these names", FOR_SHOW },
+	{ OPTION_CPU, 0, "cpu", "LIST", "only rows of these CPUs", FOR_SHOW },
+	{ OPTION_SORT, 0, "sort", "KEY",
+	  "sort by this figure, named as in JSON, where there is one", FOR_SHOW },
+	{ OPTION_FREQ, 0, "freq", NULL, "text: distributions as bars", FOR_BOTH },
 	{ OPTION_METRICS, 0, "metrics", "[HOST]:PORT", "serve http://HOST:PORT/metrics (loopback)",
 	  FOR_LIVE | FOR_TOP },
 	{ OPTION_STATS, 0, "stats", NULL, "say at the end where time and memory went", FOR_BOTH },
@@ -276,6 +289,77 @@ static int take_analyses(struct options *options, const char *value, struct err 
 	return r;
 }
 
+/* Numbers with commas between. */
+static int take_numbers(const char *option, const char *value, struct options *o, enum option_id id,
+			struct err *err)
+{
+	char *list = mem_strdup(value), *rest = list;
+	const char *word;
+	uint64_t number;
+	int r = 0;
+
+	while (r == 0 && (word = strsep(&rest, ","))) {
+		r = take_count(option, word, UINT32_MAX, &number, err);
+		if (r == 0 && id == OPTION_TID) {
+			*vec_push(&o->selection.tids) = (int64_t)number;
+		} else if (r == 0 && id == OPTION_PID) {
+			*vec_push(&o->selection.pids) = (int64_t)number;
+		} else if (r == 0) {
+			*vec_push(&o->selection.cpus) = (int64_t)number;
+		}
+	}
+	free(list);
+	return r;
+}
+
+static void take_comms(struct options *o, const char *value)
+{
+	char *list = mem_strdup(value), *rest = list;
+	const char *word;
+
+	while ((word = strsep(&rest, ","))) {
+		*vec_push(&o->selection.comms) = mem_strdup(word);
+	}
+	free(list);
+}
+
+/* What some analysis has as a column. */
+static int take_sort(struct options *o, const char *value, struct err *err)
+{
+	const char *keys[ANALYSES_MAX * TABLES_MAX * COLUMNS_MAX + 1];
+	size_t count = 0;
+
+	for (size_t a = 0; analyses[a]; a++) {
+		for (size_t t = 0; t < TABLES_MAX; t++) {
+			const struct table *table = &analyses[a]->tables[t];
+
+			for (size_t c = 0; table->key && c < COLUMNS_MAX && table->columns[c].key;
+			     c++) {
+				keys[count++] = table->columns[c].key;
+			}
+		}
+	}
+	keys[count] = NULL;
+	return take_word("figure", value, keys, &o->selection.sort, err);
+}
+
+static int take_selection(struct options *o, enum option_id id, const char *value, struct err *err)
+{
+	switch (id) {
+	case OPTION_TID:
+		return take_numbers("tid", value, o, id, err);
+	case OPTION_PID:
+		return take_numbers("pid", value, o, id, err);
+	case OPTION_CPU:
+		return take_numbers("cpu", value, o, id, err);
+	case OPTION_SORT:
+		return take_sort(o, value, err);
+	default:
+		take_comms(o, value);
+		return 0;
+	}
+}
+
 static int take_speed(const char *value, double *ret, struct err *err)
 {
 	char *past;
@@ -341,6 +425,9 @@ static bool take_flag(struct options *o, enum option_id id)
 	case OPTION_STATS:
 		o->stats = true;
 		return true;
+	case OPTION_FREQ:
+		o->freq = true;
+		return true;
 	case OPTION_QUIET:
 		o->verbosity = -1;
 		return true;
@@ -405,6 +492,12 @@ static int take(struct options *o, enum option_id id, const char *value, struct 
 	case OPTION_NO_RETRY:
 		o->retry_ns = 0;
 		return 0;
+	case OPTION_TID:
+	case OPTION_PID:
+	case OPTION_COMM:
+	case OPTION_CPU:
+	case OPTION_SORT:
+		return take_selection(o, id, value, err);
 	case OPTION_SPEED:
 		return take_speed(value, &o->speed, err);
 	case OPTION_LOOP:
@@ -516,6 +609,13 @@ int options_parse(struct options *options, unsigned int command, int argc, const
 
 void options_fini(struct options *options)
 {
+	for (size_t i = 0; i < options->selection.comms.count; i++) {
+		free((char *)options->selection.comms.at[i]);
+	}
+	vec_fini(&options->selection.comms);
+	vec_fini(&options->selection.tids);
+	vec_fini(&options->selection.pids);
+	vec_fini(&options->selection.cpus);
 	struct kept *kept = options->memory;
 
 	if (!kept) {
@@ -545,4 +645,41 @@ void options_print_help(unsigned int command, FILE *out)
 			       spec->argument ? spec->argument : "");
 		(void)fprintf(out, "  %-27s %s\n", names, spec->help);
 	}
+}
+
+/* ---- completion ---- */
+
+void options_print_completion(const struct options_command *commands, FILE *out)
+{
+	(void)fputs("# bash completion for sillage; made by `sillage help completion`.\n"
+		    "_sillage() {\n"
+		    "    local word=${COMP_WORDS[COMP_CWORD]} options\n"
+		    "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+		    "        COMPREPLY=($(compgen -W '",
+		    out);
+	for (size_t i = 0; commands[i].name; i++) {
+		(void)fprintf(out, "%s ", commands[i].name);
+	}
+	(void)fputs("help' -- \"$word\"))\n        return\n    fi\n    case ${COMP_WORDS[1]} in\n",
+		    out);
+	for (size_t i = 0; commands[i].name; i++) {
+		const char *space = "";
+
+		(void)fprintf(out, "    %s) options='", commands[i].name);
+		for (size_t k = 0; k < SPECS; k++) {
+			if (specs[k].commands & commands[i].options) {
+				(void)fprintf(out, "%s--%s", space, specs[k].name);
+				space = " ";
+			}
+		}
+		(void)fputs("' ;;\n", out);
+	}
+	(void)fputs("    esac\n"
+		    "    case $word in\n"
+		    "    -*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
+		    "    *) compopt -o default ;;\n"
+		    "    esac\n"
+		    "}\n"
+		    "complete -F _sillage sillage\n",
+		    out);
 }

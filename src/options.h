@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "engine/analysis.h"
+#include "engine/report.h"
 
 enum { FOR_LIVE = 1, FOR_ANALYZE = 2, FOR_LIST = 4, FOR_REPLAY = 8, FOR_TOP = 16 };
 
@@ -35,6 +35,8 @@ struct options {
 	bool wait_viewer, as_now;
 	bool stats;
 	const char *metrics;
+	struct selection selection;
+	bool freq;
 	const char *on_lag; /* keep, skip */
 	uint64_t lag_limit_ns;
 	uint64_t linger_ns;
@@ -54,6 +56,13 @@ void options_fini(struct options *options);
 
 /* The options of a command, a line each. */
 void options_print_help(unsigned int command, FILE *out);
+
+/* A completion for bash; @commands ends with an empty name. */
+struct options_command {
+	const char *name;
+	unsigned int options;
+};
+void options_print_completion(const struct options_command *commands, FILE *out);
 
 /* The word of @words (ends with NULL) most like @word, or NULL if none is near. */
 const char *options_nearest(const char *word, const char *const *words);

@@ -319,6 +319,80 @@ static void end(struct output *output, const struct run_summary *summary)
 	end_line(&json);
 }
 
+/* ---- what there is ---- */
+
+static void describe_columns(FILE *out, const struct table *table, bool *is_first)
+{
+	for (size_t i = 0; i < COLUMNS_MAX && table->columns[i].key; i++) {
+		(void)fprintf(out, "%s\"%s\"%s", *is_first ? "" : ",", table->columns[i].key,
+			      table->columns[i].kind == COLUMN_SPREAD ? ":SPREAD" : "");
+		*is_first = false;
+	}
+}
+
+static void describe_key(FILE *out, const char *key, const char *suffix, bool *is_first)
+{
+	if (key) {
+		(void)fprintf(out, "%s\"%s%s\"", *is_first ? "" : ",", key, suffix);
+		*is_first = false;
+	}
+}
+
+static void describe_list(FILE *out, const struct table *table)
+{
+	bool is_first = true;
+
+	(void)fprintf(out, "\"%s\":[{", table->key);
+	if (table->scope == SCOPE_CPU) {
+		describe_key(out, "cpu", "", &is_first);
+	} else if (table->scope == SCOPE_LONGEST) {
+		(void)fputs("\"begin\",\"end\"", out);
+		is_first = false;
+		describe_columns(out, table, &is_first);
+		(void)fputs(",\"cpu\"", out);
+	}
+	describe_key(out, table->id_key, "", &is_first);
+	describe_key(out, table->id_name ? table->id_key : NULL, "_name", &is_first);
+	describe_key(out, table->name_key, "", &is_first);
+	if (table->scope == SCOPE_THREAD || table->scope == SCOPE_LONGEST) {
+		describe_key(out, "tid", "", &is_first);
+	}
+	if (table->scope == SCOPE_THREAD || table->scope == SCOPE_PROCESS ||
+	    table->scope == SCOPE_LONGEST) {
+		describe_key(out, "pid", "", &is_first);
+		describe_key(out, "comm", "", &is_first);
+	}
+	if (table->scope != SCOPE_LONGEST) {
+		describe_columns(out, table, &is_first);
+	}
+	(void)fputs("}]", out);
+}
+
+void json_describe(FILE *out, const struct analysis *const *list)
+{
+	for (; *list; list++) {
+		bool is_first = true;
+
+		(void)fprintf(out, "\"%s\": {", (*list)->name);
+		for (size_t t = 0; t < TABLES_MAX && (*list)->tables[t].columns[0].key; t++) {
+			const struct table *table = &(*list)->tables[t];
+
+			if (table->scope == SCOPE_TRACE) {
+				describe_columns(out, table, &is_first);
+				continue;
+			}
+			(void)fputs(is_first ? "\n    " : ",\n    ", out);
+			is_first = false;
+			if (table->scope == SCOPE_EVENT) {
+				(void)fprintf(out, "\"%s\":{NAME:N}", table->key);
+			} else {
+				describe_list(out, table);
+			}
+		}
+		(void)fputs("}\n", out);
+	}
+}
+
 const struct sink sink_json = {
 	.name = "json",
 	.start = start,

@@ -18,7 +18,8 @@
 
 #define NAME_WIDTH 25 /* "comm (tid)", event names are cut to this */
 #define BAR_WIDTH  16
-#define WHO_WIDTH  40  /* of who an instance was, and when it ended */
+#define WHO_WIDTH  40 /* of who an instance was, and when it ended */
+#define FREQ_WIDTH 40
 #define WIDE       100 /* columns from which bars are shown */
 
 static const char *bold(const struct output *output)
@@ -107,6 +108,59 @@ static void put_figures(FILE *out, const struct report_table *table)
 			value_text(text, column->unit, values[i]);
 		}
 		(void)fprintf(out, "  %s %s", column->title, text);
+	}
+}
+
+/* ---- distributions ---- */
+
+static void put_powers(FILE *out, const char *title, const struct spread *spread)
+{
+	uint64_t powers[SPREAD_POWERS], most = 0;
+	unsigned int first = SPREAD_POWERS, last = 0;
+	char low[UNITS_TEXT_MAX], high[UNITS_TEXT_MAX], count[UNITS_TEXT_MAX];
+
+	spread_powers(spread, powers);
+	for (unsigned int i = 0; i < SPREAD_POWERS; i++) {
+		most = powers[i] > most ? powers[i] : most;
+		first = powers[i] > 0 && i < first ? i : first;
+		last = powers[i] > 0 ? i : last;
+	}
+	(void)fprintf(out, "  %s\n", title);
+	for (unsigned int i = first; i <= last; i++) {
+		int filled = (int)((double)powers[i] / (double)most * FREQ_WIDTH + 0.5);
+
+		(void)fprintf(out, "  %9s .. %-9s %10s  ", units_ns(low, (uint64_t)1 << i),
+			      i < 63 ? units_ns(high, (uint64_t)2 << i) : "",
+			      units_count(count, powers[i]));
+		for (int k = 0; k < filled; k++) {
+			(void)fputc('|', out);
+		}
+		(void)fputc('\n', out);
+	}
+}
+
+/* The distributions of a table's first rows. */
+static void put_freq(FILE *out, const struct output *output, const struct report_table *table)
+{
+	size_t top =
+		output->top > 0 && output->top < table->row_count ? output->top : table->row_count;
+	char name[CELL_MAX], title[2 * CELL_MAX];
+
+	for (size_t r = 0; r < top; r++) {
+		for (unsigned int i = 0; i < COLUMNS_MAX && table->table->columns[i].key; i++) {
+			const struct column *column = &table->table->columns[i];
+			const struct spread *spread =
+				column->kind == COLUMN_SPREAD
+					? column_spread(table->rows[r].values, i)
+					: NULL;
+
+			if (spread) {
+				row_text(name, table->table, &table->rows[r]);
+				(void)snprintf(title, sizeof(title), "%s%s%s", column->key,
+					       name[0] ? " of " : "", name);
+				put_powers(out, title, spread);
+			}
+		}
 	}
 }
 
@@ -299,6 +353,9 @@ static void report_tables(struct output *output, const struct trace_identity *tr
 			}
 		} else {
 			put_rows(out, output, report, table);
+		}
+		if (output->shows_freq && table->table->scope != SCOPE_LONGEST) {
+			put_freq(out, output, table);
 		}
 	}
 	(void)fputc('\n', out);

@@ -208,6 +208,7 @@ static void fill_config(const struct options *options, struct engine_config *con
 	memcpy(config->analyses, options->analyses, sizeof(config->analyses));
 	config->interval_ns = options->interval_ns;
 	config->wants_windows = options->has_interval;
+	config->selection = &options->selection;
 	config->jobs = (unsigned int)options->jobs;
 	config->chunk_bytes = options->chunk_bytes;
 	config->max_memory = options->max_memory;
@@ -255,6 +256,7 @@ static int run(const struct options *options)
 	struct output output = { .sink = sink_find(options->format),
 				 .path = options->output,
 				 .top = options->has_top || is_text ? options->top : 0,
+				 .shows_freq = options->freq,
 				 .interval_ns = options->interval_ns,
 				 .analyses = options->analyses };
 	struct err err;

@@ -44,6 +44,7 @@ void cmd_fill_hub(const struct options *options, struct hub_config *config)
 	config->engine.interval_ns = options->interval_ns;
 	config->engine.wants_windows = true;
 	config->engine.range_end = UINT64_MAX;
+	config->engine.selection = &options->selection;
 	config->engine.jobs = (unsigned int)options->jobs;
 	config->engine.chunk_bytes = options->chunk_bytes;
 	config->engine.max_memory = options->max_memory;
@@ -64,6 +65,7 @@ static int follow(const struct options *options, struct hub_config *config)
 	struct output output = { .sink = sink_find(options->format),
 				 .path = options->output,
 				 .top = options->has_top || is_text ? options->top : 0,
+				 .shows_freq = options->freq,
 				 .interval_ns = options->interval_ns,
 				 .analyses = options->analyses };
 	struct run_summary summary = { 0 };

@@ -46,8 +46,9 @@ struct engine_config {
 	unsigned int jobs;
 	uint64_t chunk_bytes;
 	uint64_t max_memory;
-	size_t top;          /* rows of each table that the reports' reader will look at, 0: all */
-	struct stats *stats; /* NULL: not wanted */
+	size_t top; /* rows of each table that the reports' reader will look at, 0: all */
+	const struct selection *selection; /* NULL: all rows; has to outlive the engine */
+	struct stats *stats;               /* NULL: not wanted */
 	/* Callbacks, with the user pointer of trace_new(). */
 	void (*on_report)(void *user, const struct report *report);
 	void (*on_warning)(void *user, const struct engine_warning *warning);

@@ -19,6 +19,8 @@
 #include "engine/analysis.h"
 #include "engine/chunk.h"
 
+struct selection;
+
 /* What a run consists of: the same for all traces and threads of a process. */
 struct stats;
 
@@ -30,9 +32,10 @@ struct map_setup {
 	bool wants_windows; /* else only totals are reported */
 	/* Recorded traces: only [range_begin, range_end) is reported; 0 and UINT64_MAX: all. */
 	uint64_t range_begin, range_end;
-	unsigned int jobs;   /* threads that will map */
-	struct stats *stats; /* NULL: not wanted */
-	size_t top;          /* rows of a table that are to be in order, 0: all */
+	unsigned int jobs;                 /* threads that will map */
+	struct stats *stats;               /* NULL: not wanted */
+	size_t top;                        /* rows of a table that are to be in order, 0: all */
+	const struct selection *selection; /* NULL: all rows */
 	/* Derived by map_setup_init(). */
 	struct plan_request *requests;
 	struct map_route *routes; /* by request */

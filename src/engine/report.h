@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/mem.h"
 #include "engine/analysis.h"
 
 struct report_row {
@@ -35,6 +36,13 @@ struct report_table {
 	const struct table *table;
 	size_t row_count;
 	const struct report_row *rows;
+};
+
+/* Which rows are wanted.  Empty lists: all.  Figures of the trace as a whole stay those of all. */
+struct selection {
+	VEC(int64_t) tids, pids, cpus;
+	VEC(const char *) comms;
+	const char *sort; /* key of the column to sort by, where a table has it; NULL: its own */
 };
 
 enum report_kind { REPORT_WINDOW, REPORT_TOTAL, REPORT_SO_FAR };

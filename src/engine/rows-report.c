@@ -12,6 +12,8 @@ struct listing {
 	size_t a, t; /* which table of which analysis it is */
 	uint32_t offset, columns;
 	bool total;
+	uint32_t sort_mask;
+	const struct selection *selection; /* NULL: all */
 	VEC(struct report_row) rows;
 	struct report_memory *memory;
 };
@@ -39,7 +41,7 @@ static struct report_row *add_row(struct listing *listing, const uint64_t *value
 
 	for (uint32_t i = 0; i < listing->columns; i++) {
 		any |= values[i];
-		sort += listing->table->sort_mask >> i & 1
+		sort += listing->sort_mask >> i & 1
 				? sort_value(&listing->table->columns[i], values[i])
 				: 0;
 	}
@@ -51,9 +53,54 @@ static struct report_row *add_row(struct listing *listing, const uint64_t *value
 	return row;
 }
 
+static bool has(const int64_t *at, size_t count, int64_t value)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (at[i] == value) {
+			return true;
+		}
+	}
+	return count == 0;
+}
+
+static bool is_cpu_wanted(const struct listing *listing, uint64_t cpu)
+{
+	const struct selection *s = listing->selection;
+
+	return !s || has(s->cpus.at, s->cpus.count, (int64_t)cpu);
+}
+
+static bool is_thread_wanted(const struct listing *listing, const struct thread_view *view)
+{
+	const struct selection *s = listing->selection;
+
+	if (!s) {
+		return true;
+	}
+	for (size_t i = 0; i < s->comms.count; i++) {
+		if (strcmp(s->comms.at[i], view->comm) == 0) {
+			break;
+		}
+		if (i + 1 == s->comms.count) {
+			return false;
+		}
+	}
+	return has(s->pids.at, s->pids.count, view->pid) &&
+	       (listing->table->scope == SCOPE_PROCESS ||
+		has(s->tids.at, s->tids.count, view->tid));
+}
+
+static bool selects_threads(const struct selection *s)
+{
+	return s && s->tids.count + s->pids.count + s->comms.count > 0;
+}
+
 static void list_thread(struct listing *listing, const struct thread *thread)
 {
-	struct report_row *row = add_row(listing, values_of(listing, &thread->sums), false);
+	struct report_row *row =
+		is_thread_wanted(listing, &thread->view)
+			? add_row(listing, values_of(listing, &thread->sums), false)
+			: NULL;
 
 	if (row) {
 		row->thread = &thread->view;
@@ -113,6 +160,9 @@ static void list_cpus(struct rows *rows, struct listing *listing)
 		if (kh_exist(rows->cpus, i) && kh_value(rows->cpus, i)->owner) {
 			struct cpu *cpu = kh_value(rows->cpus, i);
 
+			if (!is_cpu_wanted(listing, cpu->id)) {
+				continue;
+			}
 			add_row(listing, values_of(listing, &cpu->sums), true)->id = cpu->id;
 		}
 	}
@@ -163,6 +213,12 @@ static void list_longest(struct rows *rows, struct listing *listing)
 	for (size_t i = 0; i < longest->all.count; i++) {
 		const struct shown_instance *shown = &longest->all.at[i];
 
+		if ((shown->has_view ? !is_thread_wanted(listing, &shown->view)
+				     : selects_threads(listing->selection)) ||
+		    (shown->instance.cpu != UINT64_MAX &&
+		     !is_cpu_wanted(listing, shown->instance.cpu))) {
+			continue;
+		}
 		*vec_push(&listing->rows) = (struct report_row){
 			.sort = shown->instance.ns,
 			.id = i,
@@ -339,6 +395,19 @@ static void list_table(struct rows *rows, struct listing *listing)
 	sort_rows(listing->rows.at, listing->rows.count, rows->layout.setup->top);
 }
 
+/* By the column that was asked for, where there is one of this key. */
+static uint32_t sort_mask_of(const struct listing *listing)
+{
+	const char *key = listing->selection ? listing->selection->sort : NULL;
+
+	for (uint32_t i = 0; key && i < listing->columns; i++) {
+		if (strcmp(listing->table->columns[i].key, key) == 0) {
+			return 1u << i;
+		}
+	}
+	return listing->table->sort_mask;
+}
+
 void rows_report(struct rows *rows, bool total, struct report *report, struct report_memory *memory)
 {
 	for (size_t i = 0; total && i < SHARDS; i++) {
@@ -357,6 +426,8 @@ void rows_report(struct rows *rows, bool total, struct report *report, struct re
 						   .columns = column_count(&analysis->tables[t]),
 						   .total = total };
 
+			listing.selection = rows->layout.setup->selection;
+			listing.sort_mask = sort_mask_of(&listing);
 			list_table(rows, &listing);
 			*vec_push(&memory->lists) = listing.rows.at;
 			*vec_push(&memory->tables) =
