@@ -47,7 +47,8 @@ struct hub {
 	bool *url_seen; /* by URL: a session of that name was attached to */
 	bool *url_said; /* waiting for it was said */
 	struct event *signals[4];
-	struct event *engine_event, *step_event, *duration_event, *input_event, *size_event;
+	struct event *engine_event, *step_event, *duration_event, *input_event, *size_event,
+		*watchdog_event;
 	struct metrics *metrics;
 	uint64_t windows;
 	bool is_stopping, has_failed;
@@ -589,6 +590,28 @@ static void add_input(struct hub *hub)
 	(void)event_add(hub->size_event, NULL);
 }
 
+/* The loop goes round: systemd restarts a service that does not say so. */
+static void on_watchdog(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	(void)arg;
+	(void)sd_notify(0, "WATCHDOG=1");
+}
+
+static void add_watchdog(struct hub *hub)
+{
+	struct timeval half;
+	uint64_t us;
+
+	if (sd_watchdog_enabled(0, &us) > 0) {
+		half.tv_sec = (time_t)(us / 2 / 1000000);
+		half.tv_usec = (suseconds_t)(us / 2 % 1000000);
+		hub->watchdog_event = event_new(hub->base, -1, EV_PERSIST, on_watchdog, hub);
+		(void)event_add(hub->watchdog_event, &half);
+	}
+}
+
 static void on_duration(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd;
@@ -624,6 +647,7 @@ static void add_events(struct hub *hub)
 					      EV_READ | EV_PERSIST, on_engine, hub);
 		(void)event_add(hub->engine_event, NULL);
 	}
+	add_watchdog(hub);
 	if (hub->config->on_input) {
 		add_input(hub);
 	}
@@ -636,7 +660,7 @@ static void add_events(struct hub *hub)
 static void hub_fini(struct hub *hub)
 {
 	struct event *events[] = { hub->engine_event, hub->step_event, hub->duration_event,
-				   hub->input_event, hub->size_event };
+				   hub->input_event,  hub->size_event, hub->watchdog_event };
 
 	for (size_t r = 0; r < hub->relays.count; r++) {
 		struct relay *relay = hub->relays.at[r];

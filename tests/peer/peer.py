@@ -719,6 +719,23 @@ def test_screen_live(t):
     screen.wait_for('status 0')
 
 
+def test_service(t):
+    """As systemd runs it: ready, the watchdog is fed, stopping."""
+    path = os.path.join(t.scratch, 'notify')
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
+        notify.bind(path)
+        notify.settimeout(LIMIT)
+        process = subprocess.Popen([t.sillage, 'live', '-q', '-f', 'json', '-o', '/dev/null', t.relay().live],
+                                   env=dict(os.environ, NOTIFY_SOCKET=path, WATCHDOG_USEC='200000'))
+        t.processes.append(process)
+        assert notify.recv(100) == b'READY=1'
+        assert [notify.recv(100) for _ in range(3)] == [b'WATCHDOG=1'] * 3
+        process.terminate()
+        while notify.recv(100) != b'STOPPING=1':
+            pass
+        assert process.wait(LIMIT) == 0
+
+
 def fetch(port, path='/metrics', **headers):
     with urllib.request.urlopen(urllib.request.Request('http://127.0.0.1:%d%s' % (port, path),
                                                        headers=headers), timeout=LIMIT) as reply:
