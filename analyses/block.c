@@ -226,7 +226,7 @@ static void count(struct shard *shard, struct disk *disk, const struct request *
 		      &(struct instance){
 			      .ns = ns,
 			      .end = ts,
-			      .more = (int64_t)bytes,
+			      .more = { (int64_t)bytes },
 			      .cpu = UINT64_MAX,
 			      .item = item_key_of(disk->key.id, disk->name, sizeof(disk->name)) });
 }

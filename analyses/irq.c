@@ -138,7 +138,7 @@ static void add_sample(struct shard *shard, const struct irq_cpu *cpu,
 	shard_longest(shard, LONGEST,
 		      &(struct instance){ .ns = ns,
 					  .end = record->ts,
-					  .more = handling->is_soft,
+					  .more = { handling->is_soft },
 					  .cpu = cpu->cpu,
 					  .item = handling->key });
 }

@@ -78,6 +78,7 @@ static void on_wake(struct map *map, void *state, const struct map_event *event,
 	record = map_emit(map, event->ts, (int32_t)event->values[TID].i, OWN_WAKE);
 	record->a = map_cpu(map);
 	record->flags = (uint16_t)(kind | (wakes->has_wakeup ? 0 : FLAG_TENTATIVE));
+	map_note_current(map, record);
 }
 
 /* ---- merge side ---- */
@@ -85,13 +86,15 @@ static void on_wake(struct map *map, void *state, const struct map_event *event,
 enum thread_phase { UNKNOWN, NEW, RUNNING, BLOCKED, WAIT, PREEMPTED, DEAD };
 
 struct waiting {
-	uint64_t since;      /* of the phase, unless RUNNING */
-	uint64_t out_ts;     /* RUNNING: when it leaves, if has_out */
-	uint64_t pending_ts; /* RUNNING: of a wake-up, if has_pending */
+	uint64_t since;  /* of the phase, unless RUNNING */
+	uint64_t out_ts; /* RUNNING: when it leaves, if has_out */
 	uint64_t cpu;
+	int32_t waker; /* WAIT, or pending: who was current where the wake-up came from, -1: unknown
+			*/
 	uint16_t out_flags;
 	uint8_t phase;
-	bool has_out, has_pending;
+	bool has_out;
+	bool has_pending;  /* RUNNING: it was woken, before it sleeps */
 	bool is_tentative; /* WAIT: by a wake-up before the switch-out that nothing confirms */
 };
 
@@ -121,7 +124,7 @@ static void wake(struct shard *shard, struct waiting *w, const struct record *re
 	case RUNNING:
 		if (w->cpu != record->a) { /* else it wakes itself */
 			w->has_pending = true;
-			w->pending_ts = record->ts;
+			w->waker = record->prio;
 			w->is_tentative = is_tentative;
 			shard_trace_row(shard, TOTALS)[RACES]++;
 		}
@@ -129,6 +132,7 @@ static void wake(struct shard *shard, struct waiting *w, const struct record *re
 	case WAIT:
 		if (w->is_tentative) { /* so it was blocked up to now */
 			w->since = record->ts;
+			w->waker = record->prio;
 			w->is_tentative = false;
 		}
 		return;
@@ -136,6 +140,7 @@ static void wake(struct shard *shard, struct waiting *w, const struct record *re
 	case BLOCKED:
 		w->phase = WAIT;
 		w->since = record->ts;
+		w->waker = record->prio;
 		w->is_tentative = false;
 		return;
 	case NEW:
@@ -196,7 +201,7 @@ static void add_sample(struct shard *shard, struct thread *thread, const struct 
 	shard_longest(shard, LONGEST,
 		      &(struct instance){ .ns = ns,
 					  .end = in->ts,
-					  .more = in->prio,
+					  .more = { in->prio, w->waker },
 					  .cpu = in->cpu,
 					  .thread = thread });
 }
@@ -266,8 +271,8 @@ static const struct need needs[] = {
 
 #define LATENCIES                                                                                  \
 	.columns = {                                                                               \
-		[OF_WAKE] = { "wake", "WOKEN", UNIT_NS, COLUMN_SPREAD },                            \
-		[OF_REQUEUE] = { "requeue", "REQUEUED", UNIT_NS, COLUMN_SPREAD },                   \
+		[OF_WAKE] = { "wake", "WOKEN", UNIT_NS, COLUMN_SPREAD },                           \
+		[OF_REQUEUE] = { "requeue", "REQUEUED", UNIT_NS, COLUMN_SPREAD },                  \
 	}
 
 const struct analysis analysis_sched = {
@@ -328,6 +333,7 @@ const struct analysis analysis_sched = {
 			.columns = {
 				{ "ns", "WAIT", UNIT_NS },
 				{ "prio", "PRIO", UNIT_COUNT },
+				{ "waker_tid", "WAKER", UNIT_COUNT },
 			},
 		},
 	},

@@ -183,7 +183,7 @@ static void note_longest(struct shard *shard, struct thread *thread, const struc
 		shard, LONGEST,
 		&(struct instance){ .ns = ended->ns,
 				    .end = ended->ts,
-				    .more = ended->has_ret ? ended->ret : 0,
+				    .more = { ended->has_ret ? ended->ret : 0 },
 				    .cpu = UINT64_MAX,
 				    .thread = thread,
 				    .item = call_key(shard_event_name(shard, ended->class)) });
@@ -407,7 +407,7 @@ static const struct need needs[] = {
 		[COUNT] = { "calls", "CALLS", UNIT_COUNT },                                        \
 		[ERRORS] = { "errors", "ERRORS", UNIT_COUNT },                                     \
 		[BLOCKED_NS] = { "off_cpu_ns", "OFF CPU", UNIT_NS },                               \
-		[TIME] = { "time", "TIMED", UNIT_NS, COLUMN_SPREAD },                               \
+		[TIME] = { "time", "TIMED", UNIT_NS, COLUMN_SPREAD },                              \
 	}
 
 const struct analysis analysis_syscalls = {

@@ -114,10 +114,11 @@ void cell_text(char text[CELL_MAX], const struct cell *cell, const struct report
 	const struct column *column = cell->column;
 
 	if (row->instance && cell->at > 0 && column->unit != UNIT_BYTES) {
-		(void)snprintf(text, CELL_MAX, "%" PRId64, row->instance->more);
+		(void)snprintf(text, CELL_MAX, "%" PRId64, row->instance->more[cell->at - 1]);
 	} else if (row->instance) {
 		value_text(text, column->unit,
-			   cell->at > 0 ? (uint64_t)row->instance->more : row->instance->ns);
+			   cell->at > 0 ? (uint64_t)row->instance->more[cell->at - 1]
+					: row->instance->ns);
 	} else if (column->kind == COLUMN_PRIO) {
 		(void)snprintf(text, CELL_MAX, row->thread->has_prio ? "%" PRId32 : "?",
 			       row->thread->prio);
@@ -133,7 +134,8 @@ double cell_number(const struct cell *cell, const struct report_row *row)
 	const struct spread *spread;
 
 	if (row->instance) {
-		return cell->at > 0 ? (double)row->instance->more : (double)row->instance->ns;
+		return cell->at > 0 ? (double)row->instance->more[cell->at - 1]
+				    : (double)row->instance->ns;
 	}
 	if (cell->column->kind == COLUMN_PRIO) {
 		return row->thread->has_prio ? row->thread->prio : INT32_MAX;

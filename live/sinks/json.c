@@ -189,8 +189,8 @@ static void put_instance(struct json *json, const struct table *table, const str
 	json_u64(json, "begin", instance->end - instance->ns);
 	json_u64(json, "end", instance->end);
 	json_u64(json, table->columns[0].key, instance->ns);
-	if (table->columns[1].key) {
-		json_i64(json, table->columns[1].key, instance->more);
+	for (size_t i = 0; i < INSTANCE_MORE && table->columns[i + 1].key; i++) {
+		json_i64(json, table->columns[i + 1].key, instance->more[i]);
 	}
 	if (instance->cpu != UINT64_MAX) {
 		json_u64(json, "cpu", instance->cpu);

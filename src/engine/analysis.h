@@ -83,11 +83,12 @@ struct table {
 	const char *title;                   /* in text: what the rows are; NULL: by scope */
 };
 
-/* Something that took long: the first column of its table is how long, the second, if any,
- * a signed number more. */
+/* Something that took long: the first column of its table is how long, others, if any, are
+ * signed numbers. */
+#define INSTANCE_MORE 2
 struct instance {
 	uint64_t ns, end; /* duration, and when it was over */
-	int64_t more;
+	int64_t more[INSTANCE_MORE];
 	uint64_t cpu;          /* UINT64_MAX: left out */
 	struct thread *thread; /* NULL: nobody's */
 	struct item_key item;

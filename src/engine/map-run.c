@@ -182,6 +182,14 @@ struct record *map_emit_of(struct map *map, uint64_t ts, uint64_t object, unsign
 	return record;
 }
 
+void map_note_current(struct map *map, struct record *record)
+{
+	record->prio = map->known == KNOWN_TID ? map->tid : -1;
+	if (map->known == KNOWN_HEAD && map->chunk->has_switches) {
+		*vec_push(&map->partial->currents) = (uint32_t)map->partial->records.count - 1;
+	}
+}
+
 /* ---- who runs ---- */
 
 void map_end_stay(struct map *map, uint64_t ts, bool is_window)

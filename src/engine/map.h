@@ -66,6 +66,10 @@ struct record *map_emit(struct map *map, uint64_t ts, int32_t tid, unsigned int 
 /* The same of something that is no thread: the analysis' object with this number. */
 struct record *map_emit_of(struct map *map, uint64_t ts, uint64_t object, unsigned int kind);
 
+/* Puts the tid of the thread that runs now into the record's prio, and -1 if nobody will know
+ * it.  It was emitted last. */
+void map_note_current(struct map *map, struct record *record);
+
 /*
  * The columns of an item of one of the analysis' tables (of sums only), in the window that is
  * being filled, to be added to; dies at the next call.  @name may be NULL, and need not end.

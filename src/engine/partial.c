@@ -64,6 +64,7 @@ static void empty(struct partial *partial)
 	KEEP_ROOM(records);
 	KEEP_ROOM(numbers);
 	KEEP_ROOM(items);
+	KEEP_ROOM(currents);
 	KEEP_ROOM(segments);
 	KEEP_ROOM(renames);
 	KEEP_ROOM(faults);
@@ -111,6 +112,7 @@ void partial_free(struct partial *partial)
 	vec_fini(&partial->records);
 	vec_fini(&partial->numbers);
 	vec_fini(&partial->items);
+	vec_fini(&partial->currents);
 	vec_fini(&partial->segments);
 	vec_fini(&partial->renames);
 	vec_fini(&partial->faults);
@@ -124,7 +126,8 @@ size_t partial_bytes(const struct partial *partial)
 	return sizeof(*partial) + ROOM(partial->slices) + ROOM(partial->tallies) +
 	       ROOM(partial->groups) + ROOM(partial->chains) + ROOM(partial->order) +
 	       ROOM(partial->records) + ROOM(partial->numbers) + ROOM(partial->items) +
-	       ROOM(partial->segments) + ROOM(partial->renames) + ROOM(partial->faults);
+	       ROOM(partial->currents) + ROOM(partial->segments) + ROOM(partial->renames) +
+	       ROOM(partial->faults);
 }
 
 uint32_t partial_add_group(struct partial *partial, int64_t key)

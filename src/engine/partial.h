@@ -157,6 +157,7 @@ struct partial {
 	VEC(struct record) records;
 	VEC(uint64_t) numbers; /* what records of analyses, and items, point to */
 	VEC(struct slice_item) items;
+	VEC(uint32_t) currents; /* records whose `prio` is to be who ran when the chunk began */
 	VEC(struct segment) segments;
 	VEC(struct rename) renames;
 	VEC(struct partial_fault) faults;

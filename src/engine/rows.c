@@ -124,18 +124,24 @@ static void thread_fini(const struct layout *layout, struct thread *thread)
 	}
 }
 
+/* Threads that were renamed lie in memory of another shard: all of these come before any of
+ * shard_fini(). */
+static void threads_fini(struct shard *shard)
+{
+	for (size_t i = 0; i < shard->kept.count; i++) {
+		if (shard->kept.at[i]) {
+			thread_fini(shard->layout, shard->kept.at[i]);
+		}
+	}
+	if (shard->other) {
+		thread_fini(shard->layout, shard->other);
+	}
+}
+
 static void shard_fini(struct shard *shard)
 {
 	const struct layout *layout = shard->layout;
 
-	for (size_t i = 0; i < shard->kept.count; i++) {
-		if (shard->kept.at[i]) {
-			thread_fini(layout, shard->kept.at[i]);
-		}
-	}
-	if (shard->other) {
-		thread_fini(layout, shard->other);
-	}
 	columns_empty(&layout->columns[SCOPE_TRACE], shard->trace);
 	items_fini(&shard->items, layout->item_columns);
 	longest_free(layout, shard->longest);
@@ -199,6 +205,9 @@ void rows_fini(struct rows *rows)
 		if (kh_exist(rows->cpus, i)) {
 			cpu_free(layout, kh_value(rows->cpus, i));
 		}
+	}
+	for (size_t i = 0; i < SHARDS; i++) {
+		threads_fini(&rows->shards[i]);
 	}
 	for (size_t i = 0; i < SHARDS; i++) {
 		shard_fini(&rows->shards[i]);

@@ -76,6 +76,10 @@ static void add_change(struct cpu *cpu, uint64_t ts, int64_t key)
 /* The records of the chunk that came before its first evidence are of who ran then. */
 static void resolve_head(const struct cpu *cpu, struct partial *partial)
 {
+	for (size_t i = 0; i < partial->currents.count; i++) {
+		partial->records.at[partial->currents.at[i]].prio =
+			cpu->state == CPU_KNOWN ? cpu->tid : -1;
+	}
 	for (size_t i = 0; i < partial->slices.count; i++) {
 		resolve_groups(partial, &partial->slices.at[i], current_key(cpu),
 			       KEY_CPU(cpu->number));

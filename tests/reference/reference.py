@@ -283,7 +283,7 @@ def declared(trace):
     with open(os.path.join(trace, 'metadata'), 'rb') as file:
         text = file.read()
     found = re.search(rb'kernel_release = "(\d+)\.(\d+)', text)
-    names = {name.decode() for name in re.findall(rb'name = "([^"]*)"', text)}
+    names = {name.decode('utf-8', 'replace') for name in re.findall(rb'name = "([^"]*)"', text)}
     return tuple(map(int, found.groups())) if found else (9, 0), names
 
 
@@ -300,8 +300,13 @@ def check(sillage, trace, events=None):
             window = reference.windows[line['begin'] // INTERVAL]
             differences += compare('window %d' % line['seq'], line, window)
             book = reference.others.books[line['begin'] // INTERVAL]
-            differences += ['window %d: %s' % (line['seq'], text) for text in sequential.differences(
-                line, book, lambda thread: window.tids.get(thread, thread.tid))]
+
+            def tid_of(thread):
+                return window.tids.get(thread, thread.tid)
+
+            book.fix(tid_of)
+            differences += ['window %d: %s' % (line['seq'], text)
+                            for text in sequential.differences(line, book, tid_of)]
     differences += compare('total', total, merge(reference.windows.values()))
     books = [book for _, book in sorted(reference.others.books.items())]
     differences += ['total: %s' % text for text in sequential.differences(

@@ -26,12 +26,18 @@ class Book:
         self.samples = collections.defaultdict(list)
         self.last = collections.Counter()  # as it is when a window ends
         self.most = collections.Counter()
+        self.longest = collections.defaultdict(list)  # (ns, end, thread, what else)
 
     def add(self, *path, by=1):
         self.sums[path] += by
 
     def sample(self, *path, ns):
         self.samples[path].append(ns)
+
+    def fix(self, tid_of):
+        """The window is over: instances have the tids that threads had in it."""
+        for name, instances in self.longest.items():
+            self.longest[name] = [(ns, end, tid_of(thread), more) for ns, end, thread, more in instances]
 
 
 def merged(books):
@@ -42,6 +48,8 @@ def merged(books):
             whole.samples[path] += samples
         for path, value in book.most.items():
             whole.most[path] = max(whole.most[path], value)
+        for name, instances in book.longest.items():
+            whole.longest[name] += instances
         whole.last = book.last
     return whole
 
@@ -59,7 +67,7 @@ class Sched:
         else:
             self.source = None
         self.phase, self.since, self.pending, self.left = {}, {}, {}, {}
-        self.tentative = set()
+        self.tentative, self.waker = set(), {}
 
     def started(self, thread):
         self.phase[thread] = 'running'
@@ -108,6 +116,7 @@ class Sched:
                 if phase == 'wait':
                     book.sample('sched', 'cpus', cpu, 'wake', ns=waited)
                     book.sample('sched', 'prios', prio, 'wake', ns=waited)
+                    book.longest['sched'].append((waited, ns, thread, (cpu, prio, self.waker[thread])))
         elif phase == 'blocked':
             book.add('sched', 'unexplained')
         self.phase[thread] = 'running'
@@ -138,10 +147,11 @@ class Sched:
         where = [c for c, current in self.reference.current.items() if current == tid]
         if where:
             if cpu not in where:
-                self.pending[thread] = ns
+                self.pending[thread], self.waker[thread] = ns, self.reference.current.get(cpu, -1)
                 book.add('sched', 'races')
         elif phase in (None, 'blocked') or thread in self.tentative:
             self.phase[thread], self.since[thread] = 'wait', ns
+            self.waker[thread] = self.reference.current.get(cpu, -1)
             self.tentative.discard(thread)
 
 
@@ -189,6 +199,7 @@ class Syscalls:
             book.sample('syscalls', *path, 'time', ns=ns - entry)
             if path:
                 book.add('syscalls', *path, 'off_cpu_ns', by=off)
+        book.longest['syscalls'].append((ns - entry, ns, thread, (call, ret)))
         if error:
             book.add('syscalls', 'by_error', (-ret, call), 'count')
 
@@ -474,11 +485,24 @@ def spread_differs(spread, samples):
     return None
 
 
+LONGEST = {'sched': ('cpu', 'prio', 'waker_tid'), 'syscalls': ('name', 'ret')}
+
+
+def longest_differ(line, book):
+    for name, keys in LONGEST.items():
+        ours = [(row['ns'], row['end'], row['tid'], tuple(row[key] for key in keys))
+                for row in line[name]['longest']]
+        all_ = sorted(book.longest[name], key=lambda one: (-one[0], one[1], one[2]))
+        if [one[:3] for one in ours] != [one[:3] for one in all_[:10]] or set(ours) - set(all_):
+            yield '%s longest: %s, the reference has %s' % (name, ours[:4], all_[:4])
+
+
 def differences(line, book, tid_of):
     """What a line and a book do not agree on."""
     def plain(path):
         return tuple(tid_of(part) if hasattr(part, 'born') else part for part in path)
 
+    yield from longest_differ(line, book)
     ours, spreads = flat(line)
     wanted, samples = collections.Counter(), collections.defaultdict(list)
     for path, value in list(book.sums.items()) + list(book.last.items()) + list(book.most.items()):
