@@ -220,11 +220,22 @@ double spread_mean(const struct spread *spread)
 	return (double)((long double)spread->sum / (long double)spread->count);
 }
 
-/* In long double, from exact sums (analyses reference, 0.1). */
+/* n * squares - sum^2 is a difference of large numbers: exact, unless it needs more than 128 bits. */
+static long double spread_of_squares(const struct spread *spread)
+{
+	unsigned __int128 whole, square = (unsigned __int128)spread->sum * spread->sum;
+	long double n = (long double)spread->count, sum = (long double)spread->sum;
+
+	if (__builtin_mul_overflow(spread->squares, (unsigned __int128)spread->count, &whole)) {
+		return (long double)spread->squares * n - sum * sum;
+	}
+	return (long double)(whole - square);
+}
+
 double spread_deviation(const struct spread *spread)
 {
-	long double sum = (long double)spread->sum, n = (long double)spread->count;
-	long double variance = ((long double)spread->squares - sum * sum / n) / (n - 1);
+	long double n = (long double)spread->count;
+	long double variance = spread_of_squares(spread) / n / (n - 1);
 
 	return variance > 0 ? (double)sqrtl(variance) : 0; /* rounding may end below zero */
 }

@@ -48,6 +48,13 @@ EVENTS = [
     ('syscall_entry_write', ()), ('syscall_exit_write', (('s64', 'ret'),)),
     ('sched_process_fork', (('comm', 'child_comm'), ('s32', 'child_tid'), ('s32', 'child_pid'))),
     ('sched_process_exit', (('s32', 'tid'),)), ('sched_process_free', (('s32', 'tid'),)),
+    ('sched_waking', (('s32', 'tid'),)), ('sched_wakeup', (('s32', 'tid'),)),
+    ('block_rq_issue', (('s32', 'dev'), ('s64', 'sector'), ('s32', 'nr_sector'), ('s32', 'rwbs'))),
+    ('block_rq_complete', (('s32', 'dev'), ('s64', 'sector'), ('s32', 'nr_sector'), ('s32', 'rwbs'),
+                           ('s32', 'error'))),
+    ('irq_handler_entry', (('s32', 'irq'), ('comm', 'name'))),
+    ('irq_handler_exit', (('s32', 'irq'), ('s32', 'ret'))),
+    ('irq_softirq_entry', (('s32', 'vec'),)), ('irq_softirq_exit', (('s32', 'vec'),)),
 ]
 IDS = {name: i for i, (name, _) in enumerate(EVENTS)}
 
@@ -195,6 +202,100 @@ def test_missing_packet(scratch):
         same(total['cpu']['unknown_ns'], 40)
         same(total['io']['read_bytes'], 8)
         same(sum(row['read_ns'] for row in total['io']['threads']), 0)
+
+
+def test_wake_race(scratch):
+    """8: woken by 7 before its switch-out: it waits from there on, unless a wakeup says it never left."""
+    for confirmed, wake, unexplained in ((False, 1, 0), (True, 0, 1)):
+        waking = [event(10, 'sched_waking', 9)] + [event(11, 'sched_wakeup', 9)] * confirmed
+        trace = Made(scratch, 'race%d' % confirmed, [
+            packet(0, 0, 0, 100, [switch(12, 9, 0), switch(15, 0, 9)]),
+            packet(1, 0, 0, 100, [switch(5, 0, 7)] + waking + [switch(90, 7, 0)])])
+        for chunk in ('1', '1M'):
+            sched = total_of(trace, '-a', 'sched', '--chunk-size', chunk)['sched']
+            same((sched['wake']['count'], sched['wake'].get('sum_ns', 0), sched['races'],
+                  sched['unexplained']), (wake, 3 * wake, 1, unexplained))
+            same([(row['ns'], row['tid'], row['waker_tid']) for row in sched['longest']],
+                 [(3, 9, 7)] * wake)
+
+
+def test_block(scratch):
+    """10: a request that completes in two parts: one of 50 ns and 8192 bytes, depth 1 from 10 to 60."""
+    trace = Made(scratch, 'block', [
+        packet(0, 0, 0, 100, [event(10, 'block_rq_issue', 8 << 20, 1000, 16, 4)]),
+        packet(1, 0, 0, 100, [event(40, 'block_rq_complete', 8 << 20, 1000, 8, 4, 0),
+                              event(60, 'block_rq_complete', 8 << 20, 1008, 8, 4, 0),
+                              event(99, 'block_rq_complete', 8 << 20, 5, 8, 4, 0)])])
+    block = total_of(trace, '-a', 'block')['block']
+    disk = block['disks'][0]
+    same([disk[key] for key in ('name', 'requests', 'read_bytes', 'busy_ns', 'depth_ns', 'depth_max',
+                                'in_flight')], ['(8,0)', 1, 8192, 50, 50, 1, 0])
+    same((disk['time']['sum_ns'], disk['read_time']['count'], block['orphans']), (50, 1, 1))
+
+
+def test_in_flight(scratch):
+    """A call that does not return is shown with its age in each window, and when its thread ends."""
+    trace = Made(scratch, 'flight', [
+        packet(0, 0, 0, 30, [switch(1, 0, 7), event(5, 'syscall_entry_read'), switch(10, 7, 0)]),
+    ], offset=10**9)
+    calls = [line['syscalls'] for line in lines_of(trace, '-a', 'syscalls') if line['type'] == 'total'][0]
+    same((calls['calls'], calls['in_flight'], calls['oldest_ns']), (0, 1, 5))
+    trace = Made(scratch, 'ended', [
+        packet(0, 0, 0, 30, [switch(1, 0, 7), event(5, 'syscall_entry_read'), switch(10, 7, 0, 16)])])
+    calls = total_of(trace, '-a', 'syscalls')['syscalls']
+    same((calls['in_flight'], calls['never_returned']), (0, 1))
+
+
+def test_nested_irq(scratch):
+    """An interrupt inside a softirq: both last as long as they last, each ns of the CPU counts once."""
+    trace = Made(scratch, 'irq', [packet(0, 0, 0, 100, [
+        event(10, 'irq_softirq_entry', 3), event(20, 'irq_handler_entry', 5, 'eth0'),
+        event(35, 'irq_handler_exit', 5, 0), event(60, 'irq_softirq_exit', 3),
+        event(70, 'irq_handler_exit', 9, 1)])])
+    irq = total_of(trace, '-a', 'irq')['irq']
+    same((irq['hard_ns'], irq['soft_ns'], irq['unmatched']), (15, 35, 1))
+    same([(row['irq'], row['name'], row['unhandled'], row['time']['sum_ns']) for row in irq['hard']],
+         [(5, 'eth0', 1, 15)])
+    same([(row['vec_name'], row['time']['sum_ns']) for row in irq['soft']], [('NET_RX', 50)])
+
+
+def test_lost_irq(scratch):
+    """Events are missing inside an interrupt: its exit is unmatched, no duration is made up."""
+    trace = Made(scratch, 'lostirq', [
+        packet(0, 0, 0, 40, [event(10, 'irq_handler_entry', 5, 'eth0')]) +
+        packet(0, 1, 60, 100, [event(70, 'irq_handler_exit', 5, 1)], discarded=3)])
+    irq = total_of(trace, '-a', 'irq')['irq']
+    same((irq['hard'], irq['hard_ns'], irq['unmatched']), ([], 0, 2))
+
+
+def test_rows_chosen(scratch):
+    """--tid, --comm, --pid, --cpu choose rows, --sort orders them; the trace's own figures stay."""
+    trace = Made(scratch, 'chosen', [
+        packet(0, 0, 0, 100, [switch(10, 0, 5), switch(40, 5, 6), switch(60, 6, 5), switch(70, 5, 0)]),
+        packet(1, 0, 0, 100, [switch(20, 0, 8), switch(90, 8, 0)])])
+
+    def tids(*args):
+        cpu = total_of(trace, '-a', 'cpu', *args)['cpu']
+        same(cpu['busy_ns'], 60 + 70)
+        return [row['tid'] for row in cpu['threads']]
+
+    same(tids(), [8, 5, 6])
+    same(tids('--sort', 'switches'), [5, 6, 8])
+    same(tids('--tid', '5,6'), [5, 6])
+    same(tids('--comm', 't8,t6'), [8, 6])
+    same(tids('--pid', '1'), [])
+    same([row['cpu'] for row in total_of(trace, '--cpu', '1')['cpu']['cpus']], [1])
+    status, out, _ = run('analyze', '-q', '-a', 'cpu', '--freq', '-n', '1', trace.path)
+    same((status, 't8 (8)' in out, 't5 (5)' in out), (0, True, False))
+
+
+def test_text_width(scratch):
+    """No line of text is wider than the terminal was said to be, none is empty of sense."""
+    for make in (test_wake_race, test_block, test_nested_irq, test_rows_chosen):
+        make(scratch)
+    for name in ('race0', 'block', 'irq', 'chosen'):
+        status, out, _ = run('analyze', '-q', '-a', 'all', '--freq', os.path.join(scratch, name))
+        same((status, max(map(len, out.splitlines())) <= 120), (0, True))
 
 
 def test_tid_reuse(scratch):
