@@ -220,7 +220,8 @@ double spread_mean(const struct spread *spread)
 	return (double)((long double)spread->sum / (long double)spread->count);
 }
 
-/* n * squares - sum^2 is a difference of large numbers: exact, unless it needs more than 128 bits. */
+/* n * squares - sum^2 is a difference of large numbers: exact, unless it needs more than 128 bits.
+ */
 static long double spread_of_squares(const struct spread *spread)
 {
 	unsigned __int128 whole, square = (unsigned __int128)spread->sum * spread->sum;
