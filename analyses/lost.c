@@ -49,8 +49,8 @@ static void on_cpu(struct shard *shard, struct cpu *cpu, enum run_kind kind, uin
 
 #define FIGURES                                                                                    \
 	.columns = {                                                                               \
-		[DISCARDED] = { "discarded", "DISCARDED", UNIT_COUNT },                            \
-		[LOST_PACKETS] = { "lost_packets", "PACKETS", UNIT_COUNT },                        \
+		[DISCARDED] = { "events", "EVENTS", UNIT_COUNT },                                  \
+		[LOST_PACKETS] = { "packets", "PACKETS", UNIT_COUNT },                             \
 		[BAD_PACKETS] = { "bad_packets", "BAD", UNIT_COUNT },                              \
 		[LATE_EVENTS] = { "late_events", "LATE", UNIT_COUNT },                             \
 		[ANOMALIES] = { "anomalies", "ANOMALIES", UNIT_COUNT },                            \
@@ -64,12 +64,12 @@ const struct analysis analysis_lost = {
 		[TOTALS] = {
 			.scope = SCOPE_TRACE,
 			.columns = {
-				[DISCARDED] = { "discarded", "discarded", UNIT_COUNT },
-				[LOST_PACKETS] = { "lost_packets", "packets lost", UNIT_COUNT },
+				[DISCARDED] = { "events", "events", UNIT_COUNT },
+				[LOST_PACKETS] = { "packets", "packets", UNIT_COUNT },
 				[BAD_PACKETS] = { "bad_packets", "bad packets", UNIT_COUNT },
 				[LATE_EVENTS] = { "late_events", "late events", UNIT_COUNT },
 				[ANOMALIES] = { "anomalies", "anomalies", UNIT_COUNT },
-				[EVENTS] = { "events", "of events", UNIT_COUNT },
+				[EVENTS] = { "seen", "of events", UNIT_COUNT },
 			},
 		},
 		[STREAMS] = {

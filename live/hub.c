@@ -17,6 +17,7 @@
 #include "live/link.h"
 #include "live/metrics.h"
 #include "live/session.h"
+#include "live/watch.h"
 
 #define NS_PER_S     UINT64_C(1000000000)
 #define DEFAULT_PORT 5344
@@ -82,6 +83,9 @@ static void on_report(void *user, const struct report *report)
 	struct hub *hub = session_owner_user(trace->session);
 
 	output_report(hub->config->output, &trace->identity, report);
+	if (hub->config->watch) {
+		watch_report(hub->config->watch, hub->config->output, &trace->identity, report);
+	}
 	if (hub->metrics) {
 		metrics_add(hub->metrics, &trace->identity, report);
 	}

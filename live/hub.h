@@ -17,12 +17,14 @@
 #include "live/url.h"
 
 struct hub;
+struct watch;
 
 struct hub_config {
 	const struct url *urls;
 	size_t url_count;
 	struct engine_config engine; /* callbacks are the hub's */
 	struct output *output;
+	struct watch *watch; /* triggers; NULL: none */
 	const char *metrics; /* [HOST]:PORT to serve metrics on; NULL: none */
 	bool from_beginning;
 	uint64_t retry_ns; /* UINT64_MAX: for ever; 0: do not retry */

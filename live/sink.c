@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/mem.h"
 
 #define COLUMNS_NO_TERMINAL 120 /* width of text that goes to a file or a pipe */
 
@@ -141,10 +142,40 @@ void output_attach(struct output *output, const struct trace_identity *trace, bo
 	}
 }
 
+static bool is_wanted(const struct output *output, const struct analysis *analysis)
+{
+	for (size_t i = 0; output->analyses[i]; i++) {
+		if (output->analyses[i] == analysis) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Triggers may need analyses that nobody wants to see. */
 void output_report(struct output *output, const struct trace_identity *trace,
 		   const struct report *report)
 {
-	output->sink->report(output, trace, report);
+	struct report_table *tables = mem_alloc((report->table_count + 1) * sizeof(*tables));
+	struct report wanted = *report;
+
+	wanted.tables = tables;
+	wanted.table_count = 0;
+	for (size_t i = 0; i < report->table_count; i++) {
+		if (is_wanted(output, report->tables[i].analysis)) {
+			tables[wanted.table_count++] = report->tables[i];
+		}
+	}
+	output->sink->report(output, trace, &wanted);
+	free(tables);
+}
+
+void output_trigger(struct output *output, const struct trace_identity *trace,
+		    const struct trigger_event *event)
+{
+	if (output->sink->trigger) {
+		output->sink->trigger(output, trace, event);
+	}
 }
 
 void output_warning(struct output *output, const struct trace_identity *trace,

@@ -15,6 +15,7 @@
 #include "engine/report.h"
 
 struct engine_warning;
+struct trigger_event;
 
 /* Which trace a line is about; NULL members are left out. */
 struct trace_identity {
@@ -51,6 +52,8 @@ struct sink {
 		       const struct report *report);
 	void (*warning)(struct output *output, const struct trace_identity *trace,
 			const struct engine_warning *warning);
+	void (*trigger)(struct output *output, const struct trace_identity *trace,
+			const struct trigger_event *event);
 	void (*end)(struct output *output, const struct run_summary *summary);
 };
 
@@ -64,8 +67,12 @@ void output_report(struct output *output, const struct trace_identity *trace,
 		   const struct report *report);
 void output_warning(struct output *output, const struct trace_identity *trace,
 		    const struct engine_warning *warning);
+void output_trigger(struct output *output, const struct trace_identity *trace,
+		    const struct trigger_event *event);
 void output_end(struct output *output, const struct run_summary *summary);
 
+/* The line of a trigger. */
+void json_trigger(FILE *out, const struct trace_identity *trace, const struct trigger_event *event);
 /* What the JSON sink writes for each analysis, for doc/json.md. */
 void json_describe(FILE *out, const struct analysis *const *list);
 

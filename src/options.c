@@ -43,6 +43,10 @@ enum option_id {
 	OPTION_AS_NOW,
 	OPTION_STATS,
 	OPTION_METRICS,
+	OPTION_TRIGGER,
+	OPTION_TRIGGERS,
+	OPTION_ON_TRIGGER,
+	OPTION_CHECK,
 	OPTION_TID,
 	OPTION_PID,
 	OPTION_COMM,
@@ -56,7 +60,7 @@ enum option_id {
 
 #define FOR_BOTH (FOR_LIVE | FOR_ANALYZE)
 #define FOR_SHOW (FOR_LIVE | FOR_ANALYZE | FOR_TOP)
-#define FOR_ALL  (FOR_SHOW | FOR_LIST | FOR_REPLAY)
+#define FOR_ALL  (FOR_SHOW | FOR_LIST | FOR_REPLAY | FOR_TRIGGERS)
 
 struct spec {
 	enum option_id id;
@@ -117,6 +121,13 @@ static const struct spec specs[] = {
 	{ OPTION_SORT, 0, "sort", "KEY",
 	  "sort by this figure, named as in JSON, where there is one", FOR_SHOW },
 	{ OPTION_FREQ, 0, "freq", NULL, "text: distributions as bars", FOR_BOTH },
+	{ OPTION_TRIGGER, 0, "trigger", "EXPR", "say when it holds: 'cpu.busy > 90% for 3s'",
+	  FOR_BOTH },
+	{ OPTION_TRIGGERS, 0, "triggers", "FILE", "triggers with names and actions", FOR_BOTH },
+	{ OPTION_ON_TRIGGER, 0, "on-trigger", "ACTION", "of --trigger: print, exec COMMAND (print)",
+	  FOR_BOTH },
+	{ OPTION_CHECK, 0, "check", "FILE", "say whether a file of triggers is right",
+	  FOR_TRIGGERS },
 	{ OPTION_METRICS, 0, "metrics", "[HOST]:PORT", "serve http://HOST:PORT/metrics (loopback)",
 	  FOR_LIVE | FOR_TOP },
 	{ OPTION_STATS, 0, "stats", NULL, "say at the end where time and memory went", FOR_BOTH },
@@ -398,6 +409,18 @@ static bool take_text(struct options *o, enum option_id id, const char *value)
 	case OPTION_METRICS:
 		o->metrics = value;
 		return true;
+	case OPTION_TRIGGER:
+		*vec_push(&o->triggers) = value;
+		return true;
+	case OPTION_TRIGGERS:
+		*vec_push(&o->trigger_files) = value;
+		return true;
+	case OPTION_ON_TRIGGER:
+		o->on_trigger = value;
+		return true;
+	case OPTION_CHECK:
+		o->check = value;
+		return true;
 	case OPTION_TO:
 		o->to = value;
 		return true;
@@ -522,6 +545,7 @@ static void set_defaults(struct options *o)
 	o->format = "text";
 	o->from = "now";
 	o->on_lag = "keep";
+	o->on_trigger = "print";
 	o->lag_limit_ns = UINT64_C(10000000000);
 	o->interval_ns = 1000000000;
 	o->top = 10;
@@ -613,6 +637,8 @@ void options_fini(struct options *options)
 		free((char *)options->selection.comms.at[i]);
 	}
 	vec_fini(&options->selection.comms);
+	vec_fini(&options->triggers);
+	vec_fini(&options->trigger_files);
 	vec_fini(&options->selection.tids);
 	vec_fini(&options->selection.pids);
 	vec_fini(&options->selection.cpus);

@@ -14,7 +14,14 @@
 #include "base/err.h"
 #include "engine/report.h"
 
-enum { FOR_LIVE = 1, FOR_ANALYZE = 2, FOR_LIST = 4, FOR_REPLAY = 8, FOR_TOP = 16 };
+enum {
+	FOR_LIVE = 1,
+	FOR_ANALYZE = 2,
+	FOR_LIST = 4,
+	FOR_REPLAY = 8,
+	FOR_TOP = 16,
+	FOR_TRIGGERS = 32
+};
 
 struct options {
 	const struct analysis *analyses[ANALYSES_MAX]; /* ends with NULL */
@@ -37,6 +44,8 @@ struct options {
 	const char *metrics;
 	struct selection selection;
 	bool freq;
+	VEC(const char *) triggers, trigger_files; /* borrowed */
+	const char *on_trigger, *check;
 	const char *on_lag; /* keep, skip */
 	uint64_t lag_limit_ns;
 	uint64_t linger_ns;

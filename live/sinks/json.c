@@ -9,15 +9,20 @@
 #include "engine/columns.h"
 #include "engine/engine.h"
 #include "engine/item.h"
-#include "live/sink.h"
+#include "live/trigger.h"
 #include "version.h"
 
-static void begin_line(struct json *json, struct output *output, const char *type)
+static void begin_line_to(struct json *json, FILE *out, const char *type)
 {
-	json->out = output->out;
+	json->out = out;
 	json->needs_comma = false;
 	json_open(json, NULL, '{');
 	json_text(json, "type", type);
+}
+
+static void begin_line(struct json *json, struct output *output, const char *type)
+{
+	begin_line_to(json, output->out, type);
 }
 
 static void end_line(struct json *json)
@@ -306,6 +311,49 @@ static void warning_line(struct output *output, const struct trace_identity *tra
 	end_line(&json);
 }
 
+static void put_trigger_value(struct json *json, const struct trigger_value *value)
+{
+	const char op[] = { value->op == 'g'   ? '>'
+			    : value->op == 'l' ? '<'
+					       : value->op,
+			    value->op == 'g' || value->op == 'l' ? '=' : '\0', '\0' };
+
+	json_open(json, NULL, '{');
+	json_text(json, "figure", value->figure);
+	if (value->row[0]) {
+		json_text(json, "row", value->row);
+	}
+	json_bool(json, "holds", value->holds);
+	json_fixed(json, "value", value->value);
+	json_text(json, "op", op);
+	json_fixed(json, "limit", value->limit);
+	json_close(json, '}');
+}
+
+void json_trigger(FILE *out, const struct trace_identity *trace, const struct trigger_event *event)
+{
+	struct json json;
+
+	begin_line_to(&json, out, "trigger");
+	put_trace(&json, trace);
+	json_text(&json, "name", event->name);
+	json_text(&json, "when", event->text);
+	json_u64(&json, "begin", event->begin);
+	json_u64(&json, "end", event->end);
+	json_open(&json, "values", '[');
+	for (size_t i = 0; i < event->count; i++) {
+		put_trigger_value(&json, &event->values[i]);
+	}
+	json_close(&json, ']');
+	end_line(&json);
+}
+
+static void trigger_line(struct output *output, const struct trace_identity *trace,
+			 const struct trigger_event *event)
+{
+	json_trigger(output->out, trace, event);
+}
+
 static void end(struct output *output, const struct run_summary *summary)
 {
 	struct json json;
@@ -399,5 +447,6 @@ const struct sink sink_json = {
 	.attach = attach,
 	.report = report_line,
 	.warning = warning_line,
+	.trigger = trigger_line,
 	.end = end,
 };

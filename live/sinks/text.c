@@ -14,7 +14,7 @@
 #include "engine/columns.h"
 #include "engine/engine.h"
 #include "live/cells.h"
-#include "live/sink.h"
+#include "live/trigger.h"
 
 #define NAME_WIDTH 25 /* "comm (tid)", event names are cut to this */
 #define BAR_WIDTH  16
@@ -361,8 +361,25 @@ static void report_tables(struct output *output, const struct trace_identity *tr
 	(void)fputc('\n', out);
 }
 
-/* What is not a report the commands say on standard error. */
+static void put_trigger(struct output *output, const struct trace_identity *trace,
+			const struct trigger_event *event)
+{
+	char says[1024], begin[UNITS_TEXT_MAX], lasted[UNITS_TEXT_MAX];
+
+	trigger_say(event, says, sizeof(says));
+	(void)fprintf(output->out, "%s! ", bold(output));
+	put_name(output->out, event->name, (int)strlen(event->name));
+	(void)fprintf(output->out, "%s  ", plain(output));
+	put_trace_name(output->out, trace);
+	(void)fprintf(output->out, "  since %.12s, %s: ", units_clock(begin, event->begin),
+		      units_ns(lasted, event->end - event->begin));
+	put_name(output->out, says, (int)strlen(says));
+	(void)fputs("\n\n", output->out);
+}
+
+/* What is not a report or a trigger the commands say on standard error. */
 const struct sink sink_text = {
 	.name = "text",
 	.report = report_tables,
+	.trigger = put_trigger,
 };

@@ -71,6 +71,11 @@
 #define METRICS_HEADERS_MAX 8192
 #define METRICS_TIMEOUT_S   10
 
+/* Commands of triggers: at once, for how long, and for how long when we end. */
+#define ACTIONS_MAX         4
+#define ACTION_SECONDS_MAX  30
+#define ACTION_SECONDS_LAST 5
+
 /* Replies of a relay. */
 #define RELAY_SESSIONS_MAX 65536
 #define RELAY_STREAMS_MAX  16384

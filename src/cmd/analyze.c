@@ -14,11 +14,13 @@
 #include "engine/engine.h"
 #include "live/link.h"
 #include "live/sink.h"
+#include "live/watch.h"
 #include "recorded/recorded.h"
 
 struct analyze {
 	const struct options *options;
 	struct output *output;
+	struct watch *watch; /* triggers; NULL: none */
 	struct trace_identity identity;
 	struct trace *trace;
 	const char *path;
@@ -86,7 +88,12 @@ static void on_report(void *user, const struct report *report)
 	struct analyze *a = user;
 
 	clear_progress(a);
-	output_report(a->output, &a->identity, report);
+	if (report->kind != REPORT_WINDOW || a->options->has_interval) {
+		output_report(a->output, &a->identity, report); /* else only triggers want them */
+	}
+	if (a->watch) {
+		watch_report(a->watch, a->output, &a->identity, report);
+	}
 	if (report->kind == REPORT_TOTAL) {
 		const struct merge_account *account = trace_account(a->trace);
 
@@ -224,10 +231,19 @@ int cmd_analyze_into(const struct options *options, struct output *output)
 	struct stats stats = { 0 };
 	uint64_t begin = monotonic_ns();
 
+	if (cmd_watch(options, &a.watch, &a.err) < 0) {
+		say("%s", a.err.text);
+		return EXIT_USAGE;
+	}
 	fill_config(options, &config);
+	if (a.watch) {
+		watch_add_analyses(a.watch, config.analyses);
+		config.wants_windows = true;
+	}
 	config.stats = options->stats ? &stats : NULL;
 	if (check_range(options, &config, &a.err) < 0) {
 		say("%s", a.err.text);
+		watch_free(a.watch);
 		return EXIT_USAGE;
 	}
 	a.shows_progress = isatty(STDERR_FILENO) && options->verbosity >= 0;
@@ -246,6 +262,7 @@ int cmd_analyze_into(const struct options *options, struct output *output)
 		stats_print(&stats, a.summary.events, a.summary.packets, a.summary.bytes,
 			    a.summary.wall_ns, say);
 	}
+	watch_free(a.watch);
 	trace_identity_fini(&a.identity);
 	return a.summary.exit;
 }

@@ -18,11 +18,16 @@ struct command {
 	int (*run)(const struct options *options);
 };
 
-extern const struct command cmd_live, cmd_analyze, cmd_top, cmd_list, cmd_replay;
+extern const struct command cmd_live, cmd_analyze, cmd_top, cmd_list, cmd_replay, cmd_triggers;
 
 struct hub_config;
 struct output;
 struct url;
+
+struct watch;
+
+/* The triggers of the options, NULL without any; -EINVAL with the reason. */
+int cmd_watch(const struct options *options, struct watch **ret_watch, struct err *err);
 
 /* What live and top share. */
 int cmd_urls(const char **args, struct url **ret_urls, size_t *ret_count, struct err *err);

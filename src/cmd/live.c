@@ -8,6 +8,7 @@
 #include "cmd/cmd.h"
 #include "live/hub.h"
 #include "live/link.h"
+#include "live/watch.h"
 
 int cmd_urls(const char **args, struct url **ret_urls, size_t *ret_count, struct err *err)
 {
@@ -41,6 +42,9 @@ void cmd_urls_free(struct url *urls, size_t count)
 void cmd_fill_hub(const struct options *options, struct hub_config *config)
 {
 	memcpy(config->engine.analyses, options->analyses, sizeof(config->engine.analyses));
+	if (config->watch) {
+		watch_add_analyses(config->watch, config->engine.analyses);
+	}
 	config->engine.interval_ns = options->interval_ns;
 	config->engine.wants_windows = true;
 	config->engine.range_end = UINT64_MAX;
@@ -104,7 +108,8 @@ static int run(const struct options *options)
 	struct err err;
 	int status = EXIT_USAGE;
 
-	if (cmd_urls(options->args, &urls, &config.url_count, &err) < 0) {
+	if (cmd_urls(options->args, &urls, &config.url_count, &err) < 0 ||
+	    cmd_watch(options, &config.watch, &err) < 0) {
 		say("%s", err.text);
 	} else {
 		config.urls = urls;
@@ -113,6 +118,7 @@ static int run(const struct options *options)
 		status = follow(options, &config);
 		stats_fini(&stats);
 	}
+	watch_free(config.watch);
 	cmd_urls_free(urls, config.url_count);
 	return status;
 }

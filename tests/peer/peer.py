@@ -736,6 +736,37 @@ def test_service(t):
         assert process.wait(LIMIT) == 0
 
 
+def test_triggers(t):
+    """A burst of CPU time replayed at its own speed: the trigger fires in its phases and only there,
+    while it happens, and runs its command."""
+    with open(os.path.join(t.data, 'burst', 'truth.json')) as file:
+        truth = json.load(file)
+    phases = [(phase['start_ns'] + truth['clock_offset_ns'], phase['end_ns'] + truth['clock_offset_ns'])
+              for phase in truth['workload']['threads'][0]['phases'] if phase['percent'] == 100]
+    relay, said = t.relay(), os.path.join(t.scratch, 'said')
+    path = os.path.join(t.scratch, 'triggers')
+    with open(path, 'w') as file:
+        file.write('[burst]\nwhen = cpu.thread[comm=burst-*].run > 95%% for 60ms\ndo = print\n'
+                   'do = exec echo "$SILLAGE_SESSION $SILLAGE_END" >> %s\n'
+                   '[quiet]\nwhen = cpu.cpu[0].busy > 90%% for 100ms\ndo = exec touch %s.no\n' % (said, said))
+    live = t.live('-a', 'count', '-i', '20ms', '--from', 'beginning', '--triggers', path, '--trigger',
+                  'lost.events > 0', relay.live)
+    t.replay(relay, 'burst', '--session', 'b', '--hostname', 'h', '--wait-viewer', '--live-timer', '100ms')
+    live.wait_for(lambda one: totals(one.lines()))
+    live.finish(signal.SIGTERM)
+    fired = [line for line in live.lines() if line['type'] == 'trigger']
+    assert len(fired) == len(phases) == 2, fired
+    for line, (begin, end) in zip(fired, phases):
+        assert begin - 20e6 <= line['begin'] <= begin + 20e6, (line, begin)
+        assert line['end'] - line['begin'] == 60e6 and line['end'] < end, line
+        assert line['values'][0]['row'] == 'burst-1 (18723)', line
+        seen = [one for one in live.lines() if one['type'] == 'window' and one['end'] == line['end']][0]
+        assert 'cpu' not in seen and seen['lag_ns'], seen
+    with open(said) as file:
+        assert [int(line.split()[1]) for line in file] == [line['end'] for line in fired], 'the command'
+    assert not os.path.exists(said + '.no'), 'fired without a reason'
+
+
 def fetch(port, path='/metrics', **headers):
     with urllib.request.urlopen(urllib.request.Request('http://127.0.0.1:%d%s' % (port, path),
                                                        headers=headers), timeout=LIMIT) as reply:

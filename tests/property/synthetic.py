@@ -14,6 +14,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 HEADER = '''/* CTF 1.8 */
 typealias integer { size = 8; align = 8; signed = false; } := uint8_t;
@@ -287,6 +288,80 @@ def test_rows_chosen(scratch):
     same([row['cpu'] for row in total_of(trace, '--cpu', '1')['cpu']['cpus']], [1])
     status, out, _ = run('analyze', '-q', '-a', 'cpu', '--freq', '-n', '1', trace.path)
     same((status, 't8 (8)' in out, 't5 (5)' in out), (0, True, False))
+
+
+def fired(trace, when, *args):
+    """(begin, end) in windows of 1 s of each time that the trigger fired, and the last event's values."""
+    status, out, err = run('analyze', '-q', '-f', 'json', '-a', 'count', '-i', '1s', '--trigger', when,
+                           *args, trace.path)
+    assert status == 0, err
+    lines = [json.loads(line) for line in out.splitlines()]
+    found = [line for line in lines if line['type'] == 'trigger']
+    assert all(set(line) & {'cpu', 'sched'} == set() for line in lines), 'analyses nobody wants to see'
+    return [(line['begin'] // 10**9, line['end'] // 10**9) for line in found], \
+        found[-1]['values'] if found else None
+
+
+def test_triggers(scratch):
+    """Limits, for, until, every, complete, rows and shares; what is wrong is told by its column."""
+    second, times = 10**9, []
+    busy = {1: 900, 2: 950, 3: 300, 4: 920, 5: 700, 6: 930, 7: 990, 8: 100}  # ms of each second
+    for at, ms in busy.items():
+        times += [switch(at * second, 0, 5), switch(at * second + ms * 10**6, 5, 0)]
+    trace = Made(scratch, 'triggers', [packet(0, 0, 0, 10 * second, [switch(1, 9, 0)] + times + [
+        switch(10 * second, 0, 5)])])
+    same(fired(trace, 'cpu.busy > 90%')[0], [(2, 3), (4, 5), (6, 7)])
+    same(fired(trace, 'cpu.busy >= 90%')[0], [(1, 2), (4, 5), (6, 7)])
+    same(fired(trace, 'cpu.busy > 60% for 3s')[0], [(4, 7)])
+    same(fired(trace, 'cpu.busy > 90% until < 40%')[0], [(2, 3), (4, 5)])
+    same(fired(trace, 'cpu.busy > 90% until cpu.idle > 800ms')[0], [(2, 3)])
+    same(fired(trace, 'cpu.busy > 90% every 3s')[0], [(2, 3), (6, 7)])
+    same(fired(trace, 'cpu.thread[comm=t5].run > 900ms and cpu.cpu[0].busy < 94%')[0], [(4, 5), (6, 7)])
+    same(fired(trace, 'cpu.thread[6].run > 0% or (cpu.busy > 98% and count.rate > 1)')[0], [(7, 8)])
+    same(fired(trace, 'sched.requeue.max > 1ms')[0], [])
+    times, values = fired(trace, 'cpu.thread[tid=5].run.rate > 980ms')
+    same((times, values), ([(7, 8)], [{'figure': 'cpu.thread[tid=5].run.rate', 'row': 't5 (5)', 'holds': True,
+                                       'value': 990000000.0, 'op': '>', 'limit': 980000000.0}]))
+    lossy = Made(scratch, 'lossy', [packet(0, 0, 0, 2 * second, [switch(1, 9, 5), switch(2 * second, 5, 0)]) +
+                                    packet(0, 1, 2 * second + 9, 6 * second,
+                                           [switch(3 * second, 0, 5), switch(6 * second, 5, 0)], 7)])
+    same(fired(lossy, 'cpu.thread.run > 90%')[0], [(0, 1), (3, 4)])
+    same(fired(lossy, 'lost.events > 0')[0], [(2, 3)])
+    same(fired(lossy, 'cpu.busy < 50% complete')[0], [])
+    for when, column, why in (('cpu.busy > 90% fro 3s', 16, 'expected and, or, for'), ('cpu', 4, 'expected .FIGURE'),
+                              ('cqu.busy > 1', 1, 'no analysis'), ('cpu.busy = 3', 10, 'expected >'),
+                              ('cpu.thread[x].run > 1', 12, 'a number, or KEY=PATTERN'),
+                              ('count.events > 3ms', 16, 'expected a number'), ('(cpu.busy > 1%', 15, 'expected )')):
+        status, _, err = run('analyze', '--trigger', when, trace.path)
+        same((status, 'column %d' % column in err, why in err), (2, True, True))
+
+
+def test_trigger_files(scratch):
+    """A file of triggers: checked by itself, wrong lines by their number; commands get the facts."""
+    path, out = os.path.join(scratch, 'file'), os.path.join(scratch, 'out')
+
+    def write(text):
+        with open(path, 'w') as file:
+            file.write(text)
+        return run('triggers', '--check', path)
+
+    for text, line, why in (('when = cpu.busy > 1%\n', 1, '[NAME]'), ('[a]\nwhen = cpu.busy >\n', 2, 'expected a value'),
+                            ('[a]\nwhen = cpu.busy > 1%\n\n[b]\n', 4, 'no `do`'), ('[a]\n#\ndo = print\n', 3, '`when`'),
+                            ('[a]\nwhen = cpu.busy > 1%\ndo = mail me\n', 3, 'expected print'), ('x\n', 1, 'expected [NAME]')):
+        status, _, err = write(text)
+        same((status, 'line %d:' % line in err, why in err), (1, True, True))
+    command = '(cat; echo "$SILLAGE_TRIGGER $SILLAGE_HOST") > %s.part && mv %s.part %s' % (out, out, out)
+    status, said, _ = write('# one\n[hot]\nwhen = cpu.busy > 10%\ndo = print\ndo = exec ' + command + '\n')
+    same((status, '1 triggers' in said), (0, True))
+    trace = Made(scratch, 'trace', [packet(0, 0, 0, 100, [switch(10, 0, 5), switch(90, 5, 0)])])
+    status, said, err = run('analyze', '-q', '--triggers', path, trace.path)
+    same((status, err, '! hot' in said, 'window' in said), (0, '', True, False))
+    end = time.time() + 10
+    while not os.path.exists(out) and time.time() < end:
+        time.sleep(0.05)
+    with open(out) as file:
+        event, facts = file.read().splitlines()
+    same((json.loads(event)['name'], json.loads(event)['type'], facts), ('hot', 'trigger', 'hot made'))
 
 
 def test_text_width(scratch):

@@ -1,0 +1,42 @@
+/*
+ * watch: the triggers of a run, and what is done when one fires.
+ *
+ * Actions: `print`, a line where the reports go, and `exec COMMAND`, a shell command that gets the
+ * JSON line of the trigger on standard input and the main facts in its environment
+ * (SILLAGE_TRIGGER, SILLAGE_SAYS, SILLAGE_HOST, SILLAGE_SESSION, SILLAGE_BEGIN, SILLAGE_END).
+ * Commands run beside us, at most ACTIONS_MAX at once, each for ACTION_SECONDS_MAX.
+ *
+ * A file of triggers:
+ *
+ *     # what a line says
+ *     [hot]
+ *     when = cpu.busy > 90% for 3s
+ *     do = print
+ *     do = exec logger -t sillage "$SILLAGE_SAYS"
+ */
+#ifndef SILLAGE_LIVE_WATCH_H
+#define SILLAGE_LIVE_WATCH_H
+
+#include "live/trigger.h"
+
+struct watch;
+
+struct watch *watch_new(void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2))));
+/* Waits a little for commands that still run, then kills them. */
+void watch_free(struct watch *watch); /* NULL is fine */
+
+/* A trigger with one action; -EINVAL with the reason. */
+int watch_add(struct watch *watch, const char *name, const char *text, const char *action,
+	      struct err *err);
+/* All of a file; the reason names the line. */
+int watch_add_file(struct watch *watch, const char *path, struct err *err);
+size_t watch_count(const struct watch *watch);
+
+/* Adds the analyses that the triggers look at to @list, which ends with NULL. */
+void watch_add_analyses(const struct watch *watch, const struct analysis *list[ANALYSES_MAX]);
+
+/* Looks at a window, after it was reported to @output. */
+void watch_report(struct watch *watch, struct output *output, const struct trace_identity *trace,
+		  const struct report *report);
+
+#endif
