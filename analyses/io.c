@@ -149,15 +149,6 @@ enum { ENTRY_MESSAGE_BYTES, ENTRY_TID };
 enum { EXIT_RET, EXIT_TID };
 enum { OTHER_TID };
 
-/* The thread of an event where the stream does not show switches: its context, if traced. */
-static int32_t tid_of(const struct map *map, const struct map_event *event, unsigned int field)
-{
-	if (!map_sees_switches(map) && (event->present & (1u << field))) {
-		return (int32_t)event->values[field].i;
-	}
-	return map_tid(map);
-}
-
 static void emit_open(struct map *map, const struct open_call *open, uint64_t ts, int32_t tid)
 {
 	uint64_t numbers[2] = { open->entry_ts, open->message_bytes };
@@ -195,7 +186,7 @@ static void on_call_entry(struct map *map, void *state, const struct map_event *
 		open.message_bytes = event->values[ENTRY_MESSAGE_BYTES].u;
 	}
 	if (!map_sees_switches(map)) {
-		emit_open(map, &open, event->ts, tid_of(map, event, ENTRY_TID));
+		emit_open(map, &open, event->ts, map_tid_of(map, event, ENTRY_TID));
 		return;
 	}
 	first_is_anew(map, io, event->ts, false);
@@ -212,7 +203,7 @@ static void on_call_exit(struct map *map, void *state, const struct map_event *e
 		exit.ret = event->values[EXIT_RET].i;
 	}
 	if (!map_sees_switches(map)) {
-		emit_exit(map, &exit, event->ts, tid_of(map, event, EXIT_TID));
+		emit_exit(map, &exit, event->ts, map_tid_of(map, event, EXIT_TID));
 		return;
 	}
 	if (!io->has_seen) {
@@ -237,7 +228,7 @@ static void on_other_entry(struct map *map, void *state, const struct map_event 
 
 	(void)user;
 	if (!map_sees_switches(map)) {
-		emit_open(map, &open, event->ts, tid_of(map, event, OTHER_TID));
+		emit_open(map, &open, event->ts, map_tid_of(map, event, OTHER_TID));
 		return;
 	}
 	first_is_anew(map, io, event->ts, false);
@@ -253,7 +244,7 @@ static void on_other_exit(struct map *map, void *state, const struct map_event *
 
 	(void)user;
 	if (!map_sees_switches(map)) {
-		emit_exit(map, &exit, event->ts, tid_of(map, event, OTHER_TID));
+		emit_exit(map, &exit, event->ts, map_tid_of(map, event, OTHER_TID));
 		return;
 	}
 	first_is_anew(map, io, event->ts, true);

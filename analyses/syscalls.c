@@ -55,15 +55,6 @@ struct map_call {
 	bool is_open; /* entered in this stay */
 };
 
-/* The thread of an event where the stream does not show switches: its context, if traced. */
-static int32_t tid_of(const struct map *map, const struct map_event *event, unsigned int field)
-{
-	if (!map_sees_switches(map) && (event->present & (1u << field))) {
-		return (int32_t)event->values[field].i;
-	}
-	return map_tid(map);
-}
-
 static void emit_open(struct map *map, uint64_t ts, int32_t tid, uint32_t class, uint64_t entry_ts)
 {
 	struct record *record = map_emit(map, ts, tid, OWN_OPEN);
@@ -113,7 +104,7 @@ static void on_entry(struct map *map, void *state, const struct map_event *event
 	struct map_call *call = state;
 
 	if (!map_sees_switches(map)) {
-		emit_open(map, event->ts, tid_of(map, event, ENTRY_TID), event->class->index,
+		emit_open(map, event->ts, map_tid_of(map, event, ENTRY_TID), event->class->index,
 			  event->ts);
 		return;
 	}
@@ -130,7 +121,7 @@ static void on_exit_(struct map *map, void *state, const struct map_event *event
 	struct map_call *call = state;
 
 	if (!map_sees_switches(map)) {
-		emit_exit(map, event, tid_of(map, event, EXIT_TID), id, 0);
+		emit_exit(map, event, map_tid_of(map, event, EXIT_TID), id, 0);
 	} else if (call->is_open && (id == CALL_UNNAMED_ID || id == call->id)) {
 		emit_call(map, event, call->class, event->ts - call->entry_ts);
 	} else {

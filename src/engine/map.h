@@ -99,4 +99,15 @@ bool map_mark_anew(struct map *map, bool by_exit);
 /* Copies numbers beside the records; the index goes into a record. */
 uint64_t map_numbers(struct map *map, const uint64_t *numbers, size_t count);
 
+/* The thread of an event: where the stream does not show switches its context in @field, if it
+ * is traced. */
+static inline int32_t map_tid_of(const struct map *map, const struct map_event *event,
+				 unsigned int field)
+{
+	if (!map_sees_switches(map) && (event->present & (1u << field))) {
+		return (int32_t)event->values[field].i;
+	}
+	return map_tid(map);
+}
+
 #endif

@@ -1,0 +1,526 @@
+/*
+ * trigger-parse: reads the text of a trigger; the grammar is in trigger.h.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "live/trigger-parts.h"
+
+struct parser {
+	const char *text, *at;
+	struct err *err;
+};
+
+/* The place is told by its column. */
+static void *fail(struct parser *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void *fail(struct parser *p, const char *fmt, ...)
+{
+	char why[200];
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(why, sizeof(why), fmt, args);
+	va_end(args);
+	(void)err_raise(p->err, -EINVAL, "trigger \"%s\": column %zu, at \"%.20s\": %s", p->text,
+			(size_t)(p->at - p->text) + 1, p->at, why);
+	return NULL;
+}
+
+static void skip_space(struct parser *p)
+{
+	p->at += strspn(p->at, " \t\n");
+}
+
+/* Takes the word, if it is the next. */
+static bool take_word(struct parser *p, const char *word)
+{
+	size_t len = strlen(word);
+
+	skip_space(p);
+	if (strncmp(p->at, word, len) != 0 || isalnum((unsigned char)p->at[len])) {
+		return false;
+	}
+	p->at += len;
+	return true;
+}
+
+/* A name: letters, digits, _. */
+static bool take_name(struct parser *p, char *name, size_t size)
+{
+	size_t len =
+		strspn(p->at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+
+	if (len == 0 || len >= size) {
+		return false;
+	}
+	memcpy(name, p->at, len);
+	name[len] = '\0';
+	p->at += len;
+	return true;
+}
+
+/* ---- figures ---- */
+
+/* "busy" is busy_ns. */
+static bool is_column(const char *key, const char *name)
+{
+	size_t len = strlen(name);
+
+	return strncmp(key, name, len) == 0 && (!key[len] || strcmp(key + len, "_ns") == 0);
+}
+
+/* "thread" is threads, "process" processes. */
+static bool is_list(const char *key, const char *name)
+{
+	size_t len = strlen(name);
+
+	return key && strncmp(key, name, len) == 0 &&
+	       (!key[len] || strcmp(key + len, "s") == 0 || strcmp(key + len, "es") == 0);
+}
+
+static bool find_column(struct figure *figure, const struct table *table, const char *name)
+{
+	for (unsigned int i = 0; i < COLUMNS_MAX && table->columns[i].key; i++) {
+		if (table->columns[i].kind != COLUMN_PRIO &&
+		    is_column(table->columns[i].key, name)) {
+			figure->table = table;
+			figure->column = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A column of the trace as a whole. */
+static bool find_figure(struct figure *figure, const char *name)
+{
+	for (size_t t = 0; t < TABLES_MAX; t++) {
+		const struct table *table = &figure->analysis->tables[t];
+
+		if (table->columns[0].key && table->scope == SCOPE_TRACE &&
+		    find_column(figure, table, name)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static const struct table *find_list(const struct analysis *analysis, const char *name)
+{
+	for (size_t t = 0; t < TABLES_MAX; t++) {
+		const struct table *table = &analysis->tables[t];
+
+		if (table->columns[0].key && table->scope != SCOPE_TRACE &&
+		    table->scope != SCOPE_LONGEST && is_list(table->key, name)) {
+			return table;
+		}
+	}
+	return NULL;
+}
+
+/* [3], [comm=redis*] */
+static bool take_which(struct parser *p, struct figure *figure)
+{
+	const char *end = strchr(p->at, ']');
+	const char *begin;
+	char key[32], *past;
+
+	if (!end) {
+		return fail(p, "the bracket is not closed"), false;
+	}
+	begin = ++p->at;
+	figure->id = strtoll(p->at, &past, 10);
+	if (past == end && past != p->at) {
+		figure->has_id = true;
+	} else if (take_name(p, key, sizeof(key)) && *p->at == '=') {
+		p->at++;
+		figure->key = mem_strdup(key);
+		figure->pattern = mem_alloc((size_t)(end - p->at) + 1);
+		memcpy(figure->pattern, p->at, (size_t)(end - p->at));
+	} else {
+		p->at = begin;
+		return fail(p, "expected a number, or KEY=PATTERN"), false;
+	}
+	p->at = end + 1;
+	return true;
+}
+
+static const struct {
+	const char *name;
+	enum part part;
+	unsigned int per_mille;
+} parts[] = {
+	{ "count", PART_COUNT, 0 },       { "sum", PART_SUM, 0 },
+	{ "min", PART_MIN, 0 },           { "mean", PART_MEAN, 0 },
+	{ "max", PART_MAX, 0 },           { "p50", PART_PERCENTILE, 500 },
+	{ "p95", PART_PERCENTILE, 950 },  { "p99", PART_PERCENTILE, 990 },
+	{ "p999", PART_PERCENTILE, 999 },
+};
+
+static bool take_part(struct parser *p, struct figure *figure, const char *name)
+{
+	bool is_spread = figure->table->columns[figure->column].kind == COLUMN_SPREAD;
+
+	if (strcmp(name, "rate") == 0) {
+		figure->is_rate = true;
+		return true;
+	}
+	for (size_t i = 0; is_spread && i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (strcmp(parts[i].name, name) == 0) {
+			figure->part = parts[i].part;
+			figure->per_mille = parts[i].per_mille;
+			return true;
+		}
+	}
+	p->at -= strlen(name);
+	return fail(p, is_spread
+			       ? "expected count, sum, min, mean, max, p50, p95, p99, p999 or rate"
+			       : "expected rate, or nothing"),
+	       false;
+}
+
+/* irq.soft is a figure, irq.soft.time.max one of a list: what follows tells. */
+static bool goes_on_as_list(const struct parser *p, const struct figure *figure)
+{
+	return *p->at == '[' || (*p->at == '.' && strncmp(p->at, ".rate", 5) != 0 &&
+				 figure->table->columns[figure->column].kind != COLUMN_SPREAD);
+}
+
+/* The column of a list, or of the trace. */
+static bool take_column(struct parser *p, struct figure *figure)
+{
+	const struct table *list;
+	char name[64];
+
+	if (!take_name(p, name, sizeof(name))) {
+		return fail(p, "expected a figure of %s", figure->analysis->name), false;
+	}
+	if (strcmp(name, "rate") == 0) { /* of what comes first */
+		figure->is_rate = true;
+		return find_figure(figure, figure->analysis->tables[0].columns[0].key);
+	}
+	list = find_list(figure->analysis, name);
+	if (find_figure(figure, name) && !(list && goes_on_as_list(p, figure))) {
+		return true;
+	}
+	if (!list) {
+		p->at -= strlen(name);
+		return fail(p, "%s has no figure and no list of this name (sillage help json)",
+			    figure->analysis->name),
+		       false;
+	}
+	if (*p->at == '[' && !take_which(p, figure)) {
+		return false;
+	}
+	if (*p->at == '.') {
+		p->at++;
+	} else if (list->scope != SCOPE_EVENT) {
+		return fail(p, "expected .COLUMN"), false;
+	}
+	if (list->scope == SCOPE_EVENT) { /* they have one column, which has no name */
+		figure->table = list;
+		p->at -= p->at[-1] == '.';
+		return true;
+	}
+	if (!take_name(p, name, sizeof(name)) || !find_column(figure, list, name)) {
+		return fail(p, "%s.%s has no such column (sillage help json)",
+			    figure->analysis->name, list->key),
+		       false;
+	}
+	return true;
+}
+
+static bool take_figure(struct parser *p, struct figure *figure)
+{
+	const char *begin;
+	char name[64];
+
+	skip_space(p);
+	begin = p->at;
+	if (!take_name(p, name, sizeof(name))) {
+		return fail(p, "expected a figure such as cpu.busy"), false;
+	}
+	for (size_t i = 0; analyses[i]; i++) {
+		figure->analysis =
+			strcmp(analyses[i]->name, name) == 0 ? analyses[i] : figure->analysis;
+	}
+	if (!figure->analysis) {
+		p->at = begin;
+		return fail(p, "no analysis has this name"), false;
+	}
+	if (*p->at != '.') {
+		return fail(p, "expected .FIGURE"), false;
+	}
+	p->at++;
+	if (!take_column(p, figure)) {
+		return false;
+	}
+	while (*p->at == '.') {
+		p->at++;
+		if (!take_name(p, name, sizeof(name)) || !take_part(p, figure, name)) {
+			return p->err->text[0] ? false : (fail(p, "expected a name"), false);
+		}
+	}
+	if (figure->table->columns[figure->column].kind == COLUMN_SPREAD &&
+	    figure->part == PART_NONE) {
+		return fail(p, "it is a distribution: say .p99, .max, .mean or so"), false;
+	}
+	figure->text = mem_alloc((size_t)(p->at - begin) + 1);
+	memcpy(figure->text, begin, (size_t)(p->at - begin));
+	return true;
+}
+
+/* ---- values ---- */
+
+/* 200K, 1.5M: 1024s of bytes, thousands of all else.  What is behind the number is in @rest. */
+static double scaled(double number, const char *rest, enum unit unit, bool *ret_is_known)
+{
+	static const char letters[] = "KMG";
+	const char *letter = *rest ? strchr(letters, toupper((unsigned char)*rest)) : NULL;
+
+	*ret_is_known = !*rest || (letter && !rest[1]);
+	for (const char *l = letters; letter && l <= letter; l++) {
+		number *= unit == UNIT_BYTES ? 1024 : 1000;
+	}
+	return number;
+}
+
+/* A word of numbers and units, without /s; false: it is none. */
+static bool read_value(struct condition *c, const char *word)
+{
+	const struct column *column = &c->figure.table->columns[c->figure.column];
+	char *rest;
+	double number = strtod(word, &rest);
+	uint64_t ns;
+	bool is_known;
+
+	if (rest == word || !(number >= 0) || number > 1e18) {
+		return false;
+	}
+	if (!figure_is_time(&c->figure)) {
+		c->limit = scaled(number, rest, column->unit, &is_known);
+		return is_known;
+	}
+	if (strcmp(rest, "%") == 0 && c->figure.part == PART_NONE) {
+		c->is_share = true;
+		c->limit = number / 100;
+		return true;
+	}
+	if (units_parse_duration(word, &ns) < 0) {
+		return false;
+	}
+	c->limit = (double)ns;
+	return true;
+}
+
+static bool take_value(struct parser *p, struct condition *c)
+{
+	char word[40];
+	size_t len;
+
+	skip_space(p);
+	len = strcspn(p->at, " \t\n)");
+	if (len == 0 || len >= sizeof(word)) {
+		return fail(p, "expected a value such as 90%%, 3ms or 200M/s"), false;
+	}
+	memcpy(word, p->at, len);
+	word[len] = '\0';
+	if (len > 2 && strcmp(word + len - 2, "/s") == 0) {
+		c->figure.is_rate = true;
+		word[len - 2] = '\0';
+	}
+	if (!read_value(c, word)) {
+		return fail(p, !figure_is_time(&c->figure) ? "expected a number: 12, 200K, 1.5M/s"
+			       : c->figure.part == PART_NONE
+				       ? "expected a share or a duration: 90%%, 3ms"
+				       : "expected a duration: 3ms"),
+		       false;
+	}
+	p->at += len;
+	return true;
+}
+
+static bool take_op(struct parser *p, struct condition *c)
+{
+	skip_space(p);
+	if (*p->at != '>' && *p->at != '<') {
+		return fail(p, "expected >, >=, < or <="), false;
+	}
+	c->op = *p->at++;
+	if (*p->at == '=') {
+		c->op = c->op == '>' ? 'g' : 'l';
+		p->at++;
+	}
+	return true;
+}
+
+void condition_free(struct condition *c)
+{
+	if (c) {
+		condition_free(c->left);
+		condition_free(c->right);
+		free(c->figure.text);
+		free(c->figure.key);
+		free(c->figure.pattern);
+		free(c);
+	}
+}
+
+#define DEPTH_MAX 32 /* of brackets */
+
+static struct condition *take_any(struct parser *p, unsigned int depth);
+
+static struct condition *take_one(struct parser *p, unsigned int depth)
+{
+	struct condition *c;
+
+	skip_space(p);
+	if (*p->at == '(') {
+		if (depth == DEPTH_MAX) {
+			return fail(p, "too many brackets");
+		}
+		p->at++;
+		c = take_any(p, depth + 1);
+		skip_space(p);
+		if (c && *p->at != ')') {
+			condition_free(c);
+			return fail(p, "expected )");
+		}
+		p->at += c != NULL;
+		return c;
+	}
+	c = mem_alloc(sizeof(*c));
+	if (!take_figure(p, &c->figure) || !take_op(p, c) || !take_value(p, c)) {
+		condition_free(c);
+		return NULL;
+	}
+	return c;
+}
+
+static struct condition *join(enum node_kind kind, struct condition *left, struct condition *right)
+{
+	struct condition *c;
+
+	if (!left || !right) {
+		condition_free(left);
+		condition_free(right);
+		return NULL;
+	}
+	c = mem_alloc(sizeof(*c));
+	c->kind = kind;
+	c->left = left;
+	c->right = right;
+	return c;
+}
+
+static struct condition *take_all(struct parser *p, unsigned int depth)
+{
+	struct condition *c = take_one(p, depth);
+
+	while (c && take_word(p, "and")) {
+		c = join(NODE_AND, c, take_one(p, depth));
+	}
+	return c;
+}
+
+static struct condition *take_any(struct parser *p, unsigned int depth)
+{
+	struct condition *c = take_all(p, depth);
+
+	while (c && take_word(p, "or")) {
+		c = join(NODE_OR, c, take_all(p, depth));
+	}
+	return c;
+}
+
+static bool take_duration(struct parser *p, uint64_t *ret_ns)
+{
+	char word[32];
+	size_t len;
+
+	skip_space(p);
+	len = strcspn(p->at, " \t\n");
+	if (len >= sizeof(word)) {
+		return fail(p, "expected a duration"), false;
+	}
+	memcpy(word, p->at, len);
+	word[len] = '\0';
+	if (units_parse_duration(word, ret_ns) < 0) {
+		return fail(p, "expected a duration such as 3s"), false;
+	}
+	p->at += len;
+	return true;
+}
+
+static void copy_figure(struct figure *to, const struct figure *from)
+{
+	*to = *from;
+	to->text = mem_strdup(from->text);
+	to->key = from->key ? mem_strdup(from->key) : NULL;
+	to->pattern = from->pattern ? mem_strdup(from->pattern) : NULL;
+}
+
+/* until cpu.busy < 70%; until < 70% is of the figure that there is. */
+static bool take_until(struct parser *p, struct trigger *trigger)
+{
+	skip_space(p);
+	if (*p->at != '<' && *p->at != '>') {
+		trigger->until = take_any(p, 0);
+		return trigger->until;
+	}
+	if (trigger->when->kind != NODE_COMPARE) {
+		return fail(p, "say of which figure"), false;
+	}
+	trigger->until = mem_alloc(sizeof(*trigger->until));
+	copy_figure(&trigger->until->figure, &trigger->when->figure);
+	return take_op(p, trigger->until) && take_value(p, trigger->until);
+}
+
+static bool take_trigger(struct parser *p, struct trigger *trigger)
+{
+	trigger->when = take_any(p, 0);
+	while (trigger->when) {
+		if (take_word(p, "for")) {
+			if (!take_duration(p, &trigger->for_ns)) {
+				return false;
+			}
+		} else if (take_word(p, "every")) {
+			if (!take_duration(p, &trigger->every_ns)) {
+				return false;
+			}
+		} else if (!trigger->until && take_word(p, "until")) {
+			if (!take_until(p, trigger)) {
+				return false;
+			}
+		} else if (take_word(p, "complete")) {
+			trigger->wants_complete = true;
+		} else {
+			break;
+		}
+	}
+	if (trigger->when && *p->at) {
+		return fail(p, "expected and, or, for, until, every, complete, or the end"), false;
+	}
+	return trigger->when;
+}
+
+struct trigger *trigger_new(const char *name, const char *text, struct err *err)
+{
+	struct trigger *trigger = mem_alloc(sizeof(*trigger));
+	struct parser p = { .text = text, .at = text, .err = err };
+
+	err->text[0] = '\0';
+	trigger->text = mem_strdup(text);
+	trigger->name = mem_strdup(name ? name : text);
+	if (!take_trigger(&p, trigger)) {
+		trigger_free(trigger);
+		return NULL;
+	}
+	return trigger;
+}
