@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/probe.h"
 #include "live/resolve.h"
 
 struct link {
@@ -149,6 +150,7 @@ static bool receive(struct link *link)
 	}
 	r = viewer_fed(&link->viewer, (size_t)got, &reply, &link->err);
 	if (r > 0) {
+		probe_reply((uint32_t)reply.command, (uint64_t)got);
 		link->is_freed = &is_freed;
 		r = link->events->on_reply(link->user, &reply, &link->err);
 		if (is_freed) {

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/probe.h"
 #include "ctf/decode.h"
 #include "ctf/metadata.h"
 #include "engine/engine.h"
@@ -439,6 +440,7 @@ static bool may_fetch(void *user, void *arg)
 	if (engine_has_room(engine)) {
 		return stream->trace->waiting.count < WAITING_PACKETS_MAX;
 	}
+	probe_back_pressure(engine_in_flight(engine));
 	return engine_in_flight(engine) == 0 && stream->stream &&
 	       stream_until(stream->stream) <= trace_watermark(stream->trace->trace);
 }

@@ -16,6 +16,7 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/probe.h"
 #include "live/sink.h"
 
 extern char **environ;
@@ -397,6 +398,7 @@ void watch_report(struct watch *watch, struct output *output, const struct trace
 		if (!trigger_look(watched->trigger, trace, report, &event)) {
 			continue;
 		}
+		probe_trigger(event.name);
 		if (watched->prints) {
 			output_trigger(output, trace, &event);
 		}

@@ -11,6 +11,7 @@
 #include <inttypes.h>
 
 #include "base/limits.h"
+#include "base/probe.h"
 
 void viewer_init(struct viewer *viewer)
 {
@@ -36,6 +37,7 @@ static void request(struct viewer *viewer, const struct viewer_request *one, con
 
 	wire_put_u64(&out, len);
 	wire_put_u32(&out, one->command);
+	probe_request((uint32_t)one->command);
 	wire_put_u32(&out, 0);
 	for (size_t i = 0; i < sizeof(header); i++) {
 		*vec_push(&viewer->out) = header[i];

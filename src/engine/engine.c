@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/probe.h"
 #include "ctf/metadata.h"
 #include "engine/clock.h"
 #include "engine/pool.h"
@@ -755,6 +756,7 @@ bool stream_flush(struct stream *stream)
 	stream->trace->in_flight++;
 	chunk->job.run = map_job;
 	chunk->job.kind = JOB_MAP;
+	probe_chunk(chunk->seq, chunk->packets.count, chunk->bytes);
 	chunk->job.is_timed = stream->trace->engine->config.stats != NULL;
 	pool_submit(stream->trace->engine->pool, &chunk->job);
 	return true;

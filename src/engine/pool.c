@@ -10,6 +10,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/probe.h"
 #include "engine/map.h"
 #include "engine/stats.h"
 
@@ -96,7 +97,9 @@ static void run(struct job *job, struct map *map)
 {
 	uint64_t begin = job->is_timed ? stats_now() : 0;
 
+	probe_job_begin((uint32_t)job->kind);
 	job->run(job, map);
+	probe_job_end((uint32_t)job->kind);
 	job->cpu_ns = job->is_timed ? stats_now() - begin : 0;
 }
 

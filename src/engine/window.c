@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/probe.h"
 #include "engine/merge-state.h"
 #include "engine/stats.h"
 
@@ -238,6 +239,7 @@ static void run_round(struct merge *merge)
 {
 	unsigned int count = task_count(merge), shard = 0;
 
+	probe_round(merge->round.bound, merge->round.entries.count, count);
 	if (count == 0) {
 		run_here(merge);
 		return;
@@ -346,6 +348,7 @@ static void emit_window(struct merge *merge, uint64_t end, uint64_t now_ns)
 
 	rows_gather(&merge->rows);
 	emit(merge, &report);
+	probe_window(report.seq, report.begin, report.end, report.lag_ns);
 }
 
 static void close_window(struct merge *merge, uint64_t now_ns)

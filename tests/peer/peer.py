@@ -1077,6 +1077,51 @@ def test_ust_per_process(t):
         assert 30 <= line['count']['events'] <= 60, line['count']
 
 
+def test_own_tracepoints(t):
+    """A sillage that is traced by LTTng-UST, and one that reads that session live."""
+    probe = os.path.join(os.path.dirname(t.sillage), 'sillage-probe.so')
+    if not os.path.exists(probe):
+        raise Skip('built without LTTng-UST')
+    with open(t.sillage, 'rb') as file:
+        if re.search(rb'__[at]san_init', file.read()):
+            raise Skip('a sanitizer has to be loaded first')
+    relay = t.relay()
+    ust = Ust(t, relay)
+    for path in (t.sillage, probe):
+        shutil.copy(path, ust.home)
+    shutil.copytree(os.path.join(t.data, 'small-packets'), os.path.join(ust.home, 'trace'))
+    ust.lttng('create', 'own', '--live=100000', '--set-url=' + ust.control)
+    ust.lttng('enable-event', '-u', '-s', 'own', 'sillage:*')
+    ust.lttng('add-context', '-u', '-s', 'own', '-t', 'vpid', '-t', 'procname')
+    ust.lttng('start', 'own')
+    live = t.live('-a', 'count,ust', '-i', '100ms', '--from', 'beginning', relay.live + '/host/*/own')
+    live.wait_for(lambda one: any(line['type'] == 'start' for line in one.lines()))
+    out = subprocess.run(ust.user + ['env', 'LD_PRELOAD=' + os.path.join(ust.home, 'sillage-probe.so'),
+                                     os.path.join(ust.home, 'sillage'), 'analyze', '-q', '-f', 'json', '-i', '100ms',
+                                     '-j', '2', '--chunk-size', '4096', '--trigger', 'count.events > 0',
+                                     os.path.join(ust.home, 'trace')], stdout=subprocess.PIPE, check=True,
+                         env=ust.env)
+    lines = [json.loads(line) for line in out.stdout.decode().splitlines()]
+    windows = sum(line['type'] == 'window' for line in lines)
+
+    def names(one):
+        found = collections.Counter()
+        for line in one.lines():
+            if line['type'] == 'window':
+                found.update(line['count']['by_name'])
+        return found
+
+    live.wait_for(lambda one: names(one)['sillage:window'] == windows and
+                  names(one)['sillage:job_end'] == names(one)['sillage:job_begin'])
+    found = names(live)
+    assert windows > 2 and found['sillage:trigger'] == 1 and found['sillage:round'] >= windows, found
+    assert found['sillage:chunk'] > 10 and found['sillage:job_begin'] >= found['sillage:chunk'], found
+    ust.lttng('destroy', 'own')
+    live.finish(signal.SIGTERM)
+    processes = totals(live.lines())[0]['ust']['processes']
+    assert [row['procname'] for row in processes] == ['sillage'], processes
+
+
 def test_ust_not_live(t):
     """A session without a live timer: said once, not over and over."""
     relay = t.relay()

@@ -1,0 +1,44 @@
+/*
+ * probe: tracepoints of sillage itself, for LTTng-UST (provider `sillage`, doc/performance.md).
+ *
+ * Without LTTng's headers at build time these are nothing.  With them they cost a call and a
+ * look at a variable, and happen once for each chunk, request or window, never for an event.
+ * The program is not linked to LTTng: who wants to trace it preloads sillage-probe.so, which is.
+ */
+#ifndef SILLAGE_BASE_PROBE_H
+#define SILLAGE_BASE_PROBE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* X(name, parameters, arguments) */
+#define PROBES(X)                                                                                  \
+	X(request, (uint32_t command), (command))                                                  \
+	X(reply, (uint32_t command, uint64_t bytes), (command, bytes))                             \
+	X(chunk, (uint64_t seq, uint64_t packets, uint64_t bytes), (seq, packets, bytes))          \
+	X(job_begin, (uint32_t kind), (kind))                                                      \
+	X(job_end, (uint32_t kind), (kind))                                                        \
+	X(round, (uint64_t bound, uint64_t slices, uint32_t tasks), (bound, slices, tasks))        \
+	X(window, (uint64_t seq, uint64_t begin, uint64_t end, int64_t lag_ns),                    \
+	  (seq, begin, end, lag_ns))                                                               \
+	X(back_pressure, (uint64_t in_flight), (in_flight))                                        \
+	X(trigger, (const char *name), (name))
+
+#ifdef HAVE_LTTNG_UST
+#define PROBE_DECLARE(name, parameters, arguments) void probe_##name parameters;
+#else
+#define PROBE_DECLARE(name, parameters, arguments)                                                 \
+	static inline void probe_##name parameters                                                 \
+	{                                                                                          \
+	}
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#endif
+
+PROBES(PROBE_DECLARE)
+
+#ifndef HAVE_LTTNG_UST
+#pragma GCC diagnostic pop
+#endif
+
+#endif
