@@ -6,9 +6,9 @@ _sillage() {
         return
     fi
     case ${COMP_WORDS[1]} in
-    live) options='--analyses --format --interval --top --jobs --output --chunk-size --max-memory --duration --windows --from --grace --on-lag --lag-limit --retry --no-retry --tid --pid --comm --cpu --sort --freq --trigger --triggers --on-trigger --metrics --stats --quiet --verbose --help' ;;
-    analyze) options='--analyses --format --interval --top --jobs --output --chunk-size --max-memory --begin --end --tid --pid --comm --cpu --sort --freq --trigger --triggers --on-trigger --stats --quiet --verbose --help' ;;
-    top) options='--analyses --interval --jobs --chunk-size --max-memory --from --grace --on-lag --lag-limit --retry --no-retry --begin --end --tid --pid --comm --cpu --sort --metrics --quiet --verbose --help' ;;
+    live) options='--analyses --format --interval --top --jobs --output --chunk-size --max-memory --duration --windows --from --grace --on-lag --lag-limit --retry --no-retry --tid --pid --comm --cpu --sort --min --max --freq --trigger --triggers --on-trigger --metrics --stats --quiet --verbose --help' ;;
+    analyze) options='--analyses --format --interval --top --jobs --output --chunk-size --max-memory --begin --end --tid --pid --comm --cpu --sort --min --max --freq --trigger --triggers --on-trigger --stats --quiet --verbose --help' ;;
+    top) options='--analyses --interval --jobs --chunk-size --max-memory --from --grace --on-lag --lag-limit --retry --no-retry --begin --end --tid --pid --comm --cpu --sort --min --max --metrics --quiet --verbose --help' ;;
     list) options='--format --quiet --verbose --help' ;;
     replay) options='--to --speed --loop --session --hostname --live-timer --wait-viewer --linger --as-now --quiet --verbose --help' ;;
     triggers) options='--check --quiet --verbose --help' ;;

@@ -52,6 +52,8 @@ enum option_id {
 	OPTION_COMM,
 	OPTION_CPU,
 	OPTION_SORT,
+	OPTION_MIN,
+	OPTION_MAX,
 	OPTION_FREQ,
 	OPTION_QUIET,
 	OPTION_VERBOSE,
@@ -120,6 +122,9 @@ static const struct spec specs[] = {
 	{ OPTION_CPU, 0, "cpu", "LIST", "only rows of these CPUs", FOR_SHOW },
 	{ OPTION_SORT, 0, "sort", "KEY",
 	  "sort by this figure, named as in JSON, where there is one", FOR_SHOW },
+	{ OPTION_MIN, 0, "min", "DURATION", "in lists of the longest: only those that took so long",
+	  FOR_SHOW },
+	{ OPTION_MAX, 0, "max", "DURATION", "only those that took no longer", FOR_SHOW },
 	{ OPTION_FREQ, 0, "freq", NULL, "text: distributions as bars", FOR_BOTH },
 	{ OPTION_TRIGGER, 0, "trigger", "EXPR", "say when it holds: 'cpu.busy > 90% for 3s'",
 	  FOR_BOTH },
@@ -365,6 +370,10 @@ static int take_selection(struct options *o, enum option_id id, const char *valu
 		return take_numbers("cpu", value, o, id, err);
 	case OPTION_SORT:
 		return take_sort(o, value, err);
+	case OPTION_MIN:
+		return take_duration("min", value, &o->selection.min_ns, err);
+	case OPTION_MAX:
+		return take_duration("max", value, &o->selection.max_ns, err);
 	default:
 		take_comms(o, value);
 		return 0;
@@ -520,6 +529,8 @@ static int take(struct options *o, enum option_id id, const char *value, struct 
 	case OPTION_COMM:
 	case OPTION_CPU:
 	case OPTION_SORT:
+	case OPTION_MIN:
+	case OPTION_MAX:
 		return take_selection(o, id, value, err);
 	case OPTION_SPEED:
 		return take_speed(value, &o->speed, err);
@@ -546,6 +557,7 @@ static void set_defaults(struct options *o)
 	o->from = "now";
 	o->on_lag = "keep";
 	o->on_trigger = "print";
+	o->selection.max_ns = UINT64_MAX;
 	o->lag_limit_ns = UINT64_C(10000000000);
 	o->interval_ns = 1000000000;
 	o->top = 10;

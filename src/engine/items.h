@@ -76,6 +76,7 @@ struct shown_instance {
 /* The longest so far, in order. */
 struct longest {
 	size_t room;
+	uint64_t min_ns, max_ns; /* others are not wanted */
 	VEC(struct shown_instance) all;
 };
 
@@ -84,7 +85,8 @@ static inline bool longest_may_have(const struct longest *longest, uint64_t ns)
 {
 	size_t count = longest->all.count;
 
-	return count < longest->room || ns >= longest->all.at[count - 1].instance.ns;
+	return ns >= longest->min_ns && ns <= longest->max_ns &&
+	       (count < longest->room || ns >= longest->all.at[count - 1].instance.ns);
 }
 
 void longest_add(struct longest *longest, const struct instance *instance);

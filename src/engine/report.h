@@ -42,6 +42,7 @@ struct report_table {
 struct selection {
 	VEC(int64_t) tids, pids, cpus;
 	VEC(const char *) comms;
+	uint64_t min_ns, max_ns; /* of single instances; max_ns UINT64_MAX: any */
 	const char *sort; /* key of the column to sort by, where a table has it; NULL: its own */
 };
 

@@ -85,6 +85,9 @@ static struct longest *longest_new(const struct layout *layout)
 
 	for (uint32_t i = 0; i < layout->longest_count; i++) {
 		longest[i].room = layout->longest_room;
+		longest[i].min_ns = layout->setup->selection ? layout->setup->selection->min_ns : 0;
+		longest[i].max_ns =
+			layout->setup->selection ? layout->setup->selection->max_ns : UINT64_MAX;
 	}
 	return longest;
 }

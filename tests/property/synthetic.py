@@ -286,6 +286,13 @@ def test_rows_chosen(scratch):
     same(tids('--comm', 't8,t6'), [8, 6])
     same(tids('--pid', '1'), [])
     same([row['cpu'] for row in total_of(trace, '--cpu', '1')['cpu']['cpus']], [1])
+    calls = [event(at, 'syscall_%s_read' % kind, *([0] * (kind == 'exit'))) for at, kind in
+             ((11, 'entry'), (13, 'exit'), (15, 'entry'), (25, 'exit'), (30, 'entry'), (35, 'exit'))]
+    made = Made(scratch, 'calls', [packet(0, 0, 0, 100, [switch(10, 0, 5)] + calls + [switch(40, 5, 0)])])
+    for limits, wanted in (((), [10, 5, 2]), (('--min', '3ns'), [10, 5]), (('--max', '9ns'), [5, 2]),
+                           (('--min', '3ns', '--max', '9ns'), [5])):
+        syscalls = total_of(made, '-a', 'syscalls', *limits)['syscalls']
+        same(([row['ns'] for row in syscalls['longest']], syscalls['calls']), (wanted, 3))
     status, out, _ = run('analyze', '-q', '-a', 'cpu', '--freq', '-n', '1', trace.path)
     same((status, 't8 (8)' in out, 't5 (5)' in out), (0, True, False))
 
