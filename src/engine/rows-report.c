@@ -187,12 +187,15 @@ static void list_items(struct rows *rows, struct listing *listing)
 	const struct items *items = &rows->items;
 	size_t count = listing->total ? items->all.count : items->touched.count;
 	struct item **from = listing->total ? items->all.at : items->touched.at;
+	const char *id_key = listing->table->id_key;
+	bool is_of_cpus = id_key && strcmp(id_key, "cpu") == 0;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct item *item = from[i];
 		struct report_row *row;
 
-		if (item->analysis != listing->a || item->table != listing->t) {
+		if (item->analysis != listing->a || item->table != listing->t ||
+		    (is_of_cpus && !is_cpu_wanted(listing, item->key.id))) {
 			continue;
 		}
 		row = add_row(listing, listing->total ? item->total : item->window, false);

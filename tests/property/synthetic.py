@@ -258,6 +258,7 @@ def test_nested_irq(scratch):
     same([(row['irq'], row['name'], row['unhandled'], row['time']['sum_ns']) for row in irq['hard']],
          [(5, 'eth0', 1, 15)])
     same([(row['vec_name'], row['time']['sum_ns']) for row in irq['soft']], [('NET_RX', 50)])
+    same([len(total_of(trace, '-a', 'irq', '--cpu', cpu)['irq']['cpus']) for cpu in '01'], [1, 0])
 
 
 def test_lost_irq(scratch):
