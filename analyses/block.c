@@ -401,6 +401,7 @@ const struct analysis analysis_block = {
 			.scope = SCOPE_ITEM,
 			.name_key = "name",
 			.title = "DISK",
+			.object = "disk",
 			.sort_mask = 1u << OF_READ | 1u << OF_WRITTEN,
 			.columns = {
 				[OF_REQUESTS] = { "requests", "REQUESTS", UNIT_COUNT },
@@ -434,6 +435,7 @@ const struct analysis analysis_block = {
 			.scope = SCOPE_LONGEST,
 			.name_key = "disk",
 			.title = "LONGEST REQUESTS",
+			.object = "disk",
 			.columns = {
 				{ "ns", "TIME", UNIT_NS },
 				{ "bytes", "BYTES", UNIT_BYTES },

@@ -86,6 +86,7 @@ const struct analysis analysis_lost = {
 			.scope = SCOPE_ITEM,
 			.id_key = "cpu",
 			.title = "CPU",
+			.object = "cpu",
 			.sort_mask = 1,
 			.columns = { { "unknown_ns", "UNKNOWN", UNIT_NS, COLUMN_SUM, true } },
 		},

@@ -63,6 +63,7 @@ const struct analysis analysis_net = {
 			.scope = SCOPE_ITEM,
 			.name_key = "name",
 			.title = "INTERFACE",
+			.object = "netif",
 			.sort_mask = 1u << RX_BYTES | 1u << TX_BYTES,
 			.columns = {
 				[RX_BYTES] = { "rx_bytes", "RECEIVED", UNIT_BYTES },

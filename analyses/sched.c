@@ -312,6 +312,7 @@ const struct analysis analysis_sched = {
 			.scope = SCOPE_ITEM,
 			.id_key = "cpu",
 			.title = "CPU",
+			.object = "cpu",
 			.sort_mask = 1u << OF_CPU_WAITED,
 			.columns = {
 				[OF_CPU_WAITED] = { "waited_ns", "WAITED", UNIT_NS },

@@ -430,6 +430,7 @@ const struct analysis analysis_syscalls = {
 			.scope = SCOPE_ITEM,
 			.name_key = "name",
 			.title = "CALL",
+			.object = "syscall",
 			.sort_mask = 1u << TIME,
 			FIGURES,
 		},
@@ -460,6 +461,7 @@ const struct analysis analysis_syscalls = {
 			.scope = SCOPE_LONGEST,
 			.name_key = "name",
 			.title = "LONGEST CALLS",
+			.object = "syscall",
 			.columns = {
 				{ "ns", "TIME", UNIT_NS },
 				{ "ret", "RET", UNIT_COUNT },

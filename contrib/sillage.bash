@@ -2,7 +2,7 @@
 _sillage() {
     local word=${COMP_WORDS[COMP_CWORD]} options
     if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W 'live analyze top list replay triggers help' -- "$word"))
+        COMPREPLY=($(compgen -W 'live analyze top list replay triggers lami help' -- "$word"))
         return
     fi
     case ${COMP_WORDS[1]} in
@@ -12,6 +12,7 @@ _sillage() {
     list) options='--format --quiet --verbose --help' ;;
     replay) options='--to --speed --loop --session --hostname --live-timer --wait-viewer --linger --as-now --quiet --verbose --help' ;;
     triggers) options='--check --quiet --verbose --help' ;;
+    lami) options='--analyses --interval --top --jobs --output --chunk-size --max-memory --begin --end --tid --pid --comm --cpu --sort --min --max --mi-version --metadata --test-compatibility --output-progress --quiet --verbose --help' ;;
     esac
     case $word in
     -*) COMPREPLY=($(compgen -W "$options" -- "$word")) ;;

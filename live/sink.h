@@ -57,7 +57,10 @@ struct sink {
 	void (*end)(struct output *output, const struct run_summary *summary);
 };
 
-extern const struct sink sink_text, sink_json;
+extern const struct sink sink_text, sink_json, sink_lami;
+
+/* LAMI's description of what sink_lami writes; that keeps a struct json in output.state. */
+void lami_describe(FILE *out, const struct analysis *const *list);
 
 /* These call the sink's function if it has one. */
 void output_start(struct output *output);

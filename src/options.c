@@ -47,6 +47,10 @@ enum option_id {
 	OPTION_TRIGGERS,
 	OPTION_ON_TRIGGER,
 	OPTION_CHECK,
+	OPTION_MI_VERSION,
+	OPTION_METADATA,
+	OPTION_TEST_COMPATIBILITY,
+	OPTION_OUTPUT_PROGRESS,
 	OPTION_TID,
 	OPTION_PID,
 	OPTION_COMM,
@@ -61,7 +65,7 @@ enum option_id {
 };
 
 #define FOR_BOTH (FOR_LIVE | FOR_ANALYZE)
-#define FOR_SHOW (FOR_LIVE | FOR_ANALYZE | FOR_TOP)
+#define FOR_SHOW (FOR_LIVE | FOR_ANALYZE | FOR_TOP | FOR_LAMI)
 #define FOR_ALL  (FOR_SHOW | FOR_LIST | FOR_REPLAY | FOR_TRIGGERS)
 
 struct spec {
@@ -78,9 +82,11 @@ static const struct spec specs[] = {
 	  FOR_BOTH | FOR_LIST },
 	{ OPTION_INTERVAL, 'i', "interval", "DURATION",
 	  "window (1s); analyze prints windows only if given", FOR_SHOW },
-	{ OPTION_TOP, 'n', "top", "N", "rows per table, 0: all (10 in text, 0 in JSON)", FOR_BOTH },
+	{ OPTION_TOP, 'n', "top", "N", "rows per table, 0: all (10 in text, 0 in JSON)",
+	  FOR_BOTH | FOR_LAMI },
 	{ OPTION_JOBS, 'j', "jobs", "N", "worker threads, 0 for none (online CPUs)", FOR_SHOW },
-	{ OPTION_OUTPUT, 'o', "output", "FILE", "write there (-, standard output)", FOR_BOTH },
+	{ OPTION_OUTPUT, 'o', "output", "FILE", "write there (-, standard output)",
+	  FOR_BOTH | FOR_LAMI },
 	{ OPTION_CHUNK_SIZE, 0, "chunk-size", "SIZE", "bytes at which a chunk closes (1M)",
 	  FOR_SHOW },
 	{ OPTION_MAX_MEMORY, 0, "max-memory", "SIZE", "bound for packets and partials held (256M)",
@@ -100,8 +106,8 @@ static const struct spec specs[] = {
 	{ OPTION_NO_RETRY, 0, "no-retry", NULL, "give up on a relay that is away",
 	  FOR_LIVE | FOR_TOP },
 	{ OPTION_BEGIN, 0, "begin", "TIME", "only from HH:MM:SS[.frac], ISO time, or ns",
-	  FOR_ANALYZE | FOR_TOP },
-	{ OPTION_END, 0, "end", "TIME", "only until then", FOR_ANALYZE | FOR_TOP },
+	  FOR_ANALYZE | FOR_LAMI | FOR_TOP },
+	{ OPTION_END, 0, "end", "TIME", "only until then", FOR_ANALYZE | FOR_LAMI | FOR_TOP },
 	{ OPTION_TO, 0, "to", "URL", "the relay, net://HOST[:CONTROL[:DATA]] (5342)", FOR_REPLAY },
 	{ OPTION_SPEED, 0, "speed", "X", "times the original speed, 0: full speed (1)",
 	  FOR_REPLAY },
@@ -133,6 +139,12 @@ static const struct spec specs[] = {
 	  FOR_BOTH },
 	{ OPTION_CHECK, 0, "check", "FILE", "say whether a file of triggers is right",
 	  FOR_TRIGGERS },
+	{ OPTION_MI_VERSION, 0, "mi-version", NULL, "print the version of LAMI", FOR_LAMI },
+	{ OPTION_METADATA, 0, "metadata", NULL, "describe the tables", FOR_LAMI },
+	{ OPTION_TEST_COMPATIBILITY, 0, "test-compatibility", NULL, "whether TRACE can be read",
+	  FOR_LAMI },
+	{ OPTION_OUTPUT_PROGRESS, 0, "output-progress", NULL, "accepted, without effect",
+	  FOR_LAMI },
 	{ OPTION_METRICS, 0, "metrics", "[HOST]:PORT", "serve http://HOST:PORT/metrics (loopback)",
 	  FOR_LIVE | FOR_TOP },
 	{ OPTION_STATS, 0, "stats", NULL, "say at the end where time and memory went", FOR_BOTH },
@@ -459,6 +471,17 @@ static bool take_flag(struct options *o, enum option_id id)
 		return true;
 	case OPTION_FREQ:
 		o->freq = true;
+		return true;
+	case OPTION_MI_VERSION:
+		o->mi_version = true;
+		return true;
+	case OPTION_METADATA:
+		o->metadata = true;
+		return true;
+	case OPTION_TEST_COMPATIBILITY:
+		o->test_compatibility = true;
+		return true;
+	case OPTION_OUTPUT_PROGRESS:
 		return true;
 	case OPTION_QUIET:
 		o->verbosity = -1;

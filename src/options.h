@@ -20,7 +20,8 @@ enum {
 	FOR_LIST = 4,
 	FOR_REPLAY = 8,
 	FOR_TOP = 16,
-	FOR_TRIGGERS = 32
+	FOR_TRIGGERS = 32,
+	FOR_LAMI = 64,
 };
 
 struct options {
@@ -44,6 +45,7 @@ struct options {
 	const char *metrics;
 	struct selection selection;
 	bool freq;
+	bool mi_version, metadata, test_compatibility;
 	VEC(const char *) triggers, trigger_files; /* borrowed */
 	const char *on_trigger, *check;
 	const char *on_lag; /* keep, skip */

@@ -18,7 +18,8 @@ struct command {
 	int (*run)(const struct options *options);
 };
 
-extern const struct command cmd_live, cmd_analyze, cmd_top, cmd_list, cmd_replay, cmd_triggers;
+extern const struct command cmd_live, cmd_analyze, cmd_top, cmd_list, cmd_replay, cmd_triggers,
+	cmd_lami;
 
 struct hub_config;
 struct output;

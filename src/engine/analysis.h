@@ -81,6 +81,7 @@ struct table {
 	const char *id_key, *name_key;
 	const char *(*id_name)(uint64_t id); /* a name for the number, or NULL; may be NULL */
 	const char *title;                   /* in text: what the rows are; NULL: by scope */
+	const char *object; /* LAMI\'s class of an item: "irq", "syscall", ...; NULL: a text */
 };
 
 /* Something that took long: the first column of its table is how long, others, if any, are

@@ -1,0 +1,349 @@
+/*
+ * lami sink: LAMI 1.0, the machine interface of lttng-analyses, which Trace Compass shows as tables
+ * and charts.
+ *
+ * Each list of each analysis is a table class; rows begin with who they are about, in LAMI's
+ * classes (process, cpu, irq, syscall, disk, netif), and go on with their figures.  The source of
+ * the format is what the programs of lttng-analyses 0.6.1 print; the test `lami` compares.
+ */
+#include <string.h>
+
+#include "base/json.h"
+#include "engine/columns.h"
+#include "engine/item.h"
+#include "live/cells.h"
+#include "live/sink.h"
+#include "version.h"
+
+/* ---- what there is ---- */
+
+static void class_name(char name[CELL_MAX], const struct analysis *analysis,
+		       const struct table *table)
+{
+	(void)snprintf(name, CELL_MAX, "%s-%s", analysis->name, table->key ? table->key : "total");
+}
+
+static void put_column(struct json *json, const char *title, const char *class)
+{
+	json_open(json, NULL, '{');
+	json_text(json, "title", title);
+	json_text(json, "class", class);
+	json_close(json, '}');
+}
+
+static const char *class_of(const struct column *column)
+{
+	return column->unit == UNIT_NS      ? "duration"
+	       : column->unit == UNIT_BYTES ? "size"
+					    : "number";
+}
+
+/* The parts of a spread that are shown, as lttng-analyses has them, and a percentile. */
+static const char *const spread_titles[] = {
+	"count", "minimum", "average", "maximum", "standard deviation", "99th percentile"
+};
+#define SPREAD_TITLES (sizeof(spread_titles) / sizeof(spread_titles[0]))
+
+static void put_column_of(struct json *json, const struct column *column)
+{
+	char title[2 * CELL_MAX];
+
+	if (column->kind != COLUMN_SPREAD) {
+		put_column(json, column->key, class_of(column));
+		return;
+	}
+	for (size_t i = 0; i < SPREAD_TITLES; i++) {
+		(void)snprintf(title, sizeof(title), "%s: %s", column->key, spread_titles[i]);
+		put_column(json, title, i == 0 ? "number" : "duration");
+	}
+}
+
+/* LAMI's class for who a row is about. */
+static const char *object_of(const struct table *table)
+{
+	switch (table->scope) {
+	case SCOPE_CPU:
+		return "cpu";
+	case SCOPE_THREAD:
+	case SCOPE_PROCESS:
+		return "process";
+	case SCOPE_ITEM:
+	case SCOPE_LONGEST:
+		return table->object ? table->object : "string";
+	default:
+		return "string";
+	}
+}
+
+static void describe_table(struct json *json, const struct analysis *analysis,
+			   const struct table *table)
+{
+	char name[CELL_MAX], title[2 * CELL_MAX];
+
+	class_name(name, analysis, table);
+	(void)snprintf(title, sizeof(title), "%s: %s", analysis->name,
+		       table->key ? table->key : "totals");
+	json_open(json, name, '{');
+	json_text(json, "title", title);
+	json_open(json, "column-descriptions", '[');
+	if (table->scope == SCOPE_LONGEST) {
+		put_column(json, "Time range", "time-range");
+		put_column(json, "Process", "process");
+	}
+	if (table->scope != SCOPE_TRACE) {
+		put_column(json, rows_title(table), object_of(table));
+	}
+	for (size_t i = 0; i < COLUMNS_MAX && table->columns[i].key; i++) {
+		if (table->columns[i].kind != COLUMN_PRIO) {
+			put_column_of(json, &table->columns[i]);
+		}
+	}
+	json_close(json, ']');
+	json_close(json, '}');
+}
+
+void lami_describe(FILE *out, const struct analysis *const *list)
+{
+	struct json json = { .out = out };
+	int major = 0, minor = 0, patch = 0;
+
+	(void)sscanf(SILLAGE_VERSION, "%d.%d.%d", &major, &minor, &patch);
+	json_open(&json, NULL, '{');
+	json_open(&json, "mi-version", '{');
+	json_i64(&json, "major", 1);
+	json_i64(&json, "minor", 0);
+	json_close(&json, '}');
+	json_open(&json, "version", '{');
+	json_i64(&json, "major", major);
+	json_i64(&json, "minor", minor);
+	json_i64(&json, "patch", patch);
+	json_text(&json, "extra", "");
+	json_close(&json, '}');
+	json_text(&json, "title", list[0] && !list[1] ? list[0]->name : "sillage");
+	json_text(&json, "description",
+		  list[0] && !list[1] ? list[0]->summary : "analyses of LTTng traces");
+	json_open(&json, "authors", '[');
+	json_text(&json, NULL, "sillage");
+	json_close(&json, ']');
+	json_open(&json, "tags", '[');
+	for (size_t i = 0; list[i]; i++) {
+		json_text(&json, NULL, list[i]->name);
+	}
+	json_close(&json, ']');
+	json_open(&json, "table-classes", '{');
+	for (size_t i = 0; list[i]; i++) {
+		for (size_t t = 0; t < TABLES_MAX && list[i]->tables[t].columns[0].key; t++) {
+			describe_table(&json, list[i], &list[i]->tables[t]);
+		}
+	}
+	json_close(&json, '}');
+	json_close(&json, '}');
+	json_end_line(&json);
+}
+
+/* ---- results ---- */
+
+static void put_object(struct json *json, const char *class)
+{
+	json_open(json, NULL, '{');
+	json_text(json, "class", class);
+}
+
+static void put_u64(struct json *json, const char *class, uint64_t value)
+{
+	put_object(json, class);
+	json_u64(json, "value", value);
+	json_close(json, '}');
+}
+
+static void put_fixed(struct json *json, const char *class, double value)
+{
+	put_object(json, class);
+	json_fixed(json, "value", value);
+	json_close(json, '}');
+}
+
+static void put_timestamp(struct json *json, const char *key, uint64_t value)
+{
+	json_open(json, key, '{');
+	json_text(json, "class", "timestamp");
+	json_u64(json, "value", value);
+	json_close(json, '}');
+}
+
+static void put_range(struct json *json, const char *key, uint64_t begin, uint64_t end)
+{
+	json_open(json, key, '{');
+	json_text(json, "class", "time-range");
+	put_timestamp(json, "begin", begin);
+	put_timestamp(json, "end", end);
+	json_close(json, '}');
+}
+
+static void put_process(struct json *json, const struct thread_view *thread)
+{
+	if (!thread) {
+		json_null(json, NULL);
+		return;
+	}
+	put_object(json, "process");
+	if (thread->comm[0]) {
+		json_text(json, "name", thread->comm);
+	}
+	if (thread->pid >= 0) {
+		json_i64(json, "pid", thread->pid);
+	}
+	if (thread->tid >= 0) {
+		json_i64(json, "tid", thread->tid);
+	}
+	json_close(json, '}');
+}
+
+/* An interrupt: hard ones have the name of their handler, soft ones that of their number. */
+static void put_irq(struct json *json, const struct table *table, uint64_t id, const char *name)
+{
+	const char *id_name = table->id_name ? table->id_name(id) : NULL;
+
+	put_object(json, "irq");
+	json_bool(json, "hard", !table->id_name);
+	json_u64(json, "nr", id);
+	json_text(json, "name", id_name ? id_name : name);
+	json_close(json, '}');
+}
+
+static void put_who(struct json *json, const struct table *table, const struct report_row *row)
+{
+	const char *object = object_of(table);
+	uint64_t id = row->instance ? row->instance->item.id : row->id;
+	char text[CELL_MAX];
+
+	if (strcmp(object, "process") == 0) {
+		put_process(json, row->thread);
+	} else if (strcmp(object, "cpu") == 0) {
+		put_object(json, "cpu");
+		json_u64(json, "id", id);
+		json_close(json, '}');
+	} else if (strcmp(object, "irq") == 0) {
+		put_irq(json, table, id, row->name);
+	} else if (strcmp(object, "string") == 0) {
+		row_text(text, table, row);
+		put_object(json, "string");
+		json_text(json, "value", text);
+		json_close(json, '}');
+	} else {
+		put_object(json, object);
+		json_text(json, "name", row->name);
+		json_close(json, '}');
+	}
+}
+
+static void put_spread(struct json *json, const struct spread *spread)
+{
+	put_u64(json, "number", spread ? spread->count : 0);
+	if (!spread) {
+		for (size_t i = 1; i < SPREAD_TITLES; i++) {
+			json_null(json, NULL);
+		}
+		return;
+	}
+	put_u64(json, "duration", spread->min);
+	put_fixed(json, "duration", spread_mean(spread));
+	put_u64(json, "duration", spread->max);
+	if (spread->count > 1) {
+		put_fixed(json, "duration", spread_deviation(spread));
+	} else {
+		json_null(json, NULL);
+	}
+	put_u64(json, "duration", spread_percentile(spread, 990));
+}
+
+static void put_instance(struct json *json, const struct table *table, const struct report_row *row)
+{
+	const struct instance *instance = row->instance;
+
+	put_range(json, NULL, instance->end - instance->ns, instance->end);
+	put_process(json, row->thread);
+	put_who(json, table, row);
+	put_u64(json, "duration", instance->ns);
+	for (size_t i = 0; i < INSTANCE_MORE && table->columns[i + 1].key; i++) {
+		put_object(json, class_of(&table->columns[i + 1]));
+		json_i64(json, "value", instance->more[i]);
+		json_close(json, '}');
+	}
+}
+
+static void put_row(struct json *json, const struct table *table, const struct report_row *row)
+{
+	if (row->instance) {
+		put_instance(json, table, row);
+		return;
+	}
+	if (table->scope != SCOPE_TRACE) {
+		put_who(json, table, row);
+	}
+	for (unsigned int i = 0; i < COLUMNS_MAX && table->columns[i].key; i++) {
+		const struct column *column = &table->columns[i];
+
+		if (column->kind == COLUMN_SPREAD) {
+			put_spread(json, column_spread(row->values, i));
+		} else if (column->kind != COLUMN_PRIO) {
+			put_u64(json, class_of(column), row->values[i]);
+		}
+	}
+}
+
+static void put_table(struct json *json, const struct report *report,
+		      const struct report_table *table, uint64_t top)
+{
+	size_t count = top > 0 && top < table->row_count ? top : table->row_count;
+	char name[CELL_MAX];
+
+	class_name(name, table->analysis, table->table);
+	json_open(json, NULL, '{');
+	json_text(json, "class", name);
+	put_range(json, "time-range", report->begin, report->end);
+	json_open(json, "data", '[');
+	for (size_t i = 0; i < count; i++) {
+		json_open(json, NULL, '[');
+		put_row(json, table->table, &table->rows[i]);
+		json_close(json, ']');
+	}
+	json_close(json, ']');
+	json_close(json, '}');
+}
+
+/* One object for all traces: the writer's state goes on from one to the next. */
+static void start(struct output *output)
+{
+	struct json *json = output->state;
+
+	json->out = output->out;
+	json_open(json, NULL, '{');
+	json_open(json, "results", '[');
+}
+
+static void report_tables(struct output *output, const struct trace_identity *trace,
+			  const struct report *report)
+{
+	(void)trace;
+	for (size_t i = 0; report->kind == REPORT_TOTAL && i < report->table_count; i++) {
+		if (report->tables[i].row_count > 0) {
+			put_table(output->state, report, &report->tables[i], output->top);
+		}
+	}
+}
+
+static void end(struct output *output, const struct run_summary *summary)
+{
+	(void)summary;
+	json_close(output->state, ']');
+	json_close(output->state, '}');
+	json_end_line(output->state);
+}
+
+const struct sink sink_lami = {
+	.name = "lami",
+	.start = start,
+	.report = report_tables,
+	.end = end,
+};

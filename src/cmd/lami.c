@@ -1,0 +1,76 @@
+/*
+ * lami: recorded traces for Trace Compass, in place of lttng-analyses.
+ */
+#include <stdio.h>
+
+#include "base/json.h"
+#include "cmd/cmd.h"
+#include "live/sink.h"
+#include "recorded/recorded.h"
+
+/* Whether there is something to analyse: Trace Compass asks before it offers an analysis. */
+static int test_trace(const struct options *options)
+{
+	struct recorded_paths paths = { 0 };
+	int status = EXIT_DONE;
+	struct err err;
+
+	for (size_t i = 0; options->args[i]; i++) {
+		if (recorded_find(options->args[i], &paths, &err) < 0) {
+			say("%s", err.text);
+			status = EXIT_FAILED;
+		}
+	}
+	recorded_paths_fini(&paths);
+	return status;
+}
+
+static int results(const struct options *options)
+{
+	struct json json = { 0 };
+	struct output output = { .sink = &sink_lami,
+				 .path = options->output,
+				 .top = options->has_top ? options->top : 0,
+				 .analyses = options->analyses,
+				 .state = &json };
+	struct err err;
+	int status;
+
+	if (output_open(&output, &err) < 0) {
+		say("%s", err.text);
+		return EXIT_FAILED;
+	}
+	status = cmd_analyze_into(options, &output);
+	if (output_close(&output, &err) < 0) {
+		say("%s", err.text);
+		status = EXIT_FAILED;
+	}
+	return status;
+}
+
+static int run(const struct options *options)
+{
+	if (options->mi_version) {
+		(void)puts("1.0");
+		return EXIT_DONE;
+	}
+	if (options->metadata) {
+		lami_describe(stdout, options->analyses);
+		return EXIT_DONE;
+	}
+	if (!options->args[0]) {
+		say("lami needs a TRACE, --metadata or --mi-version");
+		return EXIT_USAGE;
+	}
+	return options->test_compatibility ? test_trace(options) : results(options);
+}
+
+const struct command cmd_lami = {
+	.name = "lami",
+	.args = "TRACE...",
+	.summary = "for Trace Compass: an external analysis (LAMI 1.0)",
+	.examples = "  sillage lami -a sched --metadata\n"
+		    "  sillage lami -a sched TRACE\n",
+	.options = FOR_LAMI,
+	.run = run,
+};
