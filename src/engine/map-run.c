@@ -415,8 +415,8 @@ static void continue_as(struct map *map, uint64_t ts, int32_t former, int32_t ti
 {
 	if (map->known == KNOWN_HEAD) {
 		note_head(map, ts, former);
-	} else if (map->known == KNOWN_TID && map->tid == former) {
-		charge(map, ts, false);
+	} else if (map->known == KNOWN_NOT || map->tid == former) {
+		charge(map, ts, false); /* after a gap it tells who runs, as a switch does */
 	} else {
 		return;
 	}
