@@ -539,6 +539,9 @@ static void on_step(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	engine_step(hub->engine, false, wall_ns());
 	hub_check(hub);
+	if (hub->config->watch) {
+		watch_poll(hub->config->watch);
+	}
 	(void)event_add(hub->step_event, &again);
 }
 

@@ -193,6 +193,26 @@ void output_end(struct output *output, const struct run_summary *summary)
 	}
 }
 
+char *trace_identity_text(const struct trace_identity *identity, bool with_path)
+{
+	const char *parts[] = { identity->host, identity->session, identity->domain,
+				with_path ? identity->path : NULL };
+	char *text = mem_strdup(""), *longer;
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (parts[i]) {
+			longer = mem_printf("%s%s%s", text, text[0] ? "/" : "", parts[i]);
+			free(text);
+			text = longer;
+		}
+	}
+	if (!text[0]) {
+		free(text);
+		text = mem_strdup(identity->path ? identity->path : "trace");
+	}
+	return text;
+}
+
 void trace_identity_fini(struct trace_identity *identity)
 {
 	free(identity->host);

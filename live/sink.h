@@ -90,6 +90,9 @@ int output_reopen(struct output *output, struct err *err);
 int output_check(struct output *output, struct err *err);
 int output_close(struct output *output, struct err *err);
 
+/* "host/session/domain", or its path if it has none of these; @with_path: and the path, which is
+ * what tells two traces apart.  To be freed. */
+char *trace_identity_text(const struct trace_identity *identity, bool with_path);
 void trace_identity_fini(struct trace_identity *identity);
 
 #endif

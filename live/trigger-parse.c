@@ -124,8 +124,31 @@ static const struct table *find_list(const struct analysis *analysis, const char
 	return NULL;
 }
 
+/* Whether rows of the list can be told by @key. */
+static bool is_row_key(const struct table *list, const char *key)
+{
+	switch (list->scope) {
+	case SCOPE_THREAD:
+		return !strcmp(key, "comm") || !strcmp(key, "tid") || !strcmp(key, "pid");
+	case SCOPE_PROCESS:
+		return !strcmp(key, "comm") || !strcmp(key, "pid");
+	case SCOPE_CPU:
+		return !strcmp(key, "cpu");
+	case SCOPE_EVENT:
+		return !strcmp(key, "name");
+	default:
+		return (list->name_key && !strcmp(key, list->name_key)) ||
+		       (list->id_key && !strcmp(key, list->id_key));
+	}
+}
+
+static bool has_numbers(const struct table *list)
+{
+	return list->scope != SCOPE_EVENT && (list->scope != SCOPE_ITEM || list->id_key);
+}
+
 /* [3], [comm=redis*] */
-static bool take_which(struct parser *p, struct figure *figure)
+static bool take_which(struct parser *p, struct figure *figure, const struct table *list)
 {
 	const char *end = strchr(p->at, ']');
 	const char *begin;
@@ -136,16 +159,20 @@ static bool take_which(struct parser *p, struct figure *figure)
 	}
 	begin = ++p->at;
 	figure->id = strtoll(p->at, &past, 10);
-	if (past == end && past != p->at) {
+	if (past == end && past != p->at && has_numbers(list)) {
 		figure->has_id = true;
-	} else if (take_name(p, key, sizeof(key)) && *p->at == '=') {
+	} else if (take_name(p, key, sizeof(key)) && *p->at == '=' && is_row_key(list, key)) {
 		p->at++;
 		figure->key = mem_strdup(key);
 		figure->pattern = mem_alloc((size_t)(end - p->at) + 1);
 		memcpy(figure->pattern, p->at, (size_t)(end - p->at));
 	} else {
 		p->at = begin;
-		return fail(p, "expected a number, or KEY=PATTERN"), false;
+		return fail(p,
+			    "rows of %s are told by %sKEY=PATTERN, with a key that they have in "
+			    "JSON",
+			    list->key, has_numbers(list) ? "a number, or " : ""),
+		       false;
 	}
 	p->at = end + 1;
 	return true;
@@ -203,7 +230,9 @@ static bool take_column(struct parser *p, struct figure *figure)
 	}
 	if (strcmp(name, "rate") == 0) { /* of what comes first */
 		figure->is_rate = true;
-		return find_figure(figure, figure->analysis->tables[0].columns[0].key);
+		return find_figure(figure, figure->analysis->tables[0].columns[0].key) ||
+		       fail(p, "%s has no figure of the trace as a whole: say of which list",
+			    figure->analysis->name);
 	}
 	list = find_list(figure->analysis, name);
 	if (find_figure(figure, name) && !(list && goes_on_as_list(p, figure))) {
@@ -215,7 +244,7 @@ static bool take_column(struct parser *p, struct figure *figure)
 			    figure->analysis->name),
 		       false;
 	}
-	if (*p->at == '[' && !take_which(p, figure)) {
+	if (*p->at == '[' && !take_which(p, figure, list)) {
 		return false;
 	}
 	if (*p->at == '.') {

@@ -48,10 +48,29 @@ void trigger_uses(const struct trigger *trigger, bool used[ANALYSES_MAX])
 
 /* ---- looking ---- */
 
+/* What a key of the row says (the parser has seen to it that it has one). */
+static const char *text_of(const struct figure *figure, const struct report_row *row,
+			   char number[24])
+{
+	const struct table *table = figure->table;
+	int64_t id = (int64_t)row->id;
+
+	if (strcmp(figure->key, "comm") == 0) {
+		return row->thread->comm;
+	}
+	if (row->thread) {
+		id = strcmp(figure->key, "tid") == 0 ? row->thread->tid : row->thread->pid;
+	} else if (table->scope != SCOPE_CPU &&
+		   !(table->id_key && strcmp(figure->key, table->id_key) == 0)) {
+		return row->name;
+	}
+	(void)snprintf(number, 24, "%" PRId64, id);
+	return number;
+}
+
 static bool is_chosen(const struct figure *figure, const struct report_row *row)
 {
 	enum scope scope = figure->table->scope;
-	const char *text = row->name;
 	char number[24];
 
 	if (figure->has_id) {
@@ -59,18 +78,7 @@ static bool is_chosen(const struct figure *figure, const struct report_row *row)
 		       : scope == SCOPE_PROCESS ? row->thread->pid == figure->id
 						: (int64_t)row->id == figure->id;
 	}
-	if (!figure->pattern) {
-		return true;
-	}
-	if (row->thread && strcmp(figure->key, "comm") == 0) {
-		text = row->thread->comm;
-	} else if (row->thread &&
-		   (strcmp(figure->key, "tid") == 0 || strcmp(figure->key, "pid") == 0)) {
-		(void)snprintf(number, sizeof(number), "%" PRId64,
-			       figure->key[0] == 't' ? row->thread->tid : row->thread->pid);
-		text = number;
-	}
-	return text && fnmatch(figure->pattern, text, 0) == 0;
+	return !figure->pattern || fnmatch(figure->pattern, text_of(figure, row, number), 0) == 0;
 }
 
 /* What a share is a share of: the window, or the time of all CPUs. */
@@ -200,19 +208,17 @@ static bool holds(const struct condition *c, const struct report *report,
 
 static struct standing *standing_of(struct trigger *trigger, const struct trace_identity *trace)
 {
-	char name[512];
+	char *name = trace_identity_text(trace, true);
 	struct standing *standing;
 
-	(void)snprintf(name, sizeof(name), "%s/%s/%s/%s", trace->host ? trace->host : "",
-		       trace->session ? trace->session : "", trace->domain ? trace->domain : "",
-		       trace->path ? trace->path : "");
 	for (size_t i = 0; i < trigger->standings.count; i++) {
 		if (strcmp(trigger->standings.at[i].trace, name) == 0) {
+			free(name);
 			return &trigger->standings.at[i];
 		}
 	}
 	standing = vec_push(&trigger->standings);
-	*standing = (struct standing){ .trace = mem_strdup(name), .is_armed = true };
+	*standing = (struct standing){ .trace = name, .is_armed = true };
 	return standing;
 }
 

@@ -79,16 +79,21 @@ static void reap(struct watch *watch, bool all)
 	watch->running.count = kept;
 }
 
+void watch_poll(struct watch *watch)
+{
+	reap(watch, false);
+}
+
 /* At the end commands may still say what there was, for a while. */
 static void finish(struct watch *watch)
 {
 	const struct timespec moment = { .tv_nsec = 10000000 };
 	time_t until = now_s() + ACTION_SECONDS_LAST;
 
-	reap(watch, false);
+	watch_poll(watch);
 	while (watch->running.count > 0 && now_s() < until) {
 		(void)nanosleep(&moment, NULL);
-		reap(watch, false);
+		watch_poll(watch);
 	}
 	reap(watch, true);
 }
@@ -175,7 +180,6 @@ void watch_add_analyses(const struct watch *watch, const struct analysis *list[A
 struct section {
 	char name[64];
 	struct watched *watched; /* NULL: its `when` has not come */
-	size_t line;
 };
 
 static char *trim(char *text)
@@ -326,6 +330,7 @@ static int start(const char *command, char **env, int input, pid_t *ret_pid)
 	(void)posix_spawn_file_actions_init(&files);
 	(void)posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO);
 	(void)posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
+	(void)posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
 	(void)posix_spawnattr_init(&attributes);
 	(void)sigemptyset(&none);
 	(void)sigfillset(&all);
@@ -362,7 +367,7 @@ static void run(struct watch *watch, const char *command, const struct trace_ide
 	pid_t pid;
 	int r = 0;
 
-	reap(watch, false);
+	watch_poll(watch);
 	if (watch->running.count >= ACTIONS_MAX) {
 		watch->say("trigger %s: %d commands are running; this one is not run", event->name,
 			   ACTIONS_MAX);
@@ -391,7 +396,7 @@ void watch_report(struct watch *watch, struct output *output, const struct trace
 {
 	struct trigger_event event;
 
-	reap(watch, false);
+	watch_poll(watch);
 	for (size_t i = 0; i < watch->all.count; i++) {
 		struct watched *watched = watch->all.at[i];
 

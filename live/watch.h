@@ -4,6 +4,7 @@
  * Actions: `print`, a line where the reports go, and `exec COMMAND`, a shell command that gets the
  * JSON line of the trigger on standard input and the main facts in its environment
  * (SILLAGE_TRIGGER, SILLAGE_SAYS, SILLAGE_HOST, SILLAGE_SESSION, SILLAGE_BEGIN, SILLAGE_END).
+ * What it prints goes to our standard error.
  * Commands run beside us, at most ACTIONS_MAX at once, each for ACTION_SECONDS_MAX.
  *
  * A file of triggers:
@@ -34,6 +35,9 @@ size_t watch_count(const struct watch *watch);
 
 /* Adds the analyses that the triggers look at to @list, which ends with NULL. */
 void watch_add_analyses(const struct watch *watch, const struct analysis *list[ANALYSES_MAX]);
+
+/* Kills commands that take too long; call it now and then. */
+void watch_poll(struct watch *watch);
 
 /* Looks at a window, after it was reported to @output. */
 void watch_report(struct watch *watch, struct output *output, const struct trace_identity *trace,

@@ -8,6 +8,7 @@
  *       0  ||||||||  81.3 %
  */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -285,19 +286,10 @@ static void put_losses(FILE *out, const struct report *report)
 
 static void put_trace_name(FILE *out, const struct trace_identity *trace)
 {
-	const char *parts[] = { trace->host, trace->session, trace->domain };
-	bool is_first = true;
+	char *text = trace_identity_text(trace, false);
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		if (parts[i]) {
-			(void)fprintf(out, is_first ? "" : "/");
-			put_name(out, parts[i], (int)strlen(parts[i]));
-			is_first = false;
-		}
-	}
-	if (is_first) {
-		(void)fputs(trace->path ? trace->path : "trace", out);
-	}
+	put_name(out, text, (int)strlen(text));
+	free(text);
 }
 
 static void put_header(FILE *out, const struct output *output, const struct trace_identity *trace,
