@@ -46,6 +46,7 @@ struct total_table {
 struct metrics_trace {
 	char *labels; /* host="...",session="...",domain="..." */
 	uint64_t events, windows;
+	uint64_t reported; /* when, in windows of all traces */
 	double end_s, lag_s;
 	bool has_lag;
 	VEC(struct total_table *) tables;
@@ -54,6 +55,7 @@ struct metrics_trace {
 
 struct metrics {
 	struct evhttp *http;
+	uint64_t windows; /* of all traces */
 	VEC(struct metrics_trace *) traces;
 };
 
@@ -134,6 +136,47 @@ static char *row_labels(const struct table *table, const struct report_row *row)
 
 /* ---- adding up ---- */
 
+static void free_table(struct total_table *total)
+{
+	for (size_t r = 0; r < total->rows.count; r++) {
+		columns_empty(&total->columns, total->rows.at[r]->values);
+		free(total->rows.at[r]->labels);
+		free(total->rows.at[r]);
+	}
+	kh_destroy(total_rows, total->by_labels);
+	vec_fini(&total->rows);
+	columns_fini(&total->columns);
+	free(total);
+}
+
+static void free_trace(struct metrics_trace *trace)
+{
+	for (size_t i = 0; i < trace->tables.count; i++) {
+		free_table(trace->tables.at[i]);
+	}
+	vec_fini(&trace->tables);
+	snapshot_free(trace->last);
+	free(trace->labels);
+	free(trace);
+}
+
+/* Sessions come and go for months: the one that was silent longest makes room. */
+static void make_room(struct metrics *metrics)
+{
+	size_t oldest = 0;
+
+	if (metrics->traces.count < METRICS_TRACES_MAX) {
+		return;
+	}
+	for (size_t i = 1; i < metrics->traces.count; i++) {
+		if (metrics->traces.at[i]->reported < metrics->traces.at[oldest]->reported) {
+			oldest = i;
+		}
+	}
+	free_trace(metrics->traces.at[oldest]);
+	metrics->traces.at[oldest] = metrics->traces.at[--metrics->traces.count];
+}
+
 static struct metrics_trace *trace_of(struct metrics *metrics, const struct trace_identity *trace)
 {
 	char *labels = trace_labels(trace);
@@ -145,6 +188,7 @@ static struct metrics_trace *trace_of(struct metrics *metrics, const struct trac
 			return metrics->traces.at[i];
 		}
 	}
+	make_room(metrics);
 	found = mem_alloc(sizeof(*found));
 	found->labels = labels;
 	*vec_push(&metrics->traces) = found;
@@ -222,6 +266,7 @@ void metrics_add(struct metrics *metrics, const struct trace_identity *identity,
 	trace = trace_of(metrics, identity);
 	trace->events += report->events;
 	trace->windows++;
+	trace->reported = ++metrics->windows;
 	trace->end_s = (double)report->end / 1e9;
 	trace->has_lag = report->has_lag;
 	trace->lag_s = (double)report->lag_ns / 1e9;
@@ -235,7 +280,7 @@ void metrics_add(struct metrics *metrics, const struct trace_identity *identity,
 		}
 	}
 	snapshot_free(trace->last);
-	trace->last = snapshot_new(identity, report);
+	trace->last = snapshot_new(identity, report, METRICS_THREADS);
 }
 
 /* ---- writing ---- */
@@ -573,34 +618,13 @@ struct metrics *metrics_new(struct event_base *base, const char *address, struct
 	return metrics;
 }
 
-static void free_table(struct total_table *total)
-{
-	for (size_t r = 0; r < total->rows.count; r++) {
-		columns_empty(&total->columns, total->rows.at[r]->values);
-		free(total->rows.at[r]->labels);
-		free(total->rows.at[r]);
-	}
-	kh_destroy(total_rows, total->by_labels);
-	vec_fini(&total->rows);
-	columns_fini(&total->columns);
-	free(total);
-}
-
 void metrics_free(struct metrics *metrics)
 {
 	if (!metrics) {
 		return;
 	}
 	for (size_t t = 0; t < metrics->traces.count; t++) {
-		struct metrics_trace *trace = metrics->traces.at[t];
-
-		for (size_t i = 0; i < trace->tables.count; i++) {
-			free_table(trace->tables.at[i]);
-		}
-		vec_fini(&trace->tables);
-		snapshot_free(trace->last);
-		free(trace->labels);
-		free(trace);
+		free_trace(metrics->traces.at[t]);
 	}
 	vec_fini(&metrics->traces);
 	evhttp_free(metrics->http);

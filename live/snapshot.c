@@ -16,23 +16,29 @@ struct kept_row {
 	uint64_t values[COLUMNS_MAX];
 };
 
-static void keep_values(const struct table *table, struct kept_row *kept, const uint64_t *values)
+/* The bytes of what it points to. */
+static size_t keep_values(const struct table *table, struct kept_row *kept, const uint64_t *values)
 {
+	size_t bytes = 0;
+
 	for (uint32_t i = 0; values && i < column_count(table); i++) {
 		struct spread *spread = NULL;
 
 		if (table->columns[i].kind == COLUMN_SPREAD) {
 			spread_merge(&spread, column_spread(values, i));
 			kept->values[i] = (uint64_t)(uintptr_t)spread;
+			bytes += spread_bytes(spread);
 		} else if (table->columns[i].kind != COLUMN_PRIO) {
 			kept->values[i] = values[i];
 		}
 	}
+	return bytes;
 }
 
-static void keep_row(const struct table *table, struct kept_row *kept, struct report_row *row)
+static size_t keep_row(const struct table *table, struct kept_row *kept, struct report_row *row)
 {
-	keep_values(table, kept, row->values);
+	size_t bytes = keep_values(table, kept, row->values);
+
 	row->values = kept->values;
 	if (row->thread) {
 		kept->thread = *row->thread;
@@ -47,55 +53,39 @@ static void keep_row(const struct table *table, struct kept_row *kept, struct re
 		kept->instance.thread = NULL;
 		row->instance = &kept->instance;
 	}
+	return bytes;
 }
 
 /* The rows come first in one piece of memory, what they point to behind them. */
-static size_t keep_table(struct report_table *table)
+static size_t keep_table(struct report_table *table, size_t most)
 {
-	size_t count = table->row_count < SNAPSHOT_ROWS ? table->row_count : SNAPSHOT_ROWS;
+	size_t count = table->row_count < most ? table->row_count : most;
 	size_t bytes = count * (sizeof(struct report_row) + sizeof(struct kept_row));
 	struct report_row *rows = mem_alloc(bytes + 1);
 	struct kept_row *kept = (struct kept_row *)(rows + count);
 
 	for (size_t i = 0; i < count; i++) {
 		rows[i] = table->rows[i];
-		keep_row(table->table, &kept[i], &rows[i]);
+		bytes += keep_row(table->table, &kept[i], &rows[i]);
 	}
 	table->rows = rows;
 	table->row_count = count;
 	return bytes;
 }
 
-static char *trace_text(const struct trace_identity *trace)
-{
-	const char *parts[] = { trace->host, trace->session, trace->domain };
-	char *text = mem_strdup(""), *longer;
-
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		if (parts[i]) {
-			longer = mem_printf("%s%s%s", text, text[0] ? "/" : "", parts[i]);
-			free(text);
-			text = longer;
-		}
-	}
-	if (!text[0] && trace->path) {
-		free(text);
-		text = mem_strdup(trace->path);
-	}
-	return text;
-}
-
-struct snapshot *snapshot_new(const struct trace_identity *trace, const struct report *report)
+struct snapshot *snapshot_new(const struct trace_identity *trace, const struct report *report,
+			      size_t rows)
 {
 	struct snapshot *snapshot = mem_alloc(sizeof(*snapshot));
 	struct report_table *tables = mem_alloc((report->table_count + 1) * sizeof(*tables));
 
-	snapshot->trace = trace_text(trace);
+	snapshot->trace = trace_identity_text(trace, false);
+	snapshot->key = trace_identity_text(trace, true);
 	snapshot->report = *report;
 	snapshot->bytes = sizeof(*snapshot);
 	for (size_t i = 0; i < report->table_count; i++) {
 		tables[i] = report->tables[i];
-		snapshot->bytes += keep_table(&tables[i]);
+		snapshot->bytes += keep_table(&tables[i], rows);
 	}
 	snapshot->report.tables = tables;
 	return snapshot;
@@ -123,6 +113,7 @@ void snapshot_free(struct snapshot *snapshot)
 	}
 	free((struct report_table *)snapshot->report.tables);
 	free(snapshot->trace);
+	free(snapshot->key);
 	free(snapshot);
 }
 

@@ -7,16 +7,15 @@
 #include "engine/report.h"
 #include "live/sink.h"
 
-/* The report's tables have at most SNAPSHOT_ROWS rows each. */
-#define SNAPSHOT_ROWS 1000
-
 struct snapshot {
-	char *trace;          /* "host/session/domain" */
+	char *trace, *key;    /* "host/session/domain"; what tells it from others, too */
 	struct report report; /* all it points to is the snapshot's */
 	size_t bytes;         /* about */
 };
 
-struct snapshot *snapshot_new(const struct trace_identity *trace, const struct report *report);
+/* Of each table at most @rows rows. */
+struct snapshot *snapshot_new(const struct trace_identity *trace, const struct report *report,
+			      size_t rows);
 void snapshot_free(struct snapshot *snapshot); /* NULL is fine */
 
 /* The first table of @scope of the analysis, or NULL. */

@@ -24,7 +24,7 @@
 
 /* The windows of one trace, oldest first. */
 struct history {
-	char *trace;
+	char *key;
 	VEC(struct snapshot *) windows;
 };
 
@@ -65,7 +65,7 @@ void view_free(struct view *view)
 			snapshot_free(history->windows.at[i]);
 		}
 		vec_fini(&history->windows);
-		free(history->trace);
+		free(history->key);
 		free(history);
 	}
 	vec_fini(&view->traces);
@@ -90,17 +90,17 @@ static const struct report_table *list_of(const struct snapshot *snapshot, size_
 	return found;
 }
 
-static struct history *history_of(struct view *view, const char *trace)
+static struct history *history_of(struct view *view, const char *key)
 {
 	struct history *history;
 
 	for (size_t i = 0; i < view->traces.count; i++) {
-		if (strcmp(view->traces.at[i]->trace, trace) == 0) {
+		if (strcmp(view->traces.at[i]->key, key) == 0) {
 			return view->traces.at[i];
 		}
 	}
 	history = mem_alloc(sizeof(*history));
-	history->trace = mem_strdup(trace);
+	history->key = mem_strdup(key);
 	*vec_push(&view->traces) = history;
 	return history;
 }
@@ -130,24 +130,25 @@ static void choose_table(struct view *view, const struct snapshot *snapshot)
 	view->table = table ? i : 0;
 }
 
-void view_add(struct view *view, const struct trace_identity *trace, const struct report *report)
+bool view_add(struct view *view, const struct trace_identity *trace, const struct report *report)
 {
 	struct snapshot *snapshot;
 	struct history *history;
 
 	if (report->kind != REPORT_WINDOW) {
-		return;
+		return false;
 	}
-	snapshot = snapshot_new(trace, report);
+	snapshot = snapshot_new(trace, report, VIEW_ROWS_MAX);
 	if (view->traces.count == 0) {
 		choose_table(view, snapshot);
 	}
-	history = history_of(view, snapshot->trace);
+	history = history_of(view, snapshot->key);
 	*vec_push(&history->windows) = snapshot;
 	view->bytes += snapshot->bytes;
 	while (view->bytes > VIEW_BYTES_MAX && history->windows.count > 1) {
 		drop_oldest(view, history);
 	}
+	return history == view->traces.at[view->trace];
 }
 
 void view_say(struct view *view, const char *text)

@@ -45,8 +45,8 @@ struct view;
 struct view *view_new(void);
 void view_free(struct view *view);
 
-/* Takes a copy of a window; totals are not shown. */
-void view_add(struct view *view, const struct trace_identity *trace, const struct report *report);
+/* Takes a copy of a window; totals are not shown.  True: it is of the trace that is shown. */
+bool view_add(struct view *view, const struct trace_identity *trace, const struct report *report);
 /* A line that tells something until the next key. */
 void view_say(struct view *view, const char *text);
 /* What is to be shown before there is anything. */

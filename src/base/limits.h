@@ -61,11 +61,13 @@
 #define LONGEST_MIN 10
 #define LONGEST_MAX 1000
 
-/* Windows that the full screen keeps, to step back to. */
+/* Windows that the full screen keeps, to step back to, and rows of each list of them. */
+#define VIEW_ROWS_MAX  1000
 #define VIEW_BYTES_MAX ((size_t)256 << 20)
 
-/* --metrics: series of one list, more than which are one; threads of each list; what a client
- * may send, and how long it may take. */
+/* --metrics: traces, of which the longest silent goes; series of one list, more than which are one;
+ * threads of each list; what a client may send, and how long it may take. */
+#define METRICS_TRACES_MAX  256
 #define METRICS_ROWS_MAX    1000
 #define METRICS_THREADS     10
 #define METRICS_HEADERS_MAX 8192

@@ -206,6 +206,15 @@ void spread_move(struct spread **to, struct spread **from)
 	*from = NULL;
 }
 
+uint64_t spread_bytes(const struct spread *spread)
+{
+	if (!spread) {
+		return 0;
+	}
+	return sizeof(*spread) +
+	       spread->used * (spread->counts ? sizeof(*spread->counts) : sizeof(*spread->buckets));
+}
+
 void spread_free(struct spread *spread)
 {
 	if (spread) {

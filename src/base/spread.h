@@ -36,7 +36,8 @@ void spread_add(struct spread **spread, uint64_t value);
 void spread_move(struct spread **to, struct spread **from);
 /* Adds all of @from to *to. */
 void spread_merge(struct spread **to, const struct spread *from);
-void spread_free(struct spread *spread); /* NULL is fine */
+uint64_t spread_bytes(const struct spread *spread); /* of memory; NULL: 0 */
+void spread_free(struct spread *spread);            /* NULL is fine */
 
 double spread_mean(const struct spread *spread);
 /* Sample standard deviation; there is one from two values on. */

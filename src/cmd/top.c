@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "cmd/cmd.h"
 #include "live/hub.h"
 #include "live/link.h"
@@ -39,8 +40,9 @@ static void on_report(struct output *output, const struct trace_identity *trace,
 		      const struct report *report)
 {
 	(void)output;
-	view_add(view, trace, report);
-	screen_draw(view);
+	if (view_add(view, trace, report)) {
+		screen_draw(view);
+	}
 }
 
 static void on_warning(struct output *output, const struct trace_identity *trace,
@@ -83,7 +85,7 @@ static int follow(const struct options *options, struct output *output)
 		config.urls = urls;
 		config.output = output;
 		cmd_fill_hub(options, &config);
-		config.engine.top = SNAPSHOT_ROWS;
+		config.engine.top = VIEW_ROWS_MAX;
 		config.say = say_on_screen;
 		config.on_input = on_input;
 		view_waits_for(view, "waiting for the first window ...");
@@ -142,7 +144,7 @@ static int run(const struct options *options)
 {
 	struct output output = { .sink = &sink_screen,
 				 .interval_ns = options->interval_ns,
-				 .top = SNAPSHOT_ROWS,
+				 .top = VIEW_ROWS_MAX,
 				 .analyses = options->analyses };
 	struct err err;
 	int status;
