@@ -14,6 +14,12 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include "base/limits.h"
+#include "base/units.h"
+
+#include "live/capture-write.h"
+#include "live/capture.h"
+#include "live/control.h"
 #include "live/link.h"
 #include "live/metrics.h"
 #include "live/session.h"
@@ -47,10 +53,11 @@ struct hub {
 	VEC(struct relay *) relays;
 	bool *url_seen; /* by URL: a session of that name was attached to */
 	bool *url_said; /* waiting for it was said */
-	struct event *signals[4];
+	struct event *signals[5];
 	struct event *engine_event, *step_event, *duration_event, *input_event, *size_event,
 		*watchdog_event;
 	struct metrics *metrics;
+	struct control *control;
 	uint64_t windows;
 	bool is_stopping, has_failed;
 	struct err err;
@@ -84,7 +91,8 @@ static void on_report(void *user, const struct report *report)
 
 	output_report(hub->config->output, &trace->identity, report);
 	if (hub->config->watch) {
-		watch_report(hub->config->watch, hub->config->output, &trace->identity, report);
+		watch_report(hub->config->watch, hub->config->output, &trace->identity, report,
+			     trace);
 	}
 	if (hub->metrics) {
 		metrics_add(hub->metrics, &trace->identity, report);
@@ -95,6 +103,105 @@ static void on_report(void *user, const struct report *report)
 	}
 	if (report->kind == REPORT_WINDOW && ++hub->windows == hub->config->windows) {
 		stop(hub);
+	}
+}
+
+/* ---- captures ---- */
+
+static void on_kept(void *user, const char *stream, struct kept *kept)
+{
+	struct live_trace *trace = user;
+
+	if (trace->history) {
+		history_add(trace->history, stream, kept, trace_closed_until(trace->trace));
+	} else {
+		kept_unref(kept);
+	}
+}
+
+static void on_capture(void *context, const struct trace_identity *identity,
+		       const struct trigger_event *event)
+{
+	struct live_trace *trace = context;
+	struct hub *hub = session_owner_user(trace->session);
+
+	captures_begin(hub->config->captures, trace->session, event->end, identity, event);
+}
+
+static void say_captured(struct hub *hub, const struct capture_order *order)
+{
+	char bytes[UNITS_TEXT_MAX];
+
+	if (!order->path) {
+		hub->config->say("%s/%s: could not be captured: %s", order->host, order->session,
+				 order->err.text);
+	} else if (hub->config->verbosity >= 0) {
+		hub->config->say(
+			"%s/%s: captured %s%s into %s; look at it with: sillage analyze %s",
+			order->host, order->session, units_bytes(bytes, order->bytes),
+			order->is_complete ? "" : " (some is missing, see its capture.json)",
+			order->path, order->path);
+	}
+	output_capture(hub->config->output, order);
+	control_captured(hub->control, order);
+	check_output(hub);
+}
+
+/* @wait: until all are written. */
+static void step_captures(struct hub *hub, bool wait)
+{
+	struct capture_order *order;
+
+	if (!hub->config->captures) {
+		return;
+	}
+	captures_step(hub->config->captures);
+	while ((order = captures_done(hub->config->captures, wait))) {
+		say_captured(hub, order);
+		capture_order_free(order);
+	}
+}
+
+static void on_finished(void *user, struct session *session)
+{
+	struct hub *hub = user;
+
+	if (hub->config->captures) {
+		captures_session_ends(hub->config->captures, session);
+	}
+}
+
+/* Now, of everything that is followed. */
+static size_t capture_now(void *user, uint64_t *ret_numbers, size_t most)
+{
+	struct hub *hub = user;
+	size_t count = 0;
+
+	for (size_t r = 0; r < hub->relays.count; r++) {
+		for (size_t i = 0; i < hub->relays.at[r]->sessions.count && count < most; i++) {
+			struct session *session = hub->relays.at[r]->sessions.at[i];
+			uint64_t now = session_now(session);
+
+			if (now > 0) {
+				ret_numbers[count++] = captures_begin(hub->config->captures,
+								      session, now, NULL, NULL);
+			}
+		}
+	}
+	return count;
+}
+
+static void on_capture_signal(evutil_socket_t number, short what, void *arg)
+{
+	struct hub *hub = arg;
+	uint64_t numbers[CONTROL_CAPTURES_MAX];
+
+	(void)number;
+	(void)what;
+	if (!hub->config->captures) {
+		hub->config->say("nothing is captured: there is no --history");
+	} else if (capture_now(hub, numbers, CONTROL_CAPTURES_MAX) == 0) {
+		hub->config->say("there is nothing to capture: no session is followed");
 	}
 }
 
@@ -221,6 +328,8 @@ static void new_session(struct relay *relay, const struct viewer_session *listed
 		.say = on_say,
 		.on_change = on_session_change,
 		.on_progress = on_progress,
+		.history = hub->config->captures ? captures_history(hub->config->captures) : NULL,
+		.on_finished = on_finished,
 	};
 
 	*vec_push(&relay->sessions) = session_new(&owner, listed, &relay->address);
@@ -542,6 +651,7 @@ static void on_step(evutil_socket_t fd, short what, void *arg)
 	if (hub->config->watch) {
 		watch_poll(hub->config->watch);
 	}
+	step_captures(hub, false);
 	(void)event_add(hub->step_event, &again);
 }
 
@@ -632,10 +742,9 @@ static void add_events(struct hub *hub)
 		int number;
 		event_callback_fn call;
 	} signals[] = {
-		{ SIGINT, on_stop_signal },
-		{ SIGTERM, on_stop_signal },
-		{ SIGUSR1, on_totals_signal },
-		{ SIGHUP, on_reopen_signal },
+		{ SIGINT, on_stop_signal },     { SIGTERM, on_stop_signal },
+		{ SIGUSR1, on_totals_signal },  { SIGHUP, on_reopen_signal },
+		{ SIGUSR2, on_capture_signal },
 	};
 	struct timeval soon = { .tv_usec = 20000 };
 	struct timeval duration = {
@@ -694,9 +803,24 @@ static void hub_fini(struct hub *hub)
 	}
 	engine_free(hub->engine);
 	metrics_free(hub->metrics);
+	control_free(hub->control);
 	free(hub->url_seen);
 	free(hub->url_said);
 	event_base_free(hub->base);
+}
+
+/* What others may connect to. */
+static int start_servers(struct hub *hub, struct err *err)
+{
+	const struct hub_config *config = hub->config;
+
+	if (config->metrics) {
+		hub->metrics = metrics_new(hub->base, config->metrics, err);
+	}
+	if (config->control && (hub->metrics || !config->metrics)) {
+		hub->control = control_new(hub->base, config->control, capture_now, hub, err);
+	}
+	return (config->metrics && !hub->metrics) || (config->control && !hub->control) ? -EIO : 0;
 }
 
 int hub_run(const struct hub_config *config, struct run_summary *summary, struct err *err)
@@ -707,14 +831,19 @@ int hub_run(const struct hub_config *config, struct run_summary *summary, struct
 	engine.on_report = on_report;
 	engine.on_warning = on_warning;
 	engine.expects_beginning = config->from_beginning;
+	if (config->captures) {
+		engine.on_kept = on_kept;
+	}
+	if (config->captures && config->watch) {
+		watch_on_capture(config->watch, on_capture);
+	}
 	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGXFSZ, SIG_IGN); /* a file too large is an error of write() */
 	hub.base = event_base_new();
-	if (config->metrics) {
-		hub.metrics = metrics_new(hub.base, config->metrics, err);
-		if (!hub.metrics) {
-			event_base_free(hub.base);
-			return -EIO;
-		}
+	if (start_servers(&hub, err) < 0) {
+		metrics_free(hub.metrics);
+		event_base_free(hub.base);
+		return -EIO;
 	}
 	hub.engine = engine_new(&engine);
 	hub.url_seen = mem_alloc(config->url_count + 1);
@@ -727,6 +856,7 @@ int hub_run(const struct hub_config *config, struct run_summary *summary, struct
 	(void)event_base_dispatch(hub.base);
 	(void)sd_notify(0, "STOPPING=1");
 	finish_all(&hub);
+	step_captures(&hub, true);
 	for (size_t r = 0; r < hub.relays.count; r++) {
 		for (size_t i = 0; i < hub.relays.at[r]->sessions.count; i++) {
 			session_account(hub.relays.at[r]->sessions.at[i], &hub.ended);

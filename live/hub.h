@@ -16,6 +16,7 @@
 #include "live/sink.h"
 #include "live/url.h"
 
+struct captures;
 struct hub;
 struct watch;
 
@@ -24,8 +25,10 @@ struct hub_config {
 	size_t url_count;
 	struct engine_config engine; /* callbacks are the hub's */
 	struct output *output;
-	struct watch *watch; /* triggers; NULL: none */
-	const char *metrics; /* [HOST]:PORT to serve metrics on; NULL: none */
+	struct watch *watch;       /* triggers; NULL: none */
+	struct captures *captures; /* NULL: nothing is captured */
+	const char *control;       /* path of a socket to ask for captures at; NULL: none */
+	const char *metrics;       /* [HOST]:PORT to serve metrics on; NULL: none */
 	bool from_beginning;
 	uint64_t retry_ns; /* UINT64_MAX: for ever; 0: do not retry */
 	uint64_t grace_ns;

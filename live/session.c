@@ -17,6 +17,7 @@
 #include "ctf/decode.h"
 #include "ctf/metadata.h"
 #include "engine/engine.h"
+#include "live/history.h"
 #include "relay/client.h"
 
 #define NS_PER_S   UINT64_C(1000000000)
@@ -123,6 +124,7 @@ static void free_trace(struct live_trace *trace)
 	if (trace->trace) {
 		trace_free(trace->trace);
 	}
+	history_trace_free(trace->history);
 	drop_waiting(trace);
 	vec_fini(&trace->waiting);
 	vec_fini(&trace->metadata);
@@ -205,6 +207,11 @@ static void resume_trace(struct live_trace *trace, struct live_trace *away)
 	trace_metadata_restart(trace->trace);
 	away->trace = NULL;
 	away->has_attached = false;
+	trace->history = away->history;
+	away->history = NULL;
+	if (trace->history) {
+		history_metadata_restart(trace->history);
+	}
 	say(trace->session, 0, "attached again; what was traced meanwhile is a gap");
 }
 
@@ -241,6 +248,9 @@ static void bind_trace(struct live_trace *trace)
 		resume_trace(trace, away);
 	} else {
 		trace->trace = trace_new(session->owner.engine, trace);
+		if (session->owner.history) {
+			trace->history = history_trace_new(session->owner.history);
+		}
 	}
 	open_streams(trace);
 }
@@ -309,6 +319,9 @@ static void on_metadata(void *user, uint64_t trace_id, const uint8_t *bytes, uin
 		}
 		bytes = trace->metadata.at;
 		len = trace->metadata.count;
+	}
+	if (trace->history) {
+		history_metadata(trace->history, bytes, len);
 	}
 	if (trace_metadata(trace->trace, bytes, len, false, &err) < 0) {
 		fail_trace(trace, &err);
@@ -780,6 +793,9 @@ void session_finish(struct session *session, const char *reason)
 {
 	for (size_t i = 0; i < session->traces.count; i++) {
 		finish_trace(session->traces.at[i], reason);
+	}
+	session->owner.on_finished(session->owner.user, session);
+	for (size_t i = 0; i < session->traces.count; i++) {
 		free_trace(session->traces.at[i]);
 	}
 	session->traces.count = 0;
@@ -788,6 +804,27 @@ void session_finish(struct session *session, const char *reason)
 		free(session->streams.at[i]);
 	}
 	session->streams.count = 0;
+}
+
+uint64_t session_now(const struct session *session)
+{
+	uint64_t now = 0;
+
+	for (size_t i = 0; i < session->traces.count; i++) {
+		const struct live_trace *trace = session->traces.at[i];
+		uint64_t until = trace->trace ? trace_watermark(trace->trace) : 0;
+
+		/* All streams are silent: the windows have gone on by the wall clock. */
+		until = until == UINT64_MAX ? trace_closed_until(trace->trace) : until;
+		now = until > now ? until : now;
+	}
+	return now;
+}
+
+struct live_trace *const *session_traces(const struct session *session, size_t *ret_count)
+{
+	*ret_count = session->traces.count;
+	return session->traces.at;
 }
 
 void session_totals_so_far(struct session *session)

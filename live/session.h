@@ -18,6 +18,8 @@
 
 struct engine;
 struct event_base;
+struct history;
+struct history_trace;
 struct session;
 
 enum session_state {
@@ -41,6 +43,9 @@ struct session_owner {
 	void (*say)(void *user, int verbosity, const char *text);
 	void (*on_change)(void *user, struct session *session); /* the state changed */
 	void (*on_progress)(void *user); /* the engine may have something to do */
+	struct history *history;         /* of all sessions; NULL: none is kept */
+	/* The traces have had their last windows and will be freed. */
+	void (*on_finished)(void *user, struct session *session);
 };
 
 /* What reports and warnings of a trace carry (trace_new()'s user pointer). */
@@ -53,6 +58,7 @@ struct live_trace {
 	bool has_plan, has_failed, has_attached;
 	VEC(uint8_t) metadata;         /* gathered before the trace is known */
 	VEC(struct waiting *) waiting; /* packets that came before their metadata */
+	struct history_trace *history; /* NULL: none is kept */
 };
 
 struct session *session_new(const struct session_owner *owner, const struct viewer_session *listed,
@@ -76,6 +82,10 @@ void session_lags(struct session *session, uint64_t lag_ns);
 
 /* Ends all traces: last windows and totals. */
 void session_finish(struct session *session, const char *reason);
+/* The time up to which its traces are known, 0: of none. */
+uint64_t session_now(const struct session *session);
+/* Dies with the next change of the session. */
+struct live_trace *const *session_traces(const struct session *session, size_t *ret_count);
 void session_totals_so_far(struct session *session);
 void session_account(const struct session *session, struct run_summary *summary);
 

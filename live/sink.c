@@ -186,6 +186,13 @@ void output_warning(struct output *output, const struct trace_identity *trace,
 	}
 }
 
+void output_capture(struct output *output, const struct capture_order *order)
+{
+	if (output->sink->capture) {
+		output->sink->capture(output, order);
+	}
+}
+
 void output_end(struct output *output, const struct run_summary *summary)
 {
 	if (output->sink->end) {

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "engine/report.h"
 
+struct capture_order;
 struct engine_warning;
 struct trigger_event;
 
@@ -54,6 +55,7 @@ struct sink {
 			const struct engine_warning *warning);
 	void (*trigger)(struct output *output, const struct trace_identity *trace,
 			const struct trigger_event *event);
+	void (*capture)(struct output *output, const struct capture_order *order);
 	void (*end)(struct output *output, const struct run_summary *summary);
 };
 
@@ -72,10 +74,13 @@ void output_warning(struct output *output, const struct trace_identity *trace,
 		    const struct engine_warning *warning);
 void output_trigger(struct output *output, const struct trace_identity *trace,
 		    const struct trigger_event *event);
+void output_capture(struct output *output, const struct capture_order *order);
 void output_end(struct output *output, const struct run_summary *summary);
 
 /* The line of a trigger. */
 void json_trigger(FILE *out, const struct trace_identity *trace, const struct trigger_event *event);
+/* The line of a capture that was made, or failed. */
+void json_capture(FILE *out, const struct capture_order *order);
 /* What the JSON sink writes for each analysis, for doc/json.md. */
 void json_describe(FILE *out, const struct analysis *const *list);
 

@@ -23,7 +23,7 @@ extern char **environ;
 
 struct watched {
 	struct trigger *trigger;
-	bool prints;
+	bool prints, captures;
 	VEC(char *) commands;
 };
 
@@ -35,6 +35,8 @@ struct action {
 struct watch {
 	VEC(struct watched *) all;
 	VEC(struct action) running;
+	watch_capture_fn *capture; /* NULL: nobody captures */
+	bool is_dry;
 	void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 };
 
@@ -125,10 +127,14 @@ static int add_action(struct watched *watched, const char *action, struct err *e
 {
 	if (strcmp(action, "print") == 0) {
 		watched->prints = true;
+	} else if (strcmp(action, "capture") == 0) {
+		watched->prints = true;
+		watched->captures = true;
 	} else if (strncmp(action, "exec ", 5) == 0 && action[5 + strspn(action + 5, " ")]) {
 		*vec_push(&watched->commands) = mem_strdup(action + 5);
 	} else {
-		return err_raise(err, -EINVAL, "action \"%.60s\": expected print, or exec COMMAND",
+		return err_raise(err, -EINVAL,
+				 "action \"%.60s\": expected print, capture, or exec COMMAND",
 				 action);
 	}
 	return 0;
@@ -152,6 +158,26 @@ int watch_add(struct watch *watch, const char *name, const char *text, const cha
 size_t watch_count(const struct watch *watch)
 {
 	return watch->all.count;
+}
+
+void watch_on_capture(struct watch *watch, watch_capture_fn *capture)
+{
+	watch->capture = capture;
+}
+
+bool watch_captures(const struct watch *watch)
+{
+	for (size_t i = 0; i < watch->all.count; i++) {
+		if (watch->all.at[i]->captures) {
+			return true;
+		}
+	}
+	return false;
+}
+
+void watch_dry_run(struct watch *watch)
+{
+	watch->is_dry = true;
 }
 
 void watch_add_analyses(const struct watch *watch, const struct analysis *list[ANALYSES_MAX])
@@ -392,7 +418,7 @@ static void run(struct watch *watch, const char *command, const struct trace_ide
 }
 
 void watch_report(struct watch *watch, struct output *output, const struct trace_identity *trace,
-		  const struct report *report)
+		  const struct report *report, void *context)
 {
 	struct trigger_event event;
 
@@ -404,8 +430,14 @@ void watch_report(struct watch *watch, struct output *output, const struct trace
 			continue;
 		}
 		probe_trigger(event.name);
-		if (watched->prints) {
+		if (watched->prints || watch->is_dry) {
 			output_trigger(output, trace, &event);
+		}
+		if (watch->is_dry) {
+			continue;
+		}
+		if (watched->captures && watch->capture) {
+			watch->capture(context, trace, &event);
 		}
 		for (size_t k = 0; k < watched->commands.count; k++) {
 			run(watch, watched->commands.at[k], trace, &event);

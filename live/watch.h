@@ -1,9 +1,10 @@
 /*
  * watch: the triggers of a run, and what is done when one fires.
  *
- * Actions: `print`, a line where the reports go, and `exec COMMAND`, a shell command that gets the
- * JSON line of the trigger on standard input and the main facts in its environment
- * (SILLAGE_TRIGGER, SILLAGE_SAYS, SILLAGE_HOST, SILLAGE_SESSION, SILLAGE_BEGIN, SILLAGE_END).
+ * Actions: `print`, a line where the reports go; `capture`, which also prints; and `exec COMMAND`,
+ * a shell command that gets the JSON line of the trigger on standard input and the main facts in
+ * its environment (SILLAGE_TRIGGER, SILLAGE_SAYS, SILLAGE_HOST, SILLAGE_SESSION, SILLAGE_BEGIN,
+ * SILLAGE_END).
  * What it prints goes to our standard error.
  * Commands run beside us, at most ACTIONS_MAX at once, each for ACTION_SECONDS_MAX.
  *
@@ -12,7 +13,7 @@
  *     # what a line says
  *     [hot]
  *     when = cpu.busy > 90% for 3s
- *     do = print
+ *     do = capture
  *     do = exec logger -t sillage "$SILLAGE_SAYS"
  */
 #ifndef SILLAGE_LIVE_WATCH_H
@@ -36,11 +37,20 @@ size_t watch_count(const struct watch *watch);
 /* Adds the analyses that the triggers look at to @list, which ends with NULL. */
 void watch_add_analyses(const struct watch *watch, const struct analysis *list[ANALYSES_MAX]);
 
+/* What a `capture` does, with the context of watch_report(). */
+typedef void watch_capture_fn(void *context, const struct trace_identity *trace,
+			      const struct trigger_event *event);
+void watch_on_capture(struct watch *watch, watch_capture_fn *capture);
+/* Whether any trigger captures. */
+bool watch_captures(const struct watch *watch);
+/* From now on triggers are only printed, whatever their actions are. */
+void watch_dry_run(struct watch *watch);
+
 /* Kills commands that take too long; call it now and then. */
 void watch_poll(struct watch *watch);
 
 /* Looks at a window, after it was reported to @output. */
 void watch_report(struct watch *watch, struct output *output, const struct trace_identity *trace,
-		  const struct report *report);
+		  const struct report *report, void *context);
 
 #endif

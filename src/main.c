@@ -16,7 +16,8 @@
 #include "version.h"
 
 static const struct command *const commands[] = {
-	&cmd_live, &cmd_analyze, &cmd_top, &cmd_list, &cmd_replay, &cmd_triggers, &cmd_lami, NULL,
+	&cmd_live,     &cmd_analyze, &cmd_top,     &cmd_list, &cmd_replay,
+	&cmd_triggers, &cmd_lami,    &cmd_capture, NULL,
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

@@ -46,6 +46,14 @@ enum option_id {
 	OPTION_TRIGGER,
 	OPTION_TRIGGERS,
 	OPTION_ON_TRIGGER,
+	OPTION_HISTORY,
+	OPTION_BEFORE,
+	OPTION_AFTER,
+	OPTION_CAPTURE_DIR,
+	OPTION_KEEP,
+	OPTION_PER_HOUR,
+	OPTION_CONTROL,
+	OPTION_DRY_RUN,
 	OPTION_CHECK,
 	OPTION_MI_VERSION,
 	OPTION_METADATA,
@@ -66,7 +74,7 @@ enum option_id {
 
 #define FOR_BOTH (FOR_LIVE | FOR_ANALYZE)
 #define FOR_SHOW (FOR_LIVE | FOR_ANALYZE | FOR_TOP | FOR_LAMI)
-#define FOR_ALL  (FOR_SHOW | FOR_LIST | FOR_REPLAY | FOR_TRIGGERS)
+#define FOR_ALL  (FOR_SHOW | FOR_LIST | FOR_REPLAY | FOR_TRIGGERS | FOR_CAPTURE)
 
 struct spec {
 	enum option_id id;
@@ -79,7 +87,7 @@ static const struct spec specs[] = {
 	{ OPTION_ANALYSES, 'a', "analyses", "LIST", "names, all, or help (count,cpu,io; top: all)",
 	  FOR_SHOW },
 	{ OPTION_FORMAT, 'f', "format", "FORMAT", "text or json, one object per line (text)",
-	  FOR_BOTH | FOR_LIST },
+	  FOR_BOTH | FOR_LIST | FOR_CAPTURE },
 	{ OPTION_INTERVAL, 'i', "interval", "DURATION",
 	  "window (1s); analyze prints windows only if given", FOR_SHOW },
 	{ OPTION_TOP, 'n', "top", "N", "rows per table, 0: all (10 in text, 0 in JSON)",
@@ -135,8 +143,22 @@ static const struct spec specs[] = {
 	{ OPTION_TRIGGER, 0, "trigger", "EXPR", "say when it holds: 'cpu.busy > 90% for 3s'",
 	  FOR_BOTH },
 	{ OPTION_TRIGGERS, 0, "triggers", "FILE", "triggers with names and actions", FOR_BOTH },
-	{ OPTION_ON_TRIGGER, 0, "on-trigger", "ACTION", "of --trigger: print, exec COMMAND (print)",
-	  FOR_BOTH },
+	{ OPTION_ON_TRIGGER, 0, "on-trigger", "ACTION",
+	  "of --trigger: print, capture, exec COMMAND", FOR_BOTH },
+	{ OPTION_DRY_RUN, 0, "dry-run", NULL, "triggers are only printed", FOR_BOTH },
+	{ OPTION_HISTORY, 0, "history", "DURATION|SIZE", "keep the last packets for captures",
+	  FOR_LIVE },
+	{ OPTION_BEFORE, 0, "before", "DURATION", "captured before a trigger (10s, or --history)",
+	  FOR_LIVE },
+	{ OPTION_AFTER, 0, "after", "DURATION", "captured after it (1s)", FOR_LIVE },
+	{ OPTION_CAPTURE_DIR, 0, "capture-dir", "DIR", "where captures go (sillage-captures)",
+	  FOR_LIVE },
+	{ OPTION_KEEP, 0, "keep", "N|SIZE", "remove older captures beyond that (all are kept)",
+	  FOR_LIVE },
+	{ OPTION_PER_HOUR, 0, "captures-per-hour", "N", "of triggers, no more than that (30)",
+	  FOR_LIVE },
+	{ OPTION_CONTROL, 0, "control", "SOCKET", "listen there for `sillage capture SOCKET`",
+	  FOR_LIVE },
 	{ OPTION_CHECK, 0, "check", "FILE", "say whether a file of triggers is right",
 	  FOR_TRIGGERS },
 	{ OPTION_MI_VERSION, 0, "mi-version", NULL, "print the version of LAMI", FOR_LAMI },
@@ -439,6 +461,12 @@ static bool take_text(struct options *o, enum option_id id, const char *value)
 	case OPTION_ON_TRIGGER:
 		o->on_trigger = value;
 		return true;
+	case OPTION_CONTROL:
+		o->control = value;
+		return true;
+	case OPTION_CAPTURE_DIR:
+		o->capture_dir = value;
+		return true;
 	case OPTION_CHECK:
 		o->check = value;
 		return true;
@@ -472,6 +500,9 @@ static bool take_flag(struct options *o, enum option_id id)
 	case OPTION_FREQ:
 		o->freq = true;
 		return true;
+	case OPTION_DRY_RUN:
+		o->dry_run = true;
+		return true;
 	case OPTION_MI_VERSION:
 		o->mi_version = true;
 		return true;
@@ -504,6 +535,55 @@ static int take_lag(struct options *o, enum option_id id, const char *value, str
 
 	return id == OPTION_ON_LAG ? take_word("on-lag", value, words, &o->on_lag, err)
 				   : take_duration("lag-limit", value, &o->lag_limit_ns, err);
+}
+
+/* A duration, or a size, whose unit is a capital letter: 5m are minutes, 5M bytes. */
+static int take_history(struct options *o, const char *value, struct err *err)
+{
+	size_t len = strlen(value);
+	bool is_duration = len > 0 && value[len - 1] >= 'a' && value[len - 1] <= 'z';
+
+	o->has_history = true;
+	o->history_ns = UINT64_MAX;
+	if (is_duration ? units_parse_duration(value, &o->history_ns) < 0 || o->history_ns == 0
+			: units_parse_size(value, &o->history_bytes) < 0 || o->history_bytes == 0) {
+		return bad_value(err, "history", value,
+				 "a duration such as 10s, or a size such as 64M");
+	}
+	return 0;
+}
+
+/* A number of captures, or a size: what has a unit. */
+static int take_keep(struct options *o, const char *value, struct err *err)
+{
+	char *past;
+	uint64_t count = strtoull(value, &past, 10);
+
+	if (value[0] >= '1' && value[0] <= '9' && !*past) {
+		o->keep_count = count;
+		return 0;
+	}
+	if (units_parse_size(value, &o->keep_bytes) < 0 || o->keep_bytes == 0) {
+		return bad_value(err, "keep", value, "a number such as 20, or a size such as 10G");
+	}
+	return 0;
+}
+
+static int take_capture(struct options *o, enum option_id id, const char *value, struct err *err)
+{
+	switch (id) {
+	case OPTION_HISTORY:
+		return take_history(o, value, err);
+	case OPTION_BEFORE:
+		o->has_before = true;
+		return take_duration("before", value, &o->before_ns, err);
+	case OPTION_AFTER:
+		return take_duration("after", value, &o->after_ns, err);
+	case OPTION_KEEP:
+		return take_keep(o, value, err);
+	default:
+		return take_count("captures-per-hour", value, UINT32_MAX, &o->per_hour, err);
+	}
 }
 
 /* One option with its argument. */
@@ -555,6 +635,12 @@ static int take(struct options *o, enum option_id id, const char *value, struct 
 	case OPTION_MIN:
 	case OPTION_MAX:
 		return take_selection(o, id, value, err);
+	case OPTION_HISTORY:
+	case OPTION_BEFORE:
+	case OPTION_AFTER:
+	case OPTION_KEEP:
+	case OPTION_PER_HOUR:
+		return take_capture(o, id, value, err);
 	case OPTION_SPEED:
 		return take_speed(value, &o->speed, err);
 	case OPTION_LOOP:
@@ -579,7 +665,12 @@ static void set_defaults(struct options *o)
 	o->format = "text";
 	o->from = "now";
 	o->on_lag = "keep";
-	o->on_trigger = "print";
+	o->before_ns = UINT64_C(10000000000);
+	o->after_ns = UINT64_C(1000000000);
+	o->capture_dir = "sillage-captures";
+	o->keep_count = UINT64_MAX;
+	o->keep_bytes = UINT64_MAX;
+	o->per_hour = 30;
 	o->selection.max_ns = UINT64_MAX;
 	o->lag_limit_ns = UINT64_C(10000000000);
 	o->interval_ns = 1000000000;

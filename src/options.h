@@ -22,6 +22,7 @@ enum {
 	FOR_TOP = 16,
 	FOR_TRIGGERS = 32,
 	FOR_LAMI = 64,
+	FOR_CAPTURE = 128,
 };
 
 struct options {
@@ -47,8 +48,16 @@ struct options {
 	bool freq;
 	bool mi_version, metadata, test_compatibility;
 	VEC(const char *) triggers, trigger_files; /* borrowed */
-	const char *on_trigger, *check;
-	const char *on_lag; /* keep, skip */
+	const char *on_trigger; /* NULL: capture if there is a history, else print */
+	const char *check;
+	bool dry_run;
+	bool has_history, has_before;
+	uint64_t history_ns;    /* UINT64_MAX: as far back as history_bytes allows */
+	uint64_t history_bytes; /* 0: as max_memory */
+	uint64_t before_ns, after_ns;
+	const char *capture_dir, *control;
+	uint64_t keep_count, keep_bytes, per_hour; /* UINT64_MAX: all */
+	const char *on_lag;                        /* keep, skip */
 	uint64_t lag_limit_ns;
 	uint64_t linger_ns;
 	bool wants_help;

@@ -9,6 +9,7 @@
 #include "engine/columns.h"
 #include "engine/engine.h"
 #include "engine/item.h"
+#include "live/capture-write.h"
 #include "live/trigger.h"
 #include "version.h"
 
@@ -354,6 +355,32 @@ static void trigger_line(struct output *output, const struct trace_identity *tra
 	json_trigger(output->out, trace, event);
 }
 
+void json_capture(FILE *out, const struct capture_order *order)
+{
+	struct json json;
+
+	begin_line_to(&json, out, "capture");
+	json_text(&json, "host", order->host);
+	json_text(&json, "session", order->session);
+	json_text(&json, "triggers", order->names);
+	json_u64(&json, "begin", order->begin);
+	json_u64(&json, "end", order->end);
+	if (order->path) {
+		json_text(&json, "path", order->path);
+		json_u64(&json, "packets", order->packets);
+		json_u64(&json, "bytes", order->bytes);
+		json_bool(&json, "complete", order->is_complete);
+	} else {
+		json_text(&json, "error", order->err.text);
+	}
+	end_line(&json);
+}
+
+static void capture_line(struct output *output, const struct capture_order *order)
+{
+	json_capture(output->out, order);
+}
+
 static void end(struct output *output, const struct run_summary *summary)
 {
 	struct json json;
@@ -448,5 +475,6 @@ const struct sink sink_json = {
 	.report = report_line,
 	.warning = warning_line,
 	.trigger = trigger_line,
+	.capture = capture_line,
 	.end = end,
 };

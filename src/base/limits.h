@@ -78,6 +78,14 @@
 #define ACTION_SECONDS_MAX  30
 #define ACTION_SECONDS_LAST 5
 
+/* How long a capture waits for traces that say nothing, beyond what it wants of them. */
+#define CAPTURE_WAIT_NS ((uint64_t)10000000000)
+
+/* The control socket: who asks at once, how much they may send, and captures that one gets. */
+#define CONTROL_CLIENTS_MAX  16
+#define CONTROL_LINE_MAX     256
+#define CONTROL_CAPTURES_MAX 1024
+
 /* Replies of a relay. */
 #define RELAY_SESSIONS_MAX 65536
 #define RELAY_STREAMS_MAX  16384

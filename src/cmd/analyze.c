@@ -92,7 +92,7 @@ static void on_report(void *user, const struct report *report)
 		output_report(a->output, &a->identity, report); /* else only triggers want them */
 	}
 	if (a->watch) {
-		watch_report(a->watch, a->output, &a->identity, report);
+		watch_report(a->watch, a->output, &a->identity, report, NULL);
 	}
 	if (report->kind == REPORT_TOTAL) {
 		const struct merge_account *account = trace_account(a->trace);

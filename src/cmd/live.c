@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "live/capture.h"
 #include "live/hub.h"
 #include "live/link.h"
 #include "live/watch.h"
@@ -100,6 +101,47 @@ static int follow(const struct options *options, struct hub_config *config)
 	return summary.exit;
 }
 
+/* What is kept for captures, and where they go; NULL: nothing. */
+static int make_captures(const struct options *options, struct hub_config *config, struct err *err)
+{
+	struct captures_config captures = {
+		.dir = options->capture_dir,
+		.history_ns = options->history_ns,
+		.history_bytes =
+			options->history_bytes ? options->history_bytes : options->max_memory,
+		.before_ns = options->before_ns,
+		.after_ns = options->after_ns,
+		.keep_count = options->keep_count,
+		.keep_bytes = options->keep_bytes,
+		.per_hour = options->per_hour,
+		.say = say,
+	};
+
+	if (!options->has_history) {
+		if (options->control) {
+			return err_raise(err, -EINVAL,
+					 "--control is for captures: that needs --history");
+		}
+		if (config->watch && watch_captures(config->watch) && !options->dry_run) {
+			return err_raise(
+				err, -EINVAL,
+				"a trigger captures: that needs --history, how much to keep");
+		}
+		return 0;
+	}
+	if (captures.before_ns > captures.history_ns) {
+		if (options->has_before) {
+			return err_raise(err, -EINVAL, "--before is more than --history keeps");
+		}
+		captures.before_ns = captures.history_ns;
+	}
+	if (!options->dry_run) {
+		config->captures = captures_new(&captures);
+		config->control = options->control;
+	}
+	return 0;
+}
+
 static int run(const struct options *options)
 {
 	struct hub_config config = { 0 };
@@ -109,7 +151,8 @@ static int run(const struct options *options)
 	int status = EXIT_USAGE;
 
 	if (cmd_urls(options->args, &urls, &config.url_count, &err) < 0 ||
-	    cmd_watch(options, &config.watch, &err) < 0) {
+	    cmd_watch(options, &config.watch, &err) < 0 ||
+	    make_captures(options, &config, &err) < 0) {
 		say("%s", err.text);
 	} else {
 		config.urls = urls;
@@ -118,6 +161,7 @@ static int run(const struct options *options)
 		status = follow(options, &config);
 		stats_fini(&stats);
 	}
+	captures_free(config.captures);
 	watch_free(config.watch);
 	cmd_urls_free(urls, config.url_count);
 	return status;

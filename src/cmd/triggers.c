@@ -9,14 +9,20 @@
 int cmd_watch(const struct options *options, struct watch **ret_watch, struct err *err)
 {
 	struct watch *watch = watch_new(say);
+	const char *action = options->on_trigger    ? options->on_trigger
+			     : options->has_history ? "capture"
+						    : "print";
 	int r = 0;
 
 	*ret_watch = NULL;
 	for (size_t i = 0; r == 0 && i < options->triggers.count; i++) {
-		r = watch_add(watch, NULL, options->triggers.at[i], options->on_trigger, err);
+		r = watch_add(watch, NULL, options->triggers.at[i], action, err);
 	}
 	for (size_t i = 0; r == 0 && i < options->trigger_files.count; i++) {
 		r = watch_add_file(watch, options->trigger_files.at[i], err);
+	}
+	if (options->dry_run) {
+		watch_dry_run(watch);
 	}
 	if (r < 0 || watch_count(watch) == 0) {
 		watch_free(watch);

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #define INDEX_MAGIC      0xC1F1DCC1u
-#define HEADER_BYTES     16
 #define ENTRY_BYTES_MIN  56 /* version 1.0 */
 #define ENTRY_AT_OFFSET  0
 #define ENTRY_AT_PACKET  8
@@ -27,7 +26,7 @@ static uint64_t load(const uint8_t *at, unsigned int bytes)
 static int check_header(const uint8_t *bytes, size_t len, uint64_t *ret_entry_bytes,
 			struct err *err)
 {
-	if (len < HEADER_BYTES) {
+	if (len < INDEX_HEADER_BYTES) {
 		return err_raise(err, -EPROTO, "it has %zu bytes, less than its header", len);
 	}
 	if (load(bytes, 4) != INDEX_MAGIC) {
@@ -39,9 +38,10 @@ static int check_header(const uint8_t *bytes, size_t len, uint64_t *ret_entry_by
 				 load(bytes + 4, 4), load(bytes + 8, 4));
 	}
 	*ret_entry_bytes = load(bytes + 12, 4);
-	if (*ret_entry_bytes < ENTRY_BYTES_MIN || (len - HEADER_BYTES) % *ret_entry_bytes != 0) {
+	if (*ret_entry_bytes < ENTRY_BYTES_MIN ||
+	    (len - INDEX_HEADER_BYTES) % *ret_entry_bytes != 0) {
 		return err_raise(err, -EPROTO, "its entries have %" PRIu64 " bytes, in %zu",
-				 *ret_entry_bytes, len - HEADER_BYTES);
+				 *ret_entry_bytes, len - INDEX_HEADER_BYTES);
 	}
 	return 0;
 }
@@ -77,7 +77,7 @@ int packet_index_parse(struct packet_index *index, const uint8_t *bytes, size_t 
 	int r = check_header(bytes, len, &entry_bytes, err);
 
 	memset(index, 0, sizeof(*index));
-	for (size_t at = HEADER_BYTES; r == 0 && at < len; at += entry_bytes) {
+	for (size_t at = INDEX_HEADER_BYTES; r == 0 && at < len; at += entry_bytes) {
 		r = take_entry(index, bytes + at, file_bytes, err);
 	}
 	return r;
@@ -102,4 +102,33 @@ const struct index_entry *packet_index_after(const struct packet_index *index, u
 		}
 	}
 	return low < index->entries.count ? &index->entries.at[low] : NULL;
+}
+
+/* ---- writing ---- */
+
+static uint8_t *store(uint8_t *at, uint64_t value, unsigned int bytes)
+{
+	for (unsigned int i = 0; i < bytes; i++) {
+		at[i] = (uint8_t)(value >> (8 * (bytes - 1 - i)));
+	}
+	return at + bytes;
+}
+
+void packet_index_put_header(uint8_t out[INDEX_HEADER_BYTES])
+{
+	out = store(out, INDEX_MAGIC, 4);
+	out = store(out, 1, 4);
+	out = store(out, 1, 4);
+	(void)store(out, INDEX_ENTRY_BYTES, 4);
+}
+
+void packet_index_put(uint8_t out[INDEX_ENTRY_BYTES], const struct index_facts *facts)
+{
+	const uint64_t values[] = { facts->offset,    facts->packet_bits, facts->content_bits,
+				    facts->begin,     facts->end,         facts->discarded,
+				    facts->stream_id, facts->instance_id, facts->seq_num };
+
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		out = store(out, values[i], 8);
+	}
 }

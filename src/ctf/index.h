@@ -30,6 +30,16 @@ int packet_index_parse(struct packet_index *index, const uint8_t *bytes, size_t 
 		       uint64_t file_bytes, struct err *err);
 void packet_index_fini(struct packet_index *index);
 
+/* An index as LTTng writes it, version 1.1: the header, then an entry for each packet, at @out. */
+#define INDEX_HEADER_BYTES 16
+#define INDEX_ENTRY_BYTES  72
+struct index_facts {
+	uint64_t offset, packet_bits, content_bits, begin, end, discarded, stream_id, instance_id,
+		seq_num;
+};
+void packet_index_put_header(uint8_t out[INDEX_HEADER_BYTES]);
+void packet_index_put(uint8_t out[INDEX_ENTRY_BYTES], const struct index_facts *facts);
+
 /* The first entry behind @offset, or NULL. */
 const struct index_entry *packet_index_after(const struct packet_index *index, uint64_t offset);
 

@@ -9,7 +9,13 @@ void chunk_free(struct chunk *chunk)
 		return;
 	}
 	for (size_t i = 0; i < chunk->packets.count; i++) {
-		free(chunk->packets.at[i].bytes);
+		struct packet *packet = &chunk->packets.at[i];
+
+		if (packet->kept) {
+			kept_unref(packet->kept);
+		} else {
+			free(packet->bytes);
+		}
 	}
 	vec_fini(&chunk->packets);
 	plan_unref(chunk->plan);

@@ -16,13 +16,15 @@
 
 #include "base/mem.h"
 #include "ctf/plan.h"
+#include "engine/kept.h"
 #include "engine/partial.h"
 #include "engine/pool.h"
 
 #define PACKET_END_UNKNOWN (UINT64_MAX - 1) /* its context does not say; no time is later */
 
 struct packet {
-	uint8_t *bytes; /* owned; NULL: at file_offset of the chunk's file */
+	uint8_t *bytes;    /* owned, or kept's; NULL: at file_offset of the chunk's file */
+	struct kept *kept; /* NULL: goes with the chunk */
 	uint64_t file_offset;
 	uint64_t size;       /* bytes of content, rounded up; what is decoded */
 	uint64_t number;     /* in its stream, from 0 */
@@ -43,6 +45,7 @@ struct chunk {
 	const uint8_t *mapped; /* all of the file; NULL: it is read */
 	bool has_switches;     /* this stream tells who runs on its CPU */
 	uint64_t cpu_id;       /* UINT64_MAX: it names no CPU */
+	struct pool *pool;     /* of its worker */
 	uint64_t begin;        /* ns: end of the packet before the first */
 	uint64_t bytes;
 	VEC(struct packet) packets;

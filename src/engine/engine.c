@@ -194,6 +194,22 @@ static void warn_of_anomalies(struct chunk *chunk)
 	}
 }
 
+static void pass_on_kept(struct chunk *chunk)
+{
+	struct trace *trace = chunk->trace;
+
+	for (size_t i = 0; i < chunk->packets.count; i++) {
+		struct packet *packet = &chunk->packets.at[i];
+
+		if (packet->kept) {
+			trace->engine->config.on_kept(trace->user, chunk->front->name,
+						      packet->kept);
+			packet->kept = NULL;
+			packet->bytes = NULL;
+		}
+	}
+}
+
 static void take_chunk(struct engine *engine, struct chunk *chunk)
 {
 	struct trace *trace = chunk->trace;
@@ -210,6 +226,7 @@ static void take_chunk(struct engine *engine, struct chunk *chunk)
 		     chunk->front->name, fault->packet, fault->text);
 	}
 	warn_of_anomalies(chunk);
+	pass_on_kept(chunk);
 	chunk->partial = NULL;
 	merge_take(chunk->stream, chunk->seq, partial);
 	chunk_free(chunk);
@@ -497,6 +514,11 @@ uint64_t trace_watermark(const struct trace *trace)
 	return merge_watermark(trace->merge);
 }
 
+uint64_t trace_closed_until(const struct trace *trace)
+{
+	return merge_closed_until(trace->merge);
+}
+
 /* ---- streams ---- */
 
 struct stream *stream_new(struct trace *trace, const char *name)
@@ -601,6 +623,7 @@ static void new_chunk(struct stream *stream, bool switches, const struct stream_
 	chunk->mapped = input->mapped;
 	chunk->has_switches = switches;
 	chunk->cpu_id = merge_stream_identity(stream->merge)->cpu_id;
+	chunk->pool = stream->trace->engine->pool;
 	chunk->begin = stream->end;
 	stream->chunk = chunk;
 }
@@ -705,6 +728,11 @@ void stream_packet(struct stream *stream, const struct stream_input *input)
 	packet.begin = packet.begin < packet.floor ? packet.floor : packet.begin;
 	packet.end = packet.end < packet.begin ? packet.begin : packet.end;
 	find_gap(stream, info, &packet);
+	if (input->bytes && engine->config.on_kept) {
+		packet.kept = kept_new(input->info, input->bytes, input->len);
+		packet.kept->begin = packet.begin;
+		packet.kept->end = packet.end == PACKET_END_UNKNOWN ? UINT64_MAX : packet.end;
+	}
 	if (stream->chunk && (stream->chunk->plan != stream->trace->plan)) {
 		(void)stream_flush(stream);
 	}
@@ -741,7 +769,10 @@ void stream_lost_packet(struct stream *stream, const char *message)
 
 static void map_job(struct job *job, struct map *map)
 {
-	map_chunk(map, (struct chunk *)job);
+	struct chunk *chunk = (struct chunk *)job;
+
+	map_chunk(map, chunk);
+	map_pack(map, chunk);
 }
 
 bool stream_flush(struct stream *stream)

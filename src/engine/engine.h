@@ -26,6 +26,7 @@
 #include "engine/stats.h"
 
 struct engine;
+struct kept;
 struct trace;
 struct stream;
 
@@ -52,6 +53,9 @@ struct engine_config {
 	/* Callbacks, with the user pointer of trace_new(). */
 	void (*on_report)(void *user, const struct report *report);
 	void (*on_warning)(void *user, const struct engine_warning *warning);
+	/* A packet that came with its bytes has been analysed; takes the reference.  NULL: packets
+	 * are not kept.  @stream: the name of its stream. */
+	void (*on_kept)(void *user, const char *stream, struct kept *kept);
 };
 
 struct engine *engine_new(const struct engine_config *config);
@@ -97,6 +101,8 @@ void trace_finish(struct trace *trace, uint64_t now_ns);
 void trace_total_so_far(struct trace *trace);
 const struct merge_account *trace_account(const struct trace *trace);
 uint64_t trace_watermark(const struct trace *trace);
+/* The end of the last window that was closed; 0: none was. */
+uint64_t trace_closed_until(const struct trace *trace);
 
 /* ---- streams ---- */
 

@@ -72,6 +72,7 @@ struct map {
 	size_t records_room, groups_room; /* to begin a partial with */
 	uint8_t *buffer;                  /* of one packet, when reading from a file */
 	size_t buffer_size;
+	struct kept_packer *packer;
 	struct decoder decoder;
 };
 

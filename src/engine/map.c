@@ -111,6 +111,7 @@ void map_free(struct map *map)
 	free(map->passed.seen);
 	free(map->places.at);
 	free(map->buffer);
+	kept_packer_free(map->packer);
 	free(map);
 }
 
@@ -607,4 +608,19 @@ void map_chunk(struct map *map, struct chunk *chunk)
 	map->groups_room = map->partial->groups.count + map->partial->groups.count / 8;
 	chunk->partial = map->partial;
 	map->partial = NULL;
+}
+
+void map_pack(struct map *map, struct chunk *chunk)
+{
+	for (size_t i = 0; i < chunk->packets.count; i++) {
+		if (!chunk->packets.at[i].kept) {
+			continue;
+		}
+		if (!map->packer) {
+			map->packer = kept_packer_new();
+		}
+		if (!pool_is_busy(chunk->pool)) {
+			kept_pack(chunk->packets.at[i].kept, map->packer);
+		}
+	}
 }

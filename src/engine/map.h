@@ -57,6 +57,8 @@ void map_free(struct map *map);
 
 /* Fills chunk->partial.  Never fails: what cannot be decoded is in the partial's faults. */
 void map_chunk(struct map *map, struct chunk *chunk);
+/* Packs the packets that are kept, as long as no other job waits. */
+void map_pack(struct map *map, struct chunk *chunk);
 
 /* ---- for handlers ---- */
 

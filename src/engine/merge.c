@@ -213,6 +213,11 @@ const struct merge_account *merge_account(const struct merge *merge)
 	return &merge->account;
 }
 
+uint64_t merge_closed_until(const struct merge *merge)
+{
+	return merge->closed_end;
+}
+
 uint64_t merge_watermark(const struct merge *merge)
 {
 	uint64_t low = UINT64_MAX;

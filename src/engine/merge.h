@@ -107,6 +107,8 @@ void merge_emit_total(struct merge *merge, bool so_far);
 /* Bytes of partials held. */
 size_t merge_held_bytes(const struct merge *merge);
 uint64_t merge_watermark(const struct merge *merge);
+/* The end of the last window that was closed; 0: none was. */
+uint64_t merge_closed_until(const struct merge *merge);
 /* Events, packets, bytes taken so far. */
 struct merge_account {
 	uint64_t events, packets, bytes;

@@ -226,6 +226,19 @@ unsigned int pool_workers(const struct pool *pool)
 	return pool->workers;
 }
 
+bool pool_is_busy(struct pool *pool)
+{
+	bool is_busy;
+
+	if (pool->workers == 0) {
+		return false;
+	}
+	(void)pthread_mutex_lock(&pool->mutex);
+	is_busy = pool->urgent.first || pool->todo.first;
+	(void)pthread_mutex_unlock(&pool->mutex);
+	return is_busy;
+}
+
 int pool_event_fd(struct pool *pool)
 {
 	if (pool->workers > 0 && pool->event_fd < 0) {

@@ -51,6 +51,8 @@ struct job *pool_reap(struct pool *pool, bool wait);
 /* Jobs of a kind submitted and not reaped. */
 size_t pool_in_flight(const struct pool *pool, enum job_kind kind);
 unsigned int pool_workers(const struct pool *pool);
+/* For jobs: whether others wait for a worker. */
+bool pool_is_busy(struct pool *pool);
 
 /*
  * Readable when a job is done, for an event loop; -1 without workers.  From the first call on

@@ -12,6 +12,7 @@ int main(void)
 
 	srunner_add_suite(runner, suite_ctf());
 	srunner_add_suite(runner, suite_engine());
+	srunner_add_suite(runner, suite_history());
 	srunner_add_suite(runner, suite_viewer());
 	srunner_add_suite(runner, suite_client());
 	srunner_run_all(runner, CK_ENV);

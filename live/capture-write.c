@@ -1,0 +1,554 @@
+/*
+ * capture-write: see capture-write.h.
+ */
+#include "live/capture-write.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/limits.h"
+#include "ctf/index.h"
+#include "version.h"
+
+#define PARTIAL     ".sillage-" /* and the process' number */
+#define DESCRIPTION "capture.json"
+
+void capture_order_free(struct capture_order *order)
+{
+	if (!order) {
+		return;
+	}
+	for (size_t i = 0; i < order->traces.count; i++) {
+		free(order->traces.at[i].path);
+		history_stretch_fini(&order->traces.at[i].stretch);
+	}
+	vec_fini(&order->traces);
+	free(order->host);
+	free(order->session);
+	free(order->triggers);
+	free(order->names);
+	free(order->path);
+	free(order);
+}
+
+/* ---- removing ---- */
+
+static int remove_one(const char *path, const struct stat *found, int type, struct FTW *level)
+{
+	(void)found;
+	(void)type;
+	(void)level;
+	(void)remove(path);
+	return 0;
+}
+
+#define OPEN_DIRS 16
+
+static void remove_tree(const char *path)
+{
+	(void)nftw(path, remove_one, OPEN_DIRS, FTW_DEPTH | FTW_PHYS);
+}
+
+void capture_sweep(const char *dir)
+{
+	DIR *all = opendir(dir);
+	const struct dirent *entry;
+	char *path;
+	long pid;
+
+	while (all && (entry = readdir(all))) {
+		if (strncmp(entry->d_name, PARTIAL, strlen(PARTIAL)) != 0) {
+			continue;
+		}
+		pid = strtol(entry->d_name + strlen(PARTIAL), NULL, 10);
+		if (pid > 0 && pid != (long)getpid() && kill((pid_t)pid, 0) < 0 && errno == ESRCH) {
+			path = mem_printf("%s/%s", dir, entry->d_name);
+			remove_tree(path);
+			free(path);
+		}
+	}
+	if (all) {
+		(void)closedir(all);
+	}
+}
+
+struct old {
+	char *path;
+	struct timespec at;
+	uint64_t bytes;
+};
+
+/* nftw() passes nothing on: of this thread. */
+static __thread uint64_t tree_bytes;
+
+static int add_bytes(const char *path, const struct stat *found, int type, struct FTW *level)
+{
+	(void)path;
+	(void)type;
+	(void)level;
+	tree_bytes += (uint64_t)found->st_size;
+	return 0;
+}
+
+static int newest_first(const void *left, const void *right)
+{
+	const struct old *a = left, *b = right;
+
+	if (a->at.tv_sec != b->at.tv_sec) {
+		return a->at.tv_sec > b->at.tv_sec ? -1 : 1;
+	}
+	return a->at.tv_nsec > b->at.tv_nsec ? -1 : a->at.tv_nsec < b->at.tv_nsec;
+}
+
+void capture_prune(const char *dir, uint64_t count, uint64_t bytes)
+{
+	VEC(struct old) found = { 0 };
+	DIR *all = opendir(dir);
+	const struct dirent *entry;
+	uint64_t total = 0;
+	struct stat seen;
+
+	while (all && (entry = readdir(all))) {
+		char *description = mem_printf("%s/%s/%s", dir, entry->d_name, DESCRIPTION);
+
+		if (entry->d_name[0] != '.' && lstat(description, &seen) == 0) {
+			struct old old = { .path = mem_printf("%s/%s", dir, entry->d_name),
+					   .at = seen.st_mtim };
+
+			tree_bytes = 0;
+			(void)nftw(old.path, add_bytes, OPEN_DIRS, FTW_PHYS);
+			old.bytes = tree_bytes;
+			*vec_push(&found) = old;
+		}
+		free(description);
+	}
+	if (all) {
+		(void)closedir(all);
+	}
+	if (found.count > 0) {
+		qsort(found.at, found.count, sizeof(*found.at), newest_first);
+	}
+	for (size_t i = 0; i < found.count; i++) {
+		total += found.at[i].bytes;
+		if (i > 0 && (i >= count || total > bytes)) {
+			remove_tree(found.at[i].path);
+		}
+		free(found.at[i].path);
+	}
+	vec_fini(&found);
+}
+
+/* ---- names ---- */
+
+/* Names come from a relay: what could lead elsewhere, or confuse a shell, becomes '_'. */
+static void make_plain(char *name)
+{
+	for (char *c = name; *c; c++) {
+		bool is_plain = (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') ||
+				(*c >= 'A' && *c <= 'Z') || strchr("-_.+:@", *c);
+
+		if (!is_plain || (c == name && (*c == '.' || *c == '-'))) {
+			*c = '_';
+		}
+	}
+}
+
+#define NAME_MAX_BYTES 100 /* of a host or session: with both, the time and a number below 255 */
+
+static char *capture_name(const struct capture_order *order)
+{
+	time_t seconds = (time_t)(order->at / 1000000000);
+	char when[32];
+	char *name;
+	struct tm tm;
+
+	(void)gmtime_r(&seconds, &tm);
+	(void)strftime(when, sizeof(when), "%Y%m%dT%H%M%S", &tm);
+	name = mem_printf("%.*s-%.*s-%s.%03uZ", NAME_MAX_BYTES, order->host, NAME_MAX_BYTES,
+			  order->session, when, (unsigned int)(order->at / 1000000 % 1000));
+	make_plain(name);
+	return name;
+}
+
+static int make_dir(const char *path, struct err *err)
+{
+	if (mkdir(path, 0777) < 0 && errno != EEXIST) {
+		return err_raise(err, -errno, "%s: %s", path, strerror(errno));
+	}
+	return 0;
+}
+
+/* Makes the directory of a trace, part by part; NULL with the reason. */
+static char *make_trace_dir(const char *dir, const char *path, struct err *err)
+{
+	char *all = mem_strdup(path ? path : "trace"), *rest = all, *part;
+	char *made = mem_strdup(dir), *longer;
+	size_t depth = 0;
+	int r = 0;
+
+	while (r == 0 && (part = strsep(&rest, "/"))) {
+		if (!part[0] || depth++ >= TRACE_DEPTH_MAX) {
+			continue;
+		}
+		make_plain(part);
+		longer = mem_printf("%s/%.*s", made, NAME_MAX_BYTES, part);
+		free(made);
+		made = longer;
+		r = make_dir(made, err);
+	}
+	free(all);
+	if (r < 0) {
+		free(made);
+		return NULL;
+	}
+	return made;
+}
+
+/* The same, of which nothing else has been written: a session that was set up anew while we
+ * followed it has two traces of one path. */
+static char *own_trace_dir(const char *dir, const char *path, struct err *err)
+{
+	char *made = make_trace_dir(dir, path, err), *metadata, *other;
+	bool is_used;
+
+	for (unsigned int i = 2; made; i++) {
+		metadata = mem_printf("%s/metadata", made);
+		is_used = access(metadata, F_OK) == 0;
+		free(metadata);
+		if (!is_used) {
+			break;
+		}
+		free(made);
+		other = mem_printf("%s-%u", path ? path : "trace", i);
+		made = make_trace_dir(dir, other, err);
+		free(other);
+	}
+	return made;
+}
+
+/* ---- files ---- */
+
+struct file {
+	FILE *out;
+	char *path;
+	int failure; /* errno */
+};
+
+static void file_open(struct file *file, char *path)
+{
+	file->path = path;
+	file->failure = 0;
+	file->out = fopen(path, "wxe");
+	if (!file->out) {
+		file->failure = errno;
+	}
+}
+
+static void file_put(struct file *file, const void *bytes, size_t len)
+{
+	if (file->failure == 0 && len > 0 && fwrite(bytes, 1, len, file->out) != len) {
+		file->failure = errno;
+	}
+}
+
+static void file_pad(struct file *file, uint64_t len)
+{
+	static const uint8_t zeros[4096];
+
+	for (uint64_t part; len > 0; len -= part) {
+		part = len < sizeof(zeros) ? len : sizeof(zeros);
+		file_put(file, zeros, (size_t)part);
+	}
+}
+
+/* On disk, so that what is renamed is whole even if the machine stops. */
+static int file_close(struct file *file, struct err *err)
+{
+	int r = 0;
+
+	if (file->out) {
+		if (file->failure == 0 &&
+		    (fflush(file->out) != 0 || fsync(fileno(file->out)) < 0)) {
+			file->failure = errno;
+		}
+		if (fclose(file->out) != 0 && file->failure == 0) {
+			file->failure = errno;
+		}
+	}
+	if (file->failure != 0) {
+		r = err_raise(err, -file->failure, "%s: %s", file->path, strerror(file->failure));
+	}
+	free(file->path);
+	return r;
+}
+
+/* ---- streams ---- */
+
+/* What was written of a trace, for the description. */
+struct written {
+	uint64_t begin, end, packets, bytes, streams, discarded, lost_packets;
+};
+
+/* What the packets of a stream say is missing between them. */
+static void count_missing(const struct kept *before, const struct kept *kept,
+			  struct written *written)
+{
+	const struct packet_info *a = &before->info, *b = &kept->info;
+
+	if (a->discarded != UINT64_MAX && b->discarded != UINT64_MAX &&
+	    b->discarded > a->discarded) {
+		written->discarded += b->discarded - a->discarded;
+	}
+	if (a->seq_num != UINT64_MAX && b->seq_num != UINT64_MAX && b->seq_num > a->seq_num + 1) {
+		written->lost_packets += b->seq_num - a->seq_num - 1;
+	}
+}
+
+static void note_written(const struct kept *kept, struct written *written)
+{
+	uint64_t end = kept->end == UINT64_MAX ? kept->begin : kept->end;
+
+	written->begin = kept->begin < written->begin ? kept->begin : written->begin;
+	written->end = end > written->end ? end : written->end;
+	written->packets++;
+}
+
+static uint64_t or_zero(uint64_t value)
+{
+	return value == UINT64_MAX ? 0 : value;
+}
+
+static void put_packet(struct file *stream, struct file *index, const struct kept *kept,
+		       uint64_t offset, uint64_t size)
+{
+	struct index_facts facts = { .offset = offset,
+				     .packet_bits = size * 8,
+				     .content_bits = kept->info.content_bits,
+				     .begin = kept->info.has_begin ? kept->info.begin : 0,
+				     .end = kept->info.has_end ? kept->info.end : 0,
+				     .discarded = or_zero(kept->info.discarded),
+				     .stream_id = kept->class_id,
+				     .instance_id = or_zero(kept->info.instance_id),
+				     .seq_num = or_zero(kept->info.seq_num) };
+	uint8_t entry[INDEX_ENTRY_BYTES];
+	uint8_t *room = NULL;
+	uint64_t room_size = 0;
+
+	file_put(stream, kept_bytes(kept, &room, &room_size), (size_t)kept->len);
+	file_pad(stream, size - kept->len);
+	packet_index_put(entry, &facts);
+	file_put(index, entry, sizeof(entry));
+	free(room);
+}
+
+/* Packets of one stream, in order. */
+static int write_stream(const char *dir, const struct history_packet *packets, size_t count,
+			struct written *written, struct err *err)
+{
+	char *name = mem_printf("%.*s", NAME_MAX_BYTES, packets[0].stream);
+	uint8_t header[INDEX_HEADER_BYTES];
+	struct file stream, index;
+	uint64_t offset = 0;
+	int r, r_index;
+
+	make_plain(name);
+	file_open(&stream, mem_printf("%s/%s", dir, name));
+	file_open(&index, mem_printf("%s/index/%s.idx", dir, name));
+	packet_index_put_header(header);
+	file_put(&index, header, sizeof(header));
+	for (size_t i = 0; i < count; i++) {
+		const struct kept *kept = packets[i].kept;
+		uint64_t size = kept->info.has_sizes ? kept->info.size_bits / 8 : kept->len;
+
+		size = size < kept->len ? kept->len : size;
+		put_packet(&stream, &index, kept, offset, size);
+		offset += size;
+		note_written(kept, written);
+		if (i > 0) {
+			count_missing(packets[i - 1].kept, kept, written);
+		}
+	}
+	written->bytes += offset;
+	written->streams++;
+	r = file_close(&stream, err);
+	r_index = file_close(&index, r < 0 ? &(struct err){ 0 } : err);
+	free(name);
+	return r < 0 ? r : r_index;
+}
+
+static int by_stream_and_time(const void *left, const void *right)
+{
+	const struct history_packet *a = left, *b = right;
+	int order = strcmp(a->stream, b->stream);
+
+	if (order != 0) {
+		return order;
+	}
+	if (a->kept->begin != b->kept->begin) {
+		return a->kept->begin < b->kept->begin ? -1 : 1;
+	}
+	return a->kept->info.seq_num < b->kept->info.seq_num
+		       ? -1
+		       : a->kept->info.seq_num > b->kept->info.seq_num;
+}
+
+/* ---- traces ---- */
+
+static int write_metadata(const char *dir, const struct history_stretch *stretch, struct err *err)
+{
+	struct file file;
+
+	file_open(&file, mem_printf("%s/metadata", dir));
+	file_put(&file, stretch->metadata.at, stretch->metadata.count);
+	return file_close(&file, err);
+}
+
+static int write_streams(const char *dir, struct history_stretch *stretch, struct written *written,
+			 struct err *err)
+{
+	struct history_packet *packets = stretch->packets.at;
+	size_t count = stretch->packets.count, first = 0;
+	int r = 0;
+
+	qsort(packets, count, sizeof(*packets), by_stream_and_time);
+	for (size_t i = 1; r == 0 && i <= count; i++) {
+		if (i == count || strcmp(packets[i].stream, packets[first].stream) != 0) {
+			r = write_stream(dir, packets + first, i - first, written, err);
+			first = i;
+		}
+	}
+	return r;
+}
+
+static int write_trace(struct capture_trace *trace, const char *partial, struct json *json,
+		       struct capture_order *order, struct err *err)
+{
+	struct written written = { .begin = UINT64_MAX };
+	struct history_stretch *stretch = &trace->stretch;
+	char *dir = own_trace_dir(partial, trace->path, err), *index;
+	bool was_room = stretch->gone <= order->begin;
+	int r;
+
+	if (!dir) {
+		return -EIO;
+	}
+	index = mem_printf("%s/index", dir);
+	r = make_dir(index, err);
+	r = r < 0 ? r : write_metadata(dir, stretch, err);
+	r = r < 0 ? r : write_streams(dir, stretch, &written, err);
+	json_open(json, NULL, '{');
+	json_text(json, "path", dir + strlen(partial) + 1);
+	json_u64(json, "begin", written.begin);
+	json_u64(json, "end", written.end);
+	json_u64(json, "streams", written.streams);
+	json_u64(json, "packets", written.packets);
+	json_u64(json, "bytes", written.bytes);
+	json_u64(json, "discarded", written.discarded);
+	json_u64(json, "lost_packets", written.lost_packets);
+	json_bool(json, "has_all_kept", was_room);
+	json_close(json, '}');
+	order->packets += written.packets;
+	order->bytes += written.bytes;
+	order->is_complete &= was_room && written.discarded + written.lost_packets == 0;
+	free(index);
+	free(dir);
+	return r;
+}
+
+static int write_all(struct capture_order *order, const char *partial, struct err *err)
+{
+	struct file file;
+	struct json json = { 0 };
+	int r = 0, r_file;
+
+	file_open(&file, mem_printf("%s/%s", partial, DESCRIPTION));
+	if (file.failure != 0) {
+		return file_close(&file, err);
+	}
+	json.out = file.out;
+	json_open(&json, NULL, '{');
+	json_text(&json, "sillage", SILLAGE_VERSION);
+	json_text(&json, "host", order->host);
+	json_text(&json, "session", order->session);
+	json_u64(&json, "at", order->at);
+	json_u64(&json, "begin", order->begin);
+	json_u64(&json, "end", order->end);
+	json_open(&json, "triggers", '[');
+	(void)fputs(order->triggers, file.out);
+	json_close(&json, ']');
+	json_open(&json, "traces", '[');
+	for (size_t i = 0; r == 0 && i < order->traces.count; i++) {
+		if (order->traces.at[i].stretch.packets.count > 0) {
+			r = write_trace(&order->traces.at[i], partial, &json, order, err);
+		}
+	}
+	json_close(&json, ']');
+	json_bool(&json, "complete", order->is_complete);
+	json_close(&json, '}');
+	(void)fputc('\n', file.out);
+	if (ferror(file.out)) {
+		file.failure = errno ? errno : EIO;
+	}
+	r_file = file_close(&file, r < 0 ? &(struct err){ 0 } : err);
+	return r < 0 ? r : r_file;
+}
+
+/* ---- captures ---- */
+
+/* The final name, or the same with a number if there is one of that name. */
+static int give_name(struct capture_order *order, const char *dir, const char *partial,
+		     struct err *err)
+{
+	char *name = capture_name(order);
+	int r = -EEXIST;
+
+	for (unsigned int i = 1; r == -EEXIST && i < 10000; i++) {
+		char *path = i == 1 ? mem_printf("%s/%s", dir, name)
+				    : mem_printf("%s/%s-%u", dir, name, i);
+
+		r = renameat2(AT_FDCWD, partial, AT_FDCWD, path, RENAME_NOREPLACE) < 0 ? -errno : 0;
+		if (r == -EINVAL && access(path, F_OK) < 0) { /* a file system without that */
+			r = rename(partial, path) < 0 ? -errno : 0;
+		}
+		if (r == 0) {
+			order->path = path;
+		} else {
+			free(path);
+		}
+	}
+	if (r < 0) {
+		(void)err_raise(err, r, "%s/%s: %s", dir, name, strerror(-r));
+	}
+	free(name);
+	return r;
+}
+
+int capture_write(struct capture_order *order, const char *dir, struct err *err)
+{
+	char *partial =
+		mem_printf("%s/%s%ld-%" PRIu64, dir, PARTIAL, (long)getpid(), order->number);
+	int r = make_dir(dir, err);
+
+	order->is_complete = true;
+	if (r == 0 && mkdir(partial, 0777) < 0) {
+		r = err_raise(err, -errno, "%s: %s", partial, strerror(errno));
+	}
+	r = r < 0 ? r : write_all(order, partial, err);
+	r = r < 0 ? r : give_name(order, dir, partial, err);
+	if (r < 0) {
+		remove_tree(partial);
+	}
+	free(partial);
+	return r;
+}

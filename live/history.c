@@ -1,0 +1,222 @@
+/*
+ * history: see history.h.
+ */
+#include "live/history.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct history_trace {
+	struct history *history;
+	VEC(uint8_t) metadata;
+	VEC(struct history_packet) packets; /* in the order they came, from `first` on */
+	size_t first;
+	VEC(char *) streams; /* their names, each once */
+	uint64_t stored;
+	uint64_t since, gone;
+	uint64_t hold; /* ns: from here on nothing goes by age */
+};
+
+struct history {
+	uint64_t ns, bytes_max;
+	VEC(struct history_trace *) traces;
+	struct history_figures figures;
+};
+
+struct history *history_new(uint64_t ns, uint64_t bytes_max)
+{
+	struct history *history = mem_alloc(sizeof(*history));
+
+	history->ns = ns;
+	history->bytes_max = bytes_max;
+	return history;
+}
+
+void history_free(struct history *history)
+{
+	if (history) {
+		vec_fini(&history->traces);
+		free(history);
+	}
+}
+
+void history_figures(const struct history *history, struct history_figures *ret_figures)
+{
+	*ret_figures = history->figures;
+}
+
+/* ---- traces ---- */
+
+struct history_trace *history_trace_new(struct history *history)
+{
+	struct history_trace *trace = mem_alloc(sizeof(*trace));
+
+	trace->history = history;
+	trace->since = UINT64_MAX;
+	trace->hold = UINT64_MAX;
+	*vec_push(&history->traces) = trace;
+	return trace;
+}
+
+/* What it takes: small packets are many. */
+static uint64_t weight(const struct kept *kept)
+{
+	return kept->stored + sizeof(*kept) + sizeof(struct history_packet);
+}
+
+static void drop_first(struct history_trace *trace)
+{
+	struct kept *kept = trace->packets.at[trace->first++].kept;
+	struct history_figures *figures = &trace->history->figures;
+
+	figures->packets--;
+	figures->bytes -= kept->len;
+	figures->stored -= weight(kept);
+	trace->stored -= weight(kept);
+	kept_unref(kept);
+	/* What went makes room at the front: moved when that is half of it. */
+	if (trace->first * 2 > trace->packets.count) {
+		trace->packets.count -= trace->first;
+		memmove(trace->packets.at, trace->packets.at + trace->first,
+			trace->packets.count * sizeof(*trace->packets.at));
+		trace->first = 0;
+	}
+}
+
+static bool is_empty(const struct history_trace *trace)
+{
+	return trace->first == trace->packets.count;
+}
+
+void history_trace_free(struct history_trace *trace)
+{
+	struct history *history;
+	size_t kept = 0;
+
+	if (!trace) {
+		return;
+	}
+	history = trace->history;
+	while (!is_empty(trace)) {
+		drop_first(trace);
+	}
+	for (size_t i = 0; i < history->traces.count; i++) {
+		if (history->traces.at[i] != trace) {
+			history->traces.at[kept++] = history->traces.at[i];
+		}
+	}
+	history->traces.count = kept;
+	for (size_t i = 0; i < trace->streams.count; i++) {
+		free(trace->streams.at[i]);
+	}
+	vec_fini(&trace->streams);
+	vec_fini(&trace->packets);
+	vec_fini(&trace->metadata);
+	free(trace);
+}
+
+void history_metadata(struct history_trace *trace, const void *bytes, size_t len)
+{
+	vec_append(&trace->metadata, (const uint8_t *)bytes, len);
+}
+
+void history_metadata_restart(struct history_trace *trace)
+{
+	trace->metadata.count = 0;
+}
+
+/* ---- packets ---- */
+
+/* Streams are few and their packets large: a search costs nothing beside the rest. */
+static char *stream_of(struct history_trace *trace, const char *name)
+{
+	for (size_t i = 0; i < trace->streams.count; i++) {
+		if (strcmp(trace->streams.at[i], name) == 0) {
+			return trace->streams.at[i];
+		}
+	}
+	*vec_push(&trace->streams) = mem_strdup(name);
+	return trace->streams.at[trace->streams.count - 1];
+}
+
+static void drop_old(struct history_trace *trace, uint64_t closed)
+{
+	uint64_t ns = trace->history->ns;
+	uint64_t horizon = closed > ns ? closed - ns : 0;
+
+	horizon = trace->hold < horizon ? trace->hold : horizon;
+	while (!is_empty(trace) && trace->packets.at[trace->first].kept->end < horizon) {
+		drop_first(trace);
+	}
+}
+
+/* The trace that has most gives its oldest packet. */
+static void make_room(struct history *history)
+{
+	struct history_trace *largest = history->traces.at[0];
+	const struct kept *kept;
+	uint64_t end;
+
+	for (size_t i = 1; i < history->traces.count; i++) {
+		if (history->traces.at[i]->stored > largest->stored) {
+			largest = history->traces.at[i];
+		}
+	}
+	kept = largest->packets.at[largest->first].kept;
+	end = kept->end == UINT64_MAX ? kept->begin : kept->end;
+	largest->gone = end > largest->gone ? end : largest->gone;
+	drop_first(largest);
+}
+
+void history_add(struct history_trace *trace, const char *stream, struct kept *kept,
+		 uint64_t closed)
+{
+	struct history *history = trace->history;
+
+	*vec_push(&trace->packets) =
+		(struct history_packet){ .stream = stream_of(trace, stream), .kept = kept };
+	trace->since = kept->begin < trace->since ? kept->begin : trace->since;
+	trace->stored += weight(kept);
+	history->figures.packets++;
+	history->figures.bytes += kept->len;
+	history->figures.stored += weight(kept);
+	drop_old(trace, closed);
+	while (history->figures.stored > history->bytes_max) {
+		make_room(history);
+	}
+}
+
+void history_hold(struct history_trace *trace, uint64_t begin)
+{
+	trace->hold = begin;
+}
+
+/* ---- for captures ---- */
+
+void history_take(const struct history_trace *trace, uint64_t begin, uint64_t end,
+		  struct history_stretch *ret_stretch)
+{
+	memset(ret_stretch, 0, sizeof(*ret_stretch));
+	vec_append(&ret_stretch->metadata, trace->metadata.at, trace->metadata.count);
+	ret_stretch->since = trace->since;
+	ret_stretch->gone = trace->gone;
+	for (size_t i = trace->first; i < trace->packets.count; i++) {
+		const struct history_packet *packet = &trace->packets.at[i];
+
+		if (packet->kept->begin <= end && packet->kept->end >= begin) {
+			*vec_push(&ret_stretch->packets) =
+				(struct history_packet){ .stream = mem_strdup(packet->stream),
+							 .kept = kept_ref(packet->kept) };
+		}
+	}
+}
+
+void history_stretch_fini(struct history_stretch *stretch)
+{
+	for (size_t i = 0; i < stretch->packets.count; i++) {
+		free(stretch->packets.at[i].stream);
+		kept_unref(stretch->packets.at[i].kept);
+	}
+	vec_fini(&stretch->packets);
+	vec_fini(&stretch->metadata);
+}

@@ -1,0 +1,73 @@
+/*
+ * capture: asks a running sillage to capture now.
+ */
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "live/control.h"
+
+static const char *text_of(struct json_object *object, const char *key)
+{
+	struct json_object *value;
+
+	return json_object_object_get_ex(object, key, &value) ? json_object_get_string(value)
+							      : NULL;
+}
+
+/* A line of the reply: false if it is not about a capture that was made. */
+static bool show(const struct options *options, const char *line)
+{
+	struct json_object *object = json_tokener_parse(line);
+	const char *path = object ? text_of(object, "path") : NULL;
+	const char *error = object ? text_of(object, "error") : NULL;
+
+	if (strcmp(options->format, "json") == 0) {
+		(void)fputs(line, stdout);
+	} else if (path) {
+		(void)printf("%s\n", path);
+	}
+	if (!path) {
+		error = error ? error : object ? text_of(object, "message") : NULL;
+		say("%s", error ? error : "the answer is not one of a sillage");
+	}
+	(void)json_object_put(object);
+	return path != NULL;
+}
+
+static int run(const struct options *options)
+{
+	struct err err;
+	int fd = control_ask(options->args[0], &err);
+	FILE *in = fd < 0 ? NULL : fdopen(fd, "r");
+	char *line = NULL;
+	size_t size = 0, lines = 0;
+	bool all_made = true;
+
+	if (!in) {
+		say("%s", err.text);
+		return EXIT_FAILED;
+	}
+	while (getline(&line, &size, in) > 0) {
+		all_made &= show(options, line);
+		lines++;
+	}
+	free(line);
+	(void)fclose(in);
+	if (lines == 0) {
+		say("%s: it ended before it had captured", options->args[0]);
+	}
+	return lines > 0 && all_made ? EXIT_DONE : EXIT_FAILED;
+}
+
+const struct command cmd_capture = {
+	.name = "capture",
+	.args = "SOCKET",
+	.summary = "ask a running sillage live to capture now",
+	.examples = "  sillage live --history 30s --control /run/sillage/control net://HOST &\n"
+		    "  sillage capture /run/sillage/control\n",
+	.options = FOR_CAPTURE,
+	.args_min = 1,
+	.run = run,
+};

@@ -1,0 +1,137 @@
+/*
+ * kept: see kept.h.
+ */
+#include "engine/kept.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <zstd.h>
+
+#include "base/mem.h"
+
+/* A third faster than level 1 and 5 % larger (doc/performance.md). */
+#define LEVEL (-1)
+
+/* Of its time that a worker packs, and how much of that it can save up. */
+#define SHARE    10
+#define SAVED_NS ((int64_t)100000000)
+
+struct kept_packer {
+	ZSTD_CCtx *context;
+	uint64_t last_ns;  /* monotonic */
+	int64_t credit_ns; /* it may pack for so long */
+	uint8_t *room;
+	size_t size;
+};
+
+struct kept *kept_new(const struct packet_info *info, uint8_t *bytes, uint64_t len)
+{
+	struct kept *kept = mem_alloc(sizeof(*kept));
+
+	atomic_init(&kept->refs, 1);
+	kept->bytes = bytes;
+	kept->stored = len;
+	kept->len = len;
+	kept->info = *info;
+	kept->info.stream = NULL;
+	kept->class_id = info->stream->id;
+	return kept;
+}
+
+struct kept *kept_ref(struct kept *kept)
+{
+	(void)atomic_fetch_add(&kept->refs, 1);
+	return kept;
+}
+
+void kept_unref(struct kept *kept)
+{
+	if (kept && atomic_fetch_sub(&kept->refs, 1) == 1) {
+		free(kept->bytes);
+		free(kept);
+	}
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+struct kept_packer *kept_packer_new(void)
+{
+	struct kept_packer *packer = mem_alloc(sizeof(*packer));
+
+	packer->context = ZSTD_createCCtx();
+	if (!packer->context) {
+		abort(); /* as mem.c does */
+	}
+	(void)ZSTD_CCtx_setParameter(packer->context, ZSTD_c_compressionLevel, LEVEL);
+	packer->last_ns = now_ns();
+	packer->credit_ns = SAVED_NS;
+	return packer;
+}
+
+static void pack(struct kept *kept, struct kept_packer *packer)
+{
+	size_t bound = ZSTD_compressBound(kept->len), got;
+
+	if (packer->size < bound) {
+		free(packer->room);
+		packer->room = mem_alloc(bound);
+		packer->size = bound;
+	}
+	got = ZSTD_compress2(packer->context, packer->room, bound, kept->bytes, kept->len);
+	if (ZSTD_isError(got) || got >= kept->len) {
+		return;
+	}
+	free(kept->bytes);
+	kept->bytes = mem_alloc(got);
+	memcpy(kept->bytes, packer->room, got);
+	kept->stored = got;
+	kept->is_packed = true;
+}
+
+void kept_pack(struct kept *kept, struct kept_packer *packer)
+{
+	uint64_t begin = now_ns();
+
+	packer->credit_ns += (int64_t)((begin - packer->last_ns) / SHARE);
+	packer->credit_ns = packer->credit_ns > SAVED_NS ? SAVED_NS : packer->credit_ns;
+	packer->last_ns = begin;
+	if (packer->credit_ns > 0) {
+		pack(kept, packer);
+		packer->credit_ns -= (int64_t)(now_ns() - begin);
+	}
+}
+
+void kept_packer_free(struct kept_packer *packer)
+{
+	if (packer) {
+		(void)ZSTD_freeCCtx(packer->context);
+		free(packer->room);
+		free(packer);
+	}
+}
+
+const uint8_t *kept_bytes(const struct kept *kept, uint8_t **room, uint64_t *size)
+{
+	size_t got;
+
+	if (!kept->is_packed) {
+		return kept->bytes;
+	}
+	if (*size < kept->len) {
+		free(*room);
+		*room = mem_alloc(kept->len);
+		*size = kept->len;
+	}
+	got = ZSTD_decompress(*room, kept->len, kept->bytes, kept->stored);
+	assert(got == kept->len); /* nobody else has made it */
+	(void)got;
+	return *room;
+}

@@ -1,0 +1,44 @@
+/*
+ * kept: packets that stay when they have been analysed, so that a capture can be made of them.
+ *
+ * The worker that has mapped a packet packs it with zstd, if nothing else waits for a worker and
+ * not for more than a tenth of its time; else the packet stays as it came: a viewer that is
+ * behind has no time for that, and what it keeps is bounded in bytes either way.
+ */
+#ifndef SILLAGE_ENGINE_KEPT_H
+#define SILLAGE_ENGINE_KEPT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ctf/decode.h"
+
+struct kept {
+	atomic_uint refs; /* of the history, and of captures being written */
+	bool is_packed;
+	uint8_t *bytes;          /* as it came, or a frame of zstd */
+	uint64_t stored, len;    /* of bytes, and of the packet */
+	uint64_t begin, end;     /* ns; end UINT64_MAX: not known */
+	struct packet_info info; /* its stream: NULL */
+	uint64_t class_id;       /* of its stream */
+};
+
+/* Takes @bytes; one reference. */
+struct kept *kept_new(const struct packet_info *info, uint8_t *bytes, uint64_t len);
+struct kept *kept_ref(struct kept *kept);
+void kept_unref(struct kept *kept); /* NULL is fine */
+
+/* What packing takes, of one thread. */
+struct kept_packer;
+
+struct kept_packer *kept_packer_new(void);
+void kept_packer_free(struct kept_packer *packer); /* NULL is fine */
+
+/* Packs it, if the packer has time for it and that makes it smaller; nobody else may know it yet. */
+void kept_pack(struct kept *kept, struct kept_packer *packer);
+
+/* The packet's bytes: its own, or unpacked into *@room, which grows to *@size.  Any thread. */
+const uint8_t *kept_bytes(const struct kept *kept, uint8_t **room, uint64_t *size);
+
+#endif

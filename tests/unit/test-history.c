@@ -1,0 +1,172 @@
+/*
+ * history: which packets stay, and that they stay what they were.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctf/index.h"
+#include "live/history.h"
+#include "suites.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+
+/* A packet of @len bytes that covers the second from @second on. */
+static struct kept *packet_at(uint64_t second, size_t len)
+{
+	const struct plan_stream stream = { .id = 7 };
+	const struct packet_info info = { .stream = &stream, .seq_num = second };
+	uint8_t *bytes = malloc(len);
+	struct kept *kept;
+
+	memset(bytes, (int)second, len);
+	kept = kept_new(&info, bytes, len);
+	kept->begin = second * NS_PER_S;
+	kept->end = (second + 1) * NS_PER_S - 1;
+	return kept;
+}
+
+/* The seconds of which packets are there, as bits. */
+static uint64_t seconds_of(const struct history_trace *trace, uint64_t begin, uint64_t end)
+{
+	struct history_stretch stretch;
+	uint64_t seconds = 0;
+
+	history_take(trace, begin * NS_PER_S, end * NS_PER_S - 1, &stretch);
+	for (size_t i = 0; i < stretch.packets.count; i++) {
+		const struct kept *kept = stretch.packets.at[i].kept;
+
+		ck_assert_uint_eq(kept->bytes[0], kept->info.seq_num);
+		seconds |= (uint64_t)1 << kept->info.seq_num;
+	}
+	history_stretch_fini(&stretch);
+	return seconds;
+}
+
+START_TEST(drops_by_age)
+{
+	struct history *history = history_new(3 * NS_PER_S, UINT64_MAX);
+	struct history_trace *trace = history_trace_new(history);
+
+	for (uint64_t i = 1; i <= 10; i++) {
+		history_add(trace, "channel", packet_at(i, 100), (i - 1) * NS_PER_S);
+	}
+	/* Windows have been looked at until 9: what ended before 6 has gone. */
+	ck_assert_uint_eq(seconds_of(trace, 0, 60), 0x7C0);
+	ck_assert_uint_eq(seconds_of(trace, 7, 9), 0x180);
+	history_hold(trace, 7 * NS_PER_S);
+	for (uint64_t i = 11; i <= 20; i++) {
+		history_add(trace, "channel", packet_at(i, 100), (i - 1) * NS_PER_S);
+	}
+	ck_assert_uint_eq(seconds_of(trace, 0, 60), 0x1FFF80);
+	history_hold(trace, UINT64_MAX);
+	history_add(trace, "channel", packet_at(21, 100), 20 * NS_PER_S);
+	ck_assert_uint_eq(seconds_of(trace, 0, 60), 0x3E0000);
+	history_trace_free(trace);
+	history_free(history);
+}
+END_TEST
+
+START_TEST(drops_by_bytes)
+{
+	struct history *history = history_new(UINT64_MAX, 100000);
+	struct history_trace *large = history_trace_new(history),
+			     *small = history_trace_new(history);
+	struct history_figures figures;
+	struct history_stretch stretch;
+
+	history_add(small, "channel", packet_at(1, 20000), 0);
+	for (uint64_t i = 1; i <= 10; i++) {
+		history_add(large, "channel", packet_at(i, 20000), 0);
+	}
+	history_figures(history, &figures);
+	ck_assert_uint_le(figures.stored, 100000);
+	ck_assert_uint_eq(figures.bytes, figures.packets * 20000);
+	ck_assert_uint_eq(seconds_of(small, 0, 60), 2);
+	ck_assert_uint_eq(seconds_of(large, 0, 60), 0x700);
+	/* What went is told: from the end of the eighth second on everything is there. */
+	history_take(large, 0, UINT64_MAX, &stretch);
+	ck_assert_uint_eq(stretch.since, NS_PER_S);
+	ck_assert_uint_eq(stretch.gone, 8 * NS_PER_S - 1);
+	/* What was taken stays when the history goes. */
+	history_trace_free(large);
+	history_trace_free(small);
+	history_figures(history, &figures);
+	ck_assert_uint_eq(figures.packets + figures.stored + figures.bytes, 0);
+	ck_assert_uint_eq(stretch.packets.at[0].kept->bytes[19999], 8);
+	ck_assert_str_eq(stretch.packets.at[0].stream, "channel");
+	history_stretch_fini(&stretch);
+	history_free(history);
+}
+END_TEST
+
+START_TEST(packs_packets)
+{
+	struct kept_packer *packer = kept_packer_new();
+	uint8_t *room = NULL, *noise = malloc(5000);
+	uint64_t size = 0;
+	struct kept *kept;
+
+	for (uint64_t len = 1; len < 100000; len = len * 3 + 1) {
+		const uint8_t *bytes;
+
+		kept = packet_at(len % 60, len);
+		kept_pack(kept, packer);
+		ck_assert_int_eq(kept->is_packed, len > 20);
+		ck_assert_uint_le(kept->stored, len);
+		bytes = kept_bytes(kept, &room, &size);
+		for (uint64_t i = 0; i < len; i++) {
+			ck_assert_uint_eq(bytes[i], len % 60);
+		}
+		kept_unref(kept);
+	}
+	/* What does not become smaller stays as it is. */
+	for (size_t i = 0; i < 5000; i++) {
+		noise[i] = (uint8_t)(rand() >> 7);
+	}
+	kept = packet_at(1, 5000);
+	memcpy(kept->bytes, noise, 5000);
+	kept_pack(kept, packer);
+	ck_assert(!kept->is_packed);
+	ck_assert_mem_eq(kept_bytes(kept, &room, &size), noise, 5000);
+	kept_unref(kept);
+	kept_packer_free(packer);
+	free(noise);
+	free(room);
+}
+END_TEST
+
+START_TEST(writes_indexes)
+{
+	uint8_t file[INDEX_HEADER_BYTES + 2 * INDEX_ENTRY_BYTES];
+	struct packet_index index = { 0 };
+	struct err err;
+
+	packet_index_put_header(file);
+	for (uint64_t i = 0; i < 2; i++) {
+		const struct index_facts facts = { .offset = i * 4096,
+						   .packet_bits = (uint64_t)4096 * 8,
+						   .content_bits = 100,
+						   .seq_num = i };
+
+		packet_index_put(file + INDEX_HEADER_BYTES + i * INDEX_ENTRY_BYTES, &facts);
+	}
+	ck_assert_int_eq(packet_index_parse(&index, file, sizeof(file), 8192, &err), 0);
+	ck_assert_uint_eq(index.entries.count, 2);
+	ck_assert_uint_eq(index.entries.at[1].offset, 4096);
+	ck_assert_uint_eq(index.entries.at[1].bytes, 4096);
+	packet_index_fini(&index);
+}
+END_TEST
+
+Suite *suite_history(void)
+{
+	Suite *suite = suite_create("history");
+	TCase *tcase = tcase_create("history");
+
+	tcase_add_test(tcase, drops_by_age);
+	tcase_add_test(tcase, drops_by_bytes);
+	tcase_add_test(tcase, packs_packets);
+	tcase_add_test(tcase, writes_indexes);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
