@@ -1203,11 +1203,12 @@ def test_ust_recorded(t):
     assert [counted(os.path.join(snaps, name)) for name in sorted(os.listdir(snaps))] == [150, 300]
 
 
-def main():
+def main(functions):
+    """Runs those of @functions whose names begin with test_."""
     sillage, app, data = [os.path.abspath(path) for path in sys.argv[1:4]]
     only = sys.argv[5] if len(sys.argv) > 5 else None
     counts = collections.Counter()
-    for name, function in sorted(globals().items()):
+    for name, function in sorted(functions.items()):
         if not name.startswith('test_') or (only and only not in name):
             continue
         test = Test(sillage, app, data)
@@ -1229,4 +1230,4 @@ def main():
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(main(globals()))

@@ -1,0 +1,283 @@
+#!/usr/bin/env python3
+"""captures: what triggers and signals make sillage write, from a real lttng-relayd, read by babeltrace2.
+
+usage: captures.py SILLAGE APP DATA [x NAME]
+"""
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import peer  # noqa: E402
+from peer import Skip, Ust, check_sums, totals  # noqa: E402
+
+
+def babeltrace(path, *args):
+    """Its lines; it may not say anything else."""
+    if not shutil.which('babeltrace2'):
+        raise Skip('babeltrace2 is not installed')
+    done = subprocess.run(['babeltrace2', '--clock-seconds', '--clock-gmt'] + list(args) + [path], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, check=True)
+    assert not done.stderr, done.stderr.decode()
+    # The time since the event before is left out: that may be in another packet.
+    return [re.sub(r'\(\+\S+\)', '', line) for line in done.stdout.decode().splitlines()]
+
+
+def described(path):
+    with open(os.path.join(path, 'capture.json')) as file:
+        return json.load(file)
+
+
+def captured(lines):
+    return [line for line in lines if line['type'] == 'capture']
+
+
+def finished(live):
+    """What it printed when its one trace has ended."""
+    live.wait_for(lambda one: totals(one.lines()))
+    return live.finish(signal.SIGTERM)
+
+
+def seconds(ns):
+    return '%d.%09d' % divmod(ns, 10**9)
+
+
+def check_range(capture, original):
+    """The capture has all that the original has in its range, and nothing else than packets of it."""
+    of_range = babeltrace(original, '--begin=' + seconds(capture['begin']), '--end=' + seconds(capture['end']))
+    found = babeltrace(capture['path'])
+    everything = set(babeltrace(original))
+    assert set(of_range) <= set(found), 'of %d events in the range %d are not there' % (
+        len(of_range), len(set(of_range) - set(found)))
+    assert set(found) <= everything, 'it has events that were not sent'
+    return len(found), len(everything)
+
+
+def check_bytes(path, original):
+    """Its streams are stretches of the original's, its metadata is the same."""
+    with open(os.path.join(path, 'metadata'), 'rb') as a, open(os.path.join(original, 'metadata'), 'rb') as b:
+        assert a.read() == b.read(), 'metadata'
+    streams = [name for name in os.listdir(path) if name.startswith('channel')]
+    assert streams
+    for name in streams:
+        with open(os.path.join(path, name), 'rb') as a, open(os.path.join(original, name), 'rb') as b:
+            assert a.read() in b.read(), name
+        assert os.path.exists(os.path.join(path, 'index', name + '.idx')), 'no index of ' + name
+    return streams
+
+
+def left_in(directory):
+    return sorted(os.listdir(directory)) if os.path.isdir(directory) else []
+
+
+def test_burst(t):
+    """A burst of CPU time replayed at its own speed: captured in its two phases, and only there."""
+    relay, into = t.relay(), os.path.join(t.scratch, 'captures')
+    live = t.live('-a', 'count', '-i', '20ms', '--from', 'beginning', '--trigger',
+                  'cpu.thread[comm=burst-*].run > 95% for 60ms', '--history', '10s', '--before', '300ms', '--after',
+                  '50ms', '--capture-dir', into, relay.live)
+    t.replay(relay, 'burst', '--session', 'b', '--hostname', 'h', '--wait-viewer', '--live-timer', '100ms')
+    lines = finished(live)
+    fired = [line for line in lines if line['type'] == 'trigger']
+    made = captured(lines)
+    assert len(fired) == len(made) == 2, (fired, made)
+    for trigger, capture in zip(fired, made):
+        assert (capture['begin'], capture['end']) == (trigger['end'] - 300 * 10**6, trigger['end'] + 50 * 10**6)
+        assert capture['complete'] and capture['triggers'] == trigger['name'], capture
+        check_range(capture, os.path.join(t.data, 'burst'))
+        check_bytes(os.path.join(capture['path'], 'kernel'), os.path.join(t.data, 'burst', 'kernel'))
+        said = described(capture['path'])
+        assert said['triggers'] == [trigger] and said['at'] == trigger['end'], said
+        assert 'sillage analyze ' + capture['path'] in live.said(), live.said()
+        top = t.analyze(capture['path'], '-a', 'cpu', '--begin', str(trigger['begin']), '--end', str(trigger['end']))
+        assert top['cpu']['threads'][0]['comm'] == 'burst-1', top['cpu']['threads'][0]
+    assert left_in(into) == sorted(os.path.basename(capture['path']) for capture in made)
+
+
+def test_range(t):
+    """Packets of 4 KiB: what is captured is the range, and little more."""
+    relay, into = t.relay(), os.path.join(t.scratch, 'captures')
+    live = t.live('-a', 'count', '-i', '10ms', '--from', 'beginning', '--trigger', 'count.events > 500',
+                  '--history', '40ms', '--after', '10ms', '--capture-dir', into, relay.live)
+    t.replay(relay, 'small-packets', '--session', 's', '--hostname', 'h', '--speed', '0.5', '--wait-viewer',
+             '--live-timer', '100ms')
+    lines = finished(live)
+    made = captured(lines)
+    assert len(made) == 5, made
+    for capture in made:
+        found, everything = check_range(capture, os.path.join(t.data, 'small-packets'))
+        check_bytes(os.path.join(capture['path'], 'kernel'), os.path.join(t.data, 'small-packets', 'kernel'))
+        assert 0 < found < everything * 0.6, 'of %d events it has %d' % (everything, found)
+        assert capture['complete'], capture
+    check_sums(lines)
+
+
+def test_asked(t):
+    """SIGUSR2 on a real UST session, three times, of which two are kept."""
+    relay, into = t.relay(), os.path.join(t.scratch, 'captures')
+    ust = Ust(t, relay)
+    ust.start('asked')
+    live = t.live('-a', 'count', '-i', '100ms', '--from', 'beginning', '--history', '1h', '--after', '0', '--keep', '2',
+                  '--capture-dir', into, relay.live)
+    for i in range(1, 4):
+        ust.run(100)
+        live.wait_for(lambda one: peer.events_seen(one) == 300 * i)
+        live.process.send_signal(signal.SIGUSR2)
+        live.wait_for(lambda one: len(captured(one.lines())) == i)
+    ust.lttng('destroy', 'asked')
+    made = captured(finished(live))
+    assert left_in(into) == sorted(os.path.basename(capture['path']) for capture in made[1:]), left_in(into)
+    for i, capture in enumerate(made[1:]):
+        assert described(capture['path'])['triggers'] == [], capture
+        assert len(babeltrace(capture['path'])) == 300 * (i + 2), capture
+
+
+def ask(t, at, *args):
+    return subprocess.run([t.sillage, 'capture', at] + list(args), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          timeout=peer.LIMIT)
+
+
+def test_control(t):
+    """Asked through a socket: the path of each session's capture; and what can go wrong."""
+    relay, into, at = t.relay(), os.path.join(t.scratch, 'captures'), os.path.join(t.scratch, 'control')
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(at)  # of one that is gone
+    options = ['-a', 'count', '-i', '20ms', '--from', 'beginning', '--history', '10s', '--after', '100ms', '--control', at,
+               '--capture-dir', into]
+    live = t.live(*options, relay.live)
+    live.wait_for(lambda one: not ask(t, at).stderr.decode().count('refused'))
+    assert stat.S_IMODE(os.stat(at).st_mode) == 0o600, oct(os.stat(at).st_mode)
+    done = ask(t, at)
+    assert done.returncode == 1 and 'no session is followed' in done.stderr.decode(), done.stderr.decode()
+    other = subprocess.run([t.sillage, 'live'] + options + [relay.live], stderr=subprocess.PIPE, timeout=peer.LIMIT)
+    assert other.returncode == 1 and 'in use' in other.stderr.decode(), other.stderr.decode()
+    for name in ('one', 'two'):
+        t.replay(relay, 'burst', '--session', name, '--hostname', 'h', '--wait-viewer', '--live-timer', '100ms',
+                 '--linger', '20s', wait=False)
+    live.wait_for(lambda one: len({line['trace']['session'] for line in one.lines() if line['type'] == 'window'}) == 2)
+    with socket.socket(socket.AF_UNIX) as bad, socket.socket(socket.AF_UNIX) as long:
+        bad.connect(at)
+        bad.send(b'destroy\n')
+        assert 'expected' in json.loads(bad.recv(1000))['message'] and bad.recv(1) == b''
+        long.connect(at)
+        long.send(b'c' * 1000)
+        assert 'expected' in json.loads(long.recv(1000))['message']
+    done = ask(t, at)
+    assert done.returncode == 0, done.stderr.decode()
+    assert sorted(re.sub(r'-\d{8}T.*', '', os.path.basename(path)) for path in done.stdout.decode().split()) == [
+        'h-one', 'h-two'], done.stdout
+    for path in done.stdout.decode().split():
+        babeltrace(path)
+    assert [json.loads(line)['type'] for line in ask(t, at, '-f', 'json').stdout.decode().splitlines()] == ['capture'] * 2
+    live.finish(signal.SIGTERM)
+    assert not os.path.exists(at) and ask(t, at).returncode == 1
+
+
+def test_room(t):
+    """With room for a few packets only: it says that some are missing."""
+    relay, into = t.relay(), os.path.join(t.scratch, 'captures')
+    live = t.live('-a', 'count', '-i', '50ms', '--from', 'beginning', '--trigger', 'count.events > 0 for 200ms',
+                  '--history', '8K', '--capture-dir', into, relay.live)
+    t.replay(relay, 'small-packets', '--session', 's', '--hostname', 'h', '--wait-viewer', '--live-timer', '100ms')
+    made = captured(finished(live))
+    assert len(made) == 1 and not made[0]['complete'], made
+    assert not described(made[0]['path'])['traces'][0]['has_all_kept'], made
+    assert 'some is missing' in live.said(), live.said()
+    found, everything = len(babeltrace(made[0]['path'])), len(babeltrace(os.path.join(t.data, 'small-packets')))
+    assert 0 < found < everything / 2, (found, everything)
+
+
+def test_cannot_write(t):
+    """No room on the disk (here: for one process): said, nothing left, and it goes on."""
+    relay, into = t.relay(), os.path.join(t.scratch, 'captures')
+    left = os.path.join(into, '.sillage-%d-1' % 2**22, 'kernel')
+    os.makedirs(left)  # of a process that is gone
+    live = t.live('-a', 'count', '-i', '20ms', '--from', 'beginning', '--trigger', 'count.events > 0 for 100ms',
+                  '--history', '10s', '--capture-dir', into, relay.live)
+    # (What it prints goes to a file, too, which is smaller than the trace's metadata.)
+    resource.prlimit(live.process.pid, resource.RLIMIT_FSIZE, (200000, 200000))
+    t.replay(relay, 'small-packets', '--session', 's', '--hostname', 'h', '--wait-viewer', '--live-timer', '100ms')
+    lines = finished(live)
+    made = captured(lines)
+    assert len(made) == 1 and 'File too large' in made[0]['error'] and 'path' not in made[0], made
+    assert 'could not be captured' in live.said(), live.said()
+    assert left_in(into) == [], left_in(into)
+    check_sums(lines)
+    assert totals(lines)[0]['count']['events'] == t.analyze('small-packets', '-a', 'count')['count']['events']
+
+
+def test_limits(t):
+    """Not more than so many an hour; none when it is dry; wrong options."""
+    relay = t.relay()
+    for options, count in ((('--captures-per-hour', '2'), 2), (('--dry-run',), 0)):
+        into = os.path.join(t.scratch, 'captures%d' % count)
+        live = t.live('-a', 'count', '-i', '10ms', '--from', 'beginning', '--trigger', 'count.events > 500',
+                      '--history', '20ms', '--after', '0', '--capture-dir', into, *options,
+                      relay.live + '/host/h/s%d' % count)
+        t.replay(relay, 'small-packets', '--session', 's%d' % count, '--hostname', 'h', '--wait-viewer',
+                 '--live-timer', '100ms')
+        lines = live.finish()
+        assert len(captured(lines)) == len(left_in(into)) == count, (captured(lines), left_in(into))
+        assert len([line for line in lines if line['type'] == 'trigger']) == 5
+        assert live.said().count('captures in the last hour') == (count > 0), live.said()
+    for options, why in ((('--on-trigger', 'capture', '--trigger', 'cpu.busy > 1%'), 'needs --history'),
+                         (('--history', '1s', '--before', '2s'), 'more than --history'),
+                         (('--history', 'long'), 'a duration such as'), (('--keep', '0'), 'a number such as')):
+        done = subprocess.run([t.sillage, 'live'] + list(options) + [relay.live], stderr=subprocess.PIPE)
+        assert done.returncode == 2 and why in done.stderr.decode(), done.stderr.decode()
+
+
+def test_names(t):
+    """Names that come from the network lead nowhere else."""
+    relay, into = t.relay(), os.path.join(t.scratch, 'captures')
+    live = t.live('-a', 'count', '--from', 'beginning', '--history', '1h', '--trigger', 'count.events > 0',
+                  '--capture-dir', into, relay.live)
+    t.replay(relay, 'burst', '--session', 'a b;$(c)', '--hostname', '-h*', '--wait-viewer', '--speed', '0')
+    made = captured(finished(live))
+    assert len(made) == 1, live.said()
+    assert all(re.fullmatch(r'_h_-a_b___c_-\d{8}T\d{6}\.\d{3}Z(-\d+)?', name) for name in left_in(into)), left_in(into)
+
+
+def test_killed(t):
+    """Killed at any time: what has a name is whole.  Stopped: it is still written."""
+    seed = int(os.environ.get('SILLAGE_CHAOS_SEED', random.randrange(10**6)))
+    chance = random.Random(seed)
+    into = os.path.join(t.scratch, 'captures')
+    relay = t.relay()
+    for i in range(5):
+        live = t.live('-a', 'count', '-i', '10ms', '--from', 'beginning', '--trigger', 'count.events > 500',
+                      '--captures-per-hour', '1000', '--history', '10s', '--after', '0', '--capture-dir', into,
+                      relay.live + '/host/h/k%d' % i)
+        process = t.replay(relay, 'small-packets', '--session', 'k%d' % i, '--hostname', 'h', '--wait-viewer',
+                           '--live-timer', '100ms', '--speed', '0.3', wait=False)
+        live.wait_for(lambda one: [line for line in one.lines() if line['type'] == 'trigger'])
+        time.sleep(chance.random() * 0.1)
+        if i < 4:
+            live.process.kill()
+            live.process.wait()
+        else:
+            live.finish(signal.SIGTERM)
+            assert captured(live.lines()), 'seed %d' % seed
+        process.kill()
+        process.wait()
+    names = [name for name in left_in(into) if not name.startswith('.')]
+    assert names, 'seed %d' % seed
+    for name in names:
+        assert described(os.path.join(into, name))['traces'], 'seed %d' % seed
+        babeltrace(os.path.join(into, name))
+    # The last one has taken away what those before left.
+    assert names == left_in(into), (seed, left_in(into))
+
+
+if __name__ == '__main__':
+    sys.exit(peer.main(globals()))
