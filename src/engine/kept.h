@@ -35,7 +35,8 @@ struct kept_packer;
 struct kept_packer *kept_packer_new(void);
 void kept_packer_free(struct kept_packer *packer); /* NULL is fine */
 
-/* Packs it, if the packer has time for it and that makes it smaller; nobody else may know it yet. */
+/* Packs it, if the packer has time for it and that makes it smaller; nobody else may know it yet.
+ */
 void kept_pack(struct kept *kept, struct kept_packer *packer);
 
 /* The packet's bytes: its own, or unpacked into *@room, which grows to *@size.  Any thread. */

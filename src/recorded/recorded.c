@@ -96,6 +96,12 @@ static int trace_read_metadata(const struct recorded_path *path, struct trace *t
 
 int recorded_open(const struct recorded_path *path, struct recorded *trace, struct err *err)
 {
+	return recorded_open_for(path, NULL, 0, trace, err);
+}
+
+int recorded_open_for(const struct recorded_path *path, const struct plan_request *requests,
+		      size_t request_count, struct recorded *trace, struct err *err)
+{
 	int r;
 
 	memset(trace, 0, sizeof(*trace));
@@ -106,7 +112,8 @@ int recorded_open(const struct recorded_path *path, struct recorded *trace, stru
 	if (r < 0) {
 		return r;
 	}
-	trace->builder = plan_builder_new(metadata_stream_arena(trace->metadata), NULL, 0, false);
+	trace->builder = plan_builder_new(metadata_stream_arena(trace->metadata), requests,
+					  request_count, false);
 	r = plan_build(trace->builder, metadata_stream_types(trace->metadata), &trace->plan, err);
 	if (r < 0) {
 		return err_note(err, r, "%s/metadata", path->dirs.at[path->dirs.count - 1]);

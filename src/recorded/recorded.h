@@ -102,6 +102,9 @@ struct recorded {
 	struct recorded_files files;
 };
 int recorded_open(const struct recorded_path *path, struct recorded *trace, struct err *err);
+/* The same, with a plan for @requests, which must outlive it. */
+int recorded_open_for(const struct recorded_path *path, const struct plan_request *requests,
+		      size_t request_count, struct recorded *trace, struct err *err);
 void recorded_close(struct recorded *trace);
 
 /* When the first packet of a trace begins. */
