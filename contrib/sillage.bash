@@ -2,7 +2,7 @@
 _sillage() {
     local word=${COMP_WORDS[COMP_CWORD]} options
     if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W 'live analyze top list replay triggers lami capture help' -- "$word"))
+        COMPREPLY=($(compgen -W 'live analyze top list replay triggers lami capture report help' -- "$word"))
         return
     fi
     case ${COMP_WORDS[1]} in
@@ -14,6 +14,7 @@ _sillage() {
     triggers) options='--check --quiet --verbose --help' ;;
     lami) options='--analyses --interval --top --jobs --output --chunk-size --max-memory --begin --end --tid --pid --comm --cpu --sort --min --max --mi-version --metadata --test-compatibility --output-progress --quiet --verbose --help' ;;
     capture) options='--format --quiet --verbose --help' ;;
+    report) options='--format --top --output --begin --end --thread --quiet --verbose --help' ;;
     esac
     case $word in
     -*) COMPREPLY=($(compgen -W "$options" -- "$word")) ;;

@@ -18,8 +18,9 @@ MAY_INCLUDE = {
     'src/recorded': ('base/', 'ctf/', 'engine/', 'recorded/'),
     'relay': ('base/', 'relay/'),
     'analyses': ('base/', 'ctf/', 'engine/', 'analyses/', 'analyses.inc'),
+    'deep': ('base/', 'ctf/', 'engine/', 'recorded/', 'deep/', 'analyses/calls.h'),
     'live': ('base/', 'ctf/', 'engine/', 'recorded/', 'relay/', 'live/', 'version.h'),
-    'src/cmd': ('base/', 'ctf/', 'engine/', 'recorded/', 'live/', 'cmd/', 'options.h', 'version.h'),
+    'src/cmd': ('base/', 'ctf/', 'engine/', 'recorded/', 'live/', 'deep/', 'cmd/', 'options.h', 'version.h'),
 }
 FUNCTION_LINES_MAX = 70
 FILE_LINES_MAX = 1000

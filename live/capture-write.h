@@ -28,6 +28,7 @@ struct capture_order {
 	char *host, *session;
 	char *triggers;          /* JSON objects with commas between, "" if somebody asked for it */
 	char *names;             /* of those triggers, for people */
+	bool has_kernel;         /* one of the traces is the kernel's */
 	uint64_t at, begin, end; /* ns: the occasion, and what is wanted */
 	VEC(struct capture_trace) traces;
 

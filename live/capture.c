@@ -193,6 +193,8 @@ static void gather(struct captures *captures, const struct pending *pending)
 		if (traces[i]->history) {
 			struct capture_trace *trace = vec_push(&order->traces);
 
+			order->has_kernel |= traces[i]->identity.domain &&
+					     strcmp(traces[i]->identity.domain, "kernel") == 0;
 			trace->path = traces[i]->identity.path
 					      ? mem_strdup(traces[i]->identity.path)
 					      : NULL;

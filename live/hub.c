@@ -137,10 +137,10 @@ static void say_captured(struct hub *hub, const struct capture_order *order)
 				 order->err.text);
 	} else if (hub->config->verbosity >= 0) {
 		hub->config->say(
-			"%s/%s: captured %s%s into %s; look at it with: sillage analyze %s",
-			order->host, order->session, units_bytes(bytes, order->bytes),
+			"%s/%s: captured %s%s into %s; look at it with: sillage %s %s", order->host,
+			order->session, units_bytes(bytes, order->bytes),
 			order->is_complete ? "" : " (some is missing, see its capture.json)",
-			order->path, order->path);
+			order->path, order->has_kernel ? "report" : "analyze", order->path);
 	}
 	output_capture(hub->config->output, order);
 	control_captured(hub->control, order);

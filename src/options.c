@@ -53,6 +53,7 @@ enum option_id {
 	OPTION_KEEP,
 	OPTION_PER_HOUR,
 	OPTION_CONTROL,
+	OPTION_THREAD,
 	OPTION_DRY_RUN,
 	OPTION_CHECK,
 	OPTION_MI_VERSION,
@@ -74,7 +75,7 @@ enum option_id {
 
 #define FOR_BOTH (FOR_LIVE | FOR_ANALYZE)
 #define FOR_SHOW (FOR_LIVE | FOR_ANALYZE | FOR_TOP | FOR_LAMI)
-#define FOR_ALL  (FOR_SHOW | FOR_LIST | FOR_REPLAY | FOR_TRIGGERS | FOR_CAPTURE)
+#define FOR_ALL  (FOR_SHOW | FOR_LIST | FOR_REPLAY | FOR_TRIGGERS | FOR_CAPTURE | FOR_REPORT)
 
 struct spec {
 	enum option_id id;
@@ -87,14 +88,14 @@ static const struct spec specs[] = {
 	{ OPTION_ANALYSES, 'a', "analyses", "LIST", "names, all, or help (count,cpu,io; top: all)",
 	  FOR_SHOW },
 	{ OPTION_FORMAT, 'f', "format", "FORMAT", "text or json, one object per line (text)",
-	  FOR_BOTH | FOR_LIST | FOR_CAPTURE },
+	  FOR_BOTH | FOR_LIST | FOR_CAPTURE | FOR_REPORT },
 	{ OPTION_INTERVAL, 'i', "interval", "DURATION",
 	  "window (1s); analyze prints windows only if given", FOR_SHOW },
 	{ OPTION_TOP, 'n', "top", "N", "rows per table, 0: all (10 in text, 0 in JSON)",
-	  FOR_BOTH | FOR_LAMI },
+	  FOR_BOTH | FOR_LAMI | FOR_REPORT },
 	{ OPTION_JOBS, 'j', "jobs", "N", "worker threads, 0 for none (online CPUs)", FOR_SHOW },
 	{ OPTION_OUTPUT, 'o', "output", "FILE", "write there (-, standard output)",
-	  FOR_BOTH | FOR_LAMI },
+	  FOR_BOTH | FOR_LAMI | FOR_REPORT },
 	{ OPTION_CHUNK_SIZE, 0, "chunk-size", "SIZE", "bytes at which a chunk closes (1M)",
 	  FOR_SHOW },
 	{ OPTION_MAX_MEMORY, 0, "max-memory", "SIZE", "bound for packets and partials held (256M)",
@@ -114,8 +115,11 @@ static const struct spec specs[] = {
 	{ OPTION_NO_RETRY, 0, "no-retry", NULL, "give up on a relay that is away",
 	  FOR_LIVE | FOR_TOP },
 	{ OPTION_BEGIN, 0, "begin", "TIME", "only from HH:MM:SS[.frac], ISO time, or ns",
-	  FOR_ANALYZE | FOR_LAMI | FOR_TOP },
-	{ OPTION_END, 0, "end", "TIME", "only until then", FOR_ANALYZE | FOR_LAMI | FOR_TOP },
+	  FOR_ANALYZE | FOR_LAMI | FOR_TOP | FOR_REPORT },
+	{ OPTION_END, 0, "end", "TIME", "only until then",
+	  FOR_ANALYZE | FOR_LAMI | FOR_TOP | FOR_REPORT },
+	{ OPTION_THREAD, 0, "thread", "TID|NAME",
+	  "explain this one (the trigger's, or that which ran longest)", FOR_REPORT },
 	{ OPTION_TO, 0, "to", "URL", "the relay, net://HOST[:CONTROL[:DATA]] (5342)", FOR_REPLAY },
 	{ OPTION_SPEED, 0, "speed", "X", "times the original speed, 0: full speed (1)",
 	  FOR_REPLAY },
@@ -460,6 +464,9 @@ static bool take_text(struct options *o, enum option_id id, const char *value)
 		return true;
 	case OPTION_ON_TRIGGER:
 		o->on_trigger = value;
+		return true;
+	case OPTION_THREAD:
+		o->thread = value;
 		return true;
 	case OPTION_CONTROL:
 		o->control = value;

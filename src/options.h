@@ -23,6 +23,7 @@ enum {
 	FOR_TRIGGERS = 32,
 	FOR_LAMI = 64,
 	FOR_CAPTURE = 128,
+	FOR_REPORT = 256,
 };
 
 struct options {
@@ -56,6 +57,7 @@ struct options {
 	uint64_t history_bytes; /* 0: as max_memory */
 	uint64_t before_ns, after_ns;
 	const char *capture_dir, *control;
+	const char *thread; /* to explain: a tid or a name; NULL: the one that matters most */
 	uint64_t keep_count, keep_bytes, per_hour; /* UINT64_MAX: all */
 	const char *on_lag;                        /* keep, skip */
 	uint64_t lag_limit_ns;

@@ -19,7 +19,7 @@ struct command {
 };
 
 extern const struct command cmd_live, cmd_analyze, cmd_top, cmd_list, cmd_replay, cmd_triggers,
-	cmd_lami, cmd_capture;
+	cmd_lami, cmd_capture, cmd_report;
 
 struct hub_config;
 struct output;

@@ -98,7 +98,10 @@ def test_burst(t):
         check_bytes(os.path.join(capture['path'], 'kernel'), os.path.join(t.data, 'burst', 'kernel'))
         said = described(capture['path'])
         assert said['triggers'] == [trigger] and said['at'] == trigger['end'], said
-        assert 'sillage analyze ' + capture['path'] in live.said(), live.said()
+        assert 'sillage report ' + capture['path'] in live.said(), live.said()
+        report = subprocess.run([t.sillage, 'report', '-f', 'json', capture['path']], stdout=subprocess.PIPE, check=True)
+        report = json.loads(report.stdout.decode())
+        assert report['path']['thread']['comm'] == 'burst-1' and report['triggers'] == trigger['name'], report['path']['thread']
         top = t.analyze(capture['path'], '-a', 'cpu', '--begin', str(trigger['begin']), '--end', str(trigger['end']))
         assert top['cpu']['threads'][0]['comm'] == 'burst-1', top['cpu']['threads'][0]
     assert left_in(into) == sorted(os.path.basename(capture['path']) for capture in made)

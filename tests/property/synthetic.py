@@ -55,6 +55,7 @@ EVENTS = [
                            ('s32', 'error'))),
     ('irq_handler_entry', (('s32', 'irq'), ('comm', 'name'))),
     ('irq_handler_exit', (('s32', 'irq'), ('s32', 'ret'))),
+    ('timer_hrtimer_expire_entry', (('s64', 'hrtimer'),)), ('timer_hrtimer_expire_exit', (('s64', 'hrtimer'),)),
     ('irq_softirq_entry', (('s32', 'vec'),)), ('irq_softirq_exit', (('s32', 'vec'),)),
 ]
 IDS = {name: i for i, (name, _) in enumerate(EVENTS)}
@@ -218,6 +219,67 @@ def test_wake_race(scratch):
                   sched['unexplained']), (wake, 3 * wake, 1, unexplained))
             same([(row['ns'], row['tid'], row['waker_tid']) for row in sched['longest']],
                  [(3, 9, 7)] * wake)
+
+
+def report_of(trace, *args):
+    status, out, err = run('report', '-f', 'json', '-n', '0', *args, trace.path)
+    assert status == 0, err
+    return json.loads(out)
+
+
+def switch_prio(ts, prev, next_, state=1):
+    """Between threads given as (tid, prio)."""
+    return event(ts, 'sched_switch', 't%d' % prev[0], prev[0], prev[1], state, 't%d' % next_[0], next_[0], next_[1])
+
+
+def test_inversion(scratch):
+    """9.3, 1: a low thread that has what a high one wants is kept from running by a medium one."""
+    high, medium, low = (10, -51), (20, -31), (30, -11)
+    us = 1000
+    trace = Made(scratch, 'inversion', [packet(0, 0, 0, 660 * us, [
+        event(0, 'sched_process_free', 99),
+        switch_prio(100 * us, high, low),
+        event(149 * us, 'irq_handler_entry', 1, 'timer'),
+        event(149 * us, 'timer_hrtimer_expire_entry', 5),
+        event(150 * us, 'sched_waking', 20),
+        event(150 * us, 'timer_hrtimer_expire_exit', 5),
+        event(151 * us, 'irq_handler_exit', 1, 1),
+        switch_prio(155 * us, low, medium, 0x100),
+        switch_prio(455 * us, medium, low),
+        event(555 * us, 'sched_waking', 10),
+        switch_prio(560 * us, low, high, 0x100),
+        event(660 * us, 'sched_process_free', 99)])])
+    found = report_of(trace, '--thread', '10')
+    same([(part['tid'], part['begin'] // us, part['end'] // us, part['state']) for part in found['path']['segments']],
+         [(10, 0, 100, 'run'), (30, 100, 155, 'run'), (30, 155, 455, 'preempted'), (30, 455, 555, 'run'),
+          (10, 555, 560, 'wait'), (10, 560, 660, 'run')])
+    same([(one['thread']['tid'], one['total_ns'] // us, one['longest_ns'] // us, one['times'], one['inversion_ns'] // us)
+          for one in found['rivals']], [(20, 300, 300, 1, 300), (30, 5, 5, 1, 5)])
+    spans = {}
+    for one in found['inversions']:
+        key = one['kind'], one['rival']['tid']
+        spans[key] = spans.get(key, 0) + (one['end'] - one['begin']) // us
+    same(spans, {('unbounded', 20): 300, ('direct', 30): 155, ('dispatch', 30): 5})
+    same([(one['thread']['tid'], one['state'], one.get('waker', {}).get('tid'), (one['end'] - one['begin']) // us)
+          for one in found['waits']], [(30, 'preempted', None, 300), (30, 'preempted', None, 100), (20, 'wait', None, 5),
+                                       (10, 'wait', 30, 5)])
+    # The medium thread was woken by a timer, so nobody else is on its path.
+    same({part['tid'] for part in report_of(trace, '--thread', 't20')['path']['segments']}, {20})
+    same(run('report', '--thread', 'nobody', trace.path)[0], 1)
+    assert 'unbounded, keeps t30 (30) from running' in run('report', '--thread', '10', trace.path)[1]
+
+
+def test_deep_race(scratch):
+    """9.3, 8: a thread is woken before it is seen to sleep; or it was, and slept again."""
+    for is_race in (True, False):
+        streams = [packet(0, 0, 0, 30, [switch(1, 0, 9, 0), switch(12, 9, 0), switch(15, 0, 9, 0), switch(20, 9, 0)]),
+                   packet(1, 0, 0, 30, [switch(1, 0, 7, 0), event(10, 'sched_waking', 9)] +
+                          ([] if is_race else [event(11, 'sched_wakeup', 9)]) + [switch(25, 7, 0)])]
+        found = report_of(Made(scratch, 'deep-race-%d' % is_race, streams))
+        row = [row for row in found['threads'] if row['thread']['tid'] == 9][0]
+        same((row.get('wait_ns', 0), row['run_ns']), (3 if is_race else 0, 16))
+        same([one['waker']['tid'] for one in found['waits'] if one['thread']['tid'] == 9 and one['state'] == 'wait'], [7] if is_race else [])
+        same(row['blocked_ns'], (25 - 20) + (0 if is_race else 3))
 
 
 def test_block(scratch):

@@ -1,0 +1,47 @@
+/*
+ * reader: events of a recorded trace in global time order.
+ *
+ * Each stream is decoded as it is needed, packet by packet, and the one whose event is the oldest
+ * goes on; events of one time come in the order of streams (their files' names), those of one
+ * stream in their order.  Only classes that are asked for are given.
+ */
+#ifndef SILLAGE_DEEP_READER_H
+#define SILLAGE_DEEP_READER_H
+
+#include "ctf/decode.h"
+#include "recorded/recorded.h"
+
+struct reader;
+
+/* An event, or a place where events are missing (class NULL). */
+struct reader_event {
+	uint64_t ts;  /* ns, never less than the one before of its stream */
+	uint64_t cpu; /* UINT64_MAX: its stream names none */
+	const struct plan_event *class;
+	const struct plan_binding *binding; /* the first of the class */
+	const struct value *values;         /* of the binding's request; die with the next call */
+};
+
+/* Something that cannot be read: said, and passed over. */
+typedef void reader_warn_fn(void *user, const char *message);
+
+/* NULL with the reason.  @requests must outlive it. */
+struct reader *reader_open(const struct recorded_path *path, const struct plan_request *requests,
+			   size_t request_count, reader_warn_fn *warn, void *user, struct err *err);
+void reader_close(struct reader *reader); /* NULL is fine */
+
+/* The next event; false at the end. */
+bool reader_next(struct reader *reader, struct reader_event *event);
+
+/* CPUs that streams of the trace name. */
+size_t reader_cpu_count(const struct reader *reader);
+
+/* Lives as long as the reader. */
+const struct plan *reader_plan(const struct reader *reader);
+
+static inline bool reader_has(const struct reader_event *event, unsigned int field)
+{
+	return event->binding->present >> field & 1;
+}
+
+#endif

@@ -1,0 +1,155 @@
+/*
+ * report: see report.h.
+ */
+#include "deep/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- threads ---- */
+
+static int by_run(const void *left, const void *right)
+{
+	const struct report_thread *a = left, *b = right;
+
+	if (a->run_ns != b->run_ns) {
+		return a->run_ns > b->run_ns ? -1 : 1;
+	}
+	return a->thread < b->thread ? -1 : a->thread > b->thread;
+}
+
+static void list_threads(struct deep_report *report)
+{
+	const struct timeline *timeline = report->timeline;
+
+	for (uint32_t i = 0; i < timeline->threads.count; i++) {
+		const struct deep_thread *thread = timeline->threads.at[i];
+		struct report_thread row = { .thread = i };
+
+		if (thread->end <= timeline->begin || thread->birth >= timeline->end) {
+			continue;
+		}
+		thread_sums(thread, timeline->begin, timeline->end, row.ns);
+		for (unsigned int state = 0; state < STATES; state++) {
+			row.run_ns += state_runs(state) ? row.ns[state] : 0;
+		}
+		*vec_push(&report->threads) = row;
+	}
+	if (report->threads.count > 0) {
+		qsort(report->threads.at, report->threads.count, sizeof(*report->threads.at),
+		      by_run);
+	}
+}
+
+/* ---- waits ---- */
+
+static int by_length(const void *left, const void *right)
+{
+	const struct report_wait *a = left, *b = right;
+	uint64_t a_ns = a->end - a->begin, b_ns = b->end - b->begin;
+
+	if (a_ns != b_ns) {
+		return a_ns > b_ns ? -1 : 1;
+	}
+	if (a->begin != b->begin) {
+		return a->begin < b->begin ? -1 : 1;
+	}
+	return a->thread < b->thread ? -1 : a->thread > b->thread;
+}
+
+static bool waits(unsigned int state)
+{
+	return state == STATE_WAIT || state == STATE_PREEMPTED || state == STATE_NEW;
+}
+
+static void add_wait(struct deep_report *report, uint32_t thread, size_t i, size_t most)
+{
+	const struct deep_thread *of = report->timeline->threads.at[thread];
+	const struct interval *interval = &of->intervals.at[i];
+	struct report_wait wait = { .thread = thread,
+				    .begin = interval->begin,
+				    .end = thread_until(of, i),
+				    .state = interval->state,
+				    .cpu = interval->cpu,
+				    .waker = interval->state == STATE_WAIT ? interval->who : NOBODY,
+				    .cause = interval->cause };
+	size_t count = report->waits.count;
+
+	if (most > 0 && count == most && by_length(&wait, &report->waits.at[count - 1]) > 0) {
+		return;
+	}
+	if (most == 0 || count < most) {
+		(void)vec_push(&report->waits);
+		count++;
+	}
+	if (most == 0) {
+		report->waits.at[count - 1] = wait;
+		return;
+	}
+	for (i = count - 1; i > 0 && by_length(&wait, &report->waits.at[i - 1]) < 0; i--) {
+		report->waits.at[i] = report->waits.at[i - 1];
+	}
+	report->waits.at[i] = wait;
+}
+
+static void list_waits(struct deep_report *report, size_t most)
+{
+	for (uint32_t t = 0; t < report->timeline->threads.count; t++) {
+		const struct deep_thread *thread = report->timeline->threads.at[t];
+
+		for (size_t i = 0; i < thread->intervals.count; i++) {
+			if (waits(thread->intervals.at[i].state) &&
+			    thread_until(thread, i) > thread->intervals.at[i].begin) {
+				add_wait(report, t, i, most);
+			}
+		}
+	}
+	if (most == 0 && report->waits.count > 0) {
+		qsort(report->waits.at, report->waits.count, sizeof(*report->waits.at), by_length);
+	}
+}
+
+/* ---- the one that is explained ---- */
+
+static uint32_t choose(const struct deep_report *report, const char *who)
+{
+	char *past = NULL;
+	long tid = who ? strtol(who, &past, 10) : -1;
+	bool is_tid = who && *who && !*past;
+
+	for (size_t i = 0; i < report->threads.count; i++) {
+		uint32_t index = report->threads.at[i].thread;
+		const struct deep_thread *thread = report->timeline->threads.at[index];
+
+		if (!who || (is_tid ? thread->tid == tid : strcmp(thread->comm, who) == 0)) {
+			return index;
+		}
+	}
+	return NOBODY;
+}
+
+bool deep_report_fill(struct deep_report *report, const char *who, size_t most)
+{
+	const struct timeline *timeline = report->timeline;
+
+	list_threads(report);
+	list_waits(report, most);
+	report->thread = choose(report, who);
+	if (report->thread == NOBODY) {
+		return false;
+	}
+	path_find(timeline, report->thread, timeline->begin, timeline->end, &report->path);
+	path_sum(&report->path, &report->parts);
+	rivals_find(timeline, report->thread, &report->path, &report->rivals);
+	return true;
+}
+
+void deep_report_fini(struct deep_report *report)
+{
+	vec_fini(&report->threads);
+	vec_fini(&report->waits);
+	vec_fini(&report->parts.at);
+	path_fini(&report->path);
+	rivals_fini(&report->rivals);
+	timeline_free(report->timeline);
+}

@@ -1,0 +1,53 @@
+/*
+ * report: what a stretch of trace says of itself: who used the CPUs, who waited for them, and
+ * where the time of one thread went.
+ */
+#ifndef SILLAGE_DEEP_REPORT_H
+#define SILLAGE_DEEP_REPORT_H
+
+#include <stdio.h>
+
+#include "deep/path.h"
+#include "deep/timeline.h"
+
+/* A thread's time in the range. */
+struct report_thread {
+	uint32_t thread;
+	uint64_t run_ns, ns[STATES];
+};
+
+/* A thread waited for a CPU: woken, made to leave, or new. */
+struct report_wait {
+	uint32_t thread;
+	uint64_t begin, end;
+	uint8_t state;
+	uint16_t cpu;
+	uint32_t waker; /* of a woken one; NOBODY: no thread, or not known */
+	uint8_t cause;
+};
+
+struct deep_report {
+	const char *name; /* of the trace */
+	const char *why;  /* names of a capture's triggers, NULL: none */
+	struct timeline *timeline;
+	VEC(struct report_thread) threads; /* that were there, most running time first */
+	VEC(struct report_wait) waits;     /* longest first, at most `most` */
+	uint32_t thread;                   /* the one that is explained, NOBODY: none is */
+	struct path path;
+	struct path_parts parts;
+	struct rivals rivals;
+};
+
+/*
+ * Fills all but name, why and timeline.  @who: a tid, or a name; of several threads the one that
+ * ran longest; NULL: the one that ran longest of all.  False: there is none.
+ */
+bool deep_report_fill(struct deep_report *report, const char *who, size_t most);
+void deep_report_fini(struct deep_report *report); /* its timeline, too */
+
+/* At most @most rows of each list, 0: all. */
+void deep_report_text(const struct deep_report *report, size_t most, FILE *out);
+/* One object in a line (doc/json.md). */
+void deep_report_json(const struct deep_report *report, size_t most, FILE *out);
+
+#endif

@@ -1,0 +1,115 @@
+/*
+ * timeline: what can be asked of one; build.c makes it.
+ */
+#include "deep/timeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void timeline_free(struct timeline *timeline)
+{
+	if (!timeline) {
+		return;
+	}
+	for (size_t i = 0; i < timeline->threads.count; i++) {
+		vec_fini(&timeline->threads.at[i]->intervals);
+		vec_fini(&timeline->threads.at[i]->prios);
+		free(timeline->threads.at[i]);
+	}
+	for (size_t i = 0; i < timeline->cpus.count; i++) {
+		vec_fini(&timeline->cpus.at[i].stays);
+		free(timeline->cpus.at[i].contexts);
+	}
+	for (size_t i = 0; i < timeline->calls.count; i++) {
+		free(timeline->calls.at[i]);
+	}
+	vec_fini(&timeline->threads);
+	vec_fini(&timeline->cpus);
+	vec_fini(&timeline->calls);
+	free(timeline);
+}
+
+const char *state_name(enum state state)
+{
+	static const char *const names[STATES] = {
+		[STATE_UNKNOWN] = "unknown", [STATE_NEW] = "new",
+		[STATE_USER] = "user",       [STATE_SYSCALL] = "syscall",
+		[STATE_IRQ] = "irq",         [STATE_SOFTIRQ] = "softirq",
+		[STATE_WAIT] = "wait",       [STATE_PREEMPTED] = "preempted",
+		[STATE_BLOCKED] = "blocked", [STATE_DEAD] = "dead",
+	};
+
+	return names[state];
+}
+
+const char *cause_name(enum cause cause)
+{
+	static const char *const names[CAUSES] = {
+		[CAUSE_NONE] = "unknown", [CAUSE_TASK] = "thread",
+		[CAUSE_TIMER] = "timer",  [CAUSE_DISK] = "disk",
+		[CAUSE_NET] = "network",  [CAUSE_IPI] = "another CPU",
+		[CAUSE_IRQ] = "irq",      [CAUSE_UNTRACED] = "an interrupt that is not traced",
+	};
+
+	return names[cause];
+}
+
+size_t thread_before(const struct deep_thread *thread, uint64_t ts)
+{
+	size_t low = 0, high = thread->intervals.count;
+
+	if (high == 0 || ts > thread->end || ts <= thread->intervals.at[0].begin) {
+		return SIZE_MAX;
+	}
+	while (high - low > 1) { /* intervals.at[low].begin < ts */
+		size_t middle = low + (high - low) / 2;
+
+		if (thread->intervals.at[middle].begin < ts) {
+			low = middle;
+		} else {
+			high = middle;
+		}
+	}
+	return low;
+}
+
+uint64_t thread_until(const struct deep_thread *thread, size_t interval)
+{
+	return interval + 1 < thread->intervals.count ? thread->intervals.at[interval + 1].begin
+						      : thread->end;
+}
+
+bool thread_prio(const struct deep_thread *thread, uint64_t ts, int32_t *ret_prio)
+{
+	size_t low = 0, high = thread->prios.count;
+
+	if (high == 0) {
+		return false;
+	}
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (thread->prios.at[middle].ts <= ts) {
+			low = middle;
+		} else {
+			high = middle;
+		}
+	}
+	*ret_prio = thread->prios.at[low].prio; /* before the first: most likely the same */
+	return true;
+}
+
+void thread_sums(const struct deep_thread *thread, uint64_t begin, uint64_t end,
+		 uint64_t ret_ns[STATES])
+{
+	memset(ret_ns, 0, STATES * sizeof(*ret_ns));
+	for (size_t i = 0; i < thread->intervals.count; i++) {
+		uint64_t from = thread->intervals.at[i].begin, until = thread_until(thread, i);
+
+		from = from < begin ? begin : from;
+		until = until > end ? end : until;
+		if (until > from) {
+			ret_ns[thread->intervals.at[i].state] += until - from;
+		}
+	}
+}

@@ -1,0 +1,211 @@
+/*
+ * report: explains a recorded trace or a capture: who used the CPUs, who waited, and where the time
+ * of one thread went.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "cmd/cmd.h"
+#include "deep/report.h"
+#include "live/sink.h"
+#include "recorded/recorded.h"
+
+/* Why a capture was made. */
+struct occasion {
+	char *triggers; /* their names, NULL: it is no capture, or somebody asked for it */
+	char *thread;   /* the tid of one that a trigger names; NULL: none does */
+};
+
+static const char *text_of(struct json_object *object, const char *key)
+{
+	struct json_object *value;
+
+	return json_object_object_get_ex(object, key, &value) ? json_object_get_string(value)
+							      : NULL;
+}
+
+/* Rows of threads are "comm (tid)", those of CPUs and others are not. */
+static char *tid_of(const char *figure, const char *row)
+{
+	const char *open = row ? strrchr(row, '(') : NULL;
+
+	if (!open || !figure || !strstr(figure, ".thread")) {
+		return NULL;
+	}
+	return mem_printf("%.*s", (int)strspn(open + 1, "0123456789"), open + 1);
+}
+
+static void take_trigger(struct occasion *occasion, struct json_object *trigger)
+{
+	const char *name = text_of(trigger, "name");
+	struct json_object *values;
+	char *longer;
+
+	longer = mem_printf("%s%s%s", occasion->triggers ? occasion->triggers : "",
+			    occasion->triggers ? ", " : "", name ? name : "?");
+	free(occasion->triggers);
+	occasion->triggers = longer;
+	if (!json_object_object_get_ex(trigger, "values", &values) ||
+	    !json_object_is_type(values, json_type_array)) {
+		return;
+	}
+	for (size_t i = 0; !occasion->thread && i < json_object_array_length(values); i++) {
+		struct json_object *value = json_object_array_get_idx(values, i);
+
+		occasion->thread = tid_of(text_of(value, "figure"), text_of(value, "row"));
+	}
+}
+
+/* What capture.json says, if @path is a capture. */
+static void read_occasion(const char *path, struct occasion *occasion)
+{
+	char *file = mem_printf("%s/capture.json", path);
+	struct json_object *object = json_object_from_file(file), *triggers;
+
+	memset(occasion, 0, sizeof(*occasion));
+	if (object && json_object_object_get_ex(object, "triggers", &triggers) &&
+	    json_object_is_type(triggers, json_type_array)) {
+		for (size_t i = 0; i < json_object_array_length(triggers); i++) {
+			take_trigger(occasion, json_object_array_get_idx(triggers, i));
+		}
+	}
+	(void)json_object_put(object);
+	free(file);
+}
+
+/* ---- traces ---- */
+
+static void warn(void *user, const char *message)
+{
+	const struct options *options = user;
+
+	if (options->verbosity >= 0) {
+		say("%s", message);
+	}
+}
+
+static int take_range(const struct options *options, const struct recorded_path *path,
+		      uint64_t *ret_begin, uint64_t *ret_end, struct err *err)
+{
+	uint64_t day = 0;
+
+	*ret_begin = 0;
+	*ret_end = UINT64_MAX;
+	if (((options->begin && units_time_needs_day(options->begin)) ||
+	     (options->end && units_time_needs_day(options->end))) &&
+	    recorded_first_ns(path, &day, err) < 0) {
+		return -EIO;
+	}
+	if ((options->begin && units_parse_time(options->begin, day, ret_begin) < 0) ||
+	    (options->end && units_parse_time(options->end, day, ret_end) < 0)) {
+		return err_raise(err, -EINVAL,
+				 "--begin or --end is not a time (HH:MM:SS[.frac], "
+				 "YYYY-MM-DDTHH:MM:SS[.frac][Z] or ns since the epoch)");
+	}
+	return 0;
+}
+
+static int report_one(const struct options *options, const struct recorded_path *path,
+		      const struct occasion *occasion, struct output *output)
+{
+	struct deep_report report = { .name = path->name, .why = occasion->triggers };
+	const char *wanted = options->thread ? options->thread : occasion->thread;
+	struct err err;
+	uint64_t begin, end;
+	bool has_thread;
+
+	if (take_range(options, path, &begin, &end, &err) < 0) {
+		say("%s", err.text);
+		return EXIT_USAGE;
+	}
+	report.timeline = timeline_build(path, begin, end, warn, (void *)options, &err);
+	if (!report.timeline) {
+		say("%s", err.text);
+		return EXIT_FAILED;
+	}
+	if (report.timeline->threads.count == 0) {
+		say("%s: it has no sched_switch: there is nothing to explain", path->name);
+		timeline_free(report.timeline);
+		return EXIT_DONE;
+	}
+	has_thread = deep_report_fill(&report, wanted, output->top);
+	if (strcmp(options->format, "json") == 0) {
+		deep_report_json(&report, output->top, output->out);
+	} else {
+		deep_report_text(&report, output->top, output->out);
+	}
+	if (!has_thread && wanted) {
+		say("%s: there is no thread %s", path->name, wanted);
+	}
+	deep_report_fini(&report);
+	return has_thread || !options->thread ? EXIT_DONE : EXIT_FAILED;
+}
+
+static int report_all(const struct options *options, struct output *output)
+{
+	struct recorded_paths paths = { 0 };
+	struct occasion occasion;
+	int status = EXIT_DONE;
+	struct err err;
+
+	for (size_t i = 0; options->args[i]; i++) {
+		size_t first = paths.at.count;
+
+		if (recorded_find(options->args[i], &paths, &err) < 0) {
+			say("%s", err.text);
+			status = EXIT_FAILED;
+			continue;
+		}
+		read_occasion(options->args[i], &occasion);
+		for (size_t k = first; k < paths.at.count; k++) {
+			int one = report_one(options, &paths.at.at[k], &occasion, output);
+
+			status = status == EXIT_DONE ? one : status;
+		}
+		free(occasion.triggers);
+		free(occasion.thread);
+	}
+	recorded_paths_fini(&paths);
+	return status;
+}
+
+static int run(const struct options *options)
+{
+	struct output output = { .sink = sink_find(options->format),
+				 .path = options->output,
+				 .top = options->has_top || strcmp(options->format, "text") == 0
+						? options->top
+						: 0,
+				 .analyses = options->analyses };
+	struct err err;
+	int status;
+
+	(void)signal(SIGPIPE, SIG_IGN);
+	if (output_open(&output, &err) < 0) {
+		say("%s", err.text);
+		return EXIT_FAILED;
+	}
+	status = report_all(options, &output);
+	if (output_close(&output, &err) < 0) {
+		say("%s", err.text);
+		status = EXIT_FAILED;
+	}
+	return status;
+}
+
+const struct command cmd_report = {
+	.name = "report",
+	.args = "TRACE|CAPTURE...",
+	.summary = "explain where the time of a thread went, and who was in its way",
+	.examples =
+		"  sillage report sillage-captures/host-prod-20260101T120000.000Z\n"
+		"  sillage report --thread redis-server --begin 12:00:01 --end 12:00:02 TRACE\n",
+	.options = FOR_REPORT,
+	.args_min = 1,
+	.run = run,
+};

@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""deep: `sillage report` against what was computed otherwise, and against its own laws.
+
+Goal    Timelines tile each thread's life, agree with `analyze` on who ran how long, and critical
+        paths tile their range; the published figures of many-threads (analyses reference, 9.1)
+        exactly; priority inversions found are those that the workloads themselves measured.
+Method  Reports of recorded traces; truth.json of the real-time ones.
+
+usage: deep.py SILLAGE NAME/kernel... [--public DIR]
+"""
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+
+STATES = ('unknown_ns', 'new_ns', 'user_ns', 'syscall_ns', 'irq_ns', 'softirq_ns', 'wait_ns', 'preempted_ns',
+          'blocked_ns')
+# What each workload calls the begin and the end of the high thread's wait, and what the medium one ran meanwhile.
+CYCLE = (('high_request_ns', 'request_ns', 'wait_start_ns'), ('high_acquired_ns', 'reply_ns', 'signalled_ns'),
+         ('medium_while_blocked_ns', 'medium_while_waiting_ns'))
+RUN = ('user_ns', 'syscall_ns', 'irq_ns', 'softirq_ns')
+
+
+def report(sillage, trace, *args):
+    out = subprocess.run([sillage, 'report', '-f', 'json', '-n', '0', *args, trace], stdout=subprocess.PIPE, check=True)
+    return json.loads(out.stdout.decode())
+
+
+def spent(row, keys=STATES):
+    return sum(row.get(key, 0) for key in keys)
+
+
+def same(what, got, wanted):
+    if got != wanted:
+        raise AssertionError('%s: %r, wanted %r' % (what, got, wanted))
+
+
+def check_path(path):
+    at = path['begin']
+    for segment in path['segments']:
+        same('a segment begins', segment['begin'], at)
+        assert segment['end'] > at, segment
+        at = segment['end']
+    same('the path ends', at, path['end'])
+    same('its parts', sum(spent(part) for part in path['parts']), path['end'] - path['begin'])
+
+
+def check_laws(sillage, trace):
+    """States tile lives, paths tile ranges; who ran how long is what analyze says."""
+    found = report(sillage, trace)
+    for row in found['threads']:
+        same('the life of %r' % row['thread'], spent(row), row['end'] - row['begin'])
+        same('the running of %r' % row['thread'], spent(row, RUN), row['run_ns'])
+    out = subprocess.run([sillage, 'analyze', '-q', '-f', 'json', '-a', 'cpu', trace], stdout=subprocess.PIPE, check=True)
+    total = [line for line in map(json.loads, out.stdout.decode().splitlines()) if line['type'] == 'total'][0]
+    if found['gaps'] == 0:
+        same('busy', [cpu['busy_ns'] for cpu in found['cpus']],
+             [cpu['busy_ns'] for cpu in sorted(total['cpu']['cpus'], key=lambda cpu: cpu['cpu'])])
+        ours, theirs = {}, {}
+        for row in found['threads']:
+            ours[row['thread']['tid']] = ours.get(row['thread']['tid'], 0) + row['run_ns']
+        for row in total['cpu']['threads']:
+            theirs[row.get('tid')] = theirs.get(row.get('tid'), 0) + row['run_ns']
+        same('running', {tid: ns for tid, ns in ours.items() if ns}, {tid: ns for tid, ns in theirs.items() if ns})
+    for row in found['threads'][:4] + found['threads'][4::max(1, len(found['threads']) // 8)]:
+        check_path(report(sillage, trace, '--thread', str(row['thread']['tid']))['path'])
+    # A range: its part of all, exactly.
+    quarter = (found['end'] - found['begin']) // 4
+    begin, end = found['begin'] + quarter, found['end'] - quarter
+    part = report(sillage, trace, '--begin', str(begin), '--end', str(end))
+    assert part['begin'] == begin and part['end'] < end, (part['begin'], part['end'])
+    for row in part['threads']:
+        same('the life of %r in a range' % row['thread'], spent(row), row['end'] - row['begin'])
+    check_path(part['path'])
+
+
+def check_truth(sillage, trace):
+    """Of each cycle of a real-time workload: whether the medium thread ran while the high one was held up."""
+    with open(os.path.join(os.path.dirname(trace), 'truth.json')) as file:
+        truth = json.load(file)
+    offset = truth['clock_offset_ns']
+    threads = truth['workload']['threads']
+    high = max(threads, key=lambda thread: thread['rt_priority'])
+    medium = sorted(threads, key=lambda thread: thread['rt_priority'])[1]
+    found = [one for one in report(sillage, trace, '--thread', str(high['tid']))['inversions']
+             if one['kind'] == 'unbounded' and one['rival']['tid'] == medium['tid']]
+    for cycle in truth['workload']['cycles']:
+        begin, end, wanted = [[cycle[key] for key in keys if key in cycle][0] for keys in CYCLE]
+        begin, end = begin + offset, end + offset
+        ns = sum(max(0, min(one['end'], end) - max(one['begin'], begin)) for one in found)
+        same('an inversion in cycle %d' % cycle['cycle'], ns > 0, cycle['inversion'])
+        # It takes its times itself, around the system calls, and is interrupted doing so.
+        assert abs(ns - wanted) < 250000, (cycle, ns)
+    return len(truth['workload']['cycles'])
+
+
+def check_damaged(sillage, trace, seed):
+    """Bytes of it are others: it says what it cannot read, and does what it can."""
+    rng = random.Random(seed)
+    with tempfile.TemporaryDirectory(prefix='sillage-deep-') as scratch:
+        broken = os.path.join(scratch, 'kernel')
+        shutil.copytree(trace, broken, ignore=shutil.ignore_patterns('index'))
+        for name in sorted(os.listdir(broken)):
+            if name != 'metadata':
+                with open(os.path.join(broken, name), 'r+b') as file:
+                    data = bytearray(file.read())
+                    for _ in range(rng.choice((1, 10, 300))):
+                        data[rng.randrange(len(data))] = rng.randrange(256)
+                    file.seek(0)
+                    file.write(data)
+        done = subprocess.run([sillage, 'report', '-f', 'json', broken], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              timeout=60)
+        same('its exit status (%s)' % done.stderr.decode(errors='replace')[-300:], done.returncode, 0)
+        found = json.loads(done.stdout.decode())
+        for row in found['threads']:
+            same('the life of %r' % row['thread'], spent(row), row['end'] - row['begin'])
+        if 'path' in found:
+            check_path(found['path'])
+
+
+def check_published(sillage, trace):
+    row = [row for row in report(sillage, trace)['threads'] if row['thread']['tid'] == 2673][0]
+    same('the life of 2673', spent(row), 406508831)
+    same('its states', [row['new_ns'], spent(row, RUN), row['preempted_ns'], row['blocked_ns'], row['wait_ns']],
+         [16587, 128483092, 343620, 265053011, 12612521])
+    found = report(sillage, trace, '--thread', '2673')
+    path = found['path']
+    check_path(path)
+    same('path', [path['segment_count'], path['thread_count'], path['end'] - path['begin']], [16832, 5469, 406508831])
+    same('its states', [sum(part.get(key, 0) for part in path['parts'])
+                        for key in ('user_ns', 'wait_ns', 'preempted_ns', 'new_ns')],
+         [388348627, 12993193, 4028292, 1138719])
+    same('its own', path['parts'][0]['user_ns'], 128483092)
+    same('who had its CPU', [[rival['thread']['tid'], rival['total_ns'], rival['longest_ns'], rival['times']]
+                             for rival in found['rivals'][:3]],
+         [[1382, 1818642, 416884, 8], [4298, 257346, 114681, 7], [29, 219397, 73431, 7]])
+    same('inversions', found['inversions'], [])
+
+
+def main():
+    sillage, traces, public = sys.argv[1], sys.argv[2:], None
+    if '--public' in traces:
+        at = traces.index('--public')
+        traces, public = traces[:at], traces[at + 1]
+    checked = cycles = 0
+    for trace in traces:
+        try:
+            check_laws(sillage, trace)
+            for seed in range(3):
+                check_damaged(sillage, trace, '%s %d' % (os.path.basename(os.path.dirname(trace)), seed))
+            checked += 1
+            if os.path.basename(os.path.dirname(trace)).startswith('rt-'):
+                cycles += check_truth(sillage, trace)
+        except AssertionError as failure:
+            print('not ok deep: %s: %s' % (trace, failure))
+            return 1
+    if public:
+        check_published(sillage, os.path.join(public, 'many-threads'))
+    print('ok deep: %d traces, %d cycles of real-time threads%s' % (
+        checked, cycles, ', the published figures' if public else ''))
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
