@@ -39,6 +39,23 @@ size_t reader_cpu_count(const struct reader *reader);
 /* Lives as long as the reader. */
 const struct plan *reader_plan(const struct reader *reader);
 
+/* The same event as another request, by its index, sees it; false: it is not of that. */
+static inline bool reader_as(const struct reader_event *event, size_t request,
+			     struct reader_event *ret_event)
+{
+	const struct plan_binding *bindings = event->class->bindings;
+
+	for (uint32_t i = 0; i < event->class->binding_count; i++) {
+		if (bindings[i].request == request) {
+			*ret_event = *event;
+			ret_event->binding = &bindings[i];
+			ret_event->values = event->values - bindings[0].base + bindings[i].base;
+			return true;
+		}
+	}
+	return false;
+}
+
 static inline bool reader_has(const struct reader_event *event, unsigned int field)
 {
 	return event->binding->present >> field & 1;

@@ -303,6 +303,48 @@ static void put_findings(const struct deep_report *report, size_t most, FILE *ou
 	free(sorted);
 }
 
+static void put_jobs(const struct deep_report *report, size_t most, FILE *out)
+{
+	const struct jobs *jobs = report->jobs;
+	size_t count = jobs->all.count, shown = at_most(count, most);
+	char text[6][UNITS_TEXT_MAX];
+
+	(void)fprintf(out, "\nEXECUTIONS of %s: %s\n", jobs->config->pattern,
+		      units_count(text[0], count));
+	if (count == 0) {
+		return;
+	}
+	(void)fprintf(out, "  min %s  median %s  mean %s  p95 %s  p99 %s  max %s\n",
+		      units_ns(text[0], jobs->min_ns), units_ns(text[1], jobs->median_ns),
+		      units_ns(text[2], jobs->total_ns / count), units_ns(text[3], jobs->p95_ns),
+		      units_ns(text[4], jobs->p99_ns), units_ns(text[5], jobs->max_ns));
+	(void)fprintf(out, "  deviation %s, %s outliers",
+		      units_ns(text[0], (uint64_t)jobs->deviation_ns),
+		      units_count(text[1], jobs->outliers));
+	if (jobs->config->deadline_ns != UINT64_MAX) {
+		(void)fprintf(out, ", %s later than their deadline of %s",
+			      units_count(text[2], jobs->misses),
+			      units_ns(text[3], jobs->config->deadline_ns));
+	}
+	(void)fprintf(out, "\n%-28s %10s  %-15s %10s %10s %10s %10s\n", "LONGEST", "FOR", "SINCE",
+		      "RUN", "WAITED", "PREEMPTED", "SLEPT");
+	for (size_t i = 0; i < shown; i++) {
+		const struct execution *one = &jobs->all.at[i];
+		char name[WHO_MAX];
+
+		(void)fprintf(out, "  %-26.26s", who(name, report, one->thread));
+		put_ns(out, one->end - one->begin);
+		(void)fprintf(out, "  %.15s", units_clock(text[0], one->begin));
+		put_ns(out, one->ns[STATE_USER] + one->ns[STATE_SYSCALL] + one->ns[STATE_IRQ] +
+				    one->ns[STATE_SOFTIRQ]);
+		put_ns(out, one->ns[STATE_WAIT] + one->ns[STATE_NEW]);
+		put_ns(out, one->ns[STATE_PREEMPTED]);
+		put_ns(out, one->ns[STATE_BLOCKED]);
+		(void)fputc('\n', out);
+	}
+	put_more(out, count, shown);
+}
+
 void deep_report_text(const struct deep_report *report, size_t most, FILE *out)
 {
 	put_head(report, out);
@@ -312,6 +354,9 @@ void deep_report_text(const struct deep_report *report, size_t most, FILE *out)
 		put_path(report, most, out);
 		put_rivals(report, most, out);
 		put_findings(report, most, out);
+	}
+	if (report->jobs) {
+		put_jobs(report, most, out);
 	}
 	(void)fputc('\n', out);
 }
@@ -471,6 +516,41 @@ static void json_rivals(struct json *json, const struct deep_report *report, siz
 	free(sorted);
 }
 
+static void json_jobs(struct json *json, const struct deep_report *report, size_t most)
+{
+	const struct jobs *jobs = report->jobs;
+
+	json_open(json, "jobs", '{');
+	json_text(json, "pattern", jobs->config->pattern);
+	json_u64(json, "count", jobs->all.count);
+	json_u64(json, "total_ns", jobs->total_ns);
+	json_u64(json, "min_ns", jobs->min_ns);
+	json_u64(json, "median_ns", jobs->median_ns);
+	json_u64(json, "p95_ns", jobs->p95_ns);
+	json_u64(json, "p99_ns", jobs->p99_ns);
+	json_u64(json, "max_ns", jobs->max_ns);
+	json_fixed(json, "deviation_ns", jobs->deviation_ns);
+	json_u64(json, "outliers", jobs->outliers);
+	if (jobs->config->deadline_ns != UINT64_MAX) {
+		json_u64(json, "deadline_ns", jobs->config->deadline_ns);
+		json_u64(json, "misses", jobs->misses);
+	}
+	json_states(json, jobs->ns);
+	json_open(json, "longest", '[');
+	for (size_t i = 0; i < at_most(jobs->all.count, most); i++) {
+		const struct execution *one = &jobs->all.at[i];
+
+		json_open(json, NULL, '{');
+		json_who(json, "thread", report, one->thread);
+		json_u64(json, "begin", one->begin);
+		json_u64(json, "end", one->end);
+		json_states(json, one->ns);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+	json_close(json, '}');
+}
+
 void deep_report_json(const struct deep_report *report, size_t most, FILE *out)
 {
 	struct json json = { .out = out };
@@ -491,6 +571,9 @@ void deep_report_json(const struct deep_report *report, size_t most, FILE *out)
 	if (report->thread != NOBODY) {
 		json_path(&json, report, most);
 		json_rivals(&json, report, most);
+	}
+	if (report->jobs) {
+		json_jobs(&json, report, most);
 	}
 	json_close(&json, '}');
 	(void)fputc('\n', out);

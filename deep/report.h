@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "deep/jobs.h"
 #include "deep/path.h"
 #include "deep/timeline.h"
 
@@ -36,6 +37,7 @@ struct deep_report {
 	struct path path;
 	struct path_parts parts;
 	struct rivals rivals;
+	const struct jobs *jobs; /* NULL: not asked for */
 };
 
 /*

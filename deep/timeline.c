@@ -102,8 +102,11 @@ bool thread_prio(const struct deep_thread *thread, uint64_t ts, int32_t *ret_pri
 void thread_sums(const struct deep_thread *thread, uint64_t begin, uint64_t end,
 		 uint64_t ret_ns[STATES])
 {
+	size_t first = thread_before(thread, begin + 1);
+
 	memset(ret_ns, 0, STATES * sizeof(*ret_ns));
-	for (size_t i = 0; i < thread->intervals.count; i++) {
+	for (size_t i = first == SIZE_MAX ? 0 : first;
+	     i < thread->intervals.count && thread->intervals.at[i].begin < end; i++) {
 		uint64_t from = thread->intervals.at[i].begin, until = thread_until(thread, i);
 
 		from = from < begin ? begin : from;

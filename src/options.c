@@ -54,6 +54,8 @@ enum option_id {
 	OPTION_PER_HOUR,
 	OPTION_CONTROL,
 	OPTION_THREAD,
+	OPTION_JOB,
+	OPTION_DEADLINE,
 	OPTION_DRY_RUN,
 	OPTION_CHECK,
 	OPTION_MI_VERSION,
@@ -120,6 +122,10 @@ static const struct spec specs[] = {
 	  FOR_ANALYZE | FOR_LAMI | FOR_TOP | FOR_REPORT },
 	{ OPTION_THREAD, 0, "thread", "TID|NAME",
 	  "explain this one (the trigger's, or that which ran longest)", FOR_REPORT },
+	{ OPTION_JOB, 0, "job", "MODEL|PATTERN", "its executions: 'EVENT; EVENT', a model, or help",
+	  FOR_REPORT },
+	{ OPTION_DEADLINE, 0, "deadline", "DURATION", "count executions that take longer",
+	  FOR_REPORT },
 	{ OPTION_TO, 0, "to", "URL", "the relay, net://HOST[:CONTROL[:DATA]] (5342)", FOR_REPLAY },
 	{ OPTION_SPEED, 0, "speed", "X", "times the original speed, 0: full speed (1)",
 	  FOR_REPLAY },
@@ -465,6 +471,9 @@ static bool take_text(struct options *o, enum option_id id, const char *value)
 	case OPTION_ON_TRIGGER:
 		o->on_trigger = value;
 		return true;
+	case OPTION_JOB:
+		o->job = value;
+		return true;
 	case OPTION_THREAD:
 		o->thread = value;
 		return true;
@@ -654,6 +663,8 @@ static int take(struct options *o, enum option_id id, const char *value, struct 
 		return take_count("loop", value, UINT32_MAX, &o->loops, err);
 	case OPTION_LIVE_TIMER:
 		return take_duration("live-timer", value, &o->live_timer_ns, err);
+	case OPTION_DEADLINE:
+		return take_duration("deadline", value, &o->deadline_ns, err);
 	case OPTION_LINGER:
 		return take_duration("linger", value, &o->linger_ns, err);
 	default:
@@ -678,6 +689,7 @@ static void set_defaults(struct options *o)
 	o->keep_count = UINT64_MAX;
 	o->keep_bytes = UINT64_MAX;
 	o->per_hour = 30;
+	o->deadline_ns = UINT64_MAX;
 	o->selection.max_ns = UINT64_MAX;
 	o->lag_limit_ns = UINT64_C(10000000000);
 	o->interval_ns = 1000000000;

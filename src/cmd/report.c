@@ -11,6 +11,7 @@
 
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "deep/jobs.h"
 #include "deep/report.h"
 #include "live/sink.h"
 #include "recorded/recorded.h"
@@ -115,6 +116,10 @@ static int report_one(const struct options *options, const struct recorded_path 
 {
 	struct deep_report report = { .name = path->name, .why = occasion->triggers };
 	const char *wanted = options->thread ? options->thread : occasion->thread;
+	const struct jobs_config config = { .pattern = options->job,
+					    .who = options->thread,
+					    .deadline_ns = options->deadline_ns };
+	struct jobs jobs = { 0 };
 	struct err err;
 	uint64_t begin, end;
 	bool has_thread;
@@ -134,6 +139,14 @@ static int report_one(const struct options *options, const struct recorded_path 
 		return EXIT_DONE;
 	}
 	has_thread = deep_report_fill(&report, wanted, output->top);
+	if (options->job) {
+		if (jobs_find(path, report.timeline, &config, &jobs, &err) < 0) {
+			say("%s", err.text);
+			deep_report_fini(&report);
+			return EXIT_FAILED;
+		}
+		report.jobs = &jobs;
+	}
 	if (strcmp(options->format, "json") == 0) {
 		deep_report_json(&report, output->top, output->out);
 	} else {
@@ -142,6 +155,7 @@ static int report_one(const struct options *options, const struct recorded_path 
 	if (!has_thread && wanted) {
 		say("%s: there is no thread %s", path->name, wanted);
 	}
+	jobs_fini(&jobs);
 	deep_report_fini(&report);
 	return has_thread || !options->thread ? EXIT_DONE : EXIT_FAILED;
 }
@@ -185,6 +199,17 @@ static int run(const struct options *options)
 	struct err err;
 	int status;
 
+	if (options->job && strcmp(options->job, "help") == 0) {
+		for (size_t i = 0; jobs_models[i].name[0]; i++) {
+			(void)printf("%-14s %s: %s\n", jobs_models[i].name, jobs_models[i].summary,
+				     jobs_models[i].pattern);
+		}
+		return EXIT_DONE;
+	}
+	if (options->job && jobs_check(options->job, &err) < 0) {
+		say("--job: %s", err.text);
+		return EXIT_USAGE;
+	}
 	(void)signal(SIGPIPE, SIG_IGN);
 	if (output_open(&output, &err) < 0) {
 		say("%s", err.text);

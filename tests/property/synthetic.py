@@ -269,6 +269,24 @@ def test_inversion(scratch):
     assert 'unbounded, keeps t30 (30) from running' in run('report', '--thread', '10', trace.path)[1]
 
 
+def test_patterns(scratch):
+    """What is wrong in a pattern of --job is said with its place."""
+    trace = Made(scratch, 'patterns', [packet(0, 0, 0, 90, [switch(1, 0, 7, 0), event(10, 'syscall_entry_read'),
+                                                             event(30, 'syscall_exit_read', 5), switch(50, 7, 0)])])
+    for pattern, why in (('a', 'column 2: expected ;'), ('', 'the name of an event'), ('a; b x', 'expected =, !='),
+                         ('a; b x=', 'a number, a text, or'), ('a; b x&1=y', 'expected a number'),
+                         ('a; b x<$tid', '= before $tid'), ('a; b x&z=1', 'expected a number')):
+        status, _, err = run('report', '--job', pattern, trace.path)
+        same((status, why in err), (2, True))
+    for pattern, found in (('syscall_entry_read; syscall_exit_read ret=5', [(10, 30)]), ('run', [(1, 50)]),
+                           ('syscall_entry_read; syscall_exit_read ret!=5', []), ('syscall_*; syscall_exit_*', [(10, 30)]),
+                           ('sched_in; sched_switch prev_tid=$tid, prev_comm=t7', [(1, 50)]), ('sched_in; syscall_entry_read', [(1, 10)]),
+                           ('sched_in; sched_switch prev_tid=$tid, prev_comm=t', []), ('sched_in; syscall_exit_read ret>4, ret<=5', [(1, 30)])):
+        jobs = report_of(trace, '--job', pattern)['jobs']
+        same([(one['begin'], one['end']) for one in jobs['longest']], found)
+    assert 'wake-to-sleep' in run('report', '--job', 'help', trace.path)[1]
+
+
 def test_deep_race(scratch):
     """9.3, 8: a thread is woken before it is seen to sleep; or it was, and slept again."""
     for is_race in (True, False):

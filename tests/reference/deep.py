@@ -3,7 +3,7 @@
 
 Goal    Timelines tile each thread's life, agree with `analyze` on who ran how long, and critical
         paths tile their range; the published figures of many-threads (analyses reference, 9.1)
-        exactly; priority inversions found are those that the workloads themselves measured.
+        exactly; priority inversions and disturbed jobs are those that the workloads themselves measured.
 Method  Reports of recorded traces; truth.json of the real-time ones.
 
 usage: deep.py SILLAGE NAME/kernel... [--public DIR]
@@ -97,6 +97,32 @@ def check_truth(sillage, trace):
     return len(truth['workload']['cycles'])
 
 
+def check_jobs(sillage, trace):
+    """Of each job of a periodic workload: its time, and whether another thread disturbed it."""
+    with open(os.path.join(os.path.dirname(trace), 'truth.json')) as file:
+        truth = json.load(file)
+    offset, workload = truth['clock_offset_ns'], truth['workload']
+    model = {'nanosleep': 'periodic', 'timerfd': 'timerfd', 'signal': 'signal'}[workload['timer']]
+    deadline = 1500000
+    found = report(sillage, trace, '--thread', str(workload['threads'][0]['tid']), '--job', model,
+                   '--deadline', '%dns' % deadline)['jobs']
+    executions = sorted(found['longest'], key=lambda one: one['begin'])
+    same('executions', found['count'], len(executions))
+    same('misses', found['misses'], sum(one['end'] - one['begin'] > deadline for one in executions))
+    for key in STATES:
+        same(key, found.get(key, 0), sum(one.get(key, 0) for one in executions))
+    # The last one is not followed by another wait.
+    for job in workload['jobs'][:-1]:
+        begin, end = job['start_ns'] + offset, job['end_ns'] + offset
+        inside = [one for one in executions if one['begin'] <= begin and one['end'] >= end]
+        same('executions of job %d' % job['job'], len(inside), 1)
+        one = inside[0]
+        same('the time of job %d' % job['job'], spent(one), one['end'] - one['begin'])
+        assert one['end'] - one['begin'] - (end - begin) < 300000, (job, one)
+        same('whether job %d was disturbed' % job['job'], spent(one, ('preempted_ns', 'wait_ns')) > 100000, job['perturbed'])
+    return len(workload['jobs'])
+
+
 def check_damaged(sillage, trace, seed):
     """Bytes of it are others: it says what it cannot read, and does what it can."""
     rng = random.Random(seed)
@@ -138,6 +164,13 @@ def check_published(sillage, trace):
                              for rival in found['rivals'][:3]],
          [[1382, 1818642, 416884, 8], [4298, 257346, 114681, 7], [29, 219397, 73431, 7]])
     same('inversions', found['inversions'], [])
+    jobs = report(sillage, trace, '--thread', '2673', '--job', 'syscall_entry_clone; syscall_exit_clone')['jobs']
+    same('clones', [jobs[key] for key in ('count', 'total_ns', 'min_ns', 'max_ns')], [8000, 27495061, 1787, 130644])
+    same('their states', [spent(jobs, RUN), jobs['preempted_ns']], [27356625, 138436])
+    jobs = report(sillage, trace, '--thread', '1382', '--job',
+                  'sched_waking tid=$tid; sched_switch next_tid=$tid; sched_switch prev_tid=$tid,prev_state&255=1')['jobs']
+    same('wake to sleep', [jobs[key] for key in ('count', 'total_ns', 'min_ns', 'max_ns')], [24, 7008048, 10361, 470512])
+    same('their states', [spent(jobs, RUN), jobs['wait_ns'], jobs['preempted_ns']], [6903202, 77458, 27388])
 
 
 def main():
@@ -154,12 +187,14 @@ def main():
             checked += 1
             if os.path.basename(os.path.dirname(trace)).startswith('rt-'):
                 cycles += check_truth(sillage, trace)
+            if os.path.basename(os.path.dirname(trace)).startswith('timer-'):
+                cycles += check_jobs(sillage, trace)
         except AssertionError as failure:
             print('not ok deep: %s: %s' % (trace, failure))
             return 1
     if public:
         check_published(sillage, os.path.join(public, 'many-threads'))
-    print('ok deep: %d traces, %d cycles of real-time threads%s' % (
+    print('ok deep: %d traces, %d cycles and jobs of real-time threads%s' % (
         checked, cycles, ', the published figures' if public else ''))
     return 0
 

@@ -1,0 +1,653 @@
+/*
+ * jobs: see jobs.h.
+ */
+#include "deep/jobs.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "deep/reader.h"
+
+const struct jobs_model jobs_models[] = {
+	{ "run", "sched_in; sched_out", "a stay on a CPU" },
+	{ "run-to-sleep", "sched_in; sched_switch prev_tid=$tid, prev_state&207!=0",
+	  "from the first stay to sleep" },
+	{ "wake-to-sleep",
+	  "sched_waking tid=$tid; sched_in; sched_switch prev_tid=$tid, prev_state&207!=0",
+	  "from the wake-up to sleep" },
+	{ "sleep", "sched_switch prev_tid=$tid, prev_state&207!=0; sched_in", "a sleep" },
+	{ "periodic", "syscall_exit_clock_nanosleep; syscall_entry_clock_nanosleep",
+	  "between two sleeps of a periodic thread" },
+	{ "timerfd", "syscall_exit_read; syscall_entry_read", "between two reads, of a timer too" },
+	{ "mq", "syscall_exit_mq_timedreceive; syscall_entry_mq_timedreceive",
+	  "from a message to the next wait for one" },
+	{ "signal", "syscall_exit_rt_sigtimedwait; syscall_entry_rt_sigtimedwait",
+	  "from a signal to the next wait for one" },
+	{ "", NULL, NULL },
+};
+
+/* ---- patterns ---- */
+
+#define NAME_MAX_BYTES  64
+#define CONDITIONS_MAX  PLAN_FIELDS_MAX
+#define DEFINITIONS_MAX 16
+
+enum op { OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE };
+
+struct condition {
+	char field[NAME_MAX_BYTES];
+	char text[NAME_MAX_BYTES]; /* "": a number */
+	enum op op;
+	bool is_tid; /* the value is the execution's thread */
+	bool has_mask;
+	int64_t mask, number;
+};
+
+struct definition {
+	char event[NAME_MAX_BYTES];
+	struct condition conditions[CONDITIONS_MAX];
+	size_t count;
+	size_t request;                 /* whose binding has its event */
+	uint8_t fields[CONDITIONS_MAX]; /* of the request, by condition */
+	bool has_tid;
+};
+
+struct pattern {
+	struct definition at[DEFINITIONS_MAX];
+	size_t count;
+};
+
+struct parser {
+	const char *text, *at;
+	struct err *err;
+};
+
+static int expected(const struct parser *parser, const char *what)
+{
+	return err_raise(parser->err, -EINVAL, "\"%s\": column %zu: expected %s", parser->text,
+			 (size_t)(parser->at - parser->text) + 1, what);
+}
+
+static void skip_blanks(struct parser *parser)
+{
+	parser->at += strspn(parser->at, " \t");
+}
+
+static int parse_word(struct parser *parser, const char *what, char word[NAME_MAX_BYTES])
+{
+	size_t len = 0;
+
+	while (isalnum((unsigned char)parser->at[len]) ||
+	       (parser->at[len] && strchr("_.*:-/", parser->at[len]))) {
+		len++;
+	}
+	if (len == 0 || len >= NAME_MAX_BYTES) {
+		return expected(parser, what);
+	}
+	memcpy(word, parser->at, len);
+	word[len] = '\0';
+	parser->at += len;
+	skip_blanks(parser);
+	return 0;
+}
+
+static int parse_number(struct parser *parser, int64_t *ret)
+{
+	char *past;
+
+	errno = 0;
+	*ret = strtoll(parser->at, &past, 0);
+	if (past == parser->at || errno != 0) {
+		return expected(parser, "a number");
+	}
+	parser->at = past;
+	skip_blanks(parser);
+	return 0;
+}
+
+static int parse_op(struct parser *parser, enum op *ret)
+{
+	static const struct {
+		const char *text;
+		enum op op;
+	} ops[] = { { "!=", OP_NE }, { "<=", OP_LE }, { ">=", OP_GE },
+		    { "=", OP_EQ },  { "<", OP_LT },  { ">", OP_GT } };
+
+	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+		size_t len = strlen(ops[i].text);
+
+		if (strncmp(parser->at, ops[i].text, len) == 0) {
+			*ret = ops[i].op;
+			parser->at += len;
+			skip_blanks(parser);
+			return 0;
+		}
+	}
+	return expected(parser, "=, !=, <, <=, > or >=");
+}
+
+static int parse_value(struct parser *parser, struct condition *condition)
+{
+	if (strncmp(parser->at, "$tid", 4) == 0) {
+		condition->is_tid = true;
+		parser->at += 4;
+		skip_blanks(parser);
+		return condition->op == OP_EQ ? 0 : expected(parser, "= before $tid");
+	}
+	if (isdigit((unsigned char)*parser->at) || *parser->at == '-') {
+		return parse_number(parser, &condition->number);
+	}
+	if (condition->has_mask || (condition->op != OP_EQ && condition->op != OP_NE)) {
+		return expected(parser, "a number");
+	}
+	return parse_word(parser, "a number, a text, or $tid", condition->text);
+}
+
+static int parse_condition(struct parser *parser, struct definition *definition)
+{
+	struct condition *condition = &definition->conditions[definition->count];
+	int r;
+
+	if (definition->count == CONDITIONS_MAX) {
+		return expected(parser, "no more than eight conditions");
+	}
+	r = parse_word(parser, "a field", condition->field);
+	if (r == 0 && *parser->at == '&') {
+		parser->at++;
+		condition->has_mask = true;
+		r = parse_number(parser, &condition->mask);
+	}
+	r = r < 0 ? r : parse_op(parser, &condition->op);
+	r = r < 0 ? r : parse_value(parser, condition);
+	definition->has_tid |= condition->is_tid;
+	definition->count++;
+	return r;
+}
+
+/* sched_in and sched_out. */
+static void resolve_alias(struct definition *definition)
+{
+	bool is_in = strcmp(definition->event, "sched_in") == 0;
+
+	if (is_in || strcmp(definition->event, "sched_out") == 0) {
+		struct condition *condition = &definition->conditions[definition->count++];
+
+		strcpy(definition->event, "sched_switch");
+		strcpy(condition->field, is_in ? "next_tid" : "prev_tid");
+		condition->is_tid = true;
+		definition->has_tid = true;
+	}
+}
+
+static int parse_definition(struct parser *parser, struct definition *definition)
+{
+	int r = parse_word(parser, "the name of an event", definition->event);
+
+	while (r == 0 && *parser->at && *parser->at != ';') {
+		r = parse_condition(parser, definition);
+		if (r == 0 && *parser->at == ',') {
+			parser->at++;
+			skip_blanks(parser);
+		}
+	}
+	if (r == 0 && definition->count < CONDITIONS_MAX) {
+		resolve_alias(definition);
+	}
+	return r;
+}
+
+static int parse(const char *text, struct pattern *pattern, struct err *err)
+{
+	struct parser parser = { .text = text, .at = text, .err = err };
+	int r = 0;
+
+	for (size_t i = 0; jobs_models[i].name[0]; i++) {
+		if (strcmp(jobs_models[i].name, text) == 0) {
+			parser.text = parser.at = jobs_models[i].pattern;
+		}
+	}
+	memset(pattern, 0, sizeof(*pattern));
+	skip_blanks(&parser);
+	do {
+		if (pattern->count == DEFINITIONS_MAX) {
+			return expected(&parser, "no more than sixteen events");
+		}
+		r = parse_definition(&parser, &pattern->at[pattern->count++]);
+		if (r == 0 && *parser.at == ';') {
+			parser.at++;
+			skip_blanks(&parser);
+		}
+	} while (r == 0 && *parser.at);
+	if (r == 0 && pattern->count < 2) {
+		return expected(&parser,
+				"; and another event: an execution has a begin and an end");
+	}
+	return r;
+}
+
+int jobs_check(const char *pattern, struct err *err)
+{
+	struct pattern parsed;
+
+	return parse(pattern, &parsed, err);
+}
+
+/* ---- what is asked of the trace ---- */
+
+struct asked {
+	struct plan_request requests[DEFINITIONS_MAX + 1];
+	size_t count;
+};
+
+static size_t request_of(struct asked *asked, const char *event)
+{
+	size_t i = 0;
+
+	while (i < asked->count && strcmp(asked->requests[i].event, event) != 0) {
+		i++;
+	}
+	if (i == asked->count) {
+		asked->requests[asked->count].event = event;
+		asked->requests[asked->count].group = (uint16_t)asked->count; /* each has its own */
+		asked->count++;
+	}
+	return i;
+}
+
+static int field_of(struct plan_request *request, const char *field, struct err *err)
+{
+	for (uint8_t i = 0; i < PLAN_FIELDS_MAX; i++) {
+		if (!request->fields[i]) {
+			request->fields[i] = field;
+		}
+		if (strcmp(request->fields[i], field) == 0) {
+			return i;
+		}
+	}
+	return err_raise(err, -EINVAL, "%s: conditions on more than %d fields", request->event,
+			 PLAN_FIELDS_MAX);
+}
+
+/* Request 0 is sched_switch with prev_tid and next_tid, which tells who runs. */
+enum { REQUEST_SWITCH, SWITCH_PREV = 0, SWITCH_NEXT };
+
+static int ask(struct pattern *pattern, struct asked *asked, struct err *err)
+{
+	memset(asked, 0, sizeof(*asked));
+	(void)request_of(asked, "sched_switch");
+	asked->requests[REQUEST_SWITCH].fields[SWITCH_PREV] = "prev_tid";
+	asked->requests[REQUEST_SWITCH].fields[SWITCH_NEXT] = "next_tid";
+	for (size_t d = 0; d < pattern->count; d++) {
+		struct definition *definition = &pattern->at[d];
+
+		definition->request = request_of(asked, definition->event);
+		for (size_t i = 0; i < definition->count; i++) {
+			int field = field_of(&asked->requests[definition->request],
+					     definition->conditions[i].field, err);
+
+			if (field < 0) {
+				return field;
+			}
+			definition->fields[i] = (uint8_t)field;
+		}
+	}
+	return 0;
+}
+
+/* ---- matching ---- */
+
+/* How far a thread's execution is. */
+struct machine {
+	size_t next;
+	uint64_t begin;
+};
+
+MAP_DECLARE(machines, struct machine)
+MAP_DECLARE(running, int32_t)
+MAP_DECLARE(newest, uint32_t)
+
+struct matcher {
+	const struct pattern *pattern;
+	const struct timeline *timeline;
+	const struct jobs_config *config;
+	khash_t(machines) * machines; /* by tid */
+	khash_t(running) * running;   /* tid by CPU */
+	khash_t(newest) * newest;     /* thread by tid, and ... */
+	uint32_t *before;             /* ... the one before that had its tid, by thread */
+	struct jobs *jobs;
+};
+
+static bool compare(int64_t a, enum op op, int64_t b)
+{
+	switch (op) {
+	case OP_EQ:
+		return a == b;
+	case OP_NE:
+		return a != b;
+	case OP_LT:
+		return a < b;
+	case OP_LE:
+		return a <= b;
+	case OP_GT:
+		return a > b;
+	case OP_GE:
+		break;
+	}
+	return a >= b;
+}
+
+static bool holds(const struct condition *condition, const struct value *value, int32_t tid)
+{
+	if (condition->is_tid) {
+		return value->i == tid;
+	}
+	if (condition->text[0]) {
+		size_t len = strlen(condition->text);
+		bool is_same = value->len >= len &&
+			       strnlen((const char *)value->bytes, value->len) == len &&
+			       memcmp(value->bytes, condition->text, len) == 0;
+
+		return is_same == (condition->op == OP_EQ);
+	}
+	return compare(condition->has_mask ? value->i & condition->mask : value->i, condition->op,
+		       condition->number);
+}
+
+static bool matches(const struct definition *definition, const struct reader_event *event,
+		    int32_t tid, int32_t current)
+{
+	struct reader_event as;
+
+	if ((!definition->has_tid && tid != current) ||
+	    !reader_as(event, definition->request, &as)) {
+		return false;
+	}
+	for (size_t i = 0; i < definition->count; i++) {
+		if (!reader_has(&as, definition->fields[i]) ||
+		    !holds(&definition->conditions[i], &as.values[definition->fields[i]], tid)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* The thread with this tid that lives then; NOBODY: none that is wanted. */
+static uint32_t wanted_thread(const struct matcher *matcher, int32_t tid, uint64_t begin,
+			      uint64_t end)
+{
+	const char *who = matcher->config->who;
+	char *past = NULL;
+	long number = who ? strtol(who, &past, 10) : 0;
+	khint_t at = kh_get(newest, matcher->newest, (uint64_t)(uint32_t)tid);
+	uint32_t i = at == kh_end(matcher->newest) ? NOBODY : kh_value(matcher->newest, at);
+
+	for (; i != NOBODY; i = matcher->before[i]) {
+		const struct deep_thread *thread = matcher->timeline->threads.at[i];
+
+		if (thread->birth > begin || thread->end < end) {
+			continue;
+		}
+		if (!who ||
+		    (*who && !*past ? thread->tid == number : strcmp(thread->comm, who) == 0)) {
+			return i;
+		}
+	}
+	return NOBODY;
+}
+
+/* Chains threads of one tid. */
+static void index_threads(struct matcher *matcher)
+{
+	const struct timeline *timeline = matcher->timeline;
+
+	matcher->newest = kh_init(newest);
+	matcher->before = mem_alloc((timeline->threads.count + 1) * sizeof(*matcher->before));
+	for (uint32_t i = 0; i < timeline->threads.count; i++) {
+		int is_new;
+		khint_t at = kh_put(newest, matcher->newest,
+				    (uint64_t)(uint32_t)timeline->threads.at[i]->tid, &is_new);
+
+		matcher->before[i] = is_new ? NOBODY : kh_value(matcher->newest, at);
+		kh_value(matcher->newest, at) = i;
+	}
+}
+
+static void add_execution(struct matcher *matcher, int32_t tid, uint64_t begin, uint64_t end)
+{
+	uint32_t thread;
+
+	if (begin < matcher->timeline->begin || end > matcher->timeline->end) {
+		return;
+	}
+	thread = wanted_thread(matcher, tid, begin, end);
+	if (thread != NOBODY) {
+		*vec_push(&matcher->jobs->all) =
+			(struct execution){ .thread = thread, .begin = begin, .end = end };
+	}
+}
+
+static void try_thread(struct matcher *matcher, const struct reader_event *event, int32_t tid,
+		       int32_t current)
+{
+	khint_t at = kh_get(machines, matcher->machines, (uint64_t)(uint32_t)tid);
+	struct machine machine = { 0 };
+	int is_new;
+
+	if (tid == 0) {
+		return;
+	}
+	if (at != kh_end(matcher->machines)) {
+		machine = kh_value(matcher->machines, at);
+	}
+	if (!matches(&matcher->pattern->at[machine.next], event, tid, current)) {
+		return;
+	}
+	if (machine.next == 0) {
+		machine.begin = event->ts;
+	}
+	if (++machine.next == matcher->pattern->count) {
+		add_execution(matcher, tid, machine.begin, event->ts);
+		machine.next = 0;
+	}
+	at = kh_put(machines, matcher->machines, (uint64_t)(uint32_t)tid, &is_new);
+	kh_value(matcher->machines, at) = machine;
+}
+
+/* The event may be of who runs there, and of threads that its fields name. */
+static void take(struct matcher *matcher, const struct reader_event *event)
+{
+	int32_t tried[DEFINITIONS_MAX * CONDITIONS_MAX + 1], current;
+	size_t count = 0;
+	khint_t at;
+	int is_new;
+
+	if (!event->class) {
+		return;
+	}
+	at = kh_put(running, matcher->running, event->cpu, &is_new);
+	if (is_new) {
+		kh_value(matcher->running, at) = 0;
+	}
+	if (event->binding->request == REQUEST_SWITCH && reader_has(event, SWITCH_NEXT)) {
+		kh_value(matcher->running, at) = (int32_t)event->values[SWITCH_NEXT].i;
+	}
+	current = kh_value(matcher->running, at);
+	tried[count++] = current;
+	for (size_t d = 0; d < matcher->pattern->count; d++) {
+		const struct definition *definition = &matcher->pattern->at[d];
+		struct reader_event as;
+
+		for (size_t i = 0; definition->has_tid && i < definition->count; i++) {
+			if (definition->conditions[i].is_tid &&
+			    reader_as(event, definition->request, &as) &&
+			    reader_has(&as, definition->fields[i])) {
+				tried[count++] = (int32_t)as.values[definition->fields[i]].i;
+			}
+		}
+	}
+	for (size_t i = 0; i < count; i++) {
+		bool is_again = false;
+
+		for (size_t k = 0; k < i; k++) {
+			is_again |= tried[k] == tried[i];
+		}
+		if (!is_again) {
+			try_thread(matcher, event, tried[i], current);
+		}
+	}
+}
+
+/* Who runs on each CPU before it switches. */
+static void take_heads(struct matcher *matcher)
+{
+	for (size_t i = 0; i < matcher->timeline->cpus.count; i++) {
+		const struct deep_cpu *cpu = &matcher->timeline->cpus.at[i];
+		uint32_t thread = cpu->stays.at[0].thread;
+		int is_new;
+		khint_t at = kh_put(running, matcher->running, cpu->id, &is_new);
+
+		kh_value(matcher->running, at) =
+			thread < CPU_NOBODY ? matcher->timeline->threads.at[thread]->tid : 0;
+	}
+}
+
+/* ---- figures ---- */
+
+static int by_length(const void *left, const void *right)
+{
+	const struct execution *a = left, *b = right;
+	uint64_t a_ns = a->end - a->begin, b_ns = b->end - b->begin;
+
+	if (a_ns != b_ns) {
+		return a_ns > b_ns ? -1 : 1;
+	}
+	return a->begin < b->begin ? -1 : a->begin > b->begin;
+}
+
+static int by_number(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+static uint64_t length_of(const struct execution *execution)
+{
+	return execution->end - execution->begin;
+}
+
+/* The middle of how far executions are from the median. */
+static uint64_t median_deviation(const struct jobs *jobs)
+{
+	size_t count = jobs->all.count;
+	uint64_t *away = mem_alloc(count * sizeof(*away)), found;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t ns = length_of(&jobs->all.at[i]);
+
+		away[i] = ns > jobs->median_ns ? ns - jobs->median_ns : jobs->median_ns - ns;
+	}
+	qsort(away, count, sizeof(*away), by_number);
+	found = away[count / 2];
+	free(away);
+	return found;
+}
+
+/* The one of which @share of all are shorter; executions go by length, longest first. */
+static uint64_t quantile(const struct jobs *jobs, double share)
+{
+	size_t count = jobs->all.count;
+	size_t rank = (size_t)ceil(share * (double)count);
+
+	return length_of(&jobs->all.at[rank > 0 ? count - rank : count - 1]);
+}
+
+static void add_up(struct jobs *jobs, const struct timeline *timeline)
+{
+	size_t count = jobs->all.count;
+	double mean, squares = 0;
+	uint64_t limit;
+
+	if (count == 0) {
+		return;
+	}
+	qsort(jobs->all.at, count, sizeof(*jobs->all.at), by_length);
+	for (size_t i = 0; i < count; i++) {
+		struct execution *one = &jobs->all.at[i];
+
+		thread_sums(timeline->threads.at[one->thread], one->begin, one->end, one->ns);
+		jobs->total_ns += length_of(one);
+		jobs->misses += length_of(one) > jobs->config->deadline_ns;
+		for (unsigned int state = 0; state < STATES; state++) {
+			jobs->ns[state] += one->ns[state];
+		}
+	}
+	jobs->max_ns = length_of(&jobs->all.at[0]);
+	jobs->min_ns = length_of(&jobs->all.at[count - 1]);
+	jobs->median_ns = quantile(jobs, 0.5);
+	jobs->p95_ns = quantile(jobs, 0.95);
+	jobs->p99_ns = quantile(jobs, 0.99);
+	mean = (double)jobs->total_ns / (double)count;
+	limit = jobs->median_ns + 5 * median_deviation(jobs);
+	for (size_t i = 0; i < count; i++) {
+		double away = (double)length_of(&jobs->all.at[i]) - mean;
+
+		squares += away * away;
+		jobs->outliers += length_of(&jobs->all.at[i]) > limit;
+	}
+	jobs->deviation_ns = sqrt(squares / (double)count);
+}
+
+/* ---- all of it ---- */
+
+static void say_nothing(void *user, const char *message)
+{
+	(void)user; /* making the timeline has said it */
+	(void)message;
+}
+
+int jobs_find(const struct recorded_path *path, const struct timeline *timeline,
+	      const struct jobs_config *config, struct jobs *jobs, struct err *err)
+{
+	struct matcher matcher = { .timeline = timeline, .config = config, .jobs = jobs };
+	struct reader_event event;
+	struct pattern pattern;
+	struct reader *reader;
+	struct asked asked;
+	int r = parse(config->pattern, &pattern, err);
+
+	memset(jobs, 0, sizeof(*jobs));
+	jobs->config = config;
+	r = r < 0 ? r : ask(&pattern, &asked, err);
+	if (r < 0) {
+		return r;
+	}
+	reader = reader_open(path, asked.requests, asked.count, say_nothing, NULL, err);
+	if (!reader) {
+		return -EIO;
+	}
+	matcher.pattern = &pattern;
+	matcher.machines = kh_init(machines);
+	matcher.running = kh_init(running);
+	take_heads(&matcher);
+	index_threads(&matcher);
+	while (reader_next(reader, &event) && event.ts <= timeline->end) {
+		take(&matcher, &event);
+	}
+	kh_destroy(machines, matcher.machines);
+	kh_destroy(running, matcher.running);
+	kh_destroy(newest, matcher.newest);
+	free(matcher.before);
+	reader_close(reader);
+	add_up(jobs, timeline);
+	return 0;
+}
+
+void jobs_fini(struct jobs *jobs)
+{
+	vec_fini(&jobs->all);
+}

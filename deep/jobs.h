@@ -1,0 +1,58 @@
+/*
+ * jobs: executions of a pattern of events (analyses reference, 6.1 and 6.2).
+ *
+ *     sched_waking tid=$tid; sched_in; sched_switch prev_tid=$tid, prev_state&255=1
+ *
+ * A pattern is a list of definitions with semicolons between.  Each is the name of an event ("*" at
+ * its end matches any rest) and conditions on its fields, with commas between: F=V, F!=V, F<V,
+ * F<=V, F>V, F>=V, F&MASK=V, where V is a number, a text, or $tid: the execution's thread.  A
+ * definition without $tid must happen on that thread.  sched_in and sched_out are a sched_switch to
+ * and from it.  An execution is the time from the first definition's event to the last one's.
+ *
+ * Names of models stand for patterns: see jobs_models.
+ */
+#ifndef SILLAGE_DEEP_JOBS_H
+#define SILLAGE_DEEP_JOBS_H
+
+#include "deep/timeline.h"
+
+struct recorded_path;
+
+struct execution {
+	uint32_t thread; /* of the timeline */
+	uint64_t begin, end;
+	uint64_t ns[STATES]; /* what its thread did in it; they add up to end - begin */
+};
+
+/* What is asked for. */
+struct jobs_config {
+	const char *pattern;  /* or a model */
+	const char *who;      /* a tid or a name; NULL: all threads */
+	uint64_t deadline_ns; /* UINT64_MAX: none */
+};
+
+struct jobs {
+	const struct jobs_config *config;
+	VEC(struct execution) all; /* longest first */
+	uint64_t total_ns, min_ns, max_ns, median_ns, p95_ns, p99_ns;
+	double deviation_ns;
+	uint64_t misses;   /* of the deadline */
+	uint64_t outliers; /* longer than the median and five times the median deviation from it */
+	uint64_t ns[STATES]; /* of all */
+};
+
+/* -EINVAL with the place and what was expected there. */
+int jobs_check(const char *pattern, struct err *err);
+
+/* Executions that lie in the timeline's range. */
+int jobs_find(const struct recorded_path *path, const struct timeline *timeline,
+	      const struct jobs_config *config, struct jobs *jobs, struct err *err);
+void jobs_fini(struct jobs *jobs);
+
+/* Ends with an empty name. */
+struct jobs_model {
+	const char *name, *pattern, *summary;
+};
+extern const struct jobs_model jobs_models[];
+
+#endif
