@@ -324,6 +324,17 @@ static int by_rival_total(const void *left, const void *right)
 	return a->thread < b->thread ? -1 : a->thread > b->thread;
 }
 
+static int longest_first(const void *left, const void *right)
+{
+	const struct finding *a = left, *b = right;
+	uint64_t a_ns = a->end - a->begin, b_ns = b->end - b->begin;
+
+	if (a_ns != b_ns) {
+		return a_ns > b_ns ? -1 : 1;
+	}
+	return a->begin < b->begin ? -1 : a->begin > b->begin;
+}
+
 void rivals_find(const struct timeline *timeline, uint32_t thread, const struct path *path,
 		 struct rivals *rivals)
 {
@@ -350,6 +361,10 @@ void rivals_find(const struct timeline *timeline, uint32_t thread, const struct 
 	kh_destroy(places, watching.places);
 	if (rivals->at.count > 0) {
 		qsort(rivals->at.at, rivals->at.count, sizeof(*rivals->at.at), by_rival_total);
+	}
+	if (rivals->findings.count > 0) {
+		qsort(rivals->findings.at, rivals->findings.count, sizeof(*rivals->findings.at),
+		      longest_first);
 	}
 }
 

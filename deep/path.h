@@ -69,9 +69,9 @@ struct finding {
 };
 
 struct rivals {
-	VEC(struct rival) at; /* most first */
-	VEC(struct finding) findings;
-	uint64_t idle_ns; /* the CPU was idle although the path waited for it */
+	VEC(struct rival) at;         /* most first */
+	VEC(struct finding) findings; /* longest first */
+	uint64_t idle_ns;             /* the CPU was idle although the path waited for it */
 };
 void rivals_find(const struct timeline *timeline, uint32_t thread, const struct path *path,
 		 struct rivals *rivals);

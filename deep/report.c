@@ -153,3 +153,49 @@ void deep_report_fini(struct deep_report *report)
 	rivals_fini(&report->rivals);
 	timeline_free(report->timeline);
 }
+
+/* ---- for those who print it ---- */
+
+uint64_t deep_report_busy(const struct timeline *timeline, const struct deep_cpu *cpu,
+			  uint64_t *ret_unknown)
+{
+	uint64_t busy = 0;
+
+	*ret_unknown = 0;
+	for (size_t i = 0; i < cpu->stays.count; i++) {
+		uint64_t begin = cpu->stays.at[i].begin;
+		uint64_t end =
+			i + 1 < cpu->stays.count ? cpu->stays.at[i + 1].begin : timeline->end;
+
+		begin = begin < timeline->begin ? timeline->begin : begin;
+		end = end > timeline->end ? timeline->end : end;
+		if (end <= begin) {
+			continue;
+		}
+		if (cpu->stays.at[i].thread == CPU_NOBODY) {
+			*ret_unknown += end - begin;
+		} else if (cpu->stays.at[i].thread != CPU_IDLE) {
+			busy += end - begin;
+		}
+	}
+	return busy;
+}
+
+uint32_t deep_report_rival(const struct deep_report *report, const struct report_wait *wait)
+{
+	const struct path path = {
+		.segments = { .at = (struct segment_of_path[]){ { .begin = wait->begin,
+								  .end = wait->end,
+								  .thread = wait->thread,
+								  .cpu = wait->cpu,
+								  .state = wait->state } },
+			      .count = 1 }
+	};
+	struct rivals rivals;
+	uint32_t found;
+
+	rivals_find(report->timeline, wait->thread, &path, &rivals);
+	found = rivals.at.count > 0 ? rivals.at.at[0].thread : NOBODY;
+	rivals_fini(&rivals);
+	return found;
+}

@@ -51,5 +51,20 @@ void deep_report_fini(struct deep_report *report); /* its timeline, too */
 void deep_report_text(const struct deep_report *report, size_t most, FILE *out);
 /* One object in a line (doc/json.md). */
 void deep_report_json(const struct deep_report *report, size_t most, FILE *out);
+/* A page that needs nothing else. */
+void deep_report_html(const struct deep_report *report, size_t most, FILE *out);
+
+/* ---- for those ---- */
+
+static inline size_t deep_report_rows(size_t count, size_t most)
+{
+	return most > 0 && count > most ? most : count;
+}
+
+/* How long the CPU was busy in the range, and not known. */
+uint64_t deep_report_busy(const struct timeline *timeline, const struct deep_cpu *cpu,
+			  uint64_t *ret_unknown);
+/* Who ran longest on the CPU meanwhile; NOBODY: nobody did. */
+uint32_t deep_report_rival(const struct deep_report *report, const struct report_wait *wait);
 
 #endif

@@ -89,7 +89,8 @@ struct spec {
 static const struct spec specs[] = {
 	{ OPTION_ANALYSES, 'a', "analyses", "LIST", "names, all, or help (count,cpu,io; top: all)",
 	  FOR_SHOW },
-	{ OPTION_FORMAT, 'f', "format", "FORMAT", "text or json, one object per line (text)",
+	{ OPTION_FORMAT, 'f', "format", "FORMAT",
+	  "text, json (an object per line), report: html (text)",
 	  FOR_BOTH | FOR_LIST | FOR_CAPTURE | FOR_REPORT },
 	{ OPTION_INTERVAL, 'i', "interval", "DURATION",
 	  "window (1s); analyze prints windows only if given", FOR_SHOW },
@@ -605,7 +606,7 @@ static int take_capture(struct options *o, enum option_id id, const char *value,
 /* One option with its argument. */
 static int take(struct options *o, enum option_id id, const char *value, struct err *err)
 {
-	static const char *const formats[] = { "text", "json", NULL };
+	static const char *const formats[] = { "text", "json", "html", NULL };
 	static const char *const places[] = { "beginning", "now", NULL };
 
 	if (take_flag(o, id) || take_text(o, id, value)) {
@@ -766,6 +767,11 @@ int options_parse(struct options *options, unsigned int command, int argc, const
 	}
 	if (r == 0 && id < -1) {
 		r = bad_option(kept->context, id, command, err);
+	}
+	if (r == 0 && strcmp(options->format, "html") == 0 && command != FOR_REPORT) {
+		static const char *const others[] = { "text", "json", NULL };
+
+		r = refuse(err, "format", "html", others);
 	}
 	if (r == 0) {
 		static const char *none[] = { NULL };

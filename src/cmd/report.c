@@ -147,7 +147,9 @@ static int report_one(const struct options *options, const struct recorded_path 
 		}
 		report.jobs = &jobs;
 	}
-	if (strcmp(options->format, "json") == 0) {
+	if (strcmp(options->format, "html") == 0) {
+		deep_report_html(&report, output->top, output->out);
+	} else if (strcmp(options->format, "json") == 0) {
 		deep_report_json(&report, output->top, output->out);
 	} else {
 		deep_report_text(&report, output->top, output->out);
@@ -188,13 +190,20 @@ static int report_all(const struct options *options, struct output *output)
 	return status;
 }
 
+/* Of each list: what fits a screen, or a page; JSON is for programs. */
+static size_t rows_of(const struct options *options)
+{
+	if (options->has_top || strcmp(options->format, "text") == 0) {
+		return options->top;
+	}
+	return strcmp(options->format, "html") == 0 ? 2 * options->top : 0;
+}
+
 static int run(const struct options *options)
 {
-	struct output output = { .sink = sink_find(options->format),
+	struct output output = { .sink = &sink_json,
 				 .path = options->output,
-				 .top = options->has_top || strcmp(options->format, "text") == 0
-						? options->top
-						: 0,
+				 .top = rows_of(options),
 				 .analyses = options->analyses };
 	struct err err;
 	int status;

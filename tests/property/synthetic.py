@@ -269,6 +269,16 @@ def test_inversion(scratch):
     assert 'unbounded, keeps t30 (30) from running' in run('report', '--thread', '10', trace.path)[1]
 
 
+def test_page_names(scratch):
+    """A name in a trace cannot end the script of the page that it is in."""
+    trace = Made(scratch, 'names', [packet(0, 0, 0, 90, [
+        event(1, 'sched_switch', 'swapper', 0, 20, 0, '</script><b>', 7, 20),
+        event(50, 'sched_switch', '</script><b>', 7, 20, 1, 'swapper', 0, 20)])])
+    status, out, _ = run('report', '-f', 'html', trace.path)
+    same((status, out.count('</script>'), out.count('u003c/script>') > 0), (0, 2, True))
+    same(run('analyze', '-f', 'html', trace.path)[0], 2)
+
+
 def test_patterns(scratch):
     """What is wrong in a pattern of --job is said with its place."""
     trace = Made(scratch, 'patterns', [packet(0, 0, 0, 90, [switch(1, 0, 7, 0), event(10, 'syscall_entry_read'),

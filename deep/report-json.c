@@ -1,0 +1,424 @@
+/*
+ * report-json: a report as JSON, and as a page that draws it (report.html).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/units.h"
+#include "deep/report-page.h"
+#include "deep/report.h"
+
+struct printer {
+	struct json json;
+	const struct deep_report *report;
+	const struct timeline *timeline;
+	size_t most;
+	/* For the page: times are relative to the report's begin, since numbers in a browser have
+	 * 53 bits. */
+	bool is_page;
+};
+
+static void put_who(struct printer *p, const char *key, uint32_t index)
+{
+	const struct deep_thread *thread;
+
+	if (index == NOBODY) {
+		return;
+	}
+	thread = p->timeline->threads.at[index];
+	json_open(&p->json, key, '{');
+	json_i64(&p->json, "tid", thread->tid);
+	if (thread->pid >= 0) {
+		json_i64(&p->json, "pid", thread->pid);
+	}
+	json_text(&p->json, "comm", thread->comm);
+	json_close(&p->json, '}');
+}
+
+static void put_span(struct printer *p, uint64_t begin, uint64_t end)
+{
+	if (p->is_page) {
+		json_u64(&p->json, "begin_ns", begin - p->timeline->begin);
+		json_u64(&p->json, "ns", end - begin);
+	} else {
+		json_u64(&p->json, "begin", begin);
+		json_u64(&p->json, "end", end);
+	}
+}
+
+static void put_states(struct printer *p, const uint64_t ns[STATES])
+{
+	static const char *const keys[STATES] = {
+		[STATE_UNKNOWN] = "unknown_ns", [STATE_NEW] = "new_ns",
+		[STATE_USER] = "user_ns",       [STATE_SYSCALL] = "syscall_ns",
+		[STATE_IRQ] = "irq_ns",         [STATE_SOFTIRQ] = "softirq_ns",
+		[STATE_WAIT] = "wait_ns",       [STATE_PREEMPTED] = "preempted_ns",
+		[STATE_BLOCKED] = "blocked_ns",
+	};
+
+	for (unsigned int state = 0; state < STATES; state++) {
+		if (keys[state] && ns[state] > 0) {
+			json_u64(&p->json, keys[state], ns[state]);
+		}
+	}
+}
+
+static void put_cpus(struct printer *p)
+{
+	json_open(&p->json, "cpus", '[');
+	for (size_t i = 0; i < p->timeline->cpus.count; i++) {
+		uint64_t unknown, busy;
+
+		busy = deep_report_busy(p->timeline, &p->timeline->cpus.at[i], &unknown);
+		json_open(&p->json, NULL, '{');
+		json_u64(&p->json, "cpu", p->timeline->cpus.at[i].id);
+		json_u64(&p->json, "busy_ns", busy);
+		json_u64(&p->json, "unknown_ns", unknown);
+		json_close(&p->json, '}');
+	}
+	json_close(&p->json, ']');
+}
+
+static void put_threads(struct printer *p)
+{
+	json_open(&p->json, "threads", '[');
+	for (size_t i = 0; i < deep_report_rows(p->report->threads.count, p->most); i++) {
+		const struct report_thread *row = &p->report->threads.at[i];
+		const struct deep_thread *thread = p->timeline->threads.at[row->thread];
+
+		json_open(&p->json, NULL, '{');
+		put_who(p, "thread", row->thread);
+		put_span(p, thread->birth, thread->end);
+		json_u64(&p->json, "run_ns", row->run_ns);
+		put_states(p, row->ns);
+		json_close(&p->json, '}');
+	}
+	json_close(&p->json, ']');
+}
+
+static void put_waits(struct printer *p)
+{
+	json_open(&p->json, "waits", '[');
+	for (size_t i = 0; i < deep_report_rows(p->report->waits.count, p->most); i++) {
+		const struct report_wait *wait = &p->report->waits.at[i];
+
+		json_open(&p->json, NULL, '{');
+		put_who(p, "thread", wait->thread);
+		json_text(&p->json, "state", state_name((enum state)wait->state));
+		put_span(p, wait->begin, wait->end);
+		put_who(p, "waker", wait->waker);
+		put_who(p, "rival", deep_report_rival(p->report, wait));
+		json_close(&p->json, '}');
+	}
+	json_close(&p->json, ']');
+}
+
+static void put_segments(struct printer *p)
+{
+	const struct path *path = &p->report->path;
+
+	json_open(&p->json, "segments", '[');
+	for (size_t i = 0; i < path->segments.count; i++) {
+		const struct segment_of_path *segment = &path->segments.at[i];
+		bool runs = segment->state == STATE_USER;
+
+		json_open(&p->json, NULL, '{');
+		json_i64(&p->json, "tid", p->timeline->threads.at[segment->thread]->tid);
+		put_span(p, segment->begin, segment->end);
+		json_text(&p->json, "state", runs ? "run" : state_name((enum state)segment->state));
+		if (segment->state == STATE_BLOCKED) {
+			json_text(&p->json, "cause", cause_name((enum cause)segment->cause));
+		}
+		json_close(&p->json, '}');
+	}
+	json_close(&p->json, ']');
+}
+
+static void put_path(struct printer *p)
+{
+	const struct path_parts *parts = &p->report->parts;
+
+	json_open(&p->json, "path", '{');
+	put_who(p, "thread", p->report->thread);
+	put_span(p, p->report->path.begin, p->report->path.end);
+	json_u64(&p->json, "segment_count", p->report->path.segments.count);
+	json_u64(&p->json, "thread_count", parts->at.count);
+	json_open(&p->json, "parts", '[');
+	for (size_t i = 0; i < deep_report_rows(parts->at.count, p->most); i++) {
+		json_open(&p->json, NULL, '{');
+		put_who(p, "thread", parts->at.at[i].thread);
+		put_states(p, parts->at.at[i].ns);
+		json_close(&p->json, '}');
+	}
+	json_close(&p->json, ']');
+	if (!p->is_page) { /* which has them in another form */
+		put_segments(p);
+	}
+	json_close(&p->json, '}');
+}
+
+static void put_rivals(struct printer *p)
+{
+	const struct rivals *rivals = &p->report->rivals;
+
+	json_open(&p->json, "rivals", '[');
+	for (size_t i = 0; i < deep_report_rows(rivals->at.count, p->most); i++) {
+		const struct rival *rival = &rivals->at.at[i];
+
+		json_open(&p->json, NULL, '{');
+		put_who(p, "thread", rival->thread);
+		json_u64(&p->json, "total_ns", rival->total);
+		json_u64(&p->json, "longest_ns", rival->longest);
+		json_u64(&p->json, "times", rival->times);
+		json_u64(&p->json, "inversion_ns", rival->inverted);
+		json_close(&p->json, '}');
+	}
+	json_close(&p->json, ']');
+	json_u64(&p->json, "idle_ns", rivals->idle_ns);
+	json_open(&p->json, "inversions", '[');
+	for (size_t i = 0; i < deep_report_rows(rivals->findings.count, p->most); i++) {
+		const struct finding *finding = &rivals->findings.at[i];
+
+		json_open(&p->json, NULL, '{');
+		json_text(&p->json, "kind", inversion_name(finding->kind));
+		put_span(p, finding->begin, finding->end);
+		put_who(p, "on_path", finding->on_path);
+		put_who(p, "rival", finding->rival);
+		json_close(&p->json, '}');
+	}
+	json_close(&p->json, ']');
+}
+
+static void put_jobs(struct printer *p)
+{
+	const struct jobs *jobs = p->report->jobs;
+
+	json_open(&p->json, "jobs", '{');
+	json_text(&p->json, "pattern", jobs->config->pattern);
+	json_u64(&p->json, "count", jobs->all.count);
+	json_u64(&p->json, "total_ns", jobs->total_ns);
+	json_u64(&p->json, "min_ns", jobs->min_ns);
+	json_u64(&p->json, "median_ns", jobs->median_ns);
+	json_u64(&p->json, "p95_ns", jobs->p95_ns);
+	json_u64(&p->json, "p99_ns", jobs->p99_ns);
+	json_u64(&p->json, "max_ns", jobs->max_ns);
+	json_fixed(&p->json, "deviation_ns", jobs->deviation_ns);
+	json_u64(&p->json, "outliers", jobs->outliers);
+	if (jobs->config->deadline_ns != UINT64_MAX) {
+		json_u64(&p->json, "deadline_ns", jobs->config->deadline_ns);
+		json_u64(&p->json, "misses", jobs->misses);
+	}
+	put_states(p, jobs->ns);
+	json_open(&p->json, "longest", '[');
+	for (size_t i = 0; i < deep_report_rows(jobs->all.count, p->is_page ? PAGE_BARS : p->most);
+	     i++) {
+		const struct execution *one = &jobs->all.at[i];
+
+		json_open(&p->json, NULL, '{');
+		put_who(p, "thread", one->thread);
+		put_span(p, one->begin, one->end);
+		put_states(p, one->ns);
+		json_close(&p->json, '}');
+	}
+	json_close(&p->json, ']');
+	json_close(&p->json, '}');
+}
+
+static void put_report(struct printer *p, const char *key)
+{
+	const struct deep_report *report = p->report;
+	char begin[UNITS_TEXT_MAX];
+
+	json_open(&p->json, key, '{');
+	json_text(&p->json, "type", "report");
+	json_text(&p->json, "trace", report->name);
+	if (report->why) {
+		json_text(&p->json, "triggers", report->why);
+	}
+	if (p->is_page) {
+		json_text(&p->json, "begin_text", units_clock(begin, p->timeline->begin));
+		json_u64(&p->json, "length_ns", p->timeline->end - p->timeline->begin);
+	} else {
+		json_u64(&p->json, "begin", p->timeline->begin);
+		json_u64(&p->json, "end", p->timeline->end);
+	}
+	json_u64(&p->json, "events", p->timeline->events);
+	json_u64(&p->json, "gaps", p->timeline->gaps);
+	put_cpus(p);
+	put_threads(p);
+	put_waits(p);
+	if (report->thread != NOBODY) {
+		put_path(p);
+		put_rivals(p);
+	}
+	if (report->jobs) {
+		put_jobs(p);
+	}
+	json_close(&p->json, '}');
+}
+
+void deep_report_json(const struct deep_report *report, size_t most, FILE *out)
+{
+	struct printer p = {
+		.json = { .out = out }, .report = report, .timeline = report->timeline, .most = most
+	};
+
+	put_report(&p, NULL);
+	(void)fputc('\n', out);
+}
+
+/* ---- the page ---- */
+
+/* Time in the range, from its begin on. */
+static uint64_t relative(const struct printer *p, uint64_t ts)
+{
+	ts = ts > p->timeline->end ? p->timeline->end : ts;
+	return ts > p->timeline->begin ? ts - p->timeline->begin : 0;
+}
+
+static void put_lane_of_cpu(struct printer *p, const struct deep_cpu *cpu)
+{
+	json_open(&p->json, NULL, '{');
+	json_u64(&p->json, "cpu", cpu->id);
+	json_open(&p->json, "begins", '[');
+	for (size_t i = 0; i < cpu->stays.count; i++) {
+		json_u64(&p->json, NULL, relative(p, cpu->stays.at[i].begin));
+	}
+	json_close(&p->json, ']');
+	json_open(&p->json, "who", '[');
+	for (size_t i = 0; i < cpu->stays.count; i++) {
+		uint32_t thread = cpu->stays.at[i].thread;
+
+		json_i64(&p->json, NULL,
+			 thread == CPU_IDLE     ? -1
+			 : thread == CPU_NOBODY ? -2
+						: (int64_t)thread);
+	}
+	json_close(&p->json, ']');
+	json_close(&p->json, '}');
+}
+
+static void put_lane(struct printer *p, uint32_t index)
+{
+	const struct deep_thread *thread = p->timeline->threads.at[index];
+
+	json_open(&p->json, NULL, '{');
+	json_i64(&p->json, "tid", thread->tid);
+	json_text(&p->json, "comm", thread->comm);
+	json_u64(&p->json, "end", relative(p, thread->end));
+	json_open(&p->json, "begins", '[');
+	for (size_t i = 0; i < thread->intervals.count; i++) {
+		json_u64(&p->json, NULL, relative(p, thread->intervals.at[i].begin));
+	}
+	json_close(&p->json, ']');
+	json_open(&p->json, "states", '[');
+	for (size_t i = 0; i < thread->intervals.count; i++) {
+		json_u64(&p->json, NULL, thread->intervals.at[i].state);
+	}
+	json_close(&p->json, ']');
+	json_close(&p->json, '}');
+}
+
+/* The thread that is explained, those on its path, and those that ran longest. */
+static void put_lanes(struct printer *p)
+{
+	const struct deep_report *report = p->report;
+	size_t count = 0, intervals = 0;
+	bool *is_there = mem_alloc(p->timeline->threads.count + 1);
+
+	json_open(&p->json, "threads", '[');
+	for (size_t i = 0; i < report->parts.at.count + report->threads.count; i++) {
+		uint32_t index = i < report->parts.at.count
+					 ? report->parts.at.at[i].thread
+					 : report->threads.at[i - report->parts.at.count].thread;
+
+		bool runs = i < report->parts.at.count ||
+			    report->threads.at[i - report->parts.at.count].run_ns > 0;
+
+		if (is_there[index] || !runs || count >= PAGE_LANES ||
+		    (i < report->parts.at.count && count >= PAGE_LANES / 2)) {
+			continue;
+		}
+		intervals += p->timeline->threads.at[index]->intervals.count;
+		if (count > 0 && intervals > PAGE_INTERVALS) {
+			break;
+		}
+		is_there[index] = true;
+		put_lane(p, index);
+		count++;
+	}
+	json_close(&p->json, ']');
+	free(is_there);
+}
+
+static void put_path_lane(struct printer *p)
+{
+	const struct path *path = &p->report->path;
+
+	json_open(&p->json, "path", '{');
+	json_u64(&p->json, "end", relative(p, path->end));
+	json_open(&p->json, "begins", '[');
+	for (size_t i = 0; i < path->segments.count; i++) {
+		json_u64(&p->json, NULL, relative(p, path->segments.at[i].begin));
+	}
+	json_close(&p->json, ']');
+	json_open(&p->json, "states", '[');
+	for (size_t i = 0; i < path->segments.count; i++) {
+		json_u64(&p->json, NULL, path->segments.at[i].state);
+	}
+	json_close(&p->json, ']');
+	json_open(&p->json, "who", '[');
+	for (size_t i = 0; i < path->segments.count; i++) {
+		json_u64(&p->json, NULL, path->segments.at[i].thread);
+	}
+	json_close(&p->json, ']');
+	json_close(&p->json, '}');
+}
+
+static void put_data(struct printer *p)
+{
+	json_open(&p->json, NULL, '{');
+	put_report(p, "report");
+	json_open(&p->json, "names", '[');
+	for (uint32_t i = 0; i < p->timeline->threads.count; i++) {
+		put_who(p, NULL, i);
+	}
+	json_close(&p->json, ']');
+	json_open(&p->json, "cpus", '[');
+	for (size_t i = 0; i < p->timeline->cpus.count; i++) {
+		put_lane_of_cpu(p, &p->timeline->cpus.at[i]);
+	}
+	json_close(&p->json, ']');
+	if (p->report->path.segments.count > 0) {
+		put_path_lane(p);
+	}
+	put_lanes(p);
+	json_close(&p->json, '}');
+}
+
+void deep_report_html(const struct deep_report *report, size_t most, FILE *out)
+{
+	static const char mark[] = "@DATA@";
+	const char *page = (const char *)deep_page, *at = strstr(page, mark);
+	struct printer p = {
+		.report = report, .timeline = report->timeline, .most = most, .is_page = true
+	};
+	char *data = NULL;
+	size_t len = 0;
+
+	p.json.out = open_memstream(&data, &len);
+	put_data(&p);
+	(void)fclose(p.json.out);
+	(void)fwrite(page, 1, (size_t)(at - page), out);
+	/* Names come from a trace: none may end the script that they are in. */
+	for (size_t i = 0; i < len; i++) {
+		if (data[i] == '<') {
+			(void)fputs("\\u003c", out);
+		} else {
+			(void)putc_unlocked(data[i], out);
+		}
+	}
+	(void)fputs(at + strlen(mark), out);
+	free(data);
+}

@@ -1,0 +1,277 @@
+/*
+ * report-text: a report for people.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "deep/report.h"
+
+#define WHO_MAX 48
+
+/* "comm (tid)"; names come from a trace: nothing in them may command the terminal. */
+static const char *who(char text[WHO_MAX], const struct deep_report *report, uint32_t index)
+{
+	const struct deep_thread *thread = report->timeline->threads.at[index];
+
+	(void)snprintf(text, WHO_MAX, "%s (%d)", thread->comm[0] ? thread->comm : "?", thread->tid);
+	for (char *c = text; *c; c++) {
+		*c = (unsigned char)*c < 0x20 || (unsigned char)*c >= 0x7F ? '?' : *c;
+	}
+	return text;
+}
+
+static void put_ns(FILE *out, uint64_t ns)
+{
+	char text[UNITS_TEXT_MAX];
+
+	if (ns == 0) {
+		(void)fprintf(out, " %10s", "-");
+	} else {
+		(void)fprintf(out, " %10s", units_ns(text, ns));
+	}
+}
+
+static void put_more(FILE *out, size_t count, size_t shown)
+{
+	if (count > shown) {
+		(void)fprintf(out, "  ... and %zu more\n", count - shown);
+	}
+}
+
+static void put_head(const struct deep_report *report, FILE *out)
+{
+	const struct timeline *timeline = report->timeline;
+	char begin[UNITS_TEXT_MAX], end[UNITS_TEXT_MAX], length[UNITS_TEXT_MAX];
+	char events[UNITS_TEXT_MAX];
+
+	(void)fprintf(out, "%s  %.15s .. %.15s, %s  %s events", report->name,
+		      units_clock(begin, timeline->begin), units_clock(end, timeline->end),
+		      units_ns(length, timeline->end - timeline->begin),
+		      units_count(events, timeline->events));
+	if (timeline->gaps > 0) {
+		(void)fprintf(out, ", %" PRIu64 " gap%s", timeline->gaps,
+			      timeline->gaps == 1 ? "" : "s");
+	}
+	(void)fputc('\n', out);
+	if (report->why) {
+		(void)fputs("captured because of ", out);
+		for (const char *c = report->why; *c; c++) {
+			(void)fputc((unsigned char)*c < 0x20 || *c == 0x7F ? '?' : *c, out);
+		}
+		(void)fputc('\n', out);
+	}
+	(void)fputc('\n', out);
+	for (size_t i = 0; i < timeline->cpus.count; i++) {
+		uint64_t unknown,
+			busy = deep_report_busy(timeline, &timeline->cpus.at[i], &unknown);
+		double whole = (double)(timeline->end - timeline->begin);
+
+		(void)fprintf(out, "  CPU %-3" PRIu64 " busy %5.1f %%", timeline->cpus.at[i].id,
+			      whole > 0 ? 100 * (double)busy / whole : 0);
+		if (unknown > 0) {
+			(void)fprintf(out, "  unknown %.1f %%",
+				      whole > 0 ? 100 * (double)unknown / whole : 0);
+		}
+		(void)fputc('\n', out);
+	}
+}
+
+static void put_threads(const struct deep_report *report, size_t most, FILE *out)
+{
+	size_t shown = deep_report_rows(report->threads.count, most);
+
+	(void)fprintf(out, "\n%-28s %10s %10s %10s %10s %10s %10s\n", "WHO RAN", "RUN", "IN CALLS",
+		      "INTERRUPTS", "WAITED", "PREEMPTED", "SLEPT");
+	for (size_t i = 0; i < shown; i++) {
+		const struct report_thread *row = &report->threads.at[i];
+		char text[WHO_MAX];
+
+		(void)fprintf(out, "  %-26.26s", who(text, report, row->thread));
+		put_ns(out, row->run_ns);
+		put_ns(out, row->ns[STATE_SYSCALL]);
+		put_ns(out, row->ns[STATE_IRQ] + row->ns[STATE_SOFTIRQ]);
+		put_ns(out, row->ns[STATE_WAIT] + row->ns[STATE_NEW]);
+		put_ns(out, row->ns[STATE_PREEMPTED]);
+		put_ns(out, row->ns[STATE_BLOCKED]);
+		(void)fputc('\n', out);
+	}
+	put_more(out, report->threads.count, shown);
+}
+
+static void put_waits(const struct deep_report *report, size_t most, FILE *out)
+{
+	size_t shown = deep_report_rows(report->waits.count, most);
+
+	(void)fprintf(out, "\n%-28s %10s  %-15s  %s\n", "WHO WAITED LONGEST FOR A CPU", "FOR",
+		      "SINCE", "WHY");
+	for (size_t i = 0; i < shown; i++) {
+		const struct report_wait *wait = &report->waits.at[i];
+		uint32_t rival = deep_report_rival(report, wait);
+		char text[WHO_MAX], clock[UNITS_TEXT_MAX];
+
+		(void)fprintf(out, "  %-26.26s", who(text, report, wait->thread));
+		put_ns(out, wait->end - wait->begin);
+		(void)fprintf(out, "  %.15s  ", units_clock(clock, wait->begin));
+		if (wait->state != STATE_WAIT) {
+			(void)fputs(wait->state == STATE_NEW ? "new" : "preempted", out);
+		} else if (wait->waker != NOBODY) {
+			(void)fprintf(out, "woken by %s", who(text, report, wait->waker));
+		} else {
+			(void)fprintf(out, "woken (%s)", cause_name((enum cause)wait->cause));
+		}
+		if (rival != NOBODY) {
+			(void)fprintf(out, ", while %s ran", who(text, report, rival));
+		}
+		(void)fputc('\n', out);
+	}
+}
+
+static void put_path(const struct deep_report *report, size_t most, FILE *out)
+{
+	const struct path_parts *parts = &report->parts;
+	size_t shown = deep_report_rows(parts->at.count, most);
+	char text[WHO_MAX], length[UNITS_TEXT_MAX], segments[UNITS_TEXT_MAX];
+
+	(void)fprintf(out,
+		      "\nWHERE THE TIME OF %s WENT: %s, in %s segments\n"
+		      "%-28s %10s %10s %10s %10s %10s %10s\n",
+		      who(text, report, report->thread),
+		      units_ns(length, report->path.end - report->path.begin),
+		      units_count(segments, report->path.segments.count), "CRITICAL PATH", "ALL",
+		      "RUN", "WAITED", "PREEMPTED", "SLEPT", "UNKNOWN");
+	for (size_t i = 0; i < shown; i++) {
+		const struct path_part *part = &parts->at.at[i];
+
+		(void)fprintf(out, "  %-26.26s", who(text, report, part->thread));
+		put_ns(out, part->total);
+		put_ns(out, part->ns[STATE_USER]);
+		put_ns(out, part->ns[STATE_WAIT] + part->ns[STATE_NEW]);
+		put_ns(out, part->ns[STATE_PREEMPTED]);
+		put_ns(out, part->ns[STATE_BLOCKED]);
+		put_ns(out, part->ns[STATE_UNKNOWN]);
+		(void)fputc('\n', out);
+	}
+	put_more(out, parts->at.count, shown);
+}
+
+static void put_rivals(const struct deep_report *report, size_t most, FILE *out)
+{
+	const struct rivals *rivals = &report->rivals;
+	size_t shown = deep_report_rows(rivals->at.count, most);
+	char text[WHO_MAX], count[UNITS_TEXT_MAX];
+
+	if (rivals->at.count == 0 && rivals->idle_ns == 0) {
+		return;
+	}
+	(void)fprintf(out, "%-28s %10s %10s %10s %10s %10s\n", "WHO HAD ITS CPU", "ALL", "LONGEST",
+		      "TIMES", "PRIO", "INVERSION");
+	for (size_t i = 0; i < shown; i++) {
+		const struct rival *rival = &rivals->at.at[i];
+
+		(void)fprintf(out, "  %-26.26s", who(text, report, rival->thread));
+		put_ns(out, rival->total);
+		put_ns(out, rival->longest);
+		(void)fprintf(out, " %10s", units_count(count, rival->times));
+		if (!rival->has_prio) {
+			(void)fprintf(out, " %10s", "?");
+		} else {
+			(void)snprintf(text, sizeof(text),
+				       rival->prio_min == rival->prio_max ? "%d" : "%d to %d",
+				       rival->prio_min, rival->prio_max);
+			(void)fprintf(out, " %10s", text);
+		}
+		put_ns(out, rival->inverted);
+		(void)fputc('\n', out);
+	}
+	put_more(out, rivals->at.count, shown);
+	if (rivals->idle_ns > 0) {
+		(void)fprintf(out, "  %-26s", "nobody");
+		put_ns(out, rivals->idle_ns);
+		(void)fputc('\n', out);
+	}
+}
+
+static void put_findings(const struct deep_report *report, size_t most, FILE *out)
+{
+	const struct finding *findings = report->rivals.findings.at;
+	size_t count = report->rivals.findings.count, shown = deep_report_rows(count, most);
+
+	if (count > 0) {
+		(void)fprintf(out, "%-28s %10s  %-15s  %s\n", "PRIORITY INVERSIONS", "FOR", "SINCE",
+			      "KIND");
+	}
+	for (size_t i = 0; i < shown; i++) {
+		char text[WHO_MAX], other[WHO_MAX], clock[UNITS_TEXT_MAX];
+
+		(void)fprintf(out, "  %-26.26s", who(text, report, findings[i].rival));
+		put_ns(out, findings[i].end - findings[i].begin);
+		(void)fprintf(out, "  %.15s  %s", units_clock(clock, findings[i].begin),
+			      inversion_name(findings[i].kind));
+		if (findings[i].kind == INVERSION_UNBOUNDED) {
+			(void)fprintf(out, ", keeps %s from running",
+				      who(other, report, findings[i].on_path));
+		}
+		(void)fputc('\n', out);
+	}
+	put_more(out, count, shown);
+}
+
+static void put_jobs(const struct deep_report *report, size_t most, FILE *out)
+{
+	const struct jobs *jobs = report->jobs;
+	size_t count = jobs->all.count, shown = deep_report_rows(count, most);
+	char text[6][UNITS_TEXT_MAX];
+
+	(void)fprintf(out, "\nEXECUTIONS of %s: %s\n", jobs->config->pattern,
+		      units_count(text[0], count));
+	if (count == 0) {
+		return;
+	}
+	(void)fprintf(out, "  min %s  median %s  mean %s  p95 %s  p99 %s  max %s\n",
+		      units_ns(text[0], jobs->min_ns), units_ns(text[1], jobs->median_ns),
+		      units_ns(text[2], jobs->total_ns / count), units_ns(text[3], jobs->p95_ns),
+		      units_ns(text[4], jobs->p99_ns), units_ns(text[5], jobs->max_ns));
+	(void)fprintf(out, "  deviation %s, %s outliers",
+		      units_ns(text[0], (uint64_t)jobs->deviation_ns),
+		      units_count(text[1], jobs->outliers));
+	if (jobs->config->deadline_ns != UINT64_MAX) {
+		(void)fprintf(out, ", %s later than their deadline of %s",
+			      units_count(text[2], jobs->misses),
+			      units_ns(text[3], jobs->config->deadline_ns));
+	}
+	(void)fprintf(out, "\n%-28s %10s  %-15s %10s %10s %10s %10s\n", "LONGEST", "FOR", "SINCE",
+		      "RUN", "WAITED", "PREEMPTED", "SLEPT");
+	for (size_t i = 0; i < shown; i++) {
+		const struct execution *one = &jobs->all.at[i];
+		char name[WHO_MAX];
+
+		(void)fprintf(out, "  %-26.26s", who(name, report, one->thread));
+		put_ns(out, one->end - one->begin);
+		(void)fprintf(out, "  %.15s", units_clock(text[0], one->begin));
+		put_ns(out, one->ns[STATE_USER] + one->ns[STATE_SYSCALL] + one->ns[STATE_IRQ] +
+				    one->ns[STATE_SOFTIRQ]);
+		put_ns(out, one->ns[STATE_WAIT] + one->ns[STATE_NEW]);
+		put_ns(out, one->ns[STATE_PREEMPTED]);
+		put_ns(out, one->ns[STATE_BLOCKED]);
+		(void)fputc('\n', out);
+	}
+	put_more(out, count, shown);
+}
+
+void deep_report_text(const struct deep_report *report, size_t most, FILE *out)
+{
+	put_head(report, out);
+	put_threads(report, most, out);
+	put_waits(report, most, out);
+	if (report->thread != NOBODY) {
+		put_path(report, most, out);
+		put_rivals(report, most, out);
+		put_findings(report, most, out);
+	}
+	if (report->jobs) {
+		put_jobs(report, most, out);
+	}
+	(void)fputc('\n', out);
+}
