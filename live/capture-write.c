@@ -9,10 +9,12 @@
 #include <ftw.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -551,4 +553,31 @@ int capture_write(struct capture_order *order, const char *dir, struct err *err)
 	}
 	free(partial);
 	return r;
+}
+
+/* ---- reports ---- */
+
+void capture_report(struct capture_order *order)
+{
+	char *page = mem_printf("%s/report.html", order->path);
+	char name[] = "sillage", command[] = "report", quiet[] = "-q", format[] = "-fhtml",
+	     to[] = "-o";
+	char *argv[] = { name, command, quiet, format, to, page, order->path, NULL };
+	posix_spawnattr_t attributes;
+	sigset_t none;
+	pid_t pid;
+	int status;
+
+	(void)posix_spawnattr_init(&attributes);
+	(void)sigemptyset(&none);
+	(void)posix_spawnattr_setsigmask(&attributes, &none);
+	(void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+	if (order->wants_report && order->has_kernel &&
+	    posix_spawn(&pid, "/proc/self/exe", NULL, &attributes, argv, environ) == 0) {
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+		}
+		order->has_report = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	}
+	(void)posix_spawnattr_destroy(&attributes);
+	free(page);
 }

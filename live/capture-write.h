@@ -29,11 +29,13 @@ struct capture_order {
 	char *triggers;          /* JSON objects with commas between, "" if somebody asked for it */
 	char *names;             /* of those triggers, for people */
 	bool has_kernel;         /* one of the traces is the kernel's */
+	bool wants_report;       /* also as a page */
 	uint64_t at, begin, end; /* ns: the occasion, and what is wanted */
 	VEC(struct capture_trace) traces;
 
 	char *path;              /* of the capture, NULL: it failed */
 	uint64_t packets, bytes; /* that were written */
+	bool has_report;         /* beside it */
 	bool is_complete;        /* nothing is known to be missing in it */
 	struct err err;          /* why it failed */
 };
@@ -43,6 +45,10 @@ void capture_order_free(struct capture_order *order); /* NULL is fine */
 /* Writes it into @dir, which is made when it is not there; -errno with the reason, and nothing
  * is left. */
 int capture_write(struct capture_order *order, const char *dir, struct err *err);
+
+/* Has `sillage report` make report.html in the capture, if one is wanted; that is done beside us,
+ * and may fail: the capture is there. */
+void capture_report(struct capture_order *order);
 
 /* Removes the oldest captures in @dir, so that at most @count and @bytes of them are left, the
  * newest in any case.  What has no capture.json of ours is not touched. */

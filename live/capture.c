@@ -73,6 +73,7 @@ static void *write_orders(void *arg)
 		if (order) {
 			(void)pthread_mutex_unlock(&captures->mutex);
 			if (capture_write(order, captures->config.dir, &order->err) == 0) {
+				capture_report(order);
 				capture_prune(captures->config.dir, captures->config.keep_count,
 					      captures->config.keep_bytes);
 			}
@@ -337,19 +338,20 @@ static struct pending *new_pending(struct captures *captures, struct session *se
 }
 
 uint64_t captures_begin(struct captures *captures, struct session *session, uint64_t at,
-			const struct trace_identity *trace, const struct trigger_event *event)
+			const struct captures_reason *reason)
 {
 	struct pending *pending = find_pending(captures, session, at);
 
 	if (!pending) {
-		if (event && !may_begin(captures, event)) {
+		if (reason && !may_begin(captures, reason->event)) {
 			return 0;
 		}
 		pending = new_pending(captures, session, at);
 		hold(captures, session);
 	}
-	if (event) {
-		add_trigger(pending->order, trace, event);
+	if (reason) {
+		add_trigger(pending->order, reason->trace, reason->event);
+		pending->order->wants_report |= reason->wants_report;
 	}
 	return pending->order->number;
 }

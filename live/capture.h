@@ -35,10 +35,17 @@ void captures_free(struct captures *captures); /* NULL is fine */
 
 struct history *captures_history(struct captures *captures);
 
-/* A capture of all traces of @session around @at; @event NULL: somebody asked for it.  One that
- * is still waiting and has @at in it gets another reason.  Its number; 0: no more may be made. */
+/* Why a capture is made: a trigger of one of the session's traces. */
+struct captures_reason {
+	const struct trace_identity *trace;
+	const struct trigger_event *event;
+	bool wants_report; /* beside it, as a page */
+};
+
+/* A capture of all traces of @session around @at; @reason NULL: somebody asked for it.  One that is
+ * still waiting and has @at in it gets another reason.  Its number; 0: no more may be made. */
 uint64_t captures_begin(struct captures *captures, struct session *session, uint64_t at,
-			const struct trace_identity *trace, const struct trigger_event *event);
+			const struct captures_reason *reason);
 
 /* Begins to write what is ready; call it now and then. */
 void captures_step(struct captures *captures);

@@ -120,12 +120,14 @@ static void on_kept(void *user, const char *stream, struct kept *kept)
 }
 
 static void on_capture(void *context, const struct trace_identity *identity,
-		       const struct trigger_event *event)
+		       const struct trigger_event *event, bool reports)
 {
 	struct live_trace *trace = context;
 	struct hub *hub = session_owner_user(trace->session);
 
-	captures_begin(hub->config->captures, trace->session, event->end, identity, event);
+	captures_begin(hub->config->captures, trace->session, event->end,
+		       &(struct captures_reason){
+			       .trace = identity, .event = event, .wants_report = reports });
 }
 
 static void say_captured(struct hub *hub, const struct capture_order *order)
@@ -183,8 +185,8 @@ static size_t capture_now(void *user, uint64_t *ret_numbers, size_t most)
 			uint64_t now = session_now(session);
 
 			if (now > 0) {
-				ret_numbers[count++] = captures_begin(hub->config->captures,
-								      session, now, NULL, NULL);
+				ret_numbers[count++] =
+					captures_begin(hub->config->captures, session, now, NULL);
 			}
 		}
 	}

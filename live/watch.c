@@ -23,7 +23,7 @@ extern char **environ;
 
 struct watched {
 	struct trigger *trigger;
-	bool prints, captures;
+	bool prints, captures, reports;
 	VEC(char *) commands;
 };
 
@@ -123,18 +123,41 @@ void watch_free(struct watch *watch)
 
 /* ---- which ---- */
 
+/* A command as any other: `lttng` may wait, and this needs no library of LTTng's. */
+static int add_snapshot(struct watched *watched, const char *session, struct err *err)
+{
+	const char *c = session;
+
+	while ((*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+	       (*c && strchr("_.-", *c))) {
+		c++;
+	}
+	if (*c || c == session || *session == '-') {
+		return err_raise(err, -EINVAL,
+				 "action lttng-snapshot: \"%.60s\" is not the name of a session",
+				 session);
+	}
+	*vec_push(&watched->commands) =
+		mem_printf("exec lttng --no-sessiond snapshot record --session %s", session);
+	return 0;
+}
+
 static int add_action(struct watched *watched, const char *action, struct err *err)
 {
 	if (strcmp(action, "print") == 0) {
 		watched->prints = true;
-	} else if (strcmp(action, "capture") == 0) {
+	} else if (strcmp(action, "capture") == 0 || strcmp(action, "capture,report") == 0) {
 		watched->prints = true;
 		watched->captures = true;
+		watched->reports = strcmp(action, "capture") != 0;
+	} else if (strncmp(action, "lttng-snapshot ", 15) == 0) {
+		return add_snapshot(watched, action + 15 + strspn(action + 15, " "), err);
 	} else if (strncmp(action, "exec ", 5) == 0 && action[5 + strspn(action + 5, " ")]) {
 		*vec_push(&watched->commands) = mem_strdup(action + 5);
 	} else {
 		return err_raise(err, -EINVAL,
-				 "action \"%.60s\": expected print, capture, or exec COMMAND",
+				 "action \"%.60s\": expected print, capture, capture,report, "
+				 "lttng-snapshot SESSION, or exec COMMAND",
 				 action);
 	}
 	return 0;
@@ -437,7 +460,7 @@ void watch_report(struct watch *watch, struct output *output, const struct trace
 			continue;
 		}
 		if (watched->captures && watch->capture) {
-			watch->capture(context, trace, &event);
+			watch->capture(context, trace, &event, watched->reports);
 		}
 		for (size_t k = 0; k < watched->commands.count; k++) {
 			run(watch, watched->commands.at[k], trace, &event);

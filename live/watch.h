@@ -1,10 +1,10 @@
 /*
  * watch: the triggers of a run, and what is done when one fires.
  *
- * Actions: `print`, a line where the reports go; `capture`, which also prints; and `exec COMMAND`,
- * a shell command that gets the JSON line of the trigger on standard input and the main facts in
- * its environment (SILLAGE_TRIGGER, SILLAGE_SAYS, SILLAGE_HOST, SILLAGE_SESSION, SILLAGE_BEGIN,
- * SILLAGE_END).
+ * Actions: `print`, a line where the reports go; `capture` and `capture,report`, which also print;
+ * `lttng-snapshot SESSION` of a flight recorder on this host; and `exec COMMAND`, a shell command
+ * that gets the JSON line of the trigger on standard input and the main facts in its environment
+ * (SILLAGE_TRIGGER, SILLAGE_SAYS, SILLAGE_HOST, SILLAGE_SESSION, SILLAGE_BEGIN, SILLAGE_END).
  * What it prints goes to our standard error.
  * Commands run beside us, at most ACTIONS_MAX at once, each for ACTION_SECONDS_MAX.
  *
@@ -37,9 +37,9 @@ size_t watch_count(const struct watch *watch);
 /* Adds the analyses that the triggers look at to @list, which ends with NULL. */
 void watch_add_analyses(const struct watch *watch, const struct analysis *list[ANALYSES_MAX]);
 
-/* What a `capture` does, with the context of watch_report(). */
+/* What a `capture` does, with the context of watch_report(); @reports: and a report of it. */
 typedef void watch_capture_fn(void *context, const struct trace_identity *trace,
-			      const struct trigger_event *event);
+			      const struct trigger_event *event, bool reports);
 void watch_on_capture(struct watch *watch, watch_capture_fn *capture);
 /* Whether any trigger captures. */
 bool watch_captures(const struct watch *watch);

@@ -155,7 +155,7 @@ static const struct spec specs[] = {
 	  FOR_BOTH },
 	{ OPTION_TRIGGERS, 0, "triggers", "FILE", "triggers with names and actions", FOR_BOTH },
 	{ OPTION_ON_TRIGGER, 0, "on-trigger", "ACTION",
-	  "of --trigger: print, capture, exec COMMAND", FOR_BOTH },
+	  "of --trigger: print, capture, exec COMMAND, ...", FOR_BOTH },
 	{ OPTION_DRY_RUN, 0, "dry-run", NULL, "triggers are only printed", FOR_BOTH },
 	{ OPTION_HISTORY, 0, "history", "DURATION|SIZE", "keep the last packets for captures",
 	  FOR_LIVE },

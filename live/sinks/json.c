@@ -370,6 +370,9 @@ void json_capture(FILE *out, const struct capture_order *order)
 		json_u64(&json, "packets", order->packets);
 		json_u64(&json, "bytes", order->bytes);
 		json_bool(&json, "complete", order->is_complete);
+		if (order->wants_report) {
+			json_bool(&json, "report", order->has_report);
+		}
 	} else {
 		json_text(&json, "error", order->err.text);
 	}

@@ -84,7 +84,7 @@ def test_burst(t):
     """A burst of CPU time replayed at its own speed: captured in its two phases, and only there."""
     relay, into = t.relay(), os.path.join(t.scratch, 'captures')
     live = t.live('-a', 'count', '-i', '20ms', '--from', 'beginning', '--trigger',
-                  'cpu.thread[comm=burst-*].run > 95% for 60ms', '--history', '10s', '--before', '300ms', '--after',
+                  'cpu.thread[comm=burst-*].run > 95% for 60ms', '--on-trigger', 'capture,report', '--history', '10s', '--before', '300ms', '--after',
                   '50ms', '--capture-dir', into, relay.live)
     t.replay(relay, 'burst', '--session', 'b', '--hostname', 'h', '--wait-viewer', '--live-timer', '100ms')
     lines = finished(live)
@@ -104,7 +104,38 @@ def test_burst(t):
         assert report['path']['thread']['comm'] == 'burst-1' and report['triggers'] == trigger['name'], report['path']['thread']
         top = t.analyze(capture['path'], '-a', 'cpu', '--begin', str(trigger['begin']), '--end', str(trigger['end']))
         assert top['cpu']['threads'][0]['comm'] == 'burst-1', top['cpu']['threads'][0]
+        assert capture['report'], capture
+        with open(os.path.join(capture['path'], 'report.html')) as page:
+            assert 'burst-1' in page.read()
     assert left_in(into) == sorted(os.path.basename(capture['path']) for capture in made)
+
+
+def test_snapshot(t):
+    """A trigger has a flight recorder on this host record a snapshot."""
+    relay = t.relay()
+    ust = Ust(t, relay)
+    out = os.path.join(ust.home, 'flight')
+    ust.lttng('create', 'flight', '--snapshot', '--output=' + out)
+    ust.lttng('enable-event', '-u', '-s', 'flight', 'sillage_test:*')
+    ust.lttng('start', 'flight')
+    ust.run(50)
+    # As the user whose session it is.
+    live = subprocess.Popen(ust.user + [t.sillage, 'live', '-q', '-a', 'count', '-f', 'json', '--from', 'beginning', '--trigger',
+                                        'count.events > 0', '--on-trigger', 'lttng-snapshot flight', relay.live],
+                            env=ust.env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    t.processes.append(live)
+    t.replay(relay, 'burst', '--session', 'b', '--hostname', 'h', '--speed', '0', '--wait-viewer')
+    end = time.time() + peer.LIMIT
+    while not (os.path.isdir(out) and os.listdir(out)):
+        assert time.time() < end, 'no snapshot'
+        time.sleep(0.05)
+    live.terminate()
+    said = live.communicate(timeout=peer.LIMIT)[1].decode()
+    assert 'Snapshot recorded' in said, said
+    assert len(babeltrace(out)) == 150
+    done = subprocess.run([t.sillage, 'live', '--trigger', 'count.events > 0', '--on-trigger', 'lttng-snapshot a;b', relay.live],
+                          stderr=subprocess.PIPE)
+    assert done.returncode == 2 and 'not the name of a session' in done.stderr.decode(), done.stderr.decode()
 
 
 def test_range(t):
