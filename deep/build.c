@@ -33,7 +33,6 @@ enum kind {
 	EVENT_VECTOR,
 	EVENT_CALL,
 	EVENT_CALL_END,
-	EVENT_OTHER,
 };
 
 enum context { CONTEXT_IRQ, CONTEXT_SOFTIRQ, CONTEXT_HRTIMER, CONTEXT_NET, CONTEXT_VECTOR };
@@ -82,8 +81,7 @@ enum { WAKE_COMM, WAKE_TID, WAKE_PRIO, WAKE_CPU, WAKE_SUCCESS };
 	X("compat_sys_*", EVENT_CALL, 0, { NULL })                                                 \
 	X("syscall_exit_*", EVENT_CALL_END, 0, { NULL })                                           \
 	X("compat_syscall_exit_*", EVENT_CALL_END, 0, { NULL })                                    \
-	X("exit_syscall", EVENT_CALL_END, 0, { NULL })                                             \
-	X("*", EVENT_OTHER, 0, { NULL })
+	X("exit_syscall", EVENT_CALL_END, 0, { NULL })
 
 #define REQUEST(event_, kind_, context_, ...) { .event = event_, .fields = __VA_ARGS__ },
 #define KIND(event_, kind_, context_, ...)    { kind_, context_ },
@@ -115,7 +113,6 @@ struct build {
 	khash_t(indexes) * by_tid; /* the newest thread of each */
 	khash_t(indexes) * by_cpu;
 	uint64_t range_begin;
-	bool has_begun;   /* the timeline's begin is known */
 	uint16_t states;  /* how prev_state is encoded */
 	enum kind source; /* the event that wakes in this trace */
 	bool has_wakeup;
@@ -698,7 +695,6 @@ static void take(struct build *build, const struct reader_event *event)
 		on_gap(build, event);
 		return;
 	}
-	build->timeline->events++;
 	request = event->binding->request;
 	switch ((enum kind)kinds[request].kind) {
 	case EVENT_SWITCH:
@@ -740,8 +736,6 @@ static void take(struct build *build, const struct reader_event *event)
 	case EVENT_CALL_END:
 		on_call(build, event, kinds[request].kind == EVENT_CALL);
 		break;
-	case EVENT_OTHER:
-		break;
 	}
 }
 
@@ -774,15 +768,6 @@ static int32_t wake_prio_offset(const struct metadata *metadata)
 	return version > 0 && version < 20701 ? 100 : 0;
 }
 
-/* A trace begins with its first event. */
-static void note_begin(struct build *build, uint64_t ts)
-{
-	if (!build->has_begun) {
-		build->has_begun = true;
-		build->timeline->begin = ts;
-	}
-}
-
 /* The second reading says it. */
 static void say_nothing(void *user, const char *message)
 {
@@ -799,21 +784,22 @@ static bool find_heads(struct build *build, const struct recorded_path *path, st
 	enum { PREV_COMM, PREV_TID };
 	static const struct plan_request head_requests[] = {
 		{ .event = "sched_switch", .fields = { "prev_comm", "prev_tid" } },
-		{ .event = "*" },
 	};
-	struct reader *reader = reader_open(path, head_requests, 2, say_nothing, NULL, err);
+	struct reader *reader = reader_open(path, head_requests, 1, say_nothing, NULL, err);
 	struct reader_event event;
+	struct reader_seen seen;
 	size_t missing;
 
 	if (!reader) {
 		return false;
 	}
 	missing = reader_cpu_count(reader);
+	reader_seen(reader, &seen);
+	build->timeline->begin = seen.events > 0 ? seen.first : 0;
 	while (missing > 0 && reader_next(reader, &event)) {
 		struct deep_cpu *cpu;
 
-		note_begin(build, event.ts);
-		if (!event.class || event.binding->request != 0 || !reader_has(&event, PREV_TID)) {
+		if (!event.class || !reader_has(&event, PREV_TID)) {
 			continue;
 		}
 		cpu = cpu_of(build, event.cpu);
@@ -852,11 +838,11 @@ static int by_id(const void *left, const void *right)
 }
 
 /* Intervals end with the trace, and begin with the range. */
-static void clip(struct build *build, uint64_t last, uint64_t end)
+static void clip(struct build *build, uint64_t end)
 {
 	struct timeline *timeline = build->timeline;
 
-	timeline->end = last < end ? last : end;
+	timeline->end = end;
 	if (timeline->cpus.count > 0) {
 		qsort(timeline->cpus.at, timeline->cpus.count, sizeof(*timeline->cpus.at), by_id);
 	}
@@ -882,14 +868,15 @@ static void clip(struct build *build, uint64_t last, uint64_t end)
 static void read_all(struct build *build, struct reader *reader, uint64_t end)
 {
 	struct reader_event event;
-	uint64_t last = build->timeline->begin;
+	struct reader_seen seen;
+	bool goes_on;
 
-	while (reader_next(reader, &event) && event.ts < end) {
-		note_begin(build, event.ts);
+	while ((goes_on = reader_next(reader, &event)) && event.ts < end) {
 		take(build, &event);
-		last = event.ts;
 	}
-	clip(build, last, end);
+	reader_seen(reader, &seen);
+	build->timeline->events = seen.events;
+	clip(build, goes_on || seen.last > end ? end : seen.last);
 }
 
 struct timeline *timeline_build(const struct recorded_path *path, uint64_t begin, uint64_t end,

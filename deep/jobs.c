@@ -418,6 +418,7 @@ static void index_threads(struct matcher *matcher)
 
 static void add_execution(struct matcher *matcher, int32_t tid, uint64_t begin, uint64_t end)
 {
+	struct execution *one;
 	uint32_t thread;
 
 	if (begin < matcher->timeline->begin || end > matcher->timeline->end) {
@@ -425,8 +426,9 @@ static void add_execution(struct matcher *matcher, int32_t tid, uint64_t begin, 
 	}
 	thread = wanted_thread(matcher, tid, begin, end);
 	if (thread != NOBODY) {
-		*vec_push(&matcher->jobs->all) =
-			(struct execution){ .thread = thread, .begin = begin, .end = end };
+		one = vec_push(&matcher->jobs->all);
+		*one = (struct execution){ .thread = thread, .begin = begin, .end = end };
+		thread_sums(matcher->timeline->threads.at[thread], begin, end, one->ns);
 	}
 }
 
@@ -566,7 +568,7 @@ static uint64_t quantile(const struct jobs *jobs, double share)
 	return length_of(&jobs->all.at[rank > 0 ? count - rank : count - 1]);
 }
 
-static void add_up(struct jobs *jobs, const struct timeline *timeline)
+static void add_up(struct jobs *jobs)
 {
 	size_t count = jobs->all.count;
 	double mean, squares = 0;
@@ -579,7 +581,6 @@ static void add_up(struct jobs *jobs, const struct timeline *timeline)
 	for (size_t i = 0; i < count; i++) {
 		struct execution *one = &jobs->all.at[i];
 
-		thread_sums(timeline->threads.at[one->thread], one->begin, one->end, one->ns);
 		jobs->total_ns += length_of(one);
 		jobs->misses += length_of(one) > jobs->config->deadline_ns;
 		for (unsigned int state = 0; state < STATES; state++) {
@@ -643,7 +644,7 @@ int jobs_find(const struct recorded_path *path, const struct timeline *timeline,
 	kh_destroy(newest, matcher.newest);
 	free(matcher.before);
 	reader_close(reader);
-	add_up(jobs, timeline);
+	add_up(jobs);
 	return 0;
 }
 

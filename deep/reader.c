@@ -21,8 +21,10 @@ struct cursor {
 	uint64_t room;
 	bool is_in_packet, has_event;
 	bool has_packet;                     /* there was one before */
+	bool is_first;                       /* no event of this packet was read */
 	uint64_t seq_num, discarded, end_ns; /* of that */
 	uint64_t ts;                         /* of its events, so far */
+	uint64_t events, first, last;        /* that were passed */
 	struct reader_event event;
 };
 
@@ -30,7 +32,10 @@ struct reader {
 	struct recorded trace;
 	struct cursor *cursors;
 	size_t count;
-	struct cursor *last; /* whose event was given */
+	struct cursor **heap; /* those that have an event, by its time */
+	size_t heap_count;
+	bool has_given; /* the event of the first of them */
+	struct decoder_passed passed;
 	size_t cpu_count;
 	reader_warn_fn *warn;
 	void *user;
@@ -134,6 +139,7 @@ static bool begin_packet(struct reader *reader, struct cursor *cursor)
 		decoder_start(cursor->decoder, reader->trace.plan, info, cursor->bytes,
 			      (info->content_bits + 7) / 8);
 		cursor->is_in_packet = true;
+		cursor->is_first = true;
 	}
 	cursor->has_packet = true;
 	cursor->seq_num = info->seq_num;
@@ -150,6 +156,23 @@ static void end_packet(struct reader *reader, struct cursor *cursor)
 
 /* ---- events ---- */
 
+/* The next event that is asked for, or the packet's first. */
+static int next_event(struct reader *reader, struct cursor *cursor, struct event *event)
+{
+	struct decoder *d = cursor->decoder;
+	int r;
+
+	reader->passed.events = 0;
+	if (cursor->is_first || !d->stream->skips) {
+		r = decoder_next(d, event);
+	} else {
+		r = decoder_wanted(d, UINT64_MAX, &reader->passed, event);
+	}
+	cursor->is_first = false;
+	cursor->events += reader->passed.events + (r > 0);
+	return r;
+}
+
 /* The next event of the packet; false: it has no more. */
 static bool next_in_packet(struct reader *reader, struct cursor *cursor)
 {
@@ -160,7 +183,13 @@ static bool next_in_packet(struct reader *reader, struct cursor *cursor)
 	int r;
 
 	do {
-		r = decoder_next(d, &event);
+		r = next_event(reader, cursor, &event);
+		if (r > 0 || reader->passed.events > 0) {
+			ts = clock_ns(&cursor->clock, r > 0 ? event.cycles : reader->passed.clock);
+			cursor->ts = ts > cursor->ts ? ts : cursor->ts;
+			cursor->first = cursor->events == 1 ? cursor->ts : cursor->first;
+			cursor->last = cursor->ts;
+		}
 	} while (r > 0 && event.class->binding_count == 0);
 	if (r < 0) {
 		(void)decoder_fault(d, &err);
@@ -171,8 +200,6 @@ static bool next_in_packet(struct reader *reader, struct cursor *cursor)
 		return false;
 	}
 	decoder_copy(d, event.class);
-	ts = clock_ns(&cursor->clock, event.cycles);
-	cursor->ts = ts > cursor->ts ? ts : cursor->ts;
 	cursor->event.ts = cursor->ts;
 	cursor->event.class = event.class;
 	cursor->event.binding = &event.class->bindings[0];
@@ -198,25 +225,70 @@ static void advance(struct reader *reader, struct cursor *cursor)
 	}
 }
 
+/* ---- order ---- */
+
+static bool is_before(const struct cursor *a, const struct cursor *b)
+{
+	return a->event.ts != b->event.ts ? a->event.ts < b->event.ts : a < b;
+}
+
+/* Moves what is at the top of the heap to where it belongs. */
+static void sift(struct reader *reader)
+{
+	struct cursor **heap = reader->heap, *moved = heap[0];
+	size_t at = 0, count = reader->heap_count;
+
+	for (size_t child; (child = 2 * at + 1) < count; at = child) {
+		child += child + 1 < count && is_before(heap[child + 1], heap[child]);
+		if (!is_before(heap[child], moved)) {
+			break;
+		}
+		heap[at] = heap[child];
+	}
+	heap[at] = moved;
+}
+
+static void push(struct reader *reader, struct cursor *cursor)
+{
+	struct cursor **heap = reader->heap;
+	size_t at = reader->heap_count++;
+
+	for (; at > 0 && is_before(cursor, heap[(at - 1) / 2]); at = (at - 1) / 2) {
+		heap[at] = heap[(at - 1) / 2];
+	}
+	heap[at] = cursor;
+}
+
 bool reader_next(struct reader *reader, struct reader_event *event)
 {
-	struct cursor *oldest = NULL;
-
-	if (reader->last) {
-		advance(reader, reader->last);
-	}
-	for (size_t i = 0; i < reader->count; i++) {
-		struct cursor *cursor = &reader->cursors[i];
-
-		if (cursor->has_event && (!oldest || cursor->event.ts < oldest->event.ts)) {
-			oldest = cursor;
+	if (reader->has_given) {
+		advance(reader, reader->heap[0]);
+		if (!reader->heap[0]->has_event) {
+			reader->heap[0] = reader->heap[--reader->heap_count];
+		}
+		if (reader->heap_count > 0) {
+			sift(reader);
 		}
 	}
-	reader->last = oldest;
-	if (oldest) {
-		*event = oldest->event;
+	reader->has_given = reader->heap_count > 0;
+	if (reader->has_given) {
+		*event = reader->heap[0]->event;
 	}
-	return oldest != NULL;
+	return reader->has_given;
+}
+
+void reader_seen(const struct reader *reader, struct reader_seen *ret_seen)
+{
+	*ret_seen = (struct reader_seen){ .first = UINT64_MAX };
+	for (size_t i = 0; i < reader->count; i++) {
+		const struct cursor *cursor = &reader->cursors[i];
+
+		ret_seen->events += cursor->events;
+		if (cursor->events > 0 && cursor->first < ret_seen->first) {
+			ret_seen->first = cursor->first;
+		}
+		ret_seen->last = cursor->last > ret_seen->last ? cursor->last : ret_seen->last;
+	}
 }
 
 /* ---- lifecycle ---- */
@@ -247,6 +319,11 @@ struct reader *reader_open(const struct recorded_path *path, const struct plan_r
 	}
 	reader->count = reader->trace.files.at.count;
 	reader->cursors = mem_alloc((reader->count + 1) * sizeof(*reader->cursors));
+	reader->heap = mem_alloc((reader->count + 1) * sizeof(struct cursor *));
+	reader->passed.counts =
+		mem_alloc((reader->trace.plan->class_count + 1) * sizeof(*reader->passed.counts));
+	reader->passed.seen =
+		mem_alloc((reader->trace.plan->class_count + 1) * sizeof(*reader->passed.seen));
 	for (size_t i = 0; i < reader->count; i++) {
 		reader->cpu_count += is_first_of_cpu(reader, i);
 	}
@@ -256,6 +333,9 @@ struct reader *reader_open(const struct recorded_path *path, const struct plan_r
 		cursor->file = &reader->trace.files.at.at[i];
 		cursor->decoder = mem_alloc(sizeof(*cursor->decoder));
 		advance(reader, cursor);
+		if (cursor->has_event) {
+			push(reader, cursor);
+		}
 	}
 	return reader;
 }
@@ -270,6 +350,9 @@ void reader_close(struct reader *reader)
 		free(reader->cursors[i].bytes);
 	}
 	free(reader->cursors);
+	free(reader->heap);
+	free(reader->passed.counts);
+	free(reader->passed.seen);
 	recorded_close(&reader->trace);
 	free(reader);
 }

@@ -36,6 +36,13 @@ bool reader_next(struct reader *reader, struct reader_event *event);
 /* CPUs that streams of the trace name. */
 size_t reader_cpu_count(const struct reader *reader);
 
+/* Events of all classes that were passed so far, given or not; the time of the very first (from the
+ * start on), and of the last of those. */
+struct reader_seen {
+	uint64_t events, first, last;
+};
+void reader_seen(const struct reader *reader, struct reader_seen *ret_seen);
+
 /* Lives as long as the reader. */
 const struct plan *reader_plan(const struct reader *reader);
 
