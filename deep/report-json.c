@@ -97,6 +97,26 @@ static void put_threads(struct printer *p)
 	json_close(&p->json, ']');
 }
 
+static void put_changes(struct printer *p)
+{
+	if (p->report->changed_at == 0) {
+		return;
+	}
+	json_u64(&p->json, p->is_page ? "changed_ns" : "changed_at",
+		 p->report->changed_at - (p->is_page ? p->timeline->begin : 0));
+	json_open(&p->json, "changes", '[');
+	for (size_t i = 0; i < p->report->changes.count; i++) {
+		const struct report_change *change = &p->report->changes.at[i];
+
+		json_open(&p->json, NULL, '{');
+		put_who(p, "thread", change->thread);
+		json_fixed(&p->json, "before", change->before);
+		json_fixed(&p->json, "after", change->after);
+		json_close(&p->json, '}');
+	}
+	json_close(&p->json, ']');
+}
+
 static void put_waits(struct printer *p)
 {
 	json_open(&p->json, "waits", '[');
@@ -190,6 +210,22 @@ static void put_rivals(struct printer *p)
 	json_close(&p->json, ']');
 }
 
+static void put_links(struct printer *p)
+{
+	const struct links *links = &p->report->links;
+
+	json_open(&p->json, "links", '[');
+	for (size_t i = 0; i < deep_report_rows(links->at.count, p->most); i++) {
+		json_open(&p->json, NULL, '{');
+		put_who(p, "thread", links->at.at[i].thread);
+		json_u64(&p->json, "hops", links->at.at[i].hops);
+		json_u64(&p->json, "wakes", links->at.at[i].wakes);
+		json_u64(&p->json, "woken", links->at.at[i].woken);
+		json_close(&p->json, '}');
+	}
+	json_close(&p->json, ']');
+}
+
 static void put_jobs(struct printer *p)
 {
 	const struct jobs *jobs = p->report->jobs;
@@ -247,10 +283,12 @@ static void put_report(struct printer *p, const char *key)
 	json_u64(&p->json, "gaps", p->timeline->gaps);
 	put_cpus(p);
 	put_threads(p);
+	put_changes(p);
 	put_waits(p);
 	if (report->thread != NOBODY) {
 		put_path(p);
 		put_rivals(p);
+		put_links(p);
 	}
 	if (report->jobs) {
 		put_jobs(p);

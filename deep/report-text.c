@@ -128,6 +128,24 @@ static void put_waits(const struct deep_report *report, size_t most, FILE *out)
 	}
 }
 
+static void put_changes(const struct deep_report *report, FILE *out)
+{
+	char text[WHO_MAX], clock[UNITS_TEXT_MAX];
+
+	if (report->changes.count == 0) {
+		return;
+	}
+	(void)fprintf(out, "\n%-28s %10s %10s  since %.15s\n", "WHAT CHANGED IN WHO RAN", "BEFORE",
+		      "AFTER", units_clock(clock, report->changed_at));
+	for (size_t i = 0; i < report->changes.count; i++) {
+		const struct report_change *change = &report->changes.at[i];
+
+		(void)fprintf(out, "  %-26.26s %8.1f %% %8.1f %%\n",
+			      who(text, report, change->thread), 100 * change->before,
+			      100 * change->after);
+	}
+}
+
 static void put_path(const struct deep_report *report, size_t most, FILE *out)
 {
 	const struct path_parts *parts = &report->parts;
@@ -218,6 +236,34 @@ static void put_findings(const struct deep_report *report, size_t most, FILE *ou
 	put_more(out, count, shown);
 }
 
+static void put_links(const struct deep_report *report, size_t most, FILE *out)
+{
+	const struct links *links = &report->links;
+	size_t direct = 0, shown;
+	char text[WHO_MAX], wakes[UNITS_TEXT_MAX], woken[UNITS_TEXT_MAX];
+
+	while (direct < links->at.count && links->at.at[direct].hops == 1) {
+		direct++;
+	}
+	if (direct == 0) {
+		return;
+	}
+	shown = deep_report_rows(direct, most);
+	(void)fprintf(out, "%-28s %10s %10s\n", "WHO WOKE IT, AND WAS WOKEN", "WOKE IT", "WOKEN");
+	for (size_t i = 0; i < shown; i++) {
+		(void)fprintf(out, "  %-26.26s %10s %10s\n",
+			      who(text, report, links->at.at[i].thread),
+			      units_count(wakes, links->at.at[i].wakes),
+			      units_count(woken, links->at.at[i].woken));
+	}
+	put_more(out, direct, shown);
+	if (links->at.count > direct) {
+		(void)fprintf(out, "  and %s further away, at most %u wake-ups\n",
+			      units_count(wakes, links->at.count - direct),
+			      links->at.at[links->at.count - 1].hops);
+	}
+}
+
 static void put_jobs(const struct deep_report *report, size_t most, FILE *out)
 {
 	const struct jobs *jobs = report->jobs;
@@ -264,11 +310,13 @@ void deep_report_text(const struct deep_report *report, size_t most, FILE *out)
 {
 	put_head(report, out);
 	put_threads(report, most, out);
+	put_changes(report, out);
 	put_waits(report, most, out);
 	if (report->thread != NOBODY) {
 		put_path(report, most, out);
 		put_rivals(report, most, out);
 		put_findings(report, most, out);
+		put_links(report, most, out);
 	}
 	if (report->jobs) {
 		put_jobs(report, most, out);

@@ -3,6 +3,7 @@
  */
 #include "deep/report.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,6 +110,59 @@ static void list_waits(struct deep_report *report, size_t most)
 	}
 }
 
+/* ---- what changed ---- */
+
+static int by_change(const void *left, const void *right)
+{
+	const struct report_change *a = left, *b = right;
+	double a_change = fabs(a->after - a->before), b_change = fabs(b->after - b->before);
+
+	if (a_change != b_change) {
+		return a_change > b_change ? -1 : 1;
+	}
+	return a->thread < b->thread ? -1 : a->thread > b->thread;
+}
+
+static double run_share(const struct deep_thread *thread, uint64_t begin, uint64_t end)
+{
+	uint64_t ns[STATES], run = 0;
+
+	thread_sums(thread, begin, end, ns);
+	for (unsigned int state = 0; state < STATES; state++) {
+		run += state_runs(state) ? ns[state] : 0;
+	}
+	return (double)run / (double)(end - begin);
+}
+
+static void list_changes(struct deep_report *report, size_t most)
+{
+	const struct timeline *timeline = report->timeline;
+	uint64_t at = report->changed_at;
+
+	if (at <= timeline->begin || at >= timeline->end) {
+		report->changed_at = 0;
+		return;
+	}
+	for (size_t i = 0; i < report->threads.count; i++) {
+		const struct deep_thread *thread =
+			timeline->threads.at[report->threads.at[i].thread];
+		struct report_change change = {
+			.thread = report->threads.at[i].thread,
+			.before = run_share(thread, timeline->begin, at),
+			.after = run_share(thread, at, timeline->end),
+		};
+
+		if (change.before != change.after) {
+			*vec_push(&report->changes) = change;
+		}
+	}
+	if (report->changes.count > 0) {
+		qsort(report->changes.at, report->changes.count, sizeof(*report->changes.at),
+		      by_change);
+	}
+	report->changes.count = deep_report_rows(report->changes.count, most);
+}
+
 /* ---- the one that is explained ---- */
 
 static uint32_t choose(const struct deep_report *report, const char *who)
@@ -134,6 +188,7 @@ bool deep_report_fill(struct deep_report *report, const char *who, size_t most)
 
 	list_threads(report);
 	list_waits(report, most);
+	list_changes(report, most);
 	report->thread = choose(report, who);
 	if (report->thread == NOBODY) {
 		return false;
@@ -141,6 +196,7 @@ bool deep_report_fill(struct deep_report *report, const char *who, size_t most)
 	path_find(timeline, report->thread, timeline->begin, timeline->end, &report->path);
 	path_sum(&report->path, &report->parts);
 	rivals_find(timeline, report->thread, &report->path, &report->rivals);
+	links_find(timeline, report->thread, &report->links);
 	return true;
 }
 
@@ -148,9 +204,11 @@ void deep_report_fini(struct deep_report *report)
 {
 	vec_fini(&report->threads);
 	vec_fini(&report->waits);
+	vec_fini(&report->changes);
 	vec_fini(&report->parts.at);
 	path_fini(&report->path);
 	rivals_fini(&report->rivals);
+	links_fini(&report->links);
 	timeline_free(report->timeline);
 }
 

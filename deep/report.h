@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "deep/jobs.h"
+#include "deep/links.h"
 #include "deep/path.h"
 #include "deep/timeline.h"
 
@@ -27,22 +28,31 @@ struct report_wait {
 	uint8_t cause;
 };
 
+/* How much of the time a thread ran before something changed, and from then on; shares of 1. */
+struct report_change {
+	uint32_t thread;
+	double before, after;
+};
+
 struct deep_report {
 	const char *name; /* of the trace */
 	const char *why;  /* names of a capture's triggers, NULL: none */
 	struct timeline *timeline;
 	VEC(struct report_thread) threads; /* that were there, most running time first */
 	VEC(struct report_wait) waits;     /* longest first, at most `most` */
+	uint64_t changed_at; /* ns: when a capture's trigger began to hold, 0: it is none */
+	VEC(struct report_change) changes; /* most first, at most `most` */
 	uint32_t thread;                   /* the one that is explained, NOBODY: none is */
 	struct path path;
 	struct path_parts parts;
 	struct rivals rivals;
+	struct links links;
 	const struct jobs *jobs; /* NULL: not asked for */
 };
 
 /*
- * Fills all but name, why and timeline.  @who: a tid, or a name; of several threads the one that
- * ran longest; NULL: the one that ran longest of all.  False: there is none.
+ * Fills all but name, why, changed_at and timeline.  @who: a tid, or a name; of several threads the
+ * one that ran longest; NULL: the one that ran longest of all.  False: there is none.
  */
 bool deep_report_fill(struct deep_report *report, const char *who, size_t most);
 void deep_report_fini(struct deep_report *report); /* its timeline, too */

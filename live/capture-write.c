@@ -113,6 +113,19 @@ static int newest_first(const void *left, const void *right)
 	return a->at.tv_nsec > b->at.tv_nsec ? -1 : a->at.tv_nsec < b->at.tv_nsec;
 }
 
+static bool is_ours(const char *description)
+{
+	static const char begins[] = "{\"sillage\":";
+	char found[sizeof(begins)] = "";
+	FILE *file = fopen(description, "re");
+	size_t got = file ? fread(found, 1, strlen(begins), file) : 0;
+
+	if (file) {
+		(void)fclose(file);
+	}
+	return got == strlen(begins) && memcmp(found, begins, got) == 0;
+}
+
 void capture_prune(const char *dir, uint64_t count, uint64_t bytes)
 {
 	VEC(struct old) found = { 0 };
@@ -124,7 +137,8 @@ void capture_prune(const char *dir, uint64_t count, uint64_t bytes)
 	while (all && (entry = readdir(all))) {
 		char *description = mem_printf("%s/%s/%s", dir, entry->d_name, DESCRIPTION);
 
-		if (entry->d_name[0] != '.' && lstat(description, &seen) == 0) {
+		if (entry->d_name[0] != '.' && lstat(description, &seen) == 0 &&
+		    is_ours(description)) {
 			struct old old = { .path = mem_printf("%s/%s", dir, entry->d_name),
 					   .at = seen.st_mtim };
 

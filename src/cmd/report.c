@@ -19,6 +19,7 @@
 /* Why a capture was made. */
 struct occasion {
 	char *triggers; /* their names, NULL: it is no capture, or somebody asked for it */
+	uint64_t since; /* when the first of them began to hold, 0: not known */
 	char *thread;   /* the tid of one that a trigger names; NULL: none does */
 };
 
@@ -44,8 +45,15 @@ static char *tid_of(const char *figure, const char *row)
 static void take_trigger(struct occasion *occasion, struct json_object *trigger)
 {
 	const char *name = text_of(trigger, "name");
-	struct json_object *values;
+	struct json_object *values, *begin;
+	uint64_t since;
 	char *longer;
+
+	if (json_object_object_get_ex(trigger, "begin", &begin)) {
+		since = json_object_get_uint64(begin);
+		occasion->since =
+			occasion->since == 0 || since < occasion->since ? since : occasion->since;
+	}
 
 	longer = mem_printf("%s%s%s", occasion->triggers ? occasion->triggers : "",
 			    occasion->triggers ? ", " : "", name ? name : "?");
@@ -114,7 +122,9 @@ static int take_range(const struct options *options, const struct recorded_path 
 static int report_one(const struct options *options, const struct recorded_path *path,
 		      const struct occasion *occasion, struct output *output)
 {
-	struct deep_report report = { .name = path->name, .why = occasion->triggers };
+	struct deep_report report = { .name = path->name,
+				      .why = occasion->triggers,
+				      .changed_at = occasion->since };
 	const char *wanted = options->thread ? options->thread : occasion->thread;
 	const struct jobs_config config = { .pattern = options->job,
 					    .who = options->thread,

@@ -101,6 +101,14 @@ def test_burst(t):
         assert 'sillage report ' + capture['path'] in live.said(), live.said()
         report = subprocess.run([t.sillage, 'report', '-f', 'json', capture['path']], stdout=subprocess.PIPE, check=True)
         report = json.loads(report.stdout.decode())
+        change = report['changes'][0]
+        assert report['changed_at'] == trigger['begin'] and change['thread']['comm'] == 'burst-1', report['changes'][0]
+        wanted = [t.analyze(capture['path'], '-a', 'cpu', *only)['cpu']['threads'] for only in (
+            ('--end', str(trigger['begin'])), ('--begin', str(trigger['begin'])))]
+        for part, rows, length in zip(('before', 'after'), wanted, (trigger['begin'] - report['begin'],
+                                                                     report['end'] - trigger['begin'])):
+            ran = [row['run_ns'] for row in rows if row.get('tid') == change['thread']['tid']]
+            assert abs(change[part] - ran[0] / length) < 0.002, (change, ran, length)
         assert report['path']['thread']['comm'] == 'burst-1' and report['triggers'] == trigger['name'], report['path']['thread']
         top = t.analyze(capture['path'], '-a', 'cpu', '--begin', str(trigger['begin']), '--end', str(trigger['end']))
         assert top['cpu']['threads'][0]['comm'] == 'burst-1', top['cpu']['threads'][0]
@@ -160,6 +168,10 @@ def test_asked(t):
     """SIGUSR2 on a real UST session, three times, of which two are kept."""
     relay, into = t.relay(), os.path.join(t.scratch, 'captures')
     ust = Ust(t, relay)
+    others = os.path.join(into, 'mine')
+    os.makedirs(others)  # what somebody else keeps there
+    with open(os.path.join(others, 'capture.json'), 'w') as file:
+        file.write('{"mine": 1}')
     ust.start('asked')
     live = t.live('-a', 'count', '-i', '100ms', '--from', 'beginning', '--history', '1h', '--after', '0', '--keep', '2',
                   '--capture-dir', into, relay.live)
@@ -170,7 +182,7 @@ def test_asked(t):
         live.wait_for(lambda one: len(captured(one.lines())) == i)
     ust.lttng('destroy', 'asked')
     made = captured(finished(live))
-    assert left_in(into) == sorted(os.path.basename(capture['path']) for capture in made[1:]), left_in(into)
+    assert left_in(into) == sorted([os.path.basename(capture['path']) for capture in made[1:]] + ['mine']), left_in(into)
     for i, capture in enumerate(made[1:]):
         assert described(capture['path'])['triggers'] == [], capture
         assert len(babeltrace(capture['path'])) == 300 * (i + 2), capture

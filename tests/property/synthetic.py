@@ -263,6 +263,7 @@ def test_inversion(scratch):
     same([(one['thread']['tid'], one['state'], one.get('waker', {}).get('tid'), (one['end'] - one['begin']) // us)
           for one in found['waits']], [(30, 'preempted', None, 300), (30, 'preempted', None, 100), (20, 'wait', None, 5),
                                        (10, 'wait', 30, 5)])
+    same([(one['thread']['tid'], one['hops'], one['wakes'], one['woken']) for one in found['links']], [(30, 1, 1, 0)])
     # The medium thread was woken by a timer, so nobody else is on its path.
     same({part['tid'] for part in report_of(trace, '--thread', 't20')['path']['segments']}, {20})
     same(run('report', '--thread', 'nobody', trace.path)[0], 1)
@@ -277,6 +278,19 @@ def test_page_names(scratch):
     status, out, _ = run('report', '-f', 'html', trace.path)
     same((status, out.count('</script>'), out.count('u003c/script>') > 0), (0, 2, True))
     same(run('analyze', '-f', 'html', trace.path)[0], 2)
+
+
+def test_links(scratch):
+    """1 wakes 2 twice, 2 wakes 3, 3 wakes 4; 5 is woken by nobody that is known."""
+    events = []
+    for ts, waker, target in ((100, 1, 2), (200, 1, 2), (300, 2, 3), (400, 3, 4)):
+        events += [switch(ts, 0, waker, 0), event(ts + 10, 'sched_waking', target), switch(ts + 20, waker, 0),
+                   switch(ts + 30, 0, target, 0), switch(ts + 40, target, 0)]
+    trace = Made(scratch, 'links', [packet(0, 0, 0, 900, [switch(50, 5, 0)] + events)])
+    for tid, wanted in ((1, [(2, 1, 0, 2), (3, 2, 0, 0), (4, 3, 0, 0)]), (3, [(2, 1, 1, 0), (4, 1, 0, 1), (1, 2, 0, 0)]), (5, [])):
+        same([(one['thread']['tid'], one['hops'], one['wakes'], one['woken'])
+              for one in report_of(trace, '--thread', str(tid))['links']], wanted)
+    assert 'and 2 further away, at most 3 wake-ups' in run('report', '--thread', '1', trace.path)[1]
 
 
 def test_patterns(scratch):
@@ -306,6 +320,9 @@ def test_deep_race(scratch):
         found = report_of(Made(scratch, 'deep-race-%d' % is_race, streams))
         row = [row for row in found['threads'] if row['thread']['tid'] == 9][0]
         same((row.get('wait_ns', 0), row['run_ns']), (3 if is_race else 0, 16))
+        same([(one['thread']['tid'], one['hops'], one['wakes'], one['woken'])
+              for one in report_of(Made(scratch, 'deep-links-%d' % is_race, streams), '--thread', '7')['links']],
+             [(9, 1, 0, 1)] if is_race else [])
         same([one['waker']['tid'] for one in found['waits'] if one['thread']['tid'] == 9 and one['state'] == 'wait'], [7] if is_race else [])
         same(row['blocked_ns'], (25 - 20) + (0 if is_race else 3))
 
