@@ -9,6 +9,8 @@
 
 #include "base/err.h"
 
+#define URL_PORT_LIVE 5344 /* where a relay serves viewers, unless a URL says otherwise */
+
 struct url {
 	char *text;
 	char *host;

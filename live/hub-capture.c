@@ -1,0 +1,108 @@
+/*
+ * hub-capture: what the hub has to do with captures.
+ */
+#include "base/limits.h"
+#include "base/units.h"
+#include "live/capture-write.h"
+#include "live/capture.h"
+#include "live/control.h"
+#include "live/hub-state.h"
+#include "live/trigger.h"
+
+void hub_on_kept(void *user, const char *stream, struct kept *kept)
+{
+	struct live_trace *trace = user;
+
+	if (trace->history) {
+		history_add(trace->history, stream, kept, trace_closed_until(trace->trace));
+	} else {
+		kept_unref(kept);
+	}
+}
+
+void hub_on_capture(void *context, const struct trace_identity *identity,
+		    const struct trigger_event *event, bool reports)
+{
+	struct live_trace *trace = context;
+	struct hub *hub = session_owner_user(trace->session);
+
+	captures_begin(hub->config->captures, trace->session, event->end,
+		       &(struct captures_reason){
+			       .trace = identity, .event = event, .wants_report = reports });
+}
+
+static void say_captured(struct hub *hub, const struct capture_order *order)
+{
+	char bytes[UNITS_TEXT_MAX];
+
+	if (!order->path) {
+		hub->config->say("%s/%s: could not be captured: %s", order->host, order->session,
+				 order->err.text);
+	} else if (hub->config->verbosity >= 0) {
+		hub->config->say(
+			"%s/%s: captured %s%s into %s; look at it with: sillage %s %s", order->host,
+			order->session, units_bytes(bytes, order->bytes),
+			order->is_complete ? "" : " (some is missing, see its capture.json)",
+			order->path, order->has_kernel ? "report" : "analyze", order->path);
+	}
+	output_capture(hub->config->output, order);
+	control_captured(hub->control, order);
+	hub_check_output(hub);
+}
+
+void hub_step_captures(struct hub *hub, bool wait)
+{
+	struct capture_order *order;
+
+	if (!hub->config->captures) {
+		return;
+	}
+	captures_step(hub->config->captures);
+	while ((order = captures_done(hub->config->captures, wait))) {
+		say_captured(hub, order);
+		capture_order_free(order);
+	}
+}
+
+void hub_on_finished(void *user, struct session *session)
+{
+	struct hub *hub = user;
+
+	if (hub->config->captures) {
+		captures_session_ends(hub->config->captures, session);
+	}
+}
+
+/* Now, of everything that is followed. */
+size_t hub_capture_now(void *user, uint64_t *ret_numbers, size_t most)
+{
+	struct hub *hub = user;
+	size_t count = 0;
+
+	for (size_t r = 0; r < hub->relays.count; r++) {
+		for (size_t i = 0; i < hub->relays.at[r]->sessions.count && count < most; i++) {
+			struct session *session = hub->relays.at[r]->sessions.at[i];
+			uint64_t now = session_now(session);
+
+			if (now > 0) {
+				ret_numbers[count++] =
+					captures_begin(hub->config->captures, session, now, NULL);
+			}
+		}
+	}
+	return count;
+}
+
+void hub_on_capture_signal(evutil_socket_t number, short what, void *arg)
+{
+	struct hub *hub = arg;
+	uint64_t numbers[CONTROL_CAPTURES_MAX];
+
+	(void)number;
+	(void)what;
+	if (!hub->config->captures) {
+		hub->config->say("nothing is captured: there is no --history");
+	} else if (hub_capture_now(hub, numbers, CONTROL_CAPTURES_MAX) == 0) {
+		hub->config->say("there is nothing to capture: no session is followed");
+	}
+}

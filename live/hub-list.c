@@ -1,0 +1,84 @@
+/*
+ * hub-list: asks a relay for its sessions, once.
+ */
+#include <errno.h>
+#include <event2/event.h>
+
+#include "live/hub.h"
+#include "live/link.h"
+
+struct lister {
+	const struct url *url;
+	hub_list_fn *each;
+	void *user;
+	struct event_base *base;
+	struct link *link;
+	struct err err;
+	int r;
+};
+
+static void lister_connected(void *user)
+{
+	struct lister *lister = user;
+
+	viewer_connect(link_viewer(lister->link));
+	viewer_list_sessions(link_viewer(lister->link));
+	link_send(lister->link);
+}
+
+static int lister_reply(void *user, const struct viewer_reply *reply, struct err *err)
+{
+	struct lister *lister = user;
+
+	(void)err;
+	if (reply->command != VIEWER_LIST_SESSIONS) {
+		return 0;
+	}
+	for (uint32_t i = 0; i < reply->count; i++) {
+		const struct viewer_session *session = &reply->sessions[i];
+		struct hub_listed listed = { .host = (char *)session->host,
+					     .name = (char *)session->name,
+					     .live_timer_us = session->live_timer_us,
+					     .clients = session->clients,
+					     .streams = session->streams };
+
+		if (url_matches(lister->url, session->host, session->name)) {
+			lister->each(lister->user, lister->url, &listed);
+		}
+	}
+	(void)event_base_loopbreak(lister->base);
+	return 0;
+}
+
+static void lister_closed(void *user, const struct err *err)
+{
+	struct lister *lister = user;
+
+	lister->err = *err;
+	lister->r = -EIO;
+	(void)event_base_loopbreak(lister->base);
+}
+
+int hub_list(const struct url *url, hub_list_fn *each, void *user, struct err *err)
+{
+	static const struct link_events events = {
+		.on_connected = lister_connected,
+		.on_reply = lister_reply,
+		.on_closed = lister_closed,
+	};
+	struct lister lister = { .url = url, .each = each, .user = user };
+	struct link_address address = { .host = url->host,
+					.port = url->port ? url->port : URL_PORT_LIVE,
+					.family = url->family };
+
+	lister.base = event_base_new();
+	lister.link = link_new(lister.base, &address, &events, &lister);
+	(void)event_base_dispatch(lister.base);
+	link_free(lister.link);
+	event_base_free(lister.base);
+	if (lister.r < 0) {
+		return err_raise(err, lister.r, "relay %s:%u: %s", address.host, address.port,
+				 lister.err.text);
+	}
+	return 0;
+}

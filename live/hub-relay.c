@@ -1,0 +1,343 @@
+/*
+ * hub-relay: relays, which are tried again, and which of their sessions are followed.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "live/hub-state.h"
+
+#define LIST_NS      (NS_PER_S / 4) /* sessions that live shorter are not seen */
+#define RETRY_NS_MIN (NS_PER_S / 4)
+#define RETRY_NS_MAX (4 * NS_PER_S)
+
+/* ---- sessions ---- */
+
+void hub_on_session_change(void *user, struct session *session)
+{
+	struct hub *hub = user;
+	const struct viewer_session *listed = session_listed(session);
+
+	if (session_state(session) == SESSION_RUNNING) {
+		for (size_t i = 0; i < hub->config->url_count; i++) {
+			hub->url_seen[i] |=
+				url_matches(&hub->config->urls[i], listed->host, listed->name);
+		}
+	}
+	if (session_state(session) == SESSION_ENDED) {
+		struct timeval now = { 0 };
+
+		(void)event_add(hub->step_event, &now); /* freed from the loop, not from here */
+	}
+}
+
+static bool same_relay(const struct url *url, const struct link_address *address)
+{
+	uint16_t port = url->port ? url->port : URL_PORT_LIVE;
+
+	return strcmp(url->host, address->host) == 0 && port == address->port &&
+	       url->family == address->family;
+}
+
+static bool is_wanted(const struct relay *relay, const struct viewer_session *listed)
+{
+	const struct hub_config *config = relay->hub->config;
+
+	for (size_t i = 0; i < config->url_count; i++) {
+		if (same_relay(&config->urls[i], &relay->address) &&
+		    url_matches(&config->urls[i], listed->host, listed->name)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool same_name(const struct viewer_session *a, const struct viewer_session *b)
+{
+	return strcmp(a->host, b->host) == 0 && strcmp(a->name, b->name) == 0;
+}
+
+static struct session *find_session(const struct relay *relay, const struct viewer_session *listed)
+{
+	for (size_t i = 0; i < relay->sessions.count; i++) {
+		struct session *session = relay->sessions.at[i];
+
+		if (session_state(session) != SESSION_AWAY &&
+		    session_listed(session)->id == listed->id &&
+		    same_name(session_listed(session), listed)) {
+			return session;
+		}
+	}
+	return NULL;
+}
+
+/* A session of this name whose connection was lost. */
+static struct session *find_away(const struct relay *relay, const struct viewer_session *listed)
+{
+	for (size_t i = 0; i < relay->sessions.count; i++) {
+		struct session *session = relay->sessions.at[i];
+
+		if (session_state(session) == SESSION_AWAY &&
+		    same_name(session_listed(session), listed)) {
+			return session;
+		}
+	}
+	return NULL;
+}
+
+static void new_session(struct relay *relay, const struct viewer_session *listed)
+{
+	*vec_push(&relay->sessions) = session_new(&relay->hub->owner, listed, &relay->address);
+}
+
+static bool has_ended(const struct relay *relay, uint64_t id)
+{
+	for (size_t i = 0; i < relay->ended.count; i++) {
+		if (relay->ended.at[i] == id) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Forgets ended sessions that are no longer listed. */
+static void prune_ended(struct relay *relay, const struct viewer_reply *reply)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < relay->ended.count; i++) {
+		uint64_t id = relay->ended.at[i];
+		bool is_listed = false;
+
+		for (uint32_t k = 0; k < reply->count; k++) {
+			is_listed |= reply->sessions[k].id == id;
+		}
+		if (is_listed) {
+			relay->ended.at[kept++] = id;
+		}
+	}
+	relay->ended.count = kept;
+}
+
+static void take_listed(struct relay *relay, const struct viewer_session *listed)
+{
+	struct session *session = find_session(relay, listed);
+
+	if (has_ended(relay, listed->id)) {
+		return; /* not live, or read to its end */
+	}
+	if (session) {
+		session_set_listed(session, true);
+		if (session_state(session) == SESSION_WATCHED &&
+		    session_retry_at(session) <= monotonic_ns()) {
+			session_connect(session, listed);
+		}
+		return;
+	}
+	session = find_away(relay, listed);
+	if (session) {
+		if (session_retry_at(session) <= monotonic_ns()) {
+			session_connect(session, listed);
+		}
+	} else {
+		new_session(relay, listed);
+	}
+}
+
+/* Says once for each URL that names a session that it is not there yet. */
+static void say_missing(struct relay *relay)
+{
+	struct hub *hub = relay->hub;
+
+	for (size_t i = 0; i < hub->config->url_count; i++) {
+		const struct url *url = &hub->config->urls[i];
+		bool is_there = hub->url_seen[i];
+
+		if (!url->is_exact || !same_relay(url, &relay->address)) {
+			continue;
+		}
+		for (size_t k = 0; k < relay->sessions.count; k++) {
+			const struct viewer_session *listed = session_listed(relay->sessions.at[k]);
+
+			is_there |= url_matches(url, listed->host, listed->name);
+		}
+		if (is_there || hub->url_said[i]) {
+			continue;
+		}
+		hub->url_said[i] = true;
+		if (hub->config->retry_ns == 0) {
+			(void)err_raise(&hub->err, -ENOENT, "%s: no such session on this relay",
+					url->text);
+			hub->has_failed = true;
+			hub_stop(hub);
+		} else if (hub->config->verbosity >= 0) {
+			hub->config->say("%s: no such session yet; waiting for it", url->text);
+		}
+	}
+}
+
+static void on_list(struct relay *relay, const struct viewer_reply *reply)
+{
+	struct timeval again = { .tv_usec = LIST_NS / 1000 };
+
+	for (size_t i = 0; i < relay->sessions.count; i++) {
+		session_set_listed(relay->sessions.at[i], false);
+	}
+	prune_ended(relay, reply);
+	for (uint32_t i = 0; i < reply->count; i++) {
+		if (is_wanted(relay, &reply->sessions[i])) {
+			take_listed(relay, &reply->sessions[i]);
+		}
+	}
+	say_missing(relay);
+	(void)event_add(relay->timer, &again);
+	hub_check(relay->hub);
+}
+
+/* ---- relays ---- */
+
+static void relay_connected(void *user)
+{
+	struct relay *relay = user;
+
+	viewer_connect(link_viewer(relay->link));
+	viewer_list_sessions(link_viewer(relay->link));
+	link_send(relay->link);
+}
+
+static int relay_reply(void *user, const struct viewer_reply *reply, struct err *err)
+{
+	struct relay *relay = user;
+	struct hub *hub = relay->hub;
+
+	(void)err;
+	if (reply->command == VIEWER_CONNECT) {
+		relay->state = RELAY_UP;
+		relay->retry_ns = 0;
+		if (relay->said_down && hub->config->verbosity >= 0) {
+			hub->config->say("relay %s:%u is back", relay->address.host,
+					 relay->address.port);
+		} else if (hub->config->verbosity > 0) {
+			hub->config->say("relay %s:%u speaks viewer protocol %u.%u",
+					 relay->address.host, relay->address.port, reply->major,
+					 reply->minor);
+		}
+		relay->said_down = false;
+	} else if (reply->command == VIEWER_LIST_SESSIONS) {
+		on_list(relay, reply);
+	}
+	return 0;
+}
+
+static void give_up(struct relay *relay, const struct err *err)
+{
+	struct hub *hub = relay->hub;
+
+	relay->state = RELAY_GIVEN_UP;
+	(void)err_raise(&hub->err, -EIO, "relay %s:%u: %s", relay->address.host,
+			relay->address.port, err->text);
+	for (size_t i = 0; i < hub->relays.count; i++) {
+		if (hub->relays.at[i]->state != RELAY_GIVEN_UP) {
+			hub->config->say("%s", hub->err.text);
+			return;
+		}
+	}
+	hub->has_failed = true;
+	hub_stop(hub);
+}
+
+static void relay_closed(void *user, const struct err *err)
+{
+	struct relay *relay = user;
+	struct hub *hub = relay->hub;
+	uint64_t now = monotonic_ns();
+	struct timeval wait;
+	struct err why = *err;
+
+	link_free(relay->link);
+	relay->link = NULL;
+	if (relay->state != RELAY_DOWN) {
+		relay->down_since = now;
+		relay->ended.count = 0; /* another relayd numbers its sessions anew */
+	}
+	relay->state = RELAY_DOWN;
+	/* A relay of another version will not change its mind: err says which. */
+	if (now - relay->down_since >= hub->config->retry_ns ||
+	    strstr(why.text, "viewer protocol")) {
+		give_up(relay, &why);
+		return;
+	}
+	if (!relay->said_down && hub->config->verbosity >= 0) {
+		hub->config->say("relay %s:%u: %s; trying again", relay->address.host,
+				 relay->address.port, why.text);
+	}
+	relay->said_down = true;
+	relay->retry_ns = relay->retry_ns ? relay->retry_ns * 2 : RETRY_NS_MIN;
+	relay->retry_ns = relay->retry_ns > RETRY_NS_MAX ? RETRY_NS_MAX : relay->retry_ns;
+	wait.tv_sec = (time_t)(relay->retry_ns / NS_PER_S);
+	wait.tv_usec = (suseconds_t)(relay->retry_ns % NS_PER_S / 1000);
+	(void)event_add(relay->timer, &wait);
+}
+
+static const struct link_events relay_events = {
+	.on_connected = relay_connected,
+	.on_reply = relay_reply,
+	.on_closed = relay_closed,
+};
+
+static void relay_connect(struct relay *relay)
+{
+	assert(!relay->link);
+	relay->link = link_new(relay->hub->base, &relay->address, &relay_events, relay);
+}
+
+static void on_relay_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct relay *relay = arg;
+
+	(void)fd;
+	(void)what;
+	if (!relay->link) {
+		relay_connect(relay);
+	} else if (viewer_pending(link_viewer(relay->link)) == 0) {
+		viewer_list_sessions(link_viewer(relay->link));
+		link_send(relay->link);
+	}
+}
+
+void hub_add_relay(struct hub *hub, const struct url *url)
+{
+	struct relay *relay;
+
+	for (size_t i = 0; i < hub->relays.count; i++) {
+		if (same_relay(url, &hub->relays.at[i]->address)) {
+			return;
+		}
+	}
+	relay = mem_alloc(sizeof(*relay));
+	relay->hub = hub;
+	relay->address.host = url->host;
+	relay->address.port = url->port ? url->port : URL_PORT_LIVE;
+	relay->address.family = url->family;
+	relay->timer = event_new(hub->base, -1, 0, on_relay_timer, relay);
+	*vec_push(&hub->relays) = relay;
+	relay_connect(relay);
+}
+
+void hub_free_relays(struct hub *hub)
+{
+	for (size_t r = 0; r < hub->relays.count; r++) {
+		struct relay *relay = hub->relays.at[r];
+
+		for (size_t i = 0; i < relay->sessions.count; i++) {
+			session_free(relay->sessions.at[i]);
+		}
+		vec_fini(&relay->sessions);
+		vec_fini(&relay->ended);
+		link_free(relay->link);
+		event_free(relay->timer);
+		free(relay);
+	}
+	vec_fini(&hub->relays);
+}

@@ -1,0 +1,81 @@
+/*
+ * hub-state: what the parts of the hub share: hub.c (the loop and the output), hub-relay.c (relays
+ * and which of their sessions are followed), hub-capture.c (captures).
+ */
+#ifndef SILLAGE_LIVE_HUB_STATE_H
+#define SILLAGE_LIVE_HUB_STATE_H
+
+#include <event2/event.h>
+
+#include "live/hub.h"
+#include "live/link.h"
+#include "live/session.h"
+
+struct control;
+struct metrics;
+struct trigger_event;
+
+#define NS_PER_S UINT64_C(1000000000)
+
+enum relay_state { RELAY_CONNECTING, RELAY_UP, RELAY_DOWN, RELAY_GIVEN_UP };
+
+/* One relay: the connection that lists its sessions, and the sessions followed. */
+struct relay {
+	struct hub *hub;
+	struct link_address address;
+	enum relay_state state;
+	struct link *link;
+	struct event *timer;
+	uint64_t retry_ns, down_since;
+	bool said_down;
+	VEC(struct session *) sessions;
+	VEC(uint64_t) ended; /* ids of sessions that ended, for as long as they are listed */
+};
+
+struct hub {
+	const struct hub_config *config;
+	struct event_base *base;
+	struct engine *engine;
+	VEC(struct relay *) relays;
+	struct session_owner owner; /* of all sessions */
+	bool *url_seen;             /* by URL: a session of that name was attached to */
+	bool *url_said;             /* waiting for it was said */
+	struct event *signals[5];
+	struct event *engine_event, *step_event, *duration_event, *input_event, *size_event,
+		*watchdog_event;
+	struct metrics *metrics;
+	struct control *control;
+	uint64_t windows;
+	bool is_stopping, has_failed;
+	struct err err;
+	struct run_summary ended; /* of sessions that were freed */
+};
+
+/* ---- hub.c ---- */
+
+void hub_stop(struct hub *hub);
+/* Stops when the output cannot be written. */
+void hub_check_output(struct hub *hub);
+/* Frees what has ended; stops when nothing is left that could still come. */
+void hub_check(struct hub *hub);
+
+/* ---- hub-relay.c ---- */
+
+void hub_add_relay(struct hub *hub, const struct url *url);
+void hub_free_relays(struct hub *hub);
+void hub_on_session_change(void *user, struct session *session);
+
+/* ---- hub-capture.c ---- */
+
+/* Callbacks of the engine, of triggers, of sessions and of the control socket. */
+void hub_on_kept(void *user, const char *stream, struct kept *kept);
+void hub_on_capture(void *context, const struct trace_identity *identity,
+		    const struct trigger_event *event, bool reports);
+void hub_on_finished(void *user, struct session *session);
+size_t hub_capture_now(void *user, uint64_t *ret_numbers, size_t most);
+void hub_on_capture_signal(evutil_socket_t number, short what, void *arg);
+
+/* Goes on with captures, and says which are done; @wait: until all are. */
+void hub_step_captures(struct hub *hub, bool wait);
+
+#endif
