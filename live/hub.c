@@ -372,16 +372,16 @@ int hub_run(const struct hub_config *config, struct run_summary *summary, struct
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGXFSZ, SIG_IGN); /* a file too large is an error of write() */
 	hub.base = event_base_new();
-	if (start_servers(&hub, err) < 0) {
-		metrics_free(hub.metrics);
-		event_base_free(hub.base);
-		return -EIO;
-	}
 	hub.engine = engine_new(&engine);
 	set_owner(&hub);
 	hub.url_seen = mem_alloc(config->url_count + 1);
 	hub.url_said = mem_alloc(config->url_count + 1);
 	add_events(&hub);
+	output_start(config->output); /* who reads that may send signals */
+	if (start_servers(&hub, err) < 0) {
+		hub_fini(&hub);
+		return -EIO;
+	}
 	for (size_t i = 0; i < config->url_count; i++) {
 		hub_add_relay(&hub, &config->urls[i]);
 	}

@@ -42,7 +42,8 @@ struct hub_config {
 	void *input_user;
 };
 
-/* Runs until everything is done or a signal says so; fills @summary.  Negative: failed. */
+/* Begins the output and runs until everything is done or a signal says so; fills @summary.
+ * Negative: failed. */
 int hub_run(const struct hub_config *config, struct run_summary *summary, struct err *err);
 
 /* Asks a relay for its sessions, once. */

@@ -83,7 +83,6 @@ static int follow(const struct options *options, struct hub_config *config)
 	}
 	config->output = &output;
 	config->engine.top = output.top;
-	output_start(&output);
 	if (hub_run(config, &summary, &err) < 0) {
 		say("%s", err.text);
 		summary.exit = EXIT_FAILED;

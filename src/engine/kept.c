@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 
-/* A third faster than level 1 and 5 % larger (doc/performance.md). */
+/* A quarter faster than level 1, and 3 to 5 % larger (doc/performance.md). */
 #define LEVEL (-1)
 
 /* Of its time that a worker packs, and how much of that it can save up. */

@@ -7,6 +7,7 @@ kills it at the end.  Prints TAP-like lines; a test whose peer is missing is ski
 usage: peer.py SILLAGE APP DATA [--only NAME]      APP: the traced program of app.c
 """
 import collections
+import itertools
 import json
 import os
 import random
@@ -144,7 +145,8 @@ def check_sums(lines, may_be_empty=False):
         if may_be_empty and not windows and total['count']['events'] == 0:
             continue  # it went away before its first event came
         assert windows, 'no window'
-        assert windows[0]['begin'] == total['begin'] and windows[-1]['end'] == total['end']
+        assert (windows[0]['begin'], windows[-1]['end']) == (total['begin'], total['end']), (
+            'windows have another range than their total', windows[0], windows[-1], total)
         for a, b in zip(windows, windows[1:]):
             assert a['end'] == b['begin'], 'windows do not tile'
         for analysis, key in (('count', 'events'), ('count', 'discarded'), ('cpu', 'busy_ns'),
@@ -529,6 +531,7 @@ def test_chaos_signals(t):
     live = t.live('-a', 'count,cpu,io', '--from', 'beginning', '-i', '100ms', relay.live)
     end = time.time() + int(os.environ.get('SILLAGE_CHAOS_SECONDS', 8))
     live.wait_for(lambda one: one.lines())  # it has its signal handlers
+    names = itertools.count()  # windows of two sessions of one name could not be told apart
     while time.time() < end:
         what = rng.choice(('USR1', 'USR1', 'HUP', 'stop', 'kill', 'play', 'play'))
         if what in ('USR1', 'HUP'):
@@ -542,11 +545,13 @@ def test_chaos_signals(t):
             relay.start()
         elif what == 'play':
             t.replay(relay, os.path.join(rng.choice(('burst', 'io-mix')), 'kernel'), '--speed',
-                     rng.choice(('0', '10')), '--session', 's%d' % rng.randrange(1000), wait=False)
+                     rng.choice(('0', '10')), '--session', 's%d' % next(names), wait=False)
         assert live.process.poll() is None, 'seed %d: it ended: %s' % (seed, live.said())
         time.sleep(rng.uniform(0, 0.3))
-    lines = live.finish(signal.SIGTERM)
-    check_sums(lines, may_be_empty=True)
+    try:
+        check_sums(live.finish(signal.SIGTERM), may_be_empty=True)
+    except AssertionError as failure:
+        raise AssertionError('seed %d: %s' % (seed, failure)) from failure
 
 
 def test_babeltrace(t):
