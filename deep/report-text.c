@@ -27,9 +27,9 @@ static void put_ns(FILE *out, uint64_t ns)
 	char text[UNITS_TEXT_MAX];
 
 	if (ns == 0) {
-		(void)fprintf(out, " %10s", "-");
+		(void)fprintf(out, " %8s", "-");
 	} else {
-		(void)fprintf(out, " %10s", units_ns(text, ns));
+		(void)fprintf(out, " %8s", units_ns(text, ns));
 	}
 }
 
@@ -82,13 +82,13 @@ static void put_threads(const struct deep_report *report, size_t most, FILE *out
 {
 	size_t shown = deep_report_rows(report->threads.count, most);
 
-	(void)fprintf(out, "\n%-28s %10s %10s %10s %10s %10s %10s\n", "WHO RAN", "RUN", "IN CALLS",
-		      "INTERRUPTS", "WAITED", "PREEMPTED", "SLEPT");
+	(void)fprintf(out, "\n%-26s %8s %8s %8s %8s %8s %8s\n", "WHO RAN", "RUN", "IN CALLS",
+		      "IRQS", "WAITED", "PREEMPT", "SLEPT");
 	for (size_t i = 0; i < shown; i++) {
 		const struct report_thread *row = &report->threads.at[i];
 		char text[WHO_MAX];
 
-		(void)fprintf(out, "  %-26.26s", who(text, report, row->thread));
+		(void)fprintf(out, "  %-24.24s", who(text, report, row->thread));
 		put_ns(out, row->run_ns);
 		put_ns(out, row->ns[STATE_SYSCALL]);
 		put_ns(out, row->ns[STATE_IRQ] + row->ns[STATE_SOFTIRQ]);
@@ -104,14 +104,14 @@ static void put_waits(const struct deep_report *report, size_t most, FILE *out)
 {
 	size_t shown = deep_report_rows(report->waits.count, most);
 
-	(void)fprintf(out, "\n%-28s %10s  %-15s  %s\n", "WHO WAITED LONGEST FOR A CPU", "FOR",
-		      "SINCE", "WHY");
+	(void)fprintf(out, "\n%-26s %8s  %-15s  %s\n", "WAITED LONGEST FOR A CPU", "FOR", "SINCE",
+		      "WHY");
 	for (size_t i = 0; i < shown; i++) {
 		const struct report_wait *wait = &report->waits.at[i];
 		uint32_t rival = deep_report_rival(report, wait);
 		char text[WHO_MAX], clock[UNITS_TEXT_MAX];
 
-		(void)fprintf(out, "  %-26.26s", who(text, report, wait->thread));
+		(void)fprintf(out, "  %-24.24s", who(text, report, wait->thread));
 		put_ns(out, wait->end - wait->begin);
 		(void)fprintf(out, "  %.15s  ", units_clock(clock, wait->begin));
 		if (wait->state != STATE_WAIT) {
@@ -135,12 +135,12 @@ static void put_changes(const struct deep_report *report, FILE *out)
 	if (report->changes.count == 0) {
 		return;
 	}
-	(void)fprintf(out, "\n%-28s %10s %10s  since %.15s\n", "WHAT CHANGED IN WHO RAN", "BEFORE",
+	(void)fprintf(out, "\n%-26s %8s %8s  since %.15s\n", "WHAT CHANGED IN WHO RAN", "BEFORE",
 		      "AFTER", units_clock(clock, report->changed_at));
 	for (size_t i = 0; i < report->changes.count; i++) {
 		const struct report_change *change = &report->changes.at[i];
 
-		(void)fprintf(out, "  %-26.26s %8.1f %% %8.1f %%\n",
+		(void)fprintf(out, "  %-24.24s %6.1f %% %6.1f %%\n",
 			      who(text, report, change->thread), 100 * change->before,
 			      100 * change->after);
 	}
@@ -154,15 +154,15 @@ static void put_path(const struct deep_report *report, size_t most, FILE *out)
 
 	(void)fprintf(out,
 		      "\nWHERE THE TIME OF %s WENT: %s, in %s segments\n"
-		      "%-28s %10s %10s %10s %10s %10s %10s\n",
+		      "%-26s %8s %8s %8s %8s %8s %8s\n",
 		      who(text, report, report->thread),
 		      units_ns(length, report->path.end - report->path.begin),
 		      units_count(segments, report->path.segments.count), "CRITICAL PATH", "ALL",
-		      "RUN", "WAITED", "PREEMPTED", "SLEPT", "UNKNOWN");
+		      "RUN", "WAITED", "PREEMPT", "SLEPT", "UNKNOWN");
 	for (size_t i = 0; i < shown; i++) {
 		const struct path_part *part = &parts->at.at[i];
 
-		(void)fprintf(out, "  %-26.26s", who(text, report, part->thread));
+		(void)fprintf(out, "  %-24.24s", who(text, report, part->thread));
 		put_ns(out, part->total);
 		put_ns(out, part->ns[STATE_USER]);
 		put_ns(out, part->ns[STATE_WAIT] + part->ns[STATE_NEW]);
@@ -183,29 +183,29 @@ static void put_rivals(const struct deep_report *report, size_t most, FILE *out)
 	if (rivals->at.count == 0 && rivals->idle_ns == 0) {
 		return;
 	}
-	(void)fprintf(out, "%-28s %10s %10s %10s %10s %10s\n", "WHO HAD ITS CPU", "ALL", "LONGEST",
-		      "TIMES", "PRIO", "INVERSION");
+	(void)fprintf(out, "%-26s %8s %8s %8s %8s %8s\n", "WHO HAD ITS CPU", "ALL", "LONGEST",
+		      "TIMES", "PRIO", "INVERTED");
 	for (size_t i = 0; i < shown; i++) {
 		const struct rival *rival = &rivals->at.at[i];
 
-		(void)fprintf(out, "  %-26.26s", who(text, report, rival->thread));
+		(void)fprintf(out, "  %-24.24s", who(text, report, rival->thread));
 		put_ns(out, rival->total);
 		put_ns(out, rival->longest);
-		(void)fprintf(out, " %10s", units_count(count, rival->times));
+		(void)fprintf(out, " %8s", units_count(count, rival->times));
 		if (!rival->has_prio) {
-			(void)fprintf(out, " %10s", "?");
+			(void)fprintf(out, " %8s", "?");
 		} else {
 			(void)snprintf(text, sizeof(text),
 				       rival->prio_min == rival->prio_max ? "%d" : "%d to %d",
 				       rival->prio_min, rival->prio_max);
-			(void)fprintf(out, " %10s", text);
+			(void)fprintf(out, " %8s", text);
 		}
 		put_ns(out, rival->inverted);
 		(void)fputc('\n', out);
 	}
 	put_more(out, rivals->at.count, shown);
 	if (rivals->idle_ns > 0) {
-		(void)fprintf(out, "  %-26s", "nobody");
+		(void)fprintf(out, "  %-24s", "nobody");
 		put_ns(out, rivals->idle_ns);
 		(void)fputc('\n', out);
 	}
@@ -217,13 +217,13 @@ static void put_findings(const struct deep_report *report, size_t most, FILE *ou
 	size_t count = report->rivals.findings.count, shown = deep_report_rows(count, most);
 
 	if (count > 0) {
-		(void)fprintf(out, "%-28s %10s  %-15s  %s\n", "PRIORITY INVERSIONS", "FOR", "SINCE",
+		(void)fprintf(out, "%-26s %8s  %-15s  %s\n", "PRIORITY INVERSIONS", "FOR", "SINCE",
 			      "KIND");
 	}
 	for (size_t i = 0; i < shown; i++) {
 		char text[WHO_MAX], other[WHO_MAX], clock[UNITS_TEXT_MAX];
 
-		(void)fprintf(out, "  %-26.26s", who(text, report, findings[i].rival));
+		(void)fprintf(out, "  %-24.24s", who(text, report, findings[i].rival));
 		put_ns(out, findings[i].end - findings[i].begin);
 		(void)fprintf(out, "  %.15s  %s", units_clock(clock, findings[i].begin),
 			      inversion_name(findings[i].kind));
@@ -249,9 +249,9 @@ static void put_links(const struct deep_report *report, size_t most, FILE *out)
 		return;
 	}
 	shown = deep_report_rows(direct, most);
-	(void)fprintf(out, "%-28s %10s %10s\n", "WHO WOKE IT, AND WAS WOKEN", "WOKE IT", "WOKEN");
+	(void)fprintf(out, "%-26s %8s %8s\n", "WHO WOKE IT, WAS WOKEN", "WOKE IT", "WOKEN");
 	for (size_t i = 0; i < shown; i++) {
-		(void)fprintf(out, "  %-26.26s %10s %10s\n",
+		(void)fprintf(out, "  %-24.24s %8s %8s\n",
 			      who(text, report, links->at.at[i].thread),
 			      units_count(wakes, links->at.at[i].wakes),
 			      units_count(woken, links->at.at[i].woken));
@@ -287,13 +287,13 @@ static void put_jobs(const struct deep_report *report, size_t most, FILE *out)
 			      units_count(text[2], jobs->misses),
 			      units_ns(text[3], jobs->config->deadline_ns));
 	}
-	(void)fprintf(out, "\n%-28s %10s  %-15s %10s %10s %10s %10s\n", "LONGEST", "FOR", "SINCE",
-		      "RUN", "WAITED", "PREEMPTED", "SLEPT");
+	(void)fprintf(out, "\n%-18s %8s  %-15s %8s %8s %8s %8s\n", "LONGEST", "FOR", "SINCE", "RUN",
+		      "WAITED", "PREEMPT", "SLEPT");
 	for (size_t i = 0; i < shown; i++) {
 		const struct execution *one = &jobs->all.at[i];
 		char name[WHO_MAX];
 
-		(void)fprintf(out, "  %-26.26s", who(name, report, one->thread));
+		(void)fprintf(out, "  %-16.16s", who(name, report, one->thread));
 		put_ns(out, one->end - one->begin);
 		(void)fprintf(out, "  %.15s", units_clock(text[0], one->begin));
 		put_ns(out, one->ns[STATE_USER] + one->ns[STATE_SYSCALL] + one->ns[STATE_IRQ] +
