@@ -1,0 +1,527 @@
+/*
+ * build-events: what events mean for threads and CPUs.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "deep/build.h"
+#include "engine/sched.h"
+
+/* ---- what is asked of the trace ---- */
+
+#define WAKE_FIELDS                                                                                \
+	{                                                                                          \
+		"comm", "tid", "prio", "target_cpu", "success"                                     \
+	}
+enum { WAKE_COMM, WAKE_TID, WAKE_PRIO, WAKE_CPU, WAKE_SUCCESS };
+
+/* X(event, kind, context, fields...) */
+#define EVENTS(X)                                                                                  \
+	X("sched_switch", EVENT_SWITCH, 0,                                                         \
+	  { "prev_comm", "prev_tid", "prev_prio", "prev_state", "next_comm", "next_tid",           \
+	    "next_prio" })                                                                         \
+	X("sched_ttwu", EVENT_TTWU, 0, WAKE_FIELDS)                                                \
+	X("sched_waking", EVENT_WAKING, 0, WAKE_FIELDS)                                            \
+	X("sched_wakeup", EVENT_WAKEUP, 0, WAKE_FIELDS)                                            \
+	X("sched_wakeup_new", EVENT_WAKEUP_NEW, 0, WAKE_FIELDS)                                    \
+	X("sched_process_fork", EVENT_FORK, 0,                                                     \
+	  { "parent_tid", "child_comm", "child_tid", "child_pid" })                                \
+	X("sched_process_exec", EVENT_EXEC, 0, { "tid", "old_tid" })                               \
+	X("sched_pi_setprio", EVENT_PI, 0, { "tid", "oldprio", "newprio" })                        \
+	X("sched_migrate_task", EVENT_MIGRATE, 0, { "tid", "prio", "dest_cpu" })                   \
+	X("lttng_statedump_process_state", EVENT_PROCESS, 0, { "tid", "pid", "name", "status" })   \
+	X("irq_handler_entry", EVENT_ENTER, CONTEXT_IRQ, { "irq" })                                \
+	X("irq_handler_exit", EVENT_LEAVE, CONTEXT_IRQ, { "irq" })                                 \
+	X("irq_softirq_entry", EVENT_ENTER, CONTEXT_SOFTIRQ, { "vec" })                            \
+	X("irq_softirq_exit", EVENT_LEAVE, CONTEXT_SOFTIRQ, { "vec" })                             \
+	X("softirq_entry", EVENT_ENTER, CONTEXT_SOFTIRQ, { "vec" })                                \
+	X("softirq_exit", EVENT_LEAVE, CONTEXT_SOFTIRQ, { "vec" })                                 \
+	X("timer_hrtimer_expire_entry", EVENT_ENTER, CONTEXT_HRTIMER, { "hrtimer" })               \
+	X("timer_hrtimer_expire_exit", EVENT_LEAVE, CONTEXT_HRTIMER, { "hrtimer" })                \
+	X("hrtimer_expire_entry", EVENT_ENTER, CONTEXT_HRTIMER, { "hrtimer" })                     \
+	X("hrtimer_expire_exit", EVENT_LEAVE, CONTEXT_HRTIMER, { "hrtimer" })                      \
+	X("net_if_receive_skb_entry", EVENT_ENTER, CONTEXT_NET, { NULL })                          \
+	X("net_if_receive_skb_exit", EVENT_LEAVE, CONTEXT_NET, { NULL })                           \
+	X("net_if_receive_skb_list_entry", EVENT_ENTER, CONTEXT_NET, { NULL })                     \
+	X("net_if_receive_skb_list_exit", EVENT_LEAVE, CONTEXT_NET, { NULL })                      \
+	X("net_napi_gro_receive_entry", EVENT_ENTER, CONTEXT_NET, { NULL })                        \
+	X("net_napi_gro_receive_exit", EVENT_LEAVE, CONTEXT_NET, { NULL })                         \
+	X("x86_irq_vectors_*", EVENT_VECTOR, CONTEXT_VECTOR, { NULL })                             \
+	X("syscall_entry_*", EVENT_CALL, 0, { NULL })                                              \
+	X("compat_syscall_entry_*", EVENT_CALL, 0, { NULL })                                       \
+	X("sys_*", EVENT_CALL, 0, { NULL })                                                        \
+	X("compat_sys_*", EVENT_CALL, 0, { NULL })                                                 \
+	X("syscall_exit_*", EVENT_CALL_END, 0, { NULL })                                           \
+	X("compat_syscall_exit_*", EVENT_CALL_END, 0, { NULL })                                    \
+	X("exit_syscall", EVENT_CALL_END, 0, { NULL })
+
+#define REQUEST(event_, kind_, context_, ...) { .event = event_, .fields = __VA_ARGS__ },
+#define KIND(event_, kind_, context_, ...)    { kind_, context_ },
+
+const struct plan_request build_requests[] = { EVENTS(REQUEST) };
+static const struct {
+	uint8_t kind, context;
+} kinds[] = { EVENTS(KIND) };
+
+const size_t build_request_count = sizeof(build_requests) / sizeof(build_requests[0]);
+
+/* ---- switches ---- */
+
+static void end_thread(struct deep_thread *thread, uint64_t ts)
+{
+	if (thread->end == UINT64_MAX) {
+		thread->end = ts;
+	}
+}
+
+static void leave(struct build *build, struct deep_thread *thread, uint64_t ts, uint64_t state,
+		  const struct deep_cpu *cpu)
+{
+	struct interval next = { .state = STATE_PREEMPTED,
+				 .who = NOBODY,
+				 .cpu = cpu_number(cpu->id) };
+
+	thread->cpu = next.cpu;
+	if (sched_is_dead(state, build->states)) {
+		next.state = STATE_DEAD;
+		build_put(build, thread, ts, next);
+		end_thread(thread, ts);
+		return;
+	}
+	if (sched_sleeps(state, build->states)) {
+		next.state = STATE_BLOCKED;
+		next.cpu = NO_CPU;
+		if (thread->pending_ts != 0) {
+			next = thread->pending;
+			next.state = STATE_WAIT;
+			thread->is_tentative = !build->has_wakeup;
+		}
+	}
+	thread->pending_ts = 0;
+	build_put(build, thread, ts, next);
+}
+
+/* Switched in: a sleep that nothing was seen to end has an end now. */
+static void enter(const struct build *build, struct deep_thread *thread, uint64_t ts,
+		  const struct deep_cpu *cpu)
+{
+	thread->cpu = cpu_number(cpu->id);
+	thread->pending_ts = 0;
+	thread->is_tentative = false;
+	build_put_running(build, thread, ts, cpu);
+}
+
+/* Somebody else left the CPU than was there: what that did is not known. */
+static void note_broken(const struct build *build, const struct deep_cpu *cpu, int32_t prev,
+			uint64_t ts)
+{
+	struct deep_thread *thread = build_running(build, cpu);
+
+	if (thread && thread->tid != prev) {
+		build_put(
+			build, thread, ts,
+			(struct interval){ .state = STATE_UNKNOWN, .who = NOBODY, .cpu = NO_CPU });
+	}
+}
+
+static void on_switch(struct build *build, const struct reader_event *event)
+{
+	enum { PREV_COMM, PREV_TID, PREV_PRIO, PREV_STATE, NEXT_COMM, NEXT_TID, NEXT_PRIO };
+	const struct value *v = event->values;
+	struct deep_cpu *cpu = build_cpu(build, event->cpu);
+	int32_t prev = (int32_t)v[PREV_TID].i, next = (int32_t)v[NEXT_TID].i;
+	struct deep_thread *thread;
+	uint32_t index = CPU_IDLE;
+
+	if (!reader_has(event, PREV_TID) || !reader_has(event, NEXT_TID)) {
+		return;
+	}
+	note_broken(build, cpu, prev, event->ts);
+	if (prev != 0) {
+		thread = build_thread_at(build, build_thread(build, prev));
+		if (reader_has(event, PREV_COMM)) {
+			thread_set_comm(thread, &v[PREV_COMM]);
+		}
+		thread_set_prio(thread, event->ts, v[PREV_PRIO].i);
+		leave(build, thread, event->ts, reader_has(event, PREV_STATE) ? v[PREV_STATE].u : 0,
+		      cpu);
+	}
+	if (next != 0) {
+		index = build_thread(build, next);
+		thread = build_thread_at(build, index);
+		if (reader_has(event, NEXT_COMM)) {
+			thread_set_comm(thread, &v[NEXT_COMM]);
+		}
+		thread_set_prio(thread, event->ts, v[NEXT_PRIO].i);
+		enter(build, thread, event->ts, cpu);
+	}
+	*vec_push(&cpu->stays) = (struct cpu_stay){ .begin = event->ts, .thread = index };
+}
+
+/* ---- wake-ups ---- */
+
+static enum cause vector_cause(uint64_t id)
+{
+	const char *name = (const char *)(uintptr_t)id; /* of its class */
+
+	return strstr(name, "local_timer") ? CAUSE_TIMER : CAUSE_IPI;
+}
+
+/* What wakes on this CPU now (7.1). */
+static struct interval source_on(const struct deep_cpu *cpu)
+{
+	static const uint8_t softirqs[] = {
+		[1] = CAUSE_TIMER, [2] = CAUSE_NET, [3] = CAUSE_NET,  [4] = CAUSE_DISK,
+		[5] = CAUSE_DISK,  [7] = CAUSE_IPI, [8] = CAUSE_TIMER
+	};
+	const struct context_stack *contexts = cpu->contexts;
+	struct interval source = { .who = NOBODY, .cause = CAUSE_IRQ };
+	uint64_t id;
+
+	if (contexts->count == 0) {
+		source.cause = cpu_current(cpu) == CPU_IDLE     ? CAUSE_UNTRACED
+			       : cpu_current(cpu) == CPU_NOBODY ? CAUSE_NONE
+								: CAUSE_TASK;
+		source.who = source.cause == CAUSE_TASK ? cpu_current(cpu) : NOBODY;
+		return source;
+	}
+	id = contexts->at[contexts->count - 1].id;
+	switch ((enum context)contexts->at[contexts->count - 1].context) {
+	case CONTEXT_HRTIMER:
+		source.cause = CAUSE_TIMER;
+		break;
+	case CONTEXT_NET:
+		source.cause = CAUSE_NET;
+		break;
+	case CONTEXT_VECTOR:
+		source.cause = (uint8_t)vector_cause(id);
+		break;
+	case CONTEXT_SOFTIRQ:
+		if (id < sizeof(softirqs) && softirqs[id] != CAUSE_NONE) {
+			source.cause = softirqs[id];
+		}
+		break;
+	case CONTEXT_IRQ:
+		break;
+	}
+	return source;
+}
+
+/* The sleep, or what was not known, ends at @ts by @source. */
+static void wake(const struct build *build, struct deep_thread *thread, uint64_t ts,
+		 struct interval source, uint16_t target)
+{
+	struct interval *last = &thread->intervals.at[thread->intervals.count - 1];
+
+	last->state = STATE_BLOCKED;
+	last->cause = source.cause;
+	last->who = source.who;
+	last->cpu = NO_CPU;
+	thread->is_tentative = false;
+	source.state = STATE_WAIT;
+	source.cpu = target;
+	build_put(build, thread, ts, source);
+}
+
+static void on_source(const struct build *build, const struct reader_event *event,
+		      struct deep_thread *thread, uint16_t target)
+{
+	const struct deep_cpu *cpu = build_cpu(build, event->cpu);
+	struct interval source = source_on(cpu);
+	const struct interval *last = interval_last(thread);
+
+	if (build_running(build, cpu) == thread) {
+		return;
+	}
+	if (last->state == STATE_BLOCKED || last->state == STATE_UNKNOWN ||
+	    (last->state == STATE_WAIT && thread->is_tentative)) {
+		wake(build, thread, event->ts, source, target);
+	} else if (state_runs(last->state)) {
+		source.cpu = target;
+		thread->pending = source;
+		thread->pending_ts = event->ts;
+	} else if (last->state == STATE_NEW) {
+		thread->intervals.at[thread->intervals.count - 1].cpu = target;
+	}
+}
+
+static void on_wake(const struct build *build, const struct reader_event *event, enum kind kind)
+{
+	const struct value *v = event->values;
+	struct deep_thread *thread;
+	uint16_t target;
+
+	if (!reader_has(event, WAKE_TID) || v[WAKE_TID].i == 0 ||
+	    (reader_has(event, WAKE_SUCCESS) && v[WAKE_SUCCESS].u == 0)) {
+		return;
+	}
+	thread = build_thread_at(build, build_thread(build, (int32_t)v[WAKE_TID].i));
+	if (reader_has(event, WAKE_COMM) && !thread->comm[0]) {
+		thread_set_comm(thread, &v[WAKE_COMM]);
+	}
+	if (reader_has(event, WAKE_PRIO)) {
+		thread_set_prio(thread, event->ts, v[WAKE_PRIO].i - build->wake_prio_offset);
+	}
+	target = reader_has(event, WAKE_CPU) ? cpu_number(v[WAKE_CPU].u) : thread->cpu;
+	if (kind == build->source || kind == EVENT_WAKEUP_NEW) {
+		on_source(build, event, thread, target);
+	} else if (kind == EVENT_WAKEUP && state_runs(interval_last(thread)->state)) {
+		thread->pending_ts = 0; /* it never left its CPU */
+	}
+}
+
+/* ---- other events ---- */
+
+static void on_fork(const struct build *build, const struct reader_event *event)
+{
+	enum { PARENT, COMM, TID, PID };
+	const struct value *v = event->values;
+	struct deep_thread *thread;
+	uint32_t parent =
+		reader_has(event, PARENT) ? build_thread(build, (int32_t)v[PARENT].i) : NOBODY;
+	khint_t old;
+
+	if (!reader_has(event, TID)) {
+		return;
+	}
+	old = kh_get(indexes, build->by_tid, (uint64_t)(uint32_t)v[TID].i);
+	if (old != kh_end(build->by_tid)) {
+		end_thread(build_thread_at(build, kh_value(build->by_tid, old)), event->ts);
+	}
+	thread = build_thread_at(build, build_add_thread(build, (int32_t)v[TID].i, event->ts));
+	thread->was_born = true;
+	thread->parent = parent;
+	thread->pid = reader_has(event, PID) ? v[PID].i : -1;
+	if (reader_has(event, COMM)) {
+		thread_set_comm(thread, &v[COMM]);
+	}
+	build_put(build, thread, event->ts,
+		  (struct interval){
+			  .state = STATE_NEW, .who = NOBODY, .cpu = cpu_number(event->cpu) });
+}
+
+/* A thread that is not the leader takes the leader's tid. */
+static void on_exec(const struct build *build, const struct reader_event *event)
+{
+	enum { TID, OLD_TID };
+	const struct value *v = event->values;
+	uint32_t index, leader;
+	khint_t at;
+	int is_new;
+
+	if (!reader_has(event, TID) || !reader_has(event, OLD_TID) || v[TID].i == v[OLD_TID].i) {
+		return;
+	}
+	index = build_thread(build, (int32_t)v[OLD_TID].i);
+	leader = build_thread(build, (int32_t)v[TID].i);
+	if (index == leader) {
+		return;
+	}
+	end_thread(build_thread_at(build, leader), event->ts);
+	build_thread_at(build, index)->incarnation =
+		build_thread_at(build, leader)->incarnation + 1;
+	build_thread_at(build, index)->tid = (int32_t)v[TID].i;
+	at = kh_put(indexes, build->by_tid, (uint64_t)(uint32_t)v[TID].i, &is_new);
+	kh_value(build->by_tid, at) = index;
+	at = kh_get(indexes, build->by_tid, (uint64_t)(uint32_t)v[OLD_TID].i);
+	kh_del(indexes, build->by_tid, at);
+}
+
+/* The new priority of a de-boost is told wrongly since Linux 4.12: the next switch tells (7.3). */
+static void on_pi(const struct build *build, const struct reader_event *event)
+{
+	enum { TID, OLD, NEW };
+	const struct value *v = event->values;
+
+	if (reader_has(event, TID) && reader_has(event, NEW) &&
+	    (!reader_has(event, OLD) || v[NEW].i < v[OLD].i)) {
+		thread_set_prio(build_thread_at(build, build_thread(build, (int32_t)v[TID].i)),
+				event->ts, v[NEW].i);
+	}
+}
+
+static void on_migrate(const struct build *build, const struct reader_event *event)
+{
+	enum { TID, PRIO, CPU };
+	const struct value *v = event->values;
+	struct deep_thread *thread;
+	struct interval moved;
+
+	if (!reader_has(event, TID) || !reader_has(event, CPU) || v[TID].i == 0) {
+		return;
+	}
+	thread = build_thread_at(build, build_thread(build, (int32_t)v[TID].i));
+	if (reader_has(event, PRIO)) {
+		thread_set_prio(thread, event->ts, v[PRIO].i);
+	}
+	moved = *interval_last(thread);
+	if (moved.state == STATE_WAIT || moved.state == STATE_PREEMPTED ||
+	    moved.state == STATE_NEW) {
+		moved.cpu = cpu_number(v[CPU].u);
+		build_put(build, thread, event->ts, moved);
+	}
+}
+
+/* A state dump takes a while: what events have told stays. */
+static void on_process(const struct build *build, const struct reader_event *event)
+{
+	enum { TID, PID, NAME, STATUS };
+	const struct value *v = event->values;
+	struct deep_thread *thread;
+
+	if (!reader_has(event, TID) || v[TID].i == 0) {
+		return;
+	}
+	thread = build_thread_at(build, build_thread(build, (int32_t)v[TID].i));
+	if (reader_has(event, PID)) {
+		thread->pid = v[PID].i;
+	}
+	if (reader_has(event, NAME) && !thread->comm[0]) {
+		thread_set_comm(thread, &v[NAME]);
+	}
+	if (reader_has(event, STATUS) && v[STATUS].u == 5 &&
+	    interval_last(thread)->state == STATE_UNKNOWN) {
+		build_put(
+			build, thread, event->ts,
+			(struct interval){ .state = STATE_BLOCKED, .who = NOBODY, .cpu = NO_CPU });
+	}
+}
+
+static void update_running(const struct build *build, const struct deep_cpu *cpu, uint64_t ts)
+{
+	struct deep_thread *thread = build_running(build, cpu);
+
+	if (thread) {
+		build_put_running(build, thread, ts, cpu);
+	}
+}
+
+static void push_context(const struct build *build, const struct reader_event *event,
+			 uint8_t context, uint64_t id)
+{
+	struct deep_cpu *cpu = build_cpu(build, event->cpu);
+	struct context_stack *contexts = cpu->contexts;
+
+	if (contexts->count < NEST_MAX) {
+		contexts->at[contexts->count].context = context;
+		contexts->at[contexts->count++].id = id;
+	}
+	update_running(build, cpu, event->ts);
+}
+
+static void pop_context(const struct build *build, const struct reader_event *event,
+			uint8_t context, uint64_t id)
+{
+	struct deep_cpu *cpu = build_cpu(build, event->cpu);
+	struct context_stack *contexts = cpu->contexts;
+
+	if (contexts->count > 0 && contexts->at[contexts->count - 1].context == context &&
+	    contexts->at[contexts->count - 1].id == id) {
+		contexts->count--;
+	}
+	update_running(build, cpu, event->ts);
+}
+
+/* The name of the vector, the same for its entry and its exit. */
+static void on_vector(const struct build *build, const struct reader_event *event)
+{
+	const char *name = event->class->class->name;
+	size_t len = strlen(name);
+	uint64_t id;
+
+	if (len > 6 && strcmp(name + len - 6, "_entry") == 0) {
+		push_context(build, event, CONTEXT_VECTOR, (uint64_t)(uintptr_t)name);
+	} else if (len > 5 && strcmp(name + len - 5, "_exit") == 0) {
+		struct context_stack *contexts = build_cpu(build, event->cpu)->contexts;
+		const char *top =
+			contexts->count > 0
+				? (const char *)(uintptr_t)contexts->at[contexts->count - 1].id
+				: NULL;
+
+		id = top && contexts->at[contexts->count - 1].context == CONTEXT_VECTOR &&
+				     strncmp(top, name, len - 4) == 0
+			     ? (uint64_t)(uintptr_t)top
+			     : 0;
+		pop_context(build, event, CONTEXT_VECTOR, id);
+	}
+}
+
+static void on_call(const struct build *build, const struct reader_event *event, bool is_entry)
+{
+	const struct deep_cpu *cpu = build_cpu(build, event->cpu);
+	struct deep_thread *thread = build_running(build, cpu);
+
+	if (thread) {
+		thread->call = is_entry ? event->class->index + 1 : 0;
+		build_put_running(build, thread, event->ts, cpu);
+	}
+}
+
+/* What runs there, and what was begun, is not known any more. */
+static void on_gap(const struct build *build, const struct reader_event *event)
+{
+	struct deep_cpu *cpu = build_cpu(build, event->cpu);
+	struct deep_thread *thread = build_running(build, cpu);
+
+	build->timeline->gaps++;
+	cpu->contexts->count = 0;
+	if (thread) {
+		thread->call = 0;
+		build_put(
+			build, thread, event->ts,
+			(struct interval){ .state = STATE_UNKNOWN, .who = NOBODY, .cpu = NO_CPU });
+	}
+	*vec_push(&cpu->stays) = (struct cpu_stay){ .begin = event->ts, .thread = CPU_NOBODY };
+}
+
+void build_take(struct build *build, const struct reader_event *event)
+{
+	uint16_t request;
+
+	if (!event->class) {
+		on_gap(build, event);
+		return;
+	}
+	request = event->binding->request;
+	switch ((enum kind)kinds[request].kind) {
+	case EVENT_SWITCH:
+		on_switch(build, event);
+		break;
+	case EVENT_TTWU:
+	case EVENT_WAKING:
+	case EVENT_WAKEUP:
+	case EVENT_WAKEUP_NEW:
+		on_wake(build, event, (enum kind)kinds[request].kind);
+		break;
+	case EVENT_FORK:
+		on_fork(build, event);
+		break;
+	case EVENT_EXEC:
+		on_exec(build, event);
+		break;
+	case EVENT_PI:
+		on_pi(build, event);
+		break;
+	case EVENT_MIGRATE:
+		on_migrate(build, event);
+		break;
+	case EVENT_PROCESS:
+		on_process(build, event);
+		break;
+	case EVENT_ENTER:
+		push_context(build, event, kinds[request].context,
+			     reader_has(event, 0) ? event->values[0].u : 0);
+		break;
+	case EVENT_LEAVE:
+		pop_context(build, event, kinds[request].context,
+			    reader_has(event, 0) ? event->values[0].u : 0);
+		break;
+	case EVENT_VECTOR:
+		on_vector(build, event);
+		break;
+	case EVENT_CALL:
+	case EVENT_CALL_END:
+		on_call(build, event, kinds[request].kind == EVENT_CALL);
+		break;
+	}
+}
