@@ -568,6 +568,72 @@ static uint64_t quantile(const struct jobs *jobs, double share)
 	return length_of(&jobs->all.at[rank > 0 ? count - rank : count - 1]);
 }
 
+static int by_begin(const void *left, const void *right)
+{
+	const struct execution *a = left, *b = right;
+
+	return a->begin < b->begin ? -1 : a->begin > b->begin;
+}
+
+/* How much later than the nearest multiple of @period a time is. */
+static int64_t off_grid(uint64_t ns, uint64_t period)
+{
+	uint64_t rest = ns % period;
+
+	return rest > period / 2 ? (int64_t)rest - (int64_t)period : (int64_t)rest;
+}
+
+/*
+ * Arrivals are a grid of the period on which no execution begins before its arrival and one just
+ * then: the first may have been late, so its begin alone tells nothing.  By time.
+ */
+static void note_arrivals(struct jobs *jobs)
+{
+	uint64_t first = jobs->all.at[0].begin, period = jobs->config->period_ns, before = 0;
+	int64_t phase = 0;
+
+	for (size_t i = 0; i < jobs->all.count; i++) {
+		int64_t off = off_grid(jobs->all.at[i].begin - first, period);
+
+		phase = off < phase ? off : phase;
+	}
+	for (size_t i = 0; i < jobs->all.count; i++) {
+		struct execution *one = &jobs->all.at[i];
+		uint64_t since = one->begin - first + (uint64_t)-phase;
+		uint64_t arrival = since / period, late = since % period;
+
+		one->response_ns = late + one->end - one->begin;
+		jobs->jitter_ns = late > jobs->jitter_ns ? late : jobs->jitter_ns;
+		if (i > 0 && arrival > before + 1) {
+			jobs->skipped += arrival - before - 1;
+		}
+		before = arrival;
+	}
+}
+
+static void note_responses(struct jobs *jobs)
+{
+	uint64_t run = 0;
+
+	qsort(jobs->all.at, jobs->all.count, sizeof(*jobs->all.at), by_begin);
+	for (size_t i = 0; i < jobs->all.count; i++) {
+		jobs->all.at[i].response_ns = length_of(&jobs->all.at[i]);
+	}
+	if (jobs->config->period_ns > 0) {
+		note_arrivals(jobs);
+	}
+	for (size_t i = 0; i < jobs->all.count; i++) {
+		uint64_t response = jobs->all.at[i].response_ns;
+		bool is_late = response > jobs->config->deadline_ns;
+
+		jobs->response_max_ns =
+			response > jobs->response_max_ns ? response : jobs->response_max_ns;
+		jobs->misses += is_late;
+		run = is_late ? run + 1 : 0;
+		jobs->misses_run = run > jobs->misses_run ? run : jobs->misses_run;
+	}
+}
+
 static void add_up(struct jobs *jobs)
 {
 	size_t count = jobs->all.count;
@@ -577,12 +643,12 @@ static void add_up(struct jobs *jobs)
 	if (count == 0) {
 		return;
 	}
+	note_responses(jobs);
 	qsort(jobs->all.at, count, sizeof(*jobs->all.at), by_length);
 	for (size_t i = 0; i < count; i++) {
 		struct execution *one = &jobs->all.at[i];
 
 		jobs->total_ns += length_of(one);
-		jobs->misses += length_of(one) > jobs->config->deadline_ns;
 		for (unsigned int state = 0; state < STATES; state++) {
 			jobs->ns[state] += one->ns[state];
 		}

@@ -21,7 +21,8 @@ struct recorded_path;
 struct execution {
 	uint32_t thread; /* of the timeline */
 	uint64_t begin, end;
-	uint64_t ns[STATES]; /* what its thread did in it; they add up to end - begin */
+	uint64_t response_ns; /* from its arrival on; without a period from its begin */
+	uint64_t ns[STATES];  /* what its thread did in it; they add up to end - begin */
 };
 
 /* What is asked for. */
@@ -29,6 +30,7 @@ struct jobs_config {
 	const char *pattern;  /* or a model */
 	const char *who;      /* a tid or a name; NULL: all threads */
 	uint64_t deadline_ns; /* UINT64_MAX: none */
+	uint64_t period_ns;   /* of their arrivals, 0: they have none */
 };
 
 struct jobs {
@@ -36,8 +38,12 @@ struct jobs {
 	VEC(struct execution) all; /* longest first */
 	uint64_t total_ns, min_ns, max_ns, median_ns, p95_ns, p99_ns;
 	double deviation_ns;
-	uint64_t misses;   /* of the deadline */
-	uint64_t outliers; /* longer than the median and five times the median deviation from it */
+	uint64_t misses;     /* responses later than the deadline */
+	uint64_t misses_run; /* most of those after each other */
+	uint64_t response_max_ns;
+	uint64_t jitter_ns; /* of a period: the latest begin, from its arrival on */
+	uint64_t skipped;   /* arrivals without an execution between others */
+	uint64_t outliers;  /* longer than the median and five times the median deviation from it */
 	uint64_t ns[STATES]; /* of all */
 };
 

@@ -244,6 +244,13 @@ static void put_jobs(struct printer *p)
 	if (jobs->config->deadline_ns != UINT64_MAX) {
 		json_u64(&p->json, "deadline_ns", jobs->config->deadline_ns);
 		json_u64(&p->json, "misses", jobs->misses);
+		json_u64(&p->json, "misses_run", jobs->misses_run);
+	}
+	if (jobs->config->period_ns > 0) {
+		json_u64(&p->json, "period_ns", jobs->config->period_ns);
+		json_u64(&p->json, "response_max_ns", jobs->response_max_ns);
+		json_u64(&p->json, "jitter_ns", jobs->jitter_ns);
+		json_u64(&p->json, "skipped", jobs->skipped);
 	}
 	put_states(p, jobs->ns);
 	json_open(&p->json, "longest", '[');
@@ -254,6 +261,7 @@ static void put_jobs(struct printer *p)
 		json_open(&p->json, NULL, '{');
 		put_who(p, "thread", one->thread);
 		put_span(p, one->begin, one->end);
+		json_u64(&p->json, "response_ns", one->response_ns);
 		put_states(p, one->ns);
 		json_close(&p->json, '}');
 	}

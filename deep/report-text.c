@@ -283,9 +283,17 @@ static void put_jobs(const struct deep_report *report, size_t most, FILE *out)
 		      units_ns(text[0], (uint64_t)jobs->deviation_ns),
 		      units_count(text[1], jobs->outliers));
 	if (jobs->config->deadline_ns != UINT64_MAX) {
-		(void)fprintf(out, ", %s later than their deadline of %s",
+		(void)fprintf(out, ", %s later than their deadline of %s (%s in a row)",
 			      units_count(text[2], jobs->misses),
-			      units_ns(text[3], jobs->config->deadline_ns));
+			      units_ns(text[3], jobs->config->deadline_ns),
+			      units_count(text[4], jobs->misses_run));
+	}
+	if (jobs->config->period_ns > 0) {
+		(void)fprintf(
+			out, "\n  every %s: longest response %s, latest begin %s, %s left out",
+			units_ns(text[0], jobs->config->period_ns),
+			units_ns(text[1], jobs->response_max_ns),
+			units_ns(text[2], jobs->jitter_ns), units_count(text[3], jobs->skipped));
 	}
 	(void)fprintf(out, "\n%-18s %8s  %-15s %8s %8s %8s %8s\n", "LONGEST", "FOR", "SINCE", "RUN",
 		      "WAITED", "PREEMPT", "SLEPT");

@@ -56,6 +56,7 @@ enum option_id {
 	OPTION_THREAD,
 	OPTION_JOB,
 	OPTION_DEADLINE,
+	OPTION_PERIOD,
 	OPTION_DRY_RUN,
 	OPTION_CHECK,
 	OPTION_MI_VERSION,
@@ -126,6 +127,8 @@ static const struct spec specs[] = {
 	{ OPTION_JOB, 0, "job", "MODEL|PATTERN", "its executions: 'EVENT; EVENT', a model, or help",
 	  FOR_REPORT },
 	{ OPTION_DEADLINE, 0, "deadline", "DURATION", "count executions that take longer",
+	  FOR_REPORT },
+	{ OPTION_PERIOD, 0, "period", "DURATION", "they arrive so often; deadlines count from then",
 	  FOR_REPORT },
 	{ OPTION_TO, 0, "to", "URL", "the relay, net://HOST[:CONTROL[:DATA]] (5342)", FOR_REPLAY },
 	{ OPTION_SPEED, 0, "speed", "X", "times the original speed, 0: full speed (1)",
@@ -666,6 +669,8 @@ static int take(struct options *o, enum option_id id, const char *value, struct 
 		return take_duration("live-timer", value, &o->live_timer_ns, err);
 	case OPTION_DEADLINE:
 		return take_duration("deadline", value, &o->deadline_ns, err);
+	case OPTION_PERIOD:
+		return take_duration("period", value, &o->period_ns, err);
 	case OPTION_LINGER:
 		return take_duration("linger", value, &o->linger_ns, err);
 	default:

@@ -59,6 +59,7 @@ struct options {
 	const char *capture_dir, *control;
 	const char *job;      /* a pattern or model; NULL: none */
 	uint64_t deadline_ns; /* UINT64_MAX: none */
+	uint64_t period_ns;   /* 0: none */
 	const char *thread;   /* to explain: a tid or a name; NULL: the one that matters most */
 	uint64_t keep_count, keep_bytes, per_hour; /* UINT64_MAX: all */
 	const char *on_lag;                        /* keep, skip */

@@ -119,6 +119,13 @@ static int take_range(const struct options *options, const struct recorded_path 
 	return 0;
 }
 
+/* Of what arrives again and again it is the next arrival, if nobody says otherwise. */
+static uint64_t deadline_of(const struct options *options)
+{
+	return options->deadline_ns == UINT64_MAX && options->period_ns > 0 ? options->period_ns
+									    : options->deadline_ns;
+}
+
 static int report_one(const struct options *options, const struct recorded_path *path,
 		      const struct occasion *occasion, struct output *output)
 {
@@ -128,7 +135,8 @@ static int report_one(const struct options *options, const struct recorded_path 
 	const char *wanted = options->thread ? options->thread : occasion->thread;
 	const struct jobs_config config = { .pattern = options->job,
 					    .who = options->thread,
-					    .deadline_ns = options->deadline_ns };
+					    .deadline_ns = deadline_of(options),
+					    .period_ns = options->period_ns };
 	struct jobs jobs = { 0 };
 	struct err err;
 	uint64_t begin, end;

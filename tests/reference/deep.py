@@ -120,6 +120,15 @@ def check_jobs(sillage, trace):
         same('the time of job %d' % job['job'], spent(one), one['end'] - one['begin'])
         assert one['end'] - one['begin'] - (end - begin) < 300000, (job, one)
         same('whether job %d was disturbed' % job['job'], spent(one, ('preempted_ns', 'wait_ns')) > 100000, job['perturbed'])
+    # By its own clock a response is from its release on; ours from the earliest begin after one.
+    found = report(sillage, trace, '--thread', str(workload['threads'][0]['tid']), '--job', model, '--period',
+                   '%dus' % workload['period_us'])['jobs']
+    executions = sorted(found['longest'], key=lambda one: one['begin'])
+    for job in workload['jobs'][:-1]:
+        one = [one for one in executions if one['begin'] <= job['start_ns'] + offset and one['end'] >= job['end_ns'] + offset][0]
+        if one['begin'] - offset - job['release_ns'] < workload['period_us'] * 500:
+            assert abs(one['response_ns'] - job['response_ns']) < 300000, (job, one)
+    same('missed deadlines', found['misses'], sum(job['deadline_missed'] for job in workload['jobs'][:-1]))
     return len(workload['jobs'])
 
 
