@@ -10,15 +10,25 @@
 
 #define WHO_MAX 48
 
-/* "comm (tid)"; names come from a trace: nothing in them may command the terminal. */
-static const char *who(char text[WHO_MAX], const struct deep_report *report, uint32_t index)
+/* Names come from a trace: nothing in them may command the terminal. */
+static const char *comm(char text[WHO_MAX], const struct deep_report *report, uint32_t index)
 {
 	const struct deep_thread *thread = report->timeline->threads.at[index];
 
-	(void)snprintf(text, WHO_MAX, "%s (%d)", thread->comm[0] ? thread->comm : "?", thread->tid);
+	(void)snprintf(text, WHO_MAX, "%s", thread->comm[0] ? thread->comm : "?");
 	for (char *c = text; *c; c++) {
 		*c = (unsigned char)*c < 0x20 || (unsigned char)*c >= 0x7F ? '?' : *c;
 	}
+	return text;
+}
+
+/* "comm (tid)". */
+static const char *who(char text[WHO_MAX], const struct deep_report *report, uint32_t index)
+{
+	size_t len = strlen(comm(text, report, index));
+
+	(void)snprintf(text + len, WHO_MAX - len, " (%d)",
+		       report->timeline->threads.at[index]->tid);
 	return text;
 }
 
@@ -100,12 +110,25 @@ static void put_threads(const struct deep_report *report, size_t most, FILE *out
 	put_more(out, report->threads.count, shown);
 }
 
+/* What a thread was before it waited, in brackets, or who woke it. */
+static const char *why(char text[WHO_MAX], const struct deep_report *report,
+		       const struct report_wait *wait)
+{
+	if (wait->state == STATE_WAIT && wait->waker != NOBODY) {
+		return comm(text, report, wait->waker);
+	}
+	(void)snprintf(text, WHO_MAX, "(%s)",
+		       wait->state == STATE_WAIT ? cause_name((enum cause)wait->cause)
+						 : state_name((enum state)wait->state));
+	return text;
+}
+
 static void put_waits(const struct deep_report *report, size_t most, FILE *out)
 {
 	size_t shown = deep_report_rows(report->waits.count, most);
 
-	(void)fprintf(out, "\n%-26s %8s  %-15s  %s\n", "WAITED LONGEST FOR A CPU", "FOR", "SINCE",
-		      "WHY");
+	(void)fprintf(out, "\n%-26s %8s  %-12s %-15s %s\n", "WAITED LONGEST FOR A CPU", "FOR",
+		      "SINCE", "WOKEN BY", "WHO RAN THERE");
 	for (size_t i = 0; i < shown; i++) {
 		const struct report_wait *wait = &report->waits.at[i];
 		uint32_t rival = deep_report_rival(report, wait);
@@ -113,18 +136,9 @@ static void put_waits(const struct deep_report *report, size_t most, FILE *out)
 
 		(void)fprintf(out, "  %-24.24s", who(text, report, wait->thread));
 		put_ns(out, wait->end - wait->begin);
-		(void)fprintf(out, "  %.15s  ", units_clock(clock, wait->begin));
-		if (wait->state != STATE_WAIT) {
-			(void)fputs(wait->state == STATE_NEW ? "new" : "preempted", out);
-		} else if (wait->waker != NOBODY) {
-			(void)fprintf(out, "woken by %s", who(text, report, wait->waker));
-		} else {
-			(void)fprintf(out, "woken (%s)", cause_name((enum cause)wait->cause));
-		}
-		if (rival != NOBODY) {
-			(void)fprintf(out, ", while %s ran", who(text, report, rival));
-		}
-		(void)fputc('\n', out);
+		(void)fprintf(out, "  %.12s %-15.15s", units_clock(clock, wait->begin),
+			      why(text, report, wait));
+		(void)fprintf(out, " %s\n", rival != NOBODY ? comm(text, report, rival) : "-");
 	}
 }
 
@@ -217,21 +231,18 @@ static void put_findings(const struct deep_report *report, size_t most, FILE *ou
 	size_t count = report->rivals.findings.count, shown = deep_report_rows(count, most);
 
 	if (count > 0) {
-		(void)fprintf(out, "%-26s %8s  %-15s  %s\n", "PRIORITY INVERSIONS", "FOR", "SINCE",
-			      "KIND");
+		(void)fprintf(out, "%-26s %8s  %-12s %-10s %s\n", "PRIORITY INVERSIONS", "FOR",
+			      "SINCE", "KIND", "DELAYS");
 	}
 	for (size_t i = 0; i < shown; i++) {
-		char text[WHO_MAX], other[WHO_MAX], clock[UNITS_TEXT_MAX];
+		bool is_other = findings[i].kind == INVERSION_UNBOUNDED;
+		char text[WHO_MAX], clock[UNITS_TEXT_MAX];
 
 		(void)fprintf(out, "  %-24.24s", who(text, report, findings[i].rival));
 		put_ns(out, findings[i].end - findings[i].begin);
-		(void)fprintf(out, "  %.15s  %s", units_clock(clock, findings[i].begin),
-			      inversion_name(findings[i].kind));
-		if (findings[i].kind == INVERSION_UNBOUNDED) {
-			(void)fprintf(out, ", keeps %s from running",
-				      who(other, report, findings[i].on_path));
-		}
-		(void)fputc('\n', out);
+		(void)fprintf(out, "  %.12s %-10s %s\n", units_clock(clock, findings[i].begin),
+			      inversion_name(findings[i].kind),
+			      comm(text, report, is_other ? findings[i].on_path : report->thread));
 	}
 	put_more(out, count, shown);
 }

@@ -48,7 +48,7 @@ const char *cause_name(enum cause cause)
 		[CAUSE_NONE] = "unknown", [CAUSE_TASK] = "thread",
 		[CAUSE_TIMER] = "timer",  [CAUSE_DISK] = "disk",
 		[CAUSE_NET] = "network",  [CAUSE_IPI] = "another CPU",
-		[CAUSE_IRQ] = "irq",      [CAUSE_UNTRACED] = "an interrupt that is not traced",
+		[CAUSE_IRQ] = "irq",      [CAUSE_UNTRACED] = "untraced",
 	};
 
 	return names[cause];

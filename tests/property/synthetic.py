@@ -9,6 +9,7 @@ usage: synthetic.py SILLAGE
 """
 import json
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -267,7 +268,9 @@ def test_inversion(scratch):
     # The medium thread was woken by a timer, so nobody else is on its path.
     same({part['tid'] for part in report_of(trace, '--thread', 't20')['path']['segments']}, {20})
     same(run('report', '--thread', 'nobody', trace.path)[0], 1)
-    assert 'unbounded, keeps t30 (30) from running' in run('report', '--thread', '10', trace.path)[1]
+    text = run('report', '--thread', '10', trace.path)[1]
+    assert re.search(r'unbounded +t30$', text, re.M) and re.search(r'direct +t10$', text, re.M), text
+    assert max(map(len, text.splitlines()[1:])) <= 80, text
 
 
 def test_page_names(scratch):
