@@ -286,7 +286,7 @@ static void put_jobs(const struct deep_report *report, size_t most, FILE *out)
 	if (count == 0) {
 		return;
 	}
-	(void)fprintf(out, "  min %s  median %s  mean %s  p95 %s  p99 %s  max %s\n",
+	(void)fprintf(out, "  min %s  p50 %s  mean %s  p95 %s  p99 %s  max %s\n",
 		      units_ns(text[0], jobs->min_ns), units_ns(text[1], jobs->median_ns),
 		      units_ns(text[2], jobs->total_ns / count), units_ns(text[3], jobs->p95_ns),
 		      units_ns(text[4], jobs->p99_ns), units_ns(text[5], jobs->max_ns));
@@ -294,7 +294,7 @@ static void put_jobs(const struct deep_report *report, size_t most, FILE *out)
 		      units_ns(text[0], (uint64_t)jobs->deviation_ns),
 		      units_count(text[1], jobs->outliers));
 	if (jobs->config->deadline_ns != UINT64_MAX) {
-		(void)fprintf(out, ", %s later than their deadline of %s (%s in a row)",
+		(void)fprintf(out, "\n  %s later than their deadline of %s (%s in a row)",
 			      units_count(text[2], jobs->misses),
 			      units_ns(text[3], jobs->config->deadline_ns),
 			      units_count(text[4], jobs->misses_run));
