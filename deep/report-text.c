@@ -306,15 +306,15 @@ static void put_jobs(const struct deep_report *report, size_t most, FILE *out)
 			units_ns(text[1], jobs->response_max_ns),
 			units_ns(text[2], jobs->jitter_ns), units_count(text[3], jobs->skipped));
 	}
-	(void)fprintf(out, "\n%-18s %8s  %-15s %8s %8s %8s %8s\n", "LONGEST", "FOR", "SINCE", "RUN",
+	(void)fprintf(out, "\n%-21s %8s  %-12s %8s %8s %8s %8s\n", "LONGEST", "FOR", "SINCE", "RUN",
 		      "WAITED", "PREEMPT", "SLEPT");
 	for (size_t i = 0; i < shown; i++) {
 		const struct execution *one = &jobs->all.at[i];
 		char name[WHO_MAX];
 
-		(void)fprintf(out, "  %-16.16s", who(name, report, one->thread));
+		(void)fprintf(out, "  %-19.19s", who(name, report, one->thread));
 		put_ns(out, one->end - one->begin);
-		(void)fprintf(out, "  %.15s", units_clock(text[0], one->begin));
+		(void)fprintf(out, "  %.12s", units_clock(text[0], one->begin));
 		put_ns(out, one->ns[STATE_USER] + one->ns[STATE_SYSCALL] + one->ns[STATE_IRQ] +
 				    one->ns[STATE_SOFTIRQ]);
 		put_ns(out, one->ns[STATE_WAIT] + one->ns[STATE_NEW]);
