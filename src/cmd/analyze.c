@@ -118,42 +118,43 @@ static void on_warning(void *user, const struct engine_warning *warning)
 	output_warning(a->output, &a->identity, warning);
 }
 
-static int parse_range(const struct options *options, uint64_t day_ns, struct engine_config *config,
-		       struct err *err)
+static int take_time(const char *option, const char *text, uint64_t day_ns, uint64_t *ret,
+		     struct err *err)
 {
-	if (options->begin && units_parse_time(options->begin, day_ns, &config->range_begin) < 0) {
+	if (text && units_parse_time(text, day_ns, ret) < 0) {
 		return err_raise(err, -EINVAL,
-				 "--begin: \"%s\" is not a time (HH:MM:SS[.frac], "
+				 "--%s: \"%s\" is not a time (HH:MM:SS[.frac], "
 				 "YYYY-MM-DDTHH:MM:SS[.frac][Z] or ns since the epoch)",
-				 options->begin);
-	}
-	if (options->end && units_parse_time(options->end, day_ns, &config->range_end) < 0) {
-		return err_raise(err, -EINVAL,
-				 "--end: \"%s\" is not a time (HH:MM:SS[.frac], "
-				 "YYYY-MM-DDTHH:MM:SS[.frac][Z] or ns since the epoch)",
-				 options->end);
-	}
-	if (config->range_begin >= config->range_end) {
-		return err_raise(err, -EINVAL, "--begin is not before --end");
+				 option, text);
 	}
 	return 0;
 }
 
-static int check_range(const struct options *options, struct engine_config *config, struct err *err)
+/* Whether the range depends on the day on which a trace begins. */
+static bool range_needs_day(const struct options *options)
 {
-	config->range_begin = 0;
-	config->range_end = UINT64_MAX;
-	return parse_range(options, 0, config, err);
+	return (options->begin && units_time_needs_day(options->begin)) ||
+	       (options->end && units_time_needs_day(options->end));
 }
 
-/* The day on which a trace begins, for times given without one. */
-static uint64_t first_ns(const struct recorded_path *path)
+int cmd_range(const struct options *options, const struct recorded_path *path, uint64_t *ret_begin,
+	      uint64_t *ret_end, struct err *err)
 {
-	uint64_t ns = 0;
-	struct err err;
+	uint64_t day = 0;
+	int r;
 
-	(void)recorded_first_ns(path, &ns, &err); /* what is wrong is said when it is analysed */
-	return ns;
+	*ret_begin = 0;
+	*ret_end = UINT64_MAX;
+	if (path && range_needs_day(options)) {
+		(void)recorded_first_ns(path, &day,
+					err); /* what is wrong is said when it is read */
+	}
+	r = take_time("begin", options->begin, day, ret_begin, err);
+	r = r < 0 ? r : take_time("end", options->end, day, ret_end, err);
+	if (r == 0 && *ret_begin >= *ret_end) {
+		return err_raise(err, -EINVAL, "--begin is not before --end");
+	}
+	return r;
 }
 
 static int analyze_one(struct analyze *a, struct engine_config *config,
@@ -169,9 +170,8 @@ static int analyze_one(struct analyze *a, struct engine_config *config,
 	int r = 0;
 
 	a->path = path->name;
-	if ((a->options->begin && units_time_needs_day(a->options->begin)) ||
-	    (a->options->end && units_time_needs_day(a->options->end))) {
-		r = parse_range(a->options, first_ns(path), config, &a->err);
+	if (range_needs_day(a->options)) {
+		r = cmd_range(a->options, path, &config->range_begin, &config->range_end, &a->err);
 	}
 	if (r == 0) {
 		run.engine = engine_new(config);
@@ -241,7 +241,7 @@ int cmd_analyze_into(const struct options *options, struct output *output)
 		config.wants_windows = true;
 	}
 	config.stats = options->stats ? &stats : NULL;
-	if (check_range(options, &config, &a.err) < 0) {
+	if (cmd_range(options, NULL, &config.range_begin, &config.range_end, &a.err) < 0) {
 		say("%s", a.err.text);
 		watch_free(a.watch);
 		return EXIT_USAGE;
@@ -267,6 +267,24 @@ int cmd_analyze_into(const struct options *options, struct output *output)
 	return a.summary.exit;
 }
 
+int cmd_output(const struct options *options, struct output *output,
+	       int (*work)(const struct options *options, struct output *output))
+{
+	struct err err;
+	int status;
+
+	if (output_open(output, &err) < 0) {
+		say("%s", err.text);
+		return EXIT_FAILED;
+	}
+	status = work(options, output);
+	if (output_close(output, &err) < 0) {
+		say("%s", err.text);
+		status = EXIT_FAILED;
+	}
+	return status;
+}
+
 static int run(const struct options *options)
 {
 	bool is_text = strcmp(options->format, "text") == 0;
@@ -276,19 +294,8 @@ static int run(const struct options *options)
 				 .shows_freq = options->freq,
 				 .interval_ns = options->interval_ns,
 				 .analyses = options->analyses };
-	struct err err;
-	int status;
 
-	if (output_open(&output, &err) < 0) {
-		say("%s", err.text);
-		return EXIT_FAILED;
-	}
-	status = cmd_analyze_into(options, &output);
-	if (output_close(&output, &err) < 0) {
-		say("%s", err.text);
-		status = EXIT_FAILED;
-	}
-	return status;
+	return cmd_output(options, &output, cmd_analyze_into);
 }
 
 const struct command cmd_analyze = {

@@ -35,6 +35,16 @@ int cmd_urls(const char **args, struct url **ret_urls, size_t *ret_count, struct
 void cmd_urls_free(struct url *urls, size_t count);
 void cmd_fill_hub(const struct options *options, struct hub_config *config);
 
+/* Opens the output, has @work done into it and closes it; an exit status. */
+int cmd_output(const struct options *options, struct output *output,
+	       int (*work)(const struct options *options, struct output *output));
+
+/* --begin and --end, 0 and UINT64_MAX without them; -EINVAL with the reason.  Times without a day
+ * are of the one on which @path begins, or of 1970 if that is NULL. */
+struct recorded_path;
+int cmd_range(const struct options *options, const struct recorded_path *path, uint64_t *ret_begin,
+	      uint64_t *ret_end, struct err *err);
+
 /* What analyze and top share: reports all traces; an exit status. */
 int cmd_analyze_into(const struct options *options, struct output *output);
 

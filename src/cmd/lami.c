@@ -33,19 +33,8 @@ static int results(const struct options *options)
 				 .top = options->has_top ? options->top : 0,
 				 .analyses = options->analyses,
 				 .state = &json };
-	struct err err;
-	int status;
 
-	if (output_open(&output, &err) < 0) {
-		say("%s", err.text);
-		return EXIT_FAILED;
-	}
-	status = cmd_analyze_into(options, &output);
-	if (output_close(&output, &err) < 0) {
-		say("%s", err.text);
-		status = EXIT_FAILED;
-	}
-	return status;
+	return cmd_output(options, &output, cmd_analyze_into);
 }
 
 static int run(const struct options *options)

@@ -2,14 +2,11 @@
  * report: explains a recorded trace or a capture: who used the CPUs, who waited, and where the time
  * of one thread went.
  */
-#include <errno.h>
-#include <inttypes.h>
 #include <json-c/json.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/units.h"
 #include "cmd/cmd.h"
 #include "deep/jobs.h"
 #include "deep/report.h"
@@ -98,27 +95,6 @@ static void warn(void *user, const char *message)
 	}
 }
 
-static int take_range(const struct options *options, const struct recorded_path *path,
-		      uint64_t *ret_begin, uint64_t *ret_end, struct err *err)
-{
-	uint64_t day = 0;
-
-	*ret_begin = 0;
-	*ret_end = UINT64_MAX;
-	if (((options->begin && units_time_needs_day(options->begin)) ||
-	     (options->end && units_time_needs_day(options->end))) &&
-	    recorded_first_ns(path, &day, err) < 0) {
-		return -EIO;
-	}
-	if ((options->begin && units_parse_time(options->begin, day, ret_begin) < 0) ||
-	    (options->end && units_parse_time(options->end, day, ret_end) < 0)) {
-		return err_raise(err, -EINVAL,
-				 "--begin or --end is not a time (HH:MM:SS[.frac], "
-				 "YYYY-MM-DDTHH:MM:SS[.frac][Z] or ns since the epoch)");
-	}
-	return 0;
-}
-
 /* Of what arrives again and again it is the next arrival, if nobody says otherwise. */
 static uint64_t deadline_of(const struct options *options)
 {
@@ -142,13 +118,18 @@ static int report_one(const struct options *options, const struct recorded_path 
 	uint64_t begin, end;
 	bool has_thread;
 
-	if (take_range(options, path, &begin, &end, &err) < 0) {
+	if (cmd_range(options, path, &begin, &end, &err) < 0) {
 		say("%s", err.text);
 		return EXIT_USAGE;
 	}
 	report.timeline = timeline_build(path, begin, end, warn, (void *)options, &err);
 	if (!report.timeline) {
 		say("%s", err.text);
+		return EXIT_FAILED;
+	}
+	if (report.timeline->begin >= report.timeline->end) {
+		say("%s: nothing of it is in this range", path->name);
+		timeline_free(report.timeline);
 		return EXIT_FAILED;
 	}
 	if (report.timeline->threads.count == 0) {
@@ -224,7 +205,6 @@ static int run(const struct options *options)
 				 .top = rows_of(options),
 				 .analyses = options->analyses };
 	struct err err;
-	int status;
 
 	if (options->job && strcmp(options->job, "help") == 0) {
 		for (size_t i = 0; jobs_models[i].name[0]; i++) {
@@ -238,16 +218,7 @@ static int run(const struct options *options)
 		return EXIT_USAGE;
 	}
 	(void)signal(SIGPIPE, SIG_IGN);
-	if (output_open(&output, &err) < 0) {
-		say("%s", err.text);
-		return EXIT_FAILED;
-	}
-	status = report_all(options, &output);
-	if (output_close(&output, &err) < 0) {
-		say("%s", err.text);
-		status = EXIT_FAILED;
-	}
-	return status;
+	return cmd_output(options, &output, report_all);
 }
 
 const struct command cmd_report = {

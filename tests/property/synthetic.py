@@ -296,6 +296,17 @@ def test_links(scratch):
     assert 'and 2 further away, at most 3 wake-ups' in run('report', '--thread', '1', trace.path)[1]
 
 
+def test_report_range(scratch):
+    """A range in which there is nothing, and one that is none."""
+    trace = Made(scratch, 'report-range', [packet(0, 0, 0, 90, [switch(1, 0, 7, 0), switch(50, 7, 0)])])
+    status, out, err = run('report', '--begin', '1000', trace.path)
+    same((status, out, 'nothing of it is in this range' in err), (1, '', True))
+    status, _, err = run('report', '--begin', '20', '--end', '10', trace.path)
+    same((status, 'not before' in err), (2, True))
+    found = report_of(trace, '--begin', '10', '--end', '30')
+    same([(row['begin'], row['end'], row['run_ns']) for row in found['threads']], [(10, 30, 20)])
+
+
 def test_patterns(scratch):
     """What is wrong in a pattern of --job is said with its place."""
     trace = Made(scratch, 'patterns', [packet(0, 0, 0, 90, [switch(1, 0, 7, 0), event(10, 'syscall_entry_read'),
