@@ -118,9 +118,7 @@ static void note_broken(const struct build *build, const struct deep_cpu *cpu, i
 	struct deep_thread *thread = build_running(build, cpu);
 
 	if (thread && thread->tid != prev) {
-		build_put(
-			build, thread, ts,
-			(struct interval){ .state = STATE_UNKNOWN, .who = NOBODY, .cpu = NO_CPU });
+		build_put(build, thread, ts, interval_of(STATE_UNKNOWN));
 	}
 }
 
@@ -318,8 +316,6 @@ static void on_exec(const struct build *build, const struct reader_event *event)
 		return;
 	}
 	end_thread(build_thread_at(build, leader), event->ts);
-	build_thread_at(build, index)->incarnation =
-		build_thread_at(build, leader)->incarnation + 1;
 	build_thread_at(build, index)->tid = (int32_t)v[TID].i;
 	at = kh_put(indexes, build->by_tid, (uint64_t)(uint32_t)v[TID].i, &is_new);
 	kh_value(build->by_tid, at) = index;
@@ -381,9 +377,7 @@ static void on_process(const struct build *build, const struct reader_event *eve
 	}
 	if (reader_has(event, STATUS) && v[STATUS].u == 5 &&
 	    interval_last(thread)->state == STATE_UNKNOWN) {
-		build_put(
-			build, thread, event->ts,
-			(struct interval){ .state = STATE_BLOCKED, .who = NOBODY, .cpu = NO_CPU });
+		build_put(build, thread, event->ts, interval_of(STATE_BLOCKED));
 	}
 }
 
@@ -452,7 +446,7 @@ static void on_call(const struct build *build, const struct reader_event *event,
 	struct deep_thread *thread = build_running(build, cpu);
 
 	if (thread) {
-		thread->call = is_entry ? event->class->index + 1 : 0;
+		thread->is_in_call = is_entry;
 		build_put_running(build, thread, event->ts, cpu);
 	}
 }
@@ -466,10 +460,8 @@ static void on_gap(const struct build *build, const struct reader_event *event)
 	build->timeline->gaps++;
 	cpu->contexts->count = 0;
 	if (thread) {
-		thread->call = 0;
-		build_put(
-			build, thread, event->ts,
-			(struct interval){ .state = STATE_UNKNOWN, .who = NOBODY, .cpu = NO_CPU });
+		thread->is_in_call = false;
+		build_put(build, thread, event->ts, interval_of(STATE_UNKNOWN));
 	}
 	*vec_push(&cpu->stays) = (struct cpu_stay){ .begin = event->ts, .thread = CPU_NOBODY };
 }

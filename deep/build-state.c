@@ -52,10 +52,6 @@ uint32_t build_add_thread(const struct build *build, int32_t tid, uint64_t birth
 	thread->cpu = NO_CPU;
 	*vec_push(&build->timeline->threads) = thread;
 	at = kh_put(indexes, build->by_tid, (uint64_t)(uint32_t)tid, &is_new);
-	if (!is_new) {
-		thread->incarnation =
-			build_thread_at(build, kh_value(build->by_tid, at))->incarnation + 1;
-	}
 	kh_value(build->by_tid, at) = index;
 	return index;
 }
@@ -75,8 +71,7 @@ uint32_t build_thread(const struct build *build, int32_t tid)
 		birth = thread->end; /* another one, whose fork was not seen */
 	}
 	index = build_add_thread(build, tid, birth);
-	build_put(build, build_thread_at(build, index), birth,
-		  (struct interval){ .state = STATE_UNKNOWN, .who = NOBODY, .cpu = NO_CPU });
+	build_put(build, build_thread_at(build, index), birth, interval_of(STATE_UNKNOWN));
 	return index;
 }
 
@@ -136,9 +131,8 @@ void build_put_running(const struct build *build, struct deep_thread *thread, ui
 					contexts->at[contexts->count - 1].context == CONTEXT_NET
 				? STATE_SOFTIRQ
 				: STATE_IRQ;
-	} else if (thread->call != 0) {
+	} else if (thread->is_in_call) {
 		next.state = STATE_SYSCALL;
-		next.who = thread->call - 1;
 	}
 	build_put(build, thread, ts, next);
 }

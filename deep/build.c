@@ -6,18 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyses/calls.h"
 #include "engine/sched.h"
-
-static bool has_event(const struct plan *plan, const char *name)
-{
-	for (uint32_t i = 0; i < plan->class_count; i++) {
-		if (strcmp(plan->classes[i]->class->name, name) == 0) {
-			return true;
-		}
-	}
-	return false;
-}
 
 static unsigned int env_number(const struct metadata *metadata, const char *name)
 {
@@ -36,16 +25,9 @@ static int32_t wake_prio_offset(const struct metadata *metadata)
 	return version > 0 && version < 20701 ? 100 : 0;
 }
 
-/* The second reading says it. */
-static void say_nothing(void *user, const char *message)
-{
-	(void)user;
-	(void)message;
-}
-
 /*
  * Who ran on each CPU at first is told by its first switch, which is looked for before
- * anything else.
+ * anything else.  What cannot be read is said when all is.
  */
 static bool find_heads(struct build *build, const struct recorded_path *path, struct err *err)
 {
@@ -53,7 +35,7 @@ static bool find_heads(struct build *build, const struct recorded_path *path, st
 	static const struct plan_request head_requests[] = {
 		{ .event = "sched_switch", .fields = { "prev_comm", "prev_tid" } },
 	};
-	struct reader *reader = reader_open(path, head_requests, 1, say_nothing, NULL, err);
+	struct reader *reader = reader_open(path, head_requests, 1, NULL, NULL, err);
 	struct reader_event event;
 	struct reader_seen seen;
 	size_t missing;
@@ -85,17 +67,6 @@ static bool find_heads(struct build *build, const struct recorded_path *path, st
 	}
 	reader_close(reader);
 	return true;
-}
-
-static void name_calls(const struct build *build)
-{
-	for (uint32_t i = 0; i < build->plan->class_count; i++) {
-		bool is_compat;
-		const char *name = call_name(build->plan->classes[i]->class->name, &is_compat);
-
-		*vec_push(&build->timeline->calls) =
-			name ? mem_printf("%s%s", name, is_compat ? "/32" : "") : NULL;
-	}
 }
 
 static int by_id(const void *left, const void *right)
@@ -152,6 +123,7 @@ struct timeline *timeline_build(const struct recorded_path *path, uint64_t begin
 				struct err *err)
 {
 	struct build build = { .range_begin = begin };
+	const struct plan *plan;
 	struct reader *reader = NULL;
 	bool is_done = false;
 
@@ -162,14 +134,13 @@ struct timeline *timeline_build(const struct recorded_path *path, uint64_t begin
 		reader = reader_open(path, build_requests, build_request_count, warn, user, err);
 	}
 	if (reader) {
-		build.plan = reader_plan(reader);
-		build.states = sched_states_of(build.plan->metadata);
-		build.wake_prio_offset = wake_prio_offset(build.plan->metadata);
-		build.has_wakeup = has_event(build.plan, "sched_wakeup");
-		build.source = has_event(build.plan, "sched_ttwu")     ? EVENT_TTWU
-			       : has_event(build.plan, "sched_waking") ? EVENT_WAKING
-								       : EVENT_WAKEUP;
-		name_calls(&build);
+		plan = reader_plan(reader);
+		build.states = sched_states_of(plan->metadata);
+		build.wake_prio_offset = wake_prio_offset(plan->metadata);
+		build.has_wakeup = plan_has_event(plan, "sched_wakeup");
+		build.source = plan_has_event(plan, "sched_ttwu")     ? EVENT_TTWU
+			       : plan_has_event(plan, "sched_waking") ? EVENT_WAKING
+								      : EVENT_WAKEUP;
 		read_all(&build, reader, end);
 		is_done = true;
 	}

@@ -47,7 +47,6 @@ MAP_DECLARE(indexes, uint32_t)
 
 struct build {
 	struct timeline *timeline;
-	const struct plan *plan;
 	khash_t(indexes) * by_tid; /* the newest thread of each */
 	khash_t(indexes) * by_cpu;
 	uint64_t range_begin;
@@ -82,6 +81,12 @@ static inline struct deep_thread *build_running(const struct build *build,
 static inline uint16_t cpu_number(uint64_t id)
 {
 	return id < NO_CPU ? (uint16_t)id : NO_CPU;
+}
+
+/* In a state on no CPU, by nobody. */
+static inline struct interval interval_of(enum state state)
+{
+	return (struct interval){ .state = (uint8_t)state, .who = NOBODY, .cpu = NO_CPU };
 }
 
 /* ---- build-state.c ---- */

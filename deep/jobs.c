@@ -380,19 +380,14 @@ static uint32_t wanted_thread(const struct matcher *matcher, int32_t tid, uint64
 			      uint64_t end)
 {
 	const char *who = matcher->config->who;
-	char *past = NULL;
-	long number = who ? strtol(who, &past, 10) : 0;
 	khint_t at = kh_get(newest, matcher->newest, (uint64_t)(uint32_t)tid);
 	uint32_t i = at == kh_end(matcher->newest) ? NOBODY : kh_value(matcher->newest, at);
 
 	for (; i != NOBODY; i = matcher->before[i]) {
 		const struct deep_thread *thread = matcher->timeline->threads.at[i];
 
-		if (thread->birth > begin || thread->end < end) {
-			continue;
-		}
-		if (!who ||
-		    (*who && !*past ? thread->tid == number : strcmp(thread->comm, who) == 0)) {
+		if (thread->birth <= begin && thread->end >= end &&
+		    (!who || thread_is(thread, who))) {
 			return i;
 		}
 	}
@@ -671,12 +666,6 @@ static void add_up(struct jobs *jobs)
 
 /* ---- all of it ---- */
 
-static void say_nothing(void *user, const char *message)
-{
-	(void)user; /* making the timeline has said it */
-	(void)message;
-}
-
 int jobs_find(const struct recorded_path *path, const struct timeline *timeline,
 	      const struct jobs_config *config, struct jobs *jobs, struct err *err)
 {
@@ -693,7 +682,7 @@ int jobs_find(const struct recorded_path *path, const struct timeline *timeline,
 	if (r < 0) {
 		return r;
 	}
-	reader = reader_open(path, asked.requests, asked.count, say_nothing, NULL, err);
+	reader = reader_open(path, asked.requests, asked.count, NULL, NULL, err);
 	if (!reader) {
 		return -EIO;
 	}

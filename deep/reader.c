@@ -55,6 +55,9 @@ static void warn(const struct reader *reader, const struct cursor *cursor, const
 {
 	char message[1024];
 
+	if (!reader->warn) {
+		return;
+	}
 	(void)snprintf(message, sizeof(message), "stream %s: %s", cursor->file->name, what);
 	reader->warn(reader->user, message);
 }

@@ -25,7 +25,7 @@ struct reader_event {
 /* Something that cannot be read: said, and passed over. */
 typedef void reader_warn_fn(void *user, const char *message);
 
-/* NULL with the reason.  @requests must outlive it. */
+/* NULL with the reason.  @requests must outlive it.  @warn NULL: nobody wants to know. */
 struct reader *reader_open(const struct recorded_path *path, const struct plan_request *requests,
 			   size_t request_count, reader_warn_fn *warn, void *user, struct err *err);
 void reader_close(struct reader *reader); /* NULL is fine */

@@ -323,25 +323,31 @@ static uint64_t relative(const struct printer *p, uint64_t ts)
 	return ts > p->timeline->begin ? ts - p->timeline->begin : 0;
 }
 
+/* An array of numbers: what @value is for each i. */
+#define put_each(p, key, count_, value)                                                            \
+	do {                                                                                       \
+		json_open(&(p)->json, key, '[');                                                   \
+		for (size_t i = 0; i < (count_); i++) {                                            \
+			json_i64(&(p)->json, NULL, (int64_t)(value));                              \
+		}                                                                                  \
+		json_close(&(p)->json, ']');                                                       \
+	} while (0)
+
+/* As report.html has it. */
+static int64_t who_stays(const struct cpu_stay *stay)
+{
+	if (stay->thread >= CPU_NOBODY) {
+		return stay->thread == CPU_IDLE ? -1 : -2;
+	}
+	return stay->thread;
+}
+
 static void put_lane_of_cpu(struct printer *p, const struct deep_cpu *cpu)
 {
 	json_open(&p->json, NULL, '{');
 	json_u64(&p->json, "cpu", cpu->id);
-	json_open(&p->json, "begins", '[');
-	for (size_t i = 0; i < cpu->stays.count; i++) {
-		json_u64(&p->json, NULL, relative(p, cpu->stays.at[i].begin));
-	}
-	json_close(&p->json, ']');
-	json_open(&p->json, "who", '[');
-	for (size_t i = 0; i < cpu->stays.count; i++) {
-		uint32_t thread = cpu->stays.at[i].thread;
-
-		json_i64(&p->json, NULL,
-			 thread == CPU_IDLE     ? -1
-			 : thread == CPU_NOBODY ? -2
-						: (int64_t)thread);
-	}
-	json_close(&p->json, ']');
+	put_each(p, "begins", cpu->stays.count, relative(p, cpu->stays.at[i].begin));
+	put_each(p, "who", cpu->stays.count, who_stays(&cpu->stays.at[i]));
 	json_close(&p->json, '}');
 }
 
@@ -353,16 +359,8 @@ static void put_lane(struct printer *p, uint32_t index)
 	json_i64(&p->json, "tid", thread->tid);
 	json_text(&p->json, "comm", thread->comm);
 	json_u64(&p->json, "end", relative(p, thread->end));
-	json_open(&p->json, "begins", '[');
-	for (size_t i = 0; i < thread->intervals.count; i++) {
-		json_u64(&p->json, NULL, relative(p, thread->intervals.at[i].begin));
-	}
-	json_close(&p->json, ']');
-	json_open(&p->json, "states", '[');
-	for (size_t i = 0; i < thread->intervals.count; i++) {
-		json_u64(&p->json, NULL, thread->intervals.at[i].state);
-	}
-	json_close(&p->json, ']');
+	put_each(p, "begins", thread->intervals.count, relative(p, thread->intervals.at[i].begin));
+	put_each(p, "states", thread->intervals.count, thread->intervals.at[i].state);
 	json_close(&p->json, '}');
 }
 
@@ -404,21 +402,9 @@ static void put_path_lane(struct printer *p)
 
 	json_open(&p->json, "path", '{');
 	json_u64(&p->json, "end", relative(p, path->end));
-	json_open(&p->json, "begins", '[');
-	for (size_t i = 0; i < path->segments.count; i++) {
-		json_u64(&p->json, NULL, relative(p, path->segments.at[i].begin));
-	}
-	json_close(&p->json, ']');
-	json_open(&p->json, "states", '[');
-	for (size_t i = 0; i < path->segments.count; i++) {
-		json_u64(&p->json, NULL, path->segments.at[i].state);
-	}
-	json_close(&p->json, ']');
-	json_open(&p->json, "who", '[');
-	for (size_t i = 0; i < path->segments.count; i++) {
-		json_u64(&p->json, NULL, path->segments.at[i].thread);
-	}
-	json_close(&p->json, ']');
+	put_each(p, "begins", path->segments.count, relative(p, path->segments.at[i].begin));
+	put_each(p, "states", path->segments.count, path->segments.at[i].state);
+	put_each(p, "who", path->segments.count, path->segments.at[i].thread);
 	json_close(&p->json, '}');
 }
 

@@ -17,7 +17,7 @@ static const char *comm(char text[WHO_MAX], const struct deep_report *report, ui
 
 	(void)snprintf(text, WHO_MAX, "%s", thread->comm[0] ? thread->comm : "?");
 	for (char *c = text; *c; c++) {
-		*c = (unsigned char)*c < 0x20 || (unsigned char)*c >= 0x7F ? '?' : *c;
+		*c = units_letter(*c);
 	}
 	return text;
 }
@@ -68,7 +68,7 @@ static void put_head(const struct deep_report *report, FILE *out)
 	if (report->why) {
 		(void)fputs("captured because of ", out);
 		for (const char *c = report->why; *c; c++) {
-			(void)fputc((unsigned char)*c < 0x20 || *c == 0x7F ? '?' : *c, out);
+			(void)fputc(units_letter(*c), out);
 		}
 		(void)fputc('\n', out);
 	}

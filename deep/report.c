@@ -167,15 +167,10 @@ static void list_changes(struct deep_report *report, size_t most)
 
 static uint32_t choose(const struct deep_report *report, const char *who)
 {
-	char *past = NULL;
-	long tid = who ? strtol(who, &past, 10) : -1;
-	bool is_tid = who && *who && !*past;
-
 	for (size_t i = 0; i < report->threads.count; i++) {
 		uint32_t index = report->threads.at[i].thread;
-		const struct deep_thread *thread = report->timeline->threads.at[index];
 
-		if (!who || (is_tid ? thread->tid == tid : strcmp(thread->comm, who) == 0)) {
+		if (!who || thread_is(report->timeline->threads.at[index], who)) {
 			return index;
 		}
 	}

@@ -20,12 +20,8 @@ void timeline_free(struct timeline *timeline)
 		vec_fini(&timeline->cpus.at[i].stays);
 		free(timeline->cpus.at[i].contexts);
 	}
-	for (size_t i = 0; i < timeline->calls.count; i++) {
-		free(timeline->calls.at[i]);
-	}
 	vec_fini(&timeline->threads);
 	vec_fini(&timeline->cpus);
-	vec_fini(&timeline->calls);
 	free(timeline);
 }
 
@@ -115,4 +111,12 @@ void thread_sums(const struct deep_thread *thread, uint64_t begin, uint64_t end,
 			ret_ns[thread->intervals.at[i].state] += until - from;
 		}
 	}
+}
+
+bool thread_is(const struct deep_thread *thread, const char *who)
+{
+	char *past;
+	long tid = strtol(who, &past, 10);
+
+	return *who && !*past ? thread->tid == tid : strcmp(thread->comm, who) == 0;
 }

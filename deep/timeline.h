@@ -52,8 +52,7 @@ enum cause {
 
 struct interval {
 	uint64_t begin;
-	uint32_t who; /* BLOCKED, WAIT, by CAUSE_TASK: the waker; SYSCALL: class of the call's event
-		       */
+	uint32_t who; /* BLOCKED, WAIT, by CAUSE_TASK: the waker */
 	uint16_t cpu; /* where it runs, or will */
 	uint8_t state, cause;
 };
@@ -65,16 +64,15 @@ struct prio_change {
 
 struct deep_thread {
 	int32_t tid;
-	uint32_t incarnation; /* of its tid */
-	int64_t pid;          /* -1: unknown */
-	char comm[17];        /* the last; "": unknown */
-	uint64_t birth, end;  /* of its intervals */
-	bool was_born;        /* in the trace */
-	uint32_t parent;      /* NOBODY: unknown */
+	int64_t pid;         /* -1: unknown */
+	char comm[17];       /* the last; "": unknown */
+	uint64_t birth, end; /* of its intervals */
+	bool was_born;       /* in the trace */
+	uint32_t parent;     /* NOBODY: unknown */
 	VEC(struct interval) intervals;
 	VEC(struct prio_change) prios;
 	/* While it is built. */
-	uint32_t call;           /* class of the open system call + 1, 0: none */
+	bool is_in_call;
 	uint64_t pending_ts;     /* woken while it ran (4.4, rule 4), 0: not */
 	struct interval pending; /* the cause of that */
 	bool is_tentative;       /* WAIT by that, and nothing in the trace confirms it */
@@ -101,7 +99,6 @@ struct timeline {
 	uint64_t gaps;       /* places where events are missing */
 	VEC(struct deep_thread *) threads;
 	VEC(struct deep_cpu) cpus;
-	VEC(char *) calls; /* names of system calls, by class; NULL: none */
 };
 
 /*
@@ -128,6 +125,9 @@ static inline bool state_runs(unsigned int state)
 {
 	return state >= STATE_USER && state <= STATE_SOFTIRQ;
 }
+
+/* Whether it is meant by @who: a tid, or a name. */
+bool thread_is(const struct deep_thread *thread, const char *who);
 
 /* How long it was in each state within [begin, end). */
 void thread_sums(const struct deep_thread *thread, uint64_t begin, uint64_t end,

@@ -35,10 +35,4 @@ void value_text(char text[CELL_MAX], enum unit unit, uint64_t value);
 /* Count, mean, 99th percentile and greatest value of a spread, in a line. */
 void spread_text(char *text, size_t size, const char *title, const struct spread *spread);
 
-/* A letter of a name, which comes from a trace: nothing in it may command the terminal. */
-static inline char cell_letter(char letter)
-{
-	return (unsigned char)letter < 0x20 || (unsigned char)letter >= 0x7F ? '?' : letter;
-}
-
 #endif

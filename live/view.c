@@ -249,7 +249,7 @@ static void put_at(const struct canvas *canvas, int line, int column, enum view_
 	room = room < sizeof(cut) ? room : sizeof(cut) - 1;
 	len = len < room ? len : room;
 	for (size_t i = 0; i < len; i++) {
-		cut[i] = cell_letter(text[i]);
+		cut[i] = units_letter(text[i]);
 	}
 	cut[len] = '\0';
 	canvas->put(canvas->user, line, column, style, cut);

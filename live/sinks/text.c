@@ -39,7 +39,7 @@ static void put_name(FILE *out, const char *name, int width)
 	int used = 0;
 
 	for (const unsigned char *at = (const unsigned char *)name; *at && used < width; at++) {
-		(void)fputc(cell_letter((char)*at), out);
+		(void)fputc(units_letter((char)*at), out);
 		used++;
 	}
 	(void)fprintf(out, "%*s", width - used, "");

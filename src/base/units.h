@@ -29,4 +29,10 @@ const char *units_count(char text[UNITS_TEXT_MAX], uint64_t count);
 /* "14:03:07.250000000", local time. */
 const char *units_clock(char text[UNITS_TEXT_MAX], uint64_t ns);
 
+/* A letter of a name, which comes from a trace: nothing in it may command the terminal. */
+static inline char units_letter(char letter)
+{
+	return (unsigned char)letter < 0x20 || (unsigned char)letter >= 0x7F ? '?' : letter;
+}
+
 #endif

@@ -368,3 +368,13 @@ const struct plan_stream *plan_stream(const struct plan *plan, uint64_t id)
 	}
 	return NULL;
 }
+
+bool plan_has_event(const struct plan *plan, const char *name)
+{
+	for (uint32_t i = 0; i < plan->class_count; i++) {
+		if (strcmp(plan->classes[i]->class->name, name) == 0) {
+			return true;
+		}
+	}
+	return false;
+}

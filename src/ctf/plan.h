@@ -231,6 +231,8 @@ struct plan *plan_ref(struct plan *plan);
 void plan_unref(struct plan *plan); /* NULL is fine */
 
 const struct plan_stream *plan_stream(const struct plan *plan, uint64_t id);
+/* Whether the trace has declared events of this name. */
+bool plan_has_event(const struct plan *plan, const char *name);
 struct plan_event *plan_event_find(const struct plan_stream *stream, uint64_t id);
 
 #endif

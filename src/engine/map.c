@@ -137,12 +137,7 @@ uint64_t map_cpu(const struct map *map)
 
 bool map_has_event(const struct map *map, const char *name)
 {
-	for (uint32_t i = 0; i < map->plan->class_count; i++) {
-		if (strcmp(map->plan->classes[i]->class->name, name) == 0) {
-			return true;
-		}
-	}
-	return false;
+	return plan_has_event(map->plan, name);
 }
 
 uint64_t map_text(struct map *map, const void *text, size_t len)
