@@ -13,14 +13,14 @@ struct history_trace {
 	size_t first;
 	VEC(char *) streams; /* their names, each once */
 	uint64_t stored;
-	uint64_t since, gone;
+	uint64_t gone;
 	uint64_t hold; /* ns: from here on nothing goes by age */
 };
 
 struct history {
 	uint64_t ns, bytes_max;
 	VEC(struct history_trace *) traces;
-	struct history_figures figures;
+	uint64_t stored;
 };
 
 struct history *history_new(uint64_t ns, uint64_t bytes_max)
@@ -40,9 +40,9 @@ void history_free(struct history *history)
 	}
 }
 
-void history_figures(const struct history *history, struct history_figures *ret_figures)
+uint64_t history_bytes(const struct history *history)
 {
-	*ret_figures = history->figures;
+	return history->stored;
 }
 
 /* ---- traces ---- */
@@ -52,7 +52,6 @@ struct history_trace *history_trace_new(struct history *history)
 	struct history_trace *trace = mem_alloc(sizeof(*trace));
 
 	trace->history = history;
-	trace->since = UINT64_MAX;
 	trace->hold = UINT64_MAX;
 	*vec_push(&history->traces) = trace;
 	return trace;
@@ -67,11 +66,8 @@ static uint64_t weight(const struct kept *kept)
 static void drop_first(struct history_trace *trace)
 {
 	struct kept *kept = trace->packets.at[trace->first++].kept;
-	struct history_figures *figures = &trace->history->figures;
 
-	figures->packets--;
-	figures->bytes -= kept->len;
-	figures->stored -= weight(kept);
+	trace->history->stored -= weight(kept);
 	trace->stored -= weight(kept);
 	kept_unref(kept);
 	/* What went makes room at the front: moved when that is half of it. */
@@ -175,13 +171,10 @@ void history_add(struct history_trace *trace, const char *stream, struct kept *k
 
 	*vec_push(&trace->packets) =
 		(struct history_packet){ .stream = stream_of(trace, stream), .kept = kept };
-	trace->since = kept->begin < trace->since ? kept->begin : trace->since;
 	trace->stored += weight(kept);
-	history->figures.packets++;
-	history->figures.bytes += kept->len;
-	history->figures.stored += weight(kept);
+	history->stored += weight(kept);
 	drop_old(trace, closed);
-	while (history->figures.stored > history->bytes_max) {
+	while (history->stored > history->bytes_max) {
 		make_room(history);
 	}
 }
@@ -198,7 +191,6 @@ void history_take(const struct history_trace *trace, uint64_t begin, uint64_t en
 {
 	memset(ret_stretch, 0, sizeof(*ret_stretch));
 	vec_append(&ret_stretch->metadata, trace->metadata.at, trace->metadata.count);
-	ret_stretch->since = trace->since;
 	ret_stretch->gone = trace->gone;
 	for (size_t i = trace->first; i < trace->packets.count; i++) {
 		const struct history_packet *packet = &trace->packets.at[i];

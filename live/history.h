@@ -23,12 +23,8 @@ struct history_trace;
 struct history *history_new(uint64_t ns, uint64_t bytes_max);
 void history_free(struct history *history); /* after its traces */
 
-/* What it holds now. */
-struct history_figures {
-	uint64_t packets, bytes; /* of packets as they came */
-	uint64_t stored;         /* what they take */
-};
-void history_figures(const struct history *history, struct history_figures *ret_figures);
+/* The bytes that it takes now. */
+uint64_t history_bytes(const struct history *history);
 
 /* ---- traces ---- */
 

@@ -71,27 +71,23 @@ START_TEST(drops_by_bytes)
 	struct history *history = history_new(UINT64_MAX, 100000);
 	struct history_trace *large = history_trace_new(history),
 			     *small = history_trace_new(history);
-	struct history_figures figures;
 	struct history_stretch stretch;
 
 	history_add(small, "channel", packet_at(1, 20000), 0);
 	for (uint64_t i = 1; i <= 10; i++) {
 		history_add(large, "channel", packet_at(i, 20000), 0);
 	}
-	history_figures(history, &figures);
-	ck_assert_uint_le(figures.stored, 100000);
-	ck_assert_uint_eq(figures.bytes, figures.packets * 20000);
+	ck_assert_uint_le(history_bytes(history), 100000);
+	ck_assert_uint_ge(history_bytes(history), 80000);
 	ck_assert_uint_eq(seconds_of(small, 0, 60), 2);
 	ck_assert_uint_eq(seconds_of(large, 0, 60), 0x700);
 	/* What went is told: from the end of the eighth second on everything is there. */
 	history_take(large, 0, UINT64_MAX, &stretch);
-	ck_assert_uint_eq(stretch.since, NS_PER_S);
 	ck_assert_uint_eq(stretch.gone, 8 * NS_PER_S - 1);
 	/* What was taken stays when the history goes. */
 	history_trace_free(large);
 	history_trace_free(small);
-	history_figures(history, &figures);
-	ck_assert_uint_eq(figures.packets + figures.stored + figures.bytes, 0);
+	ck_assert_uint_eq(history_bytes(history), 0);
 	ck_assert_uint_eq(stretch.packets.at[0].kept->bytes[19999], 8);
 	ck_assert_str_eq(stretch.packets.at[0].stream, "channel");
 	history_stretch_fini(&stretch);
