@@ -597,13 +597,46 @@ static int take_capture(struct options *o, enum option_id id, const char *value,
 	case OPTION_BEFORE:
 		o->has_before = true;
 		return take_duration("before", value, &o->before_ns, err);
-	case OPTION_AFTER:
-		return take_duration("after", value, &o->after_ns, err);
 	case OPTION_KEEP:
 		return take_keep(o, value, err);
 	default:
 		return take_count("captures-per-hour", value, UINT32_MAX, &o->per_hour, err);
 	}
+}
+
+/* Options that are a duration and nothing else; NULL: it is none. */
+static uint64_t *duration_of(struct options *o, enum option_id id)
+{
+	switch (id) {
+	case OPTION_DURATION:
+		return &o->duration_ns;
+	case OPTION_GRACE:
+		return &o->grace_ns;
+	case OPTION_RETRY:
+		return &o->retry_ns;
+	case OPTION_AFTER:
+		return &o->after_ns;
+	case OPTION_LIVE_TIMER:
+		return &o->live_timer_ns;
+	case OPTION_LINGER:
+		return &o->linger_ns;
+	case OPTION_DEADLINE:
+		return &o->deadline_ns;
+	case OPTION_PERIOD:
+		return &o->period_ns;
+	default:
+		return NULL;
+	}
+}
+
+static const char *name_of(enum option_id id)
+{
+	size_t i = 0;
+
+	while (specs[i].id != id) {
+		i++;
+	}
+	return specs[i].name;
 }
 
 /* One option with its argument. */
@@ -612,8 +645,13 @@ static int take(struct options *o, enum option_id id, const char *value, struct 
 	static const char *const formats[] = { "text", "json", "html", NULL };
 	static const char *const places[] = { "beginning", "now", NULL };
 
+	uint64_t *duration = duration_of(o, id);
+
 	if (take_flag(o, id) || take_text(o, id, value)) {
 		return 0;
+	}
+	if (duration) {
+		return take_duration(name_of(id), value, duration, err);
 	}
 	switch (id) {
 	case OPTION_ANALYSES:
@@ -631,19 +669,13 @@ static int take(struct options *o, enum option_id id, const char *value, struct 
 		return take_size("chunk-size", value, &o->chunk_bytes, err);
 	case OPTION_MAX_MEMORY:
 		return take_size("max-memory", value, &o->max_memory, err);
-	case OPTION_DURATION:
-		return take_duration("duration", value, &o->duration_ns, err);
 	case OPTION_WINDOWS:
 		return take_count("windows", value, UINT32_MAX, &o->windows, err);
 	case OPTION_FROM:
 		return take_word("place", value, places, &o->from, err);
-	case OPTION_GRACE:
-		return take_duration("grace", value, &o->grace_ns, err);
 	case OPTION_ON_LAG:
 	case OPTION_LAG_LIMIT:
 		return take_lag(o, id, value, err);
-	case OPTION_RETRY:
-		return take_duration("retry", value, &o->retry_ns, err);
 	case OPTION_NO_RETRY:
 		o->retry_ns = 0;
 		return 0;
@@ -657,7 +689,6 @@ static int take(struct options *o, enum option_id id, const char *value, struct 
 		return take_selection(o, id, value, err);
 	case OPTION_HISTORY:
 	case OPTION_BEFORE:
-	case OPTION_AFTER:
 	case OPTION_KEEP:
 	case OPTION_PER_HOUR:
 		return take_capture(o, id, value, err);
@@ -665,14 +696,6 @@ static int take(struct options *o, enum option_id id, const char *value, struct 
 		return take_speed(value, &o->speed, err);
 	case OPTION_LOOP:
 		return take_count("loop", value, UINT32_MAX, &o->loops, err);
-	case OPTION_LIVE_TIMER:
-		return take_duration("live-timer", value, &o->live_timer_ns, err);
-	case OPTION_DEADLINE:
-		return take_duration("deadline", value, &o->deadline_ns, err);
-	case OPTION_PERIOD:
-		return take_duration("period", value, &o->period_ns, err);
-	case OPTION_LINGER:
-		return take_duration("linger", value, &o->linger_ns, err);
 	default:
 		assert(!"an option of the table that nobody takes");
 		return 0;
