@@ -164,10 +164,6 @@ struct record *map_emit(struct map *map, uint64_t ts, int32_t tid, unsigned int 
 	} else {
 		group = map->group;
 	}
-	if (key == KEY_LOST && map->lost_is_anew) {
-		(void)add(map, group, ts, RECORD_ANEW);
-		map->lost_is_anew = false;
-	}
 	record = add(map, group, ts, kind);
 	record->owner = map->analysis;
 	return record;
@@ -528,7 +524,7 @@ void map_note_gap(struct map *map, uint64_t ts)
 	map->known = KNOWN_NOT;
 	map->stay = SIZE_MAX;
 	map->group = RECORD_NONE;
-	map->lost_is_anew = true;
+	(void)add(map, group_of(map, KEY_LOST), ts, RECORD_ANEW);
 }
 
 void map_note_tail(struct map *map)

@@ -63,10 +63,9 @@ struct map {
 	/* who runs */
 	enum known known;
 	int32_t tid;
-	uint64_t since;    /* ns: the CPU's time is accounted for up to here; not in KNOWN_HEAD */
-	uint32_t group;    /* of tid in this slice, RECORD_NONE: not looked up */
-	size_t stay;       /* index of the IN or ON record, SIZE_MAX: none in this chunk */
-	bool lost_is_anew; /* the next record of KEY_LOST is of somebody else */
+	uint64_t since; /* ns: the CPU's time is accounted for up to here; not in KNOWN_HEAD */
+	uint32_t group; /* of tid in this slice, RECORD_NONE: not looked up */
+	size_t stay;    /* index of the IN or ON record, SIZE_MAX: none in this chunk */
 	uint16_t states_form; /* how prev_state is encoded, see sched.h */
 
 	size_t records_room, groups_room; /* to begin a partial with */

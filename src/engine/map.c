@@ -552,7 +552,6 @@ static void map_reset(struct map *map, struct chunk *chunk)
 	map->known = KNOWN_HEAD;
 	map->stay = SIZE_MAX;
 	map->group = RECORD_NONE;
-	map->lost_is_anew = false;
 	map->analysis = 0;
 	map->states_form = sched_states_of(chunk->plan->metadata);
 	memset(map->states, 0, map->setup->state_size);

@@ -170,12 +170,10 @@ static void head_gap(struct cpu *cpu, struct partial *partial)
 	int64_t key = current_key(cpu);
 	uint32_t group;
 
-	if (key == KEY_NOBODY) {
-		return;
+	if (key != KEY_NOBODY && key != KEY_CPU(cpu->number)) {
+		group = new_group(partial, slice, key);
+		(void)partial_add_record(partial, group, partial->head_ts, RECORD_GAP);
 	}
-	group = new_group(partial, slice, key);
-	(void)partial_add_record(partial, group, partial->head_ts,
-				 key == KEY_CPU(cpu->number) ? RECORD_ANEW : RECORD_GAP);
 }
 
 static void take_of_owner(struct merge_stream *stream, struct partial *partial)
