@@ -367,7 +367,7 @@ static const struct need needs[] = {
 	  on_request,
 	  OWN_COMPLETE },
 	REQUEST("requeue", NULL, OWN_REQUEUE),
-	{ "lttng_statedump_block_device", { "dev", "diskname" }, on_name, OWN_NAME },
+	{ "lttng_statedump_block_device", { "dev", "@diskname" }, on_name, OWN_NAME },
 };
 
 #define ISSUERS                                                                                    \

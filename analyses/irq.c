@@ -219,7 +219,7 @@ static const char *vec_name(uint64_t vec)
 	}
 
 static const struct need needs[] = {
-	{ "irq_handler_entry", { "irq", "name" }, on_entry, 0 },
+	{ "irq_handler_entry", { "irq", "@name" }, on_entry, 0 },
 	{ "irq_handler_exit", { "irq", "ret" }, on_exit_, 0 },
 	SOFTIRQ("entry", on_entry),
 	SOFTIRQ("exit", on_exit_),

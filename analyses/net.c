@@ -47,9 +47,9 @@ static void on_send(struct map *map, void *state, const struct map_event *event,
 }
 
 static const struct need needs[] = {
-	{ "net_if_receive_skb", { "name", "len" }, on_receive, 0 },
-	{ "netif_receive_skb", { "name", "len" }, on_receive, 0 },
-	{ "net_dev_xmit", { "name", "len", "rc" }, on_send, 0 },
+	{ "net_if_receive_skb", { "@name", "len" }, on_receive, 0 },
+	{ "netif_receive_skb", { "@name", "len" }, on_receive, 0 },
+	{ "net_dev_xmit", { "@name", "len", "rc" }, on_send, 0 },
 };
 
 const struct analysis analysis_net = {

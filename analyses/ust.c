@@ -40,7 +40,7 @@ static void on_event(struct map *map, void *state, const struct map_event *event
 }
 
 static const struct need needs[] = {
-	{ "*", { "context.vpid", "context.procname" }, on_event, .domain = "ust" },
+	{ "*", { "context.vpid", "@context.procname" }, on_event, .domain = "ust" },
 };
 
 const struct analysis analysis_ust = {

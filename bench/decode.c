@@ -91,6 +91,7 @@ struct kind {
 	const char *bytes;          /* of one field */
 	size_t len;
 	unsigned int bits; /* not 0: not whole bytes */
+	bool is_text;      /* or a sequence */
 };
 
 static const struct kind kinds[] = {
@@ -99,10 +100,10 @@ static const struct kind kinds[] = {
 	{ "big endian, 32 bits", "integer { size = 32; align = 8; byte_order = be; } f%u;",
 	  "\1\2\3\4", 4, 0 },
 	{ "text[16]", "integer { size = 8; align = 8; encoding = UTF8; } f%u[16];",
-	  "kworker/0:1H\0\0\0", 16, 0 },
-	{ "string, 8 bytes", "string f%u;", "filename", 9, 0 },
+	  "kworker/0:1H\0\0\0", 16, 0, true },
+	{ "string, 8 bytes", "string f%u;", "filename", 9, 0, true },
 	{ "sequence, 8 of 32 bits", "uint8_t n%1$u; uint32_t f%1$u[n%1$u];",
-	  "\10abcdefghijklmnopqrstuvwxyzabcdef", 33, 0 },
+	  "\10abcdefghijklmnopqrstuvwxyzabcdef", 33, 0, true },
 	{ "variant of 2",
 	  "enum : uint8_t { A = 0, B = 1 } t%1$u; variant <t%1$u> { uint32_t A; "
 	  "string B; } f%1$u;",
@@ -177,7 +178,8 @@ static double fields_cost(const struct kind *kind, unsigned int wanted)
 
 	for (unsigned int i = 0; i < FIELDS; i++) {
 		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text), kind->declare, i);
-		(void)snprintf(names[i], sizeof(names[i]), "f%u", i);
+		(void)snprintf(names[i], sizeof(names[i]), "%sf%u", kind->is_text ? PLAN_TEXT : "",
+			       i);
 		request.fields[i] = i < wanted ? names[i] : NULL;
 	}
 	strcat(text, "}; };");
@@ -247,7 +249,7 @@ static size_t put_class(char *text, size_t room, unsigned int id)
 static void bench_metadata(unsigned int count)
 {
 	static const struct plan_request request = { .event = "provider_7:*",
-						     .fields = { "a", "f" } };
+						     .fields = { "a", "@f" } };
 	size_t room = (size_t)count * 1024 + sizeof(HEAD), len = sizeof(HEAD) - 1;
 	struct metadata_stream *at_once = NULL, *grown = metadata_stream_new();
 	struct plan_builder *builder;

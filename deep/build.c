@@ -33,7 +33,7 @@ static bool find_heads(struct build *build, const struct recorded_path *path, st
 {
 	enum { PREV_COMM, PREV_TID };
 	static const struct plan_request head_requests[] = {
-		{ .event = "sched_switch", .fields = { "prev_comm", "prev_tid" } },
+		{ .event = "sched_switch", .fields = { "@prev_comm", "prev_tid" } },
 	};
 	struct reader *reader = reader_open(path, head_requests, 1, NULL, NULL, err);
 	struct reader_event event;

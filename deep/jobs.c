@@ -39,7 +39,7 @@ const struct jobs_model jobs_models[] = {
 enum op { OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE };
 
 struct condition {
-	char field[NAME_MAX_BYTES];
+	char field[1 + NAME_MAX_BYTES]; /* as of a request: of a text it begins with PLAN_TEXT */
 	char text[NAME_MAX_BYTES]; /* "": a number */
 	enum op op;
 	bool is_tid; /* the value is the execution's thread */
@@ -150,12 +150,13 @@ static int parse_value(struct parser *parser, struct condition *condition)
 static int parse_condition(struct parser *parser, struct definition *definition)
 {
 	struct condition *condition = &definition->conditions[definition->count];
+	char field[NAME_MAX_BYTES];
 	int r;
 
 	if (definition->count == CONDITIONS_MAX) {
 		return expected(parser, "no more than eight conditions");
 	}
-	r = parse_word(parser, "a field", condition->field);
+	r = parse_word(parser, "a field", field);
 	if (r == 0 && *parser->at == '&') {
 		parser->at++;
 		condition->has_mask = true;
@@ -163,6 +164,8 @@ static int parse_condition(struct parser *parser, struct definition *definition)
 	}
 	r = r < 0 ? r : parse_op(parser, &condition->op);
 	r = r < 0 ? r : parse_value(parser, condition);
+	(void)snprintf(condition->field, sizeof(condition->field), "%s%s",
+		       condition->text[0] ? PLAN_TEXT : "", r < 0 ? "" : field);
 	definition->has_tid |= condition->is_tid;
 	definition->count++;
 	return r;

@@ -394,6 +394,8 @@ static void walk_array(struct compile *c, struct node *node, const struct type *
 		walk_row(c, type, NULL, stride, slot);
 	} else if (is_bytes && c->modulus >= 8 && (is_text || slot != SLOT_NONE)) {
 		walk_bytes(c, type, slot);
+	} else if (stride >= 8 && slot != SLOT_NONE && !c->visit_all) {
+		walk_row(c, type, NULL, stride, slot);
 	} else if (stride > 0 && !c->visit_all && type->length <= UINT32_MAX / 2 / stride) {
 		advance(c, stride * type->length);
 	} else {
@@ -591,19 +593,20 @@ static void walk(struct compile *c, struct node *node, const struct type *type, 
 
 /* ---- roots ---- */
 
-/* Whether a handler can be given this: a number, a string, or elements in a row. */
-static bool is_loadable(const struct type *type)
+/* Whether a handler that wants text, or a number, can be given this. */
+static bool is_loadable(const struct type *type, bool as_text)
 {
 	switch (type->kind) {
 	case TYPE_INT:
 	case TYPE_ENUM:
 	case TYPE_FLOAT:
+		return !as_text;
 	case TYPE_STRING:
-		return true;
+		return as_text;
 	case TYPE_ARRAY:
-		return fixed_size(type->element) == 8;
 	case TYPE_SEQUENCE:
-		return fixed_size(type->element) > 0;
+		return as_text && fixed_size(type->element) > 0 &&
+		       fixed_size(type->element) % 8 == 0;
 	case TYPE_STRUCT:
 	case TYPE_VARIANT:
 		return false;
@@ -616,13 +619,11 @@ static uint16_t wanted_slot(struct compile *c, const char *name, const struct ty
 {
 	enum root root = c->root == ROOT_STREAM_EVENT_CONTEXT ? ROOT_EVENT_CONTEXT : c->root;
 
-	if (!is_loadable(type)) {
-		return SLOT_NONE;
-	}
 	for (size_t i = 0; i < c->want_count; i++) {
 		struct compile_want *want = &c->wants[i];
 
-		if (want->root == root && strcmp(want->name, name) == 0 && !want->found) {
+		if (want->root == root && strcmp(want->name, name) == 0 && !want->found &&
+		    is_loadable(type, want->is_text)) {
 			want->found = c->emitting;
 			want->is_signed = type->is_signed;
 			return want->slot;

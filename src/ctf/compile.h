@@ -31,6 +31,7 @@ struct node {
 struct compile_want {
 	enum root root; /* ROOT_FIELDS, or ROOT_EVENT_CONTEXT for both contexts */
 	const char *name;
+	bool is_text; /* or elements in a row; else it is a number */
 	uint16_t slot;
 	bool found, is_signed;
 };

@@ -271,6 +271,8 @@ static int run_sequence(struct decoder *d, const struct step *step)
 	}
 	if (step->flags & STEP_TEXT) {
 		convert(d, step, &value);
+	} else {
+		value.len = count * step->size_bits / 8;
 	}
 	store(d, step, &value);
 	d->at_bits += count * step->size_bits;

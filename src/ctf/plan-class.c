@@ -127,7 +127,9 @@ static const char *uuid_member(const struct metadata *m)
 
 void plan_build_header(struct plan_builder *b, const struct metadata *m)
 {
-	struct compile_want uuid = { .root = ROOT_PACKET_HEADER, .name = uuid_member(m) };
+	struct compile_want uuid = { .root = ROOT_PACKET_HEADER,
+				     .name = uuid_member(m),
+				     .is_text = true };
 	struct plan *plan = &b->header;
 	struct compile c;
 
@@ -324,12 +326,14 @@ static void add_wants(struct plan_builder *b, size_t i, const char *name, uint16
 		.user = request->user_of ? request->user_of(name) : 0,
 	};
 	for (unsigned int f = 0; f < PLAN_FIELDS_MAX && request->fields[f]; f++) {
-		const char *field = request->fields[f];
+		bool is_text = request->fields[f][0] == PLAN_TEXT[0];
+		const char *field = request->fields[f] + is_text;
 		bool in_context = strncmp(field, context, context_len) == 0;
 
 		*vec_push(&ew->wants) = (struct compile_want){
 			.root = in_context ? ROOT_EVENT_CONTEXT : ROOT_FIELDS,
 			.name = in_context ? field + context_len : field,
+			.is_text = is_text,
 			.slot = (*slot)++,
 		};
 	}
@@ -396,7 +400,7 @@ static void share_found(struct event_wants *ew)
 			const struct compile_want *first = &ew->wants.at[k];
 
 			if (first->found && first->root == want->root &&
-			    strcmp(first->name, want->name) == 0) {
+			    first->is_text == want->is_text && strcmp(first->name, want->name) == 0) {
 				want->found = true;
 				want->is_signed = first->is_signed;
 				*vec_push(&ew->copies) =

@@ -96,15 +96,17 @@ struct value {
 		double f;
 		const uint8_t *bytes;
 	};
-	uint64_t len; /* bytes of text, elements of a sequence, bits of a LEB128 */
+	uint64_t len; /* bytes of text, and of elements in a row; bits of a LEB128 */
 };
 
 /*
  * What somebody wants of events: fields of all classes whose name is @event ("*" at
  * the end matches any rest).  A field is a member of the payload, or of the event
- * contexts when written "context.NAME".  A class that lacks a field is still bound;
- * its value is then absent (plan_binding.present).
+ * contexts when written "context.NAME".  It is a number, or, when written "@NAME", text or
+ * elements in a row: traces may have anything under a name.  A class that lacks a field is still
+ * bound; its value is then absent (plan_binding.present).
  */
+#define PLAN_TEXT "@"
 #define PLAN_FIELDS_MAX 8
 struct plan_request {
 	const char *event;

@@ -20,13 +20,13 @@
 /* What the engine itself needs: who runs, and which threads there are. */
 static const struct need base_needs[] = {
 	{ "sched_switch",
-	  { "prev_comm", "prev_tid", "prev_prio", "prev_state", "next_comm", "next_tid",
+	  { "@prev_comm", "prev_tid", "prev_prio", "prev_state", "@next_comm", "next_tid",
 	    "next_prio", "context.pid" },
 	  map_on_switch,
 	  0 },
-	{ "sched_process_fork", { "child_comm", "child_tid", "child_pid" }, map_on_fork, 0 },
-	{ "sched_process_exec", { "filename", "tid", "old_tid" }, map_on_exec, 0 },
-	{ "lttng_statedump_process_state", { "name", "tid", "pid" }, map_on_process, 0 },
+	{ "sched_process_fork", { "@child_comm", "child_tid", "child_pid" }, map_on_fork, 0 },
+	{ "sched_process_exec", { "@filename", "tid", "old_tid" }, map_on_exec, 0 },
+	{ "lttng_statedump_process_state", { "@name", "tid", "pid" }, map_on_process, 0 },
 };
 
 #define BASE_NEEDS (sizeof(base_needs) / sizeof(base_needs[0]))

@@ -14,8 +14,8 @@
 #include "fuzz.h"
 
 static const struct plan_request requests[] = {
-	{ .event = "*", .fields = { "a", "b", "s", "context.vtid" } },
-	{ .event = "sched_switch", .fields = { "prev_comm", "prev_tid" }, .group = 1 },
+	{ .event = "*", .fields = { "a", "@b", "@s", "context.vtid" } },
+	{ .event = "sched_switch", .fields = { "@prev_comm", "prev_tid" }, .group = 1 },
 };
 
 static void on_leaf(void *user, const struct type *type, const struct value *value)

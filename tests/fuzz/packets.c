@@ -18,7 +18,8 @@
 extern const struct analysis *const analyses[];
 
 /* Append only: the first byte of the inputs in the corpus is an index. */
-static const char *const files[] = { "0-kinds.tsdl", "1-kernel.tsdl", "2-kinds.json" };
+static const char *const files[] = { "0-kinds.tsdl", "1-kernel.tsdl", "2-kinds.json",
+				     "3-files.tsdl", "4-odd.tsdl" };
 #define FILE_COUNT (sizeof(files) / sizeof(files[0]))
 
 static const char *metadata_text(size_t i)
