@@ -109,7 +109,7 @@ struct disk {
 
 static uint64_t *row_of(struct shard *shard, const struct disk *disk)
 {
-	shard_item_label(shard, DISKS, &disk->key, disk->name);
+	item_label(shard_item(shard, DISKS, &disk->key), disk->name);
 	return shard_item_row(shard, DISKS, &disk->key);
 }
 

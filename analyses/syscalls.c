@@ -168,16 +168,20 @@ static void add_to(uint64_t *row, const struct ended *ended, bool is_error)
 	}
 }
 
+static struct item_key key_of_class(const struct shard *shard, uint32_t class_index)
+{
+	return call_key(shard_event_name(shard, class_index));
+}
+
 static void note_longest(struct shard *shard, struct thread *thread, const struct ended *ended)
 {
-	shard_longest(
-		shard, LONGEST,
-		&(struct instance){ .ns = ended->ns,
-				    .end = ended->ts,
-				    .more = { ended->has_ret ? ended->ret : 0 },
-				    .cpu = UINT64_MAX,
-				    .thread = thread,
-				    .item = call_key(shard_event_name(shard, ended->class)) });
+	shard_longest(shard, LONGEST,
+		      &(struct instance){ .ns = ended->ns,
+					  .end = ended->ts,
+					  .more = { ended->has_ret ? ended->ret : 0 },
+					  .cpu = UINT64_MAX,
+					  .thread = thread,
+					  .item = key_of_class(shard, ended->class) });
 }
 
 static void add_call(struct shard *shard, struct thread *thread, const struct ended *ended)
@@ -188,7 +192,7 @@ static void add_call(struct shard *shard, struct thread *thread, const struct en
 	totals[TOTAL_CALLS]++;
 	totals[TOTAL_ERRORS] += is_error;
 	totals[UNTIMED] += !ended->has_ns;
-	add_to(shard_class_row(shard, CALLS, ended->class, call_key), ended, is_error);
+	add_to(shard_row_at(shard, CALLS, ended->class, key_of_class), ended, is_error);
 	add_to(shard_thread_row(shard, thread, THREADS), ended, is_error);
 	if (ended->has_ns) {
 		column_add(totals, TOTAL_TIME, ended->ns);
@@ -197,7 +201,7 @@ static void add_call(struct shard *shard, struct thread *thread, const struct en
 		}
 	}
 	if (is_error) {
-		struct item_key key = call_key(shard_event_name(shard, ended->class));
+		struct item_key key = key_of_class(shard, ended->class);
 
 		key.id = (uint64_t)-ended->ret;
 		shard_item_row(shard, ERRNOS, &key)[0]++;

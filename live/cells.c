@@ -5,7 +5,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/limits.h"
 #include "base/units.h"
 #include "engine/columns.h"
 #include "engine/item.h"
@@ -175,27 +177,51 @@ void thread_text(char text[CELL_MAX], const struct thread_view *thread, int64_t 
 	}
 }
 
+#define ITEM_TEXT_MAX (FILE_NAME_MAX + CELL_MAX)
+
 /* A number, its name, a name, or some of these. */
-static void item_text(char text[CELL_MAX], const struct table *table, uint64_t id, const char *name)
+static void item_text(char text[ITEM_TEXT_MAX], const struct table *table,
+		      const struct report_row *row, uint64_t id)
 {
 	const char *id_name = table->id_name ? table->id_name(id) : NULL;
 	bool has_id = table->id_key && id != ITEM_NO_ID;
-	char number[24] = "";
+	char number[48] = "";
 
-	if (has_id && !id_name) {
+	if (has_id && table->owner_key) {
+		(void)snprintf(number, sizeof(number), "%" PRId64 ":%" PRId64, row->owner,
+			       (int64_t)id);
+		id_name = number;
+	} else if (has_id && !id_name) {
 		(void)snprintf(number, sizeof(number), "%" PRId64, (int64_t)id);
 		id_name = number;
 	}
-	if (!table->name_key || !name[0]) {
-		(void)snprintf(text, CELL_MAX, "%s", id_name ? id_name : "?");
+	if (!table->name_key || !row->name[0]) {
+		(void)snprintf(text, ITEM_TEXT_MAX, "%s", id_name ? id_name : "?");
 	} else {
-		(void)snprintf(text, CELL_MAX, "%s%s%s", id_name ? id_name : "", id_name ? " " : "",
-			       name);
+		(void)snprintf(text, ITEM_TEXT_MAX, "%s%s%s", id_name ? id_name : "",
+			       id_name ? " " : "", row->name);
 	}
 }
 
-void row_text(char text[CELL_MAX], const struct table *table, const struct report_row *row)
+/* Of a path the end is what tells it from others. */
+static void fit(char text[CELL_MAX], const char *whole, int width)
 {
+	const char *path = strchr(whole, '/');
+	int len = (int)strlen(whole), head = path ? (int)(path - whole) : 0;
+	int room = width - head - 2; /* for the end of the path, behind two dots */
+
+	if (len <= width || !path || room < 4) {
+		(void)snprintf(text, CELL_MAX, "%.*s", CELL_MAX - 1, whole);
+	} else {
+		(void)snprintf(text, CELL_MAX, "%.*s..%s", head, whole, whole + len - room);
+	}
+}
+
+void row_text(char text[CELL_MAX], const struct table *table, const struct report_row *row,
+	      int width)
+{
+	char item[ITEM_TEXT_MAX] = "";
+
 	text[0] = '\0';
 	switch (table->scope) {
 	case SCOPE_TRACE:
@@ -213,13 +239,15 @@ void row_text(char text[CELL_MAX], const struct table *table, const struct repor
 		thread_text(text, row->thread, row->thread->pid);
 		break;
 	case SCOPE_ITEM:
-		item_text(text, table, row->id, row->name);
+		item_text(item, table, row, row->id);
+		fit(text, item, width);
 		break;
 	case SCOPE_LONGEST:
 		if (!table->id_key && !table->name_key && row->thread) {
 			thread_text(text, row->thread, row->thread->tid);
 		} else {
-			item_text(text, table, row->instance->item.id, row->name);
+			item_text(item, table, row, row->instance->item.id);
+			fit(text, item, width);
 		}
 		break;
 	}

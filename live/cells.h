@@ -26,9 +26,11 @@ void cell_text(char text[CELL_MAX], const struct cell *cell, const struct report
 /* What rows are sorted by. */
 double cell_number(const struct cell *cell, const struct report_row *row);
 
-/* What the rows of a table are, and who one of them is. */
+/* What the rows of a table are, and who one of them is, in @width characters: of a path that is
+ * longer the end is shown. */
 const char *rows_title(const struct table *table);
-void row_text(char text[CELL_MAX], const struct table *table, const struct report_row *row);
+void row_text(char text[CELL_MAX], const struct table *table, const struct report_row *row,
+	      int width);
 /* "comm (id)", whatever is known of it. */
 void thread_text(char text[CELL_MAX], const struct thread_view *thread, int64_t id);
 void value_text(char text[CELL_MAX], enum unit unit, uint64_t value);

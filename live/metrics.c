@@ -249,10 +249,13 @@ static void add_row(struct total_table *total, struct total_row *row, const uint
 	free(window);
 }
 
-static bool is_counted(enum scope scope)
+/* Lists whose rows are few: not those of descriptors. */
+static bool is_counted(const struct table *table)
 {
+	enum scope scope = table->scope;
+
 	return scope == SCOPE_TRACE || scope == SCOPE_CPU || scope == SCOPE_EVENT ||
-	       scope == SCOPE_ITEM;
+	       (scope == SCOPE_ITEM && !table->owner_key);
 }
 
 void metrics_add(struct metrics *metrics, const struct trace_identity *identity,
@@ -273,7 +276,7 @@ void metrics_add(struct metrics *metrics, const struct trace_identity *identity,
 	for (size_t t = 0; t < report->table_count; t++) {
 		const struct report_table *table = &report->tables[t];
 
-		for (size_t r = 0; is_counted(table->table->scope) && r < table->row_count; r++) {
+		for (size_t r = 0; is_counted(table->table) && r < table->row_count; r++) {
 			struct total_table *total = table_of(trace, table);
 
 			add_row(total, total_of(total, &table->rows[r]), table->rows[r].values);

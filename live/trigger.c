@@ -181,7 +181,7 @@ static void look_at(const struct condition *c, const struct report *report,
 					  : found;
 		if (is_first || (wants_more ? found > value->value : found < value->value)) {
 			value->value = found;
-			row_text(value->row, table->table, row);
+			row_text(value->row, table->table, row, CELL_MAX - 1);
 			is_first = false;
 		}
 	}

@@ -208,7 +208,7 @@ static void list(const struct view *view, const struct report_table *table, stru
 	listing->table = table;
 	listing->cell_count = cells_of(table->table, listing->cells);
 	for (size_t i = 0; i < table->row_count; i++) {
-		row_text(text, table->table, &table->rows[i]);
+		row_text(text, table->table, &table->rows[i], CELL_MAX - 1);
 		if (matches(text, view->filter)) {
 			*vec_push(&listing->rows) = &table->rows[i];
 		}
@@ -424,7 +424,7 @@ static void draw_row(const struct canvas *canvas, int line, const struct listing
 	char text[LINE_MAX_], value[CELL_MAX];
 	int used;
 
-	row_text(value, listing->table->table, row);
+	row_text(value, listing->table->table, row, NAME_WIDTH);
 	used = snprintf(text, sizeof(text), "%-*.*s", NAME_WIDTH, NAME_WIDTH, value);
 	for (size_t i = first; i < first + fit && used < (int)sizeof(text) - CELL_MAX; i++) {
 		cell_text(value, &listing->cells[i], row);

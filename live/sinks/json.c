@@ -215,6 +215,9 @@ static void put_row(struct json *json, const struct report_table *table,
 		json_u64(json, "cpu", row->id);
 		break;
 	case SCOPE_ITEM:
+		if (table->table->owner_key && row->id != ITEM_NO_ID) {
+			json_i64(json, table->table->owner_key, row->owner);
+		}
 		put_item(json, table->table, row->id, row->name);
 		break;
 	case SCOPE_LONGEST:
@@ -429,6 +432,7 @@ static void describe_list(FILE *out, const struct table *table)
 		describe_columns(out, table, &is_first);
 		(void)fputs(",\"cpu\"", out);
 	}
+	describe_key(out, table->owner_key, "", &is_first);
 	describe_key(out, table->id_key, "", &is_first);
 	describe_key(out, table->id_name ? table->id_key : NULL, "_name", &is_first);
 	describe_key(out, table->name_key, "", &is_first);

@@ -226,13 +226,13 @@ static void put_who(struct json *json, const struct table *table, const struct r
 	} else if (strcmp(object, "irq") == 0) {
 		put_irq(json, table, id, row->name);
 	} else if (strcmp(object, "string") == 0) {
-		row_text(text, table, row);
+		row_text(text, table, row, CELL_MAX - 1);
 		put_object(json, "string");
 		json_text(json, "value", text);
 		json_close(json, '}');
 	} else {
 		put_object(json, object);
-		json_text(json, "name", row->name);
+		json_text(json, strcmp(object, "path") == 0 ? "path" : "name", row->name);
 		json_close(json, '}');
 	}
 }

@@ -19,6 +19,7 @@
 
 #define NAME_WIDTH 25 /* "comm (tid)", event names are cut to this */
 #define BAR_WIDTH  16
+#define PATH_WIDTH 52 /* the same of a path, on a wide terminal */
 #define WHO_WIDTH  40 /* of who an instance was, and when it ended */
 #define FREQ_WIDTH 40
 #define WIDE       100 /* columns from which bars are shown */
@@ -156,7 +157,7 @@ static void put_freq(FILE *out, const struct output *output, const struct report
 					: NULL;
 
 			if (spread) {
-				row_text(name, table->table, &table->rows[r]);
+				row_text(name, table->table, &table->rows[r], CELL_MAX - 1);
 				(void)snprintf(title, sizeof(title), "%s%s%s", column->key,
 					       name[0] ? " of " : "", name);
 				put_powers(out, title, spread);
@@ -167,9 +168,15 @@ static void put_freq(FILE *out, const struct output *output, const struct report
 
 /* ---- tables ---- */
 
-static int name_width(const struct report_table *table)
+/* Where there is room, paths have more of it. */
+static int name_width(const struct output *output, const struct table *table)
 {
-	return table->table->scope == SCOPE_CPU ? 4 : NAME_WIDTH;
+	bool is_path = table->name_key && strcmp(table->name_key, "path") == 0;
+
+	if (table->scope == SCOPE_CPU) {
+		return 4;
+	}
+	return is_path && output->columns >= WIDE ? PATH_WIDTH : NAME_WIDTH;
 }
 
 static int cell_width(const struct output *output, const struct column *column)
@@ -183,7 +190,7 @@ static int cell_width(const struct output *output, const struct column *column)
 static size_t cells_shown(const struct output *output, const struct report_table *table,
 			  const struct cell *cells, size_t count)
 {
-	int used = 2 + name_width(table) + (table->table->scope == SCOPE_LONGEST ? WHO_WIDTH : 0);
+	int used = 2 + name_width(output, table->table) + (table->table->scope == SCOPE_LONGEST ? WHO_WIDTH : 0);
 
 	for (size_t i = 0; i < count; i++) {
 		used += cell_width(output, cells[i].column);
@@ -198,7 +205,7 @@ static void put_head(FILE *out, const struct output *output, const struct report
 		     const struct cell *cells, size_t count)
 {
 	(void)fprintf(out, "  %s", bold(output));
-	(void)fprintf(out, "%-*s", name_width(table), rows_title(table->table));
+	(void)fprintf(out, "%-*s", name_width(output, table->table), rows_title(table->table));
 	for (size_t i = 0; i < count; i++) {
 		const struct column *column = cells[i].column;
 
@@ -245,9 +252,9 @@ static void put_rows(FILE *out, const struct output *output, const struct report
 	for (size_t r = 0; r < count; r++) {
 		const struct report_row *row = &table->rows[r];
 
-		row_text(text, table->table, row);
+		row_text(text, table->table, row, name_width(output, table->table));
 		(void)fputs("  ", out);
-		put_name(out, text, name_width(table));
+		put_name(out, text, name_width(output, table->table));
 		for (size_t i = 0; i < shown; i++) {
 			cell_text(text, &cells[i], row);
 			(void)fprintf(out, " %10s", text);

@@ -53,8 +53,12 @@
 #define TRACE_DEPTH_MAX 16
 
 /* Rows of items (system calls, interrupts, devices, user processes) of one trace, and of one shard
- * of it; names come from traces.  Some 500 bytes each. */
+ * of it, for each table; names come from traces.  Some 500 bytes each. */
 #define ITEMS_MAX 16384
+/* Descriptors that are known of all processes of a trace: some 100 bytes each, and their paths, of
+ * which the ends are kept. */
+#define FDS_MAX	      1048576
+#define FILE_NAME_MAX 255
 /* Requests of a block device that have not completed: queues are some thousands deep. */
 #define REQUESTS_MAX 65536
 /* The longest instances that are kept: as many as are shown, between these. */

@@ -82,6 +82,9 @@ struct table {
 	const char *(*id_name)(uint64_t id); /* a name for the number, or NULL; may be NULL */
 	const char *title;                   /* in text: what the rows are; NULL: by scope */
 	const char *object; /* LAMI\'s class of an item: "irq", "syscall", ...; NULL: a text */
+	/* SCOPE_ITEM: the upper half of the number is this other number (the process of a
+	 * descriptor), the lower half is called id_key; NULL: it is one number. */
+	const char *owner_key;
 };
 
 /* Something that took long: the first column of its table is how long, others, if any, are
@@ -134,6 +137,17 @@ struct switch_out {
 	uint16_t flags; /* RECORD_DEAD, SLEEPS, PREEMPTED */
 };
 
+/* What the merge side of one thread found that has to be seen in time order over all threads. */
+#define FACT_WORDS 7
+struct fact {
+	uint64_t ts;
+	struct thread *thread;
+	struct shard *shard; /* of the thread */
+	uint8_t owner;	     /* index of the analysis in the run */
+	uint8_t kind;	     /* the analysis' own */
+	uint64_t words[FACT_WORDS];
+};
+
 struct analysis {
 	const char *name;
 	const char *summary;             /* one line */
@@ -143,6 +157,7 @@ struct analysis {
 	bool uses_threads;        /* the merge side is told who runs, and of threads */
 	size_t map_state_size;    /* zeroed at the start of each chunk */
 	size_t thread_state_size; /* zeroed when a thread, or another object, appears */
+	size_t trace_state_size;  /* zeroed when the trace begins; for on_fact */
 
 	/* Map side, optional: emit what was gathered, with the time stamp @ts.  The stay of the
 	 * current thread on its CPU ends (it is switched out, events are missing, or the chunk
@@ -176,6 +191,13 @@ struct analysis {
 	void (*on_window_end)(struct shard *shard, struct thread *thread, uint64_t end);
 	/* The state of a thread or object is about to be forgotten: free what it points to. */
 	void (*on_forget)(void *state);
+	/*
+	 * What shard_fact() noted, in time order over all threads (at the same time: by tid), after
+	 * each round.  Nothing else is at work then, so that @state, the trace's own, may be
+	 * touched; @shard is for items.
+	 */
+	void (*on_fact)(struct shard *shard, void *state, const struct fact *fact);
+	void (*on_trace_forget)(void *state);
 	void (*on_cpu)(struct shard *shard, struct cpu *cpu, enum run_kind kind, uint64_t ns);
 	void (*on_slice)(struct shard *shard, const struct slice *slice,
 			 const struct stream_identity *stream, uint64_t late_events);

@@ -25,6 +25,7 @@ void items_fini(struct items *items, const struct columns (*columns)[TABLES_MAX]
 			columns_empty(of, item->total);
 		}
 		free(item->window);
+		free(item->label);
 		free(item);
 	}
 	kh_destroy(items, items->by_key);
@@ -43,6 +44,7 @@ static struct item *item_new(struct items *items, const struct columns *columns,
 		mem_alloc((columns->count + 1) * sizeof(uint64_t) * (items->has_totals ? 2 : 1));
 	item->total = items->has_totals ? item->window + columns->count + 1 : NULL;
 	*vec_push(&items->all) = item;
+	items->counts[item->analysis][item->table]++;
 	(void)kh_put(items, items->by_key, item, &is_new);
 	return item;
 }
@@ -54,7 +56,7 @@ struct item *items_find(struct items *items, const struct columns *columns, unsi
 	khint_t at = kh_get(items, items->by_key, &like);
 	struct item *item;
 
-	if (at == kh_end(items->by_key) && items->all.count >= ITEMS_MAX) {
+	if (at == kh_end(items->by_key) && items->counts[analysis][table] >= ITEMS_MAX) {
 		like.key = item_key_of(ITEM_NO_ID, ITEM_OTHERS, sizeof(ITEM_OTHERS));
 		at = kh_get(items, items->by_key, &like);
 	}
@@ -62,6 +64,14 @@ struct item *items_find(struct items *items, const struct columns *columns, unsi
 					   : kh_key(items->by_key, at);
 	items_touch(items, item);
 	return item;
+}
+
+void item_label(struct item *item, const char *label)
+{
+	if (!item->label || strcmp(item->label, label) != 0) {
+		free(item->label);
+		item->label = mem_strdup(label);
+	}
 }
 
 void items_gather(struct items *to, struct items *from, const struct columns (*columns)[TABLES_MAX])
@@ -72,8 +82,8 @@ void items_gather(struct items *to, struct items *from, const struct columns (*c
 		struct item *sum = items_find(to, of, part->analysis, part->table, &part->key);
 
 		columns_move(of, sum->window, part->window);
-		if (part->label[0]) {
-			memcpy(sum->label, part->label, sizeof(sum->label));
+		if (part->label) {
+			item_label(sum, part->label);
 		}
 		part->is_touched = false;
 	}

@@ -3,7 +3,7 @@
  *
  * Each shard adds to items of its own; when a window closes they are added to those of the trace,
  * which has the totals.  Nothing of a name from a trace is unbounded: beyond ITEMS_MAX
- * items of a store, others go into one.
+ * items of a table, others go into one.
  */
 #ifndef SILLAGE_ENGINE_ITEMS_H
 #define SILLAGE_ENGINE_ITEMS_H
@@ -17,7 +17,7 @@ struct item {
 	struct item_key key;
 	uint8_t analysis, table;
 	bool is_touched;             /* in the open window */
-	char label[ITEM_NAME_BYTES]; /* shown in place of the key's name, if not empty */
+	char *label;                 /* shown in place of the key's name; NULL: none */
 	uint64_t *window, *total;    /* total: NULL in shards */
 };
 
@@ -38,6 +38,7 @@ KHASH_INIT(items, struct item *, char, 0, item_row_hash, item_row_equal)
 
 struct items {
 	bool has_totals;
+	uint32_t counts[ANALYSES_MAX][TABLES_MAX]; /* items of each table */
 	khash_t(items) * by_key;
 	VEC(struct item *) all;
 	VEC(struct item *) touched;
@@ -49,6 +50,9 @@ void items_fini(struct items *items, const struct columns (*columns)[TABLES_MAX]
 /* Made when new, with room for @columns. */
 struct item *items_find(struct items *items, const struct columns *columns, unsigned int analysis,
 			unsigned int table, const struct item_key *key);
+
+/* What the item is shown as from here on. */
+void item_label(struct item *item, const char *label);
 
 /* The item is used in the open window. */
 static inline void items_touch(struct items *items, struct item *item)

@@ -5,6 +5,8 @@
 #ifndef SILLAGE_ENGINE_MERGE_STATE_H
 #define SILLAGE_ENGINE_MERGE_STATE_H
 
+#include <stdatomic.h>
+
 #include "engine/merge.h"
 #include "engine/rows.h"
 #include "engine/shard.h"
@@ -54,6 +56,7 @@ struct merge {
 	struct partial *seam; /* records the merger itself adds; emptied with each round */
 	struct merge_task tasks[SHARDS];
 	unsigned int tasks_running;
+	atomic_uint tasks_left; /* that have not done their part of the round */
 	bool is_round_open; /* begun and not ended */
 	bool closes;        /* the open window, when the round ends */
 	uint64_t last_bound;

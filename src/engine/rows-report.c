@@ -182,6 +182,15 @@ static void list_names(struct rows *rows, struct listing *listing)
 
 /* ---- items ---- */
 
+/* Items of a process. */
+static bool is_owner_wanted(const struct listing *listing, const struct item_key *key)
+{
+	const struct selection *s = listing->selection;
+
+	return !s || !listing->table->owner_key || s->pids.count == 0 ||
+	       (key->id != ITEM_NO_ID && has(s->pids.at, s->pids.count, (int32_t)(key->id >> 32)));
+}
+
 static void list_items(struct rows *rows, struct listing *listing)
 {
 	const struct items *items = &rows->items;
@@ -195,13 +204,18 @@ static void list_items(struct rows *rows, struct listing *listing)
 		struct report_row *row;
 
 		if (item->analysis != listing->a || item->table != listing->t ||
-		    (is_of_cpus && !is_cpu_wanted(listing, item->key.id))) {
+		    (is_of_cpus && !is_cpu_wanted(listing, item->key.id)) ||
+		    !is_owner_wanted(listing, &item->key)) {
 			continue;
 		}
 		row = add_row(listing, listing->total ? item->total : item->window, false);
 		if (row) {
 			row->id = item->key.id;
-			row->name = item->label[0] ? item->label : item->key.name;
+			if (listing->table->owner_key && item->key.id != ITEM_NO_ID) {
+				row->id = (uint64_t)(int32_t)item->key.id;
+				row->owner = (int32_t)(item->key.id >> 32);
+			}
+			row->name = item->label ? item->label : item->key.name;
 		}
 	}
 }
@@ -322,6 +336,9 @@ static int by_sort(const void *left, const void *right)
 	}
 	if (a->name && b->name && !a->instance && strcmp(a->name, b->name) != 0) {
 		return strcmp(a->name, b->name);
+	}
+	if (a->owner != b->owner) {
+		return a->owner < b->owner ? -1 : 1;
 	}
 	return a->id < b->id ? -1 : a->id > b->id;
 }

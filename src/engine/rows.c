@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "engine/facts.h"
 #include "engine/shard.h"
 
 /* ---- layout ---- */
@@ -149,7 +150,7 @@ static void shard_fini(struct shard *shard)
 	items_fini(&shard->items, layout->item_columns);
 	longest_free(layout, shard->longest);
 	for (size_t a = 0; a < ANALYSES_MAX; a++) {
-		vec_fini(&shard->class_items[a]);
+		vec_fini(&shard->indexed[a]);
 	}
 	for (size_t i = 0; i < shard->blocks.count; i++) {
 		free(shard->blocks.at[i]);
@@ -168,6 +169,7 @@ static void shard_fini(struct shard *shard)
 	vec_fini(&shard->keys);
 	vec_fini(&shard->nodes);
 	vec_fini(&shard->order);
+	vec_fini(&shard->facts);
 }
 
 void rows_init(struct rows *rows, const struct map_setup *setup)
@@ -183,6 +185,7 @@ void rows_init(struct rows *rows, const struct map_setup *setup)
 	for (size_t i = 0; i < SHARDS; i++) {
 		shard_init(&rows->shards[i], &rows->layout);
 	}
+	facts_init(rows);
 }
 
 static void cpu_free(const struct layout *layout, struct cpu *cpu)
@@ -197,6 +200,7 @@ void rows_fini(struct rows *rows)
 {
 	const struct layout *layout = &rows->layout;
 
+	facts_fini(rows);
 	if (rows->other) {
 		thread_fini(layout, rows->other); /* its memory is a shard's */
 	}
@@ -568,21 +572,33 @@ uint64_t *shard_event_row(struct shard *shard, uint32_t event_name, unsigned int
 	return row;
 }
 
-uint64_t *shard_item_row(struct shard *shard, unsigned int table, const struct item_key *key)
+struct item *shard_item(struct shard *shard, unsigned int table, const struct item_key *key)
 {
 	return items_find(&shard->items, &shard->layout->item_columns[shard->running][table],
-			  (unsigned int)shard->running, table, key)
-		->window;
+			  (unsigned int)shard->running, table, key);
 }
 
-void shard_item_label(struct shard *shard, unsigned int table, const struct item_key *key,
-		      const char *label)
+uint64_t *shard_item_row(struct shard *shard, unsigned int table, const struct item_key *key)
 {
-	struct item *item =
-		items_find(&shard->items, &shard->layout->item_columns[shard->running][table],
-			   (unsigned int)shard->running, table, key);
+	return shard_item(shard, table, key)->window;
+}
 
-	(void)snprintf(item->label, sizeof(item->label), "%s", label);
+uint64_t *shard_item_again(struct shard *shard, struct item *item)
+{
+	items_touch(&shard->items, item);
+	return item->window;
+}
+
+struct fact *shard_fact(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int kind)
+{
+	struct fact *fact = vec_push(&shard->facts);
+
+	*fact = (struct fact){ .ts = ts,
+			       .thread = thread,
+			       .shard = shard,
+			       .owner = (uint8_t)shard->running,
+			       .kind = (uint8_t)kind };
+	return fact;
 }
 
 void shard_longest(struct shard *shard, unsigned int table, const struct instance *instance)
@@ -590,23 +606,20 @@ void shard_longest(struct shard *shard, unsigned int table, const struct instanc
 	longest_add(&shard->longest[shard->layout->offsets[shard->running][table]], instance);
 }
 
-uint64_t *shard_class_row(struct shard *shard, unsigned int table, uint32_t class_index,
-			  struct item_key (*key_of)(const char *event))
+uint64_t *shard_row_at(struct shard *shard, unsigned int table, uint32_t index,
+		       struct item_key (*key_of)(const struct shard *shard, uint32_t index))
 {
-	struct class_items *known = &shard->class_items[shard->running];
+	struct indexed_items *known = &shard->indexed[shard->running];
 	struct item_key key;
 
-	while (known->count <= class_index) {
+	while (known->count <= index) {
 		*vec_push(known) = NULL;
 	}
-	if (!known->at[class_index]) {
-		key = key_of(shard_event_name(shard, class_index));
-		known->at[class_index] = items_find(
-			&shard->items, &shard->layout->item_columns[shard->running][table],
-			(unsigned int)shard->running, table, &key);
+	if (!known->at[index]) {
+		key = key_of(shard, index);
+		known->at[index] = shard_item(shard, table, &key);
 	}
-	items_touch(&shard->items, known->at[class_index]);
-	return known->at[class_index]->window;
+	return shard_item_again(shard, known->at[index]);
 }
 
 const char *shard_event_name(const struct shard *shard, uint32_t class_index)

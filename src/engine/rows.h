@@ -131,8 +131,8 @@ struct open_stay {
 	struct thread *thread;
 };
 
-/* The item of each event class that has one, by the class' index. */
-struct class_items {
+/* Items that an analysis knows by a small number. */
+struct indexed_items {
 	struct item **at;
 	size_t count, room;
 };
@@ -146,7 +146,7 @@ struct shard {
 	VEC(uint32_t) names_touched;
 	struct items items;
 	struct longest *longest; /* by what */
-	struct class_items class_items[ANALYSES_MAX];
+	struct indexed_items indexed[ANALYSES_MAX];
 	struct slots slots;
 	VEC(struct thread *) kept; /* all that have a row, live and dead; NULL: free */
 	VEC(uint32_t) kept_free;   /* indexes of those */
@@ -161,6 +161,13 @@ struct shard {
 	VEC(struct shard_key) keys;
 	VEC(struct shard_node) nodes;
 	VEC(struct shard_node) order;
+	VEC(struct fact) facts;
+};
+
+/* A fact of the round, and when it was, since the first. */
+struct fact_at {
+	uint64_t ts;
+	struct fact *fact;
 };
 
 struct rows {
@@ -174,6 +181,8 @@ struct rows {
 	VEC(uint32_t) class_names; /* name id by class index */
 	struct items items;
 	struct longest *longest, *longest_total; /* of the open window, and of those closed */
+	void *states[ANALYSES_MAX]; /* analyses' own of the trace; NULL: none */
+	VEC(struct fact_at) facts, facts_sorted; /* of the round */
 };
 
 void rows_init(struct rows *rows, const struct map_setup *setup);

@@ -48,13 +48,16 @@ uint64_t *shard_event_row(struct shard *shard, uint32_t event_name, unsigned int
 /* Dies when another item is asked for.  Rows with a COLUMN_LAST have to be asked for in each
  * window. */
 uint64_t *shard_item_row(struct shard *shard, unsigned int table, const struct item_key *key);
-/* The same of an item that belongs to an event class, by its name; for one table of an analysis.
- * Quick: the key is made once. */
-uint64_t *shard_class_row(struct shard *shard, unsigned int table, uint32_t class_index,
-			  struct item_key (*key_of)(const char *event));
-/* What the item is shown as from here on, in place of its key's name. */
-void shard_item_label(struct shard *shard, unsigned int table, const struct item_key *key,
-		      const char *label);
+/* The same of an item that the analysis knows by a small number, an event class' index for one; for
+ * one table of an analysis.  Quick: the key is made once. */
+uint64_t *shard_row_at(struct shard *shard, unsigned int table, uint32_t index,
+		       struct item_key (*key_of)(const struct shard *shard, uint32_t index));
+/* The item itself, which stays, to be asked for its row again, which is quick; and to be given a
+ * label (item_label). */
+struct item *shard_item(struct shard *shard, unsigned int table, const struct item_key *key);
+uint64_t *shard_item_again(struct shard *shard, struct item *item);
+/* Notes what on_fact() is to see; fill in the words. */
+struct fact *shard_fact(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int kind);
 /* Keeps the instance, if it is one of the longest. */
 void shard_longest(struct shard *shard, unsigned int table, const struct instance *instance);
 /* Whether one of @ns may be, so that it is worth to be described. */

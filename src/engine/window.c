@@ -12,6 +12,7 @@
 
 #include "base/limits.h"
 #include "base/probe.h"
+#include "engine/facts.h"
 #include "engine/merge-state.h"
 #include "engine/stats.h"
 
@@ -205,10 +206,16 @@ static void run_whole(struct merge_task *task)
 		    rows->class_names.at);
 }
 
+/* The task that is done last does what comes after all. */
 static void run_task(struct job *job, struct map *map)
 {
+	struct merge_task *task = (struct merge_task *)job;
+
 	(void)map;
-	run_whole((struct merge_task *)job);
+	run_whole(task);
+	if (atomic_fetch_sub_explicit(&task->merge->tasks_left, 1, memory_order_acq_rel) == 1) {
+		facts_run(&task->merge->rows);
+	}
 }
 
 /* As many tasks as there are workers to do them, but none for next to nothing. */
@@ -229,6 +236,7 @@ static void run_here(struct merge *merge)
 	uint64_t begin = stats ? stats_now() : 0;
 
 	run_whole(&whole);
+	facts_run(&merge->rows);
 	if (stats) {
 		stats->job_ns[JOB_MERGE] += stats_now() - begin;
 		stats->jobs[JOB_MERGE]++;
@@ -245,6 +253,7 @@ static void run_round(struct merge *merge)
 		return;
 	}
 	merge->tasks_running = count;
+	atomic_store_explicit(&merge->tasks_left, count, memory_order_relaxed);
 	for (unsigned int i = 0; i < count; i++) {
 		struct merge_task *task = &merge->tasks[i];
 
