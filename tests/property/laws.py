@@ -28,7 +28,18 @@ import reference
 import synthetic
 
 STREAM = synthetic.HEADER[synthetic.HEADER.index('stream {'):]
-CALLS = ('read', 'write', 'futex', 'sendto', 'sendfile', 'mq_timedsend', 'clone')
+ARGUMENTS = {
+    'read': (('s32', 'fd'),), 'write': (('s32', 'fd'),), 'sendto': (('s32', 'fd'),),
+    'sendfile': (('s32', 'out_fd'), ('s32', 'in_fd')), 'fsync': (('s32', 'fd'),),
+    'futex': (), 'mq_timedsend': (('s32', 'msg_len'),), 'clone': (), 'poll': (), 'eventfd2': (('s32', 'flags'),),
+    'openat': (('s32', 'dfd'), ('text', 'filename'), ('s32', 'flags')),
+    'socket': (('s32', 'family'), ('s32', 'type')), 'close': (('s32', 'fd'),),
+    'dup': (('s32', 'fildes'),), 'dup3': (('s32', 'oldfd'), ('s32', 'newfd'), ('s32', 'flags')),
+    'fcntl': (('s32', 'fd'), ('s32', 'cmd'), ('s64', 'arg')),
+    'close_range': (('s32', 'fd'), ('s32', 'max_fd'), ('s32', 'flags')),
+}
+CALLS = tuple(ARGUMENTS)
+LONG_NAME = '/a/name/that/is/longer/than/a/key/of/an/item/'
 FIELDS = {
     'sched_switch': dict(synthetic.EVENTS)['sched_switch'],
     'sched_process_fork': dict(synthetic.EVENTS)['sched_process_fork'],
@@ -51,8 +62,12 @@ FIELDS = {
                           ('s32', 'error')),
 }
 FIELDS['block_rq_issue'] = FIELDS['block_rq_requeue'] = FIELDS['block_rq_insert']
+FIELDS['sched_process_fork'] += (('s32', 'parent_pid'),)
+FIELDS['sched_process_exit'] = (('s32', 'tid'),)
+FIELDS['lttng_statedump_start'] = ()
+FIELDS['lttng_statedump_file_descriptor'] = (('s32', 'pid'), ('s32', 'fd'), ('s32', 'flags'), ('text', 'filename'))
 for _call in CALLS:
-    FIELDS['syscall_entry_' + _call] = (('s32', 'msg_len'),) if _call == 'mq_timedsend' else ()
+    FIELDS['syscall_entry_' + _call] = ARGUMENTS[_call]
     FIELDS['syscall_exit_' + _call] = (('s64', 'ret'),)
 IDS = {name: i for i, name in enumerate(FIELDS)}
 START = 10**18  # ns
@@ -114,6 +129,8 @@ class Schedule:
         if next_ is prev is None:
             return
         dead = prev is not None and len(self.alive) > 2 and self.rng.random() < 0.15
+        if dead and self.rng.random() < 0.7:
+            self.add(cpu, 'sched_process_exit', prev.tid)
         self.add(cpu, 'sched_switch', prev.comm if prev else 'swapper', prev.tid if prev else 0,
                  prev.prio if prev else 20, 64 if dead else 1,
                  next_.comm if next_ else 'swapper', next_.tid if next_ else 0, next_.prio if next_ else 20)
@@ -129,12 +146,19 @@ class Schedule:
         thread = self.running[cpu]
         if thread.call and self.rng.random() < 0.9:
             call = thread.call if self.rng.random() < 0.95 else self.rng.choice(CALLS)
-            self.add(cpu, 'syscall_exit_' + call, self.rng.choice((-11, 0, 1, 4096)))
+            self.add(cpu, 'syscall_exit_' + call, self.rng.choice((-11, -9, 0, 1, 2, 3, 3, 4096)))
             thread.call = None
         else:
             thread.call = self.rng.choice(CALLS)
-            self.add(cpu, 'syscall_entry_' + thread.call, *(
-                (self.rng.randrange(100),) if thread.call == 'mq_timedsend' else ()))
+            self.add(cpu, 'syscall_entry_' + thread.call,
+                     *(self.argument(kind, field) for kind, field in ARGUMENTS[thread.call]))
+
+    def argument(self, kind, field):
+        if kind == 'text':
+            return self.rng.choice(('/etc/passwd', 'relative', 'socket:[5]', 'pipe:[7]', LONG_NAME + 'a', LONG_NAME + 'b'))
+        return self.rng.choice({
+            'flags': (0, 4, 0o2000000), 'type': (1, 0o2000001), 'family': (1, 2, 10, 16),
+            'cmd': (0, 1, 2, 1030), 'arg': (0, 1), 'msg_len': (5, 77), 'dfd': (-100, 3)}.get(field, (0, 1, 2, 3, 4)))
 
     def wake(self, cpu):
         """Perhaps of one who runs: on another CPU (a race), or here."""
@@ -177,7 +201,7 @@ class Schedule:
         pid = self.rng.choice((tid, parent.pid))
         child = self.alive[tid] = Thread(tid, pid, parent.comm)
         self.now += 1  # as in exec
-        self.add(cpu, 'sched_process_fork', child.comm, tid, pid)
+        self.add(cpu, 'sched_process_fork', child.comm, tid, pid, parent.pid)
         self.now += 1
 
     def exec(self, cpu):
@@ -198,7 +222,13 @@ class Schedule:
 
     def dump(self, cpu):
         thread = self.rng.choice(list(self.alive.values()))
-        self.add(cpu, 'lttng_statedump_process_state', thread.tid, thread.pid, thread.comm)
+        if self.rng.random() < 0.3:
+            self.add(cpu, 'lttng_statedump_start')
+        elif self.rng.random() < 0.5:
+            self.add(cpu, 'lttng_statedump_file_descriptor', thread.pid, self.rng.randrange(5), 0,
+                     self.argument('text', 'filename'))
+        else:
+            self.add(cpu, 'lttng_statedump_process_state', thread.tid, thread.pid, thread.comm)
 
 
 def pack(ts, name, values):
@@ -254,7 +284,7 @@ def make(rng, path, loses):
     return [(ts, name, cpu, text) for ts, _, cpu, _, name, text in sorted(ordered)]
 
 
-LABELS = ('cpu', 'tid', 'pid', 'prio', 'comm', 'irq', 'vec', 'order', 'errno', 'vpid', 'level')
+LABELS = ('cpu', 'fd', 'tid', 'pid', 'prio', 'comm', 'irq', 'vec', 'order', 'errno', 'vpid', 'level')
 NO_SUMS = ('min_ns', 'mean_ns', 'max_ns', 'stdev_ns', 'p50_ns', 'p95_ns', 'p99_ns', 'p999_ns',
            'longest_ns', 'depth_max', 'in_flight', 'oldest_ns', 'longest')
 

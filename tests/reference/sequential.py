@@ -7,6 +7,8 @@ import collections
 import math
 import re
 
+import files
+
 
 def number(text, field):
     found = re.search(r'\b%s = (0x[0-9A-F]+|-?\d+)' % field, text)
@@ -85,10 +87,8 @@ class Sched:
         marks = [mark for release, mark in self.STATES if self.release >= release]
         return bool(marks and state & marks[0]) and self.leaves(state) == 'ready'
 
-    def switch(self, ns, cpu, prev, state, next_, prio, book):
-        elsewhere = prev and any(current == prev.tid for c, current in self.reference.current.items()
-                                 if c != cpu)
-        if prev and not elsewhere:  # it may have come there in the same moment
+    def switch(self, ns, cpu, prev, elsewhere, state, next_, prio, book):
+        if prev and not elsewhere:
             how = self.leaves(state)
             phase = {'dead': 'dead', 'ready': 'preempted', 'sleep': 'blocked'}[how]
             if how == 'sleep' and prev in self.pending:
@@ -162,14 +162,14 @@ class Syscalls:
         self.open, self.left = {}, {}
         self.dead = set()
 
-    def switch(self, ns, prev, dead, next_):
+    def switch(self, ns, prev, elsewhere, dead, next_):
         if next_ in self.open and next_ in self.left:
             self.open[next_][2] += ns - self.left[next_]
         self.left.pop(next_, None)
-        if prev:
+        if prev and not elsewhere:
             self.left[prev] = ns
-            if dead:
-                self.dead.add(prev)
+        if prev and dead:
+            self.dead.add(prev)
 
     def event(self, ns, name, thread, text, book):
         found = self.EVENT.match(name)
@@ -400,12 +400,16 @@ class Sequential:
         self.reference, self.books = reference, collections.defaultdict(Book)
         self.sched, self.syscalls = Sched(reference, release, names), Syscalls()
         self.irq, self.memory, self.net, self.block = Irq(), Memory(), Net(), Block()
+        self.files = files.Files()
 
     def switch(self, ns, cpu, prev, next_, text):
         state = number(text, 'prev_state')
         book = self.books[ns // self.reference.interval]
-        self.sched.switch(ns, cpu, prev, state, next_, number(text, 'next_prio'), book)
-        self.syscalls.switch(ns, prev, self.sched.leaves(state) == 'dead', next_)
+        # It may have come to another CPU in the same moment.
+        elsewhere = prev and any(current == prev.tid for c, current in self.reference.current.items()
+                                 if c != cpu)
+        self.sched.switch(ns, cpu, prev, elsewhere, state, next_, number(text, 'next_prio'), book)
+        self.syscalls.switch(ns, prev, elsewhere, self.sched.leaves(state) == 'dead', next_)
 
     def died(self, thread):
         self.syscalls.dead.add(thread)
@@ -418,17 +422,19 @@ class Sequential:
         self.memory.event(ns, name, thread, text, book)
         self.net.event(name, text, book)
         self.block.event(ns, name, text, book)
+        self.files.event(ns, name, thread, text, book)
 
     def end_window(self, end, number_):
+        self.files.settle()
         self.syscalls.end_window(end, self.books[number_])
         self.block.end_window(end, self.books[number_])
 
 
 # ---- comparing ----
 
-IDS = ('cpu', 'irq', 'vec', 'prio', 'order', 'errno', 'name')
+IDS = ('cpu', 'irq', 'vec', 'prio', 'order', 'errno', 'name', 'fd', 'path')
 NAMES = ('vec_name', 'errno_name', 'comm', 'pid', 'tid')
-ANALYSES = ('sched', 'syscalls', 'irq', 'memory', 'net', 'block')
+ANALYSES = ('sched', 'syscalls', 'irq', 'memory', 'net', 'block', 'files')
 
 
 def flat(line):
@@ -450,6 +456,7 @@ def flat(line):
             elif key not in ('processes', 'longest') and (analysis, key) != ('block', 'threads'):
                 for row in value:
                     ids = tuple(row[name] for name in IDS if name in row)
+                    ids = (row['pid'],) + ids if key == 'fds' else ids
                     which = row.get('tid') if key == 'threads' else ids[0] if len(ids) == 1 else ids
                     if which is not None:
                         figures((analysis, key, which),

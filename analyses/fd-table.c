@@ -1,0 +1,335 @@
+/*
+ * fd-table: see fd-table.h.
+ */
+#include "analyses/fd-table.h"
+
+#include <string.h>
+
+#include "base/limits.h"
+#include "base/map.h"
+#include "base/mem.h"
+
+/* ---- files ---- */
+
+const char *fd_kind_name(enum fd_kind kind)
+{
+	static const char *const names[FD_KINDS] = {
+		[FD_UNKNOWN] = "unknown", [FD_FILE] = "file",     [FD_INET] = "inet",
+		[FD_UNIX] = "unix",       [FD_SOCKET] = "socket", [FD_PIPE] = "pipe",
+		[FD_ANON] = "anon",
+	};
+
+	return names[kind];
+}
+
+struct fd_file *fd_file_new(enum fd_kind kind, const char *name)
+{
+	size_t len = strlen(name);
+	struct fd_file *file = mem_alloc(sizeof(*file) + len + 1);
+
+	file->refs = 1;
+	file->kind = (uint8_t)kind;
+	memcpy(file->name, name, len + 1);
+	return file;
+}
+
+struct fd_file *fd_file_ref(struct fd_file *file)
+{
+	file->refs++;
+	return file;
+}
+
+void fd_file_unref(struct fd_file *file)
+{
+	if (file && --file->refs == 0) {
+		free(file);
+	}
+}
+
+/* ---- tables ---- */
+
+MAP_DECLARE(fd_entries, struct fd_entry)
+
+struct fd_table {
+	uint32_t threads; /* known to be there */
+	khash_t(fd_entries) * entries;
+};
+
+MAP_DECLARE(fd_tables_map, struct fd_table *)
+MAP_DECLARE(fd_owners, uint64_t)
+
+struct fd_tables {
+	khash_t(fd_tables_map) * by_key;
+	khash_t(fd_owners) * owners; /* keys by FD_KEY_ADDRESS() */
+	size_t held;                 /* entries and tables */
+	uint32_t dumps;              /* that have begun */
+};
+
+struct fd_tables *fd_tables_new(void)
+{
+	struct fd_tables *tables = mem_alloc(sizeof(*tables));
+
+	tables->by_key = kh_init(fd_tables_map);
+	tables->owners = kh_init(fd_owners);
+	return tables;
+}
+
+static void empty(struct fd_tables *tables, struct fd_table *table)
+{
+	struct fd_entry entry;
+
+	kh_foreach_value(table->entries, entry, fd_file_unref(entry.file));
+	tables->held -= kh_size(table->entries);
+	kh_clear(fd_entries, table->entries);
+}
+
+static void table_free(struct fd_tables *tables, struct fd_table *table)
+{
+	empty(tables, table);
+	kh_destroy(fd_entries, table->entries);
+	free(table);
+	tables->held--;
+}
+
+void fd_tables_free(struct fd_tables *tables)
+{
+	struct fd_table *table;
+
+	if (!tables) {
+		return;
+	}
+	kh_foreach_value(tables->by_key, table, table_free(tables, table));
+	kh_destroy(fd_tables_map, tables->by_key);
+	kh_destroy(fd_owners, tables->owners);
+	free(tables);
+}
+
+static struct fd_table *table_of(struct fd_tables *tables, uint64_t key)
+{
+	khint_t at = kh_get(fd_tables_map, tables->by_key, key);
+
+	return at == kh_end(tables->by_key) ? NULL : kh_value(tables->by_key, at);
+}
+
+/* NULL: there is none, and there are too many. */
+static struct fd_table *table_made(struct fd_tables *tables, uint64_t key)
+{
+	struct fd_table *table = table_of(tables, key);
+	int is_new;
+	khint_t at;
+
+	if (table || key == FD_KEY_NONE || tables->held >= FDS_MAX) {
+		return table;
+	}
+	table = mem_alloc(sizeof(*table));
+	table->entries = kh_init(fd_entries);
+	at = kh_put(fd_tables_map, tables->by_key, key, &is_new);
+	kh_value(tables->by_key, at) = table;
+	tables->held++;
+	return table;
+}
+
+static void drop(struct fd_tables *tables, uint64_t key)
+{
+	khint_t at = kh_get(fd_tables_map, tables->by_key, key);
+
+	if (at != kh_end(tables->by_key)) {
+		table_free(tables, kh_value(tables->by_key, at));
+		kh_del(fd_tables_map, tables->by_key, at);
+	}
+}
+
+/* ---- descriptors ---- */
+
+static struct fd_entry *entry_of(const struct fd_table *table, int32_t fd)
+{
+	khint_t at = table ? kh_get(fd_entries, table->entries, (uint32_t)fd) : 0;
+
+	return table && at != kh_end(table->entries) ? &kh_value(table->entries, at) : NULL;
+}
+
+struct fd_entry *fd_find(struct fd_tables *tables, uint64_t key, int32_t fd)
+{
+	struct fd_entry *entry = entry_of(table_of(tables, key), fd);
+
+	return entry && entry->file ? entry : NULL;
+}
+
+/* Puts a copy of @entry there; what was there goes.  Both may be the same file. */
+static void put(struct fd_tables *tables, struct fd_table *table, int32_t fd,
+		const struct fd_entry *entry)
+{
+	struct fd_entry *old = entry_of(table, fd);
+	int is_new;
+	khint_t at;
+
+	if (old) {
+		fd_file_unref(old->file);
+		*old = *entry;
+	} else if (tables->held < FDS_MAX) {
+		at = kh_put(fd_entries, table->entries, (uint32_t)fd, &is_new);
+		kh_value(table->entries, at) = *entry;
+		tables->held++;
+	} else {
+		fd_file_unref(entry->file);
+	}
+}
+
+void fd_put(struct fd_tables *tables, uint64_t key, int32_t fd, struct fd_file *file,
+	    bool closes_on_exec)
+{
+	struct fd_table *table = table_made(tables, key);
+
+	if (table) {
+		put(tables, table, fd,
+		    &(struct fd_entry){ .file = file,
+					.dump = tables->dumps,
+					.closes_on_exec = closes_on_exec });
+	} else {
+		fd_file_unref(file);
+	}
+}
+
+void fd_put_dumped(struct fd_tables *tables, uint64_t key, int32_t fd, struct fd_file *file,
+		   bool closes_on_exec)
+{
+	khint_t owner = kh_get(fd_owners, tables->owners, key);
+	const struct fd_entry *entry;
+
+	key = owner == kh_end(tables->owners) ? key : kh_value(tables->owners, owner);
+	entry = entry_of(table_of(tables, key), fd);
+	if (entry && entry->dump == tables->dumps &&
+	    !(entry->file && entry->file->kind == FD_UNKNOWN)) {
+		fd_file_unref(file);
+	} else {
+		fd_put(tables, key, fd, file, closes_on_exec);
+	}
+}
+
+void fd_close(struct fd_tables *tables, uint64_t key, int32_t fd)
+{
+	if (fd >= 0) {
+		fd_put(tables, key, fd, NULL, false);
+	}
+}
+
+void fd_close_range(struct fd_tables *tables, uint64_t key, uint32_t first, uint32_t last,
+		    bool on_exec)
+{
+	struct fd_table *table = table_of(tables, key);
+
+	for (khint_t i = 0; table && i != kh_end(table->entries); i++) {
+		struct fd_entry *entry = &kh_value(table->entries, i);
+
+		if (!kh_exist(table->entries, i) || kh_key(table->entries, i) < first ||
+		    kh_key(table->entries, i) > last) {
+			continue;
+		}
+		if (on_exec) {
+			entry->closes_on_exec = true;
+		} else {
+			fd_file_unref(entry->file);
+			*entry = (struct fd_entry){ .dump = tables->dumps };
+		}
+	}
+}
+
+/* ---- processes ---- */
+
+void fd_exec(struct fd_tables *tables, uint64_t key)
+{
+	struct fd_table *table = table_of(tables, key);
+
+	for (khint_t i = 0; table && i != kh_end(table->entries); i++) {
+		struct fd_entry *entry = &kh_value(table->entries, i);
+
+		if (kh_exist(table->entries, i) && entry->closes_on_exec) {
+			fd_file_unref(entry->file);
+			*entry = (struct fd_entry){ .dump = tables->dumps };
+		}
+	}
+}
+
+/* What @to has already stays. */
+static void fill(struct fd_tables *tables, struct fd_table *to, const struct fd_table *from)
+{
+	for (khint_t i = 0; i != kh_end(from->entries); i++) {
+		struct fd_entry entry;
+
+		if (!kh_exist(from->entries, i) || !kh_value(from->entries, i).file ||
+		    entry_of(to, (int32_t)kh_key(from->entries, i))) {
+			continue;
+		}
+		entry = kh_value(from->entries, i);
+		entry.item = NULL; /* a row is of one process */
+		(void)fd_file_ref(entry.file);
+		put(tables, to, (int32_t)kh_key(from->entries, i), &entry);
+	}
+}
+
+void fd_fork(struct fd_tables *tables, uint64_t parent, uint64_t child)
+{
+	const struct fd_table *from;
+	struct fd_table *table = table_made(tables, child);
+
+	if (!table) {
+		return;
+	}
+	empty(tables, table); /* of a process that ended unseen */
+	table->threads = 1;
+	from = table_of(tables, parent);
+	if (from && from != table) {
+		fill(tables, table, from);
+	}
+}
+
+void fd_join(struct fd_tables *tables, uint64_t former, uint64_t key)
+{
+	struct fd_table *table = table_made(tables, key);
+	const struct fd_table *from = table_of(tables, former);
+
+	if (table) {
+		table->threads++;
+	}
+	if (table && from && from != table) {
+		fill(tables, table, from);
+		drop(tables, former);
+	}
+}
+
+void fd_leave(struct fd_tables *tables, uint64_t key)
+{
+	struct fd_table *table = table_of(tables, key);
+
+	if (table && table->threads > 1) {
+		table->threads--;
+	} else {
+		drop(tables, key);
+	}
+}
+
+void fd_dump_begins(struct fd_tables *tables)
+{
+	tables->dumps++;
+	kh_clear(fd_owners, tables->owners);
+}
+
+void fd_dump_owner(struct fd_tables *tables, uint64_t address, uint64_t key)
+{
+	uint64_t former = FD_KEY_ADDRESS(address);
+	const struct fd_table *from = table_of(tables, former);
+	struct fd_table *table;
+	int is_new;
+	khint_t at;
+
+	if (kh_size(tables->owners) >= FDS_MAX) {
+		return;
+	}
+	at = kh_put(fd_owners, tables->owners, former, &is_new);
+	kh_value(tables->owners, at) = key;
+	table = from ? table_made(tables, key) : NULL;
+	if (table && from != table) {
+		fill(tables, table, from);
+		drop(tables, former);
+	}
+}

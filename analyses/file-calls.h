@@ -1,0 +1,138 @@
+/*
+ * file-calls: the system calls that use, make or close file descriptors (analyses reference, 2.5
+ * and 4.6), with the names that LTTng gives their arguments.
+ *
+ * X(name, what it is in the table of operations, what it does to descriptors,
+ *   descriptor, second descriptor, argument, second argument, path)
+ */
+#ifndef SILLAGE_ANALYSES_FILE_CALLS_H
+#define SILLAGE_ANALYSES_FILE_CALLS_H
+
+enum operation {
+	OP_NONE,
+	OP_READ,
+	OP_WRITE,
+	OP_BOTH, /* reads one descriptor and writes another */
+	OP_OPEN,
+	OP_CLOSE,
+	OP_SYNC,
+	OP_WAIT,  /* no input or output, and as long as the caller likes */
+	OP_ASYNC, /* of which no bytes are seen */
+	OPERATIONS
+};
+
+enum effect {
+	DOES_NOTHING,
+	DOES_OPEN,	  /* the result is the path, relative to the descriptor if there is one */
+	DOES_SOCKET,	  /* the result is a socket; family, type */
+	DOES_SOCKET_PAIR, /* two descriptors are sockets; family, type */
+	DOES_PIPE,	  /* two descriptors are a pipe; flags */
+	DOES_ACCEPT,	  /* the result is a socket like the descriptor; flags */
+	DOES_CONNECT,	  /* the descriptor has a peer; family, port */
+	DOES_DUP,	  /* the result is as the descriptor */
+	DOES_DUP_TO,	  /* the second descriptor is as the first; flags */
+	DOES_FCNTL,	  /* command, argument */
+	DOES_ANON,	  /* the result is named as the call is; flags */
+	DOES_QUEUE,	  /* the result is the message queue */
+	DOES_MEMORY,	  /* the result is memory with a name; flags */
+	DOES_CLOSE,
+	DOES_CLOSE_RANGE, /* from the first descriptor to the second; flags */
+	DOES_SOCKET_USE,  /* shows that the descriptor is a socket */
+};
+
+#define NO "-" /* is no argument's name */
+
+#define FILE_CALLS(X)                                                                              \
+	X(read, OP_READ, DOES_NOTHING, "fd", NO, NO, NO, NO)                                       \
+	X(pread64, OP_READ, DOES_NOTHING, "fd", NO, NO, NO, NO)                                    \
+	X(readv, OP_READ, DOES_NOTHING, "fd", NO, NO, NO, NO)                                      \
+	X(preadv, OP_READ, DOES_NOTHING, "fd", NO, NO, NO, NO)                                     \
+	X(preadv2, OP_READ, DOES_NOTHING, "fd", NO, NO, NO, NO)                                    \
+	X(recvfrom, OP_READ, DOES_SOCKET_USE, "fd", NO, NO, NO, NO)                                \
+	X(recvmsg, OP_READ, DOES_SOCKET_USE, "fd", NO, NO, NO, NO)                                 \
+	X(recvmmsg, OP_READ, DOES_SOCKET_USE, "fd", NO, NO, NO, NO)                                \
+	X(recvmmsg_time32, OP_READ, DOES_SOCKET_USE, "fd", NO, NO, NO, NO)                         \
+	X(mq_timedreceive, OP_READ, DOES_NOTHING, "mqdes", NO, NO, NO, NO)                         \
+	X(mq_timedreceive_time32, OP_READ, DOES_NOTHING, "mqdes", NO, NO, NO, NO)                  \
+	X(write, OP_WRITE, DOES_NOTHING, "fd", NO, NO, NO, NO)                                     \
+	X(pwrite64, OP_WRITE, DOES_NOTHING, "fd", NO, NO, NO, NO)                                  \
+	X(writev, OP_WRITE, DOES_NOTHING, "fd", NO, NO, NO, NO)                                    \
+	X(pwritev, OP_WRITE, DOES_NOTHING, "fd", NO, NO, NO, NO)                                   \
+	X(pwritev2, OP_WRITE, DOES_NOTHING, "fd", NO, NO, NO, NO)                                  \
+	X(sendto, OP_WRITE, DOES_SOCKET_USE, "fd", NO, NO, NO, NO)                                 \
+	X(sendmsg, OP_WRITE, DOES_SOCKET_USE, "fd", NO, NO, NO, NO)                                \
+	X(sendmmsg, OP_WRITE, DOES_SOCKET_USE, "fd", NO, NO, NO, NO)                               \
+	X(vmsplice, OP_WRITE, DOES_NOTHING, "fd", NO, NO, NO, NO)                                  \
+	X(mq_timedsend, OP_WRITE, DOES_NOTHING, "mqdes", NO, "msg_len", NO, NO)                    \
+	X(mq_timedsend_time32, OP_WRITE, DOES_NOTHING, "mqdes", NO, "msg_len", NO, NO)             \
+	X(splice, OP_BOTH, DOES_NOTHING, "fd_in", "fd_out", NO, NO, NO)                            \
+	X(tee, OP_BOTH, DOES_NOTHING, "fdin", "fdout", NO, NO, NO)                                 \
+	X(sendfile, OP_BOTH, DOES_NOTHING, "in_fd", "out_fd", NO, NO, NO)                          \
+	X(sendfile64, OP_BOTH, DOES_NOTHING, "in_fd", "out_fd", NO, NO, NO)                        \
+	X(copy_file_range, OP_BOTH, DOES_NOTHING, "fd_in", "fd_out", NO, NO, NO)                   \
+	X(open, OP_OPEN, DOES_OPEN, NO, NO, "flags", NO, "@filename")                               \
+	X(openat, OP_OPEN, DOES_OPEN, "dfd", NO, "flags", NO, "@filename")                          \
+	X(openat2, OP_OPEN, DOES_OPEN, "dfd", NO, NO, NO, "@filename")                              \
+	X(creat, OP_OPEN, DOES_OPEN, NO, NO, NO, NO, "@pathname")                                   \
+	X(memfd_create, OP_OPEN, DOES_MEMORY, NO, NO, "flags", NO, "@uname")                        \
+	X(mq_open, OP_OPEN, DOES_QUEUE, NO, NO, NO, NO, "@u_name")                                  \
+	X(socket, OP_OPEN, DOES_SOCKET, NO, NO, "family", "type", NO)                              \
+	X(socketpair, OP_OPEN, DOES_SOCKET_PAIR, NO, NO, "family", "type", NO)                     \
+	X(pipe, OP_OPEN, DOES_PIPE, NO, NO, NO, NO, NO)                                            \
+	X(pipe2, OP_OPEN, DOES_PIPE, NO, NO, "flags", NO, NO)                                      \
+	X(accept, OP_OPEN, DOES_ACCEPT, "fd", NO, NO, NO, NO)                                      \
+	X(accept4, OP_OPEN, DOES_ACCEPT, "fd", NO, "flags", NO, NO)                                \
+	X(connect, OP_OPEN, DOES_CONNECT, "fd", NO, "family", "dport", NO)                         \
+	X(dup, OP_OPEN, DOES_DUP, "fildes", NO, NO, NO, NO)                                        \
+	X(dup2, OP_OPEN, DOES_DUP_TO, "oldfd", "newfd", NO, NO, NO)                                \
+	X(dup3, OP_OPEN, DOES_DUP_TO, "oldfd", "newfd", "flags", NO, NO)                           \
+	X(fcntl, OP_NONE, DOES_FCNTL, "fd", NO, "cmd", "arg", NO)                                  \
+	X(fcntl64, OP_NONE, DOES_FCNTL, "fd", NO, "cmd", "arg", NO)                                \
+	X(eventfd, OP_OPEN, DOES_ANON, NO, NO, NO, NO, NO)                                         \
+	X(eventfd2, OP_OPEN, DOES_ANON, NO, NO, "flags", NO, NO)                                   \
+	X(epoll_create, OP_OPEN, DOES_ANON, NO, NO, NO, NO, NO)                                    \
+	X(epoll_create1, OP_OPEN, DOES_ANON, NO, NO, "flags", NO, NO)                              \
+	X(timerfd_create, OP_OPEN, DOES_ANON, NO, NO, "flags", NO, NO)                             \
+	X(signalfd, OP_OPEN, DOES_ANON, NO, NO, NO, NO, NO)                                        \
+	X(signalfd4, OP_OPEN, DOES_ANON, NO, NO, "flags", NO, NO)                                  \
+	X(inotify_init, OP_OPEN, DOES_ANON, NO, NO, NO, NO, NO)                                    \
+	X(inotify_init1, OP_OPEN, DOES_ANON, NO, NO, "flags", NO, NO)                              \
+	X(fanotify_init, OP_OPEN, DOES_ANON, NO, NO, NO, NO, NO)                                   \
+	X(userfaultfd, OP_OPEN, DOES_ANON, NO, NO, "flags", NO, NO)                                \
+	X(perf_event_open, OP_OPEN, DOES_ANON, NO, NO, NO, NO, NO)                                 \
+	X(pidfd_open, OP_OPEN, DOES_ANON, NO, NO, NO, NO, NO)                                      \
+	X(io_uring_setup, OP_OPEN, DOES_ANON, NO, NO, NO, NO, NO)                                  \
+	X(close, OP_CLOSE, DOES_CLOSE, "fd", NO, NO, NO, NO)                                       \
+	X(close_range, OP_CLOSE, DOES_CLOSE_RANGE, "fd", "max_fd", "flags", NO, NO)                \
+	X(sync, OP_SYNC, DOES_NOTHING, NO, NO, NO, NO, NO)                                         \
+	X(syncfs, OP_SYNC, DOES_NOTHING, "fd", NO, NO, NO, NO)                                     \
+	X(fsync, OP_SYNC, DOES_NOTHING, "fd", NO, NO, NO, NO)                                      \
+	X(fdatasync, OP_SYNC, DOES_NOTHING, "fd", NO, NO, NO, NO)                                  \
+	X(sync_file_range, OP_SYNC, DOES_NOTHING, "fd", NO, NO, NO, NO)                            \
+	X(sync_file_range2, OP_SYNC, DOES_NOTHING, "fd", NO, NO, NO, NO)                           \
+	X(msync, OP_SYNC, DOES_NOTHING, NO, NO, NO, NO, NO)                                        \
+	X(poll, OP_WAIT, DOES_NOTHING, NO, NO, NO, NO, NO)                                         \
+	X(ppoll, OP_WAIT, DOES_NOTHING, NO, NO, NO, NO, NO)                                        \
+	X(ppoll_time32, OP_WAIT, DOES_NOTHING, NO, NO, NO, NO, NO)                                 \
+	X(select, OP_WAIT, DOES_NOTHING, NO, NO, NO, NO, NO)                                       \
+	X(pselect6, OP_WAIT, DOES_NOTHING, NO, NO, NO, NO, NO)                                     \
+	X(pselect6_time32, OP_WAIT, DOES_NOTHING, NO, NO, NO, NO, NO)                              \
+	X(epoll_wait, OP_WAIT, DOES_NOTHING, NO, NO, NO, NO, NO)                                   \
+	X(epoll_pwait, OP_WAIT, DOES_NOTHING, NO, NO, NO, NO, NO)                                  \
+	X(epoll_pwait2, OP_WAIT, DOES_NOTHING, NO, NO, NO, NO, NO)                                 \
+	X(io_submit, OP_ASYNC, DOES_NOTHING, NO, NO, NO, NO, NO)                                   \
+	X(io_getevents, OP_ASYNC, DOES_NOTHING, NO, NO, NO, NO, NO)                                \
+	X(io_pgetevents, OP_ASYNC, DOES_NOTHING, NO, NO, NO, NO, NO)                               \
+	X(io_uring_enter, OP_ASYNC, DOES_NOTHING, NO, NO, NO, NO, NO)
+
+enum file_call {
+	FILE_CALL_UNNAMED, /* exit_syscall */
+#define X(name, ...) FILE_CALL_##name,
+	FILE_CALLS(X)
+#undef X
+		FILE_CALL_COUNT
+};
+
+_Static_assert(FILE_CALL_COUNT <= 256, "a byte holds one");
+
+#endif
