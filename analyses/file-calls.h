@@ -23,18 +23,18 @@ enum operation {
 
 enum effect {
 	DOES_NOTHING,
-	DOES_OPEN,	  /* the result is the path, relative to the descriptor if there is one */
-	DOES_SOCKET,	  /* the result is a socket; family, type */
+	DOES_OPEN,        /* the result is the path, relative to the descriptor if there is one */
+	DOES_SOCKET,      /* the result is a socket; family, type */
 	DOES_SOCKET_PAIR, /* two descriptors are sockets; family, type */
-	DOES_PIPE,	  /* two descriptors are a pipe; flags */
-	DOES_ACCEPT,	  /* the result is a socket like the descriptor; flags */
-	DOES_CONNECT,	  /* the descriptor has a peer; family, port */
-	DOES_DUP,	  /* the result is as the descriptor */
-	DOES_DUP_TO,	  /* the second descriptor is as the first; flags */
-	DOES_FCNTL,	  /* command, argument */
-	DOES_ANON,	  /* the result is named as the call is; flags */
-	DOES_QUEUE,	  /* the result is the message queue */
-	DOES_MEMORY,	  /* the result is memory with a name; flags */
+	DOES_PIPE,        /* two descriptors are a pipe; flags */
+	DOES_ACCEPT,      /* the result is a socket like the descriptor; flags */
+	DOES_CONNECT,     /* the descriptor has a peer; family, port */
+	DOES_DUP,         /* the result is as the descriptor */
+	DOES_DUP_TO,      /* the second descriptor is as the first; flags */
+	DOES_FCNTL,       /* command, argument */
+	DOES_ANON,        /* the result is named as the call is; flags */
+	DOES_QUEUE,       /* the result is the message queue */
+	DOES_MEMORY,      /* the result is memory with a name; flags */
 	DOES_CLOSE,
 	DOES_CLOSE_RANGE, /* from the first descriptor to the second; flags */
 	DOES_SOCKET_USE,  /* shows that the descriptor is a socket */
@@ -70,12 +70,12 @@ enum effect {
 	X(sendfile, OP_BOTH, DOES_NOTHING, "in_fd", "out_fd", NO, NO, NO)                          \
 	X(sendfile64, OP_BOTH, DOES_NOTHING, "in_fd", "out_fd", NO, NO, NO)                        \
 	X(copy_file_range, OP_BOTH, DOES_NOTHING, "fd_in", "fd_out", NO, NO, NO)                   \
-	X(open, OP_OPEN, DOES_OPEN, NO, NO, "flags", NO, "@filename")                               \
-	X(openat, OP_OPEN, DOES_OPEN, "dfd", NO, "flags", NO, "@filename")                          \
-	X(openat2, OP_OPEN, DOES_OPEN, "dfd", NO, NO, NO, "@filename")                              \
-	X(creat, OP_OPEN, DOES_OPEN, NO, NO, NO, NO, "@pathname")                                   \
-	X(memfd_create, OP_OPEN, DOES_MEMORY, NO, NO, "flags", NO, "@uname")                        \
-	X(mq_open, OP_OPEN, DOES_QUEUE, NO, NO, NO, NO, "@u_name")                                  \
+	X(open, OP_OPEN, DOES_OPEN, NO, NO, "flags", NO, "@filename")                              \
+	X(openat, OP_OPEN, DOES_OPEN, "dfd", NO, "flags", NO, "@filename")                         \
+	X(openat2, OP_OPEN, DOES_OPEN, "dfd", NO, NO, NO, "@filename")                             \
+	X(creat, OP_OPEN, DOES_OPEN, NO, NO, NO, NO, "@pathname")                                  \
+	X(memfd_create, OP_OPEN, DOES_MEMORY, NO, NO, "flags", NO, "@uname")                       \
+	X(mq_open, OP_OPEN, DOES_QUEUE, NO, NO, NO, NO, "@u_name")                                 \
 	X(socket, OP_OPEN, DOES_SOCKET, NO, NO, "family", "type", NO)                              \
 	X(socketpair, OP_OPEN, DOES_SOCKET_PAIR, NO, NO, "family", "type", NO)                     \
 	X(pipe, OP_OPEN, DOES_PIPE, NO, NO, NO, NO, NO)                                            \

@@ -680,34 +680,11 @@ static enum fd_kind kind_of_family(int64_t family)
 
 /* ---- rows of files ---- */
 
-/* What does not fit into a key is there as its end and a hash of all. */
-static struct item_key key_of_name(uint64_t id, const char *name)
-{
-	size_t len = strlen(name);
-	uint64_t hash = 14695981039346656037u; /* FNV-1a */
-	char text[ITEM_NAME_BYTES];
-
-	if (len < ITEM_NAME_BYTES) {
-		return item_key_of(id, name, len);
-	}
-	for (size_t i = 0; i < len; i++) {
-		hash = (hash ^ (uint8_t)name[i]) * 1099511628211u;
-	}
-	(void)snprintf(text, sizeof(text), "%016llx%s", (unsigned long long)hash, name + len - 15);
-	return item_key_of(id, text, sizeof(text));
-}
-
 static uint64_t *row_of(struct shard *shard, unsigned int table, struct item **item, uint64_t id,
 			const char *name)
 {
-	struct item_key key;
-
 	if (!*item) {
-		key = key_of_name(id, name);
-		*item = shard_item(shard, table, &key);
-		if (strlen(name) >= ITEM_NAME_BYTES && strcmp((*item)->key.name, key.name) == 0) {
-			item_label(*item, name);
-		}
+		*item = shard_item_named(shard, table, id, name);
 	}
 	return shard_item_again(shard, *item);
 }

@@ -11,25 +11,25 @@
 
 #define WAKE_FIELDS                                                                                \
 	{                                                                                          \
-		"@comm", "tid", "prio", "target_cpu", "success"                                     \
+		"@comm", "tid", "prio", "target_cpu", "success"                                    \
 	}
 enum { WAKE_COMM, WAKE_TID, WAKE_PRIO, WAKE_CPU, WAKE_SUCCESS };
 
 /* X(event, kind, context, fields...) */
 #define EVENTS(X)                                                                                  \
 	X("sched_switch", EVENT_SWITCH, 0,                                                         \
-	  { "@prev_comm", "prev_tid", "prev_prio", "prev_state", "@next_comm", "next_tid",           \
+	  { "@prev_comm", "prev_tid", "prev_prio", "prev_state", "@next_comm", "next_tid",         \
 	    "next_prio" })                                                                         \
 	X("sched_ttwu", EVENT_TTWU, 0, WAKE_FIELDS)                                                \
 	X("sched_waking", EVENT_WAKING, 0, WAKE_FIELDS)                                            \
 	X("sched_wakeup", EVENT_WAKEUP, 0, WAKE_FIELDS)                                            \
 	X("sched_wakeup_new", EVENT_WAKEUP_NEW, 0, WAKE_FIELDS)                                    \
 	X("sched_process_fork", EVENT_FORK, 0,                                                     \
-	  { "parent_tid", "@child_comm", "child_tid", "child_pid" })                                \
+	  { "parent_tid", "@child_comm", "child_tid", "child_pid" })                               \
 	X("sched_process_exec", EVENT_EXEC, 0, { "tid", "old_tid" })                               \
 	X("sched_pi_setprio", EVENT_PI, 0, { "tid", "oldprio", "newprio" })                        \
 	X("sched_migrate_task", EVENT_MIGRATE, 0, { "tid", "prio", "dest_cpu" })                   \
-	X("lttng_statedump_process_state", EVENT_PROCESS, 0, { "tid", "pid", "@name", "status" })   \
+	X("lttng_statedump_process_state", EVENT_PROCESS, 0, { "tid", "pid", "@name", "status" })  \
 	X("irq_handler_entry", EVENT_ENTER, CONTEXT_IRQ, { "irq" })                                \
 	X("irq_handler_exit", EVENT_LEAVE, CONTEXT_IRQ, { "irq" })                                 \
 	X("irq_softirq_entry", EVENT_ENTER, CONTEXT_SOFTIRQ, { "vec" })                            \

@@ -3,7 +3,6 @@
  */
 #include "deep/jobs.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 
 #include "base/map.h"
 #include "deep/reader.h"
+#include "engine/pattern.h"
 
 const struct jobs_model jobs_models[] = {
 	{ "run", "sched_in; sched_out", "a stay on a CPU" },
@@ -32,180 +32,23 @@ const struct jobs_model jobs_models[] = {
 
 /* ---- patterns ---- */
 
-#define NAME_MAX_BYTES  64
-#define CONDITIONS_MAX  PLAN_FIELDS_MAX
 #define DEFINITIONS_MAX 16
 
-enum op { OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE };
-
-struct condition {
-	char field[1 + NAME_MAX_BYTES]; /* as of a request: of a text it begins with PLAN_TEXT */
-	char text[NAME_MAX_BYTES]; /* "": a number */
-	enum op op;
-	bool is_tid; /* the value is the execution's thread */
-	bool has_mask;
-	int64_t mask, number;
-};
-
-struct definition {
-	char event[NAME_MAX_BYTES];
-	struct condition conditions[CONDITIONS_MAX];
-	size_t count;
-	size_t request;                 /* whose binding has its event */
+/* An event of the pattern. */
+struct part {
+	struct definition is;
+	size_t request;                 /* whose binding has it */
 	uint8_t fields[CONDITIONS_MAX]; /* of the request, by condition */
-	bool has_tid;
 };
 
 struct pattern {
-	struct definition at[DEFINITIONS_MAX];
+	struct part at[DEFINITIONS_MAX];
 	size_t count;
 };
 
-struct parser {
-	const char *text, *at;
-	struct err *err;
-};
-
-static int expected(const struct parser *parser, const char *what)
-{
-	return err_raise(parser->err, -EINVAL, "\"%s\": column %zu: expected %s", parser->text,
-			 (size_t)(parser->at - parser->text) + 1, what);
-}
-
-static void skip_blanks(struct parser *parser)
-{
-	parser->at += strspn(parser->at, " \t");
-}
-
-static int parse_word(struct parser *parser, const char *what, char word[NAME_MAX_BYTES])
-{
-	size_t len = 0;
-
-	while (isalnum((unsigned char)parser->at[len]) ||
-	       (parser->at[len] && strchr("_.*:-/", parser->at[len]))) {
-		len++;
-	}
-	if (len == 0 || len >= NAME_MAX_BYTES) {
-		return expected(parser, what);
-	}
-	memcpy(word, parser->at, len);
-	word[len] = '\0';
-	parser->at += len;
-	skip_blanks(parser);
-	return 0;
-}
-
-static int parse_number(struct parser *parser, int64_t *ret)
-{
-	char *past;
-
-	errno = 0;
-	*ret = strtoll(parser->at, &past, 0);
-	if (past == parser->at || errno != 0) {
-		return expected(parser, "a number");
-	}
-	parser->at = past;
-	skip_blanks(parser);
-	return 0;
-}
-
-static int parse_op(struct parser *parser, enum op *ret)
-{
-	static const struct {
-		const char *text;
-		enum op op;
-	} ops[] = { { "!=", OP_NE }, { "<=", OP_LE }, { ">=", OP_GE },
-		    { "=", OP_EQ },  { "<", OP_LT },  { ">", OP_GT } };
-
-	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
-		size_t len = strlen(ops[i].text);
-
-		if (strncmp(parser->at, ops[i].text, len) == 0) {
-			*ret = ops[i].op;
-			parser->at += len;
-			skip_blanks(parser);
-			return 0;
-		}
-	}
-	return expected(parser, "=, !=, <, <=, > or >=");
-}
-
-static int parse_value(struct parser *parser, struct condition *condition)
-{
-	if (strncmp(parser->at, "$tid", 4) == 0) {
-		condition->is_tid = true;
-		parser->at += 4;
-		skip_blanks(parser);
-		return condition->op == OP_EQ ? 0 : expected(parser, "= before $tid");
-	}
-	if (isdigit((unsigned char)*parser->at) || *parser->at == '-') {
-		return parse_number(parser, &condition->number);
-	}
-	if (condition->has_mask || (condition->op != OP_EQ && condition->op != OP_NE)) {
-		return expected(parser, "a number");
-	}
-	return parse_word(parser, "a number, a text, or $tid", condition->text);
-}
-
-static int parse_condition(struct parser *parser, struct definition *definition)
-{
-	struct condition *condition = &definition->conditions[definition->count];
-	char field[NAME_MAX_BYTES];
-	int r;
-
-	if (definition->count == CONDITIONS_MAX) {
-		return expected(parser, "no more than eight conditions");
-	}
-	r = parse_word(parser, "a field", field);
-	if (r == 0 && *parser->at == '&') {
-		parser->at++;
-		condition->has_mask = true;
-		r = parse_number(parser, &condition->mask);
-	}
-	r = r < 0 ? r : parse_op(parser, &condition->op);
-	r = r < 0 ? r : parse_value(parser, condition);
-	(void)snprintf(condition->field, sizeof(condition->field), "%s%s",
-		       condition->text[0] ? PLAN_TEXT : "", r < 0 ? "" : field);
-	definition->has_tid |= condition->is_tid;
-	definition->count++;
-	return r;
-}
-
-/* sched_in and sched_out. */
-static void resolve_alias(struct definition *definition)
-{
-	bool is_in = strcmp(definition->event, "sched_in") == 0;
-
-	if (is_in || strcmp(definition->event, "sched_out") == 0) {
-		struct condition *condition = &definition->conditions[definition->count++];
-
-		strcpy(definition->event, "sched_switch");
-		strcpy(condition->field, is_in ? "next_tid" : "prev_tid");
-		condition->is_tid = true;
-		definition->has_tid = true;
-	}
-}
-
-static int parse_definition(struct parser *parser, struct definition *definition)
-{
-	int r = parse_word(parser, "the name of an event", definition->event);
-
-	while (r == 0 && *parser->at && *parser->at != ';') {
-		r = parse_condition(parser, definition);
-		if (r == 0 && *parser->at == ',') {
-			parser->at++;
-			skip_blanks(parser);
-		}
-	}
-	if (r == 0 && definition->count < CONDITIONS_MAX) {
-		resolve_alias(definition);
-	}
-	return r;
-}
-
 static int parse(const char *text, struct pattern *pattern, struct err *err)
 {
-	struct parser parser = { .text = text, .at = text, .err = err };
+	struct pattern_parser parser = { .text = text, .at = text, .err = err };
 	int r = 0;
 
 	for (size_t i = 0; jobs_models[i].name[0]; i++) {
@@ -214,20 +57,20 @@ static int parse(const char *text, struct pattern *pattern, struct err *err)
 		}
 	}
 	memset(pattern, 0, sizeof(*pattern));
-	skip_blanks(&parser);
+	pattern_blanks(&parser);
 	do {
 		if (pattern->count == DEFINITIONS_MAX) {
-			return expected(&parser, "no more than sixteen events");
+			return pattern_expected(&parser, "no more than sixteen events");
 		}
-		r = parse_definition(&parser, &pattern->at[pattern->count++]);
+		r = pattern_definition(&parser, &pattern->at[pattern->count++].is);
 		if (r == 0 && *parser.at == ';') {
 			parser.at++;
-			skip_blanks(&parser);
+			pattern_blanks(&parser);
 		}
 	} while (r == 0 && *parser.at);
 	if (r == 0 && pattern->count < 2) {
-		return expected(&parser,
-				"; and another event: an execution has a begin and an end");
+		return pattern_expected(&parser,
+					"; and another event: an execution has a begin and an end");
 	}
 	return r;
 }
@@ -285,17 +128,17 @@ static int ask(struct pattern *pattern, struct asked *asked, struct err *err)
 	asked->requests[REQUEST_SWITCH].fields[SWITCH_PREV] = "prev_tid";
 	asked->requests[REQUEST_SWITCH].fields[SWITCH_NEXT] = "next_tid";
 	for (size_t d = 0; d < pattern->count; d++) {
-		struct definition *definition = &pattern->at[d];
+		struct part *part = &pattern->at[d];
 
-		definition->request = request_of(asked, definition->event);
-		for (size_t i = 0; i < definition->count; i++) {
-			int field = field_of(&asked->requests[definition->request],
-					     definition->conditions[i].field, err);
+		part->request = request_of(asked, part->is.event);
+		for (size_t i = 0; i < part->is.count; i++) {
+			int field = field_of(&asked->requests[part->request],
+					     part->is.conditions[i].field, err);
 
 			if (field < 0) {
 				return field;
 			}
-			definition->fields[i] = (uint8_t)field;
+			part->fields[i] = (uint8_t)field;
 		}
 	}
 	return 0;
@@ -324,54 +167,17 @@ struct matcher {
 	struct jobs *jobs;
 };
 
-static bool compare(int64_t a, enum op op, int64_t b)
-{
-	switch (op) {
-	case OP_EQ:
-		return a == b;
-	case OP_NE:
-		return a != b;
-	case OP_LT:
-		return a < b;
-	case OP_LE:
-		return a <= b;
-	case OP_GT:
-		return a > b;
-	case OP_GE:
-		break;
-	}
-	return a >= b;
-}
-
-static bool holds(const struct condition *condition, const struct value *value, int32_t tid)
-{
-	if (condition->is_tid) {
-		return value->i == tid;
-	}
-	if (condition->text[0]) {
-		size_t len = strlen(condition->text);
-		bool is_same = value->len >= len &&
-			       strnlen((const char *)value->bytes, value->len) == len &&
-			       memcmp(value->bytes, condition->text, len) == 0;
-
-		return is_same == (condition->op == OP_EQ);
-	}
-	return compare(condition->has_mask ? value->i & condition->mask : value->i, condition->op,
-		       condition->number);
-}
-
-static bool matches(const struct definition *definition, const struct reader_event *event,
-		    int32_t tid, int32_t current)
+static bool matches(const struct part *part, const struct reader_event *event, int32_t tid,
+		    int32_t current)
 {
 	struct reader_event as;
 
-	if ((!definition->has_tid && tid != current) ||
-	    !reader_as(event, definition->request, &as)) {
+	if ((!part->is.has_tid && tid != current) || !reader_as(event, part->request, &as)) {
 		return false;
 	}
-	for (size_t i = 0; i < definition->count; i++) {
-		if (!reader_has(&as, definition->fields[i]) ||
-		    !holds(&definition->conditions[i], &as.values[definition->fields[i]], tid)) {
+	for (size_t i = 0; i < part->is.count; i++) {
+		if (!reader_has(&as, part->fields[i]) ||
+		    !condition_holds(&part->is.conditions[i], &as.values[part->fields[i]], tid)) {
 			return false;
 		}
 	}
@@ -478,14 +284,13 @@ static void take(struct matcher *matcher, const struct reader_event *event)
 	current = kh_value(matcher->running, at);
 	tried[count++] = current;
 	for (size_t d = 0; d < matcher->pattern->count; d++) {
-		const struct definition *definition = &matcher->pattern->at[d];
+		const struct part *part = &matcher->pattern->at[d];
 		struct reader_event as;
 
-		for (size_t i = 0; definition->has_tid && i < definition->count; i++) {
-			if (definition->conditions[i].is_tid &&
-			    reader_as(event, definition->request, &as) &&
-			    reader_has(&as, definition->fields[i])) {
-				tried[count++] = (int32_t)as.values[definition->fields[i]].i;
+		for (size_t i = 0; part->is.has_tid && i < part->is.count; i++) {
+			if (part->is.conditions[i].is_tid && reader_as(event, part->request, &as) &&
+			    reader_has(&as, part->fields[i])) {
+				tried[count++] = (int32_t)as.values[part->fields[i]].i;
 			}
 		}
 	}

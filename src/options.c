@@ -56,7 +56,7 @@ enum option_id {
 	OPTION_THREAD,
 	OPTION_JOB,
 	OPTION_DEADLINE,
-	OPTION_PERIOD,
+	OPTION_EVERY,
 	OPTION_DRY_RUN,
 	OPTION_CHECK,
 	OPTION_MI_VERSION,
@@ -71,6 +71,8 @@ enum option_id {
 	OPTION_MIN,
 	OPTION_MAX,
 	OPTION_FREQ,
+	OPTION_PERIOD,
+	OPTION_UST_SPAN,
 	OPTION_QUIET,
 	OPTION_VERBOSE,
 	OPTION_HELP,
@@ -128,7 +130,7 @@ static const struct spec specs[] = {
 	  FOR_REPORT },
 	{ OPTION_DEADLINE, 0, "deadline", "DURATION", "count executions that take longer",
 	  FOR_REPORT },
-	{ OPTION_PERIOD, 0, "period", "DURATION", "they arrive so often; deadlines count from then",
+	{ OPTION_EVERY, 0, "every", "DURATION", "they arrive so often; deadlines count from then",
 	  FOR_REPORT },
 	{ OPTION_TO, 0, "to", "URL", "the relay, net://HOST[:CONTROL[:DATA]] (5342)", FOR_REPLAY },
 	{ OPTION_SPEED, 0, "speed", "X", "times the original speed, 0: full speed (1)",
@@ -154,6 +156,10 @@ static const struct spec specs[] = {
 	  FOR_SHOW },
 	{ OPTION_MAX, 0, "max", "DURATION", "only those that took no longer", FOR_SHOW },
 	{ OPTION_FREQ, 0, "freq", NULL, "text: distributions as bars", FOR_BOTH },
+	{ OPTION_PERIOD, 0, "period", "SPEC",
+	  "measure from one event to another: 'NAME = EVENT; EVENT; by FIELD'", FOR_SHOW },
+	{ OPTION_UST_SPAN, 0, "ust-span", "BEGIN,END", "the same of two events of one thread",
+	  FOR_SHOW },
 	{ OPTION_TRIGGER, 0, "trigger", "EXPR", "say when it holds: 'cpu.busy > 90% for 3s'",
 	  FOR_BOTH },
 	{ OPTION_TRIGGERS, 0, "triggers", "FILE", "triggers with names and actions", FOR_BOTH },
@@ -319,12 +325,24 @@ static int find_analysis(const char *name, const struct analysis **ret, struct e
 	return refuse(err, "analysis", name, names);
 }
 
+/* In the order of the list, whatever the order given: keys have a fixed order. */
+static void choose(struct options *options, const bool chosen[ANALYSES_MAX])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; analyses[i]; i++) {
+		if (chosen[i]) {
+			options->analyses[count++] = analyses[i];
+		}
+	}
+	options->analyses[count] = NULL;
+}
+
 static int take_analyses(struct options *options, const char *value, struct err *err)
 {
 	char *list = mem_strdup(value), *rest = list;
 	bool chosen[ANALYSES_MAX] = { false };
 	const char *name;
-	size_t count = 0;
 	int r = 0;
 
 	while (r == 0 && (name = strsep(&rest, ","))) {
@@ -342,15 +360,30 @@ static int take_analyses(struct options *options, const char *value, struct err 
 			chosen[i] |= !found || analyses[i] == found;
 		}
 	}
-	/* In the order of the list, whatever the order given: keys have a fixed order. */
-	for (size_t i = 0; analyses[i]; i++) {
-		if (chosen[i]) {
-			options->analyses[count++] = analyses[i];
-		}
-	}
-	options->analyses[count] = NULL;
+	choose(options, chosen);
 	free(list);
 	return r;
+}
+
+/* Periods are measured if some are asked for, and only then. */
+static int settle_periods(struct options *options, struct err *err)
+{
+	bool chosen[ANALYSES_MAX] = { false }, others = false;
+
+	for (size_t i = 0; analyses[i]; i++) {
+		bool is_periods = strcmp(analyses[i]->name, "periods") == 0;
+
+		for (size_t k = 0; options->analyses[k]; k++) {
+			chosen[i] |= options->analyses[k] == analyses[i];
+		}
+		others |= chosen[i] && !is_periods;
+		if (is_periods && chosen[i] && !others && options->periods.all.count == 0) {
+			return err_raise(err, -EINVAL, "no period to measure: --period says which");
+		}
+		chosen[i] = is_periods ? options->periods.all.count > 0 : chosen[i];
+	}
+	choose(options, chosen);
+	return 0;
 }
 
 /* Numbers with commas between. */
@@ -622,8 +655,8 @@ static uint64_t *duration_of(struct options *o, enum option_id id)
 		return &o->linger_ns;
 	case OPTION_DEADLINE:
 		return &o->deadline_ns;
-	case OPTION_PERIOD:
-		return &o->period_ns;
+	case OPTION_EVERY:
+		return &o->every_ns;
 	default:
 		return NULL;
 	}
@@ -687,6 +720,10 @@ static int take(struct options *o, enum option_id id, const char *value, struct 
 	case OPTION_MIN:
 	case OPTION_MAX:
 		return take_selection(o, id, value, err);
+	case OPTION_PERIOD:
+		return period_add(&o->periods, value, err);
+	case OPTION_UST_SPAN:
+		return period_add_span(&o->periods, value, err);
 	case OPTION_HISTORY:
 	case OPTION_BEFORE:
 	case OPTION_KEEP:
@@ -796,6 +833,7 @@ int options_parse(struct options *options, unsigned int command, int argc, const
 	if (r == 0 && id < -1) {
 		r = bad_option(kept->context, id, command, err);
 	}
+	r = r == 0 && (command & FOR_SHOW) ? settle_periods(options, err) : r;
 	if (r == 0 && strcmp(options->format, "html") == 0 && command != FOR_REPORT) {
 		static const char *const others[] = { "text", "json", NULL };
 
@@ -816,6 +854,7 @@ void options_fini(struct options *options)
 		free((char *)options->selection.comms.at[i]);
 	}
 	vec_fini(&options->selection.comms);
+	period_set_fini(&options->periods);
 	vec_fini(&options->triggers);
 	vec_fini(&options->trigger_files);
 	vec_fini(&options->selection.tids);

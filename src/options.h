@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "analyses/period.h"
 #include "base/err.h"
 #include "engine/report.h"
 
@@ -46,6 +47,7 @@ struct options {
 	bool stats;
 	const char *metrics;
 	struct selection selection;
+	struct period_set periods;
 	bool freq;
 	bool mi_version, metadata, test_compatibility;
 	VEC(const char *) triggers, trigger_files; /* borrowed */
@@ -59,7 +61,7 @@ struct options {
 	const char *capture_dir, *control;
 	const char *job;      /* a pattern or model; NULL: none */
 	uint64_t deadline_ns; /* UINT64_MAX: none */
-	uint64_t period_ns;   /* 0: none */
+	uint64_t every_ns;    /* 0: none */
 	const char *thread;   /* to explain: a tid or a name; NULL: the one that matters most */
 	uint64_t keep_count, keep_bytes, per_hour; /* UINT64_MAX: all */
 	const char *on_lag;                        /* keep, skip */

@@ -190,7 +190,8 @@ static int cell_width(const struct output *output, const struct column *column)
 static size_t cells_shown(const struct output *output, const struct report_table *table,
 			  const struct cell *cells, size_t count)
 {
-	int used = 2 + name_width(output, table->table) + (table->table->scope == SCOPE_LONGEST ? WHO_WIDTH : 0);
+	int used = 2 + name_width(output, table->table) +
+		   (table->table->scope == SCOPE_LONGEST ? WHO_WIDTH : 0);
 
 	for (size_t i = 0; i < count; i++) {
 		used += cell_width(output, cells[i].column);

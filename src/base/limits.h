@@ -57,8 +57,11 @@
 #define ITEMS_MAX 16384
 /* Descriptors that are known of all processes of a trace: some 100 bytes each, and their paths, of
  * which the ends are kept. */
-#define FDS_MAX	      1048576
+#define FDS_MAX       1048576
 #define FILE_NAME_MAX 255
+/* Periods of --period, and those that are open of one thread, or of one in 4096 sets of keys. */
+#define PERIODS_MAX      256
+#define PERIODS_OPEN_MAX 1024
 /* Requests of a block device that have not completed: queues are some thousands deep. */
 #define REQUESTS_MAX 65536
 /* The longest instances that are kept: as many as are shown, between these. */

@@ -216,6 +216,7 @@ static void fill_config(const struct options *options, struct engine_config *con
 	config->interval_ns = options->interval_ns;
 	config->wants_windows = options->has_interval;
 	config->selection = &options->selection;
+	config->periods = &options->periods;
 	config->jobs = (unsigned int)options->jobs;
 	config->chunk_bytes = options->chunk_bytes;
 	config->max_memory = options->max_memory;

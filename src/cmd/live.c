@@ -50,6 +50,7 @@ void cmd_fill_hub(const struct options *options, struct hub_config *config)
 	config->engine.wants_windows = true;
 	config->engine.range_end = UINT64_MAX;
 	config->engine.selection = &options->selection;
+	config->engine.periods = &options->periods;
 	config->engine.jobs = (unsigned int)options->jobs;
 	config->engine.chunk_bytes = options->chunk_bytes;
 	config->engine.max_memory = options->max_memory;

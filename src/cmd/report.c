@@ -98,8 +98,8 @@ static void warn(void *user, const char *message)
 /* Of what arrives again and again it is the next arrival, if nobody says otherwise. */
 static uint64_t deadline_of(const struct options *options)
 {
-	return options->deadline_ns == UINT64_MAX && options->period_ns > 0 ? options->period_ns
-									    : options->deadline_ns;
+	return options->deadline_ns == UINT64_MAX && options->every_ns > 0 ? options->every_ns
+									   : options->deadline_ns;
 }
 
 static int report_one(const struct options *options, const struct recorded_path *path,
@@ -112,7 +112,7 @@ static int report_one(const struct options *options, const struct recorded_path 
 	const struct jobs_config config = { .pattern = options->job,
 					    .who = options->thread,
 					    .deadline_ns = deadline_of(options),
-					    .period_ns = options->period_ns };
+					    .period_ns = options->every_ns };
 	struct jobs jobs = { 0 };
 	struct err err;
 	uint64_t begin, end;

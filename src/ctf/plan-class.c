@@ -400,7 +400,8 @@ static void share_found(struct event_wants *ew)
 			const struct compile_want *first = &ew->wants.at[k];
 
 			if (first->found && first->root == want->root &&
-			    first->is_text == want->is_text && strcmp(first->name, want->name) == 0) {
+			    first->is_text == want->is_text &&
+			    strcmp(first->name, want->name) == 0) {
 				want->found = true;
 				want->is_signed = first->is_signed;
 				*vec_push(&ew->copies) =

@@ -106,8 +106,8 @@ struct value {
  * elements in a row: traces may have anything under a name.  A class that lacks a field is still
  * bound; its value is then absent (plan_binding.present).
  */
-#define PLAN_TEXT "@"
-#define PLAN_FIELDS_MAX 8
+#define PLAN_TEXT       "@"
+#define PLAN_FIELDS_MAX 16
 struct plan_request {
 	const char *event;
 	const char *fields[PLAN_FIELDS_MAX];

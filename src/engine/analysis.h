@@ -111,6 +111,8 @@ struct map_event {
 
 typedef void map_fn(struct map *map, void *state, const struct map_event *event, uint32_t user);
 
+struct period_set;
+
 struct need {
 	const char *event; /* a name, or a prefix and "*" */
 	const char *fields[PLAN_FIELDS_MAX];
@@ -143,8 +145,8 @@ struct fact {
 	uint64_t ts;
 	struct thread *thread;
 	struct shard *shard; /* of the thread */
-	uint8_t owner;	     /* index of the analysis in the run */
-	uint8_t kind;	     /* the analysis' own */
+	uint8_t owner;       /* index of the analysis in the run */
+	uint8_t kind;        /* the analysis' own */
 	uint64_t words[FACT_WORDS];
 };
 
@@ -154,6 +156,9 @@ struct analysis {
 	struct table tables[TABLES_MAX]; /* ends at the first without columns */
 	const struct need *needs;        /* ends with an event of NULL; may be NULL */
 	size_t need_count;
+	/* In place of needs, where the user says what is wanted (map_setup.periods): gives an array
+	 * that the caller frees, and how many there are. */
+	size_t (*needs_of)(const struct period_set *periods, struct need **ret);
 	bool uses_threads;        /* the merge side is told who runs, and of threads */
 	size_t map_state_size;    /* zeroed at the start of each chunk */
 	size_t thread_state_size; /* zeroed when a thread, or another object, appears */

@@ -16,9 +16,9 @@
 struct item {
 	struct item_key key;
 	uint8_t analysis, table;
-	bool is_touched;             /* in the open window */
-	char *label;                 /* shown in place of the key's name; NULL: none */
-	uint64_t *window, *total;    /* total: NULL in shards */
+	bool is_touched;          /* in the open window */
+	char *label;              /* shown in place of the key's name; NULL: none */
+	uint64_t *window, *total; /* total: NULL in shards */
 };
 
 static inline uint32_t item_row_hash(const struct item *item)

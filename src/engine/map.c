@@ -53,7 +53,7 @@ static void add_needs(struct map_setup *setup, const struct need *needs, size_t 
 
 void map_setup_init(struct map_setup *setup)
 {
-	size_t total = 0;
+	size_t total = 0, asked = 0;
 	bool uses_threads = false;
 
 	assert(setup->interval_ns > 0);
@@ -62,10 +62,15 @@ void map_setup_init(struct map_setup *setup)
 		setup->window_ns *= INTERVALS_UNSEEN;
 	}
 	setup->state_size = 0;
+	setup->asked = NULL;
 	setup->shelf = shelf_new((setup->jobs + 1) * CHUNKS_PER_WORKER);
 	for (size_t i = 0; i < setup->analysis_count; i++) {
 		uses_threads |= setup->analyses[i]->uses_threads;
 		total += setup->analyses[i]->need_count;
+		if (setup->analyses[i]->needs_of) {
+			asked = setup->analyses[i]->needs_of(setup->periods, &setup->asked);
+			total += asked;
+		}
 		setup->state_offsets[i] = setup->state_size;
 		setup->state_size += (setup->analyses[i]->map_state_size + 15) / 16 * 16;
 	}
@@ -80,6 +85,11 @@ void map_setup_init(struct map_setup *setup)
 	for (size_t i = 0; i < setup->analysis_count; i++) {
 		add_needs(setup, setup->analyses[i]->needs, setup->analyses[i]->need_count,
 			  (uint8_t)i, (uint16_t)(i + 1));
+		/* An event may be in many periods: each has a group of its own. */
+		for (size_t k = 0; setup->analyses[i]->needs_of && k < asked; k++) {
+			add_needs(setup, &setup->asked[k], 1, (uint8_t)i,
+				  (uint16_t)(ANALYSES_MAX + k));
+		}
 	}
 	assert(setup->request_count == total);
 }
@@ -89,6 +99,7 @@ void map_setup_fini(struct map_setup *setup)
 	shelf_free(setup->shelf);
 	free(setup->requests);
 	free(setup->routes);
+	free(setup->asked);
 }
 
 struct map *map_new(const struct map_setup *setup)
@@ -128,6 +139,11 @@ uint64_t map_numbers(struct map *map, const uint64_t *numbers, size_t count)
 
 	vec_append(&map->partial->numbers, numbers, count);
 	return at;
+}
+
+const struct period_set *map_periods(const struct map *map)
+{
+	return map->setup->periods;
 }
 
 uint64_t map_cpu(const struct map *map)

@@ -36,9 +36,11 @@ struct map_setup {
 	struct stats *stats;               /* NULL: not wanted */
 	size_t top;                        /* rows of a table that are to be in order, 0: all */
 	const struct selection *selection; /* NULL: all rows */
+	const struct period_set *periods;  /* of the user; NULL: none */
 	/* Derived by map_setup_init(). */
 	struct plan_request *requests;
 	struct map_route *routes; /* by request */
+	struct need *asked;       /* needs of the analysis that has needs_of */
 	size_t request_count;
 	bool uses_threads; /* if not, nobody asks who runs */
 	size_t state_offsets[ANALYSES_MAX];
@@ -77,6 +79,9 @@ void map_note_current(struct map *map, struct record *record);
  * being filled, to be added to; dies at the next call.  @name may be NULL, and need not end.
  */
 uint64_t *map_item(struct map *map, unsigned int table, uint64_t id, const void *name, size_t len);
+
+/* What the user asked for. */
+const struct period_set *map_periods(const struct map *map);
 
 /* The CPU of the stream, UINT64_MAX: none. */
 uint64_t map_cpu(const struct map *map);

@@ -57,8 +57,8 @@ struct merge {
 	struct merge_task tasks[SHARDS];
 	unsigned int tasks_running;
 	atomic_uint tasks_left; /* that have not done their part of the round */
-	bool is_round_open; /* begun and not ended */
-	bool closes;        /* the open window, when the round ends */
+	bool is_round_open;     /* begun and not ended */
+	bool closes;            /* the open window, when the round ends */
 	uint64_t last_bound;
 	size_t kept_bytes; /* held after the last round */
 

@@ -578,6 +578,36 @@ struct item *shard_item(struct shard *shard, unsigned int table, const struct it
 			  (unsigned int)shard->running, table, key);
 }
 
+/* What does not fit into a key is there as its end and a hash of all. */
+static struct item_key key_of_name(uint64_t id, const char *name)
+{
+	size_t len = strlen(name);
+	uint64_t hash = 14695981039346656037u; /* FNV-1a */
+	char text[ITEM_NAME_BYTES];
+
+	if (len < ITEM_NAME_BYTES) {
+		return item_key_of(id, name, len);
+	}
+	for (size_t i = 0; i < len; i++) {
+		hash = (hash ^ (uint8_t)name[i]) * 1099511628211u;
+	}
+	(void)snprintf(text, sizeof(text), "%016llx%s", (unsigned long long)hash, name + len - 15);
+	return item_key_of(id, text, sizeof(text));
+}
+
+struct item *shard_item_named(struct shard *shard, unsigned int table, uint64_t id,
+			      const char *name)
+{
+	struct item_key key = key_of_name(id, name);
+	struct item *item = shard_item(shard, table, &key);
+
+	/* Beyond the bound it is one for all others. */
+	if (strlen(name) >= ITEM_NAME_BYTES && item_equal(&item->key, &key)) {
+		item_label(item, name);
+	}
+	return item;
+}
+
 uint64_t *shard_item_row(struct shard *shard, unsigned int table, const struct item_key *key)
 {
 	return shard_item(shard, table, key)->window;

@@ -181,7 +181,7 @@ struct rows {
 	VEC(uint32_t) class_names; /* name id by class index */
 	struct items items;
 	struct longest *longest, *longest_total; /* of the open window, and of those closed */
-	void *states[ANALYSES_MAX]; /* analyses' own of the trace; NULL: none */
+	void *states[ANALYSES_MAX];              /* analyses' own of the trace; NULL: none */
 	VEC(struct fact_at) facts, facts_sorted; /* of the round */
 };
 

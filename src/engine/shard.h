@@ -55,6 +55,9 @@ uint64_t *shard_row_at(struct shard *shard, unsigned int table, uint32_t index,
 /* The item itself, which stays, to be asked for its row again, which is quick; and to be given a
  * label (item_label). */
 struct item *shard_item(struct shard *shard, unsigned int table, const struct item_key *key);
+/* The same by a name of any length. */
+struct item *shard_item_named(struct shard *shard, unsigned int table, uint64_t id,
+			      const char *name);
 uint64_t *shard_item_again(struct shard *shard, struct item *item);
 /* Notes what on_fact() is to see; fill in the words. */
 struct fact *shard_fact(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int kind);

@@ -39,6 +39,11 @@ ARGUMENTS = {
     'close_range': (('s32', 'fd'), ('s32', 'max_fd'), ('s32', 'flags')),
 }
 CALLS = tuple(ARGUMENTS)
+PERIODS = (
+    'run = sched_in; sched_out', 'wake = sched_waking tid=$tid; sched_in; group prev_comm',
+    'call = syscall_entry_*; syscall_exit_*', 'opened = syscall_exit_openat; syscall_entry_close; within run',
+    'irq = irq_handler_entry; irq_handler_exit; by $cpu, irq; group name',
+    'disk = block_rq_issue nr_sector>0; block_rq_complete; by dev, sector; group rwbs, error')
 LONG_NAME = '/a/name/that/is/longer/than/a/key/of/an/item/'
 FIELDS = {
     'sched_switch': dict(synthetic.EVENTS)['sched_switch'],
@@ -62,7 +67,6 @@ FIELDS = {
                           ('s32', 'error')),
 }
 FIELDS['block_rq_issue'] = FIELDS['block_rq_requeue'] = FIELDS['block_rq_insert']
-FIELDS['sched_process_fork'] += (('s32', 'parent_pid'),)
 FIELDS['sched_process_exit'] = (('s32', 'tid'),)
 FIELDS['lttng_statedump_start'] = ()
 FIELDS['lttng_statedump_file_descriptor'] = (('s32', 'pid'), ('s32', 'fd'), ('s32', 'flags'), ('text', 'filename'))
@@ -286,7 +290,7 @@ def make(rng, path, loses):
 
 LABELS = ('cpu', 'fd', 'tid', 'pid', 'prio', 'comm', 'irq', 'vec', 'order', 'errno', 'vpid', 'level')
 NO_SUMS = ('min_ns', 'mean_ns', 'max_ns', 'stdev_ns', 'p50_ns', 'p95_ns', 'p99_ns', 'p999_ns',
-           'longest_ns', 'depth_max', 'in_flight', 'oldest_ns', 'longest')
+           'longest_ns', 'depth_max', 'in_flight', 'open', 'oldest_ns', 'longest')
 
 
 def sums_of(value):
@@ -325,11 +329,12 @@ def check(sillage, rng, path, loses):
 
     events = make(rng, path, loses)
     interval = rng.choice(('100ms', '1s', '17ms'))
-    base = cuts.report(sillage, path, '1G', 0, ['-i', interval])
+    asked = ['-i', interval] + [word for spec in PERIODS for word in ('--period', spec)]
+    base = cuts.report(sillage, path, '1G', 0, asked)
     lines = [json.loads(line) for line in base]
     for _ in range(4):
         chunk, jobs = rng.choice((1, 300, 4000, 10**9)), rng.randrange(4)
-        extra = ['-i', interval] + rng.choice(([], ['--max-memory', '1K']))
+        extra = asked + rng.choice(([], ['--max-memory', '1K']))
         if cuts.report(sillage, path, chunk, jobs, extra) != base:
             return 'not the same with --chunk-size %d -j %d %s' % (chunk, jobs, ' '.join(extra))
     if not adds_up(lines, lines[0]['analyses']):

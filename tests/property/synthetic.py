@@ -48,7 +48,8 @@ EVENTS = [
                       ('s32', 'next_prio'))),
     ('syscall_entry_read', ()), ('syscall_exit_read', (('s64', 'ret'),)),
     ('syscall_entry_write', ()), ('syscall_exit_write', (('s64', 'ret'),)),
-    ('sched_process_fork', (('comm', 'child_comm'), ('s32', 'child_tid'), ('s32', 'child_pid'))),
+    ('sched_process_fork', (('comm', 'child_comm'), ('s32', 'child_tid'), ('s32', 'child_pid'),
+                            ('s32', 'parent_pid'))),
     ('sched_process_exit', (('s32', 'tid'),)), ('sched_process_free', (('s32', 'tid'),)),
     ('sched_waking', (('s32', 'tid'),)), ('sched_wakeup', (('s32', 'tid'),)),
     ('block_rq_issue', (('s32', 'dev'), ('s64', 'sector'), ('s32', 'nr_sector'), ('s32', 'rwbs'))),
@@ -58,6 +59,12 @@ EVENTS = [
     ('irq_handler_exit', (('s32', 'irq'), ('s32', 'ret'))),
     ('timer_hrtimer_expire_entry', (('s64', 'hrtimer'),)), ('timer_hrtimer_expire_exit', (('s64', 'hrtimer'),)),
     ('irq_softirq_entry', (('s32', 'vec'),)), ('irq_softirq_exit', (('s32', 'vec'),)),
+    ('syscall_entry_openat', (('s32', 'dfd'), ('comm', 'filename'), ('s32', 'flags'))),
+    ('syscall_exit_openat', (('s64', 'ret'),)),
+    ('syscall_entry_close', (('s32', 'fd'),)), ('syscall_exit_close', (('s64', 'ret'),)),
+    ('syscall_entry_dup', (('s32', 'fildes'),)), ('syscall_exit_dup', (('s64', 'ret'),)),
+    ('syscall_entry_pread64', (('s32', 'fd'),)), ('syscall_exit_pread64', (('s64', 'ret'),)),
+    ('sched_process_exec', (('comm', 'filename'), ('s32', 'tid'), ('s32', 'old_tid'))),
 ]
 IDS = {name: i for i, (name, _) in enumerate(EVENTS)}
 
@@ -74,7 +81,9 @@ def metadata(offset):
 
 def event(ts, name, *values):
     out = struct.pack('<HQ', IDS[name], ts)
-    for (kind, _), value in zip(dict(EVENTS)[name], values):
+    fields = dict(EVENTS)[name]
+    rest = ['' if kind == 'comm' else 0 for kind, _ in fields[len(values):]]
+    for (kind, _), value in zip(fields, list(values) + rest):
         out += {'s32': lambda v: struct.pack('<i', v), 's64': lambda v: struct.pack('<q', v),
                 'comm': lambda v: v.encode().ljust(16, b'\0')}[kind](value)
     return out
@@ -429,6 +438,65 @@ def fired(trace, when, *args):
     assert all(set(line) & {'cpu', 'sched'} == set() for line in lines), 'analyses nobody wants to see'
     return [(line['begin'] // 10**9, line['end'] // 10**9) for line in found], \
         found[-1]['values'] if found else None
+
+
+def call(begin, name, arguments, ret, took=5):
+    return [event(begin, 'syscall_entry_' + name, *arguments),
+            event(begin + took, 'syscall_exit_' + name, ret)]
+
+
+def test_files(scratch):
+    """What a descriptor leads to: after open, dup, fork, exec, close, and in another process."""
+    events = [event(1, 'sched_process_fork', 'a', 5, 5), switch(2, 9, 5)]
+    events += call(10, 'openat', (-100, '/dir', 0), 3) + call(20, 'openat', (3, 'gone', 0o2000000), 4)
+    events += call(30, 'pread64', (4,), 100) + call(40, 'dup', (4,), 6) + call(50, 'close', (4,), 0)
+    events += call(60, 'pread64', (6,), 10) + call(70, 'pread64', (4,), 1) + call(80, 'openat', (-100, '/own', 0o2000000), 7)
+    events += [event(90, 'sched_process_fork', 'b', 6, 6, 5), switch(95, 5, 6)]
+    events += call(100, 'pread64', (6,), 1000) + call(110, 'pread64', (7,), -11)
+    events += [event(120, 'sched_process_exec', '/bin/b', 6, 6)]
+    events += call(130, 'pread64', (6,), 10000) + call(140, 'pread64', (7,), 100000)
+    events += [switch(150, 6, 5)] + call(160, 'pread64', (7,), 1000000) + [switch(170, 5, 0)]
+    found = total_of(Made(scratch, 'files', [packet(0, 0, 0, 170, events)]), '-a', 'files')['files']
+    same({row['path']: (row['read_bytes'], row['reads'], row['errors'], row['opens']) for row in found['files']},
+         {'/dir/gone': (11110, 4, 0, 1), '/own': (1000000, 2, 1, 1), '(unknown)': (100001, 2, 0, 0),
+          '/dir': (0, 0, 0, 1)})
+    same({(row['pid'], row['fd'], row['path'], row['read_bytes']) for row in found['fds']},
+         {(5, 4, '/dir/gone', 100), (5, 6, '/dir/gone', 10), (5, 4, '(unknown)', 1), (5, 7, '/own', 1000000),
+          (6, 6, '/dir/gone', 11000), (6, 7, '/own', 0), (6, 7, '(unknown)', 100000)})
+
+
+def test_periods(scratch):
+    """Specifications that are wrong are shown where; right ones measure."""
+    made = Made(scratch, 'periods', [packet(0, 0, 0, 100, [
+        switch(1, 9, 5), event(10, 'irq_softirq_entry', 1), event(20, 'irq_softirq_entry', 2),
+        event(50, 'irq_softirq_exit', 1), event(90, 'irq_softirq_exit', 2)])])
+    found = total_of(made, '-a', 'count', '--period', 'all = irq_softirq_entry; irq_softirq_exit; by vec',
+                     '--period', 'two = irq_softirq_entry vec>=2; irq_softirq_exit vec=2; group vec')['periods']
+    same([(row['name'], row['time']['count'], row['time']['sum_ns']) for row in found['by_name']],
+         [('all', 2, 110), ('two vec=2', 1, 70)])
+    for spec, said in (
+            ('x', 'column 2: expected = and an event'), ('x = ', 'column 5: expected the name of an event'),
+            ('x = a', 'column 6: expected ; and the event that ends it'),
+            ('x = a; b; on c', 'column 11: expected by, group or within'),
+            ('x = a; b; by', 'expected by, group or within'),
+            ('x = a; b; by c, ', 'column 17: expected a field, $tid or $cpu'),
+            ('x = a; b; by c=', 'expected the field of the other event'),
+            ('x = a; b; by c, d, e, f', 'expected no more than three keys'),
+            ('x = a; b; group c, d, e', 'expected no more than two fields'),
+            ('x = a; b; within y', 'column 18: expected the name of a period that was given before'),
+            ('y = a c<<1; b', 'column 9: expected a number'),
+            ('x' * 40 + ' = a; b', 'expected a name of at most 31 characters'),
+            ('x = a c1=1, c2=1, c3=1, c4=1, c5=1, c6=1, c7=1, c8=1; b; by d, e, f; group g, h', 'expected fewer fields')):
+        status, _, err = run('analyze', '--period', spec, made.path)
+        assert status == 2 and said in err, (spec, err)
+    outer = ('--period', 'y = a; b; by c')
+    for more, said in ((('--period', 'y = a; b'), 'expected another name'),
+                       (('--period', 'x = a; b; within y'), 'expected periods by $tid'),
+                       (('--ust-span', 'a'), 'expected BEGIN,END'), (('--ust-span', 'a,b c=1'), 'expected BEGIN,END')):
+        status, _, err = run('analyze', *outer, *more, made.path)
+        assert status == 2 and said in err, (more, err)
+    status, _, err = run('analyze', '-a', 'periods', made.path)
+    same((status, '--period says which' in err), (2, True))
 
 
 def test_triggers(scratch):

@@ -121,7 +121,7 @@ def check_jobs(sillage, trace):
         assert one['end'] - one['begin'] - (end - begin) < 300000, (job, one)
         same('whether job %d was disturbed' % job['job'], spent(one, ('preempted_ns', 'wait_ns')) > 100000, job['perturbed'])
     # By its own clock a response is from its release on; ours from the earliest begin after one.
-    found = report(sillage, trace, '--thread', str(workload['threads'][0]['tid']), '--job', model, '--period',
+    found = report(sillage, trace, '--thread', str(workload['threads'][0]['tid']), '--job', model, '--every',
                    '%dus' % workload['period_us'])['jobs']
     executions = sorted(found['longest'], key=lambda one: one['begin'])
     for job in workload['jobs'][:-1]:

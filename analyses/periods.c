@@ -1,0 +1,431 @@
+/*
+ * periods: what lies between events that the user names (period.h), and for how long.
+ *
+ * The worker sees whether an event begins or ends a period, and of what thread or keys.  It emits
+ * that as a record of the thread, or of an object: one of some thousand, by a hash of the keys.
+ * So each shard pairs the periods of its threads and objects, in time order over all streams.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyses/period.h"
+#include "base/limits.h"
+#include "engine/columns.h"
+#include "engine/map.h"
+#include "engine/shard.h"
+
+enum table_index { TOTALS, BY_NAME, THREADS, PROCESSES, LONGEST };
+enum { ENDED, RESTARTED, UNMATCHED, CUT, UNTIMED, DROPPED, OPEN, OLDEST_NS };
+enum { TIME };
+
+enum { OWN_BEGIN = RECORD_OWN, OWN_END };
+
+/* Objects that periods without a thread are spread over. */
+#define BUCKETS 4096
+
+#define TEXT_BYTES 64 /* of a group, its zero included */
+#define TEXT_WORDS (TEXT_BYTES / sizeof(uint64_t))
+enum { WORD_KEY, WORD_CPU, WORD_TEXT };
+
+/* ---- map side ---- */
+
+static bool has(const struct map_event *event, unsigned int field)
+{
+	return event->present & (1u << field);
+}
+
+static bool is_meant(const struct period_side *side, const struct map_event *event)
+{
+	for (size_t i = 0; i < side->what.count; i++) {
+		const struct condition *condition = &side->what.conditions[i];
+		uint8_t field = side->conditions[i];
+
+		if (!has(event, field) ||
+		    (!condition->is_tid && !condition_holds(condition, &event->values[field], 0))) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
+	return hash ^ hash >> 29;
+}
+
+static uint64_t mix_text(uint64_t hash, const struct value *text)
+{
+	size_t len = strnlen((const char *)text->bytes, text->len);
+
+	for (size_t i = 0; i < len; i++) {
+		hash = (hash ^ text->bytes[i]) * 1099511628211u; /* FNV-1a */
+	}
+	return mix(hash, len);
+}
+
+/* False: the event lacks one. */
+static bool key_of(struct map *map, const struct period *period, const struct period_side *side,
+		   const struct map_event *event, uint64_t *ret)
+{
+	uint64_t hash = 14695981039346656037u;
+
+	for (size_t i = 0; i < period->key_count; i++) {
+		uint8_t field = side->keys[i];
+
+		if (field == FIELD_CPU) {
+			hash = mix(hash, map_cpu(map));
+		} else if (has(event, field)) {
+			hash = mix(hash, event->values[field].u);
+		} else if (has(event, field + 1u)) {
+			hash = mix_text(hash, &event->values[field + 1]);
+		} else {
+			return false;
+		}
+	}
+	*ret = hash;
+	return true;
+}
+
+static int32_t thread_of(const struct map *map, const struct period_side *side,
+			 const struct map_event *event)
+{
+	if (side->thread != FIELD_NONE) {
+		return (int32_t)event->values[side->thread].i;
+	}
+	return has(event, side->vtid) ? (int32_t)event->values[side->vtid].i
+				      : map_tid_of(map, event, side->tid);
+}
+
+/* "size=5 name=x", as much as fits. */
+static void group_text(char text[TEXT_BYTES], const struct period *period,
+		       const struct period_side *side, const struct map_event *event)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < period->group_count && len < TEXT_BYTES; i++) {
+		uint8_t field = side->groups[i];
+		const struct value *value = &event->values[field];
+		const char *blank = len > 0 ? " " : "", *name = period->groups[i];
+		int added = 0;
+
+		if (has(event, field)) {
+			added = snprintf(text + len, TEXT_BYTES - len,
+					 event->is_signed & (1u << field) ? "%s%s=%" PRId64
+									  : "%s%s=%" PRIu64,
+					 blank, name, value->u);
+		} else if (has(event, field + 1u)) {
+			value++;
+			added = snprintf(
+				text + len, TEXT_BYTES - len, "%s%s=%.*s", blank, name,
+				(int)strnlen((const char *)value->bytes,
+					     value->len < TEXT_BYTES ? value->len : TEXT_BYTES),
+				(const char *)value->bytes);
+		}
+		len += added > 0 ? (size_t)added : 0;
+	}
+}
+
+/* @user: the number of the period, and whether it ends. */
+static void on_event(struct map *map, void *state, const struct map_event *event, uint32_t user)
+{
+	const struct period *period = map_periods(map)->all.at[user / 2];
+	const struct period_side *side = user % 2 ? &period->end : &period->begin;
+	unsigned int kind = user % 2 ? OWN_END : OWN_BEGIN;
+	uint64_t words[WORD_TEXT + TEXT_WORDS] = { [WORD_CPU] = map_cpu(map) };
+	char text[TEXT_BYTES] = "";
+	struct record *record;
+
+	(void)state;
+	if (!is_meant(side, event) || !key_of(map, period, side, event, &words[WORD_KEY])) {
+		return;
+	}
+	group_text(text, period, side, event);
+	memcpy(words + WORD_TEXT, text, sizeof(text));
+	if (period->by_thread) {
+		record = map_emit(map, event->ts, thread_of(map, side, event), kind);
+	} else {
+		record = map_emit_of(map, event->ts, words[WORD_KEY] % BUCKETS, kind);
+	}
+	record->flags = (uint16_t)(user / 2);
+	record->a = map_numbers(map, words, WORD_TEXT + (text[0] ? TEXT_WORDS : 1));
+}
+
+static size_t needs_of(const struct period_set *periods, struct need **ret)
+{
+	size_t count = periods ? 2 * periods->all.count : 0;
+
+	*ret = mem_alloc((count + 1) * sizeof(**ret));
+	for (size_t i = 0; i < count; i++) {
+		const struct period *period = periods->all.at[i / 2];
+		bool is_end = i % 2 == 0; /* what is both ends one before it begins the next */
+		const struct period_side *side = is_end ? &period->end : &period->begin;
+		struct need *need = &(*ret)[i];
+
+		need->event = side->what.event;
+		memcpy(need->fields, side->fields, sizeof(need->fields));
+		need->on_event = on_event;
+		need->user = (uint32_t)(i / 2 * 2 + is_end);
+	}
+	return count;
+}
+
+/* ---- merge side ---- */
+
+struct open {
+	uint64_t key, begin;
+	uint16_t period;
+	bool is_tainted;
+	char text[TEXT_BYTES];
+};
+
+/* Of a thread or an object: those that began, in that order. */
+struct opens {
+	VEC(struct open) all;
+};
+
+static struct opens *opens_of(struct shard *shard, struct thread *thread)
+{
+	return shard_thread_state(shard, thread);
+}
+
+static const char *text_at(const uint64_t *words)
+{
+	return (const char *)(words + WORD_TEXT);
+}
+
+static struct open *find(struct opens *opens, uint16_t period, uint64_t key)
+{
+	for (size_t i = opens->all.count; i-- > 0;) {
+		struct open *open = &opens->all.at[i];
+
+		if (open->period == period && open->key == key) {
+			return open;
+		}
+	}
+	return NULL;
+}
+
+static void take_out(struct opens *opens, struct open *open)
+{
+	size_t at = (size_t)(open - opens->all.at);
+
+	memmove(open, open + 1, (--opens->all.count - at) * sizeof(*open));
+}
+
+/* What was within a period ends with it, unseen. */
+static void cut_within(struct shard *shard, struct opens *opens, uint16_t period)
+{
+	const struct period_set *set = shard->layout->setup->periods;
+
+	for (size_t i = opens->all.count; i-- > 0;) {
+		uint16_t inner = opens->all.at[i].period;
+
+		if (set->all.at[inner]->within == (int)period) {
+			take_out(opens, &opens->all.at[i]);
+			shard_trace_row(shard, TOTALS)[CUT]++;
+			cut_within(shard, opens, inner);
+			i = opens->all.count;
+		}
+	}
+}
+
+static bool has_outer(struct shard *shard, struct opens *opens, uint16_t period)
+{
+	int within = shard->layout->setup->periods->all.at[period]->within;
+
+	for (size_t i = 0; within >= 0 && i < opens->all.count; i++) {
+		if (opens->all.at[i].period == within) {
+			return true;
+		}
+	}
+	return within < 0;
+}
+
+static void begin(struct shard *shard, struct opens *opens, const struct record *record,
+		  const uint64_t *words)
+{
+	uint16_t period = record->flags;
+	struct open *open = find(opens, period, words[WORD_KEY]);
+
+	if (!has_outer(shard, opens, period)) {
+		return;
+	}
+	if (open) {
+		shard_trace_row(shard, TOTALS)[RESTARTED]++;
+		cut_within(shard, opens, period);
+		take_out(opens, find(opens, period, words[WORD_KEY]));
+	} else if (opens->all.count >= PERIODS_OPEN_MAX) {
+		shard_trace_row(shard, TOTALS)[DROPPED]++;
+		take_out(opens, &opens->all.at[0]);
+	}
+	open = vec_push(&opens->all);
+	*open = (struct open){ .key = words[WORD_KEY], .begin = record->ts, .period = period };
+	(void)snprintf(open->text, sizeof(open->text), "%s", text_at(words));
+}
+
+static void add(struct shard *shard, struct thread *thread, const struct open *open,
+		const struct record *record, const uint64_t *words)
+{
+	const struct period *period = shard->layout->setup->periods->all.at[open->period];
+	const char *text = open->text[0] ? open->text : text_at(words);
+	uint64_t ns = record->ts > open->begin ? record->ts - open->begin : 0;
+	uint64_t *totals = shard_trace_row(shard, TOTALS);
+	char name[PERIOD_NAME_BYTES + TEXT_BYTES];
+	struct item *item;
+
+	totals[ENDED]++;
+	totals[UNTIMED] += open->is_tainted;
+	if (open->is_tainted) {
+		return;
+	}
+	(void)snprintf(name, sizeof(name), "%s%s%s", period->name, text[0] ? " " : "", text);
+	item = shard_item_named(shard, BY_NAME, 0, name);
+	column_add(shard_item_again(shard, item), TIME, ns);
+	if (period->by_thread) {
+		column_add(shard_thread_row(shard, thread, THREADS), TIME, ns);
+	}
+	if (shard_is_long(shard, LONGEST, ns)) {
+		shard_longest(shard, LONGEST,
+			      &(struct instance){ .ns = ns,
+						  .end = record->ts,
+						  .cpu = words[WORD_CPU],
+						  .thread = period->by_thread ? thread : NULL,
+						  .item = item_key_of(0, name, sizeof(name)) });
+	}
+}
+
+static void end(struct shard *shard, struct thread *thread, struct opens *opens,
+		const struct record *record, const uint64_t *words)
+{
+	struct open *open = find(opens, record->flags, words[WORD_KEY]), ended;
+
+	if (!open) {
+		shard_trace_row(shard, TOTALS)[UNMATCHED]++;
+		return;
+	}
+	ended = *open;
+	take_out(opens, open);
+	cut_within(shard, opens, record->flags);
+	add(shard, thread, &ended, record, words);
+}
+
+static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
+		      struct thread *thread)
+{
+	struct opens *opens = opens_of(shard, thread);
+
+	if (record->kind == OWN_BEGIN) {
+		begin(shard, opens, record, numbers + record->a);
+	} else {
+		end(shard, thread, opens, record, numbers + record->a);
+	}
+}
+
+/* What the thread did in the gap is not known: periods may have ended and begun again. */
+static void on_gap(struct shard *shard, struct thread *thread)
+{
+	struct opens *opens = opens_of(shard, thread);
+
+	for (size_t i = 0; i < opens->all.count; i++) {
+		opens->all.at[i].is_tainted = true;
+	}
+}
+
+static void on_anew(struct shard *shard, struct thread *thread, bool by_exit)
+{
+	(void)by_exit;
+	if (thread->view.tid < 0) { /* who is unknown is somebody else now */
+		opens_of(shard, thread)->all.count = 0;
+	}
+}
+
+static void on_window_end(struct shard *shard, struct thread *thread, uint64_t end)
+{
+	struct opens *opens = opens_of(shard, thread);
+	uint64_t *totals;
+
+	if (opens->all.count == 0) {
+		return;
+	}
+	totals = shard_trace_row(shard, TOTALS);
+	if (thread->is_dead) {
+		totals[CUT] += opens->all.count;
+		vec_fini(&opens->all);
+		return;
+	}
+	totals[OPEN] += opens->all.count;
+	for (size_t i = 0; i < opens->all.count; i++) {
+		uint64_t begun = opens->all.at[i].begin;
+
+		column_raise(totals, OLDEST_NS, end > begun ? end - begun : 0);
+	}
+}
+
+static void on_forget(void *state)
+{
+	struct opens *opens = state;
+
+	vec_fini(&opens->all);
+}
+
+#define TIMES                                                                                      \
+	.columns = {                                                                               \
+		[TIME] = { "time", "ENDED", UNIT_NS, COLUMN_SPREAD },                              \
+	}
+
+const struct analysis analysis_periods = {
+	.name = "periods",
+	.summary = "what lies between events that --period names, and for how long",
+	.needs_of = needs_of,
+	.thread_state_size = sizeof(struct opens),
+	.uses_threads = true,
+	.tables = {
+		[TOTALS] = {
+			.scope = SCOPE_TRACE,
+			.columns = {
+				[ENDED] = { "ended", "ended", UNIT_COUNT },
+				[RESTARTED] = { "restarted", "begun again", UNIT_COUNT },
+				[UNMATCHED] = { "unmatched", "ends alone", UNIT_COUNT },
+				[CUT] = { "cut", "cut", UNIT_COUNT },
+				[UNTIMED] = { "untimed", NULL, UNIT_COUNT },
+				[DROPPED] = { "dropped", NULL, UNIT_COUNT },
+				[OPEN] = { "open", "open", UNIT_COUNT, COLUMN_LAST },
+				[OLDEST_NS] = { "oldest_ns", "oldest", UNIT_NS, COLUMN_LAST_MAX },
+			},
+		},
+		[BY_NAME] = {
+			.key = "by_name",
+			.scope = SCOPE_ITEM,
+			.name_key = "name",
+			.title = "PERIOD",
+			.sort_mask = 1u << TIME,
+			TIMES,
+		},
+		[THREADS] = {
+			.key = "threads",
+			.scope = SCOPE_THREAD,
+			.sort_mask = 1u << TIME,
+			TIMES,
+		},
+		[PROCESSES] = {
+			.key = "processes",
+			.scope = SCOPE_PROCESS,
+			.sort_mask = 1u << TIME,
+			TIMES,
+		},
+		[LONGEST] = {
+			.key = "longest",
+			.scope = SCOPE_LONGEST,
+			.name_key = "name",
+			.title = "LONGEST PERIODS",
+			.columns = { { "ns", "TIME", UNIT_NS } },
+		},
+	},
+	.on_record = on_record,
+	.on_gap = on_gap,
+	.on_anew = on_anew,
+	.on_window_end = on_window_end,
+	.on_forget = on_forget,
+};
