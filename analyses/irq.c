@@ -119,6 +119,19 @@ static void enter(struct shard *shard, struct irq_cpu *cpu, const struct record 
 				: item_key_of_numbers(number, numbers + record->a);
 }
 
+static const char *vec_name(uint64_t vec)
+{
+	static const char *const names[] = { "HI",       "TIMER",   "NET_TX", "NET_RX",  "BLOCK",
+					     "IRQ_POLL", "TASKLET", "SCHED",  "HRTIMER", "RCU" };
+
+	return vec < sizeof(names) / sizeof(names[0]) ? names[vec] : NULL;
+}
+
+static struct item_key soft_key(uint64_t vec)
+{
+	return item_key_of(vec, vec_name(vec), ITEM_NAME_BYTES);
+}
+
 static void add_sample(struct shard *shard, const struct irq_cpu *cpu,
 		       const struct handling *handling, const struct record *record)
 {
@@ -140,7 +153,8 @@ static void add_sample(struct shard *shard, const struct irq_cpu *cpu,
 					  .end = record->ts,
 					  .more = { handling->is_soft },
 					  .cpu = cpu->cpu,
-					  .item = handling->key });
+					  .item = handling->is_soft ? soft_key(handling->key.id)
+								    : handling->key });
 }
 
 /* The newest entry of this number; what was entered after it and not left is wrong. */
@@ -202,14 +216,6 @@ static void on_forget(void *state)
 	struct irq_cpu **cpu = state;
 
 	free(*cpu);
-}
-
-static const char *vec_name(uint64_t vec)
-{
-	static const char *const names[] = { "HI",       "TIMER",   "NET_TX", "NET_RX",  "BLOCK",
-					     "IRQ_POLL", "TASKLET", "SCHED",  "HRTIMER", "RCU" };
-
-	return vec < sizeof(names) / sizeof(names[0]) ? names[vec] : NULL;
 }
 
 #define SOFTIRQ(event_, handler)                                                                   \

@@ -6,13 +6,13 @@ _sillage() {
         return
     fi
     case ${COMP_WORDS[1]} in
-    live) options='--analyses --format --interval --top --jobs --output --chunk-size --max-memory --duration --windows --from --grace --on-lag --lag-limit --retry --no-retry --tid --pid --comm --cpu --sort --min --max --freq --period --ust-span --trigger --triggers --on-trigger --dry-run --history --before --after --capture-dir --keep --captures-per-hour --control --metrics --stats --quiet --verbose --help' ;;
-    analyze) options='--analyses --format --interval --top --jobs --output --chunk-size --max-memory --begin --end --tid --pid --comm --cpu --sort --min --max --freq --period --ust-span --trigger --triggers --on-trigger --dry-run --stats --quiet --verbose --help' ;;
-    top) options='--analyses --interval --jobs --chunk-size --max-memory --from --grace --on-lag --lag-limit --retry --no-retry --begin --end --tid --pid --comm --cpu --sort --min --max --period --ust-span --metrics --quiet --verbose --help' ;;
+    live) options='--analyses --format --interval --top --jobs --output --chunk-size --max-memory --duration --windows --from --grace --on-lag --lag-limit --retry --no-retry --tid --pid --comm --cpu --irq --per --sort --min --max --freq --freq-bins --period --ust-span --trigger --triggers --on-trigger --dry-run --history --before --after --capture-dir --keep --captures-per-hour --control --metrics --stats --quiet --verbose --help' ;;
+    analyze) options='--analyses --format --interval --top --jobs --output --chunk-size --max-memory --begin --end --tid --pid --comm --cpu --irq --per --sort --min --max --freq --freq-bins --period --ust-span --trigger --triggers --on-trigger --dry-run --stats --quiet --verbose --help' ;;
+    top) options='--analyses --interval --jobs --chunk-size --max-memory --from --grace --on-lag --lag-limit --retry --no-retry --begin --end --tid --pid --comm --cpu --irq --per --sort --min --max --period --ust-span --metrics --quiet --verbose --help' ;;
     list) options='--format --quiet --verbose --help' ;;
     replay) options='--to --speed --loop --session --hostname --live-timer --wait-viewer --linger --as-now --quiet --verbose --help' ;;
     triggers) options='--check --quiet --verbose --help' ;;
-    lami) options='--analyses --interval --top --jobs --output --chunk-size --max-memory --begin --end --tid --pid --comm --cpu --sort --min --max --period --ust-span --mi-version --metadata --test-compatibility --output-progress --quiet --verbose --help' ;;
+    lami) options='--analyses --interval --top --jobs --output --chunk-size --max-memory --begin --end --tid --pid --comm --cpu --irq --per --sort --min --max --period --ust-span --mi-version --metadata --test-compatibility --output-progress --quiet --verbose --help' ;;
     capture) options='--format --quiet --verbose --help' ;;
     report) options='--format --top --output --begin --end --thread --job --deadline --every --quiet --verbose --help' ;;
     esac

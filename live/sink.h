@@ -30,7 +30,8 @@ struct output {
 	int failure;      /* errno of the first write that failed, 0: none */
 	const char *path; /* NULL: standard output */
 	uint64_t top;     /* rows per table, 0: all */
-	bool shows_freq;  /* text: distributions as bars */
+	bool shows_freq;  /* text: distributions as bars, */
+	uint64_t bins;    /* so many of one width, 0: powers of two */
 	bool is_terminal, has_colour;
 	unsigned int columns; /* width of the terminal */
 	uint64_t interval_ns;

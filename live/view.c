@@ -43,6 +43,7 @@ struct view {
 	enum mode mode;
 	char filter[FILTER_MAX];
 	int32_t detail_tid;
+	int64_t detail_pid; /* -1: not known */
 	char detail_name[CELL_MAX];
 	char message[LINE_MAX_], waiting[LINE_MAX_];
 };
@@ -489,12 +490,18 @@ static void draw_table(struct view *view, struct canvas *canvas, const struct re
 
 /* ---- one thread ---- */
 
-static bool is_of(const struct report_row *row, int32_t tid)
+/* Of descriptors: that they are its process'. */
+static bool is_of(const struct view *view, const struct report_table *table,
+		  const struct report_row *row)
 {
-	return row->thread && row->thread->tid == tid;
+	if (table->table->owner_key) {
+		return view->detail_pid >= 0 && row->owner == view->detail_pid;
+	}
+	return row->thread && row->thread->tid == view->detail_tid;
 }
 
-static void draw_of_thread(struct canvas *canvas, const struct report_table *table, int32_t tid)
+static void draw_of_thread(const struct view *view, struct canvas *canvas,
+			   const struct report_table *table)
 {
 	struct listing listing = { .table = table };
 	bool is_first = true;
@@ -504,7 +511,7 @@ static void draw_of_thread(struct canvas *canvas, const struct report_table *tab
 	listing.cell_count = cells_of(table->table, listing.cells);
 	fit = cells_that_fit(canvas, listing.cell_count);
 	for (size_t i = 0; i < table->row_count && canvas->line < canvas->lines - 1; i++) {
-		if (!is_of(&table->rows[i], tid)) {
+		if (!is_of(view, table, &table->rows[i])) {
 			continue;
 		}
 		if (is_first) {
@@ -521,15 +528,16 @@ static void draw_of_thread(struct canvas *canvas, const struct report_table *tab
 static void draw_detail(const struct view *view, struct canvas *canvas,
 			const struct snapshot *snapshot)
 {
-	static const enum scope scopes[] = { SCOPE_THREAD, SCOPE_LONGEST };
+	static const enum scope scopes[] = { SCOPE_THREAD, SCOPE_ITEM, SCOPE_LONGEST };
 
 	put_line(canvas, STYLE_BOLD, view->detail_name);
 	for (size_t s = 0; s < sizeof(scopes) / sizeof(scopes[0]); s++) {
 		for (size_t t = 0; t < snapshot->report.table_count; t++) {
 			const struct report_table *table = &snapshot->report.tables[t];
 
-			if (table->table->scope == scopes[s]) {
-				draw_of_thread(canvas, table, view->detail_tid);
+			if (table->table->scope == scopes[s] &&
+			    (scopes[s] != SCOPE_ITEM || table->table->owner_key)) {
+				draw_of_thread(view, canvas, table);
 			}
 		}
 	}
@@ -689,6 +697,7 @@ static void open_detail(struct view *view)
 	row = view->chosen < listing.rows.count ? listing.rows.at[view->chosen] : NULL;
 	if (row && row->thread && row->thread->tid >= 0) {
 		view->detail_tid = row->thread->tid;
+		view->detail_pid = row->thread->pid;
 		thread_text(view->detail_name, row->thread, row->thread->tid);
 		view->mode = MODE_DETAIL;
 	} else {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/spread.h"
 #include "base/units.h"
 
 enum option_id {
@@ -64,6 +65,9 @@ enum option_id {
 	OPTION_TEST_COMPATIBILITY,
 	OPTION_OUTPUT_PROGRESS,
 	OPTION_TID,
+	OPTION_IRQ,
+	OPTION_PER,
+	OPTION_FREQ_BINS,
 	OPTION_PID,
 	OPTION_COMM,
 	OPTION_CPU,
@@ -150,12 +154,16 @@ static const struct spec specs[] = {
 	{ OPTION_PID, 0, "pid", "LIST", "only rows of these processes", FOR_SHOW },
 	{ OPTION_COMM, 0, "comm", "LIST", "only rows of threads with these names", FOR_SHOW },
 	{ OPTION_CPU, 0, "cpu", "LIST", "only rows of these CPUs", FOR_SHOW },
+	{ OPTION_IRQ, 0, "irq", "LIST", "only rows of these interrupts, by number or name",
+	  FOR_SHOW },
+	{ OPTION_PER, 0, "per", "cpu|tid|pid|comm|prio", "only lists by these", FOR_SHOW },
 	{ OPTION_SORT, 0, "sort", "KEY",
 	  "sort by this figure, named as in JSON, where there is one", FOR_SHOW },
 	{ OPTION_MIN, 0, "min", "DURATION", "in lists of the longest: only those that took so long",
 	  FOR_SHOW },
 	{ OPTION_MAX, 0, "max", "DURATION", "only those that took no longer", FOR_SHOW },
 	{ OPTION_FREQ, 0, "freq", NULL, "text: distributions as bars", FOR_BOTH },
+	{ OPTION_FREQ_BINS, 0, "freq-bins", "N", "--freq with N bins of one width", FOR_BOTH },
 	{ OPTION_PERIOD, 0, "period", "SPEC",
 	  "measure from one event to another: 'NAME = EVENT; EVENT; by FIELD'", FOR_SHOW },
 	{ OPTION_UST_SPAN, 0, "ust-span", "BEGIN,END", "the same of two events of one thread",
@@ -409,15 +417,33 @@ static int take_numbers(const char *option, const char *value, struct options *o
 	return r;
 }
 
-static void take_comms(struct options *o, const char *value)
+static void take_names(struct options *o, enum option_id id, const char *value)
 {
 	char *list = mem_strdup(value), *rest = list;
 	const char *word;
 
 	while ((word = strsep(&rest, ","))) {
-		*vec_push(&o->selection.comms) = mem_strdup(word);
+		if (id == OPTION_IRQ) {
+			*vec_push(&o->selection.irqs) = mem_strdup(word);
+		} else {
+			*vec_push(&o->selection.comms) = mem_strdup(word);
+		}
 	}
 	free(list);
+}
+
+static int take_per(struct options *o, const char *value, struct err *err)
+{
+	static const char *const names[] = { "all", "cpu", "tid", "pid", "comm", "prio", NULL };
+	const char *found = NULL;
+	int r = take_word("per", value, names, &found, err);
+
+	for (unsigned int i = 0; r == 0 && names[i]; i++) {
+		if (strcmp(names[i], found) == 0) {
+			o->selection.per = (enum per)i;
+		}
+	}
+	return r;
 }
 
 /* What some analysis has as a column. */
@@ -455,8 +481,10 @@ static int take_selection(struct options *o, enum option_id id, const char *valu
 		return take_duration("min", value, &o->selection.min_ns, err);
 	case OPTION_MAX:
 		return take_duration("max", value, &o->selection.max_ns, err);
+	case OPTION_PER:
+		return take_per(o, value, err);
 	default:
-		take_comms(o, value);
+		take_names(o, id, value);
 		return 0;
 	}
 }
@@ -696,6 +724,9 @@ static int take(struct options *o, enum option_id id, const char *value, struct 
 	case OPTION_TOP:
 		o->has_top = true;
 		return take_count("top", value, UINT32_MAX, &o->top, err);
+	case OPTION_FREQ_BINS:
+		o->freq = true;
+		return take_count("freq-bins", value, SPREAD_BINS_MAX, &o->freq_bins, err);
 	case OPTION_JOBS:
 		return take_count("jobs", value, 1024, &o->jobs, err);
 	case OPTION_CHUNK_SIZE:
@@ -716,6 +747,8 @@ static int take(struct options *o, enum option_id id, const char *value, struct 
 	case OPTION_PID:
 	case OPTION_COMM:
 	case OPTION_CPU:
+	case OPTION_IRQ:
+	case OPTION_PER:
 	case OPTION_SORT:
 	case OPTION_MIN:
 	case OPTION_MAX:
@@ -853,7 +886,11 @@ void options_fini(struct options *options)
 	for (size_t i = 0; i < options->selection.comms.count; i++) {
 		free((char *)options->selection.comms.at[i]);
 	}
+	for (size_t i = 0; i < options->selection.irqs.count; i++) {
+		free((char *)options->selection.irqs.at[i]);
+	}
 	vec_fini(&options->selection.comms);
+	vec_fini(&options->selection.irqs);
 	period_set_fini(&options->periods);
 	vec_fini(&options->triggers);
 	vec_fini(&options->trigger_files);

@@ -49,6 +49,7 @@ struct options {
 	struct selection selection;
 	struct period_set periods;
 	bool freq;
+	uint64_t freq_bins; /* 0: powers of two */
 	bool mi_version, metadata, test_compatibility;
 	VEC(const char *) triggers, trigger_files; /* borrowed */
 	const char *on_trigger; /* NULL: capture if there is a history, else print */

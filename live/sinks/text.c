@@ -115,29 +115,56 @@ static void put_figures(FILE *out, const struct report_table *table)
 
 /* ---- distributions ---- */
 
-static void put_powers(FILE *out, const char *title, const struct spread *spread)
+/* A line of a distribution: @count of the @most that a line has. */
+static void put_bar(FILE *out, uint64_t begin, uint64_t end, uint64_t count, uint64_t most)
 {
-	uint64_t powers[SPREAD_POWERS], most = 0;
+	char low[UNITS_TEXT_MAX], high[UNITS_TEXT_MAX], text[UNITS_TEXT_MAX];
+	int filled = (int)((double)count / (double)most * FREQ_WIDTH + 0.5);
+
+	(void)fprintf(out, "  %9s .. %-9s %10s  ", units_ns(low, begin),
+		      end > begin ? units_ns(high, end) : "", units_count(text, count));
+	for (int k = 0; k < filled; k++) {
+		(void)fputc('|', out);
+	}
+	(void)fputc('\n', out);
+}
+
+static uint64_t most_of(const uint64_t *counts, uint64_t count)
+{
+	uint64_t most = 0;
+
+	for (uint64_t i = 0; i < count; i++) {
+		most = counts[i] > most ? counts[i] : most;
+	}
+	return most;
+}
+
+static void put_powers(FILE *out, const struct spread *spread)
+{
+	uint64_t powers[SPREAD_POWERS], most;
 	unsigned int first = SPREAD_POWERS, last = 0;
-	char low[UNITS_TEXT_MAX], high[UNITS_TEXT_MAX], count[UNITS_TEXT_MAX];
 
 	spread_powers(spread, powers);
+	most = most_of(powers, SPREAD_POWERS);
 	for (unsigned int i = 0; i < SPREAD_POWERS; i++) {
-		most = powers[i] > most ? powers[i] : most;
 		first = powers[i] > 0 && i < first ? i : first;
 		last = powers[i] > 0 ? i : last;
 	}
-	(void)fprintf(out, "  %s\n", title);
 	for (unsigned int i = first; i <= last; i++) {
-		int filled = (int)((double)powers[i] / (double)most * FREQ_WIDTH + 0.5);
+		put_bar(out, (uint64_t)1 << i, i < 63 ? (uint64_t)2 << i : 0, powers[i], most);
+	}
+}
 
-		(void)fprintf(out, "  %9s .. %-9s %10s  ", units_ns(low, (uint64_t)1 << i),
-			      i < 63 ? units_ns(high, (uint64_t)2 << i) : "",
-			      units_count(count, powers[i]));
-		for (int k = 0; k < filled; k++) {
-			(void)fputc('|', out);
-		}
-		(void)fputc('\n', out);
+static void put_bins(FILE *out, const struct spread *spread, uint64_t count)
+{
+	uint64_t counts[SPREAD_BINS_MAX];
+	double width = (double)(spread->max - spread->min) / (double)count;
+
+	spread_bins(spread, counts, count);
+	for (uint64_t i = 0; i < count; i++) {
+		put_bar(out, spread->min + (uint64_t)(width * (double)i),
+			spread->min + (uint64_t)(width * (double)(i + 1)), counts[i],
+			most_of(counts, count));
 	}
 }
 
@@ -160,7 +187,12 @@ static void put_freq(FILE *out, const struct output *output, const struct report
 				row_text(name, table->table, &table->rows[r], CELL_MAX - 1);
 				(void)snprintf(title, sizeof(title), "%s%s%s", column->key,
 					       name[0] ? " of " : "", name);
-				put_powers(out, title, spread);
+				(void)fprintf(out, "  %s\n", title);
+				if (output->bins > 0) {
+					put_bins(out, spread, output->bins);
+				} else {
+					put_powers(out, spread);
+				}
 			}
 		}
 	}

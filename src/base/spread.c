@@ -275,3 +275,20 @@ void spread_powers(const struct spread *spread, uint64_t counts[SPREAD_POWERS])
 		counts[end ? 63 - __builtin_clzll(end) : 0] += bucket.count;
 	}
 }
+
+void spread_bins(const struct spread *spread, uint64_t counts[], uint64_t count)
+{
+	double width = (double)(spread->max - spread->min) / (double)count;
+
+	memset(counts, 0, count * sizeof(*counts));
+	for (uint32_t i = 0; i < spread->used; i++) {
+		struct spread_bucket bucket = bucket_at(spread, i);
+		uint64_t end = end_of(bucket.index);
+		uint64_t above = end <= spread->min  ? 0
+				 : end > spread->max ? spread->max - spread->min
+						     : end - spread->min;
+		uint64_t bin = width > 0 ? (uint64_t)((double)above / width) : 0;
+
+		counts[bin < count ? bin : count - 1] += bucket.count;
+	}
+}

@@ -49,4 +49,9 @@ uint64_t spread_percentile(const struct spread *spread, unsigned int per_mille);
 #define SPREAD_POWERS 64
 void spread_powers(const struct spread *spread, uint64_t counts[SPREAD_POWERS]);
 
+/* The same for @count bins of one width from the least value to the greatest.  A value counts where
+ * its bucket of the histogram ends. */
+#define SPREAD_BINS_MAX 1000
+void spread_bins(const struct spread *spread, uint64_t counts[], uint64_t count);
+
 #endif

@@ -293,6 +293,7 @@ static int run(const struct options *options)
 				 .path = options->output,
 				 .top = options->has_top || is_text ? options->top : 0,
 				 .shows_freq = options->freq,
+				 .bins = options->freq_bins,
 				 .interval_ns = options->interval_ns,
 				 .analyses = options->analyses };
 

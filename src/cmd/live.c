@@ -72,6 +72,7 @@ static int follow(const struct options *options, struct hub_config *config)
 				 .path = options->output,
 				 .top = options->has_top || is_text ? options->top : 0,
 				 .shows_freq = options->freq,
+				 .bins = options->freq_bins,
 				 .interval_ns = options->interval_ns,
 				 .analyses = options->analyses };
 	struct run_summary summary = { 0 };

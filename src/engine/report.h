@@ -39,13 +39,24 @@ struct report_table {
 	const struct report_row *rows;
 };
 
+/* Lists of what are wanted; by name: processes are put together by their threads' names. */
+enum per { PER_ALL, PER_CPU, PER_TID, PER_PID, PER_COMM, PER_PRIO };
+
 /* Which rows are wanted.  Empty lists: all.  Figures of the trace as a whole stay those of all. */
 struct selection {
 	VEC(int64_t) tids, pids, cpus;
 	VEC(const char *) comms;
+	VEC(const char *) irqs; /* numbers, or names */
+	enum per per;
 	uint64_t min_ns, max_ns; /* of single instances; max_ns UINT64_MAX: any */
 	const char *sort; /* key of the column to sort by, where a table has it; NULL: its own */
 };
+
+/* Whether it leaves rows out. */
+static inline bool selection_picks(const struct selection *s)
+{
+	return s->tids.count + s->pids.count + s->cpus.count + s->comms.count + s->irqs.count > 0;
+}
 
 enum report_kind { REPORT_WINDOW, REPORT_TOTAL, REPORT_SO_FAR };
 

@@ -1,6 +1,8 @@
 /*
  * rows-report: rows as a report shows them: those with something in them, in order.
  */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,6 +90,52 @@ static bool is_thread_wanted(const struct listing *listing, const struct thread_
 	return has(s->pids.at, s->pids.count, view->pid) &&
 	       (listing->table->scope == SCOPE_PROCESS ||
 		has(s->tids.at, s->tids.count, view->tid));
+}
+
+/* The number of an interrupt, or its name. */
+static bool is_irq_wanted(const struct listing *listing, uint64_t id, const char *name)
+{
+	const struct selection *s = listing->selection;
+	const struct table *table = listing->table;
+	const char *id_name = table->id_name ? table->id_name(id) : NULL;
+	char number[24];
+
+	if (!s || s->irqs.count == 0 || strcmp(listing->analysis->name, "irq") != 0 ||
+	    strcmp(table->id_key, "cpu") == 0) {
+		return true;
+	}
+	(void)snprintf(number, sizeof(number), "%" PRIu64, id);
+	for (size_t i = 0; i < s->irqs.count; i++) {
+		const char *wanted = s->irqs.at[i];
+
+		if (strcmp(wanted, number) == 0 || strcmp(wanted, name) == 0 ||
+		    (id_name && strcmp(wanted, id_name) == 0)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Whether the table is one of those that --per asks for. */
+static bool is_list_wanted(const struct listing *listing)
+{
+	const struct table *table = listing->table;
+	const char *id_key = table->id_key ? table->id_key : "";
+
+	switch (listing->selection ? listing->selection->per : PER_ALL) {
+	case PER_ALL:
+		return true;
+	case PER_CPU:
+		return table->scope == SCOPE_CPU || strcmp(id_key, "cpu") == 0;
+	case PER_TID:
+		return table->scope == SCOPE_THREAD;
+	case PER_PID:
+	case PER_COMM:
+		return table->scope == SCOPE_PROCESS;
+	case PER_PRIO:
+		return strcmp(id_key, "prio") == 0;
+	}
+	return true;
 }
 
 static bool selects_threads(const struct selection *s)
@@ -205,7 +253,9 @@ static void list_items(struct rows *rows, struct listing *listing)
 
 		if (item->analysis != listing->a || item->table != listing->t ||
 		    (is_of_cpus && !is_cpu_wanted(listing, item->key.id)) ||
-		    !is_owner_wanted(listing, &item->key)) {
+		    !is_owner_wanted(listing, &item->key) ||
+		    !is_irq_wanted(listing, item->key.id,
+				   item->label ? item->label : item->key.name)) {
 			continue;
 		}
 		row = add_row(listing, listing->total ? item->total : item->window, false);
@@ -227,9 +277,13 @@ static void list_longest(struct rows *rows, struct listing *listing)
 	const struct longest *longest =
 		&(listing->total ? rows->longest_total : rows->longest)[listing->offset];
 
-	for (size_t i = 0; i < longest->all.count; i++) {
+	for (size_t i = 0;
+	     i < longest->all.count && listing->rows.count < rows->layout.longest_shown; i++) {
 		const struct shown_instance *shown = &longest->all.at[i];
 
+		if (!is_irq_wanted(listing, shown->instance.item.id, shown->instance.item.name)) {
+			continue;
+		}
 		if ((shown->has_view ? !is_thread_wanted(listing, &shown->view)
 				     : selects_threads(listing->selection)) ||
 		    (shown->instance.cpu != UINT64_MAX &&
@@ -256,18 +310,34 @@ struct process_row {
 
 MAP_DECLARE(processes, struct process_row *)
 
+/* Of threads that are put together by name, a number for it. */
+static uint64_t number_of_name(const char *comm)
+{
+	uint64_t number = 0;
+
+	for (; *comm; comm++) {
+		number = number * 1099511628211u + (uint8_t)*comm;
+	}
+	return number;
+}
+
 /* Threads whose process is not known are one row. */
 static struct process_row *process_of(struct listing *listing, khash_t(processes) * processes,
 				      const struct columns *columns, const struct thread_view *view)
 {
+	bool by_name = listing->selection && listing->selection->per == PER_COMM;
+	uint64_t key = by_name ? number_of_name(view->comm) : (uint64_t)view->pid;
 	int is_new;
-	khint_t at = kh_put(processes, processes, (uint64_t)view->pid, &is_new);
+	khint_t at = kh_put(processes, processes, key, &is_new);
 	struct process_row *process;
 
 	if (is_new) {
 		process = mem_alloc(sizeof(*process));
-		process->view = (struct thread_view){ .tid = -1, .pid = view->pid };
+		process->view = (struct thread_view){ .tid = -1, .pid = by_name ? -1 : view->pid };
 		process->leader_tid = INT32_MAX;
+		if (by_name) {
+			memcpy(process->view.comm, view->comm, sizeof(view->comm));
+		}
 		kh_value(processes, at) = process;
 		*vec_push(&listing->memory->processes) = (struct report_process){
 			.row = process->values, .memory = process, .columns = columns
@@ -308,7 +378,9 @@ static void list_processes(struct rows *rows, struct listing *listing)
 			process_of(listing, processes, columns, threads.rows.at[i].thread);
 
 		columns_add(columns, process->values, threads.rows.at[i].values);
-		name_process(process, threads.rows.at[i].thread);
+		if (process->view.pid >= 0) {
+			name_process(process, threads.rows.at[i].thread);
+		}
 	}
 	for (khint_t i = kh_begin(processes); i != kh_end(processes); i++) {
 		if (kh_exist(processes, i)) {
@@ -318,6 +390,7 @@ static void list_processes(struct rows *rows, struct listing *listing)
 			if (row) {
 				row->thread = &process->view;
 				row->id = (uint64_t)process->view.pid;
+				row->name = process->view.comm; /* by_sort() */
 			}
 		}
 	}
@@ -389,6 +462,9 @@ static void sort_rows(struct report_row *rows, size_t count, size_t top)
 
 static void list_table(struct rows *rows, struct listing *listing)
 {
+	if (listing->table->scope != SCOPE_TRACE && !is_list_wanted(listing)) {
+		return;
+	}
 	switch (listing->table->scope) {
 	case SCOPE_TRACE:
 		(void)add_row(listing, values_of(listing, &rows->trace), true);

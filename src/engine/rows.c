@@ -40,8 +40,14 @@ static void lay_out(struct layout *layout, const struct map_setup *setup, const 
 	layout->setup = setup;
 	layout->rows = rows;
 	layout->is_direct = !setup->wants_windows && setup->range_begin == 0;
-	layout->longest_room = setup->top < LONGEST_MIN ? LONGEST_MIN : setup->top;
-	layout->longest_room = setup->top > LONGEST_MAX ? LONGEST_MAX : layout->longest_room;
+	layout->longest_shown = setup->top < LONGEST_MIN ? LONGEST_MIN : setup->top;
+	if (layout->longest_shown > LONGEST_MAX) {
+		layout->longest_shown = LONGEST_MAX;
+	}
+	/* Whether they are wanted is known when they are shown. */
+	layout->longest_room = setup->selection && selection_picks(setup->selection)
+				       ? LONGEST_MAX
+				       : layout->longest_shown;
 	for (size_t a = 0; a < setup->analysis_count; a++) {
 		const struct analysis *analysis = setup->analyses[a];
 

@@ -85,7 +85,7 @@ struct layout {
 	uint32_t offsets[ANALYSES_MAX][TABLES_MAX]; /* in those; SCOPE_LONGEST: which it is */
 	struct columns item_columns[ANALYSES_MAX][TABLES_MAX];
 	uint32_t longest_count;
-	size_t longest_room;
+	size_t longest_room, longest_shown;
 	size_t thread_state_offsets[ANALYSES_MAX];
 	size_t thread_state_size;
 	bool is_direct; /* no window is ever shown or dropped: threads only have totals */

@@ -417,6 +417,22 @@ def test_rows_chosen(scratch):
     same(tids('--comm', 't8,t6'), [8, 6])
     same(tids('--pid', '1'), [])
     same([row['cpu'] for row in total_of(trace, '--cpu', '1')['cpu']['cpus']], [1])
+    twice = Made(scratch, 'per', [packet(0, 0, 0, 100, [
+        switch(10, 0, 5), event(30, 'sched_switch', 't5', 5, 20, 1, 't5', 6, 20), event(
+            70, 'sched_switch', 't5', 6, 20, 1, 't0', 0, 20), switch(90, 0, 8), switch(91, 8, 0)])])
+    for per, wanted in (('comm', [('t5', None, 60), ('t8', None, 1)]), ('pid', [(None, None, 61)])):
+        cpu = total_of(twice, '-a', 'cpu', '--per', per)['cpu']
+        same(([(row.get('comm'), row.get('pid'), row['run_ns']) for row in cpu['processes']], cpu['threads'],
+              cpu['cpus']), (wanted, [], []))
+    irqs = Made(scratch, 'irqs', [packet(0, 0, 0, 200, [
+        event(at, name, *values) for at, name, *values in (
+            (10, 'irq_handler_entry', 5, 'disk'), (20, 'irq_handler_exit', 5, 1), (30, 'irq_softirq_entry', 3),
+            (31, 'irq_softirq_exit', 3), (40, 'irq_softirq_entry', 1), (60, 'irq_softirq_exit', 1))])])
+    for which, hard, soft, longest in (('5', [5], [], [10]), ('disk', [5], [], [10]), ('NET_RX', [], [3], [1]),
+                                       ('1,5', [5], [1], [20, 10])):
+        found = total_of(irqs, '-a', 'irq', '--irq', which)['irq']
+        same(([row['irq'] for row in found['hard']], [row['vec'] for row in found['soft']],
+              [row['ns'] for row in found['longest']]), (hard, soft, longest))
     calls = [event(at, 'syscall_%s_read' % kind, *([0] * (kind == 'exit'))) for at, kind in
              ((11, 'entry'), (13, 'exit'), (15, 'entry'), (25, 'exit'), (30, 'entry'), (35, 'exit'))]
     made = Made(scratch, 'calls', [packet(0, 0, 0, 100, [switch(10, 0, 5)] + calls + [switch(40, 5, 0)])])

@@ -189,7 +189,7 @@ START_TEST(spreads_values)
 {
 	static const unsigned int shares[] = { 1, 10, 500, 950, 999, 1000 };
 	struct spread *spread = NULL, *part = NULL, *copy = NULL;
-	uint64_t powers[SPREAD_POWERS];
+	uint64_t powers[SPREAD_POWERS], bins[4];
 
 	for (uint64_t value = 1; value <= 100000; value++) {
 		spread_add(value % 3 ? &spread : &part, value);
@@ -215,8 +215,17 @@ START_TEST(spreads_values)
 	ck_assert_uint_eq(powers[0], 1);
 	ck_assert_uint_eq(powers[10], 1024);
 	ck_assert_uint_eq(powers[16], 100000 - 65535);
+	spread_bins(spread, bins, 4); /* a bucket's width or two from the truth */
+	ck_assert_uint_eq(bins[0] + bins[1] + bins[2] + bins[3], 100000);
+	for (size_t i = 0; i < 4; i++) {
+		ck_assert_uint_ge(bins[i], 23900);
+		ck_assert_uint_le(bins[i], 26100);
+	}
 	spread_add(&spread, UINT64_MAX);
 	spread_add(&spread, 0);
+	spread_bins(spread, bins, 4);
+	ck_assert_uint_eq(bins[0], 100001);
+	ck_assert_uint_eq(bins[3], 1);
 	ck_assert_uint_eq(spread_percentile(spread, 1000), UINT64_MAX);
 	ck_assert_uint_eq(spread_percentile(spread, 0), 0);
 	spread_free(spread);
