@@ -5,32 +5,22 @@
  * `io` counts the same calls faster, for it need not know what a descriptor leads to.  That takes
  * an order over all threads of a process, so that it is done in three steps:
  *
- *     worker        pairs entry and exit within a stay, else emits what it saw   OWN_CALL, OPEN,
- * EXIT shard         pairs the rest; operations                                   FACT_CALL facts
- * all calls in time order, with the table of their process (fd-table.h)
+ *     worker   pairs entry and exit within a stay, else emits what it saw    OWN_CALL, OPEN, EXIT
+ *     shard    pairs the rest; operations                                    FACT_CALL
+ *     facts    all calls in time order, with the tables of their processes   file-use.c
  *
  * What a descriptor led to when a call returned is what the call is charged to.
  */
 #include <assert.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 
-#include "analyses/fd-table.h"
-#include "analyses/file-calls.h"
+#include "analyses/files.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "engine/columns.h"
 #include "engine/map.h"
 #include "engine/shard.h"
-
-enum table_index { TOTALS, BY_OPERATION, BY_KIND, BY_FILE, BY_FD, THREADS, PROCESSES, LONGEST };
-/* Of all, a kind, a file and a descriptor: these come first. */
-enum { READ_BYTES, WRITE_BYTES, READS, WRITES, ERRORS, FIGURES };
-enum { KIND_READ_TIME = FIGURES, KIND_WRITE_TIME };
-enum { FILE_OPENS = FIGURES, FILE_NS };
-enum { OP_CALLS, OP_ERRORS, OP_TIME, OP_ERROR_TIME };
 
 enum {
 	OWN_CALL = RECORD_OWN, /* a whole call */
@@ -45,10 +35,7 @@ enum {
 	OWN_DUMP_FD,
 };
 
-static const struct {
-	const char *name;
-	uint8_t operation, effect;
-} calls[FILE_CALL_COUNT] = {
+const struct file_call_kind file_calls[FILE_CALL_COUNT] = {
 #define X(name_, operation_, effect_, ...) [FILE_CALL_##name_] = { #name_, operation_, effect_ },
 	FILE_CALLS(X)
 #undef X
@@ -59,23 +46,7 @@ static const char *const operation_names[OPERATIONS] = {
 	[OP_CLOSE] = "close", [OP_SYNC] = "sync",   [OP_WAIT] = "wait", [OP_ASYNC] = "async",
 };
 
-/* Of the kernel's headers, on most machines. */
-#define CLOSE_ON_EXEC        02000000 /* O_CLOEXEC, SOCK_CLOEXEC, EFD_CLOEXEC, ... */
-#define MEMORY_CLOSE_ON_EXEC 1
-#define RANGE_ON_EXEC        4
-#define COMMAND_DUP          0
-#define COMMAND_DUP_CLOEXEC  1030
-#define COMMAND_SET_FLAGS    2
-
 /* ---- one call ---- */
-
-enum {
-	CALL_HAS_RET = 1,
-	CALL_HAS_NS = 2,
-	CALL_HAS_OUT = 4,
-	CALL_HAS_ENTRY = 8,
-	CALL_IS_ALONE = 16, /* an exit while another call was open: it ends nothing */
-};
 
 /* As it lies among the numbers of a record, where the path follows. */
 struct call {
@@ -90,21 +61,6 @@ struct call {
 
 #define CALL_WORDS (sizeof(struct call) / sizeof(uint64_t))
 
-/* The same as a fact. */
-struct call_fact {
-	uint64_t key, ns;
-	int64_t ret;
-	int32_t fd, fd2;
-	int64_t arg;
-	int32_t arg2;
-	uint8_t call, flags;
-	union {
-		char *path; /* CALL_HAS_OUT is not set: of the fact; NULL: none */
-		uint32_t out[2];
-	};
-};
-
-_Static_assert(sizeof(struct call_fact) <= FACT_WORDS * sizeof(uint64_t), "it fits a fact");
 _Static_assert(FILE_NAME_MAX <= UINT8_MAX, "call.path_len has its length");
 
 /* ---- map side ---- */
@@ -371,17 +327,6 @@ static uint64_t key_of(const struct thread *thread, const struct thread_files *f
 				    : FD_KEY_THREAD(thread->view.tid, thread->incarnation);
 }
 
-enum {
-	FACT_CALL,
-	FACT_FORK,  /* parent's key, child's key */
-	FACT_JOIN,  /* former key, key */
-	FACT_LEAVE, /* key */
-	FACT_EXEC,  /* key */
-	FACT_DUMP,
-	FACT_DUMP_OWNER, /* address, key */
-	FACT_DUMP_FD,    /* key, descriptor, flags, path */
-};
-
 static char *path_of(const uint64_t *words, uint8_t len)
 {
 	char *path = len > 0 ? mem_alloc(len + 1u) : NULL;
@@ -400,7 +345,7 @@ static struct item_key key_of_operation(const struct shard *shard, uint32_t oper
 
 static void add_operation(struct shard *shard, const struct call *call)
 {
-	uint8_t operation = calls[call->call].operation;
+	uint8_t operation = file_calls[call->call].operation;
 	bool failed = (call->flags & CALL_HAS_RET) && call->ret < 0;
 	uint64_t *row;
 
@@ -419,7 +364,7 @@ static void add_operation(struct shard *shard, const struct call *call)
 static void add_call(struct shard *shard, struct thread *thread, uint64_t ts,
 		     const struct call *call, char *path)
 {
-	uint8_t operation = calls[call->call].operation;
+	uint8_t operation = file_calls[call->call].operation;
 	struct call_fact fact = { .ns = call->time,
 				  .ret = call->ret,
 				  .fd = call->fd,
@@ -630,477 +575,6 @@ static void on_forget(void *state)
 	free(files->path);
 }
 
-/* ---- facts: all threads in time order ---- */
-
-struct files {
-	struct fd_tables *tables;
-	struct item *kinds[FD_KINDS];
-	struct fd_file *unnamed[FD_KINDS]; /* of which no more than that is known */
-};
-
-static struct fd_file *unnamed(struct files *files, enum fd_kind kind)
-{
-	char name[32];
-
-	if (!files->unnamed[kind]) {
-		(void)snprintf(name, sizeof(name), "(%s)", fd_kind_name(kind));
-		files->unnamed[kind] = fd_file_new(kind, name);
-	}
-	return files->unnamed[kind];
-}
-
-/* What the kernel calls a file, in a state dump. */
-static enum fd_kind kind_of_name(const char *name)
-{
-	static const struct {
-		const char *begin;
-		enum fd_kind kind;
-	} kinds[] = { { "pipe:", FD_PIPE }, { "socket:", FD_SOCKET }, { "/", FD_FILE } };
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (strncmp(name, kinds[i].begin, strlen(kinds[i].begin)) == 0) {
-			return kinds[i].kind;
-		}
-	}
-	return FD_ANON;
-}
-
-static enum fd_kind kind_of_family(int64_t family)
-{
-	switch (family) {
-	case AF_INET:
-	case AF_INET6:
-		return FD_INET;
-	case AF_UNIX:
-		return FD_UNIX;
-	default:
-		return FD_SOCKET;
-	}
-}
-
-/* ---- rows of files ---- */
-
-static uint64_t *row_of(struct shard *shard, unsigned int table, struct item **item, uint64_t id,
-			const char *name)
-{
-	if (!*item) {
-		*item = shard_item_named(shard, table, id, name);
-	}
-	return shard_item_again(shard, *item);
-}
-
-/* ---- use of a descriptor ---- */
-
-/* What a call did to one descriptor. */
-struct use {
-	const struct call_fact *call;
-	struct fd_file *file;
-	struct fd_entry *entry; /* NULL: not known */
-	int32_t fd;
-	bool is_write;
-	uint64_t bytes;
-};
-
-static bool moves_bytes(uint8_t operation)
-{
-	return operation == OP_READ || operation == OP_WRITE || operation == OP_BOTH;
-}
-
-static uint64_t bytes_of(const struct call_fact *call)
-{
-	if (!moves_bytes(calls[call->call].operation)) {
-		return 0;
-	}
-	switch (call->call) {
-	case FILE_CALL_recvmmsg:
-	case FILE_CALL_recvmmsg_time32:
-	case FILE_CALL_sendmmsg:
-		return 0; /* they return messages */
-	case FILE_CALL_mq_timedsend:
-	case FILE_CALL_mq_timedsend_time32:
-		return (call->flags & CALL_HAS_RET) && call->ret == 0 ? (uint64_t)call->arg : 0;
-	default:
-		return (call->flags & CALL_HAS_RET) && call->ret > 0 ? (uint64_t)call->ret : 0;
-	}
-}
-
-static bool has_failed(const struct call_fact *call)
-{
-	return (call->flags & CALL_HAS_RET) && call->ret < 0;
-}
-
-/* Reads, writes or neither, if the call only asked something of the file. */
-static void add_figures(uint64_t *row, const struct use *use, bool moves)
-{
-	if (moves) {
-		row[use->is_write ? WRITE_BYTES : READ_BYTES] += use->bytes;
-		row[use->is_write ? WRITES : READS]++;
-	}
-	row[ERRORS] += has_failed(use->call);
-}
-
-/* Columns of a thread's row: read and written, of each of these. */
-enum { DISK, NET, OTHER, UNKNOWN };
-
-static unsigned int direction_of(uint8_t kind)
-{
-	switch ((enum fd_kind)kind) {
-	case FD_FILE:
-		return DISK;
-	case FD_INET:
-		return NET;
-	case FD_UNKNOWN:
-		return UNKNOWN;
-	default:
-		return OTHER;
-	}
-}
-
-static void add_time(uint64_t *row, unsigned int column, const struct call_fact *call)
-{
-	if ((call->flags & CALL_HAS_NS) && !has_failed(call)) {
-		column_add(row, column, call->ns);
-	}
-}
-
-static void add_use(struct shard *shard, struct files *files, const struct fact *fact,
-		    struct use *use, bool moves)
-{
-	const char *kind = fd_kind_name(use->file->kind);
-	uint64_t pid = use->call->key > INT32_MAX ? UINT32_MAX : use->call->key;
-	struct item *item = NULL;
-	uint64_t *row;
-
-	if (moves) {
-		row = row_of(shard, BY_KIND, &files->kinds[use->file->kind], 0, kind);
-		add_figures(row, use, true);
-		add_time(row, use->is_write ? KIND_WRITE_TIME : KIND_READ_TIME, use->call);
-		add_figures(shard_trace_row(shard, TOTALS), use, true);
-		row = shard_thread_row(fact->shard, fact->thread, THREADS);
-		row[2 * direction_of(use->file->kind) + use->is_write] += use->bytes;
-	}
-	row = row_of(shard, BY_FILE, &use->file->item, 0, use->file->name);
-	add_figures(row, use, moves);
-	row[FILE_NS] += use->call->flags & CALL_HAS_NS ? use->call->ns : 0;
-	if (use->fd >= 0) {
-		row = row_of(shard, BY_FD, use->entry ? &use->entry->item : &item,
-			     pid << 32 | (uint32_t)use->fd, use->file->name);
-		add_figures(row, use, moves);
-	}
-}
-
-static struct use use_of(struct files *files, const struct call_fact *call, int32_t fd,
-			 bool is_write)
-{
-	struct use use = { .call = call, .fd = fd, .is_write = is_write, .bytes = bytes_of(call) };
-	bool shows_socket = calls[call->call].effect == DOES_SOCKET_USE;
-
-	if (!(call->flags & CALL_HAS_ENTRY)) {
-		use.fd = -1;
-	}
-	use.entry = use.fd < 0 ? NULL : fd_find(files->tables, call->key, fd);
-	if (use.fd >= 0 && shows_socket && (!use.entry || use.entry->file->kind == FD_UNKNOWN)) {
-		fd_put(files->tables, call->key, fd, fd_file_ref(unnamed(files, FD_SOCKET)), false);
-		use.entry = fd_find(files->tables, call->key, fd);
-	}
-	use.file =
-		use.entry ? use.entry->file : unnamed(files, shows_socket ? FD_SOCKET : FD_UNKNOWN);
-	return use;
-}
-
-/* ---- what calls make of descriptors ---- */
-
-static void set(struct files *files, const struct call_fact *call, int64_t fd, struct fd_file *file,
-		bool closes_on_exec)
-{
-	if (fd >= 0 && fd <= INT32_MAX) {
-		fd_put(files->tables, call->key, (int32_t)fd, file, closes_on_exec);
-	} else {
-		fd_file_unref(file);
-	}
-}
-
-/* A path that is relative to a directory of the process. */
-static struct fd_file *opened(struct files *files, const struct call_fact *call)
-{
-	const char *path = call->flags & CALL_HAS_OUT || !call->path ? "" : call->path;
-	const struct fd_entry *base = NULL;
-	char text[2 * FILE_NAME_MAX + 2];
-	size_t len;
-
-	if (path[0] != '/' && call->fd >= 0) {
-		base = fd_find(files->tables, call->key, call->fd);
-	}
-	if (!path[0]) {
-		return fd_file_ref(unnamed(files, FD_FILE));
-	}
-	(void)snprintf(text, sizeof(text), "%s%s%s", base ? base->file->name : "", base ? "/" : "",
-		       path);
-	len = strlen(text);
-	return fd_file_new(FD_FILE, len > FILE_NAME_MAX ? text + len - FILE_NAME_MAX : text);
-}
-
-static struct fd_file *peer(struct files *files, enum fd_kind kind, const struct call_fact *call,
-			    uint32_t port)
-{
-	uint8_t address[4];
-	char text[64];
-
-	if (kind != FD_INET || !(call->flags & CALL_HAS_OUT)) {
-		return fd_file_ref(unnamed(files, kind));
-	}
-	memcpy(address, &call->out[0], sizeof(address));
-	(void)snprintf(text, sizeof(text), "inet %u.%u.%u.%u:%u", address[0], address[1],
-		       address[2], address[3], port & 0xFFFF);
-	return fd_file_new(FD_INET, text);
-}
-
-static void accepted(struct files *files, const struct call_fact *call)
-{
-	const struct fd_entry *listening = fd_find(files->tables, call->key, call->fd);
-	enum fd_kind kind = call->arg2 != 0 ? kind_of_family(call->arg2)
-			    : listening     ? (enum fd_kind)listening->file->kind
-					    : FD_SOCKET;
-
-	kind = kind == FD_FILE || kind == FD_UNKNOWN ? FD_SOCKET : kind;
-	set(files, call, call->ret, peer(files, kind, call, call->out[1]),
-	    call->arg & CLOSE_ON_EXEC);
-}
-
-static void connected(struct files *files, const struct call_fact *call)
-{
-	const struct fd_entry *entry = fd_find(files->tables, call->key, call->fd);
-	bool is_ours = entry && entry->closes_on_exec;
-
-	if (call->ret >= 0 || call->ret == -EINPROGRESS) {
-		set(files, call, call->fd,
-		    peer(files, kind_of_family(call->arg), call, (uint32_t)call->arg2), is_ours);
-	}
-}
-
-static void duplicated(struct files *files, const struct call_fact *call, int64_t to,
-		       bool closes_on_exec)
-{
-	const struct fd_entry *entry = fd_find(files->tables, call->key, call->fd);
-
-	if (to != call->fd) {
-		set(files, call, to, entry ? fd_file_ref(entry->file) : NULL, closes_on_exec);
-	}
-}
-
-static void made_pair(struct files *files, const struct call_fact *call, enum fd_kind kind,
-		      bool closes_on_exec)
-{
-	for (unsigned int i = 0; (call->flags & CALL_HAS_OUT) && i < 2; i++) {
-		set(files, call, (int32_t)call->out[i], fd_file_ref(unnamed(files, kind)),
-		    closes_on_exec);
-	}
-}
-
-static void made_anon(struct files *files, const struct call_fact *call, const char *what,
-		      enum fd_kind kind, bool closes_on_exec)
-{
-	char text[FILE_NAME_MAX + 16];
-	bool has_name = !(call->flags & CALL_HAS_OUT) && call->path;
-
-	(void)snprintf(text, sizeof(text), "%s:%s", what,
-		       has_name ? call->path : calls[call->call].name);
-	set(files, call, call->ret, fd_file_new(kind, text), closes_on_exec);
-}
-
-static void controlled(struct files *files, const struct call_fact *call)
-{
-	struct fd_entry *entry = fd_find(files->tables, call->key, call->fd);
-
-	if (call->arg == COMMAND_DUP || call->arg == COMMAND_DUP_CLOEXEC) {
-		duplicated(files, call, call->ret, call->arg == COMMAND_DUP_CLOEXEC);
-	} else if (call->arg == COMMAND_SET_FLAGS && entry) {
-		entry->closes_on_exec = call->arg2 & 1;
-	}
-}
-
-/* Of a call that succeeded, or is known to do its work all the same. */
-static void take_effect(struct files *files, const struct call_fact *call)
-{
-	bool flag = call->arg & CLOSE_ON_EXEC;
-
-	switch ((enum effect)calls[call->call].effect) {
-	case DOES_NOTHING:
-	case DOES_SOCKET_USE:
-	case DOES_OPEN: /* on_call() did it */
-		break;
-	case DOES_SOCKET:
-		set(files, call, call->ret, fd_file_ref(unnamed(files, kind_of_family(call->arg))),
-		    call->arg2 & CLOSE_ON_EXEC);
-		break;
-	case DOES_SOCKET_PAIR:
-		made_pair(files, call, kind_of_family(call->arg), call->arg2 & CLOSE_ON_EXEC);
-		break;
-	case DOES_PIPE:
-		made_pair(files, call, FD_PIPE, flag);
-		break;
-	case DOES_ACCEPT:
-		accepted(files, call);
-		break;
-	case DOES_CONNECT:
-		connected(files, call);
-		break;
-	case DOES_DUP:
-		duplicated(files, call, call->ret, false);
-		break;
-	case DOES_DUP_TO:
-		duplicated(files, call, call->fd2, flag);
-		break;
-	case DOES_FCNTL:
-		controlled(files, call);
-		break;
-	case DOES_ANON:
-		made_anon(files, call, "anon", FD_ANON, flag);
-		break;
-	case DOES_QUEUE:
-		made_anon(files, call, "mqueue", FD_ANON, true);
-		break;
-	case DOES_MEMORY:
-		made_anon(files, call, "memory", FD_FILE, call->arg & MEMORY_CLOSE_ON_EXEC);
-		break;
-	case DOES_CLOSE:
-		fd_close(files->tables, call->key, call->fd);
-		break;
-	case DOES_CLOSE_RANGE:
-		fd_close_range(files->tables, call->key, (uint32_t)call->fd, (uint32_t)call->fd2,
-			       call->arg & RANGE_ON_EXEC);
-		break;
-	}
-}
-
-/* Linux frees the descriptor even if close is interrupted or what was written cannot be. */
-static bool does_its_work(const struct call_fact *call)
-{
-	uint8_t effect = calls[call->call].effect;
-
-	if (!(call->flags & CALL_HAS_ENTRY) || !(call->flags & CALL_HAS_RET)) {
-		return false;
-	}
-	return call->ret >= 0 || effect == DOES_CONNECT ||
-	       (effect == DOES_CLOSE && call->ret != -EBADF);
-}
-
-/* ---- calls ---- */
-
-static void note_longest(struct shard *shard, const struct fact *fact, const struct use *use)
-{
-	const struct call_fact *call = use->call;
-	const char *name = calls[call->call].name;
-	const char *path = use->fd < 0 && use->file->kind == FD_UNKNOWN ? "" : use->file->name;
-	size_t room = ITEM_NAME_BYTES - 2 - strlen(name), len = strlen(path);
-	char text[ITEM_NAME_BYTES];
-
-	(void)snprintf(text, sizeof(text), "%s %s", name, len > room ? path + len - room : path);
-	shard_longest(shard, LONGEST,
-		      &(struct instance){ .ns = call->ns,
-					  .end = fact->ts,
-					  .more = { use->fd, (int64_t)use->bytes },
-					  .cpu = UINT64_MAX,
-					  .thread = fact->thread,
-					  .item = item_key_of(0, text, sizeof(text)) });
-}
-
-static void on_call(struct shard *shard, struct files *files, const struct fact *fact,
-		    const struct call_fact *call)
-{
-	enum operation operation = (enum operation)calls[call->call].operation;
-	bool opens = calls[call->call].effect == DOES_OPEN;
-	bool moves = moves_bytes(calls[call->call].operation);
-	struct use use = use_of(files, call, call->fd, operation == OP_WRITE);
-
-	if (moves || (operation == OP_SYNC && use.fd >= 0)) {
-		add_use(shard, files, fact, &use, moves);
-	}
-	if (operation == OP_BOTH) {
-		struct use other = use_of(files, call, call->fd2, true);
-
-		add_use(shard, files, fact, &other, true);
-	}
-	if (opens) {
-		use.fd = call->ret >= 0 && call->ret <= INT32_MAX ? (int32_t)call->ret : -1;
-		use.file = opened(files, call);
-	}
-	if (operation != OP_NONE && (call->flags & CALL_HAS_NS) &&
-	    shard_is_long(shard, LONGEST, call->ns)) {
-		note_longest(shard, fact, &use);
-	}
-	if (does_its_work(call)) {
-		if (opens) {
-			row_of(shard, BY_FILE, &use.file->item, 0, use.file->name)[FILE_OPENS]++;
-			fd_put(files->tables, call->key, use.fd, fd_file_ref(use.file),
-			       call->arg & CLOSE_ON_EXEC);
-		} else {
-			take_effect(files, call);
-		}
-	}
-	if (opens) {
-		fd_file_unref(use.file);
-	}
-}
-
-static void on_fact(struct shard *shard, void *state, const struct fact *fact)
-{
-	struct files *files = state;
-	const uint64_t *words = fact->words;
-	struct call_fact call;
-	char *path;
-
-	if (!files->tables) {
-		files->tables = fd_tables_new();
-	}
-	switch (fact->kind) {
-	case FACT_CALL:
-		memcpy(&call, words, sizeof(call));
-		on_call(shard, files, fact, &call);
-		if (!(call.flags & CALL_HAS_OUT)) {
-			free(call.path);
-		}
-		break;
-	case FACT_FORK:
-		fd_fork(files->tables, words[0], words[1]);
-		break;
-	case FACT_JOIN:
-		fd_join(files->tables, words[0], words[1]);
-		break;
-	case FACT_LEAVE:
-		fd_leave(files->tables, words[0]);
-		break;
-	case FACT_EXEC:
-		fd_exec(files->tables, words[0]);
-		break;
-	case FACT_DUMP:
-		fd_dump_begins(files->tables);
-		break;
-	case FACT_DUMP_OWNER:
-		fd_dump_owner(files->tables, words[0], words[1]);
-		break;
-	case FACT_DUMP_FD:
-		path = (char *)(uintptr_t)words[3];
-		if (path) {
-			fd_put_dumped(files->tables, words[0], (int32_t)words[1],
-				      fd_file_new(kind_of_name(path), path),
-				      words[2] & CLOSE_ON_EXEC);
-		}
-		free(path);
-		break;
-	}
-}
-
-static void on_trace_forget(void *state)
-{
-	struct files *files = state;
-
-	for (size_t i = 0; i < FD_KINDS; i++) {
-		fd_file_unref(files->unnamed[i]);
-	}
-	fd_tables_free(files->tables);
-}
-
 /* ---- the analysis ---- */
 
 #define ENTRY(event_, call, ...)                                                                   \
@@ -1255,6 +729,6 @@ const struct analysis analysis_files = {
 	.on_anew = on_anew,
 	.on_gap = on_gap,
 	.on_forget = on_forget,
-	.on_fact = on_fact,
-	.on_trace_forget = on_trace_forget,
+	.on_fact = file_use_fact,
+	.on_trace_forget = file_use_forget,
 };
