@@ -199,7 +199,8 @@ struct analysis {
 	/*
 	 * What shard_fact() noted, in time order over all threads (at the same time: by tid), after
 	 * each round.  Nothing else is at work then, so that @state, the trace's own, may be
-	 * touched; @shard is for items.
+	 * touched; @shard is for figures of the trace, items and the longest, not for threads,
+	 * which have their own (fact.shard).
 	 */
 	void (*on_fact)(struct shard *shard, void *state, const struct fact *fact);
 	void (*on_trace_forget)(void *state);

@@ -32,7 +32,7 @@ void facts_fini(struct rows *rows)
 
 /* ---- order ---- */
 
-#define DIGIT_BITS 11
+#define DIGIT_BITS 12
 #define DIGITS     (1u << DIGIT_BITS)
 
 /* Brings @from into the order of one digit of the time, into @to. */
@@ -134,9 +134,9 @@ void facts_run(struct rows *rows)
 		if (i + FACTS_AHEAD < rows->facts.count) {
 			__builtin_prefetch(rows->facts.at[i + FACTS_AHEAD].fact);
 		}
-		rows->shards[0].running = fact->owner;
+		rows->whole.running = fact->owner;
 		fact->shard->running = fact->owner;
-		rows->layout.setup->analyses[fact->owner]->on_fact(&rows->shards[0],
+		rows->layout.setup->analyses[fact->owner]->on_fact(&rows->whole,
 								   rows->states[fact->owner], fact);
 	}
 }

@@ -113,7 +113,8 @@ static void shard_init(struct shard *shard, const struct layout *layout)
 {
 	shard->layout = layout;
 	shard->trace = mem_alloc((layout->columns[SCOPE_TRACE].count + 1) * sizeof(uint64_t));
-	items_init(&shard->items, false);
+	shard->items = mem_alloc(sizeof(*shard->items));
+	items_init(shard->items, false);
 	shard->longest = longest_new(layout);
 }
 
@@ -153,7 +154,8 @@ static void shard_fini(struct shard *shard)
 	const struct layout *layout = shard->layout;
 
 	columns_empty(&layout->columns[SCOPE_TRACE], shard->trace);
-	items_fini(&shard->items, layout->item_columns);
+	items_fini(shard->items, layout->item_columns);
+	free(shard->items);
 	longest_free(layout, shard->longest);
 	for (size_t a = 0; a < ANALYSES_MAX; a++) {
 		vec_fini(&shard->indexed[a]);
@@ -191,6 +193,10 @@ void rows_init(struct rows *rows, const struct map_setup *setup)
 	for (size_t i = 0; i < SHARDS; i++) {
 		shard_init(&rows->shards[i], &rows->layout);
 	}
+	rows->whole.layout = &rows->layout;
+	rows->whole.items = &rows->items;
+	rows->whole.trace = rows->trace.window;
+	rows->whole.longest = longest_new(&rows->layout);
 	facts_init(rows);
 }
 
@@ -207,6 +213,7 @@ void rows_fini(struct rows *rows)
 	const struct layout *layout = &rows->layout;
 
 	facts_fini(rows);
+	longest_free(layout, rows->whole.longest);
 	if (rows->other) {
 		thread_fini(layout, rows->other); /* its memory is a shard's */
 	}
@@ -580,7 +587,7 @@ uint64_t *shard_event_row(struct shard *shard, uint32_t event_name, unsigned int
 
 struct item *shard_item(struct shard *shard, unsigned int table, const struct item_key *key)
 {
-	return items_find(&shard->items, &shard->layout->item_columns[shard->running][table],
+	return items_find(shard->items, &shard->layout->item_columns[shard->running][table],
 			  (unsigned int)shard->running, table, key);
 }
 
@@ -621,7 +628,7 @@ uint64_t *shard_item_row(struct shard *shard, unsigned int table, const struct i
 
 uint64_t *shard_item_again(struct shard *shard, struct item *item)
 {
-	items_touch(&shard->items, item);
+	items_touch(shard->items, item);
 	return item->window;
 }
 
@@ -753,7 +760,7 @@ static void gather(struct rows *rows, struct shard *shard)
 			     shard->names + name * of_names->count);
 	}
 	shard->names_touched.count = 0;
-	items_gather(&rows->items, &shard->items, layout->item_columns);
+	items_gather(&rows->items, shard->items, layout->item_columns);
 	for (uint32_t i = 0; i < layout->longest_count; i++) {
 		longest_gather(&rows->longest[i], &shard->longest[i]);
 	}
@@ -763,6 +770,9 @@ void rows_gather(struct rows *rows)
 {
 	for (size_t i = 0; i < SHARDS; i++) {
 		gather(rows, &rows->shards[i]);
+	}
+	for (uint32_t i = 0; i < rows->layout.longest_count; i++) {
+		longest_gather(&rows->longest[i], &rows->whole.longest[i]);
 	}
 }
 

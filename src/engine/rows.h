@@ -144,7 +144,7 @@ struct shard {
 	uint64_t *names; /* by event name */
 	size_t names_room;
 	VEC(uint32_t) names_touched;
-	struct items items;
+	struct items *items;
 	struct longest *longest; /* by what */
 	struct indexed_items indexed[ANALYSES_MAX];
 	struct slots slots;
@@ -183,6 +183,7 @@ struct rows {
 	struct longest *longest, *longest_total; /* of the open window, and of those closed */
 	void *states[ANALYSES_MAX];              /* analyses' own of the trace; NULL: none */
 	VEC(struct fact_at) facts, facts_sorted; /* of the round */
+	struct shard whole;                      /* has no threads; its items are the trace's */
 };
 
 void rows_init(struct rows *rows, const struct map_setup *setup);
