@@ -2,6 +2,7 @@
  * hub: see hub.h.
  */
 #include "live/hub.h"
+#include "live/gather.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -36,25 +37,37 @@ void hub_check_output(struct hub *hub)
 	}
 }
 
-static void on_report(void *user, const struct report *report)
+static void show(void *user, const struct report *report)
 {
 	struct live_trace *trace = user;
 	struct hub *hub = session_owner_user(trace->session);
 
 	output_report(hub->config->output, &trace->identity, report);
-	if (hub->config->watch) {
-		watch_report(hub->config->watch, hub->config->output, &trace->identity, report,
-			     trace);
-	}
 	if (hub->metrics) {
 		metrics_add(hub->metrics, &trace->identity, report);
+	}
+	if (report->kind == REPORT_WINDOW && ++hub->windows == hub->config->windows) {
+		hub_stop(hub);
+	}
+}
+
+static void on_report(void *user, const struct report *report)
+{
+	struct live_trace *trace = user;
+	struct hub *hub = session_owner_user(trace->session);
+	const struct hub_config *config = hub->config;
+
+	if (config->shown_interval_ns != config->engine.interval_ns && !trace->gather) {
+		trace->gather = gather_new(config->shown_interval_ns, config->engine.top,
+					   config->engine.selection);
+	}
+	gather_report(trace->gather, report, show, trace);
+	if (config->watch) {
+		watch_report(config->watch, config->output, &trace->identity, report, trace);
 	}
 	hub_check_output(hub);
 	if (report->has_lag && report->lag_ns > 0) {
 		session_lags(trace->session, (uint64_t)report->lag_ns);
-	}
-	if (report->kind == REPORT_WINDOW && ++hub->windows == hub->config->windows) {
-		hub_stop(hub);
 	}
 }
 

@@ -17,6 +17,7 @@
 #include "ctf/decode.h"
 #include "ctf/metadata.h"
 #include "engine/engine.h"
+#include "live/gather.h"
 #include "live/history.h"
 #include "relay/client.h"
 
@@ -125,6 +126,7 @@ static void free_trace(struct live_trace *trace)
 		trace_free(trace->trace);
 	}
 	history_trace_free(trace->history);
+	gather_free(trace->gather);
 	drop_waiting(trace);
 	vec_fini(&trace->waiting);
 	vec_fini(&trace->metadata);
@@ -209,6 +211,8 @@ static void resume_trace(struct live_trace *trace, struct live_trace *away)
 	away->has_attached = false;
 	trace->history = away->history;
 	away->history = NULL;
+	trace->gather = away->gather;
+	away->gather = NULL;
 	if (trace->history) {
 		history_metadata_restart(trace->history);
 	}

@@ -59,6 +59,7 @@ struct live_trace {
 	VEC(uint8_t) metadata;         /* gathered before the trace is known */
 	VEC(struct waiting *) waiting; /* packets that came before their metadata */
 	struct history_trace *history; /* NULL: none is kept */
+	struct gather *gather;         /* NULL: windows are shown as they come */
 };
 
 struct session *session_new(const struct session_owner *owner, const struct viewer_session *listed,

@@ -59,6 +59,7 @@ enum option_id {
 	OPTION_DEADLINE,
 	OPTION_EVERY,
 	OPTION_DRY_RUN,
+	OPTION_TRIGGER_INTERVAL,
 	OPTION_CHECK,
 	OPTION_MI_VERSION,
 	OPTION_METADATA,
@@ -173,6 +174,8 @@ static const struct spec specs[] = {
 	{ OPTION_TRIGGERS, 0, "triggers", "FILE", "triggers with names and actions", FOR_BOTH },
 	{ OPTION_ON_TRIGGER, 0, "on-trigger", "ACTION",
 	  "of --trigger: print, capture, exec COMMAND, ...", FOR_BOTH },
+	{ OPTION_TRIGGER_INTERVAL, 0, "trigger-interval", "DURATION",
+	  "look at triggers so often, not only when a window is printed", FOR_BOTH },
 	{ OPTION_DRY_RUN, 0, "dry-run", NULL, "triggers are only printed", FOR_BOTH },
 	{ OPTION_HISTORY, 0, "history", "DURATION|SIZE", "keep the last packets for captures",
 	  FOR_LIVE },
@@ -685,6 +688,8 @@ static uint64_t *duration_of(struct options *o, enum option_id id)
 		return &o->deadline_ns;
 	case OPTION_EVERY:
 		return &o->every_ns;
+	case OPTION_TRIGGER_INTERVAL:
+		return &o->trigger_interval_ns;
 	default:
 		return NULL;
 	}
@@ -844,6 +849,18 @@ struct kept {
 	VEC(char *) values;
 };
 
+static int check_intervals(const struct options *options, struct err *err)
+{
+	uint64_t ns = options->trigger_interval_ns;
+
+	if (ns > 0 && (ns < 1000000 || options->interval_ns % ns != 0)) {
+		return err_raise(err, -EINVAL,
+				 "--trigger-interval has to be at least 1ms, and --interval a "
+				 "multiple of it");
+	}
+	return 0;
+}
+
 int options_parse(struct options *options, unsigned int command, int argc, const char **argv,
 		  struct err *err)
 {
@@ -866,6 +883,7 @@ int options_parse(struct options *options, unsigned int command, int argc, const
 	if (r == 0 && id < -1) {
 		r = bad_option(kept->context, id, command, err);
 	}
+	r = r == 0 ? check_intervals(options, err) : r;
 	r = r == 0 && (command & FOR_SHOW) ? settle_periods(options, err) : r;
 	if (r == 0 && strcmp(options->format, "html") == 0 && command != FOR_REPORT) {
 		static const char *const others[] = { "text", "json", NULL };

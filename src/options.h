@@ -55,6 +55,7 @@ struct options {
 	const char *on_trigger; /* NULL: capture if there is a history, else print */
 	const char *check;
 	bool dry_run;
+	uint64_t trigger_interval_ns; /* 0: as interval_ns */
 	bool has_history, has_before;
 	uint64_t history_ns;    /* UINT64_MAX: as far back as history_bytes allows */
 	uint64_t history_bytes; /* 0: as max_memory */

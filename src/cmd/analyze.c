@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "engine/engine.h"
+#include "live/gather.h"
 #include "live/link.h"
 #include "live/sink.h"
 #include "live/watch.h"
@@ -20,7 +21,8 @@
 struct analyze {
 	const struct options *options;
 	struct output *output;
-	struct watch *watch; /* triggers; NULL: none */
+	struct watch *watch;   /* triggers; NULL: none */
+	struct gather *gather; /* of the trace; NULL: windows are shown as they come */
 	struct trace_identity identity;
 	struct trace *trace;
 	const char *path;
@@ -83,14 +85,21 @@ static void on_trace(void *user, struct trace *trace)
 	set_identity(&a->identity, trace_plan(trace)->metadata, a->path);
 }
 
+static void show(void *user, const struct report *report)
+{
+	struct analyze *a = user;
+
+	if (report->kind != REPORT_WINDOW || a->options->has_interval) {
+		output_report(a->output, &a->identity, report); /* else only triggers want them */
+	}
+}
+
 static void on_report(void *user, const struct report *report)
 {
 	struct analyze *a = user;
 
 	clear_progress(a);
-	if (report->kind != REPORT_WINDOW || a->options->has_interval) {
-		output_report(a->output, &a->identity, report); /* else only triggers want them */
-	}
+	gather_report(a->gather, report, show, a);
 	if (a->watch) {
 		watch_report(a->watch, a->output, &a->identity, report, NULL);
 	}
@@ -174,10 +183,16 @@ static int analyze_one(struct analyze *a, struct engine_config *config,
 		r = cmd_range(a->options, path, &config->range_begin, &config->range_end, &a->err);
 	}
 	if (r == 0) {
+		if (config->interval_ns != a->options->interval_ns) {
+			a->gather =
+				gather_new(a->options->interval_ns, config->top, config->selection);
+		}
 		run.engine = engine_new(config);
 		run.range_end = config->range_end;
 		r = recorded_analyze(path, &run, &a->err);
 		engine_free(run.engine);
+		gather_free(a->gather);
+		a->gather = NULL;
 	}
 	clear_progress(a);
 	if (r < 0) {
@@ -210,10 +225,17 @@ static int analyze_all(struct analyze *a, struct engine_config *config)
 	return failed;
 }
 
-static void fill_config(const struct options *options, struct engine_config *config)
+uint64_t cmd_interval(const struct options *options, const struct watch *watch)
+{
+	return watch && options->trigger_interval_ns > 0 ? options->trigger_interval_ns
+							 : options->interval_ns;
+}
+
+static void fill_config(const struct options *options, const struct watch *watch,
+			struct engine_config *config)
 {
 	memcpy(config->analyses, options->analyses, sizeof(config->analyses));
-	config->interval_ns = options->interval_ns;
+	config->interval_ns = cmd_interval(options, watch);
 	config->wants_windows = options->has_interval;
 	config->selection = &options->selection;
 	config->periods = &options->periods;
@@ -236,7 +258,7 @@ int cmd_analyze_into(const struct options *options, struct output *output)
 		say("%s", a.err.text);
 		return EXIT_USAGE;
 	}
-	fill_config(options, &config);
+	fill_config(options, a.watch, &config);
 	if (a.watch) {
 		watch_add_analyses(a.watch, config.analyses);
 		config.wants_windows = true;

@@ -27,6 +27,8 @@ struct url;
 
 struct watch;
 
+/* Of the engine's windows: the shown ones may be longer (--trigger-interval). */
+uint64_t cmd_interval(const struct options *options, const struct watch *watch);
 /* The triggers of the options, NULL without any; -EINVAL with the reason. */
 int cmd_watch(const struct options *options, struct watch **ret_watch, struct err *err);
 

@@ -73,4 +73,8 @@ struct report {
 	const struct report_table *tables; /* all of one analysis are adjacent */
 };
 
+/* Rows of one table whose values changed: in their order again, of many the first @top (0: all). */
+void report_sort(const struct table *table, const struct selection *selection,
+		 struct report_row *rows, size_t count, size_t top);
+
 #endif

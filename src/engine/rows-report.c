@@ -390,7 +390,7 @@ static void list_processes(struct rows *rows, struct listing *listing)
 			if (row) {
 				row->thread = &process->view;
 				row->id = (uint64_t)process->view.pid;
-				row->name = process->view.comm; /* by_sort() */
+				row->name = process->view.pid < 0 ? process->view.comm : NULL;
 			}
 		}
 	}
@@ -460,6 +460,41 @@ static void sort_rows(struct report_row *rows, size_t count, size_t top)
 	}
 }
 
+/* By the column that was asked for, where there is one of this key. */
+static uint32_t sort_mask_of(const struct table *table, const struct selection *selection)
+{
+	const char *key = selection ? selection->sort : NULL;
+	uint32_t columns = column_count(table);
+
+	for (uint32_t i = 0; key && i < columns; i++) {
+		if (strcmp(table->columns[i].key, key) == 0) {
+			return 1u << i;
+		}
+	}
+	return table->sort_mask;
+}
+
+static uint64_t sort_sum(const struct table *table, uint32_t mask, const uint64_t *values)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < COLUMNS_MAX; i++) {
+		sum += mask >> i & 1 ? sort_value(&table->columns[i], values[i]) : 0;
+	}
+	return sum;
+}
+
+void report_sort(const struct table *table, const struct selection *selection,
+		 struct report_row *rows, size_t count, size_t top)
+{
+	uint32_t mask = sort_mask_of(table, selection);
+
+	for (size_t i = 0; i < count; i++) {
+		rows[i].sort = sort_sum(table, mask, rows[i].values);
+	}
+	sort_rows(rows, count, top);
+}
+
 static void list_table(struct rows *rows, struct listing *listing)
 {
 	if (listing->table->scope != SCOPE_TRACE && !is_list_wanted(listing)) {
@@ -491,19 +526,6 @@ static void list_table(struct rows *rows, struct listing *listing)
 	sort_rows(listing->rows.at, listing->rows.count, rows->layout.setup->top);
 }
 
-/* By the column that was asked for, where there is one of this key. */
-static uint32_t sort_mask_of(const struct listing *listing)
-{
-	const char *key = listing->selection ? listing->selection->sort : NULL;
-
-	for (uint32_t i = 0; key && i < listing->columns; i++) {
-		if (strcmp(listing->table->columns[i].key, key) == 0) {
-			return 1u << i;
-		}
-	}
-	return listing->table->sort_mask;
-}
-
 void rows_report(struct rows *rows, bool total, struct report *report, struct report_memory *memory)
 {
 	for (size_t i = 0; total && i < SHARDS; i++) {
@@ -523,7 +545,7 @@ void rows_report(struct rows *rows, bool total, struct report *report, struct re
 						   .total = total };
 
 			listing.selection = rows->layout.setup->selection;
-			listing.sort_mask = sort_mask_of(&listing);
+			listing.sort_mask = sort_mask_of(listing.table, listing.selection);
 			list_table(rows, &listing);
 			*vec_push(&memory->lists) = listing.rows.at;
 			*vec_push(&memory->tables) =

@@ -319,7 +319,7 @@ static struct thread *thread_new(struct shard *shard, int64_t key)
 
 	if (key >= KEY_HEAD) {
 		thread->view.tid = -1;
-		thread->incarnation = (uint32_t)key;
+		thread->incarnation = key == KEY_NOBODY ? UINT32_MAX : (uint32_t)key;
 	} else {
 		thread->view.tid = (int32_t)key;
 	}

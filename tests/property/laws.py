@@ -324,6 +324,28 @@ def whole_cpus(lines):
                for line in lines if line['type'] in ('window', 'total') for cpu in line['cpu']['cpus'])
 
 
+def bare(value):
+    """Without what may become known within a window: who threads are, and processes."""
+    if isinstance(value, list):
+        return [bare(below) for below in value]
+    if isinstance(value, dict):
+        return {key: bare(below) for key, below in value.items() if key not in ('comm', 'pid', 'prio', 'processes')}
+    return value
+
+
+def gathered_differ(sillage, path, asked, interval, lines):
+    """Windows put together from those that triggers are looked at in."""
+    import json
+
+    short = {'100ms': '20ms', '1s': '100ms'}.get(interval)
+    if not short:
+        return False
+    extra = asked + ['--trigger', 'count.events > 1G', '--trigger-interval', short]
+    ours = [json.loads(line) for line in cuts.report(sillage, path, '1G', 1, extra)]
+    return [bare(line) for line in ours if line['type'] == 'window'] != [
+        bare(line) for line in lines if line['type'] == 'window']
+
+
 def check(sillage, rng, path, loses):
     import json
 
@@ -339,6 +361,11 @@ def check(sillage, rng, path, loses):
             return 'not the same with --chunk-size %d -j %d %s' % (chunk, jobs, ' '.join(extra))
     if not adds_up(lines, lines[0]['analyses']):
         return 'windows of %s do not add up' % interval
+    # Of a thread that takes another tid, a window has the one that it had then.
+    renamed = any(name == 'sched_process_exec' and reference.number(text, 'tid') != reference.number(text, 'old_tid')
+                  for _, name, _, text in events)
+    if not renamed and gathered_differ(sillage, path, asked, interval, lines):
+        return 'windows of %s are not those of shorter ones put together' % interval
     if not whole_cpus(lines):
         return "a CPU's times are not the window"
     if not loses and not reference.check(sillage, path, events):

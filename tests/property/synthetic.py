@@ -551,6 +551,20 @@ def test_triggers(scratch):
         same((status, 'column %d' % column in err, why in err), (2, True, True))
 
 
+def test_trigger_interval(scratch):
+    """A burst of a tenth of a second is seen where triggers are looked at in tenths, whatever is printed."""
+    tenth = 10**8
+    trace = Made(scratch, 'bursts', [packet(0, 0, 0, 50 * tenth, [switch(1, 9, 0)] + [
+        event(23 * tenth + i * 1000, 'sched_waking', 5) for i in range(60)] + [switch(50 * tenth, 0, 9)])])
+    for more, fired, windows in ((('-i', '1s'), [], 6), (('-i', '1s', '--trigger-interval', '100ms'), [(23, 24)], 6),
+                                 (('--trigger-interval', '500ms'), [], 0)):
+        lines = lines_of(trace, '-a', 'count', '--trigger', 'count.rate > 500/s', *more)
+        same([(line['begin'] // tenth, line['end'] // tenth) for line in lines if line['type'] == 'trigger'], fired)
+        same(sum(line['type'] == 'window' for line in lines), windows)
+    status, _, err = run('analyze', '-i', '1s', '--trigger-interval', '300ms', trace.path)
+    same((status, 'multiple' in err), (2, True))
+
+
 def test_trigger_files(scratch):
     """A file of triggers: checked by itself, wrong lines by their number; commands get the facts."""
     path, out = os.path.join(scratch, 'file'), os.path.join(scratch, 'out')

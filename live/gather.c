@@ -1,0 +1,300 @@
+/*
+ * gather: see gather.h.
+ */
+#include "live/gather.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "base/map.h"
+#include "engine/columns.h"
+
+/* A row that is put together; `row` points to the rest. */
+struct gathered {
+	struct report_row row;
+	struct thread_view view;
+	struct instance instance;
+	char *name;
+	uint64_t values[COLUMNS_MAX];
+};
+
+static uint32_t gathered_hash(const struct gathered *gathered)
+{
+	uint64_t hash = map_mix(gathered->row.id ^ (uint64_t)gathered->row.owner << 32);
+
+	for (const char *c = gathered->name; c && *c; c++) {
+		hash = (hash ^ (uint8_t)*c) * 1099511628211u;
+	}
+	return (uint32_t)(hash ^ hash >> 32);
+}
+
+static bool gathered_equal(const struct gathered *a, const struct gathered *b)
+{
+	return a->row.id == b->row.id && a->row.owner == b->row.owner &&
+	       strcmp(a->name ? a->name : "", b->name ? b->name : "") == 0;
+}
+
+KHASH_INIT(gathered, struct gathered *, char, 0, gathered_hash, gathered_equal)
+
+struct gathered_table {
+	const struct table *table;
+	struct columns columns;
+	khash_t(gathered) * by_key;
+	VEC(struct gathered *) all;
+	VEC(struct report_row) rows; /* of the report */
+};
+
+struct gather {
+	uint64_t interval_ns;
+	size_t top;
+	const struct selection *selection;
+	bool has_begun, is_over; /* the report was given */
+	uint64_t seq;
+	struct report report;
+	VEC(struct report_table) shown;
+	VEC(struct gathered_table *) tables;
+};
+
+struct gather *gather_new(uint64_t interval_ns, size_t top, const struct selection *selection)
+{
+	struct gather *gather = mem_alloc(sizeof(*gather));
+
+	gather->interval_ns = interval_ns;
+	gather->top = top;
+	gather->selection = selection;
+	return gather;
+}
+
+static void empty(struct gathered_table *table)
+{
+	for (size_t i = 0; i < table->all.count; i++) {
+		columns_empty(&table->columns, table->all.at[i]->values);
+		free(table->all.at[i]->name);
+		free(table->all.at[i]);
+	}
+	table->all.count = 0;
+	table->rows.count = 0;
+	kh_clear(gathered, table->by_key);
+}
+
+void gather_free(struct gather *gather)
+{
+	if (!gather) {
+		return;
+	}
+	for (size_t t = 0; t < gather->tables.count; t++) {
+		struct gathered_table *table = gather->tables.at[t];
+
+		empty(table);
+		kh_destroy(gathered, table->by_key);
+		columns_fini(&table->columns);
+		vec_fini(&table->all);
+		vec_fini(&table->rows);
+		free(table);
+	}
+	vec_fini(&gather->tables);
+	vec_fini(&gather->shown);
+	free(gather);
+}
+
+/* ---- rows ---- */
+
+static struct gathered_table *table_of(struct gather *gather, const struct report_table *from)
+{
+	struct gathered_table *table;
+
+	for (size_t i = 0; i < gather->tables.count; i++) {
+		if (gather->tables.at[i]->table == from->table) {
+			return gather->tables.at[i];
+		}
+	}
+	table = mem_alloc(sizeof(*table));
+	table->table = from->table;
+	columns_append(&table->columns, from->table);
+	table->by_key = kh_init(gathered);
+	*vec_push(&gather->tables) = table;
+	*vec_push(&gather->shown) =
+		(struct report_table){ .analysis = from->analysis, .table = from->table };
+	return table;
+}
+
+static void show_thread(struct gathered *to, const struct report_row *from)
+{
+	if (from->thread) {
+		to->view = *from->thread;
+		to->row.thread = &to->view;
+	}
+}
+
+static struct gathered *new_row(struct gathered_table *table, const struct report_row *from)
+{
+	struct gathered *row = mem_alloc(sizeof(*row));
+
+	row->row = *from;
+	row->name = from->name ? mem_strdup(from->name) : NULL;
+	row->row.name = row->name;
+	row->row.values = row->values;
+	*vec_push(&table->all) = row;
+	return row;
+}
+
+static struct gathered *row_of(struct gathered_table *table, const struct report_row *from)
+{
+	struct gathered like = { .row = *from, .name = (char *)from->name };
+	khint_t at = kh_get(gathered, table->by_key, &like);
+	struct gathered *row;
+	int is_new;
+
+	if (at != kh_end(table->by_key)) {
+		return kh_key(table->by_key, at);
+	}
+	row = new_row(table, from);
+	(void)kh_put(gathered, table->by_key, row, &is_new);
+	return row;
+}
+
+/* What is as of the end of a window is that of the last one. */
+static void forget_last(struct gathered_table *table)
+{
+	for (uint32_t c = 0; c < table->columns.count; c++) {
+		bool is_last = table->columns.kinds[c] == COLUMN_LAST ||
+			       table->columns.kinds[c] == COLUMN_LAST_MAX;
+
+		for (size_t i = 0; is_last && i < table->all.count; i++) {
+			table->all.at[i]->values[c] = 0;
+		}
+	}
+}
+
+static void add_instance(struct gathered_table *table, const struct report_row *from)
+{
+	struct gathered *row = new_row(table, from);
+
+	row->instance = *from->instance;
+	row->row.instance = &row->instance;
+	row->row.name = row->instance.item.name;
+	show_thread(row, from);
+}
+
+static void add_rows(struct gathered_table *table, const struct report_table *from)
+{
+	forget_last(table);
+	for (size_t i = 0; i < from->row_count; i++) {
+		struct gathered *row;
+
+		if (from->rows[i].instance) {
+			add_instance(table, &from->rows[i]);
+			continue;
+		}
+		row = row_of(table, &from->rows[i]);
+		show_thread(row, &from->rows[i]);
+		columns_add(&table->columns, row->values, from->rows[i].values);
+	}
+}
+
+/* ---- order ---- */
+
+static int by_instance(const void *left, const void *right)
+{
+	const struct report_row *a = left, *b = right;
+	const struct instance *x = a->instance, *y = b->instance;
+	int32_t p = a->thread ? a->thread->tid : -1, q = b->thread ? b->thread->tid : -1;
+
+	if (x->ns != y->ns) {
+		return x->ns > y->ns ? -1 : 1;
+	}
+	if (x->end != y->end) {
+		return x->end < y->end ? -1 : 1;
+	}
+	if (p != q || x->cpu != y->cpu) {
+		return p < q || (p == q && x->cpu < y->cpu) ? -1 : 1;
+	}
+	return memcmp(&x->item, &y->item, sizeof(x->item));
+}
+
+static void sort(struct gather *gather, struct gathered_table *table)
+{
+	size_t most = gather->top < LONGEST_MIN ? LONGEST_MIN : gather->top;
+
+	table->rows.count = 0;
+	for (size_t i = 0; i < table->all.count; i++) {
+		*vec_push(&table->rows) = table->all.at[i]->row;
+	}
+	if (table->table->scope != SCOPE_LONGEST) {
+		report_sort(table->table, gather->selection, table->rows.at, table->rows.count,
+			    gather->top);
+	} else if (table->rows.count > 1) {
+		qsort(table->rows.at, table->rows.count, sizeof(table->rows.at[0]), by_instance);
+		most = most < LONGEST_MAX ? most : LONGEST_MAX;
+		table->rows.count = table->rows.count < most ? table->rows.count : most;
+	}
+}
+
+/* ---- windows ---- */
+
+static void begin(struct gather *gather, const struct report *window)
+{
+	for (size_t t = 0; t < gather->tables.count; t++) {
+		empty(gather->tables.at[t]);
+	}
+	gather->has_begun = true;
+	gather->is_over = false;
+	gather->report = (struct report){ .kind = REPORT_WINDOW,
+					  .seq = gather->seq++,
+					  .begin = window->begin,
+					  .complete = true };
+}
+
+static void add_figures(struct report *to, const struct report *from)
+{
+	to->end = from->end;
+	to->complete &= from->complete;
+	to->has_lag = from->has_lag;
+	to->lag_ns = from->lag_ns;
+	to->events += from->events;
+	to->discarded += from->discarded;
+	to->lost_packets += from->lost_packets;
+	to->bad_packets += from->bad_packets;
+	to->late_events += from->late_events;
+}
+
+static const struct report *finish(struct gather *gather)
+{
+	for (size_t t = 0; t < gather->tables.count; t++) {
+		sort(gather, gather->tables.at[t]);
+		gather->shown.at[t].rows = gather->tables.at[t]->rows.at;
+		gather->shown.at[t].row_count = gather->tables.at[t]->rows.count;
+	}
+	gather->report.tables = gather->shown.at;
+	gather->report.table_count = gather->shown.count;
+	gather->is_over = true;
+	return &gather->report;
+}
+
+static void add(struct gather *gather, const struct report *window, gather_show *show, void *user)
+{
+	if (!gather->has_begun || gather->is_over) {
+		begin(gather, window);
+	}
+	add_figures(&gather->report, window);
+	for (size_t t = 0; t < window->table_count; t++) {
+		add_rows(table_of(gather, &window->tables[t]), &window->tables[t]);
+	}
+	if (window->end / gather->interval_ns > gather->report.begin / gather->interval_ns) {
+		show(user, finish(gather));
+	}
+}
+
+void gather_report(struct gather *gather, const struct report *report, gather_show *show,
+		   void *user)
+{
+	if (gather && report->kind == REPORT_WINDOW) {
+		add(gather, report, show, user);
+		return;
+	}
+	if (gather && report->kind == REPORT_TOTAL && gather->has_begun && !gather->is_over) {
+		show(user, finish(gather)); /* the trace ends in it */
+	}
+	show(user, report);
+}
