@@ -358,10 +358,16 @@ static void put_packet(struct file *stream, struct file *index, const struct kep
 				     .instance_id = or_zero(kept->info.instance_id),
 				     .seq_num = or_zero(kept->info.seq_num) };
 	uint8_t entry[INDEX_ENTRY_BYTES];
+	const uint8_t *bytes;
 	uint8_t *room = NULL;
 	uint64_t room_size = 0;
 
-	file_put(stream, kept_bytes(kept, &room, &room_size), (size_t)kept->len);
+	bytes = kept_bytes(kept, &room, &room_size);
+	if (bytes) {
+		file_put(stream, bytes, (size_t)kept->len);
+	} else {
+		stream->failure = EIO; /* of the history's disk */
+	}
 	file_pad(stream, size - kept->len);
 	packet_index_put(entry, &facts);
 	file_put(index, entry, sizeof(entry));

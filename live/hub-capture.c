@@ -1,6 +1,8 @@
 /*
  * hub-capture: what the hub has to do with captures.
  */
+#include <string.h>
+
 #include "base/limits.h"
 #include "base/units.h"
 #include "live/capture-write.h"
@@ -12,7 +14,13 @@
 void hub_on_kept(void *user, const char *stream, struct kept *kept)
 {
 	struct live_trace *trace = user;
+	struct hub *hub = session_owner_user(trace->session);
+	int failed = hub->config->engine.store ? kept_store_failed(hub->config->engine.store) : 0;
 
+	if (failed != 0) {
+		hub->config->say("--history-dir: cannot be written to (%s): packets stay in memory",
+				 strerror(failed));
+	}
 	if (trace->history) {
 		history_add(trace->history, stream, kept, trace_closed_until(trace->trace));
 	} else {

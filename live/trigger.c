@@ -229,7 +229,8 @@ bool trigger_look(struct trigger *trigger, const struct trace_identity *trace,
 	bool now;
 
 	*event = (struct trigger_event){ .name = trigger->name, .text = trigger->text };
-	if (report->kind != REPORT_WINDOW || report->end <= report->begin || (trigger->wants_complete && !report->complete)) {
+	if (report->kind != REPORT_WINDOW || report->end <= report->begin ||
+	    (trigger->wants_complete && !report->complete)) {
 		return false;
 	}
 	now = holds(trigger->when, report, event);

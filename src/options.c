@@ -48,6 +48,7 @@ enum option_id {
 	OPTION_TRIGGERS,
 	OPTION_ON_TRIGGER,
 	OPTION_HISTORY,
+	OPTION_HISTORY_DIR,
 	OPTION_BEFORE,
 	OPTION_AFTER,
 	OPTION_CAPTURE_DIR,
@@ -179,6 +180,7 @@ static const struct spec specs[] = {
 	{ OPTION_DRY_RUN, 0, "dry-run", NULL, "triggers are only printed", FOR_BOTH },
 	{ OPTION_HISTORY, 0, "history", "DURATION|SIZE", "keep the last packets for captures",
 	  FOR_LIVE },
+	{ OPTION_HISTORY_DIR, 0, "history-dir", "DIR", "keep them there, not in memory", FOR_LIVE },
 	{ OPTION_BEFORE, 0, "before", "DURATION", "captured before a trigger (10s, or --history)",
 	  FOR_LIVE },
 	{ OPTION_AFTER, 0, "after", "DURATION", "captured after it (1s)", FOR_LIVE },
@@ -550,6 +552,9 @@ static bool take_text(struct options *o, enum option_id id, const char *value)
 		return true;
 	case OPTION_CAPTURE_DIR:
 		o->capture_dir = value;
+		return true;
+	case OPTION_HISTORY_DIR:
+		o->history_dir = value;
 		return true;
 	case OPTION_CHECK:
 		o->check = value;

@@ -61,10 +61,11 @@ struct options {
 	uint64_t history_bytes; /* 0: as max_memory */
 	uint64_t before_ns, after_ns;
 	const char *capture_dir, *control;
-	const char *job;      /* a pattern or model; NULL: none */
-	uint64_t deadline_ns; /* UINT64_MAX: none */
-	uint64_t every_ns;    /* 0: none */
-	const char *thread;   /* to explain: a tid or a name; NULL: the one that matters most */
+	const char *history_dir; /* NULL: in memory */
+	const char *job;         /* a pattern or model; NULL: none */
+	uint64_t deadline_ns;    /* UINT64_MAX: none */
+	uint64_t every_ns;       /* 0: none */
+	const char *thread;      /* to explain: a tid or a name; NULL: the one that matters most */
 	uint64_t keep_count, keep_bytes, per_hour; /* UINT64_MAX: all */
 	const char *on_lag;                        /* keep, skip */
 	uint64_t lag_limit_ns;

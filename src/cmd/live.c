@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
 #include "cmd/cmd.h"
+#include "engine/kept-store.h"
 #include "live/capture.h"
 #include "live/hub.h"
 #include "live/link.h"
@@ -103,6 +105,26 @@ static int follow(const struct options *options, struct hub_config *config)
 	return summary.exit;
 }
 
+/* On disk, without a size, half of what is free there. */
+static int make_store(const struct options *options, struct hub_config *config,
+		      uint64_t *history_bytes, struct err *err)
+{
+	const uint64_t least = (uint64_t)16 << 20, most = (uint64_t)1 << 30;
+	uint64_t segment_bytes;
+	struct statvfs fs;
+
+	if (!options->history_dir) {
+		return 0;
+	}
+	if (options->history_bytes == 0 && statvfs(options->history_dir, &fs) == 0) {
+		*history_bytes = (uint64_t)fs.f_bavail * fs.f_frsize / 2;
+	}
+	segment_bytes = *history_bytes / 64;
+	segment_bytes = segment_bytes < least ? least : segment_bytes > most ? most : segment_bytes;
+	config->engine.store = kept_store_new(options->history_dir, segment_bytes, err);
+	return config->engine.store ? 0 : -EINVAL;
+}
+
 /* What is kept for captures, and where they go; NULL: nothing. */
 static int make_captures(const struct options *options, struct hub_config *config, struct err *err)
 {
@@ -120,6 +142,9 @@ static int make_captures(const struct options *options, struct hub_config *confi
 	};
 
 	if (!options->has_history) {
+		if (options->history_dir) {
+			return err_raise(err, -EINVAL, "--history-dir is for --history");
+		}
 		if (options->control) {
 			return err_raise(err, -EINVAL,
 					 "--control is for captures: that needs --history");
@@ -137,10 +162,14 @@ static int make_captures(const struct options *options, struct hub_config *confi
 		}
 		captures.before_ns = captures.history_ns;
 	}
-	if (!options->dry_run) {
-		config->captures = captures_new(&captures);
-		config->control = options->control;
+	if (options->dry_run) {
+		return 0;
 	}
+	if (make_store(options, config, &captures.history_bytes, err) < 0) {
+		return -EINVAL;
+	}
+	config->captures = captures_new(&captures);
+	config->control = options->control;
 	return 0;
 }
 
@@ -164,6 +193,7 @@ static int run(const struct options *options)
 		stats_fini(&stats);
 	}
 	captures_free(config.captures);
+	kept_store_free(config.engine.store);
 	watch_free(config.watch);
 	cmd_urls_free(urls, config.url_count);
 	return status;

@@ -86,6 +86,7 @@ struct engine *engine_new(const struct engine_config *config)
 	engine->setup.top = config->top;
 	engine->setup.selection = config->selection;
 	engine->setup.periods = config->periods;
+	engine->setup.store = config->store;
 	map_setup_init(&engine->setup);
 	engine->pool = pool_new(&engine->setup, config->jobs);
 	if (config->stats) {

@@ -50,7 +50,8 @@ struct engine_config {
 	size_t top; /* rows of each table that the reports' reader will look at, 0: all */
 	const struct selection *selection; /* NULL: all rows; has to outlive the engine */
 	const struct period_set *periods;  /* NULL: none; has to outlive the engine */
-	struct stats *stats;               /* NULL: not wanted */
+	struct kept_store *store; /* of kept packets, NULL: they stay in memory; the same */
+	struct stats *stats;      /* NULL: not wanted */
 	/* Callbacks, with the user pointer of trace_new(). */
 	void (*on_report)(void *user, const struct report *report);
 	void (*on_warning)(void *user, const struct engine_warning *warning);

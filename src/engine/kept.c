@@ -50,7 +50,17 @@ void kept_unref(struct kept *kept)
 {
 	if (kept && atomic_fetch_sub(&kept->refs, 1) == 1) {
 		free(kept->bytes);
+		kept_segment_unref(kept->segment);
 		free(kept);
+	}
+}
+
+void kept_spill(struct kept *kept, struct kept_store *store)
+{
+	kept->segment = kept_store_put(store, kept->bytes, kept->stored, &kept->offset);
+	if (kept->segment) {
+		free(kept->bytes);
+		kept->bytes = NULL;
 	}
 }
 
@@ -118,20 +128,47 @@ void kept_packer_free(struct kept_packer *packer)
 	}
 }
 
+static void make_room(uint8_t **room, uint64_t *size, uint64_t wanted)
+{
+	if (*size < wanted) {
+		free(*room);
+		*room = mem_alloc(wanted);
+		*size = wanted;
+	}
+}
+
+/* Nobody else has made it: it is what it was. */
+static void unpack(const struct kept *kept, const uint8_t *stored, uint8_t *room)
+{
+	size_t got = ZSTD_decompress(room, kept->len, stored, kept->stored);
+
+	assert(got == kept->len);
+	(void)got;
+}
+
+static const uint8_t *bytes_on_disk(const struct kept *kept, uint8_t *room)
+{
+	uint8_t *stored = kept->is_packed ? mem_alloc(kept->stored) : room;
+	bool is_read = kept_segment_read(kept->segment, kept->offset, stored, kept->stored);
+
+	if (kept->is_packed) {
+		if (is_read) {
+			unpack(kept, stored, room);
+		}
+		free(stored);
+	}
+	return is_read ? room : NULL;
+}
+
 const uint8_t *kept_bytes(const struct kept *kept, uint8_t **room, uint64_t *size)
 {
-	size_t got;
-
-	if (!kept->is_packed) {
+	if (kept->bytes && !kept->is_packed) {
 		return kept->bytes;
 	}
-	if (*size < kept->len) {
-		free(*room);
-		*room = mem_alloc(kept->len);
-		*size = kept->len;
+	make_room(room, size, kept->len);
+	if (kept->segment) {
+		return bytes_on_disk(kept, *room);
 	}
-	got = ZSTD_decompress(*room, kept->len, kept->bytes, kept->stored);
-	assert(got == kept->len); /* nobody else has made it */
-	(void)got;
+	unpack(kept, kept->bytes, *room);
 	return *room;
 }

@@ -13,11 +13,14 @@
 #include <stdint.h>
 
 #include "ctf/decode.h"
+#include "engine/kept-store.h"
 
 struct kept {
 	atomic_uint refs; /* of the history, and of captures being written */
 	bool is_packed;
-	uint8_t *bytes;          /* as it came, or a frame of zstd */
+	uint8_t *bytes; /* as it came, or a frame of zstd; NULL: on disk, where these say: */
+	struct kept_segment *segment;
+	uint64_t offset;
 	uint64_t stored, len;    /* of bytes, and of the packet */
 	uint64_t begin, end;     /* ns; end UINT64_MAX: not known */
 	struct packet_info info; /* its stream: NULL */
@@ -39,7 +42,11 @@ void kept_packer_free(struct kept_packer *packer); /* NULL is fine */
  */
 void kept_pack(struct kept *kept, struct kept_packer *packer);
 
-/* The packet's bytes: its own, or unpacked into *@room, which grows to *@size.  Any thread. */
+/* Puts its bytes on disk; if that fails they stay where they are. */
+void kept_spill(struct kept *kept, struct kept_store *store);
+
+/* The packet's bytes: its own, or unpacked into *@room, which grows to *@size.  Any thread.  NULL:
+ * they cannot be read from disk. */
 const uint8_t *kept_bytes(const struct kept *kept, uint8_t **room, uint64_t *size);
 
 #endif

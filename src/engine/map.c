@@ -632,5 +632,8 @@ void map_pack(struct map *map, struct chunk *chunk)
 		if (!pool_is_busy(chunk->pool)) {
 			kept_pack(chunk->packets.at[i].kept, map->packer);
 		}
+		if (map->setup->store) {
+			kept_spill(chunk->packets.at[i].kept, map->setup->store);
+		}
 	}
 }

@@ -37,6 +37,7 @@ struct map_setup {
 	size_t top;                        /* rows of a table that are to be in order, 0: all */
 	const struct selection *selection; /* NULL: all rows */
 	const struct period_set *periods;  /* of the user; NULL: none */
+	struct kept_store *store;          /* where kept packets go; NULL: they stay in memory */
 	/* Derived by map_setup_init(). */
 	struct plan_request *requests;
 	struct map_route *routes; /* by request */

@@ -229,6 +229,41 @@ def test_control(t):
     assert not os.path.exists(at) and ask(t, at).returncode == 1
 
 
+def test_on_disk(t):
+    """A history on disk: captures are the same; what cannot be written there stays in memory."""
+    for limit in (None, 20000):
+        relay, into, on = t.relay(), os.path.join(t.scratch, 'captures%s' % limit), os.path.join(t.scratch, 'on%s' % limit)
+        os.mkdir(on)
+        live = t.live('-a', 'count', '-i', '1s', '--from', 'beginning', '--history', '1h', '--after', '0', '--before', '1h',
+                      '--history-dir', on, '--capture-dir', into, relay.live)
+        if limit:
+            resource.prlimit(live.process.pid, resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+        replay = t.replay(relay, 'burst', '--session', 's', '--hostname', 'h', '--wait-viewer', '--live-timer', '100ms',
+                          '--linger', '1h', wait=False)
+        live.wait_for(lambda one: one.said().count('stay in memory') > 0 if limit else
+                      on_disk(one.process.pid, on) > 10000)
+        live.wait_for(lambda one: any(line['type'] == 'window' and line['seq'] == 1 for line in one.lines()))
+        resource.prlimit(live.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        live.process.send_signal(signal.SIGUSR2)
+        live.wait_for(lambda one: captured(one.lines()))
+        made = captured(live.lines())[0]
+        check_bytes(os.path.join(made['path'], 'kernel'), os.path.join(t.data, 'burst', 'kernel'))
+        assert len(babeltrace(made['path'])) > 4000 and os.listdir(on) == [], made
+        live.finish(signal.SIGTERM)
+        replay.kill()
+    for options, said in ((('--history-dir', t.scratch), 'is for --history'),
+                          (('--history', '1s', '--history-dir', '/nowhere'), 'cannot be made there')):
+        live = t.live(*options, relay.live)
+        assert live.process.wait(10) == 2 and said in live.said(), live.said()
+
+
+def on_disk(pid, directory):
+    """Bytes in files without a name."""
+    fds = '/proc/%d/fd' % pid
+    return sum(os.stat(os.path.join(fds, fd)).st_size for fd in os.listdir(fds)
+               if os.readlink(os.path.join(fds, fd)).startswith(directory + '/'))
+
+
 def test_room(t):
     """With room for a few packets only: it says that some are missing."""
     relay, into = t.relay(), os.path.join(t.scratch, 'captures')

@@ -1,0 +1,149 @@
+/*
+ * kept-store: see kept-store.h.
+ */
+#include "engine/kept-store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+struct kept_segment {
+	atomic_uint refs; /* of packets, and of the store while it is the last */
+	int fd;
+	uint64_t used;
+};
+
+struct kept_store {
+	char *dir;
+	uint64_t segment_bytes;
+	pthread_mutex_t mutex; /* of `last`, and of what is used of it */
+	struct kept_segment *last;
+	atomic_int failed; /* errno, 0: none */
+};
+
+static int open_unnamed(const char *dir)
+{
+	return open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+}
+
+struct kept_store *kept_store_new(const char *dir, uint64_t segment_bytes, struct err *err)
+{
+	struct kept_store *store;
+	int fd = open_unnamed(dir);
+
+	if (fd < 0) {
+		(void)err_raise(err, -errno, "%s: files without a name cannot be made there: %s",
+				dir, strerror(errno));
+		return NULL;
+	}
+	(void)close(fd);
+	store = mem_alloc(sizeof(*store));
+	store->dir = mem_strdup(dir);
+	store->segment_bytes = segment_bytes;
+	(void)pthread_mutex_init(&store->mutex, NULL);
+	return store;
+}
+
+void kept_segment_unref(struct kept_segment *segment)
+{
+	if (segment && atomic_fetch_sub(&segment->refs, 1) == 1) {
+		(void)close(segment->fd);
+		free(segment);
+	}
+}
+
+void kept_store_free(struct kept_store *store)
+{
+	if (store) {
+		kept_segment_unref(store->last);
+		(void)pthread_mutex_destroy(&store->mutex);
+		free(store->dir);
+		free(store);
+	}
+}
+
+/* The segment that has room for @len more, with a reference. */
+static struct kept_segment *take_room(struct kept_store *store, uint64_t len, uint64_t *ret_offset)
+{
+	struct kept_segment *segment = store->last;
+	int fd;
+
+	if (!segment || segment->used + len > store->segment_bytes) {
+		fd = open_unnamed(store->dir);
+		if (fd < 0) {
+			return NULL;
+		}
+		kept_segment_unref(segment);
+		segment = mem_alloc(sizeof(*segment));
+		segment->fd = fd;
+		atomic_init(&segment->refs, 1);
+		store->last = segment;
+	}
+	(void)atomic_fetch_add(&segment->refs, 1);
+	*ret_offset = segment->used;
+	segment->used += len;
+	return segment;
+}
+
+static bool write_all(int fd, const uint8_t *bytes, uint64_t len, uint64_t offset)
+{
+	while (len > 0) {
+		ssize_t done = pwrite(fd, bytes, len, (off_t)offset);
+
+		if (done < 0 && errno == EINTR) {
+			continue;
+		}
+		if (done <= 0) {
+			return false;
+		}
+		bytes += done;
+		offset += (uint64_t)done;
+		len -= (uint64_t)done;
+	}
+	return true;
+}
+
+struct kept_segment *kept_store_put(struct kept_store *store, const uint8_t *bytes, uint64_t len,
+				    uint64_t *ret_offset)
+{
+	struct kept_segment *segment;
+
+	(void)pthread_mutex_lock(&store->mutex);
+	segment = take_room(store, len, ret_offset);
+	(void)pthread_mutex_unlock(&store->mutex);
+	if (segment && write_all(segment->fd, bytes, len, *ret_offset)) {
+		return segment;
+	}
+	(void)atomic_compare_exchange_strong(&store->failed, &(int){ 0 }, errno);
+	kept_segment_unref(segment);
+	return NULL;
+}
+
+bool kept_segment_read(const struct kept_segment *segment, uint64_t offset, uint8_t *bytes,
+		       uint64_t len)
+{
+	while (len > 0) {
+		ssize_t got = pread(segment->fd, bytes, len, (off_t)offset);
+
+		if (got < 0 && errno == EINTR) {
+			continue;
+		}
+		if (got <= 0) {
+			return false;
+		}
+		bytes += got;
+		offset += (uint64_t)got;
+		len -= (uint64_t)got;
+	}
+	return true;
+}
+
+int kept_store_failed(struct kept_store *store)
+{
+	return atomic_exchange(&store->failed, 0);
+}
