@@ -115,6 +115,14 @@ static int take_clause(struct parsed *p)
 	return pattern_expected(parser, "by, group or within");
 }
 
+/* An event; which thread it is of is told by keys. */
+static int take_event(struct pattern_parser *parser, struct definition *definition)
+{
+	int r = pattern_definition(parser, definition);
+
+	return r == 0 && definition->who[0] ? pattern_expected(parser, "no @ before: by tells") : r;
+}
+
 static int take_semicolon(struct pattern_parser *parser, const char *what)
 {
 	return take(parser, ";") ? 0 : pattern_expected(parser, what);
@@ -232,9 +240,9 @@ static int parse(struct parsed *p)
 
 	pattern_blanks(parser);
 	r = take_name(p);
-	r = r < 0 ? r : pattern_definition(parser, &p->period->begin.what);
+	r = r < 0 ? r : take_event(parser, &p->period->begin.what);
 	r = r < 0 ? r : take_semicolon(parser, "; and the event that ends it");
-	r = r < 0 ? r : pattern_definition(parser, &p->period->end.what);
+	r = r < 0 ? r : take_event(parser, &p->period->end.what);
 	while (r == 0 && *parser->at) {
 		r = take_semicolon(parser, "; or the end");
 		r = r < 0 ? r : take_clause(p);

@@ -44,6 +44,7 @@ struct part {
 struct pattern {
 	struct part at[DEFINITIONS_MAX];
 	size_t count;
+	bool is_across; /* from one thread to another */
 };
 
 static int parse(const char *text, struct pattern *pattern, struct err *err)
@@ -71,6 +72,12 @@ static int parse(const char *text, struct pattern *pattern, struct err *err)
 	if (r == 0 && pattern->count < 2) {
 		return pattern_expected(&parser,
 					"; and another event: an execution has a begin and an end");
+	}
+	for (size_t i = 0; r == 0 && i < pattern->count; i++) {
+		pattern->is_across |= pattern->at[i].is.who[0] != '\0';
+	}
+	if (r == 0 && pattern->is_across && pattern->count > 2) {
+		return pattern_expected(&parser, "two events: from one thread to another (@)");
 	}
 	return r;
 }
@@ -164,6 +171,9 @@ struct matcher {
 	khash_t(running) * running;   /* tid by CPU */
 	khash_t(newest) * newest;     /* thread by tid, and ... */
 	uint32_t *before;             /* ... the one before that had its tid, by thread */
+	bool is_open; /* is_across: one has begun, there (NOBODY: the CPU was idle) and then */
+	uint32_t from;
+	uint64_t from_ts;
 	struct jobs *jobs;
 };
 
@@ -184,11 +194,10 @@ static bool matches(const struct part *part, const struct reader_event *event, i
 	return true;
 }
 
-/* The thread with this tid that lives then; NOBODY: none that is wanted. */
-static uint32_t wanted_thread(const struct matcher *matcher, int32_t tid, uint64_t begin,
-			      uint64_t end)
+/* The thread with this tid that lives then; NOBODY: none that is meant by @who, if that is said. */
+static uint32_t thread_at(const struct matcher *matcher, int32_t tid, const char *who,
+			  uint64_t begin, uint64_t end)
 {
-	const char *who = matcher->config->who;
 	khint_t at = kh_get(newest, matcher->newest, (uint64_t)(uint32_t)tid);
 	uint32_t i = at == kh_end(matcher->newest) ? NOBODY : kh_value(matcher->newest, at);
 
@@ -196,7 +205,7 @@ static uint32_t wanted_thread(const struct matcher *matcher, int32_t tid, uint64
 		const struct deep_thread *thread = matcher->timeline->threads.at[i];
 
 		if (thread->birth <= begin && thread->end >= end &&
-		    (!who || thread_is(thread, who))) {
+		    (!who || !who[0] || thread_is(thread, who))) {
 			return i;
 		}
 	}
@@ -228,10 +237,12 @@ static void add_execution(struct matcher *matcher, int32_t tid, uint64_t begin, 
 	if (begin < matcher->timeline->begin || end > matcher->timeline->end) {
 		return;
 	}
-	thread = wanted_thread(matcher, tid, begin, end);
+	thread = thread_at(matcher, tid, matcher->config->who, begin, end);
 	if (thread != NOBODY) {
 		one = vec_push(&matcher->jobs->all);
-		*one = (struct execution){ .thread = thread, .begin = begin, .end = end };
+		*one = (struct execution){
+			.thread = thread, .last = thread, .begin = begin, .end = end
+		};
 		thread_sums(matcher->timeline->threads.at[thread], begin, end, one->ns);
 	}
 }
@@ -261,6 +272,53 @@ static void try_thread(struct matcher *matcher, const struct reader_event *event
 	}
 	at = kh_put(machines, matcher->machines, (uint64_t)(uint32_t)tid, &is_new);
 	kh_value(matcher->machines, at) = machine;
+}
+
+/* One that goes from a thread to another. */
+static void add_across(struct matcher *matcher, uint32_t last, uint64_t end)
+{
+	const struct timeline *timeline = matcher->timeline;
+	uint64_t begin = matcher->from_ts;
+	struct execution *one;
+
+	if (begin < timeline->begin || end > timeline->end) {
+		return;
+	}
+	one = vec_push(&matcher->jobs->all);
+	*one = (struct execution){
+		.thread = matcher->from, .last = last, .begin = begin, .end = end
+	};
+	if (one->thread != NOBODY) {
+		thread_sums(timeline->threads.at[one->thread], begin, end, one->ns);
+	}
+	thread_sums(timeline->threads.at[last], begin, end, one->last_ns);
+}
+
+/* True: the event begins or ends one; it does not do both. */
+static bool try_across(struct matcher *matcher, const struct reader_event *event, int32_t tid,
+		       int32_t current)
+{
+	const struct part *part = &matcher->pattern->at[matcher->is_open ? 1 : 0];
+	uint32_t thread = NOBODY;
+
+	if (!matches(part, event, tid, current)) {
+		return false;
+	}
+	if (tid != 0) {
+		thread = thread_at(matcher, tid, part->is.who, event->ts, event->ts);
+	}
+	/* An interrupt of an idle CPU may begin one. */
+	if (thread == NOBODY && (tid != 0 || matcher->is_open || part->is.who[0])) {
+		return false;
+	}
+	if (matcher->is_open) {
+		add_across(matcher, thread, event->ts);
+	} else {
+		matcher->from = thread;
+		matcher->from_ts = event->ts;
+	}
+	matcher->is_open = !matcher->is_open;
+	return true;
 }
 
 /* The event may be of who runs there, and of threads that its fields name. */
@@ -300,8 +358,13 @@ static void take(struct matcher *matcher, const struct reader_event *event)
 		for (size_t k = 0; k < i; k++) {
 			is_again |= tried[k] == tried[i];
 		}
-		if (!is_again) {
+		if (is_again) {
+			continue;
+		}
+		if (!matcher->pattern->is_across) {
 			try_thread(matcher, event, tried[i], current);
+		} else if (try_across(matcher, event, tried[i], current)) {
+			return;
 		}
 	}
 }
@@ -474,8 +537,8 @@ static void add_up(struct jobs *jobs)
 
 /* ---- all of it ---- */
 
-int jobs_find(const struct recorded_path *path, const struct timeline *timeline,
-	      const struct jobs_config *config, struct jobs *jobs, struct err *err)
+static int find_all(const struct recorded_path *path, const struct timeline *timeline,
+		    const struct jobs_config *config, struct jobs *jobs, struct err *err)
 {
 	struct matcher matcher = { .timeline = timeline, .config = config, .jobs = jobs };
 	struct reader_event event;
@@ -484,8 +547,6 @@ int jobs_find(const struct recorded_path *path, const struct timeline *timeline,
 	struct asked asked;
 	int r = parse(config->pattern, &pattern, err);
 
-	memset(jobs, 0, sizeof(*jobs));
-	jobs->config = config;
 	r = r < 0 ? r : ask(&pattern, &asked, err);
 	if (r < 0) {
 		return r;
@@ -507,8 +568,64 @@ int jobs_find(const struct recorded_path *path, const struct timeline *timeline,
 	kh_destroy(newest, matcher.newest);
 	free(matcher.before);
 	reader_close(reader);
-	add_up(jobs);
 	return 0;
+}
+
+static int by_place(const void *left, const void *right)
+{
+	const struct execution *a = left, *b = right;
+
+	if (a->thread != b->thread) {
+		return a->thread < b->thread ? -1 : 1;
+	}
+	return a->begin < b->begin ? -1 : a->begin > b->begin;
+}
+
+/* Keeps those that lie in one of @outer of the same thread; both are brought in order. */
+static void keep_within(struct jobs *jobs, struct jobs *outer)
+{
+	size_t kept = 0, at = 0;
+
+	if (jobs->all.count > 0) {
+		qsort(jobs->all.at, jobs->all.count, sizeof(*jobs->all.at), by_place);
+	}
+	if (outer->all.count > 0) {
+		qsort(outer->all.at, outer->all.count, sizeof(*outer->all.at), by_place);
+	}
+	for (size_t i = 0; i < jobs->all.count; i++) {
+		struct execution one = jobs->all.at[i];
+
+		while (at + 1 < outer->all.count && by_place(&outer->all.at[at + 1], &one) <= 0) {
+			at++;
+		}
+		if (at < outer->all.count && outer->all.at[at].thread == one.thread &&
+		    outer->all.at[at].begin <= one.begin && outer->all.at[at].end >= one.end) {
+			one.outer_begin = outer->all.at[at].begin;
+			jobs->all.at[kept++] = one;
+		}
+	}
+	jobs->all.count = kept;
+}
+
+int jobs_find(const struct recorded_path *path, const struct timeline *timeline,
+	      const struct jobs_config *config, struct jobs *jobs, struct err *err)
+{
+	const struct jobs_config of_outer = { .pattern = config->within, .who = config->who };
+	struct jobs outer = { 0 };
+	int r;
+
+	memset(jobs, 0, sizeof(*jobs));
+	jobs->config = config;
+	r = find_all(path, timeline, config, jobs, err);
+	if (r == 0 && config->within) {
+		r = find_all(path, timeline, &of_outer, &outer, err);
+		keep_within(jobs, &outer);
+		vec_fini(&outer.all);
+	}
+	if (r == 0) {
+		add_up(jobs);
+	}
+	return r;
 }
 
 void jobs_fini(struct jobs *jobs)

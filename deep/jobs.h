@@ -9,6 +9,9 @@
  * definition without $tid must happen on that thread.  sched_in and sched_out are a sched_switch to
  * and from it.  An execution is the time from the first definition's event to the last one's.
  *
+ * With @WHO (a tid or a name) at one of two definitions an execution goes from one thread to
+ * another: "irq_handler_entry irq=36; sched_in @worker".  Then there is one at a time.
+ *
  * Names of models stand for patterns: see jobs_models.
  */
 #ifndef SILLAGE_DEEP_JOBS_H
@@ -19,15 +22,20 @@
 struct recorded_path;
 
 struct execution {
-	uint32_t thread; /* of the timeline */
+	uint32_t thread; /* of the timeline; NOBODY: the CPU was idle, and it ends in another thread
+			  */
+	uint32_t last;   /* where it ends: the same, or another thread */
 	uint64_t begin, end;
-	uint64_t response_ns; /* from its arrival on; without a period from its begin */
-	uint64_t ns[STATES];  /* what its thread did in it; they add up to end - begin */
+	uint64_t outer_begin;     /* of the one that it lies in, with jobs_config.within */
+	uint64_t response_ns;     /* from its arrival on; without a period from its begin */
+	uint64_t ns[STATES];      /* what its thread did in it; they add up to end - begin */
+	uint64_t last_ns[STATES]; /* the same of the other thread, if there is one */
 };
 
 /* What is asked for. */
 struct jobs_config {
 	const char *pattern;  /* or a model */
+	const char *within;   /* only those that lie in an execution of this, NULL: all */
 	const char *who;      /* a tid or a name; NULL: all threads */
 	uint64_t deadline_ns; /* UINT64_MAX: none */
 	uint64_t period_ns;   /* of their arrivals, 0: they have none */

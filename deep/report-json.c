@@ -232,6 +232,9 @@ static void put_jobs(struct printer *p)
 
 	json_open(&p->json, "jobs", '{');
 	json_text(&p->json, "pattern", jobs->config->pattern);
+	if (jobs->config->within) {
+		json_text(&p->json, "within", jobs->config->within);
+	}
 	json_u64(&p->json, "count", jobs->all.count);
 	json_u64(&p->json, "total_ns", jobs->total_ns);
 	json_u64(&p->json, "min_ns", jobs->min_ns);
@@ -263,6 +266,16 @@ static void put_jobs(struct printer *p)
 		put_span(p, one->begin, one->end);
 		json_u64(&p->json, "response_ns", one->response_ns);
 		put_states(p, one->ns);
+		if (one->last != one->thread) {
+			put_who(p, "last", one->last);
+			json_open(&p->json, "of_last", '{');
+			put_states(p, one->last_ns);
+			json_close(&p->json, '}');
+		}
+		if (jobs->config->within) {
+			json_u64(&p->json, "within_begin",
+				 one->outer_begin - (p->is_page ? p->timeline->begin : 0));
+		}
 		json_close(&p->json, '}');
 	}
 	json_close(&p->json, ']');

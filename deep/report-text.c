@@ -25,8 +25,13 @@ static const char *comm(char text[WHO_MAX], const struct deep_report *report, ui
 /* "comm (tid)". */
 static const char *who(char text[WHO_MAX], const struct deep_report *report, uint32_t index)
 {
-	size_t len = strlen(comm(text, report, index));
+	size_t len;
 
+	if (index == NOBODY) {
+		(void)snprintf(text, WHO_MAX, "(idle)");
+		return text;
+	}
+	len = strlen(comm(text, report, index));
 	(void)snprintf(text + len, WHO_MAX - len, " (%d)",
 		       report->timeline->threads.at[index]->tid);
 	return text;
@@ -320,6 +325,9 @@ static void put_jobs(const struct deep_report *report, size_t most, FILE *out)
 		put_ns(out, one->ns[STATE_WAIT] + one->ns[STATE_NEW]);
 		put_ns(out, one->ns[STATE_PREEMPTED]);
 		put_ns(out, one->ns[STATE_BLOCKED]);
+		if (one->last != one->thread) {
+			(void)fprintf(out, "  to %s", who(name, report, one->last));
+		}
 		(void)fputc('\n', out);
 	}
 	put_more(out, count, shown);

@@ -59,6 +59,7 @@ enum option_id {
 	OPTION_JOB,
 	OPTION_DEADLINE,
 	OPTION_EVERY,
+	OPTION_WITHIN,
 	OPTION_DRY_RUN,
 	OPTION_TRIGGER_INTERVAL,
 	OPTION_CHECK,
@@ -135,6 +136,8 @@ static const struct spec specs[] = {
 	{ OPTION_JOB, 0, "job", "MODEL|PATTERN", "its executions: 'EVENT; EVENT', a model, or help",
 	  FOR_REPORT },
 	{ OPTION_DEADLINE, 0, "deadline", "DURATION", "count executions that take longer",
+	  FOR_REPORT },
+	{ OPTION_WITHIN, 0, "within", "MODEL|PATTERN", "only those that lie in one of these",
 	  FOR_REPORT },
 	{ OPTION_EVERY, 0, "every", "DURATION", "they arrive so often; deadlines count from then",
 	  FOR_REPORT },
@@ -543,6 +546,9 @@ static bool take_text(struct options *o, enum option_id id, const char *value)
 		return true;
 	case OPTION_JOB:
 		o->job = value;
+		return true;
+	case OPTION_WITHIN:
+		o->within = value;
 		return true;
 	case OPTION_THREAD:
 		o->thread = value;

@@ -63,6 +63,7 @@ struct options {
 	const char *capture_dir, *control;
 	const char *history_dir; /* NULL: in memory */
 	const char *job;         /* a pattern or model; NULL: none */
+	const char *within;      /* another, NULL: none */
 	uint64_t deadline_ns;    /* UINT64_MAX: none */
 	uint64_t every_ns;       /* 0: none */
 	const char *thread;      /* to explain: a tid or a name; NULL: the one that matters most */

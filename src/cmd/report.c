@@ -110,6 +110,7 @@ static int report_one(const struct options *options, const struct recorded_path 
 				      .changed_at = occasion->since };
 	const char *wanted = options->thread ? options->thread : occasion->thread;
 	const struct jobs_config config = { .pattern = options->job,
+					    .within = options->within,
 					    .who = options->thread,
 					    .deadline_ns = deadline_of(options),
 					    .period_ns = options->every_ns };
@@ -215,6 +216,10 @@ static int run(const struct options *options)
 	}
 	if (options->job && jobs_check(options->job, &err) < 0) {
 		say("--job: %s", err.text);
+		return EXIT_USAGE;
+	}
+	if (options->within && (!options->job || jobs_check(options->within, &err) < 0)) {
+		say("--within: %s", options->job ? err.text : "executions of what? --job says it");
 		return EXIT_USAGE;
 	}
 	(void)signal(SIGPIPE, SIG_IGN);

@@ -134,7 +134,12 @@ int pattern_definition(struct pattern_parser *parser, struct definition *definit
 	int r = pattern_word(parser, "the name of an event", definition->event);
 
 	while (r == 0 && *parser->at && *parser->at != ';') {
-		r = parse_condition(parser, definition);
+		if (*parser->at == '@') {
+			parser->at++;
+			r = pattern_word(parser, "a tid or the name of a thread", definition->who);
+		} else {
+			r = parse_condition(parser, definition);
+		}
 		if (r == 0 && *parser->at == ',') {
 			parser->at++;
 			pattern_blanks(parser);

@@ -4,7 +4,8 @@
  * A definition is the name of an event ("*" at its end matches any rest) and conditions on its
  * fields, with commas between: F=V, F!=V, F<V, F<=V, F>V, F>=V, F&MASK=V, where V is a number, a
  * text, or $tid: the thread that it is about is the one that the field names.  sched_in and
- * sched_out are a sched_switch to and from a thread.
+ * sched_out are a sched_switch to and from a thread.  @WHO, among the conditions: the thread has to
+ * be that one, by its tid or name.
  */
 #ifndef SILLAGE_ENGINE_PATTERN_H
 #define SILLAGE_ENGINE_PATTERN_H
@@ -34,7 +35,8 @@ struct definition {
 	char event[PATTERN_WORD_BYTES];
 	struct condition conditions[CONDITIONS_MAX];
 	size_t count;
-	bool has_tid; /* some condition names the thread */
+	bool has_tid;                 /* some condition names the thread */
+	char who[PATTERN_WORD_BYTES]; /* "": any thread */
 };
 
 /* What is being read; errors are -EINVAL and name the column and what was expected. */

@@ -8,6 +8,7 @@ Method  Reports of recorded traces; truth.json of the real-time ones.
 
 usage: deep.py SILLAGE NAME/kernel... [--public DIR]
 """
+import collections
 import json
 import os
 import random
@@ -15,6 +16,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+import reference
 
 STATES = ('unknown_ns', 'new_ns', 'user_ns', 'syscall_ns', 'irq_ns', 'softirq_ns', 'wait_ns', 'preempted_ns',
           'blocked_ns')
@@ -132,6 +135,33 @@ def check_jobs(sillage, trace):
     return len(workload['jobs'])
 
 
+def check_kinds(sillage, trace):
+    """Executions from one thread to another, and those within others, as a plain program has them."""
+    found = report(sillage, trace)
+    tids = collections.Counter(row['thread']['tid'] for row in found['threads'])
+    who = [row['thread']['tid'] for row in found['threads'] if tids[row['thread']['tid']] == 1][0]
+    wanted, begun = [], None
+    for ns, name, _, text in reference.events_of(trace):
+        if begun is None and name == 'timer_hrtimer_expire_entry':
+            begun = ns
+        elif begun is not None and name == 'sched_switch' and reference.number(text, 'next_tid') == who:
+            wanted.append((begun, ns))
+            begun = None
+    jobs = report(sillage, trace, '--job', 'timer_hrtimer_expire_entry; sched_in @%d' % who)['jobs']
+    same('from an interrupt to %d' % who, sorted((one['begin'], one['end']) for one in jobs['longest']), wanted)
+    for one in jobs['longest']:
+        same('where it ends', one.get('last', one.get('thread'))['tid'], who)
+    inner, outer = 'sched_waking tid=$tid; sched_in', 'sched_in; sched_out; sched_in; sched_out'
+
+    def all_of(*args):
+        return {(one['thread']['tid'], one['begin'], one['end']): one
+                for one in report(sillage, trace, '--thread', str(who), '--job', *args)['jobs']['longest']}
+
+    around = all_of(outer)
+    same('within others', {one: row['within_begin'] for one, row in all_of(inner, '--within', outer).items()},
+         {one: begin for one in all_of(inner) for tid, begin, end in around if begin <= one[1] and one[2] <= end})
+
+
 def check_damaged(sillage, trace, seed):
     """Bytes of it are others: it says what it cannot read, and does what it can."""
     rng = random.Random(seed)
@@ -191,6 +221,7 @@ def main():
     for trace in traces:
         try:
             check_laws(sillage, trace)
+            check_kinds(sillage, trace)
             for seed in range(3):
                 check_damaged(sillage, trace, '%s %d' % (os.path.basename(os.path.dirname(trace)), seed))
             checked += 1
