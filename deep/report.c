@@ -134,27 +134,59 @@ static double run_share(const struct deep_thread *thread, uint64_t begin, uint64
 	return (double)run / (double)(end - begin);
 }
 
-static void list_changes(struct deep_report *report, size_t most)
+static void add_change(struct deep_report *report, uint32_t thread, double before, double after)
+{
+	if (before != after) {
+		*vec_push(&report->changes) = (struct report_change){ .thread = thread,
+								      .before = before,
+								      .after = after };
+	}
+}
+
+/* Within the range: before a trigger began to hold, and since. */
+static void list_within(struct deep_report *report)
 {
 	const struct timeline *timeline = report->timeline;
 	uint64_t at = report->changed_at;
 
-	if (at <= timeline->begin || at >= timeline->end) {
-		report->changed_at = 0;
-		return;
-	}
 	for (size_t i = 0; i < report->threads.count; i++) {
-		const struct deep_thread *thread =
-			timeline->threads.at[report->threads.at[i].thread];
-		struct report_change change = {
-			.thread = report->threads.at[i].thread,
-			.before = run_share(thread, timeline->begin, at),
-			.after = run_share(thread, at, timeline->end),
-		};
+		uint32_t index = report->threads.at[i].thread;
+		const struct deep_thread *thread = timeline->threads.at[index];
 
-		if (change.before != change.after) {
-			*vec_push(&report->changes) = change;
-		}
+		add_change(report, index, run_share(thread, timeline->begin, at),
+			   run_share(thread, at, timeline->end));
+	}
+}
+
+/* The time before the range, and the range.  Both timelines were built from the trace's begin on: a
+ * thread has the same index in both. */
+static void list_since(struct deep_report *report)
+{
+	const struct timeline *before = report->before, *timeline = report->timeline;
+
+	for (uint32_t i = 0; i < timeline->threads.count; i++) {
+		const struct deep_thread *thread = timeline->threads.at[i];
+		bool is_gone = thread->end <= timeline->begin;
+
+		add_change(report, i,
+			   i < before->threads.count
+				   ? run_share(before->threads.at[i], before->begin, before->end)
+				   : 0,
+			   is_gone ? 0 : run_share(thread, timeline->begin, timeline->end));
+	}
+	report->changed_at = timeline->begin;
+}
+
+static void list_changes(struct deep_report *report, size_t most)
+{
+	const struct timeline *timeline = report->timeline;
+
+	if (report->before && report->before->begin < report->before->end) {
+		list_since(report);
+	} else if (report->changed_at > timeline->begin && report->changed_at < timeline->end) {
+		list_within(report);
+	} else {
+		report->changed_at = 0;
 	}
 	if (report->changes.count > 0) {
 		qsort(report->changes.at, report->changes.count, sizeof(*report->changes.at),
@@ -205,6 +237,7 @@ void deep_report_fini(struct deep_report *report)
 	rivals_fini(&report->rivals);
 	links_fini(&report->links);
 	timeline_free(report->timeline);
+	timeline_free(report->before);
 }
 
 /* ---- for those who print it ---- */

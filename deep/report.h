@@ -38,9 +38,12 @@ struct deep_report {
 	const char *name; /* of the trace */
 	const char *why;  /* names of a capture's triggers, NULL: none */
 	struct timeline *timeline;
+	struct timeline
+		*before; /* of as long before it, built from the same trace; NULL: not asked for */
 	VEC(struct report_thread) threads; /* that were there, most running time first */
 	VEC(struct report_wait) waits;     /* longest first, at most `most` */
-	uint64_t changed_at; /* ns: when a capture's trigger began to hold, 0: it is none */
+	uint64_t changed_at; /* ns: when a capture's trigger began to hold, or the range; 0: neither
+			      */
 	VEC(struct report_change) changes; /* most first, at most `most` */
 	uint32_t thread;                   /* the one that is explained, NOBODY: none is */
 	struct path path;
@@ -55,7 +58,7 @@ struct deep_report {
  * one that ran longest; NULL: the one that ran longest of all.  False: there is none.
  */
 bool deep_report_fill(struct deep_report *report, const char *who, size_t most);
-void deep_report_fini(struct deep_report *report); /* its timeline, too */
+void deep_report_fini(struct deep_report *report); /* its timelines, too */
 
 /* At most @most rows of each list, 0: all. */
 void deep_report_text(const struct deep_report *report, size_t most, FILE *out);

@@ -138,6 +138,13 @@ static int report_one(const struct options *options, const struct recorded_path 
 		timeline_free(report.timeline);
 		return EXIT_DONE;
 	}
+	/* With a range that somebody chose: what was otherwise before it. */
+	if (options->begin && occasion->since == 0) {
+		uint64_t length = report.timeline->end - report.timeline->begin;
+
+		report.before = timeline_build(path, begin > length ? begin - length : 0, begin,
+					       NULL, NULL, &err);
+	}
 	has_thread = deep_report_fill(&report, wanted, output->top);
 	if (options->job) {
 		if (jobs_find(path, report.timeline, &config, &jobs, &err) < 0) {

@@ -73,6 +73,8 @@ def check_laws(sillage, trace):
     # A range: its part of all, exactly.
     quarter = (found['end'] - found['begin']) // 4
     begin, end = found['begin'] + quarter, found['end'] - quarter
+    if not found['gaps']:
+        check_changes(sillage, trace, found)
     part = report(sillage, trace, '--begin', str(begin), '--end', str(end))
     same('a range', (part['begin'], part['end']), (begin, end))
     for row in part['threads']:
@@ -133,6 +135,28 @@ def check_jobs(sillage, trace):
             assert abs(one['response_ns'] - job['response_ns']) < 300000, (job, one)
     same('missed deadlines', found['misses'], sum(job['deadline_missed'] for job in workload['jobs'][:-1]))
     return len(workload['jobs'])
+
+
+def check_changes(sillage, trace, found):
+    """With a range: how much each thread ran before it and in it, as `analyze` has it."""
+    length = (found['end'] - found['begin']) // 5
+    begin, end = found['begin'] + 2 * length, found['begin'] + 3 * length
+    same('since when', report(sillage, trace, '--begin', str(begin), '--end', str(end))['changed_at'], begin)
+    ours = collections.defaultdict(lambda: [0, 0])
+    for change in report(sillage, trace, '--begin', str(begin), '--end', str(end))['changes']:
+        for i, key in enumerate(('before', 'after')):
+            ours[change['thread']['tid']][i] += change[key]
+    theirs = collections.defaultdict(lambda: [0, 0])
+    for i, (since, until) in enumerate(((begin - length, begin), (begin, end))):
+        out = subprocess.run([sillage, 'analyze', '-q', '-f', 'json', '-a', 'cpu', '-n', '0', '--begin', str(since), '--end',
+                              str(until), trace], stdout=subprocess.PIPE, check=True).stdout
+        total = [line for line in map(json.loads, out.splitlines()) if line['type'] == 'total'][0]
+        for row in total['cpu']['threads']:
+            theirs[row.get('tid')][i] += row['run_ns'] / length
+    for tid in set(ours) | set(theirs):
+        for one, other in zip(ours[tid], theirs[tid]):
+            if ours[tid] != [0, 0] or abs(theirs[tid][0] - theirs[tid][1]) > 0.001:
+                assert abs(one - other) < 0.001, ('what changed', tid, ours[tid], theirs[tid])
 
 
 def check_kinds(sillage, trace):
