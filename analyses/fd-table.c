@@ -166,7 +166,7 @@ static void put(struct fd_tables *tables, struct fd_table *table, int32_t fd,
 	if (old) {
 		fd_file_unref(old->file);
 		*old = *entry;
-	} else if (tables->held < FDS_MAX) {
+	} else if (tables->held < FDS_MAX && kh_size(table->entries) < FDS_OF_ONE_MAX) {
 		at = kh_put(fd_entries, table->entries, (uint32_t)fd, &is_new);
 		kh_value(table->entries, at) = *entry;
 		tables->held++;

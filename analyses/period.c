@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
+
 struct key {
 	char begin[PATTERN_WORD_BYTES], end[PATTERN_WORD_BYTES];
 };
@@ -255,6 +257,9 @@ int period_add(struct period_set *set, const char *text, struct err *err)
 	struct parsed p = { .parser = { .text = text, .at = text, .err = err }, .set = set };
 	int r;
 
+	if (set->all.count >= PERIODS_MAX) {
+		return err_raise(err, -EINVAL, "no more than %d periods", PERIODS_MAX);
+	}
 	p.period = mem_alloc(sizeof(*p.period));
 	p.period->within = -1;
 	r = parse(&p);

@@ -56,9 +56,10 @@
  * of it, for each table; names come from traces.  Some 500 bytes each. */
 #define ITEMS_MAX 16384
 /* Descriptors that are known of all processes of a trace: some 100 bytes each, and their paths, of
- * which the ends are kept. */
-#define FDS_MAX       1048576
-#define FILE_NAME_MAX 255
+ * which the ends are kept.  Of one process: its children get copies. */
+#define FDS_MAX        1048576
+#define FDS_OF_ONE_MAX 65536
+#define FILE_NAME_MAX  255
 /* Periods of --period, and those that are open of one thread, or of one in 4096 sets of keys. */
 #define PERIODS_MAX      256
 #define PERIODS_OPEN_MAX 1024

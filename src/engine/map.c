@@ -63,9 +63,11 @@ void map_setup_init(struct map_setup *setup)
 	}
 	setup->state_size = 0;
 	setup->asked = NULL;
+	setup->has_facts = false;
 	setup->shelf = shelf_new((setup->jobs + 1) * CHUNKS_PER_WORKER);
 	for (size_t i = 0; i < setup->analysis_count; i++) {
 		uses_threads |= setup->analyses[i]->uses_threads;
+		setup->has_facts |= setup->analyses[i]->on_fact != NULL;
 		total += setup->analyses[i]->need_count;
 		if (setup->analyses[i]->needs_of) {
 			asked = setup->analyses[i]->needs_of(setup->periods, &setup->asked);

@@ -44,6 +44,7 @@ struct map_setup {
 	struct need *asked;       /* needs of the analysis that has needs_of */
 	size_t request_count;
 	bool uses_threads; /* if not, nobody asks who runs */
+	bool has_facts;    /* some analysis wants them */
 	size_t state_offsets[ANALYSES_MAX];
 	size_t state_size;
 	struct shelf *shelf;

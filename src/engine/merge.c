@@ -188,6 +188,9 @@ void merge_take(struct merge_stream *stream, uint64_t seq, struct partial *parti
 {
 	assert(seq >= stream->next_seq);
 	partial->held_bytes = partial_bytes(partial);
+	if (stream->merge->setup->has_facts) { /* a round's records may each make one */
+		partial->held_bytes += partial->records.count * sizeof(struct fact);
+	}
 	stream->merge->held_bytes += partial->held_bytes;
 	*vec_push(&stream->early) = (struct held){ .partial = partial, .seq = seq };
 	for (size_t i = 0; i < stream->early.count;) {
