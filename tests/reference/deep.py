@@ -245,7 +245,8 @@ def main():
     for trace in traces:
         try:
             check_laws(sillage, trace)
-            check_kinds(sillage, trace)
+            if report(sillage, trace)['events'] < 300000:  # as many as babeltrace2 prints in a moment
+                check_kinds(sillage, trace)
             for seed in range(3):
                 check_damaged(sillage, trace, '%s %d' % (os.path.basename(os.path.dirname(trace)), seed))
             checked += 1

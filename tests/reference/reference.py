@@ -54,15 +54,17 @@ def empty_names(trace):
             with open(os.path.join(trace, name), 'rb') as file:
                 data += file.read()
 
+    stamps = {}
+
     def is_empty(ns, text):
-        fields = struct.pack('<ixi', number(text, 'dfd'), number(text, 'flags'))
-        time, at = ns - offset, data.find(fields)
-        while at >= 0:
-            stamp = struct.unpack_from('<I', data, at - 4)[0]
-            if stamp == time & 0xFFFFFFFF or stamp >> 5 == time & 0x7FFFFFF:
-                return True
-            at = data.find(fields, at + 1)
-        return False
+        fields, time = struct.pack('<ixi', number(text, 'dfd'), number(text, 'flags')), ns - offset
+        if fields not in stamps:
+            stamps[fields], at = set(), data.find(fields)
+            while at >= 4:
+                stamp = struct.unpack_from('<I', data, at - 4)[0]
+                stamps[fields] |= {stamp, stamp >> 5}
+                at = data.find(fields, at + 1)
+        return time & 0xFFFFFFFF in stamps[fields] or time & 0x7FFFFFF in stamps[fields]
     return is_empty
 
 
