@@ -33,7 +33,7 @@ def calls():
     for operation, names in (
             ('read', 'read pread64 readv preadv preadv2 recvfrom recvmsg recvmmsg'),
             ('write', 'write pwrite64 writev pwritev pwritev2 sendto sendmsg sendmmsg vmsplice'),
-            ('sync', 'syncfs fsync fdatasync sync_file_range'),
+            ('sync', 'syncfs fsync fdatasync sync_file_range sync_file_range2'),
             ('open', 'accept accept4 connect'), ('close', 'close close_range')):
         found.update({name: (operation, ('fd',)) for name in names.split()})
     for operation, names in (

@@ -28,6 +28,7 @@ WRITE = set('write pwrite64 writev pwritev pwritev2 sendto sendmsg sendmmsg vmsp
             'mq_timedsend mq_timedsend_time32'.split())
 BOTH = set('splice tee sendfile sendfile64 copy_file_range'.split())
 ENTRY = re.compile(r'^(?:compat_)?(?:syscall_entry_|sys_)(.+)$')
+OPEN = re.compile(r'^(?:syscall_entry_|sys_)open(?:at)?$')
 EXIT = re.compile(r'^(?:compat_)?syscall_exit_(.+)$')
 
 
@@ -43,8 +44,8 @@ def string(text, field):
 
 def empty_names(trace):
     """
-    When openat had an empty name: babeltrace2 2.0.4 prints the last one that was not.  In the
-    files such an event is its time (the lower bits, in its header), descriptor, a zero, flags.
+    When open or openat had an empty name: babeltrace2 2.0.4 prints the last one that was not.  In the
+    files such an event is its time (the lower bits, in its header), directory, a zero, flags.
     """
     with open(os.path.join(trace, 'metadata'), 'rb') as file:
         found = re.search(rb'\n\toffset = (\d+);', file.read())
@@ -56,14 +57,22 @@ def empty_names(trace):
 
     stamps = {}
 
+    def stamps_of(dfd, flags):
+        """The lower bits of the times before such fields: in a compact header, a large one, an extended one."""
+        found = set()
+        before = re.escape(struct.pack('<i', dfd)) if dfd is not None else b''
+        for padding in (b'', b'.', b'..', b'...'):
+            fields = before + b'\0' + padding + re.escape(struct.pack('<i', flags))
+            for match in re.finditer(b'(?s)(?=' + fields + b')', data):
+                if match.start() >= 8:
+                    low, stamp = struct.unpack_from('<II', data, match.start() - 8)
+                    found |= {low, stamp, stamp >> 5}
+        return found
+
     def is_empty(ns, text):
-        fields, time = struct.pack('<ixi', number(text, 'dfd'), number(text, 'flags')), ns - offset
+        fields, time = (number(text, 'dfd'), number(text, 'flags')), ns - offset
         if fields not in stamps:
-            stamps[fields], at = set(), data.find(fields)
-            while at >= 4:
-                stamp = struct.unpack_from('<I', data, at - 4)[0]
-                stamps[fields] |= {stamp, stamp >> 5}
-                at = data.find(fields, at + 1)
+            stamps[fields] = stamps_of(*fields)
         return time & 0xFFFFFFFF in stamps[fields] or time & 0x7FFFFFF in stamps[fields]
     return is_empty
 
@@ -77,7 +86,7 @@ def events_of(trace):
         found = LINE.match(line.decode('utf-8', 'replace'))
         seconds, fraction, _, name, text = found.groups()
         cpu, ns = CPU.search(text), int(seconds) * 10**9 + int(fraction)
-        if name == 'syscall_entry_openat' and is_empty(ns, text):
+        if OPEN.match(name) and is_empty(ns, text):
             text = re.sub('filename = "[^"]*"', 'filename = ""', text)
         yield ns, name, int(cpu.group(1)) if cpu else None, text
 
