@@ -259,9 +259,14 @@ def test_on_disk(t):
 
 def on_disk(pid, directory):
     """Bytes in files without a name."""
-    fds = '/proc/%d/fd' % pid
-    return sum(os.stat(os.path.join(fds, fd)).st_size for fd in os.listdir(fds)
-               if os.readlink(os.path.join(fds, fd)).startswith(directory + '/'))
+    fds, found = '/proc/%d/fd' % pid, 0
+    for fd in os.listdir(fds):
+        try:
+            if os.readlink(os.path.join(fds, fd)).startswith(directory + '/'):
+                found += os.stat(os.path.join(fds, fd)).st_size
+        except FileNotFoundError:
+            pass  # it was closed meanwhile
+    return found
 
 
 def test_room(t):

@@ -68,7 +68,7 @@ def check_laws(sillage, trace):
         for row in total['cpu']['threads']:
             theirs[row.get('tid')] = theirs.get(row.get('tid'), 0) + row['run_ns']
         same('running', {tid: ns for tid, ns in ours.items() if ns}, {tid: ns for tid, ns in theirs.items() if ns})
-    for row in found['threads'][:4] + found['threads'][4::max(1, len(found['threads']) // 8)]:
+    for row in found['threads'][:3] + found['threads'][3::max(1, len(found['threads']) // 4)]:
         check_path(report(sillage, trace, '--thread', str(row['thread']['tid']))['path'])
     # A range: its part of all, exactly.
     quarter = (found['end'] - found['begin']) // 4
