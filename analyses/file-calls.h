@@ -8,6 +8,9 @@
 #ifndef SILLAGE_ANALYSES_FILE_CALLS_H
 #define SILLAGE_ANALYSES_FILE_CALLS_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 enum operation {
 	OP_NONE,
 	OP_READ,
@@ -42,7 +45,8 @@ enum effect {
 
 #define NO "-" /* is no argument's name */
 
-#define FILE_CALLS(X)                                                                              \
+/* Those that move bytes. */
+#define MOVING_CALLS(X)                                                                            \
 	X(read, OP_READ, DOES_NOTHING, "fd", NO, NO, NO, NO)                                       \
 	X(pread64, OP_READ, DOES_NOTHING, "fd", NO, NO, NO, NO)                                    \
 	X(readv, OP_READ, DOES_NOTHING, "fd", NO, NO, NO, NO)                                      \
@@ -69,7 +73,10 @@ enum effect {
 	X(tee, OP_BOTH, DOES_NOTHING, "fdin", "fdout", NO, NO, NO)                                 \
 	X(sendfile, OP_BOTH, DOES_NOTHING, "in_fd", "out_fd", NO, NO, NO)                          \
 	X(sendfile64, OP_BOTH, DOES_NOTHING, "in_fd", "out_fd", NO, NO, NO)                        \
-	X(copy_file_range, OP_BOTH, DOES_NOTHING, "fd_in", "fd_out", NO, NO, NO)                   \
+	X(copy_file_range, OP_BOTH, DOES_NOTHING, "fd_in", "fd_out", NO, NO, NO)
+
+/* The others. */
+#define OTHER_FILE_CALLS(X)                                                                        \
 	X(open, OP_OPEN, DOES_OPEN, NO, NO, "flags", NO, "@filename")                              \
 	X(openat, OP_OPEN, DOES_OPEN, "dfd", NO, "flags", NO, "@filename")                         \
 	X(openat2, OP_OPEN, DOES_OPEN, "dfd", NO, NO, NO, "@filename")                             \
@@ -125,6 +132,8 @@ enum effect {
 	X(io_pgetevents, OP_ASYNC, DOES_NOTHING, NO, NO, NO, NO, NO)                               \
 	X(io_uring_enter, OP_ASYNC, DOES_NOTHING, NO, NO, NO, NO, NO)
 
+#define FILE_CALLS(X) MOVING_CALLS(X) OTHER_FILE_CALLS(X)
+
 enum file_call {
 	FILE_CALL_UNNAMED, /* exit_syscall */
 #define X(name, ...) FILE_CALL_##name,
@@ -133,6 +142,29 @@ enum file_call {
 		FILE_CALL_COUNT
 };
 
-_Static_assert(FILE_CALL_COUNT <= 256, "a byte holds one");
+_Static_assert(FILE_CALL_COUNT < 256, "a byte holds one, and what is none");
+
+/* Calls whose result is not a number of bytes: of messages; or nothing, of one message. */
+enum { RETURNS_BYTES, RETURNS_MESSAGES, RETURNS_NOTHING };
+static const uint8_t file_call_results[FILE_CALL_COUNT + 1] = {
+	[FILE_CALL_recvmmsg] = RETURNS_MESSAGES,
+	[FILE_CALL_recvmmsg_time32] = RETURNS_MESSAGES,
+	[FILE_CALL_sendmmsg] = RETURNS_MESSAGES,
+	[FILE_CALL_mq_timedsend] = RETURNS_NOTHING,
+	[FILE_CALL_mq_timedsend_time32] = RETURNS_NOTHING,
+};
+
+/* The bytes that a call moved.  @message_bytes: what was to be sent. */
+static inline uint64_t file_call_bytes(unsigned int call, bool has_ret, int64_t ret,
+				       uint64_t message_bytes)
+{
+	if (!has_ret || ret < 0) {
+		return 0;
+	}
+	if (file_call_results[call] == RETURNS_BYTES) {
+		return (uint64_t)ret;
+	}
+	return file_call_results[call] == RETURNS_NOTHING && ret == 0 ? message_bytes : 0;
+}
 
 #endif

@@ -92,17 +92,8 @@ static uint64_t bytes_of(const struct call_fact *call)
 	if (!moves_bytes(file_calls[call->call].operation)) {
 		return 0;
 	}
-	switch (call->call) {
-	case FILE_CALL_recvmmsg:
-	case FILE_CALL_recvmmsg_time32:
-	case FILE_CALL_sendmmsg:
-		return 0; /* they return messages */
-	case FILE_CALL_mq_timedsend:
-	case FILE_CALL_mq_timedsend_time32:
-		return (call->flags & CALL_HAS_RET) && call->ret == 0 ? (uint64_t)call->arg : 0;
-	default:
-		return (call->flags & CALL_HAS_RET) && call->ret > 0 ? (uint64_t)call->ret : 0;
-	}
+	return file_call_bytes(call->call, call->flags & CALL_HAS_RET, call->ret,
+			       (uint64_t)call->arg);
 }
 
 static bool has_failed(const struct call_fact *call)

@@ -18,6 +18,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "analyses/file-calls.h"
 #include "engine/map.h"
 #include "engine/shard.h"
 
@@ -26,50 +27,12 @@ enum { READ_BYTES, WRITE_BYTES, READS, WRITES, ERRORS, READ_NS, WRITE_NS, FIGURE
 
 enum { OWN_SUMS = RECORD_OWN, OWN_OPEN, OWN_EXIT, OWN_ANEW };
 
-enum { CALL_READ = 1, CALL_WRITE = 2, CALL_BOTH = 3, CALL_NO_BYTES = 4, CALL_MESSAGE = 8 };
+#define CALL_OTHER FILE_CALL_COUNT /* a call that is not I/O */
 
-/* X(name, flags): recvmmsg and sendmmsg return messages, not bytes; mq_timedsend returns 0. */
-#define CALLS(X)                                                                                   \
-	X(read, CALL_READ)                                                                         \
-	X(pread64, CALL_READ)                                                                      \
-	X(readv, CALL_READ)                                                                        \
-	X(preadv, CALL_READ)                                                                       \
-	X(preadv2, CALL_READ)                                                                      \
-	X(recvfrom, CALL_READ)                                                                     \
-	X(recvmsg, CALL_READ)                                                                      \
-	X(recvmmsg, CALL_READ | CALL_NO_BYTES)                                                     \
-	X(recvmmsg_time32, CALL_READ | CALL_NO_BYTES)                                              \
-	X(mq_timedreceive, CALL_READ)                                                              \
-	X(mq_timedreceive_time32, CALL_READ)                                                       \
-	X(write, CALL_WRITE)                                                                       \
-	X(pwrite64, CALL_WRITE)                                                                    \
-	X(writev, CALL_WRITE)                                                                      \
-	X(pwritev, CALL_WRITE)                                                                     \
-	X(pwritev2, CALL_WRITE)                                                                    \
-	X(sendto, CALL_WRITE)                                                                      \
-	X(sendmsg, CALL_WRITE)                                                                     \
-	X(sendmmsg, CALL_WRITE | CALL_NO_BYTES)                                                    \
-	X(vmsplice, CALL_WRITE)                                                                    \
-	X(mq_timedsend, CALL_WRITE | CALL_MESSAGE)                                                 \
-	X(mq_timedsend_time32, CALL_WRITE | CALL_MESSAGE)                                          \
-	X(splice, CALL_BOTH)                                                                       \
-	X(tee, CALL_BOTH)                                                                          \
-	X(sendfile, CALL_BOTH)                                                                     \
-	X(sendfile64, CALL_BOTH)                                                                   \
-	X(copy_file_range, CALL_BOTH)
-
-enum call {
-	CALL_OTHER,   /* a call that is not I/O */
-	CALL_UNNAMED, /* exit_syscall */
-#define X(name, flags) CALL_ID_##name,
-	CALLS(X)
-#undef X
-};
-
-static const uint8_t call_flags[] = { [CALL_OTHER] = 0,
-				      [CALL_UNNAMED] = 0,
-#define X(name, flags) [CALL_ID_##name] = (flags),
-				      CALLS(X)
+/* What a call does, of those that move bytes; else OP_NONE. */
+static const uint8_t operations[FILE_CALL_COUNT + 1] = {
+#define X(name, operation, ...) [FILE_CALL_##name] = (operation),
+	MOVING_CALLS(X)
 #undef X
 };
 
@@ -88,30 +51,19 @@ struct ended_call {
 	uint64_t ns, message_bytes;
 };
 
-static uint64_t bytes_of(const struct ended_call *ended)
-{
-	uint8_t flags = call_flags[ended->call];
-
-	if (!ended->has_ret || ended->ret < 0 || (flags & CALL_NO_BYTES)) {
-		return 0;
-	}
-	if (flags & CALL_MESSAGE) {
-		return ended->ret == 0 ? ended->message_bytes : 0;
-	}
-	return (uint64_t)ended->ret;
-}
-
 static void add_call(uint64_t figures[FIGURES], const struct ended_call *ended)
 {
-	uint8_t flags = call_flags[ended->call];
-	uint64_t bytes = bytes_of(ended), ns = ended->has_duration ? ended->ns : 0;
+	uint8_t operation = operations[ended->call];
+	uint64_t bytes =
+		file_call_bytes(ended->call, ended->has_ret, ended->ret, ended->message_bytes);
+	uint64_t ns = ended->has_duration ? ended->ns : 0;
 
-	if (flags & CALL_READ) {
+	if (operation != OP_WRITE) {
 		figures[READ_BYTES] += bytes;
 		figures[READ_NS] += ns;
 		figures[READS]++;
 	}
-	if (flags & CALL_WRITE) {
+	if (operation != OP_READ) {
 		figures[WRITE_BYTES] += bytes;
 		figures[WRITE_NS] += ns;
 		figures[WRITES]++;
@@ -127,13 +79,13 @@ static bool end_call(const struct open_call *open, const struct ended_call *exit
 		     struct ended_call *ret_ended)
 {
 	*ret_ended = *exit;
-	if (open->is_open && (exit->call == CALL_UNNAMED || exit->call == open->call)) {
+	if (open->is_open && (exit->call == FILE_CALL_UNNAMED || exit->call == open->call)) {
 		ret_ended->call = open->call;
 		ret_ended->has_duration = !open->is_tainted && ts >= open->entry_ts;
 		ret_ended->ns = ts - open->entry_ts;
 		ret_ended->message_bytes = open->message_bytes;
 	}
-	return call_flags[ret_ended->call] != 0;
+	return operations[ret_ended->call] != OP_NONE;
 }
 
 /* ---- map side ---- */
@@ -265,7 +217,7 @@ static void on_stay_end(struct map *map, void *state, uint64_t ts, bool is_windo
 	if (is_window) {
 		return;
 	}
-	if (io->open.is_open && call_flags[io->open.call] != 0) {
+	if (io->open.is_open && operations[io->open.call] != OP_NONE) {
 		emit_open(map, &io->open, ts, map_tid(map));
 	}
 	io->open.is_open = false;
@@ -359,15 +311,16 @@ static void on_gap(struct shard *shard, struct thread *thread)
 	}
 
 static const struct need needs[] = {
-#define X(name, flags)                                                                             \
-	ENTRY("syscall_entry_" #name, CALL_ID_##name),                                             \
-		ENTRY("compat_syscall_entry_" #name, CALL_ID_##name),                              \
-		ENTRY("sys_" #name, CALL_ID_##name), ENTRY("compat_sys_" #name, CALL_ID_##name),   \
-		EXIT("syscall_exit_" #name, CALL_ID_##name),                                       \
-		EXIT("compat_syscall_exit_" #name, CALL_ID_##name),
-	CALLS(X)
+#define X(name, ...)                                                                               \
+	ENTRY("syscall_entry_" #name, FILE_CALL_##name),                                           \
+		ENTRY("compat_syscall_entry_" #name, FILE_CALL_##name),                            \
+		ENTRY("sys_" #name, FILE_CALL_##name),                                             \
+		ENTRY("compat_sys_" #name, FILE_CALL_##name),                                      \
+		EXIT("syscall_exit_" #name, FILE_CALL_##name),                                     \
+		EXIT("compat_syscall_exit_" #name, FILE_CALL_##name),
+	MOVING_CALLS(X)
 #undef X
-		EXIT("exit_syscall", CALL_UNNAMED),
+		EXIT("exit_syscall", FILE_CALL_UNNAMED),
 	OTHER("syscall_entry_*", on_other_entry),
 	OTHER("compat_syscall_entry_*", on_other_entry),
 	OTHER("sys_*", on_other_entry),
