@@ -696,7 +696,6 @@ const struct analysis analysis_files = {
 			.id_key = "fd",
 			.name_key = "path",
 			.title = "PID:FD FILE",
-			.object = "fd",
 			.sort_mask = BY_BYTES,
 			.columns = { FIGURE_COLUMNS },
 		},

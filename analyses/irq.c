@@ -291,6 +291,7 @@ const struct analysis analysis_irq = {
 			.id_key = "number",
 			.name_key = "name",
 			.title = "LONGEST IRQS",
+			.object = "irq",
 			.columns = {
 				{ "ns", "TIME", UNIT_NS },
 				{ "is_soft", "SOFT", UNIT_COUNT },

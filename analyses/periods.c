@@ -49,37 +49,24 @@ static bool is_meant(const struct period_side *side, const struct map_event *eve
 	return true;
 }
 
-static uint64_t mix(uint64_t hash, uint64_t word)
-{
-	hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
-	return hash ^ hash >> 29;
-}
-
-static uint64_t mix_text(uint64_t hash, const struct value *text)
-{
-	size_t len = strnlen((const char *)text->bytes, text->len);
-
-	for (size_t i = 0; i < len; i++) {
-		hash = (hash ^ text->bytes[i]) * 1099511628211u; /* FNV-1a */
-	}
-	return mix(hash, len);
-}
-
 /* False: the event lacks one. */
 static bool key_of(struct map *map, const struct period *period, const struct period_side *side,
 		   const struct map_event *event, uint64_t *ret)
 {
-	uint64_t hash = 14695981039346656037u;
+	uint64_t hash = 0, cpu = map_cpu(map);
 
 	for (size_t i = 0; i < period->key_count; i++) {
 		uint8_t field = side->keys[i];
 
 		if (field == FIELD_CPU) {
-			hash = mix(hash, map_cpu(map));
+			hash = map_hash_bytes(hash, &cpu, sizeof(cpu));
 		} else if (has(event, field)) {
-			hash = mix(hash, event->values[field].u);
+			hash = map_hash_bytes(hash, &event->values[field].u, sizeof(uint64_t));
 		} else if (has(event, field + 1u)) {
-			hash = mix_text(hash, &event->values[field + 1]);
+			const struct value *text = &event->values[field + 1];
+
+			hash = map_hash_bytes(hash, text->bytes,
+					      strnlen((const char *)text->bytes, text->len));
 		} else {
 			return false;
 		}

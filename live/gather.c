@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/limits.h"
 #include "base/map.h"
 #include "engine/columns.h"
+#include "engine/items.h"
 
 /* A row that is put together; `row` points to the rest. */
 struct gathered {
@@ -21,12 +21,9 @@ struct gathered {
 
 static uint32_t gathered_hash(const struct gathered *gathered)
 {
-	uint64_t hash = map_mix(gathered->row.id ^ (uint64_t)gathered->row.owner << 32);
+	uint64_t hash = map_hash(gathered->row.id, gathered->name ? gathered->name : "");
 
-	for (const char *c = gathered->name; c && *c; c++) {
-		hash = (hash ^ (uint8_t)*c) * 1099511628211u;
-	}
-	return (uint32_t)(hash ^ hash >> 32);
+	return map_mix(hash ^ (uint64_t)gathered->row.owner << 32);
 }
 
 static bool gathered_equal(const struct gathered *a, const struct gathered *b)
@@ -49,7 +46,7 @@ struct gather {
 	uint64_t interval_ns;
 	size_t top;
 	const struct selection *selection;
-	bool has_begun, is_over; /* the report was given */
+	bool is_open; /* a long window has begun, and not ended */
 	uint64_t seq;
 	struct report report;
 	VEC(struct report_table) shown;
@@ -198,24 +195,13 @@ static void add_rows(struct gathered_table *table, const struct report_table *fr
 static int by_instance(const void *left, const void *right)
 {
 	const struct report_row *a = left, *b = right;
-	const struct instance *x = a->instance, *y = b->instance;
-	int32_t p = a->thread ? a->thread->tid : -1, q = b->thread ? b->thread->tid : -1;
 
-	if (x->ns != y->ns) {
-		return x->ns > y->ns ? -1 : 1;
-	}
-	if (x->end != y->end) {
-		return x->end < y->end ? -1 : 1;
-	}
-	if (p != q || x->cpu != y->cpu) {
-		return p < q || (p == q && x->cpu < y->cpu) ? -1 : 1;
-	}
-	return memcmp(&x->item, &y->item, sizeof(x->item));
+	return instance_compare(a->instance, a->thread, b->instance, b->thread);
 }
 
 static void sort(struct gather *gather, struct gathered_table *table)
 {
-	size_t most = gather->top < LONGEST_MIN ? LONGEST_MIN : gather->top;
+	size_t most = longest_shown(gather->top);
 
 	table->rows.count = 0;
 	for (size_t i = 0; i < table->all.count; i++) {
@@ -226,7 +212,6 @@ static void sort(struct gather *gather, struct gathered_table *table)
 			    gather->top);
 	} else if (table->rows.count > 1) {
 		qsort(table->rows.at, table->rows.count, sizeof(table->rows.at[0]), by_instance);
-		most = most < LONGEST_MAX ? most : LONGEST_MAX;
 		table->rows.count = table->rows.count < most ? table->rows.count : most;
 	}
 }
@@ -238,8 +223,7 @@ static void begin(struct gather *gather, const struct report *window)
 	for (size_t t = 0; t < gather->tables.count; t++) {
 		empty(gather->tables.at[t]);
 	}
-	gather->has_begun = true;
-	gather->is_over = false;
+	gather->is_open = true;
 	gather->report = (struct report){ .kind = REPORT_WINDOW,
 					  .seq = gather->seq++,
 					  .begin = window->begin,
@@ -268,13 +252,13 @@ static const struct report *finish(struct gather *gather)
 	}
 	gather->report.tables = gather->shown.at;
 	gather->report.table_count = gather->shown.count;
-	gather->is_over = true;
+	gather->is_open = false;
 	return &gather->report;
 }
 
 static void add(struct gather *gather, const struct report *window, gather_show *show, void *user)
 {
-	if (!gather->has_begun || gather->is_over) {
+	if (!gather->is_open) {
 		begin(gather, window);
 	}
 	add_figures(&gather->report, window);
@@ -293,7 +277,7 @@ void gather_report(struct gather *gather, const struct report *report, gather_sh
 		add(gather, report, show, user);
 		return;
 	}
-	if (gather && report->kind == REPORT_TOTAL && gather->has_begun && !gather->is_over) {
+	if (gather && report->kind == REPORT_TOTAL && gather->is_open) {
 		show(user, finish(gather)); /* the trace ends in it */
 	}
 	show(user, report);

@@ -200,12 +200,13 @@ static void put_process(struct json *json, const struct thread_view *thread)
 }
 
 /* An interrupt: hard ones have the name of their handler, soft ones that of their number. */
-static void put_irq(struct json *json, const struct table *table, uint64_t id, const char *name)
+static void put_irq(struct json *json, const struct table *table, const struct report_row *row,
+		    uint64_t id, const char *name)
 {
 	const char *id_name = table->id_name ? table->id_name(id) : NULL;
 
 	put_object(json, "irq");
-	json_bool(json, "hard", !table->id_name);
+	json_bool(json, "hard", row->instance ? row->instance->more[0] == 0 : !table->id_name);
 	json_u64(json, "nr", id);
 	json_text(json, "name", id_name ? id_name : name);
 	json_close(json, '}');
@@ -224,7 +225,7 @@ static void put_who(struct json *json, const struct table *table, const struct r
 		json_u64(json, "id", id);
 		json_close(json, '}');
 	} else if (strcmp(object, "irq") == 0) {
-		put_irq(json, table, id, row->name);
+		put_irq(json, table, row, id, row->name);
 	} else if (strcmp(object, "string") == 0) {
 		row_text(text, table, row, CELL_MAX - 1);
 		put_object(json, "string");

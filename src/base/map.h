@@ -10,11 +10,29 @@
 
 #include <htslib/khash.h>
 #include <stdint.h>
+#include <string.h>
 
 static inline uint32_t map_mix(uint64_t key)
 {
 	key *= 0x9E3779B97F4A7C15ull; /* 2^64 / golden ratio */
 	return (uint32_t)(key >> 32);
+}
+
+/* FNV-1a of @len bytes, or of a text, going on from another hash. */
+static inline uint64_t map_hash_bytes(uint64_t hash, const void *bytes, size_t len)
+{
+	const uint8_t *byte = bytes;
+
+	hash ^= 14695981039346656037u;
+	for (size_t i = 0; i < len; i++) {
+		hash = (hash ^ byte[i]) * 1099511628211u;
+	}
+	return hash;
+}
+
+static inline uint64_t map_hash(uint64_t hash, const char *text)
+{
+	return map_hash_bytes(hash, text, strlen(text));
 }
 
 #define map_equal(a, b) ((a) == (b))

@@ -108,32 +108,36 @@ void items_close(struct items *items, const struct columns (*columns)[TABLES_MAX
 
 /* ---- longest ---- */
 
-static int32_t tid_of(const struct shown_instance *shown)
+int instance_compare(const struct instance *a, const struct thread_view *a_thread,
+		     const struct instance *b, const struct thread_view *b_thread)
 {
-	if (shown->instance.thread) {
-		return shown->instance.thread->view.tid;
+	int32_t p = a_thread ? a_thread->tid : -1, q = b_thread ? b_thread->tid : -1;
+
+	if (a->ns != b->ns) {
+		return a->ns > b->ns ? -1 : 1;
 	}
-	return shown->has_view ? shown->view.tid : -1;
+	if (a->end != b->end) {
+		return a->end < b->end ? -1 : 1;
+	}
+	if (p != q) {
+		return p < q ? -1 : 1;
+	}
+	if (a->cpu != b->cpu) {
+		return a->cpu < b->cpu ? -1 : 1;
+	}
+	return memcmp(&a->item, &b->item, sizeof(a->item));
 }
 
-/* A total order, so that the order in which they come does not matter. */
+static const struct thread_view *thread_of(const struct shown_instance *shown)
+{
+	return shown->instance.thread ? &shown->instance.thread->view
+	       : shown->has_view      ? &shown->view
+				      : NULL;
+}
+
 static bool is_before(const struct shown_instance *a, const struct shown_instance *b)
 {
-	const struct instance *x = &a->instance, *y = &b->instance;
-
-	if (x->ns != y->ns) {
-		return x->ns > y->ns;
-	}
-	if (x->end != y->end) {
-		return x->end < y->end;
-	}
-	if (tid_of(a) != tid_of(b)) {
-		return tid_of(a) < tid_of(b);
-	}
-	if (x->cpu != y->cpu) {
-		return x->cpu < y->cpu;
-	}
-	return memcmp(&x->item, &y->item, sizeof(x->item)) < 0;
+	return instance_compare(&a->instance, thread_of(a), &b->instance, thread_of(b)) < 0;
 }
 
 static void add_shown(struct longest *longest, const struct shown_instance *shown)

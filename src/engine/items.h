@@ -8,6 +8,7 @@
 #ifndef SILLAGE_ENGINE_ITEMS_H
 #define SILLAGE_ENGINE_ITEMS_H
 
+#include "base/limits.h"
 #include "base/mem.h"
 #include "engine/columns.h"
 #include "engine/item.h"
@@ -76,6 +77,17 @@ struct shown_instance {
 	struct thread_view view;
 	bool has_view;
 };
+
+/* Their order: longest first, then so that it does not matter in which they came.  Threads may be
+ * NULL. */
+int instance_compare(const struct instance *a, const struct thread_view *a_thread,
+		     const struct instance *b, const struct thread_view *b_thread);
+
+/* How many are shown where the first @top rows are. */
+static inline size_t longest_shown(size_t top)
+{
+	return top < LONGEST_MIN ? LONGEST_MIN : top > LONGEST_MAX ? LONGEST_MAX : top;
+}
 
 /* The longest so far, in order. */
 struct longest {

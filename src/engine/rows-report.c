@@ -100,8 +100,7 @@ static bool is_irq_wanted(const struct listing *listing, uint64_t id, const char
 	const char *id_name = table->id_name ? table->id_name(id) : NULL;
 	char number[24];
 
-	if (!s || s->irqs.count == 0 || strcmp(listing->analysis->name, "irq") != 0 ||
-	    strcmp(table->id_key, "cpu") == 0) {
+	if (!s || s->irqs.count == 0 || !table->object || strcmp(table->object, "irq") != 0) {
 		return true;
 	}
 	(void)snprintf(number, sizeof(number), "%" PRIu64, id);
@@ -310,23 +309,12 @@ struct process_row {
 
 MAP_DECLARE(processes, struct process_row *)
 
-/* Of threads that are put together by name, a number for it. */
-static uint64_t number_of_name(const char *comm)
-{
-	uint64_t number = 0;
-
-	for (; *comm; comm++) {
-		number = number * 1099511628211u + (uint8_t)*comm;
-	}
-	return number;
-}
-
 /* Threads whose process is not known are one row. */
 static struct process_row *process_of(struct listing *listing, khash_t(processes) * processes,
 				      const struct columns *columns, const struct thread_view *view)
 {
 	bool by_name = listing->selection && listing->selection->per == PER_COMM;
-	uint64_t key = by_name ? number_of_name(view->comm) : (uint64_t)view->pid;
+	uint64_t key = by_name ? map_hash(0, view->comm) : (uint64_t)view->pid;
 	int is_new;
 	khint_t at = kh_put(processes, processes, key, &is_new);
 	struct process_row *process;

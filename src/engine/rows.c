@@ -3,6 +3,7 @@
  */
 #include "engine/rows.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,10 +41,7 @@ static void lay_out(struct layout *layout, const struct map_setup *setup, const 
 	layout->setup = setup;
 	layout->rows = rows;
 	layout->is_direct = !setup->wants_windows && setup->range_begin == 0;
-	layout->longest_shown = setup->top < LONGEST_MIN ? LONGEST_MIN : setup->top;
-	if (layout->longest_shown > LONGEST_MAX) {
-		layout->longest_shown = LONGEST_MAX;
-	}
+	layout->longest_shown = longest_shown(setup->top);
 	/* Whether they are wanted is known when they are shown. */
 	layout->longest_room = setup->selection && selection_picks(setup->selection)
 				       ? LONGEST_MAX
@@ -595,16 +593,12 @@ struct item *shard_item(struct shard *shard, unsigned int table, const struct it
 static struct item_key key_of_name(uint64_t id, const char *name)
 {
 	size_t len = strlen(name);
-	uint64_t hash = 14695981039346656037u; /* FNV-1a */
 	char text[ITEM_NAME_BYTES];
 
 	if (len < ITEM_NAME_BYTES) {
 		return item_key_of(id, name, len);
 	}
-	for (size_t i = 0; i < len; i++) {
-		hash = (hash ^ (uint8_t)name[i]) * 1099511628211u;
-	}
-	(void)snprintf(text, sizeof(text), "%016llx%s", (unsigned long long)hash, name + len - 15);
+	(void)snprintf(text, sizeof(text), "%016" PRIx64 "%s", map_hash(0, name), name + len - 15);
 	return item_key_of(id, text, sizeof(text));
 }
 
