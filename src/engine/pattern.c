@@ -115,18 +115,23 @@ static int parse_condition(struct pattern_parser *parser, struct definition *def
 }
 
 /* sched_in and sched_out. */
-static void resolve_alias(struct definition *definition)
+static int resolve_alias(struct pattern_parser *parser, struct definition *definition)
 {
 	bool is_in = strcmp(definition->event, "sched_in") == 0;
+	struct condition *condition;
 
-	if (is_in || strcmp(definition->event, "sched_out") == 0) {
-		struct condition *condition = &definition->conditions[definition->count++];
-
-		strcpy(definition->event, "sched_switch");
-		strcpy(condition->field, is_in ? "next_tid" : "prev_tid");
-		condition->is_tid = true;
-		definition->has_tid = true;
+	if (!is_in && strcmp(definition->event, "sched_out") != 0) {
+		return 0;
 	}
+	if (definition->count == CONDITIONS_MAX) {
+		return pattern_expected(parser, "no more than seven conditions before");
+	}
+	condition = &definition->conditions[definition->count++];
+	strcpy(definition->event, "sched_switch");
+	strcpy(condition->field, is_in ? "next_tid" : "prev_tid");
+	condition->is_tid = true;
+	definition->has_tid = true;
+	return 0;
 }
 
 int pattern_definition(struct pattern_parser *parser, struct definition *definition)
@@ -145,10 +150,7 @@ int pattern_definition(struct pattern_parser *parser, struct definition *definit
 			pattern_blanks(parser);
 		}
 	}
-	if (r == 0 && definition->count < CONDITIONS_MAX) {
-		resolve_alias(definition);
-	}
-	return r;
+	return r < 0 ? r : resolve_alias(parser, definition);
 }
 
 /* ---- matching ---- */
