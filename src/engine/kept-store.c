@@ -23,7 +23,8 @@ struct kept_store {
 	uint64_t segment_bytes;
 	pthread_mutex_t mutex; /* of `last`, and of what is used of it */
 	struct kept_segment *last;
-	atomic_int failed; /* errno, 0: none */
+	atomic_int failed;    /* errno of the first write that failed, 0: none did */
+	atomic_bool was_told; /* to who asked */
 };
 
 static int open_unnamed(const char *dir)
@@ -145,5 +146,7 @@ bool kept_segment_read(const struct kept_segment *segment, uint64_t offset, uint
 
 int kept_store_failed(struct kept_store *store)
 {
-	return atomic_exchange(&store->failed, 0);
+	int failed = atomic_load(&store->failed);
+
+	return failed != 0 && !atomic_exchange(&store->was_told, true) ? failed : 0;
 }

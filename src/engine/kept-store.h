@@ -26,7 +26,7 @@ bool kept_segment_read(const struct kept_segment *segment, uint64_t offset, uint
 		       uint64_t len);
 void kept_segment_unref(struct kept_segment *segment); /* NULL is fine */
 
-/* The reason of the first write that failed, once; 0: none did. */
+/* The reason of the first write that failed, to who asks first; else 0. */
 int kept_store_failed(struct kept_store *store);
 
 #endif

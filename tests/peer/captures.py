@@ -231,22 +231,29 @@ def test_control(t):
 
 def test_on_disk(t):
     """A history on disk: captures are the same; what cannot be written there stays in memory."""
-    for limit in (None, 20000):
+    for limit in (None, 20000, 'gone'):
         relay, into, on = t.relay(), os.path.join(t.scratch, 'captures%s' % limit), os.path.join(t.scratch, 'on%s' % limit)
         os.mkdir(on)
         live = t.live('-a', 'count', '-i', '1s', '--from', 'beginning', '--history', '1h', '--after', '0', '--before', '1h',
                       '--history-dir', on, '--capture-dir', into, relay.live)
-        if limit:
+        if limit == 20000:
             resource.prlimit(live.process.pid, resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
         replay = t.replay(relay, 'burst', '--session', 's', '--hostname', 'h', '--wait-viewer', '--live-timer', '100ms',
                           '--linger', '1h', wait=False)
-        live.wait_for(lambda one: one.said().count('stay in memory') > 0 if limit else
+        live.wait_for(lambda one: one.said().count('stay in memory') == 1 if limit == 20000 else
                       on_disk(one.process.pid, on) > 10000)
         live.wait_for(lambda one: any(line['type'] == 'window' and line['seq'] == 1 for line in one.lines()))
         resource.prlimit(live.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        if limit == 'gone':  # what the disk had cannot be read any more
+            on_disk(live.process.pid, on, cut=True)
         live.process.send_signal(signal.SIGUSR2)
         live.wait_for(lambda one: captured(one.lines()))
         made = captured(live.lines())[0]
+        if limit == 'gone':
+            assert 'Input/output error' in made['error'] and left_in(into) == [], made
+            live.finish(signal.SIGTERM)
+            replay.kill()
+            continue
         check_bytes(os.path.join(made['path'], 'kernel'), os.path.join(t.data, 'burst', 'kernel'))
         assert len(babeltrace(made['path'])) > 4000 and os.listdir(on) == [], made
         live.finish(signal.SIGTERM)
@@ -257,13 +264,15 @@ def test_on_disk(t):
         assert live.process.wait(10) == 2 and said in live.said(), live.said()
 
 
-def on_disk(pid, directory):
-    """Bytes in files without a name."""
+def on_disk(pid, directory, cut=False):
+    """Bytes in files without a name, which are made empty with @cut."""
     fds, found = '/proc/%d/fd' % pid, 0
     for fd in os.listdir(fds):
         try:
             if os.readlink(os.path.join(fds, fd)).startswith(directory + '/'):
                 found += os.stat(os.path.join(fds, fd)).st_size
+                if cut:
+                    os.truncate(os.path.join(fds, fd), 0)
         except FileNotFoundError:
             pass  # it was closed meanwhile
     return found
