@@ -308,16 +308,22 @@ int cmd_output(const struct options *options, struct output *output,
 	return status;
 }
 
-static int run(const struct options *options)
+struct output cmd_output_of(const struct options *options)
 {
 	bool is_text = strcmp(options->format, "text") == 0;
-	struct output output = { .sink = sink_find(options->format),
-				 .path = options->output,
-				 .top = options->has_top || is_text ? options->top : 0,
-				 .shows_freq = options->freq,
-				 .bins = options->freq_bins,
-				 .interval_ns = options->interval_ns,
-				 .analyses = options->analyses };
+
+	return (struct output){ .sink = sink_find(options->format),
+				.path = options->output,
+				.top = options->has_top || is_text ? options->top : 0,
+				.shows_freq = options->freq,
+				.bins = options->freq_bins,
+				.interval_ns = options->interval_ns,
+				.analyses = options->analyses };
+}
+
+static int run(const struct options *options)
+{
+	struct output output = cmd_output_of(options);
 
 	return cmd_output(options, &output, cmd_analyze_into);
 }

@@ -37,6 +37,8 @@ int cmd_urls(const char **args, struct url **ret_urls, size_t *ret_count, struct
 void cmd_urls_free(struct url *urls, size_t count);
 void cmd_fill_hub(const struct options *options, struct hub_config *config);
 
+/* What live and analyze print, and where. */
+struct output cmd_output_of(const struct options *options);
 /* Opens the output, has @work done into it and closes it; an exit status. */
 int cmd_output(const struct options *options, struct output *output,
 	       int (*work)(const struct options *options, struct output *output));

@@ -70,14 +70,7 @@ void cmd_fill_hub(const struct options *options, struct hub_config *config)
 
 static int follow(const struct options *options, struct hub_config *config)
 {
-	bool is_text = strcmp(options->format, "text") == 0;
-	struct output output = { .sink = sink_find(options->format),
-				 .path = options->output,
-				 .top = options->has_top || is_text ? options->top : 0,
-				 .shows_freq = options->freq,
-				 .bins = options->freq_bins,
-				 .interval_ns = options->interval_ns,
-				 .analyses = options->analyses };
+	struct output output = cmd_output_of(options);
 	struct run_summary summary = { 0 };
 	uint64_t begin = monotonic_ns();
 	struct err err, output_err;

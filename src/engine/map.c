@@ -53,7 +53,8 @@ static void add_needs(struct map_setup *setup, const struct need *needs, size_t 
 
 void map_setup_init(struct map_setup *setup)
 {
-	size_t total = 0, asked = 0;
+	struct need *asked = NULL;
+	size_t total = 0, asked_count = 0;
 	bool uses_threads = false;
 
 	assert(setup->interval_ns > 0);
@@ -62,7 +63,6 @@ void map_setup_init(struct map_setup *setup)
 		setup->window_ns *= INTERVALS_UNSEEN;
 	}
 	setup->state_size = 0;
-	setup->asked = NULL;
 	setup->has_facts = false;
 	setup->shelf = shelf_new((setup->jobs + 1) * CHUNKS_PER_WORKER);
 	for (size_t i = 0; i < setup->analysis_count; i++) {
@@ -70,8 +70,8 @@ void map_setup_init(struct map_setup *setup)
 		setup->has_facts |= setup->analyses[i]->on_fact != NULL;
 		total += setup->analyses[i]->need_count;
 		if (setup->analyses[i]->needs_of) {
-			asked = setup->analyses[i]->needs_of(setup->periods, &setup->asked);
-			total += asked;
+			asked_count = setup->analyses[i]->needs_of(setup->periods, &asked);
+			total += asked_count;
 		}
 		setup->state_offsets[i] = setup->state_size;
 		setup->state_size += (setup->analyses[i]->map_state_size + 15) / 16 * 16;
@@ -88,12 +88,12 @@ void map_setup_init(struct map_setup *setup)
 		add_needs(setup, setup->analyses[i]->needs, setup->analyses[i]->need_count,
 			  (uint8_t)i, (uint16_t)(i + 1));
 		/* An event may be in many periods: each has a group of its own. */
-		for (size_t k = 0; setup->analyses[i]->needs_of && k < asked; k++) {
-			add_needs(setup, &setup->asked[k], 1, (uint8_t)i,
-				  (uint16_t)(ANALYSES_MAX + k));
+		for (size_t k = 0; setup->analyses[i]->needs_of && k < asked_count; k++) {
+			add_needs(setup, &asked[k], 1, (uint8_t)i, (uint16_t)(ANALYSES_MAX + k));
 		}
 	}
 	assert(setup->request_count == total);
+	free(asked);
 }
 
 void map_setup_fini(struct map_setup *setup)
@@ -101,7 +101,6 @@ void map_setup_fini(struct map_setup *setup)
 	shelf_free(setup->shelf);
 	free(setup->requests);
 	free(setup->routes);
-	free(setup->asked);
 }
 
 struct map *map_new(const struct map_setup *setup)

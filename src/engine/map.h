@@ -41,7 +41,6 @@ struct map_setup {
 	/* Derived by map_setup_init(). */
 	struct plan_request *requests;
 	struct map_route *routes; /* by request */
-	struct need *asked;       /* needs of the analysis that has needs_of */
 	size_t request_count;
 	bool uses_threads; /* if not, nobody asks who runs */
 	bool has_facts;    /* some analysis wants them */

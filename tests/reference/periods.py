@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 import reference
-from sequential import number, string
+from files import number, string
 
 KNOWN = (
     'irq = irq_handler_entry; irq_handler_exit; by $cpu, irq; group irq',

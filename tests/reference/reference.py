@@ -17,6 +17,7 @@ import subprocess
 import sys
 
 import sequential
+from files import ENTRY, EXIT, number, string
 
 INTERVAL = 100_000_000
 
@@ -27,19 +28,7 @@ READ = set('read pread64 readv preadv preadv2 recvfrom recvmsg recvmmsg recvmmsg
 WRITE = set('write pwrite64 writev pwritev pwritev2 sendto sendmsg sendmmsg vmsplice '
             'mq_timedsend mq_timedsend_time32'.split())
 BOTH = set('splice tee sendfile sendfile64 copy_file_range'.split())
-ENTRY = re.compile(r'^(?:compat_)?(?:syscall_entry_|sys_)(.+)$')
 OPEN = re.compile(r'^(?:syscall_entry_|sys_)open(?:at)?$')
-EXIT = re.compile(r'^(?:compat_)?syscall_exit_(.+)$')
-
-
-def number(text, field):
-    found = re.search(r'\b%s = (0x[0-9A-F]+|-?\d+)' % field, text)
-    return int(found.group(1), 0) if found else None
-
-
-def string(text, field):
-    found = re.search(r'\b%s = "((?:[^"\\]|\\.)*)"' % field, text)
-    return found.group(1) if found else None
 
 
 def empty_names(trace):

@@ -8,16 +8,7 @@ import math
 import re
 
 import files
-
-
-def number(text, field):
-    found = re.search(r'\b%s = (0x[0-9A-F]+|-?\d+)' % field, text)
-    return int(found.group(1), 0) if found else None
-
-
-def string(text, field):
-    found = re.search(r'\b%s = "((?:[^"\\]|\\.)*)"' % field, text)
-    return found.group(1) if found else None
+from files import number, string
 
 
 class Book:
