@@ -11,8 +11,6 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/spread.h"
-#include "base/units.h"
 
 #define FOR_BOTH (FOR_LIVE | FOR_ANALYZE)
 #define FOR_SHOW (FOR_LIVE | FOR_ANALYZE | FOR_TOP | FOR_LAMI)

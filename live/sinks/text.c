@@ -157,14 +157,14 @@ static void put_powers(FILE *out, const struct spread *spread)
 
 static void put_bins(FILE *out, const struct spread *spread, uint64_t count)
 {
-	uint64_t counts[SPREAD_BINS_MAX];
+	uint64_t counts[SPREAD_BINS_MAX], most;
 	double width = (double)(spread->max - spread->min) / (double)count;
 
 	spread_bins(spread, counts, count);
+	most = most_of(counts, count);
 	for (uint64_t i = 0; i < count; i++) {
 		put_bar(out, spread->min + (uint64_t)(width * (double)i),
-			spread->min + (uint64_t)(width * (double)(i + 1)), counts[i],
-			most_of(counts, count));
+			spread->min + (uint64_t)(width * (double)(i + 1)), counts[i], most);
 	}
 }
 

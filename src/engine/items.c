@@ -82,7 +82,7 @@ void items_gather(struct items *to, struct items *from, const struct columns (*c
 		struct item *sum = items_find(to, of, part->analysis, part->table, &part->key);
 
 		columns_move(of, sum->window, part->window);
-		if (part->label) {
+		if (part->label && item_equal(&sum->key, &part->key)) { /* it may be the others */
 			item_label(sum, part->label);
 		}
 		part->is_touched = false;

@@ -137,13 +137,9 @@ static void make_room(uint8_t **room, uint64_t *size, uint64_t wanted)
 	}
 }
 
-/* Nobody else has made it: it is what it was. */
-static void unpack(const struct kept *kept, const uint8_t *stored, uint8_t *room)
+static bool unpack(const struct kept *kept, const uint8_t *stored, uint8_t *room)
 {
-	size_t got = ZSTD_decompress(room, kept->len, stored, kept->stored);
-
-	assert(got == kept->len);
-	(void)got;
+	return ZSTD_decompress(room, kept->len, stored, kept->stored) == kept->len;
 }
 
 static const uint8_t *bytes_on_disk(const struct kept *kept, uint8_t *room)
@@ -152,9 +148,7 @@ static const uint8_t *bytes_on_disk(const struct kept *kept, uint8_t *room)
 	bool is_read = kept_segment_read(kept->segment, kept->offset, stored, kept->stored);
 
 	if (kept->is_packed) {
-		if (is_read) {
-			unpack(kept, stored, room);
-		}
+		is_read = is_read && unpack(kept, stored, room);
 		free(stored);
 	}
 	return is_read ? room : NULL;
@@ -162,6 +156,8 @@ static const uint8_t *bytes_on_disk(const struct kept *kept, uint8_t *room)
 
 const uint8_t *kept_bytes(const struct kept *kept, uint8_t **room, uint64_t *size)
 {
+	bool is_ours;
+
 	if (kept->bytes && !kept->is_packed) {
 		return kept->bytes;
 	}
@@ -169,6 +165,8 @@ const uint8_t *kept_bytes(const struct kept *kept, uint8_t **room, uint64_t *siz
 	if (kept->segment) {
 		return bytes_on_disk(kept, *room);
 	}
-	unpack(kept, kept->bytes, *room);
+	is_ours = unpack(kept, kept->bytes, *room);
+	assert(is_ours); /* nobody else has made it: it is what it was */
+	(void)is_ours;
 	return *room;
 }

@@ -46,7 +46,7 @@ void kept_pack(struct kept *kept, struct kept_packer *packer);
 void kept_spill(struct kept *kept, struct kept_store *store);
 
 /* The packet's bytes: its own, or unpacked into *@room, which grows to *@size.  Any thread.  NULL:
- * they cannot be read from disk. */
+ * they cannot be read from disk, or are not what was written. */
 const uint8_t *kept_bytes(const struct kept *kept, uint8_t **room, uint64_t *size);
 
 #endif

@@ -231,7 +231,7 @@ def test_control(t):
 
 def test_on_disk(t):
     """A history on disk: captures are the same; what cannot be written there stays in memory."""
-    for limit in (None, 20000, 'gone'):
+    for limit in (None, 20000, 'gone', 'wrong'):
         relay, into, on = t.relay(), os.path.join(t.scratch, 'captures%s' % limit), os.path.join(t.scratch, 'on%s' % limit)
         os.mkdir(on)
         live = t.live('-a', 'count', '-i', '1s', '--from', 'beginning', '--history', '1h', '--after', '0', '--before', '1h',
@@ -244,12 +244,12 @@ def test_on_disk(t):
                       on_disk(one.process.pid, on) > 10000)
         live.wait_for(lambda one: any(line['type'] == 'window' and line['seq'] == 1 for line in one.lines()))
         resource.prlimit(live.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-        if limit == 'gone':  # what the disk had cannot be read any more
-            on_disk(live.process.pid, on, cut=True)
+        if limit in ('gone', 'wrong'):  # what the disk had cannot be read any more
+            on_disk(live.process.pid, on, cut=True, zeros=limit == 'wrong')
         live.process.send_signal(signal.SIGUSR2)
         live.wait_for(lambda one: captured(one.lines()))
         made = captured(live.lines())[0]
-        if limit == 'gone':
+        if limit in ('gone', 'wrong'):
             assert 'Input/output error' in made['error'] and left_in(into) == [], made
             live.finish(signal.SIGTERM)
             replay.kill()
@@ -264,15 +264,16 @@ def test_on_disk(t):
         assert live.process.wait(10) == 2 and said in live.said(), live.said()
 
 
-def on_disk(pid, directory, cut=False):
-    """Bytes in files without a name, which are made empty with @cut."""
+def on_disk(pid, directory, cut=False, zeros=False):
+    """Bytes in files without a name, which are made empty with @cut, or all @zeros."""
     fds, found = '/proc/%d/fd' % pid, 0
     for fd in os.listdir(fds):
         try:
             if os.readlink(os.path.join(fds, fd)).startswith(directory + '/'):
                 found += os.stat(os.path.join(fds, fd)).st_size
-                if cut:
-                    os.truncate(os.path.join(fds, fd), 0)
+                size = os.stat(os.path.join(fds, fd)).st_size
+                for length in (0, size if zeros else 0) if cut else ():
+                    os.truncate(os.path.join(fds, fd), length)
         except FileNotFoundError:
             pass  # it was closed meanwhile
     return found
