@@ -516,6 +516,20 @@ def test_periods(scratch):
     same((status, '--period says which' in err), (2, True))
 
 
+def test_full_table(scratch):
+    """Of more names than a table has rows for, those that come late are one row, whatever their length."""
+    most, count, name = 16384, 17000, 'a-name-that-is-31-letters-long-'
+    events = [switch(1, 9, 5)]
+    for i in range(count):
+        events += [event(10 * i + 2, 'irq_softirq_entry', i), event(10 * i + 5, 'irq_softirq_exit', i)]
+    made = Made(scratch, 'full', [packet(0, 0, 0, 10 * count + 10, events)])
+    found = total_of(made, '-a', 'count', '--period', name + ' = irq_softirq_entry; irq_softirq_exit; by vec; group vec')
+    times = {row['name']: row['time']['count'] for row in found['periods']['by_name']}
+    same((found['periods']['ended'], sum(times.values()), len(times)), (count, count, most + 1))
+    same(times['(others)'], count - most)
+    same({times[text] for text in times if text.startswith(name)}, {1})
+
+
 def test_triggers(scratch):
     """Limits, for, until, every, complete, rows and shares; what is wrong is told by its column."""
     second, times = 10**9, []
