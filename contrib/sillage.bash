@@ -14,7 +14,7 @@ _sillage() {
     triggers) options='--check --quiet --verbose --help' ;;
     lami) options='--analyses --interval --top --jobs --output --chunk-size --max-memory --begin --end --tid --pid --comm --cpu --irq --per --sort --min --max --period --ust-span --mi-version --metadata --test-compatibility --output-progress --quiet --verbose --help' ;;
     capture) options='--format --quiet --verbose --help' ;;
-    report) options='--format --top --output --begin --end --thread --job --deadline --within --every --quiet --verbose --help' ;;
+    report) options='--format --top --jobs --output --begin --end --thread --job --deadline --within --every --quiet --verbose --help' ;;
     esac
     case $word in
     -*) COMPREPLY=($(compgen -W "$options" -- "$word")) ;;

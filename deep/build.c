@@ -29,13 +29,14 @@ static int32_t wake_prio_offset(const struct metadata *metadata)
  * Who ran on each CPU at first is told by its first switch, which is looked for before
  * anything else.  What cannot be read is said when all is.
  */
-static bool find_heads(struct build *build, const struct recorded_path *path, struct err *err)
+static bool find_heads(struct build *build, const struct reader_setup *setup, struct err *err)
 {
 	enum { PREV_COMM, PREV_TID };
 	static const struct plan_request head_requests[] = {
 		{ .event = "sched_switch", .fields = { "@prev_comm", "prev_tid" } },
 	};
-	struct reader *reader = reader_open(path, head_requests, 1, NULL, NULL, err);
+	const struct reader_setup quiet = { .path = setup->path, .threads = setup->threads };
+	struct reader *reader = reader_open(&quiet, head_requests, 1, err);
 	struct reader_event event;
 	struct reader_seen seen;
 	size_t missing;
@@ -118,8 +119,7 @@ static void read_all(struct build *build, struct reader *reader, uint64_t end)
 	clip(build, goes_on || seen.last > end ? end : seen.last);
 }
 
-struct timeline *timeline_build(const struct recorded_path *path, uint64_t begin, uint64_t end,
-				void (*warn)(void *user, const char *message), void *user,
+struct timeline *timeline_build(const struct reader_setup *setup, uint64_t begin, uint64_t end,
 				struct err *err)
 {
 	struct build build = { .range_begin = begin };
@@ -130,8 +130,8 @@ struct timeline *timeline_build(const struct recorded_path *path, uint64_t begin
 	build.timeline = mem_alloc(sizeof(*build.timeline));
 	build.by_tid = kh_init(indexes);
 	build.by_cpu = kh_init(indexes);
-	if (find_heads(&build, path, err)) {
-		reader = reader_open(path, build_requests, build_request_count, warn, user, err);
+	if (find_heads(&build, setup, err)) {
+		reader = reader_open(setup, build_requests, build_request_count, err);
 	}
 	if (reader) {
 		plan = reader_plan(reader);

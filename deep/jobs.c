@@ -537,9 +537,10 @@ static void add_up(struct jobs *jobs)
 
 /* ---- all of it ---- */
 
-static int find_all(const struct recorded_path *path, const struct timeline *timeline,
+static int find_all(const struct reader_setup *setup, const struct timeline *timeline,
 		    const struct jobs_config *config, struct jobs *jobs, struct err *err)
 {
+	const struct reader_setup quiet = { .path = setup->path, .threads = setup->threads };
 	struct matcher matcher = { .timeline = timeline, .config = config, .jobs = jobs };
 	struct reader_event event;
 	struct pattern pattern;
@@ -551,7 +552,7 @@ static int find_all(const struct recorded_path *path, const struct timeline *tim
 	if (r < 0) {
 		return r;
 	}
-	reader = reader_open(path, asked.requests, asked.count, NULL, NULL, err);
+	reader = reader_open(&quiet, asked.requests, asked.count, err);
 	if (!reader) {
 		return -EIO;
 	}
@@ -607,7 +608,7 @@ static void keep_within(struct jobs *jobs, struct jobs *outer)
 	jobs->all.count = kept;
 }
 
-int jobs_find(const struct recorded_path *path, const struct timeline *timeline,
+int jobs_find(const struct reader_setup *setup, const struct timeline *timeline,
 	      const struct jobs_config *config, struct jobs *jobs, struct err *err)
 {
 	const struct jobs_config of_outer = { .pattern = config->within, .who = config->who };
@@ -616,9 +617,9 @@ int jobs_find(const struct recorded_path *path, const struct timeline *timeline,
 
 	memset(jobs, 0, sizeof(*jobs));
 	jobs->config = config;
-	r = find_all(path, timeline, config, jobs, err);
+	r = find_all(setup, timeline, config, jobs, err);
 	if (r == 0 && config->within) {
-		r = find_all(path, timeline, &of_outer, &outer, err);
+		r = find_all(setup, timeline, &of_outer, &outer, err);
 		keep_within(jobs, &outer);
 		vec_fini(&outer.all);
 	}

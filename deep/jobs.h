@@ -19,7 +19,7 @@
 
 #include "deep/timeline.h"
 
-struct recorded_path;
+struct reader_setup;
 
 struct execution {
 	uint32_t thread; /* of the timeline; NOBODY: the CPU was idle, and it ends in another thread
@@ -58,8 +58,8 @@ struct jobs {
 /* -EINVAL with the place and what was expected there. */
 int jobs_check(const char *pattern, struct err *err);
 
-/* Executions that lie in the timeline's range. */
-int jobs_find(const struct recorded_path *path, const struct timeline *timeline,
+/* Executions that lie in the timeline's range; what cannot be read was said when that was built. */
+int jobs_find(const struct reader_setup *setup, const struct timeline *timeline,
 	      const struct jobs_config *config, struct jobs *jobs, struct err *err);
 void jobs_fini(struct jobs *jobs);
 

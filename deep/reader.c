@@ -1,44 +1,48 @@
 /*
  * reader: see reader.h.
+ *
+ * Each stream has two batches of decoded events: the front, which is read here, and the back, which
+ * a helper fills meanwhile.  A back that no helper has begun when it is needed is filled here.
  */
 #include "deep/reader.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
+#include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "engine/clock.h"
+#include "deep/batch.h"
 
-/* A stream, stopped at its next event. */
-struct cursor {
-	struct recorded_file *file;
-	struct decoder *decoder;
-	struct clock clock;
-	uint8_t *bytes; /* of the packet */
-	uint64_t room;
-	bool is_in_packet, has_event;
-	bool has_packet;                     /* there was one before */
-	bool is_first;                       /* no event of this packet was read */
-	uint64_t seq_num, discarded, end_ns; /* of that */
-	uint64_t ts;                         /* of its events, so far */
-	uint64_t events, first, last;        /* that were passed */
-	struct reader_event event;
+#define HELPERS_MAX 8 /* decoding is a third of what is done with an event, and less */
+
+/* Of a back: FREE may be queued, QUEUED may be taken out of the queue, READY becomes the front. */
+enum back_state { BACK_FREE, BACK_QUEUED, BACK_FILLING, BACK_READY };
+
+struct lane {
+	struct cursor cursor;
+	struct batch *front, *back;
+	uint32_t at;           /* the front's next event */
+	enum back_state state; /* under the mutex, as is: */
+	struct lane *next;     /* in the queue */
+	uint64_t events, first, last;
+	struct reader_event event; /* the next one of the stream */
 };
 
 struct reader {
 	struct recorded trace;
-	struct cursor *cursors;
+	struct lane *lanes;
 	size_t count;
-	struct cursor **heap; /* those that have an event, by its time */
+	struct lane **heap; /* those that have an event, by its time */
 	size_t heap_count;
 	bool has_given; /* the event of the first of them */
-	struct decoder_passed passed;
 	size_t cpu_count;
 	reader_warn_fn *warn;
 	void *user;
+
+	pthread_t helpers[HELPERS_MAX];
+	unsigned int helper_count;
+	pthread_mutex_t mutex; /* guards what follows */
+	pthread_cond_t is_queued, is_filled;
+	struct lane *queue, **queue_end;
+	bool is_stopping;
 };
 
 const struct plan *reader_plan(const struct reader *reader)
@@ -51,186 +55,158 @@ size_t reader_cpu_count(const struct reader *reader)
 	return reader->cpu_count;
 }
 
-static void warn(const struct reader *reader, const struct cursor *cursor, const char *what)
-{
-	char message[1024];
+/* ---- helpers ---- */
 
-	if (!reader->warn) {
-		return;
-	}
-	(void)snprintf(message, sizeof(message), "stream %s: %s", cursor->file->name, what);
-	reader->warn(reader->user, message);
+/* Under the mutex. */
+static void queue_back(struct reader *reader, struct lane *lane)
+{
+	lane->state = BACK_QUEUED;
+	lane->next = NULL;
+	*reader->queue_end = lane;
+	reader->queue_end = &lane->next;
 }
 
-/* ---- packets ---- */
-
-static int load_packet(struct cursor *cursor, struct err *err)
+/* Takes one out of the queue; under the mutex. */
+static void unqueue(struct reader *reader, struct lane *lane)
 {
-	const struct recorded_file *file = cursor->file;
-	uint64_t size = (file->info.content_bits + 7) / 8, done = 0;
+	struct lane **at = &reader->queue;
 
-	if (size > cursor->room) {
-		free(cursor->bytes);
-		cursor->bytes = mem_alloc(size);
-		cursor->room = size;
+	while (*at != lane) {
+		at = &(*at)->next;
 	}
-	while (done < size) {
-		ssize_t got = pread(file->fd, cursor->bytes + done, size - done,
-				    (off_t)(file->offset + done));
+	*at = lane->next;
+	if (reader->queue_end == &lane->next) {
+		reader->queue_end = at;
+	}
+	lane->state = BACK_FILLING;
+}
 
-		if (got < 0 && errno == EINTR) {
+static void *help(void *user)
+{
+	struct reader *reader = user;
+
+	(void)pthread_mutex_lock(&reader->mutex);
+	while (!reader->is_stopping) {
+		struct lane *lane = reader->queue;
+
+		if (!lane) {
+			(void)pthread_cond_wait(&reader->is_queued, &reader->mutex);
 			continue;
 		}
-		if (got <= 0) {
-			return err_raise(err, -EIO, "reading: %s",
-					 got < 0 ? strerror(errno) : "the file ends before");
-		}
-		done += (uint64_t)got;
+		unqueue(reader, lane);
+		(void)pthread_mutex_unlock(&reader->mutex);
+		batch_fill(lane->back, &lane->cursor);
+		(void)pthread_mutex_lock(&reader->mutex);
+		lane->state = BACK_READY;
+		(void)pthread_cond_signal(&reader->is_filled);
 	}
-	return 0;
+	(void)pthread_mutex_unlock(&reader->mutex);
+	return NULL;
 }
 
-static bool is_gap(const struct cursor *cursor, const struct packet_info *info)
+/* As many as can be started; one thread less than there may be, since this one decodes, too. */
+static void start_helpers(struct reader *reader, unsigned int threads)
 {
-	if (!cursor->has_packet) {
-		return false;
+	(void)pthread_mutex_init(&reader->mutex, NULL);
+	(void)pthread_cond_init(&reader->is_queued, NULL);
+	(void)pthread_cond_init(&reader->is_filled, NULL);
+	reader->queue_end = &reader->queue;
+	while (reader->helper_count + 1 < threads && reader->helper_count < HELPERS_MAX &&
+	       reader->helper_count < reader->count &&
+	       pthread_create(&reader->helpers[reader->helper_count], NULL, help, reader) == 0) {
+		reader->helper_count++;
 	}
-	return (info->discarded != UINT64_MAX && info->discarded != cursor->discarded) ||
-	       (info->seq_num != UINT64_MAX && info->seq_num > cursor->seq_num + 1);
+	for (size_t i = 0; reader->helper_count > 0 && i < reader->count; i++) {
+		(void)pthread_mutex_lock(&reader->mutex);
+		queue_back(reader, &reader->lanes[i]);
+		(void)pthread_cond_signal(&reader->is_queued);
+		(void)pthread_mutex_unlock(&reader->mutex);
+	}
 }
 
-/* Makes the cursor's event a place where some are missing, at @ts or behind what was before. */
-static void note_gap(struct cursor *cursor, uint64_t ts)
+static void stop_helpers(struct reader *reader)
 {
-	ts = ts < cursor->ts ? cursor->ts : ts;
-	cursor->ts = ts;
-	cursor->event = (struct reader_event){ .ts = ts, .cpu = cursor->event.cpu };
-	cursor->has_event = true;
+	(void)pthread_mutex_lock(&reader->mutex);
+	reader->is_stopping = true;
+	(void)pthread_cond_broadcast(&reader->is_queued);
+	(void)pthread_mutex_unlock(&reader->mutex);
+	for (unsigned int i = 0; i < reader->helper_count; i++) {
+		(void)pthread_join(reader->helpers[i], NULL);
+	}
+	(void)pthread_cond_destroy(&reader->is_queued);
+	(void)pthread_cond_destroy(&reader->is_filled);
+	(void)pthread_mutex_destroy(&reader->mutex);
 }
 
-/* Begins the file's next packet; false: there is none.  It may begin with a gap. */
-static bool begin_packet(struct reader *reader, struct cursor *cursor)
+/* Has the back filled, by whom ever. */
+static void wait_for_back(struct reader *reader, struct lane *lane)
 {
-	struct recorded_file *file = cursor->file;
-	const struct packet_info *info = &file->info;
-	char *fault = recorded_take_fault(file);
-	struct err err;
-	uint64_t gap_ts;
-	bool gap;
+	bool is_mine;
 
-	if (fault) {
-		warn(reader, cursor, fault);
-		free(fault);
+	(void)pthread_mutex_lock(&reader->mutex);
+	is_mine = lane->state == BACK_FREE || lane->state == BACK_QUEUED;
+	if (lane->state == BACK_QUEUED) {
+		unqueue(reader, lane);
 	}
-	if (!file->has_info) {
-		return false;
+	while (!is_mine && lane->state != BACK_READY) {
+		(void)pthread_cond_wait(&reader->is_filled, &reader->mutex);
 	}
-	gap = fault || is_gap(cursor, info);
-	cursor->event.cpu = info->cpu_id;
-	clock_init(&cursor->clock, info->stream->clock);
-	gap_ts = cursor->end_ns;
-	if (info->has_begin && clock_ns(&cursor->clock, info->begin) < gap_ts) {
-		gap_ts = clock_ns(&cursor->clock, info->begin);
+	(void)pthread_mutex_unlock(&reader->mutex);
+	if (is_mine) {
+		batch_fill(lane->back, &lane->cursor);
 	}
-	if (gap) {
-		note_gap(cursor, gap_ts);
-	}
-	if (load_packet(cursor, &err) < 0) {
-		warn(reader, cursor, err.text);
-		note_gap(cursor, gap_ts);
-	} else {
-		decoder_start(cursor->decoder, reader->trace.plan, info, cursor->bytes,
-			      (info->content_bits + 7) / 8);
-		cursor->is_in_packet = true;
-		cursor->is_first = true;
-	}
-	cursor->has_packet = true;
-	cursor->seq_num = info->seq_num;
-	cursor->discarded = info->discarded;
-	cursor->end_ns = info->has_end ? clock_ns(&cursor->clock, info->end) : cursor->ts;
-	return true;
 }
 
-static void end_packet(struct reader *reader, struct cursor *cursor)
+/* The back becomes the front, and what was the front is filled anew. */
+static void swap_batches(struct reader *reader, struct lane *lane)
 {
-	cursor->is_in_packet = false;
-	recorded_next(cursor->file, reader->trace.plan, reader->trace.decoder);
+	struct batch *filled = lane->back;
+
+	lane->back = lane->front;
+	lane->front = filled;
+	lane->at = 0;
+	(void)pthread_mutex_lock(&reader->mutex);
+	lane->state = BACK_FREE;
+	if (reader->helper_count > 0 && !filled->is_last) {
+		queue_back(reader, lane);
+		(void)pthread_cond_signal(&reader->is_queued);
+	}
+	(void)pthread_mutex_unlock(&reader->mutex);
+	for (size_t i = 0; reader->warn && i < filled->words.count; i++) {
+		reader->warn(reader->user, filled->words.at[i]);
+	}
+	lane->first = filled->first_ts < lane->first ? filled->first_ts : lane->first;
 }
 
 /* ---- events ---- */
 
-/* The next event that is asked for, or the packet's first. */
-static int next_event(struct reader *reader, struct cursor *cursor, struct event *event)
+/* Goes to the stream's next event; false: it has no more. */
+static bool advance(struct reader *reader, struct lane *lane)
 {
-	struct decoder *d = cursor->decoder;
-	int r;
+	const struct batch_event *event;
 
-	reader->passed.events = 0;
-	if (cursor->is_first || !d->stream->skips) {
-		r = decoder_next(d, event);
-	} else {
-		r = decoder_wanted(d, UINT64_MAX, &reader->passed, event);
-	}
-	cursor->is_first = false;
-	cursor->events += reader->passed.events + (r > 0);
-	return r;
-}
-
-/* The next event of the packet; false: it has no more. */
-static bool next_in_packet(struct reader *reader, struct cursor *cursor)
-{
-	struct decoder *d = cursor->decoder;
-	struct event event = { 0 };
-	struct err err;
-	uint64_t ts;
-	int r;
-
-	do {
-		r = next_event(reader, cursor, &event);
-		if (r > 0 || reader->passed.events > 0) {
-			ts = clock_ns(&cursor->clock, r > 0 ? event.cycles : reader->passed.clock);
-			cursor->ts = ts > cursor->ts ? ts : cursor->ts;
-			cursor->first = cursor->events == 1 ? cursor->ts : cursor->first;
-			cursor->last = cursor->ts;
+	while (lane->at == lane->front->count) {
+		if (lane->front->is_last) {
+			lane->events += lane->front->passed;
+			lane->last = lane->front->last_ts;
+			return false;
 		}
-	} while (r > 0 && event.class->binding_count == 0);
-	if (r < 0) {
-		(void)decoder_fault(d, &err);
-		warn(reader, cursor, err.text);
-		note_gap(cursor, cursor->ts);
+		wait_for_back(reader, lane);
+		swap_batches(reader, lane);
 	}
-	if (r <= 0) {
-		return false;
+	event = &lane->front->events[lane->at++];
+	lane->event = (struct reader_event){ .ts = event->ts,
+					     .cpu = lane->front->cpu,
+					     .class = event->class };
+	if (event->class) {
+		lane->event.binding = event->class->bindings;
+		lane->event.values = &lane->front->values.at[event->values];
 	}
-	decoder_copy(d, event.class);
-	cursor->event.ts = cursor->ts;
-	cursor->event.class = event.class;
-	cursor->event.binding = &event.class->bindings[0];
-	cursor->event.values = &d->values[cursor->event.binding->base];
-	cursor->has_event = true;
+	lane->events += event->passed;
 	return true;
 }
 
-static void advance(struct reader *reader, struct cursor *cursor)
-{
-	cursor->has_event = false;
-	while (!cursor->has_event) {
-		if (!cursor->is_in_packet) {
-			if (!begin_packet(reader, cursor)) {
-				return;
-			}
-			if (!cursor->is_in_packet) {
-				end_packet(reader, cursor); /* it cannot be read: a gap */
-			}
-		} else if (!next_in_packet(reader, cursor)) {
-			end_packet(reader, cursor);
-		}
-	}
-}
-
-/* ---- order ---- */
-
-static bool is_before(const struct cursor *a, const struct cursor *b)
+static bool is_before(const struct lane *a, const struct lane *b)
 {
 	return a->event.ts != b->event.ts ? a->event.ts < b->event.ts : a < b;
 }
@@ -238,7 +214,7 @@ static bool is_before(const struct cursor *a, const struct cursor *b)
 /* Moves what is at the top of the heap to where it belongs. */
 static void sift(struct reader *reader)
 {
-	struct cursor **heap = reader->heap, *moved = heap[0];
+	struct lane **heap = reader->heap, *moved = heap[0];
 	size_t at = 0, count = reader->heap_count;
 
 	for (size_t child; (child = 2 * at + 1) < count; at = child) {
@@ -251,22 +227,21 @@ static void sift(struct reader *reader)
 	heap[at] = moved;
 }
 
-static void push(struct reader *reader, struct cursor *cursor)
+static void push(struct reader *reader, struct lane *lane)
 {
-	struct cursor **heap = reader->heap;
+	struct lane **heap = reader->heap;
 	size_t at = reader->heap_count++;
 
-	for (; at > 0 && is_before(cursor, heap[(at - 1) / 2]); at = (at - 1) / 2) {
+	for (; at > 0 && is_before(lane, heap[(at - 1) / 2]); at = (at - 1) / 2) {
 		heap[at] = heap[(at - 1) / 2];
 	}
-	heap[at] = cursor;
+	heap[at] = lane;
 }
 
 bool reader_next(struct reader *reader, struct reader_event *event)
 {
 	if (reader->has_given) {
-		advance(reader, reader->heap[0]);
-		if (!reader->heap[0]->has_event) {
+		if (!advance(reader, reader->heap[0])) {
 			reader->heap[0] = reader->heap[--reader->heap_count];
 		}
 		if (reader->heap_count > 0) {
@@ -284,13 +259,11 @@ void reader_seen(const struct reader *reader, struct reader_seen *ret_seen)
 {
 	*ret_seen = (struct reader_seen){ .first = UINT64_MAX };
 	for (size_t i = 0; i < reader->count; i++) {
-		const struct cursor *cursor = &reader->cursors[i];
+		const struct lane *lane = &reader->lanes[i];
 
-		ret_seen->events += cursor->events;
-		if (cursor->events > 0 && cursor->first < ret_seen->first) {
-			ret_seen->first = cursor->first;
-		}
-		ret_seen->last = cursor->last > ret_seen->last ? cursor->last : ret_seen->last;
+		ret_seen->events += lane->events;
+		ret_seen->first = lane->first < ret_seen->first ? lane->first : ret_seen->first;
+		ret_seen->last = lane->last > ret_seen->last ? lane->last : ret_seen->last;
 	}
 }
 
@@ -309,35 +282,35 @@ static bool is_first_of_cpu(const struct reader *reader, size_t i)
 	return files[i].has_info && files[i].info.cpu_id != UINT64_MAX;
 }
 
-struct reader *reader_open(const struct recorded_path *path, const struct plan_request *requests,
-			   size_t request_count, reader_warn_fn *warn_, void *user, struct err *err)
+struct reader *reader_open(const struct reader_setup *setup, const struct plan_request *requests,
+			   size_t request_count, struct err *err)
 {
 	struct reader *reader = mem_alloc(sizeof(*reader));
 
-	reader->warn = warn_;
-	reader->user = user;
-	if (recorded_open_for(path, requests, request_count, &reader->trace, err) < 0) {
-		reader_close(reader);
+	reader->warn = setup->warn;
+	reader->user = setup->user;
+	if (recorded_open_for(setup->path, requests, request_count, &reader->trace, err) < 0) {
+		recorded_close(&reader->trace);
+		free(reader);
 		return NULL;
 	}
 	reader->count = reader->trace.files.at.count;
-	reader->cursors = mem_alloc((reader->count + 1) * sizeof(*reader->cursors));
-	reader->heap = mem_alloc((reader->count + 1) * sizeof(struct cursor *));
-	reader->passed.counts =
-		mem_alloc((reader->trace.plan->class_count + 1) * sizeof(*reader->passed.counts));
-	reader->passed.seen =
-		mem_alloc((reader->trace.plan->class_count + 1) * sizeof(*reader->passed.seen));
+	reader->lanes = mem_alloc((reader->count + 1) * sizeof(*reader->lanes));
+	reader->heap = mem_alloc((reader->count + 1) * sizeof(struct lane *));
 	for (size_t i = 0; i < reader->count; i++) {
-		reader->cpu_count += is_first_of_cpu(reader, i);
-	}
-	for (size_t i = 0; i < reader->count; i++) {
-		struct cursor *cursor = &reader->cursors[i];
+		struct lane *lane = &reader->lanes[i];
 
-		cursor->file = &reader->trace.files.at.at[i];
-		cursor->decoder = mem_alloc(sizeof(*cursor->decoder));
-		advance(reader, cursor);
-		if (cursor->has_event) {
-			push(reader, cursor);
+		reader->cpu_count += is_first_of_cpu(reader, i);
+		cursor_init(&lane->cursor, reader->trace.plan, requests,
+			    &reader->trace.files.at.at[i]);
+		lane->front = mem_alloc(sizeof(*lane->front)); /* empty, and not the last */
+		lane->back = mem_alloc(sizeof(*lane->back));
+		lane->first = UINT64_MAX;
+	}
+	start_helpers(reader, setup->threads);
+	for (size_t i = 0; i < reader->count; i++) {
+		if (advance(reader, &reader->lanes[i])) {
+			push(reader, &reader->lanes[i]);
 		}
 	}
 	return reader;
@@ -348,14 +321,16 @@ void reader_close(struct reader *reader)
 	if (!reader) {
 		return;
 	}
+	stop_helpers(reader);
 	for (size_t i = 0; i < reader->count; i++) {
-		decoder_free(reader->cursors[i].decoder);
-		free(reader->cursors[i].bytes);
+		struct lane *lane = &reader->lanes[i];
+
+		cursor_fini(&lane->cursor);
+		batch_free(lane->front);
+		batch_free(lane->back);
 	}
-	free(reader->cursors);
+	free(reader->lanes);
 	free(reader->heap);
-	free(reader->passed.counts);
-	free(reader->passed.seen);
 	recorded_close(&reader->trace);
 	free(reader);
 }

@@ -1,14 +1,19 @@
 /*
  * reader: events of a recorded trace in global time order.
  *
- * Each stream is decoded as it is needed, packet by packet, and the one whose event is the oldest
- * goes on; events of one time come in the order of streams (their files' names), those of one
- * stream in their order.  Only classes that are asked for are given.
+ *     stream 0   [ batch ] [ batch ] ─┐
+ *     stream 1   [ batch ] [ batch ] ─┼─ oldest first ── reader_next()
+ *     stream 2   [ batch ] [ batch ] ─┘
+ *
+ * Streams are decoded ahead, a batch of events at a time, by threads of the reader's own if it may
+ * have some.  Events of one time come in the order of streams (their files' names), those of one
+ * stream in their order, however many threads there are.  Only classes that are asked for are
+ * given.
  */
 #ifndef SILLAGE_DEEP_READER_H
 #define SILLAGE_DEEP_READER_H
 
-#include "ctf/decode.h"
+#include "deep/batch.h"
 #include "recorded/recorded.h"
 
 struct reader;
@@ -19,15 +24,23 @@ struct reader_event {
 	uint64_t cpu; /* UINT64_MAX: its stream names none */
 	const struct plan_event *class;
 	const struct plan_binding *binding; /* the first of the class */
-	const struct value *values;         /* of the binding's request; die with the next call */
+	const struct value *values;         /* of that; die with the next call */
 };
 
-/* Something that cannot be read: said, and passed over. */
+/* Something that cannot be read: said, when a batch behind it is begun, and passed over. */
 typedef void reader_warn_fn(void *user, const char *message);
 
-/* NULL with the reason.  @requests must outlive it.  @warn NULL: nobody wants to know. */
-struct reader *reader_open(const struct recorded_path *path, const struct plan_request *requests,
-			   size_t request_count, reader_warn_fn *warn, void *user, struct err *err);
+/* What is read, and how. */
+struct reader_setup {
+	const struct recorded_path *path;
+	unsigned int threads; /* that decode, with the one that asks; at most 1: only that */
+	reader_warn_fn *warn; /* by the thread that asks; NULL: nobody wants to know */
+	void *user;
+};
+
+/* NULL with the reason.  @setup->path and @requests must outlive it. */
+struct reader *reader_open(const struct reader_setup *setup, const struct plan_request *requests,
+			   size_t request_count, struct err *err);
 void reader_close(struct reader *reader); /* NULL is fine */
 
 /* The next event; false at the end. */
@@ -37,7 +50,7 @@ bool reader_next(struct reader *reader, struct reader_event *event);
 size_t reader_cpu_count(const struct reader *reader);
 
 /* Events of all classes that were passed so far, given or not; the time of the very first (from the
- * start on), and of the last of those. */
+ * start on), and of the last, which is known at the end. */
 struct reader_seen {
 	uint64_t events, first, last;
 };
@@ -51,14 +64,16 @@ static inline bool reader_as(const struct reader_event *event, size_t request,
 			     struct reader_event *ret_event)
 {
 	const struct plan_binding *bindings = event->class->bindings;
+	const struct value *values = event->values;
 
 	for (uint32_t i = 0; i < event->class->binding_count; i++) {
 		if (bindings[i].request == request) {
 			*ret_event = *event;
 			ret_event->binding = &bindings[i];
-			ret_event->values = event->values - bindings[0].base + bindings[i].base;
+			ret_event->values = values;
 			return true;
 		}
+		values += binding_width(&bindings[i]);
 	}
 	return false;
 }

@@ -18,7 +18,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-struct recorded_path;
+struct reader_setup;
 
 enum state {
 	STATE_UNKNOWN,
@@ -103,11 +103,9 @@ struct timeline {
 
 /*
  * Of a recorded kernel trace, for the range from @begin to @end (0 and UINT64_MAX: all; what comes
- * before it is read, too, since it tells what is there at its begin).  @warn gets what cannot be
- * read.  NULL with the reason.
+ * before it is read, too, since it tells what is there at its begin).  NULL with the reason.
  */
-struct timeline *timeline_build(const struct recorded_path *path, uint64_t begin, uint64_t end,
-				void (*warn)(void *user, const char *message), void *user,
+struct timeline *timeline_build(const struct reader_setup *setup, uint64_t begin, uint64_t end,
 				struct err *err);
 void timeline_free(struct timeline *timeline); /* NULL is fine */
 

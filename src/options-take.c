@@ -512,6 +512,7 @@ int options_take(struct options *o, enum option_id id, const char *value, struct
 		o->freq = true;
 		return take_count("freq-bins", value, SPREAD_BINS_MAX, &o->freq_bins, err);
 	case OPTION_JOBS:
+		o->has_jobs = true;
 		return take_count("jobs", value, 1024, &o->jobs, err);
 	case OPTION_CHUNK_SIZE:
 		return take_size("chunk-size", value, &o->chunk_bytes, err);

@@ -34,6 +34,7 @@ struct options {
 	bool has_interval;
 	uint64_t top;
 	bool has_top;
+	bool has_jobs;
 	uint64_t jobs;
 	uint64_t chunk_bytes, max_memory;
 	uint64_t duration_ns, windows; /* 0: no limit */

@@ -9,6 +9,7 @@
 
 #include "cmd/cmd.h"
 #include "deep/jobs.h"
+#include "deep/reader.h"
 #include "deep/report.h"
 #include "live/sink.h"
 #include "recorded/recorded.h"
@@ -102,6 +103,63 @@ static uint64_t deadline_of(const struct options *options)
 									   : options->deadline_ns;
 }
 
+/* A trace, and how it is read. */
+static struct reader_setup setup_of(const struct options *options, const struct recorded_path *path)
+{
+	return (struct reader_setup){ .path = path,
+				      .threads =
+					      options->has_jobs ? (unsigned int)options->jobs : 1,
+				      .warn = warn,
+				      .user = (void *)options };
+}
+
+/* The timeline, and that of the time before a range that somebody chose. */
+static int build_timelines(const struct options *options, const struct reader_setup *setup,
+			   struct deep_report *report)
+{
+	struct reader_setup quiet = *setup;
+	const char *name = setup->path->name;
+	uint64_t begin, end, length;
+	struct err err;
+
+	if (cmd_range(options, setup->path, &begin, &end, &err) < 0) {
+		say("%s", err.text);
+		return EXIT_USAGE;
+	}
+	report->timeline = timeline_build(setup, begin, end, &err);
+	if (!report->timeline) {
+		say("%s", err.text);
+		return EXIT_FAILED;
+	}
+	if (report->timeline->begin >= report->timeline->end) {
+		say("%s: nothing of it is in this range", name);
+		return EXIT_FAILED;
+	}
+	if (report->timeline->threads.count == 0) {
+		say("%s: it has no sched_switch: there is nothing to explain", name);
+		return EXIT_DONE;
+	}
+	if (options->begin && report->changed_at == 0) {
+		length = report->timeline->end - report->timeline->begin;
+		quiet.warn = NULL;
+		report->before =
+			timeline_build(&quiet, begin > length ? begin - length : 0, begin, &err);
+	}
+	return EXIT_DONE;
+}
+
+static void print(const struct options *options, const struct deep_report *report,
+		  struct output *output)
+{
+	if (strcmp(options->format, "html") == 0) {
+		deep_report_html(report, output->top, output->out);
+	} else if (strcmp(options->format, "json") == 0) {
+		deep_report_json(report, output->top, output->out);
+	} else {
+		deep_report_text(report, output->top, output->out);
+	}
+}
+
 static int report_one(const struct options *options, const struct recorded_path *path,
 		      const struct occasion *occasion, struct output *output)
 {
@@ -109,64 +167,36 @@ static int report_one(const struct options *options, const struct recorded_path 
 				      .why = occasion->triggers,
 				      .changed_at = occasion->since };
 	const char *wanted = options->thread ? options->thread : occasion->thread;
+	const struct reader_setup setup = setup_of(options, path);
 	const struct jobs_config config = { .pattern = options->job,
 					    .within = options->within,
 					    .who = options->thread,
 					    .deadline_ns = deadline_of(options),
 					    .period_ns = options->every_ns };
 	struct jobs jobs = { 0 };
+	int status = build_timelines(options, &setup, &report);
 	struct err err;
-	uint64_t begin, end;
-	bool has_thread;
 
-	if (cmd_range(options, path, &begin, &end, &err) < 0) {
-		say("%s", err.text);
-		return EXIT_USAGE;
+	if (status != EXIT_DONE || report.timeline->threads.count == 0) {
+		deep_report_fini(&report);
+		return status;
 	}
-	report.timeline = timeline_build(path, begin, end, warn, (void *)options, &err);
-	if (!report.timeline) {
-		say("%s", err.text);
-		return EXIT_FAILED;
-	}
-	if (report.timeline->begin >= report.timeline->end) {
-		say("%s: nothing of it is in this range", path->name);
-		timeline_free(report.timeline);
-		return EXIT_FAILED;
-	}
-	if (report.timeline->threads.count == 0) {
-		say("%s: it has no sched_switch: there is nothing to explain", path->name);
-		timeline_free(report.timeline);
-		return EXIT_DONE;
-	}
-	/* With a range that somebody chose: what was otherwise before it. */
-	if (options->begin && occasion->since == 0) {
-		uint64_t length = report.timeline->end - report.timeline->begin;
-
-		report.before = timeline_build(path, begin > length ? begin - length : 0, begin,
-					       NULL, NULL, &err);
-	}
-	has_thread = deep_report_fill(&report, wanted, output->top);
-	if (options->job) {
-		if (jobs_find(path, report.timeline, &config, &jobs, &err) < 0) {
-			say("%s", err.text);
-			deep_report_fini(&report);
-			return EXIT_FAILED;
-		}
-		report.jobs = &jobs;
-	}
-	if (strcmp(options->format, "html") == 0) {
-		deep_report_html(&report, output->top, output->out);
-	} else if (strcmp(options->format, "json") == 0) {
-		deep_report_json(&report, output->top, output->out);
-	} else {
-		deep_report_text(&report, output->top, output->out);
-	}
-	if (!has_thread && wanted) {
+	if (!deep_report_fill(&report, wanted, output->top) && wanted) {
 		say("%s: there is no thread %s", path->name, wanted);
+		status = options->thread ? EXIT_FAILED : status;
+	}
+	if (!options->job) {
+		print(options, &report, output);
+	} else if (jobs_find(&setup, report.timeline, &config, &jobs, &err) < 0) {
+		say("%s", err.text);
+		status = EXIT_FAILED;
+	} else {
+		report.jobs = &jobs;
+		print(options, &report, output);
 	}
 	jobs_fini(&jobs);
 	deep_report_fini(&report);
-	return has_thread || !options->thread ? EXIT_DONE : EXIT_FAILED;
+	return status;
 }
 
 static int report_all(const struct options *options, struct output *output)

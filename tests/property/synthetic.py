@@ -316,6 +316,22 @@ def test_report_range(scratch):
     same([(row['begin'], row['end'], row['run_ns']) for row in found['threads']], [(10, 30, 20)])
 
 
+def test_report_ahead(scratch):
+    """A stream is decoded far ahead of the other one, over packets that have nothing for a report."""
+    busy = [event for i in range(20000) for event in (switch(100 + 2 * i, 0, 5, 0), switch(101 + 2 * i, 5, 0))]
+    other = [event(60200 + i, 'block_rq_issue') for i in range(30)]
+    streams = [packet(0, 0, 0, 50000, [switch(90, 0, 7, 0), switch(50000, 7, 8)] + [event(50000, 'block_rq_issue')] * 30) +
+               b''.join(packet(0, seq, 50000, 60300, other) for seq in range(1, 5)) +
+               packet(0, 5, 60300, 60900, [switch(60300, 8, 9), event(60350, 'block_rq_issue')]),
+               packet(1, 0, 0, 59000, busy)]
+    trace = Made(scratch, 'report-ahead', streams)
+    alone, ahead = (report_of(trace, '-j', threads) for threads in '03')
+    same(ahead, alone)
+    same(sorted((row['thread']['tid'], row['thread']['comm'], row['run_ns']) for row in ahead['threads']),
+         [(5, 't5', 20000), (7, 't7', 49910), (8, 't8', 10300), (9, 't9', 50)])
+    same((ahead['events'], ahead['gaps'], ahead['end']), (40000 + 32 + 120 + 2, 0, 60350))
+
+
 def test_patterns(scratch):
     """What is wrong in a pattern of --job is said with its place."""
     trace = Made(scratch, 'patterns', [packet(0, 0, 0, 90, [switch(1, 0, 7, 0), event(10, 'syscall_entry_read'),

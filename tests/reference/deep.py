@@ -75,7 +75,9 @@ def check_laws(sillage, trace):
     begin, end = found['begin'] + quarter, found['end'] - quarter
     if not found['gaps']:
         check_changes(sillage, trace, found)
-    part = report(sillage, trace, '--begin', str(begin), '--end', str(end))
+    limits = ('--begin', str(begin), '--end', str(end))
+    part = report(sillage, trace, *limits)
+    check_threads(sillage, trace, printed(sillage, trace, 0, *limits), *limits)
     same('a range', (part['begin'], part['end']), (begin, end))
     for row in part['threads']:
         same('the life of %r in a range' % row['thread'], spent(row), row['end'] - row['begin'])
@@ -186,6 +188,19 @@ def check_kinds(sillage, trace):
          {one: begin for one in all_of(inner) for tid, begin, end in around if begin <= one[1] and one[2] <= end})
 
 
+def printed(sillage, trace, threads, *args):
+    return subprocess.run([sillage, 'report', '-f', 'json', '-j', str(threads), *args, trace], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, timeout=60)
+
+
+def check_threads(sillage, trace, alone, *args):
+    """However many threads decode, the report and what it says of the trace are the same."""
+    for threads in (2, 5):
+        other = printed(sillage, trace, threads, *args)
+        same('by %d threads' % threads, (other.returncode, other.stdout, other.stderr),
+             (alone.returncode, alone.stdout, alone.stderr))
+
+
 def check_damaged(sillage, trace, seed):
     """Bytes of it are others: it says what it cannot read, and does what it can."""
     rng = random.Random(seed)
@@ -200,8 +215,9 @@ def check_damaged(sillage, trace, seed):
                         data[rng.randrange(len(data))] = rng.randrange(256)
                     file.seek(0)
                     file.write(data)
-        done = subprocess.run([sillage, 'report', '-f', 'json', broken], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              timeout=60)
+        done = printed(sillage, broken, 0)
+        check_threads(sillage, broken, done)
+        assert json.loads(done.stdout.decode())['gaps'] > 0 or b'stream' not in done.stderr, done.stderr
         same('its exit status (%s)' % done.stderr.decode(errors='replace')[-300:], done.returncode, 0)
         found = json.loads(done.stdout.decode())
         for row in found['threads']:

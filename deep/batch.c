@@ -1,0 +1,275 @@
+/*
+ * batch: see batch.h.
+ */
+#include "deep/batch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "recorded/recorded.h"
+
+void cursor_init(struct cursor *cursor, const struct plan *plan,
+		 const struct plan_request *requests, struct recorded_file *file)
+{
+	*cursor = (struct cursor){ .plan = plan,
+				   .requests = requests,
+				   .file = file,
+				   .decoder = mem_alloc(sizeof(*cursor->decoder)),
+				   .cpu = UINT64_MAX };
+	cursor->passed_over.counts =
+		mem_alloc((plan->class_count + 1) * sizeof(*cursor->passed_over.counts));
+	cursor->passed_over.seen =
+		mem_alloc((plan->class_count + 1) * sizeof(*cursor->passed_over.seen));
+}
+
+void cursor_fini(struct cursor *cursor)
+{
+	decoder_free(cursor->decoder);
+	free(cursor->passed_over.counts);
+	free(cursor->passed_over.seen);
+	free(cursor->packets[0].bytes);
+	free(cursor->packets[1].bytes);
+}
+
+static void batch_clear(struct batch *batch)
+{
+	for (size_t i = 0; i < batch->words.count; i++) {
+		free(batch->words.at[i]);
+	}
+	batch->words.count = 0;
+	batch->values.count = 0;
+	batch->count = 0;
+	batch->is_last = false;
+	batch->passed = 0;
+	batch->first_ts = UINT64_MAX;
+	arena_reset(&batch->text);
+}
+
+void batch_free(struct batch *batch)
+{
+	batch_clear(batch);
+	vec_fini(&batch->values);
+	vec_fini(&batch->words);
+	arena_fini(&batch->text);
+	free(batch);
+}
+
+static void say_in(struct batch *batch, const struct cursor *cursor, const char *what)
+{
+	*vec_push(&batch->words) = mem_printf("stream %s: %s", cursor->file->name, what);
+}
+
+static void add(struct batch *batch, struct cursor *cursor, const struct plan_event *class)
+{
+	batch->events[batch->count++] =
+		(struct batch_event){ .ts = cursor->ts,
+				      .class = class,
+				      .values = (uint32_t)batch->values.count,
+				      .passed = (uint32_t)cursor->passed };
+	cursor->passed = 0;
+}
+
+/* A place where some are missing, at @ts or behind what was before. */
+static void add_gap(struct batch *batch, struct cursor *cursor, uint64_t ts)
+{
+	cursor->ts = ts < cursor->ts ? cursor->ts : ts;
+	if (batch->count > 0 && !batch->events[batch->count - 1].class) {
+		batch->events[batch->count - 1].ts = cursor->ts; /* of two reasons one gap */
+	} else {
+		add(batch, cursor, NULL);
+	}
+}
+
+/* ---- packets ---- */
+
+static int load_packet(struct cursor *cursor, struct err *err)
+{
+	const struct recorded_file *file = cursor->file;
+	uint64_t size = (file->info.content_bits + 7) / 8, done = 0;
+
+	cursor->packet ^= cursor->is_used;
+	cursor->is_used = false;
+	if (size > cursor->packets[cursor->packet].room) {
+		free(cursor->packets[cursor->packet].bytes);
+		cursor->packets[cursor->packet].bytes = mem_alloc(size);
+		cursor->packets[cursor->packet].room = size;
+	}
+	while (done < size) {
+		ssize_t got = pread(file->fd, cursor->packets[cursor->packet].bytes + done,
+				    size - done, (off_t)(file->offset + done));
+
+		if (got < 0 && errno == EINTR) {
+			continue;
+		}
+		if (got <= 0) {
+			return err_raise(err, -EIO, "reading: %s",
+					 got < 0 ? strerror(errno) : "the file ends before");
+		}
+		done += (uint64_t)got;
+	}
+	return 0;
+}
+
+static bool is_gap(const struct cursor *cursor, const struct packet_info *info)
+{
+	if (!cursor->has_packet) {
+		return false;
+	}
+	return (info->discarded != UINT64_MAX && info->discarded != cursor->discarded) ||
+	       (info->seq_num != UINT64_MAX && info->seq_num > cursor->seq_num + 1);
+}
+
+static void next_packet(struct cursor *cursor)
+{
+	cursor->is_in_packet = false;
+	recorded_next(cursor->file, cursor->plan, cursor->decoder);
+}
+
+/* Begins the file's next packet; false: there is none.  It may begin with a gap. */
+static bool begin_packet(struct batch *batch, struct cursor *cursor)
+{
+	struct recorded_file *file = cursor->file;
+	const struct packet_info *info = &file->info;
+	char *fault = recorded_take_fault(file);
+	struct err err;
+	uint64_t gap_ts;
+
+	if (fault) {
+		say_in(batch, cursor, fault);
+	}
+	if (!file->has_info) {
+		free(fault);
+		return false;
+	}
+	batch->cpu = cursor->cpu = info->cpu_id;
+	clock_init(&cursor->clock, info->stream->clock);
+	gap_ts = cursor->end_ns;
+	if (info->has_begin && clock_ns(&cursor->clock, info->begin) < gap_ts) {
+		gap_ts = clock_ns(&cursor->clock, info->begin);
+	}
+	if (fault || is_gap(cursor, info)) {
+		add_gap(batch, cursor, gap_ts);
+	}
+	free(fault);
+	cursor->has_packet = true;
+	cursor->seq_num = info->seq_num;
+	cursor->discarded = info->discarded;
+	if (load_packet(cursor, &err) < 0) {
+		say_in(batch, cursor, err.text);
+		add_gap(batch, cursor, gap_ts);
+	} else {
+		decoder_start(cursor->decoder, cursor->plan, info,
+			      cursor->packets[cursor->packet].bytes, (info->content_bits + 7) / 8);
+		cursor->is_in_packet = true;
+		cursor->is_first = true;
+	}
+	cursor->end_ns = info->has_end ? clock_ns(&cursor->clock, info->end) : cursor->ts;
+	if (!cursor->is_in_packet) {
+		next_packet(cursor);
+	}
+	return true;
+}
+
+/* ---- events ---- */
+
+/* Text that is not in the packet was converted, and dies with the next event. */
+static void keep_text(struct batch *batch, const struct cursor *cursor,
+		      const struct plan_binding *binding, struct value *values)
+{
+	const struct plan_request *request = &cursor->requests[binding->request];
+	const struct decoder *d = cursor->decoder;
+
+	for (uint32_t i = 0; i < binding_width(binding); i++) {
+		const uint8_t *at = values[i].bytes;
+
+		if ((binding->present >> i & 1) && request->fields[i][0] == PLAN_TEXT[0] &&
+		    at >= d->text && at < d->text + d->text_used) {
+			values[i].bytes = arena_copy(&batch->text, at, values[i].len);
+		}
+	}
+}
+
+static void add_event(struct batch *batch, struct cursor *cursor, const struct plan_event *class)
+{
+	struct decoder *d = cursor->decoder;
+
+	decoder_copy(d, class);
+	add(batch, cursor, class);
+	cursor->is_used = true;
+	for (uint32_t i = 0; i < class->binding_count; i++) {
+		const struct plan_binding *binding = &class->bindings[i];
+
+		vec_append(&batch->values, &d->values[binding->base], binding_width(binding));
+		if (d->text_used > 0) {
+			keep_text(batch, cursor, binding,
+				  &batch->values.at[batch->values.count - binding_width(binding)]);
+		}
+	}
+}
+
+/* The packet's next event that somebody wants, or its first; as decoder_next(). */
+static int next_event(struct cursor *cursor, struct event *event)
+{
+	struct decoder_passed *passed = &cursor->passed_over;
+	struct decoder *d = cursor->decoder;
+	int r;
+
+	passed->events = 0;
+	if (cursor->is_first || !d->stream->skips) {
+		r = decoder_next(d, event);
+	} else {
+		r = decoder_wanted(d, UINT64_MAX, passed, event);
+	}
+	cursor->is_first = false;
+	if (r > 0 || passed->events > 0) {
+		uint64_t ts = clock_ns(&cursor->clock, r > 0 ? event->cycles : passed->clock);
+
+		cursor->ts = ts > cursor->ts ? ts : cursor->ts;
+		cursor->last_ts = cursor->ts;
+		cursor->passed += passed->events + (r > 0);
+	}
+	return r;
+}
+
+/* To the end of the packet, or of the room. */
+static void take_events(struct batch *batch, struct cursor *cursor)
+{
+	struct event event = { 0 };
+	struct err err;
+	int r = 1;
+
+	while (batch->count < BATCH_EVENTS && (r = next_event(cursor, &event)) > 0) {
+		if (!cursor->has_event) {
+			cursor->has_event = true;
+			batch->first_ts = cursor->ts;
+		}
+		if (event.class->binding_count > 0) {
+			add_event(batch, cursor, event.class);
+		}
+	}
+	if (r < 0) {
+		(void)decoder_fault(cursor->decoder, &err);
+		say_in(batch, cursor, err.text);
+		add_gap(batch, cursor, cursor->ts);
+	}
+	if (r <= 0) {
+		next_packet(cursor);
+	}
+}
+
+void batch_fill(struct batch *batch, struct cursor *cursor)
+{
+	batch_clear(batch);
+	batch->cpu = cursor->cpu;
+	while (batch->count == 0 && !batch->is_last) {
+		if (!cursor->is_in_packet && !begin_packet(batch, cursor)) {
+			batch->is_last = true;
+		} else if (cursor->is_in_packet) {
+			take_events(batch, cursor);
+		}
+	}
+	batch->passed = cursor->passed;
+	batch->last_ts = cursor->last_ts;
+}
