@@ -15,7 +15,7 @@
  */
 #include <errno.h>
 
-#include "analyses/calls.h"
+#include "engine/calls.h"
 #include "engine/columns.h"
 #include "engine/map.h"
 #include "engine/shard.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "deep/build.h"
+#include "engine/calls.h"
 #include "engine/sched.h"
 
 /* ---- what is asked of the trace ---- */
@@ -47,10 +48,10 @@ enum { WAKE_COMM, WAKE_TID, WAKE_PRIO, WAKE_CPU, WAKE_SUCCESS };
 	X("net_napi_gro_receive_entry", EVENT_ENTER, CONTEXT_NET, { NULL })                        \
 	X("net_napi_gro_receive_exit", EVENT_LEAVE, CONTEXT_NET, { NULL })                         \
 	X("x86_irq_vectors_*", EVENT_VECTOR, CONTEXT_VECTOR, { NULL })                             \
-	X("syscall_entry_*", EVENT_CALL, 0, { NULL })                                              \
-	X("compat_syscall_entry_*", EVENT_CALL, 0, { NULL })                                       \
-	X("sys_*", EVENT_CALL, 0, { NULL })                                                        \
-	X("compat_sys_*", EVENT_CALL, 0, { NULL })                                                 \
+	X("syscall_entry_*", EVENT_CALL, 0, { "uaddr" })                                           \
+	X("compat_syscall_entry_*", EVENT_CALL, 0, { "uaddr" })                                    \
+	X("sys_*", EVENT_CALL, 0, { "uaddr" })                                                     \
+	X("compat_sys_*", EVENT_CALL, 0, { "uaddr" })                                              \
 	X("syscall_exit_*", EVENT_CALL_END, 0, { NULL })                                           \
 	X("compat_syscall_exit_*", EVENT_CALL_END, 0, { NULL })                                    \
 	X("exit_syscall", EVENT_CALL_END, 0, { NULL })
@@ -98,6 +99,9 @@ static void leave(struct build *build, struct deep_thread *thread, uint64_t ts, 
 		}
 	}
 	thread->pending_ts = 0;
+	if (next.state == STATE_BLOCKED && thread->is_in_call && ts >= build->range_begin) {
+		*vec_push(&thread->sleeps) = (struct call_sleep){ .ts = ts, .call = thread->call };
+	}
 	build_put(build, thread, ts, next);
 }
 
@@ -140,7 +144,7 @@ static void on_switch(struct build *build, const struct reader_event *event)
 		if (reader_has(event, PREV_COMM)) {
 			thread_set_comm(thread, &v[PREV_COMM]);
 		}
-		thread_set_prio(thread, event->ts, v[PREV_PRIO].i);
+		thread_set_prio(thread, event->ts, v[PREV_PRIO].i, false);
 		leave(build, thread, event->ts, reader_has(event, PREV_STATE) ? v[PREV_STATE].u : 0,
 		      cpu);
 	}
@@ -150,7 +154,7 @@ static void on_switch(struct build *build, const struct reader_event *event)
 		if (reader_has(event, NEXT_COMM)) {
 			thread_set_comm(thread, &v[NEXT_COMM]);
 		}
-		thread_set_prio(thread, event->ts, v[NEXT_PRIO].i);
+		thread_set_prio(thread, event->ts, v[NEXT_PRIO].i, false);
 		enter(build, thread, event->ts, cpu);
 	}
 	*vec_push(&cpu->stays) = (struct cpu_stay){ .begin = event->ts, .thread = index };
@@ -258,7 +262,7 @@ static void on_wake(const struct build *build, const struct reader_event *event,
 		thread_set_comm(thread, &v[WAKE_COMM]);
 	}
 	if (reader_has(event, WAKE_PRIO)) {
-		thread_set_prio(thread, event->ts, v[WAKE_PRIO].i - build->wake_prio_offset);
+		thread_set_prio(thread, event->ts, v[WAKE_PRIO].i - build->wake_prio_offset, false);
 	}
 	target = reader_has(event, WAKE_CPU) ? cpu_number(v[WAKE_CPU].u) : thread->cpu;
 	if (kind == build->source || kind == EVENT_WAKEUP_NEW) {
@@ -332,7 +336,7 @@ static void on_pi(const struct build *build, const struct reader_event *event)
 	if (reader_has(event, TID) && reader_has(event, NEW) &&
 	    (!reader_has(event, OLD) || v[NEW].i < v[OLD].i)) {
 		thread_set_prio(build_thread_at(build, build_thread(build, (int32_t)v[TID].i)),
-				event->ts, v[NEW].i);
+				event->ts, v[NEW].i, true);
 	}
 }
 
@@ -348,7 +352,7 @@ static void on_migrate(const struct build *build, const struct reader_event *eve
 	}
 	thread = build_thread_at(build, build_thread(build, (int32_t)v[TID].i));
 	if (reader_has(event, PRIO)) {
-		thread_set_prio(thread, event->ts, v[PRIO].i);
+		thread_set_prio(thread, event->ts, v[PRIO].i, false);
 	}
 	moved = *interval_last(thread);
 	if (moved.state == STATE_WAIT || moved.state == STATE_PREEMPTED ||
@@ -440,6 +444,27 @@ static void on_vector(const struct build *build, const struct reader_event *even
 	}
 }
 
+/* The call that an entry begins: one for all of its class, or for all on a futex. */
+static uint32_t call_of(const struct build *build, const struct reader_event *event)
+{
+	bool has_futex = reader_has(event, 0), is_compat;
+	uint64_t futex = has_futex ? event->values[0].u : 0;
+	int is_new;
+	khint_t at = kh_put(indexes, build->by_call,
+			    has_futex ? futex : UINT64_MAX - event->class->index, &is_new);
+
+	if (is_new) {
+		const char *name = call_name(event->class->class->name, &is_compat);
+
+		kh_value(build->by_call, at) = (uint32_t)build->timeline->calls.count;
+		*vec_push(&build->timeline->calls) =
+			(struct deep_call){ .name = mem_strdup(name ? name : "?"),
+					    .has_futex = has_futex,
+					    .futex = futex };
+	}
+	return kh_value(build->by_call, at);
+}
+
 static void on_call(const struct build *build, const struct reader_event *event, bool is_entry)
 {
 	const struct deep_cpu *cpu = build_cpu(build, event->cpu);
@@ -447,6 +472,9 @@ static void on_call(const struct build *build, const struct reader_event *event,
 
 	if (thread) {
 		thread->is_in_call = is_entry;
+		if (is_entry) {
+			thread->call = call_of(build, event);
+		}
 		build_put_running(build, thread, event->ts, cpu);
 	}
 }

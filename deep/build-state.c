@@ -110,12 +110,14 @@ void thread_set_comm(struct deep_thread *thread, const struct value *value)
 	thread->comm[len] = '\0';
 }
 
-void thread_set_prio(struct deep_thread *thread, uint64_t ts, int64_t prio)
+void thread_set_prio(struct deep_thread *thread, uint64_t ts, int64_t prio, bool is_boost)
 {
 	size_t count = thread->prios.count;
 
 	if (count == 0 || thread->prios.at[count - 1].prio != (int32_t)prio) {
-		*vec_push(&thread->prios) = (struct prio_change){ .ts = ts, .prio = (int32_t)prio };
+		*vec_push(&thread->prios) = (struct prio_change){ .ts = ts,
+								  .prio = (int32_t)prio,
+								  .is_boost = is_boost };
 	}
 }
 

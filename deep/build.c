@@ -130,6 +130,7 @@ struct timeline *timeline_build(const struct reader_setup *setup, uint64_t begin
 	build.timeline = mem_alloc(sizeof(*build.timeline));
 	build.by_tid = kh_init(indexes);
 	build.by_cpu = kh_init(indexes);
+	build.by_call = kh_init(indexes);
 	if (find_heads(&build, setup, err)) {
 		reader = reader_open(setup, build_requests, build_request_count, err);
 	}
@@ -147,6 +148,7 @@ struct timeline *timeline_build(const struct reader_setup *setup, uint64_t begin
 	reader_close(reader);
 	kh_destroy(indexes, build.by_tid);
 	kh_destroy(indexes, build.by_cpu);
+	kh_destroy(indexes, build.by_call);
 	if (!is_done) {
 		timeline_free(build.timeline);
 		return NULL;

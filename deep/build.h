@@ -49,6 +49,7 @@ struct build {
 	struct timeline *timeline;
 	khash_t(indexes) * by_tid; /* the newest thread of each */
 	khash_t(indexes) * by_cpu;
+	khash_t(indexes) * by_call; /* of calls: their class, or the futex */
 	uint64_t range_begin;
 	uint16_t states;  /* how prev_state is encoded */
 	enum kind source; /* the event that wakes in this trace */
@@ -101,7 +102,7 @@ uint32_t build_thread(const struct build *build, int32_t tid);
 /* Made when new; dies with the next call. */
 struct deep_cpu *build_cpu(const struct build *build, uint64_t id);
 void thread_set_comm(struct deep_thread *thread, const struct value *value);
-void thread_set_prio(struct deep_thread *thread, uint64_t ts, int64_t prio);
+void thread_set_prio(struct deep_thread *thread, uint64_t ts, int64_t prio, bool is_boost);
 /* It runs on the CPU: what of it is told by its open call and the CPU's interrupts. */
 void build_put_running(const struct build *build, struct deep_thread *thread, uint64_t ts,
 		       const struct deep_cpu *cpu);

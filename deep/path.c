@@ -190,20 +190,24 @@ static const struct deep_thread *thread_at(const struct watching *watching, uint
 	return watching->timeline->threads.at[index];
 }
 
-/* How much less urgent @thread is than @than; 0 or less: it is not, or that is not known. */
+/* How much less urgent @thread is than @than, below 0: more; INT64_MIN: that is not known. */
 static int64_t less_urgent(const struct watching *watching, uint32_t thread, uint32_t than,
 			   uint64_t ts)
 {
-	int32_t a, b;
+	const struct prio_change *a = thread_prio(thread_at(watching, thread), ts);
+	const struct prio_change *b = thread_prio(thread_at(watching, than), ts);
 
-	if (!thread_prio(thread_at(watching, thread), ts, &a) ||
-	    !thread_prio(thread_at(watching, than), ts, &b)) {
-		return 0;
-	}
-	return (int64_t)a - b;
+	return a && b ? (int64_t)a->prio - b->prio : INT64_MIN;
 }
 
-static void find_one(struct watching *watching, const struct finding *finding)
+static bool is_real_time(const struct watching *watching, uint32_t thread, uint64_t ts)
+{
+	const struct prio_change *prio = thread_prio(thread_at(watching, thread), ts);
+
+	return prio && prio->prio < 0;
+}
+
+static void find_one(struct watching *watching, struct finding *finding)
 {
 	struct rivals *rivals = watching->rivals;
 	struct finding *last = rivals->findings.count > 0
@@ -213,16 +217,22 @@ static void find_one(struct watching *watching, const struct finding *finding)
 	if (last && last->end == finding->begin && last->kind == finding->kind &&
 	    last->on_path == finding->on_path && last->rival == finding->rival) {
 		last->end = finding->end;
-	} else {
-		*vec_push(&rivals->findings) = *finding;
+		return;
 	}
+	finding->is_fair = !is_real_time(watching, watching->thread, finding->begin) &&
+			   !is_real_time(watching, finding->on_path, finding->begin) &&
+			   !is_real_time(watching, finding->rival, finding->begin);
+	finding->call = thread_call(watching->timeline, thread_at(watching, watching->thread),
+				    finding->begin);
+	*vec_push(&rivals->findings) = *finding;
 }
 
 static void note_prio(const struct watching *watching, struct rival *rival, uint64_t ts)
 {
-	int32_t prio;
+	const struct prio_change *found = thread_prio(thread_at(watching, rival->thread), ts);
+	int32_t prio = found ? found->prio : 0;
 
-	if (!thread_prio(thread_at(watching, rival->thread), ts, &prio)) {
+	if (!found) {
 		return;
 	}
 	rival->prio_min = !rival->has_prio || prio < rival->prio_min ? prio : rival->prio_min;
@@ -238,6 +248,7 @@ static void add_rival(struct watching *watching, const struct segment_of_path *s
 		.begin = begin, .end = end, .on_path = segment->thread, .rival = runs
 	};
 	uint32_t of = watching->thread;
+	int64_t less = less_urgent(watching, runs, of, begin);
 	int is_new;
 	khint_t at = kh_put(places, watching->places, runs, &is_new);
 	struct rival *rival;
@@ -251,7 +262,8 @@ static void add_rival(struct watching *watching, const struct segment_of_path *s
 	rival->longest = end - begin > rival->longest ? end - begin : rival->longest;
 	rival->times++;
 	note_prio(watching, rival, begin);
-	if (less_urgent(watching, runs, of, begin) <= 0) {
+	rival->same += less == 0 ? end - begin : 0;
+	if (less <= 0) {
 		return;
 	}
 	rival->inverted += end - begin;
@@ -314,6 +326,24 @@ static void watch_cpu(struct watching *watching, const struct segment_of_path *s
 	}
 }
 
+/* Another thread runs in place of the one whose path it is. */
+static void watch_run(struct watching *watching, const struct segment_of_path *segment)
+{
+	uint32_t on_path = segment->thread;
+	int64_t less = less_urgent(watching, on_path, watching->thread, segment->begin);
+
+	if (less > 0) {
+		find_one(watching, &(struct finding){ .kind = INVERSION_DIRECT,
+						      .begin = segment->begin,
+						      .end = segment->end,
+						      .on_path = on_path,
+						      .rival = on_path });
+	} else if (less != INT64_MIN &&
+		   thread_prio(thread_at(watching, on_path), segment->begin)->is_boost) {
+		watching->rivals->inherited_ns += segment->end - segment->begin;
+	}
+}
+
 static int by_rival_total(const void *left, const void *right)
 {
 	const struct rival *a = left, *b = right;
@@ -349,13 +379,8 @@ void rivals_find(const struct timeline *timeline, uint32_t thread, const struct 
 		if (segment->state == STATE_PREEMPTED || segment->state == STATE_WAIT ||
 		    segment->state == STATE_NEW) {
 			watch_cpu(&watching, segment);
-		} else if (segment->state == STATE_USER && segment->thread != thread &&
-			   less_urgent(&watching, segment->thread, thread, segment->begin) > 0) {
-			find_one(&watching, &(struct finding){ .kind = INVERSION_DIRECT,
-							       .begin = segment->begin,
-							       .end = segment->end,
-							       .on_path = segment->thread,
-							       .rival = segment->thread });
+		} else if (segment->state == STATE_USER && segment->thread != thread) {
+			watch_run(&watching, segment);
 		}
 	}
 	kh_destroy(places, watching.places);

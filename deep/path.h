@@ -57,6 +57,7 @@ struct rival {
 	uint32_t thread;
 	uint64_t total, longest, times;
 	uint64_t inverted; /* while it was less urgent than the thread whose path it is */
+	uint64_t same;     /* while it was as urgent */
 	int32_t prio_min, prio_max;
 	bool has_prio;
 };
@@ -65,13 +66,18 @@ struct rival {
 struct finding {
 	enum inversion kind;
 	uint64_t begin, end;
-	uint32_t on_path, rival; /* who is on the path, and who runs (DIRECT: the same) */
+	uint32_t on_path, rival;      /* who is on the path, and who runs (DIRECT: the same) */
+	bool is_fair;                 /* none of them is real-time: it is about nice levels */
+	const struct deep_call *call; /* that the thread waits in, of the timeline; NULL: in none */
 };
 
 struct rivals {
 	VEC(struct rival) at;         /* most first */
 	VEC(struct finding) findings; /* longest first */
 	uint64_t idle_ns;             /* the CPU was idle although the path waited for it */
+	/* The path runs on a thread that has inherited an urgency no less than that of the thread
+	 * whose path it is: no inversion. */
+	uint64_t inherited_ns;
 };
 void rivals_find(const struct timeline *timeline, uint32_t thread, const struct path *path,
 		 struct rivals *rivals);

@@ -192,10 +192,12 @@ static void put_rivals(struct printer *p)
 		json_u64(&p->json, "longest_ns", rival->longest);
 		json_u64(&p->json, "times", rival->times);
 		json_u64(&p->json, "inversion_ns", rival->inverted);
+		json_u64(&p->json, "same_level_ns", rival->same);
 		json_close(&p->json, '}');
 	}
 	json_close(&p->json, ']');
 	json_u64(&p->json, "idle_ns", rivals->idle_ns);
+	json_u64(&p->json, "inherited_ns", rivals->inherited_ns);
 	json_open(&p->json, "inversions", '[');
 	for (size_t i = 0; i < deep_report_rows(rivals->findings.count, p->most); i++) {
 		const struct finding *finding = &rivals->findings.at[i];
@@ -205,6 +207,15 @@ static void put_rivals(struct printer *p)
 		put_span(p, finding->begin, finding->end);
 		put_who(p, "on_path", finding->on_path);
 		put_who(p, "rival", finding->rival);
+		if (finding->is_fair) {
+			json_bool(&p->json, "fair_class", true);
+		}
+		if (finding->call) {
+			json_text(&p->json, "call", finding->call->name);
+		}
+		if (finding->call && finding->call->has_futex) {
+			json_u64(&p->json, "futex", finding->call->futex);
+		}
 		json_close(&p->json, '}');
 	}
 	json_close(&p->json, ']');

@@ -193,6 +193,15 @@ static void put_path(const struct deep_report *report, size_t most, FILE *out)
 	put_more(out, parts->at.count, shown);
 }
 
+static void put_rest(FILE *out, const char *what, uint64_t ns)
+{
+	if (ns > 0) {
+		(void)fprintf(out, "  %-24s", what);
+		put_ns(out, ns);
+		(void)fputc('\n', out);
+	}
+}
+
 static void put_rivals(const struct deep_report *report, size_t most, FILE *out)
 {
 	const struct rivals *rivals = &report->rivals;
@@ -223,11 +232,8 @@ static void put_rivals(const struct deep_report *report, size_t most, FILE *out)
 		(void)fputc('\n', out);
 	}
 	put_more(out, rivals->at.count, shown);
-	if (rivals->idle_ns > 0) {
-		(void)fprintf(out, "  %-24s", "nobody");
-		put_ns(out, rivals->idle_ns);
-		(void)fputc('\n', out);
-	}
+	put_rest(out, "nobody", rivals->idle_ns);
+	put_rest(out, "(by inherited priority)", rivals->inherited_ns);
 }
 
 static void put_findings(const struct deep_report *report, size_t most, FILE *out)
@@ -237,17 +243,20 @@ static void put_findings(const struct deep_report *report, size_t most, FILE *ou
 
 	if (count > 0) {
 		(void)fprintf(out, "%-26s %8s  %-12s %-10s %s\n", "PRIORITY INVERSIONS", "FOR",
-			      "SINCE", "KIND", "DELAYS");
+			      "SINCE", "KIND", "DELAYS (WAIT IN)");
 	}
 	for (size_t i = 0; i < shown; i++) {
 		bool is_other = findings[i].kind == INVERSION_UNBOUNDED;
-		char text[WHO_MAX], clock[UNITS_TEXT_MAX];
+		const struct deep_call *call = findings[i].call;
+		char text[WHO_MAX], clock[UNITS_TEXT_MAX], whom[2 * WHO_MAX];
 
 		(void)fprintf(out, "  %-24.24s", who(text, report, findings[i].rival));
 		put_ns(out, findings[i].end - findings[i].begin);
-		(void)fprintf(out, "  %.12s %-10s %s\n", units_clock(clock, findings[i].begin),
-			      inversion_name(findings[i].kind),
-			      comm(text, report, is_other ? findings[i].on_path : report->thread));
+		(void)snprintf(whom, sizeof(whom), "%s%s%.40s%s",
+			       comm(text, report, is_other ? findings[i].on_path : report->thread),
+			       call ? " (" : "", call ? call->name : "", call ? ")" : "");
+		(void)fprintf(out, "  %.12s %-10s %.20s\n", units_clock(clock, findings[i].begin),
+			      inversion_name(findings[i].kind), whom);
 	}
 	put_more(out, count, shown);
 }

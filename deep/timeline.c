@@ -14,6 +14,7 @@ void timeline_free(struct timeline *timeline)
 	for (size_t i = 0; i < timeline->threads.count; i++) {
 		vec_fini(&timeline->threads.at[i]->intervals);
 		vec_fini(&timeline->threads.at[i]->prios);
+		vec_fini(&timeline->threads.at[i]->sleeps);
 		free(timeline->threads.at[i]);
 	}
 	for (size_t i = 0; i < timeline->cpus.count; i++) {
@@ -22,6 +23,10 @@ void timeline_free(struct timeline *timeline)
 	}
 	vec_fini(&timeline->threads);
 	vec_fini(&timeline->cpus);
+	for (size_t i = 0; i < timeline->calls.count; i++) {
+		free(timeline->calls.at[i].name);
+	}
+	vec_fini(&timeline->calls);
 	free(timeline);
 }
 
@@ -75,12 +80,12 @@ uint64_t thread_until(const struct deep_thread *thread, size_t interval)
 						      : thread->end;
 }
 
-bool thread_prio(const struct deep_thread *thread, uint64_t ts, int32_t *ret_prio)
+const struct prio_change *thread_prio(const struct deep_thread *thread, uint64_t ts)
 {
 	size_t low = 0, high = thread->prios.count;
 
 	if (high == 0) {
-		return false;
+		return NULL;
 	}
 	while (high - low > 1) {
 		size_t middle = low + (high - low) / 2;
@@ -91,8 +96,34 @@ bool thread_prio(const struct deep_thread *thread, uint64_t ts, int32_t *ret_pri
 			high = middle;
 		}
 	}
-	*ret_prio = thread->prios.at[low].prio; /* before the first: most likely the same */
-	return true;
+	return &thread->prios.at[low]; /* before the first: most likely the same */
+}
+
+const struct deep_call *thread_call(const struct timeline *timeline,
+				    const struct deep_thread *thread, uint64_t ts)
+{
+	size_t at = thread_before(thread, ts + 1), low = 0, high = thread->sleeps.count;
+
+	if (at != SIZE_MAX && at > 0 && thread->intervals.at[at].state == STATE_WAIT) {
+		at--;
+	}
+	if (at == SIZE_MAX || thread->intervals.at[at].state != STATE_BLOCKED) {
+		return NULL;
+	}
+	while (low < high) { /* the first that does not begin before that */
+		size_t middle = low + (high - low) / 2;
+
+		if (thread->sleeps.at[middle].ts < thread->intervals.at[at].begin) {
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	if (low == thread->sleeps.count ||
+	    thread->sleeps.at[low].ts != thread->intervals.at[at].begin) {
+		return NULL;
+	}
+	return &timeline->calls.at[thread->sleeps.at[low].call];
 }
 
 void thread_sums(const struct deep_thread *thread, uint64_t begin, uint64_t end,

@@ -7,7 +7,7 @@
  * The states of a thread follow each other without holes from its birth (or the trace's begin) to
  * its end (or the trace's end); what is not known is UNKNOWN.  A BLOCKED interval has what ended
  * it.  Times are ns since the epoch.  It is built from events in time order, and takes 16 bytes
- * for each change of state.
+ * for each change of state and for each sleep in a system call.
  */
 #ifndef SILLAGE_DEEP_TIMELINE_H
 #define SILLAGE_DEEP_TIMELINE_H
@@ -59,7 +59,21 @@ struct interval {
 
 struct prio_change {
 	uint64_t ts;
-	int32_t prio; /* smaller is more urgent (section 0.4) */
+	int32_t prio;  /* smaller is more urgent (section 0.4); below 0: real-time */
+	bool is_boost; /* inherited from one that waits for it */
+};
+
+/* A system call, or the futex that one is about. */
+struct deep_call {
+	char *name;
+	bool has_futex;
+	uint64_t futex; /* its address in the process */
+};
+
+/* A sleep in a system call. */
+struct call_sleep {
+	uint64_t ts;   /* when it left its CPU */
+	uint32_t call; /* timeline.calls */
 };
 
 struct deep_thread {
@@ -71,8 +85,10 @@ struct deep_thread {
 	uint32_t parent;     /* NOBODY: unknown */
 	VEC(struct interval) intervals;
 	VEC(struct prio_change) prios;
+	VEC(struct call_sleep) sleeps;
 	/* While it is built. */
 	bool is_in_call;
+	uint32_t call;           /* is_in_call: timeline.calls */
 	uint64_t pending_ts;     /* woken while it ran (4.4, rule 4), 0: not */
 	struct interval pending; /* the cause of that */
 	bool is_tentative;       /* WAIT by that, and nothing in the trace confirms it */
@@ -99,6 +115,7 @@ struct timeline {
 	uint64_t gaps;       /* places where events are missing */
 	VEC(struct deep_thread *) threads;
 	VEC(struct deep_cpu) cpus;
+	VEC(struct deep_call) calls;
 };
 
 /*
@@ -116,8 +133,11 @@ const char *cause_name(enum cause cause);
 size_t thread_before(const struct deep_thread *thread, uint64_t ts);
 /* Where an interval ends. */
 uint64_t thread_until(const struct deep_thread *thread, size_t interval);
-/* The priority at @ts; false: not known. */
-bool thread_prio(const struct deep_thread *thread, uint64_t ts, int32_t *ret_prio);
+/* The priority at @ts; NULL: not known. */
+const struct prio_change *thread_prio(const struct deep_thread *thread, uint64_t ts);
+/* The call that it sleeps in at @ts, or slept in until it was woken and waits for a CPU; NULL. */
+const struct deep_call *thread_call(const struct timeline *timeline,
+				    const struct deep_thread *thread, uint64_t ts);
 
 static inline bool state_runs(unsigned int state)
 {

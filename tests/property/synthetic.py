@@ -46,6 +46,7 @@ EVENTS = [
     ('sched_switch', (('comm', 'prev_comm'), ('s32', 'prev_tid'), ('s32', 'prev_prio'),
                       ('s64', 'prev_state'), ('comm', 'next_comm'), ('s32', 'next_tid'),
                       ('s32', 'next_prio'))),
+    ('syscall_entry_futex', (('s64', 'uaddr'),)), ('syscall_exit_futex', (('s64', 'ret'),)),
     ('syscall_entry_read', ()), ('syscall_exit_read', (('s64', 'ret'),)),
     ('syscall_entry_write', ()), ('syscall_exit_write', (('s64', 'ret'),)),
     ('sched_process_fork', (('comm', 'child_comm'), ('s32', 'child_tid'), ('s32', 'child_pid'),
@@ -64,6 +65,7 @@ EVENTS = [
     ('syscall_entry_close', (('s32', 'fd'),)), ('syscall_exit_close', (('s64', 'ret'),)),
     ('syscall_entry_dup', (('s32', 'fildes'),)), ('syscall_exit_dup', (('s64', 'ret'),)),
     ('syscall_entry_pread64', (('s32', 'fd'),)), ('syscall_exit_pread64', (('s64', 'ret'),)),
+    ('sched_pi_setprio', (('s32', 'tid'), ('s32', 'oldprio'), ('s32', 'newprio'))),
     ('sched_process_exec', (('comm', 'filename'), ('s32', 'tid'), ('s32', 'old_tid'))),
 ]
 IDS = {name: i for i, (name, _) in enumerate(EVENTS)}
@@ -248,6 +250,7 @@ def test_inversion(scratch):
     us = 1000
     trace = Made(scratch, 'inversion', [packet(0, 0, 0, 660 * us, [
         event(0, 'sched_process_free', 99),
+        event(90 * us, 'syscall_entry_futex', 0x7f00),
         switch_prio(100 * us, high, low),
         event(149 * us, 'irq_handler_entry', 1, 'timer'),
         event(149 * us, 'timer_hrtimer_expire_entry', 5),
@@ -269,6 +272,8 @@ def test_inversion(scratch):
     for one in found['inversions']:
         key = one['kind'], one['rival']['tid']
         spans[key] = spans.get(key, 0) + (one['end'] - one['begin']) // us
+        same((one['call'], one['futex'], one.get('fair_class')), ('futex', 0x7f00, None))
+    same((found['inherited_ns'], [one['same_level_ns'] for one in found['rivals']]), (0, [0, 0]))
     same(spans, {('unbounded', 20): 300, ('direct', 30): 155, ('dispatch', 30): 5})
     same([(one['thread']['tid'], one['state'], one.get('waker', {}).get('tid'), (one['end'] - one['begin']) // us)
           for one in found['waits']], [(30, 'preempted', None, 300), (30, 'preempted', None, 100), (20, 'wait', None, 5),
@@ -278,8 +283,22 @@ def test_inversion(scratch):
     same({part['tid'] for part in report_of(trace, '--thread', 't20')['path']['segments']}, {20})
     same(run('report', '--thread', 'nobody', trace.path)[0], 1)
     text = run('report', '--thread', '10', trace.path)[1]
-    assert re.search(r'unbounded +t30$', text, re.M) and re.search(r'direct +t10$', text, re.M), text
+    assert re.search(r'unbounded +t30 \(futex\)$', text, re.M) and re.search(r'direct +t10 \(futex\)$', text, re.M), text
     assert max(map(len, text.splitlines()[1:])) <= 80, text
+
+
+def test_urgency(scratch):
+    """Of 10's path: 30 is as urgent, or less, by nice levels only; or it inherits."""
+    for name, prio, boost, wanted in (('same', 20, None, (3000, [], 0)), ('nice', 25, None, (0, [('dispatch', True)], 0)),
+                                      ('inherit', 25, 20, (3000, [], 50000))):
+        events = [switch_prio(1000, (0, 20), (10, 20), 0), switch_prio(2000, (10, 20), (30, prio))]
+        events += [event(2000, 'sched_pi_setprio', 30, prio, boost)] if boost else []
+        events += [event(52000, 'sched_waking', 10), switch_prio(55000, (30, boost or prio), (10, 20), 0x100), event(60000, 'sched_process_free', 99)]
+        found = report_of(Made(scratch, 'urgency-' + name, [packet(0, 0, 0, 60000, events)]), '--thread', '10')
+        same((found['rivals'][0]['same_level_ns'],
+              [(one['kind'], one.get('fair_class')) for one in found['inversions'] if one['kind'] != 'direct'],
+              found['inherited_ns']), wanted)
+        same([one['kind'] for one in found['inversions'] if one['kind'] == 'direct'], ['direct'] if name == 'nice' else [])
 
 
 def test_page_names(scratch):

@@ -24,6 +24,8 @@ STATES = ('unknown_ns', 'new_ns', 'user_ns', 'syscall_ns', 'irq_ns', 'softirq_ns
 # What each workload calls the begin and the end of the high thread's wait, and what the medium one ran meanwhile.
 CYCLE = (('high_request_ns', 'request_ns', 'wait_start_ns'), ('high_acquired_ns', 'reply_ns', 'signalled_ns'),
          ('medium_while_blocked_ns', 'medium_while_waiting_ns'))
+# What the high thread of each waits in for the low one.
+WAITS = (('rt-mutex', 'futex'), ('rt-mqueue', 'mq_timedreceive'), ('rt-signal', 'rt_sigtimedwait'))
 RUN = ('user_ns', 'syscall_ns', 'irq_ns', 'softirq_ns')
 
 
@@ -92,8 +94,14 @@ def check_truth(sillage, trace):
     threads = truth['workload']['threads']
     high = max(threads, key=lambda thread: thread['rt_priority'])
     medium = sorted(threads, key=lambda thread: thread['rt_priority'])[1]
-    found = [one for one in report(sillage, trace, '--thread', str(high['tid']))['inversions']
-             if one['kind'] == 'unbounded' and one['rival']['tid'] == medium['tid']]
+    all_found = report(sillage, trace, '--thread', str(high['tid']))
+    found = [one for one in all_found['inversions'] if one['kind'] == 'unbounded' and one['rival']['tid'] == medium['tid']]
+    calls = {(one.get('call'), one.get('futex')) for one in found if one['end'] - one['begin'] > 1000000}
+    kind = [call for name, call in WAITS if '/%s' % name in trace][0]
+    assert not calls or (len(calls) == 1 and {call for call, _ in calls} == {kind} and
+                         (kind != 'futex' or 0 < calls.pop()[1] < 1 << 47)), calls
+    assert not any(one.get('fair_class') for one in all_found['inversions'])
+    same('priority is inherited', all_found['inherited_ns'] > 0, '-inherit' in trace)
     for cycle in truth['workload']['cycles']:
         begin, end, wanted = [[cycle[key] for key in keys if key in cycle][0] for keys in CYCLE]
         begin, end = begin + offset, end + offset

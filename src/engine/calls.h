@@ -1,12 +1,12 @@
 /*
- * calls: names of system call events, for the analyses that pair entry and exit.
+ * calls: names of system call events, for those that pair entry and exit.
  *
  * LTTng 2.6 and newer write syscall_entry_X and syscall_exit_X; before, entries were sys_X
  * and all exits exit_syscall, which has no name.  Calls of 32-bit programs on a 64-bit
  * kernel have "compat_" before, and are shown as X/32.
  */
-#ifndef SILLAGE_ANALYSES_CALLS_H
-#define SILLAGE_ANALYSES_CALLS_H
+#ifndef SILLAGE_ENGINE_CALLS_H
+#define SILLAGE_ENGINE_CALLS_H
 
 #include <stdbool.h>
 #include <stdint.h>
