@@ -539,6 +539,31 @@ static bool take_trigger(struct parser *p, struct trigger *trigger)
 	return trigger->when;
 }
 
+static bool is_same(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/* Whether no other rows are compared than those of @list, which becomes the first if it is NULL. */
+static bool has_one_list(const struct condition *c, const struct figure **list)
+{
+	const struct figure *figure = c ? &c->figure : NULL;
+
+	if (!c) {
+		return true;
+	}
+	if (c->kind != NODE_COMPARE) {
+		return has_one_list(c->left, list) && has_one_list(c->right, list);
+	}
+	if (figure->table->scope == SCOPE_TRACE) {
+		return true;
+	}
+	*list = *list ? *list : figure;
+	return figure->table == (*list)->table && figure->has_id == (*list)->has_id &&
+	       figure->id == (*list)->id && is_same(figure->key, (*list)->key) &&
+	       is_same(figure->pattern, (*list)->pattern);
+}
+
 struct trigger *trigger_new(const char *name, const char *text, struct err *err)
 {
 	struct trigger *trigger = mem_alloc(sizeof(*trigger));
@@ -550,6 +575,10 @@ struct trigger *trigger_new(const char *name, const char *text, struct err *err)
 	if (!take_trigger(&p, trigger)) {
 		trigger_free(trigger);
 		return NULL;
+	}
+	if (!has_one_list(trigger->when, &trigger->subject) ||
+	    !has_one_list(trigger->until, &trigger->subject)) {
+		trigger->subject = NULL;
 	}
 	return trigger;
 }

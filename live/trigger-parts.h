@@ -34,11 +34,24 @@ struct condition {
 	bool is_share;
 };
 
+/* Which row of the list that a trigger is about. */
+struct row_key {
+	uint64_t of, which;
+};
+
+/* How it stands for a row; all 0 if there is nothing to remember. */
+struct row_standing {
+	struct row_key key;
+	uint64_t since;        /* holds: from when on, ns */
+	bool holds, has_fired; /* and not been armed again */
+	bool is_seen;          /* in the window that is looked at */
+};
+
 /* How it stands in one trace. */
 struct standing {
 	char *trace;
-	uint64_t since, fired; /* ns: end of the last firing */
-	bool holds, is_armed, has_fired;
+	uint64_t fired;                /* ns: end of the last firing, 0: none */
+	VEC(struct row_standing) rows; /* with something to remember, by key */
 };
 
 struct trigger {
@@ -46,6 +59,7 @@ struct trigger {
 	struct condition *when, *until; /* until: NULL if it is armed when `when` fails */
 	uint64_t for_ns, every_ns;
 	bool wants_complete;
+	const struct figure *subject; /* its rows are looked at one by one; NULL: all at once */
 	VEC(struct standing) standings;
 };
 

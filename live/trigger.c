@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "engine/columns.h"
 #include "engine/engine.h"
 #include "live/cells.h"
@@ -19,6 +20,7 @@ void trigger_free(struct trigger *trigger)
 	}
 	for (size_t i = 0; i < trigger->standings.count; i++) {
 		free(trigger->standings.at[i].trace);
+		vec_fini(&trigger->standings.at[i].rows);
 	}
 	vec_fini(&trigger->standings);
 	condition_free(trigger->when);
@@ -151,60 +153,96 @@ static enum unit table_unit(const struct figure *figure)
 	return figure->table->columns[figure->column].unit;
 }
 
-/* Of several rows the one that is furthest to the side that is asked for. */
-static void look_at(const struct condition *c, const struct report *report,
-		    struct trigger_value *value)
+/* A window, as it is looked at. */
+struct look {
+	const struct report *report;
+	const struct figure *subject;
+	const struct report_row *row; /* of the subject; NULL: it is not in the window */
+};
+
+static double figure_of(const struct condition *c, const struct report *report,
+			const struct report_table *table, const struct report_row *row)
 {
 	const struct figure *figure = &c->figure;
-	const struct report_table *table = table_of(report, figure->table);
-	double seconds = (double)(report->end - report->begin) / 1e9;
-	bool is_first = true, wants_more = c->op == '>' || c->op == 'g';
+	double found = value_of(figure, row->values);
 
+	return c->is_share       ? found / whole_of(report, figure, table)
+	       : figure->is_rate ? found * 1e9 / (double)(report->end - report->begin)
+				 : found;
+}
+
+/* The row that a comparison is about: of several the one that is furthest to the side that is
+ * asked for; NULL: there is none. */
+static const struct report_row *row_of(const struct condition *c, const struct look *look,
+				       const struct report_table *table, double *ret_value)
+{
+	bool wants_more = c->op == '>' || c->op == 'g';
+	const struct report_row *best = NULL;
+
+	*ret_value = 0;
+	if (look->subject && table && table->table == look->subject->table) {
+		*ret_value = look->row ? figure_of(c, look->report, table, look->row) : 0;
+		return look->row;
+	}
+	for (size_t r = 0; table && r < table->row_count; r++) {
+		const struct report_row *row = &table->rows[r];
+		double found;
+
+		if (table->table->scope != SCOPE_TRACE && !is_chosen(&c->figure, row)) {
+			continue;
+		}
+		found = figure_of(c, look->report, table, row);
+		if (!best || (wants_more ? found > *ret_value : found < *ret_value)) {
+			*ret_value = found;
+			best = row;
+		}
+	}
+	return best;
+}
+
+static bool look_at(const struct condition *c, const struct look *look, struct trigger_event *event)
+{
+	const struct figure *figure = &c->figure;
+	const struct report_table *table = table_of(look->report, figure->table);
+	struct trigger_value *value;
+	double found;
+	const struct report_row *row = row_of(c, look, table, &found);
+	bool holds = compare(c->op, found, c->limit);
+
+	if (!event || event->count == TRIGGER_VALUES_MAX) {
+		return holds;
+	}
+	value = &event->values[event->count++];
 	*value = (struct trigger_value){ .figure = figure->text,
+					 .holds = holds,
 					 .unit = figure_is_time(figure)       ? UNIT_NS
 						 : figure->part == PART_COUNT ? UNIT_COUNT
 									      : table_unit(figure),
 					 .is_rate = figure->is_rate,
 					 .is_share = c->is_share,
+					 .value = found,
 					 .limit = c->limit,
 					 .op = c->op };
-	for (size_t r = 0; table && r < table->row_count; r++) {
-		const struct report_row *row = &table->rows[r];
-		double found;
-
-		if (table->table->scope != SCOPE_TRACE && !is_chosen(figure, row)) {
-			continue;
-		}
-		found = value_of(figure, row->values);
-		found = c->is_share       ? found / whole_of(report, figure, table)
-			: figure->is_rate ? found / seconds
-					  : found;
-		if (is_first || (wants_more ? found > value->value : found < value->value)) {
-			value->value = found;
-			row_text(value->row, table->table, row, CELL_MAX - 1);
-			is_first = false;
-		}
+	if (row) {
+		row_text(value->row, table->table, row, CELL_MAX - 1);
 	}
-	value->holds = compare(c->op, value->value, c->limit);
+	return holds;
 }
 
-static bool holds(const struct condition *c, const struct report *report,
-		  struct trigger_event *event)
+/* @event gets all values, of comparisons that do not matter, too; it may be NULL. */
+static bool holds(const struct condition *c, const struct look *look, struct trigger_event *event)
 {
-	struct trigger_value value;
 	bool left, right;
 
-	if (c->kind != NODE_COMPARE) { /* both: all values are told */
-		left = holds(c->left, report, event);
-		right = holds(c->right, report, event);
-		return c->kind == NODE_AND ? left && right : left || right;
+	if (c->kind == NODE_COMPARE) {
+		return look_at(c, look, event);
 	}
-	look_at(c, report, &value);
-	if (event && event->count < TRIGGER_VALUES_MAX) {
-		event->values[event->count++] = value;
-	}
-	return value.holds;
+	left = holds(c->left, look, event);
+	right = holds(c->right, look, event);
+	return c->kind == NODE_AND ? left && right : left || right;
 }
+
+/* ---- how it stands ---- */
 
 static struct standing *standing_of(struct trigger *trigger, const struct trace_identity *trace)
 {
@@ -218,37 +256,161 @@ static struct standing *standing_of(struct trigger *trigger, const struct trace_
 		}
 	}
 	standing = vec_push(&trigger->standings);
-	*standing = (struct standing){ .trace = name, .is_armed = true };
+	*standing = (struct standing){ .trace = name };
 	return standing;
+}
+
+static int by_key(const void *left, const void *right)
+{
+	const struct row_key *a = left, *b = right;
+
+	if (a->of != b->of) {
+		return a->of < b->of ? -1 : 1;
+	}
+	return a->which < b->which ? -1 : a->which > b->which;
+}
+
+static uint64_t hash_text(const char *text)
+{
+	return text ? map_hash(0, text) : 0;
+}
+
+static struct row_key key_of(const struct figure *subject, const struct report_row *row)
+{
+	switch (subject->table->scope) {
+	case SCOPE_THREAD:
+		return (struct row_key){ (uint64_t)(int64_t)row->thread->tid, row->id };
+	case SCOPE_PROCESS:
+		return (struct row_key){ row->id, hash_text(row->thread->comm) };
+	case SCOPE_CPU:
+		return (struct row_key){ row->id, 0 };
+	default:
+		return (struct row_key){ (uint64_t)row->owner ^ row->id, hash_text(row->name) };
+	}
+}
+
+/* What a window makes of all rows of a trace. */
+struct stepping {
+	struct trigger *trigger;
+	struct standing *standing;
+	struct trigger_event *event;
+	struct row_standing *old; /* what was remembered */
+	size_t old_count;
+};
+
+/* The rows that fire: the values are those of the one with the highest first value that holds, or
+ * the lowest, if that is what is asked for. */
+static void fire(const struct stepping *stepping, const struct look *look, uint64_t since)
+{
+	struct trigger_event event = *stepping->event;
+	bool is_less;
+
+	event.count = 0;
+	event.begin = since;
+	(void)holds(stepping->trigger->when, look, &event);
+	is_less = event.values[0].op == '<' || event.values[0].op == 'l';
+	if (event.rows++ == 0 ||
+	    (is_less ? event.values[0].value < stepping->event->values[0].value
+		     : event.values[0].value > stepping->event->values[0].value)) {
+		*stepping->event = event;
+	} else {
+		stepping->event->rows = event.rows;
+	}
+}
+
+static void step(const struct stepping *stepping, const struct look *look,
+		 struct row_standing standing, bool now)
+{
+	const struct trigger *trigger = stepping->trigger;
+	const struct report *report = look->report;
+
+	if (standing.has_fired) {
+		standing.has_fired = !(trigger->until ? holds(trigger->until, look, NULL) : !now);
+	}
+	standing.since = now && !standing.holds ? report->begin : standing.since;
+	standing.holds = now;
+	if (now && !standing.has_fired && report->end - standing.since >= trigger->for_ns &&
+	    (stepping->standing->fired == 0 ||
+	     report->end - stepping->standing->fired >= trigger->every_ns)) {
+		standing.has_fired = true;
+		fire(stepping, look, standing.since);
+	}
+	standing.is_seen = false;
+	if (standing.holds || standing.has_fired) {
+		*vec_push(&stepping->standing->rows) = standing;
+	}
+}
+
+static void step_row(const struct stepping *stepping, const struct look *look, struct row_key key)
+{
+	struct row_standing *found = NULL, none = { .key = key };
+
+	if (stepping->old_count > 0) {
+		found = bsearch(&key, stepping->old, stepping->old_count, sizeof(*stepping->old),
+				by_key);
+	}
+	if (found) {
+		found->is_seen = true;
+	}
+	step(stepping, look, found ? *found : none, holds(stepping->trigger->when, look, NULL));
+}
+
+/* Each row by itself.  In a row that is not in the window nothing holds; if no row is, it is as if
+ * one were, with 0. */
+static void step_rows(const struct stepping *stepping, struct look *look)
+{
+	const struct report_table *table = table_of(look->report, look->subject->table);
+	bool has_rows = false;
+
+	for (size_t r = 0; table && r < table->row_count; r++) {
+		if (is_chosen(look->subject, &table->rows[r])) {
+			look->row = &table->rows[r];
+			step_row(stepping, look, key_of(look->subject, look->row));
+			has_rows = true;
+		}
+	}
+	look->row = NULL;
+	if (!has_rows) {
+		step_row(stepping, look, (struct row_key){ UINT64_MAX, UINT64_MAX });
+	}
+	for (size_t i = 0; i < stepping->old_count; i++) {
+		if (!stepping->old[i].is_seen) {
+			step(stepping, look, stepping->old[i], false);
+		}
+	}
+	if (stepping->standing->rows.count > 0) {
+		qsort(stepping->standing->rows.at, stepping->standing->rows.count,
+		      sizeof(*stepping->standing->rows.at), by_key);
+	}
 }
 
 bool trigger_look(struct trigger *trigger, const struct trace_identity *trace,
 		  const struct report *report, struct trigger_event *event)
 {
-	struct standing *s = standing_of(trigger, trace);
-	bool now;
+	struct look look = { .report = report, .subject = trigger->subject };
+	struct stepping stepping = { .trigger = trigger, .event = event };
 
-	*event = (struct trigger_event){ .name = trigger->name, .text = trigger->text };
+	*event = (struct trigger_event){ .name = trigger->name,
+					 .text = trigger->text,
+					 .end = report->end };
 	if (report->kind != REPORT_WINDOW || report->end <= report->begin ||
 	    (trigger->wants_complete && !report->complete)) {
 		return false;
 	}
-	now = holds(trigger->when, report, event);
-	if (!s->is_armed) {
-		s->is_armed = trigger->until ? holds(trigger->until, report, NULL) : !now;
+	stepping.standing = standing_of(trigger, trace);
+	stepping.old = stepping.standing->rows.at;
+	stepping.old_count = stepping.standing->rows.count;
+	memset(&stepping.standing->rows, 0, sizeof(stepping.standing->rows));
+	if (trigger->subject) {
+		step_rows(&stepping, &look);
+	} else {
+		step_row(&stepping, &look, (struct row_key){ 0, 0 });
 	}
-	s->since = now && !s->holds ? report->begin : s->since;
-	s->holds = now;
-	if (!now || !s->is_armed || report->end - s->since < trigger->for_ns ||
-	    (s->has_fired && report->end - s->fired < trigger->every_ns)) {
-		return false;
+	free(stepping.old);
+	if (event->rows > 0) {
+		stepping.standing->fired = report->end;
 	}
-	s->is_armed = false;
-	s->has_fired = true;
-	s->fired = report->end;
-	event->begin = s->since;
-	event->end = report->end;
-	return true;
+	return event->rows > 0;
 }
 
 /* ---- telling ---- */

@@ -13,12 +13,17 @@
  *
  * Columns and lists go by their keys in JSON, without _ns and in the singular, if you like;
  * distributions have .count .sum .min .mean .max .p50 .p95 .p99 .p999.  A share (%) of time is one
- * of the window; of a figure of all CPUs it is one of their time.  Of several rows one that is
- * beyond the limit is enough.
+ * of the window; of a figure of all CPUs it is one of their time.
+ *
+ * If all lists that are compared are one (with the same WHICH), the trigger stands for each row of
+ * it by itself: one thread has to be beyond the limit for the whole of `for`, and each is armed
+ * again by its own `until`.  In a row that is not in a window nothing holds; if no row is, it is as
+ * if one were, with 0.  Otherwise of several rows one that is beyond the limit is enough.
  *
  * A trigger fires once, when it has held long enough, and again when it did not hold in between
- * (with `until`: when that limit was passed), and not more often than `every`.  It is exact: it
- * sees closed windows only.  `complete`: windows in which something is missing do not count.
+ * (with `until`: when that limit was passed), and not more often than `every`; rows that are there
+ * in one window fire as one.  It is exact: it sees closed windows only.  `complete`: windows in
+ * which something is missing do not count.
  */
 #ifndef SILLAGE_LIVE_TRIGGER_H
 #define SILLAGE_LIVE_TRIGGER_H
@@ -53,6 +58,7 @@ struct trigger_value {
 struct trigger_event {
 	const char *name, *text;
 	uint64_t begin, end; /* ns: from when on it held, and the end of the window */
+	size_t rows; /* that it fires for; the values are those of the one furthest beyond */
 	size_t count;
 	struct trigger_value values[TRIGGER_VALUES_MAX];
 };

@@ -344,6 +344,9 @@ void json_trigger(FILE *out, const struct trace_identity *trace, const struct tr
 	json_text(&json, "when", event->text);
 	json_u64(&json, "begin", event->begin);
 	json_u64(&json, "end", event->end);
+	if (event->rows > 1) {
+		json_u64(&json, "rows", event->rows);
+	}
 	json_open(&json, "values", '[');
 	for (size_t i = 0; i < event->count; i++) {
 		put_trigger_value(&json, &event->values[i]);

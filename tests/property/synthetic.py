@@ -601,6 +601,41 @@ def test_triggers(scratch):
         same((status, 'column %d' % column in err, why in err), (2, True, True))
 
 
+def test_trigger_rows(scratch):
+    """A list is looked at row by row: for, until and firing again are of one thread, not of any."""
+    second = 10**9
+
+    def made(name, *cpus):
+        streams = []
+        for cpu, busy in enumerate(cpus):  # by second: who runs how many ms
+            events = [switch(1, 9, 0)]
+            for at, (tid, ms) in enumerate(busy, 1):
+                events += [switch(at * second, 0, tid), switch(at * second + ms * 10**6, tid, 0)] if ms else []
+            streams.append(packet(cpu, 0, 0, 10 * second, events + [switch(10 * second - 1, 0, 9)]))
+        return Made(scratch, name, streams)
+
+    turns = made('turns', [(5, 900), (6, 900), (5, 900), (6, 900)])
+    same(fired(turns, 'cpu.thread.run > 80% for 2s')[0], [])
+    same(fired(turns, 'cpu.cpu.busy > 80% for 2s')[0], [(1, 3)])
+    same(fired(turns, 'cpu.thread.run > 80%')[0], [(1, 2), (2, 3), (3, 4), (4, 5)])
+    same(fired(turns, 'cpu.thread.run > 80% until < 10%')[0], [(1, 2), (2, 3), (3, 4), (4, 5)])
+    same(fired(turns, 'cpu.thread.run > 80% until cpu.thread.run > 2s')[0], [(1, 2), (2, 3)])
+    same(fired(turns, 'cpu.thread.run > 80% every 2s')[0], [(1, 2), (3, 4)])
+    two = made('two', [(5, ms) for ms in (900, 500, 900, 950, 950, 20, 900)], [(6, ms) for ms in (100, 100, 900, 900, 0, 900, 900)])
+    same(fired(two, 'cpu.thread.run > 80%')[0], [(1, 2), (3, 4), (6, 7), (7, 8)])
+    same(fired(two, 'cpu.thread.run > 80% until < 30%')[0], [(1, 2), (3, 4), (6, 7), (7, 8)])
+    same(fired(two, 'cpu.thread[comm=t5].run > 80% until < 30%')[0], [(1, 2), (7, 8)])
+    same(fired(two, 'cpu.thread.run > 80% for 3s')[0], [(3, 6)])
+    same(fired(two, 'cpu.thread.run > 80% and cpu.thread.run < 92%')[0], [(1, 2), (3, 4), (6, 7), (7, 8)])
+    same(fired(two, 'cpu.thread[comm=t6].run < 50% for 2s')[0], [(1, 3)])
+    same(fired(two, 'cpu.thread[comm=t7].run < 50% for 2s')[0], [(0, 3)])
+    same(fired(two, 'cpu.thread.run > 80% and cpu.cpu.busy > 92%')[0], [(4, 5)])
+    both = [line for line in lines_of(two, '-a', 'count', '-i', '1s', '--trigger', 'cpu.thread.run > 10% until < 1%') if line['type'] == 'trigger']
+    same([(line['begin'] // second, line.get('rows'), line['values'][0]['row']) for line in both], [(1, None, 't5 (5)'), (3, None, 't6 (6)'), (6, None, 't6 (6)')])
+    both = [line for line in lines_of(two, '-a', 'count', '-i', '1s', '--trigger', 'cpu.thread.run >= 10% until < 1%') if line['type'] == 'trigger']
+    same([(line['begin'] // second, line.get('rows'), line['values'][0]['row']) for line in both], [(1, 2, 't5 (5)'), (6, None, 't6 (6)')])
+
+
 def test_trigger_interval(scratch):
     """A burst of a tenth of a second is seen where triggers are looked at in tenths, whatever is printed."""
     tenth = 10**8
