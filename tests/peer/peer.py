@@ -7,6 +7,7 @@ kills it at the end.  Prints TAP-like lines; a test whose peer is missing is ski
 usage: peer.py SILLAGE APP DATA [--only NAME]      APP: the traced program of app.c
 """
 import collections
+import concurrent.futures
 import itertools
 import json
 import os
@@ -25,21 +26,24 @@ import urllib.error
 import urllib.request
 
 LIMIT = 60  # seconds for anything
+LANES = 3   # tests at once
 
 
 class Skip(Exception):
     pass
 
 
+PORTS = itertools.cycle(random.sample(range(20000, 32000, 3), 4000))  # that nobody gets by chance
+
+
 def free_ports():
-    """Three consecutive free ports: control, data, live."""
+    """Three consecutive free ports: control, data, live; others than before."""
     for _ in range(100):
+        port = next(PORTS)
         sockets = [socket.socket() for _ in range(3)]
         try:
-            sockets[0].bind(('127.0.0.1', 0))
-            port = sockets[0].getsockname()[1]
-            sockets[1].bind(('127.0.0.1', port + 1))
-            sockets[2].bind(('127.0.0.1', port + 2))
+            for i, one in enumerate(sockets):
+                one.bind(('127.0.0.1', port + i))
             return port
         except OSError:
             continue
@@ -63,8 +67,8 @@ class Relay:
     def __init__(self, scratch):
         if not shutil.which('lttng-relayd'):
             raise Skip('lttng-relayd is not installed')
-        self.port = free_ports()
         self.scratch = scratch
+        self.port = free_ports()
         self.start()
 
     def start(self):
@@ -1208,30 +1212,36 @@ def test_ust_recorded(t):
     assert [counted(os.path.join(snaps, name)) for name in sorted(os.listdir(snaps))] == [150, 300]
 
 
+def run_one(name, function, paths):
+    """Its outcome, as the first word of a line."""
+    test = Test(*paths)
+    begin = time.time()
+    try:
+        function(test)
+        outcome = 'ok'
+    except Skip as skip:
+        outcome = 'skipped (%s)' % skip
+    except (AssertionError, subprocess.SubprocessError, KeyError, IndexError) as failure:
+        outcome = 'not ok: %s' % failure
+    finally:
+        test.close()
+    word = 'not ok' if outcome.startswith('not ok') else outcome.split()[0]
+    print('%s %s: %s (%.1f s)' % (word, name[5:], outcome, time.time() - begin), flush=True)
+    return word
+
+
 def main(functions):
-    """Runs those of @functions whose names begin with test_."""
-    sillage, app, data = [os.path.abspath(path) for path in sys.argv[1:4]]
-    only = sys.argv[5] if len(sys.argv) > 5 else None
-    counts = collections.Counter()
-    for name, function in sorted(functions.items()):
-        if not name.startswith('test_') or (only and only not in name):
-            continue
-        test = Test(sillage, app, data)
-        begin = time.time()
-        try:
-            function(test)
-            outcome = 'ok'
-        except Skip as skip:
-            outcome = 'skipped (%s)' % skip
-        except (AssertionError, subprocess.SubprocessError, KeyError, IndexError) as failure:
-            outcome = 'not ok: %s' % failure
-        finally:
-            test.close()
-        counts[outcome.split()[0]] += 1
-        print('%s %s: %s (%.1f s)' % (outcome.split(':')[0] if outcome.startswith('not') else
-                                      outcome.split()[0], name[5:], outcome, time.time() - begin),
-              flush=True)
-    return 1 if counts['not'] else 77 if not counts['ok'] else 0
+    """Runs those of @functions whose names begin with test_.  Most of their time they wait, so several
+    run at once; but one session daemon is enough for the user that has it."""
+    paths = [os.path.abspath(path) for path in sys.argv[1:4]]
+    only = sys.argv[5] if len(sys.argv) > 5 else ''
+    wanted = [(name, function) for name, function in sorted(functions.items()) if name.startswith('test_') and only in name]
+    with_ust = [one for one in wanted if 'Ust' in one[1].__code__.co_names]
+    with concurrent.futures.ThreadPoolExecutor(LANES) as lanes:
+        first = lanes.submit(lambda: [run_one(*one, paths) for one in with_ust])
+        others = [lanes.submit(run_one, *one, paths) for one in wanted if one not in with_ust]
+        words = first.result() + [one.result() for one in others]
+    return 1 if 'not ok' in words else 0 if 'ok' in words else 77
 
 
 if __name__ == '__main__':
