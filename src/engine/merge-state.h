@@ -74,10 +74,10 @@ struct merge {
 	uint64_t begin;                    /* ns: of what is reported */
 	uint64_t first_ts, last_ts;        /* of events taken */
 	uint64_t taken_events;             /* when merge_advance() last looked ... */
-	uint64_t taken_ns;                 /* ... and the wall clock when they last became more */
-	uint64_t closed_end;               /* ns: end of the last closed window */
-	uint32_t heads;                    /* CPUs in CPU_HEAD */
-	struct slice applied;              /* sums of slices in the open window */
+	uint64_t taken_ns;    /* ... and when they last became more (CLOCK_MONOTONIC) */
+	uint64_t closed_end;  /* ns: end of the last closed window */
+	uint32_t heads;       /* CPUs in CPU_HEAD */
+	struct slice applied; /* sums of slices in the open window */
 	uint64_t window_late;
 	uint64_t total_events;
 	struct merge_account account;

@@ -96,12 +96,12 @@ class Relay:
 class Live:
     """A running `sillage live`; its output goes to files, so that it never waits for us."""
 
-    def __init__(self, test, *args):
+    def __init__(self, test, *args, env=None):
         base = os.path.join(test.scratch, 'live-%d' % time.monotonic_ns())
         self.out, self.err = base + '.out', base + '.err'
         with open(self.out, 'w') as out, open(self.err, 'w') as err:
             self.process = subprocess.Popen([test.sillage, 'live', '-f', 'json'] + list(args),
-                                            stdout=out, stderr=err)
+                                            stdout=out, stderr=err, env=env)
 
     def said(self):
         with open(self.err) as err:
@@ -172,8 +172,8 @@ class Test:
         self.relays.append(relay)
         return relay
 
-    def live(self, *args):
-        live = Live(self, *args)
+    def live(self, *args, **kwargs):
+        live = Live(self, *args, **kwargs)
         self.processes.append(live.process)
         return live
 
@@ -513,6 +513,44 @@ def test_chaos_network(t):
         except AssertionError as failure:
             raise AssertionError('%s (SILLAGE_CHAOS_SEED=%d, %s)' % (failure, seed, trace))
         relay.stop()
+
+
+def test_clock_steps(t):
+    """The wall clock is set forth and back: only what tells the lag by it is wrong."""
+    shim = os.path.join(os.path.dirname(t.app), 'clock-step.so')
+    clock = os.path.join(t.scratch, 'clock')
+
+    def step(seconds):
+        with open(clock, 'wb') as file:
+            file.write(struct.pack('=q', seconds * 10**9))
+
+    step(0)
+    relay = t.relay()
+    live = t.live('-a', 'count,cpu', '-i', '20ms', '--from', 'beginning', '--on-lag', 'skip', '--lag-limit', '1s', relay.live,
+                  env=dict(os.environ, LD_PRELOAD=shim, SILLAGE_CLOCK=clock,
+                           ASAN_OPTIONS=os.environ.get('ASAN_OPTIONS', '') + ':verify_asan_link_order=0'))
+    t.replay(relay, 'small-packets', '--session', 's', '--speed', '0.12', '--as-now', '--wait-viewer', '--live-timer', '100ms', wait=False)
+    live.wait_for(lambda one: one.lines())
+    time.sleep(1)  # nothing is skipped just after attaching
+    for seconds in (3600, -3600, 86400, 0):
+        step(seconds)
+        live.wait_for(lambda one: any(abs(line['lag_ns'] / 1e9 - seconds) < 60 for line in one.lines() if line['type'] == 'window'))
+    live.wait_for(lambda one: totals(one.lines()))
+    lines = live.finish(signal.SIGTERM)
+    assert 's behind' not in live.said(), live.said()
+    check_sums(lines)
+    assert totals(lines)[0]['count'] == t.analyze('small-packets', '-a', 'count')['count']
+
+
+def test_disk_full(t):
+    """Nowhere to write to: it says so and ends, whoever it is that wants its output."""
+    relay = t.relay()
+    t.replay(relay, 'burst', '--session', 's', '--speed', '0', '--linger', '60s', wait=False)
+    for form in ('json', 'text'):
+        done = subprocess.run([t.sillage, 'live', '-f', form, '-o', '/dev/full', '-i', '100ms', '--from', 'beginning', relay.live],
+                              stderr=subprocess.PIPE, timeout=LIMIT)
+        assert done.returncode == 1, done
+        assert b'/dev/full: No space left on device' in done.stderr, done.stderr
 
 
 def test_chaos_lies(t):
