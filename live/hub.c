@@ -368,6 +368,19 @@ static void set_owner(struct hub *hub)
 	};
 }
 
+/* Without precise timers libevent's clock has steps of 4 ms: it wakes up too early, several times.
+ */
+static struct event_base *new_base(void)
+{
+	struct event_config *config = event_config_new();
+	struct event_base *base;
+
+	(void)event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER);
+	base = event_base_new_with_config(config);
+	event_config_free(config);
+	return base;
+}
+
 int hub_run(const struct hub_config *config, struct run_summary *summary, struct err *err)
 {
 	struct hub hub = { .config = config };
@@ -384,7 +397,7 @@ int hub_run(const struct hub_config *config, struct run_summary *summary, struct
 	}
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGXFSZ, SIG_IGN); /* a file too large is an error of write() */
-	hub.base = event_base_new();
+	hub.base = new_base();
 	hub.engine = engine_new(&engine);
 	set_owner(&hub);
 	hub.url_seen = mem_alloc(config->url_count + 1);

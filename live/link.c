@@ -32,7 +32,8 @@ struct link {
 	struct event *reading, *writing, *timer; /* the first two only with a socket */
 	uint8_t ahead[4096]; /* received, not yet used: several small replies at once */
 	size_t ahead_used, ahead_count;
-	size_t sent; /* bytes of viewer.out already written */
+	bool is_drained; /* the socket, as far as the last event told */
+	size_t sent;     /* bytes of viewer.out already written */
 	struct err err;
 	bool *is_freed; /* set when freed inside a callback */
 };
@@ -109,9 +110,14 @@ static ssize_t get_bytes(struct link *link, uint8_t *into, size_t len)
 		bool is_small = len < sizeof(link->ahead);
 		ssize_t got;
 
+		if (link->is_drained) {
+			errno = EAGAIN;
+			return -1;
+		}
 		(void)setsockopt(link->fd, IPPROTO_TCP, TCP_QUICKACK, &one, sizeof(one));
 		got = recv(link->fd, is_small ? link->ahead : into,
 			   is_small ? sizeof(link->ahead) : len, 0);
+		link->is_drained = got >= 0 && (size_t)got < (is_small ? sizeof(link->ahead) : len);
 		if (got <= 0 || !is_small) {
 			return got;
 		}
@@ -171,6 +177,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	link->is_drained = false;
 	for (unsigned int i = 0; i < RELAY_RECEIVES_MAX; i++) {
 		if (!receive(link)) {
 			return;

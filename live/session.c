@@ -729,6 +729,12 @@ struct session *session_new(const struct session_owner *owner, const struct view
 	return session;
 }
 
+/* When the wall clock had a whole second, by the monotonic one. */
+static uint64_t phase_of_wall(void)
+{
+	return monotonic_ns() + NS_PER_S - wall_ns() % NS_PER_S;
+}
+
 void session_connect(struct session *session, const struct viewer_session *listed)
 {
 	bool is_again = session->traces.count > 0;
@@ -738,6 +744,7 @@ void session_connect(struct session *session, const struct viewer_session *liste
 				? VIEWER_SEEK_BEGINNING
 				: VIEWER_SEEK_LAST,
 		.live_timer_us = listed->live_timer_us,
+		.phase_ns = phase_of_wall(),
 		.events = &client_events,
 		.user = session,
 	};

@@ -13,7 +13,8 @@
 #define NS_PER_MS UINT64_C(1000000)
 
 #define RETRIES_MAX 2 /* in a row for which the pause doubles: 4 polls at most */
-#define GRID_NS     (10 * NS_PER_MS)
+#define GRID_POLLS  5 /* streams are asked at multiples of this many polls, ... */
+#define GRID_NS_MAX (50 * NS_PER_MS)
 
 enum stream_state { STREAM_IDLE, STREAM_ASKED, STREAM_HELD, STREAM_FETCHING, STREAM_DONE };
 
@@ -49,7 +50,7 @@ struct client {
 	struct client_config config;
 	struct viewer *viewer;
 	enum client_state state;
-	uint64_t poll_ns, tick_ns, new_streams_ns, gone_ns;
+	uint64_t poll_ns, grid_ns, tick_ns, new_streams_ns, gone_ns;
 	uint64_t new_streams_due;
 	bool new_streams_asked, is_unlisted;
 	unsigned int fetching; /* packets in flight */
@@ -72,7 +73,9 @@ struct client *client_new(const struct client_config *config, struct viewer *vie
 	client->poll_ns = timer / 10;
 	client->poll_ns = client->poll_ns < NS_PER_MS ? NS_PER_MS : client->poll_ns;
 	client->poll_ns = client->poll_ns > 50 * NS_PER_MS ? 50 * NS_PER_MS : client->poll_ns;
-	client->tick_ns = timer > 2 * client->poll_ns ? timer - client->poll_ns : client->poll_ns;
+	client->grid_ns = GRID_POLLS * client->poll_ns;
+	client->grid_ns = client->grid_ns > GRID_NS_MAX ? GRID_NS_MAX : client->grid_ns;
+	client->tick_ns = timer > client->grid_ns ? timer - client->poll_ns : client->poll_ns;
 	client->new_streams_ns = 500 * NS_PER_MS;
 	client->gone_ns = 3 * timer > 5000 * NS_PER_MS ? 3 * timer : 5000 * NS_PER_MS;
 	return client;
@@ -282,14 +285,19 @@ static void index_ok(struct client *client, struct client_stream *stream,
 
 /*
  * The tracer's timer ticks in equal steps: what a stream has to tell, it tells then.  So it is
- * asked when the timer should have ticked again; times are rounded up, so that several
- * streams are asked at once.
+ * asked when the timer should have ticked again; times are rounded up to a grid, so that most
+ * streams are asked at once: on an idle host waking up is nearly all that following costs.  (One
+ * that ticks just behind a point of the grid was asked again soon after; from then on it is asked
+ * at the next point.)  The grid is that of the wall clock and a little later: windows end on it,
+ * and a live timer after that all of their streams have told so.
  */
 static uint64_t next_tick(const struct client *client, const struct client_stream *stream)
 {
-	uint64_t grid = client->poll_ns < GRID_NS ? client->poll_ns : GRID_NS;
+	uint64_t grid = client->grid_ns;
+	uint64_t phase = (client->config.phase_ns + client->poll_ns / 2) % grid;
+	uint64_t at = stream->heard + client->tick_ns + grid - phase;
 
-	return (stream->heard + client->tick_ns + grid - 1) / grid * grid;
+	return (at - 1) / grid * grid + phase;
 }
 
 static void stream_idle(struct client *client, struct client_stream *stream, uint64_t beacon,

@@ -64,6 +64,7 @@ struct client_config {
 	uint64_t session_id;
 	uint32_t seek; /* VIEWER_SEEK_... */
 	uint32_t live_timer_us;
+	uint64_t phase_ns; /* a time of our clock at which the wall clock has a whole second */
 	const struct client_events *events;
 	void *user;
 };

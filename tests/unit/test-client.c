@@ -214,8 +214,8 @@ START_TEST(fetches_in_order)
 	answer(&b, index_reply(INDEX_INACTIVE, 0));
 	ck_assert_uint_eq(b.seen.beacon, 9);
 	/* Shortly before its timer ticks again, then more often. */
-	ck_assert_uint_eq(client_due(b.client), b.now + 90 * MS);
-	b.now += 90 * MS;
+	ck_assert_uint_eq(client_due(b.client), 1105 * MS); /* every 50 ms, half a poll later */
+	b.now = 1105 * MS;
 	client_tick(b.client, b.now);
 	(void)asked(&b, VIEWER_GET_NEXT_INDEX);
 	answer(&b, index_reply(INDEX_INACTIVE, 0));
