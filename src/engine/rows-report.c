@@ -304,6 +304,7 @@ static void list_longest(struct rows *rows, struct listing *listing)
 struct process_row {
 	struct thread_view view;
 	int32_t leader_tid; /* of whom the name is; INT32_MAX: nobody yet */
+	uint64_t leader_id; /* of its row: which of those that had the tid */
 	uint64_t values[COLUMNS_MAX];
 };
 
@@ -334,14 +335,21 @@ static struct process_row *process_of(struct listing *listing, khash_t(processes
 	return kh_value(processes, at);
 }
 
-/* The name is that of the leader, or else of the thread with the smallest tid. */
-static void name_process(struct process_row *process, const struct thread_view *view)
+/* The name is that of the leader, or else of the thread with the smallest tid; of several that had
+ * the tid, of the newest. */
+static void name_process(struct process_row *process, const struct report_row *row)
 {
-	bool leads = view->tid == view->pid;
+	const struct thread_view *view = row->thread;
+	bool leads = view->tid == view->pid, has_leader = process->leader_tid == view->pid;
 
-	if (view->pid >= 0 && view->comm[0] && process->leader_tid != view->pid &&
-	    (leads || view->tid < process->leader_tid)) {
+	if (!view->comm[0]) {
+		return;
+	}
+	if (view->tid == process->leader_tid
+		    ? row->id > process->leader_id
+		    : leads || (!has_leader && view->tid < process->leader_tid)) {
 		process->leader_tid = view->tid;
+		process->leader_id = row->id;
 		memcpy(process->view.comm, view->comm, sizeof(view->comm));
 	}
 }
@@ -367,7 +375,7 @@ static void list_processes(struct rows *rows, struct listing *listing)
 
 		columns_add(columns, process->values, threads.rows.at[i].values);
 		if (process->view.pid >= 0) {
-			name_process(process, threads.rows.at[i].thread);
+			name_process(process, &threads.rows.at[i]);
 		}
 	}
 	for (khint_t i = kh_begin(processes); i != kh_end(processes); i++) {
