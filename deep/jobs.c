@@ -396,33 +396,33 @@ static int by_length(const void *left, const void *right)
 	return a->begin < b->begin ? -1 : a->begin > b->begin;
 }
 
-static int by_number(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-	return a < b ? -1 : a > b;
-}
-
 static uint64_t length_of(const struct execution *execution)
 {
 	return execution->end - execution->begin;
 }
 
-/* The middle of how far executions are from the median. */
+/* The middle of how far executions are from the median; they go by length, longest first.  The
+ * nearest are around the median, and from there on they are further and further on both sides. */
 static uint64_t median_deviation(const struct jobs *jobs)
 {
-	size_t count = jobs->all.count;
-	uint64_t *away = mem_alloc(count * sizeof(*away)), found;
+	size_t count = jobs->all.count, above = 0, below;
+	uint64_t away = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		uint64_t ns = length_of(&jobs->all.at[i]);
-
-		away[i] = ns > jobs->median_ns ? ns - jobs->median_ns : jobs->median_ns - ns;
+	while (above < count && length_of(&jobs->all.at[above]) >= jobs->median_ns) {
+		above++; /* those before are not below the median */
 	}
-	qsort(away, count, sizeof(*away), by_number);
-	found = away[count / 2];
-	free(away);
-	return found;
+	below = above;
+	for (size_t i = 0; i <= count / 2; i++) {
+		uint64_t up = above > 0 ? length_of(&jobs->all.at[above - 1]) - jobs->median_ns
+					: UINT64_MAX;
+		uint64_t down = below < count ? jobs->median_ns - length_of(&jobs->all.at[below])
+					      : UINT64_MAX;
+
+		away = up <= down ? up : down;
+		above -= up <= down;
+		below += up > down;
+	}
+	return away;
 }
 
 /* The one of which @share of all are shorter; executions go by length, longest first. */
@@ -481,7 +481,9 @@ static void note_responses(struct jobs *jobs)
 {
 	uint64_t run = 0;
 
-	qsort(jobs->all.at, jobs->all.count, sizeof(*jobs->all.at), by_begin);
+	if (jobs->config->period_ns > 0 || jobs->config->deadline_ns != UINT64_MAX) {
+		qsort(jobs->all.at, jobs->all.count, sizeof(*jobs->all.at), by_begin);
+	}
 	for (size_t i = 0; i < jobs->all.count; i++) {
 		jobs->all.at[i].response_ns = length_of(&jobs->all.at[i]);
 	}

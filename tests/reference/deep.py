@@ -10,6 +10,7 @@ usage: deep.py SILLAGE NAME/kernel... [--public DIR]
 """
 import collections
 import json
+import math
 import os
 import random
 import shutil
@@ -196,6 +197,20 @@ def check_kinds(sillage, trace):
          {one: begin for one in all_of(inner) for tid, begin, end in around if begin <= one[1] and one[2] <= end})
 
 
+def check_figures(sillage, trace):
+    """Of executions, from their list."""
+    jobs = report(sillage, trace, '--job', 'run')['jobs']
+    ns = sorted(one['end'] - one['begin'] for one in jobs['longest'])
+    if not ns:
+        return
+    same('as many', len(ns), jobs['count'])
+    middle = ns[math.ceil(len(ns) / 2) - 1]
+    away = sorted(abs(one - middle) for one in ns)[len(ns) // 2]
+    same('their figures', [jobs[key] for key in ('total_ns', 'min_ns', 'median_ns', 'p95_ns', 'p99_ns', 'max_ns', 'outliers')],
+         [sum(ns), ns[0], middle] + [ns[math.ceil(len(ns) * share) - 1] for share in (0.95, 0.99)] +
+         [ns[-1], sum(one > middle + 5 * away for one in ns)])
+
+
 def printed(sillage, trace, threads, *args):
     return subprocess.run([sillage, 'report', '-f', 'json', '-j', str(threads), *args, trace], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, timeout=60)
@@ -271,6 +286,7 @@ def main():
             check_laws(sillage, trace)
             if report(sillage, trace)['events'] < 300000:  # as many as babeltrace2 prints in a moment
                 check_kinds(sillage, trace)
+            check_figures(sillage, trace)
             for seed in range(3):
                 check_damaged(sillage, trace, '%s %d' % (os.path.basename(os.path.dirname(trace)), seed))
             checked += 1
