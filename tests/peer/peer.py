@@ -53,18 +53,19 @@ def free_ports():
     raise Skip('no free ports')
 
 
-def wait_port(port):
+def wait_port(host, port):
     end = time.time() + LIMIT
     while time.time() < end:
-        with socket.socket() as probe:
-            if probe.connect_ex(('127.0.0.1', port)) == 0:
+        with socket.socket(socket.AF_INET6 if ':' in host else socket.AF_INET) as probe:
+            if probe.connect_ex((host, port)) == 0:
                 return
         time.sleep(0.02)
     raise AssertionError('nothing listens on port %d' % port)
 
 
 class Relay:
-    def __init__(self, scratch):
+    def __init__(self, scratch, host):
+        self.host = host
         if not shutil.which('lttng-relayd'):
             raise Skip('lttng-relayd is not installed')
         self.scratch = scratch
@@ -72,25 +73,28 @@ class Relay:
         self.start()
 
     def start(self):
-        urls = ['tcp://127.0.0.1:%d' % (self.port + i) for i in range(3)]
+        urls = ['%s:%d' % (self.url('tcp'), self.port + i) for i in range(3)]
         env = dict(os.environ, HOME=self.scratch, LTTNG_HOME=self.scratch)
         self.process = subprocess.Popen(
             ['lttng-relayd', '-o', os.path.join(self.scratch, 'relay'), '-C', urls[0], '-D', urls[1],
              '-L', urls[2]], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for i in range(3):
-            wait_port(self.port + i)
+            wait_port(self.host, self.port + i)
 
     def stop(self, number=signal.SIGTERM):
         self.process.send_signal(number)
         self.process.wait(LIMIT)
 
+    def url(self, scheme):
+        return '%s6://[%s]' % (scheme, self.host) if ':' in self.host else '%s://%s' % (scheme, self.host)
+
     @property
     def live(self):
-        return 'net://127.0.0.1:%d' % (self.port + 2)
+        return '%s:%d' % (self.url('net'), self.port + 2)
 
     @property
     def control(self):
-        return 'net://127.0.0.1:%d' % self.port
+        return '%s:%d' % (self.url('net'), self.port)
 
 
 class Live:
@@ -167,8 +171,8 @@ class Test:
         os.chmod(self.scratch, 0o755)
         self.relays, self.processes, self.cleanups = [], [], []
 
-    def relay(self):
-        relay = Relay(self.scratch)
+    def relay(self, host='127.0.0.1'):
+        relay = Relay(self.scratch, host)
         self.relays.append(relay)
         return relay
 
@@ -220,6 +224,20 @@ def test_kernel_replay(t):
         del total['trace'], wanted['trace']
         assert total == wanted, '%s: live differs from analyze: %s' % (
             trace, [key for key in wanted if total.get(key) != wanted[key]])
+
+
+def test_ipv6(t):
+    """All over IPv6: the list, the replay and following it."""
+    with socket.socket(socket.AF_INET6) as probe:
+        try:
+            probe.bind(('::1', 0))
+        except OSError:
+            raise Skip('no ::1') from None
+    relay = t.relay('::1')
+    live = t.live('-i', '100ms', '--from', 'beginning', relay.live + '/host/h/six')
+    t.replay(relay, 'burst', '--session', 'six', '--hostname', 'h', '--speed', '0', '--wait-viewer')
+    assert figures(totals(live.finish())[0]) == figures(t.analyze('burst', '-i', '100ms'))
+    subprocess.run([t.sillage, 'list', '-q', relay.live.replace('net6', 'net')], stdout=subprocess.DEVNULL, check=True)
 
 
 def test_ctf2(t):
