@@ -545,9 +545,9 @@ static unsigned int place_in_order(const struct group *group)
 void map_sort_slice(struct map *map)
 {
 	struct partial *partial = map->partial;
-	const struct group *groups = partial->groups.at + map->group_first;
 	struct slice *slice = &map->slice;
 	size_t count = partial->groups.count - map->group_first;
+	const struct group *groups = count > 0 ? &partial->groups.at[map->group_first] : NULL;
 	uint32_t *shards = slice->shards, first = (uint32_t)partial->order.count;
 
 	slice->group_count = (uint32_t)count;

@@ -440,15 +440,16 @@ static void count_slice(struct shard *shard, const struct round_entry *entry,
 			const uint32_t *class_names)
 {
 	const struct slice *slice = entry->slice;
-	const struct tally *tallies = entry->partial->tallies.at + slice->tally_first;
+	const struct tally *tallies = entry->partial->tallies.at;
 
 	for (size_t a = 0; a < shard->layout->setup->analysis_count; a++) {
 		const struct analysis *analysis = shard->layout->setup->analyses[a];
 
 		shard->running = a;
 		for (uint32_t i = 0; analysis->on_tally && i < slice->tally_count; i++) {
-			analysis->on_tally(shard, class_names[tallies[i].class_index],
-					   tallies[i].count);
+			analysis->on_tally(shard,
+					   class_names[tallies[slice->tally_first + i].class_index],
+					   tallies[slice->tally_first + i].count);
 		}
 	}
 }
