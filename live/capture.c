@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/now.h"
 #include "engine/engine.h"
 #include "live/capture-write.h"
-#include "live/link.h"
 #include "live/session.h"
 #include "live/trigger.h"
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/now.h"
 #include "live/hub-state.h"
 
 #define LIST_NS      (NS_PER_S / 4) /* sessions that live shorter are not seen */

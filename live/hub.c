@@ -13,6 +13,7 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "live/capture.h"
 #include "live/control.h"
 #include "live/hub-state.h"

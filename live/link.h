@@ -41,7 +41,4 @@ struct viewer *link_viewer(struct link *link);
 /* Sends what the viewer has in its out buffer. */
 void link_send(struct link *link);
 
-uint64_t monotonic_ns(void);
-uint64_t wall_ns(void);
-
 #endif

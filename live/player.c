@@ -19,9 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "base/units.h"
 #include "engine/clock.h"
-#include "live/link.h"
 #include "recorded/recorded.h"
 #include "relay/producer.h"
 #include "relay/viewer.h"

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/now.h"
 #include "base/probe.h"
 #include "ctf/decode.h"
 #include "ctf/metadata.h"

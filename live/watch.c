@@ -16,6 +16,7 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/now.h"
 #include "base/probe.h"
 #include "live/sink.h"
 
@@ -28,8 +29,8 @@ struct watched {
 };
 
 struct action {
-	pid_t pid; /* of its own process group */
-	time_t until;
+	pid_t pid;      /* of its own process group */
+	uint64_t until; /* s */
 };
 
 struct watch {
@@ -48,12 +49,9 @@ struct watch *watch_new(void (*say)(const char *fmt, ...))
 	return watch;
 }
 
-static time_t now_s(void)
+static uint64_t now_s(void)
 {
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec;
+	return monotonic_ns() / 1000000000;
 }
 
 /* Takes leave of commands that have ended, and of those that take too long. */
@@ -90,7 +88,7 @@ void watch_poll(struct watch *watch)
 static void finish(struct watch *watch)
 {
 	const struct timespec moment = { .tv_nsec = 10000000 };
-	time_t until = now_s() + ACTION_SECONDS_LAST;
+	uint64_t until = now_s() + ACTION_SECONDS_LAST;
 
 	watch_poll(watch);
 	while (watch->running.count > 0 && now_s() < until) {

@@ -9,11 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "engine/engine.h"
 #include "live/gather.h"
-#include "live/link.h"
 #include "live/sink.h"
 #include "live/watch.h"
 #include "recorded/recorded.h"

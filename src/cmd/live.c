@@ -6,11 +6,11 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
+#include "base/now.h"
 #include "cmd/cmd.h"
 #include "engine/kept-store.h"
 #include "live/capture.h"
 #include "live/hub.h"
-#include "live/link.h"
 #include "live/watch.h"
 
 int cmd_urls(const char **args, struct url **ret_urls, size_t *ret_count, struct err *err)

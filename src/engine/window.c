@@ -9,9 +9,9 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/limits.h"
+#include "base/now.h"
 #include "base/probe.h"
 #include "engine/facts.h"
 #include "engine/merge-state.h"
@@ -507,17 +507,6 @@ static bool settle_heads(struct merge *merge, uint64_t watermark)
 	return merge->heads == 0;
 }
 
-/* How long a live trace is idle does not depend on whether somebody sets the wall clock. */
-static uint64_t idle_clock(uint64_t now_ns)
-{
-	struct timespec now = { 0 };
-
-	if (now_ns != 0) {
-		(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	}
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /*
  * A trace ends with its last event, so a window with none at or beyond its end may be the
  * last one, and not a whole one.  Only a live trace that is idle closes it nevertheless.
@@ -526,10 +515,10 @@ static bool may_close(struct merge *merge, uint64_t end, uint64_t now_ns)
 {
 	if (merge->account.events != merge->taken_events) {
 		merge->taken_events = merge->account.events;
-		merge->taken_ns = idle_clock(now_ns);
+		merge->taken_ns = now_ns == 0 ? 0 : monotonic_ns(); /* the wall clock may be set */
 	}
 	return merge->last_ts >= end ||
-	       (now_ns != 0 && idle_clock(now_ns) - merge->taken_ns >= IDLE_CLOSE_NS);
+	       (now_ns != 0 && monotonic_ns() - merge->taken_ns >= IDLE_CLOSE_NS);
 }
 
 static bool in_range(const struct merge *merge)

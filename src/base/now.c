@@ -1,0 +1,24 @@
+/*
+ * now: see now.h.
+ */
+#include "base/now.h"
+
+#include <time.h>
+
+static uint64_t read_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	(void)clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+uint64_t monotonic_ns(void)
+{
+	return read_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t wall_ns(void)
+{
+	return read_ns(CLOCK_REALTIME);
+}

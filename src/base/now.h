@@ -1,0 +1,12 @@
+/*
+ * now: what time it is, in ns.
+ */
+#ifndef SILLAGE_BASE_NOW_H
+#define SILLAGE_BASE_NOW_H
+
+#include <stdint.h>
+
+uint64_t monotonic_ns(void); /* since some moment; never goes back */
+uint64_t wall_ns(void);      /* since the epoch; may be set */
+
+#endif
