@@ -58,8 +58,8 @@ static void on_report(void *user, const struct report *report)
 	struct hub *hub = session_owner_user(trace->session);
 	const struct hub_config *config = hub->config;
 
-	if (config->shown_interval_ns != config->engine.interval_ns && !trace->gather) {
-		trace->gather = gather_new(config->shown_interval_ns, config->engine.top,
+	if (config->engine.shown_interval_ns != config->engine.interval_ns && !trace->gather) {
+		trace->gather = gather_new(config->engine.shown_interval_ns, config->engine.top,
 					   config->engine.selection);
 	}
 	gather_report(trace->gather, report, show, trace);

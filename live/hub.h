@@ -24,7 +24,6 @@ struct hub_config {
 	const struct url *urls;
 	size_t url_count;
 	struct engine_config engine; /* callbacks are the hub's */
-	uint64_t shown_interval_ns;  /* of the windows that are shown: as the engine's, or longer */
 	struct output *output;
 	struct watch *watch;       /* triggers; NULL: none */
 	struct captures *captures; /* NULL: nothing is captured */

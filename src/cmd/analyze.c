@@ -183,9 +183,9 @@ static int analyze_one(struct analyze *a, struct engine_config *config,
 		r = cmd_range(a->options, path, &config->range_begin, &config->range_end, &a->err);
 	}
 	if (r == 0) {
-		if (config->interval_ns != a->options->interval_ns) {
-			a->gather =
-				gather_new(a->options->interval_ns, config->top, config->selection);
+		if (config->interval_ns != config->shown_interval_ns) {
+			a->gather = gather_new(config->shown_interval_ns, config->top,
+					       config->selection);
 		}
 		run.engine = engine_new(config);
 		run.range_end = config->range_end;
@@ -225,17 +225,20 @@ static int analyze_all(struct analyze *a, struct engine_config *config)
 	return failed;
 }
 
-uint64_t cmd_interval(const struct options *options, const struct watch *watch)
+void cmd_fill_intervals(const struct options *options, const struct watch *watch,
+			struct engine_config *config)
 {
-	return watch && options->trigger_interval_ns > 0 ? options->trigger_interval_ns
-							 : options->interval_ns;
+	config->shown_interval_ns = options->interval_ns;
+	config->interval_ns = watch && options->trigger_interval_ns > 0
+				      ? options->trigger_interval_ns
+				      : options->interval_ns;
 }
 
 static void fill_config(const struct options *options, const struct watch *watch,
 			struct engine_config *config)
 {
 	memcpy(config->analyses, options->analyses, sizeof(config->analyses));
-	config->interval_ns = cmd_interval(options, watch);
+	cmd_fill_intervals(options, watch, config);
 	config->wants_windows = options->has_interval;
 	config->selection = &options->selection;
 	config->periods = &options->periods;

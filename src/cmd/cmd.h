@@ -21,14 +21,16 @@ struct command {
 extern const struct command cmd_live, cmd_analyze, cmd_top, cmd_list, cmd_replay, cmd_triggers,
 	cmd_lami, cmd_capture, cmd_report;
 
+struct engine_config;
 struct hub_config;
 struct output;
 struct url;
 
 struct watch;
 
-/* Of the engine's windows: the shown ones may be longer (--trigger-interval). */
-uint64_t cmd_interval(const struct options *options, const struct watch *watch);
+/* Of the engine's windows, and of the shown ones, which may be longer (--trigger-interval). */
+void cmd_fill_intervals(const struct options *options, const struct watch *watch,
+			struct engine_config *config);
 /* The triggers of the options, NULL without any; -EINVAL with the reason. */
 int cmd_watch(const struct options *options, struct watch **ret_watch, struct err *err);
 

@@ -48,8 +48,7 @@ void cmd_fill_hub(const struct options *options, struct hub_config *config)
 	if (config->watch) {
 		watch_add_analyses(config->watch, config->engine.analyses);
 	}
-	config->engine.interval_ns = cmd_interval(options, config->watch);
-	config->shown_interval_ns = options->interval_ns;
+	cmd_fill_intervals(options, config->watch, &config->engine);
 	config->engine.wants_windows = true;
 	config->engine.range_end = UINT64_MAX;
 	config->engine.selection = &options->selection;

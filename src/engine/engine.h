@@ -41,6 +41,8 @@ struct engine_warning {
 struct engine_config {
 	const struct analysis *analyses[ANALYSES_MAX]; /* ends with NULL */
 	uint64_t interval_ns;
+	/* Of windows that are put together from those and shown; 0: those are. */
+	uint64_t shown_interval_ns;
 	uint64_t range_begin, range_end; /* 0 and UINT64_MAX: all */
 	bool wants_windows;              /* else only totals are reported */
 	bool expects_beginning; /* a stream whose first packet is not its very first is warned of */

@@ -27,7 +27,7 @@ struct stats;
 struct map_setup {
 	const struct analysis *analyses[ANALYSES_MAX]; /* ends with NULL */
 	size_t analysis_count;
-	uint64_t interval_ns;
+	uint64_t interval_ns, shown_interval_ns;
 	uint64_t window_ns; /* a window's length; longer than the interval if none is shown */
 	bool wants_windows; /* else only totals are reported */
 	/* Recorded traces: only [range_begin, range_end) is reported; 0 and UINT64_MAX: all. */

@@ -26,12 +26,23 @@ uint64_t merge_window_end(uint64_t interval_ns, uint64_t ts)
 	return begin > UINT64_MAX - interval_ns ? UINT64_MAX : begin + interval_ns;
 }
 
-/* By the interval that was asked for, so that it does not matter whether windows are shown. */
+static uint64_t later_by(uint64_t ts, uint64_t ns)
+{
+	return ts > UINT64_MAX - ns ? UINT64_MAX : ts + ns;
+}
+
+/*
+ * By the interval that was asked for, so that it does not matter whether windows are shown, and by
+ * that of the shown ones, so that it does not matter what they are put together from.  But
+ * triggers, which look at those, do not wait for the end of a first window of an hour.
+ */
 uint64_t merge_head_limit(const struct merge *merge, uint64_t begin)
 {
-	uint64_t end = merge_window_end(merge->setup->interval_ns, begin);
+	uint64_t shown = merge_window_end(merge->setup->shown_interval_ns, begin);
+	uint64_t latest =
+		later_by(merge_window_end(merge->setup->interval_ns, begin), HEAD_WAIT_NS);
 
-	return end > UINT64_MAX - HEAD_WAIT_NS ? UINT64_MAX : end + HEAD_WAIT_NS;
+	return later_by(shown < latest ? shown : latest, HEAD_WAIT_NS);
 }
 
 /* ---- partials that were used ---- */
