@@ -284,8 +284,11 @@ static struct row_key key_of(const struct figure *subject, const struct report_r
 		return (struct row_key){ row->id, hash_text(row->thread->comm) };
 	case SCOPE_CPU:
 		return (struct row_key){ row->id, 0 };
-	default:
-		return (struct row_key){ (uint64_t)row->owner ^ row->id, hash_text(row->name) };
+	default: /* the number of an item, in two parts if it has an owner */
+		return (struct row_key){ subject->table->owner_key
+						 ? (uint64_t)row->owner << 32 | (uint32_t)row->id
+						 : row->id,
+					 hash_text(row->name) };
 	}
 }
 

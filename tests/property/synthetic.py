@@ -630,6 +630,12 @@ def test_trigger_rows(scratch):
     same(fired(two, 'cpu.thread[comm=t6].run < 50% for 2s')[0], [(1, 3)])
     same(fired(two, 'cpu.thread[comm=t7].run < 50% for 2s')[0], [(0, 3)])
     same(fired(two, 'cpu.thread.run > 80% and cpu.cpu.busy > 92%')[0], [(4, 5)])
+    # Descriptor 3 of process 5, and 5 of process 3, of one path.
+    events = [event(1, 'sched_process_fork', 'a', 5, 5), event(2, 'sched_process_fork', 'b', 3, 3), switch(3, 9, 5)]
+    events += call(10, 'openat', (-100, '/f', 0), 3) + [switch(20, 5, 3)] + call(30, 'openat', (-100, '/f', 0), 5) + [switch(40, 3, 5)]
+    events += call(second, 'pread64', (3,), 100) + call(2 * second, 'pread64', (3,), 100) + [switch(2 * second + 50, 5, 3)]
+    events += call(2 * second + 100, 'pread64', (5,), 100) + [switch(3 * second, 3, 0)]
+    same(fired(Made(scratch, 'descriptors', [packet(0, 0, 0, 3 * second, events)]), 'files.fd.read_bytes > 50')[0], [(1, 2), (2, 3)])
     both = [line for line in lines_of(two, '-a', 'count', '-i', '1s', '--trigger', 'cpu.thread.run > 10% until < 1%') if line['type'] == 'trigger']
     same([(line['begin'] // second, line.get('rows'), line['values'][0]['row']) for line in both], [(1, None, 't5 (5)'), (3, None, 't6 (6)'), (6, None, 't6 (6)')])
     both = [line for line in lines_of(two, '-a', 'count', '-i', '1s', '--trigger', 'cpu.thread.run >= 10% until < 1%') if line['type'] == 'trigger']
