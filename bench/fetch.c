@@ -1,8 +1,9 @@
 /*
  * fetch: all packets of a live session, fetched and dropped.
  *
- * What a viewer of one connection can have of a relay: each stream has one request in flight, and
- * nothing is done with what comes.  Ends when it has as many bytes of packets as are wanted.
+ * What a viewer of one connection can have of a relay: each stream has a packet and the index of
+ * the next one on the way, and nothing is done with what comes.  Ends when it has as many bytes of
+ * packets as are wanted.
  *
  * usage: fetch PORT BYTES        the first session of a relay on loopback
  */
@@ -14,22 +15,22 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "relay/viewer.h"
 
 struct fetched {
 	uint64_t id;
-	uint8_t *bytes;
-	uint32_t room;
+	uint8_t *bytes; /* of the packet that is asked for, ... */
+	uint32_t len, room;
 };
 
 struct fetch {
 	struct viewer viewer;
 	int fd;
 	VEC(struct fetched) streams;
-	uint64_t session, packets, bytes, wanted;
+	uint64_t session, packets, bytes;
 };
 
 __attribute__((noreturn)) static void die(const char *what)
@@ -83,6 +84,7 @@ static void take_index(struct fetch *f, const struct viewer_reply *reply)
 		stream->bytes = mem_alloc(len);
 		stream->room = (uint32_t)len;
 	}
+	stream->len = (uint32_t)len;
 	viewer_get_packet(&f->viewer, stream->id, reply->index.offset, stream->bytes, (uint32_t)len,
 			  reply->tag);
 	viewer_get_index(&f->viewer, stream->id, reply->tag);
@@ -113,19 +115,11 @@ static void take(struct fetch *f, const struct viewer_reply *reply)
 		break;
 	case VIEWER_GET_PACKET:
 		f->packets += reply->status == PACKET_OK;
-		f->bytes += reply->status == PACKET_OK ? f->streams.at[reply->tag].room : 0;
+		f->bytes += reply->status == PACKET_OK ? f->streams.at[reply->tag].len : 0;
 		break;
 	default:
 		break;
 	}
-}
-
-static double now(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
 int main(int argc, char **argv)
@@ -135,21 +129,21 @@ int main(int argc, char **argv)
 	struct fetch f = { .fd = socket(AF_INET, SOCK_STREAM, 0) };
 	struct viewer_reply reply;
 	struct err err;
-	double begin = now();
+	uint64_t begin = monotonic_ns(), wanted;
 	int one = 1;
 
 	if (argc != 3) {
 		die("usage: fetch PORT BYTES");
 	}
 	to.sin_port = htons((uint16_t)atoi(argv[1]));
-	f.wanted = strtoull(argv[2], NULL, 10);
+	wanted = strtoull(argv[2], NULL, 10);
 	if (connect(f.fd, (const struct sockaddr *)&to, sizeof(to)) < 0) {
 		die(strerror(errno));
 	}
 	(void)setsockopt(f.fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	viewer_init(&f.viewer);
 	viewer_connect(&f.viewer);
-	while (f.bytes < f.wanted) {
+	while (f.bytes < wanted) {
 		size_t len;
 		uint8_t *at;
 		ssize_t got;
@@ -172,6 +166,6 @@ int main(int argc, char **argv)
 		}
 	}
 	(void)printf("%" PRIu64 " packets, %" PRIu64 " bytes, %.3f s\n", f.packets, f.bytes,
-		     now() - begin);
+		     (double)(monotonic_ns() - begin) / 1e9);
 	return 0;
 }

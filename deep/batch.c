@@ -63,12 +63,14 @@ static void say_in(struct batch *batch, const struct cursor *cursor, const char 
 
 static void add(struct batch *batch, struct cursor *cursor, const struct plan_event *class)
 {
+	uint32_t passed = cursor->passed < UINT32_MAX ? (uint32_t)cursor->passed : UINT32_MAX;
+
 	batch->events[batch->count++] =
 		(struct batch_event){ .ts = cursor->ts,
 				      .class = class,
 				      .values = (uint32_t)batch->values.count,
-				      .passed = (uint32_t)cursor->passed };
-	cursor->passed = 0;
+				      .passed = passed };
+	cursor->passed -= passed; /* the next one has the rest */
 }
 
 /* A place where some are missing, at @ts or behind what was before. */

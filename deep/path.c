@@ -229,14 +229,17 @@ static void find_one(struct watching *watching, struct finding *finding)
 
 static void note_prio(const struct watching *watching, struct rival *rival, uint64_t ts)
 {
-	const struct prio_change *found = thread_prio(thread_at(watching, rival->thread), ts);
-	int32_t prio = found ? found->prio : 0;
+	const struct prio_change *at = thread_prio(thread_at(watching, rival->thread), ts);
 
-	if (!found) {
+	if (!at) {
 		return;
 	}
-	rival->prio_min = !rival->has_prio || prio < rival->prio_min ? prio : rival->prio_min;
-	rival->prio_max = !rival->has_prio || prio > rival->prio_max ? prio : rival->prio_max;
+	if (!rival->has_prio || at->prio < rival->prio_min) {
+		rival->prio_min = at->prio;
+	}
+	if (!rival->has_prio || at->prio > rival->prio_max) {
+		rival->prio_max = at->prio;
+	}
 	rival->has_prio = true;
 }
 
