@@ -83,15 +83,22 @@ def left_in(directory):
 def test_burst(t):
     """A burst of CPU time replayed at its own speed: captured in its two phases, and only there."""
     relay, into = t.relay(), os.path.join(t.scratch, 'captures')
-    live = t.live('-a', 'count', '-i', '20ms', '--from', 'beginning', '--trigger',
-                  'cpu.thread[comm=burst-*].run > 95% for 60ms', '--on-trigger', 'capture,report', '--history', '10s', '--before', '300ms', '--after',
+    # The second of these never is: the phases last 0.2 and 0.4 s.
+    live = t.live('-a', 'count', '-i', '20ms', '--from', 'beginning', '--trigger', 'cpu.thread[comm=burst-*].run > 95% for 60ms',
+                  '--trigger', 'cpu.busy > 80% for 1s', '--on-trigger', 'capture,report', '--history', '10s', '--before', '300ms', '--after',
                   '50ms', '--capture-dir', into, relay.live)
     t.replay(relay, 'burst', '--session', 'b', '--hostname', 'h', '--wait-viewer', '--live-timer', '100ms')
     lines = finished(live)
     fired = [line for line in lines if line['type'] == 'trigger']
     made = captured(lines)
     assert len(fired) == len(made) == 2, (fired, made)
-    for trigger, capture in zip(fired, made):
+    with open(os.path.join(t.data, 'burst', 'truth.json')) as file:
+        truth = json.load(file)
+    phases = [phase for thread in truth['workload']['threads'] for phase in thread['phases'] if phase['percent'] == 100]
+    assert len(phases) == 2
+    for trigger, capture, phase in zip(fired, made, phases):
+        # From the first whole window on.
+        assert 0 <= trigger['begin'] - (phase['start_ns'] + truth['clock_offset_ns']) < 25 * 10**6, (trigger['begin'], phase)
         assert (capture['begin'], capture['end']) == (trigger['end'] - 300 * 10**6, trigger['end'] + 50 * 10**6)
         assert capture['complete'] and capture['triggers'] == trigger['name'], capture
         check_range(capture, os.path.join(t.data, 'burst'))
