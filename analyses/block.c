@@ -39,6 +39,8 @@ enum { OWN_INSERT = RECORD_OWN, OWN_ISSUE, OWN_COMPLETE, OWN_REQUEUE, OWN_NAME, 
 
 enum { SECTOR_BYTES = 512 };
 
+#define REQUEST_WORDS 4 /* beside a record: sector, sectors, rwbs, error */
+
 /* rwbs as LTTng writes it. */
 enum { RWBS_WRITE = 1, RWBS_DISCARD = 2, RWBS_READ = 4, RWBS_FLUSH = 256 };
 
@@ -53,8 +55,8 @@ static uint64_t value_of(const struct map_event *event, unsigned int field)
 
 static void on_request(struct map *map, void *state, const struct map_event *event, uint32_t kind)
 {
-	uint64_t numbers[4] = { value_of(event, SECTOR), value_of(event, COUNT),
-				value_of(event, RWBS), 0 };
+	uint64_t numbers[REQUEST_WORDS] = { value_of(event, SECTOR), value_of(event, COUNT),
+					    value_of(event, RWBS), 0 };
 	struct record *record;
 
 	(void)state;
@@ -65,7 +67,7 @@ static void on_request(struct map *map, void *state, const struct map_event *eve
 		numbers[3] = value_of(event, ERROR_OR_TID) | value_of(event, ERRORS);
 	}
 	record = map_emit_of(map, event->ts, event->values[DEV].u, kind);
-	record->a = map_numbers(map, numbers, 4);
+	record->a = map_numbers(map, numbers, REQUEST_WORDS);
 	if (kind == OWN_ISSUE && (event->present & (1u << ERROR_OR_TID)) &&
 	    event->values[ERROR_OR_TID].i > 0) {
 		record = map_emit(map, event->ts, (int32_t)event->values[ERROR_OR_TID].i,
@@ -294,6 +296,23 @@ static void on_issued(struct shard *shard, struct thread *thread, const struct r
 	}
 }
 
+static bool accepts(const struct foreign_record *foreign)
+{
+	switch (foreign->record->kind) {
+	case OWN_ISSUED:
+		return foreign_has(foreign, 0);
+	case OWN_NAME:
+		return foreign_has_text(foreign);
+	case OWN_INSERT:
+	case OWN_ISSUE:
+	case OWN_COMPLETE:
+	case OWN_REQUEUE:
+		return foreign_has(foreign, REQUEST_WORDS);
+	default:
+		return false;
+	}
+}
+
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
 		      struct thread *object)
 {
@@ -443,6 +462,7 @@ const struct analysis analysis_block = {
 		},
 	},
 	.on_record = on_record,
+	.accepts = accepts,
 	.on_window_end = on_window_end,
 	.on_forget = on_forget,
 };

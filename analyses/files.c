@@ -506,6 +506,40 @@ static void dumped_fd(struct shard *shard, struct thread *thread, uint64_t ts,
 	fact->words[3] = (uint64_t)(uintptr_t)path_of(words + CALL_WORDS, call.path_len);
 }
 
+static bool accepts(const struct foreign_record *foreign)
+{
+	const struct record *record = foreign->record;
+	struct call call;
+
+	switch (record->kind) {
+	case OWN_CALL:
+		if (record->flags != 0) {
+			return foreign_has(foreign, 0) && (uint8_t)record->flags < FILE_CALL_COUNT;
+		}
+		break;
+	case OWN_OPEN:
+	case OWN_EXIT:
+	case OWN_DUMP_FD:
+		break;
+	case OWN_DUMP_PROCESS:
+		return foreign_has(foreign, 2);
+	case OWN_PID:
+	case OWN_FORK:
+	case OWN_EXEC:
+	case OWN_END:
+	case OWN_DUMP:
+		return foreign_has(foreign, 0);
+	default:
+		return false;
+	}
+	if (!foreign_has(foreign, CALL_WORDS)) {
+		return false;
+	}
+	memcpy(&call, foreign->numbers, sizeof(call));
+	return call.call < FILE_CALL_COUNT &&
+	       foreign_has(foreign, CALL_WORDS + (call.path_len + 7u) / 8);
+}
+
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
 		      struct thread *thread)
 {
@@ -725,6 +759,7 @@ const struct analysis analysis_files = {
 	},
 	.on_stay_end = on_stay_end,
 	.on_record = on_record,
+	.accepts = accepts,
 	.on_anew = on_anew,
 	.on_gap = on_gap,
 	.on_forget = on_forget,

@@ -254,6 +254,20 @@ static void merge_exit(struct shard *shard, struct thread *thread, struct open_c
 	open->is_open = false;
 }
 
+static bool accepts(const struct foreign_record *foreign)
+{
+	switch (foreign->record->kind) {
+	case OWN_SUMS:
+		return foreign_has(foreign, FIGURES);
+	case OWN_OPEN:
+		return foreign_has(foreign, 2) && foreign->record->flags <= CALL_OTHER;
+	case OWN_EXIT:
+		return foreign_has(foreign, 0) && foreign->record->flags <= CALL_OTHER;
+	default:
+		return foreign->record->kind == OWN_ANEW;
+	}
+}
+
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
 		      struct thread *thread)
 {
@@ -371,6 +385,7 @@ const struct analysis analysis_io = {
 	},
 	.on_stay_end = on_stay_end,
 	.on_record = on_record,
+	.accepts = accepts,
 	.on_anew = on_anew,
 	.on_gap = on_gap,
 };

@@ -179,6 +179,16 @@ static void leave(struct shard *shard, struct irq_cpu *cpu, const struct record 
 	}
 }
 
+static bool accepts(const struct foreign_record *foreign)
+{
+	const struct record *record = foreign->record;
+
+	if (record->kind == OWN_ENTRY && !(record->flags & IS_SOFT)) {
+		return foreign_has_text(foreign);
+	}
+	return foreign_has(foreign, 0) && record->kind >= OWN_ENTRY && record->kind <= OWN_LOST;
+}
+
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
 		      struct thread *object)
 {
@@ -300,5 +310,6 @@ const struct analysis analysis_irq = {
 	},
 	.on_lost = on_lost,
 	.on_record = on_record,
+	.accepts = accepts,
 	.on_forget = on_forget,
 };

@@ -111,6 +111,19 @@ static void add_sums(struct shard *shard, struct thread *thread, const uint64_t 
 	row[OF_FAILED] += sums[FAILED];
 }
 
+static bool accepts(const struct foreign_record *foreign)
+{
+	switch (foreign->record->kind) {
+	case OWN_SUMS:
+		return foreign_has(foreign, SUMS);
+	case OWN_RECLAIM_BEGIN:
+	case OWN_RECLAIM_END:
+		return foreign_has(foreign, 0);
+	default:
+		return false;
+	}
+}
+
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
 		      struct thread *thread)
 {
@@ -211,5 +224,6 @@ const struct analysis analysis_memory = {
 	},
 	.on_stay_end = on_stay_end,
 	.on_record = on_record,
+	.accepts = accepts,
 	.on_gap = on_gap,
 };

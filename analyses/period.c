@@ -267,6 +267,7 @@ int period_add(struct period_set *set, const char *text, struct err *err)
 		free(p.period);
 		return r;
 	}
+	p.period->text = mem_strdup(text);
 	*vec_push(&set->all) = p.period;
 	return 0;
 }
@@ -291,6 +292,7 @@ int period_add_span(struct period_set *set, const char *text, struct err *err)
 void period_set_fini(struct period_set *set)
 {
 	for (size_t i = 0; i < set->all.count; i++) {
+		free(set->all.at[i]->text);
 		free(set->all.at[i]);
 	}
 	vec_fini(&set->all);

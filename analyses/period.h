@@ -37,6 +37,7 @@ struct period_side {
 };
 
 struct period {
+	char *text; /* what it was made of */
 	char name[PERIOD_NAME_BYTES];
 	struct period_side begin, end;
 	bool by_thread;

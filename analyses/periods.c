@@ -298,6 +298,20 @@ static void end(struct shard *shard, struct thread *thread, struct opens *opens,
 	add(shard, thread, &ended, record, words);
 }
 
+static bool accepts(const struct foreign_record *foreign)
+{
+	const struct record *record = foreign->record;
+	const char *text;
+
+	if ((record->kind != OWN_BEGIN && record->kind != OWN_END) ||
+	    !foreign_has(foreign, WORD_TEXT + 1) || !foreign->periods ||
+	    record->flags >= foreign->periods->all.count) {
+		return false;
+	}
+	text = text_at(foreign->numbers);
+	return !text[0] || (foreign_has(foreign, WORD_TEXT + TEXT_WORDS) && !text[TEXT_BYTES - 1]);
+}
+
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
 		      struct thread *thread)
 {
@@ -411,6 +425,7 @@ const struct analysis analysis_periods = {
 		},
 	},
 	.on_record = on_record,
+	.accepts = accepts,
 	.on_gap = on_gap,
 	.on_anew = on_anew,
 	.on_window_end = on_window_end,

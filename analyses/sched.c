@@ -150,6 +150,11 @@ static void wake(struct shard *shard, struct waiting *w, const struct record *re
 	}
 }
 
+static bool accepts(const struct foreign_record *foreign)
+{
+	return foreign->record->kind == OWN_WAKE; /* all is in it, and none of it an index */
+}
+
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
 		      struct thread *thread)
 {
@@ -339,6 +344,7 @@ const struct analysis analysis_sched = {
 		},
 	},
 	.on_record = on_record,
+	.accepts = accepts,
 	.on_switch_in = on_switch_in,
 	.on_switch_out = on_switch_out,
 	.on_head = on_head,

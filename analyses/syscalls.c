@@ -46,6 +46,9 @@ enum { ENTRY_TID };
 /* Flags of OWN_CALL and OWN_EXIT: it has a result; all is in `a` and `prio` (else beside). */
 enum { END_HAS_RET = 1, END_IS_SHORT = 2 };
 #define SHORT_NS_BITS 40 /* of `a`; the class is in the others */
+/* Beside the records: duration, result, class; which call, result, class, the other that is open.
+ */
+enum { CALL_NUMBERS = 3, EXIT_NUMBERS = 4 };
 
 /* ---- map side ---- */
 
@@ -78,14 +81,14 @@ static void emit_call(struct map *map, const struct map_event *event, uint32_t c
 {
 	struct record *record = map_emit(map, event->ts, map_tid(map), OWN_CALL);
 	int64_t ret = ret_of(event, record);
-	uint64_t numbers[3] = { ns, (uint64_t)ret, class };
+	uint64_t numbers[CALL_NUMBERS] = { ns, (uint64_t)ret, class };
 
 	if (ret == (int32_t)ret && ns >> SHORT_NS_BITS == 0 && class >> (64 - SHORT_NS_BITS) == 0) {
 		record->flags |= END_IS_SHORT;
 		record->prio = (int32_t)ret;
 		record->a = (uint64_t) class << SHORT_NS_BITS | ns;
 	} else {
-		record->a = map_numbers(map, numbers, 3);
+		record->a = map_numbers(map, numbers, CALL_NUMBERS);
 	}
 }
 
@@ -94,9 +97,10 @@ static void emit_exit(struct map *map, const struct map_event *event, int32_t ti
 		      uint64_t another)
 {
 	struct record *record = map_emit(map, event->ts, tid, OWN_EXIT);
-	uint64_t numbers[4] = { id, (uint64_t)ret_of(event, record), event->class->index, another };
+	uint64_t numbers[EXIT_NUMBERS] = { id, (uint64_t)ret_of(event, record), event->class->index,
+					   another };
 
-	record->a = map_numbers(map, numbers, 4);
+	record->a = map_numbers(map, numbers, EXIT_NUMBERS);
 }
 
 static void on_entry(struct map *map, void *state, const struct map_event *event, uint32_t id)
@@ -292,6 +296,39 @@ static void whole_call(struct shard *shard, struct thread *thread, struct thread
 	add_call(shard, thread, &ended);
 }
 
+static bool accepts(const struct foreign_record *foreign)
+{
+	const struct record *record = foreign->record;
+	uint64_t class = 0;
+
+	switch (record->kind) {
+	case OWN_CALL:
+		if (record->flags & END_IS_SHORT) {
+			class = record->a >> SHORT_NS_BITS;
+			break;
+		}
+		if (!foreign_has(foreign, CALL_NUMBERS)) {
+			return false;
+		}
+		class = foreign->numbers[2];
+		break;
+	case OWN_EXIT:
+		if (!foreign_has(foreign, EXIT_NUMBERS)) {
+			return false;
+		}
+		class = foreign->numbers[2];
+		break;
+	case OWN_OPEN:
+		class = (uint32_t)record->prio;
+		break;
+	case OWN_OVERWRITTEN:
+		return foreign_has(foreign, 0);
+	default:
+		return false;
+	}
+	return foreign_has(foreign, 0) && class < foreign->classes;
+}
+
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
 		      struct thread *thread)
 {
@@ -474,6 +511,7 @@ const struct analysis analysis_syscalls = {
 	},
 	.on_stay_end = on_stay_end,
 	.on_record = on_record,
+	.accepts = accepts,
 	.on_anew = on_anew,
 	.on_switch_in = on_switch_in,
 	.on_switch_out = on_switch_out,

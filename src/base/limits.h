@@ -134,6 +134,11 @@
 /* What is held is used up before its window ends when it is at least so much. */
 #define ROUND_BYTES_MIN ((size_t)262144)
 
+/* One frame of a file of partials: what a chunk of 64 MiB gives, and more.  And how many times
+ * --max-memory may be held of it: packets become up to so much larger partials. */
+#define PARTIALS_FRAME_BYTES_MAX ((size_t)1 << 30)
+#define PARTIALS_HELD_FACTOR     4
+
 /* Chunks handed to the workers and not merged, for each worker. */
 #define CHUNKS_PER_WORKER 4
 

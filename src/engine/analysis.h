@@ -150,6 +150,22 @@ struct fact {
 	uint64_t words[FACT_WORDS];
 };
 
+/* A record of the analysis' own that came from a file, so that its bytes may be anybody's. */
+struct foreign_record {
+	const struct record *record;
+	const uint64_t *numbers; /* from record->a on, if that is an index ... */
+	uint64_t count;          /* ... and how many there are; 0: it is none */
+	uint32_t classes;        /* event classes of the trace */
+	const struct period_set *periods;
+	bool has_current; /* `prio` will be a tid (map_note_current) */
+};
+
+/* Whether there are so many numbers beside the record, and `prio` stays what it is. */
+static inline bool foreign_has(const struct foreign_record *foreign, uint64_t count)
+{
+	return !foreign->has_current && foreign->count >= count;
+}
+
 struct analysis {
 	const char *name;
 	const char *summary;             /* one line */
@@ -180,6 +196,9 @@ struct analysis {
 	 */
 	void (*on_record)(struct shard *shard, const struct record *record, const uint64_t *numbers,
 			  struct thread *thread);
+	/* Whether on_record() may be given the record: what it uses as an index, a length or a text
+	 * is right.  Who has on_record() has this, too. */
+	bool (*accepts)(const struct foreign_record *foreign);
 	void (*on_switch_in)(struct shard *shard, struct thread *thread,
 			     const struct switch_in *in);
 	void (*on_switch_out)(struct shard *shard, struct thread *thread,

@@ -19,6 +19,7 @@
 #include "base/probe.h"
 #include "ctf/metadata.h"
 #include "engine/clock.h"
+#include "engine/partials.h"
 #include "engine/pool.h"
 
 #define WARNINGS_MAX 100 /* of one trace; what more are about is only counted */
@@ -133,6 +134,11 @@ uint64_t engine_held_bytes(const struct engine *engine)
 	return held;
 }
 
+uint64_t engine_max_memory(const struct engine *engine)
+{
+	return engine->config.max_memory;
+}
+
 size_t engine_in_flight(const struct engine *engine)
 {
 	return pool_in_flight(engine->pool, JOB_MAP) + pool_in_flight(engine->pool, JOB_MERGE);
@@ -232,7 +238,13 @@ static void take_chunk(struct engine *engine, struct chunk *chunk)
 	warn_of_anomalies(chunk);
 	pass_on_kept(chunk);
 	chunk->partial = NULL;
-	merge_take(chunk->stream, chunk->seq, partial);
+	if (engine->config.partials) {
+		partials_put_partial(engine->config.partials, merge_stream_number(chunk->stream),
+				     chunk->seq, partial, chunk->plan);
+		shelf_put(engine->setup.shelf, partial);
+	} else {
+		merge_take(chunk->stream, chunk->seq, partial);
+	}
 	chunk_free(chunk);
 }
 
@@ -497,6 +509,9 @@ void trace_finish(struct trace *trace, uint64_t now_ns)
 	begin = stats ? stats_now() : 0;
 	others = others_ns(stats);
 	merge_finish(trace->merge, now_ns);
+	if (trace->engine->config.partials) {
+		partials_put_finish(trace->engine->config.partials);
+	}
 	trace->has_finished = true;
 	if (stats) {
 		note_front(trace->engine, begin, others);
@@ -511,6 +526,16 @@ void trace_total_so_far(struct trace *trace)
 const struct merge_account *trace_account(const struct trace *trace)
 {
 	return merge_account(trace->merge);
+}
+
+struct merge *trace_merge(struct trace *trace)
+{
+	return trace->merge;
+}
+
+struct engine *trace_engine(const struct trace *trace)
+{
+	return trace->engine;
 }
 
 uint64_t trace_watermark(const struct trace *trace)
@@ -584,6 +609,18 @@ static bool adopt(struct stream *stream, const struct packet_info *info)
 	return false;
 }
 
+/* Nothing older than @ts comes after what was submitted. */
+static void tell_known(struct stream *stream, uint64_t ts)
+{
+	struct partials_out *partials = stream->trace->engine->config.partials;
+
+	merge_stream_known(stream->merge, stream->submitted, ts);
+	if (partials && merge_stream_identity(stream->merge)) {
+		partials_put_known(partials, merge_stream_number(stream->merge), stream->submitted,
+				   ts);
+	}
+}
+
 static void identify(struct stream *stream, const struct packet_info *info, uint64_t begin)
 {
 	struct stream_identity identity = {
@@ -596,6 +633,10 @@ static void identify(struct stream *stream, const struct packet_info *info, uint
 	};
 
 	merge_stream_identify(stream->merge, &identity);
+	if (stream->trace->engine->config.partials) {
+		partials_put_stream(stream->trace->engine->config.partials,
+				    merge_stream_number(stream->merge), &identity);
+	}
 	if (identity.starts_late && stream->trace->engine->config.expects_beginning) {
 		warn(stream->trace, stream, (int64_t)info->seq_num, "late-start",
 		     "stream %s: the first packet to be had is number %" PRIu64
@@ -611,7 +652,7 @@ void stream_expect(struct stream *stream, const struct packet_info *info)
 	clock_init(&clock, info->stream->clock);
 	stream->end = info->has_begin ? clock_ns(&clock, info->begin) : 0;
 	identify(stream, info, stream->end);
-	merge_stream_known(stream->merge, 0, stream->end);
+	tell_known(stream, stream->end);
 }
 
 static void new_chunk(struct stream *stream, bool switches, const struct stream_input *input)
@@ -808,7 +849,7 @@ void stream_known(struct stream *stream, uint64_t cycles)
 	class = stream->trace->plan->streams[0].clock;
 	clock_init(&clock, class);
 	(void)stream_flush(stream);
-	merge_stream_known(stream->merge, stream->submitted, clock_ns(&clock, cycles));
+	tell_known(stream, clock_ns(&clock, cycles));
 }
 
 void stream_next(struct stream *stream, const struct packet_info *info)
@@ -820,7 +861,7 @@ void stream_next(struct stream *stream, const struct packet_info *info)
 	if (info->has_begin && !stream->has_gap && discarded_since(stream, info) == 0 &&
 	    lost_since(stream, info) == 0) {
 		clock_init(&clock, info->stream->clock);
-		merge_stream_known(stream->merge, stream->submitted, clock_ns(&clock, info->begin));
+		tell_known(stream, clock_ns(&clock, info->begin));
 	}
 }
 
@@ -847,6 +888,8 @@ static void push_final_gap(struct stream *stream)
 
 void stream_end(struct stream *stream)
 {
+	struct partials_out *partials = stream->trace->engine->config.partials;
+
 	if (stream->is_ended) {
 		return;
 	}
@@ -854,6 +897,9 @@ void stream_end(struct stream *stream)
 	stream->is_ended = true;
 	(void)stream_flush(stream);
 	merge_stream_end(stream->merge, stream->submitted);
+	if (partials && merge_stream_identity(stream->merge)) {
+		partials_put_end(partials, merge_stream_number(stream->merge), stream->submitted);
+	}
 }
 
 void stream_away(struct stream *stream)

@@ -27,6 +27,7 @@
 
 struct engine;
 struct kept;
+struct partials_out;
 struct trace;
 struct stream;
 
@@ -54,6 +55,9 @@ struct engine_config {
 	const struct period_set *periods;  /* NULL: none; has to outlive the engine */
 	struct kept_store *store; /* of kept packets, NULL: they stay in memory; the same */
 	struct stats *stats;      /* NULL: not wanted */
+	/* Where what workers found goes, instead of being merged (partials.h); NULL: it is merged.
+	 */
+	struct partials_out *partials;
 	/* Callbacks, with the user pointer of trace_new(). */
 	void (*on_report)(void *user, const struct report *report);
 	void (*on_warning)(void *user, const struct engine_warning *warning);
@@ -71,6 +75,7 @@ void engine_step(struct engine *engine, bool wait, uint64_t now_ns);
 /* Bytes of packets and partials held, and whether more may be brought in. */
 uint64_t engine_held_bytes(const struct engine *engine);
 bool engine_has_room(const struct engine *engine);
+uint64_t engine_max_memory(const struct engine *engine);
 size_t engine_in_flight(const struct engine *engine); /* jobs at the workers */
 /* Readable when engine_step() has work, for an event loop; -1 when there are no workers. */
 int engine_event_fd(struct engine *engine);
@@ -104,6 +109,9 @@ bool trace_uuid(const struct trace *trace, uint8_t ret_uuid[16]);
 void trace_finish(struct trace *trace, uint64_t now_ns);
 void trace_total_so_far(struct trace *trace);
 const struct merge_account *trace_account(const struct trace *trace);
+/* For who brings partials of it (partials.h). */
+struct merge *trace_merge(struct trace *trace);
+struct engine *trace_engine(const struct trace *trace);
 uint64_t trace_watermark(const struct trace *trace);
 /* The end of the last window that was closed; 0: none was. */
 uint64_t trace_closed_until(const struct trace *trace);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "engine/partial.h"
+#include "engine/analysis.h"
 
 /* The id of an item that has none. */
 #define ITEM_NO_ID ((uint64_t)1 << 63)
@@ -31,6 +31,12 @@ static inline struct item_key item_key_of_numbers(uint64_t id, const uint64_t *n
 
 	memcpy(key.name, numbers, sizeof(key.name));
 	return key;
+}
+
+static inline bool foreign_has_text(const struct foreign_record *foreign)
+{
+	return foreign_has(foreign, ITEM_NAME_BYTES / sizeof(uint64_t)) &&
+	       ((const char *)foreign->numbers)[ITEM_NAME_BYTES - 1] == 0;
 }
 
 static inline uint32_t item_hash(const struct item_key *key)

@@ -537,38 +537,8 @@ void map_note_tail(struct map *map)
 
 /* ---- slices ---- */
 
-static unsigned int place_in_order(const struct group *group)
-{
-	return group->key == KEY_HEAD || group->key == KEY_LOST ? SHARDS : key_shard(group->key);
-}
-
 void map_sort_slice(struct map *map)
 {
-	struct partial *partial = map->partial;
-	struct slice *slice = &map->slice;
-	size_t count = partial->groups.count - map->group_first;
-	const struct group *groups = count > 0 ? &partial->groups.at[map->group_first] : NULL;
-	uint32_t *shards = slice->shards, first = (uint32_t)partial->order.count;
-
-	slice->group_count = (uint32_t)count;
-	memset(shards, 0, sizeof(slice->shards));
-	for (size_t i = 0; i < count; i++) {
-		shards[place_in_order(&groups[i]) + 1]++;
-	}
-	for (size_t i = 0; i <= SHARDS; i++) {
-		shards[i + 1] += shards[i];
-	}
-	vec_reserve(&partial->order, first + count + GROUPS_AHEAD);
-	partial->order.count += count;
-	memset(partial->order.at + partial->order.count, 0, GROUPS_AHEAD * sizeof(uint32_t));
-	for (size_t i = 0; i < count; i++) {
-		uint32_t at = shards[place_in_order(&groups[i])]++;
-
-		partial->order.at[first + at] = map->group_first + (uint32_t)i;
-	}
-	/* Each shard's begin has become its end, which is the next one's begin. */
-	for (size_t i = SHARDS + 1; i > 0; i--) {
-		shards[i] = first + shards[i - 1];
-	}
-	shards[0] = first;
+	map->slice.group_count = (uint32_t)map->partial->groups.count - map->group_first;
+	partial_sort_slice(map->partial, &map->slice, map->group_first);
 }

@@ -60,7 +60,18 @@ void merge_set_classes(struct merge *merge, const struct plan *plan)
 	rows_set_classes(&merge->rows, plan);
 }
 
+void merge_add_class(struct merge *merge, const char *name)
+{
+	merge_wait(merge);
+	rows_add_class(&merge->rows, name);
+}
+
 /* ---- streams ---- */
+
+uint32_t merge_stream_number(const struct merge_stream *stream)
+{
+	return stream->ordinal;
+}
 
 struct merge_stream *merge_stream_new(struct merge *merge)
 {

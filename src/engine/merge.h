@@ -56,6 +56,11 @@ void merge_wait(struct merge *merge);
 
 /* Event names by class index, from the newest plan.  Classes only ever get more. */
 void merge_set_classes(struct merge *merge, const struct plan *plan);
+/* The next class has this name. */
+void merge_add_class(struct merge *merge, const char *name);
+
+/* A number of the merge's own. */
+uint32_t merge_stream_number(const struct merge_stream *stream);
 
 /* A stream holds the watermark from here on until it is known further, or ended. */
 struct merge_stream *merge_stream_new(struct merge *merge);

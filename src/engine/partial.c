@@ -183,3 +183,36 @@ uint32_t partial_add_record(struct partial *partial, uint32_t group, uint64_t ts
 	partial_chain(partial, group, index);
 	return index;
 }
+
+static unsigned int place_in_order(const struct group *group)
+{
+	return group->key == KEY_HEAD || group->key == KEY_LOST ? SHARDS : key_shard(group->key);
+}
+
+void partial_sort_slice(struct partial *partial, struct slice *slice, uint32_t group_first)
+{
+	size_t count = slice->group_count;
+	const struct group *groups = count > 0 ? &partial->groups.at[group_first] : NULL;
+	uint32_t *shards = slice->shards, first = (uint32_t)partial->order.count;
+
+	memset(shards, 0, sizeof(slice->shards));
+	for (size_t i = 0; i < count; i++) {
+		shards[place_in_order(&groups[i]) + 1]++;
+	}
+	for (size_t i = 0; i <= SHARDS; i++) {
+		shards[i + 1] += shards[i];
+	}
+	vec_reserve(&partial->order, first + count + GROUPS_AHEAD);
+	partial->order.count += count;
+	memset(partial->order.at + partial->order.count, 0, GROUPS_AHEAD * sizeof(uint32_t));
+	for (size_t i = 0; i < count; i++) {
+		uint32_t at = shards[place_in_order(&groups[i])]++;
+
+		partial->order.at[first + at] = group_first + (uint32_t)i;
+	}
+	/* Each shard's begin has become its end, which is the next one's begin. */
+	for (size_t i = SHARDS + 1; i > 0; i--) {
+		shards[i] = first + shards[i - 1];
+	}
+	shards[0] = first;
+}

@@ -189,6 +189,9 @@ uint32_t partial_add_group(struct partial *partial, int64_t key);
 /* Puts a group that workers did not put into the slice's shards there. */
 void partial_chain_group(struct partial *partial, struct slice *slice, uint32_t group);
 
+/* Notes which of the slice's groups, which begin at @group_first, are of which shard. */
+void partial_sort_slice(struct partial *partial, struct slice *slice, uint32_t group_first);
+
 /* Appends to a group a record that no group has. */
 void partial_chain(struct partial *partial, uint32_t group, uint32_t record);
 

@@ -529,10 +529,15 @@ static uint32_t name_id(struct rows *rows, const char *text)
 	return (uint32_t)(rows->names.count - 1);
 }
 
+void rows_add_class(struct rows *rows, const char *name)
+{
+	*vec_push(&rows->class_names) = name_id(rows, name);
+}
+
 void rows_set_classes(struct rows *rows, const struct plan *plan)
 {
 	for (size_t i = rows->class_names.count; i < plan->class_count; i++) {
-		*vec_push(&rows->class_names) = name_id(rows, plan->classes[i]->class->name);
+		rows_add_class(rows, plan->classes[i]->class->name);
 	}
 }
 

@@ -191,6 +191,7 @@ void rows_fini(struct rows *rows);
 
 struct cpu *rows_cpu(struct rows *rows, uint64_t id); /* made when new */
 void rows_set_classes(struct rows *rows, const struct plan *plan);
+void rows_add_class(struct rows *rows, const char *name);
 
 /* ---- threads of a shard ---- */
 

@@ -1,11 +1,14 @@
 /*
  * engine: what only shows when the world changes under it.
  */
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "engine/guard.h"
+#include "engine/partial-flat.h"
 #include "suites.h"
 
 /* A mapped file that is cut: its pages are gone, and that is all that happens. */
@@ -41,12 +44,146 @@ START_TEST(survives_cut_file)
 }
 END_TEST
 
+/* ---- partials as bytes ---- */
+
+/* All analyses, so that each record has one that it may be of. */
+static void set_up(struct map_setup *setup)
+{
+	*setup = (struct map_setup){ .interval_ns = 1000, .wants_windows = true };
+	for (size_t i = 0; analyses[i]; i++) {
+		setup->analyses[setup->analysis_count++] = analyses[i];
+	}
+	map_setup_init(setup);
+}
+
+/* One slice with one group, that has one record of an analysis and one item. */
+static struct partial *one_of_each(const struct map_setup *setup, const char *analysis,
+				   unsigned int table)
+{
+	struct partial *partial = partial_new();
+	struct slice *slice = vec_push(&partial->slices);
+	uint8_t owner = 0;
+
+	while (strcmp(setup->analyses[owner]->name, analysis) != 0) {
+		owner++;
+	}
+	*slice = (struct slice){ .window = 5, .tally_count = 1, .group_count = 1, .item_count = 1 };
+	*vec_push(&partial->tallies) = (struct tally){ .class_index = 1, .count = 2 };
+	(void)partial_add_group(partial, 7);
+	(void)partial_add_record(partial, 0, 5001, RECORD_OWN);
+	partial->records.at[0].owner = owner;
+	for (unsigned int i = 0; i < 16; i++) {
+		*vec_push(&partial->numbers) = 0;
+	}
+	*vec_push(&partial->items) =
+		(struct slice_item){ .analysis = owner, .table = (uint8_t)table };
+	partial->begin = 5000;
+	partial->end = 5100;
+	partial->records_until = 5100;
+	return partial;
+}
+
+static int read_again(const struct map_setup *setup, const struct partial *partial)
+{
+	struct flat_out out = { 0 };
+	struct partial *again = partial_new();
+	struct flat_in in;
+	struct err err;
+	int r;
+
+	partial_write(partial, &out);
+	for (size_t cut = 0; cut < out.bytes.count; cut++) {
+		struct partial *less = partial_new();
+
+		in = (struct flat_in){ .at = out.bytes.at, .left = cut };
+		ck_assert_int_eq(partial_read(less, &in, setup, 2, &err), -EINVAL);
+		partial_free(less);
+	}
+	in = (struct flat_in){ .at = out.bytes.at, .left = out.bytes.count };
+	r = partial_read(again, &in, setup, 2, &err);
+	ck_assert(r == 0 || r == -EINVAL);
+	if (r == 0) {
+		struct flat_out same = { 0 };
+
+		partial_write(again, &same);
+		ck_assert_uint_eq(same.bytes.count, out.bytes.count);
+		ck_assert_mem_eq(same.bytes.at, out.bytes.at, out.bytes.count);
+		vec_fini(&same.bytes);
+	}
+	partial_free(again);
+	vec_fini(&out.bytes);
+	return r;
+}
+
+/* What the merger would use as an index is refused where it is none. */
+START_TEST(refuses_wrong_partials)
+{
+	enum { OF_MEMORY_BY_ORDER = 1 };
+	struct map_setup setup;
+	struct partial *good, *bad;
+
+	set_up(&setup);
+	good = one_of_each(&setup, "memory", OF_MEMORY_BY_ORDER);
+	ck_assert_int_eq(read_again(&setup, good), 0);
+	partial_free(good);
+#define WRONG(change)                                                                              \
+	do {                                                                                       \
+		bad = one_of_each(&setup, "memory", OF_MEMORY_BY_ORDER);                           \
+		change;                                                                            \
+		ck_assert_msg(read_again(&setup, bad) == -EINVAL, #change);                        \
+		partial_free(bad);                                                                 \
+	} while (0)
+	WRONG(bad->head = (enum head_kind)7);
+	WRONG(bad->tail = RUN_KINDS);
+	WRONG(bad->head = HEAD_GAP; bad->head_slice = 1);
+	WRONG(bad->slices.at[0].window = -2);
+	WRONG(bad->slices.at[0].window = WINDOW_BEFORE); /* nothing is before the range */
+	WRONG(*vec_push(&bad->slices) = bad->slices.at[0]);
+	WRONG(bad->slices.at[0].tally_count = 2);
+	WRONG(bad->slices.at[0].group_count = 0);
+	WRONG(bad->slices.at[0].group_count = 2);
+	WRONG(bad->slices.at[0].item_count = 2);
+	WRONG(bad->tallies.at[0].class_index = 2);
+	WRONG(bad->groups.at[0].key = KEY_CPU(3));
+	WRONG(bad->groups.at[0].key = INT64_MAX);
+	WRONG(bad->records.at[0].group = 1);
+	WRONG(bad->records.at[0].owner = (uint8_t)setup.analysis_count);
+	WRONG(bad->records.at[0].owner = 0); /* count has no records */
+	WRONG(bad->records.at[0].kind = UINT8_MAX);
+	WRONG(bad->records.at[0].a = 15); /* numbers end before all that it has */
+	WRONG(bad->records.at[0].a = UINT64_MAX);
+	WRONG(*vec_push(&bad->currents) = 0); /* it has no current thread */
+	WRONG(*vec_push(&bad->currents) = 1);
+	WRONG(bad->items.at[0].numbers = 16);
+	WRONG(bad->items.at[0].table = 0); /* the totals */
+	WRONG(bad->items.at[0].analysis = UINT8_MAX);
+	WRONG(memset(bad->items.at[0].key.name, 'x', ITEM_NAME_BYTES));
+	WRONG(*vec_push(&bad->segments) = ((struct segment){ .begin = 2, .end = 1 }));
+	WRONG(*vec_push(&bad->segments) = ((struct segment){ .kind = RUN_KINDS }));
+	WRONG(*vec_push(&bad->renames) = ((struct rename){ .from = 4, .to = 4 }));
+#undef WRONG
+	map_setup_fini(&setup);
+}
+END_TEST
+
+/* Who takes records has to say which may come from a file. */
+START_TEST(analyses_know_their_records)
+{
+	for (size_t i = 0; analyses[i]; i++) {
+		ck_assert_msg(!analyses[i]->on_record == !analyses[i]->accepts, "%s",
+			      analyses[i]->name);
+	}
+}
+END_TEST
+
 Suite *suite_engine(void)
 {
 	Suite *suite = suite_create("engine");
 	TCase *tcase = tcase_create("engine");
 
 	tcase_add_test(tcase, survives_cut_file);
+	tcase_add_test(tcase, refuses_wrong_partials);
+	tcase_add_test(tcase, analyses_know_their_records);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

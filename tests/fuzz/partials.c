@@ -1,0 +1,100 @@
+/*
+ * partials: hostile frames of a file that `sillage map` is said to have written, for a trace.
+ *
+ * Each frame is behind its length in two bytes, and not packed: what zstd's checksum would refuse
+ * is to be looked at.  All are merged, with every analysis.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyses/period.h"
+#include "base/mem.h"
+#include "engine/engine.h"
+#include "engine/partials.h"
+#include "fuzz.h"
+
+static void on_report(void *user, const struct report *report)
+{
+	unsigned int *reports = user;
+
+	*reports += report->table_count > 0;
+}
+
+static void on_warning(void *user, const struct engine_warning *warning)
+{
+	(void)user;
+	(void)warning;
+}
+
+static struct period_set *periods(void)
+{
+	static struct period_set set;
+	struct err err;
+
+	if (set.all.count == 0 &&
+	    (period_add(&set, "outer = sched_waking; sched_wakeup; by $tid", &err) < 0 ||
+	     period_add(&set, "inner = irq_handler_entry; irq_handler_exit; by $tid; within outer",
+			&err) < 0 ||
+	     period_add(&set, "cpu = irq_handler_entry; irq_handler_exit; by irq, $cpu", &err) <
+		     0)) {
+		abort(); /* they are ours */
+	}
+	return &set;
+}
+
+static void merge_all(struct trace *trace, const uint8_t *data, size_t size)
+{
+	struct partials_merging *merging = partials_merging_new(trace);
+	struct err err;
+	int r = 0;
+
+	while (r == 0 && size > 2) {
+		size_t len = (size_t)data[0] << 8 | data[1];
+		uint8_t *frame;
+
+		data += 2;
+		size -= 2;
+		len = len < size ? len : size;
+		/* Of its own, so that a sanitizer sees reads beyond it. */
+		frame = malloc(len + (len == 0));
+		memcpy(frame, data, len);
+		r = partials_merging_take(merging, &(struct flat_in){ .at = frame, .left = len },
+					  &err);
+		free(frame);
+		if (r < 0 && !err.text[0]) {
+			abort();
+		}
+		engine_step(trace_engine(trace), false, 0);
+		data += len;
+		size -= len;
+	}
+	partials_merging_free(merging);
+	if (r >= 0) {
+		trace_finish(trace, 0);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	unsigned int reports = 0;
+	struct engine_config config = { .interval_ns = 1000000,
+					.range_end = UINT64_MAX,
+					.wants_windows = true,
+					.chunk_bytes = 256,
+					.max_memory = UINT64_C(1) << 28,
+					.periods = periods(),
+					.on_report = on_report,
+					.on_warning = on_warning };
+	struct engine *engine;
+	struct trace *trace;
+
+	for (size_t i = 0; analyses[i]; i++) {
+		config.analyses[i] = analyses[i];
+	}
+	engine = engine_new(&config);
+	trace = trace_new(engine, &reports);
+	merge_all(trace, data, size);
+	trace_free(trace);
+	engine_free(engine);
+	return 0;
+}
