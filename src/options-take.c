@@ -597,7 +597,7 @@ int options_settle(struct options *options, unsigned int command, struct err *er
 	static const char *const others[] = { "text", "json", NULL };
 	int r = check_intervals(options, err);
 
-	if (r == 0 && (command & (FOR_LIVE | FOR_ANALYZE | FOR_TOP | FOR_LAMI))) {
+	if (r == 0 && (command & (FOR_LIVE | FOR_ANALYZE | FOR_TOP | FOR_LAMI | FOR_MAP))) {
 		r = settle_periods(options, err);
 	}
 	if (r == 0 && strcmp(options->format, "html") == 0 && command != FOR_REPORT) {

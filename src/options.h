@@ -25,6 +25,8 @@ enum {
 	FOR_LAMI = 64,
 	FOR_CAPTURE = 128,
 	FOR_REPORT = 256,
+	FOR_MAP = 512,
+	FOR_MERGE = 1024,
 };
 
 struct options {

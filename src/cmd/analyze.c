@@ -63,8 +63,7 @@ static void on_progress(void *user, uint64_t done, uint64_t total)
 		      total ? 100.0 * (double)done / (double)total : 0);
 }
 
-static void set_identity(struct trace_identity *identity, const struct metadata *types,
-			 const char *path)
+void cmd_identify(struct trace_identity *identity, const struct metadata *types, const char *path)
 {
 	const struct env_entry *host = metadata_env(types, "hostname");
 	const struct env_entry *session = metadata_env(types, "trace_name");
@@ -82,7 +81,7 @@ static void on_trace(void *user, struct trace *trace)
 	struct analyze *a = user;
 
 	a->trace = trace;
-	set_identity(&a->identity, trace_plan(trace)->metadata, a->path);
+	cmd_identify(&a->identity, trace_plan(trace)->metadata, a->path);
 }
 
 static void show(void *user, const struct report *report)

@@ -19,7 +19,7 @@ struct command {
 };
 
 extern const struct command cmd_live, cmd_analyze, cmd_top, cmd_list, cmd_replay, cmd_triggers,
-	cmd_lami, cmd_capture, cmd_report;
+	cmd_lami, cmd_capture, cmd_report, cmd_map, cmd_merge;
 
 struct engine_config;
 struct hub_config;
@@ -50,6 +50,11 @@ int cmd_output(const struct options *options, struct output *output,
 struct recorded_path;
 int cmd_range(const struct options *options, const struct recorded_path *path, uint64_t *ret_begin,
 	      uint64_t *ret_end, struct err *err);
+
+/* What a trace says of itself; @identity has been zeroed, or has those of another. */
+struct metadata;
+struct trace_identity;
+void cmd_identify(struct trace_identity *identity, const struct metadata *types, const char *path);
 
 /* What analyze and top share: reports all traces; an exit status. */
 int cmd_analyze_into(const struct options *options, struct output *output);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """cuts: how a trace is cut into chunks, and who works on them, never changes a report.
 
-Goal    Byte-identical JSON for any chunk size and any number of workers.
+Goal    Byte-identical JSON for any chunk size and any number of workers, and by two processes.
 Method  Report with one chunk per stream and no workers; then with one packet per chunk up to
         whole streams, 0, 1, 2 and 4 workers, several times, since their order of
         completion is random.
@@ -15,9 +15,22 @@ import subprocess
 import sys
 
 
+def run(words, given=None):
+    return subprocess.run(words, input=given, stdout=subprocess.PIPE, check=True).stdout
+
+
 def report(sillage, trace, chunk, jobs, extra):
-    out = subprocess.run([sillage, 'analyze', '-q', '-f', 'json', '-a', 'all', '--chunk-size', str(chunk), '-j',
-                          str(jobs)] + extra + [trace], stdout=subprocess.PIPE, check=True).stdout
+    return in_order(run([sillage, 'analyze', '-q', '-f', 'json', '-a', 'all', '--chunk-size', str(chunk), '-j',
+                         str(jobs)] + extra + [trace]))
+
+
+def merged(sillage, trace, chunk, jobs, extra):
+    """The same by two processes, of which one maps and the other merges."""
+    partials = run([sillage, 'map', '-q', '-a', 'all', '--chunk-size', str(chunk), '-j', str(jobs)] + extra + [trace])
+    return in_order(run([sillage, 'merge', '-q', '-f', 'json', '-j', str(jobs), '-'], partials))
+
+
+def in_order(out):
     lines = [line for line in out.splitlines() if not line.startswith(b'{"type":"end"')]
     warnings = sorted(line for line in lines if line.startswith(b'{"type":"warning"'))
     # A warning is said when a packet comes, which is before or after some window is due.
@@ -59,6 +72,9 @@ def check(sillage, trace, seed):
                     print('not ok %s: --chunk-size %d -j %d -i %s (seed %d)' % (
                         trace, chunk, jobs, interval, seed))
                     return False
+            if digest(merged(sillage, trace, chunk, rng.randrange(3), extra)) != wanted:
+                print('not ok %s: map and merge, --chunk-size %d -i %s (seed %d)' % (trace, chunk, interval, seed))
+                return False
     print('ok %s' % trace)
     return True
 

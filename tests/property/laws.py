@@ -359,6 +359,9 @@ def check(sillage, rng, path, loses):
         extra = asked + rng.choice(([], ['--max-memory', '1K']))
         if cuts.report(sillage, path, chunk, jobs, extra) != base:
             return 'not the same with --chunk-size %d -j %d %s' % (chunk, jobs, ' '.join(extra))
+    chunk, jobs = rng.choice((1, 300, 4000, 10**9)), rng.randrange(3)
+    if cuts.merged(sillage, path, chunk, jobs, asked) != base:
+        return 'not the same by map and merge, --chunk-size %d -j %d' % (chunk, jobs)
     if not adds_up(lines, lines[0]['analyses']):
         return 'windows of %s do not add up' % interval
     # Of a thread that takes another tid, a window has the one that it had then.

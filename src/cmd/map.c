@@ -1,0 +1,246 @@
+/*
+ * map: the workers' half of an analysis, into a file that `sillage merge` goes on with.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "cmd/cmd.h"
+#include "engine/engine.h"
+#include "engine/partials.h"
+#include "live/sink.h"
+#include "recorded/recorded.h"
+
+struct mapping {
+	const struct options *options;
+	struct engine_config config;
+	struct partials_out *out;
+	const char *path;
+	bool has_begun; /* the trace, in the file */
+	struct err err;
+};
+
+static atomic_bool stop; /* lock-free, so that a signal may set it */
+
+static void on_signal(int number)
+{
+	(void)number;
+	stop = true;
+}
+
+static void on_trace(void *user, struct trace *trace)
+{
+	struct mapping *m = user;
+	struct trace_identity identity = { 0 };
+	struct partials_trace begun = { .range_begin = m->config.range_begin,
+					.range_end = m->config.range_end };
+
+	cmd_identify(&identity, trace_plan(trace)->metadata, m->path);
+	begun.host = identity.host;
+	begun.session = identity.session;
+	begun.domain = identity.domain;
+	begun.path = identity.path;
+	partials_put_trace(m->out, &begun);
+	m->has_begun = true;
+	trace_identity_fini(&identity);
+}
+
+/* Nothing is merged here: the total is empty. */
+static void on_report(void *user, const struct report *report)
+{
+	(void)user;
+	(void)report;
+}
+
+static void on_warning(void *user, const struct engine_warning *warning)
+{
+	struct mapping *m = user;
+
+	if (m->options->verbosity >= 0) {
+		say("%s: %s", m->path, warning->message);
+	}
+	if (m->has_begun) {
+		partials_put_warning(m->out, warning);
+	}
+}
+
+static void on_progress(void *user, uint64_t done, uint64_t total)
+{
+	struct mapping *m = user;
+
+	(void)done;
+	(void)total;
+	if (partials_out_check(m->out, &m->err) < 0) {
+		stop = true; /* a full disk: said at the end */
+	}
+}
+
+/* What could not be read is in the file, too, which goes on with the next trace. */
+static void note_failure(struct mapping *m)
+{
+	struct engine_warning warning = { .what = "trace", .packet = -1 };
+
+	say("%s", m->err.text);
+	if (m->has_begun) {
+		(void)snprintf(warning.message, sizeof(warning.message), "%s", m->err.text);
+		partials_put_warning(m->out, &warning);
+		partials_put_finish(m->out);
+	}
+}
+
+static int map_one(struct mapping *m, const struct recorded_path *path)
+{
+	struct recorded_run run = {
+		.user = m,
+		.chunk_bytes = m->config.chunk_bytes,
+		.progress = on_progress,
+		.stop = &stop,
+		.on_trace = on_trace,
+	};
+	int r = cmd_range(m->options, path, &m->config.range_begin, &m->config.range_end, &m->err);
+
+	m->path = path->name;
+	m->has_begun = false;
+	if (r == 0) {
+		run.engine = engine_new(&m->config);
+		run.range_end = m->config.range_end;
+		r = recorded_analyze(path, &run, &m->err);
+		engine_free(run.engine);
+	}
+	if (r < 0) {
+		note_failure(m);
+	}
+	return r;
+}
+
+static int map_all(struct mapping *m)
+{
+	struct recorded_paths paths = { 0 };
+	int status = EXIT_DONE;
+
+	for (size_t i = 0; m->options->args[i]; i++) {
+		if (recorded_find(m->options->args[i], &paths, &m->err) < 0) {
+			say("%s", m->err.text);
+			status = EXIT_FAILED;
+		}
+	}
+	for (size_t i = 0; i < paths.at.count && !stop; i++) {
+		if (map_one(m, &paths.at.at[i]) < 0) {
+			status = EXIT_FAILED;
+		}
+	}
+	recorded_paths_fini(&paths);
+	return status;
+}
+
+static void fill_config(struct mapping *m)
+{
+	const struct options *options = m->options;
+
+	memcpy(m->config.analyses, options->analyses, sizeof(m->config.analyses));
+	cmd_fill_intervals(options, NULL, &m->config);
+	m->config.wants_windows = options->has_interval;
+	m->config.periods = &options->periods;
+	m->config.jobs = (unsigned int)options->jobs;
+	m->config.chunk_bytes = options->chunk_bytes;
+	m->config.max_memory = options->max_memory;
+	m->config.on_report = on_report;
+	m->config.on_warning = on_warning;
+}
+
+static struct partials_out *begin_file(const struct mapping *m, FILE *file)
+{
+	struct partials_setup setup = { .interval_ns = m->config.interval_ns,
+					.wants_windows = m->config.wants_windows };
+	struct partials_out *out;
+
+	memcpy(setup.analyses, m->config.analyses, sizeof(setup.analyses));
+	for (size_t i = 0; i < m->options->periods.all.count; i++) {
+		*vec_push(&setup.periods) = mem_strdup(m->options->periods.all.at[i]->text);
+	}
+	out = partials_out_new(file, &setup);
+	partials_setup_fini(&setup);
+	return out;
+}
+
+static void say_account(const struct mapping *m)
+{
+	char text[UNITS_TEXT_MAX];
+	struct merge_account account;
+
+	partials_out_account(m->out, &account);
+	say("%" PRIu64 " events in %" PRIu64 " packets (%s)", account.events, account.packets,
+	    units_bytes(text, account.bytes));
+}
+
+static int map_into(const struct options *options, FILE *file)
+{
+	struct mapping m = { .options = options };
+	struct sigaction action = { .sa_handler = on_signal };
+	int status;
+
+	fill_config(&m);
+	m.out = begin_file(&m, file);
+	m.config.partials = m.out;
+	(void)sigaction(SIGINT, &action, NULL);
+	(void)sigaction(SIGTERM, &action, NULL);
+	(void)signal(SIGPIPE, SIG_IGN);
+	status = map_all(&m);
+	partials_put_last(m.out);
+	if (partials_out_check(m.out, &m.err) < 0) {
+		say("cannot write to %s: %s", options->output ? options->output : "standard output",
+		    m.err.text);
+		status = EXIT_FAILED;
+	} else if (options->verbosity > 0) {
+		say_account(&m);
+	}
+	partials_out_free(m.out);
+	return status;
+}
+
+static int run(const struct options *options)
+{
+	FILE *file = stdout;
+	struct err err;
+	uint64_t begin, end;
+	int status;
+
+	if (cmd_range(options, NULL, &begin, &end, &err) < 0) {
+		say("%s", err.text);
+		return EXIT_USAGE;
+	}
+	if (!options->output && isatty(STDOUT_FILENO)) {
+		say("map writes bytes, which are nothing for a terminal: -o FILE, or a pipe");
+		return EXIT_USAGE;
+	}
+	if (options->output) {
+		file = fopen(options->output, "we");
+		if (!file) {
+			say("cannot write to %s: %s", options->output, strerror(errno));
+			return EXIT_FAILED;
+		}
+	}
+	status = map_into(options, file);
+	if (options->output && fclose(file) != 0 && status == EXIT_DONE) {
+		say("cannot write to %s: %s", options->output, strerror(errno));
+		status = EXIT_FAILED;
+	}
+	return status;
+}
+
+const struct command cmd_map = {
+	.name = "map",
+	.args = "TRACE...",
+	.summary = "the workers' half of analyze, for merge",
+	.examples = "  sillage map -a all -o trace.partials TRACE\n"
+		    "  ssh host sillage map -i 1s TRACE | sillage merge -f json -\n",
+	.options = FOR_MAP,
+	.args_min = 1,
+	.run = run,
+};

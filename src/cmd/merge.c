@@ -1,0 +1,253 @@
+/*
+ * merge: the other half of an analysis, of what `sillage map` wrote, here or elsewhere.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/now.h"
+#include "cmd/cmd.h"
+#include "engine/engine.h"
+#include "engine/partials.h"
+#include "live/sink.h"
+
+struct source {
+	const char *name;
+	FILE *file;
+	struct partials_in *in;
+};
+
+struct merging {
+	const struct options *options;
+	struct output *output;
+	VEC(struct source) sources;
+	struct period_set periods;
+	struct engine_config config;
+	struct trace_identity identity;
+	struct trace *trace;
+	struct run_summary summary;
+	bool cannot_write;
+	struct err err;
+};
+
+static atomic_bool stop; /* lock-free, so that a signal may set it */
+
+static void on_signal(int number)
+{
+	(void)number;
+	stop = true;
+}
+
+/* ---- reports ---- */
+
+static void on_report(void *user, const struct report *report)
+{
+	struct merging *m = user;
+
+	output_report(m->output, &m->identity, report);
+	if (report->kind == REPORT_TOTAL) {
+		const struct merge_account *account = trace_account(m->trace);
+
+		m->summary.events += account->events;
+		m->summary.packets += account->packets;
+		m->summary.bytes += account->bytes;
+	}
+	if (output_check(m->output, &m->err) < 0) {
+		m->cannot_write = true;
+		stop = true;
+	}
+}
+
+static void on_warning(void *user, const struct engine_warning *warning)
+{
+	struct merging *m = user;
+
+	if (m->options->verbosity >= 0) {
+		say("%s: %s", m->identity.path ? m->identity.path : "?", warning->message);
+	}
+	output_warning(m->output, &m->identity, warning);
+}
+
+/* ---- traces ---- */
+
+static int merge_trace(struct merging *m, const struct source *source,
+		       const struct partials_trace *begun)
+{
+	struct engine *engine;
+	int r;
+
+	trace_identity_fini(&m->identity);
+	m->identity = (struct trace_identity){ .host = begun->host,
+					       .session = begun->session,
+					       .domain = begun->domain,
+					       .path = begun->path };
+	m->config.range_begin = begun->range_begin;
+	m->config.range_end = begun->range_end;
+	engine = engine_new(&m->config);
+	m->trace = trace_new(engine, m);
+	r = partials_in_merge(source->in, m->trace, &stop, &m->err);
+	trace_free(m->trace);
+	engine_free(engine);
+	return r;
+}
+
+static int merge_source(struct merging *m, const struct source *source)
+{
+	struct engine_warning warning = { .what = "trace", .packet = -1 };
+	struct partials_trace begun;
+	int r = 0;
+
+	while (!stop && (r = partials_in_trace(source->in, &begun, &m->err)) > 0) {
+		r = merge_trace(m, source, &begun);
+		if (r < 0) {
+			break;
+		}
+	}
+	if (r < 0) {
+		(void)err_note(&m->err, r, "%s", source->name);
+		say("%s", m->err.text);
+		(void)snprintf(warning.message, sizeof(warning.message), "%s", m->err.text);
+		output_warning(m->output, NULL, &warning);
+	}
+	return r;
+}
+
+static void merge_all(struct merging *m)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	uint64_t begin = monotonic_ns();
+
+	(void)sigaction(SIGINT, &action, NULL);
+	(void)sigaction(SIGTERM, &action, NULL);
+	(void)signal(SIGPIPE, SIG_IGN);
+	output_start(m->output);
+	for (size_t i = 0; i < m->sources.count && !stop; i++) {
+		if (merge_source(m, &m->sources.at[i]) < 0) {
+			m->summary.exit = EXIT_FAILED;
+		}
+	}
+	m->summary.wall_ns = monotonic_ns() - begin;
+	output_end(m->output, &m->summary);
+}
+
+static int merge_into(struct merging *m)
+{
+	if (output_open(m->output, &m->err) < 0) {
+		say("%s", m->err.text);
+		return EXIT_FAILED;
+	}
+	merge_all(m);
+	if (output_close(m->output, &m->err) < 0) {
+		say("%s", m->err.text);
+		return EXIT_FAILED;
+	}
+	return m->cannot_write ? EXIT_FAILED : m->summary.exit;
+}
+
+/* ---- files ---- */
+
+static int open_source(struct merging *m, const char *name)
+{
+	bool is_stdin = strcmp(name, "-") == 0;
+	struct source source = { .name = is_stdin ? "standard input" : name };
+	int r;
+
+	source.file = is_stdin ? stdin : fopen(name, "re");
+	if (!source.file) {
+		return err_raise(&m->err, -errno, "%s: %s", name, strerror(errno));
+	}
+	r = partials_in_new(source.file, &source.in, &m->err);
+	if (r < 0) {
+		if (!is_stdin) {
+			(void)fclose(source.file);
+		}
+		return err_note(&m->err, r, "%s", source.name);
+	}
+	*vec_push(&m->sources) = source;
+	if (!partials_in_same(m->sources.at[0].in, source.in)) {
+		return err_raise(&m->err, -EINVAL,
+				 "%s: was made for other analyses or windows than %s", source.name,
+				 m->sources.at[0].name);
+	}
+	return 0;
+}
+
+static int open_sources(struct merging *m)
+{
+	const struct partials_setup *setup;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && m->options->args[i]; i++) {
+		r = open_source(m, m->options->args[i]);
+	}
+	if (r < 0) {
+		return r;
+	}
+	setup = partials_in_setup(m->sources.at[0].in);
+	for (size_t i = 0; r == 0 && i < setup->periods.count; i++) {
+		r = period_add(&m->periods, setup->periods.at[i], &m->err);
+	}
+	return r;
+}
+
+static void close_sources(struct merging *m)
+{
+	for (size_t i = 0; i < m->sources.count; i++) {
+		partials_in_free(m->sources.at[i].in);
+		if (m->sources.at[i].file != stdin) {
+			(void)fclose(m->sources.at[i].file);
+		}
+	}
+	vec_fini(&m->sources);
+	period_set_fini(&m->periods);
+	trace_identity_fini(&m->identity);
+}
+
+static void fill_config(struct merging *m)
+{
+	const struct partials_setup *setup = partials_in_setup(m->sources.at[0].in);
+	const struct options *options = m->options;
+
+	memcpy(m->config.analyses, setup->analyses, sizeof(m->config.analyses));
+	m->config.interval_ns = m->config.shown_interval_ns = setup->interval_ns;
+	m->config.wants_windows = setup->wants_windows;
+	m->config.periods = &m->periods;
+	m->config.selection = &options->selection;
+	m->config.jobs = (unsigned int)options->jobs;
+	m->config.max_memory = options->max_memory;
+	m->config.on_report = on_report;
+	m->config.on_warning = on_warning;
+}
+
+static int run(const struct options *options)
+{
+	struct output output = cmd_output_of(options);
+	struct merging m = { .options = options, .output = &output };
+	int status = EXIT_FAILED;
+
+	if (open_sources(&m) < 0) {
+		say("%s", m.err.text);
+	} else {
+		fill_config(&m);
+		m.config.top = output.top;
+		output.analyses = m.config.analyses;
+		output.interval_ns = m.config.interval_ns;
+		status = merge_into(&m);
+	}
+	close_sources(&m);
+	return status;
+}
+
+const struct command cmd_merge = {
+	.name = "merge",
+	.args = "FILE...",
+	.summary = "the report of what map wrote; -: standard input",
+	.examples = "  sillage merge trace.partials\n"
+		    "  sillage merge -f json host1.partials host2.partials\n",
+	.options = FOR_MERGE,
+	.args_min = 1,
+	.run = run,
+};

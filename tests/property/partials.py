@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""partials: what `sillage map` writes, and `sillage merge` makes of it.
+
+Goal    The same report by two processes as by one (laws.py and cuts.py have that for all traces);
+        of several traces and files, with ranges and periods; and whatever is done to the bytes on
+        the way: no crash, no report that looks whole, and a message that says where.
+Method  Reports are compared byte by byte.  Then a file is cut everywhere near its frames' ends, has
+        each of its frames left out, doubled and swapped, and bits turned at random.
+
+usage: partials.py SILLAGE TRACE UST-TRACE
+"""
+import os
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+
+import cuts
+
+FAILED = []
+HEADER = 20  # magic and version
+
+
+def note(what, fine):
+    if not fine:
+        FAILED.append(what)
+    print('%s %s' % ('ok' if fine else 'not ok', what))
+
+
+def sillage(words, given=None):
+    done = subprocess.run([SILLAGE] + words, input=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+    return done.returncode, done.stdout, done.stderr.decode()
+
+
+def frames(data):
+    """Where each frame begins and ends."""
+    at, found = HEADER, []
+    while at < len(data):
+        size = 8 + struct.unpack_from('<II', data, at)[1]
+        found.append((at, at + size))
+        at += size
+    return found
+
+
+def same(what, options, traces):
+    partials = cuts.run([SILLAGE, 'map', '-q'] + options + traces)
+    ours = cuts.in_order(cuts.run([SILLAGE, 'merge', '-q', '-f', 'json', '-'], partials))
+    note(what, ours == cuts.in_order(cuts.run([SILLAGE, 'analyze', '-q', '-f', 'json'] + options + traces)))
+    return partials
+
+
+def refused(data, expected='', totals=0):
+    """Whether a damaged file ends with an error that names it, and without a total of the trace."""
+    code, out, said = sillage(['merge', '-f', 'json', '-'], data)
+    return code == 1 and 'standard input: ' in said and expected in said and out.count(b'"type":"total"') <= totals
+
+
+def whole(trace, ust, folder):
+    both = same('several traces in one file', ['-a', 'all', '-i', '100ms'], [trace, ust])
+    same('a range', ['--begin', '01:38:16.9', '--end', '01:38:17.1', '-i', '50ms'], [trace])
+    same('periods', ['--period', 'r = syscall_entry_read; syscall_exit_read; group fd', '--ust-span', 'a,b'], [trace])
+    one = os.path.join(folder, 'one')
+    note('a file, by its name', sillage(['map', '-o', one, trace])[0] == 0)
+    code, out, said = sillage(['merge', one, one])
+    note('text, of two files', code == 0 and said == '' and out.count(b'READ') >= 2)
+    other = os.path.join(folder, 'other')
+    sillage(['map', '-a', 'count', '-o', other, trace])
+    code, out, said = sillage(['merge', one, other])
+    note('files that do not belong together are refused', code == 1 and 'made for other' in said and out == b'')
+    code, out, said = sillage(['map', '-o', os.path.join(folder, 'no', 'file'), trace])
+    note('a file that cannot be written', code == 1 and 'cannot write' in said)
+    code, out, said = sillage(['map', '-o', '/dev/full', trace])
+    note('a full disk', code == 1 and 'No space left' in said)
+    code, out, said = sillage(['merge', '--max-memory', '1K', '-j', '0', '-q', '-f', 'json', '-'], both)
+    note('little memory for what fits in anyhow', code == 0 or 'times --max-memory' in said)
+    return both
+
+
+def cut(data):
+    places = sorted({place + by for pair in frames(data) for place in pair for by in (-1, 0, 1, 9)} | set(range(30)))
+    # A frame of one byte ends a trace, which then has its total (or the file, which is not cut then).
+    ends = [end for at, end in frames(data) if struct.unpack_from('<I', data, at)[0] == 1]
+    wrong = [at for at in places if at < len(data) and not refused(data[:at], '', sum(end <= at for end in ends))]
+    note('a file that is cut (%d places)' % len(places), not wrong)
+
+
+def shuffled(data):
+    pieces = [data[a:b] for a, b in frames(data)]
+    head, wrong, tried = data[:HEADER], [], 0
+    for i in range(1, len(pieces)):
+        for changed in (pieces[:i] + pieces[i + 1:], pieces[:i] + [pieces[i]] + pieces[i:]):
+            code, out, said = sillage(['merge', '-q', '-f', 'json', '-'], head + b''.join(changed))
+            tried += 1
+            if code not in (0, 1) or (code == 1 and 'at byte' not in said):
+                wrong.append((i, code, said))
+    note('frames that are left out or come twice (%d)' % tried, not wrong)
+    note('the first frame left out', refused(head + b''.join(pieces[1:])))
+
+
+def turned(data, rng):
+    wrong = []
+    for _ in range(300):
+        at = rng.randrange(len(data))
+        changed = bytearray(data)
+        changed[at] ^= 1 << rng.randrange(8)
+        if not refused(bytes(changed)):
+            wrong.append(at)
+    note('a bit that is turned (300 times)', not wrong)
+
+
+def main():
+    trace, ust = sys.argv[2:4]
+    seed = random.randrange(1 << 32)
+    print('# seed %d' % seed)
+    with tempfile.TemporaryDirectory() as folder:
+        both = whole(trace, ust, folder)
+    small = cuts.run([SILLAGE, 'map', '-q', '-a', 'all', '--chunk-size', '64K', trace])
+    cut(both)
+    shuffled(small)
+    turned(small, random.Random(seed))
+    note('no such file', refused(b'') and refused(b'x' * 1000, 'not a file that sillage map wrote'))
+    note('another version', refused(small[:16] + b'\x02' + small[17:], 'version 2'))
+    return 1 if FAILED else 0
+
+
+if __name__ == '__main__':
+    SILLAGE = sys.argv[1]
+    sys.exit(main())
