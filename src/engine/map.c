@@ -246,6 +246,14 @@ static void empty_slice(struct map *map)
 	map_forget_groups(map);
 }
 
+int64_t map_window(const struct map_setup *setup, uint64_t ts)
+{
+	if (ts < setup->range_begin) {
+		return WINDOW_BEFORE;
+	}
+	return ts >= setup->range_end ? WINDOW_AFTER : (int64_t)(ts / setup->window_ns);
+}
+
 /* Begins the slice that has @ts: its window, cut at the bounds of the range. */
 static void open_slice(struct map *map, uint64_t ts)
 {
@@ -255,13 +263,11 @@ static void open_slice(struct map *map, uint64_t ts)
 	uint64_t end = begin <= UINT64_MAX - interval ? begin + interval : UINT64_MAX;
 
 	empty_slice(map);
-	map->slice.window = (int64_t)(ts / interval);
+	map->slice.window = map_window(setup, ts);
 	if (ts < setup->range_begin) {
-		map->slice.window = WINDOW_BEFORE;
 		begin = 0;
 		end = setup->range_begin;
 	} else if (ts >= setup->range_end) {
-		map->slice.window = WINDOW_AFTER;
 		begin = setup->range_end;
 		end = UINT64_MAX;
 	} else {
@@ -600,6 +606,13 @@ static void let_go(const struct chunk *chunk)
 	}
 }
 
+/* What was gathered belongs to the slice, although packets without events may reach beyond it. */
+static uint64_t end_of_stay(const struct map *map)
+{
+	return map->has_slice && map->last_ts >= map->slice_end_ns ? map->slice_end_ns - 1
+								   : map->last_ts;
+}
+
 void map_chunk(struct map *map, struct chunk *chunk)
 {
 	map_reset(map, chunk);
@@ -611,7 +624,7 @@ void map_chunk(struct map *map, struct chunk *chunk)
 		}
 	}
 	let_go(chunk);
-	map_end_stay(map, map->last_ts, false);
+	map_end_stay(map, end_of_stay(map), false);
 	map_note_tail(map);
 	close_slice(map);
 	/* The next chunk will have about as many. */

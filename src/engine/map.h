@@ -49,6 +49,9 @@ struct map_setup {
 	struct shelf *shelf;
 };
 
+/* The number of the window of a time, or WINDOW_BEFORE or AFTER. */
+int64_t map_window(const struct map_setup *setup, uint64_t ts);
+
 /* Fills the derived members.  Request 0 is sched_switch (MAP_REQUEST_SWITCH). */
 #define MAP_REQUEST_SWITCH 0
 void map_setup_init(struct map_setup *setup);
