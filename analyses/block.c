@@ -313,6 +313,59 @@ static bool accepts(const struct foreign_record *foreign)
 	}
 }
 
+static void carry_request(struct flat *flat, struct request *request)
+{
+	flat_u64(flat, &request->sector);
+	flat_u64(flat, &request->insert_ts);
+	flat_u64(flat, &request->issue_ts);
+	flat_u64(flat, &request->sectors);
+	flat_u64(flat, &request->left);
+	flat_u64(flat, &request->rwbs);
+	flat_bool(flat, &request->is_inserted);
+	flat_bool(flat, &request->is_issued);
+	flat_bool(flat, &request->is_requeued);
+}
+
+static void carry_requests(struct flat *flat, struct disk *disk)
+{
+	size_t count = flat_count(flat, kh_size(disk->open), 51);
+	struct request request = { 0 };
+	khint_t at;
+	int is_new;
+
+	if (!flat_reads(flat)) {
+		kh_foreach_value(disk->open, request, carry_request(flat, &request));
+		return;
+	}
+	for (size_t i = 0; i < count && flat_check(flat, count <= REQUESTS_MAX); i++) {
+		carry_request(flat, &request);
+		at = kh_put(requests, disk->open, request.sector, &is_new);
+		kh_value(disk->open, at) = request;
+	}
+}
+
+static void on_carry(const struct carried *carried, void *state)
+{
+	struct flat *flat = carried->flat;
+	struct disk **disk = state;
+	bool is_there = *disk != NULL;
+
+	flat_bool(flat, &is_there);
+	if (!is_there) {
+		return;
+	}
+	if (!*disk) {
+		*disk = mem_alloc(sizeof(**disk));
+		(*disk)->open = kh_init(requests);
+	}
+	flat_u64(flat, &(*disk)->key.id);
+	flat_bytes(flat, (*disk)->name, sizeof((*disk)->name));
+	flat_u64(flat, &(*disk)->depth);
+	flat_u64(flat, &(*disk)->since);
+	carry_requests(flat, *disk);
+	(void)flat_check(flat, (*disk)->name[sizeof((*disk)->name) - 1] == 0);
+}
+
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
 		      struct thread *object)
 {
@@ -463,6 +516,7 @@ const struct analysis analysis_block = {
 	},
 	.on_record = on_record,
 	.accepts = accepts,
+	.on_carry = on_carry,
 	.on_window_end = on_window_end,
 	.on_forget = on_forget,
 };

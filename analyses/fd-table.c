@@ -333,3 +333,96 @@ void fd_dump_owner(struct fd_tables *tables, uint64_t address, uint64_t key)
 		drop(tables, former);
 	}
 }
+
+/* ---- as bytes ---- */
+
+static void entry_flat(struct flat *flat, struct fd_entry *entry)
+{
+	bool is_open = entry->file != NULL;
+	uint8_t kind = is_open ? entry->file->kind : FD_UNKNOWN;
+	char *name;
+
+	flat_u32(flat, &entry->dump);
+	flat_bool(flat, &entry->closes_on_exec);
+	flat_bool(flat, &is_open);
+	if (!is_open) {
+		return;
+	}
+	flat_u8(flat, &kind);
+	if (!flat_reads(flat)) {
+		name = entry->file->name;
+		flat_text(flat, &name);
+		return;
+	}
+	name = NULL;
+	flat_text(flat, &name);
+	if (flat_check(flat, kind < FD_KINDS)) {
+		entry->file = fd_file_new((enum fd_kind)kind, name ? name : "");
+	}
+	free(name);
+}
+
+static void write_table(struct flat *flat, uint64_t key, struct fd_table *table)
+{
+	flat_u64(flat, &key);
+	flat_u32(flat, &table->threads);
+	(void)flat_count(flat, kh_size(table->entries), 10);
+	for (khint_t i = 0; i != kh_end(table->entries); i++) {
+		if (kh_exist(table->entries, i)) {
+			uint32_t fd = kh_key(table->entries, i) & UINT32_MAX;
+
+			flat_u32(flat, &fd);
+			entry_flat(flat, &kh_value(table->entries, i));
+		}
+	}
+}
+
+static void read_table(struct flat *flat, struct fd_tables *tables)
+{
+	struct fd_table *table;
+	uint64_t key = 0;
+	size_t count;
+
+	flat_u64(flat, &key);
+	table = table_made(tables, key);
+	if (!flat_check(flat, table && kh_size(table->entries) == 0)) {
+		return;
+	}
+	flat_u32(flat, &table->threads);
+	count = flat_count(flat, 0, 10);
+	for (size_t i = 0; i < count && flat_check(flat, true); i++) {
+		struct fd_entry entry = { 0 };
+		uint32_t fd = 0;
+
+		flat_u32(flat, &fd);
+		entry_flat(flat, &entry);
+		put(tables, table, (int32_t)fd, &entry);
+	}
+}
+
+void fd_tables_flat(struct flat *flat, struct fd_tables *tables)
+{
+	size_t count = flat_count(flat, kh_size(tables->by_key), 16);
+	uint64_t key = 0, owner = 0;
+	struct fd_table *table;
+	khint_t at;
+	int is_new;
+
+	flat_u32(flat, &tables->dumps);
+	if (flat_reads(flat)) {
+		for (size_t i = 0; i < count && flat_check(flat, true); i++) {
+			read_table(flat, tables);
+		}
+		count = flat_count(flat, 0, 16);
+		for (size_t i = 0; i < count && flat_check(flat, count <= FDS_MAX); i++) {
+			flat_u64(flat, &owner);
+			flat_u64(flat, &key);
+			at = kh_put(fd_owners, tables->owners, owner, &is_new);
+			kh_value(tables->owners, at) = key;
+		}
+		return;
+	}
+	kh_foreach(tables->by_key, key, table, write_table(flat, key, table));
+	(void)flat_count(flat, kh_size(tables->owners), 16);
+	kh_foreach(tables->owners, owner, key, (flat_u64(flat, &owner), flat_u64(flat, &key)));
+}

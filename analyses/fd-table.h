@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/flat.h"
+
 enum fd_kind { FD_UNKNOWN, FD_FILE, FD_INET, FD_UNIX, FD_SOCKET, FD_PIPE, FD_ANON, FD_KINDS };
 
 /* "file", "inet", ... */
@@ -51,6 +53,9 @@ struct fd_tables;
 
 struct fd_tables *fd_tables_new(void);
 void fd_tables_free(struct fd_tables *tables); /* NULL is fine */
+/* Writes them, or reads into empty ones.  What several descriptors led to is then there several
+ * times, which nobody can tell. */
+void fd_tables_flat(struct flat *flat, struct fd_tables *tables);
 
 /* The entry of an open descriptor; NULL: nothing is known.  Dies at the next change. */
 struct fd_entry *fd_find(struct fd_tables *tables, uint64_t key, int32_t fd);

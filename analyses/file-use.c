@@ -472,3 +472,16 @@ void file_use_forget(void *state)
 	}
 	fd_tables_free(files->tables);
 }
+
+/* Rows are asked for anew. */
+void file_use_carry(const struct carried *carried, void *state)
+{
+	struct files *files = state;
+	bool is_there = files->tables != NULL;
+
+	flat_bool(carried->flat, &is_there);
+	if (is_there) {
+		files->tables = files->tables ? files->tables : fd_tables_new();
+		fd_tables_flat(carried->flat, files->tables);
+	}
+}

@@ -540,6 +540,32 @@ static bool accepts(const struct foreign_record *foreign)
 	       foreign_has(foreign, CALL_WORDS + (call.path_len + 7u) / 8);
 }
 
+static void on_carry(const struct carried *carried, void *state)
+{
+	struct flat *flat = carried->flat;
+	struct thread_files *files = state;
+	struct call *open = &files->open;
+
+	flat_u64(flat, &open->time);
+	flat_i64(flat, &open->ret);
+	flat_i32(flat, &open->fd);
+	flat_i32(flat, &open->fd2);
+	flat_i64(flat, &open->arg);
+	flat_i32(flat, &open->arg2);
+	flat_u8(flat, &open->call);
+	flat_u8(flat, &open->flags);
+	flat_u32(flat, &open->out[0]);
+	flat_u32(flat, &open->out[1]);
+	flat_text(flat, &files->path);
+	flat_bool(flat, &files->is_open);
+	flat_bool(flat, &files->is_tainted);
+	flat_bool(flat, &files->has_pid);
+	flat_i32(flat, &files->pid);
+	if (!flat_check(flat, open->call < FILE_CALL_COUNT)) {
+		open->call = 0;
+	}
+}
+
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
 		      struct thread *thread)
 {
@@ -760,9 +786,11 @@ const struct analysis analysis_files = {
 	.on_stay_end = on_stay_end,
 	.on_record = on_record,
 	.accepts = accepts,
+	.on_carry = on_carry,
 	.on_anew = on_anew,
 	.on_gap = on_gap,
 	.on_forget = on_forget,
 	.on_fact = file_use_fact,
 	.on_trace_forget = file_use_forget,
+	.on_trace_carry = file_use_carry,
 };

@@ -71,5 +71,6 @@ struct files {
 
 void file_use_fact(struct shard *shard, void *state, const struct fact *fact);
 void file_use_forget(void *state);
+void file_use_carry(const struct carried *carried, void *state);
 
 #endif

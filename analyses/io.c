@@ -268,6 +268,20 @@ static bool accepts(const struct foreign_record *foreign)
 	}
 }
 
+static void on_carry(const struct carried *carried, void *state)
+{
+	struct open_call *open = state;
+
+	flat_u8(carried->flat, &open->call);
+	flat_bool(carried->flat, &open->is_open);
+	flat_bool(carried->flat, &open->is_tainted);
+	flat_u64(carried->flat, &open->entry_ts);
+	flat_u64(carried->flat, &open->message_bytes);
+	if (!flat_check(carried->flat, open->call <= CALL_OTHER)) {
+		open->call = CALL_OTHER;
+	}
+}
+
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
 		      struct thread *thread)
 {
@@ -386,6 +400,7 @@ const struct analysis analysis_io = {
 	.on_stay_end = on_stay_end,
 	.on_record = on_record,
 	.accepts = accepts,
+	.on_carry = on_carry,
 	.on_anew = on_anew,
 	.on_gap = on_gap,
 };

@@ -189,6 +189,41 @@ static bool accepts(const struct foreign_record *foreign)
 	return foreign_has(foreign, 0) && record->kind >= OWN_ENTRY && record->kind <= OWN_LOST;
 }
 
+static void carry_handling(struct flat *flat, struct handling *handling)
+{
+	flat_u64(flat, &handling->entry_ts);
+	flat_u64(flat, &handling->nested_ns);
+	flat_bool(flat, &handling->is_soft);
+	item_key_flat(flat, &handling->key);
+}
+
+static void on_carry(const struct carried *carried, void *state)
+{
+	struct flat *flat = carried->flat;
+	struct irq_cpu **cpu = state;
+	bool is_there = *cpu != NULL;
+
+	flat_bool(flat, &is_there);
+	if (!is_there) {
+		return;
+	}
+	if (!*cpu) {
+		*cpu = mem_alloc(sizeof(**cpu));
+	}
+	flat_u64(flat, &(*cpu)->cpu);
+	flat_u32(flat, &(*cpu)->depth);
+	flat_u32(flat, &(*cpu)->raised);
+	if (!flat_check(flat, (*cpu)->depth <= NEST_MAX)) {
+		(*cpu)->depth = 0;
+	}
+	for (uint32_t i = 0; i < (*cpu)->depth; i++) {
+		carry_handling(flat, &(*cpu)->stack[i]);
+	}
+	for (unsigned int i = 0; i < VECS_MAX; i++) {
+		flat_u64(flat, &(*cpu)->raise_ts[i]);
+	}
+}
+
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
 		      struct thread *object)
 {
@@ -311,5 +346,6 @@ const struct analysis analysis_irq = {
 	.on_lost = on_lost,
 	.on_record = on_record,
 	.accepts = accepts,
+	.on_carry = on_carry,
 	.on_forget = on_forget,
 };

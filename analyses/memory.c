@@ -124,6 +124,13 @@ static bool accepts(const struct foreign_record *foreign)
 	}
 }
 
+static void on_carry(const struct carried *carried, void *state)
+{
+	struct reclaiming *reclaiming = state;
+
+	flat_u64(carried->flat, &reclaiming->begin);
+}
+
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
 		      struct thread *thread)
 {
@@ -225,5 +232,6 @@ const struct analysis analysis_memory = {
 	.on_stay_end = on_stay_end,
 	.on_record = on_record,
 	.accepts = accepts,
+	.on_carry = on_carry,
 	.on_gap = on_gap,
 };

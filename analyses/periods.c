@@ -312,6 +312,28 @@ static bool accepts(const struct foreign_record *foreign)
 	return !text[0] || (foreign_has(foreign, WORD_TEXT + TEXT_WORDS) && !text[TEXT_BYTES - 1]);
 }
 
+static void on_carry(const struct carried *carried, void *state)
+{
+	struct flat *flat = carried->flat;
+	struct opens *opens = state;
+	size_t count = flat_count(flat, opens->all.count, 19 + TEXT_BYTES);
+
+	for (size_t i = 0; i < count && flat_check(flat, count <= PERIODS_OPEN_MAX); i++) {
+		struct open *open = flat_reads(flat) ? vec_push(&opens->all) : &opens->all.at[i];
+
+		flat_u64(flat, &open->key);
+		flat_u64(flat, &open->begin);
+		flat_u16(flat, &open->period);
+		flat_bool(flat, &open->is_tainted);
+		flat_bytes(flat, open->text, TEXT_BYTES);
+		if (!flat_check(flat, carried->periods &&
+					      open->period < carried->periods->all.count &&
+					      open->text[TEXT_BYTES - 1] == 0)) {
+			opens->all.count = 0;
+		}
+	}
+}
+
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
 		      struct thread *thread)
 {
@@ -426,6 +448,7 @@ const struct analysis analysis_periods = {
 	},
 	.on_record = on_record,
 	.accepts = accepts,
+	.on_carry = on_carry,
 	.on_gap = on_gap,
 	.on_anew = on_anew,
 	.on_window_end = on_window_end,

@@ -155,6 +155,23 @@ static bool accepts(const struct foreign_record *foreign)
 	return foreign->record->kind == OWN_WAKE; /* all is in it, and none of it an index */
 }
 
+static void on_carry(const struct carried *carried, void *state)
+{
+	struct flat *flat = carried->flat;
+	struct waiting *w = state;
+
+	flat_u64(flat, &w->since);
+	flat_u64(flat, &w->out_ts);
+	flat_u64(flat, &w->cpu);
+	flat_i32(flat, &w->waker);
+	flat_u16(flat, &w->out_flags);
+	flat_u8(flat, &w->phase);
+	flat_bool(flat, &w->has_out);
+	flat_bool(flat, &w->has_pending);
+	flat_bool(flat, &w->is_tentative);
+	(void)flat_check(flat, w->phase <= DEAD);
+}
+
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
 		      struct thread *thread)
 {
@@ -345,6 +362,7 @@ const struct analysis analysis_sched = {
 	},
 	.on_record = on_record,
 	.accepts = accepts,
+	.on_carry = on_carry,
 	.on_switch_in = on_switch_in,
 	.on_switch_out = on_switch_out,
 	.on_head = on_head,

@@ -329,6 +329,20 @@ static bool accepts(const struct foreign_record *foreign)
 	return foreign_has(foreign, 0) && class < foreign->classes;
 }
 
+static void on_carry(const struct carried *carried, void *state)
+{
+	struct flat *flat = carried->flat;
+	struct thread_call *call = state;
+
+	flat_u64(flat, &call->entry_ts);
+	flat_u64(flat, &call->off_ns);
+	flat_u64(flat, &call->left_ts);
+	flat_u32(flat, &call->class);
+	flat_bool(flat, &call->is_open);
+	flat_bool(flat, &call->is_tainted);
+	(void)flat_check(flat, !call->is_open || call->class < carried->classes);
+}
+
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
 		      struct thread *thread)
 {
@@ -512,6 +526,7 @@ const struct analysis analysis_syscalls = {
 	.on_stay_end = on_stay_end,
 	.on_record = on_record,
 	.accepts = accepts,
+	.on_carry = on_carry,
 	.on_anew = on_anew,
 	.on_switch_in = on_switch_in,
 	.on_switch_out = on_switch_out,

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/now.h"
+#include "engine/states.h"
 #include "live/capture.h"
 #include "live/control.h"
 #include "live/hub-state.h"
@@ -143,7 +144,7 @@ static void finish_all(struct hub *hub)
 {
 	for (size_t r = 0; r < hub->relays.count; r++) {
 		for (size_t i = 0; i < hub->relays.at[r]->sessions.count; i++) {
-			session_finish(hub->relays.at[r]->sessions.at[i], "stopped");
+			session_finish(hub->relays.at[r]->sessions.at[i], "stopped", false);
 		}
 	}
 }
@@ -357,7 +358,10 @@ static void set_owner(struct hub *hub)
 		.user = hub,
 		.base = hub->base,
 		.engine = hub->engine,
-		.from_beginning = config->from_beginning,
+		/* What came meanwhile is there, too. */
+		.from_beginning =
+			config->from_beginning || (config->states && states_any(config->states)),
+		.states = config->states,
 		.grace_ns = config->grace_ns,
 		.lag_limit_ns = config->lag_limit_ns,
 		.on_attach = on_attach,

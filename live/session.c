@@ -18,6 +18,7 @@
 #include "ctf/decode.h"
 #include "ctf/metadata.h"
 #include "engine/engine.h"
+#include "engine/states.h"
 #include "live/gather.h"
 #include "live/history.h"
 #include "relay/client.h"
@@ -140,18 +141,39 @@ static void add_account(const struct live_trace *trace, struct run_summary *summ
 	if (trace->trace) {
 		const struct merge_account *account = trace_account(trace->trace);
 
-		summary->events += account->events;
-		summary->packets += account->packets;
-		summary->bytes += account->bytes;
+		summary->events += account->events - trace->before.events;
+		summary->packets += account->packets - trace->before.packets;
+		summary->bytes += account->bytes - trace->before.bytes;
 	}
 }
 
-static void finish_trace(struct live_trace *trace, const char *reason)
+/* Another run goes on with it; false: it is nothing to go on with. */
+static bool leave_state(struct live_trace *trace)
+{
+	const struct partials_trace identity = { .host = trace->identity.host,
+						 .session = trace->identity.session,
+						 .domain = trace->identity.domain,
+						 .path = trace->identity.path,
+						 .range_end = UINT64_MAX };
+	uint8_t uuid[16];
+
+	if (!trace->has_plan || trace->has_failed || !trace_uuid(trace->trace, uuid)) {
+		return false;
+	}
+	trace_pause(trace->trace, wall_ns());
+	trace_total_so_far(trace->trace);
+	states_put(trace->session->owner.states, uuid, trace->trace, &identity);
+	return true;
+}
+
+static void finish_trace(struct live_trace *trace, const char *reason, bool is_over)
 {
 	struct session *session = trace->session;
 
 	if (trace->trace) {
-		trace_finish(trace->trace, wall_ns());
+		if (is_over || !session->owner.states || !leave_state(trace)) {
+			trace_finish(trace->trace, wall_ns());
+		}
 		add_account(trace, &session->account);
 	}
 	if (trace->has_attached) {
@@ -184,7 +206,7 @@ static bool any_away(const struct session *session)
 	return false;
 }
 
-/* The UUID in the metadata gathered so far, if it is complete enough to tell. */
+/* The UUID in the metadata gathered so far, if it is complete enough to tell; all zeroes: none. */
 static bool probe_uuid(const struct live_trace *trace, uint8_t uuid[16])
 {
 	struct metadata_stream *probe = metadata_stream_new();
@@ -194,7 +216,7 @@ static bool probe_uuid(const struct live_trace *trace, uint8_t uuid[16])
 
 	if (metadata_stream_feed(probe, trace->metadata.at, trace->metadata.count, &err) == 0) {
 		types = metadata_stream_types(probe);
-		has = types->has_uuid;
+		has = types->has_uuid || types->has_trace;
 		memcpy(uuid, types->uuid, 16);
 	}
 	metadata_stream_free(probe);
@@ -236,14 +258,35 @@ static void open_streams(struct live_trace *trace)
 	}
 }
 
+static void new_trace(struct live_trace *trace, const uint8_t uuid[16])
+{
+	struct session *session = trace->session;
+	struct err err;
+	int r;
+
+	trace->trace = trace_new(session->owner.engine, trace);
+	if (!session->owner.states) {
+		return;
+	}
+	r = states_take(session->owner.states, uuid, trace->trace, &err);
+	if (r < 0) { /* what was read so far of it is of no use */
+		trace_free(trace->trace);
+		trace->trace = trace_new(session->owner.engine, trace);
+		say(session, 0, "%s; it begins anew", err.text);
+	} else if (r > 0) {
+		add_account(trace, &trace->before);
+		say(session, 0, "goes on from %s", states_path(session->owner.states));
+	}
+}
+
 /* Decides which engine trace the metadata is for. */
 static void bind_trace(struct live_trace *trace)
 {
 	struct session *session = trace->session;
 	struct live_trace *away = NULL;
-	uint8_t uuid[16];
+	uint8_t uuid[16] = { 0 };
 
-	if (any_away(session)) {
+	if (any_away(session) || session->owner.states) {
 		if (!probe_uuid(trace, uuid)) {
 			return;
 		}
@@ -252,7 +295,7 @@ static void bind_trace(struct live_trace *trace)
 	if (away) {
 		resume_trace(trace, away);
 	} else {
-		trace->trace = trace_new(session->owner.engine, trace);
+		new_trace(trace, uuid);
 		if (session->owner.history) {
 			trace->history = history_trace_new(session->owner.history);
 		}
@@ -494,7 +537,7 @@ static void drop_link(struct session *session)
 static void end(struct session *session, const char *reason)
 {
 	say(session, 0, "%s", reason);
-	session_finish(session, reason);
+	session_finish(session, reason, true);
 	set_state(session, SESSION_ENDED);
 }
 
@@ -801,10 +844,10 @@ void session_set_listed(struct session *session, bool is_listed)
 	}
 }
 
-void session_finish(struct session *session, const char *reason)
+void session_finish(struct session *session, const char *reason, bool is_over)
 {
 	for (size_t i = 0; i < session->traces.count; i++) {
-		finish_trace(session->traces.at[i], reason);
+		finish_trace(session->traces.at[i], reason, is_over);
 	}
 	session->owner.on_finished(session->owner.user, session);
 	for (size_t i = 0; i < session->traces.count; i++) {

@@ -21,6 +21,7 @@ struct event_base;
 struct history;
 struct history_trace;
 struct session;
+struct states;
 
 enum session_state {
 	SESSION_CONNECTING,
@@ -36,6 +37,7 @@ struct session_owner {
 	struct event_base *base;
 	struct engine *engine;
 	bool from_beginning;
+	struct states *states; /* to go on from, and to leave; NULL: none */
 	uint64_t grace_ns;
 	uint64_t lag_limit_ns; /* 0: never skip */
 	void (*on_attach)(void *user, const struct trace_identity *trace, bool is_attach,
@@ -60,6 +62,7 @@ struct live_trace {
 	VEC(struct waiting *) waiting; /* packets that came before their metadata */
 	struct history_trace *history; /* NULL: none is kept */
 	struct gather *gather;         /* NULL: windows are shown as they come */
+	struct run_summary before;     /* what another run had of it */
 };
 
 struct session *session_new(const struct session_owner *owner, const struct viewer_session *listed,
@@ -81,8 +84,9 @@ void session_tick(struct session *session);
 /* A window of one of its traces was @lag_ns late; may be called from inside a report. */
 void session_lags(struct session *session, uint64_t lag_ns);
 
-/* Ends all traces: last windows and totals. */
-void session_finish(struct session *session, const char *reason);
+/* Ends all traces: last windows and totals; or (@is_over is false: we stop, it goes on) leaves
+ * their states, if those are kept. */
+void session_finish(struct session *session, const char *reason, bool is_over);
 /* The time up to which its traces are known, 0: of none. */
 uint64_t session_now(const struct session *session);
 /* Dies with the next change of the session. */

@@ -329,6 +329,9 @@ static bool take_text(struct options *o, enum option_id id, const char *value)
 	case OPTION_WITHIN:
 		o->within = value;
 		return true;
+	case OPTION_STATE:
+		o->state = value;
+		return true;
 	case OPTION_THREAD:
 		o->thread = value;
 		return true;

@@ -62,6 +62,8 @@ static const struct spec specs[] = {
 	  FOR_ANALYZE | FOR_MAP | FOR_LAMI | FOR_TOP | FOR_REPORT },
 	{ OPTION_END, 0, "end", "TIME", "only until then",
 	  FOR_ANALYZE | FOR_MAP | FOR_LAMI | FOR_TOP | FOR_REPORT },
+	{ OPTION_STATE, 0, "state", "FILE",
+	  "go on from there, and leave there what is known at the end", FOR_BOTH },
 	{ OPTION_THREAD, 0, "thread", "TID|NAME",
 	  "explain this one (the trigger's, or that which ran longest)", FOR_REPORT },
 	{ OPTION_JOB, 0, "job", "MODEL|PATTERN", "its executions: 'EVENT; EVENT', a model, or help",

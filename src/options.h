@@ -69,6 +69,7 @@ struct options {
 	const char *within;      /* another, NULL: none */
 	uint64_t deadline_ns;    /* UINT64_MAX: none */
 	uint64_t every_ns;       /* 0: none */
+	const char *state;       /* file to go on from, and to leave; NULL: none */
 	const char *thread;      /* to explain: a tid or a name; NULL: the one that matters most */
 	uint64_t keep_count, keep_bytes, per_hour; /* UINT64_MAX: all */
 	const char *on_lag;                        /* keep, skip */

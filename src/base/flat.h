@@ -145,4 +145,122 @@ static inline char *flat_get_text(struct flat_in *in)
 	return text;
 }
 
+/*
+ * Either way: the same function writes a value, or reads it, so that both cannot differ.  What is
+ * read may be anybody's bytes: flat_check() looks at it.
+ *
+ *     flat_u64(flat, &disk->depth);
+ *     flat_check(flat, disk->depth <= DEPTH_MAX);
+ */
+struct flat {
+	struct flat_out *out; /* NULL: it is read */
+	struct flat_in *in;
+	bool is_wrong; /* what was read cannot be */
+};
+
+static inline bool flat_reads(const struct flat *flat)
+{
+	return flat->out == NULL;
+}
+
+/* Whether it can go on; of what is written, always. */
+static inline bool flat_check(struct flat *flat, bool is_right)
+{
+	flat->is_wrong |= flat_reads(flat) && (!is_right || flat->in->is_short);
+	return !flat->is_wrong;
+}
+
+static inline void flat_bytes(struct flat *flat, void *bytes, size_t len)
+{
+	const uint8_t *from;
+
+	if (flat->out) {
+		flat_put(flat->out, bytes, len);
+		return;
+	}
+	from = flat_get(flat->in, len);
+	if (from) {
+		memcpy(bytes, from, len);
+	} else {
+		memset(bytes, 0, len);
+	}
+}
+
+static inline void flat_u8(struct flat *flat, uint8_t *value)
+{
+	flat_bytes(flat, value, 1);
+}
+
+static inline void flat_bool(struct flat *flat, bool *value)
+{
+	uint8_t byte = *value;
+
+	flat_u8(flat, &byte);
+	*value = byte != 0;
+}
+
+static inline void flat_u16(struct flat *flat, uint16_t *value)
+{
+	if (flat->out) {
+		flat_put_u16(flat->out, *value);
+	} else {
+		*value = flat_get_u16(flat->in);
+	}
+}
+
+static inline void flat_u32(struct flat *flat, uint32_t *value)
+{
+	if (flat->out) {
+		flat_put_u32(flat->out, *value);
+	} else {
+		*value = flat_get_u32(flat->in);
+	}
+}
+
+static inline void flat_i32(struct flat *flat, int32_t *value)
+{
+	uint32_t bits = (uint32_t)*value;
+
+	flat_u32(flat, &bits);
+	*value = (int32_t)bits;
+}
+
+static inline void flat_u64(struct flat *flat, uint64_t *value)
+{
+	if (flat->out) {
+		flat_put_u64(flat->out, *value);
+	} else {
+		*value = flat_get_u64(flat->in);
+	}
+}
+
+static inline void flat_i64(struct flat *flat, int64_t *value)
+{
+	uint64_t bits = (uint64_t)*value;
+
+	flat_u64(flat, &bits);
+	*value = (int64_t)bits;
+}
+
+/* How many of something follow, each of @each bytes at least. */
+static inline size_t flat_count(struct flat *flat, size_t count, size_t each)
+{
+	if (flat->out) {
+		flat_put_u32(flat->out, (uint32_t)count);
+		return count;
+	}
+	return flat_get_count(flat->in, each);
+}
+
+/* A text of the heap, or NULL, which is as an empty one. */
+static inline void flat_text(struct flat *flat, char **text)
+{
+	if (flat->out) {
+		flat_put_text(flat->out, *text);
+	} else {
+		free(*text);
+		*text = flat_get_text(flat->in);
+	}
+}
+
 #endif

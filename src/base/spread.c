@@ -224,6 +224,70 @@ void spread_free(struct spread *spread)
 	}
 }
 
+static void read_buckets(struct flat *flat, struct spread *spread)
+{
+	uint32_t count = (uint32_t)flat_count(flat, 0, 12);
+	uint64_t values = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct spread_bucket bucket = { 0 };
+
+		flat_u32(flat, &bucket.index);
+		flat_u64(flat, &bucket.count);
+		if (!flat_check(flat, bucket.index <= index_of(UINT64_MAX) && bucket.count > 0)) {
+			return;
+		}
+		values += bucket.count;
+		add_bucket(spread, bucket.index, bucket.count);
+	}
+	(void)flat_check(flat, values == spread->count && values > 0 && spread->min <= spread->max);
+}
+
+static void write_buckets(struct flat *flat, const struct spread *spread)
+{
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < spread->used; i++) {
+		count += bucket_at(spread, i).count > 0;
+	}
+	(void)flat_count(flat, count, 12);
+	for (uint32_t i = 0; i < spread->used; i++) {
+		struct spread_bucket bucket = bucket_at(spread, i);
+
+		if (bucket.count > 0) {
+			flat_u32(flat, &bucket.index);
+			flat_u64(flat, &bucket.count);
+		}
+	}
+}
+
+void spread_flat(struct flat *flat, struct spread **spread)
+{
+	bool is_there = *spread != NULL;
+	uint64_t squares[2];
+	struct spread *s;
+
+	flat_bool(flat, &is_there);
+	if (!is_there) {
+		return;
+	}
+	s = made(spread);
+	squares[0] = (uint64_t)s->squares;
+	squares[1] = (uint64_t)(s->squares >> 64);
+	flat_u64(flat, &s->count);
+	flat_u64(flat, &s->sum);
+	flat_u64(flat, &s->min);
+	flat_u64(flat, &s->max);
+	flat_u64(flat, &squares[0]);
+	flat_u64(flat, &squares[1]);
+	s->squares = (unsigned __int128)squares[1] << 64 | squares[0];
+	if (flat_reads(flat)) {
+		read_buckets(flat, s);
+	} else {
+		write_buckets(flat, s);
+	}
+}
+
 double spread_mean(const struct spread *spread)
 {
 	return (double)((long double)spread->sum / (long double)spread->count);

@@ -15,6 +15,8 @@
 
 #include <stdint.h>
 
+#include "base/flat.h"
+
 struct spread_bucket {
 	uint32_t index;
 	uint64_t count;
@@ -38,6 +40,8 @@ void spread_move(struct spread **to, struct spread **from);
 void spread_merge(struct spread **to, const struct spread *from);
 uint64_t spread_bytes(const struct spread *spread); /* of memory; NULL: 0 */
 void spread_free(struct spread *spread);            /* NULL is fine */
+/* Writes it, or reads it into *spread, which is NULL. */
+void spread_flat(struct flat *flat, struct spread **spread);
 
 double spread_mean(const struct spread *spread);
 /* Sample standard deviation; there is one from two values on. */

@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "engine/engine.h"
+#include "engine/states.h"
 #include "live/gather.h"
 #include "live/sink.h"
 #include "live/watch.h"
@@ -21,8 +22,10 @@
 struct analyze {
 	const struct options *options;
 	struct output *output;
-	struct watch *watch;   /* triggers; NULL: none */
-	struct gather *gather; /* of the trace; NULL: windows are shown as they come */
+	struct watch *watch;         /* triggers; NULL: none */
+	struct gather *gather;       /* of the trace; NULL: windows are shown as they come */
+	struct states *states;       /* to go on from, and to leave; NULL: none */
+	struct merge_account before; /* what was analysed by another run */
 	struct trace_identity identity;
 	struct trace *trace;
 	const char *path;
@@ -76,12 +79,47 @@ void cmd_identify(struct trace_identity *identity, const struct metadata *types,
 	identity->path = mem_strdup(path);
 }
 
-static void on_trace(void *user, struct trace *trace)
+static int on_trace(void *user, struct trace *trace, struct err *err)
 {
 	struct analyze *a = user;
+	uint8_t uuid[16];
+	int r = 0;
 
 	a->trace = trace;
 	cmd_identify(&a->identity, trace_plan(trace)->metadata, a->path);
+	if (a->states && !trace_uuid(trace, uuid)) {
+		r = err_raise(err, -EINVAL, "%s: has no UUID to know it by again", a->path);
+	} else if (a->states) {
+		r = states_take(a->states, uuid, trace, err);
+	}
+	a->before = *trace_account(trace);
+	return r < 0 ? r : 0;
+}
+
+static void add_account(struct analyze *a)
+{
+	const struct merge_account *account = trace_account(a->trace);
+
+	a->summary.events += account->events - a->before.events;
+	a->summary.packets += account->packets - a->before.packets;
+	a->summary.bytes += account->bytes - a->before.bytes;
+}
+
+/* It goes on another time. */
+static void on_pause(void *user, struct trace *trace)
+{
+	struct analyze *a = user;
+	const struct partials_trace identity = { .host = a->identity.host,
+						 .session = a->identity.session,
+						 .domain = a->identity.domain,
+						 .path = a->identity.path,
+						 .range_end = UINT64_MAX };
+	uint8_t uuid[16];
+
+	trace_total_so_far(trace);
+	add_account(a);
+	(void)trace_uuid(trace, uuid); /* it has one, or would not have come so far */
+	states_put(a->states, uuid, trace, &identity);
 }
 
 static void show(void *user, const struct report *report)
@@ -103,11 +141,7 @@ static void on_report(void *user, const struct report *report)
 		watch_report(a->watch, a->output, &a->identity, report, NULL);
 	}
 	if (report->kind == REPORT_TOTAL) {
-		const struct merge_account *account = trace_account(a->trace);
-
-		a->summary.events += account->events;
-		a->summary.packets += account->packets;
-		a->summary.bytes += account->bytes;
+		add_account(a);
 	}
 	if (output_check(a->output, &a->err) < 0) {
 		a->cannot_write = true;
@@ -174,6 +208,7 @@ static int analyze_one(struct analyze *a, struct engine_config *config,
 		.progress = on_progress,
 		.stop = &stop,
 		.on_trace = on_trace,
+		.on_pause = a->states ? on_pause : NULL,
 	};
 	int r = 0;
 
@@ -248,6 +283,39 @@ static void fill_config(const struct options *options, const struct watch *watch
 	config->on_warning = on_warning;
 }
 
+int cmd_states(const struct options *options, const struct engine_config *config,
+	       struct states **ret, struct err *err)
+{
+	struct partials_setup setup = { .interval_ns = config->interval_ns,
+					.wants_windows = config->wants_windows };
+
+	*ret = NULL;
+	if (!options->state) {
+		return 0;
+	}
+	if (options->begin || options->end) {
+		return err_raise(err, -EINVAL,
+				 "--state is for all of a trace: no --begin or --end");
+	}
+	if (options->trigger_interval_ns > 0) {
+		return err_raise(err, -EINVAL, "--state goes with windows of one length only");
+	}
+	memcpy(setup.analyses, config->analyses, sizeof(setup.analyses));
+	for (size_t i = 0; i < options->periods.all.count; i++) {
+		*vec_push(&setup.periods) = mem_strdup(options->periods.all.at[i]->text);
+	}
+	return states_open(options->state, &setup, ret, err);
+}
+
+/* What was kept of traces goes into the file, whatever else failed. */
+static void save_states(struct analyze *a)
+{
+	if (a->states && states_save(a->states, &a->err) < 0) {
+		say("%s", a->err.text);
+		a->summary.exit = EXIT_FAILED;
+	}
+}
+
 int cmd_analyze_into(const struct options *options, struct output *output)
 {
 	struct analyze a = { .options = options, .output = output };
@@ -266,7 +334,8 @@ int cmd_analyze_into(const struct options *options, struct output *output)
 		config.wants_windows = true;
 	}
 	config.stats = options->stats ? &stats : NULL;
-	if (cmd_range(options, NULL, &config.range_begin, &config.range_end, &a.err) < 0) {
+	if (cmd_range(options, NULL, &config.range_begin, &config.range_end, &a.err) < 0 ||
+	    cmd_states(options, &config, &a.states, &a.err) < 0) {
 		say("%s", a.err.text);
 		watch_free(a.watch);
 		return EXIT_USAGE;
@@ -278,6 +347,7 @@ int cmd_analyze_into(const struct options *options, struct output *output)
 	config.top = output->top;
 	output_start(output);
 	a.summary.exit = analyze_all(&a, &config);
+	save_states(&a);
 	a.summary.wall_ns = monotonic_ns() - begin;
 	output_end(output, &a.summary);
 	if (a.cannot_write) {
@@ -288,6 +358,7 @@ int cmd_analyze_into(const struct options *options, struct output *output)
 			    a.summary.wall_ns, say);
 	}
 	watch_free(a.watch);
+	states_free(a.states);
 	trace_identity_fini(&a.identity);
 	return a.summary.exit;
 }

@@ -56,6 +56,11 @@ struct metadata;
 struct trace_identity;
 void cmd_identify(struct trace_identity *identity, const struct metadata *types, const char *path);
 
+/* The file of --state, NULL without one; @config: what is analysed.  -EINVAL with the reason. */
+struct states;
+int cmd_states(const struct options *options, const struct engine_config *config,
+	       struct states **ret, struct err *err);
+
 /* What analyze and top share: reports all traces; an exit status. */
 int cmd_analyze_into(const struct options *options, struct output *output);
 

@@ -9,6 +9,7 @@
 #include "base/now.h"
 #include "cmd/cmd.h"
 #include "engine/kept-store.h"
+#include "engine/states.h"
 #include "live/capture.h"
 #include "live/hub.h"
 #include "live/watch.h"
@@ -81,6 +82,10 @@ static int follow(const struct options *options, struct hub_config *config)
 	config->output = &output;
 	config->engine.top = output.top;
 	if (hub_run(config, &summary, &err) < 0) {
+		say("%s", err.text);
+		summary.exit = EXIT_FAILED;
+	}
+	if (config->states && states_save(config->states, &err) < 0) {
 		say("%s", err.text);
 		summary.exit = EXIT_FAILED;
 	}
@@ -181,9 +186,14 @@ static int run(const struct options *options)
 		config.urls = urls;
 		cmd_fill_hub(options, &config);
 		config.engine.stats = options->stats ? &stats : NULL;
-		status = follow(options, &config);
+		if (cmd_states(options, &config.engine, &config.states, &err) < 0) {
+			say("%s", err.text);
+		} else {
+			status = follow(options, &config);
+		}
 		stats_fini(&stats);
 	}
+	states_free(config.states);
 	captures_free(config.captures);
 	kept_store_free(config.engine.store);
 	watch_free(config.watch);

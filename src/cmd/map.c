@@ -34,7 +34,7 @@ static void on_signal(int number)
 	stop = true;
 }
 
-static void on_trace(void *user, struct trace *trace)
+static int on_trace(void *user, struct trace *trace, struct err *err)
 {
 	struct mapping *m = user;
 	struct trace_identity identity = { 0 };
@@ -49,6 +49,8 @@ static void on_trace(void *user, struct trace *trace)
 	partials_put_trace(m->out, &begun);
 	m->has_begun = true;
 	trace_identity_fini(&identity);
+	(void)err;
+	return 0;
 }
 
 /* Nothing is merged here: the total is empty. */

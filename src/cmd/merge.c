@@ -167,7 +167,8 @@ static int open_source(struct merging *m, const char *name)
 		return err_note(&m->err, r, "%s", source.name);
 	}
 	*vec_push(&m->sources) = source;
-	if (!partials_in_same(m->sources.at[0].in, source.in)) {
+	if (!partials_setup_same(partials_in_setup(m->sources.at[0].in),
+				 partials_in_setup(source.in))) {
 		return err_raise(&m->err, -EINVAL,
 				 "%s: was made for other analyses or windows than %s", source.name,
 				 m->sources.at[0].name);

@@ -24,6 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/flat.h"
 #include "ctf/decode.h"
 #include "engine/partial.h"
 
@@ -160,6 +161,13 @@ struct foreign_record {
 	bool has_current; /* `prio` will be a tid (map_note_current) */
 };
 
+/* State that goes to another process, or comes from one (rolling.h). */
+struct carried {
+	struct flat *flat;
+	uint32_t classes; /* event classes of the trace */
+	const struct period_set *periods;
+};
+
 /* Whether there are so many numbers beside the record, and `prio` stays what it is. */
 static inline bool foreign_has(const struct foreign_record *foreign, uint64_t count)
 {
@@ -215,6 +223,9 @@ struct analysis {
 	void (*on_window_end)(struct shard *shard, struct thread *thread, uint64_t end);
 	/* The state of a thread or object is about to be forgotten: free what it points to. */
 	void (*on_forget)(void *state);
+	/* Writes the state of a thread or object, or reads it into a zeroed one: who has a state
+	 * has this, too.  What is read is looked at as by accepts(). */
+	void (*on_carry)(const struct carried *carried, void *state);
 	/*
 	 * What shard_fact() noted, in time order over all threads (at the same time: by tid), after
 	 * each round.  Nothing else is at work then, so that @state, the trace's own, may be
@@ -223,6 +234,7 @@ struct analysis {
 	 */
 	void (*on_fact)(struct shard *shard, void *state, const struct fact *fact);
 	void (*on_trace_forget)(void *state);
+	void (*on_trace_carry)(const struct carried *carried, void *state); /* as on_carry() */
 	void (*on_cpu)(struct shard *shard, struct cpu *cpu, enum run_kind kind, uint64_t ns);
 	void (*on_slice)(struct shard *shard, const struct slice *slice,
 			 const struct stream_identity *stream, uint64_t late_events);

@@ -1,8 +1,5 @@
 /*
- * engine: traces, streams and chunks; see engine.h.
- *
- * The front's part of a stream follows what packets say about themselves (time, sequence
- * number, discarded events) and so finds gaps; workers decode what is inside.
+ * engine: traces, and what workers did of their chunks; see engine.h.
  */
 #include "engine/engine.h"
 
@@ -18,53 +15,10 @@
 #include "base/limits.h"
 #include "base/probe.h"
 #include "ctf/metadata.h"
-#include "engine/clock.h"
+#include "engine/engine-state.h"
 #include "engine/partials.h"
 #include "engine/pool.h"
-
-#define WARNINGS_MAX 100 /* of one trace; what more are about is only counted */
-
-struct engine {
-	struct engine_config config;
-	struct map_setup setup;
-	struct pool *pool;
-	VEC(struct trace *) traces;
-	uint64_t chunk_held; /* bytes of packets in chunks, filling or in flight */
-};
-
-struct trace {
-	struct engine *engine;
-	void *user;
-	struct metadata_stream *metadata;
-	VEC(struct metadata_stream *) old_metadata; /* plans in use may point into them */
-	struct plan_builder *builder;
-	VEC(struct plan_builder *) old_builders;
-	struct plan *plan;
-	struct merge *merge;
-	VEC(struct stream *) streams;
-	size_t in_flight; /* chunks */
-	unsigned int warnings;
-	bool has_finished;
-};
-
-struct stream {
-	struct trace *trace;
-	struct merge_stream *merge;
-	char *name;
-	uint64_t submitted;  /* chunks */
-	struct chunk *chunk; /* filling, or NULL */
-	bool is_away, is_ended;
-	bool has_anomalies; /* that was said */
-
-	/* of the packet before */
-	bool has_packet;
-	uint64_t packets;
-	uint64_t end; /* ns */
-	uint64_t seq_num;
-	uint64_t discarded;
-	bool has_gap;      /* the next packet is behind a gap nobody announced */
-	uint64_t gap_lost; /* packets lost in it */
-};
+#include "engine/rolling.h"
 
 /* ---- engine ---- */
 
@@ -154,9 +108,10 @@ bool engine_has_room(const struct engine *engine)
 
 /* ---- warnings ---- */
 
-__attribute__((format(printf, 5, 6))) static void warn(struct trace *trace,
-						       const struct stream *stream, int64_t packet,
-						       const char *what, const char *fmt, ...)
+#define WARNINGS_MAX 100 /* of one trace; what more are about is only counted */
+
+void trace_say(struct trace *trace, const struct stream *stream, int64_t packet, const char *what,
+	       const char *fmt, ...)
 {
 	struct engine_warning warning = { .what = what,
 					  .stream_name = stream ? stream->name : NULL,
@@ -197,10 +152,11 @@ static void warn_of_anomalies(struct chunk *chunk)
 		int64_t packet = (int64_t)chunk->packets.at[0].number;
 
 		stream->has_anomalies = true;
-		warn(chunk->trace, stream, packet, "clock",
-		     "stream %s: from packet %" PRId64 " on, the time of events went back or lies "
-		     "behind their packet's end; they count at the nearest time that can be",
-		     stream->name, packet);
+		trace_say(chunk->trace, stream, packet, "clock",
+			  "stream %s: from packet %" PRId64
+			  " on, the time of events went back or lies "
+			  "behind their packet's end; they count at the nearest time that can be",
+			  stream->name, packet);
 	}
 }
 
@@ -231,9 +187,9 @@ static void take_chunk(struct engine *engine, struct chunk *chunk)
 	for (size_t i = 0; i < partial->faults.count; i++) {
 		const struct partial_fault *fault = &partial->faults.at[i];
 
-		warn(trace, chunk->front, (int64_t)fault->packet, "packet",
-		     "stream %s, packet %" PRIu64 ", %s; the rest of the packet is lost",
-		     chunk->front->name, fault->packet, fault->text);
+		trace_say(trace, chunk->front, (int64_t)fault->packet, "packet",
+			  "stream %s, packet %" PRIu64 ", %s; the rest of the packet is lost",
+			  chunk->front->name, fault->packet, fault->text);
 	}
 	warn_of_anomalies(chunk);
 	pass_on_kept(chunk);
@@ -444,6 +400,12 @@ static int replan(struct trace *trace, struct err *err)
 		return 0;
 	}
 	r = plan_build(trace->builder, types, &plan, err);
+	if (r == 0 && trace->is_restored) {
+		r = merge_check_classes(trace->merge, plan, err);
+		if (r < 0) {
+			plan_unref(plan);
+		}
+	}
 	if (r < 0) {
 		return r;
 	}
@@ -518,6 +480,37 @@ void trace_finish(struct trace *trace, uint64_t now_ns)
 	}
 }
 
+/* ---- state ---- */
+
+void trace_pause(struct trace *trace, uint64_t now_ns)
+{
+	for (size_t i = 0; i < trace->streams.count; i++) {
+		if (!trace->streams.at[i]->is_ended) {
+			(void)stream_flush(trace->streams.at[i]);
+		}
+	}
+	drain(trace);
+	merge_settle(trace->merge, now_ns);
+}
+
+void trace_flat(struct trace *trace, struct flat *flat)
+{
+	merge_flat(trace->merge, flat);
+	if (flat_check(flat, true)) {
+		streams_flat(trace, flat);
+	}
+	trace->is_restored = flat_reads(flat);
+}
+
+void trace_end_away(struct trace *trace)
+{
+	for (size_t i = 0; i < trace->streams.count; i++) {
+		if (trace->streams.at[i]->is_away) {
+			stream_end(trace->streams.at[i]);
+		}
+	}
+}
+
 void trace_total_so_far(struct trace *trace)
 {
 	merge_emit_total(trace->merge, true);
@@ -546,384 +539,4 @@ uint64_t trace_watermark(const struct trace *trace)
 uint64_t trace_closed_until(const struct trace *trace)
 {
 	return merge_closed_until(trace->merge);
-}
-
-/* ---- streams ---- */
-
-struct stream *stream_new(struct trace *trace, const char *name)
-{
-	struct stream *stream = mem_alloc(sizeof(*stream));
-
-	stream->trace = trace;
-	stream->name = mem_strdup(name);
-	stream->merge = merge_stream_new(trace->merge);
-	*vec_push(&trace->streams) = stream;
-	return stream;
-}
-
-const char *stream_name(const struct stream *stream)
-{
-	return stream->name;
-}
-
-/* Whether the class of this stream tells who runs on its CPU. */
-static bool has_switches(const struct stream *stream, const struct plan_stream *class)
-{
-	return stream->trace->engine->setup.uses_threads &&
-	       (class->request_mask >> MAP_REQUEST_SWITCH & 1);
-}
-
-static bool same_identity(const struct stream_identity *a, const struct packet_info *info)
-{
-	return a->class_id == info->stream->id && a->cpu_id == info->cpu_id &&
-	       a->instance_id == info->instance_id;
-}
-
-/* Takes over from a stream that went away with its connection, if this is the same. */
-static bool adopt(struct stream *stream, const struct packet_info *info)
-{
-	struct trace *trace = stream->trace;
-
-	for (size_t i = 0; i < trace->streams.count; i++) {
-		struct stream *old = trace->streams.at[i];
-
-		/* What is away was identified: stream_away() ends the others. */
-		if (!old->is_away || !same_identity(merge_stream_identity(old->merge), info)) {
-			continue;
-		}
-		merge_stream_end(stream->merge, 0); /* the placeholder */
-		stream->merge = old->merge;
-		stream->submitted = old->submitted;
-		stream->has_packet = old->has_packet;
-		stream->packets = old->packets;
-		stream->end = old->end;
-		stream->seq_num = old->seq_num;
-		stream->discarded = old->discarded;
-		stream->has_gap = true;
-		old->is_away = false;
-		old->is_ended = true;
-		old->merge = NULL;
-		merge_stream_exclude(stream->merge, false);
-		return true;
-	}
-	return false;
-}
-
-/* Nothing older than @ts comes after what was submitted. */
-static void tell_known(struct stream *stream, uint64_t ts)
-{
-	struct partials_out *partials = stream->trace->engine->config.partials;
-
-	merge_stream_known(stream->merge, stream->submitted, ts);
-	if (partials && merge_stream_identity(stream->merge)) {
-		partials_put_known(partials, merge_stream_number(stream->merge), stream->submitted,
-				   ts);
-	}
-}
-
-static void identify(struct stream *stream, const struct packet_info *info, uint64_t begin)
-{
-	struct stream_identity identity = {
-		.class_id = info->stream->id,
-		.cpu_id = info->cpu_id,
-		.instance_id = info->instance_id,
-		.has_switches = has_switches(stream, info->stream),
-		.starts_late = info->seq_num != UINT64_MAX && info->seq_num > 0,
-		.begin = begin,
-	};
-
-	merge_stream_identify(stream->merge, &identity);
-	if (stream->trace->engine->config.partials) {
-		partials_put_stream(stream->trace->engine->config.partials,
-				    merge_stream_number(stream->merge), &identity);
-	}
-	if (identity.starts_late && stream->trace->engine->config.expects_beginning) {
-		warn(stream->trace, stream, (int64_t)info->seq_num, "late-start",
-		     "stream %s: the first packet to be had is number %" PRIu64
-		     "; those before it are gone",
-		     stream->name, info->seq_num);
-	}
-}
-
-void stream_expect(struct stream *stream, const struct packet_info *info)
-{
-	struct clock clock;
-
-	clock_init(&clock, info->stream->clock);
-	stream->end = info->has_begin ? clock_ns(&clock, info->begin) : 0;
-	identify(stream, info, stream->end);
-	tell_known(stream, stream->end);
-}
-
-static void new_chunk(struct stream *stream, bool switches, const struct stream_input *input)
-{
-	struct chunk *chunk = mem_alloc(sizeof(*chunk));
-
-	chunk->trace = stream->trace;
-	chunk->front = stream;
-	chunk->stream = stream->merge;
-	chunk->plan = plan_ref(stream->trace->plan);
-	chunk->seq = stream->submitted;
-	chunk->fd = input->fd;
-	chunk->mapped = input->mapped;
-	chunk->has_switches = switches;
-	chunk->cpu_id = merge_stream_identity(stream->merge)->cpu_id;
-	chunk->pool = stream->trace->engine->pool;
-	chunk->begin = stream->end;
-	stream->chunk = chunk;
-}
-
-/* Events discarded since the packet before; the counter is as wide as declared. */
-static uint64_t discarded_since(const struct stream *stream, const struct packet_info *info)
-{
-	unsigned int bits = info->stream->discarded_bits;
-	uint64_t mask = bits >= 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
-
-	if (info->discarded == UINT64_MAX || !stream->has_packet) {
-		return 0;
-	}
-	return (info->discarded - stream->discarded) & mask;
-}
-
-static uint64_t lost_since(const struct stream *stream, const struct packet_info *info)
-{
-	/* Not counted on: a file may have been put together of pieces. */
-	if (info->seq_num == UINT64_MAX || !stream->has_packet ||
-	    info->seq_num <= stream->seq_num) {
-		return 0;
-	}
-	return info->seq_num - stream->seq_num - 1;
-}
-
-static void find_gap(struct stream *stream, const struct packet_info *info, struct packet *packet)
-{
-	struct trace *trace = stream->trace;
-
-	packet->discarded = discarded_since(stream, info);
-	packet->lost_packets = lost_since(stream, info);
-	if (packet->lost_packets == 0) {
-		packet->lost_packets = stream->gap_lost;
-	}
-	packet->has_gap = stream->has_gap || packet->discarded > 0 || packet->lost_packets > 0;
-	if (packet->discarded > 0) {
-		warn(trace, stream, (int64_t)packet->number, "discarded",
-		     "stream %s: the tracer discarded %" PRIu64 " events before packet %" PRIu64,
-		     stream->name, packet->discarded, packet->number);
-	}
-	if (packet->lost_packets > 0 && stream->gap_lost == 0) {
-		warn(trace, stream, (int64_t)packet->number, "lost-packets",
-		     "stream %s: %" PRIu64 " packets are missing before packet %" PRIu64,
-		     stream->name, packet->lost_packets, packet->number);
-	}
-	if (!stream->has_packet && info->discarded != UINT64_MAX && info->discarded > 0) {
-		warn(trace, stream, (int64_t)packet->number, "discarded-before",
-		     "stream %s: the tracer had discarded %" PRIu64
-		     " events by the end of the first "
-		     "packet; they are not counted",
-		     stream->name, info->discarded);
-	}
-	stream->has_gap = false;
-	stream->gap_lost = 0;
-}
-
-/* A relay sends what it has again to who comes back; what is in a file is there once. */
-static bool is_duplicate(const struct stream *stream, const struct stream_input *input)
-{
-	return input->bytes && stream->has_packet && input->info->seq_num != UINT64_MAX &&
-	       input->info->seq_num <= stream->seq_num;
-}
-
-static void note_packet(struct stream *stream, const struct packet_info *info, uint64_t end)
-{
-	stream->has_packet = true;
-	stream->end = end;
-	stream->seq_num = info->seq_num;
-	stream->discarded = info->discarded;
-	stream->packets++;
-}
-
-void stream_packet(struct stream *stream, const struct stream_input *input)
-{
-	struct packet_info cut = *input->info;
-	const struct packet_info *info = &cut;
-	struct engine *engine = stream->trace->engine;
-	struct packet packet = { .bytes = input->bytes, .file_offset = input->offset };
-	struct clock clock;
-
-	if (input->bytes) {
-		(void)packet_info_cut(&cut, input->len);
-	}
-	packet.size = (info->content_bits + 7) / 8;
-	clock_init(&clock, info->stream->clock);
-	packet.begin = info->has_begin && info->stream->clock ? clock_ns(&clock, info->begin)
-							      : stream->end;
-	packet.end = info->has_end && info->stream->clock ? clock_ns(&clock, info->end)
-		     : info->stream->clock                ? PACKET_END_UNKNOWN
-							  : packet.begin;
-	if (!merge_stream_identity(stream->merge) && !adopt(stream, info)) {
-		identify(stream, info, packet.begin);
-		stream->end = packet.begin;
-	}
-	if (is_duplicate(stream, input)) {
-		free(input->bytes);
-		return;
-	}
-	packet.number = info->seq_num != UINT64_MAX ? info->seq_num : stream->packets;
-	packet.floor = stream->end;
-	packet.begin = packet.begin < packet.floor ? packet.floor : packet.begin;
-	packet.end = packet.end < packet.begin ? packet.begin : packet.end;
-	find_gap(stream, info, &packet);
-	if (input->bytes && engine->config.on_kept) {
-		packet.kept = kept_new(input->info, input->bytes, input->len);
-		packet.kept->begin = packet.begin;
-		packet.kept->end = packet.end == PACKET_END_UNKNOWN ? UINT64_MAX : packet.end;
-	}
-	if (stream->chunk && (stream->chunk->plan != stream->trace->plan)) {
-		(void)stream_flush(stream);
-	}
-	if (!stream->chunk) {
-		new_chunk(stream, has_switches(stream, info->stream), input);
-	}
-	*vec_push(&stream->chunk->packets) = packet;
-	stream->chunk->bytes += packet.size;
-	engine->chunk_held += packet.size;
-	/* Where the end is not known, the begin is what is known of what comes next. */
-	note_packet(stream, info, packet.end == PACKET_END_UNKNOWN ? packet.begin : packet.end);
-	if (stream->chunk->bytes >= engine->config.chunk_bytes) {
-		(void)stream_flush(stream);
-	}
-}
-
-void stream_bad_packet(struct stream *stream, const char *message)
-{
-	warn(stream->trace, stream, (int64_t)stream->packets, "packet",
-	     "stream %s, packet %" PRIu64 ": %s; the packet is lost", stream->name, stream->packets,
-	     message);
-	stream->has_gap = true;
-	stream->gap_lost++;
-	stream->packets++;
-}
-
-void stream_lost_packet(struct stream *stream, const char *message)
-{
-	warn(stream->trace, stream, (int64_t)stream->packets, "lost-packets", "stream %s: %s",
-	     stream->name, message);
-	stream->has_gap = true;
-	stream->gap_lost++;
-}
-
-static void map_job(struct job *job, struct map *map)
-{
-	struct chunk *chunk = (struct chunk *)job;
-
-	map_chunk(map, chunk);
-	map_pack(map, chunk);
-}
-
-bool stream_flush(struct stream *stream)
-{
-	struct chunk *chunk = stream->chunk;
-
-	if (!chunk) {
-		return false;
-	}
-	stream->chunk = NULL;
-	stream->submitted++;
-	stream->trace->in_flight++;
-	chunk->job.run = map_job;
-	chunk->job.kind = JOB_MAP;
-	probe_chunk(chunk->seq, chunk->packets.count, chunk->bytes);
-	chunk->job.is_timed = stream->trace->engine->config.stats != NULL;
-	pool_submit(stream->trace->engine->pool, &chunk->job);
-	return true;
-}
-
-void stream_known(struct stream *stream, uint64_t cycles)
-{
-	struct clock clock;
-	const struct clock_class *class = NULL;
-
-	if (!stream->trace->plan || stream->trace->plan->stream_count == 0) {
-		return;
-	}
-	class = stream->trace->plan->streams[0].clock;
-	clock_init(&clock, class);
-	(void)stream_flush(stream);
-	tell_known(stream, clock_ns(&clock, cycles));
-}
-
-void stream_next(struct stream *stream, const struct packet_info *info)
-{
-	struct clock clock;
-
-	(void)stream_flush(stream);
-	/* In a gap it is not known who ran: the packet behind it has to come first. */
-	if (info->has_begin && !stream->has_gap && discarded_since(stream, info) == 0 &&
-	    lost_since(stream, info) == 0) {
-		clock_init(&clock, info->stream->clock);
-		tell_known(stream, clock_ns(&clock, info->begin));
-	}
-}
-
-/* What was lost after the last good packet has no packet to report it. */
-static void push_final_gap(struct stream *stream)
-{
-	const struct stream_identity *identity = merge_stream_identity(stream->merge);
-	struct packet packet = { .floor = stream->end,
-				 .begin = stream->end,
-				 .end = stream->end,
-				 .number = stream->packets,
-				 .has_gap = true,
-				 .lost_packets = stream->gap_lost };
-
-	if (stream->gap_lost == 0 || !identity || !stream->trace->plan) {
-		return;
-	}
-	if (!stream->chunk) {
-		new_chunk(stream, identity->has_switches, &(struct stream_input){ .fd = -1 });
-	}
-	*vec_push(&stream->chunk->packets) = packet;
-	stream->gap_lost = 0;
-}
-
-void stream_end(struct stream *stream)
-{
-	struct partials_out *partials = stream->trace->engine->config.partials;
-
-	if (stream->is_ended) {
-		return;
-	}
-	push_final_gap(stream);
-	stream->is_ended = true;
-	(void)stream_flush(stream);
-	merge_stream_end(stream->merge, stream->submitted);
-	if (partials && merge_stream_identity(stream->merge)) {
-		partials_put_end(partials, merge_stream_number(stream->merge), stream->submitted);
-	}
-}
-
-void stream_away(struct stream *stream)
-{
-	if (stream->is_ended) {
-		return;
-	}
-	(void)stream_flush(stream);
-	if (!merge_stream_identity(stream->merge)) {
-		stream_end(stream); /* nothing was ever known of it */
-		return;
-	}
-	stream->is_away = true;
-	merge_stream_exclude(stream->merge, true);
-}
-
-void stream_exclude(struct stream *stream, bool excluded)
-{
-	if (!stream->is_ended && !stream->is_away) {
-		merge_stream_exclude(stream->merge, excluded);
-	}
-}
-
-uint64_t stream_until(const struct stream *stream)
-{
-	return stream->merge ? merge_stream_until(stream->merge) : 0;
 }

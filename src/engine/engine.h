@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/flat.h"
 #include "engine/analysis.h"
 #include "engine/merge.h"
 #include "engine/report.h"
@@ -115,6 +116,16 @@ struct engine *trace_engine(const struct trace *trace);
 uint64_t trace_watermark(const struct trace *trace);
 /* The end of the last window that was closed; 0: none was. */
 uint64_t trace_closed_until(const struct trace *trace);
+
+/* ---- state (rolling.h) ---- */
+
+/* Waits for workers, and closes the windows that can be closed: nothing is on its way. */
+void trace_pause(struct trace *trace, uint64_t now_ns);
+/* Writes a paused trace, or reads into a new one.  Streams that are read are away, and taken up
+ * again as after a lost connection. */
+void trace_flat(struct trace *trace, struct flat *flat);
+/* Streams that are away have ended: no more of them comes. */
+void trace_end_away(struct trace *trace);
 
 /* ---- streams ---- */
 

@@ -33,6 +33,15 @@ static inline struct item_key item_key_of_numbers(uint64_t id, const uint64_t *n
 	return key;
 }
 
+static inline void item_key_flat(struct flat *flat, struct item_key *key)
+{
+	flat_u64(flat, &key->id);
+	flat_bytes(flat, key->name, ITEM_NAME_BYTES);
+	if (!flat_check(flat, key->name[ITEM_NAME_BYTES - 1] == 0)) {
+		key->name[ITEM_NAME_BYTES - 1] = 0;
+	}
+}
+
 static inline bool foreign_has_text(const struct foreign_record *foreign)
 {
 	return foreign_has(foreign, ITEM_NAME_BYTES / sizeof(uint64_t)) &&

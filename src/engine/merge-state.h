@@ -102,6 +102,9 @@ void seam_take(struct merge_stream *stream, struct partial *partial);
 /* Nobody will say who ran on the CPU at first. */
 void seam_give_up(struct merge *merge, struct cpu *cpu);
 
+/* Notes who ran up to the last round, which records that were used will no longer tell. */
+void seam_keep_lines(struct merge *merge);
+
 /* Finds out whose the records before @bound are that did not say. */
 void seam_resolve(struct merge *merge, uint64_t bound);
 

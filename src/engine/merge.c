@@ -4,6 +4,7 @@
 #include "engine/merge.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,6 +61,22 @@ void merge_set_classes(struct merge *merge, const struct plan *plan)
 	rows_set_classes(&merge->rows, plan);
 }
 
+int merge_check_classes(const struct merge *merge, const struct plan *plan, struct err *err)
+{
+	const struct rows *rows = &merge->rows;
+
+	for (size_t i = 0; i < rows->class_names.count && i < plan->class_count; i++) {
+		const char *name = rows->names.at[rows->class_names.at[i]]->name;
+
+		if (strcmp(plan->classes[i]->class->name, name) != 0) {
+			return err_raise(err, -EINVAL,
+					 "event class %zu is not %.100s, as it was before", i,
+					 name);
+		}
+	}
+	return 0;
+}
+
 void merge_add_class(struct merge *merge, const char *name)
 {
 	merge_wait(merge);
@@ -71,6 +88,16 @@ void merge_add_class(struct merge *merge, const char *name)
 uint32_t merge_stream_number(const struct merge_stream *stream)
 {
 	return stream->ordinal;
+}
+
+struct merge_stream *merge_stream_at(const struct merge *merge, uint32_t number)
+{
+	return number < merge->streams.count ? merge->streams.at[number] : NULL;
+}
+
+uint64_t merge_stream_submitted(const struct merge_stream *stream)
+{
+	return stream->next_seq;
 }
 
 struct merge_stream *merge_stream_new(struct merge *merge)

@@ -25,6 +25,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/err.h"
 #include "engine/analysis.h"
 #include "engine/map.h"
 #include "engine/partial.h"
@@ -61,6 +62,9 @@ void merge_add_class(struct merge *merge, const char *name);
 
 /* A number of the merge's own. */
 uint32_t merge_stream_number(const struct merge_stream *stream);
+struct merge_stream *merge_stream_at(const struct merge *merge, uint32_t number); /* or NULL */
+/* Chunks that were taken in sequence. */
+uint64_t merge_stream_submitted(const struct merge_stream *stream);
 
 /* A stream holds the watermark from here on until it is known further, or ended. */
 struct merge_stream *merge_stream_new(struct merge *merge);
@@ -105,6 +109,12 @@ void merge_advance(struct merge *merge, enum merge_room room, uint64_t now_ns);
 
 /* All there is has been taken: closes the last window and emits the total. */
 void merge_finish(struct merge *merge, uint64_t now_ns);
+
+/* Goes on until nothing is begun: what can be closed is.  For who writes the merge (rolling.h). */
+void merge_settle(struct merge *merge, uint64_t now_ns);
+
+/* -EINVAL: the plan's classes are not those that the merge knows.  (It may have less as yet.) */
+int merge_check_classes(const struct merge *merge, const struct plan *plan, struct err *err);
 
 /* The total up to the last closed window, emitted now. */
 void merge_emit_total(struct merge *merge, bool so_far);

@@ -16,11 +16,14 @@
 
 void partial_write(const struct partial *partial, struct flat_out *out);
 
+/* Who wrote a partial: of what a merger works on, more is known. */
+enum partial_source { PARTIAL_OF_WORKER, PARTIAL_OF_MERGER };
+
 /*
- * Reads what partial_write() wrote into an empty partial, all of @in.  @classes: event classes that
- * the trace has.  -EINVAL, with the reason: nothing is to be done with it but to free it.
+ * Reads what partial_write() wrote into an empty partial.  @classes: event classes that the trace
+ * has.  -EINVAL, with the reason: nothing is to be done with it but to free it.
  */
 int partial_read(struct partial *partial, struct flat_in *in, const struct map_setup *setup,
-		 uint32_t classes, struct err *err);
+		 uint32_t classes, enum partial_source source, struct err *err);
 
 #endif

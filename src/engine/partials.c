@@ -29,6 +29,7 @@ enum frame_kind {
 	FRAME_WARNING,
 	FRAME_FINISH,
 	FRAME_LAST,
+	FRAME_STATE,
 };
 
 #define LEVEL 1 /* a third of the size; higher ones take much more time for little */
@@ -39,6 +40,21 @@ void partials_setup_fini(struct partials_setup *setup)
 		free(setup->periods.at[i]);
 	}
 	vec_fini(&setup->periods);
+}
+
+bool partials_setup_same(const struct partials_setup *a, const struct partials_setup *b)
+{
+	if (memcmp(a->analyses, b->analyses, sizeof(a->analyses)) != 0 ||
+	    a->interval_ns != b->interval_ns || a->wants_windows != b->wants_windows ||
+	    a->periods.count != b->periods.count) {
+		return false;
+	}
+	for (size_t i = 0; i < a->periods.count; i++) {
+		if (strcmp(a->periods.at[i], b->periods.at[i]) != 0) {
+			return false;
+		}
+	}
+	return true;
 }
 
 void partials_trace_fini(struct partials_trace *trace)
@@ -274,6 +290,17 @@ void partials_put_finish(struct partials_out *out)
 	end_frame(out);
 }
 
+void partials_put_state(struct partials_out *out, const struct partials_trace *trace,
+			const uint8_t *bytes, size_t len)
+{
+	struct flat_out *frame;
+
+	partials_put_trace(out, trace);
+	frame = begin_frame(out, FRAME_STATE);
+	flat_put(frame, bytes, len);
+	end_frame(out);
+}
+
 void partials_put_last(struct partials_out *out)
 {
 	(void)begin_frame(out, FRAME_LAST);
@@ -389,7 +416,8 @@ static int take_partial(struct partials_merging *merging, struct flat_in *frame,
 				 seq);
 	}
 	partial = shelf_take(merging->merge->setup->shelf);
-	r = partial_read(partial, frame, merging->merge->setup, merging->classes, err);
+	r = partial_read(partial, frame, merging->merge->setup, merging->classes, PARTIAL_OF_WORKER,
+			 err);
 	if (r < 0) {
 		partial_free(partial);
 		return r;
@@ -445,6 +473,19 @@ static int take_warning(const struct partials_merging *merging, struct flat_in *
 	return 0;
 }
 
+static int take_state(const struct partials_merging *merging, struct flat_in *frame,
+		      struct err *err)
+{
+	struct flat flat = { .in = frame };
+
+	if (merging->streams.count > 0 || merging->classes > 0) {
+		return err_raise(err, -EINVAL, "a state behind what is merged");
+	}
+	(void)flat_get(frame, 16); /* its UUID */
+	trace_flat(merging->trace, &flat);
+	return flat_check(&flat, true) ? 1 : err_raise(err, -EINVAL, "a state that cannot be");
+}
+
 /* Whether all is there that was announced. */
 static int take_finish(const struct partials_merging *merging, struct err *err)
 {
@@ -477,6 +518,8 @@ static int take(struct partials_merging *merging, struct flat_in *frame, struct 
 		return take_warning(merging, frame);
 	case FRAME_FINISH:
 		return take_finish(merging, err);
+	case FRAME_STATE:
+		return take_state(merging, frame, err);
 	case FRAME_SETUP:
 	case FRAME_TRACE:
 	case FRAME_LAST:
@@ -502,7 +545,6 @@ struct partials_in {
 	uint64_t offset; /* of the frame */
 	ZSTD_DCtx *context;
 	struct partials_setup setup;
-	uint64_t setup_hash;
 	VEC(uint8_t) stored, bytes;
 };
 
@@ -581,7 +623,6 @@ static int take_setup(struct partials_in *in, struct flat_in *frame, struct err 
 	uint32_t count;
 	int r;
 
-	in->setup_hash = map_hash_bytes(0, frame->at, frame->left);
 	if (flat_get_u8(frame) != FRAME_SETUP) {
 		return err_raise(err, -EINVAL, "it does not begin with what was asked for");
 	}
@@ -661,11 +702,6 @@ const struct partials_setup *partials_in_setup(const struct partials_in *in)
 	return &in->setup;
 }
 
-bool partials_in_same(const struct partials_in *a, const struct partials_in *b)
-{
-	return a->setup_hash == b->setup_hash;
-}
-
 int partials_in_trace(struct partials_in *in, struct partials_trace *ret, struct err *err)
 {
 	uint64_t at = in->offset;
@@ -695,6 +731,21 @@ int partials_in_trace(struct partials_in *in, struct partials_trace *ret, struct
 				 at);
 	}
 	return 1;
+}
+
+int partials_in_state(struct partials_in *in, struct flat_in *ret, struct err *err)
+{
+	uint64_t at = in->offset;
+	int r = next_frame(in, ret, err);
+
+	if (r < 0) {
+		return err_note(err, r, "at byte %" PRIu64, at);
+	}
+	if (flat_get_u8(ret) != FRAME_STATE) {
+		return err_raise(err, -EINVAL, "at byte %" PRIu64 ": not a state, but partials",
+				 at);
+	}
+	return 0;
 }
 
 /*

@@ -13,6 +13,7 @@
  *               KNOWN    nothing older comes after so many chunks of a stream
  *               END      so many were all
  *               WARNING  what was said meanwhile
+ *               STATE    in place of all these: all that is known so far (rolling.h)
  *
  * All is in little endian order, and of one width.  A reader takes its own version only: what is
  * in a record is between the two halves of an analysis, and may change with either.
@@ -40,6 +41,7 @@ struct partials_setup {
 	VEC(char *) periods; /* as --period takes them; owned */
 };
 void partials_setup_fini(struct partials_setup *setup);
+bool partials_setup_same(const struct partials_setup *a, const struct partials_setup *b);
 
 /* Which trace it is; texts may be NULL, and are owned. */
 struct partials_trace {
@@ -73,6 +75,10 @@ void partials_put_known(struct partials_out *out, uint32_t number, uint64_t seq,
 void partials_put_end(struct partials_out *out, uint32_t number, uint64_t seq);
 void partials_put_finish(struct partials_out *out);
 
+/* A trace that is paused, whole. */
+void partials_put_state(struct partials_out *out, const struct partials_trace *trace,
+			const uint8_t *bytes, size_t len);
+
 /* ---- reading ---- */
 
 struct partials_in;
@@ -81,11 +87,12 @@ struct partials_in;
 int partials_in_new(FILE *file, struct partials_in **ret, struct err *err);
 void partials_in_free(struct partials_in *in);
 const struct partials_setup *partials_in_setup(const struct partials_in *in);
-/* Whether the same was asked for. */
-bool partials_in_same(const struct partials_in *a, const struct partials_in *b);
 
 /* The next trace: 1; 0: there is none; -EINVAL.  @ret is to be finished, by the caller. */
 int partials_in_trace(struct partials_in *in, struct partials_trace *ret, struct err *err);
+
+/* A trace's state, as partials_put_state() got it; dies with the next call. */
+int partials_in_state(struct partials_in *in, struct flat_in *ret, struct err *err);
 
 /*
  * Merges it, up to its end, into @trace, which was made for that: it has no streams and no

@@ -573,15 +573,19 @@ static void grow_names(struct shard *shard, uint32_t event_name)
 	shard->names_room = room;
 }
 
-uint64_t *shard_event_row(struct shard *shard, uint32_t event_name, unsigned int table)
+uint64_t *shard_names_row(struct shard *shard, uint32_t event_name)
 {
-	size_t columns = shard->layout->columns[SCOPE_EVENT].count;
-	uint64_t *row;
-
 	if (event_name >= shard->names_room) {
 		grow_names(shard, event_name);
 	}
-	row = shard->names + event_name * columns + shard->layout->offsets[shard->running][table];
+	return shard->names + event_name * shard->layout->columns[SCOPE_EVENT].count;
+}
+
+uint64_t *shard_event_row(struct shard *shard, uint32_t event_name, unsigned int table)
+{
+	uint64_t *row =
+		shard_names_row(shard, event_name) + shard->layout->offsets[shard->running][table];
+
 	if (row[0] == 0) {
 		*vec_push(&shard->names_touched) = event_name; /* perhaps again: harmless */
 	}

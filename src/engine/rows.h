@@ -220,6 +220,9 @@ void shard_settle(struct shard *shard);
 /* The window ends: tells the analyses. */
 void rows_end_window(struct rows *rows, uint64_t end);
 
+/* The shard's columns of an event name in the open window. */
+uint64_t *shard_names_row(struct shard *shard, uint32_t event_name);
+
 /* A thread's memory, zeroed, of no key. */
 struct thread *shard_thread_alloc(struct shard *shard);
 

@@ -379,6 +379,16 @@ static void extend_lines(struct merge *merge, uint64_t bound)
 	}
 }
 
+void seam_keep_lines(struct merge *merge)
+{
+	bool needs_lines = merge->needs_lines;
+
+	merge->needs_lines = true;
+	extend_lines(merge, merge->last_bound);
+	merge->needs_lines = needs_lines;
+	merge_each_cpu(merge, cpu, sort_line(cpu));
+}
+
 void seam_resolve(struct merge *merge, uint64_t bound)
 {
 	bool any = false;

@@ -631,6 +631,14 @@ void merge_advance(struct merge *merge, enum merge_room room, uint64_t now_ns)
 	}
 }
 
+void merge_settle(struct merge *merge, uint64_t now_ns)
+{
+	do {
+		merge_wait(merge);
+		merge_advance(merge, ROOM_ENOUGH, now_ns);
+	} while (merge->tasks_running > 0);
+}
+
 /* ---- the end ---- */
 
 /* Rounds up to @bound, the last of which closes the window at close_at. */

@@ -230,7 +230,7 @@ static void feed_chunk(struct play *play, size_t i)
 	(void)stream_flush(stream);
 	if (file->has_info) {
 		stream_next(stream, &file->info);
-	} else {
+	} else if (!play->run->on_pause) {
 		stream_end(stream);
 	}
 }
@@ -284,12 +284,18 @@ int recorded_analyze(const struct recorded_path *path, const struct recorded_run
 	}
 	play.plan = trace_plan(play.trace);
 	play.decoder = mem_alloc(sizeof(*play.decoder));
-	run->on_trace(run->user, play.trace);
-	r = recorded_open_files(path, play.plan, play.decoder, &play.files, err);
+	r = run->on_trace(run->user, play.trace, err);
+	r = r < 0 ? r : recorded_open_files(path, play.plan, play.decoder, &play.files, err);
 	if (r == 0) {
 		open_streams(&play);
+		trace_end_away(play.trace);
 		feed_all(&play);
-		trace_finish(play.trace, 0);
+		if (run->on_pause) {
+			trace_pause(play.trace, 0);
+			run->on_pause(run->user, play.trace);
+		} else {
+			trace_finish(play.trace, 0);
+		}
 	}
 	trace_free(play.trace);
 	recorded_files_fini(&play.files);

@@ -118,7 +118,11 @@ struct recorded_run {
 	uint64_t range_end;
 	void (*progress)(void *user, uint64_t done, uint64_t total);
 	const atomic_bool *stop; /* set by a signal: finish with what there is */
-	void (*on_trace)(void *user, struct trace *trace); /* once metadata is read */
+	/* Once metadata is read, and before any stream; negative, with the reason: it goes no
+	 * further. */
+	int (*on_trace)(void *user, struct trace *trace, struct err *err);
+	/* What there is is not all of the trace: it does not end, but is paused.  NULL: it ends. */
+	void (*on_pause)(void *user, struct trace *trace);
 };
 int recorded_analyze(const struct recorded_path *path, const struct recorded_run *run,
 		     struct err *err);

@@ -1,0 +1,65 @@
+/*
+ * engine-state: what the parts of the front's half share: engine.c (traces, and what workers did)
+ * and stream.c (streams and chunks).
+ */
+#ifndef SILLAGE_ENGINE_ENGINE_STATE_H
+#define SILLAGE_ENGINE_ENGINE_STATE_H
+
+#include "engine/engine.h"
+#include "engine/pool.h"
+
+struct metadata_stream;
+struct plan_builder;
+
+struct engine {
+	struct engine_config config;
+	struct map_setup setup;
+	struct pool *pool;
+	VEC(struct trace *) traces;
+	uint64_t chunk_held; /* bytes of packets in chunks, filling or in flight */
+};
+
+struct trace {
+	struct engine *engine;
+	void *user;
+	struct metadata_stream *metadata;
+	VEC(struct metadata_stream *) old_metadata; /* plans in use may point into them */
+	struct plan_builder *builder;
+	VEC(struct plan_builder *) old_builders;
+	struct plan *plan;
+	struct merge *merge;
+	VEC(struct stream *) streams;
+	size_t in_flight; /* chunks */
+	unsigned int warnings;
+	bool has_finished;
+	bool is_restored; /* from a state: its metadata has to be what it was */
+};
+
+struct stream {
+	struct trace *trace;
+	struct merge_stream *merge;
+	char *name;
+	uint64_t submitted;  /* chunks */
+	struct chunk *chunk; /* filling, or NULL */
+	bool is_away, is_ended;
+	bool has_anomalies; /* that was said */
+
+	/* of the packet before */
+	bool has_packet;
+	uint64_t packets;
+	uint64_t end; /* ns */
+	uint64_t seq_num;
+	uint64_t discarded;
+	bool has_gap;      /* the next packet is behind a gap nobody announced */
+	bool is_resumed;   /* so it is if it is not known to be the next one */
+	uint64_t gap_lost; /* packets lost in it */
+};
+
+/* The front's part of streams: written, or read, after the merge's, into those that are away. */
+void streams_flat(struct trace *trace, struct flat *flat);
+
+/* A warning; of a trace that has too many they are only counted. */
+void trace_say(struct trace *trace, const struct stream *stream, int64_t packet, const char *what,
+	       const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+#endif

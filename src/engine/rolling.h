@@ -1,0 +1,31 @@
+/*
+ * rolling: the rolling state of one trace as bytes, for another process to go on with.
+ *
+ * Whoever reads it and takes what comes then reports what one process would have reported: windows
+ * from the open one on, and the total.  Written is all that is carried from one partial to the
+ * next, and nothing of how it lies in memory: threads are numbered, arrays are written in their
+ * order, and what can be made anew (hash tables, chains, rows asked for) is.
+ *
+ *     rolling.c       the merger: streams, partials that are not used up, CPUs, the open window
+ *     rolling-rows.c  rows and shards: figures, threads, items, the longest
+ *
+ * The same functions write and read (base/flat.h).  What is read may be anybody's: whatever
+ * is used as an index, a length or a text is looked at; analyses look at their own (on_carry).
+ */
+#ifndef SILLAGE_ENGINE_ROLLING_H
+#define SILLAGE_ENGINE_ROLLING_H
+
+#include "base/err.h"
+#include "base/flat.h"
+#include "engine/merge.h"
+
+struct rows;
+
+/* Writes the merge, or reads into a new one, to which no stream belongs.  No task is running.
+ * flat->is_wrong says whether what was read could be; if so, only free it. */
+void merge_flat(struct merge *merge, struct flat *flat);
+
+/* The same of its rows; @carried: for analyses. */
+void rows_flat(struct rows *rows, const struct carried *carried);
+
+#endif

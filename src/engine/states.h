@@ -1,0 +1,45 @@
+/*
+ * states: the rolling states of traces in a file, for a later run to go on with (--state).
+ *
+ *     states_open ── of each trace that comes: states_take, trace_flat
+ *                    of each that does not end: trace_pause, states_put ── states_save
+ *
+ * A trace is known by its UUID.  Those that do not come this time stay in the file.  It is written
+ * anew as a whole, so that there is always one that is whole; `sillage merge` shows what it has.
+ */
+#ifndef SILLAGE_ENGINE_STATES_H
+#define SILLAGE_ENGINE_STATES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "engine/partials.h"
+
+struct states;
+
+/* @setup is taken over.  A file that is not there has no states; -EINVAL: it is none, or one of
+ * other analyses or windows. */
+int states_open(const char *path, struct partials_setup *setup, struct states **ret,
+		struct err *err);
+void states_free(struct states *states); /* NULL is fine; saves nothing */
+
+const char *states_path(const struct states *states);
+/* Whether there is one that was not taken. */
+bool states_any(const struct states *states);
+
+/*
+ * Puts the state of the trace with @uuid into @trace, which is new, if there is one: 1; 0: there is
+ * none. -EINVAL: it cannot be, and @trace is only to be freed.
+ */
+int states_take(struct states *states, const uint8_t uuid[16], struct trace *trace,
+		struct err *err);
+
+/* Keeps the state of a trace that is paused. */
+void states_put(struct states *states, const uint8_t uuid[16], struct trace *trace,
+		const struct partials_trace *identity);
+
+/* -errno, with the reason. */
+int states_save(const struct states *states, struct err *err);
+
+#endif

@@ -1,0 +1,476 @@
+/*
+ * stream: the front's part of a stream; see engine.h.
+ *
+ * It follows what packets say about themselves (time, sequence number, discarded events) and so
+ * finds gaps, and cuts chunks; workers decode what is inside.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/probe.h"
+#include "engine/clock.h"
+#include "engine/engine-state.h"
+#include "engine/partials.h"
+
+struct stream *stream_new(struct trace *trace, const char *name)
+{
+	struct stream *stream = mem_alloc(sizeof(*stream));
+
+	stream->trace = trace;
+	stream->name = mem_strdup(name);
+	stream->merge = merge_stream_new(trace->merge);
+	*vec_push(&trace->streams) = stream;
+	return stream;
+}
+
+const char *stream_name(const struct stream *stream)
+{
+	return stream->name;
+}
+
+/* Whether the class of this stream tells who runs on its CPU. */
+static bool has_switches(const struct stream *stream, const struct plan_stream *class)
+{
+	return stream->trace->engine->setup.uses_threads &&
+	       (class->request_mask >> MAP_REQUEST_SWITCH & 1);
+}
+
+static bool same_identity(const struct stream_identity *a, const struct packet_info *info)
+{
+	return a->class_id == info->stream->id && a->cpu_id == info->cpu_id &&
+	       a->instance_id == info->instance_id;
+}
+
+/* Takes over from a stream that went away with its connection, if this is the same. */
+static bool adopt(struct stream *stream, const struct packet_info *info)
+{
+	struct trace *trace = stream->trace;
+
+	for (size_t i = 0; i < trace->streams.count; i++) {
+		struct stream *old = trace->streams.at[i];
+
+		/* What is away was identified: stream_away() ends the others. */
+		if (!old->is_away || !same_identity(merge_stream_identity(old->merge), info)) {
+			continue;
+		}
+		merge_stream_end(stream->merge, 0); /* the placeholder */
+		stream->merge = old->merge;
+		stream->submitted = old->submitted;
+		stream->has_packet = old->has_packet;
+		stream->packets = old->packets;
+		stream->end = old->end;
+		stream->seq_num = old->seq_num;
+		stream->discarded = old->discarded;
+		stream->has_gap = old->has_gap;
+		stream->gap_lost = old->gap_lost;
+		stream->has_anomalies = old->has_anomalies;
+		stream->is_resumed = true;
+		old->is_away = false;
+		old->is_ended = true;
+		old->merge = NULL;
+		merge_stream_exclude(stream->merge, false);
+		return true;
+	}
+	return false;
+}
+
+/* Nothing older than @ts comes after what was submitted. */
+static void tell_known(struct stream *stream, uint64_t ts)
+{
+	struct partials_out *partials = stream->trace->engine->config.partials;
+
+	merge_stream_known(stream->merge, stream->submitted, ts);
+	if (partials && merge_stream_identity(stream->merge)) {
+		partials_put_known(partials, merge_stream_number(stream->merge), stream->submitted,
+				   ts);
+	}
+}
+
+static void identify(struct stream *stream, const struct packet_info *info, uint64_t begin)
+{
+	struct stream_identity identity = {
+		.class_id = info->stream->id,
+		.cpu_id = info->cpu_id,
+		.instance_id = info->instance_id,
+		.has_switches = has_switches(stream, info->stream),
+		.starts_late = info->seq_num != UINT64_MAX && info->seq_num > 0,
+		.begin = begin,
+	};
+
+	merge_stream_identify(stream->merge, &identity);
+	if (stream->trace->engine->config.partials) {
+		partials_put_stream(stream->trace->engine->config.partials,
+				    merge_stream_number(stream->merge), &identity);
+	}
+	if (identity.starts_late && stream->trace->engine->config.expects_beginning) {
+		trace_say(stream->trace, stream, (int64_t)info->seq_num, "late-start",
+			  "stream %s: the first packet to be had is number %" PRIu64
+			  "; those before it are gone",
+			  stream->name, info->seq_num);
+	}
+}
+
+void stream_expect(struct stream *stream, const struct packet_info *info)
+{
+	struct clock clock;
+
+	if (adopt(stream, info)) {
+		stream->is_resumed = false; /* what was recorded goes on where it ended */
+		return;
+	}
+	clock_init(&clock, info->stream->clock);
+	stream->end = info->has_begin ? clock_ns(&clock, info->begin) : 0;
+	identify(stream, info, stream->end);
+	tell_known(stream, stream->end);
+}
+
+static void new_chunk(struct stream *stream, bool switches, const struct stream_input *input)
+{
+	struct chunk *chunk = mem_alloc(sizeof(*chunk));
+
+	chunk->trace = stream->trace;
+	chunk->front = stream;
+	chunk->stream = stream->merge;
+	chunk->plan = plan_ref(stream->trace->plan);
+	chunk->seq = stream->submitted;
+	chunk->fd = input->fd;
+	chunk->mapped = input->mapped;
+	chunk->has_switches = switches;
+	chunk->cpu_id = merge_stream_identity(stream->merge)->cpu_id;
+	chunk->pool = stream->trace->engine->pool;
+	chunk->begin = stream->end;
+	stream->chunk = chunk;
+}
+
+/* Events discarded since the packet before; the counter is as wide as declared. */
+static uint64_t discarded_since(const struct stream *stream, const struct packet_info *info)
+{
+	unsigned int bits = info->stream->discarded_bits;
+	uint64_t mask = bits >= 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
+
+	if (info->discarded == UINT64_MAX || !stream->has_packet) {
+		return 0;
+	}
+	return (info->discarded - stream->discarded) & mask;
+}
+
+static uint64_t lost_since(const struct stream *stream, const struct packet_info *info)
+{
+	/* Not counted on: a file may have been put together of pieces. */
+	if (info->seq_num == UINT64_MAX || !stream->has_packet ||
+	    info->seq_num <= stream->seq_num) {
+		return 0;
+	}
+	return info->seq_num - stream->seq_num - 1;
+}
+
+static void find_gap(struct stream *stream, const struct packet_info *info, struct packet *packet)
+{
+	struct trace *trace = stream->trace;
+	bool is_next = info->seq_num != UINT64_MAX && stream->has_packet &&
+		       info->seq_num == stream->seq_num + 1;
+
+	packet->discarded = discarded_since(stream, info);
+	packet->lost_packets = lost_since(stream, info);
+	if (packet->lost_packets == 0) {
+		packet->lost_packets = stream->gap_lost;
+	}
+	packet->has_gap = stream->has_gap || (stream->is_resumed && !is_next) ||
+			  packet->discarded > 0 || packet->lost_packets > 0;
+	if (packet->discarded > 0) {
+		trace_say(trace, stream, (int64_t)packet->number, "discarded",
+			  "stream %s: the tracer discarded %" PRIu64
+			  " events before packet %" PRIu64,
+			  stream->name, packet->discarded, packet->number);
+	}
+	if (packet->lost_packets > 0 && stream->gap_lost == 0) {
+		trace_say(trace, stream, (int64_t)packet->number, "lost-packets",
+			  "stream %s: %" PRIu64 " packets are missing before packet %" PRIu64,
+			  stream->name, packet->lost_packets, packet->number);
+	}
+	if (!stream->has_packet && info->discarded != UINT64_MAX && info->discarded > 0) {
+		trace_say(trace, stream, (int64_t)packet->number, "discarded-before",
+			  "stream %s: the tracer had discarded %" PRIu64
+			  " events by the end of the first "
+			  "packet; they are not counted",
+			  stream->name, info->discarded);
+	}
+	stream->has_gap = false;
+	stream->is_resumed = false;
+	stream->gap_lost = 0;
+}
+
+/* A relay sends what it has again to who comes back; what is in a file is there once. */
+static bool is_duplicate(const struct stream *stream, const struct stream_input *input)
+{
+	return input->bytes && stream->has_packet && input->info->seq_num != UINT64_MAX &&
+	       input->info->seq_num <= stream->seq_num;
+}
+
+static void note_packet(struct stream *stream, const struct packet_info *info, uint64_t end)
+{
+	stream->has_packet = true;
+	stream->end = end;
+	stream->seq_num = info->seq_num;
+	stream->discarded = info->discarded;
+	stream->packets++;
+}
+
+void stream_packet(struct stream *stream, const struct stream_input *input)
+{
+	struct packet_info cut = *input->info;
+	const struct packet_info *info = &cut;
+	struct engine *engine = stream->trace->engine;
+	struct packet packet = { .bytes = input->bytes, .file_offset = input->offset };
+	struct clock clock;
+
+	if (input->bytes) {
+		(void)packet_info_cut(&cut, input->len);
+	}
+	packet.size = (info->content_bits + 7) / 8;
+	clock_init(&clock, info->stream->clock);
+	packet.begin = info->has_begin && info->stream->clock ? clock_ns(&clock, info->begin)
+							      : stream->end;
+	packet.end = info->has_end && info->stream->clock ? clock_ns(&clock, info->end)
+		     : info->stream->clock                ? PACKET_END_UNKNOWN
+							  : packet.begin;
+	if (!merge_stream_identity(stream->merge) && !adopt(stream, info)) {
+		identify(stream, info, packet.begin);
+		stream->end = packet.begin;
+	}
+	if (is_duplicate(stream, input)) {
+		free(input->bytes);
+		return;
+	}
+	packet.number = info->seq_num != UINT64_MAX ? info->seq_num : stream->packets;
+	packet.floor = stream->end;
+	packet.begin = packet.begin < packet.floor ? packet.floor : packet.begin;
+	packet.end = packet.end < packet.begin ? packet.begin : packet.end;
+	find_gap(stream, info, &packet);
+	if (input->bytes && engine->config.on_kept) {
+		packet.kept = kept_new(input->info, input->bytes, input->len);
+		packet.kept->begin = packet.begin;
+		packet.kept->end = packet.end == PACKET_END_UNKNOWN ? UINT64_MAX : packet.end;
+	}
+	if (stream->chunk && (stream->chunk->plan != stream->trace->plan)) {
+		(void)stream_flush(stream);
+	}
+	if (!stream->chunk) {
+		new_chunk(stream, has_switches(stream, info->stream), input);
+	}
+	*vec_push(&stream->chunk->packets) = packet;
+	stream->chunk->bytes += packet.size;
+	engine->chunk_held += packet.size;
+	/* Where the end is not known, the begin is what is known of what comes next. */
+	note_packet(stream, info, packet.end == PACKET_END_UNKNOWN ? packet.begin : packet.end);
+	if (stream->chunk->bytes >= engine->config.chunk_bytes) {
+		(void)stream_flush(stream);
+	}
+}
+
+void stream_bad_packet(struct stream *stream, const char *message)
+{
+	trace_say(stream->trace, stream, (int64_t)stream->packets, "packet",
+		  "stream %s, packet %" PRIu64 ": %s; the packet is lost", stream->name,
+		  stream->packets, message);
+	stream->has_gap = true;
+	stream->gap_lost++;
+	stream->packets++;
+}
+
+void stream_lost_packet(struct stream *stream, const char *message)
+{
+	trace_say(stream->trace, stream, (int64_t)stream->packets, "lost-packets", "stream %s: %s",
+		  stream->name, message);
+	stream->has_gap = true;
+	stream->gap_lost++;
+}
+
+static void map_job(struct job *job, struct map *map)
+{
+	struct chunk *chunk = (struct chunk *)job;
+
+	map_chunk(map, chunk);
+	map_pack(map, chunk);
+}
+
+bool stream_flush(struct stream *stream)
+{
+	struct chunk *chunk = stream->chunk;
+
+	if (!chunk) {
+		return false;
+	}
+	stream->chunk = NULL;
+	stream->submitted++;
+	stream->trace->in_flight++;
+	chunk->job.run = map_job;
+	chunk->job.kind = JOB_MAP;
+	probe_chunk(chunk->seq, chunk->packets.count, chunk->bytes);
+	chunk->job.is_timed = stream->trace->engine->config.stats != NULL;
+	pool_submit(stream->trace->engine->pool, &chunk->job);
+	return true;
+}
+
+void stream_known(struct stream *stream, uint64_t cycles)
+{
+	struct clock clock;
+	const struct clock_class *class = NULL;
+
+	if (!stream->trace->plan || stream->trace->plan->stream_count == 0) {
+		return;
+	}
+	class = stream->trace->plan->streams[0].clock;
+	clock_init(&clock, class);
+	(void)stream_flush(stream);
+	tell_known(stream, clock_ns(&clock, cycles));
+}
+
+void stream_next(struct stream *stream, const struct packet_info *info)
+{
+	struct clock clock;
+
+	(void)stream_flush(stream);
+	/* In a gap it is not known who ran: the packet behind it has to come first. */
+	if (info->has_begin && !stream->has_gap && discarded_since(stream, info) == 0 &&
+	    lost_since(stream, info) == 0) {
+		clock_init(&clock, info->stream->clock);
+		tell_known(stream, clock_ns(&clock, info->begin));
+	}
+}
+
+/* What was lost after the last good packet has no packet to report it. */
+static void push_final_gap(struct stream *stream)
+{
+	const struct stream_identity *identity = merge_stream_identity(stream->merge);
+	struct packet packet = { .floor = stream->end,
+				 .begin = stream->end,
+				 .end = stream->end,
+				 .number = stream->packets,
+				 .has_gap = true,
+				 .lost_packets = stream->gap_lost };
+
+	if (stream->gap_lost == 0 || !identity || !stream->trace->plan) {
+		return;
+	}
+	if (!stream->chunk) {
+		new_chunk(stream, identity->has_switches, &(struct stream_input){ .fd = -1 });
+	}
+	*vec_push(&stream->chunk->packets) = packet;
+	stream->gap_lost = 0;
+}
+
+void stream_end(struct stream *stream)
+{
+	struct partials_out *partials = stream->trace->engine->config.partials;
+
+	if (stream->is_ended) {
+		return;
+	}
+	push_final_gap(stream);
+	stream->is_ended = true;
+	(void)stream_flush(stream);
+	merge_stream_end(stream->merge, stream->submitted);
+	if (partials && merge_stream_identity(stream->merge)) {
+		partials_put_end(partials, merge_stream_number(stream->merge), stream->submitted);
+	}
+}
+
+void stream_away(struct stream *stream)
+{
+	if (stream->is_ended) {
+		return;
+	}
+	(void)stream_flush(stream);
+	if (!merge_stream_identity(stream->merge)) {
+		stream_end(stream); /* nothing was ever known of it */
+		return;
+	}
+	stream->is_away = true;
+	merge_stream_exclude(stream->merge, true);
+}
+
+void stream_exclude(struct stream *stream, bool excluded)
+{
+	if (!stream->is_ended && !stream->is_away) {
+		merge_stream_exclude(stream->merge, excluded);
+	}
+}
+
+uint64_t stream_until(const struct stream *stream)
+{
+	return stream->merge ? merge_stream_until(stream->merge) : 0;
+}
+
+/* ---- as bytes ---- */
+
+/* Whether there is something to go on with. */
+static bool goes_on(const struct stream *stream)
+{
+	return !stream->is_ended && stream->merge && merge_stream_identity(stream->merge);
+}
+
+static void front_flat(struct stream *stream, struct flat *flat)
+{
+	flat_text(flat, &stream->name);
+	flat_u64(flat, &stream->submitted);
+	flat_bool(flat, &stream->has_anomalies);
+	flat_bool(flat, &stream->has_packet);
+	flat_u64(flat, &stream->packets);
+	flat_u64(flat, &stream->end);
+	flat_u64(flat, &stream->seq_num);
+	flat_u64(flat, &stream->discarded);
+	flat_bool(flat, &stream->has_gap);
+	flat_u64(flat, &stream->gap_lost);
+}
+
+static void read_front(struct trace *trace, struct flat *flat)
+{
+	struct stream *stream = mem_alloc(sizeof(*stream));
+	uint32_t number = 0;
+
+	*vec_push(&trace->streams) = stream;
+	stream->trace = trace;
+	stream->is_away = true;
+	flat_u32(flat, &number);
+	stream->merge = merge_stream_at(trace->merge, number);
+	front_flat(stream, flat);
+	if (!stream->name) {
+		stream->name = mem_strdup("");
+	}
+	/* No other stream is the front of it. */
+	for (size_t i = 0; i + 1 < trace->streams.count; i++) {
+		(void)flat_check(flat, trace->streams.at[i]->merge != stream->merge);
+	}
+	if (!flat_check(flat, stream->merge && merge_stream_identity(stream->merge) &&
+				      merge_stream_submitted(stream->merge) <= stream->submitted)) {
+		stream->is_away = false;
+		stream->is_ended = true;
+		return;
+	}
+	merge_stream_exclude(stream->merge, true);
+}
+
+void streams_flat(struct trace *trace, struct flat *flat)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < trace->streams.count; i++) {
+		count += goes_on(trace->streams.at[i]);
+	}
+	count = flat_count(flat, count, 50);
+	for (size_t i = 0; flat_reads(flat) && i < count && flat_check(flat, true); i++) {
+		read_front(trace, flat);
+	}
+	for (size_t i = 0; !flat_reads(flat) && i < trace->streams.count; i++) {
+		struct stream *stream = trace->streams.at[i];
+		uint32_t number;
+
+		if (goes_on(stream)) {
+			number = merge_stream_number(stream->merge);
+			flat_u32(flat, &number);
+			front_flat(stream, flat);
+		}
+	}
+}
