@@ -689,6 +689,47 @@ def test_relay_killed(t):
     check_sums(lines)
 
 
+def plain(line):
+    """A window or total, whoever it is from."""
+    return {key: value for key, value in line.items() if key not in ('trace', 'lag_ns', 'seq')}
+
+
+def test_state(t):
+    """Stopped and started again several times, with --state: as if it had been one run that never stopped."""
+    state = os.path.join(t.scratch, 'state')
+    relay = t.relay()
+    for trace, speed in (('small-packets', '0.1'), ('lost-events', '0.04')):
+        replay = t.replay(relay, trace, '--session', trace, '--hostname', 'h', '--speed', speed, '--live-timer', '100ms',
+                          wait=False)
+        lines = []
+        for run in range(4):
+            live = t.live('-a', 'all', '-i', '10ms', '--from', 'beginning', '--state', state,
+                          relay.live + '/host/h/' + trace)
+            if run < 3:
+                live.wait_said('attached to')
+                time.sleep(0.3)
+                new = live.finish(signal.SIGTERM)
+                assert not totals(new), 'a total of what goes on'
+            else:
+                new = live.finish()
+            assert ('goes on from ' + state in live.said()) == (run > 0), live.said()
+            lines += new
+        assert replay.wait(LIMIT) == 0
+        assert len(totals(lines)) == 1
+        whole = subprocess.run([t.sillage, 'analyze', '-q', '-a', 'all', '-i', '10ms', '-f', 'json', os.path.join(t.data, trace)],
+                               stdout=subprocess.PIPE, check=True).stdout.decode().splitlines()
+        wanted = [json.loads(line) for line in whole]
+        for kind in ('window', 'total'):
+            ours = [plain(line) for line in lines if line['type'] == kind and not line.get('so_far')]
+            theirs = [plain(line) for line in wanted if line['type'] == kind]
+            assert len(ours) == len(theirs), '%s: %d of kind %s, not %d' % (trace, len(ours), kind, len(theirs))
+            for a, b in zip(ours, theirs):
+                assert a == b, '%s: %s %s' % (trace, kind, [(key, a.get(key), b.get(key)) for key in b if a.get(key) != b[key]])
+    # Both have ended: nothing is left to go on with.
+    done = subprocess.run([t.sillage, 'merge', state], stdout=subprocess.PIPE, check=True)
+    assert done.stdout == b'', done.stdout
+
+
 class Screen:
     """A terminal of its own, by tmux: what is on it, keys pressed on it, its size."""
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """laws: what must hold of every analysis, on generated traces of what a kernel could do.
 
-Goal    Byte-identical JSON whatever the cut into chunks, the number of workers, the memory and
-        the names of the files; windows add up to totals, for each column of each analysis in
-        the list; and all of them as plain sequential programs have them.
+Goal    Byte-identical JSON whatever the cut into chunks, the number of workers, the memory,
+        the names of the files, and the processes that it is spread over: one that maps and one
+        that merges, or one for each piece of a rotated trace.  Windows add up to totals, for each
+        column of each analysis in the list; and all of them as plain sequential programs have them.
 Method  A random schedule: threads that migrate, fork, die, come back under an old tid, exec
         (also by a thread that is not the leader), change name and priority, and make
         calls; wake-ups before and after those they wake sleep; interrupts that nest, pages, packets,
@@ -288,6 +289,63 @@ def make(rng, path, loses):
     return [(ts, name, cpu, text) for ts, _, cpu, _, name, text in sorted(ordered)]
 
 
+def split(data):
+    """The packets of a stream: (begin, end, sequence number, discarded, bytes)."""
+    at, found = 0, []
+    while at < len(data):
+        begin, end, bits, _, seq, discarded = struct.unpack_from('<QQQQQQ', data, at + 24)
+        found.append((begin, end, seq, discarded, data[at:at + bits // 8]))
+        at += bits // 8
+    return found
+
+
+def rotate(stream, bounds):
+    """
+    A stream's bytes from one time of @bounds to the next, as a tracer leaves them that rotates there: each
+    piece ends with a packet without events up to that time, if nothing is missing there.
+    """
+    pieces, shift, last = [], 0, None
+    for low, high in zip([0] + bounds, bounds + [1 << 64]):
+        piece = b''
+        for begin, end, seq, discarded, data in stream:
+            if low <= begin < high:
+                piece += data[:56] + struct.pack('<Q', seq + shift) + data[64:]
+                last = end, seq + shift, discarded, data
+        if high < 1 << 64 and last:
+            end, seq, discarded, data = last
+            after = [packet for packet in stream if packet[0] >= high]
+            is_sure = after and after[0][2] + shift == seq + 1 and after[0][3] == discarded
+            until, shift = max(end, high) if is_sure else end, shift + 1
+            empty = data[:24] + struct.pack('<QQQQQQ', end, until, 76 * 8, 76 * 8, seq + 1, discarded) + data[72:76]
+            piece += empty
+            last = until, seq + 1, discarded, empty
+        pieces.append(piece)
+    return pieces
+
+
+def rotated(rng, path):
+    """Makes the trace one that was rotated; the directories of its pieces."""
+    streams = {}
+    for name in os.listdir(path):
+        if name != 'metadata':
+            with open(os.path.join(path, name), 'rb') as file:
+                streams[name] = split(file.read())
+    first = max((stream[0][0] for stream in streams.values() if stream), default=START)
+    last = max((stream[-1][1] for stream in streams.values() if stream), default=START)
+    bounds = sorted(rng.randrange(first + 1, max(last, first + 1) + 2) for _ in range(2))
+    folders = ['%s.%d' % (path, i) for i in range(len(bounds) + 1)]
+    for folder in folders:
+        os.mkdir(folder)
+        shutil.copy(os.path.join(path, 'metadata'), folder)
+    for name, stream in streams.items():
+        pieces = rotate(stream, bounds)
+        for folder, piece in zip([path] + folders, [b''.join(pieces)] + pieces):
+            if piece or folder == path:
+                with open(os.path.join(folder, name), 'wb') as file:
+                    file.write(piece)
+    return folders
+
+
 LABELS = ('cpu', 'fd', 'tid', 'pid', 'prio', 'comm', 'irq', 'vec', 'order', 'errno', 'vpid', 'level')
 NO_SUMS = ('min_ns', 'mean_ns', 'max_ns', 'stdev_ns', 'p50_ns', 'p95_ns', 'p99_ns', 'p999_ns',
            'longest_ns', 'depth_max', 'in_flight', 'open', 'oldest_ns', 'longest')
@@ -346,10 +404,31 @@ def gathered_differ(sillage, path, asked, interval, lines):
         bare(line) for line in lines if line['type'] == 'window']
 
 
+def windows_of(lines):
+    """Windows and the total, whatever the directory is called."""
+    import json
+
+    objects = [json.loads(line) for line in lines]
+    for one in objects:
+        one.get('trace', {}).pop('path', None)
+    return [one for one in objects if one['type'] in ('window', 'total') and not one.get('so_far')]
+
+
+def by_pieces(sillage, rng, folders, asked, state):
+    """What runs on one piece after the other report, each going on from the state that the one before left."""
+    lines = []
+    for folder in folders:
+        lines += cuts.report(sillage, folder, rng.choice((1, 4000, 10**9)), rng.randrange(3),
+                             asked + ['--state', state] + rng.choice(([], ['--max-memory', '1K'])))
+    lines += cuts.in_order(cuts.run([sillage, 'merge', '-q', '-f', 'json', state]))
+    return windows_of(lines)
+
+
 def check(sillage, rng, path, loses):
     import json
 
     events = make(rng, path, loses)
+    folders = rotated(rng, path)
     interval = rng.choice(('100ms', '1s', '17ms'))
     asked = ['-i', interval] + [word for spec in PERIODS for word in ('--period', spec)]
     base = cuts.report(sillage, path, '1G', 0, asked)
@@ -362,6 +441,8 @@ def check(sillage, rng, path, loses):
     chunk, jobs = rng.choice((1, 300, 4000, 10**9)), rng.randrange(3)
     if cuts.merged(sillage, path, chunk, jobs, asked) != base:
         return 'not the same by map and merge, --chunk-size %d -j %d' % (chunk, jobs)
+    if by_pieces(sillage, rng, folders, asked, path + '.state') != windows_of(base):
+        return 'not the same in pieces, from state to state'
     if not adds_up(lines, lines[0]['analyses']):
         return 'windows of %s do not add up' % interval
     # Of a thread that takes another tid, a window has the one that it had then.
@@ -390,7 +471,8 @@ def main():
             if fault:
                 failed += 1
                 print('not ok: %s (--seed %d --count %d)' % (fault, args.seed + (i & ~1), 1 + i % 2))
-            shutil.rmtree(path)
+            shutil.rmtree(scratch)
+            os.mkdir(scratch)
     finally:
         shutil.rmtree(scratch)
     print('%s: %d generated traces from seed %d' % ('not ok' if failed else 'ok', args.count, args.seed))

@@ -49,7 +49,9 @@ END_TEST
 /* All analyses, so that each record has one that it may be of. */
 static void set_up(struct map_setup *setup)
 {
-	*setup = (struct map_setup){ .interval_ns = 1000, .wants_windows = true };
+	*setup = (struct map_setup){ .interval_ns = 1000,
+				     .wants_windows = true,
+				     .range_end = UINT64_MAX };
 	for (size_t i = 0; analyses[i]; i++) {
 		setup->analyses[setup->analysis_count++] = analyses[i];
 	}
@@ -96,11 +98,12 @@ static int read_again(const struct map_setup *setup, const struct partial *parti
 		struct partial *less = partial_new();
 
 		in = (struct flat_in){ .at = out.bytes.at, .left = cut };
-		ck_assert_int_eq(partial_read(less, &in, setup, 2, &err), -EINVAL);
+		ck_assert_int_eq(partial_read(less, &in, setup, 2, PARTIAL_OF_WORKER, &err),
+				 -EINVAL);
 		partial_free(less);
 	}
 	in = (struct flat_in){ .at = out.bytes.at, .left = out.bytes.count };
-	r = partial_read(again, &in, setup, 2, &err);
+	r = partial_read(again, &in, setup, 2, PARTIAL_OF_WORKER, &err);
 	ck_assert(r == 0 || r == -EINVAL);
 	if (r == 0) {
 		struct flat_out same = { 0 };
@@ -135,6 +138,9 @@ START_TEST(refuses_wrong_partials)
 	} while (0)
 	WRONG(bad->head = (enum head_kind)7);
 	WRONG(bad->tail = RUN_KINDS);
+	WRONG(bad->last_ts = 1);
+	WRONG(bad->events = 2);
+	WRONG(bad->events = 2; bad->last_ts = 6000); /* of window 6 */
 	WRONG(bad->head = HEAD_GAP; bad->head_slice = 1);
 	WRONG(bad->slices.at[0].window = -2);
 	WRONG(bad->slices.at[0].window = WINDOW_BEFORE); /* nothing is before the range */
