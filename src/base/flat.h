@@ -193,7 +193,7 @@ static inline void flat_u8(struct flat *flat, uint8_t *value)
 
 static inline void flat_bool(struct flat *flat, bool *value)
 {
-	uint8_t byte = *value;
+	uint8_t byte = flat->out && *value;
 
 	flat_u8(flat, &byte);
 	*value = byte != 0;

@@ -52,6 +52,7 @@ struct stream {
 	uint64_t discarded;
 	bool has_gap;      /* the next packet is behind a gap nobody announced */
 	bool is_resumed;   /* so it is if it is not known to be the next one */
+	bool may_repeat;   /* it is read from its begin again: what was seen comes first */
 	uint64_t gap_lost; /* packets lost in it */
 };
 

@@ -117,6 +117,7 @@ void stream_expect(struct stream *stream, const struct packet_info *info)
 
 	if (adopt(stream, info)) {
 		stream->is_resumed = false; /* what was recorded goes on where it ended */
+		stream->may_repeat = true;
 		return;
 	}
 	clock_init(&clock, info->stream->clock);
@@ -201,11 +202,15 @@ static void find_gap(struct stream *stream, const struct packet_info *info, stru
 	stream->gap_lost = 0;
 }
 
-/* A relay sends what it has again to who comes back; what is in a file is there once. */
-static bool is_duplicate(const struct stream *stream, const struct stream_input *input)
+/* A relay sends what it has again to who comes back, and a file is read again to go on with it; else what
+ * is in a file is there once. */
+static bool is_duplicate(struct stream *stream, const struct stream_input *input)
 {
-	return input->bytes && stream->has_packet && input->info->seq_num != UINT64_MAX &&
-	       input->info->seq_num <= stream->seq_num;
+	bool was_seen = stream->has_packet && input->info->seq_num != UINT64_MAX &&
+			input->info->seq_num <= stream->seq_num;
+
+	stream->may_repeat = stream->may_repeat && was_seen;
+	return was_seen && (input->bytes || stream->may_repeat);
 }
 
 static void note_packet(struct stream *stream, const struct packet_info *info, uint64_t end)
