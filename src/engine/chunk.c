@@ -20,5 +20,6 @@ void chunk_free(struct chunk *chunk)
 	vec_fini(&chunk->packets);
 	plan_unref(chunk->plan);
 	partial_free(chunk->partial);
+	vec_fini(&chunk->packed.bytes);
 	free(chunk);
 }

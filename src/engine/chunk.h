@@ -34,6 +34,12 @@ struct packet {
 	uint64_t discarded, lost_packets;
 };
 
+/* A frame of a file of partials (partials.h). */
+struct packed {
+	VEC(uint8_t) bytes;
+	int failure; /* errno: it could not be made, 0: it could */
+};
+
 struct chunk {
 	struct job job;
 	struct trace *trace; /* these three are not to be touched by workers */
@@ -49,7 +55,10 @@ struct chunk {
 	uint64_t begin;        /* ns: end of the packet before the first */
 	uint64_t bytes;
 	VEC(struct packet) packets;
-	struct partial *partial; /* the result */
+	struct partial *partial; /* the result ... */
+	bool packs;              /* ... which is wanted as bytes, too */
+	uint32_t number;         /* of the stream, there */
+	struct packed packed;
 };
 
 void chunk_free(struct chunk *chunk);

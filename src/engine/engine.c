@@ -195,8 +195,7 @@ static void take_chunk(struct engine *engine, struct chunk *chunk)
 	pass_on_kept(chunk);
 	chunk->partial = NULL;
 	if (engine->config.partials) {
-		partials_put_partial(engine->config.partials, merge_stream_number(chunk->stream),
-				     chunk->seq, partial, chunk->plan);
+		partials_put_partial(engine->config.partials, &chunk->packed, partial, chunk->plan);
 		shelf_put(engine->setup.shelf, partial);
 	} else {
 		merge_take(chunk->stream, chunk->seq, partial);

@@ -72,6 +72,7 @@ struct map {
 	uint8_t *buffer;                  /* of one packet, when reading from a file */
 	size_t buffer_size;
 	struct kept_packer *packer;
+	struct partials_packer *partials_packer;
 	struct decoder decoder;
 };
 

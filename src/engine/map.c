@@ -15,6 +15,7 @@
 #include "engine/clock.h"
 #include "engine/guard.h"
 #include "engine/item.h"
+#include "engine/partials.h"
 #include "engine/sched.h"
 
 /* What the engine itself needs: who runs, and which threads there are. */
@@ -124,6 +125,7 @@ void map_free(struct map *map)
 	free(map->places.at);
 	free(map->buffer);
 	kept_packer_free(map->packer);
+	partials_packer_free(map->partials_packer);
 	free(map);
 }
 
@@ -632,6 +634,13 @@ void map_chunk(struct map *map, struct chunk *chunk)
 	map->groups_room = map->partial->groups.count + map->partial->groups.count / 8;
 	chunk->partial = map->partial;
 	map->partial = NULL;
+	if (chunk->packs) {
+		if (!map->partials_packer) {
+			map->partials_packer = partials_packer_new();
+		}
+		partials_pack(map->partials_packer, chunk->number, chunk->seq, chunk->partial,
+			      &chunk->packed);
+	}
 }
 
 void map_pack(struct map *map, struct chunk *chunk)

@@ -85,14 +85,83 @@ static uint64_t form_of(const struct analysis *analysis)
 	return hash;
 }
 
+/* ---- frames ---- */
+
+struct partials_packer {
+	ZSTD_CCtx *context;
+	struct flat_out frame;
+};
+
+struct partials_packer *partials_packer_new(void)
+{
+	struct partials_packer *packer = mem_alloc(sizeof(*packer));
+
+	packer->context = ZSTD_createCCtx();
+	if (!packer->context) {
+		abort(); /* as mem.c does */
+	}
+	(void)ZSTD_CCtx_setParameter(packer->context, ZSTD_c_compressionLevel, LEVEL);
+	(void)ZSTD_CCtx_setParameter(packer->context, ZSTD_c_checksumFlag, 1);
+	return packer;
+}
+
+void partials_packer_free(struct partials_packer *packer)
+{
+	if (packer) {
+		(void)ZSTD_freeCCtx(packer->context);
+		vec_fini(&packer->frame.bytes);
+		free(packer);
+	}
+}
+
+static struct flat_out *begin_packed(struct partials_packer *packer, enum frame_kind kind)
+{
+	packer->frame.bytes.count = 0;
+	flat_put_u8(&packer->frame, (uint8_t)kind);
+	return &packer->frame;
+}
+
+static void end_packed(struct partials_packer *packer, struct packed *packed)
+{
+	size_t len = packer->frame.bytes.count, bound = ZSTD_compressBound(len), stored;
+	uint32_t head[2];
+
+	packed->bytes.count = 0;
+	packed->failure = len > PARTIALS_FRAME_BYTES_MAX ? EFBIG : 0;
+	if (packed->failure) {
+		return;
+	}
+	vec_reserve(&packed->bytes, sizeof(head) + bound);
+	stored = ZSTD_compress2(packer->context, packed->bytes.at + sizeof(head), bound,
+				packer->frame.bytes.at, len);
+	if (ZSTD_isError(stored)) { /* there is room enough, so it can only be memory */
+		packed->failure = ENOMEM;
+		return;
+	}
+	head[0] = htole32((uint32_t)len);
+	head[1] = htole32((uint32_t)stored);
+	memcpy(packed->bytes.at, head, sizeof(head));
+	packed->bytes.count = sizeof(head) + stored;
+}
+
+void partials_pack(struct partials_packer *packer, uint32_t number, uint64_t seq,
+		   const struct partial *partial, struct packed *packed)
+{
+	struct flat_out *frame = begin_packed(packer, FRAME_PARTIAL);
+
+	flat_put_u32(frame, number);
+	flat_put_u64(frame, seq);
+	partial_write(partial, frame);
+	end_packed(packer, packed);
+}
+
 /* ---- writing ---- */
 
 struct partials_out {
 	FILE *file;
 	int failure; /* errno of the first write that failed, 0: none */
-	ZSTD_CCtx *context;
-	struct flat_out frame;
-	VEC(uint8_t) stored;
+	struct partials_packer *packer;
+	struct packed packed;
 	size_t classes; /* of the trace, that were written */
 	struct merge_account account;
 };
@@ -104,32 +173,21 @@ static void write_bytes(struct partials_out *out, const void *bytes, size_t len)
 	}
 }
 
+static void write_packed(struct partials_out *out, const struct packed *packed)
+{
+	out->failure = out->failure ? out->failure : packed->failure;
+	write_bytes(out, packed->bytes.at, packed->bytes.count);
+}
+
 static struct flat_out *begin_frame(struct partials_out *out, enum frame_kind kind)
 {
-	out->frame.bytes.count = 0;
-	flat_put_u8(&out->frame, (uint8_t)kind);
-	return &out->frame;
+	return begin_packed(out->packer, kind);
 }
 
 static void end_frame(struct partials_out *out)
 {
-	size_t len = out->frame.bytes.count, bound = ZSTD_compressBound(len), stored;
-	uint32_t head[2];
-
-	if (len > PARTIALS_FRAME_BYTES_MAX) {
-		out->failure = out->failure ? out->failure : EFBIG;
-		return;
-	}
-	vec_reserve(&out->stored, bound);
-	stored = ZSTD_compress2(out->context, out->stored.at, bound, out->frame.bytes.at, len);
-	if (ZSTD_isError(stored)) { /* there is room enough, so it can only be memory */
-		out->failure = out->failure ? out->failure : ENOMEM;
-		return;
-	}
-	head[0] = htole32((uint32_t)len);
-	head[1] = htole32((uint32_t)stored);
-	write_bytes(out, head, sizeof(head));
-	write_bytes(out, out->stored.at, stored);
+	end_packed(out->packer, &out->packed);
+	write_packed(out, &out->packed);
 }
 
 struct partials_out *partials_out_new(FILE *file, const struct partials_setup *setup)
@@ -139,12 +197,7 @@ struct partials_out *partials_out_new(FILE *file, const struct partials_setup *s
 	struct flat_out *frame;
 
 	out->file = file;
-	out->context = ZSTD_createCCtx();
-	if (!out->context) {
-		abort(); /* as mem.c does */
-	}
-	(void)ZSTD_CCtx_setParameter(out->context, ZSTD_c_compressionLevel, LEVEL);
-	(void)ZSTD_CCtx_setParameter(out->context, ZSTD_c_checksumFlag, 1);
+	out->packer = partials_packer_new();
 	write_bytes(out, magic, sizeof(magic));
 	write_bytes(out, &version, sizeof(version));
 	frame = begin_frame(out, FRAME_SETUP);
@@ -169,9 +222,8 @@ struct partials_out *partials_out_new(FILE *file, const struct partials_setup *s
 void partials_out_free(struct partials_out *out)
 {
 	if (out) {
-		(void)ZSTD_freeCCtx(out->context);
-		vec_fini(&out->frame.bytes);
-		vec_fini(&out->stored);
+		partials_packer_free(out->packer);
+		vec_fini(&out->packed.bytes);
 		free(out);
 	}
 }
@@ -247,22 +299,16 @@ static void put_classes(struct partials_out *out, const struct plan *plan)
 	end_frame(out);
 }
 
-void partials_put_partial(struct partials_out *out, uint32_t number, uint64_t seq,
+void partials_put_partial(struct partials_out *out, const struct packed *packed,
 			  const struct partial *partial, const struct plan *plan)
 {
-	struct flat_out *frame;
-
 	if (out->classes < plan->class_count) {
 		put_classes(out, plan);
 	}
-	frame = begin_frame(out, FRAME_PARTIAL);
-	flat_put_u32(frame, number);
-	flat_put_u64(frame, seq);
-	partial_write(partial, frame);
 	out->account.events += partial->events;
 	out->account.packets += partial->packets;
 	out->account.bytes += partial->bytes;
-	end_frame(out);
+	write_packed(out, packed);
 }
 
 void partials_put_known(struct partials_out *out, uint32_t number, uint64_t seq, uint64_t ts)

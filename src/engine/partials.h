@@ -52,6 +52,14 @@ void partials_trace_fini(struct partials_trace *trace);
 
 /* ---- writing ---- */
 
+/* A partial as its frame, which a worker makes: it takes as long as decoding.  Each has a packer.
+ */
+struct partials_packer;
+struct partials_packer *partials_packer_new(void);
+void partials_packer_free(struct partials_packer *packer); /* NULL is fine */
+void partials_pack(struct partials_packer *packer, uint32_t number, uint64_t seq,
+		   const struct partial *partial, struct packed *packed);
+
 struct partials_out;
 
 /* @file stays the caller's. */
@@ -69,7 +77,7 @@ void partials_put_warning(struct partials_out *out, const struct engine_warning 
 /* These are the engine's.  Streams go by a number of its own. */
 void partials_put_stream(struct partials_out *out, uint32_t number,
 			 const struct stream_identity *identity);
-void partials_put_partial(struct partials_out *out, uint32_t number, uint64_t seq,
+void partials_put_partial(struct partials_out *out, const struct packed *packed,
 			  const struct partial *partial, const struct plan *plan);
 void partials_put_known(struct partials_out *out, uint32_t number, uint64_t seq, uint64_t ts);
 void partials_put_end(struct partials_out *out, uint32_t number, uint64_t seq);

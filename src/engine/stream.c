@@ -139,6 +139,8 @@ static void new_chunk(struct stream *stream, bool switches, const struct stream_
 	chunk->mapped = input->mapped;
 	chunk->has_switches = switches;
 	chunk->cpu_id = merge_stream_identity(stream->merge)->cpu_id;
+	chunk->packs = stream->trace->engine->config.partials != NULL;
+	chunk->number = merge_stream_number(stream->merge);
 	chunk->pool = stream->trace->engine->pool;
 	chunk->begin = stream->end;
 	stream->chunk = chunk;
@@ -202,8 +204,8 @@ static void find_gap(struct stream *stream, const struct packet_info *info, stru
 	stream->gap_lost = 0;
 }
 
-/* A relay sends what it has again to who comes back, and a file is read again to go on with it; else what
- * is in a file is there once. */
+/* A relay sends what it has again to who comes back, and a file is read again to go on with it;
+ * else what is in a file is there once. */
 static bool is_duplicate(struct stream *stream, const struct stream_input *input)
 {
 	bool was_seen = stream->has_packet && input->info->seq_num != UINT64_MAX &&
