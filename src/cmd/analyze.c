@@ -304,7 +304,7 @@ int cmd_states(const struct options *options, const struct engine_config *config
 	for (size_t i = 0; i < options->periods.all.count; i++) {
 		*vec_push(&setup.periods) = mem_strdup(options->periods.all.at[i]->text);
 	}
-	return states_open(options->state, &setup, ret, err);
+	return states_open(options->state, &setup, analyses, ret, err);
 }
 
 /* What was kept of traces goes into the file, whatever else failed. */

@@ -159,7 +159,7 @@ static int open_source(struct merging *m, const char *name)
 	if (!source.file) {
 		return err_raise(&m->err, -errno, "%s: %s", name, strerror(errno));
 	}
-	r = partials_in_new(source.file, &source.in, &m->err);
+	r = partials_in_new(source.file, analyses, &source.in, &m->err);
 	if (r < 0) {
 		if (!is_stdin) {
 			(void)fclose(source.file);

@@ -588,6 +588,7 @@ int partials_merging_take(struct partials_merging *merging, struct flat_in *fram
 
 struct partials_in {
 	FILE *file;
+	const struct analysis *const *all;
 	uint64_t offset; /* of the frame */
 	ZSTD_DCtx *context;
 	struct partials_setup setup;
@@ -629,11 +630,11 @@ static int next_frame(struct partials_in *in, struct flat_in *ret, struct err *e
 	return 0;
 }
 
-static const struct analysis *find_analysis(const char *name)
+static const struct analysis *find_analysis(const struct partials_in *in, const char *name)
 {
-	for (size_t i = 0; analyses[i]; i++) {
-		if (strcmp(analyses[i]->name, name) == 0) {
-			return analyses[i];
+	for (size_t i = 0; in->all[i]; i++) {
+		if (strcmp(in->all[i]->name, name) == 0) {
+			return in->all[i];
 		}
 	}
 	return NULL;
@@ -647,11 +648,11 @@ static int take_analyses(struct partials_in *in, struct flat_in *frame, struct e
 
 	for (uint32_t i = 0; i < count; i++) {
 		char *name = flat_get_text(frame);
-		const struct analysis *analysis = name ? find_analysis(name) : NULL;
+		const struct analysis *analysis = name ? find_analysis(in, name) : NULL;
 		bool is_same = flat_get_u64(frame) == (analysis ? form_of(analysis) : 0);
 
 		free(name);
-		for (at = last ? last + 1 : analyses; *at && *at != analysis;) {
+		for (at = last ? last + 1 : in->all; *at && *at != analysis;) {
 			at++;
 		}
 		if (!analysis || !is_same || !*at) {
@@ -713,12 +714,14 @@ static int begin(struct partials_in *in, struct err *err)
 	return r < 0 ? r : take_setup(in, &frame, err);
 }
 
-int partials_in_new(FILE *file, struct partials_in **ret, struct err *err)
+int partials_in_new(FILE *file, const struct analysis *const *all, struct partials_in **ret,
+		    struct err *err)
 {
 	struct partials_in *in = mem_alloc(sizeof(*in));
 	int r;
 
 	in->file = file;
+	in->all = all;
 	in->context = ZSTD_createDCtx();
 	if (!in->context) {
 		abort(); /* as mem.c does */

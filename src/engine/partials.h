@@ -91,8 +91,10 @@ void partials_put_state(struct partials_out *out, const struct partials_trace *t
 
 struct partials_in;
 
-/* Reads the beginning of @file, which stays the caller's, and what was asked for. */
-int partials_in_new(FILE *file, struct partials_in **ret, struct err *err);
+/* Reads the beginning of @file, which stays the caller's, and what was asked for, of @all analyses.
+ */
+int partials_in_new(FILE *file, const struct analysis *const *all, struct partials_in **ret,
+		    struct err *err);
 void partials_in_free(struct partials_in *in);
 const struct partials_setup *partials_in_setup(const struct partials_in *in);
 

@@ -65,11 +65,12 @@ static int read_state(struct states *states, struct partials_in *in,
 	return 0;
 }
 
-static int read_all(struct states *states, FILE *file, struct err *err)
+static int read_all(struct states *states, FILE *file, const struct analysis *const *all,
+		    struct err *err)
 {
 	struct partials_trace identity;
 	struct partials_in *in;
-	int r = partials_in_new(file, &in, err);
+	int r = partials_in_new(file, all, &in, err);
 
 	if (r < 0) {
 		return r;
@@ -84,8 +85,8 @@ static int read_all(struct states *states, FILE *file, struct err *err)
 	return r;
 }
 
-int states_open(const char *path, struct partials_setup *setup, struct states **ret,
-		struct err *err)
+int states_open(const char *path, struct partials_setup *setup, const struct analysis *const *all,
+		struct states **ret, struct err *err)
 {
 	struct states *states = mem_alloc(sizeof(*states));
 	FILE *file;
@@ -96,7 +97,7 @@ int states_open(const char *path, struct partials_setup *setup, struct states **
 	*setup = (struct partials_setup){ 0 };
 	file = fopen(path, "re");
 	if (file) {
-		r = read_all(states, file, err);
+		r = read_all(states, file, all, err);
 		(void)fclose(file);
 	} else if (errno != ENOENT) {
 		r = err_raise(err, -errno, "%s", strerror(errno));

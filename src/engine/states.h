@@ -18,10 +18,10 @@
 
 struct states;
 
-/* @setup is taken over.  A file that is not there has no states; -EINVAL: it is none, or one of
- * other analyses or windows. */
-int states_open(const char *path, struct partials_setup *setup, struct states **ret,
-		struct err *err);
+/* @setup is taken over; @all analyses that there are.  A file that is not there has no states;
+ * -EINVAL: it is none, or one of other analyses or windows. */
+int states_open(const char *path, struct partials_setup *setup, const struct analysis *const *all,
+		struct states **ret, struct err *err);
 void states_free(struct states *states); /* NULL is fine; saves nothing */
 
 const char *states_path(const struct states *states);
