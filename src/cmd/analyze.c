@@ -283,11 +283,21 @@ static void fill_config(const struct options *options, const struct watch *watch
 	config->on_warning = on_warning;
 }
 
+void cmd_partials_setup(const struct options *options, const struct engine_config *config,
+			struct partials_setup *ret)
+{
+	*ret = (struct partials_setup){ .interval_ns = config->interval_ns,
+					.wants_windows = config->wants_windows };
+	memcpy(ret->analyses, config->analyses, sizeof(ret->analyses));
+	for (size_t i = 0; i < options->periods.all.count; i++) {
+		*vec_push(&ret->periods) = mem_strdup(options->periods.all.at[i]->text);
+	}
+}
+
 int cmd_states(const struct options *options, const struct engine_config *config,
 	       struct states **ret, struct err *err)
 {
-	struct partials_setup setup = { .interval_ns = config->interval_ns,
-					.wants_windows = config->wants_windows };
+	struct partials_setup setup;
 
 	*ret = NULL;
 	if (!options->state) {
@@ -300,10 +310,7 @@ int cmd_states(const struct options *options, const struct engine_config *config
 	if (options->trigger_interval_ns > 0) {
 		return err_raise(err, -EINVAL, "--state goes with windows of one length only");
 	}
-	memcpy(setup.analyses, config->analyses, sizeof(setup.analyses));
-	for (size_t i = 0; i < options->periods.all.count; i++) {
-		*vec_push(&setup.periods) = mem_strdup(options->periods.all.at[i]->text);
-	}
+	cmd_partials_setup(options, config, &setup);
 	return states_open(options->state, &setup, analyses, ret, err);
 }
 

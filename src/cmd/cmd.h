@@ -56,6 +56,11 @@ struct metadata;
 struct trace_identity;
 void cmd_identify(struct trace_identity *identity, const struct metadata *types, const char *path);
 
+/* What files of partials and states say of a run; to be finished. */
+struct partials_setup;
+void cmd_partials_setup(const struct options *options, const struct engine_config *config,
+			struct partials_setup *ret);
+
 /* The file of --state, NULL without one; @config: what is analysed.  -EINVAL with the reason. */
 struct states;
 int cmd_states(const struct options *options, const struct engine_config *config,

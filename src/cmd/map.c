@@ -158,14 +158,10 @@ static void fill_config(struct mapping *m)
 
 static struct partials_out *begin_file(const struct mapping *m, FILE *file)
 {
-	struct partials_setup setup = { .interval_ns = m->config.interval_ns,
-					.wants_windows = m->config.wants_windows };
+	struct partials_setup setup;
 	struct partials_out *out;
 
-	memcpy(setup.analyses, m->config.analyses, sizeof(setup.analyses));
-	for (size_t i = 0; i < m->options->periods.all.count; i++) {
-		*vec_push(&setup.periods) = mem_strdup(m->options->periods.all.at[i]->text);
-	}
+	cmd_partials_setup(m->options, &m->config, &setup);
 	out = partials_out_new(file, &setup);
 	partials_setup_fini(&setup);
 	return out;

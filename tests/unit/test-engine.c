@@ -172,10 +172,14 @@ START_TEST(refuses_wrong_partials)
 }
 END_TEST
 
-/* Who takes records has to say which may come from a file. */
+/* Who takes records has to say which may come from a file, and who has states, what is in them. */
 START_TEST(analyses_know_their_records)
 {
 	for (size_t i = 0; analyses[i]; i++) {
+		ck_assert_msg(!analyses[i]->thread_state_size == !analyses[i]->on_carry, "%s",
+			      analyses[i]->name);
+		ck_assert_msg(!analyses[i]->trace_state_size == !analyses[i]->on_trace_carry, "%s",
+			      analyses[i]->name);
 		ck_assert_msg(!analyses[i]->on_record == !analyses[i]->accepts, "%s",
 			      analyses[i]->name);
 	}
