@@ -682,7 +682,7 @@ void merge_emit_total(struct merge *merge, bool so_far)
 	struct report report = {
 		.kind = so_far ? REPORT_SO_FAR : REPORT_TOTAL,
 		.begin = merge->begin,
-		.end = merge->closed_end,
+		.end = merge->closed_end > merge->begin ? merge->closed_end : merge->begin,
 		.complete = merge->account.discarded + merge->account.lost_packets +
 				    merge->account.bad_packets + merge->account.late_events ==
 			    0,
