@@ -1,0 +1,505 @@
+/*
+ * partials-in: reading files of partials, and merging what they have; see partials.h.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <zstd.h>
+
+#include "base/limits.h"
+#include "engine/merge-state.h"
+#include "engine/partial-flat.h"
+#include "engine/partials-frames.h"
+#include "engine/partials.h"
+
+/* ---- merging ---- */
+
+struct partials_merging {
+	struct trace *trace;
+	struct merge *merge;
+	uint32_t classes;
+	VEC(struct merge_stream *) streams; /* by number; NULL: there is none */
+};
+
+struct partials_merging *partials_merging_new(struct trace *trace)
+{
+	struct partials_merging *merging = mem_alloc(sizeof(*merging));
+
+	merging->trace = trace;
+	merging->merge = trace_merge(trace);
+	return merging;
+}
+
+void partials_merging_free(struct partials_merging *merging)
+{
+	if (merging) {
+		vec_fini(&merging->streams);
+		free(merging);
+	}
+}
+
+static int take_classes(struct partials_merging *merging, struct flat_in *frame, struct err *err)
+{
+	uint32_t count = flat_get_count(frame, sizeof(uint32_t));
+
+	if (count > EVENT_CLASSES_MAX - merging->classes) {
+		return err_raise(err, -EINVAL, "more than %d event classes", EVENT_CLASSES_MAX);
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		char *name = flat_get_text(frame);
+
+		merge_add_class(merging->merge, name ? name : "");
+		free(name);
+	}
+	merging->classes += count;
+	return 0;
+}
+
+static int take_stream(struct partials_merging *merging, struct flat_in *frame, struct err *err)
+{
+	uint32_t number = flat_get_u32(frame);
+	struct stream_identity identity = { .class_id = flat_get_u64(frame) };
+
+	identity.cpu_id = flat_get_u64(frame);
+	identity.instance_id = flat_get_u64(frame);
+	identity.has_switches = flat_get_u8(frame) != 0;
+	identity.starts_late = flat_get_u8(frame) != 0;
+	identity.begin = flat_get_u64(frame);
+	if (number >= RELAY_STREAMS_MAX) {
+		return err_raise(err, -EINVAL, "stream %u: more than %d", number,
+				 RELAY_STREAMS_MAX);
+	}
+	while (merging->streams.count <= number) {
+		*vec_push(&merging->streams) = NULL;
+	}
+	if (merging->streams.at[number] || frame->is_short) {
+		return err_raise(err, -EINVAL, "stream %u is told twice, or not all of it", number);
+	}
+	merging->streams.at[number] = merge_stream_new(merging->merge);
+	merge_stream_identify(merging->streams.at[number], &identity);
+	return 0;
+}
+
+/* The stream of a frame, and how many of its chunks come before; NULL: there is none such. */
+static struct merge_stream *stream_of(const struct partials_merging *merging, struct flat_in *frame,
+				      uint64_t *ret_seq, struct err *err)
+{
+	uint32_t number = flat_get_u32(frame);
+	struct merge_stream *stream =
+		number < merging->streams.count ? merging->streams.at[number] : NULL;
+
+	*ret_seq = flat_get_u64(frame);
+	if (!stream) {
+		(void)err_raise(err, -EINVAL, "there is no stream %u", number);
+	}
+	return stream;
+}
+
+/* Whether a chunk of this number can still come. */
+static bool is_awaited(const struct merge_stream *stream, uint64_t seq)
+{
+	for (size_t i = 0; i < stream->early.count; i++) {
+		if (stream->early.at[i].seq == seq) {
+			return false;
+		}
+	}
+	return seq >= stream->next_seq && seq < stream->end_seq;
+}
+
+static int take_partial(struct partials_merging *merging, struct flat_in *frame, struct err *err)
+{
+	uint64_t seq;
+	struct merge_stream *stream = stream_of(merging, frame, &seq, err);
+	struct partial *partial;
+	int r;
+
+	if (!stream) {
+		return -EINVAL;
+	}
+	if (!is_awaited(stream, seq)) {
+		return err_raise(err, -EINVAL, "chunk %" PRIu64 " comes twice, or after the last",
+				 seq);
+	}
+	partial = shelf_take(merging->merge->setup->shelf);
+	r = partial_read(partial, frame, merging->merge->setup, merging->classes, PARTIAL_OF_WORKER,
+			 err);
+	if (r < 0) {
+		partial_free(partial);
+		return r;
+	}
+	merge_take(stream, seq, partial);
+	return 0;
+}
+
+static int take_known(struct partials_merging *merging, struct flat_in *frame, struct err *err)
+{
+	uint64_t seq, ts;
+	struct merge_stream *stream = stream_of(merging, frame, &seq, err);
+
+	if (!stream) {
+		return -EINVAL;
+	}
+	ts = flat_get_u64(frame);
+	merge_stream_known(stream, seq, ts);
+	return 0;
+}
+
+static int take_end(struct partials_merging *merging, struct flat_in *frame, struct err *err)
+{
+	uint64_t seq;
+	struct merge_stream *stream = stream_of(merging, frame, &seq, err);
+
+	if (!stream) {
+		return -EINVAL;
+	}
+	if (seq < stream->next_seq || stream->end_seq != UINT64_MAX) {
+		return err_raise(err, -EINVAL, "it ends twice, or before what it had");
+	}
+	merge_stream_end(stream, seq);
+	return 0;
+}
+
+static int take_warning(const struct partials_merging *merging, struct flat_in *frame)
+{
+	struct engine_warning warning = { .packet = -1 };
+	char *what = flat_get_text(frame), *message = flat_get_text(frame);
+	char *stream = flat_get_text(frame);
+
+	warning.what = what ? what : "trace";
+	warning.stream_name = stream;
+	warning.packet = (int64_t)flat_get_u64(frame);
+	(void)snprintf(warning.message, sizeof(warning.message), "%s", message ? message : "");
+	if (!frame->is_short) {
+		trace_warn(merging->trace, &warning);
+	}
+	free(what);
+	free(message);
+	free(stream);
+	return 0;
+}
+
+static int take_state(const struct partials_merging *merging, struct flat_in *frame,
+		      struct err *err)
+{
+	struct flat flat = { .in = frame };
+
+	if (merging->streams.count > 0 || merging->classes > 0) {
+		return err_raise(err, -EINVAL, "a state behind what is merged");
+	}
+	(void)flat_get(frame, 16); /* its UUID */
+	trace_flat(merging->trace, &flat);
+	return flat_check(&flat, true) ? 1 : err_raise(err, -EINVAL, "a state that cannot be");
+}
+
+/* Whether all is there that was announced. */
+static int take_finish(const struct partials_merging *merging, struct err *err)
+{
+	for (size_t i = 0; i < merging->streams.count; i++) {
+		const struct merge_stream *stream = merging->streams.at[i];
+
+		if (stream && !stream->is_ended) {
+			return err_raise(err, -EINVAL, "stream %zu lacks chunks, or its end", i);
+		}
+	}
+	return 1;
+}
+
+static int take(struct partials_merging *merging, struct flat_in *frame, struct err *err)
+{
+	uint8_t kind = flat_get_u8(frame);
+
+	switch ((enum frame_kind)kind) {
+	case FRAME_CLASSES:
+		return take_classes(merging, frame, err);
+	case FRAME_STREAM:
+		return take_stream(merging, frame, err);
+	case FRAME_PARTIAL:
+		return take_partial(merging, frame, err);
+	case FRAME_KNOWN:
+		return take_known(merging, frame, err);
+	case FRAME_END:
+		return take_end(merging, frame, err);
+	case FRAME_WARNING:
+		return take_warning(merging, frame);
+	case FRAME_FINISH:
+		return take_finish(merging, err);
+	case FRAME_STATE:
+		return take_state(merging, frame, err);
+	case FRAME_SETUP:
+	case FRAME_TRACE:
+	case FRAME_LAST:
+	default:
+		return err_raise(err, -EINVAL, "a frame of kind %u, where none can be", kind);
+	}
+}
+
+int partials_merging_take(struct partials_merging *merging, struct flat_in *frame, struct err *err)
+{
+	int r = take(merging, frame, err);
+
+	if (r >= 0 && (frame->is_short || frame->left > 0)) {
+		return err_raise(err, -EINVAL, "it is shorter or longer than it says");
+	}
+	return r;
+}
+
+/* ---- reading ---- */
+
+struct partials_in {
+	FILE *file;
+	const struct analysis *const *all;
+	uint64_t offset; /* of the frame */
+	ZSTD_DCtx *context;
+	struct partials_setup setup;
+	VEC(uint8_t) stored, bytes;
+};
+
+static int short_file(const struct partials_in *in, struct err *err)
+{
+	return ferror(in->file) ? err_raise(err, -EIO, "reading: %s", strerror(errno))
+				: err_raise(err, -EINVAL, "it ends in the middle");
+}
+
+static int next_frame(struct partials_in *in, struct flat_in *ret, struct err *err)
+{
+	uint32_t head[2], len, stored;
+	size_t got = fread(head, 1, sizeof(head), in->file);
+
+	if (got < sizeof(head)) {
+		return short_file(in, err);
+	}
+	len = le32toh(head[0]);
+	stored = le32toh(head[1]);
+	if (len > PARTIALS_FRAME_BYTES_MAX || stored > ZSTD_compressBound(len)) {
+		return err_raise(err, -EINVAL, "a frame of %u bytes, stored in %u", len, stored);
+	}
+	vec_reserve(&in->stored, stored);
+	vec_reserve(&in->bytes, len);
+	if (fread(in->stored.at, 1, stored, in->file) < stored) {
+		return short_file(in, err);
+	}
+	got = ZSTD_decompressDCtx(in->context, in->bytes.at, len, in->stored.at, stored);
+	if (ZSTD_isError(got) || got != len) {
+		return err_raise(err, -EINVAL, "a frame is damaged: %s",
+				 ZSTD_isError(got) ? ZSTD_getErrorName(got)
+						   : "not so long as it says");
+	}
+	in->offset += sizeof(head) + stored;
+	*ret = (struct flat_in){ .at = in->bytes.at, .left = len };
+	return 0;
+}
+
+static const struct analysis *find_analysis(const struct partials_in *in, const char *name)
+{
+	for (size_t i = 0; in->all[i]; i++) {
+		if (strcmp(in->all[i]->name, name) == 0) {
+			return in->all[i];
+		}
+	}
+	return NULL;
+}
+
+/* In the order of the list, each once: as options give them. */
+static int take_analyses(struct partials_in *in, struct flat_in *frame, struct err *err)
+{
+	uint32_t count = flat_get_count(frame, 12);
+	const struct analysis *const *last = NULL, *const * at;
+
+	for (uint32_t i = 0; i < count; i++) {
+		char *name = flat_get_text(frame);
+		const struct analysis *analysis = name ? find_analysis(in, name) : NULL;
+		bool is_same = flat_get_u64(frame) == (analysis ? partials_form(analysis) : 0);
+
+		free(name);
+		for (at = last ? last + 1 : in->all; *at && *at != analysis;) {
+			at++;
+		}
+		if (!analysis || !is_same || !*at) {
+			return err_raise(err, -EINVAL,
+					 "analysis %u is none of this version of sillage", i);
+		}
+		last = at;
+		in->setup.analyses[i] = analysis;
+	}
+	return 0;
+}
+
+static int take_setup(struct partials_in *in, struct flat_in *frame, struct err *err)
+{
+	uint32_t count;
+	int r;
+
+	if (flat_get_u8(frame) != FRAME_SETUP) {
+		return err_raise(err, -EINVAL, "it does not begin with what was asked for");
+	}
+	in->setup.interval_ns = flat_get_u64(frame);
+	in->setup.wants_windows = flat_get_u8(frame) != 0;
+	r = take_analyses(in, frame, err);
+	if (r < 0) {
+		return r;
+	}
+	count = flat_get_count(frame, sizeof(uint32_t));
+	for (uint32_t i = 0; i < count; i++) {
+		char *text = flat_get_text(frame);
+
+		*vec_push(&in->setup.periods) = text ? text : mem_strdup("");
+	}
+	if (frame->is_short || frame->left > 0 || in->setup.interval_ns == 0) {
+		return err_raise(err, -EINVAL, "what was asked for is not whole");
+	}
+	return 0;
+}
+
+static int begin(struct partials_in *in, struct err *err)
+{
+	char found[PARTIALS_MAGIC_LEN];
+	uint32_t version;
+	struct flat_in frame;
+	int r;
+
+	if (fread(found, 1, sizeof(found), in->file) < sizeof(found) ||
+	    memcmp(found, PARTIALS_MAGIC, PARTIALS_MAGIC_LEN) != 0) {
+		return err_raise(err, -EINVAL, "not a file that sillage map wrote");
+	}
+	if (fread(&version, 1, sizeof(version), in->file) < sizeof(version)) {
+		return short_file(in, err);
+	}
+	if (le32toh(version) != PARTIALS_VERSION) {
+		return err_raise(err, -EINVAL, "version %u; this sillage reads version %d",
+				 le32toh(version), PARTIALS_VERSION);
+	}
+	in->offset = PARTIALS_MAGIC_LEN + sizeof(version);
+	r = next_frame(in, &frame, err);
+	return r < 0 ? r : take_setup(in, &frame, err);
+}
+
+int partials_in_new(FILE *file, const struct analysis *const *all, struct partials_in **ret,
+		    struct err *err)
+{
+	struct partials_in *in = mem_alloc(sizeof(*in));
+	int r;
+
+	in->file = file;
+	in->all = all;
+	in->context = ZSTD_createDCtx();
+	if (!in->context) {
+		abort(); /* as mem.c does */
+	}
+	r = begin(in, err);
+	if (r < 0) {
+		partials_in_free(in);
+		return r;
+	}
+	*ret = in;
+	return 0;
+}
+
+void partials_in_free(struct partials_in *in)
+{
+	if (in) {
+		(void)ZSTD_freeDCtx(in->context);
+		partials_setup_fini(&in->setup);
+		vec_fini(&in->stored);
+		vec_fini(&in->bytes);
+		free(in);
+	}
+}
+
+const struct partials_setup *partials_in_setup(const struct partials_in *in)
+{
+	return &in->setup;
+}
+
+int partials_in_trace(struct partials_in *in, struct partials_trace *ret, struct err *err)
+{
+	uint64_t at = in->offset;
+	struct flat_in frame;
+	int r = next_frame(in, &frame, err);
+	uint8_t kind;
+
+	if (r < 0) {
+		return err_note(err, r, "at byte %" PRIu64, at);
+	}
+	kind = flat_get_u8(&frame);
+	if (kind == FRAME_LAST && frame.left == 0) {
+		return 0;
+	}
+	if (kind != FRAME_TRACE) {
+		return err_raise(err, -EINVAL, "at byte %" PRIu64 ": no trace begins there", at);
+	}
+	*ret = (struct partials_trace){ .host = flat_get_text(&frame) };
+	ret->session = flat_get_text(&frame);
+	ret->domain = flat_get_text(&frame);
+	ret->path = flat_get_text(&frame);
+	ret->range_begin = flat_get_u64(&frame);
+	ret->range_end = flat_get_u64(&frame);
+	if (frame.is_short || frame.left > 0 || ret->range_begin >= ret->range_end) {
+		partials_trace_fini(ret);
+		return err_raise(err, -EINVAL, "at byte %" PRIu64 ": the trace is not told whole",
+				 at);
+	}
+	return 1;
+}
+
+int partials_in_state(struct partials_in *in, struct flat_in *ret, struct err *err)
+{
+	uint64_t at = in->offset;
+	int r = next_frame(in, ret, err);
+
+	if (r < 0) {
+		return err_note(err, r, "at byte %" PRIu64, at);
+	}
+	if (flat_get_u8(ret) != FRAME_STATE) {
+		return err_raise(err, -EINVAL, "at byte %" PRIu64 ": not a state, but partials",
+				 at);
+	}
+	return 0;
+}
+
+/*
+ * Merges what can be.  What is held beyond the bound waits for streams that have not come so far:
+ * whoever wrote it held no more than that bound either, but in packets.
+ */
+static int make_room(struct trace *trace, struct err *err)
+{
+	struct engine *engine = trace_engine(trace);
+	uint64_t held;
+
+	engine_step(engine, false, 0);
+	while (!engine_has_room(engine) && engine_in_flight(engine) > 0) {
+		engine_step(engine, true, 0);
+	}
+	held = engine_held_bytes(engine);
+	if (held / PARTIALS_HELD_FACTOR > engine_max_memory(engine)) {
+		return err_raise(err, -ENOMEM,
+				 "%" PRIu64 " MiB wait for streams that are behind: "
+				 "more than %d times --max-memory",
+				 held >> 20, PARTIALS_HELD_FACTOR);
+	}
+	return 0;
+}
+
+int partials_in_merge(struct partials_in *in, struct trace *trace, const atomic_bool *stop,
+		      struct err *err)
+{
+	struct partials_merging *merging = partials_merging_new(trace);
+	int r = 0;
+
+	while (r == 0 && !*stop) {
+		uint64_t at = in->offset;
+		struct flat_in frame;
+
+		r = next_frame(in, &frame, err);
+		r = r < 0 ? r : partials_merging_take(merging, &frame, err);
+		if (r == 0) {
+			r = make_room(trace, err);
+		}
+		if (r < 0) {
+			(void)err_note(err, r, "at byte %" PRIu64, at);
+		}
+	}
+	partials_merging_free(merging);
+	if (r >= 0) {
+		trace_finish(trace, 0);
+	}
+	return r < 0 ? r : 0;
+}
