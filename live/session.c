@@ -1,13 +1,12 @@
 /*
  * session: see session.h.
  */
-#include "live/session.h"
+#include "live/session-state.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <event2/event.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +15,7 @@
 #include "base/now.h"
 #include "base/probe.h"
 #include "ctf/decode.h"
-#include "ctf/metadata.h"
 #include "engine/engine.h"
-#include "engine/states.h"
-#include "live/gather.h"
 #include "live/history.h"
 #include "relay/client.h"
 
@@ -27,312 +23,13 @@
 #define FILLING_NS (NS_PER_S / 20)
 #define STEADY_NS  (5 * NS_PER_S) /* a connection that held so long was a good one */
 
-/* A packet that came before metadata made a plan. */
-struct waiting {
-	struct live_stream *stream;
-	uint8_t *bytes;
-	uint64_t len;
-};
-
-struct live_stream {
-	struct live_trace *trace;
-	char *name;
-	struct stream *stream; /* NULL until its trace is known */
-	uint64_t heard;        /* monotonic: when it last told anything new */
-	uint64_t idle;         /* monotonic: when the relay last had no more of it */
-	uint64_t filling;      /* monotonic: since when its chunk waits for more, 0: it does not */
-	uint64_t beacon;
-	bool is_ended;
-};
-
-struct session {
-	struct session_owner owner;
-	struct viewer_session listed;
-	struct link_address address;
-	enum session_state state;
-	struct link *link;
-	struct client *client;
-	struct event *timer;
-	struct decoder *decoder;
-	uint64_t retry_at, retry_ns; /* SESSION_WATCHED, SESSION_AWAY: when to try again */
-	uint64_t attached_at;
-	bool said_watched;
-	bool is_listed;
-	bool is_finishing; /* the link is to be dropped after this callback */
-	bool is_late;      /* too far behind: to be skipped from the loop */
-	bool skips;        /* the next connection begins with now */
-	VEC(struct live_trace *) traces;
-	VEC(struct live_stream *) streams;
-	struct run_summary account; /* of traces already finished */
-};
-
-static void say(const struct session *session, int verbosity, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static void say(const struct session *session, int verbosity, const char *fmt, ...)
-{
-	char text[768];
-	va_list args;
-	int len;
-
-	len = snprintf(text, sizeof(text), "%s/%s: ", session->listed.host, session->listed.name);
-	va_start(args, fmt);
-	(void)vsnprintf(text + len, sizeof(text) - (size_t)len, fmt, args);
-	va_end(args);
-	session->owner.say(session->owner.user, verbosity, text);
-}
-
 static void set_state(struct session *session, enum session_state state)
 {
 	session->state = state;
 	session->owner.on_change(session->owner.user, session);
 }
 
-/* ---- traces ---- */
-
-static struct live_trace *find_trace(struct session *session, uint64_t relay_id, const char *path)
-{
-	struct live_trace *trace;
-
-	for (size_t i = 0; i < session->traces.count; i++) {
-		trace = session->traces.at[i];
-		if (!trace->is_away && trace->relay_id == relay_id) {
-			if (path && !trace->identity.path) {
-				trace->identity.path = mem_strdup(path);
-			}
-			return trace;
-		}
-	}
-	trace = mem_alloc(sizeof(*trace));
-	trace->session = session;
-	trace->relay_id = relay_id;
-	trace->identity.host = mem_strdup(session->listed.host);
-	trace->identity.session = mem_strdup(session->listed.name);
-	trace->identity.path = path ? mem_strdup(path) : NULL;
-	*vec_push(&session->traces) = trace;
-	return trace;
-}
-
-static void drop_waiting(struct live_trace *trace)
-{
-	for (size_t i = 0; i < trace->waiting.count; i++) {
-		free(trace->waiting.at[i]->bytes);
-		free(trace->waiting.at[i]);
-	}
-	trace->waiting.count = 0;
-}
-
-static void free_trace(struct live_trace *trace)
-{
-	if (trace->trace) {
-		trace_free(trace->trace);
-	}
-	history_trace_free(trace->history);
-	gather_free(trace->gather);
-	drop_waiting(trace);
-	vec_fini(&trace->waiting);
-	vec_fini(&trace->metadata);
-	trace_identity_fini(&trace->identity);
-	free(trace);
-}
-
-static void add_account(const struct live_trace *trace, struct run_summary *summary)
-{
-	if (trace->trace) {
-		const struct merge_account *account = trace_account(trace->trace);
-
-		summary->events += account->events - trace->before.events;
-		summary->packets += account->packets - trace->before.packets;
-		summary->bytes += account->bytes - trace->before.bytes;
-	}
-}
-
-/* Another run goes on with it; false: it is nothing to go on with. */
-static bool leave_state(struct live_trace *trace)
-{
-	const struct partials_trace identity = { .host = trace->identity.host,
-						 .session = trace->identity.session,
-						 .domain = trace->identity.domain,
-						 .path = trace->identity.path,
-						 .range_end = UINT64_MAX };
-	uint8_t uuid[16];
-
-	if (!trace->has_plan || trace->has_failed || !trace_uuid(trace->trace, uuid)) {
-		return false;
-	}
-	trace_pause(trace->trace, wall_ns());
-	trace_total_so_far(trace->trace);
-	states_put(trace->session->owner.states, uuid, trace->trace, &identity);
-	return true;
-}
-
-static void finish_trace(struct live_trace *trace, const char *reason, bool is_over)
-{
-	struct session *session = trace->session;
-
-	if (trace->trace) {
-		if (is_over || !session->owner.states || !leave_state(trace)) {
-			trace_finish(trace->trace, wall_ns());
-		}
-		add_account(trace, &session->account);
-	}
-	if (trace->has_attached) {
-		session->owner.on_attach(session->owner.user, &trace->identity, false, reason);
-	}
-}
-
-/* The trace of a lost connection that has this UUID. */
-static struct live_trace *find_away(struct session *session, const uint8_t uuid[16])
-{
-	for (size_t i = 0; i < session->traces.count; i++) {
-		struct live_trace *trace = session->traces.at[i];
-		uint8_t other[16];
-
-		if (trace->is_away && trace->trace && trace_uuid(trace->trace, other) &&
-		    memcmp(uuid, other, 16) == 0) {
-			return trace;
-		}
-	}
-	return NULL;
-}
-
-static bool any_away(const struct session *session)
-{
-	for (size_t i = 0; i < session->traces.count; i++) {
-		if (session->traces.at[i]->is_away) {
-			return true;
-		}
-	}
-	return false;
-}
-
-/* The UUID in the metadata gathered so far, if it is complete enough to tell; all zeroes: none. */
-static bool probe_uuid(const struct live_trace *trace, uint8_t uuid[16])
-{
-	struct metadata_stream *probe = metadata_stream_new();
-	const struct metadata *types;
-	struct err err;
-	bool has = false;
-
-	if (metadata_stream_feed(probe, trace->metadata.at, trace->metadata.count, &err) == 0) {
-		types = metadata_stream_types(probe);
-		has = types->has_uuid || types->has_trace;
-		memcpy(uuid, types->uuid, 16);
-	}
-	metadata_stream_free(probe);
-	return has;
-}
-
-/* Goes on with the engine trace of a lost connection. */
-static void resume_trace(struct live_trace *trace, struct live_trace *away)
-{
-	trace->trace = away->trace;
-	trace->has_attached = away->has_attached;
-	trace_set_user(trace->trace, trace);
-	trace_metadata_restart(trace->trace);
-	away->trace = NULL;
-	away->has_attached = false;
-	trace->history = away->history;
-	away->history = NULL;
-	trace->gather = away->gather;
-	away->gather = NULL;
-	if (trace->history) {
-		history_metadata_restart(trace->history);
-	}
-	say(trace->session, 0, "attached again; what was traced meanwhile is a gap");
-}
-
-static void open_streams(struct live_trace *trace)
-{
-	struct session *session = trace->session;
-
-	for (size_t i = 0; i < session->streams.count; i++) {
-		struct live_stream *stream = session->streams.at[i];
-
-		if (stream->trace == trace && !stream->stream) {
-			stream->stream = stream_new(trace->trace, stream->name);
-			if (stream->is_ended) {
-				stream_end(stream->stream);
-			}
-		}
-	}
-}
-
-static void new_trace(struct live_trace *trace, const uint8_t uuid[16])
-{
-	struct session *session = trace->session;
-	struct err err;
-	int r;
-
-	trace->trace = trace_new(session->owner.engine, trace);
-	if (!session->owner.states) {
-		return;
-	}
-	r = states_take(session->owner.states, uuid, trace->trace, &err);
-	if (r < 0) { /* what was read so far of it is of no use */
-		trace_free(trace->trace);
-		trace->trace = trace_new(session->owner.engine, trace);
-		say(session, 0, "%s; it begins anew", err.text);
-	} else if (r > 0) {
-		add_account(trace, &trace->before);
-		say(session, 0, "goes on from %s", states_path(session->owner.states));
-	}
-}
-
-/* Decides which engine trace the metadata is for. */
-static void bind_trace(struct live_trace *trace)
-{
-	struct session *session = trace->session;
-	struct live_trace *away = NULL;
-	uint8_t uuid[16] = { 0 };
-
-	if (any_away(session) || session->owner.states) {
-		if (!probe_uuid(trace, uuid)) {
-			return;
-		}
-		away = find_away(session, uuid);
-	}
-	if (away) {
-		resume_trace(trace, away);
-	} else {
-		new_trace(trace, uuid);
-		if (session->owner.history) {
-			trace->history = history_trace_new(session->owner.history);
-		}
-	}
-	open_streams(trace);
-}
-
-static void fail_trace(struct live_trace *trace, const struct err *err)
-{
-	struct engine_warning warning = { .what = "trace", .packet = -1 };
-
-	trace->has_failed = true;
-	(void)snprintf(warning.message, sizeof(warning.message),
-		       "the trace %.100s is skipped: %.350s",
-		       trace->identity.path ? trace->identity.path : "", err->text);
-	trace_warn(trace->trace, &warning);
-}
-
-static void note_plan(struct live_trace *trace)
-{
-	const struct plan *plan = trace_plan(trace->trace);
-	const struct env_entry *domain;
-
-	if (trace->has_plan || !plan) {
-		return;
-	}
-	trace->has_plan = true;
-	domain = metadata_env(plan->metadata, "domain");
-	if (domain && domain->text && !trace->identity.domain) {
-		trace->identity.domain = mem_strdup(domain->text);
-	}
-	if (!trace->has_attached) {
-		trace->has_attached = true;
-		trace->session->owner.on_attach(trace->session->owner.user, &trace->identity, true,
-						"attached");
-	}
-}
+/* ---- metadata ---- */
 
 /* Over a slow connection a chunk takes long to fill: windows do not wait for that. */
 static void flush_old(struct live_stream *stream)
@@ -351,7 +48,7 @@ static void push_packet(struct live_stream *stream, uint8_t *bytes, uint64_t len
 
 static void on_metadata(void *user, uint64_t trace_id, const uint8_t *bytes, uint64_t len)
 {
-	struct live_trace *trace = find_trace(user, trace_id, NULL);
+	struct live_trace *trace = session_find_trace(user, trace_id, NULL);
 	struct err err;
 
 	if (trace->has_failed) {
@@ -361,7 +58,7 @@ static void on_metadata(void *user, uint64_t trace_id, const uint8_t *bytes, uin
 		for (uint64_t i = 0; i < len; i++) {
 			*vec_push(&trace->metadata) = bytes[i];
 		}
-		bind_trace(trace);
+		live_trace_bind(trace);
 		if (!trace->trace) {
 			return;
 		}
@@ -372,10 +69,10 @@ static void on_metadata(void *user, uint64_t trace_id, const uint8_t *bytes, uin
 		history_metadata(trace->history, bytes, len);
 	}
 	if (trace_metadata(trace->trace, bytes, len, false, &err) < 0) {
-		fail_trace(trace, &err);
+		live_trace_fail(trace, &err);
 	}
 	vec_fini(&trace->metadata);
-	note_plan(trace);
+	live_trace_note_plan(trace);
 	for (size_t i = 0; trace->has_plan && i < trace->waiting.count; i++) {
 		struct waiting *waiting = trace->waiting.at[i];
 
@@ -392,14 +89,14 @@ static void *on_stream(void *user, const struct viewer_stream *announced)
 	struct session *session = user;
 	struct live_stream *stream = mem_alloc(sizeof(*stream));
 
-	stream->trace = find_trace(session, announced->trace_id, announced->path);
+	stream->trace = session_find_trace(session, announced->trace_id, announced->path);
 	stream->name = mem_strdup(announced->channel);
 	stream->heard = monotonic_ns();
 	if (stream->trace->trace) {
 		stream->stream = stream_new(stream->trace->trace, stream->name);
 	}
 	*vec_push(&session->streams) = stream;
-	say(session, 1, "stream %s of %s", announced->channel, announced->path);
+	session_say(session, 1, "stream %s of %s", announced->channel, announced->path);
 	return stream;
 }
 
@@ -481,7 +178,7 @@ static void on_stream_end(void *user, void *arg)
 {
 	struct live_stream *stream = arg;
 
-	say(user, 1, "stream %s ended", stream->name);
+	session_say(user, 1, "stream %s ended", stream->name);
 	stream->is_ended = true;
 	if (stream->stream) {
 		stream_end(stream->stream);
@@ -536,7 +233,7 @@ static void drop_link(struct session *session)
 
 static void end(struct session *session, const char *reason)
 {
-	say(session, 0, "%s", reason);
+	session_say(session, 0, "%s", reason);
 	session_finish(session, reason, true);
 	set_state(session, SESSION_ENDED);
 }
@@ -577,8 +274,9 @@ static void on_refused(void *user, uint32_t status)
 	case ATTACH_ALREADY:
 		if (!session->said_watched) {
 			session->said_watched = true;
-			say(session, 0,
-			    "another viewer watches this session; waiting until it is free");
+			session_say(
+				session, 0,
+				"another viewer watches this session; waiting until it is free");
 		}
 		back_off(session);
 		set_state(session, SESSION_WATCHED);
@@ -594,7 +292,7 @@ static void on_refused(void *user, uint32_t status)
 	case ATTACH_NO_SESSION:
 		break;
 	}
-	say(session, 0, "the relay refuses to attach (status %u)", status);
+	session_say(session, 0, "the relay refuses to attach (status %u)", status);
 	end(session, "attaching failed");
 }
 
@@ -671,7 +369,7 @@ static void go_away(struct session *session)
 	}
 	session->streams.count = 0;
 	for (size_t i = 0; i < session->traces.count; i++) {
-		drop_waiting(session->traces.at[i]);
+		live_trace_drop_waiting(session->traces.at[i]);
 		session->traces.at[i]->is_away = true;
 	}
 	drop_link(session);
@@ -688,7 +386,7 @@ static void on_closed(void *user, const struct err *err)
 	    monotonic_ns() - session->attached_at > STEADY_NS) {
 		session->retry_ns = 0;
 	}
-	say(session, session->retry_ns == 0 ? 0 : 1, "connection lost: %s", err->text);
+	session_say(session, session->retry_ns == 0 ? 0 : 1, "connection lost: %s", err->text);
 	back_off(session);
 	go_away(session);
 }
@@ -732,8 +430,9 @@ void session_lags(struct session *session, uint64_t lag_ns)
 	    session->state == SESSION_RUNNING && monotonic_ns() - session->attached_at > NS_PER_S) {
 		struct timeval now = { 0 };
 
-		say(session, 0, "%.1f s behind: what the relay has is skipped, it goes on with now",
-		    (double)lag_ns / 1e9);
+		session_say(session, 0,
+			    "%.1f s behind: what the relay has is skipped, it goes on with now",
+			    (double)lag_ns / 1e9);
 		session->is_late = true;
 		(void)event_add(session->timer, &now); /* not from inside a report */
 	}
@@ -812,7 +511,7 @@ void session_free(struct session *session)
 		free(session->streams.at[i]);
 	}
 	for (size_t i = 0; i < session->traces.count; i++) {
-		free_trace(session->traces.at[i]);
+		live_trace_free(session->traces.at[i]);
 	}
 	vec_fini(&session->streams);
 	vec_fini(&session->traces);
@@ -847,11 +546,11 @@ void session_set_listed(struct session *session, bool is_listed)
 void session_finish(struct session *session, const char *reason, bool is_over)
 {
 	for (size_t i = 0; i < session->traces.count; i++) {
-		finish_trace(session->traces.at[i], reason, is_over);
+		live_trace_finish(session->traces.at[i], reason, is_over);
 	}
 	session->owner.on_finished(session->owner.user, session);
 	for (size_t i = 0; i < session->traces.count; i++) {
-		free_trace(session->traces.at[i]);
+		live_trace_free(session->traces.at[i]);
 	}
 	session->traces.count = 0;
 	for (size_t i = 0; i < session->streams.count; i++) {
@@ -897,7 +596,7 @@ void session_account(const struct session *session, struct run_summary *summary)
 	summary->packets += session->account.packets;
 	summary->bytes += session->account.bytes;
 	for (size_t i = 0; i < session->traces.count; i++) {
-		add_account(session->traces.at[i], summary);
+		live_trace_account(session->traces.at[i], summary);
 	}
 }
 

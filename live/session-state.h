@@ -1,0 +1,74 @@
+/*
+ * session-state: what the parts of a session share: session.c (streams, the connection) and
+ * session-trace.c (traces).
+ */
+#ifndef SILLAGE_LIVE_SESSION_STATE_H
+#define SILLAGE_LIVE_SESSION_STATE_H
+
+#include "live/session.h"
+
+struct client;
+struct decoder;
+struct stream;
+
+/* A packet that came before metadata made a plan. */
+struct waiting {
+	struct live_stream *stream;
+	uint8_t *bytes;
+	uint64_t len;
+};
+
+struct live_stream {
+	struct live_trace *trace;
+	char *name;
+	struct stream *stream; /* NULL until its trace is known */
+	uint64_t heard;        /* monotonic: when it last told anything new */
+	uint64_t idle;         /* monotonic: when the relay last had no more of it */
+	uint64_t filling;      /* monotonic: since when its chunk waits for more, 0: it does not */
+	uint64_t beacon;
+	bool is_ended;
+};
+
+struct session {
+	struct session_owner owner;
+	struct viewer_session listed;
+	struct link_address address;
+	enum session_state state;
+	struct link *link;
+	struct client *client;
+	struct event *timer;
+	struct decoder *decoder;
+	uint64_t retry_at, retry_ns; /* SESSION_WATCHED, SESSION_AWAY: when to try again */
+	uint64_t attached_at;
+	bool said_watched;
+	bool is_listed;
+	bool is_finishing; /* the link is to be dropped after this callback */
+	bool is_late;      /* too far behind: to be skipped from the loop */
+	bool skips;        /* the next connection begins with now */
+	VEC(struct live_trace *) traces;
+	VEC(struct live_stream *) streams;
+	struct run_summary account; /* of traces already finished */
+};
+
+/* A line about the session. */
+void session_say(const struct session *session, int verbosity, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* ---- session-trace.c ---- */
+
+/* The trace that the relay calls so, made when new. */
+struct live_trace *session_find_trace(struct session *session, uint64_t relay_id, const char *path);
+void live_trace_free(struct live_trace *trace);
+/* Packets that came before their metadata go. */
+void live_trace_drop_waiting(struct live_trace *trace);
+void live_trace_account(const struct live_trace *trace, struct run_summary *summary);
+/* Its last window and total; or (@is_over is false) its state is left, if states are kept. */
+void live_trace_finish(struct live_trace *trace, const char *reason, bool is_over);
+/* Decides which engine trace the metadata is for, once it tells. */
+void live_trace_bind(struct live_trace *trace);
+/* It cannot be analysed. */
+void live_trace_fail(struct live_trace *trace, const struct err *err);
+/* There is new metadata: it may be whole enough to be shown. */
+void live_trace_note_plan(struct live_trace *trace);
+
+#endif

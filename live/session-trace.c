@@ -1,0 +1,273 @@
+/*
+ * session-trace: the traces of a session: which they are, where they begin and how they end.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/now.h"
+#include "ctf/metadata.h"
+#include "engine/engine.h"
+#include "engine/states.h"
+#include "live/gather.h"
+#include "live/history.h"
+#include "live/session-state.h"
+
+void session_say(const struct session *session, int verbosity, const char *fmt, ...)
+{
+	char text[768];
+	va_list args;
+	int len;
+
+	len = snprintf(text, sizeof(text), "%s/%s: ", session->listed.host, session->listed.name);
+	va_start(args, fmt);
+	(void)vsnprintf(text + len, sizeof(text) - (size_t)len, fmt, args);
+	va_end(args);
+	session->owner.say(session->owner.user, verbosity, text);
+}
+
+struct live_trace *session_find_trace(struct session *session, uint64_t relay_id, const char *path)
+{
+	struct live_trace *trace;
+
+	for (size_t i = 0; i < session->traces.count; i++) {
+		trace = session->traces.at[i];
+		if (!trace->is_away && trace->relay_id == relay_id) {
+			if (path && !trace->identity.path) {
+				trace->identity.path = mem_strdup(path);
+			}
+			return trace;
+		}
+	}
+	trace = mem_alloc(sizeof(*trace));
+	trace->session = session;
+	trace->relay_id = relay_id;
+	trace->identity.host = mem_strdup(session->listed.host);
+	trace->identity.session = mem_strdup(session->listed.name);
+	trace->identity.path = path ? mem_strdup(path) : NULL;
+	*vec_push(&session->traces) = trace;
+	return trace;
+}
+
+void live_trace_drop_waiting(struct live_trace *trace)
+{
+	for (size_t i = 0; i < trace->waiting.count; i++) {
+		free(trace->waiting.at[i]->bytes);
+		free(trace->waiting.at[i]);
+	}
+	trace->waiting.count = 0;
+}
+
+void live_trace_free(struct live_trace *trace)
+{
+	if (trace->trace) {
+		trace_free(trace->trace);
+	}
+	history_trace_free(trace->history);
+	gather_free(trace->gather);
+	live_trace_drop_waiting(trace);
+	vec_fini(&trace->waiting);
+	vec_fini(&trace->metadata);
+	trace_identity_fini(&trace->identity);
+	free(trace);
+}
+
+void live_trace_account(const struct live_trace *trace, struct run_summary *summary)
+{
+	if (trace->trace) {
+		const struct merge_account *account = trace_account(trace->trace);
+
+		summary->events += account->events - trace->before.events;
+		summary->packets += account->packets - trace->before.packets;
+		summary->bytes += account->bytes - trace->before.bytes;
+	}
+}
+
+/* Another run goes on with it; false: it is nothing to go on with. */
+static bool leave_state(struct live_trace *trace)
+{
+	const struct partials_trace identity = { .host = trace->identity.host,
+						 .session = trace->identity.session,
+						 .domain = trace->identity.domain,
+						 .path = trace->identity.path,
+						 .range_end = UINT64_MAX };
+	uint8_t uuid[16];
+
+	if (!trace->has_plan || trace->has_failed || !trace_uuid(trace->trace, uuid)) {
+		return false;
+	}
+	trace_pause(trace->trace, wall_ns());
+	trace_total_so_far(trace->trace);
+	states_put(trace->session->owner.states, uuid, trace->trace, &identity);
+	return true;
+}
+
+void live_trace_finish(struct live_trace *trace, const char *reason, bool is_over)
+{
+	struct session *session = trace->session;
+
+	if (trace->trace) {
+		if (is_over || !session->owner.states || !leave_state(trace)) {
+			trace_finish(trace->trace, wall_ns());
+		}
+		live_trace_account(trace, &session->account);
+	}
+	if (trace->has_attached) {
+		session->owner.on_attach(session->owner.user, &trace->identity, false, reason);
+	}
+}
+
+/* The trace of a lost connection that has this UUID. */
+static struct live_trace *find_away(struct session *session, const uint8_t uuid[16])
+{
+	for (size_t i = 0; i < session->traces.count; i++) {
+		struct live_trace *trace = session->traces.at[i];
+		uint8_t other[16];
+
+		if (trace->is_away && trace->trace && trace_uuid(trace->trace, other) &&
+		    memcmp(uuid, other, 16) == 0) {
+			return trace;
+		}
+	}
+	return NULL;
+}
+
+static bool any_away(const struct session *session)
+{
+	for (size_t i = 0; i < session->traces.count; i++) {
+		if (session->traces.at[i]->is_away) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The UUID in the metadata gathered so far, if it is complete enough to tell; all zeroes: none. */
+static bool probe_uuid(const struct live_trace *trace, uint8_t uuid[16])
+{
+	struct metadata_stream *probe = metadata_stream_new();
+	const struct metadata *types;
+	struct err err;
+	bool has = false;
+
+	if (metadata_stream_feed(probe, trace->metadata.at, trace->metadata.count, &err) == 0) {
+		types = metadata_stream_types(probe);
+		has = types->has_uuid || types->has_trace;
+		memcpy(uuid, types->uuid, 16);
+	}
+	metadata_stream_free(probe);
+	return has;
+}
+
+/* Goes on with the engine trace of a lost connection. */
+static void resume_trace(struct live_trace *trace, struct live_trace *away)
+{
+	trace->trace = away->trace;
+	trace->has_attached = away->has_attached;
+	trace_set_user(trace->trace, trace);
+	trace_metadata_restart(trace->trace);
+	away->trace = NULL;
+	away->has_attached = false;
+	trace->history = away->history;
+	away->history = NULL;
+	trace->gather = away->gather;
+	away->gather = NULL;
+	if (trace->history) {
+		history_metadata_restart(trace->history);
+	}
+	session_say(trace->session, 0,
+		    "attached again; what is missing of what was traced meanwhile is a gap");
+}
+
+static void open_streams(struct live_trace *trace)
+{
+	struct session *session = trace->session;
+
+	for (size_t i = 0; i < session->streams.count; i++) {
+		struct live_stream *stream = session->streams.at[i];
+
+		if (stream->trace == trace && !stream->stream) {
+			stream->stream = stream_new(trace->trace, stream->name);
+			if (stream->is_ended) {
+				stream_end(stream->stream);
+			}
+		}
+	}
+}
+
+static void new_trace(struct live_trace *trace, const uint8_t uuid[16])
+{
+	struct session *session = trace->session;
+	struct err err;
+	int r;
+
+	trace->trace = trace_new(session->owner.engine, trace);
+	if (!session->owner.states) {
+		return;
+	}
+	r = states_take(session->owner.states, uuid, trace->trace, &err);
+	if (r < 0) { /* what was read so far of it is of no use */
+		trace_free(trace->trace);
+		trace->trace = trace_new(session->owner.engine, trace);
+		session_say(session, 0, "%s; it begins anew", err.text);
+	} else if (r > 0) {
+		live_trace_account(trace, &trace->before);
+		session_say(session, 0, "goes on from %s", states_path(session->owner.states));
+	}
+}
+
+/* Decides which engine trace the metadata is for. */
+void live_trace_bind(struct live_trace *trace)
+{
+	struct session *session = trace->session;
+	struct live_trace *away = NULL;
+	uint8_t uuid[16] = { 0 };
+
+	if (any_away(session) || session->owner.states) {
+		if (!probe_uuid(trace, uuid)) {
+			return;
+		}
+		away = find_away(session, uuid);
+	}
+	if (away) {
+		resume_trace(trace, away);
+	} else {
+		new_trace(trace, uuid);
+		if (session->owner.history) {
+			trace->history = history_trace_new(session->owner.history);
+		}
+	}
+	open_streams(trace);
+}
+
+void live_trace_fail(struct live_trace *trace, const struct err *err)
+{
+	struct engine_warning warning = { .what = "trace", .packet = -1 };
+
+	trace->has_failed = true;
+	(void)snprintf(warning.message, sizeof(warning.message),
+		       "the trace %.100s is skipped: %.350s",
+		       trace->identity.path ? trace->identity.path : "", err->text);
+	trace_warn(trace->trace, &warning);
+}
+
+void live_trace_note_plan(struct live_trace *trace)
+{
+	const struct plan *plan = trace_plan(trace->trace);
+	const struct env_entry *domain;
+
+	if (trace->has_plan || !plan) {
+		return;
+	}
+	trace->has_plan = true;
+	domain = metadata_env(plan->metadata, "domain");
+	if (domain && domain->text && !trace->identity.domain) {
+		trace->identity.domain = mem_strdup(domain->text);
+	}
+	if (!trace->has_attached) {
+		trace->has_attached = true;
+		trace->session->owner.on_attach(trace->session->owner.user, &trace->identity, true,
+						"attached");
+	}
+}
