@@ -1278,6 +1278,25 @@ def analyzed(t, path):
     return [json.loads(line) for line in out.stdout.decode().splitlines()]
 
 
+def by_pieces(t, out):
+    """Chunk by chunk as they came, from state to state: as all of them at once."""
+    state = os.path.join(t.scratch, 'pieces')
+    archives = os.path.join(out, 'archives')
+    pieces = [os.path.join(archives, name) for name in sorted(os.listdir(archives), key=lambda name: int(name.split('-')[-1]))]
+    pieces += [path for path in [os.path.join(out, 'ust')] if os.path.isdir(path)]
+    asked = ['-q', '-f', 'json', '-a', 'all', '-i', '20ms']
+    lines = []
+    for words in [['analyze'] + asked + ['--state', state, piece] for piece in pieces] + [['merge', '-q', '-f', 'json', state]]:
+        done = subprocess.run([t.sillage] + words, stdout=subprocess.PIPE, check=True)
+        lines += [json.loads(line) for line in done.stdout.decode().splitlines()]
+    whole = subprocess.run([t.sillage, 'analyze'] + asked + [out], stdout=subprocess.PIPE, check=True)
+    whole = [json.loads(line) for line in whole.stdout.decode().splitlines()]
+    for kind in ('window', 'total'):
+        ours = [plain(line) for line in lines if line['type'] == kind and not line.get('so_far')]
+        theirs = [plain(line) for line in whole if line['type'] == kind]
+        assert len(pieces) >= 3 and ours == theirs, '%d pieces, %s: %d, %d' % (len(pieces), kind, len(ours), len(theirs))
+
+
 def test_ust_recorded(t):
     """Recorded by LTTng itself: rotated, with trace files of limited size, and as snapshots."""
     ust = Ust(t, t.relay())
@@ -1297,6 +1316,7 @@ def test_ust_recorded(t):
     assert not warnings, warnings
     found = totals(lines)[0]['count']['events'], counted(out)
     assert found == (1200, 1200), found
+    by_pieces(t, out)
 
     snaps = os.path.join(ust.home, 'snaps')
     ust.lttng('create', 'snaps', '--snapshot', '--output=' + snaps)
