@@ -370,7 +370,7 @@ static void cut_line(struct cpu *cpu, uint64_t bound)
 /* Lines are kept from the first stream on that needs one. */
 static void extend_lines(struct merge *merge, uint64_t bound)
 {
-	for (size_t i = 0; merge->needs_lines && i < merge->streams.count; i++) {
+	for (size_t i = 0; i < merge->streams.count; i++) {
 		struct merge_stream *stream = merge->streams.at[i];
 
 		for (size_t p = 0; stream->owns_cpu && p < stream->ready.count; p++) {
@@ -381,11 +381,7 @@ static void extend_lines(struct merge *merge, uint64_t bound)
 
 void seam_keep_lines(struct merge *merge)
 {
-	bool needs_lines = merge->needs_lines;
-
-	merge->needs_lines = true;
 	extend_lines(merge, merge->last_bound);
-	merge->needs_lines = needs_lines;
 	merge_each_cpu(merge, cpu, sort_line(cpu));
 }
 
@@ -397,8 +393,8 @@ void seam_resolve(struct merge *merge, uint64_t bound)
 		any |= is_unresolved(merge->streams.at[i]);
 	}
 	merge->needs_lines |= any;
-	extend_lines(merge, bound);
 	if (merge->needs_lines) {
+		extend_lines(merge, bound);
 		merge_each_cpu(merge, cpu, sort_line(cpu));
 	}
 	for (size_t i = 0; any && i < merge->streams.count; i++) {
