@@ -340,7 +340,7 @@ static void entry_flat(struct flat *flat, struct fd_entry *entry)
 {
 	bool is_open = entry->file != NULL;
 	uint8_t kind = is_open ? entry->file->kind : FD_UNKNOWN;
-	char *name;
+	char *name = NULL;
 
 	flat_u32(flat, &entry->dump);
 	flat_bool(flat, &entry->closes_on_exec);
@@ -350,11 +350,9 @@ static void entry_flat(struct flat *flat, struct fd_entry *entry)
 	}
 	flat_u8(flat, &kind);
 	if (!flat_reads(flat)) {
-		name = entry->file->name;
-		flat_text(flat, &name);
+		flat_put_text(flat, entry->file->name);
 		return;
 	}
-	name = NULL;
 	flat_text(flat, &name);
 	if (flat_check(flat, kind < FD_KINDS)) {
 		entry->file = fd_file_new((enum fd_kind)kind, name ? name : "");

@@ -319,7 +319,7 @@ static void on_carry(const struct carried *carried, void *state)
 	size_t count = flat_count(flat, opens->all.count, 19 + TEXT_BYTES);
 
 	for (size_t i = 0; i < count && flat_check(flat, count <= PERIODS_OPEN_MAX); i++) {
-		struct open *open = flat_reads(flat) ? vec_push(&opens->all) : &opens->all.at[i];
+		struct open *open = flat_at(flat, &opens->all, i);
 
 		flat_u64(flat, &open->key);
 		flat_u64(flat, &open->begin);

@@ -84,8 +84,8 @@ void live_trace_account(const struct live_trace *trace, struct run_summary *summ
 	}
 }
 
-/* Another run goes on with it; false: it is nothing to go on with. */
-static bool leave_state(struct live_trace *trace)
+/* Another run goes on with it; false: it is over, or nothing to go on with. */
+static bool leave_state(struct live_trace *trace, bool is_over)
 {
 	const struct partials_trace identity = { .host = trace->identity.host,
 						 .session = trace->identity.session,
@@ -95,6 +95,10 @@ static bool leave_state(struct live_trace *trace)
 	uint8_t uuid[16];
 
 	if (!trace->has_plan || trace->has_failed || !trace_uuid(trace->trace, uuid)) {
+		return false;
+	}
+	if (is_over) {
+		states_drop(trace->session->owner.states, uuid);
 		return false;
 	}
 	trace_pause(trace->trace, wall_ns());
@@ -108,7 +112,7 @@ void live_trace_finish(struct live_trace *trace, const char *reason, bool is_ove
 	struct session *session = trace->session;
 
 	if (trace->trace) {
-		if (is_over || !session->owner.states || !leave_state(trace)) {
+		if (!session->owner.states || !leave_state(trace, is_over)) {
 			trace_finish(trace->trace, wall_ns());
 		}
 		live_trace_account(trace, &session->account);
@@ -206,7 +210,7 @@ static void new_trace(struct live_trace *trace, const uint8_t uuid[16])
 	if (!session->owner.states) {
 		return;
 	}
-	r = states_take(session->owner.states, uuid, trace->trace, &err);
+	r = states_restore(session->owner.states, uuid, trace->trace, &err);
 	if (r < 0) { /* what was read so far of it is of no use */
 		trace_free(trace->trace);
 		trace->trace = trace_new(session->owner.engine, trace);

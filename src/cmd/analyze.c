@@ -90,7 +90,7 @@ static int on_trace(void *user, struct trace *trace, struct err *err)
 	if (a->states && !trace_uuid(trace, uuid)) {
 		r = err_raise(err, -EINVAL, "%s: has no UUID to know it by again", a->path);
 	} else if (a->states) {
-		r = states_take(a->states, uuid, trace, err);
+		r = states_restore(a->states, uuid, trace, err);
 	}
 	a->before = *trace_account(trace);
 	return r < 0 ? r : 0;

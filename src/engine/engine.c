@@ -88,11 +88,6 @@ uint64_t engine_held_bytes(const struct engine *engine)
 	return held;
 }
 
-uint64_t engine_max_memory(const struct engine *engine)
-{
-	return engine->config.max_memory;
-}
-
 size_t engine_in_flight(const struct engine *engine)
 {
 	return pool_in_flight(engine->pool, JOB_MAP) + pool_in_flight(engine->pool, JOB_MERGE);
@@ -518,16 +513,6 @@ void trace_total_so_far(struct trace *trace)
 const struct merge_account *trace_account(const struct trace *trace)
 {
 	return merge_account(trace->merge);
-}
-
-struct merge *trace_merge(struct trace *trace)
-{
-	return trace->merge;
-}
-
-struct engine *trace_engine(const struct trace *trace)
-{
-	return trace->engine;
 }
 
 uint64_t trace_watermark(const struct trace *trace)

@@ -76,7 +76,6 @@ void engine_step(struct engine *engine, bool wait, uint64_t now_ns);
 /* Bytes of packets and partials held, and whether more may be brought in. */
 uint64_t engine_held_bytes(const struct engine *engine);
 bool engine_has_room(const struct engine *engine);
-uint64_t engine_max_memory(const struct engine *engine);
 size_t engine_in_flight(const struct engine *engine); /* jobs at the workers */
 /* Readable when engine_step() has work, for an event loop; -1 when there are no workers. */
 int engine_event_fd(struct engine *engine);
@@ -110,9 +109,6 @@ bool trace_uuid(const struct trace *trace, uint8_t ret_uuid[16]);
 void trace_finish(struct trace *trace, uint64_t now_ns);
 void trace_total_so_far(struct trace *trace);
 const struct merge_account *trace_account(const struct trace *trace);
-/* For who brings partials of it (partials.h). */
-struct merge *trace_merge(struct trace *trace);
-struct engine *trace_engine(const struct trace *trace);
 uint64_t trace_watermark(const struct trace *trace);
 /* The end of the last window that was closed; 0: none was. */
 uint64_t trace_closed_until(const struct trace *trace);

@@ -6,199 +6,69 @@
 #include <errno.h>
 
 #include "engine/columns.h"
+#include "engine/item.h"
 
-/* ---- writing ---- */
-
-static void put_count(struct flat_out *out, size_t count)
-{
-	flat_put_u32(out, (uint32_t)count); /* all are referred to by 32 bits */
-}
-
-static void put_slices(const struct partial *partial, struct flat_out *out)
-{
-	put_count(out, partial->slices.count);
-	for (size_t i = 0; i < partial->slices.count; i++) {
-		const struct slice *slice = &partial->slices.at[i];
-
-		flat_put_u64(out, (uint64_t)slice->window);
-		flat_put_u32(out, slice->tally_count);
-		flat_put_u32(out, slice->group_count);
-		flat_put_u32(out, slice->item_count);
-		flat_put_u64(out, slice->discarded);
-		flat_put_u64(out, slice->lost_packets);
-		flat_put_u64(out, slice->bad_packets);
-		flat_put_u64(out, slice->anomalies);
-		for (unsigned int kind = 0; kind < RUN_KINDS; kind++) {
-			flat_put_u64(out, slice->cpu_ns[kind]);
-		}
-		flat_put_u8(out, slice->has_gap);
-	}
-	put_count(out, partial->tallies.count);
-	for (size_t i = 0; i < partial->tallies.count; i++) {
-		flat_put_u32(out, partial->tallies.at[i].class_index);
-		flat_put_u64(out, partial->tallies.at[i].count);
-	}
-}
-
-enum { GROUP_HAS_NAME = 1, GROUP_IS_WEAK = 2 };
-
-static void put_groups(const struct partial *partial, struct flat_out *out)
-{
-	put_count(out, partial->groups.count);
-	for (size_t i = 0; i < partial->groups.count; i++) {
-		const struct group *group = &partial->groups.at[i];
-
-		flat_put_u64(out, (uint64_t)group->key);
-		flat_put_u32(out, (uint32_t)group->pid);
-		flat_put_u8(out, (uint8_t)((group->has_name ? GROUP_HAS_NAME : 0) |
-					   (group->is_weak ? GROUP_IS_WEAK : 0)));
-		if (group->has_name) {
-			flat_put(out, group->name, NAME_BYTES);
-		}
-	}
-}
-
-static void put_records(const struct partial *partial, struct flat_out *out)
-{
-	put_count(out, partial->records.count);
-	for (size_t i = 0; i < partial->records.count; i++) {
-		const struct record *record = &partial->records.at[i];
-
-		flat_put_u64(out, record->ts);
-		flat_put_u64(out, record->a);
-		flat_put_u32(out, record->group);
-		flat_put_u32(out, (uint32_t)record->prio);
-		flat_put_u16(out, record->flags);
-		flat_put_u8(out, record->kind);
-		flat_put_u8(out, record->owner);
-	}
-	put_count(out, partial->currents.count);
-	for (size_t i = 0; i < partial->currents.count; i++) {
-		flat_put_u32(out, partial->currents.at[i]);
-	}
-	put_count(out, partial->numbers.count);
-	for (size_t i = 0; i < partial->numbers.count; i++) {
-		flat_put_u64(out, partial->numbers.at[i]);
-	}
-}
-
-static void put_items(const struct partial *partial, struct flat_out *out)
-{
-	put_count(out, partial->items.count);
-	for (size_t i = 0; i < partial->items.count; i++) {
-		const struct slice_item *item = &partial->items.at[i];
-
-		flat_put_u8(out, item->analysis);
-		flat_put_u8(out, item->table);
-		flat_put_u32(out, item->numbers);
-		flat_put_u64(out, item->key.id);
-		flat_put(out, item->key.name, ITEM_NAME_BYTES);
-	}
-}
-
-static void put_ends(const struct partial *partial, struct flat_out *out)
-{
-	flat_put_u64(out, partial->begin);
-	flat_put_u64(out, partial->end);
-	flat_put_u64(out, partial->first_ts);
-	flat_put_u64(out, partial->last_ts);
-	flat_put_u64(out, partial->records_until);
-	flat_put_u64(out, partial->events);
-	flat_put_u64(out, partial->packets);
-	flat_put_u64(out, partial->bytes);
-	flat_put_u64(out, partial->broken);
-	flat_put_u8(out, (uint8_t)partial->head);
-	flat_put_u8(out, (uint8_t)partial->tail);
-	flat_put_u8(out, partial->head_has_prio);
-	flat_put_u64(out, partial->head_ts);
-	flat_put_u64(out, partial->tail_ts);
-	flat_put_u32(out, partial->head_slice);
-	flat_put_u32(out, (uint32_t)partial->head_tid);
-	flat_put_u32(out, (uint32_t)partial->head_prio);
-	flat_put_u32(out, (uint32_t)partial->tail_tid);
-	flat_put(out, partial->head_name, NAME_BYTES);
-}
-
-enum { SEGMENT_IS_BROKEN = 1, SEGMENT_IS_BEFORE = 2 };
-
-static void put_segments(const struct partial *partial, struct flat_out *out)
-{
-	put_count(out, partial->segments.count);
-	for (size_t i = 0; i < partial->segments.count; i++) {
-		const struct segment *segment = &partial->segments.at[i];
-
-		flat_put_u64(out, segment->begin);
-		flat_put_u64(out, segment->end);
-		flat_put_u32(out, (uint32_t)segment->tid);
-		flat_put_u8(out, segment->kind);
-		flat_put_u8(out, (uint8_t)((segment->is_broken ? SEGMENT_IS_BROKEN : 0) |
-					   (segment->is_before ? SEGMENT_IS_BEFORE : 0)));
-	}
-	put_count(out, partial->renames.count);
-	for (size_t i = 0; i < partial->renames.count; i++) {
-		flat_put_u64(out, partial->renames.at[i].ts);
-		flat_put_u32(out, (uint32_t)partial->renames.at[i].from);
-		flat_put_u32(out, (uint32_t)partial->renames.at[i].to);
-	}
-}
-
-void partial_write(const struct partial *partial, struct flat_out *out)
-{
-	put_ends(partial, out);
-	put_slices(partial, out);
-	put_groups(partial, out);
-	put_records(partial, out);
-	put_items(partial, out);
-	put_segments(partial, out);
-}
-
-/* ---- reading ---- */
-
-struct reading {
+/* A partial on its way; the last three are for one that is read. */
+struct work {
+	struct flat *flat;
 	struct partial *partial;
-	struct flat_in *in;
-	const struct map_setup *setup;
-	uint32_t classes;
-	enum partial_source source;
+	const struct partial_rules *rules;
 	struct err *err;
 };
 
-#define REFUSE(reading, ...) err_raise((reading)->err, -EINVAL, __VA_ARGS__)
+#define REFUSE(work, ...) err_raise((work)->err, -EINVAL, __VA_ARGS__)
 
-static int get_ends(struct reading *r)
+/* ---- the chunk as a whole ---- */
+
+static int ends_flat(struct work *work)
 {
-	struct partial *partial = r->partial;
-	const uint8_t *name;
-	uint8_t head, tail;
+	struct flat *flat = work->flat;
+	struct partial *partial = work->partial;
+	uint8_t head = (uint8_t)partial->head, tail = (uint8_t)partial->tail;
 
-	partial->begin = flat_get_u64(r->in);
-	partial->end = flat_get_u64(r->in);
-	partial->first_ts = flat_get_u64(r->in);
-	partial->last_ts = flat_get_u64(r->in);
-	partial->records_until = flat_get_u64(r->in);
-	partial->events = flat_get_u64(r->in);
-	partial->packets = flat_get_u64(r->in);
-	partial->bytes = flat_get_u64(r->in);
-	partial->broken = flat_get_u64(r->in);
-	head = flat_get_u8(r->in);
-	tail = flat_get_u8(r->in);
-	partial->head_has_prio = flat_get_u8(r->in) != 0;
-	partial->head_ts = flat_get_u64(r->in);
-	partial->tail_ts = flat_get_u64(r->in);
-	partial->head_slice = flat_get_u32(r->in);
-	partial->head_tid = (int32_t)flat_get_u32(r->in);
-	partial->head_prio = (int32_t)flat_get_u32(r->in);
-	partial->tail_tid = (int32_t)flat_get_u32(r->in);
-	name = flat_get(r->in, NAME_BYTES);
-	if (name) {
-		memcpy(partial->head_name, name, NAME_BYTES);
-	}
-	if (head > HEAD_GAP || tail >= RUN_KINDS) {
-		return REFUSE(r, "who runs at its ends is none of the kinds that there are");
+	flat_u64(flat, &partial->begin);
+	flat_u64(flat, &partial->end);
+	flat_u64(flat, &partial->first_ts);
+	flat_u64(flat, &partial->last_ts);
+	flat_u64(flat, &partial->records_until);
+	flat_u64(flat, &partial->events);
+	flat_u64(flat, &partial->packets);
+	flat_u64(flat, &partial->bytes);
+	flat_u64(flat, &partial->broken);
+	flat_u8(flat, &head);
+	flat_u8(flat, &tail);
+	flat_bool(flat, &partial->head_has_prio);
+	flat_u64(flat, &partial->head_ts);
+	flat_u64(flat, &partial->tail_ts);
+	flat_u32(flat, &partial->head_slice);
+	flat_i32(flat, &partial->head_tid);
+	flat_i32(flat, &partial->head_prio);
+	flat_i32(flat, &partial->tail_tid);
+	flat_bytes(flat, partial->head_name, NAME_BYTES);
+	if (flat_reads(flat) && (head > HEAD_GAP || tail >= RUN_KINDS)) {
+		return REFUSE(work, "who runs at its ends is none of the kinds that there are");
 	}
 	partial->head = (enum head_kind)head;
 	partial->tail = (enum run_kind)tail;
 	return 0;
+}
+
+/* ---- slices ---- */
+
+static void slice_flat(struct flat *flat, struct slice *slice)
+{
+	flat_i64(flat, &slice->window);
+	flat_u32(flat, &slice->tally_count);
+	flat_u32(flat, &slice->group_count);
+	flat_u32(flat, &slice->item_count);
+	flat_u64(flat, &slice->discarded);
+	flat_u64(flat, &slice->lost_packets);
+	flat_u64(flat, &slice->bad_packets);
+	flat_u64(flat, &slice->anomalies);
+	for (unsigned int kind = 0; kind < RUN_KINDS; kind++) {
+		flat_u64(flat, &slice->cpu_ns[kind]);
+	}
+	flat_bool(flat, &slice->has_gap);
 }
 
 /* Whether a worker may have cut a slice there, behind that of the window @before. */
@@ -211,214 +81,229 @@ static bool is_window(const struct map_setup *setup, int64_t window, int64_t bef
 	       (window >= 0 && (uint64_t)window <= UINT64_MAX / setup->window_ns);
 }
 
-static int get_slices(struct reading *r)
+/* Windows are closed up to the last event: there is a slice for it. */
+static int check_events(struct work *work)
 {
-	struct partial *partial = r->partial;
-	uint32_t count = flat_get_count(r->in, 77);
-	uint64_t tallies = 0, items = 0;
+	const struct partial *partial = work->partial;
+	size_t count = partial->slices.count;
 
-	for (uint32_t i = 0; i < count; i++) {
-		struct slice *slice = vec_push(&partial->slices);
-
-		memset(slice, 0, sizeof(*slice));
-		slice->window = (int64_t)flat_get_u64(r->in);
-		slice->tally_first = (uint32_t)tallies;
-		slice->tally_count = flat_get_u32(r->in);
-		slice->group_count = flat_get_u32(r->in);
-		slice->item_first = (uint32_t)items;
-		slice->item_count = flat_get_u32(r->in);
-		slice->discarded = flat_get_u64(r->in);
-		slice->lost_packets = flat_get_u64(r->in);
-		slice->bad_packets = flat_get_u64(r->in);
-		slice->anomalies = flat_get_u64(r->in);
-		for (unsigned int kind = 0; kind < RUN_KINDS; kind++) {
-			slice->cpu_ns[kind] = flat_get_u64(r->in);
-		}
-		slice->has_gap = flat_get_u8(r->in) != 0;
-		slice->chains = RECORD_NONE;
-		tallies += slice->tally_count;
-		items += slice->item_count;
-		if (!is_window(r->setup, slice->window, i > 0 ? slice[-1].window : 0, i == 0)) {
-			return REFUSE(r, "slice %u is of no window that can follow", i);
-		}
-	}
-	if (partial->events > 0 &&
-	    (count == 0 || partial->first_ts > partial->last_ts ||
-	     partial->slices.at[count - 1].window < map_window(r->setup, partial->last_ts))) {
-		return REFUSE(r, "its last event is in no slice");
-	}
 	if (partial->events == 0 && (partial->first_ts != UINT64_MAX || partial->last_ts != 0)) {
-		return REFUSE(r, "it has no event, but the time of one");
+		return REFUSE(work, "it has no event, but the time of one");
 	}
-	if (partial->head == HEAD_GAP && partial->head_slice >= partial->slices.count) {
-		return REFUSE(r, "its first gap is in no slice");
+	if (partial->events > 0 && (count == 0 || partial->first_ts > partial->last_ts ||
+				    partial->slices.at[count - 1].window <
+					    map_window(work->rules->setup, partial->last_ts))) {
+		return REFUSE(work, "its last event is in no slice");
+	}
+	if (partial->head == HEAD_GAP && partial->head_slice >= count) {
+		return REFUSE(work, "its first gap is in no slice");
 	}
 	return 0;
 }
 
-static int get_tallies(struct reading *r)
+static int slices_flat(struct work *work)
 {
-	struct partial *partial = r->partial;
-	uint32_t count = flat_get_count(r->in, 12), at = 0;
+	struct partial *partial = work->partial;
+	size_t count = flat_count(work->flat, partial->slices.count, 77);
+	uint64_t tallies = 0, items = 0;
 
-	for (uint32_t i = 0; i < count; i++) {
-		struct tally *tally = vec_push(&partial->tallies);
+	for (size_t i = 0; i < count; i++) {
+		struct slice *slice = flat_at(work->flat, &partial->slices, i);
 
-		*tally = (struct tally){ .class_index = flat_get_u32(r->in) };
-		tally->count = flat_get_u64(r->in);
-		if (tally->class_index >= r->classes) {
-			return REFUSE(r, "tally %u is of event class %u of %u", i,
-				      tally->class_index, r->classes);
+		slice_flat(work->flat, slice);
+		if (!flat_reads(work->flat)) {
+			continue;
+		}
+		slice->chains = RECORD_NONE;
+		slice->tally_first = (uint32_t)tallies;
+		slice->item_first = (uint32_t)items;
+		tallies += slice->tally_count;
+		items += slice->item_count;
+		if (!is_window(work->rules->setup, slice->window, i > 0 ? slice[-1].window : 0,
+			       i == 0)) {
+			return REFUSE(work, "slice %zu is of no window that can follow", i);
 		}
 	}
-	for (size_t i = 0; i < partial->slices.count; i++) {
+	return flat_reads(work->flat) ? check_events(work) : 0;
+}
+
+static int tallies_flat(struct work *work)
+{
+	struct partial *partial = work->partial;
+	size_t count = flat_count(work->flat, partial->tallies.count, 12), at = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct tally *tally = flat_at(work->flat, &partial->tallies, i);
+
+		flat_u32(work->flat, &tally->class_index);
+		flat_u64(work->flat, &tally->count);
+		if (flat_reads(work->flat) && tally->class_index >= work->rules->classes) {
+			return REFUSE(work, "tally %zu is of event class %u of %u", i,
+				      tally->class_index, work->rules->classes);
+		}
+	}
+	for (size_t i = 0; flat_reads(work->flat) && i < partial->slices.count; i++) {
 		struct slice *slice = &partial->slices.at[i];
 
 		if (slice->tally_count > count - at) {
-			return REFUSE(r, "slice %zu has more tallies than there are", i);
+			return REFUSE(work, "slice %zu has more tallies than there are", i);
 		}
-		for (uint32_t end = at + slice->tally_count; at < end; at++) {
+		for (size_t end = at + slice->tally_count; at < end; at++) {
 			slice->events += partial->tallies.at[at].count;
 		}
 	}
 	return 0;
 }
 
-/* What records may be put under; on which CPU nobody known ran the merger finds out. */
-static bool is_key(const struct map_setup *setup, int64_t key, enum partial_source source)
-{
-	const int64_t objects = KEY_OBJECT(0, 0);
+/* ---- groups and records ---- */
 
-	return (key >= INT32_MIN && key <= INT32_MAX) || key == KEY_HEAD || key == KEY_LOST ||
-	       key == KEY_NOBODY ||
-	       (source == PARTIAL_OF_MERGER && key >= KEY_CPU(0) && key <= KEY_CPU(UINT32_MAX)) ||
-	       (key >= objects && key < KEY_OBJECT((int64_t)setup->analysis_count, 0));
+static void group_flat(struct flat *flat, struct group *group)
+{
+	flat_i64(flat, &group->key);
+	flat_i32(flat, &group->pid);
+	flat_bool(flat, &group->is_weak);
+	flat_bool(flat, &group->has_name);
+	if (group->has_name) {
+		flat_bytes(flat, group->name, NAME_BYTES);
+	}
 }
 
-static int get_groups(struct reading *r)
+/* What records may be put under; on which CPU nobody known ran the merger finds out. */
+static bool is_key(const struct partial_rules *rules, int64_t key)
 {
-	struct partial *partial = r->partial;
-	uint32_t count = flat_get_count(r->in, 13), at = 0;
+	return (key >= INT32_MIN && key <= INT32_MAX) || key == KEY_HEAD || key == KEY_LOST ||
+	       key == KEY_NOBODY ||
+	       (rules->is_of_merger && key >= KEY_CPU(0) && key <= KEY_CPU(UINT32_MAX)) ||
+	       (key >= KEY_OBJECT(0, 0) &&
+		key < KEY_OBJECT((int64_t)rules->setup->analysis_count, 0));
+}
+
+static int groups_flat(struct work *work)
+{
+	struct partial *partial = work->partial;
+	uint32_t count = (uint32_t)flat_count(work->flat, partial->groups.count, 14), at = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		int64_t key = (int64_t)flat_get_u64(r->in);
-		struct group *group;
-		uint8_t flags;
-
-		(void)partial_add_group(partial, key);
-		group = &partial->groups.at[i];
-		group->pid = (int32_t)flat_get_u32(r->in);
-		flags = flat_get_u8(r->in);
-		group->has_name = flags & GROUP_HAS_NAME;
-		group->is_weak = flags & GROUP_IS_WEAK;
-		if (group->has_name) {
-			const uint8_t *name = flat_get(r->in, NAME_BYTES);
-
-			memcpy(group->name, name ? (const char *)name : "", name ? NAME_BYTES : 1);
+		if (flat_reads(work->flat)) {
+			(void)partial_add_group(partial, 0);
 		}
-		if (!is_key(r->setup, key, r->source)) {
-			return REFUSE(r, "group %u is of nobody that there can be", i);
+		group_flat(work->flat, &partial->groups.at[i]);
+		if (flat_reads(work->flat) && !is_key(work->rules, partial->groups.at[i].key)) {
+			return REFUSE(work, "group %u is of nobody that there can be", i);
 		}
 	}
-	for (size_t i = 0; i < partial->slices.count; i++) {
+	for (size_t i = 0; flat_reads(work->flat) && i < partial->slices.count; i++) {
 		struct slice *slice = &partial->slices.at[i];
 
 		if (slice->group_count > count - at) {
-			return REFUSE(r, "slice %zu has more groups than there are", i);
+			return REFUSE(work, "slice %zu has more groups than there are", i);
 		}
 		partial_sort_slice(partial, slice, at);
 		at += slice->group_count;
 	}
-	return at == count ? 0 : REFUSE(r, "%u groups are in no slice", count - at);
+	return !flat_reads(work->flat) || at == count
+		       ? 0
+		       : REFUSE(work, "%u groups are in no slice", count - at);
 }
 
-static int get_records(struct reading *r)
+static int records_flat(struct work *work)
 {
-	struct partial *partial = r->partial;
-	uint32_t count = flat_get_count(r->in, 28);
+	struct flat *flat = work->flat;
+	struct partial *partial = work->partial;
+	size_t count = flat_count(flat, partial->records.count, 28);
 
 	vec_reserve(&partial->records, count);
-	for (uint32_t i = 0; i < count; i++) {
-		struct record record = { .ts = flat_get_u64(r->in) };
-		uint32_t group;
+	for (size_t i = 0; i < count; i++) {
+		struct record *record = flat_at(flat, &partial->records, i);
+		uint32_t group = record->group;
 
-		record.a = flat_get_u64(r->in);
-		group = flat_get_u32(r->in);
-		record.prio = (int32_t)flat_get_u32(r->in);
-		record.flags = flat_get_u16(r->in);
-		record.kind = flat_get_u8(r->in);
-		record.owner = flat_get_u8(r->in);
+		flat_u64(flat, &record->ts);
+		flat_u64(flat, &record->a);
+		flat_u32(flat, &group);
+		flat_i32(flat, &record->prio);
+		flat_u16(flat, &record->flags);
+		flat_u8(flat, &record->kind);
+		flat_u8(flat, &record->owner);
+		if (!flat_reads(flat)) {
+			continue;
+		}
 		if (group >= partial->groups.count) {
-			return REFUSE(r, "record %u is of group %u of %zu", i, group,
+			return REFUSE(work, "record %zu is of group %u of %zu", i, group,
 				      partial->groups.count);
 		}
-		*vec_push(&partial->records) = record;
-		partial_chain(partial, group, i);
+		partial_chain(partial, group, (uint32_t)i);
 	}
 	return 0;
 }
 
-static int get_numbers(struct reading *r)
+static int numbers_flat(struct work *work)
 {
-	struct partial *partial = r->partial;
-	uint32_t count = flat_get_count(r->in, sizeof(uint32_t));
+	struct flat *flat = work->flat;
+	struct partial *partial = work->partial;
+	size_t count = flat_count(flat, partial->currents.count, sizeof(uint32_t));
 
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t index = flat_get_u32(r->in);
+	for (size_t i = 0; i < count; i++) {
+		uint32_t *index = flat_at(flat, &partial->currents, i);
 
-		if (index >= partial->records.count ||
-		    partial->records.at[index].kind < RECORD_OWN) {
-			return REFUSE(r, "record %u is to say who runs, and is none that can",
-				      index);
+		flat_u32(flat, index);
+		if (flat_reads(flat) && (*index >= partial->records.count ||
+					 partial->records.at[*index].kind < RECORD_OWN)) {
+			return REFUSE(work, "record %u is to say who runs, and is none that can",
+				      *index);
 		}
-		*vec_push(&partial->currents) = index;
 	}
-	count = flat_get_count(r->in, sizeof(uint64_t));
+	count = flat_count(flat, partial->numbers.count, sizeof(uint64_t));
 	vec_reserve(&partial->numbers, count);
-	for (uint32_t i = 0; i < count; i++) {
-		*vec_push(&partial->numbers) = flat_get_u64(r->in);
+	for (size_t i = 0; i < count; i++) {
+		flat_u64(flat, flat_at(flat, &partial->numbers, i));
 	}
 	return 0;
 }
 
-static bool is_accepted(struct reading *r, const struct record *record, bool has_current)
+static bool is_accepted(const struct work *work, const struct record *record, bool has_current)
 {
-	const struct partial *partial = r->partial;
+	const struct map_setup *setup = work->rules->setup;
+	const struct partial *partial = work->partial;
 	uint64_t numbers = partial->numbers.count;
 	const struct foreign_record foreign = {
 		.record = record,
 		.numbers = record->a < numbers ? &partial->numbers.at[record->a] : NULL,
 		.count = record->a < numbers ? numbers - record->a : 0,
-		.classes = r->classes,
-		.periods = r->setup->periods,
+		.classes = work->rules->classes,
+		.periods = setup->periods,
 		.has_current = has_current,
 	};
 
-	return record->owner < r->setup->analysis_count &&
-	       r->setup->analyses[record->owner]->accepts &&
-	       r->setup->analyses[record->owner]->accepts(&foreign);
+	return record->owner < setup->analysis_count && setup->analyses[record->owner]->accepts &&
+	       setup->analyses[record->owner]->accepts(&foreign);
 }
 
 /* The analyses' records, now that what they point to is there. */
-static int check_records(struct reading *r)
+static int check_records(struct work *work)
 {
-	const struct partial *partial = r->partial;
-	uint8_t *currents = mem_alloc(partial->records.count + 1);
-	int result = 0;
+	const struct partial *partial = work->partial;
+	uint8_t *currents;
+	int r = 0;
 
+	if (!flat_reads(work->flat)) {
+		return 0;
+	}
+	currents = mem_alloc(partial->records.count + 1);
 	for (size_t i = 0; i < partial->currents.count; i++) {
 		currents[partial->currents.at[i]] = 1;
 	}
-	for (size_t i = 0; result == 0 && i < partial->records.count; i++) {
+	for (size_t i = 0; r == 0 && i < partial->records.count; i++) {
 		const struct record *record = &partial->records.at[i];
 
-		if (record->kind >= RECORD_OWN && !is_accepted(r, record, currents[i])) {
-			result = REFUSE(r, "record %zu is none of the analysis that it is of", i);
+		if (record->kind >= RECORD_OWN && !is_accepted(work, record, currents[i])) {
+			r = REFUSE(work, "record %zu is none of the analysis that it is of", i);
 		}
 	}
 	free(currents);
-	return result;
+	return r;
 }
+
+/* ---- items ---- */
 
 /* How many columns the table of an item has: of sums only, since others are pointers; 0: none. */
 static uint32_t columns_of(const struct map_setup *setup, const struct slice_item *item)
@@ -439,85 +324,97 @@ static uint32_t columns_of(const struct map_setup *setup, const struct slice_ite
 	return table->scope == SCOPE_ITEM ? count : 0;
 }
 
-static int get_items(struct reading *r)
+static bool is_item(const struct work *work, const struct slice_item *item)
 {
-	struct partial *partial = r->partial;
-	uint32_t count = flat_get_count(r->in, 14 + ITEM_NAME_BYTES);
+	uint32_t columns = columns_of(work->rules->setup, item);
+	size_t numbers = work->partial->numbers.count;
+
+	return columns > 0 && numbers >= columns && item->numbers <= numbers - columns;
+}
+
+static int items_flat(struct work *work)
+{
+	struct flat *flat = work->flat;
+	struct partial *partial = work->partial;
+	size_t count = flat_count(flat, partial->items.count, 14 + ITEM_NAME_BYTES);
 	uint64_t used = 0;
 
-	for (uint32_t i = 0; i < count; i++) {
-		struct slice_item item = { .analysis = flat_get_u8(r->in), .next = RECORD_NONE };
-		const uint8_t *name;
-		uint32_t columns;
+	for (size_t i = 0; i < count; i++) {
+		struct slice_item *item = flat_at(flat, &partial->items, i);
 
-		item.table = flat_get_u8(r->in);
-		item.numbers = flat_get_u32(r->in);
-		item.key.id = flat_get_u64(r->in);
-		name = flat_get(r->in, ITEM_NAME_BYTES);
-		columns = columns_of(r->setup, &item);
-		if (!name || name[ITEM_NAME_BYTES - 1] != 0 || columns == 0 ||
-		    partial->numbers.count < columns ||
-		    item.numbers > partial->numbers.count - columns) {
-			return REFUSE(r, "item %u is of no table, or has no name or no numbers", i);
+		flat_u8(flat, &item->analysis);
+		flat_u8(flat, &item->table);
+		flat_u32(flat, &item->numbers);
+		item_key_flat(flat, &item->key);
+		if (flat_reads(flat) && !is_item(work, item)) {
+			return REFUSE(work, "item %zu is of no table, or has no numbers", i);
 		}
-		memcpy(item.key.name, name, ITEM_NAME_BYTES);
-		*vec_push(&partial->items) = item;
 	}
 	for (size_t i = 0; i < partial->slices.count; i++) {
 		used += partial->slices.at[i].item_count;
 	}
-	return used == count ? 0 : REFUSE(r, "slices have other items than there are");
+	return !flat_reads(flat) || used == count
+		       ? 0
+		       : REFUSE(work, "slices have other items than there are");
 }
 
-static int get_segments(struct reading *r)
+/* ---- who ran ---- */
+
+void segment_flat(struct flat *flat, struct segment *segment)
 {
-	struct partial *partial = r->partial;
-	uint32_t count = flat_get_count(r->in, 22);
+	flat_u64(flat, &segment->begin);
+	flat_u64(flat, &segment->end);
+	flat_i32(flat, &segment->tid);
+	flat_u8(flat, &segment->kind);
+	flat_bool(flat, &segment->is_broken);
+	flat_bool(flat, &segment->is_before);
+	(void)flat_check(flat, segment->kind < RUN_KINDS && segment->begin <= segment->end);
+}
 
-	for (uint32_t i = 0; i < count; i++) {
-		struct segment *segment = vec_push(&partial->segments);
-		uint8_t flags;
+void rename_flat(struct flat *flat, struct rename *rename)
+{
+	flat_u64(flat, &rename->ts);
+	flat_i32(flat, &rename->from);
+	flat_i32(flat, &rename->to);
+	(void)flat_check(flat, rename->from != rename->to);
+}
 
-		*segment = (struct segment){ .begin = flat_get_u64(r->in) };
-		segment->end = flat_get_u64(r->in);
-		segment->tid = (int32_t)flat_get_u32(r->in);
-		segment->kind = flat_get_u8(r->in);
-		flags = flat_get_u8(r->in);
-		segment->is_broken = flags & SEGMENT_IS_BROKEN;
-		segment->is_before = flags & SEGMENT_IS_BEFORE;
-		if (segment->kind >= RUN_KINDS || segment->end < segment->begin ||
-		    (i > 0 && segment->begin < segment[-1].end)) {
-			return REFUSE(r, "segment %u is out of order, or of no kind", i);
-		}
+static int segments_flat(struct work *work)
+{
+	struct flat *flat = work->flat;
+	struct partial *partial = work->partial;
+	size_t count = flat_count(flat, partial->segments.count, 23);
+
+	for (size_t i = 0; i < count; i++) {
+		struct segment *segment = flat_at(flat, &partial->segments, i);
+
+		segment_flat(flat, segment);
+		(void)flat_check(flat, i == 0 || segment->begin >= segment[-1].end);
 	}
-	count = flat_get_count(r->in, 16);
-	for (uint32_t i = 0; i < count; i++) {
-		struct rename *rename = vec_push(&partial->renames);
-
-		rename->ts = flat_get_u64(r->in);
-		rename->from = (int32_t)flat_get_u32(r->in);
-		rename->to = (int32_t)flat_get_u32(r->in);
-		if (rename->from == rename->to) {
-			return REFUSE(r, "rename %u is from and to one thread", i);
-		}
+	count = flat_count(flat, partial->renames.count, 16);
+	for (size_t i = 0; i < count; i++) {
+		rename_flat(flat, flat_at(flat, &partial->renames, i));
 	}
 	return 0;
 }
 
-int partial_read(struct partial *partial, struct flat_in *in, const struct map_setup *setup,
-		 uint32_t classes, enum partial_source source, struct err *err)
+/* ---- all ---- */
+
+int partial_flat(struct flat *flat, struct partial *partial, const struct partial_rules *rules,
+		 struct err *err)
 {
-	static int (*const parts[])(struct reading *) = {
-		get_ends,    get_slices,    get_tallies, get_groups,   get_records,
-		get_numbers, check_records, get_items,   get_segments,
+	static int (*const parts[])(struct work *) = {
+		ends_flat,    slices_flat,   tallies_flat, groups_flat,   records_flat,
+		numbers_flat, check_records, items_flat,   segments_flat,
 	};
-	struct reading reading = { partial, in, setup, classes, source, err };
+	struct work work = { flat, partial, rules, err };
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		int r = parts[i](&reading);
+		int r = parts[i](&work);
 
-		if (in->is_short) {
-			return err_raise(err, -EINVAL, "it ends in the middle");
+		if (flat->is_wrong) {
+			return err_raise(err, -EINVAL,
+					 "it ends in the middle, or has what cannot be");
 		}
 		if (r < 0) {
 			return r;

@@ -14,16 +14,22 @@
 #include "engine/map.h"
 #include "engine/partial.h"
 
-void partial_write(const struct partial *partial, struct flat_out *out);
-
-/* Who wrote a partial: of what a merger works on, more is known. */
-enum partial_source { PARTIAL_OF_WORKER, PARTIAL_OF_MERGER };
+/* What a partial that is read is measured by. */
+struct partial_rules {
+	const struct map_setup *setup;
+	uint32_t classes;  /* event classes of the trace */
+	bool is_of_merger; /* one that a merger works on: of that more is known */
+};
 
 /*
- * Reads what partial_write() wrote into an empty partial.  @classes: event classes that the trace
- * has.  -EINVAL, with the reason: nothing is to be done with it but to free it.
+ * Writes @partial, or reads into an empty one.  -EINVAL, with the reason: it cannot be, and is only
+ * to be freed.  (What is written is as it was made: @rules and @err may be NULL.)
  */
-int partial_read(struct partial *partial, struct flat_in *in, const struct map_setup *setup,
-		 uint32_t classes, enum partial_source source, struct err *err);
+int partial_flat(struct flat *flat, struct partial *partial, const struct partial_rules *rules,
+		 struct err *err);
+
+/* The same of its parts, which the merger's state has, too (rolling.h). */
+void segment_flat(struct flat *flat, struct segment *segment);
+void rename_flat(struct flat *flat, struct rename *rename);
 
 #endif

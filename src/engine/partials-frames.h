@@ -8,6 +8,8 @@
 #include <stdint.h>
 
 struct analysis;
+struct flat;
+struct partials_trace;
 
 /* A file begins with this, and the version in four bytes ... */
 #define PARTIALS_MAGIC     "sillage partials"
@@ -33,5 +35,7 @@ enum frame_kind {
 
 /* What the tables of an analysis are, as a hash: items are written by column. */
 uint64_t partials_form(const struct analysis *analysis);
+
+void partials_trace_flat(struct flat *flat, struct partials_trace *trace);
 
 #endif

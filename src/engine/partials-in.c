@@ -6,10 +6,12 @@
 #include <zstd.h>
 
 #include "base/limits.h"
+#include "engine/engine-state.h"
 #include "engine/merge-state.h"
 #include "engine/partial-flat.h"
 #include "engine/partials-frames.h"
 #include "engine/partials.h"
+#include "engine/rolling.h"
 
 /* ---- merging ---- */
 
@@ -25,7 +27,7 @@ struct partials_merging *partials_merging_new(struct trace *trace)
 	struct partials_merging *merging = mem_alloc(sizeof(*merging));
 
 	merging->trace = trace;
-	merging->merge = trace_merge(trace);
+	merging->merge = trace->merge;
 	return merging;
 }
 
@@ -37,33 +39,31 @@ void partials_merging_free(struct partials_merging *merging)
 	}
 }
 
-static int take_classes(struct partials_merging *merging, struct flat_in *frame, struct err *err)
+static int take_classes(struct partials_merging *merging, struct flat *frame, struct err *err)
 {
-	uint32_t count = flat_get_count(frame, sizeof(uint32_t));
+	size_t count = flat_count(frame, 0, sizeof(uint32_t));
 
 	if (count > EVENT_CLASSES_MAX - merging->classes) {
 		return err_raise(err, -EINVAL, "more than %d event classes", EVENT_CLASSES_MAX);
 	}
-	for (uint32_t i = 0; i < count; i++) {
-		char *name = flat_get_text(frame);
+	for (size_t i = 0; i < count; i++) {
+		char *name = NULL;
 
+		flat_text(frame, &name);
 		merge_add_class(merging->merge, name ? name : "");
 		free(name);
 	}
-	merging->classes += count;
+	merging->classes += (uint32_t)count;
 	return 0;
 }
 
-static int take_stream(struct partials_merging *merging, struct flat_in *frame, struct err *err)
+static int take_stream(struct partials_merging *merging, struct flat *frame, struct err *err)
 {
-	uint32_t number = flat_get_u32(frame);
-	struct stream_identity identity = { .class_id = flat_get_u64(frame) };
+	struct stream_identity identity = { 0 };
+	uint32_t number = 0;
 
-	identity.cpu_id = flat_get_u64(frame);
-	identity.instance_id = flat_get_u64(frame);
-	identity.has_switches = flat_get_u8(frame) != 0;
-	identity.starts_late = flat_get_u8(frame) != 0;
-	identity.begin = flat_get_u64(frame);
+	flat_u32(frame, &number);
+	stream_identity_flat(frame, &identity);
 	if (number >= RELAY_STREAMS_MAX) {
 		return err_raise(err, -EINVAL, "stream %u: more than %d", number,
 				 RELAY_STREAMS_MAX);
@@ -71,7 +71,7 @@ static int take_stream(struct partials_merging *merging, struct flat_in *frame, 
 	while (merging->streams.count <= number) {
 		*vec_push(&merging->streams) = NULL;
 	}
-	if (merging->streams.at[number] || frame->is_short) {
+	if (merging->streams.at[number] || frame->is_wrong) {
 		return err_raise(err, -EINVAL, "stream %u is told twice, or not all of it", number);
 	}
 	merging->streams.at[number] = merge_stream_new(merging->merge);
@@ -80,18 +80,18 @@ static int take_stream(struct partials_merging *merging, struct flat_in *frame, 
 }
 
 /* The stream of a frame, and how many of its chunks come before; NULL: there is none such. */
-static struct merge_stream *stream_of(const struct partials_merging *merging, struct flat_in *frame,
+static struct merge_stream *stream_of(const struct partials_merging *merging, struct flat *frame,
 				      uint64_t *ret_seq, struct err *err)
 {
-	uint32_t number = flat_get_u32(frame);
-	struct merge_stream *stream =
-		number < merging->streams.count ? merging->streams.at[number] : NULL;
+	uint32_t number = 0;
 
-	*ret_seq = flat_get_u64(frame);
-	if (!stream) {
-		(void)err_raise(err, -EINVAL, "there is no stream %u", number);
+	flat_u32(frame, &number);
+	flat_u64(frame, ret_seq);
+	if (number < merging->streams.count && merging->streams.at[number]) {
+		return merging->streams.at[number];
 	}
-	return stream;
+	(void)err_raise(err, -EINVAL, "there is no stream %u", number);
+	return NULL;
 }
 
 /* Whether a chunk of this number can still come. */
@@ -105,10 +105,12 @@ static bool is_awaited(const struct merge_stream *stream, uint64_t seq)
 	return seq >= stream->next_seq && seq < stream->end_seq;
 }
 
-static int take_partial(struct partials_merging *merging, struct flat_in *frame, struct err *err)
+static int take_partial(struct partials_merging *merging, struct flat *frame, struct err *err)
 {
-	uint64_t seq;
+	uint64_t seq = 0;
 	struct merge_stream *stream = stream_of(merging, frame, &seq, err);
+	const struct partial_rules rules = { .setup = merging->merge->setup,
+					     .classes = merging->classes };
 	struct partial *partial;
 	int r;
 
@@ -120,8 +122,7 @@ static int take_partial(struct partials_merging *merging, struct flat_in *frame,
 				 seq);
 	}
 	partial = shelf_take(merging->merge->setup->shelf);
-	r = partial_read(partial, frame, merging->merge->setup, merging->classes, PARTIAL_OF_WORKER,
-			 err);
+	r = partial_flat(frame, partial, &rules, err);
 	if (r < 0) {
 		partial_free(partial);
 		return r;
@@ -130,22 +131,22 @@ static int take_partial(struct partials_merging *merging, struct flat_in *frame,
 	return 0;
 }
 
-static int take_known(struct partials_merging *merging, struct flat_in *frame, struct err *err)
+static int take_known(struct partials_merging *merging, struct flat *frame, struct err *err)
 {
-	uint64_t seq, ts;
+	uint64_t seq = 0, ts = 0;
 	struct merge_stream *stream = stream_of(merging, frame, &seq, err);
 
 	if (!stream) {
 		return -EINVAL;
 	}
-	ts = flat_get_u64(frame);
+	flat_u64(frame, &ts);
 	merge_stream_known(stream, seq, ts);
 	return 0;
 }
 
-static int take_end(struct partials_merging *merging, struct flat_in *frame, struct err *err)
+static int take_end(struct partials_merging *merging, struct flat *frame, struct err *err)
 {
-	uint64_t seq;
+	uint64_t seq = 0;
 	struct merge_stream *stream = stream_of(merging, frame, &seq, err);
 
 	if (!stream) {
@@ -158,36 +159,35 @@ static int take_end(struct partials_merging *merging, struct flat_in *frame, str
 	return 0;
 }
 
-static int take_warning(const struct partials_merging *merging, struct flat_in *frame)
+static int take_warning(const struct partials_merging *merging, struct flat *frame)
 {
 	struct engine_warning warning = { .packet = -1 };
-	char *what = flat_get_text(frame), *message = flat_get_text(frame);
-	char *stream = flat_get_text(frame);
+	char *texts[3] = { NULL };
 
-	warning.what = what ? what : "trace";
-	warning.stream_name = stream;
-	warning.packet = (int64_t)flat_get_u64(frame);
-	(void)snprintf(warning.message, sizeof(warning.message), "%s", message ? message : "");
-	if (!frame->is_short) {
+	for (size_t i = 0; i < 3; i++) {
+		flat_text(frame, &texts[i]);
+	}
+	flat_i64(frame, &warning.packet);
+	warning.what = texts[0] ? texts[0] : "trace";
+	warning.stream_name = texts[2];
+	(void)snprintf(warning.message, sizeof(warning.message), "%s", texts[1] ? texts[1] : "");
+	if (!frame->is_wrong) {
 		trace_warn(merging->trace, &warning);
 	}
-	free(what);
-	free(message);
-	free(stream);
+	for (size_t i = 0; i < 3; i++) {
+		free(texts[i]);
+	}
 	return 0;
 }
 
-static int take_state(const struct partials_merging *merging, struct flat_in *frame,
-		      struct err *err)
+static int take_state(const struct partials_merging *merging, struct flat *frame, struct err *err)
 {
-	struct flat flat = { .in = frame };
-
 	if (merging->streams.count > 0 || merging->classes > 0) {
 		return err_raise(err, -EINVAL, "a state behind what is merged");
 	}
-	(void)flat_get(frame, 16); /* its UUID */
-	trace_flat(merging->trace, &flat);
-	return flat_check(&flat, true) ? 1 : err_raise(err, -EINVAL, "a state that cannot be");
+	(void)flat_next(frame, 16); /* its UUID */
+	trace_flat(merging->trace, frame);
+	return frame->is_wrong ? err_raise(err, -EINVAL, "a state that cannot be") : 1;
 }
 
 /* Whether all is there that was announced. */
@@ -203,10 +203,11 @@ static int take_finish(const struct partials_merging *merging, struct err *err)
 	return 1;
 }
 
-static int take(struct partials_merging *merging, struct flat_in *frame, struct err *err)
+static int take(struct partials_merging *merging, struct flat *frame, struct err *err)
 {
-	uint8_t kind = flat_get_u8(frame);
+	uint8_t kind = 0;
 
+	flat_u8(frame, &kind);
 	switch ((enum frame_kind)kind) {
 	case FRAME_CLASSES:
 		return take_classes(merging, frame, err);
@@ -232,11 +233,11 @@ static int take(struct partials_merging *merging, struct flat_in *frame, struct 
 	}
 }
 
-int partials_merging_take(struct partials_merging *merging, struct flat_in *frame, struct err *err)
+int partials_merging_take(struct partials_merging *merging, struct flat *frame, struct err *err)
 {
 	int r = take(merging, frame, err);
 
-	if (r >= 0 && (frame->is_short || frame->left > 0)) {
+	if (r >= 0 && (frame->is_wrong || frame->left > 0)) {
 		return err_raise(err, -EINVAL, "it is shorter or longer than it says");
 	}
 	return r;
@@ -259,7 +260,7 @@ static int short_file(const struct partials_in *in, struct err *err)
 				: err_raise(err, -EINVAL, "it ends in the middle");
 }
 
-static int next_frame(struct partials_in *in, struct flat_in *ret, struct err *err)
+static int next_frame(struct partials_in *in, struct flat *ret, struct err *err)
 {
 	uint32_t head[2], len, stored;
 	size_t got = fread(head, 1, sizeof(head), in->file);
@@ -284,66 +285,59 @@ static int next_frame(struct partials_in *in, struct flat_in *ret, struct err *e
 						   : "not so long as it says");
 	}
 	in->offset += sizeof(head) + stored;
-	*ret = (struct flat_in){ .at = in->bytes.at, .left = len };
+	*ret = (struct flat){ .at = in->bytes.at, .left = len };
 	return 0;
-}
-
-static const struct analysis *find_analysis(const struct partials_in *in, const char *name)
-{
-	for (size_t i = 0; in->all[i]; i++) {
-		if (strcmp(in->all[i]->name, name) == 0) {
-			return in->all[i];
-		}
-	}
-	return NULL;
 }
 
 /* In the order of the list, each once: as options give them. */
-static int take_analyses(struct partials_in *in, struct flat_in *frame, struct err *err)
+static int take_analyses(struct partials_in *in, struct flat *frame, struct err *err)
 {
-	uint32_t count = flat_get_count(frame, 12);
-	const struct analysis *const *last = NULL, *const * at;
+	size_t count = flat_count(frame, 0, 12);
+	const struct analysis *const *next = in->all;
 
-	for (uint32_t i = 0; i < count; i++) {
-		char *name = flat_get_text(frame);
-		const struct analysis *analysis = name ? find_analysis(in, name) : NULL;
-		bool is_same = flat_get_u64(frame) == (analysis ? partials_form(analysis) : 0);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t form = 0;
+		char *name = NULL;
 
+		flat_text(frame, &name);
+		flat_u64(frame, &form);
+		while (*next && (!name || strcmp((*next)->name, name) != 0)) {
+			next++;
+		}
 		free(name);
-		for (at = last ? last + 1 : in->all; *at && *at != analysis;) {
-			at++;
-		}
-		if (!analysis || !is_same || !*at) {
+		if (!*next || form != partials_form(*next)) {
 			return err_raise(err, -EINVAL,
-					 "analysis %u is none of this version of sillage", i);
+					 "analysis %zu is none of this version of sillage", i);
 		}
-		last = at;
-		in->setup.analyses[i] = analysis;
+		in->setup.analyses[i] = *next++;
 	}
 	return 0;
 }
 
-static int take_setup(struct partials_in *in, struct flat_in *frame, struct err *err)
+static int take_setup(struct partials_in *in, struct flat *frame, struct err *err)
 {
-	uint32_t count;
+	uint8_t kind = UINT8_MAX;
+	size_t count;
 	int r;
 
-	if (flat_get_u8(frame) != FRAME_SETUP) {
+	flat_u8(frame, &kind);
+	if (kind != FRAME_SETUP) {
 		return err_raise(err, -EINVAL, "it does not begin with what was asked for");
 	}
-	in->setup.interval_ns = flat_get_u64(frame);
-	in->setup.wants_windows = flat_get_u8(frame) != 0;
+	flat_u64(frame, &in->setup.interval_ns);
+	flat_bool(frame, &in->setup.wants_windows);
 	r = take_analyses(in, frame, err);
 	if (r < 0) {
 		return r;
 	}
-	count = flat_get_count(frame, sizeof(uint32_t));
-	for (uint32_t i = 0; i < count; i++) {
-		char *text = flat_get_text(frame);
+	count = flat_count(frame, 0, sizeof(uint32_t));
+	for (size_t i = 0; i < count; i++) {
+		char *text = NULL;
 
+		flat_text(frame, &text);
 		*vec_push(&in->setup.periods) = text ? text : mem_strdup("");
 	}
-	if (frame->is_short || frame->left > 0 || in->setup.interval_ns == 0) {
+	if (frame->is_wrong || frame->left > 0 || in->setup.interval_ns == 0) {
 		return err_raise(err, -EINVAL, "what was asked for is not whole");
 	}
 	return 0;
@@ -353,7 +347,7 @@ static int begin(struct partials_in *in, struct err *err)
 {
 	char found[PARTIALS_MAGIC_LEN];
 	uint32_t version;
-	struct flat_in frame;
+	struct flat frame;
 	int r;
 
 	if (fread(found, 1, sizeof(found), in->file) < sizeof(found) ||
@@ -412,27 +406,23 @@ const struct partials_setup *partials_in_setup(const struct partials_in *in)
 int partials_in_trace(struct partials_in *in, struct partials_trace *ret, struct err *err)
 {
 	uint64_t at = in->offset;
-	struct flat_in frame;
+	struct flat frame;
 	int r = next_frame(in, &frame, err);
-	uint8_t kind;
+	uint8_t kind = 0;
 
 	if (r < 0) {
 		return err_note(err, r, "at byte %" PRIu64, at);
 	}
-	kind = flat_get_u8(&frame);
+	flat_u8(&frame, &kind);
 	if (kind == FRAME_LAST && frame.left == 0) {
 		return 0;
 	}
 	if (kind != FRAME_TRACE) {
 		return err_raise(err, -EINVAL, "at byte %" PRIu64 ": no trace begins there", at);
 	}
-	*ret = (struct partials_trace){ .host = flat_get_text(&frame) };
-	ret->session = flat_get_text(&frame);
-	ret->domain = flat_get_text(&frame);
-	ret->path = flat_get_text(&frame);
-	ret->range_begin = flat_get_u64(&frame);
-	ret->range_end = flat_get_u64(&frame);
-	if (frame.is_short || frame.left > 0 || ret->range_begin >= ret->range_end) {
+	*ret = (struct partials_trace){ 0 };
+	partials_trace_flat(&frame, ret);
+	if (frame.is_wrong || frame.left > 0 || ret->range_begin >= ret->range_end) {
 		partials_trace_fini(ret);
 		return err_raise(err, -EINVAL, "at byte %" PRIu64 ": the trace is not told whole",
 				 at);
@@ -440,15 +430,17 @@ int partials_in_trace(struct partials_in *in, struct partials_trace *ret, struct
 	return 1;
 }
 
-int partials_in_state(struct partials_in *in, struct flat_in *ret, struct err *err)
+int partials_in_state(struct partials_in *in, struct flat *ret, struct err *err)
 {
 	uint64_t at = in->offset;
 	int r = next_frame(in, ret, err);
+	uint8_t kind = 0;
 
 	if (r < 0) {
 		return err_note(err, r, "at byte %" PRIu64, at);
 	}
-	if (flat_get_u8(ret) != FRAME_STATE) {
+	flat_u8(ret, &kind);
+	if (kind != FRAME_STATE) {
 		return err_raise(err, -EINVAL, "at byte %" PRIu64 ": not a state, but partials",
 				 at);
 	}
@@ -461,7 +453,7 @@ int partials_in_state(struct partials_in *in, struct flat_in *ret, struct err *e
  */
 static int make_room(struct trace *trace, struct err *err)
 {
-	struct engine *engine = trace_engine(trace);
+	struct engine *engine = trace->engine;
 	uint64_t held;
 
 	engine_step(engine, false, 0);
@@ -469,7 +461,7 @@ static int make_room(struct trace *trace, struct err *err)
 		engine_step(engine, true, 0);
 	}
 	held = engine_held_bytes(engine);
-	if (held / PARTIALS_HELD_FACTOR > engine_max_memory(engine)) {
+	if (held / PARTIALS_HELD_FACTOR > engine->config.max_memory) {
 		return err_raise(err, -ENOMEM,
 				 "%" PRIu64 " MiB wait for streams that are behind: "
 				 "more than %d times --max-memory",
@@ -486,7 +478,7 @@ int partials_in_merge(struct partials_in *in, struct trace *trace, const atomic_
 
 	while (r == 0 && !*stop) {
 		uint64_t at = in->offset;
-		struct flat_in frame;
+		struct flat frame;
 
 		r = next_frame(in, &frame, err);
 		r = r < 0 ? r : partials_merging_take(merging, &frame, err);

@@ -11,6 +11,7 @@
 #include "engine/columns.h"
 #include "engine/partial-flat.h"
 #include "engine/partials-frames.h"
+#include "engine/rolling.h"
 
 #define LEVEL 1 /* a third of the size; higher ones take much more time for little */
 
@@ -93,11 +94,14 @@ void partials_packer_free(struct partials_packer *packer)
 	}
 }
 
-static struct flat_out *begin_packed(struct partials_packer *packer, enum frame_kind kind)
+static struct flat begin_packed(struct partials_packer *packer, enum frame_kind kind)
 {
+	struct flat flat = { .out = &packer->frame };
+	uint8_t byte = (uint8_t)kind;
+
 	packer->frame.bytes.count = 0;
-	flat_put_u8(&packer->frame, (uint8_t)kind);
-	return &packer->frame;
+	flat_u8(&flat, &byte);
+	return flat;
 }
 
 static void end_packed(struct partials_packer *packer, struct packed *packed)
@@ -124,13 +128,13 @@ static void end_packed(struct partials_packer *packer, struct packed *packed)
 }
 
 void partials_pack(struct partials_packer *packer, uint32_t number, uint64_t seq,
-		   const struct partial *partial, struct packed *packed)
+		   struct partial *partial, struct packed *packed)
 {
-	struct flat_out *frame = begin_packed(packer, FRAME_PARTIAL);
+	struct flat flat = begin_packed(packer, FRAME_PARTIAL);
 
-	flat_put_u32(frame, number);
-	flat_put_u64(frame, seq);
-	partial_write(partial, frame);
+	flat_u32(&flat, &number);
+	flat_u64(&flat, &seq);
+	(void)partial_flat(&flat, partial, NULL, NULL); /* what is ours is right */
 	end_packed(packer, packed);
 }
 
@@ -158,7 +162,7 @@ static void write_packed(struct partials_out *out, const struct packed *packed)
 	write_bytes(out, packed->bytes.at, packed->bytes.count);
 }
 
-static struct flat_out *begin_frame(struct partials_out *out, enum frame_kind kind)
+static struct flat begin_frame(struct partials_out *out, enum frame_kind kind)
 {
 	return begin_packed(out->packer, kind);
 }
@@ -169,32 +173,41 @@ static void end_frame(struct partials_out *out)
 	write_packed(out, &out->packed);
 }
 
+static void put_setup(struct partials_out *out, const struct partials_setup *setup)
+{
+	struct partials_setup copy = *setup;
+	struct flat flat = begin_frame(out, FRAME_SETUP);
+	size_t count = 0;
+
+	flat_u64(&flat, &copy.interval_ns);
+	flat_bool(&flat, &copy.wants_windows);
+	while (setup->analyses[count]) {
+		count++;
+	}
+	(void)flat_count(&flat, count, 1);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t form = partials_form(setup->analyses[i]);
+
+		flat_put_text(&flat, setup->analyses[i]->name);
+		flat_u64(&flat, &form);
+	}
+	(void)flat_count(&flat, setup->periods.count, 1);
+	for (size_t i = 0; i < setup->periods.count; i++) {
+		flat_put_text(&flat, setup->periods.at[i]);
+	}
+	end_frame(out);
+}
+
 struct partials_out *partials_out_new(FILE *file, const struct partials_setup *setup)
 {
 	struct partials_out *out = mem_alloc(sizeof(*out));
-	uint32_t version = htole32(PARTIALS_VERSION), count = 0;
-	struct flat_out *frame;
+	uint32_t version = htole32(PARTIALS_VERSION);
 
 	out->file = file;
 	out->packer = partials_packer_new();
 	write_bytes(out, PARTIALS_MAGIC, PARTIALS_MAGIC_LEN);
 	write_bytes(out, &version, sizeof(version));
-	frame = begin_frame(out, FRAME_SETUP);
-	flat_put_u64(frame, setup->interval_ns);
-	flat_put_u8(frame, setup->wants_windows);
-	while (setup->analyses[count]) {
-		count++;
-	}
-	flat_put_u32(frame, count);
-	for (uint32_t i = 0; i < count; i++) {
-		flat_put_text(frame, setup->analyses[i]->name);
-		flat_put_u64(frame, partials_form(setup->analyses[i]));
-	}
-	flat_put_u32(frame, (uint32_t)setup->periods.count);
-	for (size_t i = 0; i < setup->periods.count; i++) {
-		flat_put_text(frame, setup->periods.at[i]);
-	}
-	end_frame(out);
+	put_setup(out, setup);
 	return out;
 }
 
@@ -215,7 +228,7 @@ int partials_out_check(struct partials_out *out, struct err *err)
 	if (out->failure == EFBIG) {
 		return err_raise(
 			err, -EFBIG,
-			"what a chunk gave is more than %zu MiB: --chunk-size is too large",
+			"one piece would be more than %zu MiB: a smaller --chunk-size may help",
 			PARTIALS_FRAME_BYTES_MAX >> 20);
 	}
 	return out->failure == 0 ? 0 : err_raise(err, -out->failure, "%s", strerror(out->failure));
@@ -226,54 +239,57 @@ void partials_out_account(const struct partials_out *out, struct merge_account *
 	*ret = out->account;
 }
 
+void partials_trace_flat(struct flat *flat, struct partials_trace *trace)
+{
+	flat_text(flat, &trace->host);
+	flat_text(flat, &trace->session);
+	flat_text(flat, &trace->domain);
+	flat_text(flat, &trace->path);
+	flat_u64(flat, &trace->range_begin);
+	flat_u64(flat, &trace->range_end);
+}
+
 void partials_put_trace(struct partials_out *out, const struct partials_trace *trace)
 {
-	struct flat_out *frame = begin_frame(out, FRAME_TRACE);
+	struct partials_trace copy = *trace;
+	struct flat flat = begin_frame(out, FRAME_TRACE);
 
-	flat_put_text(frame, trace->host);
-	flat_put_text(frame, trace->session);
-	flat_put_text(frame, trace->domain);
-	flat_put_text(frame, trace->path);
-	flat_put_u64(frame, trace->range_begin);
-	flat_put_u64(frame, trace->range_end);
+	partials_trace_flat(&flat, &copy);
 	out->classes = 0;
 	end_frame(out);
 }
 
 void partials_put_warning(struct partials_out *out, const struct engine_warning *warning)
 {
-	struct flat_out *frame = begin_frame(out, FRAME_WARNING);
+	struct flat flat = begin_frame(out, FRAME_WARNING);
+	int64_t packet = warning->packet;
 
-	flat_put_text(frame, warning->what);
-	flat_put_text(frame, warning->message);
-	flat_put_text(frame, warning->stream_name);
-	flat_put_u64(frame, (uint64_t)warning->packet);
+	flat_put_text(&flat, warning->what);
+	flat_put_text(&flat, warning->message);
+	flat_put_text(&flat, warning->stream_name);
+	flat_i64(&flat, &packet);
 	end_frame(out);
 }
 
 void partials_put_stream(struct partials_out *out, uint32_t number,
 			 const struct stream_identity *identity)
 {
-	struct flat_out *frame = begin_frame(out, FRAME_STREAM);
+	struct stream_identity copy = *identity;
+	struct flat flat = begin_frame(out, FRAME_STREAM);
 
-	flat_put_u32(frame, number);
-	flat_put_u64(frame, identity->class_id);
-	flat_put_u64(frame, identity->cpu_id);
-	flat_put_u64(frame, identity->instance_id);
-	flat_put_u8(frame, identity->has_switches);
-	flat_put_u8(frame, identity->starts_late);
-	flat_put_u64(frame, identity->begin);
+	flat_u32(&flat, &number);
+	stream_identity_flat(&flat, &copy);
 	end_frame(out);
 }
 
 /* Event classes that are not in the file yet. */
 static void put_classes(struct partials_out *out, const struct plan *plan)
 {
-	struct flat_out *frame = begin_frame(out, FRAME_CLASSES);
+	struct flat flat = begin_frame(out, FRAME_CLASSES);
 
-	flat_put_u32(frame, (uint32_t)(plan->class_count - out->classes));
+	(void)flat_count(&flat, plan->class_count - out->classes, 1);
 	for (; out->classes < plan->class_count; out->classes++) {
-		flat_put_text(frame, plan->classes[out->classes]->class->name);
+		flat_put_text(&flat, plan->classes[out->classes]->class->name);
 	}
 	end_frame(out);
 }
@@ -292,20 +308,20 @@ void partials_put_partial(struct partials_out *out, const struct packed *packed,
 
 void partials_put_known(struct partials_out *out, uint32_t number, uint64_t seq, uint64_t ts)
 {
-	struct flat_out *frame = begin_frame(out, FRAME_KNOWN);
+	struct flat flat = begin_frame(out, FRAME_KNOWN);
 
-	flat_put_u32(frame, number);
-	flat_put_u64(frame, seq);
-	flat_put_u64(frame, ts);
+	flat_u32(&flat, &number);
+	flat_u64(&flat, &seq);
+	flat_u64(&flat, &ts);
 	end_frame(out);
 }
 
 void partials_put_end(struct partials_out *out, uint32_t number, uint64_t seq)
 {
-	struct flat_out *frame = begin_frame(out, FRAME_END);
+	struct flat flat = begin_frame(out, FRAME_END);
 
-	flat_put_u32(frame, number);
-	flat_put_u64(frame, seq);
+	flat_u32(&flat, &number);
+	flat_u64(&flat, &seq);
 	end_frame(out);
 }
 
@@ -316,13 +332,13 @@ void partials_put_finish(struct partials_out *out)
 }
 
 void partials_put_state(struct partials_out *out, const struct partials_trace *trace,
-			const uint8_t *bytes, size_t len)
+			uint8_t *bytes, size_t len)
 {
-	struct flat_out *frame;
+	struct flat flat;
 
 	partials_put_trace(out, trace);
-	frame = begin_frame(out, FRAME_STATE);
-	flat_put(frame, bytes, len);
+	flat = begin_frame(out, FRAME_STATE);
+	flat_bytes(&flat, bytes, len);
 	end_frame(out);
 }
 

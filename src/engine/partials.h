@@ -58,7 +58,7 @@ struct partials_packer;
 struct partials_packer *partials_packer_new(void);
 void partials_packer_free(struct partials_packer *packer); /* NULL is fine */
 void partials_pack(struct partials_packer *packer, uint32_t number, uint64_t seq,
-		   const struct partial *partial, struct packed *packed);
+		   struct partial *partial, struct packed *packed);
 
 struct partials_out;
 
@@ -85,7 +85,7 @@ void partials_put_finish(struct partials_out *out);
 
 /* A trace that is paused, whole. */
 void partials_put_state(struct partials_out *out, const struct partials_trace *trace,
-			const uint8_t *bytes, size_t len);
+			uint8_t *bytes, size_t len);
 
 /* ---- reading ---- */
 
@@ -102,7 +102,7 @@ const struct partials_setup *partials_in_setup(const struct partials_in *in);
 int partials_in_trace(struct partials_in *in, struct partials_trace *ret, struct err *err);
 
 /* A trace's state, as partials_put_state() got it; dies with the next call. */
-int partials_in_state(struct partials_in *in, struct flat_in *ret, struct err *err);
+int partials_in_state(struct partials_in *in, struct flat *ret, struct err *err);
 
 /*
  * Merges it, up to its end, into @trace, which was made for that: it has no streams and no
@@ -117,6 +117,6 @@ int partials_in_merge(struct partials_in *in, struct trace *trace, const atomic_
 struct partials_merging;
 struct partials_merging *partials_merging_new(struct trace *trace);
 void partials_merging_free(struct partials_merging *merging);
-int partials_merging_take(struct partials_merging *merging, struct flat_in *frame, struct err *err);
+int partials_merging_take(struct partials_merging *merging, struct flat *frame, struct err *err);
 
 #endif

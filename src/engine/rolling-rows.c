@@ -235,15 +235,14 @@ static void ends_flat(struct flat *flat, struct shard *shard)
 	size_t count = flat_count(flat, shard->dead.count, 12);
 
 	for (size_t i = 0; i < count && flat_check(flat, true); i++) {
-		struct dead *dead = flat_reads(flat) ? vec_push(&shard->dead) : &shard->dead.at[i];
+		struct dead *dead = flat_at(flat, &shard->dead, i);
 
 		flat_u64(flat, &dead->ts);
 		thread_ref_flat(flat, shard, &dead->thread);
 	}
 	count = flat_count(flat, shard->stays.count, 24);
 	for (size_t i = 0; i < count && flat_check(flat, true); i++) {
-		struct open_stay *stay =
-			flat_reads(flat) ? vec_push(&shard->stays) : &shard->stays.at[i];
+		struct open_stay *stay = flat_at(flat, &shard->stays, i);
 
 		flat_u64(flat, &stay->ts);
 		flat_u32(flat, &stay->cpu);
@@ -313,10 +312,7 @@ static void longest_flat(struct flat *flat, struct rows *rows, struct longest *l
 		size_t count = flat_count(flat, longest[i].all.count, 100);
 
 		for (size_t k = 0; k < count && flat_check(flat, count <= longest[i].room); k++) {
-			if (flat_reads(flat)) {
-				memset(vec_push(&longest[i].all), 0, sizeof(struct shown_instance));
-			}
-			instance_flat(flat, rows, &longest[i].all.at[k]);
+			instance_flat(flat, rows, flat_at(flat, &longest[i].all, k));
 		}
 	}
 }
@@ -372,24 +368,36 @@ static void shard_flat(const struct carried *carried, struct rows *rows, struct 
 
 /* ---- all ---- */
 
-/* Event names, and which class has which. */
+/* Event classes by their names.  Those that are there already have to be the same: metadata was
+ * read before, and may have grown. */
 static void classes_flat(struct flat *flat, struct rows *rows)
 {
 	size_t count = flat_count(flat, rows->class_names.count, 4);
 
 	for (size_t i = 0; i < count && flat_check(flat, count <= EVENT_CLASSES_MAX); i++) {
+		bool is_known = i < rows->class_names.count;
+		const char *known = is_known ? rows->names.at[rows->class_names.at[i]]->name : NULL;
 		char *name = NULL;
 
-		if (flat_reads(flat)) {
-			flat_text(flat, &name);
-			rows_add_class(rows, name ? name : "");
-			free(name);
-		} else {
-			name = (char *)rows->names.at[rows->class_names.at[i]]->name;
-			flat_text(flat, &name);
+		if (!flat_reads(flat)) {
+			flat_put_text(flat, known);
+			continue;
 		}
+		flat_text(flat, &name);
+		if (!is_known) {
+			rows_add_class(rows, name ? name : "");
+		}
+		(void)flat_check(flat, !is_known || strcmp(name ? name : "", known) == 0);
+		free(name);
 	}
-	for (size_t i = 0; i < rows->names.count && flat_check(flat, true); i++) {
+}
+
+/* Their numbers are those of the first classes that have them, whatever comes behind. */
+static void event_names_flat(struct flat *flat, struct rows *rows)
+{
+	size_t count = flat_count(flat, rows->names.count, 1);
+
+	for (size_t i = 0; i < count && flat_check(flat, i < rows->names.count); i++) {
 		sums_flat(flat, &rows->layout.columns[SCOPE_EVENT], &rows->names.at[i]->sums);
 	}
 }
@@ -412,6 +420,7 @@ void rows_flat(struct rows *rows, const struct carried *carried)
 	struct flat *flat = carried->flat;
 
 	classes_flat(flat, rows);
+	event_names_flat(flat, rows);
 	with_classes.classes = (uint32_t)rows->class_names.count;
 	sums_flat(flat, &rows->layout.columns[SCOPE_TRACE], &rows->trace);
 	for (size_t i = 0; i < SHARDS && flat_check(flat, true); i++) {

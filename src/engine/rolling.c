@@ -115,17 +115,14 @@ static struct partial *remains_of(const struct partial *from)
 	return to;
 }
 
-static void partial_flat(struct merge *merge, struct flat *flat, struct partial *partial)
+static void held_partial_flat(struct merge *merge, struct flat *flat, struct partial *partial)
 {
-	uint32_t classes = (uint32_t)merge->rows.class_names.count;
+	const struct partial_rules rules = { .setup = merge->setup,
+					     .classes = (uint32_t)merge->rows.class_names.count,
+					     .is_of_merger = true };
 	struct err err;
 
-	if (flat->out) {
-		partial_write(partial, flat->out);
-	} else if (partial_read(partial, flat->in, merge->setup, classes, PARTIAL_OF_MERGER, &err) <
-		   0) {
-		(void)flat_check(flat, false);
-	}
+	(void)flat_check(flat, partial_flat(flat, partial, &rules, &err) == 0);
 }
 
 /* One that the merger took already: who ran at its begin is known, or being waited for. */
@@ -134,11 +131,11 @@ static void taken_flat(struct merge *merge, struct flat *flat, struct partial *p
 	size_t used = partial->slices_used;
 
 	if (flat_reads(flat)) {
-		partial_flat(merge, flat, partial);
+		held_partial_flat(merge, flat, partial);
 	} else {
 		struct partial *remains = remains_of(partial);
 
-		partial_flat(merge, flat, remains);
+		held_partial_flat(merge, flat, remains);
 		partial_free(remains);
 	}
 	for (size_t i = flat_reads(flat) ? 0 : used; i < partial->slices.count; i++) {
@@ -156,7 +153,7 @@ static void hold(struct merge *merge, struct partial *partial)
 
 /* ---- streams ---- */
 
-static void identity_flat(struct flat *flat, struct stream_identity *identity)
+void stream_identity_flat(struct flat *flat, struct stream_identity *identity)
 {
 	flat_u64(flat, &identity->class_id);
 	flat_u64(flat, &identity->cpu_id);
@@ -176,7 +173,7 @@ static void held_flat(struct merge_stream *stream, struct flat *flat)
 			*vec_push(&stream->early) = (struct held){ .partial = partial_new() };
 		}
 		flat_u64(flat, &stream->early.at[i].seq);
-		partial_flat(merge, flat, stream->early.at[i].partial);
+		held_partial_flat(merge, flat, stream->early.at[i].partial);
 		if (flat_reads(flat)) {
 			hold(merge, stream->early.at[i].partial);
 		}
@@ -189,7 +186,7 @@ static void held_flat(struct merge_stream *stream, struct flat *flat)
 		if (merge->has_started) {
 			taken_flat(merge, flat, stream->ready.at[i]);
 		} else {
-			partial_flat(merge, flat, stream->ready.at[i]);
+			held_partial_flat(merge, flat, stream->ready.at[i]);
 		}
 		if (flat_reads(flat)) {
 			hold(merge, stream->ready.at[i]);
@@ -199,7 +196,7 @@ static void held_flat(struct merge_stream *stream, struct flat *flat)
 
 static void stream_flat(struct merge_stream *stream, struct flat *flat)
 {
-	identity_flat(flat, &stream->identity);
+	stream_identity_flat(flat, &stream->identity);
 	flat_bool(flat, &stream->is_identified);
 	flat_bool(flat, &stream->is_excluded);
 	flat_bool(flat, &stream->is_ended);
@@ -225,17 +222,6 @@ static void stream_flat(struct merge_stream *stream, struct flat *flat)
 
 /* ---- CPUs ---- */
 
-static void segment_flat(struct flat *flat, struct segment *segment)
-{
-	flat_u64(flat, &segment->begin);
-	flat_u64(flat, &segment->end);
-	flat_i32(flat, &segment->tid);
-	flat_u8(flat, &segment->kind);
-	flat_bool(flat, &segment->is_broken);
-	flat_bool(flat, &segment->is_before);
-	(void)flat_check(flat, segment->kind < RUN_KINDS && segment->begin <= segment->end);
-}
-
 static void line_flat(struct flat *flat, struct cpu *cpu)
 {
 	size_t count = flat_count(flat, cpu->segments.count - cpu->segments_used, 23);
@@ -246,8 +232,7 @@ static void line_flat(struct flat *flat, struct cpu *cpu)
 	}
 	count = flat_count(flat, cpu->line.count, 16);
 	for (size_t i = 0; i < count && flat_check(flat, true); i++) {
-		struct line_change *change =
-			flat_reads(flat) ? vec_push(&cpu->line) : &cpu->line.at[i];
+		struct line_change *change = flat_at(flat, &cpu->line, i);
 
 		flat_u64(flat, &change->ts);
 		flat_i64(flat, &change->key);
@@ -351,13 +336,7 @@ static void renames_flat(struct merge *merge, struct flat *flat)
 	size_t count = flat_count(flat, merge->renames.count, 16);
 
 	for (size_t i = 0; i < count && flat_check(flat, true); i++) {
-		struct rename *rename =
-			flat_reads(flat) ? vec_push(&merge->renames) : &merge->renames.at[i];
-
-		flat_u64(flat, &rename->ts);
-		flat_i32(flat, &rename->from);
-		flat_i32(flat, &rename->to);
-		(void)flat_check(flat, rename->from != rename->to);
+		rename_flat(flat, flat_at(flat, &merge->renames, i));
 	}
 }
 

@@ -25,6 +25,9 @@ struct rows;
  * flat->is_wrong says whether what was read could be; if so, only free it. */
 void merge_flat(struct merge *merge, struct flat *flat);
 
+/* What the first packet of a stream said. */
+void stream_identity_flat(struct flat *flat, struct stream_identity *identity);
+
 /* The same of its rows; @carried: for analyses. */
 void rows_flat(struct rows *rows, const struct carried *carried);
 

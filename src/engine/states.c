@@ -47,7 +47,7 @@ static int read_state(struct states *states, struct partials_in *in,
 		      struct partials_trace *identity, struct err *err)
 {
 	struct state *state;
-	struct flat_in frame;
+	struct flat frame;
 	int r = partials_in_state(in, &frame, err);
 
 	if (r < 0) {
@@ -132,30 +132,33 @@ static struct state *find(struct states *states, const uint8_t uuid[16])
 	return NULL;
 }
 
-static void drop(struct states *states, struct state *state)
+int states_restore(struct states *states, const uint8_t uuid[16], struct trace *trace,
+		   struct err *err)
 {
-	state_fini(state);
-	*state = states->all.at[--states->all.count];
-}
-
-int states_take(struct states *states, const uint8_t uuid[16], struct trace *trace, struct err *err)
-{
-	struct state *state = find(states, uuid);
-	struct flat_in in;
-	struct flat flat = { .in = &in };
+	const struct state *state = find(states, uuid);
+	struct flat flat;
 
 	if (!state) {
 		return 0;
 	}
-	in = (struct flat_in){ .at = state->bytes.at + sizeof(state->uuid),
-			       .left = state->bytes.count - sizeof(state->uuid) };
+	flat = (struct flat){ .at = state->bytes.at + sizeof(state->uuid),
+			      .left = state->bytes.count - sizeof(state->uuid) };
 	trace_flat(trace, &flat);
-	if (!flat_check(&flat, true) || in.left > 0) {
+	if (flat.is_wrong || flat.left > 0) {
 		return err_raise(err, -EINVAL, "%s: the state of the trace cannot be",
 				 states->path);
 	}
-	drop(states, state);
 	return 1;
+}
+
+void states_drop(struct states *states, const uint8_t uuid[16])
+{
+	struct state *state = find(states, uuid);
+
+	if (state) {
+		state_fini(state);
+		*state = states->all.at[--states->all.count];
+	}
 }
 
 static char *copy_of(const char *text)
@@ -166,18 +169,16 @@ static char *copy_of(const char *text)
 void states_put(struct states *states, const uint8_t uuid[16], struct trace *trace,
 		const struct partials_trace *identity)
 {
-	struct state *state = find(states, uuid);
 	struct flat_out out = { 0 };
 	struct flat flat = { .out = &out };
+	struct state *state;
 
-	if (state) {
-		drop(states, state);
-	}
-	flat_put(&out, uuid, sizeof(state->uuid));
-	trace_flat(trace, &flat);
+	states_drop(states, uuid);
 	state = vec_push(&states->all);
 	memset(state, 0, sizeof(*state));
 	memcpy(state->uuid, uuid, sizeof(state->uuid));
+	flat_bytes(&flat, state->uuid, sizeof(state->uuid));
+	trace_flat(trace, &flat);
 	state->identity = (struct partials_trace){ .host = copy_of(identity->host),
 						   .session = copy_of(identity->session),
 						   .domain = copy_of(identity->domain),

@@ -42,7 +42,7 @@ static struct period_set *periods(void)
 	return &set;
 }
 
-static void merge_all(struct trace *trace, const uint8_t *data, size_t size)
+static void merge_all(struct engine *engine, struct trace *trace, const uint8_t *data, size_t size)
 {
 	struct partials_merging *merging = partials_merging_new(trace);
 	struct err err;
@@ -58,13 +58,13 @@ static void merge_all(struct trace *trace, const uint8_t *data, size_t size)
 		/* Of its own, so that a sanitizer sees reads beyond it. */
 		frame = malloc(len + (len == 0));
 		memcpy(frame, data, len);
-		r = partials_merging_take(merging, &(struct flat_in){ .at = frame, .left = len },
+		r = partials_merging_take(merging, &(struct flat){ .at = frame, .left = len },
 					  &err);
 		free(frame);
 		if (r < 0 && !err.text[0]) {
 			abort();
 		}
-		engine_step(trace_engine(trace), false, 0);
+		engine_step(engine, false, 0);
 		data += len;
 		size -= len;
 	}
@@ -93,7 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	engine = engine_new(&config);
 	trace = trace_new(engine, &reports);
-	merge_all(trace, data, size);
+	merge_all(engine, trace, data, size);
 	trace_free(trace);
 	engine_free(engine);
 	return 0;

@@ -85,34 +85,33 @@ static struct partial *one_of_each(const struct map_setup *setup, const char *an
 	return partial;
 }
 
-static int read_again(const struct map_setup *setup, const struct partial *partial)
+static int read_again(const struct map_setup *setup, struct partial *partial)
 {
-	struct flat_out out = { 0 };
+	const struct partial_rules rules = { .setup = setup, .classes = 2 };
+	struct flat_out out = { 0 }, same = { 0 };
 	struct partial *again = partial_new();
-	struct flat_in in;
+	struct flat flat = { .out = &out };
 	struct err err;
 	int r;
 
-	partial_write(partial, &out);
+	ck_assert_int_eq(partial_flat(&flat, partial, NULL, &err), 0);
 	for (size_t cut = 0; cut < out.bytes.count; cut++) {
 		struct partial *less = partial_new();
 
-		in = (struct flat_in){ .at = out.bytes.at, .left = cut };
-		ck_assert_int_eq(partial_read(less, &in, setup, 2, PARTIAL_OF_WORKER, &err),
-				 -EINVAL);
+		flat = (struct flat){ .at = out.bytes.at, .left = cut };
+		ck_assert_int_eq(partial_flat(&flat, less, &rules, &err), -EINVAL);
 		partial_free(less);
 	}
-	in = (struct flat_in){ .at = out.bytes.at, .left = out.bytes.count };
-	r = partial_read(again, &in, setup, 2, PARTIAL_OF_WORKER, &err);
-	ck_assert(r == 0 || r == -EINVAL);
+	flat = (struct flat){ .at = out.bytes.at, .left = out.bytes.count };
+	r = partial_flat(&flat, again, &rules, &err);
+	ck_assert(r == -EINVAL || (r == 0 && flat.left == 0));
 	if (r == 0) {
-		struct flat_out same = { 0 };
-
-		partial_write(again, &same);
+		flat = (struct flat){ .out = &same };
+		ck_assert_int_eq(partial_flat(&flat, again, NULL, &err), 0);
 		ck_assert_uint_eq(same.bytes.count, out.bytes.count);
 		ck_assert_mem_eq(same.bytes.at, out.bytes.at, out.bytes.count);
-		vec_fini(&same.bytes);
 	}
+	vec_fini(&same.bytes);
 	partial_free(again);
 	vec_fini(&out.bytes);
 	return r;
