@@ -334,9 +334,11 @@ def rotated(rng, path):
     last = max((stream[-1][1] for stream in streams.values() if stream), default=START)
     bounds = sorted(rng.randrange(first + 1, max(last, first + 1) + 2) for _ in range(2))
     folders = ['%s.%d' % (path, i) for i in range(len(bounds) + 1)]
-    for folder in folders:
+    for i, folder in enumerate(folders):
         os.mkdir(folder)
-        shutil.copy(os.path.join(path, 'metadata'), folder)
+        with open(os.path.join(folder, 'metadata'), 'w') as file:  # a program that starts declares its events
+            file.write(metadata() + ''.join('event { name = "late%d"; id = %d; stream_id = 0; fields := struct { }; };\n' %
+                                            (k, 1000 + k) for k in range(i)))
     for name, stream in streams.items():
         pieces = rotate(stream, bounds)
         for folder, piece in zip([path] + folders, [b''.join(pieces)] + pieces):

@@ -9,8 +9,10 @@ Method  Reports are compared byte by byte.  Then a file is cut everywhere near i
 
 usage: partials.py SILLAGE TRACE UST-TRACE
 """
+import json
 import os
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -77,6 +79,30 @@ def whole(trace, ust, folder):
     return both
 
 
+def raw(frame):
+    """A frame as it would be stored without packing it, or a checksum: anybody can write that."""
+    stored = (struct.pack('<IBI', 0xFD2FB528, 0xA0, len(frame)) + struct.pack('<I', len(frame) << 3 | 1)[:3] + frame)
+    return struct.pack('<II', len(frame), len(stored)) + stored
+
+
+def wrong_state(data, trace):
+    """The same file, with a state of the trace that no merger can have had."""
+    with open(os.path.join(trace, 'metadata'), 'rb') as file:
+        uuid = re.search(rb'uuid = "([-0-9a-f]+)"', file.read()).group(1).replace(b'-', b'')
+    kept = frames(data)[:2] + frames(data)[-1:]
+    pieces = [data[a:b] for a, b in kept]
+    return data[:HEADER] + b''.join(pieces[:2]) + raw(b'\x0a' + bytes.fromhex(uuid.decode()) + b'\xff' * 1000) + pieces[2]
+
+
+def failing(trace, folder):
+    """A piece of the trace that cannot be read."""
+    path = os.path.join(folder, 'failing')
+    os.mkdir(path)
+    os.symlink(os.path.join(os.path.abspath(trace), 'metadata'), os.path.join(path, 'metadata'))
+    os.symlink(os.path.join(folder, 'nothing'), os.path.join(path, 'channel0_0'))
+    return path
+
+
 def states(trace, ust, folder):
     """What --state does beside going on (laws.py, and a relay in peer.py, have that)."""
     state = os.path.join(folder, 'state')
@@ -88,6 +114,11 @@ def states(trace, ust, folder):
                b'"type":"total"' in line and b'"so_far":true' not in line]
     note('the same again is not counted again', sorted(windows) == sorted(
         line for line in whole if b'"type":"window"' in line or b'"type":"total"' in line))
+    code, out, said = sillage(asked + ['--state', state, failing(trace, folder)])
+    note('what fails leaves the state as it was', code == 1 and rest == cuts.in_order(
+        sillage(['merge', '-q', '-f', 'json', state])[1]))
+    early = json.loads(cuts.in_order(sillage(['analyze', '-q', '-f', 'json', '--state', os.path.join(folder, 'early'), trace])[1])[1])
+    note('a total so far ends where it begins, at least', early['so_far'] and early['begin'] <= early['end'])
     code, out, said = sillage(['analyze', '-a', 'cpu', '--state', state, trace])
     note('a state of other analyses is refused', code == 2 and 'other analyses' in said)
     code, out, said = sillage(['analyze', '--state', state, '--begin', '01:00', trace])
@@ -96,6 +127,11 @@ def states(trace, ust, folder):
     note('a state that cannot be written', code == 1 and 'No such file' in said)
     with open(state, 'rb') as file:
         data = file.read()
+    with open(state, 'wb') as file:
+        file.write(wrong_state(data, trace))
+    code, out, said = sillage(asked + ['--state', state, trace])
+    note('a state that cannot be is refused', code == 1 and 'cannot be' in said and b'"window"' not in out)
+    note('... by merge, too', sillage(['merge', state])[0] == 1)
     with open(state, 'wb') as file:
         file.write(data[:len(data) // 2])
     code, out, said = sillage(asked + ['--state', state, trace])

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""partials-seeds: writes tests/fuzz/corpus/partials anew, after the form of partials has changed.
+
+Files of partials and states of generated traces (laws.py), whose frames are unpacked: each behind its
+length in two bytes, as the fuzz target takes them.
+
+usage: partials-seeds.py SILLAGE UST-TRACE
+"""
+import ctypes
+import os
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, '..', name) for name in ('property', 'reference')]
+import laws
+
+CORPUS = os.path.join(HERE, 'corpus', 'partials')
+# As the fuzz target has them.
+PERIODS = ('outer = sched_waking; sched_wakeup; by $tid',
+           'inner = irq_handler_entry; irq_handler_exit; by $tid; within outer',
+           'cpu = irq_handler_entry; irq_handler_exit; by irq, $cpu')
+ASKED = ['-q', '-a', 'all', '-i', '1ms'] + [word for period in PERIODS for word in ('--period', period)]
+HEADER, FINISH = 20, 8
+
+
+def frames(data):
+    zstd, at = ctypes.CDLL('libzstd.so.1'), HEADER
+    while at < len(data):
+        size, stored = struct.unpack_from('<II', data, at)
+        room = ctypes.create_string_buffer(size)
+        assert zstd.ZSTD_decompress(room, size, data[at + 8:at + 8 + stored], stored) == size
+        yield room.raw
+        at += 8 + stored
+
+
+def put(name, data):
+    """The frames of the first trace: behind what was asked for, and which it is."""
+    seed = b''
+    for frame in list(frames(data))[2:]:
+        seed += struct.pack('>H', len(frame)) + frame
+        if frame[0] == FINISH:
+            break
+    with open(os.path.join(CORPUS, name), 'wb') as file:
+        file.write(seed)
+
+
+def main():
+    sillage, ust = sys.argv[1:3]
+    for name in os.listdir(CORPUS):
+        os.remove(os.path.join(CORPUS, name))
+    with tempfile.TemporaryDirectory() as scratch:
+        for i, chunk in enumerate((300, 4000, 1000000, 4000)):
+            trace = os.path.join(scratch, 'trace%d' % i)
+            laws.make(random.Random(100 + i), trace, i % 2 == 1)
+            put('generated-%d' % i, subprocess.run([sillage, 'map', '--chunk-size', str(chunk)] + ASKED + [trace],
+                                                   stdout=subprocess.PIPE, check=True).stdout)
+        put('ust', subprocess.run([sillage, 'map'] + ASKED + [ust], stdout=subprocess.PIPE, check=True).stdout)
+        for seed in (300, 303):  # whose states are small enough
+            trace, state = os.path.join(scratch, 'trace%d' % seed), os.path.join(scratch, 'state')
+            rng = random.Random(seed)
+            laws.make(rng, trace, seed % 2 == 1)
+            for folder in laws.rotated(rng, trace)[:1 + seed % 2]:
+                subprocess.run([sillage, 'analyze', '--state', state] + ASKED + [folder], stdout=subprocess.DEVNULL,
+                               check=True)
+            with open(state, 'rb') as file:
+                put('state-%d' % seed, file.read())
+            os.remove(state)
+
+
+if __name__ == '__main__':
+    main()
