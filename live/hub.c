@@ -176,11 +176,13 @@ static void on_progress(void *user)
 	(void)event_add(hub->step_event, &now); /* once for all that happens in this turn */
 }
 
-/* Also from time to time: an idle trace closes windows without anything coming. */
+/* Also from time to time: an idle trace closes windows without anything coming, and captures and
+ * the commands of triggers come to an end. */
 static void on_step(evutil_socket_t fd, short what, void *arg)
 {
 	struct hub *hub = arg;
-	struct timeval again = { .tv_usec = 100000 };
+	bool is_watched = hub->config->watch || hub->config->captures;
+	struct timeval again = { .tv_usec = is_watched ? 100000 : 500000 };
 
 	(void)fd;
 	(void)what;

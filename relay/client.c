@@ -12,9 +12,10 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 
-#define RETRIES_MAX 2 /* in a row for which the pause doubles: 4 polls at most */
-#define GRID_POLLS  5 /* streams are asked at multiples of this many polls, ... */
-#define GRID_NS_MAX (50 * NS_PER_MS)
+#define RETRIES_MAX   2 /* in a row for which the pause doubles: 4 polls at most */
+#define GRID_NS_MAX   (50 * NS_PER_MS)
+#define GRID_ONE_MAX  (100 * NS_PER_MS) /* up to here the grid is as wide as the live timer */
+#define STREAMS_NS    (500 * NS_PER_MS) /* new streams: so often, and when a reply says so */
 
 enum stream_state { STREAM_IDLE, STREAM_ASKED, STREAM_HELD, STREAM_FETCHING, STREAM_DONE };
 
@@ -50,7 +51,7 @@ struct client {
 	struct client_config config;
 	struct viewer *viewer;
 	enum client_state state;
-	uint64_t poll_ns, grid_ns, tick_ns, new_streams_ns, gone_ns;
+	uint64_t poll_ns, grid_ns, tick_ns, gone_ns;
 	uint64_t new_streams_due;
 	bool new_streams_asked, is_unlisted;
 	unsigned int fetching; /* packets in flight */
@@ -73,10 +74,13 @@ struct client *client_new(const struct client_config *config, struct viewer *vie
 	client->poll_ns = timer / 10;
 	client->poll_ns = client->poll_ns < NS_PER_MS ? NS_PER_MS : client->poll_ns;
 	client->poll_ns = client->poll_ns > 50 * NS_PER_MS ? 50 * NS_PER_MS : client->poll_ns;
-	client->grid_ns = GRID_POLLS * client->poll_ns;
-	client->grid_ns = client->grid_ns > GRID_NS_MAX ? GRID_NS_MAX : client->grid_ns;
-	client->tick_ns = timer > client->grid_ns ? timer - client->poll_ns : client->poll_ns;
-	client->new_streams_ns = 500 * NS_PER_MS;
+	if (timer > GRID_ONE_MAX) {
+		client->grid_ns = GRID_NS_MAX;
+		client->tick_ns = timer - client->poll_ns;
+	} else {
+		client->grid_ns = timer < client->poll_ns ? client->poll_ns : timer;
+		client->tick_ns = client->grid_ns - client->poll_ns * 4 / 5;
+	}
 	client->gone_ns = 3 * timer > 5000 * NS_PER_MS ? 3 * timer : 5000 * NS_PER_MS;
 	return client;
 }
@@ -192,8 +196,9 @@ static void ask_new_streams(struct client *client, uint64_t now)
 		viewer_get_new_streams(client->viewer, client->config.session_id);
 		client->new_streams_asked = true;
 		/* Without a stream no reply carries the flag that says there are new ones. */
-		client->new_streams_due = now + (client->streams.count > 0 ? client->new_streams_ns
-									   : client->poll_ns);
+		client->new_streams_due = now + (client->streams.count == 0 ? client->poll_ns
+						 : client->live_streams == 0 ? STREAMS_NS
+									     : 2 * STREAMS_NS);
 	}
 }
 
@@ -286,10 +291,9 @@ static void index_ok(struct client *client, struct client_stream *stream,
 /*
  * The tracer's timer ticks in equal steps: what a stream has to tell, it tells then.  So it is
  * asked when the timer should have ticked again; times are rounded up to a grid, so that most
- * streams are asked at once: on an idle host waking up is nearly all that following costs.  (One
- * that ticks just behind a point of the grid was asked again soon after; from then on it is asked
- * at the next point.)  The grid is that of the wall clock and a little later: windows end on it,
- * and a live timer after that all of their streams have told so.
+ * streams are asked at once: on an idle host waking up is nearly all that following costs.  The
+ * grid is that of the wall clock and a little later: windows end on it, and a live timer after that
+ * all of their streams have told so.  Of a short timer it is as wide: all are asked together, once.
  */
 static uint64_t next_tick(const struct client *client, const struct client_stream *stream)
 {
@@ -517,6 +521,8 @@ static void check_end(struct client *client, uint64_t now)
 
 void client_tick(struct client *client, uint64_t now)
 {
+	bool asks_any = false;
+
 	if (client->state != CLIENT_RUNNING && client->state != CLIENT_DRAINING) {
 		return;
 	}
@@ -534,9 +540,11 @@ void client_tick(struct client *client, uint64_t now)
 		if (stream->due <= now && wants_index(client, stream)) {
 			ask_index(client, stream);
 			stream->state = STREAM_ASKED;
+			asks_any = true;
 		}
 	}
-	if (client->new_streams_due <= now) {
+	/* With others, to wake up once; by itself if there were none for as long again. */
+	if (client->new_streams_due <= now + (asks_any ? STREAMS_NS : 0)) {
 		ask_new_streams(client, now);
 	}
 	check_end(client, now);
