@@ -90,14 +90,14 @@ uint64_t engine_held_bytes(const struct engine *engine)
 
 size_t engine_in_flight(const struct engine *engine)
 {
-	return pool_in_flight(engine->pool, JOB_MAP) + pool_in_flight(engine->pool, JOB_MERGE);
+	return pool_in_flight(engine->pool);
 }
 
 bool engine_has_room(const struct engine *engine)
 {
 	unsigned int workers = pool_workers(engine->pool);
 
-	return pool_in_flight(engine->pool, JOB_MAP) < (workers + 1) * CHUNKS_PER_WORKER &&
+	return pool_in_flight_of(engine->pool, JOB_MAP) < (workers + 1) * CHUNKS_PER_WORKER &&
 	       engine_held_bytes(engine) < engine->config.max_memory;
 }
 
@@ -210,10 +210,18 @@ static bool reap(struct engine *engine, bool wait)
 		engine->config.stats->job_ns[job->kind] += job->cpu_ns;
 		engine->config.stats->jobs[job->kind]++;
 	}
-	if (job->kind == JOB_MERGE) {
-		merge_task_done(job->user);
-	} else {
+	switch (job->kind) {
+	case JOB_MAP:
 		take_chunk(engine, (struct chunk *)job);
+		break;
+	case JOB_MERGE:
+		merge_task_done(job->user);
+		break;
+	case JOB_FIND:
+		job->is_reaped = true;
+		break;
+	case JOB_KINDS:
+		break;
 	}
 	return true;
 }
@@ -264,6 +272,13 @@ void engine_step(struct engine *engine, bool wait, uint64_t now_ns)
 	if (stats) {
 		note_front(engine, begin, others);
 	}
+}
+
+void engine_submit(struct engine *engine, struct job *job)
+{
+	job->is_timed = engine->config.stats != NULL;
+	job->is_reaped = false;
+	pool_submit(engine->pool, job);
 }
 
 /* ---- traces ---- */

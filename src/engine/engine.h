@@ -77,6 +77,8 @@ void engine_step(struct engine *engine, bool wait, uint64_t now_ns);
 uint64_t engine_held_bytes(const struct engine *engine);
 bool engine_has_room(const struct engine *engine);
 size_t engine_in_flight(const struct engine *engine); /* jobs at the workers */
+/* A JOB_FIND of the front's; is_reaped after one of the engine_steps that follow. */
+void engine_submit(struct engine *engine, struct job *job);
 /* Readable when engine_step() has work, for an event loop; -1 when there are no workers. */
 int engine_event_fd(struct engine *engine);
 

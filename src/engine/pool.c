@@ -54,7 +54,7 @@ static struct job *queue_pop(struct queue *queue)
 	return job;
 }
 
-/* The next job to map; NULL when the pool stops. */
+/* The next job; NULL when the pool stops. */
 static struct job *take(struct pool *pool)
 {
 	struct job *job;
@@ -184,7 +184,7 @@ void pool_submit(struct pool *pool, struct job *job)
 		return;
 	}
 	(void)pthread_mutex_lock(&pool->mutex);
-	queue_push(job->kind == JOB_MERGE ? &pool->urgent : &pool->todo, job);
+	queue_push(job->kind == JOB_MAP ? &pool->todo : &pool->urgent, job);
 	if (pool->idle > 0) {
 		(void)pthread_cond_signal(&pool->todo_is_filled);
 	}
@@ -195,7 +195,7 @@ struct job *pool_reap(struct pool *pool, bool wait)
 {
 	struct job *job;
 
-	if (pool->in_flight[JOB_MAP] + pool->in_flight[JOB_MERGE] == 0) {
+	if (pool_in_flight(pool) == 0) {
 		return NULL;
 	}
 	if (pool->workers == 0) {
@@ -216,9 +216,19 @@ struct job *pool_reap(struct pool *pool, bool wait)
 	return job;
 }
 
-size_t pool_in_flight(const struct pool *pool, enum job_kind kind)
+size_t pool_in_flight_of(const struct pool *pool, enum job_kind kind)
 {
 	return pool->in_flight[kind];
+}
+
+size_t pool_in_flight(const struct pool *pool)
+{
+	size_t jobs = 0;
+
+	for (size_t i = 0; i < JOB_KINDS; i++) {
+		jobs += pool->in_flight[i];
+	}
+	return jobs;
 }
 
 unsigned int pool_workers(const struct pool *pool)

@@ -22,7 +22,8 @@
 struct map;
 struct map_setup;
 
-enum job_kind { JOB_MAP, JOB_MERGE, JOB_KINDS };
+/* JOB_FIND: the front's own, to find what is to be mapped (engine_submit). */
+enum job_kind { JOB_MAP, JOB_MERGE, JOB_FIND, JOB_KINDS };
 
 /* The first member of what is to be done. */
 struct job {
@@ -31,6 +32,7 @@ struct job {
 	enum job_kind kind;
 	void *user;      /* the submitter's */
 	bool is_timed;   /* cpu_ns is wanted */
+	bool is_reaped;  /* JOB_FIND: it is done, and the submitter's again */
 	uint64_t cpu_ns; /* that it took */
 };
 
@@ -41,15 +43,16 @@ struct pool *pool_new(const struct map_setup *setup, unsigned int workers);
 /* Waits for the jobs being run; @drop is called for those in the queues. */
 void pool_free(struct pool *pool, void (*drop)(struct job *job));
 
-/* Moves @job into the pool; JOB_MERGE goes first.  Never blocks: the front bounds what it
+/* Moves @job into the pool; JOB_MAP comes last.  Never blocks: the front bounds what it
  * submits. */
 void pool_submit(struct pool *pool, struct job *job);
 
 /* A done job, or NULL if there is none; with @wait, NULL only if none is in the pool. */
 struct job *pool_reap(struct pool *pool, bool wait);
 
-/* Jobs of a kind submitted and not reaped. */
-size_t pool_in_flight(const struct pool *pool, enum job_kind kind);
+/* Jobs submitted and not reaped; and those of a kind. */
+size_t pool_in_flight(const struct pool *pool);
+size_t pool_in_flight_of(const struct pool *pool, enum job_kind kind);
 unsigned int pool_workers(const struct pool *pool);
 /* For jobs: whether others wait for a worker. */
 bool pool_is_busy(struct pool *pool);

@@ -22,14 +22,15 @@ void stats_print(const struct stats *stats, uint64_t events, uint64_t packets, u
 		 uint64_t wall_ns, void (*say)(const char *fmt, ...))
 {
 	uint64_t map = stats->job_ns[JOB_MAP], merge = stats->job_ns[JOB_MERGE];
+	uint64_t find = stats->job_ns[JOB_FIND];
 	uint64_t thread = stats_now(), rest = stats->front_ns + stats->emit_ns;
 	uint64_t read, all;
 	double seconds = (double)wall_ns / 1e9;
 
 	/* Without workers their work is the front's, too. */
-	rest += stats->jobs_are_front ? map + merge : 0;
+	rest += stats->jobs_are_front ? map + merge + find : 0;
 	read = thread > rest ? thread - rest : 0;
-	all = read + stats->front_ns + stats->emit_ns + map + merge;
+	all = read + stats->front_ns + stats->emit_ns + map + merge + find;
 	all = all ? all : 1;
 	say("stats: %" PRIu64 " events, %" PRIu64 " packets, %" PRIu64 " bytes in %.3f s: %.1f M "
 	    "events/s, %.1f MB/s",
@@ -39,6 +40,10 @@ void stats_print(const struct stats *stats, uint64_t events, uint64_t packets, u
 	    100.0 * (double)map / (double)all, stats->jobs[JOB_MAP]);
 	say("stats: merge %10.1f ms %5.1f %%, %" PRIu64 " tasks", ms(merge),
 	    100.0 * (double)merge / (double)all, stats->jobs[JOB_MERGE]);
+	if (stats->jobs[JOB_FIND] > 0) {
+		say("stats: find  %10.1f ms %5.1f %%, packets in files", ms(find),
+		    100.0 * (double)find / (double)all);
+	}
 	say("stats: front %10.1f ms %5.1f %%, merging by itself", ms(stats->front_ns),
 	    100.0 * (double)stats->front_ns / (double)all);
 	say("stats: emit  %10.1f ms %5.1f %%, %" PRIu64 " windows", ms(stats->emit_ns),

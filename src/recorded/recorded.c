@@ -2,6 +2,7 @@
  * recorded: see recorded.h.
  */
 #include "recorded/recorded.h"
+#include "recorded/ahead.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -132,25 +133,31 @@ void recorded_close(struct recorded *trace)
 
 /* ---- playing a trace through the engine ---- */
 
+struct source {
+	struct ahead *ahead;
+	struct stream *stream;
+	bool is_over; /* the range is */
+};
+
 struct play {
 	const struct recorded_run *run;
 	struct trace *trace;
 	const struct plan *plan;
 	struct decoder *decoder;
 	struct recorded_files files;
-	VEC(struct stream *) streams; /* by file */
-	uint64_t total, done;         /* bytes */
+	VEC(struct source) sources; /* by file */
+	uint64_t total, done;       /* bytes */
 };
 
-static uint64_t begin_ns(const struct recorded_file *file)
+static uint64_t begin_ns(const struct packet_info *info)
 {
 	struct clock clock;
 
-	if (!file->info.has_begin) {
+	if (!info->has_begin) {
 		return 0;
 	}
-	clock_init(&clock, file->info.stream->clock);
-	return clock_ns(&clock, file->info.begin);
+	clock_init(&clock, info->stream->clock);
+	return clock_ns(&clock, info->begin);
 }
 
 int recorded_first_ns(const struct recorded_path *path, uint64_t *ret_ns, struct err *err)
@@ -164,8 +171,8 @@ int recorded_first_ns(const struct recorded_path *path, uint64_t *ret_ns, struct
 		for (size_t i = 0; i < trace.files.at.count; i++) {
 			const struct recorded_file *file = &trace.files.at.at[i];
 
-			if (file->has_info && begin_ns(file) < first) {
-				first = begin_ns(file);
+			if (file->has_info && begin_ns(&file->info) < first) {
+				first = begin_ns(&file->info);
 			}
 		}
 		*ret_ns = first;
@@ -180,23 +187,23 @@ static size_t oldest(const struct play *play)
 	size_t found = SIZE_MAX;
 	uint64_t begin = UINT64_MAX;
 
-	for (size_t i = 0; i < play->files.at.count; i++) {
-		const struct recorded_file *file = &play->files.at.at[i];
+	for (size_t i = 0; i < play->sources.count; i++) {
+		const struct source *source = &play->sources.at[i];
+		const struct found_packet *packet =
+			source->is_over ? NULL : ahead_packet(source->ahead);
 
-		if (file->has_info && (found == SIZE_MAX || begin_ns(file) < begin)) {
+		if (packet && (found == SIZE_MAX || begin_ns(&packet->info) < begin)) {
 			found = i;
-			begin = begin_ns(file);
+			begin = begin_ns(&packet->info);
 		}
 	}
 	return found;
 }
 
-static void report_fault(struct play *play, size_t i)
+static void report_fault(struct stream *stream, char *fault)
 {
-	char *fault = recorded_take_fault(&play->files.at.at[i]);
-
 	if (fault) {
-		stream_bad_packet(play->streams.at[i], fault);
+		stream_bad_packet(stream, fault);
 		free(fault);
 	}
 }
@@ -205,31 +212,34 @@ static void report_fault(struct play *play, size_t i)
 static void feed_chunk(struct play *play, size_t i)
 {
 	struct recorded_file *file = &play->files.at.at[i];
-	struct stream *stream = play->streams.at[i];
+	struct source *source = &play->sources.at[i];
+	struct stream *stream = source->stream;
+	const struct found_packet *packet = ahead_packet(source->ahead);
+	size_t part = packet->part;
 	uint64_t bytes = 0;
 
-	int fd = file->fd;
-
 	/* The packets of one chunk are in one file. */
-	while (file->has_info && bytes < play->run->chunk_bytes && file->fd == fd) {
-		struct stream_input input = { .info = &file->info,
-					      .fd = file->fd,
-					      .mapped = recorded_map(file),
-					      .offset = file->offset };
+	while (packet && bytes < play->run->chunk_bytes && packet->part == part) {
+		struct stream_input input = { .info = &packet->info,
+					      .fd = file->parts.at[part].fd,
+					      .mapped = recorded_map(&file->parts.at[part]),
+					      .offset = packet->offset };
 
-		if (begin_ns(file) >= play->run->range_end) {
-			file->has_info = false;
+		if (begin_ns(&packet->info) >= play->run->range_end) {
+			source->is_over = true;
+			packet = NULL;
 			break;
 		}
-		bytes += file->info.size_bits / 8;
+		bytes += packet->info.size_bits / 8;
 		stream_packet(stream, &input);
-		recorded_next(file, play->plan, play->decoder);
-		report_fault(play, i);
+		ahead_next(source->ahead);
+		report_fault(stream, ahead_take_fault(source->ahead));
+		packet = ahead_packet(source->ahead);
 	}
 	play->done += bytes;
 	(void)stream_flush(stream);
-	if (file->has_info) {
-		stream_next(stream, &file->info);
+	if (packet) {
+		stream_next(stream, &packet->info);
 	} else if (!play->run->on_pause) {
 		stream_end(stream);
 	}
@@ -256,17 +266,19 @@ static void open_streams(struct play *play)
 {
 	for (size_t i = 0; i < play->files.at.count; i++) {
 		struct recorded_file *file = &play->files.at.at[i];
+		struct source source = { .stream = stream_new(play->trace, file->name) };
 
-		*vec_push(&play->streams) = stream_new(play->trace, file->name);
 		for (size_t k = 0; k < file->parts.count; k++) {
 			play->total += file->parts.at[k].size;
 		}
-		report_fault(play, i);
+		report_fault(source.stream, recorded_take_fault(file));
 		if (file->has_info) {
-			stream_expect(play->streams.at[i], &file->info);
+			stream_expect(source.stream, &file->info);
 		} else {
-			stream_end(play->streams.at[i]);
+			stream_end(source.stream);
 		}
+		source.ahead = ahead_new(play->run->engine, file, play->plan);
+		*vec_push(&play->sources) = source;
 	}
 }
 
@@ -297,9 +309,12 @@ int recorded_analyze(const struct recorded_path *path, const struct recorded_run
 			trace_finish(play.trace, 0);
 		}
 	}
+	for (size_t i = 0; i < play.sources.count; i++) {
+		ahead_free(play.sources.at[i].ahead);
+	}
 	trace_free(play.trace);
 	recorded_files_fini(&play.files);
-	vec_fini(&play.streams);
+	vec_fini(&play.sources);
 	decoder_free(play.decoder);
 	return r;
 }

@@ -87,8 +87,8 @@ void recorded_files_fini(struct recorded_files *files);
 /* Goes to the next packet; has_info is false at the end. */
 void recorded_next(struct recorded_file *file, const struct plan *plan, struct decoder *decoder);
 
-/* The current part mapped into memory, until the files are freed; NULL if that is refused. */
-const uint8_t *recorded_map(struct recorded_file *file);
+/* A part mapped into memory, until the files are freed; NULL if that is refused. */
+const uint8_t *recorded_map(struct recorded_part *part);
 
 /* Takes the fault, which is the caller's to free; NULL if there is none. */
 char *recorded_take_fault(struct recorded_file *file);

@@ -1,0 +1,137 @@
+/*
+ * ahead: see ahead.h.
+ */
+#include "recorded/ahead.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "engine/engine.h"
+
+#define BATCH_PACKETS 64 /* two batches of a stream: 20 KiB */
+
+struct batch {
+	struct found_packet at[BATCH_PACKETS];
+	size_t count;
+};
+
+struct ahead {
+	struct job job;
+	struct engine *engine;
+	struct recorded_file *file; /* the job's while it is under way, like ... */
+	struct decoder *decoder;
+	struct batch *coming; /* ... this */
+	const struct plan *plan;
+	struct batch *now;
+	size_t at;
+	bool is_under_way;
+};
+
+static void find_batch(struct job *job, struct map *map)
+{
+	struct ahead *ahead = (struct ahead *)job;
+	struct recorded_file *file = ahead->file;
+	struct batch *batch = ahead->coming;
+
+	(void)map;
+	for (batch->count = 0; batch->count < BATCH_PACKETS && file->has_info; batch->count++) {
+		batch->at[batch->count] = (struct found_packet){
+			.info = file->info,
+			.offset = file->offset,
+			.part = file->part,
+			.fault = recorded_take_fault(file),
+		};
+		recorded_next(file, ahead->plan, ahead->decoder);
+	}
+}
+
+static void find(struct ahead *ahead)
+{
+	ahead->is_under_way = true;
+	engine_submit(ahead->engine, &ahead->job);
+}
+
+static void wait_for_it(struct ahead *ahead)
+{
+	while (!ahead->job.is_reaped) {
+		engine_step(ahead->engine, true, 0);
+	}
+	ahead->is_under_way = false;
+}
+
+struct ahead *ahead_new(struct engine *engine, struct recorded_file *file, const struct plan *plan)
+{
+	struct ahead *ahead = mem_alloc(sizeof(*ahead));
+
+	ahead->job = (struct job){ .run = find_batch, .kind = JOB_FIND };
+	ahead->engine = engine;
+	ahead->file = file;
+	ahead->plan = plan;
+	ahead->decoder = mem_alloc(sizeof(*ahead->decoder));
+	ahead->now = mem_alloc(sizeof(*ahead->now));
+	ahead->coming = mem_alloc(sizeof(*ahead->coming));
+	find(ahead);
+	return ahead;
+}
+
+static void free_batch(struct batch *batch, size_t from)
+{
+	for (size_t i = from; i < batch->count; i++) {
+		free(batch->at[i].fault);
+	}
+	free(batch);
+}
+
+void ahead_free(struct ahead *ahead)
+{
+	if (!ahead) {
+		return;
+	}
+	if (ahead->is_under_way) {
+		wait_for_it(ahead);
+	}
+	free_batch(ahead->coming, 0);
+	free_batch(ahead->now, ahead->at);
+	decoder_free(ahead->decoder);
+	free(ahead);
+}
+
+/* The packet at hand, or NULL. */
+static struct found_packet *at_hand(struct ahead *ahead)
+{
+	struct batch *used = ahead->now;
+
+	if (ahead->at == used->count && ahead->is_under_way) {
+		wait_for_it(ahead);
+		ahead->now = ahead->coming;
+		ahead->coming = used;
+		used->count = 0;
+		ahead->at = 0;
+		if (ahead->file->has_info) {
+			find(ahead);
+		}
+	}
+	return ahead->at < ahead->now->count ? &ahead->now->at[ahead->at] : NULL;
+}
+
+const struct found_packet *ahead_packet(struct ahead *ahead)
+{
+	return at_hand(ahead);
+}
+
+char *ahead_take_fault(struct ahead *ahead)
+{
+	struct found_packet *packet = at_hand(ahead);
+	char *fault = packet ? packet->fault : recorded_take_fault(ahead->file);
+
+	if (packet) {
+		packet->fault = NULL;
+	}
+	return fault;
+}
+
+void ahead_next(struct ahead *ahead)
+{
+	assert(ahead->at < ahead->now->count);
+	ahead->at++;
+}
