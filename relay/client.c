@@ -12,10 +12,10 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 
-#define RETRIES_MAX   2 /* in a row for which the pause doubles: 4 polls at most */
-#define GRID_NS_MAX   (50 * NS_PER_MS)
-#define GRID_ONE_MAX  (100 * NS_PER_MS) /* up to here the grid is as wide as the live timer */
-#define STREAMS_NS    (500 * NS_PER_MS) /* new streams: so often, and when a reply says so */
+#define RETRIES_MAX  2 /* in a row for which the pause doubles: 4 polls at most */
+#define GRID_NS_MAX  (50 * NS_PER_MS)
+#define GRID_ONE_MAX (100 * NS_PER_MS) /* up to here the grid is as wide as the live timer */
+#define STREAMS_NS   (500 * NS_PER_MS) /* new streams: so often, and when a reply says so */
 
 enum stream_state { STREAM_IDLE, STREAM_ASKED, STREAM_HELD, STREAM_FETCHING, STREAM_DONE };
 
@@ -196,7 +196,7 @@ static void ask_new_streams(struct client *client, uint64_t now)
 		viewer_get_new_streams(client->viewer, client->config.session_id);
 		client->new_streams_asked = true;
 		/* Without a stream no reply carries the flag that says there are new ones. */
-		client->new_streams_due = now + (client->streams.count == 0 ? client->poll_ns
+		client->new_streams_due = now + (client->streams.count == 0  ? client->poll_ns
 						 : client->live_streams == 0 ? STREAMS_NS
 									     : 2 * STREAMS_NS);
 	}

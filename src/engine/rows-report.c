@@ -8,15 +8,24 @@
 
 #include "engine/rows.h"
 
+struct process_row {
+	struct thread_view view;
+	int32_t leader_tid; /* of whom the name is; INT32_MAX: nobody yet */
+	uint64_t leader_id; /* of its row: which of those that had the tid */
+	uint64_t values[COLUMNS_MAX];
+};
+
 struct listing {
 	const struct analysis *analysis;
 	const struct table *table;
-	size_t a, t; /* which table of which analysis it is */
-	uint32_t offset, columns;
+	size_t a, t;     /* which table of which analysis it is */
+	uint32_t offset; /* SCOPE_PROCESS: of the table of its threads */
+	uint32_t columns;
 	bool total;
 	uint32_t sort_mask;
 	const struct selection *selection; /* NULL: all */
 	VEC(struct report_row) rows;
+	VEC(struct process_row *) processes; /* by number; NULL: nothing of it */
 	struct report_memory *memory;
 };
 
@@ -142,65 +151,6 @@ static bool selects_threads(const struct selection *s)
 	return s && s->tids.count + s->pids.count + s->comms.count > 0;
 }
 
-static void list_thread(struct listing *listing, const struct thread *thread)
-{
-	struct report_row *row =
-		is_thread_wanted(listing, &thread->view)
-			? add_row(listing, values_of(listing, &thread->sums), false)
-			: NULL;
-
-	if (row) {
-		row->thread = &thread->view;
-		row->id = ((uint64_t)(uint32_t)thread->view.tid << 32) | thread->incarnation;
-	}
-}
-
-/* The ended threads of all shards, in one row. */
-static void list_ended(struct rows *rows, struct listing *listing)
-{
-	const struct columns *columns = &rows->layout.columns[SCOPE_THREAD];
-
-	for (size_t s = 0; s < SHARDS; s++) {
-		const struct thread *other = rows->shards[s].other;
-
-		if (other && !rows->other) {
-			rows->other = shard_thread_alloc(&rows->shards[s]);
-			rows->other->view.tid = -1;
-			rows->other->view.pid = -1;
-			strcpy(rows->other->view.comm, "(ended)");
-		}
-	}
-	if (!rows->other) {
-		return;
-	}
-	columns_empty(columns, rows->other->sums.total);
-	for (size_t s = 0; s < SHARDS; s++) {
-		if (rows->shards[s].other) {
-			columns_add(columns, rows->other->sums.total,
-				    rows->shards[s].other->sums.total);
-		}
-	}
-	list_thread(listing, rows->other);
-}
-
-static void list_threads(struct rows *rows, struct listing *listing)
-{
-	for (size_t s = 0; s < SHARDS; s++) {
-		const struct shard *shard = &rows->shards[s];
-		size_t count = listing->total ? shard->kept.count : shard->touched.count;
-		struct thread **from = listing->total ? shard->kept.at : shard->touched.at;
-
-		for (size_t i = 0; i < count; i++) {
-			if (from[i]) {
-				list_thread(listing, from[i]);
-			}
-		}
-	}
-	if (listing->total) {
-		list_ended(rows, listing);
-	}
-}
-
 static void list_cpus(struct rows *rows, struct listing *listing)
 {
 	for (khint_t i = kh_begin(rows->cpus); i != kh_end(rows->cpus); i++) {
@@ -299,99 +249,192 @@ static void list_longest(struct rows *rows, struct listing *listing)
 	}
 }
 
-/* ---- processes ---- */
+/* ---- threads and processes ---- */
 
-struct process_row {
-	struct thread_view view;
-	int32_t leader_tid; /* of whom the name is; INT32_MAX: nobody yet */
-	uint64_t leader_id; /* of its row: which of those that had the tid */
-	uint64_t values[COLUMNS_MAX];
+MAP_DECLARE(process_numbers, uint32_t)
+
+/* All tables of threads and processes, which are listed in one go: threads are far apart. */
+struct crowd {
+	VEC(struct listing *) listings;
+	khash_t(process_numbers) * numbers;
+	bool by_name; /* processes are put together by their threads' names */
 };
 
-MAP_DECLARE(processes, struct process_row *)
+static uint64_t id_of(const struct thread *thread)
+{
+	return ((uint64_t)(uint32_t)thread->view.tid << 32) | thread->incarnation;
+}
 
 /* Threads whose process is not known are one row. */
-static struct process_row *process_of(struct listing *listing, khash_t(processes) * processes,
-				      const struct columns *columns, const struct thread_view *view)
+static uint32_t process_number(struct crowd *crowd, const struct thread_view *view)
 {
-	bool by_name = listing->selection && listing->selection->per == PER_COMM;
-	uint64_t key = by_name ? map_hash(0, view->comm) : (uint64_t)view->pid;
+	uint64_t key = crowd->by_name ? map_hash(0, view->comm) : (uint64_t)view->pid;
 	int is_new;
-	khint_t at = kh_put(processes, processes, key, &is_new);
-	struct process_row *process;
+	khint_t at = kh_put(process_numbers, crowd->numbers, key, &is_new);
 
 	if (is_new) {
+		kh_value(crowd->numbers, at) = kh_size(crowd->numbers) - 1;
+	}
+	return kh_value(crowd->numbers, at);
+}
+
+static struct process_row *process_at(const struct rows *rows, struct listing *listing,
+				      uint32_t number, const struct thread_view *view)
+{
+	bool by_name = listing->selection && listing->selection->per == PER_COMM;
+	struct process_row *process;
+
+	while (listing->processes.count <= number) {
+		*vec_push(&listing->processes) = NULL;
+	}
+	process = listing->processes.at[number];
+	if (!process) {
 		process = mem_alloc(sizeof(*process));
 		process->view = (struct thread_view){ .tid = -1, .pid = by_name ? -1 : view->pid };
 		process->leader_tid = INT32_MAX;
 		if (by_name) {
 			memcpy(process->view.comm, view->comm, sizeof(view->comm));
 		}
-		kh_value(processes, at) = process;
+		listing->processes.at[number] = process;
 		*vec_push(&listing->memory->processes) = (struct report_process){
-			.row = process->values, .memory = process, .columns = columns
+			.row = process->values,
+			.memory = process,
+			.columns = &rows->layout.item_columns[listing->a][listing->t],
 		};
 	}
-	return kh_value(processes, at);
+	return process;
 }
 
 /* The name is that of the leader, or else of the thread with the smallest tid; of several that had
  * the tid, of the newest. */
-static void name_process(struct process_row *process, const struct report_row *row)
+static void name_process(struct process_row *process, const struct thread *thread)
 {
-	const struct thread_view *view = row->thread;
+	const struct thread_view *view = &thread->view;
 	bool leads = view->tid == view->pid, has_leader = process->leader_tid == view->pid;
 
 	if (!view->comm[0]) {
 		return;
 	}
 	if (view->tid == process->leader_tid
-		    ? row->id > process->leader_id
+		    ? id_of(thread) > process->leader_id
 		    : leads || (!has_leader && view->tid < process->leader_tid)) {
 		process->leader_tid = view->tid;
-		process->leader_id = row->id;
+		process->leader_id = id_of(thread);
 		memcpy(process->view.comm, view->comm, sizeof(view->comm));
 	}
 }
 
-/* Adds up the rows of threads, which are the table before in the analysis. */
-static void list_processes(struct rows *rows, struct listing *listing)
+static bool has_any(const struct listing *listing, const uint64_t *values)
 {
-	const struct columns *columns = &rows->layout.item_columns[listing->a][listing->t];
-	khash_t(processes) *processes = kh_init(processes);
-	struct listing threads = *listing;
+	uint64_t any = 0;
 
-	for (threads.t = 0; listing->analysis->tables[threads.t].scope != SCOPE_THREAD;) {
-		threads.t++;
+	for (uint32_t i = 0; i < listing->columns; i++) {
+		any |= values[i];
 	}
-	memset(&threads.rows, 0, sizeof(threads.rows));
-	threads.table = &listing->analysis->tables[threads.t];
-	threads.columns = column_count(threads.table);
-	threads.offset = rows->layout.offsets[listing->a][threads.t];
-	list_threads(rows, &threads);
-	for (size_t i = 0; i < threads.rows.count; i++) {
-		struct process_row *process =
-			process_of(listing, processes, columns, threads.rows.at[i].thread);
+	return any != 0;
+}
 
-		columns_add(columns, process->values, threads.rows.at[i].values);
-		if (process->view.pid >= 0) {
-			name_process(process, &threads.rows.at[i]);
+static void add_to_process(const struct rows *rows, struct crowd *crowd, struct listing *listing,
+			   const struct thread *thread)
+{
+	const uint64_t *values = values_of(listing, &thread->sums);
+	struct process_row *process;
+
+	if (!has_any(listing, values)) {
+		return;
+	}
+	process = process_at(rows, listing, process_number(crowd, &thread->view), &thread->view);
+	columns_add(&rows->layout.item_columns[listing->a][listing->t], process->values, values);
+	if (process->view.pid >= 0) {
+		name_process(process, thread);
+	}
+}
+
+static void list_thread(const struct rows *rows, struct crowd *crowd, const struct thread *thread)
+{
+	for (size_t i = 0; i < crowd->listings.count; i++) {
+		struct listing *listing = crowd->listings.at[i];
+		struct report_row *row;
+
+		if (!is_thread_wanted(listing, &thread->view)) {
+			continue;
+		}
+		if (listing->table->scope == SCOPE_PROCESS) {
+			add_to_process(rows, crowd, listing, thread);
+			continue;
+		}
+		row = add_row(listing, values_of(listing, &thread->sums), false);
+		if (row) {
+			row->thread = &thread->view;
+			row->id = id_of(thread);
 		}
 	}
-	for (khint_t i = kh_begin(processes); i != kh_end(processes); i++) {
-		if (kh_exist(processes, i)) {
-			struct process_row *process = kh_value(processes, i);
-			struct report_row *row = add_row(listing, process->values, false);
+}
 
-			if (row) {
-				row->thread = &process->view;
-				row->id = (uint64_t)process->view.pid;
-				row->name = process->view.pid < 0 ? process->view.comm : NULL;
+/* The ended threads of all shards, in one row. */
+static void list_ended(struct rows *rows, struct crowd *crowd)
+{
+	const struct columns *columns = &rows->layout.columns[SCOPE_THREAD];
+
+	for (size_t s = 0; s < SHARDS; s++) {
+		const struct thread *other = rows->shards[s].other;
+
+		if (other && !rows->other) {
+			rows->other = shard_thread_alloc(&rows->shards[s]);
+			rows->other->view.tid = -1;
+			rows->other->view.pid = -1;
+			strcpy(rows->other->view.comm, "(ended)");
+		}
+	}
+	if (!rows->other) {
+		return;
+	}
+	columns_empty(columns, rows->other->sums.total);
+	for (size_t s = 0; s < SHARDS; s++) {
+		if (rows->shards[s].other) {
+			columns_add(columns, rows->other->sums.total,
+				    rows->shards[s].other->sums.total);
+		}
+	}
+	list_thread(rows, crowd, rows->other);
+}
+
+static void list_processes(struct listing *listing)
+{
+	for (size_t i = 0; i < listing->processes.count; i++) {
+		struct process_row *process = listing->processes.at[i];
+		struct report_row *row = process ? add_row(listing, process->values, false) : NULL;
+
+		if (row) {
+			row->thread = &process->view;
+			row->id = (uint64_t)process->view.pid;
+			row->name = process->view.pid < 0 ? process->view.comm : NULL;
+		}
+	}
+	vec_fini(&listing->processes);
+}
+
+static void list_crowd(struct rows *rows, struct crowd *crowd, bool total)
+{
+	crowd->numbers = kh_init(process_numbers);
+	for (size_t s = 0; s < SHARDS; s++) {
+		const struct shard *shard = &rows->shards[s];
+		size_t count = total ? shard->kept.count : shard->touched.count;
+		struct thread **from = total ? shard->kept.at : shard->touched.at;
+
+		for (size_t i = 0; i < count; i++) {
+			if (from[i]) {
+				list_thread(rows, crowd, from[i]);
 			}
 		}
 	}
-	kh_destroy(processes, processes);
-	vec_fini(&threads.rows);
+	if (total) {
+		list_ended(rows, crowd);
+	}
+	for (size_t i = 0; i < crowd->listings.count; i++) {
+		list_processes(crowd->listings.at[i]);
+	}
+	kh_destroy(process_numbers, crowd->numbers);
 }
 
 /* ---- order ---- */
@@ -491,7 +534,7 @@ void report_sort(const struct table *table, const struct selection *selection,
 	sort_rows(rows, count, top);
 }
 
-static void list_table(struct rows *rows, struct listing *listing)
+static void list_table(struct rows *rows, struct listing *listing, struct crowd *crowd)
 {
 	if (listing->table->scope != SCOPE_TRACE && !is_list_wanted(listing)) {
 		return;
@@ -503,9 +546,6 @@ static void list_table(struct rows *rows, struct listing *listing)
 	case SCOPE_CPU:
 		list_cpus(rows, listing);
 		break;
-	case SCOPE_THREAD:
-		list_threads(rows, listing);
-		break;
 	case SCOPE_EVENT:
 		list_names(rows, listing);
 		break;
@@ -515,15 +555,63 @@ static void list_table(struct rows *rows, struct listing *listing)
 	case SCOPE_LONGEST:
 		list_longest(rows, listing);
 		break;
+	case SCOPE_THREAD:
 	case SCOPE_PROCESS:
-		list_processes(rows, listing);
+		*vec_push(&crowd->listings) = listing;
 		break;
 	}
+}
+
+/* Which of the analysis' tables has what @table is about: that of processes has no sums. */
+static size_t source_of(const struct analysis *analysis, size_t table)
+{
+	if (analysis->tables[table].scope == SCOPE_PROCESS) {
+		for (table = 0; analysis->tables[table].scope != SCOPE_THREAD;) {
+			table++;
+		}
+	}
+	return table;
+}
+
+static struct listing *new_listing(const struct rows *rows, size_t a, size_t t, bool total,
+				   struct report_memory *memory)
+{
+	const struct analysis *analysis = rows->layout.setup->analyses[a];
+	struct listing *listing = mem_alloc(sizeof(*listing));
+
+	*listing = (struct listing){
+		.analysis = analysis,
+		.table = &analysis->tables[t],
+		.a = a,
+		.t = t,
+		.offset = rows->layout.offsets[a][source_of(analysis, t)],
+		.columns = column_count(&analysis->tables[t]),
+		.total = total,
+		.selection = rows->layout.setup->selection,
+		.memory = memory,
+	};
+	listing->sort_mask = sort_mask_of(listing->table, listing->selection);
+	return listing;
+}
+
+static void take_listing(const struct rows *rows, struct listing *listing)
+{
+	struct report_memory *memory = listing->memory;
+
 	sort_rows(listing->rows.at, listing->rows.count, rows->layout.setup->top);
+	*vec_push(&memory->lists) = listing->rows.at;
+	*vec_push(&memory->tables) = (struct report_table){ .analysis = listing->analysis,
+							    .table = listing->table,
+							    .rows = listing->rows.at,
+							    .row_count = listing->rows.count };
 }
 
 void rows_report(struct rows *rows, bool total, struct report *report, struct report_memory *memory)
 {
+	const struct selection *selection = rows->layout.setup->selection;
+	struct crowd crowd = { .by_name = selection && selection->per == PER_COMM };
+	VEC(struct listing *) listings = { 0 };
+
 	for (size_t i = 0; total && i < SHARDS; i++) {
 		shard_settle(&rows->shards[i]);
 	}
@@ -531,26 +619,19 @@ void rows_report(struct rows *rows, bool total, struct report *report, struct re
 		const struct analysis *analysis = rows->layout.setup->analyses[a];
 
 		for (size_t t = 0; t < TABLES_MAX && analysis->tables[t].columns[0].key; t++) {
-			struct listing listing = { .analysis = analysis,
-						   .table = &analysis->tables[t],
-						   .a = a,
-						   .t = t,
-						   .memory = memory,
-						   .offset = rows->layout.offsets[a][t],
-						   .columns = column_count(&analysis->tables[t]),
-						   .total = total };
+			struct listing *listing = new_listing(rows, a, t, total, memory);
 
-			listing.selection = rows->layout.setup->selection;
-			listing.sort_mask = sort_mask_of(listing.table, listing.selection);
-			list_table(rows, &listing);
-			*vec_push(&memory->lists) = listing.rows.at;
-			*vec_push(&memory->tables) =
-				(struct report_table){ .analysis = analysis,
-						       .table = listing.table,
-						       .rows = listing.rows.at,
-						       .row_count = listing.rows.count };
+			*vec_push(&listings) = listing;
+			list_table(rows, listing, &crowd);
 		}
 	}
+	list_crowd(rows, &crowd, total);
+	for (size_t i = 0; i < listings.count; i++) {
+		take_listing(rows, listings.at[i]);
+		free(listings.at[i]);
+	}
+	vec_fini(&listings);
+	vec_fini(&crowd.listings);
 	report->tables = memory->tables.at;
 	report->table_count = memory->tables.count;
 }
