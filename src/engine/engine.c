@@ -274,6 +274,15 @@ void engine_step(struct engine *engine, bool wait, uint64_t now_ns)
 	}
 }
 
+void engine_make_room(struct engine *engine)
+{
+	while (!engine_has_room(engine) && engine_in_flight(engine) > 0) {
+		/* Half of them is at the workers, or waits for one, meanwhile. */
+		pool_wait(engine->pool, pool_in_flight_of(engine->pool, JOB_MAP) / 2);
+		engine_step(engine, true, 0);
+	}
+}
+
 void engine_submit(struct engine *engine, struct job *job)
 {
 	job->is_timed = engine->config.stats != NULL;

@@ -76,6 +76,8 @@ void engine_step(struct engine *engine, bool wait, uint64_t now_ns);
 /* Bytes of packets and partials held, and whether more may be brought in. */
 uint64_t engine_held_bytes(const struct engine *engine);
 bool engine_has_room(const struct engine *engine);
+/* Waits for room, if any can be had: for more than one chunk. */
+void engine_make_room(struct engine *engine);
 size_t engine_in_flight(const struct engine *engine); /* jobs at the workers */
 /* A JOB_FIND of the front's; is_reaped after one of the engine_steps that follow. */
 void engine_submit(struct engine *engine, struct job *job);

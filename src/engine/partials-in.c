@@ -457,9 +457,7 @@ static int make_room(struct trace *trace, struct err *err)
 	uint64_t held;
 
 	engine_step(engine, false, 0);
-	while (!engine_has_room(engine) && engine_in_flight(engine) > 0) {
-		engine_step(engine, true, 0);
-	}
+	engine_make_room(engine);
 	held = engine_held_bytes(engine);
 	if (held / PARTIALS_HELD_FACTOR > engine->config.max_memory) {
 		return err_raise(err, -ENOMEM,

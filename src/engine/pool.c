@@ -29,8 +29,9 @@ struct pool {
 	pthread_mutex_t mutex; /* guards what follows */
 	pthread_cond_t todo_is_filled, done_is_filled;
 	struct queue urgent, todo, done;
-	unsigned int idle; /* workers that wait */
-	bool front_waits;
+	unsigned int idle;         /* workers that wait */
+	size_t done_jobs, awaited; /* in `done`; for so many the front waits, 0: it does not */
+	size_t done_others;        /* of those, no JOB_MAP */
 	bool is_stopping;
 };
 
@@ -73,6 +74,12 @@ static struct job *take(struct pool *pool)
 	return job;
 }
 
+/* Whether there is what the front waits for. */
+static bool is_awaited(const struct pool *pool)
+{
+	return pool->done_jobs >= pool->awaited || pool->done_others > 0;
+}
+
 static void finish(struct pool *pool, struct job *job)
 {
 	uint64_t one = 1;
@@ -83,7 +90,9 @@ static void finish(struct pool *pool, struct job *job)
 	was_empty = !pool->done.first;
 	event_fd = pool->event_fd;
 	queue_push(&pool->done, job);
-	if (pool->front_waits) {
+	pool->done_jobs++;
+	pool->done_others += job->kind != JOB_MAP;
+	if (pool->awaited > 0 && is_awaited(pool)) {
 		(void)pthread_cond_signal(&pool->done_is_filled);
 	}
 	(void)pthread_mutex_unlock(&pool->mutex);
@@ -191,6 +200,26 @@ void pool_submit(struct pool *pool, struct job *job)
 	(void)pthread_mutex_unlock(&pool->mutex);
 }
 
+static void await(struct pool *pool, size_t count)
+{
+	pool->awaited = count;
+	while (!is_awaited(pool)) {
+		(void)pthread_cond_wait(&pool->done_is_filled, &pool->mutex);
+	}
+	pool->awaited = 0;
+}
+
+void pool_wait(struct pool *pool, size_t count)
+{
+	size_t most = pool_in_flight(pool);
+
+	if (pool->workers > 0) {
+		(void)pthread_mutex_lock(&pool->mutex);
+		await(pool, count < most ? count : most);
+		(void)pthread_mutex_unlock(&pool->mutex);
+	}
+}
+
 struct job *pool_reap(struct pool *pool, bool wait)
 {
 	struct job *job;
@@ -202,12 +231,12 @@ struct job *pool_reap(struct pool *pool, bool wait)
 		job = queue_pop(&pool->done);
 	} else {
 		(void)pthread_mutex_lock(&pool->mutex);
-		while (wait && !pool->done.first) {
-			pool->front_waits = true;
-			(void)pthread_cond_wait(&pool->done_is_filled, &pool->mutex);
-			pool->front_waits = false;
+		if (wait) {
+			await(pool, 1);
 		}
 		job = queue_pop(&pool->done);
+		pool->done_jobs -= job != NULL;
+		pool->done_others -= job && job->kind != JOB_MAP;
 		(void)pthread_mutex_unlock(&pool->mutex);
 	}
 	if (job) {

@@ -50,6 +50,10 @@ void pool_submit(struct pool *pool, struct job *job);
 /* A done job, or NULL if there is none; with @wait, NULL only if none is in the pool. */
 struct job *pool_reap(struct pool *pool, bool wait);
 
+/* Waits until @count jobs of those in the pool are done, or one that is no JOB_MAP: to be woken up
+ * for each of them costs more than to deal with it. */
+void pool_wait(struct pool *pool, size_t count);
+
 /* Jobs submitted and not reaped; and those of a kind. */
 size_t pool_in_flight(const struct pool *pool);
 size_t pool_in_flight_of(const struct pool *pool, enum job_kind kind);

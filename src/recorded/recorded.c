@@ -251,9 +251,7 @@ static void feed_all(struct play *play)
 	size_t next;
 
 	while ((next = oldest(play)) != SIZE_MAX && !(run->stop && *run->stop)) {
-		while (!engine_has_room(run->engine) && engine_in_flight(run->engine) > 0) {
-			engine_step(run->engine, true, 0);
-		}
+		engine_make_room(run->engine);
 		feed_chunk(play, next);
 		engine_step(run->engine, false, 0);
 		if (run->progress) {
