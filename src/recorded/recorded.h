@@ -2,9 +2,9 @@
  * recorded: traces in directories, as a front of the engine.
  *
  * A trace is a directory with a file `metadata`; every other file in it is a stream
- * (CTF 1.8.3, section 7).  Packets are found by their own headers, and only headers are
- * read here: workers read the rest.  Streams are fed in order of time, so that the
- * merger never holds more than a few chunks of each.
+ * (CTF 1.8.3, section 7).  Packets are found by their own headers, which workers read ahead
+ * (ahead.h), as they read the rest.  Streams are fed in order of time, so that the merger never
+ * holds more than a few chunks of each.
  */
 #ifndef SILLAGE_RECORDED_RECORDED_H
 #define SILLAGE_RECORDED_RECORDED_H
