@@ -420,7 +420,7 @@ void file_use_fact(struct shard *shard, void *state, const struct fact *fact)
 	struct files *files = state;
 	const uint64_t *words = fact->words;
 	struct call_fact call;
-	char *path;
+	const char *path;
 
 	if (!files->tables) {
 		files->tables = fd_tables_new();
@@ -429,7 +429,7 @@ void file_use_fact(struct shard *shard, void *state, const struct fact *fact)
 	case FACT_CALL:
 		memcpy(&call, words, sizeof(call));
 		on_call(shard, files, fact, &call);
-		if (!(call.flags & CALL_HAS_OUT)) {
+		if (call.owns_path) {
 			free(call.path);
 		}
 		break;
@@ -452,13 +452,12 @@ void file_use_fact(struct shard *shard, void *state, const struct fact *fact)
 		fd_dump_owner(files->tables, words[0], words[1]);
 		break;
 	case FACT_DUMP_FD:
-		path = (char *)(uintptr_t)words[3];
+		path = (const char *)(uintptr_t)words[3];
 		if (path) {
 			fd_put_dumped(files->tables, words[0], (int32_t)words[1],
 				      fd_file_new(kind_of_name(path), path),
 				      words[2] & CLOSE_ON_EXEC);
 		}
-		free(path);
 		break;
 	}
 }

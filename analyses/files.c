@@ -103,16 +103,22 @@ static uint8_t copy_path(char path[FILE_NAME_MAX], const struct value *from)
 	return (uint8_t)(from->len - skipped);
 }
 
+/* The path has a zero behind it. */
+static size_t words_of(const struct call *call)
+{
+	return CALL_WORDS + (call->path_len > 0 ? call->path_len / 8u + 1 : 0);
+}
+
 static uint64_t numbers_of(struct map *map, const struct call *call, const char *path)
 {
-	uint64_t words[CALL_WORDS + (FILE_NAME_MAX + 7) / 8];
+	uint64_t words[CALL_WORDS + FILE_NAME_MAX / 8 + 1];
 
 	memcpy(words, call, sizeof(*call));
 	if (call->path_len > 0) {
-		words[CALL_WORDS + (call->path_len - 1u) / 8] = 0;
+		words[words_of(call) - 1] = 0;
 		memcpy(words + CALL_WORDS, path, call->path_len);
 	}
-	return map_numbers(map, words, CALL_WORDS + (call->path_len + 7u) / 8);
+	return map_numbers(map, words, words_of(call));
 }
 
 /* Most calls fit into the record itself, which is all that the merger then has to fetch. */
@@ -327,14 +333,9 @@ static uint64_t key_of(const struct thread *thread, const struct thread_files *f
 				    : FD_KEY_THREAD(thread->view.tid, thread->incarnation);
 }
 
-static char *path_of(const uint64_t *words, uint8_t len)
+static char *path_of(const uint64_t *words, const struct call *call)
 {
-	char *path = len > 0 ? mem_alloc(len + 1u) : NULL;
-
-	if (path) {
-		memcpy(path, words, len);
-	}
-	return path;
+	return call->path_len > 0 ? (char *)(words + CALL_WORDS) : NULL;
 }
 
 static struct item_key key_of_operation(const struct shard *shard, uint32_t operation)
@@ -360,9 +361,9 @@ static void add_operation(struct shard *shard, const struct call *call)
 	}
 }
 
-/* A call that has ended; @path becomes the fact's. */
+/* A call that has ended; @path becomes the fact's if it @owns_path. */
 static void add_call(struct shard *shard, struct thread *thread, uint64_t ts,
-		     const struct call *call, char *path)
+		     const struct call *call, char *path, bool owns_path)
 {
 	uint8_t operation = file_calls[call->call].operation;
 	struct call_fact fact = { .ns = call->time,
@@ -376,15 +377,16 @@ static void add_call(struct shard *shard, struct thread *thread, uint64_t ts,
 
 	add_operation(shard, call);
 	if (call->call == FILE_CALL_UNNAMED || operation == OP_WAIT || operation == OP_ASYNC) {
-		free(path);
+		free(owns_path ? path : NULL);
 		return;
 	}
 	fact.key = key_of(thread, shard_thread_state(shard, thread));
 	if (call->flags & CALL_HAS_OUT) {
 		memcpy(fact.out, call->out, sizeof(fact.out));
-		free(path);
+		free(owns_path ? path : NULL);
 	} else {
 		fact.path = path;
+		fact.owns_path = owns_path;
 	}
 	memcpy(shard_fact(shard, thread, ts, FACT_CALL)->words, &fact, sizeof(fact));
 }
@@ -402,16 +404,16 @@ static void whole_call(struct shard *shard, struct thread *thread, const struct 
 
 	if (record->flags == 0) {
 		memcpy(&call, numbers + record->a, sizeof(call));
-		path = path_of(numbers + record->a + CALL_WORDS, call.path_len);
+		path = path_of(numbers + record->a, &call);
 	}
-	add_call(shard, thread, record->ts, &call, path);
+	add_call(shard, thread, record->ts, &call, path, false);
 }
 
 static void open_call(struct thread_files *files, const uint64_t *words)
 {
 	memcpy(&files->open, words, sizeof(files->open));
 	free(files->path);
-	files->path = path_of(words + CALL_WORDS, files->open.path_len);
+	files->path = files->open.path_len > 0 ? mem_strdup(path_of(words, &files->open)) : NULL;
 	files->is_open = true;
 	files->is_tainted = false;
 }
@@ -424,7 +426,7 @@ static void end_call(struct shard *shard, struct thread *thread, struct thread_f
 	memcpy(&exit, words, sizeof(exit));
 	if (!files->is_open || (exit.flags & CALL_IS_ALONE) ||
 	    (exit.call != FILE_CALL_UNNAMED && exit.call != open->call)) {
-		add_call(shard, thread, ts, &exit, NULL);
+		add_call(shard, thread, ts, &exit, NULL, false);
 		return;
 	}
 	if (!files->is_tainted && ts >= open->time) {
@@ -437,7 +439,7 @@ static void end_call(struct shard *shard, struct thread *thread, struct thread_f
 		memcpy(open->out, exit.out, sizeof(open->out));
 		open->arg2 = exit.arg2;
 	}
-	add_call(shard, thread, ts, open, files->path);
+	add_call(shard, thread, ts, open, files->path, true);
 	files->path = NULL;
 }
 
@@ -503,7 +505,7 @@ static void dumped_fd(struct shard *shard, struct thread *thread, uint64_t ts,
 	fact->words[0] = call.time;
 	fact->words[1] = (uint32_t)call.fd;
 	fact->words[2] = (uint64_t)call.arg;
-	fact->words[3] = (uint64_t)(uintptr_t)path_of(words + CALL_WORDS, call.path_len);
+	fact->words[3] = (uint64_t)(uintptr_t)path_of(words, &call);
 }
 
 static bool accepts(const struct foreign_record *foreign)
@@ -536,8 +538,8 @@ static bool accepts(const struct foreign_record *foreign)
 		return false;
 	}
 	memcpy(&call, foreign->numbers, sizeof(call));
-	return call.call < FILE_CALL_COUNT &&
-	       foreign_has(foreign, CALL_WORDS + (call.path_len + 7u) / 8);
+	return call.call < FILE_CALL_COUNT && foreign_has(foreign, words_of(&call)) &&
+	       (call.path_len == 0 || path_of(foreign->numbers, &call)[call.path_len] == 0);
 }
 
 static void on_carry(const struct carried *carried, void *state)

@@ -40,8 +40,9 @@ struct call_fact {
 	int64_t arg;
 	int32_t arg2;
 	uint8_t call, flags;
+	bool owns_path; /* else it lies in a partial, which stays for the round */
 	union {
-		char *path; /* CALL_HAS_OUT is not set: of the fact; NULL: none */
+		char *path; /* CALL_HAS_OUT is not set; NULL: none */
 		uint32_t out[2];
 	};
 };
@@ -57,7 +58,7 @@ enum {
 	FACT_EXEC,  /* key */
 	FACT_DUMP,
 	FACT_DUMP_OWNER, /* address, key */
-	FACT_DUMP_FD,    /* key, descriptor, flags, path */
+	FACT_DUMP_FD,    /* key, descriptor, flags, path in a partial */
 };
 
 /* ---- file-use.c ---- */

@@ -34,18 +34,19 @@ void items_fini(struct items *items, const struct columns (*columns)[TABLES_MAX]
 }
 
 static struct item *item_new(struct items *items, const struct columns *columns,
-			     const struct item *like)
+			     struct item_ref like)
 {
 	struct item *item = mem_alloc(sizeof(*item));
 	int is_new;
 
-	*item = *like;
+	*item = *like.item;
 	item->window =
 		mem_alloc((columns->count + 1) * sizeof(uint64_t) * (items->has_totals ? 2 : 1));
 	item->total = items->has_totals ? item->window + columns->count + 1 : NULL;
 	*vec_push(&items->all) = item;
 	items->counts[item->analysis][item->table]++;
-	(void)kh_put(items, items->by_key, item, &is_new);
+	like.item = item;
+	(void)kh_put(items, items->by_key, like, &is_new);
 	return item;
 }
 
@@ -53,15 +54,17 @@ struct item *items_find(struct items *items, const struct columns *columns, unsi
 			unsigned int table, const struct item_key *key)
 {
 	struct item like = { .key = *key, .analysis = (uint8_t)analysis, .table = (uint8_t)table };
-	khint_t at = kh_get(items, items->by_key, &like);
+	struct item_ref ref = item_ref_to(&like);
+	khint_t at = kh_get(items, items->by_key, ref);
 	struct item *item;
 
 	if (at == kh_end(items->by_key) && items->counts[analysis][table] >= ITEMS_MAX) {
 		like.key = item_key_of(ITEM_NO_ID, ITEM_OTHERS, sizeof(ITEM_OTHERS));
-		at = kh_get(items, items->by_key, &like);
+		ref = item_ref_to(&like);
+		at = kh_get(items, items->by_key, ref);
 	}
-	item = at == kh_end(items->by_key) ? item_new(items, columns, &like)
-					   : kh_key(items->by_key, at);
+	item = at == kh_end(items->by_key) ? item_new(items, columns, ref)
+					   : kh_key(items->by_key, at).item;
 	items_touch(items, item);
 	return item;
 }

@@ -22,17 +22,33 @@ struct item {
 	uint64_t *window, *total; /* total: NULL in shards */
 };
 
-static inline uint32_t item_row_hash(const struct item *item)
+/* The hash lies beside it: items are far apart, and only one that is likely the right one is looked
+ * at. */
+struct item_ref {
+	uint32_t hash;
+	struct item *item;
+};
+
+static inline struct item_ref item_ref_to(struct item *item)
 {
-	return item_hash(&item->key) ^ (uint32_t)(item->analysis << 8 | item->table);
+	return (struct item_ref){
+		.hash = item_hash(&item->key) ^ (uint32_t)(item->analysis << 8 | item->table),
+		.item = item,
+	};
 }
 
-static inline bool item_row_equal(const struct item *a, const struct item *b)
+static inline uint32_t item_ref_hash(struct item_ref ref)
 {
-	return a->analysis == b->analysis && a->table == b->table && item_equal(&a->key, &b->key);
+	return ref.hash;
 }
 
-KHASH_INIT(items, struct item *, char, 0, item_row_hash, item_row_equal)
+static inline bool item_ref_equal(struct item_ref a, struct item_ref b)
+{
+	return a.hash == b.hash && a.item->analysis == b.item->analysis &&
+	       a.item->table == b.item->table && item_equal(&a.item->key, &b.item->key);
+}
+
+KHASH_INIT(items, struct item_ref, char, 0, item_ref_hash, item_ref_equal)
 
 /* The name of the item in which others are that are too many. */
 #define ITEM_OTHERS "(others)"

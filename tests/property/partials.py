@@ -185,7 +185,7 @@ def main():
     shuffled(small)
     turned(small, random.Random(seed))
     note('no such file', refused(b'') and refused(b'x' * 1000, 'not a file that sillage map wrote'))
-    note('another version', refused(small[:16] + b'\x02' + small[17:], 'version 2'))
+    note('another version', refused(small[:16] + b'\xff' + small[17:], 'version 255'))
     return 1 if FAILED else 0
 
 
