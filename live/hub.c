@@ -186,7 +186,11 @@ static void on_step(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	engine_step(hub->engine, false, wall_ns());
+	if (hub->engine_event) {
+		engine_step(hub->engine, false, wall_ns());
+	} else {
+		step(hub); /* there are no workers, who would tell that there is room */
+	}
 	hub_check(hub);
 	if (hub->config->watch) {
 		watch_poll(hub->config->watch);

@@ -120,6 +120,9 @@ static void push_packet(struct live_stream *stream, uint8_t *bytes, uint64_t len
 		stream->stream,
 		&(struct stream_input){ .info = &info, .bytes = bytes, .len = len, .fd = -1 });
 	flush_old(stream);
+	if (!engine_has_room(trace->session->owner.engine)) {
+		trace->session->owner.on_progress(trace->session->owner.user);
+	}
 }
 
 static void on_packet(void *user, void *arg, const struct viewer_index *index, uint8_t *bytes,

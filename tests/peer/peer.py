@@ -269,6 +269,16 @@ def test_back_pressure(t):
     assert figures(totals(live.finish())[0]) == figures(t.analyze('io-mix', '-i', '100ms'))
 
 
+def test_no_workers(t):
+    """All in one thread: who makes room is who asks for more."""
+    relay = t.relay()
+    live = t.live('-i', '100ms', '-j', '0', '--chunk-size', '4K', '--from', 'beginning', relay.live + '/host/h/alone')
+    begin = time.monotonic()
+    t.replay(relay, 'small-packets', '--session', 'alone', '--hostname', 'h', '--speed', '0', '--wait-viewer')
+    assert figures(totals(live.finish())[0]) == figures(t.analyze('small-packets', '-i', '100ms'))
+    assert time.monotonic() - begin < 5, 'it waits for a timer each time'
+
+
 def test_on_lag(t):
     """A link slower than the trace: all of it late, or with --on-lag skip the rest only."""
     relay = t.relay()
