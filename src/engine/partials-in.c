@@ -3,10 +3,10 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <zstd.h>
 
 #include "base/limits.h"
 #include "engine/engine-state.h"
+#include "engine/frames-in.h"
 #include "engine/merge-state.h"
 #include "engine/partial-flat.h"
 #include "engine/partials-frames.h"
@@ -79,6 +79,17 @@ static int take_stream(struct partials_merging *merging, struct flat *frame, str
 	return 0;
 }
 
+/* NULL: there is none such. */
+static struct merge_stream *find_stream(const struct partials_merging *merging, uint32_t number,
+					struct err *err)
+{
+	if (number < merging->streams.count && merging->streams.at[number]) {
+		return merging->streams.at[number];
+	}
+	(void)err_raise(err, -EINVAL, "there is no stream %u", number);
+	return NULL;
+}
+
 /* The stream of a frame, and how many of its chunks come before; NULL: there is none such. */
 static struct merge_stream *stream_of(const struct partials_merging *merging, struct flat *frame,
 				      uint64_t *ret_seq, struct err *err)
@@ -87,11 +98,7 @@ static struct merge_stream *stream_of(const struct partials_merging *merging, st
 
 	flat_u32(frame, &number);
 	flat_u64(frame, ret_seq);
-	if (number < merging->streams.count && merging->streams.at[number]) {
-		return merging->streams.at[number];
-	}
-	(void)err_raise(err, -EINVAL, "there is no stream %u", number);
-	return NULL;
+	return find_stream(merging, number, err);
 }
 
 /* Whether a chunk of this number can still come. */
@@ -105,30 +112,44 @@ static bool is_awaited(const struct merge_stream *stream, uint64_t seq)
 	return seq >= stream->next_seq && seq < stream->end_seq;
 }
 
+/* Takes what frames-in.c read; the partial is gone in any case. */
+static int take_read(struct partials_merging *merging, uint32_t number, uint64_t seq,
+		     struct partial *partial, struct err *err)
+{
+	struct merge_stream *stream = find_stream(merging, number, err);
+
+	if (stream && is_awaited(stream, seq)) {
+		merge_take(stream, seq, partial);
+		return 0;
+	}
+	partial_free(partial);
+	return !stream ? -EINVAL
+		       : err_raise(err, -EINVAL, "chunk %" PRIu64 " comes twice, or after the last",
+				   seq);
+}
+
+static struct partial_rules rules_of(const struct partials_merging *merging)
+{
+	return (struct partial_rules){ .setup = merging->merge->setup,
+				       .classes = merging->classes };
+}
+
 static int take_partial(struct partials_merging *merging, struct flat *frame, struct err *err)
 {
+	const struct partial_rules rules = rules_of(merging);
+	struct partial *partial = shelf_take(rules.setup->shelf);
+	uint32_t number = 0;
 	uint64_t seq = 0;
-	struct merge_stream *stream = stream_of(merging, frame, &seq, err);
-	const struct partial_rules rules = { .setup = merging->merge->setup,
-					     .classes = merging->classes };
-	struct partial *partial;
 	int r;
 
-	if (!stream) {
-		return -EINVAL;
-	}
-	if (!is_awaited(stream, seq)) {
-		return err_raise(err, -EINVAL, "chunk %" PRIu64 " comes twice, or after the last",
-				 seq);
-	}
-	partial = shelf_take(merging->merge->setup->shelf);
+	flat_u32(frame, &number);
+	flat_u64(frame, &seq);
 	r = partial_flat(frame, partial, &rules, err);
 	if (r < 0) {
 		partial_free(partial);
 		return r;
 	}
-	merge_take(stream, seq, partial);
-	return 0;
+	return take_read(merging, number, seq, partial, err);
 }
 
 static int take_known(struct partials_merging *merging, struct flat *frame, struct err *err)
@@ -246,47 +267,18 @@ int partials_merging_take(struct partials_merging *merging, struct flat *frame, 
 /* ---- reading ---- */
 
 struct partials_in {
-	FILE *file;
+	struct frames_in *frames;
 	const struct analysis *const *all;
-	uint64_t offset; /* of the frame */
-	ZSTD_DCtx *context;
 	struct partials_setup setup;
-	VEC(uint8_t) stored, bytes;
 };
-
-static int short_file(const struct partials_in *in, struct err *err)
-{
-	return ferror(in->file) ? err_raise(err, -EIO, "reading: %s", strerror(errno))
-				: err_raise(err, -EINVAL, "it ends in the middle");
-}
 
 static int next_frame(struct partials_in *in, struct flat *ret, struct err *err)
 {
-	uint32_t head[2], len, stored;
-	size_t got = fread(head, 1, sizeof(head), in->file);
+	struct frame frame;
+	int r = frames_in_next(in->frames, NULL, NULL, &frame, err);
 
-	if (got < sizeof(head)) {
-		return short_file(in, err);
-	}
-	len = le32toh(head[0]);
-	stored = le32toh(head[1]);
-	if (len > PARTIALS_FRAME_BYTES_MAX || stored > ZSTD_compressBound(len)) {
-		return err_raise(err, -EINVAL, "a frame of %u bytes, stored in %u", len, stored);
-	}
-	vec_reserve(&in->stored, stored);
-	vec_reserve(&in->bytes, len);
-	if (fread(in->stored.at, 1, stored, in->file) < stored) {
-		return short_file(in, err);
-	}
-	got = ZSTD_decompressDCtx(in->context, in->bytes.at, len, in->stored.at, stored);
-	if (ZSTD_isError(got) || got != len) {
-		return err_raise(err, -EINVAL, "a frame is damaged: %s",
-				 ZSTD_isError(got) ? ZSTD_getErrorName(got)
-						   : "not so long as it says");
-	}
-	in->offset += sizeof(head) + stored;
-	*ret = (struct flat){ .at = in->bytes.at, .left = len };
-	return 0;
+	*ret = frame.flat;
+	return r;
 }
 
 /* In the order of the list, each once: as options give them. */
@@ -350,18 +342,18 @@ static int begin(struct partials_in *in, struct err *err)
 	struct flat frame;
 	int r;
 
-	if (fread(found, 1, sizeof(found), in->file) < sizeof(found) ||
-	    memcmp(found, PARTIALS_MAGIC, PARTIALS_MAGIC_LEN) != 0) {
+	r = frames_in_raw(in->frames, found, sizeof(found), err);
+	if (r < 0 || memcmp(found, PARTIALS_MAGIC, PARTIALS_MAGIC_LEN) != 0) {
 		return err_raise(err, -EINVAL, "not a file that sillage map wrote");
 	}
-	if (fread(&version, 1, sizeof(version), in->file) < sizeof(version)) {
-		return short_file(in, err);
+	r = frames_in_raw(in->frames, &version, sizeof(version), err);
+	if (r < 0) {
+		return r;
 	}
 	if (le32toh(version) != PARTIALS_VERSION) {
 		return err_raise(err, -EINVAL, "version %u; this sillage reads version %d",
 				 le32toh(version), PARTIALS_VERSION);
 	}
-	in->offset = PARTIALS_MAGIC_LEN + sizeof(version);
 	r = next_frame(in, &frame, err);
 	return r < 0 ? r : take_setup(in, &frame, err);
 }
@@ -372,12 +364,8 @@ int partials_in_new(FILE *file, const struct analysis *const *all, struct partia
 	struct partials_in *in = mem_alloc(sizeof(*in));
 	int r;
 
-	in->file = file;
+	in->frames = frames_in_new(file);
 	in->all = all;
-	in->context = ZSTD_createDCtx();
-	if (!in->context) {
-		abort(); /* as mem.c does */
-	}
 	r = begin(in, err);
 	if (r < 0) {
 		partials_in_free(in);
@@ -390,10 +378,8 @@ int partials_in_new(FILE *file, const struct analysis *const *all, struct partia
 void partials_in_free(struct partials_in *in)
 {
 	if (in) {
-		(void)ZSTD_freeDCtx(in->context);
+		frames_in_free(in->frames);
 		partials_setup_fini(&in->setup);
-		vec_fini(&in->stored);
-		vec_fini(&in->bytes);
 		free(in);
 	}
 }
@@ -405,7 +391,7 @@ const struct partials_setup *partials_in_setup(const struct partials_in *in)
 
 int partials_in_trace(struct partials_in *in, struct partials_trace *ret, struct err *err)
 {
-	uint64_t at = in->offset;
+	uint64_t at = frames_in_at(in->frames);
 	struct flat frame;
 	int r = next_frame(in, &frame, err);
 	uint8_t kind = 0;
@@ -432,7 +418,7 @@ int partials_in_trace(struct partials_in *in, struct partials_trace *ret, struct
 
 int partials_in_state(struct partials_in *in, struct flat *ret, struct err *err)
 {
-	uint64_t at = in->offset;
+	uint64_t at = frames_in_at(in->frames);
 	int r = next_frame(in, ret, err);
 	uint8_t kind = 0;
 
@@ -475,11 +461,16 @@ int partials_in_merge(struct partials_in *in, struct trace *trace, const atomic_
 	int r = 0;
 
 	while (r == 0 && !*stop) {
-		uint64_t at = in->offset;
-		struct flat frame;
+		uint64_t at = frames_in_at(in->frames);
+		const struct partial_rules rules = rules_of(merging);
+		struct frame frame;
 
-		r = next_frame(in, &frame, err);
-		r = r < 0 ? r : partials_merging_take(merging, &frame, err);
+		r = frames_in_next(in->frames, trace->engine, &rules, &frame, err);
+		if (r == 0 && frame.partial) {
+			r = take_read(merging, frame.number, frame.seq, frame.partial, err);
+		} else if (r == 0) {
+			r = partials_merging_take(merging, &frame.flat, err);
+		}
 		if (r == 0) {
 			r = make_room(trace, err);
 		}
@@ -487,6 +478,7 @@ int partials_in_merge(struct partials_in *in, struct trace *trace, const atomic_
 			(void)err_note(err, r, "at byte %" PRIu64, at);
 		}
 	}
+	frames_in_drop(in->frames, trace->engine);
 	partials_merging_free(merging);
 	if (r >= 0) {
 		trace_finish(trace, 0);

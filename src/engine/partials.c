@@ -108,14 +108,15 @@ static void end_packed(struct partials_packer *packer, struct packed *packed)
 {
 	size_t len = packer->frame.bytes.count, bound = ZSTD_compressBound(len), stored;
 	uint32_t head[2];
+	size_t begin = sizeof(head) + 1;
 
 	packed->bytes.count = 0;
 	packed->failure = len > PARTIALS_FRAME_BYTES_MAX ? EFBIG : 0;
 	if (packed->failure) {
 		return;
 	}
-	vec_reserve(&packed->bytes, sizeof(head) + bound);
-	stored = ZSTD_compress2(packer->context, packed->bytes.at + sizeof(head), bound,
+	vec_reserve(&packed->bytes, begin + bound);
+	stored = ZSTD_compress2(packer->context, packed->bytes.at + begin, bound,
 				packer->frame.bytes.at, len);
 	if (ZSTD_isError(stored)) { /* there is room enough, so it can only be memory */
 		packed->failure = ENOMEM;
@@ -124,7 +125,9 @@ static void end_packed(struct partials_packer *packer, struct packed *packed)
 	head[0] = htole32((uint32_t)len);
 	head[1] = htole32((uint32_t)stored);
 	memcpy(packed->bytes.at, head, sizeof(head));
-	packed->bytes.count = sizeof(head) + stored;
+	packed->bytes.at[sizeof(head)] =
+		packer->frame.bytes.at[0]; /* to know it before unpacking */
+	packed->bytes.count = begin + stored;
 }
 
 void partials_pack(struct partials_packer *packer, uint32_t number, uint64_t seq,

@@ -31,10 +31,11 @@ def frames(data):
     zstd, at = ctypes.CDLL('libzstd.so.1'), HEADER
     while at < len(data):
         size, stored = struct.unpack_from('<II', data, at)
+        at += 9
         room = ctypes.create_string_buffer(size)
-        assert zstd.ZSTD_decompress(room, size, data[at + 8:at + 8 + stored], stored) == size
+        assert zstd.ZSTD_decompress(room, size, data[at:at + stored], stored) == size
         yield room.raw
-        at += 8 + stored
+        at += stored
 
 
 def put(name, data):

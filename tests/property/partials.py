@@ -39,7 +39,7 @@ def frames(data):
     """Where each frame begins and ends."""
     at, found = HEADER, []
     while at < len(data):
-        size = 8 + struct.unpack_from('<II', data, at)[1]
+        size = 9 + struct.unpack_from('<II', data, at)[1]
         found.append((at, at + size))
         at += size
     return found
@@ -82,7 +82,7 @@ def whole(trace, ust, folder):
 def raw(frame):
     """A frame as it would be stored without packing it, or a checksum: anybody can write that."""
     stored = (struct.pack('<IBI', 0xFD2FB528, 0xA0, len(frame)) + struct.pack('<I', len(frame) << 3 | 1)[:3] + frame)
-    return struct.pack('<II', len(frame), len(stored)) + stored
+    return struct.pack('<IIB', len(frame), len(stored), frame[0]) + stored
 
 
 def wrong_state(data, trace):

@@ -1,0 +1,256 @@
+/*
+ * frames-in: see frames-in.h.
+ */
+#include "engine/frames-in.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "base/limits.h"
+#include "engine/engine-state.h"
+#include "engine/partials-frames.h"
+
+#define FRAMES_AHEAD_MAX  64 /* and two for each worker at most */
+#define FRAME_LARGE_BYTES (16 << 20)
+
+struct slot {
+	struct job job;
+	ZSTD_DCtx *context;
+	VEC(uint8_t) stored, bytes;
+	uint64_t at; /* in the file */
+	uint8_t kind;
+	uint32_t len, stored_len;
+	struct partial_rules rules;
+	struct frame frame;
+	int r; /* what came of it, with ... */
+	struct err err;
+	bool is_under_way;
+};
+
+struct frames_in {
+	FILE *file;
+	uint64_t offset;
+	struct slot slots[FRAMES_AHEAD_MAX];
+	size_t room; /* how many of them go round */
+	size_t first, used;
+	uint64_t bytes;    /* of those used */
+	struct slot *last; /* that was given */
+	bool is_at_end;    /* the last of them is the last of its trace, or cannot be read */
+};
+
+struct frames_in *frames_in_new(FILE *file)
+{
+	struct frames_in *in = mem_alloc(sizeof(*in));
+
+	in->file = file;
+	return in;
+}
+
+void frames_in_free(struct frames_in *in)
+{
+	if (!in) {
+		return;
+	}
+	for (size_t i = 0; i < FRAMES_AHEAD_MAX; i++) {
+		(void)ZSTD_freeDCtx(in->slots[i].context);
+		vec_fini(&in->slots[i].stored);
+		vec_fini(&in->slots[i].bytes);
+	}
+	free(in);
+}
+
+/* ---- reading ---- */
+
+int frames_in_raw(struct frames_in *in, void *bytes, size_t len, struct err *err)
+{
+	if (fread(bytes, 1, len, in->file) == len) {
+		in->offset += len;
+		return 0;
+	}
+	return ferror(in->file) ? err_raise(err, -EIO, "reading: %s", strerror(errno))
+				: err_raise(err, -EINVAL, "it ends in the middle");
+}
+
+static int read_frame(struct frames_in *in, struct slot *slot)
+{
+	uint32_t head[2];
+	int r = frames_in_raw(in, head, sizeof(head), &slot->err);
+
+	r = r < 0 ? r : frames_in_raw(in, &slot->kind, 1, &slot->err);
+	if (r < 0) {
+		return r;
+	}
+	slot->len = le32toh(head[0]);
+	slot->stored_len = le32toh(head[1]);
+	if (slot->len > PARTIALS_FRAME_BYTES_MAX || slot->len == 0 ||
+	    slot->stored_len > ZSTD_compressBound(slot->len)) {
+		return err_raise(&slot->err, -EINVAL, "a frame of %u bytes, stored in %u",
+				 slot->len, slot->stored_len);
+	}
+	vec_reserve(&slot->stored, slot->stored_len);
+	return frames_in_raw(in, slot->stored.at, slot->stored_len, &slot->err);
+}
+
+/* ---- unpacking ---- */
+
+static int unpack(struct slot *slot)
+{
+	size_t len = slot->len, got;
+
+	if (!slot->context) {
+		slot->context = ZSTD_createDCtx();
+		if (!slot->context) {
+			abort(); /* as mem.c does */
+		}
+	}
+	vec_reserve(&slot->bytes, len);
+	got = ZSTD_decompressDCtx(slot->context, slot->bytes.at, len, slot->stored.at,
+				  slot->stored_len);
+	if (ZSTD_isError(got) || got != len || slot->bytes.at[0] != slot->kind) {
+		return err_raise(&slot->err, -EINVAL, "a frame is damaged: %s",
+				 ZSTD_isError(got) ? ZSTD_getErrorName(got)
+						   : "not so long, or not what it says");
+	}
+	slot->frame = (struct frame){ .flat = { .at = slot->bytes.at, .left = len } };
+	return 0;
+}
+
+/* If it cannot be, the front finds so again, and says so. */
+static void read_partial(struct slot *slot)
+{
+	struct frame *frame = &slot->frame;
+	struct flat flat = frame->flat;
+	struct err err;
+
+	frame->partial = shelf_take(slot->rules.setup->shelf);
+	(void)flat_next(&flat, 1);
+	flat_u32(&flat, &frame->number);
+	flat_u64(&flat, &frame->seq);
+	if (partial_flat(&flat, frame->partial, &slot->rules, &err) < 0 || flat.is_wrong ||
+	    flat.left > 0) {
+		partial_free(frame->partial);
+		frame->partial = NULL;
+	}
+}
+
+static void run(struct job *job, struct map *map)
+{
+	struct slot *slot = (struct slot *)job;
+
+	(void)map;
+	slot->r = unpack(slot);
+	if (slot->r == 0) {
+		read_partial(slot);
+	}
+}
+
+/* ---- ahead ---- */
+
+static bool is_inside(uint8_t kind)
+{
+	return kind >= FRAME_CLASSES && kind < FRAME_FINISH;
+}
+
+static void begin(struct slot *slot, struct engine *engine, const struct partial_rules *rules)
+{
+	if (slot->is_under_way) {
+		slot->rules = *rules;
+		slot->job = (struct job){ .run = run, .kind = JOB_FIND };
+		engine_submit(engine, &slot->job);
+	} else {
+		slot->r = unpack(slot);
+	}
+}
+
+static void add_one(struct frames_in *in, struct engine *engine, const struct partial_rules *rules)
+{
+	struct slot *slot = &in->slots[(in->first + in->used++) % in->room];
+
+	slot->at = in->offset;
+	slot->len = 0;
+	slot->frame = (struct frame){ 0 };
+	slot->r = read_frame(in, slot);
+	in->is_at_end = slot->r < 0 || !is_inside(slot->kind);
+	in->bytes += slot->len;
+	/* Only partials are worth a worker. */
+	slot->is_under_way = slot->r == 0 && in->room > 1 && slot->kind == FRAME_PARTIAL;
+	if (slot->r == 0) {
+		begin(slot, engine, rules);
+	}
+}
+
+static void set_room(struct frames_in *in, const struct engine *engine)
+{
+	size_t workers = engine ? pool_workers(engine->pool) : 0;
+
+	if (in->used > 0) {
+		return;
+	}
+	/* A single worker has enough to do with merging. */
+	in->room = workers <= 1 ? 1 : 2 * workers;
+	in->room = in->room < FRAMES_AHEAD_MAX ? in->room : FRAMES_AHEAD_MAX;
+	in->first = 0;
+}
+
+static bool has_room(const struct frames_in *in, const struct engine *engine)
+{
+	return in->used == 0 ||
+	       (!in->is_at_end && in->used < in->room && in->bytes < engine->config.max_memory / 4);
+}
+
+/* So that not each of the slots comes to have the memory of the largest frame there can be. */
+static void forget_large(struct slot *slot)
+{
+	if (slot->len > FRAME_LARGE_BYTES) {
+		vec_fini(&slot->stored);
+		vec_fini(&slot->bytes);
+	}
+}
+
+static struct slot *take_first(struct frames_in *in, struct engine *engine)
+{
+	struct slot *slot = &in->slots[in->first];
+
+	while (slot->is_under_way && !slot->job.is_reaped) {
+		engine_step(engine, true, 0);
+	}
+	in->first = (in->first + 1) % in->room;
+	in->used--;
+	in->bytes -= slot->len;
+	return slot;
+}
+
+uint64_t frames_in_at(const struct frames_in *in)
+{
+	return in->used > 0 ? in->slots[in->first].at : in->offset;
+}
+
+int frames_in_next(struct frames_in *in, struct engine *engine, const struct partial_rules *rules,
+		   struct frame *ret, struct err *err)
+{
+	struct slot *slot;
+
+	if (in->last) {
+		forget_large(in->last);
+	}
+	set_room(in, engine);
+	while (has_room(in, engine)) {
+		add_one(in, engine, rules);
+	}
+	slot = in->last = take_first(in, engine);
+	*ret = slot->frame;
+	if (slot->r < 0) {
+		*err = slot->err;
+	}
+	return slot->r;
+}
+
+void frames_in_drop(struct frames_in *in, struct engine *engine)
+{
+	while (in->used > 0) {
+		partial_free(take_first(in, engine)->frame.partial);
+	}
+}

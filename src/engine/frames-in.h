@@ -1,0 +1,47 @@
+/*
+ * frames-in: the frames of a file of partials, which workers unpack ahead of the front.
+ *
+ * To unpack a frame and to look at every record in it is most of what merging a file takes.  So
+ * while the front takes one frame, the next ones of the same trace are unpacked, and partials are
+ * read.  The front gets them in the order of the file, whenever they are done.
+ */
+#ifndef SILLAGE_ENGINE_FRAMES_IN_H
+#define SILLAGE_ENGINE_FRAMES_IN_H
+
+#include <stdio.h>
+
+#include "base/err.h"
+#include "base/flat.h"
+#include "engine/partial-flat.h"
+
+struct engine;
+struct frames_in;
+
+/* A frame, which dies with the next one. */
+struct frame {
+	struct flat flat; /* from its kind on */
+	/* A FRAME_PARTIAL that a worker could read with the rules there were: the caller's.  NULL:
+	 * it is to be read from `flat`, which may say why it cannot be. */
+	struct partial *partial;
+	uint32_t number; /* of its stream ... */
+	uint64_t seq;    /* ... and chunk */
+};
+
+struct frames_in *frames_in_new(FILE *file); /* which stays the caller's */
+void frames_in_free(struct frames_in *in);   /* NULL is fine */
+
+/* What stands before the frames.  -EIO or -EINVAL: it is not all there. */
+int frames_in_raw(struct frames_in *in, void *bytes, size_t len, struct err *err);
+
+/* Where the next frame begins that frames_in_next() gives. */
+uint64_t frames_in_at(const struct frames_in *in);
+
+/* The next one.  With an @engine, others behind it are on their way to its workers, up to the end
+ * of the trace; @rules are for those. */
+int frames_in_next(struct frames_in *in, struct engine *engine, const struct partial_rules *rules,
+		   struct frame *ret, struct err *err);
+
+/* Drops those on their way: before the engine is freed. */
+void frames_in_drop(struct frames_in *in, struct engine *engine);
+
+#endif
