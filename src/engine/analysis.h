@@ -218,8 +218,8 @@ struct analysis {
 	/* RECORD_ANEW_CALLS; @by_exit: RECORD_ENDS_CALL. */
 	void (*on_anew)(struct shard *shard, struct thread *thread, bool by_exit);
 	void (*on_gap)(struct shard *shard, struct thread *thread);
-	/* The window ends at @end: of each thread and object of the shard that is there, dead
-	 * ones included. */
+	/* The window ends at @end: of each thread and object of the shard that is there; of a dead
+	 * one only once, unless there are records of it again. */
 	void (*on_window_end)(struct shard *shard, struct thread *thread, uint64_t end);
 	/* The state of a thread or object is about to be forgotten: free what it points to. */
 	void (*on_forget)(void *state);

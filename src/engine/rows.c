@@ -168,6 +168,7 @@ static void shard_fini(struct shard *shard)
 	vec_fini(&shard->dead);
 	vec_fini(&shard->stays);
 	vec_fini(&shard->kept_free);
+	vec_fini(&shard->settled);
 	vec_fini(&shard->names_touched);
 	vec_fini(&shard->kept);
 	vec_fini(&shard->free_threads);
@@ -302,6 +303,7 @@ static void keep(struct shard *shard, struct thread *thread)
 		thread->kept_at = (uint32_t)shard->kept.count;
 		*vec_push(&shard->kept) = thread;
 	}
+	shard_unsettle(shard, thread);
 }
 
 static void unkeep(struct shard *shard, struct thread *thread)
@@ -779,23 +781,51 @@ void rows_gather(struct rows *rows)
 	}
 }
 
+static void end_window_of(struct shard *shard, struct thread *thread, uint64_t end)
+{
+	const struct map_setup *setup = shard->layout->setup;
+
+	for (size_t a = 0; a < setup->analysis_count; a++) {
+		if (setup->analyses[a]->on_window_end) {
+			shard->running = a;
+			setup->analyses[a]->on_window_end(shard, thread, end);
+		}
+	}
+	if (thread->is_dead) {
+		shard->settled.at[thread->kept_at / 64] |= (uint64_t)1 << thread->kept_at % 64;
+	}
+}
+
+/* Most threads that are kept died long ago, and their memory is far. */
+static void end_window_in(struct shard *shard, uint64_t end)
+{
+	while (shard->settled.count * 64 < shard->kept.count) {
+		*vec_push(&shard->settled) = 0;
+	}
+	for (size_t word = 0; word * 64 < shard->kept.count; word++) {
+		uint64_t left = ~shard->settled.at[word];
+
+		for (; left != 0; left &= left - 1) {
+			size_t i = word * 64 + (size_t)__builtin_ctzll(left);
+
+			if (i < shard->kept.count && shard->kept.at[i]) {
+				end_window_of(shard, shard->kept.at[i], end);
+			}
+		}
+	}
+}
+
 void rows_end_window(struct rows *rows, uint64_t end)
 {
 	const struct map_setup *setup = rows->layout.setup;
+	bool is_wanted = false;
 
 	for (size_t a = 0; a < setup->analysis_count; a++) {
-		for (size_t s = 0; setup->analyses[a]->on_window_end && s < SHARDS; s++) {
-			struct shard *shard = &rows->shards[s];
-
-			shard_settle(shard);
-			shard->running = a;
-			for (size_t i = 0; i < shard->kept.count; i++) {
-				if (shard->kept.at[i]) {
-					setup->analyses[a]->on_window_end(shard, shard->kept.at[i],
-									  end);
-				}
-			}
-		}
+		is_wanted |= setup->analyses[a]->on_window_end != NULL;
+	}
+	for (size_t s = 0; is_wanted && s < SHARDS; s++) {
+		shard_settle(&rows->shards[s]);
+		end_window_in(&rows->shards[s], end);
 	}
 }
 

@@ -150,6 +150,7 @@ struct shard {
 	struct slots slots;
 	VEC(struct thread *) kept; /* all that have a row, live and dead; NULL: free */
 	VEC(uint32_t) kept_free;   /* indexes of those */
+	VEC(uint64_t) settled;     /* bits by index in kept: dead, and a window has ended since */
 	VEC(struct dead) dead;     /* of those */
 	VEC(struct open_stay) stays;
 	VEC(char *) blocks;                /* of memory for threads */
@@ -197,6 +198,14 @@ void rows_add_class(struct rows *rows, const char *name);
 
 /* The slot of a key; a new one is of no round.  Dies at the next call. */
 struct slot *shard_slot(struct shard *shard, int64_t key);
+/* Something is said of a thread that is dead: the end of the window concerns it once more. */
+static inline void shard_unsettle(struct shard *shard, const struct thread *thread)
+{
+	if (thread->kept_at / 64 < shard->settled.count) {
+		shard->settled.at[thread->kept_at / 64] &= ~((uint64_t)1 << thread->kept_at % 64);
+	}
+}
+
 struct thread *shard_thread(struct shard *shard, int64_t key);       /* made when new */
 struct thread *shard_thread_known(struct shard *shard, int64_t key); /* NULL if not there */
 /* A new thread under @key; the old one, if any, keeps its row. */

@@ -280,6 +280,9 @@ static bool use_node(struct shard *shard, const struct round *round, struct shar
 				apply_group(key->thread, group);
 				is_fresh = false;
 			}
+			if (key->thread->is_dead) {
+				shard_unsettle(shard, key->thread);
+			}
 			apply(&at, record);
 		}
 		i = record->next;
