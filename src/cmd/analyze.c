@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,13 +35,25 @@ struct analyze {
 	struct err err;
 };
 
-static atomic_bool stop; /* lock-free, so that a signal may set it */
+/* ---- stopping ---- */
+
+atomic_bool cmd_stop; /* lock-free, so that a signal may set it */
 
 static void on_signal(int number)
 {
 	(void)number;
-	stop = true;
+	cmd_stop = true;
 }
+
+void cmd_stop_on_signals(void)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+
+	(void)sigaction(SIGINT, &action, NULL);
+	(void)sigaction(SIGTERM, &action, NULL);
+}
+
+/* ---- progress ---- */
 
 static void clear_progress(struct analyze *a)
 {
@@ -145,7 +156,7 @@ static void on_report(void *user, const struct report *report)
 	}
 	if (output_check(a->output, &a->err) < 0) {
 		a->cannot_write = true;
-		stop = true;
+		cmd_stop = true;
 	}
 }
 
@@ -206,7 +217,7 @@ static int analyze_one(struct analyze *a, struct engine_config *config,
 		.user = a,
 		.chunk_bytes = config->chunk_bytes,
 		.progress = on_progress,
-		.stop = &stop,
+		.stop = &cmd_stop,
 		.on_trace = on_trace,
 		.on_pause = a->states ? on_pause : NULL,
 	};
@@ -250,7 +261,7 @@ static int analyze_all(struct analyze *a, struct engine_config *config)
 			failed = EXIT_FAILED;
 		}
 	}
-	for (size_t i = 0; i < paths.at.count && !stop; i++) {
+	for (size_t i = 0; i < paths.at.count && !cmd_stop; i++) {
 		if (analyze_one(a, config, &paths.at.at[i]) < 0) {
 			failed = EXIT_FAILED;
 		}
@@ -326,7 +337,6 @@ static void save_states(struct analyze *a)
 int cmd_analyze_into(const struct options *options, struct output *output)
 {
 	struct analyze a = { .options = options, .output = output };
-	struct sigaction action = { .sa_handler = on_signal };
 	struct engine_config config = { 0 };
 	struct stats stats = { 0 };
 	uint64_t begin = monotonic_ns();
@@ -348,8 +358,7 @@ int cmd_analyze_into(const struct options *options, struct output *output)
 		return EXIT_USAGE;
 	}
 	a.shows_progress = isatty(STDERR_FILENO) && options->verbosity >= 0;
-	(void)sigaction(SIGINT, &action, NULL);
-	(void)sigaction(SIGTERM, &action, NULL);
+	cmd_stop_on_signals();
 	(void)signal(SIGPIPE, SIG_IGN);
 	config.top = output->top;
 	output_start(output);

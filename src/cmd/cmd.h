@@ -4,6 +4,8 @@
 #ifndef SILLAGE_CMD_CMD_H
 #define SILLAGE_CMD_CMD_H
 
+#include <stdatomic.h>
+
 #include "options.h"
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
@@ -20,6 +22,11 @@ struct command {
 
 extern const struct command cmd_live, cmd_analyze, cmd_top, cmd_list, cmd_replay, cmd_triggers,
 	cmd_lami, cmd_capture, cmd_report, cmd_map, cmd_merge;
+
+/* Set by a signal, once cmd_stop_on_signals() was called, or by who cannot go on: finish with what
+ * there is. */
+extern atomic_bool cmd_stop;
+void cmd_stop_on_signals(void); /* SIGINT, SIGTERM */
 
 struct engine_config;
 struct hub_config;

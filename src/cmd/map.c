@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,14 +24,6 @@ struct mapping {
 	bool has_begun; /* the trace, in the file */
 	struct err err;
 };
-
-static atomic_bool stop; /* lock-free, so that a signal may set it */
-
-static void on_signal(int number)
-{
-	(void)number;
-	stop = true;
-}
 
 static int on_trace(void *user, struct trace *trace, struct err *err)
 {
@@ -79,7 +70,7 @@ static void on_progress(void *user, uint64_t done, uint64_t total)
 	(void)done;
 	(void)total;
 	if (partials_out_check(m->out, &m->err) < 0) {
-		stop = true; /* a full disk: said at the end */
+		cmd_stop = true; /* a full disk: said at the end */
 	}
 }
 
@@ -102,7 +93,7 @@ static int map_one(struct mapping *m, const struct recorded_path *path)
 		.user = m,
 		.chunk_bytes = m->config.chunk_bytes,
 		.progress = on_progress,
-		.stop = &stop,
+		.stop = &cmd_stop,
 		.on_trace = on_trace,
 	};
 	int r = cmd_range(m->options, path, &m->config.range_begin, &m->config.range_end, &m->err);
@@ -132,7 +123,7 @@ static int map_all(struct mapping *m)
 			status = EXIT_FAILED;
 		}
 	}
-	for (size_t i = 0; i < paths.at.count && !stop; i++) {
+	for (size_t i = 0; i < paths.at.count && !cmd_stop; i++) {
 		if (map_one(m, &paths.at.at[i]) < 0) {
 			status = EXIT_FAILED;
 		}
@@ -180,14 +171,12 @@ static void say_account(const struct mapping *m)
 static int map_into(const struct options *options, FILE *file)
 {
 	struct mapping m = { .options = options };
-	struct sigaction action = { .sa_handler = on_signal };
 	int status;
 
 	fill_config(&m);
 	m.out = begin_file(&m, file);
 	m.config.partials = m.out;
-	(void)sigaction(SIGINT, &action, NULL);
-	(void)sigaction(SIGTERM, &action, NULL);
+	cmd_stop_on_signals();
 	(void)signal(SIGPIPE, SIG_IGN);
 	status = map_all(&m);
 	partials_put_last(m.out);

@@ -3,7 +3,6 @@
  */
 #include <errno.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,14 +32,6 @@ struct merging {
 	struct err err;
 };
 
-static atomic_bool stop; /* lock-free, so that a signal may set it */
-
-static void on_signal(int number)
-{
-	(void)number;
-	stop = true;
-}
-
 /* ---- reports ---- */
 
 static void on_report(void *user, const struct report *report)
@@ -57,7 +48,7 @@ static void on_report(void *user, const struct report *report)
 	}
 	if (output_check(m->output, &m->err) < 0) {
 		m->cannot_write = true;
-		stop = true;
+		cmd_stop = true;
 	}
 }
 
@@ -88,7 +79,7 @@ static int merge_trace(struct merging *m, const struct source *source,
 	m->config.range_end = begun->range_end;
 	engine = engine_new(&m->config);
 	m->trace = trace_new(engine, m);
-	r = partials_in_merge(source->in, m->trace, &stop, &m->err);
+	r = partials_in_merge(source->in, m->trace, &cmd_stop, &m->err);
 	trace_free(m->trace);
 	engine_free(engine);
 	return r;
@@ -100,7 +91,7 @@ static int merge_source(struct merging *m, const struct source *source)
 	struct partials_trace begun;
 	int r = 0;
 
-	while (!stop && (r = partials_in_trace(source->in, &begun, &m->err)) > 0) {
+	while (!cmd_stop && (r = partials_in_trace(source->in, &begun, &m->err)) > 0) {
 		r = merge_trace(m, source, &begun);
 		if (r < 0) {
 			break;
@@ -117,14 +108,12 @@ static int merge_source(struct merging *m, const struct source *source)
 
 static void merge_all(struct merging *m)
 {
-	struct sigaction action = { .sa_handler = on_signal };
 	uint64_t begin = monotonic_ns();
 
-	(void)sigaction(SIGINT, &action, NULL);
-	(void)sigaction(SIGTERM, &action, NULL);
+	cmd_stop_on_signals();
 	(void)signal(SIGPIPE, SIG_IGN);
 	output_start(m->output);
-	for (size_t i = 0; i < m->sources.count && !stop; i++) {
+	for (size_t i = 0; i < m->sources.count && !cmd_stop; i++) {
 		if (merge_source(m, &m->sources.at[i]) < 0) {
 			m->summary.exit = EXIT_FAILED;
 		}

@@ -1,21 +1,11 @@
 /*
  * replay: plays recorded traces into a relay as live sessions.
  */
-#include <signal.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
 #include "live/player.h"
 #include "recorded/recorded.h"
-
-static atomic_bool stop; /* lock-free, so that a signal may set it */
-
-static void on_signal(int number)
-{
-	(void)number;
-	stop = true;
-}
 
 static int find_all(const char **args, struct recorded_paths *paths)
 {
@@ -45,7 +35,7 @@ static int play(const struct options *options, const struct url *relay)
 		.wait_viewer = options->wait_viewer,
 		.as_now = options->as_now,
 		.verbosity = options->verbosity,
-		.stop = &stop,
+		.stop = &cmd_stop,
 		.say = say,
 	};
 	struct recorded_paths paths = { 0 };
@@ -60,7 +50,6 @@ static int play(const struct options *options, const struct url *relay)
 
 static int run(const struct options *options)
 {
-	struct sigaction action = { .sa_handler = on_signal };
 	struct url url;
 	struct err err;
 	int status;
@@ -73,8 +62,7 @@ static int run(const struct options *options)
 		say("%s", err.text);
 		return EXIT_USAGE;
 	}
-	(void)sigaction(SIGINT, &action, NULL);
-	(void)sigaction(SIGTERM, &action, NULL);
+	cmd_stop_on_signals();
 	status = play(options, &url);
 	url_fini(&url);
 	return status;
