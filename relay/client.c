@@ -293,7 +293,9 @@ static void index_ok(struct client *client, struct client_stream *stream,
  * asked when the timer should have ticked again; times are rounded up to a grid, so that most
  * streams are asked at once: on an idle host waking up is nearly all that following costs.  The
  * grid is that of the wall clock and a little later: windows end on it, and a live timer after that
- * all of their streams have told so.  Of a short timer it is as wide: all are asked together, once.
+ * all of their streams have told so.  Of a short timer it is as wide: all are asked together, once;
+ * and one that had to be asked again, a poll later at least, is asked at the point after the next,
+ * or it would come too early for ever.
  */
 static uint64_t next_tick(const struct client *client, const struct client_stream *stream)
 {
