@@ -173,6 +173,20 @@ def turned(data, rng):
     note('a bit that is turned (300 times)' + (': %s' % wrong if wrong else ''), not wrong)
 
 
+def with_workers(data, rng):
+    """Workers read frames ahead of those that are merged: the same is made of them, and said."""
+    wrong = []
+    for at in [None] + [rng.randrange(HEADER, len(data)) for _ in range(20)]:
+        changed = bytearray(data)
+        if at is not None:
+            changed[at] ^= 1 << rng.randrange(8)
+        one, many = ([code, cuts.in_order(out), said] for code, out, said in (
+            sillage(['merge', '-q', '-f', 'json', '-j', workers, '-'], bytes(changed)) for workers in ('0', '3')))
+        if one != many:
+            wrong.append((at, one[2], many[2]))
+    note('the same with workers' + (': %s' % wrong if wrong else ''), not wrong)
+
+
 def main():
     trace, ust = sys.argv[2:4]
     seed = random.randrange(1 << 32)
@@ -184,6 +198,7 @@ def main():
     cut(both)
     shuffled(small)
     turned(small, random.Random(seed))
+    with_workers(small, random.Random(seed))
     note('no such file', refused(b'') and refused(b'x' * 1000, 'not a file that sillage map wrote'))
     note('another version', refused(small[:16] + b'\xff' + small[17:], 'version 255'))
     return 1 if FAILED else 0
