@@ -290,6 +290,13 @@ void engine_submit(struct engine *engine, struct job *job)
 	pool_submit(engine->pool, job);
 }
 
+void engine_await(struct engine *engine, const struct job *job)
+{
+	while (!job->is_reaped) {
+		engine_step(engine, true, 0);
+	}
+}
+
 /* ---- traces ---- */
 
 static void on_merge_report(void *user, const struct report *report)

@@ -81,6 +81,8 @@ void engine_make_room(struct engine *engine);
 size_t engine_in_flight(const struct engine *engine); /* jobs at the workers */
 /* A JOB_FIND of the front's; is_reaped after one of the engine_steps that follow. */
 void engine_submit(struct engine *engine, struct job *job);
+/* Steps until it is. */
+void engine_await(struct engine *engine, const struct job *job);
 /* Readable when engine_step() has work, for an event loop; -1 when there are no workers. */
 int engine_event_fd(struct engine *engine);
 

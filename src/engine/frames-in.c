@@ -154,17 +154,6 @@ static bool is_inside(uint8_t kind)
 	return kind >= FRAME_CLASSES && kind < FRAME_FINISH;
 }
 
-static void begin(struct slot *slot, struct engine *engine, const struct partial_rules *rules)
-{
-	if (slot->is_under_way) {
-		slot->rules = *rules;
-		slot->job = (struct job){ .run = run, .kind = JOB_FIND };
-		engine_submit(engine, &slot->job);
-	} else {
-		slot->r = unpack(slot);
-	}
-}
-
 static void add_one(struct frames_in *in, struct engine *engine, const struct partial_rules *rules)
 {
 	struct slot *slot = &in->slots[(in->first + in->used++) % in->room];
@@ -177,8 +166,12 @@ static void add_one(struct frames_in *in, struct engine *engine, const struct pa
 	in->bytes += slot->len;
 	/* Only partials are worth a worker. */
 	slot->is_under_way = slot->r == 0 && in->room > 1 && slot->kind == FRAME_PARTIAL;
-	if (slot->r == 0) {
-		begin(slot, engine, rules);
+	if (slot->is_under_way) {
+		slot->rules = *rules;
+		slot->job = (struct job){ .run = run, .kind = JOB_FIND };
+		engine_submit(engine, &slot->job);
+	} else if (slot->r == 0) {
+		slot->r = unpack(slot);
 	}
 }
 
@@ -214,8 +207,8 @@ static struct slot *take_first(struct frames_in *in, struct engine *engine)
 {
 	struct slot *slot = &in->slots[in->first];
 
-	while (slot->is_under_way && !slot->job.is_reaped) {
-		engine_step(engine, true, 0);
+	if (slot->is_under_way) {
+		engine_await(engine, &slot->job);
 	}
 	in->first = (in->first + 1) % in->room;
 	in->used--;

@@ -45,17 +45,18 @@ static void find_batch(struct job *job, struct map *map)
 	}
 }
 
+/* If there is another one. */
 static void find(struct ahead *ahead)
 {
-	ahead->is_under_way = true;
-	engine_submit(ahead->engine, &ahead->job);
+	ahead->is_under_way = ahead->file->has_info;
+	if (ahead->is_under_way) {
+		engine_submit(ahead->engine, &ahead->job);
+	}
 }
 
 static void wait_for_it(struct ahead *ahead)
 {
-	while (!ahead->job.is_reaped) {
-		engine_step(ahead->engine, true, 0);
-	}
+	engine_await(ahead->engine, &ahead->job);
 	ahead->is_under_way = false;
 }
 
@@ -107,9 +108,7 @@ static struct found_packet *at_hand(struct ahead *ahead)
 		ahead->coming = used;
 		used->count = 0;
 		ahead->at = 0;
-		if (ahead->file->has_info) {
-			find(ahead);
-		}
+		find(ahead);
 	}
 	return ahead->at < ahead->now->count ? &ahead->now->at[ahead->at] : NULL;
 }
