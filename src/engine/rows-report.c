@@ -44,23 +44,39 @@ static uint64_t sort_value(const struct column *column, uint64_t value)
 	return value;
 }
 
+static uint64_t sort_sum(const struct table *table, uint32_t mask, const uint64_t *values)
+{
+	uint64_t sum = 0;
+
+	for (; mask != 0; mask &= mask - 1) {
+		unsigned int i = (unsigned int)__builtin_ctz(mask);
+
+		sum += sort_value(&table->columns[i], values[i]);
+	}
+	return sum;
+}
+
+static bool has_any(const struct listing *listing, const uint64_t *values)
+{
+	uint64_t any = 0;
+
+	for (uint32_t i = 0; i < listing->columns; i++) {
+		any |= values[i];
+	}
+	return any != 0;
+}
+
 /* Adds a row unless all its columns are zero (CPUs and the trace always have one). */
 static struct report_row *add_row(struct listing *listing, const uint64_t *values, bool always)
 {
 	struct report_row *row;
-	uint64_t any = 0, sort = 0;
 
-	for (uint32_t i = 0; i < listing->columns; i++) {
-		any |= values[i];
-		sort += listing->sort_mask >> i & 1
-				? sort_value(&listing->table->columns[i], values[i])
-				: 0;
-	}
-	if (any == 0 && !always) {
+	if (!always && !has_any(listing, values)) {
 		return NULL;
 	}
 	row = vec_push(&listing->rows);
-	*row = (struct report_row){ .sort = sort, .values = values };
+	*row = (struct report_row){ .sort = sort_sum(listing->table, listing->sort_mask, values),
+				    .values = values };
 	return row;
 }
 
@@ -278,10 +294,10 @@ static uint32_t process_number(struct crowd *crowd, const struct thread_view *vi
 	return kh_value(crowd->numbers, at);
 }
 
-static struct process_row *process_at(const struct rows *rows, struct listing *listing,
-				      uint32_t number, const struct thread_view *view)
+static struct process_row *process_at(const struct rows *rows, struct crowd *crowd,
+				      struct listing *listing, const struct thread_view *view)
 {
-	bool by_name = listing->selection && listing->selection->per == PER_COMM;
+	uint32_t number = process_number(crowd, view);
 	struct process_row *process;
 
 	while (listing->processes.count <= number) {
@@ -290,9 +306,10 @@ static struct process_row *process_at(const struct rows *rows, struct listing *l
 	process = listing->processes.at[number];
 	if (!process) {
 		process = mem_alloc(sizeof(*process));
-		process->view = (struct thread_view){ .tid = -1, .pid = by_name ? -1 : view->pid };
+		process->view = (struct thread_view){ .tid = -1, .pid = view->pid };
 		process->leader_tid = INT32_MAX;
-		if (by_name) {
+		if (crowd->by_name) {
+			process->view.pid = -1;
 			memcpy(process->view.comm, view->comm, sizeof(view->comm));
 		}
 		listing->processes.at[number] = process;
@@ -324,16 +341,6 @@ static void name_process(struct process_row *process, const struct thread *threa
 	}
 }
 
-static bool has_any(const struct listing *listing, const uint64_t *values)
-{
-	uint64_t any = 0;
-
-	for (uint32_t i = 0; i < listing->columns; i++) {
-		any |= values[i];
-	}
-	return any != 0;
-}
-
 static void add_to_process(const struct rows *rows, struct crowd *crowd, struct listing *listing,
 			   const struct thread *thread)
 {
@@ -343,7 +350,7 @@ static void add_to_process(const struct rows *rows, struct crowd *crowd, struct 
 	if (!has_any(listing, values)) {
 		return;
 	}
-	process = process_at(rows, listing, process_number(crowd, &thread->view), &thread->view);
+	process = process_at(rows, crowd, listing, &thread->view);
 	columns_add(&rows->layout.item_columns[listing->a][listing->t], process->values, values);
 	if (process->view.pid >= 0) {
 		name_process(process, thread);
@@ -511,16 +518,6 @@ static uint32_t sort_mask_of(const struct table *table, const struct selection *
 		}
 	}
 	return table->sort_mask;
-}
-
-static uint64_t sort_sum(const struct table *table, uint32_t mask, const uint64_t *values)
-{
-	uint64_t sum = 0;
-
-	for (uint32_t i = 0; i < COLUMNS_MAX; i++) {
-		sum += mask >> i & 1 ? sort_value(&table->columns[i], values[i]) : 0;
-	}
-	return sum;
 }
 
 void report_sort(const struct table *table, const struct selection *selection,

@@ -198,14 +198,6 @@ void rows_add_class(struct rows *rows, const char *name);
 
 /* The slot of a key; a new one is of no round.  Dies at the next call. */
 struct slot *shard_slot(struct shard *shard, int64_t key);
-/* Something is said of a thread that is dead: the end of the window concerns it once more. */
-static inline void shard_unsettle(struct shard *shard, const struct thread *thread)
-{
-	if (thread->kept_at / 64 < shard->settled.count) {
-		shard->settled.at[thread->kept_at / 64] &= ~((uint64_t)1 << thread->kept_at % 64);
-	}
-}
-
 struct thread *shard_thread(struct shard *shard, int64_t key);       /* made when new */
 struct thread *shard_thread_known(struct shard *shard, int64_t key); /* NULL if not there */
 /* A new thread under @key; the old one, if any, keeps its row. */
@@ -216,6 +208,14 @@ struct thread *shard_stay(const struct shard *shard, uint32_t cpu, int64_t key);
 void shard_open_stay(struct shard *shard, const struct open_stay *stay);
 void shard_close_stay(struct shard *shard, uint32_t cpu, int64_t key);
 void shard_thread_ends(struct shard *shard, struct thread *thread, uint64_t ts);
+/* Something is said of a thread that is dead: the end of the window concerns it once more. */
+static inline void shard_unsettle(struct shard *shard, const struct thread *thread)
+{
+	if (thread->kept_at / 64 < shard->settled.count) {
+		shard->settled.at[thread->kept_at / 64] &= ~((uint64_t)1 << thread->kept_at % 64);
+	}
+}
+
 /* The thread of @from, if any, continues as @to (exec by a thread that is not the leader). */
 void rows_thread_rename(struct rows *rows, const struct rename *rename);
 
