@@ -116,34 +116,17 @@ static void shard_init(struct shard *shard, const struct layout *layout)
 	shard->longest = longest_new(layout);
 }
 
-/* What a thread has beside its memory. */
-static void thread_fini(const struct layout *layout, struct thread *thread)
-{
-	const struct columns *columns = &layout->columns[SCOPE_THREAD];
-
-	for (size_t a = 0; a < layout->setup->analysis_count; a++) {
-		if (layout->setup->analyses[a]->on_forget) {
-			layout->setup->analyses[a]->on_forget((char *)(thread + 1) +
-							      layout->thread_state_offsets[a]);
-		}
-	}
-	if (columns->special_count > 0) {
-		columns_empty(columns, thread->sums.window);
-		columns_empty(columns, thread->sums.total);
-	}
-}
-
 /* Threads that were renamed lie in memory of another shard: all of these come before any of
  * shard_fini(). */
 static void threads_fini(struct shard *shard)
 {
 	for (size_t i = 0; i < shard->kept.count; i++) {
 		if (shard->kept.at[i]) {
-			thread_fini(shard->layout, shard->kept.at[i]);
+			rows_thread_fini(shard->layout, shard->kept.at[i]);
 		}
 	}
 	if (shard->other) {
-		thread_fini(shard->layout, shard->other);
+		rows_thread_fini(shard->layout, shard->other);
 	}
 }
 
@@ -214,7 +197,7 @@ void rows_fini(struct rows *rows)
 	facts_fini(rows);
 	longest_free(layout, rows->whole.longest);
 	if (rows->other) {
-		thread_fini(layout, rows->other); /* its memory is a shard's */
+		rows_thread_fini(layout, rows->other); /* its memory is a shard's */
 	}
 	sums_fini(layout, &rows->trace, SCOPE_TRACE);
 	items_fini(&rows->items, layout->item_columns);
@@ -259,256 +242,6 @@ struct cpu *rows_cpu(struct rows *rows, uint64_t id)
 		kh_value(rows->cpus, at) = cpu;
 	}
 	return kh_value(rows->cpus, at);
-}
-
-/* ---- threads ---- */
-
-#define THREADS_AT_ONCE 16
-
-static void add_threads(struct shard *shard, size_t bytes)
-{
-	char *block = mem_alloc(THREADS_AT_ONCE * bytes);
-
-	*vec_push(&shard->blocks) = block;
-	for (size_t i = THREADS_AT_ONCE; i-- > 0;) {
-		*vec_push(&shard->free_threads) = (struct thread *)(block + i * bytes);
-	}
-}
-
-/* A thread, its sums and the analyses' states in one piece: forks are frequent. */
-struct thread *shard_thread_alloc(struct shard *shard)
-{
-	const struct layout *layout = shard->layout;
-	uint32_t columns = layout->columns[SCOPE_THREAD].count + 1;
-	size_t sums_bytes = (layout->is_direct ? 1 : 2) * columns * sizeof(uint64_t);
-	size_t bytes = sizeof(struct thread) + layout->thread_state_size + sums_bytes;
-	struct thread *thread;
-
-	if (shard->free_threads.count == 0) {
-		add_threads(shard, bytes);
-	}
-	thread = shard->free_threads.at[--shard->free_threads.count];
-	memset(thread, 0, bytes);
-	thread->sums.window = (uint64_t *)((char *)(thread + 1) + shard->layout->thread_state_size);
-	thread->sums.total = thread->sums.window + (layout->is_direct ? 0 : columns);
-	return thread;
-}
-
-static void keep(struct shard *shard, struct thread *thread)
-{
-	if (shard->kept_free.count > 0) {
-		thread->kept_at = shard->kept_free.at[--shard->kept_free.count];
-		shard->kept.at[thread->kept_at] = thread;
-	} else {
-		thread->kept_at = (uint32_t)shard->kept.count;
-		*vec_push(&shard->kept) = thread;
-	}
-	shard_unsettle(shard, thread);
-}
-
-static void unkeep(struct shard *shard, struct thread *thread)
-{
-	shard->kept.at[thread->kept_at] = NULL;
-	*vec_push(&shard->kept_free) = thread->kept_at;
-}
-
-/* Keys without a tid are of nobody known: what orders their rows is the CPU's number. */
-static struct thread *thread_new(struct shard *shard, int64_t key)
-{
-	struct thread *thread = shard_thread_alloc(shard);
-
-	if (key >= KEY_HEAD) {
-		thread->view.tid = -1;
-		thread->incarnation = key == KEY_NOBODY ? UINT32_MAX : (uint32_t)key;
-	} else {
-		thread->view.tid = (int32_t)key;
-	}
-	thread->view.pid = -1;
-	thread->cpu = UINT64_MAX;
-	keep(shard, thread);
-	return thread;
-}
-
-#define SLOTS_LEAST 16
-
-static void grow_slots(struct slots *slots)
-{
-	struct slots old = *slots;
-	uint32_t room = old.at ? (old.mask + 1) * 2 : SLOTS_LEAST;
-
-	slots->at = mem_alloc(room * sizeof(*slots->at));
-	slots->mask = room - 1;
-	slots->used = 0;
-	for (uint32_t i = 0; old.at && i <= old.mask; i++) {
-		if (old.at[i].round != 0) {
-			uint32_t at = map_mix((uint64_t)old.at[i].key) & slots->mask;
-
-			while (slots->at[at].round != 0) {
-				at = (at + 1) & slots->mask;
-			}
-			slots->at[at] = old.at[i];
-			slots->used++;
-		}
-	}
-	free(old.at);
-}
-
-struct slot *shard_slot(struct shard *shard, int64_t key)
-{
-	struct slots *slots = &shard->slots;
-	uint32_t at;
-
-	if (!slots->at || slots->used > slots->mask / 2) {
-		grow_slots(slots);
-	}
-	at = map_mix((uint64_t)key) & slots->mask;
-	while (slots->at[at].round != 0 && slots->at[at].key != key) {
-		at = (at + 1) & slots->mask;
-	}
-	if (slots->at[at].round == 0) {
-		slots->at[at] = (struct slot){ .key = key, .round = UINT32_MAX };
-		slots->used++;
-	}
-	return &slots->at[at];
-}
-
-struct thread *shard_thread_known(struct shard *shard, int64_t key)
-{
-	return shard_slot(shard, key)->thread;
-}
-
-static void put_thread(struct shard *shard, int64_t key, struct thread *thread)
-{
-	shard_slot(shard, key)->thread = thread;
-}
-
-struct thread *shard_thread(struct shard *shard, int64_t key)
-{
-	struct thread *thread = shard_thread_known(shard, key);
-
-	if (!thread) {
-		thread = thread_new(shard, key);
-		put_thread(shard, key, thread);
-	}
-	return thread;
-}
-
-void shard_thread_ends(struct shard *shard, struct thread *thread, uint64_t ts)
-{
-	if (!thread->is_dead) {
-		thread->is_dead = true;
-		*vec_push(&shard->dead) = (struct dead){ .ts = ts, .thread = thread };
-	}
-}
-
-static struct open_stay *stay_on(const struct shard *shard, uint32_t cpu)
-{
-	for (size_t i = 0; i < shard->stays.count; i++) {
-		if (shard->stays.at[i].cpu == cpu) {
-			return &shard->stays.at[i];
-		}
-	}
-	return NULL;
-}
-
-struct thread *shard_stay(const struct shard *shard, uint32_t cpu, int64_t key)
-{
-	const struct open_stay *stay = stay_on(shard, cpu);
-
-	return stay && stay->key == key ? stay->thread : NULL;
-}
-
-void shard_open_stay(struct shard *shard, const struct open_stay *stay)
-{
-	struct open_stay *old = stay_on(shard, stay->cpu);
-
-	if (!old) {
-		*vec_push(&shard->stays) = *stay;
-	} else if (stay->ts >= old->ts) {
-		*old = *stay;
-	}
-}
-
-void shard_close_stay(struct shard *shard, uint32_t cpu, int64_t key)
-{
-	struct open_stay *stay = stay_on(shard, cpu);
-
-	if (stay && stay->key == key) {
-		*stay = shard->stays.at[--shard->stays.count];
-	}
-}
-
-/* The thread goes from the shard: stays are not to lead to it. */
-static void forget_stays(struct shard *shard, const struct thread *thread)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < shard->stays.count; i++) {
-		if (shard->stays.at[i].thread != thread) {
-			shard->stays.at[kept++] = shard->stays.at[i];
-		}
-	}
-	shard->stays.count = kept;
-}
-
-struct thread *shard_thread_fork(struct shard *shard, int64_t key, uint64_t ts)
-{
-	struct thread *old = shard_thread_known(shard, key);
-	struct thread *thread = thread_new(shard, key);
-
-	if (old) {
-		shard_thread_ends(shard, old, ts);
-		thread->incarnation = old->incarnation + 1;
-	}
-	put_thread(shard, key, thread);
-	return thread;
-}
-
-/* The thread leaves the shard, with all that is about it. */
-static void take_out(struct shard *shard, struct thread *thread)
-{
-	size_t kept = 0;
-
-	unkeep(shard, thread);
-	forget_stays(shard, thread);
-	for (size_t i = 0; i < shard->touched.count; i++) {
-		if (shard->touched.at[i] != thread) {
-			shard->touched.at[kept++] = shard->touched.at[i];
-		}
-	}
-	shard->touched.count = kept;
-	kept = 0;
-	for (size_t i = 0; i < shard->dead.count; i++) {
-		if (shard->dead.at[i].thread != thread) {
-			shard->dead.at[kept++] = shard->dead.at[i];
-		}
-	}
-	shard->dead.count = kept;
-	thread->is_dead = false;
-	put_thread(shard, thread->view.tid, NULL);
-}
-
-void rows_thread_rename(struct rows *rows, const struct rename *rename)
-{
-	struct shard *from = &rows->shards[key_shard(rename->from)];
-	struct shard *to = &rows->shards[key_shard(rename->to)];
-	struct thread *thread = shard_thread_known(from, rename->from);
-	struct thread *old = shard_thread_known(to, rename->to);
-
-	if (!thread) {
-		return;
-	}
-	take_out(from, thread);
-	if (old) {
-		shard_thread_ends(to, old, rename->ts);
-		thread->incarnation = old->incarnation + 1;
-	}
-	thread->view.tid = rename->to;
-	keep(to, thread);
-	if (thread->sums.is_touched) {
-		*vec_push(&to->touched) = thread;
-	}
-	put_thread(to, rename->to, thread);
 }
 
 /* ---- event names ---- */
@@ -696,61 +429,6 @@ static void fold(const struct columns *columns, struct sums *sums, bool keep)
 	sums->is_touched = false;
 }
 
-static void fold_ended(struct shard *shard, struct thread *thread)
-{
-	if (!shard->other) {
-		shard->other = shard_thread_alloc(shard);
-	}
-	columns_move(&shard->layout->columns[SCOPE_THREAD], shard->other->sums.total,
-		     thread->sums.total);
-	thread_fini(shard->layout, thread);
-	if (shard_thread_known(shard, thread->view.tid) == thread) {
-		put_thread(shard, thread->view.tid, NULL);
-	}
-	unkeep(shard, thread);
-	forget_stays(shard, thread);
-	*vec_push(&shard->free_threads) = thread;
-}
-
-/* The middle of the time in which threads ended. */
-static uint64_t middle_death(const struct shard *shard)
-{
-	uint64_t first = UINT64_MAX, last = 0;
-
-	for (size_t i = 0; i < shard->dead.count; i++) {
-		first = shard->dead.at[i].ts < first ? shard->dead.at[i].ts : first;
-		last = shard->dead.at[i].ts > last ? shard->dead.at[i].ts : last;
-	}
-	return first + (last - first) / 2;
-}
-
-#define DEAD_AHEAD 8 /* their memory is far */
-
-/* Threads that ended first, and were reported, go into one row when there are too many. */
-static void drop_dead(struct shard *shard)
-{
-	while (shard->kept.count - shard->kept_free.count > THREADS_KEPT_MAX / SHARDS &&
-	       shard->dead.count > 0) {
-		uint64_t until = middle_death(shard);
-		size_t kept = 0;
-
-		for (size_t i = 0; i < shard->dead.count; i++) {
-			struct dead *dead = &shard->dead.at[i];
-
-			if (i + DEAD_AHEAD < shard->dead.count) {
-				__builtin_prefetch(dead[DEAD_AHEAD].thread);
-				__builtin_prefetch((char *)dead[DEAD_AHEAD].thread + 64);
-			}
-			if (dead->ts <= until) {
-				fold_ended(shard, dead->thread);
-			} else {
-				shard->dead.at[kept++] = *dead;
-			}
-		}
-		shard->dead.count = kept;
-	}
-}
-
 /* What the shard has of the trace, of event names, and of items. */
 static void gather(struct rows *rows, struct shard *shard)
 {
@@ -869,5 +547,5 @@ void shard_settle(struct shard *shard)
 	}
 	shard->touched.count = 0;
 	shard->is_closing = false;
-	drop_dead(shard);
+	shard_drop_dead(shard);
 }

@@ -234,6 +234,10 @@ uint64_t *shard_names_row(struct shard *shard, uint32_t event_name);
 
 /* A thread's memory, zeroed, of no key. */
 struct thread *shard_thread_alloc(struct shard *shard);
+/* What it has beside its memory, which is a shard's. */
+void rows_thread_fini(const struct layout *layout, struct thread *thread);
+/* Threads that ended first, and were reported, go into one row when there are too many. */
+void shard_drop_dead(struct shard *shard);
 
 /* A row that was added up for a report. */
 struct report_process {
