@@ -35,10 +35,46 @@ static uint64_t end_of(uint32_t index)
 	return (lowest << (top - SUB_BITS)) + (((uint64_t)1 << (top - SUB_BITS)) - 1);
 }
 
+/* ---- few values ---- */
+
+static bool is_few(const struct spread *spread)
+{
+	return !spread->counts && !spread->buckets;
+}
+
+/* Fills @buckets, of which there are SPREAD_FEW, with those of few values, in order; how many. */
+static uint32_t sort_few(const struct spread *spread, struct spread_bucket *buckets)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < spread->used; i++) {
+		uint32_t at = count;
+
+		while (at > 0 && buckets[at - 1].index > spread->few[i]) {
+			at--;
+		}
+		if (at > 0 && buckets[at - 1].index == spread->few[i]) {
+			buckets[at - 1].count++;
+			continue;
+		}
+		memmove(buckets + at + 1, buckets + at, (count - at) * sizeof(*buckets));
+		buckets[at] = (struct spread_bucket){ .index = spread->few[i], .count = 1 };
+		count++;
+	}
+	return count;
+}
+
+/* ---- buckets by index ---- */
+
 /* From here on an array is not larger than what it takes the place of, as a rule. */
 #define FEW_BUCKETS 48
 
-/* ---- buckets by index ---- */
+static void to_buckets(struct spread *spread)
+{
+	spread->room = SPREAD_FEW;
+	spread->buckets = mem_alloc(spread->room * sizeof(*spread->buckets));
+	spread->used = sort_few(spread, spread->buckets);
+}
 
 /* Where @index is, or would be. */
 static uint32_t place_of(const struct spread *spread, uint32_t index)
@@ -57,21 +93,10 @@ static uint32_t place_of(const struct spread *spread, uint32_t index)
 	return low;
 }
 
-static void free_buckets(struct spread *spread)
-{
-	if (spread->buckets != spread->own) {
-		free(spread->buckets);
-	}
-}
-
 static void make_room(struct spread *spread)
 {
-	struct spread_bucket *larger = mem_alloc(spread->room * 2 * sizeof(*larger));
-
-	memcpy(larger, spread->buckets, spread->used * sizeof(*larger));
-	free_buckets(spread);
-	spread->buckets = larger;
 	spread->room *= 2;
+	spread->buckets = mem_realloc(spread->buckets, spread->room * sizeof(*spread->buckets));
 }
 
 static void insert_bucket(struct spread *spread, uint32_t at, uint32_t index, uint64_t count)
@@ -116,38 +141,76 @@ static void to_range(struct spread *spread)
 	for (uint32_t i = 0; i < used; i++) {
 		spread->counts[buckets[i].index - spread->first] = buckets[i].count;
 	}
-	free_buckets(spread);
-	spread->buckets = spread->own;
+	free(buckets);
+	spread->buckets = NULL;
 }
 
-/* ---- either ---- */
+/* ---- any ---- */
+
+static void add_to_buckets(struct spread *spread, uint32_t index, uint64_t count)
+{
+	uint32_t at = place_of(spread, index);
+
+	if (at < spread->used && spread->buckets[at].index == index) {
+		spread->buckets[at].count += count;
+		return;
+	}
+	insert_bucket(spread, at, index, count);
+	if (spread->used > FEW_BUCKETS) {
+		to_range(spread);
+	}
+}
+
+/* Where there is no counter for it yet. */
+static __attribute__((noinline)) void add_elsewhere(struct spread *spread, uint32_t index,
+						    uint64_t count)
+{
+	if (is_few(spread)) {
+		if (count <= SPREAD_FEW - spread->used) {
+			while (count-- > 0) {
+				spread->few[spread->used++] = (uint16_t)index;
+			}
+			return;
+		}
+		to_buckets(spread);
+	}
+	if (spread->counts) {
+		widen(spread, index);
+		spread->counts[index - spread->first] += count;
+	} else {
+		add_to_buckets(spread, index, count);
+	}
+}
 
 static void add_bucket(struct spread *spread, uint32_t index, uint64_t count)
 {
-	uint32_t at;
-
-	if (spread->counts) {
-		if (index - spread->first >= spread->used) {
-			widen(spread, index);
-		}
+	if (spread->counts && index - spread->first < spread->used) {
 		spread->counts[index - spread->first] += count;
-		return;
-	}
-	at = place_of(spread, index);
-	if (at < spread->used && spread->buckets[at].index == index) {
-		spread->buckets[at].count += count;
 	} else {
-		insert_bucket(spread, at, index, count);
-		if (spread->used > FEW_BUCKETS) {
-			to_range(spread);
-		}
+		add_elsewhere(spread, index, count);
 	}
 }
 
+/* The buckets of few values are in no order, and some of them several times. */
 static struct spread_bucket bucket_at(const struct spread *spread, uint32_t i)
 {
-	return spread->counts ? (struct spread_bucket){ spread->first + i, spread->counts[i] }
-			      : spread->buckets[i];
+	if (spread->counts) {
+		return (struct spread_bucket){ spread->first + i, spread->counts[i] };
+	}
+	return spread->buckets ? spread->buckets[i] : (struct spread_bucket){ spread->few[i], 1 };
+}
+
+/* @spread, or what is the same but for the order of its buckets. */
+static const struct spread *in_order(const struct spread *spread, struct spread *sorted,
+				     struct spread_bucket buckets[SPREAD_FEW])
+{
+	if (!is_few(spread)) {
+		return spread;
+	}
+	sorted->counts = NULL;
+	sorted->buckets = buckets;
+	sorted->used = sort_few(spread, buckets);
+	return sorted;
 }
 
 static struct spread *made(struct spread **spread)
@@ -155,8 +218,6 @@ static struct spread *made(struct spread **spread)
 	if (!*spread) {
 		*spread = mem_alloc(sizeof(**spread));
 		(*spread)->min = UINT64_MAX;
-		(*spread)->buckets = (*spread)->own;
-		(*spread)->room = sizeof((*spread)->own) / sizeof((*spread)->own[0]);
 	}
 	return *spread;
 }
@@ -211,14 +272,15 @@ uint64_t spread_bytes(const struct spread *spread)
 	if (!spread) {
 		return 0;
 	}
-	return sizeof(*spread) +
-	       spread->used * (spread->counts ? sizeof(*spread->counts) : sizeof(*spread->buckets));
+	return sizeof(*spread) + (spread->counts    ? spread->used * sizeof(*spread->counts)
+				  : spread->buckets ? spread->room * sizeof(*spread->buckets)
+						    : 0);
 }
 
 void spread_free(struct spread *spread)
 {
 	if (spread) {
-		free_buckets(spread);
+		free(spread->buckets);
 		free(spread->counts);
 		free(spread);
 	}
@@ -245,8 +307,11 @@ static void read_buckets(struct flat *flat, struct spread *spread)
 
 static void write_buckets(struct flat *flat, const struct spread *spread)
 {
+	struct spread_bucket buckets[SPREAD_FEW];
+	struct spread sorted;
 	size_t count = 0;
 
+	spread = in_order(spread, &sorted, buckets);
 	for (uint32_t i = 0; i < spread->used; i++) {
 		count += bucket_at(spread, i).count > 0;
 	}
@@ -318,9 +383,12 @@ uint64_t spread_percentile(const struct spread *spread, unsigned int per_mille)
 {
 	unsigned __int128 whole = (unsigned __int128)spread->count * per_mille;
 	uint64_t rank = (uint64_t)((whole + 999) / 1000), seen = 0, end = 0;
+	struct spread_bucket buckets[SPREAD_FEW];
+	struct spread sorted;
+	const struct spread *ordered = in_order(spread, &sorted, buckets);
 
-	for (uint32_t i = 0; i < spread->used && (seen < rank || seen == 0); i++) {
-		struct spread_bucket bucket = bucket_at(spread, i);
+	for (uint32_t i = 0; i < ordered->used && (seen < rank || seen == 0); i++) {
+		struct spread_bucket bucket = bucket_at(ordered, i);
 
 		seen += bucket.count;
 		end = end_of(bucket.index);

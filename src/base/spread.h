@@ -7,8 +7,9 @@
  *     v < 64         a bucket each
  *     otherwise      64 buckets for each power of two: at most 1.6 % above the truth
  *
- * Most spreads have few values, and keep the buckets that have something, by index.  Those with
- * many have all from the first to the last, which is quicker to add to.
+ * Most spreads have few values: as long as they fit in, these are only noted.  Then the buckets
+ * that have something are kept, by index; and if there are many of them, all from the first to the
+ * last, which is quicker to add to.
  */
 #ifndef SILLAGE_BASE_SPREAD_H
 #define SILLAGE_BASE_SPREAD_H
@@ -22,14 +23,16 @@ struct spread_bucket {
 	uint64_t count;
 };
 
+#define SPREAD_FEW 32
+
 struct spread {
 	uint64_t count, sum, min, max;
-	unsigned __int128 squares; /* sum of squares */
-	uint32_t used, room;
-	struct spread_bucket *buckets; /* in order of their index, while there are no `counts` */
-	uint64_t *counts;              /* `used` of them, NULL: few */
-	uint32_t first;                /* index of counts[0] */
-	struct spread_bucket own[4];   /* the first room: most spreads need no more */
+	unsigned __int128 squares;     /* sum of squares */
+	uint32_t used, room;           /* of what there is, the first of ... */
+	uint64_t *counts;              /* all buckets from the one with the index `first` on */
+	struct spread_bucket *buckets; /* those with something in them, in order */
+	uint32_t first;
+	uint16_t few[SPREAD_FEW]; /* the index of each value, in any order */
 };
 
 /* Adds a value; *spread is made when NULL. */

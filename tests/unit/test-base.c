@@ -233,6 +233,72 @@ START_TEST(spreads_values)
 }
 END_TEST
 
+/* What is written of a spread: the same however it came about. */
+static struct flat_out written(struct spread *spread)
+{
+	struct flat_out out = { 0 };
+	struct flat flat = { .out = &out };
+
+	spread_flat(&flat, &spread);
+	return out;
+}
+
+static int by_value(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+static void check_percentiles(const struct spread *spread, uint64_t *values, uint64_t count)
+{
+	qsort(values, count, sizeof(*values), by_value);
+	for (unsigned int share = 0; share <= 1000; share += 50) {
+		uint64_t rank = (count * share + 999) / 1000;
+		uint64_t truth = values[rank > 0 ? rank - 1 : 0];
+		uint64_t got = spread_percentile(spread, share);
+
+		ck_assert_uint_ge(got, truth);
+		ck_assert_uint_le(got, truth + truth / 64);
+	}
+}
+
+/* Few values, more, and many, in one go and as parts in any order: _i at most, few of them alike.
+ */
+START_TEST(spreads_alike)
+{
+	uint64_t values[200], random = (uint64_t)_i;
+	struct spread *whole = NULL, *sum = NULL, *read = NULL, *parts[3] = { 0 };
+	struct flat_out out, other;
+	struct flat flat;
+
+	for (int i = 0; i < _i; i++) {
+		random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
+		values[i] = random >> (20 + (random >> 8) % 40);
+		spread_add(&whole, values[i]);
+		spread_add(&parts[(random >> 3) % 3], values[i]);
+	}
+	for (size_t i = 0; i < 3; i++) {
+		spread_merge(&sum, parts[2 - i]);
+		spread_free(parts[2 - i]);
+	}
+	out = written(whole);
+	other = written(sum);
+	ck_assert_uint_eq(out.bytes.count, other.bytes.count);
+	ck_assert_mem_eq(out.bytes.at, other.bytes.at, out.bytes.count);
+	flat = (struct flat){ .at = out.bytes.at, .left = out.bytes.count };
+	spread_flat(&flat, &read);
+	ck_assert(!flat.is_wrong && flat.left == 0);
+	check_percentiles(whole, values, (uint64_t)_i);
+	check_percentiles(read, values, (uint64_t)_i);
+	vec_fini(&out.bytes);
+	vec_fini(&other.bytes);
+	spread_free(whole);
+	spread_free(sum);
+	spread_free(read);
+}
+END_TEST
+
 #define COUNT(rows) ((int)(sizeof(rows) / sizeof((rows)[0])))
 
 Suite *suite_base(void)
@@ -247,6 +313,7 @@ Suite *suite_base(void)
 	tcase_add_test(tcase, cuts_long_errors);
 	tcase_add_test(tcase, repairs_text);
 	tcase_add_test(tcase, spreads_values);
+	tcase_add_loop_test(tcase, spreads_alike, 1, 200);
 	tcase_add_loop_test(tcase, parses_urls, 0, COUNT(urls));
 	tcase_add_loop_test(tcase, refuses_urls, 0, COUNT(bad_urls));
 	tcase_add_test(tcase, converts_clocks);
