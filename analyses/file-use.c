@@ -206,10 +206,12 @@ static struct fd_file *opened(struct files *files, const struct call_fact *call)
 	if (!path[0]) {
 		return fd_file_ref(unnamed(files, FD_FILE));
 	}
-	(void)snprintf(text, sizeof(text), "%s%s%s", base ? base->file->name : "", base ? "/" : "",
-		       path);
-	len = strlen(text);
-	return fd_file_new(FD_FILE, len > FILE_NAME_MAX ? text + len - FILE_NAME_MAX : text);
+	if (base) {
+		(void)snprintf(text, sizeof(text), "%s/%s", base->file->name, path);
+		path = text;
+	}
+	len = strlen(path);
+	return fd_file_new(FD_FILE, len > FILE_NAME_MAX ? path + len - FILE_NAME_MAX : path);
 }
 
 static struct fd_file *peer(struct files *files, enum fd_kind kind, const struct call_fact *call,

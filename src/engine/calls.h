@@ -10,7 +10,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "engine/item.h"
@@ -37,12 +36,16 @@ static inline const char *call_name(const char *event, bool *ret_is_compat)
 /* The row of a call, by the name of one of its events. */
 static inline struct item_key call_key(const char *event)
 {
+	static const char mark[] = "/32";
 	bool is_compat;
 	const char *name = call_name(event, &is_compat);
-	char text[ITEM_NAME_BYTES];
+	struct item_key key =
+		item_key_of(0, name ? name : "?", ITEM_NAME_BYTES - (is_compat ? sizeof(mark) : 1));
 
-	(void)snprintf(text, sizeof(text), "%.27s%s", name ? name : "?", is_compat ? "/32" : "");
-	return item_key_of(0, text, sizeof(text));
+	if (is_compat) {
+		memcpy(key.name + strlen(key.name), mark, sizeof(mark));
+	}
+	return key;
 }
 
 /* The same for the entry and the exit of a call; two calls have different ones (of the some 450
