@@ -192,12 +192,10 @@ void map_end_stay(struct map *map, uint64_t ts, bool is_window)
 {
 	const struct map_setup *setup = map->setup;
 
-	for (size_t i = 0; i < setup->analysis_count; i++) {
-		if (setup->analyses[i]->on_stay_end) {
-			map->analysis = (uint8_t)i;
-			setup->analyses[i]->on_stay_end(map, map->states + setup->state_offsets[i],
-							ts, is_window);
-		}
+	each_analysis_with(setup, on_stay_end, i) {
+		map->analysis = (uint8_t)i;
+		setup->analyses[i]->on_stay_end(map, map->states + setup->state_offsets[i], ts,
+						is_window);
 	}
 }
 
@@ -491,11 +489,9 @@ static void tell_lost(struct map *map, uint64_t ts)
 {
 	const struct map_setup *setup = map->setup;
 
-	for (size_t i = 0; i < setup->analysis_count; i++) {
-		if (setup->analyses[i]->on_lost) {
-			map->analysis = (uint8_t)i;
-			setup->analyses[i]->on_lost(map, map->states + setup->state_offsets[i], ts);
-		}
+	each_analysis_with(setup, on_lost, i) {
+		map->analysis = (uint8_t)i;
+		setup->analyses[i]->on_lost(map, map->states + setup->state_offsets[i], ts);
 	}
 }
 

@@ -52,6 +52,18 @@ static void add_needs(struct map_setup *setup, const struct need *needs, size_t 
 	}
 }
 
+static void find_callers(struct map_setup *setup)
+{
+	setup->callers = (struct callers){ 0 };
+	for (size_t i = 0; i < setup->analysis_count; i++) {
+		const struct analysis *analysis = setup->analyses[i];
+
+#define CALLER(member) setup->callers.member |= (uint32_t)(analysis->member != NULL) << i
+		CALLED_OFTEN(CALLER)
+#undef CALLER
+	}
+}
+
 void map_setup_init(struct map_setup *setup)
 {
 	struct need *asked = NULL;
@@ -65,6 +77,7 @@ void map_setup_init(struct map_setup *setup)
 	}
 	setup->state_size = 0;
 	setup->has_facts = false;
+	find_callers(setup);
 	setup->shelf = shelf_new((setup->jobs + 1) * CHUNKS_PER_WORKER);
 	for (size_t i = 0; i < setup->analysis_count; i++) {
 		uses_threads |= setup->analyses[i]->uses_threads;

@@ -21,6 +21,33 @@
 
 struct selection;
 
+/* Which analyses have a function that is called often: bit i is that of analyses[i]. */
+#define CALLED_OFTEN(each)                                                                         \
+	each(on_stay_end);                                                                         \
+	each(on_lost);                                                                             \
+	each(on_switch_in);                                                                        \
+	each(on_switch_out);                                                                       \
+	each(on_run);                                                                              \
+	each(on_fork);                                                                             \
+	each(on_head);                                                                             \
+	each(on_anew);                                                                             \
+	each(on_gap);                                                                              \
+	each(on_window_end);                                                                       \
+	each(on_cpu);                                                                              \
+	each(on_slice);                                                                            \
+	each(on_tally);
+struct callers {
+#define CALLER(member) uint32_t member
+	CALLED_OFTEN(CALLER)
+#undef CALLER
+};
+_Static_assert(ANALYSES_MAX <= 32, "there is a bit for each");
+
+/* For each analysis that has a function, which it is: @i. */
+#define each_analysis_with(setup, member, i)                                                       \
+	for (uint32_t left_ = (setup)->callers.member, i = 0;                                      \
+	     left_ != 0 && (i = (uint32_t)__builtin_ctz(left_), true); left_ &= left_ - 1)
+
 /* What a run consists of: the same for all traces and threads of a process. */
 struct stats;
 
@@ -44,6 +71,7 @@ struct map_setup {
 	size_t request_count;
 	bool uses_threads; /* if not, nobody asks who runs */
 	bool has_facts;    /* some analysis wants them */
+	struct callers callers;
 	size_t state_offsets[ANALYSES_MAX];
 	size_t state_size;
 	struct shelf *shelf;

@@ -461,14 +461,7 @@ void rows_gather(struct rows *rows)
 
 static void end_window_of(struct shard *shard, struct thread *thread, uint64_t end)
 {
-	const struct map_setup *setup = shard->layout->setup;
-
-	for (size_t a = 0; a < setup->analysis_count; a++) {
-		if (setup->analyses[a]->on_window_end) {
-			shard->running = a;
-			setup->analyses[a]->on_window_end(shard, thread, end);
-		}
-	}
+	shard_each_with(shard, on_window_end, (shard, thread, end));
 	if (thread->is_dead) {
 		shard->settled.at[thread->kept_at / 64] |= (uint64_t)1 << thread->kept_at % 64;
 	}
@@ -495,12 +488,8 @@ static void end_window_in(struct shard *shard, uint64_t end)
 
 void rows_end_window(struct rows *rows, uint64_t end)
 {
-	const struct map_setup *setup = rows->layout.setup;
-	bool is_wanted = false;
+	bool is_wanted = rows->layout.setup->callers.on_window_end != 0;
 
-	for (size_t a = 0; a < setup->analysis_count; a++) {
-		is_wanted |= setup->analyses[a]->on_window_end != NULL;
-	}
 	for (size_t s = 0; is_wanted && s < SHARDS; s++) {
 		shard_settle(&rows->shards[s]);
 		end_window_in(&rows->shards[s], end);

@@ -443,17 +443,11 @@ static void count_slice(struct shard *shard, const struct round_entry *entry,
 			const uint32_t *class_names)
 {
 	const struct slice *slice = entry->slice;
-	const struct tally *tallies = entry->partial->tallies.at;
+	const struct tally *tallies = &entry->partial->tallies.at[slice->tally_first];
 
-	for (size_t a = 0; a < shard->layout->setup->analysis_count; a++) {
-		const struct analysis *analysis = shard->layout->setup->analyses[a];
-
-		shard->running = a;
-		for (uint32_t i = 0; analysis->on_tally && i < slice->tally_count; i++) {
-			analysis->on_tally(shard,
-					   class_names[tallies[slice->tally_first + i].class_index],
-					   tallies[slice->tally_first + i].count);
-		}
+	for (uint32_t i = 0; i < slice->tally_count; i++) {
+		shard_each_with(shard, on_tally,
+				(shard, class_names[tallies[i].class_index], tallies[i].count));
 	}
 }
 

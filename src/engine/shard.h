@@ -84,12 +84,9 @@ static inline uint64_t shard_object_id(const struct thread *object)
 
 /* Calls a merge-side function of every analysis that has it. */
 #define shard_each_with(shard, member, call)                                                       \
-	for (size_t a_ = 0; a_ < (shard)->layout->setup->analysis_count; a_++) {                   \
-		const struct analysis *analysis_ = (shard)->layout->setup->analyses[a_];           \
-		if (analysis_->member) {                                                           \
-			(shard)->running = a_;                                                     \
-			analysis_->member call;                                                    \
-		}                                                                                  \
+	each_analysis_with((shard)->layout->setup, member, a_) {                                   \
+		(shard)->running = a_;                                                             \
+		(shard)->layout->setup->analyses[a_]->member call;                                 \
 	}
 
 #endif
