@@ -323,7 +323,7 @@ static void add_wants(struct plan_builder *b, size_t i, const char *name, uint16
 	*vec_push(&ew->bindings) = (struct plan_binding){
 		.request = (uint16_t)i,
 		.base = *slot,
-		.user = request->user_of ? request->user_of(name) : 0,
+		.user = request->user_of ? request->user_of(name) : request->user,
 	};
 	for (unsigned int f = 0; f < PLAN_FIELDS_MAX && request->fields[f]; f++) {
 		bool is_text = request->fields[f][0] == PLAN_TEXT[0];

@@ -113,7 +113,8 @@ struct plan_request {
 	const char *fields[PLAN_FIELDS_MAX];
 	uint16_t group; /* of requests with one group, the first that matches a class is bound */
 	const char *domain; /* bound only if the trace's environment names it; NULL: always */
-	uint32_t (*user_of)(const char *event); /* makes plan_binding.user; may be NULL */
+	uint32_t (*user_of)(const char *event); /* makes plan_binding.user; NULL: it is ... */
+	uint32_t user;                          /* ... this */
 };
 
 struct plan_binding {
@@ -121,7 +122,7 @@ struct plan_binding {
 	uint16_t base;      /* slot of its first field; the others follow */
 	uint16_t present;   /* bit i: the class has field i */
 	uint16_t is_signed; /* bit i: field i is a signed integer */
-	uint32_t user;      /* of the request's user_of() */
+	uint32_t user;      /* as the request has it */
 };
 
 /* A field that several requests want is loaded once. */

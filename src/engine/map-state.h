@@ -12,8 +12,7 @@
 /* Who gets an event of a request. */
 struct map_route {
 	map_fn *on_event;
-	uint32_t user;
-	bool has_user_of; /* the binding has what is given instead */
+	uint32_t state; /* of its analysis: the offset */
 	uint8_t analysis;
 };
 

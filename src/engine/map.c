@@ -44,10 +44,10 @@ static void add_needs(struct map_setup *setup, const struct need *needs, size_t 
 		setup->requests[at].group = group;
 		setup->requests[at].domain = needs[i].domain;
 		setup->requests[at].user_of = needs[i].user_of;
+		setup->requests[at].user = needs[i].user;
 		memcpy(setup->requests[at].fields, needs[i].fields, sizeof(needs[i].fields));
 		setup->routes[at].on_event = needs[i].on_event;
-		setup->routes[at].user = needs[i].user;
-		setup->routes[at].has_user_of = needs[i].user_of != NULL;
+		setup->routes[at].state = (uint32_t)setup->state_offsets[analysis];
 		setup->routes[at].analysis = analysis;
 	}
 }
@@ -327,20 +327,19 @@ static void count_event(struct map *map, uint32_t index)
 
 static void dispatch(struct map *map, const struct plan_event *class, uint64_t ts)
 {
-	const struct map_setup *setup = map->setup;
+	const struct plan_binding *binding = class->bindings, *end = binding + class->binding_count;
+	const struct map_route *routes = map->setup->routes;
 	struct map_event event = { .ts = ts, .class = class };
 
 	decoder_copy(&map->decoder, class);
-	for (uint32_t i = 0; i < class->binding_count; i++) {
-		const struct plan_binding *binding = &class->bindings[i];
-		const struct map_route *route = &setup->routes[binding->request];
+	for (; binding != end; binding++) {
+		const struct map_route *route = &routes[binding->request];
 
 		event.values = &map->decoder.values[binding->base];
 		event.present = binding->present;
 		event.is_signed = binding->is_signed;
 		map->analysis = route->analysis;
-		route->on_event(map, map->states + setup->state_offsets[route->analysis], &event,
-				route->has_user_of ? binding->user : route->user);
+		route->on_event(map, map->states + route->state, &event, binding->user);
 	}
 }
 
