@@ -63,29 +63,32 @@ struct play {
 
 /* ---- sockets ---- */
 
+/* To the first address of the host that takes it. */
 static int connect_to(const struct url *url, uint16_t port, struct err *err)
 {
 	struct addrinfo hints = { .ai_family = url->family, .ai_socktype = SOCK_STREAM };
 	struct addrinfo *found;
 	char service[8];
-	int fd, one = 1, r;
+	int fd = -1, one = 1, r;
 
 	(void)snprintf(service, sizeof(service), "%u", port);
 	r = getaddrinfo(url->host, service, &hints, &found);
 	if (r != 0) {
 		return err_raise(err, -ENOENT, "relay %s: %s", url->host, gai_strerror(r));
 	}
-	fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 || connect(fd, found->ai_addr, found->ai_addrlen) < 0) {
-		r = err_raise(err, -errno, "relay %s:%u: %s", url->host, port, strerror(errno));
-		if (fd >= 0) {
+	for (const struct addrinfo *at = found; at && fd < 0; at = at->ai_next) {
+		fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		r = fd < 0 || connect(fd, at->ai_addr, at->ai_addrlen) < 0 ? -errno : 0;
+		if (fd >= 0 && r < 0) {
 			(void)close(fd);
+			fd = -1;
 		}
-		fd = r;
-	} else {
-		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	}
 	freeaddrinfo(found);
+	if (fd < 0) {
+		return err_raise(err, r, "relay %s:%u: %s", url->host, port, strerror(-r));
+	}
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	return fd;
 }
 
