@@ -23,11 +23,20 @@ void partials_setup_fini(struct partials_setup *setup)
 	vec_fini(&setup->periods);
 }
 
+static bool same_analyses(const struct partials_setup *a, const struct partials_setup *b)
+{
+	size_t i = 0;
+
+	while (a->analyses[i] && a->analyses[i] == b->analyses[i]) {
+		i++;
+	}
+	return a->analyses[i] == b->analyses[i];
+}
+
 bool partials_setup_same(const struct partials_setup *a, const struct partials_setup *b)
 {
-	if (memcmp(a->analyses, b->analyses, sizeof(a->analyses)) != 0 ||
-	    a->interval_ns != b->interval_ns || a->wants_windows != b->wants_windows ||
-	    a->periods.count != b->periods.count) {
+	if (!same_analyses(a, b) || a->interval_ns != b->interval_ns ||
+	    a->wants_windows != b->wants_windows || a->periods.count != b->periods.count) {
 		return false;
 	}
 	for (size_t i = 0; i < a->periods.count; i++) {

@@ -117,6 +117,8 @@ def states(trace, ust, folder):
     code, out, said = sillage(asked + ['--state', state, failing(trace, folder)])
     note('what fails leaves the state as it was', code == 1 and rest == cuts.in_order(
         sillage(['merge', '-q', '-f', 'json', state])[1]))
+    few = os.path.join(folder, 'few')
+    note('fewer analyses than by default', [sillage(['analyze', '-q', '-a', 'cpu', '--state', few, trace])[0] for _ in range(2)] == [0, 0])
     early = json.loads(cuts.in_order(sillage(['analyze', '-q', '-f', 'json', '--state', os.path.join(folder, 'early'), trace])[1])[1])
     note('a total so far ends where it begins, at least', early['so_far'] and early['begin'] <= early['end'])
     code, out, said = sillage(['analyze', '-a', 'cpu', '--state', state, trace])
