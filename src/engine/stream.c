@@ -247,6 +247,9 @@ void stream_packet(struct stream *stream, const struct stream_input *input)
 		stream->end = packet.begin;
 	}
 	if (is_duplicate(stream, input)) {
+		/* So was what is lost before it; what is lost behind it comes again. */
+		stream->has_gap = false;
+		stream->gap_lost = 0;
 		free(input->bytes);
 		return;
 	}

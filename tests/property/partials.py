@@ -103,6 +103,37 @@ def failing(trace, folder):
     return path
 
 
+def grown(trace, folder):
+    """The first half of a trace with a packet that cannot be read, and all of it."""
+    paths = [os.path.join(folder, name) for name in ('half', 'all')]
+    for path in paths:
+        os.mkdir(path)
+        for name in ('metadata', 'channel0_0'):
+            with open(os.path.join(trace, name), 'rb') as file:
+                data = bytearray(file.read())
+            if name != 'metadata':
+                data[5 * 4096] ^= 0xff
+                data = data[:len(data) // 2 // 4096 * 4096] if path == paths[0] else data
+            with open(os.path.join(path, name), 'wb') as file:
+                file.write(data)
+    return paths
+
+
+def lost_of(state):
+    code, out, said = sillage(['merge', '-q', '-f', 'json', state])
+    return [json.loads(line)['lost']['packets'] for line in out.splitlines() if b'"type":"total"' in line]
+
+
+def bad_packets(trace, folder):
+    state = os.path.join(folder, 'bad')
+    half, everything = grown(trace, folder)
+    lost = []
+    for path in (half, half, everything, everything):
+        sillage(['analyze', '-q', '-a', 'lost', '--state', state, path])
+        lost += lost_of(state)
+    note('a bad packet is counted once (%s)' % lost, lost == [1, 1, 1, 1])
+
+
 def states(trace, ust, folder):
     """What --state does beside going on (laws.py, and a relay in peer.py, have that)."""
     state = os.path.join(folder, 'state')
@@ -196,6 +227,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         both = whole(trace, ust, folder)
         states(trace, ust, folder)
+        bad_packets(trace, folder)
     small = cuts.run([SILLAGE, 'map', '-q', '-a', 'all', '--chunk-size', '64K', trace])
     cut(both)
     shuffled(small)
