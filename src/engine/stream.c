@@ -65,7 +65,7 @@ static bool adopt(struct stream *stream, const struct packet_info *info)
 		stream->has_gap = old->has_gap;
 		stream->gap_lost = old->gap_lost;
 		stream->has_anomalies = old->has_anomalies;
-		stream->is_resumed = true;
+		stream->is_resumed = stream->may_repeat = true;
 		old->is_away = false;
 		old->is_ended = true;
 		old->merge = NULL;
@@ -117,7 +117,6 @@ void stream_expect(struct stream *stream, const struct packet_info *info)
 
 	if (adopt(stream, info)) {
 		stream->is_resumed = false; /* what was recorded goes on where it ended */
-		stream->may_repeat = true;
 		return;
 	}
 	clock_init(&clock, info->stream->clock);
@@ -204,15 +203,29 @@ static void find_gap(struct stream *stream, const struct packet_info *info, stru
 	stream->gap_lost = 0;
 }
 
+/* Whether a packet was there before.  Those of older tracers have no number: they are known by
+ * their time, until the first that is new. */
+static bool was_seen(const struct stream *stream, const struct packet_info *info,
+		     const struct packet *packet)
+{
+	if (!stream->has_packet) {
+		return false;
+	}
+	if (info->seq_num != UINT64_MAX) {
+		return info->seq_num <= stream->seq_num;
+	}
+	return stream->may_repeat && packet->end <= stream->end;
+}
+
 /* A relay sends what it has again to who comes back, and a file is read again to go on with it;
  * else what is in a file is there once. */
-static bool is_duplicate(struct stream *stream, const struct stream_input *input)
+static bool is_duplicate(struct stream *stream, const struct stream_input *input,
+			 const struct packet *packet)
 {
-	bool was_seen = stream->has_packet && input->info->seq_num != UINT64_MAX &&
-			input->info->seq_num <= stream->seq_num;
+	bool seen = was_seen(stream, input->info, packet);
 
-	stream->may_repeat = stream->may_repeat && was_seen;
-	return was_seen && (input->bytes || stream->may_repeat);
+	stream->may_repeat = stream->may_repeat && seen;
+	return seen && (input->bytes || stream->may_repeat);
 }
 
 static void note_packet(struct stream *stream, const struct packet_info *info, uint64_t end)
@@ -246,7 +259,7 @@ void stream_packet(struct stream *stream, const struct stream_input *input)
 		identify(stream, info, packet.begin);
 		stream->end = packet.begin;
 	}
-	if (is_duplicate(stream, input)) {
+	if (is_duplicate(stream, input, &packet)) {
 		/* So was what is lost before it; what is lost behind it comes again. */
 		stream->has_gap = false;
 		stream->gap_lost = 0;

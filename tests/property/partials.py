@@ -103,15 +103,17 @@ def failing(trace, folder):
     return path
 
 
-def grown(trace, folder):
+def grown(trace, folder, has_numbers):
     """The first half of a trace with a packet that cannot be read, and all of it."""
-    paths = [os.path.join(folder, name) for name in ('half', 'all')]
+    paths = [os.path.join(folder, '%s-%d' % (name, has_numbers)) for name in ('half', 'all')]
     for path in paths:
         os.mkdir(path)
         for name in ('metadata', 'channel0_0'):
             with open(os.path.join(trace, name), 'rb') as file:
                 data = bytearray(file.read())
-            if name != 'metadata':
+            if name == 'metadata':
+                data = data if has_numbers else data.replace(b'packet_seq_num', b'packet_unknown')
+            else:
                 data[5 * 4096] ^= 0xff
                 data = data[:len(data) // 2 // 4096 * 4096] if path == paths[0] else data
             with open(os.path.join(path, name), 'wb') as file:
@@ -120,18 +122,22 @@ def grown(trace, folder):
 
 
 def lost_of(state):
+    """Packets that are lost, and events that are not."""
     code, out, said = sillage(['merge', '-q', '-f', 'json', state])
-    return [json.loads(line)['lost']['packets'] for line in out.splitlines() if b'"type":"total"' in line]
+    return [(json.loads(line)['lost']['packets'], json.loads(line)['lost']['seen'])
+            for line in out.splitlines() if b'"type":"total"' in line]
 
 
-def bad_packets(trace, folder):
-    state = os.path.join(folder, 'bad')
-    half, everything = grown(trace, folder)
-    lost = []
+def bad_packets(trace, folder, has_numbers):
+    state = os.path.join(folder, 'bad-%d' % has_numbers)
+    half, everything = grown(trace, folder, has_numbers)
+    known = []
     for path in (half, half, everything, everything):
         sillage(['analyze', '-q', '-a', 'lost', '--state', state, path])
-        lost += lost_of(state)
-    note('a bad packet is counted once (%s)' % lost, lost == [1, 1, 1, 1])
+        known += lost_of(state)
+    events = int(re.search(rb'"events":(\d+)', sillage(['analyze', '-q', '-f', 'json', everything])[1].splitlines()[-1]).group(1))
+    note('all is counted once, packets %s: %s' % ('with a number' if has_numbers else 'without', known),
+         known[0] == known[1] and known[2] == known[3] == (1, events))
 
 
 def states(trace, ust, folder):
@@ -227,7 +233,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         both = whole(trace, ust, folder)
         states(trace, ust, folder)
-        bad_packets(trace, folder)
+        bad_packets(trace, folder, True)
+        bad_packets(trace, folder, False)
     small = cuts.run([SILLAGE, 'map', '-q', '-a', 'all', '--chunk-size', '64K', trace])
     cut(both)
     shuffled(small)
