@@ -269,6 +269,15 @@ int64_t map_window(const struct map_setup *setup, uint64_t ts)
 	return ts >= setup->range_end ? WINDOW_AFTER : (int64_t)(ts / setup->window_ns);
 }
 
+/* Up to where an event's time is right as it is. */
+static void set_limit(struct map *map)
+{
+	uint64_t end = map->slice_end_ns;
+
+	end = end > map->packet_end_ns ? map->packet_end_ns + 1 : end;
+	map->limit_cycles = map->has_slice ? clock_cycles(&map->clock, end) : 0;
+}
+
 /* Begins the slice that has @ts: its window, cut at the bounds of the range. */
 static void open_slice(struct map *map, uint64_t ts)
 {
@@ -291,8 +300,8 @@ static void open_slice(struct map *map, uint64_t ts)
 	}
 	map->slice_begin_ns = begin;
 	map->slice_end_ns = end;
-	map->slice_end_cycles = clock_cycles(&map->clock, end);
 	map->has_slice = true;
+	set_limit(map);
 }
 
 void map_to_slice(struct map *map, uint64_t ts)
@@ -344,41 +353,35 @@ static void dispatch(struct map *map, const struct plan_event *class, uint64_t t
 }
 
 /* A packet's time stamps must not leave it, nor go back: clamp, and count. */
-static uint64_t clamp_ts(struct map *map, uint64_t ts, const struct packet *packet)
+static uint64_t clamp_ts(const struct map *map, uint64_t ts)
 {
-	uint64_t clamped = ts;
-
-	if (clamped > packet->end) {
-		clamped = packet->end;
-	}
-	if (clamped < map->last_ts) {
-		clamped = map->last_ts;
-	}
-	return clamped;
+	ts = ts > map->packet_end_ns ? map->packet_end_ns : ts;
+	return ts < map->last_ts ? map->last_ts : ts;
 }
 
-static void on_event(struct map *map, const struct event *event, const struct packet *packet)
+/* Of events that nobody wants the time was not asked for. */
+static void note_time(struct map *map)
+{
+	map->last_ts = clamp_ts(map, clock_ns(&map->clock, map->last_cycles));
+}
+
+static void on_event(struct map *map, const struct event *event)
 {
 	uint64_t ts, ns;
 
 	/* The usual case: later than before, and in the slice; most need no time in ns. */
-	if (event->cycles >= map->last_cycles && event->cycles < map->slice_end_cycles) {
-		if (event->class->binding_count == 0) {
-			map->last_cycles = event->cycles;
-			count_event(map, event->class->index);
-			return;
+	if (event->cycles >= map->last_cycles && event->cycles < map->limit_cycles) {
+		map->last_cycles = event->cycles;
+		count_event(map, event->class->index);
+		if (event->class->binding_count > 0) {
+			map->last_ts = clock_ns(&map->clock, event->cycles);
+			dispatch(map, event->class, map->last_ts);
 		}
-		ts = clock_ns(&map->clock, event->cycles);
-		if (ts <= packet->end && ts >= map->last_ts) {
-			map->last_cycles = event->cycles;
-			map->last_ts = ts;
-			count_event(map, event->class->index);
-			dispatch(map, event->class, ts);
-			return;
-		}
+		return;
 	}
+	note_time(map);
 	ns = clock_ns(&map->clock, event->cycles);
-	ts = clamp_ts(map, ns, packet);
+	ts = clamp_ts(map, ns);
 	map_to_slice(map, ts);
 	map->slice.anomalies += ts != ns;
 	map->last_ts = ts;
@@ -414,7 +417,7 @@ static int next_wanted(struct map *map, struct event *event)
 		map->passed.events = 0;
 		return decoder_next(d, event);
 	}
-	r = decoder_wanted(d, map->slice_end_cycles, &map->passed, event);
+	r = decoder_wanted(d, map->limit_cycles, &map->passed, event);
 	map->last_cycles = map->passed.clock;
 	return r;
 }
@@ -432,17 +435,15 @@ static int map_events(struct map *map, const struct packet *packet)
 	first = event.cycles;
 	while (r > 0) {
 		events++;
-		on_event(map, &event, packet);
+		on_event(map, &event);
 		r = next_wanted(map, &event);
 		events += map->passed.events;
 	}
 	if (events > 0) {
-		uint64_t ts = clock_ns(&map->clock, map->last_cycles);
-
-		ts = ts > packet->end ? packet->end : ts;
-		map->last_ts = ts > map->last_ts ? ts : map->last_ts;
+		note_time(map);
 		if (partial->first_ts == UINT64_MAX) {
-			ts = clock_ns(&map->clock, first);
+			uint64_t ts = clock_ns(&map->clock, first);
+
 			ts = ts > packet->end ? packet->end : ts;
 			partial->first_ts = ts < packet->floor ? packet->floor : ts;
 		}
@@ -518,9 +519,8 @@ static void map_content(struct map *map, const struct packet *packet, const uint
 	decoder_start(&map->decoder, map->plan, &info, bytes, packet->size);
 	map->last_ts = packet->floor > map->last_ts ? packet->floor : map->last_ts;
 	map->last_cycles = clock_cycles(&map->clock, map->last_ts);
-	if (map->has_slice) {
-		map->slice_end_cycles = clock_cycles(&map->clock, map->slice_end_ns);
-	}
+	map->packet_end_ns = packet->end;
+	set_limit(map);
 	if (map_events(map, packet) == 0 && is_cut) {
 		(void)snprintf(err.text, sizeof(err.text),
 			       "its content is %" PRIu64 " bits, of which only %" PRIu64
@@ -584,7 +584,8 @@ static void map_reset(struct map *map, struct chunk *chunk)
 	vec_reserve(&map->partial->groups, map->groups_room);
 	vec_reserve(&map->partial->order, map->groups_room);
 	map->has_slice = false;
-	map->slice_end_cycles = 0;
+	map->packet_end_ns = UINT64_MAX;
+	map->limit_cycles = 0;
 	map->last_ts = chunk->begin;
 	map->known = KNOWN_HEAD;
 	map->stay = SIZE_MAX;

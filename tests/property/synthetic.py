@@ -796,6 +796,17 @@ def complains(status, text, *args):
     assert len(lines) == 1 and text in lines[0], 'said %r, wanted one line with %r' % (err, text)
 
 
+def test_wrong_times(scratch):
+    """An event that went back, or lies behind its packet, is an anomaly, whoever wants it and wherever it is cut."""
+    trace = Made(scratch, 'times', [
+        packet(0, 0, 1000, 2000, [event(ts, 'syscall_entry_read') for ts in (1500, 1400, 1600, 2100)]) +
+        packet(0, 1, 2000, 3000, [event(ts, 'syscall_entry_read') for ts in (2500, 3100, 3050)])])
+    for asked in ('count', 'count,io', 'all'):
+        for chunk in ('1', '1M'):
+            count = total_of(trace, '-a', asked, '--chunk-size', chunk)['count']
+            same((asked, chunk, count['anomalies'], count['events']), (asked, chunk, 4, 7))
+
+
 def test_wrong_use(scratch):
     complains(2, 'did you mean "analyze"', 'analyse')
     complains(2, 'did you mean "--format"', 'analyze', '--formt', 'json', scratch)
