@@ -136,19 +136,13 @@ void trace_say(struct trace *trace, const struct stream *stream, int64_t packet,
 /* Once a stream: where a clock is wrong, it is wrong all the time. */
 static void warn_of_anomalies(struct chunk *chunk)
 {
-	const struct partial *partial = chunk->partial;
 	struct stream *stream = chunk->front;
-	uint64_t anomalies = 0;
+	uint64_t packet = chunk->partial->wrong_time;
 
-	for (size_t i = 0; !stream->has_anomalies && i < partial->slices.count; i++) {
-		anomalies += partial->slices.at[i].anomalies;
-	}
-	if (anomalies > 0) {
-		int64_t packet = (int64_t)chunk->packets.at[0].number;
-
+	if (!stream->has_anomalies && packet != UINT64_MAX) {
 		stream->has_anomalies = true;
-		trace_say(chunk->trace, stream, packet, "clock",
-			  "stream %s: from packet %" PRId64
+		trace_say(chunk->trace, stream, (int64_t)packet, "clock",
+			  "stream %s: from packet %" PRIu64
 			  " on, the time of events went back or lies "
 			  "behind their packet's end; they count at the nearest time that can be",
 			  stream->name, packet);

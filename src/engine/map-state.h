@@ -47,7 +47,7 @@ struct map {
 
 	/* the slice of the window being filled */
 	uint64_t slice_begin_ns, slice_end_ns;
-	uint64_t packet_end_ns;
+	uint64_t packet_number, packet_end_ns;
 	uint64_t limit_cycles; /* from here on events are not of the slice, or behind the packet */
 	bool has_slice;
 	struct slice slice;

@@ -365,6 +365,14 @@ static void note_time(struct map *map)
 	map->last_ts = clamp_ts(map, clock_ns(&map->clock, map->last_cycles));
 }
 
+static void note_anomaly(struct map *map)
+{
+	map->slice.anomalies++;
+	if (map->partial->wrong_time == UINT64_MAX) {
+		map->partial->wrong_time = map->packet_number;
+	}
+}
+
 static void on_event(struct map *map, const struct event *event)
 {
 	uint64_t ts, ns;
@@ -383,7 +391,9 @@ static void on_event(struct map *map, const struct event *event)
 	ns = clock_ns(&map->clock, event->cycles);
 	ts = clamp_ts(map, ns);
 	map_to_slice(map, ts);
-	map->slice.anomalies += ts != ns;
+	if (ts != ns) {
+		note_anomaly(map);
+	}
 	map->last_ts = ts;
 	if (event->cycles > map->last_cycles) {
 		map->last_cycles = event->cycles;
@@ -519,6 +529,7 @@ static void map_content(struct map *map, const struct packet *packet, const uint
 	decoder_start(&map->decoder, map->plan, &info, bytes, packet->size);
 	map->last_ts = packet->floor > map->last_ts ? packet->floor : map->last_ts;
 	map->last_cycles = clock_cycles(&map->clock, map->last_ts);
+	map->packet_number = packet->number;
 	map->packet_end_ns = packet->end;
 	set_limit(map);
 	if (map_events(map, packet) == 0 && is_cut) {

@@ -805,6 +805,11 @@ def test_wrong_times(scratch):
         for chunk in ('1', '1M'):
             count = total_of(trace, '-a', asked, '--chunk-size', chunk)['count']
             same((asked, chunk, count['anomalies'], count['events']), (asked, chunk, 4, 7))
+    late = [packet(0, seq, 1000 * seq, 1000 * seq + 999,
+                   [event(1000 * seq + (1000 if seq == 2 else 10), 'syscall_entry_read')]) for seq in range(4)]
+    trace = Made(scratch, 'late', [b''.join(late)])
+    for chunk in ('1', '1M'):
+        assert 'from packet 2 on' in run('analyze', '--chunk-size', chunk, trace.path)[2]
 
 
 def test_wrong_use(scratch):
