@@ -204,7 +204,7 @@ static void find_gap(struct stream *stream, const struct packet_info *info, stru
 }
 
 /* Whether a packet was there before.  Those of older tracers have no number: they are known by
- * their time, until the first that is new. */
+ * their time, until the first that is new.  What has neither is new: better twice than never. */
 static bool was_seen(const struct stream *stream, const struct packet_info *info,
 		     const struct packet *packet)
 {
@@ -214,7 +214,8 @@ static bool was_seen(const struct stream *stream, const struct packet_info *info
 	if (info->seq_num != UINT64_MAX) {
 		return info->seq_num <= stream->seq_num;
 	}
-	return stream->may_repeat && packet->end <= stream->end;
+	return stream->may_repeat && info->has_end && info->stream->clock &&
+	       packet->end <= stream->end;
 }
 
 /* A relay sends what it has again to who comes back, and a file is read again to go on with it;
@@ -261,8 +262,8 @@ void stream_packet(struct stream *stream, const struct stream_input *input)
 	}
 	if (is_duplicate(stream, input, &packet)) {
 		/* So was what is lost before it; what is lost behind it comes again. */
-		stream->has_gap = false;
-		stream->gap_lost = 0;
+		stream->has_gap = stream->has_gap && !stream->may_repeat;
+		stream->gap_lost = stream->may_repeat ? 0 : stream->gap_lost;
 		free(input->bytes);
 		return;
 	}

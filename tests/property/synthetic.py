@@ -812,6 +812,19 @@ def test_wrong_times(scratch):
         assert 'from packet 2 on' in run('analyze', '--chunk-size', chunk, trace.path)[2]
 
 
+def test_unknown_packets(scratch):
+    """Going on from a state, packets with neither number nor time count again: better that than to lose new ones."""
+    text = metadata(0).replace('packet_seq_num', 'unknown').replace(' map = clock.mono.value;', '')
+    text = ''.join(line for line in text.splitlines(True) if not line.startswith('clock {'))
+    packets = [packet(0, seq, 0, 1000, [event(ts, 'syscall_entry_read') for ts in (10, 20)]) for seq in range(4)]
+    state = os.path.join(scratch, 'state')
+    for name, count, wanted in (('first', 2, 4), ('all', 4, 12)):
+        trace = Made(scratch, name, [b''.join(packets[:count])], text)
+        same(run('analyze', '-a', 'count', '--state', state, trace.path)[0], 0)
+        total = [json.loads(line) for line in run('merge', '-f', 'json', state)[1].splitlines()][-2]
+        same((total['type'], total['count']['events']), ('total', wanted))
+
+
 def test_wrong_use(scratch):
     complains(2, 'did you mean "analyze"', 'analyse')
     complains(2, 'did you mean "--format"', 'analyze', '--formt', 'json', scratch)
