@@ -492,7 +492,6 @@ int options_take(struct options *o, enum option_id id, const char *value, struct
 {
 	static const char *const formats[] = { "text", "json", "html", NULL };
 	static const char *const places[] = { "beginning", "now", NULL };
-
 	uint64_t *duration = duration_of(o, id);
 
 	if (take_flag(o, id) || take_text(o, id, value)) {

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 
 #define SUB_BITS 6
+_Static_assert((64 - SUB_BITS + 1) << SUB_BITS <= UINT16_MAX, "an index fits into spread.few");
 
 static uint32_t index_of(uint64_t value)
 {
@@ -161,7 +162,7 @@ static void add_to_buckets(struct spread *spread, uint32_t index, uint64_t count
 	}
 }
 
-/* Where there is no counter for it yet. */
+/* Where there is no counter for it yet; apart, for the usual case to be short. */
 static __attribute__((noinline)) void add_elsewhere(struct spread *spread, uint32_t index,
 						    uint64_t count)
 {
@@ -200,17 +201,21 @@ static struct spread_bucket bucket_at(const struct spread *spread, uint32_t i)
 	return spread->buckets ? spread->buckets[i] : (struct spread_bucket){ spread->few[i], 1 };
 }
 
-/* @spread, or what is the same but for the order of its buckets. */
-static const struct spread *in_order(const struct spread *spread, struct spread *sorted,
-				     struct spread_bucket buckets[SPREAD_FEW])
+struct sorted {
+	struct spread spread; /* only what bucket_at() looks at */
+	struct spread_bucket buckets[SPREAD_FEW];
+};
+
+/* @spread, or in @sorted what is the same but for the order of its buckets. */
+static const struct spread *in_order(const struct spread *spread, struct sorted *sorted)
 {
 	if (!is_few(spread)) {
 		return spread;
 	}
-	sorted->counts = NULL;
-	sorted->buckets = buckets;
-	sorted->used = sort_few(spread, buckets);
-	return sorted;
+	sorted->spread.counts = NULL;
+	sorted->spread.buckets = sorted->buckets;
+	sorted->spread.used = sort_few(spread, sorted->buckets);
+	return &sorted->spread;
 }
 
 static struct spread *made(struct spread **spread)
@@ -307,11 +312,10 @@ static void read_buckets(struct flat *flat, struct spread *spread)
 
 static void write_buckets(struct flat *flat, const struct spread *spread)
 {
-	struct spread_bucket buckets[SPREAD_FEW];
-	struct spread sorted;
+	struct sorted sorted;
 	size_t count = 0;
 
-	spread = in_order(spread, &sorted, buckets);
+	spread = in_order(spread, &sorted);
 	for (uint32_t i = 0; i < spread->used; i++) {
 		count += bucket_at(spread, i).count > 0;
 	}
@@ -383,9 +387,8 @@ uint64_t spread_percentile(const struct spread *spread, unsigned int per_mille)
 {
 	unsigned __int128 whole = (unsigned __int128)spread->count * per_mille;
 	uint64_t rank = (uint64_t)((whole + 999) / 1000), seen = 0, end = 0;
-	struct spread_bucket buckets[SPREAD_FEW];
-	struct spread sorted;
-	const struct spread *ordered = in_order(spread, &sorted, buckets);
+	struct sorted sorted;
+	const struct spread *ordered = in_order(spread, &sorted);
 
 	for (uint32_t i = 0; i < ordered->used && (seen < rank || seen == 0); i++) {
 		struct spread_bucket bucket = bucket_at(ordered, i);

@@ -137,7 +137,7 @@ void trace_say(struct trace *trace, const struct stream *stream, int64_t packet,
 static void warn_of_anomalies(struct chunk *chunk)
 {
 	struct stream *stream = chunk->front;
-	uint64_t packet = chunk->partial->wrong_time;
+	uint64_t packet = chunk->partial->first_anomaly;
 
 	if (!stream->has_anomalies && packet != UINT64_MAX) {
 		stream->has_anomalies = true;

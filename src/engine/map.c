@@ -368,8 +368,8 @@ static void note_time(struct map *map)
 static void note_anomaly(struct map *map)
 {
 	map->slice.anomalies++;
-	if (map->partial->wrong_time == UINT64_MAX) {
-		map->partial->wrong_time = map->packet_number;
+	if (map->partial->first_anomaly == UINT64_MAX) {
+		map->partial->first_anomaly = map->packet_number;
 	}
 }
 

@@ -54,7 +54,7 @@ struct partial *shelf_take(struct shelf *shelf)
 
 static void empty(struct partial *partial)
 {
-	struct partial emptied = { .first_ts = UINT64_MAX, .wrong_time = UINT64_MAX };
+	struct partial emptied = { .first_ts = UINT64_MAX, .first_anomaly = UINT64_MAX };
 
 	KEEP_ROOM(slices);
 	KEEP_ROOM(tallies);
@@ -95,7 +95,7 @@ struct partial *partial_new(void)
 {
 	struct partial *partial = mem_alloc(sizeof(*partial));
 
-	partial->first_ts = partial->wrong_time = UINT64_MAX;
+	partial->first_ts = partial->first_anomaly = UINT64_MAX;
 	return partial;
 }
 

@@ -139,7 +139,7 @@ enum head_kind { HEAD_NONE, HEAD_THREAD, HEAD_GAP };
 struct partial {
 	uint64_t begin, end;        /* ns: end of what came before; end of the last packet */
 	uint64_t first_ts, last_ts; /* of events; first_ts is UINT64_MAX without any */
-	uint64_t wrong_time;        /* packet of the first anomaly, UINT64_MAX: none; not kept */
+	uint64_t first_anomaly;     /* its packet, UINT64_MAX: none; for a warning, not kept */
 	uint64_t events, packets, bytes;
 	/* The first thing known of who runs, and the last.  A head without a prio has no name. */
 	enum head_kind head;

@@ -5,7 +5,7 @@ Goal    The same output, complaints and exit status without workers and with thr
         size; and what --state leaves is taken by the next run that asks the same.
 Method  Analyses, windows, selections, orders and bounds are drawn at random, so that each analysis
         comes with others and alone: what one of them wants of the events is not to change what
-        another one counts.  Traces are those given, and one whose packets and events have wrong times.
+        another one counts.  Traces are those given, and one whose events have wrong times.
 
 usage: options.py SILLAGE [--count N] [--seed S] TRACE...
 """

@@ -104,7 +104,7 @@ def failing(trace, folder):
 
 
 def grown(trace, folder, has_numbers):
-    """The first half of a trace with a packet that cannot be read, and all of it."""
+    """The first half of a trace with a packet (of 4096 bytes) that cannot be read, and all of it."""
     paths = [os.path.join(folder, '%s-%d' % (name, has_numbers)) for name in ('half', 'all')]
     for path in paths:
         os.mkdir(path)
