@@ -1,9 +1,8 @@
 /*
- * map: the decode loop and the worker's view of who runs.
+ * map: the decode loop, slices, and what handlers are given.
  */
 #include "engine/map-state.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,104 +17,7 @@
 #include "engine/partials.h"
 #include "engine/sched.h"
 
-/* What the engine itself needs: who runs, and which threads there are. */
-static const struct need base_needs[] = {
-	{ "sched_switch",
-	  { "@prev_comm", "prev_tid", "prev_prio", "prev_state", "@next_comm", "next_tid",
-	    "next_prio", "context.pid" },
-	  map_on_switch,
-	  0 },
-	{ "sched_process_fork", { "@child_comm", "child_tid", "child_pid" }, map_on_fork, 0 },
-	{ "sched_process_exec", { "@filename", "tid", "old_tid" }, map_on_exec, 0 },
-	{ "lttng_statedump_process_state", { "@name", "tid", "pid" }, map_on_process, 0 },
-};
-
-#define BASE_NEEDS (sizeof(base_needs) / sizeof(base_needs[0]))
-
-/* ---- setup ---- */
-
-static void add_needs(struct map_setup *setup, const struct need *needs, size_t count,
-		      uint8_t analysis, uint16_t group)
-{
-	for (size_t i = 0; i < count; i++) {
-		size_t at = setup->request_count++;
-
-		setup->requests[at].event = needs[i].event;
-		setup->requests[at].group = group;
-		setup->requests[at].domain = needs[i].domain;
-		setup->requests[at].user_of = needs[i].user_of;
-		setup->requests[at].user = needs[i].user;
-		memcpy(setup->requests[at].fields, needs[i].fields, sizeof(needs[i].fields));
-		setup->routes[at].on_event = needs[i].on_event;
-		setup->routes[at].state = (uint32_t)setup->state_offsets[analysis];
-		setup->routes[at].analysis = analysis;
-	}
-}
-
-static void find_callers(struct map_setup *setup)
-{
-	setup->callers = (struct callers){ 0 };
-	for (size_t i = 0; i < setup->analysis_count; i++) {
-		const struct analysis *analysis = setup->analyses[i];
-
-#define CALLER(member) setup->callers.member |= (uint32_t)(analysis->member != NULL) << i
-		CALLED_OFTEN(CALLER)
-#undef CALLER
-	}
-}
-
-void map_setup_init(struct map_setup *setup)
-{
-	struct need *asked = NULL;
-	size_t total = 0, asked_count = 0;
-	bool uses_threads = false;
-
-	assert(setup->interval_ns > 0);
-	setup->window_ns = setup->interval_ns;
-	if (!setup->wants_windows && setup->interval_ns <= UINT64_MAX / INTERVALS_UNSEEN) {
-		setup->window_ns *= INTERVALS_UNSEEN;
-	}
-	setup->state_size = 0;
-	setup->has_facts = false;
-	find_callers(setup);
-	setup->shelf = shelf_new((setup->jobs + 1) * CHUNKS_PER_WORKER);
-	for (size_t i = 0; i < setup->analysis_count; i++) {
-		uses_threads |= setup->analyses[i]->uses_threads;
-		setup->has_facts |= setup->analyses[i]->on_fact != NULL;
-		total += setup->analyses[i]->need_count;
-		if (setup->analyses[i]->needs_of) {
-			asked_count = setup->analyses[i]->needs_of(setup->periods, &asked);
-			total += asked_count;
-		}
-		setup->state_offsets[i] = setup->state_size;
-		setup->state_size += (setup->analyses[i]->map_state_size + 15) / 16 * 16;
-	}
-	total += uses_threads ? BASE_NEEDS : 0;
-	setup->uses_threads = uses_threads;
-	setup->requests = mem_alloc((total + 1) * sizeof(*setup->requests));
-	setup->routes = mem_alloc((total + 1) * sizeof(*setup->routes));
-	setup->request_count = 0;
-	if (uses_threads) {
-		add_needs(setup, base_needs, BASE_NEEDS, 0, 0);
-	}
-	for (size_t i = 0; i < setup->analysis_count; i++) {
-		add_needs(setup, setup->analyses[i]->needs, setup->analyses[i]->need_count,
-			  (uint8_t)i, (uint16_t)(i + 1));
-		/* An event may be in many periods: each has a group of its own. */
-		for (size_t k = 0; setup->analyses[i]->needs_of && k < asked_count; k++) {
-			add_needs(setup, &asked[k], 1, (uint8_t)i, (uint16_t)(ANALYSES_MAX + k));
-		}
-	}
-	assert(setup->request_count == total);
-	free(asked);
-}
-
-void map_setup_fini(struct map_setup *setup)
-{
-	shelf_free(setup->shelf);
-	free(setup->requests);
-	free(setup->routes);
-}
+/* ---- lifecycle ---- */
 
 struct map *map_new(const struct map_setup *setup)
 {
