@@ -1,6 +1,6 @@
 /*
  * merge-state: what the parts of the merger share: merge.c (streams, the watermark),
- * seam.c (who runs, across chunks), window.c (rounds and windows).
+ * seam.c (who runs, across chunks), round.c and window.c (which are made of rounds).
  */
 #ifndef SILLAGE_ENGINE_MERGE_STATE_H
 #define SILLAGE_ENGINE_MERGE_STATE_H
@@ -113,6 +113,16 @@ void seam_forget(struct merge_stream *stream, const struct partial *partial);
 
 /* Accounts for the CPUs' time up to @bound; @closes: the window ends there. */
 void seam_charge(struct merge *merge, uint64_t bound, bool closes);
+
+/* ---- round.c ---- */
+
+/* Begins the round of all records before @bound; @closes: the open window ends with it. */
+void round_begin(struct merge *merge, uint64_t bound, bool closes);
+/* The number of the last slice that falls into the open window. */
+int64_t round_last(const struct merge *merge);
+/* Goes past slices of windows up to @last if those have @closed; frees partials that have none
+ * left, and no record at @bound or later. */
+void round_forget(struct merge_stream *stream, int64_t last, uint64_t bound, bool closed);
 
 /* ---- window.c ---- */
 

@@ -1,5 +1,6 @@
 /*
- * merge: streams and the watermark.  Rounds and windows are in window.c, who runs in seam.c.
+ * merge: streams and the watermark.  Rounds are in round.c, windows in window.c, who runs in
+ * seam.c.
  */
 #include "engine/merge.h"
 
