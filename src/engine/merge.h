@@ -97,7 +97,7 @@ void merge_take(struct merge_stream *stream, uint64_t seq, struct partial *parti
 /* Memory for more, of all merges together. */
 enum merge_room {
 	ROOM_ENOUGH,
-	ROOM_LITTLE, /* what can be used up should be, if it is much */
+	ROOM_LITTLE, /* what can be used up should be, if it is worth it */
 	ROOM_NONE,
 };
 

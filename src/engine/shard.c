@@ -19,11 +19,9 @@ struct applying {
 
 static void show_name(struct thread *thread, const char name[NAME_BYTES])
 {
-	size_t len = strnlen(name, NAME_BYTES - 1);
-
 	memcpy(thread->name, name, NAME_BYTES);
-	memcpy(thread->view.comm, name, len);
-	thread->view.comm[len] = 0;
+	memcpy(thread->view.comm, name, NAME_BYTES);
+	thread->view.comm[NAME_BYTES - 1] = 0;
 }
 
 /* What all records of the group say of their thread. */
