@@ -225,13 +225,15 @@ static void feed_chunk(struct play *play, size_t i)
 					      .mapped = recorded_map(&file->parts.at[part]),
 					      .offset = packet->offset };
 
+		bytes += packet->info.size_bits / 8;
+		stream_packet(stream, &input);
+		/* The first packet behind the range has told what was lost at the end of it, and
+		 * who ran there. */
 		if (begin_ns(&packet->info) >= play->run->range_end) {
 			source->is_over = true;
 			packet = NULL;
 			break;
 		}
-		bytes += packet->info.size_bits / 8;
-		stream_packet(stream, &input);
 		ahead_next(source->ahead);
 		report_fault(stream, ahead_take_fault(source->ahead));
 		packet = ahead_packet(source->ahead);

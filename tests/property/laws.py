@@ -426,6 +426,23 @@ def by_pieces(sillage, rng, folders, asked, state):
     return windows_of(lines)
 
 
+def ranged_differ(sillage, rng, path, asked, lines):
+    """Whether the windows of a range are not those that all of the trace has there."""
+    import json
+
+    def bare(line):
+        return [line[key] for key in line if key != 'seq']
+
+    windows = [line for line in lines if line['type'] == 'window'][1:-1]  # those in the middle are whole
+    if not windows:
+        return False
+    first, last = sorted(rng.randrange(len(windows)) for _ in range(2))
+    extra = asked + ['--begin', str(windows[first]['begin']), '--end', str(windows[last]['end'])]
+    ours = [json.loads(line) for line in cuts.report(sillage, path, rng.choice((1, 4000, '1G')), rng.randrange(3), extra)]
+    return [bare(line) for line in ours if line['type'] == 'window'] != [
+        bare(line) for line in windows[first:last + 1]]
+
+
 def check(sillage, rng, path, loses):
     import json
 
@@ -452,6 +469,8 @@ def check(sillage, rng, path, loses):
                   for _, name, _, text in events)
     if not renamed and gathered_differ(sillage, path, asked, interval, lines):
         return 'windows of %s are not those of shorter ones put together' % interval
+    if ranged_differ(sillage, rng, path, asked, lines):
+        return 'windows of a range are not those of the whole'
     if not whole_cpus(lines):
         return "a CPU's times are not the window"
     if not loses and not reference.check(sillage, path, events):
