@@ -146,6 +146,7 @@ static bool begin_packet(struct batch *batch, struct cursor *cursor)
 		return false;
 	}
 	batch->cpu = cursor->cpu = info->cpu_id;
+	batch->stream = cursor->stream = info->stream;
 	clock_init(&cursor->clock, info->stream->clock);
 	gap_ts = cursor->end_ns;
 	if (info->has_begin && clock_ns(&cursor->clock, info->begin) < gap_ts) {
@@ -264,7 +265,9 @@ static void take_events(struct batch *batch, struct cursor *cursor)
 void batch_fill(struct batch *batch, struct cursor *cursor)
 {
 	batch_clear(batch);
+	vec_reserve(&batch->values, 1); /* for events without any to point to */
 	batch->cpu = cursor->cpu;
+	batch->stream = cursor->stream;
 	while (batch->count == 0 && !batch->is_last) {
 		if (!cursor->is_in_packet && !begin_packet(batch, cursor)) {
 			batch->is_last = true;

@@ -28,6 +28,7 @@ struct batch_event {
 
 struct batch {
 	uint64_t cpu; /* UINT64_MAX: the stream names none */
+	const struct plan_stream *stream;
 	uint32_t count;
 	bool is_last;      /* of the stream */
 	uint64_t passed;   /* is_last: events of all classes behind its last one, and ... */
@@ -54,6 +55,7 @@ struct cursor {
 	struct decoder_passed passed_over; /* counts by class, which nobody reads */
 	struct clock clock;
 	uint64_t cpu;
+	const struct plan_stream *stream;
 	struct {
 		uint8_t *bytes;
 		uint64_t room;

@@ -81,7 +81,11 @@ static void leave(struct build *build, struct deep_thread *thread, uint64_t ts, 
 	struct interval next = { .state = STATE_PREEMPTED,
 				 .who = NOBODY,
 				 .cpu = cpu_number(cpu->id) };
+	const struct interval *last = interval_last(thread);
 
+	if (state_runs(last->state) && last->cpu != next.cpu && last->begin == ts) {
+		return; /* it is on its next CPU already, in the same ns */
+	}
 	thread->cpu = next.cpu;
 	if (sched_is_dead(state, build->states)) {
 		next.state = STATE_DEAD;
@@ -157,7 +161,7 @@ static void on_switch(struct build *build, const struct reader_event *event)
 		thread_set_prio(thread, event->ts, v[NEXT_PRIO].i, false);
 		enter(build, thread, event->ts, cpu);
 	}
-	*vec_push(&cpu->stays) = (struct cpu_stay){ .begin = event->ts, .thread = index };
+	build_stay(cpu, event->ts, index);
 }
 
 /* ---- wake-ups ---- */
@@ -302,11 +306,12 @@ static void on_fork(const struct build *build, const struct reader_event *event)
 			  .state = STATE_NEW, .who = NOBODY, .cpu = cpu_number(event->cpu) });
 }
 
-/* A thread that is not the leader takes the leader's tid. */
+/* A thread that is not the leader takes the leader's tid.  After a gap that tells who runs. */
 static void on_exec(const struct build *build, const struct reader_event *event)
 {
 	enum { TID, OLD_TID };
 	const struct value *v = event->values;
+	struct deep_cpu *cpu;
 	uint32_t index, leader;
 	khint_t at;
 	int is_new;
@@ -325,6 +330,11 @@ static void on_exec(const struct build *build, const struct reader_event *event)
 	kh_value(build->by_tid, at) = index;
 	at = kh_get(indexes, build->by_tid, (uint64_t)(uint32_t)v[OLD_TID].i);
 	kh_del(indexes, build->by_tid, at);
+	cpu = build_cpu(build, event->cpu);
+	if (cpu_current(cpu) == CPU_NOBODY && build_sees_switches(event)) {
+		build_stay(cpu, event->ts, index);
+		build_put_running(build, build_thread_at(build, index), event->ts, cpu);
+	}
 }
 
 /* The new priority of a de-boost is told wrongly since Linux 4.12: the next switch tells (7.3). */
@@ -479,7 +489,7 @@ static void on_call(const struct build *build, const struct reader_event *event,
 	}
 }
 
-/* What runs there, and what was begun, is not known any more. */
+/* What was begun there is not known any more; nor is who runs, if that may be what is missing. */
 static void on_gap(const struct build *build, const struct reader_event *event)
 {
 	struct deep_cpu *cpu = build_cpu(build, event->cpu);
@@ -489,9 +499,15 @@ static void on_gap(const struct build *build, const struct reader_event *event)
 	cpu->contexts->count = 0;
 	if (thread) {
 		thread->is_in_call = false;
+	}
+	if (!build_sees_switches(event)) {
+		update_running(build, cpu, event->ts);
+		return;
+	}
+	if (thread) {
 		build_put(build, thread, event->ts, interval_of(STATE_UNKNOWN));
 	}
-	*vec_push(&cpu->stays) = (struct cpu_stay){ .begin = event->ts, .thread = CPU_NOBODY };
+	build_stay(cpu, event->ts, CPU_NOBODY);
 }
 
 void build_take(struct build *build, const struct reader_event *event)

@@ -84,7 +84,9 @@ static uint32_t cpu_index(const struct build *build, uint64_t id)
 	if (is_new) {
 		kh_value(build->by_cpu, at) = (uint32_t)build->timeline->cpus.count;
 		cpu = vec_push(&build->timeline->cpus);
-		*cpu = (struct deep_cpu){ .id = id, .contexts = mem_alloc(sizeof(*cpu->contexts)) };
+		*cpu = (struct deep_cpu){ .id = id,
+					  .head = CPU_NOBODY,
+					  .contexts = mem_alloc(sizeof(*cpu->contexts)) };
 		*vec_push(&cpu->stays) =
 			(struct cpu_stay){ .begin = build->timeline->begin, .thread = CPU_NOBODY };
 	}
@@ -96,6 +98,17 @@ struct deep_cpu *build_cpu(const struct build *build, uint64_t id)
 	uint32_t index = cpu_index(build, id); /* which may move them */
 
 	return &build->timeline->cpus.at[index];
+}
+
+void build_stay(struct deep_cpu *cpu, uint64_t ts, uint32_t thread)
+{
+	struct cpu_stay *last = &cpu->stays.at[cpu->stays.count - 1];
+
+	if (last->begin == ts) {
+		last->thread = thread; /* it had no length */
+	} else {
+		*vec_push(&cpu->stays) = (struct cpu_stay){ .begin = ts, .thread = thread };
+	}
 }
 
 /* ---- facts about threads ---- */

@@ -25,9 +25,19 @@ static int32_t wake_prio_offset(const struct metadata *metadata)
 	return version > 0 && version < 20701 ? 100 : 0;
 }
 
+static int latest_first(const void *left, const void *right)
+{
+	const struct head *a = left, *b = right;
+
+	if (a->since != b->since) {
+		return a->since > b->since ? -1 : 1;
+	}
+	return a->cpu > b->cpu ? -1 : a->cpu < b->cpu;
+}
+
 /*
- * Who ran on each CPU at first is told by its first switch, which is looked for before
- * anything else.  What cannot be read is said when all is.
+ * Who ran on each CPU at first is told by its first switch, unless something is missing before
+ * that.  It is looked for before anything else; what cannot be read is said when all is.
  */
 static bool find_heads(struct build *build, const struct reader_setup *setup, struct err *err)
 {
@@ -48,26 +58,43 @@ static bool find_heads(struct build *build, const struct reader_setup *setup, st
 	reader_seen(reader, &seen);
 	build->timeline->begin = seen.events > 0 ? seen.first : 0;
 	while (missing > 0 && reader_next(reader, &event)) {
-		struct deep_cpu *cpu;
+		struct deep_cpu *cpu = build_cpu(build, event.cpu);
 
-		if (!event.class || !reader_has(&event, PREV_TID)) {
+		if (cpu->is_told || !build_sees_switches(&event) ||
+		    (event.class && !reader_has(&event, PREV_TID))) {
 			continue;
 		}
-		cpu = build_cpu(build, event.cpu);
-		if (cpu_current(cpu) == CPU_NOBODY) {
-			int32_t tid = (int32_t)event.values[PREV_TID].i;
-			uint32_t index = tid == 0 ? CPU_IDLE : build_thread(build, tid);
-
-			cpu->stays.at[0].thread = index;
-			if (tid != 0) {
-				build_put_running(build, build_thread_at(build, index),
-						  build->timeline->begin, cpu);
-			}
-			missing--;
+		cpu->is_told = true;
+		missing--;
+		if (event.class) {
+			*vec_push(&build->heads) =
+				(struct head){ .since = event.since,
+					       .cpu = event.cpu,
+					       .tid = (int32_t)event.values[PREV_TID].i };
 		}
 	}
 	reader_close(reader);
+	if (build->heads.count > 0) {
+		qsort(build->heads.at, build->heads.count, sizeof(*build->heads.at), latest_first);
+	}
 	return true;
+}
+
+/* Puts those on their CPUs that were there at @ts. */
+static void put_heads(struct build *build, uint64_t ts)
+{
+	while (build->heads.count > 0 && build->heads.at[build->heads.count - 1].since <= ts) {
+		const struct head *head = &build->heads.at[--build->heads.count];
+		struct deep_cpu *cpu = build_cpu(build, head->cpu);
+		uint64_t since = head->since;
+
+		since = since < build->timeline->begin ? build->timeline->begin : since;
+		cpu->head = head->tid == 0 ? CPU_IDLE : build_thread(build, head->tid);
+		build_stay(cpu, since, cpu->head);
+		if (head->tid != 0) {
+			build_put_running(build, build_thread_at(build, cpu->head), since, cpu);
+		}
+	}
 }
 
 static int by_id(const void *left, const void *right)
@@ -112,8 +139,10 @@ static void read_all(struct build *build, struct reader *reader, uint64_t end)
 	bool goes_on;
 
 	while ((goes_on = reader_next(reader, &event)) && event.ts < end) {
+		put_heads(build, event.ts);
 		build_take(build, &event);
 	}
+	put_heads(build, end - 1);
 	reader_seen(reader, &seen);
 	build->timeline->events = seen.events;
 	clip(build, goes_on || seen.last > end ? end : seen.last);
@@ -149,6 +178,7 @@ struct timeline *timeline_build(const struct reader_setup *setup, uint64_t begin
 	kh_destroy(indexes, build.by_tid);
 	kh_destroy(indexes, build.by_cpu);
 	kh_destroy(indexes, build.by_call);
+	vec_fini(&build.heads);
 	if (!is_done) {
 		timeline_free(build.timeline);
 		return NULL;

@@ -43,6 +43,13 @@ struct context_stack {
 	} at[NEST_MAX];
 };
 
+/* Who is on a CPU before its first switch. */
+struct head {
+	uint64_t since;
+	uint64_t cpu;
+	int32_t tid;
+};
+
 MAP_DECLARE(indexes, uint32_t)
 
 struct build {
@@ -50,6 +57,7 @@ struct build {
 	khash_t(indexes) * by_tid; /* the newest thread of each */
 	khash_t(indexes) * by_cpu;
 	khash_t(indexes) * by_call; /* of calls: their class, or the futex */
+	VEC(struct head) heads;     /* that were not put yet: by time, the first one last */
 	uint64_t range_begin;
 	uint16_t states;  /* how prev_state is encoded */
 	enum kind source; /* the event that wakes in this trace */
@@ -79,6 +87,12 @@ static inline struct deep_thread *build_running(const struct build *build,
 	return cpu_current(cpu) >= CPU_NOBODY ? NULL : build_thread_at(build, cpu_current(cpu));
 }
 
+/* Whether the event's stream has the switches of its CPU, which are the first request. */
+static inline bool build_sees_switches(const struct reader_event *event)
+{
+	return event->stream->request_mask & 1;
+}
+
 static inline uint16_t cpu_number(uint64_t id)
 {
 	return id < NO_CPU ? (uint16_t)id : NO_CPU;
@@ -106,6 +120,9 @@ void thread_set_prio(struct deep_thread *thread, uint64_t ts, int64_t prio, bool
 /* It runs on the CPU: what of it is told by its open call and the CPU's interrupts. */
 void build_put_running(const struct build *build, struct deep_thread *thread, uint64_t ts,
 		       const struct deep_cpu *cpu);
+
+/* From @ts on the thread is there, or nobody known. */
+void build_stay(struct deep_cpu *cpu, uint64_t ts, uint32_t thread);
 
 /* ---- build-events.c ---- */
 

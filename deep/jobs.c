@@ -374,7 +374,7 @@ static void take_heads(struct matcher *matcher)
 {
 	for (size_t i = 0; i < matcher->timeline->cpus.count; i++) {
 		const struct deep_cpu *cpu = &matcher->timeline->cpus.at[i];
-		uint32_t thread = cpu->stays.at[0].thread;
+		uint32_t thread = cpu->head;
 		int is_new;
 		khint_t at = kh_put(running, matcher->running, cpu->id, &is_new);
 

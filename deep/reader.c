@@ -23,6 +23,7 @@ struct lane {
 	enum back_state state; /* under the mutex, as is: */
 	struct lane *next;     /* in the queue */
 	uint64_t events, first, last;
+	uint64_t since;            /* as in its events */
 	struct reader_event event; /* the next one of the stream */
 };
 
@@ -197,6 +198,8 @@ static bool advance(struct reader *reader, struct lane *lane)
 	event = &lane->front->events[lane->at++];
 	lane->event = (struct reader_event){ .ts = event->ts,
 					     .cpu = lane->front->cpu,
+					     .stream = lane->front->stream,
+					     .since = lane->since,
 					     .class = event->class };
 	if (event->class) {
 		lane->event.binding = event->class->bindings;
@@ -282,6 +285,20 @@ static bool is_first_of_cpu(const struct reader *reader, size_t i)
 	return files[i].has_info && files[i].info.cpu_id != UINT64_MAX;
 }
 
+/* When a stream begins whose first packets are gone, as in a snapshot; 0: they are not. */
+static uint64_t late_begin(const struct recorded_file *file)
+{
+	const struct packet_info *info = &file->info;
+	struct clock clock;
+
+	if (!file->has_info || !info->has_begin || info->seq_num == 0 ||
+	    info->seq_num == UINT64_MAX) {
+		return 0;
+	}
+	clock_init(&clock, info->stream->clock);
+	return clock_ns(&clock, info->begin);
+}
+
 struct reader *reader_open(const struct reader_setup *setup, const struct plan_request *requests,
 			   size_t request_count, struct err *err)
 {
@@ -306,6 +323,7 @@ struct reader *reader_open(const struct reader_setup *setup, const struct plan_r
 		lane->front = mem_alloc(sizeof(*lane->front)); /* empty, and not the last */
 		lane->back = mem_alloc(sizeof(*lane->back));
 		lane->first = UINT64_MAX;
+		lane->since = late_begin(&reader->trace.files.at.at[i]);
 	}
 	start_helpers(reader, setup->threads);
 	for (size_t i = 0; i < reader->count; i++) {

@@ -22,6 +22,8 @@ struct reader;
 struct reader_event {
 	uint64_t ts;  /* ns, never less than the one before of its stream */
 	uint64_t cpu; /* UINT64_MAX: its stream names none */
+	const struct plan_stream *stream;
+	uint64_t since; /* its stream's first packet begins, if those before are gone; else 0 */
 	const struct plan_event *class;
 	const struct plan_binding *binding; /* the first of the class */
 	const struct value *values;         /* of that; die with the next call */

@@ -106,6 +106,8 @@ struct cpu_stay {
 struct deep_cpu {
 	uint64_t id;
 	VEC(struct cpu_stay) stays;
+	uint32_t head;                  /* the thread that was there first, or one of the above */
+	bool is_told;                   /* while it is built: who that is, or that nobody knows */
 	struct context_stack *contexts; /* while it is built */
 };
 

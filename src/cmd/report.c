@@ -136,7 +136,7 @@ static int build_timelines(const struct options *options, const struct reader_se
 		return EXIT_FAILED;
 	}
 	if (report->timeline->threads.count == 0) {
-		say("%s: it has no sched_switch: there is nothing to explain", name);
+		say("%s: no sched_switch tells who runs there: nothing to explain", name);
 		return EXIT_DONE;
 	}
 	if (options->begin && report->changed_at == 0) {

@@ -443,6 +443,30 @@ def ranged_differ(sillage, rng, path, asked, lines):
         bare(line) for line in windows[first:last + 1]]
 
 
+HEAD_WAIT_NS = 5 * 10**9  # windows wait no longer for the first switch of a CPU; a report has read all
+
+
+def explained_differ(sillage, path, loses, total):
+    """Whether `report`, which has all events in one order, says of CPUs and threads what `analyze` does."""
+    import json
+
+    def running(rows):
+        by_tid = {}
+        for tid, row in rows:
+            by_tid[tid] = by_tid.get(tid, 0) + row['run_ns']
+        return {tid: ns for tid, ns in by_tid.items() if ns}
+
+    found = json.loads(cuts.run([sillage, 'report', '-q', '-f', 'json', '-n', '0', path]))
+    ours = {cpu['cpu']: (cpu['busy_ns'], cpu['unknown_ns']) for cpu in found['cpus']}
+    theirs = {cpu['cpu']: (cpu['busy_ns'], cpu['unknown_ns']) for cpu in total['cpu']['cpus']}
+    if any(ours[cpu] != theirs[cpu] for cpu in set(ours) & set(theirs) if theirs[cpu][1] < HEAD_WAIT_NS):
+        return True
+    # Who is seen on another CPU has left the one where the end of the stay is lost.
+    return not loses and total['cpu']['unknown_ns'] == 0 and running(
+        (row['thread'].get('tid'), row) for row in found['threads']) != running(
+            (row.get('tid'), row) for row in total['cpu']['threads'])
+
+
 def check(sillage, rng, path, loses):
     import json
 
@@ -471,6 +495,8 @@ def check(sillage, rng, path, loses):
         return 'windows of %s are not those of shorter ones put together' % interval
     if ranged_differ(sillage, rng, path, asked, lines):
         return 'windows of a range are not those of the whole'
+    if explained_differ(sillage, path, loses, [line for line in lines if line['type'] == 'total'][0]):
+        return "a report's CPUs and threads are not those of analyze"
     if not whole_cpus(lines):
         return "a CPU's times are not the window"
     if not loses and not reference.check(sillage, path, events):
