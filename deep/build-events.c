@@ -311,6 +311,7 @@ static void on_exec(const struct build *build, const struct reader_event *event)
 {
 	enum { TID, OLD_TID };
 	const struct value *v = event->values;
+	struct deep_thread *thread;
 	struct deep_cpu *cpu;
 	uint32_t index, leader;
 	khint_t at;
@@ -325,7 +326,10 @@ static void on_exec(const struct build *build, const struct reader_event *event)
 		return;
 	}
 	end_thread(build_thread_at(build, leader), event->ts);
-	build_thread_at(build, index)->tid = (int32_t)v[TID].i;
+	thread = build_thread_at(build, index);
+	thread->former_tid = thread->tid;
+	thread->renamed_ts = event->ts;
+	thread->tid = (int32_t)v[TID].i;
 	at = kh_put(indexes, build->by_tid, (uint64_t)(uint32_t)v[TID].i, &is_new);
 	kh_value(build->by_tid, at) = index;
 	at = kh_get(indexes, build->by_tid, (uint64_t)(uint32_t)v[OLD_TID].i);
@@ -333,7 +337,7 @@ static void on_exec(const struct build *build, const struct reader_event *event)
 	cpu = build_cpu(build, event->cpu);
 	if (cpu_current(cpu) == CPU_NOBODY && build_sees_switches(event)) {
 		build_stay(cpu, event->ts, index);
-		build_put_running(build, build_thread_at(build, index), event->ts, cpu);
+		build_put_running(build, thread, event->ts, cpu);
 	}
 }
 

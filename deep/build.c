@@ -87,13 +87,15 @@ static void put_heads(struct build *build, uint64_t ts)
 		const struct head *head = &build->heads.at[--build->heads.count];
 		struct deep_cpu *cpu = build_cpu(build, head->cpu);
 		uint64_t since = head->since;
+		uint32_t thread = head->tid == 0 ? CPU_IDLE : build_thread(build, head->tid);
 
 		since = since < build->timeline->begin ? build->timeline->begin : since;
-		cpu->head = head->tid == 0 ? CPU_IDLE : build_thread(build, head->tid);
-		build_stay(cpu, since, cpu->head);
+		build_stay(cpu, since, thread);
 		if (head->tid != 0) {
-			build_put_running(build, build_thread_at(build, cpu->head), since, cpu);
+			build_put_running(build, build_thread_at(build, thread), since, cpu);
 		}
+		cpu->head_tid = head->tid;
+		cpu->head_since = since;
 	}
 }
 

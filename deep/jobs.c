@@ -4,12 +4,11 @@
 #include "deep/jobs.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/map.h"
-#include "deep/reader.h"
+#include "deep/build.h"
 #include "engine/pattern.h"
 
 const struct jobs_model jobs_models[] = {
@@ -91,8 +90,14 @@ int jobs_check(const char *pattern, struct err *err)
 
 /* ---- what is asked of the trace ---- */
 
+/* The first requests are those that tell who runs, and whose a tid is. */
+enum { REQUEST_SWITCH, REQUEST_EXEC, REQUEST_FORK, REQUESTS_OWN };
+enum { SWITCH_PREV, SWITCH_NEXT };
+enum { EXEC_TID, EXEC_OLD_TID };
+enum { FORK_TID };
+
 struct asked {
-	struct plan_request requests[DEFINITIONS_MAX + 1];
+	struct plan_request requests[REQUESTS_OWN + DEFINITIONS_MAX];
 	size_t count;
 };
 
@@ -125,15 +130,17 @@ static int field_of(struct plan_request *request, const char *field, struct err 
 			 PLAN_FIELDS_MAX);
 }
 
-/* Request 0 is sched_switch with prev_tid and next_tid, which tells who runs. */
-enum { REQUEST_SWITCH, SWITCH_PREV = 0, SWITCH_NEXT };
-
 static int ask(struct pattern *pattern, struct asked *asked, struct err *err)
 {
 	memset(asked, 0, sizeof(*asked));
 	(void)request_of(asked, "sched_switch");
 	asked->requests[REQUEST_SWITCH].fields[SWITCH_PREV] = "prev_tid";
 	asked->requests[REQUEST_SWITCH].fields[SWITCH_NEXT] = "next_tid";
+	(void)request_of(asked, "sched_process_exec");
+	asked->requests[REQUEST_EXEC].fields[EXEC_TID] = "tid";
+	asked->requests[REQUEST_EXEC].fields[EXEC_OLD_TID] = "old_tid";
+	(void)request_of(asked, "sched_process_fork");
+	asked->requests[REQUEST_FORK].fields[FORK_TID] = "child_tid";
 	for (size_t d = 0; d < pattern->count; d++) {
 		struct part *part = &pattern->at[d];
 
@@ -159,8 +166,17 @@ struct machine {
 	uint64_t begin;
 };
 
+#define TID_UNKNOWN (-1)
+
+/* Who is on a CPU. */
+struct running {
+	int32_t tid, head_tid;
+	uint64_t
+		head_since; /* from then on it is who was there first; UINT64_MAX: not (any more) */
+};
+
 MAP_DECLARE(machines, struct machine)
-MAP_DECLARE(running, int32_t)
+MAP_DECLARE(running, struct running)
 MAP_DECLARE(newest, uint32_t)
 
 struct matcher {
@@ -168,9 +184,10 @@ struct matcher {
 	const struct timeline *timeline;
 	const struct jobs_config *config;
 	khash_t(machines) * machines; /* by tid */
-	khash_t(running) * running;   /* tid by CPU */
+	khash_t(running) * running;   /* by CPU */
 	khash_t(newest) * newest;     /* thread by tid, and ... */
 	uint32_t *before;             /* ... the one before that had its tid, by thread */
+	VEC(uint32_t) renamed;        /* threads that had another tid first */
 	bool is_open; /* is_across: one has begun, there (NOBODY: the CPU was idle) and then */
 	uint32_t from;
 	uint64_t from_ts;
@@ -194,6 +211,11 @@ static bool matches(const struct part *part, const struct reader_event *event, i
 	return true;
 }
 
+static bool is_meant(const struct deep_thread *thread, const char *who)
+{
+	return !who || !who[0] || thread_is(thread, who);
+}
+
 /* The thread with this tid that lives then; NOBODY: none that is meant by @who, if that is said. */
 static uint32_t thread_at(const struct matcher *matcher, int32_t tid, const char *who,
 			  uint64_t begin, uint64_t end)
@@ -201,11 +223,21 @@ static uint32_t thread_at(const struct matcher *matcher, int32_t tid, const char
 	khint_t at = kh_get(newest, matcher->newest, (uint64_t)(uint32_t)tid);
 	uint32_t i = at == kh_end(matcher->newest) ? NOBODY : kh_value(matcher->newest, at);
 
+	for (size_t r = 0; r < matcher->renamed.count; r++) {
+		const struct deep_thread *thread =
+			matcher->timeline->threads.at[matcher->renamed.at[r]];
+
+		if (thread->former_tid == tid && thread->birth <= begin &&
+		    thread->renamed_ts >= end && is_meant(thread, who)) {
+			return matcher->renamed.at[r];
+		}
+	}
 	for (; i != NOBODY; i = matcher->before[i]) {
 		const struct deep_thread *thread = matcher->timeline->threads.at[i];
+		bool has_tid = thread->renamed_ts == 0 || thread->renamed_ts < end;
 
-		if (thread->birth <= begin && thread->end >= end &&
-		    (!who || !who[0] || thread_is(thread, who))) {
+		if (has_tid && thread->birth <= begin && thread->end >= end &&
+		    is_meant(thread, who)) {
 			return i;
 		}
 	}
@@ -226,6 +258,9 @@ static void index_threads(struct matcher *matcher)
 
 		matcher->before[i] = is_new ? NOBODY : kh_value(matcher->newest, at);
 		kh_value(matcher->newest, at) = i;
+		if (timeline->threads.at[i]->renamed_ts != 0) {
+			*vec_push(&matcher->renamed) = i;
+		}
 	}
 }
 
@@ -321,25 +356,87 @@ static bool try_across(struct matcher *matcher, const struct reader_event *event
 	return true;
 }
 
+/* Dies with the next call. */
+static struct running *running_on(struct matcher *matcher, uint64_t cpu)
+{
+	int is_new;
+	khint_t at = kh_put(running, matcher->running, cpu, &is_new);
+
+	if (is_new) {
+		kh_value(matcher->running, at) =
+			(struct running){ .tid = TID_UNKNOWN, .head_since = UINT64_MAX };
+	}
+	return &kh_value(matcher->running, at);
+}
+
+/* What is open of a thread will not end. */
+static void forget_machine(struct matcher *matcher, int32_t tid)
+{
+	khint_t at = kh_get(machines, matcher->machines, (uint64_t)(uint32_t)tid);
+
+	if (at != kh_end(matcher->machines)) {
+		kh_del(machines, matcher->machines, at);
+	}
+}
+
+/* An execution that is open goes on under the thread's new tid. */
+static void rename_machine(struct matcher *matcher, int32_t from, int32_t to)
+{
+	khint_t at = kh_get(machines, matcher->machines, (uint64_t)(uint32_t)from);
+	struct machine machine;
+	int is_new;
+
+	forget_machine(matcher, to);
+	if (at != kh_end(matcher->machines)) {
+		machine = kh_value(matcher->machines, at);
+		kh_del(machines, matcher->machines, at);
+		at = kh_put(machines, matcher->machines, (uint64_t)(uint32_t)to, &is_new);
+		kh_value(matcher->machines, at) = machine;
+	}
+}
+
+/* Events are missing: what was open there may have ended unseen. */
+static void cut(struct matcher *matcher, const struct reader_event *event, struct running *running)
+{
+	forget_machine(matcher, running->tid);
+	if (build_sees_switches(event)) {
+		running->tid = TID_UNKNOWN;
+	}
+}
+
+/* Who runs where the event is, after it. */
+static int32_t follow(struct matcher *matcher, const struct reader_event *event)
+{
+	struct running *running = running_on(matcher, event->cpu);
+
+	if (event->ts >= running->head_since) {
+		running->tid = running->head_tid;
+		running->head_since = UINT64_MAX;
+	}
+	if (!event->class) {
+		cut(matcher, event, running);
+	} else if (event->binding->request == REQUEST_SWITCH && reader_has(event, SWITCH_NEXT)) {
+		running->tid = (int32_t)event->values[SWITCH_NEXT].i;
+	} else if (event->binding->request == REQUEST_EXEC && reader_has(event, EXEC_OLD_TID) &&
+		   event->values[EXEC_OLD_TID].i != event->values[EXEC_TID].i) {
+		running->tid = (int32_t)event->values[EXEC_TID].i;
+		rename_machine(matcher, (int32_t)event->values[EXEC_OLD_TID].i, running->tid);
+	} else if (event->binding->request == REQUEST_FORK && reader_has(event, FORK_TID)) {
+		forget_machine(matcher, (int32_t)event->values[FORK_TID].i);
+	}
+	return running->tid;
+}
+
 /* The event may be of who runs there, and of threads that its fields name. */
 static void take(struct matcher *matcher, const struct reader_event *event)
 {
-	int32_t tried[DEFINITIONS_MAX * CONDITIONS_MAX + 1], current;
+	int32_t tried[DEFINITIONS_MAX * CONDITIONS_MAX + 1];
+	int32_t current = follow(matcher, event);
 	size_t count = 0;
-	khint_t at;
-	int is_new;
 
 	if (!event->class) {
 		return;
 	}
-	at = kh_put(running, matcher->running, event->cpu, &is_new);
-	if (is_new) {
-		kh_value(matcher->running, at) = 0;
-	}
-	if (event->binding->request == REQUEST_SWITCH && reader_has(event, SWITCH_NEXT)) {
-		kh_value(matcher->running, at) = (int32_t)event->values[SWITCH_NEXT].i;
-	}
-	current = kh_value(matcher->running, at);
 	tried[count++] = current;
 	for (size_t d = 0; d < matcher->pattern->count; d++) {
 		const struct part *part = &matcher->pattern->at[d];
@@ -374,167 +471,11 @@ static void take_heads(struct matcher *matcher)
 {
 	for (size_t i = 0; i < matcher->timeline->cpus.count; i++) {
 		const struct deep_cpu *cpu = &matcher->timeline->cpus.at[i];
-		uint32_t thread = cpu->head;
-		int is_new;
-		khint_t at = kh_put(running, matcher->running, cpu->id, &is_new);
+		struct running *running = running_on(matcher, cpu->id);
 
-		kh_value(matcher->running, at) =
-			thread < CPU_NOBODY ? matcher->timeline->threads.at[thread]->tid : 0;
+		running->head_tid = cpu->head_tid;
+		running->head_since = cpu->head_since;
 	}
-}
-
-/* ---- figures ---- */
-
-static int by_length(const void *left, const void *right)
-{
-	const struct execution *a = left, *b = right;
-	uint64_t a_ns = a->end - a->begin, b_ns = b->end - b->begin;
-
-	if (a_ns != b_ns) {
-		return a_ns > b_ns ? -1 : 1;
-	}
-	return a->begin < b->begin ? -1 : a->begin > b->begin;
-}
-
-static uint64_t length_of(const struct execution *execution)
-{
-	return execution->end - execution->begin;
-}
-
-/* The middle of how far executions are from the median; they go by length, longest first.  The
- * nearest are around the median, and from there on they are further and further on both sides. */
-static uint64_t median_deviation(const struct jobs *jobs)
-{
-	size_t count = jobs->all.count, above = 0, below;
-	uint64_t away = 0;
-
-	while (above < count && length_of(&jobs->all.at[above]) >= jobs->median_ns) {
-		above++; /* those before are not below the median */
-	}
-	below = above;
-	for (size_t i = 0; i <= count / 2; i++) {
-		uint64_t up = above > 0 ? length_of(&jobs->all.at[above - 1]) - jobs->median_ns
-					: UINT64_MAX;
-		uint64_t down = below < count ? jobs->median_ns - length_of(&jobs->all.at[below])
-					      : UINT64_MAX;
-
-		away = up <= down ? up : down;
-		above -= up <= down;
-		below += up > down;
-	}
-	return away;
-}
-
-/* The one of which @share of all are shorter; executions go by length, longest first. */
-static uint64_t quantile(const struct jobs *jobs, double share)
-{
-	size_t count = jobs->all.count;
-	size_t rank = (size_t)ceil(share * (double)count);
-
-	return length_of(&jobs->all.at[rank > 0 ? count - rank : count - 1]);
-}
-
-static int by_begin(const void *left, const void *right)
-{
-	const struct execution *a = left, *b = right;
-
-	return a->begin < b->begin ? -1 : a->begin > b->begin;
-}
-
-/* How much later than the nearest multiple of @period a time is. */
-static int64_t off_grid(uint64_t ns, uint64_t period)
-{
-	uint64_t rest = ns % period;
-
-	return rest > period / 2 ? (int64_t)rest - (int64_t)period : (int64_t)rest;
-}
-
-/*
- * Arrivals are a grid of the period on which no execution begins before its arrival and one just
- * then: the first may have been late, so its begin alone tells nothing.  By time.
- */
-static void note_arrivals(struct jobs *jobs)
-{
-	uint64_t first = jobs->all.at[0].begin, period = jobs->config->period_ns, before = 0;
-	int64_t phase = 0;
-
-	for (size_t i = 0; i < jobs->all.count; i++) {
-		int64_t off = off_grid(jobs->all.at[i].begin - first, period);
-
-		phase = off < phase ? off : phase;
-	}
-	for (size_t i = 0; i < jobs->all.count; i++) {
-		struct execution *one = &jobs->all.at[i];
-		uint64_t since = one->begin - first + (uint64_t)-phase;
-		uint64_t arrival = since / period, late = since % period;
-
-		one->response_ns = late + one->end - one->begin;
-		jobs->jitter_ns = late > jobs->jitter_ns ? late : jobs->jitter_ns;
-		if (i > 0 && arrival > before + 1) {
-			jobs->skipped += arrival - before - 1;
-		}
-		before = arrival;
-	}
-}
-
-static void note_responses(struct jobs *jobs)
-{
-	uint64_t run = 0;
-
-	if (jobs->config->period_ns > 0 || jobs->config->deadline_ns != UINT64_MAX) {
-		qsort(jobs->all.at, jobs->all.count, sizeof(*jobs->all.at), by_begin);
-	}
-	for (size_t i = 0; i < jobs->all.count; i++) {
-		jobs->all.at[i].response_ns = length_of(&jobs->all.at[i]);
-	}
-	if (jobs->config->period_ns > 0) {
-		note_arrivals(jobs);
-	}
-	for (size_t i = 0; i < jobs->all.count; i++) {
-		uint64_t response = jobs->all.at[i].response_ns;
-		bool is_late = response > jobs->config->deadline_ns;
-
-		jobs->response_max_ns =
-			response > jobs->response_max_ns ? response : jobs->response_max_ns;
-		jobs->misses += is_late;
-		run = is_late ? run + 1 : 0;
-		jobs->misses_run = run > jobs->misses_run ? run : jobs->misses_run;
-	}
-}
-
-static void add_up(struct jobs *jobs)
-{
-	size_t count = jobs->all.count;
-	double mean, squares = 0;
-	uint64_t limit;
-
-	if (count == 0) {
-		return;
-	}
-	note_responses(jobs);
-	qsort(jobs->all.at, count, sizeof(*jobs->all.at), by_length);
-	for (size_t i = 0; i < count; i++) {
-		struct execution *one = &jobs->all.at[i];
-
-		jobs->total_ns += length_of(one);
-		for (unsigned int state = 0; state < STATES; state++) {
-			jobs->ns[state] += one->ns[state];
-		}
-	}
-	jobs->max_ns = length_of(&jobs->all.at[0]);
-	jobs->min_ns = length_of(&jobs->all.at[count - 1]);
-	jobs->median_ns = quantile(jobs, 0.5);
-	jobs->p95_ns = quantile(jobs, 0.95);
-	jobs->p99_ns = quantile(jobs, 0.99);
-	mean = (double)jobs->total_ns / (double)count;
-	limit = jobs->median_ns + 5 * median_deviation(jobs);
-	for (size_t i = 0; i < count; i++) {
-		double away = (double)length_of(&jobs->all.at[i]) - mean;
-
-		squares += away * away;
-		jobs->outliers += length_of(&jobs->all.at[i]) > limit;
-	}
-	jobs->deviation_ns = sqrt(squares / (double)count);
 }
 
 /* ---- all of it ---- */
@@ -570,6 +511,7 @@ static int find_all(const struct reader_setup *setup, const struct timeline *tim
 	kh_destroy(running, matcher.running);
 	kh_destroy(newest, matcher.newest);
 	free(matcher.before);
+	vec_fini(&matcher.renamed);
 	reader_close(reader);
 	return 0;
 }
@@ -626,7 +568,7 @@ int jobs_find(const struct reader_setup *setup, const struct timeline *timeline,
 		vec_fini(&outer.all);
 	}
 	if (r == 0) {
-		add_up(jobs);
+		jobs_add_up(jobs);
 	}
 	return r;
 }

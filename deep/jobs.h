@@ -45,7 +45,7 @@ struct jobs {
 	const struct jobs_config *config;
 	VEC(struct execution) all; /* longest first */
 	uint64_t total_ns, min_ns, max_ns, median_ns, p95_ns, p99_ns;
-	double deviation_ns;
+	double deviation_ns; /* of a sample; 0 of one */
 	uint64_t misses;     /* responses later than the deadline */
 	uint64_t misses_run; /* most of those after each other */
 	uint64_t response_max_ns;
@@ -62,6 +62,9 @@ int jobs_check(const char *pattern, struct err *err);
 int jobs_find(const struct reader_setup *setup, const struct timeline *timeline,
 	      const struct jobs_config *config, struct jobs *jobs, struct err *err);
 void jobs_fini(struct jobs *jobs);
+
+/* The figures of all; brings them in order (jobs-figures.c, for jobs.c). */
+void jobs_add_up(struct jobs *jobs);
 
 /* Ends with an empty name. */
 struct jobs_model {

@@ -77,7 +77,9 @@ struct call_sleep {
 };
 
 struct deep_thread {
-	int32_t tid;
+	int32_t tid;         /* the last */
+	int32_t former_tid;  /* until renamed_ts, when it took over its leader's */
+	uint64_t renamed_ts; /* 0: it did not */
 	int64_t pid;         /* -1: unknown */
 	char comm[17];       /* the last; "": unknown */
 	uint64_t birth, end; /* of its intervals */
@@ -106,7 +108,8 @@ struct cpu_stay {
 struct deep_cpu {
 	uint64_t id;
 	VEC(struct cpu_stay) stays;
-	uint32_t head;                  /* the thread that was there first, or one of the above */
+	int32_t head_tid;               /* who was there first, since then: 0: idle, ... */
+	uint64_t head_since;            /* ... UINT64_MAX: that is not known */
 	bool is_told;                   /* while it is built: who that is, or that nobody knows */
 	struct context_stack *contexts; /* while it is built */
 };

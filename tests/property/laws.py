@@ -467,6 +467,25 @@ def explained_differ(sillage, path, loses, total):
             (row.get('tid'), row) for row in total['cpu']['threads'])
 
 
+def executions_differ(sillage, rng, path, names):
+    """Whether a report's executions are not the periods between the same events of a thread: those, if not."""
+    import json
+
+    for _ in range(3):
+        pair = '; '.join(rng.sample(names, 2))  # an event that ends a period can begin another one
+        periods = [json.loads(line) for line in cuts.run(
+            [sillage, 'analyze', '-q', '-f', 'json', '-a', 'count', '--period', 'x = ' + pair, path]).splitlines()]
+        periods = [line for line in periods if line['type'] == 'total'][0]['periods']
+        jobs = json.loads(cuts.run([sillage, 'report', '-q', '-f', 'json', '-n', '0', '--job', pair, path])).get('jobs')
+        # A period begins anew with each first event, an execution ends the one that is open.
+        if not jobs or periods['restarted']:
+            continue
+        times = [row['time'] for row in periods['threads'] if row.get('tid', 0) > 0 and row['time']['count']]
+        if (jobs['count'], jobs['total_ns']) != tuple(sum(time[key] for time in times) for key in ('count', 'sum_ns')):
+            return pair
+    return None
+
+
 def check(sillage, rng, path, loses):
     import json
 
@@ -497,6 +516,9 @@ def check(sillage, rng, path, loses):
         return 'windows of a range are not those of the whole'
     if explained_differ(sillage, path, loses, [line for line in lines if line['type'] == 'total'][0]):
         return "a report's CPUs and threads are not those of analyze"
+    pair = executions_differ(sillage, rng, path, sorted({name for _, name, _, _ in events}))
+    if pair:
+        return 'executions of %s are not the periods' % pair
     if not whole_cpus(lines):
         return "a CPU's times are not the window"
     if not loses and not reference.check(sillage, path, events):

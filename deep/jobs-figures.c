@@ -1,0 +1,159 @@
+/*
+ * jobs-figures: how long executions take, and how late they are (analyses reference, 6.2).
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "deep/jobs.h"
+
+static int by_length(const void *left, const void *right)
+{
+	const struct execution *a = left, *b = right;
+	uint64_t a_ns = a->end - a->begin, b_ns = b->end - b->begin;
+
+	if (a_ns != b_ns) {
+		return a_ns > b_ns ? -1 : 1;
+	}
+	return a->begin < b->begin ? -1 : a->begin > b->begin;
+}
+
+static uint64_t length_of(const struct execution *execution)
+{
+	return execution->end - execution->begin;
+}
+
+/* The middle of how far executions are from the median; they go by length, longest first.  The
+ * nearest are around the median, and from there on they are further and further on both sides. */
+static uint64_t median_deviation(const struct jobs *jobs)
+{
+	size_t count = jobs->all.count, above = 0, below;
+	uint64_t away = 0;
+
+	while (above < count && length_of(&jobs->all.at[above]) >= jobs->median_ns) {
+		above++; /* those before are not below the median */
+	}
+	below = above;
+	for (size_t i = 0; i <= count / 2; i++) {
+		uint64_t up = above > 0 ? length_of(&jobs->all.at[above - 1]) - jobs->median_ns
+					: UINT64_MAX;
+		uint64_t down = below < count ? jobs->median_ns - length_of(&jobs->all.at[below])
+					      : UINT64_MAX;
+
+		away = up <= down ? up : down;
+		above -= up <= down;
+		below += up > down;
+	}
+	return away;
+}
+
+/* The one of which @share of all are shorter; executions go by length, longest first. */
+static uint64_t quantile(const struct jobs *jobs, double share)
+{
+	size_t count = jobs->all.count;
+	size_t rank = (size_t)ceil(share * (double)count);
+
+	return length_of(&jobs->all.at[rank > 0 ? count - rank : count - 1]);
+}
+
+static int by_begin(const void *left, const void *right)
+{
+	const struct execution *a = left, *b = right;
+
+	return a->begin < b->begin ? -1 : a->begin > b->begin;
+}
+
+/* How much later than the nearest multiple of @period a time is. */
+static int64_t off_grid(uint64_t ns, uint64_t period)
+{
+	uint64_t rest = ns % period;
+
+	return rest > period / 2 ? (int64_t)rest - (int64_t)period : (int64_t)rest;
+}
+
+/*
+ * Arrivals are a grid of the period on which no execution begins before its arrival and one just
+ * then: the first may have been late, so its begin alone tells nothing.  By time.
+ */
+static void note_arrivals(struct jobs *jobs)
+{
+	uint64_t first = jobs->all.at[0].begin, period = jobs->config->period_ns, before = 0;
+	int64_t phase = 0;
+
+	for (size_t i = 0; i < jobs->all.count; i++) {
+		int64_t off = off_grid(jobs->all.at[i].begin - first, period);
+
+		phase = off < phase ? off : phase;
+	}
+	for (size_t i = 0; i < jobs->all.count; i++) {
+		struct execution *one = &jobs->all.at[i];
+		uint64_t since = one->begin - first + (uint64_t)-phase;
+		uint64_t arrival = since / period, late = since % period;
+
+		one->response_ns = late + one->end - one->begin;
+		jobs->jitter_ns = late > jobs->jitter_ns ? late : jobs->jitter_ns;
+		if (i > 0 && arrival > before + 1) {
+			jobs->skipped += arrival - before - 1;
+		}
+		before = arrival;
+	}
+}
+
+static void note_responses(struct jobs *jobs)
+{
+	uint64_t run = 0;
+
+	if (jobs->config->period_ns > 0 || jobs->config->deadline_ns != UINT64_MAX) {
+		qsort(jobs->all.at, jobs->all.count, sizeof(*jobs->all.at), by_begin);
+	}
+	for (size_t i = 0; i < jobs->all.count; i++) {
+		jobs->all.at[i].response_ns = length_of(&jobs->all.at[i]);
+	}
+	if (jobs->config->period_ns > 0) {
+		note_arrivals(jobs);
+	}
+	for (size_t i = 0; i < jobs->all.count; i++) {
+		uint64_t response = jobs->all.at[i].response_ns;
+		bool is_late = response > jobs->config->deadline_ns;
+
+		jobs->response_max_ns =
+			response > jobs->response_max_ns ? response : jobs->response_max_ns;
+		jobs->misses += is_late;
+		run = is_late ? run + 1 : 0;
+		jobs->misses_run = run > jobs->misses_run ? run : jobs->misses_run;
+	}
+}
+
+void jobs_add_up(struct jobs *jobs)
+{
+	size_t count = jobs->all.count;
+	double mean, squares = 0;
+	uint64_t limit;
+
+	if (count == 0) {
+		return;
+	}
+	note_responses(jobs);
+	qsort(jobs->all.at, count, sizeof(*jobs->all.at), by_length);
+	for (size_t i = 0; i < count; i++) {
+		struct execution *one = &jobs->all.at[i];
+
+		jobs->total_ns += length_of(one);
+		for (unsigned int state = 0; state < STATES; state++) {
+			jobs->ns[state] += one->ns[state];
+		}
+	}
+	jobs->max_ns = length_of(&jobs->all.at[0]);
+	jobs->min_ns = length_of(&jobs->all.at[count - 1]);
+	jobs->median_ns = quantile(jobs, 0.5);
+	jobs->p95_ns = quantile(jobs, 0.95);
+	jobs->p99_ns = quantile(jobs, 0.99);
+	mean = (double)jobs->total_ns / (double)count;
+	limit = jobs->median_ns + 5 * median_deviation(jobs);
+	for (size_t i = 0; i < count; i++) {
+		double away = (double)length_of(&jobs->all.at[i]) - mean;
+
+		squares += away * away;
+		jobs->outliers += length_of(&jobs->all.at[i]) > limit;
+	}
+	jobs->deviation_ns = count > 1 ? sqrt(squares / (double)(count - 1)) : 0;
+}
