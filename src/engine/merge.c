@@ -196,6 +196,11 @@ uint64_t merge_stream_until(const struct merge_stream *stream)
 	return stream->has_until ? stream->until : 0;
 }
 
+bool merge_stream_waits(const struct merge_stream *stream)
+{
+	return stream->owns_cpu && stream->cpu->state == CPU_HEAD;
+}
+
 /* ---- taking partials ---- */
 
 static void take_in_sequence(struct merge_stream *stream, struct partial *partial)

@@ -90,6 +90,8 @@ void merge_stream_exclude(struct merge_stream *stream, bool excluded);
 
 /* The time up to which the stream is merged, 0 if nothing is known of it. */
 uint64_t merge_stream_until(const struct merge_stream *stream);
+/* Whether it is yet to tell who ran first on its CPU, as far as partials were taken. */
+bool merge_stream_waits(const struct merge_stream *stream);
 
 /* Takes a finished partial; they may come in any order.  Takes ownership. */
 void merge_take(struct merge_stream *stream, uint64_t seq, struct partial *partial);

@@ -427,6 +427,11 @@ uint64_t stream_until(const struct stream *stream)
 	return stream->merge ? merge_stream_until(stream->merge) : 0;
 }
 
+bool stream_waits_for_head(const struct stream *stream)
+{
+	return stream->merge && merge_stream_waits(stream->merge);
+}
+
 /* ---- as bytes ---- */
 
 /* Whether there is something to go on with. */

@@ -136,7 +136,8 @@ void recorded_close(struct recorded *trace)
 struct source {
 	struct ahead *ahead;
 	struct stream *stream;
-	bool is_over; /* the range is */
+	bool is_behind; /* what was fed last is behind the range */
+	bool is_over;   /* no more of it is wanted */
 };
 
 struct play {
@@ -208,6 +209,16 @@ static void report_fault(struct stream *stream, char *fault)
 	}
 }
 
+/*
+ * The first packet behind the range tells what was lost at the end of it.  Who ran at its end only
+ * the first switch may tell, for which windows wait as long.
+ */
+static bool is_over(const struct play *play, const struct source *source, uint64_t begin)
+{
+	return source->is_behind && (begin - play->run->range_end >= HEAD_WAIT_NS ||
+				     !stream_waits_for_head(source->stream));
+}
+
 /* Feeds packets of one file until they make a chunk. */
 static void feed_chunk(struct play *play, size_t i)
 {
@@ -219,21 +230,21 @@ static void feed_chunk(struct play *play, size_t i)
 	uint64_t bytes = 0;
 
 	/* The packets of one chunk are in one file. */
-	while (packet && bytes < play->run->chunk_bytes && packet->part == part) {
+	while (packet && bytes < play->run->chunk_bytes && packet->part == part &&
+	       !(source->is_behind && bytes > 0)) {
 		struct stream_input input = { .info = &packet->info,
 					      .fd = file->parts.at[part].fd,
 					      .mapped = recorded_map(&file->parts.at[part]),
 					      .offset = packet->offset };
 
-		bytes += packet->info.size_bits / 8;
-		stream_packet(stream, &input);
-		/* The first packet behind the range has told what was lost at the end of it, and
-		 * who ran there. */
-		if (begin_ns(&packet->info) >= play->run->range_end) {
+		if (is_over(play, source, begin_ns(&packet->info))) {
 			source->is_over = true;
 			packet = NULL;
 			break;
 		}
+		source->is_behind = begin_ns(&packet->info) >= play->run->range_end;
+		bytes += packet->info.size_bits / 8;
+		stream_packet(stream, &input);
 		ahead_next(source->ahead);
 		report_fault(stream, ahead_take_fault(source->ahead));
 		packet = ahead_packet(source->ahead);
