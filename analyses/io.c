@@ -119,6 +119,14 @@ static void emit_exit(struct map *map, const struct ended_call *exit, uint64_t t
 	record->a = (uint64_t)exit->ret;
 }
 
+/* Between the calls that count, others tell something only if they are the first of a stay. */
+static void rest(struct map *map, const struct io_map *io)
+{
+	bool is_open = io->open.is_open && operations[io->open.call] != OP_NONE;
+
+	map_rest(map, io->has_seen && !is_open);
+}
+
 /* The first event of a stay tells that no call entered before is open any more. */
 static void first_is_anew(struct map *map, struct io_map *io, uint64_t ts, bool by_exit)
 {
@@ -143,6 +151,7 @@ static void on_call_entry(struct map *map, void *state, const struct map_event *
 	}
 	first_is_anew(map, io, event->ts, false);
 	io->open = open;
+	rest(map, io);
 }
 
 static void on_call_exit(struct map *map, void *state, const struct map_event *event, uint32_t call)
@@ -166,11 +175,12 @@ static void on_call_exit(struct map *map, void *state, const struct map_event *e
 		io->has_sums = true;
 	}
 	io->open.is_open = false;
+	rest(map, io);
 }
 
 /*
  * Calls that are not I/O only show what is open, and are most of all: without what a call
- * that counts needs, an event of theirs costs half.
+ * that counts needs, an event of theirs costs half.  One that is open is as good as none.
  */
 static void on_other_entry(struct map *map, void *state, const struct map_event *event,
 			   uint32_t user)
@@ -186,6 +196,7 @@ static void on_other_entry(struct map *map, void *state, const struct map_event 
 	first_is_anew(map, io, event->ts, false);
 	io->open.call = CALL_OTHER;
 	io->open.is_open = true;
+	rest(map, io);
 }
 
 static void on_other_exit(struct map *map, void *state, const struct map_event *event,
@@ -201,6 +212,7 @@ static void on_other_exit(struct map *map, void *state, const struct map_event *
 	}
 	first_is_anew(map, io, event->ts, true);
 	io->open.is_open = false;
+	rest(map, io);
 }
 
 static void on_stay_end(struct map *map, void *state, uint64_t ts, bool is_window)
@@ -222,6 +234,7 @@ static void on_stay_end(struct map *map, void *state, uint64_t ts, bool is_windo
 	}
 	io->open.is_open = false;
 	io->has_seen = false;
+	rest(map, io);
 }
 
 /* ---- merge side ---- */
@@ -335,7 +348,7 @@ static void on_gap(struct shard *shard, struct thread *thread)
 
 #define OTHER(event_, handler)                                                                     \
 	{                                                                                          \
-		event_, { "context.tid" }, handler, CALL_OTHER                                     \
+		event_, { "context.tid" }, handler, CALL_OTHER, .may_rest = true                   \
 	}
 
 static const struct need needs[] = {

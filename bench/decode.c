@@ -155,7 +155,7 @@ static double run_fields(void *user)
 	memset(f->counts, 0, 64 * sizeof(uint64_t));
 	decoder_start(f->d, f->plan, &info, f->packet, f->len);
 	begin = now();
-	while (decoder_wanted(f->d, UINT64_MAX, &passed, &event) > 0) {
+	while (decoder_wanted(f->d, UINT64_MAX, SKIP_PASS, &passed, &event) > 0) {
 		events += passed.events + 1;
 	}
 	events += passed.events;
@@ -345,7 +345,7 @@ static uint64_t skip_decoder(struct skip *s, struct decoder *d)
 	struct event event;
 	uint64_t events = 0;
 
-	while (decoder_wanted(d, UINT64_MAX, &passed, &event) > 0) {
+	while (decoder_wanted(d, UINT64_MAX, SKIP_PASS, &passed, &event) > 0) {
 		events += passed.events + 1;
 	}
 	return events + passed.events;

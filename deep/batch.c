@@ -223,7 +223,7 @@ static int next_event(struct cursor *cursor, struct event *event)
 	if (cursor->is_first || !d->stream->skips) {
 		r = decoder_next(d, event);
 	} else {
-		r = decoder_wanted(d, UINT64_MAX, passed, event);
+		r = decoder_wanted(d, UINT64_MAX, SKIP_PASS, passed, event);
 	}
 	cursor->is_first = false;
 	if (r > 0 || passed->events > 0) {

@@ -312,7 +312,7 @@ static inline __attribute__((always_inline)) bool decoder_peek(const struct deco
 /* decoder_wanted() for one form of header, so that the compiler knows which. */
 static inline __attribute__((always_inline)) int
 decoder_wanted_form(struct decoder *d, const struct decoder_form *form, uint64_t limit,
-		    struct decoder_passed *passed, struct event *event)
+		    enum plan_use unwanted, struct decoder_passed *passed, struct event *event)
 {
 	const struct plan_skip *skips = d->stream->skips;
 	const uint32_t id_count = d->stream->event_count;
@@ -331,7 +331,7 @@ decoder_wanted_form(struct decoder *d, const struct decoder_form *form, uint64_t
 		if (past > end || head.now < clock || head.now >= limit) {
 			break;
 		}
-		if (skip->use != SKIP_PASS) {
+		if (skip->use < unwanted) {
 			/* Any field may be loaded as 8 bytes. */
 			if (skip->use == SKIP_NOT || past + 8 > end) {
 				break;
@@ -364,9 +364,11 @@ decoder_wanted_form(struct decoder *d, const struct decoder_form *form, uint64_t
 /*
  * The next event that somebody wants something of, like decoder_next().  Those before it
  * that nobody wants, whose time does not go back and is before @limit, are only counted.
+ * @unwanted: SKIP_PASS, or SKIP_REST while none of the requests that may rest wants any; of some
+ * classes it gets them all the same.
  */
-static inline int decoder_wanted(struct decoder *d, uint64_t limit, struct decoder_passed *passed,
-				 struct event *event)
+static inline int decoder_wanted(struct decoder *d, uint64_t limit, enum plan_use unwanted,
+				 struct decoder_passed *passed, struct event *event)
 {
 	const struct plan_stream *stream = d->stream;
 	struct decoder_form form = {
@@ -375,18 +377,18 @@ static inline int decoder_wanted(struct decoder *d, uint64_t limit, struct decod
 	};
 
 	if (stream->is_packed) {
-		return decoder_wanted_form(d, &form, limit, passed, event);
+		return decoder_wanted_form(d, &form, limit, unwanted, passed, event);
 	}
 	form.is_packed = false;
 	form.header_mask = stream->header_align_bits / 8 - 1;
 	form.extended_mask = stream->extended_align_bits / 8 - 1;
 	form.clock_mask = stream->extended_clock_align_bits / 8 - 1;
 	if (stream->header == HEADER_COMPACT) {
-		return decoder_wanted_form(d, &form, limit, passed, event);
+		return decoder_wanted_form(d, &form, limit, unwanted, passed, event);
 	}
 	form.is_compact = false;
 	form.short_mask = stream->header_clock_align_bits / 8 - 1;
-	return decoder_wanted_form(d, &form, limit, passed, event);
+	return decoder_wanted_form(d, &form, limit, unwanted, passed, event);
 }
 
 uint64_t decoder_bits(const struct decoder *d, const struct step *step, uint64_t at_bits);

@@ -115,6 +115,7 @@ struct plan_request {
 	const char *domain; /* bound only if the trace's environment names it; NULL: always */
 	uint32_t (*user_of)(const char *event); /* makes plan_binding.user; NULL: it is ... */
 	uint32_t user;                          /* ... this */
+	bool may_rest; /* for a while nobody may want its events (decoder_wanted()) */
 };
 
 struct plan_binding {
@@ -154,8 +155,9 @@ struct plan_event {
  */
 enum plan_use {
 	SKIP_NOT,  /* there is no such class, or it is for decoder_next() */
-	SKIP_PASS, /* nobody wants anything of it */
 	SKIP_LOAD, /* its fields are in plan_event.quick */
+	SKIP_REST, /* the same, but only requests that may rest want it */
+	SKIP_PASS, /* nobody wants anything of it */
 };
 
 struct plan_skip {

@@ -122,6 +122,7 @@ struct need {
 	const char *domain; /* only in traces of this one ("ust"); NULL: in all */
 	/* If not NULL: what is given instead, by the event's name. */
 	uint32_t (*user_of)(const char *event);
+	bool may_rest; /* not wanted while the analysis rests (map_rest()) */
 };
 
 /* ---- merge side ---- */

@@ -33,6 +33,8 @@ static void add_needs(struct map_setup *setup, const struct need *needs, size_t 
 		setup->requests[at].domain = needs[i].domain;
 		setup->requests[at].user_of = needs[i].user_of;
 		setup->requests[at].user = needs[i].user;
+		setup->requests[at].may_rest = needs[i].may_rest;
+		setup->may_rest |= (uint32_t)needs[i].may_rest << analysis;
 		memcpy(setup->requests[at].fields, needs[i].fields, sizeof(needs[i].fields));
 		setup->routes[at].on_event = needs[i].on_event;
 		setup->routes[at].state = (uint32_t)setup->state_offsets[analysis];
@@ -65,6 +67,7 @@ void map_setup_init(struct map_setup *setup)
 	}
 	setup->state_size = 0;
 	setup->has_facts = false;
+	setup->may_rest = 0;
 	find_callers(setup);
 	setup->shelf = shelf_new((setup->jobs + 1) * CHUNKS_PER_WORKER);
 	for (size_t i = 0; i < setup->analysis_count; i++) {

@@ -57,6 +57,9 @@ struct map {
 	struct decoder_passed passed;
 	uint32_t tally_room;
 
+	uint32_t resting;       /* analyses, by bit */
+	enum plan_use unwanted; /* for decoder_wanted() */
+
 	uint64_t last_ts; /* ns, of the stream */
 	uint64_t last_cycles;
 

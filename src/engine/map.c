@@ -64,6 +64,14 @@ const struct period_set *map_periods(const struct map *map)
 	return map->setup->periods;
 }
 
+void map_rest(struct map *map, bool rests)
+{
+	uint32_t bit = UINT32_C(1) << map->analysis;
+
+	map->resting = rests ? map->resting | bit : map->resting & ~bit;
+	map->unwanted = map->setup->may_rest & ~map->resting ? SKIP_PASS : SKIP_REST;
+}
+
 uint64_t map_cpu(const struct map *map)
 {
 	return map->chunk->cpu_id;
@@ -329,7 +337,7 @@ static int next_wanted(struct map *map, struct event *event)
 		map->passed.events = 0;
 		return decoder_next(d, event);
 	}
-	r = decoder_wanted(d, map->limit_cycles, &map->passed, event);
+	r = decoder_wanted(d, map->limit_cycles, map->unwanted, &map->passed, event);
 	map->last_cycles = map->passed.clock;
 	return r;
 }
@@ -504,6 +512,8 @@ static void map_reset(struct map *map, struct chunk *chunk)
 	map->stay = SIZE_MAX;
 	map->group = RECORD_NONE;
 	map->analysis = 0;
+	map->resting = 0;
+	map->unwanted = SKIP_PASS;
 	map->states_form = sched_states_of(chunk->plan->metadata);
 	memset(map->states, 0, map->setup->state_size);
 	grow_tallies(map, chunk->plan->class_count);

@@ -72,6 +72,7 @@ struct map_setup {
 	bool uses_threads; /* if not, nobody asks who runs */
 	bool has_facts;    /* some analysis wants them */
 	struct callers callers;
+	uint32_t may_rest; /* analyses with a need that may, by bit */
 	size_t state_offsets[ANALYSES_MAX];
 	size_t state_size;
 	struct shelf *shelf;
@@ -111,6 +112,12 @@ void map_note_current(struct map *map, struct record *record);
  * being filled, to be added to; dies at the next call.  @name may be NULL, and need not end.
  */
 uint64_t *map_item(struct map *map, unsigned int table, uint64_t id, const void *name, size_t len);
+
+/*
+ * Whether the running handler's analysis can do without the events of those of its needs that may
+ * rest.  That is a hint: it may get them all the same.  It begins each chunk awake.
+ */
+void map_rest(struct map *map, bool rests);
 
 /* What the user asked for. */
 const struct period_set *map_periods(const struct map *map);
