@@ -93,6 +93,7 @@ static bool end_call(const struct open_call *open, const struct ended_call *exit
 struct io_map {
 	struct open_call open;
 	bool has_seen; /* a system call event in this stay */
+	bool rests;
 	bool has_sums;
 	uint64_t sums[FIGURES];
 };
@@ -120,11 +121,14 @@ static void emit_exit(struct map *map, const struct ended_call *exit, uint64_t t
 }
 
 /* Between the calls that count, others tell something only if they are the first of a stay. */
-static void rest(struct map *map, const struct io_map *io)
+static void rest(struct map *map, struct io_map *io)
 {
 	bool is_open = io->open.is_open && operations[io->open.call] != OP_NONE;
 
-	map_rest(map, io->has_seen && !is_open);
+	if (io->rests != (io->has_seen && !is_open)) {
+		io->rests = !io->rests;
+		map_rest(map, io->rests);
+	}
 }
 
 /* The first event of a stay tells that no call entered before is open any more. */
