@@ -90,7 +90,7 @@ static inline struct deep_thread *build_running(const struct build *build,
 /* Whether the event's stream has the switches of its CPU, which are the first request. */
 static inline bool build_sees_switches(const struct reader_event *event)
 {
-	return event->stream->request_mask & 1;
+	return reader_sees(event, 0);
 }
 
 static inline uint16_t cpu_number(uint64_t id)

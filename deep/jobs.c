@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "deep/build.h"
+#include "deep/reader.h"
 #include "engine/pattern.h"
 
 const struct jobs_model jobs_models[] = {
@@ -168,11 +168,10 @@ struct machine {
 
 #define TID_UNKNOWN (-1)
 
-/* Who is on a CPU. */
+/* Who is on a CPU: from head_since on who was there first; UINT64_MAX: not, or not any more. */
 struct running {
 	int32_t tid, head_tid;
-	uint64_t
-		head_since; /* from then on it is who was there first; UINT64_MAX: not (any more) */
+	uint64_t head_since;
 };
 
 MAP_DECLARE(machines, struct machine)
@@ -399,7 +398,7 @@ static void rename_machine(struct matcher *matcher, int32_t from, int32_t to)
 static void cut(struct matcher *matcher, const struct reader_event *event, struct running *running)
 {
 	forget_machine(matcher, running->tid);
-	if (build_sees_switches(event)) {
+	if (reader_sees(event, REQUEST_SWITCH)) {
 		running->tid = TID_UNKNOWN;
 	}
 }
@@ -417,7 +416,8 @@ static int32_t follow(struct matcher *matcher, const struct reader_event *event)
 		cut(matcher, event, running);
 	} else if (event->binding->request == REQUEST_SWITCH && reader_has(event, SWITCH_NEXT)) {
 		running->tid = (int32_t)event->values[SWITCH_NEXT].i;
-	} else if (event->binding->request == REQUEST_EXEC && reader_has(event, EXEC_OLD_TID) &&
+	} else if (event->binding->request == REQUEST_EXEC && reader_has(event, EXEC_TID) &&
+		   reader_has(event, EXEC_OLD_TID) &&
 		   event->values[EXEC_OLD_TID].i != event->values[EXEC_TID].i) {
 		running->tid = (int32_t)event->values[EXEC_TID].i;
 		rename_machine(matcher, (int32_t)event->values[EXEC_OLD_TID].i, running->tid);

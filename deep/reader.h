@@ -80,6 +80,12 @@ static inline bool reader_as(const struct reader_event *event, size_t request,
 	return false;
 }
 
+/* Whether the event's stream has events of a request, which is one of the first 32. */
+static inline bool reader_sees(const struct reader_event *event, unsigned int request)
+{
+	return event->stream->request_mask >> request & 1;
+}
+
 static inline bool reader_has(const struct reader_event *event, unsigned int field)
 {
 	return event->binding->present >> field & 1;

@@ -215,8 +215,10 @@ static void report_fault(struct stream *stream, char *fault)
  */
 static bool is_over(const struct play *play, const struct source *source, uint64_t begin)
 {
-	return source->is_behind && (begin - play->run->range_end >= HEAD_WAIT_NS ||
-				     !stream_waits_for_head(source->stream));
+	uint64_t range_end = play->run->range_end;
+
+	return source->is_behind && begin >= range_end &&
+	       (begin - range_end >= HEAD_WAIT_NS || !stream_waits_for_head(source->stream));
 }
 
 /* Feeds packets of one file until they make a chunk. */
