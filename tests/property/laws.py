@@ -502,7 +502,10 @@ def explained_differ(sillage, path, loses, total):
             by_tid[tid] = by_tid.get(tid, 0) + row['run_ns']
         return {tid: ns for tid, ns in by_tid.items() if ns}
 
-    found = json.loads(cuts.run([sillage, 'report', '-q', '-f', 'json', '-n', '0', path]))
+    found = cuts.run([sillage, 'report', '-q', '-f', 'json', '-n', '0', path])
+    if not found:  # of nobody it is known that he ran
+        return total['cpu']['busy_ns'] > 0
+    found = json.loads(found)
     ours = {cpu['cpu']: (cpu['busy_ns'], cpu['unknown_ns']) for cpu in found['cpus']}
     theirs = {cpu['cpu']: (cpu['busy_ns'], cpu['unknown_ns']) for cpu in total['cpu']['cpus']}
     if any(ours[cpu] != theirs[cpu] for cpu in set(ours) & set(theirs) if theirs[cpu][1] < HEAD_WAIT_NS):
@@ -522,7 +525,8 @@ def executions_differ(sillage, rng, path, names):
         periods = [json.loads(line) for line in cuts.run(
             [sillage, 'analyze', '-q', '-f', 'json', '-a', 'count', '--period', 'x = ' + pair, path]).splitlines()]
         periods = [line for line in periods if line['type'] == 'total'][0]['periods']
-        jobs = json.loads(cuts.run([sillage, 'report', '-q', '-f', 'json', '-n', '0', '--job', pair, path])).get('jobs')
+        jobs = cuts.run([sillage, 'report', '-q', '-f', 'json', '-n', '0', '--job', pair, path])
+        jobs = jobs and json.loads(jobs).get('jobs')
         # A period begins anew with each first event, an execution ends the one that is open.
         if not jobs or periods['restarted']:
             continue
