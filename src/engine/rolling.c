@@ -12,20 +12,9 @@
 
 /* ---- partials that are not used up ---- */
 
-/* A record goes on in @to; RECORD_NONE is how a chain ends. */
-static void copy_records(const struct partial *from, struct partial *to, uint32_t first,
-			 uint32_t group, uint32_t *numbers)
-{
-	for (uint32_t i = first; i != RECORD_NONE; i = from->records.at[i].next) {
-		numbers[i] = (uint32_t)to->records.count;
-		*vec_push(&to->records) = from->records.at[i];
-		partial_chain(to, group, numbers[i]);
-	}
-}
-
-/* The groups of one slice that still have something, in their order. */
+/* The groups of one slice that still have something, in their order; @groups: of each record. */
 static void copy_groups(const struct partial *from, const uint32_t *slices, uint32_t slice,
-			struct partial *to, uint32_t *numbers)
+			struct partial *to, uint32_t *groups)
 {
 	for (size_t g = 0; g < from->groups.count; g++) {
 		const struct group *group = &from->groups.at[g];
@@ -38,7 +27,21 @@ static void copy_groups(const struct partial *from, const uint32_t *slices, uint
 		to->groups.at[at] = *group;
 		to->groups.at[at].first = RECORD_NONE;
 		to->groups.at[at].next = RECORD_NONE;
-		copy_records(from, to, group->first, at, numbers);
+		for (uint32_t i = group->first; i != RECORD_NONE; i = from->records.at[i].next) {
+			groups[i] = at;
+		}
+	}
+}
+
+/* What the groups have, in its order; @numbers: the new group of each, and then the new number. */
+static void copy_records(const struct partial *from, struct partial *to, uint32_t *numbers)
+{
+	for (size_t i = 0; i < from->records.count; i++) {
+		if (numbers[i] != RECORD_NONE) {
+			*vec_push(&to->records) = from->records.at[i];
+			partial_chain(to, numbers[i], (uint32_t)to->records.count - 1);
+			numbers[i] = (uint32_t)to->records.count - 1;
+		}
 	}
 }
 
@@ -104,6 +107,7 @@ static struct partial *remains_of(const struct partial *from)
 		to->slices.at[to->slices.count - 1].group_count =
 			(uint32_t)(to->groups.count - before);
 	}
+	copy_records(from, to, numbers);
 	for (size_t i = 0; from->waits && i < from->currents.count; i++) {
 		if (numbers[from->currents.at[i]] != RECORD_NONE) {
 			*vec_push(&to->currents) = numbers[from->currents.at[i]];

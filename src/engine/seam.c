@@ -11,7 +11,6 @@
  * Time that no evidence covers is charged to "unknown", never to somebody.
  */
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "engine/merge-state.h"
@@ -68,9 +67,15 @@ static int64_t current_key(const struct cpu *cpu)
 	return cpu->tid == 0 ? KEY_NOBODY : cpu->tid;
 }
 
+/*
+ * From @ts on it is @key.  Changes come in order, if not of partials that somebody made up; of
+ * those at one time the last is the one.
+ */
 static void add_change(struct cpu *cpu, uint64_t ts, int64_t key)
 {
-	*vec_push(&cpu->line) = (struct line_change){ .ts = ts, .key = key };
+	uint64_t last = cpu->line.count == 0 ? 0 : cpu->line.at[cpu->line.count - 1].ts;
+
+	*vec_push(&cpu->line) = (struct line_change){ .ts = ts > last ? ts : last, .key = key };
 }
 
 /* The records of the chunk that came before its first evidence are of who ran then. */
@@ -168,11 +173,12 @@ static void head_gap(struct cpu *cpu, struct partial *partial)
 {
 	struct slice *slice = &partial->slices.at[partial->head_slice];
 	int64_t key = current_key(cpu);
-	uint32_t group;
+	uint32_t group, record;
 
 	if (key != KEY_NOBODY && key != KEY_CPU(cpu->number)) {
 		group = new_group(partial, slice, key);
-		(void)partial_add_record(partial, group, partial->head_ts, RECORD_GAP);
+		record = partial_add_record(partial, group, partial->head_ts, RECORD_GAP);
+		partial->records.at[record].flags = RECORD_AT_HEAD;
 	}
 }
 
@@ -232,15 +238,20 @@ void seam_take(struct merge_stream *stream, struct partial *partial)
 
 /* ---- streams that do not tell who runs ---- */
 
-/* Puts the owner's records before @bound on the CPU's line; they are not yet in order. */
+/* Puts the owner's records before @bound on the CPU's line. */
 static void extend_line(struct cpu *cpu, struct partial *partial, uint64_t bound)
 {
 	int64_t nobody = KEY_CPU(cpu->number);
 
+	if (partial->head == HEAD_GAP && partial->head_ts >= partial->lined_until &&
+	    partial->head_ts < bound) {
+		add_change(cpu, partial->head_ts, nobody);
+	}
 	for (size_t i = 0; i < partial->records.count; i++) {
 		const struct record *record = &partial->records.at[i];
 
-		if (record->ts < partial->lined_until || record->ts >= bound) {
+		if (record->ts < partial->lined_until || record->ts >= bound ||
+		    (record->kind == RECORD_GAP && (record->flags & RECORD_AT_HEAD))) {
 			continue;
 		}
 		if (record->kind == RECORD_IN || record->kind == RECORD_ON) {
@@ -253,24 +264,6 @@ static void extend_line(struct cpu *cpu, struct partial *partial, uint64_t bound
 		}
 	}
 	partial->lined_until = bound > partial->lined_until ? bound : partial->lined_until;
-}
-
-/* When one leaves as another comes, the other is there. */
-static int by_change(const void *left, const void *right)
-{
-	const struct line_change *a = left, *b = right;
-
-	if (a->ts != b->ts) {
-		return a->ts < b->ts ? -1 : 1;
-	}
-	return (a->key < KEY_HEAD) - (b->key < KEY_HEAD);
-}
-
-static void sort_line(struct cpu *cpu)
-{
-	if (cpu->line.count > 1) { /* an empty one has no array */
-		qsort(cpu->line.at, cpu->line.count, sizeof(cpu->line.at[0]), by_change);
-	}
 }
 
 /* Gives the records before @bound of one unresolved group to who ran then. */
@@ -382,7 +375,6 @@ static void extend_lines(struct merge *merge, uint64_t bound)
 void seam_keep_lines(struct merge *merge)
 {
 	extend_lines(merge, merge->last_bound);
-	merge_each_cpu(merge, cpu, sort_line(cpu));
 }
 
 void seam_resolve(struct merge *merge, uint64_t bound)
@@ -395,7 +387,6 @@ void seam_resolve(struct merge *merge, uint64_t bound)
 	merge->needs_lines |= any;
 	if (merge->needs_lines) {
 		extend_lines(merge, bound);
-		merge_each_cpu(merge, cpu, sort_line(cpu));
 	}
 	for (size_t i = 0; any && i < merge->streams.count; i++) {
 		if (!merge->streams.at[i]->owns_cpu) {
