@@ -623,10 +623,11 @@ static void on_anew(struct shard *shard, struct thread *thread, bool by_exit)
 }
 
 /* What the thread did in the gap is not known: its call may have ended and begun again. */
-static void on_gap(struct shard *shard, struct thread *thread)
+static void on_gap(struct shard *shard, struct thread *thread, bool runs_on)
 {
 	struct thread_files *files = shard_thread_state(shard, thread);
 
+	(void)runs_on;
 	files->is_tainted = true;
 }
 

@@ -277,11 +277,13 @@ static void on_fork(struct shard *shard, struct thread *thread, uint64_t ts)
 	*w = (struct waiting){ .phase = NEW, .since = ts };
 }
 
-static void on_gap(struct shard *shard, struct thread *thread)
+static void on_gap(struct shard *shard, struct thread *thread, bool runs_on)
 {
 	struct waiting *w = shard_thread_state(shard, thread);
 
-	*w = (struct waiting){ .phase = UNKNOWN };
+	if (!runs_on) {
+		*w = (struct waiting){ .phase = UNKNOWN };
+	}
 }
 
 static const struct need needs[] = {

@@ -403,10 +403,11 @@ static void on_switch_out(struct shard *shard, struct thread *thread, const stru
 }
 
 /* What the thread did in the gap is not known: its call may have ended and begun again. */
-static void on_gap(struct shard *shard, struct thread *thread)
+static void on_gap(struct shard *shard, struct thread *thread, bool runs_on)
 {
 	struct thread_call *call = shard_thread_state(shard, thread);
 
+	(void)runs_on;
 	call->is_tainted = true;
 }
 

@@ -503,6 +503,9 @@ void map_note_gap(struct map *map, uint64_t ts)
 	tell_lost(map, ts);
 	map->analysis = 0;
 	if (!map->chunk->has_switches) {
+		if (map->setup->uses_threads) {
+			(void)map_emit(map, ts, TID_CURRENT, RECORD_MISSED);
+		}
 		return;
 	}
 	if (map->known == KNOWN_HEAD) {

@@ -24,6 +24,8 @@ enum record_kind {
 	RECORD_GAP,  /* it ran when events were lost: what it does from ts on is not known */
 	RECORD_RUN,  /* it ran `a` ns more, which is part of no IN or ON */
 	RECORD_HEAD, /* it ran on CPU `a` when the trace began */
+	/* From the streams that do not tell who runs: events of it may be missing at ts. */
+	RECORD_MISSED,
 	/* Threads and processes, from any stream. */
 	RECORD_ANEW,    /* who is unknown is from ts on somebody else */
 	RECORD_FORK,    /* the thread was created; a: its process, or UINT64_MAX */

@@ -212,13 +212,16 @@ static void apply(struct applying *at, const struct record *record)
 	case RECORD_GAP:
 		note_stay(at, thread, record, false);
 		thread->is_in = false;
-		shard_each_with(at->shard, on_gap, (at->shard, thread));
+		shard_each_with(at->shard, on_gap, (at->shard, thread, false));
 		break;
 	case RECORD_RUN:
 		run_on(at, thread, record);
 		break;
 	case RECORD_HEAD:
 		head(at->shard, thread, record);
+		break;
+	case RECORD_MISSED:
+		shard_each_with(at->shard, on_gap, (at->shard, thread, true));
 		break;
 	case RECORD_ANEW:
 		shard_each_with(at->shard, on_anew, (at->shard, thread, false));

@@ -218,6 +218,42 @@ def test_missing_packet(scratch):
         same(sum(row['read_ns'] for row in total['io']['threads']), 0)
 
 
+def channel(number, data):
+    """A packet of another stream class."""
+    return data[:20] + struct.pack('<I', number) + data[24:]
+
+
+def test_missed_calls(scratch):
+    """A gap among the calls alone: who runs stays known; of its call, open then, the duration is not."""
+    text = re.sub(r'(event { name = "syscall_[^}]* stream_id = )0', r'\g<1>1', metadata(0))
+    text += HEADER[HEADER.index('stream {'):].replace('id = 0', 'id = 1')
+    switches = [switch(0, 3, 7), switch(50, 7, 8), switch(80, 8, 0), event(100, 'sched_process_exit', 1)]
+    before = [event(10, 'syscall_entry_read'), event(52, 'syscall_entry_write')]
+    made = Made(scratch, 'missed', [
+        packet(0, 0, 0, 100, switches),
+        channel(1, packet(0, 0, 0, 20, before[:1])) +
+        channel(1, packet(0, 1, 30, 60, [event(40, 'syscall_exit_read', 8)] + before[1:], discarded=3)) +
+        channel(1, packet(0, 2, 60, 100, [event(75, 'syscall_exit_write', 4)], discarded=3))], text)
+    for chunk in ('1', '1M'):
+        total = total_of(made, '-a', 'all', '--chunk-size', chunk)
+        same((thread(total['cpu']['threads'], 7)['run_ns'], total['cpu']['unknown_ns']), (50, 0))
+        same((total['io']['read_bytes'], total['io']['write_bytes']), (8, 4))
+        same([(row['read_ns'], row['write_ns']) for row in total['io']['threads']], [(0, 0), (0, 23)])
+
+
+def test_gap_of_an_instant(scratch):
+    """A gap in the very ns of a switch: who came then is not who runs behind it."""
+    text = re.sub(r'(event { name = "syscall_[^}]* stream_id = )0', r'\g<1>1', metadata(0))
+    text += HEADER[HEADER.index('stream {'):].replace('id = 0', 'id = 1')
+    calls = [event(45, 'syscall_entry_read'), event(50, 'syscall_exit_read', 8)]
+    made = Made(scratch, 'instant', [
+        packet(0, 0, 0, 40, [switch(0, 3, 8), switch(40, 8, 7)]) +
+        packet(0, 2, 60, 100, [switch(80, 7, 0), event(100, 'sched_process_exit', 1)]),
+        channel(1, packet(0, 0, 0, 100, calls))], text)
+    for chunk in ('1', '1M'):
+        same([row.get('tid') for row in total_of(made, '--chunk-size', chunk)['io']['threads']], [None])
+
+
 def test_wake_race(scratch):
     """8: woken by 7 before its switch-out: it waits from there on, unless a wakeup says it never left."""
     for confirmed, wake, unexplained in ((False, 1, 0), (True, 0, 1)):
