@@ -293,6 +293,16 @@ def packets(rng, header, stream, cpu, events, loses):
     return out
 
 
+def write(path, header, streams):
+    """A trace of the bytes of each stream."""
+    os.mkdir(path)
+    with open(os.path.join(path, 'metadata'), 'w') as file:
+        file.write(metadata(header))
+    for name, data in streams.items():
+        with open(os.path.join(path, name), 'wb') as file:
+            file.write(data)
+
+
 def make(rng, path, loses):
     """Writes a trace; its events as the reference wants them."""
     schedule, apart, header = Schedule(rng), rng.random() < 0.3, rng.choice(list(HEADERS))
@@ -303,14 +313,10 @@ def make(rng, path, loses):
         stream = int(apart and name.startswith('syscall'))
         streams[stream, cpu].append((ts, name, values))
         ordered.append((ts, stream, cpu, i, name, say(name, values)))
-    os.mkdir(path)
-    with open(os.path.join(path, 'metadata'), 'w') as file:
-        file.write(metadata(header))
     names = ['s%d' % i for i in range(len(streams))]
     rng.shuffle(names)
-    for name, ((stream, cpu), events) in zip(names, streams.items()):
-        with open(os.path.join(path, name), 'wb') as file:
-            file.write(packets(rng, header, stream, cpu, events, loses))
+    write(path, header, {name: packets(rng, header, stream, cpu, events, loses)
+                         for name, ((stream, cpu), events) in zip(names, streams.items())})
     return [(ts, name, cpu, text) for ts, _, cpu, _, name, text in sorted(ordered)]
 
 
@@ -568,6 +574,30 @@ def check(sillage, rng, path, loses):
     return None
 
 
+def check_rest(sillage, path):
+    """Calls that are no I/O, which `io` has the decoder pass over at times, end the call that they come within."""
+    def call(ts, name, *values):
+        return START + ts, 'syscall_' + name, values
+
+    def switched(ts, prev, next_):
+        return START + ts, 'sched_switch', ('a', prev, 20, 1, 'b', next_, 20)
+
+    close = [call(20, 'entry_close', 3), call(21, 'exit_close', 0)]
+    again = [call(40, 'entry_close', 3), call(41, 'exit_close', 0)]
+    left = [switched(35, 7, 8), switched(38, 8, 7)]
+    entry, ends = call(30, 'entry_read', 3), [call(50, 'exit_read', 5), switched(60, 7, 0)]
+    cases = ((close + [entry] + ends, 20), (close + [entry] + again + ends, 0), (close + [entry] + left + ends, 20),
+             (close + [entry] + left + again + ends, 0), (close + [entry] + left + again[1:] + ends, 0))
+    for header, (events, ns) in itertools.product(HEADERS, cases):
+        write(path, header, {'s0': packets(random.Random(1), header, 0, 0, [switched(10, 0, 7)] + events, False)})
+        lines = cuts.run([sillage, 'analyze', '-q', '-f', 'json', '-a', 'io', path]).splitlines()
+        row = [json.loads(line) for line in lines][-2]['io']['threads'][0]
+        shutil.rmtree(path)
+        if (row['reads'], row['read_bytes'], row['read_ns']) != (1, 5, ns):
+            return 'a read among calls that are no I/O (%s headers): %r, not %d ns' % (header, row, ns)
+    return None
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
     parser.add_argument('sillage')
@@ -575,9 +605,13 @@ def main():
     parser.add_argument('--seed', type=int, default=random.randrange(1 << 32))
     args = parser.parse_args()
     scratch, failed = tempfile.mkdtemp(prefix='sillage-laws-'), 0
+    path = os.path.join(scratch, 'trace')
     try:
+        fault = check_rest(args.sillage, path)
+        if fault:
+            failed += 1
+            print('not ok: ' + fault)
         for i in range(args.count):
-            path = os.path.join(scratch, 'trace')
             fault = check(args.sillage, random.Random(args.seed + i), path, i % 2 == 1)
             if fault:
                 failed += 1
