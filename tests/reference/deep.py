@@ -14,6 +14,7 @@ import math
 import os
 import random
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -209,6 +210,8 @@ def check_figures(sillage, trace):
     same('their figures', [jobs[key] for key in ('total_ns', 'min_ns', 'median_ns', 'p95_ns', 'p99_ns', 'max_ns', 'outliers')],
          [sum(ns), ns[0], middle] + [ns[math.ceil(len(ns) * share) - 1] for share in (0.95, 0.99)] +
          [ns[-1], sum(one > middle + 5 * away for one in ns)])
+    deviation = statistics.stdev(ns) if len(ns) > 1 else 0
+    same('their deviation', math.isclose(jobs['deviation_ns'], deviation, rel_tol=1e-6, abs_tol=1e-6), True)
 
 
 def printed(sillage, trace, threads, *args):
