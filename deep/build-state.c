@@ -84,9 +84,7 @@ static uint32_t cpu_index(const struct build *build, uint64_t id)
 	if (is_new) {
 		kh_value(build->by_cpu, at) = (uint32_t)build->timeline->cpus.count;
 		cpu = vec_push(&build->timeline->cpus);
-		*cpu = (struct deep_cpu){ .id = id,
-					  .head_since = UINT64_MAX,
-					  .contexts = mem_alloc(sizeof(*cpu->contexts)) };
+		*cpu = (struct deep_cpu){ .id = id, .contexts = mem_alloc(sizeof(*cpu->contexts)) };
 		*vec_push(&cpu->stays) =
 			(struct cpu_stay){ .begin = build->timeline->begin, .thread = CPU_NOBODY };
 	}

@@ -25,14 +25,14 @@ static int32_t wake_prio_offset(const struct metadata *metadata)
 	return version > 0 && version < 20701 ? 100 : 0;
 }
 
-static int latest_first(const void *left, const void *right)
+static int by_since(const void *left, const void *right)
 {
-	const struct head *a = left, *b = right;
+	const struct cpu_head *a = left, *b = right;
 
 	if (a->since != b->since) {
-		return a->since > b->since ? -1 : 1;
+		return a->since < b->since ? -1 : 1;
 	}
-	return a->cpu > b->cpu ? -1 : a->cpu < b->cpu;
+	return a->cpu < b->cpu ? -1 : a->cpu > b->cpu;
 }
 
 /*
@@ -46,6 +46,7 @@ static bool find_heads(struct build *build, const struct reader_setup *setup, st
 		{ .event = "sched_switch", .fields = { "@prev_comm", "prev_tid" } },
 	};
 	const struct reader_setup quiet = { .path = setup->path, .threads = setup->threads };
+	struct timeline *timeline = build->timeline;
 	struct reader *reader = reader_open(&quiet, head_requests, 1, err);
 	struct reader_event event;
 	struct reader_seen seen;
@@ -56,7 +57,7 @@ static bool find_heads(struct build *build, const struct reader_setup *setup, st
 	}
 	missing = reader_cpu_count(reader);
 	reader_seen(reader, &seen);
-	build->timeline->begin = seen.events > 0 ? seen.first : 0;
+	timeline->begin = seen.events > 0 ? seen.first : 0;
 	while (missing > 0 && reader_next(reader, &event)) {
 		struct deep_cpu *cpu = build_cpu(build, event.cpu);
 
@@ -67,15 +68,18 @@ static bool find_heads(struct build *build, const struct reader_setup *setup, st
 		cpu->is_told = true;
 		missing--;
 		if (event.class) {
-			*vec_push(&build->heads) =
-				(struct head){ .since = event.since,
-					       .cpu = event.cpu,
-					       .tid = (int32_t)event.values[PREV_TID].i };
+			*vec_push(&timeline->heads) =
+				(struct cpu_head){ .since = event.since < timeline->begin
+								    ? timeline->begin
+								    : event.since,
+						   .cpu = event.cpu,
+						   .tid = (int32_t)event.values[PREV_TID].i };
 		}
 	}
 	reader_close(reader);
-	if (build->heads.count > 0) {
-		qsort(build->heads.at, build->heads.count, sizeof(*build->heads.at), latest_first);
+	if (timeline->heads.count > 0) {
+		qsort(timeline->heads.at, timeline->heads.count, sizeof(*timeline->heads.at),
+		      by_since);
 	}
 	return true;
 }
@@ -83,19 +87,18 @@ static bool find_heads(struct build *build, const struct reader_setup *setup, st
 /* Puts those on their CPUs that were there at @ts. */
 static void put_heads(struct build *build, uint64_t ts)
 {
-	while (build->heads.count > 0 && build->heads.at[build->heads.count - 1].since <= ts) {
-		const struct head *head = &build->heads.at[--build->heads.count];
+	const struct timeline *timeline = build->timeline;
+
+	while (build->heads_put < timeline->heads.count &&
+	       timeline->heads.at[build->heads_put].since <= ts) {
+		const struct cpu_head *head = &timeline->heads.at[build->heads_put++];
 		struct deep_cpu *cpu = build_cpu(build, head->cpu);
-		uint64_t since = head->since;
 		uint32_t thread = head->tid == 0 ? CPU_IDLE : build_thread(build, head->tid);
 
-		since = since < build->timeline->begin ? build->timeline->begin : since;
-		build_stay(cpu, since, thread);
+		build_stay(cpu, head->since, thread);
 		if (head->tid != 0) {
-			build_put_running(build, build_thread_at(build, thread), since, cpu);
+			build_put_running(build, build_thread_at(build, thread), head->since, cpu);
 		}
-		cpu->head_tid = head->tid;
-		cpu->head_since = since;
 	}
 }
 
@@ -180,7 +183,6 @@ struct timeline *timeline_build(const struct reader_setup *setup, uint64_t begin
 	kh_destroy(indexes, build.by_tid);
 	kh_destroy(indexes, build.by_cpu);
 	kh_destroy(indexes, build.by_call);
-	vec_fini(&build.heads);
 	if (!is_done) {
 		timeline_free(build.timeline);
 		return NULL;

@@ -43,13 +43,6 @@ struct context_stack {
 	} at[NEST_MAX];
 };
 
-/* Who is on a CPU before its first switch. */
-struct head {
-	uint64_t since;
-	uint64_t cpu;
-	int32_t tid;
-};
-
 MAP_DECLARE(indexes, uint32_t)
 
 struct build {
@@ -57,7 +50,7 @@ struct build {
 	khash_t(indexes) * by_tid; /* the newest thread of each */
 	khash_t(indexes) * by_cpu;
 	khash_t(indexes) * by_call; /* of calls: their class, or the futex */
-	VEC(struct head) heads;     /* that were not put yet: by time, the first one last */
+	size_t heads_put;           /* of the timeline's, which were put on their CPUs */
 	uint64_t range_begin;
 	uint16_t states;  /* how prev_state is encoded */
 	enum kind source; /* the event that wakes in this trace */

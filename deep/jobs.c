@@ -168,14 +168,8 @@ struct machine {
 
 #define TID_UNKNOWN (-1)
 
-/* Who is on a CPU: from head_since on who was there first; UINT64_MAX: not, or not any more. */
-struct running {
-	int32_t tid, head_tid;
-	uint64_t head_since;
-};
-
 MAP_DECLARE(machines, struct machine)
-MAP_DECLARE(running, struct running)
+MAP_DECLARE(running, int32_t)
 MAP_DECLARE(newest, uint32_t)
 
 struct matcher {
@@ -183,7 +177,8 @@ struct matcher {
 	const struct timeline *timeline;
 	const struct jobs_config *config;
 	khash_t(machines) * machines; /* by tid */
-	khash_t(running) * running;   /* by CPU */
+	khash_t(running) * running;   /* the tid by CPU */
+	size_t heads_put;             /* of the timeline's */
 	khash_t(newest) * newest;     /* thread by tid, and ... */
 	uint32_t *before;             /* ... the one before that had its tid, by thread */
 	VEC(uint32_t) renamed;        /* threads that had another tid first */
@@ -356,14 +351,13 @@ static bool try_across(struct matcher *matcher, const struct reader_event *event
 }
 
 /* Dies with the next call. */
-static struct running *running_on(struct matcher *matcher, uint64_t cpu)
+static int32_t *running_on(struct matcher *matcher, uint64_t cpu)
 {
 	int is_new;
 	khint_t at = kh_put(running, matcher->running, cpu, &is_new);
 
 	if (is_new) {
-		kh_value(matcher->running, at) =
-			(struct running){ .tid = TID_UNKNOWN, .head_since = UINT64_MAX };
+		kh_value(matcher->running, at) = TID_UNKNOWN;
 	}
 	return &kh_value(matcher->running, at);
 }
@@ -394,37 +388,48 @@ static void rename_machine(struct matcher *matcher, int32_t from, int32_t to)
 	}
 }
 
-/* Events are missing: what was open there may have ended unseen. */
-static void cut(struct matcher *matcher, const struct reader_event *event, struct running *running)
+/* Puts those on their CPUs that were there at @ts. */
+static void put_heads(struct matcher *matcher, uint64_t ts)
 {
-	forget_machine(matcher, running->tid);
+	const struct timeline *timeline = matcher->timeline;
+
+	while (matcher->heads_put < timeline->heads.count &&
+	       timeline->heads.at[matcher->heads_put].since <= ts) {
+		const struct cpu_head *head = &timeline->heads.at[matcher->heads_put++];
+
+		*running_on(matcher, head->cpu) = head->tid;
+	}
+}
+
+/* Events are missing: what was open there may have ended unseen. */
+static void cut(struct matcher *matcher, const struct reader_event *event, int32_t *tid)
+{
+	forget_machine(matcher, *tid);
 	if (reader_sees(event, REQUEST_SWITCH)) {
-		running->tid = TID_UNKNOWN;
+		*tid = TID_UNKNOWN;
 	}
 }
 
 /* Who runs where the event is, after it. */
 static int32_t follow(struct matcher *matcher, const struct reader_event *event)
 {
-	struct running *running = running_on(matcher, event->cpu);
+	int32_t *tid;
 
-	if (event->ts >= running->head_since) {
-		running->tid = running->head_tid;
-		running->head_since = UINT64_MAX;
-	}
+	put_heads(matcher, event->ts);
+	tid = running_on(matcher, event->cpu);
 	if (!event->class) {
-		cut(matcher, event, running);
+		cut(matcher, event, tid);
 	} else if (event->binding->request == REQUEST_SWITCH && reader_has(event, SWITCH_NEXT)) {
-		running->tid = (int32_t)event->values[SWITCH_NEXT].i;
+		*tid = (int32_t)event->values[SWITCH_NEXT].i;
 	} else if (event->binding->request == REQUEST_EXEC && reader_has(event, EXEC_TID) &&
 		   reader_has(event, EXEC_OLD_TID) &&
 		   event->values[EXEC_OLD_TID].i != event->values[EXEC_TID].i) {
-		running->tid = (int32_t)event->values[EXEC_TID].i;
-		rename_machine(matcher, (int32_t)event->values[EXEC_OLD_TID].i, running->tid);
+		*tid = (int32_t)event->values[EXEC_TID].i;
+		rename_machine(matcher, (int32_t)event->values[EXEC_OLD_TID].i, *tid);
 	} else if (event->binding->request == REQUEST_FORK && reader_has(event, FORK_TID)) {
 		forget_machine(matcher, (int32_t)event->values[FORK_TID].i);
 	}
-	return running->tid;
+	return *tid;
 }
 
 /* The event may be of who runs there, and of threads that its fields name. */
@@ -466,18 +471,6 @@ static void take(struct matcher *matcher, const struct reader_event *event)
 	}
 }
 
-/* Who runs on each CPU before it switches. */
-static void take_heads(struct matcher *matcher)
-{
-	for (size_t i = 0; i < matcher->timeline->cpus.count; i++) {
-		const struct deep_cpu *cpu = &matcher->timeline->cpus.at[i];
-		struct running *running = running_on(matcher, cpu->id);
-
-		running->head_tid = cpu->head_tid;
-		running->head_since = cpu->head_since;
-	}
-}
-
 /* ---- all of it ---- */
 
 static int find_all(const struct reader_setup *setup, const struct timeline *timeline,
@@ -502,7 +495,6 @@ static int find_all(const struct reader_setup *setup, const struct timeline *tim
 	matcher.pattern = &pattern;
 	matcher.machines = kh_init(machines);
 	matcher.running = kh_init(running);
-	take_heads(&matcher);
 	index_threads(&matcher);
 	while (reader_next(reader, &event) && event.ts <= timeline->end) {
 		take(&matcher, &event);

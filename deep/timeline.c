@@ -23,6 +23,7 @@ void timeline_free(struct timeline *timeline)
 	}
 	vec_fini(&timeline->threads);
 	vec_fini(&timeline->cpus);
+	vec_fini(&timeline->heads);
 	for (size_t i = 0; i < timeline->calls.count; i++) {
 		free(timeline->calls.at[i].name);
 	}

@@ -108,10 +108,15 @@ struct cpu_stay {
 struct deep_cpu {
 	uint64_t id;
 	VEC(struct cpu_stay) stays;
-	int32_t head_tid;               /* who was there first, since then: 0: idle, ... */
-	uint64_t head_since;            /* ... UINT64_MAX: that is not known */
 	bool is_told;                   /* while it is built: who that is, or that nobody knows */
 	struct context_stack *contexts; /* while it is built */
+};
+
+/* Who is on a CPU from the begin of its stream to its first switch, if that is known. */
+struct cpu_head {
+	uint64_t since;
+	uint64_t cpu; /* its id */
+	int32_t tid;  /* 0: it is idle */
 };
 
 struct timeline {
@@ -120,6 +125,7 @@ struct timeline {
 	uint64_t gaps;       /* places where events are missing */
 	VEC(struct deep_thread *) threads;
 	VEC(struct deep_cpu) cpus;
+	VEC(struct cpu_head) heads; /* by time */
 	VEC(struct deep_call) calls;
 };
 
