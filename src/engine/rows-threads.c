@@ -260,18 +260,17 @@ void rows_thread_rename(struct rows *rows, const struct rename *rename)
 {
 	struct shard *from = &rows->shards[key_shard(rename->from)];
 	struct shard *to = &rows->shards[key_shard(rename->to)];
-	struct thread *thread = shard_thread_known(from, rename->from);
+	struct thread *thread =
+		shard_thread(from, rename->from); /* after a gap perhaps a new one */
 	struct thread *old = shard_thread_known(to, rename->to);
 
-	if (!thread) {
-		return;
-	}
 	take_out(from, thread);
 	if (old) {
 		shard_thread_ends(to, old, rename->ts);
 		thread->incarnation = old->incarnation + 1;
 	}
 	thread->view.tid = rename->to;
+	thread->view.pid = rename->to; /* it leads the process now */
 	keep(to, thread);
 	if (thread->sums.is_touched) {
 		*vec_push(&to->touched) = thread;

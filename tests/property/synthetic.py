@@ -254,6 +254,17 @@ def test_gap_of_an_instant(scratch):
         same([row.get('tid') for row in total_of(made, '--chunk-size', chunk)['io']['threads']], [None])
 
 
+def test_rename_of_an_unseen_thread(scratch):
+    """A thread that nothing has told of, since events are missing, takes its leader's tid: that one is gone."""
+    made = Made(scratch, 'unseen', [
+        packet(0, 0, 0, 20, [switch(0, 0, 27), switch(10, 27, 5)]) +
+        packet(0, 2, 60, 100, [event(60, 'sched_process_exec', '/bin/new', 27, 10), switch(80, 27, 0),
+                               event(100, 'sched_process_exit', 1)])])
+    for names in ('cpu', 'all'):
+        rows = [row for row in total_of(made, '-a', names)['cpu']['threads'] if row.get('tid') == 27]
+        same([(row.get('pid'), row['run_ns']) for row in rows], [(27, 20), (None, 10)])
+
+
 def test_wake_race(scratch):
     """8: woken by 7 before its switch-out: it waits from there on, unless a wakeup says it never left."""
     for confirmed, wake, unexplained in ((False, 1, 0), (True, 0, 1)):
