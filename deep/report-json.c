@@ -330,12 +330,11 @@ static void put_report(struct printer *p, const char *key)
 
 void deep_report_json(const struct deep_report *report, size_t most, FILE *out)
 {
-	struct printer p = {
-		.json = { .out = out }, .report = report, .timeline = report->timeline, .most = most
-	};
+	struct printer p = { .report = report, .timeline = report->timeline, .most = most };
 
+	json_init(&p.json, out);
 	put_report(&p, NULL);
-	(void)fputc('\n', out);
+	json_end_line(&p.json);
 }
 
 /* ---- the page ---- */
@@ -463,8 +462,9 @@ void deep_report_html(const struct deep_report *report, size_t most, FILE *out)
 	char *data = NULL;
 	size_t len = 0;
 
-	p.json.out = open_memstream(&data, &len);
+	json_init(&p.json, open_memstream(&data, &len));
 	put_data(&p);
+	json_flush(&p.json);
 	(void)fclose(p.json.out);
 	(void)fwrite(page, 1, (size_t)(at - page), out);
 	/* Names come from a trace: none may end the script that they are in. */

@@ -491,14 +491,14 @@ static int write_trace(struct capture_trace *trace, const char *partial, struct 
 static int write_all(struct capture_order *order, const char *partial, struct err *err)
 {
 	struct file file;
-	struct json json = { 0 };
+	struct json json;
 	int r = 0, r_file;
 
 	file_open(&file, mem_printf("%s/%s", partial, DESCRIPTION));
 	if (file.failure != 0) {
 		return file_close(&file, err);
 	}
-	json.out = file.out;
+	json_init(&json, file.out);
 	json_open(&json, NULL, '{');
 	json_text(&json, "sillage", SILLAGE_VERSION);
 	json_text(&json, "host", order->host);
@@ -507,7 +507,7 @@ static int write_all(struct capture_order *order, const char *partial, struct er
 	json_u64(&json, "begin", order->begin);
 	json_u64(&json, "end", order->end);
 	json_open(&json, "triggers", '[');
-	(void)fputs(order->triggers, file.out);
+	json_raw(&json, order->triggers);
 	json_close(&json, ']');
 	json_open(&json, "traces", '[');
 	for (size_t i = 0; r == 0 && i < order->traces.count; i++) {
@@ -518,7 +518,7 @@ static int write_all(struct capture_order *order, const char *partial, struct er
 	json_close(&json, ']');
 	json_bool(&json, "complete", order->is_complete);
 	json_close(&json, '}');
-	(void)fputc('\n', file.out);
+	json_end_line(&json);
 	if (ferror(file.out)) {
 		file.failure = errno ? errno : EIO;
 	}

@@ -71,13 +71,14 @@ static void refuse(struct client *client, const char *message)
 {
 	char *line = NULL;
 	size_t len = 0;
-	struct json json = { .out = open_memstream(&line, &len) };
+	struct json json;
 
+	json_init(&json, open_memstream(&line, &len));
 	json_open(&json, NULL, '{');
 	json_text(&json, "type", "error");
 	json_text(&json, "message", message);
 	json_close(&json, '}');
-	(void)fputc('\n', json.out);
+	json_end_line(&json);
 	(void)fclose(json.out);
 	(void)bufferevent_write(client->buffer, line, len);
 	free(line);

@@ -15,8 +15,7 @@
 
 static void begin_line_to(struct json *json, FILE *out, const char *type)
 {
-	json->out = out;
-	json->needs_comma = false;
+	json_init(json, out);
 	json_open(json, NULL, '{');
 	json_text(json, "type", type);
 }

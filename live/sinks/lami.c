@@ -104,9 +104,10 @@ static void describe_table(struct json *json, const struct analysis *analysis,
 
 void lami_describe(FILE *out, const struct analysis *const *list)
 {
-	struct json json = { .out = out };
+	struct json json;
 	int major = 0, minor = 0, patch = 0;
 
+	json_init(&json, out);
 	(void)sscanf(SILLAGE_VERSION, "%d.%d.%d", &major, &minor, &patch);
 	json_open(&json, NULL, '{');
 	json_open(&json, "mi-version", '{');
@@ -318,7 +319,7 @@ static void start(struct output *output)
 {
 	struct json *json = output->state;
 
-	json->out = output->out;
+	json_init(json, output->out);
 	json_open(json, NULL, '{');
 	json_open(json, "results", '[');
 }

@@ -3,10 +3,51 @@
  */
 #include "base/json.h"
 
+#include <float.h>
 #include <string.h>
 
-/* A report may have 100,000 rows: no format strings and no locks for each value. */
-static void number_out(FILE *out, uint64_t value)
+/* A report may have 100,000 rows: no format strings, and no call of stdio for each value. */
+
+void json_init(struct json *json, FILE *out)
+{
+	json->out = out;
+	json->needs_comma = false;
+	json->used = 0;
+}
+
+void json_flush(struct json *json)
+{
+	(void)fwrite(json->buffer, 1, json->used, json->out);
+	json->used = 0;
+}
+
+static void byte_out(struct json *json, char byte)
+{
+	if (json->used == sizeof(json->buffer)) {
+		json_flush(json);
+	}
+	json->buffer[json->used++] = byte;
+}
+
+static void bytes_out(struct json *json, const char *bytes, size_t len)
+{
+	if (len > sizeof(json->buffer) - json->used) {
+		json_flush(json);
+	}
+	if (len > sizeof(json->buffer)) {
+		(void)fwrite(bytes, 1, len, json->out);
+		return;
+	}
+	memcpy(json->buffer + json->used, bytes, len);
+	json->used += len;
+}
+
+static void string_out(struct json *json, const char *text)
+{
+	bytes_out(json, text, strlen(text));
+}
+
+static void number_out(struct json *json, uint64_t value)
 {
 	char digits[20];
 	unsigned int at = sizeof(digits);
@@ -15,18 +56,18 @@ static void number_out(FILE *out, uint64_t value)
 		digits[--at] = (char)('0' + value % 10);
 		value /= 10;
 	} while (value > 0);
-	(void)fwrite_unlocked(digits + at, 1, sizeof(digits) - at, out);
+	bytes_out(json, digits + at, sizeof(digits) - at);
 }
 
 static void key_out(struct json *json, const char *key)
 {
 	if (json->needs_comma) {
-		(void)putc_unlocked(',', json->out);
+		byte_out(json, ',');
 	}
 	if (key) {
-		(void)putc_unlocked('"', json->out);
-		(void)fputs_unlocked(key, json->out);
-		(void)fputs_unlocked("\":", json->out);
+		byte_out(json, '"');
+		string_out(json, key);
+		bytes_out(json, "\":", 2);
 	}
 	json->needs_comma = true;
 }
@@ -34,47 +75,49 @@ static void key_out(struct json *json, const char *key)
 void json_open(struct json *json, const char *key, char bracket)
 {
 	key_out(json, key);
-	(void)fputc(bracket, json->out);
+	byte_out(json, bracket);
 	json->needs_comma = false;
 }
 
 void json_close(struct json *json, char bracket)
 {
-	(void)fputc(bracket, json->out);
+	byte_out(json, bracket);
 	json->needs_comma = true;
 }
 
 void json_u64(struct json *json, const char *key, uint64_t value)
 {
 	key_out(json, key);
-	number_out(json->out, value);
+	number_out(json, value);
 }
 
 void json_i64(struct json *json, const char *key, int64_t value)
 {
 	key_out(json, key);
 	if (value < 0) {
-		(void)putc_unlocked('-', json->out);
+		byte_out(json, '-');
 	}
-	number_out(json->out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+	number_out(json, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
 void json_fixed(struct json *json, const char *key, double value)
 {
+	char text[DBL_MAX_10_EXP + 8]; /* sign, digits, point, and three more */
+
 	key_out(json, key);
-	(void)fprintf(json->out, "%.3f", value);
+	bytes_out(json, text, (size_t)snprintf(text, sizeof(text), "%.3f", value));
 }
 
 void json_null(struct json *json, const char *key)
 {
 	key_out(json, key);
-	(void)fputs("null", json->out);
+	string_out(json, "null");
 }
 
 void json_bool(struct json *json, const char *key, bool value)
 {
 	key_out(json, key);
-	(void)fputs(value ? "true" : "false", json->out);
+	string_out(json, value ? "true" : "false");
 }
 
 /* The length of the valid UTF-8 sequence at @at (RFC 3629), or 0. */
@@ -94,47 +137,57 @@ static size_t utf8_length(const unsigned char *at)
 	return len;
 }
 
-static void text_out(FILE *out, const char *text)
+static void text_out(struct json *json, const char *text)
 {
 	const unsigned char *at = (const unsigned char *)text;
+	char escape[8];
 
-	(void)putc_unlocked('"', out);
+	byte_out(json, '"');
 	while (*at) {
 		size_t len = utf8_length(at);
 
 		if (*at == '"' || *at == '\\') {
-			(void)fprintf(out, "\\%c", *at++);
+			byte_out(json, '\\');
+			byte_out(json, (char)*at++);
 		} else if (*at < 0x20 || *at == 0x7F) {
-			(void)fprintf(out, "\\u%04x", *at++);
+			(void)snprintf(escape, sizeof(escape), "\\u%04x", *at++);
+			string_out(json, escape);
 		} else if (*at < 0x80) {
-			(void)putc_unlocked(*at++, out);
+			byte_out(json, (char)*at++);
 		} else if (len > 0) {
-			(void)fwrite(at, 1, len, out);
+			bytes_out(json, (const char *)at, len);
 			at += len;
 		} else {
-			(void)fputs("\xEF\xBF\xBD", out); /* U+FFFD: a byte that is no text */
+			string_out(json, "\xEF\xBF\xBD"); /* U+FFFD: a byte that is no text */
 			at++;
 		}
 	}
-	(void)fputc('"', out);
+	byte_out(json, '"');
 }
 
 void json_text(struct json *json, const char *key, const char *text)
 {
 	key_out(json, key);
-	text_out(json->out, text);
+	text_out(json, text);
 }
 
 void json_u64_named(struct json *json, const char *name, uint64_t value)
 {
 	key_out(json, NULL);
-	text_out(json->out, name);
-	(void)putc_unlocked(':', json->out);
-	number_out(json->out, value);
+	text_out(json, name);
+	byte_out(json, ':');
+	number_out(json, value);
+}
+
+void json_raw(struct json *json, const char *text)
+{
+	key_out(json, NULL);
+	string_out(json, text);
 }
 
 void json_end_line(struct json *json)
 {
-	(void)fputc('\n', json->out);
+	byte_out(json, '\n');
 	json->needs_comma = false;
+	json_flush(json);
 }

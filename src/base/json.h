@@ -1,8 +1,10 @@
 /*
- * json: a writer of JSON text, straight to a stream.
+ * json: a writer of JSON text to a stream.
  *
  * It builds no tree: windows with 100,000 threads are written row by row.  Text is
  * repaired to valid UTF-8, since thread names may hold any bytes.  Keys are trusted.
+ * What is written comes to the stream by and by, all of it with json_end_line() or
+ * json_flush(); whether it could be written is for the stream to say.
  */
 #ifndef SILLAGE_BASE_JSON_H
 #define SILLAGE_BASE_JSON_H
@@ -14,7 +16,12 @@
 struct json {
 	FILE *out;
 	bool needs_comma;
+	size_t used; /* of: */
+	char buffer[4096];
 };
+
+/* A new text to @out. */
+void json_init(struct json *json, FILE *out);
 
 /* @key NULL: an element of an array, or the outermost value. */
 void json_open(struct json *json, const char *key, char bracket);
@@ -28,6 +35,9 @@ void json_bool(struct json *json, const char *key, bool value);
 void json_text(struct json *json, const char *key, const char *text);
 /* As json_u64(), with a key that is not trusted. */
 void json_u64_named(struct json *json, const char *name, uint64_t value);
+/* An element that is JSON already. */
+void json_raw(struct json *json, const char *text);
 void json_end_line(struct json *json);
+void json_flush(struct json *json);
 
 #endif

@@ -27,7 +27,7 @@ static int test_trace(const struct options *options)
 
 static int results(const struct options *options)
 {
-	struct json json = { 0 };
+	struct json json;
 	struct output output = { .sink = &sink_lami,
 				 .path = options->output,
 				 .top = options->has_top ? options->top : 0,

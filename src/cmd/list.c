@@ -15,8 +15,9 @@ struct listing {
 
 static void print_json(const struct url *url, const struct hub_listed *session)
 {
-	struct json json = { .out = stdout };
+	struct json json;
 
+	json_init(&json, stdout);
 	json_open(&json, NULL, '{');
 	json_text(&json, "type", "session");
 	json_text(&json, "relay", url->host);

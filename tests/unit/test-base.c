@@ -110,18 +110,59 @@ START_TEST(repairs_text)
 {
 	char *text = NULL;
 	size_t len = 0;
-	struct json json = { .out = open_memstream(&text, &len) };
+	struct json json;
 
+	json_init(&json, open_memstream(&text, &len));
 	json_open(&json, NULL, '{');
 	json_text(&json, "a", "q\"\\\n\x01 \xC3\xA9 \xFF\xC0\x80 \xED\xA0\x80");
 	json_u64(&json, "b", UINT64_MAX);
 	json_i64(&json, "c", INT64_MIN);
 	json_close(&json, '}');
+	json_flush(&json);
 	(void)fclose(json.out);
 	ck_assert_str_eq(text, "{\"a\":\"q\\\"\\\\\\u000a\\u0001 \xC3\xA9 \xEF\xBF\xBD\xEF\xBF\xBD"
 			       "\xEF\xBF\xBD \xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\","
 			       "\"b\":18446744073709551615,\"c\":-9223372036854775808}");
 	free(text);
+}
+END_TEST
+
+/* Of any length, wherever the writer's buffer ends. */
+START_TEST(writes_all_of_a_text)
+{
+	enum { LONG = 10000 };
+	char *text = NULL, *name = mem_alloc(LONG + 1);
+	size_t len = 0, at = 0;
+	struct json json;
+
+	json_init(&json, open_memstream(&text, &len));
+	json_open(&json, NULL, '[');
+	for (size_t i = 0; i <= LONG; i += i < 100 ? 1 : 1237) {
+		memset(name, 'x', i);
+		name[i] = '\0';
+		json_text(&json, NULL, name);
+		json_u64(&json, NULL, i);
+		json_raw(&json, name);
+	}
+	json_close(&json, ']');
+	json_end_line(&json);
+	(void)fclose(json.out);
+	for (size_t i = 0; i <= LONG; i += i < 100 ? 1 : 1237) {
+		char number[40];
+
+		at++; /* the bracket, or the comma */
+		ck_assert(text[at] == '"' && strspn(text + at + 1, "x") == i);
+		at += i + 2;
+		(void)snprintf(number, sizeof(number), ",%zu,", i);
+		ck_assert_mem_eq(text + at, number, strlen(number));
+		at += strlen(number);
+		ck_assert_uint_eq(strspn(text + at, "x"), i);
+		at += i;
+	}
+	ck_assert_str_eq(text + at, "]\n");
+	ck_assert_uint_eq(len, at + 2);
+	free(text);
+	free(name);
 }
 END_TEST
 
@@ -312,6 +353,7 @@ Suite *suite_base(void)
 	tcase_add_test(tcase, writes_figures);
 	tcase_add_test(tcase, cuts_long_errors);
 	tcase_add_test(tcase, repairs_text);
+	tcase_add_test(tcase, writes_all_of_a_text);
 	tcase_add_test(tcase, spreads_values);
 	tcase_add_loop_test(tcase, spreads_alike, 1, 200);
 	tcase_add_loop_test(tcase, parses_urls, 0, COUNT(urls));
