@@ -233,13 +233,15 @@ static inline void decoder_loads(struct decoder *d, const struct plan_event *cla
 		const struct plan_load *load = &class->quick[i];
 		struct value *value = &d->values[load->slot];
 
-		if (load->is_bytes) {
+		if (load->form == LOAD_BYTES) {
 			value->bytes = data + load->offset;
-			value->len = load->mask;
+			value->len = load->len;
 		} else {
-			uint64_t raw = DECODE_LOAD(uint64_t, data + load->offset) & load->mask;
+			uint64_t raw = DECODE_LOAD(uint64_t, data + load->offset) << load->shift;
 
-			value->u = (raw ^ load->sign) - load->sign;
+			value->u = load->form == LOAD_SIGNED
+					   ? (uint64_t)((int64_t)raw >> load->shift)
+					   : raw >> load->shift;
 		}
 	}
 }

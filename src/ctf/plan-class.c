@@ -463,17 +463,18 @@ static void find_fixed(struct plan_event *event)
 /* Makes @load of a step; false if it has no such form. */
 static bool quick_load(const struct step *step, struct plan_load *load)
 {
-	uint64_t all = step->size_bits < 64 ? (UINT64_C(1) << step->size_bits) - 1 : UINT64_MAX;
+	bool is_bytes = step->op == STEP_BYTES;
 
-	load->offset = step->offset_bits / 8;
+	if (step->slot == SLOT_NONE ||
+	    !(is_bytes || (step->op >= STEP_U8 && step->op <= STEP_S64))) {
+		return false;
+	}
+	load->offset = (uint16_t)(step->offset_bits / 8);
 	load->slot = step->slot;
-	load->is_bytes = step->op == STEP_BYTES;
-	load->mask = load->is_bytes ? step->count : all;
-	load->sign = step->op >= STEP_S8 && step->op <= STEP_S64
-			     ? UINT64_C(1) << (step->size_bits - 1)
-			     : 0;
-	return step->slot != SLOT_NONE &&
-	       ((step->op >= STEP_U8 && step->op <= STEP_S64) || load->is_bytes);
+	load->len = is_bytes ? (uint16_t)step->count : 0;
+	load->shift = is_bytes ? 0 : (uint8_t)(64 - step->size_bits);
+	load->form = is_bytes ? LOAD_BYTES : step->op >= STEP_S8 ? LOAD_SIGNED : LOAD_UNSIGNED;
+	return true;
 }
 
 /* Keeps the loads of a class of constant layout in a form that is quicker to go through. */

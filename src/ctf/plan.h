@@ -132,21 +132,20 @@ struct plan_copy {
 };
 
 struct plan_event {
+	/* What each event needs is together. */
+	const struct plan_load *quick; /* the loads in another form, if all have it */
+	const struct plan_binding *bindings;
+	const struct plan_copy *copies; /* to be made once the event is decoded: decoder_copy() */
+	uint32_t quick_count, binding_count, copy_count;
+	uint32_t index; /* of the class in the trace */
 	const struct event_class *class;
-	uint32_t index;   /* of the class in the trace */
+	const struct step *steps;
 	bool uses_header; /* needs values of the event header's fields */
 	bool is_fixed;
-	bool is_quick;                 /* is_fixed, of whole bytes, and all loads are in `quick` */
-	uint8_t load_count;            /* is_fixed: steps that are loads */
-	uint16_t align_bits;           /* is_fixed: of the first member */
-	uint32_t fixed_bits;           /* is_fixed: size after alignment */
-	const struct plan_load *quick; /* the loads in another form, if all have it */
-	uint32_t quick_count;
-	const struct step *steps;
-	const struct plan_binding *bindings;
-	uint32_t binding_count;
-	uint32_t copy_count;
-	const struct plan_copy *copies; /* to be made once the event is decoded: decoder_copy() */
+	bool is_quick;       /* is_fixed, of whole bytes, and all loads are in `quick` */
+	uint8_t load_count;  /* is_fixed: steps that are loads */
+	uint16_t align_bits; /* is_fixed: of the first member */
+	uint32_t fixed_bits; /* is_fixed: size after alignment */
 };
 
 /*
@@ -168,14 +167,18 @@ struct plan_skip {
 };
 
 /*
- * A field at a constant byte: @mask bytes of text, or an integer in the machine's byte order,
- * of which 8 bytes are loaded, masked and extended ((x ^ sign) - sign; sign 0: unsigned).
+ * A field at a constant byte: text, or an integer in the machine's byte order, of which 8 bytes
+ * are loaded and shifted up and down again.  Small: those of all classes are to stay in the
+ * nearest cache.
  */
+enum plan_form { LOAD_UNSIGNED, LOAD_SIGNED, LOAD_BYTES };
+
 struct plan_load {
-	uint32_t offset; /* from the event's first field */
+	uint16_t offset; /* bytes from the event's first field */
 	uint16_t slot;
-	bool is_bytes;
-	uint64_t mask, sign;
+	uint16_t len;  /* LOAD_BYTES */
+	uint8_t shift; /* 64 - bits of an integer */
+	uint8_t form;  /* enum plan_form */
 };
 
 /* How an event header is read: the two that LTTng writes, or by steps. */
