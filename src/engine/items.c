@@ -50,21 +50,44 @@ static struct item *item_new(struct items *items, const struct columns *columns,
 	return item;
 }
 
-struct item *items_find(struct items *items, const struct columns *columns, unsigned int analysis,
-			unsigned int table, const struct item_key *key)
+static struct item *find_or_make(struct items *items, const struct columns *columns,
+				 unsigned int analysis, unsigned int table,
+				 const struct item_key *key)
 {
 	struct item like = { .key = *key, .analysis = (uint8_t)analysis, .table = (uint8_t)table };
 	struct item_ref ref = item_ref_to(&like);
 	khint_t at = kh_get(items, items->by_key, ref);
-	struct item *item;
 
 	if (at == kh_end(items->by_key) && items->counts[analysis][table] >= ITEMS_MAX) {
 		like.key = item_key_of(ITEM_NO_ID, ITEM_OTHERS, sizeof(ITEM_OTHERS));
 		ref = item_ref_to(&like);
 		at = kh_get(items, items->by_key, ref);
 	}
-	item = at == kh_end(items->by_key) ? item_new(items, columns, ref)
+	return at == kh_end(items->by_key) ? item_new(items, columns, ref)
 					   : kh_key(items->by_key, at).item;
+}
+
+static struct item **recent_place(struct items *items, unsigned int analysis, unsigned int table,
+				  const struct item_key *key)
+{
+	uint64_t word;
+
+	memcpy(&word, key->name, sizeof(word));
+	word = (key->id ^ word) * 0x9E3779B97F4A7C15ull;
+	return &items->recent[((word >> 32) + analysis * TABLES_MAX + table) % ITEMS_RECENT];
+}
+
+struct item *items_find(struct items *items, const struct columns *columns, unsigned int analysis,
+			unsigned int table, const struct item_key *key)
+{
+	struct item **recent = recent_place(items, analysis, table, key);
+	struct item *item = *recent;
+
+	if (!item || item->analysis != analysis || item->table != table ||
+	    !item_equal(&item->key, key)) {
+		item = find_or_make(items, columns, analysis, table, key);
+		*recent = item;
+	}
 	items_touch(items, item);
 	return item;
 }

@@ -53,8 +53,12 @@ KHASH_INIT(items, struct item_ref, char, 0, item_ref_hash, item_ref_equal)
 /* The name of the item in which others are that are too many. */
 #define ITEM_OTHERS "(others)"
 
+/* Items found lately: most are looked for again and again. */
+#define ITEMS_RECENT 64
+
 struct items {
 	bool has_totals;
+	struct item *recent[ITEMS_RECENT];         /* by what is quickly said of a key */
 	uint32_t counts[ANALYSES_MAX][TABLES_MAX]; /* items of each table */
 	khash_t(items) * by_key;
 	VEC(struct item *) all;
