@@ -198,11 +198,8 @@ static void add_call(struct shard *shard, struct thread *thread, const struct en
 	totals[UNTIMED] += !ended->has_ns;
 	add_to(shard_row_at(shard, CALLS, ended->class, key_of_class), ended, is_error);
 	add_to(shard_thread_row(shard, thread, THREADS), ended, is_error);
-	if (ended->has_ns) {
-		column_add(totals, TOTAL_TIME, ended->ns);
-		if (shard_is_long(shard, LONGEST, ended->ns)) {
-			note_longest(shard, thread, ended);
-		}
+	if (ended->has_ns && shard_is_long(shard, LONGEST, ended->ns)) {
+		note_longest(shard, thread, ended);
 	}
 	if (is_error) {
 		struct item_key key = key_of_class(shard, ended->class);
@@ -488,6 +485,9 @@ const struct analysis analysis_syscalls = {
 			.title = "CALL",
 			.object = "syscall",
 			.sort_mask = 1u << TIME,
+			.has_sum = true,
+			.sum_of = TIME,
+			.sum_in = TOTAL_TIME,
 			FIGURES,
 		},
 		[ERRNOS] = {

@@ -104,10 +104,7 @@ void columns_add(const struct columns *columns, uint64_t *to, const uint64_t *fr
 		uint64_t value = from[i];
 
 		if (columns->kinds[i] == COLUMN_SPREAD) {
-			struct spread *spread = (struct spread *)(uintptr_t)to[i];
-
-			spread_merge(&spread, column_spread(from, i));
-			to[i] = (uint64_t)(uintptr_t)spread;
+			column_merge(to, i, column_spread(from, i));
 		} else {
 			move_one(columns->kinds[i], &to[i], &value, false);
 		}

@@ -48,6 +48,15 @@ static inline void column_add(uint64_t *row, unsigned int column, uint64_t value
 	row[column] = (uint64_t)(uintptr_t)spread;
 }
 
+/* Adds all of @from, which may be NULL. */
+static inline void column_merge(uint64_t *row, unsigned int column, const struct spread *from)
+{
+	struct spread *spread = (struct spread *)(uintptr_t)row[column];
+
+	spread_merge(&spread, from);
+	row[column] = (uint64_t)(uintptr_t)spread;
+}
+
 static inline void column_raise(uint64_t *row, unsigned int column, uint64_t value)
 {
 	row[column] = value > row[column] ? value : row[column];

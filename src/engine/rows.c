@@ -429,6 +429,24 @@ static void fold(const struct columns *columns, struct sums *sums, bool keep)
 	sums->is_touched = false;
 }
 
+/* What rows of items have together, and nobody added to the trace's (table.has_sum). */
+static void sum_items(struct rows *rows, const struct shard *shard)
+{
+	const struct layout *layout = &rows->layout;
+
+	for (size_t i = 0; i < shard->items->touched.count; i++) {
+		const struct item *item = shard->items->touched.at[i];
+		const struct analysis *analysis = layout->setup->analyses[item->analysis];
+		const struct table *table = &analysis->tables[item->table];
+		uint64_t *trace = rows->trace.window + layout->offsets[item->analysis][0];
+
+		if (table->has_sum) {
+			column_merge(trace, table->sum_in,
+				     column_spread(item->window, table->sum_of));
+		}
+	}
+}
+
 /* What the shard has of the trace, of event names, and of items. */
 static void gather(struct rows *rows, struct shard *shard)
 {
@@ -443,6 +461,7 @@ static void gather(struct rows *rows, struct shard *shard)
 			     shard->names + name * of_names->count);
 	}
 	shard->names_touched.count = 0;
+	sum_items(rows, shard);
 	items_gather(&rows->items, shard->items, layout->item_columns);
 	for (uint32_t i = 0; i < layout->longest_count; i++) {
 		longest_gather(&rows->longest[i], &shard->longest[i]);
