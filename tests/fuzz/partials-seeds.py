@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """partials-seeds: writes tests/fuzz/corpus/partials anew, after the form of partials has changed.
 
-Files of partials and states of generated traces (laws.py), whose frames are unpacked: each behind its
+Files of partials and states of generated traces (generated.py), whose frames are unpacked: each behind its
 length in two bytes, as the fuzz target takes them.
 
 usage: partials-seeds.py SILLAGE UST-TRACE
@@ -16,7 +16,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, '..', name) for name in ('property', 'reference')]
-import laws
+import generated
 
 CORPUS = os.path.join(HERE, 'corpus', 'partials')
 # As the fuzz target has them.
@@ -56,15 +56,15 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         for i, chunk in enumerate((300, 4000, 1000000, 4000)):
             trace = os.path.join(scratch, 'trace%d' % i)
-            laws.make(random.Random(100 + i), trace, i % 2 == 1)
+            generated.make(random.Random(100 + i), trace, i % 2 == 1)
             put('generated-%d' % i, subprocess.run([sillage, 'map', '--chunk-size', str(chunk)] + ASKED + [trace],
                                                    stdout=subprocess.PIPE, check=True).stdout)
         put('ust', subprocess.run([sillage, 'map'] + ASKED + [ust], stdout=subprocess.PIPE, check=True).stdout)
         for seed in (300, 303):  # whose states are small enough
             trace, state = os.path.join(scratch, 'trace%d' % seed), os.path.join(scratch, 'state')
             rng = random.Random(seed)
-            laws.make(rng, trace, seed % 2 == 1)
-            for folder in laws.rotated(rng, trace)[:1 + seed % 2]:
+            generated.make(rng, trace, seed % 2 == 1)
+            for folder in generated.rotated(rng, trace)[:1 + seed % 2]:
                 subprocess.run([sillage, 'analyze', '--state', state] + ASKED + [folder], stdout=subprocess.DEVNULL,
                                check=True)
             with open(state, 'rb') as file:

@@ -5,11 +5,7 @@ Goal    Byte-identical JSON whatever the cut into chunks, the number of workers,
         the names of the files, and the processes that it is spread over: one that maps and one
         that merges, or one for each piece of a rotated trace.  Windows add up to totals, for each
         column of each analysis in the list; and all of them as plain sequential programs have them.
-Method  A random schedule: threads that migrate, fork, die, come back under an old tid, exec
-        (also by a thread that is not the leader), change name and priority, and make
-        calls; wake-ups before and after those they wake sleep; interrupts that nest, pages, packets,
-        block requests; CPUs with ties in time, empty streams, calls in a channel of their own.  Half
-        of the traces lose packets and events: then only the laws and the sum of
+Method  Traces of generated.py.  Half of them lose packets and events: then only the laws and the sum of
         each CPU's time are checked.
 
 usage: laws.py SILLAGE [--count N] [--seed S]
@@ -20,367 +16,19 @@ import json
 import os
 import random
 import shutil
-import struct
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'reference'))
 import cuts
+import generated
 import reference
-import synthetic
 
-STREAM = synthetic.HEADER[synthetic.HEADER.index('stream {'):]
-# Event headers: the usual two of LTTng, which have ways of their own through the decoder, and another.
-PLAIN = 'struct { uint16_t id; stamp_t timestamp; }'
-USUAL = '''struct {
-		enum : integer { size = %d; align = %d; signed = false; } { compact = 0 ... %d, extended = %d } id;
-		variant <id> {
-			struct { integer { size = %d; align = %d; signed = false; map = clock.mono.value; } timestamp; } compact;
-			struct { uint32_t id; stamp_t timestamp; } extended;
-		} v;
-	} align(8)'''
-HEADERS = {'plain': PLAIN, 'compact': USUAL % (5, 1, 30, 31, 27, 1), 'large': USUAL % (16, 8, 65534, 65535, 32, 8)}
-ARGUMENTS = {
-    'read': (('s32', 'fd'),), 'write': (('s32', 'fd'),), 'sendto': (('s32', 'fd'),),
-    'sendfile': (('s32', 'out_fd'), ('s32', 'in_fd')), 'fsync': (('s32', 'fd'),),
-    'futex': (), 'mq_timedsend': (('s32', 'msg_len'),), 'clone': (), 'poll': (), 'eventfd2': (('s32', 'flags'),),
-    'openat': (('s32', 'dfd'), ('text', 'filename'), ('s32', 'flags')),
-    'socket': (('s32', 'family'), ('s32', 'type')), 'close': (('s32', 'fd'),),
-    'dup': (('s32', 'fildes'),), 'dup3': (('s32', 'oldfd'), ('s32', 'newfd'), ('s32', 'flags')),
-    'fcntl': (('s32', 'fd'), ('s32', 'cmd'), ('s64', 'arg')),
-    'close_range': (('s32', 'fd'), ('s32', 'max_fd'), ('s32', 'flags')),
-}
-CALLS = tuple(ARGUMENTS)
 PERIODS = (
     'run = sched_in; sched_out', 'wake = sched_waking tid=$tid; sched_in; group prev_comm',
     'call = syscall_entry_*; syscall_exit_*', 'opened = syscall_exit_openat; syscall_entry_close; within run',
     'irq = irq_handler_entry; irq_handler_exit; by $cpu, irq; group name',
     'disk = block_rq_issue nr_sector>0; block_rq_complete; by dev, sector; group rwbs, error')
-LONG_NAME = '/a/name/that/is/longer/than/a/key/of/an/item/'
-FIELDS = {
-    'sched_switch': dict(synthetic.EVENTS)['sched_switch'],
-    'sched_process_fork': dict(synthetic.EVENTS)['sched_process_fork'],
-    'sched_process_exec': (('text', 'filename'), ('s32', 'tid'), ('s32', 'old_tid')),
-    'lttng_statedump_process_state': (('s32', 'tid'), ('s32', 'pid'), ('comm', 'name')),
-    'sched_waking': (('s32', 'tid'),),
-    'sched_wakeup': (('s32', 'tid'),),
-    'irq_handler_entry': (('s32', 'irq'), ('text', 'name')),
-    'irq_handler_exit': (('s32', 'irq'), ('s32', 'ret')),
-    'irq_softirq_raise': (('s32', 'vec'),),
-    'irq_softirq_entry': (('s32', 'vec'),),
-    'irq_softirq_exit': (('s32', 'vec'),),
-    'kmem_mm_page_alloc': (('s32', 'order'), ('s64', 'pfn')),
-    'kmem_mm_page_free': (('s32', 'order'), ('s64', 'pfn')),
-    'mm_page_free_batched': (('s64', 'pfn'),),
-    'net_if_receive_skb': (('s32', 'len'), ('text', 'name')),
-    'net_dev_xmit': (('s32', 'rc'), ('s32', 'len'), ('text', 'name')),
-    'block_rq_insert': (('s32', 'dev'), ('s64', 'sector'), ('s32', 'nr_sector'), ('s32', 'rwbs')),
-    'block_rq_complete': (('s32', 'dev'), ('s64', 'sector'), ('s32', 'nr_sector'), ('s32', 'rwbs'),
-                          ('s32', 'error')),
-}
-FIELDS['block_rq_issue'] = FIELDS['block_rq_requeue'] = FIELDS['block_rq_insert']
-FIELDS['sched_process_exit'] = (('s32', 'tid'),)
-FIELDS['lttng_statedump_start'] = ()
-FIELDS['lttng_statedump_file_descriptor'] = (('s32', 'pid'), ('s32', 'fd'), ('s32', 'flags'), ('text', 'filename'))
-for _call in CALLS:
-    FIELDS['syscall_entry_' + _call] = ARGUMENTS[_call]
-    FIELDS['syscall_exit_' + _call] = (('s64', 'ret'),)
-IDS = {name: i for i, name in enumerate(FIELDS)}
-START = 10**18  # ns
-
-
-def metadata(header):
-    text = (synthetic.HEADER % 0 + STREAM.replace('id = 0', 'id = 1', 1)).replace(PLAIN, HEADERS[header])
-    for stream, (name, fields) in itertools.product((0, 1), FIELDS.items()):
-        if stream == 1 and not name.startswith('syscall'):
-            continue
-        body = ''.join('%s _%s%s; ' % (synthetic.FIELD.get(kind, 'string'), field,
-                                       '[16]' if kind == 'comm' else '') for kind, field in fields)
-        text += 'event { name = "%s"; id = %d; stream_id = %d; fields := struct { %s}; };\n' % (
-            name, IDS[name], stream, body)
-    return text
-
-
-class Thread:
-    def __init__(self, tid, pid, comm):
-        self.tid, self.pid, self.comm = tid, pid, comm
-        self.prio, self.call, self.former, self.cpu = 20, None, None, None
-
-
-class Schedule:
-    """Events as they could come from a kernel: (ts, name, cpu, values by field)."""
-
-    def __init__(self, rng):
-        self.rng, self.now, self.events = rng, START + rng.randrange(10**9), []
-        self.last = {}
-        self.tids = list(range(2, rng.choice((6, 12, 40))))
-        self.alive = {tid: Thread(tid, tid, 'first%d' % tid) for tid in self.tids[:3]}
-        self.running = {cpu: None for cpu in range(rng.randrange(1, 6))}
-        for thread in list(self.alive.values())[:1]:
-            self.running[0], thread.cpu = thread, 0
-        for _ in range(rng.randrange(30, 600)):
-            self.step()
-        for cpu in self.running:  # each CPU shows who was there
-            self.switch(cpu)
-
-    def step(self):
-        self.now += self.rng.choice((0, 0, 1, 7, 1000, 50_000, 3_000_000, 90_000_000))
-        cpu = self.rng.choice(list(self.running))
-        action = self.rng.choices(
-            (self.switch, self.call, self.fork, self.exec, self.rename, self.dump, self.wake,
-             self.interrupt, self.page, self.packet, self.request),
-            (10, 12, 2, 1, 1, 1, 6, 5, 2, 2, 3))[0]
-        if action in (self.switch, self.wake, self.interrupt, self.request) or self.running[cpu]:
-            action(cpu)
-
-    def add(self, cpu, name, *values):
-        self.now += self.last.get(cpu) == self.now  # a CPU does one thing at a time
-        self.last[cpu] = self.now
-        self.events.append((self.now, name, cpu, values))
-
-    def switch(self, cpu, dead=False):
-        prev = self.running[cpu]
-        ready = [thread for thread in self.alive.values() if thread.cpu is None]
-        next_ = self.rng.choice(ready + [None])
-        if next_ is prev is None:
-            return
-        dead = prev is not None and len(self.alive) > 2 and self.rng.random() < 0.15
-        if dead and self.rng.random() < 0.7:
-            self.add(cpu, 'sched_process_exit', prev.tid)
-        self.add(cpu, 'sched_switch', prev.comm if prev else 'swapper', prev.tid if prev else 0,
-                 prev.prio if prev else 20, 64 if dead else 1,
-                 next_.comm if next_ else 'swapper', next_.tid if next_ else 0, next_.prio if next_ else 20)
-        if prev:
-            prev.cpu = None
-            if dead:
-                del self.alive[prev.tid]
-        self.running[cpu] = next_
-        if next_:
-            next_.cpu = cpu
-
-    def call(self, cpu):
-        thread = self.running[cpu]
-        if thread.call and self.rng.random() < 0.8:
-            calls, odds = (thread.call, thread.former or thread.call, self.rng.choice(CALLS)), (65, 30, 5)
-            call = self.rng.choices(calls, odds)[0]
-            self.add(cpu, 'syscall_exit_' + call, self.rng.choice((-11, -9, 0, 1, 2, 3, 3, 4096)))
-            thread.call = None
-        else:
-            thread.former, thread.call = thread.call or thread.former, self.rng.choice(CALLS)
-            self.add(cpu, 'syscall_entry_' + thread.call,
-                     *(self.argument(kind, field) for kind, field in ARGUMENTS[thread.call]))
-
-    def argument(self, kind, field):
-        if kind == 'text':
-            return self.rng.choice(('/etc/passwd', 'relative', 'socket:[5]', 'pipe:[7]', LONG_NAME + 'a', LONG_NAME + 'b'))
-        return self.rng.choice({
-            'flags': (0, 4, 0o2000000), 'type': (1, 0o2000001), 'family': (1, 2, 10, 16),
-            'cmd': (0, 1, 2, 1030), 'arg': (0, 1), 'msg_len': (5, 77), 'dfd': (-100, 3)}.get(field, (0, 1, 2, 3, 4)))
-
-    def wake(self, cpu):
-        """Perhaps of one who runs: on another CPU (a race), or here."""
-        thread = self.rng.choice(list(self.alive.values()))
-        self.now += 1  # what a wake-up means is no matter of order within a moment
-        self.add(cpu, self.rng.choice(('sched_waking', 'sched_waking', 'sched_wakeup')), thread.tid)
-        self.now += 1
-
-    def interrupt(self, cpu):
-        name = self.rng.choice([name for name in FIELDS if name.startswith('irq_')])
-        number = self.rng.randrange(3)
-        more = {'irq_handler_entry': ('line%d' % number,),
-                'irq_handler_exit': (self.rng.randrange(2),)}.get(name, ())
-        self.add(cpu, name, number, *more)
-
-    def page(self, cpu):
-        name = self.rng.choice([name for name in FIELDS if 'mm_page' in name])
-        order = () if 'batched' in name else (self.rng.randrange(4),)
-        self.add(cpu, name, *order, self.rng.choice((-1, 5, 77)))
-
-    def packet(self, cpu):
-        name = self.rng.choice(('net_if_receive_skb', 'net_dev_xmit'))
-        code = (self.rng.choice((0, 0, 16)),) if name == 'net_dev_xmit' else ()
-        self.add(cpu, name, *code, self.rng.randrange(2000), self.rng.choice(('lo', 'eth0')))
-
-    def request(self, cpu):
-        name = self.rng.choice([name for name in FIELDS if name.startswith('block_rq')])
-        error = (self.rng.choice((0, 0, -5)),) if name == 'block_rq_complete' else ()
-        self.now += 1
-        self.add(cpu, name, self.rng.choice((8 << 20, 8 << 20 | 16)), self.rng.randrange(4) * 8,
-                 self.rng.choice((0, 8, 16)), self.rng.choice((1, 2, 4, 256)), *error)
-        self.now += 1
-
-    def fork(self, cpu):
-        parent = self.running[cpu]
-        free = [tid for tid in self.tids if tid not in self.alive]
-        if not free:
-            return
-        tid = self.rng.choice(free)
-        pid = self.rng.choice((tid, parent.pid))
-        child = self.alive[tid] = Thread(tid, pid, parent.comm)
-        self.now += 1  # as in exec
-        self.add(cpu, 'sched_process_fork', child.comm, tid, pid, parent.pid)
-        self.now += 1
-
-    def exec(self, cpu):
-        thread = self.running[cpu]
-        old, leader = thread.tid, self.alive.get(thread.pid)
-        self.now += 1  # who has a tid changes between two moments, not within one
-        if leader and leader is not thread and leader.cpu is None:
-            del self.alive[old]
-            thread.tid = thread.pid
-            self.alive[thread.tid] = thread
-        thread.comm = 'prog%d' % self.rng.randrange(3)
-        self.add(cpu, 'sched_process_exec', '/usr/bin/' + thread.comm, thread.tid, old)
-        self.now += 1
-
-    def rename(self, cpu):
-        self.running[cpu].comm = 'named%d' % self.rng.randrange(3)
-        self.running[cpu].prio = self.rng.choice((20, -2, 39))
-
-    def dump(self, cpu):
-        thread = self.rng.choice(list(self.alive.values()))
-        if self.rng.random() < 0.3:
-            self.add(cpu, 'lttng_statedump_start')
-        elif self.rng.random() < 0.5:
-            self.add(cpu, 'lttng_statedump_file_descriptor', thread.pid, self.rng.randrange(5), 0,
-                     self.argument('text', 'filename'))
-        else:
-            self.add(cpu, 'lttng_statedump_process_state', thread.tid, thread.pid, thread.comm)
-
-
-def pack_header(rng, header, before, ts, number):
-    """@before: the time of the event before in the packet, or that of its begin."""
-    if header == 'plain':
-        return struct.pack('<HQ', number, ts)
-    bits, most, extended = (27, 30, b'\x1f') if header == 'compact' else (32, 65534, b'\xff\xff')
-    if number > most or ts - before >= 1 << bits or rng.random() < 0.2:
-        return extended + struct.pack('<IQ', number, ts)
-    short = ts & ((1 << bits) - 1)
-    return struct.pack('<I', number | short << 5) if header == 'compact' else struct.pack('<HI', number, short)
-
-
-def pack(rng, header, before, ts, name, values):
-    out = pack_header(rng, header, before, ts, IDS[name])
-    for (kind, _), value in zip(FIELDS[name], values):
-        out += {'s32': lambda v: struct.pack('<i', v), 's64': lambda v: struct.pack('<q', v),
-                'comm': lambda v: v.encode().ljust(16, b'\0'),
-                'text': lambda v: v.encode() + b'\0'}[kind](value)
-    return out
-
-
-def say(name, values):
-    return ', '.join('%s = %s' % (field, '"%s"' % value if isinstance(value, str) else value)
-                     for (_, field), value in zip(FIELDS[name], values))
-
-
-def packets(rng, header, stream, cpu, events, loses):
-    """The stream's bytes; with @loses, some packets are missing and some events discarded."""
-    out, seq, discarded = b'', 0, 0
-    begin = events[0][0] if events else START
-    while events or seq == 0:
-        cut = rng.randrange(1, 60)
-        now, events = events[:cut], events[cut:]
-        end = now[-1][0] if now else begin
-        if loses and rng.random() < 0.1:
-            discarded += rng.randrange(5)
-        times = [begin] + [ts for ts, _, _ in now]
-        data = synthetic.packet(cpu, seq, begin, end, [pack(rng, header, before, *event) for before, event in
-                                                       zip(times, now)], discarded)
-        data = data[:20] + struct.pack('<I', stream) + data[24:]
-        if not (loses and rng.random() < 0.1):
-            out += data
-        seq, begin = seq + 1, end
-    return out
-
-
-def write(path, header, streams):
-    """A trace of the bytes of each stream."""
-    os.mkdir(path)
-    with open(os.path.join(path, 'metadata'), 'w') as file:
-        file.write(metadata(header))
-    for name, data in streams.items():
-        with open(os.path.join(path, name), 'wb') as file:
-            file.write(data)
-
-
-def make(rng, path, loses):
-    """Writes a trace; its events as the reference wants them."""
-    schedule, apart, header = Schedule(rng), rng.random() < 0.3, rng.choice(list(HEADERS))
-    streams = {(0, cpu): [] for cpu in schedule.running}
-    streams.update({(1, cpu): [] for cpu in schedule.running if apart})
-    ordered = []
-    for i, (ts, name, cpu, values) in enumerate(schedule.events):
-        stream = int(apart and name.startswith('syscall'))
-        streams[stream, cpu].append((ts, name, values))
-        ordered.append((ts, stream, cpu, i, name, say(name, values)))
-    names = ['s%d' % i for i in range(len(streams))]
-    rng.shuffle(names)
-    write(path, header, {name: packets(rng, header, stream, cpu, events, loses)
-                         for name, ((stream, cpu), events) in zip(names, streams.items())})
-    return [(ts, name, cpu, text) for ts, _, cpu, _, name, text in sorted(ordered)]
-
-
-def split(data):
-    """The packets of a stream: (begin, end, sequence number, discarded, bytes)."""
-    at, found = 0, []
-    while at < len(data):
-        begin, end, bits, _, seq, discarded = struct.unpack_from('<QQQQQQ', data, at + 24)
-        found.append((begin, end, seq, discarded, data[at:at + bits // 8]))
-        at += bits // 8
-    return found
-
-
-def rotate(stream, bounds):
-    """
-    A stream's bytes from one time of @bounds to the next, as a tracer leaves them that rotates there: each
-    piece ends with a packet without events up to that time, if nothing is missing there.
-    """
-    pieces, shift, last = [], 0, None
-    for low, high in zip([0] + bounds, bounds + [1 << 64]):
-        piece = b''
-        for begin, end, seq, discarded, data in stream:
-            if low <= begin < high:
-                piece += data[:56] + struct.pack('<Q', seq + shift) + data[64:]
-                last = end, seq + shift, discarded, data
-        if high < 1 << 64 and last:
-            end, seq, discarded, data = last
-            after = [packet for packet in stream if packet[0] >= high]
-            is_sure = after and after[0][2] + shift == seq + 1 and after[0][3] == discarded
-            until, shift = max(end, high) if is_sure else end, shift + 1
-            empty = data[:24] + struct.pack('<QQQQQQ', end, until, 76 * 8, 76 * 8, seq + 1, discarded) + data[72:76]
-            piece += empty
-            last = until, seq + 1, discarded, empty
-        pieces.append(piece)
-    return pieces
-
-
-def rotated(rng, path):
-    """Makes the trace one that was rotated; the directories of its pieces."""
-    streams = {}
-    for name in os.listdir(path):
-        if name != 'metadata':
-            with open(os.path.join(path, name), 'rb') as file:
-                streams[name] = split(file.read())
-    first = max((stream[0][0] for stream in streams.values() if stream), default=START)
-    last = max((stream[-1][1] for stream in streams.values() if stream), default=START)
-    bounds = sorted(rng.randrange(first + 1, max(last, first + 1) + 2) for _ in range(2))
-    with open(os.path.join(path, 'metadata')) as file:
-        text = file.read()
-    folders = ['%s.%d' % (path, i) for i in range(len(bounds) + 1)]
-    for i, folder in enumerate(folders):
-        os.mkdir(folder)
-        with open(os.path.join(folder, 'metadata'), 'w') as file:  # a program that starts declares its events
-            file.write(text + ''.join('event { name = "late%d"; id = %d; stream_id = 0; fields := struct { }; };\n' %
-                                            (k, 1000 + k) for k in range(i)))
-    for name, stream in streams.items():
-        pieces = rotate(stream, bounds)
-        for folder, piece in zip([path] + folders, [b''.join(pieces)] + pieces):
-            if piece or folder == path:
-                with open(os.path.join(folder, name), 'wb') as file:
-                    file.write(piece)
-    return folders
-
-
 LABELS = ('cpu', 'fd', 'tid', 'pid', 'prio', 'comm', 'irq', 'vec', 'order', 'errno', 'vpid', 'level')
 NO_SUMS = ('min_ns', 'mean_ns', 'max_ns', 'stdev_ns', 'p50_ns', 'p95_ns', 'p99_ns', 'p999_ns',
            'longest_ns', 'depth_max', 'in_flight', 'open', 'oldest_ns', 'longest')
@@ -491,18 +139,16 @@ def alone_differs(sillage, rng, path, asked, lines):
 HEAD_WAIT_NS = 5 * 10**9  # windows wait no longer for the first switch of a CPU; a report has read all
 
 
-def explained_differ(sillage, path, loses, total):
-    """Whether `report`, which has all events in one order, says of CPUs and threads what `analyze` does."""
+def explained_differ(found, loses, total):
+    """Whether a report, which has all events in one order, says of CPUs and threads what `analyze` does."""
     def running(rows):
         by_tid = {}
         for tid, row in rows:
             by_tid[tid] = by_tid.get(tid, 0) + row['run_ns']
         return {tid: ns for tid, ns in by_tid.items() if ns}
 
-    found = cuts.run([sillage, 'report', '-q', '-f', 'json', '-n', '0', path])
     if not found:  # of nobody it is known that he ran
         return total['cpu']['busy_ns'] > 0
-    found = json.loads(found)
     ours = {cpu['cpu']: (cpu['busy_ns'], cpu['unknown_ns']) for cpu in found['cpus']}
     theirs = {cpu['cpu']: (cpu['busy_ns'], cpu['unknown_ns']) for cpu in total['cpu']['cpus']}
     if any(ours[cpu] != theirs[cpu] for cpu in set(ours) & set(theirs) if theirs[cpu][1] < HEAD_WAIT_NS):
@@ -511,6 +157,44 @@ def explained_differ(sillage, path, loses, total):
     return not loses and total['cpu']['unknown_ns'] == 0 and running(
         (row['thread'].get('tid'), row) for row in found['threads']) != running(
             (row.get('tid'), row) for row in total['cpu']['threads'])
+
+
+def open_waits(events):
+    """By tid, how long threads may have been waiting in all that were when the trace, or they, ended."""
+    number, begins, found = reference.number, {}, {}
+
+    def ends(tid, ts):
+        waits = [0] + [ts - begin for begin in begins.pop(tid, [])]  # since any of these
+        found[tid] = {wait + more for wait in waits for more in found.get(tid, {0})}
+
+    for ts, name, _, text in events:
+        if name in ('sched_waking', 'sched_wakeup'):
+            begins.setdefault(number(text, 'tid'), []).append(ts)
+        elif name == 'sched_switch':
+            begins.setdefault(number(text, 'prev_tid'), []).append(ts)
+            begins.pop(number(text, 'next_tid'), None)
+        elif name == 'sched_process_fork':
+            ends(number(text, 'child_tid'), ts)
+        elif name == 'sched_process_exec' and number(text, 'tid') != number(text, 'old_tid'):
+            ends(number(text, 'tid'), ts)
+            begins[number(text, 'tid')] = begins.pop(number(text, 'old_tid'), [])
+    for tid in list(begins):
+        ends(tid, events[-1][0])
+    return found
+
+
+def waits_differ(found, events, total):
+    """Whether threads wait otherwise in a report than `sched` has it, which knows of none that did not end."""
+    still, waits = open_waits(events), {}
+    for row in found['threads']:
+        sums = waits.setdefault(row['thread'].get('tid'), [0, 0])
+        sums[0] += row.get('wait_ns', 0)
+        sums[1] += row.get('preempted_ns', 0)
+    for row in total['sched']['threads']:
+        sums = waits.setdefault(row.get('tid'), [0, 0])
+        sums[0] -= row['wake'].get('sum_ns', 0)
+        sums[1] -= row['requeue'].get('sum_ns', 0)
+    return any(more and more not in still.get(tid, ()) for tid, sums in waits.items() for more in sums)
 
 
 def has_late_head(events):
@@ -541,8 +225,8 @@ def executions_differ(sillage, rng, path, names):
 
 
 def check(sillage, rng, path, loses):
-    events = make(rng, path, loses)
-    folders = rotated(rng, path)
+    events = generated.make(rng, path, loses)
+    folders = generated.rotated(rng, path)
     interval = rng.choice(('100ms', '1s', '17ms'))
     asked = ['-i', interval] + [word for spec in PERIODS for word in ('--period', spec)]
     base = cuts.report(sillage, path, '1G', 0, asked)
@@ -568,8 +252,12 @@ def check(sillage, rng, path, loses):
         return 'windows of a range are not those of the whole'
     total = [line for line in lines if line['type'] == 'total'][0]
     if total['begin'] < total['end']:  # there is nothing to report of an instant
-        if explained_differ(sillage, path, loses, total):
+        found = cuts.run([sillage, 'report', '-q', '-f', 'json', '-n', '0', path])
+        found = found and json.loads(found)
+        if explained_differ(found, loses, total):
             return "a report's CPUs and threads are not those of analyze"
+        if found and not loses and waits_differ(found, events, total):
+            return "threads do not wait in a report as they do in sched"
         pair = executions_differ(sillage, rng, path, sorted({name for _, name, _, _ in events}))
         if pair:
             return 'executions of %s are not the periods' % pair
@@ -586,10 +274,10 @@ def check(sillage, rng, path, loses):
 def check_rest(sillage, path):
     """Calls that are no I/O, which `io` has the decoder pass over at times, end the call that they come within."""
     def call(ts, name, *values):
-        return START + ts, 'syscall_' + name, values
+        return generated.START + ts, 'syscall_' + name, values
 
     def switched(ts, prev, next_):
-        return START + ts, 'sched_switch', ('a', prev, 20, 1, 'b', next_, 20)
+        return generated.START + ts, 'sched_switch', ('a', prev, 20, 1, 'b', next_, 20)
 
     close = [call(20, 'entry_close', 3), call(21, 'exit_close', 0)]
     again = [call(40, 'entry_close', 3), call(41, 'exit_close', 0)]
@@ -597,8 +285,9 @@ def check_rest(sillage, path):
     entry, ends = call(30, 'entry_read', 3), [call(50, 'exit_read', 5), switched(60, 7, 0)]
     cases = ((close + [entry] + ends, 20), (close + [entry] + again + ends, 0), (close + [entry] + left + ends, 20),
              (close + [entry] + left + again + ends, 0), (close + [entry] + left + again[1:] + ends, 0))
-    for header, (events, ns) in itertools.product(HEADERS, cases):
-        write(path, header, {'s0': packets(random.Random(1), header, 0, 0, [switched(10, 0, 7)] + events, False)})
+    for header, (events, ns) in itertools.product(generated.HEADERS, cases):
+        events = [switched(10, 0, 7)] + events
+        generated.write(path, header, {'s0': generated.packets(random.Random(1), header, 0, 0, events, False)})
         lines = cuts.run([sillage, 'analyze', '-q', '-f', 'json', '-a', 'io', path]).splitlines()
         row = [json.loads(line) for line in lines][-2]['io']['threads'][0]
         shutil.rmtree(path)

@@ -1,0 +1,358 @@
+"""generated: traces of what a kernel could do, for laws.py and others.
+
+A random schedule: threads that migrate, fork, die, come back under an old tid, exec (also by a thread
+that is not the leader), change name and priority, and make calls; wake-ups before and after those they
+wake sleep; interrupts that nest, pages, packets, block requests; CPUs with ties in time, empty streams,
+calls in a channel of their own; event headers of LTTng, and others.
+"""
+import itertools
+import os
+import struct
+
+import synthetic
+
+STREAM = synthetic.HEADER[synthetic.HEADER.index('stream {'):]
+# Event headers: the usual two of LTTng, which have ways of their own through the decoder, and another.
+PLAIN = 'struct { uint16_t id; stamp_t timestamp; }'
+USUAL = '''struct {
+		enum : integer { size = %d; align = %d; signed = false; } { compact = 0 ... %d, extended = %d } id;
+		variant <id> {
+			struct { integer { size = %d; align = %d; signed = false; map = clock.mono.value; } timestamp; } compact;
+			struct { uint32_t id; stamp_t timestamp; } extended;
+		} v;
+	} align(8)'''
+HEADERS = {'plain': PLAIN, 'compact': USUAL % (5, 1, 30, 31, 27, 1), 'large': USUAL % (16, 8, 65534, 65535, 32, 8)}
+ARGUMENTS = {
+    'read': (('s32', 'fd'),), 'write': (('s32', 'fd'),), 'sendto': (('s32', 'fd'),),
+    'sendfile': (('s32', 'out_fd'), ('s32', 'in_fd')), 'fsync': (('s32', 'fd'),),
+    'futex': (), 'mq_timedsend': (('s32', 'msg_len'),), 'clone': (), 'poll': (), 'eventfd2': (('s32', 'flags'),),
+    'openat': (('s32', 'dfd'), ('text', 'filename'), ('s32', 'flags')),
+    'socket': (('s32', 'family'), ('s32', 'type')), 'close': (('s32', 'fd'),),
+    'dup': (('s32', 'fildes'),), 'dup3': (('s32', 'oldfd'), ('s32', 'newfd'), ('s32', 'flags')),
+    'fcntl': (('s32', 'fd'), ('s32', 'cmd'), ('s64', 'arg')),
+    'close_range': (('s32', 'fd'), ('s32', 'max_fd'), ('s32', 'flags')),
+}
+CALLS = tuple(ARGUMENTS)
+LONG_NAME = '/a/name/that/is/longer/than/a/key/of/an/item/'
+FIELDS = {
+    'sched_switch': dict(synthetic.EVENTS)['sched_switch'],
+    'sched_process_fork': dict(synthetic.EVENTS)['sched_process_fork'],
+    'sched_process_exec': (('text', 'filename'), ('s32', 'tid'), ('s32', 'old_tid')),
+    'lttng_statedump_process_state': (('s32', 'tid'), ('s32', 'pid'), ('comm', 'name')),
+    'sched_waking': (('s32', 'tid'),),
+    'sched_wakeup': (('s32', 'tid'),),
+    'irq_handler_entry': (('s32', 'irq'), ('text', 'name')),
+    'irq_handler_exit': (('s32', 'irq'), ('s32', 'ret')),
+    'irq_softirq_raise': (('s32', 'vec'),),
+    'irq_softirq_entry': (('s32', 'vec'),),
+    'irq_softirq_exit': (('s32', 'vec'),),
+    'kmem_mm_page_alloc': (('s32', 'order'), ('s64', 'pfn')),
+    'kmem_mm_page_free': (('s32', 'order'), ('s64', 'pfn')),
+    'mm_page_free_batched': (('s64', 'pfn'),),
+    'net_if_receive_skb': (('s32', 'len'), ('text', 'name')),
+    'net_dev_xmit': (('s32', 'rc'), ('s32', 'len'), ('text', 'name')),
+    'block_rq_insert': (('s32', 'dev'), ('s64', 'sector'), ('s32', 'nr_sector'), ('s32', 'rwbs')),
+    'block_rq_complete': (('s32', 'dev'), ('s64', 'sector'), ('s32', 'nr_sector'), ('s32', 'rwbs'),
+                          ('s32', 'error')),
+}
+FIELDS['block_rq_issue'] = FIELDS['block_rq_requeue'] = FIELDS['block_rq_insert']
+FIELDS['sched_process_exit'] = (('s32', 'tid'),)
+FIELDS['lttng_statedump_start'] = ()
+FIELDS['lttng_statedump_file_descriptor'] = (('s32', 'pid'), ('s32', 'fd'), ('s32', 'flags'), ('text', 'filename'))
+for _call in CALLS:
+    FIELDS['syscall_entry_' + _call] = ARGUMENTS[_call]
+    FIELDS['syscall_exit_' + _call] = (('s64', 'ret'),)
+IDS = {name: i for i, name in enumerate(FIELDS)}
+START = 10**18  # ns
+
+
+def metadata(header):
+    text = (synthetic.HEADER % 0 + STREAM.replace('id = 0', 'id = 1', 1)).replace(PLAIN, HEADERS[header])
+    for stream, (name, fields) in itertools.product((0, 1), FIELDS.items()):
+        if stream == 1 and not name.startswith('syscall'):
+            continue
+        body = ''.join('%s _%s%s; ' % (synthetic.FIELD.get(kind, 'string'), field,
+                                       '[16]' if kind == 'comm' else '') for kind, field in fields)
+        text += 'event { name = "%s"; id = %d; stream_id = %d; fields := struct { %s}; };\n' % (
+            name, IDS[name], stream, body)
+    return text
+
+
+class Thread:
+    def __init__(self, tid, pid, comm):
+        self.tid, self.pid, self.comm = tid, pid, comm
+        self.prio, self.call, self.former, self.cpu = 20, None, None, None
+
+
+class Schedule:
+    """Events as they could come from a kernel: (ts, name, cpu, values by field)."""
+
+    def __init__(self, rng):
+        self.rng, self.now, self.events = rng, START + rng.randrange(10**9), []
+        self.last = {}
+        self.tids = list(range(2, rng.choice((6, 12, 40))))
+        self.alive = {tid: Thread(tid, tid, 'first%d' % tid) for tid in self.tids[:3]}
+        self.running = {cpu: None for cpu in range(rng.randrange(1, 6))}
+        for thread in list(self.alive.values())[:1]:
+            self.running[0], thread.cpu = thread, 0
+        for _ in range(rng.randrange(30, 600)):
+            self.step()
+        for cpu in self.running:  # each CPU shows who was there
+            self.switch(cpu)
+
+    def step(self):
+        self.now += self.rng.choice((0, 0, 1, 7, 1000, 50_000, 3_000_000, 90_000_000))
+        cpu = self.rng.choice(list(self.running))
+        action = self.rng.choices(
+            (self.switch, self.call, self.fork, self.exec, self.rename, self.dump, self.wake,
+             self.interrupt, self.page, self.packet, self.request),
+            (10, 12, 2, 1, 1, 1, 6, 5, 2, 2, 3))[0]
+        if action in (self.switch, self.wake, self.interrupt, self.request) or self.running[cpu]:
+            action(cpu)
+
+    def add(self, cpu, name, *values):
+        self.now += self.last.get(cpu) == self.now  # a CPU does one thing at a time
+        self.last[cpu] = self.now
+        self.events.append((self.now, name, cpu, values))
+
+    def switch(self, cpu, dead=False):
+        prev = self.running[cpu]
+        ready = [thread for thread in self.alive.values() if thread.cpu is None]
+        next_ = self.rng.choice(ready + [None])
+        if next_ is prev is None:
+            return
+        dead = prev is not None and len(self.alive) > 2 and self.rng.random() < 0.15
+        if dead and self.rng.random() < 0.7:
+            self.add(cpu, 'sched_process_exit', prev.tid)
+        self.add(cpu, 'sched_switch', prev.comm if prev else 'swapper', prev.tid if prev else 0,
+                 prev.prio if prev else 20, 64 if dead else 1,
+                 next_.comm if next_ else 'swapper', next_.tid if next_ else 0, next_.prio if next_ else 20)
+        if prev:
+            prev.cpu = None
+            if dead:
+                del self.alive[prev.tid]
+        self.running[cpu] = next_
+        if next_:
+            next_.cpu = cpu
+
+    def call(self, cpu):
+        thread = self.running[cpu]
+        if thread.call and self.rng.random() < 0.8:
+            calls, odds = (thread.call, thread.former or thread.call, self.rng.choice(CALLS)), (65, 30, 5)
+            call = self.rng.choices(calls, odds)[0]
+            self.add(cpu, 'syscall_exit_' + call, self.rng.choice((-11, -9, 0, 1, 2, 3, 3, 4096)))
+            thread.call = None
+        else:
+            thread.former, thread.call = thread.call or thread.former, self.rng.choice(CALLS)
+            self.add(cpu, 'syscall_entry_' + thread.call,
+                     *(self.argument(kind, field) for kind, field in ARGUMENTS[thread.call]))
+
+    def argument(self, kind, field):
+        if kind == 'text':
+            return self.rng.choice(('/etc/passwd', 'relative', 'socket:[5]', 'pipe:[7]', LONG_NAME + 'a', LONG_NAME + 'b'))
+        return self.rng.choice({
+            'flags': (0, 4, 0o2000000), 'type': (1, 0o2000001), 'family': (1, 2, 10, 16),
+            'cmd': (0, 1, 2, 1030), 'arg': (0, 1), 'msg_len': (5, 77), 'dfd': (-100, 3)}.get(field, (0, 1, 2, 3, 4)))
+
+    def wake(self, cpu):
+        """Perhaps of one who runs: on another CPU (a race), or here."""
+        thread = self.rng.choice(list(self.alive.values()))
+        self.now += 1  # what a wake-up means is no matter of order within a moment
+        self.add(cpu, self.rng.choice(('sched_waking', 'sched_waking', 'sched_wakeup')), thread.tid)
+        self.now += 1
+
+    def interrupt(self, cpu):
+        name = self.rng.choice([name for name in FIELDS if name.startswith('irq_')])
+        number = self.rng.randrange(3)
+        more = {'irq_handler_entry': ('line%d' % number,),
+                'irq_handler_exit': (self.rng.randrange(2),)}.get(name, ())
+        self.add(cpu, name, number, *more)
+
+    def page(self, cpu):
+        name = self.rng.choice([name for name in FIELDS if 'mm_page' in name])
+        order = () if 'batched' in name else (self.rng.randrange(4),)
+        self.add(cpu, name, *order, self.rng.choice((-1, 5, 77)))
+
+    def packet(self, cpu):
+        name = self.rng.choice(('net_if_receive_skb', 'net_dev_xmit'))
+        code = (self.rng.choice((0, 0, 16)),) if name == 'net_dev_xmit' else ()
+        self.add(cpu, name, *code, self.rng.randrange(2000), self.rng.choice(('lo', 'eth0')))
+
+    def request(self, cpu):
+        name = self.rng.choice([name for name in FIELDS if name.startswith('block_rq')])
+        error = (self.rng.choice((0, 0, -5)),) if name == 'block_rq_complete' else ()
+        self.now += 1
+        self.add(cpu, name, self.rng.choice((8 << 20, 8 << 20 | 16)), self.rng.randrange(4) * 8,
+                 self.rng.choice((0, 8, 16)), self.rng.choice((1, 2, 4, 256)), *error)
+        self.now += 1
+
+    def fork(self, cpu):
+        parent = self.running[cpu]
+        free = [tid for tid in self.tids if tid not in self.alive]
+        if not free:
+            return
+        tid = self.rng.choice(free)
+        pid = self.rng.choice((tid, parent.pid))
+        child = self.alive[tid] = Thread(tid, pid, parent.comm)
+        self.now += 1  # as in exec
+        self.add(cpu, 'sched_process_fork', child.comm, tid, pid, parent.pid)
+        self.now += 1
+
+    def exec(self, cpu):
+        thread = self.running[cpu]
+        old, leader = thread.tid, self.alive.get(thread.pid)
+        self.now += 1  # who has a tid changes between two moments, not within one
+        if leader and leader is not thread and leader.cpu is None:
+            del self.alive[old]
+            thread.tid = thread.pid
+            self.alive[thread.tid] = thread
+        thread.comm = 'prog%d' % self.rng.randrange(3)
+        self.add(cpu, 'sched_process_exec', '/usr/bin/' + thread.comm, thread.tid, old)
+        self.now += 1
+
+    def rename(self, cpu):
+        self.running[cpu].comm = 'named%d' % self.rng.randrange(3)
+        self.running[cpu].prio = self.rng.choice((20, -2, 39))
+
+    def dump(self, cpu):
+        thread = self.rng.choice(list(self.alive.values()))
+        if self.rng.random() < 0.3:
+            self.add(cpu, 'lttng_statedump_start')
+        elif self.rng.random() < 0.5:
+            self.add(cpu, 'lttng_statedump_file_descriptor', thread.pid, self.rng.randrange(5), 0,
+                     self.argument('text', 'filename'))
+        else:
+            self.add(cpu, 'lttng_statedump_process_state', thread.tid, thread.pid, thread.comm)
+
+
+def pack_header(rng, header, before, ts, number):
+    """@before: the time of the event before in the packet, or that of its begin."""
+    if header == 'plain':
+        return struct.pack('<HQ', number, ts)
+    bits, most, extended = (27, 30, b'\x1f') if header == 'compact' else (32, 65534, b'\xff\xff')
+    if number > most or ts - before >= 1 << bits or rng.random() < 0.2:
+        return extended + struct.pack('<IQ', number, ts)
+    short = ts & ((1 << bits) - 1)
+    return struct.pack('<I', number | short << 5) if header == 'compact' else struct.pack('<HI', number, short)
+
+
+def pack(rng, header, before, ts, name, values):
+    out = pack_header(rng, header, before, ts, IDS[name])
+    for (kind, _), value in zip(FIELDS[name], values):
+        out += {'s32': lambda v: struct.pack('<i', v), 's64': lambda v: struct.pack('<q', v),
+                'comm': lambda v: v.encode().ljust(16, b'\0'),
+                'text': lambda v: v.encode() + b'\0'}[kind](value)
+    return out
+
+
+def say(name, values):
+    return ', '.join('%s = %s' % (field, '"%s"' % value if isinstance(value, str) else value)
+                     for (_, field), value in zip(FIELDS[name], values))
+
+
+def packets(rng, header, stream, cpu, events, loses):
+    """The stream's bytes; with @loses, some packets are missing and some events discarded."""
+    out, seq, discarded = b'', 0, 0
+    begin = events[0][0] if events else START
+    while events or seq == 0:
+        cut = rng.randrange(1, 60)
+        now, events = events[:cut], events[cut:]
+        end = now[-1][0] if now else begin
+        if loses and rng.random() < 0.1:
+            discarded += rng.randrange(5)
+        times = [begin] + [ts for ts, _, _ in now]
+        data = synthetic.packet(cpu, seq, begin, end, [pack(rng, header, before, *event) for before, event in
+                                                       zip(times, now)], discarded)
+        data = data[:20] + struct.pack('<I', stream) + data[24:]
+        if not (loses and rng.random() < 0.1):
+            out += data
+        seq, begin = seq + 1, end
+    return out
+
+
+def write(path, header, streams):
+    """A trace of the bytes of each stream."""
+    os.mkdir(path)
+    with open(os.path.join(path, 'metadata'), 'w') as file:
+        file.write(metadata(header))
+    for name, data in streams.items():
+        with open(os.path.join(path, name), 'wb') as file:
+            file.write(data)
+
+
+def make(rng, path, loses):
+    """Writes a trace; its events as the reference wants them."""
+    schedule, apart, header = Schedule(rng), rng.random() < 0.3, rng.choice(list(HEADERS))
+    streams = {(0, cpu): [] for cpu in schedule.running}
+    streams.update({(1, cpu): [] for cpu in schedule.running if apart})
+    ordered = []
+    for i, (ts, name, cpu, values) in enumerate(schedule.events):
+        stream = int(apart and name.startswith('syscall'))
+        streams[stream, cpu].append((ts, name, values))
+        ordered.append((ts, stream, cpu, i, name, say(name, values)))
+    names = ['s%d' % i for i in range(len(streams))]
+    rng.shuffle(names)
+    write(path, header, {name: packets(rng, header, stream, cpu, events, loses)
+                         for name, ((stream, cpu), events) in zip(names, streams.items())})
+    return [(ts, name, cpu, text) for ts, _, cpu, _, name, text in sorted(ordered)]
+
+
+def split(data):
+    """The packets of a stream: (begin, end, sequence number, discarded, bytes)."""
+    at, found = 0, []
+    while at < len(data):
+        begin, end, bits, _, seq, discarded = struct.unpack_from('<QQQQQQ', data, at + 24)
+        found.append((begin, end, seq, discarded, data[at:at + bits // 8]))
+        at += bits // 8
+    return found
+
+
+def rotate(stream, bounds):
+    """
+    A stream's bytes from one time of @bounds to the next, as a tracer leaves them that rotates there: each
+    piece ends with a packet without events up to that time, if nothing is missing there.
+    """
+    pieces, shift, last = [], 0, None
+    for low, high in zip([0] + bounds, bounds + [1 << 64]):
+        piece = b''
+        for begin, end, seq, discarded, data in stream:
+            if low <= begin < high:
+                piece += data[:56] + struct.pack('<Q', seq + shift) + data[64:]
+                last = end, seq + shift, discarded, data
+        if high < 1 << 64 and last:
+            end, seq, discarded, data = last
+            after = [packet for packet in stream if packet[0] >= high]
+            is_sure = after and after[0][2] + shift == seq + 1 and after[0][3] == discarded
+            until, shift = max(end, high) if is_sure else end, shift + 1
+            empty = data[:24] + struct.pack('<QQQQQQ', end, until, 76 * 8, 76 * 8, seq + 1, discarded) + data[72:76]
+            piece += empty
+            last = until, seq + 1, discarded, empty
+        pieces.append(piece)
+    return pieces
+
+
+def rotated(rng, path):
+    """Makes the trace one that was rotated; the directories of its pieces."""
+    streams = {}
+    for name in os.listdir(path):
+        if name != 'metadata':
+            with open(os.path.join(path, name), 'rb') as file:
+                streams[name] = split(file.read())
+    first = max((stream[0][0] for stream in streams.values() if stream), default=START)
+    last = max((stream[-1][1] for stream in streams.values() if stream), default=START)
+    bounds = sorted(rng.randrange(first + 1, max(last, first + 1) + 2) for _ in range(2))
+    with open(os.path.join(path, 'metadata')) as file:
+        text = file.read()
+    folders = ['%s.%d' % (path, i) for i in range(len(bounds) + 1)]
+    for i, folder in enumerate(folders):
+        os.mkdir(folder)
+        with open(os.path.join(folder, 'metadata'), 'w') as file:  # a program that starts declares its events
+            file.write(text + ''.join('event { name = "late%d"; id = %d; stream_id = 0; fields := struct { }; };\n' %
+                                            (k, 1000 + k) for k in range(i)))
+    for name, stream in streams.items():
+        pieces = rotate(stream, bounds)
+        for folder, piece in zip([path] + folders, [b''.join(pieces)] + pieces):
+            if piece or folder == path:
+                with open(os.path.join(folder, name), 'wb') as file:
+                    file.write(piece)
+    return folders
