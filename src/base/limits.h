@@ -134,8 +134,8 @@
 #define GROUPS_PER_TASK 512
 
 /* What is held is used up before its window ends when it is at least so much: while there is room
- * for more, what caches hold (a tenth faster than whole windows); if there is little, what is worth
- * a round at all. */
+ * for more, what caches hold (up to a tenth faster than whole windows); if there is little, what is
+ * worth a round at all. */
 #define ROUND_BYTES     ((size_t)4 << 20)
 #define ROUND_BYTES_MIN ((size_t)262144)
 
