@@ -299,7 +299,7 @@ def check_rest(sillage, path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
     parser.add_argument('sillage')
-    parser.add_argument('--count', type=int, default=40)
+    parser.add_argument('--count', type=int, default=30)
     parser.add_argument('--seed', type=int, default=random.randrange(1 << 32))
     args = parser.parse_args()
     scratch, failed = tempfile.mkdtemp(prefix='sillage-laws-'), 0
