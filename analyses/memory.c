@@ -46,31 +46,47 @@ static bool has_failed(const struct map_event *event)
 	return (event->present & (1u << PAGE)) && event->values[PAGE].u == 0;
 }
 
+static void tell(struct map *map, struct map_pages *pages, uint64_t ts)
+{
+	struct record *record = map_emit(map, ts, map_tid(map), OWN_SUMS);
+
+	record->a = map_numbers(map, pages->sums, SUMS);
+	memset(pages, 0, sizeof(*pages));
+}
+
+/* Where no switch is seen, each event may be of another thread than the one before. */
+static void note(struct map *map, struct map_pages *pages, uint64_t ts)
+{
+	pages->has_sums = true;
+	if (!map_sees_switches(map)) {
+		tell(map, pages, ts);
+	}
+}
+
 static void on_pages(struct map *map, void *state, const struct map_event *event, uint32_t column)
 {
 	struct map_pages *pages = state;
 	uint64_t count = pages_of(event);
 
-	pages->has_sums = true;
 	if (column == ALLOCATED && has_failed(event)) {
 		pages->sums[FAILED]++;
-		return;
+	} else {
+		pages->sums[column] += count;
+		if (event->present & (1u << ORDER)) {
+			map_item(map, ORDERS, event->values[ORDER].u & INT64_MAX, NULL,
+				 0)[column]++;
+		}
 	}
-	pages->sums[column] += count;
-	if (event->present & (1u << ORDER)) {
-		map_item(map, ORDERS, event->values[ORDER].u & INT64_MAX, NULL, 0)[column]++;
-	}
+	note(map, pages, event->ts);
 }
 
 static void on_kswapd(struct map *map, void *state, const struct map_event *event, uint32_t user)
 {
 	struct map_pages *pages = state;
 
-	(void)map;
-	(void)event;
 	(void)user;
-	pages->has_sums = true;
 	pages->sums[KSWAPD_WAKES]++;
+	note(map, pages, event->ts);
 }
 
 static void on_reclaim(struct map *map, void *state, const struct map_event *event, uint32_t kind)
@@ -85,10 +101,7 @@ static void on_stay_end(struct map *map, void *state, uint64_t ts, bool is_windo
 
 	(void)is_window;
 	if (pages->has_sums) {
-		struct record *record = map_emit(map, ts, map_tid(map), OWN_SUMS);
-
-		record->a = map_numbers(map, pages->sums, SUMS);
-		memset(pages, 0, sizeof(*pages));
+		tell(map, pages, ts);
 	}
 }
 

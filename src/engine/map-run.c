@@ -181,7 +181,7 @@ struct record *map_emit_of(struct map *map, uint64_t ts, uint64_t object, unsign
 void map_note_current(struct map *map, struct record *record)
 {
 	record->prio = map->known == KNOWN_TID ? map->tid : -1;
-	if (map->known == KNOWN_HEAD && map->chunk->has_switches) {
+	if (map->known == KNOWN_HEAD) {
 		*vec_push(&map->partial->currents) = (uint32_t)map->partial->records.count - 1;
 	}
 }

@@ -158,13 +158,13 @@ struct partial {
 	VEC(struct record) records;
 	VEC(uint64_t) numbers; /* what records of analyses, and items, point to */
 	VEC(struct slice_item) items;
-	VEC(uint32_t) currents; /* records whose `prio` is to be who ran when the chunk began */
+	VEC(uint32_t) currents; /* records whose `prio` is to be who ran then */
 	VEC(struct segment) segments;
 	VEC(struct rename) renames;
 	VEC(struct partial_fault) faults;
 	uint64_t records_until; /* ns: no record is later */
 	/* The merger's: what was used already. */
-	size_t slices_used, held_bytes;
+	size_t slices_used, currents_told, held_bytes;
 	bool waits; /* for who ran at first: there was no evidence up to its end */
 	uint64_t lined_until;
 };

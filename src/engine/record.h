@@ -55,9 +55,6 @@ enum record_kind {
 /* RECORD_IN: the priority at the switch, whatever it was on leaving. */
 #define RECORD_PRIO_SHIFT 8
 
-/* RECORD_GAP: it is before all other records of its stream's chunk, at whatever index. */
-#define RECORD_AT_HEAD 128u
-
 struct record {
 	uint64_t ts; /* ns since the epoch */
 	uint64_t a;

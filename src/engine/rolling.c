@@ -108,7 +108,7 @@ static struct partial *remains_of(const struct partial *from)
 			(uint32_t)(to->groups.count - before);
 	}
 	copy_records(from, to, numbers);
-	for (size_t i = 0; from->waits && i < from->currents.count; i++) {
+	for (size_t i = from->currents_told; i < from->currents.count; i++) {
 		if (numbers[from->currents.at[i]] != RECORD_NONE) {
 			*vec_push(&to->currents) = numbers[from->currents.at[i]];
 		}

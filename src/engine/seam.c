@@ -85,6 +85,7 @@ static void resolve_head(const struct cpu *cpu, struct partial *partial)
 		partial->records.at[partial->currents.at[i]].prio =
 			cpu->state == CPU_KNOWN ? cpu->tid : -1;
 	}
+	partial->currents_told = partial->currents.count;
 	for (size_t i = 0; i < partial->slices.count; i++) {
 		resolve_groups(partial, &partial->slices.at[i], current_key(cpu),
 			       KEY_CPU(cpu->number));
@@ -173,12 +174,11 @@ static void head_gap(struct cpu *cpu, struct partial *partial)
 {
 	struct slice *slice = &partial->slices.at[partial->head_slice];
 	int64_t key = current_key(cpu);
-	uint32_t group, record;
+	uint32_t group;
 
 	if (key != KEY_NOBODY && key != KEY_CPU(cpu->number)) {
 		group = new_group(partial, slice, key);
-		record = partial_add_record(partial, group, partial->head_ts, RECORD_GAP);
-		partial->records.at[record].flags = RECORD_AT_HEAD;
+		(void)partial_add_record(partial, group, partial->head_ts, RECORD_GAP);
 	}
 }
 
@@ -241,29 +241,33 @@ void seam_take(struct merge_stream *stream, struct partial *partial)
 /* Puts the owner's records before @bound on the CPU's line. */
 static void extend_line(struct cpu *cpu, struct partial *partial, uint64_t bound)
 {
-	int64_t nobody = KEY_CPU(cpu->number);
-
-	if (partial->head == HEAD_GAP && partial->head_ts >= partial->lined_until &&
-	    partial->head_ts < bound) {
-		add_change(cpu, partial->head_ts, nobody);
-	}
 	for (size_t i = 0; i < partial->records.count; i++) {
 		const struct record *record = &partial->records.at[i];
 
-		if (record->ts < partial->lined_until || record->ts >= bound ||
-		    (record->kind == RECORD_GAP && (record->flags & RECORD_AT_HEAD))) {
+		if (record->ts < partial->lined_until || record->ts >= bound) {
 			continue;
 		}
 		if (record->kind == RECORD_IN || record->kind == RECORD_ON) {
 			add_change(cpu, record->ts, partial->groups.at[record->group].key);
 			if (record->flags & RECORD_LEFT) {
-				add_change(cpu, record->ts + record->a, nobody);
+				add_change(cpu, record->ts + record->a, KEY_NOBODY);
 			}
-		} else if (record->kind == RECORD_OUT || record->kind == RECORD_GAP) {
-			add_change(cpu, record->ts, nobody);
+		} else if (record->kind == RECORD_OUT) {
+			add_change(cpu, record->ts, KEY_NOBODY);
+		} else if (record->kind == RECORD_ANEW) { /* at each gap, also while it is idle */
+			add_change(cpu, record->ts, KEY_CPU(cpu->number));
 		}
 	}
 	partial->lined_until = bound > partial->lined_until ? bound : partial->lined_until;
+}
+
+/* Who is there at @ts; @at goes on from one to the next, which is not before it. */
+static int64_t key_at(const struct cpu *cpu, size_t *at, uint64_t ts)
+{
+	while (*at < cpu->line.count && cpu->line.at[*at].ts <= ts) {
+		(*at)++;
+	}
+	return *at > 0 ? cpu->line.at[*at - 1].key : KEY_CPU(cpu->number);
 }
 
 /* Gives the records before @bound of one unresolved group to who ran then. */
@@ -278,11 +282,8 @@ static void resolve_by_line(struct merge_stream *stream, struct partial *partial
 		uint32_t next = partial->records.at[i].next;
 		int64_t key = KEY_CPU(cpu->number);
 
-		while (at < cpu->line.count && cpu->line.at[at].ts <= partial->records.at[i].ts) {
-			at++;
-		}
-		if (at > 0 && partial->groups.at[from].key == KEY_HEAD) {
-			key = cpu->line.at[at - 1].key;
+		if (partial->groups.at[from].key == KEY_HEAD) {
+			key = key_at(cpu, &at, partial->records.at[i].ts);
 		}
 		if (to == RECORD_NONE || partial->groups.at[to].key != key) {
 			to = new_group(partial, slice, key);
@@ -291,6 +292,24 @@ static void resolve_by_line(struct merge_stream *stream, struct partial *partial
 		i = next;
 	}
 	partial->groups.at[from].first = i;
+}
+
+/* Tells the records before @bound that ask for it who ran then. */
+static void tell_currents(const struct cpu *cpu, struct partial *partial, uint64_t bound)
+{
+	size_t at = 0;
+
+	for (; partial->currents_told < partial->currents.count; partial->currents_told++) {
+		struct record *record =
+			&partial->records.at[partial->currents.at[partial->currents_told]];
+		int64_t key;
+
+		if (record->ts >= bound) {
+			return;
+		}
+		key = cpu && cpu->owner ? key_at(cpu, &at, record->ts) : KEY_HEAD;
+		record->prio = key == KEY_NOBODY ? 0 : key < KEY_HEAD ? (int32_t)key : -1;
+	}
 }
 
 static void resolve_slice(struct merge_stream *stream, struct partial *partial, struct slice *slice,
@@ -312,6 +331,9 @@ static bool is_unresolved(const struct merge_stream *stream)
 	for (size_t p = 0; !stream->owns_cpu && p < stream->ready.count; p++) {
 		const struct partial *partial = stream->ready.at[p];
 
+		if (partial->currents_told < partial->currents.count) {
+			return true;
+		}
 		for (size_t s = partial->slices_used; s < partial->slices.count; s++) {
 			const struct slice *slice = &partial->slices.at[s];
 
@@ -331,6 +353,7 @@ static void resolve_stream(struct merge_stream *stream, uint64_t bound)
 		for (size_t s = partial->slices_used; s < partial->slices.count; s++) {
 			resolve_slice(stream, partial, &partial->slices.at[s], bound);
 		}
+		tell_currents(stream->cpu, partial, bound);
 	}
 }
 
@@ -341,7 +364,9 @@ void seam_forget(struct merge_stream *stream, const struct partial *partial)
 	if (stream->owns_cpu && !stream->merge->needs_lines && partial->head != HEAD_NONE) {
 		cpu->line.count = 0;
 		add_change(cpu, partial->tail_ts,
-			   partial->tail == RUN_THREAD ? partial->tail_tid : KEY_CPU(cpu->number));
+			   partial->tail == RUN_THREAD ? partial->tail_tid
+			   : partial->tail == RUN_IDLE ? KEY_NOBODY
+						       : KEY_CPU(cpu->number));
 	}
 }
 

@@ -223,17 +223,21 @@ def channel(number, data):
     return data[:20] + struct.pack('<I', number) + data[24:]
 
 
+def apart(kind):
+    """Metadata in which events whose names begin so are in a channel of their own."""
+    text = re.sub(r'(event { name = "%s[^}]* stream_id = )0' % kind, r'\g<1>1', metadata(0))
+    return text + HEADER[HEADER.index('stream {'):].replace('id = 0', 'id = 1')
+
+
 def test_missed_calls(scratch):
     """A gap among the calls alone: who runs stays known; of its call, open then, the duration is not."""
-    text = re.sub(r'(event { name = "syscall_[^}]* stream_id = )0', r'\g<1>1', metadata(0))
-    text += HEADER[HEADER.index('stream {'):].replace('id = 0', 'id = 1')
     switches = [switch(0, 3, 7), switch(50, 7, 8), switch(80, 8, 0), event(100, 'sched_process_exit', 1)]
     before = [event(10, 'syscall_entry_read'), event(52, 'syscall_entry_write')]
     made = Made(scratch, 'missed', [
         packet(0, 0, 0, 100, switches),
         channel(1, packet(0, 0, 0, 20, before[:1])) +
         channel(1, packet(0, 1, 30, 60, [event(40, 'syscall_exit_read', 8)] + before[1:], discarded=3)) +
-        channel(1, packet(0, 2, 60, 100, [event(75, 'syscall_exit_write', 4)], discarded=3))], text)
+        channel(1, packet(0, 2, 60, 100, [event(75, 'syscall_exit_write', 4)], discarded=3))], apart('syscall'))
     for chunk in ('1', '1M'):
         total = total_of(made, '-a', 'all', '--chunk-size', chunk)
         same((thread(total['cpu']['threads'], 7)['run_ns'], total['cpu']['unknown_ns']), (50, 0))
@@ -243,13 +247,11 @@ def test_missed_calls(scratch):
 
 def test_gap_of_an_instant(scratch):
     """A gap in the very ns of a switch: who came then is not who runs behind it."""
-    text = re.sub(r'(event { name = "syscall_[^}]* stream_id = )0', r'\g<1>1', metadata(0))
-    text += HEADER[HEADER.index('stream {'):].replace('id = 0', 'id = 1')
     calls = [event(45, 'syscall_entry_read'), event(50, 'syscall_exit_read', 8)]
     made = Made(scratch, 'instant', [
         packet(0, 0, 0, 40, [switch(0, 3, 8), switch(40, 8, 7)]) +
         packet(0, 2, 60, 100, [switch(80, 7, 0), event(100, 'sched_process_exit', 1)]),
-        channel(1, packet(0, 0, 0, 100, calls))], text)
+        channel(1, packet(0, 0, 0, 100, calls))], apart('syscall'))
     for chunk in ('1', '1M'):
         same([row.get('tid') for row in total_of(made, '--chunk-size', chunk)['io']['threads']], [None])
 
@@ -263,6 +265,19 @@ def test_rename_of_an_unseen_thread(scratch):
     for names in ('cpu', 'all'):
         rows = [row for row in total_of(made, '-a', names)['cpu']['threads'] if row.get('tid') == 27]
         same([(row.get('pid'), row['run_ns']) for row in rows], [(27, 20), (None, 10)])
+
+
+def test_wakers_apart(scratch):
+    """Wake-ups in a channel of their own: who woke is who ran there, nobody (0), or, behind a gap, unknown."""
+    made = Made(scratch, 'wakers', [
+        packet(0, 0, 0, 50, [switch(0, 0, 7), switch(40, 7, 0)]) +
+        packet(0, 2, 80, 100, [switch(95, 5, 0), event(100, 'sched_process_exit', 1)]),
+        packet(1, 0, 0, 100, [switch(5, 9, 0), switch(20, 0, 9), switch(30, 9, 0), switch(50, 0, 9), switch(60, 9, 0),
+                              switch(90, 0, 9)]),
+        channel(1, packet(0, 0, 0, 100, [event(ts, 'sched_waking', 9) for ts in (10, 45, 70)]))], apart('sched_waking'))
+    for chunk in ('1', '1M'):
+        longest = total_of(made, '-a', 'sched', '--chunk-size', chunk)['sched']['longest']
+        same([(row['ns'], row.get('waker_tid')) for row in longest], [(20, -1), (10, 7), (5, 0)])
 
 
 def test_wake_race(scratch):
