@@ -139,7 +139,8 @@ static void on_switch(struct build *build, const struct reader_event *event)
 	struct deep_thread *thread;
 	uint32_t index = CPU_IDLE;
 
-	if (!reader_has(event, PREV_TID) || !reader_has(event, NEXT_TID)) {
+	if (!reader_has(event, PREV_TID) || !reader_has(event, NEXT_TID) ||
+	    !build_sees_switches(event)) {
 		return;
 	}
 	note_broken(build, cpu, prev, event->ts);

@@ -419,7 +419,8 @@ static int32_t follow(struct matcher *matcher, const struct reader_event *event)
 	tid = running_on(matcher, event->cpu);
 	if (!event->class) {
 		cut(matcher, event, tid);
-	} else if (event->binding->request == REQUEST_SWITCH && reader_has(event, SWITCH_NEXT)) {
+	} else if (event->binding->request == REQUEST_SWITCH && reader_has(event, SWITCH_NEXT) &&
+		   reader_sees(event, REQUEST_SWITCH)) {
 		*tid = (int32_t)event->values[SWITCH_NEXT].i;
 	} else if (event->binding->request == REQUEST_EXEC && reader_has(event, EXEC_TID) &&
 		   reader_has(event, EXEC_OLD_TID) &&

@@ -80,10 +80,13 @@ static inline bool reader_as(const struct reader_event *event, size_t request,
 	return false;
 }
 
-/* Whether the event's stream has events of a request, which is one of the first 32. */
+/*
+ * Whether the event's stream has the events of a request, which is one of the first 32; of several
+ * channels that have them it is one.
+ */
 static inline bool reader_sees(const struct reader_event *event, unsigned int request)
 {
-	return event->stream->request_mask >> request & 1;
+	return event->stream->lead_mask >> request & 1;
 }
 
 static inline bool reader_has(const struct reader_event *event, unsigned int field)

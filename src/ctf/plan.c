@@ -284,6 +284,30 @@ static void build_all(struct plan_builder *b, const struct metadata *m)
 	build_events(b, m);
 }
 
+static void find_leads(struct plan *plan)
+{
+	uint64_t lowest[32];
+
+	memset(lowest, 0xFF, sizeof(lowest));
+	for (uint32_t i = 0; i < plan->stream_count; i++) {
+		const struct plan_stream *stream = &plan->streams[i];
+
+		for (unsigned int k = 0; k < 32; k++) {
+			if ((stream->request_mask >> k & 1) && stream->id < lowest[k]) {
+				lowest[k] = stream->id;
+			}
+		}
+	}
+	for (uint32_t i = 0; i < plan->stream_count; i++) {
+		struct plan_stream *stream = &plan->streams[i];
+
+		for (unsigned int k = 0; k < 32; k++) {
+			stream->lead_mask |= (uint32_t)(lowest[k] == stream->id) << k;
+		}
+		stream->lead_mask &= stream->request_mask;
+	}
+}
+
 /* What has been built so far as a plan. */
 static struct plan *make_plan(struct plan_builder *b, const struct metadata *m)
 {
@@ -310,6 +334,7 @@ static struct plan *make_plan(struct plan_builder *b, const struct metadata *m)
 			stream->skips = NULL;
 		}
 	}
+	find_leads(plan);
 	return plan;
 }
 

@@ -205,6 +205,7 @@ struct plan_stream {
 	struct plan_skip *skips; /* by id, event_count; NULL unless dense and of a known header */
 	bool is_packed;          /* nothing of that is aligned to more than a byte */
 	uint32_t request_mask;   /* bit i: some event of this stream is bound to request i < 32 */
+	uint32_t lead_mask;      /* the same, and of no stream class with a lower id */
 };
 
 struct plan {

@@ -29,11 +29,11 @@ const char *stream_name(const struct stream *stream)
 	return stream->name;
 }
 
-/* Whether the class of this stream tells who runs on its CPU. */
+/* Whether this stream tells who runs on its CPU: of several channels with switches one does. */
 static bool has_switches(const struct stream *stream, const struct plan_stream *class)
 {
 	return stream->trace->engine->setup.uses_threads &&
-	       (class->request_mask >> MAP_REQUEST_SWITCH & 1);
+	       (class->lead_mask >> MAP_REQUEST_SWITCH & 1);
 }
 
 static bool same_identity(const struct stream_identity *a, const struct packet_info *info)
@@ -125,8 +125,9 @@ void stream_expect(struct stream *stream, const struct packet_info *info)
 	tell_known(stream, stream->end);
 }
 
-static void new_chunk(struct stream *stream, bool switches, const struct stream_input *input)
+static void new_chunk(struct stream *stream, const struct stream_input *input)
 {
+	const struct stream_identity *identity = merge_stream_identity(stream->merge);
 	struct chunk *chunk = mem_alloc(sizeof(*chunk));
 
 	chunk->trace = stream->trace;
@@ -136,8 +137,8 @@ static void new_chunk(struct stream *stream, bool switches, const struct stream_
 	chunk->seq = stream->submitted;
 	chunk->fd = input->fd;
 	chunk->mapped = input->mapped;
-	chunk->has_switches = switches;
-	chunk->cpu_id = merge_stream_identity(stream->merge)->cpu_id;
+	chunk->has_switches = identity->has_switches;
+	chunk->cpu_id = identity->cpu_id;
 	chunk->packs = stream->trace->engine->config.partials != NULL;
 	chunk->number = merge_stream_number(stream->merge);
 	chunk->pool = stream->trace->engine->pool;
@@ -281,7 +282,7 @@ void stream_packet(struct stream *stream, const struct stream_input *input)
 		(void)stream_flush(stream);
 	}
 	if (!stream->chunk) {
-		new_chunk(stream, has_switches(stream, info->stream), input);
+		new_chunk(stream, input);
 	}
 	*vec_push(&stream->chunk->packets) = packet;
 	stream->chunk->bytes += packet.size;
@@ -379,7 +380,7 @@ static void push_final_gap(struct stream *stream)
 		return;
 	}
 	if (!stream->chunk) {
-		new_chunk(stream, identity->has_switches, &(struct stream_input){ .fd = -1 });
+		new_chunk(stream, &(struct stream_input){ .fd = -1 });
 	}
 	*vec_push(&stream->chunk->packets) = packet;
 	stream->gap_lost = 0;

@@ -280,6 +280,26 @@ def test_wakers_apart(scratch):
         same([(row['ns'], row.get('waker_tid')) for row in longest], [(20, -1), (10, 7), (5, 0)])
 
 
+def test_switches_twice(scratch):
+    """Switches in two channels: the first tells who runs, and of a gap in the other one it is no matter."""
+    again = [line for line in metadata(0).splitlines() if line.startswith('event { name = "sched_switch"')]
+    text = apart('syscall') + ''.join(line.replace('stream_id = 0', 'stream_id = 1') for line in again)
+    switches = [switch(0, 3, 7), switch(40, 7, 8), switch(60, 8, 7), switch(80, 7, 0)]
+    calls = [switches[0], event(10, 'syscall_entry_read'), switches[1], event(50, 'syscall_entry_write'),
+             event(55, 'syscall_exit_write', 4), switches[2], event(70, 'syscall_exit_read', 8)]
+    made = Made(scratch, 'twice', [
+        packet(0, 0, 0, 100, switches + [event(100, 'sched_process_exit', 1)]),
+        channel(1, packet(0, 0, 0, 75, calls)) +
+        channel(1, packet(0, 1, 90, 100, [event(95, 'syscall_entry_read')], discarded=2))], text)
+    for chunk in ('1', '1M'):
+        total = total_of(made, '-a', 'all', '--chunk-size', chunk)
+        same((total['cpu']['unknown_ns'], total['cpu']['idle_ns'], total['lost']['anomalies']), (0, 20, 0))
+        same([row['run_ns'] for row in total['cpu']['threads']], [60, 20])
+        same([(row['read_ns'], row['write_ns']) for row in total['io']['threads']], [(60, 0), (0, 5)])
+    same([(row['thread']['tid'], row['run_ns']) for row in report_of(made)['threads'] if row['run_ns']],
+         [(7, 60), (8, 20)])
+
+
 def test_wake_race(scratch):
     """8: woken by 7 before its switch-out: it waits from there on, unless a wakeup says it never left."""
     for confirmed, wake, unexplained in ((False, 1, 0), (True, 0, 1)):
