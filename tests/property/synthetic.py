@@ -281,23 +281,25 @@ def test_wakers_apart(scratch):
 
 
 def test_switches_twice(scratch):
-    """Switches in two channels: the first tells who runs, and of a gap in the other one it is no matter."""
+    """Channels with switches: the first tells who runs, whether the other brings any, and has gaps, or not."""
     again = [line for line in metadata(0).splitlines() if line.startswith('event { name = "sched_switch"')]
     text = apart('syscall') + ''.join(line.replace('stream_id = 0', 'stream_id = 1') for line in again)
     switches = [switch(0, 3, 7), switch(40, 7, 8), switch(60, 8, 7), switch(80, 7, 0)]
-    calls = [switches[0], event(10, 'syscall_entry_read'), switches[1], event(50, 'syscall_entry_write'),
-             event(55, 'syscall_exit_write', 4), switches[2], event(70, 'syscall_exit_read', 8)]
-    made = Made(scratch, 'twice', [
-        packet(0, 0, 0, 100, switches + [event(100, 'sched_process_exit', 1)]),
-        channel(1, packet(0, 0, 0, 75, calls)) +
-        channel(1, packet(0, 1, 90, 100, [event(95, 'syscall_entry_read')], discarded=2))], text)
-    for chunk in ('1', '1M'):
-        total = total_of(made, '-a', 'all', '--chunk-size', chunk)
-        same((total['cpu']['unknown_ns'], total['cpu']['idle_ns'], total['lost']['anomalies']), (0, 20, 0))
-        same([row['run_ns'] for row in total['cpu']['threads']], [60, 20])
-        same([(row['read_ns'], row['write_ns']) for row in total['io']['threads']], [(60, 0), (0, 5)])
-    same([(row['thread']['tid'], row['run_ns']) for row in report_of(made)['threads'] if row['run_ns']],
-         [(7, 60), (8, 20)])
+    calls = [event(10, 'syscall_entry_read'), event(50, 'syscall_entry_write'), event(55, 'syscall_exit_write', 4),
+             event(70, 'syscall_exit_read', 8)]
+    both = [switches[0], calls[0], switches[1], calls[1], calls[2], switches[2], calls[3]]
+    for name, events in ('both', both), ('none', calls):
+        made = Made(scratch, 'twice-' + name, [
+            packet(0, 0, 0, 100, switches + [event(100, 'sched_process_exit', 1)]),
+            channel(1, packet(0, 0, 0, 75, events)) +
+            channel(1, packet(0, 1, 90, 100, [event(95, 'syscall_entry_read')], discarded=2))], text)
+        for chunk in ('1', '1M'):
+            total = total_of(made, '-a', 'all', '--chunk-size', chunk)
+            same((total['cpu']['unknown_ns'], total['cpu']['idle_ns'], total['lost']['anomalies']), (0, 20, 0))
+            same([row['run_ns'] for row in total['cpu']['threads']], [60, 20])
+            same([(row['read_ns'], row['write_ns']) for row in total['io']['threads']], [(60, 0), (0, 5)])
+        same([(row['thread']['tid'], row['run_ns']) for row in report_of(made)['threads'] if row['run_ns']],
+             [(7, 60), (8, 20)])
 
 
 def test_wake_race(scratch):
