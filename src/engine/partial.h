@@ -52,7 +52,7 @@ enum run_kind { RUN_THREAD, RUN_IDLE, RUN_UNKNOWN, RUN_KINDS };
 #define KEY_HEAD   ((int64_t)1 << 40)       /* of whoever ran when the chunk began */
 #define KEY_LOST   (((int64_t)1 << 40) + 1) /* of whoever runs after a gap */
 #define KEY_NOBODY (((int64_t)1 << 40) + 2) /* of nobody known, on no CPU in particular */
-#define KEY_CPU(n) (((int64_t)1 << 41) + (int64_t)(n)) /* of nobody known on the CPU numbered n */
+#define KEY_CPU(n) (((int64_t)1 << 41) + (int64_t)(n)) /* of nobody known on CPU n */
 /* Of what is no thread, but an analysis' own: a device, the interrupts of a CPU. */
 #define KEY_OBJECT(analysis, id)                                                                   \
 	(((int64_t)1 << 42) + ((int64_t)(analysis) << 34) +                                        \

@@ -267,28 +267,34 @@ static void cpu_flat(struct merge *merge, struct flat *flat, struct cpu *cpu)
 	}
 }
 
-/* By their numbers: those that streams named, and then were made, come in the same order. */
+/* The id that comes next behind @last among those of the CPUs; 0: @last was the greatest. */
+static uint64_t next_cpu(const struct merge *merge, uint64_t last, bool is_first)
+{
+	uint64_t found = 0;
+	bool any = false;
+
+	for (khint_t i = kh_begin(merge->rows.cpus); i != kh_end(merge->rows.cpus); i++) {
+		if (kh_exist(merge->rows.cpus, i)) {
+			uint64_t id = kh_key(merge->rows.cpus, i);
+
+			if ((is_first || id > last) && (!any || id < found)) {
+				found = id;
+				any = true;
+			}
+		}
+	}
+	return found;
+}
+
 static void cpus_flat(struct merge *merge, struct flat *flat)
 {
 	size_t count = flat_count(flat, kh_size(merge->rows.cpus), 40);
+	uint64_t id = 0;
 
-	for (uint32_t number = 0; number < count && flat_check(flat, true); number++) {
-		struct cpu *cpu = NULL;
-		uint64_t id;
-
-		for (khint_t i = kh_begin(merge->rows.cpus);
-		     !flat_reads(flat) && i != kh_end(merge->rows.cpus); i++) {
-			if (kh_exist(merge->rows.cpus, i) &&
-			    kh_value(merge->rows.cpus, i)->number == number) {
-				cpu = kh_value(merge->rows.cpus, i);
-			}
-		}
-		id = cpu ? cpu->id : 0;
+	for (size_t i = 0; i < count && flat_check(flat, true); i++) {
+		id = flat_reads(flat) ? id : next_cpu(merge, id, i == 0);
 		flat_u64(flat, &id);
-		cpu = cpu ? cpu : rows_cpu(&merge->rows, id);
-		if (flat_check(flat, cpu->number == number)) {
-			cpu_flat(merge, flat, cpu);
-		}
+		cpu_flat(merge, flat, rows_cpu(&merge->rows, id));
 	}
 }
 

@@ -58,7 +58,7 @@ static void unkeep(struct shard *shard, struct thread *thread)
 	*vec_push(&shard->kept_free) = thread->kept_at;
 }
 
-/* Keys without a tid are of nobody known: what orders their rows is the CPU's number. */
+/* Keys without a tid are of nobody known: what orders their rows is the CPU. */
 static struct thread *thread_new(struct shard *shard, int64_t key)
 {
 	struct thread *thread = shard_thread_alloc(shard);

@@ -237,7 +237,7 @@ struct cpu *rows_cpu(struct rows *rows, uint64_t id)
 		struct cpu *cpu = mem_alloc(sizeof(*cpu));
 
 		cpu->id = id;
-		cpu->number = kh_size(rows->cpus) - 1;
+		cpu->number = (uint32_t)id;
 		sums_init(&rows->layout, &cpu->sums, SCOPE_CPU);
 		kh_value(rows->cpus, at) = cpu;
 	}

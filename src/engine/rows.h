@@ -38,7 +38,7 @@ struct line_change {
 
 struct cpu {
 	uint64_t id;
-	uint32_t number;            /* in the trace */
+	uint32_t number;            /* its id, as far as keys have room for it */
 	struct merge_stream *owner; /* the stream whose switches count */
 	enum cpu_state state;       /* from `since` on */
 	int32_t tid;

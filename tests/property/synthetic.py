@@ -256,6 +256,17 @@ def test_gap_of_an_instant(scratch):
         same([row.get('tid') for row in total_of(made, '--chunk-size', chunk)['io']['threads']], [None])
 
 
+def test_nobody_known(scratch):
+    """What nobody known did on two CPUs is told in the order of the CPUs, not in that in which their streams come."""
+    streams = [packet(cpu, 0, 0, 40, [switch(0, 3, 7)]) +
+               packet(cpu, 2, 60, 100, [event(70, 'syscall_entry_' + name), event(72, 'syscall_exit_' + name, 8),
+                                        event(100, 'sched_process_exit', 1)])
+               for cpu, name in enumerate(('read', 'write'))]
+    for name, files in ('up', streams), ('down', streams[::-1]):
+        rows = total_of(Made(scratch, 'nobody-' + name, files))['io']['threads']
+        same([(row.get('tid'), row['read_bytes'], row['write_bytes']) for row in rows], [(None, 8, 0), (None, 0, 8)])
+
+
 def test_rename_of_an_unseen_thread(scratch):
     """A thread that nothing has told of, since events are missing, takes its leader's tid: that one is gone."""
     made = Made(scratch, 'unseen', [
