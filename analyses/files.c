@@ -623,11 +623,10 @@ static void on_anew(struct shard *shard, struct thread *thread, bool by_exit)
 }
 
 /* What the thread did in the gap is not known: its call may have ended and begun again. */
-static void on_gap(struct shard *shard, struct thread *thread, bool runs_on)
+static void on_gap(struct shard *shard, struct thread *thread)
 {
 	struct thread_files *files = shard_thread_state(shard, thread);
 
-	(void)runs_on;
 	files->is_tainted = true;
 }
 

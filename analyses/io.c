@@ -334,11 +334,10 @@ static void on_anew(struct shard *shard, struct thread *thread, bool by_exit)
 }
 
 /* What the thread did in the gap is not known: its call may have ended and begun again. */
-static void on_gap(struct shard *shard, struct thread *thread, bool runs_on)
+static void on_gap(struct shard *shard, struct thread *thread)
 {
 	struct open_call *open = shard_thread_state(shard, thread);
 
-	(void)runs_on;
 	open->is_tainted = true;
 }
 

@@ -168,11 +168,10 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 	}
 }
 
-static void on_gap(struct shard *shard, struct thread *thread, bool runs_on)
+static void on_gap(struct shard *shard, struct thread *thread)
 {
 	struct reclaiming *reclaiming = shard_thread_state(shard, thread);
 
-	(void)runs_on;
 	reclaiming->begin = 0;
 }
 

@@ -347,11 +347,10 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 }
 
 /* What the thread did in the gap is not known: periods may have ended and begun again. */
-static void on_gap(struct shard *shard, struct thread *thread, bool runs_on)
+static void on_gap(struct shard *shard, struct thread *thread)
 {
 	struct opens *opens = opens_of(shard, thread);
 
-	(void)runs_on;
 	for (size_t i = 0; i < opens->all.count; i++) {
 		opens->all.at[i].is_tainted = true;
 	}

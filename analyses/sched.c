@@ -276,13 +276,11 @@ static void on_fork(struct shard *shard, struct thread *thread, uint64_t ts)
 	*w = (struct waiting){ .phase = NEW, .since = ts };
 }
 
-static void on_gap(struct shard *shard, struct thread *thread, bool runs_on)
+static void on_unseen(struct shard *shard, struct thread *thread)
 {
 	struct waiting *w = shard_thread_state(shard, thread);
 
-	if (!runs_on) {
-		*w = (struct waiting){ .phase = UNKNOWN };
-	}
+	*w = (struct waiting){ .phase = UNKNOWN };
 }
 
 static const struct need needs[] = {
@@ -371,5 +369,5 @@ const struct analysis analysis_sched = {
 	.on_switch_out = on_switch_out,
 	.on_head = on_head,
 	.on_fork = on_fork,
-	.on_gap = on_gap,
+	.on_unseen = on_unseen,
 };

@@ -400,11 +400,10 @@ static void on_switch_out(struct shard *shard, struct thread *thread, const stru
 }
 
 /* What the thread did in the gap is not known: its call may have ended and begun again. */
-static void on_gap(struct shard *shard, struct thread *thread, bool runs_on)
+static void on_gap(struct shard *shard, struct thread *thread)
 {
 	struct thread_call *call = shard_thread_state(shard, thread);
 
-	(void)runs_on;
 	call->is_tainted = true;
 }
 

@@ -223,9 +223,10 @@ struct analysis {
 	void (*on_head)(struct shard *shard, struct thread *thread, uint64_t cpu);
 	/* RECORD_ANEW_CALLS; @by_exit: RECORD_ENDS_CALL. */
 	void (*on_anew)(struct shard *shard, struct thread *thread, bool by_exit);
-	/* Events are missing where the thread ran: what it has begun may be over.  @runs_on: none
-	 * of them is a switch, so that it is known to be there still. */
-	void (*on_gap)(struct shard *shard, struct thread *thread, bool runs_on);
+	/* Events are missing where the thread ran: what it has begun may be over. */
+	void (*on_gap)(struct shard *shard, struct thread *thread);
+	/* There may be switches among them: it may have left the CPU.  Called before on_gap(). */
+	void (*on_unseen)(struct shard *shard, struct thread *thread);
 	/* The window ends at @end: of each thread and object of the shard that is there; of a dead
 	 * one only once, unless there are records of it again. */
 	void (*on_window_end)(struct shard *shard, struct thread *thread, uint64_t end);

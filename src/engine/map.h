@@ -32,6 +32,7 @@ struct selection;
 	each(on_head);                                                                             \
 	each(on_anew);                                                                             \
 	each(on_gap);                                                                              \
+	each(on_unseen);                                                                           \
 	each(on_window_end);                                                                       \
 	each(on_cpu);                                                                              \
 	each(on_slice);                                                                            \

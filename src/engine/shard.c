@@ -212,7 +212,8 @@ static void apply(struct applying *at, const struct record *record)
 	case RECORD_GAP:
 		note_stay(at, thread, record, false);
 		thread->is_in = false;
-		shard_each_with(at->shard, on_gap, (at->shard, thread, false));
+		shard_each_with(at->shard, on_unseen, (at->shard, thread));
+		shard_each_with(at->shard, on_gap, (at->shard, thread));
 		break;
 	case RECORD_RUN:
 		run_on(at, thread, record);
@@ -221,7 +222,7 @@ static void apply(struct applying *at, const struct record *record)
 		head(at->shard, thread, record);
 		break;
 	case RECORD_MISSED:
-		shard_each_with(at->shard, on_gap, (at->shard, thread, true));
+		shard_each_with(at->shard, on_gap, (at->shard, thread));
 		break;
 	case RECORD_ANEW:
 		shard_each_with(at->shard, on_anew, (at->shard, thread, false));
