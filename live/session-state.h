@@ -1,6 +1,6 @@
 /*
- * session-state: what the parts of a session share: session.c (streams, the connection) and
- * session-trace.c (traces).
+ * session-state: what the parts of a session share: session.c (the connection), session-feed.c
+ * (what comes over it) and session-trace.c (traces).
  */
 #ifndef SILLAGE_LIVE_SESSION_STATE_H
 #define SILLAGE_LIVE_SESSION_STATE_H
@@ -14,6 +14,7 @@ struct stream;
 /* A packet that came before metadata made a plan. */
 struct waiting {
 	struct live_stream *stream;
+	const char *lost; /* why it did not come; NULL: it did */
 	uint8_t *bytes;
 	uint64_t len;
 };
@@ -53,6 +54,17 @@ struct session {
 /* A line about the session. */
 void session_say(const struct session *session, int verbosity, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* ---- session-feed.c: client_events of a session (relay/client.h) ---- */
+
+void session_on_metadata(void *user, uint64_t trace_id, const uint8_t *bytes, uint64_t len);
+void *session_on_stream(void *user, const struct viewer_stream *announced);
+void session_on_packet(void *user, void *arg, const struct viewer_index *index, uint8_t *bytes,
+		       uint64_t len);
+void session_on_packet_lost(void *user, void *arg, const char *why);
+void session_on_idle(void *user, void *arg, bool has_beacon, uint64_t cycles);
+void session_on_stream_end(void *user, void *arg);
+bool session_may_fetch(void *user, void *arg);
 
 /* ---- session-trace.c ---- */
 

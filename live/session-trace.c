@@ -111,6 +111,12 @@ void live_trace_finish(struct live_trace *trace, const char *reason, bool is_ove
 {
 	struct session *session = trace->session;
 
+	if (trace->waiting.count > 0) {
+		session_say(session, 0,
+			    "%zu packets of %s are lost: there was no metadata for them",
+			    trace->waiting.count,
+			    trace->identity.path ? trace->identity.path : "a trace");
+	}
 	if (trace->trace) {
 		if (!session->owner.states || !leave_state(trace, is_over)) {
 			trace_finish(trace->trace, wall_ns());
@@ -193,9 +199,6 @@ static void open_streams(struct live_trace *trace)
 
 		if (stream->trace == trace && !stream->stream) {
 			stream->stream = stream_new(trace->trace, stream->name);
-			if (stream->is_ended) {
-				stream_end(stream->stream);
-			}
 		}
 	}
 }
@@ -250,6 +253,7 @@ void live_trace_fail(struct live_trace *trace, const struct err *err)
 	struct engine_warning warning = { .what = "trace", .packet = -1 };
 
 	trace->has_failed = true;
+	live_trace_drop_waiting(trace);
 	(void)snprintf(warning.message, sizeof(warning.message),
 		       "the trace %.100s is skipped: %.350s",
 		       trace->identity.path ? trace->identity.path : "", err->text);

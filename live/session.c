@@ -4,24 +4,18 @@
 #include "live/session-state.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <event2/event.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/limits.h"
 #include "base/now.h"
-#include "base/probe.h"
 #include "ctf/decode.h"
 #include "engine/engine.h"
-#include "live/history.h"
 #include "relay/client.h"
 
-#define NS_PER_S   UINT64_C(1000000000)
-#define FILLING_NS (NS_PER_S / 20)
-#define STEADY_NS  (5 * NS_PER_S) /* a connection that held so long was a good one */
+#define NS_PER_S  UINT64_C(1000000000)
+#define STEADY_NS (5 * NS_PER_S) /* a connection that held so long was a good one */
 
 static void set_state(struct session *session, enum session_state state)
 {
@@ -29,182 +23,7 @@ static void set_state(struct session *session, enum session_state state)
 	session->owner.on_change(session->owner.user, session);
 }
 
-/* ---- metadata ---- */
-
-/* Over a slow connection a chunk takes long to fill: windows do not wait for that. */
-static void flush_old(struct live_stream *stream)
-{
-	uint64_t now = monotonic_ns();
-
-	if (stream->filling == 0) {
-		stream->filling = now;
-	} else if (now - stream->filling > FILLING_NS) {
-		(void)stream_flush(stream->stream);
-		stream->filling = 0;
-	}
-}
-
-static void push_packet(struct live_stream *stream, uint8_t *bytes, uint64_t len);
-
-static void on_metadata(void *user, uint64_t trace_id, const uint8_t *bytes, uint64_t len)
-{
-	struct live_trace *trace = session_find_trace(user, trace_id, NULL);
-	struct err err;
-
-	if (trace->has_failed) {
-		return;
-	}
-	if (!trace->trace) {
-		for (uint64_t i = 0; i < len; i++) {
-			*vec_push(&trace->metadata) = bytes[i];
-		}
-		live_trace_bind(trace);
-		if (!trace->trace) {
-			return;
-		}
-		bytes = trace->metadata.at;
-		len = trace->metadata.count;
-	}
-	if (trace->history) {
-		history_metadata(trace->history, bytes, len);
-	}
-	if (trace_metadata(trace->trace, bytes, len, false, &err) < 0) {
-		live_trace_fail(trace, &err);
-	}
-	vec_fini(&trace->metadata);
-	live_trace_note_plan(trace);
-	for (size_t i = 0; trace->has_plan && i < trace->waiting.count; i++) {
-		struct waiting *waiting = trace->waiting.at[i];
-
-		push_packet(waiting->stream, waiting->bytes, waiting->len);
-		free(waiting);
-	}
-	trace->waiting.count = trace->has_plan ? 0 : trace->waiting.count;
-}
-
-/* ---- streams ---- */
-
-static void *on_stream(void *user, const struct viewer_stream *announced)
-{
-	struct session *session = user;
-	struct live_stream *stream = mem_alloc(sizeof(*stream));
-
-	stream->trace = session_find_trace(session, announced->trace_id, announced->path);
-	stream->name = mem_strdup(announced->channel);
-	stream->heard = monotonic_ns();
-	if (stream->trace->trace) {
-		stream->stream = stream_new(stream->trace->trace, stream->name);
-	}
-	*vec_push(&session->streams) = stream;
-	session_say(session, 1, "stream %s of %s", announced->channel, announced->path);
-	return stream;
-}
-
-static void push_packet(struct live_stream *stream, uint8_t *bytes, uint64_t len)
-{
-	struct live_trace *trace = stream->trace;
-	struct packet_info info;
-	struct err err;
-
-	if (trace->has_failed) {
-		free(bytes);
-		return;
-	}
-	if (packet_info_read(trace->session->decoder, trace_plan(trace->trace), bytes, len,
-			     PACKET_BYTES_MAX, &info, &err) < 0) {
-		free(bytes);
-		stream_bad_packet(stream->stream, err.text);
-		return;
-	}
-	stream_packet(
-		stream->stream,
-		&(struct stream_input){ .info = &info, .bytes = bytes, .len = len, .fd = -1 });
-	flush_old(stream);
-	if (!engine_has_room(trace->session->owner.engine)) {
-		trace->session->owner.on_progress(trace->session->owner.user);
-	}
-}
-
-static void on_packet(void *user, void *arg, const struct viewer_index *index, uint8_t *bytes,
-		      uint64_t len)
-{
-	struct live_stream *stream = arg;
-	struct live_trace *trace = stream->trace;
-
-	(void)user;
-	(void)index;
-	stream->heard = monotonic_ns();
-	if (!trace->has_plan) {
-		struct waiting *waiting = mem_alloc(sizeof(*waiting));
-
-		*waiting = (struct waiting){ .stream = stream, .bytes = bytes, .len = len };
-		*vec_push(&trace->waiting) = waiting;
-		return;
-	}
-	push_packet(stream, bytes, len);
-}
-
-static void on_packet_lost(void *user, void *arg, const char *why)
-{
-	struct live_stream *stream = arg;
-	char message[256];
-
-	(void)user;
-	if (stream->stream) {
-		(void)snprintf(message, sizeof(message), "a packet is lost: %s", why);
-		stream_lost_packet(stream->stream, message);
-	}
-}
-
-static void on_idle(void *user, void *arg, bool has_beacon, uint64_t cycles)
-{
-	struct live_stream *stream = arg;
-
-	(void)user;
-	stream->idle = monotonic_ns();
-	if (!stream->stream) {
-		return;
-	}
-	stream->filling = 0;
-	if (!stream_flush(stream->stream) && !(has_beacon && cycles > stream->beacon)) {
-		return;
-	}
-	if (has_beacon && cycles > stream->beacon && stream->trace->has_plan) {
-		stream->heard = monotonic_ns();
-		stream->beacon = cycles;
-		stream_known(stream->stream, cycles);
-	}
-	stream->trace->session->owner.on_progress(stream->trace->session->owner.user);
-}
-
-static void on_stream_end(void *user, void *arg)
-{
-	struct live_stream *stream = arg;
-
-	session_say(user, 1, "stream %s ended", stream->name);
-	stream->is_ended = true;
-	if (stream->stream) {
-		stream_end(stream->stream);
-	}
-}
-
-/*
- * Back-pressure: without room only the stream that holds all others back may go on, and
- * only when no worker is about to make room.
- */
-static bool may_fetch(void *user, void *arg)
-{
-	struct session *session = user;
-	struct live_stream *stream = arg;
-	struct engine *engine = session->owner.engine;
-
-	if (engine_has_room(engine)) {
-		return stream->trace->waiting.count < WAITING_PACKETS_MAX;
-	}
-	probe_back_pressure(engine_in_flight(engine));
-	return engine_in_flight(engine) == 0 && stream->stream &&
-	       stream_until(stream->stream) <= trace_watermark(stream->trace->trace);
-}
+/* ---- the connection ---- */
 
 /* A stream that says nothing does not hold the windows for ever. */
 static void exclude_silent(struct session *session)
@@ -222,8 +41,6 @@ static void exclude_silent(struct session *session)
 		}
 	}
 }
-
-/* ---- the connection ---- */
 
 static void drop_link(struct session *session)
 {
@@ -302,14 +119,14 @@ static void on_refused(void *user, uint32_t status)
 static const struct client_events client_events = {
 	.on_attached = on_attached,
 	.on_refused = on_refused,
-	.on_stream = on_stream,
-	.on_metadata = on_metadata,
-	.on_packet = on_packet,
-	.on_packet_lost = on_packet_lost,
-	.on_idle = on_idle,
-	.on_stream_end = on_stream_end,
+	.on_stream = session_on_stream,
+	.on_metadata = session_on_metadata,
+	.on_packet = session_on_packet,
+	.on_packet_lost = session_on_packet_lost,
+	.on_idle = session_on_idle,
+	.on_stream_end = session_on_stream_end,
 	.on_end = on_end,
-	.may_fetch = may_fetch,
+	.may_fetch = session_may_fetch,
 };
 
 /* Sends what has become due and sets the timer for what will. */

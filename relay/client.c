@@ -494,10 +494,16 @@ static bool wants_index(const struct client *client, const struct client_stream 
 	       client->config.events->may_fetch(client->config.user, stream->user);
 }
 
-static bool metadata_is_read(const struct client *client)
+/* Packets wait for metadata that the relay does not have yet, but not for ever. */
+static bool metadata_is_read(const struct client *client, uint64_t now)
 {
+	bool may_come = now - client->progress <= client->gone_ns;
+
 	for (size_t i = 0; i < client->traces.count; i++) {
-		if (client->traces.at[i].state == META_ASKED) {
+		const struct client_trace *trace = &client->traces.at[i];
+
+		if (trace->state == META_ASKED ||
+		    (trace->state == META_NEEDED && trace->has_stream && may_come)) {
 			return false;
 		}
 	}
@@ -509,7 +515,7 @@ static void check_end(struct client *client, uint64_t now)
 	enum client_end end = CLIENT_FINISHED;
 
 	if (client->state == CLIENT_DRAINING) {
-		if (client->live_streams > 0 || !metadata_is_read(client)) {
+		if (client->live_streams > 0 || !metadata_is_read(client, now)) {
 			return;
 		}
 	} else if (client->is_unlisted && now - client->progress > client->gone_ns) {

@@ -337,7 +337,8 @@ class Scripted:
     """A relay of ours on a free port that serves one session and then misbehaves.
 
     @fault names the command whose reply goes wrong, and @how: 'hup' closes in the middle of the
-    reply, 'status' answers an error status, 'version' and 'huge' lie.
+    reply, 'status' answers an error status, 'version' and 'huge' lie.  'late' and 'never' end the session
+    at once, and have metadata only when all streams have ended, or not at all.
     """
 
     def __init__(self, test, fault, how):
@@ -400,12 +401,15 @@ class Scripted:
             if wrong and self.how == 'status':
                 return struct.pack('>II', 3, 0)
             streams = [(1, b'metadata'), (0, b'channel0_0')] if command == 3 else []
-            return struct.pack('>II', 1, len(streams)) + b''.join(
+            status = 4 if command == 7 and self.how in ('late', 'never') else 1
+            return struct.pack('>II', status, len(streams)) + b''.join(
                 struct.pack('>QQI4096s255s', 20 - flag, 5, flag, b'kernel', name)
                 for flag, name in streams)
         if command == 4:
             first = 'index' not in sent
-            sent.add('index')
+            sent.add('index' if first else 'hup')
+            if self.how in ('late', 'never') and not first:
+                return self.index(3)
             return self.index(4 if wrong and self.how == 'status' else 1 if first else 2)
         if command == 5:
             offset, size = struct.unpack('>QQI', payload)[1:]
@@ -414,6 +418,8 @@ class Scripted:
             size += 1 if wrong and self.how == 'huge' else 0
             return struct.pack('>III', 1, size, 0) + self.packet[offset:offset + size].ljust(size, b'\0')
         if command == 6:
+            if self.how == 'never' or (self.how == 'late' and 'hup' not in sent):
+                return struct.pack('>QI', 0, 2)
             first = 'metadata' not in sent
             sent.add('metadata')
             if wrong and self.how == 'huge':
@@ -442,6 +448,16 @@ def test_scripted(t):
     live = t.live('--from', 'beginning', Scripted(t, 1, 'version').url)
     live.finish(status=1)
     assert 'viewer protocol 3.13' in live.said() and '2.15' in live.said(), live.said()
+
+
+def test_late_metadata(t):
+    """What came before its metadata is analysed, even if all had ended by then; or is said to be lost."""
+    late, never = [t.live('-a', 'count', '--from', 'beginning', Scripted(t, None, how).url + '/host/h/s')
+                   for how in ('late', 'never')]
+    lines = late.finish()
+    assert lines[-1]['packets'] == 1 and totals(lines)[0]['count']['events'] == lines[-1]['events'] > 0, lines[-1]
+    never.finish()
+    assert '1 packets of kernel are lost: there was no metadata' in never.said(), never.said()
 
 
 class Proxy:

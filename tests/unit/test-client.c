@@ -145,7 +145,7 @@ static void answer(struct bench *b, struct viewer_reply reply)
 	client_tick(b->client, b->now);
 }
 
-static void attach_with_streams(struct bench *b)
+static void attach(struct bench *b)
 {
 	static const struct viewer_stream streams[] = {
 		{ .id = 10, .trace_id = 3, .is_metadata = 1, .channel = "metadata" },
@@ -166,14 +166,23 @@ static void attach_with_streams(struct bench *b)
 	(void)asked(b, VIEWER_GET_METADATA);
 	(void)asked(b, VIEWER_GET_NEXT_INDEX);
 	answer(b, (struct viewer_reply){ .command = VIEWER_GET_NEW_STREAMS, .status = STREAMS_OK });
-	answer(b, (struct viewer_reply){ .command = VIEWER_GET_METADATA,
-					 .tag = 3,
-					 .status = METADATA_OK,
-					 .bytes = (const uint8_t *)"x",
-					 .len = 1 });
+}
+
+static const struct viewer_reply some_metadata = { .command = VIEWER_GET_METADATA,
+						   .tag = 3,
+						   .status = METADATA_OK,
+						   .bytes = (const uint8_t *)"x",
+						   .len = 1 };
+static const struct viewer_reply no_metadata = { .command = VIEWER_GET_METADATA,
+						 .tag = 3,
+						 .status = METADATA_NO_NEW };
+
+static void attach_with_streams(struct bench *b)
+{
+	attach(b);
+	answer(b, some_metadata);
 	(void)asked(b, VIEWER_GET_METADATA);
-	answer(b, (struct viewer_reply){
-			  .command = VIEWER_GET_METADATA, .tag = 3, .status = METADATA_NO_NEW });
+	answer(b, no_metadata);
 	ck_assert_uint_eq(b->seen.metadata, 1);
 }
 
@@ -286,6 +295,62 @@ START_TEST(drains_after_hup)
 	ck_assert_uint_eq(b.seen.ends, 1);
 	ck_assert_uint_eq(b.seen.done, 1);
 	ck_assert_int_eq(b.seen.how, CLIENT_FINISHED);
+	teardown(&b);
+}
+END_TEST
+
+/* All has ended, but a packet waits for metadata that was not there when it was asked for. */
+static void drain_before_metadata(struct bench *b)
+{
+	setup(b);
+	attach(b);
+	answer(b, no_metadata);
+	answer(b, index_reply(INDEX_OK, VIEWER_FLAG_NEW_METADATA | VIEWER_FLAG_NEW_STREAM));
+	(void)asked(b, VIEWER_GET_NEW_STREAMS);
+	(void)asked(b, VIEWER_GET_PACKET);
+	(void)asked(b, VIEWER_GET_NEXT_INDEX);
+	answer(b,
+	       (struct viewer_reply){ .command = VIEWER_GET_NEW_STREAMS, .status = STREAMS_HUP });
+	answer(b, (struct viewer_reply){
+			  .command = VIEWER_GET_PACKET, .tag = 11, .status = PACKET_OK });
+	answer(b, index_reply(INDEX_HUP, 0));
+	ck_assert_uint_eq(b->seen.ends, 1);
+	ck_assert_uint_eq(b->seen.done, 0);
+	ck_assert_uint_eq(client_due(b->client), b->now + 10 * MS);
+}
+
+START_TEST(drains_metadata)
+{
+	struct bench b;
+
+	drain_before_metadata(&b);
+	b.now += 10 * MS;
+	client_tick(b.client, b.now);
+	(void)asked(&b, VIEWER_GET_METADATA);
+	answer(&b, some_metadata);
+	(void)asked(&b, VIEWER_GET_METADATA);
+	ck_assert_uint_eq(b.seen.done, 0);
+	answer(&b, no_metadata);
+	ck_assert_uint_eq(b.seen.metadata, 1);
+	ck_assert_uint_eq(b.seen.done, 1);
+	teardown(&b);
+}
+END_TEST
+
+START_TEST(gives_metadata_up)
+{
+	struct bench b;
+	uint64_t begin;
+
+	drain_before_metadata(&b);
+	for (begin = b.now; b.seen.done == 0 && b.now < begin + 10000 * MS;) {
+		b.now += 10 * MS;
+		client_tick(b.client, b.now);
+		(void)asked(&b, VIEWER_GET_METADATA);
+		answer(&b, no_metadata);
+	}
+	ck_assert_uint_eq(b.seen.done, 1);
+	ck_assert_uint_ge(b.now, begin + 5000 * MS);
 	teardown(&b);
 }
 END_TEST
@@ -464,6 +529,8 @@ Suite *suite_client(void)
 	tcase_add_test(tcase, heeds_flags);
 	tcase_add_test(tcase, counts_lost_packets);
 	tcase_add_test(tcase, drains_after_hup);
+	tcase_add_test(tcase, drains_metadata);
+	tcase_add_test(tcase, gives_metadata_up);
 	tcase_add_test(tcase, waits_for_room);
 	tcase_add_test(tcase, notices_vanished_sessions);
 	tcase_add_test(tcase, asks_quiet_streams_together);

@@ -1,0 +1,226 @@
+/*
+ * session-feed: what the relay sends of a session goes to the engine.
+ *
+ * Packets may come before the metadata that tells how to read them, and a stream may end before
+ * that: until there is a plan they wait.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "base/now.h"
+#include "base/probe.h"
+#include "ctf/decode.h"
+#include "engine/engine.h"
+#include "live/history.h"
+#include "live/session-state.h"
+#include "relay/client.h"
+
+#define FILLING_NS (UINT64_C(1000000000) / 20)
+
+/* ---- packets ---- */
+
+/* Over a slow connection a chunk takes long to fill: windows do not wait for that. */
+static void flush_old(struct live_stream *stream)
+{
+	uint64_t now = monotonic_ns();
+
+	if (stream->filling == 0) {
+		stream->filling = now;
+	} else if (now - stream->filling > FILLING_NS) {
+		(void)stream_flush(stream->stream);
+		stream->filling = 0;
+	}
+}
+
+static void push_packet(struct live_stream *stream, uint8_t *bytes, uint64_t len)
+{
+	struct live_trace *trace = stream->trace;
+	struct packet_info info;
+	struct err err;
+
+	if (packet_info_read(trace->session->decoder, trace_plan(trace->trace), bytes, len,
+			     PACKET_BYTES_MAX, &info, &err) < 0) {
+		free(bytes);
+		stream_bad_packet(stream->stream, err.text);
+		return;
+	}
+	stream_packet(
+		stream->stream,
+		&(struct stream_input){ .info = &info, .bytes = bytes, .len = len, .fd = -1 });
+	flush_old(stream);
+	if (!engine_has_room(trace->session->owner.engine)) {
+		trace->session->owner.on_progress(trace->session->owner.user);
+	}
+}
+
+static void lose_packet(struct live_stream *stream, const char *why)
+{
+	char message[256];
+
+	(void)snprintf(message, sizeof(message), "a packet is lost: %s", why);
+	stream_lost_packet(stream->stream, message);
+}
+
+static void wait_for_plan(const struct waiting *like)
+{
+	struct waiting *waiting = mem_alloc(sizeof(*waiting));
+
+	*waiting = *like;
+	*vec_push(&like->stream->trace->waiting) = waiting;
+}
+
+void session_on_packet(void *user, void *arg, const struct viewer_index *index, uint8_t *bytes,
+		       uint64_t len)
+{
+	struct live_stream *stream = arg;
+	struct live_trace *trace = stream->trace;
+
+	(void)user;
+	(void)index;
+	stream->heard = monotonic_ns();
+	if (trace->has_failed) {
+		free(bytes);
+	} else if (trace->has_plan) {
+		push_packet(stream, bytes, len);
+	} else {
+		wait_for_plan(&(struct waiting){ .stream = stream, .bytes = bytes, .len = len });
+	}
+}
+
+void session_on_packet_lost(void *user, void *arg, const char *why)
+{
+	struct live_stream *stream = arg;
+
+	(void)user;
+	if (stream->trace->has_plan) {
+		lose_packet(stream, why);
+	} else if (!stream->trace->has_failed) {
+		wait_for_plan(&(struct waiting){ .stream = stream, .lost = why });
+	}
+}
+
+/* ---- metadata ---- */
+
+/* Now that there is a plan: what came before it, and then the ends of streams. */
+static void push_waiting(struct live_trace *trace)
+{
+	struct session *session = trace->session;
+
+	for (size_t i = 0; i < trace->waiting.count; i++) {
+		struct waiting *waiting = trace->waiting.at[i];
+
+		if (waiting->lost) {
+			lose_packet(waiting->stream, waiting->lost);
+		} else {
+			push_packet(waiting->stream, waiting->bytes, waiting->len);
+		}
+		free(waiting);
+	}
+	trace->waiting.count = 0;
+	for (size_t i = 0; i < session->streams.count; i++) {
+		struct live_stream *stream = session->streams.at[i];
+
+		if (stream->trace == trace && stream->is_ended) {
+			stream_end(stream->stream);
+		}
+	}
+}
+
+void session_on_metadata(void *user, uint64_t trace_id, const uint8_t *bytes, uint64_t len)
+{
+	struct live_trace *trace = session_find_trace(user, trace_id, NULL);
+	struct err err;
+
+	if (trace->has_failed) {
+		return;
+	}
+	if (!trace->trace) {
+		vec_append(&trace->metadata, bytes, len);
+		live_trace_bind(trace);
+		if (!trace->trace) {
+			return;
+		}
+		bytes = trace->metadata.at;
+		len = trace->metadata.count;
+	}
+	if (trace->history) {
+		history_metadata(trace->history, bytes, len);
+	}
+	if (trace_metadata(trace->trace, bytes, len, false, &err) < 0) {
+		live_trace_fail(trace, &err);
+	}
+	vec_fini(&trace->metadata);
+	live_trace_note_plan(trace);
+	if (trace->has_plan) {
+		push_waiting(trace);
+	}
+}
+
+/* ---- streams ---- */
+
+void *session_on_stream(void *user, const struct viewer_stream *announced)
+{
+	struct session *session = user;
+	struct live_stream *stream = mem_alloc(sizeof(*stream));
+
+	stream->trace = session_find_trace(session, announced->trace_id, announced->path);
+	stream->name = mem_strdup(announced->channel);
+	stream->heard = monotonic_ns();
+	if (stream->trace->trace) {
+		stream->stream = stream_new(stream->trace->trace, stream->name);
+	}
+	*vec_push(&session->streams) = stream;
+	session_say(session, 1, "stream %s of %s", announced->channel, announced->path);
+	return stream;
+}
+
+void session_on_idle(void *user, void *arg, bool has_beacon, uint64_t cycles)
+{
+	struct live_stream *stream = arg;
+
+	(void)user;
+	stream->idle = monotonic_ns();
+	if (!stream->stream) {
+		return;
+	}
+	stream->filling = 0;
+	if (!stream_flush(stream->stream) && !(has_beacon && cycles > stream->beacon)) {
+		return;
+	}
+	if (has_beacon && cycles > stream->beacon && stream->trace->has_plan) {
+		stream->heard = monotonic_ns();
+		stream->beacon = cycles;
+		stream_known(stream->stream, cycles);
+	}
+	stream->trace->session->owner.on_progress(stream->trace->session->owner.user);
+}
+
+void session_on_stream_end(void *user, void *arg)
+{
+	struct live_stream *stream = arg;
+
+	session_say(user, 1, "stream %s ended", stream->name);
+	stream->is_ended = true;
+	if (stream->trace->has_plan) {
+		stream_end(stream->stream);
+	}
+}
+
+/*
+ * Back-pressure: without room only the stream that holds all others back may go on, and
+ * only when no worker is about to make room.
+ */
+bool session_may_fetch(void *user, void *arg)
+{
+	struct session *session = user;
+	struct live_stream *stream = arg;
+	struct engine *engine = session->owner.engine;
+
+	if (engine_has_room(engine)) {
+		return stream->trace->waiting.count < WAITING_PACKETS_MAX;
+	}
+	probe_back_pressure(engine_in_flight(engine));
+	return engine_in_flight(engine) == 0 && stream->stream &&
+	       stream_until(stream->stream) <= trace_watermark(stream->trace->trace);
+}
