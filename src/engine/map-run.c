@@ -213,6 +213,17 @@ static bool is_within(const struct map *map, uint64_t ts)
 	return map->has_slice && map->since >= map->slice_begin_ns && ts <= map->slice_end_ns;
 }
 
+/* The time up to @ts, of which the merger makes what lies in each window. */
+static void leave_to_merger(struct map *map, uint64_t ts, bool is_broken)
+{
+	*vec_push(&map->partial->segments) = (struct segment){ .begin = map->since,
+							       .end = ts,
+							       .tid = map->tid,
+							       .kind = (uint8_t)run_kind_of(map),
+							       .is_broken = is_broken };
+	map->since = ts;
+}
+
 /*
  * Accounts for the time up to @ts.  Within the slice that of a thread goes into the record of
  * its stay, which is in the slice, too.  @is_broken: it is not who leaves the CPU at @ts.
@@ -224,11 +235,7 @@ static void charge(struct map *map, uint64_t ts, bool is_broken)
 
 	map->partial->broken += is_broken;
 	if (!is_within(map, ts)) {
-		*vec_push(&map->partial->segments) = (struct segment){ .begin = map->since,
-								       .end = ts,
-								       .tid = map->tid,
-								       .kind = (uint8_t)kind,
-								       .is_broken = is_broken };
+		leave_to_merger(map, ts, is_broken);
 	} else if (is_broken) {
 		map->slice.cpu_ns[RUN_UNKNOWN] += ns;
 		map->slice.has_gap = true;
@@ -511,10 +518,12 @@ void map_note_gap(struct map *map, uint64_t ts)
 	if (map->known == KNOWN_HEAD) {
 		map->partial->head = HEAD_GAP;
 		map->partial->head_ts = ts;
-		map->partial->head_slice = (uint32_t)map->partial->slices.count;
+		map->partial->head_group =
+			group_new(map, place_of(&map->places, KEY_HEAD), KEY_HEAD);
+		(void)add(map, map->partial->head_group, ts, RECORD_GAP);
 		map->since = ts;
 	} else {
-		charge(map, ts, false);
+		leave_to_merger(map, ts, false); /* the trace may end before */
 		if (map->known == KNOWN_TID && map->tid != 0) {
 			(void)map_emit(map, ts, map->tid, RECORD_GAP);
 		}
@@ -522,7 +531,7 @@ void map_note_gap(struct map *map, uint64_t ts)
 	map->slice.has_gap = true;
 	map->known = KNOWN_NOT;
 	map->stay = SIZE_MAX;
-	map->group = RECORD_NONE;
+	map_forget_groups(map); /* what is behind it at the same time is told after it */
 	(void)add(map, group_of(map, KEY_LOST), ts, RECORD_ANEW);
 }
 

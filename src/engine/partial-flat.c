@@ -40,7 +40,7 @@ static int ends_flat(struct work *work)
 	flat_bool(flat, &partial->head_has_prio);
 	flat_u64(flat, &partial->head_ts);
 	flat_u64(flat, &partial->tail_ts);
-	flat_u32(flat, &partial->head_slice);
+	flat_u32(flat, &partial->head_group);
 	flat_i32(flat, &partial->head_tid);
 	flat_i32(flat, &partial->head_prio);
 	flat_i32(flat, &partial->tail_tid);
@@ -94,9 +94,6 @@ static int check_events(struct work *work)
 				    partial->slices.at[count - 1].window <
 					    map_window(work->rules->setup, partial->last_ts))) {
 		return REFUSE(work, "its last event is in no slice");
-	}
-	if (partial->head == HEAD_GAP && partial->head_slice >= count) {
-		return REFUSE(work, "its first gap is in no slice");
 	}
 	return 0;
 }
@@ -178,6 +175,16 @@ static bool is_key(const struct partial_rules *rules, int64_t key)
 		key < KEY_OBJECT((int64_t)rules->setup->analysis_count, 0));
 }
 
+/* What the merger took already, it does not look at again. */
+static bool tells_gap(const struct work *work)
+{
+	const struct partial *partial = work->partial;
+
+	return !flat_reads(work->flat) || partial->head != HEAD_GAP || work->rules->is_of_merger ||
+	       (partial->head_group < partial->groups.count &&
+		partial->groups.at[partial->head_group].key == KEY_HEAD);
+}
+
 static int groups_flat(struct work *work)
 {
 	struct partial *partial = work->partial;
@@ -201,9 +208,10 @@ static int groups_flat(struct work *work)
 		partial_sort_slice(partial, slice, at);
 		at += slice->group_count;
 	}
-	return !flat_reads(work->flat) || at == count
-		       ? 0
-		       : REFUSE(work, "%u groups are in no slice", count - at);
+	if (flat_reads(work->flat) && at < count) {
+		return REFUSE(work, "%u groups are in no slice", count - at);
+	}
+	return tells_gap(work) ? 0 : REFUSE(work, "its first gap is told to nobody");
 }
 
 static int records_flat(struct work *work)

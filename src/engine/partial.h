@@ -146,7 +146,7 @@ struct partial {
 	enum run_kind tail;
 	bool head_has_prio;
 	uint64_t head_ts, tail_ts;
-	uint32_t head_slice; /* index of the slice of a HEAD_GAP */
+	uint32_t head_group; /* HEAD_GAP: what tells it to whoever ran */
 	int32_t head_tid, head_prio, tail_tid;
 	char head_name[NAME_BYTES];
 	uint64_t broken; /* switches missing although nothing was said to be lost */

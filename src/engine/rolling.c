@@ -95,7 +95,6 @@ static struct partial *remains_of(const struct partial *from)
 	uint32_t *numbers = mem_alloc((from->records.count + 1) * sizeof(*numbers));
 
 	memcpy(to, from, offsetof(struct partial, slices));
-	to->head_slice = 0; /* it was looked at when the partial was taken */
 	to->records_until = from->records_until;
 	memset(numbers, 0xFF, (from->records.count + 1) * sizeof(*numbers));
 	find_slices(from, slices);

@@ -169,16 +169,11 @@ static void show_head(struct merge *merge, struct cpu *cpu)
 
 /* ---- from chunk to chunk ---- */
 
-/* The worker found a gap before it knew who runs. */
-static void head_gap(struct cpu *cpu, struct partial *partial)
+/* The worker found a gap before it knew who runs: it may be nobody. */
+static void head_gap(const struct cpu *cpu, struct partial *partial)
 {
-	struct slice *slice = &partial->slices.at[partial->head_slice];
-	int64_t key = current_key(cpu);
-	uint32_t group;
-
-	if (key != KEY_NOBODY && key != KEY_CPU(cpu->number)) {
-		group = new_group(partial, slice, key);
-		(void)partial_add_record(partial, group, partial->head_ts, RECORD_GAP);
+	if (cpu->state != CPU_KNOWN || cpu->tid == 0) {
+		partial->groups.at[partial->head_group].first = RECORD_NONE;
 	}
 }
 

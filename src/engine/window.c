@@ -308,12 +308,12 @@ static void forget_rest(struct merge *merge)
 }
 
 /* Whether what is held should be used up before the window ends. */
-static bool is_round_due(const struct merge *merge, uint64_t watermark, enum merge_room room)
+static bool is_round_due(const struct merge *merge, uint64_t bound, enum merge_room room)
 {
 	size_t fresh = merge->held_bytes - merge->kept_bytes;
 	size_t least = room == ROOM_ENOUGH ? ROUND_BYTES : ROUND_BYTES_MIN;
 
-	if (watermark <= merge->last_bound || merge->held_bytes <= merge->kept_bytes) {
+	if (bound <= merge->last_bound || merge->held_bytes <= merge->kept_bytes) {
 		return false;
 	}
 	return room == ROOM_NONE || (fresh >= least && fresh >= merge->kept_bytes);
@@ -333,7 +333,10 @@ void merge_advance(struct merge *merge, enum merge_room room, uint64_t now_ns)
 		uint64_t bound = watermark < end ? watermark : end;
 		bool closes = watermark >= end && may_close(merge, end, now_ns);
 
-		if (!closes && !is_round_due(merge, watermark, room)) {
+		if (!closes) { /* what is behind the last event may be behind the trace's end */
+			bound = bound < merge->last_ts ? bound : merge->last_ts;
+		}
+		if (!closes && !is_round_due(merge, bound, room)) {
 			return;
 		}
 		if (rename_is_next(merge, bound)) {

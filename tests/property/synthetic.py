@@ -218,6 +218,18 @@ def test_missing_packet(scratch):
         same(sum(row['read_ns'] for row in total['io']['threads']), 0)
 
 
+def test_gap_at_the_end(scratch):
+    """A gap behind the last event of the trace: no time is counted beyond that event."""
+    for name, prev, next_, busy in ('idle', 7, 0, 10), ('busy', 0, 7, 20):
+        made = Made(scratch, 'end-' + name, [
+            packet(0, 0, 0, 40, [event(0, 'sched_process_exit', 1), switch(10, prev, next_),
+                                 event(30, 'sched_process_exit', 1)]) + packet(0, 2, 60, 60, [])])
+        for chunk in ('1', '1M'):
+            cpu = total_of(made, '--chunk-size', chunk)['cpu']
+            same((cpu['busy_ns'], cpu['idle_ns'], cpu['unknown_ns']), (busy, 30 - busy, 0))
+            same([row['run_ns'] for row in cpu['threads']], [busy])
+
+
 def channel(number, data):
     """A packet of another stream class."""
     return data[:20] + struct.pack('<I', number) + data[24:]

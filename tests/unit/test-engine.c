@@ -140,7 +140,8 @@ START_TEST(refuses_wrong_partials)
 	WRONG(bad->last_ts = 1);
 	WRONG(bad->events = 2);
 	WRONG(bad->events = 2; bad->last_ts = 6000); /* of window 6 */
-	WRONG(bad->head = HEAD_GAP; bad->head_slice = 1);
+	WRONG(bad->head = HEAD_GAP; bad->head_group = 7);
+	WRONG(bad->head = HEAD_GAP; bad->head_group = 0); /* which is somebody's */
 	WRONG(bad->slices.at[0].window = -2);
 	WRONG(bad->slices.at[0].window = WINDOW_BEFORE); /* nothing is before the range */
 	WRONG(*vec_push(&bad->slices) = bad->slices.at[0]);
