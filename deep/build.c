@@ -35,22 +35,41 @@ static int by_since(const void *left, const void *right)
 	return a->cpu < b->cpu ? -1 : a->cpu > b->cpu;
 }
 
+enum { HEAD_SWITCH, HEAD_EXEC };
+
+/* Whether the event tells who ran before it: a switch, or an exec that takes its leader's tid. */
+static bool tells_head(const struct reader_event *event, int32_t *ret_tid)
+{
+	enum { PREV_COMM, PREV_TID };
+	enum { TID, OLD_TID };
+	const struct value *values = event->values;
+
+	if (event->binding->request == HEAD_SWITCH) {
+		*ret_tid = (int32_t)values[PREV_TID].i;
+		return reader_has(event, PREV_TID);
+	}
+	*ret_tid = (int32_t)values[OLD_TID].i;
+	return reader_has(event, TID) && reader_has(event, OLD_TID) && values[TID].i != 0 &&
+	       values[OLD_TID].i != 0 && values[TID].i != values[OLD_TID].i;
+}
+
 /*
  * Who ran on each CPU at first is told by its first switch, unless something is missing before
  * that.  It is looked for before anything else; what cannot be read is said when all is.
  */
 static bool find_heads(struct build *build, const struct reader_setup *setup, struct err *err)
 {
-	enum { PREV_COMM, PREV_TID };
 	static const struct plan_request head_requests[] = {
-		{ .event = "sched_switch", .fields = { "@prev_comm", "prev_tid" } },
+		[HEAD_SWITCH] = { .event = "sched_switch", .fields = { "@prev_comm", "prev_tid" } },
+		[HEAD_EXEC] = { .event = "sched_process_exec", .fields = { "tid", "old_tid" } },
 	};
 	const struct reader_setup quiet = { .path = setup->path, .threads = setup->threads };
 	struct timeline *timeline = build->timeline;
-	struct reader *reader = reader_open(&quiet, head_requests, 1, err);
+	struct reader *reader = reader_open(&quiet, head_requests, 2, err);
 	struct reader_event event;
 	struct reader_seen seen;
 	size_t missing;
+	int32_t tid = 0;
 
 	if (!reader) {
 		return false;
@@ -62,7 +81,7 @@ static bool find_heads(struct build *build, const struct reader_setup *setup, st
 		struct deep_cpu *cpu = build_cpu(build, event.cpu);
 
 		if (cpu->is_told || !build_sees_switches(&event) ||
-		    (event.class && !reader_has(&event, PREV_TID))) {
+		    (event.class && !tells_head(&event, &tid))) {
 			continue;
 		}
 		cpu->is_told = true;
@@ -73,7 +92,7 @@ static bool find_heads(struct build *build, const struct reader_setup *setup, st
 								    ? timeline->begin
 								    : event.since,
 						   .cpu = event.cpu,
-						   .tid = (int32_t)event.values[PREV_TID].i };
+						   .tid = tid };
 		}
 	}
 	reader_close(reader);

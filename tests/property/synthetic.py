@@ -458,6 +458,15 @@ def test_report_ahead(scratch):
     same((ahead['events'], ahead['gaps'], ahead['end']), (40000 + 32 + 120 + 2, 0, 60350))
 
 
+def test_report_exec_head(scratch):
+    """Who ran at first is told by an exec as well: the thread before it took its leader's tid."""
+    made = Made(scratch, 'exec-head', [packet(0, 0, 0, 100, [
+        event(10, 'syscall_entry_read'), event(20, 'sched_process_exec', '/bin/new', 4, 19),
+        event(40, 'syscall_exit_read', 5), switch(50, 4, 0), event(100, 'sched_process_exit', 1)])])
+    jobs = report_of(made, '--job', 'syscall_entry_read; syscall_exit_read')['jobs']
+    same((jobs['count'], jobs['total_ns']), (1, 30))
+
+
 def test_patterns(scratch):
     """What is wrong in a pattern of --job is said with its place."""
     trace = Made(scratch, 'patterns', [packet(0, 0, 0, 90, [switch(1, 0, 7, 0), event(10, 'syscall_entry_read'),
