@@ -649,7 +649,8 @@ def test_babeltrace(t):
     url = relay.live + '/host/h/bt'
     replay = t.replay(relay, 'io-mix', '--session', 'bt', '--hostname', 'h', '--speed', '0',
                       '--wait-viewer', '--linger', '2s', wait=False)
-    time.sleep(0.3)
+    while b'bt' not in subprocess.run([t.sillage, 'list', '-q', relay.live], stdout=subprocess.PIPE).stdout:
+        time.sleep(0.1)
     out = subprocess.run(['babeltrace2', '-i', 'lttng-live', url], stdout=subprocess.PIPE,
                          stderr=subprocess.DEVNULL, timeout=LIMIT)
     assert replay.wait(LIMIT) == 0
