@@ -2,7 +2,8 @@
 """tidy: the rules of the house that a compiler does not check.
 
 Include direction per folder, length of functions, an opening comment in every C file, no
-trailing blanks, no paths of one machine, and the form that Debian 12's clang-format (14) gives.
+trailing blanks, no paths of one machine, the form that Debian 12's clang-format (14) gives, and
+nothing binary but what tests read.
 usage: tidy.py ROOT
 """
 import os
@@ -24,6 +25,7 @@ MAY_INCLUDE = {
 }
 FUNCTION_LINES_MAX = 70
 FILE_LINES_MAX = 1000
+BINARY = ('tests/data/', 'tests/fuzz/corpus/')
 MACHINE = re.compile(r'(^|[^\w.])/(root|work)/')
 
 
@@ -71,6 +73,14 @@ def unformatted(root, names):
                 yield path
 
 
+def binaries(root):
+    """Those that are not for tests: something that a program made, and left."""
+    for line in subprocess.run(['git', '-C', root, 'ls-files', '--eol'], stdout=subprocess.PIPE).stdout.decode().splitlines():
+        form, path = line.split('\t')
+        if form.startswith('i/-text') and not path.startswith(BINARY):
+            yield path
+
+
 def main():
     root = sys.argv[1]
     files = subprocess.run(['git', '-C', root, 'ls-files', '*.c', '*.h'], stdout=subprocess.PIPE)
@@ -94,6 +104,9 @@ def main():
             bad += 1
     for path in unformatted(root, names):
         print('%s: not as clang-format has it' % path)
+        bad += 1
+    for path in binaries(root):
+        print('%s: a binary file' % path)
         bad += 1
     print('%s tidy: %d files' % ('not ok' if bad else 'ok', len(names)))
     return 1 if bad else 0
