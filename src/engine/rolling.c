@@ -266,34 +266,34 @@ static void cpu_flat(struct merge *merge, struct flat *flat, struct cpu *cpu)
 	}
 }
 
-/* The id that comes next behind @last among those of the CPUs; 0: @last was the greatest. */
-static uint64_t next_cpu(const struct merge *merge, uint64_t last, bool is_first)
+/* The least id of a CPU from @from on. */
+static uint64_t least_cpu(const struct merge *merge, uint64_t from)
 {
-	uint64_t found = 0;
-	bool any = false;
+	uint64_t found = UINT64_MAX;
 
 	for (khint_t i = kh_begin(merge->rows.cpus); i != kh_end(merge->rows.cpus); i++) {
-		if (kh_exist(merge->rows.cpus, i)) {
-			uint64_t id = kh_key(merge->rows.cpus, i);
-
-			if ((is_first || id > last) && (!any || id < found)) {
-				found = id;
-				any = true;
-			}
+		if (kh_exist(merge->rows.cpus, i) && kh_key(merge->rows.cpus, i) >= from &&
+		    kh_key(merge->rows.cpus, i) < found) {
+			found = kh_key(merge->rows.cpus, i);
 		}
 	}
 	return found;
 }
 
+/* By their ids: no CPU is there twice. */
 static void cpus_flat(struct merge *merge, struct flat *flat)
 {
 	size_t count = flat_count(flat, kh_size(merge->rows.cpus), 40);
-	uint64_t id = 0;
+	uint64_t from = 0;
 
 	for (size_t i = 0; i < count && flat_check(flat, true); i++) {
-		id = flat_reads(flat) ? id : next_cpu(merge, id, i == 0);
+		uint64_t id = flat_reads(flat) ? 0 : least_cpu(merge, from);
+
 		flat_u64(flat, &id);
-		cpu_flat(merge, flat, rows_cpu(&merge->rows, id));
+		if (flat_check(flat, id >= from && (i == 0 || from > 0))) {
+			cpu_flat(merge, flat, rows_cpu(&merge->rows, id));
+		}
+		from = id + 1;
 	}
 }
 

@@ -330,12 +330,11 @@ void merge_advance(struct merge *merge, enum merge_room room, uint64_t now_ns)
 	}
 	while (in_range(merge) && merge->tasks_running == 0) {
 		uint64_t end = merge->window_end;
-		uint64_t bound = watermark < end ? watermark : end;
 		bool closes = watermark >= end && may_close(merge, end, now_ns);
+		/* What is behind the last event may be behind the trace's end. */
+		uint64_t open_until = watermark < merge->last_ts ? watermark : merge->last_ts;
+		uint64_t bound = closes || open_until > end ? end : open_until;
 
-		if (!closes) { /* what is behind the last event may be behind the trace's end */
-			bound = bound < merge->last_ts ? bound : merge->last_ts;
-		}
 		if (!closes && !is_round_due(merge, bound, room)) {
 			return;
 		}
