@@ -35,7 +35,7 @@ static int by_since(const void *left, const void *right)
 	return a->cpu < b->cpu ? -1 : a->cpu > b->cpu;
 }
 
-enum { HEAD_SWITCH, HEAD_EXEC };
+enum { HEAD_SWITCH, HEAD_EXEC }; /* requests; the first is that of build_sees_switches() */
 
 /* Whether the event tells who ran before it: a switch, or an exec that takes its leader's tid. */
 static bool tells_head(const struct reader_event *event, int32_t *ret_tid)

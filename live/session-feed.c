@@ -62,14 +62,6 @@ static void lose_packet(struct live_stream *stream, const char *why)
 	stream_lost_packet(stream->stream, message);
 }
 
-static void wait_for_plan(const struct waiting *like)
-{
-	struct waiting *waiting = mem_alloc(sizeof(*waiting));
-
-	*waiting = *like;
-	*vec_push(&like->stream->trace->waiting) = waiting;
-}
-
 void session_on_packet(void *user, void *arg, const struct viewer_index *index, uint8_t *bytes,
 		       uint64_t len)
 {
@@ -84,7 +76,8 @@ void session_on_packet(void *user, void *arg, const struct viewer_index *index, 
 	} else if (trace->has_plan) {
 		push_packet(stream, bytes, len);
 	} else {
-		wait_for_plan(&(struct waiting){ .stream = stream, .bytes = bytes, .len = len });
+		*vec_push(&trace->waiting) =
+			(struct waiting){ .stream = stream, .bytes = bytes, .len = len };
 	}
 }
 
@@ -96,7 +89,8 @@ void session_on_packet_lost(void *user, void *arg, const char *why)
 	if (stream->trace->has_plan) {
 		lose_packet(stream, why);
 	} else if (!stream->trace->has_failed) {
-		wait_for_plan(&(struct waiting){ .stream = stream, .lost = why });
+		*vec_push(&stream->trace->waiting) =
+			(struct waiting){ .stream = stream, .lost = why };
 	}
 }
 
@@ -108,14 +102,13 @@ static void push_waiting(struct live_trace *trace)
 	struct session *session = trace->session;
 
 	for (size_t i = 0; i < trace->waiting.count; i++) {
-		struct waiting *waiting = trace->waiting.at[i];
+		const struct waiting *waiting = &trace->waiting.at[i];
 
 		if (waiting->lost) {
 			lose_packet(waiting->stream, waiting->lost);
 		} else {
 			push_packet(waiting->stream, waiting->bytes, waiting->len);
 		}
-		free(waiting);
 	}
 	trace->waiting.count = 0;
 	for (size_t i = 0; i < session->streams.count; i++) {

@@ -53,8 +53,7 @@ struct live_trace *session_find_trace(struct session *session, uint64_t relay_id
 void live_trace_drop_waiting(struct live_trace *trace)
 {
 	for (size_t i = 0; i < trace->waiting.count; i++) {
-		free(trace->waiting.at[i]->bytes);
-		free(trace->waiting.at[i]);
+		free(trace->waiting.at[i].bytes);
 	}
 	trace->waiting.count = 0;
 }

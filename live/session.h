@@ -59,7 +59,7 @@ struct live_trace {
 	bool is_away;        /* belongs to a lost connection */
 	bool has_plan, has_failed, has_attached;
 	VEC(uint8_t) metadata;         /* gathered before the trace is known */
-	VEC(struct waiting *) waiting; /* packets that came before their metadata */
+	VEC(struct waiting) waiting;   /* packets that came before their metadata */
 	struct history_trace *history; /* NULL: none is kept */
 	struct gather *gather;         /* NULL: windows are shown as they come */
 	struct run_summary before;     /* what another run had of it */

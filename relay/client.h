@@ -50,7 +50,7 @@ struct client_events {
 	/* A whole packet's content; @bytes was made by malloc() and is the callee's now. */
 	void (*on_packet)(void *user, void *stream, const struct viewer_index *index,
 			  uint8_t *bytes, uint64_t len);
-	/* A packet was announced and could not be had. */
+	/* A packet was announced and could not be had; @why is a constant. */
 	void (*on_packet_lost)(void *user, void *stream, const char *why);
 	/* Nothing now; @has_beacon: nothing older than @cycles will come. */
 	void (*on_idle)(void *user, void *stream, bool has_beacon, uint64_t cycles);
