@@ -413,7 +413,7 @@ class Scripted:
             return self.index(4 if wrong and self.how == 'status' else 1 if first else 2)
         if command == 5:
             offset, size = struct.unpack('>QQI', payload)[1:]
-            if wrong and self.how == 'status':
+            if wrong and self.how in ('status', 'late'):
                 return struct.pack('>III', 3, 0, 0)
             size += 1 if wrong and self.how == 'huge' else 0
             return struct.pack('>III', 1, size, 0) + self.packet[offset:offset + size].ljust(size, b'\0')
@@ -452,10 +452,12 @@ def test_scripted(t):
 
 def test_late_metadata(t):
     """What came before its metadata is analysed, even if all had ended by then; or is said to be lost."""
-    late, never = [t.live('-a', 'count', '--from', 'beginning', Scripted(t, None, how).url + '/host/h/s')
-                   for how in ('late', 'never')]
+    late, lost, never = [t.live('-a', 'count', '--from', 'beginning', Scripted(t, fault, how).url + '/host/h/s')
+                         for fault, how in ((None, 'late'), (5, 'late'), (None, 'never'))]
     lines = late.finish()
     assert lines[-1]['packets'] == 1 and totals(lines)[0]['count']['events'] == lines[-1]['events'] > 0, lines[-1]
+    lost.finish()
+    assert 'a packet is lost: the relay no longer has it' in lost.said(), lost.said()
     never.finish()
     assert '1 packets of kernel are lost: there was no metadata' in never.said(), never.said()
 
@@ -649,7 +651,10 @@ def test_babeltrace(t):
     url = relay.live + '/host/h/bt'
     replay = t.replay(relay, 'io-mix', '--session', 'bt', '--hostname', 'h', '--speed', '0',
                       '--wait-viewer', '--linger', '2s', wait=False)
-    while b'bt' not in subprocess.run([t.sillage, 'list', '-q', relay.live], stdout=subprocess.PIPE).stdout:
+    for _ in range(LIMIT * 10):
+        out = subprocess.run([t.sillage, 'list', '-f', 'json', relay.live], stdout=subprocess.PIPE, check=True)
+        if b'"session":"bt"' in out.stdout:
+            break
         time.sleep(0.1)
     out = subprocess.run(['babeltrace2', '-i', 'lttng-live', url], stdout=subprocess.PIPE,
                          stderr=subprocess.DEVNULL, timeout=LIMIT)
