@@ -320,6 +320,7 @@ struct thread_files {
 	struct call open;
 	char *path; /* of it; NULL: none */
 	bool is_open, is_tainted;
+	uint64_t channel; /* where it was entered */
 	bool has_pid;
 	int32_t pid;
 };
@@ -409,13 +410,14 @@ static void whole_call(struct shard *shard, struct thread *thread, const struct 
 	add_call(shard, thread, record->ts, &call, path, false);
 }
 
-static void open_call(struct thread_files *files, const uint64_t *words)
+static void open_call(struct thread_files *files, uint64_t channel, const uint64_t *words)
 {
 	memcpy(&files->open, words, sizeof(files->open));
 	free(files->path);
 	files->path = files->open.path_len > 0 ? mem_strdup(path_of(words, &files->open)) : NULL;
 	files->is_open = true;
 	files->is_tainted = false;
+	files->channel = channel;
 }
 
 static void end_call(struct shard *shard, struct thread *thread, struct thread_files *files,
@@ -561,6 +563,7 @@ static void on_carry(const struct carried *carried, void *state)
 	flat_text(flat, &files->path);
 	flat_bool(flat, &files->is_open);
 	flat_bool(flat, &files->is_tainted);
+	flat_u64(flat, &files->channel);
 	flat_bool(flat, &files->has_pid);
 	flat_i32(flat, &files->pid);
 	if (!flat_check(flat, open->call < FILE_CALL_COUNT)) {
@@ -579,7 +582,7 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 		whole_call(shard, thread, record, numbers);
 		break;
 	case OWN_OPEN:
-		open_call(files, numbers + record->a);
+		open_call(files, shard_channel(shard), numbers + record->a);
 		break;
 	case OWN_EXIT:
 		end_call(shard, thread, files, record->ts, numbers + record->a);
@@ -627,7 +630,7 @@ static void on_gap(struct shard *shard, struct thread *thread)
 {
 	struct thread_files *files = shard_thread_state(shard, thread);
 
-	files->is_tainted = true;
+	files->is_tainted |= shard_may_miss(shard, files->channel);
 }
 
 static void on_forget(void *state)

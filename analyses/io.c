@@ -42,6 +42,7 @@ struct open_call {
 	uint8_t call;
 	bool is_open, is_tainted;
 	uint64_t entry_ts, message_bytes;
+	uint64_t channel; /* where it was entered; of the merge side */
 };
 
 struct ended_call {
@@ -294,6 +295,7 @@ static void on_carry(const struct carried *carried, void *state)
 	flat_bool(carried->flat, &open->is_tainted);
 	flat_u64(carried->flat, &open->entry_ts);
 	flat_u64(carried->flat, &open->message_bytes);
+	flat_u64(carried->flat, &open->channel);
 	if (!flat_check(carried->flat, open->call <= CALL_OTHER)) {
 		open->call = CALL_OTHER;
 	}
@@ -312,7 +314,8 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 		*open = (struct open_call){ .call = (uint8_t)record->flags,
 					    .is_open = true,
 					    .entry_ts = numbers[record->a],
-					    .message_bytes = numbers[record->a + 1] };
+					    .message_bytes = numbers[record->a + 1],
+					    .channel = shard_channel(shard) };
 		break;
 	case OWN_EXIT:
 		merge_exit(shard, thread, open, record);
@@ -338,7 +341,7 @@ static void on_gap(struct shard *shard, struct thread *thread)
 {
 	struct open_call *open = shard_thread_state(shard, thread);
 
-	open->is_tainted = true;
+	open->is_tainted |= shard_may_miss(shard, open->channel);
 }
 
 #define ENTRY(event_, call)                                                                        \

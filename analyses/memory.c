@@ -109,6 +109,7 @@ static void on_stay_end(struct map *map, void *state, uint64_t ts, bool is_windo
 
 struct reclaiming {
 	uint64_t begin; /* 0: it does not */
+	uint64_t channel;
 };
 
 static void add_sums(struct shard *shard, struct thread *thread, const uint64_t *sums)
@@ -142,6 +143,7 @@ static void on_carry(const struct carried *carried, void *state)
 	struct reclaiming *reclaiming = state;
 
 	flat_u64(carried->flat, &reclaiming->begin);
+	flat_u64(carried->flat, &reclaiming->channel);
 }
 
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
@@ -155,6 +157,7 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 		break;
 	case OWN_RECLAIM_BEGIN:
 		reclaiming->begin = record->ts;
+		reclaiming->channel = shard_channel(shard);
 		break;
 	case OWN_RECLAIM_END:
 		if (reclaiming->begin != 0) {
@@ -172,7 +175,9 @@ static void on_gap(struct shard *shard, struct thread *thread)
 {
 	struct reclaiming *reclaiming = shard_thread_state(shard, thread);
 
-	reclaiming->begin = 0;
+	if (shard_may_miss(shard, reclaiming->channel)) {
+		reclaiming->begin = 0;
+	}
 }
 
 #define PAGES(event_, column)                                                                      \

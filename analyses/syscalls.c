@@ -150,6 +150,7 @@ struct thread_call {
 	uint64_t entry_ts;
 	uint64_t off_ns;  /* off the CPU since then */
 	uint64_t left_ts; /* when it left the CPU, 0: it is there, or that is not known */
+	uint64_t channel; /* where it was entered */
 	uint32_t class;
 	bool is_open, is_tainted;
 };
@@ -270,6 +271,7 @@ static void open_call(struct shard *shard, struct thread_call *call, const struc
 		call->off_ns = 0;
 		call->is_open = true;
 		call->is_tainted = false;
+		call->channel = shard_channel(shard);
 	}
 }
 
@@ -334,6 +336,7 @@ static void on_carry(const struct carried *carried, void *state)
 	flat_u64(flat, &call->entry_ts);
 	flat_u64(flat, &call->off_ns);
 	flat_u64(flat, &call->left_ts);
+	flat_u64(flat, &call->channel);
 	flat_u32(flat, &call->class);
 	flat_bool(flat, &call->is_open);
 	flat_bool(flat, &call->is_tainted);
@@ -404,7 +407,7 @@ static void on_gap(struct shard *shard, struct thread *thread)
 {
 	struct thread_call *call = shard_thread_state(shard, thread);
 
-	call->is_tainted = true;
+	call->is_tainted |= shard_may_miss(shard, call->channel);
 }
 
 static void on_window_end(struct shard *shard, struct thread *thread, uint64_t end)

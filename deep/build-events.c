@@ -489,12 +489,16 @@ static void on_call(const struct build *build, const struct reader_event *event,
 		thread->is_in_call = is_entry;
 		if (is_entry) {
 			thread->call = call_of(build, event);
+			thread->call_channel = event->stream->id;
 		}
 		build_put_running(build, thread, event->ts, cpu);
 	}
 }
 
-/* What was begun there is not known any more; nor is who runs, if that may be what is missing. */
+/*
+ * What was begun there is not known any more, but for calls of another channel, which are whole;
+ * nor is who runs, if that may be what is missing.
+ */
 static void on_gap(const struct build *build, const struct reader_event *event)
 {
 	struct deep_cpu *cpu = build_cpu(build, event->cpu);
@@ -502,7 +506,7 @@ static void on_gap(const struct build *build, const struct reader_event *event)
 
 	build->timeline->gaps++;
 	cpu->contexts->count = 0;
-	if (thread) {
+	if (thread && (build_sees_switches(event) || thread->call_channel == event->stream->id)) {
 		thread->is_in_call = false;
 	}
 	if (!build_sees_switches(event)) {

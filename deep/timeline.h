@@ -91,6 +91,7 @@ struct deep_thread {
 	/* While it is built. */
 	bool is_in_call;
 	uint32_t call;           /* is_in_call: timeline.calls */
+	uint64_t call_channel;   /* is_in_call: the stream class it was entered in */
 	uint64_t pending_ts;     /* woken while it ran (4.4, rule 4), 0: not */
 	struct interval pending; /* the cause of that */
 	bool is_tentative;       /* WAIT by that, and nothing in the trace confirms it */

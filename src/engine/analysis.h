@@ -223,7 +223,7 @@ struct analysis {
 	void (*on_head)(struct shard *shard, struct thread *thread, uint64_t cpu);
 	/* RECORD_ANEW_CALLS; @by_exit: RECORD_ENDS_CALL. */
 	void (*on_anew)(struct shard *shard, struct thread *thread, bool by_exit);
-	/* Events are missing where the thread ran: what it has begun may be over. */
+	/* Events are missing where the thread ran: what it began may be over (shard_may_miss). */
 	void (*on_gap)(struct shard *shard, struct thread *thread);
 	/* There may be switches among them: it may have left the CPU.  Called before on_gap(). */
 	void (*on_unseen)(struct shard *shard, struct thread *thread);

@@ -511,7 +511,7 @@ void map_note_gap(struct map *map, uint64_t ts)
 	map->analysis = 0;
 	if (!map->chunk->has_switches) {
 		if (map->setup->uses_threads) {
-			(void)map_emit(map, ts, TID_CURRENT, RECORD_MISSED);
+			(void)map_emit(map, ts, TID_CURRENT, RECORD_GAP);
 		}
 		return;
 	}

@@ -21,12 +21,10 @@ enum record_kind {
 	RECORD_IN,   /* the thread was switched in at ts; it ran `a` ns (see RECORD_LEFT) */
 	RECORD_ON,   /* the same, but it ran before, under another tid (exec) */
 	RECORD_OUT,  /* it was switched out at ts */
-	RECORD_GAP,  /* it ran when events were lost: what it does from ts on is not known */
 	RECORD_RUN,  /* it ran `a` ns more, which is part of no IN or ON */
 	RECORD_HEAD, /* it ran on CPU `a` when the trace began */
-	/* From the streams that do not tell who runs: events of it may be missing at ts. */
-	RECORD_MISSED,
-	/* Threads and processes, from any stream. */
+	/* From any stream. */
+	RECORD_GAP,     /* it ran when events were lost: switches as well, where those come from */
 	RECORD_ANEW,    /* who is unknown is from ts on somebody else */
 	RECORD_FORK,    /* the thread was created; a: its process, or UINT64_MAX */
 	RECORD_EXEC,    /* it executes a new program */

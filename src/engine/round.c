@@ -99,6 +99,7 @@ static void add_entries(struct merge *merge, struct merge_stream *stream, int64_
 			*vec_push(&merge->round.entries) = (struct round_entry){
 				.partial = partial,
 				.slice = slice,
+				.channel = stream->identity.class_id,
 				.cpu_id = stream->cpu ? stream->cpu->id : UINT64_MAX,
 				.cpu_number = stream->cpu ? stream->cpu->number : UINT32_MAX,
 				.owns_cpu = stream->owns_cpu,

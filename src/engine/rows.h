@@ -139,7 +139,8 @@ struct indexed_items {
 
 struct shard {
 	const struct layout *layout;
-	size_t running; /* index of the analysis whose call runs */
+	size_t running;                   /* index of the analysis whose call runs */
+	const struct round_entry *source; /* of the records that are applied */
 	uint64_t *trace;
 	uint64_t *names; /* by event name */
 	size_t names_room;

@@ -210,9 +210,11 @@ static void apply(struct applying *at, const struct record *record)
 		switch_out(at, thread, record);
 		break;
 	case RECORD_GAP:
-		note_stay(at, thread, record, false);
-		thread->is_in = false;
-		shard_each_with(at->shard, on_unseen, (at->shard, thread));
+		if (at->entry->owns_cpu) {
+			note_stay(at, thread, record, false);
+			thread->is_in = false;
+			shard_each_with(at->shard, on_unseen, (at->shard, thread));
+		}
 		shard_each_with(at->shard, on_gap, (at->shard, thread));
 		break;
 	case RECORD_RUN:
@@ -220,9 +222,6 @@ static void apply(struct applying *at, const struct record *record)
 		break;
 	case RECORD_HEAD:
 		head(at->shard, thread, record);
-		break;
-	case RECORD_MISSED:
-		shard_each_with(at->shard, on_gap, (at->shard, thread));
 		break;
 	case RECORD_ANEW:
 		shard_each_with(at->shard, on_anew, (at->shard, thread, false));
@@ -266,6 +265,7 @@ static bool use_node(struct shard *shard, const struct round *round, struct shar
 	bool is_fresh = true;
 	uint32_t i = group->first;
 
+	shard->source = entry;
 	do {
 		const struct record *record = &entry->partial->records.at[i];
 
@@ -273,7 +273,7 @@ static bool use_node(struct shard *shard, const struct round *round, struct shar
 		if (record->ts >= round->bound || (other && node_before(other, node))) {
 			break;
 		}
-		if (record->kind > RECORD_GAP || entry->owns_cpu) {
+		if (record->kind >= RECORD_GAP || entry->owns_cpu) {
 			if (!key->thread) {
 				key->thread = shard_thread(shard, key->key);
 			}

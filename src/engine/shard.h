@@ -19,7 +19,8 @@
 struct round_entry {
 	struct partial *partial;
 	const struct slice *slice;
-	uint64_t cpu_id; /* of its stream, UINT64_MAX: none */
+	uint64_t channel; /* its stream's class */
+	uint64_t cpu_id;  /* of its stream, UINT64_MAX: none */
 	uint32_t cpu_number;
 	bool owns_cpu; /* its records say who runs there */
 	bool counts;   /* its tallies are to be added */
@@ -75,6 +76,19 @@ static inline bool shard_is_long(const struct shard *shard, unsigned int table, 
 /* The name of an event class. */
 const char *shard_event_name(const struct shard *shard, uint32_t class_index);
 void *shard_thread_state(struct shard *shard, struct thread *thread);
+
+/* The stream class (LTTng: the channel) that on_record()'s record came from. */
+static inline uint64_t shard_channel(const struct shard *shard)
+{
+	return shard->source->channel;
+}
+
+/* on_gap(): whether what came from @channel may have had its end there.  It is sure that it had not
+ * if only another channel misses events, which leaves it known who runs. */
+static inline bool shard_may_miss(const struct shard *shard, uint64_t channel)
+{
+	return shard->source->owns_cpu || shard->source->channel == channel;
+}
 
 /* The number of an object (map_emit_of), as far as 32 bits go; UINT64_MAX for UINT64_MAX. */
 static inline uint64_t shard_object_id(const struct thread *object)

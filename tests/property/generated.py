@@ -270,7 +270,7 @@ def packets(rng, header, stream, cpu, events, loses):
         seq, begin = seq + 1, end
     if rng.random() < 0.2:  # as tracers end a stream, perhaps behind some that are missing
         begin += rng.choice((0, 1000))
-        missing = loses and stream == 0 and rng.random() < 0.5
+        missing = loses and rng.random() < 0.5
         data = synthetic.packet(cpu, seq + missing, begin, begin, [], discarded)
         out += data[:20] + struct.pack('<I', stream) + data[24:]
     return out

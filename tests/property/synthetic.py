@@ -257,6 +257,24 @@ def test_missed_calls(scratch):
         same([(row['read_ns'], row['write_ns']) for row in total['io']['threads']], [(0, 0), (0, 23)])
 
 
+def test_missed_others(scratch):
+    """A gap in a channel that calls do not come from: theirs are all there, and their durations known."""
+    switches, calls = [switch(0, 3, 7), switch(80, 7, 0)], [event(10, 'syscall_entry_read'),
+                                                            event(40, 'syscall_exit_read', 8)]
+    others = channel(2, packet(0, 0, 0, 20, [])) + channel(2, packet(0, 2, 30, 100, []))
+    for name, text, streams in (
+            ('together', metadata(0), [packet(0, 0, 0, 20, switches[:1] + calls[:1]) +
+                                       packet(0, 1, 20, 100, calls[1:] + switches[1:])]),
+            ('apart', apart('syscall'), [packet(0, 0, 0, 100, switches), channel(1, packet(0, 0, 0, 100, calls))])):
+        text += HEADER[HEADER.index('stream {'):].replace('id = 0', 'id = 2')
+        made = Made(scratch, 'others-' + name, streams + [others], text)
+        for chunk in ('1', '1M'):
+            total = total_of(made, '-a', 'all', '--chunk-size', chunk)
+            same(total['count']['lost_packets'], 1)
+            same([row['read_ns'] for row in total['io']['threads']], [30])
+            same((total['syscalls']['untimed'], total['files']['operations'][0]['time']['sum_ns']), (0, 30))
+
+
 def test_gap_of_an_instant(scratch):
     """A gap in the very ns of a switch: who came then is not who runs behind it."""
     calls = [event(45, 'syscall_entry_read'), event(50, 'syscall_exit_read', 8)]
