@@ -182,6 +182,8 @@ struct matcher {
 	khash_t(newest) * newest;     /* thread by tid, and ... */
 	uint32_t *before;             /* ... the one before that had its tid, by thread */
 	VEC(uint32_t) renamed;        /* threads that had another tid first */
+	uint64_t taken_ts;            /* when a thread last took another's tid, ... */
+	int32_t taken;                /* ... and which */
 	bool is_open; /* is_across: one has begun, there (NOBODY: the CPU was idle) and then */
 	uint32_t from;
 	uint64_t from_ts;
@@ -210,6 +212,16 @@ static bool is_meant(const struct deep_thread *thread, const char *who)
 	return !who || !who[0] || thread_is(thread, who);
 }
 
+/* Whether it has its last tid then: in the very ns in which it took that from another, if that has
+ * been seen. */
+static bool has_tid(const struct matcher *matcher, const struct deep_thread *thread, uint64_t ts)
+{
+	if (matcher->taken == thread->tid && matcher->taken_ts == ts) {
+		return thread->renamed_ts == ts;
+	}
+	return thread->renamed_ts == 0 || thread->renamed_ts < ts;
+}
+
 /* The thread with this tid that lives then; NOBODY: none that is meant by @who, if that is said. */
 static uint32_t thread_at(const struct matcher *matcher, int32_t tid, const char *who,
 			  uint64_t begin, uint64_t end)
@@ -228,9 +240,8 @@ static uint32_t thread_at(const struct matcher *matcher, int32_t tid, const char
 	}
 	for (; i != NOBODY; i = matcher->before[i]) {
 		const struct deep_thread *thread = matcher->timeline->threads.at[i];
-		bool has_tid = thread->renamed_ts == 0 || thread->renamed_ts < end;
 
-		if (has_tid && thread->birth <= begin && thread->end >= end &&
+		if (has_tid(matcher, thread, end) && thread->birth <= begin && thread->end >= end &&
 		    is_meant(thread, who)) {
 			return i;
 		}
@@ -427,6 +438,8 @@ static int32_t follow(struct matcher *matcher, const struct reader_event *event)
 		   event->values[EXEC_OLD_TID].i != event->values[EXEC_TID].i) {
 		*tid = (int32_t)event->values[EXEC_TID].i;
 		rename_machine(matcher, (int32_t)event->values[EXEC_OLD_TID].i, *tid);
+		matcher->taken = *tid;
+		matcher->taken_ts = event->ts;
 	} else if (event->binding->request == REQUEST_FORK && reader_has(event, FORK_TID)) {
 		forget_machine(matcher, (int32_t)event->values[FORK_TID].i);
 	}

@@ -485,6 +485,22 @@ def test_report_exec_head(scratch):
     same((jobs['count'], jobs['total_ns']), (1, 30))
 
 
+def test_report_exec_end(scratch):
+    """An execution that ends with an exec is of the thread that takes its leader's tid, not of the leader."""
+    made = Made(scratch, 'exec-end', [
+        packet(0, 0, 0, 100, [switch(0, 4, 19), event(10, 'syscall_entry_read'),
+                              event(40, 'sched_process_exec', '/bin/new', 4, 19), switch(60, 4, 0),
+                              event(100, 'sched_process_exit', 1)]),
+        packet(1, 0, 0, 100, [switch(5, 0, 4), switch(20, 4, 0)])])
+    jobs = report_of(made, '-n', '1', '--job', 'syscall_entry_read; sched_process_exec')['jobs']
+    same((jobs['count'], jobs['total_ns'], jobs['longest'][0].get('blocked_ns', 0)), (1, 30, 0))
+    made = Made(scratch, 'exec-end-young', [
+        packet(0, 0, 0, 100, [switch(0, 0, 19), event(10, 'syscall_entry_read'), event(30, 'sched_waking', 4),
+                              event(40, 'sched_process_exec', '/bin/new', 4, 19), switch(60, 4, 0),
+                              event(100, 'sched_process_exit', 1)])])
+    same(report_of(made, '--job', 'syscall_entry_read; sched_process_exec')['jobs']['count'], 1)
+
+
 def test_patterns(scratch):
     """What is wrong in a pattern of --job is said with its place."""
     trace = Made(scratch, 'patterns', [packet(0, 0, 0, 90, [switch(1, 0, 7, 0), event(10, 'syscall_entry_read'),
