@@ -70,11 +70,11 @@ static inline unsigned int key_shard(int64_t key)
 struct group {
 	int64_t key;
 	uint64_t ts;          /* of its first record */
-	int32_t pid;          /* INT32_MIN: not seen */
+	int32_t pid;          /* told where it leaves a CPU, or by RECORD_PROCESS; INT32_MIN: not */
 	uint32_t first, last; /* records; first is RECORD_NONE when there are no more */
 	uint32_t next;        /* in a chain of the merger's; RECORD_NONE: the last */
 	bool has_name;
-	bool is_weak;          /* name and pid count only if nothing better is known */
+	bool is_weak;          /* the name counts only if nothing better is known */
 	char name[NAME_BYTES]; /* as traced, whatever follows its zero */
 };
 

@@ -24,14 +24,19 @@ static void show_name(struct thread *thread, const char name[NAME_BYTES])
 	thread->view.comm[NAME_BYTES - 1] = 0;
 }
 
-/* What all records of the group say of their thread. */
-static void apply_group(struct thread *thread, const struct group *group)
+/* The name that all records of the group have for their thread. */
+static void apply_name(struct thread *thread, const struct group *group)
 {
 	bool is_new = !group->is_weak || !thread->view.comm[0];
 
 	if (group->has_name && is_new && memcmp(thread->name, group->name, NAME_BYTES) != 0) {
 		show_name(thread, group->name);
 	}
+}
+
+/* The process, where a record tells it: the group may go on with a later thread of the same tid. */
+static void apply_pid(struct thread *thread, const struct group *group)
+{
 	if (group->pid != INT32_MIN) {
 		thread->view.pid = group->pid;
 	}
@@ -109,6 +114,9 @@ static void left(struct applying *at, struct thread *thread, const struct record
 		out.in_ts = is_here && thread->is_in ? thread->in_ts : 0;
 		thread->is_in = false;
 	}
+	if (!at->group->is_weak) {
+		apply_pid(thread, at->group);
+	}
 	shard_each_with(at->shard, on_switch_out, (at->shard, thread, &out));
 }
 
@@ -179,7 +187,7 @@ static void head(struct shard *shard, struct thread *thread, const struct record
 static void fork_thread(struct applying *at, const struct record *record)
 {
 	at->key->thread = shard_thread_fork(at->shard, at->key->key, record->ts);
-	apply_group(at->key->thread, at->group);
+	apply_name(at->key->thread, at->group);
 	if (record->a != UINT64_MAX) {
 		at->key->thread->view.pid = (int64_t)record->a;
 	}
@@ -229,9 +237,11 @@ static void apply(struct applying *at, const struct record *record)
 	case RECORD_FORK:
 		fork_thread(at, record);
 		break;
-	case RECORD_EXEC:
 	case RECORD_PROCESS:
-		break; /* the group said it */
+		apply_pid(thread, at->group);
+		break;
+	case RECORD_EXEC: /* the group said the name */
+		break;
 	case RECORD_OWN:
 	default:
 		own_record(at, record);
@@ -279,7 +289,7 @@ static bool use_node(struct shard *shard, const struct round *round, struct shar
 			}
 			/* Analyses' records are also of threads that are not there: no name. */
 			if (is_fresh && record->kind < RECORD_OWN && record->kind != RECORD_FORK) {
-				apply_group(key->thread, group);
+				apply_name(key->thread, group);
 				is_fresh = false;
 			}
 			if (key->thread->is_dead) {
