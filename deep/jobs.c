@@ -38,6 +38,7 @@ struct part {
 	struct definition is;
 	size_t request;                 /* whose binding has it */
 	uint8_t fields[CONDITIONS_MAX]; /* of the request, by condition */
+	uint8_t tid_field;              /* of the context that tells who runs */
 };
 
 struct pattern {
@@ -143,6 +144,7 @@ static int ask(struct pattern *pattern, struct asked *asked, struct err *err)
 	asked->requests[REQUEST_FORK].fields[FORK_TID] = "child_tid";
 	for (size_t d = 0; d < pattern->count; d++) {
 		struct part *part = &pattern->at[d];
+		int tid;
 
 		part->request = request_of(asked, part->is.event);
 		for (size_t i = 0; i < part->is.count; i++) {
@@ -154,6 +156,11 @@ static int ask(struct pattern *pattern, struct asked *asked, struct err *err)
 			}
 			part->fields[i] = (uint8_t)field;
 		}
+		tid = field_of(&asked->requests[part->request], "context.tid", err);
+		if (tid < 0) {
+			return tid;
+		}
+		part->tid_field = (uint8_t)tid;
 	}
 	return 0;
 }
@@ -446,6 +453,22 @@ static int32_t follow(struct matcher *matcher, const struct reader_event *event)
 	return *tid;
 }
 
+/* Who the event is of: in a channel without switches its context knows, if it is traced. */
+static int32_t current_of(const struct matcher *matcher, const struct reader_event *event,
+			  int32_t runs)
+{
+	for (size_t d = 0; d < matcher->pattern->count; d++) {
+		const struct part *part = &matcher->pattern->at[d];
+		struct reader_event as;
+
+		if (!reader_sees(event, REQUEST_SWITCH) && reader_as(event, part->request, &as) &&
+		    reader_has(&as, part->tid_field)) {
+			return (int32_t)as.values[part->tid_field].i;
+		}
+	}
+	return runs;
+}
+
 /* The event may be of who runs there, and of threads that its fields name. */
 static void take(struct matcher *matcher, const struct reader_event *event)
 {
@@ -456,6 +479,7 @@ static void take(struct matcher *matcher, const struct reader_event *event)
 	if (!event->class) {
 		return;
 	}
+	current = current_of(matcher, event, current);
 	tried[count++] = current;
 	for (size_t d = 0; d < matcher->pattern->count; d++) {
 		const struct part *part = &matcher->pattern->at[d];
