@@ -3,7 +3,8 @@
 A random schedule: threads that migrate, fork, die, come back under an old tid, exec (also by a thread
 that is not the leader), change name and priority, and make calls; wake-ups before and after those they
 wake sleep; interrupts that nest, pages, packets, block requests; CPUs with ties in time, empty streams,
-calls, interrupts and so on in a channel of their own; event headers of LTTng, and others.
+calls, interrupts and so on in a channel of their own; event headers of LTTng, and others; contexts that
+tell who runs.
 """
 import itertools
 import os
@@ -63,18 +64,26 @@ for _call in CALLS:
     FIELDS['syscall_entry_' + _call] = ARGUMENTS[_call]
     FIELDS['syscall_exit_' + _call] = (('s64', 'ret'),)
 IDS = {name: i for i, name in enumerate(FIELDS)}
+CONTEXTS = (('s32', 'tid'), ('s32', 'pid'), ('comm', 'procname'))
 START = 10**18  # ns
 
 
-def metadata(header):
-    text = (synthetic.HEADER % 0 + STREAM.replace('id = 0', 'id = 1', 1)).replace(PLAIN, HEADERS[header])
+def struct_of(fields):
+    return 'struct { %s}' % ''.join('%s _%s%s; ' % (synthetic.FIELD.get(kind, 'string'), field,
+                                                    '[16]' if kind == 'comm' else '') for kind, field in fields)
+
+
+def metadata(header, contexts=((), ())):
+    """@contexts: of the events of each stream class."""
+    text = synthetic.HEADER[:synthetic.HEADER.index('stream {')] % 0
+    for stream, fields in enumerate(contexts):
+        context = 'event.context := %s;\n};' % struct_of(fields) if fields else '};'
+        text += STREAM.replace('id = 0', 'id = %d' % stream, 1).replace(PLAIN, HEADERS[header])[:-3] + context + '\n'
     for stream, (name, fields) in itertools.product((0, 1), FIELDS.items()):
         if stream == 1 and name == 'sched_switch':
             continue  # in one channel only
-        body = ''.join('%s _%s%s; ' % (synthetic.FIELD.get(kind, 'string'), field,
-                                       '[16]' if kind == 'comm' else '') for kind, field in fields)
-        text += 'event { name = "%s"; id = %d; stream_id = %d; fields := struct { %s}; };\n' % (
-            name, IDS[name], stream, body)
+        text += 'event { name = "%s"; id = %d; stream_id = %d; fields := %s; };\n' % (
+            name, IDS[name], stream, struct_of(fields))
     return text
 
 
@@ -113,7 +122,8 @@ class Schedule:
     def add(self, cpu, name, *values):
         self.now += self.last.get(cpu) == self.now  # a CPU does one thing at a time
         self.last[cpu] = self.now
-        self.events.append((self.now, name, cpu, values))
+        runs = self.running[cpu] or Thread(0, 0, 'swapper')
+        self.events.append((self.now, name, cpu, values, {'tid': runs.tid, 'pid': runs.pid, 'procname': runs.comm}))
 
     def switch(self, cpu, dead=False):
         prev = self.running[cpu]
@@ -236,9 +246,10 @@ def pack_header(rng, header, before, ts, number):
     return struct.pack('<I', number | short << 5) if header == 'compact' else struct.pack('<HI', number, short)
 
 
-def pack(rng, header, before, ts, name, values):
+def pack(rng, header, before, ts, name, values, context=()):
+    """@context: kinds and values."""
     out = pack_header(rng, header, before, ts, IDS[name])
-    for (kind, _), value in zip(FIELDS[name], values):
+    for kind, value in list(context) + [(kind, value) for (kind, _), value in zip(FIELDS[name], values)]:
         out += {'s32': lambda v: struct.pack('<i', v), 's64': lambda v: struct.pack('<q', v),
                 'comm': lambda v: v.encode().ljust(16, b'\0'),
                 'text': lambda v: v.encode() + b'\0'}[kind](value)
@@ -251,7 +262,7 @@ def say(name, values):
 
 
 def packets(rng, header, stream, cpu, events, loses):
-    """The stream's bytes; with @loses, some packets are missing and some events discarded."""
+    """The bytes of a stream of events (what pack() wants); with @loses, some packets are missing and some events discarded."""
     out, seq, discarded = b'', 0, 0
     begin = events[0][0] if events else START
     while events or seq == 0:
@@ -261,7 +272,7 @@ def packets(rng, header, stream, cpu, events, loses):
         end = min(end, events[0][0]) if events else end
         if loses and rng.random() < 0.1:
             discarded += rng.randrange(5)
-        times = [begin] + [ts for ts, _, _ in now]
+        times = [begin] + [event[0] for event in now]
         data = synthetic.packet(cpu, seq, begin, end, [pack(rng, header, before, *event) for before, event in
                                                        zip(times, now)], discarded)
         data = data[:20] + struct.pack('<I', stream) + data[24:]
@@ -276,11 +287,11 @@ def packets(rng, header, stream, cpu, events, loses):
     return out
 
 
-def write(path, header, streams):
-    """A trace of the bytes of each stream."""
+def write(path, text, streams):
+    """A trace of its metadata and the bytes of each stream."""
     os.mkdir(path)
     with open(os.path.join(path, 'metadata'), 'w') as file:
-        file.write(metadata(header))
+        file.write(text)
     for name, data in streams.items():
         with open(os.path.join(path, name), 'wb') as file:
             file.write(data)
@@ -297,14 +308,16 @@ def make(rng, path, loses):
     streams = {(0, cpu): [] for cpu in schedule.running}
     streams.update({(1, cpu): [] for cpu in schedule.running if apart})
     ordered = []
-    for i, (ts, name, cpu, values) in enumerate(schedule.events):
+    contexts = [[one for one in CONTEXTS if rng.random() < 0.5] if rng.random() < 0.4 else [] for _ in range(2)]
+    for i, (ts, name, cpu, values, runs) in enumerate(schedule.events):
         stream = int(any(name.startswith(kind) for kind in away))
-        streams[stream, cpu].append((ts, name, values))
-        ordered.append((ts, stream, cpu, i, name, say(name, values)))
+        streams[stream, cpu].append((ts, name, values, [(kind, runs[key]) for kind, key in contexts[stream]]))
+        told = ''.join(', context_%s = %s' % (key, runs[key]) for _, key in contexts[stream])
+        ordered.append((ts, stream, cpu, i, name, say(name, values) + told))
     names = ['s%d' % i for i in range(len(streams))]
     rng.shuffle(names)
-    write(path, header, {name: packets(rng, header, stream, cpu, events, loses)
-                         for name, ((stream, cpu), events) in zip(names, streams.items())})
+    write(path, metadata(header, contexts), {name: packets(rng, header, stream, cpu, events, loses)
+                                             for name, ((stream, cpu), events) in zip(names, streams.items())})
     return [(ts, name, cpu, text) for ts, _, cpu, _, name, text in sorted(ordered)]
 
 

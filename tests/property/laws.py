@@ -287,7 +287,7 @@ def check_rest(sillage, path):
              (close + [entry] + left + again + ends, 0), (close + [entry] + left + again[1:] + ends, 0))
     for header, (events, ns) in itertools.product(generated.HEADERS, cases):
         events = [switched(10, 0, 7)] + events
-        generated.write(path, header, {'s0': generated.packets(random.Random(1), header, 0, 0, events, False)})
+        generated.write(path, generated.metadata(header), {'s0': generated.packets(random.Random(1), header, 0, 0, events, False)})
         lines = cuts.run([sillage, 'analyze', '-q', '-f', 'json', '-a', 'io', path]).splitlines()
         row = [json.loads(line) for line in lines][-2]['io']['threads'][0]
         shutil.rmtree(path)

@@ -308,6 +308,23 @@ def test_rename_of_an_unseen_thread(scratch):
         same([(row.get('pid'), row['run_ns']) for row in rows], [(27, 20), (None, 10)])
 
 
+def with_context(number, data):
+    """An event with a context of 32 bits."""
+    return data[:10] + struct.pack('<i', number) + data[10:]
+
+
+def test_process_by_context(scratch):
+    """A context tells the process of who leaves; a later thread of that tid and name may be of another."""
+    text = metadata(0).replace('id = 0;', 'id = 0; event.context := struct { %s _pid; };' % FIELD['s32'], 1)
+    made = Made(scratch, 'context', [
+        packet(0, 0, 0, 100, [with_context(0, switch(0, 0, 7)), with_context(7, switch(10, 7, 0, 64)),
+                              with_context(0, switch(30, 0, 7)), with_context(9, event(100, 'sched_process_exit', 1))]),
+        packet(1, 0, 0, 100, [with_context(9, event(20, 'sched_process_fork', 't7', 7, 9, 9))])], text)
+    for chunk in ('1', '1M'):
+        rows = total_of(made, '--chunk-size', chunk)['cpu']['threads']
+        same(sorted((row['pid'], row['run_ns']) for row in rows), [(7, 10), (9, 70)])
+
+
 def test_wakers_apart(scratch):
     """Wake-ups in a channel of their own: who woke is who ran there, nobody (0), or, behind a gap, unknown."""
     made = Made(scratch, 'wakers', [
@@ -499,6 +516,17 @@ def test_report_exec_end(scratch):
                               event(40, 'sched_process_exec', '/bin/new', 4, 19), switch(60, 4, 0),
                               event(100, 'sched_process_exit', 1)])])
     same(report_of(made, '--job', 'syscall_entry_read; sched_process_exec')['jobs']['count'], 1)
+
+
+def test_report_context(scratch):
+    """Calls in a channel of their own whose context tells the thread, while it is not known who runs."""
+    text = apart('syscall').replace('\tid = 1;', '\tid = 1; event.context := struct { %s _tid; };' % FIELD['s32'], 1)
+    made = Made(scratch, 'report-context', [
+        packet(0, 0, 0, 20, [switch(0, 3, 7)]) + packet(0, 2, 70, 100, [switch(80, 7, 0)]),
+        channel(1, packet(0, 0, 0, 100, [with_context(7, event(50, 'syscall_entry_read')),
+                                         with_context(7, event(60, 'syscall_exit_read', 5))]))], text)
+    jobs = report_of(made, '--job', 'syscall_entry_read; syscall_exit_read')['jobs']
+    same((jobs['count'], jobs['total_ns']), (1, 10))
 
 
 def test_patterns(scratch):

@@ -197,6 +197,9 @@ class Files:
         entry, exit_ = ENTRY.match(name), EXIT.match(name)
         if not thread or not (entry or exit_ or name == 'exit_syscall'):
             return
+        called = (entry or exit_).group(1) if entry or exit_ else None
+        if number(text, 'context_pid') is not None and called in (None,) + tuple(CALLS):
+            self.set_pid(ns, thread, number(text, 'context_pid'))
         if entry:
             if entry.group(1) in CALLS:
                 self.open[thread] = entry.group(1), ns, text

@@ -151,6 +151,8 @@ class Reference:
         if prev:
             thread = self.thread(prev)
             thread.comm, thread.prio = string(text, 'prev_comm'), number(text, 'prev_prio')
+            if number(text, 'context_pid') is not None:
+                thread.pid = number(text, 'context_pid')
             row = self.window(ns).rows[thread]
             row['preemptions'] += self.others.sched.is_preempted(number(text, 'prev_state'))
             if cpu in self.came:
