@@ -1,4 +1,4 @@
-"""generated: traces of what a kernel could do, for laws.py and others.
+"""generated: traces of what a kernel could do, and user programs, for laws.py and others.
 
 A random schedule: threads that migrate, fork, die, come back under an old tid, exec (also by a thread
 that is not the leader), change name and priority, and make calls; wake-ups before and after those they
@@ -63,8 +63,12 @@ FIELDS['lttng_statedump_file_descriptor'] = (('s32', 'pid'), ('s32', 'fd'), ('s3
 for _call in CALLS:
     FIELDS['syscall_entry_' + _call] = ARGUMENTS[_call]
     FIELDS['syscall_exit_' + _call] = (('s64', 'ret'),)
-IDS = {name: i for i, name in enumerate(FIELDS)}
+UST_FIELDS = {'app:begin': (('s32', 'id'),), 'app:end': (('s32', 'id'),), 'app:log': (('text', 'msg'),),
+              'lib:call': (), 'lib:size': (('s64', 'size'),)}
+LEVELS = {'app:begin': 6, 'app:end': 6, 'app:log': 13, 'lib:size': 3}
+IDS = {name: i for i, name in enumerate({**FIELDS, **UST_FIELDS})}
 CONTEXTS = (('s32', 'tid'), ('s32', 'pid'), ('comm', 'procname'))
+UST_CONTEXTS = (('s32', 'vtid'), ('s32', 'vpid'), ('comm', 'procname'))
 START = 10**18  # ns
 
 
@@ -73,17 +77,18 @@ def struct_of(fields):
                                                     '[16]' if kind == 'comm' else '') for kind, field in fields)
 
 
-def metadata(header, contexts=((), ())):
+def metadata(header, contexts=((), ()), domain='kernel'):
     """@contexts: of the events of each stream class."""
-    text = synthetic.HEADER[:synthetic.HEADER.index('stream {')] % 0
+    text = (synthetic.HEADER[:synthetic.HEADER.index('stream {')] % 0).replace('"kernel"', '"%s"' % domain)
     for stream, fields in enumerate(contexts):
         context = 'event.context := %s;\n};' % struct_of(fields) if fields else '};'
         text += STREAM.replace('id = 0', 'id = %d' % stream, 1).replace(PLAIN, HEADERS[header])[:-3] + context + '\n'
-    for stream, (name, fields) in itertools.product((0, 1), FIELDS.items()):
+    for stream, (name, fields) in itertools.product((0, 1), (FIELDS if domain == 'kernel' else UST_FIELDS).items()):
         if stream == 1 and name == 'sched_switch':
             continue  # in one channel only
-        text += 'event { name = "%s"; id = %d; stream_id = %d; fields := %s; };\n' % (
-            name, IDS[name], stream, struct_of(fields))
+        level = 'loglevel = %d; ' % LEVELS[name] if name in LEVELS else ''
+        text += 'event { name = "%s"; id = %d; stream_id = %d; %sfields := %s; };\n' % (
+            name, IDS[name], stream, level, struct_of(fields))
     return text
 
 
@@ -249,7 +254,8 @@ def pack_header(rng, header, before, ts, number):
 def pack(rng, header, before, ts, name, values, context=()):
     """@context: kinds and values."""
     out = pack_header(rng, header, before, ts, IDS[name])
-    for kind, value in list(context) + [(kind, value) for (kind, _), value in zip(FIELDS[name], values)]:
+    fields = FIELDS.get(name) or UST_FIELDS.get(name, ())
+    for kind, value in list(context) + [(kind, value) for (kind, _), value in zip(fields, values)]:
         out += {'s32': lambda v: struct.pack('<i', v), 's64': lambda v: struct.pack('<q', v),
                 'comm': lambda v: v.encode().ljust(16, b'\0'),
                 'text': lambda v: v.encode() + b'\0'}[kind](value)
@@ -319,6 +325,31 @@ def make(rng, path, loses):
     write(path, metadata(header, contexts), {name: packets(rng, header, stream, cpu, events, loses)
                                              for name, ((stream, cpu), events) in zip(names, streams.items())})
     return [(ts, name, cpu, text) for ts, _, cpu, _, name, text in sorted(ordered)]
+
+
+def make_ust(rng, path, loses):
+    """
+    Writes a trace of user programs; its events, in time order if no two are at one time, as (ts, name, values,
+    contexts by name), and whether they are.
+    """
+    steps = rng.choice(((0, 0), (1, 2))) + (1, 7, 1000, 50_000, 3_000_000, 90_000_000)
+    threads = [(10 * p + t, 10 * p, 'prog%d' % rng.randrange(2)) for p in range(1, 4) for t in range(rng.randrange(1, 4))]
+    contexts = [one for one in UST_CONTEXTS if rng.random() < 0.8]
+    away = [name for name in UST_FIELDS if rng.random() < 0.3]
+    streams = {place: [] for place in itertools.product(range(2), range(rng.randrange(1, 5)))}
+    now, events = START, []
+    for _ in range(rng.randrange(30, 600)):
+        now += rng.choice(steps)
+        name, (_, cpu) = rng.choice(list(UST_FIELDS)), rng.choice(list(streams))
+        values = [rng.choice(('', 'x', 'hello')) if kind == 'text' else rng.randrange(4) for kind, _ in UST_FIELDS[name]]
+        runs = dict(zip(('vtid', 'vpid', 'procname'), rng.choice(threads)))
+        streams[int(name in away), cpu].append((now, name, values, [(kind, runs[key]) for kind, key in contexts]))
+        events.append((now, name, values, {key: runs[key] for _, key in contexts}))
+    header = rng.choice(list(HEADERS))
+    write(path, metadata(header, (contexts, contexts), 'ust'), {
+        's%d' % i: packets(rng, header, stream, cpu, events, loses)
+        for i, ((stream, cpu), events) in enumerate(streams.items())})
+    return events, 0 not in steps
 
 
 def split(data):
