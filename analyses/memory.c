@@ -180,6 +180,16 @@ static void on_gap(struct shard *shard, struct thread *thread)
 	}
 }
 
+static void on_anew(struct shard *shard, struct thread *thread, bool by_exit)
+{
+	struct reclaiming *reclaiming = shard_thread_state(shard, thread);
+
+	(void)by_exit;
+	if (thread->view.tid < 0) { /* who is unknown is somebody else now */
+		reclaiming->begin = 0;
+	}
+}
+
 #define PAGES(event_, column)                                                                      \
 	{ "kmem_" event_, { "order", "pfn", "page" }, on_pages, column },                          \
 	{                                                                                          \
@@ -252,4 +262,5 @@ const struct analysis analysis_memory = {
 	.accepts = accepts,
 	.on_carry = on_carry,
 	.on_gap = on_gap,
+	.on_anew = on_anew,
 };
