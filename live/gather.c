@@ -15,13 +15,21 @@ struct gathered {
 	struct report_row row;
 	struct thread_view view;
 	struct instance instance;
-	char *name;
+	char *name, *item;
 	uint64_t values[COLUMNS_MAX];
 };
 
+/* What the row is found again by, beside its numbers: what it is shown as may become known late. */
+static const char *key_of(const struct gathered *gathered)
+{
+	return gathered->row.item   ? gathered->row.item
+	       : gathered->row.name ? gathered->row.name
+				    : "";
+}
+
 static uint32_t gathered_hash(const struct gathered *gathered)
 {
-	uint64_t hash = map_hash(gathered->row.id, gathered->name ? gathered->name : "");
+	uint64_t hash = map_hash(gathered->row.id, key_of(gathered));
 
 	return map_mix(hash ^ (uint64_t)gathered->row.owner << 32);
 }
@@ -29,7 +37,7 @@ static uint32_t gathered_hash(const struct gathered *gathered)
 static bool gathered_equal(const struct gathered *a, const struct gathered *b)
 {
 	return a->row.id == b->row.id && a->row.owner == b->row.owner &&
-	       strcmp(a->name ? a->name : "", b->name ? b->name : "") == 0;
+	       strcmp(key_of(a), key_of(b)) == 0;
 }
 
 KHASH_INIT(gathered, struct gathered *, char, 0, gathered_hash, gathered_equal)
@@ -68,6 +76,7 @@ static void empty(struct gathered_table *table)
 	for (size_t i = 0; i < table->all.count; i++) {
 		columns_empty(&table->columns, table->all.at[i]->values);
 		free(table->all.at[i]->name);
+		free(table->all.at[i]->item);
 		free(table->all.at[i]);
 	}
 	table->all.count = 0;
@@ -116,6 +125,15 @@ static struct gathered_table *table_of(struct gather *gather, const struct repor
 	return table;
 }
 
+static void show_name(struct gathered *to, const struct report_row *from)
+{
+	if (from->name && (!to->name || strcmp(to->name, from->name) != 0)) {
+		free(to->name);
+		to->name = mem_strdup(from->name);
+	}
+	to->row.name = to->name;
+}
+
 static void show_thread(struct gathered *to, const struct report_row *from)
 {
 	if (from->thread) {
@@ -129,8 +147,9 @@ static struct gathered *new_row(struct gathered_table *table, const struct repor
 	struct gathered *row = mem_alloc(sizeof(*row));
 
 	row->row = *from;
-	row->name = from->name ? mem_strdup(from->name) : NULL;
-	row->row.name = row->name;
+	show_name(row, from);
+	row->item = from->item ? mem_strdup(from->item) : NULL;
+	row->row.item = row->item;
 	row->row.values = row->values;
 	*vec_push(&table->all) = row;
 	return row;
@@ -138,12 +157,13 @@ static struct gathered *new_row(struct gathered_table *table, const struct repor
 
 static struct gathered *row_of(struct gathered_table *table, const struct report_row *from)
 {
-	struct gathered like = { .row = *from, .name = (char *)from->name };
+	struct gathered like = { .row = *from };
 	khint_t at = kh_get(gathered, table->by_key, &like);
 	struct gathered *row;
 	int is_new;
 
 	if (at != kh_end(table->by_key)) {
+		show_name(kh_key(table->by_key, at), from);
 		return kh_key(table->by_key, at);
 	}
 	row = new_row(table, from);

@@ -231,6 +231,7 @@ static void list_items(struct rows *rows, struct listing *listing)
 				row->owner = (int32_t)(item->key.id >> 32);
 			}
 			row->name = item->label ? item->label : item->key.name;
+			row->item = item->key.name;
 		}
 	}
 }
