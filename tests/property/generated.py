@@ -50,6 +50,9 @@ FIELDS = {
     'kmem_mm_page_alloc': (('s32', 'order'), ('s64', 'pfn')),
     'kmem_mm_page_free': (('s32', 'order'), ('s64', 'pfn')),
     'mm_page_free_batched': (('s64', 'pfn'),),
+    'mm_vmscan_wakeup_kswapd': (('s32', 'order'),),
+    'mm_vmscan_direct_reclaim_begin': (('s32', 'order'),),
+    'mm_vmscan_direct_reclaim_end': (('s64', 'nr_reclaimed'),),
     'net_if_receive_skb': (('s32', 'len'), ('text', 'name')),
     'net_dev_xmit': (('s32', 'rc'), ('s32', 'len'), ('text', 'name')),
     'block_rq_insert': (('s32', 'dev'), ('s64', 'sector'), ('s32', 'nr_sector'), ('s32', 'rwbs')),
@@ -61,8 +64,13 @@ FIELDS['sched_process_exit'] = (('s32', 'tid'),)
 FIELDS['lttng_statedump_start'] = ()
 FIELDS['lttng_statedump_file_descriptor'] = (('s32', 'pid'), ('s32', 'fd'), ('s32', 'flags'), ('text', 'filename'))
 for _call in CALLS:
-    FIELDS['syscall_entry_' + _call] = ARGUMENTS[_call]
-    FIELDS['syscall_exit_' + _call] = (('s64', 'ret'),)
+    for _entry in 'syscall_entry_', 'compat_syscall_entry_', 'sys_':
+        FIELDS[_entry + _call] = ARGUMENTS[_call]
+    for _exit in 'syscall_exit_', 'compat_syscall_exit_':
+        FIELDS[_exit + _call] = (('s64', 'ret'),)
+FIELDS['exit_syscall'] = (('s64', 'ret'),)
+FIELDS['sched_wakeup_new'] = FIELDS['sched_wakeup']
+FIELDS['lttng_statedump_block_device'] = (('s32', 'dev'), ('text', 'diskname'))
 UST_FIELDS = {'app:begin': (('s32', 'id'),), 'app:end': (('s32', 'id'),), 'app:log': (('text', 'msg'),),
               'lib:call': (), 'lib:size': (('s64', 'size'),)}
 LEVELS = {'app:begin': 6, 'app:end': 6, 'app:log': 13, 'lib:size': 3}
@@ -105,10 +113,14 @@ class Schedule:
         self.rng, self.now, self.events = rng, START + rng.randrange(10**9), []
         self.last = {}
         self.tids = list(range(2, rng.choice((6, 12, 40))))
+        self.styles = rng.choice((('',), ('',), ('', 'compat_'), ('old',), ('', 'compat_', 'old')))  # of calls
         self.alive = {tid: Thread(tid, tid, 'first%d' % tid) for tid in self.tids[:3]}
         self.running = {cpu: None for cpu in range(rng.randrange(1, 6))}
         for thread in list(self.alive.values())[:1]:
             self.running[0], thread.cpu = thread, 0
+        for disk in (8 << 20, 'sda'), (8 << 20 | 16, 'sdb'):  # a reference knows one name of each
+            if rng.random() < 0.3:
+                self.add(0, 'lttng_statedump_block_device', *disk)
         for _ in range(rng.randrange(30, 600)):
             self.step()
         for cpu in self.running:  # each CPU shows who was there
@@ -154,12 +166,14 @@ class Schedule:
         thread = self.running[cpu]
         if thread.call and self.rng.random() < 0.8:
             calls, odds = (thread.call, thread.former or thread.call, self.rng.choice(CALLS)), (65, 30, 5)
-            call = self.rng.choices(calls, odds)[0]
-            self.add(cpu, 'syscall_exit_' + call, self.rng.choice((-11, -9, 0, 1, 2, 3, 3, 4096)))
+            call, style = self.rng.choices(calls, odds)[0], self.rng.choice(self.styles)
+            self.add(cpu, 'exit_syscall' if style == 'old' else style + 'syscall_exit_' + call,
+                     self.rng.choice((-11, -9, 0, 1, 2, 3, 3, 4096)))
             thread.call = None
         else:
             thread.former, thread.call = thread.call or thread.former, self.rng.choice(CALLS)
-            self.add(cpu, 'syscall_entry_' + thread.call,
+            style = self.rng.choice(self.styles)
+            self.add(cpu, ('sys_' if style == 'old' else style + 'syscall_entry_') + thread.call,
                      *(self.argument(kind, field) for kind, field in ARGUMENTS[thread.call]))
 
     def argument(self, kind, field):
@@ -184,7 +198,10 @@ class Schedule:
         self.add(cpu, name, number, *more)
 
     def page(self, cpu):
-        name = self.rng.choice([name for name in FIELDS if 'mm_page' in name])
+        name = self.rng.choice([name for name in FIELDS if 'mm_' in name])
+        if 'vmscan' in name:
+            self.add(cpu, name, self.rng.randrange(4))
+            return
         order = () if 'batched' in name else (self.rng.randrange(4),)
         self.add(cpu, name, *order, self.rng.choice((-1, 5, 77)))
 
@@ -211,6 +228,9 @@ class Schedule:
         child = self.alive[tid] = Thread(tid, pid, parent.comm)
         self.now += 1  # as in exec
         self.add(cpu, 'sched_process_fork', child.comm, tid, pid, parent.pid)
+        if self.rng.random() < 0.5:
+            self.now += 1
+            self.add(cpu, 'sched_wakeup_new', tid)
         self.now += 1
 
     def exec(self, cpu):
@@ -304,7 +324,7 @@ def write(path, text, streams):
 
 
 # What may be in a channel of its own: not what tells who runs.
-AWAY = ('syscall', 'irq', 'block', 'net', ('kmem', 'mm_'), 'sched_wak', 'lttng')
+AWAY = (('sys', 'compat_sys', 'exit_sys'), 'irq', 'block', 'net', ('kmem', 'mm_'), 'sched_wak', 'lttng')
 
 
 def make(rng, path, loses):

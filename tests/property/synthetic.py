@@ -297,6 +297,19 @@ def test_nobody_known(scratch):
         same([(row.get('tid'), row['read_bytes'], row['write_bytes']) for row in rows], [(None, 8, 0), (None, 0, 8)])
 
 
+def test_reclaim_of_nobody_known(scratch):
+    """Who is unknown behind a gap is not who was unknown behind the one before: what that one began is not ended."""
+    text = metadata(0) + ''.join('event { name = "mm_vmscan_direct_reclaim_%s"; id = %d; stream_id = 0; fields := struct'
+                                 ' { %s order; }; };\n' % (name, number, FIELD['s32'])
+                                 for name, number in (('begin', 98), ('end', 99)))
+    begin, end = (struct.pack('<HQi', number, ts, 0) for number, ts in ((98, 25), (99, 45)))
+    for seq, wanted in (4, 0), (3, 1):
+        made = Made(scratch, 'reclaim-%d' % seq, [
+            packet(0, 0, 0, 10, [switch(0, 3, 7)]) + packet(0, 2, 20, 30, [begin] + [switch(30, 8, 9)] * (seq == 4)) +
+            packet(0, seq, 40, 100, [end, switch(80, 5, 0)])], text)
+        same(total_of(made, '-a', 'memory')['memory']['reclaim']['count'], wanted)
+
+
 def test_rename_of_an_unseen_thread(scratch):
     """A thread that nothing has told of, since events are missing, takes its leader's tid: that one is gone."""
     made = Made(scratch, 'unseen', [
@@ -323,6 +336,22 @@ def test_process_by_context(scratch):
     for chunk in ('1', '1M'):
         rows = total_of(made, '--chunk-size', chunk)['cpu']['threads']
         same(sorted((row['pid'], row['run_ns']) for row in rows), [(7, 10), (9, 70)])
+
+
+def test_named_within(scratch):
+    """A disk whose name becomes known within a window that is put together from shorter ones has one row there."""
+    text = metadata(0) + ('event { name = "lttng_statedump_block_device"; id = 99; stream_id = 0; fields := struct {'
+                          ' %s dev; %s diskname[16]; }; };\n' % (FIELD['s32'], FIELD['comm']))
+    ms = 10**6
+    made = Made(scratch, 'named', [packet(0, 0, 0, 1000 * ms, [
+        event(0, 'block_rq_issue', 8 << 20, 8, 8, 1), event(150 * ms, 'block_rq_complete', 8 << 20, 8, 8, 1, 0),
+        struct.pack('<HQi', 99, 160 * ms, 8 << 20) + b'sda'.ljust(16, b'\0'),
+        event(170 * ms, 'block_rq_issue', 8 << 20, 16, 8, 1), event(250 * ms, 'block_rq_complete', 8 << 20, 16, 8, 1, 0),
+        event(999 * ms, 'sched_process_exit', 1)])], text)
+    for more in [], ['--trigger', 'count.events > 1G', '--trigger-interval', '100ms']:
+        lines = lines_of(made, '-a', 'count,block', '-i', '1s', *more)
+        disks = [line for line in lines if line['type'] == 'window'][0]['block']['disks']
+        same([(disk['name'], disk['requests'], disk['busy_ns']) for disk in disks], [('sda', 2, 230 * ms)])
 
 
 def test_wakers_apart(scratch):

@@ -266,6 +266,12 @@ class Memory:
         found = self.PAGES.match(name)
         if name == 'mm_vmscan_wakeup_kswapd':
             book.add('memory', 'kswapd_wakes')
+        elif name == 'mm_vmscan_direct_reclaim_begin' and thread is not None:
+            self.begun[thread] = ns
+        elif name == 'mm_vmscan_direct_reclaim_end' and thread in self.begun:
+            took = ns - self.begun.pop(thread)
+            book.sample('memory', 'reclaim', ns=took)
+            book.add('memory', 'threads', thread, 'reclaim_ns', by=took)
         if not found:
             return
         order = number(text, 'order')
