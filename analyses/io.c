@@ -42,7 +42,9 @@ struct open_call {
 	uint8_t call;
 	bool is_open, is_tainted;
 	uint64_t entry_ts, message_bytes;
-	uint64_t channel; /* where it was entered; of the merge side */
+	/* Of the merge side. */
+	uint64_t channel; /* where it was entered */
+	uint64_t anew_ts; /* of the last stay that showed that none was open */
 };
 
 struct ended_call {
@@ -296,6 +298,7 @@ static void on_carry(const struct carried *carried, void *state)
 	flat_u64(carried->flat, &open->entry_ts);
 	flat_u64(carried->flat, &open->message_bytes);
 	flat_u64(carried->flat, &open->channel);
+	flat_u64(carried->flat, &open->anew_ts);
 	if (!flat_check(carried->flat, open->call <= CALL_OTHER)) {
 		open->call = CALL_OTHER;
 	}
@@ -311,11 +314,15 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 		add_figures(shard, thread, numbers + record->a);
 		break;
 	case OWN_OPEN:
+		if (record->ts == open->anew_ts && numbers[record->a] < record->ts) {
+			break; /* it left one CPU and came to another in one ns, told first */
+		}
 		*open = (struct open_call){ .call = (uint8_t)record->flags,
 					    .is_open = true,
 					    .entry_ts = numbers[record->a],
 					    .message_bytes = numbers[record->a + 1],
-					    .channel = shard_channel(shard) };
+					    .channel = shard_channel(shard),
+					    .anew_ts = open->anew_ts };
 		break;
 	case OWN_EXIT:
 		merge_exit(shard, thread, open, record);
@@ -334,6 +341,7 @@ static void on_anew(struct shard *shard, struct thread *thread, bool by_exit)
 
 	(void)by_exit;
 	open->is_open = false;
+	open->anew_ts = thread->in_ts;
 }
 
 /* What the thread did in the gap is not known: its call may have ended and begun again. */

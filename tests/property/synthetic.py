@@ -275,6 +275,18 @@ def test_missed_others(scratch):
             same((total['syscalls']['untimed'], total['files']['operations'][0]['time']['sum_ns']), (0, 30))
 
 
+def test_call_of_an_instant(scratch):
+    """A thread that leaves a CPU and comes to another in one ns, where it enters another call than the open one."""
+    made = Made(scratch, 'two-cpus', [
+        packet(0, 0, 0, 100, [switch(30, 0, 7), event(35, 'syscall_entry_close', 3), switch(40, 7, 0),
+                              event(50, 'sched_process_exit', 1)]),
+        packet(1, 0, 0, 100, [switch(10, 0, 7), event(20, 'syscall_entry_read'), switch(30, 7, 0), switch(60, 0, 7),
+                              event(70, 'syscall_exit_read', 8), switch(100, 7, 0)])])
+    for chunk in ('1', '1M'):
+        row = thread(total_of(made, '--chunk-size', chunk)['io']['threads'], 7)
+        same((row['reads'], row['read_bytes'], row['read_ns']), (1, 8, 0))
+
+
 def test_gap_of_an_instant(scratch):
     """A gap in the very ns of a switch: who came then is not who runs behind it."""
     calls = [event(45, 'syscall_entry_read'), event(50, 'syscall_exit_read', 8)]
