@@ -7,6 +7,7 @@ length in two bytes, as the fuzz target takes them.
 usage: partials-seeds.py SILLAGE UST-TRACE
 """
 import ctypes
+import itertools
 import os
 import random
 import struct
@@ -25,6 +26,7 @@ PERIODS = ('outer = sched_waking; sched_wakeup; by $tid',
            'cpu = irq_handler_entry; irq_handler_exit; by irq, $cpu')
 ASKED = ['-q', '-a', 'all', '-i', '1ms'] + [word for period in PERIODS for word in ('--period', period)]
 HEADER, FINISH = 20, 8
+SEED_MAX = 60000  # bytes
 
 
 def frames(data):
@@ -39,14 +41,37 @@ def frames(data):
 
 
 def put(name, data):
-    """The frames of the first trace: behind what was asked for, and which it is."""
+    """The frames of the first trace: behind what was asked for, and which it is.  False: too much."""
     seed = b''
     for frame in list(frames(data))[2:]:
+        if len(seed) + len(frame) > SEED_MAX:
+            return False
         seed += struct.pack('>H', len(frame)) + frame
         if frame[0] == FINISH:
             break
     with open(os.path.join(CORPUS, name), 'wb') as file:
         file.write(seed)
+    return True
+
+
+def put_partials(sillage, scratch, seed, number, chunk):
+    trace = os.path.join(scratch, 'partials-%d' % seed)
+    generated.make(random.Random(seed), trace, number % 2 == 1)
+    return put('generated-%d' % number, subprocess.run([sillage, 'map', '--chunk-size', str(chunk)] + ASKED + [trace],
+                                                       stdout=subprocess.PIPE, check=True).stdout)
+
+
+def put_state(sillage, scratch, seed, pieces):
+    """What is left of a rotated trace's first pieces."""
+    trace, state = os.path.join(scratch, 'state-%d' % seed), os.path.join(scratch, 'state')
+    rng = random.Random(seed)
+    generated.make(rng, trace, pieces == 2)
+    for folder in generated.rotated(rng, trace)[:pieces]:
+        subprocess.run([sillage, 'analyze', '--state', state] + ASKED + [folder], stdout=subprocess.DEVNULL, check=True)
+    with open(state, 'rb') as file:
+        data = file.read()
+    os.remove(state)
+    return put('state-%d' % pieces, data)
 
 
 def main():
@@ -54,22 +79,14 @@ def main():
     for name in os.listdir(CORPUS):
         os.remove(os.path.join(CORPUS, name))
     with tempfile.TemporaryDirectory() as scratch:
+        seeds = itertools.count(100)  # one after the other, until one is small enough
         for i, chunk in enumerate((300, 4000, 1000000, 4000)):
-            trace = os.path.join(scratch, 'trace%d' % i)
-            generated.make(random.Random(100 + i), trace, i % 2 == 1)
-            put('generated-%d' % i, subprocess.run([sillage, 'map', '--chunk-size', str(chunk)] + ASKED + [trace],
-                                                   stdout=subprocess.PIPE, check=True).stdout)
-        put('ust', subprocess.run([sillage, 'map'] + ASKED + [ust], stdout=subprocess.PIPE, check=True).stdout)
-        for seed in (300, 303):  # whose states are small enough
-            trace, state = os.path.join(scratch, 'trace%d' % seed), os.path.join(scratch, 'state')
-            rng = random.Random(seed)
-            generated.make(rng, trace, seed % 2 == 1)
-            for folder in generated.rotated(rng, trace)[:1 + seed % 2]:
-                subprocess.run([sillage, 'analyze', '--state', state] + ASKED + [folder], stdout=subprocess.DEVNULL,
-                               check=True)
-            with open(state, 'rb') as file:
-                put('state-%d' % seed, file.read())
-            os.remove(state)
+            while not put_partials(sillage, scratch, next(seeds), i, chunk):
+                pass
+        for pieces in 1, 2:
+            while not put_state(sillage, scratch, next(seeds), pieces):
+                pass
+        assert put('ust', subprocess.run([sillage, 'map'] + ASKED + [ust], stdout=subprocess.PIPE, check=True).stdout)
 
 
 if __name__ == '__main__':
