@@ -178,6 +178,21 @@ static void say_missing(struct relay *relay)
 	}
 }
 
+bool hub_has_listed(struct relay *relay)
+{
+	bool is_free = relay->link && viewer_pending(link_viewer(relay->link)) == 0;
+
+	if (relay->state != RELAY_UP || relay->has_listed) {
+		return true;
+	}
+	if (is_free && !relay->asks_last) {
+		relay->asks_last = true;
+		viewer_list_sessions(link_viewer(relay->link));
+		link_send(relay->link);
+	}
+	return false;
+}
+
 static void on_list(struct relay *relay, const struct viewer_reply *reply)
 {
 	struct timeval again = { .tv_usec = LIST_NS / 1000 };
@@ -192,6 +207,8 @@ static void on_list(struct relay *relay, const struct viewer_reply *reply)
 		}
 	}
 	say_missing(relay);
+	relay->has_listed = relay->asks_last;
+	relay->asks_last = false;
 	(void)event_add(relay->timer, &again);
 	hub_check(relay->hub);
 }

@@ -28,6 +28,7 @@ struct relay {
 	struct event *timer;
 	uint64_t retry_ns, down_since;
 	bool said_down;
+	bool asks_last, has_listed; /* what there is since a session ended */
 	VEC(struct session *) sessions;
 	VEC(uint64_t) ended; /* ids of sessions that ended, for as long as they are listed */
 };
@@ -60,6 +61,9 @@ void hub_check_output(struct hub *hub);
 void hub_check(struct hub *hub);
 
 /* ---- hub-relay.c ---- */
+
+/* Whether it is known what the relay has since a session ended; asks it, if not. */
+bool hub_has_listed(struct relay *relay);
 
 void hub_add_relay(struct hub *hub, const struct url *url);
 void hub_free_relays(struct hub *hub);

@@ -127,6 +127,7 @@ void hub_check(struct hub *hub)
 				continue;
 			}
 			*vec_push(&relay->ended) = session_listed(session)->id;
+			relay->asks_last = relay->has_listed = false;
 			session_account(session, &hub->ended);
 			session_free(session);
 		}
@@ -134,6 +135,10 @@ void hub_check(struct hub *hub)
 	}
 	for (size_t i = 0; i < hub->config->url_count; i++) {
 		all_seen &= hub->config->urls[i].is_exact && hub->url_seen[i];
+	}
+	/* A session has one of each domain, kernel and user space: the other may just have come. */
+	for (size_t r = 0; r < hub->relays.count && all_seen && !any_left; r++) {
+		all_seen = hub_has_listed(hub->relays.at[r]);
 	}
 	if (all_seen && !any_left) {
 		hub_stop(hub);

@@ -396,19 +396,22 @@ class Scripted:
         if command == 2:
             if wrong and self.how == 'huge':
                 return struct.pack('>I', 0xffffffff)
-            return struct.pack('>IQIII64s255s', 1, 7, 1000000, 0, 2, b'h', b's')
+            ids = (7, 8) if self.how == 'domains' and self.seen['end'] else (7,)
+            return struct.pack('>I', len(ids)) + b''.join(
+                struct.pack('>QIII64s255s', id_, 1000000, 0, 2, b'h', b's') for id_ in ids)
         if command in (3, 7):
             if wrong and self.how == 'status':
                 return struct.pack('>II', 3, 0)
             streams = [(1, b'metadata'), (0, b'channel0_0')] if command == 3 else []
-            status = 4 if command == 7 and self.how in ('late', 'never') else 1
+            status = 4 if command == 7 and self.how in ('late', 'never', 'domains') else 1
             return struct.pack('>II', status, len(streams)) + b''.join(
                 struct.pack('>QQI4096s255s', 20 - flag, 5, flag, b'kernel', name)
                 for flag, name in streams)
         if command == 4:
             first = 'index' not in sent
             sent.add('index' if first else 'hup')
-            if self.how in ('late', 'never') and not first:
+            if self.how in ('late', 'never', 'domains') and not first:
+                self.seen['end'] += 1
                 return self.index(3)
             return self.index(4 if wrong and self.how == 'status' else 1 if first else 2)
         if command == 5:
@@ -448,6 +451,13 @@ def test_scripted(t):
     live = t.live('--from', 'beginning', Scripted(t, 1, 'version').url)
     live.finish(status=1)
     assert 'viewer protocol 3.13' in live.said() and '2.15' in live.said(), live.said()
+
+
+def test_late_domain(t):
+    """A session of two domains is two for the relay: the second is followed though it comes when the first is over."""
+    live = t.live('-a', 'count', '--from', 'beginning', Scripted(t, None, 'domains').url + '/host/h/s')
+    lines = live.finish()
+    assert live.said().count('attached to') == 2 and len(totals(lines)) == 2, live.said()
 
 
 def test_late_metadata(t):
