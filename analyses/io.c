@@ -315,7 +315,7 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 		break;
 	case OWN_OPEN:
 		if (record->ts == open->anew_ts && numbers[record->a] < record->ts) {
-			break; /* it left one CPU and came to another in one ns, told first */
+			break; /* from the CPU that it left in the ns in which it came here */
 		}
 		*open = (struct open_call){ .call = (uint8_t)record->flags,
 					    .is_open = true,

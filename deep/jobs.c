@@ -457,12 +457,13 @@ static int32_t follow(struct matcher *matcher, const struct reader_event *event)
 static int32_t current_of(const struct matcher *matcher, const struct reader_event *event,
 			  int32_t runs)
 {
-	for (size_t d = 0; d < matcher->pattern->count; d++) {
+	bool is_told = reader_sees(event, REQUEST_SWITCH);
+
+	for (size_t d = 0; d < matcher->pattern->count && !is_told; d++) {
 		const struct part *part = &matcher->pattern->at[d];
 		struct reader_event as;
 
-		if (!reader_sees(event, REQUEST_SWITCH) && reader_as(event, part->request, &as) &&
-		    reader_has(&as, part->tid_field)) {
+		if (reader_as(event, part->request, &as) && reader_has(&as, part->tid_field)) {
 			return (int32_t)as.values[part->tid_field].i;
 		}
 	}

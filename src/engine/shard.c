@@ -114,7 +114,7 @@ static void left(struct applying *at, struct thread *thread, const struct record
 		out.in_ts = is_here && thread->is_in ? thread->in_ts : 0;
 		thread->is_in = false;
 	}
-	if (!at->group->is_weak) {
+	if (!at->group->is_weak) { /* else RECORD_PROCESS told it */
 		apply_pid(thread, at->group);
 	}
 	shard_each_with(at->shard, on_switch_out, (at->shard, thread, &out));
