@@ -38,6 +38,10 @@ NO_SUMS = ('min_ns', 'mean_ns', 'max_ns', 'stdev_ns', 'p50_ns', 'p95_ns', 'p99_n
            'longest_ns', 'depth_max', 'in_flight', 'open', 'oldest_ns', 'longest')
 
 
+class Fault(Exception):
+    """What does not hold."""
+
+
 def sums_of(value):
     """All figures below @value, added up by their keys; ids and last-known values are none."""
     sums = {}
@@ -228,10 +232,10 @@ def executions_differ(sillage, rng, path, names):
     return None
 
 
-def cuts_differ(sillage, rng, path, periods, renamed):
+def report_of(sillage, rng, path, periods, renamed):
     """
-    What holds of any trace: why it does not, if so, and the lines of its report.  @renamed: a thread takes another tid;
-    then a window has the one that it had at the time.
+    The lines of a trace's report, after what holds of any trace.  @renamed: a thread takes another tid; then a window
+    has the one that it had at the time.
     """
     folders = generated.rotated(rng, path)
     interval = rng.choice(('100ms', '1s', '17ms'))
@@ -242,28 +246,30 @@ def cuts_differ(sillage, rng, path, periods, renamed):
         chunk, jobs = rng.choice((1, 300, 4000, 10**9)), rng.randrange(4)
         extra = asked + rng.choice(([], ['--max-memory', '1K']))
         if cuts.report(sillage, path, chunk, jobs, extra) != base:
-            return 'not the same with --chunk-size %d -j %d %s' % (chunk, jobs, ' '.join(extra)), lines
+            raise Fault('not the same with --chunk-size %d -j %d %s' % (chunk, jobs, ' '.join(extra)))
     chunk, jobs = rng.choice((1, 300, 4000, 10**9)), rng.randrange(3)
     if cuts.merged(sillage, path, chunk, jobs, asked) != base:
-        return 'not the same by map and merge, --chunk-size %d -j %d' % (chunk, jobs), lines
+        raise Fault('not the same by map and merge, --chunk-size %d -j %d' % (chunk, jobs))
     if by_pieces(sillage, rng, folders, asked, path + '.state') != windows_of(base):
-        return 'not the same in pieces, from state to state', lines
+        raise Fault('not the same in pieces, from state to state')
     if not adds_up(lines, lines[0]['analyses']):
-        return 'windows of %s do not add up' % interval, lines
+        raise Fault('windows of %s do not add up' % interval)
     if not renamed and gathered_differ(sillage, path, asked, interval, lines):
-        return 'windows of %s are not those of shorter ones put together' % interval, lines
+        raise Fault('windows of %s are not those of shorter ones put together' % interval)
     if ranged_differ(sillage, rng, path, asked, lines):
-        return 'windows of a range are not those of the whole', lines
+        raise Fault('windows of a range are not those of the whole')
     some = alone_differs(sillage, rng, path, asked, lines)
-    return some and '%s is not what it is among all' % some, lines
+    if some:
+        raise Fault('%s is not what it is among all' % some)
+    return lines
 
 
 def check_ust(sillage, rng, path, loses):
     """User programs: and periods and events by process are as a few lines of Python have them."""
     events, has_order = generated.make_ust(rng, path, loses)
-    fault, lines = cuts_differ(sillage, rng, path, UST_PERIODS, False)
-    if fault or loses or not has_order:
-        return fault
+    lines = report_of(sillage, rng, path, UST_PERIODS, False)
+    if loses or not has_order:
+        return None
     total = [line for line in lines if line['type'] == 'total'][0]
     wanted = {}
     for name, key in ('own', lambda event: event[3].get('vtid')), ('id', lambda event: event[2][0]):
@@ -287,9 +293,7 @@ def check(sillage, rng, path, loses):
     events = generated.make(rng, path, loses)
     renamed = any(name == 'sched_process_exec' and reference.number(text, 'tid') != reference.number(text, 'old_tid')
                   for _, name, _, text in events)
-    fault, lines = cuts_differ(sillage, rng, path, PERIODS, renamed)
-    if fault:
-        return fault
+    lines = report_of(sillage, rng, path, PERIODS, renamed)
     total = [line for line in lines if line['type'] == 'total'][0]
     if total['begin'] < total['end']:  # there is nothing to report of an instant
         found = cuts.run([sillage, 'report', '-q', '-f', 'json', '-n', '0', path])
@@ -348,7 +352,10 @@ def main():
             print('not ok: ' + fault)
         for i in range(args.count):
             rng = random.Random(args.seed + i)
-            fault = (check_ust if rng.random() < 0.2 else check)(args.sillage, rng, path, i % 2 == 1)
+            try:
+                fault = (check_ust if rng.random() < 0.2 else check)(args.sillage, rng, path, i % 2 == 1)
+            except Fault as found:
+                fault = found
             if fault:
                 failed += 1
                 print('not ok: %s (--seed %d --count %d)' % (fault, args.seed + (i & ~1), 1 + i % 2))
