@@ -273,6 +273,8 @@ def test_missed_others(scratch):
             same(total['count']['lost_packets'], 1)
             same([row['read_ns'] for row in total['io']['threads']], [30])
             same((total['syscalls']['untimed'], total['files']['operations'][0]['time']['sum_ns']), (0, 30))
+        # What runs is in its call to the end, also in a report.
+        same([row['syscall_ns'] for row in report_of(made)['threads'] if row['thread']['tid'] == 7], [30])
 
 
 def test_call_of_an_instant(scratch):
@@ -320,6 +322,12 @@ def test_reclaim_of_nobody_known(scratch):
             packet(0, 0, 0, 10, [switch(0, 3, 7)]) + packet(0, 2, 20, 30, [begin] + [switch(30, 8, 9)] * (seq == 4)) +
             packet(0, seq, 40, 100, [end, switch(80, 5, 0)])], text)
         same(total_of(made, '-a', 'memory')['memory']['reclaim']['count'], wanted)
+    # A gap in another channel hides no end of it.
+    made = Made(scratch, 'reclaim-others', [
+        packet(0, 0, 0, 100, [switch(0, 3, 7), begin, end, switch(80, 7, 0)]),
+        channel(2, packet(0, 0, 0, 20, [])) + channel(2, packet(0, 2, 30, 100, []))],
+                text + HEADER[HEADER.index('stream {'):].replace('id = 0', 'id = 2'))
+    same(total_of(made, '-a', 'memory')['memory']['reclaim']['count'], 1)
 
 
 def test_rename_of_an_unseen_thread(scratch):
