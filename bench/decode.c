@@ -308,8 +308,7 @@ struct skip {
 };
 
 /*
- * Finds each event's end and nothing else: no clock, no counts, no windows.  Classes of
- * no constant size, for which there is no way around their fields, are decoded.
+ * Finds each event's end and nothing else: no clock, no counts, no windows.
  */
 static uint64_t skip_bare(struct decoder *d)
 {
@@ -324,10 +323,17 @@ static uint64_t skip_bare(struct decoder *d)
 			bool is_long = (word & 31) == 31;
 			uint32_t id = is_long ? long_id : word & 31;
 
+			uint64_t past = at + (is_long ? 13 : 4);
+
 			if (id >= d->stream->event_count || skips[id].use != SKIP_PASS) {
 				break;
 			}
-			at += (is_long ? 13 : 4) + skips[id].bytes;
+			past = skips[id].varies ? decoder_parts(d, d->stream->events[id], past)
+						: past + skips[id].bytes;
+			if (past == 0) {
+				break;
+			}
+			at = past;
 			events++;
 		}
 		d->at_bits = at * 8;

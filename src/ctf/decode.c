@@ -420,6 +420,63 @@ int decoder_run(struct decoder *d, const struct step *steps)
 	return 0;
 }
 
+/* The string behind a part; where it ends, 0: not in the packet. */
+static uint64_t pass_string(struct decoder *d, const struct plan_part *part, uint64_t at)
+{
+	const uint8_t *begin = d->data + at;
+	const uint8_t *zero = memchr(begin, 0, d->end_bits / 8 - at);
+
+	if (!zero) {
+		return 0;
+	}
+	if (part->slot != SLOT_NONE) {
+		d->values[part->slot].bytes = begin;
+		d->values[part->slot].len = (uint64_t)(zero - begin);
+	}
+	return (uint64_t)(zero + 1 - d->data);
+}
+
+static uint64_t pass_row(struct decoder *d, const struct plan_part *part, uint64_t at)
+{
+	uint64_t count = d->values[part->ref].u, room = d->end_bits / 8 - at;
+
+	if (count > room || count * part->element_bytes > room) {
+		return 0;
+	}
+	if (part->slot != SLOT_NONE) {
+		d->values[part->slot].bytes = d->data + at;
+		d->values[part->slot].len = count * part->element_bytes;
+	}
+	return at + count * part->element_bytes;
+}
+
+uint64_t decoder_parts(struct decoder *d, const struct plan_event *class, uint64_t at)
+{
+	const struct plan_load *loads = class->quick;
+	const struct plan_part *part = class->parts;
+	const uint64_t end = d->end_bits / 8;
+
+	for (;; part++) {
+		at = (at + part->align_mask) & ~(uint64_t)part->align_mask;
+		if (at + part->bytes + LOAD_ROOM > end) {
+			return 0;
+		}
+		decoder_loads(d, loads, part->load_count, at);
+		loads += part->load_count;
+		at += part->bytes;
+		if (part->end == PART_LAST) {
+			return at;
+		}
+		if (part->end != PART_ALIGN) {
+			at = part->end == PART_STRING ? pass_string(d, part, at)
+						      : pass_row(d, part, at);
+			if (at == 0) {
+				return 0;
+			}
+		}
+	}
+}
+
 int decoder_header(struct decoder *d)
 {
 	decoder_visit_fn *visit = d->visit;

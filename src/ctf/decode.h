@@ -224,13 +224,13 @@ static inline int decoder_next(struct decoder *d, struct event *event)
 	return r < 0 ? r : 1;
 }
 
-/* The fields of an event whose class has a constant layout, at byte @at. */
-static inline void decoder_loads(struct decoder *d, const struct plan_event *class, uint64_t at)
+/* Fields at constant places behind byte @at. */
+static inline void decoder_loads(struct decoder *d, const struct plan_load *load,
+				 unsigned int count, uint64_t at)
 {
 	const uint8_t *data = d->data + at;
 
-	for (unsigned int i = 0; i < class->quick_count; i++) {
-		const struct plan_load *load = &class->quick[i];
+	for (const struct plan_load *end = load + count; load < end; load++) {
 		struct value *value = &d->values[load->slot];
 
 		if (load->form == LOAD_BYTES) {
@@ -245,6 +245,14 @@ static inline void decoder_loads(struct decoder *d, const struct plan_event *cla
 		}
 	}
 }
+
+#define LOAD_ROOM 8 /* any field may be loaded as 8 bytes */
+
+/*
+ * The fields of an event whose size varies, at byte @at, and where it ends.  0: decoder_next() has
+ * to look at it, which says what is wrong, if so.
+ */
+uint64_t decoder_parts(struct decoder *d, const struct plan_event *class, uint64_t at);
 
 /* Events that decoder_wanted() passed over. */
 struct decoder_passed {
@@ -333,16 +341,24 @@ decoder_wanted_form(struct decoder *d, const struct decoder_form *form, uint64_t
 		if (past > end || head.now < clock || head.now >= limit) {
 			break;
 		}
+		if (skip->varies) {
+			past = decoder_parts(d, d->stream->events[head.id], begin);
+			if (past == 0) {
+				break;
+			}
+		}
 		if (skip->use < unwanted) {
-			/* Any field may be loaded as 8 bytes. */
-			if (skip->use == SKIP_NOT || past + 8 > end) {
+			if (skip->use == SKIP_NOT || (!skip->varies && past + LOAD_ROOM > end)) {
 				break;
 			}
 			event->class = d->stream->events[head.id];
 			event->cycles = head.now;
 			d->clock = head.now;
 			d->at_bits = past * 8;
-			decoder_loads(d, event->class, begin);
+			if (!skip->varies) {
+				decoder_loads(d, event->class->quick, event->class->quick_count,
+					      begin);
+			}
 			passed->events = count;
 			passed->clock = clock;
 			return 1;

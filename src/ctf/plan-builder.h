@@ -1,5 +1,6 @@
 /*
- * plan-builder: what the parts of the plan builder share (plan.c, plan-class.c).
+ * plan-builder: what the parts of the plan builder share (plan.c, plan-class.c,
+ * plan-quick.c).
  *
  * Everything compiled is kept, and only what is new in the metadata is compiled.  The
  * tables of a plan grow in place beyond what plans made before look at, so that a plan
@@ -65,5 +66,7 @@ struct built_stream *plan_build_stream(struct plan_builder *b, const struct meta
 				       const struct stream_class *class);
 struct plan_event *plan_build_event(struct plan_builder *b, const struct event_class *class,
 				    struct built_stream *built);
+/* Finds out whether decoder_wanted() can do without the event's steps. */
+void plan_find_quick(struct plan_builder *b, struct plan_event *event);
 
 #endif

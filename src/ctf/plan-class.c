@@ -427,76 +427,6 @@ static void note_found(struct plan_builder *b, struct event_wants *ew)
 	assert(want == ew->wants.count);
 }
 
-/*
- * A program that is only [ALIGN] [NEED loads] [SKIP] END has the same size in every
- * event: keep the loads, and the rest as two numbers.
- */
-static void find_fixed(struct plan_event *event)
-{
-	const struct step *step = event->steps;
-	uint32_t align_bits = 1;
-	uint64_t loads = 0;
-
-	if (step->op == STEP_ALIGN) {
-		align_bits = (uint32_t)step->size_bits;
-		step++;
-	}
-	if (step->op == STEP_NEED) {
-		step++;
-	}
-	event->steps = step;
-	while (step->op >= STEP_U8 && step->op <= STEP_BYTES) {
-		loads++;
-		step++;
-	}
-	if (step->op == STEP_SKIP) {
-		event->fixed_bits = (uint32_t)step->size_bits;
-		step++;
-	}
-	if (step->op == STEP_END && loads <= UINT8_MAX && align_bits <= UINT16_MAX) {
-		event->is_fixed = true;
-		event->align_bits = (uint16_t)align_bits;
-		event->load_count = (uint8_t)loads;
-	}
-}
-
-/* Makes @load of a step; false if it has no such form. */
-static bool quick_load(const struct step *step, struct plan_load *load)
-{
-	bool is_bytes = step->op == STEP_BYTES;
-
-	if (step->slot == SLOT_NONE ||
-	    !(is_bytes || (step->op >= STEP_U8 && step->op <= STEP_S64))) {
-		return false;
-	}
-	load->offset = (uint16_t)(step->offset_bits / 8);
-	load->slot = step->slot;
-	load->len = is_bytes ? (uint16_t)step->count : 0;
-	load->shift = is_bytes ? 0 : (uint8_t)(64 - step->size_bits);
-	load->form = is_bytes ? LOAD_BYTES : step->op >= STEP_S8 ? LOAD_SIGNED : LOAD_UNSIGNED;
-	return true;
-}
-
-/* Keeps the loads of a class of constant layout in a form that is quicker to go through. */
-static void find_quick(struct plan_builder *b, struct plan_event *event)
-{
-	struct plan_load *loads;
-
-	if (!event->is_fixed || event->fixed_bits % 8 != 0 || event->fixed_bits / 8 > UINT16_MAX ||
-	    event->align_bits / 8 > UINT8_MAX || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__) {
-		return;
-	}
-	loads = arena_alloc(b->arena, (event->load_count + 1u) * sizeof(*loads));
-	for (unsigned int i = 0; i < event->load_count; i++) {
-		if (!quick_load(&event->steps[i], &loads[i])) {
-			return;
-		}
-	}
-	event->quick = loads;
-	event->quick_count = event->load_count;
-	event->is_quick = true;
-}
-
 struct plan_event *plan_build_event(struct plan_builder *b, const struct event_class *class,
 				    struct built_stream *built)
 {
@@ -540,11 +470,7 @@ struct plan_event *plan_build_event(struct plan_builder *b, const struct event_c
 	event->bindings = arena_copy(b->arena, ew->bindings.at,
 				     ew->bindings.count * sizeof(*ew->bindings.at));
 	event->binding_count = (uint32_t)ew->bindings.count;
-	find_fixed(event);
-	if (!event->is_fixed) {
-		event->steps = steps;
-	}
-	find_quick(b, event);
+	plan_find_quick(b, event);
 	c->slot_next = base; /* events reuse the same slots */
 	arena_reset(&b->scratch);
 	return event;

@@ -107,8 +107,11 @@ static void fill_skip(const struct plan_builder *b, struct plan_stream *stream,
 	struct plan_skip *skip = &stream->skips[event->class->id];
 
 	memset(skip, 0, sizeof(*skip));
-	if (event->is_quick) {
-		skip->index = event->index;
+	skip->index = event->index;
+	skip->varies = event->parts != NULL;
+	if (event->parts) {
+		skip->use = (uint8_t)use_of(b, event);
+	} else if (event->is_quick) {
 		skip->bytes = (uint16_t)(event->fixed_bits / 8);
 		skip->align_mask = event->align_bits > 8 ? (uint8_t)(event->align_bits / 8 - 1) : 0;
 		skip->use = (uint8_t)use_of(b, event);

@@ -134,6 +134,7 @@ struct plan_copy {
 struct plan_event {
 	/* What each event needs is together. */
 	const struct plan_load *quick; /* the loads in another form, if all have it */
+	const struct plan_part *parts; /* not NULL: the size varies, and `quick` is for these */
 	const struct plan_binding *bindings;
 	const struct plan_copy *copies; /* to be made once the event is decoded: decoder_copy() */
 	uint32_t quick_count, binding_count, copy_count;
@@ -150,7 +151,7 @@ struct plan_event {
 
 /*
  * What decoder_wanted() looks at first, by id: small, so that it stays in the nearest cache.
- * Events of a constant number of bytes are passed over, or have their fields loaded.
+ * Events are passed over, or have their fields loaded.
  */
 enum plan_use {
 	SKIP_NOT,  /* there is no such class, or it is for decoder_next() */
@@ -163,7 +164,8 @@ struct plan_skip {
 	uint32_t index;     /* of the class in the trace */
 	uint16_t bytes;     /* after alignment */
 	uint8_t align_mask; /* bytes of alignment - 1 */
-	uint8_t use;        /* enum plan_use */
+	uint8_t use : 7;    /* enum plan_use */
+	uint8_t varies : 1; /* `bytes` and `align_mask` are 0: plan_event.parts tells them */
 };
 
 /*
@@ -179,6 +181,25 @@ struct plan_load {
 	uint16_t len;  /* LOAD_BYTES */
 	uint8_t shift; /* 64 - bits of an integer */
 	uint8_t form;  /* enum plan_form */
+};
+
+/* What is behind a part of an event. */
+enum plan_part_end {
+	PART_LAST,   /* nothing */
+	PART_ALIGN,  /* the next part, which is aligned */
+	PART_STRING, /* a string in UTF-8 */
+	PART_ROW,    /* elements of a constant size in a row, as many as a field before says */
+};
+
+/* A stretch of constant size in an event whose size varies. */
+struct plan_part {
+	uint16_t bytes; /* after alignment */
+	uint8_t align_mask;
+	uint8_t load_count; /* of plan_event.quick, where the last part's end: from its begin on */
+	uint8_t end;        /* enum plan_part_end */
+	uint8_t element_bytes; /* PART_ROW */
+	uint16_t slot;         /* of the string or row, SLOT_NONE: nobody wants it */
+	uint16_t ref;          /* PART_ROW: slot of how many there are */
 };
 
 /* How an event header is read: the two that LTTng writes, or by steps. */

@@ -11,6 +11,7 @@ int main(void)
 	int failed;
 
 	srunner_add_suite(runner, suite_ctf());
+	srunner_add_suite(runner, suite_decode());
 	srunner_add_suite(runner, suite_engine());
 	srunner_add_suite(runner, suite_history());
 	srunner_add_suite(runner, suite_viewer());

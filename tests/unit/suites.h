@@ -8,6 +8,7 @@
 
 Suite *suite_base(void);
 Suite *suite_ctf(void);
+Suite *suite_decode(void);
 Suite *suite_engine(void);
 Suite *suite_history(void);
 Suite *suite_viewer(void);

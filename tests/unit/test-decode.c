@@ -1,0 +1,245 @@
+/*
+ * test-decode: decoder_wanted(), which takes short cuts, says what decoder_next() says of packets
+ * of any bytes: the same events, values, ends and faults.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "ctf/decode.h"
+#include "ctf/metadata.h"
+#include "suites.h"
+
+#define HEAD                                                                                       \
+	"/* CTF 1.8 */ trace { major = 1; minor = 8; byte_order = le; };\n"                        \
+	"clock { name = m; freq = 1000000000; };\n"                                                \
+	"typealias integer { size = 3; align = 1; } := u3;\n"                                      \
+	"typealias integer { size = 8; align = 8; } := u8;\n"                                      \
+	"typealias integer { size = 13; align = 1; } := u13;\n"                                    \
+	"typealias integer { size = 16; align = 16; } := a16;\n"                                   \
+	"typealias integer { size = 16; align = 8; signed = true; } := s16;\n"                     \
+	"typealias integer { size = 32; align = 32; } := a32;\n"                                   \
+	"typealias integer { size = 8; align = 8; encoding = UTF8; } := text;\n"
+
+#define EVENTS                                                                                     \
+	"event { name = e0; id = 0; fields := struct { string s; u32 n; }; };\n"                   \
+	"event { name = e1; id = 1; fields := struct { u8 l; u32 s[l]; u16 n; }; };\n"             \
+	"event { name = e2; id = 2; fields := struct { string a; string s; u8 n; }; };\n"          \
+	"event { name = e3; id = 3; fields := struct { u8 l; text s[l]; u64 n; }; };\n"            \
+	"event { name = e4; id = 4; fields := struct { struct { u8 k; string s; } a; a32 n;\n"     \
+	"  string s; }; };\n"                                                                      \
+	"event { name = e5; id = 5; fields := struct { u32 n; text s[4]; }; };\n"                  \
+	"event { name = e6; id = 6; fields := struct { u16 l; a16 a[l]; string s; u8 n; }; };\n"   \
+	"event { name = e7; id = 7; fields := struct { string s; u3 l; u13 n; }; };\n"             \
+	"event { name = e8; id = 8; fields := struct { u8 l; string a[l]; string s; }; };\n"       \
+	"event { name = x9; id = 9; fields := struct { string s; u8 l; u8 a[l]; }; };\n"           \
+	"event { name = x10; id = 10; fields := struct { u32 n; }; };\n"                           \
+	"event { name = e11; id = 11; fields := struct { u8 l; u32 a[l]; u8 m; u16 s[m]; s16 n;\n" \
+	"  }; };\n"                                                                                \
+	"event { name = e12; id = 12; fields := struct { string s;\n"                              \
+	"  struct { u8 k; } align(256) a; u8 n; }; };\n"
+
+/* The headers of LTTng: everything at bytes, ... */
+static const char compact[] =
+	HEAD "typealias integer { size = 16; align = 8; } := u16;\n"
+	     "typealias integer { size = 32; align = 8; } := u32;\n"
+	     "typealias integer { size = 64; align = 8; } := u64;\n"
+	     "typealias integer { size = 27; align = 1; map = clock.m.value; } := brief;\n"
+	     "typealias integer { size = 64; align = 8; map = clock.m.value; } := full;\n"
+	     "stream { id = 0; event.header := struct {\n"
+	     "  enum : integer { size = 5; align = 1; } { compact = 0 ... 30, extended = 31 } id;\n"
+	     "  variant <id> { struct { brief timestamp; } compact;\n"
+	     "    struct { u32 id; full timestamp; } extended; } v; } align(8); };\n" EVENTS;
+
+/* ... and everything aligned. */
+static const char aligned[] =
+	HEAD "typealias integer { size = 16; align = 16; } := u16;\n"
+	     "typealias integer { size = 32; align = 32; } := u32;\n"
+	     "typealias integer { size = 64; align = 64; } := u64;\n"
+	     "typealias integer { size = 32; align = 32; map = clock.m.value; } := brief;\n"
+	     "typealias integer { size = 64; align = 64; map = clock.m.value; } := full;\n"
+	     "stream { id = 0; event.header := struct {\n"
+	     "  enum : u16 { compact = 0 ... 65534, extended = 65535 } id;\n"
+	     "  variant <id> { struct { brief timestamp; } compact;\n"
+	     "    struct { u32 id; full timestamp; } extended; } v; } align(8); };\n" EVENTS;
+
+static const struct plan_request requests[] = {
+	{ .event = "e*", .fields = { "n", "@s" } },
+};
+
+#define PACKET_BYTES 160
+#define EVENTS_MAX   PACKET_BYTES
+#define CLASSES      13
+
+/* An event as a decoder gave it. */
+struct got {
+	const struct plan_event *class;
+	uint64_t cycles;
+	struct value n, s;
+};
+
+struct reading {
+	struct decoder *d;
+	size_t count;
+	struct got got[EVENTS_MAX];
+	int end; /* what the last call said */
+};
+
+static void note(struct reading *reading, const struct event *event)
+{
+	struct got *got = &reading->got[reading->count++];
+
+	ck_assert_uint_le(reading->count, EVENTS_MAX);
+	*got = (struct got){ .class = event->class, .cycles = event->cycles };
+	if (event->class->binding_count > 0) {
+		const struct plan_binding *binding = &event->class->bindings[0];
+
+		if (binding->present & 1) {
+			got->n.u = reading->d->values[binding->base].u;
+		}
+		if (binding->present & 2) {
+			got->s = reading->d->values[binding->base + 1];
+		}
+	}
+}
+
+static void begin(struct reading *reading, const struct plan *plan, const uint8_t *packet,
+		  size_t bytes)
+{
+	struct packet_info info = { 0 };
+	struct err err = { "" };
+
+	ck_assert_int_eq(packet_info_read(reading->d, plan, packet, bytes, bytes, &info, &err), 0);
+	decoder_start(reading->d, plan, &info, packet, bytes);
+	reading->count = 0;
+}
+
+static void read_next(struct reading *reading)
+{
+	struct event event;
+
+	while ((reading->end = decoder_next(reading->d, &event)) > 0) {
+		note(reading, &event);
+	}
+}
+
+/* Of those that were passed over only the number is known. */
+static void read_wanted(struct reading *reading)
+{
+	uint64_t counts[CLASSES] = { 0 };
+	uint32_t seen[CLASSES];
+	struct decoder_passed passed = { .counts = counts, .seen = seen };
+	struct event event;
+
+	do {
+		reading->end = decoder_wanted(reading->d, UINT64_MAX, SKIP_PASS, &passed, &event);
+		for (uint64_t i = 0; i < passed.events; i++) {
+			reading->got[reading->count++].class = NULL;
+		}
+		if (reading->end > 0) {
+			note(reading, &event);
+		}
+	} while (reading->end > 0);
+}
+
+static void compare(const struct reading *next, const struct reading *wanted)
+{
+	struct err all = { "" }, quick = { "" };
+
+	ck_assert_int_eq(next->end, wanted->end);
+	ck_assert_uint_eq(next->count, wanted->count);
+	for (size_t i = 0; i < next->count; i++) {
+		const struct got *a = &next->got[i], *b = &wanted->got[i];
+
+		if (!b->class) {
+			ck_assert_uint_eq(a->class->binding_count, 0);
+			continue;
+		}
+		ck_assert_ptr_eq(a->class, b->class);
+		ck_assert_uint_eq(a->cycles, b->cycles);
+		ck_assert_uint_eq(a->n.u, b->n.u);
+		ck_assert_ptr_eq(a->s.bytes, b->s.bytes);
+		ck_assert_uint_eq(a->s.len, b->s.len);
+	}
+	if (next->end < 0) {
+		(void)decoder_fault(next->d, &all);
+		(void)decoder_fault(wanted->d, &quick);
+		ck_assert_str_eq(all.text, quick.text);
+	}
+}
+
+static uint32_t random_next(uint32_t *state)
+{
+	*state = *state * 1664525 + 1013904223;
+	return *state >> 16;
+}
+
+/*
+ * Bytes of which many are small: ids that are known, short rows, and ends of strings.
+ * @wide: ids are two bytes.
+ */
+static void fill(uint8_t *packet, bool wide, uint32_t *state)
+{
+	for (size_t i = 0; i < PACKET_BYTES; i++) {
+		uint32_t number = random_next(state);
+
+		packet[i] = (uint8_t)(number % 4 == 0 ? number >> 2 : number >> 2 & 15);
+		if (wide && i % 2 == 1 && number % 8 != 0) {
+			packet[i] = 0;
+		}
+	}
+}
+
+START_TEST(short_cuts_agree)
+{
+	const char *text = _i == 0 ? compact : aligned;
+	struct metadata_stream *stream = metadata_stream_new();
+	struct reading next = { .d = mem_alloc(sizeof(struct decoder)) };
+	struct reading wanted = { .d = mem_alloc(sizeof(struct decoder)) };
+	uint32_t state = 1, of_class[CLASSES] = { 0 };
+	struct plan_builder *builder;
+	struct plan *plan;
+	struct err err = { "" };
+
+	ck_assert_int_eq(metadata_stream_feed(stream, text, strlen(text), &err), 0);
+	ck_assert_msg(metadata_stream_end(stream, &err) == 0, "%s", err.text);
+	builder = plan_builder_new(metadata_stream_arena(stream), requests, 1, false);
+	ck_assert_msg(plan_build(builder, metadata_stream_types(stream), &plan, &err) == 0, "%s",
+		      err.text);
+	for (int round = 0; round < 20000; round++) {
+		/* As large as they are, so that sanitizers see what is read behind them. */
+		size_t bytes = 1 + random_next(&state) % PACKET_BYTES;
+		uint8_t all[PACKET_BYTES], *packet = malloc(bytes);
+
+		fill(all, _i == 1, &state);
+		memcpy(packet, all, bytes);
+		begin(&next, plan, packet, bytes);
+		begin(&wanted, plan, packet, bytes);
+		read_next(&next);
+		read_wanted(&wanted);
+		compare(&next, &wanted);
+		for (size_t i = 0; i < next.count; i++) {
+			of_class[next.got[i].class->index]++;
+		}
+		free(packet);
+	}
+	for (size_t i = 0; i < CLASSES; i++) {
+		ck_assert_uint_gt(of_class[i], 10);
+	}
+	plan_unref(plan);
+	plan_builder_free(builder);
+	metadata_stream_free(stream);
+	decoder_free(next.d);
+	decoder_free(wanted.d);
+}
+END_TEST
+
+Suite *suite_decode(void)
+{
+	Suite *suite = suite_create("decode");
+	TCase *tcase = tcase_create("decode");
+
+	tcase_add_loop_test(tcase, short_cuts_agree, 0, 2);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
