@@ -53,3 +53,20 @@ void vec_grow_slow_(void **at, size_t *room, size_t size)
 	*at = mem_realloc(*at, more * size);
 	*room = more;
 }
+
+#define LINE_BYTES 64
+
+void vec_grow_lines_(void **at, size_t count, size_t *room, size_t size)
+{
+	size_t more = *room ? *room * 2 : 16;
+	void *lines;
+
+	assert(more < SIZE_MAX / size && more * size % LINE_BYTES == 0);
+	lines = check(aligned_alloc(LINE_BYTES, more * size), more * size);
+	if (count > 0) {
+		memcpy(lines, *at, count * size);
+	}
+	free(*at);
+	*at = lines;
+	*room = more;
+}

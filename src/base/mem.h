@@ -32,6 +32,16 @@ char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 	(vec_grow_((void **)&(v)->at, (v)->count, &(v)->room, sizeof(*(v)->at)), (v)->count++,     \
 	 &(v)->at[(v)->count - 1])
 
+/*
+ * The same for elements of 32 or 64 bytes that are read in no order, of which none is to be in two
+ * lines of cache.  It costs a copy where there are more and more.
+ */
+#define vec_push_in_line(v)                                                                        \
+	((v)->count == (v)->room                                                                   \
+		 ? vec_grow_lines_((void **)&(v)->at, (v)->count, &(v)->room, sizeof(*(v)->at))    \
+		 : (void)0,                                                                        \
+	 (v)->count++, &(v)->at[(v)->count - 1])
+
 /* Makes room for @total elements at once. */
 #define vec_reserve(v, total)                                                                      \
 	((total) > (v)->room ? (void)((v)->at = mem_realloc((v)->at, (total) * sizeof(*(v)->at)),  \
@@ -54,6 +64,7 @@ char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 #define vec_fini(v) (free((v)->at), (v)->at = NULL, (v)->count = 0, (v)->room = 0)
 
 void vec_grow_slow_(void **at, size_t *room, size_t size);
+void vec_grow_lines_(void **at, size_t count, size_t *room, size_t size);
 
 static inline void vec_grow_(void **at, size_t count, size_t *room, size_t size)
 {

@@ -133,7 +133,7 @@ size_t partial_bytes(const struct partial *partial)
 uint32_t partial_add_group(struct partial *partial, int64_t key)
 {
 	uint32_t index = (uint32_t)partial->groups.count;
-	struct group *group = vec_push(&partial->groups);
+	struct group *group = vec_push_in_line(&partial->groups);
 
 	group->key = key;
 	group->pid = INT32_MIN;
@@ -179,7 +179,7 @@ uint32_t partial_add_record(struct partial *partial, uint32_t group, uint64_t ts
 {
 	uint32_t index = (uint32_t)partial->records.count;
 
-	*vec_push(&partial->records) = (struct record){ .ts = ts, .kind = (uint8_t)kind };
+	*vec_push_in_line(&partial->records) = (struct record){ .ts = ts, .kind = (uint8_t)kind };
 	partial_chain(partial, group, index);
 	return index;
 }

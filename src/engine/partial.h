@@ -76,7 +76,10 @@ struct group {
 	bool has_name;
 	bool is_weak;          /* the name counts only if nothing better is known */
 	char name[NAME_BYTES]; /* as traced, whatever follows its zero */
+	uint8_t unused[8];
 };
+
+_Static_assert(sizeof(struct group) == 64, "a line of cache: groups are read in no order");
 
 /* What fell into one window. */
 struct slice {

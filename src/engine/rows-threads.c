@@ -21,6 +21,14 @@ static void add_threads(struct shard *shard, size_t bytes)
 	}
 }
 
+/* Memory that will be written soon, and is far. */
+static void ask_for(const void *memory, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i += 64) {
+		__builtin_prefetch((const char *)memory + i, 1);
+	}
+}
+
 /* A thread, its sums and the analyses' states in one piece: forks are frequent. */
 struct thread *shard_thread_alloc(struct shard *shard)
 {
@@ -34,6 +42,9 @@ struct thread *shard_thread_alloc(struct shard *shard)
 		add_threads(shard, bytes);
 	}
 	thread = shard->free_threads.at[--shard->free_threads.count];
+	if (shard->free_threads.count > 2) {
+		ask_for(shard->free_threads.at[shard->free_threads.count - 2], bytes);
+	}
 	memset(thread, 0, bytes);
 	thread->sums.window = (uint64_t *)((char *)(thread + 1) + shard->layout->thread_state_size);
 	thread->sums.total = thread->sums.window + (layout->is_direct ? 0 : columns);
@@ -320,7 +331,7 @@ void shard_drop_dead(struct shard *shard)
 		for (size_t i = 0; i < shard->dead.count; i++) {
 			struct dead *dead = &shard->dead.at[i];
 
-			if (i + DEAD_AHEAD < shard->dead.count) {
+			if (i + DEAD_AHEAD < shard->dead.count && dead[DEAD_AHEAD].ts <= until) {
 				__builtin_prefetch(dead[DEAD_AHEAD].thread);
 				__builtin_prefetch((char *)dead[DEAD_AHEAD].thread + 64);
 			}
