@@ -3,11 +3,13 @@
 A random schedule: threads that migrate, fork, die, come back under an old tid, exec (also by a thread
 that is not the leader), change name and priority, and make calls; wake-ups before and after those they
 wake sleep; interrupts that nest, pages, packets, block requests; CPUs with ties in time, empty streams,
-calls, interrupts and so on in a channel of their own; event headers of LTTng, and others; contexts that
-tell who runs.
+calls, interrupts and so on in a channel of their own; event headers of LTTng, and others, packed or aligned,
+in either byte order; contexts that tell who runs.
 """
+import collections
 import itertools
 import os
+import re
 import struct
 
 import synthetic
@@ -23,6 +25,7 @@ USUAL = '''struct {
 		} v;
 	} align(8)'''
 HEADERS = {'plain': PLAIN, 'compact': USUAL % (5, 1, 30, 31, 27, 1), 'large': USUAL % (16, 8, 65534, 65535, 32, 8)}
+Layout = collections.namedtuple('Layout', 'header, order, is_aligned', defaults=('<', False))
 ARGUMENTS = {
     'read': (('s32', 'fd'),), 'write': (('s32', 'fd'),), 'sendto': (('s32', 'fd'),),
     'sendfile': (('s32', 'out_fd'), ('s32', 'in_fd')), 'fsync': (('s32', 'fd'),),
@@ -37,7 +40,8 @@ CALLS = tuple(ARGUMENTS)
 LONG_NAME = '/a/name/that/is/longer/than/a/key/of/an/item/'
 FIELDS = {
     'sched_switch': dict(synthetic.EVENTS)['sched_switch'],
-    'sched_process_fork': dict(synthetic.EVENTS)['sched_process_fork'],
+    'sched_process_fork': (('comm', 'child_comm'), ('row', 'vtids'), ('s32', 'child_tid'), ('s32', 'child_pid'),
+                           ('s32', 'parent_pid')),
     'sched_process_exec': (('text', 'filename'), ('s32', 'tid'), ('s32', 'old_tid')),
     'lttng_statedump_process_state': (('s32', 'tid'), ('s32', 'pid'), ('comm', 'name')),
     'sched_waking': (('s32', 'tid'),),
@@ -80,24 +84,38 @@ UST_CONTEXTS = (('s32', 'vtid'), ('s32', 'vpid'), ('comm', 'procname'))
 START = 10**18  # ns
 
 
+def choose_layout(rng):
+    return Layout(rng.choice(list(HEADERS)), rng.choice('<<<>'), rng.random() < 0.3)
+
+
+DECLARED = {'comm': synthetic.FIELD['comm'] + ' _%s[16]; ', 'text': 'string _%s; ',
+            'row': 'uint8_t __%s_length; ' + synthetic.FIELD['s32'] + ' _%s[__%s_length]; '}
+
+
 def struct_of(fields):
-    return 'struct { %s}' % ''.join('%s _%s%s; ' % (synthetic.FIELD.get(kind, 'string'), field,
-                                                    '[16]' if kind == 'comm' else '') for kind, field in fields)
+    declared = ((DECLARED.get(kind) or synthetic.FIELD[kind] + ' _%s; ', field) for kind, field in fields)
+    return 'struct { %s}' % ''.join(text % ((field,) * text.count('%s')) for text, field in declared)
 
 
-def metadata(header, contexts=((), ()), domain='kernel'):
+def align_all(text):
+    """Integers of whole bytes to their size."""
+    return re.sub(r'size = (8|16|32|64); align = 8;', r'size = \1; align = \1;', text)
+
+
+def metadata(layout, contexts=((), ()), domain='kernel'):
     """@contexts: of the events of each stream class."""
     text = (synthetic.HEADER[:synthetic.HEADER.index('stream {')] % 0).replace('"kernel"', '"%s"' % domain)
     for stream, fields in enumerate(contexts):
         context = 'event.context := %s;\n};' % struct_of(fields) if fields else '};'
-        text += STREAM.replace('id = 0', 'id = %d' % stream, 1).replace(PLAIN, HEADERS[header])[:-3] + context + '\n'
+        text += STREAM.replace('id = 0', 'id = %d' % stream, 1).replace(PLAIN, HEADERS[layout.header])[:-3] + context + '\n'
     for stream, (name, fields) in itertools.product((0, 1), (FIELDS if domain == 'kernel' else UST_FIELDS).items()):
         if stream == 1 and name == 'sched_switch':
             continue  # in one channel only
         level = 'loglevel = %d; ' % LEVELS[name] if name in LEVELS else ''
         text += 'event { name = "%s"; id = %d; stream_id = %d; %sfields := %s; };\n' % (
             name, IDS[name], stream, level, struct_of(fields))
-    return text
+    text = text.replace('byte_order = le', 'byte_order = ' + ('le' if layout.order == '<' else 'be'))
+    return align_all(text) if layout.is_aligned else text
 
 
 class Thread:
@@ -260,35 +278,84 @@ class Schedule:
             self.add(cpu, 'lttng_statedump_process_state', thread.tid, thread.pid, thread.comm)
 
 
-def pack_header(rng, header, before, ts, number):
-    """@before: the time of the event before in the packet, or that of its begin."""
-    if header == 'plain':
-        return struct.pack('<HQ', number, ts)
-    bits, most, extended = (27, 30, b'\x1f') if header == 'compact' else (32, 65534, b'\xff\xff')
-    if number > most or ts - before >= 1 << bits or rng.random() < 0.2:
-        return extended + struct.pack('<IQ', number, ts)
-    short = ts & ((1 << bits) - 1)
-    return struct.pack('<I', number | short << 5) if header == 'compact' else struct.pack('<HI', number, short)
+class Packing:
+    """The events of a packet, one behind the other."""
 
+    def __init__(self, layout):
+        self.layout, self.body = layout, b''
 
-def pack(rng, header, before, ts, name, values, context=()):
-    """@context: kinds and values."""
-    out = pack_header(rng, header, before, ts, IDS[name])
-    fields = FIELDS.get(name) or UST_FIELDS.get(name, ())
-    for kind, value in list(context) + [(kind, value) for (kind, _), value in zip(fields, values)]:
-        out += {'s32': lambda v: struct.pack('<i', v), 's64': lambda v: struct.pack('<q', v),
-                'comm': lambda v: v.encode().ljust(16, b'\0'),
-                'text': lambda v: v.encode() + b'\0'}[kind](value)
-    return out
+    def align(self, size):
+        if self.layout.is_aligned:
+            self.body += bytes(-(synthetic.HEAD_BYTES + len(self.body)) % size)
+
+    def put(self, form, value):
+        self.align(struct.calcsize('=' + form))
+        self.body += struct.pack(self.layout.order + form, value)
+
+    def put_header(self, rng, before, ts, number):
+        """@before: the time of the event before in the packet, or that of its begin."""
+        header = self.layout.header
+        if header == 'plain':
+            self.align(8)  # as a struct is with a member that is
+            self.put('H', number)
+            self.put('Q', ts)
+            return
+        bits, most, tag = (27, 30, 'B') if header == 'compact' else (32, 65534, 'H')
+        if number > most or ts - before >= 1 << bits or rng.random() < 0.2:
+            self.put(tag, 65535 if tag == 'H' else 31 if self.layout.order == '<' else 31 << 3)
+            self.align(8)
+            self.put('I', number)
+            self.put('Q', ts)
+        elif header == 'compact':
+            short = ts & ((1 << bits) - 1)
+            word = number | short << 5 if self.layout.order == '<' else number << 27 | short
+            self.body += struct.pack(self.layout.order + 'I', word)
+        else:
+            self.put('H', number)
+            self.put('I', ts & ((1 << bits) - 1))
+
+    def put_fields(self, rng, fields, values):
+        """A struct; what is in a row is nobody's business."""
+        sizes = {'s64': 8, 's32': 4, 'row': 4}
+        self.align(max((sizes.get(kind, 1) for kind, _ in fields), default=1))
+        values = iter(values)
+        for kind, _ in fields:
+            if kind == 'row':
+                row = [rng.randrange(1 << 31) for _ in range(rng.randrange(4))]
+                self.put('B', len(row))
+                self.align(4)
+                for number in row:
+                    self.put('i', number)
+            elif kind == 'comm':
+                self.body += next(values).encode().ljust(16, b'\0')
+            elif kind == 'text':
+                self.body += next(values).encode() + b'\0'
+            else:
+                self.put('i' if kind == 's32' else 'q', next(values))
 
 
 def say(name, values):
+    fields = (field for kind, field in FIELDS[name] if kind != 'row')
     return ', '.join('%s = %s' % (field, '"%s"' % value if isinstance(value, str) else value)
-                     for (_, field), value in zip(FIELDS[name], values))
+                     for field, value in zip(fields, values))
 
 
-def packets(rng, header, stream, cpu, events, loses):
-    """The bytes of a stream of events (what pack() wants); with @loses, some packets are missing and some events discarded."""
+def pack(rng, layout, begin, events):
+    packing = Packing(layout)
+    for ts, name, values, context in events:
+        packing.put_header(rng, begin, ts, IDS[name])
+        if context:
+            packing.put_fields(rng, [(kind, None) for kind, _ in context], [value for _, value in context])
+        packing.put_fields(rng, FIELDS.get(name) or UST_FIELDS.get(name, ()), values)
+        begin = ts
+    return packing.body
+
+
+def packets(rng, layout, stream, cpu, events, loses):
+    """
+    The bytes of a stream of events: (ts, name, values, kinds and values of the context).  With @loses, some packets
+    are missing and some events discarded.
+    """
     out, seq, discarded = b'', 0, 0
     begin = events[0][0] if events else START
     while events or seq == 0:
@@ -298,18 +365,14 @@ def packets(rng, header, stream, cpu, events, loses):
         end = min(end, events[0][0]) if events else end
         if loses and rng.random() < 0.1:
             discarded += rng.randrange(5)
-        times = [begin] + [event[0] for event in now]
-        data = synthetic.packet(cpu, seq, begin, end, [pack(rng, header, before, *event) for before, event in
-                                                       zip(times, now)], discarded)
-        data = data[:20] + struct.pack('<I', stream) + data[24:]
+        data = synthetic.packet(cpu, seq, begin, end, [pack(rng, layout, begin, now)], discarded, stream, layout.order)
         if not (loses and rng.random() < 0.1):
             out += data
         seq, begin = seq + 1, end
     if rng.random() < 0.2:  # as tracers end a stream, perhaps behind some that are missing
         begin += rng.choice((0, 1000))
         missing = loses and rng.random() < 0.5
-        data = synthetic.packet(cpu, seq + missing, begin, begin, [], discarded)
-        out += data[:20] + struct.pack('<I', stream) + data[24:]
+        out += synthetic.packet(cpu, seq + missing, begin, begin, [], discarded, stream, layout.order)
     return out
 
 
@@ -329,7 +392,7 @@ AWAY = (('sys', 'compat_sys', 'exit_sys'), 'irq', 'block', 'net', ('kmem', 'mm_'
 
 def make(rng, path, loses):
     """Writes a trace; its events as the reference wants them."""
-    schedule, apart, header = Schedule(rng), rng.random() < 0.3, rng.choice(list(HEADERS))
+    schedule, apart, layout = Schedule(rng), rng.random() < 0.3, choose_layout(rng)
     away = {kind for kind in AWAY if rng.random() < 0.5} if apart else ()
     streams = {(0, cpu): [] for cpu in schedule.running}
     streams.update({(1, cpu): [] for cpu in schedule.running if apart})
@@ -342,7 +405,7 @@ def make(rng, path, loses):
         ordered.append((ts, stream, cpu, i, name, say(name, values) + told))
     names = ['s%d' % i for i in range(len(streams))]
     rng.shuffle(names)
-    write(path, metadata(header, contexts), {name: packets(rng, header, stream, cpu, events, loses)
+    write(path, metadata(layout, contexts), {name: packets(rng, layout, stream, cpu, events, loses)
                                              for name, ((stream, cpu), events) in zip(names, streams.items())})
     return [(ts, name, cpu, text) for ts, _, cpu, _, name, text in sorted(ordered)]
 
@@ -365,24 +428,24 @@ def make_ust(rng, path, loses):
         runs = dict(zip(('vtid', 'vpid', 'procname'), rng.choice(threads)))
         streams[int(name in away), cpu].append((now, name, values, [(kind, runs[key]) for kind, key in contexts]))
         events.append((now, name, values, {key: runs[key] for _, key in contexts}))
-    header = rng.choice(list(HEADERS))
-    write(path, metadata(header, (contexts, contexts), 'ust'), {
-        's%d' % i: packets(rng, header, stream, cpu, events, loses)
+    layout = choose_layout(rng)
+    write(path, metadata(layout, (contexts, contexts), 'ust'), {
+        's%d' % i: packets(rng, layout, stream, cpu, events, loses)
         for i, ((stream, cpu), events) in enumerate(streams.items())})
     return events, 0 not in steps
 
 
-def split(data):
+def split(data, order):
     """The packets of a stream: (begin, end, sequence number, discarded, bytes)."""
     at, found = 0, []
     while at < len(data):
-        begin, end, bits, _, seq, discarded = struct.unpack_from('<QQQQQQ', data, at + 24)
+        begin, end, bits, _, seq, discarded = struct.unpack_from(order + 'QQQQQQ', data, at + 24)
         found.append((begin, end, seq, discarded, data[at:at + bits // 8]))
         at += bits // 8
     return found
 
 
-def rotate(stream, bounds):
+def rotate(stream, bounds, order):
     """
     A stream's bytes from one time of @bounds to the next, as a tracer leaves them that rotates there: each
     piece ends with a packet without events up to that time, if nothing is missing there.
@@ -392,14 +455,15 @@ def rotate(stream, bounds):
         piece = b''
         for begin, end, seq, discarded, data in stream:
             if low <= begin < high:
-                piece += data[:56] + struct.pack('<Q', seq + shift) + data[64:]
+                piece += data[:56] + struct.pack(order + 'Q', seq + shift) + data[64:]
                 last = end, seq + shift, discarded, data
         if high < 1 << 64 and last:
             end, seq, discarded, data = last
             after = [packet for packet in stream if packet[0] >= high]
             is_sure = after and after[0][2] + shift == seq + 1 and after[0][3] == discarded
             until, shift = max(end, high) if is_sure else end, shift + 1
-            empty = data[:24] + struct.pack('<QQQQQQ', end, until, 76 * 8, 76 * 8, seq + 1, discarded) + data[72:76]
+            numbers = end, until, synthetic.HEAD_BYTES * 8, synthetic.HEAD_BYTES * 8, seq + 1, discarded
+            empty = data[:24] + struct.pack(order + 'QQQQQQ', *numbers) + data[72:synthetic.HEAD_BYTES]
             piece += empty
             last = until, seq + 1, discarded, empty
         pieces.append(piece)
@@ -408,16 +472,16 @@ def rotate(stream, bounds):
 
 def rotated(rng, path):
     """Makes the trace one that was rotated; the directories of its pieces."""
-    streams = {}
+    with open(os.path.join(path, 'metadata')) as file:
+        text = file.read()
+    order, streams = '<' if 'byte_order = le' in text else '>', {}
     for name in os.listdir(path):
         if name != 'metadata':
             with open(os.path.join(path, name), 'rb') as file:
-                streams[name] = split(file.read())
+                streams[name] = split(file.read(), order)
     first = max((stream[0][0] for stream in streams.values() if stream), default=START)
     last = max((stream[-1][1] for stream in streams.values() if stream), default=START)
     bounds = sorted(rng.randrange(first + 1, max(last, first + 1) + 2) for _ in range(2))
-    with open(os.path.join(path, 'metadata')) as file:
-        text = file.read()
     folders = ['%s.%d' % (path, i) for i in range(len(bounds) + 1)]
     for i, folder in enumerate(folders):
         os.mkdir(folder)
@@ -425,7 +489,7 @@ def rotated(rng, path):
             file.write(text + ''.join('event { name = "late%d"; id = %d; stream_id = 0; fields := struct { }; };\n' %
                                             (k, 1000 + k) for k in range(i)))
     for name, stream in streams.items():
-        pieces = rotate(stream, bounds)
+        pieces = rotate(stream, bounds, order)
         for folder, piece in zip([path] + folders, [b''.join(pieces)] + pieces):
             if piece or folder == path:
                 with open(os.path.join(folder, name), 'wb') as file:

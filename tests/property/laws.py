@@ -328,7 +328,9 @@ def check_rest(sillage, path):
              (close + [entry] + left + again + ends, 0), (close + [entry] + left + again[1:] + ends, 0))
     for header, (events, ns) in itertools.product(generated.HEADERS, cases):
         events = [switched(10, 0, 7)] + events
-        generated.write(path, generated.metadata(header), {'s0': generated.packets(random.Random(1), header, 0, 0, events, False)})
+        layout = generated.Layout(header)
+        events = [event + ((),) for event in events]
+        generated.write(path, generated.metadata(layout), {'s0': generated.packets(random.Random(1), layout, 0, 0, events, False)})
         lines = cuts.run([sillage, 'analyze', '-q', '-f', 'json', '-a', 'io', path]).splitlines()
         row = [json.loads(line) for line in lines][-2]['io']['threads'][0]
         shutil.rmtree(path)

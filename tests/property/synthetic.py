@@ -95,11 +95,14 @@ def switch(ts, prev, next_, state=1):
     return event(ts, 'sched_switch', 't%d' % prev, prev, 20, state, 't%d' % next_, next_, 20)
 
 
-def packet(cpu, seq, begin, end, events, discarded=0):
+HEAD_BYTES = 76  # of a packet
+
+
+def packet(cpu, seq, begin, end, events, discarded=0, stream=0, order='<'):
     body = b''.join(events)
-    bits = (24 + 52 + len(body)) * 8
-    head = struct.pack('<I', 0xC1FC1FC1) + bytes(range(1, 17)) + struct.pack('<I', 0)
-    return head + struct.pack('<QQQQQQI', begin, end, bits, bits, seq, discarded, cpu) + body
+    bits = (HEAD_BYTES + len(body)) * 8
+    head = struct.pack(order + 'I', 0xC1FC1FC1) + bytes(range(1, 17)) + struct.pack(order + 'I', stream)
+    return head + struct.pack(order + 'QQQQQQI', begin, end, bits, bits, seq, discarded, cpu) + body
 
 
 class Made:
