@@ -322,7 +322,6 @@ static uint64_t skip_bare(struct decoder *d)
 			uint32_t long_id = DECODE_LOAD(uint32_t, d->data + at + 1);
 			bool is_long = (word & 31) == 31;
 			uint32_t id = is_long ? long_id : word & 31;
-
 			uint64_t past = at + (is_long ? 13 : 4);
 
 			if (id >= d->stream->event_count || skips[id].use != SKIP_PASS) {
