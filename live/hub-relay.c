@@ -73,18 +73,24 @@ static struct session *find_session(const struct relay *relay, const struct view
 	return NULL;
 }
 
-/* A session of this name whose connection was lost. */
+/*
+ * A session of this name whose connection was lost.  Kernel and user space are two of one name, so
+ * that of the same id comes first: another relayd has other ids.
+ */
 static struct session *find_away(const struct relay *relay, const struct viewer_session *listed)
 {
+	struct session *found = NULL;
+
 	for (size_t i = 0; i < relay->sessions.count; i++) {
 		struct session *session = relay->sessions.at[i];
+		bool is_same = session_listed(session)->id == listed->id;
 
 		if (session_state(session) == SESSION_AWAY &&
-		    same_name(session_listed(session), listed)) {
-			return session;
+		    same_name(session_listed(session), listed) && (!found || is_same)) {
+			found = session;
 		}
 	}
-	return NULL;
+	return found;
 }
 
 static void new_session(struct relay *relay, const struct viewer_session *listed)

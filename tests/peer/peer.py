@@ -8,6 +8,7 @@ usage: peer.py SILLAGE APP DATA [--only NAME]      APP: the traced program of ap
 """
 import collections
 import concurrent.futures
+import contextlib
 import itertools
 import json
 import os
@@ -483,8 +484,8 @@ class Proxy:
     def __init__(self, port, seed, faults, lies=False, rate=None):
         self.rate = rate  # bytes per second to sillage
         self.port, self.rng, self.faults, self.lies = port, random.Random(seed), faults, lies
-        self.is_calm = False
-        self.connections = 0
+        self.is_calm = self.is_down = False
+        self.connections, self.ends = 0, []
         self.listener = socket.socket()
         self.listener.bind(('127.0.0.1', 0))
         self.listener.listen(64)
@@ -498,7 +499,12 @@ class Proxy:
                 relay = socket.create_connection(('127.0.0.1', self.port))
             except OSError:
                 return
+            if self.is_down:
+                viewer.close()
+                relay.close()
+                continue
             self.connections += 1
+            self.ends += viewer, relay
             fault = None
             if self.connections <= self.faults and not self.is_calm:
                 fault = self.rng.choice(('lie',) if self.lies else ('cut', 'cut', 'reset', 'pieces', 'stall'))
@@ -508,6 +514,13 @@ class Proxy:
             for source, sink, to_viewer in ((viewer, relay, False), (relay, viewer, True)):
                 threading.Thread(target=self.pump, daemon=True,
                                  args=(source, sink, fault if to_viewer else None, after, seed, to_viewer)).start()
+
+    def cut_all(self):
+        """Nothing goes through until is_down is False."""
+        self.is_down = True
+        for end in self.ends:
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
 
     def pump(self, source, sink, fault, after, seed, to_viewer):
         rng, passed = random.Random(seed), 0
@@ -706,6 +719,30 @@ def test_watched(t):
     assert replay.wait(LIMIT) == 0
     lines = second.finish()
     assert totals(lines)[0]['count']['events'] == t.analyze('io-mix')['count']['events']
+
+
+def test_one_of_two_ends(t):
+    """Two sessions of one name, as kernel and user space are: the first ends while the link is down."""
+    relay = t.relay()
+    proxy = Proxy(relay.port + 2, 0, 0)
+    live = t.live('-i', '100ms', '--from', 'beginning', proxy.url + '/host/h/two')
+    ends = []
+    for count, trace in enumerate((os.path.join('burst', 'kernel'), 'ust'), 1):
+        ends.append(t.replay(relay, trace, '--session', 'two', '--hostname', 'h', '--speed', '0', '--live-timer',
+                             '100ms', '--linger', '60s', wait=False))
+        live.wait_for(lambda one, count=count: one.said().count('attached to') == count)
+    proxy.cut_all()
+    live.wait_said('trying again')
+    ends[0].send_signal(signal.SIGTERM)
+    assert ends[0].wait(LIMIT) == 0
+    proxy.is_down = False
+    live.wait_said('attached again')
+    ends[1].send_signal(signal.SIGTERM)
+    live.wait_said('the session ended')
+    found = totals(live.finish(signal.SIGTERM))  # the first is waited for: its relay might come back
+    assert [one['trace']['domain'] for one in found].count('ust') == 1 and len(found) == 2, found
+    events = {one['trace']['domain']: one['count']['events'] for one in found}
+    assert events['ust'] == t.analyze('ust')['count']['events'], events
 
 
 def test_relay_killed(t):
