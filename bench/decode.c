@@ -313,7 +313,7 @@ struct skip {
 static uint64_t skip_bare(struct decoder *d)
 {
 	const struct plan_skip *skips = d->stream->skips;
-	uint64_t at = d->at_bits / 8, end = d->end_bits / 8, events = 0;
+	uint64_t at = (d->at_bits + 7) / 8, end = d->end_bits / 8, events = 0;
 	struct event event;
 
 	for (;;) {
@@ -339,7 +339,7 @@ static uint64_t skip_bare(struct decoder *d)
 		if (decoder_next(d, &event) <= 0) {
 			return events;
 		}
-		at = d->at_bits / 8;
+		at = (d->at_bits + 7) / 8;
 		events++;
 	}
 }

@@ -326,7 +326,8 @@ decoder_wanted_form(struct decoder *d, const struct decoder_form *form, uint64_t
 {
 	const struct plan_skip *skips = d->stream->skips;
 	const uint32_t id_count = d->stream->event_count;
-	uint64_t at = d->at_bits / 8, end = d->end_bits / 8, clock = d->clock, count = 0;
+	/* An event may end within a byte: the next begins behind it. */
+	uint64_t at = (d->at_bits + 7) / 8, end = d->end_bits / 8, clock = d->clock, count = 0;
 	uint64_t *counts = passed->counts;
 	struct decoder_head head;
 

@@ -4,8 +4,6 @@
  * Most classes are of a constant size, and nearly all others are stretches of constant size with
  * strings and rows between them: decoder_wanted() goes through those itself.
  */
-#include <string.h>
-
 #include "ctf/plan-builder.h"
 
 /*
@@ -15,10 +13,10 @@
 static void find_fixed(struct plan_event *event)
 {
 	const struct step *step = event->steps, *loads;
-	uint32_t align_bits = 1;
+	uint64_t align_bits = 1, fixed_bits = 0, load_count;
 
 	if (step->op == STEP_ALIGN) {
-		align_bits = (uint32_t)step->size_bits;
+		align_bits = step->size_bits;
 		step++;
 	}
 	if (step->op == STEP_NEED) {
@@ -28,17 +26,16 @@ static void find_fixed(struct plan_event *event)
 	while (step->op >= STEP_U8 && step->op <= STEP_BYTES) {
 		step++;
 	}
-	event->load_count = (uint8_t)(step - loads);
-	if (step - loads > UINT8_MAX || align_bits > UINT16_MAX) {
-		return;
-	}
+	load_count = (uint64_t)(step - loads);
 	if (step->op == STEP_SKIP) {
-		event->fixed_bits = (uint32_t)step->size_bits;
+		fixed_bits = step->size_bits;
 		step++;
 	}
-	if (step->op == STEP_END) {
+	if (step->op == STEP_END && load_count <= UINT8_MAX && align_bits <= UINT16_MAX) {
 		event->is_fixed = true;
 		event->align_bits = (uint16_t)align_bits;
+		event->fixed_bits = (uint32_t)fixed_bits;
+		event->load_count = (uint8_t)load_count;
 		event->steps = loads;
 	}
 }

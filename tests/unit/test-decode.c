@@ -37,7 +37,13 @@
 	"event { name = e11; id = 11; fields := struct { u8 l; u32 a[l]; u8 m; u16 s[m]; s16 n;\n" \
 	"  }; };\n"                                                                                \
 	"event { name = e12; id = 12; fields := struct { string s;\n"                              \
-	"  struct { u8 k; } align(256) a; u8 n; }; };\n"
+	"  struct { u8 k; } align(256) a; u8 n; }; };\n"                                           \
+	"event { name = e13; id = 13; fields := struct { string s; u8 k; a32 n; }; };\n"           \
+	"event { name = e14; id = 14; fields := struct { u3 l; u13 n; text s[2]; }; };\n"          \
+	"event { name = e15; id = 15; fields := struct { u13 n; }; };\n"
+
+/* By id: of a constant size (q), in parts (p); neither with odd bits or strings in a row. */
+static const char kinds[] = "pppppqp--pqppp--";
 
 /* The headers of LTTng: everything at bytes, ... */
 static const char compact[] =
@@ -69,7 +75,7 @@ static const struct plan_request requests[] = {
 
 #define PACKET_BYTES 160
 #define EVENTS_MAX   PACKET_BYTES
-#define CLASSES      13
+#define CLASSES      (sizeof(kinds) - 1)
 
 /* An event as a decoder gave it. */
 struct got {
@@ -168,6 +174,19 @@ static void compare(const struct reading *next, const struct reading *wanted)
 	}
 }
 
+/* The short cuts are there: else all would agree. */
+static void check_classes(const struct plan *plan)
+{
+	ck_assert_ptr_nonnull(plan_stream(plan, 0)->skips);
+	ck_assert_uint_eq(plan->class_count, CLASSES);
+	for (uint32_t i = 0; i < CLASSES; i++) {
+		char kind = kinds[plan->classes[i]->class->id];
+
+		ck_assert_int_eq(plan->classes[i]->is_quick, kind == 'q');
+		ck_assert_int_eq(plan->classes[i]->parts != NULL, kind == 'p');
+	}
+}
+
 static uint32_t random_next(uint32_t *state)
 {
 	*state = *state * 1664525 + 1013904223;
@@ -206,6 +225,7 @@ START_TEST(short_cuts_agree)
 	builder = plan_builder_new(metadata_stream_arena(stream), requests, 1, false);
 	ck_assert_msg(plan_build(builder, metadata_stream_types(stream), &plan, &err) == 0, "%s",
 		      err.text);
+	check_classes(plan);
 	for (int round = 0; round < 20000; round++) {
 		/* As large as they are, so that sanitizers see what is read behind them. */
 		size_t bytes = 1 + random_next(&state) % PACKET_BYTES;
