@@ -54,8 +54,6 @@ void vec_grow_slow_(void **at, size_t *room, size_t size)
 	*room = more;
 }
 
-#define LINE_BYTES 64
-
 void vec_grow_lines_(void **at, size_t count, size_t *room, size_t size)
 {
 	size_t more = *room ? *room * 2 : 16;

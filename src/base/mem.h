@@ -32,6 +32,8 @@ char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 	(vec_grow_((void **)&(v)->at, (v)->count, &(v)->room, sizeof(*(v)->at)), (v)->count++,     \
 	 &(v)->at[(v)->count - 1])
 
+#define LINE_BYTES 64 /* of cache */
+
 /*
  * The same for elements of 32 or 64 bytes that are read in no order, of which none is to be in two
  * lines of cache.  It costs a copy where there are more and more.

@@ -79,7 +79,7 @@ struct group {
 	uint8_t unused[8];
 };
 
-_Static_assert(sizeof(struct group) == 64, "a line of cache: groups are read in no order");
+_Static_assert(sizeof(struct group) == LINE_BYTES, "groups are read in no order");
 
 /* What fell into one window. */
 struct slice {

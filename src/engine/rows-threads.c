@@ -24,7 +24,7 @@ static void add_threads(struct shard *shard, size_t bytes)
 /* Memory that will be written soon, and is far. */
 static void ask_for(const void *memory, size_t bytes)
 {
-	for (size_t i = 0; i < bytes; i += 64) {
+	for (size_t i = 0; i < bytes; i += LINE_BYTES) {
 		__builtin_prefetch((const char *)memory + i, 1);
 	}
 }
@@ -42,7 +42,7 @@ struct thread *shard_thread_alloc(struct shard *shard)
 		add_threads(shard, bytes);
 	}
 	thread = shard->free_threads.at[--shard->free_threads.count];
-	if (shard->free_threads.count > 2) {
+	if (shard->free_threads.count >= 2) { /* not the next one: it may be made at once */
 		ask_for(shard->free_threads.at[shard->free_threads.count - 2], bytes);
 	}
 	memset(thread, 0, bytes);
