@@ -142,7 +142,9 @@ static void make_packet(struct fields *f)
 static double run_fields(void *user)
 {
 	struct fields *f = user;
-	struct decoder_passed passed = { .counts = f->counts, .seen = f->seen };
+	struct decoder_passed passed = {
+		.limit = UINT64_MAX, .unwanted = SKIP_PASS, .counts = f->counts, .seen = f->seen
+	};
 	struct packet_info info = { 0 };
 	struct event event;
 	uint64_t events = 0;
@@ -155,7 +157,7 @@ static double run_fields(void *user)
 	memset(f->counts, 0, 64 * sizeof(uint64_t));
 	decoder_start(f->d, f->plan, &info, f->packet, f->len);
 	begin = now();
-	while (decoder_wanted(f->d, UINT64_MAX, SKIP_PASS, &passed, &event) > 0) {
+	while (decoder_wanted(f->d, &passed, &event) > 0) {
 		events += passed.events + 1;
 	}
 	events += passed.events;
@@ -324,11 +326,12 @@ static uint64_t skip_bare(struct decoder *d)
 			uint32_t id = is_long ? long_id : word & 31;
 			uint64_t past = at + (is_long ? 13 : 4);
 
-			if (id >= d->stream->event_count || skips[id].use != SKIP_PASS) {
+			if (id >= d->stream->event_count || skips[id].use == SKIP_NOT) {
 				break;
 			}
-			past = skips[id].varies ? decoder_parts(d, d->stream->events[id], past)
-						: past + skips[id].bytes;
+			past = skips[id].use == SKIP_PASS
+				       ? past + skips[id].bytes
+				       : decoder_parts(d, d->stream->events[id], past);
 			if (past == 0) {
 				break;
 			}
@@ -346,11 +349,13 @@ static uint64_t skip_bare(struct decoder *d)
 
 static uint64_t skip_decoder(struct skip *s, struct decoder *d)
 {
-	struct decoder_passed passed = { .counts = s->counts, .seen = s->seen };
+	struct decoder_passed passed = {
+		.limit = UINT64_MAX, .unwanted = SKIP_PASS, .counts = s->counts, .seen = s->seen
+	};
 	struct event event;
 	uint64_t events = 0;
 
-	while (decoder_wanted(d, UINT64_MAX, SKIP_PASS, &passed, &event) > 0) {
+	while (decoder_wanted(d, &passed, &event) > 0) {
 		events += passed.events + 1;
 	}
 	return events + passed.events;

@@ -18,6 +18,8 @@ void cursor_init(struct cursor *cursor, const struct plan *plan,
 				   .file = file,
 				   .decoder = mem_alloc(sizeof(*cursor->decoder)),
 				   .cpu = UINT64_MAX };
+	cursor->passed_over.limit = UINT64_MAX;
+	cursor->passed_over.unwanted = SKIP_PASS;
 	cursor->passed_over.counts =
 		mem_alloc((plan->class_count + 1) * sizeof(*cursor->passed_over.counts));
 	cursor->passed_over.seen =
@@ -223,7 +225,7 @@ static int next_event(struct cursor *cursor, struct event *event)
 	if (cursor->is_first || !d->stream->skips) {
 		r = decoder_next(d, event);
 	} else {
-		r = decoder_wanted(d, UINT64_MAX, SKIP_PASS, passed, event);
+		r = decoder_wanted(d, passed, event);
 	}
 	cursor->is_first = false;
 	if (r > 0 || passed->events > 0) {

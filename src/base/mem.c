@@ -23,6 +23,12 @@ void *mem_alloc(size_t size)
 	return check(calloc(1, size), size);
 }
 
+void *mem_alloc_lines(size_t size)
+{
+	assert(size % LINE_BYTES == 0);
+	return check(aligned_alloc(LINE_BYTES, size), size);
+}
+
 void *mem_realloc(void *old, size_t size)
 {
 	return check(realloc(old, size), size);
@@ -54,13 +60,14 @@ void vec_grow_slow_(void **at, size_t *room, size_t size)
 	*room = more;
 }
 
-void vec_grow_lines_(void **at, size_t count, size_t *room, size_t size)
+void vec_reserve_lines_(void **at, size_t count, size_t *room, size_t total, size_t size)
 {
-	size_t more = *room ? *room * 2 : 16;
+	size_t more = total > *room * 2 ? total : *room * 2;
 	void *lines;
 
-	assert(more < SIZE_MAX / size && more * size % LINE_BYTES == 0);
-	lines = check(aligned_alloc(LINE_BYTES, more * size), more * size);
+	more = (more + 15) / 16 * 16;
+	assert(more < SIZE_MAX / size);
+	lines = mem_alloc_lines(more * size);
 	if (count > 0) {
 		memcpy(lines, *at, count * size);
 	}

@@ -458,7 +458,7 @@ uint64_t decoder_parts(struct decoder *d, const struct plan_event *class, uint64
 		if (at + part->bytes + LOAD_ROOM > end) {
 			return 0;
 		}
-		decoder_loads(d, loads, part->load_count, at);
+		decoder_loads(d, loads, part->load_count, d->data + at);
 		loads += part->load_count;
 		at += part->bytes;
 		if (part->end == PART_LAST) {

@@ -26,6 +26,7 @@
 struct event {
 	uint64_t cycles; /* of the stream's clock */
 	const struct plan_event *class;
+	const uint8_t *fields; /* decoder_each(): where those are that are not loaded, or NULL */
 };
 
 typedef void decoder_visit_fn(void *user, const struct type *type, const struct value *value);
@@ -224,12 +225,10 @@ static inline int decoder_next(struct decoder *d, struct event *event)
 	return r < 0 ? r : 1;
 }
 
-/* Fields at constant places behind byte @at. */
+/* Fields at constant places behind @data. */
 static inline void decoder_loads(struct decoder *d, const struct plan_load *load,
-				 unsigned int count, uint64_t at)
+				 unsigned int count, const uint8_t *data)
 {
-	const uint8_t *data = d->data + at;
-
 	for (const struct plan_load *end = load + count; load < end; load++) {
 		struct value *value = &d->values[load->slot];
 
@@ -246,21 +245,52 @@ static inline void decoder_loads(struct decoder *d, const struct plan_load *load
 	}
 }
 
+/* The fields of a class of constant size (is_quick), of which the first is at @fields. */
+static inline void decoder_load_fixed(struct decoder *d, const struct plan_event *class,
+				      const uint8_t *fields)
+{
+	decoder_loads(d, class->quick, class->quick_count, fields);
+}
+
 #define LOAD_ROOM 8 /* any field may be loaded as 8 bytes */
 
 /*
- * The fields of an event whose size varies, at byte @at, and where it ends.  0: decoder_next() has
- * to look at it, which says what is wrong, if so.
+ * The fields of a class whose size varies, at byte @at, and where they end.  0: decoder_next() has
+ * to look at them, which says what is wrong, if so.
  */
 uint64_t decoder_parts(struct decoder *d, const struct plan_event *class, uint64_t at);
 
-/* Events that decoder_wanted() passed over. */
+/*
+ * Where an event's fields end, of any class; 0 as above.  Those of constant size, which end at
+ * @past, are only there.  Where the next event is should not have to wait for what is in the class.
+ */
+static inline uint64_t decoder_room(struct decoder *d, const struct plan_event *class, uint64_t at,
+				    uint64_t past, struct event *event)
+{
+	if (class->parts) {
+		event->fields = NULL;
+		return decoder_parts(d, class, at);
+	}
+	event->fields = d->data + at;
+	return past + LOAD_ROOM <= d->end_bits / 8 ? past : 0;
+}
+
+/* What decoder_wanted() and decoder_each() are to do with events, and what they have done. */
 struct decoder_passed {
+	uint64_t limit; /* events from this time on are for decoder_next() */
+	/* SKIP_PASS, or SKIP_REST while none of the requests that may rest wants any event. */
+	enum plan_use unwanted;
 	uint64_t events, clock; /* in the last call: how many, and the time of the last */
 	uint64_t *counts;       /* in all calls, by class index */
 	uint32_t *seen;         /* indexes whose count is not 0, in any order; room for all */
 	size_t seen_count;
 };
+
+/*
+ * An event that somebody wants.  If it has `fields`, decoder_load_fixed() is to load them before
+ * they are looked at as values.  May change what is unwanted, but not the limit.
+ */
+typedef void decoder_event_fn(void *user, const struct event *event);
 
 /* What is constant about the headers of a stream, in bytes; masks are alignments - 1. */
 struct decoder_form {
@@ -276,40 +306,39 @@ struct decoder_head {
 };
 
 /*
- * Both the short and the long form of a header are read and one is chosen without a branch:
- * which it is cannot be foreseen, and what a processor loses on a wrong guess is more
- * than all else here costs.  That needs room for both: false if there is none.
+ * The header at byte @at.  Both its short and its long form are looked at, which needs room for
+ * both: false if there is none before @end.
  */
-static inline __attribute__((always_inline)) bool decoder_peek(const struct decoder *d,
+static inline __attribute__((always_inline)) bool decoder_peek(const uint8_t *data, uint64_t end,
 							       const struct decoder_form *form,
 							       uint64_t at, uint64_t clock,
 							       struct decoder_head *head)
 {
 	const uint64_t low_mask = form->is_compact ? 0x7FFFFFF : UINT32_MAX;
 	const uint32_t extended = form->is_compact ? 31 : 65535;
-	const uint64_t tag_bytes = form->is_compact ? 1 : 2, end = d->end_bits / 8;
+	const uint64_t tag_bytes = form->is_compact ? 1 : 2;
 	uint64_t begin = (at + form->header_mask) & ~form->header_mask;
 	uint64_t id_at = (begin + tag_bytes + form->extended_mask) & ~form->extended_mask;
 	uint64_t clock_at = (id_at + 4 + form->clock_mask) & ~form->clock_mask;
 	uint64_t short_at =
 		form->is_compact ? begin : (begin + 2 + form->short_mask) & ~form->short_mask;
-	uint32_t word, low, long_id;
-	uint64_t long_now;
-	bool is_long;
+	uint32_t word, low;
 
-	if (clock_at + 8 > end || short_at + 4 > end) {
+	if (clock_at + 8 > end || (!form->is_compact && short_at + 4 > end)) {
 		return false;
 	}
-	word = DECODE_LOAD(uint32_t, d->data + begin);
-	long_id = DECODE_LOAD(uint32_t, d->data + id_at);
-	long_now = DECODE_LOAD(uint64_t, d->data + clock_at);
-	low = form->is_compact ? word >> 5 : DECODE_LOAD(uint32_t, d->data + short_at);
-	is_long = (word & extended) == extended;
-	head->now = (clock & ~low_mask) | low;
-	head->now += low < (clock & low_mask) ? low_mask + 1 : 0;
-	head->now = is_long ? long_now : head->now;
-	head->past = is_long ? clock_at + 8 : short_at + 4;
-	head->id = is_long ? long_id : word & extended;
+	word = DECODE_LOAD(uint32_t, data + begin);
+	if ((word & extended) == extended) {
+		head->id = DECODE_LOAD(uint32_t, data + id_at);
+		head->now = DECODE_LOAD(uint64_t, data + clock_at);
+		head->past = clock_at + 8;
+	} else {
+		low = form->is_compact ? word >> 5 : DECODE_LOAD(uint32_t, data + short_at);
+		head->id = word & extended;
+		head->now = (clock & ~low_mask) | low;
+		head->now += low < (clock & low_mask) ? low_mask + 1 : 0;
+		head->past = short_at + 4;
+	}
 	return true;
 }
 
@@ -319,50 +348,66 @@ static inline __attribute__((always_inline)) bool decoder_peek(const struct deco
  */
 #define DECODER_AHEAD_BYTES 1536
 
-/* decoder_wanted() for one form of header, so that the compiler knows which. */
+/* The event is the next one of decoder_wanted(). */
+static inline void decoder_stop(struct decoder *d, const struct event *event, uint64_t past)
+{
+	d->clock = event->cycles;
+	d->at_bits = past * 8;
+	if (event->fields) {
+		decoder_load_fixed(d, event->class, event->fields);
+	}
+}
+
+/*
+ * decoder_wanted() for one form of header, so that the compiler knows which; with @on_event,
+ * decoder_each().
+ */
 static inline __attribute__((always_inline)) int
-decoder_wanted_form(struct decoder *d, const struct decoder_form *form, uint64_t limit,
-		    enum plan_use unwanted, struct decoder_passed *passed, struct event *event)
+decoder_wanted_form(struct decoder *d, const struct decoder_form *form,
+		    struct decoder_passed *passed, decoder_event_fn *on_event, void *user,
+		    struct event *event)
 {
 	const struct plan_skip *skips = d->stream->skips;
 	const uint32_t id_count = d->stream->event_count;
+	const uint8_t *data = d->data;
 	/* An event may end within a byte: the next begins behind it. */
-	uint64_t at = (d->at_bits + 7) / 8, end = d->end_bits / 8, clock = d->clock, count = 0;
+	uint64_t at = (d->at_bits + 7) / 8, clock = d->clock, count = 0;
+	const uint64_t end = d->end_bits / 8, limit = passed->limit;
 	uint64_t *counts = passed->counts;
+	enum plan_use unwanted = passed->unwanted;
 	struct decoder_head head;
 
-	while (decoder_peek(d, form, at, clock, &head) && head.id < id_count) {
+	while (decoder_peek(data, end, form, at, clock, &head) && head.id < id_count) {
 		const struct plan_skip *skip = &skips[head.id];
 		uint64_t begin = form->is_packed ? head.past
 						 : (head.past + skip->align_mask) &
 							   ~(uint64_t)skip->align_mask;
 		uint64_t past = begin + skip->bytes;
 
-		__builtin_prefetch(d->data + at + DECODER_AHEAD_BYTES);
+		__builtin_prefetch(data + at + DECODER_AHEAD_BYTES);
 		if (past > end || head.now < clock || head.now >= limit) {
 			break;
 		}
-		if (skip->varies) {
-			past = decoder_parts(d, d->stream->events[head.id], begin);
+		if (skip->use < unwanted) {
+			const struct plan_event *class = d->stream->events[head.id];
+
+			past = skip->use == SKIP_NOT ? 0
+						     : decoder_room(d, class, begin, past, event);
 			if (past == 0) {
 				break;
 			}
-		}
-		if (skip->use < unwanted) {
-			if (skip->use == SKIP_NOT || (!skip->varies && past + LOAD_ROOM > end)) {
-				break;
+			if (class->use < unwanted) {
+				event->class = class;
+				event->cycles = head.now;
+				if (!on_event) {
+					decoder_stop(d, event, past);
+					passed->events = count;
+					passed->clock = clock;
+					return 1;
+				}
+				on_event(user, event);
+				unwanted = passed->unwanted;
 			}
-			event->class = d->stream->events[head.id];
-			event->cycles = head.now;
-			d->clock = head.now;
-			d->at_bits = past * 8;
-			if (!skip->varies) {
-				decoder_loads(d, event->class->quick, event->class->quick_count,
-					      begin);
-			}
-			passed->events = count;
-			passed->clock = clock;
-			return 1;
 		}
 		if (counts[skip->index]++ == 0) {
 			passed->seen[passed->seen_count++] = skip->index;
@@ -380,14 +425,10 @@ decoder_wanted_form(struct decoder *d, const struct decoder_form *form, uint64_t
 	return decoder_next(d, event);
 }
 
-/*
- * The next event that somebody wants something of, like decoder_next().  Those before it
- * that nobody wants, whose time does not go back and is before @limit, are only counted.
- * @unwanted: SKIP_PASS, or SKIP_REST while none of the requests that may rest wants any; of some
- * classes it gets them all the same.
- */
-static inline int decoder_wanted(struct decoder *d, uint64_t limit, enum plan_use unwanted,
-				 struct decoder_passed *passed, struct event *event)
+static inline __attribute__((always_inline)) int decoder_pass(struct decoder *d,
+							      struct decoder_passed *passed,
+							      decoder_event_fn *on_event,
+							      void *user, struct event *event)
 {
 	const struct plan_stream *stream = d->stream;
 	struct decoder_form form = {
@@ -396,18 +437,37 @@ static inline int decoder_wanted(struct decoder *d, uint64_t limit, enum plan_us
 	};
 
 	if (stream->is_packed) {
-		return decoder_wanted_form(d, &form, limit, unwanted, passed, event);
+		return decoder_wanted_form(d, &form, passed, on_event, user, event);
 	}
 	form.is_packed = false;
 	form.header_mask = stream->header_align_bits / 8 - 1;
 	form.extended_mask = stream->extended_align_bits / 8 - 1;
 	form.clock_mask = stream->extended_clock_align_bits / 8 - 1;
 	if (stream->header == HEADER_COMPACT) {
-		return decoder_wanted_form(d, &form, limit, unwanted, passed, event);
+		return decoder_wanted_form(d, &form, passed, on_event, user, event);
 	}
 	form.is_compact = false;
 	form.short_mask = stream->header_clock_align_bits / 8 - 1;
-	return decoder_wanted_form(d, &form, limit, unwanted, passed, event);
+	return decoder_wanted_form(d, &form, passed, on_event, user, event);
+}
+
+/*
+ * The next event that somebody wants something of, like decoder_next().  Those before it
+ * that nobody wants, whose time does not go back and is before the limit, are only counted.
+ */
+static inline int decoder_wanted(struct decoder *d, struct decoder_passed *passed,
+				 struct event *event)
+{
+	return decoder_pass(d, passed, NULL, NULL, event);
+}
+
+/* The same, but those that somebody wants are counted, too, and told to @on_event. */
+static inline __attribute__((always_inline)) int decoder_each(struct decoder *d,
+							      struct decoder_passed *passed,
+							      decoder_event_fn *on_event,
+							      void *user, struct event *event)
+{
+	return decoder_pass(d, passed, on_event, user, event);
 }
 
 uint64_t decoder_bits(const struct decoder *d, const struct step *step, uint64_t at_bits);

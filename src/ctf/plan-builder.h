@@ -66,7 +66,7 @@ struct built_stream *plan_build_stream(struct plan_builder *b, const struct meta
 				       const struct stream_class *class);
 struct plan_event *plan_build_event(struct plan_builder *b, const struct event_class *class,
 				    struct built_stream *built);
-/* Finds out whether decoder_wanted() can do without the event's steps. */
+/* Finds out whether decoder_each() can do without the event's steps. */
 void plan_find_quick(struct plan_builder *b, struct plan_event *event);
 
 #endif

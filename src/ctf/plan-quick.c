@@ -2,7 +2,7 @@
  * plan-quick: programs of events that are short cuts of their steps.
  *
  * Most classes are of a constant size, and nearly all others are stretches of constant size with
- * strings and rows between them: decoder_wanted() goes through those itself.
+ * strings and rows between them: decoder_each() goes through those itself.
  */
 #include "ctf/plan-builder.h"
 
@@ -177,6 +177,16 @@ static void quicken_varied(struct plan_builder *b, struct plan_event *event)
 	event->quick_count = p.load_count;
 }
 
+static enum plan_use use_of(const struct plan_builder *b, const struct plan_event *event)
+{
+	bool may_rest = true;
+
+	for (uint32_t i = 0; i < event->binding_count; i++) {
+		may_rest &= b->requests[event->bindings[i].request].may_rest;
+	}
+	return event->binding_count == 0 ? SKIP_PASS : may_rest ? SKIP_REST : SKIP_LOAD;
+}
+
 void plan_find_quick(struct plan_builder *b, struct plan_event *event)
 {
 	find_fixed(event);
@@ -187,5 +197,8 @@ void plan_find_quick(struct plan_builder *b, struct plan_event *event)
 		quicken_fixed(b, event);
 	} else {
 		quicken_varied(b, event);
+	}
+	if (event->is_quick || event->parts) {
+		event->use = (uint8_t)use_of(b, event);
 	}
 }

@@ -91,30 +91,16 @@ static void renew_tables(struct plan_builder *b, struct built_stream *built, uin
 	built->owns_tables = true;
 }
 
-static enum plan_use use_of(const struct plan_builder *b, const struct plan_event *event)
-{
-	bool may_rest = true;
-
-	for (uint32_t i = 0; i < event->binding_count; i++) {
-		may_rest &= b->requests[event->bindings[i].request].may_rest;
-	}
-	return event->binding_count == 0 ? SKIP_PASS : may_rest ? SKIP_REST : SKIP_LOAD;
-}
-
-static void fill_skip(const struct plan_builder *b, struct plan_stream *stream,
-		      const struct plan_event *event)
+static void fill_skip(struct plan_stream *stream, const struct plan_event *event)
 {
 	struct plan_skip *skip = &stream->skips[event->class->id];
 
 	memset(skip, 0, sizeof(*skip));
 	skip->index = event->index;
-	skip->varies = event->parts != NULL;
-	if (event->parts) {
-		skip->use = (uint8_t)use_of(b, event);
-	} else if (event->is_quick) {
+	skip->use = event->parts ? SKIP_LOAD : event->use;
+	if (event->is_quick) {
 		skip->bytes = (uint16_t)(event->fixed_bits / 8);
 		skip->align_mask = event->align_bits > 8 ? (uint8_t)(event->align_bits / 8 - 1) : 0;
-		skip->use = (uint8_t)use_of(b, event);
 		stream->is_packed &= skip->align_mask == 0;
 	}
 }
@@ -149,7 +135,7 @@ static void add_to_table(struct plan_builder *b, struct built_stream *built,
 		renew_tables(b, built, built->room);
 	}
 	stream->events[id] = event;
-	fill_skip(b, stream, event);
+	fill_skip(stream, event);
 	if (id >= stream->event_count) {
 		stream->event_count = (uint32_t)id + 1;
 	}

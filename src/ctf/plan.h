@@ -115,7 +115,7 @@ struct plan_request {
 	const char *domain; /* bound only if the trace's environment names it; NULL: always */
 	uint32_t (*user_of)(const char *event); /* makes plan_binding.user; NULL: it is ... */
 	uint32_t user;                          /* ... this */
-	bool may_rest; /* for a while nobody may want its events (decoder_wanted()) */
+	bool may_rest; /* for a while nobody may want its events (decoder_each()) */
 };
 
 struct plan_binding {
@@ -144,13 +144,14 @@ struct plan_event {
 	bool uses_header; /* needs values of the event header's fields */
 	bool is_fixed;
 	bool is_quick;       /* is_fixed, of whole bytes, and all loads are in `quick` */
+	uint8_t use;         /* enum plan_use */
 	uint8_t load_count;  /* is_fixed: steps that are loads */
 	uint16_t align_bits; /* is_fixed: of the first member */
 	uint32_t fixed_bits; /* is_fixed: size after alignment */
 };
 
 /*
- * What decoder_wanted() looks at first, by id: small, so that it stays in the nearest cache.
+ * What decoder_each() looks at first, by id: small, so that it stays in the nearest cache.
  * Events are passed over, or have their fields loaded.
  */
 enum plan_use {
@@ -164,8 +165,7 @@ struct plan_skip {
 	uint32_t index;     /* of the class in the trace */
 	uint16_t bytes;     /* after alignment */
 	uint8_t align_mask; /* bytes of alignment - 1 */
-	uint8_t use : 7;    /* enum plan_use */
-	uint8_t varies : 1; /* `bytes` and `align_mask` are 0: plan_event.parts tells them */
+	uint8_t use;        /* enum plan_use; SKIP_LOAD where the size varies, which needs a look */
 };
 
 /*

@@ -48,17 +48,15 @@ struct map {
 	/* the slice of the window being filled */
 	uint64_t slice_begin_ns, slice_end_ns;
 	uint64_t packet_number, packet_end_ns;
-	uint64_t limit_cycles; /* from here on events are not of the slice, or behind the packet */
 	bool has_slice;
 	struct slice slice;
 	uint32_t group_first;            /* of the slice, in the partial */
 	uint32_t item_heads[ITEM_HEADS]; /* its items by hash, RECORD_NONE: none */
 	struct group_places places;
-	struct decoder_passed passed;
+	struct decoder_passed passed; /* its limit: where the slice or the packet ends */
 	uint32_t tally_room;
 
 	uint32_t resting;       /* analyses, by bit */
-	enum plan_use unwanted; /* for decoder_wanted() */
 
 	uint64_t last_ts; /* ns, of the stream */
 	uint64_t last_cycles;

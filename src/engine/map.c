@@ -69,7 +69,7 @@ void map_rest(struct map *map, bool rests)
 	uint32_t bit = UINT32_C(1) << map->analysis;
 
 	map->resting = rests ? map->resting | bit : map->resting & ~bit;
-	map->unwanted = map->setup->may_rest & ~map->resting ? SKIP_PASS : SKIP_REST;
+	map->passed.unwanted = map->setup->may_rest & ~map->resting ? SKIP_PASS : SKIP_REST;
 }
 
 uint64_t map_cpu(const struct map *map)
@@ -185,7 +185,7 @@ static void set_limit(struct map *map)
 	uint64_t end = map->slice_end_ns;
 
 	end = end > map->packet_end_ns ? map->packet_end_ns + 1 : end;
-	map->limit_cycles = map->has_slice ? clock_cycles(&map->clock, end) : 0;
+	map->passed.limit = map->has_slice ? clock_cycles(&map->clock, end) : 0;
 }
 
 /* Begins the slice that has @ts: its window, cut at the bounds of the range. */
@@ -288,7 +288,7 @@ static void on_event(struct map *map, const struct event *event)
 	uint64_t ts, ns;
 
 	/* The usual case: later than before, and in the slice; most need no time in ns. */
-	if (event->cycles >= map->last_cycles && event->cycles < map->limit_cycles) {
+	if (event->cycles >= map->last_cycles && event->cycles < map->passed.limit) {
 		map->last_cycles = event->cycles;
 		count_event(map, event->class->index);
 		if (event->class->binding_count > 0) {
@@ -327,7 +327,19 @@ static void packet_fault(struct map *map, const struct packet *packet, const cha
 	map->slice.bad_packets++;
 }
 
-/* The next event to look at; those before it in this slice that nobody wants are counted. */
+/* An event as they should be. */
+static void on_plain_event(void *user, const struct event *event)
+{
+	struct map *map = user;
+
+	map->last_ts = clock_ns(&map->clock, event->cycles);
+	if (event->fields) {
+		decoder_load_fixed(&map->decoder, event->class, event->fields);
+	}
+	dispatch(map, event->class, map->last_ts);
+}
+
+/* Goes through the events up to one that is not as they should be. */
 static int next_wanted(struct map *map, struct event *event)
 {
 	struct decoder *d = &map->decoder;
@@ -337,7 +349,7 @@ static int next_wanted(struct map *map, struct event *event)
 		map->passed.events = 0;
 		return decoder_next(d, event);
 	}
-	r = decoder_wanted(d, map->limit_cycles, map->unwanted, &map->passed, event);
+	r = decoder_each(d, &map->passed, on_plain_event, map, event);
 	map->last_cycles = map->passed.clock;
 	return r;
 }
@@ -506,14 +518,14 @@ static void map_reset(struct map *map, struct chunk *chunk)
 	vec_reserve(&map->partial->order, map->groups_room);
 	map->has_slice = false;
 	map->packet_end_ns = UINT64_MAX;
-	map->limit_cycles = 0;
+	map->passed.limit = 0;
 	map->last_ts = chunk->begin;
 	map->known = KNOWN_HEAD;
 	map->stay = SIZE_MAX;
 	map->group = RECORD_NONE;
 	map->analysis = 0;
 	map->resting = 0;
-	map->unwanted = SKIP_PASS;
+	map->passed.unwanted = SKIP_PASS;
 	map->states_form = sched_states_of(chunk->plan->metadata);
 	memset(map->states, 0, map->setup->state_size);
 	grow_tallies(map, chunk->plan->class_count);

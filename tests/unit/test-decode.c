@@ -1,6 +1,6 @@
 /*
- * test-decode: decoder_wanted(), which takes short cuts, says what decoder_next() says of packets
- * of any bytes: the same events, values, ends and faults.
+ * test-decode: decoder_wanted() and decoder_each(), which take short cuts, say what decoder_next()
+ * says of packets of any bytes: the same events, values, ends and faults.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -87,6 +87,7 @@ struct got {
 struct reading {
 	struct decoder *d;
 	size_t count;
+	uint64_t total; /* read_each(): with those that were only counted */
 	struct got got[EVENTS_MAX];
 	int end; /* what the last call said */
 };
@@ -134,11 +135,13 @@ static void read_wanted(struct reading *reading)
 {
 	uint64_t counts[CLASSES] = { 0 };
 	uint32_t seen[CLASSES];
-	struct decoder_passed passed = { .counts = counts, .seen = seen };
+	struct decoder_passed passed = {
+		.limit = UINT64_MAX, .unwanted = SKIP_PASS, .counts = counts, .seen = seen
+	};
 	struct event event;
 
 	do {
-		reading->end = decoder_wanted(reading->d, UINT64_MAX, SKIP_PASS, &passed, &event);
+		reading->end = decoder_wanted(reading->d, &passed, &event);
 		for (uint64_t i = 0; i < passed.events; i++) {
 			reading->got[reading->count++].class = NULL;
 		}
@@ -146,6 +149,72 @@ static void read_wanted(struct reading *reading)
 			note(reading, &event);
 		}
 	} while (reading->end > 0);
+}
+
+static void note_told(void *user, const struct event *event)
+{
+	struct reading *reading = user;
+
+	if (event->fields) {
+		decoder_load_fixed(reading->d, event->class, event->fields);
+	}
+	note(reading, event);
+}
+
+/* Of those that are neither told nor for decoder_next() only the number is known. */
+static void read_each(struct reading *reading)
+{
+	uint64_t counts[CLASSES] = { 0 }, counted = 0;
+	uint32_t seen[CLASSES];
+	struct decoder_passed passed = {
+		.limit = UINT64_MAX, .unwanted = SKIP_PASS, .counts = counts, .seen = seen
+	};
+	struct event event;
+
+	reading->total = 0;
+	do {
+		reading->end = decoder_each(reading->d, &passed, note_told, reading, &event);
+		counted += passed.events;
+		reading->total += passed.events + (reading->end > 0);
+		if (reading->end > 0) {
+			note(reading, &event);
+		}
+	} while (reading->end > 0);
+	for (size_t i = 0; i < CLASSES; i++) {
+		counted -= counts[i];
+	}
+	ck_assert_uint_eq(counted, 0);
+}
+
+static void compare_got(const struct got *a, const struct got *b)
+{
+	ck_assert_ptr_eq(a->class, b->class);
+	ck_assert_uint_eq(a->cycles, b->cycles);
+	ck_assert_uint_eq(a->n.u, b->n.u);
+	ck_assert_ptr_eq(a->s.bytes, b->s.bytes);
+	ck_assert_uint_eq(a->s.len, b->s.len);
+}
+
+/* All that somebody wants was told, in order. */
+static void compare_each(const struct reading *next, const struct reading *each)
+{
+	size_t at = 0;
+
+	ck_assert_int_eq(next->end, each->end);
+	ck_assert_uint_eq(next->count, each->total);
+	for (size_t i = 0; i < each->count; i++) {
+		if (each->got[i].class->binding_count == 0) {
+			continue;
+		}
+		while (at < next->count && next->got[at].class->binding_count == 0) {
+			at++;
+		}
+		ck_assert_uint_lt(at, next->count);
+		compare_got(&next->got[at++], &each->got[i]);
+	}
+	while (at < next->count) {
+		ck_assert_uint_eq(next->got[at++].class->binding_count, 0);
+	}
 }
 
 static void compare(const struct reading *next, const struct reading *wanted)
@@ -161,11 +230,7 @@ static void compare(const struct reading *next, const struct reading *wanted)
 			ck_assert_uint_eq(a->class->binding_count, 0);
 			continue;
 		}
-		ck_assert_ptr_eq(a->class, b->class);
-		ck_assert_uint_eq(a->cycles, b->cycles);
-		ck_assert_uint_eq(a->n.u, b->n.u);
-		ck_assert_ptr_eq(a->s.bytes, b->s.bytes);
-		ck_assert_uint_eq(a->s.len, b->s.len);
+		compare_got(a, b);
 	}
 	if (next->end < 0) {
 		(void)decoder_fault(next->d, &all);
@@ -238,6 +303,9 @@ START_TEST(short_cuts_agree)
 		read_next(&next);
 		read_wanted(&wanted);
 		compare(&next, &wanted);
+		begin(&wanted, plan, packet, bytes);
+		read_each(&wanted);
+		compare_each(&next, &wanted);
 		for (size_t i = 0; i < next.count; i++) {
 			of_class[next.got[i].class->index]++;
 		}
