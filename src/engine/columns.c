@@ -30,6 +30,7 @@ void columns_append(struct columns *columns, const struct table *table)
 		if (kind != COLUMN_SUM && kind != COLUMN_PRIO) {
 			columns->special[columns->special_count++] = (uint16_t)columns->count;
 		}
+		columns->has_spreads |= kind == COLUMN_SPREAD;
 		columns->kinds[columns->count++] = (uint8_t)kind;
 	}
 }

@@ -16,6 +16,7 @@
 struct columns {
 	uint32_t count;
 	uint32_t special_count; /* of those that are no sums */
+	bool has_spreads;       /* rows own memory */
 	uint8_t *kinds;
 	uint16_t *special; /* their indexes */
 };

@@ -3,188 +3,8 @@
  */
 #include <string.h>
 
-#include "base/map.h"
-#include "engine/map-state.h"
+#include "engine/map-groups.h"
 #include "engine/sched.h"
-
-/* ---- groups ---- */
-
-#define PLACES_LEAST 256
-
-void map_forget_groups(struct map *map)
-{
-	struct group_places *places = &map->places;
-
-	places->used = 0;
-	map->group = RECORD_NONE;
-	if (++places->epoch == 0) { /* once in 2^32 slices: old marks must not come alive */
-		memset(places->at, 0, (places->mask + 1) * sizeof(*places->at));
-		places->epoch = 1;
-	}
-}
-
-static void grow_places(struct group_places *places)
-{
-	struct group_places old = *places;
-	uint32_t room = old.at ? (old.mask + 1) * 2 : PLACES_LEAST;
-
-	places->at = mem_alloc(room * sizeof(*places->at));
-	places->mask = room - 1;
-	for (uint32_t i = 0; old.at && i <= old.mask; i++) {
-		if (old.at[i].epoch == old.epoch) {
-			uint32_t at = map_mix((uint64_t)old.at[i].key) & places->mask;
-
-			while (places->at[at].epoch == places->epoch) {
-				at = (at + 1) & places->mask;
-			}
-			places->at[at] = old.at[i];
-		}
-	}
-	free(old.at);
-}
-
-/* Where the newest group of @key is kept; its epoch tells whether there is one. */
-static struct group_place *place_of(struct group_places *places, int64_t key)
-{
-	uint32_t at;
-
-	if (!places->at || places->used > places->mask / 2) {
-		grow_places(places);
-	}
-	at = map_mix((uint64_t)key) & places->mask;
-	while (places->at[at].epoch == places->epoch && places->at[at].key != key) {
-		at = (at + 1) & places->mask;
-	}
-	return &places->at[at];
-}
-
-static uint32_t group_new(struct map *map, struct group_place *place, int64_t key)
-{
-	map->places.used += place->epoch != map->places.epoch;
-	place->key = key;
-	place->epoch = map->places.epoch;
-	place->group = partial_add_group(map->partial, key);
-	return place->group;
-}
-
-static struct group *group_at(struct map *map, uint32_t group)
-{
-	return &map->partial->groups.at[group];
-}
-
-static uint32_t group_of(struct map *map, int64_t key)
-{
-	struct group_place *place = place_of(&map->places, key);
-
-	return place->epoch == map->places.epoch ? place->group : group_new(map, place, key);
-}
-
-/* ---- names ---- */
-
-/* The name of a text field: as traced if it is an array, which kernel tracers write. */
-static const char *name_bytes(const struct value *value, char scratch[NAME_BYTES])
-{
-	size_t len = value->len < NAME_BYTES - 1 ? value->len : NAME_BYTES - 1;
-
-	if (value->len == NAME_BYTES) {
-		return (const char *)value->bytes;
-	}
-	memset(scratch, 0, NAME_BYTES);
-	memcpy(scratch, value->bytes, len);
-	return scratch;
-}
-
-static void set_name(struct group *group, const char name[NAME_BYTES])
-{
-	memcpy(group->name, name, NAME_BYTES);
-	group->has_name = true;
-}
-
-/* Whether what goes into @group goes under @name; it takes a first name. */
-static bool goes_by(struct group *group, const char name[NAME_BYTES])
-{
-	if (group->is_weak) {
-		return false;
-	}
-	if (!group->has_name) {
-		set_name(group, name);
-	}
-	return memcmp(group->name, name, NAME_BYTES) == 0;
-}
-
-/* The group of @tid under the name in a field of @event, if that has it. */
-static uint32_t named_group(struct map *map, const struct map_event *event, unsigned int field,
-			    int32_t tid)
-{
-	struct group_place *place = place_of(&map->places, tid);
-	char scratch[NAME_BYTES];
-	const char *name;
-
-	if (place->epoch != map->places.epoch) {
-		(void)group_new(map, place, tid);
-	}
-	if (event->present & (1u << field)) {
-		name = name_bytes(&event->values[field], scratch);
-		if (!goes_by(group_at(map, place->group), name)) {
-			set_name(group_at(map, group_new(map, place, tid)), name);
-		}
-	}
-	return place->group;
-}
-
-/* ---- records ---- */
-
-static struct record *add(struct map *map, uint32_t group, uint64_t ts, enum record_kind kind)
-{
-	uint32_t index = partial_add_record(map->partial, group, ts, kind);
-
-	return &map->partial->records.at[index];
-}
-
-/* Of a thread that no switch has shown, or of nobody known. */
-static int64_t key_of(const struct map *map, int32_t tid)
-{
-	if (tid == TID_CURRENT) {
-		return map->known == KNOWN_NOT ? KEY_LOST : KEY_HEAD;
-	}
-	return tid == 0 ? KEY_NOBODY : tid; /* the idle thread makes no calls */
-}
-
-struct record *map_emit(struct map *map, uint64_t ts, int32_t tid, unsigned int kind)
-{
-	struct record *record;
-	int64_t key = key_of(map, tid);
-	uint32_t group;
-
-	if (map->group == RECORD_NONE || map->known != KNOWN_TID || tid != map->tid) {
-		group = group_of(map, key);
-		if (map->known == KNOWN_TID && tid == map->tid) {
-			map->group = group;
-		}
-	} else {
-		group = map->group;
-	}
-	record = add(map, group, ts, kind);
-	record->owner = map->analysis;
-	return record;
-}
-
-struct record *map_emit_of(struct map *map, uint64_t ts, uint64_t object, unsigned int kind)
-{
-	struct record *record =
-		add(map, group_of(map, KEY_OBJECT(map->analysis, object)), ts, kind);
-
-	record->owner = map->analysis;
-	return record;
-}
-
-void map_note_current(struct map *map, struct record *record)
-{
-	record->prio = map->known == KNOWN_TID ? map->tid : -1;
-	if (map->known == KNOWN_HEAD) {
-		*vec_push(&map->partial->currents) = (uint32_t)map->partial->records.count - 1;
-	}
-}
 
 /* ---- who runs ---- */
 
@@ -242,7 +62,7 @@ static void charge(struct map *map, uint64_t ts, bool is_broken)
 	} else {
 		map->slice.cpu_ns[kind] += ns;
 		if (kind == RUN_THREAD) {
-			struct record *stay = &map->partial->records.at[map->stay];
+			struct record *stay = map_record(map, map->stay);
 
 			stay->a = ns;
 			stay->flags |= RECORD_LEFT;
@@ -260,66 +80,107 @@ static void note_head(struct map *map, uint64_t ts, int32_t tid)
 	map->since = ts;
 }
 
-struct leaving {
-	uint64_t ts;
-	int32_t tid, prio;
-	uint16_t flags;
+/* A sched_switch; names are NULL if they are not traced. */
+struct switched {
+	uint64_t ts, prev_state;
+	const char *prev_comm, *next_comm;
+	int32_t prev, next, prev_prio, next_prio, pid;
+	bool has_state, has_pid;
 };
 
 /* Puts what the thread showed on leaving into its stay, if that is whole, or a record. */
-static void leave(struct map *map, const struct leaving *out, uint32_t group)
+static void show_leaving(struct map *map, const struct switched *s, uint16_t flags, uint32_t group,
+			 struct record *stay)
 {
-	struct record *stay = map->stay == SIZE_MAX ? NULL : &map->partial->records.at[map->stay];
-	bool is_whole = stay && map->tid == out->tid && is_within(map, out->ts);
-
-	if (map->known == KNOWN_HEAD) {
-		note_head(map, out->ts, out->tid);
-	} else {
-		charge(map, out->ts, map->known == KNOWN_TID && map->tid != out->tid);
+	if (!stay || stay->group != group) {
+		stay = map_add(map, group, s->ts, RECORD_OUT);
 	}
-	if (out->tid == 0) {
+	stay->prio = s->prev_prio;
+	stay->flags |= flags | RECORD_PRIO;
+}
+
+/* The same where the stay is not whole. */
+static __attribute__((noinline)) void leave_in_part(struct map *map, const struct switched *s,
+						    uint16_t flags, uint32_t group)
+{
+	if (map->known == KNOWN_HEAD) {
+		note_head(map, s->ts, s->prev);
+		map->partial->head_has_prio = true;
+		map->partial->head_prio = s->prev_prio;
+		if (s->prev_comm) {
+			memcpy(map->partial->head_name, s->prev_comm, NAME_BYTES);
+		}
+	} else {
+		charge(map, s->ts, map->known == KNOWN_TID && map->tid != s->prev);
+	}
+	if (s->prev != 0) {
+		show_leaving(map, s, flags, group, NULL);
+	}
+}
+
+/* What nearly all switches are: who was switched in leaves, in the same slice. */
+static void leave(struct map *map, const struct switched *s, uint16_t flags, uint32_t group)
+{
+	uint64_t ns = s->ts - map->since;
+	struct record *stay;
+
+	if (map->known != KNOWN_TID || map->tid != s->prev || !is_within(map, s->ts)) {
+		leave_in_part(map, s, flags, group);
 		return;
 	}
-	if (!is_whole || stay->group != group) {
-		stay = add(map, group, out->ts, RECORD_OUT);
+	map->since = s->ts;
+	if (s->prev == 0) {
+		map->slice.cpu_ns[RUN_IDLE] += ns;
+		return;
 	}
-	stay->prio = out->prio;
-	stay->flags |= out->flags | RECORD_PRIO;
+	map->slice.cpu_ns[RUN_THREAD] += ns;
+	stay = map_record(map, map->stay);
+	stay->a = ns;
+	stay->flags |= RECORD_LEFT;
+	show_leaving(map, s, flags, group, stay);
 }
 
 /* The name and process of the thread that leaves: where its records go from here on. */
-static uint32_t leaving_group(struct map *map, const struct map_event *event, unsigned int comm,
-			      unsigned int pid, int32_t tid)
+static uint32_t leaving_group(struct map *map, const struct switched *s)
 {
-	char scratch[NAME_BYTES];
 	uint32_t group = map->group;
-	int32_t of;
 
-	if (map->known != KNOWN_TID || tid != map->tid || group == RECORD_NONE ||
-	    ((event->present & (1u << comm)) &&
-	     !goes_by(group_at(map, group), name_bytes(&event->values[comm], scratch)))) {
-		group = named_group(map, event, comm, tid);
+	if (map->known != KNOWN_TID || s->prev != map->tid || group == RECORD_NONE ||
+	    (s->prev_comm && !map_group_goes_by(map_group(map, group), s->prev_comm))) {
+		group = map_group_named(map, s->prev, s->prev_comm);
 	}
-	if (event->present & (1u << pid)) {
-		of = (int32_t)event->values[pid].u;
-		if (group_at(map, group)->pid != INT32_MIN && group_at(map, group)->pid != of) {
-			struct group former = map->partial->groups.at[group];
+	if (s->has_pid) {
+		if (map_group(map, group)->pid != INT32_MIN &&
+		    map_group(map, group)->pid != s->pid) {
+			struct group former = map->draft->groups.at[group];
 
-			group = group_new(map, place_of(&map->places, tid), tid);
+			group = map_group_new(map, s->prev);
 			if (former.has_name) {
-				set_name(group_at(map, group), former.name);
+				map_group_set_name(map_group(map, group), former.name);
 			}
 		}
-		group_at(map, group)->pid = of;
+		map_group(map, group)->pid = s->pid;
 	}
 	return group;
 }
 
-static uint16_t leaving_flags(uint64_t state, uint16_t form)
+static uint8_t leaving_flags(uint64_t state, uint16_t form)
 {
-	return (uint16_t)((sched_is_dead(state, form) ? RECORD_DEAD : 0) |
-			  (sched_sleeps(state, form) ? RECORD_SLEEPS : 0) |
-			  (sched_is_preempted(state, form) ? RECORD_PREEMPTED : 0));
+	return (uint8_t)((sched_is_dead(state, form) ? RECORD_DEAD : 0) |
+			 (sched_sleeps(state, form) ? RECORD_SLEEPS : 0) |
+			 (sched_is_preempted(state, form) ? RECORD_PREEMPTED : 0));
+}
+
+/* Which of them it is cannot be foreseen: what is asked at each switch is in a table. */
+void map_set_states(struct map *map, uint16_t form)
+{
+	if (form == map->states_form) {
+		return;
+	}
+	map->states_form = form;
+	for (unsigned int state = 0; state < STATES_KNOWN; state++) {
+		map->leaving[state] = leaving_flags(state, form);
+	}
 }
 
 /* Priorities are -101 to 139 as traced; those of normal threads end at 39. */
@@ -329,16 +190,86 @@ static uint16_t prio_flags(int32_t prio)
 	return (uint16_t)((uint16_t)(uint8_t)prio << RECORD_PRIO_SHIFT);
 }
 
-void map_on_switch(struct map *map, void *state, const struct map_event *event, uint32_t user)
+static inline __attribute__((always_inline)) void take_switch(struct map *map,
+							      const struct switched *s)
 {
-	enum { PREV_COMM, PREV_TID, PREV_PRIO, PREV_STATE, NEXT_COMM, NEXT_TID, NEXT_PRIO, PID };
-	const struct value *v = event->values;
-	int32_t prev = (int32_t)v[PREV_TID].i, next = (int32_t)v[NEXT_TID].i;
-	struct leaving out = { .ts = event->ts, .tid = prev, .prio = (int32_t)v[PREV_PRIO].i };
-	bool is_head = map->known == KNOWN_HEAD;
+	uint16_t flags = !s->has_state ? 0
+			 : s->prev_state < STATES_KNOWN
+				 ? map->leaving[s->prev_state]
+				 : leaving_flags(s->prev_state, map->states_form);
 	uint32_t group = RECORD_NONE;
 	struct record *record;
-	char scratch[NAME_BYTES];
+
+	map_end_stay(map, s->ts, false);
+	if (s->prev != 0) {
+		group = leaving_group(map, s);
+	}
+	leave(map, s, flags, group);
+	map->known = KNOWN_TID;
+	map->tid = s->next;
+	map->stay = SIZE_MAX;
+	map->group = RECORD_NONE;
+	if (s->next != 0) {
+		map->group = map_group_named(map, s->next, s->next_comm);
+		map->stay = map_records(map);
+		record = map_add(map, map->group, s->ts, RECORD_IN);
+		record->prio = s->next_prio;
+		record->flags = prio_flags(record->prio);
+	}
+}
+
+/* The name in a field of @event, NULL if that is not traced. */
+static const char *name_in(const struct map_event *event, unsigned int field,
+			   char scratch[NAME_BYTES])
+{
+	return event->present & (1u << field) ? map_name_bytes(&event->values[field], scratch)
+					      : NULL;
+}
+
+static bool is_as_usual(const struct plan_load *load, unsigned int field)
+{
+	switch ((enum switch_field)field) {
+	case PREV_COMM:
+	case NEXT_COMM:
+		return load->form == LOAD_BYTES && load->len == NAME_BYTES;
+	case PREV_STATE:
+		return load->form == LOAD_SIGNED && load->shift == 0;
+	default:
+		return load->form == LOAD_SIGNED && load->shift == 32;
+	}
+}
+
+/* Learns the layout of sched_switch, of which only we want something. */
+static void find_layout(struct map *map, const struct plan_event *class)
+{
+	struct switch_layout layout = { .class = class, .is_sought = true };
+	const struct plan_binding *binding = class->bindings;
+	unsigned int found = 0;
+
+	map->switches.is_sought = true;
+	if (!class->is_quick || class->binding_count != 1) {
+		return;
+	}
+	for (unsigned int i = 0; i < class->quick_count; i++) {
+		const struct plan_load *load = &class->quick[i];
+		unsigned int field = (unsigned int)(load->slot - binding->base);
+
+		if (field >= SWITCH_FIELDS || !is_as_usual(load, field)) {
+			return;
+		}
+		layout.at[field] = load->offset;
+		found |= 1u << field;
+	}
+	layout.has_pid = found & (1u << SWITCH_PID);
+	if ((found | 1u << SWITCH_PID) == (1u << SWITCH_FIELDS) - 1) {
+		map->switches = layout;
+	}
+}
+
+void map_on_switch(struct map *map, void *state, const struct map_event *event, uint32_t user)
+{
+	const struct value *v = event->values;
+	char prev_scratch[NAME_BYTES], next_scratch[NAME_BYTES];
 
 	(void)state;
 	(void)user;
@@ -346,34 +277,46 @@ void map_on_switch(struct map *map, void *state, const struct map_event *event, 
 	    !(event->present & (1u << NEXT_TID))) {
 		return;
 	}
-	map_end_stay(map, event->ts, false);
-	if (event->present & (1u << PREV_STATE)) {
-		out.flags = leaving_flags(v[PREV_STATE].u, map->states_form);
+	if (!map->switches.is_sought) {
+		find_layout(map, event->class);
 	}
-	if (prev != 0) {
-		group = leaving_group(map, event, PREV_COMM, PID, prev);
-	}
-	leave(map, &out, group);
-	if (is_head) {
-		map->partial->head_has_prio = true;
-		map->partial->head_prio = out.prio;
-		if (event->present & (1u << PREV_COMM)) {
-			memcpy(map->partial->head_name, name_bytes(&v[PREV_COMM], scratch),
-			       NAME_BYTES);
-		}
-	}
-	map->known = KNOWN_TID;
-	map->tid = next;
-	map->stay = SIZE_MAX;
-	map->group = RECORD_NONE;
-	if (next != 0) {
-		map->group = named_group(map, event, NEXT_COMM, next);
-		map->stay = map->partial->records.count;
-		record = add(map, map->group, event->ts, RECORD_IN);
-		record->prio = (int32_t)v[NEXT_PRIO].i;
-		record->flags = prio_flags(record->prio);
-	}
+	take_switch(map, &(struct switched){
+				 .ts = event->ts,
+				 .prev_state = v[PREV_STATE].u,
+				 .prev_comm = name_in(event, PREV_COMM, prev_scratch),
+				 .next_comm = name_in(event, NEXT_COMM, next_scratch),
+				 .prev = (int32_t)v[PREV_TID].i,
+				 .next = (int32_t)v[NEXT_TID].i,
+				 .prev_prio = (int32_t)v[PREV_PRIO].i,
+				 .next_prio = (int32_t)v[NEXT_PRIO].i,
+				 .pid = (int32_t)v[SWITCH_PID].u,
+				 .has_state = event->present & (1u << PREV_STATE),
+				 .has_pid = event->present & (1u << SWITCH_PID),
+			 });
 }
+
+#define FIELD(type, field) DECODE_LOAD(type, fields + map->switches.at[field])
+
+void map_on_plain_switch(struct map *map, uint64_t ts, const uint8_t *fields)
+{
+	const uint16_t *at = map->switches.at;
+
+	take_switch(map, &(struct switched){
+				 .ts = ts,
+				 .prev_state = FIELD(uint64_t, PREV_STATE),
+				 .prev_comm = (const char *)fields + at[PREV_COMM],
+				 .next_comm = (const char *)fields + at[NEXT_COMM],
+				 .prev = FIELD(int32_t, PREV_TID),
+				 .next = FIELD(int32_t, NEXT_TID),
+				 .prev_prio = FIELD(int32_t, PREV_PRIO),
+				 .next_prio = FIELD(int32_t, NEXT_PRIO),
+				 .pid = map->switches.has_pid ? FIELD(int32_t, SWITCH_PID) : 0,
+				 .has_state = true,
+				 .has_pid = map->switches.has_pid,
+			 });
+}
+
+#undef FIELD
 
 int32_t map_tid(const struct map *map)
 {
@@ -382,10 +325,10 @@ int32_t map_tid(const struct map *map)
 
 bool map_mark_anew(struct map *map, bool by_exit)
 {
-	if (map->stay == SIZE_MAX || map->partial->records.at[map->stay].kind != RECORD_IN) {
+	if (map->stay == SIZE_MAX || map_record(map, map->stay)->kind != RECORD_IN) {
 		return false;
 	}
-	map->partial->records.at[map->stay].flags |= by_exit ? RECORD_ENDS_CALL : RECORD_ANEW_CALLS;
+	map_record(map, map->stay)->flags |= by_exit ? RECORD_ENDS_CALL : RECORD_ANEW_CALLS;
 	return true;
 }
 
@@ -393,21 +336,21 @@ void map_on_fork(struct map *map, void *state, const struct map_event *event, ui
 {
 	enum { COMM, TID, PID };
 	int32_t tid = (int32_t)event->values[TID].i;
-	struct group_place *place;
 	char scratch[NAME_BYTES];
 	struct record *record;
+	uint32_t group;
 
 	(void)state;
 	(void)user;
 	if (!(event->present & (1u << TID))) {
 		return;
 	}
-	place = place_of(&map->places, tid);
-	(void)group_new(map, place, tid);
+	group = map_group_new(map, tid);
 	if (event->present & (1u << COMM)) {
-		set_name(group_at(map, place->group), name_bytes(&event->values[COMM], scratch));
+		map_group_set_name(map_group(map, group),
+				   map_name_bytes(&event->values[COMM], scratch));
 	}
-	record = add(map, place->group, event->ts, RECORD_FORK);
+	record = map_add(map, group, event->ts, RECORD_FORK);
 	record->a = event->present & (1u << PID) ? event->values[PID].u : UINT64_MAX;
 }
 
@@ -424,8 +367,8 @@ static void continue_as(struct map *map, uint64_t ts, int32_t former, int32_t ti
 	map->known = KNOWN_TID;
 	map->tid = tid;
 	map->group = group;
-	map->stay = map->partial->records.count;
-	(void)add(map, group, ts, RECORD_ON);
+	map->stay = map_records(map);
+	(void)map_add(map, group, ts, RECORD_ON);
 }
 
 /* comm is not traced by exec: the kernel takes the last part of the path. */
@@ -433,8 +376,8 @@ void map_on_exec(struct map *map, void *state, const struct map_event *event, ui
 {
 	enum { FILENAME, TID, OLD_TID };
 	int32_t tid = (int32_t)event->values[TID].i, former = tid;
-	struct group_place *place;
 	char scratch[NAME_BYTES];
+	uint32_t group;
 
 	(void)state;
 	(void)user;
@@ -444,8 +387,7 @@ void map_on_exec(struct map *map, void *state, const struct map_event *event, ui
 	if (event->present & (1u << OLD_TID)) {
 		former = (int32_t)event->values[OLD_TID].u;
 	}
-	place = place_of(&map->places, tid);
-	(void)group_new(map, place, tid);
+	group = map_group_new(map, tid);
 	if (event->present & (1u << FILENAME)) {
 		struct value base = event->values[FILENAME];
 		const uint8_t *slash = memrchr(base.bytes, '/', base.len);
@@ -455,17 +397,17 @@ void map_on_exec(struct map *map, void *state, const struct map_event *event, ui
 			base.bytes = slash + 1;
 		}
 		base.len = base.len < NAME_BYTES - 1 ? base.len : NAME_BYTES - 1;
-		set_name(group_at(map, place->group), name_bytes(&base, scratch));
+		map_group_set_name(map_group(map, group), map_name_bytes(&base, scratch));
 	}
-	(void)add(map, place->group, event->ts, RECORD_EXEC);
+	(void)map_add(map, group, event->ts, RECORD_EXEC);
 	if (former != tid && former != 0) {
 		*vec_push(&map->partial->renames) =
 			(struct rename){ .ts = event->ts, .from = former, .to = tid };
 		if (map->chunk->has_switches) {
-			continue_as(map, event->ts, former, tid, place->group);
+			continue_as(map, event->ts, former, tid, group);
 		}
 	} else if (map->known == KNOWN_TID && map->tid == tid) {
-		map->group = place->group;
+		map->group = group;
 	}
 }
 
@@ -473,8 +415,8 @@ void map_on_process(struct map *map, void *state, const struct map_event *event,
 {
 	enum { NAME, TID, PID };
 	int32_t tid = (int32_t)event->values[TID].i;
-	struct group_place *place;
 	struct group *group;
+	uint32_t index;
 	char scratch[NAME_BYTES];
 
 	(void)state;
@@ -482,14 +424,14 @@ void map_on_process(struct map *map, void *state, const struct map_event *event,
 	if (!(event->present & (1u << TID)) || !(event->present & (1u << PID)) || tid == 0) {
 		return;
 	}
-	place = place_of(&map->places, tid);
-	group = group_at(map, group_new(map, place, tid));
+	index = map_group_new(map, tid);
+	group = map_group(map, index);
 	group->is_weak = true;
 	group->pid = (int32_t)event->values[PID].u;
 	if (event->present & (1u << NAME)) {
-		set_name(group, name_bytes(&event->values[NAME], scratch));
+		map_group_set_name(group, map_name_bytes(&event->values[NAME], scratch));
 	}
-	(void)add(map, place->group, event->ts, RECORD_PROCESS);
+	(void)map_add(map, index, event->ts, RECORD_PROCESS);
 }
 
 static void tell_lost(struct map *map, uint64_t ts)
@@ -518,9 +460,8 @@ void map_note_gap(struct map *map, uint64_t ts)
 	if (map->known == KNOWN_HEAD) {
 		map->partial->head = HEAD_GAP;
 		map->partial->head_ts = ts;
-		map->partial->head_group =
-			group_new(map, place_of(&map->places, KEY_HEAD), KEY_HEAD);
-		(void)add(map, map->partial->head_group, ts, RECORD_GAP);
+		map->head_group = map_group_new(map, KEY_HEAD);
+		(void)map_add(map, map->head_group, ts, RECORD_GAP);
 		map->since = ts;
 	} else {
 		leave_to_merger(map, ts, false); /* the trace may end before */
@@ -532,7 +473,7 @@ void map_note_gap(struct map *map, uint64_t ts)
 	map->known = KNOWN_NOT;
 	map->stay = SIZE_MAX;
 	map_forget_groups(map); /* what is behind it at the same time is told after it */
-	(void)add(map, group_of(map, KEY_LOST), ts, RECORD_ANEW);
+	(void)map_add(map, map_group_of(map, KEY_LOST), ts, RECORD_ANEW);
 }
 
 void map_note_tail(struct map *map)
@@ -541,12 +482,4 @@ void map_note_tail(struct map *map)
 	map->partial->tail_tid = map->tid;
 	map->partial->tail_ts = map->since;
 	map->partial->records_until = map->since > map->last_ts ? map->since : map->last_ts;
-}
-
-/* ---- slices ---- */
-
-void map_sort_slice(struct map *map)
-{
-	map->slice.group_count = (uint32_t)map->partial->groups.count - map->group_first;
-	partial_sort_slice(map->partial, &map->slice, map->group_first);
 }

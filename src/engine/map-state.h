@@ -1,6 +1,6 @@
 /*
- * map-state: what the parts of the worker share: map.c (packets, events, slices) and
- * map-run.c (who runs).
+ * map-state: what the parts of the worker share: map.c (packets, events, slices),
+ * map-groups.c (groups and records) and map-run.c (who runs).
  */
 #ifndef SILLAGE_ENGINE_MAP_STATE_H
 #define SILLAGE_ENGINE_MAP_STATE_H
@@ -16,9 +16,9 @@ struct map_route {
 	uint8_t analysis;
 };
 
-/* The newest group of each key in the slice: open addressing, never more than half full. */
+/* The newest group of each key in the slice: open addressing, never more than half full, and small,
+ * so that it stays in the nearer caches. */
 struct group_place {
-	int64_t key;
 	uint32_t epoch; /* of the slice; else the place is empty */
 	uint32_t group;
 };
@@ -30,6 +30,29 @@ struct group_places {
 
 #define ITEM_HEADS 64
 
+#define STATES_KNOWN 512 /* of a thread, on its way out: what kernels since 4.14 have */
+
+/* Fields of sched_switch, in the order of the engine's need. */
+enum switch_field {
+	PREV_COMM,
+	PREV_TID,
+	PREV_PRIO,
+	PREV_STATE,
+	NEXT_COMM,
+	NEXT_TID,
+	NEXT_PRIO,
+	SWITCH_PID,
+	SWITCH_FIELDS
+};
+
+/* Where they are in a class that only the engine wants, and that is as kernel tracers write it. */
+struct switch_layout {
+	bool is_sought;                 /* in this chunk: a switch was seen */
+	const struct plan_event *class; /* NULL: that is of none such */
+	uint16_t at[SWITCH_FIELDS];     /* bytes from the first field */
+	bool has_pid;
+};
+
 enum known {
 	KNOWN_HEAD, /* nothing seen yet in this chunk */
 	KNOWN_TID,  /* `tid` runs, 0: the idle thread */
@@ -40,6 +63,7 @@ struct map {
 	const struct map_setup *setup;
 	struct chunk *chunk;
 	struct partial *partial;
+	struct partial *draft; /* groups and records of the open slice: the same memory each time */
 	const struct plan *plan;
 	struct clock clock;
 	uint8_t *states;
@@ -50,40 +74,42 @@ struct map {
 	uint64_t packet_number, packet_end_ns;
 	bool has_slice;
 	struct slice slice;
-	uint32_t group_first;            /* of the slice, in the partial */
 	uint32_t item_heads[ITEM_HEADS]; /* its items by hash, RECORD_NONE: none */
 	struct group_places places;
 	struct decoder_passed passed; /* its limit: where the slice or the packet ends */
 	uint32_t tally_room;
 
-	uint32_t resting;       /* analyses, by bit */
+	uint32_t resting; /* analyses, by bit */
 
 	uint64_t last_ts; /* ns, of the stream */
 	uint64_t last_cycles;
 
 	/* who runs */
+	struct switch_layout switches;
 	enum known known;
 	int32_t tid;
-	uint64_t since; /* ns: the CPU's time is accounted for up to here; not in KNOWN_HEAD */
-	uint32_t group; /* of tid in this slice, RECORD_NONE: not looked up */
-	size_t stay;    /* index of the IN or ON record, SIZE_MAX: none in this chunk */
-	uint16_t states_form; /* how prev_state is encoded, see sched.h */
+	uint64_t since;      /* ns: the CPU's time is accounted for up to here; not in KNOWN_HEAD */
+	uint32_t group;      /* of tid in this slice, RECORD_NONE: not looked up */
+	size_t stay;         /* the IN or ON record, as it was made; SIZE_MAX: none in this chunk */
+	uint32_t head_group; /* of the draft: partial->head_group is to be that */
+	uint16_t states_form;          /* how prev_state is encoded, see sched.h */
+	uint8_t leaving[STATES_KNOWN]; /* flags of a record of who leaves, by prev_state */
 
-	size_t records_room, groups_room; /* to begin a partial with */
-	uint8_t *buffer;                  /* of one packet, when reading from a file */
+	uint8_t *buffer; /* of one packet, when reading from a file */
 	size_t buffer_size;
 	struct kept_packer *packer;
 	struct partials_packer *partials_packer;
 	struct decoder decoder;
 };
 
+/* A switch of the class in map->switches. */
+void map_on_plain_switch(struct map *map, uint64_t ts, const uint8_t *fields);
+
+/* Prepares for switches in this encoding. */
+void map_set_states(struct map *map, uint16_t form);
+
 /* What the engine itself needs of events. */
 map_fn map_on_switch, map_on_fork, map_on_exec, map_on_process;
-
-/* Notes which of the slice's groups are of which shard. */
-void map_sort_slice(struct map *map);
-/* A new slice: no group of the one before goes on. */
-void map_forget_groups(struct map *map);
 
 /* Tells the analyses that the current stay ends, or (@is_window) that its window does. */
 void map_end_stay(struct map *map, uint64_t ts, bool is_window);

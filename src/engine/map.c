@@ -1,8 +1,9 @@
 /*
  * map: the decode loop, slices, and what handlers are given.
  */
-#include "engine/map-state.h"
+#include "engine/map-groups.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,6 +26,9 @@ struct map *map_new(const struct map_setup *setup)
 
 	map->setup = setup;
 	map->states = mem_alloc(setup->state_size + 1);
+	map->draft = partial_new();
+	map->states_form = UINT16_MAX; /* none */
+	map_groups_init(map);
 	return map;
 }
 
@@ -37,7 +41,8 @@ void map_free(struct map *map)
 	free(map->states);
 	free(map->passed.counts);
 	free(map->passed.seen);
-	free(map->places.at);
+	map_groups_fini(map);
+	partial_free(map->draft);
 	free(map->buffer);
 	kept_packer_free(map->packer);
 	partials_packer_free(map->partials_packer);
@@ -145,7 +150,7 @@ static void close_slice(struct map *map)
 	slice->item_count = (uint32_t)map->partial->items.count - slice->item_first;
 	slice->tally_first = (uint32_t)map->partial->tallies.count;
 	slice->tally_count = (uint32_t)map->passed.seen_count;
-	map_sort_slice(map);
+	map_take_slice(map);
 	for (size_t i = 0; i < map->passed.seen_count; i++) {
 		uint32_t index = map->passed.seen[i];
 
@@ -167,7 +172,6 @@ static void empty_slice(struct map *map)
 	slice->chains = RECORD_NONE;
 	slice->item_first = (uint32_t)map->partial->items.count;
 	memset(map->item_heads, 0xFF, sizeof(map->item_heads));
-	map->group_first = (uint32_t)map->partial->groups.count;
 	map_forget_groups(map);
 }
 
@@ -333,6 +337,10 @@ static void on_plain_event(void *user, const struct event *event)
 	struct map *map = user;
 
 	map->last_ts = clock_ns(&map->clock, event->cycles);
+	if (event->class == map->switches.class) {
+		map_on_plain_switch(map, map->last_ts, event->fields);
+		return;
+	}
 	if (event->fields) {
 		decoder_load_fixed(&map->decoder, event->class, event->fields);
 	}
@@ -511,22 +519,22 @@ static void map_reset(struct map *map, struct chunk *chunk)
 {
 	map->chunk = chunk;
 	map->plan = chunk->plan;
+	assert(map->draft->groups.count == 0 && map->draft->records.count == 0);
 	map->partial = shelf_take(map->setup->shelf);
 	map->partial->begin = chunk->begin;
-	vec_reserve(&map->partial->records, map->records_room);
-	vec_reserve(&map->partial->groups, map->groups_room);
-	vec_reserve(&map->partial->order, map->groups_room);
 	map->has_slice = false;
 	map->packet_end_ns = UINT64_MAX;
 	map->passed.limit = 0;
 	map->last_ts = chunk->begin;
 	map->known = KNOWN_HEAD;
+	map->switches = (struct switch_layout){ 0 };
 	map->stay = SIZE_MAX;
 	map->group = RECORD_NONE;
+	map->head_group = RECORD_NONE;
 	map->analysis = 0;
 	map->resting = 0;
 	map->passed.unwanted = SKIP_PASS;
-	map->states_form = sched_states_of(chunk->plan->metadata);
+	map_set_states(map, sched_states_of(chunk->plan->metadata));
 	memset(map->states, 0, map->setup->state_size);
 	grow_tallies(map, chunk->plan->class_count);
 }
@@ -577,9 +585,6 @@ void map_chunk(struct map *map, struct chunk *chunk)
 	map_end_stay(map, end_of_stay(map), false);
 	map_note_tail(map);
 	close_slice(map);
-	/* The next chunk will have about as many. */
-	map->records_room = map->partial->records.count + map->partial->records.count / 8;
-	map->groups_room = map->partial->groups.count + map->partial->groups.count / 8;
 	chunk->partial = map->partial;
 	map->partial = NULL;
 	if (chunk->packs) {

@@ -8,10 +8,11 @@
 #include "engine/columns.h"
 #include "engine/item.h"
 
-/* A partial on its way; the last three are for one that is read. */
+/* A partial on its way; the last three are for one that is read, as is the draft. */
 struct work {
 	struct flat *flat;
 	struct partial *partial;
+	struct partial *draft; /* groups and records as they are written: as they were made */
 	const struct partial_rules *rules;
 	struct err *err;
 };
@@ -158,6 +159,7 @@ static void group_flat(struct flat *flat, struct group *group)
 {
 	flat_i64(flat, &group->key);
 	flat_i32(flat, &group->pid);
+	flat_u32(flat, &group->made);
 	flat_bool(flat, &group->is_weak);
 	flat_bool(flat, &group->has_name);
 	if (group->has_name) {
@@ -181,14 +183,14 @@ static bool tells_gap(const struct work *work)
 	const struct partial *partial = work->partial;
 
 	return !flat_reads(work->flat) || partial->head != HEAD_GAP || work->rules->is_of_merger ||
-	       (partial->head_group < partial->groups.count &&
-		partial->groups.at[partial->head_group].key == KEY_HEAD);
+	       (partial->head_group < work->draft->groups.count &&
+		work->draft->groups.at[partial->head_group].key == KEY_HEAD);
 }
 
 static int groups_flat(struct work *work)
 {
-	struct partial *partial = work->partial;
-	uint32_t count = (uint32_t)flat_count(work->flat, partial->groups.count, 14), at = 0;
+	struct partial *partial = flat_reads(work->flat) ? work->draft : work->partial;
+	uint32_t count = (uint32_t)flat_count(work->flat, partial->groups.count, 18), at = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
 		if (flat_reads(work->flat)) {
@@ -199,13 +201,12 @@ static int groups_flat(struct work *work)
 			return REFUSE(work, "group %u is of nobody that there can be", i);
 		}
 	}
-	for (size_t i = 0; flat_reads(work->flat) && i < partial->slices.count; i++) {
-		struct slice *slice = &partial->slices.at[i];
+	for (size_t i = 0; flat_reads(work->flat) && i < work->partial->slices.count; i++) {
+		const struct slice *slice = &work->partial->slices.at[i];
 
 		if (slice->group_count > count - at) {
 			return REFUSE(work, "slice %zu has more groups than there are", i);
 		}
-		partial_sort_slice(partial, slice, at);
 		at += slice->group_count;
 	}
 	if (flat_reads(work->flat) && at < count) {
@@ -214,15 +215,33 @@ static int groups_flat(struct work *work)
 	return tells_gap(work) ? 0 : REFUSE(work, "its first gap is told to nobody");
 }
 
+/* Puts what was read where the merger looks for it. */
+static void take_draft(struct work *work)
+{
+	struct partial *partial = work->partial, *draft = work->draft;
+	uint32_t at = 0;
+
+	for (size_t i = 0; i < partial->slices.count; i++) {
+		struct slice *slice = &partial->slices.at[i];
+
+		partial_take_slice(partial, slice, draft, at, slice->group_count);
+		at += slice->group_count;
+	}
+	if (partial->head_group < draft->groups.count) {
+		partial->head_group = draft->groups.at[partial->head_group].next;
+	}
+	partial_take_order(partial, draft);
+}
+
 static int records_flat(struct work *work)
 {
 	struct flat *flat = work->flat;
-	struct partial *partial = work->partial;
-	size_t count = flat_count(flat, partial->records.count, 28);
+	struct partial *draft = work->draft;
+	size_t count = flat_count(flat, work->partial->made.count, 28);
 
-	vec_reserve(&partial->records, count);
 	for (size_t i = 0; i < count; i++) {
-		struct record *record = flat_at(flat, &partial->records, i);
+		struct record *record = flat_reads(flat) ? flat_at(flat, &draft->records, i)
+							 : partial_made(work->partial, i);
 		uint32_t group = record->group;
 
 		flat_u64(flat, &record->ts);
@@ -235,11 +254,14 @@ static int records_flat(struct work *work)
 		if (!flat_reads(flat)) {
 			continue;
 		}
-		if (group >= partial->groups.count) {
+		if (group >= draft->groups.count) {
 			return REFUSE(work, "record %zu is of group %u of %zu", i, group,
-				      partial->groups.count);
+				      draft->groups.count);
 		}
-		partial_chain(partial, group, (uint32_t)i);
+		partial_chain(draft, group, (uint32_t)i);
+	}
+	if (flat_reads(flat)) {
+		take_draft(work);
 	}
 	return 0;
 }
@@ -254,8 +276,8 @@ static int numbers_flat(struct work *work)
 		uint32_t *index = flat_at(flat, &partial->currents, i);
 
 		flat_u32(flat, index);
-		if (flat_reads(flat) && (*index >= partial->records.count ||
-					 partial->records.at[*index].kind < RECORD_OWN)) {
+		if (flat_reads(flat) && (*index >= partial->made.count ||
+					 partial_made(partial, *index)->kind < RECORD_OWN)) {
 			return REFUSE(work, "record %u is to say who runs, and is none that can",
 				      *index);
 		}
@@ -298,7 +320,7 @@ static int check_records(struct work *work)
 	}
 	currents = mem_alloc(partial->records.count + 1);
 	for (size_t i = 0; i < partial->currents.count; i++) {
-		currents[partial->currents.at[i]] = 1;
+		currents[partial->made.at[partial->currents.at[i]]] = 1;
 	}
 	for (size_t i = 0; r == 0 && i < partial->records.count; i++) {
 		const struct record *record = &partial->records.at[i];
@@ -415,18 +437,15 @@ int partial_flat(struct flat *flat, struct partial *partial, const struct partia
 		ends_flat,    slices_flat,   tallies_flat, groups_flat,   records_flat,
 		numbers_flat, check_records, items_flat,   segments_flat,
 	};
-	struct work work = { flat, partial, rules, err };
+	struct work work = { flat, partial, flat_reads(flat) ? partial_new() : NULL, rules, err };
+	int r = 0;
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		int r = parts[i](&work);
-
+	for (size_t i = 0; r == 0 && i < sizeof(parts) / sizeof(parts[0]); i++) {
+		r = parts[i](&work);
 		if (flat->is_wrong) {
-			return err_raise(err, -EINVAL,
-					 "it ends in the middle, or has what cannot be");
-		}
-		if (r < 0) {
-			return r;
+			r = err_raise(err, -EINVAL, "it ends in the middle, or has what cannot be");
 		}
 	}
-	return 0;
+	partial_free(work.draft);
+	return r;
 }

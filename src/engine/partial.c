@@ -60,8 +60,8 @@ static void empty(struct partial *partial)
 	KEEP_ROOM(tallies);
 	KEEP_ROOM(groups);
 	KEEP_ROOM(chains);
-	KEEP_ROOM(order);
 	KEEP_ROOM(records);
+	KEEP_ROOM(made);
 	KEEP_ROOM(numbers);
 	KEEP_ROOM(items);
 	KEEP_ROOM(currents);
@@ -107,9 +107,9 @@ void partial_free(struct partial *partial)
 	vec_fini(&partial->slices);
 	vec_fini(&partial->tallies);
 	vec_fini(&partial->groups);
-	vec_fini(&partial->order);
 	vec_fini(&partial->chains);
 	vec_fini(&partial->records);
+	vec_fini(&partial->made);
 	vec_fini(&partial->numbers);
 	vec_fini(&partial->items);
 	vec_fini(&partial->currents);
@@ -124,25 +124,10 @@ void partial_free(struct partial *partial)
 size_t partial_bytes(const struct partial *partial)
 {
 	return sizeof(*partial) + ROOM(partial->slices) + ROOM(partial->tallies) +
-	       ROOM(partial->groups) + ROOM(partial->chains) + ROOM(partial->order) +
+	       ROOM(partial->groups) + ROOM(partial->chains) + ROOM(partial->made) +
 	       ROOM(partial->records) + ROOM(partial->numbers) + ROOM(partial->items) +
 	       ROOM(partial->currents) + ROOM(partial->segments) + ROOM(partial->renames) +
 	       ROOM(partial->faults);
-}
-
-uint32_t partial_add_group(struct partial *partial, int64_t key)
-{
-	uint32_t index = (uint32_t)partial->groups.count;
-	struct group *group = vec_push_in_line(&partial->groups);
-
-	group->key = key;
-	group->pid = INT32_MIN;
-	group->first = RECORD_NONE;
-	group->last = RECORD_NONE;
-	group->next = RECORD_NONE;
-	group->has_name = false;
-	group->is_weak = false;
-	return index;
 }
 
 void partial_chain_group(struct partial *partial, struct slice *slice, uint32_t group)
@@ -159,41 +144,17 @@ void partial_chain_group(struct partial *partial, struct slice *slice, uint32_t 
 	*first = group;
 }
 
-void partial_chain(struct partial *partial, uint32_t group, uint32_t record)
-{
-	struct group *g = &partial->groups.at[group];
-
-	partial->records.at[record].group = group;
-	partial->records.at[record].next = RECORD_NONE;
-	if (g->first == RECORD_NONE) {
-		g->first = record;
-		g->ts = partial->records.at[record].ts;
-	} else {
-		partial->records.at[g->last].next = record;
-	}
-	g->last = record;
-}
-
-uint32_t partial_add_record(struct partial *partial, uint32_t group, uint64_t ts,
-			    enum record_kind kind)
-{
-	uint32_t index = (uint32_t)partial->records.count;
-
-	*vec_push_in_line(&partial->records) = (struct record){ .ts = ts, .kind = (uint8_t)kind };
-	partial_chain(partial, group, index);
-	return index;
-}
-
 static unsigned int place_in_order(const struct group *group)
 {
 	return group->key == KEY_HEAD || group->key == KEY_LOST ? SHARDS : key_shard(group->key);
 }
 
-void partial_sort_slice(struct partial *partial, struct slice *slice, uint32_t group_first)
+/* The slice's groups by shard, into draft->made; notes where those of each shard are to begin. */
+static void order_groups(struct slice *slice, struct partial *draft, uint32_t first, uint32_t count,
+			 uint32_t begin)
 {
-	size_t count = slice->group_count;
-	const struct group *groups = count > 0 ? &partial->groups.at[group_first] : NULL;
-	uint32_t *shards = slice->shards, first = (uint32_t)partial->order.count;
+	const struct group *groups = count > 0 ? &draft->groups.at[first] : NULL;
+	uint32_t *shards = slice->shards;
 
 	memset(shards, 0, sizeof(slice->shards));
 	for (size_t i = 0; i < count; i++) {
@@ -202,17 +163,69 @@ void partial_sort_slice(struct partial *partial, struct slice *slice, uint32_t g
 	for (size_t i = 0; i <= SHARDS; i++) {
 		shards[i + 1] += shards[i];
 	}
-	vec_reserve(&partial->order, first + count + GROUPS_AHEAD);
-	partial->order.count += count;
-	memset(partial->order.at + partial->order.count, 0, GROUPS_AHEAD * sizeof(uint32_t));
-	for (size_t i = 0; i < count; i++) {
-		uint32_t at = shards[place_in_order(&groups[i])]++;
-
-		partial->order.at[first + at] = group_first + (uint32_t)i;
+	vec_reserve(&draft->made, count);
+	for (uint32_t i = 0; i < count; i++) {
+		draft->made.at[shards[place_in_order(&groups[i])]++] = first + i;
 	}
 	/* Each shard's begin has become its end, which is the next one's begin. */
 	for (size_t i = SHARDS + 1; i > 0; i--) {
-		shards[i] = first + shards[i - 1];
+		shards[i] = begin + shards[i - 1];
 	}
-	shards[0] = first;
+	shards[0] = begin;
+}
+
+/* Takes a group of the draft with its records. */
+static void take_group(struct partial *partial, struct partial *draft, uint32_t number)
+{
+	struct group *from = &draft->groups.at[number];
+	uint32_t index = (uint32_t)partial->groups.count++;
+	struct group *to = &partial->groups.at[index];
+	uint32_t at = (uint32_t)partial->records.count;
+	uint32_t i = from->first;
+
+	*to = *from;
+	from->next = index;
+	if (i == RECORD_NONE) {
+		return;
+	}
+	to->first = at;
+	while (i != RECORD_NONE) {
+		struct record *record = &draft->records.at[i];
+		struct record *taken = &partial->records.at[at];
+
+		i = record->next;
+		*taken = *record;
+		taken->group = index;
+		taken->next = i == RECORD_NONE ? RECORD_NONE : at + 1;
+		record->next = at++;
+	}
+	to->last = at - 1;
+	partial->records.count = at;
+}
+
+void partial_take_slice(struct partial *partial, struct slice *slice, struct partial *draft,
+			uint32_t first, uint32_t count)
+{
+	uint32_t begin = (uint32_t)partial->groups.count;
+
+	slice->group_count = count;
+	order_groups(slice, draft, first, count, begin);
+	vec_reserve_in_line(&partial->groups, begin + (size_t)count);
+	vec_reserve_in_line(&partial->records, partial->records.count + draft->records.count);
+	for (uint32_t i = 0; i < count; i++) {
+		take_group(partial, draft, draft->made.at[i]);
+	}
+}
+
+void partial_take_order(struct partial *partial, struct partial *draft)
+{
+	size_t before = partial->made.count;
+
+	vec_reserve_more(&partial->made, draft->records.count);
+	for (size_t i = 0; i < draft->records.count; i++) {
+		partial->made.at[before + i] = draft->records.at[i].next;
+	}
+	partial->made.count += draft->records.count;
+	draft->groups.count = 0;
+	draft->records.count = 0;
 }

@@ -6,6 +6,8 @@
  *   records   ordered facts (record.h), with their numbers beside them
  *   segments  who had the CPU when that passes the bounds of a slice
  *
+ * Groups and records lie as the merger will read them: by slice, shard and group.
+ *
  *     chunk begin       head_ts                                  tail_ts    chunk end
  *     |--- as the chunk  ---|--- slices (cpu_ns) and segments ---|--- tail ---|
  *          before left it
@@ -60,8 +62,6 @@ enum run_kind { RUN_THREAD, RUN_IDLE, RUN_UNKNOWN, RUN_KINDS };
 
 #define SHARDS 64
 
-#define GROUPS_AHEAD 8
-
 static inline unsigned int key_shard(int64_t key)
 {
 	return (unsigned int)key % SHARDS;
@@ -76,10 +76,11 @@ struct group {
 	bool has_name;
 	bool is_weak;          /* the name counts only if nothing better is known */
 	char name[NAME_BYTES]; /* as traced, whatever follows its zero */
-	uint8_t unused[8];
+	uint32_t made;         /* its number among those of the slice, as they were made */
+	uint8_t unused[4];
 };
 
-_Static_assert(sizeof(struct group) == LINE_BYTES, "groups are read in no order");
+_Static_assert(sizeof(struct group) == LINE_BYTES, "no group is in two lines");
 
 /* What fell into one window. */
 struct slice {
@@ -98,8 +99,8 @@ struct slice {
 	bool has_gap;               /* it was not known for a while who runs */
 	bool is_counted;            /* the merger's: it is in the sums of its window */
 	uint32_t chains;            /* the merger's: index of its own groups by shard */
-	/* The groups of a shard: in `order`, from its index on to the next one's.  Last are those
-	 * of KEY_HEAD and KEY_LOST, whose shard is not known. */
+	/* The groups of a shard: from its index on to the next one's.  Last are those of KEY_HEAD
+	 * and KEY_LOST, whose shard is not known. */
 	uint32_t shards[SHARDS + 2];
 };
 
@@ -157,11 +158,11 @@ struct partial {
 	VEC(struct tally) tallies;
 	VEC(struct group) groups;
 	VEC(struct slice_chains) chains;
-	VEC(uint32_t) order; /* groups by slice and shard; GROUPS_AHEAD more can be read */
 	VEC(struct record) records;
+	VEC(uint32_t) made;    /* the index of each record, in the order they were made */
 	VEC(uint64_t) numbers; /* what records of analyses, and items, point to */
 	VEC(struct slice_item) items;
-	VEC(uint32_t) currents; /* records whose `prio` is to be who ran then */
+	VEC(uint32_t) currents; /* records, as they were made, whose `prio` is to be who ran then */
 	VEC(struct segment) segments;
 	VEC(struct rename) renames;
 	VEC(struct partial_fault) faults;
@@ -187,20 +188,78 @@ struct partial *partial_new(void);
 void partial_free(struct partial *partial);
 size_t partial_bytes(const struct partial *partial);
 
+/* A record by the order in which they were made. */
+static inline struct record *partial_made(struct partial *partial, size_t number)
+{
+	return &partial->records.at[partial->made.at[number]];
+}
+
 /* An empty group. */
-uint32_t partial_add_group(struct partial *partial, int64_t key);
+static inline uint32_t partial_add_group(struct partial *partial, int64_t key)
+{
+	struct group *group = vec_push_in_line(&partial->groups);
+
+	group->key = key;
+	group->pid = INT32_MIN;
+	group->first = RECORD_NONE;
+	group->last = RECORD_NONE;
+	group->next = RECORD_NONE;
+	group->has_name = false;
+	group->is_weak = false;
+	group->made = (uint32_t)partial->groups.count - 1;
+	return group->made;
+}
 
 /* Puts a group that workers did not put into the slice's shards there. */
 void partial_chain_group(struct partial *partial, struct slice *slice, uint32_t group);
 
-/* Notes which of the slice's groups, which begin at @group_first, are of which shard. */
-void partial_sort_slice(struct partial *partial, struct slice *slice, uint32_t group_first);
-
 /* Appends to a group a record that no group has. */
-void partial_chain(struct partial *partial, uint32_t group, uint32_t record);
+static inline void partial_chain(struct partial *partial, uint32_t group, uint32_t record)
+{
+	struct group *g = &partial->groups.at[group];
+	struct record *records = partial->records.at;
+
+	records[record].group = group;
+	records[record].next = RECORD_NONE;
+	if (g->first == RECORD_NONE) {
+		g->first = record;
+		g->ts = records[record].ts;
+	} else {
+		records[g->last].next = record;
+	}
+	g->last = record;
+}
 
 /* Appends a new record; fill in the rest. */
-uint32_t partial_add_record(struct partial *partial, uint32_t group, uint64_t ts,
-			    enum record_kind kind);
+static inline uint32_t partial_add_record(struct partial *partial, uint32_t group, uint64_t ts,
+					  enum record_kind kind)
+{
+	uint32_t index = (uint32_t)partial->records.count;
+	struct record *record = vec_push_in_line(&partial->records);
+	struct group *g = &partial->groups.at[group];
+
+	*record = (struct record){
+		.ts = ts, .next = RECORD_NONE, .group = group, .kind = (uint8_t)kind
+	};
+	if (g->first == RECORD_NONE) {
+		g->first = index;
+		g->ts = ts;
+	} else {
+		partial->records.at[g->last].next = index;
+	}
+	g->last = index;
+	return index;
+}
+
+/*
+ * Groups and records are made in a draft, a partial that has nothing else, in the order of time; a
+ * partial takes them by slice, shard and group.  Here the slice's are @count from group @first on.
+ * `next` of what was taken becomes its new index.
+ */
+void partial_take_slice(struct partial *partial, struct slice *slice, struct partial *draft,
+			uint32_t first, uint32_t count);
+
+/* All of the draft was taken: notes in which order its records were made, and empties it. */
+void partial_take_order(struct partial *partial, struct partial *draft);
 
 #endif

@@ -26,11 +26,11 @@ struct report_row {
 };
 
 struct thread_view {
-	int32_t tid;   /* below 0: left out (unknown thread, or others folded) */
-	int64_t pid;   /* -1: unknown */
-	char comm[17]; /* "": unknown */
-	bool has_prio;
+	int64_t pid; /* -1: unknown */
+	int32_t tid; /* below 0: left out (unknown thread, or others folded) */
 	int32_t prio;
+	char comm[17]; /* "": unknown; whatever was traced behind its zero, and at last another */
+	bool has_prio;
 };
 
 struct report_table {

@@ -26,9 +26,7 @@ static void sums_flat(struct flat *flat, const struct columns *columns, struct s
 {
 	flat_bool(flat, &sums->is_touched);
 	row_flat(flat, columns, sums->window);
-	if (sums->total != sums->window) { /* threads may only have the one */
-		row_flat(flat, columns, sums->total);
-	}
+	row_flat(flat, columns, sums->total);
 }
 
 /* ---- items ---- */
@@ -123,7 +121,6 @@ static void thread_flat(const struct carried *carried, const struct layout *layo
 	struct flat *flat = carried->flat;
 	const struct map_setup *setup = layout->setup;
 
-	flat_bytes(flat, thread->name, NAME_BYTES);
 	flat_u64(flat, &thread->cpu);
 	flat_u64(flat, &thread->in_ts);
 	flat_bool(flat, &thread->is_dead);
@@ -131,7 +128,11 @@ static void thread_flat(const struct carried *carried, const struct layout *layo
 	flat_u32(flat, &thread->incarnation);
 	flat_u64(flat, &thread->before_ts);
 	view_flat(flat, &thread->view);
-	sums_flat(flat, &layout->columns[SCOPE_THREAD], &thread->sums);
+	flat_bool(flat, &thread->is_touched);
+	row_flat(flat, &layout->columns[SCOPE_THREAD], thread_window(layout, thread));
+	if (!layout->is_direct) {
+		row_flat(flat, &layout->columns[SCOPE_THREAD], thread_total(layout, thread));
+	}
 	for (size_t a = 0; a < setup->analysis_count; a++) {
 		if (setup->analyses[a]->on_carry) {
 			setup->analyses[a]->on_carry(
@@ -158,7 +159,7 @@ static void threads_flat(const struct carried *carried, struct shard *shard)
 		}
 		shard->kept.at[i]->kept_at = (uint32_t)i;
 		thread_flat(carried, shard->layout, shard->kept.at[i]);
-		if (flat_reads(flat) && shard->kept.at[i]->sums.is_touched) {
+		if (flat_reads(flat) && shard->kept.at[i]->is_touched) {
 			*vec_push(&shard->touched) = shard->kept.at[i];
 		}
 	}

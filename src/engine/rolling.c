@@ -33,14 +33,18 @@ static void copy_groups(const struct partial *from, const uint32_t *slices, uint
 	}
 }
 
-/* What the groups have, in its order; @numbers: the new group of each, and then the new number. */
+/* What the groups have, in the order it was made; @numbers: the new group of each, and then the new
+ * number. */
 static void copy_records(const struct partial *from, struct partial *to, uint32_t *numbers)
 {
-	for (size_t i = 0; i < from->records.count; i++) {
-		if (numbers[i] != RECORD_NONE) {
-			*vec_push(&to->records) = from->records.at[i];
-			partial_chain(to, numbers[i], (uint32_t)to->records.count - 1);
-			numbers[i] = (uint32_t)to->records.count - 1;
+	for (size_t i = 0; i < from->made.count; i++) {
+		uint32_t at = from->made.at[i], made = (uint32_t)to->records.count;
+
+		if (numbers[at] != RECORD_NONE) {
+			*vec_push_in_line(&to->records) = from->records.at[at];
+			*vec_push(&to->made) = made;
+			partial_chain(to, numbers[at], made);
+			numbers[at] = made;
 		}
 	}
 }
@@ -53,7 +57,7 @@ static void find_slices(const struct partial *partial, uint32_t *slices)
 		const struct slice *slice = &partial->slices.at[s];
 
 		for (uint32_t i = slice->shards[0]; i < slice->shards[SHARDS + 1]; i++) {
-			slices[partial->order.at[i]] = s;
+			slices[i] = s;
 		}
 		for (unsigned int k = 0; slice->chains != RECORD_NONE && k < SHARDS; k++) {
 			uint32_t g = partial->chains.at[slice->chains].first[k];
@@ -108,8 +112,10 @@ static struct partial *remains_of(const struct partial *from)
 	}
 	copy_records(from, to, numbers);
 	for (size_t i = from->currents_told; i < from->currents.count; i++) {
-		if (numbers[from->currents.at[i]] != RECORD_NONE) {
-			*vec_push(&to->currents) = numbers[from->currents.at[i]];
+		uint32_t at = from->made.at[from->currents.at[i]];
+
+		if (numbers[at] != RECORD_NONE) {
+			*vec_push(&to->currents) = numbers[at];
 		}
 	}
 	vec_append(&to->numbers, from->numbers.at, from->numbers.count);

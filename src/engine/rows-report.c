@@ -34,6 +34,14 @@ static const uint64_t *values_of(const struct listing *listing, const struct sum
 	return (listing->total ? sums->total : sums->window) + listing->offset;
 }
 
+static const uint64_t *values_of_thread(const struct rows *rows, const struct listing *listing,
+					struct thread *thread)
+{
+	return (listing->total ? thread_total(&rows->layout, thread)
+			       : thread_window(&rows->layout, thread)) +
+	       listing->offset;
+}
+
 static uint64_t sort_value(const struct column *column, uint64_t value)
 {
 	const struct spread *spread = (const struct spread *)(uintptr_t)value;
@@ -343,9 +351,9 @@ static void name_process(struct process_row *process, const struct thread *threa
 }
 
 static void add_to_process(const struct rows *rows, struct crowd *crowd, struct listing *listing,
-			   const struct thread *thread)
+			   struct thread *thread)
 {
-	const uint64_t *values = values_of(listing, &thread->sums);
+	const uint64_t *values = values_of_thread(rows, listing, thread);
 	struct process_row *process;
 
 	if (!has_any(listing, values)) {
@@ -358,7 +366,7 @@ static void add_to_process(const struct rows *rows, struct crowd *crowd, struct 
 	}
 }
 
-static void list_thread(const struct rows *rows, struct crowd *crowd, const struct thread *thread)
+static void list_thread(const struct rows *rows, struct crowd *crowd, struct thread *thread)
 {
 	for (size_t i = 0; i < crowd->listings.count; i++) {
 		struct listing *listing = crowd->listings.at[i];
@@ -371,7 +379,7 @@ static void list_thread(const struct rows *rows, struct crowd *crowd, const stru
 			add_to_process(rows, crowd, listing, thread);
 			continue;
 		}
-		row = add_row(listing, values_of(listing, &thread->sums), false);
+		row = add_row(listing, values_of_thread(rows, listing, thread), false);
 		if (row) {
 			row->thread = &thread->view;
 			row->id = id_of(thread);
@@ -397,11 +405,11 @@ static void list_ended(struct rows *rows, struct crowd *crowd)
 	if (!rows->other) {
 		return;
 	}
-	columns_empty(columns, rows->other->sums.total);
+	columns_empty(columns, thread_total(&rows->layout, rows->other));
 	for (size_t s = 0; s < SHARDS; s++) {
 		if (rows->shards[s].other) {
-			columns_add(columns, rows->other->sums.total,
-				    rows->shards[s].other->sums.total);
+			columns_add(columns, thread_total(&rows->layout, rows->other),
+				    thread_total(&rows->layout, rows->shards[s].other));
 		}
 	}
 	list_thread(rows, crowd, rows->other);

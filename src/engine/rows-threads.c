@@ -13,7 +13,7 @@
 
 static void add_threads(struct shard *shard, size_t bytes)
 {
-	char *block = mem_alloc(THREADS_AT_ONCE * bytes);
+	char *block = mem_alloc_lines(THREADS_AT_ONCE * bytes);
 
 	*vec_push(&shard->blocks) = block;
 	for (size_t i = THREADS_AT_ONCE; i-- > 0;) {
@@ -33,9 +33,7 @@ static void ask_for(const void *memory, size_t bytes)
 struct thread *shard_thread_alloc(struct shard *shard)
 {
 	const struct layout *layout = shard->layout;
-	uint32_t columns = layout->columns[SCOPE_THREAD].count + 1;
-	size_t sums_bytes = (layout->is_direct ? 1 : 2) * columns * sizeof(uint64_t);
-	size_t bytes = sizeof(struct thread) + layout->thread_state_size + sums_bytes;
+	size_t bytes = layout->thread_bytes;
 	struct thread *thread;
 
 	if (shard->free_threads.count == 0) {
@@ -46,8 +44,6 @@ struct thread *shard_thread_alloc(struct shard *shard)
 		ask_for(shard->free_threads.at[shard->free_threads.count - 2], bytes);
 	}
 	memset(thread, 0, bytes);
-	thread->sums.window = (uint64_t *)((char *)(thread + 1) + shard->layout->thread_state_size);
-	thread->sums.total = thread->sums.window + (layout->is_direct ? 0 : columns);
 	return thread;
 }
 
@@ -96,9 +92,9 @@ void rows_thread_fini(const struct layout *layout, struct thread *thread)
 							      layout->thread_state_offsets[a]);
 		}
 	}
-	if (columns->special_count > 0) {
-		columns_empty(columns, thread->sums.window);
-		columns_empty(columns, thread->sums.total);
+	if (columns->has_spreads) {
+		columns_empty(columns, thread_window(layout, thread));
+		columns_empty(columns, thread_total(layout, thread));
 	}
 }
 
@@ -106,50 +102,43 @@ void rows_thread_fini(const struct layout *layout, struct thread *thread)
 
 #define SLOTS_LEAST 16
 
+void slots_init(struct slots *slots)
+{
+	slots->at = mem_alloc(SLOTS_LEAST * sizeof(*slots->at));
+	slots->mask = SLOTS_LEAST - 1;
+}
+
 static void grow_slots(struct slots *slots)
 {
 	struct slots old = *slots;
-	uint32_t room = old.at ? (old.mask + 1) * 2 : SLOTS_LEAST;
 
-	slots->at = mem_alloc(room * sizeof(*slots->at));
-	slots->mask = room - 1;
-	slots->used = 0;
-	for (uint32_t i = 0; old.at && i <= old.mask; i++) {
+	slots->mask = old.mask * 2 + 1;
+	slots->at = mem_alloc(((size_t)slots->mask + 1) * sizeof(*slots->at));
+	for (uint32_t i = 0; i <= old.mask; i++) {
 		if (old.at[i].round != 0) {
-			uint32_t at = map_mix((uint64_t)old.at[i].key) & slots->mask;
-
-			while (slots->at[at].round != 0) {
-				at = (at + 1) & slots->mask;
-			}
-			slots->at[at] = old.at[i];
-			slots->used++;
+			*slots_find(slots, old.at[i].key) = old.at[i];
 		}
 	}
 	free(old.at);
 }
 
-struct slot *shard_slot(struct shard *shard, int64_t key)
+struct slot *shard_add_slot(struct shard *shard, int64_t key)
 {
 	struct slots *slots = &shard->slots;
-	uint32_t at;
+	struct slot *slot;
 
-	if (!slots->at || slots->used > slots->mask / 2) {
+	if (slots->used >= slots->mask / 2) {
 		grow_slots(slots);
 	}
-	at = map_mix((uint64_t)key) & slots->mask;
-	while (slots->at[at].round != 0 && slots->at[at].key != key) {
-		at = (at + 1) & slots->mask;
-	}
-	if (slots->at[at].round == 0) {
-		slots->at[at] = (struct slot){ .key = key, .round = UINT32_MAX };
-		slots->used++;
-	}
-	return &slots->at[at];
+	slots->used++;
+	slot = slots_find(slots, key);
+	*slot = (struct slot){ .key = key, .round = UINT32_MAX };
+	return slot;
 }
 
 struct thread *shard_thread_known(struct shard *shard, int64_t key)
 {
-	return shard_slot(shard, key)->thread;
+	return slots_find(&shard->slots, key)->thread;
 }
 
 static void put_thread(struct shard *shard, int64_t key, struct thread *thread)
@@ -159,13 +148,12 @@ static void put_thread(struct shard *shard, int64_t key, struct thread *thread)
 
 struct thread *shard_thread(struct shard *shard, int64_t key)
 {
-	struct thread *thread = shard_thread_known(shard, key);
+	struct slot *slot = shard_slot(shard, key);
 
-	if (!thread) {
-		thread = thread_new(shard, key);
-		put_thread(shard, key, thread);
+	if (!slot->thread) {
+		slot->thread = thread_new(shard, key);
 	}
-	return thread;
+	return slot->thread;
 }
 
 void shard_thread_ends(struct shard *shard, struct thread *thread, uint64_t ts)
@@ -232,14 +220,15 @@ static void forget_stays(struct shard *shard, const struct thread *thread)
 
 struct thread *shard_thread_fork(struct shard *shard, int64_t key, uint64_t ts)
 {
-	struct thread *old = shard_thread_known(shard, key);
 	struct thread *thread = thread_new(shard, key);
+	struct slot *slot = shard_slot(shard, key);
 
-	if (old) {
-		shard_thread_ends(shard, old, ts);
-		thread->incarnation = old->incarnation + 1;
+	if (slot->thread) {
+		shard_thread_ends(shard, slot->thread, ts);
+		thread->incarnation = slot->thread->incarnation + 1;
+		slot->thread->is_replaced = true;
 	}
-	put_thread(shard, key, thread);
+	slot->thread = thread;
 	return thread;
 }
 
@@ -283,7 +272,7 @@ void rows_thread_rename(struct rows *rows, const struct rename *rename)
 	thread->view.tid = rename->to;
 	thread->view.pid = rename->to; /* it leads the process now */
 	keep(to, thread);
-	if (thread->sums.is_touched) {
+	if (thread->is_touched) {
 		*vec_push(&to->touched) = thread;
 	}
 	put_thread(to, rename->to, thread);
@@ -296,10 +285,11 @@ static void fold_ended(struct shard *shard, struct thread *thread)
 	if (!shard->other) {
 		shard->other = shard_thread_alloc(shard);
 	}
-	columns_move(&shard->layout->columns[SCOPE_THREAD], shard->other->sums.total,
-		     thread->sums.total);
+	columns_move(&shard->layout->columns[SCOPE_THREAD],
+		     thread_total(shard->layout, shard->other),
+		     thread_total(shard->layout, thread));
 	rows_thread_fini(shard->layout, thread);
-	if (shard_thread_known(shard, thread->view.tid) == thread) {
+	if (!thread->is_replaced && shard_thread_known(shard, thread->view.tid) == thread) {
 		put_thread(shard, thread->view.tid, NULL);
 	}
 	unkeep(shard, thread);

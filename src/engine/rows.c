@@ -36,6 +36,11 @@ static void lay_out_table(struct layout *layout, size_t a, size_t t)
 	}
 }
 
+static size_t thread_sums_bytes(const struct layout *layout)
+{
+	return layout->columns[SCOPE_THREAD].count * sizeof(uint64_t);
+}
+
 static void lay_out(struct layout *layout, const struct map_setup *setup, const struct rows *rows)
 {
 	layout->setup = setup;
@@ -55,6 +60,10 @@ static void lay_out(struct layout *layout, const struct map_setup *setup, const 
 		layout->thread_state_offsets[a] = layout->thread_state_size;
 		layout->thread_state_size += (analysis->thread_state_size + 7) / 8 * 8;
 	}
+	layout->thread_window_at = sizeof(struct thread) + layout->thread_state_size;
+	layout->thread_total_at = layout->thread_window_at;
+	layout->thread_total_at += layout->is_direct ? 0 : thread_sums_bytes(layout);
+	layout->thread_bytes = layout->thread_total_at + thread_sums_bytes(layout);
 }
 
 static void layout_fini(struct layout *layout)
@@ -111,6 +120,7 @@ static void shard_init(struct shard *shard, const struct layout *layout)
 {
 	shard->layout = layout;
 	shard->trace = mem_alloc((layout->columns[SCOPE_TRACE].count + 1) * sizeof(uint64_t));
+	slots_init(&shard->slots);
 	shard->items = mem_alloc(sizeof(*shard->items));
 	items_init(shard->items, false);
 	shard->longest = longest_new(layout);
@@ -290,11 +300,11 @@ uint64_t *shard_cpu_row(struct shard *shard, struct cpu *cpu, unsigned int table
 
 uint64_t *shard_thread_row(struct shard *shard, struct thread *thread, unsigned int table)
 {
-	if (!thread->sums.is_touched && !shard->layout->is_direct) {
-		thread->sums.is_touched = true;
+	if (!thread->is_touched && !shard->layout->is_direct) {
+		thread->is_touched = true;
 		*vec_push(&shard->touched) = thread;
 	}
-	return thread->sums.window + shard->layout->offsets[shard->running][table];
+	return thread_window(shard->layout, thread) + shard->layout->offsets[shard->running][table];
 }
 
 static void grow_names(struct shard *shard, uint32_t event_name)
@@ -551,7 +561,12 @@ void shard_settle(struct shard *shard)
 		return;
 	}
 	for (size_t i = 0; i < shard->touched.count; i++) {
-		fold(columns, &shard->touched.at[i]->sums, shard->keeps);
+		struct thread *thread = shard->touched.at[i];
+		struct sums sums = { .window = thread_window(shard->layout, thread),
+				     .total = thread_total(shard->layout, thread) };
+
+		fold(columns, &sums, shard->keeps);
+		thread->is_touched = false;
 	}
 	shard->touched.count = 0;
 	shard->is_closing = false;

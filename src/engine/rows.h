@@ -53,18 +53,19 @@ struct cpu {
 	struct sums sums;
 };
 
-/* What merging touches comes first, and the sums lie right behind: two lines of cache. */
+/* The analyses' states lie right behind, and then the sums: with those of `cpu`, two lines of
+ * cache. */
 struct thread {
-	char name[NAME_BYTES]; /* as traced, what view.comm was made of */
-	uint64_t cpu;          /* of its last switch-in, UINT64_MAX: none */
-	uint64_t in_ts;        /* of that, 0: not known */
-	struct sums sums;
-	bool is_dead;
-	bool is_in; /* since in_ts, as far as was told */
-	uint32_t incarnation;
-	uint32_t kept_at;   /* index in shard->kept */
-	uint64_t before_ts; /* of the switch-in before, whose end was not told; 0: none */
 	struct thread_view view;
+	uint64_t cpu;       /* of its last switch-in, UINT64_MAX: none */
+	uint64_t in_ts;     /* of that, 0: not known */
+	uint64_t before_ts; /* of the switch-in before, whose end was not told; 0: none */
+	uint32_t incarnation;
+	uint32_t kept_at; /* index in shard->kept */
+	bool is_dead;
+	bool is_in;       /* since in_ts, as far as was told */
+	bool is_touched;  /* its sums: something may have been added in the open window */
+	bool is_replaced; /* another one is the newest of its key, by a fork */
 };
 
 struct dead {
@@ -88,8 +89,19 @@ struct layout {
 	size_t longest_room, longest_shown;
 	size_t thread_state_offsets[ANALYSES_MAX];
 	size_t thread_state_size;
+	size_t thread_window_at, thread_total_at, thread_bytes; /* its sums; all it has */
 	bool is_direct; /* no window is ever shown or dropped: threads only have totals */
 };
+
+static inline uint64_t *thread_window(const struct layout *layout, struct thread *thread)
+{
+	return (uint64_t *)((char *)thread + layout->thread_window_at);
+}
+
+static inline uint64_t *thread_total(const struct layout *layout, struct thread *thread)
+{
+	return (uint64_t *)((char *)thread + layout->thread_total_at);
+}
 
 /* The newest thread of a key; and its place in the round, if it is of this one. */
 struct slot {
@@ -113,6 +125,7 @@ struct shard_node {
 	uint64_t ts;    /* of its next record */
 	uint32_t entry; /* of the round */
 	uint32_t group;
+	uint32_t made; /* its number: of those at one time the first one made is the first */
 	uint32_t next; /* of the same key */
 };
 
@@ -162,7 +175,7 @@ struct shard {
 	/* of the round */
 	VEC(struct shard_key) keys;
 	VEC(struct shard_node) nodes;
-	VEC(struct shard_node) order;
+	VEC(struct shard_node *) order;
 	VEC(struct fact) facts;
 };
 
@@ -197,8 +210,29 @@ void rows_add_class(struct rows *rows, const char *name);
 
 /* ---- threads of a shard ---- */
 
+void slots_init(struct slots *slots);
+
+/* The slot of a key, or the empty one where it would be. */
+static inline struct slot *slots_find(const struct slots *slots, int64_t key)
+{
+	uint32_t at = map_mix((uint64_t)key) & slots->mask;
+
+	while (slots->at[at].round != 0 && slots->at[at].key != key) {
+		at = (at + 1) & slots->mask;
+	}
+	return &slots->at[at];
+}
+
+struct slot *shard_add_slot(struct shard *shard, int64_t key);
+
 /* The slot of a key; a new one is of no round.  Dies at the next call. */
-struct slot *shard_slot(struct shard *shard, int64_t key);
+static inline struct slot *shard_slot(struct shard *shard, int64_t key)
+{
+	struct slot *slot = slots_find(&shard->slots, key);
+
+	return slot->round != 0 ? slot : shard_add_slot(shard, key);
+}
+
 struct thread *shard_thread(struct shard *shard, int64_t key);       /* made when new */
 struct thread *shard_thread_known(struct shard *shard, int64_t key); /* NULL if not there */
 /* A new thread under @key; the old one, if any, keeps its row. */

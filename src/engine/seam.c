@@ -51,10 +51,10 @@ static uint32_t new_group(struct partial *partial, struct slice *slice, int64_t 
 static void resolve_groups(struct partial *partial, struct slice *slice, int64_t head, int64_t lost)
 {
 	for (uint32_t i = slice->shards[SHARDS]; i < slice->shards[SHARDS + 1]; i++) {
-		struct group *group = &partial->groups.at[partial->order.at[i]];
+		struct group *group = &partial->groups.at[i];
 
 		group->key = group->key == KEY_HEAD ? head : lost;
-		partial_chain_group(partial, slice, partial->order.at[i]);
+		partial_chain_group(partial, slice, i);
 	}
 	slice->shards[SHARDS + 1] = slice->shards[SHARDS]; /* none is unresolved any more */
 }
@@ -82,7 +82,7 @@ static void add_change(struct cpu *cpu, uint64_t ts, int64_t key)
 static void resolve_head(const struct cpu *cpu, struct partial *partial)
 {
 	for (size_t i = 0; i < partial->currents.count; i++) {
-		partial->records.at[partial->currents.at[i]].prio =
+		partial_made(partial, partial->currents.at[i])->prio =
 			cpu->state == CPU_KNOWN ? cpu->tid : -1;
 	}
 	partial->currents_told = partial->currents.count;
@@ -236,8 +236,8 @@ void seam_take(struct merge_stream *stream, struct partial *partial)
 /* Puts the owner's records before @bound on the CPU's line. */
 static void extend_line(struct cpu *cpu, struct partial *partial, uint64_t bound)
 {
-	for (size_t i = 0; i < partial->records.count; i++) {
-		const struct record *record = &partial->records.at[i];
+	for (size_t i = 0; i < partial->made.count; i++) {
+		const struct record *record = partial_made(partial, i);
 
 		if (record->ts < partial->lined_until || record->ts >= bound) {
 			continue;
@@ -296,7 +296,7 @@ static void tell_currents(const struct cpu *cpu, struct partial *partial, uint64
 
 	for (; partial->currents_told < partial->currents.count; partial->currents_told++) {
 		struct record *record =
-			&partial->records.at[partial->currents.at[partial->currents_told]];
+			partial_made(partial, partial->currents.at[partial->currents_told]);
 		int64_t key;
 
 		if (record->ts >= bound) {
@@ -317,7 +317,7 @@ static void resolve_slice(struct merge_stream *stream, struct partial *partial, 
 		return;
 	}
 	for (uint32_t i = slice->shards[SHARDS]; i < slice->shards[SHARDS + 1]; i++) {
-		resolve_by_line(stream, partial, slice, partial->order.at[i], bound);
+		resolve_by_line(stream, partial, slice, i, bound);
 	}
 }
 

@@ -19,9 +19,7 @@ struct applying {
 
 static void show_name(struct thread *thread, const char name[NAME_BYTES])
 {
-	memcpy(thread->name, name, NAME_BYTES);
 	memcpy(thread->view.comm, name, NAME_BYTES);
-	thread->view.comm[NAME_BYTES - 1] = 0;
 }
 
 /* The name that all records of the group have for their thread. */
@@ -29,7 +27,7 @@ static void apply_name(struct thread *thread, const struct group *group)
 {
 	bool is_new = !group->is_weak || !thread->view.comm[0];
 
-	if (group->has_name && is_new && memcmp(thread->name, group->name, NAME_BYTES) != 0) {
+	if (group->has_name && is_new && memcmp(thread->view.comm, group->name, NAME_BYTES) != 0) {
 		show_name(thread, group->name);
 	}
 }
@@ -259,7 +257,7 @@ static bool node_before(const struct shard_node *a, const struct shard_node *b)
 	if (a->entry != b->entry) {
 		return a->entry < b->entry;
 	}
-	return a->group < b->group;
+	return a->made < b->made;
 }
 
 /*
@@ -307,12 +305,12 @@ static bool use_node(struct shard *shard, const struct round *round, struct shar
 }
 
 /* A node that has moved on to its next record, or was just added, takes its place. */
-static void place(struct shard_node *order, size_t first, size_t count)
+static void place(struct shard_node **order, size_t first, size_t count)
 {
-	struct shard_node moved = order[first];
+	struct shard_node *moved = order[first];
 	size_t to = first;
 
-	while (to + 1 < count && node_before(&order[to + 1], &moved)) {
+	while (to + 1 < count && node_before(order[to + 1], moved)) {
 		order[to] = order[to + 1];
 		to++;
 	}
@@ -321,7 +319,9 @@ static void place(struct shard_node *order, size_t first, size_t count)
 
 static int by_order(const void *left, const void *right)
 {
-	return node_before(left, right) ? -1 : 1;
+	return node_before(*(struct shard_node *const *)left, *(struct shard_node *const *)right)
+		       ? -1
+		       : 1;
 }
 
 #define FEW_NODES 32 /* that are faster sorted by insertion */
@@ -329,13 +329,13 @@ static int by_order(const void *left, const void *right)
 /* Of several groups: `order` is sorted by the next record of each from @i on. */
 static void use_nodes(struct shard *shard, const struct round *round, struct shard_key *key)
 {
-	struct shard_node *order;
+	struct shard_node **order;
 	size_t count = key->count, at = count;
 
 	vec_reserve(&shard->order, count);
 	order = shard->order.at;
 	for (uint32_t i = key->first; i != RECORD_NONE; i = shard->nodes.at[i].next) {
-		order[--at] = shard->nodes.at[i];
+		order[--at] = &shard->nodes.at[i];
 		if (count <= FEW_NODES) {
 			place(order, at, count);
 		}
@@ -344,9 +344,9 @@ static void use_nodes(struct shard *shard, const struct round *round, struct sha
 		qsort(order, count, sizeof(*order), by_order);
 	}
 	for (size_t i = 0; i < count;) {
-		struct shard_node *other = i + 1 < count ? &order[i + 1] : NULL;
+		const struct shard_node *other = i + 1 < count ? order[i + 1] : NULL;
 
-		if (use_node(shard, round, key, &order[i], other)) {
+		if (use_node(shard, round, key, order[i], other)) {
 			place(order, i, count);
 		} else {
 			i++;
@@ -356,23 +356,28 @@ static void use_nodes(struct shard *shard, const struct round *round, struct sha
 
 /* ---- rounds ---- */
 
-static void add_node(struct shard *shard, const struct round *round, size_t entry, uint32_t g)
-{
-	const struct group *group = &round->entries.at[entry].partial->groups.at[g];
+/* A shard's groups in a slice are a row, but one too short for a processor to see it by itself. */
+#define GROUPS_AHEAD 8
 
+/* A group, if it has something in the round; its records and its thread's slot are asked for. */
+static inline void add_node(struct shard *shard, const struct round *round, size_t entry,
+			    uint32_t g)
+{
+	const struct partial *partial = round->entries.at[entry].partial;
+	const struct group *group = &partial->groups.at[g];
+
+	__builtin_prefetch(group + GROUPS_AHEAD);
 	if (group->first == RECORD_NONE || group->ts >= round->bound) {
 		return;
 	}
-	*vec_push(&shard->nodes) = (struct shard_node){ .key = group->key,
-							.ts = group->ts,
-							.entry = (uint32_t)entry,
-							.group = g,
-							.next = RECORD_NONE };
-	if (shard->slots.at) {
-		__builtin_prefetch(
-			&shard->slots.at[map_mix((uint64_t)group->key) & shard->slots.mask]);
-	}
-	__builtin_prefetch(&round->entries.at[entry].partial->records.at[group->first]);
+	__builtin_prefetch(&partial->records.at[group->first]);
+	shard->nodes.at[shard->nodes.count++] = (struct shard_node){ .key = group->key,
+								     .ts = group->ts,
+								     .entry = (uint32_t)entry,
+								     .group = g,
+								     .made = group->made,
+								     .next = RECORD_NONE };
+	__builtin_prefetch(&shard->slots.at[map_mix((uint64_t)group->key) & shard->slots.mask]);
 }
 
 /* All groups of the shard that have something in the round. */
@@ -382,16 +387,16 @@ static void collect(struct shard *shard, const struct round *round, unsigned int
 	for (size_t e = 0; e < round->entries.count; e++) {
 		const struct slice *slice = round->entries.at[e].slice;
 		const struct partial *partial = round->entries.at[e].partial;
-		const uint32_t *order = partial->order.at;
 
-		for (uint32_t i = slice->shards[number]; i < slice->shards[number + 1]; i++) {
-			__builtin_prefetch(&partial->groups.at[order[i + GROUPS_AHEAD]]);
-			add_node(shard, round, e, order[i]);
+		vec_reserve_more(&shard->nodes, slice->shards[number + 1] - slice->shards[number]);
+		for (uint32_t g = slice->shards[number]; g < slice->shards[number + 1]; g++) {
+			add_node(shard, round, e, g);
 		}
 		if (slice->chains != RECORD_NONE) {
 			uint32_t g = partial->chains.at[slice->chains].first[number];
 
 			for (; g != RECORD_NONE; g = partial->groups.at[g].next) {
+				vec_reserve_more(&shard->nodes, 1);
 				add_node(shard, round, e, g);
 			}
 		}
@@ -455,11 +460,12 @@ static void count_slice(struct shard *shard, const struct round_entry *entry,
 			const uint32_t *class_names)
 {
 	const struct slice *slice = entry->slice;
-	const struct tally *tallies = &entry->partial->tallies.at[slice->tally_first];
 
 	for (uint32_t i = 0; i < slice->tally_count; i++) {
+		const struct tally *tally = &entry->partial->tallies.at[slice->tally_first + i];
+
 		shard_each_with(shard, on_tally,
-				(shard, class_names[tallies[i].class_index], tallies[i].count));
+				(shard, class_names[tally->class_index], tally->count));
 	}
 }
 

@@ -72,7 +72,7 @@ static struct partial *one_of_each(const struct map_setup *setup, const char *an
 	*slice = (struct slice){ .window = 5, .tally_count = 1, .group_count = 1, .item_count = 1 };
 	*vec_push(&partial->tallies) = (struct tally){ .class_index = 1, .count = 2 };
 	(void)partial_add_group(partial, 7);
-	(void)partial_add_record(partial, 0, 5001, RECORD_OWN);
+	*vec_push(&partial->made) = partial_add_record(partial, 0, 5001, RECORD_OWN);
 	partial->records.at[0].owner = owner;
 	for (unsigned int i = 0; i < 16; i++) {
 		*vec_push(&partial->numbers) = 0;
