@@ -228,6 +228,11 @@ int64_t round_last(const struct merge *merge)
 				     : merge->window;
 }
 
+static bool is_for_rename(const struct merge *merge, uint64_t bound)
+{
+	return !merge->closes && merge->renames.count > 0 && merge->renames.at[0].ts == bound;
+}
+
 void round_begin(struct merge *merge, uint64_t bound, bool closes)
 {
 	order_streams(merge);
@@ -235,6 +240,7 @@ void round_begin(struct merge *merge, uint64_t bound, bool closes)
 	merge->last_bound = bound;
 	merge->round.number++;
 	merge->round.bound = bound;
+	merge->round.former = is_for_rename(merge, bound) ? merge->renames.at[0].from : INT64_MIN;
 	merge->round.entries.count = 0;
 	empty_seam(merge);
 	seam_resolve(merge, bound);

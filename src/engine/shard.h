@@ -29,6 +29,7 @@ struct round_entry {
 struct round {
 	uint32_t number;
 	uint64_t bound;                  /* ns: records from here on are left */
+	int64_t former;                  /* but not those of this key at the bound */
 	VEC(struct round_entry) entries; /* by stream and sequence: this breaks ties of time */
 };
 

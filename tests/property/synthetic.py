@@ -344,6 +344,17 @@ def test_rename_of_an_unseen_thread(scratch):
         same([(row.get('pid'), row['run_ns']) for row in rows], [(27, 20), (None, 10)])
 
 
+def test_rename_at_a_chunks_end(scratch):
+    """A call is open where a chunk ends, and in that very ns its thread takes its leader's tid: it ends under that."""
+    first = packet(0, 0, 0, 50, [switch(0, 0, 5), switch(10, 5, 27), event(40, 'syscall_entry_read')])
+    empty = packet(0, 1, 50, 50, [])
+    made = Made(scratch, 'rename', [first + empty + packet(0, 2, 50, 100, [
+        event(50, 'sched_process_exec', '/bin/new', 10, 27), event(60, 'syscall_exit_read', 8), switch(100, 10, 0)])])
+    for chunk in 1, len(first) + len(empty), '1M':
+        row = thread(total_of(made, '--chunk-size', str(chunk))['io']['threads'], 10)
+        same((row['reads'], row['read_bytes'], row['read_ns']), (1, 8, 20))
+
+
 def with_context(number, data):
     """An event with a context of 32 bits."""
     return data[:10] + struct.pack('<i', number) + data[10:]
