@@ -1,6 +1,7 @@
 /*
  * map-state: what the parts of the worker share: map.c (packets, events, slices),
- * map-groups.c (groups and records) and map-run.c (who runs).
+ * map-groups.c (groups and records), map-handlers.c (what handlers of events are given) and
+ * map-run.c (who runs).
  */
 #ifndef SILLAGE_ENGINE_MAP_STATE_H
 #define SILLAGE_ENGINE_MAP_STATE_H
