@@ -355,6 +355,16 @@ def test_rename_at_a_chunks_end(scratch):
         same((row['reads'], row['read_bytes'], row['read_ns']), (1, 8, 20))
 
 
+def test_gap_and_waking_of_an_instant(scratch):
+    """A thread is woken in the very ns of a gap: behind it, also where the gap is what a chunk begins with."""
+    made = Made(scratch, 'gap-waking', [
+        packet(0, 0, 0, 50, [switch(10, 0, 7)]) +
+        packet(0, 2, 50, 100, [event(50, 'sched_waking', 7), switch(60, 5, 7), switch(100, 7, 0)])])
+    for chunk in '1', '1M':
+        wake = total_of(made, '-a', 'sched', '--chunk-size', chunk)['sched']['wake']
+        same((wake['count'], wake.get('sum_ns')), (1, 10))
+
+
 def with_context(number, data):
     """An event with a context of 32 bits."""
     return data[:10] + struct.pack('<i', number) + data[10:]
