@@ -262,9 +262,9 @@ static bool node_before(const struct shard_node *a, const struct shard_node *b)
 
 /* What a chunk tells of a thread at its end may be of the very time at which the next one begins
  * with the thread's change of tid. */
-static uint64_t bound_of(const struct round *round, int64_t key)
+static inline bool is_beyond(const struct round *round, int64_t key, uint64_t ts)
 {
-	return round->bound + (key == round->former);
+	return ts >= round->bound && (ts > round->bound || key != round->former);
 }
 
 /*
@@ -277,7 +277,6 @@ static bool use_node(struct shard *shard, const struct round *round, struct shar
 	const struct round_entry *entry = &round->entries.at[node->entry];
 	struct group *group = &entry->partial->groups.at[node->group];
 	struct applying at = { shard, entry, group, key };
-	uint64_t bound = bound_of(round, key->key);
 	bool is_fresh = true;
 	uint32_t i = group->first;
 
@@ -286,7 +285,7 @@ static bool use_node(struct shard *shard, const struct round *round, struct shar
 		const struct record *record = &entry->partial->records.at[i];
 
 		node->ts = record->ts;
-		if (record->ts >= bound || (other && node_before(other, node))) {
+		if (is_beyond(round, key->key, record->ts) || (other && node_before(other, node))) {
 			break;
 		}
 		if (record->kind >= RECORD_GAP || entry->owns_cpu) {
@@ -309,7 +308,7 @@ static bool use_node(struct shard *shard, const struct round *round, struct shar
 	if (i != RECORD_NONE) {
 		group->ts = node->ts;
 	}
-	return i != RECORD_NONE && node->ts < bound;
+	return i != RECORD_NONE && !is_beyond(round, key->key, node->ts);
 }
 
 /* A node that has moved on to its next record, or was just added, takes its place. */
@@ -375,7 +374,7 @@ static inline void add_node(struct shard *shard, const struct round *round, size
 	const struct group *group = &partial->groups.at[g];
 
 	__builtin_prefetch(group + GROUPS_AHEAD);
-	if (group->first == RECORD_NONE || group->ts >= bound_of(round, group->key)) {
+	if (group->first == RECORD_NONE || is_beyond(round, group->key, group->ts)) {
 		return;
 	}
 	__builtin_prefetch(&partial->records.at[group->first]);
