@@ -434,7 +434,16 @@ static void bench_skip(char *dir)
 
 /* ---- reading ---- */
 
-enum way { WAY_PREAD, WAY_MAP, WAY_POPULATE, WAY_WHOLE, WAY_WHOLE_AHEAD, WAY_MAPPER, WAYS };
+enum way {
+	WAY_PREAD,
+	WAY_MAP,
+	WAY_POPULATE,
+	WAY_WHOLE,
+	WAY_WHOLE_AHEAD,
+	WAY_WHOLE_POPULATE,
+	WAY_MAPPER,
+	WAYS
+};
 
 static const char *const way_names[WAYS] = {
 	[WAY_PREAD] = "pread into a buffer",
@@ -442,6 +451,7 @@ static const char *const way_names[WAYS] = {
 	[WAY_POPULATE] = "mmap of each block, MAP_POPULATE",
 	[WAY_WHOLE] = "mmap of the file",
 	[WAY_WHOLE_AHEAD] = "mmap of the file, madvise(WILLNEED) a block ahead",
+	[WAY_WHOLE_POPULATE] = "mmap of the file, madvise(POPULATE_READ) of each block",
 	[WAY_MAPPER] = "mmap of the file, pages touched by one thread ahead",
 };
 
@@ -510,6 +520,9 @@ static uint64_t read_block(const struct reading *r, uint64_t i, uint8_t *buffer)
 	case WAY_WHOLE_AHEAD:
 		(void)madvise((void *)(uintptr_t)(r->maps[file] + offset),
 			      2 * BLOCK < left ? 2 * BLOCK : left, MADV_WILLNEED);
+		return work_on(r->maps[file] + offset, len, r->work);
+	case WAY_WHOLE_POPULATE:
+		(void)madvise((void *)(uintptr_t)(r->maps[file] + offset), len, MADV_POPULATE_READ);
 		return work_on(r->maps[file] + offset, len, r->work);
 	case WAY_MAPPER:
 		while (atomic_load(&r->touched) <= i) {

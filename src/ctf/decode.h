@@ -343,10 +343,12 @@ static inline __attribute__((always_inline)) bool decoder_peek(const uint8_t *da
 }
 
 /*
- * How far ahead of the cursor memory is asked for: each event waits for the one before, so
- * that a processor does not see by itself what comes (doc/decoder.md, "Reading").
+ * How far ahead of the cursor memory is asked for, to the second-level cache: each event waits for
+ * the one before, so that a processor does not see by itself what comes (doc/decoder.md,
+ * "Reading").
  */
-#define DECODER_AHEAD_BYTES 1536
+#define DECODER_AHEAD_BYTES 4096
+#define DECODER_AHEAD_LEVEL 2 /* of __builtin_prefetch() */
 
 /* The event is the next one of decoder_wanted(). */
 static inline void decoder_stop(struct decoder *d, const struct event *event, uint64_t past)
@@ -384,7 +386,7 @@ decoder_wanted_form(struct decoder *d, const struct decoder_form *form,
 							   ~(uint64_t)skip->align_mask;
 		uint64_t past = begin + skip->bytes;
 
-		__builtin_prefetch(data + at + DECODER_AHEAD_BYTES);
+		__builtin_prefetch(data + at + DECODER_AHEAD_BYTES, 0, DECODER_AHEAD_LEVEL);
 		if (past > end || head.now < clock || head.now >= limit) {
 			break;
 		}

@@ -450,8 +450,8 @@ static void map_reset(struct map *map, struct chunk *chunk)
 	grow_tallies(map, chunk->plan->class_count);
 }
 
-/* Pages of a mapped file count as ours while they are mapped: what is done with is let go. */
-static void let_go(const struct chunk *chunk)
+/* The pages of a mapped file that the chunk's packets lie in, as madvise() has @advice. */
+static void advise_pages(const struct chunk *chunk, int advice)
 {
 	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 	const struct packet *first = NULL, *last = NULL;
@@ -470,7 +470,7 @@ static void let_go(const struct chunk *chunk)
 		end = ((uintptr_t)(chunk->mapped + last->file_offset + last->size) + page - 1) /
 		      page * page;
 		if (end > begin) {
-			(void)madvise((void *)begin, end - begin, MADV_DONTNEED);
+			(void)madvise((void *)begin, end - begin, advice);
 		}
 	}
 }
@@ -485,6 +485,7 @@ static uint64_t end_of_stay(const struct map *map)
 void map_chunk(struct map *map, struct chunk *chunk)
 {
 	map_reset(map, chunk);
+	advise_pages(chunk, MADV_POPULATE_READ); /* together it is quicker than one by one */
 	for (size_t i = 0; i < chunk->packets.count; i++) {
 		map_packet(map, &chunk->packets.at[i]);
 		map->partial->end = chunk->packets.at[i].end;
@@ -492,7 +493,7 @@ void map_chunk(struct map *map, struct chunk *chunk)
 			map->partial->end = map->last_ts;
 		}
 	}
-	let_go(chunk);
+	advise_pages(chunk, MADV_DONTNEED); /* else pages count as ours while they are mapped */
 	map_end_stay(map, end_of_stay(map), false);
 	map_note_tail(map);
 	close_slice(map);
