@@ -12,12 +12,16 @@ import os
 import subprocess
 import sys
 
+SLICE_NS = 100000000
 WANTED = {
     'many-threads': {
         'events': 240644, 'names': 181, 'switches': 28325, 'length': 432662358,
         'busy': [226220045, 228322595, 238895988, 247329854, 230959519, 239270294, 224750381,
                  238661404],
         'total': 1874410080, 'threads': 8058,
+        # In slices of 100 ms from the first event on: of all, and of thread 2673.
+        'slices': [(356571048, 24248453), (465066696, 32675727), (453808988, 31811055), (464758104, 31442308),
+                   (134205244, 8305549)],
         'top': [(2673, 128483092), (1382, 6903202), (10704, 4941273), (4298, 4367088),
                 (4042, 3616525)],
         'read': 9232561, 'written': 9089145, 'reads': 1093, 'writes': 8489,
@@ -106,6 +110,17 @@ def base_figures(total):
     }
 
 
+def total_of(sillage, trace, *args):
+    out = subprocess.run([sillage, 'analyze', '-f', 'json', *args, trace], stdout=subprocess.PIPE, check=True).stdout.decode()
+    return [line for line in map(json.loads, out.splitlines()) if line['type'] == 'total'][0]
+
+
+def slices(sillage, trace, begin, count):
+    for at in range(begin, begin + count * SLICE_NS, SLICE_NS):
+        cpu = total_of(sillage, trace, '-a', 'cpu', '--begin', str(at), '--end', str(at + SLICE_NS))['cpu']
+        yield cpu['busy_ns'], sum(row['run_ns'] for row in cpu['threads'] if row['tid'] == 2673)
+
+
 def differs(got, wanted):
     if isinstance(wanted, dict):
         return any(got.get(key) != value for key, value in wanted.items())
@@ -118,9 +133,9 @@ def main():
         return 77
     failed = 0
     for name, wanted in WANTED.items():
-        out = subprocess.run([sys.argv[1], 'analyze', '-a', 'all', '-f', 'json', os.path.join(sys.argv[2], name)],
-                             stdout=subprocess.PIPE, check=True).stdout.decode()
-        got = found([line for line in map(json.loads, out.splitlines()) if line['type'] == 'total'][0])
+        trace = os.path.join(sys.argv[2], name)
+        total = total_of(sys.argv[1], trace, '-a', 'all')
+        got = dict(found(total), slices=list(slices(sys.argv[1], trace, total['begin'], len(wanted.get('slices', [])))))
         for key, value in wanted.items():
             same = near if key == 'wake percentiles' else lambda a, b: not differs(a, b)
             if not same(got[key], value):
