@@ -249,7 +249,14 @@ static void begin(struct shard *shard, struct opens *opens, const struct record 
 	}
 	open = vec_push(&opens->all);
 	*open = (struct open){ .key = words[WORD_KEY], .begin = record->ts, .period = period };
-	(void)snprintf(open->text, sizeof(open->text), "%s", text_at(words));
+	memcpy(open->text, text_at(words), strlen(text_at(words)) + 1);
+}
+
+static struct item_key key_of_period(const struct shard *shard, uint32_t index)
+{
+	const struct period *period = shard->layout->setup->periods->all.at[index];
+
+	return item_key_of(0, period->name, strlen(period->name));
 }
 
 static void add(struct shard *shard, struct thread *thread, const struct open *open,
@@ -259,17 +266,23 @@ static void add(struct shard *shard, struct thread *thread, const struct open *o
 	const char *text = open->text[0] ? open->text : text_at(words);
 	uint64_t ns = record->ts > open->begin ? record->ts - open->begin : 0;
 	uint64_t *totals = shard_trace_row(shard, TOTALS);
-	char name[PERIOD_NAME_BYTES + TEXT_BYTES];
-	struct item *item;
+	char named[PERIOD_NAME_BYTES + TEXT_BYTES];
+	const char *name = period->name;
+	uint64_t *row;
 
 	totals[ENDED]++;
 	totals[UNTIMED] += open->is_tainted;
 	if (open->is_tainted) {
 		return;
 	}
-	(void)snprintf(name, sizeof(name), "%s%s%s", period->name, text[0] ? " " : "", text);
-	item = shard_item_named(shard, BY_NAME, 0, name);
-	column_add(shard_item_again(shard, item), TIME, ns);
+	if (text[0]) {
+		(void)snprintf(named, sizeof(named), "%s %s", name, text);
+		name = named;
+		row = shard_item_again(shard, shard_item_named(shard, BY_NAME, 0, name));
+	} else {
+		row = shard_row_at(shard, BY_NAME, open->period, key_of_period);
+	}
+	column_add(row, TIME, ns);
 	if (period->by_thread) {
 		column_add(shard_thread_row(shard, thread, THREADS), TIME, ns);
 	}
@@ -279,7 +292,7 @@ static void add(struct shard *shard, struct thread *thread, const struct open *o
 						  .end = record->ts,
 						  .cpu = words[WORD_CPU],
 						  .thread = period->by_thread ? thread : NULL,
-						  .item = item_key_of(0, name, sizeof(name)) });
+						  .item = item_key_of(0, name, strlen(name)) });
 	}
 }
 
