@@ -221,12 +221,16 @@ def executions_differ(sillage, rng, path, names):
         periods = [json.loads(line) for line in cuts.run(
             [sillage, 'analyze', '-q', '-f', 'json', '-a', 'count', '--period', 'x = ' + pair, path]).splitlines()]
         periods = [line for line in periods if line['type'] == 'total'][0]['periods']
-        jobs = cuts.run([sillage, 'report', '-q', '-f', 'json', '-n', '0', '--job', pair, path])
-        jobs = jobs and json.loads(jobs).get('jobs')
+        report = cuts.run([sillage, 'report', '-q', '-f', 'json', '-n', '0', '--job', pair, path])
+        report = json.loads(report) if report else {}
+        jobs = report.get('jobs')
         # A period begins anew with each first event, an execution ends the one that is open.
         if not jobs or periods['restarted']:
             continue
-        times = [row['time'] for row in periods['threads'] if row.get('tid', 0) > 0 and row['time']['count']]
+        # Of a thread that only contexts name, since its switches are missing, a report has no times.
+        known = {row['thread'].get('tid') for row in report['threads']}
+        times = [row['time'] for row in periods['threads']
+                 if row.get('tid', 0) > 0 and row['tid'] in known and row['time']['count']]
         if (jobs['count'], jobs['total_ns']) != tuple(sum(time[key] for time in times) for key in ('count', 'sum_ns')):
             return pair
     return None
