@@ -1,0 +1,401 @@
+/*
+ * view-draw: what of a view is on the screen.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "engine/columns.h"
+#include "live/view-state.h"
+
+#define NAME_WIDTH 25
+#define CELL_WIDTH 11
+#define BAR_LEAST  22 /* columns that a CPU needs */
+#define BAR_LINES  8  /* for CPUs, at most */
+
+struct canvas {
+	view_put *put;
+	void *user;
+	int lines, columns;
+	int line; /* the next */
+};
+
+/* Text is cut at the edge; what a trace says is made harmless. */
+static void put_at(const struct canvas *canvas, int line, int column, enum view_style style,
+		   const char *text)
+{
+	char cut[VIEW_LINE_MAX];
+	size_t len = strlen(text), room;
+
+	if (line < 0 || line >= canvas->lines || column >= canvas->columns) {
+		return;
+	}
+	room = (size_t)(canvas->columns - column);
+	room = room < sizeof(cut) ? room : sizeof(cut) - 1;
+	len = len < room ? len : room;
+	for (size_t i = 0; i < len; i++) {
+		cut[i] = units_letter(text[i]);
+	}
+	cut[len] = '\0';
+	canvas->put(canvas->user, line, column, style, cut);
+}
+
+static void put_line(struct canvas *canvas, enum view_style style, const char *text)
+{
+	put_at(canvas, canvas->line++, 0, style, text);
+}
+
+static void draw_header(const struct view *view, struct canvas *canvas,
+			const struct snapshot *snapshot)
+{
+	const struct report *report = &snapshot->report;
+	uint64_t length = report->end - report->begin;
+	char begin[UNITS_TEXT_MAX], rate[UNITS_TEXT_MAX], lag[UNITS_TEXT_MAX], text[VIEW_LINE_MAX];
+	size_t count = view->traces.at[view->trace]->windows.count;
+	size_t at = view->at < count ? view->at : count - 1;
+
+	(void)snprintf(
+		text, sizeof(text), "%s%s  %.12s + %s  %s events/s%s%s%s", snapshot->trace,
+		view->traces.count > 1 ? " (t: next)" : "", units_clock(begin, report->begin),
+		units_ns(lag, length),
+		units_count(rate,
+			    length ? (uint64_t)((double)report->events * 1e9 / (double)length) : 0),
+		report->has_lag ? "  lag " : "",
+		report->has_lag ? units_ns(lag, report->lag_ns > 0 ? (uint64_t)report->lag_ns : 0)
+				: "",
+		report->complete ? "" : "  ! incomplete");
+	put_line(canvas, STYLE_BOLD, text);
+	if (view->at != WINDOW_NEWEST) {
+		(void)snprintf(text, sizeof(text), " window %zu of %zu, paused ", at + 1, count);
+		put_at(canvas, 0, canvas->columns - (int)strlen(text), STYLE_CHOSEN, text);
+	}
+}
+
+static void draw_bar(const struct canvas *canvas, int line, int column, int width, uint64_t cpu,
+		     double share)
+{
+	char text[VIEW_LINE_MAX], bar[VIEW_LINE_MAX];
+	int room = width - 8 - 9, filled;
+
+	room = room < 1 ? 1 : room > (int)sizeof(bar) - 1 ? (int)sizeof(bar) - 1 : room;
+	filled = (int)(share * room + 0.5);
+	filled = filled > room ? room : filled;
+	memset(bar, '|', (size_t)filled);
+	bar[filled] = '\0';
+	(void)snprintf(text, sizeof(text), "%4" PRIu64 " [%*s%6.1f%%]", cpu, room, "", share * 100);
+	put_at(canvas, line, column, STYLE_PLAIN, text);
+	put_at(canvas, line, column + 6, STYLE_BAR, bar);
+}
+
+static int by_id(const void *left, const void *right)
+{
+	const struct report_row *a = *(const struct report_row *const *)left;
+	const struct report_row *b = *(const struct report_row *const *)right;
+
+	return a->id < b->id ? -1 : a->id > b->id;
+}
+
+/* CPUs side by side, as many as there are lines for. */
+static void draw_cpus(struct canvas *canvas, const struct snapshot *snapshot)
+{
+	const struct report_table *table = snapshot_table(snapshot, "cpu", SCOPE_CPU);
+	uint64_t length = snapshot->report.end - snapshot->report.begin;
+	const struct report_row **rows;
+	int across, lines, width;
+
+	if (!table || table->row_count == 0) {
+		return;
+	}
+	rows = mem_alloc(table->row_count * sizeof(*rows));
+	for (size_t i = 0; i < table->row_count; i++) {
+		rows[i] = &table->rows[i];
+	}
+	qsort(rows, table->row_count, sizeof(*rows), by_id);
+	lines = canvas->lines / 4 < BAR_LINES ? canvas->lines / 4 : BAR_LINES;
+	across = ((int)table->row_count + lines - 1) / (lines < 1 ? 1 : lines);
+	across = across < 2 ? 2 : across;
+	across = across > canvas->columns / BAR_LEAST ? canvas->columns / BAR_LEAST : across;
+	across = across < 1 ? 1 : across;
+	width = canvas->columns / across;
+	for (size_t i = 0; i < table->row_count && (int)i / across < lines; i++) {
+		draw_bar(canvas, canvas->line + (int)i / across, (int)i % across * width, width,
+			 rows[i]->id, length ? (double)rows[i]->values[0] / (double)length : 0);
+	}
+	lines = ((int)table->row_count + across - 1) / across < lines
+			? ((int)table->row_count + across - 1) / across
+			: lines;
+	canvas->line += lines;
+	free(rows);
+}
+
+static void tab_text(char text[CELL_MAX], const struct report_table *table)
+{
+	(void)snprintf(text, CELL_MAX, "%s %s", table->analysis->name, table->table->key);
+}
+
+/* The lists that there are; those around the chosen one if not all fit. */
+static void draw_tabs(const struct view *view, struct canvas *canvas,
+		      const struct snapshot *snapshot)
+{
+	size_t count, first = 0;
+	int column = 0, used = 0;
+	char text[CELL_MAX];
+
+	for (size_t i = 0; i <= view->table; i++) {
+		const struct report_table *table = view_table(snapshot, i, &count);
+
+		if (!table) {
+			break;
+		}
+		tab_text(text, table);
+		used += (int)strlen(text) + 3;
+		while (used > canvas->columns && first < i) {
+			tab_text(text, view_table(snapshot, first++, &count));
+			used -= (int)strlen(text) + 3;
+		}
+	}
+	for (size_t i = first; column < canvas->columns; i++) {
+		const struct report_table *table = view_table(snapshot, i, &count);
+
+		if (!table) {
+			break;
+		}
+		tab_text(text, table);
+		put_at(canvas, canvas->line, column, i == view->table ? STYLE_CHOSEN : STYLE_DIM,
+		       text);
+		column += (int)strlen(text) + 3;
+	}
+	canvas->line++;
+}
+
+/* The figures of the trace as a whole, of the analysis that is shown. */
+static void draw_figures(struct canvas *canvas, const struct snapshot *snapshot,
+			 const struct analysis *analysis)
+{
+	const struct report_table *table = snapshot_table(snapshot, analysis->name, SCOPE_TRACE);
+	char text[VIEW_LINE_MAX] = "", value[2 * CELL_MAX];
+
+	for (unsigned int i = 0; table && i < COLUMNS_MAX && table->table->columns[i].key; i++) {
+		const struct column *column = &table->table->columns[i];
+		size_t len = strlen(text);
+
+		if (!column->title || column->kind == COLUMN_SPREAD) {
+			continue;
+		}
+		value_text(value, column->unit, table->rows[0].values[i]);
+		(void)snprintf(text + len, sizeof(text) - len, "%s%s %s", len ? "  " : "",
+			       column->title, value);
+	}
+	put_line(canvas, STYLE_PLAIN, text);
+}
+
+static size_t cells_that_fit(const struct canvas *canvas, size_t count)
+{
+	int room = (canvas->columns - NAME_WIDTH) / CELL_WIDTH;
+
+	room = room < 0 ? 0 : room;
+	return count < (size_t)room ? count : (size_t)room;
+}
+
+/* Which cells are on the screen: the one that rows are sorted by is among them. */
+static size_t first_cell(const struct view *view, const struct listing *listing, size_t fit)
+{
+	return view->sort < listing->cell_count && view->sort >= fit ? view->sort - fit + 1 : 0;
+}
+
+static void draw_row(const struct canvas *canvas, int line, const struct listing *listing,
+		     const struct report_row *row, size_t first, size_t fit, enum view_style style)
+{
+	char text[VIEW_LINE_MAX], value[CELL_MAX];
+	int used;
+
+	row_text(value, listing->table->table, row, NAME_WIDTH);
+	used = snprintf(text, sizeof(text), "%-*.*s", NAME_WIDTH, NAME_WIDTH, value);
+	for (size_t i = first; i < first + fit && used < (int)sizeof(text) - CELL_MAX; i++) {
+		cell_text(value, &listing->cells[i], row);
+		used += snprintf(text + used, sizeof(text) - (size_t)used, " %10s", value);
+	}
+	if (row->instance && row->thread && used < (int)sizeof(text) - CELL_MAX) {
+		thread_text(value, row->thread, row->thread->tid);
+		used += snprintf(text + used, sizeof(text) - (size_t)used, "  %s", value);
+	}
+	(void)snprintf(text + used, sizeof(text) - (size_t)used, "%*s",
+		       canvas->columns > used ? canvas->columns - used : 0, "");
+	put_at(canvas, line, 0, style, text);
+}
+
+/* @sort: the cell that rows are sorted by, if any of them. */
+static void draw_head(struct canvas *canvas, const struct listing *listing, size_t first,
+		      size_t fit, size_t sort, char mark)
+{
+	char text[VIEW_LINE_MAX];
+
+	(void)snprintf(text, sizeof(text), "%-*.*s", NAME_WIDTH, NAME_WIDTH,
+		       rows_title(listing->table->table));
+	put_at(canvas, canvas->line, 0, STYLE_BOLD, text);
+	for (size_t i = first; i < first + fit; i++) {
+		(void)snprintf(text, sizeof(text), " %9s%c", cell_title(&listing->cells[i]),
+			       i == sort ? mark : ' ');
+		put_at(canvas, canvas->line, NAME_WIDTH + (int)(i - first) * CELL_WIDTH,
+		       i == sort ? STYLE_CHOSEN : STYLE_BOLD, text);
+	}
+	canvas->line++;
+}
+
+static void draw_table(struct view *view, struct canvas *canvas, const struct report_table *table)
+{
+	struct listing listing;
+	int room = canvas->lines - canvas->line - 2;
+	size_t fit, first;
+
+	view_list(view, table, &listing);
+	fit = cells_that_fit(canvas, listing.cell_count);
+	first = first_cell(view, &listing, fit);
+	draw_head(canvas, &listing, first, fit, view->sort, view->is_reversed ? '^' : 'v');
+	room = room < 1 ? 1 : room;
+	view->shown_rows = (size_t)room;
+	if (listing.rows.count > 0 && view->chosen >= listing.rows.count) {
+		view->chosen = listing.rows.count - 1;
+	}
+	view->top = view->chosen < view->top ? view->chosen : view->top;
+	if (view->chosen >= view->top + (size_t)room) {
+		view->top = view->chosen - (size_t)room + 1;
+	}
+	for (size_t i = view->top; i < listing.rows.count && i < view->top + (size_t)room; i++) {
+		draw_row(canvas, canvas->line++, &listing, listing.rows.at[i], first, fit,
+			 i == view->chosen ? STYLE_CHOSEN : STYLE_PLAIN);
+	}
+	if (listing.rows.count == 0) {
+		put_line(canvas, STYLE_DIM,
+			 view->filter[0] ? "nothing matches" : "nothing in this window");
+	}
+	vec_fini(&listing.rows);
+}
+
+/* ---- one thread ---- */
+
+/* Of descriptors: that they are its process'. */
+static bool is_of(const struct view *view, const struct report_table *table,
+		  const struct report_row *row)
+{
+	if (table->table->owner_key) {
+		return view->detail_pid >= 0 && row->owner == view->detail_pid;
+	}
+	return row->thread && row->thread->tid == view->detail_tid;
+}
+
+static void draw_of_thread(const struct view *view, struct canvas *canvas,
+			   const struct report_table *table)
+{
+	struct listing listing = { .table = table };
+	bool is_first = true;
+	char text[CELL_MAX];
+	size_t fit;
+
+	listing.cell_count = cells_of(table->table, listing.cells);
+	fit = cells_that_fit(canvas, listing.cell_count);
+	for (size_t i = 0; i < table->row_count && canvas->line < canvas->lines - 1; i++) {
+		if (!is_of(view, table, &table->rows[i])) {
+			continue;
+		}
+		if (is_first) {
+			tab_text(text, table);
+			put_line(canvas, STYLE_DIM, text);
+			draw_head(canvas, &listing, 0, fit, SIZE_MAX, ' ');
+			is_first = false;
+		}
+		draw_row(canvas, canvas->line++, &listing, &table->rows[i], 0, fit, STYLE_PLAIN);
+	}
+}
+
+/* All that the window's tables have of the thread; single instances, which may be many, last. */
+static void draw_detail(const struct view *view, struct canvas *canvas,
+			const struct snapshot *snapshot)
+{
+	static const enum scope scopes[] = { SCOPE_THREAD, SCOPE_ITEM, SCOPE_LONGEST };
+
+	put_line(canvas, STYLE_BOLD, view->detail_name);
+	for (size_t s = 0; s < sizeof(scopes) / sizeof(scopes[0]); s++) {
+		for (size_t t = 0; t < snapshot->report.table_count; t++) {
+			const struct report_table *table = &snapshot->report.tables[t];
+
+			if (table->table->scope == scopes[s] &&
+			    (scopes[s] != SCOPE_ITEM || table->table->owner_key)) {
+				draw_of_thread(view, canvas, table);
+			}
+		}
+	}
+}
+
+static void draw_help(struct canvas *canvas)
+{
+	static const char *const lines[] = {
+		"up, down, page     choose a row",
+		"Enter              all about the thread of this row; again, or Esc: back",
+		"Tab, Shift-Tab     the next list, the one before",
+		"< >                sort by the column to the left, to the right",
+		"r                  the other way round",
+		"/                  show only names that contain a text (Esc: all)",
+		"space              pause, go on",
+		"left, right        a window back, a window on; Home, End: the oldest, the newest",
+		"t                  the next trace",
+		"q                  quit",
+	};
+
+	canvas->line++;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		put_line(canvas, STYLE_PLAIN, lines[i]);
+	}
+}
+
+static void draw_foot(const struct view *view, struct canvas *canvas)
+{
+	char text[VIEW_LINE_MAX];
+	int line = canvas->lines - 1;
+
+	if (view->mode == MODE_FILTER) {
+		(void)snprintf(text, sizeof(text), "show names with: %s_", view->filter);
+		put_at(canvas, line, 0, STYLE_BOLD, text);
+	} else if (view->message[0]) {
+		put_at(canvas, line, 0, STYLE_WARNING, view->message);
+	} else {
+		(void)snprintf(text, sizeof(text),
+			       "q quit  ? help  Tab list  < > sort  / filter%s%s  space pause  "
+			       "Enter thread",
+			       view->filter[0] ? ": " : "", view->filter);
+		put_at(canvas, line, 0, STYLE_DIM, text);
+	}
+}
+
+void view_draw(struct view *view, int lines, int columns, view_put *put, void *user)
+{
+	struct canvas canvas = { .put = put, .user = user, .lines = lines, .columns = columns };
+	const struct snapshot *snapshot = view_shown(view);
+	const struct report_table *table;
+	size_t count;
+
+	if (!snapshot) {
+		put_line(&canvas, STYLE_PLAIN, view->waiting);
+		draw_foot(view, &canvas);
+		return;
+	}
+	draw_header(view, &canvas, snapshot);
+	draw_cpus(&canvas, snapshot);
+	table = view_table(snapshot, view->table, &count);
+	if (!table && count > 0) {
+		view->table = 0;
+		table = view_table(snapshot, 0, &count);
+	}
+	if (view->mode == MODE_HELP) {
+		draw_help(&canvas);
+	} else if (view->mode == MODE_DETAIL) {
+		draw_detail(view, &canvas, snapshot);
+	} else if (table) {
+		draw_tabs(view, &canvas, snapshot);
+		draw_figures(&canvas, snapshot, table->analysis);
+		draw_table(view, &canvas, table);
+	}
+	draw_foot(view, &canvas);
+}

@@ -1,0 +1,218 @@
+/*
+ * view-keys: what keys do to a view.
+ */
+#include <string.h>
+
+#include "live/view-state.h"
+
+static void step(struct view *view, int by)
+{
+	const struct history *history = view_history(view);
+	size_t last = history && history->windows.count > 0 ? history->windows.count - 1 : 0;
+	size_t at = view->at == WINDOW_NEWEST ? last : view->at;
+
+	if (by < 0) {
+		view->at = at > 0 ? at - 1 : 0;
+	} else {
+		view->at = at < last ? at + 1 : WINDOW_NEWEST;
+	}
+}
+
+static void pause(struct view *view)
+{
+	const struct history *history = view_history(view);
+
+	if (view->at != WINDOW_NEWEST) {
+		view->at = WINDOW_NEWEST;
+	} else if (history && history->windows.count > 0) {
+		view->at = history->windows.count - 1;
+	}
+}
+
+static void next_table(struct view *view, int by)
+{
+	const struct snapshot *snapshot = view_shown(view);
+	size_t count = 0;
+
+	if (snapshot) {
+		(void)view_table(snapshot, 0, &count);
+	}
+	if (count > 0) {
+		view->table =
+			by > 0 ? (view->table + 1) % count : (view->table + count - 1) % count;
+		view->sort = SIZE_MAX;
+		view->is_reversed = false;
+		view->chosen = 0;
+		view->top = 0;
+	}
+}
+
+static void next_sort(struct view *view, int by)
+{
+	const struct snapshot *snapshot = view_shown(view);
+	struct cell cells[CELLS_MAX];
+	size_t count;
+	const struct report_table *table =
+		snapshot ? view_table(snapshot, view->table, &count) : NULL;
+
+	if (!table) {
+		return;
+	}
+	count = cells_of(table->table, cells);
+	if (view->sort == SIZE_MAX) {
+		view->sort = by > 0 ? 0 : count - 1;
+	} else if (by > 0) {
+		view->sort = (view->sort + 1) % count;
+	} else {
+		view->sort = (view->sort + count - 1) % count;
+	}
+	view->chosen = 0;
+}
+
+/* The thread of the chosen row. */
+static void open_detail(struct view *view)
+{
+	const struct snapshot *snapshot = view_shown(view);
+	size_t count;
+	const struct report_table *table =
+		snapshot ? view_table(snapshot, view->table, &count) : NULL;
+	struct listing listing;
+	const struct report_row *row;
+
+	if (!table) {
+		return;
+	}
+	view_list(view, table, &listing);
+	row = view->chosen < listing.rows.count ? listing.rows.at[view->chosen] : NULL;
+	if (row && row->thread && row->thread->tid >= 0) {
+		view->detail_tid = row->thread->tid;
+		view->detail_pid = row->thread->pid;
+		thread_text(view->detail_name, row->thread, row->thread->tid);
+		view->mode = MODE_DETAIL;
+	} else {
+		view_say(view, "this row is no thread");
+	}
+	vec_fini(&listing.rows);
+}
+
+static void filter_key(struct view *view, int key)
+{
+	size_t len = strlen(view->filter);
+
+	if (key == KEY_ENTER_) {
+		view->mode = MODE_TABLE;
+	} else if (key == KEY_ESCAPE_) {
+		view->filter[0] = '\0';
+		view->mode = MODE_TABLE;
+	} else if (key == KEY_BACKSPACE_ && len > 0) {
+		view->filter[len - 1] = '\0';
+	} else if (key >= 0x20 && key < 0x7F && len + 1 < sizeof(view->filter)) {
+		view->filter[len] = (char)key;
+		view->filter[len + 1] = '\0';
+	}
+	view->chosen = 0;
+}
+
+static void move_rows(struct view *view, int key)
+{
+	size_t page = view->shown_rows > 1 ? view->shown_rows - 1 : 1;
+
+	switch (key) {
+	case KEY_UP_:
+		view->chosen -= view->chosen > 0;
+		break;
+	case KEY_DOWN_:
+		view->chosen++;
+		break;
+	case KEY_PAGE_UP_:
+		view->chosen -= view->chosen > page ? page : view->chosen;
+		break;
+	case KEY_PAGE_DOWN_:
+		view->chosen += page;
+		break;
+	default:
+		break;
+	}
+}
+
+/* Keys that choose what is shown; others move about in it. */
+static void table_key(struct view *view, int key)
+{
+	switch (key) {
+	case KEY_TAB_:
+	case KEY_BACK_TAB_:
+		next_table(view, key == KEY_TAB_ ? 1 : -1);
+		break;
+	case '>':
+	case '.':
+	case '<':
+	case ',':
+		next_sort(view, key == '>' || key == '.' ? 1 : -1);
+		break;
+	case 'r':
+		view->is_reversed = !view->is_reversed;
+		break;
+	case '/':
+		view->mode = MODE_FILTER;
+		break;
+	case KEY_ESCAPE_:
+		view->filter[0] = '\0';
+		break;
+	case KEY_ENTER_:
+		open_detail(view);
+		break;
+	default:
+		move_rows(view, key);
+		break;
+	}
+}
+
+/* Keys that mean the same whatever is shown; false: it is none. */
+static bool window_key(struct view *view, int key)
+{
+	switch (key) {
+	case ' ':
+		pause(view);
+		return true;
+	case KEY_LEFT_:
+	case KEY_RIGHT_:
+		step(view, key == KEY_LEFT_ ? -1 : 1);
+		return true;
+	case KEY_HOME_:
+		view->at = 0;
+		return true;
+	case KEY_END_:
+		view->at = WINDOW_NEWEST;
+		return true;
+	case 't':
+		if (view->traces.count > 0) {
+			view->trace = (view->trace + 1) % view->traces.count;
+			view->at = WINDOW_NEWEST;
+		}
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool view_key(struct view *view, int key)
+{
+	view->message[0] = '\0';
+	if (view->mode == MODE_FILTER) {
+		filter_key(view, key);
+		return true;
+	}
+	if (key == 'q') {
+		return false;
+	}
+	if (key == '?') {
+		view->mode = view->mode == MODE_HELP ? MODE_TABLE : MODE_HELP;
+	} else if (window_key(view, key)) {
+		return true;
+	} else if (view->mode != MODE_TABLE) {
+		view->mode = key == KEY_ESCAPE_ || key == KEY_ENTER_ ? MODE_TABLE : view->mode;
+	} else {
+		table_key(view, key);
+	}
+	return true;
+}
