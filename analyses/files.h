@@ -1,12 +1,14 @@
 /*
- * files: what its two parts share: files.c (calls, thread by thread) and file-use.c (what they do
- * to descriptors and files, in time order over all threads).
+ * files: what its parts share: file-map.c (calls, as a worker sees them), files.c (thread by
+ * thread) and file-use.c (what they do to descriptors and files, in time order over all threads).
  */
 #ifndef SILLAGE_ANALYSES_FILES_H
 #define SILLAGE_ANALYSES_FILES_H
 
 #include "analyses/fd-table.h"
 #include "analyses/file-calls.h"
+#include "base/limits.h"
+#include "engine/map.h"
 #include "engine/shard.h"
 
 enum table_index { TOTALS, BY_OPERATION, BY_KIND, BY_FILE, BY_FD, THREADS, PROCESSES, LONGEST };
@@ -32,7 +34,62 @@ enum {
 	CALL_IS_ALONE = 16, /* an exit while another call was open: it ends nothing */
 };
 
-/* A call that has ended, as a fact. */
+/* ---- records: file-map.c makes them ---- */
+
+enum {
+	OWN_CALL = RECORD_OWN, /* a whole call */
+	OWN_OPEN,              /* a call that goes on beyond the stay */
+	OWN_EXIT,
+	OWN_PID,
+	OWN_FORK,
+	OWN_EXEC,
+	OWN_END,
+	OWN_DUMP,
+	OWN_DUMP_PROCESS,
+	OWN_DUMP_FD,
+};
+
+/* As it lies among the numbers of a record, where the path follows. */
+struct call {
+	uint64_t time; /* of the entry; of a whole call: ns that it took */
+	int64_t ret;
+	int32_t fd, fd2;
+	int64_t arg;
+	int32_t arg2;
+	uint8_t call, flags, path_len, unused;
+	uint32_t out[2]; /* two descriptors; or an address and a port */
+};
+
+#define CALL_WORDS (sizeof(struct call) / sizeof(uint64_t))
+
+_Static_assert(FILE_NAME_MAX <= UINT8_MAX, "call.path_len has its length");
+
+/* Most calls fit into the record itself, which is all that the merger then has to fetch: the time
+ * is above the result then. */
+#define SHORT_NS_BITS 32
+
+/* The path has a zero behind it. */
+static inline size_t file_call_words(const struct call *call)
+{
+	return CALL_WORDS + (call->path_len > 0 ? call->path_len / 8u + 1 : 0);
+}
+
+/* What the worker keeps from one event to the next. */
+struct map_files {
+	struct call open;
+	bool is_open;      /* entered in this stay */
+	bool has_told_pid; /* ... and whose it is has been told */
+	char path[FILE_NAME_MAX];
+};
+
+/* Six for each call that has a name, and seven more. */
+#define FILE_NEEDS (6 * (FILE_CALL_COUNT - 1) + 7)
+extern const struct need file_needs[FILE_NEEDS];
+void file_map_stay_end(struct map *map, void *state, uint64_t ts, bool is_window);
+
+/* ---- facts: files.c makes them ---- */
+
+/* A call that has ended. */
 struct call_fact {
 	uint64_t key, ns;
 	int64_t ret;
@@ -49,7 +106,7 @@ struct call_fact {
 
 _Static_assert(sizeof(struct call_fact) <= FACT_WORDS * sizeof(uint64_t), "it fits a fact");
 
-/* Facts, and their words. */
+/* Their kinds, and their words. */
 enum {
 	FACT_CALL,
 	FACT_FORK,  /* parent's key, child's key */

@@ -184,7 +184,7 @@ struct analysis {
 	const char *name;
 	const char *summary;             /* one line */
 	struct table tables[TABLES_MAX]; /* ends at the first without columns */
-	const struct need *needs;        /* ends with an event of NULL; may be NULL */
+	const struct need *needs;        /* may be NULL */
 	size_t need_count;
 	/* In place of needs, where the user says what is wanted (map_setup.periods): gives an array
 	 * that the caller frees, and how many there are. */

@@ -1,0 +1,278 @@
+/*
+ * file-map: the calls that `files` knows, as a worker sees them: those that begin and end in a stay
+ * become one record, of others each half.
+ */
+#include <string.h>
+
+#include "analyses/files.h"
+
+enum {
+	ENTRY_FD,
+	ENTRY_FD2,
+	ENTRY_ARG,
+	ENTRY_ARG2,
+	ENTRY_PATH,
+	ENTRY_TID,
+	ENTRY_PID,
+	ENTRY_ADDRESS
+};
+enum { EXIT_RET, EXIT_TID, EXIT_PID, EXIT_PIPE, EXIT_PAIR, EXIT_FAMILY, EXIT_PORT, EXIT_ADDRESS };
+
+static bool has(const struct map_event *event, unsigned int field)
+{
+	return event->present & (1u << field);
+}
+
+static int64_t number(const struct map_event *event, unsigned int field, int64_t otherwise)
+{
+	return has(event, field) ? event->values[field].i : otherwise;
+}
+
+/* The end of a path tells more than its beginning. */
+static uint8_t copy_path(char path[FILE_NAME_MAX], const struct value *from)
+{
+	uint64_t skipped = from->len > FILE_NAME_MAX ? from->len - FILE_NAME_MAX : 0;
+
+	memcpy(path, from->bytes + skipped, from->len - skipped);
+	return (uint8_t)(from->len - skipped);
+}
+
+static uint64_t numbers_of(struct map *map, const struct call *call, const char *path)
+{
+	uint64_t words[CALL_WORDS + FILE_NAME_MAX / 8 + 1];
+
+	memcpy(words, call, sizeof(*call));
+	if (call->path_len > 0) {
+		words[file_call_words(call) - 1] = 0;
+		memcpy(words + CALL_WORDS, path, call->path_len);
+	}
+	return map_numbers(map, words, file_call_words(call));
+}
+
+static bool is_short(const struct call *call)
+{
+	return call->fd2 < 0 && call->arg == 0 && call->arg2 == 0 && call->path_len == 0 &&
+	       !(call->flags & CALL_HAS_OUT) && call->time >> SHORT_NS_BITS == 0 &&
+	       call->ret == (int32_t)call->ret;
+}
+
+static void emit_call(struct map *map, uint64_t ts, int32_t tid, unsigned int kind,
+		      const struct call *call, const char *path)
+{
+	struct record *record = map_emit(map, ts, tid, kind);
+
+	record->flags = 0;
+	if (kind == OWN_CALL && is_short(call)) {
+		record->flags = (uint16_t)(call->call | call->flags << 8);
+		record->prio = call->fd;
+		record->a = call->time << SHORT_NS_BITS | (uint32_t)call->ret;
+	} else {
+		record->a = numbers_of(map, call, path);
+	}
+}
+
+static void tell_pid(struct map *map, struct map_files *files, const struct map_event *event,
+		     int32_t tid, unsigned int field)
+{
+	if (has(event, field) && !files->has_told_pid) {
+		map_emit(map, event->ts, tid, OWN_PID)->a = event->values[field].u;
+		files->has_told_pid = map_sees_switches(map);
+	}
+}
+
+static void on_entry(struct map *map, void *state, const struct map_event *event, uint32_t user)
+{
+	struct map_files *files = state;
+	struct call *open = &files->open;
+	int32_t tid = map_tid_of(map, event, ENTRY_TID);
+
+	tell_pid(map, files, event, tid, ENTRY_PID);
+	*open = (struct call){ .time = event->ts,
+			       .fd = (int32_t)number(event, ENTRY_FD, -1),
+			       .fd2 = (int32_t)number(event, ENTRY_FD2, -1),
+			       .arg = number(event, ENTRY_ARG, 0),
+			       .arg2 = (int32_t)number(event, ENTRY_ARG2, 0),
+			       .call = (uint8_t)user,
+			       .flags = CALL_HAS_ENTRY };
+	if (has(event, ENTRY_PATH)) {
+		open->path_len = copy_path(files->path, &event->values[ENTRY_PATH]);
+	}
+	if (has(event, ENTRY_ADDRESS) && event->values[ENTRY_ADDRESS].len == 4) {
+		memcpy(&open->out[0], event->values[ENTRY_ADDRESS].bytes, 4);
+		open->flags |= CALL_HAS_OUT;
+	}
+	files->is_open = map_sees_switches(map);
+	if (!files->is_open) {
+		emit_call(map, event->ts, tid, OWN_OPEN, open, files->path);
+	}
+}
+
+/* What the exit tells beside the result. */
+static void add_exit(struct call *call, const struct map_event *event)
+{
+	unsigned int pair = has(event, EXIT_PIPE) ? EXIT_PIPE : EXIT_PAIR;
+
+	if (has(event, EXIT_RET)) {
+		call->ret = event->values[EXIT_RET].i;
+		call->flags |= CALL_HAS_RET;
+	}
+	if (has(event, pair) && event->values[pair].len == sizeof(call->out)) {
+		memcpy(call->out, event->values[pair].bytes, sizeof(call->out));
+		call->flags |= CALL_HAS_OUT;
+	}
+	if (has(event, EXIT_FAMILY)) {
+		call->arg2 = (int32_t)number(event, EXIT_FAMILY, 0);
+	}
+	if (has(event, EXIT_ADDRESS) && event->values[EXIT_ADDRESS].len == 4) {
+		memcpy(&call->out[0], event->values[EXIT_ADDRESS].bytes, 4);
+		call->out[1] = (uint32_t)number(event, EXIT_PORT, 0);
+		call->flags |= CALL_HAS_OUT;
+	}
+}
+
+static void on_exit_(struct map *map, void *state, const struct map_event *event, uint32_t user)
+{
+	struct map_files *files = state;
+	struct call *open = &files->open;
+	int32_t tid = map_tid_of(map, event, EXIT_TID);
+	bool ends = files->is_open && (user == FILE_CALL_UNNAMED || user == open->call);
+
+	tell_pid(map, files, event, tid, EXIT_PID);
+	if (ends) {
+		open->time = event->ts - open->time;
+		open->flags |= CALL_HAS_NS;
+		add_exit(open, event);
+		emit_call(map, event->ts, tid, OWN_CALL, open, files->path);
+	} else {
+		struct call exit = { .fd = -1,
+				     .fd2 = -1,
+				     .call = (uint8_t)user,
+				     .flags = files->is_open ? CALL_IS_ALONE : 0 };
+
+		add_exit(&exit, event);
+		emit_call(map, event->ts, tid, OWN_EXIT, &exit, "");
+	}
+	files->is_open = false;
+}
+
+void file_map_stay_end(struct map *map, void *state, uint64_t ts, bool is_window)
+{
+	struct map_files *files = state;
+
+	if (is_window) {
+		return;
+	}
+	if (files->is_open) {
+		emit_call(map, ts, map_tid(map), OWN_OPEN, &files->open, files->path);
+	}
+	files->is_open = false;
+	files->has_told_pid = false;
+}
+
+static void on_fork(struct map *map, void *state, const struct map_event *event, uint32_t user)
+{
+	enum { TID, PID, PARENT_PID };
+	struct record *record;
+
+	(void)state;
+	(void)user;
+	if (has(event, TID) && has(event, PID)) {
+		record = map_emit(map, event->ts, (int32_t)event->values[TID].i, OWN_FORK);
+		record->a = event->values[PID].u;
+		record->prio = (int32_t)number(event, PARENT_PID, -1);
+	}
+}
+
+/* Of the thread that the event names; nothing else is to be told. */
+static void on_thread(struct map *map, void *state, const struct map_event *event, uint32_t kind)
+{
+	enum { TID };
+
+	(void)state;
+	if (has(event, TID)) {
+		(void)map_emit(map, event->ts, (int32_t)event->values[TID].i, kind);
+	}
+}
+
+#define DUMPS 0 /* the object that what a dump tells of descriptors belongs to */
+
+static void on_dump(struct map *map, void *state, const struct map_event *event, uint32_t user)
+{
+	(void)state;
+	(void)user;
+	(void)map_emit_of(map, event->ts, DUMPS, OWN_DUMP);
+}
+
+static void on_dump_process(struct map *map, void *state, const struct map_event *event,
+			    uint32_t user)
+{
+	enum { TID, PID, ADDRESS };
+	uint64_t numbers[2];
+
+	(void)state;
+	(void)user;
+	if (!has(event, TID) || !has(event, PID)) {
+		return;
+	}
+	numbers[0] = event->values[PID].u;
+	numbers[1] = (uint64_t)number(event, ADDRESS, 0);
+	map_emit(map, event->ts, (int32_t)event->values[TID].i, OWN_DUMP_PROCESS)->a =
+		map_numbers(map, numbers, 2);
+}
+
+static void on_dump_fd(struct map *map, void *state, const struct map_event *event, uint32_t user)
+{
+	enum { FD, PATH, PID, ADDRESS, FLAGS };
+	struct call call = { .path_len = 0 };
+	char path[FILE_NAME_MAX];
+
+	(void)state;
+	(void)user;
+	if (!has(event, FD) || !has(event, PATH) || !(has(event, PID) || has(event, ADDRESS))) {
+		return;
+	}
+	call.time = has(event, ADDRESS) ? FD_KEY_ADDRESS(event->values[ADDRESS].u)
+					: event->values[PID].u;
+	call.fd = (int32_t)event->values[FD].i;
+	call.arg = number(event, FLAGS, 0);
+	call.path_len = copy_path(path, &event->values[PATH]);
+	map_emit_of(map, event->ts, DUMPS, OWN_DUMP_FD)->a = numbers_of(map, &call, path);
+}
+
+/* ---- what is asked for ---- */
+
+#define ENTRY(event_, call, ...)                                                                   \
+	{                                                                                          \
+		event_, { __VA_ARGS__, "context.tid", "context.pid", "@v4addr" }, on_entry,        \
+			FILE_CALL_##call                                                           \
+	}
+#define EXIT(event_, call)                                                                         \
+	{                                                                                          \
+		event_, { "ret",     "context.tid", "context.pid", "@fildes",                      \
+			  "@socket", "family",      "sport",       "@v4addr" },                    \
+			on_exit_, FILE_CALL_##call                                                 \
+	}
+
+const struct need file_needs[FILE_NEEDS] = {
+#define X(name, operation, effect, ...)                                                            \
+	ENTRY("syscall_entry_" #name, name, __VA_ARGS__),                                          \
+		ENTRY("compat_syscall_entry_" #name, name, __VA_ARGS__),                           \
+		ENTRY("sys_" #name, name, __VA_ARGS__),                                            \
+		ENTRY("compat_sys_" #name, name, __VA_ARGS__), EXIT("syscall_exit_" #name, name),  \
+		EXIT("compat_syscall_exit_" #name, name),
+	FILE_CALLS(X)
+#undef X
+		EXIT("exit_syscall", UNNAMED),
+	{ "sched_process_fork", { "child_tid", "child_pid", "parent_pid" }, on_fork, 0 },
+	{ "sched_process_exec", { "tid" }, on_thread, OWN_EXEC },
+	{ "sched_process_exit", { "tid" }, on_thread, OWN_END },
+	{ "lttng_statedump_start", { NULL }, on_dump, 0 },
+	{ "lttng_statedump_process_state",
+	  { "tid", "pid", "file_table_address" },
+	  on_dump_process,
+	  0 },
+	{ "lttng_statedump_file_descriptor",
+	  { "fd", "@filename", "pid", "file_table_address", "flags" },
+	  on_dump_fd,
+	  0 },
+};
