@@ -23,142 +23,6 @@ void compile_fail(struct compile *c, const char *fmt, ...)
 	longjmp(*c->fail, EINVAL);
 }
 
-/* ---- emission ---- */
-
-static struct step *emit(struct compile *c, enum step_op op)
-{
-	struct step *step;
-
-	if (c->step_count == c->step_room) {
-		uint32_t room = c->step_room ? c->step_room * 2 : 16;
-		struct step *more = arena_alloc(c->scratch, room * sizeof(*more));
-
-		if (c->step_count > 0) {
-			memcpy(more, c->steps, c->step_count * sizeof(*more));
-		}
-		c->steps = more;
-		c->step_room = room;
-	}
-	if (c->step_count >= PLAN_STEPS_MAX) {
-		compile_fail(c, "an event class needs more than %d steps", PLAN_STEPS_MAX);
-	}
-	step = &c->steps[c->step_count++];
-	memset(step, 0, sizeof(*step));
-	step->op = (uint8_t)op;
-	step->slot = SLOT_NONE;
-	step->ref = SLOT_NONE;
-	return step;
-}
-
-/* Turns what was passed over into a move of the cursor, and ends the run of loads. */
-static void flush(struct compile *c)
-{
-	if (!c->emitting) {
-		return;
-	}
-	if (c->need_step != UINT32_MAX) {
-		c->steps[c->need_step].size_bits = c->need_bits;
-		c->need_step = UINT32_MAX;
-		c->need_bits = 0;
-	}
-	if (c->pending_bits > 0) {
-		emit(c, STEP_SKIP)->size_bits = c->pending_bits;
-		c->pending_bits = 0;
-	}
-}
-
-static void advance(struct compile *c, uint64_t bits)
-{
-	/* An offset is 32 bits wide; a longer run is cut. */
-	if (c->pending_bits + bits > UINT32_MAX / 2) {
-		flush(c);
-	}
-	c->pending_bits += bits;
-	c->remainder = (uint32_t)((c->remainder + bits) % c->modulus);
-}
-
-static void align(struct compile *c, uint32_t align_bits)
-{
-	if (align_bits <= c->modulus) {
-		advance(c, (align_bits - c->remainder % align_bits) % align_bits);
-		return;
-	}
-	flush(c);
-	if (c->emitting) {
-		emit(c, STEP_ALIGN)->size_bits = align_bits;
-	}
-	c->modulus = align_bits;
-	c->remainder = 0;
-}
-
-static void forget_position(struct compile *c, uint32_t modulus)
-{
-	c->modulus = modulus;
-	c->remainder = 0;
-}
-
-/* A load at the cursor plus what is pending. */
-static struct step *emit_load(struct compile *c, enum step_op op, uint64_t size_bits, uint16_t slot)
-{
-	struct step *step;
-
-	if (c->need_step == UINT32_MAX) {
-		c->need_step = c->step_count;
-		(void)emit(c, STEP_NEED);
-	}
-	step = emit(c, op);
-	step->offset_bits = (uint32_t)c->pending_bits;
-	step->size_bits = size_bits;
-	step->slot = slot;
-	c->need_bits = c->pending_bits + size_bits;
-	return step;
-}
-
-static uint16_t new_slot(struct compile *c)
-{
-	if (c->slot_next >= PLAN_SLOTS_MAX) {
-		compile_fail(c, "an event class keeps more than %d values", PLAN_SLOTS_MAX);
-	}
-	return c->slot_next++;
-}
-
-static enum byte_order order_of(const struct compile *c, const struct type *type)
-{
-	return type->order == ORDER_NATIVE ? c->native : type->order;
-}
-
-static bool is_machine_order(enum byte_order order)
-{
-	return order == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ORDER_LE : ORDER_BE);
-}
-
-static enum step_op integer_op(const struct compile *c, const struct type *type)
-{
-	bool at_byte = c->modulus >= 8 && c->remainder % 8 == 0;
-
-	if (at_byte && !type->is_reversed &&
-	    (is_machine_order(order_of(c, type)) || type->size_bits == 8)) {
-		switch (type->size_bits) {
-		case 8:
-			return type->is_signed ? STEP_S8 : STEP_U8;
-		case 16:
-			return type->is_signed ? STEP_S16 : STEP_U16;
-		case 32:
-			return type->is_signed ? STEP_S32 : STEP_U32;
-		case 64:
-			return type->is_signed ? STEP_S64 : STEP_U64;
-		}
-	}
-	return STEP_BITS;
-}
-
-static uint8_t value_flags(const struct compile *c, const struct type *type)
-{
-	return (uint8_t)((type->is_signed ? STEP_SIGNED : 0) |
-			 (order_of(c, type) == ORDER_BE ? STEP_BE : 0) |
-			 (type->is_reversed ? STEP_REVERSED : 0));
-}
-
 /* ---- the walk ---- */
 
 static void walk(struct compile *c, struct node *node, const struct type *type, uint16_t slot);
@@ -187,10 +51,10 @@ static uint16_t integer_slot(struct compile *c, uint32_t ordinal)
 		return SLOT_NONE;
 	}
 	if (!group) {
-		return new_slot(c);
+		return emit_new_slot(c);
 	}
 	if (c->group_slots[group] == SLOT_NONE) {
-		c->group_slots[group] = new_slot(c);
+		c->group_slots[group] = emit_new_slot(c);
 	}
 	return c->group_slots[group];
 }
@@ -201,13 +65,13 @@ static void header_integer(struct compile *c, const struct type *type, uint16_t 
 	struct step *step;
 
 	if (type_is_timestamp(type)) {
-		step = emit(c, STEP_CLOCK);
+		step = emit_step(c, STEP_CLOCK);
 		step->ref = slot;
 		step->size_bits = type->size_bits;
 		step->flags = type->is_variable ? STEP_COUNTED : 0;
 	}
 	if (c->by_roles ? type->roles & ROLE_EVENT_CLASS_ID : strcmp(c->name, "id") == 0) {
-		emit(c, STEP_ID)->ref = slot;
+		emit_step(c, STEP_ID)->ref = slot;
 		c->has_id = true;
 	}
 }
@@ -215,15 +79,15 @@ static void header_integer(struct compile *c, const struct type *type, uint16_t 
 /* LEB128: how many bytes there are is known at its end only. */
 static void walk_variable(struct compile *c, const struct type *type, uint16_t slot)
 {
-	flush(c);
+	emit_flush(c);
 	if (c->emitting) {
-		struct step *step = emit(c, STEP_LEB128);
+		struct step *step = emit_step(c, STEP_LEB128);
 
 		step->slot = slot;
 		step->flags = type->is_signed ? STEP_SIGNED : 0;
 		step->type = type;
 	}
-	forget_position(c, 8);
+	emit_forget_position(c, 8);
 }
 
 static void walk_integer(struct compile *c, struct node *node, const struct type *type,
@@ -240,11 +104,11 @@ static void walk_integer(struct compile *c, struct node *node, const struct type
 		walk_variable(c, type, slot);
 	} else {
 		if (c->emitting && (slot != SLOT_NONE || c->visit_all)) {
-			step = emit_load(c, integer_op(c, type), type->size_bits, slot);
-			step->flags = value_flags(c, type);
+			step = emit_load(c, emit_integer_op(c, type), type->size_bits, slot);
+			step->flags = emit_value_flags(c, type);
 			step->type = type;
 		}
-		advance(c, type->size_bits);
+		emit_advance(c, type->size_bits);
 	}
 	if (c->emitting && c->root == ROOT_EVENT_HEADER && slot != SLOT_NONE) {
 		header_integer(c, type, slot);
@@ -256,23 +120,23 @@ static void walk_float(struct compile *c, const struct type *type, uint16_t slot
 	if (c->emitting && (slot != SLOT_NONE || c->visit_all)) {
 		struct step *step = emit_load(c, STEP_FLOAT, type->size_bits, slot);
 
-		step->flags = value_flags(c, type);
+		step->flags = emit_value_flags(c, type);
 		step->type = type;
 	}
-	advance(c, type->size_bits);
+	emit_advance(c, type->size_bits);
 }
 
 static void walk_string(struct compile *c, const struct type *type, uint16_t slot)
 {
-	flush(c);
+	emit_flush(c);
 	if (c->emitting) {
-		struct step *step = emit(c, STEP_STRING);
+		struct step *step = emit_step(c, STEP_STRING);
 
 		step->slot = slot;
 		step->flags = (uint8_t)(type->encoding << STEP_ENCODING_SHIFT);
 		step->type = type;
 	}
-	forget_position(c, 8);
+	emit_forget_position(c, 8);
 }
 
 static void walk_struct(struct compile *c, struct node *node, const struct type *type)
@@ -317,12 +181,12 @@ static void walk_loop(struct compile *c, struct node *node, const struct type *t
 
 	node->members = arena_alloc(c->scratch, sizeof(*node->members));
 
-	flush(c);
+	emit_flush(c);
 	if (++c->loops > PLAN_DEPTH_MAX) {
 		compile_fail(c, "arrays are nested deeper than %d", PLAN_DEPTH_MAX);
 	}
 	if (c->emitting) {
-		struct step *step = emit(c, STEP_LOOP);
+		struct step *step = emit_step(c, STEP_LOOP);
 
 		at = c->step_count - 1;
 		step->count = type->length;
@@ -331,12 +195,12 @@ static void walk_loop(struct compile *c, struct node *node, const struct type *t
 			step->ref = length->slot;
 		}
 	}
-	forget_position(c, 1);
+	emit_forget_position(c, 1);
 	walk(c, node->members, type->element, SLOT_NONE);
-	flush(c);
-	forget_position(c, 1);
+	emit_flush(c);
+	emit_forget_position(c, 1);
 	if (c->emitting) {
-		emit(c, STEP_LOOP_END)->target = at;
+		emit_step(c, STEP_LOOP_END)->target = at;
 		c->steps[at].target = c->step_count;
 	}
 	c->loops--;
@@ -352,7 +216,7 @@ static void walk_bytes(struct compile *c, const struct type *type, uint16_t slot
 		step->type = type;
 		step->flags = STEP_TEXT;
 	}
-	advance(c, type->length * 8);
+	emit_advance(c, type->length * 8);
 }
 
 /* Elements of @stride bits, as many as @length says; NULL: a constant number. */
@@ -361,9 +225,9 @@ static void walk_row(struct compile *c, const struct type *type, const struct no
 {
 	uint32_t low_bit = (uint32_t)(stride & (0 - stride));
 
-	flush(c);
+	emit_flush(c);
 	if (c->emitting) {
-		struct step *step = emit(c, STEP_SEQ);
+		struct step *step = emit_step(c, STEP_SEQ);
 
 		step->ref = length ? length->slot : SLOT_NONE;
 		step->count = type->length;
@@ -389,7 +253,7 @@ static void walk_array(struct compile *c, struct node *node, const struct type *
 	if (type->length > PACKET_BYTES_MAX) {
 		compile_fail(c, "an array of %llu elements", (unsigned long long)type->length);
 	}
-	align(c, type->align_bits);
+	emit_align(c, type->align_bits);
 	if (is_text && type->encoding != UTF_8) {
 		walk_row(c, type, NULL, stride, slot);
 	} else if (is_bytes && c->modulus >= 8 && (is_text || slot != SLOT_NONE)) {
@@ -397,7 +261,7 @@ static void walk_array(struct compile *c, struct node *node, const struct type *
 	} else if (stride >= 8 && slot != SLOT_NONE && !c->visit_all) {
 		walk_row(c, type, NULL, stride, slot);
 	} else if (stride > 0 && !c->visit_all && type->length <= UINT32_MAX / 2 / stride) {
-		advance(c, stride * type->length);
+		emit_advance(c, stride * type->length);
 	} else {
 		walk_loop(c, node, type, NULL);
 	}
@@ -409,7 +273,7 @@ static void walk_sequence(struct compile *c, struct node *node, const struct typ
 	const struct node *length = compile_resolve(c, type->length_path, "length");
 	uint64_t stride = fixed_size(type->element);
 
-	align(c, type->align_bits);
+	emit_align(c, type->align_bits);
 	if (stride == 0 || (c->visit_all && !type_is_text(type->element))) {
 		walk_loop(c, node, type, length);
 	} else {
@@ -465,7 +329,7 @@ static uint32_t *walk_choices(struct compile *c, struct node *node, const struct
 		begins[i] = c->step_count;
 		c->name = type_name(type->fields[i].name);
 		walk(c, &node->members[i], type->fields[i].type, SLOT_NONE);
-		flush(c);
+		emit_flush(c);
 		if (after_modulus != UINT32_MAX) {
 			join_position(c, after_modulus, after_remainder);
 		}
@@ -473,7 +337,7 @@ static uint32_t *walk_choices(struct compile *c, struct node *node, const struct
 		after_remainder = c->remainder;
 		if (c->emitting) {
 			jumps[i] = c->step_count;
-			(void)emit(c, STEP_JUMP);
+			(void)emit_step(c, STEP_JUMP);
 		}
 	}
 	for (size_t i = 0; c->emitting && i < type->field_count; i++) {
@@ -534,10 +398,10 @@ static void walk_variant(struct compile *c, struct node *node, const struct type
 		compile_fail(c, "the tag \"%s\" is not an enum",
 			     type->tag->names[type->tag->count - 1]);
 	}
-	flush(c);
+	emit_flush(c);
 	if (c->emitting) {
 		select = c->step_count;
-		emit(c, STEP_SELECT)->ref = tag->slot;
+		emit_step(c, STEP_SELECT)->ref = tag->slot;
 	}
 	begins = walk_choices(c, node, type);
 	if (c->emitting) {
@@ -561,7 +425,7 @@ static void walk(struct compile *c, struct node *node, const struct type *type, 
 	node->slot = SLOT_NONE;
 	node->is_complete = false;
 	if (type->kind != TYPE_VARIANT && type->kind != TYPE_ARRAY && type->kind != TYPE_SEQUENCE) {
-		align(c, type->align_bits);
+		emit_align(c, type->align_bits);
 	}
 	switch (type->kind) {
 	case TYPE_INT:
@@ -643,7 +507,7 @@ static void walk_root(struct compile *c, enum root root, const struct type *type
 	node->type = type;
 	node->members = arena_alloc(c->scratch, type->field_count * sizeof(*node->members));
 	c->frames = &frame;
-	align(c, type->align_bits);
+	emit_align(c, type->align_bits);
 	for (size_t i = 0; i < type->field_count; i++) {
 		const struct type_field *field = &type->fields[i];
 
@@ -673,7 +537,7 @@ static void walk_all(struct compile *c, enum root first, const struct type *cons
 			memset(&c->roots[first + i], 0, sizeof(c->roots[0]));
 		}
 	}
-	flush(c);
+	emit_flush(c);
 }
 
 /* Integers of an earlier program are not ours to number: they have slots already. */
@@ -708,7 +572,7 @@ const struct step *compile_steps(struct compile *c, enum root first,
 	c->group_slots = arena_alloc(c->scratch, (c->ordinal + 1) * sizeof(*c->group_slots));
 	memset(c->group_slots, 0xFF, (c->ordinal + 1) * sizeof(*c->group_slots)); /* SLOT_NONE */
 	walk_all(c, first, types, type_count, modulus, remainder);
-	(void)emit(c, STEP_END);
+	(void)emit_step(c, STEP_END);
 	for (size_t i = 0; i < type_count; i++) {
 		settle(&c->roots[first + i]);
 	}

@@ -1,5 +1,6 @@
 /*
- * tsdl-parser: what the two halves of the TSDL parser share (tsdl.c, tsdl-type.c).
+ * tsdl-parser: what the parts of the TSDL parser share: tsdl.c (what a trace has), tsdl-type.c
+ * (types), tsdl-scalar.c (those without parts), tsdl-scope.c (their names).
  *
  * Failure leaves by longjmp to tsdl_feed(): the input is hostile, every step can
  * fail, and all memory belongs to the arena, so there is nothing to undo.
@@ -56,12 +57,23 @@ char *tsdl_ident(struct tsdl *p);
 /* Entering and leaving braces that may declare types. */
 struct type_scope *tsdl_scope_push(struct tsdl *p);
 void tsdl_scope_pop(struct tsdl *p);
+/* The type of that name which can be seen here, or NULL. */
+const struct type *tsdl_symbol(const struct tsdl *p, enum tag_kind tag, const char *name);
+void tsdl_symbol_add(struct tsdl *p, enum tag_kind tag, const char *name, const struct type *type);
 
 /* `typealias ...;`, `typedef ...;` or a named struct, variant or enum; false if none. */
 bool tsdl_type_declaration(struct tsdl *p);
 
 /* A type specifier, e.g. `struct { ... } align(8)` or `unsigned long`. */
 const struct type *tsdl_type_specifier(struct tsdl *p);
+
+/* What follows these words. */
+const struct type *tsdl_integer(struct tsdl *p);
+const struct type *tsdl_float(struct tsdl *p);
+const struct type *tsdl_string_type(struct tsdl *p);
+const struct type *tsdl_enum(struct tsdl *p);
+
+uint32_t tsdl_alignment(struct tsdl *p, uint64_t bits); /* @bits, if that is one */
 
 /* A constant, possibly negative. */
 uint64_t tsdl_constant(struct tsdl *p);

@@ -1,331 +1,14 @@
 /*
- * tsdl-type: types of TSDL: integers, floats, enums, strings, structs, variants,
- * arrays, sequences, and the names given to them.
+ * tsdl-type: types of TSDL: structs, variants, arrays, sequences, and the names given to them.
  *
  * Recursion follows the nesting of braces only and is bounded by TYPE_DEPTH_MAX.
  */
 #include "ctf/tsdl-parser.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/limits.h"
-
-/* ---- scopes ---- */
-
-static unsigned int bucket_of(const struct type_scope *scope, enum tag_kind tag, const char *name)
-{
-	uint32_t hash = 2166136261u + (uint32_t)tag;
-
-	for (; *name; name++) {
-		hash = (hash ^ (unsigned char)*name) * 16777619u;
-	}
-	return hash % scope->bucket_count;
-}
-
-struct type_scope *tsdl_scope_push(struct tsdl *p)
-{
-	/* Inner scopes hold few names: one bucket is enough, and most of their memory. */
-	unsigned int buckets = p->scope ? 1 : SCOPE_BUCKETS_ROOT;
-	struct type_scope *scope;
-
-	if (p->depth >= TYPE_DEPTH_MAX) {
-		tsdl_fail(p, "types are nested deeper than %d", TYPE_DEPTH_MAX);
-	}
-	p->depth++;
-	scope = arena_alloc(p->arena, sizeof(*scope) + buckets * sizeof(scope->symbols[0]));
-	scope->bucket_count = buckets;
-	scope->outer = p->scope;
-	p->scope = scope;
-	return scope;
-}
-
-void tsdl_scope_pop(struct tsdl *p)
-{
-	assert(p->scope != p->root);
-	assert(p->depth > 0);
-	p->scope = p->scope->outer;
-	p->depth--;
-}
-
-static const struct type *find_symbol(const struct tsdl *p, enum tag_kind tag, const char *name)
-{
-	for (const struct type_scope *scope = p->scope; scope; scope = scope->outer) {
-		const struct type_symbol *symbol = scope->symbols[bucket_of(scope, tag, name)];
-
-		for (; symbol; symbol = symbol->next) {
-			if (symbol->tag == tag && strcmp(symbol->name, name) == 0) {
-				return symbol->type;
-			}
-		}
-	}
-	return NULL;
-}
-
-static void add_symbol(struct tsdl *p, enum tag_kind tag, const char *name, const struct type *type)
-{
-	unsigned int bucket = bucket_of(p->scope, tag, name);
-	struct type_symbol *symbol = p->scope->symbols[bucket];
-
-	for (; symbol; symbol = symbol->next) {
-		if (symbol->tag == tag && strcmp(symbol->name, name) == 0) {
-			tsdl_fail(p, "the type \"%s\" is declared twice", name);
-		}
-	}
-	symbol = arena_alloc(p->arena, sizeof(*symbol));
-	symbol->tag = tag;
-	symbol->name = name;
-	symbol->type = type;
-	symbol->next = p->scope->symbols[bucket];
-	p->scope->symbols[bucket] = symbol;
-}
-
-/* ---- attributes ---- */
-
-static bool value_is_true(struct tsdl *p, const char *text)
-{
-	if (!strcmp(text, "true") || !strcmp(text, "TRUE") || !strcmp(text, "1")) {
-		return true;
-	}
-	if (!strcmp(text, "false") || !strcmp(text, "FALSE") || !strcmp(text, "0")) {
-		return false;
-	}
-	tsdl_fail(p, "expected true or false, found \"%s\"", text);
-}
-
-static enum byte_order value_order(struct tsdl *p, const char *text)
-{
-	if (!strcmp(text, "le")) {
-		return ORDER_LE;
-	}
-	if (!strcmp(text, "be") || !strcmp(text, "network")) {
-		return ORDER_BE;
-	}
-	if (!strcmp(text, "native")) {
-		return ORDER_NATIVE;
-	}
-	tsdl_fail(p, "byte_order must be le, be, network or native, not \"%s\"", text);
-}
-
-static uint32_t align_of(struct tsdl *p, uint64_t bits)
-{
-	if (bits == 0 || (bits & (bits - 1)) || bits > 4096) {
-		tsdl_fail(p, "an alignment must be a power of two up to 4096, not %llu",
-			  (unsigned long long)bits);
-	}
-	return (uint32_t)bits;
-}
-
-/* "clock.NAME.value" -> "NAME" */
-static const char *value_clock(struct tsdl *p, char *text)
-{
-	size_t len = strlen(text);
-
-	if (len < 13 || strncmp(text, "clock.", 6) != 0 || strcmp(text + len - 6, ".value") != 0) {
-		tsdl_fail(p, "map must be clock.NAME.value, not \"%s\"", text);
-	}
-	text[len - 6] = '\0';
-	return text + 6;
-}
-
-static uint32_t small_number(struct tsdl *p, uint32_t max, const char *what)
-{
-	uint64_t number = tsdl_constant(p);
-
-	if (number > max) {
-		tsdl_fail(p, "%s must be at most %u", what, max);
-	}
-	return (uint32_t)number;
-}
-
-static void integer_attribute(struct tsdl *p, struct type *type, const char *name)
-{
-	if (!strcmp(name, "size")) {
-		type->size_bits = small_number(p, 64, "the size of an integer");
-		if (type->size_bits == 0) {
-			tsdl_fail(p, "an integer needs at least one bit");
-		}
-	} else if (!strcmp(name, "align")) {
-		type->align_bits = align_of(p, tsdl_constant(p));
-	} else if (!strcmp(name, "signed")) {
-		type->is_signed = value_is_true(p, tsdl_value_text(p));
-	} else if (!strcmp(name, "byte_order")) {
-		type->order = value_order(p, tsdl_value_text(p));
-	} else if (!strcmp(name, "encoding")) {
-		const char *text = tsdl_value_text(p);
-
-		type->is_text = strcmp(text, "none") != 0 && strcmp(text, "NONE") != 0;
-	} else if (!strcmp(name, "map")) {
-		type->clock = value_clock(p, tsdl_value_text(p));
-	} else {
-		(void)tsdl_value_text(p); /* base, and attributes of other writers */
-	}
-}
-
-static const struct type *parse_integer(struct tsdl *p)
-{
-	struct type *type = arena_alloc(p->arena, sizeof(*type));
-
-	type->kind = TYPE_INT;
-	tsdl_expect(p, '{');
-	while (!tsdl_accept(p, '}')) {
-		const char *name = tsdl_ident(p);
-
-		tsdl_expect(p, '=');
-		integer_attribute(p, type, name);
-		tsdl_expect(p, ';');
-	}
-	if (type->size_bits == 0) {
-		tsdl_fail(p, "an integer without a size");
-	}
-	if (type->align_bits == 0) {
-		type->align_bits = type->size_bits % 8 == 0 ? 8 : 1; /* CTF 1.8.3, 4.1.2 */
-	}
-	return type;
-}
-
-static const struct type *parse_float(struct tsdl *p)
-{
-	struct type *type = arena_alloc(p->arena, sizeof(*type));
-	uint32_t exponent = 0, mantissa = 0;
-
-	type->kind = TYPE_FLOAT;
-	tsdl_expect(p, '{');
-	while (!tsdl_accept(p, '}')) {
-		const char *name = tsdl_ident(p);
-
-		tsdl_expect(p, '=');
-		if (!strcmp(name, "exp_dig")) {
-			exponent = small_number(p, 64, "exp_dig");
-		} else if (!strcmp(name, "mant_dig")) {
-			mantissa = small_number(p, 64, "mant_dig");
-		} else {
-			integer_attribute(p, type, name);
-		}
-		tsdl_expect(p, ';');
-	}
-	if (!(exponent == 8 && mantissa == 24) && !(exponent == 11 && mantissa == 53)) {
-		tsdl_fail(p, "a float must have 8 + 24 or 11 + 53 digits, not %u + %u", exponent,
-			  mantissa);
-	}
-	type->size_bits = exponent + mantissa;
-	if (type->align_bits == 0) {
-		type->align_bits = 8;
-	}
-	return type;
-}
-
-static const struct type *parse_string(struct tsdl *p)
-{
-	struct type *type = arena_alloc(p->arena, sizeof(*type));
-
-	type->kind = TYPE_STRING;
-	type->align_bits = 8;
-	if (tsdl_accept(p, '{')) {
-		while (!tsdl_accept(p, '}')) {
-			(void)tsdl_ident(p); /* encoding: UTF8 or ASCII, the same bytes */
-			tsdl_expect(p, '=');
-			(void)tsdl_value_text(p);
-			tsdl_expect(p, ';');
-		}
-	}
-	return type;
-}
-
-/* ---- enums ---- */
-
-struct label_list {
-	struct label_list *next;
-	struct type_label label;
-};
-
-static char *label_name(struct tsdl *p)
-{
-	return p->lex.token.kind == TOKEN_STRING ? tsdl_string(p) : tsdl_ident(p);
-}
-
-static struct type_label parse_label(struct tsdl *p, uint64_t next)
-{
-	struct type_label label = { .name = label_name(p), .low = next, .high = next };
-
-	if (tsdl_accept(p, '=')) {
-		label.low = tsdl_constant(p);
-		label.high = label.low;
-		if (tsdl_accept(p, PUNCT_ELLIPSIS)) {
-			label.high = tsdl_constant(p);
-		}
-	}
-	return label;
-}
-
-static void parse_labels(struct tsdl *p, struct type *type)
-{
-	struct label_list *list = NULL, **tail = &list;
-	struct type_label *labels;
-	uint64_t next = 0;
-
-	while (!tsdl_accept(p, '}')) {
-		struct label_list *item = arena_alloc(p->arena, sizeof(*item));
-
-		item->label = parse_label(p, next);
-		next = item->label.high + 1;
-		*tail = item;
-		tail = &item->next;
-		type->label_count++;
-		if (!tsdl_accept(p, ',')) {
-			tsdl_expect(p, '}');
-			break;
-		}
-	}
-	labels = arena_alloc(p->arena, type->label_count * sizeof(*labels));
-	type->labels = labels;
-	for (; list; list = list->next) {
-		*labels++ = list->label;
-	}
-}
-
-static const struct type *enum_container(struct tsdl *p)
-{
-	const struct type *type;
-
-	if (tsdl_accept(p, ':')) {
-		type = tsdl_type_specifier(p);
-	} else {
-		type = find_symbol(p, TAG_ALIAS, "int"); /* CTF 1.8.3, 4.1.8 */
-	}
-	if (!type || type->kind != TYPE_INT) {
-		tsdl_fail(p, "an enum needs an integer type (`enum : type` or a type named int)");
-	}
-	return type;
-}
-
-static const struct type *parse_enum(struct tsdl *p)
-{
-	const char *name = p->lex.token.kind == TOKEN_IDENT ? tsdl_ident(p) : NULL;
-	const struct type *container;
-	struct type *type;
-
-	if (name && !(p->lex.token.kind == TOKEN_PUNCT &&
-		      (p->lex.token.punct == '{' || p->lex.token.punct == ':'))) {
-		const struct type *known = find_symbol(p, TAG_ENUM, name);
-
-		if (!known) {
-			tsdl_fail(p, "unknown type \"enum %s\"", name);
-		}
-		return known;
-	}
-	container = enum_container(p);
-	type = arena_copy(p->arena, container, sizeof(*container));
-	type->kind = TYPE_ENUM;
-	type->is_text = false;
-	tsdl_expect(p, '{');
-	parse_labels(p, type);
-	if (name) {
-		add_symbol(p, TAG_ENUM, name, type);
-	}
-	return type;
-}
 
 /* ---- declarators: names, arrays, sequences ---- */
 
@@ -412,7 +95,7 @@ static const struct type *through_stars(struct tsdl *p, const struct type *type)
 		}
 		memcpy(words + len, " *", 3);
 		len += 2;
-		pointer = find_symbol(p, TAG_ALIAS, words);
+		pointer = tsdl_symbol(p, TAG_ALIAS, words);
 		type = pointer ? pointer : type;
 	}
 }
@@ -490,7 +173,7 @@ static const struct type *parse_struct(struct tsdl *p)
 	struct type *type;
 
 	if (!tsdl_accept(p, '{')) {
-		const struct type *known = name ? find_symbol(p, TAG_STRUCT, name) : NULL;
+		const struct type *known = name ? tsdl_symbol(p, TAG_STRUCT, name) : NULL;
 
 		if (!known) {
 			tsdl_fail(p, "unknown type \"struct %s\"", name ? name : "");
@@ -504,14 +187,14 @@ static const struct type *parse_struct(struct tsdl *p)
 		uint32_t align_bits;
 
 		tsdl_expect(p, '(');
-		align_bits = align_of(p, tsdl_constant(p));
+		align_bits = tsdl_alignment(p, tsdl_constant(p));
 		tsdl_expect(p, ')');
 		if (align_bits > type->align_bits) {
 			type->align_bits = align_bits;
 		}
 	}
 	if (name) {
-		add_symbol(p, TAG_STRUCT, name, type);
+		tsdl_symbol_add(p, TAG_STRUCT, name, type);
 	}
 	return type;
 }
@@ -547,7 +230,7 @@ static const struct type *parse_variant(struct tsdl *p)
 	struct type *type;
 
 	if (!tsdl_accept(p, '{')) {
-		const struct type *known = name ? find_symbol(p, TAG_VARIANT, name) : NULL;
+		const struct type *known = name ? tsdl_symbol(p, TAG_VARIANT, name) : NULL;
 
 		if (!known) {
 			tsdl_fail(p, "unknown type \"variant %s\"", name ? name : "");
@@ -559,7 +242,7 @@ static const struct type *parse_variant(struct tsdl *p)
 	parse_fields(p, type);
 	type->align_bits = 1; /* each choice aligns itself */
 	if (name) {
-		add_symbol(p, TAG_VARIANT, name, type);
+		tsdl_symbol_add(p, TAG_VARIANT, name, type);
 	}
 	return with_tag(p, type, tag);
 }
@@ -617,11 +300,11 @@ static const struct type *named_type(struct tsdl *p)
 		len += token->len;
 		words[len] = '\0';
 		lex_next(&p->lex);
-		type = find_symbol(p, TAG_ALIAS, words);
+		type = tsdl_symbol(p, TAG_ALIAS, words);
 		if (!type && len + 3 <= sizeof(words)) {
 			/* Of "char" there may be only "char *"; through_stars() finds it again. */
 			memcpy(words + len, " *", 3);
-			type = find_symbol(p, TAG_ALIAS, words);
+			type = tsdl_symbol(p, TAG_ALIAS, words);
 			words[len] = '\0';
 		}
 		if (type) {
@@ -645,9 +328,9 @@ static const struct type *keyword_type(struct tsdl *p)
 		const char *word;
 		const struct type *(*parse)(struct tsdl *p);
 	} keywords[] = {
-		{ "integer", parse_integer }, { "floating_point", parse_float },
-		{ "string", parse_string },   { "enum", parse_enum },
-		{ "struct", parse_struct },   { "variant", parse_variant },
+		{ "integer", tsdl_integer },    { "floating_point", tsdl_float },
+		{ "string", tsdl_string_type }, { "enum", tsdl_enum },
+		{ "struct", parse_struct },     { "variant", parse_variant },
 	};
 
 	for (size_t i = 0; i < sizeof(keywords) / sizeof(keywords[0]); i++) {
@@ -681,7 +364,7 @@ static void parse_typealias(struct tsdl *p)
 
 	type = parse_brackets(p, through_stars(p, type));
 	tsdl_expect(p, PUNCT_ASSIGN_TYPE);
-	add_symbol(p, TAG_ALIAS, type_words(p), type);
+	tsdl_symbol_add(p, TAG_ALIAS, type_words(p), type);
 	tsdl_expect(p, ';');
 }
 
@@ -693,7 +376,7 @@ static void parse_typedef(struct tsdl *p)
 		const struct type *pointer = through_stars(p, type);
 		const char *name = tsdl_ident(p);
 
-		add_symbol(p, TAG_ALIAS, name, parse_brackets(p, pointer));
+		tsdl_symbol_add(p, TAG_ALIAS, name, parse_brackets(p, pointer));
 	} while (tsdl_accept(p, ','));
 	tsdl_expect(p, ';');
 }

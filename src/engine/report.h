@@ -74,6 +74,12 @@ struct report {
 	const struct report_table *tables; /* all of one analysis are adjacent */
 };
 
+/* The columns that rows go by: the one that was asked for, where there is one of that key. */
+uint32_t report_sort_mask(const struct table *table, const struct selection *selection);
+/* What a row has in them, for report_row.sort. */
+uint64_t report_sort_value(const struct table *table, uint32_t mask, const uint64_t *values);
+/* Puts rows in order; of many only the first @top (0: all). */
+void report_sort_rows(struct report_row *rows, size_t count, size_t top);
 /* Rows of one table whose values changed: in their order again, of many the first @top (0: all). */
 void report_sort(const struct table *table, const struct selection *selection,
 		 struct report_row *rows, size_t count, size_t top);

@@ -42,28 +42,6 @@ static const uint64_t *values_of_thread(const struct rows *rows, const struct li
 	       listing->offset;
 }
 
-static uint64_t sort_value(const struct column *column, uint64_t value)
-{
-	const struct spread *spread = (const struct spread *)(uintptr_t)value;
-
-	if (column->kind == COLUMN_SPREAD) {
-		return spread ? spread->sum : 0;
-	}
-	return value;
-}
-
-static uint64_t sort_sum(const struct table *table, uint32_t mask, const uint64_t *values)
-{
-	uint64_t sum = 0;
-
-	for (; mask != 0; mask &= mask - 1) {
-		unsigned int i = (unsigned int)__builtin_ctz(mask);
-
-		sum += sort_value(&table->columns[i], values[i]);
-	}
-	return sum;
-}
-
 static bool has_any(const struct listing *listing, const uint64_t *values)
 {
 	uint64_t any = 0;
@@ -83,7 +61,8 @@ static struct report_row *add_row(struct listing *listing, const uint64_t *value
 		return NULL;
 	}
 	row = vec_push(&listing->rows);
-	*row = (struct report_row){ .sort = sort_sum(listing->table, listing->sort_mask, values),
+	*row = (struct report_row){ .sort = report_sort_value(listing->table, listing->sort_mask,
+							      values),
 				    .values = values };
 	return row;
 }
@@ -453,92 +432,7 @@ static void list_crowd(struct rows *rows, struct crowd *crowd, bool total)
 	kh_destroy(process_numbers, crowd->numbers);
 }
 
-/* ---- order ---- */
-
-static int by_sort(const void *left, const void *right)
-{
-	const struct report_row *a = left, *b = right;
-
-	if (a->sort != b->sort) {
-		return a->sort > b->sort ? -1 : 1;
-	}
-	if (a->name && b->name && !a->instance && strcmp(a->name, b->name) != 0) {
-		return strcmp(a->name, b->name);
-	}
-	if (a->owner != b->owner) {
-		return a->owner < b->owner ? -1 : 1;
-	}
-	return a->id < b->id ? -1 : a->id > b->id;
-}
-
-/* Brings the first @top rows to the front, in any order (Hoare's selection). */
-static void select_top(struct report_row *rows, size_t count, size_t top)
-{
-	size_t first = 0, last = count - 1;
-
-	while (first < last) {
-		struct report_row pivot = rows[first + (last - first) / 2];
-		size_t i = first, k = last;
-
-		for (;;) {
-			struct report_row swapped;
-
-			while (by_sort(&rows[i], &pivot) < 0) {
-				i++;
-			}
-			while (by_sort(&rows[k], &pivot) > 0) {
-				k--;
-			}
-			if (i >= k) {
-				break;
-			}
-			swapped = rows[i];
-			rows[i++] = rows[k];
-			rows[k--] = swapped;
-		}
-		if (top <= k) {
-			last = k;
-		} else {
-			first = k + 1;
-		}
-	}
-}
-
-static void sort_rows(struct report_row *rows, size_t count, size_t top)
-{
-	if (top > 0 && top < count / 8) {
-		select_top(rows, count, top);
-		count = top;
-	}
-	if (count > 1) {
-		qsort(rows, count, sizeof(*rows), by_sort);
-	}
-}
-
-/* By the column that was asked for, where there is one of this key. */
-static uint32_t sort_mask_of(const struct table *table, const struct selection *selection)
-{
-	const char *key = selection ? selection->sort : NULL;
-	uint32_t columns = column_count(table);
-
-	for (uint32_t i = 0; key && i < columns; i++) {
-		if (strcmp(table->columns[i].key, key) == 0) {
-			return 1u << i;
-		}
-	}
-	return table->sort_mask;
-}
-
-void report_sort(const struct table *table, const struct selection *selection,
-		 struct report_row *rows, size_t count, size_t top)
-{
-	uint32_t mask = sort_mask_of(table, selection);
-
-	for (size_t i = 0; i < count; i++) {
-		rows[i].sort = sort_sum(table, mask, rows[i].values);
-	}
-	sort_rows(rows, count, top);
-}
+/* ---- all ---- */
 
 static void list_table(struct rows *rows, struct listing *listing, struct crowd *crowd)
 {
@@ -596,7 +490,7 @@ static struct listing *new_listing(const struct rows *rows, size_t a, size_t t, 
 		.selection = rows->layout.setup->selection,
 		.memory = memory,
 	};
-	listing->sort_mask = sort_mask_of(listing->table, listing->selection);
+	listing->sort_mask = report_sort_mask(listing->table, listing->selection);
 	return listing;
 }
 
@@ -604,7 +498,7 @@ static void take_listing(const struct rows *rows, struct listing *listing)
 {
 	struct report_memory *memory = listing->memory;
 
-	sort_rows(listing->rows.at, listing->rows.count, rows->layout.setup->top);
+	report_sort_rows(listing->rows.at, listing->rows.count, rows->layout.setup->top);
 	*vec_push(&memory->lists) = listing->rows.at;
 	*vec_push(&memory->tables) = (struct report_table){ .analysis = listing->analysis,
 							    .table = listing->table,
