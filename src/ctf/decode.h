@@ -21,6 +21,7 @@
 
 #include "base/err.h"
 #include "base/limits.h"
+#include "base/mem.h"
 #include "ctf/plan.h"
 
 struct event {
@@ -373,7 +374,7 @@ decoder_wanted_form(struct decoder *d, const struct decoder_form *form,
 	const uint32_t id_count = d->stream->event_count;
 	const uint8_t *data = d->data;
 	/* An event may end within a byte: the next begins behind it. */
-	uint64_t at = (d->at_bits + 7) / 8, clock = d->clock, count = 0;
+	uint64_t at = (d->at_bits + 7) / 8, before = at, ahead, clock = d->clock, count = 0;
 	const uint64_t end = d->end_bits / 8, limit = passed->limit;
 	uint64_t *counts = passed->counts;
 	enum plan_use unwanted = passed->unwanted;
@@ -386,7 +387,10 @@ decoder_wanted_form(struct decoder *d, const struct decoder_form *form,
 							   ~(uint64_t)skip->align_mask;
 		uint64_t past = begin + skip->bytes;
 
-		__builtin_prefetch(data + at + DECODER_AHEAD_BYTES, 0, DECODER_AHEAD_LEVEL);
+		/* Once a line: where the cursor is, memory is near, and costs nothing. */
+		ahead = (at ^ before) / LINE_BYTES ? DECODER_AHEAD_BYTES : 0;
+		__builtin_prefetch(data + at + ahead, 0, DECODER_AHEAD_LEVEL);
+		before = at;
 		if (past > end || head.now < clock || head.now >= limit) {
 			break;
 		}
