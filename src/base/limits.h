@@ -52,7 +52,7 @@
 /* Directories below the one given in which traces are looked for. */
 #define TRACE_DEPTH_MAX 16
 
-/* Rows of items (system calls, interrupts, devices, user processes) of one trace, and of one shard
+/* Rows of items (system calls, interrupts, devices, user processes) of one trace, and of one lane
  * of it, for each table; names come from traces.  Some 500 bytes each. */
 #define ITEMS_MAX 16384
 /* Descriptors that are known of all processes of a trace: some 100 bytes each, and their paths, of

@@ -16,7 +16,7 @@ struct partials_trace;
 #define PARTIALS_MAGIC_LEN 16
 /* ... which is to be raised whenever a frame, a record or what stands beside it means something
  * else. */
-#define PARTIALS_VERSION 6
+#define PARTIALS_VERSION 7
 
 /* The first byte of a frame. */
 enum frame_kind {

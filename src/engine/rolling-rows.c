@@ -320,33 +320,7 @@ static void longest_flat(struct flat *flat, struct rows *rows, struct longest *l
 
 /* ---- shards ---- */
 
-static void names_flat(struct flat *flat, struct shard *shard, size_t names)
-{
-	const struct columns *columns = &shard->layout->columns[SCOPE_EVENT];
-	size_t count = flat_count(flat, shard->names_touched.count, 4);
-
-	shard->running = 0;
-	for (size_t i = 0; i < count; i++) {
-		uint32_t name = flat_reads(flat) ? 0 : shard->names_touched.at[i];
-		uint64_t *row;
-
-		flat_u32(flat, &name);
-		if (!flat_check(flat, name < names && columns->count > 0)) {
-			return;
-		}
-		if (flat_reads(flat)) { /* its first column is what tells that it is touched */
-			(void)shard_names_row(shard, name);
-			*vec_push(&shard->names_touched) = name;
-		}
-		row = shard_names_row(shard, name);
-		if (flat_reads(flat)) {
-			columns_empty(columns, row); /* if it came twice */
-		}
-		row_flat(flat, columns, row);
-	}
-}
-
-static void shard_flat(const struct carried *carried, struct rows *rows, struct shard *shard)
+static void shard_flat(const struct carried *carried, struct shard *shard)
 {
 	struct flat *flat = carried->flat;
 	bool has_other = shard->other != NULL;
@@ -362,9 +336,44 @@ static void shard_flat(const struct carried *carried, struct rows *rows, struct 
 		shard->other = shard->other ? shard->other : shard_thread_alloc(shard);
 		thread_flat(carried, shard->layout, shard->other);
 	}
-	row_flat(flat, &shard->layout->columns[SCOPE_TRACE], shard->trace);
-	names_flat(flat, shard, rows->names.count);
-	items_flat(flat, shard->items, shard->layout);
+}
+
+/* ---- lanes ---- */
+
+static void names_flat(struct flat *flat, struct rows *rows, struct lane *lane)
+{
+	const struct columns *columns = &rows->layout.columns[SCOPE_EVENT];
+	size_t count = flat_count(flat, lane->names_touched.count, 4);
+
+	for (size_t i = 0; i < count; i++) {
+		uint32_t name = flat_reads(flat) ? 0 : lane->names_touched.at[i];
+		uint64_t *row;
+
+		flat_u32(flat, &name);
+		if (!flat_check(flat, name < rows->names.count && columns->count > 0)) {
+			return;
+		}
+		row = lane_names_row(&rows->layout, lane, name);
+		if (flat_reads(flat)) {
+			*vec_push(&lane->names_touched) = name;
+			columns_empty(columns, row); /* if it came twice */
+		}
+		row_flat(flat, columns, row);
+	}
+}
+
+/* How many lanes there are is a matter of the workers: they are written as one. */
+static void lane_flat(struct flat *flat, struct rows *rows)
+{
+	struct lane *lane = &rows->lanes[0];
+
+	if (!flat_reads(flat)) {
+		lanes_join(rows);
+	}
+	row_flat(flat, &rows->layout.columns[SCOPE_TRACE], lane->trace);
+	names_flat(flat, rows, lane);
+	items_flat(flat, lane->items, &rows->layout);
+	longest_flat(flat, rows, lane->longest);
 }
 
 /* ---- all ---- */
@@ -425,13 +434,11 @@ void rows_flat(struct rows *rows, const struct carried *carried)
 	with_classes.classes = (uint32_t)rows->class_names.count;
 	sums_flat(flat, &rows->layout.columns[SCOPE_TRACE], &rows->trace);
 	for (size_t i = 0; i < SHARDS && flat_check(flat, true); i++) {
-		shard_flat(&with_classes, rows, &rows->shards[i]);
+		shard_flat(&with_classes, &rows->shards[i]);
 	}
+	lane_flat(flat, rows);
 	items_flat(flat, &rows->items, &rows->layout);
-	for (size_t i = 0; i < SHARDS && flat_check(flat, true); i++) {
-		longest_flat(flat, rows, rows->shards[i].longest);
-	}
-	longest_flat(flat, rows, rows->whole.longest);
+	longest_flat(flat, rows, rows->whole_lane.longest);
 	longest_flat(flat, rows, rows->longest);
 	longest_flat(flat, rows, rows->longest_total);
 	states_flat(&with_classes, rows);

@@ -144,6 +144,7 @@ static void run_whole(struct merge_task *task)
 	for (unsigned int i = 0; i < task->shards; i++) {
 		unsigned int number = task->first_shard + i;
 
+		rows->shards[number].lane = &rows->lanes[task->first_shard];
 		shard_run(&rows->shards[number], &merge->round, number);
 	}
 	shard_count(&rows->shards[task->first_shard], &merge->round, task->stripe, task->stripes,

@@ -93,37 +93,12 @@ static void sums_fini(const struct layout *layout, struct sums *sums, enum scope
 	free(sums->window);
 }
 
-static struct longest *longest_new(const struct layout *layout)
-{
-	struct longest *longest = mem_alloc((layout->longest_count + 1) * sizeof(*longest));
-
-	for (uint32_t i = 0; i < layout->longest_count; i++) {
-		longest[i].room = layout->longest_room;
-		longest[i].min_ns = layout->setup->selection ? layout->setup->selection->min_ns : 0;
-		longest[i].max_ns =
-			layout->setup->selection ? layout->setup->selection->max_ns : UINT64_MAX;
-	}
-	return longest;
-}
-
-static void longest_free(const struct layout *layout, struct longest *longest)
-{
-	for (uint32_t i = 0; i < layout->longest_count; i++) {
-		vec_fini(&longest[i].all);
-	}
-	free(longest);
-}
-
 /* ---- lifecycle ---- */
 
 static void shard_init(struct shard *shard, const struct layout *layout)
 {
 	shard->layout = layout;
-	shard->trace = mem_alloc((layout->columns[SCOPE_TRACE].count + 1) * sizeof(uint64_t));
 	slots_init(&shard->slots);
-	shard->items = mem_alloc(sizeof(*shard->items));
-	items_init(shard->items, false);
-	shard->longest = longest_new(layout);
 }
 
 /* Threads that were renamed lie in memory of another shard: all of these come before any of
@@ -142,27 +117,15 @@ static void threads_fini(struct shard *shard)
 
 static void shard_fini(struct shard *shard)
 {
-	const struct layout *layout = shard->layout;
-
-	columns_empty(&layout->columns[SCOPE_TRACE], shard->trace);
-	items_fini(shard->items, layout->item_columns);
-	free(shard->items);
-	longest_free(layout, shard->longest);
-	for (size_t a = 0; a < ANALYSES_MAX; a++) {
-		vec_fini(&shard->indexed[a]);
-	}
 	for (size_t i = 0; i < shard->blocks.count; i++) {
 		free(shard->blocks.at[i]);
 	}
 	vec_fini(&shard->blocks);
-	free(shard->trace);
-	free(shard->names);
 	free(shard->slots.at);
 	vec_fini(&shard->dead);
 	vec_fini(&shard->stays);
 	vec_fini(&shard->kept_free);
 	vec_fini(&shard->settled);
-	vec_fini(&shard->names_touched);
 	vec_fini(&shard->kept);
 	vec_fini(&shard->free_threads);
 	vec_fini(&shard->touched);
@@ -186,9 +149,7 @@ void rows_init(struct rows *rows, const struct map_setup *setup)
 		shard_init(&rows->shards[i], &rows->layout);
 	}
 	rows->whole.layout = &rows->layout;
-	rows->whole.items = &rows->items;
-	rows->whole.trace = rows->trace.window;
-	rows->whole.longest = longest_new(&rows->layout);
+	lanes_init(rows);
 	facts_init(rows);
 }
 
@@ -205,7 +166,7 @@ void rows_fini(struct rows *rows)
 	const struct layout *layout = &rows->layout;
 
 	facts_fini(rows);
-	longest_free(layout, rows->whole.longest);
+	lanes_fini(rows);
 	if (rows->other) {
 		rows_thread_fini(layout, rows->other); /* its memory is a shard's */
 	}
@@ -290,7 +251,7 @@ void rows_set_classes(struct rows *rows, const struct plan *plan)
 
 uint64_t *shard_trace_row(struct shard *shard, unsigned int table)
 {
-	return shard->trace + shard->layout->offsets[shard->running][table];
+	return shard->lane->trace + shard->layout->offsets[shard->running][table];
 }
 
 uint64_t *shard_cpu_row(struct shard *shard, struct cpu *cpu, unsigned int table)
@@ -307,39 +268,21 @@ uint64_t *shard_thread_row(struct shard *shard, struct thread *thread, unsigned 
 	return thread_window(shard->layout, thread) + shard->layout->offsets[shard->running][table];
 }
 
-static void grow_names(struct shard *shard, uint32_t event_name)
-{
-	size_t columns = shard->layout->columns[SCOPE_EVENT].count;
-	size_t room = ((size_t)event_name + 1) * 2;
-
-	shard->names = mem_realloc(shard->names, room * columns * sizeof(uint64_t));
-	memset(shard->names + shard->names_room * columns, 0,
-	       (room - shard->names_room) * columns * sizeof(uint64_t));
-	shard->names_room = room;
-}
-
-uint64_t *shard_names_row(struct shard *shard, uint32_t event_name)
-{
-	if (event_name >= shard->names_room) {
-		grow_names(shard, event_name);
-	}
-	return shard->names + event_name * shard->layout->columns[SCOPE_EVENT].count;
-}
-
 uint64_t *shard_event_row(struct shard *shard, uint32_t event_name, unsigned int table)
 {
-	uint64_t *row =
-		shard_names_row(shard, event_name) + shard->layout->offsets[shard->running][table];
+	struct lane *lane = shard->lane;
+	uint64_t *row = lane_names_row(shard->layout, lane, event_name) +
+			shard->layout->offsets[shard->running][table];
 
 	if (row[0] == 0) {
-		*vec_push(&shard->names_touched) = event_name; /* perhaps again: harmless */
+		*vec_push(&lane->names_touched) = event_name; /* perhaps again: harmless */
 	}
 	return row;
 }
 
 struct item *shard_item(struct shard *shard, unsigned int table, const struct item_key *key)
 {
-	return items_find(shard->items, &shard->layout->item_columns[shard->running][table],
+	return items_find(shard->lane->items, &shard->layout->item_columns[shard->running][table],
 			  (unsigned int)shard->running, table, key);
 }
 
@@ -376,7 +319,7 @@ uint64_t *shard_item_row(struct shard *shard, unsigned int table, const struct i
 
 uint64_t *shard_item_again(struct shard *shard, struct item *item)
 {
-	items_touch(shard->items, item);
+	items_touch(shard->lane->items, item);
 	return item->window;
 }
 
@@ -394,13 +337,13 @@ struct fact *shard_fact(struct shard *shard, struct thread *thread, uint64_t ts,
 
 void shard_longest(struct shard *shard, unsigned int table, const struct instance *instance)
 {
-	longest_add(&shard->longest[shard->layout->offsets[shard->running][table]], instance);
+	longest_add(&shard->lane->longest[shard->layout->offsets[shard->running][table]], instance);
 }
 
 uint64_t *shard_row_at(struct shard *shard, unsigned int table, uint32_t index,
 		       struct item_key (*key_of)(const struct shard *shard, uint32_t index))
 {
-	struct indexed_items *known = &shard->indexed[shard->running];
+	struct indexed_items *known = &shard->lane->indexed[shard->running];
 	struct item_key key;
 
 	while (known->count <= index) {
@@ -439,52 +382,13 @@ static void fold(const struct columns *columns, struct sums *sums, bool keep)
 	sums->is_touched = false;
 }
 
-/* What rows of items have together, and nobody added to the trace's (table.has_sum). */
-static void sum_items(struct rows *rows, const struct shard *shard)
-{
-	const struct layout *layout = &rows->layout;
-
-	for (size_t i = 0; i < shard->items->touched.count; i++) {
-		const struct item *item = shard->items->touched.at[i];
-		const struct analysis *analysis = layout->setup->analyses[item->analysis];
-		const struct table *table = &analysis->tables[item->table];
-		uint64_t *trace = rows->trace.window + layout->offsets[item->analysis][0];
-
-		if (table->has_sum) {
-			column_merge(trace, table->sum_in,
-				     column_spread(item->window, table->sum_of));
-		}
-	}
-}
-
-/* What the shard has of the trace, of event names, and of items. */
-static void gather(struct rows *rows, struct shard *shard)
-{
-	const struct layout *layout = &rows->layout;
-	const struct columns *of_names = &layout->columns[SCOPE_EVENT];
-
-	columns_move(&layout->columns[SCOPE_TRACE], rows->trace.window, shard->trace);
-	for (size_t i = 0; i < shard->names_touched.count; i++) {
-		uint32_t name = shard->names_touched.at[i];
-
-		columns_move(of_names, rows->names.at[name]->sums.window,
-			     shard->names + name * of_names->count);
-	}
-	shard->names_touched.count = 0;
-	sum_items(rows, shard);
-	items_gather(&rows->items, shard->items, layout->item_columns);
-	for (uint32_t i = 0; i < layout->longest_count; i++) {
-		longest_gather(&rows->longest[i], &shard->longest[i]);
-	}
-}
-
 void rows_gather(struct rows *rows)
 {
 	for (size_t i = 0; i < SHARDS; i++) {
-		gather(rows, &rows->shards[i]);
+		lane_gather(rows, &rows->lanes[i]);
 	}
 	for (uint32_t i = 0; i < rows->layout.longest_count; i++) {
-		longest_gather(&rows->longest[i], &rows->whole.longest[i]);
+		longest_gather(&rows->longest[i], &rows->whole_lane.longest[i]);
 	}
 }
 

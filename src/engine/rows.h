@@ -5,9 +5,9 @@
  * array of sums for the open window and one for the total, with room for the columns
  * of all tables of its scope.  Closing a window adds one to the other.
  *
- * Threads live in shards, by their key; each shard also has sums of its own for the trace and
- * for event names, so that shards can be at work at once.  Those are added to the trace's
- * when a window closes.
+ * Threads live in shards, by their key.  Shards can be at work at once: what is not of a thread
+ * they add to the rows of a lane, which those have together that one task goes through one after
+ * the other.  The rows of lanes are added to the trace's when a window closes.
  */
 #ifndef SILLAGE_ENGINE_ROWS_H
 #define SILLAGE_ENGINE_ROWS_H
@@ -150,17 +150,23 @@ struct indexed_items {
 	size_t count, room;
 };
 
-struct shard {
-	const struct layout *layout;
-	size_t running;                   /* index of the analysis whose call runs */
-	const struct round_entry *source; /* of the records that are applied */
+/* Rows of the open window, and the longest in it, which one task adds to at a time.  One for many
+ * shards is more than one line of cache for each of them in the end. */
+struct lane {
 	uint64_t *trace;
 	uint64_t *names; /* by event name */
 	size_t names_room;
 	VEC(uint32_t) names_touched;
 	struct items *items;
-	struct longest *longest; /* by what */
 	struct indexed_items indexed[ANALYSES_MAX];
+	struct longest *longest; /* by what */
+};
+
+struct shard {
+	const struct layout *layout;
+	struct lane *lane;                /* of the task that goes through it, or did */
+	size_t running;                   /* index of the analysis whose call runs */
+	const struct round_entry *source; /* of the records that are applied */
 	struct slots slots;
 	VEC(struct thread *) kept; /* all that have a row, live and dead; NULL: free */
 	VEC(uint32_t) kept_free;   /* indexes of those */
@@ -190,6 +196,7 @@ struct rows {
 	struct sums trace;
 	khash_t(cpus) * cpus;
 	struct shard shards[SHARDS];
+	struct lane lanes[SHARDS];      /* at most one for each shard */
 	struct thread *other;           /* of all shards, made for a report */
 	VEC(struct event_name *) names; /* by name id */
 	khash_t(name_ids) * name_ids;
@@ -198,7 +205,8 @@ struct rows {
 	struct longest *longest, *longest_total; /* of the open window, and of those closed */
 	void *states[ANALYSES_MAX];              /* analyses' own of the trace; NULL: none */
 	VEC(struct fact_at) facts, facts_sorted; /* of the round */
-	struct shard whole;                      /* has no threads; its items are the trace's */
+	struct shard whole;                      /* has no threads */
+	struct lane whole_lane;                  /* its items are the trace's */
 };
 
 void rows_init(struct rows *rows, const struct map_setup *setup);
@@ -254,7 +262,7 @@ static inline void shard_unsettle(struct shard *shard, const struct thread *thre
 /* The thread of @from, if any, continues as @to (exec by a thread that is not the leader). */
 void rows_thread_rename(struct rows *rows, const struct rename *rename);
 
-/* Adds what shards have of the open window to the trace's rows. */
+/* Adds what lanes have of the open window to the trace's rows. */
 void rows_gather(struct rows *rows);
 /* Adds the open window to the total (or drops it) and empties it; shards do their part when
  * they have their next turn, or when the total is asked for. */
@@ -264,8 +272,18 @@ void shard_settle(struct shard *shard);
 /* The window ends: tells the analyses. */
 void rows_end_window(struct rows *rows, uint64_t end);
 
-/* The shard's columns of an event name in the open window. */
-uint64_t *shard_names_row(struct shard *shard, uint32_t event_name);
+/* ---- lanes ---- */
+
+void lanes_init(struct rows *rows);
+void lanes_fini(struct rows *rows);
+/* The columns of an event name in the open window. */
+uint64_t *lane_names_row(const struct layout *layout, struct lane *lane, uint32_t event_name);
+/* Adds what the lane has to the trace's rows. */
+void lane_gather(struct rows *rows, struct lane *lane);
+/* Adds what all have to the first one. */
+void lanes_join(struct rows *rows);
+struct longest *longest_new(const struct layout *layout);
+void longest_free(const struct layout *layout, struct longest *longest);
 
 /* A thread's memory, zeroed, of no key. */
 struct thread *shard_thread_alloc(struct shard *shard);

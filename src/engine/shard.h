@@ -69,7 +69,7 @@ void shard_longest(struct shard *shard, unsigned int table, const struct instanc
 static inline bool shard_is_long(const struct shard *shard, unsigned int table, uint64_t ns)
 {
 	const struct longest *longest =
-		&shard->longest[shard->layout->offsets[shard->running][table]];
+		&shard->lane->longest[shard->layout->offsets[shard->running][table]];
 
 	return longest_may_have(longest, ns);
 }
