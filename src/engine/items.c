@@ -50,21 +50,34 @@ static struct item *item_new(struct items *items, const struct columns *columns,
 	return item;
 }
 
+static struct item *find(const struct items *items, struct item_ref like)
+{
+	khint_t at = kh_get(items, items->by_key, like);
+
+	return at == kh_end(items->by_key) ? NULL : kh_key(items->by_key, at).item;
+}
+
 static struct item *find_or_make(struct items *items, const struct columns *columns,
 				 unsigned int analysis, unsigned int table,
 				 const struct item_key *key)
 {
 	struct item like = { .key = *key, .analysis = (uint8_t)analysis, .table = (uint8_t)table };
 	struct item_ref ref = item_ref_to(&like);
-	khint_t at = kh_get(items, items->by_key, ref);
+	struct item **others = &items->others[analysis][table], *item = find(items, ref);
 
-	if (at == kh_end(items->by_key) && items->counts[analysis][table] >= ITEMS_MAX) {
+	if (item) {
+		return item;
+	}
+	if (items->counts[analysis][table] < ITEMS_MAX) {
+		return item_new(items, columns, ref);
+	}
+	if (!*others) {
 		like.key = item_key_of(ITEM_NO_ID, ITEM_OTHERS, sizeof(ITEM_OTHERS));
 		ref = item_ref_to(&like);
-		at = kh_get(items, items->by_key, ref);
+		item = find(items, ref);
+		*others = item ? item : item_new(items, columns, ref);
 	}
-	return at == kh_end(items->by_key) ? item_new(items, columns, ref)
-					   : kh_key(items->by_key, at).item;
+	return *others;
 }
 
 static struct item **recent_place(struct items *items, unsigned int analysis, unsigned int table,

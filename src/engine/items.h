@@ -58,8 +58,9 @@ KHASH_INIT(items, struct item_ref, char, 0, item_ref_hash, item_ref_equal)
 
 struct items {
 	bool has_totals;
-	struct item *recent[ITEMS_RECENT];         /* by what is quickly said of a key */
-	uint32_t counts[ANALYSES_MAX][TABLES_MAX]; /* items of each table */
+	struct item *recent[ITEMS_RECENT];             /* by what is quickly said of a key */
+	uint32_t counts[ANALYSES_MAX][TABLES_MAX];     /* items of each table */
+	struct item *others[ANALYSES_MAX][TABLES_MAX]; /* NULL: not too many */
 	khash_t(items) * by_key;
 	VEC(struct item *) all;
 	VEC(struct item *) touched;
