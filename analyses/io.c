@@ -29,6 +29,16 @@ enum { OWN_SUMS = RECORD_OWN, OWN_OPEN, OWN_EXIT, OWN_ANEW };
 
 #define CALL_OTHER FILE_CALL_COUNT /* a call that is not I/O */
 
+/*
+ * Most of what is emitted fits into the record, which is all that the merger then has to fetch from
+ * memory: all is in it with this flag, else beside it.  Sums that fit are those of one direction:
+ * how many calls is in the other flags, errors in `prio`, bytes above the time in `a`.
+ */
+#define IS_SHORT      0x8000u
+#define SHORT_WRITES  0x4000u
+#define SHORT_CALLS   0x3FFFu
+#define SHORT_NS_BITS 32
+
 /* What a call does, of those that move bytes; else OP_NONE. */
 static const uint8_t operations[FILE_CALL_COUNT + 1] = {
 #define X(name, operation, ...) [FILE_CALL_##name] = (operation),
@@ -111,7 +121,13 @@ static void emit_open(struct map *map, const struct open_call *open, uint64_t ts
 	struct record *record = map_emit(map, ts, tid, OWN_OPEN);
 
 	record->flags = open->call;
-	record->a = map_numbers(map, numbers, 2);
+	if (open->message_bytes <= INT32_MAX) {
+		record->flags |= IS_SHORT;
+		record->prio = (int32_t)open->message_bytes;
+		record->a = open->entry_ts;
+	} else {
+		record->a = map_numbers(map, numbers, 2);
+	}
 }
 
 static void emit_exit(struct map *map, const struct ended_call *exit, uint64_t ts, int32_t tid)
@@ -222,14 +238,29 @@ static void on_other_exit(struct map *map, void *state, const struct map_event *
 	rest(map, io);
 }
 
+static void emit_sums(struct map *map, const uint64_t sums[FIGURES], uint64_t ts)
+{
+	struct record *record = map_emit(map, ts, map_tid(map), OWN_SUMS);
+	bool writes = sums[READS] == 0;
+	uint64_t calls = sums[READS] + sums[WRITES];
+	uint64_t bytes = sums[READ_BYTES] + sums[WRITE_BYTES], ns = sums[READ_NS] + sums[WRITE_NS];
+
+	if ((writes || sums[WRITES] == 0) && calls <= SHORT_CALLS && ns >> SHORT_NS_BITS == 0 &&
+	    bytes >> (64 - SHORT_NS_BITS) == 0) {
+		record->flags = (uint16_t)(IS_SHORT | (writes ? SHORT_WRITES : 0) | calls);
+		record->prio = (int32_t)sums[ERRORS];
+		record->a = bytes << SHORT_NS_BITS | ns;
+	} else {
+		record->a = map_numbers(map, sums, FIGURES);
+	}
+}
+
 static void on_stay_end(struct map *map, void *state, uint64_t ts, bool is_window)
 {
 	struct io_map *io = state;
 
 	if (io->has_sums) {
-		struct record *record = map_emit(map, ts, map_tid(map), OWN_SUMS);
-
-		record->a = map_numbers(map, io->sums, FIGURES);
+		emit_sums(map, io->sums, ts);
 		memset(io->sums, 0, sizeof(io->sums));
 		io->has_sums = false;
 	}
@@ -258,6 +289,41 @@ static void add_figures(struct shard *shard, struct thread *thread, const uint64
 	}
 }
 
+static void merge_sums(struct shard *shard, struct thread *thread, const struct record *record,
+		       const uint64_t *numbers)
+{
+	bool writes = record->flags & SHORT_WRITES;
+	uint64_t figures[FIGURES] = { 0 };
+
+	if (!(record->flags & IS_SHORT)) {
+		add_figures(shard, thread, numbers + record->a);
+		return;
+	}
+	figures[writes ? WRITE_BYTES : READ_BYTES] = record->a >> SHORT_NS_BITS;
+	figures[writes ? WRITE_NS : READ_NS] = record->a & UINT32_MAX;
+	figures[writes ? WRITES : READS] = record->flags & SHORT_CALLS;
+	figures[ERRORS] = (uint64_t)record->prio;
+	add_figures(shard, thread, figures);
+}
+
+static void merge_open(struct shard *shard, struct open_call *open, const struct record *record,
+		       const uint64_t *numbers)
+{
+	bool is_short = record->flags & IS_SHORT;
+	uint64_t entry_ts = is_short ? record->a : numbers[record->a];
+
+	if (record->ts == open->anew_ts && entry_ts < record->ts) {
+		return; /* from the CPU that it left in the ns in which it came here */
+	}
+	*open = (struct open_call){ .call = (uint8_t)record->flags,
+				    .is_open = true,
+				    .entry_ts = entry_ts,
+				    .message_bytes = is_short ? (uint64_t)record->prio
+							      : numbers[record->a + 1],
+				    .channel = shard_channel(shard),
+				    .anew_ts = open->anew_ts };
+}
+
 static void merge_exit(struct shard *shard, struct thread *thread, struct open_call *open,
 		       const struct record *record)
 {
@@ -276,11 +342,14 @@ static void merge_exit(struct shard *shard, struct thread *thread, struct open_c
 
 static bool accepts(const struct foreign_record *foreign)
 {
+	bool is_short = foreign->record->flags & IS_SHORT;
+
 	switch (foreign->record->kind) {
 	case OWN_SUMS:
-		return foreign_has(foreign, FIGURES);
+		return foreign_has(foreign, is_short ? 0 : FIGURES);
 	case OWN_OPEN:
-		return foreign_has(foreign, 2) && foreign->record->flags <= CALL_OTHER;
+		return foreign_has(foreign, is_short ? 0 : 2) &&
+		       (foreign->record->flags & ~IS_SHORT) <= CALL_OTHER;
 	case OWN_EXIT:
 		return foreign_has(foreign, 0) && foreign->record->flags <= CALL_OTHER;
 	default:
@@ -311,18 +380,10 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 
 	switch (record->kind) {
 	case OWN_SUMS:
-		add_figures(shard, thread, numbers + record->a);
+		merge_sums(shard, thread, record, numbers);
 		break;
 	case OWN_OPEN:
-		if (record->ts == open->anew_ts && numbers[record->a] < record->ts) {
-			break; /* from the CPU that it left in the ns in which it came here */
-		}
-		*open = (struct open_call){ .call = (uint8_t)record->flags,
-					    .is_open = true,
-					    .entry_ts = numbers[record->a],
-					    .message_bytes = numbers[record->a + 1],
-					    .channel = shard_channel(shard),
-					    .anew_ts = open->anew_ts };
+		merge_open(shard, open, record, numbers);
 		break;
 	case OWN_EXIT:
 		merge_exit(shard, thread, open, record);

@@ -43,9 +43,11 @@ enum { OWN_CALL = RECORD_OWN, OWN_OPEN, OWN_EXIT, OWN_OVERWRITTEN };
 enum { EXIT_RET, EXIT_TID };
 enum { ENTRY_TID };
 
-/* Flags of OWN_CALL and OWN_EXIT: it has a result; all is in `a` and `prio` (else beside). */
+/* Flags of OWN_CALL and OWN_EXIT: it has a result; all is in `a` and `prio` (else beside), the
+ * result in `prio`. */
 enum { END_HAS_RET = 1, END_IS_SHORT = 2 };
-#define SHORT_NS_BITS 40 /* of `a`; the class is in the others */
+#define SHORT_NS_BITS 40 /* of `a` of a call; the class is in the others */
+#define SHORT_ID_BITS 32 /* the same of an exit, when no other call is open */
 /* Beside the records: duration, result, class; which call, result, class, the other that is open.
  */
 enum { CALL_NUMBERS = 3, EXIT_NUMBERS = 4 };
@@ -97,10 +99,17 @@ static void emit_exit(struct map *map, const struct map_event *event, int32_t ti
 		      uint64_t another)
 {
 	struct record *record = map_emit(map, event->ts, tid, OWN_EXIT);
-	uint64_t numbers[EXIT_NUMBERS] = { id, (uint64_t)ret_of(event, record), event->class->index,
-					   another };
+	int64_t ret = ret_of(event, record);
+	uint64_t class = event->class->index;
+	uint64_t numbers[EXIT_NUMBERS] = { id, (uint64_t)ret, class, another };
 
-	record->a = map_numbers(map, numbers, EXIT_NUMBERS);
+	if (ret == (int32_t)ret && another == 0) {
+		record->flags |= END_IS_SHORT;
+		record->prio = (int32_t)ret;
+		record->a = class << SHORT_ID_BITS | id;
+	} else {
+		record->a = map_numbers(map, numbers, EXIT_NUMBERS);
+	}
 }
 
 static void on_entry(struct map *map, void *state, const struct map_event *event, uint32_t id)
@@ -235,6 +244,7 @@ static void entered(struct shard *shard, struct thread_call *call, uint64_t entr
 	}
 }
 
+/* @another: when a call was entered that has not ended, 0: none. */
 static void end_unseen(struct shard *shard, struct thread *thread, struct thread_call *call,
 		       struct ended *ended, uint32_t id, uint64_t another)
 {
@@ -295,6 +305,23 @@ static void whole_call(struct shard *shard, struct thread *thread, struct thread
 	add_call(shard, thread, &ended);
 }
 
+static void exited(struct shard *shard, struct thread *thread, struct thread_call *call,
+		   const struct record *record, const uint64_t *numbers)
+{
+	struct ended ended = { .ts = record->ts, .has_ret = record->flags & END_HAS_RET };
+
+	if (record->flags & END_IS_SHORT) {
+		ended.ret = record->prio;
+		ended.class = (uint32_t)(record->a >> SHORT_ID_BITS);
+		end_unseen(shard, thread, call, &ended, (uint32_t)record->a, 0);
+		return;
+	}
+	numbers += record->a;
+	ended.ret = (int64_t)numbers[1];
+	ended.class = (uint32_t)numbers[2];
+	end_unseen(shard, thread, call, &ended, (uint32_t)numbers[0], numbers[3]);
+}
+
 static bool accepts(const struct foreign_record *foreign)
 {
 	const struct record *record = foreign->record;
@@ -312,6 +339,10 @@ static bool accepts(const struct foreign_record *foreign)
 		class = foreign->numbers[2];
 		break;
 	case OWN_EXIT:
+		if (record->flags & END_IS_SHORT) {
+			class = record->a >> SHORT_ID_BITS;
+			break;
+		}
 		if (!foreign_has(foreign, EXIT_NUMBERS)) {
 			return false;
 		}
@@ -347,7 +378,6 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 		      struct thread *thread)
 {
 	struct thread_call *call = shard_thread_state(shard, thread);
-	struct ended ended = { .ts = record->ts, .has_ret = record->flags & END_HAS_RET };
 
 	switch (record->kind) {
 	case OWN_CALL:
@@ -355,10 +385,7 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 		call->is_open = false;
 		break;
 	case OWN_EXIT:
-		numbers += record->a;
-		ended.ret = (int64_t)numbers[1];
-		ended.class = (uint32_t)numbers[2];
-		end_unseen(shard, thread, call, &ended, (uint32_t)numbers[0], numbers[3]);
+		exited(shard, thread, call, record, numbers);
 		call->is_open = false;
 		break;
 	case OWN_OPEN:
