@@ -49,6 +49,9 @@ static void lane_fini(const struct layout *layout, struct lane *lane)
 	free(lane->names);
 	free(lane->items);
 	vec_fini(&lane->names_touched);
+	vec_fini(&lane->nodes);
+	vec_fini(&lane->keys);
+	vec_fini(&lane->order);
 }
 
 void lanes_init(struct rows *rows)

@@ -129,9 +129,6 @@ static void shard_fini(struct shard *shard)
 	vec_fini(&shard->kept);
 	vec_fini(&shard->free_threads);
 	vec_fini(&shard->touched);
-	vec_fini(&shard->keys);
-	vec_fini(&shard->nodes);
-	vec_fini(&shard->order);
 	vec_fini(&shard->facts);
 }
 

@@ -160,6 +160,10 @@ struct lane {
 	struct items *items;
 	struct indexed_items indexed[ANALYSES_MAX];
 	struct longest *longest; /* by what */
+	/* Of the shard that the task is at. */
+	VEC(struct shard_node) nodes;
+	VEC(struct shard_key) keys;
+	VEC(struct shard_node *) order;
 };
 
 struct shard {
@@ -178,11 +182,7 @@ struct shard {
 	VEC(struct thread *) touched;
 	struct thread *other;   /* where dead threads beyond the bound went */
 	bool is_closing, keeps; /* a window has closed: what shard_settle() is to do */
-	/* of the round */
-	VEC(struct shard_key) keys;
-	VEC(struct shard_node) nodes;
-	VEC(struct shard_node *) order;
-	VEC(struct fact) facts;
+	VEC(struct fact) facts; /* of the round */
 };
 
 /* A fact of the round, and when it was, since the first. */

@@ -336,13 +336,14 @@ static int by_order(const void *left, const void *right)
 /* Of several groups: `order` is sorted by the next record of each from @i on. */
 static void use_nodes(struct shard *shard, const struct round *round, struct shard_key *key)
 {
+	struct lane *lane = shard->lane;
 	struct shard_node **order;
 	size_t count = key->count, at = count;
 
-	vec_reserve(&shard->order, count);
-	order = shard->order.at;
-	for (uint32_t i = key->first; i != RECORD_NONE; i = shard->nodes.at[i].next) {
-		order[--at] = &shard->nodes.at[i];
+	vec_reserve(&lane->order, count);
+	order = lane->order.at;
+	for (uint32_t i = key->first; i != RECORD_NONE; i = lane->nodes.at[i].next) {
+		order[--at] = &lane->nodes.at[i];
 		if (count <= FEW_NODES) {
 			place(order, at, count);
 		}
@@ -372,30 +373,33 @@ static inline void add_node(struct shard *shard, const struct round *round, size
 {
 	const struct partial *partial = round->entries.at[entry].partial;
 	const struct group *group = &partial->groups.at[g];
+	struct lane *lane = shard->lane;
 
 	__builtin_prefetch(group + GROUPS_AHEAD);
 	if (group->first == RECORD_NONE || is_beyond(round, group->key, group->ts)) {
 		return;
 	}
 	__builtin_prefetch(&partial->records.at[group->first]);
-	shard->nodes.at[shard->nodes.count++] = (struct shard_node){ .key = group->key,
-								     .ts = group->ts,
-								     .entry = (uint32_t)entry,
-								     .group = g,
-								     .made = group->made,
-								     .next = RECORD_NONE };
+	lane->nodes.at[lane->nodes.count++] = (struct shard_node){ .key = group->key,
+								   .ts = group->ts,
+								   .entry = (uint32_t)entry,
+								   .group = g,
+								   .made = group->made,
+								   .next = RECORD_NONE };
 	__builtin_prefetch(&shard->slots.at[map_mix((uint64_t)group->key) & shard->slots.mask]);
 }
 
 /* All groups of the shard that have something in the round. */
 static void collect(struct shard *shard, const struct round *round, unsigned int number)
 {
-	shard->nodes.count = 0;
+	struct lane *lane = shard->lane;
+
+	lane->nodes.count = 0;
 	for (size_t e = 0; e < round->entries.count; e++) {
 		const struct slice *slice = round->entries.at[e].slice;
 		const struct partial *partial = round->entries.at[e].partial;
 
-		vec_reserve_more(&shard->nodes, slice->shards[number + 1] - slice->shards[number]);
+		vec_reserve_more(&lane->nodes, slice->shards[number + 1] - slice->shards[number]);
 		for (uint32_t g = slice->shards[number]; g < slice->shards[number + 1]; g++) {
 			add_node(shard, round, e, g);
 		}
@@ -403,7 +407,7 @@ static void collect(struct shard *shard, const struct round *round, unsigned int
 			uint32_t g = partial->chains.at[slice->chains].first[number];
 
 			for (; g != RECORD_NONE; g = partial->groups.at[g].next) {
-				vec_reserve_more(&shard->nodes, 1);
+				vec_reserve_more(&lane->nodes, 1);
 				add_node(shard, round, e, g);
 			}
 		}
@@ -413,26 +417,28 @@ static void collect(struct shard *shard, const struct round *round, unsigned int
 /* Chains the groups of each key. */
 static void chain_by_key(struct shard *shard, uint32_t round)
 {
-	shard->keys.count = 0;
-	for (size_t i = 0; i < shard->nodes.count; i++) {
-		const struct shard_node *node = &shard->nodes.at[i];
+	struct lane *lane = shard->lane;
+
+	lane->keys.count = 0;
+	for (size_t i = 0; i < lane->nodes.count; i++) {
+		const struct shard_node *node = &lane->nodes.at[i];
 		struct slot *slot = shard_slot(shard, node->key);
 		struct shard_key *key;
 
 		if (slot->round == round) {
-			key = &shard->keys.at[slot->at];
-			shard->nodes.at[key->last].next = (uint32_t)i;
+			key = &lane->keys.at[slot->at];
+			lane->nodes.at[key->last].next = (uint32_t)i;
 			key->last = (uint32_t)i;
 			key->count++;
 			continue;
 		}
 		slot->round = round;
-		slot->at = (uint32_t)shard->keys.count;
-		*vec_push(&shard->keys) = (struct shard_key){ .key = node->key,
-							      .thread = slot->thread,
-							      .first = (uint32_t)i,
-							      .last = (uint32_t)i,
-							      .count = 1 };
+		slot->at = (uint32_t)lane->keys.count;
+		*vec_push(&lane->keys) = (struct shard_key){ .key = node->key,
+							     .thread = slot->thread,
+							     .first = (uint32_t)i,
+							     .last = (uint32_t)i,
+							     .count = 1 };
 		if (slot->thread) {
 			__builtin_prefetch(slot->thread);
 			__builtin_prefetch((const char *)slot->thread + 64);
@@ -447,14 +453,16 @@ static void chain_by_key(struct shard *shard, uint32_t round)
  */
 void shard_run(struct shard *shard, const struct round *round, unsigned int number)
 {
+	const struct lane *lane = shard->lane;
+
 	shard_settle(shard);
 	collect(shard, round, number);
 	chain_by_key(shard, round->number);
-	for (size_t i = 0; i < shard->keys.count; i++) {
-		struct shard_key *key = &shard->keys.at[i];
+	for (size_t i = 0; i < lane->keys.count; i++) {
+		struct shard_key *key = &lane->keys.at[i];
 
 		if (key->count == 1) {
-			(void)use_node(shard, round, key, &shard->nodes.at[key->first], NULL);
+			(void)use_node(shard, round, key, &lane->nodes.at[key->first], NULL);
 		} else {
 			use_nodes(shard, round, key);
 		}
