@@ -150,8 +150,8 @@ struct indexed_items {
 	size_t count, room;
 };
 
-/* Rows of the open window, and the longest in it, which one task adds to at a time.  One for many
- * shards is more than one line of cache for each of them in the end. */
+/* Rows of the open window, and the longest in it, for the shards that a task goes through one after
+ * the other: the same memory for all of them stays in the cache. */
 struct lane {
 	uint64_t *trace;
 	uint64_t *names; /* by event name */
