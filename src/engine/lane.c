@@ -29,15 +29,18 @@ void longest_free(const struct layout *layout, struct longest *longest)
 	free(longest);
 }
 
-static void lane_init(const struct layout *layout, struct lane *lane)
+static struct lane *lane_new(const struct layout *layout)
 {
+	struct lane *lane = mem_alloc(sizeof(*lane));
+
 	lane->trace = mem_alloc((layout->columns[SCOPE_TRACE].count + 1) * sizeof(uint64_t));
 	lane->items = mem_alloc(sizeof(*lane->items));
 	items_init(lane->items, false);
 	lane->longest = longest_new(layout);
+	return lane;
 }
 
-static void lane_fini(const struct layout *layout, struct lane *lane)
+static void lane_free(const struct layout *layout, struct lane *lane)
 {
 	columns_empty(&layout->columns[SCOPE_TRACE], lane->trace);
 	items_fini(lane->items, layout->item_columns);
@@ -52,13 +55,21 @@ static void lane_fini(const struct layout *layout, struct lane *lane)
 	vec_fini(&lane->nodes);
 	vec_fini(&lane->keys);
 	vec_fini(&lane->order);
+	free(lane);
+}
+
+struct lane *rows_lane(struct rows *rows, unsigned int number)
+{
+	while (rows->lanes.count <= number) {
+		*vec_push(&rows->lanes) = lane_new(&rows->layout);
+	}
+	return rows->lanes.at[number];
 }
 
 void lanes_init(struct rows *rows)
 {
 	for (size_t i = 0; i < SHARDS; i++) {
-		lane_init(&rows->layout, &rows->lanes[i]);
-		rows->shards[i].lane = &rows->lanes[i];
+		rows->shards[i].lane = rows_lane(rows, 0);
 	}
 	rows->whole_lane.items = &rows->items;
 	rows->whole_lane.trace = rows->trace.window;
@@ -68,9 +79,10 @@ void lanes_init(struct rows *rows)
 
 void lanes_fini(struct rows *rows)
 {
-	for (size_t i = 0; i < SHARDS; i++) {
-		lane_fini(&rows->layout, &rows->lanes[i]);
+	for (size_t i = 0; i < rows->lanes.count; i++) {
+		lane_free(&rows->layout, rows->lanes.at[i]);
 	}
+	vec_fini(&rows->lanes);
 	for (size_t a = 0; a < ANALYSES_MAX; a++) {
 		vec_fini(&rows->whole_lane.indexed[a]);
 	}
@@ -159,7 +171,7 @@ static void join(const struct layout *layout, struct lane *to, struct lane *from
 
 void lanes_join(struct rows *rows)
 {
-	for (size_t i = 1; i < SHARDS; i++) {
-		join(&rows->layout, &rows->lanes[0], &rows->lanes[i]);
+	for (size_t i = 1; i < rows->lanes.count; i++) {
+		join(&rows->layout, rows->lanes.at[0], rows->lanes.at[i]);
 	}
 }

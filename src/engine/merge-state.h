@@ -38,6 +38,7 @@ struct merge_stream {
 struct merge_task {
 	struct job job;
 	struct merge *merge;
+	struct lane *lane;
 	unsigned int first_shard, shards;
 	unsigned int stripe, stripes; /* of the entries whose tallies it adds */
 };

@@ -365,7 +365,7 @@ static void names_flat(struct flat *flat, struct rows *rows, struct lane *lane)
 /* How many lanes there are is a matter of the workers: they are written as one. */
 static void lane_flat(struct flat *flat, struct rows *rows)
 {
-	struct lane *lane = &rows->lanes[0];
+	struct lane *lane = rows_lane(rows, 0);
 
 	if (!flat_reads(flat)) {
 		lanes_join(rows);

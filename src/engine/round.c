@@ -144,7 +144,7 @@ static void run_whole(struct merge_task *task)
 	for (unsigned int i = 0; i < task->shards; i++) {
 		unsigned int number = task->first_shard + i;
 
-		rows->shards[number].lane = &rows->lanes[task->first_shard];
+		rows->shards[number].lane = task->lane;
 		shard_run(&rows->shards[number], &merge->round, number);
 	}
 	shard_count(&rows->shards[task->first_shard], &merge->round, task->stripe, task->stripes,
@@ -177,7 +177,9 @@ static unsigned int task_count(const struct merge *merge)
 static void run_here(struct merge *merge)
 {
 	struct stats *stats = merge->host.tasks_max == 0 ? merge->setup->stats : NULL;
-	struct merge_task whole = { .merge = merge, .shards = SHARDS, .stripes = 1 };
+	struct merge_task whole = {
+		.merge = merge, .lane = rows_lane(&merge->rows, 0), .shards = SHARDS, .stripes = 1
+	};
 	uint64_t begin = stats ? stats_now() : 0;
 
 	run_whole(&whole);
@@ -205,6 +207,7 @@ static void run_round(struct merge *merge)
 		*task = (struct merge_task){
 			.job = { .run = run_task, .kind = JOB_MERGE, .user = merge },
 			.merge = merge,
+			.lane = rows_lane(&merge->rows, i),
 			.first_shard = shard,
 			.shards = (SHARDS - shard) / (count - i),
 			.stripe = i,

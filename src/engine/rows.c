@@ -381,8 +381,8 @@ static void fold(const struct columns *columns, struct sums *sums, bool keep)
 
 void rows_gather(struct rows *rows)
 {
-	for (size_t i = 0; i < SHARDS; i++) {
-		lane_gather(rows, &rows->lanes[i]);
+	for (size_t i = 0; i < rows->lanes.count; i++) {
+		lane_gather(rows, rows->lanes.at[i]);
 	}
 	for (uint32_t i = 0; i < rows->layout.longest_count; i++) {
 		longest_gather(&rows->longest[i], &rows->whole_lane.longest[i]);

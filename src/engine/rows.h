@@ -196,7 +196,7 @@ struct rows {
 	struct sums trace;
 	khash_t(cpus) * cpus;
 	struct shard shards[SHARDS];
-	struct lane lanes[SHARDS];      /* at most one for each shard */
+	VEC(struct lane *) lanes;       /* by the number of the task */
 	struct thread *other;           /* of all shards, made for a report */
 	VEC(struct event_name *) names; /* by name id */
 	khash_t(name_ids) * name_ids;
@@ -276,6 +276,8 @@ void rows_end_window(struct rows *rows, uint64_t end);
 
 void lanes_init(struct rows *rows);
 void lanes_fini(struct rows *rows);
+/* That of the task with this number; made when new, so not while tasks run. */
+struct lane *rows_lane(struct rows *rows, unsigned int number);
 /* The columns of an event name in the open window. */
 uint64_t *lane_names_row(const struct layout *layout, struct lane *lane, uint32_t event_name);
 /* Adds what the lane has to the trace's rows. */
