@@ -357,12 +357,16 @@ void map_on_fork(struct map *map, void *state, const struct map_event *event, ui
 /* The thread that runs goes on as @tid. */
 static void continue_as(struct map *map, uint64_t ts, int32_t former, int32_t tid, uint32_t group)
 {
+	if (map->known == KNOWN_TID && map->tid != former) {
+		return;
+	}
+	if (map->known != KNOWN_TID) { /* it tells who runs, as a switch does */
+		map_end_stay(map, ts, false);
+	}
 	if (map->known == KNOWN_HEAD) {
 		note_head(map, ts, former);
-	} else if (map->known == KNOWN_NOT || map->tid == former) {
-		charge(map, ts, false); /* after a gap it tells who runs, as a switch does */
 	} else {
-		return;
+		charge(map, ts, false);
 	}
 	map->known = KNOWN_TID;
 	map->tid = tid;

@@ -355,6 +355,17 @@ def test_rename_at_a_chunks_end(scratch):
         same((row['reads'], row['read_bytes'], row['read_ns']), (1, 8, 20))
 
 
+def test_exec_behind_a_gap(scratch):
+    """An exec tells who runs from there on; what was read since the gap before it is nobody's that is known."""
+    made = Made(scratch, 'exec-gap', [
+        packet(0, 0, 0, 50, [switch(10, 0, 7)]) +
+        packet(0, 2, 50, 70, [event(60, 'syscall_entry_read'), event(65, 'syscall_exit_read', 8)]) +
+        packet(0, 3, 70, 100, [event(80, 'sched_process_exec', '/bin/new', 10, 27), switch(100, 10, 0)])])
+    for chunk in '1', '1M':
+        rows = total_of(made, '-a', 'io', '--chunk-size', chunk)['io']['threads']
+        same([(row.get('tid'), row['read_bytes']) for row in rows], [(None, 8)])
+
+
 def test_gap_and_waking_of_an_instant(scratch):
     """A thread is woken in the very ns of a gap: behind it, also where the gap is what a chunk begins with."""
     made = Made(scratch, 'gap-waking', [
