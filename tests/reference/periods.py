@@ -151,6 +151,8 @@ def check_ust(sillage, trace):
 
 
 def main():
+    if len(sys.argv) < 3:
+        return 77
     sillage, traces = sys.argv[1], sys.argv[2:]
     ust = traces[traces.index('--ust') + 1:] if '--ust' in traces else []
     traces = traces[:traces.index('--ust')] if ust else traces
