@@ -5,8 +5,8 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/limits.h"
-#include "base/map.h"
 #include "base/mem.h"
 
 /* ---- files ---- */

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/flat.h"
+#include "base/codec.h"
 
 enum fd_kind { FD_UNKNOWN, FD_FILE, FD_INET, FD_UNIX, FD_SOCKET, FD_PIPE, FD_ANON, FD_KINDS };
 

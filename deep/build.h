@@ -8,7 +8,7 @@
 #ifndef SILLAGE_DEEP_BUILD_H
 #define SILLAGE_DEEP_BUILD_H
 
-#include "base/map.h"
+#include "base/hash.h"
 #include "deep/reader.h"
 #include "deep/timeline.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
+#include "base/hash.h"
 #include "deep/reader.h"
 #include "engine/pattern.h"
 

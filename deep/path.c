@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
+#include "base/hash.h"
 
 /* What is still to be explained of a thread: [low, until), from the end on. */
 struct frame {

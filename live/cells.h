@@ -4,7 +4,7 @@
 #ifndef SILLAGE_LIVE_CELLS_H
 #define SILLAGE_LIVE_CELLS_H
 
-#include "base/spread.h"
+#include "base/histogram.h"
 #include "engine/report.h"
 
 #define CELL_MAX 64

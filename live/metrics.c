@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/limits.h"
-#include "base/map.h"
 #include "base/mem.h"
 #include "engine/columns.h"
 #include "engine/item.h"

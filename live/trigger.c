@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
+#include "base/hash.h"
 #include "engine/columns.h"
 #include "engine/engine.h"
 #include "live/cells.h"

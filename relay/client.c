@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "base/hash.h"
 #include "base/limits.h"
-#include "base/map.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 

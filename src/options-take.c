@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/histogram.h"
 #include "base/mem.h"
-#include "base/spread.h"
 #include "base/units.h"
 
 /* ---- suggestions ---- */

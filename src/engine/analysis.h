@@ -11,7 +11,7 @@
  *   merge  sees, of each thread or other object, the records of all streams in time order.  It
  *          adds to rows of its tables; nothing else leaves an analysis.
  *
- * Tables hold what commutes: sums, greatest values, spreads (base/spread.h), longest
+ * Tables hold what commutes: sums, greatest values, spreads (base/histogram.h), longest
  * instances.  The engine owns their storage: a row per trace, CPU, thread, event name or item,
  * for the open window and for the total.  It closes windows, adds them to totals, sorts and
  * reports, so that windows add up to totals and live equals offline for every analysis by
@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/flat.h"
+#include "base/codec.h"
 #include "ctf/decode.h"
 #include "engine/partial.h"
 

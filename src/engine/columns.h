@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "base/spread.h"
+#include "base/histogram.h"
 #include "engine/analysis.h"
 
 /* The kinds of a row's columns. */

@@ -19,8 +19,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/codec.h"
 #include "base/err.h"
-#include "base/flat.h"
 #include "engine/analysis.h"
 #include "engine/merge.h"
 #include "engine/report.h"

@@ -10,8 +10,8 @@
 
 #include <stdio.h>
 
+#include "base/codec.h"
 #include "base/err.h"
-#include "base/flat.h"
 #include "engine/partial-flat.h"
 
 struct engine;

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "base/map.h"
+#include "base/hash.h"
 #include "engine/analysis.h"
 
 /* The id of an item that has none. */

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "base/map.h"
+#include "base/hash.h"
 
 /* ---- groups ---- */
 

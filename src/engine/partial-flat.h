@@ -9,8 +9,8 @@
 #ifndef SILLAGE_ENGINE_PARTIAL_FLAT_H
 #define SILLAGE_ENGINE_PARTIAL_FLAT_H
 
+#include "base/codec.h"
 #include "base/err.h"
-#include "base/flat.h"
 #include "engine/map.h"
 #include "engine/partial.h"
 

@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <zstd.h>
 
+#include "base/hash.h"
 #include "base/limits.h"
-#include "base/map.h"
 #include "engine/columns.h"
 #include "engine/partial-flat.h"
 #include "engine/partials-frames.h"

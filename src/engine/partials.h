@@ -29,8 +29,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/codec.h"
 #include "base/err.h"
-#include "base/flat.h"
 #include "engine/engine.h"
 
 /* What workers were asked for. */

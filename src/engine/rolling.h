@@ -9,14 +9,14 @@
  *     rolling.c       the merger: streams, partials that are not used up, CPUs, the open window
  *     rolling-rows.c  rows and shards: figures, threads, items, the longest
  *
- * The same functions write and read (base/flat.h).  What is read may be anybody's: whatever
+ * The same functions write and read (base/codec.h).  What is read may be anybody's: whatever
  * is used as an index, a length or a text is looked at; analyses look at their own (on_carry).
  */
 #ifndef SILLAGE_ENGINE_ROLLING_H
 #define SILLAGE_ENGINE_ROLLING_H
 
+#include "base/codec.h"
 #include "base/err.h"
-#include "base/flat.h"
 #include "engine/merge.h"
 
 struct rows;

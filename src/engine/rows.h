@@ -12,7 +12,7 @@
 #ifndef SILLAGE_ENGINE_ROWS_H
 #define SILLAGE_ENGINE_ROWS_H
 
-#include "base/map.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "engine/analysis.h"
 #include "engine/items.h"

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "base/spread.h"
+#include "base/histogram.h"
 #include "engine/pool.h"
 
 struct stats {

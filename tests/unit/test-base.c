@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/histogram.h"
 #include "base/json.h"
-#include "base/spread.h"
 #include "base/units.h"
 #include "engine/clock.h"
 #include "live/url.h"

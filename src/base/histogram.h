@@ -11,12 +11,12 @@
  * that have something are kept, by index; and if there are many of them, all from the first to the
  * last, which is quicker to add to.
  */
-#ifndef SILLAGE_BASE_SPREAD_H
-#define SILLAGE_BASE_SPREAD_H
+#ifndef SILLAGE_BASE_HISTOGRAM_H
+#define SILLAGE_BASE_HISTOGRAM_H
 
 #include <stdint.h>
 
-#include "base/flat.h"
+#include "base/codec.h"
 
 struct spread_bucket {
 	uint32_t index;

@@ -5,8 +5,8 @@
  * ids come and go (194 ns an operation against 19 with mixing).  Pointers and
  * iterators die at the next put; order is hash order, so sort before output.
  */
-#ifndef SILLAGE_BASE_MAP_H
-#define SILLAGE_BASE_MAP_H
+#ifndef SILLAGE_BASE_HASH_H
+#define SILLAGE_BASE_HASH_H
 
 #include <htslib/khash.h>
 #include <stdint.h>

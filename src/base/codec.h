@@ -9,8 +9,8 @@
  * What is read may be anybody's bytes: flat_check() looks at it.  Behind the end all is 0, and
  * is_wrong says so once, when it is asked.
  */
-#ifndef SILLAGE_BASE_FLAT_H
-#define SILLAGE_BASE_FLAT_H
+#ifndef SILLAGE_BASE_CODEC_H
+#define SILLAGE_BASE_CODEC_H
 
 #include <endian.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /*
  * spread: see spread.h.
  */
-#include "base/spread.h"
+#include "base/histogram.h"
 
 #include <math.h>
 #include <stdlib.h>
