@@ -21,8 +21,8 @@
 
 #include "base/arena.h"
 #include "base/mem.h"
-#include "ctf/decode.h"
-#include "ctf/metadata.h"
+#include "ctf/decoder.h"
+#include "ctf/metadata/metadata.h"
 #include "recorded/recorded.h"
 
 #define RUNS 5

@@ -12,8 +12,8 @@
 
 #include "base/arena.h"
 #include "base/mem.h"
-#include "ctf/decode.h"
-#include "engine/clock.h"
+#include "ctf/clock.h"
+#include "ctf/decoder.h"
 
 struct recorded_file;
 

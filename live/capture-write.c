@@ -20,7 +20,7 @@
 
 #include "base/json.h"
 #include "base/limits.h"
-#include "ctf/index.h"
+#include "ctf/packet-index.h"
 #include "version.h"
 
 #define PARTIAL     ".sillage-" /* and the process' number */

@@ -15,7 +15,7 @@
 
 #include "base/now.h"
 #include "base/units.h"
-#include "engine/clock.h"
+#include "ctf/clock.h"
 #include "relay/viewer.h"
 
 #define CONTROL_PORT   5342

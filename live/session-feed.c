@@ -10,7 +10,7 @@
 #include "base/limits.h"
 #include "base/now.h"
 #include "base/probe.h"
-#include "ctf/decode.h"
+#include "ctf/decoder.h"
 #include "engine/engine.h"
 #include "live/history.h"
 #include "live/session-state.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/now.h"
-#include "ctf/metadata.h"
+#include "ctf/metadata/metadata.h"
 #include "engine/engine.h"
 #include "engine/states.h"
 #include "live/gather.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/now.h"
-#include "ctf/decode.h"
+#include "ctf/decoder.h"
 #include "engine/engine.h"
 #include "relay/client.h"
 

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "ctf/decode.h"
+#include "ctf/decoder.h"
 
 #define PACKET_MAGIC 0xC1FC1FC1u
 

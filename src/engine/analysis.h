@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #include "base/codec.h"
-#include "ctf/decode.h"
+#include "ctf/decoder.h"
 #include "engine/partial.h"
 
 struct map;

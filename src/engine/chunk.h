@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "base/mem.h"
-#include "ctf/plan.h"
+#include "ctf/plan/plan.h"
 #include "engine/kept.h"
 #include "engine/partial.h"
 #include "engine/pool.h"

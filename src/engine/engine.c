@@ -14,7 +14,7 @@
 
 #include "base/limits.h"
 #include "base/probe.h"
-#include "ctf/metadata.h"
+#include "ctf/metadata/metadata.h"
 #include "engine/engine-state.h"
 #include "engine/partials.h"
 #include "engine/pool.h"

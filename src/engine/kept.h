@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ctf/decode.h"
+#include "ctf/decoder.h"
 #include "engine/kept-store.h"
 
 struct kept {

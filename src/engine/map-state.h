@@ -6,8 +6,8 @@
 #ifndef SILLAGE_ENGINE_MAP_STATE_H
 #define SILLAGE_ENGINE_MAP_STATE_H
 
-#include "ctf/decode.h"
-#include "engine/clock.h"
+#include "ctf/clock.h"
+#include "ctf/decoder.h"
 #include "engine/map.h"
 
 /* Who gets an event of a request. */

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
-#include "engine/clock.h"
+#include "ctf/clock.h"
 #include "engine/guard.h"
 #include "engine/partials.h"
 #include "engine/sched.h"

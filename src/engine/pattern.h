@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "ctf/plan.h"
+#include "ctf/plan/plan.h"
 
 #define PATTERN_WORD_BYTES 64
 #define CONDITIONS_MAX     8

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ctf/type.h"
+#include "ctf/metadata/type.h"
 
 enum {
 	SCHED_STATES_4_14,

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/probe.h"
-#include "engine/clock.h"
+#include "ctf/clock.h"
 #include "engine/engine-state.h"
 #include "engine/partials.h"
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
-#include "engine/clock.h"
+#include "ctf/clock.h"
 #include "engine/engine.h"
 
 /* ---- metadata ---- */

@@ -16,9 +16,9 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "ctf/decode.h"
-#include "ctf/index.h"
-#include "ctf/metadata.h"
+#include "ctf/decoder.h"
+#include "ctf/metadata/metadata.h"
+#include "ctf/packet-index.h"
 
 struct engine;
 struct trace;

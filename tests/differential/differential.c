@@ -15,8 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ctf/decode.h"
-#include "ctf/metadata.h"
+#include "ctf/decoder.h"
+#include "ctf/metadata/metadata.h"
 #include "recorded/recorded.h"
 
 struct leaf {

@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "ctf/index.h"
+#include "ctf/packet-index.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

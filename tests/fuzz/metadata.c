@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "ctf/decode.h"
-#include "ctf/metadata.h"
+#include "ctf/decoder.h"
+#include "ctf/metadata/metadata.h"
 #include "fuzz.h"
 
 static const struct plan_request requests[] = {

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "ctf/decode.h"
-#include "ctf/metadata.h"
+#include "ctf/decoder.h"
+#include "ctf/metadata/metadata.h"
 #include "engine/engine.h"
 #include "fuzz.h"
 

@@ -10,7 +10,7 @@
 #include "base/histogram.h"
 #include "base/json.h"
 #include "base/units.h"
-#include "engine/clock.h"
+#include "ctf/clock.h"
 #include "live/url.h"
 #include "suites.h"
 

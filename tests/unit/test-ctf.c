@@ -7,8 +7,8 @@
 
 #include "base/arena.h"
 #include "base/mem.h"
-#include "ctf/decode.h"
-#include "ctf/metadata.h"
+#include "ctf/decoder.h"
+#include "ctf/metadata/metadata.h"
 #include "suites.h"
 
 #define TRACE_LE         "trace { major = 1; minor = 8; byte_order = le; };\n"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctf/index.h"
+#include "ctf/packet-index.h"
 #include "live/history.h"
 #include "suites.h"
 

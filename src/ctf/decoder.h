@@ -1,0 +1,532 @@
+/*
+ * decode: runs a plan over one packet.
+ *
+ *     packet_info_read(&d, plan, ...);            the packet's header and context
+ *     decoder_start(&d, plan, ...);
+ *     while ((r = decoder_next(&d, &event)) > 0)  events, in order
+ *
+ * decoder_wanted() in place of decoder_next() passes over events that nobody wants.
+ *
+ * The packet's bytes are hostile.  A decoder reads nothing outside them, does work
+ * in proportion to their number, and reports the first thing that cannot be right
+ * with its bit offset; what came before stays valid.
+ *
+ * A decoder belongs to one thread and may be used for any number of packets.  It begins
+ * as zeros; decoder_fini() frees what it took.
+ */
+#ifndef SILLAGE_CTF_DECODER_H
+#define SILLAGE_CTF_DECODER_H
+
+#include <string.h>
+
+#include "base/err.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "ctf/plan/plan.h"
+
+struct event {
+	uint64_t cycles; /* of the stream's clock */
+	const struct plan_event *class;
+	const uint8_t *fields; /* decoder_each(): where those are that are not loaded, or NULL */
+};
+
+typedef void decoder_visit_fn(void *user, const struct type *type, const struct value *value);
+
+struct decoder {
+	const struct plan *plan;
+	const struct plan_stream *stream;
+	const uint8_t *data;
+	uint64_t at_bits;  /* the cursor, from the packet's first bit */
+	uint64_t end_bits; /* of the content */
+	uint64_t clock;    /* cycles */
+	uint64_t event_id;
+	uint64_t budget;         /* loop turns left: bounds the work on packets that lie */
+	decoder_visit_fn *visit; /* called for each leaf of plans built with visit_all */
+	void *visit_user;
+	const char *fault; /* what was wrong at at_bits, when a call failed */
+	uint64_t fault_value;
+	uint8_t *text; /* converted to UTF-8 in this packet; never more than it has room for */
+	size_t text_used, text_room;
+	struct value values[PLAN_SLOTS_MAX];
+};
+
+/* What a packet says about itself.  Absent members are UINT64_MAX (or as noted). */
+struct packet_info {
+	const struct plan_stream *stream;
+	uint64_t content_bits, size_bits; /* always set */
+	uint64_t begin, end;              /* cycles */
+	uint64_t seq_num;
+	uint64_t discarded; /* events, since the stream began */
+	uint64_t instance_id;
+	uint64_t cpu_id;
+	uint64_t events_at_bits; /* where the first event header is */
+	bool has_begin, has_end;
+	bool has_sizes; /* it says how large it is; else it has all bytes that there are */
+};
+
+/*
+ * Reads the packet header and context at @data.  @bytes may be less than the packet
+ * when only these are wanted; @bytes_max is what there is at most.  The packet may claim
+ * to be larger (packet_info_cut).  Returns -EPROTO with what and where if they cannot be right,
+ * -ENODATA if @bytes is too short to tell.
+ */
+int packet_info_read(struct decoder *d, const struct plan *plan, const uint8_t *data,
+		     uint64_t bytes, uint64_t bytes_max, struct packet_info *ret_info,
+		     struct err *err);
+
+/* Only @bytes of the packet are there: true if that is not all of its content. */
+bool packet_info_cut(struct packet_info *info, uint64_t bytes);
+
+/*
+ * Makes @d ready for the events of the packet that @info describes, of which @bytes are at
+ * @data; it reads nothing behind them, whatever the packet says of its size.
+ */
+void decoder_start(struct decoder *d, const struct plan *plan, const struct packet_info *info,
+		   const uint8_t *data, uint64_t bytes);
+
+/* Puts what a failed decoder_next() found into @err: the fault and its bit offset. */
+int decoder_fault(const struct decoder *d, struct err *err);
+
+void decoder_fini(struct decoder *d);
+void decoder_free(struct decoder *d); /* of one made by mem_alloc(); NULL is fine */
+
+/* Runs steps from the cursor on; 0, or -1 with the fault set.  For decoder_next(). */
+int decoder_run(struct decoder *d, const struct step *steps);
+int decoder_header(struct decoder *d);
+int decoder_fail(struct decoder *d, const char *fault, uint64_t value);
+
+static inline uint64_t bits_align(uint64_t bits, uint32_t align_bits)
+{
+	return (bits + align_bits - 1) & ~(uint64_t)(align_bits - 1);
+}
+
+#define DECODE_LOAD(type_, at_)                                                                    \
+	({                                                                                         \
+		type_ loaded_;                                                                     \
+		memcpy(&loaded_, (at_), sizeof(loaded_));                                          \
+		loaded_;                                                                           \
+	})
+
+/* Replaces the low @bits of the clock; when they went down, they wrapped once (CTF 1.8.3, 8). */
+static inline void decoder_clock(struct decoder *d, uint64_t value, unsigned int bits)
+{
+	uint64_t mask, low;
+
+	if (bits >= 64) {
+		d->clock = value;
+		return;
+	}
+	mask = ((uint64_t)1 << bits) - 1;
+	low = d->clock & mask;
+	d->clock = (d->clock & ~mask) | value;
+	if (value < low) {
+		d->clock += mask + 1;
+	}
+}
+
+/* One load at bit @base, whose bounds were checked. */
+static inline void decoder_load(struct decoder *d, const struct step *step, uint64_t base,
+				struct value *value);
+
+/* The long form: an id of 32 bits and a full time stamp follow the tag. */
+static inline int decoder_long_header(struct decoder *d, uint64_t past_tag)
+{
+	const struct plan_stream *stream = d->stream;
+	uint64_t id_at = bits_align(past_tag, stream->extended_align_bits);
+	uint64_t clock_at = bits_align(id_at + 32, stream->extended_clock_align_bits);
+
+	if (clock_at + 64 > d->end_bits) {
+		return decoder_fail(d, "an event header passes the end of the content", 0);
+	}
+	d->event_id = DECODE_LOAD(uint32_t, d->data + id_at / 8);
+	d->clock = DECODE_LOAD(uint64_t, d->data + clock_at / 8);
+	d->at_bits = clock_at + 64;
+	return 0;
+}
+
+/* The two header forms of LTTng directly; anything else takes the steps. */
+static inline int decoder_short_header(struct decoder *d)
+{
+	const struct plan_stream *stream = d->stream;
+	uint64_t at = bits_align(d->at_bits, stream->header_align_bits);
+	const uint8_t *bytes = d->data + at / 8;
+
+	if (stream->header == HEADER_COMPACT && at + 32 <= d->end_bits) {
+		uint32_t word = DECODE_LOAD(uint32_t, bytes);
+
+		if ((word & 31) != 31) {
+			d->event_id = word & 31;
+			decoder_clock(d, word >> 5, 27);
+			d->at_bits = at + 32;
+			return 0;
+		}
+		return decoder_long_header(d, at + 5);
+	} else if (stream->header == HEADER_LARGE) {
+		uint64_t clock_at = bits_align(at + 16, stream->header_clock_align_bits);
+
+		if (clock_at + 32 <= d->end_bits) {
+			uint16_t id = DECODE_LOAD(uint16_t, bytes);
+
+			if (id != 65535) {
+				d->event_id = id;
+				decoder_clock(d, DECODE_LOAD(uint32_t, d->data + clock_at / 8), 32);
+				d->at_bits = clock_at + 32;
+				return 0;
+			}
+			return decoder_long_header(d, at + 16);
+		}
+	}
+	return decoder_header(d);
+}
+
+static inline int decoder_fixed(struct decoder *d, const struct plan_event *class)
+{
+	uint64_t at = bits_align(d->at_bits, class->align_bits);
+	const struct step *step = class->steps;
+
+	if (class->fixed_bits > d->end_bits || at > d->end_bits - class->fixed_bits) {
+		return decoder_fail(d, "an event of this many bits passes the end of the content",
+				    class->fixed_bits);
+	}
+	for (unsigned int i = 0; i < class->load_count; i++, step++) {
+		struct value unused, *value;
+
+		value = step->slot == SLOT_NONE ? &unused : &d->values[step->slot];
+		decoder_load(d, step, at, value);
+		if (d->visit) {
+			d->visit(d->visit_user, step->type, value);
+		}
+	}
+	d->at_bits = at + class->fixed_bits;
+	return 0;
+}
+
+/* 1: an event, its values in d->values; 0: no more; -1: a fault. */
+static inline int decoder_next(struct decoder *d, struct event *event)
+{
+	const struct plan_event *class;
+	int r;
+
+	if (d->at_bits >= d->end_bits) {
+		return 0;
+	}
+	r = decoder_short_header(d);
+	if (r < 0) {
+		return r;
+	}
+	class = d->stream->is_dense && d->event_id < d->stream->event_count
+			? d->stream->events[d->event_id]
+			: plan_event_find(d->stream, d->event_id);
+	if (!class) {
+		return decoder_fail(d, "no event class has the id", d->event_id);
+	}
+	event->class = class;
+	event->cycles = d->clock;
+	r = class->is_fixed ? decoder_fixed(d, class) : decoder_run(d, class->steps);
+	return r < 0 ? r : 1;
+}
+
+/* Fields at constant places behind @data. */
+static inline void decoder_loads(struct decoder *d, const struct plan_load *load,
+				 unsigned int count, const uint8_t *data)
+{
+	for (const struct plan_load *end = load + count; load < end; load++) {
+		struct value *value = &d->values[load->slot];
+
+		if (load->form == LOAD_BYTES) {
+			value->bytes = data + load->offset;
+			value->len = load->len;
+		} else {
+			uint64_t raw = DECODE_LOAD(uint64_t, data + load->offset) << load->shift;
+
+			value->u = load->form == LOAD_SIGNED
+					   ? (uint64_t)((int64_t)raw >> load->shift)
+					   : raw >> load->shift;
+		}
+	}
+}
+
+/* The fields of a class of constant size (is_quick), of which the first is at @fields. */
+static inline void decoder_load_fixed(struct decoder *d, const struct plan_event *class,
+				      const uint8_t *fields)
+{
+	decoder_loads(d, class->quick, class->quick_count, fields);
+}
+
+#define LOAD_ROOM 8 /* any field may be loaded as 8 bytes */
+
+/*
+ * The fields of a class whose size varies, at byte @at, and where they end.  0: decoder_next() has
+ * to look at them, which says what is wrong, if so.
+ */
+uint64_t decoder_parts(struct decoder *d, const struct plan_event *class, uint64_t at);
+
+/*
+ * Where an event's fields end, of any class; 0 as above.  Those of constant size, which end at
+ * @past, are only there.  Where the next event is should not have to wait for what is in the class.
+ */
+static inline uint64_t decoder_room(struct decoder *d, const struct plan_event *class, uint64_t at,
+				    uint64_t past, struct event *event)
+{
+	if (class->parts) {
+		event->fields = NULL;
+		return decoder_parts(d, class, at);
+	}
+	event->fields = d->data + at;
+	return past + LOAD_ROOM <= d->end_bits / 8 ? past : 0;
+}
+
+/* What decoder_wanted() and decoder_each() are to do with events, and what they have done. */
+struct decoder_passed {
+	uint64_t limit; /* events from this time on are for decoder_next() */
+	/* SKIP_PASS, or SKIP_REST while none of the requests that may rest wants any event. */
+	enum plan_use unwanted;
+	uint64_t events, clock; /* in the last call: how many, and the time of the last */
+	uint64_t *counts;       /* in all calls, by class index */
+	uint32_t *seen;         /* indexes whose count is not 0, in any order; room for all */
+	size_t seen_count;
+};
+
+/*
+ * An event that somebody wants.  If it has `fields`, decoder_load_fixed() is to load them before
+ * they are looked at as values.  May change what is unwanted, but not the limit.
+ */
+typedef void decoder_event_fn(void *user, const struct event *event);
+
+/* What is constant about the headers of a stream, in bytes; masks are alignments - 1. */
+struct decoder_form {
+	bool is_compact, is_packed;
+	uint64_t header_mask, extended_mask, clock_mask;
+	uint64_t short_mask; /* large: of the time stamp of the short form */
+};
+
+/* An event header that was looked at. */
+struct decoder_head {
+	uint64_t now, past; /* its time, and the byte behind it */
+	uint32_t id;
+};
+
+/*
+ * The header at byte @at.  Both its short and its long form are looked at, which needs room for
+ * both: false if there is none before @end.
+ */
+static inline __attribute__((always_inline)) bool decoder_peek(const uint8_t *data, uint64_t end,
+							       const struct decoder_form *form,
+							       uint64_t at, uint64_t clock,
+							       struct decoder_head *head)
+{
+	const uint64_t low_mask = form->is_compact ? 0x7FFFFFF : UINT32_MAX;
+	const uint32_t extended = form->is_compact ? 31 : 65535;
+	const uint64_t tag_bytes = form->is_compact ? 1 : 2;
+	uint64_t begin = (at + form->header_mask) & ~form->header_mask;
+	uint64_t id_at = (begin + tag_bytes + form->extended_mask) & ~form->extended_mask;
+	uint64_t clock_at = (id_at + 4 + form->clock_mask) & ~form->clock_mask;
+	uint64_t short_at =
+		form->is_compact ? begin : (begin + 2 + form->short_mask) & ~form->short_mask;
+	uint32_t word, low;
+
+	if (clock_at + 8 > end || (!form->is_compact && short_at + 4 > end)) {
+		return false;
+	}
+	word = DECODE_LOAD(uint32_t, data + begin);
+	if ((word & extended) == extended) {
+		head->id = DECODE_LOAD(uint32_t, data + id_at);
+		head->now = DECODE_LOAD(uint64_t, data + clock_at);
+		head->past = clock_at + 8;
+	} else {
+		low = form->is_compact ? word >> 5 : DECODE_LOAD(uint32_t, data + short_at);
+		head->id = word & extended;
+		head->now = (clock & ~low_mask) | low;
+		head->now += low < (clock & low_mask) ? low_mask + 1 : 0;
+		head->past = short_at + 4;
+	}
+	return true;
+}
+
+/*
+ * How far ahead of the cursor memory is asked for, to the second-level cache: each event waits for
+ * the one before, so that a processor does not see by itself what comes (doc/decoder.md,
+ * "Reading").
+ */
+#define DECODER_AHEAD_BYTES 4096
+#define DECODER_AHEAD_LEVEL 2 /* of __builtin_prefetch() */
+
+/* The event is the next one of decoder_wanted(). */
+static inline void decoder_stop(struct decoder *d, const struct event *event, uint64_t past)
+{
+	d->clock = event->cycles;
+	d->at_bits = past * 8;
+	if (event->fields) {
+		decoder_load_fixed(d, event->class, event->fields);
+	}
+}
+
+/*
+ * decoder_wanted() for one form of header, so that the compiler knows which; with @on_event,
+ * decoder_each().
+ */
+static inline __attribute__((always_inline)) int
+decoder_wanted_form(struct decoder *d, const struct decoder_form *form,
+		    struct decoder_passed *passed, decoder_event_fn *on_event, void *user,
+		    struct event *event)
+{
+	const struct plan_skip *skips = d->stream->skips;
+	const uint32_t id_count = d->stream->event_count;
+	const uint8_t *data = d->data;
+	/* An event may end within a byte: the next begins behind it. */
+	uint64_t at = (d->at_bits + 7) / 8, before = at, ahead, clock = d->clock, count = 0;
+	const uint64_t end = d->end_bits / 8, limit = passed->limit;
+	uint64_t *counts = passed->counts;
+	enum plan_use unwanted = passed->unwanted;
+	struct decoder_head head;
+
+	while (decoder_peek(data, end, form, at, clock, &head) && head.id < id_count) {
+		const struct plan_skip *skip = &skips[head.id];
+		uint64_t begin = form->is_packed ? head.past
+						 : (head.past + skip->align_mask) &
+							   ~(uint64_t)skip->align_mask;
+		uint64_t past = begin + skip->bytes;
+
+		/* Once a line: where the cursor is, memory is near, and costs nothing. */
+		ahead = (at ^ before) / LINE_BYTES ? DECODER_AHEAD_BYTES : 0;
+		__builtin_prefetch(data + at + ahead, 0, DECODER_AHEAD_LEVEL);
+		before = at;
+		if (past > end || head.now < clock || head.now >= limit) {
+			break;
+		}
+		if (skip->use < unwanted) {
+			const struct plan_event *class = d->stream->events[head.id];
+
+			past = skip->use == SKIP_NOT ? 0
+						     : decoder_room(d, class, begin, past, event);
+			if (past == 0) {
+				break;
+			}
+			if (class->use < unwanted) {
+				event->class = class;
+				event->cycles = head.now;
+				if (!on_event) {
+					decoder_stop(d, event, past);
+					passed->events = count;
+					passed->clock = clock;
+					return 1;
+				}
+				on_event(user, event);
+				unwanted = passed->unwanted;
+			}
+		}
+		if (counts[skip->index]++ == 0) {
+			passed->seen[passed->seen_count++] = skip->index;
+		}
+		clock = head.now;
+		at = past;
+		count++;
+	}
+	if (count > 0) {
+		d->at_bits = at * 8;
+		d->clock = clock;
+	}
+	passed->events = count;
+	passed->clock = clock;
+	return decoder_next(d, event);
+}
+
+static inline __attribute__((always_inline)) int decoder_pass(struct decoder *d,
+							      struct decoder_passed *passed,
+							      decoder_event_fn *on_event,
+							      void *user, struct event *event)
+{
+	const struct plan_stream *stream = d->stream;
+	struct decoder_form form = {
+		.is_compact = true,
+		.is_packed = true,
+	};
+
+	if (stream->is_packed) {
+		return decoder_wanted_form(d, &form, passed, on_event, user, event);
+	}
+	form.is_packed = false;
+	form.header_mask = stream->header_align_bits / 8 - 1;
+	form.extended_mask = stream->extended_align_bits / 8 - 1;
+	form.clock_mask = stream->extended_clock_align_bits / 8 - 1;
+	if (stream->header == HEADER_COMPACT) {
+		return decoder_wanted_form(d, &form, passed, on_event, user, event);
+	}
+	form.is_compact = false;
+	form.short_mask = stream->header_clock_align_bits / 8 - 1;
+	return decoder_wanted_form(d, &form, passed, on_event, user, event);
+}
+
+/*
+ * The next event that somebody wants something of, like decoder_next().  Those before it
+ * that nobody wants, whose time does not go back and is before the limit, are only counted.
+ */
+static inline int decoder_wanted(struct decoder *d, struct decoder_passed *passed,
+				 struct event *event)
+{
+	return decoder_pass(d, passed, NULL, NULL, event);
+}
+
+/* The same, but those that somebody wants are counted, too, and told to @on_event. */
+static inline __attribute__((always_inline)) int decoder_each(struct decoder *d,
+							      struct decoder_passed *passed,
+							      decoder_event_fn *on_event,
+							      void *user, struct event *event)
+{
+	return decoder_pass(d, passed, on_event, user, event);
+}
+
+uint64_t decoder_bits(const struct decoder *d, const struct step *step, uint64_t at_bits);
+double decoder_float(const struct decoder *d, const struct step *step, uint64_t at_bits);
+
+static inline void decoder_load(struct decoder *d, const struct step *step, uint64_t base,
+				struct value *value)
+{
+	uint64_t at_bits = base + step->offset_bits;
+	const uint8_t *at = d->data + at_bits / 8;
+
+	switch ((enum step_op)step->op) {
+	case STEP_U8:
+		value->u = *at;
+		break;
+	case STEP_U16:
+		value->u = DECODE_LOAD(uint16_t, at);
+		break;
+	case STEP_U32:
+		value->u = DECODE_LOAD(uint32_t, at);
+		break;
+	case STEP_U64:
+	case STEP_S64:
+		value->u = DECODE_LOAD(uint64_t, at);
+		break;
+	case STEP_S8:
+		value->i = (int8_t)*at;
+		break;
+	case STEP_S16:
+		value->i = DECODE_LOAD(int16_t, at);
+		break;
+	case STEP_S32:
+		value->i = DECODE_LOAD(int32_t, at);
+		break;
+	case STEP_FLOAT:
+		value->f = decoder_float(d, step, at_bits);
+		break;
+	case STEP_BYTES:
+		value->bytes = at;
+		value->len = step->count;
+		break;
+	default:
+		value->u = decoder_bits(d, step, at_bits);
+		break;
+	}
+}
+
+/* Gives all requests the fields that several of them want. */
+static inline void decoder_copy(struct decoder *d, const struct plan_event *class)
+{
+	for (uint32_t i = 0; i < class->copy_count; i++) {
+		d->values[class->copies[i].to] = d->values[class->copies[i].from];
+	}
+}
+
+#endif

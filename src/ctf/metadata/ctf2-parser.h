@@ -1,0 +1,68 @@
+/*
+ * ctf2-parser: what the two halves of the CTF 2 parser share (ctf2.c, ctf2-type.c).
+ *
+ * Failure leaves by longjmp to ctf2_feed(), which frees the fragment's JSON; types belong
+ * to the arena.
+ */
+#ifndef SILLAGE_CTF_METADATA_CTF2_PARSER_H
+#define SILLAGE_CTF_METADATA_CTF2_PARSER_H
+
+#include <json-c/json.h>
+#include <setjmp.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "ctf/metadata/type.h"
+
+/* A field class with a name (fragment `field-class-alias`). */
+#define ALIAS_BUCKETS 256
+struct ctf2_alias {
+	struct ctf2_alias *next;
+	const char *name;
+	const struct type *type;
+};
+
+/* Where in the fragment the parser is, for messages: innermost first. */
+struct ctf2_where {
+	const struct ctf2_where *outer;
+	const char *key;
+	size_t index; /* in an array; SIZE_MAX: not in one */
+};
+
+struct ctf2 {
+	struct arena *arena;
+	struct metadata metadata;
+	struct ctf2_alias *aliases[ALIAS_BUCKETS];
+	struct json_tokener *tokener;
+	struct json_object *fragment; /* being parsed */
+	size_t fragment_bytes;        /* of the incomplete one */
+	unsigned long long fragments; /* complete so far */
+	const struct ctf2_where *where;
+	unsigned int depth;
+	bool is_broken;
+	jmp_buf fail;
+	struct err *err;
+};
+
+__attribute__((noreturn, format(printf, 2, 3))) void ctf2_fail(struct ctf2 *p, const char *fmt,
+							       ...);
+
+/* Members of an object; `find` gives NULL, `need` fails where there is none of that kind. */
+struct json_object *ctf2_find(struct json_object *object, const char *key);
+struct json_object *ctf2_find_array(struct ctf2 *p, struct json_object *object, const char *key);
+struct json_object *ctf2_find_object(struct ctf2 *p, struct json_object *object, const char *key);
+const char *ctf2_find_text(struct ctf2 *p, struct json_object *object, const char *key);
+const char *ctf2_need_text(struct ctf2 *p, struct json_object *object, const char *key);
+uint64_t ctf2_need_uint(struct ctf2 *p, struct json_object *object, const char *key, uint64_t max);
+uint64_t ctf2_uint_or(struct ctf2 *p, struct json_object *object, const char *key,
+		      uint64_t otherwise);
+int64_t ctf2_int_or(struct ctf2 *p, struct json_object *object, const char *key, int64_t otherwise);
+
+/* A string as a name: copied, and with the underscore of type_name() kept. */
+const char *ctf2_name(struct ctf2 *p, const char *text);
+
+/* A field class, or the name of one.  @key: where it is, for messages. */
+const struct type *ctf2_type(struct ctf2 *p, struct json_object *class, const char *key);
+void ctf2_add_alias(struct ctf2 *p, const char *name, const struct type *type);
+
+#endif

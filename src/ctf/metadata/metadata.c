@@ -1,0 +1,274 @@
+/*
+ * metadata: strips the packets of a metadata stream and feeds the text to the parser of
+ * the language that it begins in.
+ */
+#include "ctf/metadata/metadata.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "base/mem.h"
+#include "ctf/metadata/ctf2.h"
+#include "ctf/metadata/tsdl.h"
+
+/* A metadata packet's header (CTF 1.8.3, 7.1), packed, in the trace's byte order. */
+#define HEADER_BYTES       37
+#define HEADER_AT_CONTENT  24
+#define HEADER_AT_PACKET   28
+#define HEADER_AT_COMPRESS 32
+#define HEADER_AT_ENCRYPT  33
+#define HEADER_AT_MAJOR    35
+#define HEADER_AT_MINOR    36
+#define METADATA_MAGIC     0x75D11D57u
+
+struct metadata_stream {
+	struct arena arena;
+	struct tsdl *tsdl; /* CTF 1.8 ... */
+	struct ctf2 *ctf2; /* ... or CTF 2; neither before the first text */
+	VEC(char) raw;     /* not yet unpacked */
+	VEC(char) text;    /* not yet parsed */
+	VEC(char) kept;    /* all text, when it is to be kept */
+	bool keeps_text;
+	size_t total; /* bytes ever fed */
+	uint64_t packets;
+};
+
+struct metadata_stream *metadata_stream_new(void)
+{
+	struct metadata_stream *stream = mem_alloc(sizeof(*stream));
+
+	stream->arena.max = METADATA_ARENA_BYTES_MAX;
+	return stream;
+}
+
+void metadata_stream_free(struct metadata_stream *stream)
+{
+	if (!stream) {
+		return;
+	}
+	ctf2_free(stream->ctf2);
+	arena_fini(&stream->arena);
+	vec_fini(&stream->raw);
+	vec_fini(&stream->text);
+	vec_fini(&stream->kept);
+	free(stream);
+}
+
+static uint32_t load_u32(const char *at, bool is_be)
+{
+	uint32_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return is_be == (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) ? value : __builtin_bswap32(value);
+}
+
+/* Whether @raw starts with the magic number, and in which byte order. */
+static bool has_magic(const char *raw, bool *ret_be)
+{
+	*ret_be = load_u32(raw, true) == METADATA_MAGIC;
+	return *ret_be || load_u32(raw, false) == METADATA_MAGIC;
+}
+
+static int check_header(const struct metadata_stream *stream, const char *raw, bool is_be,
+			struct err *err)
+{
+	uint32_t content = load_u32(raw + HEADER_AT_CONTENT, is_be);
+	uint32_t packet = load_u32(raw + HEADER_AT_PACKET, is_be);
+	unsigned long long number = stream->packets;
+
+	if (raw[HEADER_AT_COMPRESS] || raw[HEADER_AT_ENCRYPT]) {
+		return err_raise(err, -EINVAL, "metadata packet %llu is compressed or encrypted",
+				 number);
+	}
+	if (!(raw[HEADER_AT_MAJOR] == 1 && raw[HEADER_AT_MINOR] == 8) &&
+	    !(raw[HEADER_AT_MAJOR] == 2 && raw[HEADER_AT_MINOR] == 0)) {
+		return err_raise(err, -EINVAL,
+				 "metadata packet %llu is of CTF %d.%d; this program "
+				 "reads 1.8 and 2.0",
+				 number, raw[HEADER_AT_MAJOR], raw[HEADER_AT_MINOR]);
+	}
+	if (content < HEADER_BYTES * 8 || content % 8 || packet % 8 || packet < content) {
+		return err_raise(err, -EINVAL,
+				 "metadata packet %llu has impossible sizes: content "
+				 "%u bits, packet %u bits",
+				 number, content, packet);
+	}
+	return 0;
+}
+
+static void add_text(struct metadata_stream *stream, const char *text, size_t len)
+{
+	vec_append(&stream->text, text, len);
+	if (stream->keeps_text) {
+		vec_append(&stream->kept, text, len);
+	}
+}
+
+/* Moves plain text up to the next packet, or up to what may become a magic number. */
+static bool unpack_text(struct metadata_stream *stream, size_t *at)
+{
+	const char *raw = stream->raw.at + *at;
+	size_t len = stream->raw.count - *at;
+	size_t text = 0;
+	bool is_be;
+
+	/* Both magic numbers begin with a letter; their second byte is no text. */
+	while (text < len && !(len - text >= 4 && has_magic(raw + text, &is_be))) {
+		if (len - text < 4 && (raw[text] == 'W' || raw[text] == 'u')) {
+			break;
+		}
+		text++;
+	}
+	add_text(stream, raw, text);
+	*at += text;
+	return text > 0;
+}
+
+/*
+ * Moves the text of one packet, or text before the next packet, from raw to text.
+ * 1: moved something; 0: needs more bytes.
+ */
+static int unpack_one(struct metadata_stream *stream, size_t *at, struct err *err)
+{
+	const char *raw = stream->raw.at + *at;
+	size_t len = stream->raw.count - *at;
+	uint32_t packet_bytes;
+	bool is_be;
+	int r;
+
+	if (len < 4 || !has_magic(raw, &is_be)) {
+		return unpack_text(stream, at);
+	}
+	if (len < HEADER_BYTES) {
+		return 0;
+	}
+	r = check_header(stream, raw, is_be, err);
+	if (r < 0) {
+		return r;
+	}
+	packet_bytes = load_u32(raw + HEADER_AT_PACKET, is_be) / 8;
+	if (len < packet_bytes) {
+		return 0;
+	}
+	add_text(stream, raw + HEADER_BYTES,
+		 load_u32(raw + HEADER_AT_CONTENT, is_be) / 8 - HEADER_BYTES);
+	*at += packet_bytes;
+	stream->packets++;
+	return 1;
+}
+
+/* Fragments of CTF 2 begin with a record separator; some writers forget the first one. */
+static int choose_language(struct metadata_stream *stream, struct err *err)
+{
+	if (stream->text.at[0] == '\x1E' || stream->text.at[0] == '{') {
+		stream->ctf2 = ctf2_new(&stream->arena);
+	} else {
+		stream->tsdl = tsdl_new(&stream->arena);
+	}
+	if (!stream->ctf2 && !stream->tsdl) {
+		return err_raise(err, -ENOMEM, "out of memory before the metadata's first line");
+	}
+	return 0;
+}
+
+static int parse_text(struct metadata_stream *stream, struct err *err)
+{
+	size_t used = stream->text.count;
+	int r = stream->ctf2 || stream->tsdl ? 0 : choose_language(stream, err);
+
+	if (r == 0 && stream->ctf2) {
+		r = ctf2_feed(stream->ctf2, stream->text.at, stream->text.count, err);
+	} else if (r == 0) {
+		r = tsdl_feed(stream->tsdl, stream->text.at, stream->text.count, &used, err);
+	}
+	if (r < 0) {
+		return r;
+	}
+	if (used > 0) {
+		memmove(stream->text.at, stream->text.at + used, stream->text.count - used);
+		stream->text.count -= used;
+	}
+	return 0;
+}
+
+int metadata_stream_feed(struct metadata_stream *stream, const void *bytes, size_t len,
+			 struct err *err)
+{
+	size_t at = 0;
+	int r;
+
+	if (len > METADATA_BYTES_MAX - stream->total) {
+		return err_raise(err, -E2BIG, "more than %zu bytes of metadata",
+				 METADATA_BYTES_MAX);
+	}
+	stream->total += len;
+	vec_append(&stream->raw, bytes, len);
+	do {
+		r = unpack_one(stream, &at, err);
+	} while (r > 0);
+	if (r < 0) {
+		return r;
+	}
+	if (at > 0) {
+		memmove(stream->raw.at, stream->raw.at + at, stream->raw.count - at);
+		stream->raw.count -= at;
+	}
+	return stream->text.count > 0 ? parse_text(stream, err) : 0;
+}
+
+void metadata_stream_keep_text(struct metadata_stream *stream)
+{
+	stream->keeps_text = true;
+}
+
+const char *metadata_stream_text(const struct metadata_stream *stream, size_t *ret_len)
+{
+	*ret_len = stream->kept.count;
+	return stream->kept.at ? stream->kept.at : "";
+}
+
+int metadata_stream_end(const struct metadata_stream *stream, struct err *err)
+{
+	size_t blank = 0;
+
+	if (stream->raw.count > 0) {
+		return err_raise(err, -EINVAL, "metadata ends inside packet %llu",
+				 (unsigned long long)stream->packets);
+	}
+	if (stream->ctf2 && ctf2_is_inside(stream->ctf2)) {
+		return err_raise(err, -EINVAL, "metadata ends inside a fragment");
+	}
+	while (blank < stream->text.count &&
+	       (isspace((unsigned char)stream->text.at[blank]) || !stream->text.at[blank])) {
+		blank++;
+	}
+	if (blank < stream->text.count && stream->text.at[blank] != '/') {
+		return err_raise(err, -EINVAL,
+				 "metadata ends inside a declaration that begins "
+				 "\"%.*s\"",
+				 stream->text.count - blank < 40 ? (int)(stream->text.count - blank)
+								 : 40,
+				 stream->text.at + blank);
+	}
+	return 0;
+}
+
+const struct metadata *metadata_stream_types(const struct metadata_stream *stream)
+{
+	static const struct metadata none;
+
+	if (stream->ctf2) {
+		return ctf2_metadata(stream->ctf2);
+	}
+	return stream->tsdl ? tsdl_metadata(stream->tsdl) : &none;
+}
+
+struct arena *metadata_stream_arena(struct metadata_stream *stream)
+{
+	return &stream->arena;
+}

@@ -1,0 +1,85 @@
+/*
+ * tsdl-parser: what the parts of the TSDL parser share: tsdl.c (what a trace has), tsdl-type.c
+ * (types), tsdl-scalar.c (those without parts), tsdl-scope.c (their names).
+ *
+ * Failure leaves by longjmp to tsdl_feed(): the input is hostile, every step can
+ * fail, and all memory belongs to the arena, so there is nothing to undo.
+ */
+#ifndef SILLAGE_CTF_METADATA_TSDL_PARSER_H
+#define SILLAGE_CTF_METADATA_TSDL_PARSER_H
+
+#include <setjmp.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "ctf/metadata/lex.h"
+#include "ctf/metadata/type.h"
+
+enum tag_kind { TAG_ALIAS, TAG_STRUCT, TAG_VARIANT, TAG_ENUM };
+
+/* One name of a type; `struct x`, `variant x`, `enum x` and aliases are apart. */
+struct type_symbol {
+	struct type_symbol *next;
+	enum tag_kind tag;
+	const char *name;
+	const struct type *type;
+};
+
+/* Names visible in one pair of braces.  The root scope hashes, as it can be large. */
+#define SCOPE_BUCKETS_ROOT 256
+struct type_scope {
+	struct type_scope *outer;
+	unsigned int bucket_count;
+	struct type_symbol *symbols[];
+};
+
+struct tsdl {
+	struct arena *arena;
+	struct metadata metadata;
+	struct type_scope *root, *scope;
+	struct lex lex;
+	unsigned int line; /* of the next declaration */
+	struct lex_scan scan;
+	unsigned int depth;
+	char words[128]; /* name of the last type given by name; "" if the last was not */
+	bool is_broken;
+	jmp_buf fail;
+	struct err *err;
+};
+
+__attribute__((noreturn, format(printf, 2, 3))) void tsdl_fail(struct tsdl *p, const char *fmt,
+							       ...);
+void tsdl_expect(struct tsdl *p, int punct);
+bool tsdl_accept(struct tsdl *p, int punct);
+bool tsdl_accept_word(struct tsdl *p, const char *word);
+char *tsdl_ident(struct tsdl *p);
+
+/* Entering and leaving braces that may declare types. */
+struct type_scope *tsdl_scope_push(struct tsdl *p);
+void tsdl_scope_pop(struct tsdl *p);
+/* The type of that name which can be seen here, or NULL. */
+const struct type *tsdl_symbol(const struct tsdl *p, enum tag_kind tag, const char *name);
+void tsdl_symbol_add(struct tsdl *p, enum tag_kind tag, const char *name, const struct type *type);
+
+/* `typealias ...;`, `typedef ...;` or a named struct, variant or enum; false if none. */
+bool tsdl_type_declaration(struct tsdl *p);
+
+/* A type specifier, e.g. `struct { ... } align(8)` or `unsigned long`. */
+const struct type *tsdl_type_specifier(struct tsdl *p);
+
+/* What follows these words. */
+const struct type *tsdl_integer(struct tsdl *p);
+const struct type *tsdl_float(struct tsdl *p);
+const struct type *tsdl_string_type(struct tsdl *p);
+const struct type *tsdl_enum(struct tsdl *p);
+
+uint32_t tsdl_alignment(struct tsdl *p, uint64_t bits); /* @bits, if that is one */
+
+/* A constant, possibly negative. */
+uint64_t tsdl_constant(struct tsdl *p);
+
+/* The value after `=`: identifiers with dots and arrows, numbers or a string, as text. */
+char *tsdl_value_text(struct tsdl *p);
+char *tsdl_string(struct tsdl *p);
+
+#endif

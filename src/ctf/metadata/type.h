@@ -1,0 +1,195 @@
+/*
+ * type: what a trace's metadata says, as a tree.
+ *
+ * Built by a metadata parser (tsdl.h), read by the plan compiler (plan.h), never
+ * changed in between.  Everything lives in the metadata's arena.  One tree serves both
+ * metadata languages.  Where they differ, CTF 2 (JSON) is the general case:
+ *
+ *     CTF 1.8                              CTF 2
+ *     meaning by a field's name            meaning by a field's role
+ *     variant chosen by an enum's label    by ranges of the selector
+ *     clock named by the integer           by the data stream class
+ *
+ * Names are kept as declared in TSDL; type_name() gives the form that users see, without
+ * the underscore that CTF 1.8 puts in front (CTF 1.8.3, section 7.3.2).  CTF 2 puts
+ * nothing in front; a name that begins with an underscore is given another here.
+ */
+#ifndef SILLAGE_CTF_METADATA_TYPE_H
+#define SILLAGE_CTF_METADATA_TYPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum byte_order { ORDER_NATIVE, ORDER_LE, ORDER_BE }; /* NATIVE: the trace's byte_order */
+
+enum type_kind {
+	TYPE_INT,
+	TYPE_FLOAT,
+	TYPE_ENUM, /* an integer with labels */
+	TYPE_STRING,
+	TYPE_STRUCT,
+	TYPE_VARIANT,
+	TYPE_ARRAY,
+	TYPE_SEQUENCE,
+};
+
+/* What a CTF 2 field is for (CTF2-SPEC-2.0, "roles"); a type may have several. */
+enum {
+	ROLE_MAGIC = 1 << 0,
+	ROLE_UUID = 1 << 1,
+	ROLE_STREAM_CLASS_ID = 1 << 2,
+	ROLE_STREAM_ID = 1 << 3,
+	ROLE_PACKET_SIZE = 1 << 4,
+	ROLE_CONTENT_SIZE = 1 << 5,
+	ROLE_TIMESTAMP = 1 << 6,
+	ROLE_TIMESTAMP_END = 1 << 7,
+	ROLE_DISCARDED = 1 << 8,
+	ROLE_SEQ_NUM = 1 << 9,
+	ROLE_EVENT_CLASS_ID = 1 << 10,
+};
+
+/* The places where a path may start (CTF 1.8.3, section 7.3.2), outermost first. */
+enum root {
+	ROOT_PACKET_HEADER,
+	ROOT_PACKET_CONTEXT,
+	ROOT_EVENT_HEADER,
+	ROOT_STREAM_EVENT_CONTEXT,
+	ROOT_EVENT_CONTEXT,
+	ROOT_FIELDS,
+	ROOT_COUNT,
+};
+
+/* The way to the field that holds a length or a selector. */
+struct type_path {
+	bool is_absolute; /* CTF 2: from @root; otherwise from the struct around, outward */
+	enum root root;
+	uint32_t up; /* relative: structs to leave first */
+	size_t count;
+	const char *const *names;
+};
+
+/* How text is written.  ASCII is UTF-8. */
+enum encoding { UTF_8, UTF_16LE, UTF_16BE, UTF_32LE, UTF_32BE };
+
+struct type;
+
+struct type_field {
+	const char *name; /* "" if it has none (options of a CTF 2 variant) */
+	const struct type *type;
+};
+
+/* Values of a selector that choose an option; inclusive, signed if the selector is. */
+struct type_case {
+	uint64_t low, high;
+	size_t field;
+};
+
+/* Bounds are inclusive and hold the bits of the container, sign-extended when signed. */
+struct type_label {
+	const char *name;
+	uint64_t low, high;
+};
+
+struct type {
+	enum type_kind kind;
+	uint32_t align_bits; /* power of two; of a struct: at least its largest member's */
+
+	/* TYPE_INT, TYPE_ENUM, TYPE_FLOAT */
+	uint32_t size_bits;
+	enum byte_order order;
+	bool is_signed;
+	bool is_text;      /* 8-bit integers of this type in an array are text */
+	bool is_variable;  /* LEB128, of any size; size_bits is 64 */
+	bool is_reversed;  /* the last bit comes first (CTF 2 "bit-order") */
+	uint16_t roles;    /* CTF 2 */
+	const char *clock; /* mapped clock, NULL if none (CTF 1.8) */
+
+	/* TYPE_STRING, and TYPE_ARRAY and TYPE_SEQUENCE of text */
+	enum encoding encoding;
+
+	/* TYPE_ENUM */
+	const struct type_label *labels;
+	size_t label_count;
+
+	/* TYPE_STRUCT, TYPE_VARIANT */
+	const struct type_field *fields;
+	size_t field_count;
+	const struct type_path *tag;   /* TYPE_VARIANT: its selector; NULL while not given */
+	const struct type_case *cases; /* TYPE_VARIANT: NULL: by the labels of the selector */
+	size_t case_count;
+	bool is_optional; /* TYPE_VARIANT: no case is no field, not an error */
+
+	/* TYPE_ARRAY, TYPE_SEQUENCE */
+	const struct type *element;
+	uint64_t length;                     /* TYPE_ARRAY */
+	const struct type_path *length_path; /* TYPE_SEQUENCE */
+};
+
+struct clock_class {
+	struct clock_class *next;
+	const char *name;
+	uint64_t freq;    /* Hz, never 0 */
+	int64_t offset_s; /* seconds from the epoch ... */
+	int64_t offset;   /* ... plus this many cycles */
+	bool is_absolute;
+};
+
+struct env_entry {
+	struct env_entry *next;
+	const char *name;
+	const char *text; /* NULL for an integer */
+	int64_t number;
+};
+
+struct event_class {
+	struct event_class *next; /* in order of declaration, over all streams */
+	const char *name;
+	uint64_t id;
+	uint64_t stream_id;
+	int64_t loglevel;                    /* -1: none */
+	uint32_t index;                      /* dense, in order of declaration */
+	const struct type *context, *fields; /* structs or NULL */
+};
+
+struct stream_class {
+	struct stream_class *next;
+	uint64_t id;
+	const struct type *packet_context, *event_header, *event_context; /* structs or NULL */
+	const char *clock; /* CTF 2: the default clock, NULL if none */
+};
+
+struct metadata {
+	enum byte_order order;
+	uint32_t major, minor; /* of CTF: 1.8 or 2.0 */
+	bool has_trace, has_uuid;
+	uint8_t uuid[16];
+	const struct type *packet_header;
+	struct clock_class *clocks;
+	struct env_entry *env;
+	struct stream_class *streams;
+	struct event_class *events, *events_last;
+	uint32_t event_count;
+};
+
+const char *type_name(const char *declared);
+
+/* Bytes of one code unit. */
+unsigned int encoding_unit(enum encoding encoding);
+const struct env_entry *metadata_env(const struct metadata *metadata, const char *name);
+const struct clock_class *metadata_clock(const struct metadata *metadata, const char *name);
+const struct stream_class *metadata_stream(const struct metadata *metadata, uint64_t id);
+
+/* Appends @event and numbers it. */
+void metadata_add_event(struct metadata *metadata, struct event_class *event);
+
+/* Whether an integer of an event header is the event's time stamp. */
+static inline bool type_is_timestamp(const struct type *type)
+{
+	return type->clock || type->roles & ROLE_TIMESTAMP;
+}
+
+/* Whether elements of @type make a string when put in an array. */
+bool type_is_text(const struct type *element);
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * index: the packet index file that LTTng writes beside each stream file.
+ *
+ * Format (lttng-tools, ctf-index.h): big endian; magic 0xC1F1DCC1, major 1, minor, bytes of
+ * an entry; then entries: offset, packet size and content size in bits, time stamps, events
+ * discarded, stream id; from 1.1 on also stream instance id and packet sequence number.
+ */
+#ifndef SILLAGE_CTF_PACKET_INDEX_H
+#define SILLAGE_CTF_PACKET_INDEX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+
+struct index_entry {
+	uint64_t offset, bytes; /* of the packet, in the stream file */
+};
+
+struct packet_index {
+	VEC(struct index_entry) entries; /* by offset, apart from each other */
+};
+
+/*
+ * Reads an index of a stream file of @file_bytes.  -EPROTO (what, and which entry) if it is
+ * not one, or says what cannot be.  @index is valid, and to be freed, in any case.
+ */
+int packet_index_parse(struct packet_index *index, const uint8_t *bytes, size_t len,
+		       uint64_t file_bytes, struct err *err);
+void packet_index_fini(struct packet_index *index);
+
+/* An index as LTTng writes it, version 1.1: the header, then an entry for each packet, at @out. */
+#define INDEX_HEADER_BYTES 16
+#define INDEX_ENTRY_BYTES  72
+struct index_facts {
+	uint64_t offset, packet_bits, content_bits, begin, end, discarded, stream_id, instance_id,
+		seq_num;
+};
+void packet_index_put_header(uint8_t out[INDEX_HEADER_BYTES]);
+void packet_index_put(uint8_t out[INDEX_ENTRY_BYTES], const struct index_facts *facts);
+
+/* The first entry behind @offset, or NULL. */
+const struct index_entry *packet_index_after(const struct packet_index *index, uint64_t offset);
+
+#endif

@@ -1,0 +1,580 @@
+/*
+ * compile: see compile.h for the method.
+ */
+#include "ctf/plan/compile-parts.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/limits.h"
+
+void compile_fail(struct compile *c, const char *fmt, ...)
+{
+	char what[256];
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(what, sizeof(what), fmt, args);
+	va_end(args);
+	(void)err_raise(c->err, -EINVAL, "metadata: %s", what);
+	longjmp(*c->fail, EINVAL);
+}
+
+/* ---- the walk ---- */
+
+static void walk(struct compile *c, struct node *node, const struct type *type, uint16_t slot);
+
+static uint32_t next_ordinal(struct compile *c)
+{
+	if (c->ordinal == c->group_room) {
+		uint32_t room = c->group_room ? c->group_room * 2 : 64;
+		uint32_t *more = arena_alloc(c->scratch, room * sizeof(*more));
+
+		if (c->group_room > 0) {
+			memcpy(more, c->groups, c->group_room * sizeof(*more));
+		}
+		c->groups = more;
+		c->group_room = room;
+	}
+	return c->ordinal++;
+}
+
+/* The slot of the integer that the walk is at, for those who find it by a path. */
+static uint16_t integer_slot(struct compile *c, uint32_t ordinal)
+{
+	uint32_t group = c->groups[ordinal];
+
+	if (!c->emitting || !(group || c->keep_integers)) {
+		return SLOT_NONE;
+	}
+	if (!group) {
+		return emit_new_slot(c);
+	}
+	if (c->group_slots[group] == SLOT_NONE) {
+		c->group_slots[group] = emit_new_slot(c);
+	}
+	return c->group_slots[group];
+}
+
+/* In an event header, time stamps move the clock, and the last id is the event's. */
+static void header_integer(struct compile *c, const struct type *type, uint16_t slot)
+{
+	struct step *step;
+
+	if (type_is_timestamp(type)) {
+		step = emit_step(c, STEP_CLOCK);
+		step->ref = slot;
+		step->size_bits = type->size_bits;
+		step->flags = type->is_variable ? STEP_COUNTED : 0;
+	}
+	if (c->by_roles ? type->roles & ROLE_EVENT_CLASS_ID : strcmp(c->name, "id") == 0) {
+		emit_step(c, STEP_ID)->ref = slot;
+		c->has_id = true;
+	}
+}
+
+/* LEB128: how many bytes there are is known at its end only. */
+static void walk_variable(struct compile *c, const struct type *type, uint16_t slot)
+{
+	emit_flush(c);
+	if (c->emitting) {
+		struct step *step = emit_step(c, STEP_LEB128);
+
+		step->slot = slot;
+		step->flags = type->is_signed ? STEP_SIGNED : 0;
+		step->type = type;
+	}
+	emit_forget_position(c, 8);
+}
+
+static void walk_integer(struct compile *c, struct node *node, const struct type *type,
+			 uint16_t slot)
+{
+	struct step *step;
+
+	node->ordinal = next_ordinal(c);
+	if (slot == SLOT_NONE) {
+		slot = integer_slot(c, node->ordinal);
+	}
+	node->slot = slot;
+	if (type->is_variable) {
+		walk_variable(c, type, slot);
+	} else {
+		if (c->emitting && (slot != SLOT_NONE || c->visit_all)) {
+			step = emit_load(c, emit_integer_op(c, type), type->size_bits, slot);
+			step->flags = emit_value_flags(c, type);
+			step->type = type;
+		}
+		emit_advance(c, type->size_bits);
+	}
+	if (c->emitting && c->root == ROOT_EVENT_HEADER && slot != SLOT_NONE) {
+		header_integer(c, type, slot);
+	}
+}
+
+static void walk_float(struct compile *c, const struct type *type, uint16_t slot)
+{
+	if (c->emitting && (slot != SLOT_NONE || c->visit_all)) {
+		struct step *step = emit_load(c, STEP_FLOAT, type->size_bits, slot);
+
+		step->flags = emit_value_flags(c, type);
+		step->type = type;
+	}
+	emit_advance(c, type->size_bits);
+}
+
+static void walk_string(struct compile *c, const struct type *type, uint16_t slot)
+{
+	emit_flush(c);
+	if (c->emitting) {
+		struct step *step = emit_step(c, STEP_STRING);
+
+		step->slot = slot;
+		step->flags = (uint8_t)(type->encoding << STEP_ENCODING_SHIFT);
+		step->type = type;
+	}
+	emit_forget_position(c, 8);
+}
+
+static void walk_struct(struct compile *c, struct node *node, const struct type *type)
+{
+	struct scope_frame frame = { .outer = c->frames, .node = node };
+
+	node->members = arena_alloc(c->scratch, type->field_count * sizeof(*node->members));
+	c->frames = &frame;
+	for (size_t i = 0; i < type->field_count; i++) {
+		c->name = type_name(type->fields[i].name);
+		walk(c, &node->members[i], type->fields[i].type, SLOT_NONE);
+		frame.field_count = i + 1;
+	}
+	c->frames = frame.outer;
+}
+
+/* Elements of one constant size, whose stride keeps them aligned: no loop needed. */
+static uint64_t fixed_size(const struct type *type)
+{
+	switch (type->kind) {
+	case TYPE_INT:
+	case TYPE_ENUM:
+	case TYPE_FLOAT:
+		return !type->is_variable && type->size_bits % type->align_bits == 0
+			       ? type->size_bits
+			       : 0;
+	case TYPE_STRING:
+	case TYPE_STRUCT:
+	case TYPE_VARIANT:
+	case TYPE_ARRAY:
+	case TYPE_SEQUENCE:
+		return 0;
+	}
+	return 0;
+}
+
+/* The body of a loop: the position in it is not known, and paths see outward. */
+static void walk_loop(struct compile *c, struct node *node, const struct type *type,
+		      const struct node *length)
+{
+	uint32_t at = c->step_count;
+
+	node->members = arena_alloc(c->scratch, sizeof(*node->members));
+
+	emit_flush(c);
+	if (++c->loops > PLAN_DEPTH_MAX) {
+		compile_fail(c, "arrays are nested deeper than %d", PLAN_DEPTH_MAX);
+	}
+	if (c->emitting) {
+		struct step *step = emit_step(c, STEP_LOOP);
+
+		at = c->step_count - 1;
+		step->count = type->length;
+		if (length) {
+			step->flags = STEP_COUNTED;
+			step->ref = length->slot;
+		}
+	}
+	emit_forget_position(c, 1);
+	walk(c, node->members, type->element, SLOT_NONE);
+	emit_flush(c);
+	emit_forget_position(c, 1);
+	if (c->emitting) {
+		emit_step(c, STEP_LOOP_END)->target = at;
+		c->steps[at].target = c->step_count;
+	}
+	c->loops--;
+}
+
+/* Text of a constant number of bytes, or bytes that somebody wants. */
+static void walk_bytes(struct compile *c, const struct type *type, uint16_t slot)
+{
+	if (c->emitting && (slot != SLOT_NONE || c->visit_all)) {
+		struct step *step = emit_load(c, STEP_BYTES, type->length * 8, slot);
+
+		step->count = type->length;
+		step->type = type;
+		step->flags = STEP_TEXT;
+	}
+	emit_advance(c, type->length * 8);
+}
+
+/* Elements of @stride bits, as many as @length says; NULL: a constant number. */
+static void walk_row(struct compile *c, const struct type *type, const struct node *length,
+		     uint64_t stride, uint16_t slot)
+{
+	uint32_t low_bit = (uint32_t)(stride & (0 - stride));
+
+	emit_flush(c);
+	if (c->emitting) {
+		struct step *step = emit_step(c, STEP_SEQ);
+
+		step->ref = length ? length->slot : SLOT_NONE;
+		step->count = type->length;
+		step->slot = slot;
+		step->size_bits = stride;
+		step->type = type;
+		step->flags = type_is_text(type->element)
+				      ? (uint8_t)(STEP_TEXT | type->encoding << STEP_ENCODING_SHIFT)
+				      : 0;
+	}
+	if (low_bit < c->modulus) {
+		c->modulus = low_bit;
+		c->remainder %= c->modulus;
+	}
+}
+
+static void walk_array(struct compile *c, struct node *node, const struct type *type, uint16_t slot)
+{
+	uint64_t stride = fixed_size(type->element);
+	bool is_text = type_is_text(type->element);
+	bool is_bytes = stride == 8 && type->element->align_bits <= 8;
+
+	if (type->length > PACKET_BYTES_MAX) {
+		compile_fail(c, "an array of %llu elements", (unsigned long long)type->length);
+	}
+	emit_align(c, type->align_bits);
+	if (is_text && type->encoding != UTF_8) {
+		walk_row(c, type, NULL, stride, slot);
+	} else if (is_bytes && c->modulus >= 8 && (is_text || slot != SLOT_NONE)) {
+		walk_bytes(c, type, slot);
+	} else if (stride >= 8 && slot != SLOT_NONE && !c->visit_all) {
+		walk_row(c, type, NULL, stride, slot);
+	} else if (stride > 0 && !c->visit_all && type->length <= UINT32_MAX / 2 / stride) {
+		emit_advance(c, stride * type->length);
+	} else {
+		walk_loop(c, node, type, NULL);
+	}
+}
+
+static void walk_sequence(struct compile *c, struct node *node, const struct type *type,
+			  uint16_t slot)
+{
+	const struct node *length = compile_resolve(c, type->length_path, "length");
+	uint64_t stride = fixed_size(type->element);
+
+	emit_align(c, type->align_bits);
+	if (stride == 0 || (c->visit_all && !type_is_text(type->element))) {
+		walk_loop(c, node, type, length);
+	} else {
+		walk_row(c, type, length, stride, slot);
+	}
+}
+
+/* ---- variants ---- */
+
+static const struct type_field *choice_named(const struct type *variant, const char *label)
+{
+	for (size_t i = 0; i < variant->field_count; i++) {
+		if (strcmp(variant->fields[i].name, label) == 0) {
+			return &variant->fields[i];
+		}
+	}
+	for (size_t i = 0; i < variant->field_count; i++) {
+		if (strcmp(type_name(variant->fields[i].name), type_name(label)) == 0) {
+			return &variant->fields[i];
+		}
+	}
+	return NULL;
+}
+
+/* Where two ways of getting here meet, only what both know is known. */
+static void join_position(struct compile *c, uint32_t modulus, uint32_t remainder)
+{
+	if (modulus < c->modulus) {
+		c->modulus = modulus;
+	}
+	while (c->modulus > 1 && c->remainder % c->modulus != remainder % c->modulus) {
+		c->modulus /= 2;
+	}
+	c->remainder %= c->modulus;
+}
+
+/* Emits each choice once and returns where each begins. */
+static uint32_t *walk_choices(struct compile *c, struct node *node, const struct type *type)
+{
+	uint32_t *begins = arena_alloc(c->scratch, (type->field_count + 1) * sizeof(*begins));
+	uint32_t *jumps = arena_alloc(c->scratch, (type->field_count + 1) * sizeof(*jumps));
+	uint32_t modulus = c->modulus, remainder = c->remainder;
+	uint32_t after_modulus = UINT32_MAX, after_remainder = 0;
+
+	node->members = arena_alloc(c->scratch, type->field_count * sizeof(*node->members));
+	if (type->is_optional) {
+		after_modulus = modulus;
+		after_remainder = remainder;
+	}
+	for (size_t i = 0; i < type->field_count; i++) {
+		c->modulus = modulus;
+		c->remainder = remainder;
+		begins[i] = c->step_count;
+		c->name = type_name(type->fields[i].name);
+		walk(c, &node->members[i], type->fields[i].type, SLOT_NONE);
+		emit_flush(c);
+		if (after_modulus != UINT32_MAX) {
+			join_position(c, after_modulus, after_remainder);
+		}
+		after_modulus = c->modulus;
+		after_remainder = c->remainder;
+		if (c->emitting) {
+			jumps[i] = c->step_count;
+			(void)emit_step(c, STEP_JUMP);
+		}
+	}
+	for (size_t i = 0; c->emitting && i < type->field_count; i++) {
+		c->steps[jumps[i]].target = c->step_count;
+	}
+	return begins;
+}
+
+/* TSDL: a label of the tag chooses the option of that name. */
+static size_t cases_by_label(const struct type *type, const struct type *tag,
+			     const uint32_t *begins, struct step_case *cases)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < tag->label_count; i++) {
+		const struct type_label *label = &tag->labels[i];
+		const struct type_field *choice = choice_named(type, label->name);
+
+		if (choice) {
+			cases[count].low = label->low;
+			cases[count].high = label->high;
+			cases[count++].target = begins[choice - type->fields];
+		}
+	}
+	return count;
+}
+
+static void make_cases(struct compile *c, const struct type *type, const struct type *tag,
+		       const uint32_t *begins, struct step *select)
+{
+	size_t room = type->cases ? type->case_count : tag->label_count;
+	struct step_case *cases = arena_alloc(c->arena, room * sizeof(*cases));
+	size_t count = type->case_count;
+
+	if (type->cases) {
+		for (size_t i = 0; i < count; i++) {
+			cases[i].low = type->cases[i].low;
+			cases[i].high = type->cases[i].high;
+			cases[i].target = begins[type->cases[i].field];
+		}
+	} else {
+		count = cases_by_label(type, tag, begins, cases);
+	}
+	if (count > UINT16_MAX) {
+		compile_fail(c, "a variant selected by %zu ranges", count);
+	}
+	select->cases = cases;
+	select->case_count = (uint16_t)count;
+}
+
+static void walk_variant(struct compile *c, struct node *node, const struct type *type)
+{
+	const struct node *tag = compile_resolve(c, type->tag, "selector");
+	uint32_t select = c->step_count;
+	const uint32_t *begins;
+
+	if (!type->cases && tag->type->kind != TYPE_ENUM) {
+		compile_fail(c, "the tag \"%s\" is not an enum",
+			     type->tag->names[type->tag->count - 1]);
+	}
+	emit_flush(c);
+	if (c->emitting) {
+		select = c->step_count;
+		emit_step(c, STEP_SELECT)->ref = tag->slot;
+	}
+	begins = walk_choices(c, node, type);
+	if (c->emitting) {
+		struct step *step = &c->steps[select];
+
+		make_cases(c, type, tag->type, begins, step);
+		step->flags = tag->type->is_signed ? STEP_SIGNED : 0;
+		step->target = type->is_optional ? c->step_count : 0;
+	}
+}
+
+static void walk(struct compile *c, struct node *node, const struct type *type, uint16_t slot)
+{
+	if (++c->depth > TYPE_DEPTH_MAX * 2) {
+		compile_fail(c, "types are nested deeper than %d", TYPE_DEPTH_MAX * 2);
+	}
+	if (++c->walked > PLAN_FIELDS_WALKED_MAX) {
+		compile_fail(c, "a class of more than %d fields", PLAN_FIELDS_WALKED_MAX);
+	}
+	node->type = type;
+	node->slot = SLOT_NONE;
+	node->is_complete = false;
+	if (type->kind != TYPE_VARIANT && type->kind != TYPE_ARRAY && type->kind != TYPE_SEQUENCE) {
+		emit_align(c, type->align_bits);
+	}
+	switch (type->kind) {
+	case TYPE_INT:
+	case TYPE_ENUM:
+		walk_integer(c, node, type, slot);
+		break;
+	case TYPE_FLOAT:
+		walk_float(c, type, slot);
+		break;
+	case TYPE_STRING:
+		walk_string(c, type, slot);
+		break;
+	case TYPE_STRUCT:
+		walk_struct(c, node, type);
+		break;
+	case TYPE_VARIANT:
+		walk_variant(c, node, type);
+		break;
+	case TYPE_ARRAY:
+		walk_array(c, node, type, slot);
+		break;
+	case TYPE_SEQUENCE:
+		walk_sequence(c, node, type, slot);
+		break;
+	}
+	node->is_complete = true;
+	c->depth--;
+}
+
+/* ---- roots ---- */
+
+/* Whether a handler that wants text, or a number, can be given this. */
+static bool is_loadable(const struct type *type, bool as_text)
+{
+	switch (type->kind) {
+	case TYPE_INT:
+	case TYPE_ENUM:
+	case TYPE_FLOAT:
+		return !as_text;
+	case TYPE_STRING:
+		return as_text;
+	case TYPE_ARRAY:
+	case TYPE_SEQUENCE:
+		return as_text && fixed_size(type->element) > 0 &&
+		       fixed_size(type->element) % 8 == 0;
+	case TYPE_STRUCT:
+	case TYPE_VARIANT:
+		return false;
+	}
+	return false;
+}
+
+/* The slot that somebody wants the member @name of this root in. */
+static uint16_t wanted_slot(struct compile *c, const char *name, const struct type *type)
+{
+	enum root root = c->root == ROOT_STREAM_EVENT_CONTEXT ? ROOT_EVENT_CONTEXT : c->root;
+
+	for (size_t i = 0; i < c->want_count; i++) {
+		struct compile_want *want = &c->wants[i];
+
+		if (want->root == root && strcmp(want->name, name) == 0 && !want->found &&
+		    is_loadable(type, want->is_text)) {
+			want->found = c->emitting;
+			want->is_signed = type->is_signed;
+			return want->slot;
+		}
+	}
+	return SLOT_NONE;
+}
+
+/* A root is a struct whose members may be wanted by name. */
+static void walk_root(struct compile *c, enum root root, const struct type *type)
+{
+	struct node *node = &c->roots[root];
+	struct scope_frame frame = { .node = node };
+
+	assert(type->kind == TYPE_STRUCT);
+	c->root = root;
+	node->type = type;
+	node->members = arena_alloc(c->scratch, type->field_count * sizeof(*node->members));
+	c->frames = &frame;
+	emit_align(c, type->align_bits);
+	for (size_t i = 0; i < type->field_count; i++) {
+		const struct type_field *field = &type->fields[i];
+
+		c->name = type_name(field->name);
+		walk(c, &node->members[i], field->type, wanted_slot(c, c->name, field->type));
+		frame.field_count = i + 1;
+	}
+	c->frames = NULL;
+}
+
+static void walk_all(struct compile *c, enum root first, const struct type *const *types,
+		     size_t type_count, uint32_t modulus, uint32_t remainder)
+{
+	c->ordinal = 0;
+	c->walked = 0;
+	c->depth = 0;
+	c->loops = 0;
+	c->pending_bits = 0;
+	c->need_step = UINT32_MAX;
+	c->need_bits = 0;
+	c->modulus = modulus;
+	c->remainder = remainder;
+	for (size_t i = 0; i < type_count; i++) {
+		if (types[i]) {
+			walk_root(c, (enum root)(first + i), types[i]);
+		} else {
+			memset(&c->roots[first + i], 0, sizeof(c->roots[0]));
+		}
+	}
+	emit_flush(c);
+}
+
+/* Integers of an earlier program are not ours to number: they have slots already. */
+static void settle(struct node *node)
+{
+	const struct type *type = node->type;
+	size_t count;
+
+	if (!type || !node->members) {
+		return;
+	}
+	count = type->kind == TYPE_STRUCT || type->kind == TYPE_VARIANT ? type->field_count : 1;
+	for (size_t i = 0; i < count; i++) {
+		node->members[i].ordinal = UINT32_MAX;
+		settle(&node->members[i]);
+	}
+}
+
+const struct step *compile_steps(struct compile *c, enum root first,
+				 const struct type *const *types, size_t type_count,
+				 uint32_t modulus, uint32_t remainder)
+{
+	assert(first + type_count <= ROOT_COUNT);
+	c->steps = NULL;
+	c->step_count = 0;
+	c->step_room = 0;
+	c->groups = NULL;
+	c->group_room = 0;
+	c->emitting = false;
+	walk_all(c, first, types, type_count, modulus, remainder);
+	c->emitting = true;
+	c->group_slots = arena_alloc(c->scratch, (c->ordinal + 1) * sizeof(*c->group_slots));
+	memset(c->group_slots, 0xFF, (c->ordinal + 1) * sizeof(*c->group_slots)); /* SLOT_NONE */
+	walk_all(c, first, types, type_count, modulus, remainder);
+	(void)emit_step(c, STEP_END);
+	for (size_t i = 0; i < type_count; i++) {
+		settle(&c->roots[first + i]);
+	}
+	return arena_copy(c->arena, c->steps, c->step_count * sizeof(*c->steps));
+}

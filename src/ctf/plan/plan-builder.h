@@ -1,0 +1,72 @@
+/*
+ * plan-builder: what the parts of the plan builder share (plan.c, plan-class.c,
+ * plan-quick.c).
+ *
+ * Everything compiled is kept, and only what is new in the metadata is compiled.  The
+ * tables of a plan grow in place beyond what plans made before look at, so that a plan
+ * costs what is new in it.  All of it lies in the arena; failure leaves by longjmp.
+ */
+#ifndef SILLAGE_CTF_PLAN_PLAN_BUILDER_H
+#define SILLAGE_CTF_PLAN_PLAN_BUILDER_H
+
+#include <htslib/khash.h>
+#include <setjmp.h>
+
+#include "base/arena.h"
+#include "base/mem.h"
+#include "ctf/plan/compile.h"
+#include "ctf/plan/plan.h"
+
+KHASH_MAP_INIT_STR(request_names, uint32_t)
+
+/* What is wanted of the event class being built. */
+struct event_wants {
+	VEC(struct plan_binding) bindings;
+	VEC(struct compile_want) wants;
+	VEC(struct plan_copy) copies;
+};
+
+struct built_stream {
+	struct plan_stream plan;
+	struct compile compile; /* left ready to compile the stream's events */
+	uint32_t room;          /* of the tables by id */
+	bool owns_tables;       /* no plan made before has these tables */
+};
+
+struct plan_builder {
+	struct arena *arena;
+	struct arena scratch; /* while one class is compiled */
+	const struct plan_request *requests;
+	size_t request_count;
+	bool visit_all;
+	khash_t(request_names) * names; /* the first request for exactly this name ... */
+	uint32_t *next_same;            /* ... and the next for the same; UINT32_MAX: none */
+	VEC(uint32_t) patterns;         /* the other requests, in order */
+	struct event_wants wants;
+
+	/* The packet header; of the plan only what concerns it is set. */
+	bool has_header;
+	struct plan header;
+	struct node header_node;
+	uint16_t header_slots;
+	uint32_t header_modulus, header_remainder;
+
+	VEC(struct built_stream *) streams; /* in order of declaration */
+	struct plan_event **classes;        /* by index */
+	uint32_t class_count, class_room;
+	const struct event_class *last; /* the last that was built */
+
+	const struct metadata *metadata; /* of the plan that is being built */
+	struct err *err;
+	jmp_buf fail;
+};
+
+void plan_build_header(struct plan_builder *b, const struct metadata *m);
+struct built_stream *plan_build_stream(struct plan_builder *b, const struct metadata *m,
+				       const struct stream_class *class);
+struct plan_event *plan_build_event(struct plan_builder *b, const struct event_class *class,
+				    struct built_stream *built);
+/* Finds out whether decoder_each() can do without the event's steps. */
+void plan_find_quick(struct plan_builder *b, struct plan_event *event);
+
+#endif

@@ -1,0 +1,477 @@
+/*
+ * plan-class: the packet header, stream classes and event classes of a plan: which programs
+ * there are and what in them means something to us.  The programs come from compile.c.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "ctf/plan/plan-builder.h"
+
+/* ---- lookups in compiled structs ---- */
+
+static bool is_integer(const struct type *type)
+{
+	return type->kind == TYPE_INT || type->kind == TYPE_ENUM;
+}
+
+/* The integer with @role at or below @node, the last if there are more (CTF2-SPEC-2.0, 6). */
+static const struct node *node_with_role(const struct node *node, uint16_t role)
+{
+	const struct node *found = NULL;
+
+	if (!node->type) {
+		return NULL;
+	}
+	if (is_integer(node->type)) {
+		return node->type->roles & role && node->slot != SLOT_NONE ? node : NULL;
+	}
+	/* Not into arrays and options, which may not be there. */
+	for (size_t i = 0; node->type->kind == TYPE_STRUCT && i < node->type->field_count; i++) {
+		const struct node *in_member = node_with_role(&node->members[i], role);
+
+		found = in_member ? in_member : found;
+	}
+	return found;
+}
+
+/*
+ * The integer of a root with a meaning: the member @name in CTF 1.8, what has @role in
+ * CTF 2 (0: none has, the name decides).  NULL if there is none.
+ */
+static const struct node *node_of(const struct metadata *m, const struct node *root,
+				  const char *name, uint16_t role)
+{
+	if (!root->members) {
+		return NULL;
+	}
+	if (m->major == 2 && role) {
+		return node_with_role(root, role);
+	}
+	for (size_t i = 0; i < root->type->field_count; i++) {
+		if (strcmp(type_name(root->type->fields[i].name), name) == 0 &&
+		    is_integer(root->type->fields[i].type)) {
+			return &root->members[i];
+		}
+	}
+	return NULL;
+}
+
+static uint16_t slot_of(const struct metadata *m, const struct node *root, const char *name,
+			uint16_t role)
+{
+	const struct node *node = node_of(m, root, name, role);
+
+	return node ? node->slot : SLOT_NONE;
+}
+
+static const struct type *member_of(const struct type *type, const char *name)
+{
+	for (size_t i = 0; type && i < type->field_count; i++) {
+		if (strcmp(type_name(type->fields[i].name), name) == 0) {
+			return type->fields[i].type;
+		}
+	}
+	return NULL;
+}
+
+/* The first clock that an integer in @type is mapped to. */
+static const char *mapped_clock(const struct type *type)
+{
+	if (!type) {
+		return NULL;
+	}
+	if (type->clock) {
+		return type->clock;
+	}
+	for (size_t i = 0; i < type->field_count; i++) {
+		const char *clock = mapped_clock(type->fields[i].type);
+
+		if (clock) {
+			return clock;
+		}
+	}
+	return NULL;
+}
+
+static void compile_init(struct plan_builder *b, const struct metadata *m, struct compile *c)
+{
+	memset(c, 0, sizeof(*c));
+	c->arena = b->arena;
+	c->scratch = b->arena; /* events look into what these left */
+	c->native = m->order;
+	c->by_roles = m->major == 2;
+	c->err = b->err;
+	c->fail = &b->fail;
+}
+
+/* ---- packet header and stream classes ---- */
+
+/* The name of the packet header's member that holds the trace's UUID. */
+static const char *uuid_member(const struct metadata *m)
+{
+	if (m->major != 2) {
+		return "uuid";
+	}
+	for (size_t i = 0; m->packet_header && i < m->packet_header->field_count; i++) {
+		const struct type_field *field = &m->packet_header->fields[i];
+
+		if (field->type->roles & ROLE_UUID && field->type->kind == TYPE_ARRAY &&
+		    field->type->length == 16) {
+			return type_name(field->name);
+		}
+	}
+	return "";
+}
+
+void plan_build_header(struct plan_builder *b, const struct metadata *m)
+{
+	struct compile_want uuid = { .root = ROOT_PACKET_HEADER,
+				     .name = uuid_member(m),
+				     .is_text = true };
+	struct plan *plan = &b->header;
+	struct compile c;
+
+	compile_init(b, m, &c);
+	c.keep_integers = true;
+	c.wants = &uuid;
+	c.want_count = 1;
+	uuid.slot = c.slot_next++;
+	plan->header_steps = compile_steps(&c, ROOT_PACKET_HEADER, &m->packet_header, 1, 4096, 0);
+	b->header_node = c.roots[ROOT_PACKET_HEADER];
+	b->header_slots = c.slot_next;
+	b->header_modulus = c.modulus;
+	b->header_remainder = c.remainder;
+	plan->slot_uuid = uuid.found ? uuid.slot : SLOT_NONE;
+	plan->slot_magic = slot_of(m, &b->header_node, "magic", ROLE_MAGIC);
+	plan->slot_stream_id = slot_of(m, &b->header_node, "stream_id", ROLE_STREAM_CLASS_ID);
+	plan->slot_instance_id = slot_of(m, &b->header_node, "stream_instance_id", ROLE_STREAM_ID);
+}
+
+static bool is_uint(const struct type *type, uint32_t size_bits)
+{
+	return type && is_integer(type) && !type->is_signed && !type->is_variable &&
+	       !type->is_reversed && type->size_bits == size_bits;
+}
+
+/* `variant v { struct { ... } compact; struct { ... } extended }`: one of the two. */
+static const struct type *header_form(const struct type *header, const char *form)
+{
+	const struct type *choices = member_of(header, "v");
+	const struct type *chosen = NULL;
+
+	if (header->field_count == 2 && choices && choices->kind == TYPE_VARIANT &&
+	    !choices->is_optional && choices->tag->count == 1 && choices->tag->up == 0 &&
+	    (!choices->tag->is_absolute || choices->tag->root == ROOT_EVENT_HEADER) &&
+	    strcmp(choices->tag->names[0], header->fields[0].name) == 0) {
+		chosen = member_of(choices, form);
+	}
+	return chosen && chosen->kind == TYPE_STRUCT ? chosen : NULL;
+}
+
+/* `struct { uintN timestamp }` */
+static const struct type *compact_timestamp(const struct type *header)
+{
+	const struct type *compact = header_form(header, "compact");
+
+	return compact && compact->field_count == 1 ? member_of(compact, "timestamp") : NULL;
+}
+
+/* `struct { uint32 id; uint64 timestamp }` */
+static bool has_usual_extended(const struct type *header, enum byte_order native)
+{
+	const struct type *extended = header_form(header, "extended");
+	const struct type *id = member_of(extended, "id"),
+			  *stamp = member_of(extended, "timestamp");
+
+	return extended && extended->field_count == 2 && is_uint(id, 32) && is_uint(stamp, 64) &&
+	       extended->fields[0].type == id && type_is_timestamp(stamp) && id->align_bits >= 8 &&
+	       stamp->align_bits >= 8 &&
+	       (id->order == ORDER_NATIVE ? native : id->order) == ORDER_LE &&
+	       (stamp->order == ORDER_NATIVE ? native : stamp->order) == ORDER_LE;
+}
+
+/* "compact" is for all ids but the highest, "extended" for that. */
+static bool has_usual_cases(const struct type *header, uint64_t extended)
+{
+	const struct type *id = member_of(header, "id"), *choices = member_of(header, "v");
+
+	if (choices->cases) {
+		const struct type_case *cases = choices->cases;
+
+		return choices->case_count == 2 && cases[0].low == 0 &&
+		       cases[0].high == extended - 1 && cases[1].low == extended &&
+		       cases[1].high == extended &&
+		       choices->fields[cases[0].field].type == member_of(choices, "compact") &&
+		       choices->fields[cases[1].field].type == member_of(choices, "extended");
+	}
+	return id->kind == TYPE_ENUM && id->label_count == 2 &&
+	       strcmp(id->labels[0].name, "compact") == 0 && id->labels[0].low == 0 &&
+	       id->labels[0].high == extended - 1 && id->labels[1].low == extended &&
+	       id->labels[1].high == extended;
+}
+
+/* Recognises by its shape the header that LTTng writes, which has a short cut. */
+static enum plan_header header_kind(const struct plan_stream *stream, const struct type *header,
+				    enum byte_order native)
+{
+	const struct type *id = header ? member_of(header, "id") : NULL;
+	const struct type *stamp = id ? compact_timestamp(header) : NULL;
+	enum byte_order id_order, stamp_order;
+
+	if (!stamp || !type_is_timestamp(stamp) || !stream->clock || header->align_bits < 8 ||
+	    __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ || !has_usual_extended(header, native)) {
+		return HEADER_STEPS;
+	}
+	id_order = id->order == ORDER_NATIVE ? native : id->order;
+	stamp_order = stamp->order == ORDER_NATIVE ? native : stamp->order;
+	if (id_order != ORDER_LE || stamp_order != ORDER_LE) {
+		return HEADER_STEPS;
+	}
+	if (is_uint(id, 5) && id->align_bits == 1 && is_uint(stamp, 27) && stamp->align_bits == 1 &&
+	    has_usual_cases(header, 31)) {
+		return HEADER_COMPACT;
+	}
+	if (is_uint(id, 16) && is_uint(stamp, 32) && id->align_bits >= 8 &&
+	    stamp->align_bits >= 8 && has_usual_cases(header, 65535)) {
+		return HEADER_LARGE;
+	}
+	return HEADER_STEPS;
+}
+
+static void packet_slots(const struct metadata *m, struct plan_stream *stream,
+			 const struct node *context)
+{
+	const struct node *discarded = node_of(m, context, "events_discarded", ROLE_DISCARDED);
+
+	stream->slot_timestamp_begin = slot_of(m, context, "timestamp_begin", ROLE_TIMESTAMP);
+	stream->slot_timestamp_end = slot_of(m, context, "timestamp_end", ROLE_TIMESTAMP_END);
+	stream->slot_content_size = slot_of(m, context, "content_size", ROLE_CONTENT_SIZE);
+	stream->slot_packet_size = slot_of(m, context, "packet_size", ROLE_PACKET_SIZE);
+	stream->slot_seq_num = slot_of(m, context, "packet_seq_num", ROLE_SEQ_NUM);
+	stream->slot_discarded = discarded ? discarded->slot : SLOT_NONE;
+	stream->slot_cpu_id = slot_of(m, context, "cpu_id", 0);
+	stream->discarded_bits = discarded ? (uint8_t)discarded->type->size_bits : 64;
+}
+
+static const struct clock_class *stream_clock(const struct metadata *m,
+					      const struct stream_class *class)
+{
+	const char *name = class->clock;
+
+	if (!name) {
+		name = mapped_clock(class->event_header);
+	}
+	if (!name) {
+		name = mapped_clock(class->packet_context);
+	}
+	if (!name) {
+		return NULL;
+	}
+	return metadata_clock(m, name);
+}
+
+struct built_stream *plan_build_stream(struct plan_builder *b, const struct metadata *m,
+				       const struct stream_class *class)
+{
+	struct built_stream *built = arena_alloc(b->arena, sizeof(*built));
+	const struct type *header = class->event_header;
+	struct plan_stream *stream = &built->plan;
+	struct compile *c = &built->compile;
+
+	stream->id = class->id;
+	stream->class = class;
+	stream->clock = stream_clock(m, class);
+	compile_init(b, m, c);
+	c->keep_integers = true;
+	c->roots[ROOT_PACKET_HEADER] = b->header_node;
+	c->slot_next = b->header_slots;
+	stream->packet_steps = compile_steps(c, ROOT_PACKET_CONTEXT, &class->packet_context, 1,
+					     b->header_modulus, b->header_remainder);
+	packet_slots(m, stream, &c->roots[ROOT_PACKET_CONTEXT]);
+	stream->header_align_bits = header ? header->align_bits : 1;
+	stream->header_steps = compile_steps(c, ROOT_EVENT_HEADER, &header, 1, 1, 0);
+	stream->has_id = c->has_id;
+	stream->header = header ? header_kind(stream, header, m->order) : HEADER_NONE;
+	if (stream->header == HEADER_LARGE || stream->header == HEADER_COMPACT) {
+		const struct type *extended = header_form(header, "extended");
+
+		stream->extended_align_bits = extended->align_bits;
+		stream->extended_clock_align_bits = member_of(extended, "timestamp")->align_bits;
+	}
+	if (stream->header == HEADER_LARGE) {
+		stream->header_clock_align_bits = compact_timestamp(header)->align_bits;
+	}
+	c->keep_integers = false;
+	stream->is_dense = true;
+	stream->is_packed = stream->header == HEADER_COMPACT && stream->header_align_bits == 8 &&
+			    stream->extended_align_bits == 8 &&
+			    stream->extended_clock_align_bits == 8;
+	return built;
+}
+
+/* ---- event classes ---- */
+
+static void add_wants(struct plan_builder *b, size_t i, const char *name, uint16_t *slot,
+		      struct event_wants *ew)
+{
+	static const char context[] = "context.";
+	static const size_t context_len = sizeof(context) - 1;
+	const struct plan_request *request = &b->requests[i];
+
+	*vec_push(&ew->bindings) = (struct plan_binding){
+		.request = (uint16_t)i,
+		.base = *slot,
+		.user = request->user_of ? request->user_of(name) : request->user,
+	};
+	for (unsigned int f = 0; f < PLAN_FIELDS_MAX && request->fields[f]; f++) {
+		bool is_text = request->fields[f][0] == PLAN_TEXT[0];
+		const char *field = request->fields[f] + is_text;
+		bool in_context = strncmp(field, context, context_len) == 0;
+
+		*vec_push(&ew->wants) = (struct compile_want){
+			.root = in_context ? ROOT_EVENT_CONTEXT : ROOT_FIELDS,
+			.name = in_context ? field + context_len : field,
+			.is_text = is_text,
+			.slot = (*slot)++,
+		};
+	}
+}
+
+/* The next of the requests whose pattern ends with "*" that @name matches, from @at on. */
+static size_t next_pattern(const struct plan_builder *b, size_t at, const char *name)
+{
+	for (; at < b->patterns.count; at++) {
+		const char *pattern = b->requests[b->patterns.at[at]].event;
+
+		if (strncmp(pattern, name, strlen(pattern) - 1) == 0) {
+			break;
+		}
+	}
+	return at;
+}
+
+static bool is_in_domain(const struct plan_builder *b, const struct plan_request *request)
+{
+	const struct env_entry *domain =
+		request->domain ? metadata_env(b->metadata, "domain") : NULL;
+
+	return !request->domain ||
+	       (domain && domain->text && strcmp(domain->text, request->domain) == 0);
+}
+
+/*
+ * All requests that the name matches, in their order: those of exactly this name, which a table
+ * finds, and those of a pattern.
+ */
+static void collect_wants(struct plan_builder *b, const char *name, uint16_t slot,
+			  struct event_wants *ew)
+{
+	khint_t found = kh_get(request_names, b->names, name);
+	uint32_t exact = found == kh_end(b->names) ? UINT32_MAX : kh_value(b->names, found);
+	size_t pattern = next_pattern(b, 0, name);
+	uint32_t group = UINT32_MAX;
+
+	while (exact != UINT32_MAX || pattern < b->patterns.count) {
+		uint32_t other = pattern < b->patterns.count ? b->patterns.at[pattern] : UINT32_MAX;
+		uint32_t i = exact < other ? exact : other;
+
+		if (b->requests[i].group != group && is_in_domain(b, &b->requests[i])) {
+			group = b->requests[i].group;
+			add_wants(b, i, name, &slot, ew);
+		}
+		if (i == exact) {
+			exact = b->next_same[i];
+		} else {
+			pattern = next_pattern(b, pattern + 1, name);
+		}
+	}
+}
+
+/* A field is found for the first who wants it: the others get a copy. */
+static void share_found(struct event_wants *ew)
+{
+	ew->copies.count = 0;
+	for (size_t i = 0; i < ew->wants.count; i++) {
+		struct compile_want *want = &ew->wants.at[i];
+
+		for (size_t k = 0; k < i && !want->found; k++) {
+			const struct compile_want *first = &ew->wants.at[k];
+
+			if (first->found && first->root == want->root &&
+			    first->is_text == want->is_text &&
+			    strcmp(first->name, want->name) == 0) {
+				want->found = true;
+				want->is_signed = first->is_signed;
+				*vec_push(&ew->copies) =
+					(struct plan_copy){ .from = first->slot, .to = want->slot };
+			}
+		}
+	}
+}
+
+static void note_found(struct plan_builder *b, struct event_wants *ew)
+{
+	size_t want = 0;
+
+	for (size_t i = 0; i < ew->bindings.count; i++) {
+		struct plan_binding *binding = &ew->bindings.at[i];
+		const struct plan_request *request = &b->requests[binding->request];
+
+		for (unsigned int f = 0; f < PLAN_FIELDS_MAX && request->fields[f]; f++, want++) {
+			binding->present |= (uint16_t)(ew->wants.at[want].found << f);
+			binding->is_signed |= (uint16_t)(ew->wants.at[want].is_signed << f);
+		}
+	}
+	assert(want == ew->wants.count);
+}
+
+struct plan_event *plan_build_event(struct plan_builder *b, const struct event_class *class,
+				    struct built_stream *built)
+{
+	const struct plan_stream *stream = &built->plan;
+	struct event_wants *ew = &b->wants;
+	struct compile *c = &built->compile;
+	const struct type *types[3] = { stream->class->event_context, class->context,
+					class->fields };
+	struct plan_event *event = arena_alloc(b->arena, sizeof(*event));
+	const struct step *steps;
+	uint16_t base = c->slot_next;
+
+	ew->bindings.count = 0;
+	ew->wants.count = 0;
+	collect_wants(b, class->name, base, ew);
+	if (base + ew->wants.count > PLAN_SLOTS_MAX) {
+		(void)err_raise(b->err, -EINVAL, "event \"%s\": too many fields asked for",
+				class->name);
+		longjmp(b->fail, EINVAL);
+	}
+	c->slot_next = (uint16_t)(base + ew->wants.count);
+	c->wants = ew->wants.at;
+	c->want_count = ew->wants.count;
+	c->visit_all = b->visit_all;
+	c->scratch = &b->scratch;
+	c->err = b->err;
+	c->uses_event_header = false;
+	/* After a header of whole bytes the payload is at a byte boundary. */
+	steps = compile_steps(
+		c, ROOT_STREAM_EVENT_CONTEXT, types, 3,
+		stream->header == HEADER_COMPACT || stream->header == HEADER_LARGE ? 8 : 1, 0);
+	share_found(ew);
+	note_found(b, ew);
+	event->copies =
+		arena_copy(b->arena, ew->copies.at, ew->copies.count * sizeof(*ew->copies.at));
+	event->copy_count = (uint32_t)ew->copies.count;
+	event->class = class;
+	event->index = class->index;
+	event->uses_header = c->uses_event_header;
+	event->steps = steps;
+	event->bindings = arena_copy(b->arena, ew->bindings.at,
+				     ew->bindings.count * sizeof(*ew->bindings.at));
+	event->binding_count = (uint32_t)ew->bindings.count;
+	plan_find_quick(b, event);
+	c->slot_next = base; /* events reuse the same slots */
+	arena_reset(&b->scratch);
+	return event;
+}

@@ -1,0 +1,405 @@
+/*
+ * plan: plans, the builder that makes them of growing metadata, and the tables that find
+ * event classes.  What is in the tables comes from plan-class.c.
+ */
+#include "ctf/plan/plan.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "ctf/plan/plan-builder.h"
+
+/* ---- the builder ---- */
+
+static void index_requests(struct plan_builder *builder)
+{
+	builder->names = kh_init(request_names);
+	builder->next_same = mem_alloc((builder->request_count + 1) * sizeof(uint32_t));
+	for (size_t i = builder->request_count; i-- > 0;) {
+		const char *name = builder->requests[i].event;
+		size_t len = strlen(name);
+		khint_t at;
+		int is_new;
+
+		if (len > 0 && name[len - 1] == '*') {
+			continue;
+		}
+		at = kh_put(request_names, builder->names, name, &is_new);
+		builder->next_same[i] = is_new ? UINT32_MAX : kh_value(builder->names, at);
+		kh_value(builder->names, at) = (uint32_t)i;
+	}
+	for (size_t i = 0; i < builder->request_count; i++) {
+		const char *name = builder->requests[i].event;
+		size_t len = strlen(name);
+
+		if (len > 0 && name[len - 1] == '*') {
+			*vec_push(&builder->patterns) = (uint32_t)i;
+		}
+	}
+}
+
+struct plan_builder *plan_builder_new(struct arena *arena, const struct plan_request *requests,
+				      size_t request_count, bool visit_all)
+{
+	struct plan_builder *builder = mem_alloc(sizeof(*builder));
+
+	assert(request_count < UINT16_MAX);
+	builder->arena = arena;
+	builder->scratch.max = METADATA_ARENA_BYTES_MAX;
+	builder->requests = requests;
+	builder->request_count = request_count;
+	builder->visit_all = visit_all;
+	index_requests(builder);
+	return builder;
+}
+
+void plan_builder_free(struct plan_builder *builder)
+{
+	if (!builder) {
+		return;
+	}
+	kh_destroy(request_names, builder->names);
+	free(builder->next_same);
+	vec_fini(&builder->patterns);
+	vec_fini(&builder->wants.bindings);
+	vec_fini(&builder->wants.copies);
+	vec_fini(&builder->wants.wants);
+	vec_fini(&builder->streams);
+	arena_fini(&builder->scratch);
+	free(builder);
+}
+
+/* ---- tables ---- */
+
+/* Makes the tables of a stream larger, or its own. */
+static void renew_tables(struct plan_builder *b, struct built_stream *built, uint32_t room)
+{
+	struct plan_stream *stream = &built->plan;
+	struct plan_event **events = arena_alloc(b->arena, room * sizeof(struct plan_event *));
+	struct plan_skip *skips = arena_alloc(b->arena, room * sizeof(*skips));
+
+	if (stream->event_count > 0) {
+		memcpy(events, stream->events, stream->event_count * sizeof(struct plan_event *));
+		memcpy(skips, stream->skips, stream->event_count * sizeof(*skips));
+	}
+	stream->events = events;
+	stream->skips = skips;
+	built->room = room;
+	built->owns_tables = true;
+}
+
+static void fill_skip(struct plan_stream *stream, const struct plan_event *event)
+{
+	struct plan_skip *skip = &stream->skips[event->class->id];
+
+	memset(skip, 0, sizeof(*skip));
+	skip->index = event->index;
+	skip->use = event->parts ? SKIP_LOAD : event->use;
+	if (event->is_quick) {
+		skip->bytes = (uint16_t)(event->fixed_bits / 8);
+		skip->align_mask = event->align_bits > 8 ? (uint8_t)(event->align_bits / 8 - 1) : 0;
+		stream->is_packed &= skip->align_mask == 0;
+	}
+}
+
+/*
+ * Enters a class in its stream's table.  Behind the last entry of earlier plans it is
+ * entered in place; what they look at is not changed but copied first.
+ */
+static void add_to_table(struct plan_builder *b, struct built_stream *built,
+			 struct plan_event *event)
+{
+	struct plan_stream *stream = &built->plan;
+	uint64_t id = event->class->id;
+
+	for (uint32_t i = 0; i < event->binding_count; i++) {
+		uint16_t request = event->bindings[i].request;
+
+		stream->request_mask |= request < 32 ? UINT32_C(1) << request : 0;
+	}
+	if (!stream->is_dense || id >= EVENT_ID_DIRECT_MAX) {
+		stream->is_dense = false; /* make_sparse() makes its table */
+		return;
+	}
+	if (id >= built->room) {
+		uint32_t room = built->room ? built->room : 16;
+
+		while (room <= id) {
+			room *= 2;
+		}
+		renew_tables(b, built, room);
+	} else if (id < stream->event_count && !built->owns_tables) {
+		renew_tables(b, built, built->room);
+	}
+	stream->events[id] = event;
+	fill_skip(stream, event);
+	if (id >= stream->event_count) {
+		stream->event_count = (uint32_t)id + 1;
+	}
+}
+
+static int by_id(const void *left, const void *right)
+{
+	const struct plan_event *a = *(struct plan_event *const *)left;
+	const struct plan_event *b = *(struct plan_event *const *)right;
+
+	if (a->class->id != b->class->id) {
+		return a->class->id < b->class->id ? -1 : 1;
+	}
+	return a->index < b->index ? -1 : a->index > b->index;
+}
+
+/* Ids too large for a table: a sorted list of the plan's own. */
+static void make_sparse(const struct plan *plan, struct plan_stream *stream)
+{
+	struct plan_event **list = mem_alloc((plan->class_count + 1) * sizeof(struct plan_event *));
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < plan->class_count; i++) {
+		if (plan->classes[i]->class->stream_id == stream->id) {
+			list[count++] = plan->classes[i];
+		}
+	}
+	if (count > 1) {
+		qsort(list, count, sizeof(struct plan_event *), by_id);
+	}
+	stream->events = list;
+	stream->event_count = count;
+}
+
+struct plan_event *plan_event_find(const struct plan_stream *stream, uint64_t id)
+{
+	uint32_t low = 0, high = stream->event_count;
+
+	if (stream->is_dense) {
+		return id < stream->event_count ? stream->events[id] : NULL;
+	}
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (stream->events[mid]->class->id < id) {
+			low = mid + 1;
+		} else {
+			high = mid;
+		}
+	}
+	return low < stream->event_count && stream->events[low]->class->id == id
+		       ? stream->events[low]
+		       : NULL;
+}
+
+/* ---- plans ---- */
+
+static struct built_stream *find_built(const struct plan_builder *b, uint64_t id)
+{
+	for (size_t i = 0; i < b->streams.count; i++) {
+		if (b->streams.at[i]->plan.id == id) {
+			return b->streams.at[i];
+		}
+	}
+	return NULL;
+}
+
+/* The newest is first in the metadata: what is new lies before what is known. */
+static void build_streams(struct plan_builder *b, const struct metadata *m)
+{
+	size_t first = b->streams.count;
+
+	for (const struct stream_class *s = m->streams; s && !find_built(b, s->id); s = s->next) {
+		struct built_stream *built = plan_build_stream(b, m, s);
+
+		*vec_push(&b->streams) = built;
+	}
+	for (size_t i = first, last = b->streams.count; i + 1 < last; i++) {
+		struct built_stream *built = b->streams.at[i];
+
+		b->streams.at[i] = b->streams.at[--last];
+		b->streams.at[last] = built;
+	}
+}
+
+static void add_class(struct plan_builder *b, struct plan_event *event)
+{
+	if (b->class_count == b->class_room) {
+		uint32_t room = b->class_room ? b->class_room * 2 : 64;
+		struct plan_event **more =
+			arena_alloc(b->arena, room * sizeof(struct plan_event *));
+
+		if (b->class_count > 0) {
+			memcpy(more, b->classes, b->class_count * sizeof(struct plan_event *));
+		}
+		b->classes = more;
+		b->class_room = room;
+	}
+	b->classes[b->class_count++] = event;
+}
+
+static void build_events(struct plan_builder *b, const struct metadata *m)
+{
+	const struct event_class *class = b->last ? b->last->next : m->events;
+
+	for (; class; class = class->next) {
+		struct built_stream *built = find_built(b, class->stream_id);
+		struct plan_event *event;
+
+		if (!built) {
+			(void)err_raise(b->err, -EINVAL,
+					"metadata: event \"%s\" is of stream %llu, "
+					"which is not declared",
+					class->name, (unsigned long long)class->stream_id);
+			longjmp(b->fail, EINVAL);
+		}
+		event = plan_build_event(b, class, built);
+		add_class(b, event);
+		add_to_table(b, built, event);
+		if (event->uses_header && built->plan.header != HEADER_NONE) {
+			built->plan.header = HEADER_STEPS;
+		}
+		b->last = class;
+	}
+}
+
+static void build_all(struct plan_builder *b, const struct metadata *m)
+{
+	/* Before the first stream the header may still change (CTF 2's trace class). */
+	if (!b->has_header) {
+		plan_build_header(b, m);
+		b->has_header = m->streams != NULL;
+	}
+	build_streams(b, m);
+	build_events(b, m);
+}
+
+static void find_leads(struct plan *plan)
+{
+	uint64_t lowest[32];
+
+	memset(lowest, 0xFF, sizeof(lowest));
+	for (uint32_t i = 0; i < plan->stream_count; i++) {
+		const struct plan_stream *stream = &plan->streams[i];
+
+		for (unsigned int k = 0; k < 32; k++) {
+			if ((stream->request_mask >> k & 1) && stream->id < lowest[k]) {
+				lowest[k] = stream->id;
+			}
+		}
+	}
+	for (uint32_t i = 0; i < plan->stream_count; i++) {
+		struct plan_stream *stream = &plan->streams[i];
+
+		for (unsigned int k = 0; k < 32; k++) {
+			stream->lead_mask |= (uint32_t)(lowest[k] == stream->id) << k;
+		}
+		stream->lead_mask &= stream->request_mask;
+	}
+}
+
+/* What has been built so far as a plan. */
+static struct plan *make_plan(struct plan_builder *b, const struct metadata *m)
+{
+	struct plan *plan = mem_alloc(sizeof(*plan));
+
+	*plan = b->header;
+	plan->refs = 1;
+	plan->metadata = m;
+	plan->slot_count = PLAN_SLOTS_MAX;
+	plan->class_count = b->class_count;
+	plan->classes = b->classes;
+	plan->stream_count = (uint32_t)b->streams.count;
+	plan->streams = mem_alloc((plan->stream_count + 1) * sizeof(*plan->streams));
+	for (uint32_t i = 0; i < plan->stream_count; i++) {
+		struct plan_stream *stream = &plan->streams[i];
+
+		*stream = b->streams.at[i]->plan;
+		b->streams.at[i]->owns_tables = false;
+		if (!stream->is_dense) {
+			make_sparse(plan, stream);
+		}
+		if (!stream->is_dense ||
+		    (stream->header != HEADER_COMPACT && stream->header != HEADER_LARGE)) {
+			stream->skips = NULL;
+		}
+	}
+	find_leads(plan);
+	return plan;
+}
+
+static int check_metadata(const struct metadata *m, struct err *err)
+{
+	if (!m->has_trace) {
+		return err_raise(err, -EINVAL, "metadata has no trace block");
+	}
+	if (!m->streams && m->events) {
+		return err_raise(err, -EINVAL, "metadata has events but no stream");
+	}
+	return 0;
+}
+
+int plan_build(struct plan_builder *builder, const struct metadata *metadata,
+	       struct plan **ret_plan, struct err *err)
+{
+	int r = check_metadata(metadata, err);
+
+	if (r < 0) {
+		return r;
+	}
+	builder->metadata = metadata;
+	builder->err = err;
+	err->text[0] = '\0';
+	builder->arena->fail = &builder->fail;
+	builder->scratch.fail = &builder->fail;
+	r = setjmp(builder->fail);
+	if (r == 0) {
+		build_all(builder, metadata);
+		*ret_plan = make_plan(builder, metadata);
+	} else if (!err->text[0]) {
+		(void)err_raise(err, -ENOMEM, "out of memory while compiling metadata");
+		r = ENOMEM;
+	}
+	builder->arena->fail = NULL;
+	return -r;
+}
+
+struct plan *plan_ref(struct plan *plan)
+{
+	(void)atomic_fetch_add_explicit(&plan->refs, 1, memory_order_relaxed);
+	return plan;
+}
+
+void plan_unref(struct plan *plan)
+{
+	/* acquire-release: the last holder must see what the others read before it frees. */
+	if (!plan || atomic_fetch_sub_explicit(&plan->refs, 1, memory_order_acq_rel) != 1) {
+		return;
+	}
+	for (uint32_t i = 0; i < plan->stream_count; i++) {
+		if (!plan->streams[i].is_dense) {
+			free(plan->streams[i].events);
+		}
+	}
+	free(plan->streams);
+	free(plan);
+}
+
+const struct plan_stream *plan_stream(const struct plan *plan, uint64_t id)
+{
+	for (uint32_t i = 0; i < plan->stream_count; i++) {
+		if (plan->streams[i].id == id) {
+			return &plan->streams[i];
+		}
+	}
+	return NULL;
+}
+
+bool plan_has_event(const struct plan *plan, const char *name)
+{
+	for (uint32_t i = 0; i < plan->class_count; i++) {
+		if (strcmp(plan->classes[i]->class->name, name) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
