@@ -6,10 +6,10 @@
 #define SILLAGE_ANALYSES_FILES_H
 
 #include "analyses/fd-table.h"
-#include "analyses/file-calls.h"
 #include "base/limits.h"
 #include "engine/map.h"
 #include "engine/shard.h"
+#include "kernel/file-calls.h"
 
 enum table_index { TOTALS, BY_OPERATION, BY_KIND, BY_FILE, BY_FD, THREADS, PROCESSES, LONGEST };
 /* Of all, a kind, a file and a descriptor: these come first. */

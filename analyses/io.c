@@ -18,9 +18,9 @@
 #include <assert.h>
 #include <string.h>
 
-#include "analyses/file-calls.h"
 #include "engine/map.h"
 #include "engine/shard.h"
+#include "kernel/file-calls.h"
 
 enum table_index { TOTALS, THREADS, PROCESSES };
 enum { READ_BYTES, WRITE_BYTES, READS, WRITES, ERRORS, READ_NS, WRITE_NS, FIGURES };

@@ -15,10 +15,10 @@
  */
 #include <errno.h>
 
-#include "engine/calls.h"
 #include "engine/columns.h"
 #include "engine/map.h"
 #include "engine/shard.h"
+#include "kernel/syscall-names.h"
 
 enum table_index { TOTALS, CALLS, ERRNOS, THREADS, PROCESSES, LONGEST };
 enum {

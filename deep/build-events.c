@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "deep/build.h"
-#include "engine/calls.h"
-#include "engine/sched.h"
+#include "kernel/syscall-names.h"
+#include "kernel/task-state.h"
 
 /* ---- what is asked of the trace ---- */
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/sched.h"
+#include "kernel/task-state.h"
 
 static unsigned int env_number(const struct metadata *metadata, const char *name)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "engine/map-groups.h"
-#include "engine/sched.h"
+#include "kernel/task-state.h"
 
 /* ---- who runs ---- */
 

@@ -15,7 +15,7 @@
 #include "ctf/clock.h"
 #include "engine/guard.h"
 #include "engine/partials.h"
-#include "engine/sched.h"
+#include "kernel/task-state.h"
 
 /* ---- lifecycle ---- */
 

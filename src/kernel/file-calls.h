@@ -5,8 +5,8 @@
  * X(name, what it is in the table of operations, what it does to descriptors,
  *   descriptor, second descriptor, argument, second argument, path)
  */
-#ifndef SILLAGE_ANALYSES_FILE_CALLS_H
-#define SILLAGE_ANALYSES_FILE_CALLS_H
+#ifndef SILLAGE_KERNEL_FILE_CALLS_H
+#define SILLAGE_KERNEL_FILE_CALLS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * prev_state of sched_switch changed with Linux 4.14; the release is in the trace's
  * environment (analyses reference, section 0.5).
  */
-#ifndef SILLAGE_ENGINE_SCHED_H
-#define SILLAGE_ENGINE_SCHED_H
+#ifndef SILLAGE_KERNEL_TASK_STATE_H
+#define SILLAGE_KERNEL_TASK_STATE_H
 
 #include <stdbool.h>
 #include <stdint.h>

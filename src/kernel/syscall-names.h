@@ -5,8 +5,8 @@
  * and all exits exit_syscall, which has no name.  Calls of 32-bit programs on a 64-bit
  * kernel have "compat_" before, and are shown as X/32.
  */
-#ifndef SILLAGE_ENGINE_CALLS_H
-#define SILLAGE_ENGINE_CALLS_H
+#ifndef SILLAGE_KERNEL_SYSCALL_NAMES_H
+#define SILLAGE_KERNEL_SYSCALL_NAMES_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /*
  * sched: which encoding a trace uses.
  */
-#include "engine/sched.h"
+#include "kernel/task-state.h"
 
 #include <stdio.h>
 
