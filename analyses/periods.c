@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyses/period.h"
 #include "base/limits.h"
 #include "engine/columns.h"
 #include "engine/map.h"
 #include "engine/shard.h"
+#include "query/period.h"
 
 enum table_index { TOTALS, BY_NAME, THREADS, PROCESSES, LONGEST };
 enum { ENDED, RESTARTED, UNMATCHED, CUT, UNTIMED, DROPPED, OPEN, OLDEST_NS };

@@ -9,7 +9,7 @@
 
 #include "base/hash.h"
 #include "deep/reader.h"
-#include "engine/pattern.h"
+#include "query/pattern.h"
 
 const struct jobs_model jobs_models[] = {
 	{ "run", "sched_in; sched_out", "a stay on a CPU" },

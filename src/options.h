@@ -11,9 +11,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "analyses/period.h"
 #include "base/err.h"
 #include "engine/report.h"
+#include "query/period.h"
 
 enum {
 	FOR_LIVE = 1,

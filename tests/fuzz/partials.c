@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyses/period.h"
 #include "base/mem.h"
 #include "engine/engine.h"
 #include "engine/partials.h"
 #include "fuzz.h"
+#include "query/period.h"
 
 static void on_report(void *user, const struct report *report)
 {

@@ -3,18 +3,18 @@
  *
  *     NAME = BEGIN; END [; by KEY, ...] [; group FIELD, ...] [; within NAME]
  *
- * BEGIN and END are definitions of events (engine/pattern.h).  Those of one thread belong together:
+ * BEGIN and END are definitions of events (query/pattern.h).  Those of one thread belong together:
  * of the thread that a condition with $tid names, or else of the one that runs (in user space:
  * that the context vtid tells).  With keys those that agree in them do: a key is a field of both
  * events, or FIELD=FIELD where they call it otherwise, $cpu, or $tid for the thread as well.
  * Fields of a group tell periods of one name apart: of the begin if it has them, else of the end.
  * Within another period: only while that is open on the same thread; it ends with it.
  */
-#ifndef SILLAGE_ANALYSES_PERIOD_H
-#define SILLAGE_ANALYSES_PERIOD_H
+#ifndef SILLAGE_QUERY_PERIOD_H
+#define SILLAGE_QUERY_PERIOD_H
 
 #include "base/mem.h"
-#include "engine/pattern.h"
+#include "query/pattern.h"
 
 #define PERIOD_KEYS_MAX   3
 #define PERIOD_GROUPS_MAX 2

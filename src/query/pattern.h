@@ -7,8 +7,8 @@
  * sched_out are a sched_switch to and from a thread.  @WHO, among the conditions: the thread has to
  * be that one, by its tid or name.
  */
-#ifndef SILLAGE_ENGINE_PATTERN_H
-#define SILLAGE_ENGINE_PATTERN_H
+#ifndef SILLAGE_QUERY_PATTERN_H
+#define SILLAGE_QUERY_PATTERN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /*
  * pattern: see pattern.h.
  */
-#include "engine/pattern.h"
+#include "query/pattern.h"
 
 #include <ctype.h>
 #include <errno.h>

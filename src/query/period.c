@@ -1,7 +1,7 @@
 /*
  * period: see period.h.
  */
-#include "analyses/period.h"
+#include "query/period.h"
 
 #include <errno.h>
 #include <stdio.h>
