@@ -13,7 +13,7 @@
 #define SILLAGE_LIVE_CAPTURE_WRITE_H
 
 #include "base/err.h"
-#include "live/history.h"
+#include "history/history.h"
 
 /* One trace of the session. */
 struct capture_trace {

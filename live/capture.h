@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "live/history.h"
+#include "history/history.h"
 
 struct capture_order;
 struct captures;

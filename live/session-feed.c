@@ -12,7 +12,7 @@
 #include "base/probe.h"
 #include "ctf/decoder.h"
 #include "engine/engine.h"
-#include "live/history.h"
+#include "history/history.h"
 #include "live/session-state.h"
 #include "relay/client.h"
 

@@ -10,8 +10,8 @@
 #include "ctf/metadata/metadata.h"
 #include "engine/engine.h"
 #include "engine/states.h"
+#include "history/history.h"
 #include "live/gather.h"
-#include "live/history.h"
 #include "live/session-state.h"
 
 void session_say(const struct session *session, int verbosity, const char *fmt, ...)

@@ -8,8 +8,8 @@
 
 #include "base/now.h"
 #include "cmd/cmd.h"
-#include "engine/kept-store.h"
 #include "engine/states.h"
+#include "history/retained-file.h"
 #include "live/capture.h"
 #include "live/hub.h"
 #include "live/watch.h"

@@ -16,9 +16,9 @@
 
 #include "base/mem.h"
 #include "ctf/plan/plan.h"
-#include "engine/kept.h"
 #include "engine/partial.h"
 #include "engine/pool.h"
+#include "history/retained.h"
 
 #define PACKET_END_UNKNOWN (UINT64_MAX - 1) /* its context does not say; no time is later */
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "ctf/packet-index.h"
-#include "live/history.h"
+#include "history/history.h"
 #include "suites.h"
 
 #define NS_PER_S UINT64_C(1000000000)

@@ -1,7 +1,7 @@
 /*
  * history: see history.h.
  */
-#include "live/history.h"
+#include "history/history.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * history: the last packets of each live trace, as they came or packed (engine/kept.h).
+ * history: the last packets of each live trace, as they came or packed (history/retained.h).
  *
  *     engine ── kept packets ──► history of a trace ──► taken by a capture (references)
  *                                   └─► goes by age, and by bytes when all have too many
@@ -7,14 +7,14 @@
  * Age is that of windows: a packet goes when it ended so long before the end of the last window
  * that a trigger could still look at.  All functions belong to the loop's thread.
  */
-#ifndef SILLAGE_LIVE_HISTORY_H
-#define SILLAGE_LIVE_HISTORY_H
+#ifndef SILLAGE_HISTORY_HISTORY_H
+#define SILLAGE_HISTORY_HISTORY_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/mem.h"
-#include "engine/kept.h"
+#include "history/retained.h"
 
 struct history;
 struct history_trace;

@@ -5,15 +5,15 @@
  * not for more than a tenth of its time; else the packet stays as it came: a viewer that is
  * behind has no time for that, and what it keeps is bounded in bytes either way.
  */
-#ifndef SILLAGE_ENGINE_KEPT_H
-#define SILLAGE_ENGINE_KEPT_H
+#ifndef SILLAGE_HISTORY_RETAINED_H
+#define SILLAGE_HISTORY_RETAINED_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "ctf/decoder.h"
-#include "engine/kept-store.h"
+#include "history/retained-file.h"
 
 struct kept {
 	atomic_uint refs; /* of the history, and of captures being written */

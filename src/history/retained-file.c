@@ -1,7 +1,7 @@
 /*
  * kept-store: see kept-store.h.
  */
-#include "engine/kept-store.h"
+#include "history/retained-file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,8 +4,8 @@
  * They lie one behind the other in files without a name, which go with the process, whatever ends
  * it.  A file goes when the last of its packets has: packets go about in the order they came in.
  */
-#ifndef SILLAGE_ENGINE_KEPT_STORE_H
-#define SILLAGE_ENGINE_KEPT_STORE_H
+#ifndef SILLAGE_HISTORY_RETAINED_FILE_H
+#define SILLAGE_HISTORY_RETAINED_FILE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /*
  * kept: see kept.h.
  */
-#include "engine/kept.h"
+#include "history/retained.h"
 
 #include <assert.h>
 #include <stdlib.h>
