@@ -13,7 +13,7 @@
 
 #include "base/limits.h"
 #include "engine/columns.h"
-#include "engine/item.h"
+#include "engine/contract/key.h"
 #include "engine/map.h"
 #include "engine/shard.h"
 

@@ -12,7 +12,7 @@
  */
 #include "base/mem.h"
 #include "engine/columns.h"
-#include "engine/item.h"
+#include "engine/contract/key.h"
 #include "engine/map.h"
 #include "engine/shard.h"
 

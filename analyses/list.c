@@ -1,7 +1,7 @@
 /*
  * list: the table of all analyses, from analyses.inc, which meson makes of its list.
  */
-#include "engine/analysis.h"
+#include "engine/contract/analysis.h"
 
 #define ANALYSIS(name) extern const struct analysis analysis_##name;
 #include "analyses.inc"

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "engine/item.h"
+#include "engine/contract/key.h"
 #include "engine/merge.h"
 #include "engine/shard.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "engine/columns.h"
-#include "engine/item.h"
+#include "engine/contract/key.h"
 #include "engine/map.h"
 #include "engine/shard.h"
 

@@ -3,7 +3,7 @@
  *
  * Processes are told by the contexts vpid and procname, where they are traced.
  */
-#include "engine/item.h"
+#include "engine/contract/key.h"
 #include "engine/map.h"
 
 enum table_index { PROCESSES, LEVELS };

@@ -10,7 +10,7 @@
 #include "base/limits.h"
 #include "base/units.h"
 #include "engine/columns.h"
-#include "engine/item.h"
+#include "engine/contract/key.h"
 
 /* ---- values ---- */
 

@@ -19,7 +19,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "engine/columns.h"
-#include "engine/item.h"
+#include "engine/contract/key.h"
 #include "live/snapshot.h"
 #include "version.h"
 

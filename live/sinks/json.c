@@ -7,8 +7,8 @@
 
 #include "base/json.h"
 #include "engine/columns.h"
+#include "engine/contract/key.h"
 #include "engine/engine.h"
-#include "engine/item.h"
 #include "live/capture-write.h"
 #include "live/trigger.h"
 #include "version.h"

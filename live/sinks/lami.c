@@ -10,7 +10,7 @@
 
 #include "base/json.h"
 #include "engine/columns.h"
-#include "engine/item.h"
+#include "engine/contract/key.h"
 #include "live/cells.h"
 #include "live/sink.h"
 #include "version.h"

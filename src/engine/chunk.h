@@ -16,7 +16,7 @@
 
 #include "base/mem.h"
 #include "ctf/plan/plan.h"
-#include "engine/partial.h"
+#include "engine/contract/partial.h"
 #include "engine/pool.h"
 #include "history/retained.h"
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/histogram.h"
-#include "engine/analysis.h"
+#include "engine/contract/analysis.h"
 
 /* The kinds of a row's columns. */
 struct columns {

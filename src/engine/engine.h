@@ -21,7 +21,7 @@
 
 #include "base/codec.h"
 #include "base/err.h"
-#include "engine/analysis.h"
+#include "engine/contract/analysis.h"
 #include "engine/merge.h"
 #include "engine/report.h"
 #include "engine/stats.h"

@@ -11,7 +11,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "engine/columns.h"
-#include "engine/item.h"
+#include "engine/contract/key.h"
 #include "engine/report.h"
 
 struct item {

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "engine/item.h"
+#include "engine/contract/key.h"
 #include "engine/map-state.h"
 
 bool map_sees_switches(const struct map *map)

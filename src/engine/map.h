@@ -16,8 +16,8 @@
 #ifndef SILLAGE_ENGINE_MAP_H
 #define SILLAGE_ENGINE_MAP_H
 
-#include "engine/analysis.h"
 #include "engine/chunk.h"
+#include "engine/contract/analysis.h"
 
 struct selection;
 

@@ -26,9 +26,9 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "engine/analysis.h"
+#include "engine/contract/analysis.h"
+#include "engine/contract/partial.h"
 #include "engine/map.h"
-#include "engine/partial.h"
 #include "engine/pool.h"
 #include "engine/report.h"
 

@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "engine/columns.h"
-#include "engine/item.h"
+#include "engine/contract/key.h"
 
 /* A partial on its way; the last three are for one that is read, as is the draft. */
 struct work {

@@ -11,8 +11,8 @@
 
 #include "base/codec.h"
 #include "base/err.h"
+#include "engine/contract/partial.h"
 #include "engine/map.h"
-#include "engine/partial.h"
 
 /* What a partial that is read is measured by. */
 struct partial_rules {

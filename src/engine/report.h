@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/mem.h"
-#include "engine/analysis.h"
+#include "engine/contract/analysis.h"
 
 struct report_row {
 	uint64_t sort;

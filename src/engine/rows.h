@@ -14,7 +14,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "engine/analysis.h"
+#include "engine/contract/analysis.h"
 #include "engine/items.h"
 #include "engine/map.h"
 #include "engine/report.h"

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "engine/item.h"
+#include "engine/contract/key.h"
 
 #define CALL_UNNAMED_ID 0 /* of exit_syscall */
 

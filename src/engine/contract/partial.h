@@ -14,15 +14,15 @@
  *
  * All members are arrays of fixed-width values that refer to each other by index.
  */
-#ifndef SILLAGE_ENGINE_PARTIAL_H
-#define SILLAGE_ENGINE_PARTIAL_H
+#ifndef SILLAGE_ENGINE_CONTRACT_PARTIAL_H
+#define SILLAGE_ENGINE_CONTRACT_PARTIAL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/mem.h"
-#include "engine/record.h"
+#include "engine/contract/record.h"
 
 #define NAME_BYTES 16 /* of a comm in the kernel, its zero included */
 

@@ -1,7 +1,7 @@
 /*
  * partial: see partial.h.
  */
-#include "engine/partial.h"
+#include "engine/contract/partial.h"
 
 #include <pthread.h>
 

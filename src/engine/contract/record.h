@@ -6,8 +6,8 @@
  * reads a thread's records from all streams in one order: time, then stream, then
  * position.  Fixed width, no pointers.
  */
-#ifndef SILLAGE_ENGINE_RECORD_H
-#define SILLAGE_ENGINE_RECORD_H
+#ifndef SILLAGE_ENGINE_CONTRACT_RECORD_H
+#define SILLAGE_ENGINE_CONTRACT_RECORD_H
 
 #include <stdint.h>
 

@@ -17,8 +17,8 @@
  * reports, so that windows add up to totals and live equals offline for every analysis by
  * construction.
  */
-#ifndef SILLAGE_ENGINE_ANALYSIS_H
-#define SILLAGE_ENGINE_ANALYSIS_H
+#ifndef SILLAGE_ENGINE_CONTRACT_ANALYSIS_H
+#define SILLAGE_ENGINE_CONTRACT_ANALYSIS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@
 
 #include "base/codec.h"
 #include "ctf/decoder.h"
-#include "engine/partial.h"
+#include "engine/contract/partial.h"
 
 struct map;
 struct shard;

@@ -1,13 +1,13 @@
 /*
  * item: keys of rows that are neither threads nor CPUs: a number, a name, or both.
  */
-#ifndef SILLAGE_ENGINE_ITEM_H
-#define SILLAGE_ENGINE_ITEM_H
+#ifndef SILLAGE_ENGINE_CONTRACT_KEY_H
+#define SILLAGE_ENGINE_CONTRACT_KEY_H
 
 #include <string.h>
 
 #include "base/hash.h"
-#include "engine/analysis.h"
+#include "engine/contract/analysis.h"
 
 /* The id of an item that has none. */
 #define ITEM_NO_ID ((uint64_t)1 << 63)
