@@ -14,8 +14,8 @@
 #include "base/limits.h"
 #include "engine/columns.h"
 #include "engine/contract/key.h"
-#include "engine/map.h"
 #include "engine/shard.h"
+#include "engine/worker/worker.h"
 
 enum table_index { TOTALS, DISKS, THREADS, PROCESSES, LONGEST };
 enum { REQUESTS, DISCARDS, FLUSHES, REQUEUES, ORPHANS, REPLACED };

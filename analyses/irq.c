@@ -13,8 +13,8 @@
 #include "base/mem.h"
 #include "engine/columns.h"
 #include "engine/contract/key.h"
-#include "engine/map.h"
 #include "engine/shard.h"
+#include "engine/worker/worker.h"
 
 enum table_index { TOTALS, HARD, SOFT, CPUS, LONGEST };
 enum { HARD_NS, SOFT_NS, UNMATCHED };

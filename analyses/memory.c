@@ -10,8 +10,8 @@
 
 #include "engine/columns.h"
 #include "engine/contract/key.h"
-#include "engine/map.h"
 #include "engine/shard.h"
+#include "engine/worker/worker.h"
 
 enum table_index { TOTALS, ORDERS, THREADS, PROCESSES };
 enum { ALLOCATED, FREED, FAILED, BATCHED, KSWAPD_WAKES, RECLAIM }; /* of the trace */

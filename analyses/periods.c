@@ -11,8 +11,8 @@
 
 #include "base/limits.h"
 #include "engine/columns.h"
-#include "engine/map.h"
 #include "engine/shard.h"
+#include "engine/worker/worker.h"
 #include "query/period.h"
 
 enum table_index { TOTALS, BY_NAME, THREADS, PROCESSES, LONGEST };

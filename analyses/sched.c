@@ -15,8 +15,8 @@
  * chunk; it is applied when its time has come.
  */
 #include "engine/columns.h"
-#include "engine/map.h"
 #include "engine/shard.h"
+#include "engine/worker/worker.h"
 
 enum table_index { TOTALS, THREADS, PROCESSES, CPUS, PRIOS, LONGEST };
 enum { WAKEUPS, UNEXPLAINED, RACES, ALL_WAKE, ALL_REQUEUE, ALL_FORK };

@@ -16,8 +16,8 @@
 #include <errno.h>
 
 #include "engine/columns.h"
-#include "engine/map.h"
 #include "engine/shard.h"
+#include "engine/worker/worker.h"
 #include "kernel/syscall-names.h"
 
 enum table_index { TOTALS, CALLS, ERRNOS, THREADS, PROCESSES, LONGEST };

@@ -4,7 +4,7 @@
  * Processes are told by the contexts vpid and procname, where they are traced.
  */
 #include "engine/contract/key.h"
-#include "engine/map.h"
+#include "engine/worker/worker.h"
 
 enum table_index { PROCESSES, LEVELS };
 

@@ -28,9 +28,9 @@
 #include "base/err.h"
 #include "engine/contract/analysis.h"
 #include "engine/contract/partial.h"
-#include "engine/map.h"
 #include "engine/pool.h"
 #include "engine/report.h"
+#include "engine/worker/worker.h"
 
 struct merge;
 struct merge_stream;

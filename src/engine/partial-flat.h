@@ -12,7 +12,7 @@
 #include "base/codec.h"
 #include "base/err.h"
 #include "engine/contract/partial.h"
-#include "engine/map.h"
+#include "engine/worker/worker.h"
 
 /* What a partial that is read is measured by. */
 struct partial_rules {

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/probe.h"
-#include "engine/map.h"
 #include "engine/stats.h"
+#include "engine/worker/worker.h"
 
 struct queue {
 	struct job *first, **last;

@@ -16,8 +16,8 @@
 #include "base/mem.h"
 #include "engine/contract/analysis.h"
 #include "engine/items.h"
-#include "engine/map.h"
 #include "engine/report.h"
+#include "engine/worker/worker.h"
 
 struct sums {
 	uint64_t *window, *total;

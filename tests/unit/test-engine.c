@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "engine/guard.h"
 #include "engine/partial-flat.h"
+#include "engine/worker/guard.h"
 #include "suites.h"
 
 /* A mapped file that is cut: its pages are gone, and that is all that happens. */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/limits.h"
-#include "engine/map-state.h"
+#include "engine/worker/worker-state.h"
 
 /* What the engine itself needs: who runs, and which threads there are. */
 static const struct need base_needs[] = {

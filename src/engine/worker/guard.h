@@ -14,8 +14,8 @@
  *     }
  *     guard_leave();
  */
-#ifndef SILLAGE_ENGINE_GUARD_H
-#define SILLAGE_ENGINE_GUARD_H
+#ifndef SILLAGE_ENGINE_WORKER_GUARD_H
+#define SILLAGE_ENGINE_WORKER_GUARD_H
 
 #include <setjmp.h>
 #include <stddef.h>

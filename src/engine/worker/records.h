@@ -4,12 +4,12 @@
  * They lie in its draft, in the order they are made, until the slice ends.  Groups are told by
  * their number in the draft.
  */
-#ifndef SILLAGE_ENGINE_MAP_GROUPS_H
-#define SILLAGE_ENGINE_MAP_GROUPS_H
+#ifndef SILLAGE_ENGINE_WORKER_RECORDS_H
+#define SILLAGE_ENGINE_WORKER_RECORDS_H
 
 #include <string.h>
 
-#include "engine/map-state.h"
+#include "engine/worker/worker-state.h"
 
 void map_groups_init(struct map *map);
 void map_groups_fini(struct map *map);

@@ -1,7 +1,7 @@
 /*
  * map: the decode loop and slices.
  */
-#include "engine/map-groups.h"
+#include "engine/worker/records.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -13,8 +13,8 @@
 
 #include "base/limits.h"
 #include "ctf/clock.h"
-#include "engine/guard.h"
 #include "engine/partials.h"
+#include "engine/worker/guard.h"
 #include "kernel/task-state.h"
 
 /* ---- lifecycle ---- */

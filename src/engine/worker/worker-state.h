@@ -3,12 +3,12 @@
  * map-groups.c (groups and records), map-handlers.c (what handlers of events are given) and
  * map-run.c (who runs).
  */
-#ifndef SILLAGE_ENGINE_MAP_STATE_H
-#define SILLAGE_ENGINE_MAP_STATE_H
+#ifndef SILLAGE_ENGINE_WORKER_WORKER_STATE_H
+#define SILLAGE_ENGINE_WORKER_WORKER_STATE_H
 
 #include "ctf/clock.h"
 #include "ctf/decoder.h"
-#include "engine/map.h"
+#include "engine/worker/worker.h"
 
 /* Who gets an event of a request. */
 struct map_route {

@@ -13,8 +13,8 @@
  * Where it is not known, records carry TID_CURRENT and the merger, who has what the
  * stream carried over, puts the thread in.
  */
-#ifndef SILLAGE_ENGINE_MAP_H
-#define SILLAGE_ENGINE_MAP_H
+#ifndef SILLAGE_ENGINE_WORKER_WORKER_H
+#define SILLAGE_ENGINE_WORKER_WORKER_H
 
 #include "engine/chunk.h"
 #include "engine/contract/analysis.h"

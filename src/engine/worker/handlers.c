@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "engine/contract/key.h"
-#include "engine/map-state.h"
+#include "engine/worker/worker-state.h"
 
 bool map_sees_switches(const struct map *map)
 {

@@ -1,7 +1,7 @@
 /*
  * guard: see guard.h.
  */
-#include "engine/guard.h"
+#include "engine/worker/guard.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /*
  * map-groups: see map-groups.h.
  */
-#include "engine/map-groups.h"
+#include "engine/worker/records.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "engine/map-groups.h"
+#include "engine/worker/records.h"
 #include "kernel/task-state.h"
 
 /* ---- who runs ---- */
