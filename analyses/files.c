@@ -16,8 +16,8 @@
 
 #include "analyses/files.h"
 #include "base/mem.h"
-#include "engine/columns.h"
 #include "engine/shard.h"
+#include "engine/tables/columns.h"
 
 const struct file_call_kind file_calls[FILE_CALL_COUNT] = {
 #define X(name_, operation_, effect_, ...) [FILE_CALL_##name_] = { #name_, operation_, effect_ },

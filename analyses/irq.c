@@ -11,9 +11,9 @@
  * time order, as those of a thread do.
  */
 #include "base/mem.h"
-#include "engine/columns.h"
 #include "engine/contract/key.h"
 #include "engine/shard.h"
+#include "engine/tables/columns.h"
 #include "engine/worker/worker.h"
 
 enum table_index { TOTALS, HARD, SOFT, CPUS, LONGEST };

@@ -8,9 +8,9 @@
  */
 #include <string.h>
 
-#include "engine/columns.h"
 #include "engine/contract/key.h"
 #include "engine/shard.h"
+#include "engine/tables/columns.h"
 #include "engine/worker/worker.h"
 
 enum table_index { TOTALS, ORDERS, THREADS, PROCESSES };

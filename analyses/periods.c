@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/limits.h"
-#include "engine/columns.h"
 #include "engine/shard.h"
+#include "engine/tables/columns.h"
 #include "engine/worker/worker.h"
 #include "query/period.h"
 

@@ -15,8 +15,8 @@
  */
 #include <errno.h>
 
-#include "engine/columns.h"
 #include "engine/shard.h"
+#include "engine/tables/columns.h"
 #include "engine/worker/worker.h"
 #include "kernel/syscall-names.h"
 

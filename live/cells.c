@@ -9,8 +9,8 @@
 
 #include "base/limits.h"
 #include "base/units.h"
-#include "engine/columns.h"
 #include "engine/contract/key.h"
+#include "engine/tables/columns.h"
 
 /* ---- values ---- */
 

@@ -5,7 +5,7 @@
 #define SILLAGE_LIVE_CELLS_H
 
 #include "base/histogram.h"
-#include "engine/report.h"
+#include "engine/tables/report.h"
 
 #define CELL_MAX 64
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "engine/columns.h"
-#include "engine/items.h"
+#include "engine/tables/columns.h"
+#include "engine/tables/keyed.h"
 
 /* A row that is put together; `row` points to the rest. */
 struct gathered {

@@ -9,7 +9,7 @@
 #ifndef SILLAGE_LIVE_GATHER_H
 #define SILLAGE_LIVE_GATHER_H
 
-#include "engine/report.h"
+#include "engine/tables/report.h"
 
 /* Of one trace. */
 struct gather;

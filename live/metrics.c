@@ -18,8 +18,8 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "engine/columns.h"
 #include "engine/contract/key.h"
+#include "engine/tables/columns.h"
 #include "live/snapshot.h"
 #include "version.h"
 

@@ -10,7 +10,7 @@
 #define SILLAGE_LIVE_METRICS_H
 
 #include "base/err.h"
-#include "engine/report.h"
+#include "engine/tables/report.h"
 #include "live/sink.h"
 
 struct event_base;

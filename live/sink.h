@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "engine/report.h"
+#include "engine/tables/report.h"
 
 struct capture_order;
 struct engine_warning;

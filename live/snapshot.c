@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "engine/columns.h"
+#include "engine/tables/columns.h"
 
 /* A row with all that it points to. */
 struct kept_row {

@@ -4,7 +4,7 @@
 #ifndef SILLAGE_LIVE_SNAPSHOT_H
 #define SILLAGE_LIVE_SNAPSHOT_H
 
-#include "engine/report.h"
+#include "engine/tables/report.h"
 #include "live/sink.h"
 
 struct snapshot {

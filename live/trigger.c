@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "engine/columns.h"
 #include "engine/engine.h"
+#include "engine/tables/columns.h"
 #include "live/cells.h"
 #include "live/trigger-parts.h"
 

@@ -29,7 +29,7 @@
 #define SILLAGE_LIVE_TRIGGER_H
 
 #include "base/err.h"
-#include "engine/report.h"
+#include "engine/tables/report.h"
 #include "live/sink.h"
 
 struct trigger;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "engine/columns.h"
+#include "engine/tables/columns.h"
 #include "live/view-state.h"
 
 #define NAME_WIDTH 25

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "engine/columns.h"
 #include "engine/contract/key.h"
 #include "engine/engine.h"
+#include "engine/tables/columns.h"
 #include "live/capture-write.h"
 #include "live/trigger.h"
 #include "version.h"

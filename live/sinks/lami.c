@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "engine/columns.h"
 #include "engine/contract/key.h"
+#include "engine/tables/columns.h"
 #include "live/cells.h"
 #include "live/sink.h"
 #include "version.h"

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "engine/columns.h"
 #include "engine/engine.h"
+#include "engine/tables/columns.h"
 #include "live/cells.h"
 #include "live/trigger.h"
 

@@ -23,8 +23,8 @@
 #include "base/err.h"
 #include "engine/contract/analysis.h"
 #include "engine/merge.h"
-#include "engine/report.h"
 #include "engine/stats.h"
+#include "engine/tables/report.h"
 
 struct engine;
 struct kept;

@@ -11,7 +11,7 @@
 #ifndef SILLAGE_ENGINE_FACTS_H
 #define SILLAGE_ENGINE_FACTS_H
 
-#include "engine/rows.h"
+#include "engine/tables/tables.h"
 
 void facts_init(struct rows *rows);
 void facts_fini(struct rows *rows);

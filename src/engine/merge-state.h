@@ -8,8 +8,8 @@
 #include <stdatomic.h>
 
 #include "engine/merge.h"
-#include "engine/rows.h"
 #include "engine/shard.h"
+#include "engine/tables/tables.h"
 
 struct held {
 	struct partial *partial;

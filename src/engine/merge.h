@@ -29,7 +29,7 @@
 #include "engine/contract/analysis.h"
 #include "engine/contract/partial.h"
 #include "engine/pool.h"
-#include "engine/report.h"
+#include "engine/tables/report.h"
 #include "engine/worker/worker.h"
 
 struct merge;

@@ -5,8 +5,8 @@
 
 #include <errno.h>
 
-#include "engine/columns.h"
 #include "engine/contract/key.h"
+#include "engine/tables/columns.h"
 
 /* A partial on its way; the last three are for one that is read, as is the draft. */
 struct work {

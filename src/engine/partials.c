@@ -8,10 +8,10 @@
 
 #include "base/hash.h"
 #include "base/limits.h"
-#include "engine/columns.h"
 #include "engine/partial-flat.h"
 #include "engine/partials-frames.h"
 #include "engine/rolling.h"
+#include "engine/tables/columns.h"
 
 #define LEVEL 1 /* a third of the size; higher ones take much more time for little */
 

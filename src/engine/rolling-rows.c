@@ -2,9 +2,9 @@
  * rolling-rows: rows and shards as bytes; see rolling.h.
  */
 #include "base/limits.h"
-#include "engine/columns.h"
 #include "engine/rolling.h"
-#include "engine/rows.h"
+#include "engine/tables/columns.h"
+#include "engine/tables/tables.h"
 
 /* ---- figures ---- */
 

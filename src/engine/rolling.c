@@ -6,9 +6,9 @@
 #include <errno.h>
 
 #include "base/limits.h"
-#include "engine/columns.h"
 #include "engine/merge-state.h"
 #include "engine/partial-flat.h"
+#include "engine/tables/columns.h"
 
 /* ---- partials that are not used up ---- */
 

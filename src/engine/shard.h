@@ -13,7 +13,7 @@
 #ifndef SILLAGE_ENGINE_SHARD_H
 #define SILLAGE_ENGINE_SHARD_H
 
-#include "engine/rows.h"
+#include "engine/tables/tables.h"
 
 /* A slice that takes part in a round. */
 struct round_entry {

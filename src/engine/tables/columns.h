@@ -4,8 +4,8 @@
  * A row is an array of 64 bits for each column.  That of a spread is a pointer, NULL until there
  * is something in it, which the row owns.
  */
-#ifndef SILLAGE_ENGINE_COLUMNS_H
-#define SILLAGE_ENGINE_COLUMNS_H
+#ifndef SILLAGE_ENGINE_TABLES_COLUMNS_H
+#define SILLAGE_ENGINE_TABLES_COLUMNS_H
 
 #include <stdint.h>
 

@@ -4,8 +4,8 @@
  * Rows are sorted (largest figure first, then by id) and hold no row without a value.  Of many,
  * only the first engine_config.top are in order.
  */
-#ifndef SILLAGE_ENGINE_REPORT_H
-#define SILLAGE_ENGINE_REPORT_H
+#ifndef SILLAGE_ENGINE_TABLES_REPORT_H
+#define SILLAGE_ENGINE_TABLES_REPORT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,8 +21,8 @@ struct report_row {
 	const char *name; /* SCOPE_EVENT, ITEM, LONGEST */
 	const char *item; /* SCOPE_ITEM: the same in all reports, whatever the name is by then */
 	const struct thread_view *thread; /* SCOPE_THREAD, PROCESS; LONGEST: may be NULL */
-	const uint64_t *values;           /* by column (engine/columns.h); COLUMN_PRIO has none */
-	const struct instance *instance;  /* SCOPE_LONGEST, in place of values */
+	const uint64_t *values; /* by column (engine/tables/columns.h); COLUMN_PRIO has none */
+	const struct instance *instance; /* SCOPE_LONGEST, in place of values */
 };
 
 struct thread_view {

@@ -5,14 +5,14 @@
  * which has the totals.  Nothing of a name from a trace is unbounded: beyond ITEMS_MAX
  * items of a table, others go into one.
  */
-#ifndef SILLAGE_ENGINE_ITEMS_H
-#define SILLAGE_ENGINE_ITEMS_H
+#ifndef SILLAGE_ENGINE_TABLES_KEYED_H
+#define SILLAGE_ENGINE_TABLES_KEYED_H
 
 #include "base/limits.h"
 #include "base/mem.h"
-#include "engine/columns.h"
 #include "engine/contract/key.h"
-#include "engine/report.h"
+#include "engine/tables/columns.h"
+#include "engine/tables/report.h"
 
 struct item {
 	struct item_key key;

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/columns.h"
-#include "engine/report.h"
+#include "engine/tables/columns.h"
+#include "engine/tables/report.h"
 
 static uint64_t value_of(const struct column *column, uint64_t value)
 {

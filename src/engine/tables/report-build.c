@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/rows.h"
+#include "engine/tables/tables.h"
 
 struct process_row {
 	struct thread_view view;

@@ -1,10 +1,10 @@
 /*
  * items: see items.h.
  */
-#include "engine/items.h"
+#include "engine/tables/keyed.h"
 
 #include "base/limits.h"
-#include "engine/rows.h"
+#include "engine/tables/tables.h"
 
 /* ---- items ---- */
 

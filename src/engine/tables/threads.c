@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/limits.h"
-#include "engine/rows.h"
+#include "engine/tables/tables.h"
 
 /* ---- memory ---- */
 

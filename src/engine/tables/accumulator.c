@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/rows.h"
+#include "engine/tables/tables.h"
 
 /* ---- lifecycle ---- */
 

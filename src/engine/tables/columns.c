@@ -1,7 +1,7 @@
 /*
  * columns: see columns.h.
  */
-#include "engine/columns.h"
+#include "engine/tables/columns.h"
 
 #include <string.h>
 

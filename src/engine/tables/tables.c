@@ -1,7 +1,7 @@
 /*
  * rows: see rows.h.
  */
-#include "engine/rows.h"
+#include "engine/tables/tables.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -9,14 +9,14 @@
  * they add to the rows of a lane, which those have together that one task goes through one after
  * the other.  The rows of lanes are added to the trace's when a window closes.
  */
-#ifndef SILLAGE_ENGINE_ROWS_H
-#define SILLAGE_ENGINE_ROWS_H
+#ifndef SILLAGE_ENGINE_TABLES_TABLES_H
+#define SILLAGE_ENGINE_TABLES_TABLES_H
 
 #include "base/hash.h"
 #include "base/mem.h"
 #include "engine/contract/analysis.h"
-#include "engine/items.h"
-#include "engine/report.h"
+#include "engine/tables/keyed.h"
+#include "engine/tables/report.h"
 #include "engine/worker/worker.h"
 
 struct sums {
