@@ -13,7 +13,7 @@
 
 #include "base/limits.h"
 #include "engine/contract/key.h"
-#include "engine/shard.h"
+#include "engine/merger/shard.h"
 #include "engine/tables/columns.h"
 #include "engine/worker/worker.h"
 

@@ -5,7 +5,7 @@
  * time over threads is the sum of busy time.  The engine follows sched_switch and
  * hands out every stretch of time once.
  */
-#include "engine/shard.h"
+#include "engine/merger/shard.h"
 #include "engine/tables/columns.h"
 
 enum table_index { TOTALS, CPUS, THREADS, PROCESSES };

@@ -16,7 +16,7 @@
 
 #include "analyses/files.h"
 #include "base/mem.h"
-#include "engine/shard.h"
+#include "engine/merger/shard.h"
 #include "engine/tables/columns.h"
 
 const struct file_call_kind file_calls[FILE_CALL_COUNT] = {

@@ -7,7 +7,7 @@
 
 #include "analyses/fd-table.h"
 #include "base/limits.h"
-#include "engine/shard.h"
+#include "engine/merger/shard.h"
 #include "engine/worker/worker.h"
 #include "kernel/file-calls.h"
 

@@ -18,7 +18,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "engine/shard.h"
+#include "engine/merger/shard.h"
 #include "engine/worker/worker.h"
 #include "kernel/file-calls.h"
 

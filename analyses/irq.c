@@ -12,7 +12,7 @@
  */
 #include "base/mem.h"
 #include "engine/contract/key.h"
-#include "engine/shard.h"
+#include "engine/merger/shard.h"
 #include "engine/tables/columns.h"
 #include "engine/worker/worker.h"
 

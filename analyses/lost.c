@@ -9,8 +9,8 @@
 #include <stdio.h>
 
 #include "engine/contract/key.h"
-#include "engine/merge.h"
-#include "engine/shard.h"
+#include "engine/merger/merger.h"
+#include "engine/merger/shard.h"
 
 enum table_index { TOTALS, STREAMS, CPUS };
 enum { DISCARDED, LOST_PACKETS, BAD_PACKETS, LATE_EVENTS, ANOMALIES, EVENTS };

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "engine/contract/key.h"
-#include "engine/shard.h"
+#include "engine/merger/shard.h"
 #include "engine/tables/columns.h"
 #include "engine/worker/worker.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/limits.h"
-#include "engine/shard.h"
+#include "engine/merger/shard.h"
 #include "engine/tables/columns.h"
 #include "engine/worker/worker.h"
 #include "query/period.h"

@@ -14,7 +14,7 @@
  * What the thread does on leaving is known as soon as it is switched in, when both are in one
  * chunk; it is applied when its time has come.
  */
-#include "engine/shard.h"
+#include "engine/merger/shard.h"
 #include "engine/tables/columns.h"
 #include "engine/worker/worker.h"
 

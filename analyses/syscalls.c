@@ -15,7 +15,7 @@
  */
 #include <errno.h>
 
-#include "engine/shard.h"
+#include "engine/merger/shard.h"
 #include "engine/tables/columns.h"
 #include "engine/worker/worker.h"
 #include "kernel/syscall-names.h"

@@ -22,7 +22,7 @@
 #include "base/codec.h"
 #include "base/err.h"
 #include "engine/contract/analysis.h"
-#include "engine/merge.h"
+#include "engine/merger/merger.h"
 #include "engine/stats.h"
 #include "engine/tables/report.h"
 

@@ -7,7 +7,7 @@
 #include "base/limits.h"
 #include "engine/engine-state.h"
 #include "engine/frames-in.h"
-#include "engine/merge-state.h"
+#include "engine/merger/merger-state.h"
 #include "engine/partial-flat.h"
 #include "engine/partials-frames.h"
 #include "engine/partials.h"

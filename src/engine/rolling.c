@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "base/limits.h"
-#include "engine/merge-state.h"
+#include "engine/merger/merger-state.h"
 #include "engine/partial-flat.h"
 #include "engine/tables/columns.h"
 

@@ -17,7 +17,7 @@
 
 #include "base/codec.h"
 #include "base/err.h"
-#include "engine/merge.h"
+#include "engine/merger/merger.h"
 
 struct rows;
 

@@ -203,10 +203,10 @@ struct analysis {
 
 	/*
 	 * Merge side, all optional.  Threads are spread over shards, and several shards are at
-	 * work at once: touch nothing but what the shard gives (engine/shard.h).  Of one thread,
-	 * calls come in time order, but for on_switch_out(), which may come as soon as the thread
-	 * is switched in: its time says when it is.  (When it is switched in elsewhere at that
-	 * time, it was not gone in between.)
+	 * work at once: touch nothing but what the shard gives (engine/merger/shard.h).  Of one
+	 * thread, calls come in time order, but for on_switch_out(), which may come as soon as the
+	 * thread is switched in: its time says when it is.  (When it is switched in elsewhere at
+	 * that time, it was not gone in between.)
 	 */
 	void (*on_record)(struct shard *shard, const struct record *record, const uint64_t *numbers,
 			  struct thread *thread);

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/limits.h"
-#include "engine/facts.h"
-#include "engine/shard.h"
+#include "engine/merger/ordered.h"
+#include "engine/merger/shard.h"
 
 /* ---- layout ---- */
 

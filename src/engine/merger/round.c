@@ -6,8 +6,8 @@
 
 #include "base/limits.h"
 #include "base/probe.h"
-#include "engine/facts.h"
-#include "engine/merge-state.h"
+#include "engine/merger/merger-state.h"
+#include "engine/merger/ordered.h"
 #include "engine/stats.h"
 
 /* ---- slices ---- */

@@ -8,8 +8,8 @@
  * It is the one part of merging that is not done in parallel: what can be said of a thread alone
  * is to be said in the shard.
  */
-#ifndef SILLAGE_ENGINE_FACTS_H
-#define SILLAGE_ENGINE_FACTS_H
+#ifndef SILLAGE_ENGINE_MERGER_ORDERED_H
+#define SILLAGE_ENGINE_MERGER_ORDERED_H
 
 #include "engine/tables/tables.h"
 

@@ -1,7 +1,7 @@
 /*
  * shard: see shard.h.
  */
-#include "engine/shard.h"
+#include "engine/merger/shard.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -2,14 +2,14 @@
  * merge: streams and the watermark.  Rounds are in round.c, windows in window.c, who runs in
  * seam.c.
  */
-#include "engine/merge.h"
+#include "engine/merger/merger.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/merge-state.h"
+#include "engine/merger/merger-state.h"
 
 /* ---- lifecycle ---- */
 

@@ -13,7 +13,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "engine/merge-state.h"
+#include "engine/merger/merger-state.h"
 
 static enum run_kind kind_of(const struct cpu *cpu)
 {

@@ -10,8 +10,8 @@
  * Nothing is compared between threads, so that shards need nothing of each other; this is
  * what makes merging as parallel as decoding.
  */
-#ifndef SILLAGE_ENGINE_SHARD_H
-#define SILLAGE_ENGINE_SHARD_H
+#ifndef SILLAGE_ENGINE_MERGER_SHARD_H
+#define SILLAGE_ENGINE_MERGER_SHARD_H
 
 #include "engine/tables/tables.h"
 

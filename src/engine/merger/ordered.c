@@ -1,7 +1,7 @@
 /*
  * facts: see facts.h.
  */
-#include "engine/facts.h"
+#include "engine/merger/ordered.h"
 
 #include <stdlib.h>
 

@@ -2,13 +2,13 @@
  * merge-state: what the parts of the merger share: merge.c (streams, the watermark),
  * seam.c (who runs, across chunks), round.c and window.c (which are made of rounds).
  */
-#ifndef SILLAGE_ENGINE_MERGE_STATE_H
-#define SILLAGE_ENGINE_MERGE_STATE_H
+#ifndef SILLAGE_ENGINE_MERGER_MERGER_STATE_H
+#define SILLAGE_ENGINE_MERGER_MERGER_STATE_H
 
 #include <stdatomic.h>
 
-#include "engine/merge.h"
-#include "engine/shard.h"
+#include "engine/merger/merger.h"
+#include "engine/merger/shard.h"
 #include "engine/tables/tables.h"
 
 struct held {

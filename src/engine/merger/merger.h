@@ -19,8 +19,8 @@
  * A merge belongs to one thread, the front; only its shards are worked on by others,
  * between merge_host.submit() and merge_task_done().
  */
-#ifndef SILLAGE_ENGINE_MERGE_H
-#define SILLAGE_ENGINE_MERGE_H
+#ifndef SILLAGE_ENGINE_MERGER_MERGER_H
+#define SILLAGE_ENGINE_MERGER_MERGER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -12,7 +12,7 @@
 #include "base/limits.h"
 #include "base/now.h"
 #include "base/probe.h"
-#include "engine/merge-state.h"
+#include "engine/merger/merger-state.h"
 #include "engine/stats.h"
 
 /* ---- bounds ---- */
