@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/now.h"
-#include "engine/states.h"
+#include "engine/exchange/checkpoint-file.h"
 #include "live/capture.h"
 #include "live/control.h"
 #include "live/hub-state.h"

@@ -9,7 +9,7 @@
 #include "base/now.h"
 #include "ctf/metadata/metadata.h"
 #include "engine/engine.h"
-#include "engine/states.h"
+#include "engine/exchange/checkpoint-file.h"
 #include "history/history.h"
 #include "live/gather.h"
 #include "live/session-state.h"

@@ -12,7 +12,7 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "engine/engine.h"
-#include "engine/states.h"
+#include "engine/exchange/checkpoint-file.h"
 #include "live/gather.h"
 #include "live/sink.h"
 #include "live/watch.h"

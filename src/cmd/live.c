@@ -8,7 +8,7 @@
 
 #include "base/now.h"
 #include "cmd/cmd.h"
-#include "engine/states.h"
+#include "engine/exchange/checkpoint-file.h"
 #include "history/retained-file.h"
 #include "live/capture.h"
 #include "live/hub.h"

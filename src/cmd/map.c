@@ -12,7 +12,7 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "engine/engine.h"
-#include "engine/partials.h"
+#include "engine/exchange/partial-file.h"
 #include "live/sink.h"
 #include "recorded/recorded.h"
 

@@ -10,7 +10,7 @@
 #include "base/now.h"
 #include "cmd/cmd.h"
 #include "engine/engine.h"
-#include "engine/partials.h"
+#include "engine/exchange/partial-file.h"
 #include "live/sink.h"
 
 struct source {

@@ -16,9 +16,9 @@
 #include "base/probe.h"
 #include "ctf/metadata/metadata.h"
 #include "engine/engine-state.h"
-#include "engine/partials.h"
+#include "engine/exchange/checkpoint.h"
+#include "engine/exchange/partial-file.h"
 #include "engine/pool.h"
-#include "engine/rolling.h"
 
 /* ---- engine ---- */
 

@@ -11,7 +11,7 @@
 #include "base/probe.h"
 #include "ctf/clock.h"
 #include "engine/engine-state.h"
-#include "engine/partials.h"
+#include "engine/exchange/partial-file.h"
 
 struct stream *stream_new(struct trace *trace, const char *name)
 {

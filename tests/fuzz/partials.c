@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "engine/engine.h"
-#include "engine/partials.h"
+#include "engine/exchange/partial-file.h"
 #include "fuzz.h"
 #include "query/period.h"
 

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "engine/partial-flat.h"
+#include "engine/exchange/partial-codec.h"
 #include "engine/worker/guard.h"
 #include "suites.h"
 

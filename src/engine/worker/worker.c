@@ -13,7 +13,7 @@
 
 #include "base/limits.h"
 #include "ctf/clock.h"
-#include "engine/partials.h"
+#include "engine/exchange/partial-file.h"
 #include "engine/worker/guard.h"
 #include "kernel/task-state.h"
 

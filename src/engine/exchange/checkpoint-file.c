@@ -1,7 +1,7 @@
 /*
  * states: see states.h.
  */
-#include "engine/states.h"
+#include "engine/exchange/checkpoint-file.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -9,14 +9,14 @@
  * they were.  It is written anew as a whole, so that there is always one that is whole; `sillage
  * merge` shows what it has.
  */
-#ifndef SILLAGE_ENGINE_STATES_H
-#define SILLAGE_ENGINE_STATES_H
+#ifndef SILLAGE_ENGINE_EXCHANGE_CHECKPOINT_FILE_H
+#define SILLAGE_ENGINE_EXCHANGE_CHECKPOINT_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
-#include "engine/partials.h"
+#include "engine/exchange/partial-file.h"
 
 struct states;
 

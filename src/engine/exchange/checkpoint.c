@@ -1,13 +1,13 @@
 /*
  * rolling: see rolling.h.
  */
-#include "engine/rolling.h"
+#include "engine/exchange/checkpoint.h"
 
 #include <errno.h>
 
 #include "base/limits.h"
+#include "engine/exchange/partial-codec.h"
 #include "engine/merger/merger-state.h"
-#include "engine/partial-flat.h"
 #include "engine/tables/columns.h"
 
 /* ---- partials that are not used up ---- */

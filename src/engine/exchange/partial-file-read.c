@@ -6,12 +6,12 @@
 
 #include "base/limits.h"
 #include "engine/engine-state.h"
-#include "engine/frames-in.h"
+#include "engine/exchange/checkpoint.h"
+#include "engine/exchange/frame-reader.h"
+#include "engine/exchange/partial-codec.h"
+#include "engine/exchange/partial-file-frames.h"
+#include "engine/exchange/partial-file.h"
 #include "engine/merger/merger-state.h"
-#include "engine/partial-flat.h"
-#include "engine/partials-frames.h"
-#include "engine/partials.h"
-#include "engine/rolling.h"
 
 /* ---- merging ---- */
 

@@ -2,7 +2,7 @@
  * rolling-rows: rows and shards as bytes; see rolling.h.
  */
 #include "base/limits.h"
-#include "engine/rolling.h"
+#include "engine/exchange/checkpoint.h"
 #include "engine/tables/columns.h"
 #include "engine/tables/tables.h"
 

@@ -1,7 +1,7 @@
 /*
  * frames-in: see frames-in.h.
  */
-#include "engine/frames-in.h"
+#include "engine/exchange/frame-reader.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #include "base/limits.h"
 #include "engine/engine-state.h"
-#include "engine/partials-frames.h"
+#include "engine/exchange/partial-file-frames.h"
 
 #define FRAMES_AHEAD_MAX  64 /* and two for each worker at most */
 #define FRAME_LARGE_BYTES (16 << 20)

@@ -22,8 +22,8 @@
  * reports as if the trace had been analysed at once; bytes that no worker can have written are
  * refused, with their place.
  */
-#ifndef SILLAGE_ENGINE_PARTIALS_H
-#define SILLAGE_ENGINE_PARTIALS_H
+#ifndef SILLAGE_ENGINE_EXCHANGE_PARTIAL_FILE_H
+#define SILLAGE_ENGINE_EXCHANGE_PARTIAL_FILE_H
 
 #include <stdbool.h>
 #include <stdint.h>

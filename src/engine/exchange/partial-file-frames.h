@@ -2,8 +2,8 @@
  * partials-frames: what the parts of partials share: partials.c (writing) and partials-in.c
  * (reading).
  */
-#ifndef SILLAGE_ENGINE_PARTIALS_FRAMES_H
-#define SILLAGE_ENGINE_PARTIALS_FRAMES_H
+#ifndef SILLAGE_ENGINE_EXCHANGE_PARTIAL_FILE_FRAMES_H
+#define SILLAGE_ENGINE_EXCHANGE_PARTIAL_FILE_FRAMES_H
 
 #include <stdint.h>
 

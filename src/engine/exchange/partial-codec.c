@@ -1,7 +1,7 @@
 /*
  * partial-flat: see partial-flat.h.
  */
-#include "engine/partial-flat.h"
+#include "engine/exchange/partial-codec.h"
 
 #include <errno.h>
 

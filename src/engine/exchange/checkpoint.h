@@ -12,8 +12,8 @@
  * The same functions write and read (base/codec.h).  What is read may be anybody's: whatever
  * is used as an index, a length or a text is looked at; analyses look at their own (on_carry).
  */
-#ifndef SILLAGE_ENGINE_ROLLING_H
-#define SILLAGE_ENGINE_ROLLING_H
+#ifndef SILLAGE_ENGINE_EXCHANGE_CHECKPOINT_H
+#define SILLAGE_ENGINE_EXCHANGE_CHECKPOINT_H
 
 #include "base/codec.h"
 #include "base/err.h"

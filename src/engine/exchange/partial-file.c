@@ -1,16 +1,16 @@
 /*
  * partials: what files say of themselves, and writing them; see partials.h.
  */
-#include "engine/partials.h"
+#include "engine/exchange/partial-file.h"
 
 #include <errno.h>
 #include <zstd.h>
 
 #include "base/hash.h"
 #include "base/limits.h"
-#include "engine/partial-flat.h"
-#include "engine/partials-frames.h"
-#include "engine/rolling.h"
+#include "engine/exchange/checkpoint.h"
+#include "engine/exchange/partial-codec.h"
+#include "engine/exchange/partial-file-frames.h"
 #include "engine/tables/columns.h"
 
 #define LEVEL 1 /* a third of the size; higher ones take much more time for little */

@@ -5,14 +5,14 @@
  * while the front takes one frame, the next ones of the same trace are unpacked, and partials are
  * read.  The front gets them in the order of the file, whenever they are done.
  */
-#ifndef SILLAGE_ENGINE_FRAMES_IN_H
-#define SILLAGE_ENGINE_FRAMES_IN_H
+#ifndef SILLAGE_ENGINE_EXCHANGE_FRAME_READER_H
+#define SILLAGE_ENGINE_EXCHANGE_FRAME_READER_H
 
 #include <stdio.h>
 
 #include "base/codec.h"
 #include "base/err.h"
-#include "engine/partial-flat.h"
+#include "engine/exchange/partial-codec.h"
 
 struct engine;
 struct frames_in;

@@ -6,8 +6,8 @@
  * read may be anybody's bytes: whatever the merger, or an analysis, uses as an index, a length or a
  * text was looked at before it sees it (struct foreign_record).
  */
-#ifndef SILLAGE_ENGINE_PARTIAL_FLAT_H
-#define SILLAGE_ENGINE_PARTIAL_FLAT_H
+#ifndef SILLAGE_ENGINE_EXCHANGE_PARTIAL_CODEC_H
+#define SILLAGE_ENGINE_EXCHANGE_PARTIAL_CODEC_H
 
 #include "base/codec.h"
 #include "base/err.h"
