@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "analyses/files.h"
+#include "analyses/files/files.h"
 
 enum {
 	ENTRY_FD,

@@ -8,8 +8,8 @@
  * The dump takes its time while things go on: what a call did since it began is not overwritten
  * by what it tells.
  */
-#ifndef SILLAGE_ANALYSES_FD_TABLE_H
-#define SILLAGE_ANALYSES_FD_TABLE_H
+#ifndef SILLAGE_ANALYSES_FILES_FD_TABLE_H
+#define SILLAGE_ANALYSES_FILES_FD_TABLE_H
 
 #include <stdbool.h>
 #include <stdint.h>

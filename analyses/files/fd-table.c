@@ -1,7 +1,7 @@
 /*
  * fd-table: see fd-table.h.
  */
-#include "analyses/fd-table.h"
+#include "analyses/files/fd-table.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "analyses/files.h"
+#include "analyses/files/files.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "engine/tables/columns.h"

@@ -14,7 +14,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "analyses/files.h"
+#include "analyses/files/files.h"
 #include "base/mem.h"
 #include "engine/merger/shard.h"
 #include "engine/tables/columns.h"

@@ -2,10 +2,10 @@
  * files: what its parts share: file-map.c (calls, as a worker sees them), files.c (thread by
  * thread) and file-use.c (what they do to descriptors and files, in time order over all threads).
  */
-#ifndef SILLAGE_ANALYSES_FILES_H
-#define SILLAGE_ANALYSES_FILES_H
+#ifndef SILLAGE_ANALYSES_FILES_FILES_H
+#define SILLAGE_ANALYSES_FILES_FILES_H
 
-#include "analyses/fd-table.h"
+#include "analyses/files/fd-table.h"
 #include "base/limits.h"
 #include "engine/merger/shard.h"
 #include "engine/worker/worker.h"
