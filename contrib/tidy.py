@@ -19,7 +19,7 @@ MAY_INCLUDE = {
     'src/recorded': ('base/', 'ctf/', 'engine/', 'recorded/'),
     'relay': ('base/', 'relay/'),
     'analyses': ('base/', 'ctf/', 'engine/', 'analyses/', 'analyses.inc'),
-    'deep': ('base/', 'ctf/', 'engine/', 'recorded/', 'deep/'),
+    'src/deep': ('base/', 'ctf/', 'engine/', 'recorded/', 'deep/'),
     'live': ('base/', 'ctf/', 'engine/', 'recorded/', 'relay/', 'live/', 'version.h'),
     'src/cmd': ('base/', 'ctf/', 'engine/', 'recorded/', 'live/', 'deep/', 'cmd/', 'options.h', 'version.h'),
 }
