@@ -20,7 +20,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "live/capture-write.h"
-#include "live/sink.h"
+#include "output/sink.h"
 
 struct client {
 	struct control *control;

@@ -2,7 +2,7 @@
  * hub: see hub.h.
  */
 #include "live/hub.h"
-#include "live/gather.h"
+#include "output/rollup.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -13,8 +13,8 @@
 
 #include "base/err.h"
 #include "engine/engine.h"
-#include "live/sink.h"
 #include "live/url.h"
+#include "output/sink.h"
 
 struct captures;
 struct hub;

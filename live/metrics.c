@@ -20,7 +20,7 @@
 #include "base/mem.h"
 #include "engine/contract/key.h"
 #include "engine/tables/columns.h"
-#include "live/snapshot.h"
+#include "output/snapshot.h"
 #include "version.h"
 
 /* Buckets of histograms: 2^10 ns (1 us) to 2^34 ns (17 s). */

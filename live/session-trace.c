@@ -11,8 +11,8 @@
 #include "engine/engine.h"
 #include "engine/exchange/checkpoint-file.h"
 #include "history/history.h"
-#include "live/gather.h"
 #include "live/session-state.h"
+#include "output/rollup.h"
 
 void session_say(const struct session *session, int verbosity, const char *fmt, ...)
 {

@@ -13,7 +13,7 @@
 
 #include "base/mem.h"
 #include "live/link.h"
-#include "live/sink.h"
+#include "output/sink.h"
 #include "relay/viewer.h"
 
 struct engine;

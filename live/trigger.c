@@ -10,8 +10,8 @@
 #include "base/hash.h"
 #include "engine/engine.h"
 #include "engine/tables/columns.h"
-#include "live/cells.h"
 #include "live/trigger-parts.h"
+#include "output/format.h"
 
 void trigger_free(struct trigger *trigger)
 {

@@ -30,7 +30,7 @@
 
 #include "base/err.h"
 #include "engine/tables/report.h"
-#include "live/sink.h"
+#include "output/sink.h"
 
 struct trigger;
 

@@ -18,7 +18,7 @@
 #include "base/mem.h"
 #include "base/now.h"
 #include "base/probe.h"
-#include "live/sink.h"
+#include "output/sink.h"
 
 extern char **environ;
 

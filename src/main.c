@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 
 #include "cmd/cmd.h"
-#include "live/sink.h"
+#include "output/sink.h"
 #include "version.h"
 
 static const struct command *const commands[] = {

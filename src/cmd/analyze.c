@@ -13,9 +13,9 @@
 #include "cmd/cmd.h"
 #include "engine/engine.h"
 #include "engine/exchange/checkpoint-file.h"
-#include "live/gather.h"
-#include "live/sink.h"
 #include "live/watch.h"
+#include "output/rollup.h"
+#include "output/sink.h"
 #include "recorded/recorded.h"
 
 struct analyze {

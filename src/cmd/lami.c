@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "cmd/cmd.h"
-#include "live/sink.h"
+#include "output/sink.h"
 #include "recorded/recorded.h"
 
 /* Whether there is something to analyse: Trace Compass asks before it offers an analysis. */

@@ -13,7 +13,7 @@
 #include "cmd/cmd.h"
 #include "engine/engine.h"
 #include "engine/exchange/partial-file.h"
-#include "live/sink.h"
+#include "output/sink.h"
 #include "recorded/recorded.h"
 
 struct mapping {

@@ -11,7 +11,7 @@
 #include "cmd/cmd.h"
 #include "engine/engine.h"
 #include "engine/exchange/partial-file.h"
-#include "live/sink.h"
+#include "output/sink.h"
 
 struct source {
 	const char *name;

@@ -11,7 +11,7 @@
 #include "deep/jobs.h"
 #include "deep/reader.h"
 #include "deep/report.h"
-#include "live/sink.h"
+#include "output/sink.h"
 #include "recorded/recorded.h"
 
 /* Why a capture was made. */

@@ -14,8 +14,8 @@
 #include "cmd/cmd.h"
 #include "live/hub.h"
 #include "live/link.h"
-#include "live/screen.h"
 #include "live/url.h"
+#include "output/screen/screen.h"
 
 static struct view *view; /* say() has no state to find it by */
 

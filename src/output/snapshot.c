@@ -1,7 +1,7 @@
 /*
  * snapshot: see snapshot.h.
  */
-#include "live/snapshot.h"
+#include "output/snapshot.h"
 
 #include <string.h>
 

@@ -1,11 +1,11 @@
 /*
  * snapshot: a report that is kept: a copy of its first rows, and of whom it is about.
  */
-#ifndef SILLAGE_LIVE_SNAPSHOT_H
-#define SILLAGE_LIVE_SNAPSHOT_H
+#ifndef SILLAGE_OUTPUT_SNAPSHOT_H
+#define SILLAGE_OUTPUT_SNAPSHOT_H
 
 #include "engine/tables/report.h"
-#include "live/sink.h"
+#include "output/sink.h"
 
 struct snapshot {
 	char *trace, *key;    /* "host/session/domain"; what tells it from others, too */

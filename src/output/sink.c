@@ -1,7 +1,7 @@
 /*
  * sink: the table of sinks, and opening and closing of outputs.
  */
-#include "live/sink.h"
+#include "output/sink.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 /*
  * cells: figures of reports as people read them; for the text sink and the full screen.
  */
-#ifndef SILLAGE_LIVE_CELLS_H
-#define SILLAGE_LIVE_CELLS_H
+#ifndef SILLAGE_OUTPUT_FORMAT_H
+#define SILLAGE_OUTPUT_FORMAT_H
 
 #include "base/histogram.h"
 #include "engine/tables/report.h"

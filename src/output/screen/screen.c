@@ -1,7 +1,7 @@
 /*
  * screen: see screen.h.  The only file that knows ncurses, which takes many names.
  */
-#include "live/screen.h"
+#include "output/screen/screen.h"
 
 #include <curses.h>
 #include <errno.h>

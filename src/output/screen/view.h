@@ -12,10 +12,10 @@
  * allows.  While it is paused, or steps back, new windows are kept but not shown.  It draws cells
  * of text through a function, so that any surface will do (screen.c, the unit tests).
  */
-#ifndef SILLAGE_LIVE_VIEW_H
-#define SILLAGE_LIVE_VIEW_H
+#ifndef SILLAGE_OUTPUT_SCREEN_VIEW_H
+#define SILLAGE_OUTPUT_SCREEN_VIEW_H
 
-#include "live/snapshot.h"
+#include "output/snapshot.h"
 
 enum view_style { STYLE_PLAIN, STYLE_BOLD, STYLE_BAR, STYLE_CHOSEN, STYLE_WARNING, STYLE_DIM };
 

@@ -1,11 +1,11 @@
 /*
  * screen: a view on the terminal, by ncurses.
  */
-#ifndef SILLAGE_LIVE_SCREEN_H
-#define SILLAGE_LIVE_SCREEN_H
+#ifndef SILLAGE_OUTPUT_SCREEN_SCREEN_H
+#define SILLAGE_OUTPUT_SCREEN_SCREEN_H
 
 #include "base/err.h"
-#include "live/view.h"
+#include "output/screen/view.h"
 
 /* Takes the terminal; -ENOTTY if there is none.  It is given back on screen_close(), and whatever
  * way the process ends by itself. */

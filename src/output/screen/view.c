@@ -1,14 +1,14 @@
 /*
  * view: see view.h; the windows that are kept, and their rows.
  */
-#include "live/view.h"
+#include "output/screen/view.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/limits.h"
-#include "live/view-state.h"
+#include "output/screen/view-state.h"
 
 struct view *view_new(void)
 {

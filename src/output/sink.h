@@ -4,8 +4,8 @@
  * A sink is one file in sinks/ that ends in a const descriptor; sink.c has the table.
  * It keeps no state but in struct output.
  */
-#ifndef SILLAGE_LIVE_SINK_H
-#define SILLAGE_LIVE_SINK_H
+#ifndef SILLAGE_OUTPUT_SINK_H
+#define SILLAGE_OUTPUT_SINK_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -14,8 +14,8 @@
 #include "base/units.h"
 #include "engine/engine.h"
 #include "engine/tables/columns.h"
-#include "live/cells.h"
 #include "live/trigger.h"
+#include "output/format.h"
 
 #define NAME_WIDTH 25 /* "comm (tid)", event names are cut to this */
 #define BAR_WIDTH  16

@@ -1,7 +1,7 @@
 /*
  * gather: see gather.h.
  */
-#include "live/gather.h"
+#include "output/rollup.h"
 
 #include <stdlib.h>
 #include <string.h>

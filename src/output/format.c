@@ -1,7 +1,7 @@
 /*
  * cells: see cells.h.
  */
-#include "live/cells.h"
+#include "output/format.h"
 
 #include <inttypes.h>
 #include <stdio.h>

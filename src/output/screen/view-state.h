@@ -5,12 +5,12 @@
  *   view-draw.c  what of it is on the screen
  *   view-keys.c  what keys do
  */
-#ifndef SILLAGE_LIVE_VIEW_STATE_H
-#define SILLAGE_LIVE_VIEW_STATE_H
+#ifndef SILLAGE_OUTPUT_SCREEN_VIEW_STATE_H
+#define SILLAGE_OUTPUT_SCREEN_VIEW_STATE_H
 
 #include "base/mem.h"
-#include "live/cells.h"
-#include "live/view.h"
+#include "output/format.h"
+#include "output/screen/view.h"
 
 #define VIEW_LINE_MAX   512
 #define VIEW_FILTER_MAX 32

@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 #include "engine/tables/columns.h"
-#include "live/view-state.h"
+#include "output/screen/view-state.h"
 
 #define NAME_WIDTH 25
 #define CELL_WIDTH 11

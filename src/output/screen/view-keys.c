@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "live/view-state.h"
+#include "output/screen/view-state.h"
 
 static void step(struct view *view, int by)
 {

@@ -6,8 +6,8 @@
  * of the end of a window are those of the last short window that has them; so a process that
  * becomes known within a window is two rows in it.
  */
-#ifndef SILLAGE_LIVE_GATHER_H
-#define SILLAGE_LIVE_GATHER_H
+#ifndef SILLAGE_OUTPUT_ROLLUP_H
+#define SILLAGE_OUTPUT_ROLLUP_H
 
 #include "engine/tables/report.h"
 

@@ -11,8 +11,8 @@
 #include "base/json.h"
 #include "engine/contract/key.h"
 #include "engine/tables/columns.h"
-#include "live/cells.h"
-#include "live/sink.h"
+#include "output/format.h"
+#include "output/sink.h"
 #include "version.h"
 
 /* ---- what there is ---- */
