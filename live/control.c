@@ -19,7 +19,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "live/capture-write.h"
+#include "live/capture/capture-write.h"
 #include "output/sink.h"
 
 struct client {

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
-#include "live/hub.h"
+#include "live/loop.h"
 
 struct listing {
 	bool is_json;

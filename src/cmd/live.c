@@ -10,9 +10,9 @@
 #include "cmd/cmd.h"
 #include "engine/exchange/checkpoint-file.h"
 #include "history/retained-file.h"
-#include "live/capture.h"
-#include "live/hub.h"
-#include "live/watch.h"
+#include "live/capture/captures.h"
+#include "live/loop.h"
+#include "live/trigger/actions.h"
 
 int cmd_urls(const char **args, struct url **ret_urls, size_t *ret_count, struct err *err)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
-#include "live/player.h"
+#include "live/replay/replay.h"
 #include "recorded/recorded.h"
 
 static int find_all(const char **args, struct recorded_paths *paths)

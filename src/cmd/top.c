@@ -12,8 +12,8 @@
 
 #include "base/limits.h"
 #include "cmd/cmd.h"
-#include "live/hub.h"
-#include "live/link.h"
+#include "live/loop.h"
+#include "live/session/relay-connection.h"
 #include "live/url.h"
 #include "output/screen/screen.h"
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "cmd/cmd.h"
-#include "live/watch.h"
+#include "live/trigger/actions.h"
 
 int cmd_watch(const struct options *options, struct watch **ret_watch, struct err *err)
 {

@@ -9,8 +9,8 @@
 #include "engine/contract/key.h"
 #include "engine/engine.h"
 #include "engine/tables/columns.h"
-#include "live/capture-write.h"
-#include "live/trigger.h"
+#include "live/capture/capture-write.h"
+#include "live/trigger/trigger.h"
 #include "version.h"
 
 static void begin_line_to(struct json *json, FILE *out, const char *type)

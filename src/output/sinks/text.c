@@ -14,7 +14,7 @@
 #include "base/units.h"
 #include "engine/engine.h"
 #include "engine/tables/columns.h"
-#include "live/trigger.h"
+#include "live/trigger/trigger.h"
 #include "output/format.h"
 
 #define NAME_WIDTH 25 /* "comm (tid)", event names are cut to this */

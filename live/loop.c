@@ -1,7 +1,7 @@
 /*
  * hub: see hub.h.
  */
-#include "live/hub.h"
+#include "live/loop.h"
 #include "output/rollup.h"
 
 #include <errno.h>
@@ -15,11 +15,11 @@
 
 #include "base/now.h"
 #include "engine/exchange/checkpoint-file.h"
-#include "live/capture.h"
+#include "live/capture/captures.h"
 #include "live/control.h"
-#include "live/hub-state.h"
-#include "live/metrics.h"
-#include "live/watch.h"
+#include "live/loop-state.h"
+#include "live/metrics-server.h"
+#include "live/trigger/actions.h"
 
 static void on_progress(void *user);
 

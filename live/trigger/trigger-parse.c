@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "live/trigger-parts.h"
+#include "live/trigger/trigger-parts.h"
 
 struct parser {
 	const char *text, *at;

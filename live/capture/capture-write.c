@@ -1,7 +1,7 @@
 /*
  * capture-write: see capture-write.h.
  */
-#include "live/capture-write.h"
+#include "live/capture/capture-write.h"
 
 #include <dirent.h>
 #include <errno.h>

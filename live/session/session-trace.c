@@ -11,7 +11,7 @@
 #include "engine/engine.h"
 #include "engine/exchange/checkpoint-file.h"
 #include "history/history.h"
-#include "live/session-state.h"
+#include "live/session/session-state.h"
 #include "output/rollup.h"
 
 void session_say(const struct session *session, int verbosity, const char *fmt, ...)

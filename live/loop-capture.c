@@ -5,11 +5,11 @@
 
 #include "base/limits.h"
 #include "base/units.h"
-#include "live/capture-write.h"
-#include "live/capture.h"
+#include "live/capture/capture-write.h"
+#include "live/capture/captures.h"
 #include "live/control.h"
-#include "live/hub-state.h"
-#include "live/trigger.h"
+#include "live/loop-state.h"
+#include "live/trigger/trigger.h"
 
 void hub_on_kept(void *user, const char *stream, struct kept *kept)
 {

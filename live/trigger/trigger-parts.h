@@ -1,11 +1,11 @@
 /*
  * trigger-parts: what a trigger is made of: trigger-parse.c reads it, trigger.c looks at windows.
  */
-#ifndef SILLAGE_LIVE_TRIGGER_PARTS_H
-#define SILLAGE_LIVE_TRIGGER_PARTS_H
+#ifndef SILLAGE_LIVE_TRIGGER_TRIGGER_PARTS_H
+#define SILLAGE_LIVE_TRIGGER_TRIGGER_PARTS_H
 
 #include "base/mem.h"
-#include "live/trigger.h"
+#include "live/trigger/trigger.h"
 
 enum part { PART_NONE, PART_COUNT, PART_SUM, PART_MIN, PART_MEAN, PART_MAX, PART_PERCENTILE };
 

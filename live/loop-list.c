@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <event2/event.h>
 
-#include "live/hub.h"
-#include "live/link.h"
+#include "live/loop.h"
+#include "live/session/relay-connection.h"
 
 struct lister {
 	const struct url *url;

@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "engine/engine.h"
 #include "engine/tables/columns.h"
-#include "live/trigger-parts.h"
+#include "live/trigger/trigger-parts.h"
 #include "output/format.h"
 
 void trigger_free(struct trigger *trigger)

@@ -5,8 +5,8 @@
  * connection of its own (session.h).  The hub decides what to attach to, retries relays
  * that are away, passes reports on, and knows when everything is done.
  */
-#ifndef SILLAGE_LIVE_HUB_H
-#define SILLAGE_LIVE_HUB_H
+#ifndef SILLAGE_LIVE_LOOP_H
+#define SILLAGE_LIVE_LOOP_H
 
 #include <stdbool.h>
 #include <stdint.h>

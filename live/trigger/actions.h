@@ -16,10 +16,10 @@
  *     do = capture
  *     do = exec logger -t sillage "$SILLAGE_SAYS"
  */
-#ifndef SILLAGE_LIVE_WATCH_H
-#define SILLAGE_LIVE_WATCH_H
+#ifndef SILLAGE_LIVE_TRIGGER_ACTIONS_H
+#define SILLAGE_LIVE_TRIGGER_ACTIONS_H
 
-#include "live/trigger.h"
+#include "live/trigger/trigger.h"
 
 struct watch;
 

@@ -4,8 +4,8 @@
  * TCP_QUICKACK is set before every receive: the relay answers with two writes and has
  * Nagle's algorithm on, so that a delayed acknowledgement costs 40 ms a reply.
  */
-#ifndef SILLAGE_LIVE_LINK_H
-#define SILLAGE_LIVE_LINK_H
+#ifndef SILLAGE_LIVE_SESSION_RELAY_CONNECTION_H
+#define SILLAGE_LIVE_SESSION_RELAY_CONNECTION_H
 
 #include <stdint.h>
 

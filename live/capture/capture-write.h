@@ -9,8 +9,8 @@
  *
  * Everything here blocks, and runs in a thread of its own.
  */
-#ifndef SILLAGE_LIVE_CAPTURE_WRITE_H
-#define SILLAGE_LIVE_CAPTURE_WRITE_H
+#ifndef SILLAGE_LIVE_CAPTURE_CAPTURE_WRITE_H
+#define SILLAGE_LIVE_CAPTURE_CAPTURE_WRITE_H
 
 #include "base/err.h"
 #include "history/history.h"

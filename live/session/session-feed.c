@@ -13,7 +13,7 @@
 #include "ctf/decoder.h"
 #include "engine/engine.h"
 #include "history/history.h"
-#include "live/session-state.h"
+#include "live/session/session-state.h"
 #include "relay/client.h"
 
 #define FILLING_NS (UINT64_C(1000000000) / 20)

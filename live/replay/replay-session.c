@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/now.h"
-#include "live/player-state.h"
+#include "live/replay/replay-state.h"
 
 #define NS_PER_S    UINT64_C(1000000000)
 #define DATA_WAIT_S 30

@@ -5,8 +5,8 @@
  * metadata, packets and indexes at the times the trace says, beacons in between, and
  * closes everything in order.  One thread and one pair of connections per trace.
  */
-#ifndef SILLAGE_LIVE_PLAYER_H
-#define SILLAGE_LIVE_PLAYER_H
+#ifndef SILLAGE_LIVE_REPLAY_REPLAY_H
+#define SILLAGE_LIVE_REPLAY_REPLAY_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

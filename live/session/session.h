@@ -5,14 +5,14 @@
  * knows traces.  A session whose connection is lost stays, with its traces, until it is
  * attached to again; traces are recognised by their UUID, streams by their packets.
  */
-#ifndef SILLAGE_LIVE_SESSION_H
-#define SILLAGE_LIVE_SESSION_H
+#ifndef SILLAGE_LIVE_SESSION_SESSION_H
+#define SILLAGE_LIVE_SESSION_SESSION_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/mem.h"
-#include "live/link.h"
+#include "live/session/relay-connection.h"
 #include "output/sink.h"
 #include "relay/viewer.h"
 

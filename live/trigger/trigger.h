@@ -25,8 +25,8 @@
  * in one window fire as one.  It is exact: it sees closed windows only.  `complete`: windows in
  * which something is missing do not count.
  */
-#ifndef SILLAGE_LIVE_TRIGGER_H
-#define SILLAGE_LIVE_TRIGGER_H
+#ifndef SILLAGE_LIVE_TRIGGER_TRIGGER_H
+#define SILLAGE_LIVE_TRIGGER_TRIGGER_H
 
 #include "base/err.h"
 #include "engine/tables/report.h"

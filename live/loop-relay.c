@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/now.h"
-#include "live/hub-state.h"
+#include "live/loop-state.h"
 
 #define LIST_NS      (NS_PER_S / 4) /* sessions that live shorter are not seen */
 #define RETRY_NS_MIN (NS_PER_S / 4)

@@ -1,7 +1,7 @@
 /*
  * capture: see capture.h.
  */
-#include "live/capture.h"
+#include "live/capture/captures.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -12,9 +12,9 @@
 #include "base/limits.h"
 #include "base/now.h"
 #include "engine/engine.h"
-#include "live/capture-write.h"
-#include "live/session.h"
-#include "live/trigger.h"
+#include "live/capture/capture-write.h"
+#include "live/session/session.h"
+#include "live/trigger/trigger.h"
 
 /* One whose end has not come. */
 struct pending {

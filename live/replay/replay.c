@@ -1,7 +1,7 @@
 /*
  * player: see player.h.
  */
-#include "live/player-state.h"
+#include "live/replay/replay-state.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -6,8 +6,8 @@
  *
  * All functions belong to the loop's thread; writing never holds it up.
  */
-#ifndef SILLAGE_LIVE_CAPTURE_H
-#define SILLAGE_LIVE_CAPTURE_H
+#ifndef SILLAGE_LIVE_CAPTURE_CAPTURES_H
+#define SILLAGE_LIVE_CAPTURE_CAPTURES_H
 
 #include <stdbool.h>
 #include <stdint.h>

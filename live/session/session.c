@@ -1,7 +1,7 @@
 /*
  * session: see session.h.
  */
-#include "live/session-state.h"
+#include "live/session/session-state.h"
 
 #include <assert.h>
 #include <event2/event.h>

@@ -2,14 +2,14 @@
  * hub-state: what the parts of the hub share: hub.c (the loop and the output), hub-relay.c (relays
  * and which of their sessions are followed), hub-capture.c (captures).
  */
-#ifndef SILLAGE_LIVE_HUB_STATE_H
-#define SILLAGE_LIVE_HUB_STATE_H
+#ifndef SILLAGE_LIVE_LOOP_STATE_H
+#define SILLAGE_LIVE_LOOP_STATE_H
 
 #include <event2/event.h>
 
-#include "live/hub.h"
-#include "live/link.h"
-#include "live/session.h"
+#include "live/loop.h"
+#include "live/session/relay-connection.h"
+#include "live/session/session.h"
 
 struct control;
 struct metrics;

@@ -1,7 +1,7 @@
 /*
  * watch: see watch.h.
  */
-#include "live/watch.h"
+#include "live/trigger/actions.h"
 
 #include <errno.h>
 #include <inttypes.h>

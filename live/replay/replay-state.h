@@ -4,10 +4,10 @@
  * player-session.c opens a session and its streams, and closes them; player.c plays packets in
  * between.  All return 0, or a negative errno with the play's error set.
  */
-#ifndef SILLAGE_LIVE_PLAYER_STATE_H
-#define SILLAGE_LIVE_PLAYER_STATE_H
+#ifndef SILLAGE_LIVE_REPLAY_REPLAY_STATE_H
+#define SILLAGE_LIVE_REPLAY_REPLAY_STATE_H
 
-#include "live/player.h"
+#include "live/replay/replay.h"
 #include "recorded/recorded.h"
 #include "relay/producer.h"
 

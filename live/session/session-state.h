@@ -2,10 +2,10 @@
  * session-state: what the parts of a session share: session.c (the connection), session-feed.c
  * (what comes over it) and session-trace.c (traces).
  */
-#ifndef SILLAGE_LIVE_SESSION_STATE_H
-#define SILLAGE_LIVE_SESSION_STATE_H
+#ifndef SILLAGE_LIVE_SESSION_SESSION_STATE_H
+#define SILLAGE_LIVE_SESSION_SESSION_STATE_H
 
-#include "live/session.h"
+#include "live/session/session.h"
 
 struct client;
 struct decoder;

@@ -6,8 +6,8 @@
  * first METRICS_THREADS of each list.  Served on /metrics, in the text format 0.0.4 or as
  * OpenMetrics 1.0.0, whichever the client prefers.
  */
-#ifndef SILLAGE_LIVE_METRICS_H
-#define SILLAGE_LIVE_METRICS_H
+#ifndef SILLAGE_LIVE_METRICS_SERVER_H
+#define SILLAGE_LIVE_METRICS_SERVER_H
 
 #include "base/err.h"
 #include "engine/tables/report.h"

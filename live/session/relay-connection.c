@@ -1,7 +1,7 @@
 /*
  * link: see link.h.
  */
-#include "live/link.h"
+#include "live/session/relay-connection.h"
 
 #include <assert.h>
 #include <errno.h>

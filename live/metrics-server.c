@@ -5,7 +5,7 @@
  * bytes), _total for counters.  Formats: prometheus.io/docs/instrumenting/exposition_formats
  * and the OpenMetrics specification 1.0.0.
  */
-#include "live/metrics.h"
+#include "live/metrics-server.h"
 
 #include <errno.h>
 #include <event2/buffer.h>
