@@ -6,7 +6,7 @@
 
 #include <stdatomic.h>
 
-#include "options.h"
+#include "cmd/options.h"
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 

@@ -1,7 +1,7 @@
 /*
- * options: see options.h.  Parsing is libpopt's; units and suggestions are ours.
+ * options: see cmd/options.h.  Parsing is libpopt's; units and suggestions are ours.
  */
-#include "options-parts.h"
+#include "cmd/options-parts.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,11 +1,11 @@
 /*
- * options-parts: what the parts of the options share: options.c (the table, parsing, help) and
- * options-take.c (values).
+ * options-parts: what the parts of the options share: cmd/options.c (the table, parsing, help) and
+ * cmd/options-take.c (values).
  */
-#ifndef SILLAGE_OPTIONS_PARTS_H
-#define SILLAGE_OPTIONS_PARTS_H
+#ifndef SILLAGE_CMD_OPTIONS_PARTS_H
+#define SILLAGE_CMD_OPTIONS_PARTS_H
 
-#include "options.h"
+#include "cmd/options.h"
 
 enum option_id {
 	OPTION_ANALYSES = 1,
@@ -82,7 +82,7 @@ enum option_id {
 /* The name of an option, without dashes. */
 const char *options_name(enum option_id id);
 
-/* ---- options-take.c ---- */
+/* ---- cmd/options-take.c ---- */
 
 /* -EINVAL: there is no @word; did they mean one of @words? */
 int options_refuse(struct err *err, const char *what, const char *word, const char *const *words);

@@ -1,7 +1,7 @@
 /*
  * options-take: values of options: units, words, suggestions.
  */
-#include "options-parts.h"
+#include "cmd/options-parts.h"
 
 #include <assert.h>
 #include <errno.h>

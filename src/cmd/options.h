@@ -1,11 +1,11 @@
 /*
  * options: the command line, from one table.
  *
- * The table (options.c) says for each option its names, argument, help text and the
+ * The table (cmd/options.c) says for each option its names, argument, help text and the
  * commands that take it; --help and the man page's test come from it too.
  */
-#ifndef SILLAGE_OPTIONS_H
-#define SILLAGE_OPTIONS_H
+#ifndef SILLAGE_CMD_OPTIONS_H
+#define SILLAGE_CMD_OPTIONS_H
 
 #include <stdbool.h>
 #include <stdint.h>
