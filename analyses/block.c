@@ -99,7 +99,7 @@ struct request {
 	bool is_inserted, is_issued, is_requeued;
 };
 
-MAP_DECLARE(requests, struct request)
+HASH_DECLARE(requests, struct request)
 
 struct disk {
 	struct item_key key;
@@ -313,32 +313,32 @@ static bool accepts(const struct foreign_record *foreign)
 	}
 }
 
-static void carry_request(struct flat *flat, struct request *request)
+static void carry_request(struct codec *codec, struct request *request)
 {
-	flat_u64(flat, &request->sector);
-	flat_u64(flat, &request->insert_ts);
-	flat_u64(flat, &request->issue_ts);
-	flat_u64(flat, &request->sectors);
-	flat_u64(flat, &request->left);
-	flat_u64(flat, &request->rwbs);
-	flat_bool(flat, &request->is_inserted);
-	flat_bool(flat, &request->is_issued);
-	flat_bool(flat, &request->is_requeued);
+	codec_u64(codec, &request->sector);
+	codec_u64(codec, &request->insert_ts);
+	codec_u64(codec, &request->issue_ts);
+	codec_u64(codec, &request->sectors);
+	codec_u64(codec, &request->left);
+	codec_u64(codec, &request->rwbs);
+	codec_bool(codec, &request->is_inserted);
+	codec_bool(codec, &request->is_issued);
+	codec_bool(codec, &request->is_requeued);
 }
 
-static void carry_requests(struct flat *flat, struct disk *disk)
+static void carry_requests(struct codec *codec, struct disk *disk)
 {
-	size_t count = flat_count(flat, kh_size(disk->open), 51);
+	size_t count = codec_count(codec, kh_size(disk->open), 51);
 	struct request request = { 0 };
 	khint_t at;
 	int is_new;
 
-	if (!flat_reads(flat)) {
-		kh_foreach_value(disk->open, request, carry_request(flat, &request));
+	if (!codec_reads(codec)) {
+		kh_foreach_value(disk->open, request, carry_request(codec, &request));
 		return;
 	}
-	for (size_t i = 0; i < count && flat_check(flat, count <= REQUESTS_MAX); i++) {
-		carry_request(flat, &request);
+	for (size_t i = 0; i < count && codec_check(codec, count <= REQUESTS_MAX); i++) {
+		carry_request(codec, &request);
 		at = kh_put(requests, disk->open, request.sector, &is_new);
 		kh_value(disk->open, at) = request;
 	}
@@ -346,11 +346,11 @@ static void carry_requests(struct flat *flat, struct disk *disk)
 
 static void on_carry(const struct carried *carried, void *state)
 {
-	struct flat *flat = carried->flat;
+	struct codec *codec = carried->codec;
 	struct disk **disk = state;
 	bool is_there = *disk != NULL;
 
-	flat_bool(flat, &is_there);
+	codec_bool(codec, &is_there);
 	if (!is_there) {
 		return;
 	}
@@ -358,12 +358,12 @@ static void on_carry(const struct carried *carried, void *state)
 		*disk = mem_alloc(sizeof(**disk));
 		(*disk)->open = kh_init(requests);
 	}
-	flat_u64(flat, &(*disk)->key.id);
-	flat_bytes(flat, (*disk)->name, sizeof((*disk)->name));
-	flat_u64(flat, &(*disk)->depth);
-	flat_u64(flat, &(*disk)->since);
-	carry_requests(flat, *disk);
-	(void)flat_check(flat, (*disk)->name[sizeof((*disk)->name) - 1] == 0);
+	codec_u64(codec, &(*disk)->key.id);
+	codec_bytes(codec, (*disk)->name, sizeof((*disk)->name));
+	codec_u64(codec, &(*disk)->depth);
+	codec_u64(codec, &(*disk)->since);
+	carry_requests(codec, *disk);
+	(void)codec_check(codec, (*disk)->name[sizeof((*disk)->name) - 1] == 0);
 }
 
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
@@ -484,10 +484,10 @@ const struct analysis analysis_block = {
 				[OF_DEPTH] = { "depth_ns", NULL, UNIT_NS },
 				[OF_DEPTH_MAX] = { "depth_max", NULL, UNIT_COUNT, COLUMN_MAX },
 				[OF_IN_FLIGHT] = { "in_flight", NULL, UNIT_COUNT, COLUMN_LAST },
-				[OF_TIME] = { "time", "DONE", UNIT_NS, COLUMN_SPREAD },
-				[OF_QUEUED] = { "queued", NULL, UNIT_NS, COLUMN_SPREAD },
-				[OF_READ_TIME] = { "read_time", NULL, UNIT_NS, COLUMN_SPREAD },
-				[OF_WRITE_TIME] = { "write_time", NULL, UNIT_NS, COLUMN_SPREAD },
+				[OF_TIME] = { "time", "DONE", UNIT_NS, COLUMN_HISTOGRAM },
+				[OF_QUEUED] = { "queued", NULL, UNIT_NS, COLUMN_HISTOGRAM },
+				[OF_READ_TIME] = { "read_time", NULL, UNIT_NS, COLUMN_HISTOGRAM },
+				[OF_WRITE_TIME] = { "write_time", NULL, UNIT_NS, COLUMN_HISTOGRAM },
 			},
 		},
 		[THREADS] = {

@@ -361,14 +361,14 @@ static void on_carry(const struct carried *carried, void *state)
 {
 	struct open_call *open = state;
 
-	flat_u8(carried->flat, &open->call);
-	flat_bool(carried->flat, &open->is_open);
-	flat_bool(carried->flat, &open->is_tainted);
-	flat_u64(carried->flat, &open->entry_ts);
-	flat_u64(carried->flat, &open->message_bytes);
-	flat_u64(carried->flat, &open->channel);
-	flat_u64(carried->flat, &open->anew_ts);
-	if (!flat_check(carried->flat, open->call <= CALL_OTHER)) {
+	codec_u8(carried->codec, &open->call);
+	codec_bool(carried->codec, &open->is_open);
+	codec_bool(carried->codec, &open->is_tainted);
+	codec_u64(carried->codec, &open->entry_ts);
+	codec_u64(carried->codec, &open->message_bytes);
+	codec_u64(carried->codec, &open->channel);
+	codec_u64(carried->codec, &open->anew_ts);
+	if (!codec_check(carried->codec, open->call <= CALL_OTHER)) {
 		open->call = CALL_OTHER;
 	}
 }

@@ -189,38 +189,38 @@ static bool accepts(const struct foreign_record *foreign)
 	return foreign_has(foreign, 0) && record->kind >= OWN_ENTRY && record->kind <= OWN_LOST;
 }
 
-static void carry_handling(struct flat *flat, struct handling *handling)
+static void carry_handling(struct codec *codec, struct handling *handling)
 {
-	flat_u64(flat, &handling->entry_ts);
-	flat_u64(flat, &handling->nested_ns);
-	flat_bool(flat, &handling->is_soft);
-	item_key_flat(flat, &handling->key);
+	codec_u64(codec, &handling->entry_ts);
+	codec_u64(codec, &handling->nested_ns);
+	codec_bool(codec, &handling->is_soft);
+	item_key_codec(codec, &handling->key);
 }
 
 static void on_carry(const struct carried *carried, void *state)
 {
-	struct flat *flat = carried->flat;
+	struct codec *codec = carried->codec;
 	struct irq_cpu **cpu = state;
 	bool is_there = *cpu != NULL;
 
-	flat_bool(flat, &is_there);
+	codec_bool(codec, &is_there);
 	if (!is_there) {
 		return;
 	}
 	if (!*cpu) {
 		*cpu = mem_alloc(sizeof(**cpu));
 	}
-	flat_u64(flat, &(*cpu)->cpu);
-	flat_u32(flat, &(*cpu)->depth);
-	flat_u32(flat, &(*cpu)->raised);
-	if (!flat_check(flat, (*cpu)->depth <= NEST_MAX)) {
+	codec_u64(codec, &(*cpu)->cpu);
+	codec_u32(codec, &(*cpu)->depth);
+	codec_u32(codec, &(*cpu)->raised);
+	if (!codec_check(codec, (*cpu)->depth <= NEST_MAX)) {
 		(*cpu)->depth = 0;
 	}
 	for (uint32_t i = 0; i < (*cpu)->depth; i++) {
-		carry_handling(flat, &(*cpu)->stack[i]);
+		carry_handling(codec, &(*cpu)->stack[i]);
 	}
 	for (unsigned int i = 0; i < VECS_MAX; i++) {
-		flat_u64(flat, &(*cpu)->raise_ts[i]);
+		codec_u64(codec, &(*cpu)->raise_ts[i]);
 	}
 }
 
@@ -302,7 +302,7 @@ const struct analysis analysis_irq = {
 			.sort_mask = 1u << OF_HARD_TIME,
 			.columns = {
 				[OF_HARD_UNHANDLED] = { "unhandled", "UNHANDLED", UNIT_COUNT },
-				[OF_HARD_TIME] = { "time", "HANDLED", UNIT_NS, COLUMN_SPREAD },
+				[OF_HARD_TIME] = { "time", "HANDLED", UNIT_NS, COLUMN_HISTOGRAM },
 			},
 		},
 		[SOFT] = {
@@ -314,8 +314,8 @@ const struct analysis analysis_irq = {
 			.object = "irq",
 			.sort_mask = 1u << OF_SOFT_TIME,
 			.columns = {
-				[OF_SOFT_TIME] = { "time", "HANDLED", UNIT_NS, COLUMN_SPREAD },
-				[OF_SOFT_RAISE] = { "raise", "RAISED", UNIT_NS, COLUMN_SPREAD },
+				[OF_SOFT_TIME] = { "time", "HANDLED", UNIT_NS, COLUMN_HISTOGRAM },
+				[OF_SOFT_RAISE] = { "raise", "RAISED", UNIT_NS, COLUMN_HISTOGRAM },
 			},
 		},
 		[CPUS] = {

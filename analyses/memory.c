@@ -142,8 +142,8 @@ static void on_carry(const struct carried *carried, void *state)
 {
 	struct reclaiming *reclaiming = state;
 
-	flat_u64(carried->flat, &reclaiming->begin);
-	flat_u64(carried->flat, &reclaiming->channel);
+	codec_u64(carried->codec, &reclaiming->begin);
+	codec_u64(carried->codec, &reclaiming->channel);
 }
 
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
@@ -230,7 +230,7 @@ const struct analysis analysis_memory = {
 				[FAILED] = { "failed", "failed", UNIT_COUNT },
 				[BATCHED] = { "freed_batched_pages", NULL, UNIT_COUNT },
 				[KSWAPD_WAKES] = { "kswapd_wakes", NULL, UNIT_COUNT },
-				[RECLAIM] = { "reclaim", "reclaim", UNIT_NS, COLUMN_SPREAD },
+				[RECLAIM] = { "reclaim", "reclaim", UNIT_NS, COLUMN_HISTOGRAM },
 			},
 		},
 		[ORDERS] = {

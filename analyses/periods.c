@@ -59,14 +59,14 @@ static bool key_of(struct map *map, const struct period *period, const struct pe
 		uint8_t field = side->keys[i];
 
 		if (field == FIELD_CPU) {
-			hash = map_hash_bytes(hash, &cpu, sizeof(cpu));
+			hash = hash_bytes(hash, &cpu, sizeof(cpu));
 		} else if (has(event, field)) {
-			hash = map_hash_bytes(hash, &event->values[field].u, sizeof(uint64_t));
+			hash = hash_bytes(hash, &event->values[field].u, sizeof(uint64_t));
 		} else if (has(event, field + 1u)) {
 			const struct value *text = &event->values[field + 1];
 
-			hash = map_hash_bytes(hash, text->bytes,
-					      strnlen((const char *)text->bytes, text->len));
+			hash = hash_bytes(hash, text->bytes,
+					  strnlen((const char *)text->bytes, text->len));
 		} else {
 			return false;
 		}
@@ -327,21 +327,21 @@ static bool accepts(const struct foreign_record *foreign)
 
 static void on_carry(const struct carried *carried, void *state)
 {
-	struct flat *flat = carried->flat;
+	struct codec *codec = carried->codec;
 	struct opens *opens = state;
-	size_t count = flat_count(flat, opens->all.count, 19 + TEXT_BYTES);
+	size_t count = codec_count(codec, opens->all.count, 19 + TEXT_BYTES);
 
-	for (size_t i = 0; i < count && flat_check(flat, count <= PERIODS_OPEN_MAX); i++) {
-		struct open *open = flat_at(flat, &opens->all, i);
+	for (size_t i = 0; i < count && codec_check(codec, count <= PERIODS_OPEN_MAX); i++) {
+		struct open *open = codec_at(codec, &opens->all, i);
 
-		flat_u64(flat, &open->key);
-		flat_u64(flat, &open->begin);
-		flat_u16(flat, &open->period);
-		flat_bool(flat, &open->is_tainted);
-		flat_bytes(flat, open->text, TEXT_BYTES);
-		if (!flat_check(flat, carried->periods &&
-					      open->period < carried->periods->all.count &&
-					      open->text[TEXT_BYTES - 1] == 0)) {
+		codec_u64(codec, &open->key);
+		codec_u64(codec, &open->begin);
+		codec_u16(codec, &open->period);
+		codec_bool(codec, &open->is_tainted);
+		codec_bytes(codec, open->text, TEXT_BYTES);
+		if (!codec_check(codec, carried->periods &&
+						open->period < carried->periods->all.count &&
+						open->text[TEXT_BYTES - 1] == 0)) {
 			opens->all.count = 0;
 		}
 	}
@@ -408,7 +408,7 @@ static void on_forget(void *state)
 
 #define TIMES                                                                                      \
 	.columns = {                                                                               \
-		[TIME] = { "time", "ENDED", UNIT_NS, COLUMN_SPREAD },                              \
+		[TIME] = { "time", "ENDED", UNIT_NS, COLUMN_HISTOGRAM },                           \
 	}
 
 const struct analysis analysis_periods = {

@@ -157,19 +157,19 @@ static bool accepts(const struct foreign_record *foreign)
 
 static void on_carry(const struct carried *carried, void *state)
 {
-	struct flat *flat = carried->flat;
+	struct codec *codec = carried->codec;
 	struct waiting *w = state;
 
-	flat_u64(flat, &w->since);
-	flat_u64(flat, &w->out_ts);
-	flat_u64(flat, &w->cpu);
-	flat_i32(flat, &w->waker);
-	flat_u16(flat, &w->out_flags);
-	flat_u8(flat, &w->phase);
-	flat_bool(flat, &w->has_out);
-	flat_bool(flat, &w->has_pending);
-	flat_bool(flat, &w->is_tentative);
-	(void)flat_check(flat, w->phase <= DEAD);
+	codec_u64(codec, &w->since);
+	codec_u64(codec, &w->out_ts);
+	codec_u64(codec, &w->cpu);
+	codec_i32(codec, &w->waker);
+	codec_u16(codec, &w->out_flags);
+	codec_u8(codec, &w->phase);
+	codec_bool(codec, &w->has_out);
+	codec_bool(codec, &w->has_pending);
+	codec_bool(codec, &w->is_tentative);
+	(void)codec_check(codec, w->phase <= DEAD);
 }
 
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
@@ -292,8 +292,8 @@ static const struct need needs[] = {
 
 #define LATENCIES                                                                                  \
 	.columns = {                                                                               \
-		[OF_WAKE] = { "wake", "WOKEN", UNIT_NS, COLUMN_SPREAD },                           \
-		[OF_REQUEUE] = { "requeue", "REQUEUED", UNIT_NS, COLUMN_SPREAD },                  \
+		[OF_WAKE] = { "wake", "WOKEN", UNIT_NS, COLUMN_HISTOGRAM },                        \
+		[OF_REQUEUE] = { "requeue", "REQUEUED", UNIT_NS, COLUMN_HISTOGRAM },               \
 	}
 
 const struct analysis analysis_sched = {
@@ -311,9 +311,9 @@ const struct analysis analysis_sched = {
 				[WAKEUPS] = { "wakeups", "wake-ups", UNIT_COUNT },
 				[UNEXPLAINED] = { "unexplained", NULL, UNIT_COUNT },
 				[RACES] = { "races", NULL, UNIT_COUNT },
-				[ALL_WAKE] = { "wake", "wake", UNIT_NS, COLUMN_SPREAD },
-				[ALL_REQUEUE] = { "requeue", "requeue", UNIT_NS, COLUMN_SPREAD },
-				[ALL_FORK] = { "fork", "fork", UNIT_NS, COLUMN_SPREAD },
+				[ALL_WAKE] = { "wake", "wake", UNIT_NS, COLUMN_HISTOGRAM },
+				[ALL_REQUEUE] = { "requeue", "requeue", UNIT_NS, COLUMN_HISTOGRAM },
+				[ALL_FORK] = { "fork", "fork", UNIT_NS, COLUMN_HISTOGRAM },
 			},
 		},
 		[THREADS] = {
@@ -337,7 +337,7 @@ const struct analysis analysis_sched = {
 			.sort_mask = 1u << OF_CPU_WAITED,
 			.columns = {
 				[OF_CPU_WAITED] = { "waited_ns", "WAITED", UNIT_NS },
-				[OF_CPU_WAKE] = { "wake", "WOKEN", UNIT_NS, COLUMN_SPREAD },
+				[OF_CPU_WAKE] = { "wake", "WOKEN", UNIT_NS, COLUMN_HISTOGRAM },
 			},
 		},
 		[PRIOS] = {
@@ -349,7 +349,7 @@ const struct analysis analysis_sched = {
 			.has_sum = true,
 			.sum_of = 0,
 			.sum_in = ALL_WAKE,
-			.columns = { { "wake", "WOKEN", UNIT_NS, COLUMN_SPREAD } },
+			.columns = { { "wake", "WOKEN", UNIT_NS, COLUMN_HISTOGRAM } },
 		},
 		[LONGEST] = {
 			.key = "longest",

@@ -361,17 +361,17 @@ static bool accepts(const struct foreign_record *foreign)
 
 static void on_carry(const struct carried *carried, void *state)
 {
-	struct flat *flat = carried->flat;
+	struct codec *codec = carried->codec;
 	struct thread_call *call = state;
 
-	flat_u64(flat, &call->entry_ts);
-	flat_u64(flat, &call->off_ns);
-	flat_u64(flat, &call->left_ts);
-	flat_u64(flat, &call->channel);
-	flat_u32(flat, &call->class);
-	flat_bool(flat, &call->is_open);
-	flat_bool(flat, &call->is_tainted);
-	(void)flat_check(flat, !call->is_open || call->class < carried->classes);
+	codec_u64(codec, &call->entry_ts);
+	codec_u64(codec, &call->off_ns);
+	codec_u64(codec, &call->left_ts);
+	codec_u64(codec, &call->channel);
+	codec_u32(codec, &call->class);
+	codec_bool(codec, &call->is_open);
+	codec_bool(codec, &call->is_tainted);
+	(void)codec_check(codec, !call->is_open || call->class < carried->classes);
 }
 
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
@@ -480,7 +480,7 @@ static const struct need needs[] = {
 		[COUNT] = { "calls", "CALLS", UNIT_COUNT },                                        \
 		[ERRORS] = { "errors", "ERRORS", UNIT_COUNT },                                     \
 		[BLOCKED_NS] = { "off_cpu_ns", "OFF CPU", UNIT_NS },                               \
-		[TIME] = { "time", "TIMED", UNIT_NS, COLUMN_SPREAD },                              \
+		[TIME] = { "time", "TIMED", UNIT_NS, COLUMN_HISTOGRAM },                           \
 	}
 
 const struct analysis analysis_syscalls = {
@@ -504,7 +504,7 @@ const struct analysis analysis_syscalls = {
 				[OVERWRITTEN] = { "overwritten", NULL, UNIT_COUNT },
 				[NEVER_RETURNED] = { "never_returned", NULL, UNIT_COUNT },
 				[UNTIMED] = { "untimed", NULL, UNIT_COUNT },
-				[TOTAL_TIME] = { "time", "time", UNIT_NS, COLUMN_SPREAD },
+				[TOTAL_TIME] = { "time", "time", UNIT_NS, COLUMN_HISTOGRAM },
 			},
 		},
 		[CALLS] = {

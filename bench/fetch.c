@@ -129,7 +129,7 @@ int main(int argc, char **argv)
 	struct fetch f = { .fd = socket(AF_INET, SOCK_STREAM, 0) };
 	struct viewer_reply reply;
 	struct err err;
-	uint64_t begin = monotonic_ns(), wanted;
+	uint64_t begin = now_monotonic_ns(), wanted;
 	int one = 1;
 
 	if (argc != 3) {
@@ -166,6 +166,6 @@ int main(int argc, char **argv)
 		}
 	}
 	(void)printf("%" PRIu64 " packets, %" PRIu64 " bytes, %.3f s\n", f.packets, f.bytes,
-		     (double)(monotonic_ns() - begin) / 1e9);
+		     (double)(now_monotonic_ns() - begin) / 1e9);
 	return 0;
 }

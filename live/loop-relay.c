@@ -137,14 +137,14 @@ static void take_listed(struct relay *relay, const struct viewer_session *listed
 	if (session) {
 		session_set_listed(session, true);
 		if (session_state(session) == SESSION_WATCHED &&
-		    session_retry_at(session) <= monotonic_ns()) {
+		    session_retry_at(session) <= now_monotonic_ns()) {
 			session_connect(session, listed);
 		}
 		return;
 	}
 	session = find_away(relay, listed);
 	if (session) {
-		if (session_retry_at(session) <= monotonic_ns()) {
+		if (session_retry_at(session) <= now_monotonic_ns()) {
 			session_connect(session, listed);
 		}
 	} else {
@@ -275,7 +275,7 @@ static void relay_closed(void *user, const struct err *err)
 {
 	struct relay *relay = user;
 	struct hub *hub = relay->hub;
-	uint64_t now = monotonic_ns();
+	uint64_t now = now_monotonic_ns();
 	struct timeval wait;
 	struct err why = *err;
 

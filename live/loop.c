@@ -158,7 +158,7 @@ static void finish_all(struct hub *hub)
 
 static void step(struct hub *hub)
 {
-	engine_step(hub->engine, false, wall_ns());
+	engine_step(hub->engine, false, now_wall_ns());
 	for (size_t r = 0; r < hub->relays.count && !hub->is_stopping; r++) {
 		for (size_t i = 0; i < hub->relays.at[r]->sessions.count; i++) {
 			session_tick(hub->relays.at[r]->sessions.at[i]); /* there may be room now */
@@ -192,7 +192,7 @@ static void on_step(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	if (hub->engine_event) {
-		engine_step(hub->engine, false, wall_ns());
+		engine_step(hub->engine, false, now_wall_ns());
 	} else {
 		step(hub); /* there are no workers, who would tell that there is room */
 	}

@@ -312,7 +312,7 @@ static const char *type_of(const struct column *column)
 	switch (column->kind) {
 	case COLUMN_SUM:
 		return "counter";
-	case COLUMN_SPREAD:
+	case COLUMN_HISTOGRAM:
 		return "histogram";
 	default:
 		return "gauge";
@@ -354,13 +354,13 @@ static void put_number(const struct writer *w, enum unit unit, uint64_t value)
 }
 
 static void put_histogram(const struct writer *w, const struct metrics_trace *trace,
-			  const char *name, const char *labels, const struct spread *spread)
+			  const char *name, const char *labels, const struct histogram *histogram)
 {
-	uint64_t powers[SPREAD_POWERS] = { 0 }, seen = 0;
+	uint64_t powers[HISTOGRAM_POWERS] = { 0 }, seen = 0;
 	char bound[48];
 
-	if (spread) {
-		spread_powers(spread, powers);
+	if (histogram) {
+		histogram_powers(histogram, powers);
 	}
 	for (unsigned int i = 0; i <= POWER_LAST; i++) {
 		seen += powers[i];
@@ -374,20 +374,20 @@ static void put_histogram(const struct writer *w, const struct metrics_trace *tr
 	}
 	(void)fprintf(w->out, "%s_bucket", name);
 	put_labels(w, trace, labels, "le=\"+Inf\"");
-	(void)fprintf(w->out, " %" PRIu64 "\n%s_sum", spread ? spread->count : 0, name);
+	(void)fprintf(w->out, " %" PRIu64 "\n%s_sum", histogram ? histogram->count : 0, name);
 	put_labels(w, trace, labels, NULL);
-	put_number(w, UNIT_NS, spread ? spread->sum : 0);
+	put_number(w, UNIT_NS, histogram ? histogram->sum : 0);
 	(void)fprintf(w->out, "%s_count", name);
 	put_labels(w, trace, labels, NULL);
-	(void)fprintf(w->out, " %" PRIu64 "\n", spread ? spread->count : 0);
+	(void)fprintf(w->out, " %" PRIu64 "\n", histogram ? histogram->count : 0);
 }
 
 static void put_sample(const struct writer *w, const struct metrics_trace *trace, const char *name,
 		       const struct column *column, const char *labels, const uint64_t *values,
 		       unsigned int c)
 {
-	if (column->kind == COLUMN_SPREAD) {
-		put_histogram(w, trace, name, labels, column_spread(values, c));
+	if (column->kind == COLUMN_HISTOGRAM) {
+		put_histogram(w, trace, name, labels, column_histogram(values, c));
 		return;
 	}
 	(void)fprintf(w->out, "%s%s", name, column->kind == COLUMN_SUM ? "_total" : "");

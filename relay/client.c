@@ -43,7 +43,7 @@ struct client_trace {
 	uint64_t due;
 };
 
-MAP_DECLARE(client_streams, struct client_stream *)
+HASH_DECLARE(client_streams, struct client_stream *)
 
 enum client_state { CLIENT_STARTING, CLIENT_RUNNING, CLIENT_DRAINING, CLIENT_ENDED };
 

@@ -48,15 +48,15 @@ void fd_file_unref(struct fd_file *file)
 
 /* ---- tables ---- */
 
-MAP_DECLARE(fd_entries, struct fd_entry)
+HASH_DECLARE(fd_entries, struct fd_entry)
 
 struct fd_table {
 	uint32_t threads; /* known to be there */
 	khash_t(fd_entries) * entries;
 };
 
-MAP_DECLARE(fd_tables_map, struct fd_table *)
-MAP_DECLARE(fd_owners, uint64_t)
+HASH_DECLARE(fd_tables_map, struct fd_table *)
+HASH_DECLARE(fd_owners, uint64_t)
 
 struct fd_tables {
 	khash_t(fd_tables_map) * by_key;
@@ -336,91 +336,91 @@ void fd_dump_owner(struct fd_tables *tables, uint64_t address, uint64_t key)
 
 /* ---- as bytes ---- */
 
-static void entry_flat(struct flat *flat, struct fd_entry *entry)
+static void entry_codec(struct codec *codec, struct fd_entry *entry)
 {
 	bool is_open = entry->file != NULL;
 	uint8_t kind = is_open ? entry->file->kind : FD_UNKNOWN;
 	char *name = NULL;
 
-	flat_u32(flat, &entry->dump);
-	flat_bool(flat, &entry->closes_on_exec);
-	flat_bool(flat, &is_open);
+	codec_u32(codec, &entry->dump);
+	codec_bool(codec, &entry->closes_on_exec);
+	codec_bool(codec, &is_open);
 	if (!is_open) {
 		return;
 	}
-	flat_u8(flat, &kind);
-	if (!flat_reads(flat)) {
-		flat_put_text(flat, entry->file->name);
+	codec_u8(codec, &kind);
+	if (!codec_reads(codec)) {
+		codec_put_text(codec, entry->file->name);
 		return;
 	}
-	flat_text(flat, &name);
-	if (flat_check(flat, kind < FD_KINDS)) {
+	codec_text(codec, &name);
+	if (codec_check(codec, kind < FD_KINDS)) {
 		entry->file = fd_file_new((enum fd_kind)kind, name ? name : "");
 	}
 	free(name);
 }
 
-static void write_table(struct flat *flat, uint64_t key, struct fd_table *table)
+static void write_table(struct codec *codec, uint64_t key, struct fd_table *table)
 {
-	flat_u64(flat, &key);
-	flat_u32(flat, &table->threads);
-	(void)flat_count(flat, kh_size(table->entries), 10);
+	codec_u64(codec, &key);
+	codec_u32(codec, &table->threads);
+	(void)codec_count(codec, kh_size(table->entries), 10);
 	for (khint_t i = 0; i != kh_end(table->entries); i++) {
 		if (kh_exist(table->entries, i)) {
 			uint32_t fd = kh_key(table->entries, i) & UINT32_MAX;
 
-			flat_u32(flat, &fd);
-			entry_flat(flat, &kh_value(table->entries, i));
+			codec_u32(codec, &fd);
+			entry_codec(codec, &kh_value(table->entries, i));
 		}
 	}
 }
 
-static void read_table(struct flat *flat, struct fd_tables *tables)
+static void read_table(struct codec *codec, struct fd_tables *tables)
 {
 	struct fd_table *table;
 	uint64_t key = 0;
 	size_t count;
 
-	flat_u64(flat, &key);
+	codec_u64(codec, &key);
 	table = table_made(tables, key);
-	if (!flat_check(flat, table && kh_size(table->entries) == 0)) {
+	if (!codec_check(codec, table && kh_size(table->entries) == 0)) {
 		return;
 	}
-	flat_u32(flat, &table->threads);
-	count = flat_count(flat, 0, 10);
-	for (size_t i = 0; i < count && flat_check(flat, true); i++) {
+	codec_u32(codec, &table->threads);
+	count = codec_count(codec, 0, 10);
+	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
 		struct fd_entry entry = { 0 };
 		uint32_t fd = 0;
 
-		flat_u32(flat, &fd);
-		entry_flat(flat, &entry);
+		codec_u32(codec, &fd);
+		entry_codec(codec, &entry);
 		put(tables, table, (int32_t)fd, &entry);
 	}
 }
 
-void fd_tables_flat(struct flat *flat, struct fd_tables *tables)
+void fd_tables_codec(struct codec *codec, struct fd_tables *tables)
 {
-	size_t count = flat_count(flat, kh_size(tables->by_key), 16);
+	size_t count = codec_count(codec, kh_size(tables->by_key), 16);
 	uint64_t key = 0, owner = 0;
 	struct fd_table *table;
 	khint_t at;
 	int is_new;
 
-	flat_u32(flat, &tables->dumps);
-	if (flat_reads(flat)) {
-		for (size_t i = 0; i < count && flat_check(flat, true); i++) {
-			read_table(flat, tables);
+	codec_u32(codec, &tables->dumps);
+	if (codec_reads(codec)) {
+		for (size_t i = 0; i < count && codec_check(codec, true); i++) {
+			read_table(codec, tables);
 		}
-		count = flat_count(flat, 0, 16);
-		for (size_t i = 0; i < count && flat_check(flat, count <= FDS_MAX); i++) {
-			flat_u64(flat, &owner);
-			flat_u64(flat, &key);
+		count = codec_count(codec, 0, 16);
+		for (size_t i = 0; i < count && codec_check(codec, count <= FDS_MAX); i++) {
+			codec_u64(codec, &owner);
+			codec_u64(codec, &key);
 			at = kh_put(fd_owners, tables->owners, owner, &is_new);
 			kh_value(tables->owners, at) = key;
 		}
 		return;
 	}
-	kh_foreach(tables->by_key, key, table, write_table(flat, key, table));
-	(void)flat_count(flat, kh_size(tables->owners), 16);
-	kh_foreach(tables->owners, owner, key, (flat_u64(flat, &owner), flat_u64(flat, &key)));
+	kh_foreach(tables->by_key, key, table, write_table(codec, key, table));
+	(void)codec_count(codec, kh_size(tables->owners), 16);
+	kh_foreach(tables->owners, owner, key, (codec_u64(codec, &owner), codec_u64(codec, &key)));
 }

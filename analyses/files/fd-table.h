@@ -55,7 +55,7 @@ struct fd_tables *fd_tables_new(void);
 void fd_tables_free(struct fd_tables *tables); /* NULL is fine */
 /* Writes them, or reads into empty ones.  What several descriptors led to is then there several
  * times, which nobody can tell. */
-void fd_tables_flat(struct flat *flat, struct fd_tables *tables);
+void fd_tables_codec(struct codec *codec, struct fd_tables *tables);
 
 /* The entry of an open descriptor; NULL: nothing is known.  Dies at the next change. */
 struct fd_entry *fd_find(struct fd_tables *tables, uint64_t key, int32_t fd);

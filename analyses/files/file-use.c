@@ -480,9 +480,9 @@ void file_use_carry(const struct carried *carried, void *state)
 	struct files *files = state;
 	bool is_there = files->tables != NULL;
 
-	flat_bool(carried->flat, &is_there);
+	codec_bool(carried->codec, &is_there);
 	if (is_there) {
 		files->tables = files->tables ? files->tables : fd_tables_new();
-		fd_tables_flat(carried->flat, files->tables);
+		fd_tables_codec(carried->codec, files->tables);
 	}
 }

@@ -262,27 +262,27 @@ static bool accepts(const struct foreign_record *foreign)
 
 static void on_carry(const struct carried *carried, void *state)
 {
-	struct flat *flat = carried->flat;
+	struct codec *codec = carried->codec;
 	struct thread_files *files = state;
 	struct call *open = &files->open;
 
-	flat_u64(flat, &open->time);
-	flat_i64(flat, &open->ret);
-	flat_i32(flat, &open->fd);
-	flat_i32(flat, &open->fd2);
-	flat_i64(flat, &open->arg);
-	flat_i32(flat, &open->arg2);
-	flat_u8(flat, &open->call);
-	flat_u8(flat, &open->flags);
-	flat_u32(flat, &open->out[0]);
-	flat_u32(flat, &open->out[1]);
-	flat_text(flat, &files->path);
-	flat_bool(flat, &files->is_open);
-	flat_bool(flat, &files->is_tainted);
-	flat_u64(flat, &files->channel);
-	flat_bool(flat, &files->has_pid);
-	flat_i32(flat, &files->pid);
-	if (!flat_check(flat, open->call < FILE_CALL_COUNT)) {
+	codec_u64(codec, &open->time);
+	codec_i64(codec, &open->ret);
+	codec_i32(codec, &open->fd);
+	codec_i32(codec, &open->fd2);
+	codec_i64(codec, &open->arg);
+	codec_i32(codec, &open->arg2);
+	codec_u8(codec, &open->call);
+	codec_u8(codec, &open->flags);
+	codec_u32(codec, &open->out[0]);
+	codec_u32(codec, &open->out[1]);
+	codec_text(codec, &files->path);
+	codec_bool(codec, &files->is_open);
+	codec_bool(codec, &files->is_tainted);
+	codec_u64(codec, &files->channel);
+	codec_bool(codec, &files->has_pid);
+	codec_i32(codec, &files->pid);
+	if (!codec_check(codec, open->call < FILE_CALL_COUNT)) {
 		open->call = 0;
 	}
 }
@@ -405,8 +405,8 @@ const struct analysis analysis_files = {
 			.columns = {
 				[OP_CALLS] = { "calls", "CALLS", UNIT_COUNT },
 				[OP_ERRORS] = { "errors", "ERRORS", UNIT_COUNT },
-				[OP_TIME] = { "time", "TIMED", UNIT_NS, COLUMN_SPREAD },
-				[OP_ERROR_TIME] = { "error_time", NULL, UNIT_NS, COLUMN_SPREAD },
+				[OP_TIME] = { "time", "TIMED", UNIT_NS, COLUMN_HISTOGRAM },
+				[OP_ERROR_TIME] = { "error_time", NULL, UNIT_NS, COLUMN_HISTOGRAM },
 			},
 		},
 		[BY_KIND] = {
@@ -417,8 +417,8 @@ const struct analysis analysis_files = {
 			.sort_mask = BY_BYTES,
 			.columns = {
 				FIGURE_COLUMNS,
-				[KIND_READ_TIME] = { "read_time", "RD TIMED", UNIT_NS, COLUMN_SPREAD },
-				[KIND_WRITE_TIME] = { "write_time", "WR TIMED", UNIT_NS, COLUMN_SPREAD },
+				[KIND_READ_TIME] = { "read_time", "RD TIMED", UNIT_NS, COLUMN_HISTOGRAM },
+				[KIND_WRITE_TIME] = { "write_time", "WR TIMED", UNIT_NS, COLUMN_HISTOGRAM },
 			},
 		},
 		[BY_FILE] = {

@@ -210,7 +210,7 @@ static bool is_ready(const struct pending *pending)
 	size_t count;
 	struct live_trace *const *traces = session_traces(pending->session, &count);
 
-	if (monotonic_ns() >= pending->deadline) {
+	if (now_monotonic_ns() >= pending->deadline) {
 		return true;
 	}
 	for (size_t i = 0; i < count; i++) {
@@ -272,7 +272,7 @@ static struct pending *find_pending(struct captures *captures, const struct sess
 /* Whether another one may be made in this hour; says once when not. */
 static bool may_begin(struct captures *captures, const struct trigger_event *event)
 {
-	uint64_t now = monotonic_ns();
+	uint64_t now = now_monotonic_ns();
 	size_t kept = 0;
 
 	for (size_t i = 0; i < captures->times.count; i++) {
@@ -330,10 +330,10 @@ static struct pending *new_pending(struct captures *captures, struct session *se
 	order->at = at;
 	order->begin = at > config->before_ns ? at - config->before_ns : 0;
 	order->end = at > UINT64_MAX - config->after_ns ? UINT64_MAX : at + config->after_ns;
-	*pending =
-		(struct pending){ .session = session,
-				  .order = order,
-				  .deadline = monotonic_ns() + config->after_ns + CAPTURE_WAIT_NS };
+	*pending = (struct pending){ .session = session,
+				     .order = order,
+				     .deadline = now_monotonic_ns() + config->after_ns +
+						 CAPTURE_WAIT_NS };
 	return pending;
 }
 

@@ -265,7 +265,7 @@ int play_send_metadata(struct play *play)
 {
 	const struct metadata *types = play->trace.plan->metadata;
 	struct message packets = { 0 };
-	int64_t shift = play->config->as_now ? (int64_t)(wall_ns() - play->first_ns) : 0;
+	int64_t shift = play->config->as_now ? (int64_t)(now_wall_ns() - play->first_ns) : 0;
 	size_t len;
 	char *text = shift_clocks(&play->trace, shift, &len);
 	int r;
@@ -323,14 +323,14 @@ static int check_data(struct play *play, bool *is_pending)
 /* Data travels on a connection without replies: ask until the relay has all of it. */
 static int wait_data(struct play *play)
 {
-	uint64_t until = monotonic_ns() + DATA_WAIT_S * NS_PER_S;
+	uint64_t until = now_monotonic_ns() + DATA_WAIT_S * NS_PER_S;
 	bool is_pending = true;
 	int r = 0;
 
 	while (r == 0 && is_pending) {
 		is_pending = false;
 		r = check_data(play, &is_pending);
-		if (monotonic_ns() > until) {
+		if (now_monotonic_ns() > until) {
 			return err_raise(&play->err, -ETIMEDOUT,
 					 "the relay has not taken all data "
 					 "after %d s",

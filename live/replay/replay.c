@@ -131,7 +131,7 @@ static size_t next_file(const struct play *play)
 /* Where the trace's own time is now. */
 static uint64_t trace_now(const struct play *play)
 {
-	double elapsed = (double)(monotonic_ns() - play->start) * play->config->speed;
+	double elapsed = (double)(now_monotonic_ns() - play->start) * play->config->speed;
 
 	return play->first_ns + (uint64_t)elapsed;
 }
@@ -164,7 +164,7 @@ static int beacon(struct play *play, size_t i, uint64_t now_ns)
 
 static int beacons(struct play *play)
 {
-	uint64_t now = monotonic_ns();
+	uint64_t now = now_monotonic_ns();
 	int r = 0;
 
 	if (play->config->speed == 0 || now < play->next_beacon) {
@@ -188,7 +188,7 @@ static int wait_until(struct play *play, uint64_t ns)
 		if (r < 0) {
 			return r;
 		}
-		now = monotonic_ns();
+		now = now_monotonic_ns();
 		if (now >= at) {
 			return 0;
 		}
@@ -271,7 +271,7 @@ static int play_packets(struct play *play)
 	for (i = 0; i < play->trace.files.at.count; i++) {
 		say_fault(play, &play->trace.files.at.at[i]);
 	}
-	play->start = monotonic_ns();
+	play->start = now_monotonic_ns();
 	play->next_beacon = play->start + play->config->live_timer_ns;
 	while (r == 0 && !*play->config->stop && (i = next_file(play)) != SIZE_MAX) {
 		const struct recorded_file *file = &play->trace.files.at.at[i];
@@ -283,9 +283,9 @@ static int play_packets(struct play *play)
 		}
 	}
 	if (r == 0 && play->config->linger_ns > 0) {
-		uint64_t until = monotonic_ns() + play->config->linger_ns;
+		uint64_t until = now_monotonic_ns() + play->config->linger_ns;
 
-		while (r == 0 && !*play->config->stop && monotonic_ns() < until) {
+		while (r == 0 && !*play->config->stop && now_monotonic_ns() < until) {
 			(void)usleep(20000);
 			r = beacons(play);
 		}
@@ -385,7 +385,7 @@ static void *play_thread(void *arg)
 	intptr_t r = 0;
 
 	for (uint64_t i = 0; r == 0 && i < play->config->loops && !*play->config->stop; i++) {
-		uint64_t begin = monotonic_ns();
+		uint64_t begin = now_monotonic_ns();
 
 		play->control = play->data = -1;
 		play->packets = play->bytes = 0;
@@ -394,7 +394,7 @@ static void *play_thread(void *arg)
 		if (r < 0) {
 			play->config->say("%s: %s", play->source->name, play->err.text);
 		} else {
-			say_done(play, monotonic_ns() - begin);
+			say_done(play, now_monotonic_ns() - begin);
 		}
 	}
 	message_fini(&play->message);

@@ -23,7 +23,7 @@
 /* Over a slow connection a chunk takes long to fill: windows do not wait for that. */
 static void flush_old(struct live_stream *stream)
 {
-	uint64_t now = monotonic_ns();
+	uint64_t now = now_monotonic_ns();
 
 	if (stream->filling == 0) {
 		stream->filling = now;
@@ -70,7 +70,7 @@ void session_on_packet(void *user, void *arg, const struct viewer_index *index, 
 
 	(void)user;
 	(void)index;
-	stream->heard = monotonic_ns();
+	stream->heard = now_monotonic_ns();
 	if (trace->has_failed) {
 		free(bytes);
 	} else if (trace->has_plan) {
@@ -159,7 +159,7 @@ void *session_on_stream(void *user, const struct viewer_stream *announced)
 
 	stream->trace = session_find_trace(session, announced->trace_id, announced->path);
 	stream->name = mem_strdup(announced->channel);
-	stream->heard = monotonic_ns();
+	stream->heard = now_monotonic_ns();
 	if (stream->trace->trace) {
 		stream->stream = stream_new(stream->trace->trace, stream->name);
 	}
@@ -173,7 +173,7 @@ void session_on_idle(void *user, void *arg, bool has_beacon, uint64_t cycles)
 	struct live_stream *stream = arg;
 
 	(void)user;
-	stream->idle = monotonic_ns();
+	stream->idle = now_monotonic_ns();
 	if (!stream->stream) {
 		return;
 	}
@@ -182,7 +182,7 @@ void session_on_idle(void *user, void *arg, bool has_beacon, uint64_t cycles)
 		return;
 	}
 	if (has_beacon && cycles > stream->beacon && stream->trace->has_plan) {
-		stream->heard = monotonic_ns();
+		stream->heard = now_monotonic_ns();
 		stream->beacon = cycles;
 		stream_known(stream->stream, cycles);
 	}

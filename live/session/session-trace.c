@@ -100,7 +100,7 @@ static bool leave_state(struct live_trace *trace, bool is_over)
 		states_drop(trace->session->owner.states, uuid);
 		return false;
 	}
-	trace_pause(trace->trace, wall_ns());
+	trace_pause(trace->trace, now_wall_ns());
 	trace_total_so_far(trace->trace);
 	states_put(trace->session->owner.states, uuid, trace->trace, &identity);
 	return true;
@@ -118,7 +118,7 @@ void live_trace_finish(struct live_trace *trace, const char *reason, bool is_ove
 	}
 	if (trace->trace) {
 		if (!session->owner.states || !leave_state(trace, is_over)) {
-			trace_finish(trace->trace, wall_ns());
+			trace_finish(trace->trace, now_wall_ns());
 		}
 		live_trace_account(trace, &session->account);
 	}

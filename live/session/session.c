@@ -28,7 +28,7 @@ static void set_state(struct session *session, enum session_state state)
 /* A stream that says nothing does not hold the windows for ever. */
 static void exclude_silent(struct session *session)
 {
-	uint64_t now = monotonic_ns();
+	uint64_t now = now_monotonic_ns();
 	uint64_t limit = session->owner.grace_ns;
 	uint64_t timers = session->listed.live_timer_us * UINT64_C(2000);
 
@@ -73,14 +73,14 @@ static void back_off(struct session *session)
 {
 	session->retry_ns = session->retry_ns ? session->retry_ns * 2 : NS_PER_S / 2;
 	session->retry_ns = session->retry_ns > 4 * NS_PER_S ? 4 * NS_PER_S : session->retry_ns;
-	session->retry_at = monotonic_ns() + session->retry_ns;
+	session->retry_at = now_monotonic_ns() + session->retry_ns;
 }
 
 static void on_attached(void *user)
 {
 	struct session *session = user;
 
-	session->attached_at = monotonic_ns();
+	session->attached_at = now_monotonic_ns();
 	session->said_watched = false;
 	set_state(session, SESSION_RUNNING);
 }
@@ -132,7 +132,7 @@ static const struct client_events client_events = {
 /* Sends what has become due and sets the timer for what will. */
 static void go_on(struct session *session)
 {
-	uint64_t now = monotonic_ns(), due, left;
+	uint64_t now = now_monotonic_ns(), due, left;
 	struct timeval wait;
 
 	client_tick(session->client, now);
@@ -153,14 +153,14 @@ static void on_connected(void *user)
 {
 	struct session *session = user;
 
-	client_start(session->client, monotonic_ns());
+	client_start(session->client, now_monotonic_ns());
 	link_send(session->link);
 }
 
 static int on_reply(void *user, const struct viewer_reply *reply, struct err *err)
 {
 	struct session *session = user;
-	int r = client_reply(session->client, reply, monotonic_ns(), err);
+	int r = client_reply(session->client, reply, now_monotonic_ns(), err);
 
 	if (r < 0) {
 		return r;
@@ -203,7 +203,7 @@ static void on_closed(void *user, const struct err *err)
 	/* One message for a change of state: not for each try of a connection that does not hold.
 	 */
 	if (session->state == SESSION_RUNNING &&
-	    monotonic_ns() - session->attached_at > STEADY_NS) {
+	    now_monotonic_ns() - session->attached_at > STEADY_NS) {
 		session->retry_ns = 0;
 	}
 	session_say(session, session->retry_ns == 0 ? 0 : 1, "connection lost: %s", err->text);
@@ -229,7 +229,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 /* Whether the relay had something for some stream all the time, for half a second or more. */
 static bool is_behind(const struct session *session)
 {
-	uint64_t now = monotonic_ns();
+	uint64_t now = now_monotonic_ns();
 
 	for (size_t i = 0; i < session->streams.count; i++) {
 		const struct live_stream *stream = session->streams.at[i];
@@ -247,7 +247,8 @@ void session_lags(struct session *session, uint64_t lag_ns)
 
 	/* Also after a skip it takes a while until windows show it. */
 	if (limit > 0 && lag_ns > limit && !session->is_late && is_behind(session) &&
-	    session->state == SESSION_RUNNING && monotonic_ns() - session->attached_at > NS_PER_S) {
+	    session->state == SESSION_RUNNING &&
+	    now_monotonic_ns() - session->attached_at > NS_PER_S) {
 		struct timeval now = { 0 };
 
 		session_say(session, 0,
@@ -263,7 +264,7 @@ void session_tick(struct session *session)
 	if (session->state == SESSION_RUNNING && session->is_late) {
 		session->is_late = false;
 		session->skips = true;
-		session->retry_at = monotonic_ns();
+		session->retry_at = now_monotonic_ns();
 		go_away(session);
 		return;
 	}
@@ -295,7 +296,7 @@ struct session *session_new(const struct session_owner *owner, const struct view
 /* When the wall clock had a whole second, by the monotonic one. */
 static uint64_t phase_of_wall(void)
 {
-	return monotonic_ns() + NS_PER_S - wall_ns() % NS_PER_S;
+	return now_monotonic_ns() + NS_PER_S - now_wall_ns() % NS_PER_S;
 }
 
 void session_connect(struct session *session, const struct viewer_session *listed)

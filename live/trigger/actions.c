@@ -51,7 +51,7 @@ struct watch *watch_new(void (*say)(const char *fmt, ...))
 
 static uint64_t now_s(void)
 {
-	return monotonic_ns() / 1000000000;
+	return now_monotonic_ns() / 1000000000;
 }
 
 /* Takes leave of commands that have ended, and of those that take too long. */

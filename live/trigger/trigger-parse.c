@@ -192,13 +192,13 @@ static const struct {
 
 static bool take_part(struct parser *p, struct figure *figure, const char *name)
 {
-	bool is_spread = figure->table->columns[figure->column].kind == COLUMN_SPREAD;
+	bool is_histogram = figure->table->columns[figure->column].kind == COLUMN_HISTOGRAM;
 
 	if (strcmp(name, "rate") == 0) {
 		figure->is_rate = true;
 		return true;
 	}
-	for (size_t i = 0; is_spread && i < sizeof(parts) / sizeof(parts[0]); i++) {
+	for (size_t i = 0; is_histogram && i < sizeof(parts) / sizeof(parts[0]); i++) {
 		if (strcmp(parts[i].name, name) == 0) {
 			figure->part = parts[i].part;
 			figure->per_mille = parts[i].per_mille;
@@ -206,7 +206,7 @@ static bool take_part(struct parser *p, struct figure *figure, const char *name)
 		}
 	}
 	p->at -= strlen(name);
-	return fail(p, is_spread
+	return fail(p, is_histogram
 			       ? "expected count, sum, min, mean, max, p50, p95, p99, p999 or rate"
 			       : "expected rate, or nothing"),
 	       false;
@@ -216,7 +216,7 @@ static bool take_part(struct parser *p, struct figure *figure, const char *name)
 static bool goes_on_as_list(const struct parser *p, const struct figure *figure)
 {
 	return *p->at == '[' || (*p->at == '.' && strncmp(p->at, ".rate", 5) != 0 &&
-				 figure->table->columns[figure->column].kind != COLUMN_SPREAD);
+				 figure->table->columns[figure->column].kind != COLUMN_HISTOGRAM);
 }
 
 /* The column of a list, or of the trace. */
@@ -296,7 +296,7 @@ static bool take_figure(struct parser *p, struct figure *figure)
 			return p->err->text[0] ? false : (fail(p, "expected a name"), false);
 		}
 	}
-	if (figure->table->columns[figure->column].kind == COLUMN_SPREAD &&
+	if (figure->table->columns[figure->column].kind == COLUMN_HISTOGRAM &&
 	    figure->part == PART_NONE) {
 		return fail(p, "it is a distribution: say .p99, .max, .mean or so"), false;
 	}

@@ -35,13 +35,13 @@ struct condition {
 };
 
 /* Which row of the list that a trigger is about. */
-struct row_key {
+struct row_identity {
 	uint64_t of, which;
 };
 
 /* How it stands for a row; all 0 if there is nothing to remember. */
 struct row_standing {
-	struct row_key key;
+	struct row_identity key;
 	uint64_t since;        /* holds: from when on, ns */
 	bool holds, has_fired; /* and not been armed again */
 	bool is_seen;          /* in the window that is looked at */

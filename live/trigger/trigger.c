@@ -103,31 +103,31 @@ static double whole_of(const struct report *report, const struct figure *figure,
 
 static double value_of(const struct figure *figure, const uint64_t *values)
 {
-	const struct spread *spread;
+	const struct histogram *histogram;
 
-	if (figure->table->columns[figure->column].kind != COLUMN_SPREAD) {
+	if (figure->table->columns[figure->column].kind != COLUMN_HISTOGRAM) {
 		return (double)values[figure->column];
 	}
-	spread = column_spread(values, figure->column);
-	if (!spread) {
+	histogram = column_histogram(values, figure->column);
+	if (!histogram) {
 		return 0;
 	}
 	switch (figure->part) {
 	case PART_COUNT:
-		return (double)spread->count;
+		return (double)histogram->count;
 	case PART_MIN:
-		return (double)spread->min;
+		return (double)histogram->min;
 	case PART_MEAN:
-		return spread_mean(spread);
+		return histogram_mean(histogram);
 	case PART_MAX:
-		return (double)spread->max;
+		return (double)histogram->max;
 	case PART_PERCENTILE:
-		return (double)spread_percentile(spread, figure->per_mille);
+		return (double)histogram_percentile(histogram, figure->per_mille);
 	case PART_NONE:
 	case PART_SUM:
 		break;
 	}
-	return (double)spread->sum;
+	return (double)histogram->sum;
 }
 
 static bool compare(char op, double value, double limit)
@@ -262,7 +262,7 @@ static struct standing *standing_of(struct trigger *trigger, const struct trace_
 
 static int by_key(const void *left, const void *right)
 {
-	const struct row_key *a = left, *b = right;
+	const struct row_identity *a = left, *b = right;
 
 	if (a->of != b->of) {
 		return a->of < b->of ? -1 : 1;
@@ -270,25 +270,25 @@ static int by_key(const void *left, const void *right)
 	return a->which < b->which ? -1 : a->which > b->which;
 }
 
-static uint64_t hash_text(const char *text)
+static uint64_t hash_name(const char *text)
 {
-	return text ? map_hash(0, text) : 0;
+	return text ? hash_text(0, text) : 0;
 }
 
-static struct row_key key_of(const struct figure *subject, const struct report_row *row)
+static struct row_identity key_of(const struct figure *subject, const struct report_row *row)
 {
 	switch (subject->table->scope) {
 	case SCOPE_THREAD:
-		return (struct row_key){ (uint64_t)(int64_t)row->thread->tid, row->id };
+		return (struct row_identity){ (uint64_t)(int64_t)row->thread->tid, row->id };
 	case SCOPE_PROCESS:
-		return (struct row_key){ row->id, hash_text(row->thread->comm) };
+		return (struct row_identity){ row->id, hash_name(row->thread->comm) };
 	case SCOPE_CPU:
-		return (struct row_key){ row->id, 0 };
+		return (struct row_identity){ row->id, 0 };
 	default: /* the number of an item, in two parts if it has an owner */
-		return (struct row_key){ subject->table->owner_key
+		return (struct row_identity){ subject->table->owner_key
 						 ? (uint64_t)row->owner << 32 | (uint32_t)row->id
 						 : row->id,
-					 hash_text(row->name) };
+					 hash_name(row->name) };
 	}
 }
 
@@ -344,7 +344,7 @@ static void step(const struct stepping *stepping, const struct look *look,
 	}
 }
 
-static void step_row(const struct stepping *stepping, const struct look *look, struct row_key key)
+static void step_row(const struct stepping *stepping, const struct look *look, struct row_identity key)
 {
 	struct row_standing *found = NULL, none = { .key = key };
 
@@ -374,7 +374,7 @@ static void step_rows(const struct stepping *stepping, struct look *look)
 	}
 	look->row = NULL;
 	if (!has_rows) {
-		step_row(stepping, look, (struct row_key){ UINT64_MAX, UINT64_MAX });
+		step_row(stepping, look, (struct row_identity){ UINT64_MAX, UINT64_MAX });
 	}
 	for (size_t i = 0; i < stepping->old_count; i++) {
 		if (!stepping->old[i].is_seen) {
@@ -407,7 +407,7 @@ bool trigger_look(struct trigger *trigger, const struct trace_identity *trace,
 	if (trigger->subject) {
 		step_rows(&stepping, &look);
 	} else {
-		step_row(&stepping, &look, (struct row_key){ 0, 0 });
+		step_row(&stepping, &look, (struct row_identity){ 0, 0 });
 	}
 	free(stepping.old);
 	if (event->rows > 0) {

@@ -12,14 +12,14 @@
 #include <stdint.h>
 #include <string.h>
 
-static inline uint32_t map_mix(uint64_t key)
+static inline uint32_t hash_mix(uint64_t key)
 {
 	key *= 0x9E3779B97F4A7C15ull; /* 2^64 / golden ratio */
 	return (uint32_t)(key >> 32);
 }
 
 /* FNV-1a of @len bytes, or of a text, going on from another hash. */
-static inline uint64_t map_hash_bytes(uint64_t hash, const void *bytes, size_t len)
+static inline uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t len)
 {
 	const uint8_t *byte = bytes;
 
@@ -30,14 +30,14 @@ static inline uint64_t map_hash_bytes(uint64_t hash, const void *bytes, size_t l
 	return hash;
 }
 
-static inline uint64_t map_hash(uint64_t hash, const char *text)
+static inline uint64_t hash_text(uint64_t hash, const char *text)
 {
-	return map_hash_bytes(hash, text, strlen(text));
+	return hash_bytes(hash, text, strlen(text));
 }
 
-#define map_equal(a, b) ((a) == (b))
+#define hash_equal(a, b) ((a) == (b))
 
-/* MAP_DECLARE(name, value type): khash table `name` from uint64_t. */
-#define MAP_DECLARE(name, value) KHASH_INIT(name, uint64_t, value, 1, map_mix, map_equal)
+/* HASH_DECLARE(name, value type): khash table `name` from uint64_t. */
+#define HASH_DECLARE(name, value) KHASH_INIT(name, uint64_t, value, 1, hash_mix, hash_equal)
 
 #endif

@@ -38,28 +38,29 @@ static uint64_t end_of(uint32_t index)
 
 /* ---- few values ---- */
 
-static bool is_few(const struct spread *spread)
+static bool is_few(const struct histogram *histogram)
 {
-	return !spread->counts && !spread->buckets;
+	return !histogram->counts && !histogram->buckets;
 }
 
-/* Fills @buckets, of which there are SPREAD_FEW, with those of few values, in order; how many. */
-static uint32_t sort_few(const struct spread *spread, struct spread_bucket *buckets)
+/* Fills @buckets, of which there are HISTOGRAM_FEW, with those of few values, in order; how many.
+ */
+static uint32_t sort_few(const struct histogram *histogram, struct histogram_bucket *buckets)
 {
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < spread->used; i++) {
+	for (uint32_t i = 0; i < histogram->used; i++) {
 		uint32_t at = count;
 
-		while (at > 0 && buckets[at - 1].index > spread->few[i]) {
+		while (at > 0 && buckets[at - 1].index > histogram->few[i]) {
 			at--;
 		}
-		if (at > 0 && buckets[at - 1].index == spread->few[i]) {
+		if (at > 0 && buckets[at - 1].index == histogram->few[i]) {
 			buckets[at - 1].count++;
 			continue;
 		}
 		memmove(buckets + at + 1, buckets + at, (count - at) * sizeof(*buckets));
-		buckets[at] = (struct spread_bucket){ .index = spread->few[i], .count = 1 };
+		buckets[at] = (struct histogram_bucket){ .index = histogram->few[i], .count = 1 };
 		count++;
 	}
 	return count;
@@ -70,22 +71,22 @@ static uint32_t sort_few(const struct spread *spread, struct spread_bucket *buck
 /* From here on an array is not larger than what it takes the place of, as a rule. */
 #define FEW_BUCKETS 48
 
-static void to_buckets(struct spread *spread)
+static void to_buckets(struct histogram *histogram)
 {
-	spread->room = SPREAD_FEW;
-	spread->buckets = mem_alloc(spread->room * sizeof(*spread->buckets));
-	spread->used = sort_few(spread, spread->buckets);
+	histogram->room = HISTOGRAM_FEW;
+	histogram->buckets = mem_alloc(histogram->room * sizeof(*histogram->buckets));
+	histogram->used = sort_few(histogram, histogram->buckets);
 }
 
 /* Where @index is, or would be. */
-static uint32_t place_of(const struct spread *spread, uint32_t index)
+static uint32_t place_of(const struct histogram *histogram, uint32_t index)
 {
-	uint32_t low = 0, high = spread->used;
+	uint32_t low = 0, high = histogram->used;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (spread->buckets[middle].index < index) {
+		if (histogram->buckets[middle].index < index) {
 			low = middle + 1;
 		} else {
 			high = middle;
@@ -94,142 +95,145 @@ static uint32_t place_of(const struct spread *spread, uint32_t index)
 	return low;
 }
 
-static void make_room(struct spread *spread)
+static void make_room(struct histogram *histogram)
 {
-	spread->room *= 2;
-	spread->buckets = mem_realloc(spread->buckets, spread->room * sizeof(*spread->buckets));
+	histogram->room *= 2;
+	histogram->buckets =
+		mem_realloc(histogram->buckets, histogram->room * sizeof(*histogram->buckets));
 }
 
-static void insert_bucket(struct spread *spread, uint32_t at, uint32_t index, uint64_t count)
+static void insert_bucket(struct histogram *histogram, uint32_t at, uint32_t index, uint64_t count)
 {
-	if (spread->used == spread->room) {
-		make_room(spread);
+	if (histogram->used == histogram->room) {
+		make_room(histogram);
 	}
-	memmove(spread->buckets + at + 1, spread->buckets + at,
-		(spread->used - at) * sizeof(*spread->buckets));
-	spread->buckets[at] = (struct spread_bucket){ .index = index, .count = count };
-	spread->used++;
+	memmove(histogram->buckets + at + 1, histogram->buckets + at,
+		(histogram->used - at) * sizeof(*histogram->buckets));
+	histogram->buckets[at] = (struct histogram_bucket){ .index = index, .count = count };
+	histogram->used++;
 }
 
 /* ---- all buckets of a range ---- */
 
 /* Makes the range have @index; by whole powers of two, so that it does not happen often. */
-static void widen(struct spread *spread, uint32_t index)
+static void widen(struct histogram *histogram, uint32_t index)
 {
-	uint32_t end = spread->first + spread->used;
-	uint32_t first = index < spread->first ? index : spread->first;
+	uint32_t end = histogram->first + histogram->used;
+	uint32_t first = index < histogram->first ? index : histogram->first;
 	uint64_t *counts;
 
 	end = index >= end ? index + 1 : end;
 	first = first >> SUB_BITS << SUB_BITS;
 	end = ((end - 1) >> SUB_BITS << SUB_BITS) + (1u << SUB_BITS);
 	counts = mem_alloc((end - first) * sizeof(*counts));
-	memcpy(counts + (spread->first - first), spread->counts, spread->used * sizeof(*counts));
-	free(spread->counts);
-	spread->counts = counts;
-	spread->first = first;
-	spread->used = end - first;
+	memcpy(counts + (histogram->first - first), histogram->counts,
+	       histogram->used * sizeof(*counts));
+	free(histogram->counts);
+	histogram->counts = counts;
+	histogram->first = first;
+	histogram->used = end - first;
 }
 
-static void to_range(struct spread *spread)
+static void to_range(struct histogram *histogram)
 {
-	struct spread_bucket *buckets = spread->buckets;
-	uint32_t used = spread->used;
+	struct histogram_bucket *buckets = histogram->buckets;
+	uint32_t used = histogram->used;
 
-	spread->first = buckets[0].index;
-	spread->used = buckets[used - 1].index - spread->first + 1;
-	spread->counts = mem_alloc(spread->used * sizeof(*spread->counts));
+	histogram->first = buckets[0].index;
+	histogram->used = buckets[used - 1].index - histogram->first + 1;
+	histogram->counts = mem_alloc(histogram->used * sizeof(*histogram->counts));
 	for (uint32_t i = 0; i < used; i++) {
-		spread->counts[buckets[i].index - spread->first] = buckets[i].count;
+		histogram->counts[buckets[i].index - histogram->first] = buckets[i].count;
 	}
 	free(buckets);
-	spread->buckets = NULL;
+	histogram->buckets = NULL;
 }
 
 /* ---- any ---- */
 
-static void add_to_buckets(struct spread *spread, uint32_t index, uint64_t count)
+static void add_to_buckets(struct histogram *histogram, uint32_t index, uint64_t count)
 {
-	uint32_t at = place_of(spread, index);
+	uint32_t at = place_of(histogram, index);
 
-	if (at < spread->used && spread->buckets[at].index == index) {
-		spread->buckets[at].count += count;
+	if (at < histogram->used && histogram->buckets[at].index == index) {
+		histogram->buckets[at].count += count;
 		return;
 	}
-	insert_bucket(spread, at, index, count);
-	if (spread->used > FEW_BUCKETS) {
-		to_range(spread);
+	insert_bucket(histogram, at, index, count);
+	if (histogram->used > FEW_BUCKETS) {
+		to_range(histogram);
 	}
 }
 
 /* Where there is no counter for it yet; apart, for the usual case to be short. */
-static __attribute__((noinline)) void add_elsewhere(struct spread *spread, uint32_t index,
+static __attribute__((noinline)) void add_elsewhere(struct histogram *histogram, uint32_t index,
 						    uint64_t count)
 {
-	if (is_few(spread)) {
-		if (count <= SPREAD_FEW - spread->used) {
+	if (is_few(histogram)) {
+		if (count <= HISTOGRAM_FEW - histogram->used) {
 			while (count-- > 0) {
-				spread->few[spread->used++] = (uint16_t)index;
+				histogram->few[histogram->used++] = (uint16_t)index;
 			}
 			return;
 		}
-		to_buckets(spread);
+		to_buckets(histogram);
 	}
-	if (spread->counts) {
-		widen(spread, index);
-		spread->counts[index - spread->first] += count;
+	if (histogram->counts) {
+		widen(histogram, index);
+		histogram->counts[index - histogram->first] += count;
 	} else {
-		add_to_buckets(spread, index, count);
+		add_to_buckets(histogram, index, count);
 	}
 }
 
-static void add_bucket(struct spread *spread, uint32_t index, uint64_t count)
+static void add_bucket(struct histogram *histogram, uint32_t index, uint64_t count)
 {
-	if (spread->counts && index - spread->first < spread->used) {
-		spread->counts[index - spread->first] += count;
+	if (histogram->counts && index - histogram->first < histogram->used) {
+		histogram->counts[index - histogram->first] += count;
 	} else {
-		add_elsewhere(spread, index, count);
+		add_elsewhere(histogram, index, count);
 	}
 }
 
 /* The buckets of few values are in no order, and some of them several times. */
-static struct spread_bucket bucket_at(const struct spread *spread, uint32_t i)
+static struct histogram_bucket bucket_at(const struct histogram *histogram, uint32_t i)
 {
-	if (spread->counts) {
-		return (struct spread_bucket){ spread->first + i, spread->counts[i] };
+	if (histogram->counts) {
+		return (struct histogram_bucket){ histogram->first + i, histogram->counts[i] };
 	}
-	return spread->buckets ? spread->buckets[i] : (struct spread_bucket){ spread->few[i], 1 };
+	return histogram->buckets ? histogram->buckets[i]
+				  : (struct histogram_bucket){ histogram->few[i], 1 };
 }
 
 struct sorted {
-	struct spread spread; /* only what bucket_at() looks at */
-	struct spread_bucket buckets[SPREAD_FEW];
+	struct histogram histogram; /* only what bucket_at() looks at */
+	struct histogram_bucket buckets[HISTOGRAM_FEW];
 };
 
 /* @spread, or in @sorted what is the same but for the order of its buckets. */
-static const struct spread *in_order(const struct spread *spread, struct sorted *sorted)
+static const struct histogram *in_order(const struct histogram *histogram, struct sorted *sorted)
 {
-	if (!is_few(spread)) {
-		return spread;
+	if (!is_few(histogram)) {
+		return histogram;
 	}
-	sorted->spread.counts = NULL;
-	sorted->spread.buckets = sorted->buckets;
-	sorted->spread.used = sort_few(spread, sorted->buckets);
-	return &sorted->spread;
+	sorted->histogram.counts = NULL;
+	sorted->histogram.buckets = sorted->buckets;
+	sorted->histogram.used = sort_few(histogram, sorted->buckets);
+	return &sorted->histogram;
 }
 
-static struct spread *made(struct spread **spread)
+static struct histogram *made(struct histogram **histogram)
 {
-	if (!*spread) {
-		*spread = mem_alloc(sizeof(**spread));
-		(*spread)->min = UINT64_MAX;
+	if (!*histogram) {
+		*histogram = mem_alloc(sizeof(**histogram));
+		(*histogram)->min = UINT64_MAX;
 	}
-	return *spread;
+	return *histogram;
 }
 
-void spread_add(struct spread **spread, uint64_t value)
+void histogram_add(struct histogram **histogram, uint64_t value)
 {
-	struct spread *s = made(spread);
+	struct histogram *s = made(histogram);
 
 	s->count++;
 	s->sum += value;
@@ -239,9 +243,9 @@ void spread_add(struct spread **spread, uint64_t value)
 	add_bucket(s, index_of(value), 1);
 }
 
-void spread_merge(struct spread **to, const struct spread *from)
+void histogram_merge(struct histogram **to, const struct histogram *from)
 {
-	struct spread *s;
+	struct histogram *s;
 
 	if (!from) {
 		return;
@@ -253,7 +257,7 @@ void spread_merge(struct spread **to, const struct spread *from)
 	s->min = from->min < s->min ? from->min : s->min;
 	s->max = from->max > s->max ? from->max : s->max;
 	for (uint32_t i = 0; i < from->used; i++) {
-		struct spread_bucket bucket = bucket_at(from, i);
+		struct histogram_bucket bucket = bucket_at(from, i);
 
 		if (bucket.count > 0) {
 			add_bucket(s, bucket.index, bucket.count);
@@ -261,167 +265,170 @@ void spread_merge(struct spread **to, const struct spread *from)
 	}
 }
 
-void spread_move(struct spread **to, struct spread **from)
+void histogram_move(struct histogram **to, struct histogram **from)
 {
 	if (!*to) {
 		*to = *from;
 	} else {
-		spread_merge(to, *from);
-		spread_free(*from);
+		histogram_merge(to, *from);
+		histogram_free(*from);
 	}
 	*from = NULL;
 }
 
-uint64_t spread_bytes(const struct spread *spread)
+uint64_t histogram_bytes(const struct histogram *histogram)
 {
-	if (!spread) {
+	if (!histogram) {
 		return 0;
 	}
-	return sizeof(*spread) + (spread->counts    ? spread->used * sizeof(*spread->counts)
-				  : spread->buckets ? spread->room * sizeof(*spread->buckets)
-						    : 0);
+	return sizeof(*histogram) +
+	       (histogram->counts    ? histogram->used * sizeof(*histogram->counts)
+		: histogram->buckets ? histogram->room * sizeof(*histogram->buckets)
+				     : 0);
 }
 
-void spread_free(struct spread *spread)
+void histogram_free(struct histogram *histogram)
 {
-	if (spread) {
-		free(spread->buckets);
-		free(spread->counts);
-		free(spread);
+	if (histogram) {
+		free(histogram->buckets);
+		free(histogram->counts);
+		free(histogram);
 	}
 }
 
-static void read_buckets(struct flat *flat, struct spread *spread)
+static void read_buckets(struct codec *codec, struct histogram *histogram)
 {
-	uint32_t count = (uint32_t)flat_count(flat, 0, 12);
+	uint32_t count = (uint32_t)codec_count(codec, 0, 12);
 	uint64_t values = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct spread_bucket bucket = { 0 };
+		struct histogram_bucket bucket = { 0 };
 
-		flat_u32(flat, &bucket.index);
-		flat_u64(flat, &bucket.count);
-		if (!flat_check(flat, bucket.index <= index_of(UINT64_MAX) && bucket.count > 0)) {
+		codec_u32(codec, &bucket.index);
+		codec_u64(codec, &bucket.count);
+		if (!codec_check(codec, bucket.index <= index_of(UINT64_MAX) && bucket.count > 0)) {
 			return;
 		}
 		values += bucket.count;
-		add_bucket(spread, bucket.index, bucket.count);
+		add_bucket(histogram, bucket.index, bucket.count);
 	}
-	(void)flat_check(flat, values == spread->count && values > 0 && spread->min <= spread->max);
+	(void)codec_check(codec, values == histogram->count && values > 0 &&
+					 histogram->min <= histogram->max);
 }
 
-static void write_buckets(struct flat *flat, const struct spread *spread)
+static void write_buckets(struct codec *codec, const struct histogram *histogram)
 {
 	struct sorted sorted;
 	size_t count = 0;
 
-	spread = in_order(spread, &sorted);
-	for (uint32_t i = 0; i < spread->used; i++) {
-		count += bucket_at(spread, i).count > 0;
+	histogram = in_order(histogram, &sorted);
+	for (uint32_t i = 0; i < histogram->used; i++) {
+		count += bucket_at(histogram, i).count > 0;
 	}
-	(void)flat_count(flat, count, 12);
-	for (uint32_t i = 0; i < spread->used; i++) {
-		struct spread_bucket bucket = bucket_at(spread, i);
+	(void)codec_count(codec, count, 12);
+	for (uint32_t i = 0; i < histogram->used; i++) {
+		struct histogram_bucket bucket = bucket_at(histogram, i);
 
 		if (bucket.count > 0) {
-			flat_u32(flat, &bucket.index);
-			flat_u64(flat, &bucket.count);
+			codec_u32(codec, &bucket.index);
+			codec_u64(codec, &bucket.count);
 		}
 	}
 }
 
-void spread_flat(struct flat *flat, struct spread **spread)
+void histogram_codec(struct codec *codec, struct histogram **histogram)
 {
-	bool is_there = *spread != NULL;
+	bool is_there = *histogram != NULL;
 	uint64_t squares[2];
-	struct spread *s;
+	struct histogram *s;
 
-	flat_bool(flat, &is_there);
+	codec_bool(codec, &is_there);
 	if (!is_there) {
 		return;
 	}
-	s = made(spread);
+	s = made(histogram);
 	squares[0] = (uint64_t)s->squares;
 	squares[1] = (uint64_t)(s->squares >> 64);
-	flat_u64(flat, &s->count);
-	flat_u64(flat, &s->sum);
-	flat_u64(flat, &s->min);
-	flat_u64(flat, &s->max);
-	flat_u64(flat, &squares[0]);
-	flat_u64(flat, &squares[1]);
+	codec_u64(codec, &s->count);
+	codec_u64(codec, &s->sum);
+	codec_u64(codec, &s->min);
+	codec_u64(codec, &s->max);
+	codec_u64(codec, &squares[0]);
+	codec_u64(codec, &squares[1]);
 	s->squares = (unsigned __int128)squares[1] << 64 | squares[0];
-	if (flat_reads(flat)) {
-		read_buckets(flat, s);
+	if (codec_reads(codec)) {
+		read_buckets(codec, s);
 	} else {
-		write_buckets(flat, s);
+		write_buckets(codec, s);
 	}
 }
 
-double spread_mean(const struct spread *spread)
+double histogram_mean(const struct histogram *histogram)
 {
-	return (double)((long double)spread->sum / (long double)spread->count);
+	return (double)((long double)histogram->sum / (long double)histogram->count);
 }
 
 /* n * squares - sum^2 is a difference of large numbers: exact, unless it needs more than 128 bits.
  */
-static long double spread_of_squares(const struct spread *spread)
+static long double histogram_of_squares(const struct histogram *histogram)
 {
-	unsigned __int128 whole, square = (unsigned __int128)spread->sum * spread->sum;
-	long double n = (long double)spread->count, sum = (long double)spread->sum;
+	unsigned __int128 whole, square = (unsigned __int128)histogram->sum * histogram->sum;
+	long double n = (long double)histogram->count, sum = (long double)histogram->sum;
 
-	if (__builtin_mul_overflow(spread->squares, (unsigned __int128)spread->count, &whole)) {
-		return (long double)spread->squares * n - sum * sum;
+	if (__builtin_mul_overflow(histogram->squares, (unsigned __int128)histogram->count,
+				   &whole)) {
+		return (long double)histogram->squares * n - sum * sum;
 	}
 	return (long double)(whole - square);
 }
 
-double spread_deviation(const struct spread *spread)
+double histogram_deviation(const struct histogram *histogram)
 {
-	long double n = (long double)spread->count;
-	long double variance = spread_of_squares(spread) / n / (n - 1);
+	long double n = (long double)histogram->count;
+	long double variance = histogram_of_squares(histogram) / n / (n - 1);
 
 	return variance > 0 ? (double)sqrtl(variance) : 0; /* rounding may end below zero */
 }
 
-uint64_t spread_percentile(const struct spread *spread, unsigned int per_mille)
+uint64_t histogram_percentile(const struct histogram *histogram, unsigned int per_mille)
 {
-	unsigned __int128 whole = (unsigned __int128)spread->count * per_mille;
+	unsigned __int128 whole = (unsigned __int128)histogram->count * per_mille;
 	uint64_t rank = (uint64_t)((whole + 999) / 1000), seen = 0, end = 0;
 	struct sorted sorted;
-	const struct spread *ordered = in_order(spread, &sorted);
+	const struct histogram *ordered = in_order(histogram, &sorted);
 
 	for (uint32_t i = 0; i < ordered->used && (seen < rank || seen == 0); i++) {
-		struct spread_bucket bucket = bucket_at(ordered, i);
+		struct histogram_bucket bucket = bucket_at(ordered, i);
 
 		seen += bucket.count;
 		end = end_of(bucket.index);
 	}
-	end = end < spread->min ? spread->min : end;
-	return end > spread->max ? spread->max : end;
+	end = end < histogram->min ? histogram->min : end;
+	return end > histogram->max ? histogram->max : end;
 }
 
-void spread_powers(const struct spread *spread, uint64_t counts[SPREAD_POWERS])
+void histogram_powers(const struct histogram *histogram, uint64_t counts[HISTOGRAM_POWERS])
 {
-	memset(counts, 0, SPREAD_POWERS * sizeof(*counts));
-	for (uint32_t i = 0; i < spread->used; i++) {
-		struct spread_bucket bucket = bucket_at(spread, i);
+	memset(counts, 0, HISTOGRAM_POWERS * sizeof(*counts));
+	for (uint32_t i = 0; i < histogram->used; i++) {
+		struct histogram_bucket bucket = bucket_at(histogram, i);
 		uint64_t end = end_of(bucket.index);
 
 		counts[end ? 63 - __builtin_clzll(end) : 0] += bucket.count;
 	}
 }
 
-void spread_bins(const struct spread *spread, uint64_t counts[], uint64_t count)
+void histogram_bins(const struct histogram *histogram, uint64_t counts[], uint64_t count)
 {
-	double width = (double)(spread->max - spread->min) / (double)count;
+	double width = (double)(histogram->max - histogram->min) / (double)count;
 
 	memset(counts, 0, count * sizeof(*counts));
-	for (uint32_t i = 0; i < spread->used; i++) {
-		struct spread_bucket bucket = bucket_at(spread, i);
+	for (uint32_t i = 0; i < histogram->used; i++) {
+		struct histogram_bucket bucket = bucket_at(histogram, i);
 		uint64_t end = end_of(bucket.index);
-		uint64_t above = end <= spread->min  ? 0
-				 : end > spread->max ? spread->max - spread->min
-						     : end - spread->min;
+		uint64_t above = end <= histogram->min  ? 0
+				 : end > histogram->max ? histogram->max - histogram->min
+							: end - histogram->min;
 		uint64_t bin = width > 0 ? (uint64_t)((double)above / width) : 0;
 
 		counts[bin < count ? bin : count - 1] += bucket.count;

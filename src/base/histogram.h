@@ -18,47 +18,47 @@
 
 #include "base/codec.h"
 
-struct spread_bucket {
+struct histogram_bucket {
 	uint32_t index;
 	uint64_t count;
 };
 
-#define SPREAD_FEW 32
+#define HISTOGRAM_FEW 32
 
-struct spread {
+struct histogram {
 	uint64_t count, sum, min, max;
-	unsigned __int128 squares;     /* sum of squares */
-	uint32_t used, room;           /* of what there is, the first of ... */
-	uint64_t *counts;              /* all buckets from the one with the index `first` on */
-	struct spread_bucket *buckets; /* those with something in them, in order */
+	unsigned __int128 squares;        /* sum of squares */
+	uint32_t used, room;              /* of what there is, the first of ... */
+	uint64_t *counts;                 /* all buckets from the one with the index `first` on */
+	struct histogram_bucket *buckets; /* those with something in them, in order */
 	uint32_t first;
-	uint16_t few[SPREAD_FEW]; /* the index of each value, in any order */
+	uint16_t few[HISTOGRAM_FEW]; /* the index of each value, in any order */
 };
 
 /* Adds a value; *spread is made when NULL. */
-void spread_add(struct spread **spread, uint64_t value);
+void histogram_add(struct histogram **histogram, uint64_t value);
 /* Adds all of *from to *to, and leaves *from NULL. */
-void spread_move(struct spread **to, struct spread **from);
+void histogram_move(struct histogram **to, struct histogram **from);
 /* Adds all of @from to *to. */
-void spread_merge(struct spread **to, const struct spread *from);
-uint64_t spread_bytes(const struct spread *spread); /* of memory; NULL: 0 */
-void spread_free(struct spread *spread);            /* NULL is fine */
+void histogram_merge(struct histogram **to, const struct histogram *from);
+uint64_t histogram_bytes(const struct histogram *histogram); /* of memory; NULL: 0 */
+void histogram_free(struct histogram *histogram);            /* NULL is fine */
 /* Writes it, or reads it into *spread, which is NULL. */
-void spread_flat(struct flat *flat, struct spread **spread);
+void histogram_codec(struct codec *codec, struct histogram **histogram);
 
-double spread_mean(const struct spread *spread);
+double histogram_mean(const struct histogram *histogram);
 /* Sample standard deviation; there is one from two values on. */
-double spread_deviation(const struct spread *spread);
+double histogram_deviation(const struct histogram *histogram);
 /* The smallest value that @per_mille of all are not above (nearest rank). */
-uint64_t spread_percentile(const struct spread *spread, unsigned int per_mille);
+uint64_t histogram_percentile(const struct histogram *histogram, unsigned int per_mille);
 
 /* How many values there are of each power of two: counts[i] of 2^i .. 2^(i+1) - 1; 0 is with 1. */
-#define SPREAD_POWERS 64
-void spread_powers(const struct spread *spread, uint64_t counts[SPREAD_POWERS]);
+#define HISTOGRAM_POWERS 64
+void histogram_powers(const struct histogram *histogram, uint64_t counts[HISTOGRAM_POWERS]);
 
 /* The same for @count bins of one width from the least value to the greatest.  A value counts where
  * its bucket of the histogram ends. */
-#define SPREAD_BINS_MAX 1000
-void spread_bins(const struct spread *spread, uint64_t counts[], uint64_t count);
+#define HISTOGRAM_BINS_MAX 1000
+void histogram_bins(const struct histogram *histogram, uint64_t counts[], uint64_t count);
 
 #endif

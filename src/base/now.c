@@ -13,12 +13,12 @@ static uint64_t read_ns(clockid_t clock)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-uint64_t monotonic_ns(void)
+uint64_t now_monotonic_ns(void)
 {
 	return read_ns(CLOCK_MONOTONIC);
 }
 
-uint64_t wall_ns(void)
+uint64_t now_wall_ns(void)
 {
 	return read_ns(CLOCK_REALTIME);
 }

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-uint64_t monotonic_ns(void); /* since some moment; never goes back */
-uint64_t wall_ns(void);      /* since the epoch; may be set */
+uint64_t now_monotonic_ns(void); /* since some moment; never goes back */
+uint64_t now_wall_ns(void);      /* since the epoch; may be set */
 
 #endif

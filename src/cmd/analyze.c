@@ -65,7 +65,7 @@ static void clear_progress(struct analyze *a)
 static void on_progress(void *user, uint64_t done, uint64_t total)
 {
 	struct analyze *a = user;
-	uint64_t now = monotonic_ns();
+	uint64_t now = now_monotonic_ns();
 	char text[2][UNITS_TEXT_MAX];
 
 	if (!a->shows_progress || now - a->progress_ns < 200000000) {
@@ -339,7 +339,7 @@ int cmd_analyze_into(const struct options *options, struct output *output)
 	struct analyze a = { .options = options, .output = output };
 	struct engine_config config = { 0 };
 	struct stats stats = { 0 };
-	uint64_t begin = monotonic_ns();
+	uint64_t begin = now_monotonic_ns();
 
 	if (cmd_watch(options, &a.watch, &a.err) < 0) {
 		say("%s", a.err.text);
@@ -364,7 +364,7 @@ int cmd_analyze_into(const struct options *options, struct output *output)
 	output_start(output);
 	a.summary.exit = analyze_all(&a, &config);
 	save_states(&a);
-	a.summary.wall_ns = monotonic_ns() - begin;
+	a.summary.wall_ns = now_monotonic_ns() - begin;
 	output_end(output, &a.summary);
 	if (a.cannot_write) {
 		a.summary.exit = EXIT_FAILED;

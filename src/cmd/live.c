@@ -72,7 +72,7 @@ static int follow(const struct options *options, struct hub_config *config)
 {
 	struct output output = cmd_output_of(options);
 	struct run_summary summary = { 0 };
-	uint64_t begin = monotonic_ns();
+	uint64_t begin = now_monotonic_ns();
 	struct err err, output_err;
 
 	if (output_open(&output, &err) < 0) {
@@ -89,7 +89,7 @@ static int follow(const struct options *options, struct hub_config *config)
 		say("%s", err.text);
 		summary.exit = EXIT_FAILED;
 	}
-	summary.wall_ns = monotonic_ns() - begin;
+	summary.wall_ns = now_monotonic_ns() - begin;
 	output_end(&output, &summary);
 	if (output_close(&output, &output_err) < 0 && summary.exit == EXIT_DONE) {
 		say("%s", output_err.text);

@@ -108,7 +108,7 @@ static int merge_source(struct merging *m, const struct source *source)
 
 static void merge_all(struct merging *m)
 {
-	uint64_t begin = monotonic_ns();
+	uint64_t begin = now_monotonic_ns();
 
 	cmd_stop_on_signals();
 	(void)signal(SIGPIPE, SIG_IGN);
@@ -118,7 +118,7 @@ static void merge_all(struct merging *m)
 			m->summary.exit = EXIT_FAILED;
 		}
 	}
-	m->summary.wall_ns = monotonic_ns() - begin;
+	m->summary.wall_ns = now_monotonic_ns() - begin;
 	output_end(m->output, &m->summary);
 }
 

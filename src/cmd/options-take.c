@@ -512,7 +512,7 @@ int options_take(struct options *o, enum option_id id, const char *value, struct
 		return take_count("top", value, UINT32_MAX, &o->top, err);
 	case OPTION_FREQ_BINS:
 		o->freq = true;
-		return take_count("freq-bins", value, SPREAD_BINS_MAX, &o->freq_bins, err);
+		return take_count("freq-bins", value, HISTOGRAM_BINS_MAX, &o->freq_bins, err);
 	case OPTION_JOBS:
 		o->has_jobs = true;
 		return take_count("jobs", value, 1024, &o->jobs, err);

@@ -43,7 +43,7 @@ struct context_stack {
 	} at[NEST_MAX];
 };
 
-MAP_DECLARE(indexes, uint32_t)
+HASH_DECLARE(indexes, uint32_t)
 
 struct build {
 	struct timeline *timeline;

@@ -175,9 +175,9 @@ struct machine {
 
 #define TID_UNKNOWN (-1)
 
-MAP_DECLARE(machines, struct machine)
-MAP_DECLARE(running, int32_t)
-MAP_DECLARE(newest, uint32_t)
+HASH_DECLARE(machines, struct machine)
+HASH_DECLARE(running, int32_t)
+HASH_DECLARE(newest, uint32_t)
 
 struct matcher {
 	const struct pattern *pattern;

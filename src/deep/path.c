@@ -127,7 +127,7 @@ void path_fini(struct path *path)
 
 /* ---- parts ---- */
 
-MAP_DECLARE(places, uint32_t)
+HASH_DECLARE(places, uint32_t)
 
 static int by_total(const void *left, const void *right)
 {

@@ -57,7 +57,7 @@ struct stream {
 };
 
 /* The front's part of streams: written, or read, after the merge's, into those that are away. */
-void streams_flat(struct trace *trace, struct flat *flat);
+void streams_codec(struct trace *trace, struct codec *codec);
 
 /* A warning; of a trace that has too many they are only counted. */
 void trace_say(struct trace *trace, const struct stream *stream, int64_t packet, const char *what,

@@ -302,7 +302,7 @@ static void on_merge_report(void *user, const struct report *report)
 	if (stats) {
 		stats->windows += report->kind == REPORT_WINDOW;
 		if (report->has_lag && report->lag_ns > 0) {
-			spread_add(&stats->lag, (uint64_t)report->lag_ns);
+			histogram_add(&stats->lag, (uint64_t)report->lag_ns);
 		}
 	}
 }
@@ -512,13 +512,13 @@ void trace_pause(struct trace *trace, uint64_t now_ns)
 	merge_settle(trace->merge, now_ns);
 }
 
-void trace_flat(struct trace *trace, struct flat *flat)
+void trace_codec(struct trace *trace, struct codec *codec)
 {
-	merge_flat(trace->merge, flat);
-	if (flat_check(flat, true)) {
-		streams_flat(trace, flat);
+	merge_codec(trace->merge, codec);
+	if (codec_check(codec, true)) {
+		streams_codec(trace, codec);
 	}
-	trace->is_restored = flat_reads(flat);
+	trace->is_restored = codec_reads(codec);
 }
 
 void trace_end_away(struct trace *trace)

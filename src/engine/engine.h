@@ -125,7 +125,7 @@ uint64_t trace_closed_until(const struct trace *trace);
 void trace_pause(struct trace *trace, uint64_t now_ns);
 /* Writes a paused trace, or reads into a new one.  Streams that are read are away, and taken up
  * again as after a lost connection. */
-void trace_flat(struct trace *trace, struct flat *flat);
+void trace_codec(struct trace *trace, struct codec *codec);
 /* Streams that are away have ended: no more of them comes. */
 void trace_end_away(struct trace *trace);
 

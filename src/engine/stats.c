@@ -54,12 +54,13 @@ void stats_print(const struct stats *stats, uint64_t events, uint64_t packets, u
 	    (double)stats->held_max / 1048576);
 	if (stats->lag) {
 		say("stats: lag of windows: p50 %.1f ms, p95 %.1f ms, p99 %.1f ms, max %.1f ms",
-		    ms(spread_percentile(stats->lag, 500)), ms(spread_percentile(stats->lag, 950)),
-		    ms(spread_percentile(stats->lag, 990)), ms(stats->lag->max));
+		    ms(histogram_percentile(stats->lag, 500)),
+		    ms(histogram_percentile(stats->lag, 950)),
+		    ms(histogram_percentile(stats->lag, 990)), ms(stats->lag->max));
 	}
 }
 
 void stats_fini(struct stats *stats)
 {
-	spread_free(stats->lag);
+	histogram_free(stats->lag);
 }

@@ -19,7 +19,7 @@ struct stats {
 	uint64_t windows;
 	bool jobs_are_front;         /* there are no workers */
 	uint64_t jobs_max, held_max; /* jobs not done, bytes held: the most there ever were */
-	struct spread *lag;          /* of live windows, ns; NULL: none */
+	struct histogram *lag;       /* of live windows, ns; NULL: none */
 };
 
 void stats_fini(struct stats *stats);

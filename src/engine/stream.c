@@ -441,21 +441,21 @@ static bool goes_on(const struct stream *stream)
 	return !stream->is_ended && stream->merge && merge_stream_identity(stream->merge);
 }
 
-static void front_flat(struct stream *stream, struct flat *flat)
+static void front_codec(struct stream *stream, struct codec *codec)
 {
-	flat_text(flat, &stream->name);
-	flat_u64(flat, &stream->submitted);
-	flat_bool(flat, &stream->has_anomalies);
-	flat_bool(flat, &stream->has_packet);
-	flat_u64(flat, &stream->packets);
-	flat_u64(flat, &stream->end);
-	flat_u64(flat, &stream->seq_num);
-	flat_u64(flat, &stream->discarded);
-	flat_bool(flat, &stream->has_gap);
-	flat_u64(flat, &stream->gap_lost);
+	codec_text(codec, &stream->name);
+	codec_u64(codec, &stream->submitted);
+	codec_bool(codec, &stream->has_anomalies);
+	codec_bool(codec, &stream->has_packet);
+	codec_u64(codec, &stream->packets);
+	codec_u64(codec, &stream->end);
+	codec_u64(codec, &stream->seq_num);
+	codec_u64(codec, &stream->discarded);
+	codec_bool(codec, &stream->has_gap);
+	codec_u64(codec, &stream->gap_lost);
 }
 
-static void read_front(struct trace *trace, struct flat *flat)
+static void read_front(struct trace *trace, struct codec *codec)
 {
 	struct stream *stream = mem_alloc(sizeof(*stream));
 	uint32_t number = 0;
@@ -463,18 +463,19 @@ static void read_front(struct trace *trace, struct flat *flat)
 	*vec_push(&trace->streams) = stream;
 	stream->trace = trace;
 	stream->is_away = true;
-	flat_u32(flat, &number);
+	codec_u32(codec, &number);
 	stream->merge = merge_stream_at(trace->merge, number);
-	front_flat(stream, flat);
+	front_codec(stream, codec);
 	if (!stream->name) {
 		stream->name = mem_strdup("");
 	}
 	/* No other stream is the front of it. */
 	for (size_t i = 0; i + 1 < trace->streams.count; i++) {
-		(void)flat_check(flat, trace->streams.at[i]->merge != stream->merge);
+		(void)codec_check(codec, trace->streams.at[i]->merge != stream->merge);
 	}
-	if (!flat_check(flat, stream->merge && merge_stream_identity(stream->merge) &&
-				      merge_stream_submitted(stream->merge) <= stream->submitted)) {
+	if (!codec_check(codec,
+			 stream->merge && merge_stream_identity(stream->merge) &&
+				 merge_stream_submitted(stream->merge) <= stream->submitted)) {
 		stream->is_away = false;
 		stream->is_ended = true;
 		return;
@@ -482,25 +483,25 @@ static void read_front(struct trace *trace, struct flat *flat)
 	merge_stream_exclude(stream->merge, true);
 }
 
-void streams_flat(struct trace *trace, struct flat *flat)
+void streams_codec(struct trace *trace, struct codec *codec)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < trace->streams.count; i++) {
 		count += goes_on(trace->streams.at[i]);
 	}
-	count = flat_count(flat, count, 50);
-	for (size_t i = 0; flat_reads(flat) && i < count && flat_check(flat, true); i++) {
-		read_front(trace, flat);
+	count = codec_count(codec, count, 50);
+	for (size_t i = 0; codec_reads(codec) && i < count && codec_check(codec, true); i++) {
+		read_front(trace, codec);
 	}
-	for (size_t i = 0; !flat_reads(flat) && i < trace->streams.count; i++) {
+	for (size_t i = 0; !codec_reads(codec) && i < trace->streams.count; i++) {
 		struct stream *stream = trace->streams.at[i];
 		uint32_t number;
 
 		if (goes_on(stream)) {
 			number = merge_stream_number(stream->merge);
-			flat_u32(flat, &number);
-			front_flat(stream, flat);
+			codec_u32(codec, &number);
+			front_codec(stream, codec);
 		}
 	}
 }

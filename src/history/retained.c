@@ -73,7 +73,7 @@ struct kept_packer *kept_packer_new(void)
 		abort(); /* as mem.c does */
 	}
 	(void)ZSTD_CCtx_setParameter(packer->context, ZSTD_c_compressionLevel, LEVEL);
-	packer->last_ns = monotonic_ns();
+	packer->last_ns = now_monotonic_ns();
 	packer->credit_ns = SAVED_NS;
 	return packer;
 }
@@ -100,14 +100,14 @@ static void pack(struct kept *kept, struct kept_packer *packer)
 
 void kept_pack(struct kept *kept, struct kept_packer *packer)
 {
-	uint64_t begin = monotonic_ns();
+	uint64_t begin = now_monotonic_ns();
 
 	packer->credit_ns += (int64_t)((begin - packer->last_ns) / SHARE);
 	packer->credit_ns = packer->credit_ns > SAVED_NS ? SAVED_NS : packer->credit_ns;
 	packer->last_ns = begin;
 	if (packer->credit_ns > 0) {
 		pack(kept, packer);
-		packer->credit_ns -= (int64_t)(monotonic_ns() - begin);
+		packer->credit_ns -= (int64_t)(now_monotonic_ns() - begin);
 	}
 }
 

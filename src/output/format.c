@@ -38,46 +38,46 @@ enum { PART_COUNT, PART_MEAN, PART_P99, PART_MAX, PART_P50, PART_MIN, PART_STDEV
 static const char *const part_titles[CELL_PARTS] = { NULL,  "MEAN", "P99",  "MAX",
 						     "P50", "MIN",  "STDEV" };
 
-static double part_number(const struct spread *spread, unsigned int part)
+static double part_number(const struct histogram *histogram, unsigned int part)
 {
 	switch (part) {
 	case PART_COUNT:
-		return (double)spread->count;
+		return (double)histogram->count;
 	case PART_MEAN:
-		return spread_mean(spread);
+		return histogram_mean(histogram);
 	case PART_P99:
-		return (double)spread_percentile(spread, 990);
+		return (double)histogram_percentile(histogram, 990);
 	case PART_MAX:
-		return (double)spread->max;
+		return (double)histogram->max;
 	case PART_P50:
-		return (double)spread_percentile(spread, 500);
+		return (double)histogram_percentile(histogram, 500);
 	case PART_MIN:
-		return (double)spread->min;
+		return (double)histogram->min;
 	default:
-		return spread->count > 1 ? spread_deviation(spread) : 0;
+		return histogram->count > 1 ? histogram_deviation(histogram) : 0;
 	}
 }
 
-static void part_text(char text[CELL_MAX], const struct spread *spread, unsigned int part)
+static void part_text(char text[CELL_MAX], const struct histogram *histogram, unsigned int part)
 {
 	if (part == PART_COUNT) {
-		value_text(text, UNIT_COUNT, spread ? spread->count : 0);
-	} else if (!spread || (part == PART_STDEV && spread->count < 2)) {
+		value_text(text, UNIT_COUNT, histogram ? histogram->count : 0);
+	} else if (!histogram || (part == PART_STDEV && histogram->count < 2)) {
 		(void)snprintf(text, CELL_MAX, "-");
 	} else {
-		value_text(text, UNIT_NS, (uint64_t)(part_number(spread, part) + 0.5));
+		value_text(text, UNIT_NS, (uint64_t)(part_number(histogram, part) + 0.5));
 	}
 }
 
-void spread_text(char *text, size_t size, const char *title, const struct spread *spread)
+void histogram_text(char *text, size_t size, const char *title, const struct histogram *histogram)
 {
 	char count[CELL_MAX], mean[CELL_MAX], high[CELL_MAX], max[CELL_MAX];
 
-	part_text(count, spread, PART_COUNT);
-	part_text(mean, spread, PART_MEAN);
-	part_text(high, spread, PART_P99);
-	part_text(max, spread, PART_MAX);
-	if (spread) {
+	part_text(count, histogram, PART_COUNT);
+	part_text(mean, histogram, PART_MEAN);
+	part_text(high, histogram, PART_P99);
+	part_text(max, histogram, PART_MAX);
+	if (histogram) {
 		(void)snprintf(text, size, "%-8s %s  mean %s  p99 %s  max %s", title, count, mean,
 			       high, max);
 	} else {
@@ -93,7 +93,7 @@ size_t cells_of(const struct table *table, struct cell cells[CELLS_MAX])
 
 	for (unsigned int i = 0; i < COLUMNS_MAX && table->columns[i].key; i++) {
 		const struct column *column = &table->columns[i];
-		unsigned int parts = column->kind == COLUMN_SPREAD ? CELL_PARTS : 1;
+		unsigned int parts = column->kind == COLUMN_HISTOGRAM ? CELL_PARTS : 1;
 
 		if (!column->title ||
 		    (column->kind == COLUMN_PRIO && table->scope == SCOPE_PROCESS)) {
@@ -124,8 +124,8 @@ void cell_text(char text[CELL_MAX], const struct cell *cell, const struct report
 	} else if (column->kind == COLUMN_PRIO) {
 		(void)snprintf(text, CELL_MAX, row->thread->has_prio ? "%" PRId32 : "?",
 			       row->thread->prio);
-	} else if (column->kind == COLUMN_SPREAD) {
-		part_text(text, column_spread(row->values, cell->at), cell->part);
+	} else if (column->kind == COLUMN_HISTOGRAM) {
+		part_text(text, column_histogram(row->values, cell->at), cell->part);
 	} else {
 		value_text(text, column->unit, row->values[cell->at]);
 	}
@@ -133,7 +133,7 @@ void cell_text(char text[CELL_MAX], const struct cell *cell, const struct report
 
 double cell_number(const struct cell *cell, const struct report_row *row)
 {
-	const struct spread *spread;
+	const struct histogram *histogram;
 
 	if (row->instance) {
 		return cell->at > 0 ? (double)row->instance->more[cell->at - 1]
@@ -142,9 +142,9 @@ double cell_number(const struct cell *cell, const struct report_row *row)
 	if (cell->column->kind == COLUMN_PRIO) {
 		return row->thread->has_prio ? row->thread->prio : INT32_MAX;
 	}
-	if (cell->column->kind == COLUMN_SPREAD) {
-		spread = column_spread(row->values, cell->at);
-		return spread ? part_number(spread, cell->part) : 0;
+	if (cell->column->kind == COLUMN_HISTOGRAM) {
+		histogram = column_histogram(row->values, cell->at);
+		return histogram ? part_number(histogram, cell->part) : 0;
 	}
 	return (double)row->values[cell->at];
 }

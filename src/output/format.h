@@ -35,6 +35,6 @@ void row_text(char text[CELL_MAX], const struct table *table, const struct repor
 void thread_text(char text[CELL_MAX], const struct thread_view *thread, int64_t id);
 void value_text(char text[CELL_MAX], enum unit unit, uint64_t value);
 /* Count, mean, 99th percentile and greatest value of a spread, in a line. */
-void spread_text(char *text, size_t size, const char *title, const struct spread *spread);
+void histogram_text(char *text, size_t size, const char *title, const struct histogram *histogram);
 
 #endif

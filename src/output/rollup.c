@@ -29,9 +29,9 @@ static const char *key_of(const struct gathered *gathered)
 
 static uint32_t gathered_hash(const struct gathered *gathered)
 {
-	uint64_t hash = map_hash(gathered->row.id, key_of(gathered));
+	uint64_t hash = hash_text(gathered->row.id, key_of(gathered));
 
-	return map_mix(hash ^ (uint64_t)gathered->row.owner << 32);
+	return hash_mix(hash ^ (uint64_t)gathered->row.owner << 32);
 }
 
 static bool gathered_equal(const struct gathered *a, const struct gathered *b)

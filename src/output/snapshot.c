@@ -22,12 +22,12 @@ static size_t keep_values(const struct table *table, struct kept_row *kept, cons
 	size_t bytes = 0;
 
 	for (uint32_t i = 0; values && i < column_count(table); i++) {
-		struct spread *spread = NULL;
+		struct histogram *histogram = NULL;
 
-		if (table->columns[i].kind == COLUMN_SPREAD) {
-			spread_merge(&spread, column_spread(values, i));
-			kept->values[i] = (uint64_t)(uintptr_t)spread;
-			bytes += spread_bytes(spread);
+		if (table->columns[i].kind == COLUMN_HISTOGRAM) {
+			histogram_merge(&histogram, column_histogram(values, i));
+			kept->values[i] = (uint64_t)(uintptr_t)histogram;
+			bytes += histogram_bytes(histogram);
 		} else if (table->columns[i].kind != COLUMN_PRIO) {
 			kept->values[i] = values[i];
 		}
@@ -95,8 +95,9 @@ static void free_table(const struct report_table *table)
 {
 	for (size_t r = 0; r < table->row_count; r++) {
 		for (uint32_t i = 0; i < column_count(table->table); i++) {
-			if (table->table->columns[i].kind == COLUMN_SPREAD) {
-				spread_free((struct spread *)(uintptr_t)table->rows[r].values[i]);
+			if (table->table->columns[i].kind == COLUMN_HISTOGRAM) {
+				histogram_free(
+					(struct histogram *)(uintptr_t)table->rows[r].values[i]);
 			}
 		}
 	}

@@ -58,7 +58,7 @@ static void merge_all(struct engine *engine, struct trace *trace, const uint8_t 
 		/* Of its own, so that a sanitizer sees reads beyond it. */
 		frame = malloc(len + (len == 0));
 		memcpy(frame, data, len);
-		r = partials_merging_take(merging, &(struct flat){ .at = frame, .left = len },
+		r = partials_merging_take(merging, &(struct codec){ .at = frame, .left = len },
 					  &err);
 		free(frame);
 		if (r < 0 && !err.text[0]) {

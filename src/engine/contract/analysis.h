@@ -46,7 +46,7 @@ enum column_kind {
 	 * is added up, or the greatest of it taken. */
 	COLUMN_LAST,
 	COLUMN_LAST_MAX,
-	COLUMN_SPREAD, /* durations: count, sum, extremes, percentiles; see column_spread() */
+	COLUMN_HISTOGRAM, /* durations: count, sum, extremes, percentiles; see column_histogram() */
 };
 
 struct column {
@@ -169,7 +169,7 @@ struct foreign_record {
 
 /* State that goes to another process, or comes from one (rolling.h). */
 struct carried {
-	struct flat *flat;
+	struct codec *codec;
 	uint32_t classes; /* event classes of the trace */
 	const struct period_set *periods;
 };

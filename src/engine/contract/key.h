@@ -33,11 +33,11 @@ static inline struct item_key item_key_of_numbers(uint64_t id, const uint64_t *n
 	return key;
 }
 
-static inline void item_key_flat(struct flat *flat, struct item_key *key)
+static inline void item_key_codec(struct codec *codec, struct item_key *key)
 {
-	flat_u64(flat, &key->id);
-	flat_bytes(flat, key->name, ITEM_NAME_BYTES);
-	if (!flat_check(flat, key->name[ITEM_NAME_BYTES - 1] == 0)) {
+	codec_u64(codec, &key->id);
+	codec_bytes(codec, key->name, ITEM_NAME_BYTES);
+	if (!codec_check(codec, key->name[ITEM_NAME_BYTES - 1] == 0)) {
 		key->name[ITEM_NAME_BYTES - 1] = 0;
 	}
 }
@@ -57,7 +57,7 @@ static inline uint32_t item_hash(const struct item_key *key)
 		hash = (hash ^ word) * 0x9E3779B97F4A7C15ull;
 		hash ^= hash >> 29;
 	}
-	return map_mix(hash);
+	return hash_mix(hash);
 }
 
 static inline bool item_equal(const struct item_key *a, const struct item_key *b)

@@ -12,7 +12,7 @@
 struct state {
 	uint8_t uuid[16];
 	struct partials_trace identity;
-	VEC(uint8_t) bytes; /* of the frame: the UUID, and what trace_flat() wrote */
+	VEC(uint8_t) bytes; /* of the frame: the UUID, and what trace_codec() wrote */
 };
 
 struct states {
@@ -47,7 +47,7 @@ static int read_state(struct states *states, struct partials_in *in,
 		      struct partials_trace *identity, struct err *err)
 {
 	struct state *state;
-	struct flat frame;
+	struct codec frame;
 	int r = partials_in_state(in, &frame, err);
 
 	if (r < 0) {
@@ -136,15 +136,15 @@ int states_restore(struct states *states, const uint8_t uuid[16], struct trace *
 		   struct err *err)
 {
 	const struct state *state = find(states, uuid);
-	struct flat flat;
+	struct codec codec;
 
 	if (!state) {
 		return 0;
 	}
-	flat = (struct flat){ .at = state->bytes.at + sizeof(state->uuid),
-			      .left = state->bytes.count - sizeof(state->uuid) };
-	trace_flat(trace, &flat);
-	if (flat.is_wrong || flat.left > 0) {
+	codec = (struct codec){ .at = state->bytes.at + sizeof(state->uuid),
+				.left = state->bytes.count - sizeof(state->uuid) };
+	trace_codec(trace, &codec);
+	if (codec.is_wrong || codec.left > 0) {
 		return err_raise(err, -EINVAL, "%s: the state of the trace cannot be",
 				 states->path);
 	}
@@ -169,16 +169,16 @@ static char *copy_of(const char *text)
 void states_put(struct states *states, const uint8_t uuid[16], struct trace *trace,
 		const struct partials_trace *identity)
 {
-	struct flat_out out = { 0 };
-	struct flat flat = { .out = &out };
+	struct codec_out out = { 0 };
+	struct codec codec = { .out = &out };
 	struct state *state;
 
 	states_drop(states, uuid);
 	state = vec_push(&states->all);
 	memset(state, 0, sizeof(*state));
 	memcpy(state->uuid, uuid, sizeof(state->uuid));
-	flat_bytes(&flat, state->uuid, sizeof(state->uuid));
-	trace_flat(trace, &flat);
+	codec_bytes(&codec, state->uuid, sizeof(state->uuid));
+	trace_codec(trace, &codec);
 	state->identity = (struct partials_trace){ .host = copy_of(identity->host),
 						   .session = copy_of(identity->session),
 						   .domain = copy_of(identity->domain),

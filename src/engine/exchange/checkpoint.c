@@ -124,34 +124,34 @@ static struct partial *remains_of(const struct partial *from)
 	return to;
 }
 
-static void held_partial_flat(struct merge *merge, struct flat *flat, struct partial *partial)
+static void held_partial_codec(struct merge *merge, struct codec *codec, struct partial *partial)
 {
 	const struct partial_rules rules = { .setup = merge->setup,
 					     .classes = (uint32_t)merge->rows.class_names.count,
 					     .is_of_merger = true };
 	struct err err;
 
-	(void)flat_check(flat, partial_flat(flat, partial, &rules, &err) == 0);
+	(void)codec_check(codec, partial_codec(codec, partial, &rules, &err) == 0);
 }
 
 /* One that the merger took already: who ran at its begin is known, or being waited for. */
-static void taken_flat(struct merge *merge, struct flat *flat, struct partial *partial)
+static void taken_codec(struct merge *merge, struct codec *codec, struct partial *partial)
 {
 	size_t used = partial->slices_used;
 
-	if (flat_reads(flat)) {
-		held_partial_flat(merge, flat, partial);
+	if (codec_reads(codec)) {
+		held_partial_codec(merge, codec, partial);
 	} else {
 		struct partial *remains = remains_of(partial);
 
-		held_partial_flat(merge, flat, remains);
+		held_partial_codec(merge, codec, remains);
 		partial_free(remains);
 	}
-	for (size_t i = flat_reads(flat) ? 0 : used; i < partial->slices.count; i++) {
-		flat_bool(flat, &partial->slices.at[i].is_counted);
+	for (size_t i = codec_reads(codec) ? 0 : used; i < partial->slices.count; i++) {
+		codec_bool(codec, &partial->slices.at[i].is_counted);
 	}
-	flat_bool(flat, &partial->waits);
-	flat_u64(flat, &partial->lined_until);
+	codec_bool(codec, &partial->waits);
+	codec_u64(codec, &partial->lined_until);
 }
 
 static void hold(struct merge *merge, struct partial *partial)
@@ -162,113 +162,114 @@ static void hold(struct merge *merge, struct partial *partial)
 
 /* ---- streams ---- */
 
-void stream_identity_flat(struct flat *flat, struct stream_identity *identity)
+void stream_identity_codec(struct codec *codec, struct stream_identity *identity)
 {
-	flat_u64(flat, &identity->class_id);
-	flat_u64(flat, &identity->cpu_id);
-	flat_u64(flat, &identity->instance_id);
-	flat_bool(flat, &identity->has_switches);
-	flat_bool(flat, &identity->starts_late);
-	flat_u64(flat, &identity->begin);
+	codec_u64(codec, &identity->class_id);
+	codec_u64(codec, &identity->cpu_id);
+	codec_u64(codec, &identity->instance_id);
+	codec_bool(codec, &identity->has_switches);
+	codec_bool(codec, &identity->starts_late);
+	codec_u64(codec, &identity->begin);
 }
 
-static void held_flat(struct merge_stream *stream, struct flat *flat)
+static void held_codec(struct merge_stream *stream, struct codec *codec)
 {
 	struct merge *merge = stream->merge;
-	size_t count = flat_count(flat, stream->early.count, 8);
+	size_t count = codec_count(codec, stream->early.count, 8);
 
-	for (size_t i = 0; i < count && flat_check(flat, true); i++) {
-		if (flat_reads(flat)) {
+	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
+		if (codec_reads(codec)) {
 			*vec_push(&stream->early) = (struct held){ .partial = partial_new() };
 		}
-		flat_u64(flat, &stream->early.at[i].seq);
-		held_partial_flat(merge, flat, stream->early.at[i].partial);
-		if (flat_reads(flat)) {
+		codec_u64(codec, &stream->early.at[i].seq);
+		held_partial_codec(merge, codec, stream->early.at[i].partial);
+		if (codec_reads(codec)) {
 			hold(merge, stream->early.at[i].partial);
 		}
 	}
-	count = flat_count(flat, stream->ready.count, 8);
-	for (size_t i = 0; i < count && flat_check(flat, true); i++) {
-		if (flat_reads(flat)) {
+	count = codec_count(codec, stream->ready.count, 8);
+	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
+		if (codec_reads(codec)) {
 			*vec_push(&stream->ready) = partial_new();
 		}
 		if (merge->has_started) {
-			taken_flat(merge, flat, stream->ready.at[i]);
+			taken_codec(merge, codec, stream->ready.at[i]);
 		} else {
-			held_partial_flat(merge, flat, stream->ready.at[i]);
+			held_partial_codec(merge, codec, stream->ready.at[i]);
 		}
-		if (flat_reads(flat)) {
+		if (codec_reads(codec)) {
 			hold(merge, stream->ready.at[i]);
 		}
 	}
 }
 
-static void stream_flat(struct merge_stream *stream, struct flat *flat)
+static void stream_codec(struct merge_stream *stream, struct codec *codec)
 {
-	stream_identity_flat(flat, &stream->identity);
-	flat_bool(flat, &stream->is_identified);
-	flat_bool(flat, &stream->is_excluded);
-	flat_bool(flat, &stream->is_ended);
-	flat_bool(flat, &stream->owns_cpu);
-	flat_u64(flat, &stream->next_seq);
-	flat_u64(flat, &stream->until);
-	flat_bool(flat, &stream->has_until);
-	flat_u64(flat, &stream->known_seq);
-	flat_u64(flat, &stream->known_ts);
-	flat_bool(flat, &stream->has_known);
-	flat_u64(flat, &stream->end_seq);
-	if (flat_reads(flat) && stream->is_identified && stream->identity.cpu_id != UINT64_MAX) {
+	stream_identity_codec(codec, &stream->identity);
+	codec_bool(codec, &stream->is_identified);
+	codec_bool(codec, &stream->is_excluded);
+	codec_bool(codec, &stream->is_ended);
+	codec_bool(codec, &stream->owns_cpu);
+	codec_u64(codec, &stream->next_seq);
+	codec_u64(codec, &stream->until);
+	codec_bool(codec, &stream->has_until);
+	codec_u64(codec, &stream->known_seq);
+	codec_u64(codec, &stream->known_ts);
+	codec_bool(codec, &stream->has_known);
+	codec_u64(codec, &stream->end_seq);
+	if (codec_reads(codec) && stream->is_identified && stream->identity.cpu_id != UINT64_MAX) {
 		stream->cpu = rows_cpu(&stream->merge->rows, stream->identity.cpu_id);
 		if (stream->owns_cpu &&
-		    flat_check(flat, stream->identity.has_switches && !stream->cpu->owner)) {
+		    codec_check(codec, stream->identity.has_switches && !stream->cpu->owner)) {
 			stream->cpu->owner = stream;
 		}
 	}
-	(void)flat_check(flat, stream->cpu || !stream->owns_cpu);
+	(void)codec_check(codec, stream->cpu || !stream->owns_cpu);
 	/* One of which nothing was known comes anew. */
-	stream->is_ended |= flat_reads(flat) && !stream->is_identified;
+	stream->is_ended |= codec_reads(codec) && !stream->is_identified;
 }
 
 /* ---- CPUs ---- */
 
-static void line_flat(struct flat *flat, struct cpu *cpu)
+static void line_codec(struct codec *codec, struct cpu *cpu)
 {
-	size_t count = flat_count(flat, cpu->segments.count - cpu->segments_used, 23);
+	size_t count = codec_count(codec, cpu->segments.count - cpu->segments_used, 23);
 
-	for (size_t i = 0; i < count && flat_check(flat, true); i++) {
-		segment_flat(flat, flat_reads(flat) ? vec_push(&cpu->segments)
-						    : &cpu->segments.at[cpu->segments_used + i]);
+	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
+		segment_codec(codec, codec_reads(codec)
+					     ? vec_push(&cpu->segments)
+					     : &cpu->segments.at[cpu->segments_used + i]);
 	}
-	count = flat_count(flat, cpu->line.count, 16);
-	for (size_t i = 0; i < count && flat_check(flat, true); i++) {
-		struct line_change *change = flat_at(flat, &cpu->line, i);
+	count = codec_count(codec, cpu->line.count, 16);
+	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
+		struct line_change *change = codec_at(codec, &cpu->line, i);
 
-		flat_u64(flat, &change->ts);
-		flat_i64(flat, &change->key);
+		codec_u64(codec, &change->ts);
+		codec_i64(codec, &change->key);
 	}
 }
 
-static void cpu_flat(struct merge *merge, struct flat *flat, struct cpu *cpu)
+static void cpu_codec(struct merge *merge, struct codec *codec, struct cpu *cpu)
 {
 	const struct columns *columns = &merge->rows.layout.columns[SCOPE_CPU];
 	uint8_t state = (uint8_t)cpu->state;
 
-	flat_u8(flat, &state);
-	if (flat_check(flat, state <= CPU_UNKNOWN)) {
+	codec_u8(codec, &state);
+	if (codec_check(codec, state <= CPU_UNKNOWN)) {
 		cpu->state = (enum cpu_state)state;
 	}
-	flat_i32(flat, &cpu->tid);
-	flat_u64(flat, &cpu->since);
-	flat_u64(flat, &cpu->head_limit);
-	flat_bool(flat, &cpu->head_is_new);
-	flat_bool(flat, &cpu->head_has_prio);
-	flat_i32(flat, &cpu->head_tid);
-	flat_i32(flat, &cpu->head_prio);
-	flat_bytes(flat, cpu->head_name, NAME_BYTES);
-	line_flat(flat, cpu);
+	codec_i32(codec, &cpu->tid);
+	codec_u64(codec, &cpu->since);
+	codec_u64(codec, &cpu->head_limit);
+	codec_bool(codec, &cpu->head_is_new);
+	codec_bool(codec, &cpu->head_has_prio);
+	codec_i32(codec, &cpu->head_tid);
+	codec_i32(codec, &cpu->head_prio);
+	codec_bytes(codec, cpu->head_name, NAME_BYTES);
+	line_codec(codec, cpu);
 	for (uint32_t i = 0; i < columns->count; i++) { /* of sums only: no analysis has others */
-		flat_u64(flat, &cpu->sums.window[i]);
-		flat_u64(flat, &cpu->sums.total[i]);
+		codec_u64(codec, &cpu->sums.window[i]);
+		codec_u64(codec, &cpu->sums.total[i]);
 	}
 }
 
@@ -287,17 +288,17 @@ static uint64_t least_cpu(const struct merge *merge, uint64_t from)
 }
 
 /* By their ids: no CPU is there twice. */
-static void cpus_flat(struct merge *merge, struct flat *flat)
+static void cpus_codec(struct merge *merge, struct codec *codec)
 {
-	size_t count = flat_count(flat, kh_size(merge->rows.cpus), 40);
+	size_t count = codec_count(codec, kh_size(merge->rows.cpus), 40);
 	uint64_t from = 0;
 
-	for (size_t i = 0; i < count && flat_check(flat, true); i++) {
-		uint64_t id = flat_reads(flat) ? 0 : least_cpu(merge, from);
+	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
+		uint64_t id = codec_reads(codec) ? 0 : least_cpu(merge, from);
 
-		flat_u64(flat, &id);
-		if (flat_check(flat, id >= from && (i == 0 || from > 0))) {
-			cpu_flat(merge, flat, rows_cpu(&merge->rows, id));
+		codec_u64(codec, &id);
+		if (codec_check(codec, id >= from && (i == 0 || from > 0))) {
+			cpu_codec(merge, codec, rows_cpu(&merge->rows, id));
 		}
 		from = id + 1;
 	}
@@ -305,63 +306,63 @@ static void cpus_flat(struct merge *merge, struct flat *flat)
 
 /* ---- the merger ---- */
 
-static void window_flat(struct merge *merge, struct flat *flat)
+static void window_codec(struct merge *merge, struct codec *codec)
 {
 	struct slice *applied = &merge->applied;
 
-	flat_bool(flat, &merge->needs_lines);
-	flat_bool(flat, &merge->has_started);
-	flat_bool(flat, &merge->is_before_range);
-	flat_bool(flat, &merge->window_is_long);
-	flat_bool(flat, &merge->window_has_gap);
-	flat_u64(flat, &merge->window_begin);
-	flat_u64(flat, &merge->window_end);
-	flat_u64(flat, &merge->close_at);
-	flat_i64(flat, &merge->window);
-	flat_u64(flat, &merge->window_seq);
-	flat_u64(flat, &merge->begin);
-	flat_u64(flat, &merge->first_ts);
-	flat_u64(flat, &merge->last_ts);
-	flat_u64(flat, &merge->last_bound);
-	flat_u64(flat, &merge->closed_end);
-	flat_u64(flat, &applied->events);
-	flat_u64(flat, &applied->discarded);
-	flat_u64(flat, &applied->lost_packets);
-	flat_u64(flat, &applied->bad_packets);
-	flat_u64(flat, &merge->window_late);
-	flat_u64(flat, &merge->total_events);
-	(void)flat_check(flat, !merge->has_started || (merge->window_begin <= merge->window_end &&
-						       merge->close_at <= merge->window_end));
+	codec_bool(codec, &merge->needs_lines);
+	codec_bool(codec, &merge->has_started);
+	codec_bool(codec, &merge->is_before_range);
+	codec_bool(codec, &merge->window_is_long);
+	codec_bool(codec, &merge->window_has_gap);
+	codec_u64(codec, &merge->window_begin);
+	codec_u64(codec, &merge->window_end);
+	codec_u64(codec, &merge->close_at);
+	codec_i64(codec, &merge->window);
+	codec_u64(codec, &merge->window_seq);
+	codec_u64(codec, &merge->begin);
+	codec_u64(codec, &merge->first_ts);
+	codec_u64(codec, &merge->last_ts);
+	codec_u64(codec, &merge->last_bound);
+	codec_u64(codec, &merge->closed_end);
+	codec_u64(codec, &applied->events);
+	codec_u64(codec, &applied->discarded);
+	codec_u64(codec, &applied->lost_packets);
+	codec_u64(codec, &applied->bad_packets);
+	codec_u64(codec, &merge->window_late);
+	codec_u64(codec, &merge->total_events);
+	(void)codec_check(codec, !merge->has_started || (merge->window_begin <= merge->window_end &&
+							 merge->close_at <= merge->window_end));
 }
 
-static void account_flat(struct flat *flat, struct merge_account *account)
+static void account_codec(struct codec *codec, struct merge_account *account)
 {
-	flat_u64(flat, &account->events);
-	flat_u64(flat, &account->packets);
-	flat_u64(flat, &account->bytes);
-	flat_u64(flat, &account->discarded);
-	flat_u64(flat, &account->lost_packets);
-	flat_u64(flat, &account->bad_packets);
-	flat_u64(flat, &account->late_events);
-	flat_u64(flat, &account->anomalies);
+	codec_u64(codec, &account->events);
+	codec_u64(codec, &account->packets);
+	codec_u64(codec, &account->bytes);
+	codec_u64(codec, &account->discarded);
+	codec_u64(codec, &account->lost_packets);
+	codec_u64(codec, &account->bad_packets);
+	codec_u64(codec, &account->late_events);
+	codec_u64(codec, &account->anomalies);
 }
 
-static void renames_flat(struct merge *merge, struct flat *flat)
+static void renames_codec(struct merge *merge, struct codec *codec)
 {
-	size_t count = flat_count(flat, merge->renames.count, 16);
+	size_t count = codec_count(codec, merge->renames.count, 16);
 
-	for (size_t i = 0; i < count && flat_check(flat, true); i++) {
-		rename_flat(flat, flat_at(flat, &merge->renames, i));
+	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
+		rename_codec(codec, codec_at(codec, &merge->renames, i));
 	}
 }
 
-static void streams_flat(struct merge *merge, struct flat *flat)
+static void streams_codec(struct merge *merge, struct codec *codec)
 {
-	size_t count = flat_count(flat, merge->streams.count, 80);
+	size_t count = codec_count(codec, merge->streams.count, 80);
 
-	for (size_t i = 0; i < count && flat_check(flat, count <= RELAY_STREAMS_MAX); i++) {
-		stream_flat(flat_reads(flat) ? merge_stream_new(merge) : merge->streams.at[i],
-			    flat);
+	for (size_t i = 0; i < count && codec_check(codec, count <= RELAY_STREAMS_MAX); i++) {
+		stream_codec(codec_reads(codec) ? merge_stream_new(merge) : merge->streams.at[i],
+			     codec);
 	}
 }
 
@@ -395,24 +396,24 @@ static bool has_last(const struct merge *merge)
 	return false;
 }
 
-void merge_flat(struct merge *merge, struct flat *flat)
+void merge_codec(struct merge *merge, struct codec *codec)
 {
-	const struct carried carried = { .flat = flat, .periods = merge->setup->periods };
+	const struct carried carried = { .codec = codec, .periods = merge->setup->periods };
 
-	if (!flat_reads(flat)) {
+	if (!codec_reads(codec)) {
 		seam_keep_lines(merge);
 	}
-	window_flat(merge, flat);
-	account_flat(flat, &merge->account);
-	renames_flat(merge, flat);
-	cpus_flat(merge, flat);
-	streams_flat(merge, flat);
-	rows_flat(&merge->rows, &carried);
-	for (size_t i = 0; i < merge->streams.count && flat_check(flat, true); i++) {
-		held_flat(merge->streams.at[i], flat);
+	window_codec(merge, codec);
+	account_codec(codec, &merge->account);
+	renames_codec(merge, codec);
+	cpus_codec(merge, codec);
+	streams_codec(merge, codec);
+	rows_codec(&merge->rows, &carried);
+	for (size_t i = 0; i < merge->streams.count && codec_check(codec, true); i++) {
+		held_codec(merge->streams.at[i], codec);
 	}
-	if (flat_reads(flat)) {
-		(void)flat_check(flat, has_last(merge));
+	if (codec_reads(codec)) {
+		(void)codec_check(codec, has_last(merge));
 		count_heads(merge);
 		merge->kept_bytes = merge->held_bytes;
 	}

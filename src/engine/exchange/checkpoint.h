@@ -23,12 +23,12 @@ struct rows;
 
 /* Writes the merge, or reads into a new one, to which no stream belongs.  No task is running.
  * flat->is_wrong says whether what was read could be; if so, only free it. */
-void merge_flat(struct merge *merge, struct flat *flat);
+void merge_codec(struct merge *merge, struct codec *codec);
 
 /* What the first packet of a stream said. */
-void stream_identity_flat(struct flat *flat, struct stream_identity *identity);
+void stream_identity_codec(struct codec *codec, struct stream_identity *identity);
 
 /* The same of its rows; @carried: for analyses. */
-void rows_flat(struct rows *rows, const struct carried *carried);
+void rows_codec(struct rows *rows, const struct carried *carried);
 
 #endif

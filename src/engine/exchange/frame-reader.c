@@ -114,7 +114,7 @@ static int unpack(struct slot *slot)
 				 ZSTD_isError(got) ? ZSTD_getErrorName(got)
 						   : "not so long, or not what it says");
 	}
-	slot->frame = (struct frame){ .flat = { .at = slot->bytes.at, .left = len } };
+	slot->frame = (struct frame){ .codec = { .at = slot->bytes.at, .left = len } };
 	return 0;
 }
 
@@ -122,15 +122,15 @@ static int unpack(struct slot *slot)
 static void read_partial(struct slot *slot)
 {
 	struct frame *frame = &slot->frame;
-	struct flat flat = frame->flat;
+	struct codec codec = frame->codec;
 	struct err err;
 
 	frame->partial = shelf_take(slot->rules.setup->shelf);
-	(void)flat_next(&flat, 1);
-	flat_u32(&flat, &frame->number);
-	flat_u64(&flat, &frame->seq);
-	if (partial_flat(&flat, frame->partial, &slot->rules, &err) < 0 || flat.is_wrong ||
-	    flat.left > 0) {
+	(void)codec_next(&codec, 1);
+	codec_u32(&codec, &frame->number);
+	codec_u64(&codec, &frame->seq);
+	if (partial_codec(&codec, frame->partial, &slot->rules, &err) < 0 || codec.is_wrong ||
+	    codec.left > 0) {
 		partial_free(frame->partial);
 		frame->partial = NULL;
 	}

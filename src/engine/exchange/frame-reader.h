@@ -19,7 +19,7 @@ struct frames_in;
 
 /* A frame, which dies with the next one. */
 struct frame {
-	struct flat flat; /* from its kind on */
+	struct codec codec; /* from its kind on */
 	/* A FRAME_PARTIAL that a worker could read with the rules there were: the caller's.  NULL:
 	 * it is to be read from `flat`, which may say why it cannot be. */
 	struct partial *partial;

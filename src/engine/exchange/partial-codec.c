@@ -10,7 +10,7 @@
 
 /* A partial on its way; the last three are for one that is read, as is the draft. */
 struct work {
-	struct flat *flat;
+	struct codec *codec;
 	struct partial *partial;
 	struct partial *draft; /* groups and records as they are written: as they were made */
 	const struct partial_rules *rules;
@@ -21,32 +21,32 @@ struct work {
 
 /* ---- the chunk as a whole ---- */
 
-static int ends_flat(struct work *work)
+static int ends_codec(struct work *work)
 {
-	struct flat *flat = work->flat;
+	struct codec *codec = work->codec;
 	struct partial *partial = work->partial;
 	uint8_t head = (uint8_t)partial->head, tail = (uint8_t)partial->tail;
 
-	flat_u64(flat, &partial->begin);
-	flat_u64(flat, &partial->end);
-	flat_u64(flat, &partial->first_ts);
-	flat_u64(flat, &partial->last_ts);
-	flat_u64(flat, &partial->records_until);
-	flat_u64(flat, &partial->events);
-	flat_u64(flat, &partial->packets);
-	flat_u64(flat, &partial->bytes);
-	flat_u64(flat, &partial->broken);
-	flat_u8(flat, &head);
-	flat_u8(flat, &tail);
-	flat_bool(flat, &partial->head_has_prio);
-	flat_u64(flat, &partial->head_ts);
-	flat_u64(flat, &partial->tail_ts);
-	flat_u32(flat, &partial->head_group);
-	flat_i32(flat, &partial->head_tid);
-	flat_i32(flat, &partial->head_prio);
-	flat_i32(flat, &partial->tail_tid);
-	flat_bytes(flat, partial->head_name, NAME_BYTES);
-	if (flat_reads(flat) && (head > HEAD_GAP || tail >= RUN_KINDS)) {
+	codec_u64(codec, &partial->begin);
+	codec_u64(codec, &partial->end);
+	codec_u64(codec, &partial->first_ts);
+	codec_u64(codec, &partial->last_ts);
+	codec_u64(codec, &partial->records_until);
+	codec_u64(codec, &partial->events);
+	codec_u64(codec, &partial->packets);
+	codec_u64(codec, &partial->bytes);
+	codec_u64(codec, &partial->broken);
+	codec_u8(codec, &head);
+	codec_u8(codec, &tail);
+	codec_bool(codec, &partial->head_has_prio);
+	codec_u64(codec, &partial->head_ts);
+	codec_u64(codec, &partial->tail_ts);
+	codec_u32(codec, &partial->head_group);
+	codec_i32(codec, &partial->head_tid);
+	codec_i32(codec, &partial->head_prio);
+	codec_i32(codec, &partial->tail_tid);
+	codec_bytes(codec, partial->head_name, NAME_BYTES);
+	if (codec_reads(codec) && (head > HEAD_GAP || tail >= RUN_KINDS)) {
 		return REFUSE(work, "who runs at its ends is none of the kinds that there are");
 	}
 	partial->head = (enum head_kind)head;
@@ -56,20 +56,20 @@ static int ends_flat(struct work *work)
 
 /* ---- slices ---- */
 
-static void slice_flat(struct flat *flat, struct slice *slice)
+static void slice_codec(struct codec *codec, struct slice *slice)
 {
-	flat_i64(flat, &slice->window);
-	flat_u32(flat, &slice->tally_count);
-	flat_u32(flat, &slice->group_count);
-	flat_u32(flat, &slice->item_count);
-	flat_u64(flat, &slice->discarded);
-	flat_u64(flat, &slice->lost_packets);
-	flat_u64(flat, &slice->bad_packets);
-	flat_u64(flat, &slice->anomalies);
+	codec_i64(codec, &slice->window);
+	codec_u32(codec, &slice->tally_count);
+	codec_u32(codec, &slice->group_count);
+	codec_u32(codec, &slice->item_count);
+	codec_u64(codec, &slice->discarded);
+	codec_u64(codec, &slice->lost_packets);
+	codec_u64(codec, &slice->bad_packets);
+	codec_u64(codec, &slice->anomalies);
 	for (unsigned int kind = 0; kind < RUN_KINDS; kind++) {
-		flat_u64(flat, &slice->cpu_ns[kind]);
+		codec_u64(codec, &slice->cpu_ns[kind]);
 	}
-	flat_bool(flat, &slice->has_gap);
+	codec_bool(codec, &slice->has_gap);
 }
 
 /* Whether a worker may have cut a slice there, behind that of the window @before. */
@@ -99,17 +99,17 @@ static int check_events(struct work *work)
 	return 0;
 }
 
-static int slices_flat(struct work *work)
+static int slices_codec(struct work *work)
 {
 	struct partial *partial = work->partial;
-	size_t count = flat_count(work->flat, partial->slices.count, 77);
+	size_t count = codec_count(work->codec, partial->slices.count, 77);
 	uint64_t tallies = 0, items = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		struct slice *slice = flat_at(work->flat, &partial->slices, i);
+		struct slice *slice = codec_at(work->codec, &partial->slices, i);
 
-		slice_flat(work->flat, slice);
-		if (!flat_reads(work->flat)) {
+		slice_codec(work->codec, slice);
+		if (!codec_reads(work->codec)) {
 			continue;
 		}
 		slice->chains = RECORD_NONE;
@@ -122,25 +122,25 @@ static int slices_flat(struct work *work)
 			return REFUSE(work, "slice %zu is of no window that can follow", i);
 		}
 	}
-	return flat_reads(work->flat) ? check_events(work) : 0;
+	return codec_reads(work->codec) ? check_events(work) : 0;
 }
 
-static int tallies_flat(struct work *work)
+static int tallies_codec(struct work *work)
 {
 	struct partial *partial = work->partial;
-	size_t count = flat_count(work->flat, partial->tallies.count, 12), at = 0;
+	size_t count = codec_count(work->codec, partial->tallies.count, 12), at = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		struct tally *tally = flat_at(work->flat, &partial->tallies, i);
+		struct tally *tally = codec_at(work->codec, &partial->tallies, i);
 
-		flat_u32(work->flat, &tally->class_index);
-		flat_u64(work->flat, &tally->count);
-		if (flat_reads(work->flat) && tally->class_index >= work->rules->classes) {
+		codec_u32(work->codec, &tally->class_index);
+		codec_u64(work->codec, &tally->count);
+		if (codec_reads(work->codec) && tally->class_index >= work->rules->classes) {
 			return REFUSE(work, "tally %zu is of event class %u of %u", i,
 				      tally->class_index, work->rules->classes);
 		}
 	}
-	for (size_t i = 0; flat_reads(work->flat) && i < partial->slices.count; i++) {
+	for (size_t i = 0; codec_reads(work->codec) && i < partial->slices.count; i++) {
 		struct slice *slice = &partial->slices.at[i];
 
 		if (slice->tally_count > count - at) {
@@ -155,15 +155,15 @@ static int tallies_flat(struct work *work)
 
 /* ---- groups and records ---- */
 
-static void group_flat(struct flat *flat, struct group *group)
+static void group_codec(struct codec *codec, struct group *group)
 {
-	flat_i64(flat, &group->key);
-	flat_i32(flat, &group->pid);
-	flat_u32(flat, &group->made);
-	flat_bool(flat, &group->is_weak);
-	flat_bool(flat, &group->has_name);
+	codec_i64(codec, &group->key);
+	codec_i32(codec, &group->pid);
+	codec_u32(codec, &group->made);
+	codec_bool(codec, &group->is_weak);
+	codec_bool(codec, &group->has_name);
 	if (group->has_name) {
-		flat_bytes(flat, group->name, NAME_BYTES);
+		codec_bytes(codec, group->name, NAME_BYTES);
 	}
 }
 
@@ -182,26 +182,27 @@ static bool tells_gap(const struct work *work)
 {
 	const struct partial *partial = work->partial;
 
-	return !flat_reads(work->flat) || partial->head != HEAD_GAP || work->rules->is_of_merger ||
+	return !codec_reads(work->codec) || partial->head != HEAD_GAP ||
+	       work->rules->is_of_merger ||
 	       (partial->head_group < work->draft->groups.count &&
 		work->draft->groups.at[partial->head_group].key == KEY_HEAD);
 }
 
-static int groups_flat(struct work *work)
+static int groups_codec(struct work *work)
 {
-	struct partial *partial = flat_reads(work->flat) ? work->draft : work->partial;
-	uint32_t count = (uint32_t)flat_count(work->flat, partial->groups.count, 18), at = 0;
+	struct partial *partial = codec_reads(work->codec) ? work->draft : work->partial;
+	uint32_t count = (uint32_t)codec_count(work->codec, partial->groups.count, 18), at = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		if (flat_reads(work->flat)) {
+		if (codec_reads(work->codec)) {
 			(void)partial_add_group(partial, 0);
 		}
-		group_flat(work->flat, &partial->groups.at[i]);
-		if (flat_reads(work->flat) && !is_key(work->rules, partial->groups.at[i].key)) {
+		group_codec(work->codec, &partial->groups.at[i]);
+		if (codec_reads(work->codec) && !is_key(work->rules, partial->groups.at[i].key)) {
 			return REFUSE(work, "group %u is of nobody that there can be", i);
 		}
 	}
-	for (size_t i = 0; flat_reads(work->flat) && i < work->partial->slices.count; i++) {
+	for (size_t i = 0; codec_reads(work->codec) && i < work->partial->slices.count; i++) {
 		const struct slice *slice = &work->partial->slices.at[i];
 
 		if (slice->group_count > count - at) {
@@ -209,7 +210,7 @@ static int groups_flat(struct work *work)
 		}
 		at += slice->group_count;
 	}
-	if (flat_reads(work->flat) && at < count) {
+	if (codec_reads(work->codec) && at < count) {
 		return REFUSE(work, "%u groups are in no slice", count - at);
 	}
 	return tells_gap(work) ? 0 : REFUSE(work, "its first gap is told to nobody");
@@ -233,25 +234,25 @@ static void take_draft(struct work *work)
 	partial_take_order(partial, draft);
 }
 
-static int records_flat(struct work *work)
+static int records_codec(struct work *work)
 {
-	struct flat *flat = work->flat;
+	struct codec *codec = work->codec;
 	struct partial *draft = work->draft;
-	size_t count = flat_count(flat, work->partial->made.count, 28);
+	size_t count = codec_count(codec, work->partial->made.count, 28);
 
 	for (size_t i = 0; i < count; i++) {
-		struct record *record = flat_reads(flat) ? flat_at(flat, &draft->records, i)
-							 : partial_made(work->partial, i);
+		struct record *record = codec_reads(codec) ? codec_at(codec, &draft->records, i)
+							   : partial_made(work->partial, i);
 		uint32_t group = record->group;
 
-		flat_u64(flat, &record->ts);
-		flat_u64(flat, &record->a);
-		flat_u32(flat, &group);
-		flat_i32(flat, &record->prio);
-		flat_u16(flat, &record->flags);
-		flat_u8(flat, &record->kind);
-		flat_u8(flat, &record->owner);
-		if (!flat_reads(flat)) {
+		codec_u64(codec, &record->ts);
+		codec_u64(codec, &record->a);
+		codec_u32(codec, &group);
+		codec_i32(codec, &record->prio);
+		codec_u16(codec, &record->flags);
+		codec_u8(codec, &record->kind);
+		codec_u8(codec, &record->owner);
+		if (!codec_reads(codec)) {
 			continue;
 		}
 		if (group >= draft->groups.count) {
@@ -260,32 +261,32 @@ static int records_flat(struct work *work)
 		}
 		partial_chain(draft, group, (uint32_t)i);
 	}
-	if (flat_reads(flat)) {
+	if (codec_reads(codec)) {
 		take_draft(work);
 	}
 	return 0;
 }
 
-static int numbers_flat(struct work *work)
+static int numbers_codec(struct work *work)
 {
-	struct flat *flat = work->flat;
+	struct codec *codec = work->codec;
 	struct partial *partial = work->partial;
-	size_t count = flat_count(flat, partial->currents.count, sizeof(uint32_t));
+	size_t count = codec_count(codec, partial->currents.count, sizeof(uint32_t));
 
 	for (size_t i = 0; i < count; i++) {
-		uint32_t *index = flat_at(flat, &partial->currents, i);
+		uint32_t *index = codec_at(codec, &partial->currents, i);
 
-		flat_u32(flat, index);
-		if (flat_reads(flat) && (*index >= partial->made.count ||
-					 partial_made(partial, *index)->kind < RECORD_OWN)) {
+		codec_u32(codec, index);
+		if (codec_reads(codec) && (*index >= partial->made.count ||
+					   partial_made(partial, *index)->kind < RECORD_OWN)) {
 			return REFUSE(work, "record %u is to say who runs, and is none that can",
 				      *index);
 		}
 	}
-	count = flat_count(flat, partial->numbers.count, sizeof(uint64_t));
+	count = codec_count(codec, partial->numbers.count, sizeof(uint64_t));
 	vec_reserve(&partial->numbers, count);
 	for (size_t i = 0; i < count; i++) {
-		flat_u64(flat, flat_at(flat, &partial->numbers, i));
+		codec_u64(codec, codec_at(codec, &partial->numbers, i));
 	}
 	return 0;
 }
@@ -315,7 +316,7 @@ static int check_records(struct work *work)
 	uint8_t *currents;
 	int r = 0;
 
-	if (!flat_reads(work->flat)) {
+	if (!codec_reads(work->codec)) {
 		return 0;
 	}
 	currents = mem_alloc(partial->records.count + 1);
@@ -362,87 +363,88 @@ static bool is_item(const struct work *work, const struct slice_item *item)
 	return columns > 0 && numbers >= columns && item->numbers <= numbers - columns;
 }
 
-static int items_flat(struct work *work)
+static int items_codec(struct work *work)
 {
-	struct flat *flat = work->flat;
+	struct codec *codec = work->codec;
 	struct partial *partial = work->partial;
-	size_t count = flat_count(flat, partial->items.count, 14 + ITEM_NAME_BYTES);
+	size_t count = codec_count(codec, partial->items.count, 14 + ITEM_NAME_BYTES);
 	uint64_t used = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		struct slice_item *item = flat_at(flat, &partial->items, i);
+		struct slice_item *item = codec_at(codec, &partial->items, i);
 
-		flat_u8(flat, &item->analysis);
-		flat_u8(flat, &item->table);
-		flat_u32(flat, &item->numbers);
-		item_key_flat(flat, &item->key);
-		if (flat_reads(flat) && !is_item(work, item)) {
+		codec_u8(codec, &item->analysis);
+		codec_u8(codec, &item->table);
+		codec_u32(codec, &item->numbers);
+		item_key_codec(codec, &item->key);
+		if (codec_reads(codec) && !is_item(work, item)) {
 			return REFUSE(work, "item %zu is of no table, or has no numbers", i);
 		}
 	}
 	for (size_t i = 0; i < partial->slices.count; i++) {
 		used += partial->slices.at[i].item_count;
 	}
-	return !flat_reads(flat) || used == count
+	return !codec_reads(codec) || used == count
 		       ? 0
 		       : REFUSE(work, "slices have other items than there are");
 }
 
 /* ---- who ran ---- */
 
-void segment_flat(struct flat *flat, struct segment *segment)
+void segment_codec(struct codec *codec, struct segment *segment)
 {
-	flat_u64(flat, &segment->begin);
-	flat_u64(flat, &segment->end);
-	flat_i32(flat, &segment->tid);
-	flat_u8(flat, &segment->kind);
-	flat_bool(flat, &segment->is_broken);
-	flat_bool(flat, &segment->is_before);
-	(void)flat_check(flat, segment->kind < RUN_KINDS && segment->begin <= segment->end);
+	codec_u64(codec, &segment->begin);
+	codec_u64(codec, &segment->end);
+	codec_i32(codec, &segment->tid);
+	codec_u8(codec, &segment->kind);
+	codec_bool(codec, &segment->is_broken);
+	codec_bool(codec, &segment->is_before);
+	(void)codec_check(codec, segment->kind < RUN_KINDS && segment->begin <= segment->end);
 }
 
-void rename_flat(struct flat *flat, struct rename *rename)
+void rename_codec(struct codec *codec, struct rename *rename)
 {
-	flat_u64(flat, &rename->ts);
-	flat_i32(flat, &rename->from);
-	flat_i32(flat, &rename->to);
-	(void)flat_check(flat, rename->from != rename->to);
+	codec_u64(codec, &rename->ts);
+	codec_i32(codec, &rename->from);
+	codec_i32(codec, &rename->to);
+	(void)codec_check(codec, rename->from != rename->to);
 }
 
-static int segments_flat(struct work *work)
+static int segments_codec(struct work *work)
 {
-	struct flat *flat = work->flat;
+	struct codec *codec = work->codec;
 	struct partial *partial = work->partial;
-	size_t count = flat_count(flat, partial->segments.count, 23);
+	size_t count = codec_count(codec, partial->segments.count, 23);
 
 	for (size_t i = 0; i < count; i++) {
-		struct segment *segment = flat_at(flat, &partial->segments, i);
+		struct segment *segment = codec_at(codec, &partial->segments, i);
 
-		segment_flat(flat, segment);
-		(void)flat_check(flat, i == 0 || segment->begin >= segment[-1].end);
+		segment_codec(codec, segment);
+		(void)codec_check(codec, i == 0 || segment->begin >= segment[-1].end);
 	}
-	count = flat_count(flat, partial->renames.count, 16);
+	count = codec_count(codec, partial->renames.count, 16);
 	for (size_t i = 0; i < count; i++) {
-		rename_flat(flat, flat_at(flat, &partial->renames, i));
+		rename_codec(codec, codec_at(codec, &partial->renames, i));
 	}
 	return 0;
 }
 
 /* ---- all ---- */
 
-int partial_flat(struct flat *flat, struct partial *partial, const struct partial_rules *rules,
-		 struct err *err)
+int partial_codec(struct codec *codec, struct partial *partial, const struct partial_rules *rules,
+		  struct err *err)
 {
 	static int (*const parts[])(struct work *) = {
-		ends_flat,    slices_flat,   tallies_flat, groups_flat,   records_flat,
-		numbers_flat, check_records, items_flat,   segments_flat,
+		ends_codec,    slices_codec,  tallies_codec, groups_codec,   records_codec,
+		numbers_codec, check_records, items_codec,   segments_codec,
 	};
-	struct work work = { flat, partial, flat_reads(flat) ? partial_new() : NULL, rules, err };
+	struct work work = { codec, partial, codec_reads(codec) ? partial_new() : NULL, rules,
+			     err };
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < sizeof(parts) / sizeof(parts[0]); i++) {
 		r = parts[i](&work);
-		if (flat->is_wrong) {
+		if (codec->is_wrong) {
 			r = err_raise(err, -EINVAL, "it ends in the middle, or has what cannot be");
 		}
 	}

@@ -25,11 +25,11 @@ struct partial_rules {
  * Writes @partial, or reads into an empty one.  -EINVAL, with the reason: it cannot be, and is only
  * to be freed.  (What is written is as it was made: @rules and @err may be NULL.)
  */
-int partial_flat(struct flat *flat, struct partial *partial, const struct partial_rules *rules,
-		 struct err *err);
+int partial_codec(struct codec *codec, struct partial *partial, const struct partial_rules *rules,
+		  struct err *err);
 
 /* The same of its parts, which the merger's state has, too (rolling.h). */
-void segment_flat(struct flat *flat, struct segment *segment);
-void rename_flat(struct flat *flat, struct rename *rename);
+void segment_codec(struct codec *codec, struct segment *segment);
+void rename_codec(struct codec *codec, struct rename *rename);
 
 #endif

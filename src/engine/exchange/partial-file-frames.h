@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct analysis;
-struct flat;
+struct codec;
 struct partials_trace;
 
 /* A file begins with this, and the version in four bytes ... */
@@ -36,6 +36,6 @@ enum frame_kind {
 /* What the tables of an analysis are, as a hash: items are written by column. */
 uint64_t partials_form(const struct analysis *analysis);
 
-void partials_trace_flat(struct flat *flat, struct partials_trace *trace);
+void partials_trace_codec(struct codec *codec, struct partials_trace *trace);
 
 #endif

@@ -39,9 +39,9 @@ void partials_merging_free(struct partials_merging *merging)
 	}
 }
 
-static int take_classes(struct partials_merging *merging, struct flat *frame, struct err *err)
+static int take_classes(struct partials_merging *merging, struct codec *frame, struct err *err)
 {
-	size_t count = flat_count(frame, 0, sizeof(uint32_t));
+	size_t count = codec_count(frame, 0, sizeof(uint32_t));
 
 	if (count > EVENT_CLASSES_MAX - merging->classes) {
 		return err_raise(err, -EINVAL, "more than %d event classes", EVENT_CLASSES_MAX);
@@ -49,7 +49,7 @@ static int take_classes(struct partials_merging *merging, struct flat *frame, st
 	for (size_t i = 0; i < count; i++) {
 		char *name = NULL;
 
-		flat_text(frame, &name);
+		codec_text(frame, &name);
 		merge_add_class(merging->merge, name ? name : "");
 		free(name);
 	}
@@ -57,13 +57,13 @@ static int take_classes(struct partials_merging *merging, struct flat *frame, st
 	return 0;
 }
 
-static int take_stream(struct partials_merging *merging, struct flat *frame, struct err *err)
+static int take_stream(struct partials_merging *merging, struct codec *frame, struct err *err)
 {
 	struct stream_identity identity = { 0 };
 	uint32_t number = 0;
 
-	flat_u32(frame, &number);
-	stream_identity_flat(frame, &identity);
+	codec_u32(frame, &number);
+	stream_identity_codec(frame, &identity);
 	if (number >= RELAY_STREAMS_MAX) {
 		return err_raise(err, -EINVAL, "stream %u: more than %d", number,
 				 RELAY_STREAMS_MAX);
@@ -91,13 +91,13 @@ static struct merge_stream *find_stream(const struct partials_merging *merging, 
 }
 
 /* The stream of a frame, and how many of its chunks come before; NULL: there is none such. */
-static struct merge_stream *stream_of(const struct partials_merging *merging, struct flat *frame,
+static struct merge_stream *stream_of(const struct partials_merging *merging, struct codec *frame,
 				      uint64_t *ret_seq, struct err *err)
 {
 	uint32_t number = 0;
 
-	flat_u32(frame, &number);
-	flat_u64(frame, ret_seq);
+	codec_u32(frame, &number);
+	codec_u64(frame, ret_seq);
 	return find_stream(merging, number, err);
 }
 
@@ -134,7 +134,7 @@ static struct partial_rules rules_of(const struct partials_merging *merging)
 				       .classes = merging->classes };
 }
 
-static int take_partial(struct partials_merging *merging, struct flat *frame, struct err *err)
+static int take_partial(struct partials_merging *merging, struct codec *frame, struct err *err)
 {
 	const struct partial_rules rules = rules_of(merging);
 	struct partial *partial = shelf_take(rules.setup->shelf);
@@ -142,9 +142,9 @@ static int take_partial(struct partials_merging *merging, struct flat *frame, st
 	uint64_t seq = 0;
 	int r;
 
-	flat_u32(frame, &number);
-	flat_u64(frame, &seq);
-	r = partial_flat(frame, partial, &rules, err);
+	codec_u32(frame, &number);
+	codec_u64(frame, &seq);
+	r = partial_codec(frame, partial, &rules, err);
 	if (r < 0) {
 		partial_free(partial);
 		return r;
@@ -152,7 +152,7 @@ static int take_partial(struct partials_merging *merging, struct flat *frame, st
 	return take_read(merging, number, seq, partial, err);
 }
 
-static int take_known(struct partials_merging *merging, struct flat *frame, struct err *err)
+static int take_known(struct partials_merging *merging, struct codec *frame, struct err *err)
 {
 	uint64_t seq = 0, ts = 0;
 	struct merge_stream *stream = stream_of(merging, frame, &seq, err);
@@ -160,12 +160,12 @@ static int take_known(struct partials_merging *merging, struct flat *frame, stru
 	if (!stream) {
 		return -EINVAL;
 	}
-	flat_u64(frame, &ts);
+	codec_u64(frame, &ts);
 	merge_stream_known(stream, seq, ts);
 	return 0;
 }
 
-static int take_end(struct partials_merging *merging, struct flat *frame, struct err *err)
+static int take_end(struct partials_merging *merging, struct codec *frame, struct err *err)
 {
 	uint64_t seq = 0;
 	struct merge_stream *stream = stream_of(merging, frame, &seq, err);
@@ -180,15 +180,15 @@ static int take_end(struct partials_merging *merging, struct flat *frame, struct
 	return 0;
 }
 
-static int take_warning(const struct partials_merging *merging, struct flat *frame)
+static int take_warning(const struct partials_merging *merging, struct codec *frame)
 {
 	struct engine_warning warning = { .packet = -1 };
 	char *texts[3] = { NULL };
 
 	for (size_t i = 0; i < 3; i++) {
-		flat_text(frame, &texts[i]);
+		codec_text(frame, &texts[i]);
 	}
-	flat_i64(frame, &warning.packet);
+	codec_i64(frame, &warning.packet);
 	warning.what = texts[0] ? texts[0] : "trace";
 	warning.stream_name = texts[2];
 	(void)snprintf(warning.message, sizeof(warning.message), "%s", texts[1] ? texts[1] : "");
@@ -201,13 +201,13 @@ static int take_warning(const struct partials_merging *merging, struct flat *fra
 	return 0;
 }
 
-static int take_state(const struct partials_merging *merging, struct flat *frame, struct err *err)
+static int take_state(const struct partials_merging *merging, struct codec *frame, struct err *err)
 {
 	if (merging->streams.count > 0 || merging->classes > 0) {
 		return err_raise(err, -EINVAL, "a state behind what is merged");
 	}
-	(void)flat_next(frame, 16); /* its UUID */
-	trace_flat(merging->trace, frame);
+	(void)codec_next(frame, 16); /* its UUID */
+	trace_codec(merging->trace, frame);
 	return frame->is_wrong ? err_raise(err, -EINVAL, "a state that cannot be") : 1;
 }
 
@@ -224,11 +224,11 @@ static int take_finish(const struct partials_merging *merging, struct err *err)
 	return 1;
 }
 
-static int take(struct partials_merging *merging, struct flat *frame, struct err *err)
+static int take(struct partials_merging *merging, struct codec *frame, struct err *err)
 {
 	uint8_t kind = 0;
 
-	flat_u8(frame, &kind);
+	codec_u8(frame, &kind);
 	switch ((enum frame_kind)kind) {
 	case FRAME_CLASSES:
 		return take_classes(merging, frame, err);
@@ -254,7 +254,7 @@ static int take(struct partials_merging *merging, struct flat *frame, struct err
 	}
 }
 
-int partials_merging_take(struct partials_merging *merging, struct flat *frame, struct err *err)
+int partials_merging_take(struct partials_merging *merging, struct codec *frame, struct err *err)
 {
 	int r = take(merging, frame, err);
 
@@ -272,27 +272,27 @@ struct partials_in {
 	struct partials_setup setup;
 };
 
-static int next_frame(struct partials_in *in, struct flat *ret, struct err *err)
+static int next_frame(struct partials_in *in, struct codec *ret, struct err *err)
 {
 	struct frame frame;
 	int r = frames_in_next(in->frames, NULL, NULL, &frame, err);
 
-	*ret = frame.flat;
+	*ret = frame.codec;
 	return r;
 }
 
 /* In the order of the list, each once: as options give them. */
-static int take_analyses(struct partials_in *in, struct flat *frame, struct err *err)
+static int take_analyses(struct partials_in *in, struct codec *frame, struct err *err)
 {
-	size_t count = flat_count(frame, 0, 12);
+	size_t count = codec_count(frame, 0, 12);
 	const struct analysis *const *next = in->all;
 
 	for (size_t i = 0; i < count; i++) {
 		uint64_t form = 0;
 		char *name = NULL;
 
-		flat_text(frame, &name);
-		flat_u64(frame, &form);
+		codec_text(frame, &name);
+		codec_u64(frame, &form);
 		while (*next && (!name || strcmp((*next)->name, name) != 0)) {
 			next++;
 		}
@@ -306,27 +306,27 @@ static int take_analyses(struct partials_in *in, struct flat *frame, struct err 
 	return 0;
 }
 
-static int take_setup(struct partials_in *in, struct flat *frame, struct err *err)
+static int take_setup(struct partials_in *in, struct codec *frame, struct err *err)
 {
 	uint8_t kind = UINT8_MAX;
 	size_t count;
 	int r;
 
-	flat_u8(frame, &kind);
+	codec_u8(frame, &kind);
 	if (kind != FRAME_SETUP) {
 		return err_raise(err, -EINVAL, "it does not begin with what was asked for");
 	}
-	flat_u64(frame, &in->setup.interval_ns);
-	flat_bool(frame, &in->setup.wants_windows);
+	codec_u64(frame, &in->setup.interval_ns);
+	codec_bool(frame, &in->setup.wants_windows);
 	r = take_analyses(in, frame, err);
 	if (r < 0) {
 		return r;
 	}
-	count = flat_count(frame, 0, sizeof(uint32_t));
+	count = codec_count(frame, 0, sizeof(uint32_t));
 	for (size_t i = 0; i < count; i++) {
 		char *text = NULL;
 
-		flat_text(frame, &text);
+		codec_text(frame, &text);
 		*vec_push(&in->setup.periods) = text ? text : mem_strdup("");
 	}
 	if (frame->is_wrong || frame->left > 0 || in->setup.interval_ns == 0) {
@@ -339,7 +339,7 @@ static int begin(struct partials_in *in, struct err *err)
 {
 	char found[PARTIALS_MAGIC_LEN];
 	uint32_t version;
-	struct flat frame;
+	struct codec frame;
 	int r;
 
 	r = frames_in_raw(in->frames, found, sizeof(found), err);
@@ -392,14 +392,14 @@ const struct partials_setup *partials_in_setup(const struct partials_in *in)
 int partials_in_trace(struct partials_in *in, struct partials_trace *ret, struct err *err)
 {
 	uint64_t at = frames_in_at(in->frames);
-	struct flat frame;
+	struct codec frame;
 	int r = next_frame(in, &frame, err);
 	uint8_t kind = 0;
 
 	if (r < 0) {
 		return err_note(err, r, "at byte %" PRIu64, at);
 	}
-	flat_u8(&frame, &kind);
+	codec_u8(&frame, &kind);
 	if (kind == FRAME_LAST && frame.left == 0) {
 		return 0;
 	}
@@ -407,7 +407,7 @@ int partials_in_trace(struct partials_in *in, struct partials_trace *ret, struct
 		return err_raise(err, -EINVAL, "at byte %" PRIu64 ": no trace begins there", at);
 	}
 	*ret = (struct partials_trace){ 0 };
-	partials_trace_flat(&frame, ret);
+	partials_trace_codec(&frame, ret);
 	if (frame.is_wrong || frame.left > 0 || ret->range_begin >= ret->range_end) {
 		partials_trace_fini(ret);
 		return err_raise(err, -EINVAL, "at byte %" PRIu64 ": the trace is not told whole",
@@ -416,7 +416,7 @@ int partials_in_trace(struct partials_in *in, struct partials_trace *ret, struct
 	return 1;
 }
 
-int partials_in_state(struct partials_in *in, struct flat *ret, struct err *err)
+int partials_in_state(struct partials_in *in, struct codec *ret, struct err *err)
 {
 	uint64_t at = frames_in_at(in->frames);
 	int r = next_frame(in, ret, err);
@@ -425,7 +425,7 @@ int partials_in_state(struct partials_in *in, struct flat *ret, struct err *err)
 	if (r < 0) {
 		return err_note(err, r, "at byte %" PRIu64, at);
 	}
-	flat_u8(ret, &kind);
+	codec_u8(ret, &kind);
 	if (kind != FRAME_STATE) {
 		return err_raise(err, -EINVAL, "at byte %" PRIu64 ": not a state, but partials",
 				 at);
@@ -469,7 +469,7 @@ int partials_in_merge(struct partials_in *in, struct trace *trace, const atomic_
 		if (r == 0 && frame.partial) {
 			r = take_read(merging, frame.number, frame.seq, frame.partial, err);
 		} else if (r == 0) {
-			r = partials_merging_take(merging, &frame.flat, err);
+			r = partials_merging_take(merging, &frame.codec, err);
 		}
 		if (r == 0) {
 			r = make_room(trace, err);

@@ -58,17 +58,17 @@ void partials_trace_fini(struct partials_trace *trace)
 
 uint64_t partials_form(const struct analysis *analysis)
 {
-	uint64_t hash = map_hash(0, analysis->name);
+	uint64_t hash = hash_text(0, analysis->name);
 
 	for (unsigned int t = 0; t < TABLES_MAX; t++) {
 		const struct table *table = &analysis->tables[t];
 		uint32_t count = column_count(table);
 
-		hash = map_hash_bytes(hash, &table->scope, sizeof(table->scope));
+		hash = hash_bytes(hash, &table->scope, sizeof(table->scope));
 		for (uint32_t c = 0; c < count; c++) {
-			hash = map_hash(hash, table->columns[c].key);
-			hash = map_hash_bytes(hash, &table->columns[c].kind,
-					      sizeof(table->columns[c].kind));
+			hash = hash_text(hash, table->columns[c].key);
+			hash = hash_bytes(hash, &table->columns[c].kind,
+					  sizeof(table->columns[c].kind));
 		}
 	}
 	return hash;
@@ -78,7 +78,7 @@ uint64_t partials_form(const struct analysis *analysis)
 
 struct partials_packer {
 	ZSTD_CCtx *context;
-	struct flat_out frame;
+	struct codec_out frame;
 };
 
 struct partials_packer *partials_packer_new(void)
@@ -103,14 +103,14 @@ void partials_packer_free(struct partials_packer *packer)
 	}
 }
 
-static struct flat begin_packed(struct partials_packer *packer, enum frame_kind kind)
+static struct codec begin_packed(struct partials_packer *packer, enum frame_kind kind)
 {
-	struct flat flat = { .out = &packer->frame };
+	struct codec codec = { .out = &packer->frame };
 	uint8_t byte = (uint8_t)kind;
 
 	packer->frame.bytes.count = 0;
-	flat_u8(&flat, &byte);
-	return flat;
+	codec_u8(&codec, &byte);
+	return codec;
 }
 
 static void end_packed(struct partials_packer *packer, struct packed *packed)
@@ -142,11 +142,11 @@ static void end_packed(struct partials_packer *packer, struct packed *packed)
 void partials_pack(struct partials_packer *packer, uint32_t number, uint64_t seq,
 		   struct partial *partial, struct packed *packed)
 {
-	struct flat flat = begin_packed(packer, FRAME_PARTIAL);
+	struct codec codec = begin_packed(packer, FRAME_PARTIAL);
 
-	flat_u32(&flat, &number);
-	flat_u64(&flat, &seq);
-	(void)partial_flat(&flat, partial, NULL, NULL); /* what is ours is right */
+	codec_u32(&codec, &number);
+	codec_u64(&codec, &seq);
+	(void)partial_codec(&codec, partial, NULL, NULL); /* what is ours is right */
 	end_packed(packer, packed);
 }
 
@@ -174,7 +174,7 @@ static void write_packed(struct partials_out *out, const struct packed *packed)
 	write_bytes(out, packed->bytes.at, packed->bytes.count);
 }
 
-static struct flat begin_frame(struct partials_out *out, enum frame_kind kind)
+static struct codec begin_frame(struct partials_out *out, enum frame_kind kind)
 {
 	return begin_packed(out->packer, kind);
 }
@@ -188,24 +188,24 @@ static void end_frame(struct partials_out *out)
 static void put_setup(struct partials_out *out, const struct partials_setup *setup)
 {
 	struct partials_setup copy = *setup;
-	struct flat flat = begin_frame(out, FRAME_SETUP);
+	struct codec codec = begin_frame(out, FRAME_SETUP);
 	size_t count = 0;
 
-	flat_u64(&flat, &copy.interval_ns);
-	flat_bool(&flat, &copy.wants_windows);
+	codec_u64(&codec, &copy.interval_ns);
+	codec_bool(&codec, &copy.wants_windows);
 	while (setup->analyses[count]) {
 		count++;
 	}
-	(void)flat_count(&flat, count, 1);
+	(void)codec_count(&codec, count, 1);
 	for (size_t i = 0; i < count; i++) {
 		uint64_t form = partials_form(setup->analyses[i]);
 
-		flat_put_text(&flat, setup->analyses[i]->name);
-		flat_u64(&flat, &form);
+		codec_put_text(&codec, setup->analyses[i]->name);
+		codec_u64(&codec, &form);
 	}
-	(void)flat_count(&flat, setup->periods.count, 1);
+	(void)codec_count(&codec, setup->periods.count, 1);
 	for (size_t i = 0; i < setup->periods.count; i++) {
-		flat_put_text(&flat, setup->periods.at[i]);
+		codec_put_text(&codec, setup->periods.at[i]);
 	}
 	end_frame(out);
 }
@@ -251,35 +251,35 @@ void partials_out_account(const struct partials_out *out, struct merge_account *
 	*ret = out->account;
 }
 
-void partials_trace_flat(struct flat *flat, struct partials_trace *trace)
+void partials_trace_codec(struct codec *codec, struct partials_trace *trace)
 {
-	flat_text(flat, &trace->host);
-	flat_text(flat, &trace->session);
-	flat_text(flat, &trace->domain);
-	flat_text(flat, &trace->path);
-	flat_u64(flat, &trace->range_begin);
-	flat_u64(flat, &trace->range_end);
+	codec_text(codec, &trace->host);
+	codec_text(codec, &trace->session);
+	codec_text(codec, &trace->domain);
+	codec_text(codec, &trace->path);
+	codec_u64(codec, &trace->range_begin);
+	codec_u64(codec, &trace->range_end);
 }
 
 void partials_put_trace(struct partials_out *out, const struct partials_trace *trace)
 {
 	struct partials_trace copy = *trace;
-	struct flat flat = begin_frame(out, FRAME_TRACE);
+	struct codec codec = begin_frame(out, FRAME_TRACE);
 
-	partials_trace_flat(&flat, &copy);
+	partials_trace_codec(&codec, &copy);
 	out->classes = 0;
 	end_frame(out);
 }
 
 void partials_put_warning(struct partials_out *out, const struct engine_warning *warning)
 {
-	struct flat flat = begin_frame(out, FRAME_WARNING);
+	struct codec codec = begin_frame(out, FRAME_WARNING);
 	int64_t packet = warning->packet;
 
-	flat_put_text(&flat, warning->what);
-	flat_put_text(&flat, warning->message);
-	flat_put_text(&flat, warning->stream_name);
-	flat_i64(&flat, &packet);
+	codec_put_text(&codec, warning->what);
+	codec_put_text(&codec, warning->message);
+	codec_put_text(&codec, warning->stream_name);
+	codec_i64(&codec, &packet);
 	end_frame(out);
 }
 
@@ -287,21 +287,21 @@ void partials_put_stream(struct partials_out *out, uint32_t number,
 			 const struct stream_identity *identity)
 {
 	struct stream_identity copy = *identity;
-	struct flat flat = begin_frame(out, FRAME_STREAM);
+	struct codec codec = begin_frame(out, FRAME_STREAM);
 
-	flat_u32(&flat, &number);
-	stream_identity_flat(&flat, &copy);
+	codec_u32(&codec, &number);
+	stream_identity_codec(&codec, &copy);
 	end_frame(out);
 }
 
 /* Event classes that are not in the file yet. */
 static void put_classes(struct partials_out *out, const struct plan *plan)
 {
-	struct flat flat = begin_frame(out, FRAME_CLASSES);
+	struct codec codec = begin_frame(out, FRAME_CLASSES);
 
-	(void)flat_count(&flat, plan->class_count - out->classes, 1);
+	(void)codec_count(&codec, plan->class_count - out->classes, 1);
 	for (; out->classes < plan->class_count; out->classes++) {
-		flat_put_text(&flat, plan->classes[out->classes]->class->name);
+		codec_put_text(&codec, plan->classes[out->classes]->class->name);
 	}
 	end_frame(out);
 }
@@ -320,20 +320,20 @@ void partials_put_partial(struct partials_out *out, const struct packed *packed,
 
 void partials_put_known(struct partials_out *out, uint32_t number, uint64_t seq, uint64_t ts)
 {
-	struct flat flat = begin_frame(out, FRAME_KNOWN);
+	struct codec codec = begin_frame(out, FRAME_KNOWN);
 
-	flat_u32(&flat, &number);
-	flat_u64(&flat, &seq);
-	flat_u64(&flat, &ts);
+	codec_u32(&codec, &number);
+	codec_u64(&codec, &seq);
+	codec_u64(&codec, &ts);
 	end_frame(out);
 }
 
 void partials_put_end(struct partials_out *out, uint32_t number, uint64_t seq)
 {
-	struct flat flat = begin_frame(out, FRAME_END);
+	struct codec codec = begin_frame(out, FRAME_END);
 
-	flat_u32(&flat, &number);
-	flat_u64(&flat, &seq);
+	codec_u32(&codec, &number);
+	codec_u64(&codec, &seq);
 	end_frame(out);
 }
 
@@ -346,11 +346,11 @@ void partials_put_finish(struct partials_out *out)
 void partials_put_state(struct partials_out *out, const struct partials_trace *trace,
 			uint8_t *bytes, size_t len)
 {
-	struct flat flat;
+	struct codec codec;
 
 	partials_put_trace(out, trace);
-	flat = begin_frame(out, FRAME_STATE);
-	flat_bytes(&flat, bytes, len);
+	codec = begin_frame(out, FRAME_STATE);
+	codec_bytes(&codec, bytes, len);
 	end_frame(out);
 }
 

@@ -102,7 +102,7 @@ const struct partials_setup *partials_in_setup(const struct partials_in *in);
 int partials_in_trace(struct partials_in *in, struct partials_trace *ret, struct err *err);
 
 /* A trace's state, as partials_put_state() got it; dies with the next call. */
-int partials_in_state(struct partials_in *in, struct flat *ret, struct err *err);
+int partials_in_state(struct partials_in *in, struct codec *ret, struct err *err);
 
 /*
  * Merges it, up to its end, into @trace, which was made for that: it has no streams and no
@@ -117,6 +117,6 @@ int partials_in_merge(struct partials_in *in, struct trace *trace, const atomic_
 struct partials_merging;
 struct partials_merging *partials_merging_new(struct trace *trace);
 void partials_merging_free(struct partials_merging *merging);
-int partials_merging_take(struct partials_merging *merging, struct flat *frame, struct err *err);
+int partials_merging_take(struct partials_merging *merging, struct codec *frame, struct err *err);
 
 #endif

@@ -386,7 +386,7 @@ static inline void add_node(struct shard *shard, const struct round *round, size
 								   .group = g,
 								   .made = group->made,
 								   .next = RECORD_NONE };
-	__builtin_prefetch(&shard->slots.at[map_mix((uint64_t)group->key) & shard->slots.mask]);
+	__builtin_prefetch(&shard->slots.at[hash_mix((uint64_t)group->key) & shard->slots.mask]);
 }
 
 /* All groups of the shard that have something in the round. */

@@ -248,10 +248,11 @@ static bool may_close(struct merge *merge, uint64_t end, uint64_t now_ns)
 {
 	if (merge->account.events != merge->taken_events) {
 		merge->taken_events = merge->account.events;
-		merge->taken_ns = now_ns == 0 ? 0 : monotonic_ns(); /* the wall clock may be set */
+		merge->taken_ns =
+			now_ns == 0 ? 0 : now_monotonic_ns(); /* the wall clock may be set */
 	}
 	return merge->last_ts >= end ||
-	       (now_ns != 0 && monotonic_ns() - merge->taken_ns >= IDLE_CLOSE_NS);
+	       (now_ns != 0 && now_monotonic_ns() - merge->taken_ns >= IDLE_CLOSE_NS);
 }
 
 static bool in_range(const struct merge *merge)

@@ -125,7 +125,7 @@ static void sum_items(struct rows *rows, const struct lane *lane)
 
 		if (table->has_sum) {
 			column_merge(trace, table->sum_in,
-				     column_spread(item->window, table->sum_of));
+				     column_histogram(item->window, table->sum_of));
 		}
 	}
 }

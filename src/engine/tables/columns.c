@@ -30,7 +30,7 @@ void columns_append(struct columns *columns, const struct table *table)
 		if (kind != COLUMN_SUM && kind != COLUMN_PRIO) {
 			columns->special[columns->special_count++] = (uint16_t)columns->count;
 		}
-		columns->has_spreads |= kind == COLUMN_SPREAD;
+		columns->has_histograms |= kind == COLUMN_HISTOGRAM;
 		columns->kinds[columns->count++] = (uint8_t)kind;
 	}
 }
@@ -41,13 +41,13 @@ void columns_fini(struct columns *columns)
 	free(columns->special);
 }
 
-static void move_spread(uint64_t *to, uint64_t *from)
+static void move_histogram(uint64_t *to, uint64_t *from)
 {
-	struct spread *sum = (struct spread *)(uintptr_t)*to;
-	struct spread *part = (struct spread *)(uintptr_t)*from;
+	struct histogram *sum = (struct histogram *)(uintptr_t)*to;
+	struct histogram *part = (struct histogram *)(uintptr_t)*from;
 
 	if (part) {
-		spread_move(&sum, &part);
+		histogram_move(&sum, &part);
 		*to = (uint64_t)(uintptr_t)sum;
 	}
 }
@@ -68,8 +68,8 @@ static void move_one(uint8_t kind, uint64_t *to, uint64_t *from, bool closes)
 	case COLUMN_LAST_MAX:
 		*to = closes || *from > *to ? *from : *to;
 		break;
-	case COLUMN_SPREAD:
-		move_spread(to, from);
+	case COLUMN_HISTOGRAM:
+		move_histogram(to, from);
 		break;
 	}
 	*from = 0;
@@ -104,8 +104,8 @@ void columns_add(const struct columns *columns, uint64_t *to, const uint64_t *fr
 	for (uint32_t i = 0; i < columns->count; i++) {
 		uint64_t value = from[i];
 
-		if (columns->kinds[i] == COLUMN_SPREAD) {
-			column_merge(to, i, column_spread(from, i));
+		if (columns->kinds[i] == COLUMN_HISTOGRAM) {
+			column_merge(to, i, column_histogram(from, i));
 		} else {
 			move_one(columns->kinds[i], &to[i], &value, false);
 		}
@@ -117,8 +117,8 @@ void columns_empty(const struct columns *columns, uint64_t *row)
 	for (uint32_t i = 0; i < columns->special_count; i++) {
 		uint32_t at = columns->special[i];
 
-		if (columns->kinds[at] == COLUMN_SPREAD) {
-			spread_free((struct spread *)(uintptr_t)row[at]);
+		if (columns->kinds[at] == COLUMN_HISTOGRAM) {
+			histogram_free((struct histogram *)(uintptr_t)row[at]);
 		}
 	}
 	memset(row, 0, columns->count * sizeof(*row));

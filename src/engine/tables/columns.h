@@ -16,7 +16,7 @@
 struct columns {
 	uint32_t count;
 	uint32_t special_count; /* of those that are no sums */
-	bool has_spreads;       /* rows own memory */
+	bool has_histograms;    /* rows own memory */
 	uint8_t *kinds;
 	uint16_t *special; /* their indexes */
 };
@@ -35,27 +35,27 @@ void columns_add(const struct columns *columns, uint64_t *to, const uint64_t *fr
 void columns_empty(const struct columns *columns, uint64_t *row);
 
 /* The spread in a column of a row, NULL: there is nothing in it. */
-static inline const struct spread *column_spread(const uint64_t *row, unsigned int column)
+static inline const struct histogram *column_histogram(const uint64_t *row, unsigned int column)
 {
-	return (const struct spread *)(uintptr_t)row[column];
+	return (const struct histogram *)(uintptr_t)row[column];
 }
 
 /* Adds a value to the spread in a column of a row. */
 static inline void column_add(uint64_t *row, unsigned int column, uint64_t value)
 {
-	struct spread *spread = (struct spread *)(uintptr_t)row[column];
+	struct histogram *histogram = (struct histogram *)(uintptr_t)row[column];
 
-	spread_add(&spread, value);
-	row[column] = (uint64_t)(uintptr_t)spread;
+	histogram_add(&histogram, value);
+	row[column] = (uint64_t)(uintptr_t)histogram;
 }
 
 /* Adds all of @from, which may be NULL. */
-static inline void column_merge(uint64_t *row, unsigned int column, const struct spread *from)
+static inline void column_merge(uint64_t *row, unsigned int column, const struct histogram *from)
 {
-	struct spread *spread = (struct spread *)(uintptr_t)row[column];
+	struct histogram *histogram = (struct histogram *)(uintptr_t)row[column];
 
-	spread_merge(&spread, from);
-	row[column] = (uint64_t)(uintptr_t)spread;
+	histogram_merge(&histogram, from);
+	row[column] = (uint64_t)(uintptr_t)histogram;
 }
 
 static inline void column_raise(uint64_t *row, unsigned int column, uint64_t value)

@@ -255,7 +255,7 @@ static void list_longest(struct rows *rows, struct listing *listing)
 
 /* ---- threads and processes ---- */
 
-MAP_DECLARE(process_numbers, uint32_t)
+HASH_DECLARE(process_numbers, uint32_t)
 
 /* All tables of threads and processes, which are listed in one go: threads are far apart. */
 struct crowd {
@@ -272,7 +272,7 @@ static uint64_t id_of(const struct thread *thread)
 /* Threads whose process is not known are one row. */
 static uint32_t process_number(struct crowd *crowd, const struct thread_view *view)
 {
-	uint64_t key = crowd->by_name ? map_hash(0, view->comm) : (uint64_t)view->pid;
+	uint64_t key = crowd->by_name ? hash_text(0, view->comm) : (uint64_t)view->pid;
 	int is_new;
 	khint_t at = kh_put(process_numbers, crowd->numbers, key, &is_new);
 

@@ -9,10 +9,10 @@
 
 static uint64_t value_of(const struct column *column, uint64_t value)
 {
-	const struct spread *spread = (const struct spread *)(uintptr_t)value;
+	const struct histogram *histogram = (const struct histogram *)(uintptr_t)value;
 
-	if (column->kind == COLUMN_SPREAD) {
-		return spread ? spread->sum : 0;
+	if (column->kind == COLUMN_HISTOGRAM) {
+		return histogram ? histogram->sum : 0;
 	}
 	return value;
 }

@@ -292,7 +292,7 @@ static struct item_key key_of_name(uint64_t id, const char *name)
 	if (len < ITEM_NAME_BYTES) {
 		return item_key_of(id, name, len);
 	}
-	(void)snprintf(text, sizeof(text), "%016" PRIx64 "%s", map_hash(0, name), name + len - 15);
+	(void)snprintf(text, sizeof(text), "%016" PRIx64 "%s", hash_text(0, name), name + len - 15);
 	return item_key_of(id, text, sizeof(text));
 }
 

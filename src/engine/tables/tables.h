@@ -116,7 +116,7 @@ struct slots {
 	uint32_t mask, used;
 };
 
-MAP_DECLARE(cpus, struct cpu *)
+HASH_DECLARE(cpus, struct cpu *)
 KHASH_MAP_INIT_STR(name_ids, uint32_t)
 
 /* A group of records that is merged in this round. */
@@ -223,7 +223,7 @@ void slots_init(struct slots *slots);
 /* The slot of a key, or the empty one where it would be. */
 static inline struct slot *slots_find(const struct slots *slots, int64_t key)
 {
-	uint32_t at = map_mix((uint64_t)key) & slots->mask;
+	uint32_t at = hash_mix((uint64_t)key) & slots->mask;
 
 	while (slots->at[at].round != 0 && slots->at[at].key != key) {
 		at = (at + 1) & slots->mask;

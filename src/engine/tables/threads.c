@@ -92,7 +92,7 @@ void rows_thread_fini(const struct layout *layout, struct thread *thread)
 							      layout->thread_state_offsets[a]);
 		}
 	}
-	if (columns->has_spreads) {
+	if (columns->has_histograms) {
 		columns_empty(columns, thread_window(layout, thread));
 		columns_empty(columns, thread_total(layout, thread));
 	}

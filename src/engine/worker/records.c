@@ -15,7 +15,7 @@
 static inline struct group_place *place_of(struct map *map, int64_t key)
 {
 	const struct group_places *places = &map->places;
-	uint32_t at = map_mix((uint64_t)key) & places->mask;
+	uint32_t at = hash_mix((uint64_t)key) & places->mask;
 
 	while (places->at[at].epoch == places->epoch &&
 	       map_group(map, places->at[at].group)->key != key) {

@@ -181,7 +181,7 @@ static void draw_figures(struct canvas *canvas, const struct snapshot *snapshot,
 		const struct column *column = &table->table->columns[i];
 		size_t len = strlen(text);
 
-		if (!column->title || column->kind == COLUMN_SPREAD) {
+		if (!column->title || column->kind == COLUMN_HISTOGRAM) {
 			continue;
 		}
 		value_text(value, column->unit, table->rows[0].values[i]);

@@ -92,14 +92,14 @@ static void put_thread(struct json *json, const struct thread_view *thread)
 }
 
 /* Powers of two are few and show a distribution at once; threads are too many for that. */
-static void put_powers(struct json *json, const struct spread *spread)
+static void put_powers(struct json *json, const struct histogram *histogram)
 {
-	uint64_t counts[SPREAD_POWERS];
+	uint64_t counts[HISTOGRAM_POWERS];
 	char power[12];
 
-	spread_powers(spread, counts);
+	histogram_powers(histogram, counts);
 	json_open(json, "log2", '{');
-	for (unsigned int i = 0; i < SPREAD_POWERS; i++) {
+	for (unsigned int i = 0; i < HISTOGRAM_POWERS; i++) {
 		if (counts[i] > 0) {
 			(void)snprintf(power, sizeof(power), "%u", i);
 			json_u64(json, power, counts[i]);
@@ -108,27 +108,27 @@ static void put_powers(struct json *json, const struct spread *spread)
 	json_close(json, '}');
 }
 
-static void put_spread(struct json *json, const char *key, const struct spread *spread,
-		       bool with_powers)
+static void put_histogram(struct json *json, const char *key, const struct histogram *histogram,
+			  bool with_powers)
 {
 	json_open(json, key, '{');
-	json_u64(json, "count", spread ? spread->count : 0);
-	if (spread) {
-		json_u64(json, "sum_ns", spread->sum);
-		json_u64(json, "min_ns", spread->min);
-		json_fixed(json, "mean_ns", spread_mean(spread));
-		json_u64(json, "max_ns", spread->max);
-		if (spread->count > 1) {
-			json_fixed(json, "stdev_ns", spread_deviation(spread));
+	json_u64(json, "count", histogram ? histogram->count : 0);
+	if (histogram) {
+		json_u64(json, "sum_ns", histogram->sum);
+		json_u64(json, "min_ns", histogram->min);
+		json_fixed(json, "mean_ns", histogram_mean(histogram));
+		json_u64(json, "max_ns", histogram->max);
+		if (histogram->count > 1) {
+			json_fixed(json, "stdev_ns", histogram_deviation(histogram));
 		} else {
 			json_null(json, "stdev_ns");
 		}
-		json_u64(json, "p50_ns", spread_percentile(spread, 500));
-		json_u64(json, "p95_ns", spread_percentile(spread, 950));
-		json_u64(json, "p99_ns", spread_percentile(spread, 990));
-		json_u64(json, "p999_ns", spread_percentile(spread, 999));
+		json_u64(json, "p50_ns", histogram_percentile(histogram, 500));
+		json_u64(json, "p95_ns", histogram_percentile(histogram, 950));
+		json_u64(json, "p99_ns", histogram_percentile(histogram, 990));
+		json_u64(json, "p999_ns", histogram_percentile(histogram, 999));
 		if (with_powers) {
-			put_powers(json, spread);
+			put_powers(json, histogram);
 		}
 	}
 	json_close(json, '}');
@@ -148,8 +148,9 @@ static void put_columns(struct json *json, const struct report_table *table,
 				json_i64(json, column->key, row->thread->prio);
 			}
 			break;
-		case COLUMN_SPREAD:
-			put_spread(json, column->key, column_spread(row->values, i), has_powers);
+		case COLUMN_HISTOGRAM:
+			put_histogram(json, column->key, column_histogram(row->values, i),
+				      has_powers);
 			break;
 		case COLUMN_SUM:
 		case COLUMN_MAX:
@@ -408,7 +409,7 @@ static void describe_columns(FILE *out, const struct table *table, bool *is_firs
 {
 	for (size_t i = 0; i < COLUMNS_MAX && table->columns[i].key; i++) {
 		(void)fprintf(out, "%s\"%s\"%s", *is_first ? "" : ",", table->columns[i].key,
-			      table->columns[i].kind == COLUMN_SPREAD ? ":SPREAD" : "");
+			      table->columns[i].kind == COLUMN_HISTOGRAM ? ":SPREAD" : "");
 		*is_first = false;
 	}
 }

@@ -39,21 +39,21 @@ static const char *class_of(const struct column *column)
 }
 
 /* The parts of a spread that are shown, as lttng-analyses has them, and a percentile. */
-static const char *const spread_titles[] = {
+static const char *const histogram_titles[] = {
 	"count", "minimum", "average", "maximum", "standard deviation", "99th percentile"
 };
-#define SPREAD_TITLES (sizeof(spread_titles) / sizeof(spread_titles[0]))
+#define HISTOGRAM_TITLES (sizeof(histogram_titles) / sizeof(histogram_titles[0]))
 
 static void put_column_of(struct json *json, const struct column *column)
 {
 	char title[2 * CELL_MAX];
 
-	if (column->kind != COLUMN_SPREAD) {
+	if (column->kind != COLUMN_HISTOGRAM) {
 		put_column(json, column->key, class_of(column));
 		return;
 	}
-	for (size_t i = 0; i < SPREAD_TITLES; i++) {
-		(void)snprintf(title, sizeof(title), "%s: %s", column->key, spread_titles[i]);
+	for (size_t i = 0; i < HISTOGRAM_TITLES; i++) {
+		(void)snprintf(title, sizeof(title), "%s: %s", column->key, histogram_titles[i]);
 		put_column(json, title, i == 0 ? "number" : "duration");
 	}
 }
@@ -239,24 +239,24 @@ static void put_who(struct json *json, const struct table *table, const struct r
 	}
 }
 
-static void put_spread(struct json *json, const struct spread *spread)
+static void put_histogram(struct json *json, const struct histogram *histogram)
 {
-	put_u64(json, "number", spread ? spread->count : 0);
-	if (!spread) {
-		for (size_t i = 1; i < SPREAD_TITLES; i++) {
+	put_u64(json, "number", histogram ? histogram->count : 0);
+	if (!histogram) {
+		for (size_t i = 1; i < HISTOGRAM_TITLES; i++) {
 			json_null(json, NULL);
 		}
 		return;
 	}
-	put_u64(json, "duration", spread->min);
-	put_fixed(json, "duration", spread_mean(spread));
-	put_u64(json, "duration", spread->max);
-	if (spread->count > 1) {
-		put_fixed(json, "duration", spread_deviation(spread));
+	put_u64(json, "duration", histogram->min);
+	put_fixed(json, "duration", histogram_mean(histogram));
+	put_u64(json, "duration", histogram->max);
+	if (histogram->count > 1) {
+		put_fixed(json, "duration", histogram_deviation(histogram));
 	} else {
 		json_null(json, NULL);
 	}
-	put_u64(json, "duration", spread_percentile(spread, 990));
+	put_u64(json, "duration", histogram_percentile(histogram, 990));
 }
 
 static void put_instance(struct json *json, const struct table *table, const struct report_row *row)
@@ -286,8 +286,8 @@ static void put_row(struct json *json, const struct table *table, const struct r
 	for (unsigned int i = 0; i < COLUMNS_MAX && table->columns[i].key; i++) {
 		const struct column *column = &table->columns[i];
 
-		if (column->kind == COLUMN_SPREAD) {
-			put_spread(json, column_spread(row->values, i));
+		if (column->kind == COLUMN_HISTOGRAM) {
+			put_histogram(json, column_histogram(row->values, i));
 		} else if (column->kind != COLUMN_PRIO) {
 			put_u64(json, class_of(column), row->values[i]);
 		}

@@ -98,8 +98,9 @@ static void put_figures(FILE *out, const struct report_table *table)
 		if (!column->title) {
 			continue;
 		}
-		if (column->kind == COLUMN_SPREAD) {
-			spread_text(text, sizeof(text), column->title, column_spread(values, i));
+		if (column->kind == COLUMN_HISTOGRAM) {
+			histogram_text(text, sizeof(text), column->title,
+				       column_histogram(values, i));
 			(void)fprintf(out, "\n  %s", text);
 			continue;
 		}
@@ -139,14 +140,14 @@ static uint64_t most_of(const uint64_t *counts, uint64_t count)
 	return most;
 }
 
-static void put_powers(FILE *out, const struct spread *spread)
+static void put_powers(FILE *out, const struct histogram *histogram)
 {
-	uint64_t powers[SPREAD_POWERS], most;
-	unsigned int first = SPREAD_POWERS, last = 0;
+	uint64_t powers[HISTOGRAM_POWERS], most;
+	unsigned int first = HISTOGRAM_POWERS, last = 0;
 
-	spread_powers(spread, powers);
-	most = most_of(powers, SPREAD_POWERS);
-	for (unsigned int i = 0; i < SPREAD_POWERS; i++) {
+	histogram_powers(histogram, powers);
+	most = most_of(powers, HISTOGRAM_POWERS);
+	for (unsigned int i = 0; i < HISTOGRAM_POWERS; i++) {
 		first = powers[i] > 0 && i < first ? i : first;
 		last = powers[i] > 0 ? i : last;
 	}
@@ -155,16 +156,16 @@ static void put_powers(FILE *out, const struct spread *spread)
 	}
 }
 
-static void put_bins(FILE *out, const struct spread *spread, uint64_t count)
+static void put_bins(FILE *out, const struct histogram *histogram, uint64_t count)
 {
-	uint64_t counts[SPREAD_BINS_MAX], most;
-	double width = (double)(spread->max - spread->min) / (double)count;
+	uint64_t counts[HISTOGRAM_BINS_MAX], most;
+	double width = (double)(histogram->max - histogram->min) / (double)count;
 
-	spread_bins(spread, counts, count);
+	histogram_bins(histogram, counts, count);
 	most = most_of(counts, count);
 	for (uint64_t i = 0; i < count; i++) {
-		put_bar(out, spread->min + (uint64_t)(width * (double)i),
-			spread->min + (uint64_t)(width * (double)(i + 1)), counts[i], most);
+		put_bar(out, histogram->min + (uint64_t)(width * (double)i),
+			histogram->min + (uint64_t)(width * (double)(i + 1)), counts[i], most);
 	}
 }
 
@@ -178,20 +179,20 @@ static void put_freq(FILE *out, const struct output *output, const struct report
 	for (size_t r = 0; r < top; r++) {
 		for (unsigned int i = 0; i < COLUMNS_MAX && table->table->columns[i].key; i++) {
 			const struct column *column = &table->table->columns[i];
-			const struct spread *spread =
-				column->kind == COLUMN_SPREAD
-					? column_spread(table->rows[r].values, i)
+			const struct histogram *histogram =
+				column->kind == COLUMN_HISTOGRAM
+					? column_histogram(table->rows[r].values, i)
 					: NULL;
 
-			if (spread) {
+			if (histogram) {
 				row_text(name, table->table, &table->rows[r], CELL_MAX - 1);
 				(void)snprintf(title, sizeof(title), "%s%s%s", column->key,
 					       name[0] ? " of " : "", name);
 				(void)fprintf(out, "  %s\n", title);
 				if (output->bins > 0) {
-					put_bins(out, spread, output->bins);
+					put_bins(out, histogram, output->bins);
 				} else {
-					put_powers(out, spread);
+					put_powers(out, histogram);
 				}
 			}
 		}

@@ -226,61 +226,61 @@ START_TEST(converts_clocks)
 END_TEST
 
 /* Percentiles of 1 to 100,000: at most 1/64 above, and never below; all else is exact. */
-START_TEST(spreads_values)
+START_TEST(histograms_values)
 {
 	static const unsigned int shares[] = { 1, 10, 500, 950, 999, 1000 };
-	struct spread *spread = NULL, *part = NULL, *copy = NULL;
-	uint64_t powers[SPREAD_POWERS], bins[4];
+	struct histogram *histogram = NULL, *part = NULL, *copy = NULL;
+	uint64_t powers[HISTOGRAM_POWERS], bins[4];
 
 	for (uint64_t value = 1; value <= 100000; value++) {
-		spread_add(value % 3 ? &spread : &part, value);
+		histogram_add(value % 3 ? &histogram : &part, value);
 	}
-	spread_merge(&copy, part);
-	spread_move(&spread, &part);
+	histogram_merge(&copy, part);
+	histogram_move(&histogram, &part);
 	ck_assert_ptr_null(part);
 	ck_assert_uint_eq(copy->count, 33333);
-	ck_assert_uint_eq(spread->count, 100000);
-	ck_assert_uint_eq(spread->sum, 5000050000);
-	ck_assert_uint_eq(spread->min, 1);
-	ck_assert_uint_eq(spread->max, 100000);
-	ck_assert_double_eq_tol(spread_mean(spread), 50000.5, 1e-6);
-	ck_assert_double_eq_tol(spread_deviation(spread), 28867.65779668774, 1e-6);
+	ck_assert_uint_eq(histogram->count, 100000);
+	ck_assert_uint_eq(histogram->sum, 5000050000);
+	ck_assert_uint_eq(histogram->min, 1);
+	ck_assert_uint_eq(histogram->max, 100000);
+	ck_assert_double_eq_tol(histogram_mean(histogram), 50000.5, 1e-6);
+	ck_assert_double_eq_tol(histogram_deviation(histogram), 28867.65779668774, 1e-6);
 	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
 		uint64_t truth = 100 * shares[i];
-		uint64_t got = spread_percentile(spread, shares[i]);
+		uint64_t got = histogram_percentile(histogram, shares[i]);
 
 		ck_assert_uint_ge(got, truth);
 		ck_assert_uint_le(got, truth + truth / 64);
 	}
-	spread_powers(spread, powers);
+	histogram_powers(histogram, powers);
 	ck_assert_uint_eq(powers[0], 1);
 	ck_assert_uint_eq(powers[10], 1024);
 	ck_assert_uint_eq(powers[16], 100000 - 65535);
-	spread_bins(spread, bins, 4); /* a bucket's width or two from the truth */
+	histogram_bins(histogram, bins, 4); /* a bucket's width or two from the truth */
 	ck_assert_uint_eq(bins[0] + bins[1] + bins[2] + bins[3], 100000);
 	for (size_t i = 0; i < 4; i++) {
 		ck_assert_uint_ge(bins[i], 23900);
 		ck_assert_uint_le(bins[i], 26100);
 	}
-	spread_add(&spread, UINT64_MAX);
-	spread_add(&spread, 0);
-	spread_bins(spread, bins, 4);
+	histogram_add(&histogram, UINT64_MAX);
+	histogram_add(&histogram, 0);
+	histogram_bins(histogram, bins, 4);
 	ck_assert_uint_eq(bins[0], 100001);
 	ck_assert_uint_eq(bins[3], 1);
-	ck_assert_uint_eq(spread_percentile(spread, 1000), UINT64_MAX);
-	ck_assert_uint_eq(spread_percentile(spread, 0), 0);
-	spread_free(spread);
-	spread_free(copy);
+	ck_assert_uint_eq(histogram_percentile(histogram, 1000), UINT64_MAX);
+	ck_assert_uint_eq(histogram_percentile(histogram, 0), 0);
+	histogram_free(histogram);
+	histogram_free(copy);
 }
 END_TEST
 
 /* What is written of a spread: the same however it came about. */
-static struct flat_out written(struct spread *spread)
+static struct codec_out written(struct histogram *histogram)
 {
-	struct flat_out out = { 0 };
-	struct flat flat = { .out = &out };
+	struct codec_out out = { 0 };
+	struct codec codec = { .out = &out };
 
-	spread_flat(&flat, &spread);
+	histogram_codec(&codec, &histogram);
 	return out;
 }
 
@@ -291,13 +291,13 @@ static int by_value(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-static void check_percentiles(const struct spread *spread, uint64_t *values, uint64_t count)
+static void check_percentiles(const struct histogram *histogram, uint64_t *values, uint64_t count)
 {
 	qsort(values, count, sizeof(*values), by_value);
 	for (unsigned int share = 0; share <= 1000; share += 50) {
 		uint64_t rank = (count * share + 999) / 1000;
 		uint64_t truth = values[rank > 0 ? rank - 1 : 0];
-		uint64_t got = spread_percentile(spread, share);
+		uint64_t got = histogram_percentile(histogram, share);
 
 		ck_assert_uint_ge(got, truth);
 		ck_assert_uint_le(got, truth + truth / 64);
@@ -306,37 +306,37 @@ static void check_percentiles(const struct spread *spread, uint64_t *values, uin
 
 /* Few values, more, and many, in one go and as parts in any order: _i at most, few of them alike.
  */
-START_TEST(spreads_alike)
+START_TEST(histograms_alike)
 {
 	uint64_t values[200], random = (uint64_t)_i;
-	struct spread *whole = NULL, *sum = NULL, *read = NULL, *parts[3] = { 0 };
-	struct flat_out out, other;
-	struct flat flat;
+	struct histogram *whole = NULL, *sum = NULL, *read = NULL, *parts[3] = { 0 };
+	struct codec_out out, other;
+	struct codec codec;
 
 	for (int i = 0; i < _i; i++) {
 		random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
 		values[i] = random >> (20 + (random >> 8) % 40);
-		spread_add(&whole, values[i]);
-		spread_add(&parts[(random >> 3) % 3], values[i]);
+		histogram_add(&whole, values[i]);
+		histogram_add(&parts[(random >> 3) % 3], values[i]);
 	}
 	for (size_t i = 0; i < 3; i++) {
-		spread_merge(&sum, parts[2 - i]);
-		spread_free(parts[2 - i]);
+		histogram_merge(&sum, parts[2 - i]);
+		histogram_free(parts[2 - i]);
 	}
 	out = written(whole);
 	other = written(sum);
 	ck_assert_uint_eq(out.bytes.count, other.bytes.count);
 	ck_assert_mem_eq(out.bytes.at, other.bytes.at, out.bytes.count);
-	flat = (struct flat){ .at = out.bytes.at, .left = out.bytes.count };
-	spread_flat(&flat, &read);
-	ck_assert(!flat.is_wrong && flat.left == 0);
+	codec = (struct codec){ .at = out.bytes.at, .left = out.bytes.count };
+	histogram_codec(&codec, &read);
+	ck_assert(!codec.is_wrong && codec.left == 0);
 	check_percentiles(whole, values, (uint64_t)_i);
 	check_percentiles(read, values, (uint64_t)_i);
 	vec_fini(&out.bytes);
 	vec_fini(&other.bytes);
-	spread_free(whole);
-	spread_free(sum);
-	spread_free(read);
+	histogram_free(whole);
+	histogram_free(sum);
+	histogram_free(read);
 }
 END_TEST
 
@@ -354,8 +354,8 @@ Suite *suite_base(void)
 	tcase_add_test(tcase, cuts_long_errors);
 	tcase_add_test(tcase, repairs_text);
 	tcase_add_test(tcase, writes_all_of_a_text);
-	tcase_add_test(tcase, spreads_values);
-	tcase_add_loop_test(tcase, spreads_alike, 1, 200);
+	tcase_add_test(tcase, histograms_values);
+	tcase_add_loop_test(tcase, histograms_alike, 1, 200);
 	tcase_add_loop_test(tcase, parses_urls, 0, COUNT(urls));
 	tcase_add_loop_test(tcase, refuses_urls, 0, COUNT(bad_urls));
 	tcase_add_test(tcase, converts_clocks);

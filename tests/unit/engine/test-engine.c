@@ -88,26 +88,26 @@ static struct partial *one_of_each(const struct map_setup *setup, const char *an
 static int read_again(const struct map_setup *setup, struct partial *partial)
 {
 	const struct partial_rules rules = { .setup = setup, .classes = 2 };
-	struct flat_out out = { 0 }, same = { 0 };
+	struct codec_out out = { 0 }, same = { 0 };
 	struct partial *again = partial_new();
-	struct flat flat = { .out = &out };
+	struct codec codec = { .out = &out };
 	struct err err;
 	int r;
 
-	ck_assert_int_eq(partial_flat(&flat, partial, NULL, &err), 0);
+	ck_assert_int_eq(partial_codec(&codec, partial, NULL, &err), 0);
 	for (size_t cut = 0; cut < out.bytes.count; cut++) {
 		struct partial *less = partial_new();
 
-		flat = (struct flat){ .at = out.bytes.at, .left = cut };
-		ck_assert_int_eq(partial_flat(&flat, less, &rules, &err), -EINVAL);
+		codec = (struct codec){ .at = out.bytes.at, .left = cut };
+		ck_assert_int_eq(partial_codec(&codec, less, &rules, &err), -EINVAL);
 		partial_free(less);
 	}
-	flat = (struct flat){ .at = out.bytes.at, .left = out.bytes.count };
-	r = partial_flat(&flat, again, &rules, &err);
-	ck_assert(r == -EINVAL || (r == 0 && flat.left == 0));
+	codec = (struct codec){ .at = out.bytes.at, .left = out.bytes.count };
+	r = partial_codec(&codec, again, &rules, &err);
+	ck_assert(r == -EINVAL || (r == 0 && codec.left == 0));
 	if (r == 0) {
-		flat = (struct flat){ .out = &same };
-		ck_assert_int_eq(partial_flat(&flat, again, NULL, &err), 0);
+		codec = (struct codec){ .out = &same };
+		ck_assert_int_eq(partial_codec(&codec, again, NULL, &err), 0);
 		ck_assert_uint_eq(same.bytes.count, out.bytes.count);
 		ck_assert_mem_eq(same.bytes.at, out.bytes.at, out.bytes.count);
 	}
