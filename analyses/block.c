@@ -48,12 +48,13 @@ enum { RWBS_WRITE = 1, RWBS_DISCARD = 2, RWBS_READ = 4, RWBS_FLUSH = 256 };
 
 enum { DEV, SECTOR, COUNT, RWBS, ERROR_OR_TID, ERRORS };
 
-static uint64_t value_of(const struct map_event *event, unsigned int field)
+static uint64_t value_of(const struct trace_event *event, unsigned int field)
 {
 	return event->present & (1u << field) ? event->values[field].u : 0;
 }
 
-static void on_request(struct map *map, void *state, const struct map_event *event, uint32_t kind)
+static void on_request(struct worker *worker, void *state, const struct trace_event *event,
+		       uint32_t kind)
 {
 	uint64_t numbers[REQUEST_WORDS] = { value_of(event, SECTOR), value_of(event, COUNT),
 					    value_of(event, RWBS), 0 };
@@ -66,26 +67,27 @@ static void on_request(struct map *map, void *state, const struct map_event *eve
 	if (kind == OWN_COMPLETE) {
 		numbers[3] = value_of(event, ERROR_OR_TID) | value_of(event, ERRORS);
 	}
-	record = map_emit_of(map, event->ts, event->values[DEV].u, kind);
-	record->a = map_numbers(map, numbers, REQUEST_WORDS);
+	record = worker_emit_entity(worker, event->ts, event->values[DEV].u, kind);
+	record->a = worker_numbers(worker, numbers, REQUEST_WORDS);
 	if (kind == OWN_ISSUE && (event->present & (1u << ERROR_OR_TID)) &&
 	    event->values[ERROR_OR_TID].i > 0) {
-		record = map_emit(map, event->ts, (int32_t)event->values[ERROR_OR_TID].i,
-				  OWN_ISSUED);
+		record = worker_emit(worker, event->ts, (int32_t)event->values[ERROR_OR_TID].i,
+				     OWN_ISSUED);
 		record->a = numbers[1] * SECTOR_BYTES;
 		record->prio = (int32_t)numbers[2];
 	}
 }
 
-static void on_name(struct map *map, void *state, const struct map_event *event, uint32_t kind)
+static void on_name(struct worker *worker, void *state, const struct trace_event *event,
+		    uint32_t kind)
 {
 	enum { DISK_DEV, DISK_NAME };
 	const struct value *v = event->values;
 
 	(void)state;
 	if ((event->present & 3) == 3) {
-		map_emit_of(map, event->ts, v[DISK_DEV].u, kind)->a =
-			map_text(map, v[DISK_NAME].bytes, v[DISK_NAME].len);
+		worker_emit_entity(worker, event->ts, v[DISK_DEV].u, kind)->a =
+			worker_text(worker, v[DISK_NAME].bytes, v[DISK_NAME].len);
 	}
 }
 

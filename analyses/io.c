@@ -25,7 +25,7 @@
 enum table_index { TOTALS, THREADS, PROCESSES };
 enum { READ_BYTES, WRITE_BYTES, READS, WRITES, ERRORS, READ_NS, WRITE_NS, FIGURES };
 
-enum { OWN_SUMS = RECORD_OWN, OWN_OPEN, OWN_EXIT, OWN_ANEW };
+enum { OWN_SUMS = RECORD_OWN, OWN_OPEN, OWN_EXIT, OWN_NO_OPEN_CALLS };
 
 #define CALL_OTHER FILE_CALL_COUNT /* a call that is not I/O */
 
@@ -53,8 +53,8 @@ struct open_call {
 	bool is_open, is_tainted;
 	uint64_t entry_ts, message_bytes;
 	/* Of the merge side. */
-	uint64_t channel; /* where it was entered */
-	uint64_t anew_ts; /* of the last stay that showed that none was open */
+	uint64_t channel;    /* where it was entered */
+	uint64_t no_open_ts; /* of the last stay that showed that none was open */
 };
 
 struct ended_call {
@@ -103,7 +103,7 @@ static bool end_call(const struct open_call *open, const struct ended_call *exit
 
 /* ---- map side ---- */
 
-struct io_map {
+struct io_worker {
 	struct open_call open;
 	bool has_seen; /* a system call event in this stay */
 	bool rests;
@@ -115,10 +115,10 @@ enum { ENTRY_MESSAGE_BYTES, ENTRY_TID };
 enum { EXIT_RET, EXIT_TID };
 enum { OTHER_TID };
 
-static void emit_open(struct map *map, const struct open_call *open, uint64_t ts, int32_t tid)
+static void emit_open(struct worker *worker, const struct open_call *open, uint64_t ts, int32_t tid)
 {
 	uint64_t numbers[2] = { open->entry_ts, open->message_bytes };
-	struct record *record = map_emit(map, ts, tid, OWN_OPEN);
+	struct record *record = worker_emit(worker, ts, tid, OWN_OPEN);
 
 	record->flags = open->call;
 	if (open->message_bytes <= INT32_MAX) {
@@ -126,13 +126,14 @@ static void emit_open(struct map *map, const struct open_call *open, uint64_t ts
 		record->prio = (int32_t)open->message_bytes;
 		record->a = open->entry_ts;
 	} else {
-		record->a = map_numbers(map, numbers, 2);
+		record->a = worker_numbers(worker, numbers, 2);
 	}
 }
 
-static void emit_exit(struct map *map, const struct ended_call *exit, uint64_t ts, int32_t tid)
+static void emit_exit(struct worker *worker, const struct ended_call *exit, uint64_t ts,
+		      int32_t tid)
 {
-	struct record *record = map_emit(map, ts, tid, OWN_EXIT);
+	struct record *record = worker_emit(worker, ts, tid, OWN_EXIT);
 
 	record->flags = exit->call;
 	record->prio = exit->has_ret;
@@ -140,107 +141,109 @@ static void emit_exit(struct map *map, const struct ended_call *exit, uint64_t t
 }
 
 /* Between the calls that count, others tell something only if they are the first of a stay. */
-static void rest(struct map *map, struct io_map *io)
+static void rest(struct worker *worker, struct io_worker *io)
 {
 	bool is_open = io->open.is_open && operations[io->open.call] != OP_NONE;
 
 	if (io->rests != (io->has_seen && !is_open)) {
 		io->rests = !io->rests;
-		map_rest(map, io->rests);
+		worker_rest(worker, io->rests);
 	}
 }
 
 /* The first event of a stay tells that no call entered before is open any more. */
-static void first_is_anew(struct map *map, struct io_map *io, uint64_t ts, bool by_exit)
+static void note_first_call_event(struct worker *worker, struct io_worker *io, uint64_t ts,
+				  bool by_exit)
 {
-	if (!io->has_seen && !map_mark_anew(map, by_exit)) {
-		(void)map_emit(map, ts, map_tid(map), OWN_ANEW);
+	if (!io->has_seen && !worker_mark_no_open_calls(worker, by_exit)) {
+		(void)worker_emit(worker, ts, worker_tid(worker), OWN_NO_OPEN_CALLS);
 	}
 	io->has_seen = true;
 }
 
-static void on_call_entry(struct map *map, void *state, const struct map_event *event,
+static void on_call_entry(struct worker *worker, void *state, const struct trace_event *event,
 			  uint32_t call)
 {
-	struct io_map *io = state;
+	struct io_worker *io = state;
 	struct open_call open = { .call = (uint8_t)call, .is_open = true, .entry_ts = event->ts };
 
 	if (event->present & (1u << ENTRY_MESSAGE_BYTES)) {
 		open.message_bytes = event->values[ENTRY_MESSAGE_BYTES].u;
 	}
-	if (!map_sees_switches(map)) {
-		emit_open(map, &open, event->ts, map_tid_of(map, event, ENTRY_TID));
+	if (!worker_sees_switches(worker)) {
+		emit_open(worker, &open, event->ts, worker_tid_of(worker, event, ENTRY_TID));
 		return;
 	}
-	first_is_anew(map, io, event->ts, false);
+	note_first_call_event(worker, io, event->ts, false);
 	io->open = open;
-	rest(map, io);
+	rest(worker, io);
 }
 
-static void on_call_exit(struct map *map, void *state, const struct map_event *event, uint32_t call)
+static void on_call_exit(struct worker *worker, void *state, const struct trace_event *event,
+			 uint32_t call)
 {
-	struct io_map *io = state;
+	struct io_worker *io = state;
 	struct ended_call exit = { .call = (uint8_t)call }, ended;
 
 	if (event->present & (1u << EXIT_RET)) {
 		exit.has_ret = true;
 		exit.ret = event->values[EXIT_RET].i;
 	}
-	if (!map_sees_switches(map)) {
-		emit_exit(map, &exit, event->ts, map_tid_of(map, event, EXIT_TID));
+	if (!worker_sees_switches(worker)) {
+		emit_exit(worker, &exit, event->ts, worker_tid_of(worker, event, EXIT_TID));
 		return;
 	}
 	if (!io->has_seen) {
 		io->has_seen = true;
-		emit_exit(map, &exit, event->ts, map_tid(map));
+		emit_exit(worker, &exit, event->ts, worker_tid(worker));
 	} else if (end_call(&io->open, &exit, event->ts, &ended)) {
 		add_call(io->sums, &ended);
 		io->has_sums = true;
 	}
 	io->open.is_open = false;
-	rest(map, io);
+	rest(worker, io);
 }
 
 /*
  * Calls that are not I/O only show what is open, and are most of all: without what a call
  * that counts needs, an event of theirs costs half.  One that is open is as good as none.
  */
-static void on_other_entry(struct map *map, void *state, const struct map_event *event,
+static void on_other_entry(struct worker *worker, void *state, const struct trace_event *event,
 			   uint32_t user)
 {
 	static const struct open_call open = { .call = CALL_OTHER, .is_open = true };
-	struct io_map *io = state;
+	struct io_worker *io = state;
 
 	(void)user;
-	if (!map_sees_switches(map)) {
-		emit_open(map, &open, event->ts, map_tid_of(map, event, OTHER_TID));
+	if (!worker_sees_switches(worker)) {
+		emit_open(worker, &open, event->ts, worker_tid_of(worker, event, OTHER_TID));
 		return;
 	}
-	first_is_anew(map, io, event->ts, false);
+	note_first_call_event(worker, io, event->ts, false);
 	io->open.call = CALL_OTHER;
 	io->open.is_open = true;
-	rest(map, io);
+	rest(worker, io);
 }
 
-static void on_other_exit(struct map *map, void *state, const struct map_event *event,
+static void on_other_exit(struct worker *worker, void *state, const struct trace_event *event,
 			  uint32_t user)
 {
 	static const struct ended_call exit = { .call = CALL_OTHER };
-	struct io_map *io = state;
+	struct io_worker *io = state;
 
 	(void)user;
-	if (!map_sees_switches(map)) {
-		emit_exit(map, &exit, event->ts, map_tid_of(map, event, OTHER_TID));
+	if (!worker_sees_switches(worker)) {
+		emit_exit(worker, &exit, event->ts, worker_tid_of(worker, event, OTHER_TID));
 		return;
 	}
-	first_is_anew(map, io, event->ts, true);
+	note_first_call_event(worker, io, event->ts, true);
 	io->open.is_open = false;
-	rest(map, io);
+	rest(worker, io);
 }
 
-static void emit_sums(struct map *map, const uint64_t sums[FIGURES], uint64_t ts)
+static void emit_sums(struct worker *worker, const uint64_t sums[FIGURES], uint64_t ts)
 {
-	struct record *record = map_emit(map, ts, map_tid(map), OWN_SUMS);
+	struct record *record = worker_emit(worker, ts, worker_tid(worker), OWN_SUMS);
 	bool writes = sums[READS] == 0;
 	uint64_t calls = sums[READS] + sums[WRITES];
 	uint64_t bytes = sums[READ_BYTES] + sums[WRITE_BYTES], ns = sums[READ_NS] + sums[WRITE_NS];
@@ -251,16 +254,16 @@ static void emit_sums(struct map *map, const uint64_t sums[FIGURES], uint64_t ts
 		record->prio = (int32_t)sums[ERRORS];
 		record->a = bytes << SHORT_NS_BITS | ns;
 	} else {
-		record->a = map_numbers(map, sums, FIGURES);
+		record->a = worker_numbers(worker, sums, FIGURES);
 	}
 }
 
-static void on_stay_end(struct map *map, void *state, uint64_t ts, bool is_window)
+static void on_oncpu_end(struct worker *worker, void *state, uint64_t ts, bool is_window)
 {
-	struct io_map *io = state;
+	struct io_worker *io = state;
 
 	if (io->has_sums) {
-		emit_sums(map, io->sums, ts);
+		emit_sums(worker, io->sums, ts);
 		memset(io->sums, 0, sizeof(io->sums));
 		io->has_sums = false;
 	}
@@ -268,11 +271,11 @@ static void on_stay_end(struct map *map, void *state, uint64_t ts, bool is_windo
 		return;
 	}
 	if (io->open.is_open && operations[io->open.call] != OP_NONE) {
-		emit_open(map, &io->open, ts, map_tid(map));
+		emit_open(worker, &io->open, ts, worker_tid(worker));
 	}
 	io->open.is_open = false;
 	io->has_seen = false;
-	rest(map, io);
+	rest(worker, io);
 }
 
 /* ---- merge side ---- */
@@ -312,7 +315,7 @@ static void merge_open(struct shard *shard, struct open_call *open, const struct
 	bool is_short = record->flags & IS_SHORT;
 	uint64_t entry_ts = is_short ? record->a : numbers[record->a];
 
-	if (record->ts == open->anew_ts && entry_ts < record->ts) {
+	if (record->ts == open->no_open_ts && entry_ts < record->ts) {
 		return; /* from the CPU that it left in the ns in which it came here */
 	}
 	*open = (struct open_call){ .call = (uint8_t)record->flags,
@@ -321,7 +324,7 @@ static void merge_open(struct shard *shard, struct open_call *open, const struct
 				    .message_bytes = is_short ? (uint64_t)record->prio
 							      : numbers[record->a + 1],
 				    .channel = shard_channel(shard),
-				    .anew_ts = open->anew_ts };
+				    .no_open_ts = open->no_open_ts };
 }
 
 static void merge_exit(struct shard *shard, struct thread *thread, struct open_call *open,
@@ -353,7 +356,7 @@ static bool accepts(const struct foreign_record *foreign)
 	case OWN_EXIT:
 		return foreign_has(foreign, 0) && foreign->record->flags <= CALL_OTHER;
 	default:
-		return foreign->record->kind == OWN_ANEW;
+		return foreign->record->kind == OWN_NO_OPEN_CALLS;
 	}
 }
 
@@ -367,7 +370,7 @@ static void on_carry(const struct carried *carried, void *state)
 	codec_u64(carried->codec, &open->entry_ts);
 	codec_u64(carried->codec, &open->message_bytes);
 	codec_u64(carried->codec, &open->channel);
-	codec_u64(carried->codec, &open->anew_ts);
+	codec_u64(carried->codec, &open->no_open_ts);
 	if (!codec_check(carried->codec, open->call <= CALL_OTHER)) {
 		open->call = CALL_OTHER;
 	}
@@ -388,7 +391,7 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 	case OWN_EXIT:
 		merge_exit(shard, thread, open, record);
 		break;
-	case OWN_ANEW:
+	case OWN_NO_OPEN_CALLS:
 		open->is_open = false;
 		break;
 	default:
@@ -396,13 +399,13 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 	}
 }
 
-static void on_anew(struct shard *shard, struct thread *thread, bool by_exit)
+static void on_no_open_calls(struct shard *shard, struct thread *thread, bool by_exit)
 {
 	struct open_call *open = shard_thread_state(shard, thread);
 
 	(void)by_exit;
 	open->is_open = false;
-	open->anew_ts = thread->in_ts;
+	open->no_open_ts = thread->in_ts;
 }
 
 /* What the thread did in the gap is not known: its call may have ended and begun again. */
@@ -462,7 +465,7 @@ const struct analysis analysis_io = {
 	.summary = "bytes, calls, errors and time of read and write system calls",
 	.needs = needs,
 	.need_count = sizeof(needs) / sizeof(needs[0]),
-	.map_state_size = sizeof(struct io_map),
+	.worker_state_size = sizeof(struct io_worker),
 	.thread_state_size = sizeof(struct open_call),
 	.uses_threads = true,
 	.tables = {
@@ -486,10 +489,10 @@ const struct analysis analysis_io = {
 			FIGURE_COLUMNS,
 		},
 	},
-	.on_stay_end = on_stay_end,
+	.on_oncpu_end = on_oncpu_end,
 	.on_record = on_record,
 	.accepts = accepts,
 	.on_carry = on_carry,
-	.on_anew = on_anew,
+	.on_no_open_calls = on_no_open_calls,
 	.on_gap = on_gap,
 };

@@ -32,17 +32,18 @@ enum { IS_SOFT = 1 };
 
 enum { NUMBER, NAME_OR_RET };
 
-static struct record *emit(struct map *map, const struct map_event *event, unsigned int kind,
-			   uint32_t flags)
+static struct record *emit(struct worker *worker, const struct trace_event *event,
+			   unsigned int kind, uint32_t flags)
 {
-	struct record *record = map_emit_of(map, event->ts, map_cpu(map), kind);
+	struct record *record = worker_emit_entity(worker, event->ts, worker_cpu(worker), kind);
 
 	record->flags = (uint16_t)flags;
 	record->prio = (int32_t)event->values[NUMBER].u;
 	return record;
 }
 
-static void on_entry(struct map *map, void *state, const struct map_event *event, uint32_t flags)
+static void on_entry(struct worker *worker, void *state, const struct trace_event *event,
+		     uint32_t flags)
 {
 	const struct value *name = &event->values[NAME_OR_RET];
 
@@ -50,33 +51,35 @@ static void on_entry(struct map *map, void *state, const struct map_event *event
 	if (!(event->present & (1u << NUMBER))) {
 		return;
 	}
-	emit(map, event, OWN_ENTRY, flags)->a = flags & IS_SOFT ? 0
-						: event->present & (1u << NAME_OR_RET)
-							? map_text(map, name->bytes, name->len)
-							: map_text(map, "", 0);
+	emit(worker, event, OWN_ENTRY, flags)->a =
+		flags & IS_SOFT                        ? 0
+		: event->present & (1u << NAME_OR_RET) ? worker_text(worker, name->bytes, name->len)
+						       : worker_text(worker, "", 0);
 }
 
-static void on_exit_(struct map *map, void *state, const struct map_event *event, uint32_t flags)
+static void on_exit_(struct worker *worker, void *state, const struct trace_event *event,
+		     uint32_t flags)
 {
 	(void)state;
 	if (event->present & (1u << NUMBER)) {
-		emit(map, event, OWN_EXIT, flags)->a =
+		emit(worker, event, OWN_EXIT, flags)->a =
 			flags & IS_SOFT ? 1 : event->values[NAME_OR_RET].u;
 	}
 }
 
-static void on_raise(struct map *map, void *state, const struct map_event *event, uint32_t flags)
+static void on_raise(struct worker *worker, void *state, const struct trace_event *event,
+		     uint32_t flags)
 {
 	(void)state;
 	if (event->present & (1u << NUMBER)) {
-		(void)emit(map, event, OWN_RAISE, flags);
+		(void)emit(worker, event, OWN_RAISE, flags);
 	}
 }
 
-static void on_lost(struct map *map, void *state, uint64_t ts)
+static void on_lost(struct worker *worker, void *state, uint64_t ts)
 {
 	(void)state;
-	(void)map_emit_of(map, ts, map_cpu(map), OWN_LOST);
+	(void)worker_emit_entity(worker, ts, worker_cpu(worker), OWN_LOST);
 }
 
 /* ---- merge side ---- */

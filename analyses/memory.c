@@ -24,21 +24,21 @@ enum { OWN_SUMS = RECORD_OWN, OWN_RECLAIM_BEGIN, OWN_RECLAIM_END };
 
 /* ---- map side ---- */
 
-struct map_pages {
+struct worker_pages {
 	bool has_sums;
 	uint64_t sums[SUMS];
 };
 
 enum { ORDER, PFN, PAGE };
 
-static uint64_t pages_of(const struct map_event *event)
+static uint64_t pages_of(const struct trace_event *event)
 {
 	uint64_t order = event->present & (1u << ORDER) ? event->values[ORDER].u : 0;
 
 	return order <= ORDER_MAX ? (uint64_t)1 << order : 0;
 }
 
-static bool has_failed(const struct map_event *event)
+static bool has_failed(const struct trace_event *event)
 {
 	if ((event->present & (1u << PFN)) && event->values[PFN].u == UINT64_MAX) {
 		return true;
@@ -46,26 +46,27 @@ static bool has_failed(const struct map_event *event)
 	return (event->present & (1u << PAGE)) && event->values[PAGE].u == 0;
 }
 
-static void tell(struct map *map, struct map_pages *pages, uint64_t ts)
+static void tell(struct worker *worker, struct worker_pages *pages, uint64_t ts)
 {
-	struct record *record = map_emit(map, ts, map_tid(map), OWN_SUMS);
+	struct record *record = worker_emit(worker, ts, worker_tid(worker), OWN_SUMS);
 
-	record->a = map_numbers(map, pages->sums, SUMS);
+	record->a = worker_numbers(worker, pages->sums, SUMS);
 	memset(pages, 0, sizeof(*pages));
 }
 
 /* Where no switch is seen, each event may be of another thread than the one before. */
-static void note(struct map *map, struct map_pages *pages, uint64_t ts)
+static void note(struct worker *worker, struct worker_pages *pages, uint64_t ts)
 {
 	pages->has_sums = true;
-	if (!map_sees_switches(map)) {
-		tell(map, pages, ts);
+	if (!worker_sees_switches(worker)) {
+		tell(worker, pages, ts);
 	}
 }
 
-static void on_pages(struct map *map, void *state, const struct map_event *event, uint32_t column)
+static void on_pages(struct worker *worker, void *state, const struct trace_event *event,
+		     uint32_t column)
 {
-	struct map_pages *pages = state;
+	struct worker_pages *pages = state;
 	uint64_t count = pages_of(event);
 
 	if (column == ALLOCATED && has_failed(event)) {
@@ -73,35 +74,37 @@ static void on_pages(struct map *map, void *state, const struct map_event *event
 	} else {
 		pages->sums[column] += count;
 		if (event->present & (1u << ORDER)) {
-			map_item(map, ORDERS, event->values[ORDER].u & INT64_MAX, NULL,
-				 0)[column]++;
+			worker_keyed_row(worker, ORDERS, event->values[ORDER].u & INT64_MAX, NULL,
+					 0)[column]++;
 		}
 	}
-	note(map, pages, event->ts);
+	note(worker, pages, event->ts);
 }
 
-static void on_kswapd(struct map *map, void *state, const struct map_event *event, uint32_t user)
+static void on_kswapd(struct worker *worker, void *state, const struct trace_event *event,
+		      uint32_t user)
 {
-	struct map_pages *pages = state;
+	struct worker_pages *pages = state;
 
 	(void)user;
 	pages->sums[KSWAPD_WAKES]++;
-	note(map, pages, event->ts);
+	note(worker, pages, event->ts);
 }
 
-static void on_reclaim(struct map *map, void *state, const struct map_event *event, uint32_t kind)
+static void on_reclaim(struct worker *worker, void *state, const struct trace_event *event,
+		       uint32_t kind)
 {
 	(void)state;
-	(void)map_emit(map, event->ts, map_tid(map), kind);
+	(void)worker_emit(worker, event->ts, worker_tid(worker), kind);
 }
 
-static void on_stay_end(struct map *map, void *state, uint64_t ts, bool is_window)
+static void on_oncpu_end(struct worker *worker, void *state, uint64_t ts, bool is_window)
 {
-	struct map_pages *pages = state;
+	struct worker_pages *pages = state;
 
 	(void)is_window;
 	if (pages->has_sums) {
-		tell(map, pages, ts);
+		tell(worker, pages, ts);
 	}
 }
 
@@ -180,7 +183,7 @@ static void on_gap(struct shard *shard, struct thread *thread)
 	}
 }
 
-static void on_anew(struct shard *shard, struct thread *thread, bool by_exit)
+static void on_no_open_calls(struct shard *shard, struct thread *thread, bool by_exit)
 {
 	struct reclaiming *reclaiming = shard_thread_state(shard, thread);
 
@@ -218,7 +221,7 @@ const struct analysis analysis_memory = {
 	.summary = "pages allocated and freed, failures, waiting for memory (direct reclaim)",
 	.needs = needs,
 	.need_count = sizeof(needs) / sizeof(needs[0]),
-	.map_state_size = sizeof(struct map_pages),
+	.worker_state_size = sizeof(struct worker_pages),
 	.thread_state_size = sizeof(struct reclaiming),
 	.uses_threads = true,
 	.tables = {
@@ -257,10 +260,10 @@ const struct analysis analysis_memory = {
 			FIGURES,
 		},
 	},
-	.on_stay_end = on_stay_end,
+	.on_oncpu_end = on_oncpu_end,
 	.on_record = on_record,
 	.accepts = accepts,
 	.on_carry = on_carry,
 	.on_gap = on_gap,
-	.on_anew = on_anew,
+	.on_no_open_calls = on_no_open_calls,
 };

@@ -11,7 +11,8 @@
 enum table_index { INTERFACES };
 enum { RX_BYTES, TX_BYTES, RX_PACKETS, TX_PACKETS, TX_DROPS };
 
-static void on_receive(struct map *map, void *state, const struct map_event *event, uint32_t user)
+static void on_receive(struct worker *worker, void *state, const struct trace_event *event,
+		       uint32_t user)
 {
 	enum { NAME, LEN };
 	const struct value *v = event->values;
@@ -20,13 +21,14 @@ static void on_receive(struct map *map, void *state, const struct map_event *eve
 	(void)state;
 	(void)user;
 	if (event->present & (1u << NAME)) {
-		row = map_item(map, INTERFACES, 0, v[NAME].bytes, v[NAME].len);
+		row = worker_keyed_row(worker, INTERFACES, 0, v[NAME].bytes, v[NAME].len);
 		row[RX_PACKETS]++;
 		row[RX_BYTES] += event->present & (1u << LEN) ? v[LEN].u : 0;
 	}
 }
 
-static void on_send(struct map *map, void *state, const struct map_event *event, uint32_t user)
+static void on_send(struct worker *worker, void *state, const struct trace_event *event,
+		    uint32_t user)
 {
 	enum { NAME, LEN, RC };
 	const struct value *v = event->values;
@@ -37,7 +39,7 @@ static void on_send(struct map *map, void *state, const struct map_event *event,
 	if (!(event->present & (1u << NAME))) {
 		return;
 	}
-	row = map_item(map, INTERFACES, 0, v[NAME].bytes, v[NAME].len);
+	row = worker_keyed_row(worker, INTERFACES, 0, v[NAME].bytes, v[NAME].len);
 	if ((event->present & (1u << RC)) && v[RC].u != 0) {
 		row[TX_DROPS]++;
 		return;

@@ -30,12 +30,12 @@ enum { WORD_KEY, WORD_CPU, WORD_TEXT };
 
 /* ---- map side ---- */
 
-static bool has(const struct map_event *event, unsigned int field)
+static bool has(const struct trace_event *event, unsigned int field)
 {
 	return event->present & (1u << field);
 }
 
-static bool is_meant(const struct period_side *side, const struct map_event *event)
+static bool is_meant(const struct period_side *side, const struct trace_event *event)
 {
 	for (size_t i = 0; i < side->what.count; i++) {
 		const struct condition *condition = &side->what.conditions[i];
@@ -50,10 +50,10 @@ static bool is_meant(const struct period_side *side, const struct map_event *eve
 }
 
 /* False: the event lacks one. */
-static bool key_of(struct map *map, const struct period *period, const struct period_side *side,
-		   const struct map_event *event, uint64_t *ret)
+static bool key_of(struct worker *worker, const struct period *period,
+		   const struct period_side *side, const struct trace_event *event, uint64_t *ret)
 {
-	uint64_t hash = 0, cpu = map_cpu(map);
+	uint64_t hash = 0, cpu = worker_cpu(worker);
 
 	for (size_t i = 0; i < period->key_count; i++) {
 		uint8_t field = side->keys[i];
@@ -75,19 +75,19 @@ static bool key_of(struct map *map, const struct period *period, const struct pe
 	return true;
 }
 
-static int32_t thread_of(const struct map *map, const struct period_side *side,
-			 const struct map_event *event)
+static int32_t thread_of(const struct worker *worker, const struct period_side *side,
+			 const struct trace_event *event)
 {
 	if (side->thread != FIELD_NONE) {
 		return (int32_t)event->values[side->thread].i;
 	}
 	return has(event, side->vtid) ? (int32_t)event->values[side->vtid].i
-				      : map_tid_of(map, event, side->tid);
+				      : worker_tid_of(worker, event, side->tid);
 }
 
 /* "size=5 name=x", as much as fits. */
 static void group_text(char text[TEXT_BYTES], const struct period *period,
-		       const struct period_side *side, const struct map_event *event)
+		       const struct period_side *side, const struct trace_event *event)
 {
 	size_t len = 0;
 
@@ -115,28 +115,29 @@ static void group_text(char text[TEXT_BYTES], const struct period *period,
 }
 
 /* @user: the number of the period, and whether it ends. */
-static void on_event(struct map *map, void *state, const struct map_event *event, uint32_t user)
+static void on_event(struct worker *worker, void *state, const struct trace_event *event,
+		     uint32_t user)
 {
-	const struct period *period = map_periods(map)->all.at[user / 2];
+	const struct period *period = worker_periods(worker)->all.at[user / 2];
 	const struct period_side *side = user % 2 ? &period->end : &period->begin;
 	unsigned int kind = user % 2 ? OWN_END : OWN_BEGIN;
-	uint64_t words[WORD_TEXT + TEXT_WORDS] = { [WORD_CPU] = map_cpu(map) };
+	uint64_t words[WORD_TEXT + TEXT_WORDS] = { [WORD_CPU] = worker_cpu(worker) };
 	char text[TEXT_BYTES] = "";
 	struct record *record;
 
 	(void)state;
-	if (!is_meant(side, event) || !key_of(map, period, side, event, &words[WORD_KEY])) {
+	if (!is_meant(side, event) || !key_of(worker, period, side, event, &words[WORD_KEY])) {
 		return;
 	}
 	group_text(text, period, side, event);
 	memcpy(words + WORD_TEXT, text, sizeof(text));
 	if (period->by_thread) {
-		record = map_emit(map, event->ts, thread_of(map, side, event), kind);
+		record = worker_emit(worker, event->ts, thread_of(worker, side, event), kind);
 	} else {
-		record = map_emit_of(map, event->ts, words[WORD_KEY] % BUCKETS, kind);
+		record = worker_emit_entity(worker, event->ts, words[WORD_KEY] % BUCKETS, kind);
 	}
 	record->flags = (uint16_t)(user / 2);
-	record->a = map_numbers(map, words, WORD_TEXT + (text[0] ? TEXT_WORDS : 1));
+	record->a = worker_numbers(worker, words, WORD_TEXT + (text[0] ? TEXT_WORDS : 1));
 }
 
 static size_t needs_of(const struct period_set *periods, struct need **ret)
@@ -369,7 +370,7 @@ static void on_gap(struct shard *shard, struct thread *thread)
 	}
 }
 
-static void on_anew(struct shard *shard, struct thread *thread, bool by_exit)
+static void on_no_open_calls(struct shard *shard, struct thread *thread, bool by_exit)
 {
 	(void)by_exit;
 	if (thread->view.tid < 0) { /* who is unknown is somebody else now */
@@ -463,7 +464,7 @@ const struct analysis analysis_periods = {
 	.accepts = accepts,
 	.on_carry = on_carry,
 	.on_gap = on_gap,
-	.on_anew = on_anew,
+	.on_no_open_calls = on_no_open_calls,
 	.on_window_end = on_window_end,
 	.on_forget = on_forget,
 };

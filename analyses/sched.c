@@ -34,22 +34,22 @@ enum { EVENT_TTWU, EVENT_WAKING, EVENT_WAKEUP, EVENT_WAKEUP_NEW };
 
 /* ---- map side ---- */
 
-struct map_wakes {
+struct worker_wakes {
 	bool is_known;
 	bool has_wakeup;
 	unsigned int source; /* the event that wakes in this trace */
 };
 
-static void find_source(struct map *map, struct map_wakes *wakes)
+static void find_source(struct worker *worker, struct worker_wakes *wakes)
 {
 	wakes->is_known = true;
-	wakes->has_wakeup = map_has_event(map, "sched_wakeup");
-	wakes->source = map_has_event(map, "sched_ttwu")     ? EVENT_TTWU
-			: map_has_event(map, "sched_waking") ? EVENT_WAKING
-							     : EVENT_WAKEUP;
+	wakes->has_wakeup = worker_has_event(worker, "sched_wakeup");
+	wakes->source = worker_has_event(worker, "sched_ttwu")     ? EVENT_TTWU
+			: worker_has_event(worker, "sched_waking") ? EVENT_WAKING
+								   : EVENT_WAKEUP;
 }
 
-static enum wake_kind kind_of(const struct map_wakes *wakes, uint32_t event)
+static enum wake_kind kind_of(const struct worker_wakes *wakes, uint32_t event)
 {
 	if (event == EVENT_WAKEUP_NEW) {
 		return WAKE_NEW;
@@ -60,25 +60,26 @@ static enum wake_kind kind_of(const struct map_wakes *wakes, uint32_t event)
 	return event == EVENT_WAKEUP ? WAKE_CONFIRMS : WAKE_NONE;
 }
 
-static void on_wake(struct map *map, void *state, const struct map_event *event, uint32_t which)
+static void on_wake(struct worker *worker, void *state, const struct trace_event *event,
+		    uint32_t which)
 {
 	enum { TID, SUCCESS };
-	struct map_wakes *wakes = state;
+	struct worker_wakes *wakes = state;
 	struct record *record;
 	enum wake_kind kind;
 
 	if (!wakes->is_known) {
-		find_source(map, wakes);
+		find_source(worker, wakes);
 	}
 	kind = kind_of(wakes, which);
 	if (kind == WAKE_NONE || !(event->present & (1u << TID)) || event->values[TID].i == 0 ||
 	    ((event->present & (1u << SUCCESS)) && event->values[SUCCESS].u == 0)) {
 		return;
 	}
-	record = map_emit(map, event->ts, (int32_t)event->values[TID].i, OWN_WAKE);
-	record->a = map_cpu(map);
+	record = worker_emit(worker, event->ts, (int32_t)event->values[TID].i, OWN_WAKE);
+	record->a = worker_cpu(worker);
 	record->flags = (uint16_t)(kind | (wakes->has_wakeup ? 0 : FLAG_TENTATIVE));
-	map_note_current(map, record);
+	worker_note_current(worker, record);
 }
 
 /* ---- merge side ---- */
@@ -262,7 +263,7 @@ static void on_switch_out(struct shard *shard, struct thread *thread, const stru
 	w->out_flags = out->flags;
 }
 
-static void on_head(struct shard *shard, struct thread *thread, uint64_t cpu)
+static void on_initial_thread(struct shard *shard, struct thread *thread, uint64_t cpu)
 {
 	struct waiting *w = shard_thread_state(shard, thread);
 
@@ -301,7 +302,7 @@ const struct analysis analysis_sched = {
 	.summary = "how long threads wait for a CPU once they are woken, preempted or forked",
 	.needs = needs,
 	.need_count = sizeof(needs) / sizeof(needs[0]),
-	.map_state_size = sizeof(struct map_wakes),
+	.worker_state_size = sizeof(struct worker_wakes),
 	.thread_state_size = sizeof(struct waiting),
 	.uses_threads = true,
 	.tables = {
@@ -367,7 +368,7 @@ const struct analysis analysis_sched = {
 	.on_carry = on_carry,
 	.on_switch_in = on_switch_in,
 	.on_switch_out = on_switch_out,
-	.on_head = on_head,
+	.on_initial_thread = on_initial_thread,
 	.on_fork = on_fork,
 	.on_unseen = on_unseen,
 };

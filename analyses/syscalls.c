@@ -54,21 +54,22 @@ enum { CALL_NUMBERS = 3, EXIT_NUMBERS = 4 };
 
 /* ---- map side ---- */
 
-struct map_call {
+struct worker_call {
 	uint32_t id, class;
 	uint64_t entry_ts;
 	bool is_open; /* entered in this stay */
 };
 
-static void emit_open(struct map *map, uint64_t ts, int32_t tid, uint32_t class, uint64_t entry_ts)
+static void emit_open(struct worker *worker, uint64_t ts, int32_t tid, uint32_t class,
+		      uint64_t entry_ts)
 {
-	struct record *record = map_emit(map, ts, tid, OWN_OPEN);
+	struct record *record = worker_emit(worker, ts, tid, OWN_OPEN);
 
 	record->a = entry_ts;
 	record->prio = (int32_t) class;
 }
 
-static int64_t ret_of(const struct map_event *event, struct record *record)
+static int64_t ret_of(const struct trace_event *event, struct record *record)
 {
 	if (!(event->present & (1u << EXIT_RET))) {
 		return 0;
@@ -79,9 +80,10 @@ static int64_t ret_of(const struct map_event *event, struct record *record)
 
 /* A call that was seen as a whole.  Most fit into the record, which is all that the merger then
  * has to fetch from memory. */
-static void emit_call(struct map *map, const struct map_event *event, uint32_t class, uint64_t ns)
+static void emit_call(struct worker *worker, const struct trace_event *event, uint32_t class,
+		      uint64_t ns)
 {
-	struct record *record = map_emit(map, event->ts, map_tid(map), OWN_CALL);
+	struct record *record = worker_emit(worker, event->ts, worker_tid(worker), OWN_CALL);
 	int64_t ret = ret_of(event, record);
 	uint64_t numbers[CALL_NUMBERS] = { ns, (uint64_t)ret, class };
 
@@ -90,15 +92,15 @@ static void emit_call(struct map *map, const struct map_event *event, uint32_t c
 		record->prio = (int32_t)ret;
 		record->a = (uint64_t) class << SHORT_NS_BITS | ns;
 	} else {
-		record->a = map_numbers(map, numbers, CALL_NUMBERS);
+		record->a = worker_numbers(worker, numbers, CALL_NUMBERS);
 	}
 }
 
 /* An exit; @another: when another call was entered that has not ended, 0: none. */
-static void emit_exit(struct map *map, const struct map_event *event, int32_t tid, uint32_t id,
-		      uint64_t another)
+static void emit_exit(struct worker *worker, const struct trace_event *event, int32_t tid,
+		      uint32_t id, uint64_t another)
 {
-	struct record *record = map_emit(map, event->ts, tid, OWN_EXIT);
+	struct record *record = worker_emit(worker, event->ts, tid, OWN_EXIT);
 	int64_t ret = ret_of(event, record);
 	uint64_t class = event->class->index;
 	uint64_t numbers[EXIT_NUMBERS] = { id, (uint64_t)ret, class, another };
@@ -108,47 +110,51 @@ static void emit_exit(struct map *map, const struct map_event *event, int32_t ti
 		record->prio = (int32_t)ret;
 		record->a = class << SHORT_ID_BITS | id;
 	} else {
-		record->a = map_numbers(map, numbers, EXIT_NUMBERS);
+		record->a = worker_numbers(worker, numbers, EXIT_NUMBERS);
 	}
 }
 
-static void on_entry(struct map *map, void *state, const struct map_event *event, uint32_t id)
+static void on_entry(struct worker *worker, void *state, const struct trace_event *event,
+		     uint32_t id)
 {
-	struct map_call *call = state;
+	struct worker_call *call = state;
 
-	if (!map_sees_switches(map)) {
-		emit_open(map, event->ts, map_tid_of(map, event, ENTRY_TID), event->class->index,
-			  event->ts);
+	if (!worker_sees_switches(worker)) {
+		emit_open(worker, event->ts, worker_tid_of(worker, event, ENTRY_TID),
+			  event->class->index, event->ts);
 		return;
 	}
 	if (call->is_open) {
-		map_emit(map, event->ts, map_tid(map), OWN_OVERWRITTEN)->a = call->entry_ts;
+		worker_emit(worker, event->ts, worker_tid(worker), OWN_OVERWRITTEN)->a =
+			call->entry_ts;
 	}
-	*call = (struct map_call){
+	*call = (struct worker_call){
 		.id = id, .class = event->class->index, .entry_ts = event->ts, .is_open = true
 	};
 }
 
-static void on_exit_(struct map *map, void *state, const struct map_event *event, uint32_t id)
+static void on_exit_(struct worker *worker, void *state, const struct trace_event *event,
+		     uint32_t id)
 {
-	struct map_call *call = state;
+	struct worker_call *call = state;
 
-	if (!map_sees_switches(map)) {
-		emit_exit(map, event, map_tid_of(map, event, EXIT_TID), id, 0);
+	if (!worker_sees_switches(worker)) {
+		emit_exit(worker, event, worker_tid_of(worker, event, EXIT_TID), id, 0);
 	} else if (call->is_open && (id == CALL_UNNAMED_ID || id == call->id)) {
-		emit_call(map, event, call->class, event->ts - call->entry_ts);
+		emit_call(worker, event, call->class, event->ts - call->entry_ts);
 	} else {
-		emit_exit(map, event, map_tid(map), id, call->is_open ? call->entry_ts : 0);
+		emit_exit(worker, event, worker_tid(worker), id,
+			  call->is_open ? call->entry_ts : 0);
 	}
 	call->is_open = false;
 }
 
-static void on_stay_end(struct map *map, void *state, uint64_t ts, bool is_window)
+static void on_oncpu_end(struct worker *worker, void *state, uint64_t ts, bool is_window)
 {
-	struct map_call *call = state;
+	struct worker_call *call = state;
 
 	if (call->is_open) {
-		emit_open(map, ts, map_tid(map), call->class, call->entry_ts);
+		emit_open(worker, ts, worker_tid(worker), call->class, call->entry_ts);
 	}
 	call->is_open &= is_window;
 }
@@ -400,7 +406,7 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 }
 
 /* Who is unknown is somebody else now.  Of known threads what opens or ends a call tells. */
-static void on_anew(struct shard *shard, struct thread *thread, bool by_exit)
+static void on_no_open_calls(struct shard *shard, struct thread *thread, bool by_exit)
 {
 	struct thread_call *call = shard_thread_state(shard, thread);
 
@@ -488,7 +494,7 @@ const struct analysis analysis_syscalls = {
 	.summary = "system calls: how many, how long, errors, those that have not returned",
 	.needs = needs,
 	.need_count = sizeof(needs) / sizeof(needs[0]),
-	.map_state_size = sizeof(struct map_call),
+	.worker_state_size = sizeof(struct worker_call),
 	.thread_state_size = sizeof(struct thread_call),
 	.uses_threads = true,
 	.tables = {
@@ -553,11 +559,11 @@ const struct analysis analysis_syscalls = {
 			},
 		},
 	},
-	.on_stay_end = on_stay_end,
+	.on_oncpu_end = on_oncpu_end,
 	.on_record = on_record,
 	.accepts = accepts,
 	.on_carry = on_carry,
-	.on_anew = on_anew,
+	.on_no_open_calls = on_no_open_calls,
 	.on_switch_in = on_switch_in,
 	.on_switch_out = on_switch_out,
 	.on_gap = on_gap,

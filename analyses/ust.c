@@ -8,7 +8,7 @@
 
 enum table_index { PROCESSES, LEVELS };
 
-static uint32_t level_of(const struct map_event *event)
+static uint32_t level_of(const struct trace_event *event)
 {
 	int64_t level = event->class->class->loglevel;
 
@@ -26,7 +26,8 @@ static const char *level_name(uint64_t level)
 	return level < sizeof(names) / sizeof(names[0]) ? names[level] : "none";
 }
 
-static void on_event(struct map *map, void *state, const struct map_event *event, uint32_t user)
+static void on_event(struct worker *worker, void *state, const struct trace_event *event,
+		     uint32_t user)
 {
 	enum { VPID, PROCNAME };
 	const struct value *v = event->values;
@@ -34,9 +35,9 @@ static void on_event(struct map *map, void *state, const struct map_event *event
 
 	(void)state;
 	(void)user;
-	map_item(map, PROCESSES, has_pid ? (uint64_t)v[VPID].i & UINT32_MAX : ITEM_NO_ID,
-		 has_name ? v[PROCNAME].bytes : NULL, has_name ? v[PROCNAME].len : 0)[0]++;
-	map_item(map, LEVELS, level_of(event), NULL, 0)[0]++;
+	worker_keyed_row(worker, PROCESSES, has_pid ? (uint64_t)v[VPID].i & UINT32_MAX : ITEM_NO_ID,
+			 has_name ? v[PROCNAME].bytes : NULL, has_name ? v[PROCNAME].len : 0)[0]++;
+	worker_keyed_row(worker, LEVELS, level_of(event), NULL, 0)[0]++;
 }
 
 static const struct need needs[] = {

@@ -55,11 +55,11 @@ struct fd_table {
 	khash_t(fd_entries) * entries;
 };
 
-HASH_DECLARE(fd_tables_map, struct fd_table *)
+HASH_DECLARE(fd_tables_by_key, struct fd_table *)
 HASH_DECLARE(fd_owners, uint64_t)
 
 struct fd_tables {
-	khash_t(fd_tables_map) * by_key;
+	khash_t(fd_tables_by_key) * by_key;
 	khash_t(fd_owners) * owners; /* keys by FD_KEY_ADDRESS() */
 	size_t held;                 /* entries and tables */
 	uint32_t dumps;              /* that have begun */
@@ -69,7 +69,7 @@ struct fd_tables *fd_tables_new(void)
 {
 	struct fd_tables *tables = mem_alloc(sizeof(*tables));
 
-	tables->by_key = kh_init(fd_tables_map);
+	tables->by_key = kh_init(fd_tables_by_key);
 	tables->owners = kh_init(fd_owners);
 	return tables;
 }
@@ -99,14 +99,14 @@ void fd_tables_free(struct fd_tables *tables)
 		return;
 	}
 	kh_foreach_value(tables->by_key, table, table_free(tables, table));
-	kh_destroy(fd_tables_map, tables->by_key);
+	kh_destroy(fd_tables_by_key, tables->by_key);
 	kh_destroy(fd_owners, tables->owners);
 	free(tables);
 }
 
 static struct fd_table *table_of(struct fd_tables *tables, uint64_t key)
 {
-	khint_t at = kh_get(fd_tables_map, tables->by_key, key);
+	khint_t at = kh_get(fd_tables_by_key, tables->by_key, key);
 
 	return at == kh_end(tables->by_key) ? NULL : kh_value(tables->by_key, at);
 }
@@ -123,7 +123,7 @@ static struct fd_table *table_made(struct fd_tables *tables, uint64_t key)
 	}
 	table = mem_alloc(sizeof(*table));
 	table->entries = kh_init(fd_entries);
-	at = kh_put(fd_tables_map, tables->by_key, key, &is_new);
+	at = kh_put(fd_tables_by_key, tables->by_key, key, &is_new);
 	kh_value(tables->by_key, at) = table;
 	tables->held++;
 	return table;
@@ -131,11 +131,11 @@ static struct fd_table *table_made(struct fd_tables *tables, uint64_t key)
 
 static void drop(struct fd_tables *tables, uint64_t key)
 {
-	khint_t at = kh_get(fd_tables_map, tables->by_key, key);
+	khint_t at = kh_get(fd_tables_by_key, tables->by_key, key);
 
 	if (at != kh_end(tables->by_key)) {
 		table_free(tables, kh_value(tables->by_key, at));
-		kh_del(fd_tables_map, tables->by_key, at);
+		kh_del(fd_tables_by_key, tables->by_key, at);
 	}
 }
 

@@ -18,12 +18,12 @@ enum {
 };
 enum { EXIT_RET, EXIT_TID, EXIT_PID, EXIT_PIPE, EXIT_PAIR, EXIT_FAMILY, EXIT_PORT, EXIT_ADDRESS };
 
-static bool has(const struct map_event *event, unsigned int field)
+static bool has(const struct trace_event *event, unsigned int field)
 {
 	return event->present & (1u << field);
 }
 
-static int64_t number(const struct map_event *event, unsigned int field, int64_t otherwise)
+static int64_t number(const struct trace_event *event, unsigned int field, int64_t otherwise)
 {
 	return has(event, field) ? event->values[field].i : otherwise;
 }
@@ -37,7 +37,7 @@ static uint8_t copy_path(char path[FILE_NAME_MAX], const struct value *from)
 	return (uint8_t)(from->len - skipped);
 }
 
-static uint64_t numbers_of(struct map *map, const struct call *call, const char *path)
+static uint64_t numbers_of(struct worker *worker, const struct call *call, const char *path)
 {
 	uint64_t words[CALL_WORDS + FILE_NAME_MAX / 8 + 1];
 
@@ -46,7 +46,7 @@ static uint64_t numbers_of(struct map *map, const struct call *call, const char 
 		words[file_call_words(call) - 1] = 0;
 		memcpy(words + CALL_WORDS, path, call->path_len);
 	}
-	return map_numbers(map, words, file_call_words(call));
+	return worker_numbers(worker, words, file_call_words(call));
 }
 
 static bool is_short(const struct call *call)
@@ -56,10 +56,10 @@ static bool is_short(const struct call *call)
 	       call->ret == (int32_t)call->ret;
 }
 
-static void emit_call(struct map *map, uint64_t ts, int32_t tid, unsigned int kind,
+static void emit_call(struct worker *worker, uint64_t ts, int32_t tid, unsigned int kind,
 		      const struct call *call, const char *path)
 {
-	struct record *record = map_emit(map, ts, tid, kind);
+	struct record *record = worker_emit(worker, ts, tid, kind);
 
 	record->flags = 0;
 	if (kind == OWN_CALL && is_short(call)) {
@@ -67,26 +67,27 @@ static void emit_call(struct map *map, uint64_t ts, int32_t tid, unsigned int ki
 		record->prio = call->fd;
 		record->a = call->time << SHORT_NS_BITS | (uint32_t)call->ret;
 	} else {
-		record->a = numbers_of(map, call, path);
+		record->a = numbers_of(worker, call, path);
 	}
 }
 
-static void tell_pid(struct map *map, struct map_files *files, const struct map_event *event,
-		     int32_t tid, unsigned int field)
+static void tell_pid(struct worker *worker, struct worker_files *files,
+		     const struct trace_event *event, int32_t tid, unsigned int field)
 {
 	if (has(event, field) && !files->has_told_pid) {
-		map_emit(map, event->ts, tid, OWN_PID)->a = event->values[field].u;
-		files->has_told_pid = map_sees_switches(map);
+		worker_emit(worker, event->ts, tid, OWN_PID)->a = event->values[field].u;
+		files->has_told_pid = worker_sees_switches(worker);
 	}
 }
 
-static void on_entry(struct map *map, void *state, const struct map_event *event, uint32_t user)
+static void on_entry(struct worker *worker, void *state, const struct trace_event *event,
+		     uint32_t user)
 {
-	struct map_files *files = state;
+	struct worker_files *files = state;
 	struct call *open = &files->open;
-	int32_t tid = map_tid_of(map, event, ENTRY_TID);
+	int32_t tid = worker_tid_of(worker, event, ENTRY_TID);
 
-	tell_pid(map, files, event, tid, ENTRY_PID);
+	tell_pid(worker, files, event, tid, ENTRY_PID);
 	*open = (struct call){ .time = event->ts,
 			       .fd = (int32_t)number(event, ENTRY_FD, -1),
 			       .fd2 = (int32_t)number(event, ENTRY_FD2, -1),
@@ -101,14 +102,14 @@ static void on_entry(struct map *map, void *state, const struct map_event *event
 		memcpy(&open->out[0], event->values[ENTRY_ADDRESS].bytes, 4);
 		open->flags |= CALL_HAS_OUT;
 	}
-	files->is_open = map_sees_switches(map);
+	files->is_open = worker_sees_switches(worker);
 	if (!files->is_open) {
-		emit_call(map, event->ts, tid, OWN_OPEN, open, files->path);
+		emit_call(worker, event->ts, tid, OWN_OPEN, open, files->path);
 	}
 }
 
 /* What the exit tells beside the result. */
-static void add_exit(struct call *call, const struct map_event *event)
+static void add_exit(struct call *call, const struct trace_event *event)
 {
 	unsigned int pair = has(event, EXIT_PIPE) ? EXIT_PIPE : EXIT_PAIR;
 
@@ -130,19 +131,20 @@ static void add_exit(struct call *call, const struct map_event *event)
 	}
 }
 
-static void on_exit_(struct map *map, void *state, const struct map_event *event, uint32_t user)
+static void on_exit_(struct worker *worker, void *state, const struct trace_event *event,
+		     uint32_t user)
 {
-	struct map_files *files = state;
+	struct worker_files *files = state;
 	struct call *open = &files->open;
-	int32_t tid = map_tid_of(map, event, EXIT_TID);
+	int32_t tid = worker_tid_of(worker, event, EXIT_TID);
 	bool ends = files->is_open && (user == FILE_CALL_UNNAMED || user == open->call);
 
-	tell_pid(map, files, event, tid, EXIT_PID);
+	tell_pid(worker, files, event, tid, EXIT_PID);
 	if (ends) {
 		open->time = event->ts - open->time;
 		open->flags |= CALL_HAS_NS;
 		add_exit(open, event);
-		emit_call(map, event->ts, tid, OWN_CALL, open, files->path);
+		emit_call(worker, event->ts, tid, OWN_CALL, open, files->path);
 	} else {
 		struct call exit = { .fd = -1,
 				     .fd2 = -1,
@@ -150,26 +152,27 @@ static void on_exit_(struct map *map, void *state, const struct map_event *event
 				     .flags = files->is_open ? CALL_IS_ALONE : 0 };
 
 		add_exit(&exit, event);
-		emit_call(map, event->ts, tid, OWN_EXIT, &exit, "");
+		emit_call(worker, event->ts, tid, OWN_EXIT, &exit, "");
 	}
 	files->is_open = false;
 }
 
-void file_map_stay_end(struct map *map, void *state, uint64_t ts, bool is_window)
+void file_worker_oncpu_end(struct worker *worker, void *state, uint64_t ts, bool is_window)
 {
-	struct map_files *files = state;
+	struct worker_files *files = state;
 
 	if (is_window) {
 		return;
 	}
 	if (files->is_open) {
-		emit_call(map, ts, map_tid(map), OWN_OPEN, &files->open, files->path);
+		emit_call(worker, ts, worker_tid(worker), OWN_OPEN, &files->open, files->path);
 	}
 	files->is_open = false;
 	files->has_told_pid = false;
 }
 
-static void on_fork(struct map *map, void *state, const struct map_event *event, uint32_t user)
+static void on_fork(struct worker *worker, void *state, const struct trace_event *event,
+		    uint32_t user)
 {
 	enum { TID, PID, PARENT_PID };
 	struct record *record;
@@ -177,33 +180,35 @@ static void on_fork(struct map *map, void *state, const struct map_event *event,
 	(void)state;
 	(void)user;
 	if (has(event, TID) && has(event, PID)) {
-		record = map_emit(map, event->ts, (int32_t)event->values[TID].i, OWN_FORK);
+		record = worker_emit(worker, event->ts, (int32_t)event->values[TID].i, OWN_FORK);
 		record->a = event->values[PID].u;
 		record->prio = (int32_t)number(event, PARENT_PID, -1);
 	}
 }
 
 /* Of the thread that the event names; nothing else is to be told. */
-static void on_thread(struct map *map, void *state, const struct map_event *event, uint32_t kind)
+static void on_thread(struct worker *worker, void *state, const struct trace_event *event,
+		      uint32_t kind)
 {
 	enum { TID };
 
 	(void)state;
 	if (has(event, TID)) {
-		(void)map_emit(map, event->ts, (int32_t)event->values[TID].i, kind);
+		(void)worker_emit(worker, event->ts, (int32_t)event->values[TID].i, kind);
 	}
 }
 
 #define DUMPS 0 /* the object that what a dump tells of descriptors belongs to */
 
-static void on_dump(struct map *map, void *state, const struct map_event *event, uint32_t user)
+static void on_dump(struct worker *worker, void *state, const struct trace_event *event,
+		    uint32_t user)
 {
 	(void)state;
 	(void)user;
-	(void)map_emit_of(map, event->ts, DUMPS, OWN_DUMP);
+	(void)worker_emit_entity(worker, event->ts, DUMPS, OWN_DUMP);
 }
 
-static void on_dump_process(struct map *map, void *state, const struct map_event *event,
+static void on_dump_process(struct worker *worker, void *state, const struct trace_event *event,
 			    uint32_t user)
 {
 	enum { TID, PID, ADDRESS };
@@ -216,11 +221,12 @@ static void on_dump_process(struct map *map, void *state, const struct map_event
 	}
 	numbers[0] = event->values[PID].u;
 	numbers[1] = (uint64_t)number(event, ADDRESS, 0);
-	map_emit(map, event->ts, (int32_t)event->values[TID].i, OWN_DUMP_PROCESS)->a =
-		map_numbers(map, numbers, 2);
+	worker_emit(worker, event->ts, (int32_t)event->values[TID].i, OWN_DUMP_PROCESS)->a =
+		worker_numbers(worker, numbers, 2);
 }
 
-static void on_dump_fd(struct map *map, void *state, const struct map_event *event, uint32_t user)
+static void on_dump_fd(struct worker *worker, void *state, const struct trace_event *event,
+		       uint32_t user)
 {
 	enum { FD, PATH, PID, ADDRESS, FLAGS };
 	struct call call = { .path_len = 0 };
@@ -236,7 +242,8 @@ static void on_dump_fd(struct map *map, void *state, const struct map_event *eve
 	call.fd = (int32_t)event->values[FD].i;
 	call.arg = number(event, FLAGS, 0);
 	call.path_len = copy_path(path, &event->values[PATH]);
-	map_emit_of(map, event->ts, DUMPS, OWN_DUMP_FD)->a = numbers_of(map, &call, path);
+	worker_emit_entity(worker, event->ts, DUMPS, OWN_DUMP_FD)->a =
+		numbers_of(worker, &call, path);
 }
 
 /* ---- what is asked for ---- */

@@ -331,7 +331,7 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 	}
 }
 
-static void on_anew(struct shard *shard, struct thread *thread, bool by_exit)
+static void on_no_open_calls(struct shard *shard, struct thread *thread, bool by_exit)
 {
 	struct thread_files *files = shard_thread_state(shard, thread);
 
@@ -381,7 +381,7 @@ const struct analysis analysis_files = {
 	.summary = "reads and writes by file, descriptor, kind (disk, net, pipe) and process",
 	.needs = file_needs,
 	.need_count = FILE_NEEDS,
-	.map_state_size = sizeof(struct map_files),
+	.worker_state_size = sizeof(struct worker_files),
 	.thread_state_size = sizeof(struct thread_files),
 	.trace_state_size = sizeof(struct files),
 	.uses_threads = true,
@@ -468,11 +468,11 @@ const struct analysis analysis_files = {
 			},
 		},
 	},
-	.on_stay_end = file_map_stay_end,
+	.on_oncpu_end = file_worker_oncpu_end,
 	.on_record = on_record,
 	.accepts = accepts,
 	.on_carry = on_carry,
-	.on_anew = on_anew,
+	.on_no_open_calls = on_no_open_calls,
 	.on_gap = on_gap,
 	.on_forget = on_forget,
 	.on_fact = file_use_fact,

@@ -75,7 +75,7 @@ static inline size_t file_call_words(const struct call *call)
 }
 
 /* What the worker keeps from one event to the next. */
-struct map_files {
+struct worker_files {
 	struct call open;
 	bool is_open;      /* entered in this stay */
 	bool has_told_pid; /* ... and whose it is has been told */
@@ -85,7 +85,7 @@ struct map_files {
 /* Six for each call that has a name, and seven more. */
 #define FILE_NEEDS (6 * (FILE_CALL_COUNT - 1) + 7)
 extern const struct need file_needs[FILE_NEEDS];
-void file_map_stay_end(struct map *map, void *state, uint64_t ts, bool is_window);
+void file_worker_oncpu_end(struct worker *worker, void *state, uint64_t ts, bool is_window);
 
 /* ---- facts: files.c makes them ---- */
 

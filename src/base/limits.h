@@ -118,7 +118,7 @@
 /* A forward jump of more windows than this closes one long window, not one each. */
 #define WINDOW_JUMP_MAX 100000
 /* Trace time for which windows wait for the first sched_switch of a CPU. */
-#define HEAD_WAIT_NS ((uint64_t)5000000000)
+#define INITIAL_WAIT_NS ((uint64_t)5000000000)
 
 /* Output is gathered to this and written at the end of each report. */
 #define OUTPUT_BUFFER_BYTES ((size_t)65536)

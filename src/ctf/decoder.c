@@ -207,7 +207,7 @@ static const uint8_t *find_zero(const uint8_t *bytes, uint64_t room, unsigned in
 
 static int run_string(struct decoder *d, const struct step *step)
 {
-	unsigned int unit = encoding_unit((enum encoding)(step->flags >> STEP_ENCODING_SHIFT));
+	unsigned int unit = type_encoding_unit((enum encoding)(step->flags >> STEP_ENCODING_SHIFT));
 	struct value value = { .bytes = d->data + d->at_bits / 8 };
 	uint64_t room = d->at_bits < d->end_bits ? (d->end_bits - d->at_bits) / 8 : 0;
 	const uint8_t *zero = find_zero(value.bytes, room, unit);
@@ -449,7 +449,7 @@ static uint64_t pass_row(struct decoder *d, const struct plan_part *part, uint64
 
 uint64_t decoder_parts(struct decoder *d, const struct plan_event *class, uint64_t at)
 {
-	const struct plan_load *loads = class->quick;
+	const struct plan_load *loads = class->fast;
 	const struct plan_part *part = class->parts;
 	const uint64_t end = d->end_bits / 8;
 

@@ -246,11 +246,11 @@ static inline void decoder_loads(struct decoder *d, const struct plan_load *load
 	}
 }
 
-/* The fields of a class of constant size (is_quick), of which the first is at @fields. */
+/* The fields of a class of constant size (is_fast), of which the first is at @fields. */
 static inline void decoder_load_fixed(struct decoder *d, const struct plan_event *class,
 				      const uint8_t *fields)
 {
-	decoder_loads(d, class->quick, class->quick_count, fields);
+	decoder_loads(d, class->fast, class->fast_count, fields);
 }
 
 #define LOAD_ROOM 8 /* any field may be loaded as 8 bytes */
@@ -301,7 +301,7 @@ struct decoder_form {
 };
 
 /* An event header that was looked at. */
-struct decoder_head {
+struct peeked_header {
 	uint64_t now, past; /* its time, and the byte behind it */
 	uint32_t id;
 };
@@ -313,7 +313,7 @@ struct decoder_head {
 static inline __attribute__((always_inline)) bool decoder_peek(const uint8_t *data, uint64_t end,
 							       const struct decoder_form *form,
 							       uint64_t at, uint64_t clock,
-							       struct decoder_head *head)
+							       struct peeked_header *head)
 {
 	const uint64_t low_mask = form->is_compact ? 0x7FFFFFF : UINT32_MAX;
 	const uint32_t extended = form->is_compact ? 31 : 65535;
@@ -378,7 +378,7 @@ decoder_wanted_form(struct decoder *d, const struct decoder_form *form,
 	const uint64_t end = d->end_bits / 8, limit = passed->limit;
 	uint64_t *counts = passed->counts;
 	enum plan_use unwanted = passed->unwanted;
-	struct decoder_head head;
+	struct peeked_header head;
 
 	while (decoder_peek(data, end, form, at, clock, &head) && head.id < id_count) {
 		const struct plan_skip *skip = &skips[head.id];

@@ -162,7 +162,7 @@ static void on_switch(struct build *build, const struct reader_event *event)
 		thread_set_prio(thread, event->ts, v[NEXT_PRIO].i, false);
 		enter(build, thread, event->ts, cpu);
 	}
-	build_stay(cpu, event->ts, index);
+	build_oncpu(cpu, event->ts, index);
 }
 
 /* ---- wake-ups ---- */
@@ -337,7 +337,7 @@ static void on_exec(const struct build *build, const struct reader_event *event)
 	kh_del(indexes, build->by_tid, at);
 	cpu = build_cpu(build, event->cpu);
 	if (cpu_current(cpu) == CPU_NOBODY && build_sees_switches(event)) {
-		build_stay(cpu, event->ts, index);
+		build_oncpu(cpu, event->ts, index);
 		build_put_running(build, thread, event->ts, cpu);
 	}
 }
@@ -516,7 +516,7 @@ static void on_gap(const struct build *build, const struct reader_event *event)
 	if (thread) {
 		build_put(build, thread, event->ts, interval_of(STATE_UNKNOWN));
 	}
-	build_stay(cpu, event->ts, CPU_NOBODY);
+	build_oncpu(cpu, event->ts, CPU_NOBODY);
 }
 
 void build_take(struct build *build, const struct reader_event *event)

@@ -85,8 +85,8 @@ static uint32_t cpu_index(const struct build *build, uint64_t id)
 		kh_value(build->by_cpu, at) = (uint32_t)build->timeline->cpus.count;
 		cpu = vec_push(&build->timeline->cpus);
 		*cpu = (struct deep_cpu){ .id = id, .contexts = mem_alloc(sizeof(*cpu->contexts)) };
-		*vec_push(&cpu->stays) =
-			(struct cpu_stay){ .begin = build->timeline->begin, .thread = CPU_NOBODY };
+		*vec_push(&cpu->oncpus) =
+			(struct cpu_oncpu){ .begin = build->timeline->begin, .thread = CPU_NOBODY };
 	}
 	return kh_value(build->by_cpu, at);
 }
@@ -98,14 +98,14 @@ struct deep_cpu *build_cpu(const struct build *build, uint64_t id)
 	return &build->timeline->cpus.at[index];
 }
 
-void build_stay(struct deep_cpu *cpu, uint64_t ts, uint32_t thread)
+void build_oncpu(struct deep_cpu *cpu, uint64_t ts, uint32_t thread)
 {
-	struct cpu_stay *last = &cpu->stays.at[cpu->stays.count - 1];
+	struct cpu_oncpu *last = &cpu->oncpus.at[cpu->oncpus.count - 1];
 
 	if (last->begin == ts) {
 		last->thread = thread; /* it had no length */
 	} else {
-		*vec_push(&cpu->stays) = (struct cpu_stay){ .begin = ts, .thread = thread };
+		*vec_push(&cpu->oncpus) = (struct cpu_oncpu){ .begin = ts, .thread = thread };
 	}
 }
 

@@ -27,7 +27,7 @@ static int32_t wake_prio_offset(const struct metadata *metadata)
 
 static int by_since(const void *left, const void *right)
 {
-	const struct cpu_head *a = left, *b = right;
+	const struct cpu_initial *a = left, *b = right;
 
 	if (a->since != b->since) {
 		return a->since < b->since ? -1 : 1;
@@ -35,7 +35,7 @@ static int by_since(const void *left, const void *right)
 	return a->cpu < b->cpu ? -1 : a->cpu > b->cpu;
 }
 
-enum { HEAD_SWITCH, HEAD_EXEC }; /* requests; the first is that of build_sees_switches() */
+enum { INITIAL_SWITCH, INITIAL_EXEC }; /* requests; the first is that of build_sees_switches() */
 
 /* Whether the event tells who ran before it: a switch, or an exec that takes its leader's tid. */
 static bool tells_head(const struct reader_event *event, int32_t *ret_tid)
@@ -44,7 +44,7 @@ static bool tells_head(const struct reader_event *event, int32_t *ret_tid)
 	enum { TID, OLD_TID };
 	const struct value *values = event->values;
 
-	if (event->binding->request == HEAD_SWITCH) {
+	if (event->binding->request == INITIAL_SWITCH) {
 		*ret_tid = (int32_t)values[PREV_TID].i;
 		return reader_has(event, PREV_TID);
 	}
@@ -57,11 +57,12 @@ static bool tells_head(const struct reader_event *event, int32_t *ret_tid)
  * Who ran on each CPU at first is told by its first switch, unless something is missing before
  * that.  It is looked for before anything else; what cannot be read is said when all is.
  */
-static bool find_heads(struct build *build, const struct reader_setup *setup, struct err *err)
+static bool find_initial(struct build *build, const struct reader_setup *setup, struct err *err)
 {
 	static const struct plan_request head_requests[] = {
-		[HEAD_SWITCH] = { .event = "sched_switch", .fields = { "@prev_comm", "prev_tid" } },
-		[HEAD_EXEC] = { .event = "sched_process_exec", .fields = { "tid", "old_tid" } },
+		[INITIAL_SWITCH] = { .event = "sched_switch",
+				     .fields = { "@prev_comm", "prev_tid" } },
+		[INITIAL_EXEC] = { .event = "sched_process_exec", .fields = { "tid", "old_tid" } },
 	};
 	const struct reader_setup quiet = { .path = setup->path, .threads = setup->threads };
 	struct timeline *timeline = build->timeline;
@@ -87,36 +88,36 @@ static bool find_heads(struct build *build, const struct reader_setup *setup, st
 		cpu->is_told = true;
 		missing--;
 		if (event.class) {
-			*vec_push(&timeline->heads) =
-				(struct cpu_head){ .since = event.since < timeline->begin
-								    ? timeline->begin
-								    : event.since,
-						   .cpu = event.cpu,
-						   .tid = tid };
+			*vec_push(&timeline->initial) =
+				(struct cpu_initial){ .since = event.since < timeline->begin
+								       ? timeline->begin
+								       : event.since,
+						      .cpu = event.cpu,
+						      .tid = tid };
 		}
 	}
 	reader_close(reader);
-	if (timeline->heads.count > 0) {
-		qsort(timeline->heads.at, timeline->heads.count, sizeof(*timeline->heads.at),
+	if (timeline->initial.count > 0) {
+		qsort(timeline->initial.at, timeline->initial.count, sizeof(*timeline->initial.at),
 		      by_since);
 	}
 	return true;
 }
 
 /* Puts those on their CPUs that were there at @ts. */
-static void put_heads(struct build *build, uint64_t ts)
+static void put_initial(struct build *build, uint64_t ts)
 {
 	const struct timeline *timeline = build->timeline;
 
-	while (build->heads_put < timeline->heads.count &&
-	       timeline->heads.at[build->heads_put].since <= ts) {
-		const struct cpu_head *head = &timeline->heads.at[build->heads_put++];
-		struct deep_cpu *cpu = build_cpu(build, head->cpu);
-		uint32_t thread = head->tid == 0 ? CPU_IDLE : build_thread(build, head->tid);
+	while (build->initial_put < timeline->initial.count &&
+	       timeline->initial.at[build->initial_put].since <= ts) {
+		const struct cpu_initial *first = &timeline->initial.at[build->initial_put++];
+		struct deep_cpu *cpu = build_cpu(build, first->cpu);
+		uint32_t thread = first->tid == 0 ? CPU_IDLE : build_thread(build, first->tid);
 
-		build_stay(cpu, head->since, thread);
-		if (head->tid != 0) {
-			build_put_running(build, build_thread_at(build, thread), head->since, cpu);
+		build_oncpu(cpu, first->since, thread);
+		if (first->tid != 0) {
+			build_put_running(build, build_thread_at(build, thread), first->since, cpu);
 		}
 	}
 }
@@ -163,10 +164,10 @@ static void read_all(struct build *build, struct reader *reader, uint64_t end)
 	bool goes_on;
 
 	while ((goes_on = reader_next(reader, &event)) && event.ts < end) {
-		put_heads(build, event.ts);
+		put_initial(build, event.ts);
 		build_take(build, &event);
 	}
-	put_heads(build, end - 1);
+	put_initial(build, end - 1);
 	reader_seen(reader, &seen);
 	build->timeline->events = seen.events;
 	clip(build, goes_on || seen.last > end ? end : seen.last);
@@ -184,7 +185,7 @@ struct timeline *timeline_build(const struct reader_setup *setup, uint64_t begin
 	build.by_tid = kh_init(indexes);
 	build.by_cpu = kh_init(indexes);
 	build.by_call = kh_init(indexes);
-	if (find_heads(&build, setup, err)) {
+	if (find_initial(&build, setup, err)) {
 		reader = reader_open(setup, build_requests, build_request_count, err);
 	}
 	if (reader) {

@@ -50,7 +50,7 @@ struct build {
 	khash_t(indexes) * by_tid; /* the newest thread of each */
 	khash_t(indexes) * by_cpu;
 	khash_t(indexes) * by_call; /* of calls: their class, or the futex */
-	size_t heads_put;           /* of the timeline's, which were put on their CPUs */
+	size_t initial_put;         /* of the timeline's, which were put on their CPUs */
 	uint64_t range_begin;
 	uint16_t states;  /* how prev_state is encoded */
 	enum kind source; /* the event that wakes in this trace */
@@ -70,7 +70,7 @@ static inline const struct interval *interval_last(const struct deep_thread *thr
 
 static inline uint32_t cpu_current(const struct deep_cpu *cpu)
 {
-	return cpu->stays.at[cpu->stays.count - 1].thread;
+	return cpu->oncpus.at[cpu->oncpus.count - 1].thread;
 }
 
 /* The thread that runs there, NULL: none, or it is not known. */
@@ -115,7 +115,7 @@ void build_put_running(const struct build *build, struct deep_thread *thread, ui
 		       const struct deep_cpu *cpu);
 
 /* From @ts on the thread is there, or nobody known. */
-void build_stay(struct deep_cpu *cpu, uint64_t ts, uint32_t thread);
+void build_oncpu(struct deep_cpu *cpu, uint64_t ts, uint32_t thread);
 
 /* ---- build-events.c ---- */
 

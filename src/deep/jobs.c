@@ -185,7 +185,7 @@ struct matcher {
 	const struct jobs_config *config;
 	khash_t(machines) * machines; /* by tid */
 	khash_t(running) * running;   /* the tid by CPU */
-	size_t heads_put;             /* of the timeline's */
+	size_t initial_put;           /* of the timeline's */
 	khash_t(newest) * newest;     /* thread by tid, and ... */
 	uint32_t *before;             /* ... the one before that had its tid, by thread */
 	VEC(uint32_t) renamed;        /* threads that had another tid first */
@@ -407,15 +407,15 @@ static void rename_machine(struct matcher *matcher, int32_t from, int32_t to)
 }
 
 /* Puts those on their CPUs that were there at @ts. */
-static void put_heads(struct matcher *matcher, uint64_t ts)
+static void put_initial(struct matcher *matcher, uint64_t ts)
 {
 	const struct timeline *timeline = matcher->timeline;
 
-	while (matcher->heads_put < timeline->heads.count &&
-	       timeline->heads.at[matcher->heads_put].since <= ts) {
-		const struct cpu_head *head = &timeline->heads.at[matcher->heads_put++];
+	while (matcher->initial_put < timeline->initial.count &&
+	       timeline->initial.at[matcher->initial_put].since <= ts) {
+		const struct cpu_initial *first = &timeline->initial.at[matcher->initial_put++];
 
-		*running_on(matcher, head->cpu) = head->tid;
+		*running_on(matcher, first->cpu) = first->tid;
 	}
 }
 
@@ -433,7 +433,7 @@ static int32_t follow(struct matcher *matcher, const struct reader_event *event)
 {
 	int32_t *tid;
 
-	put_heads(matcher, event->ts);
+	put_initial(matcher, event->ts);
 	tid = running_on(matcher, event->cpu);
 	if (!event->class) {
 		cut(matcher, event, tid);

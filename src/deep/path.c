@@ -290,14 +290,14 @@ static const struct deep_cpu *cpu_numbered(const struct timeline *timeline, uint
 }
 
 /* The last stay that begins at or before @ts. */
-static size_t stay_at(const struct deep_cpu *cpu, uint64_t ts)
+static size_t oncpu_at(const struct deep_cpu *cpu, uint64_t ts)
 {
-	size_t low = 0, high = cpu->stays.count;
+	size_t low = 0, high = cpu->oncpus.count;
 
 	while (high - low > 1) {
 		size_t middle = low + (high - low) / 2;
 
-		if (cpu->stays.at[middle].begin <= ts) {
+		if (cpu->oncpus.at[middle].begin <= ts) {
 			low = middle;
 		} else {
 			high = middle;
@@ -310,21 +310,22 @@ static void watch_cpu(struct watching *watching, const struct segment_of_path *s
 {
 	const struct deep_cpu *cpu = cpu_numbered(watching->timeline, segment->cpu);
 
-	for (size_t i = cpu ? stay_at(cpu, segment->begin) : SIZE_MAX;
-	     i < (cpu ? cpu->stays.count : 0) && cpu->stays.at[i].begin < segment->end; i++) {
-		const struct cpu_stay *stay = &cpu->stays.at[i];
-		uint64_t begin = stay->begin > segment->begin ? stay->begin : segment->begin;
-		uint64_t end = i + 1 < cpu->stays.count ? cpu->stays.at[i + 1].begin
-							: watching->timeline->end;
+	for (size_t i = cpu ? oncpu_at(cpu, segment->begin) : SIZE_MAX;
+	     i < (cpu ? cpu->oncpus.count : 0) && cpu->oncpus.at[i].begin < segment->end; i++) {
+		const struct cpu_oncpu *oncpu = &cpu->oncpus.at[i];
+		uint64_t begin = oncpu->begin > segment->begin ? oncpu->begin : segment->begin;
+		uint64_t end = i + 1 < cpu->oncpus.count ? cpu->oncpus.at[i + 1].begin
+							 : watching->timeline->end;
 
 		end = end < segment->end ? end : segment->end;
-		if (end <= begin || stay->thread == CPU_NOBODY || stay->thread == segment->thread) {
+		if (end <= begin || oncpu->thread == CPU_NOBODY ||
+		    oncpu->thread == segment->thread) {
 			continue;
 		}
-		if (stay->thread == CPU_IDLE) {
+		if (oncpu->thread == CPU_IDLE) {
 			watching->rivals->idle_ns += end - begin;
 		} else {
-			add_rival(watching, segment, stay->thread, begin, end);
+			add_rival(watching, segment, oncpu->thread, begin, end);
 		}
 	}
 }

@@ -357,20 +357,20 @@ static uint64_t relative(const struct printer *p, uint64_t ts)
 	} while (0)
 
 /* As report.html has it. */
-static int64_t who_stays(const struct cpu_stay *stay)
+static int64_t who_oncpus(const struct cpu_oncpu *oncpu)
 {
-	if (stay->thread >= CPU_NOBODY) {
-		return stay->thread == CPU_IDLE ? -1 : -2;
+	if (oncpu->thread >= CPU_NOBODY) {
+		return oncpu->thread == CPU_IDLE ? -1 : -2;
 	}
-	return stay->thread;
+	return oncpu->thread;
 }
 
 static void put_lane_of_cpu(struct printer *p, const struct deep_cpu *cpu)
 {
 	json_open(&p->json, NULL, '{');
 	json_u64(&p->json, "cpu", cpu->id);
-	put_each(p, "begins", cpu->stays.count, relative(p, cpu->stays.at[i].begin));
-	put_each(p, "who", cpu->stays.count, who_stays(&cpu->stays.at[i]));
+	put_each(p, "begins", cpu->oncpus.count, relative(p, cpu->oncpus.at[i].begin));
+	put_each(p, "who", cpu->oncpus.count, who_oncpus(&cpu->oncpus.at[i]));
 	json_close(&p->json, '}');
 }
 

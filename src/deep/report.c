@@ -248,19 +248,19 @@ uint64_t deep_report_busy(const struct timeline *timeline, const struct deep_cpu
 	uint64_t busy = 0;
 
 	*ret_unknown = 0;
-	for (size_t i = 0; i < cpu->stays.count; i++) {
-		uint64_t begin = cpu->stays.at[i].begin;
+	for (size_t i = 0; i < cpu->oncpus.count; i++) {
+		uint64_t begin = cpu->oncpus.at[i].begin;
 		uint64_t end =
-			i + 1 < cpu->stays.count ? cpu->stays.at[i + 1].begin : timeline->end;
+			i + 1 < cpu->oncpus.count ? cpu->oncpus.at[i + 1].begin : timeline->end;
 
 		begin = begin < timeline->begin ? timeline->begin : begin;
 		end = end > timeline->end ? timeline->end : end;
 		if (end <= begin) {
 			continue;
 		}
-		if (cpu->stays.at[i].thread == CPU_NOBODY) {
+		if (cpu->oncpus.at[i].thread == CPU_NOBODY) {
 			*ret_unknown += end - begin;
-		} else if (cpu->stays.at[i].thread != CPU_IDLE) {
+		} else if (cpu->oncpus.at[i].thread != CPU_IDLE) {
 			busy += end - begin;
 		}
 	}

@@ -18,12 +18,12 @@ void timeline_free(struct timeline *timeline)
 		free(timeline->threads.at[i]);
 	}
 	for (size_t i = 0; i < timeline->cpus.count; i++) {
-		vec_fini(&timeline->cpus.at[i].stays);
+		vec_fini(&timeline->cpus.at[i].oncpus);
 		free(timeline->cpus.at[i].contexts);
 	}
 	vec_fini(&timeline->threads);
 	vec_fini(&timeline->cpus);
-	vec_fini(&timeline->heads);
+	vec_fini(&timeline->initial);
 	for (size_t i = 0; i < timeline->calls.count; i++) {
 		free(timeline->calls.at[i].name);
 	}

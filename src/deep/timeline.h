@@ -101,20 +101,20 @@ struct deep_thread {
 /* Who is on a CPU from `begin` on. */
 #define CPU_IDLE   UINT32_MAX
 #define CPU_NOBODY (UINT32_MAX - 1) /* not known */
-struct cpu_stay {
+struct cpu_oncpu {
 	uint64_t begin;
 	uint32_t thread; /* or one of the above */
 };
 
 struct deep_cpu {
 	uint64_t id;
-	VEC(struct cpu_stay) stays;
+	VEC(struct cpu_oncpu) oncpus;
 	bool is_told;                   /* while it is built: who that is, or that nobody knows */
 	struct context_stack *contexts; /* while it is built */
 };
 
 /* Who is on a CPU from the begin of its stream to its first switch, if that is known. */
-struct cpu_head {
+struct cpu_initial {
 	uint64_t since;
 	uint64_t cpu; /* its id */
 	int32_t tid;  /* 0: it is idle */
@@ -126,7 +126,7 @@ struct timeline {
 	uint64_t gaps;       /* places where events are missing */
 	VEC(struct deep_thread *) threads;
 	VEC(struct deep_cpu) cpus;
-	VEC(struct cpu_head) heads; /* by time */
+	VEC(struct cpu_initial) initial; /* by time */
 	VEC(struct deep_call) calls;
 };
 

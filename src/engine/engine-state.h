@@ -13,7 +13,7 @@ struct plan_builder;
 
 struct engine {
 	struct engine_config config;
-	struct map_setup setup;
+	struct setup setup;
 	struct pool *pool;
 	VEC(struct trace *) traces;
 	uint64_t chunk_held; /* bytes of packets in chunks, filling or in flight */

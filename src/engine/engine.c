@@ -44,7 +44,7 @@ struct engine *engine_new(const struct engine_config *config)
 	engine->setup.selection = config->selection;
 	engine->setup.periods = config->periods;
 	engine->setup.store = config->store;
-	map_setup_init(&engine->setup);
+	setup_init(&engine->setup);
 	engine->pool = pool_new(&engine->setup, config->jobs);
 	if (config->stats) {
 		config->stats->jobs_are_front = config->jobs == 0;
@@ -54,7 +54,7 @@ struct engine *engine_new(const struct engine_config *config)
 
 static void drop_job(struct job *job)
 {
-	if (job->kind == JOB_MAP) {
+	if (job->kind == JOB_WORKER) {
 		chunk_free((struct chunk *)job);
 	}
 }
@@ -68,7 +68,7 @@ void engine_free(struct engine *engine)
 		trace_free(engine->traces.at[0]);
 	}
 	pool_free(engine->pool, drop_job);
-	map_setup_fini(&engine->setup);
+	setup_fini(&engine->setup);
 	vec_fini(&engine->traces);
 	free(engine);
 }
@@ -97,7 +97,7 @@ bool engine_has_room(const struct engine *engine)
 {
 	unsigned int workers = pool_workers(engine->pool);
 
-	return pool_in_flight_of(engine->pool, JOB_MAP) < (workers + 1) * CHUNKS_PER_WORKER &&
+	return pool_in_flight_of(engine->pool, JOB_WORKER) < (workers + 1) * CHUNKS_PER_WORKER &&
 	       engine_held_bytes(engine) < engine->config.max_memory;
 }
 
@@ -205,7 +205,7 @@ static bool reap(struct engine *engine, bool wait)
 		engine->config.stats->jobs[job->kind]++;
 	}
 	switch (job->kind) {
-	case JOB_MAP:
+	case JOB_WORKER:
 		take_chunk(engine, (struct chunk *)job);
 		break;
 	case JOB_MERGE:
@@ -272,7 +272,7 @@ void engine_make_room(struct engine *engine)
 {
 	while (!engine_has_room(engine) && engine_in_flight(engine) > 0) {
 		/* Half of them is at the workers, or waits for one, meanwhile. */
-		pool_wait(engine->pool, pool_in_flight_of(engine->pool, JOB_MAP) / 2);
+		pool_wait(engine->pool, pool_in_flight_of(engine->pool, JOB_WORKER) / 2);
 		engine_step(engine, true, 0);
 	}
 }

@@ -172,7 +172,7 @@ void stream_away(struct stream *stream);
 void stream_exclude(struct stream *stream, bool excluded);
 uint64_t stream_until(const struct stream *stream);
 /* Whether it may yet tell who ran first on its CPU: not if that is known by now. */
-bool stream_waits_for_head(const struct stream *stream);
+bool stream_waits_for_initial(const struct stream *stream);
 const char *stream_name(const struct stream *stream);
 
 #endif

@@ -19,10 +19,10 @@ struct queue {
 };
 
 struct pool {
-	const struct map_setup *setup;
+	const struct setup *setup;
 	unsigned int workers;
 	pthread_t *threads;
-	struct map *map;             /* without workers */
+	struct worker *worker;       /* without workers */
 	int event_fd;                /* written under the mutex */
 	size_t in_flight[JOB_KINDS]; /* the front's */
 
@@ -31,7 +31,7 @@ struct pool {
 	struct queue urgent, todo, done;
 	unsigned int idle;         /* workers that wait */
 	size_t done_jobs, awaited; /* in `done`; for so many the front waits, 0: it does not */
-	size_t done_others;        /* of those, no JOB_MAP */
+	size_t done_others;        /* of those, no JOB_WORKER */
 	bool is_stopping;
 };
 
@@ -91,7 +91,7 @@ static void finish(struct pool *pool, struct job *job)
 	event_fd = pool->event_fd;
 	queue_push(&pool->done, job);
 	pool->done_jobs++;
-	pool->done_others += job->kind != JOB_MAP;
+	pool->done_others += job->kind != JOB_WORKER;
 	if (pool->awaited > 0 && is_awaited(pool)) {
 		(void)pthread_cond_signal(&pool->done_is_filled);
 	}
@@ -102,12 +102,12 @@ static void finish(struct pool *pool, struct job *job)
 	}
 }
 
-static void run(struct job *job, struct map *map)
+static void run(struct job *job, struct worker *worker)
 {
 	uint64_t begin = job->is_timed ? stats_now() : 0;
 
 	probe_job_begin((uint32_t)job->kind);
-	job->run(job, map);
+	job->run(job, worker);
 	probe_job_end((uint32_t)job->kind);
 	job->cpu_ns = job->is_timed ? stats_now() - begin : 0;
 }
@@ -115,18 +115,18 @@ static void run(struct job *job, struct map *map)
 static void *work(void *arg)
 {
 	struct pool *pool = arg;
-	struct map *map = map_new(pool->setup);
+	struct worker *worker = worker_new(pool->setup);
 	struct job *job;
 
 	while ((job = take(pool))) {
-		run(job, map);
+		run(job, worker);
 		finish(pool, job);
 	}
-	map_free(map);
+	worker_free(worker);
 	return NULL;
 }
 
-struct pool *pool_new(const struct map_setup *setup, unsigned int workers)
+struct pool *pool_new(const struct setup *setup, unsigned int workers)
 {
 	struct pool *pool = mem_alloc(sizeof(*pool));
 
@@ -137,7 +137,7 @@ struct pool *pool_new(const struct map_setup *setup, unsigned int workers)
 	pool->done.last = &pool->done.first;
 	pool->event_fd = -1;
 	if (workers == 0) {
-		pool->map = map_new(setup);
+		pool->worker = worker_new(setup);
 		return pool;
 	}
 	(void)pthread_mutex_init(&pool->mutex, NULL);
@@ -179,7 +179,7 @@ void pool_free(struct pool *pool, void (*drop)(struct job *job))
 	       (job = queue_pop(&pool->done))) {
 		drop(job);
 	}
-	map_free(pool->map);
+	worker_free(pool->worker);
 	free(pool->threads);
 	free(pool);
 }
@@ -188,12 +188,12 @@ void pool_submit(struct pool *pool, struct job *job)
 {
 	pool->in_flight[job->kind]++;
 	if (pool->workers == 0) {
-		run(job, pool->map);
+		run(job, pool->worker);
 		queue_push(&pool->done, job);
 		return;
 	}
 	(void)pthread_mutex_lock(&pool->mutex);
-	queue_push(job->kind == JOB_MAP ? &pool->todo : &pool->urgent, job);
+	queue_push(job->kind == JOB_WORKER ? &pool->todo : &pool->urgent, job);
 	if (pool->idle > 0) {
 		(void)pthread_cond_signal(&pool->todo_is_filled);
 	}
@@ -236,7 +236,7 @@ struct job *pool_reap(struct pool *pool, bool wait)
 		}
 		job = queue_pop(&pool->done);
 		pool->done_jobs -= job != NULL;
-		pool->done_others -= job && job->kind != JOB_MAP;
+		pool->done_others -= job && job->kind != JOB_WORKER;
 		(void)pthread_mutex_unlock(&pool->mutex);
 	}
 	if (job) {

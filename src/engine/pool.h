@@ -19,16 +19,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct map;
-struct map_setup;
+struct worker;
+struct setup;
 
 /* JOB_FIND: the front's own, to find what is to be mapped (engine_submit). */
-enum job_kind { JOB_MAP, JOB_MERGE, JOB_FIND, JOB_KINDS };
+enum job_kind { JOB_WORKER, JOB_MERGE, JOB_FIND, JOB_KINDS };
 
 /* The first member of what is to be done. */
 struct job {
 	struct job *next;
-	void (*run)(struct job *job, struct map *map); /* @map: the worker's scratch */
+	void (*run)(struct job *job, struct worker *worker); /* @map: the worker's scratch */
 	enum job_kind kind;
 	void *user;      /* the submitter's */
 	bool is_timed;   /* cpu_ns is wanted */
@@ -38,20 +38,20 @@ struct job {
 
 struct pool;
 
-struct pool *pool_new(const struct map_setup *setup, unsigned int workers);
+struct pool *pool_new(const struct setup *setup, unsigned int workers);
 
 /* Waits for the jobs being run; @drop is called for those in the queues. */
 void pool_free(struct pool *pool, void (*drop)(struct job *job));
 
-/* Moves @job into the pool; JOB_MAP comes last.  Never blocks: the front bounds what it
+/* Moves @job into the pool; JOB_WORKER comes last.  Never blocks: the front bounds what it
  * submits. */
 void pool_submit(struct pool *pool, struct job *job);
 
 /* A done job, or NULL if there is none; with @wait, NULL only if none is in the pool. */
 struct job *pool_reap(struct pool *pool, bool wait);
 
-/* Waits until @count jobs of those in the pool are done, or one that is no JOB_MAP: to be woken up
- * for each of them costs more than to deal with it. */
+/* Waits until @count jobs of those in the pool are done, or one that is no JOB_WORKER: to be woken
+ * up for each of them costs more than to deal with it. */
 void pool_wait(struct pool *pool, size_t count);
 
 /* Jobs submitted and not reaped; and those of a kind. */

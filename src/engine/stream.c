@@ -33,7 +33,7 @@ const char *stream_name(const struct stream *stream)
 static bool has_switches(const struct stream *stream, const struct plan_stream *class)
 {
 	return stream->trace->engine->setup.uses_threads &&
-	       (class->lead_mask >> MAP_REQUEST_SWITCH & 1);
+	       (class->lead_mask >> REQUEST_SWITCH & 1);
 }
 
 static bool same_identity(const struct stream_identity *a, const struct packet_info *info)
@@ -312,12 +312,12 @@ void stream_lost_packet(struct stream *stream, const char *message)
 	stream->gap_lost++;
 }
 
-static void map_job(struct job *job, struct map *map)
+static void worker_job(struct job *job, struct worker *worker)
 {
 	struct chunk *chunk = (struct chunk *)job;
 
-	map_chunk(map, chunk);
-	map_pack(map, chunk);
+	worker_run_chunk(worker, chunk);
+	worker_pack_retained(worker, chunk);
 }
 
 bool stream_flush(struct stream *stream)
@@ -330,8 +330,8 @@ bool stream_flush(struct stream *stream)
 	stream->chunk = NULL;
 	stream->submitted++;
 	stream->trace->in_flight++;
-	chunk->job.run = map_job;
-	chunk->job.kind = JOB_MAP;
+	chunk->job.run = worker_job;
+	chunk->job.kind = JOB_WORKER;
 	probe_chunk(chunk->seq, chunk->packets.count, chunk->bytes);
 	chunk->job.is_timed = stream->trace->engine->config.stats != NULL;
 	pool_submit(stream->trace->engine->pool, &chunk->job);
@@ -428,7 +428,7 @@ uint64_t stream_until(const struct stream *stream)
 	return stream->merge ? merge_stream_until(stream->merge) : 0;
 }
 
-bool stream_waits_for_head(const struct stream *stream)
+bool stream_waits_for_initial(const struct stream *stream)
 {
 	return stream->merge && merge_stream_waits(stream->merge);
 }

@@ -216,7 +216,7 @@ void recorded_next(struct recorded_file *file, const struct plan *plan, struct d
 	look(file, plan, decoder);
 }
 
-const uint8_t *recorded_map(struct recorded_part *part)
+const uint8_t *recorded_map_file(struct recorded_part *part)
 {
 	if (!part->mapped && part->size > 0 && part->size <= SIZE_MAX) {
 		void *at = mmap(NULL, part->size, PROT_READ, MAP_SHARED, part->fd, 0);

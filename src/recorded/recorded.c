@@ -218,7 +218,7 @@ static bool is_over(const struct play *play, const struct source *source, uint64
 	uint64_t range_end = play->run->range_end;
 
 	return source->is_behind && begin >= range_end &&
-	       (begin - range_end >= HEAD_WAIT_NS || !stream_waits_for_head(source->stream));
+	       (begin - range_end >= INITIAL_WAIT_NS || !stream_waits_for_initial(source->stream));
 }
 
 /* Feeds packets of one file until they make a chunk. */
@@ -236,7 +236,7 @@ static void feed_chunk(struct play *play, size_t i)
 	       !(source->is_behind && bytes > 0)) {
 		struct stream_input input = { .info = &packet->info,
 					      .fd = file->parts.at[part].fd,
-					      .mapped = recorded_map(&file->parts.at[part]),
+					      .mapped = recorded_map_file(&file->parts.at[part]),
 					      .offset = packet->offset };
 
 		if (is_over(play, source, begin_ns(&packet->info))) {

@@ -88,7 +88,7 @@ void recorded_files_fini(struct recorded_files *files);
 void recorded_next(struct recorded_file *file, const struct plan *plan, struct decoder *decoder);
 
 /* A part mapped into memory, until the files are freed; NULL if that is refused. */
-const uint8_t *recorded_map(struct recorded_part *part);
+const uint8_t *recorded_map_file(struct recorded_part *part);
 
 /* Takes the fault, which is the caller's to free; NULL if there is none. */
 char *recorded_take_fault(struct recorded_file *file);

@@ -207,7 +207,7 @@ void lex_init(struct lex *lex, const char *text, size_t len, unsigned int line)
 	lex_next(lex);
 }
 
-bool token_is(const struct token *token, const char *ident)
+bool lex_token_is(const struct token *token, const char *ident)
 {
 	return token->kind == TOKEN_IDENT && token->len == strlen(ident) &&
 	       memcmp(token->text, ident, token->len) == 0;

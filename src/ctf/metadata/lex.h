@@ -43,7 +43,7 @@ struct lex {
 
 void lex_init(struct lex *lex, const char *text, size_t len, unsigned int line);
 void lex_next(struct lex *lex);
-bool token_is(const struct token *token, const char *ident);
+bool lex_token_is(const struct token *token, const char *ident);
 
 /* How far a declaration has been looked through; zeros before its first character. */
 struct lex_scan {

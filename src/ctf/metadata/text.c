@@ -52,7 +52,7 @@ static size_t put_utf8(uint32_t code, uint8_t *out)
 
 size_t text_to_utf8(enum encoding encoding, const uint8_t *bytes, size_t len, uint8_t *out)
 {
-	unsigned int unit = encoding_unit(encoding);
+	unsigned int unit = type_encoding_unit(encoding);
 	size_t written = 0;
 
 	for (size_t at = 0; len - at >= unit; at += unit) {

@@ -167,7 +167,7 @@ static void parse_fields(struct tsdl *p, struct type *type)
 
 static const struct type *parse_struct(struct tsdl *p)
 {
-	const char *name = p->lex.token.kind == TOKEN_IDENT && !token_is(&p->lex.token, "align")
+	const char *name = p->lex.token.kind == TOKEN_IDENT && !lex_token_is(&p->lex.token, "align")
 				   ? tsdl_ident(p)
 				   : NULL;
 	struct type *type;
@@ -398,7 +398,8 @@ bool tsdl_type_declaration(struct tsdl *p)
 {
 	const struct token *token = &p->lex.token;
 
-	if (token_is(token, "struct") || token_is(token, "variant") || token_is(token, "enum")) {
+	if (lex_token_is(token, "struct") || lex_token_is(token, "variant") ||
+	    lex_token_is(token, "enum")) {
 		(void)tsdl_type_specifier(p);
 		tsdl_expect(p, ';');
 		return true;

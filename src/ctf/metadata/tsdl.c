@@ -42,7 +42,7 @@ bool tsdl_accept(struct tsdl *p, int punct)
 
 bool tsdl_accept_word(struct tsdl *p, const char *word)
 {
-	if (!token_is(&p->lex.token, word)) {
+	if (!lex_token_is(&p->lex.token, word)) {
 		return false;
 	}
 	lex_next(&p->lex);

@@ -10,7 +10,7 @@ const char *type_name(const char *declared)
 	return declared[0] == '_' ? declared + 1 : declared;
 }
 
-unsigned int encoding_unit(enum encoding encoding)
+unsigned int type_encoding_unit(enum encoding encoding)
 {
 	switch (encoding) {
 	case UTF_8:

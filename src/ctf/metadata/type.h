@@ -175,7 +175,7 @@ struct metadata {
 const char *type_name(const char *declared);
 
 /* Bytes of one code unit. */
-unsigned int encoding_unit(enum encoding encoding);
+unsigned int type_encoding_unit(enum encoding encoding);
 const struct env_entry *metadata_env(const struct metadata *metadata, const char *name);
 const struct clock_class *metadata_clock(const struct metadata *metadata, const char *name);
 const struct stream_class *metadata_stream(const struct metadata *metadata, uint64_t id);

@@ -67,6 +67,6 @@ struct built_stream *plan_build_stream(struct plan_builder *b, const struct meta
 struct plan_event *plan_build_event(struct plan_builder *b, const struct event_class *class,
 				    struct built_stream *built);
 /* Finds out whether decoder_each() can do without the event's steps. */
-void plan_find_quick(struct plan_builder *b, struct plan_event *event);
+void plan_find_fast(struct plan_builder *b, struct plan_event *event);
 
 #endif

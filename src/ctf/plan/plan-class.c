@@ -470,7 +470,7 @@ struct plan_event *plan_build_event(struct plan_builder *b, const struct event_c
 	event->bindings = arena_copy(b->arena, ew->bindings.at,
 				     ew->bindings.count * sizeof(*ew->bindings.at));
 	event->binding_count = (uint32_t)ew->bindings.count;
-	plan_find_quick(b, event);
+	plan_find_fast(b, event);
 	c->slot_next = base; /* events reuse the same slots */
 	arena_reset(&b->scratch);
 	return event;

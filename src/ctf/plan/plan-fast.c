@@ -41,7 +41,7 @@ static void find_fixed(struct plan_event *event)
 }
 
 /* Makes @load of a step; false if it has no such form. */
-static bool quick_load(const struct step *step, struct plan_load *load)
+static bool fast_load(const struct step *step, struct plan_load *load)
 {
 	bool is_bytes = step->op == STEP_BYTES;
 
@@ -68,13 +68,13 @@ static void quicken_fixed(struct plan_builder *b, struct plan_event *event)
 	}
 	loads = arena_alloc(b->arena, (event->load_count + 1u) * sizeof(*loads));
 	for (unsigned int i = 0; i < event->load_count; i++) {
-		if (!quick_load(&event->steps[i], &loads[i])) {
+		if (!fast_load(&event->steps[i], &loads[i])) {
 			return;
 		}
 	}
-	event->quick = loads;
-	event->quick_count = event->load_count;
-	event->is_quick = true;
+	event->fast = loads;
+	event->fast_count = event->load_count;
+	event->is_fast = true;
 }
 
 /* ---- classes whose size varies ---- */
@@ -132,7 +132,7 @@ static bool part_row(struct parting *p, const struct step *step)
 static bool part_load(struct parting *p, const struct step *step)
 {
 	return p->part->bytes == 0 && p->part->load_count++ < UINT8_MAX &&
-	       quick_load(step, &p->loads[p->load_count++]);
+	       fast_load(step, &p->loads[p->load_count++]);
 }
 
 static bool part_step(struct parting *p, const struct step *step)
@@ -173,8 +173,8 @@ static void quicken_varied(struct plan_builder *b, struct plan_event *event)
 	p.part->end = PART_LAST;
 	event->parts =
 		arena_copy(b->arena, p.parts, (size_t)(p.part - p.parts + 1) * sizeof(*p.parts));
-	event->quick = arena_copy(b->arena, p.loads, p.load_count * sizeof(*p.loads));
-	event->quick_count = p.load_count;
+	event->fast = arena_copy(b->arena, p.loads, p.load_count * sizeof(*p.loads));
+	event->fast_count = p.load_count;
 }
 
 static enum plan_use use_of(const struct plan_builder *b, const struct plan_event *event)
@@ -187,7 +187,7 @@ static enum plan_use use_of(const struct plan_builder *b, const struct plan_even
 	return event->binding_count == 0 ? SKIP_PASS : may_rest ? SKIP_REST : SKIP_LOAD;
 }
 
-void plan_find_quick(struct plan_builder *b, struct plan_event *event)
+void plan_find_fast(struct plan_builder *b, struct plan_event *event)
 {
 	find_fixed(event);
 	if (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__) {
@@ -198,7 +198,7 @@ void plan_find_quick(struct plan_builder *b, struct plan_event *event)
 	} else {
 		quicken_varied(b, event);
 	}
-	if (event->is_quick || event->parts) {
+	if (event->is_fast || event->parts) {
 		event->use = (uint8_t)use_of(b, event);
 	}
 }

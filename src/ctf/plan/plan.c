@@ -98,7 +98,7 @@ static void fill_skip(struct plan_stream *stream, const struct plan_event *event
 	memset(skip, 0, sizeof(*skip));
 	skip->index = event->index;
 	skip->use = event->parts ? SKIP_LOAD : event->use;
-	if (event->is_quick) {
+	if (event->is_fast) {
 		skip->bytes = (uint16_t)(event->fixed_bits / 8);
 		skip->align_mask = event->align_bits > 8 ? (uint8_t)(event->align_bits / 8 - 1) : 0;
 		stream->is_packed &= skip->align_mask == 0;

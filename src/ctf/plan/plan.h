@@ -133,17 +133,17 @@ struct plan_copy {
 
 struct plan_event {
 	/* What each event needs is together. */
-	const struct plan_load *quick; /* the loads in another form, if all have it */
+	const struct plan_load *fast;  /* the loads in another form, if all have it */
 	const struct plan_part *parts; /* not NULL: the size varies, and `quick` is for these */
 	const struct plan_binding *bindings;
 	const struct plan_copy *copies; /* to be made once the event is decoded: decoder_copy() */
-	uint32_t quick_count, binding_count, copy_count;
+	uint32_t fast_count, binding_count, copy_count;
 	uint32_t index; /* of the class in the trace */
 	const struct event_class *class;
 	const struct step *steps;
 	bool uses_header; /* needs values of the event header's fields */
 	bool is_fixed;
-	bool is_quick;       /* is_fixed, of whole bytes, and all loads are in `quick` */
+	bool is_fast;        /* is_fixed, of whole bytes, and all loads are in `quick` */
 	uint8_t use;         /* enum plan_use */
 	uint8_t load_count;  /* is_fixed: steps that are loads */
 	uint16_t align_bits; /* is_fixed: of the first member */

@@ -4,10 +4,10 @@
  * An analysis is one file that ends in one const descriptor.  It has two halves:
  *
  *   map    runs in workers, on one chunk, knowing nothing else.  Handlers get the
- *          events and fields that `needs` names.  They emit records (map_emit) for
+ *          events and fields that `needs` names.  They emit records (worker_emit) for
  *          what must be seen in time order; counts per event class come for free.
  *          What needs no order (packets of a network interface, pages) they add to rows of
- *          items at once (map_item).
+ *          items at once (worker_keyed_row).
  *   merge  sees, of each thread or other object, the records of all streams in time order.  It
  *          adds to rows of its tables; nothing else leaves an analysis.
  *
@@ -28,7 +28,7 @@
 #include "ctf/decoder.h"
 #include "engine/contract/partial.h"
 
-struct map;
+struct worker;
 struct shard;
 struct thread;
 struct cpu;
@@ -107,7 +107,7 @@ struct instance {
 /* ---- map side ---- */
 
 /* An event as a handler sees it: values in the order of the need's fields. */
-struct map_event {
+struct trace_event {
 	uint64_t ts; /* ns since the epoch, never less than the event before */
 	const struct plan_event *class;
 	const struct value *values;
@@ -115,19 +115,20 @@ struct map_event {
 	uint16_t is_signed;
 };
 
-typedef void map_fn(struct map *map, void *state, const struct map_event *event, uint32_t user);
+typedef void handler_fn(struct worker *worker, void *state, const struct trace_event *event,
+			uint32_t user);
 
 struct period_set;
 
 struct need {
 	const char *event; /* a name, or a prefix and "*" */
 	const char *fields[PLAN_FIELDS_MAX];
-	map_fn *on_event;
+	handler_fn *on_event;
 	uint32_t user;      /* given to the handler */
 	const char *domain; /* only in traces of this one ("ust"); NULL: in all */
 	/* If not NULL: what is given instead, by the event's name. */
 	uint32_t (*user_of)(const char *event);
-	bool may_rest; /* not wanted while the analysis rests (map_rest()) */
+	bool may_rest; /* not wanted while the analysis rests (worker_rest()) */
 };
 
 /* ---- merge side ---- */
@@ -164,7 +165,7 @@ struct foreign_record {
 	uint64_t count;          /* ... and how many there are; 0: it is none */
 	uint32_t classes;        /* event classes of the trace */
 	const struct period_set *periods;
-	bool has_current; /* `prio` will be a tid (map_note_current) */
+	bool has_current; /* `prio` will be a tid (worker_note_current) */
 };
 
 /* State that goes to another process, or comes from one (rolling.h). */
@@ -186,20 +187,20 @@ struct analysis {
 	struct table tables[TABLES_MAX]; /* ends at the first without columns */
 	const struct need *needs;        /* may be NULL */
 	size_t need_count;
-	/* In place of needs, where the user says what is wanted (map_setup.periods): gives an array
+	/* In place of needs, where the user says what is wanted (setup.periods): gives an array
 	 * that the caller frees, and how many there are. */
 	size_t (*needs_of)(const struct period_set *periods, struct need **ret);
 	bool uses_threads;        /* the merge side is told who runs, and of threads */
-	size_t map_state_size;    /* zeroed at the start of each chunk */
+	size_t worker_state_size; /* zeroed at the start of each chunk */
 	size_t thread_state_size; /* zeroed when a thread, or another object, appears */
 	size_t trace_state_size;  /* zeroed when the trace begins; for on_fact */
 
 	/* Map side, optional: emit what was gathered, with the time stamp @ts.  The stay of the
 	 * current thread on its CPU ends (it is switched out, events are missing, or the chunk
 	 * ends), or only the window does (@is_window) and the stay goes on. */
-	void (*on_stay_end)(struct map *map, void *state, uint64_t ts, bool is_window);
-	/* Events are missing from @ts on.  Comes after on_stay_end(). */
-	void (*on_lost)(struct map *map, void *state, uint64_t ts);
+	void (*on_oncpu_end)(struct worker *worker, void *state, uint64_t ts, bool is_window);
+	/* Events are missing from @ts on.  Comes after on_oncpu_end(). */
+	void (*on_lost)(struct worker *worker, void *state, uint64_t ts);
 
 	/*
 	 * Merge side, all optional.  Threads are spread over shards, and several shards are at
@@ -220,9 +221,9 @@ struct analysis {
 	void (*on_run)(struct shard *shard, struct thread *thread, uint64_t ns);
 	void (*on_fork)(struct shard *shard, struct thread *thread, uint64_t ts);
 	/* The thread was on this CPU when the trace began. */
-	void (*on_head)(struct shard *shard, struct thread *thread, uint64_t cpu);
-	/* RECORD_ANEW_CALLS; @by_exit: RECORD_ENDS_CALL. */
-	void (*on_anew)(struct shard *shard, struct thread *thread, bool by_exit);
+	void (*on_initial_thread)(struct shard *shard, struct thread *thread, uint64_t cpu);
+	/* RECORD_NO_OPEN_CALLS; @by_exit: RECORD_ENDS_CALL. */
+	void (*on_no_open_calls)(struct shard *shard, struct thread *thread, bool by_exit);
 	/* Events are missing where the thread ran: what it began may be over (shard_may_miss). */
 	void (*on_gap)(struct shard *shard, struct thread *thread);
 	/* There may be switches among them: it may have left the CPU.  Called before on_gap(). */

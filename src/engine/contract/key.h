@@ -24,7 +24,7 @@ static inline struct item_key item_key_of(uint64_t id, const void *name, size_t 
 	return key;
 }
 
-/* What map_text() put beside a record. */
+/* What worker_text() put beside a record. */
 static inline struct item_key item_key_of_numbers(uint64_t id, const uint64_t *numbers)
 {
 	struct item_key key = { .id = id };

@@ -146,7 +146,7 @@ void partial_chain_group(struct partial *partial, struct slice *slice, uint32_t 
 
 static unsigned int place_in_order(const struct group *group)
 {
-	return group->key == KEY_HEAD || group->key == KEY_LOST ? SHARDS : key_shard(group->key);
+	return group->key == KEY_INITIAL || group->key == KEY_LOST ? SHARDS : key_shard(group->key);
 }
 
 /* The slice's groups by shard, into draft->made; notes where those of each shard are to begin. */

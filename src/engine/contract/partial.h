@@ -8,7 +8,7 @@
  *
  * Groups and records lie as the merger will read them: by slice, shard and group.
  *
- *     chunk begin       head_ts                                  tail_ts    chunk end
+ *     chunk begin       initial_ts                                  tail_ts    chunk end
  *     |--- as the chunk  ---|--- slices (cpu_ns) and segments ---|--- tail ---|
  *          before left it
  *
@@ -51,10 +51,10 @@ enum run_kind { RUN_THREAD, RUN_IDLE, RUN_UNKNOWN, RUN_KINDS };
  * Whose records these are: a tid, or one of the keys below.  Keys are also spread over
  * shards, which are merged independently of each other.
  */
-#define KEY_HEAD   ((int64_t)1 << 40)       /* of whoever ran when the chunk began */
-#define KEY_LOST   (((int64_t)1 << 40) + 1) /* of whoever runs after a gap */
-#define KEY_NOBODY (((int64_t)1 << 40) + 2) /* of nobody known, on no CPU in particular */
-#define KEY_CPU(n) (((int64_t)1 << 41) + (int64_t)(n)) /* of nobody known on CPU n */
+#define KEY_INITIAL ((int64_t)1 << 40)       /* of whoever ran when the chunk began */
+#define KEY_LOST    (((int64_t)1 << 40) + 1) /* of whoever runs after a gap */
+#define KEY_NOBODY  (((int64_t)1 << 40) + 2) /* of nobody known, on no CPU in particular */
+#define KEY_CPU(n)  (((int64_t)1 << 41) + (int64_t)(n)) /* of nobody known on CPU n */
 /* Of what is no thread, but an analysis' own: a device, the interrupts of a CPU. */
 #define KEY_OBJECT(analysis, id)                                                                   \
 	(((int64_t)1 << 42) + ((int64_t)(analysis) << 34) +                                        \
@@ -99,8 +99,8 @@ struct slice {
 	bool has_gap;               /* it was not known for a while who runs */
 	bool is_counted;            /* the merger's: it is in the sums of its window */
 	uint32_t chains;            /* the merger's: index of its own groups by shard */
-	/* The groups of a shard: from its index on to the next one's.  Last are those of KEY_HEAD
-	 * and KEY_LOST, whose shard is not known. */
+	/* The groups of a shard: from its index on to the next one's.  Last are those of
+	 * KEY_INITIAL and KEY_LOST, whose shard is not known. */
 	uint32_t shards[SHARDS + 2];
 };
 
@@ -138,7 +138,7 @@ struct partial_fault {
 	char text[200];
 };
 
-enum head_kind { HEAD_NONE, HEAD_THREAD, HEAD_GAP };
+enum initial_kind { INITIAL_NONE, INITIAL_THREAD, INITIAL_GAP };
 
 struct partial {
 	uint64_t begin, end;        /* ns: end of what came before; end of the last packet */
@@ -146,13 +146,13 @@ struct partial {
 	uint64_t first_anomaly;     /* its packet, UINT64_MAX: none; for a warning, not kept */
 	uint64_t events, packets, bytes;
 	/* The first thing known of who runs, and the last.  A head without a prio has no name. */
-	enum head_kind head;
+	enum initial_kind initial;
 	enum run_kind tail;
-	bool head_has_prio;
-	uint64_t head_ts, tail_ts;
-	uint32_t head_group; /* HEAD_GAP: what tells it to whoever ran */
-	int32_t head_tid, head_prio, tail_tid;
-	char head_name[NAME_BYTES];
+	bool initial_has_prio;
+	uint64_t initial_ts, tail_ts;
+	uint32_t initial_group; /* INITIAL_GAP: what tells it to whoever ran */
+	int32_t initial_tid, initial_prio, tail_tid;
+	char initial_name[NAME_BYTES];
 	uint64_t broken; /* switches missing although nothing was said to be lost */
 	VEC(struct slice) slices;
 	VEC(struct tally) tallies;

@@ -18,17 +18,17 @@
 
 enum record_kind {
 	/* Who runs: only from the stream that carries a CPU's sched_switch. */
-	RECORD_IN,   /* the thread was switched in at ts; it ran `a` ns (see RECORD_LEFT) */
-	RECORD_ON,   /* the same, but it ran before, under another tid (exec) */
-	RECORD_OUT,  /* it was switched out at ts */
-	RECORD_RUN,  /* it ran `a` ns more, which is part of no IN or ON */
-	RECORD_HEAD, /* it ran on CPU `a` when the trace began */
+	RECORD_IN,      /* the thread was switched in at ts; it ran `a` ns (see RECORD_LEFT) */
+	RECORD_ON,      /* the same, but it ran before, under another tid (exec) */
+	RECORD_OUT,     /* it was switched out at ts */
+	RECORD_RUN,     /* it ran `a` ns more, which is part of no IN or ON */
+	RECORD_INITIAL, /* it ran on CPU `a` when the trace began */
 	/* From any stream. */
-	RECORD_GAP,     /* it ran when events were lost: switches as well, where those come from */
-	RECORD_ANEW,    /* who is unknown is from ts on somebody else */
-	RECORD_FORK,    /* the thread was created; a: its process, or UINT64_MAX */
-	RECORD_EXEC,    /* it executes a new program */
-	RECORD_PROCESS, /* a statedump tells its process and name */
+	RECORD_GAP, /* it ran when events were lost: switches as well, where those come from */
+	RECORD_RESET_UNKNOWN, /* who is unknown is from ts on somebody else */
+	RECORD_FORK,          /* the thread was created; a: its process, or UINT64_MAX */
+	RECORD_EXEC,          /* it executes a new program */
+	RECORD_PROCESS,       /* a statedump tells its process and name */
 	/* Kinds from here on belong to the analysis in `owner`. */
 	RECORD_OWN,
 };
@@ -37,7 +37,7 @@ enum record_kind {
 #define RECORD_DEAD 1u
 /* RECORD_IN: the first system call event of the stay shows that no call entered before is
  * still open. */
-#define RECORD_ANEW_CALLS 2u
+#define RECORD_NO_OPEN_CALLS 2u
 /* The same, where that is the exit of a call. */
 #define RECORD_ENDS_CALL 64u
 /* RECORD_IN, ON: the stay ended after `a` ns.  Without it, `a` is 0 and who ran how long comes

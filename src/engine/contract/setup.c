@@ -13,17 +13,17 @@ static const struct need base_needs[] = {
 	{ "sched_switch",
 	  { "@prev_comm", "prev_tid", "prev_prio", "prev_state", "@next_comm", "next_tid",
 	    "next_prio", "context.pid" },
-	  map_on_switch,
+	  worker_on_switch,
 	  0 },
-	{ "sched_process_fork", { "@child_comm", "child_tid", "child_pid" }, map_on_fork, 0 },
-	{ "sched_process_exec", { "@filename", "tid", "old_tid" }, map_on_exec, 0 },
-	{ "lttng_statedump_process_state", { "@name", "tid", "pid" }, map_on_process, 0 },
+	{ "sched_process_fork", { "@child_comm", "child_tid", "child_pid" }, worker_on_fork, 0 },
+	{ "sched_process_exec", { "@filename", "tid", "old_tid" }, worker_on_exec, 0 },
+	{ "lttng_statedump_process_state", { "@name", "tid", "pid" }, worker_on_process, 0 },
 };
 
 #define BASE_NEEDS (sizeof(base_needs) / sizeof(base_needs[0]))
 
-static void add_needs(struct map_setup *setup, const struct need *needs, size_t count,
-		      uint8_t analysis, uint16_t group)
+static void add_needs(struct setup *setup, const struct need *needs, size_t count, uint8_t analysis,
+		      uint16_t group)
 {
 	for (size_t i = 0; i < count; i++) {
 		size_t at = setup->request_count++;
@@ -42,7 +42,7 @@ static void add_needs(struct map_setup *setup, const struct need *needs, size_t 
 	}
 }
 
-static void find_callers(struct map_setup *setup)
+static void find_callers(struct setup *setup)
 {
 	setup->callers = (struct callers){ 0 };
 	for (size_t i = 0; i < setup->analysis_count; i++) {
@@ -54,7 +54,7 @@ static void find_callers(struct map_setup *setup)
 	}
 }
 
-void map_setup_init(struct map_setup *setup)
+void setup_init(struct setup *setup)
 {
 	struct need *asked = NULL;
 	size_t total = 0, asked_count = 0;
@@ -79,7 +79,7 @@ void map_setup_init(struct map_setup *setup)
 			total += asked_count;
 		}
 		setup->state_offsets[i] = setup->state_size;
-		setup->state_size += (setup->analyses[i]->map_state_size + 15) / 16 * 16;
+		setup->state_size += (setup->analyses[i]->worker_state_size + 15) / 16 * 16;
 	}
 	total += uses_threads ? BASE_NEEDS : 0;
 	setup->uses_threads = uses_threads;
@@ -101,7 +101,7 @@ void map_setup_init(struct map_setup *setup)
 	free(asked);
 }
 
-void map_setup_fini(struct map_setup *setup)
+void setup_fini(struct setup *setup)
 {
 	shelf_free(setup->shelf);
 	free(setup->requests);

@@ -119,7 +119,7 @@ static void thread_codec(const struct carried *carried, const struct layout *lay
 			 struct thread *thread)
 {
 	struct codec *codec = carried->codec;
-	const struct map_setup *setup = layout->setup;
+	const struct setup *setup = layout->setup;
 
 	codec_u64(codec, &thread->cpu);
 	codec_u64(codec, &thread->in_ts);
@@ -241,14 +241,14 @@ static void ends_codec(struct codec *codec, struct shard *shard)
 		codec_u64(codec, &dead->ts);
 		thread_ref_codec(codec, shard, &dead->thread);
 	}
-	count = codec_count(codec, shard->stays.count, 24);
+	count = codec_count(codec, shard->oncpus.count, 24);
 	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
-		struct open_stay *stay = codec_at(codec, &shard->stays, i);
+		struct open_oncpu *oncpu = codec_at(codec, &shard->oncpus, i);
 
-		codec_u64(codec, &stay->ts);
-		codec_u32(codec, &stay->cpu);
-		codec_i64(codec, &stay->key);
-		thread_ref_codec(codec, shard, &stay->thread);
+		codec_u64(codec, &oncpu->ts);
+		codec_u32(codec, &oncpu->cpu);
+		codec_i64(codec, &oncpu->key);
+		thread_ref_codec(codec, shard, &oncpu->thread);
 	}
 }
 
@@ -415,7 +415,7 @@ static void event_names_codec(struct codec *codec, struct rows *rows)
 /* The trace's own states of analyses. */
 static void states_codec(const struct carried *carried, struct rows *rows)
 {
-	const struct map_setup *setup = rows->layout.setup;
+	const struct setup *setup = rows->layout.setup;
 
 	for (size_t a = 0; a < setup->analysis_count; a++) {
 		if (setup->analyses[a]->on_trace_carry) {

@@ -260,12 +260,12 @@ static void cpu_codec(struct merge *merge, struct codec *codec, struct cpu *cpu)
 	}
 	codec_i32(codec, &cpu->tid);
 	codec_u64(codec, &cpu->since);
-	codec_u64(codec, &cpu->head_limit);
-	codec_bool(codec, &cpu->head_is_new);
-	codec_bool(codec, &cpu->head_has_prio);
-	codec_i32(codec, &cpu->head_tid);
-	codec_i32(codec, &cpu->head_prio);
-	codec_bytes(codec, cpu->head_name, NAME_BYTES);
+	codec_u64(codec, &cpu->initial_limit);
+	codec_bool(codec, &cpu->initial_is_new);
+	codec_bool(codec, &cpu->initial_has_prio);
+	codec_i32(codec, &cpu->initial_tid);
+	codec_i32(codec, &cpu->initial_prio);
+	codec_bytes(codec, cpu->initial_name, NAME_BYTES);
 	line_codec(codec, cpu);
 	for (uint32_t i = 0; i < columns->count; i++) { /* of sums only: no analysis has others */
 		codec_u64(codec, &cpu->sums.window[i]);
@@ -367,16 +367,16 @@ static void streams_codec(struct merge *merge, struct codec *codec)
 }
 
 /* CPUs that wait for their first switch; each has a stream that will tell. */
-static void count_heads(struct merge *merge)
+static void count_initial(struct merge *merge)
 {
-	merge->heads = 0;
-	merge_each_cpu(merge, cpu, merge->heads += cpu->state == CPU_HEAD);
+	merge->initial_count = 0;
+	merge_each_cpu(merge, cpu, merge->initial_count += cpu->state == CPU_INITIAL);
 }
 
 /* Windows are closed up to the last event: it is in the open one, or there is a slice for it. */
 static bool has_last(const struct merge *merge)
 {
-	int64_t window = map_window(merge->setup, merge->last_ts);
+	int64_t window = setup_window(merge->setup, merge->last_ts);
 
 	if (merge->has_started ? merge->last_ts < merge->window_end : merge->last_ts == 0) {
 		return true;
@@ -414,7 +414,7 @@ void merge_codec(struct merge *merge, struct codec *codec)
 	}
 	if (codec_reads(codec)) {
 		(void)codec_check(codec, has_last(merge));
-		count_heads(merge);
+		count_initial(merge);
 		merge->kept_bytes = merge->held_bytes;
 	}
 }

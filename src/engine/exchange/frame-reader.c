@@ -136,11 +136,11 @@ static void read_partial(struct slot *slot)
 	}
 }
 
-static void run(struct job *job, struct map *map)
+static void run(struct job *job, struct worker *worker)
 {
 	struct slot *slot = (struct slot *)job;
 
-	(void)map;
+	(void)worker;
 	slot->r = unpack(slot);
 	if (slot->r == 0) {
 		read_partial(slot);

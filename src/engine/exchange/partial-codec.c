@@ -25,7 +25,7 @@ static int ends_codec(struct work *work)
 {
 	struct codec *codec = work->codec;
 	struct partial *partial = work->partial;
-	uint8_t head = (uint8_t)partial->head, tail = (uint8_t)partial->tail;
+	uint8_t initial = (uint8_t)partial->initial, tail = (uint8_t)partial->tail;
 
 	codec_u64(codec, &partial->begin);
 	codec_u64(codec, &partial->end);
@@ -36,20 +36,20 @@ static int ends_codec(struct work *work)
 	codec_u64(codec, &partial->packets);
 	codec_u64(codec, &partial->bytes);
 	codec_u64(codec, &partial->broken);
-	codec_u8(codec, &head);
+	codec_u8(codec, &initial);
 	codec_u8(codec, &tail);
-	codec_bool(codec, &partial->head_has_prio);
-	codec_u64(codec, &partial->head_ts);
+	codec_bool(codec, &partial->initial_has_prio);
+	codec_u64(codec, &partial->initial_ts);
 	codec_u64(codec, &partial->tail_ts);
-	codec_u32(codec, &partial->head_group);
-	codec_i32(codec, &partial->head_tid);
-	codec_i32(codec, &partial->head_prio);
+	codec_u32(codec, &partial->initial_group);
+	codec_i32(codec, &partial->initial_tid);
+	codec_i32(codec, &partial->initial_prio);
 	codec_i32(codec, &partial->tail_tid);
-	codec_bytes(codec, partial->head_name, NAME_BYTES);
-	if (codec_reads(codec) && (head > HEAD_GAP || tail >= RUN_KINDS)) {
+	codec_bytes(codec, partial->initial_name, NAME_BYTES);
+	if (codec_reads(codec) && (initial > INITIAL_GAP || tail >= RUN_KINDS)) {
 		return REFUSE(work, "who runs at its ends is none of the kinds that there are");
 	}
-	partial->head = (enum head_kind)head;
+	partial->initial = (enum initial_kind)initial;
 	partial->tail = (enum run_kind)tail;
 	return 0;
 }
@@ -73,7 +73,7 @@ static void slice_codec(struct codec *codec, struct slice *slice)
 }
 
 /* Whether a worker may have cut a slice there, behind that of the window @before. */
-static bool is_window(const struct map_setup *setup, int64_t window, int64_t before, bool is_first)
+static bool is_window(const struct setup *setup, int64_t window, int64_t before, bool is_first)
 {
 	if (!is_first && window <= before) {
 		return false;
@@ -93,7 +93,7 @@ static int check_events(struct work *work)
 	}
 	if (partial->events > 0 && (count == 0 || partial->first_ts > partial->last_ts ||
 				    partial->slices.at[count - 1].window <
-					    map_window(work->rules->setup, partial->last_ts))) {
+					    setup_window(work->rules->setup, partial->last_ts))) {
 		return REFUSE(work, "its last event is in no slice");
 	}
 	return 0;
@@ -170,7 +170,7 @@ static void group_codec(struct codec *codec, struct group *group)
 /* What records may be put under; on which CPU nobody known ran the merger finds out. */
 static bool is_key(const struct partial_rules *rules, int64_t key)
 {
-	return (key >= INT32_MIN && key <= INT32_MAX) || key == KEY_HEAD || key == KEY_LOST ||
+	return (key >= INT32_MIN && key <= INT32_MAX) || key == KEY_INITIAL || key == KEY_LOST ||
 	       key == KEY_NOBODY ||
 	       (rules->is_of_merger && key >= KEY_CPU(0) && key <= KEY_CPU(UINT32_MAX)) ||
 	       (key >= KEY_OBJECT(0, 0) &&
@@ -182,10 +182,10 @@ static bool tells_gap(const struct work *work)
 {
 	const struct partial *partial = work->partial;
 
-	return !codec_reads(work->codec) || partial->head != HEAD_GAP ||
+	return !codec_reads(work->codec) || partial->initial != INITIAL_GAP ||
 	       work->rules->is_of_merger ||
-	       (partial->head_group < work->draft->groups.count &&
-		work->draft->groups.at[partial->head_group].key == KEY_HEAD);
+	       (partial->initial_group < work->draft->groups.count &&
+		work->draft->groups.at[partial->initial_group].key == KEY_INITIAL);
 }
 
 static int groups_codec(struct work *work)
@@ -228,8 +228,8 @@ static void take_draft(struct work *work)
 		partial_take_slice(partial, slice, draft, at, slice->group_count);
 		at += slice->group_count;
 	}
-	if (partial->head_group < draft->groups.count) {
-		partial->head_group = draft->groups.at[partial->head_group].next;
+	if (partial->initial_group < draft->groups.count) {
+		partial->initial_group = draft->groups.at[partial->initial_group].next;
 	}
 	partial_take_order(partial, draft);
 }
@@ -293,7 +293,7 @@ static int numbers_codec(struct work *work)
 
 static bool is_accepted(const struct work *work, const struct record *record, bool has_current)
 {
-	const struct map_setup *setup = work->rules->setup;
+	const struct setup *setup = work->rules->setup;
 	const struct partial *partial = work->partial;
 	uint64_t numbers = partial->numbers.count;
 	const struct foreign_record foreign = {
@@ -337,7 +337,7 @@ static int check_records(struct work *work)
 /* ---- items ---- */
 
 /* How many columns the table of an item has: of sums only, since others are pointers; 0: none. */
-static uint32_t columns_of(const struct map_setup *setup, const struct slice_item *item)
+static uint32_t columns_of(const struct setup *setup, const struct slice_item *item)
 {
 	const struct table *table;
 	uint32_t count;

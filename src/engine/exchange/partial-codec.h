@@ -16,7 +16,7 @@
 
 /* What a partial that is read is measured by. */
 struct partial_rules {
-	const struct map_setup *setup;
+	const struct setup *setup;
 	uint32_t classes;  /* event classes of the trace */
 	bool is_of_merger; /* one that a merger works on: of that more is known */
 };

@@ -48,12 +48,13 @@ static uint32_t new_group(struct partial *partial, struct slice *slice, int64_t 
 }
 
 /* All records of the slice's unresolved groups are of @head or @lost. */
-static void resolve_groups(struct partial *partial, struct slice *slice, int64_t head, int64_t lost)
+static void resolve_groups(struct partial *partial, struct slice *slice, int64_t initial,
+			   int64_t lost)
 {
 	for (uint32_t i = slice->shards[SHARDS]; i < slice->shards[SHARDS + 1]; i++) {
 		struct group *group = &partial->groups.at[i];
 
-		group->key = group->key == KEY_HEAD ? head : lost;
+		group->key = group->key == KEY_INITIAL ? initial : lost;
 		partial_chain_group(partial, slice, i);
 	}
 	slice->shards[SHARDS + 1] = slice->shards[SHARDS]; /* none is unresolved any more */
@@ -109,9 +110,9 @@ static void resolve_waiting(struct cpu *cpu)
 
 void seam_give_up(struct merge *merge, struct cpu *cpu)
 {
-	assert(cpu->state == CPU_HEAD);
-	assert(merge->heads > 0);
-	merge->heads--;
+	assert(cpu->state == CPU_INITIAL);
+	assert(merge->initial_count > 0);
+	merge->initial_count--;
 	cpu->state = CPU_UNKNOWN;
 	resolve_waiting(cpu);
 }
@@ -127,53 +128,53 @@ static void settle(struct merge_stream *stream, const struct partial *partial)
 {
 	struct cpu *cpu = stream->cpu;
 
-	if (partial->head == HEAD_GAP || partial->head_ts >= cpu->head_limit) {
+	if (partial->initial == INITIAL_GAP || partial->initial_ts >= cpu->initial_limit) {
 		seam_give_up(stream->merge, cpu);
 		return;
 	}
-	stream->merge->heads--;
+	stream->merge->initial_count--;
 	if (stream->identity.starts_late && stream->identity.begin > cpu->since) {
 		cpu->state = CPU_UNKNOWN;
 		add_segment(cpu, stream->identity.begin, false);
 		cpu->segments.at[cpu->segments.count - 1].is_before = true;
 	}
 	cpu->state = CPU_KNOWN;
-	cpu->tid = partial->head_tid;
+	cpu->tid = partial->initial_tid;
 	add_change(cpu, stream->identity.starts_late ? stream->identity.begin : 0,
 		   current_key(cpu));
 	resolve_waiting(cpu);
-	cpu->head_is_new = cpu->tid != 0;
-	cpu->head_tid = cpu->tid;
-	cpu->head_has_prio = partial->head_has_prio;
-	cpu->head_prio = partial->head_prio;
-	memcpy(cpu->head_name, partial->head_name, NAME_BYTES);
+	cpu->initial_is_new = cpu->tid != 0;
+	cpu->initial_tid = cpu->tid;
+	cpu->initial_has_prio = partial->initial_has_prio;
+	cpu->initial_prio = partial->initial_prio;
+	memcpy(cpu->initial_name, partial->initial_name, NAME_BYTES);
 }
 
 /* Windows before the first switch know the thread by what that will say. */
 static void show_head(struct merge *merge, struct cpu *cpu)
 {
-	uint32_t index = seam_group(merge, cpu->head_tid);
+	uint32_t index = seam_group(merge, cpu->initial_tid);
 	struct group *group = &merge->seam->groups.at[index];
 	uint64_t ts =
 		merge->window_begin - (merge->window_begin > 0); /* before all that was seen */
-	uint32_t record = partial_add_record(merge->seam, index, ts, RECORD_HEAD);
+	uint32_t record = partial_add_record(merge->seam, index, ts, RECORD_INITIAL);
 
 	group->is_weak = true;
-	group->has_name = cpu->head_has_prio;
-	memcpy(group->name, cpu->head_name, NAME_BYTES);
+	group->has_name = cpu->initial_has_prio;
+	memcpy(group->name, cpu->initial_name, NAME_BYTES);
 	merge->seam->records.at[record].a = cpu->id;
-	merge->seam->records.at[record].prio = cpu->head_prio;
-	merge->seam->records.at[record].flags = cpu->head_has_prio ? RECORD_PRIO : 0;
-	cpu->head_is_new = false;
+	merge->seam->records.at[record].prio = cpu->initial_prio;
+	merge->seam->records.at[record].flags = cpu->initial_has_prio ? RECORD_PRIO : 0;
+	cpu->initial_is_new = false;
 }
 
 /* ---- from chunk to chunk ---- */
 
 /* The worker found a gap before it knew who runs: it may be nobody. */
-static void head_gap(const struct cpu *cpu, struct partial *partial)
+static void initial_gap(const struct cpu *cpu, struct partial *partial)
 {
 	if (cpu->state != CPU_KNOWN || cpu->tid == 0) {
-		partial->groups.at[partial->head_group].first = RECORD_NONE;
+		partial->groups.at[partial->initial_group].first = RECORD_NONE;
 	}
 }
 
@@ -183,23 +184,23 @@ static void take_of_owner(struct merge_stream *stream, struct partial *partial)
 	struct cpu *cpu = stream->cpu;
 	bool is_broken;
 
-	if (partial->head != HEAD_NONE && cpu->state == CPU_HEAD) {
+	if (partial->initial != INITIAL_NONE && cpu->state == CPU_INITIAL) {
 		settle(stream, partial);
 	}
-	partial->waits = cpu->state == CPU_HEAD;
+	partial->waits = cpu->state == CPU_INITIAL;
 	if (!partial->waits) {
 		resolve_head(cpu, partial);
 	}
-	if (partial->head == HEAD_NONE) {
+	if (partial->initial == INITIAL_NONE) {
 		return;
 	}
-	is_broken = partial->head == HEAD_THREAD && cpu->state == CPU_KNOWN &&
-		    cpu->tid != partial->head_tid;
+	is_broken = partial->initial == INITIAL_THREAD && cpu->state == CPU_KNOWN &&
+		    cpu->tid != partial->initial_tid;
 	merge->account.anomalies += is_broken;
-	if (partial->head == HEAD_GAP) {
-		head_gap(cpu, partial);
+	if (partial->initial == INITIAL_GAP) {
+		initial_gap(cpu, partial);
 	}
-	add_segment(cpu, partial->head_ts, is_broken);
+	add_segment(cpu, partial->initial_ts, is_broken);
 	for (size_t i = 0; i < partial->segments.count; i++) {
 		struct segment segment = partial->segments.at[i];
 
@@ -249,7 +250,8 @@ static void extend_line(struct cpu *cpu, struct partial *partial, uint64_t bound
 			}
 		} else if (record->kind == RECORD_OUT) {
 			add_change(cpu, record->ts, KEY_NOBODY);
-		} else if (record->kind == RECORD_ANEW) { /* at each gap, also while it is idle */
+		} else if (record->kind ==
+			   RECORD_RESET_UNKNOWN) { /* at each gap, also while it is idle */
 			add_change(cpu, record->ts, KEY_CPU(cpu->number));
 		}
 	}
@@ -277,7 +279,7 @@ static void resolve_by_line(struct merge_stream *stream, struct partial *partial
 		uint32_t next = partial->records.at[i].next;
 		int64_t key = KEY_CPU(cpu->number);
 
-		if (partial->groups.at[from].key == KEY_HEAD) {
+		if (partial->groups.at[from].key == KEY_INITIAL) {
 			key = key_at(cpu, &at, partial->records.at[i].ts);
 		}
 		if (to == RECORD_NONE || partial->groups.at[to].key != key) {
@@ -302,8 +304,8 @@ static void tell_currents(const struct cpu *cpu, struct partial *partial, uint64
 		if (record->ts >= bound) {
 			return;
 		}
-		key = cpu && cpu->owner ? key_at(cpu, &at, record->ts) : KEY_HEAD;
-		record->prio = key == KEY_NOBODY ? 0 : key < KEY_HEAD ? (int32_t)key : -1;
+		key = cpu && cpu->owner ? key_at(cpu, &at, record->ts) : KEY_INITIAL;
+		record->prio = key == KEY_NOBODY ? 0 : key < KEY_INITIAL ? (int32_t)key : -1;
 	}
 }
 
@@ -356,7 +358,7 @@ void seam_forget(struct merge_stream *stream, const struct partial *partial)
 {
 	struct cpu *cpu = stream->cpu;
 
-	if (stream->owns_cpu && !stream->merge->needs_lines && partial->head != HEAD_NONE) {
+	if (stream->owns_cpu && !stream->merge->needs_lines && partial->initial != INITIAL_NONE) {
 		cpu->line.count = 0;
 		add_change(cpu, partial->tail_ts,
 			   partial->tail == RUN_THREAD ? partial->tail_tid
@@ -442,7 +444,7 @@ static void charge(struct merge *merge, struct cpu *cpu, const struct segment *s
 
 static void charge_cpu(struct merge *merge, struct cpu *cpu, uint64_t bound, bool closes)
 {
-	if (cpu->head_is_new) {
+	if (cpu->initial_is_new) {
 		show_head(merge, cpu);
 	}
 	if (closes && cpu->since < bound) {

@@ -44,7 +44,7 @@ struct merge_task {
 };
 
 struct merge {
-	const struct map_setup *setup;
+	const struct setup *setup;
 	struct merge_host host;
 	struct rows rows;
 	VEC(struct merge_stream *) streams;
@@ -75,10 +75,10 @@ struct merge {
 	uint64_t begin;                    /* ns: of what is reported */
 	uint64_t first_ts, last_ts;        /* of events taken */
 	uint64_t taken_events;             /* when merge_advance() last looked ... */
-	uint64_t taken_ns;    /* ... and when they last became more (CLOCK_MONOTONIC) */
-	uint64_t closed_end;  /* ns: end of the last closed window */
-	uint32_t heads;       /* CPUs in CPU_HEAD */
-	struct slice applied; /* sums of slices in the open window */
+	uint64_t taken_ns;      /* ... and when they last became more (CLOCK_MONOTONIC) */
+	uint64_t closed_end;    /* ns: end of the last closed window */
+	uint32_t initial_count; /* CPUs in CPU_INITIAL */
+	struct slice applied;   /* sums of slices in the open window */
 	uint64_t window_late;
 	uint64_t total_events;
 	struct merge_account account;
@@ -129,6 +129,6 @@ void round_forget(struct merge_stream *stream, int64_t last, uint64_t bound, boo
 
 /* The end of the window that has @ts. */
 uint64_t merge_window_end(uint64_t interval_ns, uint64_t ts);
-uint64_t merge_head_limit(const struct merge *merge, uint64_t begin);
+uint64_t merger_initial_limit(const struct merge *merge, uint64_t begin);
 
 #endif

@@ -13,7 +13,7 @@
 
 /* ---- lifecycle ---- */
 
-struct merge *merge_new(const struct map_setup *setup, const struct merge_host *host)
+struct merge *merge_new(const struct setup *setup, const struct merge_host *host)
 {
 	struct merge *merge = mem_alloc(sizeof(*merge));
 
@@ -132,11 +132,11 @@ static void own_cpu(struct merge_stream *stream)
 	cpu->owner = stream;
 	stream->owns_cpu = true;
 	if (is_new) {
-		cpu->state = CPU_HEAD;
-		merge->heads++;
+		cpu->state = CPU_INITIAL;
+		merge->initial_count++;
 		if (merge->has_started) {
 			cpu->since = merge->window_begin;
-			cpu->head_limit = merge_head_limit(merge, stream->identity.begin);
+			cpu->initial_limit = merger_initial_limit(merge, stream->identity.begin);
 		}
 	}
 }
@@ -198,7 +198,7 @@ uint64_t merge_stream_until(const struct merge_stream *stream)
 
 bool merge_stream_waits(const struct merge_stream *stream)
 {
-	return stream->owns_cpu && stream->cpu->state == CPU_HEAD;
+	return stream->owns_cpu && stream->cpu->state == CPU_INITIAL;
 }
 
 /* ---- taking partials ---- */

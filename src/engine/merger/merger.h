@@ -13,7 +13,7 @@
  * Data for a closed window ("late") is counted in the open one.
  *
  * Who ran on a CPU before its first sched_switch is known from that switch, which may
- * lie beyond the first window.  So the first windows wait for it, at most HEAD_WAIT_NS
+ * lie beyond the first window.  So the first windows wait for it, at most INITIAL_WAIT_NS
  * of trace time; this makes a result depend on the trace's bytes only.
  *
  * A merge belongs to one thread, the front; only its shards are worked on by others,
@@ -47,7 +47,7 @@ struct merge_host {
 	unsigned int tasks_max; /* at once; 0: there are no workers */
 };
 
-struct merge *merge_new(const struct map_setup *setup, const struct merge_host *host);
+struct merge *merge_new(const struct setup *setup, const struct merge_host *host);
 void merge_free(struct merge *merge); /* no task may be running */
 
 /* A job of this merge has been run. */

@@ -7,7 +7,7 @@
 
 void facts_init(struct rows *rows)
 {
-	const struct map_setup *setup = rows->layout.setup;
+	const struct setup *setup = rows->layout.setup;
 
 	for (size_t a = 0; a < setup->analysis_count; a++) {
 		if (setup->analyses[a]->trace_state_size > 0) {
@@ -18,7 +18,7 @@ void facts_init(struct rows *rows)
 
 void facts_fini(struct rows *rows)
 {
-	const struct map_setup *setup = rows->layout.setup;
+	const struct setup *setup = rows->layout.setup;
 
 	for (size_t a = 0; a < setup->analysis_count; a++) {
 		if (rows->states[a] && setup->analyses[a]->on_trace_forget) {

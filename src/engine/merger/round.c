@@ -152,11 +152,11 @@ static void run_whole(struct merge_task *task)
 }
 
 /* The task that is done last does what comes after all. */
-static void run_task(struct job *job, struct map *map)
+static void run_task(struct job *job, struct worker *worker)
 {
 	struct merge_task *task = (struct merge_task *)job;
 
-	(void)map;
+	(void)worker;
 	run_whole(task);
 	if (atomic_fetch_sub_explicit(&task->merge->tasks_left, 1, memory_order_acq_rel) == 1) {
 		facts_run(&task->merge->rows);

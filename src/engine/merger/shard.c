@@ -63,16 +63,16 @@ static void note_death(struct shard *shard, struct thread *thread, const struct 
 }
 
 /* The stay that @record shows goes on beyond it, or not. */
-static void note_stay(struct applying *at, struct thread *thread, const struct record *record,
-		      bool is_open)
+static void note_oncpu(struct applying *at, struct thread *thread, const struct record *record,
+		       bool is_open)
 {
 	if (is_open) {
-		shard_open_stay(at->shard, &(struct open_stay){ .ts = record->ts,
-								.cpu = at->entry->cpu_number,
-								.key = at->key->key,
-								.thread = thread });
-	} else if (at->shard->stays.count > 0) {
-		shard_close_stay(at->shard, at->entry->cpu_number, at->key->key);
+		shard_open_oncpu(at->shard, &(struct open_oncpu){ .ts = record->ts,
+								  .cpu = at->entry->cpu_number,
+								  .key = at->key->key,
+								  .thread = thread });
+	} else if (at->shard->oncpus.count > 0) {
+		shard_close_oncpu(at->shard, at->entry->cpu_number, at->key->key);
 	}
 }
 
@@ -83,15 +83,15 @@ static void note_stay(struct applying *at, struct thread *thread, const struct r
 static void run_on(struct applying *at, struct thread *thread, const struct record *record)
 {
 	uint32_t cpu = (uint32_t)record->prio;
-	struct thread *stays = shard_stay(at->shard, cpu, at->key->key);
+	struct thread *oncpus = shard_oncpu(at->shard, cpu, at->key->key);
 
-	if (stays) {
-		thread = stays;
+	if (oncpus) {
+		thread = oncpus;
 	} else {
-		shard_open_stay(at->shard, &(struct open_stay){ .ts = record->ts,
-								.cpu = cpu,
-								.key = at->key->key,
-								.thread = thread });
+		shard_open_oncpu(at->shard, &(struct open_oncpu){ .ts = record->ts,
+								  .cpu = cpu,
+								  .key = at->key->key,
+								  .thread = thread });
 	}
 	run_for(at->shard, thread, record->a);
 }
@@ -132,15 +132,15 @@ static void switch_in(struct applying *at, struct thread *thread, const struct r
 	thread->before_ts = thread->is_in ? thread->in_ts : 0;
 	thread->in_ts = record->ts;
 	thread->is_in = true;
-	if (record->flags & (RECORD_ANEW_CALLS | RECORD_ENDS_CALL)) {
-		shard_each_with(shard, on_anew,
-				(shard, thread, !(record->flags & RECORD_ANEW_CALLS)));
+	if (record->flags & (RECORD_NO_OPEN_CALLS | RECORD_ENDS_CALL)) {
+		shard_each_with(shard, on_no_open_calls,
+				(shard, thread, !(record->flags & RECORD_NO_OPEN_CALLS)));
 	}
 	run_for(shard, thread, record->a);
 	if (record->flags & RECORD_PRIO) {
 		left(at, thread, record, record->ts + record->a);
 	}
-	note_stay(at, thread, record, !(record->flags & RECORD_LEFT));
+	note_oncpu(at, thread, record, !(record->flags & RECORD_LEFT));
 	note_death(at->shard, thread, record);
 }
 
@@ -155,7 +155,7 @@ static void continue_on(struct applying *at, struct thread *thread, const struct
 	if (record->flags & RECORD_PRIO) {
 		left(at, thread, record, record->ts + record->a);
 	}
-	note_stay(at, thread, record, !(record->flags & RECORD_LEFT));
+	note_oncpu(at, thread, record, !(record->flags & RECORD_LEFT));
 	note_death(at->shard, thread, record);
 }
 
@@ -166,12 +166,12 @@ static void switch_out(struct applying *at, struct thread *thread, const struct 
 		thread->cpu = at->entry->cpu_id; /* it came there unseen */
 	}
 	left(at, thread, record, record->ts);
-	note_stay(at, thread, record, false);
+	note_oncpu(at, thread, record, false);
 	note_death(at->shard, thread, record);
 }
 
 /* What the first switch out of a CPU told of a thread, for windows before that. */
-static void head(struct shard *shard, struct thread *thread, const struct record *record)
+static void initial_thread(struct shard *shard, struct thread *thread, const struct record *record)
 {
 	if (!thread->view.has_prio && (record->flags & RECORD_PRIO)) {
 		set_prio(thread, record->prio);
@@ -179,7 +179,7 @@ static void head(struct shard *shard, struct thread *thread, const struct record
 	if (thread->cpu == UINT64_MAX) {
 		thread->cpu = record->a;
 	}
-	shard_each_with(shard, on_head, (shard, thread, record->a));
+	shard_each_with(shard, on_initial_thread, (shard, thread, record->a));
 }
 
 static void fork_thread(struct applying *at, const struct record *record)
@@ -217,7 +217,7 @@ static void apply(struct applying *at, const struct record *record)
 		break;
 	case RECORD_GAP:
 		if (at->entry->owns_cpu) {
-			note_stay(at, thread, record, false);
+			note_oncpu(at, thread, record, false);
 			thread->is_in = false;
 			shard_each_with(at->shard, on_unseen, (at->shard, thread));
 		}
@@ -226,11 +226,11 @@ static void apply(struct applying *at, const struct record *record)
 	case RECORD_RUN:
 		run_on(at, thread, record);
 		break;
-	case RECORD_HEAD:
-		head(at->shard, thread, record);
+	case RECORD_INITIAL:
+		initial_thread(at->shard, thread, record);
 		break;
-	case RECORD_ANEW:
-		shard_each_with(at->shard, on_anew, (at->shard, thread, false));
+	case RECORD_RESET_UNKNOWN:
+		shard_each_with(at->shard, on_no_open_calls, (at->shard, thread, false));
 		break;
 	case RECORD_FORK:
 		fork_thread(at, record);

@@ -91,7 +91,7 @@ static inline bool shard_may_miss(const struct shard *shard, uint64_t channel)
 	return shard->source->owns_cpu || shard->source->channel == channel;
 }
 
-/* The number of an object (map_emit_of), as far as 32 bits go; UINT64_MAX for UINT64_MAX. */
+/* The number of an object (worker_emit_entity), as far as 32 bits go; UINT64_MAX for UINT64_MAX. */
 static inline uint64_t shard_object_id(const struct thread *object)
 {
 	return object->incarnation == UINT32_MAX ? UINT64_MAX : object->incarnation;

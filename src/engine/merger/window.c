@@ -34,13 +34,13 @@ static uint64_t later_by(uint64_t ts, uint64_t ns)
  * that of the shown ones, so that it does not matter what they are put together from.  But
  * triggers, which look at those, do not wait for the end of a first window of an hour.
  */
-uint64_t merge_head_limit(const struct merge *merge, uint64_t begin)
+uint64_t merger_initial_limit(const struct merge *merge, uint64_t begin)
 {
 	uint64_t shown = merge_window_end(merge->setup->shown_interval_ns, begin);
 	uint64_t latest =
-		later_by(merge_window_end(merge->setup->interval_ns, begin), HEAD_WAIT_NS);
+		later_by(merge_window_end(merge->setup->interval_ns, begin), INITIAL_WAIT_NS);
 
-	return later_by(shown < latest ? shown : latest, HEAD_WAIT_NS);
+	return later_by(shown < latest ? shown : latest, INITIAL_WAIT_NS);
 }
 
 /* ---- windows ---- */
@@ -142,7 +142,7 @@ static int64_t next_window_with_data(const struct merge *merge, uint64_t waterma
 /* The window that begins at @begin; one that bridges a jump of the clock is longer. */
 static void open_window(struct merge *merge, uint64_t begin, uint64_t watermark)
 {
-	const struct map_setup *setup = merge->setup;
+	const struct setup *setup = merge->setup;
 	int64_t next = next_window_with_data(merge, watermark);
 
 	merge->window_begin = begin;
@@ -195,8 +195,8 @@ static void start_cpus(struct merge *merge)
 	for (khint_t i = kh_begin(merge->rows.cpus); i != kh_end(merge->rows.cpus); i++) {
 		if (kh_exist(merge->rows.cpus, i)) {
 			kh_value(merge->rows.cpus, i)->since = merge->window_begin;
-			kh_value(merge->rows.cpus, i)->head_limit =
-				merge_head_limit(merge, merge->window_begin);
+			kh_value(merge->rows.cpus, i)->initial_limit =
+				merger_initial_limit(merge, merge->window_begin);
 		}
 	}
 }
@@ -225,19 +225,19 @@ static bool start(struct merge *merge, uint64_t watermark)
 }
 
 /* Whether all first threads are known, or have been waited for long enough. */
-static bool settle_heads(struct merge *merge, uint64_t watermark)
+static bool resolve_initial(struct merge *merge, uint64_t watermark)
 {
 	for (khint_t i = kh_begin(merge->rows.cpus);
-	     merge->heads > 0 && i != kh_end(merge->rows.cpus); i++) {
+	     merge->initial_count > 0 && i != kh_end(merge->rows.cpus); i++) {
 		struct cpu *cpu =
 			kh_exist(merge->rows.cpus, i) ? kh_value(merge->rows.cpus, i) : NULL;
 
-		if (cpu && cpu->owner && cpu->state == CPU_HEAD &&
-		    (watermark >= cpu->head_limit || cpu->owner->is_ended)) {
+		if (cpu && cpu->owner && cpu->state == CPU_INITIAL &&
+		    (watermark >= cpu->initial_limit || cpu->owner->is_ended)) {
 			seam_give_up(merge, cpu);
 		}
 	}
-	return merge->heads == 0;
+	return merge->initial_count == 0;
 }
 
 /*
@@ -326,7 +326,7 @@ void merge_advance(struct merge *merge, enum merge_room room, uint64_t now_ns)
 
 	if (!settle_round(merge, watermark, now_ns) || merge->streams.count == 0 ||
 	    watermark == UINT64_MAX || !start(merge, watermark) ||
-	    !settle_heads(merge, watermark)) {
+	    !resolve_initial(merge, watermark)) {
 		return;
 	}
 	while (in_range(merge) && merge->tasks_running == 0) {
@@ -390,7 +390,7 @@ void merge_finish(struct merge *merge, uint64_t now_ns)
 		merge_emit_total(merge, false);
 		return;
 	}
-	(void)settle_heads(merge, UINT64_MAX);
+	(void)resolve_initial(merge, UINT64_MAX);
 	last = merge->last_ts < merge->setup->range_end ? merge->last_ts : merge->setup->range_end;
 	while (in_range(merge) && merge->window_end <= last) {
 		close_now(merge, merge->window_end, now_ns);

@@ -41,7 +41,7 @@ static size_t thread_sums_bytes(const struct layout *layout)
 	return layout->columns[SCOPE_THREAD].count * sizeof(uint64_t);
 }
 
-static void lay_out(struct layout *layout, const struct map_setup *setup, const struct rows *rows)
+static void lay_out(struct layout *layout, const struct setup *setup, const struct rows *rows)
 {
 	layout->setup = setup;
 	layout->rows = rows;
@@ -123,7 +123,7 @@ static void shard_fini(struct shard *shard)
 	vec_fini(&shard->blocks);
 	free(shard->slots.at);
 	vec_fini(&shard->dead);
-	vec_fini(&shard->stays);
+	vec_fini(&shard->oncpus);
 	vec_fini(&shard->kept_free);
 	vec_fini(&shard->settled);
 	vec_fini(&shard->kept);
@@ -132,7 +132,7 @@ static void shard_fini(struct shard *shard)
 	vec_fini(&shard->facts);
 }
 
-void rows_init(struct rows *rows, const struct map_setup *setup)
+void rows_init(struct rows *rows, const struct setup *setup)
 {
 	memset(rows, 0, sizeof(*rows));
 	lay_out(&rows->layout, setup, rows);

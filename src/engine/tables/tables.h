@@ -25,7 +25,7 @@ struct sums {
 };
 
 enum cpu_state {
-	CPU_HEAD,    /* waiting for the first evidence */
+	CPU_INITIAL, /* waiting for the first evidence */
 	CPU_KNOWN,   /* `tid` runs, 0: the idle thread */
 	CPU_UNKNOWN, /* after a gap */
 };
@@ -42,11 +42,11 @@ struct cpu {
 	struct merge_stream *owner; /* the stream whose switches count */
 	enum cpu_state state;       /* from `since` on */
 	int32_t tid;
-	uint64_t since;                  /* ns: the end of the segments */
-	uint64_t head_limit;             /* ns: CPU_HEAD ends when the watermark is here */
-	bool head_is_new, head_has_prio; /* what the first switch said of who ran before */
-	int32_t head_tid, head_prio;
-	char head_name[NAME_BYTES];
+	uint64_t since;                        /* ns: the end of the segments */
+	uint64_t initial_limit;                /* ns: CPU_INITIAL ends when the watermark is here */
+	bool initial_is_new, initial_has_prio; /* what the first switch said of who ran before */
+	int32_t initial_tid, initial_prio;
+	char initial_name[NAME_BYTES];
 	VEC(struct segment) segments; /* not charged yet, in order */
 	size_t segments_used;
 	VEC(struct line_change) line; /* who runs: for streams that do not tell (seam.c) */
@@ -80,7 +80,7 @@ struct event_name {
 
 /* Where the columns and states of each analysis are. */
 struct layout {
-	const struct map_setup *setup;
+	const struct setup *setup;
 	const struct rows *rows;
 	struct columns columns[SCOPES_FIXED];       /* of all tables of the scope */
 	uint32_t offsets[ANALYSES_MAX][TABLES_MAX]; /* in those; SCOPE_LONGEST: which it is */
@@ -137,7 +137,7 @@ struct shard_key {
 };
 
 /* Which thread of a key is on a CPU, in a stay whose end is not known: at most one of a CPU. */
-struct open_stay {
+struct open_oncpu {
 	uint64_t ts;
 	uint32_t cpu; /* its number */
 	int64_t key;
@@ -176,7 +176,7 @@ struct shard {
 	VEC(uint32_t) kept_free;   /* indexes of those */
 	VEC(uint64_t) settled;     /* bits by index in kept: dead, and a window has ended since */
 	VEC(struct dead) dead;     /* of those */
-	VEC(struct open_stay) stays;
+	VEC(struct open_oncpu) oncpus;
 	VEC(char *) blocks;                /* of memory for threads */
 	VEC(struct thread *) free_threads; /* in those, not in use */
 	VEC(struct thread *) touched;
@@ -209,7 +209,7 @@ struct rows {
 	struct lane whole_lane;                  /* its items are the trace's */
 };
 
-void rows_init(struct rows *rows, const struct map_setup *setup);
+void rows_init(struct rows *rows, const struct setup *setup);
 void rows_fini(struct rows *rows);
 
 struct cpu *rows_cpu(struct rows *rows, uint64_t id); /* made when new */
@@ -246,10 +246,10 @@ struct thread *shard_thread_known(struct shard *shard, int64_t key); /* NULL if 
 /* A new thread under @key; the old one, if any, keeps its row. */
 struct thread *shard_thread_fork(struct shard *shard, int64_t key, uint64_t ts);
 /* The thread whose stay is open on the CPU, if it is one of @key; else NULL. */
-struct thread *shard_stay(const struct shard *shard, uint32_t cpu, int64_t key);
+struct thread *shard_oncpu(const struct shard *shard, uint32_t cpu, int64_t key);
 /* Of several the latest counts: keys are not merged in the order of their times. */
-void shard_open_stay(struct shard *shard, const struct open_stay *stay);
-void shard_close_stay(struct shard *shard, uint32_t cpu, int64_t key);
+void shard_open_oncpu(struct shard *shard, const struct open_oncpu *oncpu);
+void shard_close_oncpu(struct shard *shard, uint32_t cpu, int64_t key);
 void shard_thread_ends(struct shard *shard, struct thread *thread, uint64_t ts);
 /* Something is said of a thread that is dead: the end of the window concerns it once more. */
 static inline void shard_unsettle(struct shard *shard, const struct thread *thread)

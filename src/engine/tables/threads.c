@@ -70,7 +70,7 @@ static struct thread *thread_new(struct shard *shard, int64_t key)
 {
 	struct thread *thread = shard_thread_alloc(shard);
 
-	if (key >= KEY_HEAD) {
+	if (key >= KEY_INITIAL) {
 		thread->view.tid = -1;
 		thread->incarnation = key == KEY_NOBODY ? UINT32_MAX : (uint32_t)key;
 	} else {
@@ -166,54 +166,54 @@ void shard_thread_ends(struct shard *shard, struct thread *thread, uint64_t ts)
 
 /* ---- stays ---- */
 
-static struct open_stay *stay_on(const struct shard *shard, uint32_t cpu)
+static struct open_oncpu *oncpu_on(const struct shard *shard, uint32_t cpu)
 {
-	for (size_t i = 0; i < shard->stays.count; i++) {
-		if (shard->stays.at[i].cpu == cpu) {
-			return &shard->stays.at[i];
+	for (size_t i = 0; i < shard->oncpus.count; i++) {
+		if (shard->oncpus.at[i].cpu == cpu) {
+			return &shard->oncpus.at[i];
 		}
 	}
 	return NULL;
 }
 
-struct thread *shard_stay(const struct shard *shard, uint32_t cpu, int64_t key)
+struct thread *shard_oncpu(const struct shard *shard, uint32_t cpu, int64_t key)
 {
-	const struct open_stay *stay = stay_on(shard, cpu);
+	const struct open_oncpu *oncpu = oncpu_on(shard, cpu);
 
-	return stay && stay->key == key ? stay->thread : NULL;
+	return oncpu && oncpu->key == key ? oncpu->thread : NULL;
 }
 
-void shard_open_stay(struct shard *shard, const struct open_stay *stay)
+void shard_open_oncpu(struct shard *shard, const struct open_oncpu *oncpu)
 {
-	struct open_stay *old = stay_on(shard, stay->cpu);
+	struct open_oncpu *old = oncpu_on(shard, oncpu->cpu);
 
 	if (!old) {
-		*vec_push(&shard->stays) = *stay;
-	} else if (stay->ts >= old->ts) {
-		*old = *stay;
+		*vec_push(&shard->oncpus) = *oncpu;
+	} else if (oncpu->ts >= old->ts) {
+		*old = *oncpu;
 	}
 }
 
-void shard_close_stay(struct shard *shard, uint32_t cpu, int64_t key)
+void shard_close_oncpu(struct shard *shard, uint32_t cpu, int64_t key)
 {
-	struct open_stay *stay = stay_on(shard, cpu);
+	struct open_oncpu *oncpu = oncpu_on(shard, cpu);
 
-	if (stay && stay->key == key) {
-		*stay = shard->stays.at[--shard->stays.count];
+	if (oncpu && oncpu->key == key) {
+		*oncpu = shard->oncpus.at[--shard->oncpus.count];
 	}
 }
 
 /* The thread goes from the shard: stays are not to lead to it. */
-static void forget_stays(struct shard *shard, const struct thread *thread)
+static void forget_oncpus(struct shard *shard, const struct thread *thread)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < shard->stays.count; i++) {
-		if (shard->stays.at[i].thread != thread) {
-			shard->stays.at[kept++] = shard->stays.at[i];
+	for (size_t i = 0; i < shard->oncpus.count; i++) {
+		if (shard->oncpus.at[i].thread != thread) {
+			shard->oncpus.at[kept++] = shard->oncpus.at[i];
 		}
 	}
-	shard->stays.count = kept;
+	shard->oncpus.count = kept;
 }
 
 /* ---- forks and renames ---- */
@@ -238,7 +238,7 @@ static void take_out(struct shard *shard, struct thread *thread)
 	size_t kept = 0;
 
 	unkeep(shard, thread);
-	forget_stays(shard, thread);
+	forget_oncpus(shard, thread);
 	for (size_t i = 0; i < shard->touched.count; i++) {
 		if (shard->touched.at[i] != thread) {
 			shard->touched.at[kept++] = shard->touched.at[i];
@@ -293,7 +293,7 @@ static void fold_ended(struct shard *shard, struct thread *thread)
 		put_thread(shard, thread->view.tid, NULL);
 	}
 	unkeep(shard, thread);
-	forget_stays(shard, thread);
+	forget_oncpus(shard, thread);
 	*vec_push(&shard->free_threads) = thread;
 }
 

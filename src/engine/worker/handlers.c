@@ -6,60 +6,61 @@
 #include "engine/contract/key.h"
 #include "engine/worker/worker-state.h"
 
-bool map_sees_switches(const struct map *map)
+bool worker_sees_switches(const struct worker *worker)
 {
-	return map->chunk->has_switches;
+	return worker->chunk->has_switches;
 }
 
-uint64_t map_numbers(struct map *map, const uint64_t *numbers, size_t count)
+uint64_t worker_numbers(struct worker *worker, const uint64_t *numbers, size_t count)
 {
-	uint64_t at = map->partial->numbers.count;
+	uint64_t at = worker->partial->numbers.count;
 
-	vec_append(&map->partial->numbers, numbers, count);
+	vec_append(&worker->partial->numbers, numbers, count);
 	return at;
 }
 
-const struct period_set *map_periods(const struct map *map)
+const struct period_set *worker_periods(const struct worker *worker)
 {
-	return map->setup->periods;
+	return worker->setup->periods;
 }
 
-void map_rest(struct map *map, bool rests)
+void worker_rest(struct worker *worker, bool rests)
 {
-	uint32_t bit = UINT32_C(1) << map->analysis;
+	uint32_t bit = UINT32_C(1) << worker->analysis;
 
-	map->resting = rests ? map->resting | bit : map->resting & ~bit;
-	map->passed.unwanted = map->setup->may_rest & ~map->resting ? SKIP_PASS : SKIP_REST;
+	worker->resting = rests ? worker->resting | bit : worker->resting & ~bit;
+	worker->passed.unwanted =
+		worker->setup->may_rest & ~worker->resting ? SKIP_PASS : SKIP_REST;
 }
 
-uint64_t map_cpu(const struct map *map)
+uint64_t worker_cpu(const struct worker *worker)
 {
-	return map->chunk->cpu_id;
+	return worker->chunk->cpu_id;
 }
 
-bool map_has_event(const struct map *map, const char *name)
+bool worker_has_event(const struct worker *worker, const char *name)
 {
-	return plan_has_event(map->plan, name);
+	return plan_has_event(worker->plan, name);
 }
 
-uint64_t map_text(struct map *map, const void *text, size_t len)
+uint64_t worker_text(struct worker *worker, const void *text, size_t len)
 {
 	struct item_key key = item_key_of(0, text, len);
 	uint64_t numbers[ITEM_NAME_BYTES / sizeof(uint64_t)];
 
 	memcpy(numbers, key.name, sizeof(key.name));
-	return map_numbers(map, numbers, sizeof(numbers) / sizeof(numbers[0]));
+	return worker_numbers(worker, numbers, sizeof(numbers) / sizeof(numbers[0]));
 }
 
 /* ---- items ---- */
 
-static uint32_t add_item(struct map *map, unsigned int table, const struct item_key *key,
+static uint32_t add_item(struct worker *worker, unsigned int table, const struct item_key *key,
 			 uint32_t *head)
 {
-	struct partial *partial = map->partial;
+	struct partial *partial = worker->partial;
 	struct slice_item *item = vec_push(&partial->items);
 
-	*item = (struct slice_item){ .analysis = map->analysis,
+	*item = (struct slice_item){ .analysis = worker->analysis,
 				     .table = (uint8_t)table,
 				     .next = *head,
 				     .numbers = (uint32_t)partial->numbers.count,
@@ -71,23 +72,24 @@ static uint32_t add_item(struct map *map, unsigned int table, const struct item_
 	return *head;
 }
 
-uint64_t *map_item(struct map *map, unsigned int table, uint64_t id, const void *name, size_t len)
+uint64_t *worker_keyed_row(struct worker *worker, unsigned int table, uint64_t id, const void *name,
+			   size_t len)
 {
 	struct item_key key = item_key_of(id, name, len);
-	uint32_t *head = &map->item_heads[item_hash(&key) % ITEM_HEADS];
+	uint32_t *head = &worker->item_heads[item_hash(&key) % ITEM_HEADS];
 	uint32_t at = *head;
 
 	while (at != RECORD_NONE) {
-		const struct slice_item *item = &map->partial->items.at[at];
+		const struct slice_item *item = &worker->partial->items.at[at];
 
-		if (item->analysis == map->analysis && item->table == table &&
+		if (item->analysis == worker->analysis && item->table == table &&
 		    item_equal(&item->key, &key)) {
 			break;
 		}
 		at = item->next;
 	}
 	if (at == RECORD_NONE) {
-		at = add_item(map, table, &key, head);
+		at = add_item(worker, table, &key, head);
 	}
-	return map->partial->numbers.at + map->partial->items.at[at].numbers;
+	return worker->partial->numbers.at + worker->partial->items.at[at].numbers;
 }

@@ -11,8 +11,8 @@
 #include "engine/worker/worker.h"
 
 /* Who gets an event of a request. */
-struct map_route {
-	map_fn *on_event;
+struct worker_route {
+	handler_fn *on_event;
 	uint32_t state; /* of its analysis: the offset */
 	uint8_t analysis;
 };
@@ -55,13 +55,13 @@ struct switch_layout {
 };
 
 enum known {
-	KNOWN_HEAD, /* nothing seen yet in this chunk */
-	KNOWN_TID,  /* `tid` runs, 0: the idle thread */
-	KNOWN_NOT,  /* after a gap */
+	KNOWN_INITIAL, /* nothing seen yet in this chunk */
+	KNOWN_TID,     /* `tid` runs, 0: the idle thread */
+	KNOWN_NOT,     /* after a gap */
 };
 
-struct map {
-	const struct map_setup *setup;
+struct worker {
+	const struct setup *setup;
 	struct chunk *chunk;
 	struct partial *partial;
 	struct partial *draft; /* groups and records of the open slice: the same memory each time */
@@ -89,10 +89,10 @@ struct map {
 	struct switch_layout switches;
 	enum known known;
 	int32_t tid;
-	uint64_t since;      /* ns: the CPU's time is accounted for up to here; not in KNOWN_HEAD */
-	uint32_t group;      /* of tid in this slice, RECORD_NONE: not looked up */
-	size_t stay;         /* the IN or ON record, as it was made; SIZE_MAX: none in this chunk */
-	uint32_t head_group; /* of the draft: partial->head_group is to be that */
+	uint64_t since; /* ns: the CPU's time is accounted for up to here; not in KNOWN_INITIAL */
+	uint32_t group; /* of tid in this slice, RECORD_NONE: not looked up */
+	size_t oncpu;   /* the IN or ON record, as it was made; SIZE_MAX: none in this chunk */
+	uint32_t initial_group;        /* of the draft: partial->initial_group is to be that */
 	uint16_t states_form;          /* how prev_state is encoded, see sched.h */
 	uint8_t leaving[STATES_KNOWN]; /* flags of a record of who leaves, by prev_state */
 
@@ -104,21 +104,21 @@ struct map {
 };
 
 /* A switch of the class in map->switches. */
-void map_on_plain_switch(struct map *map, uint64_t ts, const uint8_t *fields);
+void worker_on_plain_switch(struct worker *worker, uint64_t ts, const uint8_t *fields);
 
 /* Prepares for switches in this encoding. */
-void map_set_states(struct map *map, uint16_t form);
+void worker_set_states(struct worker *worker, uint16_t form);
 
 /* What the engine itself needs of events. */
-map_fn map_on_switch, map_on_fork, map_on_exec, map_on_process;
+handler_fn worker_on_switch, worker_on_fork, worker_on_exec, worker_on_process;
 
 /* Tells the analyses that the current stay ends, or (@is_window) that its window does. */
-void map_end_stay(struct map *map, uint64_t ts, bool is_window);
+void worker_end_oncpu(struct worker *worker, uint64_t ts, bool is_window);
 /* From @ts on it is not known who runs. */
-void map_note_gap(struct map *map, uint64_t ts);
+void worker_note_gap(struct worker *worker, uint64_t ts);
 /* Begins the slice that has @ts, if it is not there. */
-void map_to_slice(struct map *map, uint64_t ts);
+void worker_to_slice(struct worker *worker, uint64_t ts);
 /* The chunk ends: who runs then. */
-void map_note_tail(struct map *map);
+void worker_note_last(struct worker *worker);
 
 #endif

@@ -3,7 +3,7 @@
  *
  * It decodes the chunk's packets, counts events by class and window, follows who
  * runs on the CPU as far as the chunk tells, and calls the handlers of the
- * analyses.  What it is given besides the chunk (struct map_setup) is immutable.
+ * analyses.  What it is given besides the chunk (struct setup) is immutable.
  *
  * Who runs, within a chunk:
  *
@@ -23,14 +23,14 @@ struct selection;
 
 /* Which analyses have a function that is called often: bit i is that of analyses[i]. */
 #define CALLED_OFTEN(each)                                                                         \
-	each(on_stay_end);                                                                         \
+	each(on_oncpu_end);                                                                        \
 	each(on_lost);                                                                             \
 	each(on_switch_in);                                                                        \
 	each(on_switch_out);                                                                       \
 	each(on_run);                                                                              \
 	each(on_fork);                                                                             \
-	each(on_head);                                                                             \
-	each(on_anew);                                                                             \
+	each(on_initial_thread);                                                                   \
+	each(on_no_open_calls);                                                                    \
 	each(on_gap);                                                                              \
 	each(on_unseen);                                                                           \
 	each(on_window_end);                                                                       \
@@ -52,7 +52,7 @@ _Static_assert(ANALYSES_MAX <= 32, "there is a bit for each");
 /* What a run consists of: the same for all traces and threads of a process. */
 struct stats;
 
-struct map_setup {
+struct setup {
 	const struct analysis *analyses[ANALYSES_MAX]; /* ends with NULL */
 	size_t analysis_count;
 	uint64_t interval_ns, shown_interval_ns;
@@ -66,9 +66,9 @@ struct map_setup {
 	const struct selection *selection; /* NULL: all rows */
 	const struct period_set *periods;  /* of the user; NULL: none */
 	struct kept_store *store;          /* where kept packets go; NULL: they stay in memory */
-	/* Derived by map_setup_init(). */
+	/* Derived by setup_init(). */
 	struct plan_request *requests;
-	struct map_route *routes; /* by request */
+	struct worker_route *routes; /* by request */
 	size_t request_count;
 	bool uses_threads; /* if not, nobody asks who runs */
 	bool has_facts;    /* some analysis wants them */
@@ -80,81 +80,83 @@ struct map_setup {
 };
 
 /* The number of the window of a time, or WINDOW_BEFORE or AFTER. */
-int64_t map_window(const struct map_setup *setup, uint64_t ts);
+int64_t setup_window(const struct setup *setup, uint64_t ts);
 
-/* Fills the derived members.  Request 0 is sched_switch (MAP_REQUEST_SWITCH). */
-#define MAP_REQUEST_SWITCH 0
-void map_setup_init(struct map_setup *setup);
-void map_setup_fini(struct map_setup *setup);
+/* Fills the derived members.  Request 0 is sched_switch (REQUEST_SWITCH). */
+#define REQUEST_SWITCH 0
+void setup_init(struct setup *setup);
+void setup_fini(struct setup *setup);
 
 /* Scratch of one worker, reused from chunk to chunk. */
-struct map *map_new(const struct map_setup *setup);
-void map_free(struct map *map);
+struct worker *worker_new(const struct setup *setup);
+void worker_free(struct worker *worker);
 
 /* Fills chunk->partial.  Never fails: what cannot be decoded is in the partial's faults. */
-void map_chunk(struct map *map, struct chunk *chunk);
+void worker_run_chunk(struct worker *worker, struct chunk *chunk);
 /* Packs the packets that are kept, as long as no other job waits. */
-void map_pack(struct map *map, struct chunk *chunk);
+void worker_pack_retained(struct worker *worker, struct chunk *chunk);
 
 /* ---- for handlers ---- */
 
 /* Emits a record of the analysis whose handler is running.  NULL-free; fill in the rest. */
-struct record *map_emit(struct map *map, uint64_t ts, int32_t tid, unsigned int kind);
+struct record *worker_emit(struct worker *worker, uint64_t ts, int32_t tid, unsigned int kind);
 
 /* The same of something that is no thread: the analysis' object with this number. */
-struct record *map_emit_of(struct map *map, uint64_t ts, uint64_t object, unsigned int kind);
+struct record *worker_emit_entity(struct worker *worker, uint64_t ts, uint64_t object,
+				  unsigned int kind);
 
 /* Puts the tid of the thread that runs now into the record's prio, and -1 if nobody will know
  * it.  It was emitted last. */
-void map_note_current(struct map *map, struct record *record);
+void worker_note_current(struct worker *worker, struct record *record);
 
 /*
  * The columns of an item of one of the analysis' tables (of sums only), in the window that is
  * being filled, to be added to; dies at the next call.  @name may be NULL, and need not end.
  */
-uint64_t *map_item(struct map *map, unsigned int table, uint64_t id, const void *name, size_t len);
+uint64_t *worker_keyed_row(struct worker *worker, unsigned int table, uint64_t id, const void *name,
+			   size_t len);
 
 /*
  * Whether the running handler's analysis can do without the events of those of its needs that may
  * rest.  That is a hint: it may get them all the same.  It begins each chunk awake.
  */
-void map_rest(struct map *map, bool rests);
+void worker_rest(struct worker *worker, bool rests);
 
 /* What the user asked for. */
-const struct period_set *map_periods(const struct map *map);
+const struct period_set *worker_periods(const struct worker *worker);
 
 /* The CPU of the stream, UINT64_MAX: none. */
-uint64_t map_cpu(const struct map *map);
+uint64_t worker_cpu(const struct worker *worker);
 
 /* Whether the trace has events of this name. */
-bool map_has_event(const struct map *map, const char *name);
+bool worker_has_event(const struct worker *worker, const char *name);
 
 /* A text as numbers beside a record: what item_key_of_numbers() reads. */
-uint64_t map_text(struct map *map, const void *text, size_t len);
+uint64_t worker_text(struct worker *worker, const void *text, size_t len);
 
 /* The thread that runs, or TID_CURRENT. */
-int32_t map_tid(const struct map *map);
+int32_t worker_tid(const struct worker *worker);
 
 /* Whether calls of the thread can be paired here: every switch of this CPU is seen. */
-bool map_sees_switches(const struct map *map);
+bool worker_sees_switches(const struct worker *worker);
 
 /* Marks the stay: its first system call event shows that no call entered before is open any
  * more; @by_exit: it is the exit of one.  False if the stay's begin is not in this chunk; the
  * handler then has to emit a record of its own. */
-bool map_mark_anew(struct map *map, bool by_exit);
+bool worker_mark_no_open_calls(struct worker *worker, bool by_exit);
 
 /* Copies numbers beside the records; the index goes into a record. */
-uint64_t map_numbers(struct map *map, const uint64_t *numbers, size_t count);
+uint64_t worker_numbers(struct worker *worker, const uint64_t *numbers, size_t count);
 
 /* The thread of an event: where the stream does not show switches its context in @field, if it
  * is traced. */
-static inline int32_t map_tid_of(const struct map *map, const struct map_event *event,
-				 unsigned int field)
+static inline int32_t worker_tid_of(const struct worker *worker, const struct trace_event *event,
+				    unsigned int field)
 {
-	if (!map_sees_switches(map) && (event->present & (1u << field))) {
+	if (!worker_sees_switches(worker) && (event->present & (1u << field))) {
 		return (int32_t)event->values[field].i;
 	}
-	return map_tid(map);
+	return worker_tid(worker);
 }
 
 #endif

@@ -219,7 +219,7 @@ static void compare_each(const struct reading *next, const struct reading *each)
 
 static void compare(const struct reading *next, const struct reading *wanted)
 {
-	struct err all = { "" }, quick = { "" };
+	struct err all = { "" }, fast = { "" };
 
 	ck_assert_int_eq(next->end, wanted->end);
 	ck_assert_uint_eq(next->count, wanted->count);
@@ -234,8 +234,8 @@ static void compare(const struct reading *next, const struct reading *wanted)
 	}
 	if (next->end < 0) {
 		(void)decoder_fault(next->d, &all);
-		(void)decoder_fault(wanted->d, &quick);
-		ck_assert_str_eq(all.text, quick.text);
+		(void)decoder_fault(wanted->d, &fast);
+		ck_assert_str_eq(all.text, fast.text);
 	}
 }
 
@@ -247,7 +247,7 @@ static void check_classes(const struct plan *plan)
 	for (uint32_t i = 0; i < CLASSES; i++) {
 		char kind = kinds[plan->classes[i]->class->id];
 
-		ck_assert_int_eq(plan->classes[i]->is_quick, kind == 'q');
+		ck_assert_int_eq(plan->classes[i]->is_fast, kind == 'q');
 		ck_assert_int_eq(plan->classes[i]->parts != NULL, kind == 'p');
 	}
 }

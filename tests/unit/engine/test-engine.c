@@ -47,19 +47,19 @@ END_TEST
 /* ---- partials as bytes ---- */
 
 /* All analyses, so that each record has one that it may be of. */
-static void set_up(struct map_setup *setup)
+static void set_up(struct setup *setup)
 {
-	*setup = (struct map_setup){ .interval_ns = 1000,
-				     .wants_windows = true,
-				     .range_end = UINT64_MAX };
+	*setup = (struct setup){ .interval_ns = 1000,
+				 .wants_windows = true,
+				 .range_end = UINT64_MAX };
 	for (size_t i = 0; analyses[i]; i++) {
 		setup->analyses[setup->analysis_count++] = analyses[i];
 	}
-	map_setup_init(setup);
+	setup_init(setup);
 }
 
 /* One slice with one group, that has one record of an analysis and one item. */
-static struct partial *one_of_each(const struct map_setup *setup, const char *analysis,
+static struct partial *one_of_each(const struct setup *setup, const char *analysis,
 				   unsigned int table)
 {
 	struct partial *partial = partial_new();
@@ -85,7 +85,7 @@ static struct partial *one_of_each(const struct map_setup *setup, const char *an
 	return partial;
 }
 
-static int read_again(const struct map_setup *setup, struct partial *partial)
+static int read_again(const struct setup *setup, struct partial *partial)
 {
 	const struct partial_rules rules = { .setup = setup, .classes = 2 };
 	struct codec_out out = { 0 }, same = { 0 };
@@ -121,7 +121,7 @@ static int read_again(const struct map_setup *setup, struct partial *partial)
 START_TEST(refuses_wrong_partials)
 {
 	enum { OF_MEMORY_BY_ORDER = 1 };
-	struct map_setup setup;
+	struct setup setup;
 	struct partial *good, *bad;
 
 	set_up(&setup);
@@ -135,13 +135,13 @@ START_TEST(refuses_wrong_partials)
 		ck_assert_msg(read_again(&setup, bad) == -EINVAL, #change);                        \
 		partial_free(bad);                                                                 \
 	} while (0)
-	WRONG(bad->head = (enum head_kind)7);
+	WRONG(bad->initial = (enum initial_kind)7);
 	WRONG(bad->tail = RUN_KINDS);
 	WRONG(bad->last_ts = 1);
 	WRONG(bad->events = 2);
 	WRONG(bad->events = 2; bad->last_ts = 6000); /* of window 6 */
-	WRONG(bad->head = HEAD_GAP; bad->head_group = 7);
-	WRONG(bad->head = HEAD_GAP; bad->head_group = 0); /* which is somebody's */
+	WRONG(bad->initial = INITIAL_GAP; bad->initial_group = 7);
+	WRONG(bad->initial = INITIAL_GAP; bad->initial_group = 0); /* which is somebody's */
 	WRONG(bad->slices.at[0].window = -2);
 	WRONG(bad->slices.at[0].window = WINDOW_BEFORE); /* nothing is before the range */
 	WRONG(*vec_push(&bad->slices) = bad->slices.at[0]);
@@ -168,7 +168,7 @@ START_TEST(refuses_wrong_partials)
 	WRONG(*vec_push(&bad->segments) = ((struct segment){ .kind = RUN_KINDS }));
 	WRONG(*vec_push(&bad->renames) = ((struct rename){ .from = 4, .to = 4 }));
 #undef WRONG
-	map_setup_fini(&setup);
+	setup_fini(&setup);
 }
 END_TEST
 
