@@ -254,7 +254,7 @@ static void on_switch_out(struct shard *shard, struct thread *thread, const stru
 {
 	struct waiting *w = shard_thread_state(shard, thread);
 
-	if (out->is_late) {
+	if (out->is_tie) {
 		return;
 	}
 	w->phase = RUNNING; /* what else it may have seemed to be */

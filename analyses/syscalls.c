@@ -430,7 +430,7 @@ static void on_switch_out(struct shard *shard, struct thread *thread, const stru
 {
 	struct thread_call *call = shard_thread_state(shard, thread);
 
-	if (!out->is_late) {
+	if (!out->is_tie) {
 		call->left_ts = out->ts;
 	}
 }

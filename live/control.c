@@ -43,14 +43,14 @@ struct control {
 static void client_free(struct client *client)
 {
 	struct control *control = client->control;
-	size_t kept = 0;
+	size_t retained = 0;
 
 	for (size_t i = 0; i < control->clients.count; i++) {
 		if (control->clients.at[i] != client) {
-			control->clients.at[kept++] = control->clients.at[i];
+			control->clients.at[retained++] = control->clients.at[i];
 		}
 	}
-	control->clients.count = kept;
+	control->clients.count = retained;
 	bufferevent_free(client->buffer);
 	vec_fini(&client->awaited);
 	free(client);

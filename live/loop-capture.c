@@ -11,20 +11,21 @@
 #include "live/loop-state.h"
 #include "live/trigger/trigger.h"
 
-void hub_on_kept(void *user, const char *stream, struct kept *kept)
+void loop_on_retained(void *user, const char *stream, struct retained *retained)
 {
 	struct live_trace *trace = user;
 	struct hub *hub = session_owner_user(trace->session);
-	int failed = hub->config->engine.store ? kept_store_failed(hub->config->engine.store) : 0;
+	int failed =
+		hub->config->engine.store ? retained_file_failed(hub->config->engine.store) : 0;
 
 	if (failed != 0) {
 		hub->config->say("--history-dir: cannot be written to (%s): packets stay in memory",
 				 strerror(failed));
 	}
 	if (trace->history) {
-		history_add(trace->history, stream, kept, trace_closed_until(trace->trace));
+		history_add(trace->history, stream, retained, trace_closed_until(trace->trace));
 	} else {
-		kept_unref(kept);
+		retained_unref(retained);
 	}
 }
 

@@ -111,7 +111,7 @@ static bool has_ended(const struct relay *relay, uint64_t id)
 /* Forgets ended sessions that are no longer listed. */
 static void prune_ended(struct relay *relay, const struct viewer_reply *reply)
 {
-	size_t kept = 0;
+	size_t retained = 0;
 
 	for (size_t i = 0; i < relay->ended.count; i++) {
 		uint64_t id = relay->ended.at[i];
@@ -121,10 +121,10 @@ static void prune_ended(struct relay *relay, const struct viewer_reply *reply)
 			is_listed |= reply->sessions[k].id == id;
 		}
 		if (is_listed) {
-			relay->ended.at[kept++] = id;
+			relay->ended.at[retained++] = id;
 		}
 	}
-	relay->ended.count = kept;
+	relay->ended.count = retained;
 }
 
 static void take_listed(struct relay *relay, const struct viewer_session *listed)

@@ -72,7 +72,7 @@ void hub_on_session_change(void *user, struct session *session);
 /* ---- hub-capture.c ---- */
 
 /* Callbacks of the engine, of triggers, of sessions and of the control socket. */
-void hub_on_kept(void *user, const char *stream, struct kept *kept);
+void loop_on_retained(void *user, const char *stream, struct retained *retained);
 void hub_on_capture(void *context, const struct trace_identity *identity,
 		    const struct trigger_event *event, bool reports);
 void hub_on_finished(void *user, struct session *session);

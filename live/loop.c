@@ -116,14 +116,14 @@ void hub_check(struct hub *hub)
 
 	for (size_t r = 0; r < hub->relays.count; r++) {
 		struct relay *relay = hub->relays.at[r];
-		size_t kept = 0;
+		size_t retained = 0;
 
 		for (size_t i = 0; i < relay->sessions.count; i++) {
 			struct session *session = relay->sessions.at[i];
 
 			if (session_state(session) != SESSION_ENDED) {
 				any_left = true;
-				relay->sessions.at[kept++] = session;
+				relay->sessions.at[retained++] = session;
 				continue;
 			}
 			*vec_push(&relay->ended) = session_listed(session)->id;
@@ -131,7 +131,7 @@ void hub_check(struct hub *hub)
 			session_account(session, &hub->ended);
 			session_free(session);
 		}
-		relay->sessions.count = kept;
+		relay->sessions.count = retained;
 	}
 	for (size_t i = 0; i < hub->config->url_count; i++) {
 		all_seen &= hub->config->urls[i].is_exact && hub->url_seen[i];
@@ -406,7 +406,7 @@ int hub_run(const struct hub_config *config, struct run_summary *summary, struct
 	engine.on_warning = on_warning;
 	engine.expects_beginning = config->from_beginning;
 	if (config->captures) {
-		engine.on_kept = hub_on_kept;
+		engine.on_retained = loop_on_retained;
 	}
 	if (config->captures && config->watch) {
 		watch_on_capture(config->watch, hub_on_capture);

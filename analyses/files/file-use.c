@@ -74,7 +74,7 @@ static uint64_t *row_of(struct shard *shard, unsigned int table, struct item **i
 
 /* What a call did to one descriptor. */
 struct use {
-	const struct call_fact *call;
+	const struct ordered_call *call;
 	struct fd_file *file;
 	struct fd_entry *entry; /* NULL: not known */
 	int32_t fd;
@@ -87,7 +87,7 @@ static bool moves_bytes(uint8_t operation)
 	return operation == OP_READ || operation == OP_WRITE || operation == OP_BOTH;
 }
 
-static uint64_t bytes_of(const struct call_fact *call)
+static uint64_t bytes_of(const struct ordered_call *call)
 {
 	if (!moves_bytes(file_calls[call->call].operation)) {
 		return 0;
@@ -96,7 +96,7 @@ static uint64_t bytes_of(const struct call_fact *call)
 			       (uint64_t)call->arg);
 }
 
-static bool has_failed(const struct call_fact *call)
+static bool has_failed(const struct ordered_call *call)
 {
 	return (call->flags & CALL_HAS_RET) && call->ret < 0;
 }
@@ -128,14 +128,14 @@ static unsigned int direction_of(uint8_t kind)
 	}
 }
 
-static void add_time(uint64_t *row, unsigned int column, const struct call_fact *call)
+static void add_time(uint64_t *row, unsigned int column, const struct ordered_call *call)
 {
 	if ((call->flags & CALL_HAS_NS) && !has_failed(call)) {
 		column_add(row, column, call->ns);
 	}
 }
 
-static void add_use(struct shard *shard, struct files *files, const struct fact *fact,
+static void add_use(struct shard *shard, struct files *files, const struct ordered *ordered,
 		    struct use *use, bool moves)
 {
 	const char *kind = fd_kind_name(use->file->kind);
@@ -148,7 +148,7 @@ static void add_use(struct shard *shard, struct files *files, const struct fact 
 		add_figures(row, use, true);
 		add_time(row, use->is_write ? KIND_WRITE_TIME : KIND_READ_TIME, use->call);
 		add_figures(shard_trace_row(shard, TOTALS), use, true);
-		row = shard_thread_row(fact->shard, fact->thread, THREADS);
+		row = shard_thread_row(ordered->shard, ordered->thread, THREADS);
 		row[2 * direction_of(use->file->kind) + use->is_write] += use->bytes;
 	}
 	row = row_of(shard, BY_FILE, &use->file->item, 0, use->file->name);
@@ -161,7 +161,7 @@ static void add_use(struct shard *shard, struct files *files, const struct fact 
 	}
 }
 
-static struct use use_of(struct files *files, const struct call_fact *call, int32_t fd,
+static struct use use_of(struct files *files, const struct ordered_call *call, int32_t fd,
 			 bool is_write)
 {
 	struct use use = { .call = call, .fd = fd, .is_write = is_write, .bytes = bytes_of(call) };
@@ -182,8 +182,8 @@ static struct use use_of(struct files *files, const struct call_fact *call, int3
 
 /* ---- what calls make of descriptors ---- */
 
-static void set(struct files *files, const struct call_fact *call, int64_t fd, struct fd_file *file,
-		bool closes_on_exec)
+static void set(struct files *files, const struct ordered_call *call, int64_t fd,
+		struct fd_file *file, bool closes_on_exec)
 {
 	if (fd >= 0 && fd <= INT32_MAX) {
 		fd_put(files->tables, call->key, (int32_t)fd, file, closes_on_exec);
@@ -193,7 +193,7 @@ static void set(struct files *files, const struct call_fact *call, int64_t fd, s
 }
 
 /* A path that is relative to a directory of the process. */
-static struct fd_file *opened(struct files *files, const struct call_fact *call)
+static struct fd_file *opened(struct files *files, const struct ordered_call *call)
 {
 	const char *path = call->flags & CALL_HAS_OUT || !call->path ? "" : call->path;
 	const struct fd_entry *base = NULL;
@@ -214,7 +214,7 @@ static struct fd_file *opened(struct files *files, const struct call_fact *call)
 	return fd_file_new(FD_FILE, len > FILE_NAME_MAX ? path + len - FILE_NAME_MAX : path);
 }
 
-static struct fd_file *peer(struct files *files, enum fd_kind kind, const struct call_fact *call,
+static struct fd_file *peer(struct files *files, enum fd_kind kind, const struct ordered_call *call,
 			    uint32_t port)
 {
 	uint8_t address[4];
@@ -229,7 +229,7 @@ static struct fd_file *peer(struct files *files, enum fd_kind kind, const struct
 	return fd_file_new(FD_INET, text);
 }
 
-static void accepted(struct files *files, const struct call_fact *call)
+static void accepted(struct files *files, const struct ordered_call *call)
 {
 	const struct fd_entry *listening = fd_find(files->tables, call->key, call->fd);
 	enum fd_kind kind = call->arg2 != 0 ? kind_of_family(call->arg2)
@@ -241,7 +241,7 @@ static void accepted(struct files *files, const struct call_fact *call)
 	    call->arg & CLOSE_ON_EXEC);
 }
 
-static void connected(struct files *files, const struct call_fact *call)
+static void connected(struct files *files, const struct ordered_call *call)
 {
 	const struct fd_entry *entry = fd_find(files->tables, call->key, call->fd);
 	bool is_ours = entry && entry->closes_on_exec;
@@ -252,7 +252,7 @@ static void connected(struct files *files, const struct call_fact *call)
 	}
 }
 
-static void duplicated(struct files *files, const struct call_fact *call, int64_t to,
+static void duplicated(struct files *files, const struct ordered_call *call, int64_t to,
 		       bool closes_on_exec)
 {
 	const struct fd_entry *entry = fd_find(files->tables, call->key, call->fd);
@@ -262,7 +262,7 @@ static void duplicated(struct files *files, const struct call_fact *call, int64_
 	}
 }
 
-static void made_pair(struct files *files, const struct call_fact *call, enum fd_kind kind,
+static void made_pair(struct files *files, const struct ordered_call *call, enum fd_kind kind,
 		      bool closes_on_exec)
 {
 	for (unsigned int i = 0; (call->flags & CALL_HAS_OUT) && i < 2; i++) {
@@ -271,7 +271,7 @@ static void made_pair(struct files *files, const struct call_fact *call, enum fd
 	}
 }
 
-static void made_anon(struct files *files, const struct call_fact *call, const char *what,
+static void made_anon(struct files *files, const struct ordered_call *call, const char *what,
 		      enum fd_kind kind, bool closes_on_exec)
 {
 	char text[FILE_NAME_MAX + 16];
@@ -282,7 +282,7 @@ static void made_anon(struct files *files, const struct call_fact *call, const c
 	set(files, call, call->ret, fd_file_new(kind, text), closes_on_exec);
 }
 
-static void controlled(struct files *files, const struct call_fact *call)
+static void controlled(struct files *files, const struct ordered_call *call)
 {
 	struct fd_entry *entry = fd_find(files->tables, call->key, call->fd);
 
@@ -294,7 +294,7 @@ static void controlled(struct files *files, const struct call_fact *call)
 }
 
 /* Of a call that succeeded, or is known to do its work all the same. */
-static void take_effect(struct files *files, const struct call_fact *call)
+static void take_effect(struct files *files, const struct ordered_call *call)
 {
 	bool flag = call->arg & CLOSE_ON_EXEC;
 
@@ -348,7 +348,7 @@ static void take_effect(struct files *files, const struct call_fact *call)
 }
 
 /* Linux frees the descriptor even if close is interrupted or what was written cannot be. */
-static bool does_its_work(const struct call_fact *call)
+static bool does_its_work(const struct ordered_call *call)
 {
 	uint8_t effect = file_calls[call->call].effect;
 
@@ -361,9 +361,9 @@ static bool does_its_work(const struct call_fact *call)
 
 /* ---- calls ---- */
 
-static void note_longest(struct shard *shard, const struct fact *fact, const struct use *use)
+static void note_longest(struct shard *shard, const struct ordered *ordered, const struct use *use)
 {
-	const struct call_fact *call = use->call;
+	const struct ordered_call *call = use->call;
 	const char *name = file_calls[call->call].name;
 	const char *path = use->fd < 0 && use->file->kind == FD_UNKNOWN ? "" : use->file->name;
 	size_t room = ITEM_NAME_BYTES - 2 - strlen(name), len = strlen(path);
@@ -372,15 +372,15 @@ static void note_longest(struct shard *shard, const struct fact *fact, const str
 	(void)snprintf(text, sizeof(text), "%s %s", name, len > room ? path + len - room : path);
 	shard_longest(shard, LONGEST,
 		      &(struct instance){ .ns = call->ns,
-					  .end = fact->ts,
+					  .end = ordered->ts,
 					  .more = { use->fd, (int64_t)use->bytes },
 					  .cpu = UINT64_MAX,
-					  .thread = fact->thread,
+					  .thread = ordered->thread,
 					  .item = item_key_of(0, text, sizeof(text)) });
 }
 
-static void on_call(struct shard *shard, struct files *files, const struct fact *fact,
-		    const struct call_fact *call)
+static void on_call(struct shard *shard, struct files *files, const struct ordered *ordered,
+		    const struct ordered_call *call)
 {
 	enum operation operation = (enum operation)file_calls[call->call].operation;
 	bool opens = file_calls[call->call].effect == DOES_OPEN;
@@ -388,12 +388,12 @@ static void on_call(struct shard *shard, struct files *files, const struct fact 
 	struct use use = use_of(files, call, call->fd, operation == OP_WRITE);
 
 	if (moves || (operation == OP_SYNC && use.fd >= 0)) {
-		add_use(shard, files, fact, &use, moves);
+		add_use(shard, files, ordered, &use, moves);
 	}
 	if (operation == OP_BOTH) {
 		struct use other = use_of(files, call, call->fd2, true);
 
-		add_use(shard, files, fact, &other, true);
+		add_use(shard, files, ordered, &other, true);
 	}
 	if (opens) {
 		use.fd = call->ret >= 0 && call->ret <= INT32_MAX ? (int32_t)call->ret : -1;
@@ -401,7 +401,7 @@ static void on_call(struct shard *shard, struct files *files, const struct fact 
 	}
 	if (operation != OP_NONE && (call->flags & CALL_HAS_NS) &&
 	    shard_is_long(shard, LONGEST, call->ns)) {
-		note_longest(shard, fact, &use);
+		note_longest(shard, ordered, &use);
 	}
 	if (does_its_work(call)) {
 		if (opens) {
@@ -417,43 +417,43 @@ static void on_call(struct shard *shard, struct files *files, const struct fact 
 	}
 }
 
-void file_use_fact(struct shard *shard, void *state, const struct fact *fact)
+void file_use_ordered(struct shard *shard, void *state, const struct ordered *ordered)
 {
 	struct files *files = state;
-	const uint64_t *words = fact->words;
-	struct call_fact call;
+	const uint64_t *words = ordered->words;
+	struct ordered_call call;
 	const char *path;
 
 	if (!files->tables) {
 		files->tables = fd_tables_new();
 	}
-	switch (fact->kind) {
-	case FACT_CALL:
+	switch (ordered->kind) {
+	case ORDERED_CALL:
 		memcpy(&call, words, sizeof(call));
-		on_call(shard, files, fact, &call);
+		on_call(shard, files, ordered, &call);
 		if (call.owns_path) {
 			free(call.path);
 		}
 		break;
-	case FACT_FORK:
+	case ORDERED_FORK:
 		fd_fork(files->tables, words[0], words[1]);
 		break;
-	case FACT_JOIN:
+	case ORDERED_JOIN:
 		fd_join(files->tables, words[0], words[1]);
 		break;
-	case FACT_LEAVE:
+	case ORDERED_LEAVE:
 		fd_leave(files->tables, words[0]);
 		break;
-	case FACT_EXEC:
+	case ORDERED_EXEC:
 		fd_exec(files->tables, words[0]);
 		break;
-	case FACT_DUMP:
+	case ORDERED_DUMP:
 		fd_dump_begins(files->tables);
 		break;
-	case FACT_DUMP_OWNER:
+	case ORDERED_DUMP_OWNER:
 		fd_dump_owner(files->tables, words[0], words[1]);
 		break;
-	case FACT_DUMP_FD:
+	case ORDERED_DUMP_FD:
 		path = (const char *)(uintptr_t)words[3];
 		if (path) {
 			fd_put_dumped(files->tables, words[0], (int32_t)words[1],

@@ -83,29 +83,30 @@ static void add_call(struct shard *shard, struct thread *thread, uint64_t ts,
 		     const struct call *call, char *path, bool owns_path)
 {
 	uint8_t operation = file_calls[call->call].operation;
-	struct call_fact fact = { .ns = call->time,
-				  .ret = call->ret,
-				  .fd = call->fd,
-				  .fd2 = call->fd2,
-				  .arg = call->arg,
-				  .arg2 = call->arg2,
-				  .call = call->call,
-				  .flags = call->flags };
+	struct ordered_call ordered = { .ns = call->time,
+					.ret = call->ret,
+					.fd = call->fd,
+					.fd2 = call->fd2,
+					.arg = call->arg,
+					.arg2 = call->arg2,
+					.call = call->call,
+					.flags = call->flags };
 
 	add_operation(shard, call);
 	if (call->call == FILE_CALL_UNNAMED || operation == OP_WAIT || operation == OP_ASYNC) {
 		free(owns_path ? path : NULL);
 		return;
 	}
-	fact.key = key_of(thread, shard_thread_state(shard, thread));
+	ordered.key = key_of(thread, shard_thread_state(shard, thread));
 	if (call->flags & CALL_HAS_OUT) {
-		memcpy(fact.out, call->out, sizeof(fact.out));
+		memcpy(ordered.out, call->out, sizeof(ordered.out));
 		free(owns_path ? path : NULL);
 	} else {
-		fact.path = path;
-		fact.owns_path = owns_path;
+		ordered.path = path;
+		ordered.owns_path = owns_path;
 	}
-	memcpy(shard_fact(shard, thread, ts, FACT_CALL)->words, &fact, sizeof(fact));
+	memcpy(shard_note_ordered(shard, thread, ts, ORDERED_CALL)->words, &ordered,
+	       sizeof(ordered));
 }
 
 static void whole_call(struct shard *shard, struct thread *thread, const struct record *record,
@@ -166,27 +167,27 @@ static void set_pid(struct shard *shard, struct thread *thread, uint64_t ts, int
 {
 	struct thread_files *files = shard_thread_state(shard, thread);
 	uint64_t former = key_of(thread, files);
-	struct fact *fact;
+	struct ordered *ordered;
 
 	if (thread->view.tid < 0 || (files->has_pid && files->pid == pid)) {
 		return;
 	}
 	if (files->has_pid) {
-		shard_fact(shard, thread, ts, FACT_LEAVE)->words[0] = former;
+		shard_note_ordered(shard, thread, ts, ORDERED_LEAVE)->words[0] = former;
 		former = FD_KEY_NONE;
 	}
 	files->has_pid = true;
 	files->pid = pid;
-	fact = shard_fact(shard, thread, ts, FACT_JOIN);
-	fact->words[0] = former;
-	fact->words[1] = (uint32_t)pid;
+	ordered = shard_note_ordered(shard, thread, ts, ORDERED_JOIN);
+	ordered->words[0] = former;
+	ordered->words[1] = (uint32_t)pid;
 }
 
 static void forked(struct shard *shard, struct thread *thread, const struct record *record)
 {
 	struct thread_files *files = shard_thread_state(shard, thread);
 	int32_t pid = (int32_t)record->a;
-	struct fact *fact;
+	struct ordered *ordered;
 
 	if (thread->view.tid != pid) {
 		set_pid(shard, thread, record->ts, pid);
@@ -194,36 +195,36 @@ static void forked(struct shard *shard, struct thread *thread, const struct reco
 	}
 	files->has_pid = true;
 	files->pid = pid;
-	fact = shard_fact(shard, thread, record->ts, FACT_FORK);
-	fact->words[0] = record->prio < 0 ? FD_KEY_NONE : (uint32_t)record->prio;
-	fact->words[1] = (uint32_t)pid;
+	ordered = shard_note_ordered(shard, thread, record->ts, ORDERED_FORK);
+	ordered->words[0] = record->prio < 0 ? FD_KEY_NONE : (uint32_t)record->prio;
+	ordered->words[1] = (uint32_t)pid;
 }
 
 static void dumped_process(struct shard *shard, struct thread *thread, uint64_t ts,
 			   const uint64_t *numbers)
 {
 	struct thread_files *files = shard_thread_state(shard, thread);
-	struct fact *fact;
+	struct ordered *ordered;
 
 	set_pid(shard, thread, ts, (int32_t)numbers[0]);
 	if (numbers[1] != 0) {
-		fact = shard_fact(shard, thread, ts, FACT_DUMP_OWNER);
-		fact->words[0] = numbers[1];
-		fact->words[1] = key_of(thread, files);
+		ordered = shard_note_ordered(shard, thread, ts, ORDERED_DUMP_OWNER);
+		ordered->words[0] = numbers[1];
+		ordered->words[1] = key_of(thread, files);
 	}
 }
 
 static void dumped_fd(struct shard *shard, struct thread *thread, uint64_t ts,
 		      const uint64_t *words)
 {
-	struct fact *fact = shard_fact(shard, thread, ts, FACT_DUMP_FD);
+	struct ordered *ordered = shard_note_ordered(shard, thread, ts, ORDERED_DUMP_FD);
 	struct call call;
 
 	memcpy(&call, words, sizeof(call));
-	fact->words[0] = call.time;
-	fact->words[1] = (uint32_t)call.fd;
-	fact->words[2] = (uint64_t)call.arg;
-	fact->words[3] = (uint64_t)(uintptr_t)path_of(words, &call);
+	ordered->words[0] = call.time;
+	ordered->words[1] = (uint32_t)call.fd;
+	ordered->words[2] = (uint64_t)call.arg;
+	ordered->words[3] = (uint64_t)(uintptr_t)path_of(words, &call);
 }
 
 static bool accepts(const struct foreign_record *foreign)
@@ -311,14 +312,16 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 		forked(shard, thread, record);
 		break;
 	case OWN_EXEC:
-		shard_fact(shard, thread, record->ts, FACT_EXEC)->words[0] = key_of(thread, files);
+		shard_note_ordered(shard, thread, record->ts, ORDERED_EXEC)->words[0] =
+			key_of(thread, files);
 		break;
 	case OWN_END:
-		shard_fact(shard, thread, record->ts, FACT_LEAVE)->words[0] = key_of(thread, files);
+		shard_note_ordered(shard, thread, record->ts, ORDERED_LEAVE)->words[0] =
+			key_of(thread, files);
 		files->has_pid = false;
 		break;
 	case OWN_DUMP:
-		(void)shard_fact(shard, thread, record->ts, FACT_DUMP);
+		(void)shard_note_ordered(shard, thread, record->ts, ORDERED_DUMP);
 		break;
 	case OWN_DUMP_PROCESS:
 		dumped_process(shard, thread, record->ts, numbers + record->a);
@@ -475,7 +478,7 @@ const struct analysis analysis_files = {
 	.on_no_open_calls = on_no_open_calls,
 	.on_gap = on_gap,
 	.on_forget = on_forget,
-	.on_fact = file_use_fact,
+	.on_ordered = file_use_ordered,
 	.on_trace_forget = file_use_forget,
 	.on_trace_carry = file_use_carry,
 };

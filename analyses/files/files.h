@@ -90,7 +90,7 @@ void file_worker_oncpu_end(struct worker *worker, void *state, uint64_t ts, bool
 /* ---- facts: files.c makes them ---- */
 
 /* A call that has ended. */
-struct call_fact {
+struct ordered_call {
 	uint64_t key, ns;
 	int64_t ret;
 	int32_t fd, fd2;
@@ -104,18 +104,18 @@ struct call_fact {
 	};
 };
 
-_Static_assert(sizeof(struct call_fact) <= FACT_WORDS * sizeof(uint64_t), "it fits a fact");
+_Static_assert(sizeof(struct ordered_call) <= ORDERED_WORDS * sizeof(uint64_t), "it fits a fact");
 
 /* Their kinds, and their words. */
 enum {
-	FACT_CALL,
-	FACT_FORK,  /* parent's key, child's key */
-	FACT_JOIN,  /* former key, key */
-	FACT_LEAVE, /* key */
-	FACT_EXEC,  /* key */
-	FACT_DUMP,
-	FACT_DUMP_OWNER, /* address, key */
-	FACT_DUMP_FD,    /* key, descriptor, flags, path in a partial */
+	ORDERED_CALL,
+	ORDERED_FORK,  /* parent's key, child's key */
+	ORDERED_JOIN,  /* former key, key */
+	ORDERED_LEAVE, /* key */
+	ORDERED_EXEC,  /* key */
+	ORDERED_DUMP,
+	ORDERED_DUMP_OWNER, /* address, key */
+	ORDERED_DUMP_FD,    /* key, descriptor, flags, path in a partial */
 };
 
 /* ---- file-use.c ---- */
@@ -127,7 +127,7 @@ struct files {
 	struct fd_file *unnamed[FD_KINDS]; /* of which no more than that is known */
 };
 
-void file_use_fact(struct shard *shard, void *state, const struct fact *fact);
+void file_use_ordered(struct shard *shard, void *state, const struct ordered *ordered);
 void file_use_forget(void *state);
 void file_use_carry(const struct carried *carried, void *state);
 

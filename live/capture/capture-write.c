@@ -317,10 +317,10 @@ struct written {
 };
 
 /* What the packets of a stream say is missing between them. */
-static void count_missing(const struct kept *before, const struct kept *kept,
+static void count_missing(const struct retained *before, const struct retained *retained,
 			  struct written *written)
 {
-	const struct packet_info *a = &before->info, *b = &kept->info;
+	const struct packet_info *a = &before->info, *b = &retained->info;
 
 	if (a->discarded != UINT64_MAX && b->discarded != UINT64_MAX &&
 	    b->discarded > a->discarded) {
@@ -331,11 +331,11 @@ static void count_missing(const struct kept *before, const struct kept *kept,
 	}
 }
 
-static void note_written(const struct kept *kept, struct written *written)
+static void note_written(const struct retained *retained, struct written *written)
 {
-	uint64_t end = kept->end == UINT64_MAX ? kept->begin : kept->end;
+	uint64_t end = retained->end == UINT64_MAX ? retained->begin : retained->end;
 
-	written->begin = kept->begin < written->begin ? kept->begin : written->begin;
+	written->begin = retained->begin < written->begin ? retained->begin : written->begin;
 	written->end = end > written->end ? end : written->end;
 	written->packets++;
 }
@@ -345,30 +345,30 @@ static uint64_t or_zero(uint64_t value)
 	return value == UINT64_MAX ? 0 : value;
 }
 
-static void put_packet(struct file *stream, struct file *index, const struct kept *kept,
+static void put_packet(struct file *stream, struct file *index, const struct retained *retained,
 		       uint64_t offset, uint64_t size)
 {
 	struct index_facts facts = { .offset = offset,
 				     .packet_bits = size * 8,
-				     .content_bits = kept->info.content_bits,
-				     .begin = kept->info.has_begin ? kept->info.begin : 0,
-				     .end = kept->info.has_end ? kept->info.end : 0,
-				     .discarded = or_zero(kept->info.discarded),
-				     .stream_id = kept->class_id,
-				     .instance_id = or_zero(kept->info.instance_id),
-				     .seq_num = or_zero(kept->info.seq_num) };
+				     .content_bits = retained->info.content_bits,
+				     .begin = retained->info.has_begin ? retained->info.begin : 0,
+				     .end = retained->info.has_end ? retained->info.end : 0,
+				     .discarded = or_zero(retained->info.discarded),
+				     .stream_id = retained->class_id,
+				     .instance_id = or_zero(retained->info.instance_id),
+				     .seq_num = or_zero(retained->info.seq_num) };
 	uint8_t entry[INDEX_ENTRY_BYTES];
 	const uint8_t *bytes;
 	uint8_t *room = NULL;
 	uint64_t room_size = 0;
 
-	bytes = kept_bytes(kept, &room, &room_size);
+	bytes = retained_bytes(retained, &room, &room_size);
 	if (bytes) {
-		file_put(stream, bytes, (size_t)kept->len);
+		file_put(stream, bytes, (size_t)retained->len);
 	} else {
 		stream->failure = EIO; /* of the history's disk */
 	}
-	file_pad(stream, size - kept->len);
+	file_pad(stream, size - retained->len);
 	packet_index_put(entry, &facts);
 	file_put(index, entry, sizeof(entry));
 	free(room);
@@ -390,15 +390,16 @@ static int write_stream(const char *dir, const struct history_packet *packets, s
 	packet_index_put_header(header);
 	file_put(&index, header, sizeof(header));
 	for (size_t i = 0; i < count; i++) {
-		const struct kept *kept = packets[i].kept;
-		uint64_t size = kept->info.has_sizes ? kept->info.size_bits / 8 : kept->len;
+		const struct retained *retained = packets[i].retained;
+		uint64_t size =
+			retained->info.has_sizes ? retained->info.size_bits / 8 : retained->len;
 
-		size = size < kept->len ? kept->len : size;
-		put_packet(&stream, &index, kept, offset, size);
+		size = size < retained->len ? retained->len : size;
+		put_packet(&stream, &index, retained, offset, size);
 		offset += size;
-		note_written(kept, written);
+		note_written(retained, written);
 		if (i > 0) {
-			count_missing(packets[i - 1].kept, kept, written);
+			count_missing(packets[i - 1].retained, retained, written);
 		}
 	}
 	written->bytes += offset;
@@ -417,12 +418,12 @@ static int by_stream_and_time(const void *left, const void *right)
 	if (order != 0) {
 		return order;
 	}
-	if (a->kept->begin != b->kept->begin) {
-		return a->kept->begin < b->kept->begin ? -1 : 1;
+	if (a->retained->begin != b->retained->begin) {
+		return a->retained->begin < b->retained->begin ? -1 : 1;
 	}
-	return a->kept->info.seq_num < b->kept->info.seq_num
+	return a->retained->info.seq_num < b->retained->info.seq_num
 		       ? -1
-		       : a->kept->info.seq_num > b->kept->info.seq_num;
+		       : a->retained->info.seq_num > b->retained->info.seq_num;
 }
 
 /* ---- traces ---- */

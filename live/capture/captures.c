@@ -225,7 +225,7 @@ static bool is_ready(const struct pending *pending)
 /* Gathers those that are ready, or all of @session. */
 static void gather_ready(struct captures *captures, const struct session *ending)
 {
-	size_t kept = 0;
+	size_t retained = 0;
 
 	for (size_t i = 0; i < captures->pending.count; i++) {
 		struct pending pending = captures->pending.at[i];
@@ -235,10 +235,10 @@ static void gather_ready(struct captures *captures, const struct session *ending
 			captures->pending.at[i].session = NULL;
 			hold(captures, pending.session);
 		} else {
-			captures->pending.at[kept++] = pending;
+			captures->pending.at[retained++] = pending;
 		}
 	}
-	captures->pending.count = kept;
+	captures->pending.count = retained;
 }
 
 void captures_step(struct captures *captures)
@@ -273,20 +273,20 @@ static struct pending *find_pending(struct captures *captures, const struct sess
 static bool may_begin(struct captures *captures, const struct trigger_event *event)
 {
 	uint64_t now = now_monotonic_ns();
-	size_t kept = 0;
+	size_t retained = 0;
 
 	for (size_t i = 0; i < captures->times.count; i++) {
 		if (now - captures->times.at[i] < NS_PER_HOUR) {
-			captures->times.at[kept++] = captures->times.at[i];
+			captures->times.at[retained++] = captures->times.at[i];
 		}
 	}
-	captures->times.count = kept;
-	if (kept >= captures->config.per_hour) {
+	captures->times.count = retained;
+	if (retained >= captures->config.per_hour) {
 		if (!captures->said_limit) {
 			captures->config.say(
 				"trigger %s: there were %zu captures in the last hour; "
 				"no more are made before that has passed",
-				event->name, kept);
+				event->name, retained);
 		}
 		captures->said_limit = true;
 		return false;

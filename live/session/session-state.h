@@ -43,9 +43,9 @@ struct session {
 	uint64_t attached_at;
 	bool said_watched;
 	bool is_listed;
-	bool is_finishing; /* the link is to be dropped after this callback */
-	bool is_late;      /* too far behind: to be skipped from the loop */
-	bool skips;        /* the next connection begins with now */
+	bool is_finishing;    /* the link is to be dropped after this callback */
+	bool is_behind_limit; /* too far behind: to be skipped from the loop */
+	bool skips;           /* the next connection begins with now */
 	VEC(struct live_trace *) traces;
 	VEC(struct live_stream *) streams;
 	struct run_summary account; /* of traces already finished */

@@ -75,7 +75,7 @@ void live_trace_free(struct live_trace *trace)
 void live_trace_account(const struct live_trace *trace, struct run_summary *summary)
 {
 	if (trace->trace) {
-		const struct merge_account *account = trace_account(trace->trace);
+		const struct merger_account *account = trace_account(trace->trace);
 
 		summary->events += account->events - trace->before.events;
 		summary->packets += account->packets - trace->before.packets;

@@ -246,7 +246,7 @@ void session_lags(struct session *session, uint64_t lag_ns)
 	uint64_t limit = session->owner.lag_limit_ns;
 
 	/* Also after a skip it takes a while until windows show it. */
-	if (limit > 0 && lag_ns > limit && !session->is_late && is_behind(session) &&
+	if (limit > 0 && lag_ns > limit && !session->is_behind_limit && is_behind(session) &&
 	    session->state == SESSION_RUNNING &&
 	    now_monotonic_ns() - session->attached_at > NS_PER_S) {
 		struct timeval now = { 0 };
@@ -254,15 +254,15 @@ void session_lags(struct session *session, uint64_t lag_ns)
 		session_say(session, 0,
 			    "%.1f s behind: what the relay has is skipped, it goes on with now",
 			    (double)lag_ns / 1e9);
-		session->is_late = true;
+		session->is_behind_limit = true;
 		(void)event_add(session->timer, &now); /* not from inside a report */
 	}
 }
 
 void session_tick(struct session *session)
 {
-	if (session->state == SESSION_RUNNING && session->is_late) {
-		session->is_late = false;
+	if (session->state == SESSION_RUNNING && session->is_behind_limit) {
+		session->is_behind_limit = false;
 		session->skips = true;
 		session->retry_at = now_monotonic_ns();
 		go_away(session);

@@ -57,7 +57,7 @@ static uint64_t now_s(void)
 /* Takes leave of commands that have ended, and of those that take too long. */
 static void reap(struct watch *watch, bool all)
 {
-	size_t kept = 0;
+	size_t retained = 0;
 
 	for (size_t i = 0; i < watch->running.count; i++) {
 		struct action *action = &watch->running.at[i];
@@ -74,9 +74,9 @@ static void reap(struct watch *watch, bool all)
 			}
 			continue;
 		}
-		watch->running.at[kept++] = *action;
+		watch->running.at[retained++] = *action;
 	}
-	watch->running.count = kept;
+	watch->running.count = retained;
 }
 
 void watch_poll(struct watch *watch)

@@ -112,7 +112,7 @@
 #define RELAY_IN_FLIGHT_MAX 8
 
 /* Threads kept for the totals of one trace; more are folded into one row "other". */
-#define THREADS_KEPT_MAX 131072
+#define THREADS_RESIDENT_MAX 131072
 /* Places for threads in one shard, as bytes have it: pids end at 2^22, which are spread over 64. */
 #define THREADS_OF_SHARD_MAX ((size_t)1 << 18)
 /* A forward jump of more windows than this closes one long window, not one each. */

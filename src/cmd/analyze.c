@@ -21,10 +21,10 @@
 struct analyze {
 	const struct options *options;
 	struct output *output;
-	struct watch *watch;         /* triggers; NULL: none */
-	struct gather *gather;       /* of the trace; NULL: windows are shown as they come */
-	struct states *states;       /* to go on from, and to leave; NULL: none */
-	struct merge_account before; /* what was analysed by another run */
+	struct watch *watch;          /* triggers; NULL: none */
+	struct gather *gather;        /* of the trace; NULL: windows are shown as they come */
+	struct states *states;        /* to go on from, and to leave; NULL: none */
+	struct merger_account before; /* what was analysed by another run */
 	struct trace_identity identity;
 	struct trace *trace;
 	const char *path;
@@ -109,7 +109,7 @@ static int on_trace(void *user, struct trace *trace, struct err *err)
 
 static void add_account(struct analyze *a)
 {
-	const struct merge_account *account = trace_account(a->trace);
+	const struct merger_account *account = trace_account(a->trace);
 
 	a->summary.events += account->events - a->before.events;
 	a->summary.packets += account->packets - a->before.packets;

@@ -118,7 +118,7 @@ static int make_store(const struct options *options, struct hub_config *config,
 	}
 	segment_bytes = *history_bytes / 64;
 	segment_bytes = segment_bytes < least ? least : segment_bytes > most ? most : segment_bytes;
-	config->engine.store = kept_store_new(options->history_dir, segment_bytes, err);
+	config->engine.store = retained_file_new(options->history_dir, segment_bytes, err);
 	return config->engine.store ? 0 : -EINVAL;
 }
 
@@ -195,7 +195,7 @@ static int run(const struct options *options)
 	}
 	states_free(config.states);
 	captures_free(config.captures);
-	kept_store_free(config.engine.store);
+	retained_file_free(config.engine.store);
 	watch_free(config.watch);
 	cmd_urls_free(urls, config.url_count);
 	return status;

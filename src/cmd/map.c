@@ -161,7 +161,7 @@ static struct partials_out *begin_file(const struct mapping *m, FILE *file)
 static void say_account(const struct mapping *m)
 {
 	char text[UNITS_TEXT_MAX];
-	struct merge_account account;
+	struct merger_account account;
 
 	partials_out_account(m->out, &account);
 	say("%" PRIu64 " events in %" PRIu64 " packets (%s)", account.events, account.packets,

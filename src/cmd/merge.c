@@ -40,7 +40,7 @@ static void on_report(void *user, const struct report *report)
 
 	output_report(m->output, &m->identity, report);
 	if (report->kind == REPORT_TOTAL) {
-		const struct merge_account *account = trace_account(m->trace);
+		const struct merger_account *account = trace_account(m->trace);
 
 		m->summary.events += account->events;
 		m->summary.packets += account->packets;

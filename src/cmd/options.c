@@ -224,7 +224,7 @@ static int bad_option(poptContext context, int code, unsigned int command, struc
 }
 
 /* popt gives back memory per string; it is kept until options_fini(). */
-struct kept {
+struct retained {
 	poptContext context;
 	VEC(char *) values;
 };
@@ -233,29 +233,29 @@ int options_parse(struct options *options, unsigned int command, int argc, const
 		  struct err *err)
 {
 	struct poptOption table[SPECS + 1] = { 0 };
-	struct kept *kept = mem_alloc(sizeof(*kept));
+	struct retained *retained = mem_alloc(sizeof(*retained));
 	int r = 0, id;
 
 	set_defaults(options);
 	(void)options_analyses(options, command == FOR_TOP ? "all" : "count,cpu,io",
 			       err); /* cannot fail */
-	options->memory = kept;
+	options->memory = retained;
 	(void)make_table(command, table);
-	kept->context = poptGetContext("sillage", argc, argv, table, 0);
-	while (r == 0 && (id = poptGetNextOpt(kept->context)) > 0) {
-		char *value = poptGetOptArg(kept->context);
+	retained->context = poptGetContext("sillage", argc, argv, table, 0);
+	while (r == 0 && (id = poptGetNextOpt(retained->context)) > 0) {
+		char *value = poptGetOptArg(retained->context);
 
-		*vec_push(&kept->values) = value;
+		*vec_push(&retained->values) = value;
 		r = options_take(options, (enum option_id)id, value, err);
 	}
 	if (r == 0 && id < -1) {
-		r = bad_option(kept->context, id, command, err);
+		r = bad_option(retained->context, id, command, err);
 	}
 	r = r == 0 ? options_settle(options, command, err) : r;
 	if (r == 0) {
 		static const char *none[] = { NULL };
 
-		options->args = poptGetArgs(kept->context);
+		options->args = poptGetArgs(retained->context);
 		options->args = options->args ? options->args : none;
 	}
 	return r;
@@ -277,17 +277,17 @@ void options_fini(struct options *options)
 	vec_fini(&options->selection.tids);
 	vec_fini(&options->selection.pids);
 	vec_fini(&options->selection.cpus);
-	struct kept *kept = options->memory;
+	struct retained *retained = options->memory;
 
-	if (!kept) {
+	if (!retained) {
 		return;
 	}
-	(void)poptFreeContext(kept->context);
-	for (size_t i = 0; i < kept->values.count; i++) {
-		free(kept->values.at[i]);
+	(void)poptFreeContext(retained->context);
+	for (size_t i = 0; i < retained->values.count; i++) {
+		free(retained->values.at[i]);
 	}
-	vec_fini(&kept->values);
-	free(kept);
+	vec_fini(&retained->values);
+	free(retained);
 	options->memory = NULL;
 }
 

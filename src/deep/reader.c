@@ -286,7 +286,7 @@ static bool is_first_of_cpu(const struct reader *reader, size_t i)
 }
 
 /* When a stream begins whose first packets are gone, as in a snapshot; 0: they are not. */
-static uint64_t late_begin(const struct recorded_file *file)
+static uint64_t begin_if_late(const struct recorded_file *file)
 {
 	const struct packet_info *info = &file->info;
 	struct clock clock;
@@ -323,7 +323,7 @@ struct reader *reader_open(const struct reader_setup *setup, const struct plan_r
 		lane->front = mem_alloc(sizeof(*lane->front)); /* empty, and not the last */
 		lane->back = mem_alloc(sizeof(*lane->back));
 		lane->first = UINT64_MAX;
-		lane->since = late_begin(&reader->trace.files.at.at[i]);
+		lane->since = begin_if_late(&reader->trace.files.at.at[i]);
 	}
 	start_helpers(reader, setup->threads);
 	for (size_t i = 0; i < reader->count; i++) {

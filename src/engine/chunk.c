@@ -11,8 +11,8 @@ void chunk_free(struct chunk *chunk)
 	for (size_t i = 0; i < chunk->packets.count; i++) {
 		struct packet *packet = &chunk->packets.at[i];
 
-		if (packet->kept) {
-			kept_unref(packet->kept);
+		if (packet->retained) {
+			retained_unref(packet->retained);
 		} else {
 			free(packet->bytes);
 		}

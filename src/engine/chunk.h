@@ -23,8 +23,8 @@
 #define PACKET_END_UNKNOWN (UINT64_MAX - 1) /* its context does not say; no time is later */
 
 struct packet {
-	uint8_t *bytes;    /* owned, or kept's; NULL: at file_offset of the chunk's file */
-	struct kept *kept; /* NULL: goes with the chunk */
+	uint8_t *bytes;            /* owned, or kept's; NULL: at file_offset of the chunk's file */
+	struct retained *retained; /* NULL: goes with the chunk */
 	uint64_t file_offset;
 	uint64_t size;       /* bytes of content, rounded up; what is decoded */
 	uint64_t number;     /* in its stream, from 0 */
@@ -43,8 +43,8 @@ struct packed {
 struct chunk {
 	struct job job;
 	struct trace *trace; /* these three are not to be touched by workers */
-	struct stream *front;
-	struct merge_stream *stream;
+	struct stream *source;
+	struct merger_stream *stream;
 	struct plan *plan;     /* a reference */
 	uint64_t seq;          /* dense in its stream */
 	int fd;                /* -1: packets have their bytes */

@@ -27,7 +27,7 @@ struct trace {
 	struct plan_builder *builder;
 	VEC(struct plan_builder *) old_builders;
 	struct plan *plan;
-	struct merge *merge;
+	struct merger *merger;
 	VEC(struct stream *) streams;
 	size_t in_flight; /* chunks */
 	unsigned int warnings;
@@ -37,7 +37,7 @@ struct trace {
 
 struct stream {
 	struct trace *trace;
-	struct merge_stream *merge;
+	struct merger_stream *merger;
 	char *name;
 	uint64_t submitted;  /* chunks */
 	struct chunk *chunk; /* filling, or NULL */

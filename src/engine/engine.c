@@ -83,7 +83,7 @@ uint64_t engine_held_bytes(const struct engine *engine)
 	uint64_t held = engine->chunk_held;
 
 	for (size_t i = 0; i < engine->traces.count; i++) {
-		held += merge_held_bytes(engine->traces.at[i]->merge);
+		held += merger_held_bytes(engine->traces.at[i]->merger);
 	}
 	return held;
 }
@@ -136,7 +136,7 @@ void trace_say(struct trace *trace, const struct stream *stream, int64_t packet,
 /* Once a stream: where a clock is wrong, it is wrong all the time. */
 static void warn_of_anomalies(struct chunk *chunk)
 {
-	struct stream *stream = chunk->front;
+	struct stream *stream = chunk->source;
 	uint64_t packet = chunk->partial->first_anomaly;
 
 	if (!stream->has_anomalies && packet != UINT64_MAX) {
@@ -149,17 +149,17 @@ static void warn_of_anomalies(struct chunk *chunk)
 	}
 }
 
-static void pass_on_kept(struct chunk *chunk)
+static void pass_on_retained(struct chunk *chunk)
 {
 	struct trace *trace = chunk->trace;
 
 	for (size_t i = 0; i < chunk->packets.count; i++) {
 		struct packet *packet = &chunk->packets.at[i];
 
-		if (packet->kept) {
-			trace->engine->config.on_kept(trace->user, chunk->front->name,
-						      packet->kept);
-			packet->kept = NULL;
+		if (packet->retained) {
+			trace->engine->config.on_retained(trace->user, chunk->source->name,
+							  packet->retained);
+			packet->retained = NULL;
 			packet->bytes = NULL;
 		}
 	}
@@ -176,18 +176,18 @@ static void take_chunk(struct engine *engine, struct chunk *chunk)
 	for (size_t i = 0; i < partial->faults.count; i++) {
 		const struct partial_fault *fault = &partial->faults.at[i];
 
-		trace_say(trace, chunk->front, (int64_t)fault->packet, "packet",
+		trace_say(trace, chunk->source, (int64_t)fault->packet, "packet",
 			  "stream %s, packet %" PRIu64 ", %s; the rest of the packet is lost",
-			  chunk->front->name, fault->packet, fault->text);
+			  chunk->source->name, fault->packet, fault->text);
 	}
 	warn_of_anomalies(chunk);
-	pass_on_kept(chunk);
+	pass_on_retained(chunk);
 	chunk->partial = NULL;
 	if (engine->config.partials) {
 		partials_put_partial(engine->config.partials, &chunk->packed, partial, chunk->plan);
-		shelf_put(engine->setup.shelf, partial);
+		partial_cache_put(engine->setup.partial_cache, partial);
 	} else {
-		merge_take(chunk->stream, chunk->seq, partial);
+		merger_take(chunk->stream, chunk->seq, partial);
 	}
 	chunk_free(chunk);
 }
@@ -208,8 +208,8 @@ static bool reap(struct engine *engine, bool wait)
 	case JOB_WORKER:
 		take_chunk(engine, (struct chunk *)job);
 		break;
-	case JOB_MERGE:
-		merge_task_done(job->user);
+	case JOB_MERGER:
+		merger_task_done(job->user);
 		break;
 	case JOB_FIND:
 		job->is_reaped = true;
@@ -220,7 +220,7 @@ static bool reap(struct engine *engine, bool wait)
 	return true;
 }
 
-static enum merge_room room_of(const struct engine *engine)
+static enum merger_room room_of(const struct engine *engine)
 {
 	uint64_t held = engine_held_bytes(engine), most = engine->config.max_memory;
 
@@ -235,7 +235,7 @@ static void step(struct engine *engine, bool wait, uint64_t now_ns)
 	}
 	for (size_t i = 0; i < engine->traces.count; i++) {
 		if (!engine->traces.at[i]->has_finished) {
-			merge_advance(engine->traces.at[i]->merge, room_of(engine), now_ns);
+			merger_advance(engine->traces.at[i]->merger, room_of(engine), now_ns);
 		}
 	}
 }
@@ -243,7 +243,7 @@ static void step(struct engine *engine, bool wait, uint64_t now_ns)
 /* What is not the front's merging, although it may be done in its thread. */
 static uint64_t others_ns(const struct stats *stats)
 {
-	return stats ? stats->emit_ns + (stats->jobs_are_front ? stats->job_ns[JOB_MERGE] : 0) : 0;
+	return stats ? stats->emit_ns + (stats->jobs_are_front ? stats->job_ns[JOB_MERGER] : 0) : 0;
 }
 
 /* What the front did since @begin, but for what others_ns() has since @others, is merging. */
@@ -334,7 +334,7 @@ static void new_metadata(struct trace *trace)
 
 struct trace *trace_new(struct engine *engine, void *user)
 {
-	struct merge_host host = {
+	struct merger_host host = {
 		.emit = on_merge_report,
 		.submit = submit_merge,
 		.wait = wait_for_job,
@@ -345,7 +345,7 @@ struct trace *trace_new(struct engine *engine, void *user)
 	trace->engine = engine;
 	trace->user = user;
 	host.user = trace;
-	trace->merge = merge_new(&engine->setup, &host);
+	trace->merger = merger_new(&engine->setup, &host);
 	new_metadata(trace);
 	*vec_push(&engine->traces) = trace;
 	return trace;
@@ -366,7 +366,7 @@ static void drain(struct trace *trace)
 	while (trace->in_flight > 0) {
 		(void)reap(trace->engine, true);
 	}
-	merge_wait(trace->merge);
+	merger_wait(trace->merger);
 }
 
 static void free_filling(struct stream *stream)
@@ -381,21 +381,21 @@ static void free_filling(struct stream *stream)
 void trace_free(struct trace *trace)
 {
 	struct engine *engine = trace->engine;
-	size_t kept = 0;
+	size_t retained = 0;
 
 	drain(trace);
 	for (size_t i = 0; i < engine->traces.count; i++) {
 		if (engine->traces.at[i] != trace) {
-			engine->traces.at[kept++] = engine->traces.at[i];
+			engine->traces.at[retained++] = engine->traces.at[i];
 		}
 	}
-	engine->traces.count = kept;
+	engine->traces.count = retained;
 	for (size_t i = 0; i < trace->streams.count; i++) {
 		free_filling(trace->streams.at[i]);
 		free(trace->streams.at[i]->name);
 		free(trace->streams.at[i]);
 	}
-	merge_free(trace->merge);
+	merger_free(trace->merger);
 	plan_unref(trace->plan);
 	plan_builder_free(trace->builder);
 	metadata_stream_free(trace->metadata);
@@ -420,7 +420,7 @@ static int replan(struct trace *trace, struct err *err)
 	}
 	r = plan_build(trace->builder, types, &plan, err);
 	if (r == 0 && trace->is_restored) {
-		r = merge_check_classes(trace->merge, plan, err);
+		r = merger_check_classes(trace->merger, plan, err);
 		if (r < 0) {
 			plan_unref(plan);
 		}
@@ -430,7 +430,7 @@ static int replan(struct trace *trace, struct err *err)
 	}
 	plan_unref(trace->plan);
 	trace->plan = plan;
-	merge_set_classes(trace->merge, plan);
+	merger_set_classes(trace->merger, plan);
 	return 0;
 }
 
@@ -489,7 +489,7 @@ void trace_finish(struct trace *trace, uint64_t now_ns)
 	drain(trace);
 	begin = stats ? stats_now() : 0;
 	others = others_ns(stats);
-	merge_finish(trace->merge, now_ns);
+	merger_finish(trace->merger, now_ns);
 	if (trace->engine->config.partials) {
 		partials_put_finish(trace->engine->config.partials);
 	}
@@ -509,12 +509,12 @@ void trace_pause(struct trace *trace, uint64_t now_ns)
 		}
 	}
 	drain(trace);
-	merge_settle(trace->merge, now_ns);
+	merger_drain(trace->merger, now_ns);
 }
 
 void trace_codec(struct trace *trace, struct codec *codec)
 {
-	merge_codec(trace->merge, codec);
+	checkpoint_merger(trace->merger, codec);
 	if (codec_check(codec, true)) {
 		streams_codec(trace, codec);
 	}
@@ -532,20 +532,20 @@ void trace_end_away(struct trace *trace)
 
 void trace_total_so_far(struct trace *trace)
 {
-	merge_emit_total(trace->merge, true);
+	merger_emit_total(trace->merger, true);
 }
 
-const struct merge_account *trace_account(const struct trace *trace)
+const struct merger_account *trace_account(const struct trace *trace)
 {
-	return merge_account(trace->merge);
+	return merger_account(trace->merger);
 }
 
 uint64_t trace_watermark(const struct trace *trace)
 {
-	return merge_watermark(trace->merge);
+	return merger_watermark(trace->merger);
 }
 
 uint64_t trace_closed_until(const struct trace *trace)
 {
-	return merge_closed_until(trace->merge);
+	return merger_closed_until(trace->merger);
 }

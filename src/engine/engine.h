@@ -27,7 +27,7 @@
 #include "engine/tables/report.h"
 
 struct engine;
-struct kept;
+struct retained;
 struct partials_out;
 struct trace;
 struct stream;
@@ -54,8 +54,8 @@ struct engine_config {
 	size_t top; /* rows of each table that the reports' reader will look at, 0: all */
 	const struct selection *selection; /* NULL: all rows; has to outlive the engine */
 	const struct period_set *periods;  /* NULL: none; has to outlive the engine */
-	struct kept_store *store; /* of kept packets, NULL: they stay in memory; the same */
-	struct stats *stats;      /* NULL: not wanted */
+	struct retained_file *store; /* of kept packets, NULL: they stay in memory; the same */
+	struct stats *stats;         /* NULL: not wanted */
 	/* Where what workers found goes, instead of being merged (partials.h); NULL: it is merged.
 	 */
 	struct partials_out *partials;
@@ -64,7 +64,7 @@ struct engine_config {
 	void (*on_warning)(void *user, const struct engine_warning *warning);
 	/* A packet that came with its bytes has been analysed; takes the reference.  NULL: packets
 	 * are not kept.  @stream: the name of its stream. */
-	void (*on_kept)(void *user, const char *stream, struct kept *kept);
+	void (*on_retained)(void *user, const char *stream, struct retained *retained);
 };
 
 struct engine *engine_new(const struct engine_config *config);
@@ -114,7 +114,7 @@ bool trace_uuid(const struct trace *trace, uint8_t ret_uuid[16]);
 /* All streams have ended: the last window and the total. */
 void trace_finish(struct trace *trace, uint64_t now_ns);
 void trace_total_so_far(struct trace *trace);
-const struct merge_account *trace_account(const struct trace *trace);
+const struct merger_account *trace_account(const struct trace *trace);
 uint64_t trace_watermark(const struct trace *trace);
 /* The end of the last window that was closed; 0: none was. */
 uint64_t trace_closed_until(const struct trace *trace);

@@ -23,7 +23,7 @@ struct worker;
 struct setup;
 
 /* JOB_FIND: the front's own, to find what is to be mapped (engine_submit). */
-enum job_kind { JOB_WORKER, JOB_MERGE, JOB_FIND, JOB_KINDS };
+enum job_kind { JOB_WORKER, JOB_MERGER, JOB_FIND, JOB_KINDS };
 
 /* The first member of what is to be done. */
 struct job {

@@ -21,16 +21,16 @@ static double ms(uint64_t ns)
 void stats_print(const struct stats *stats, uint64_t events, uint64_t packets, uint64_t bytes,
 		 uint64_t wall_ns, void (*say)(const char *fmt, ...))
 {
-	uint64_t worker = stats->job_ns[JOB_WORKER], merge = stats->job_ns[JOB_MERGE];
+	uint64_t worker = stats->job_ns[JOB_WORKER], merger = stats->job_ns[JOB_MERGER];
 	uint64_t find = stats->job_ns[JOB_FIND];
 	uint64_t thread = stats_now(), rest = stats->front_ns + stats->emit_ns;
 	uint64_t read, all;
 	double seconds = (double)wall_ns / 1e9;
 
 	/* Without workers their work is the front's, too. */
-	rest += stats->jobs_are_front ? worker + merge + find : 0;
+	rest += stats->jobs_are_front ? worker + merger + find : 0;
 	read = thread > rest ? thread - rest : 0;
-	all = read + stats->front_ns + stats->emit_ns + worker + merge + find;
+	all = read + stats->front_ns + stats->emit_ns + worker + merger + find;
 	all = all ? all : 1;
 	say("stats: %" PRIu64 " events, %" PRIu64 " packets, %" PRIu64 " bytes in %.3f s: %.1f M "
 	    "events/s, %.1f MB/s",
@@ -38,8 +38,8 @@ void stats_print(const struct stats *stats, uint64_t events, uint64_t packets, u
 	    (double)bytes / 1e6 / seconds);
 	say("stats: map   %10.1f ms %5.1f %%, %" PRIu64 " chunks", ms(worker),
 	    100.0 * (double)worker / (double)all, stats->jobs[JOB_WORKER]);
-	say("stats: merge %10.1f ms %5.1f %%, %" PRIu64 " tasks", ms(merge),
-	    100.0 * (double)merge / (double)all, stats->jobs[JOB_MERGE]);
+	say("stats: merge %10.1f ms %5.1f %%, %" PRIu64 " tasks", ms(merger),
+	    100.0 * (double)merger / (double)all, stats->jobs[JOB_MERGER]);
 	if (stats->jobs[JOB_FIND] > 0) {
 		say("stats: find  %10.1f ms %5.1f %%, packets in files", ms(find),
 		    100.0 * (double)find / (double)all);

@@ -19,7 +19,7 @@ struct stream *stream_new(struct trace *trace, const char *name)
 
 	stream->trace = trace;
 	stream->name = mem_strdup(name);
-	stream->merge = merge_stream_new(trace->merge);
+	stream->merger = merger_stream_new(trace->merger);
 	*vec_push(&trace->streams) = stream;
 	return stream;
 }
@@ -51,11 +51,11 @@ static bool adopt(struct stream *stream, const struct packet_info *info)
 		struct stream *old = trace->streams.at[i];
 
 		/* What is away was identified: stream_away() ends the others. */
-		if (!old->is_away || !same_identity(merge_stream_identity(old->merge), info)) {
+		if (!old->is_away || !same_identity(merger_stream_identity(old->merger), info)) {
 			continue;
 		}
-		merge_stream_end(stream->merge, 0); /* the placeholder */
-		stream->merge = old->merge;
+		merger_stream_end(stream->merger, 0); /* the placeholder */
+		stream->merger = old->merger;
 		stream->submitted = old->submitted;
 		stream->has_packet = old->has_packet;
 		stream->packets = old->packets;
@@ -68,8 +68,8 @@ static bool adopt(struct stream *stream, const struct packet_info *info)
 		stream->is_resumed = stream->may_repeat = true;
 		old->is_away = false;
 		old->is_ended = true;
-		old->merge = NULL;
-		merge_stream_exclude(stream->merge, false);
+		old->merger = NULL;
+		merger_stream_exclude(stream->merger, false);
 		return true;
 	}
 	return false;
@@ -80,10 +80,10 @@ static void tell_known(struct stream *stream, uint64_t ts)
 {
 	struct partials_out *partials = stream->trace->engine->config.partials;
 
-	merge_stream_known(stream->merge, stream->submitted, ts);
-	if (partials && merge_stream_identity(stream->merge)) {
-		partials_put_known(partials, merge_stream_number(stream->merge), stream->submitted,
-				   ts);
+	merger_stream_known(stream->merger, stream->submitted, ts);
+	if (partials && merger_stream_identity(stream->merger)) {
+		partials_put_known(partials, merger_stream_number(stream->merger),
+				   stream->submitted, ts);
 	}
 }
 
@@ -94,16 +94,16 @@ static void identify(struct stream *stream, const struct packet_info *info, uint
 		.cpu_id = info->cpu_id,
 		.instance_id = info->instance_id,
 		.has_switches = has_switches(stream, info->stream),
-		.starts_late = info->seq_num != UINT64_MAX && info->seq_num > 0,
+		.misses_start = info->seq_num != UINT64_MAX && info->seq_num > 0,
 		.begin = begin,
 	};
 
-	merge_stream_identify(stream->merge, &identity);
+	merger_stream_identify(stream->merger, &identity);
 	if (stream->trace->engine->config.partials) {
 		partials_put_stream(stream->trace->engine->config.partials,
-				    merge_stream_number(stream->merge), &identity);
+				    merger_stream_number(stream->merger), &identity);
 	}
-	if (identity.starts_late && stream->trace->engine->config.expects_beginning) {
+	if (identity.misses_start && stream->trace->engine->config.expects_beginning) {
 		trace_say(stream->trace, stream, (int64_t)info->seq_num, "late-start",
 			  "stream %s: the first packet to be had is number %" PRIu64
 			  "; those before it are gone",
@@ -127,12 +127,12 @@ void stream_expect(struct stream *stream, const struct packet_info *info)
 
 static void new_chunk(struct stream *stream, const struct stream_input *input)
 {
-	const struct stream_identity *identity = merge_stream_identity(stream->merge);
+	const struct stream_identity *identity = merger_stream_identity(stream->merger);
 	struct chunk *chunk = mem_alloc(sizeof(*chunk));
 
 	chunk->trace = stream->trace;
-	chunk->front = stream;
-	chunk->stream = stream->merge;
+	chunk->source = stream;
+	chunk->stream = stream->merger;
 	chunk->plan = plan_ref(stream->trace->plan);
 	chunk->seq = stream->submitted;
 	chunk->fd = input->fd;
@@ -140,7 +140,7 @@ static void new_chunk(struct stream *stream, const struct stream_input *input)
 	chunk->has_switches = identity->has_switches;
 	chunk->cpu_id = identity->cpu_id;
 	chunk->packs = stream->trace->engine->config.partials != NULL;
-	chunk->number = merge_stream_number(stream->merge);
+	chunk->number = merger_stream_number(stream->merger);
 	chunk->pool = stream->trace->engine->pool;
 	chunk->begin = stream->end;
 	stream->chunk = chunk;
@@ -257,7 +257,7 @@ void stream_packet(struct stream *stream, const struct stream_input *input)
 	packet.end = info->has_end && info->stream->clock ? clock_ns(&clock, info->end)
 		     : info->stream->clock                ? PACKET_END_UNKNOWN
 							  : packet.begin;
-	if (!merge_stream_identity(stream->merge) && !adopt(stream, info)) {
+	if (!merger_stream_identity(stream->merger) && !adopt(stream, info)) {
 		identify(stream, info, packet.begin);
 		stream->end = packet.begin;
 	}
@@ -273,10 +273,10 @@ void stream_packet(struct stream *stream, const struct stream_input *input)
 	packet.begin = packet.begin < packet.floor ? packet.floor : packet.begin;
 	packet.end = packet.end < packet.begin ? packet.begin : packet.end;
 	find_gap(stream, info, &packet);
-	if (input->bytes && engine->config.on_kept) {
-		packet.kept = kept_new(input->info, input->bytes, input->len);
-		packet.kept->begin = packet.begin;
-		packet.kept->end = packet.end == PACKET_END_UNKNOWN ? UINT64_MAX : packet.end;
+	if (input->bytes && engine->config.on_retained) {
+		packet.retained = retained_new(input->info, input->bytes, input->len);
+		packet.retained->begin = packet.begin;
+		packet.retained->end = packet.end == PACKET_END_UNKNOWN ? UINT64_MAX : packet.end;
 	}
 	if (stream->chunk && (stream->chunk->plan != stream->trace->plan)) {
 		(void)stream_flush(stream);
@@ -368,7 +368,7 @@ void stream_next(struct stream *stream, const struct packet_info *info)
 /* What was lost after the last good packet has no packet to report it. */
 static void push_final_gap(struct stream *stream)
 {
-	const struct stream_identity *identity = merge_stream_identity(stream->merge);
+	const struct stream_identity *identity = merger_stream_identity(stream->merger);
 	struct packet packet = { .floor = stream->end,
 				 .begin = stream->end,
 				 .end = stream->end,
@@ -396,9 +396,9 @@ void stream_end(struct stream *stream)
 	push_final_gap(stream);
 	stream->is_ended = true;
 	(void)stream_flush(stream);
-	merge_stream_end(stream->merge, stream->submitted);
-	if (partials && merge_stream_identity(stream->merge)) {
-		partials_put_end(partials, merge_stream_number(stream->merge), stream->submitted);
+	merger_stream_end(stream->merger, stream->submitted);
+	if (partials && merger_stream_identity(stream->merger)) {
+		partials_put_end(partials, merger_stream_number(stream->merger), stream->submitted);
 	}
 }
 
@@ -408,29 +408,29 @@ void stream_away(struct stream *stream)
 		return;
 	}
 	(void)stream_flush(stream);
-	if (!merge_stream_identity(stream->merge)) {
+	if (!merger_stream_identity(stream->merger)) {
 		stream_end(stream); /* nothing was ever known of it */
 		return;
 	}
 	stream->is_away = true;
-	merge_stream_exclude(stream->merge, true);
+	merger_stream_exclude(stream->merger, true);
 }
 
 void stream_exclude(struct stream *stream, bool excluded)
 {
 	if (!stream->is_ended && !stream->is_away) {
-		merge_stream_exclude(stream->merge, excluded);
+		merger_stream_exclude(stream->merger, excluded);
 	}
 }
 
 uint64_t stream_until(const struct stream *stream)
 {
-	return stream->merge ? merge_stream_until(stream->merge) : 0;
+	return stream->merger ? merger_stream_until(stream->merger) : 0;
 }
 
 bool stream_waits_for_initial(const struct stream *stream)
 {
-	return stream->merge && merge_stream_waits(stream->merge);
+	return stream->merger && merger_stream_waits(stream->merger);
 }
 
 /* ---- as bytes ---- */
@@ -438,7 +438,7 @@ bool stream_waits_for_initial(const struct stream *stream)
 /* Whether there is something to go on with. */
 static bool goes_on(const struct stream *stream)
 {
-	return !stream->is_ended && stream->merge && merge_stream_identity(stream->merge);
+	return !stream->is_ended && stream->merger && merger_stream_identity(stream->merger);
 }
 
 static void front_codec(struct stream *stream, struct codec *codec)
@@ -464,23 +464,23 @@ static void read_front(struct trace *trace, struct codec *codec)
 	stream->trace = trace;
 	stream->is_away = true;
 	codec_u32(codec, &number);
-	stream->merge = merge_stream_at(trace->merge, number);
+	stream->merger = merger_stream_at(trace->merger, number);
 	front_codec(stream, codec);
 	if (!stream->name) {
 		stream->name = mem_strdup("");
 	}
 	/* No other stream is the front of it. */
 	for (size_t i = 0; i + 1 < trace->streams.count; i++) {
-		(void)codec_check(codec, trace->streams.at[i]->merge != stream->merge);
+		(void)codec_check(codec, trace->streams.at[i]->merger != stream->merger);
 	}
 	if (!codec_check(codec,
-			 stream->merge && merge_stream_identity(stream->merge) &&
-				 merge_stream_submitted(stream->merge) <= stream->submitted)) {
+			 stream->merger && merger_stream_identity(stream->merger) &&
+				 merger_stream_submitted(stream->merger) <= stream->submitted)) {
 		stream->is_away = false;
 		stream->is_ended = true;
 		return;
 	}
-	merge_stream_exclude(stream->merge, true);
+	merger_stream_exclude(stream->merger, true);
 }
 
 void streams_codec(struct trace *trace, struct codec *codec)
@@ -499,7 +499,7 @@ void streams_codec(struct trace *trace, struct codec *codec)
 		uint32_t number;
 
 		if (goes_on(stream)) {
-			number = merge_stream_number(stream->merge);
+			number = merger_stream_number(stream->merger);
 			codec_u32(codec, &number);
 			front_codec(stream, codec);
 		}

@@ -58,18 +58,18 @@ struct history_trace *history_trace_new(struct history *history)
 }
 
 /* What it takes: small packets are many. */
-static uint64_t weight(const struct kept *kept)
+static uint64_t weight(const struct retained *retained)
 {
-	return kept->stored + sizeof(*kept) + sizeof(struct history_packet);
+	return retained->stored + sizeof(*retained) + sizeof(struct history_packet);
 }
 
 static void drop_first(struct history_trace *trace)
 {
-	struct kept *kept = trace->packets.at[trace->first++].kept;
+	struct retained *retained = trace->packets.at[trace->first++].retained;
 
-	trace->history->stored -= weight(kept);
-	trace->stored -= weight(kept);
-	kept_unref(kept);
+	trace->history->stored -= weight(retained);
+	trace->stored -= weight(retained);
+	retained_unref(retained);
 	/* What went makes room at the front: moved when that is half of it. */
 	if (trace->first * 2 > trace->packets.count) {
 		trace->packets.count -= trace->first;
@@ -87,7 +87,7 @@ static bool is_empty(const struct history_trace *trace)
 void history_trace_free(struct history_trace *trace)
 {
 	struct history *history;
-	size_t kept = 0;
+	size_t retained = 0;
 
 	if (!trace) {
 		return;
@@ -98,10 +98,10 @@ void history_trace_free(struct history_trace *trace)
 	}
 	for (size_t i = 0; i < history->traces.count; i++) {
 		if (history->traces.at[i] != trace) {
-			history->traces.at[kept++] = history->traces.at[i];
+			history->traces.at[retained++] = history->traces.at[i];
 		}
 	}
-	history->traces.count = kept;
+	history->traces.count = retained;
 	for (size_t i = 0; i < trace->streams.count; i++) {
 		free(trace->streams.at[i]);
 	}
@@ -141,7 +141,7 @@ static void drop_old(struct history_trace *trace, uint64_t closed)
 	uint64_t horizon = closed > ns ? closed - ns : 0;
 
 	horizon = trace->hold < horizon ? trace->hold : horizon;
-	while (!is_empty(trace) && trace->packets.at[trace->first].kept->end < horizon) {
+	while (!is_empty(trace) && trace->packets.at[trace->first].retained->end < horizon) {
 		drop_first(trace);
 	}
 }
@@ -150,7 +150,7 @@ static void drop_old(struct history_trace *trace, uint64_t closed)
 static void make_room(struct history *history)
 {
 	struct history_trace *largest = history->traces.at[0];
-	const struct kept *kept;
+	const struct retained *retained;
 	uint64_t end;
 
 	for (size_t i = 1; i < history->traces.count; i++) {
@@ -158,21 +158,21 @@ static void make_room(struct history *history)
 			largest = history->traces.at[i];
 		}
 	}
-	kept = largest->packets.at[largest->first].kept;
-	end = kept->end == UINT64_MAX ? kept->begin : kept->end;
+	retained = largest->packets.at[largest->first].retained;
+	end = retained->end == UINT64_MAX ? retained->begin : retained->end;
 	largest->gone = end > largest->gone ? end : largest->gone;
 	drop_first(largest);
 }
 
-void history_add(struct history_trace *trace, const char *stream, struct kept *kept,
+void history_add(struct history_trace *trace, const char *stream, struct retained *retained,
 		 uint64_t closed)
 {
 	struct history *history = trace->history;
 
 	*vec_push(&trace->packets) =
-		(struct history_packet){ .stream = stream_of(trace, stream), .kept = kept };
-	trace->stored += weight(kept);
-	history->stored += weight(kept);
+		(struct history_packet){ .stream = stream_of(trace, stream), .retained = retained };
+	trace->stored += weight(retained);
+	history->stored += weight(retained);
 	drop_old(trace, closed);
 	while (history->stored > history->bytes_max) {
 		make_room(history);
@@ -195,10 +195,11 @@ void history_take(const struct history_trace *trace, uint64_t begin, uint64_t en
 	for (size_t i = trace->first; i < trace->packets.count; i++) {
 		const struct history_packet *packet = &trace->packets.at[i];
 
-		if (packet->kept->begin <= end && packet->kept->end >= begin) {
+		if (packet->retained->begin <= end && packet->retained->end >= begin) {
 			*vec_push(&ret_stretch->packets) =
 				(struct history_packet){ .stream = mem_strdup(packet->stream),
-							 .kept = kept_ref(packet->kept) };
+							 .retained =
+								 retained_ref(packet->retained) };
 		}
 	}
 }
@@ -207,7 +208,7 @@ void history_stretch_fini(struct history_stretch *stretch)
 {
 	for (size_t i = 0; i < stretch->packets.count; i++) {
 		free(stretch->packets.at[i].stream);
-		kept_unref(stretch->packets.at[i].kept);
+		retained_unref(stretch->packets.at[i].retained);
 	}
 	vec_fini(&stretch->packets);
 	vec_fini(&stretch->metadata);

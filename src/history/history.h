@@ -36,7 +36,7 @@ void history_metadata(struct history_trace *trace, const void *bytes, size_t len
 void history_metadata_restart(struct history_trace *trace);
 
 /* Takes the reference.  Windows up to @closed have been looked at; 0: none has. */
-void history_add(struct history_trace *trace, const char *stream, struct kept *kept,
+void history_add(struct history_trace *trace, const char *stream, struct retained *retained,
 		 uint64_t closed);
 
 /* From @begin on nothing goes by age until this is called again; UINT64_MAX: it does. */
@@ -44,7 +44,7 @@ void history_hold(struct history_trace *trace, uint64_t begin);
 
 struct history_packet {
 	char *stream; /* the history's */
-	struct kept *kept;
+	struct retained *retained;
 };
 
 /* What there is of a stretch of time.  To be freed with history_stretch_fini(). */

@@ -12,17 +12,17 @@
 
 #include "base/mem.h"
 
-struct kept_segment {
+struct retained_segment {
 	atomic_uint refs; /* of packets, and of the store while it is the last */
 	int fd;
 	uint64_t used;
 };
 
-struct kept_store {
+struct retained_file {
 	char *dir;
 	uint64_t segment_bytes;
 	pthread_mutex_t mutex; /* of `last`, and of what is used of it */
-	struct kept_segment *last;
+	struct retained_segment *last;
 	atomic_int failed;    /* errno of the first write that failed, 0: none did */
 	atomic_bool was_told; /* to who asked */
 };
@@ -32,9 +32,9 @@ static int open_unnamed(const char *dir)
 	return open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 }
 
-struct kept_store *kept_store_new(const char *dir, uint64_t segment_bytes, struct err *err)
+struct retained_file *retained_file_new(const char *dir, uint64_t segment_bytes, struct err *err)
 {
-	struct kept_store *store;
+	struct retained_file *store;
 	int fd = open_unnamed(dir);
 
 	if (fd < 0) {
@@ -50,7 +50,7 @@ struct kept_store *kept_store_new(const char *dir, uint64_t segment_bytes, struc
 	return store;
 }
 
-void kept_segment_unref(struct kept_segment *segment)
+void retained_segment_unref(struct retained_segment *segment)
 {
 	if (segment && atomic_fetch_sub(&segment->refs, 1) == 1) {
 		(void)close(segment->fd);
@@ -58,10 +58,10 @@ void kept_segment_unref(struct kept_segment *segment)
 	}
 }
 
-void kept_store_free(struct kept_store *store)
+void retained_file_free(struct retained_file *store)
 {
 	if (store) {
-		kept_segment_unref(store->last);
+		retained_segment_unref(store->last);
 		(void)pthread_mutex_destroy(&store->mutex);
 		free(store->dir);
 		free(store);
@@ -69,9 +69,10 @@ void kept_store_free(struct kept_store *store)
 }
 
 /* The segment that has room for @len more, with a reference. */
-static struct kept_segment *take_room(struct kept_store *store, uint64_t len, uint64_t *ret_offset)
+static struct retained_segment *take_room(struct retained_file *store, uint64_t len,
+					  uint64_t *ret_offset)
 {
-	struct kept_segment *segment = store->last;
+	struct retained_segment *segment = store->last;
 	int fd;
 
 	if (!segment || segment->used + len > store->segment_bytes) {
@@ -79,7 +80,7 @@ static struct kept_segment *take_room(struct kept_store *store, uint64_t len, ui
 		if (fd < 0) {
 			return NULL;
 		}
-		kept_segment_unref(segment);
+		retained_segment_unref(segment);
 		segment = mem_alloc(sizeof(*segment));
 		segment->fd = fd;
 		atomic_init(&segment->refs, 1);
@@ -109,10 +110,10 @@ static bool write_all(int fd, const uint8_t *bytes, uint64_t len, uint64_t offse
 	return true;
 }
 
-struct kept_segment *kept_store_put(struct kept_store *store, const uint8_t *bytes, uint64_t len,
-				    uint64_t *ret_offset)
+struct retained_segment *retained_file_put(struct retained_file *store, const uint8_t *bytes,
+					   uint64_t len, uint64_t *ret_offset)
 {
-	struct kept_segment *segment;
+	struct retained_segment *segment;
 
 	(void)pthread_mutex_lock(&store->mutex);
 	segment = take_room(store, len, ret_offset);
@@ -121,12 +122,12 @@ struct kept_segment *kept_store_put(struct kept_store *store, const uint8_t *byt
 		return segment;
 	}
 	(void)atomic_compare_exchange_strong(&store->failed, &(int){ 0 }, errno);
-	kept_segment_unref(segment);
+	retained_segment_unref(segment);
 	return NULL;
 }
 
-bool kept_segment_read(const struct kept_segment *segment, uint64_t offset, uint8_t *bytes,
-		       uint64_t len)
+bool retained_segment_read(const struct retained_segment *segment, uint64_t offset, uint8_t *bytes,
+			   uint64_t len)
 {
 	while (len > 0) {
 		ssize_t got = pread(segment->fd, bytes, len, (off_t)offset);
@@ -144,7 +145,7 @@ bool kept_segment_read(const struct kept_segment *segment, uint64_t offset, uint
 	return true;
 }
 
-int kept_store_failed(struct kept_store *store)
+int retained_file_failed(struct retained_file *store)
 {
 	int failed = atomic_load(&store->failed);
 

@@ -12,21 +12,21 @@
 
 #include "base/err.h"
 
-struct kept_store;
-struct kept_segment; /* one of its files, counted by reference */
+struct retained_file;
+struct retained_segment; /* one of its files, counted by reference */
 
 /* In directory @dir, files of @segment_bytes.  NULL: files cannot be made there. */
-struct kept_store *kept_store_new(const char *dir, uint64_t segment_bytes, struct err *err);
-void kept_store_free(struct kept_store *store); /* its packets may stay; NULL is fine */
+struct retained_file *retained_file_new(const char *dir, uint64_t segment_bytes, struct err *err);
+void retained_file_free(struct retained_file *store); /* its packets may stay; NULL is fine */
 
 /* Writes @len bytes; NULL: they could not be written.  Any thread. */
-struct kept_segment *kept_store_put(struct kept_store *store, const uint8_t *bytes, uint64_t len,
-				    uint64_t *ret_offset);
-bool kept_segment_read(const struct kept_segment *segment, uint64_t offset, uint8_t *bytes,
-		       uint64_t len);
-void kept_segment_unref(struct kept_segment *segment); /* NULL is fine */
+struct retained_segment *retained_file_put(struct retained_file *store, const uint8_t *bytes,
+					   uint64_t len, uint64_t *ret_offset);
+bool retained_segment_read(const struct retained_segment *segment, uint64_t offset, uint8_t *bytes,
+			   uint64_t len);
+void retained_segment_unref(struct retained_segment *segment); /* NULL is fine */
 
 /* The reason of the first write that failed, to who asks first; else 0. */
-int kept_store_failed(struct kept_store *store);
+int retained_file_failed(struct retained_file *store);
 
 #endif

@@ -18,7 +18,7 @@
 #define SHARE    10
 #define SAVED_NS ((int64_t)100000000)
 
-struct kept_packer {
+struct retained_packer {
 	ZSTD_CCtx *context;
 	uint64_t last_ns;  /* monotonic */
 	int64_t credit_ns; /* it may pack for so long */
@@ -26,47 +26,48 @@ struct kept_packer {
 	size_t size;
 };
 
-struct kept *kept_new(const struct packet_info *info, uint8_t *bytes, uint64_t len)
+struct retained *retained_new(const struct packet_info *info, uint8_t *bytes, uint64_t len)
 {
-	struct kept *kept = mem_alloc(sizeof(*kept));
+	struct retained *retained = mem_alloc(sizeof(*retained));
 
-	atomic_init(&kept->refs, 1);
-	kept->bytes = bytes;
-	kept->stored = len;
-	kept->len = len;
-	kept->info = *info;
-	kept->info.stream = NULL;
-	kept->class_id = info->stream->id;
-	return kept;
+	atomic_init(&retained->refs, 1);
+	retained->bytes = bytes;
+	retained->stored = len;
+	retained->len = len;
+	retained->info = *info;
+	retained->info.stream = NULL;
+	retained->class_id = info->stream->id;
+	return retained;
 }
 
-struct kept *kept_ref(struct kept *kept)
+struct retained *retained_ref(struct retained *retained)
 {
-	(void)atomic_fetch_add(&kept->refs, 1);
-	return kept;
+	(void)atomic_fetch_add(&retained->refs, 1);
+	return retained;
 }
 
-void kept_unref(struct kept *kept)
+void retained_unref(struct retained *retained)
 {
-	if (kept && atomic_fetch_sub(&kept->refs, 1) == 1) {
-		free(kept->bytes);
-		kept_segment_unref(kept->segment);
-		free(kept);
+	if (retained && atomic_fetch_sub(&retained->refs, 1) == 1) {
+		free(retained->bytes);
+		retained_segment_unref(retained->segment);
+		free(retained);
 	}
 }
 
-void kept_spill(struct kept *kept, struct kept_store *store)
+void retained_spill(struct retained *retained, struct retained_file *store)
 {
-	kept->segment = kept_store_put(store, kept->bytes, kept->stored, &kept->offset);
-	if (kept->segment) {
-		free(kept->bytes);
-		kept->bytes = NULL;
+	retained->segment =
+		retained_file_put(store, retained->bytes, retained->stored, &retained->offset);
+	if (retained->segment) {
+		free(retained->bytes);
+		retained->bytes = NULL;
 	}
 }
 
-struct kept_packer *kept_packer_new(void)
+struct retained_packer *retained_packer_new(void)
 {
-	struct kept_packer *packer = mem_alloc(sizeof(*packer));
+	struct retained_packer *packer = mem_alloc(sizeof(*packer));
 
 	packer->context = ZSTD_createCCtx();
 	if (!packer->context) {
@@ -78,27 +79,27 @@ struct kept_packer *kept_packer_new(void)
 	return packer;
 }
 
-static void pack(struct kept *kept, struct kept_packer *packer)
+static void pack(struct retained *retained, struct retained_packer *packer)
 {
-	size_t bound = ZSTD_compressBound(kept->len), got;
+	size_t bound = ZSTD_compressBound(retained->len), got;
 
 	if (packer->size < bound) {
 		free(packer->room);
 		packer->room = mem_alloc(bound);
 		packer->size = bound;
 	}
-	got = ZSTD_compress2(packer->context, packer->room, bound, kept->bytes, kept->len);
-	if (ZSTD_isError(got) || got >= kept->len) {
+	got = ZSTD_compress2(packer->context, packer->room, bound, retained->bytes, retained->len);
+	if (ZSTD_isError(got) || got >= retained->len) {
 		return;
 	}
-	free(kept->bytes);
-	kept->bytes = mem_alloc(got);
-	memcpy(kept->bytes, packer->room, got);
-	kept->stored = got;
-	kept->is_packed = true;
+	free(retained->bytes);
+	retained->bytes = mem_alloc(got);
+	memcpy(retained->bytes, packer->room, got);
+	retained->stored = got;
+	retained->is_packed = true;
 }
 
-void kept_pack(struct kept *kept, struct kept_packer *packer)
+void retained_pack(struct retained *retained, struct retained_packer *packer)
 {
 	uint64_t begin = now_monotonic_ns();
 
@@ -106,12 +107,12 @@ void kept_pack(struct kept *kept, struct kept_packer *packer)
 	packer->credit_ns = packer->credit_ns > SAVED_NS ? SAVED_NS : packer->credit_ns;
 	packer->last_ns = begin;
 	if (packer->credit_ns > 0) {
-		pack(kept, packer);
+		pack(retained, packer);
 		packer->credit_ns -= (int64_t)(now_monotonic_ns() - begin);
 	}
 }
 
-void kept_packer_free(struct kept_packer *packer)
+void retained_packer_free(struct retained_packer *packer)
 {
 	if (packer) {
 		(void)ZSTD_freeCCtx(packer->context);
@@ -129,35 +130,36 @@ static void make_room(uint8_t **room, uint64_t *size, uint64_t wanted)
 	}
 }
 
-static bool unpack(const struct kept *kept, const uint8_t *stored, uint8_t *room)
+static bool unpack(const struct retained *retained, const uint8_t *stored, uint8_t *room)
 {
-	return ZSTD_decompress(room, kept->len, stored, kept->stored) == kept->len;
+	return ZSTD_decompress(room, retained->len, stored, retained->stored) == retained->len;
 }
 
-static const uint8_t *bytes_on_disk(const struct kept *kept, uint8_t *room)
+static const uint8_t *bytes_on_disk(const struct retained *retained, uint8_t *room)
 {
-	uint8_t *stored = kept->is_packed ? mem_alloc(kept->stored) : room;
-	bool is_read = kept_segment_read(kept->segment, kept->offset, stored, kept->stored);
+	uint8_t *stored = retained->is_packed ? mem_alloc(retained->stored) : room;
+	bool is_read = retained_segment_read(retained->segment, retained->offset, stored,
+					     retained->stored);
 
-	if (kept->is_packed) {
-		is_read = is_read && unpack(kept, stored, room);
+	if (retained->is_packed) {
+		is_read = is_read && unpack(retained, stored, room);
 		free(stored);
 	}
 	return is_read ? room : NULL;
 }
 
-const uint8_t *kept_bytes(const struct kept *kept, uint8_t **room, uint64_t *size)
+const uint8_t *retained_bytes(const struct retained *retained, uint8_t **room, uint64_t *size)
 {
 	bool is_ours;
 
-	if (kept->bytes && !kept->is_packed) {
-		return kept->bytes;
+	if (retained->bytes && !retained->is_packed) {
+		return retained->bytes;
 	}
-	make_room(room, size, kept->len);
-	if (kept->segment) {
-		return bytes_on_disk(kept, *room);
+	make_room(room, size, retained->len);
+	if (retained->segment) {
+		return bytes_on_disk(retained, *room);
 	}
-	is_ours = unpack(kept, kept->bytes, *room);
+	is_ours = unpack(retained, retained->bytes, *room);
 	assert(is_ours); /* nobody else has made it: it is what it was */
 	(void)is_ours;
 	return *room;

@@ -15,11 +15,11 @@
 #include "ctf/decoder.h"
 #include "history/retained-file.h"
 
-struct kept {
+struct retained {
 	atomic_uint refs; /* of the history, and of captures being written */
 	bool is_packed;
 	uint8_t *bytes; /* as it came, or a frame of zstd; NULL: on disk, where these say: */
-	struct kept_segment *segment;
+	struct retained_segment *segment;
 	uint64_t offset;
 	uint64_t stored, len;    /* of bytes, and of the packet */
 	uint64_t begin, end;     /* ns; end UINT64_MAX: not known */
@@ -28,25 +28,25 @@ struct kept {
 };
 
 /* Takes @bytes; one reference. */
-struct kept *kept_new(const struct packet_info *info, uint8_t *bytes, uint64_t len);
-struct kept *kept_ref(struct kept *kept);
-void kept_unref(struct kept *kept); /* NULL is fine */
+struct retained *retained_new(const struct packet_info *info, uint8_t *bytes, uint64_t len);
+struct retained *retained_ref(struct retained *retained);
+void retained_unref(struct retained *retained); /* NULL is fine */
 
 /* What packing takes, of one thread. */
-struct kept_packer;
+struct retained_packer;
 
-struct kept_packer *kept_packer_new(void);
-void kept_packer_free(struct kept_packer *packer); /* NULL is fine */
+struct retained_packer *retained_packer_new(void);
+void retained_packer_free(struct retained_packer *packer); /* NULL is fine */
 
 /* Packs it, if the packer has time for it and that makes it smaller; nobody else may know it yet.
  */
-void kept_pack(struct kept *kept, struct kept_packer *packer);
+void retained_pack(struct retained *retained, struct retained_packer *packer);
 
 /* Puts its bytes on disk; if that fails they stay where they are. */
-void kept_spill(struct kept *kept, struct kept_store *store);
+void retained_spill(struct retained *retained, struct retained_file *store);
 
 /* The packet's bytes: its own, or unpacked into *@room, which grows to *@size.  Any thread.  NULL:
  * they cannot be read from disk, or are not what was written. */
-const uint8_t *kept_bytes(const struct kept *kept, uint8_t **room, uint64_t *size);
+const uint8_t *retained_bytes(const struct retained *retained, uint8_t **room, uint64_t *size);
 
 #endif

@@ -88,7 +88,8 @@ struct table {
 	const char *owner_key;
 	/* SCOPE_ITEM, has_sum: the spreads in column `sum_of` of all rows together are the one in
 	 * column `sum_in` of the analysis' first table, of SCOPE_TRACE: made when a window
-	 * closes, so that each value is added once less.  (Not of rows that on_fact() adds to.) */
+	 * closes, so that each value is added once less.  (Not of rows that on_ordered() adds to.)
+	 */
 	bool has_sum;
 	uint8_t sum_of, sum_in;
 };
@@ -143,19 +144,19 @@ struct switch_in {
 struct switch_out {
 	uint64_t ts;
 	uint64_t in_ts; /* when it was switched in there, 0: not known */
-	bool is_late;   /* in the same ns it was switched in elsewhere, which was told before */
+	bool is_tie;    /* in the same ns it was switched in elsewhere, which was told before */
 	uint16_t flags; /* RECORD_DEAD, SLEEPS, PREEMPTED */
 };
 
 /* What the merge side of one thread found that has to be seen in time order over all threads. */
-#define FACT_WORDS 7
-struct fact {
+#define ORDERED_WORDS 7
+struct ordered {
 	uint64_t ts;
 	struct thread *thread;
 	struct shard *shard; /* of the thread */
 	uint8_t owner;       /* index of the analysis in the run */
 	uint8_t kind;        /* the analysis' own */
-	uint64_t words[FACT_WORDS];
+	uint64_t words[ORDERED_WORDS];
 };
 
 /* A record of the analysis' own that came from a file, so that its bytes may be anybody's. */
@@ -193,7 +194,7 @@ struct analysis {
 	bool uses_threads;        /* the merge side is told who runs, and of threads */
 	size_t worker_state_size; /* zeroed at the start of each chunk */
 	size_t thread_state_size; /* zeroed when a thread, or another object, appears */
-	size_t trace_state_size;  /* zeroed when the trace begins; for on_fact */
+	size_t trace_state_size;  /* zeroed when the trace begins; for on_ordered */
 
 	/* Map side, optional: emit what was gathered, with the time stamp @ts.  The stay of the
 	 * current thread on its CPU ends (it is switched out, events are missing, or the chunk
@@ -237,12 +238,12 @@ struct analysis {
 	 * has this, too.  What is read is looked at as by accepts(). */
 	void (*on_carry)(const struct carried *carried, void *state);
 	/*
-	 * What shard_fact() noted, in time order over all threads (at the same time: by tid), after
-	 * each round.  Nothing else is at work then, so that @state, the trace's own, may be
-	 * touched; @shard is for figures of the trace, items and the longest, not for threads,
-	 * which have their own (fact.shard).
+	 * What shard_note_ordered() noted, in time order over all threads (at the same time: by
+	 * tid), after each round.  Nothing else is at work then, so that @state, the trace's own,
+	 * may be touched; @shard is for figures of the trace, items and the longest, not for
+	 * threads, which have their own (fact.shard).
 	 */
-	void (*on_fact)(struct shard *shard, void *state, const struct fact *fact);
+	void (*on_ordered)(struct shard *shard, void *state, const struct ordered *ordered);
 	void (*on_trace_forget)(void *state);
 	void (*on_trace_carry)(const struct carried *carried, void *state); /* as on_carry() */
 	void (*on_cpu)(struct shard *shard, struct cpu *cpu, enum run_kind kind, uint64_t ns);

@@ -8,44 +8,45 @@
 /* ---- shelf ---- */
 
 /* A partial with more room than this is not worth keeping: the next one is smaller. */
-#define SHELF_PARTIAL_BYTES ((size_t)4 << 20)
+#define CACHED_PARTIAL_BYTES ((size_t)4 << 20)
 
-struct shelf {
+struct partial_cache {
 	pthread_mutex_t mutex;
 	size_t count, most;
 	struct partial *partials[];
 };
 
-struct shelf *shelf_new(size_t most)
+struct partial_cache *partial_cache_new(size_t most)
 {
-	struct shelf *shelf = mem_alloc(sizeof(*shelf) + most * sizeof(shelf->partials[0]));
+	struct partial_cache *partial_cache =
+		mem_alloc(sizeof(*partial_cache) + most * sizeof(partial_cache->partials[0]));
 
-	(void)pthread_mutex_init(&shelf->mutex, NULL);
-	shelf->most = most;
-	return shelf;
+	(void)pthread_mutex_init(&partial_cache->mutex, NULL);
+	partial_cache->most = most;
+	return partial_cache;
 }
 
-void shelf_free(struct shelf *shelf)
+void partial_cache_free(struct partial_cache *partial_cache)
 {
-	if (!shelf) {
+	if (!partial_cache) {
 		return;
 	}
-	for (size_t i = 0; i < shelf->count; i++) {
-		partial_free(shelf->partials[i]);
+	for (size_t i = 0; i < partial_cache->count; i++) {
+		partial_free(partial_cache->partials[i]);
 	}
-	(void)pthread_mutex_destroy(&shelf->mutex);
-	free(shelf);
+	(void)pthread_mutex_destroy(&partial_cache->mutex);
+	free(partial_cache);
 }
 
-struct partial *shelf_take(struct shelf *shelf)
+struct partial *partial_cache_take(struct partial_cache *partial_cache)
 {
 	struct partial *partial = NULL;
 
-	(void)pthread_mutex_lock(&shelf->mutex);
-	if (shelf->count > 0) {
-		partial = shelf->partials[--shelf->count];
+	(void)pthread_mutex_lock(&partial_cache->mutex);
+	if (partial_cache->count > 0) {
+		partial = partial_cache->partials[--partial_cache->count];
 	}
-	(void)pthread_mutex_unlock(&shelf->mutex);
+	(void)pthread_mutex_unlock(&partial_cache->mutex);
 	return partial ? partial : partial_new();
 }
 
@@ -71,20 +72,20 @@ static void empty(struct partial *partial)
 	*partial = emptied;
 }
 
-void shelf_put(struct shelf *shelf, struct partial *partial)
+void partial_cache_put(struct partial_cache *partial_cache, struct partial *partial)
 {
-	bool is_kept = false;
+	bool is_cached = false;
 
-	if (partial_bytes(partial) <= SHELF_PARTIAL_BYTES) {
+	if (partial_bytes(partial) <= CACHED_PARTIAL_BYTES) {
 		empty(partial);
-		(void)pthread_mutex_lock(&shelf->mutex);
-		is_kept = shelf->count < shelf->most;
-		if (is_kept) {
-			shelf->partials[shelf->count++] = partial;
+		(void)pthread_mutex_lock(&partial_cache->mutex);
+		is_cached = partial_cache->count < partial_cache->most;
+		if (is_cached) {
+			partial_cache->partials[partial_cache->count++] = partial;
 		}
-		(void)pthread_mutex_unlock(&shelf->mutex);
+		(void)pthread_mutex_unlock(&partial_cache->mutex);
 	}
-	if (!is_kept) {
+	if (!is_cached) {
 		partial_free(partial);
 	}
 }

@@ -170,19 +170,19 @@ struct partial {
 	/* The merger's: what was used already. */
 	size_t slices_used, currents_told, held_bytes;
 	bool waits; /* for who ran at first: there was no evidence up to its end */
-	uint64_t lined_until;
+	uint64_t running_until;
 };
 
 /*
  * Partials that were used, with the room they have: what they hold comes again and again, and
  * would cost more to allocate than to fill.  Any thread may take and put.
  */
-struct shelf;
+struct partial_cache;
 
-struct shelf *shelf_new(size_t most);
-void shelf_free(struct shelf *shelf);
-struct partial *shelf_take(struct shelf *shelf); /* an empty one */
-void shelf_put(struct shelf *shelf, struct partial *partial);
+struct partial_cache *partial_cache_new(size_t most);
+void partial_cache_free(struct partial_cache *partial_cache);
+struct partial *partial_cache_take(struct partial_cache *partial_cache); /* an empty one */
+void partial_cache_put(struct partial_cache *partial_cache, struct partial *partial);
 
 struct partial *partial_new(void);
 void partial_free(struct partial *partial);

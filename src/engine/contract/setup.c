@@ -66,13 +66,13 @@ void setup_init(struct setup *setup)
 		setup->window_ns *= INTERVALS_UNSEEN;
 	}
 	setup->state_size = 0;
-	setup->has_facts = false;
+	setup->has_ordered = false;
 	setup->may_rest = 0;
 	find_callers(setup);
-	setup->shelf = shelf_new((setup->jobs + 1) * CHUNKS_PER_WORKER);
+	setup->partial_cache = partial_cache_new((setup->jobs + 1) * CHUNKS_PER_WORKER);
 	for (size_t i = 0; i < setup->analysis_count; i++) {
 		uses_threads |= setup->analyses[i]->uses_threads;
-		setup->has_facts |= setup->analyses[i]->on_fact != NULL;
+		setup->has_ordered |= setup->analyses[i]->on_ordered != NULL;
 		total += setup->analyses[i]->need_count;
 		if (setup->analyses[i]->needs_of) {
 			asked_count = setup->analyses[i]->needs_of(setup->periods, &asked);
@@ -103,7 +103,7 @@ void setup_init(struct setup *setup)
 
 void setup_fini(struct setup *setup)
 {
-	shelf_free(setup->shelf);
+	partial_cache_free(setup->partial_cache);
 	free(setup->requests);
 	free(setup->routes);
 }

@@ -145,22 +145,22 @@ static void thread_codec(const struct carried *carried, const struct layout *lay
 static void threads_codec(const struct carried *carried, struct shard *shard)
 {
 	struct codec *codec = carried->codec;
-	size_t count = codec_count(codec, shard->kept.count, 1);
+	size_t count = codec_count(codec, shard->resident.count, 1);
 
 	for (size_t i = 0; i < count && codec_check(codec, count <= THREADS_OF_SHARD_MAX); i++) {
-		bool is_there = !codec_reads(codec) && shard->kept.at[i];
+		bool is_there = !codec_reads(codec) && shard->resident.at[i];
 
 		codec_bool(codec, &is_there);
 		if (codec_reads(codec)) {
-			*vec_push(&shard->kept) = is_there ? shard_thread_alloc(shard) : NULL;
+			*vec_push(&shard->resident) = is_there ? shard_thread_alloc(shard) : NULL;
 		}
 		if (!is_there) {
 			continue;
 		}
-		shard->kept.at[i]->kept_at = (uint32_t)i;
-		thread_codec(carried, shard->layout, shard->kept.at[i]);
-		if (codec_reads(codec) && shard->kept.at[i]->is_touched) {
-			*vec_push(&shard->touched) = shard->kept.at[i];
+		shard->resident.at[i]->resident_at = (uint32_t)i;
+		thread_codec(carried, shard->layout, shard->resident.at[i]);
+		if (codec_reads(codec) && shard->resident.at[i]->is_touched) {
+			*vec_push(&shard->touched) = shard->resident.at[i];
 		}
 	}
 }
@@ -168,12 +168,12 @@ static void threads_codec(const struct carried *carried, struct shard *shard)
 /* A thread of the shard; NULL: none that is there. */
 static struct thread *thread_at(const struct shard *shard, uint32_t at)
 {
-	return at < shard->kept.count ? shard->kept.at[at] : NULL;
+	return at < shard->resident.count ? shard->resident.at[at] : NULL;
 }
 
 static void thread_ref_codec(struct codec *codec, const struct shard *shard, struct thread **thread)
 {
-	uint32_t at = codec_reads(codec) ? 0 : (*thread)->kept_at;
+	uint32_t at = codec_reads(codec) ? 0 : (*thread)->resident_at;
 
 	codec_u32(codec, &at);
 	if (codec_reads(codec)) {
@@ -185,21 +185,22 @@ static void thread_ref_codec(struct codec *codec, const struct shard *shard, str
 /* Holes in the list of threads, in the order in which they are filled. */
 static void holes_codec(struct codec *codec, struct shard *shard)
 {
-	size_t count = codec_count(codec, shard->kept_free.count, 4), holes = 0;
+	size_t count = codec_count(codec, shard->resident_free.count, 4), holes = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		uint32_t at = codec_reads(codec) ? 0 : shard->kept_free.at[i];
+		uint32_t at = codec_reads(codec) ? 0 : shard->resident_free.at[i];
 
 		codec_u32(codec, &at);
 		if (codec_reads(codec)) {
-			if (!codec_check(codec, at < shard->kept.count && !shard->kept.at[at])) {
+			if (!codec_check(codec,
+					 at < shard->resident.count && !shard->resident.at[at])) {
 				return;
 			}
-			*vec_push(&shard->kept_free) = at;
+			*vec_push(&shard->resident_free) = at;
 		}
 	}
-	for (size_t i = 0; i < shard->kept.count; i++) {
-		holes += !shard->kept.at[i];
+	for (size_t i = 0; i < shard->resident.count; i++) {
+		holes += !shard->resident.at[i];
 	}
 	(void)codec_check(codec, holes == count);
 }
@@ -257,8 +258,8 @@ static void check_ends(struct codec *codec, struct shard *shard)
 {
 	size_t dead = 0;
 
-	for (size_t i = 0; codec_reads(codec) && i < shard->kept.count; i++) {
-		dead += shard->kept.at[i] && shard->kept.at[i]->is_dead;
+	for (size_t i = 0; codec_reads(codec) && i < shard->resident.count; i++) {
+		dead += shard->resident.at[i] && shard->resident.at[i]->is_dead;
 	}
 	for (size_t i = 0; codec_check(codec, true) && codec_reads(codec) && i < shard->dead.count;
 	     i++) {
@@ -296,8 +297,9 @@ static void instance_codec(struct codec *codec, struct rows *rows, struct shown_
 		uint8_t number = 0;
 
 		for (unsigned int s = 0; !codec_reads(codec) && s < SHARDS; s++) {
-			number = thread_at(&rows->shards[s], thread->kept_at) == thread ? (uint8_t)s
-											: number;
+			number = thread_at(&rows->shards[s], thread->resident_at) == thread
+					 ? (uint8_t)s
+					 : number;
 		}
 		codec_u8(codec, &number);
 		instance->thread = thread;
@@ -340,22 +342,22 @@ static void shard_codec(const struct carried *carried, struct shard *shard)
 
 /* ---- lanes ---- */
 
-static void names_codec(struct codec *codec, struct rows *rows, struct lane *lane)
+static void names_codec(struct codec *codec, struct rows *rows, struct accumulator *accumulator)
 {
 	const struct columns *columns = &rows->layout.columns[SCOPE_EVENT];
-	size_t count = codec_count(codec, lane->names_touched.count, 4);
+	size_t count = codec_count(codec, accumulator->names_touched.count, 4);
 
 	for (size_t i = 0; i < count; i++) {
-		uint32_t name = codec_reads(codec) ? 0 : lane->names_touched.at[i];
+		uint32_t name = codec_reads(codec) ? 0 : accumulator->names_touched.at[i];
 		uint64_t *row;
 
 		codec_u32(codec, &name);
 		if (!codec_check(codec, name < rows->names.count && columns->count > 0)) {
 			return;
 		}
-		row = lane_names_row(&rows->layout, lane, name);
+		row = accumulator_names_row(&rows->layout, accumulator, name);
 		if (codec_reads(codec)) {
-			*vec_push(&lane->names_touched) = name;
+			*vec_push(&accumulator->names_touched) = name;
 			columns_empty(columns, row); /* if it came twice */
 		}
 		row_codec(codec, columns, row);
@@ -363,17 +365,17 @@ static void names_codec(struct codec *codec, struct rows *rows, struct lane *lan
 }
 
 /* How many lanes there are is a matter of the workers: they are written as one. */
-static void lane_codec(struct codec *codec, struct rows *rows)
+static void accumulator_codec(struct codec *codec, struct rows *rows)
 {
-	struct lane *lane = rows_lane(rows, 0);
+	struct accumulator *accumulator = accumulator_of_task(rows, 0);
 
 	if (!codec_reads(codec)) {
-		lanes_join(rows);
+		accumulators_join(rows);
 	}
-	row_codec(codec, &rows->layout.columns[SCOPE_TRACE], lane->trace);
-	names_codec(codec, rows, lane);
-	items_codec(codec, lane->items, &rows->layout);
-	longest_codec(codec, rows, lane->longest);
+	row_codec(codec, &rows->layout.columns[SCOPE_TRACE], accumulator->trace);
+	names_codec(codec, rows, accumulator);
+	items_codec(codec, accumulator->items, &rows->layout);
+	longest_codec(codec, rows, accumulator->longest);
 }
 
 /* ---- all ---- */
@@ -436,9 +438,9 @@ void rows_codec(struct rows *rows, const struct carried *carried)
 	for (size_t i = 0; i < SHARDS && codec_check(codec, true); i++) {
 		shard_codec(&with_classes, &rows->shards[i]);
 	}
-	lane_codec(codec, rows);
+	accumulator_codec(codec, rows);
 	items_codec(codec, &rows->items, &rows->layout);
-	longest_codec(codec, rows, rows->whole_lane.longest);
+	longest_codec(codec, rows, rows->whole_accumulator.longest);
 	longest_codec(codec, rows, rows->longest);
 	longest_codec(codec, rows, rows->longest_total);
 	states_codec(&with_classes, rows);

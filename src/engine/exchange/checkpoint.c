@@ -124,10 +124,10 @@ static struct partial *remains_of(const struct partial *from)
 	return to;
 }
 
-static void held_partial_codec(struct merge *merge, struct codec *codec, struct partial *partial)
+static void held_partial_codec(struct merger *merger, struct codec *codec, struct partial *partial)
 {
-	const struct partial_rules rules = { .setup = merge->setup,
-					     .classes = (uint32_t)merge->rows.class_names.count,
+	const struct partial_rules rules = { .setup = merger->setup,
+					     .classes = (uint32_t)merger->rows.class_names.count,
 					     .is_of_merger = true };
 	struct err err;
 
@@ -135,29 +135,29 @@ static void held_partial_codec(struct merge *merge, struct codec *codec, struct 
 }
 
 /* One that the merger took already: who ran at its begin is known, or being waited for. */
-static void taken_codec(struct merge *merge, struct codec *codec, struct partial *partial)
+static void taken_codec(struct merger *merger, struct codec *codec, struct partial *partial)
 {
 	size_t used = partial->slices_used;
 
 	if (codec_reads(codec)) {
-		held_partial_codec(merge, codec, partial);
+		held_partial_codec(merger, codec, partial);
 	} else {
 		struct partial *remains = remains_of(partial);
 
-		held_partial_codec(merge, codec, remains);
+		held_partial_codec(merger, codec, remains);
 		partial_free(remains);
 	}
 	for (size_t i = codec_reads(codec) ? 0 : used; i < partial->slices.count; i++) {
 		codec_bool(codec, &partial->slices.at[i].is_counted);
 	}
 	codec_bool(codec, &partial->waits);
-	codec_u64(codec, &partial->lined_until);
+	codec_u64(codec, &partial->running_until);
 }
 
-static void hold(struct merge *merge, struct partial *partial)
+static void hold(struct merger *merger, struct partial *partial)
 {
 	partial->held_bytes = partial_bytes(partial);
-	merge->held_bytes += partial->held_bytes;
+	merger->held_bytes += partial->held_bytes;
 }
 
 /* ---- streams ---- */
@@ -168,13 +168,13 @@ void stream_identity_codec(struct codec *codec, struct stream_identity *identity
 	codec_u64(codec, &identity->cpu_id);
 	codec_u64(codec, &identity->instance_id);
 	codec_bool(codec, &identity->has_switches);
-	codec_bool(codec, &identity->starts_late);
+	codec_bool(codec, &identity->misses_start);
 	codec_u64(codec, &identity->begin);
 }
 
-static void held_codec(struct merge_stream *stream, struct codec *codec)
+static void held_codec(struct merger_stream *stream, struct codec *codec)
 {
-	struct merge *merge = stream->merge;
+	struct merger *merger = stream->merger;
 	size_t count = codec_count(codec, stream->early.count, 8);
 
 	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
@@ -182,9 +182,9 @@ static void held_codec(struct merge_stream *stream, struct codec *codec)
 			*vec_push(&stream->early) = (struct held){ .partial = partial_new() };
 		}
 		codec_u64(codec, &stream->early.at[i].seq);
-		held_partial_codec(merge, codec, stream->early.at[i].partial);
+		held_partial_codec(merger, codec, stream->early.at[i].partial);
 		if (codec_reads(codec)) {
-			hold(merge, stream->early.at[i].partial);
+			hold(merger, stream->early.at[i].partial);
 		}
 	}
 	count = codec_count(codec, stream->ready.count, 8);
@@ -192,18 +192,18 @@ static void held_codec(struct merge_stream *stream, struct codec *codec)
 		if (codec_reads(codec)) {
 			*vec_push(&stream->ready) = partial_new();
 		}
-		if (merge->has_started) {
-			taken_codec(merge, codec, stream->ready.at[i]);
+		if (merger->has_started) {
+			taken_codec(merger, codec, stream->ready.at[i]);
 		} else {
-			held_partial_codec(merge, codec, stream->ready.at[i]);
+			held_partial_codec(merger, codec, stream->ready.at[i]);
 		}
 		if (codec_reads(codec)) {
-			hold(merge, stream->ready.at[i]);
+			hold(merger, stream->ready.at[i]);
 		}
 	}
 }
 
-static void stream_codec(struct merge_stream *stream, struct codec *codec)
+static void stream_codec(struct merger_stream *stream, struct codec *codec)
 {
 	stream_identity_codec(codec, &stream->identity);
 	codec_bool(codec, &stream->is_identified);
@@ -218,7 +218,7 @@ static void stream_codec(struct merge_stream *stream, struct codec *codec)
 	codec_bool(codec, &stream->has_known);
 	codec_u64(codec, &stream->end_seq);
 	if (codec_reads(codec) && stream->is_identified && stream->identity.cpu_id != UINT64_MAX) {
-		stream->cpu = rows_cpu(&stream->merge->rows, stream->identity.cpu_id);
+		stream->cpu = rows_cpu(&stream->merger->rows, stream->identity.cpu_id);
 		if (stream->owns_cpu &&
 		    codec_check(codec, stream->identity.has_switches && !stream->cpu->owner)) {
 			stream->cpu->owner = stream;
@@ -231,7 +231,7 @@ static void stream_codec(struct merge_stream *stream, struct codec *codec)
 
 /* ---- CPUs ---- */
 
-static void line_codec(struct codec *codec, struct cpu *cpu)
+static void running_codec(struct codec *codec, struct cpu *cpu)
 {
 	size_t count = codec_count(codec, cpu->segments.count - cpu->segments_used, 23);
 
@@ -240,18 +240,18 @@ static void line_codec(struct codec *codec, struct cpu *cpu)
 					     ? vec_push(&cpu->segments)
 					     : &cpu->segments.at[cpu->segments_used + i]);
 	}
-	count = codec_count(codec, cpu->line.count, 16);
+	count = codec_count(codec, cpu->running.count, 16);
 	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
-		struct line_change *change = codec_at(codec, &cpu->line, i);
+		struct running_change *change = codec_at(codec, &cpu->running, i);
 
 		codec_u64(codec, &change->ts);
 		codec_i64(codec, &change->key);
 	}
 }
 
-static void cpu_codec(struct merge *merge, struct codec *codec, struct cpu *cpu)
+static void cpu_codec(struct merger *merger, struct codec *codec, struct cpu *cpu)
 {
-	const struct columns *columns = &merge->rows.layout.columns[SCOPE_CPU];
+	const struct columns *columns = &merger->rows.layout.columns[SCOPE_CPU];
 	uint8_t state = (uint8_t)cpu->state;
 
 	codec_u8(codec, &state);
@@ -266,7 +266,7 @@ static void cpu_codec(struct merge *merge, struct codec *codec, struct cpu *cpu)
 	codec_i32(codec, &cpu->initial_tid);
 	codec_i32(codec, &cpu->initial_prio);
 	codec_bytes(codec, cpu->initial_name, NAME_BYTES);
-	line_codec(codec, cpu);
+	running_codec(codec, cpu);
 	for (uint32_t i = 0; i < columns->count; i++) { /* of sums only: no analysis has others */
 		codec_u64(codec, &cpu->sums.window[i]);
 		codec_u64(codec, &cpu->sums.total[i]);
@@ -274,31 +274,31 @@ static void cpu_codec(struct merge *merge, struct codec *codec, struct cpu *cpu)
 }
 
 /* The least id of a CPU from @from on. */
-static uint64_t least_cpu(const struct merge *merge, uint64_t from)
+static uint64_t least_cpu(const struct merger *merger, uint64_t from)
 {
 	uint64_t found = UINT64_MAX;
 
-	for (khint_t i = kh_begin(merge->rows.cpus); i != kh_end(merge->rows.cpus); i++) {
-		if (kh_exist(merge->rows.cpus, i) && kh_key(merge->rows.cpus, i) >= from &&
-		    kh_key(merge->rows.cpus, i) < found) {
-			found = kh_key(merge->rows.cpus, i);
+	for (khint_t i = kh_begin(merger->rows.cpus); i != kh_end(merger->rows.cpus); i++) {
+		if (kh_exist(merger->rows.cpus, i) && kh_key(merger->rows.cpus, i) >= from &&
+		    kh_key(merger->rows.cpus, i) < found) {
+			found = kh_key(merger->rows.cpus, i);
 		}
 	}
 	return found;
 }
 
 /* By their ids: no CPU is there twice. */
-static void cpus_codec(struct merge *merge, struct codec *codec)
+static void cpus_codec(struct merger *merger, struct codec *codec)
 {
-	size_t count = codec_count(codec, kh_size(merge->rows.cpus), 40);
+	size_t count = codec_count(codec, kh_size(merger->rows.cpus), 40);
 	uint64_t from = 0;
 
 	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
-		uint64_t id = codec_reads(codec) ? 0 : least_cpu(merge, from);
+		uint64_t id = codec_reads(codec) ? 0 : least_cpu(merger, from);
 
 		codec_u64(codec, &id);
 		if (codec_check(codec, id >= from && (i == 0 || from > 0))) {
-			cpu_codec(merge, codec, rows_cpu(&merge->rows, id));
+			cpu_codec(merger, codec, rows_cpu(&merger->rows, id));
 		}
 		from = id + 1;
 	}
@@ -306,36 +306,37 @@ static void cpus_codec(struct merge *merge, struct codec *codec)
 
 /* ---- the merger ---- */
 
-static void window_codec(struct merge *merge, struct codec *codec)
+static void window_codec(struct merger *merger, struct codec *codec)
 {
-	struct slice *applied = &merge->applied;
+	struct slice *applied = &merger->applied;
 
-	codec_bool(codec, &merge->needs_lines);
-	codec_bool(codec, &merge->has_started);
-	codec_bool(codec, &merge->is_before_range);
-	codec_bool(codec, &merge->window_is_long);
-	codec_bool(codec, &merge->window_has_gap);
-	codec_u64(codec, &merge->window_begin);
-	codec_u64(codec, &merge->window_end);
-	codec_u64(codec, &merge->close_at);
-	codec_i64(codec, &merge->window);
-	codec_u64(codec, &merge->window_seq);
-	codec_u64(codec, &merge->begin);
-	codec_u64(codec, &merge->first_ts);
-	codec_u64(codec, &merge->last_ts);
-	codec_u64(codec, &merge->last_bound);
-	codec_u64(codec, &merge->closed_end);
+	codec_bool(codec, &merger->needs_running);
+	codec_bool(codec, &merger->has_started);
+	codec_bool(codec, &merger->is_before_range);
+	codec_bool(codec, &merger->window_is_long);
+	codec_bool(codec, &merger->window_has_gap);
+	codec_u64(codec, &merger->window_begin);
+	codec_u64(codec, &merger->window_end);
+	codec_u64(codec, &merger->close_at);
+	codec_i64(codec, &merger->window);
+	codec_u64(codec, &merger->window_seq);
+	codec_u64(codec, &merger->begin);
+	codec_u64(codec, &merger->first_ts);
+	codec_u64(codec, &merger->last_ts);
+	codec_u64(codec, &merger->last_bound);
+	codec_u64(codec, &merger->closed_end);
 	codec_u64(codec, &applied->events);
 	codec_u64(codec, &applied->discarded);
 	codec_u64(codec, &applied->lost_packets);
 	codec_u64(codec, &applied->bad_packets);
-	codec_u64(codec, &merge->window_late);
-	codec_u64(codec, &merge->total_events);
-	(void)codec_check(codec, !merge->has_started || (merge->window_begin <= merge->window_end &&
-							 merge->close_at <= merge->window_end));
+	codec_u64(codec, &merger->window_late);
+	codec_u64(codec, &merger->total_events);
+	(void)codec_check(codec,
+			  !merger->has_started || (merger->window_begin <= merger->window_end &&
+						   merger->close_at <= merger->window_end));
 }
 
-static void account_codec(struct codec *codec, struct merge_account *account)
+static void account_codec(struct codec *codec, struct merger_account *account)
 {
 	codec_u64(codec, &account->events);
 	codec_u64(codec, &account->packets);
@@ -347,42 +348,42 @@ static void account_codec(struct codec *codec, struct merge_account *account)
 	codec_u64(codec, &account->anomalies);
 }
 
-static void renames_codec(struct merge *merge, struct codec *codec)
+static void renames_codec(struct merger *merger, struct codec *codec)
 {
-	size_t count = codec_count(codec, merge->renames.count, 16);
+	size_t count = codec_count(codec, merger->renames.count, 16);
 
 	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
-		rename_codec(codec, codec_at(codec, &merge->renames, i));
+		rename_codec(codec, codec_at(codec, &merger->renames, i));
 	}
 }
 
-static void streams_codec(struct merge *merge, struct codec *codec)
+static void streams_codec(struct merger *merger, struct codec *codec)
 {
-	size_t count = codec_count(codec, merge->streams.count, 80);
+	size_t count = codec_count(codec, merger->streams.count, 80);
 
 	for (size_t i = 0; i < count && codec_check(codec, count <= RELAY_STREAMS_MAX); i++) {
-		stream_codec(codec_reads(codec) ? merge_stream_new(merge) : merge->streams.at[i],
+		stream_codec(codec_reads(codec) ? merger_stream_new(merger) : merger->streams.at[i],
 			     codec);
 	}
 }
 
 /* CPUs that wait for their first switch; each has a stream that will tell. */
-static void count_initial(struct merge *merge)
+static void count_initial(struct merger *merger)
 {
-	merge->initial_count = 0;
-	merge_each_cpu(merge, cpu, merge->initial_count += cpu->state == CPU_INITIAL);
+	merger->initial_count = 0;
+	merger_each_cpu(merger, cpu, merger->initial_count += cpu->state == CPU_INITIAL);
 }
 
 /* Windows are closed up to the last event: it is in the open one, or there is a slice for it. */
-static bool has_last(const struct merge *merge)
+static bool has_last(const struct merger *merger)
 {
-	int64_t window = setup_window(merge->setup, merge->last_ts);
+	int64_t window = setup_window(merger->setup, merger->last_ts);
 
-	if (merge->has_started ? merge->last_ts < merge->window_end : merge->last_ts == 0) {
+	if (merger->has_started ? merger->last_ts < merger->window_end : merger->last_ts == 0) {
 		return true;
 	}
-	for (size_t i = 0; i < merge->streams.count; i++) {
-		const struct merge_stream *stream = merge->streams.at[i];
+	for (size_t i = 0; i < merger->streams.count; i++) {
+		const struct merger_stream *stream = merger->streams.at[i];
 
 		for (size_t p = 0; p < stream->ready.count; p++) {
 			const struct partial *partial = stream->ready.at[p];
@@ -396,25 +397,25 @@ static bool has_last(const struct merge *merge)
 	return false;
 }
 
-void merge_codec(struct merge *merge, struct codec *codec)
+void checkpoint_merger(struct merger *merger, struct codec *codec)
 {
-	const struct carried carried = { .codec = codec, .periods = merge->setup->periods };
+	const struct carried carried = { .codec = codec, .periods = merger->setup->periods };
 
 	if (!codec_reads(codec)) {
-		seam_keep_lines(merge);
+		cpus_note_running(merger);
 	}
-	window_codec(merge, codec);
-	account_codec(codec, &merge->account);
-	renames_codec(merge, codec);
-	cpus_codec(merge, codec);
-	streams_codec(merge, codec);
-	rows_codec(&merge->rows, &carried);
-	for (size_t i = 0; i < merge->streams.count && codec_check(codec, true); i++) {
-		held_codec(merge->streams.at[i], codec);
+	window_codec(merger, codec);
+	account_codec(codec, &merger->account);
+	renames_codec(merger, codec);
+	cpus_codec(merger, codec);
+	streams_codec(merger, codec);
+	rows_codec(&merger->rows, &carried);
+	for (size_t i = 0; i < merger->streams.count && codec_check(codec, true); i++) {
+		held_codec(merger->streams.at[i], codec);
 	}
 	if (codec_reads(codec)) {
-		(void)codec_check(codec, has_last(merge));
-		count_initial(merge);
-		merge->kept_bytes = merge->held_bytes;
+		(void)codec_check(codec, has_last(merger));
+		count_initial(merger);
+		merger->bytes_after_round = merger->held_bytes;
 	}
 }

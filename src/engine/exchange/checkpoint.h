@@ -23,7 +23,7 @@ struct rows;
 
 /* Writes the merge, or reads into a new one, to which no stream belongs.  No task is running.
  * flat->is_wrong says whether what was read could be; if so, only free it. */
-void merge_codec(struct merge *merge, struct codec *codec);
+void checkpoint_merger(struct merger *merger, struct codec *codec);
 
 /* What the first packet of a stream said. */
 void stream_identity_codec(struct codec *codec, struct stream_identity *identity);

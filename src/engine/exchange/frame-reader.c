@@ -125,7 +125,7 @@ static void read_partial(struct slot *slot)
 	struct codec codec = frame->codec;
 	struct err err;
 
-	frame->partial = shelf_take(slot->rules.setup->shelf);
+	frame->partial = partial_cache_take(slot->rules.setup->partial_cache);
 	(void)codec_next(&codec, 1);
 	codec_u32(&codec, &frame->number);
 	codec_u64(&codec, &frame->seq);

@@ -17,9 +17,9 @@
 
 struct partials_merging {
 	struct trace *trace;
-	struct merge *merge;
+	struct merger *merger;
 	uint32_t classes;
-	VEC(struct merge_stream *) streams; /* by number; NULL: there is none */
+	VEC(struct merger_stream *) streams; /* by number; NULL: there is none */
 };
 
 struct partials_merging *partials_merging_new(struct trace *trace)
@@ -27,7 +27,7 @@ struct partials_merging *partials_merging_new(struct trace *trace)
 	struct partials_merging *merging = mem_alloc(sizeof(*merging));
 
 	merging->trace = trace;
-	merging->merge = trace->merge;
+	merging->merger = trace->merger;
 	return merging;
 }
 
@@ -50,7 +50,7 @@ static int take_classes(struct partials_merging *merging, struct codec *frame, s
 		char *name = NULL;
 
 		codec_text(frame, &name);
-		merge_add_class(merging->merge, name ? name : "");
+		merger_add_class(merging->merger, name ? name : "");
 		free(name);
 	}
 	merging->classes += (uint32_t)count;
@@ -74,14 +74,14 @@ static int take_stream(struct partials_merging *merging, struct codec *frame, st
 	if (merging->streams.at[number] || frame->is_wrong) {
 		return err_raise(err, -EINVAL, "stream %u is told twice, or not all of it", number);
 	}
-	merging->streams.at[number] = merge_stream_new(merging->merge);
-	merge_stream_identify(merging->streams.at[number], &identity);
+	merging->streams.at[number] = merger_stream_new(merging->merger);
+	merger_stream_identify(merging->streams.at[number], &identity);
 	return 0;
 }
 
 /* NULL: there is none such. */
-static struct merge_stream *find_stream(const struct partials_merging *merging, uint32_t number,
-					struct err *err)
+static struct merger_stream *find_stream(const struct partials_merging *merging, uint32_t number,
+					 struct err *err)
 {
 	if (number < merging->streams.count && merging->streams.at[number]) {
 		return merging->streams.at[number];
@@ -91,8 +91,8 @@ static struct merge_stream *find_stream(const struct partials_merging *merging, 
 }
 
 /* The stream of a frame, and how many of its chunks come before; NULL: there is none such. */
-static struct merge_stream *stream_of(const struct partials_merging *merging, struct codec *frame,
-				      uint64_t *ret_seq, struct err *err)
+static struct merger_stream *stream_of(const struct partials_merging *merging, struct codec *frame,
+				       uint64_t *ret_seq, struct err *err)
 {
 	uint32_t number = 0;
 
@@ -102,7 +102,7 @@ static struct merge_stream *stream_of(const struct partials_merging *merging, st
 }
 
 /* Whether a chunk of this number can still come. */
-static bool is_awaited(const struct merge_stream *stream, uint64_t seq)
+static bool is_awaited(const struct merger_stream *stream, uint64_t seq)
 {
 	for (size_t i = 0; i < stream->early.count; i++) {
 		if (stream->early.at[i].seq == seq) {
@@ -116,10 +116,10 @@ static bool is_awaited(const struct merge_stream *stream, uint64_t seq)
 static int take_read(struct partials_merging *merging, uint32_t number, uint64_t seq,
 		     struct partial *partial, struct err *err)
 {
-	struct merge_stream *stream = find_stream(merging, number, err);
+	struct merger_stream *stream = find_stream(merging, number, err);
 
 	if (stream && is_awaited(stream, seq)) {
-		merge_take(stream, seq, partial);
+		merger_take(stream, seq, partial);
 		return 0;
 	}
 	partial_free(partial);
@@ -130,14 +130,14 @@ static int take_read(struct partials_merging *merging, uint32_t number, uint64_t
 
 static struct partial_rules rules_of(const struct partials_merging *merging)
 {
-	return (struct partial_rules){ .setup = merging->merge->setup,
+	return (struct partial_rules){ .setup = merging->merger->setup,
 				       .classes = merging->classes };
 }
 
 static int take_partial(struct partials_merging *merging, struct codec *frame, struct err *err)
 {
 	const struct partial_rules rules = rules_of(merging);
-	struct partial *partial = shelf_take(rules.setup->shelf);
+	struct partial *partial = partial_cache_take(rules.setup->partial_cache);
 	uint32_t number = 0;
 	uint64_t seq = 0;
 	int r;
@@ -155,20 +155,20 @@ static int take_partial(struct partials_merging *merging, struct codec *frame, s
 static int take_known(struct partials_merging *merging, struct codec *frame, struct err *err)
 {
 	uint64_t seq = 0, ts = 0;
-	struct merge_stream *stream = stream_of(merging, frame, &seq, err);
+	struct merger_stream *stream = stream_of(merging, frame, &seq, err);
 
 	if (!stream) {
 		return -EINVAL;
 	}
 	codec_u64(frame, &ts);
-	merge_stream_known(stream, seq, ts);
+	merger_stream_known(stream, seq, ts);
 	return 0;
 }
 
 static int take_end(struct partials_merging *merging, struct codec *frame, struct err *err)
 {
 	uint64_t seq = 0;
-	struct merge_stream *stream = stream_of(merging, frame, &seq, err);
+	struct merger_stream *stream = stream_of(merging, frame, &seq, err);
 
 	if (!stream) {
 		return -EINVAL;
@@ -176,7 +176,7 @@ static int take_end(struct partials_merging *merging, struct codec *frame, struc
 	if (seq < stream->next_seq || stream->end_seq != UINT64_MAX) {
 		return err_raise(err, -EINVAL, "it ends twice, or before what it had");
 	}
-	merge_stream_end(stream, seq);
+	merger_stream_end(stream, seq);
 	return 0;
 }
 
@@ -215,7 +215,7 @@ static int take_state(const struct partials_merging *merging, struct codec *fram
 static int take_finish(const struct partials_merging *merging, struct err *err)
 {
 	for (size_t i = 0; i < merging->streams.count; i++) {
-		const struct merge_stream *stream = merging->streams.at[i];
+		const struct merger_stream *stream = merging->streams.at[i];
 
 		if (stream && !stream->is_ended) {
 			return err_raise(err, -EINVAL, "stream %zu lacks chunks, or its end", i);

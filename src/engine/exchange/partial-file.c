@@ -158,7 +158,7 @@ struct partials_out {
 	struct partials_packer *packer;
 	struct packed packed;
 	size_t classes; /* of the trace, that were written */
-	struct merge_account account;
+	struct merger_account account;
 };
 
 static void write_bytes(struct partials_out *out, const void *bytes, size_t len)
@@ -246,7 +246,7 @@ int partials_out_check(struct partials_out *out, struct err *err)
 	return out->failure == 0 ? 0 : err_raise(err, -out->failure, "%s", strerror(out->failure));
 }
 
-void partials_out_account(const struct partials_out *out, struct merge_account *ret)
+void partials_out_account(const struct partials_out *out, struct merger_account *ret)
 {
 	*ret = out->account;
 }

@@ -70,7 +70,7 @@ void partials_put_last(struct partials_out *out);
 /* Flushes; -errno of the first write that failed. */
 int partials_out_check(struct partials_out *out, struct err *err);
 /* Of all partials so far. */
-void partials_out_account(const struct partials_out *out, struct merge_account *ret);
+void partials_out_account(const struct partials_out *out, struct merger_account *ret);
 
 void partials_put_trace(struct partials_out *out, const struct partials_trace *trace);
 void partials_put_warning(struct partials_out *out, const struct engine_warning *warning);

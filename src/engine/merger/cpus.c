@@ -74,9 +74,10 @@ static int64_t current_key(const struct cpu *cpu)
  */
 static void add_change(struct cpu *cpu, uint64_t ts, int64_t key)
 {
-	uint64_t last = cpu->line.count == 0 ? 0 : cpu->line.at[cpu->line.count - 1].ts;
+	uint64_t last = cpu->running.count == 0 ? 0 : cpu->running.at[cpu->running.count - 1].ts;
 
-	*vec_push(&cpu->line) = (struct line_change){ .ts = ts > last ? ts : last, .key = key };
+	*vec_push(&cpu->running) =
+		(struct running_change){ .ts = ts > last ? ts : last, .key = key };
 }
 
 /* The records of the chunk that came before its first evidence are of who ran then. */
@@ -108,39 +109,39 @@ static void resolve_waiting(struct cpu *cpu)
 
 /* ---- the first thread of a CPU ---- */
 
-void seam_give_up(struct merge *merge, struct cpu *cpu)
+void cpus_give_up(struct merger *merger, struct cpu *cpu)
 {
 	assert(cpu->state == CPU_INITIAL);
-	assert(merge->initial_count > 0);
-	merge->initial_count--;
+	assert(merger->initial_count > 0);
+	merger->initial_count--;
 	cpu->state = CPU_UNKNOWN;
 	resolve_waiting(cpu);
 }
 
 /* The seam's group of @key, for one record. */
-static uint32_t seam_group(struct merge *merge, int64_t key)
+static uint32_t stitched_group(struct merger *merger, int64_t key)
 {
-	return new_group(merge->seam, &merge->seam->slices.at[0], key);
+	return new_group(merger->stitched, &merger->stitched->slices.at[0], key);
 }
 
 /* A CPU whose stream begins late is unknown before its first packet. */
-static void settle(struct merge_stream *stream, const struct partial *partial)
+static void settle(struct merger_stream *stream, const struct partial *partial)
 {
 	struct cpu *cpu = stream->cpu;
 
 	if (partial->initial == INITIAL_GAP || partial->initial_ts >= cpu->initial_limit) {
-		seam_give_up(stream->merge, cpu);
+		cpus_give_up(stream->merger, cpu);
 		return;
 	}
-	stream->merge->initial_count--;
-	if (stream->identity.starts_late && stream->identity.begin > cpu->since) {
+	stream->merger->initial_count--;
+	if (stream->identity.misses_start && stream->identity.begin > cpu->since) {
 		cpu->state = CPU_UNKNOWN;
 		add_segment(cpu, stream->identity.begin, false);
 		cpu->segments.at[cpu->segments.count - 1].is_before = true;
 	}
 	cpu->state = CPU_KNOWN;
 	cpu->tid = partial->initial_tid;
-	add_change(cpu, stream->identity.starts_late ? stream->identity.begin : 0,
+	add_change(cpu, stream->identity.misses_start ? stream->identity.begin : 0,
 		   current_key(cpu));
 	resolve_waiting(cpu);
 	cpu->initial_is_new = cpu->tid != 0;
@@ -151,20 +152,20 @@ static void settle(struct merge_stream *stream, const struct partial *partial)
 }
 
 /* Windows before the first switch know the thread by what that will say. */
-static void show_head(struct merge *merge, struct cpu *cpu)
+static void show_head(struct merger *merger, struct cpu *cpu)
 {
-	uint32_t index = seam_group(merge, cpu->initial_tid);
-	struct group *group = &merge->seam->groups.at[index];
+	uint32_t index = stitched_group(merger, cpu->initial_tid);
+	struct group *group = &merger->stitched->groups.at[index];
 	uint64_t ts =
-		merge->window_begin - (merge->window_begin > 0); /* before all that was seen */
-	uint32_t record = partial_add_record(merge->seam, index, ts, RECORD_INITIAL);
+		merger->window_begin - (merger->window_begin > 0); /* before all that was seen */
+	uint32_t record = partial_add_record(merger->stitched, index, ts, RECORD_INITIAL);
 
 	group->is_weak = true;
 	group->has_name = cpu->initial_has_prio;
 	memcpy(group->name, cpu->initial_name, NAME_BYTES);
-	merge->seam->records.at[record].a = cpu->id;
-	merge->seam->records.at[record].prio = cpu->initial_prio;
-	merge->seam->records.at[record].flags = cpu->initial_has_prio ? RECORD_PRIO : 0;
+	merger->stitched->records.at[record].a = cpu->id;
+	merger->stitched->records.at[record].prio = cpu->initial_prio;
+	merger->stitched->records.at[record].flags = cpu->initial_has_prio ? RECORD_PRIO : 0;
 	cpu->initial_is_new = false;
 }
 
@@ -178,9 +179,9 @@ static void initial_gap(const struct cpu *cpu, struct partial *partial)
 	}
 }
 
-static void take_of_owner(struct merge_stream *stream, struct partial *partial)
+static void take_of_owner(struct merger_stream *stream, struct partial *partial)
 {
-	struct merge *merge = stream->merge;
+	struct merger *merger = stream->merger;
 	struct cpu *cpu = stream->cpu;
 	bool is_broken;
 
@@ -196,7 +197,7 @@ static void take_of_owner(struct merge_stream *stream, struct partial *partial)
 	}
 	is_broken = partial->initial == INITIAL_THREAD && cpu->state == CPU_KNOWN &&
 		    cpu->tid != partial->initial_tid;
-	merge->account.anomalies += is_broken;
+	merger->account.anomalies += is_broken;
 	if (partial->initial == INITIAL_GAP) {
 		initial_gap(cpu, partial);
 	}
@@ -214,20 +215,20 @@ static void take_of_owner(struct merge_stream *stream, struct partial *partial)
 	cpu->since = partial->tail_ts > cpu->since ? partial->tail_ts : cpu->since;
 }
 
-void seam_take(struct merge_stream *stream, struct partial *partial)
+void cpus_take(struct merger_stream *stream, struct partial *partial)
 {
 	for (size_t i = 0; i < partial->renames.count; i++) {
-		size_t at = stream->merge->renames.count;
+		size_t at = stream->merger->renames.count;
 
-		*vec_push(&stream->merge->renames) = partial->renames.at[i];
-		for (; at > 0 && stream->merge->renames.at[at - 1].ts > partial->renames.at[i].ts;
+		*vec_push(&stream->merger->renames) = partial->renames.at[i];
+		for (; at > 0 && stream->merger->renames.at[at - 1].ts > partial->renames.at[i].ts;
 		     at--) {
-			stream->merge->renames.at[at] = stream->merge->renames.at[at - 1];
+			stream->merger->renames.at[at] = stream->merger->renames.at[at - 1];
 		}
-		stream->merge->renames.at[at] = partial->renames.at[i];
+		stream->merger->renames.at[at] = partial->renames.at[i];
 	}
 	if (stream->owns_cpu) {
-		stream->merge->account.anomalies += partial->broken;
+		stream->merger->account.anomalies += partial->broken;
 		take_of_owner(stream, partial);
 	}
 }
@@ -235,12 +236,12 @@ void seam_take(struct merge_stream *stream, struct partial *partial)
 /* ---- streams that do not tell who runs ---- */
 
 /* Puts the owner's records before @bound on the CPU's line. */
-static void extend_line(struct cpu *cpu, struct partial *partial, uint64_t bound)
+static void extend_running(struct cpu *cpu, struct partial *partial, uint64_t bound)
 {
 	for (size_t i = 0; i < partial->made.count; i++) {
 		const struct record *record = partial_made(partial, i);
 
-		if (record->ts < partial->lined_until || record->ts >= bound) {
+		if (record->ts < partial->running_until || record->ts >= bound) {
 			continue;
 		}
 		if (record->kind == RECORD_IN || record->kind == RECORD_ON) {
@@ -255,21 +256,21 @@ static void extend_line(struct cpu *cpu, struct partial *partial, uint64_t bound
 			add_change(cpu, record->ts, KEY_CPU(cpu->number));
 		}
 	}
-	partial->lined_until = bound > partial->lined_until ? bound : partial->lined_until;
+	partial->running_until = bound > partial->running_until ? bound : partial->running_until;
 }
 
 /* Who is there at @ts; @at goes on from one to the next, which is not before it. */
 static int64_t key_at(const struct cpu *cpu, size_t *at, uint64_t ts)
 {
-	while (*at < cpu->line.count && cpu->line.at[*at].ts <= ts) {
+	while (*at < cpu->running.count && cpu->running.at[*at].ts <= ts) {
 		(*at)++;
 	}
-	return *at > 0 ? cpu->line.at[*at - 1].key : KEY_CPU(cpu->number);
+	return *at > 0 ? cpu->running.at[*at - 1].key : KEY_CPU(cpu->number);
 }
 
 /* Gives the records before @bound of one unresolved group to who ran then. */
-static void resolve_by_line(struct merge_stream *stream, struct partial *partial,
-			    struct slice *slice, uint32_t from, uint64_t bound)
+static void resolve_by_running(struct merger_stream *stream, struct partial *partial,
+			       struct slice *slice, uint32_t from, uint64_t bound)
 {
 	const struct cpu *cpu = stream->cpu;
 	uint32_t to = RECORD_NONE, i = partial->groups.at[from].first;
@@ -309,8 +310,8 @@ static void tell_currents(const struct cpu *cpu, struct partial *partial, uint64
 	}
 }
 
-static void resolve_slice(struct merge_stream *stream, struct partial *partial, struct slice *slice,
-			  uint64_t bound)
+static void resolve_slice(struct merger_stream *stream, struct partial *partial,
+			  struct slice *slice, uint64_t bound)
 {
 	int64_t nobody = stream->cpu ? KEY_CPU(stream->cpu->number) : KEY_NOBODY;
 
@@ -319,11 +320,11 @@ static void resolve_slice(struct merge_stream *stream, struct partial *partial, 
 		return;
 	}
 	for (uint32_t i = slice->shards[SHARDS]; i < slice->shards[SHARDS + 1]; i++) {
-		resolve_by_line(stream, partial, slice, i, bound);
+		resolve_by_running(stream, partial, slice, i, bound);
 	}
 }
 
-static bool is_unresolved(const struct merge_stream *stream)
+static bool is_unresolved(const struct merger_stream *stream)
 {
 	for (size_t p = 0; !stream->owns_cpu && p < stream->ready.count; p++) {
 		const struct partial *partial = stream->ready.at[p];
@@ -342,7 +343,7 @@ static bool is_unresolved(const struct merge_stream *stream)
 	return false;
 }
 
-static void resolve_stream(struct merge_stream *stream, uint64_t bound)
+static void resolve_stream(struct merger_stream *stream, uint64_t bound)
 {
 	for (size_t p = 0; p < stream->ready.count; p++) {
 		struct partial *partial = stream->ready.at[p];
@@ -354,12 +355,13 @@ static void resolve_stream(struct merge_stream *stream, uint64_t bound)
 	}
 }
 
-void seam_forget(struct merge_stream *stream, const struct partial *partial)
+void cpus_forget(struct merger_stream *stream, const struct partial *partial)
 {
 	struct cpu *cpu = stream->cpu;
 
-	if (stream->owns_cpu && !stream->merge->needs_lines && partial->initial != INITIAL_NONE) {
-		cpu->line.count = 0;
+	if (stream->owns_cpu && !stream->merger->needs_running &&
+	    partial->initial != INITIAL_NONE) {
+		cpu->running.count = 0;
 		add_change(cpu, partial->tail_ts,
 			   partial->tail == RUN_THREAD ? partial->tail_tid
 			   : partial->tail == RUN_IDLE ? KEY_NOBODY
@@ -368,100 +370,101 @@ void seam_forget(struct merge_stream *stream, const struct partial *partial)
 }
 
 /* Of a line only who runs at @bound is needed on, and what is known of later. */
-static void cut_line(struct cpu *cpu, uint64_t bound)
+static void cut_running(struct cpu *cpu, uint64_t bound)
 {
 	size_t first = 0;
 
-	while (first + 1 < cpu->line.count && cpu->line.at[first + 1].ts < bound) {
+	while (first + 1 < cpu->running.count && cpu->running.at[first + 1].ts < bound) {
 		first++;
 	}
 	if (first == 0) {
 		return;
 	}
-	cpu->line.count -= first;
-	memmove(cpu->line.at, cpu->line.at + first, cpu->line.count * sizeof(cpu->line.at[0]));
+	cpu->running.count -= first;
+	memmove(cpu->running.at, cpu->running.at + first,
+		cpu->running.count * sizeof(cpu->running.at[0]));
 }
 
 /* Lines are kept from the first stream on that needs one. */
-static void extend_lines(struct merge *merge, uint64_t bound)
+static void extend_all_running(struct merger *merger, uint64_t bound)
 {
-	for (size_t i = 0; i < merge->streams.count; i++) {
-		struct merge_stream *stream = merge->streams.at[i];
+	for (size_t i = 0; i < merger->streams.count; i++) {
+		struct merger_stream *stream = merger->streams.at[i];
 
 		for (size_t p = 0; stream->owns_cpu && p < stream->ready.count; p++) {
-			extend_line(stream->cpu, stream->ready.at[p], bound);
+			extend_running(stream->cpu, stream->ready.at[p], bound);
 		}
 	}
 }
 
-void seam_keep_lines(struct merge *merge)
+void cpus_note_running(struct merger *merger)
 {
-	extend_lines(merge, merge->last_bound);
+	extend_all_running(merger, merger->last_bound);
 }
 
-void seam_resolve(struct merge *merge, uint64_t bound)
+void cpus_resolve(struct merger *merger, uint64_t bound)
 {
 	bool any = false;
 
-	for (size_t i = 0; merge->setup->uses_threads && i < merge->streams.count; i++) {
-		any |= is_unresolved(merge->streams.at[i]);
+	for (size_t i = 0; merger->setup->uses_threads && i < merger->streams.count; i++) {
+		any |= is_unresolved(merger->streams.at[i]);
 	}
-	merge->needs_lines |= any;
-	if (merge->needs_lines) {
-		extend_lines(merge, bound);
+	merger->needs_running |= any;
+	if (merger->needs_running) {
+		extend_all_running(merger, bound);
 	}
-	for (size_t i = 0; any && i < merge->streams.count; i++) {
-		if (!merge->streams.at[i]->owns_cpu) {
-			resolve_stream(merge->streams.at[i], bound);
+	for (size_t i = 0; any && i < merger->streams.count; i++) {
+		if (!merger->streams.at[i]->owns_cpu) {
+			resolve_stream(merger->streams.at[i], bound);
 		}
 	}
-	if (merge->needs_lines) {
-		merge_each_cpu(merge, cpu, cut_line(cpu, bound));
+	if (merger->needs_running) {
+		merger_each_cpu(merger, cpu, cut_running(cpu, bound));
 	}
 }
 
 /* ---- charging ---- */
 
-static void charge(struct merge *merge, struct cpu *cpu, const struct segment *segment,
+static void charge(struct merger *merger, struct cpu *cpu, const struct segment *segment,
 		   uint64_t end, enum run_kind kind)
 {
-	struct shard *shard = &merge->rows.shards[0];
+	struct shard *shard = &merger->rows.shards[0];
 	uint64_t ns = end - segment->begin;
 	uint32_t record;
 
 	if (ns == 0) {
 		return;
 	}
-	merge->window_has_gap |= kind == RUN_UNKNOWN && !segment->is_before;
+	merger->window_has_gap |= kind == RUN_UNKNOWN && !segment->is_before;
 	shard_each_with(shard, on_cpu, (shard, cpu, kind, ns));
 	if (kind == RUN_THREAD) {
-		record = partial_add_record(merge->seam, seam_group(merge, segment->tid),
+		record = partial_add_record(merger->stitched, stitched_group(merger, segment->tid),
 					    segment->begin, RECORD_RUN);
-		merge->seam->records.at[record].a = ns;
-		merge->seam->records.at[record].prio = (int32_t)cpu->number;
+		merger->stitched->records.at[record].a = ns;
+		merger->stitched->records.at[record].prio = (int32_t)cpu->number;
 	}
 }
 
-static void charge_cpu(struct merge *merge, struct cpu *cpu, uint64_t bound, bool closes)
+static void charge_cpu(struct merger *merger, struct cpu *cpu, uint64_t bound, bool closes)
 {
 	if (cpu->initial_is_new) {
-		show_head(merge, cpu);
+		show_head(merger, cpu);
 	}
 	if (closes && cpu->since < bound) {
 		add_segment(cpu, bound, false); /* who is there now stays at least so long */
 	}
 	while (cpu->segments_used < cpu->segments.count) {
 		struct segment *segment = &cpu->segments.at[cpu->segments_used];
-		bool is_broken = segment->is_broken && segment->end < merge->window_end;
+		bool is_broken = segment->is_broken && segment->end < merger->window_end;
 
 		if (segment->end > bound) {
 			if (closes && segment->begin < bound) {
-				charge(merge, cpu, segment, bound, (enum run_kind)segment->kind);
+				charge(merger, cpu, segment, bound, (enum run_kind)segment->kind);
 				segment->begin = bound;
 			}
 			return;
 		}
-		charge(merge, cpu, segment, segment->end,
+		charge(merger, cpu, segment, segment->end,
 		       is_broken ? RUN_UNKNOWN : (enum run_kind)segment->kind);
 		cpu->segments_used++;
 	}
@@ -469,7 +472,7 @@ static void charge_cpu(struct merge *merge, struct cpu *cpu, uint64_t bound, boo
 	cpu->segments_used = 0;
 }
 
-void seam_charge(struct merge *merge, uint64_t bound, bool closes)
+void cpus_charge(struct merger *merger, uint64_t bound, bool closes)
 {
-	merge_each_cpu(merge, cpu, charge_cpu(merge, cpu, bound, closes));
+	merger_each_cpu(merger, cpu, charge_cpu(merger, cpu, bound, closes));
 }

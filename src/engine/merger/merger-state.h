@@ -16,8 +16,8 @@ struct held {
 	uint64_t seq;
 };
 
-struct merge_stream {
-	struct merge *merge;
+struct merger_stream {
+	struct merger *merger;
 	uint32_t ordinal; /* of registration */
 	struct stream_identity identity;
 	bool is_identified, is_excluded, is_ended;
@@ -35,35 +35,35 @@ struct merge_stream {
 	VEC(struct partial *) ready; /* in sequence, not used up */
 };
 
-struct merge_task {
+struct merger_task {
 	struct job job;
-	struct merge *merge;
-	struct lane *lane;
+	struct merger *merger;
+	struct accumulator *accumulator;
 	unsigned int first_shard, shards;
 	unsigned int stripe, stripes; /* of the entries whose tallies it adds */
 };
 
-struct merge {
+struct merger {
 	const struct setup *setup;
-	struct merge_host host;
+	struct merger_host host;
 	struct rows rows;
-	VEC(struct merge_stream *) streams;
-	VEC(struct merge_stream *) order; /* the same by what they are, made anew when empty */
+	VEC(struct merger_stream *) streams;
+	VEC(struct merger_stream *) order; /* the same by what they are, made anew when empty */
 	size_t held_bytes;
 	VEC(struct rename) renames; /* not yet applied, in time order */
 
 	/* the round */
 	struct round round;
-	struct partial *seam; /* records the merger itself adds; emptied with each round */
-	struct merge_task tasks[SHARDS];
+	struct partial *stitched; /* records the merger itself adds; emptied with each round */
+	struct merger_task tasks[SHARDS];
 	unsigned int tasks_running;
 	atomic_uint tasks_left; /* that have not done their part of the round */
 	bool is_round_open;     /* begun and not ended */
 	bool closes;            /* the open window, when the round ends */
 	uint64_t last_bound;
-	size_t kept_bytes; /* held after the last round */
+	size_t bytes_after_round; /* held after the last round */
 
-	bool needs_lines; /* a stream's records do not say whose they are */
+	bool needs_running; /* a stream's records do not say whose they are */
 	bool has_started;
 	bool is_before_range; /* the open window is what came before the range */
 	bool window_is_long;  /* covers a jump of the clock */
@@ -74,21 +74,22 @@ struct merge {
 	uint64_t window_seq;               /* of the next report */
 	uint64_t begin;                    /* ns: of what is reported */
 	uint64_t first_ts, last_ts;        /* of events taken */
-	uint64_t taken_events;             /* when merge_advance() last looked ... */
+	uint64_t taken_events;             /* when merger_advance() last looked ... */
 	uint64_t taken_ns;      /* ... and when they last became more (CLOCK_MONOTONIC) */
 	uint64_t closed_end;    /* ns: end of the last closed window */
 	uint32_t initial_count; /* CPUs in CPU_INITIAL */
 	struct slice applied;   /* sums of slices in the open window */
 	uint64_t window_late;
 	uint64_t total_events;
-	struct merge_account account;
+	struct merger_account account;
 };
 
 /* Calls @call for each CPU that has an owner. */
-#define merge_each_cpu(merge, cpu, call)                                                           \
-	for (khint_t i_ = kh_begin((merge)->rows.cpus); i_ != kh_end((merge)->rows.cpus); i_++) {  \
-		if (kh_exist((merge)->rows.cpus, i_)) {                                            \
-			struct cpu *cpu = kh_value((merge)->rows.cpus, i_);                        \
+#define merger_each_cpu(merger, cpu, call)                                                         \
+	for (khint_t i_ = kh_begin((merger)->rows.cpus); i_ != kh_end((merger)->rows.cpus);        \
+	     i_++) {                                                                               \
+		if (kh_exist((merger)->rows.cpus, i_)) {                                           \
+			struct cpu *cpu = kh_value((merger)->rows.cpus, i_);                       \
 			if (cpu->owner) {                                                          \
 				call;                                                              \
 			}                                                                          \
@@ -98,37 +99,37 @@ struct merge {
 /* ---- seam.c ---- */
 
 /* The next partial of a stream that has started: who ran when it began is now known. */
-void seam_take(struct merge_stream *stream, struct partial *partial);
+void cpus_take(struct merger_stream *stream, struct partial *partial);
 
 /* Nobody will say who ran on the CPU at first. */
-void seam_give_up(struct merge *merge, struct cpu *cpu);
+void cpus_give_up(struct merger *merger, struct cpu *cpu);
 
 /* Notes who ran up to the last round, which records that were used will no longer tell. */
-void seam_keep_lines(struct merge *merge);
+void cpus_note_running(struct merger *merger);
 
 /* Finds out whose the records before @bound are that did not say. */
-void seam_resolve(struct merge *merge, uint64_t bound);
+void cpus_resolve(struct merger *merger, uint64_t bound);
 
 /* The partial is used up and about to be freed. */
-void seam_forget(struct merge_stream *stream, const struct partial *partial);
+void cpus_forget(struct merger_stream *stream, const struct partial *partial);
 
 /* Accounts for the CPUs' time up to @bound; @closes: the window ends there. */
-void seam_charge(struct merge *merge, uint64_t bound, bool closes);
+void cpus_charge(struct merger *merger, uint64_t bound, bool closes);
 
 /* ---- round.c ---- */
 
 /* Begins the round of all records before @bound; @closes: the open window ends with it. */
-void round_begin(struct merge *merge, uint64_t bound, bool closes);
+void round_begin(struct merger *merger, uint64_t bound, bool closes);
 /* The number of the last slice that falls into the open window. */
-int64_t round_last(const struct merge *merge);
+int64_t round_last(const struct merger *merger);
 /* Goes past slices of windows up to @last if those have @closed; frees partials that have none
  * left, and no record at @bound or later. */
-void round_forget(struct merge_stream *stream, int64_t last, uint64_t bound, bool closed);
+void round_forget(struct merger_stream *stream, int64_t last, uint64_t bound, bool closed);
 
 /* ---- window.c ---- */
 
 /* The end of the window that has @ts. */
-uint64_t merge_window_end(uint64_t interval_ns, uint64_t ts);
-uint64_t merger_initial_limit(const struct merge *merge, uint64_t begin);
+uint64_t merger_window_end(uint64_t interval_ns, uint64_t ts);
+uint64_t merger_initial_limit(const struct merger *merger, uint64_t begin);
 
 #endif

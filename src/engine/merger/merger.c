@@ -13,19 +13,19 @@
 
 /* ---- lifecycle ---- */
 
-struct merge *merge_new(const struct setup *setup, const struct merge_host *host)
+struct merger *merger_new(const struct setup *setup, const struct merger_host *host)
 {
-	struct merge *merge = mem_alloc(sizeof(*merge));
+	struct merger *merger = mem_alloc(sizeof(*merger));
 
-	merge->setup = setup;
-	merge->host = *host;
-	merge->first_ts = UINT64_MAX;
-	merge->seam = partial_new();
-	rows_init(&merge->rows, setup);
-	return merge;
+	merger->setup = setup;
+	merger->host = *host;
+	merger->first_ts = UINT64_MAX;
+	merger->stitched = partial_new();
+	rows_init(&merger->rows, setup);
+	return merger;
 }
 
-static void stream_free(struct merge_stream *stream)
+static void stream_free(struct merger_stream *stream)
 {
 	for (size_t i = 0; i < stream->early.count; i++) {
 		partial_free(stream->early.at[i].partial);
@@ -38,33 +38,33 @@ static void stream_free(struct merge_stream *stream)
 	free(stream);
 }
 
-void merge_free(struct merge *merge)
+void merger_free(struct merger *merger)
 {
-	if (!merge) {
+	if (!merger) {
 		return;
 	}
-	assert(merge->tasks_running == 0);
-	for (size_t i = 0; i < merge->streams.count; i++) {
-		stream_free(merge->streams.at[i]);
+	assert(merger->tasks_running == 0);
+	for (size_t i = 0; i < merger->streams.count; i++) {
+		stream_free(merger->streams.at[i]);
 	}
-	partial_free(merge->seam);
-	vec_fini(&merge->streams);
-	vec_fini(&merge->order);
-	vec_fini(&merge->renames);
-	vec_fini(&merge->round.entries);
-	rows_fini(&merge->rows);
-	free(merge);
+	partial_free(merger->stitched);
+	vec_fini(&merger->streams);
+	vec_fini(&merger->order);
+	vec_fini(&merger->renames);
+	vec_fini(&merger->round.entries);
+	rows_fini(&merger->rows);
+	free(merger);
 }
 
-void merge_set_classes(struct merge *merge, const struct plan *plan)
+void merger_set_classes(struct merger *merger, const struct plan *plan)
 {
-	merge_wait(merge); /* tasks look event names up */
-	rows_set_classes(&merge->rows, plan);
+	merger_wait(merger); /* tasks look event names up */
+	rows_set_classes(&merger->rows, plan);
 }
 
-int merge_check_classes(const struct merge *merge, const struct plan *plan, struct err *err)
+int merger_check_classes(const struct merger *merger, const struct plan *plan, struct err *err)
 {
-	const struct rows *rows = &merge->rows;
+	const struct rows *rows = &merger->rows;
 
 	for (size_t i = 0; i < rows->class_names.count && i < plan->class_count; i++) {
 		const char *name = rows->names.at[rows->class_names.at[i]]->name;
@@ -78,45 +78,45 @@ int merge_check_classes(const struct merge *merge, const struct plan *plan, stru
 	return 0;
 }
 
-void merge_add_class(struct merge *merge, const char *name)
+void merger_add_class(struct merger *merger, const char *name)
 {
-	merge_wait(merge);
-	rows_add_class(&merge->rows, name);
+	merger_wait(merger);
+	rows_add_class(&merger->rows, name);
 }
 
 /* ---- streams ---- */
 
-uint32_t merge_stream_number(const struct merge_stream *stream)
+uint32_t merger_stream_number(const struct merger_stream *stream)
 {
 	return stream->ordinal;
 }
 
-struct merge_stream *merge_stream_at(const struct merge *merge, uint32_t number)
+struct merger_stream *merger_stream_at(const struct merger *merger, uint32_t number)
 {
-	return number < merge->streams.count ? merge->streams.at[number] : NULL;
+	return number < merger->streams.count ? merger->streams.at[number] : NULL;
 }
 
-uint64_t merge_stream_submitted(const struct merge_stream *stream)
+uint64_t merger_stream_submitted(const struct merger_stream *stream)
 {
 	return stream->next_seq;
 }
 
-struct merge_stream *merge_stream_new(struct merge *merge)
+struct merger_stream *merger_stream_new(struct merger *merger)
 {
-	struct merge_stream *stream = mem_alloc(sizeof(*stream));
+	struct merger_stream *stream = mem_alloc(sizeof(*stream));
 
-	stream->merge = merge;
-	stream->ordinal = (uint32_t)merge->streams.count;
+	stream->merger = merger;
+	stream->ordinal = (uint32_t)merger->streams.count;
 	stream->end_seq = UINT64_MAX;
-	*vec_push(&merge->streams) = stream;
-	merge->order.count = 0;
+	*vec_push(&merger->streams) = stream;
+	merger->order.count = 0;
 	return stream;
 }
 
 /* The stream of the lowest class that has switches says who runs on a CPU. */
-static void own_cpu(struct merge_stream *stream)
+static void own_cpu(struct merger_stream *stream)
 {
-	struct merge *merge = stream->merge;
+	struct merger *merger = stream->merger;
 	struct cpu *cpu = stream->cpu;
 	bool is_new = cpu->owner == NULL;
 
@@ -133,32 +133,32 @@ static void own_cpu(struct merge_stream *stream)
 	stream->owns_cpu = true;
 	if (is_new) {
 		cpu->state = CPU_INITIAL;
-		merge->initial_count++;
-		if (merge->has_started) {
-			cpu->since = merge->window_begin;
-			cpu->initial_limit = merger_initial_limit(merge, stream->identity.begin);
+		merger->initial_count++;
+		if (merger->has_started) {
+			cpu->since = merger->window_begin;
+			cpu->initial_limit = merger_initial_limit(merger, stream->identity.begin);
 		}
 	}
 }
 
-void merge_stream_identify(struct merge_stream *stream, const struct stream_identity *identity)
+void merger_stream_identify(struct merger_stream *stream, const struct stream_identity *identity)
 {
 	assert(!stream->is_identified);
 	stream->identity = *identity;
 	stream->is_identified = true;
-	stream->merge->order.count = 0;
+	stream->merger->order.count = 0;
 	if (identity->cpu_id != UINT64_MAX) {
-		stream->cpu = rows_cpu(&stream->merge->rows, identity->cpu_id);
+		stream->cpu = rows_cpu(&stream->merger->rows, identity->cpu_id);
 		own_cpu(stream);
 	}
 }
 
-const struct stream_identity *merge_stream_identity(const struct merge_stream *stream)
+const struct stream_identity *merger_stream_identity(const struct merger_stream *stream)
 {
 	return stream->is_identified ? &stream->identity : NULL;
 }
 
-static void apply_known(struct merge_stream *stream)
+static void apply_known(struct merger_stream *stream)
 {
 	if (stream->has_known && stream->known_seq <= stream->next_seq) {
 		if (!stream->has_until || stream->known_ts > stream->until) {
@@ -172,7 +172,7 @@ static void apply_known(struct merge_stream *stream)
 	}
 }
 
-void merge_stream_known(struct merge_stream *stream, uint64_t seq, uint64_t ts)
+void merger_stream_known(struct merger_stream *stream, uint64_t seq, uint64_t ts)
 {
 	stream->known_seq = seq;
 	stream->known_ts = ts;
@@ -180,62 +180,62 @@ void merge_stream_known(struct merge_stream *stream, uint64_t seq, uint64_t ts)
 	apply_known(stream);
 }
 
-void merge_stream_end(struct merge_stream *stream, uint64_t seq)
+void merger_stream_end(struct merger_stream *stream, uint64_t seq)
 {
 	stream->end_seq = seq;
 	apply_known(stream);
 }
 
-void merge_stream_exclude(struct merge_stream *stream, bool excluded)
+void merger_stream_exclude(struct merger_stream *stream, bool excluded)
 {
 	stream->is_excluded = excluded;
 }
 
-uint64_t merge_stream_until(const struct merge_stream *stream)
+uint64_t merger_stream_until(const struct merger_stream *stream)
 {
 	return stream->has_until ? stream->until : 0;
 }
 
-bool merge_stream_waits(const struct merge_stream *stream)
+bool merger_stream_waits(const struct merger_stream *stream)
 {
 	return stream->owns_cpu && stream->cpu->state == CPU_INITIAL;
 }
 
 /* ---- taking partials ---- */
 
-static void take_in_sequence(struct merge_stream *stream, struct partial *partial)
+static void take_in_sequence(struct merger_stream *stream, struct partial *partial)
 {
-	struct merge *merge = stream->merge;
+	struct merger *merger = stream->merger;
 
 	stream->next_seq++;
-	merge->account.events += partial->events;
-	merge->account.packets += partial->packets;
-	merge->account.bytes += partial->bytes;
-	if (partial->first_ts < merge->first_ts) {
-		merge->first_ts = partial->first_ts;
+	merger->account.events += partial->events;
+	merger->account.packets += partial->packets;
+	merger->account.bytes += partial->bytes;
+	if (partial->first_ts < merger->first_ts) {
+		merger->first_ts = partial->first_ts;
 	}
-	if (partial->last_ts > merge->last_ts) {
-		merge->last_ts = partial->last_ts;
+	if (partial->last_ts > merger->last_ts) {
+		merger->last_ts = partial->last_ts;
 	}
 	if (partial->end > stream->until || !stream->has_until) {
 		stream->until = partial->end;
 		stream->has_until = true;
 	}
-	if (merge->has_started) {
-		seam_take(stream, partial);
+	if (merger->has_started) {
+		cpus_take(stream, partial);
 	}
 	*vec_push(&stream->ready) = partial;
 	apply_known(stream);
 }
 
-void merge_take(struct merge_stream *stream, uint64_t seq, struct partial *partial)
+void merger_take(struct merger_stream *stream, uint64_t seq, struct partial *partial)
 {
 	assert(seq >= stream->next_seq);
 	partial->held_bytes = partial_bytes(partial);
-	if (stream->merge->setup->has_facts) { /* a round's records may each make one */
-		partial->held_bytes += partial->records.count * sizeof(struct fact);
+	if (stream->merger->setup->has_ordered) { /* a round's records may each make one */
+		partial->held_bytes += partial->records.count * sizeof(struct ordered);
 	}
-	stream->merge->held_bytes += partial->held_bytes;
+	stream->merger->held_bytes += partial->held_bytes;
 	*vec_push(&stream->early) = (struct held){ .partial = partial, .seq = seq };
 	for (size_t i = 0; i < stream->early.count;) {
 		struct held held = stream->early.at[i];
@@ -250,27 +250,27 @@ void merge_take(struct merge_stream *stream, uint64_t seq, struct partial *parti
 	}
 }
 
-size_t merge_held_bytes(const struct merge *merge)
+size_t merger_held_bytes(const struct merger *merger)
 {
-	return merge->held_bytes;
+	return merger->held_bytes;
 }
 
-const struct merge_account *merge_account(const struct merge *merge)
+const struct merger_account *merger_account(const struct merger *merger)
 {
-	return &merge->account;
+	return &merger->account;
 }
 
-uint64_t merge_closed_until(const struct merge *merge)
+uint64_t merger_closed_until(const struct merger *merger)
 {
-	return merge->closed_end;
+	return merger->closed_end;
 }
 
-uint64_t merge_watermark(const struct merge *merge)
+uint64_t merger_watermark(const struct merger *merger)
 {
 	uint64_t low = UINT64_MAX;
 
-	for (size_t i = 0; i < merge->streams.count; i++) {
-		const struct merge_stream *stream = merge->streams.at[i];
+	for (size_t i = 0; i < merger->streams.count; i++) {
+		const struct merger_stream *stream = merger->streams.at[i];
 
 		if (stream->is_ended || stream->is_excluded) {
 			continue;

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-void facts_init(struct rows *rows)
+void ordered_init(struct rows *rows)
 {
 	const struct setup *setup = rows->layout.setup;
 
@@ -16,7 +16,7 @@ void facts_init(struct rows *rows)
 	}
 }
 
-void facts_fini(struct rows *rows)
+void ordered_fini(struct rows *rows)
 {
 	const struct setup *setup = rows->layout.setup;
 
@@ -26,8 +26,8 @@ void facts_fini(struct rows *rows)
 		}
 		free(rows->states[a]);
 	}
-	vec_fini(&rows->facts);
-	vec_fini(&rows->facts_sorted);
+	vec_fini(&rows->ordered_events);
+	vec_fini(&rows->ordered_sorted);
 }
 
 /* ---- order ---- */
@@ -36,7 +36,7 @@ void facts_fini(struct rows *rows)
 #define DIGITS     (1u << DIGIT_BITS)
 
 /* Brings @from into the order of one digit of the time, into @to. */
-static void sort_digit(struct fact_at *to, const struct fact_at *from, size_t count,
+static void sort_digit(struct ordered_at *to, const struct ordered_at *from, size_t count,
 		       unsigned int shift)
 {
 	uint32_t starts[DIGITS + 1] = { 0 };
@@ -55,8 +55,8 @@ static void sort_digit(struct fact_at *to, const struct fact_at *from, size_t co
 /* Those of a thread are all in one array, in their order. */
 static int by_thread(const void *left, const void *right)
 {
-	const struct fact *a = ((const struct fact_at *)left)->fact;
-	const struct fact *b = ((const struct fact_at *)right)->fact;
+	const struct ordered *a = ((const struct ordered_at *)left)->ordered;
+	const struct ordered *b = ((const struct ordered_at *)right)->ordered;
 
 	if (a->thread->view.tid != b->thread->view.tid) {
 		return a->thread->view.tid < b->thread->view.tid ? -1 : 1;
@@ -69,14 +69,16 @@ static int by_thread(const void *left, const void *right)
 
 /* Facts of one time are by thread: in which order shards had them depends on how many streams
  * there were. */
-static void sort_ties(struct fact_at *facts, size_t count)
+static void sort_ties(struct ordered_at *ordered_events, size_t count)
 {
 	for (size_t first = 0, end; first < count; first = end) {
-		for (end = first + 1; end < count && facts[end].ts == facts[first].ts;) {
+		for (end = first + 1;
+		     end < count && ordered_events[end].ts == ordered_events[first].ts;) {
 			end++;
 		}
 		if (end > first + 1) {
-			qsort(facts + first, end - first, sizeof(*facts), by_thread);
+			qsort(ordered_events + first, end - first, sizeof(*ordered_events),
+			      by_thread);
 		}
 	}
 }
@@ -84,59 +86,60 @@ static void sort_ties(struct fact_at *facts, size_t count)
 /* Times are since the first one; @last is the greatest. */
 static void sort(struct rows *rows, uint64_t last)
 {
-	size_t count = rows->facts.count;
+	size_t count = rows->ordered_events.count;
 
-	vec_reserve(&rows->facts_sorted, count);
+	vec_reserve(&rows->ordered_sorted, count);
 	for (unsigned int shift = 0; shift < 64 && last >> shift > 0; shift += DIGIT_BITS) {
-		struct fact_at *from = rows->facts.at, *to = rows->facts_sorted.at;
-		size_t room = rows->facts.room;
+		struct ordered_at *from = rows->ordered_events.at, *to = rows->ordered_sorted.at;
+		size_t room = rows->ordered_events.room;
 
 		sort_digit(to, from, count, shift);
-		rows->facts.at = to;
-		rows->facts.room = rows->facts_sorted.room;
-		rows->facts_sorted.at = from;
-		rows->facts_sorted.room = room;
+		rows->ordered_events.at = to;
+		rows->ordered_events.room = rows->ordered_sorted.room;
+		rows->ordered_sorted.at = from;
+		rows->ordered_sorted.room = room;
 	}
-	sort_ties(rows->facts.at, count);
+	sort_ties(rows->ordered_events.at, count);
 }
 
 /* ---- rounds ---- */
 
-#define FACTS_AHEAD 4
+#define ORDERED_AHEAD 4
 
-void facts_run(struct rows *rows)
+void ordered_run(struct rows *rows)
 {
 	uint64_t first = UINT64_MAX, last = 0;
 
-	rows->facts.count = 0;
+	rows->ordered_events.count = 0;
 	for (size_t s = 0; s < SHARDS; s++) {
 		struct shard *shard = &rows->shards[s];
 
-		for (size_t i = 0; i < shard->facts.count; i++) {
-			struct fact *fact = &shard->facts.at[i];
+		for (size_t i = 0; i < shard->ordered_events.count; i++) {
+			struct ordered *ordered = &shard->ordered_events.at[i];
 
-			first = fact->ts < first ? fact->ts : first;
-			last = fact->ts > last ? fact->ts : last;
-			*vec_push(&rows->facts) = (struct fact_at){ fact->ts, fact };
+			first = ordered->ts < first ? ordered->ts : first;
+			last = ordered->ts > last ? ordered->ts : last;
+			*vec_push(&rows->ordered_events) =
+				(struct ordered_at){ ordered->ts, ordered };
 		}
-		shard->facts.count = 0;
+		shard->ordered_events.count = 0;
 	}
-	if (rows->facts.count == 0) {
+	if (rows->ordered_events.count == 0) {
 		return;
 	}
-	for (size_t i = 0; i < rows->facts.count; i++) {
-		rows->facts.at[i].ts -= first;
+	for (size_t i = 0; i < rows->ordered_events.count; i++) {
+		rows->ordered_events.at[i].ts -= first;
 	}
 	sort(rows, last - first);
-	for (size_t i = 0; i < rows->facts.count; i++) {
-		const struct fact *fact = rows->facts.at[i].fact;
+	for (size_t i = 0; i < rows->ordered_events.count; i++) {
+		const struct ordered *ordered = rows->ordered_events.at[i].ordered;
 
-		if (i + FACTS_AHEAD < rows->facts.count) {
-			__builtin_prefetch(rows->facts.at[i + FACTS_AHEAD].fact);
+		if (i + ORDERED_AHEAD < rows->ordered_events.count) {
+			__builtin_prefetch(rows->ordered_events.at[i + ORDERED_AHEAD].ordered);
 		}
-		rows->whole.running = fact->owner;
-		fact->shard->running = fact->owner;
-		rows->layout.setup->analyses[fact->owner]->on_fact(&rows->whole,
-								   rows->states[fact->owner], fact);
+		rows->whole.running = ordered->owner;
+		ordered->shard->running = ordered->owner;
+		rows->layout.setup->analyses[ordered->owner]->on_ordered(
+			&rows->whole, rows->states[ordered->owner], ordered);
 	}
 }

@@ -13,14 +13,15 @@
 /* ---- slices ---- */
 
 /* What workers added up without an order. */
-static void add_items(struct merge *merge, const struct partial *partial, const struct slice *slice)
+static void add_items(struct merger *merger, const struct partial *partial,
+		      const struct slice *slice)
 {
-	struct shard *shard = &merge->rows.shards[0];
+	struct shard *shard = &merger->rows.shards[0];
 
 	for (uint32_t i = 0; i < slice->item_count; i++) {
 		const struct slice_item *item = &partial->items.at[slice->item_first + i];
 		const struct columns *columns =
-			&merge->rows.layout.item_columns[item->analysis][item->table];
+			&merger->rows.layout.item_columns[item->analysis][item->table];
 		uint64_t *numbers = partial->numbers.at + item->numbers;
 
 		shard->running = item->analysis;
@@ -28,14 +29,14 @@ static void add_items(struct merge *merge, const struct partial *partial, const 
 	}
 }
 
-static void apply_slice(struct merge *merge, const struct merge_stream *stream,
+static void apply_slice(struct merger *merger, const struct merger_stream *stream,
 			const struct partial *partial, const struct slice *slice)
 {
-	struct shard *shard = &merge->rows.shards[0];
-	uint64_t late = slice->window < merge->window ? slice->events : 0;
+	struct shard *shard = &merger->rows.shards[0];
+	uint64_t late = slice->window < merger->window ? slice->events : 0;
 
 	shard_each_with(shard, on_slice, (shard, slice, &stream->identity, late));
-	add_items(merge, partial, slice);
+	add_items(merger, partial, slice);
 	for (unsigned int kind = 0; stream->owns_cpu && kind < RUN_KINDS; kind++) {
 		if (slice->cpu_ns[kind] > 0) {
 			shard_each_with(
@@ -43,25 +44,25 @@ static void apply_slice(struct merge *merge, const struct merge_stream *stream,
 				(shard, stream->cpu, (enum run_kind)kind, slice->cpu_ns[kind]));
 		}
 	}
-	merge->window_has_gap |= stream->owns_cpu && slice->has_gap;
-	merge->applied.events += slice->events;
-	merge->applied.discarded += slice->discarded;
-	merge->applied.lost_packets += slice->lost_packets;
-	merge->applied.bad_packets += slice->bad_packets;
-	merge->account.discarded += slice->discarded;
-	merge->account.lost_packets += slice->lost_packets;
-	merge->account.bad_packets += slice->bad_packets;
-	merge->account.anomalies += slice->anomalies;
-	merge->account.late_events += late;
-	merge->window_late += late;
+	merger->window_has_gap |= stream->owns_cpu && slice->has_gap;
+	merger->applied.events += slice->events;
+	merger->applied.discarded += slice->discarded;
+	merger->applied.lost_packets += slice->lost_packets;
+	merger->applied.bad_packets += slice->bad_packets;
+	merger->account.discarded += slice->discarded;
+	merger->account.lost_packets += slice->lost_packets;
+	merger->account.bad_packets += slice->bad_packets;
+	merger->account.anomalies += slice->anomalies;
+	merger->account.late_events += late;
+	merger->window_late += late;
 }
 
 /* ---- the streams in an order that does not depend on their arrival ---- */
 
 static int by_identity(const void *left, const void *right)
 {
-	const struct merge_stream *a = *(struct merge_stream *const *)left;
-	const struct merge_stream *b = *(struct merge_stream *const *)right;
+	const struct merger_stream *a = *(struct merger_stream *const *)left;
+	const struct merger_stream *b = *(struct merger_stream *const *)right;
 
 	if (a->identity.class_id != b->identity.class_id) {
 		return a->identity.class_id < b->identity.class_id ? -1 : 1;
@@ -72,19 +73,19 @@ static int by_identity(const void *left, const void *right)
 	return a->ordinal < b->ordinal ? -1 : a->ordinal > b->ordinal;
 }
 
-static void order_streams(struct merge *merge)
+static void order_streams(struct merger *merger)
 {
-	if (merge->order.count == merge->streams.count) {
+	if (merger->order.count == merger->streams.count) {
 		return;
 	}
-	merge->order.count = 0;
-	vec_append(&merge->order, merge->streams.at, merge->streams.count);
-	qsort(merge->order.at, merge->order.count, sizeof(merge->order.at[0]), by_identity);
+	merger->order.count = 0;
+	vec_append(&merger->order, merger->streams.at, merger->streams.count);
+	qsort(merger->order.at, merger->order.count, sizeof(merger->order.at[0]), by_identity);
 }
 
 /* ---- rounds ---- */
 
-static void add_entries(struct merge *merge, struct merge_stream *stream, int64_t last)
+static void add_entries(struct merger *merger, struct merger_stream *stream, int64_t last)
 {
 	for (size_t p = 0; p < stream->ready.count; p++) {
 		struct partial *partial = stream->ready.at[p];
@@ -96,7 +97,7 @@ static void add_entries(struct merge *merge, struct merge_stream *stream, int64_
 			if (slice->window > last) {
 				return;
 			}
-			*vec_push(&merge->round.entries) = (struct round_entry){
+			*vec_push(&merger->round.entries) = (struct round_entry){
 				.partial = partial,
 				.slice = slice,
 				.channel = stream->identity.class_id,
@@ -107,22 +108,22 @@ static void add_entries(struct merge *merge, struct merge_stream *stream, int64_
 			};
 			slice->is_counted = true;
 			if (counts) {
-				apply_slice(merge, stream, partial, slice);
+				apply_slice(merger, stream, partial, slice);
 			}
 		}
 	}
 }
 
-static void empty_seam(struct merge *merge)
+static void empty_stitched(struct merger *merger)
 {
-	struct partial *seam = merge->seam;
+	struct partial *stitched = merger->stitched;
 
-	seam->groups.count = 0;
-	seam->records.count = 0;
-	seam->slices.count = 0;
-	seam->chains.count = 0;
-	memset(vec_push(&seam->slices), 0, sizeof(struct slice));
-	seam->slices.at[0].chains = RECORD_NONE;
+	stitched->groups.count = 0;
+	stitched->records.count = 0;
+	stitched->slices.count = 0;
+	stitched->chains.count = 0;
+	memset(vec_push(&stitched->slices), 0, sizeof(struct slice));
+	stitched->slices.at[0].chains = RECORD_NONE;
 }
 
 static size_t groups_of(const struct round *round)
@@ -136,78 +137,79 @@ static size_t groups_of(const struct round *round)
 	return groups;
 }
 
-static void run_whole(struct merge_task *task)
+static void run_whole(struct merger_task *task)
 {
-	struct merge *merge = task->merge;
-	struct rows *rows = &merge->rows;
+	struct merger *merger = task->merger;
+	struct rows *rows = &merger->rows;
 
 	for (unsigned int i = 0; i < task->shards; i++) {
 		unsigned int number = task->first_shard + i;
 
-		rows->shards[number].lane = task->lane;
-		shard_run(&rows->shards[number], &merge->round, number);
+		rows->shards[number].accumulator = task->accumulator;
+		shard_run(&rows->shards[number], &merger->round, number);
 	}
-	shard_count(&rows->shards[task->first_shard], &merge->round, task->stripe, task->stripes,
+	shard_count(&rows->shards[task->first_shard], &merger->round, task->stripe, task->stripes,
 		    rows->class_names.at);
 }
 
 /* The task that is done last does what comes after all. */
 static void run_task(struct job *job, struct worker *worker)
 {
-	struct merge_task *task = (struct merge_task *)job;
+	struct merger_task *task = (struct merger_task *)job;
 
 	(void)worker;
 	run_whole(task);
-	if (atomic_fetch_sub_explicit(&task->merge->tasks_left, 1, memory_order_acq_rel) == 1) {
-		facts_run(&task->merge->rows);
+	if (atomic_fetch_sub_explicit(&task->merger->tasks_left, 1, memory_order_acq_rel) == 1) {
+		ordered_run(&task->merger->rows);
 	}
 }
 
 /* As many tasks as there are workers to do them, but none for next to nothing. */
-static unsigned int task_count(const struct merge *merge)
+static unsigned int task_count(const struct merger *merger)
 {
-	size_t by_work = groups_of(&merge->round) / GROUPS_PER_TASK;
-	unsigned int most = merge->host.tasks_max;
+	size_t by_work = groups_of(&merger->round) / GROUPS_PER_TASK;
+	unsigned int most = merger->host.tasks_max;
 
 	most = most > SHARDS ? SHARDS : most;
 	return by_work < most ? (unsigned int)by_work : most;
 }
 
 /* Without workers this is what they would do; else it is too little for them. */
-static void run_here(struct merge *merge)
+static void run_here(struct merger *merger)
 {
-	struct stats *stats = merge->host.tasks_max == 0 ? merge->setup->stats : NULL;
-	struct merge_task whole = {
-		.merge = merge, .lane = rows_lane(&merge->rows, 0), .shards = SHARDS, .stripes = 1
-	};
+	struct stats *stats = merger->host.tasks_max == 0 ? merger->setup->stats : NULL;
+	struct merger_task whole = { .merger = merger,
+				     .accumulator = accumulator_of_task(&merger->rows, 0),
+				     .shards = SHARDS,
+				     .stripes = 1 };
 	uint64_t begin = stats ? stats_now() : 0;
 
 	run_whole(&whole);
-	facts_run(&merge->rows);
+	ordered_run(&merger->rows);
 	if (stats) {
-		stats->job_ns[JOB_MERGE] += stats_now() - begin;
-		stats->jobs[JOB_MERGE]++;
+		stats->job_ns[JOB_MERGER] += stats_now() - begin;
+		stats->jobs[JOB_MERGER]++;
 	}
 }
 
-static void run_round(struct merge *merge)
+static void run_round(struct merger *merger)
 {
-	unsigned int count = task_count(merge), shard = 0;
+	unsigned int count = task_count(merger), shard = 0;
 
-	probe_round(merge->round.bound, merge->round.entries.count, count);
+	probe_round(merger->round.bound, merger->round.entries.count, count);
 	if (count == 0) {
-		run_here(merge);
+		run_here(merger);
 		return;
 	}
-	merge->tasks_running = count;
-	atomic_store_explicit(&merge->tasks_left, count, memory_order_relaxed);
+	merger->tasks_running = count;
+	atomic_store_explicit(&merger->tasks_left, count, memory_order_relaxed);
 	for (unsigned int i = 0; i < count; i++) {
-		struct merge_task *task = &merge->tasks[i];
+		struct merger_task *task = &merger->tasks[i];
 
-		*task = (struct merge_task){
-			.job = { .run = run_task, .kind = JOB_MERGE, .user = merge },
-			.merge = merge,
-			.lane = rows_lane(&merge->rows, i),
+		*task = (struct merger_task){
+			.job = { .run = run_task, .kind = JOB_MERGER, .user = merger },
+			.merger = merger,
+			.accumulator = accumulator_of_task(&merger->rows, i),
 			.first_shard = shard,
 			.shards = (SHARDS - shard) / (count - i),
 			.stripe = i,
@@ -216,49 +218,50 @@ static void run_round(struct merge *merge)
 		shard += task->shards;
 	}
 	for (unsigned int i = 0; i < count; i++) {
-		merge->host.submit(merge->host.user, &merge->tasks[i].job);
+		merger->host.submit(merger->host.user, &merger->tasks[i].job);
 	}
 }
 
-int64_t round_last(const struct merge *merge)
+int64_t round_last(const struct merger *merger)
 {
-	if (merge->is_before_range) {
+	if (merger->is_before_range) {
 		return WINDOW_BEFORE;
 	}
-	if (merge->close_at < merge->window_end) {
+	if (merger->close_at < merger->window_end) {
 		return INT64_MAX - 1; /* the trace ends in it */
 	}
-	return merge->window_is_long ? (int64_t)(merge->window_end / merge->setup->window_ns) - 1
-				     : merge->window;
+	return merger->window_is_long ? (int64_t)(merger->window_end / merger->setup->window_ns) - 1
+				      : merger->window;
 }
 
-static bool is_for_rename(const struct merge *merge, uint64_t bound)
+static bool is_for_rename(const struct merger *merger, uint64_t bound)
 {
-	return !merge->closes && merge->renames.count > 0 && merge->renames.at[0].ts == bound;
+	return !merger->closes && merger->renames.count > 0 && merger->renames.at[0].ts == bound;
 }
 
-void round_begin(struct merge *merge, uint64_t bound, bool closes)
+void round_begin(struct merger *merger, uint64_t bound, bool closes)
 {
-	order_streams(merge);
-	merge->closes = closes;
-	merge->last_bound = bound;
-	merge->round.number++;
-	merge->round.bound = bound;
-	merge->round.former = is_for_rename(merge, bound) ? merge->renames.at[0].from : INT64_MIN;
-	merge->round.entries.count = 0;
-	empty_seam(merge);
-	seam_resolve(merge, bound);
-	seam_charge(merge, closes ? merge->close_at : bound, closes);
-	for (size_t i = 0; i < merge->order.count; i++) {
-		add_entries(merge, merge->order.at[i], round_last(merge));
+	order_streams(merger);
+	merger->closes = closes;
+	merger->last_bound = bound;
+	merger->round.number++;
+	merger->round.bound = bound;
+	merger->round.former =
+		is_for_rename(merger, bound) ? merger->renames.at[0].from : INT64_MIN;
+	merger->round.entries.count = 0;
+	empty_stitched(merger);
+	cpus_resolve(merger, bound);
+	cpus_charge(merger, closes ? merger->close_at : bound, closes);
+	for (size_t i = 0; i < merger->order.count; i++) {
+		add_entries(merger, merger->order.at[i], round_last(merger));
 	}
-	*vec_push(&merge->round.entries) = (struct round_entry){
-		.partial = merge->seam,
-		.slice = &merge->seam->slices.at[0],
+	*vec_push(&merger->round.entries) = (struct round_entry){
+		.partial = merger->stitched,
+		.slice = &merger->stitched->slices.at[0],
 		.cpu_id = UINT64_MAX,
 		.owns_cpu = true,
 	};
-	run_round(merge);
+	run_round(merger);
 }
 
 /* ---- partials that were used ---- */
@@ -272,7 +275,7 @@ static bool is_used_up(struct partial *partial, int64_t last, uint64_t bound)
 	       (bound == UINT64_MAX || partial->records_until < bound);
 }
 
-void round_forget(struct merge_stream *stream, int64_t last, uint64_t bound, bool closed)
+void round_forget(struct merger_stream *stream, int64_t last, uint64_t bound, bool closed)
 {
 	size_t kept = 0;
 
@@ -284,9 +287,9 @@ void round_forget(struct merge_stream *stream, int64_t last, uint64_t bound, boo
 			partial->slices_used++;
 		}
 		if (is_used_up(partial, last, closed ? UINT64_MAX : bound)) {
-			stream->merge->held_bytes -= partial->held_bytes;
-			seam_forget(stream, partial);
-			shelf_put(stream->merge->setup->shelf, partial);
+			stream->merger->held_bytes -= partial->held_bytes;
+			cpus_forget(stream, partial);
+			partial_cache_put(stream->merger->setup->partial_cache, partial);
 		} else {
 			stream->ready.at[kept++] = partial;
 		}

@@ -103,9 +103,9 @@ static void left(struct applying *at, struct thread *thread, const struct record
 	bool is_here = thread->cpu == at->entry->cpu_id;
 	struct switch_out out = { .ts = ts,
 				  .flags = record->flags,
-				  .is_late = !is_here && thread->in_ts == ts && ts != 0 };
+				  .is_tie = !is_here && thread->in_ts == ts && ts != 0 };
 
-	if (out.is_late) {
+	if (out.is_tie) {
 		out.in_ts = thread->before_ts;
 		thread->before_ts = 0;
 	} else {
@@ -336,14 +336,14 @@ static int by_order(const void *left, const void *right)
 /* Of several groups: `order` is sorted by the next record of each from @i on. */
 static void use_nodes(struct shard *shard, const struct round *round, struct shard_key *key)
 {
-	struct lane *lane = shard->lane;
+	struct accumulator *accumulator = shard->accumulator;
 	struct shard_node **order;
 	size_t count = key->count, at = count;
 
-	vec_reserve(&lane->order, count);
-	order = lane->order.at;
-	for (uint32_t i = key->first; i != RECORD_NONE; i = lane->nodes.at[i].next) {
-		order[--at] = &lane->nodes.at[i];
+	vec_reserve(&accumulator->order, count);
+	order = accumulator->order.at;
+	for (uint32_t i = key->first; i != RECORD_NONE; i = accumulator->nodes.at[i].next) {
+		order[--at] = &accumulator->nodes.at[i];
 		if (count <= FEW_NODES) {
 			place(order, at, count);
 		}
@@ -373,33 +373,35 @@ static inline void add_node(struct shard *shard, const struct round *round, size
 {
 	const struct partial *partial = round->entries.at[entry].partial;
 	const struct group *group = &partial->groups.at[g];
-	struct lane *lane = shard->lane;
+	struct accumulator *accumulator = shard->accumulator;
 
 	__builtin_prefetch(group + GROUPS_AHEAD);
 	if (group->first == RECORD_NONE || is_beyond(round, group->key, group->ts)) {
 		return;
 	}
 	__builtin_prefetch(&partial->records.at[group->first]);
-	lane->nodes.at[lane->nodes.count++] = (struct shard_node){ .key = group->key,
-								   .ts = group->ts,
-								   .entry = (uint32_t)entry,
-								   .group = g,
-								   .made = group->made,
-								   .next = RECORD_NONE };
+	accumulator->nodes.at[accumulator->nodes.count++] =
+		(struct shard_node){ .key = group->key,
+				     .ts = group->ts,
+				     .entry = (uint32_t)entry,
+				     .group = g,
+				     .made = group->made,
+				     .next = RECORD_NONE };
 	__builtin_prefetch(&shard->slots.at[hash_mix((uint64_t)group->key) & shard->slots.mask]);
 }
 
 /* All groups of the shard that have something in the round. */
 static void collect(struct shard *shard, const struct round *round, unsigned int number)
 {
-	struct lane *lane = shard->lane;
+	struct accumulator *accumulator = shard->accumulator;
 
-	lane->nodes.count = 0;
+	accumulator->nodes.count = 0;
 	for (size_t e = 0; e < round->entries.count; e++) {
 		const struct slice *slice = round->entries.at[e].slice;
 		const struct partial *partial = round->entries.at[e].partial;
 
-		vec_reserve_more(&lane->nodes, slice->shards[number + 1] - slice->shards[number]);
+		vec_reserve_more(&accumulator->nodes,
+				 slice->shards[number + 1] - slice->shards[number]);
 		for (uint32_t g = slice->shards[number]; g < slice->shards[number + 1]; g++) {
 			add_node(shard, round, e, g);
 		}
@@ -407,7 +409,7 @@ static void collect(struct shard *shard, const struct round *round, unsigned int
 			uint32_t g = partial->chains.at[slice->chains].first[number];
 
 			for (; g != RECORD_NONE; g = partial->groups.at[g].next) {
-				vec_reserve_more(&lane->nodes, 1);
+				vec_reserve_more(&accumulator->nodes, 1);
 				add_node(shard, round, e, g);
 			}
 		}
@@ -417,28 +419,28 @@ static void collect(struct shard *shard, const struct round *round, unsigned int
 /* Chains the groups of each key. */
 static void chain_by_key(struct shard *shard, uint32_t round)
 {
-	struct lane *lane = shard->lane;
+	struct accumulator *accumulator = shard->accumulator;
 
-	lane->keys.count = 0;
-	for (size_t i = 0; i < lane->nodes.count; i++) {
-		const struct shard_node *node = &lane->nodes.at[i];
+	accumulator->keys.count = 0;
+	for (size_t i = 0; i < accumulator->nodes.count; i++) {
+		const struct shard_node *node = &accumulator->nodes.at[i];
 		struct slot *slot = shard_slot(shard, node->key);
 		struct shard_key *key;
 
 		if (slot->round == round) {
-			key = &lane->keys.at[slot->at];
-			lane->nodes.at[key->last].next = (uint32_t)i;
+			key = &accumulator->keys.at[slot->at];
+			accumulator->nodes.at[key->last].next = (uint32_t)i;
 			key->last = (uint32_t)i;
 			key->count++;
 			continue;
 		}
 		slot->round = round;
-		slot->at = (uint32_t)lane->keys.count;
-		*vec_push(&lane->keys) = (struct shard_key){ .key = node->key,
-							     .thread = slot->thread,
-							     .first = (uint32_t)i,
-							     .last = (uint32_t)i,
-							     .count = 1 };
+		slot->at = (uint32_t)accumulator->keys.count;
+		*vec_push(&accumulator->keys) = (struct shard_key){ .key = node->key,
+								    .thread = slot->thread,
+								    .first = (uint32_t)i,
+								    .last = (uint32_t)i,
+								    .count = 1 };
 		if (slot->thread) {
 			__builtin_prefetch(slot->thread);
 			__builtin_prefetch((const char *)slot->thread + 64);
@@ -453,16 +455,16 @@ static void chain_by_key(struct shard *shard, uint32_t round)
  */
 void shard_run(struct shard *shard, const struct round *round, unsigned int number)
 {
-	const struct lane *lane = shard->lane;
+	const struct accumulator *accumulator = shard->accumulator;
 
 	shard_settle(shard);
 	collect(shard, round, number);
 	chain_by_key(shard, round->number);
-	for (size_t i = 0; i < lane->keys.count; i++) {
-		struct shard_key *key = &lane->keys.at[i];
+	for (size_t i = 0; i < accumulator->keys.count; i++) {
+		struct shard_key *key = &accumulator->keys.at[i];
 
 		if (key->count == 1) {
-			(void)use_node(shard, round, key, &lane->nodes.at[key->first], NULL);
+			(void)use_node(shard, round, key, &accumulator->nodes.at[key->first], NULL);
 		} else {
 			use_nodes(shard, round, key);
 		}

@@ -61,15 +61,16 @@ struct item *shard_item(struct shard *shard, unsigned int table, const struct it
 struct item *shard_item_named(struct shard *shard, unsigned int table, uint64_t id,
 			      const char *name);
 uint64_t *shard_item_again(struct shard *shard, struct item *item);
-/* Notes what on_fact() is to see; fill in the words. */
-struct fact *shard_fact(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int kind);
+/* Notes what on_ordered() is to see; fill in the words. */
+struct ordered *shard_note_ordered(struct shard *shard, struct thread *thread, uint64_t ts,
+				   unsigned int kind);
 /* Keeps the instance, if it is one of the longest. */
 void shard_longest(struct shard *shard, unsigned int table, const struct instance *instance);
 /* Whether one of @ns may be, so that it is worth to be described. */
 static inline bool shard_is_long(const struct shard *shard, unsigned int table, uint64_t ns)
 {
 	const struct longest *longest =
-		&shard->lane->longest[shard->layout->offsets[shard->running][table]];
+		&shard->accumulator->longest[shard->layout->offsets[shard->running][table]];
 
 	return longest_may_have(longest, ns);
 }

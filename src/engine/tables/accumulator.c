@@ -29,96 +29,98 @@ void longest_free(const struct layout *layout, struct longest *longest)
 	free(longest);
 }
 
-static struct lane *lane_new(const struct layout *layout)
+static struct accumulator *accumulator_new(const struct layout *layout)
 {
-	struct lane *lane = mem_alloc(sizeof(*lane));
+	struct accumulator *accumulator = mem_alloc(sizeof(*accumulator));
 
-	lane->trace = mem_alloc((layout->columns[SCOPE_TRACE].count + 1) * sizeof(uint64_t));
-	lane->items = mem_alloc(sizeof(*lane->items));
-	items_init(lane->items, false);
-	lane->longest = longest_new(layout);
-	return lane;
+	accumulator->trace = mem_alloc((layout->columns[SCOPE_TRACE].count + 1) * sizeof(uint64_t));
+	accumulator->items = mem_alloc(sizeof(*accumulator->items));
+	items_init(accumulator->items, false);
+	accumulator->longest = longest_new(layout);
+	return accumulator;
 }
 
-static void lane_free(const struct layout *layout, struct lane *lane)
+static void accumulator_free(const struct layout *layout, struct accumulator *accumulator)
 {
-	columns_empty(&layout->columns[SCOPE_TRACE], lane->trace);
-	items_fini(lane->items, layout->item_columns);
-	longest_free(layout, lane->longest);
+	columns_empty(&layout->columns[SCOPE_TRACE], accumulator->trace);
+	items_fini(accumulator->items, layout->item_columns);
+	longest_free(layout, accumulator->longest);
 	for (size_t a = 0; a < ANALYSES_MAX; a++) {
-		vec_fini(&lane->indexed[a]);
+		vec_fini(&accumulator->indexed[a]);
 	}
-	free(lane->trace);
-	free(lane->names);
-	free(lane->items);
-	vec_fini(&lane->names_touched);
-	vec_fini(&lane->nodes);
-	vec_fini(&lane->keys);
-	vec_fini(&lane->order);
-	free(lane);
+	free(accumulator->trace);
+	free(accumulator->names);
+	free(accumulator->items);
+	vec_fini(&accumulator->names_touched);
+	vec_fini(&accumulator->nodes);
+	vec_fini(&accumulator->keys);
+	vec_fini(&accumulator->order);
+	free(accumulator);
 }
 
-struct lane *rows_lane(struct rows *rows, unsigned int number)
+struct accumulator *accumulator_of_task(struct rows *rows, unsigned int number)
 {
-	while (rows->lanes.count <= number) {
-		*vec_push(&rows->lanes) = lane_new(&rows->layout);
+	while (rows->accumulators.count <= number) {
+		*vec_push(&rows->accumulators) = accumulator_new(&rows->layout);
 	}
-	return rows->lanes.at[number];
+	return rows->accumulators.at[number];
 }
 
-void lanes_init(struct rows *rows)
+void accumulators_init(struct rows *rows)
 {
 	for (size_t i = 0; i < SHARDS; i++) {
-		rows->shards[i].lane = rows_lane(rows, 0);
+		rows->shards[i].accumulator = accumulator_of_task(rows, 0);
 	}
-	rows->whole_lane.items = &rows->items;
-	rows->whole_lane.trace = rows->trace.window;
-	rows->whole_lane.longest = longest_new(&rows->layout);
-	rows->whole.lane = &rows->whole_lane;
+	rows->whole_accumulator.items = &rows->items;
+	rows->whole_accumulator.trace = rows->trace.window;
+	rows->whole_accumulator.longest = longest_new(&rows->layout);
+	rows->whole.accumulator = &rows->whole_accumulator;
 }
 
-void lanes_fini(struct rows *rows)
+void accumulators_fini(struct rows *rows)
 {
-	for (size_t i = 0; i < rows->lanes.count; i++) {
-		lane_free(&rows->layout, rows->lanes.at[i]);
+	for (size_t i = 0; i < rows->accumulators.count; i++) {
+		accumulator_free(&rows->layout, rows->accumulators.at[i]);
 	}
-	vec_fini(&rows->lanes);
+	vec_fini(&rows->accumulators);
 	for (size_t a = 0; a < ANALYSES_MAX; a++) {
-		vec_fini(&rows->whole_lane.indexed[a]);
+		vec_fini(&rows->whole_accumulator.indexed[a]);
 	}
-	longest_free(&rows->layout, rows->whole_lane.longest);
+	longest_free(&rows->layout, rows->whole_accumulator.longest);
 }
 
 /* ---- event names ---- */
 
-static void grow_names(const struct layout *layout, struct lane *lane, uint32_t event_name)
+static void grow_names(const struct layout *layout, struct accumulator *accumulator,
+		       uint32_t event_name)
 {
 	size_t columns = layout->columns[SCOPE_EVENT].count;
 	size_t room = ((size_t)event_name + 1) * 2;
 
-	lane->names = mem_realloc(lane->names, room * columns * sizeof(uint64_t));
-	memset(lane->names + lane->names_room * columns, 0,
-	       (room - lane->names_room) * columns * sizeof(uint64_t));
-	lane->names_room = room;
+	accumulator->names = mem_realloc(accumulator->names, room * columns * sizeof(uint64_t));
+	memset(accumulator->names + accumulator->names_room * columns, 0,
+	       (room - accumulator->names_room) * columns * sizeof(uint64_t));
+	accumulator->names_room = room;
 }
 
-uint64_t *lane_names_row(const struct layout *layout, struct lane *lane, uint32_t event_name)
+uint64_t *accumulator_names_row(const struct layout *layout, struct accumulator *accumulator,
+				uint32_t event_name)
 {
-	if (event_name >= lane->names_room) {
-		grow_names(layout, lane, event_name);
+	if (event_name >= accumulator->names_room) {
+		grow_names(layout, accumulator, event_name);
 	}
-	return lane->names + event_name * layout->columns[SCOPE_EVENT].count;
+	return accumulator->names + event_name * layout->columns[SCOPE_EVENT].count;
 }
 
 /* ---- adding up ---- */
 
 /* What rows of items have together, and nobody added to the trace's (table.has_sum). */
-static void sum_items(struct rows *rows, const struct lane *lane)
+static void sum_items(struct rows *rows, const struct accumulator *accumulator)
 {
 	const struct layout *layout = &rows->layout;
 
-	for (size_t i = 0; i < lane->items->touched.count; i++) {
-		const struct item *item = lane->items->touched.at[i];
+	for (size_t i = 0; i < accumulator->items->touched.count; i++) {
+		const struct item *item = accumulator->items->touched.at[i];
 		const struct analysis *analysis = layout->setup->analyses[item->analysis];
 		const struct table *table = &analysis->tables[item->table];
 		uint64_t *trace = rows->trace.window + layout->offsets[item->analysis][0];
@@ -130,27 +132,27 @@ static void sum_items(struct rows *rows, const struct lane *lane)
 	}
 }
 
-void lane_gather(struct rows *rows, struct lane *lane)
+void accumulator_collect(struct rows *rows, struct accumulator *accumulator)
 {
 	const struct layout *layout = &rows->layout;
 	const struct columns *of_names = &layout->columns[SCOPE_EVENT];
 
-	columns_move(&layout->columns[SCOPE_TRACE], rows->trace.window, lane->trace);
-	for (size_t i = 0; i < lane->names_touched.count; i++) {
-		uint32_t name = lane->names_touched.at[i];
+	columns_move(&layout->columns[SCOPE_TRACE], rows->trace.window, accumulator->trace);
+	for (size_t i = 0; i < accumulator->names_touched.count; i++) {
+		uint32_t name = accumulator->names_touched.at[i];
 
 		columns_move(of_names, rows->names.at[name]->sums.window,
-			     lane->names + name * of_names->count);
+			     accumulator->names + name * of_names->count);
 	}
-	lane->names_touched.count = 0;
-	sum_items(rows, lane);
-	items_gather(&rows->items, lane->items, layout->item_columns);
+	accumulator->names_touched.count = 0;
+	sum_items(rows, accumulator);
+	items_gather(&rows->items, accumulator->items, layout->item_columns);
 	for (uint32_t i = 0; i < layout->longest_count; i++) {
-		longest_gather(&rows->longest[i], &lane->longest[i]);
+		longest_gather(&rows->longest[i], &accumulator->longest[i]);
 	}
 }
 
-static void join(const struct layout *layout, struct lane *to, struct lane *from)
+static void join(const struct layout *layout, struct accumulator *to, struct accumulator *from)
 {
 	const struct columns *of_names = &layout->columns[SCOPE_EVENT];
 
@@ -159,7 +161,7 @@ static void join(const struct layout *layout, struct lane *to, struct lane *from
 		uint32_t name = from->names_touched.at[i];
 
 		*vec_push(&to->names_touched) = name;
-		columns_move(of_names, lane_names_row(layout, to, name),
+		columns_move(of_names, accumulator_names_row(layout, to, name),
 			     from->names + name * of_names->count);
 	}
 	from->names_touched.count = 0;
@@ -169,9 +171,9 @@ static void join(const struct layout *layout, struct lane *to, struct lane *from
 	}
 }
 
-void lanes_join(struct rows *rows)
+void accumulators_join(struct rows *rows)
 {
-	for (size_t i = 1; i < rows->lanes.count; i++) {
-		join(&rows->layout, rows->lanes.at[0], rows->lanes.at[i]);
+	for (size_t i = 1; i < rows->accumulators.count; i++) {
+		join(&rows->layout, rows->accumulators.at[0], rows->accumulators.at[i]);
 	}
 }

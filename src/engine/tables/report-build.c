@@ -414,8 +414,8 @@ static void list_crowd(struct rows *rows, struct crowd *crowd, bool total)
 	crowd->numbers = kh_init(process_numbers);
 	for (size_t s = 0; s < SHARDS; s++) {
 		const struct shard *shard = &rows->shards[s];
-		size_t count = total ? shard->kept.count : shard->touched.count;
-		struct thread **from = total ? shard->kept.at : shard->touched.at;
+		size_t count = total ? shard->resident.count : shard->touched.count;
+		struct thread **from = total ? shard->resident.at : shard->touched.at;
 
 		for (size_t i = 0; i < count; i++) {
 			if (from[i]) {

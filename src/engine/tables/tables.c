@@ -105,9 +105,9 @@ static void shard_init(struct shard *shard, const struct layout *layout)
  * shard_fini(). */
 static void threads_fini(struct shard *shard)
 {
-	for (size_t i = 0; i < shard->kept.count; i++) {
-		if (shard->kept.at[i]) {
-			rows_thread_fini(shard->layout, shard->kept.at[i]);
+	for (size_t i = 0; i < shard->resident.count; i++) {
+		if (shard->resident.at[i]) {
+			rows_thread_fini(shard->layout, shard->resident.at[i]);
 		}
 	}
 	if (shard->other) {
@@ -124,12 +124,12 @@ static void shard_fini(struct shard *shard)
 	free(shard->slots.at);
 	vec_fini(&shard->dead);
 	vec_fini(&shard->oncpus);
-	vec_fini(&shard->kept_free);
+	vec_fini(&shard->resident_free);
 	vec_fini(&shard->settled);
-	vec_fini(&shard->kept);
+	vec_fini(&shard->resident);
 	vec_fini(&shard->free_threads);
 	vec_fini(&shard->touched);
-	vec_fini(&shard->facts);
+	vec_fini(&shard->ordered_events);
 }
 
 void rows_init(struct rows *rows, const struct setup *setup)
@@ -146,15 +146,15 @@ void rows_init(struct rows *rows, const struct setup *setup)
 		shard_init(&rows->shards[i], &rows->layout);
 	}
 	rows->whole.layout = &rows->layout;
-	lanes_init(rows);
-	facts_init(rows);
+	accumulators_init(rows);
+	ordered_init(rows);
 }
 
 static void cpu_free(const struct layout *layout, struct cpu *cpu)
 {
 	sums_fini(layout, &cpu->sums, SCOPE_CPU);
 	vec_fini(&cpu->segments);
-	vec_fini(&cpu->line);
+	vec_fini(&cpu->running);
 	free(cpu);
 }
 
@@ -162,8 +162,8 @@ void rows_fini(struct rows *rows)
 {
 	const struct layout *layout = &rows->layout;
 
-	facts_fini(rows);
-	lanes_fini(rows);
+	ordered_fini(rows);
+	accumulators_fini(rows);
 	if (rows->other) {
 		rows_thread_fini(layout, rows->other); /* its memory is a shard's */
 	}
@@ -248,7 +248,7 @@ void rows_set_classes(struct rows *rows, const struct plan *plan)
 
 uint64_t *shard_trace_row(struct shard *shard, unsigned int table)
 {
-	return shard->lane->trace + shard->layout->offsets[shard->running][table];
+	return shard->accumulator->trace + shard->layout->offsets[shard->running][table];
 }
 
 uint64_t *shard_cpu_row(struct shard *shard, struct cpu *cpu, unsigned int table)
@@ -267,19 +267,20 @@ uint64_t *shard_thread_row(struct shard *shard, struct thread *thread, unsigned 
 
 uint64_t *shard_event_row(struct shard *shard, uint32_t event_name, unsigned int table)
 {
-	struct lane *lane = shard->lane;
-	uint64_t *row = lane_names_row(shard->layout, lane, event_name) +
+	struct accumulator *accumulator = shard->accumulator;
+	uint64_t *row = accumulator_names_row(shard->layout, accumulator, event_name) +
 			shard->layout->offsets[shard->running][table];
 
 	if (row[0] == 0) {
-		*vec_push(&lane->names_touched) = event_name; /* perhaps again: harmless */
+		*vec_push(&accumulator->names_touched) = event_name; /* perhaps again: harmless */
 	}
 	return row;
 }
 
 struct item *shard_item(struct shard *shard, unsigned int table, const struct item_key *key)
 {
-	return items_find(shard->lane->items, &shard->layout->item_columns[shard->running][table],
+	return items_find(shard->accumulator->items,
+			  &shard->layout->item_columns[shard->running][table],
 			  (unsigned int)shard->running, table, key);
 }
 
@@ -316,31 +317,33 @@ uint64_t *shard_item_row(struct shard *shard, unsigned int table, const struct i
 
 uint64_t *shard_item_again(struct shard *shard, struct item *item)
 {
-	items_touch(shard->lane->items, item);
+	items_touch(shard->accumulator->items, item);
 	return item->window;
 }
 
-struct fact *shard_fact(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int kind)
+struct ordered *shard_note_ordered(struct shard *shard, struct thread *thread, uint64_t ts,
+				   unsigned int kind)
 {
-	struct fact *fact = vec_push(&shard->facts);
+	struct ordered *ordered = vec_push(&shard->ordered_events);
 
-	*fact = (struct fact){ .ts = ts,
-			       .thread = thread,
-			       .shard = shard,
-			       .owner = (uint8_t)shard->running,
-			       .kind = (uint8_t)kind };
-	return fact;
+	*ordered = (struct ordered){ .ts = ts,
+				     .thread = thread,
+				     .shard = shard,
+				     .owner = (uint8_t)shard->running,
+				     .kind = (uint8_t)kind };
+	return ordered;
 }
 
 void shard_longest(struct shard *shard, unsigned int table, const struct instance *instance)
 {
-	longest_add(&shard->lane->longest[shard->layout->offsets[shard->running][table]], instance);
+	longest_add(&shard->accumulator->longest[shard->layout->offsets[shard->running][table]],
+		    instance);
 }
 
 uint64_t *shard_row_at(struct shard *shard, unsigned int table, uint32_t index,
 		       struct item_key (*key_of)(const struct shard *shard, uint32_t index))
 {
-	struct indexed_items *known = &shard->lane->indexed[shard->running];
+	struct indexed_items *known = &shard->accumulator->indexed[shard->running];
 	struct item_key key;
 
 	while (known->count <= index) {
@@ -381,11 +384,11 @@ static void fold(const struct columns *columns, struct sums *sums, bool keep)
 
 void rows_gather(struct rows *rows)
 {
-	for (size_t i = 0; i < rows->lanes.count; i++) {
-		lane_gather(rows, rows->lanes.at[i]);
+	for (size_t i = 0; i < rows->accumulators.count; i++) {
+		accumulator_collect(rows, rows->accumulators.at[i]);
 	}
 	for (uint32_t i = 0; i < rows->layout.longest_count; i++) {
-		longest_gather(&rows->longest[i], &rows->whole_lane.longest[i]);
+		longest_gather(&rows->longest[i], &rows->whole_accumulator.longest[i]);
 	}
 }
 
@@ -393,24 +396,25 @@ static void end_window_of(struct shard *shard, struct thread *thread, uint64_t e
 {
 	shard_each_with(shard, on_window_end, (shard, thread, end));
 	if (thread->is_dead) {
-		shard->settled.at[thread->kept_at / 64] |= (uint64_t)1 << thread->kept_at % 64;
+		shard->settled.at[thread->resident_at / 64] |= (uint64_t)1
+							       << thread->resident_at % 64;
 	}
 }
 
 /* Most threads that are kept died long ago, and their memory is far. */
 static void end_window_in(struct shard *shard, uint64_t end)
 {
-	while (shard->settled.count * 64 < shard->kept.count) {
+	while (shard->settled.count * 64 < shard->resident.count) {
 		*vec_push(&shard->settled) = 0;
 	}
-	for (size_t word = 0; word * 64 < shard->kept.count; word++) {
+	for (size_t word = 0; word * 64 < shard->resident.count; word++) {
 		uint64_t left = ~shard->settled.at[word];
 
 		for (; left != 0; left &= left - 1) {
 			size_t i = word * 64 + (size_t)__builtin_ctzll(left);
 
-			if (i < shard->kept.count && shard->kept.at[i]) {
-				end_window_of(shard, shard->kept.at[i], end);
+			if (i < shard->resident.count && shard->resident.at[i]) {
+				end_window_of(shard, shard->resident.at[i], end);
 			}
 		}
 	}

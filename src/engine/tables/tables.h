@@ -31,16 +31,16 @@ enum cpu_state {
 };
 
 /* From ts on, the thread of this key runs. */
-struct line_change {
+struct running_change {
 	uint64_t ts;
 	int64_t key;
 };
 
 struct cpu {
 	uint64_t id;
-	uint32_t number;            /* its id, as far as keys have room for it */
-	struct merge_stream *owner; /* the stream whose switches count */
-	enum cpu_state state;       /* from `since` on */
+	uint32_t number;             /* its id, as far as keys have room for it */
+	struct merger_stream *owner; /* the stream whose switches count */
+	enum cpu_state state;        /* from `since` on */
 	int32_t tid;
 	uint64_t since;                        /* ns: the end of the segments */
 	uint64_t initial_limit;                /* ns: CPU_INITIAL ends when the watermark is here */
@@ -49,7 +49,7 @@ struct cpu {
 	char initial_name[NAME_BYTES];
 	VEC(struct segment) segments; /* not charged yet, in order */
 	size_t segments_used;
-	VEC(struct line_change) line; /* who runs: for streams that do not tell (seam.c) */
+	VEC(struct running_change) running; /* who runs: for streams that do not tell (seam.c) */
 	struct sums sums;
 };
 
@@ -61,7 +61,7 @@ struct thread {
 	uint64_t in_ts;     /* of that, 0: not known */
 	uint64_t before_ts; /* of the switch-in before, whose end was not told; 0: none */
 	uint32_t incarnation;
-	uint32_t kept_at; /* index in shard->kept */
+	uint32_t resident_at; /* index in shard->kept */
 	bool is_dead;
 	bool is_in;       /* since in_ts, as far as was told */
 	bool is_touched;  /* its sums: something may have been added in the open window */
@@ -152,7 +152,7 @@ struct indexed_items {
 
 /* Rows of the open window, and the longest in it, for the shards that a task goes through one after
  * the other: the same memory for all of them stays in the cache. */
-struct lane {
+struct accumulator {
 	uint64_t *trace;
 	uint64_t *names; /* by event name */
 	size_t names_room;
@@ -168,27 +168,27 @@ struct lane {
 
 struct shard {
 	const struct layout *layout;
-	struct lane *lane;                /* of the task that goes through it, or did */
+	struct accumulator *accumulator;  /* of the task that goes through it, or did */
 	size_t running;                   /* index of the analysis whose call runs */
 	const struct round_entry *source; /* of the records that are applied */
 	struct slots slots;
-	VEC(struct thread *) kept; /* all that have a row, live and dead; NULL: free */
-	VEC(uint32_t) kept_free;   /* indexes of those */
-	VEC(uint64_t) settled;     /* bits by index in kept: dead, and a window has ended since */
-	VEC(struct dead) dead;     /* of those */
+	VEC(struct thread *) resident; /* all that have a row, live and dead; NULL: free */
+	VEC(uint32_t) resident_free;   /* indexes of those */
+	VEC(uint64_t) settled; /* bits by index in kept: dead, and a window has ended since */
+	VEC(struct dead) dead; /* of those */
 	VEC(struct open_oncpu) oncpus;
 	VEC(char *) blocks;                /* of memory for threads */
 	VEC(struct thread *) free_threads; /* in those, not in use */
 	VEC(struct thread *) touched;
-	struct thread *other;   /* where dead threads beyond the bound went */
-	bool is_closing, keeps; /* a window has closed: what shard_settle() is to do */
-	VEC(struct fact) facts; /* of the round */
+	struct thread *other;               /* where dead threads beyond the bound went */
+	bool is_closing, keeps;             /* a window has closed: what shard_settle() is to do */
+	VEC(struct ordered) ordered_events; /* of the round */
 };
 
 /* A fact of the round, and when it was, since the first. */
-struct fact_at {
+struct ordered_at {
 	uint64_t ts;
-	struct fact *fact;
+	struct ordered *ordered;
 };
 
 struct rows {
@@ -196,17 +196,17 @@ struct rows {
 	struct sums trace;
 	khash_t(cpus) * cpus;
 	struct shard shards[SHARDS];
-	VEC(struct lane *) lanes;       /* by the number of the task */
-	struct thread *other;           /* of all shards, made for a report */
-	VEC(struct event_name *) names; /* by name id */
+	VEC(struct accumulator *) accumulators; /* by the number of the task */
+	struct thread *other;                   /* of all shards, made for a report */
+	VEC(struct event_name *) names;         /* by name id */
 	khash_t(name_ids) * name_ids;
 	VEC(uint32_t) class_names; /* name id by class index */
 	struct items items;
 	struct longest *longest, *longest_total; /* of the open window, and of those closed */
 	void *states[ANALYSES_MAX];              /* analyses' own of the trace; NULL: none */
-	VEC(struct fact_at) facts, facts_sorted; /* of the round */
-	struct shard whole;                      /* has no threads */
-	struct lane whole_lane;                  /* its items are the trace's */
+	VEC(struct ordered_at) ordered_events, ordered_sorted; /* of the round */
+	struct shard whole;                                    /* has no threads */
+	struct accumulator whole_accumulator;                  /* its items are the trace's */
 };
 
 void rows_init(struct rows *rows, const struct setup *setup);
@@ -254,8 +254,9 @@ void shard_thread_ends(struct shard *shard, struct thread *thread, uint64_t ts);
 /* Something is said of a thread that is dead: the end of the window concerns it once more. */
 static inline void shard_unsettle(struct shard *shard, const struct thread *thread)
 {
-	if (thread->kept_at / 64 < shard->settled.count) {
-		shard->settled.at[thread->kept_at / 64] &= ~((uint64_t)1 << thread->kept_at % 64);
+	if (thread->resident_at / 64 < shard->settled.count) {
+		shard->settled.at[thread->resident_at / 64] &=
+			~((uint64_t)1 << thread->resident_at % 64);
 	}
 }
 
@@ -274,16 +275,17 @@ void rows_end_window(struct rows *rows, uint64_t end);
 
 /* ---- lanes ---- */
 
-void lanes_init(struct rows *rows);
-void lanes_fini(struct rows *rows);
+void accumulators_init(struct rows *rows);
+void accumulators_fini(struct rows *rows);
 /* That of the task with this number; made when new, so not while tasks run. */
-struct lane *rows_lane(struct rows *rows, unsigned int number);
+struct accumulator *accumulator_of_task(struct rows *rows, unsigned int number);
 /* The columns of an event name in the open window. */
-uint64_t *lane_names_row(const struct layout *layout, struct lane *lane, uint32_t event_name);
+uint64_t *accumulator_names_row(const struct layout *layout, struct accumulator *accumulator,
+				uint32_t event_name);
 /* Adds what the lane has to the trace's rows. */
-void lane_gather(struct rows *rows, struct lane *lane);
+void accumulator_collect(struct rows *rows, struct accumulator *accumulator);
 /* Adds what all have to the first one. */
-void lanes_join(struct rows *rows);
+void accumulators_join(struct rows *rows);
 struct longest *longest_new(const struct layout *layout);
 void longest_free(const struct layout *layout, struct longest *longest);
 

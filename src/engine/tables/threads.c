@@ -49,20 +49,20 @@ struct thread *shard_thread_alloc(struct shard *shard)
 
 static void keep(struct shard *shard, struct thread *thread)
 {
-	if (shard->kept_free.count > 0) {
-		thread->kept_at = shard->kept_free.at[--shard->kept_free.count];
-		shard->kept.at[thread->kept_at] = thread;
+	if (shard->resident_free.count > 0) {
+		thread->resident_at = shard->resident_free.at[--shard->resident_free.count];
+		shard->resident.at[thread->resident_at] = thread;
 	} else {
-		thread->kept_at = (uint32_t)shard->kept.count;
-		*vec_push(&shard->kept) = thread;
+		thread->resident_at = (uint32_t)shard->resident.count;
+		*vec_push(&shard->resident) = thread;
 	}
 	shard_unsettle(shard, thread);
 }
 
 static void unkeep(struct shard *shard, struct thread *thread)
 {
-	shard->kept.at[thread->kept_at] = NULL;
-	*vec_push(&shard->kept_free) = thread->kept_at;
+	shard->resident.at[thread->resident_at] = NULL;
+	*vec_push(&shard->resident_free) = thread->resident_at;
 }
 
 /* Keys without a tid are of nobody known: what orders their rows is the CPU. */
@@ -313,7 +313,7 @@ static uint64_t middle_death(const struct shard *shard)
 
 void shard_drop_dead(struct shard *shard)
 {
-	while (shard->kept.count - shard->kept_free.count > THREADS_KEPT_MAX / SHARDS &&
+	while (shard->resident.count - shard->resident_free.count > THREADS_RESIDENT_MAX / SHARDS &&
 	       shard->dead.count > 0) {
 		uint64_t until = middle_death(shard);
 		size_t kept = 0;

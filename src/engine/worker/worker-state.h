@@ -98,7 +98,7 @@ struct worker {
 
 	uint8_t *buffer; /* of one packet, when reading from a file */
 	size_t buffer_size;
-	struct kept_packer *packer;
+	struct retained_packer *packer;
 	struct partials_packer *partials_packer;
 	struct decoder decoder;
 };

@@ -43,7 +43,7 @@ void worker_free(struct worker *worker)
 	worker_groups_fini(worker);
 	partial_free(worker->draft);
 	free(worker->buffer);
-	kept_packer_free(worker->packer);
+	retained_packer_free(worker->packer);
 	partials_packer_free(worker->partials_packer);
 	free(worker);
 }
@@ -435,7 +435,7 @@ static void worker_reset(struct worker *worker, struct chunk *chunk)
 	worker->chunk = chunk;
 	worker->plan = chunk->plan;
 	assert(worker->draft->groups.count == 0 && worker->draft->records.count == 0);
-	worker->partial = shelf_take(worker->setup->shelf);
+	worker->partial = partial_cache_take(worker->setup->partial_cache);
 	worker->partial->begin = chunk->begin;
 	worker->has_slice = false;
 	worker->packet_end_ns = UINT64_MAX;
@@ -516,17 +516,17 @@ void worker_run_chunk(struct worker *worker, struct chunk *chunk)
 void worker_pack_retained(struct worker *worker, struct chunk *chunk)
 {
 	for (size_t i = 0; i < chunk->packets.count; i++) {
-		if (!chunk->packets.at[i].kept) {
+		if (!chunk->packets.at[i].retained) {
 			continue;
 		}
 		if (!worker->packer) {
-			worker->packer = kept_packer_new();
+			worker->packer = retained_packer_new();
 		}
 		if (!pool_is_busy(chunk->pool)) {
-			kept_pack(chunk->packets.at[i].kept, worker->packer);
+			retained_pack(chunk->packets.at[i].retained, worker->packer);
 		}
 		if (worker->setup->store) {
-			kept_spill(chunk->packets.at[i].kept, worker->setup->store);
+			retained_spill(chunk->packets.at[i].retained, worker->setup->store);
 		}
 	}
 }

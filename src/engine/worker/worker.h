@@ -65,18 +65,18 @@ struct setup {
 	size_t top;                        /* rows of a table that are to be in order, 0: all */
 	const struct selection *selection; /* NULL: all rows */
 	const struct period_set *periods;  /* of the user; NULL: none */
-	struct kept_store *store;          /* where kept packets go; NULL: they stay in memory */
+	struct retained_file *store;       /* where kept packets go; NULL: they stay in memory */
 	/* Derived by setup_init(). */
 	struct plan_request *requests;
 	struct worker_route *routes; /* by request */
 	size_t request_count;
 	bool uses_threads; /* if not, nobody asks who runs */
-	bool has_facts;    /* some analysis wants them */
+	bool has_ordered;  /* some analysis wants them */
 	struct callers callers;
 	uint32_t may_rest; /* analyses with a need that may, by bit */
 	size_t state_offsets[ANALYSES_MAX];
 	size_t state_size;
-	struct shelf *shelf;
+	struct partial_cache *partial_cache;
 };
 
 /* The number of the window of a time, or WINDOW_BEFORE or AFTER. */

@@ -11,18 +11,18 @@
 #define NS_PER_S UINT64_C(1000000000)
 
 /* A packet of @len bytes that covers the second from @second on. */
-static struct kept *packet_at(uint64_t second, size_t len)
+static struct retained *packet_at(uint64_t second, size_t len)
 {
 	const struct plan_stream stream = { .id = 7 };
 	const struct packet_info info = { .stream = &stream, .seq_num = second };
 	uint8_t *bytes = malloc(len);
-	struct kept *kept;
+	struct retained *retained;
 
 	memset(bytes, (int)second, len);
-	kept = kept_new(&info, bytes, len);
-	kept->begin = second * NS_PER_S;
-	kept->end = (second + 1) * NS_PER_S - 1;
-	return kept;
+	retained = retained_new(&info, bytes, len);
+	retained->begin = second * NS_PER_S;
+	retained->end = (second + 1) * NS_PER_S - 1;
+	return retained;
 }
 
 /* The seconds of which packets are there, as bits. */
@@ -33,10 +33,10 @@ static uint64_t seconds_of(const struct history_trace *trace, uint64_t begin, ui
 
 	history_take(trace, begin * NS_PER_S, end * NS_PER_S - 1, &stretch);
 	for (size_t i = 0; i < stretch.packets.count; i++) {
-		const struct kept *kept = stretch.packets.at[i].kept;
+		const struct retained *retained = stretch.packets.at[i].retained;
 
-		ck_assert_uint_eq(kept->bytes[0], kept->info.seq_num);
-		seconds |= (uint64_t)1 << kept->info.seq_num;
+		ck_assert_uint_eq(retained->bytes[0], retained->info.seq_num);
+		seconds |= (uint64_t)1 << retained->info.seq_num;
 	}
 	history_stretch_fini(&stretch);
 	return seconds;
@@ -88,7 +88,7 @@ START_TEST(drops_by_bytes)
 	history_trace_free(large);
 	history_trace_free(small);
 	ck_assert_uint_eq(history_bytes(history), 0);
-	ck_assert_uint_eq(stretch.packets.at[0].kept->bytes[19999], 8);
+	ck_assert_uint_eq(stretch.packets.at[0].retained->bytes[19999], 8);
 	ck_assert_str_eq(stretch.packets.at[0].stream, "channel");
 	history_stretch_fini(&stretch);
 	history_free(history);
@@ -97,35 +97,35 @@ END_TEST
 
 START_TEST(packs_packets)
 {
-	struct kept_packer *packer = kept_packer_new();
+	struct retained_packer *packer = retained_packer_new();
 	uint8_t *room = NULL, *noise = malloc(5000);
 	uint64_t size = 0;
-	struct kept *kept;
+	struct retained *retained;
 
 	for (uint64_t len = 1; len < 100000; len = len * 3 + 1) {
 		const uint8_t *bytes;
 
-		kept = packet_at(len % 60, len);
-		kept_pack(kept, packer);
-		ck_assert_int_eq(kept->is_packed, len > 20);
-		ck_assert_uint_le(kept->stored, len);
-		bytes = kept_bytes(kept, &room, &size);
+		retained = packet_at(len % 60, len);
+		retained_pack(retained, packer);
+		ck_assert_int_eq(retained->is_packed, len > 20);
+		ck_assert_uint_le(retained->stored, len);
+		bytes = retained_bytes(retained, &room, &size);
 		for (uint64_t i = 0; i < len; i++) {
 			ck_assert_uint_eq(bytes[i], len % 60);
 		}
-		kept_unref(kept);
+		retained_unref(retained);
 	}
 	/* What does not become smaller stays as it is. */
 	for (size_t i = 0; i < 5000; i++) {
 		noise[i] = (uint8_t)(rand() >> 7);
 	}
-	kept = packet_at(1, 5000);
-	memcpy(kept->bytes, noise, 5000);
-	kept_pack(kept, packer);
-	ck_assert(!kept->is_packed);
-	ck_assert_mem_eq(kept_bytes(kept, &room, &size), noise, 5000);
-	kept_unref(kept);
-	kept_packer_free(packer);
+	retained = packet_at(1, 5000);
+	memcpy(retained->bytes, noise, 5000);
+	retained_pack(retained, packer);
+	ck_assert(!retained->is_packed);
+	ck_assert_mem_eq(retained_bytes(retained, &room, &size), noise, 5000);
+	retained_unref(retained);
+	retained_packer_free(packer);
 	free(noise);
 	free(room);
 }
