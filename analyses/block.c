@@ -104,8 +104,8 @@ struct request {
 HASH_DECLARE(requests, struct request)
 
 struct disk {
-	struct item_key key;
-	char name[ITEM_NAME_BYTES];
+	struct row_key key;
+	char name[ROW_KEY_NAME_BYTES];
 	khash_t(requests) * open;
 	uint64_t depth; /* issued, not complete */
 	uint64_t since; /* ns: `depth` is accounted for up to here */
@@ -113,8 +113,8 @@ struct disk {
 
 static uint64_t *row_of(struct shard *shard, const struct disk *disk)
 {
-	item_label(shard_item(shard, DISKS, &disk->key), disk->name);
-	return shard_item_row(shard, DISKS, &disk->key);
+	keyed_label(shard_keyed(shard, DISKS, &disk->key), disk->name);
+	return shard_keyed_row(shard, DISKS, &disk->key);
 }
 
 /* Accounts for the time up to @ts. */
@@ -232,7 +232,7 @@ static void count(struct shard *shard, struct disk *disk, const struct request *
 			      .end = ts,
 			      .more = { (int64_t)bytes },
 			      .cpu = UINT64_MAX,
-			      .item = item_key_of(disk->key.id, disk->name, sizeof(disk->name)) });
+			      .keyed = row_key_of(disk->key.id, disk->name, sizeof(disk->name)) });
 }
 
 static void complete(struct shard *shard, struct disk *disk, uint64_t ts,
@@ -272,14 +272,14 @@ static void requeue(struct shard *shard, struct disk *disk, uint64_t sector)
 }
 
 /* The kernel's own number of a device: 12 bits and 20. */
-static struct disk *disk_of(struct shard *shard, struct thread *object)
+static struct disk *disk_of(struct shard *shard, struct thread *entity)
 {
-	struct disk **state = shard_thread_state(shard, object), *disk = *state;
-	uint64_t dev = shard_object_id(object) & UINT32_MAX;
+	struct disk **state = shard_thread_state(shard, entity), *disk = *state;
+	uint64_t dev = shard_entity_id(entity) & UINT32_MAX;
 
 	if (!disk) {
 		disk = mem_alloc(sizeof(*disk));
-		disk->key = (struct item_key){ .id = dev };
+		disk->key = (struct row_key){ .id = dev };
 		disk->open = kh_init(requests);
 		(void)snprintf(disk->name, sizeof(disk->name), "(%" PRIu64 ",%" PRIu64 ")",
 			       dev >> 20, dev & 0xFFFFF);
@@ -298,18 +298,18 @@ static void on_issued(struct shard *shard, struct thread *thread, const struct r
 	}
 }
 
-static bool accepts(const struct foreign_record *foreign)
+static bool accepts(const struct untrusted_record *untrusted)
 {
-	switch (foreign->record->kind) {
+	switch (untrusted->record->kind) {
 	case OWN_ISSUED:
-		return foreign_has(foreign, 0);
+		return untrusted_has(untrusted, 0);
 	case OWN_NAME:
-		return foreign_has_text(foreign);
+		return untrusted_has_text(untrusted);
 	case OWN_INSERT:
 	case OWN_ISSUE:
 	case OWN_COMPLETE:
 	case OWN_REQUEUE:
-		return foreign_has(foreign, REQUEST_WORDS);
+		return untrusted_has(untrusted, REQUEST_WORDS);
 	default:
 		return false;
 	}
@@ -346,9 +346,9 @@ static void carry_requests(struct codec *codec, struct disk *disk)
 	}
 }
 
-static void on_carry(const struct carried *carried, void *state)
+static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 {
-	struct codec *codec = carried->codec;
+	struct codec *codec = checkpoint->codec;
 	struct disk **disk = state;
 	bool is_there = *disk != NULL;
 
@@ -369,19 +369,19 @@ static void on_carry(const struct carried *carried, void *state)
 }
 
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
-		      struct thread *object)
+		      struct thread *entity)
 {
 	struct request request = { 0 };
 	struct disk *disk;
 
 	if (record->kind == OWN_ISSUED) {
-		on_issued(shard, object, record);
+		on_issued(shard, entity, record);
 		return;
 	}
-	disk = disk_of(shard, object);
+	disk = disk_of(shard, entity);
 	numbers += record->a;
 	if (record->kind == OWN_NAME) {
-		struct item_key name = item_key_of_numbers(0, numbers);
+		struct row_key name = row_key_of_numbers(0, numbers);
 
 		if (name.name[0]) {
 			memcpy(disk->name, name.name, sizeof(disk->name));
@@ -407,9 +407,9 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 	}
 }
 
-static void on_window_end(struct shard *shard, struct thread *object, uint64_t end)
+static void on_window_end(struct shard *shard, struct thread *entity, uint64_t end)
 {
-	struct disk **state = shard_thread_state(shard, object);
+	struct disk **state = shard_thread_state(shard, entity);
 
 	if (*state) {
 		advance(shard, *state, end);
@@ -472,10 +472,10 @@ const struct analysis analysis_block = {
 		},
 		[DISKS] = {
 			.key = "disks",
-			.scope = SCOPE_ITEM,
+			.scope = SCOPE_KEYED,
 			.name_key = "name",
 			.title = "DISK",
-			.object = "disk",
+			.lami_class = "disk",
 			.sort_mask = 1u << OF_READ | 1u << OF_WRITTEN,
 			.columns = {
 				[OF_REQUESTS] = { "requests", "REQUESTS", UNIT_COUNT },
@@ -509,7 +509,7 @@ const struct analysis analysis_block = {
 			.scope = SCOPE_LONGEST,
 			.name_key = "disk",
 			.title = "LONGEST REQUESTS",
-			.object = "disk",
+			.lami_class = "disk",
 			.columns = {
 				{ "ns", "TIME", UNIT_NS },
 				{ "bytes", "BYTES", UNIT_BYTES },
@@ -518,7 +518,7 @@ const struct analysis analysis_block = {
 	},
 	.on_record = on_record,
 	.accepts = accepts,
-	.on_carry = on_carry,
+	.on_checkpoint = on_checkpoint,
 	.on_window_end = on_window_end,
 	.on_forget = on_forget,
 };

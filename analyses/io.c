@@ -343,35 +343,35 @@ static void merge_exit(struct shard *shard, struct thread *thread, struct open_c
 	open->is_open = false;
 }
 
-static bool accepts(const struct foreign_record *foreign)
+static bool accepts(const struct untrusted_record *untrusted)
 {
-	bool is_short = foreign->record->flags & IS_SHORT;
+	bool is_short = untrusted->record->flags & IS_SHORT;
 
-	switch (foreign->record->kind) {
+	switch (untrusted->record->kind) {
 	case OWN_SUMS:
-		return foreign_has(foreign, is_short ? 0 : FIGURES);
+		return untrusted_has(untrusted, is_short ? 0 : FIGURES);
 	case OWN_OPEN:
-		return foreign_has(foreign, is_short ? 0 : 2) &&
-		       (foreign->record->flags & ~IS_SHORT) <= CALL_OTHER;
+		return untrusted_has(untrusted, is_short ? 0 : 2) &&
+		       (untrusted->record->flags & ~IS_SHORT) <= CALL_OTHER;
 	case OWN_EXIT:
-		return foreign_has(foreign, 0) && foreign->record->flags <= CALL_OTHER;
+		return untrusted_has(untrusted, 0) && untrusted->record->flags <= CALL_OTHER;
 	default:
-		return foreign->record->kind == OWN_NO_OPEN_CALLS;
+		return untrusted->record->kind == OWN_NO_OPEN_CALLS;
 	}
 }
 
-static void on_carry(const struct carried *carried, void *state)
+static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 {
 	struct open_call *open = state;
 
-	codec_u8(carried->codec, &open->call);
-	codec_bool(carried->codec, &open->is_open);
-	codec_bool(carried->codec, &open->is_tainted);
-	codec_u64(carried->codec, &open->entry_ts);
-	codec_u64(carried->codec, &open->message_bytes);
-	codec_u64(carried->codec, &open->channel);
-	codec_u64(carried->codec, &open->no_open_ts);
-	if (!codec_check(carried->codec, open->call <= CALL_OTHER)) {
+	codec_u8(checkpoint->codec, &open->call);
+	codec_bool(checkpoint->codec, &open->is_open);
+	codec_bool(checkpoint->codec, &open->is_tainted);
+	codec_u64(checkpoint->codec, &open->entry_ts);
+	codec_u64(checkpoint->codec, &open->message_bytes);
+	codec_u64(checkpoint->codec, &open->channel);
+	codec_u64(checkpoint->codec, &open->no_open_ts);
+	if (!codec_check(checkpoint->codec, open->call <= CALL_OTHER)) {
 		open->call = CALL_OTHER;
 	}
 }
@@ -492,7 +492,7 @@ const struct analysis analysis_io = {
 	.on_oncpu_end = on_oncpu_end,
 	.on_record = on_record,
 	.accepts = accepts,
-	.on_carry = on_carry,
+	.on_checkpoint = on_checkpoint,
 	.on_no_open_calls = on_no_open_calls,
 	.on_gap = on_gap,
 };

@@ -87,7 +87,7 @@ static void on_lost(struct worker *worker, void *state, uint64_t ts)
 struct handling {
 	uint64_t entry_ts, nested_ns;
 	bool is_soft;
-	struct item_key key;
+	struct row_key key;
 };
 
 struct irq_cpu {
@@ -106,9 +106,9 @@ static void enter(struct shard *shard, struct irq_cpu *cpu, const struct record 
 	struct handling *handling;
 
 	if (is_soft && number < VECS_MAX && cpu->raised >> number & 1) {
-		struct item_key key = { .id = number };
+		struct row_key key = { .id = number };
 
-		column_add(shard_item_row(shard, SOFT, &key), OF_SOFT_RAISE,
+		column_add(shard_keyed_row(shard, SOFT, &key), OF_SOFT_RAISE,
 			   record->ts - cpu->raise_ts[number]);
 		cpu->raised &= ~(1u << number);
 	}
@@ -118,8 +118,8 @@ static void enter(struct shard *shard, struct irq_cpu *cpu, const struct record 
 	}
 	handling = &cpu->stack[cpu->depth++];
 	*handling = (struct handling){ .entry_ts = record->ts, .is_soft = is_soft };
-	handling->key = is_soft ? (struct item_key){ .id = number }
-				: item_key_of_numbers(number, numbers + record->a);
+	handling->key = is_soft ? (struct row_key){ .id = number }
+				: row_key_of_numbers(number, numbers + record->a);
 }
 
 static const char *vec_name(uint64_t vec)
@@ -130,21 +130,21 @@ static const char *vec_name(uint64_t vec)
 	return vec < sizeof(names) / sizeof(names[0]) ? names[vec] : NULL;
 }
 
-static struct item_key soft_key(uint64_t vec)
+static struct row_key soft_key(uint64_t vec)
 {
-	return item_key_of(vec, vec_name(vec), ITEM_NAME_BYTES);
+	return row_key_of(vec, vec_name(vec), ROW_KEY_NAME_BYTES);
 }
 
 static void add_sample(struct shard *shard, const struct irq_cpu *cpu,
 		       const struct handling *handling, const struct record *record)
 {
-	struct item_key on_cpu = { .id = cpu->cpu };
+	struct row_key on_cpu = { .id = cpu->cpu };
 	uint64_t ns = record->ts - handling->entry_ts, own = ns - handling->nested_ns;
 	uint64_t *row;
 
 	shard_trace_row(shard, TOTALS)[handling->is_soft ? SOFT_NS : HARD_NS] += own;
-	shard_item_row(shard, CPUS, &on_cpu)[handling->is_soft ? OF_CPU_SOFT : OF_CPU_HARD] += own;
-	row = shard_item_row(shard, handling->is_soft ? SOFT : HARD, &handling->key);
+	shard_keyed_row(shard, CPUS, &on_cpu)[handling->is_soft ? OF_CPU_SOFT : OF_CPU_HARD] += own;
+	row = shard_keyed_row(shard, handling->is_soft ? SOFT : HARD, &handling->key);
 	if (handling->is_soft) {
 		column_add(row, OF_SOFT_TIME, ns);
 	} else {
@@ -156,8 +156,8 @@ static void add_sample(struct shard *shard, const struct irq_cpu *cpu,
 					  .end = record->ts,
 					  .more = { handling->is_soft },
 					  .cpu = cpu->cpu,
-					  .item = handling->is_soft ? soft_key(handling->key.id)
-								    : handling->key });
+					  .keyed = handling->is_soft ? soft_key(handling->key.id)
+								     : handling->key });
 }
 
 /* The newest entry of this number; what was entered after it and not left is wrong. */
@@ -182,14 +182,14 @@ static void leave(struct shard *shard, struct irq_cpu *cpu, const struct record 
 	}
 }
 
-static bool accepts(const struct foreign_record *foreign)
+static bool accepts(const struct untrusted_record *untrusted)
 {
-	const struct record *record = foreign->record;
+	const struct record *record = untrusted->record;
 
 	if (record->kind == OWN_ENTRY && !(record->flags & IS_SOFT)) {
-		return foreign_has_text(foreign);
+		return untrusted_has_text(untrusted);
 	}
-	return foreign_has(foreign, 0) && record->kind >= OWN_ENTRY && record->kind <= OWN_LOST;
+	return untrusted_has(untrusted, 0) && record->kind >= OWN_ENTRY && record->kind <= OWN_LOST;
 }
 
 static void carry_handling(struct codec *codec, struct handling *handling)
@@ -197,12 +197,12 @@ static void carry_handling(struct codec *codec, struct handling *handling)
 	codec_u64(codec, &handling->entry_ts);
 	codec_u64(codec, &handling->nested_ns);
 	codec_bool(codec, &handling->is_soft);
-	item_key_codec(codec, &handling->key);
+	row_key_codec(codec, &handling->key);
 }
 
-static void on_carry(const struct carried *carried, void *state)
+static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 {
-	struct codec *codec = carried->codec;
+	struct codec *codec = checkpoint->codec;
 	struct irq_cpu **cpu = state;
 	bool is_there = *cpu != NULL;
 
@@ -228,14 +228,14 @@ static void on_carry(const struct carried *carried, void *state)
 }
 
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
-		      struct thread *object)
+		      struct thread *entity)
 {
-	struct irq_cpu **state = shard_thread_state(shard, object), *cpu;
+	struct irq_cpu **state = shard_thread_state(shard, entity), *cpu;
 	uint32_t number = (uint32_t)record->prio;
 
 	if (!*state) {
 		*state = mem_alloc(sizeof(**state));
-		(*state)->cpu = shard_object_id(object);
+		(*state)->cpu = shard_entity_id(entity);
 	}
 	cpu = *state;
 	switch (record->kind) {
@@ -297,11 +297,11 @@ const struct analysis analysis_irq = {
 		},
 		[HARD] = {
 			.key = "hard",
-			.scope = SCOPE_ITEM,
+			.scope = SCOPE_KEYED,
 			.id_key = "irq",
 			.name_key = "name",
 			.title = "HARD IRQ",
-			.object = "irq",
+			.lami_class = "irq",
 			.sort_mask = 1u << OF_HARD_TIME,
 			.columns = {
 				[OF_HARD_UNHANDLED] = { "unhandled", "UNHANDLED", UNIT_COUNT },
@@ -310,11 +310,11 @@ const struct analysis analysis_irq = {
 		},
 		[SOFT] = {
 			.key = "soft",
-			.scope = SCOPE_ITEM,
+			.scope = SCOPE_KEYED,
 			.id_key = "vec",
 			.id_name = vec_name,
 			.title = "SOFT IRQ",
-			.object = "irq",
+			.lami_class = "irq",
 			.sort_mask = 1u << OF_SOFT_TIME,
 			.columns = {
 				[OF_SOFT_TIME] = { "time", "HANDLED", UNIT_NS, COLUMN_HISTOGRAM },
@@ -323,10 +323,10 @@ const struct analysis analysis_irq = {
 		},
 		[CPUS] = {
 			.key = "cpus",
-			.scope = SCOPE_ITEM,
+			.scope = SCOPE_KEYED,
 			.id_key = "cpu",
 			.title = "CPU",
-			.object = "cpu",
+			.lami_class = "cpu",
 			.sort_mask = 1u << OF_CPU_HARD | 1u << OF_CPU_SOFT,
 			.columns = {
 				[OF_CPU_HARD] = { "hard_ns", "HARD", UNIT_NS, COLUMN_SUM, true },
@@ -339,7 +339,7 @@ const struct analysis analysis_irq = {
 			.id_key = "number",
 			.name_key = "name",
 			.title = "LONGEST IRQS",
-			.object = "irq",
+			.lami_class = "irq",
 			.columns = {
 				{ "ns", "TIME", UNIT_NS },
 				{ "is_soft", "SOFT", UNIT_COUNT },
@@ -349,6 +349,6 @@ const struct analysis analysis_irq = {
 	.on_lost = on_lost,
 	.on_record = on_record,
 	.accepts = accepts,
-	.on_carry = on_carry,
+	.on_checkpoint = on_checkpoint,
 	.on_forget = on_forget,
 };

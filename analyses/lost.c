@@ -27,23 +27,23 @@ static void add(uint64_t *row, const struct slice *slice, uint64_t late_events)
 static void on_slice(struct shard *shard, const struct slice *slice,
 		     const struct stream_identity *stream, uint64_t late_events)
 {
-	uint64_t cpu = stream->cpu_id == UINT64_MAX ? ITEM_NO_ID : stream->cpu_id;
-	char channel[ITEM_NAME_BYTES];
-	struct item_key key;
+	uint64_t cpu = stream->cpu_id == UINT64_MAX ? ROW_KEY_NO_ID : stream->cpu_id;
+	char channel[ROW_KEY_NAME_BYTES];
+	struct row_key key;
 
 	(void)snprintf(channel, sizeof(channel), "%" PRIu64, stream->class_id);
-	key = item_key_of(cpu, channel, sizeof(channel));
+	key = row_key_of(cpu, channel, sizeof(channel));
 	add(shard_trace_row(shard, TOTALS), slice, late_events);
 	shard_trace_row(shard, TOTALS)[EVENTS] += slice->events;
-	add(shard_item_row(shard, STREAMS, &key), slice, late_events);
+	add(shard_keyed_row(shard, STREAMS, &key), slice, late_events);
 }
 
 static void on_cpu(struct shard *shard, struct cpu *cpu, enum run_kind kind, uint64_t ns)
 {
-	struct item_key key = { .id = cpu->id };
+	struct row_key key = { .id = cpu->id };
 
 	if (kind == RUN_UNKNOWN) {
-		shard_item_row(shard, CPUS, &key)[0] += ns;
+		shard_keyed_row(shard, CPUS, &key)[0] += ns;
 	}
 }
 
@@ -74,7 +74,7 @@ const struct analysis analysis_lost = {
 		},
 		[STREAMS] = {
 			.key = "streams",
-			.scope = SCOPE_ITEM,
+			.scope = SCOPE_KEYED,
 			.id_key = "cpu",
 			.name_key = "channel",
 			.title = "CPU CHANNEL",
@@ -83,10 +83,10 @@ const struct analysis analysis_lost = {
 		},
 		[CPUS] = {
 			.key = "cpus",
-			.scope = SCOPE_ITEM,
+			.scope = SCOPE_KEYED,
 			.id_key = "cpu",
 			.title = "CPU",
-			.object = "cpu",
+			.lami_class = "cpu",
 			.sort_mask = 1,
 			.columns = { { "unknown_ns", "UNKNOWN", UNIT_NS, COLUMN_SUM, true } },
 		},

@@ -128,25 +128,25 @@ static void add_sums(struct shard *shard, struct thread *thread, const uint64_t 
 	row[OF_FAILED] += sums[FAILED];
 }
 
-static bool accepts(const struct foreign_record *foreign)
+static bool accepts(const struct untrusted_record *untrusted)
 {
-	switch (foreign->record->kind) {
+	switch (untrusted->record->kind) {
 	case OWN_SUMS:
-		return foreign_has(foreign, SUMS);
+		return untrusted_has(untrusted, SUMS);
 	case OWN_RECLAIM_BEGIN:
 	case OWN_RECLAIM_END:
-		return foreign_has(foreign, 0);
+		return untrusted_has(untrusted, 0);
 	default:
 		return false;
 	}
 }
 
-static void on_carry(const struct carried *carried, void *state)
+static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 {
 	struct reclaiming *reclaiming = state;
 
-	codec_u64(carried->codec, &reclaiming->begin);
-	codec_u64(carried->codec, &reclaiming->channel);
+	codec_u64(checkpoint->codec, &reclaiming->begin);
+	codec_u64(checkpoint->codec, &reclaiming->channel);
 }
 
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
@@ -238,7 +238,7 @@ const struct analysis analysis_memory = {
 		},
 		[ORDERS] = {
 			.key = "orders",
-			.scope = SCOPE_ITEM,
+			.scope = SCOPE_KEYED,
 			.id_key = "order",
 			.title = "ORDER",
 			.sort_mask = 1u << ALLOCATED | 1u << FREED,
@@ -263,7 +263,7 @@ const struct analysis analysis_memory = {
 	.on_oncpu_end = on_oncpu_end,
 	.on_record = on_record,
 	.accepts = accepts,
-	.on_carry = on_carry,
+	.on_checkpoint = on_checkpoint,
 	.on_gap = on_gap,
 	.on_no_open_calls = on_no_open_calls,
 };

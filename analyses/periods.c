@@ -253,11 +253,11 @@ static void begin(struct shard *shard, struct opens *opens, const struct record 
 	memcpy(open->text, text_at(words), strlen(text_at(words)) + 1);
 }
 
-static struct item_key key_of_period(const struct shard *shard, uint32_t index)
+static struct row_key key_of_period(const struct shard *shard, uint32_t index)
 {
 	const struct period *period = shard->layout->setup->periods->all.at[index];
 
-	return item_key_of(0, period->name, strlen(period->name));
+	return row_key_of(0, period->name, strlen(period->name));
 }
 
 static void add(struct shard *shard, struct thread *thread, const struct open *open,
@@ -279,9 +279,9 @@ static void add(struct shard *shard, struct thread *thread, const struct open *o
 	if (text[0]) {
 		(void)snprintf(named, sizeof(named), "%s %s", name, text);
 		name = named;
-		row = shard_item_again(shard, shard_item_named(shard, BY_NAME, 0, name));
+		row = shard_keyed_again(shard, shard_keyed_named(shard, BY_NAME, 0, name));
 	} else {
-		row = shard_row_at(shard, BY_NAME, open->period, key_of_period);
+		row = shard_indexed_row(shard, BY_NAME, open->period, key_of_period);
 	}
 	column_add(row, TIME, ns);
 	if (period->by_thread) {
@@ -293,7 +293,7 @@ static void add(struct shard *shard, struct thread *thread, const struct open *o
 						  .end = record->ts,
 						  .cpu = words[WORD_CPU],
 						  .thread = period->by_thread ? thread : NULL,
-						  .item = item_key_of(0, name, strlen(name)) });
+						  .keyed = row_key_of(0, name, strlen(name)) });
 	}
 }
 
@@ -312,23 +312,24 @@ static void end(struct shard *shard, struct thread *thread, struct opens *opens,
 	add(shard, thread, &ended, record, words);
 }
 
-static bool accepts(const struct foreign_record *foreign)
+static bool accepts(const struct untrusted_record *untrusted)
 {
-	const struct record *record = foreign->record;
+	const struct record *record = untrusted->record;
 	const char *text;
 
 	if ((record->kind != OWN_BEGIN && record->kind != OWN_END) ||
-	    !foreign_has(foreign, WORD_TEXT + 1) || !foreign->periods ||
-	    record->flags >= foreign->periods->all.count) {
+	    !untrusted_has(untrusted, WORD_TEXT + 1) || !untrusted->periods ||
+	    record->flags >= untrusted->periods->all.count) {
 		return false;
 	}
-	text = text_at(foreign->numbers);
-	return !text[0] || (foreign_has(foreign, WORD_TEXT + TEXT_WORDS) && !text[TEXT_BYTES - 1]);
+	text = text_at(untrusted->numbers);
+	return !text[0] ||
+	       (untrusted_has(untrusted, WORD_TEXT + TEXT_WORDS) && !text[TEXT_BYTES - 1]);
 }
 
-static void on_carry(const struct carried *carried, void *state)
+static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 {
-	struct codec *codec = carried->codec;
+	struct codec *codec = checkpoint->codec;
 	struct opens *opens = state;
 	size_t count = codec_count(codec, opens->all.count, 19 + TEXT_BYTES);
 
@@ -340,8 +341,8 @@ static void on_carry(const struct carried *carried, void *state)
 		codec_u16(codec, &open->period);
 		codec_bool(codec, &open->is_tainted);
 		codec_bytes(codec, open->text, TEXT_BYTES);
-		if (!codec_check(codec, carried->periods &&
-						open->period < carried->periods->all.count &&
+		if (!codec_check(codec, checkpoint->periods &&
+						open->period < checkpoint->periods->all.count &&
 						open->text[TEXT_BYTES - 1] == 0)) {
 			opens->all.count = 0;
 		}
@@ -434,7 +435,7 @@ const struct analysis analysis_periods = {
 		},
 		[BY_NAME] = {
 			.key = "by_name",
-			.scope = SCOPE_ITEM,
+			.scope = SCOPE_KEYED,
 			.name_key = "name",
 			.title = "PERIOD",
 			.sort_mask = 1u << TIME,
@@ -462,7 +463,7 @@ const struct analysis analysis_periods = {
 	},
 	.on_record = on_record,
 	.accepts = accepts,
-	.on_carry = on_carry,
+	.on_checkpoint = on_checkpoint,
 	.on_gap = on_gap,
 	.on_no_open_calls = on_no_open_calls,
 	.on_window_end = on_window_end,

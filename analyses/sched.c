@@ -151,14 +151,14 @@ static void wake(struct shard *shard, struct waiting *w, const struct record *re
 	}
 }
 
-static bool accepts(const struct foreign_record *foreign)
+static bool accepts(const struct untrusted_record *untrusted)
 {
-	return foreign->record->kind == OWN_WAKE; /* all is in it, and none of it an index */
+	return untrusted->record->kind == OWN_WAKE; /* all is in it, and none of it an index */
 }
 
-static void on_carry(const struct carried *carried, void *state)
+static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 {
-	struct codec *codec = carried->codec;
+	struct codec *codec = checkpoint->codec;
 	struct waiting *w = state;
 
 	codec_u64(codec, &w->since);
@@ -202,7 +202,7 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 static void add_sample(struct shard *shard, struct thread *thread, const struct waiting *w,
 		       const struct switch_in *in)
 {
-	struct item_key cpu = { .id = in->cpu }, prio = { .id = (uint64_t)(int64_t)in->prio };
+	struct row_key cpu = { .id = in->cpu }, prio = { .id = (uint64_t)(int64_t)in->prio };
 	uint64_t *totals = shard_trace_row(shard, TOTALS), *row;
 	uint64_t ns = in->ts - w->since;
 
@@ -210,7 +210,7 @@ static void add_sample(struct shard *shard, struct thread *thread, const struct 
 		column_add(totals, ALL_FORK, ns);
 		return;
 	}
-	row = shard_item_row(shard, CPUS, &cpu);
+	row = shard_keyed_row(shard, CPUS, &cpu);
 	row[OF_CPU_WAITED] += ns;
 	if (w->phase == PREEMPTED) {
 		column_add(totals, ALL_REQUEUE, ns);
@@ -219,7 +219,7 @@ static void add_sample(struct shard *shard, struct thread *thread, const struct 
 	}
 	column_add(row, OF_CPU_WAKE, ns);
 	column_add(shard_thread_row(shard, thread, THREADS), OF_WAKE, ns);
-	column_add(shard_item_row(shard, PRIOS, &prio), 0, ns);
+	column_add(shard_keyed_row(shard, PRIOS, &prio), 0, ns);
 	shard_longest(shard, LONGEST,
 		      &(struct instance){ .ns = ns,
 					  .end = in->ts,
@@ -331,10 +331,10 @@ const struct analysis analysis_sched = {
 		},
 		[CPUS] = {
 			.key = "cpus",
-			.scope = SCOPE_ITEM,
+			.scope = SCOPE_KEYED,
 			.id_key = "cpu",
 			.title = "CPU",
-			.object = "cpu",
+			.lami_class = "cpu",
 			.sort_mask = 1u << OF_CPU_WAITED,
 			.columns = {
 				[OF_CPU_WAITED] = { "waited_ns", "WAITED", UNIT_NS },
@@ -343,7 +343,7 @@ const struct analysis analysis_sched = {
 		},
 		[PRIOS] = {
 			.key = "prios",
-			.scope = SCOPE_ITEM,
+			.scope = SCOPE_KEYED,
 			.id_key = "prio",
 			.title = "PRIORITY",
 			.sort_mask = 1,
@@ -365,7 +365,7 @@ const struct analysis analysis_sched = {
 	},
 	.on_record = on_record,
 	.accepts = accepts,
-	.on_carry = on_carry,
+	.on_checkpoint = on_checkpoint,
 	.on_switch_in = on_switch_in,
 	.on_switch_out = on_switch_out,
 	.on_initial_thread = on_initial_thread,

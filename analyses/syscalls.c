@@ -188,7 +188,7 @@ static void add_to(uint64_t *row, const struct ended *ended, bool is_error)
 	}
 }
 
-static struct item_key key_of_class(const struct shard *shard, uint32_t class_index)
+static struct row_key key_of_class(const struct shard *shard, uint32_t class_index)
 {
 	return call_key(shard_event_name(shard, class_index));
 }
@@ -201,7 +201,7 @@ static void note_longest(struct shard *shard, struct thread *thread, const struc
 					  .more = { ended->has_ret ? ended->ret : 0 },
 					  .cpu = UINT64_MAX,
 					  .thread = thread,
-					  .item = key_of_class(shard, ended->class) });
+					  .keyed = key_of_class(shard, ended->class) });
 }
 
 static void add_call(struct shard *shard, struct thread *thread, const struct ended *ended)
@@ -212,16 +212,16 @@ static void add_call(struct shard *shard, struct thread *thread, const struct en
 	totals[TOTAL_CALLS]++;
 	totals[TOTAL_ERRORS] += is_error;
 	totals[UNTIMED] += !ended->has_ns;
-	add_to(shard_row_at(shard, CALLS, ended->class, key_of_class), ended, is_error);
+	add_to(shard_indexed_row(shard, CALLS, ended->class, key_of_class), ended, is_error);
 	add_to(shard_thread_row(shard, thread, THREADS), ended, is_error);
 	if (ended->has_ns && shard_is_long(shard, LONGEST, ended->ns)) {
 		note_longest(shard, thread, ended);
 	}
 	if (is_error) {
-		struct item_key key = key_of_class(shard, ended->class);
+		struct row_key key = key_of_class(shard, ended->class);
 
 		key.id = (uint64_t)-ended->ret;
-		shard_item_row(shard, ERRNOS, &key)[0]++;
+		shard_keyed_row(shard, ERRNOS, &key)[0]++;
 	}
 }
 
@@ -328,9 +328,9 @@ static void exited(struct shard *shard, struct thread *thread, struct thread_cal
 	end_unseen(shard, thread, call, &ended, (uint32_t)numbers[0], numbers[3]);
 }
 
-static bool accepts(const struct foreign_record *foreign)
+static bool accepts(const struct untrusted_record *untrusted)
 {
-	const struct record *record = foreign->record;
+	const struct record *record = untrusted->record;
 	uint64_t class = 0;
 
 	switch (record->kind) {
@@ -339,35 +339,35 @@ static bool accepts(const struct foreign_record *foreign)
 			class = record->a >> SHORT_NS_BITS;
 			break;
 		}
-		if (!foreign_has(foreign, CALL_NUMBERS)) {
+		if (!untrusted_has(untrusted, CALL_NUMBERS)) {
 			return false;
 		}
-		class = foreign->numbers[2];
+		class = untrusted->numbers[2];
 		break;
 	case OWN_EXIT:
 		if (record->flags & END_IS_SHORT) {
 			class = record->a >> SHORT_ID_BITS;
 			break;
 		}
-		if (!foreign_has(foreign, EXIT_NUMBERS)) {
+		if (!untrusted_has(untrusted, EXIT_NUMBERS)) {
 			return false;
 		}
-		class = foreign->numbers[2];
+		class = untrusted->numbers[2];
 		break;
 	case OWN_OPEN:
 		class = (uint32_t)record->prio;
 		break;
 	case OWN_OVERWRITTEN:
-		return foreign_has(foreign, 0);
+		return untrusted_has(untrusted, 0);
 	default:
 		return false;
 	}
-	return foreign_has(foreign, 0) && class < foreign->classes;
+	return untrusted_has(untrusted, 0) && class < untrusted->classes;
 }
 
-static void on_carry(const struct carried *carried, void *state)
+static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 {
-	struct codec *codec = carried->codec;
+	struct codec *codec = checkpoint->codec;
 	struct thread_call *call = state;
 
 	codec_u64(codec, &call->entry_ts);
@@ -377,7 +377,7 @@ static void on_carry(const struct carried *carried, void *state)
 	codec_u32(codec, &call->class);
 	codec_bool(codec, &call->is_open);
 	codec_bool(codec, &call->is_tainted);
-	(void)codec_check(codec, !call->is_open || call->class < carried->classes);
+	(void)codec_check(codec, !call->is_open || call->class < checkpoint->classes);
 }
 
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
@@ -515,10 +515,10 @@ const struct analysis analysis_syscalls = {
 		},
 		[CALLS] = {
 			.key = "by_name",
-			.scope = SCOPE_ITEM,
+			.scope = SCOPE_KEYED,
 			.name_key = "name",
 			.title = "CALL",
-			.object = "syscall",
+			.lami_class = "syscall",
 			.sort_mask = 1u << TIME,
 			.has_sum = true,
 			.sum_of = TIME,
@@ -527,7 +527,7 @@ const struct analysis analysis_syscalls = {
 		},
 		[ERRNOS] = {
 			.key = "by_error",
-			.scope = SCOPE_ITEM,
+			.scope = SCOPE_KEYED,
 			.id_key = "errno",
 			.id_name = errno_name,
 			.name_key = "name",
@@ -552,7 +552,7 @@ const struct analysis analysis_syscalls = {
 			.scope = SCOPE_LONGEST,
 			.name_key = "name",
 			.title = "LONGEST CALLS",
-			.object = "syscall",
+			.lami_class = "syscall",
 			.columns = {
 				{ "ns", "TIME", UNIT_NS },
 				{ "ret", "RET", UNIT_COUNT },
@@ -562,7 +562,7 @@ const struct analysis analysis_syscalls = {
 	.on_oncpu_end = on_oncpu_end,
 	.on_record = on_record,
 	.accepts = accepts,
-	.on_carry = on_carry,
+	.on_checkpoint = on_checkpoint,
 	.on_no_open_calls = on_no_open_calls,
 	.on_switch_in = on_switch_in,
 	.on_switch_out = on_switch_out,

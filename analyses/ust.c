@@ -35,7 +35,8 @@ static void on_event(struct worker *worker, void *state, const struct trace_even
 
 	(void)state;
 	(void)user;
-	worker_keyed_row(worker, PROCESSES, has_pid ? (uint64_t)v[VPID].i & UINT32_MAX : ITEM_NO_ID,
+	worker_keyed_row(worker, PROCESSES,
+			 has_pid ? (uint64_t)v[VPID].i & UINT32_MAX : ROW_KEY_NO_ID,
 			 has_name ? v[PROCNAME].bytes : NULL, has_name ? v[PROCNAME].len : 0)[0]++;
 	worker_keyed_row(worker, LEVELS, level_of(event), NULL, 0)[0]++;
 }
@@ -52,7 +53,7 @@ const struct analysis analysis_ust = {
 	.tables = {
 		[PROCESSES] = {
 			.key = "processes",
-			.scope = SCOPE_ITEM,
+			.scope = SCOPE_KEYED,
 			.id_key = "vpid",
 			.name_key = "procname",
 			.title = "PROCESS",
@@ -61,7 +62,7 @@ const struct analysis analysis_ust = {
 		},
 		[LEVELS] = {
 			.key = "levels",
-			.scope = SCOPE_ITEM,
+			.scope = SCOPE_KEYED,
 			.id_key = "level",
 			.id_name = level_name,
 			.title = "LOG LEVEL",

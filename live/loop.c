@@ -371,8 +371,9 @@ static void set_owner(struct hub *hub)
 		.engine = hub->engine,
 		/* What came meanwhile is there, too. */
 		.from_beginning =
-			config->from_beginning || (config->states && states_any(config->states)),
-		.states = config->states,
+			config->from_beginning ||
+			(config->checkpoint_file && checkpoint_file_any(config->checkpoint_file)),
+		.checkpoint_file = config->checkpoint_file,
 		.grace_ns = config->grace_ns,
 		.lag_limit_ns = config->lag_limit_ns,
 		.on_attach = on_attach,

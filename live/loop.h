@@ -18,7 +18,7 @@
 
 struct captures;
 struct hub;
-struct states;
+struct checkpoint_file;
 struct watch;
 
 struct hub_config {
@@ -31,8 +31,8 @@ struct hub_config {
 	const char *control;       /* path of a socket to ask for captures at; NULL: none */
 	const char *metrics;       /* [HOST]:PORT to serve metrics on; NULL: none */
 	bool from_beginning;
-	struct states *states; /* to go on from, and to leave; NULL: none */
-	uint64_t retry_ns;     /* UINT64_MAX: for ever; 0: do not retry */
+	struct checkpoint_file *checkpoint_file; /* to go on from, and to leave; NULL: none */
+	uint64_t retry_ns;                       /* UINT64_MAX: for ever; 0: do not retry */
 	uint64_t grace_ns;
 	uint64_t lag_limit_ns;         /* a session that is further behind skips to now; 0: never */
 	uint64_t duration_ns, windows; /* 0: no limit */

@@ -100,7 +100,7 @@ static void item_labels(FILE *out, bool *is_first, const struct table *table, ui
 	const char *id_name = table->id_name ? table->id_name(id) : NULL;
 	char number[24];
 
-	if (table->id_key && id != ITEM_NO_ID) {
+	if (table->id_key && id != ROW_KEY_NO_ID) {
 		(void)snprintf(number, sizeof(number), "%" PRId64, (int64_t)id);
 		add_label(out, is_first, table->id_key, id_name ? id_name : number);
 	}
@@ -124,7 +124,7 @@ static char *row_labels(const struct table *table, const struct report_row *row)
 	case SCOPE_EVENT:
 		add_label(out, &is_first, "event", row->name);
 		break;
-	case SCOPE_ITEM:
+	case SCOPE_KEYED:
 		item_labels(out, &is_first, table, row->id, row->name);
 		break;
 	default:
@@ -255,7 +255,7 @@ static bool is_counted(const struct table *table)
 	enum scope scope = table->scope;
 
 	return scope == SCOPE_TRACE || scope == SCOPE_CPU || scope == SCOPE_EVENT ||
-	       (scope == SCOPE_ITEM && !table->owner_key);
+	       (scope == SCOPE_KEYED && !table->owner_key);
 }
 
 void metrics_add(struct metrics *metrics, const struct trace_identity *identity,

@@ -261,7 +261,7 @@ static void fill(struct fd_tables *tables, struct fd_table *to, const struct fd_
 			continue;
 		}
 		entry = kh_value(from->entries, i);
-		entry.item = NULL; /* a row is of one process */
+		entry.keyed = NULL; /* a row is of one process */
 		(void)fd_file_ref(entry.file);
 		put(tables, to, (int32_t)kh_key(from->entries, i), &entry);
 	}

@@ -21,14 +21,14 @@ enum fd_kind { FD_UNKNOWN, FD_FILE, FD_INET, FD_UNIX, FD_SOCKET, FD_PIPE, FD_ANO
 /* "file", "inet", ... */
 const char *fd_kind_name(enum fd_kind kind);
 
-struct item;
+struct keyed_row;
 
 /* What a descriptor leads to; counted by reference. */
 struct fd_file {
 	uint32_t refs;
-	uint8_t kind;      /* enum fd_kind */
-	struct item *item; /* its row, NULL: not asked for yet */
-	char name[];       /* a path, "inet 10.0.0.1:80", "(pipe)" */
+	uint8_t kind;        /* enum fd_kind */
+	struct keyed_row *keyed; /* its row, NULL: not asked for yet */
+	char name[];         /* a path, "inet 10.0.0.1:80", "(pipe)" */
 };
 
 struct fd_file *fd_file_new(enum fd_kind kind, const char *name); /* with one reference */
@@ -37,7 +37,7 @@ void fd_file_unref(struct fd_file *file); /* NULL is fine */
 
 struct fd_entry {
 	struct fd_file *file; /* NULL: was closed */
-	struct item *item;    /* its row, NULL: not asked for yet */
+	struct keyed_row *keyed;  /* its row, NULL: not asked for yet */
 	uint32_t dump;        /* state dumps that had begun when it was set */
 	bool closes_on_exec;
 };

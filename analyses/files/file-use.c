@@ -61,13 +61,13 @@ static enum fd_kind kind_of_family(int64_t family)
 
 /* ---- rows of files ---- */
 
-static uint64_t *row_of(struct shard *shard, unsigned int table, struct item **item, uint64_t id,
+static uint64_t *row_of(struct shard *shard, unsigned int table, struct keyed_row **keyed, uint64_t id,
 			const char *name)
 {
-	if (!*item) {
-		*item = shard_item_named(shard, table, id, name);
+	if (!*keyed) {
+		*keyed = shard_keyed_named(shard, table, id, name);
 	}
-	return shard_item_again(shard, *item);
+	return shard_keyed_again(shard, *keyed);
 }
 
 /* ---- use of a descriptor ---- */
@@ -140,7 +140,7 @@ static void add_use(struct shard *shard, struct files *files, const struct order
 {
 	const char *kind = fd_kind_name(use->file->kind);
 	uint64_t pid = use->call->key > INT32_MAX ? UINT32_MAX : use->call->key;
-	struct item *item = NULL;
+	struct keyed_row *keyed = NULL;
 	uint64_t *row;
 
 	if (moves) {
@@ -151,11 +151,11 @@ static void add_use(struct shard *shard, struct files *files, const struct order
 		row = shard_thread_row(ordered->shard, ordered->thread, THREADS);
 		row[2 * direction_of(use->file->kind) + use->is_write] += use->bytes;
 	}
-	row = row_of(shard, BY_FILE, &use->file->item, 0, use->file->name);
+	row = row_of(shard, BY_FILE, &use->file->keyed, 0, use->file->name);
 	add_figures(row, use, moves);
 	row[FILE_NS] += use->call->flags & CALL_HAS_NS ? use->call->ns : 0;
 	if (use->fd >= 0) {
-		row = row_of(shard, BY_FD, use->entry ? &use->entry->item : &item,
+		row = row_of(shard, BY_FD, use->entry ? &use->entry->keyed : &keyed,
 			     pid << 32 | (uint32_t)use->fd, use->file->name);
 		add_figures(row, use, moves);
 	}
@@ -366,8 +366,8 @@ static void note_longest(struct shard *shard, const struct ordered *ordered, con
 	const struct ordered_call *call = use->call;
 	const char *name = file_calls[call->call].name;
 	const char *path = use->fd < 0 && use->file->kind == FD_UNKNOWN ? "" : use->file->name;
-	size_t room = ITEM_NAME_BYTES - 2 - strlen(name), len = strlen(path);
-	char text[ITEM_NAME_BYTES];
+	size_t room = ROW_KEY_NAME_BYTES - 2 - strlen(name), len = strlen(path);
+	char text[ROW_KEY_NAME_BYTES];
 
 	(void)snprintf(text, sizeof(text), "%s %s", name, len > room ? path + len - room : path);
 	shard_longest(shard, LONGEST,
@@ -376,7 +376,7 @@ static void note_longest(struct shard *shard, const struct ordered *ordered, con
 					  .more = { use->fd, (int64_t)use->bytes },
 					  .cpu = UINT64_MAX,
 					  .thread = ordered->thread,
-					  .item = item_key_of(0, text, sizeof(text)) });
+					  .keyed = row_key_of(0, text, sizeof(text)) });
 }
 
 static void on_call(struct shard *shard, struct files *files, const struct ordered *ordered,
@@ -405,7 +405,7 @@ static void on_call(struct shard *shard, struct files *files, const struct order
 	}
 	if (does_its_work(call)) {
 		if (opens) {
-			row_of(shard, BY_FILE, &use.file->item, 0, use.file->name)[FILE_OPENS]++;
+			row_of(shard, BY_FILE, &use.file->keyed, 0, use.file->name)[FILE_OPENS]++;
 			fd_put(files->tables, call->key, use.fd, fd_file_ref(use.file),
 			       call->arg & CLOSE_ON_EXEC);
 		} else {
@@ -475,14 +475,14 @@ void file_use_forget(void *state)
 }
 
 /* Rows are asked for anew. */
-void file_use_carry(const struct carried *carried, void *state)
+void file_use_checkpoint(const struct checkpoint *checkpoint, void *state)
 {
 	struct files *files = state;
 	bool is_there = files->tables != NULL;
 
-	codec_bool(carried->codec, &is_there);
+	codec_bool(checkpoint->codec, &is_there);
 	if (is_there) {
 		files->tables = files->tables ? files->tables : fd_tables_new();
-		fd_tables_codec(carried->codec, files->tables);
+		fd_tables_codec(checkpoint->codec, files->tables);
 	}
 }

@@ -55,10 +55,10 @@ static char *path_of(const uint64_t *words, const struct call *call)
 	return call->path_len > 0 ? (char *)(words + CALL_WORDS) : NULL;
 }
 
-static struct item_key key_of_operation(const struct shard *shard, uint32_t operation)
+static struct row_key key_of_operation(const struct shard *shard, uint32_t operation)
 {
 	(void)shard;
-	return item_key_of(0, operation_names[operation], ITEM_NAME_BYTES);
+	return row_key_of(0, operation_names[operation], ROW_KEY_NAME_BYTES);
 }
 
 static void add_operation(struct shard *shard, const struct call *call)
@@ -70,7 +70,7 @@ static void add_operation(struct shard *shard, const struct call *call)
 	if (operation == OP_NONE) {
 		return;
 	}
-	row = shard_row_at(shard, BY_OPERATION, operation, key_of_operation);
+	row = shard_indexed_row(shard, BY_OPERATION, operation, key_of_operation);
 	row[OP_CALLS]++;
 	row[OP_ERRORS] += failed;
 	if (call->flags & CALL_HAS_NS) {
@@ -227,15 +227,16 @@ static void dumped_fd(struct shard *shard, struct thread *thread, uint64_t ts,
 	ordered->words[3] = (uint64_t)(uintptr_t)path_of(words, &call);
 }
 
-static bool accepts(const struct foreign_record *foreign)
+static bool accepts(const struct untrusted_record *untrusted)
 {
-	const struct record *record = foreign->record;
+	const struct record *record = untrusted->record;
 	struct call call;
 
 	switch (record->kind) {
 	case OWN_CALL:
 		if (record->flags != 0) {
-			return foreign_has(foreign, 0) && (uint8_t)record->flags < FILE_CALL_COUNT;
+			return untrusted_has(untrusted, 0) &&
+			       (uint8_t)record->flags < FILE_CALL_COUNT;
 		}
 		break;
 	case OWN_OPEN:
@@ -243,27 +244,27 @@ static bool accepts(const struct foreign_record *foreign)
 	case OWN_DUMP_FD:
 		break;
 	case OWN_DUMP_PROCESS:
-		return foreign_has(foreign, 2);
+		return untrusted_has(untrusted, 2);
 	case OWN_PID:
 	case OWN_FORK:
 	case OWN_EXEC:
 	case OWN_END:
 	case OWN_DUMP:
-		return foreign_has(foreign, 0);
+		return untrusted_has(untrusted, 0);
 	default:
 		return false;
 	}
-	if (!foreign_has(foreign, CALL_WORDS)) {
+	if (!untrusted_has(untrusted, CALL_WORDS)) {
 		return false;
 	}
-	memcpy(&call, foreign->numbers, sizeof(call));
-	return call.call < FILE_CALL_COUNT && foreign_has(foreign, file_call_words(&call)) &&
-	       (call.path_len == 0 || path_of(foreign->numbers, &call)[call.path_len] == 0);
+	memcpy(&call, untrusted->numbers, sizeof(call));
+	return call.call < FILE_CALL_COUNT && untrusted_has(untrusted, file_call_words(&call)) &&
+	       (call.path_len == 0 || path_of(untrusted->numbers, &call)[call.path_len] == 0);
 }
 
-static void on_carry(const struct carried *carried, void *state)
+static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 {
-	struct codec *codec = carried->codec;
+	struct codec *codec = checkpoint->codec;
 	struct thread_files *files = state;
 	struct call *open = &files->open;
 
@@ -401,7 +402,7 @@ const struct analysis analysis_files = {
 		},
 		[BY_OPERATION] = {
 			.key = "operations",
-			.scope = SCOPE_ITEM,
+			.scope = SCOPE_KEYED,
 			.name_key = "name",
 			.title = "OPERATION",
 			.sort_mask = 1u << OP_TIME,
@@ -414,7 +415,7 @@ const struct analysis analysis_files = {
 		},
 		[BY_KIND] = {
 			.key = "kinds",
-			.scope = SCOPE_ITEM,
+			.scope = SCOPE_KEYED,
 			.name_key = "name",
 			.title = "KIND",
 			.sort_mask = BY_BYTES,
@@ -426,10 +427,10 @@ const struct analysis analysis_files = {
 		},
 		[BY_FILE] = {
 			.key = "files",
-			.scope = SCOPE_ITEM,
+			.scope = SCOPE_KEYED,
 			.name_key = "path",
 			.title = "FILE",
-			.object = "path",
+			.lami_class = "path",
 			.sort_mask = BY_BYTES,
 			.columns = {
 				FIGURE_COLUMNS,
@@ -439,7 +440,7 @@ const struct analysis analysis_files = {
 		},
 		[BY_FD] = {
 			.key = "fds",
-			.scope = SCOPE_ITEM,
+			.scope = SCOPE_KEYED,
 			.owner_key = "pid",
 			.id_key = "fd",
 			.name_key = "path",
@@ -474,11 +475,11 @@ const struct analysis analysis_files = {
 	.on_oncpu_end = file_worker_oncpu_end,
 	.on_record = on_record,
 	.accepts = accepts,
-	.on_carry = on_carry,
+	.on_checkpoint = on_checkpoint,
 	.on_no_open_calls = on_no_open_calls,
 	.on_gap = on_gap,
 	.on_forget = on_forget,
 	.on_ordered = file_use_ordered,
 	.on_trace_forget = file_use_forget,
-	.on_trace_carry = file_use_carry,
+	.on_trace_checkpoint = file_use_checkpoint,
 };

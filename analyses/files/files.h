@@ -123,12 +123,12 @@ enum {
 /* The state of a trace. */
 struct files {
 	struct fd_tables *tables;
-	struct item *kinds[FD_KINDS];
+	struct keyed_row *kinds[FD_KINDS];
 	struct fd_file *unnamed[FD_KINDS]; /* of which no more than that is known */
 };
 
 void file_use_ordered(struct shard *shard, void *state, const struct ordered *ordered);
 void file_use_forget(void *state);
-void file_use_carry(const struct carried *carried, void *state);
+void file_use_checkpoint(const struct checkpoint *checkpoint, void *state);
 
 #endif

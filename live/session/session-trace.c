@@ -86,23 +86,23 @@ void live_trace_account(const struct live_trace *trace, struct run_summary *summ
 /* Another run goes on with it; false: it is over, or nothing to go on with. */
 static bool leave_state(struct live_trace *trace, bool is_over)
 {
-	const struct partials_trace identity = { .host = trace->identity.host,
-						 .session = trace->identity.session,
-						 .domain = trace->identity.domain,
-						 .path = trace->identity.path,
-						 .range_end = UINT64_MAX };
+	const struct partial_file_trace identity = { .host = trace->identity.host,
+						     .session = trace->identity.session,
+						     .domain = trace->identity.domain,
+						     .path = trace->identity.path,
+						     .range_end = UINT64_MAX };
 	uint8_t uuid[16];
 
 	if (!trace->has_plan || trace->has_failed || !trace_uuid(trace->trace, uuid)) {
 		return false;
 	}
 	if (is_over) {
-		states_drop(trace->session->owner.states, uuid);
+		checkpoint_file_drop(trace->session->owner.checkpoint_file, uuid);
 		return false;
 	}
 	trace_pause(trace->trace, now_wall_ns());
 	trace_total_so_far(trace->trace);
-	states_put(trace->session->owner.states, uuid, trace->trace, &identity);
+	checkpoint_file_put(trace->session->owner.checkpoint_file, uuid, trace->trace, &identity);
 	return true;
 }
 
@@ -117,7 +117,7 @@ void live_trace_finish(struct live_trace *trace, const char *reason, bool is_ove
 			    trace->identity.path ? trace->identity.path : "a trace");
 	}
 	if (trace->trace) {
-		if (!session->owner.states || !leave_state(trace, is_over)) {
+		if (!session->owner.checkpoint_file || !leave_state(trace, is_over)) {
 			trace_finish(trace->trace, now_wall_ns());
 		}
 		live_trace_account(trace, &session->account);
@@ -209,17 +209,18 @@ static void new_trace(struct live_trace *trace, const uint8_t uuid[16])
 	int r;
 
 	trace->trace = trace_new(session->owner.engine, trace);
-	if (!session->owner.states) {
+	if (!session->owner.checkpoint_file) {
 		return;
 	}
-	r = states_restore(session->owner.states, uuid, trace->trace, &err);
+	r = checkpoint_file_restore(session->owner.checkpoint_file, uuid, trace->trace, &err);
 	if (r < 0) { /* what was read so far of it is of no use */
 		trace_free(trace->trace);
 		trace->trace = trace_new(session->owner.engine, trace);
 		session_say(session, 0, "%s; it begins anew", err.text);
 	} else if (r > 0) {
 		live_trace_account(trace, &trace->before);
-		session_say(session, 0, "goes on from %s", states_path(session->owner.states));
+		session_say(session, 0, "goes on from %s",
+			    checkpoint_file_path(session->owner.checkpoint_file));
 	}
 }
 
@@ -230,7 +231,7 @@ void live_trace_bind(struct live_trace *trace)
 	struct live_trace *away = NULL;
 	uint8_t uuid[16] = { 0 };
 
-	if (any_away(session) || session->owner.states) {
+	if (any_away(session) || session->owner.checkpoint_file) {
 		if (!probe_uuid(trace, uuid)) {
 			return;
 		}

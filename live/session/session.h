@@ -21,7 +21,7 @@ struct event_base;
 struct history;
 struct history_trace;
 struct session;
-struct states;
+struct checkpoint_file;
 
 enum session_state {
 	SESSION_CONNECTING,
@@ -37,7 +37,7 @@ struct session_owner {
 	struct event_base *base;
 	struct engine *engine;
 	bool from_beginning;
-	struct states *states; /* to go on from, and to leave; NULL: none */
+	struct checkpoint_file *checkpoint_file; /* to go on from, and to leave; NULL: none */
 	uint64_t grace_ns;
 	uint64_t lag_limit_ns; /* 0: never skip */
 	void (*on_attach)(void *user, const struct trace_identity *trace, bool is_attach,

@@ -144,7 +144,7 @@ static bool is_row_key(const struct table *list, const char *key)
 
 static bool has_numbers(const struct table *list)
 {
-	return list->scope != SCOPE_EVENT && (list->scope != SCOPE_ITEM || list->id_key);
+	return list->scope != SCOPE_EVENT && (list->scope != SCOPE_KEYED || list->id_key);
 }
 
 /* [3], [comm=redis*] */

@@ -54,7 +54,7 @@
 
 /* Rows of items (system calls, interrupts, devices, user processes) of one trace, and of one lane
  * of it, for each table; names come from traces.  Some 500 bytes each. */
-#define ITEMS_MAX 16384
+#define KEYED_ROWS_MAX 16384
 /* Descriptors that are known of all processes of a trace: some 100 bytes each, and their paths, of
  * which the ends are kept.  Of one process: its children get copies. */
 #define FDS_MAX        1048576

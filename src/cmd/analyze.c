@@ -21,10 +21,10 @@
 struct analyze {
 	const struct options *options;
 	struct output *output;
-	struct watch *watch;          /* triggers; NULL: none */
-	struct gather *gather;        /* of the trace; NULL: windows are shown as they come */
-	struct states *states;        /* to go on from, and to leave; NULL: none */
-	struct merger_account before; /* what was analysed by another run */
+	struct watch *watch;   /* triggers; NULL: none */
+	struct gather *gather; /* of the trace; NULL: windows are shown as they come */
+	struct checkpoint_file *checkpoint_file; /* to go on from, and to leave; NULL: none */
+	struct merger_account before;            /* what was analysed by another run */
 	struct trace_identity identity;
 	struct trace *trace;
 	const char *path;
@@ -98,10 +98,10 @@ static int on_trace(void *user, struct trace *trace, struct err *err)
 
 	a->trace = trace;
 	cmd_identify(&a->identity, trace_plan(trace)->metadata, a->path);
-	if (a->states && !trace_uuid(trace, uuid)) {
+	if (a->checkpoint_file && !trace_uuid(trace, uuid)) {
 		r = err_raise(err, -EINVAL, "%s: has no UUID to know it by again", a->path);
-	} else if (a->states) {
-		r = states_restore(a->states, uuid, trace, err);
+	} else if (a->checkpoint_file) {
+		r = checkpoint_file_restore(a->checkpoint_file, uuid, trace, err);
 	}
 	a->before = *trace_account(trace);
 	return r < 0 ? r : 0;
@@ -120,17 +120,17 @@ static void add_account(struct analyze *a)
 static void on_pause(void *user, struct trace *trace)
 {
 	struct analyze *a = user;
-	const struct partials_trace identity = { .host = a->identity.host,
-						 .session = a->identity.session,
-						 .domain = a->identity.domain,
-						 .path = a->identity.path,
-						 .range_end = UINT64_MAX };
+	const struct partial_file_trace identity = { .host = a->identity.host,
+						     .session = a->identity.session,
+						     .domain = a->identity.domain,
+						     .path = a->identity.path,
+						     .range_end = UINT64_MAX };
 	uint8_t uuid[16];
 
 	trace_total_so_far(trace);
 	add_account(a);
 	(void)trace_uuid(trace, uuid); /* it has one, or would not have come so far */
-	states_put(a->states, uuid, trace, &identity);
+	checkpoint_file_put(a->checkpoint_file, uuid, trace, &identity);
 }
 
 static void show(void *user, const struct report *report)
@@ -219,7 +219,7 @@ static int analyze_one(struct analyze *a, struct engine_config *config,
 		.progress = on_progress,
 		.stop = &cmd_stop,
 		.on_trace = on_trace,
-		.on_pause = a->states ? on_pause : NULL,
+		.on_pause = a->checkpoint_file ? on_pause : NULL,
 	};
 	int r = 0;
 
@@ -294,21 +294,21 @@ static void fill_config(const struct options *options, const struct watch *watch
 	config->on_warning = on_warning;
 }
 
-void cmd_partials_setup(const struct options *options, const struct engine_config *config,
-			struct partials_setup *ret)
+void cmd_partial_file_setup(const struct options *options, const struct engine_config *config,
+			    struct partial_file_setup *ret)
 {
-	*ret = (struct partials_setup){ .interval_ns = config->interval_ns,
-					.wants_windows = config->wants_windows };
+	*ret = (struct partial_file_setup){ .interval_ns = config->interval_ns,
+					    .wants_windows = config->wants_windows };
 	memcpy(ret->analyses, config->analyses, sizeof(ret->analyses));
 	for (size_t i = 0; i < options->periods.all.count; i++) {
 		*vec_push(&ret->periods) = mem_strdup(options->periods.all.at[i]->text);
 	}
 }
 
-int cmd_states(const struct options *options, const struct engine_config *config,
-	       struct states **ret, struct err *err)
+int cmd_checkpoint_file(const struct options *options, const struct engine_config *config,
+			struct checkpoint_file **ret, struct err *err)
 {
-	struct partials_setup setup;
+	struct partial_file_setup setup;
 
 	*ret = NULL;
 	if (!options->state) {
@@ -321,14 +321,14 @@ int cmd_states(const struct options *options, const struct engine_config *config
 	if (options->trigger_interval_ns > 0) {
 		return err_raise(err, -EINVAL, "--state goes with windows of one length only");
 	}
-	cmd_partials_setup(options, config, &setup);
-	return states_open(options->state, &setup, analyses, ret, err);
+	cmd_partial_file_setup(options, config, &setup);
+	return checkpoint_file_open(options->state, &setup, analyses, ret, err);
 }
 
 /* What was kept of traces goes into the file, whatever else failed. */
 static void save_states(struct analyze *a)
 {
-	if (a->states && states_save(a->states, &a->err) < 0) {
+	if (a->checkpoint_file && checkpoint_file_save(a->checkpoint_file, &a->err) < 0) {
 		say("%s", a->err.text);
 		a->summary.exit = EXIT_FAILED;
 	}
@@ -352,7 +352,7 @@ int cmd_analyze_into(const struct options *options, struct output *output)
 	}
 	config.stats = options->stats ? &stats : NULL;
 	if (cmd_range(options, NULL, &config.range_begin, &config.range_end, &a.err) < 0 ||
-	    cmd_states(options, &config, &a.states, &a.err) < 0) {
+	    cmd_checkpoint_file(options, &config, &a.checkpoint_file, &a.err) < 0) {
 		say("%s", a.err.text);
 		watch_free(a.watch);
 		return EXIT_USAGE;
@@ -374,7 +374,7 @@ int cmd_analyze_into(const struct options *options, struct output *output)
 			    a.summary.wall_ns, say);
 	}
 	watch_free(a.watch);
-	states_free(a.states);
+	checkpoint_file_free(a.checkpoint_file);
 	trace_identity_fini(&a.identity);
 	return a.summary.exit;
 }

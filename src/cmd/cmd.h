@@ -64,14 +64,14 @@ struct trace_identity;
 void cmd_identify(struct trace_identity *identity, const struct metadata *types, const char *path);
 
 /* What files of partials and states say of a run; to be finished. */
-struct partials_setup;
-void cmd_partials_setup(const struct options *options, const struct engine_config *config,
-			struct partials_setup *ret);
+struct partial_file_setup;
+void cmd_partial_file_setup(const struct options *options, const struct engine_config *config,
+			    struct partial_file_setup *ret);
 
 /* The file of --state, NULL without one; @config: what is analysed.  -EINVAL with the reason. */
-struct states;
-int cmd_states(const struct options *options, const struct engine_config *config,
-	       struct states **ret, struct err *err);
+struct checkpoint_file;
+int cmd_checkpoint_file(const struct options *options, const struct engine_config *config,
+			struct checkpoint_file **ret, struct err *err);
 
 /* What analyze and top share: reports all traces; an exit status. */
 int cmd_analyze_into(const struct options *options, struct output *output);

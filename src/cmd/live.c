@@ -85,7 +85,7 @@ static int follow(const struct options *options, struct hub_config *config)
 		say("%s", err.text);
 		summary.exit = EXIT_FAILED;
 	}
-	if (config->states && states_save(config->states, &err) < 0) {
+	if (config->checkpoint_file && checkpoint_file_save(config->checkpoint_file, &err) < 0) {
 		say("%s", err.text);
 		summary.exit = EXIT_FAILED;
 	}
@@ -186,14 +186,15 @@ static int run(const struct options *options)
 		config.urls = urls;
 		cmd_fill_hub(options, &config);
 		config.engine.stats = options->stats ? &stats : NULL;
-		if (cmd_states(options, &config.engine, &config.states, &err) < 0) {
+		if (cmd_checkpoint_file(options, &config.engine, &config.checkpoint_file, &err) <
+		    0) {
 			say("%s", err.text);
 		} else {
 			status = follow(options, &config);
 		}
 		stats_fini(&stats);
 	}
-	states_free(config.states);
+	checkpoint_file_free(config.checkpoint_file);
 	captures_free(config.captures);
 	retained_file_free(config.engine.store);
 	watch_free(config.watch);

@@ -19,7 +19,7 @@
 struct mapping {
 	const struct options *options;
 	struct engine_config config;
-	struct partials_out *out;
+	struct partial_writer *out;
 	const char *path;
 	bool has_begun; /* the trace, in the file */
 	struct err err;
@@ -29,15 +29,15 @@ static int on_trace(void *user, struct trace *trace, struct err *err)
 {
 	struct mapping *m = user;
 	struct trace_identity identity = { 0 };
-	struct partials_trace begun = { .range_begin = m->config.range_begin,
-					.range_end = m->config.range_end };
+	struct partial_file_trace begun = { .range_begin = m->config.range_begin,
+					    .range_end = m->config.range_end };
 
 	cmd_identify(&identity, trace_plan(trace)->metadata, m->path);
 	begun.host = identity.host;
 	begun.session = identity.session;
 	begun.domain = identity.domain;
 	begun.path = identity.path;
-	partials_put_trace(m->out, &begun);
+	partial_writer_trace(m->out, &begun);
 	m->has_begun = true;
 	trace_identity_fini(&identity);
 	(void)err;
@@ -59,7 +59,7 @@ static void on_warning(void *user, const struct engine_warning *warning)
 		say("%s: %s", m->path, warning->message);
 	}
 	if (m->has_begun) {
-		partials_put_warning(m->out, warning);
+		partial_writer_warning(m->out, warning);
 	}
 }
 
@@ -69,7 +69,7 @@ static void on_progress(void *user, uint64_t done, uint64_t total)
 
 	(void)done;
 	(void)total;
-	if (partials_out_check(m->out, &m->err) < 0) {
+	if (partial_writer_check(m->out, &m->err) < 0) {
 		cmd_stop = true; /* a full disk: said at the end */
 	}
 }
@@ -82,8 +82,8 @@ static void note_failure(struct mapping *m)
 	say("%s", m->err.text);
 	if (m->has_begun) {
 		(void)snprintf(warning.message, sizeof(warning.message), "%s", m->err.text);
-		partials_put_warning(m->out, &warning);
-		partials_put_finish(m->out);
+		partial_writer_warning(m->out, &warning);
+		partial_writer_finish(m->out);
 	}
 }
 
@@ -147,14 +147,14 @@ static void fill_config(struct mapping *m)
 	m->config.on_warning = on_warning;
 }
 
-static struct partials_out *begin_file(const struct mapping *m, FILE *file)
+static struct partial_writer *begin_file(const struct mapping *m, FILE *file)
 {
-	struct partials_setup setup;
-	struct partials_out *out;
+	struct partial_file_setup setup;
+	struct partial_writer *out;
 
-	cmd_partials_setup(m->options, &m->config, &setup);
-	out = partials_out_new(file, &setup);
-	partials_setup_fini(&setup);
+	cmd_partial_file_setup(m->options, &m->config, &setup);
+	out = partial_writer_new(file, &setup);
+	partial_file_setup_fini(&setup);
 	return out;
 }
 
@@ -163,7 +163,7 @@ static void say_account(const struct mapping *m)
 	char text[UNITS_TEXT_MAX];
 	struct merger_account account;
 
-	partials_out_account(m->out, &account);
+	partial_writer_account(m->out, &account);
 	say("%" PRIu64 " events in %" PRIu64 " packets (%s)", account.events, account.packets,
 	    units_bytes(text, account.bytes));
 }
@@ -179,15 +179,15 @@ static int map_into(const struct options *options, FILE *file)
 	cmd_stop_on_signals();
 	(void)signal(SIGPIPE, SIG_IGN);
 	status = map_all(&m);
-	partials_put_last(m.out);
-	if (partials_out_check(m.out, &m.err) < 0) {
+	partial_writer_last(m.out);
+	if (partial_writer_check(m.out, &m.err) < 0) {
 		say("cannot write to %s: %s", options->output ? options->output : "standard output",
 		    m.err.text);
 		status = EXIT_FAILED;
 	} else if (options->verbosity > 0) {
 		say_account(&m);
 	}
-	partials_out_free(m.out);
+	partial_writer_free(m.out);
 	return status;
 }
 

@@ -16,7 +16,7 @@
 struct source {
 	const char *name;
 	FILE *file;
-	struct partials_in *in;
+	struct partial_reader *in;
 };
 
 struct merging {
@@ -65,7 +65,7 @@ static void on_warning(void *user, const struct engine_warning *warning)
 /* ---- traces ---- */
 
 static int merge_trace(struct merging *m, const struct source *source,
-		       const struct partials_trace *begun)
+		       const struct partial_file_trace *begun)
 {
 	struct engine *engine;
 	int r;
@@ -79,7 +79,7 @@ static int merge_trace(struct merging *m, const struct source *source,
 	m->config.range_end = begun->range_end;
 	engine = engine_new(&m->config);
 	m->trace = trace_new(engine, m);
-	r = partials_in_merge(source->in, m->trace, &cmd_stop, &m->err);
+	r = partial_reader_merge(source->in, m->trace, &cmd_stop, &m->err);
 	trace_free(m->trace);
 	engine_free(engine);
 	return r;
@@ -88,10 +88,10 @@ static int merge_trace(struct merging *m, const struct source *source,
 static int merge_source(struct merging *m, const struct source *source)
 {
 	struct engine_warning warning = { .what = "trace", .packet = -1 };
-	struct partials_trace begun;
+	struct partial_file_trace begun;
 	int r = 0;
 
-	while (!cmd_stop && (r = partials_in_trace(source->in, &begun, &m->err)) > 0) {
+	while (!cmd_stop && (r = partial_reader_trace(source->in, &begun, &m->err)) > 0) {
 		r = merge_trace(m, source, &begun);
 		if (r < 0) {
 			break;
@@ -148,7 +148,7 @@ static int open_source(struct merging *m, const char *name)
 	if (!source.file) {
 		return err_raise(&m->err, -errno, "%s: %s", name, strerror(errno));
 	}
-	r = partials_in_new(source.file, analyses, &source.in, &m->err);
+	r = partial_reader_new(source.file, analyses, &source.in, &m->err);
 	if (r < 0) {
 		if (!is_stdin) {
 			(void)fclose(source.file);
@@ -156,8 +156,8 @@ static int open_source(struct merging *m, const char *name)
 		return err_note(&m->err, r, "%s", source.name);
 	}
 	*vec_push(&m->sources) = source;
-	if (!partials_setup_same(partials_in_setup(m->sources.at[0].in),
-				 partials_in_setup(source.in))) {
+	if (!partial_file_setup_same(partial_reader_setup(m->sources.at[0].in),
+				     partial_reader_setup(source.in))) {
 		return err_raise(&m->err, -EINVAL,
 				 "%s: was made for other analyses or windows than %s", source.name,
 				 m->sources.at[0].name);
@@ -167,7 +167,7 @@ static int open_source(struct merging *m, const char *name)
 
 static int open_sources(struct merging *m)
 {
-	const struct partials_setup *setup;
+	const struct partial_file_setup *setup;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && m->options->args[i]; i++) {
@@ -176,7 +176,7 @@ static int open_sources(struct merging *m)
 	if (r < 0) {
 		return r;
 	}
-	setup = partials_in_setup(m->sources.at[0].in);
+	setup = partial_reader_setup(m->sources.at[0].in);
 	for (size_t i = 0; r == 0 && i < setup->periods.count; i++) {
 		r = period_add(&m->periods, setup->periods.at[i], &m->err);
 	}
@@ -186,7 +186,7 @@ static int open_sources(struct merging *m)
 static void close_sources(struct merging *m)
 {
 	for (size_t i = 0; i < m->sources.count; i++) {
-		partials_in_free(m->sources.at[i].in);
+		partial_reader_free(m->sources.at[i].in);
 		if (m->sources.at[i].file != stdin) {
 			(void)fclose(m->sources.at[i].file);
 		}
@@ -198,7 +198,7 @@ static void close_sources(struct merging *m)
 
 static void fill_config(struct merging *m)
 {
-	const struct partials_setup *setup = partials_in_setup(m->sources.at[0].in);
+	const struct partial_file_setup *setup = partial_reader_setup(m->sources.at[0].in);
 	const struct options *options = m->options;
 
 	memcpy(m->config.analyses, setup->analyses, sizeof(m->config.analyses));

@@ -92,6 +92,6 @@ int options_take(struct options *o, enum option_id id, const char *value, struct
 int options_analyses(struct options *options, const char *value, struct err *err);
 
 /* What has to fit together when all are taken. */
-int options_settle(struct options *options, unsigned int command, struct err *err);
+int options_finish(struct options *options, unsigned int command, struct err *err);
 
 #endif

@@ -594,7 +594,7 @@ static int check_intervals(const struct options *options, struct err *err)
 	return 0;
 }
 
-int options_settle(struct options *options, unsigned int command, struct err *err)
+int options_finish(struct options *options, unsigned int command, struct err *err)
 {
 	static const char *const others[] = { "text", "json", NULL };
 	int r = check_intervals(options, err);

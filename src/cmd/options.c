@@ -251,7 +251,7 @@ int options_parse(struct options *options, unsigned int command, int argc, const
 	if (r == 0 && id < -1) {
 		r = bad_option(retained->context, id, command, err);
 	}
-	r = r == 0 ? options_settle(options, command, err) : r;
+	r = r == 0 ? options_finish(options, command, err) : r;
 	if (r == 0) {
 		static const char *none[] = { NULL };
 

@@ -47,7 +47,7 @@ struct engine *engine_new(const struct engine_config *config)
 	setup_init(&engine->setup);
 	engine->pool = pool_new(&engine->setup, config->jobs);
 	if (config->stats) {
-		config->stats->jobs_are_front = config->jobs == 0;
+		config->stats->jobs_are_coordinator = config->jobs == 0;
 	}
 	return engine;
 }
@@ -184,7 +184,8 @@ static void take_chunk(struct engine *engine, struct chunk *chunk)
 	pass_on_retained(chunk);
 	chunk->partial = NULL;
 	if (engine->config.partials) {
-		partials_put_partial(engine->config.partials, &chunk->packed, partial, chunk->plan);
+		partial_writer_partial(engine->config.partials, &chunk->packed, partial,
+				       chunk->plan);
 		partial_cache_put(engine->setup.partial_cache, partial);
 	} else {
 		merger_take(chunk->stream, chunk->seq, partial);
@@ -243,16 +244,18 @@ static void step(struct engine *engine, bool wait, uint64_t now_ns)
 /* What is not the front's merging, although it may be done in its thread. */
 static uint64_t others_ns(const struct stats *stats)
 {
-	return stats ? stats->emit_ns + (stats->jobs_are_front ? stats->job_ns[JOB_MERGER] : 0) : 0;
+	return stats ? stats->emit_ns +
+			       (stats->jobs_are_coordinator ? stats->job_ns[JOB_MERGER] : 0)
+		     : 0;
 }
 
 /* What the front did since @begin, but for what others_ns() has since @others, is merging. */
-static void note_front(struct engine *engine, uint64_t begin, uint64_t others)
+static void note_coordinator(struct engine *engine, uint64_t begin, uint64_t others)
 {
 	struct stats *stats = engine->config.stats;
 	uint64_t held = engine_held_bytes(engine), jobs = engine_in_flight(engine);
 
-	stats->front_ns += stats_now() - begin - (others_ns(stats) - others);
+	stats->coordinator_ns += stats_now() - begin - (others_ns(stats) - others);
 	stats->held_max = held > stats->held_max ? held : stats->held_max;
 	stats->jobs_max = jobs > stats->jobs_max ? jobs : stats->jobs_max;
 }
@@ -264,7 +267,7 @@ void engine_step(struct engine *engine, bool wait, uint64_t now_ns)
 
 	step(engine, wait, now_ns);
 	if (stats) {
-		note_front(engine, begin, others);
+		note_coordinator(engine, begin, others);
 	}
 }
 
@@ -491,11 +494,11 @@ void trace_finish(struct trace *trace, uint64_t now_ns)
 	others = others_ns(stats);
 	merger_finish(trace->merger, now_ns);
 	if (trace->engine->config.partials) {
-		partials_put_finish(trace->engine->config.partials);
+		partial_writer_finish(trace->engine->config.partials);
 	}
 	trace->has_finished = true;
 	if (stats) {
-		note_front(trace->engine, begin, others);
+		note_coordinator(trace->engine, begin, others);
 	}
 }
 

@@ -28,7 +28,7 @@
 
 struct engine;
 struct retained;
-struct partials_out;
+struct partial_writer;
 struct trace;
 struct stream;
 
@@ -58,7 +58,7 @@ struct engine_config {
 	struct stats *stats;         /* NULL: not wanted */
 	/* Where what workers found goes, instead of being merged (partials.h); NULL: it is merged.
 	 */
-	struct partials_out *partials;
+	struct partial_writer *partials;
 	/* Callbacks, with the user pointer of trace_new(). */
 	void (*on_report)(void *user, const struct report *report);
 	void (*on_warning)(void *user, const struct engine_warning *warning);

@@ -23,14 +23,14 @@ void stats_print(const struct stats *stats, uint64_t events, uint64_t packets, u
 {
 	uint64_t worker = stats->job_ns[JOB_WORKER], merger = stats->job_ns[JOB_MERGER];
 	uint64_t find = stats->job_ns[JOB_FIND];
-	uint64_t thread = stats_now(), rest = stats->front_ns + stats->emit_ns;
+	uint64_t thread = stats_now(), rest = stats->coordinator_ns + stats->emit_ns;
 	uint64_t read, all;
 	double seconds = (double)wall_ns / 1e9;
 
 	/* Without workers their work is the front's, too. */
-	rest += stats->jobs_are_front ? worker + merger + find : 0;
+	rest += stats->jobs_are_coordinator ? worker + merger + find : 0;
 	read = thread > rest ? thread - rest : 0;
-	all = read + stats->front_ns + stats->emit_ns + worker + merger + find;
+	all = read + stats->coordinator_ns + stats->emit_ns + worker + merger + find;
 	all = all ? all : 1;
 	say("stats: %" PRIu64 " events, %" PRIu64 " packets, %" PRIu64 " bytes in %.3f s: %.1f M "
 	    "events/s, %.1f MB/s",
@@ -44,8 +44,8 @@ void stats_print(const struct stats *stats, uint64_t events, uint64_t packets, u
 		say("stats: find  %10.1f ms %5.1f %%, packets in files", ms(find),
 		    100.0 * (double)find / (double)all);
 	}
-	say("stats: front %10.1f ms %5.1f %%, merging by itself", ms(stats->front_ns),
-	    100.0 * (double)stats->front_ns / (double)all);
+	say("stats: front %10.1f ms %5.1f %%, merging by itself", ms(stats->coordinator_ns),
+	    100.0 * (double)stats->coordinator_ns / (double)all);
 	say("stats: emit  %10.1f ms %5.1f %%, %" PRIu64 " windows", ms(stats->emit_ns),
 	    100.0 * (double)stats->emit_ns / (double)all, stats->windows);
 	say("stats: read  %10.1f ms %5.1f %%, and all else of the front", ms(read),

@@ -14,10 +14,10 @@
 
 struct stats {
 	uint64_t job_ns[JOB_KINDS], jobs[JOB_KINDS]; /* of workers, or in their place */
-	uint64_t front_ns; /* the front's part of merging: seams, small rounds, windows */
-	uint64_t emit_ns;  /* reports: sorting, formatting, writing */
+	uint64_t coordinator_ns; /* the front's part of merging: seams, small rounds, windows */
+	uint64_t emit_ns;        /* reports: sorting, formatting, writing */
 	uint64_t windows;
-	bool jobs_are_front;         /* there are no workers */
+	bool jobs_are_coordinator;   /* there are no workers */
 	uint64_t jobs_max, held_max; /* jobs not done, bytes held: the most there ever were */
 	struct histogram *lag;       /* of live windows, ns; NULL: none */
 };

@@ -78,12 +78,12 @@ static bool adopt(struct stream *stream, const struct packet_info *info)
 /* Nothing older than @ts comes after what was submitted. */
 static void tell_known(struct stream *stream, uint64_t ts)
 {
-	struct partials_out *partials = stream->trace->engine->config.partials;
+	struct partial_writer *partials = stream->trace->engine->config.partials;
 
 	merger_stream_known(stream->merger, stream->submitted, ts);
 	if (partials && merger_stream_identity(stream->merger)) {
-		partials_put_known(partials, merger_stream_number(stream->merger),
-				   stream->submitted, ts);
+		partial_writer_known(partials, merger_stream_number(stream->merger),
+				     stream->submitted, ts);
 	}
 }
 
@@ -100,8 +100,8 @@ static void identify(struct stream *stream, const struct packet_info *info, uint
 
 	merger_stream_identify(stream->merger, &identity);
 	if (stream->trace->engine->config.partials) {
-		partials_put_stream(stream->trace->engine->config.partials,
-				    merger_stream_number(stream->merger), &identity);
+		partial_writer_stream(stream->trace->engine->config.partials,
+				      merger_stream_number(stream->merger), &identity);
 	}
 	if (identity.misses_start && stream->trace->engine->config.expects_beginning) {
 		trace_say(stream->trace, stream, (int64_t)info->seq_num, "late-start",
@@ -388,7 +388,7 @@ static void push_final_gap(struct stream *stream)
 
 void stream_end(struct stream *stream)
 {
-	struct partials_out *partials = stream->trace->engine->config.partials;
+	struct partial_writer *partials = stream->trace->engine->config.partials;
 
 	if (stream->is_ended) {
 		return;
@@ -398,7 +398,8 @@ void stream_end(struct stream *stream)
 	(void)stream_flush(stream);
 	merger_stream_end(stream->merger, stream->submitted);
 	if (partials && merger_stream_identity(stream->merger)) {
-		partials_put_end(partials, merger_stream_number(stream->merger), stream->submitted);
+		partial_writer_end(partials, merger_stream_number(stream->merger),
+				   stream->submitted);
 	}
 }
 
@@ -441,7 +442,7 @@ static bool goes_on(const struct stream *stream)
 	return !stream->is_ended && stream->merger && merger_stream_identity(stream->merger);
 }
 
-static void front_codec(struct stream *stream, struct codec *codec)
+static void coordinator_codec(struct stream *stream, struct codec *codec)
 {
 	codec_text(codec, &stream->name);
 	codec_u64(codec, &stream->submitted);
@@ -455,7 +456,7 @@ static void front_codec(struct stream *stream, struct codec *codec)
 	codec_u64(codec, &stream->gap_lost);
 }
 
-static void read_front(struct trace *trace, struct codec *codec)
+static void read_coordinator(struct trace *trace, struct codec *codec)
 {
 	struct stream *stream = mem_alloc(sizeof(*stream));
 	uint32_t number = 0;
@@ -465,7 +466,7 @@ static void read_front(struct trace *trace, struct codec *codec)
 	stream->is_away = true;
 	codec_u32(codec, &number);
 	stream->merger = merger_stream_at(trace->merger, number);
-	front_codec(stream, codec);
+	coordinator_codec(stream, codec);
 	if (!stream->name) {
 		stream->name = mem_strdup("");
 	}
@@ -492,7 +493,7 @@ void streams_codec(struct trace *trace, struct codec *codec)
 	}
 	count = codec_count(codec, count, 50);
 	for (size_t i = 0; codec_reads(codec) && i < count && codec_check(codec, true); i++) {
-		read_front(trace, codec);
+		read_coordinator(trace, codec);
 	}
 	for (size_t i = 0; !codec_reads(codec) && i < trace->streams.count; i++) {
 		struct stream *stream = trace->streams.at[i];
@@ -501,7 +502,7 @@ void streams_codec(struct trace *trace, struct codec *codec)
 		if (goes_on(stream)) {
 			number = merger_stream_number(stream->merger);
 			codec_u32(codec, &number);
-			front_codec(stream, codec);
+			coordinator_codec(stream, codec);
 		}
 	}
 }

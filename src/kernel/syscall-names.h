@@ -34,13 +34,13 @@ static inline const char *call_name(const char *event, bool *ret_is_compat)
 }
 
 /* The row of a call, by the name of one of its events. */
-static inline struct item_key call_key(const char *event)
+static inline struct row_key call_key(const char *event)
 {
 	static const char mark[] = "/32";
 	bool is_compat;
 	const char *name = call_name(event, &is_compat);
-	struct item_key key =
-		item_key_of(0, name ? name : "?", ITEM_NAME_BYTES - (is_compat ? sizeof(mark) : 1));
+	struct row_key key = row_key_of(0, name ? name : "?",
+					ROW_KEY_NAME_BYTES - (is_compat ? sizeof(mark) : 1));
 
 	if (is_compat) {
 		memcpy(key.name + strlen(key.name), mark, sizeof(mark));

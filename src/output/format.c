@@ -158,7 +158,7 @@ const char *rows_title(const struct table *table)
 		[SCOPE_CPU] = "CPU",
 		[SCOPE_THREAD] = "THREAD (TID)",
 		[SCOPE_EVENT] = "EVENT",
-		[SCOPE_ITEM] = "NAME",
+		[SCOPE_KEYED] = "NAME",
 		[SCOPE_PROCESS] = "PROCESS (PID)",
 		[SCOPE_LONGEST] = "LONGEST",
 	};
@@ -177,14 +177,14 @@ void thread_text(char text[CELL_MAX], const struct thread_view *thread, int64_t 
 	}
 }
 
-#define ITEM_TEXT_MAX (FILE_NAME_MAX + CELL_MAX)
+#define KEYED_TEXT_MAX (FILE_NAME_MAX + CELL_MAX)
 
 /* A number, its name, a name, or some of these. */
-static void item_text(char text[ITEM_TEXT_MAX], const struct table *table,
-		      const struct report_row *row, uint64_t id)
+static void keyed_text(char text[KEYED_TEXT_MAX], const struct table *table,
+		       const struct report_row *row, uint64_t id)
 {
 	const char *id_name = table->id_name ? table->id_name(id) : NULL;
-	bool has_id = table->id_key && id != ITEM_NO_ID;
+	bool has_id = table->id_key && id != ROW_KEY_NO_ID;
 	char number[48] = "";
 
 	if (has_id && table->owner_key) {
@@ -196,9 +196,9 @@ static void item_text(char text[ITEM_TEXT_MAX], const struct table *table,
 		id_name = number;
 	}
 	if (!table->name_key || !row->name[0]) {
-		(void)snprintf(text, ITEM_TEXT_MAX, "%s", id_name ? id_name : "?");
+		(void)snprintf(text, KEYED_TEXT_MAX, "%s", id_name ? id_name : "?");
 	} else {
-		(void)snprintf(text, ITEM_TEXT_MAX, "%s%s%s", id_name ? id_name : "",
+		(void)snprintf(text, KEYED_TEXT_MAX, "%s%s%s", id_name ? id_name : "",
 			       id_name ? " " : "", row->name);
 	}
 }
@@ -220,7 +220,7 @@ static void fit(char text[CELL_MAX], const char *whole, int width)
 void row_text(char text[CELL_MAX], const struct table *table, const struct report_row *row,
 	      int width)
 {
-	char item[ITEM_TEXT_MAX] = "";
+	char keyed[KEYED_TEXT_MAX] = "";
 
 	text[0] = '\0';
 	switch (table->scope) {
@@ -238,16 +238,16 @@ void row_text(char text[CELL_MAX], const struct table *table, const struct repor
 	case SCOPE_PROCESS:
 		thread_text(text, row->thread, row->thread->pid);
 		break;
-	case SCOPE_ITEM:
-		item_text(item, table, row, row->id);
-		fit(text, item, width);
+	case SCOPE_KEYED:
+		keyed_text(keyed, table, row, row->id);
+		fit(text, keyed, width);
 		break;
 	case SCOPE_LONGEST:
 		if (!table->id_key && !table->name_key && row->thread) {
 			thread_text(text, row->thread, row->thread->tid);
 		} else {
-			item_text(item, table, row, row->instance->item.id);
-			fit(text, item, width);
+			keyed_text(keyed, table, row, row->instance->keyed.id);
+			fit(text, keyed, width);
 		}
 		break;
 	}

@@ -15,14 +15,14 @@ struct gathered {
 	struct report_row row;
 	struct thread_view view;
 	struct instance instance;
-	char *name, *item;
+	char *name, *keyed;
 	uint64_t values[COLUMNS_MAX];
 };
 
 /* What the row is found again by, beside its numbers: what it is shown as may become known late. */
 static const char *key_of(const struct gathered *gathered)
 {
-	return gathered->row.item   ? gathered->row.item
+	return gathered->row.keyed  ? gathered->row.keyed
 	       : gathered->row.name ? gathered->row.name
 				    : "";
 }
@@ -76,7 +76,7 @@ static void empty(struct gathered_table *table)
 	for (size_t i = 0; i < table->all.count; i++) {
 		columns_empty(&table->columns, table->all.at[i]->values);
 		free(table->all.at[i]->name);
-		free(table->all.at[i]->item);
+		free(table->all.at[i]->keyed);
 		free(table->all.at[i]);
 	}
 	table->all.count = 0;
@@ -148,8 +148,8 @@ static struct gathered *new_row(struct gathered_table *table, const struct repor
 
 	row->row = *from;
 	show_name(row, from);
-	row->item = from->item ? mem_strdup(from->item) : NULL;
-	row->row.item = row->item;
+	row->keyed = from->keyed ? mem_strdup(from->keyed) : NULL;
+	row->row.keyed = row->keyed;
 	row->row.values = row->values;
 	*vec_push(&table->all) = row;
 	return row;
@@ -190,7 +190,7 @@ static void add_instance(struct gathered_table *table, const struct report_row *
 
 	row->instance = *from->instance;
 	row->row.instance = &row->instance;
-	row->row.name = row->instance.item.name;
+	row->row.name = row->instance.keyed.name;
 	show_thread(row, from);
 }
 
@@ -216,7 +216,7 @@ static int by_instance(const void *left, const void *right)
 {
 	const struct report_row *a = left, *b = right;
 
-	return instance_compare(a->instance, a->thread, b->instance, b->thread);
+	return longest_compare(a->instance, a->thread, b->instance, b->thread);
 }
 
 static void sort(struct gather *gather, struct gathered_table *table)

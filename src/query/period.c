@@ -193,7 +193,7 @@ static uint8_t want_any(struct period_side *side, const char *name)
 	return at;
 }
 
-static bool settle_side(const struct parsed *p, struct period_side *side, bool is_end)
+static bool resolve_side(const struct parsed *p, struct period_side *side, bool is_end)
 {
 	bool fits = true;
 
@@ -218,13 +218,13 @@ static bool settle_side(const struct parsed *p, struct period_side *side, bool i
 	return fits && side->tid != FIELD_NONE && side->vtid != FIELD_NONE;
 }
 
-static int settle(struct parsed *p)
+static int resolve(struct parsed *p)
 {
 	struct period *period = p->period;
 	const struct period *parent = period->within < 0 ? NULL : p->set->all.at[period->within];
 
 	period->by_thread = !p->has_keys || p->has_tid;
-	if (!settle_side(p, &period->begin, false) || !settle_side(p, &period->end, true)) {
+	if (!resolve_side(p, &period->begin, false) || !resolve_side(p, &period->end, true)) {
 		return pattern_expected(&p->parser, "fewer fields in all");
 	}
 	if (parent && !(parent->by_thread && period->by_thread)) {
@@ -249,7 +249,7 @@ static int parse(struct parsed *p)
 		r = take_semicolon(parser, "; or the end");
 		r = r < 0 ? r : take_clause(p);
 	}
-	return r < 0 ? r : settle(p);
+	return r < 0 ? r : resolve(p);
 }
 
 int period_add(struct period_set *set, const char *text, struct err *err)

@@ -44,7 +44,7 @@ static struct period_set *periods(void)
 
 static void merge_all(struct engine *engine, struct trace *trace, const uint8_t *data, size_t size)
 {
-	struct partials_merging *merging = partials_merging_new(trace);
+	struct partial_intake *merging = partial_intake_new(trace);
 	struct err err;
 	int r = 0;
 
@@ -58,8 +58,7 @@ static void merge_all(struct engine *engine, struct trace *trace, const uint8_t 
 		/* Of its own, so that a sanitizer sees reads beyond it. */
 		frame = malloc(len + (len == 0));
 		memcpy(frame, data, len);
-		r = partials_merging_take(merging, &(struct codec){ .at = frame, .left = len },
-					  &err);
+		r = partial_intake_take(merging, &(struct codec){ .at = frame, .left = len }, &err);
 		free(frame);
 		if (r < 0 && !err.text[0]) {
 			abort();
@@ -68,7 +67,7 @@ static void merge_all(struct engine *engine, struct trace *trace, const uint8_t 
 		data += len;
 		size -= len;
 	}
-	partials_merging_free(merging);
+	partial_intake_free(merging);
 	if (r >= 0) {
 		trace_finish(trace, 0);
 	}

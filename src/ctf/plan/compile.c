@@ -541,7 +541,7 @@ static void walk_all(struct compile *c, enum root first, const struct type *cons
 }
 
 /* Integers of an earlier program are not ours to number: they have slots already. */
-static void settle(struct node *node)
+static void finish_node(struct node *node)
 {
 	const struct type *type = node->type;
 	size_t count;
@@ -552,7 +552,7 @@ static void settle(struct node *node)
 	count = type->kind == TYPE_STRUCT || type->kind == TYPE_VARIANT ? type->field_count : 1;
 	for (size_t i = 0; i < count; i++) {
 		node->members[i].ordinal = UINT32_MAX;
-		settle(&node->members[i]);
+		finish_node(&node->members[i]);
 	}
 }
 
@@ -574,7 +574,7 @@ const struct step *compile_steps(struct compile *c, enum root first,
 	walk_all(c, first, types, type_count, modulus, remainder);
 	(void)emit_step(c, STEP_END);
 	for (size_t i = 0; i < type_count; i++) {
-		settle(&c->roots[first + i]);
+		finish_node(&c->roots[first + i]);
 	}
 	return arena_copy(c->arena, c->steps, c->step_count * sizeof(*c->steps));
 }

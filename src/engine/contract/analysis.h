@@ -64,9 +64,9 @@ enum scope {
 	SCOPE_EVENT, /* one row per event name, as an object from name to first column */
 	SCOPES_FIXED,
 	/* Of those below each table has rows of its own. */
-	SCOPE_ITEM = SCOPES_FIXED, /* one row per number and name */
-	SCOPE_PROCESS,             /* the rows of the analysis' table of threads, by process */
-	SCOPE_LONGEST,             /* the longest instances of something; see struct instance */
+	SCOPE_KEYED = SCOPES_FIXED, /* one row per number and name */
+	SCOPE_PROCESS,              /* the rows of the analysis' table of threads, by process */
+	SCOPE_LONGEST,              /* the longest instances of something; see struct instance */
 };
 
 #define COLUMNS_MAX 12
@@ -78,15 +78,15 @@ struct table {
 	uint32_t sort_mask; /* rows go by the sum of these columns (spreads: theirs), largest first
 			     */
 	struct column columns[COLUMNS_MAX]; /* ends at the first without a key */
-	/* SCOPE_ITEM, SCOPE_LONGEST: what number and name are called; NULL: there is none. */
+	/* SCOPE_KEYED, SCOPE_LONGEST: what number and name are called; NULL: there is none. */
 	const char *id_key, *name_key;
 	const char *(*id_name)(uint64_t id); /* a name for the number, or NULL; may be NULL */
 	const char *title;                   /* in text: what the rows are; NULL: by scope */
-	const char *object; /* LAMI\'s class of an item: "irq", "syscall", ...; NULL: a text */
-	/* SCOPE_ITEM: the upper half of the number is this other number (the process of a
+	const char *lami_class; /* LAMI\'s class of an item: "irq", "syscall", ...; NULL: a text */
+	/* SCOPE_KEYED: the upper half of the number is this other number (the process of a
 	 * descriptor), the lower half is called id_key; NULL: it is one number. */
 	const char *owner_key;
-	/* SCOPE_ITEM, has_sum: the spreads in column `sum_of` of all rows together are the one in
+	/* SCOPE_KEYED, has_sum: the spreads in column `sum_of` of all rows together are the one in
 	 * column `sum_in` of the analysis' first table, of SCOPE_TRACE: made when a window
 	 * closes, so that each value is added once less.  (Not of rows that on_ordered() adds to.)
 	 */
@@ -102,7 +102,7 @@ struct instance {
 	int64_t more[INSTANCE_MORE];
 	uint64_t cpu;          /* UINT64_MAX: left out */
 	struct thread *thread; /* NULL: nobody's */
-	struct item_key item;
+	struct row_key keyed;
 };
 
 /* ---- map side ---- */
@@ -160,7 +160,7 @@ struct ordered {
 };
 
 /* A record of the analysis' own that came from a file, so that its bytes may be anybody's. */
-struct foreign_record {
+struct untrusted_record {
 	const struct record *record;
 	const uint64_t *numbers; /* from record->a on, if that is an index ... */
 	uint64_t count;          /* ... and how many there are; 0: it is none */
@@ -170,16 +170,16 @@ struct foreign_record {
 };
 
 /* State that goes to another process, or comes from one (rolling.h). */
-struct carried {
+struct checkpoint {
 	struct codec *codec;
 	uint32_t classes; /* event classes of the trace */
 	const struct period_set *periods;
 };
 
 /* Whether there are so many numbers beside the record, and `prio` stays what it is. */
-static inline bool foreign_has(const struct foreign_record *foreign, uint64_t count)
+static inline bool untrusted_has(const struct untrusted_record *untrusted, uint64_t count)
 {
-	return !foreign->has_current && foreign->count >= count;
+	return !untrusted->has_current && untrusted->count >= count;
 }
 
 struct analysis {
@@ -214,7 +214,7 @@ struct analysis {
 			  struct thread *thread);
 	/* Whether on_record() may be given the record: what it uses as an index, a length or a text
 	 * is right.  Who has on_record() has this, too. */
-	bool (*accepts)(const struct foreign_record *foreign);
+	bool (*accepts)(const struct untrusted_record *untrusted);
 	void (*on_switch_in)(struct shard *shard, struct thread *thread,
 			     const struct switch_in *in);
 	void (*on_switch_out)(struct shard *shard, struct thread *thread,
@@ -236,7 +236,7 @@ struct analysis {
 	void (*on_forget)(void *state);
 	/* Writes the state of a thread or object, or reads it into a zeroed one: who has a state
 	 * has this, too.  What is read is looked at as by accepts(). */
-	void (*on_carry)(const struct carried *carried, void *state);
+	void (*on_checkpoint)(const struct checkpoint *checkpoint, void *state);
 	/*
 	 * What shard_note_ordered() noted, in time order over all threads (at the same time: by
 	 * tid), after each round.  Nothing else is at work then, so that @state, the trace's own,
@@ -245,7 +245,8 @@ struct analysis {
 	 */
 	void (*on_ordered)(struct shard *shard, void *state, const struct ordered *ordered);
 	void (*on_trace_forget)(void *state);
-	void (*on_trace_carry)(const struct carried *carried, void *state); /* as on_carry() */
+	void (*on_trace_checkpoint)(const struct checkpoint *checkpoint,
+				    void *state); /* as on_checkpoint() */
 	void (*on_cpu)(struct shard *shard, struct cpu *cpu, enum run_kind kind, uint64_t ns);
 	void (*on_slice)(struct shard *shard, const struct slice *slice,
 			 const struct stream_identity *stream, uint64_t late_events);

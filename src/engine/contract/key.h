@@ -10,49 +10,49 @@
 #include "engine/contract/analysis.h"
 
 /* The id of an item that has none. */
-#define ITEM_NO_ID ((uint64_t)1 << 63)
+#define ROW_KEY_NO_ID ((uint64_t)1 << 63)
 
 /* The name ends at @len or at its zero; @name may be NULL. */
-static inline struct item_key item_key_of(uint64_t id, const void *name, size_t len)
+static inline struct row_key row_key_of(uint64_t id, const void *name, size_t len)
 {
-	struct item_key key = { .id = id };
+	struct row_key key = { .id = id };
 
 	if (name) {
-		len = len < ITEM_NAME_BYTES - 1 ? len : ITEM_NAME_BYTES - 1;
+		len = len < ROW_KEY_NAME_BYTES - 1 ? len : ROW_KEY_NAME_BYTES - 1;
 		memcpy(key.name, name, strnlen(name, len));
 	}
 	return key;
 }
 
 /* What worker_text() put beside a record. */
-static inline struct item_key item_key_of_numbers(uint64_t id, const uint64_t *numbers)
+static inline struct row_key row_key_of_numbers(uint64_t id, const uint64_t *numbers)
 {
-	struct item_key key = { .id = id };
+	struct row_key key = { .id = id };
 
 	memcpy(key.name, numbers, sizeof(key.name));
 	return key;
 }
 
-static inline void item_key_codec(struct codec *codec, struct item_key *key)
+static inline void row_key_codec(struct codec *codec, struct row_key *key)
 {
 	codec_u64(codec, &key->id);
-	codec_bytes(codec, key->name, ITEM_NAME_BYTES);
-	if (!codec_check(codec, key->name[ITEM_NAME_BYTES - 1] == 0)) {
-		key->name[ITEM_NAME_BYTES - 1] = 0;
+	codec_bytes(codec, key->name, ROW_KEY_NAME_BYTES);
+	if (!codec_check(codec, key->name[ROW_KEY_NAME_BYTES - 1] == 0)) {
+		key->name[ROW_KEY_NAME_BYTES - 1] = 0;
 	}
 }
 
-static inline bool foreign_has_text(const struct foreign_record *foreign)
+static inline bool untrusted_has_text(const struct untrusted_record *untrusted)
 {
-	return foreign_has(foreign, ITEM_NAME_BYTES / sizeof(uint64_t)) &&
-	       ((const char *)foreign->numbers)[ITEM_NAME_BYTES - 1] == 0;
+	return untrusted_has(untrusted, ROW_KEY_NAME_BYTES / sizeof(uint64_t)) &&
+	       ((const char *)untrusted->numbers)[ROW_KEY_NAME_BYTES - 1] == 0;
 }
 
-static inline uint32_t item_hash(const struct item_key *key)
+static inline uint32_t row_key_hash(const struct row_key *key)
 {
 	uint64_t hash = key->id, word;
 
-	for (size_t i = 0; i < ITEM_NAME_BYTES; i += sizeof(word)) {
+	for (size_t i = 0; i < ROW_KEY_NAME_BYTES; i += sizeof(word)) {
 		memcpy(&word, key->name + i, sizeof(word));
 		hash = (hash ^ word) * 0x9E3779B97F4A7C15ull;
 		hash ^= hash >> 29;
@@ -60,7 +60,7 @@ static inline uint32_t item_hash(const struct item_key *key)
 	return hash_mix(hash);
 }
 
-static inline bool item_equal(const struct item_key *a, const struct item_key *b)
+static inline bool row_key_equal(const struct row_key *a, const struct row_key *b)
 {
 	return memcmp(a, b, sizeof(*a)) == 0;
 }

@@ -64,7 +64,7 @@ static void empty(struct partial *partial)
 	KEEP_ROOM(records);
 	KEEP_ROOM(made);
 	KEEP_ROOM(numbers);
-	KEEP_ROOM(items);
+	KEEP_ROOM(keyed_rows);
 	KEEP_ROOM(currents);
 	KEEP_ROOM(segments);
 	KEEP_ROOM(renames);
@@ -112,7 +112,7 @@ void partial_free(struct partial *partial)
 	vec_fini(&partial->records);
 	vec_fini(&partial->made);
 	vec_fini(&partial->numbers);
-	vec_fini(&partial->items);
+	vec_fini(&partial->keyed_rows);
 	vec_fini(&partial->currents);
 	vec_fini(&partial->segments);
 	vec_fini(&partial->renames);
@@ -126,7 +126,7 @@ size_t partial_bytes(const struct partial *partial)
 {
 	return sizeof(*partial) + ROOM(partial->slices) + ROOM(partial->tallies) +
 	       ROOM(partial->groups) + ROOM(partial->chains) + ROOM(partial->made) +
-	       ROOM(partial->records) + ROOM(partial->numbers) + ROOM(partial->items) +
+	       ROOM(partial->records) + ROOM(partial->numbers) + ROOM(partial->keyed_rows) +
 	       ROOM(partial->currents) + ROOM(partial->segments) + ROOM(partial->renames) +
 	       ROOM(partial->faults);
 }

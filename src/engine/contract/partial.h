@@ -27,10 +27,10 @@
 #define NAME_BYTES 16 /* of a comm in the kernel, its zero included */
 
 /* What an item is: a number, a name, or both. */
-#define ITEM_NAME_BYTES 32
-struct item_key {
+#define ROW_KEY_NAME_BYTES 32
+struct row_key {
 	uint64_t id;
-	char name[ITEM_NAME_BYTES]; /* cut, if need be; zeroes behind its end */
+	char name[ROW_KEY_NAME_BYTES]; /* cut, if need be; zeroes behind its end */
 };
 
 /* How many events of one class there were. */
@@ -56,7 +56,7 @@ enum run_kind { RUN_THREAD, RUN_IDLE, RUN_UNKNOWN, RUN_KINDS };
 #define KEY_NOBODY  (((int64_t)1 << 40) + 2) /* of nobody known, on no CPU in particular */
 #define KEY_CPU(n)  (((int64_t)1 << 41) + (int64_t)(n)) /* of nobody known on CPU n */
 /* Of what is no thread, but an analysis' own: a device, the interrupts of a CPU. */
-#define KEY_OBJECT(analysis, id)                                                                   \
+#define KEY_ENTITY(analysis, id)                                                                   \
 	(((int64_t)1 << 42) + ((int64_t)(analysis) << 34) +                                        \
 	 ((int64_t)(id) & (((int64_t)1 << 34) - 1)))
 
@@ -88,8 +88,8 @@ struct slice {
 	uint32_t tally_first; /* index into tallies ... */
 	uint32_t tally_count;
 	uint32_t group_count;
-	uint32_t item_first; /* index into items ... */
-	uint32_t item_count;
+	uint32_t keyed_first; /* index into items ... */
+	uint32_t keyed_count;
 	uint64_t events;
 	uint64_t discarded; /* events the tracer discarded before a packet of this slice */
 	uint64_t lost_packets;
@@ -125,11 +125,11 @@ struct rename {
 };
 
 /* What the analyses added up in a slice without an order. */
-struct slice_item {
+struct slice_row {
 	uint8_t analysis, table;
 	uint32_t next;    /* worker's: of the same hash, RECORD_NONE: the last */
 	uint32_t numbers; /* index of its columns */
-	struct item_key key;
+	struct row_key key;
 };
 
 /* Something wrong with a packet, for a warning. */
@@ -161,7 +161,7 @@ struct partial {
 	VEC(struct record) records;
 	VEC(uint32_t) made;    /* the index of each record, in the order they were made */
 	VEC(uint64_t) numbers; /* what records of analyses, and items, point to */
-	VEC(struct slice_item) items;
+	VEC(struct slice_row) keyed_rows;
 	VEC(uint32_t) currents; /* records, as they were made, whose `prio` is to be who ran then */
 	VEC(struct segment) segments;
 	VEC(struct rename) renames;

@@ -11,50 +11,50 @@
 
 struct state {
 	uint8_t uuid[16];
-	struct partials_trace identity;
+	struct partial_file_trace identity;
 	VEC(uint8_t) bytes; /* of the frame: the UUID, and what trace_codec() wrote */
 };
 
-struct states {
+struct checkpoint_file {
 	char *path;
-	struct partials_setup setup;
+	struct partial_file_setup setup;
 	VEC(struct state) all;
 };
 
 static void state_fini(struct state *state)
 {
-	partials_trace_fini(&state->identity);
+	partial_file_trace_fini(&state->identity);
 	vec_fini(&state->bytes);
 }
 
-void states_free(struct states *states)
+void checkpoint_file_free(struct checkpoint_file *checkpoint_file)
 {
-	if (!states) {
+	if (!checkpoint_file) {
 		return;
 	}
-	for (size_t i = 0; i < states->all.count; i++) {
-		state_fini(&states->all.at[i]);
+	for (size_t i = 0; i < checkpoint_file->all.count; i++) {
+		state_fini(&checkpoint_file->all.at[i]);
 	}
-	vec_fini(&states->all);
-	partials_setup_fini(&states->setup);
-	free(states->path);
-	free(states);
+	vec_fini(&checkpoint_file->all);
+	partial_file_setup_fini(&checkpoint_file->setup);
+	free(checkpoint_file->path);
+	free(checkpoint_file);
 }
 
 /* ---- reading ---- */
 
-static int read_state(struct states *states, struct partials_in *in,
-		      struct partials_trace *identity, struct err *err)
+static int read_state(struct checkpoint_file *checkpoint_file, struct partial_reader *in,
+		      struct partial_file_trace *identity, struct err *err)
 {
 	struct state *state;
 	struct codec frame;
-	int r = partials_in_state(in, &frame, err);
+	int r = partial_reader_checkpoint(in, &frame, err);
 
 	if (r < 0) {
-		partials_trace_fini(identity);
+		partial_file_trace_fini(identity);
 		return r;
 	}
-	state = vec_push(&states->all);
+	state = vec_push(&checkpoint_file->all);
 	memset(state, 0, sizeof(*state));
 	state->identity = *identity;
 	vec_append(&state->bytes, frame.at, frame.left);
@@ -65,77 +65,79 @@ static int read_state(struct states *states, struct partials_in *in,
 	return 0;
 }
 
-static int read_all(struct states *states, FILE *file, const struct analysis *const *all,
-		    struct err *err)
+static int read_all(struct checkpoint_file *checkpoint_file, FILE *file,
+		    const struct analysis *const *all, struct err *err)
 {
-	struct partials_trace identity;
-	struct partials_in *in;
-	int r = partials_in_new(file, all, &in, err);
+	struct partial_file_trace identity;
+	struct partial_reader *in;
+	int r = partial_reader_new(file, all, &in, err);
 
 	if (r < 0) {
 		return r;
 	}
-	if (!partials_setup_same(partials_in_setup(in), &states->setup)) {
+	if (!partial_file_setup_same(partial_reader_setup(in), &checkpoint_file->setup)) {
 		r = err_raise(err, -EINVAL, "is of other analyses, windows or periods");
 	}
-	while (r >= 0 && (r = partials_in_trace(in, &identity, err)) > 0) {
-		r = read_state(states, in, &identity, err);
+	while (r >= 0 && (r = partial_reader_trace(in, &identity, err)) > 0) {
+		r = read_state(checkpoint_file, in, &identity, err);
 	}
-	partials_in_free(in);
+	partial_reader_free(in);
 	return r;
 }
 
-int states_open(const char *path, struct partials_setup *setup, const struct analysis *const *all,
-		struct states **ret, struct err *err)
+int checkpoint_file_open(const char *path, struct partial_file_setup *setup,
+			 const struct analysis *const *all, struct checkpoint_file **ret,
+			 struct err *err)
 {
-	struct states *states = mem_alloc(sizeof(*states));
+	struct checkpoint_file *checkpoint_file = mem_alloc(sizeof(*checkpoint_file));
 	FILE *file;
 	int r = 0;
 
-	states->path = mem_strdup(path);
-	states->setup = *setup;
-	*setup = (struct partials_setup){ 0 };
+	checkpoint_file->path = mem_strdup(path);
+	checkpoint_file->setup = *setup;
+	*setup = (struct partial_file_setup){ 0 };
 	file = fopen(path, "re");
 	if (file) {
-		r = read_all(states, file, all, err);
+		r = read_all(checkpoint_file, file, all, err);
 		(void)fclose(file);
 	} else if (errno != ENOENT) {
 		r = err_raise(err, -errno, "%s", strerror(errno));
 	}
 	if (r < 0) {
-		states_free(states);
+		checkpoint_file_free(checkpoint_file);
 		return err_note(err, r, "%s", path);
 	}
-	*ret = states;
+	*ret = checkpoint_file;
 	return 0;
 }
 
 /* ---- traces ---- */
 
-const char *states_path(const struct states *states)
+const char *checkpoint_file_path(const struct checkpoint_file *checkpoint_file)
 {
-	return states->path;
+	return checkpoint_file->path;
 }
 
-bool states_any(const struct states *states)
+bool checkpoint_file_any(const struct checkpoint_file *checkpoint_file)
 {
-	return states->all.count > 0;
+	return checkpoint_file->all.count > 0;
 }
 
-static struct state *find(struct states *states, const uint8_t uuid[16])
+static struct state *find(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16])
 {
-	for (size_t i = 0; i < states->all.count; i++) {
-		if (memcmp(states->all.at[i].uuid, uuid, sizeof(states->all.at[i].uuid)) == 0) {
-			return &states->all.at[i];
+	for (size_t i = 0; i < checkpoint_file->all.count; i++) {
+		if (memcmp(checkpoint_file->all.at[i].uuid, uuid,
+			   sizeof(checkpoint_file->all.at[i].uuid)) == 0) {
+			return &checkpoint_file->all.at[i];
 		}
 	}
 	return NULL;
 }
 
-int states_restore(struct states *states, const uint8_t uuid[16], struct trace *trace,
-		   struct err *err)
+int checkpoint_file_restore(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16],
+			    struct trace *trace, struct err *err)
 {
-	const struct state *state = find(states, uuid);
+	const struct state *state = find(checkpoint_file, uuid);
 	struct codec codec;
 
 	if (!state) {
@@ -146,18 +148,18 @@ int states_restore(struct states *states, const uint8_t uuid[16], struct trace *
 	trace_codec(trace, &codec);
 	if (codec.is_wrong || codec.left > 0) {
 		return err_raise(err, -EINVAL, "%s: the state of the trace cannot be",
-				 states->path);
+				 checkpoint_file->path);
 	}
 	return 1;
 }
 
-void states_drop(struct states *states, const uint8_t uuid[16])
+void checkpoint_file_drop(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16])
 {
-	struct state *state = find(states, uuid);
+	struct state *state = find(checkpoint_file, uuid);
 
 	if (state) {
 		state_fini(state);
-		*state = states->all.at[--states->all.count];
+		*state = checkpoint_file->all.at[--checkpoint_file->all.count];
 	}
 }
 
@@ -166,25 +168,25 @@ static char *copy_of(const char *text)
 	return text ? mem_strdup(text) : NULL;
 }
 
-void states_put(struct states *states, const uint8_t uuid[16], struct trace *trace,
-		const struct partials_trace *identity)
+void checkpoint_file_put(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16],
+			 struct trace *trace, const struct partial_file_trace *identity)
 {
 	struct codec_out out = { 0 };
 	struct codec codec = { .out = &out };
 	struct state *state;
 
-	states_drop(states, uuid);
-	state = vec_push(&states->all);
+	checkpoint_file_drop(checkpoint_file, uuid);
+	state = vec_push(&checkpoint_file->all);
 	memset(state, 0, sizeof(*state));
 	memcpy(state->uuid, uuid, sizeof(state->uuid));
 	codec_bytes(&codec, state->uuid, sizeof(state->uuid));
 	trace_codec(trace, &codec);
-	state->identity = (struct partials_trace){ .host = copy_of(identity->host),
-						   .session = copy_of(identity->session),
-						   .domain = copy_of(identity->domain),
-						   .path = copy_of(identity->path),
-						   .range_begin = identity->range_begin,
-						   .range_end = identity->range_end };
+	state->identity = (struct partial_file_trace){ .host = copy_of(identity->host),
+						       .session = copy_of(identity->session),
+						       .domain = copy_of(identity->domain),
+						       .path = copy_of(identity->path),
+						       .range_begin = identity->range_begin,
+						       .range_end = identity->range_end };
 	state->bytes.at = out.bytes.at;
 	state->bytes.count = out.bytes.count;
 	state->bytes.room = out.bytes.room;
@@ -192,39 +194,40 @@ void states_put(struct states *states, const uint8_t uuid[16], struct trace *tra
 
 /* ---- writing ---- */
 
-static int write_all(const struct states *states, FILE *file, struct err *err)
+static int write_all(const struct checkpoint_file *checkpoint_file, FILE *file, struct err *err)
 {
-	struct partials_out *out = partials_out_new(file, &states->setup);
+	struct partial_writer *out = partial_writer_new(file, &checkpoint_file->setup);
 	int r;
 
-	for (size_t i = 0; i < states->all.count; i++) {
-		const struct state *state = &states->all.at[i];
+	for (size_t i = 0; i < checkpoint_file->all.count; i++) {
+		const struct state *state = &checkpoint_file->all.at[i];
 
-		partials_put_state(out, &state->identity, state->bytes.at, state->bytes.count);
+		partial_writer_checkpoint(out, &state->identity, state->bytes.at,
+					  state->bytes.count);
 	}
-	partials_put_last(out);
-	r = partials_out_check(out, err);
-	partials_out_free(out);
+	partial_writer_last(out);
+	r = partial_writer_check(out, err);
+	partial_writer_free(out);
 	if (r == 0 && fsync(fileno(file)) < 0) {
 		r = err_raise(err, -errno, "%s", strerror(errno));
 	}
 	return r;
 }
 
-int states_save(const struct states *states, struct err *err)
+int checkpoint_file_save(const struct checkpoint_file *checkpoint_file, struct err *err)
 {
-	char *fresh = mem_printf("%s.new", states->path);
+	char *fresh = mem_printf("%s.new", checkpoint_file->path);
 	FILE *file = fopen(fresh, "we");
 	int r;
 
 	if (!file) {
 		r = err_raise(err, -errno, "%s", strerror(errno));
 	} else {
-		r = write_all(states, file, err);
+		r = write_all(checkpoint_file, file, err);
 		if (fclose(file) != 0 && r == 0) {
 			r = err_raise(err, -errno, "%s", strerror(errno));
 		}
-		if (r == 0 && rename(fresh, states->path) < 0) {
+		if (r == 0 && rename(fresh, checkpoint_file->path) < 0) {
 			r = err_raise(err, -errno, "%s", strerror(errno));
 		}
 		if (r < 0) {

@@ -32,8 +32,8 @@ static void sums_codec(struct codec *codec, const struct columns *columns, struc
 /* ---- items ---- */
 
 /* The item of a key that was read; NULL: no table has such. */
-static struct item *item_read(struct items *items, const struct layout *layout,
-			      const struct item *like)
+static struct keyed_row *keyed_read(struct keyed_rows *keyed_rows, const struct layout *layout,
+				const struct keyed_row *like)
 {
 	const struct analysis *analysis;
 
@@ -41,61 +41,62 @@ static struct item *item_read(struct items *items, const struct layout *layout,
 		return NULL;
 	}
 	analysis = layout->setup->analyses[like->analysis];
-	if (analysis->tables[like->table].scope != SCOPE_ITEM ||
+	if (analysis->tables[like->table].scope != SCOPE_KEYED ||
 	    !analysis->tables[like->table].columns[0].key) {
 		return NULL;
 	}
-	return items_find(items, &layout->item_columns[like->analysis][like->table], like->analysis,
-			  like->table, &like->key);
+	return keyed_find(keyed_rows, &layout->keyed_columns[like->analysis][like->table],
+			  like->analysis, like->table, &like->key);
 }
 
-static void item_codec(struct codec *codec, struct items *items, const struct layout *layout,
-		       struct item *item)
+static void keyed_row_codec(struct codec *codec, struct keyed_rows *keyed_rows,
+			    const struct layout *layout, struct keyed_row *keyed)
 {
-	struct item like = { .analysis = item ? item->analysis : 0,
-			     .table = item ? item->table : 0 };
-	bool is_touched = item && item->is_touched;
+	struct keyed_row like = { .analysis = keyed ? keyed->analysis : 0,
+			      .table = keyed ? keyed->table : 0 };
+	bool is_touched = keyed && keyed->is_touched;
 	const struct columns *columns;
 
-	if (item) {
-		like.key = item->key;
+	if (keyed) {
+		like.key = keyed->key;
 	}
 	codec_u8(codec, &like.analysis);
 	codec_u8(codec, &like.table);
-	item_key_codec(codec, &like.key);
+	row_key_codec(codec, &like.key);
 	codec_bool(codec, &is_touched);
 	if (codec_reads(codec)) {
-		item = item_read(items, layout, &like);
+		keyed = keyed_read(keyed_rows, layout, &like);
 	}
-	if (!codec_check(codec, item != NULL)) {
+	if (!codec_check(codec, keyed != NULL)) {
 		return;
 	}
-	columns = &layout->item_columns[item->analysis][item->table];
-	codec_text(codec, &item->label);
-	row_codec(codec, columns, item->window);
-	if (items->has_totals) {
-		row_codec(codec, columns, item->total);
+	columns = &layout->keyed_columns[keyed->analysis][keyed->table];
+	codec_text(codec, &keyed->label);
+	row_codec(codec, columns, keyed->window);
+	if (keyed_rows->has_totals) {
+		row_codec(codec, columns, keyed->total);
 	}
-	item->is_touched = is_touched;
+	keyed->is_touched = is_touched;
 }
 
-static void items_codec(struct codec *codec, struct items *items, const struct layout *layout)
+static void keyed_codec(struct codec *codec, struct keyed_rows *keyed_rows,
+			const struct layout *layout)
 {
-	size_t count = codec_count(codec, items->all.count, 3 + 8 + ITEM_NAME_BYTES);
+	size_t count = codec_count(codec, keyed_rows->all.count, 3 + 8 + ROW_KEY_NAME_BYTES);
 
 	for (size_t i = 0; i < count; i++) {
 		bool is_new = codec_reads(codec);
 
-		item_codec(codec, items, layout, is_new ? NULL : items->all.at[i]);
-		if (!codec_check(codec, items->all.count == i + 1)) {
+		keyed_row_codec(codec, keyed_rows, layout, is_new ? NULL : keyed_rows->all.at[i]);
+		if (!codec_check(codec, keyed_rows->all.count == i + 1)) {
 			break;
 		}
 	}
 	if (codec_reads(codec)) { /* each was when it was found */
-		items->touched.count = 0;
-		for (size_t i = 0; i < items->all.count; i++) {
-			if (items->all.at[i]->is_touched) {
-				*vec_push(&items->touched) = items->all.at[i];
+		keyed_rows->touched.count = 0;
+		for (size_t i = 0; i < keyed_rows->all.count; i++) {
+			if (keyed_rows->all.at[i]->is_touched) {
+				*vec_push(&keyed_rows->touched) = keyed_rows->all.at[i];
 			}
 		}
 	}
@@ -115,10 +116,10 @@ static void view_codec(struct codec *codec, struct thread_view *view)
 	}
 }
 
-static void thread_codec(const struct carried *carried, const struct layout *layout,
+static void thread_codec(const struct checkpoint *checkpoint, const struct layout *layout,
 			 struct thread *thread)
 {
-	struct codec *codec = carried->codec;
+	struct codec *codec = checkpoint->codec;
 	const struct setup *setup = layout->setup;
 
 	codec_u64(codec, &thread->cpu);
@@ -134,17 +135,17 @@ static void thread_codec(const struct carried *carried, const struct layout *lay
 		row_codec(codec, &layout->columns[SCOPE_THREAD], thread_total(layout, thread));
 	}
 	for (size_t a = 0; a < setup->analysis_count; a++) {
-		if (setup->analyses[a]->on_carry) {
-			setup->analyses[a]->on_carry(
-				carried, (char *)(thread + 1) + layout->thread_state_offsets[a]);
+		if (setup->analyses[a]->on_checkpoint) {
+			setup->analyses[a]->on_checkpoint(
+				checkpoint, (char *)(thread + 1) + layout->thread_state_offsets[a]);
 		}
 	}
 }
 
 /* Threads are known by where they are in their shard's list. */
-static void threads_codec(const struct carried *carried, struct shard *shard)
+static void threads_codec(const struct checkpoint *checkpoint, struct shard *shard)
 {
-	struct codec *codec = carried->codec;
+	struct codec *codec = checkpoint->codec;
 	size_t count = codec_count(codec, shard->resident.count, 1);
 
 	for (size_t i = 0; i < count && codec_check(codec, count <= THREADS_OF_SHARD_MAX); i++) {
@@ -158,7 +159,7 @@ static void threads_codec(const struct carried *carried, struct shard *shard)
 			continue;
 		}
 		shard->resident.at[i]->resident_at = (uint32_t)i;
-		thread_codec(carried, shard->layout, shard->resident.at[i]);
+		thread_codec(checkpoint, shard->layout, shard->resident.at[i]);
 		if (codec_reads(codec) && shard->resident.at[i]->is_touched) {
 			*vec_push(&shard->touched) = shard->resident.at[i];
 		}
@@ -276,7 +277,7 @@ static void check_ends(struct codec *codec, struct shard *shard)
 
 /* ---- the longest ---- */
 
-static void instance_codec(struct codec *codec, struct rows *rows, struct shown_instance *shown)
+static void instance_codec(struct codec *codec, struct tables *tables, struct shown_instance *shown)
 {
 	struct instance *instance = &shown->instance;
 	struct thread *thread = instance->thread;
@@ -288,7 +289,7 @@ static void instance_codec(struct codec *codec, struct rows *rows, struct shown_
 		codec_i64(codec, &instance->more[i]);
 	}
 	codec_u64(codec, &instance->cpu);
-	item_key_codec(codec, &instance->item);
+	row_key_codec(codec, &instance->keyed);
 	codec_bool(codec, &shown->has_view);
 	view_codec(codec, &shown->view);
 	codec_bool(codec, &has_thread);
@@ -297,38 +298,38 @@ static void instance_codec(struct codec *codec, struct rows *rows, struct shown_
 		uint8_t number = 0;
 
 		for (unsigned int s = 0; !codec_reads(codec) && s < SHARDS; s++) {
-			number = thread_at(&rows->shards[s], thread->resident_at) == thread
+			number = thread_at(&tables->shards[s], thread->resident_at) == thread
 					 ? (uint8_t)s
 					 : number;
 		}
 		codec_u8(codec, &number);
 		instance->thread = thread;
 		if (codec_check(codec, number < SHARDS)) {
-			thread_ref_codec(codec, &rows->shards[number], &instance->thread);
+			thread_ref_codec(codec, &tables->shards[number], &instance->thread);
 		}
 	}
 }
 
-static void longest_codec(struct codec *codec, struct rows *rows, struct longest *longest)
+static void longest_codec(struct codec *codec, struct tables *tables, struct longest *longest)
 {
-	for (uint32_t i = 0; i < rows->layout.longest_count; i++) {
+	for (uint32_t i = 0; i < tables->layout.longest_count; i++) {
 		size_t count = codec_count(codec, longest[i].all.count, 100);
 
 		for (size_t k = 0; k < count && codec_check(codec, count <= longest[i].room); k++) {
-			instance_codec(codec, rows, codec_at(codec, &longest[i].all, k));
+			instance_codec(codec, tables, codec_at(codec, &longest[i].all, k));
 		}
 	}
 }
 
 /* ---- shards ---- */
 
-static void shard_codec(const struct carried *carried, struct shard *shard)
+static void shard_codec(const struct checkpoint *checkpoint, struct shard *shard)
 {
-	struct codec *codec = carried->codec;
+	struct codec *codec = checkpoint->codec;
 	bool has_other = shard->other != NULL;
 
-	shard_settle(shard);
-	threads_codec(carried, shard);
+	shard_close_window(shard);
+	threads_codec(checkpoint, shard);
 	holes_codec(codec, shard);
 	slots_codec(codec, shard);
 	ends_codec(codec, shard);
@@ -336,15 +337,15 @@ static void shard_codec(const struct carried *carried, struct shard *shard)
 	codec_bool(codec, &has_other);
 	if (has_other && codec_check(codec, true)) {
 		shard->other = shard->other ? shard->other : shard_thread_alloc(shard);
-		thread_codec(carried, shard->layout, shard->other);
+		thread_codec(checkpoint, shard->layout, shard->other);
 	}
 }
 
 /* ---- lanes ---- */
 
-static void names_codec(struct codec *codec, struct rows *rows, struct accumulator *accumulator)
+static void names_codec(struct codec *codec, struct tables *tables, struct accumulator *accumulator)
 {
-	const struct columns *columns = &rows->layout.columns[SCOPE_EVENT];
+	const struct columns *columns = &tables->layout.columns[SCOPE_EVENT];
 	size_t count = codec_count(codec, accumulator->names_touched.count, 4);
 
 	for (size_t i = 0; i < count; i++) {
@@ -352,10 +353,10 @@ static void names_codec(struct codec *codec, struct rows *rows, struct accumulat
 		uint64_t *row;
 
 		codec_u32(codec, &name);
-		if (!codec_check(codec, name < rows->names.count && columns->count > 0)) {
+		if (!codec_check(codec, name < tables->names.count && columns->count > 0)) {
 			return;
 		}
-		row = accumulator_names_row(&rows->layout, accumulator, name);
+		row = accumulator_names_row(&tables->layout, accumulator, name);
 		if (codec_reads(codec)) {
 			*vec_push(&accumulator->names_touched) = name;
 			columns_empty(columns, row); /* if it came twice */
@@ -365,30 +366,31 @@ static void names_codec(struct codec *codec, struct rows *rows, struct accumulat
 }
 
 /* How many lanes there are is a matter of the workers: they are written as one. */
-static void accumulator_codec(struct codec *codec, struct rows *rows)
+static void accumulator_codec(struct codec *codec, struct tables *tables)
 {
-	struct accumulator *accumulator = accumulator_of_task(rows, 0);
+	struct accumulator *accumulator = accumulator_of_task(tables, 0);
 
 	if (!codec_reads(codec)) {
-		accumulators_join(rows);
+		accumulators_join(tables);
 	}
-	row_codec(codec, &rows->layout.columns[SCOPE_TRACE], accumulator->trace);
-	names_codec(codec, rows, accumulator);
-	items_codec(codec, accumulator->items, &rows->layout);
-	longest_codec(codec, rows, accumulator->longest);
+	row_codec(codec, &tables->layout.columns[SCOPE_TRACE], accumulator->trace);
+	names_codec(codec, tables, accumulator);
+	keyed_codec(codec, accumulator->keyed_rows, &tables->layout);
+	longest_codec(codec, tables, accumulator->longest);
 }
 
 /* ---- all ---- */
 
 /* Event classes by their names.  Those that are there already have to be the same: metadata was
  * read before, and may have grown. */
-static void classes_codec(struct codec *codec, struct rows *rows)
+static void classes_codec(struct codec *codec, struct tables *tables)
 {
-	size_t count = codec_count(codec, rows->class_names.count, 4);
+	size_t count = codec_count(codec, tables->class_names.count, 4);
 
 	for (size_t i = 0; i < count && codec_check(codec, count <= EVENT_CLASSES_MAX); i++) {
-		bool is_known = i < rows->class_names.count;
-		const char *known = is_known ? rows->names.at[rows->class_names.at[i]]->name : NULL;
+		bool is_known = i < tables->class_names.count;
+		const char *known =
+			is_known ? tables->names.at[tables->class_names.at[i]]->name : NULL;
 		char *name = NULL;
 
 		if (!codec_reads(codec)) {
@@ -397,7 +399,7 @@ static void classes_codec(struct codec *codec, struct rows *rows)
 		}
 		codec_text(codec, &name);
 		if (!is_known) {
-			rows_add_class(rows, name ? name : "");
+			tables_add_class(tables, name ? name : "");
 		}
 		(void)codec_check(codec, !is_known || strcmp(name ? name : "", known) == 0);
 		free(name);
@@ -405,43 +407,43 @@ static void classes_codec(struct codec *codec, struct rows *rows)
 }
 
 /* Their numbers are those of the first classes that have them, whatever comes behind. */
-static void event_names_codec(struct codec *codec, struct rows *rows)
+static void event_names_codec(struct codec *codec, struct tables *tables)
 {
-	size_t count = codec_count(codec, rows->names.count, 1);
+	size_t count = codec_count(codec, tables->names.count, 1);
 
-	for (size_t i = 0; i < count && codec_check(codec, i < rows->names.count); i++) {
-		sums_codec(codec, &rows->layout.columns[SCOPE_EVENT], &rows->names.at[i]->sums);
+	for (size_t i = 0; i < count && codec_check(codec, i < tables->names.count); i++) {
+		sums_codec(codec, &tables->layout.columns[SCOPE_EVENT], &tables->names.at[i]->sums);
 	}
 }
 
 /* The trace's own states of analyses. */
-static void states_codec(const struct carried *carried, struct rows *rows)
+static void states_codec(const struct checkpoint *checkpoint, struct tables *tables)
 {
-	const struct setup *setup = rows->layout.setup;
+	const struct setup *setup = tables->layout.setup;
 
 	for (size_t a = 0; a < setup->analysis_count; a++) {
-		if (setup->analyses[a]->on_trace_carry) {
-			setup->analyses[a]->on_trace_carry(carried, rows->states[a]);
+		if (setup->analyses[a]->on_trace_checkpoint) {
+			setup->analyses[a]->on_trace_checkpoint(checkpoint, tables->states[a]);
 		}
 	}
 }
 
-void rows_codec(struct rows *rows, const struct carried *carried)
+void checkpoint_tables(struct tables *tables, const struct checkpoint *checkpoint)
 {
-	struct carried with_classes = *carried;
-	struct codec *codec = carried->codec;
+	struct checkpoint with_classes = *checkpoint;
+	struct codec *codec = checkpoint->codec;
 
-	classes_codec(codec, rows);
-	event_names_codec(codec, rows);
-	with_classes.classes = (uint32_t)rows->class_names.count;
-	sums_codec(codec, &rows->layout.columns[SCOPE_TRACE], &rows->trace);
+	classes_codec(codec, tables);
+	event_names_codec(codec, tables);
+	with_classes.classes = (uint32_t)tables->class_names.count;
+	sums_codec(codec, &tables->layout.columns[SCOPE_TRACE], &tables->trace);
 	for (size_t i = 0; i < SHARDS && codec_check(codec, true); i++) {
-		shard_codec(&with_classes, &rows->shards[i]);
+		shard_codec(&with_classes, &tables->shards[i]);
 	}
-	accumulator_codec(codec, rows);
-	items_codec(codec, &rows->items, &rows->layout);
-	longest_codec(codec, rows, rows->whole_accumulator.longest);
-	longest_codec(codec, rows, rows->longest);
-	longest_codec(codec, rows, rows->longest_total);
-	states_codec(&with_classes, rows);
+	accumulator_codec(codec, tables);
+	keyed_codec(codec, &tables->keyed_rows, &tables->layout);
+	longest_codec(codec, tables, tables->whole_accumulator.longest);
+	longest_codec(codec, tables, tables->longest);
+	longest_codec(codec, tables, tables->longest_total);
+	states_codec(&with_classes, tables);
 }

@@ -77,17 +77,17 @@ static void copy_slice(const struct partial *from, const struct slice *slice, st
 	*copy = *slice;
 	copy->chains = RECORD_NONE;
 	copy->tally_first = (uint32_t)to->tallies.count;
-	copy->item_first = (uint32_t)to->items.count;
+	copy->keyed_first = (uint32_t)to->keyed_rows.count;
 	if (slice->is_counted) {
 		copy->tally_count = 0;
-		copy->item_count = 0;
+		copy->keyed_count = 0;
 		return;
 	}
 	for (uint32_t i = 0; i < slice->tally_count; i++) {
 		*vec_push(&to->tallies) = from->tallies.at[slice->tally_first + i];
 	}
-	for (uint32_t i = 0; i < slice->item_count; i++) {
-		*vec_push(&to->items) = from->items.at[slice->item_first + i];
+	for (uint32_t i = 0; i < slice->keyed_count; i++) {
+		*vec_push(&to->keyed_rows) = from->keyed_rows.at[slice->keyed_first + i];
 	}
 }
 
@@ -127,7 +127,7 @@ static struct partial *remains_of(const struct partial *from)
 static void held_partial_codec(struct merger *merger, struct codec *codec, struct partial *partial)
 {
 	const struct partial_rules rules = { .setup = merger->setup,
-					     .classes = (uint32_t)merger->rows.class_names.count,
+					     .classes = (uint32_t)merger->tables.class_names.count,
 					     .is_of_merger = true };
 	struct err err;
 
@@ -162,7 +162,7 @@ static void hold(struct merger *merger, struct partial *partial)
 
 /* ---- streams ---- */
 
-void stream_identity_codec(struct codec *codec, struct stream_identity *identity)
+void partial_codec_identity(struct codec *codec, struct stream_identity *identity)
 {
 	codec_u64(codec, &identity->class_id);
 	codec_u64(codec, &identity->cpu_id);
@@ -205,7 +205,7 @@ static void held_codec(struct merger_stream *stream, struct codec *codec)
 
 static void stream_codec(struct merger_stream *stream, struct codec *codec)
 {
-	stream_identity_codec(codec, &stream->identity);
+	partial_codec_identity(codec, &stream->identity);
 	codec_bool(codec, &stream->is_identified);
 	codec_bool(codec, &stream->is_excluded);
 	codec_bool(codec, &stream->is_ended);
@@ -218,7 +218,7 @@ static void stream_codec(struct merger_stream *stream, struct codec *codec)
 	codec_bool(codec, &stream->has_known);
 	codec_u64(codec, &stream->end_seq);
 	if (codec_reads(codec) && stream->is_identified && stream->identity.cpu_id != UINT64_MAX) {
-		stream->cpu = rows_cpu(&stream->merger->rows, stream->identity.cpu_id);
+		stream->cpu = tables_cpu(&stream->merger->tables, stream->identity.cpu_id);
 		if (stream->owns_cpu &&
 		    codec_check(codec, stream->identity.has_switches && !stream->cpu->owner)) {
 			stream->cpu->owner = stream;
@@ -236,9 +236,9 @@ static void running_codec(struct codec *codec, struct cpu *cpu)
 	size_t count = codec_count(codec, cpu->segments.count - cpu->segments_used, 23);
 
 	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
-		segment_codec(codec, codec_reads(codec)
-					     ? vec_push(&cpu->segments)
-					     : &cpu->segments.at[cpu->segments_used + i]);
+		partial_codec_segment(codec, codec_reads(codec)
+						     ? vec_push(&cpu->segments)
+						     : &cpu->segments.at[cpu->segments_used + i]);
 	}
 	count = codec_count(codec, cpu->running.count, 16);
 	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
@@ -251,7 +251,7 @@ static void running_codec(struct codec *codec, struct cpu *cpu)
 
 static void cpu_codec(struct merger *merger, struct codec *codec, struct cpu *cpu)
 {
-	const struct columns *columns = &merger->rows.layout.columns[SCOPE_CPU];
+	const struct columns *columns = &merger->tables.layout.columns[SCOPE_CPU];
 	uint8_t state = (uint8_t)cpu->state;
 
 	codec_u8(codec, &state);
@@ -278,10 +278,10 @@ static uint64_t least_cpu(const struct merger *merger, uint64_t from)
 {
 	uint64_t found = UINT64_MAX;
 
-	for (khint_t i = kh_begin(merger->rows.cpus); i != kh_end(merger->rows.cpus); i++) {
-		if (kh_exist(merger->rows.cpus, i) && kh_key(merger->rows.cpus, i) >= from &&
-		    kh_key(merger->rows.cpus, i) < found) {
-			found = kh_key(merger->rows.cpus, i);
+	for (khint_t i = kh_begin(merger->tables.cpus); i != kh_end(merger->tables.cpus); i++) {
+		if (kh_exist(merger->tables.cpus, i) && kh_key(merger->tables.cpus, i) >= from &&
+		    kh_key(merger->tables.cpus, i) < found) {
+			found = kh_key(merger->tables.cpus, i);
 		}
 	}
 	return found;
@@ -290,7 +290,7 @@ static uint64_t least_cpu(const struct merger *merger, uint64_t from)
 /* By their ids: no CPU is there twice. */
 static void cpus_codec(struct merger *merger, struct codec *codec)
 {
-	size_t count = codec_count(codec, kh_size(merger->rows.cpus), 40);
+	size_t count = codec_count(codec, kh_size(merger->tables.cpus), 40);
 	uint64_t from = 0;
 
 	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
@@ -298,7 +298,7 @@ static void cpus_codec(struct merger *merger, struct codec *codec)
 
 		codec_u64(codec, &id);
 		if (codec_check(codec, id >= from && (i == 0 || from > 0))) {
-			cpu_codec(merger, codec, rows_cpu(&merger->rows, id));
+			cpu_codec(merger, codec, tables_cpu(&merger->tables, id));
 		}
 		from = id + 1;
 	}
@@ -353,7 +353,7 @@ static void renames_codec(struct merger *merger, struct codec *codec)
 	size_t count = codec_count(codec, merger->renames.count, 16);
 
 	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
-		rename_codec(codec, codec_at(codec, &merger->renames, i));
+		partial_codec_rename(codec, codec_at(codec, &merger->renames, i));
 	}
 }
 
@@ -399,7 +399,7 @@ static bool has_last(const struct merger *merger)
 
 void checkpoint_merger(struct merger *merger, struct codec *codec)
 {
-	const struct carried carried = { .codec = codec, .periods = merger->setup->periods };
+	const struct checkpoint checkpoint = { .codec = codec, .periods = merger->setup->periods };
 
 	if (!codec_reads(codec)) {
 		cpus_note_running(merger);
@@ -409,7 +409,7 @@ void checkpoint_merger(struct merger *merger, struct codec *codec)
 	renames_codec(merger, codec);
 	cpus_codec(merger, codec);
 	streams_codec(merger, codec);
-	rows_codec(&merger->rows, &carried);
+	checkpoint_tables(&merger->tables, &checkpoint);
 	for (size_t i = 0; i < merger->streams.count && codec_check(codec, true); i++) {
 		held_codec(merger->streams.at[i], codec);
 	}

@@ -10,7 +10,7 @@
  *     rolling-rows.c  rows and shards: figures, threads, items, the longest
  *
  * The same functions write and read (base/codec.h).  What is read may be anybody's: whatever
- * is used as an index, a length or a text is looked at; analyses look at their own (on_carry).
+ * is used as an index, a length or a text is looked at; analyses look at their own (on_checkpoint).
  */
 #ifndef SILLAGE_ENGINE_EXCHANGE_CHECKPOINT_H
 #define SILLAGE_ENGINE_EXCHANGE_CHECKPOINT_H
@@ -19,16 +19,16 @@
 #include "base/err.h"
 #include "engine/merger/merger.h"
 
-struct rows;
+struct tables;
 
 /* Writes the merge, or reads into a new one, to which no stream belongs.  No task is running.
  * flat->is_wrong says whether what was read could be; if so, only free it. */
 void checkpoint_merger(struct merger *merger, struct codec *codec);
 
 /* What the first packet of a stream said. */
-void stream_identity_codec(struct codec *codec, struct stream_identity *identity);
+void partial_codec_identity(struct codec *codec, struct stream_identity *identity);
 
 /* The same of its rows; @carried: for analyses. */
-void rows_codec(struct rows *rows, const struct carried *carried);
+void checkpoint_tables(struct tables *tables, const struct checkpoint *checkpoint);
 
 #endif

@@ -30,7 +30,7 @@ struct slot {
 	bool is_under_way;
 };
 
-struct frames_in {
+struct frame_reader {
 	FILE *file;
 	uint64_t offset;
 	struct slot slots[FRAMES_AHEAD_MAX];
@@ -41,15 +41,15 @@ struct frames_in {
 	bool is_at_end;    /* the last of them is the last of its trace, or cannot be read */
 };
 
-struct frames_in *frames_in_new(FILE *file)
+struct frame_reader *frame_reader_new(FILE *file)
 {
-	struct frames_in *in = mem_alloc(sizeof(*in));
+	struct frame_reader *in = mem_alloc(sizeof(*in));
 
 	in->file = file;
 	return in;
 }
 
-void frames_in_free(struct frames_in *in)
+void frame_reader_free(struct frame_reader *in)
 {
 	if (!in) {
 		return;
@@ -64,7 +64,7 @@ void frames_in_free(struct frames_in *in)
 
 /* ---- reading ---- */
 
-int frames_in_raw(struct frames_in *in, void *bytes, size_t len, struct err *err)
+int frame_reader_raw(struct frame_reader *in, void *bytes, size_t len, struct err *err)
 {
 	if (fread(bytes, 1, len, in->file) == len) {
 		in->offset += len;
@@ -74,12 +74,12 @@ int frames_in_raw(struct frames_in *in, void *bytes, size_t len, struct err *err
 				: err_raise(err, -EINVAL, "it ends in the middle");
 }
 
-static int read_frame(struct frames_in *in, struct slot *slot)
+static int read_frame(struct frame_reader *in, struct slot *slot)
 {
 	uint32_t head[2];
-	int r = frames_in_raw(in, head, sizeof(head), &slot->err);
+	int r = frame_reader_raw(in, head, sizeof(head), &slot->err);
 
-	r = r < 0 ? r : frames_in_raw(in, &slot->kind, 1, &slot->err);
+	r = r < 0 ? r : frame_reader_raw(in, &slot->kind, 1, &slot->err);
 	if (r < 0) {
 		return r;
 	}
@@ -91,7 +91,7 @@ static int read_frame(struct frames_in *in, struct slot *slot)
 				 slot->len, slot->stored_len);
 	}
 	vec_reserve(&slot->stored, slot->stored_len);
-	return frames_in_raw(in, slot->stored.at, slot->stored_len, &slot->err);
+	return frame_reader_raw(in, slot->stored.at, slot->stored_len, &slot->err);
 }
 
 /* ---- unpacking ---- */
@@ -154,7 +154,8 @@ static bool is_inside(uint8_t kind)
 	return kind >= FRAME_CLASSES && kind < FRAME_FINISH;
 }
 
-static void add_one(struct frames_in *in, struct engine *engine, const struct partial_rules *rules)
+static void add_one(struct frame_reader *in, struct engine *engine,
+		    const struct partial_rules *rules)
 {
 	struct slot *slot = &in->slots[(in->first + in->used++) % in->room];
 
@@ -175,7 +176,7 @@ static void add_one(struct frames_in *in, struct engine *engine, const struct pa
 	}
 }
 
-static void set_room(struct frames_in *in, const struct engine *engine)
+static void set_room(struct frame_reader *in, const struct engine *engine)
 {
 	size_t workers = engine ? pool_workers(engine->pool) : 0;
 
@@ -188,7 +189,7 @@ static void set_room(struct frames_in *in, const struct engine *engine)
 	in->first = 0;
 }
 
-static bool has_room(const struct frames_in *in, const struct engine *engine)
+static bool has_room(const struct frame_reader *in, const struct engine *engine)
 {
 	return in->used == 0 ||
 	       (!in->is_at_end && in->used < in->room && in->bytes < engine->config.max_memory / 4);
@@ -203,7 +204,7 @@ static void forget_large(struct slot *slot)
 	}
 }
 
-static struct slot *take_first(struct frames_in *in, struct engine *engine)
+static struct slot *take_first(struct frame_reader *in, struct engine *engine)
 {
 	struct slot *slot = &in->slots[in->first];
 
@@ -216,13 +217,13 @@ static struct slot *take_first(struct frames_in *in, struct engine *engine)
 	return slot;
 }
 
-uint64_t frames_in_at(const struct frames_in *in)
+uint64_t frame_reader_at(const struct frame_reader *in)
 {
 	return in->used > 0 ? in->slots[in->first].at : in->offset;
 }
 
-int frames_in_next(struct frames_in *in, struct engine *engine, const struct partial_rules *rules,
-		   struct frame *ret, struct err *err)
+int frame_reader_next(struct frame_reader *in, struct engine *engine,
+		      const struct partial_rules *rules, struct frame *ret, struct err *err)
 {
 	struct slot *slot;
 
@@ -241,7 +242,7 @@ int frames_in_next(struct frames_in *in, struct engine *engine, const struct par
 	return slot->r;
 }
 
-void frames_in_drop(struct frames_in *in, struct engine *engine)
+void frame_reader_drop(struct frame_reader *in, struct engine *engine)
 {
 	while (in->used > 0) {
 		partial_free(take_first(in, engine)->frame.partial);

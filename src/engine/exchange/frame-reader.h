@@ -15,7 +15,7 @@
 #include "engine/exchange/partial-codec.h"
 
 struct engine;
-struct frames_in;
+struct frame_reader;
 
 /* A frame, which dies with the next one. */
 struct frame {
@@ -27,21 +27,21 @@ struct frame {
 	uint64_t seq;    /* ... and chunk */
 };
 
-struct frames_in *frames_in_new(FILE *file); /* which stays the caller's */
-void frames_in_free(struct frames_in *in);   /* NULL is fine */
+struct frame_reader *frame_reader_new(FILE *file); /* which stays the caller's */
+void frame_reader_free(struct frame_reader *in);   /* NULL is fine */
 
 /* What stands before the frames.  -EIO or -EINVAL: it is not all there. */
-int frames_in_raw(struct frames_in *in, void *bytes, size_t len, struct err *err);
+int frame_reader_raw(struct frame_reader *in, void *bytes, size_t len, struct err *err);
 
-/* Where the next frame begins that frames_in_next() gives. */
-uint64_t frames_in_at(const struct frames_in *in);
+/* Where the next frame begins that frame_reader_next() gives. */
+uint64_t frame_reader_at(const struct frame_reader *in);
 
 /* The next one.  With an @engine, others behind it are on their way to its workers, up to the end
  * of the trace; @rules are for those. */
-int frames_in_next(struct frames_in *in, struct engine *engine, const struct partial_rules *rules,
-		   struct frame *ret, struct err *err);
+int frame_reader_next(struct frame_reader *in, struct engine *engine,
+		      const struct partial_rules *rules, struct frame *ret, struct err *err);
 
 /* Drops those on their way: before the engine is freed. */
-void frames_in_drop(struct frames_in *in, struct engine *engine);
+void frame_reader_drop(struct frame_reader *in, struct engine *engine);
 
 #endif

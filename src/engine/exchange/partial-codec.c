@@ -61,7 +61,7 @@ static void slice_codec(struct codec *codec, struct slice *slice)
 	codec_i64(codec, &slice->window);
 	codec_u32(codec, &slice->tally_count);
 	codec_u32(codec, &slice->group_count);
-	codec_u32(codec, &slice->item_count);
+	codec_u32(codec, &slice->keyed_count);
 	codec_u64(codec, &slice->discarded);
 	codec_u64(codec, &slice->lost_packets);
 	codec_u64(codec, &slice->bad_packets);
@@ -103,7 +103,7 @@ static int slices_codec(struct work *work)
 {
 	struct partial *partial = work->partial;
 	size_t count = codec_count(work->codec, partial->slices.count, 77);
-	uint64_t tallies = 0, items = 0;
+	uint64_t tallies = 0, keyed_rows = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		struct slice *slice = codec_at(work->codec, &partial->slices, i);
@@ -114,9 +114,9 @@ static int slices_codec(struct work *work)
 		}
 		slice->chains = RECORD_NONE;
 		slice->tally_first = (uint32_t)tallies;
-		slice->item_first = (uint32_t)items;
+		slice->keyed_first = (uint32_t)keyed_rows;
 		tallies += slice->tally_count;
-		items += slice->item_count;
+		keyed_rows += slice->keyed_count;
 		if (!is_window(work->rules->setup, slice->window, i > 0 ? slice[-1].window : 0,
 			       i == 0)) {
 			return REFUSE(work, "slice %zu is of no window that can follow", i);
@@ -173,8 +173,8 @@ static bool is_key(const struct partial_rules *rules, int64_t key)
 	return (key >= INT32_MIN && key <= INT32_MAX) || key == KEY_INITIAL || key == KEY_LOST ||
 	       key == KEY_NOBODY ||
 	       (rules->is_of_merger && key >= KEY_CPU(0) && key <= KEY_CPU(UINT32_MAX)) ||
-	       (key >= KEY_OBJECT(0, 0) &&
-		key < KEY_OBJECT((int64_t)rules->setup->analysis_count, 0));
+	       (key >= KEY_ENTITY(0, 0) &&
+		key < KEY_ENTITY((int64_t)rules->setup->analysis_count, 0));
 }
 
 /* What the merger took already, it does not look at again. */
@@ -296,7 +296,7 @@ static bool is_accepted(const struct work *work, const struct record *record, bo
 	const struct setup *setup = work->rules->setup;
 	const struct partial *partial = work->partial;
 	uint64_t numbers = partial->numbers.count;
-	const struct foreign_record foreign = {
+	const struct untrusted_record untrusted = {
 		.record = record,
 		.numbers = record->a < numbers ? &partial->numbers.at[record->a] : NULL,
 		.count = record->a < numbers ? numbers - record->a : 0,
@@ -306,7 +306,7 @@ static bool is_accepted(const struct work *work, const struct record *record, bo
 	};
 
 	return record->owner < setup->analysis_count && setup->analyses[record->owner]->accepts &&
-	       setup->analyses[record->owner]->accepts(&foreign);
+	       setup->analyses[record->owner]->accepts(&untrusted);
 }
 
 /* The analyses' records, now that what they point to is there. */
@@ -337,52 +337,52 @@ static int check_records(struct work *work)
 /* ---- items ---- */
 
 /* How many columns the table of an item has: of sums only, since others are pointers; 0: none. */
-static uint32_t columns_of(const struct setup *setup, const struct slice_item *item)
+static uint32_t columns_of(const struct setup *setup, const struct slice_row *keyed)
 {
 	const struct table *table;
 	uint32_t count;
 
-	if (item->analysis >= setup->analysis_count || item->table >= TABLES_MAX) {
+	if (keyed->analysis >= setup->analysis_count || keyed->table >= TABLES_MAX) {
 		return 0;
 	}
-	table = &setup->analyses[item->analysis]->tables[item->table];
+	table = &setup->analyses[keyed->analysis]->tables[keyed->table];
 	count = column_count(table);
 	for (uint32_t i = 0; i < count; i++) {
 		if (table->columns[i].kind != COLUMN_SUM) {
 			return 0;
 		}
 	}
-	return table->scope == SCOPE_ITEM ? count : 0;
+	return table->scope == SCOPE_KEYED ? count : 0;
 }
 
-static bool is_item(const struct work *work, const struct slice_item *item)
+static bool is_keyed(const struct work *work, const struct slice_row *keyed)
 {
-	uint32_t columns = columns_of(work->rules->setup, item);
+	uint32_t columns = columns_of(work->rules->setup, keyed);
 	size_t numbers = work->partial->numbers.count;
 
-	return columns > 0 && numbers >= columns && item->numbers <= numbers - columns;
+	return columns > 0 && numbers >= columns && keyed->numbers <= numbers - columns;
 }
 
-static int items_codec(struct work *work)
+static int keyed_codec(struct work *work)
 {
 	struct codec *codec = work->codec;
 	struct partial *partial = work->partial;
-	size_t count = codec_count(codec, partial->items.count, 14 + ITEM_NAME_BYTES);
+	size_t count = codec_count(codec, partial->keyed_rows.count, 14 + ROW_KEY_NAME_BYTES);
 	uint64_t used = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		struct slice_item *item = codec_at(codec, &partial->items, i);
+		struct slice_row *keyed = codec_at(codec, &partial->keyed_rows, i);
 
-		codec_u8(codec, &item->analysis);
-		codec_u8(codec, &item->table);
-		codec_u32(codec, &item->numbers);
-		item_key_codec(codec, &item->key);
-		if (codec_reads(codec) && !is_item(work, item)) {
+		codec_u8(codec, &keyed->analysis);
+		codec_u8(codec, &keyed->table);
+		codec_u32(codec, &keyed->numbers);
+		row_key_codec(codec, &keyed->key);
+		if (codec_reads(codec) && !is_keyed(work, keyed)) {
 			return REFUSE(work, "item %zu is of no table, or has no numbers", i);
 		}
 	}
 	for (size_t i = 0; i < partial->slices.count; i++) {
-		used += partial->slices.at[i].item_count;
+		used += partial->slices.at[i].keyed_count;
 	}
 	return !codec_reads(codec) || used == count
 		       ? 0
@@ -391,7 +391,7 @@ static int items_codec(struct work *work)
 
 /* ---- who ran ---- */
 
-void segment_codec(struct codec *codec, struct segment *segment)
+void partial_codec_segment(struct codec *codec, struct segment *segment)
 {
 	codec_u64(codec, &segment->begin);
 	codec_u64(codec, &segment->end);
@@ -402,7 +402,7 @@ void segment_codec(struct codec *codec, struct segment *segment)
 	(void)codec_check(codec, segment->kind < RUN_KINDS && segment->begin <= segment->end);
 }
 
-void rename_codec(struct codec *codec, struct rename *rename)
+void partial_codec_rename(struct codec *codec, struct rename *rename)
 {
 	codec_u64(codec, &rename->ts);
 	codec_i32(codec, &rename->from);
@@ -419,12 +419,12 @@ static int segments_codec(struct work *work)
 	for (size_t i = 0; i < count; i++) {
 		struct segment *segment = codec_at(codec, &partial->segments, i);
 
-		segment_codec(codec, segment);
+		partial_codec_segment(codec, segment);
 		(void)codec_check(codec, i == 0 || segment->begin >= segment[-1].end);
 	}
 	count = codec_count(codec, partial->renames.count, 16);
 	for (size_t i = 0; i < count; i++) {
-		rename_codec(codec, codec_at(codec, &partial->renames, i));
+		partial_codec_rename(codec, codec_at(codec, &partial->renames, i));
 	}
 	return 0;
 }
@@ -436,7 +436,7 @@ int partial_codec(struct codec *codec, struct partial *partial, const struct par
 {
 	static int (*const parts[])(struct work *) = {
 		ends_codec,    slices_codec,  tallies_codec, groups_codec,   records_codec,
-		numbers_codec, check_records, items_codec,   segments_codec,
+		numbers_codec, check_records, keyed_codec,   segments_codec,
 	};
 	struct work work = { codec, partial, codec_reads(codec) ? partial_new() : NULL, rules,
 			     err };

@@ -4,7 +4,7 @@
  * Written is what the worker found and nothing that can be made of it again: which groups are of
  * which shard, and which records of which group follow each other, the reader works out.  What is
  * read may be anybody's bytes: whatever the merger, or an analysis, uses as an index, a length or a
- * text was looked at before it sees it (struct foreign_record).
+ * text was looked at before it sees it (struct untrusted_record).
  */
 #ifndef SILLAGE_ENGINE_EXCHANGE_PARTIAL_CODEC_H
 #define SILLAGE_ENGINE_EXCHANGE_PARTIAL_CODEC_H
@@ -29,7 +29,7 @@ int partial_codec(struct codec *codec, struct partial *partial, const struct par
 		  struct err *err);
 
 /* The same of its parts, which the merger's state has, too (rolling.h). */
-void segment_codec(struct codec *codec, struct segment *segment);
-void rename_codec(struct codec *codec, struct rename *rename);
+void partial_codec_segment(struct codec *codec, struct segment *segment);
+void partial_codec_rename(struct codec *codec, struct rename *rename);
 
 #endif

@@ -9,14 +9,14 @@
 
 struct analysis;
 struct codec;
-struct partials_trace;
+struct partial_file_trace;
 
 /* A file begins with this, and the version in four bytes ... */
-#define PARTIALS_MAGIC     "sillage partials"
-#define PARTIALS_MAGIC_LEN 16
+#define PARTIAL_FILE_MAGIC     "sillage partials"
+#define PARTIAL_FILE_MAGIC_LEN 16
 /* ... which is to be raised whenever a frame, a record or what stands beside it means something
  * else. */
-#define PARTIALS_VERSION 7
+#define PARTIAL_FILE_VERSION 7
 
 /* The first byte of a frame. */
 enum frame_kind {
@@ -30,12 +30,12 @@ enum frame_kind {
 	FRAME_WARNING,
 	FRAME_FINISH,
 	FRAME_LAST,
-	FRAME_STATE,
+	FRAME_CHECKPOINT,
 };
 
 /* What the tables of an analysis are, as a hash: items are written by column. */
-uint64_t partials_form(const struct analysis *analysis);
+uint64_t partial_file_form(const struct analysis *analysis);
 
-void partials_trace_codec(struct codec *codec, struct partials_trace *trace);
+void partial_file_trace_codec(struct codec *codec, struct partial_file_trace *trace);
 
 #endif

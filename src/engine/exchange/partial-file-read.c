@@ -15,23 +15,23 @@
 
 /* ---- merging ---- */
 
-struct partials_merging {
+struct partial_intake {
 	struct trace *trace;
 	struct merger *merger;
 	uint32_t classes;
 	VEC(struct merger_stream *) streams; /* by number; NULL: there is none */
 };
 
-struct partials_merging *partials_merging_new(struct trace *trace)
+struct partial_intake *partial_intake_new(struct trace *trace)
 {
-	struct partials_merging *merging = mem_alloc(sizeof(*merging));
+	struct partial_intake *merging = mem_alloc(sizeof(*merging));
 
 	merging->trace = trace;
 	merging->merger = trace->merger;
 	return merging;
 }
 
-void partials_merging_free(struct partials_merging *merging)
+void partial_intake_free(struct partial_intake *merging)
 {
 	if (merging) {
 		vec_fini(&merging->streams);
@@ -39,7 +39,7 @@ void partials_merging_free(struct partials_merging *merging)
 	}
 }
 
-static int take_classes(struct partials_merging *merging, struct codec *frame, struct err *err)
+static int take_classes(struct partial_intake *merging, struct codec *frame, struct err *err)
 {
 	size_t count = codec_count(frame, 0, sizeof(uint32_t));
 
@@ -57,13 +57,13 @@ static int take_classes(struct partials_merging *merging, struct codec *frame, s
 	return 0;
 }
 
-static int take_stream(struct partials_merging *merging, struct codec *frame, struct err *err)
+static int take_stream(struct partial_intake *merging, struct codec *frame, struct err *err)
 {
 	struct stream_identity identity = { 0 };
 	uint32_t number = 0;
 
 	codec_u32(frame, &number);
-	stream_identity_codec(frame, &identity);
+	partial_codec_identity(frame, &identity);
 	if (number >= RELAY_STREAMS_MAX) {
 		return err_raise(err, -EINVAL, "stream %u: more than %d", number,
 				 RELAY_STREAMS_MAX);
@@ -80,7 +80,7 @@ static int take_stream(struct partials_merging *merging, struct codec *frame, st
 }
 
 /* NULL: there is none such. */
-static struct merger_stream *find_stream(const struct partials_merging *merging, uint32_t number,
+static struct merger_stream *find_stream(const struct partial_intake *merging, uint32_t number,
 					 struct err *err)
 {
 	if (number < merging->streams.count && merging->streams.at[number]) {
@@ -91,7 +91,7 @@ static struct merger_stream *find_stream(const struct partials_merging *merging,
 }
 
 /* The stream of a frame, and how many of its chunks come before; NULL: there is none such. */
-static struct merger_stream *stream_of(const struct partials_merging *merging, struct codec *frame,
+static struct merger_stream *stream_of(const struct partial_intake *merging, struct codec *frame,
 				       uint64_t *ret_seq, struct err *err)
 {
 	uint32_t number = 0;
@@ -113,7 +113,7 @@ static bool is_awaited(const struct merger_stream *stream, uint64_t seq)
 }
 
 /* Takes what frames-in.c read; the partial is gone in any case. */
-static int take_read(struct partials_merging *merging, uint32_t number, uint64_t seq,
+static int take_read(struct partial_intake *merging, uint32_t number, uint64_t seq,
 		     struct partial *partial, struct err *err)
 {
 	struct merger_stream *stream = find_stream(merging, number, err);
@@ -128,13 +128,13 @@ static int take_read(struct partials_merging *merging, uint32_t number, uint64_t
 				   seq);
 }
 
-static struct partial_rules rules_of(const struct partials_merging *merging)
+static struct partial_rules rules_of(const struct partial_intake *merging)
 {
 	return (struct partial_rules){ .setup = merging->merger->setup,
 				       .classes = merging->classes };
 }
 
-static int take_partial(struct partials_merging *merging, struct codec *frame, struct err *err)
+static int take_partial(struct partial_intake *merging, struct codec *frame, struct err *err)
 {
 	const struct partial_rules rules = rules_of(merging);
 	struct partial *partial = partial_cache_take(rules.setup->partial_cache);
@@ -152,7 +152,7 @@ static int take_partial(struct partials_merging *merging, struct codec *frame, s
 	return take_read(merging, number, seq, partial, err);
 }
 
-static int take_known(struct partials_merging *merging, struct codec *frame, struct err *err)
+static int take_known(struct partial_intake *merging, struct codec *frame, struct err *err)
 {
 	uint64_t seq = 0, ts = 0;
 	struct merger_stream *stream = stream_of(merging, frame, &seq, err);
@@ -165,7 +165,7 @@ static int take_known(struct partials_merging *merging, struct codec *frame, str
 	return 0;
 }
 
-static int take_end(struct partials_merging *merging, struct codec *frame, struct err *err)
+static int take_end(struct partial_intake *merging, struct codec *frame, struct err *err)
 {
 	uint64_t seq = 0;
 	struct merger_stream *stream = stream_of(merging, frame, &seq, err);
@@ -180,7 +180,7 @@ static int take_end(struct partials_merging *merging, struct codec *frame, struc
 	return 0;
 }
 
-static int take_warning(const struct partials_merging *merging, struct codec *frame)
+static int take_warning(const struct partial_intake *merging, struct codec *frame)
 {
 	struct engine_warning warning = { .packet = -1 };
 	char *texts[3] = { NULL };
@@ -201,7 +201,7 @@ static int take_warning(const struct partials_merging *merging, struct codec *fr
 	return 0;
 }
 
-static int take_state(const struct partials_merging *merging, struct codec *frame, struct err *err)
+static int take_state(const struct partial_intake *merging, struct codec *frame, struct err *err)
 {
 	if (merging->streams.count > 0 || merging->classes > 0) {
 		return err_raise(err, -EINVAL, "a state behind what is merged");
@@ -212,7 +212,7 @@ static int take_state(const struct partials_merging *merging, struct codec *fram
 }
 
 /* Whether all is there that was announced. */
-static int take_finish(const struct partials_merging *merging, struct err *err)
+static int take_finish(const struct partial_intake *merging, struct err *err)
 {
 	for (size_t i = 0; i < merging->streams.count; i++) {
 		const struct merger_stream *stream = merging->streams.at[i];
@@ -224,7 +224,7 @@ static int take_finish(const struct partials_merging *merging, struct err *err)
 	return 1;
 }
 
-static int take(struct partials_merging *merging, struct codec *frame, struct err *err)
+static int take(struct partial_intake *merging, struct codec *frame, struct err *err)
 {
 	uint8_t kind = 0;
 
@@ -244,7 +244,7 @@ static int take(struct partials_merging *merging, struct codec *frame, struct er
 		return take_warning(merging, frame);
 	case FRAME_FINISH:
 		return take_finish(merging, err);
-	case FRAME_STATE:
+	case FRAME_CHECKPOINT:
 		return take_state(merging, frame, err);
 	case FRAME_SETUP:
 	case FRAME_TRACE:
@@ -254,7 +254,7 @@ static int take(struct partials_merging *merging, struct codec *frame, struct er
 	}
 }
 
-int partials_merging_take(struct partials_merging *merging, struct codec *frame, struct err *err)
+int partial_intake_take(struct partial_intake *merging, struct codec *frame, struct err *err)
 {
 	int r = take(merging, frame, err);
 
@@ -266,23 +266,23 @@ int partials_merging_take(struct partials_merging *merging, struct codec *frame,
 
 /* ---- reading ---- */
 
-struct partials_in {
-	struct frames_in *frames;
+struct partial_reader {
+	struct frame_reader *frames;
 	const struct analysis *const *all;
-	struct partials_setup setup;
+	struct partial_file_setup setup;
 };
 
-static int next_frame(struct partials_in *in, struct codec *ret, struct err *err)
+static int next_frame(struct partial_reader *in, struct codec *ret, struct err *err)
 {
 	struct frame frame;
-	int r = frames_in_next(in->frames, NULL, NULL, &frame, err);
+	int r = frame_reader_next(in->frames, NULL, NULL, &frame, err);
 
 	*ret = frame.codec;
 	return r;
 }
 
 /* In the order of the list, each once: as options give them. */
-static int take_analyses(struct partials_in *in, struct codec *frame, struct err *err)
+static int take_analyses(struct partial_reader *in, struct codec *frame, struct err *err)
 {
 	size_t count = codec_count(frame, 0, 12);
 	const struct analysis *const *next = in->all;
@@ -297,7 +297,7 @@ static int take_analyses(struct partials_in *in, struct codec *frame, struct err
 			next++;
 		}
 		free(name);
-		if (!*next || form != partials_form(*next)) {
+		if (!*next || form != partial_file_form(*next)) {
 			return err_raise(err, -EINVAL,
 					 "analysis %zu is none of this version of sillage", i);
 		}
@@ -306,7 +306,7 @@ static int take_analyses(struct partials_in *in, struct codec *frame, struct err
 	return 0;
 }
 
-static int take_setup(struct partials_in *in, struct codec *frame, struct err *err)
+static int take_setup(struct partial_reader *in, struct codec *frame, struct err *err)
 {
 	uint8_t kind = UINT8_MAX;
 	size_t count;
@@ -335,63 +335,63 @@ static int take_setup(struct partials_in *in, struct codec *frame, struct err *e
 	return 0;
 }
 
-static int begin(struct partials_in *in, struct err *err)
+static int begin(struct partial_reader *in, struct err *err)
 {
-	char found[PARTIALS_MAGIC_LEN];
+	char found[PARTIAL_FILE_MAGIC_LEN];
 	uint32_t version;
 	struct codec frame;
 	int r;
 
-	r = frames_in_raw(in->frames, found, sizeof(found), err);
-	if (r < 0 || memcmp(found, PARTIALS_MAGIC, PARTIALS_MAGIC_LEN) != 0) {
+	r = frame_reader_raw(in->frames, found, sizeof(found), err);
+	if (r < 0 || memcmp(found, PARTIAL_FILE_MAGIC, PARTIAL_FILE_MAGIC_LEN) != 0) {
 		return err_raise(err, -EINVAL, "not a file that sillage map wrote");
 	}
-	r = frames_in_raw(in->frames, &version, sizeof(version), err);
+	r = frame_reader_raw(in->frames, &version, sizeof(version), err);
 	if (r < 0) {
 		return r;
 	}
-	if (le32toh(version) != PARTIALS_VERSION) {
+	if (le32toh(version) != PARTIAL_FILE_VERSION) {
 		return err_raise(err, -EINVAL, "version %u; this sillage reads version %d",
-				 le32toh(version), PARTIALS_VERSION);
+				 le32toh(version), PARTIAL_FILE_VERSION);
 	}
 	r = next_frame(in, &frame, err);
 	return r < 0 ? r : take_setup(in, &frame, err);
 }
 
-int partials_in_new(FILE *file, const struct analysis *const *all, struct partials_in **ret,
-		    struct err *err)
+int partial_reader_new(FILE *file, const struct analysis *const *all, struct partial_reader **ret,
+		       struct err *err)
 {
-	struct partials_in *in = mem_alloc(sizeof(*in));
+	struct partial_reader *in = mem_alloc(sizeof(*in));
 	int r;
 
-	in->frames = frames_in_new(file);
+	in->frames = frame_reader_new(file);
 	in->all = all;
 	r = begin(in, err);
 	if (r < 0) {
-		partials_in_free(in);
+		partial_reader_free(in);
 		return r;
 	}
 	*ret = in;
 	return 0;
 }
 
-void partials_in_free(struct partials_in *in)
+void partial_reader_free(struct partial_reader *in)
 {
 	if (in) {
-		frames_in_free(in->frames);
-		partials_setup_fini(&in->setup);
+		frame_reader_free(in->frames);
+		partial_file_setup_fini(&in->setup);
 		free(in);
 	}
 }
 
-const struct partials_setup *partials_in_setup(const struct partials_in *in)
+const struct partial_file_setup *partial_reader_setup(const struct partial_reader *in)
 {
 	return &in->setup;
 }
 
-int partials_in_trace(struct partials_in *in, struct partials_trace *ret, struct err *err)
+int partial_reader_trace(struct partial_reader *in, struct partial_file_trace *ret, struct err *err)
 {
-	uint64_t at = frames_in_at(in->frames);
+	uint64_t at = frame_reader_at(in->frames);
 	struct codec frame;
 	int r = next_frame(in, &frame, err);
 	uint8_t kind = 0;
@@ -406,19 +406,19 @@ int partials_in_trace(struct partials_in *in, struct partials_trace *ret, struct
 	if (kind != FRAME_TRACE) {
 		return err_raise(err, -EINVAL, "at byte %" PRIu64 ": no trace begins there", at);
 	}
-	*ret = (struct partials_trace){ 0 };
-	partials_trace_codec(&frame, ret);
+	*ret = (struct partial_file_trace){ 0 };
+	partial_file_trace_codec(&frame, ret);
 	if (frame.is_wrong || frame.left > 0 || ret->range_begin >= ret->range_end) {
-		partials_trace_fini(ret);
+		partial_file_trace_fini(ret);
 		return err_raise(err, -EINVAL, "at byte %" PRIu64 ": the trace is not told whole",
 				 at);
 	}
 	return 1;
 }
 
-int partials_in_state(struct partials_in *in, struct codec *ret, struct err *err)
+int partial_reader_checkpoint(struct partial_reader *in, struct codec *ret, struct err *err)
 {
-	uint64_t at = frames_in_at(in->frames);
+	uint64_t at = frame_reader_at(in->frames);
 	int r = next_frame(in, ret, err);
 	uint8_t kind = 0;
 
@@ -426,7 +426,7 @@ int partials_in_state(struct partials_in *in, struct codec *ret, struct err *err
 		return err_note(err, r, "at byte %" PRIu64, at);
 	}
 	codec_u8(ret, &kind);
-	if (kind != FRAME_STATE) {
+	if (kind != FRAME_CHECKPOINT) {
 		return err_raise(err, -EINVAL, "at byte %" PRIu64 ": not a state, but partials",
 				 at);
 	}
@@ -454,22 +454,22 @@ static int make_room(struct trace *trace, struct err *err)
 	return 0;
 }
 
-int partials_in_merge(struct partials_in *in, struct trace *trace, const atomic_bool *stop,
-		      struct err *err)
+int partial_reader_merge(struct partial_reader *in, struct trace *trace, const atomic_bool *stop,
+			 struct err *err)
 {
-	struct partials_merging *merging = partials_merging_new(trace);
+	struct partial_intake *merging = partial_intake_new(trace);
 	int r = 0;
 
 	while (r == 0 && !*stop) {
-		uint64_t at = frames_in_at(in->frames);
+		uint64_t at = frame_reader_at(in->frames);
 		const struct partial_rules rules = rules_of(merging);
 		struct frame frame;
 
-		r = frames_in_next(in->frames, trace->engine, &rules, &frame, err);
+		r = frame_reader_next(in->frames, trace->engine, &rules, &frame, err);
 		if (r == 0 && frame.partial) {
 			r = take_read(merging, frame.number, frame.seq, frame.partial, err);
 		} else if (r == 0) {
-			r = partials_merging_take(merging, &frame.codec, err);
+			r = partial_intake_take(merging, &frame.codec, err);
 		}
 		if (r == 0) {
 			r = make_room(trace, err);
@@ -478,8 +478,8 @@ int partials_in_merge(struct partials_in *in, struct trace *trace, const atomic_
 			(void)err_note(err, r, "at byte %" PRIu64, at);
 		}
 	}
-	frames_in_drop(in->frames, trace->engine);
-	partials_merging_free(merging);
+	frame_reader_drop(in->frames, trace->engine);
+	partial_intake_free(merging);
 	if (r >= 0) {
 		trace_finish(trace, 0);
 	}

@@ -15,7 +15,7 @@
 
 #define LEVEL 1 /* a third of the size; higher ones take much more time for little */
 
-void partials_setup_fini(struct partials_setup *setup)
+void partial_file_setup_fini(struct partial_file_setup *setup)
 {
 	for (size_t i = 0; i < setup->periods.count; i++) {
 		free(setup->periods.at[i]);
@@ -23,7 +23,7 @@ void partials_setup_fini(struct partials_setup *setup)
 	vec_fini(&setup->periods);
 }
 
-static bool same_analyses(const struct partials_setup *a, const struct partials_setup *b)
+static bool same_analyses(const struct partial_file_setup *a, const struct partial_file_setup *b)
 {
 	size_t i = 0;
 
@@ -33,7 +33,7 @@ static bool same_analyses(const struct partials_setup *a, const struct partials_
 	return a->analyses[i] == b->analyses[i];
 }
 
-bool partials_setup_same(const struct partials_setup *a, const struct partials_setup *b)
+bool partial_file_setup_same(const struct partial_file_setup *a, const struct partial_file_setup *b)
 {
 	if (!same_analyses(a, b) || a->interval_ns != b->interval_ns ||
 	    a->wants_windows != b->wants_windows || a->periods.count != b->periods.count) {
@@ -47,16 +47,16 @@ bool partials_setup_same(const struct partials_setup *a, const struct partials_s
 	return true;
 }
 
-void partials_trace_fini(struct partials_trace *trace)
+void partial_file_trace_fini(struct partial_file_trace *trace)
 {
 	free(trace->host);
 	free(trace->session);
 	free(trace->domain);
 	free(trace->path);
-	*trace = (struct partials_trace){ 0 };
+	*trace = (struct partial_file_trace){ 0 };
 }
 
-uint64_t partials_form(const struct analysis *analysis)
+uint64_t partial_file_form(const struct analysis *analysis)
 {
 	uint64_t hash = hash_text(0, analysis->name);
 
@@ -76,14 +76,14 @@ uint64_t partials_form(const struct analysis *analysis)
 
 /* ---- frames ---- */
 
-struct partials_packer {
+struct partial_packer {
 	ZSTD_CCtx *context;
 	struct codec_out frame;
 };
 
-struct partials_packer *partials_packer_new(void)
+struct partial_packer *partial_packer_new(void)
 {
-	struct partials_packer *packer = mem_alloc(sizeof(*packer));
+	struct partial_packer *packer = mem_alloc(sizeof(*packer));
 
 	packer->context = ZSTD_createCCtx();
 	if (!packer->context) {
@@ -94,7 +94,7 @@ struct partials_packer *partials_packer_new(void)
 	return packer;
 }
 
-void partials_packer_free(struct partials_packer *packer)
+void partial_packer_free(struct partial_packer *packer)
 {
 	if (packer) {
 		(void)ZSTD_freeCCtx(packer->context);
@@ -103,7 +103,7 @@ void partials_packer_free(struct partials_packer *packer)
 	}
 }
 
-static struct codec begin_packed(struct partials_packer *packer, enum frame_kind kind)
+static struct codec begin_packed(struct partial_packer *packer, enum frame_kind kind)
 {
 	struct codec codec = { .out = &packer->frame };
 	uint8_t byte = (uint8_t)kind;
@@ -113,7 +113,7 @@ static struct codec begin_packed(struct partials_packer *packer, enum frame_kind
 	return codec;
 }
 
-static void end_packed(struct partials_packer *packer, struct packed *packed)
+static void end_packed(struct partial_packer *packer, struct packed *packed)
 {
 	size_t len = packer->frame.bytes.count, bound = ZSTD_compressBound(len), stored;
 	uint32_t head[2];
@@ -139,8 +139,8 @@ static void end_packed(struct partials_packer *packer, struct packed *packed)
 	packed->bytes.count = begin + stored;
 }
 
-void partials_pack(struct partials_packer *packer, uint32_t number, uint64_t seq,
-		   struct partial *partial, struct packed *packed)
+void partial_packer_pack(struct partial_packer *packer, uint32_t number, uint64_t seq,
+			 struct partial *partial, struct packed *packed)
 {
 	struct codec codec = begin_packed(packer, FRAME_PARTIAL);
 
@@ -152,42 +152,42 @@ void partials_pack(struct partials_packer *packer, uint32_t number, uint64_t seq
 
 /* ---- writing ---- */
 
-struct partials_out {
+struct partial_writer {
 	FILE *file;
 	int failure; /* errno of the first write that failed, 0: none */
-	struct partials_packer *packer;
+	struct partial_packer *packer;
 	struct packed packed;
 	size_t classes; /* of the trace, that were written */
 	struct merger_account account;
 };
 
-static void write_bytes(struct partials_out *out, const void *bytes, size_t len)
+static void write_bytes(struct partial_writer *out, const void *bytes, size_t len)
 {
 	if (out->failure == 0 && fwrite(bytes, 1, len, out->file) != len) {
 		out->failure = errno ? errno : EIO;
 	}
 }
 
-static void write_packed(struct partials_out *out, const struct packed *packed)
+static void write_packed(struct partial_writer *out, const struct packed *packed)
 {
 	out->failure = out->failure ? out->failure : packed->failure;
 	write_bytes(out, packed->bytes.at, packed->bytes.count);
 }
 
-static struct codec begin_frame(struct partials_out *out, enum frame_kind kind)
+static struct codec begin_frame(struct partial_writer *out, enum frame_kind kind)
 {
 	return begin_packed(out->packer, kind);
 }
 
-static void end_frame(struct partials_out *out)
+static void end_frame(struct partial_writer *out)
 {
 	end_packed(out->packer, &out->packed);
 	write_packed(out, &out->packed);
 }
 
-static void put_setup(struct partials_out *out, const struct partials_setup *setup)
+static void put_setup(struct partial_writer *out, const struct partial_file_setup *setup)
 {
-	struct partials_setup copy = *setup;
+	struct partial_file_setup copy = *setup;
 	struct codec codec = begin_frame(out, FRAME_SETUP);
 	size_t count = 0;
 
@@ -198,7 +198,7 @@ static void put_setup(struct partials_out *out, const struct partials_setup *set
 	}
 	(void)codec_count(&codec, count, 1);
 	for (size_t i = 0; i < count; i++) {
-		uint64_t form = partials_form(setup->analyses[i]);
+		uint64_t form = partial_file_form(setup->analyses[i]);
 
 		codec_put_text(&codec, setup->analyses[i]->name);
 		codec_u64(&codec, &form);
@@ -210,29 +210,29 @@ static void put_setup(struct partials_out *out, const struct partials_setup *set
 	end_frame(out);
 }
 
-struct partials_out *partials_out_new(FILE *file, const struct partials_setup *setup)
+struct partial_writer *partial_writer_new(FILE *file, const struct partial_file_setup *setup)
 {
-	struct partials_out *out = mem_alloc(sizeof(*out));
-	uint32_t version = htole32(PARTIALS_VERSION);
+	struct partial_writer *out = mem_alloc(sizeof(*out));
+	uint32_t version = htole32(PARTIAL_FILE_VERSION);
 
 	out->file = file;
-	out->packer = partials_packer_new();
-	write_bytes(out, PARTIALS_MAGIC, PARTIALS_MAGIC_LEN);
+	out->packer = partial_packer_new();
+	write_bytes(out, PARTIAL_FILE_MAGIC, PARTIAL_FILE_MAGIC_LEN);
 	write_bytes(out, &version, sizeof(version));
 	put_setup(out, setup);
 	return out;
 }
 
-void partials_out_free(struct partials_out *out)
+void partial_writer_free(struct partial_writer *out)
 {
 	if (out) {
-		partials_packer_free(out->packer);
+		partial_packer_free(out->packer);
 		vec_fini(&out->packed.bytes);
 		free(out);
 	}
 }
 
-int partials_out_check(struct partials_out *out, struct err *err)
+int partial_writer_check(struct partial_writer *out, struct err *err)
 {
 	if (out->failure == 0 && fflush(out->file) != 0) {
 		out->failure = errno;
@@ -246,12 +246,12 @@ int partials_out_check(struct partials_out *out, struct err *err)
 	return out->failure == 0 ? 0 : err_raise(err, -out->failure, "%s", strerror(out->failure));
 }
 
-void partials_out_account(const struct partials_out *out, struct merger_account *ret)
+void partial_writer_account(const struct partial_writer *out, struct merger_account *ret)
 {
 	*ret = out->account;
 }
 
-void partials_trace_codec(struct codec *codec, struct partials_trace *trace)
+void partial_file_trace_codec(struct codec *codec, struct partial_file_trace *trace)
 {
 	codec_text(codec, &trace->host);
 	codec_text(codec, &trace->session);
@@ -261,17 +261,17 @@ void partials_trace_codec(struct codec *codec, struct partials_trace *trace)
 	codec_u64(codec, &trace->range_end);
 }
 
-void partials_put_trace(struct partials_out *out, const struct partials_trace *trace)
+void partial_writer_trace(struct partial_writer *out, const struct partial_file_trace *trace)
 {
-	struct partials_trace copy = *trace;
+	struct partial_file_trace copy = *trace;
 	struct codec codec = begin_frame(out, FRAME_TRACE);
 
-	partials_trace_codec(&codec, &copy);
+	partial_file_trace_codec(&codec, &copy);
 	out->classes = 0;
 	end_frame(out);
 }
 
-void partials_put_warning(struct partials_out *out, const struct engine_warning *warning)
+void partial_writer_warning(struct partial_writer *out, const struct engine_warning *warning)
 {
 	struct codec codec = begin_frame(out, FRAME_WARNING);
 	int64_t packet = warning->packet;
@@ -283,19 +283,19 @@ void partials_put_warning(struct partials_out *out, const struct engine_warning 
 	end_frame(out);
 }
 
-void partials_put_stream(struct partials_out *out, uint32_t number,
-			 const struct stream_identity *identity)
+void partial_writer_stream(struct partial_writer *out, uint32_t number,
+			   const struct stream_identity *identity)
 {
 	struct stream_identity copy = *identity;
 	struct codec codec = begin_frame(out, FRAME_STREAM);
 
 	codec_u32(&codec, &number);
-	stream_identity_codec(&codec, &copy);
+	partial_codec_identity(&codec, &copy);
 	end_frame(out);
 }
 
 /* Event classes that are not in the file yet. */
-static void put_classes(struct partials_out *out, const struct plan *plan)
+static void put_classes(struct partial_writer *out, const struct plan *plan)
 {
 	struct codec codec = begin_frame(out, FRAME_CLASSES);
 
@@ -306,8 +306,8 @@ static void put_classes(struct partials_out *out, const struct plan *plan)
 	end_frame(out);
 }
 
-void partials_put_partial(struct partials_out *out, const struct packed *packed,
-			  const struct partial *partial, const struct plan *plan)
+void partial_writer_partial(struct partial_writer *out, const struct packed *packed,
+			    const struct partial *partial, const struct plan *plan)
 {
 	if (out->classes < plan->class_count) {
 		put_classes(out, plan);
@@ -318,7 +318,7 @@ void partials_put_partial(struct partials_out *out, const struct packed *packed,
 	write_packed(out, packed);
 }
 
-void partials_put_known(struct partials_out *out, uint32_t number, uint64_t seq, uint64_t ts)
+void partial_writer_known(struct partial_writer *out, uint32_t number, uint64_t seq, uint64_t ts)
 {
 	struct codec codec = begin_frame(out, FRAME_KNOWN);
 
@@ -328,7 +328,7 @@ void partials_put_known(struct partials_out *out, uint32_t number, uint64_t seq,
 	end_frame(out);
 }
 
-void partials_put_end(struct partials_out *out, uint32_t number, uint64_t seq)
+void partial_writer_end(struct partial_writer *out, uint32_t number, uint64_t seq)
 {
 	struct codec codec = begin_frame(out, FRAME_END);
 
@@ -337,24 +337,24 @@ void partials_put_end(struct partials_out *out, uint32_t number, uint64_t seq)
 	end_frame(out);
 }
 
-void partials_put_finish(struct partials_out *out)
+void partial_writer_finish(struct partial_writer *out)
 {
 	(void)begin_frame(out, FRAME_FINISH);
 	end_frame(out);
 }
 
-void partials_put_state(struct partials_out *out, const struct partials_trace *trace,
-			uint8_t *bytes, size_t len)
+void partial_writer_checkpoint(struct partial_writer *out, const struct partial_file_trace *trace,
+			       uint8_t *bytes, size_t len)
 {
 	struct codec codec;
 
-	partials_put_trace(out, trace);
-	codec = begin_frame(out, FRAME_STATE);
+	partial_writer_trace(out, trace);
+	codec = begin_frame(out, FRAME_CHECKPOINT);
 	codec_bytes(&codec, bytes, len);
 	end_frame(out);
 }
 
-void partials_put_last(struct partials_out *out)
+void partial_writer_last(struct partial_writer *out)
 {
 	(void)begin_frame(out, FRAME_LAST);
 	end_frame(out);

@@ -125,7 +125,7 @@ static uint32_t stitched_group(struct merger *merger, int64_t key)
 }
 
 /* A CPU whose stream begins late is unknown before its first packet. */
-static void settle(struct merger_stream *stream, const struct partial *partial)
+static void decide_initial(struct merger_stream *stream, const struct partial *partial)
 {
 	struct cpu *cpu = stream->cpu;
 
@@ -186,7 +186,7 @@ static void take_of_owner(struct merger_stream *stream, struct partial *partial)
 	bool is_broken;
 
 	if (partial->initial != INITIAL_NONE && cpu->state == CPU_INITIAL) {
-		settle(stream, partial);
+		decide_initial(stream, partial);
 	}
 	partial->waits = cpu->state == CPU_INITIAL;
 	if (!partial->waits) {
@@ -428,7 +428,7 @@ void cpus_resolve(struct merger *merger, uint64_t bound)
 static void charge(struct merger *merger, struct cpu *cpu, const struct segment *segment,
 		   uint64_t end, enum run_kind kind)
 {
-	struct shard *shard = &merger->rows.shards[0];
+	struct shard *shard = &merger->tables.shards[0];
 	uint64_t ns = end - segment->begin;
 	uint32_t record;
 

@@ -46,7 +46,7 @@ struct merger_task {
 struct merger {
 	const struct setup *setup;
 	struct merger_host host;
-	struct rows rows;
+	struct tables tables;
 	VEC(struct merger_stream *) streams;
 	VEC(struct merger_stream *) order; /* the same by what they are, made anew when empty */
 	size_t held_bytes;
@@ -86,10 +86,10 @@ struct merger {
 
 /* Calls @call for each CPU that has an owner. */
 #define merger_each_cpu(merger, cpu, call)                                                         \
-	for (khint_t i_ = kh_begin((merger)->rows.cpus); i_ != kh_end((merger)->rows.cpus);        \
+	for (khint_t i_ = kh_begin((merger)->tables.cpus); i_ != kh_end((merger)->tables.cpus);    \
 	     i_++) {                                                                               \
-		if (kh_exist((merger)->rows.cpus, i_)) {                                           \
-			struct cpu *cpu = kh_value((merger)->rows.cpus, i_);                       \
+		if (kh_exist((merger)->tables.cpus, i_)) {                                         \
+			struct cpu *cpu = kh_value((merger)->tables.cpus, i_);                     \
 			if (cpu->owner) {                                                          \
 				call;                                                              \
 			}                                                                          \

@@ -21,7 +21,7 @@ struct merger *merger_new(const struct setup *setup, const struct merger_host *h
 	merger->host = *host;
 	merger->first_ts = UINT64_MAX;
 	merger->stitched = partial_new();
-	rows_init(&merger->rows, setup);
+	tables_init(&merger->tables, setup);
 	return merger;
 }
 
@@ -52,22 +52,22 @@ void merger_free(struct merger *merger)
 	vec_fini(&merger->order);
 	vec_fini(&merger->renames);
 	vec_fini(&merger->round.entries);
-	rows_fini(&merger->rows);
+	tables_fini(&merger->tables);
 	free(merger);
 }
 
 void merger_set_classes(struct merger *merger, const struct plan *plan)
 {
 	merger_wait(merger); /* tasks look event names up */
-	rows_set_classes(&merger->rows, plan);
+	tables_set_classes(&merger->tables, plan);
 }
 
 int merger_check_classes(const struct merger *merger, const struct plan *plan, struct err *err)
 {
-	const struct rows *rows = &merger->rows;
+	const struct tables *tables = &merger->tables;
 
-	for (size_t i = 0; i < rows->class_names.count && i < plan->class_count; i++) {
-		const char *name = rows->names.at[rows->class_names.at[i]]->name;
+	for (size_t i = 0; i < tables->class_names.count && i < plan->class_count; i++) {
+		const char *name = tables->names.at[tables->class_names.at[i]]->name;
 
 		if (strcmp(plan->classes[i]->class->name, name) != 0) {
 			return err_raise(err, -EINVAL,
@@ -81,7 +81,7 @@ int merger_check_classes(const struct merger *merger, const struct plan *plan, s
 void merger_add_class(struct merger *merger, const char *name)
 {
 	merger_wait(merger);
-	rows_add_class(&merger->rows, name);
+	tables_add_class(&merger->tables, name);
 }
 
 /* ---- streams ---- */
@@ -148,7 +148,7 @@ void merger_stream_identify(struct merger_stream *stream, const struct stream_id
 	stream->is_identified = true;
 	stream->merger->order.count = 0;
 	if (identity->cpu_id != UINT64_MAX) {
-		stream->cpu = rows_cpu(&stream->merger->rows, identity->cpu_id);
+		stream->cpu = tables_cpu(&stream->merger->tables, identity->cpu_id);
 		own_cpu(stream);
 	}
 }

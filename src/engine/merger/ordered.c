@@ -5,29 +5,29 @@
 
 #include <stdlib.h>
 
-void ordered_init(struct rows *rows)
+void ordered_init(struct tables *tables)
 {
-	const struct setup *setup = rows->layout.setup;
+	const struct setup *setup = tables->layout.setup;
 
 	for (size_t a = 0; a < setup->analysis_count; a++) {
 		if (setup->analyses[a]->trace_state_size > 0) {
-			rows->states[a] = mem_alloc(setup->analyses[a]->trace_state_size);
+			tables->states[a] = mem_alloc(setup->analyses[a]->trace_state_size);
 		}
 	}
 }
 
-void ordered_fini(struct rows *rows)
+void ordered_fini(struct tables *tables)
 {
-	const struct setup *setup = rows->layout.setup;
+	const struct setup *setup = tables->layout.setup;
 
 	for (size_t a = 0; a < setup->analysis_count; a++) {
-		if (rows->states[a] && setup->analyses[a]->on_trace_forget) {
-			setup->analyses[a]->on_trace_forget(rows->states[a]);
+		if (tables->states[a] && setup->analyses[a]->on_trace_forget) {
+			setup->analyses[a]->on_trace_forget(tables->states[a]);
 		}
-		free(rows->states[a]);
+		free(tables->states[a]);
 	}
-	vec_fini(&rows->ordered_events);
-	vec_fini(&rows->ordered_sorted);
+	vec_fini(&tables->ordered_events);
+	vec_fini(&tables->ordered_sorted);
 }
 
 /* ---- order ---- */
@@ -84,62 +84,63 @@ static void sort_ties(struct ordered_at *ordered_events, size_t count)
 }
 
 /* Times are since the first one; @last is the greatest. */
-static void sort(struct rows *rows, uint64_t last)
+static void sort(struct tables *tables, uint64_t last)
 {
-	size_t count = rows->ordered_events.count;
+	size_t count = tables->ordered_events.count;
 
-	vec_reserve(&rows->ordered_sorted, count);
+	vec_reserve(&tables->ordered_sorted, count);
 	for (unsigned int shift = 0; shift < 64 && last >> shift > 0; shift += DIGIT_BITS) {
-		struct ordered_at *from = rows->ordered_events.at, *to = rows->ordered_sorted.at;
-		size_t room = rows->ordered_events.room;
+		struct ordered_at *from = tables->ordered_events.at,
+				  *to = tables->ordered_sorted.at;
+		size_t room = tables->ordered_events.room;
 
 		sort_digit(to, from, count, shift);
-		rows->ordered_events.at = to;
-		rows->ordered_events.room = rows->ordered_sorted.room;
-		rows->ordered_sorted.at = from;
-		rows->ordered_sorted.room = room;
+		tables->ordered_events.at = to;
+		tables->ordered_events.room = tables->ordered_sorted.room;
+		tables->ordered_sorted.at = from;
+		tables->ordered_sorted.room = room;
 	}
-	sort_ties(rows->ordered_events.at, count);
+	sort_ties(tables->ordered_events.at, count);
 }
 
 /* ---- rounds ---- */
 
 #define ORDERED_AHEAD 4
 
-void ordered_run(struct rows *rows)
+void ordered_run(struct tables *tables)
 {
 	uint64_t first = UINT64_MAX, last = 0;
 
-	rows->ordered_events.count = 0;
+	tables->ordered_events.count = 0;
 	for (size_t s = 0; s < SHARDS; s++) {
-		struct shard *shard = &rows->shards[s];
+		struct shard *shard = &tables->shards[s];
 
 		for (size_t i = 0; i < shard->ordered_events.count; i++) {
 			struct ordered *ordered = &shard->ordered_events.at[i];
 
 			first = ordered->ts < first ? ordered->ts : first;
 			last = ordered->ts > last ? ordered->ts : last;
-			*vec_push(&rows->ordered_events) =
+			*vec_push(&tables->ordered_events) =
 				(struct ordered_at){ ordered->ts, ordered };
 		}
 		shard->ordered_events.count = 0;
 	}
-	if (rows->ordered_events.count == 0) {
+	if (tables->ordered_events.count == 0) {
 		return;
 	}
-	for (size_t i = 0; i < rows->ordered_events.count; i++) {
-		rows->ordered_events.at[i].ts -= first;
+	for (size_t i = 0; i < tables->ordered_events.count; i++) {
+		tables->ordered_events.at[i].ts -= first;
 	}
-	sort(rows, last - first);
-	for (size_t i = 0; i < rows->ordered_events.count; i++) {
-		const struct ordered *ordered = rows->ordered_events.at[i].ordered;
+	sort(tables, last - first);
+	for (size_t i = 0; i < tables->ordered_events.count; i++) {
+		const struct ordered *ordered = tables->ordered_events.at[i].ordered;
 
-		if (i + ORDERED_AHEAD < rows->ordered_events.count) {
-			__builtin_prefetch(rows->ordered_events.at[i + ORDERED_AHEAD].ordered);
+		if (i + ORDERED_AHEAD < tables->ordered_events.count) {
+			__builtin_prefetch(tables->ordered_events.at[i + ORDERED_AHEAD].ordered);
 		}
-		rows->whole.running = ordered->owner;
+		tables->whole.running = ordered->owner;
 		ordered->shard->running = ordered->owner;
-		rows->layout.setup->analyses[ordered->owner]->on_ordered(
-			&rows->whole, rows->states[ordered->owner], ordered);
+		tables->layout.setup->analyses[ordered->owner]->on_ordered(
+			&tables->whole, tables->states[ordered->owner], ordered);
 	}
 }

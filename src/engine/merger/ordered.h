@@ -13,10 +13,10 @@
 
 #include "engine/tables/tables.h"
 
-void ordered_init(struct rows *rows);
-void ordered_fini(struct rows *rows);
+void ordered_init(struct tables *tables);
+void ordered_fini(struct tables *tables);
 
 /* Tells the analyses the facts of a round whose shards are done. */
-void ordered_run(struct rows *rows);
+void ordered_run(struct tables *tables);
 
 #endif

@@ -13,30 +13,30 @@
 /* ---- slices ---- */
 
 /* What workers added up without an order. */
-static void add_items(struct merger *merger, const struct partial *partial,
-		      const struct slice *slice)
+static void add_keyed_rows(struct merger *merger, const struct partial *partial,
+			   const struct slice *slice)
 {
-	struct shard *shard = &merger->rows.shards[0];
+	struct shard *shard = &merger->tables.shards[0];
 
-	for (uint32_t i = 0; i < slice->item_count; i++) {
-		const struct slice_item *item = &partial->items.at[slice->item_first + i];
+	for (uint32_t i = 0; i < slice->keyed_count; i++) {
+		const struct slice_row *keyed = &partial->keyed_rows.at[slice->keyed_first + i];
 		const struct columns *columns =
-			&merger->rows.layout.item_columns[item->analysis][item->table];
-		uint64_t *numbers = partial->numbers.at + item->numbers;
+			&merger->tables.layout.keyed_columns[keyed->analysis][keyed->table];
+		uint64_t *numbers = partial->numbers.at + keyed->numbers;
 
-		shard->running = item->analysis;
-		columns_add(columns, shard_item_row(shard, item->table, &item->key), numbers);
+		shard->running = keyed->analysis;
+		columns_add(columns, shard_keyed_row(shard, keyed->table, &keyed->key), numbers);
 	}
 }
 
 static void apply_slice(struct merger *merger, const struct merger_stream *stream,
 			const struct partial *partial, const struct slice *slice)
 {
-	struct shard *shard = &merger->rows.shards[0];
+	struct shard *shard = &merger->tables.shards[0];
 	uint64_t late = slice->window < merger->window ? slice->events : 0;
 
 	shard_each_with(shard, on_slice, (shard, slice, &stream->identity, late));
-	add_items(merger, partial, slice);
+	add_keyed_rows(merger, partial, slice);
 	for (unsigned int kind = 0; stream->owns_cpu && kind < RUN_KINDS; kind++) {
 		if (slice->cpu_ns[kind] > 0) {
 			shard_each_with(
@@ -140,16 +140,16 @@ static size_t groups_of(const struct round *round)
 static void run_whole(struct merger_task *task)
 {
 	struct merger *merger = task->merger;
-	struct rows *rows = &merger->rows;
+	struct tables *tables = &merger->tables;
 
 	for (unsigned int i = 0; i < task->shards; i++) {
 		unsigned int number = task->first_shard + i;
 
-		rows->shards[number].accumulator = task->accumulator;
-		shard_run(&rows->shards[number], &merger->round, number);
+		tables->shards[number].accumulator = task->accumulator;
+		shard_run(&tables->shards[number], &merger->round, number);
 	}
-	shard_count(&rows->shards[task->first_shard], &merger->round, task->stripe, task->stripes,
-		    rows->class_names.at);
+	shard_count(&tables->shards[task->first_shard], &merger->round, task->stripe, task->stripes,
+		    tables->class_names.at);
 }
 
 /* The task that is done last does what comes after all. */
@@ -160,7 +160,7 @@ static void run_task(struct job *job, struct worker *worker)
 	(void)worker;
 	run_whole(task);
 	if (atomic_fetch_sub_explicit(&task->merger->tasks_left, 1, memory_order_acq_rel) == 1) {
-		ordered_run(&task->merger->rows);
+		ordered_run(&task->merger->tables);
 	}
 }
 
@@ -179,13 +179,13 @@ static void run_here(struct merger *merger)
 {
 	struct stats *stats = merger->host.tasks_max == 0 ? merger->setup->stats : NULL;
 	struct merger_task whole = { .merger = merger,
-				     .accumulator = accumulator_of_task(&merger->rows, 0),
+				     .accumulator = accumulator_of_task(&merger->tables, 0),
 				     .shards = SHARDS,
 				     .stripes = 1 };
 	uint64_t begin = stats ? stats_now() : 0;
 
 	run_whole(&whole);
-	ordered_run(&merger->rows);
+	ordered_run(&merger->tables);
 	if (stats) {
 		stats->job_ns[JOB_MERGER] += stats_now() - begin;
 		stats->jobs[JOB_MERGER]++;
@@ -209,7 +209,7 @@ static void run_round(struct merger *merger)
 		*task = (struct merger_task){
 			.job = { .run = run_task, .kind = JOB_MERGER, .user = merger },
 			.merger = merger,
-			.accumulator = accumulator_of_task(&merger->rows, i),
+			.accumulator = accumulator_of_task(&merger->tables, i),
 			.first_shard = shard,
 			.shards = (SHARDS - shard) / (count - i),
 			.stripe = i,

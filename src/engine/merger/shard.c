@@ -298,7 +298,7 @@ static bool use_node(struct shard *shard, const struct round *round, struct shar
 				is_fresh = false;
 			}
 			if (key->thread->is_dead) {
-				shard_unsettle(shard, key->thread);
+				shard_reopen(shard, key->thread);
 			}
 			apply(&at, record);
 		}
@@ -457,7 +457,7 @@ void shard_run(struct shard *shard, const struct round *round, unsigned int numb
 {
 	const struct accumulator *accumulator = shard->accumulator;
 
-	shard_settle(shard);
+	shard_close_window(shard);
 	collect(shard, round, number);
 	chain_by_key(shard, round->number);
 	for (size_t i = 0; i < accumulator->keys.count; i++) {

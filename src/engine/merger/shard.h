@@ -49,18 +49,18 @@ uint64_t *shard_thread_row(struct shard *shard, struct thread *thread, unsigned 
 uint64_t *shard_event_row(struct shard *shard, uint32_t event_name, unsigned int table);
 /* Dies when another item is asked for.  Rows with a COLUMN_LAST have to be asked for in each
  * window. */
-uint64_t *shard_item_row(struct shard *shard, unsigned int table, const struct item_key *key);
+uint64_t *shard_keyed_row(struct shard *shard, unsigned int table, const struct row_key *key);
 /* The same of an item that the analysis knows by a small number, an event class' index for one; for
  * one table of an analysis.  Quick: the key is made once. */
-uint64_t *shard_row_at(struct shard *shard, unsigned int table, uint32_t index,
-		       struct item_key (*key_of)(const struct shard *shard, uint32_t index));
+uint64_t *shard_indexed_row(struct shard *shard, unsigned int table, uint32_t index,
+			    struct row_key (*key_of)(const struct shard *shard, uint32_t index));
 /* The item itself, which stays, to be asked for its row again, which is quick; and to be given a
- * label (item_label). */
-struct item *shard_item(struct shard *shard, unsigned int table, const struct item_key *key);
+ * label (keyed_label). */
+struct keyed_row *shard_keyed(struct shard *shard, unsigned int table, const struct row_key *key);
 /* The same by a name of any length. */
-struct item *shard_item_named(struct shard *shard, unsigned int table, uint64_t id,
-			      const char *name);
-uint64_t *shard_item_again(struct shard *shard, struct item *item);
+struct keyed_row *shard_keyed_named(struct shard *shard, unsigned int table, uint64_t id,
+				const char *name);
+uint64_t *shard_keyed_again(struct shard *shard, struct keyed_row *keyed);
 /* Notes what on_ordered() is to see; fill in the words. */
 struct ordered *shard_note_ordered(struct shard *shard, struct thread *thread, uint64_t ts,
 				   unsigned int kind);
@@ -93,9 +93,9 @@ static inline bool shard_may_miss(const struct shard *shard, uint64_t channel)
 }
 
 /* The number of an object (worker_emit_entity), as far as 32 bits go; UINT64_MAX for UINT64_MAX. */
-static inline uint64_t shard_object_id(const struct thread *object)
+static inline uint64_t shard_entity_id(const struct thread *entity)
 {
-	return object->incarnation == UINT32_MAX ? UINT64_MAX : object->incarnation;
+	return entity->incarnation == UINT32_MAX ? UINT64_MAX : entity->incarnation;
 }
 
 /* Calls a merge-side function of every analysis that has it. */

@@ -61,7 +61,7 @@ static void emit(struct merger *merger, struct report *report)
 	uint64_t begin = stats ? stats_now() : 0;
 	struct report_memory memory = { 0 };
 
-	rows_report(&merger->rows, report->kind != REPORT_WINDOW, report, &memory);
+	tables_report(&merger->tables, report->kind != REPORT_WINDOW, report, &memory);
 	merger->host.emit(merger->host.user, report);
 	report_memory_fini(&memory);
 	if (stats) {
@@ -89,7 +89,7 @@ static void emit_window(struct merger *merger, uint64_t end, uint64_t now_ns)
 		.late_events = merger->window_late,
 	};
 
-	rows_gather(&merger->rows);
+	tables_collect(&merger->tables);
 	emit(merger, &report);
 	probe_window(report.seq, report.begin, report.end, report.lag_ns);
 }
@@ -98,14 +98,14 @@ static void close_window(struct merger *merger, uint64_t now_ns)
 {
 	bool keep = !merger->is_before_range;
 
-	rows_end_window(&merger->rows, merger->close_at);
+	tables_end_window(&merger->tables, merger->close_at);
 	if (keep) {
 		if (merger->setup->wants_windows) {
 			emit_window(merger, merger->close_at, now_ns);
 		}
 		merger->total_events += merger->applied.events;
 	}
-	rows_close_window(&merger->rows, keep);
+	tables_close_window(&merger->tables, keep);
 	memset(&merger->applied, 0, sizeof(merger->applied));
 	merger->window_late = 0;
 	merger->window_has_gap = false;
@@ -192,10 +192,10 @@ void merger_wait(struct merger *merger)
 
 static void start_cpus(struct merger *merger)
 {
-	for (khint_t i = kh_begin(merger->rows.cpus); i != kh_end(merger->rows.cpus); i++) {
-		if (kh_exist(merger->rows.cpus, i)) {
-			kh_value(merger->rows.cpus, i)->since = merger->window_begin;
-			kh_value(merger->rows.cpus, i)->initial_limit =
+	for (khint_t i = kh_begin(merger->tables.cpus); i != kh_end(merger->tables.cpus); i++) {
+		if (kh_exist(merger->tables.cpus, i)) {
+			kh_value(merger->tables.cpus, i)->since = merger->window_begin;
+			kh_value(merger->tables.cpus, i)->initial_limit =
 				merger_initial_limit(merger, merger->window_begin);
 		}
 	}
@@ -227,10 +227,10 @@ static bool start(struct merger *merger, uint64_t watermark)
 /* Whether all first threads are known, or have been waited for long enough. */
 static bool resolve_initial(struct merger *merger, uint64_t watermark)
 {
-	for (khint_t i = kh_begin(merger->rows.cpus);
-	     merger->initial_count > 0 && i != kh_end(merger->rows.cpus); i++) {
+	for (khint_t i = kh_begin(merger->tables.cpus);
+	     merger->initial_count > 0 && i != kh_end(merger->tables.cpus); i++) {
 		struct cpu *cpu =
-			kh_exist(merger->rows.cpus, i) ? kh_value(merger->rows.cpus, i) : NULL;
+			kh_exist(merger->tables.cpus, i) ? kh_value(merger->tables.cpus, i) : NULL;
 
 		if (cpu && cpu->owner && cpu->state == CPU_INITIAL &&
 		    (watermark >= cpu->initial_limit || cpu->owner->is_ended)) {
@@ -268,13 +268,13 @@ static bool rename_is_next(const struct merger *merger, uint64_t bound)
 
 static void apply_rename(struct merger *merger)
 {
-	rows_thread_rename(&merger->rows, &merger->renames.at[0]);
+	tables_rename_thread(&merger->tables, &merger->renames.at[0]);
 	memmove(merger->renames.at, merger->renames.at + 1,
 		--merger->renames.count * sizeof(merger->renames.at[0]));
 }
 
 /* Ends the round that was begun; false: it is still going on. */
-static bool settle_round(struct merger *merger, uint64_t watermark, uint64_t now_ns)
+static bool end_open_round(struct merger *merger, uint64_t watermark, uint64_t now_ns)
 {
 	if (merger->tasks_running > 0) {
 		return false;
@@ -297,7 +297,7 @@ static void one_round(struct merger *merger, uint64_t bound, bool closes, uint64
 {
 	merger->is_round_open = true;
 	round_begin(merger, bound, closes);
-	(void)settle_round(merger, watermark, now_ns);
+	(void)end_open_round(merger, watermark, now_ns);
 }
 
 /* Beyond the range nothing is kept. */
@@ -324,7 +324,7 @@ void merger_advance(struct merger *merger, enum merger_room room, uint64_t now_n
 {
 	uint64_t watermark = merger_watermark(merger);
 
-	if (!settle_round(merger, watermark, now_ns) || merger->streams.count == 0 ||
+	if (!end_open_round(merger, watermark, now_ns) || merger->streams.count == 0 ||
 	    watermark == UINT64_MAX || !start(merger, watermark) ||
 	    !resolve_initial(merger, watermark)) {
 		return;
@@ -343,7 +343,7 @@ void merger_advance(struct merger *merger, enum merger_room room, uint64_t now_n
 			one_round(merger, merger->renames.at[0].ts, false, watermark, now_ns);
 			merger_wait(merger);
 			apply_rename(merger);
-			(void)settle_round(merger, watermark, now_ns);
+			(void)end_open_round(merger, watermark, now_ns);
 			continue;
 		}
 		one_round(merger, bound, closes, watermark, now_ns);
@@ -372,12 +372,12 @@ static void close_now(struct merger *merger, uint64_t bound, uint64_t now_ns)
 	while (rename_is_next(merger, bound)) {
 		one_round(merger, merger->renames.at[0].ts, false, UINT64_MAX, now_ns);
 		merger_wait(merger);
-		(void)settle_round(merger, UINT64_MAX, now_ns);
+		(void)end_open_round(merger, UINT64_MAX, now_ns);
 		apply_rename(merger);
 	}
 	one_round(merger, bound, true, UINT64_MAX, now_ns);
 	merger_wait(merger);
-	(void)settle_round(merger, UINT64_MAX, now_ns);
+	(void)end_open_round(merger, UINT64_MAX, now_ns);
 }
 
 void merger_finish(struct merger *merger, uint64_t now_ns)
@@ -385,7 +385,7 @@ void merger_finish(struct merger *merger, uint64_t now_ns)
 	uint64_t last;
 
 	merger_wait(merger);
-	(void)settle_round(merger, UINT64_MAX, now_ns);
+	(void)end_open_round(merger, UINT64_MAX, now_ns);
 	if (!start(merger, UINT64_MAX)) {
 		merger_emit_total(merger, false);
 		return;

@@ -34,8 +34,8 @@ static struct accumulator *accumulator_new(const struct layout *layout)
 	struct accumulator *accumulator = mem_alloc(sizeof(*accumulator));
 
 	accumulator->trace = mem_alloc((layout->columns[SCOPE_TRACE].count + 1) * sizeof(uint64_t));
-	accumulator->items = mem_alloc(sizeof(*accumulator->items));
-	items_init(accumulator->items, false);
+	accumulator->keyed_rows = mem_alloc(sizeof(*accumulator->keyed_rows));
+	keyed_init(accumulator->keyed_rows, false);
 	accumulator->longest = longest_new(layout);
 	return accumulator;
 }
@@ -43,14 +43,14 @@ static struct accumulator *accumulator_new(const struct layout *layout)
 static void accumulator_free(const struct layout *layout, struct accumulator *accumulator)
 {
 	columns_empty(&layout->columns[SCOPE_TRACE], accumulator->trace);
-	items_fini(accumulator->items, layout->item_columns);
+	keyed_fini(accumulator->keyed_rows, layout->keyed_columns);
 	longest_free(layout, accumulator->longest);
 	for (size_t a = 0; a < ANALYSES_MAX; a++) {
 		vec_fini(&accumulator->indexed[a]);
 	}
 	free(accumulator->trace);
 	free(accumulator->names);
-	free(accumulator->items);
+	free(accumulator->keyed_rows);
 	vec_fini(&accumulator->names_touched);
 	vec_fini(&accumulator->nodes);
 	vec_fini(&accumulator->keys);
@@ -58,35 +58,35 @@ static void accumulator_free(const struct layout *layout, struct accumulator *ac
 	free(accumulator);
 }
 
-struct accumulator *accumulator_of_task(struct rows *rows, unsigned int number)
+struct accumulator *accumulator_of_task(struct tables *tables, unsigned int number)
 {
-	while (rows->accumulators.count <= number) {
-		*vec_push(&rows->accumulators) = accumulator_new(&rows->layout);
+	while (tables->accumulators.count <= number) {
+		*vec_push(&tables->accumulators) = accumulator_new(&tables->layout);
 	}
-	return rows->accumulators.at[number];
+	return tables->accumulators.at[number];
 }
 
-void accumulators_init(struct rows *rows)
+void accumulators_init(struct tables *tables)
 {
 	for (size_t i = 0; i < SHARDS; i++) {
-		rows->shards[i].accumulator = accumulator_of_task(rows, 0);
+		tables->shards[i].accumulator = accumulator_of_task(tables, 0);
 	}
-	rows->whole_accumulator.items = &rows->items;
-	rows->whole_accumulator.trace = rows->trace.window;
-	rows->whole_accumulator.longest = longest_new(&rows->layout);
-	rows->whole.accumulator = &rows->whole_accumulator;
+	tables->whole_accumulator.keyed_rows = &tables->keyed_rows;
+	tables->whole_accumulator.trace = tables->trace.window;
+	tables->whole_accumulator.longest = longest_new(&tables->layout);
+	tables->whole.accumulator = &tables->whole_accumulator;
 }
 
-void accumulators_fini(struct rows *rows)
+void accumulators_fini(struct tables *tables)
 {
-	for (size_t i = 0; i < rows->accumulators.count; i++) {
-		accumulator_free(&rows->layout, rows->accumulators.at[i]);
+	for (size_t i = 0; i < tables->accumulators.count; i++) {
+		accumulator_free(&tables->layout, tables->accumulators.at[i]);
 	}
-	vec_fini(&rows->accumulators);
+	vec_fini(&tables->accumulators);
 	for (size_t a = 0; a < ANALYSES_MAX; a++) {
-		vec_fini(&rows->whole_accumulator.indexed[a]);
+		vec_fini(&tables->whole_accumulator.indexed[a]);
 	}
-	longest_free(&rows->layout, rows->whole_accumulator.longest);
+	longest_free(&tables->layout, tables->whole_accumulator.longest);
 }
 
 /* ---- event names ---- */
@@ -115,40 +115,40 @@ uint64_t *accumulator_names_row(const struct layout *layout, struct accumulator 
 /* ---- adding up ---- */
 
 /* What rows of items have together, and nobody added to the trace's (table.has_sum). */
-static void sum_items(struct rows *rows, const struct accumulator *accumulator)
+static void sum_keyed(struct tables *tables, const struct accumulator *accumulator)
 {
-	const struct layout *layout = &rows->layout;
+	const struct layout *layout = &tables->layout;
 
-	for (size_t i = 0; i < accumulator->items->touched.count; i++) {
-		const struct item *item = accumulator->items->touched.at[i];
-		const struct analysis *analysis = layout->setup->analyses[item->analysis];
-		const struct table *table = &analysis->tables[item->table];
-		uint64_t *trace = rows->trace.window + layout->offsets[item->analysis][0];
+	for (size_t i = 0; i < accumulator->keyed_rows->touched.count; i++) {
+		const struct keyed_row *keyed = accumulator->keyed_rows->touched.at[i];
+		const struct analysis *analysis = layout->setup->analyses[keyed->analysis];
+		const struct table *table = &analysis->tables[keyed->table];
+		uint64_t *trace = tables->trace.window + layout->offsets[keyed->analysis][0];
 
 		if (table->has_sum) {
 			column_merge(trace, table->sum_in,
-				     column_histogram(item->window, table->sum_of));
+				     column_histogram(keyed->window, table->sum_of));
 		}
 	}
 }
 
-void accumulator_collect(struct rows *rows, struct accumulator *accumulator)
+void accumulator_collect(struct tables *tables, struct accumulator *accumulator)
 {
-	const struct layout *layout = &rows->layout;
+	const struct layout *layout = &tables->layout;
 	const struct columns *of_names = &layout->columns[SCOPE_EVENT];
 
-	columns_move(&layout->columns[SCOPE_TRACE], rows->trace.window, accumulator->trace);
+	columns_move(&layout->columns[SCOPE_TRACE], tables->trace.window, accumulator->trace);
 	for (size_t i = 0; i < accumulator->names_touched.count; i++) {
 		uint32_t name = accumulator->names_touched.at[i];
 
-		columns_move(of_names, rows->names.at[name]->sums.window,
+		columns_move(of_names, tables->names.at[name]->sums.window,
 			     accumulator->names + name * of_names->count);
 	}
 	accumulator->names_touched.count = 0;
-	sum_items(rows, accumulator);
-	items_gather(&rows->items, accumulator->items, layout->item_columns);
+	sum_keyed(tables, accumulator);
+	keyed_collect(&tables->keyed_rows, accumulator->keyed_rows, layout->keyed_columns);
 	for (uint32_t i = 0; i < layout->longest_count; i++) {
-		longest_gather(&rows->longest[i], &accumulator->longest[i]);
+		longest_collect(&tables->longest[i], &accumulator->longest[i]);
 	}
 }
 
@@ -165,15 +165,15 @@ static void join(const struct layout *layout, struct accumulator *to, struct acc
 			     from->names + name * of_names->count);
 	}
 	from->names_touched.count = 0;
-	items_gather(to->items, from->items, layout->item_columns);
+	keyed_collect(to->keyed_rows, from->keyed_rows, layout->keyed_columns);
 	for (uint32_t i = 0; i < layout->longest_count; i++) {
 		longest_move(&to->longest[i], &from->longest[i]);
 	}
 }
 
-void accumulators_join(struct rows *rows)
+void accumulators_join(struct tables *tables)
 {
-	for (size_t i = 1; i < rows->accumulators.count; i++) {
-		join(&rows->layout, rows->accumulators.at[0], rows->accumulators.at[i]);
+	for (size_t i = 1; i < tables->accumulators.count; i++) {
+		join(&tables->layout, tables->accumulators.at[0], tables->accumulators.at[i]);
 	}
 }

@@ -8,147 +8,151 @@
 
 /* ---- items ---- */
 
-void items_init(struct items *items, bool has_totals)
+void keyed_init(struct keyed_rows *keyed_rows, bool has_totals)
 {
-	items->has_totals = has_totals;
-	items->by_key = kh_init(items);
+	keyed_rows->has_totals = has_totals;
+	keyed_rows->by_key = kh_init(keyed_rows);
 }
 
-void items_fini(struct items *items, const struct columns (*columns)[TABLES_MAX])
+void keyed_fini(struct keyed_rows *keyed_rows, const struct columns (*columns)[TABLES_MAX])
 {
-	for (size_t i = 0; i < items->all.count; i++) {
-		struct item *item = items->all.at[i];
-		const struct columns *of = &columns[item->analysis][item->table];
+	for (size_t i = 0; i < keyed_rows->all.count; i++) {
+		struct keyed_row *keyed = keyed_rows->all.at[i];
+		const struct columns *of = &columns[keyed->analysis][keyed->table];
 
-		columns_empty(of, item->window);
-		if (item->total) {
-			columns_empty(of, item->total);
+		columns_empty(of, keyed->window);
+		if (keyed->total) {
+			columns_empty(of, keyed->total);
 		}
-		free(item->window);
-		free(item->label);
-		free(item);
+		free(keyed->window);
+		free(keyed->label);
+		free(keyed);
 	}
-	kh_destroy(items, items->by_key);
-	vec_fini(&items->all);
-	vec_fini(&items->touched);
+	kh_destroy(keyed_rows, keyed_rows->by_key);
+	vec_fini(&keyed_rows->all);
+	vec_fini(&keyed_rows->touched);
 }
 
-static struct item *item_new(struct items *items, const struct columns *columns,
-			     struct item_ref like)
+static struct keyed_row *keyed_new(struct keyed_rows *keyed_rows, const struct columns *columns,
+			       struct keyed_ref like)
 {
-	struct item *item = mem_alloc(sizeof(*item));
+	struct keyed_row *keyed = mem_alloc(sizeof(*keyed));
 	int is_new;
 
-	*item = *like.item;
-	item->window =
-		mem_alloc((columns->count + 1) * sizeof(uint64_t) * (items->has_totals ? 2 : 1));
-	item->total = items->has_totals ? item->window + columns->count + 1 : NULL;
-	*vec_push(&items->all) = item;
-	items->counts[item->analysis][item->table]++;
-	like.item = item;
-	(void)kh_put(items, items->by_key, like, &is_new);
-	return item;
+	*keyed = *like.keyed;
+	keyed->window = mem_alloc((columns->count + 1) * sizeof(uint64_t) *
+				  (keyed_rows->has_totals ? 2 : 1));
+	keyed->total = keyed_rows->has_totals ? keyed->window + columns->count + 1 : NULL;
+	*vec_push(&keyed_rows->all) = keyed;
+	keyed_rows->counts[keyed->analysis][keyed->table]++;
+	like.keyed = keyed;
+	(void)kh_put(keyed_rows, keyed_rows->by_key, like, &is_new);
+	return keyed;
 }
 
-static struct item *find(const struct items *items, struct item_ref like)
+static struct keyed_row *find(const struct keyed_rows *keyed_rows, struct keyed_ref like)
 {
-	khint_t at = kh_get(items, items->by_key, like);
+	khint_t at = kh_get(keyed_rows, keyed_rows->by_key, like);
 
-	return at == kh_end(items->by_key) ? NULL : kh_key(items->by_key, at).item;
+	return at == kh_end(keyed_rows->by_key) ? NULL : kh_key(keyed_rows->by_key, at).keyed;
 }
 
-static struct item *find_or_make(struct items *items, const struct columns *columns,
-				 unsigned int analysis, unsigned int table,
-				 const struct item_key *key)
+static struct keyed_row *find_or_make(struct keyed_rows *keyed_rows, const struct columns *columns,
+				  unsigned int analysis, unsigned int table,
+				  const struct row_key *key)
 {
-	struct item like = { .key = *key, .analysis = (uint8_t)analysis, .table = (uint8_t)table };
-	struct item_ref ref = item_ref_to(&like);
-	struct item **others = &items->others[analysis][table], *item = find(items, ref);
+	struct keyed_row like = { .key = *key, .analysis = (uint8_t)analysis, .table = (uint8_t)table };
+	struct keyed_ref ref = keyed_ref_to(&like);
+	struct keyed_row **others = &keyed_rows->others[analysis][table],
+		     *keyed = find(keyed_rows, ref);
 
-	if (item) {
-		return item;
+	if (keyed) {
+		return keyed;
 	}
-	if (items->counts[analysis][table] < ITEMS_MAX) {
-		return item_new(items, columns, ref);
+	if (keyed_rows->counts[analysis][table] < KEYED_ROWS_MAX) {
+		return keyed_new(keyed_rows, columns, ref);
 	}
 	if (!*others) {
-		like.key = item_key_of(ITEM_NO_ID, ITEM_OTHERS, sizeof(ITEM_OTHERS));
-		ref = item_ref_to(&like);
-		item = find(items, ref);
-		*others = item ? item : item_new(items, columns, ref);
+		like.key = row_key_of(ROW_KEY_NO_ID, KEYED_OTHERS, sizeof(KEYED_OTHERS));
+		ref = keyed_ref_to(&like);
+		keyed = find(keyed_rows, ref);
+		*others = keyed ? keyed : keyed_new(keyed_rows, columns, ref);
 	}
 	return *others;
 }
 
-static struct item **recent_place(struct items *items, unsigned int analysis, unsigned int table,
-				  const struct item_key *key)
+static struct keyed_row **recent_place(struct keyed_rows *keyed_rows, unsigned int analysis,
+				   unsigned int table, const struct row_key *key)
 {
 	uint64_t word;
 
 	memcpy(&word, key->name, sizeof(word));
 	word = (key->id ^ word) * 0x9E3779B97F4A7C15ull;
-	return &items->recent[((word >> 32) + analysis * TABLES_MAX + table) % ITEMS_RECENT];
+	return &keyed_rows->recent[((word >> 32) + analysis * TABLES_MAX + table) % KEYED_RECENT];
 }
 
-struct item *items_find(struct items *items, const struct columns *columns, unsigned int analysis,
-			unsigned int table, const struct item_key *key)
+struct keyed_row *keyed_find(struct keyed_rows *keyed_rows, const struct columns *columns,
+			 unsigned int analysis, unsigned int table, const struct row_key *key)
 {
-	struct item **recent = recent_place(items, analysis, table, key);
-	struct item *item = *recent;
+	struct keyed_row **recent = recent_place(keyed_rows, analysis, table, key);
+	struct keyed_row *keyed = *recent;
 
-	if (!item || item->analysis != analysis || item->table != table ||
-	    !item_equal(&item->key, key)) {
-		item = find_or_make(items, columns, analysis, table, key);
-		*recent = item;
+	if (!keyed || keyed->analysis != analysis || keyed->table != table ||
+	    !row_key_equal(&keyed->key, key)) {
+		keyed = find_or_make(keyed_rows, columns, analysis, table, key);
+		*recent = keyed;
 	}
-	items_touch(items, item);
-	return item;
+	keyed_touch(keyed_rows, keyed);
+	return keyed;
 }
 
-void item_label(struct item *item, const char *label)
+void keyed_label(struct keyed_row *keyed, const char *label)
 {
-	if (!item->label || strcmp(item->label, label) != 0) {
-		free(item->label);
-		item->label = mem_strdup(label);
+	if (!keyed->label || strcmp(keyed->label, label) != 0) {
+		free(keyed->label);
+		keyed->label = mem_strdup(label);
 	}
 }
 
-void items_gather(struct items *to, struct items *from, const struct columns (*columns)[TABLES_MAX])
+void keyed_collect(struct keyed_rows *to, struct keyed_rows *from,
+		   const struct columns (*columns)[TABLES_MAX])
 {
 	for (size_t i = 0; i < from->touched.count; i++) {
-		struct item *part = from->touched.at[i];
+		struct keyed_row *part = from->touched.at[i];
 		const struct columns *of = &columns[part->analysis][part->table];
-		struct item *sum = items_find(to, of, part->analysis, part->table, &part->key);
+		struct keyed_row *sum = keyed_find(to, of, part->analysis, part->table, &part->key);
 
 		columns_move(of, sum->window, part->window);
-		if (part->label && item_equal(&sum->key, &part->key)) { /* it may be the others */
-			item_label(sum, part->label);
+		if (part->label &&
+		    row_key_equal(&sum->key, &part->key)) { /* it may be the others */
+			keyed_label(sum, part->label);
 		}
 		part->is_touched = false;
 	}
 	from->touched.count = 0;
 }
 
-void items_close(struct items *items, const struct columns (*columns)[TABLES_MAX], bool keep)
+void keyed_close(struct keyed_rows *keyed_rows, const struct columns (*columns)[TABLES_MAX],
+		 bool keep)
 {
-	for (size_t i = 0; i < items->touched.count; i++) {
-		struct item *item = items->touched.at[i];
-		const struct columns *of = &columns[item->analysis][item->table];
+	for (size_t i = 0; i < keyed_rows->touched.count; i++) {
+		struct keyed_row *keyed = keyed_rows->touched.at[i];
+		const struct columns *of = &columns[keyed->analysis][keyed->table];
 
 		if (keep) {
-			columns_close(of, item->total, item->window);
+			columns_close(of, keyed->total, keyed->window);
 		} else {
-			columns_empty(of, item->window);
+			columns_empty(of, keyed->window);
 		}
-		item->is_touched = false;
+		keyed->is_touched = false;
 	}
-	items->touched.count = 0;
+	keyed_rows->touched.count = 0;
 }
 
 /* ---- longest ---- */
 
-int instance_compare(const struct instance *a, const struct thread_view *a_thread,
-		     const struct instance *b, const struct thread_view *b_thread)
+int longest_compare(const struct instance *a, const struct thread_view *a_thread,
+		    const struct instance *b, const struct thread_view *b_thread)
 {
 	int32_t p = a_thread ? a_thread->tid : -1, q = b_thread ? b_thread->tid : -1;
 
@@ -164,7 +168,7 @@ int instance_compare(const struct instance *a, const struct thread_view *a_threa
 	if (a->cpu != b->cpu) {
 		return a->cpu < b->cpu ? -1 : 1;
 	}
-	return memcmp(&a->item, &b->item, sizeof(a->item));
+	return memcmp(&a->keyed, &b->keyed, sizeof(a->keyed));
 }
 
 static const struct thread_view *thread_of(const struct shown_instance *shown)
@@ -176,7 +180,7 @@ static const struct thread_view *thread_of(const struct shown_instance *shown)
 
 static bool is_before(const struct shown_instance *a, const struct shown_instance *b)
 {
-	return instance_compare(&a->instance, thread_of(a), &b->instance, thread_of(b)) < 0;
+	return longest_compare(&a->instance, thread_of(a), &b->instance, thread_of(b)) < 0;
 }
 
 static void add_shown(struct longest *longest, const struct shown_instance *shown)
@@ -204,7 +208,7 @@ void longest_add(struct longest *longest, const struct instance *instance)
 	}
 }
 
-void longest_gather(struct longest *to, struct longest *from)
+void longest_collect(struct longest *to, struct longest *from)
 {
 	for (size_t i = 0; i < from->all.count; i++) {
 		struct shown_instance shown = from->all.at[i];

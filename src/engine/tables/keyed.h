@@ -2,7 +2,7 @@
  * items: rows of tables that are not about threads or CPUs, and the longest instances.
  *
  * Each shard adds to items of its own; when a window closes they are added to those of the trace,
- * which has the totals.  Nothing of a name from a trace is unbounded: beyond ITEMS_MAX
+ * which has the totals.  Nothing of a name from a trace is unbounded: beyond KEYED_ROWS_MAX
  * items of a table, others go into one.
  */
 #ifndef SILLAGE_ENGINE_TABLES_KEYED_H
@@ -14,8 +14,8 @@
 #include "engine/tables/columns.h"
 #include "engine/tables/report.h"
 
-struct item {
-	struct item_key key;
+struct keyed_row {
+	struct row_key key;
 	uint8_t analysis, table;
 	bool is_touched;          /* in the open window */
 	char *label;              /* shown in place of the key's name; NULL: none */
@@ -24,72 +24,73 @@ struct item {
 
 /* The hash lies beside it: items are far apart, and only one that is likely the right one is looked
  * at. */
-struct item_ref {
+struct keyed_ref {
 	uint32_t hash;
-	struct item *item;
+	struct keyed_row *keyed;
 };
 
-static inline struct item_ref item_ref_to(struct item *item)
+static inline struct keyed_ref keyed_ref_to(struct keyed_row *keyed)
 {
-	return (struct item_ref){
-		.hash = item_hash(&item->key) ^ (uint32_t)(item->analysis << 8 | item->table),
-		.item = item,
+	return (struct keyed_ref){
+		.hash = row_key_hash(&keyed->key) ^ (uint32_t)(keyed->analysis << 8 | keyed->table),
+		.keyed = keyed,
 	};
 }
 
-static inline uint32_t item_ref_hash(struct item_ref ref)
+static inline uint32_t keyed_ref_hash(struct keyed_ref ref)
 {
 	return ref.hash;
 }
 
-static inline bool item_ref_equal(struct item_ref a, struct item_ref b)
+static inline bool keyed_ref_equal(struct keyed_ref a, struct keyed_ref b)
 {
-	return a.hash == b.hash && a.item->analysis == b.item->analysis &&
-	       a.item->table == b.item->table && item_equal(&a.item->key, &b.item->key);
+	return a.hash == b.hash && a.keyed->analysis == b.keyed->analysis &&
+	       a.keyed->table == b.keyed->table && row_key_equal(&a.keyed->key, &b.keyed->key);
 }
 
-KHASH_INIT(items, struct item_ref, char, 0, item_ref_hash, item_ref_equal)
+KHASH_INIT(keyed_rows, struct keyed_ref, char, 0, keyed_ref_hash, keyed_ref_equal)
 
 /* The name of the item in which others are that are too many. */
-#define ITEM_OTHERS "(others)"
+#define KEYED_OTHERS "(others)"
 
 /* Items found lately: most are looked for again and again. */
-#define ITEMS_RECENT 64
+#define KEYED_RECENT 64
 
-struct items {
+struct keyed_rows {
 	bool has_totals;
-	struct item *recent[ITEMS_RECENT];             /* by what is quickly said of a key */
-	uint32_t counts[ANALYSES_MAX][TABLES_MAX];     /* items of each table */
-	struct item *others[ANALYSES_MAX][TABLES_MAX]; /* NULL: not too many */
-	khash_t(items) * by_key;
-	VEC(struct item *) all;
-	VEC(struct item *) touched;
+	struct keyed_row *recent[KEYED_RECENT];             /* by what is quickly said of a key */
+	uint32_t counts[ANALYSES_MAX][TABLES_MAX];      /* items of each table */
+	struct keyed_row *others[ANALYSES_MAX][TABLES_MAX]; /* NULL: not too many */
+	khash_t(keyed_rows) * by_key;
+	VEC(struct keyed_row *) all;
+	VEC(struct keyed_row *) touched;
 };
 
-void items_init(struct items *items, bool has_totals);
-void items_fini(struct items *items, const struct columns (*columns)[TABLES_MAX]);
+void keyed_init(struct keyed_rows *keyed_rows, bool has_totals);
+void keyed_fini(struct keyed_rows *keyed_rows, const struct columns (*columns)[TABLES_MAX]);
 
 /* Made when new, with room for @columns. */
-struct item *items_find(struct items *items, const struct columns *columns, unsigned int analysis,
-			unsigned int table, const struct item_key *key);
+struct keyed_row *keyed_find(struct keyed_rows *keyed_rows, const struct columns *columns,
+			 unsigned int analysis, unsigned int table, const struct row_key *key);
 
 /* What the item is shown as from here on. */
-void item_label(struct item *item, const char *label);
+void keyed_label(struct keyed_row *keyed, const char *label);
 
 /* The item is used in the open window. */
-static inline void items_touch(struct items *items, struct item *item)
+static inline void keyed_touch(struct keyed_rows *keyed_rows, struct keyed_row *keyed)
 {
-	if (!item->is_touched) {
-		item->is_touched = true;
-		*vec_push(&items->touched) = item;
+	if (!keyed->is_touched) {
+		keyed->is_touched = true;
+		*vec_push(&keyed_rows->touched) = keyed;
 	}
 }
 
 /* Adds the open window of @from to that of @to, and empties it. */
-void items_gather(struct items *to, struct items *from,
-		  const struct columns (*columns)[TABLES_MAX]);
+void keyed_collect(struct keyed_rows *to, struct keyed_rows *from,
+		   const struct columns (*columns)[TABLES_MAX]);
 /* Adds the open window to the total, or drops it. */
-void items_close(struct items *items, const struct columns (*columns)[TABLES_MAX], bool keep);
+void keyed_close(struct keyed_rows *keyed_rows, const struct columns (*columns)[TABLES_MAX],
+		 bool keep);
 
 /* ---- longest ---- */
 
@@ -101,8 +102,8 @@ struct shown_instance {
 
 /* Their order: longest first, then so that it does not matter in which they came.  Threads may be
  * NULL. */
-int instance_compare(const struct instance *a, const struct thread_view *a_thread,
-		     const struct instance *b, const struct thread_view *b_thread);
+int longest_compare(const struct instance *a, const struct thread_view *a_thread,
+		    const struct instance *b, const struct thread_view *b_thread);
 
 /* How many are shown where the first @top rows are. */
 static inline size_t longest_shown(size_t top)
@@ -128,7 +129,7 @@ static inline bool longest_may_have(const struct longest *longest, uint64_t ns)
 
 void longest_add(struct longest *longest, const struct instance *instance);
 /* Notes who the threads are: they may go when the window has closed. */
-void longest_gather(struct longest *to, struct longest *from);
+void longest_collect(struct longest *to, struct longest *from);
 void longest_move(struct longest *to, struct longest *from);
 
 #endif

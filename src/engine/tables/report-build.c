@@ -34,11 +34,11 @@ static const uint64_t *values_of(const struct listing *listing, const struct sum
 	return (listing->total ? sums->total : sums->window) + listing->offset;
 }
 
-static const uint64_t *values_of_thread(const struct rows *rows, const struct listing *listing,
+static const uint64_t *values_of_thread(const struct tables *tables, const struct listing *listing,
 					struct thread *thread)
 {
-	return (listing->total ? thread_total(&rows->layout, thread)
-			       : thread_window(&rows->layout, thread)) +
+	return (listing->total ? thread_total(&tables->layout, thread)
+			       : thread_window(&tables->layout, thread)) +
 	       listing->offset;
 }
 
@@ -112,7 +112,8 @@ static bool is_irq_wanted(const struct listing *listing, uint64_t id, const char
 	const char *id_name = table->id_name ? table->id_name(id) : NULL;
 	char number[24];
 
-	if (!s || s->irqs.count == 0 || !table->object || strcmp(table->object, "irq") != 0) {
+	if (!s || s->irqs.count == 0 || !table->lami_class ||
+	    strcmp(table->lami_class, "irq") != 0) {
 		return true;
 	}
 	(void)snprintf(number, sizeof(number), "%" PRIu64, id);
@@ -154,11 +155,11 @@ static bool selects_threads(const struct selection *s)
 	return s && s->tids.count + s->pids.count + s->comms.count > 0;
 }
 
-static void list_cpus(struct rows *rows, struct listing *listing)
+static void list_cpus(struct tables *tables, struct listing *listing)
 {
-	for (khint_t i = kh_begin(rows->cpus); i != kh_end(rows->cpus); i++) {
-		if (kh_exist(rows->cpus, i) && kh_value(rows->cpus, i)->owner) {
-			struct cpu *cpu = kh_value(rows->cpus, i);
+	for (khint_t i = kh_begin(tables->cpus); i != kh_end(tables->cpus); i++) {
+		if (kh_exist(tables->cpus, i) && kh_value(tables->cpus, i)->owner) {
+			struct cpu *cpu = kh_value(tables->cpus, i);
 
 			if (!is_cpu_wanted(listing, cpu->id)) {
 				continue;
@@ -168,14 +169,14 @@ static void list_cpus(struct rows *rows, struct listing *listing)
 	}
 }
 
-static void list_names(struct rows *rows, struct listing *listing)
+static void list_names(struct tables *tables, struct listing *listing)
 {
-	for (size_t i = 0; i < rows->names.count; i++) {
+	for (size_t i = 0; i < tables->names.count; i++) {
 		struct report_row *row =
-			add_row(listing, values_of(listing, &rows->names.at[i]->sums), false);
+			add_row(listing, values_of(listing, &tables->names.at[i]->sums), false);
 
 		if (row) {
-			row->name = rows->names.at[i]->name;
+			row->name = tables->names.at[i]->name;
 		}
 	}
 }
@@ -183,58 +184,59 @@ static void list_names(struct rows *rows, struct listing *listing)
 /* ---- items ---- */
 
 /* Items of a process. */
-static bool is_owner_wanted(const struct listing *listing, const struct item_key *key)
+static bool is_owner_wanted(const struct listing *listing, const struct row_key *key)
 {
 	const struct selection *s = listing->selection;
 
 	return !s || !listing->table->owner_key || s->pids.count == 0 ||
-	       (key->id != ITEM_NO_ID && has(s->pids.at, s->pids.count, (int32_t)(key->id >> 32)));
+	       (key->id != ROW_KEY_NO_ID &&
+		has(s->pids.at, s->pids.count, (int32_t)(key->id >> 32)));
 }
 
-static void list_items(struct rows *rows, struct listing *listing)
+static void list_keyed(struct tables *tables, struct listing *listing)
 {
-	const struct items *items = &rows->items;
-	size_t count = listing->total ? items->all.count : items->touched.count;
-	struct item **from = listing->total ? items->all.at : items->touched.at;
+	const struct keyed_rows *keyed_rows = &tables->keyed_rows;
+	size_t count = listing->total ? keyed_rows->all.count : keyed_rows->touched.count;
+	struct keyed_row **from = listing->total ? keyed_rows->all.at : keyed_rows->touched.at;
 	const char *id_key = listing->table->id_key;
 	bool is_of_cpus = id_key && strcmp(id_key, "cpu") == 0;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct item *item = from[i];
+		const struct keyed_row *keyed = from[i];
 		struct report_row *row;
 
-		if (item->analysis != listing->a || item->table != listing->t ||
-		    (is_of_cpus && !is_cpu_wanted(listing, item->key.id)) ||
-		    !is_owner_wanted(listing, &item->key) ||
-		    !is_irq_wanted(listing, item->key.id,
-				   item->label ? item->label : item->key.name)) {
+		if (keyed->analysis != listing->a || keyed->table != listing->t ||
+		    (is_of_cpus && !is_cpu_wanted(listing, keyed->key.id)) ||
+		    !is_owner_wanted(listing, &keyed->key) ||
+		    !is_irq_wanted(listing, keyed->key.id,
+				   keyed->label ? keyed->label : keyed->key.name)) {
 			continue;
 		}
-		row = add_row(listing, listing->total ? item->total : item->window, false);
+		row = add_row(listing, listing->total ? keyed->total : keyed->window, false);
 		if (row) {
-			row->id = item->key.id;
-			if (listing->table->owner_key && item->key.id != ITEM_NO_ID) {
-				row->id = (uint64_t)(int32_t)item->key.id;
-				row->owner = (int32_t)(item->key.id >> 32);
+			row->id = keyed->key.id;
+			if (listing->table->owner_key && keyed->key.id != ROW_KEY_NO_ID) {
+				row->id = (uint64_t)(int32_t)keyed->key.id;
+				row->owner = (int32_t)(keyed->key.id >> 32);
 			}
-			row->name = item->label ? item->label : item->key.name;
-			row->item = item->key.name;
+			row->name = keyed->label ? keyed->label : keyed->key.name;
+			row->keyed = keyed->key.name;
 		}
 	}
 }
 
 /* ---- longest ---- */
 
-static void list_longest(struct rows *rows, struct listing *listing)
+static void list_longest(struct tables *tables, struct listing *listing)
 {
 	const struct longest *longest =
-		&(listing->total ? rows->longest_total : rows->longest)[listing->offset];
+		&(listing->total ? tables->longest_total : tables->longest)[listing->offset];
 
 	for (size_t i = 0;
-	     i < longest->all.count && listing->rows.count < rows->layout.longest_shown; i++) {
+	     i < longest->all.count && listing->rows.count < tables->layout.longest_shown; i++) {
 		const struct shown_instance *shown = &longest->all.at[i];
 
-		if (!is_irq_wanted(listing, shown->instance.item.id, shown->instance.item.name)) {
+		if (!is_irq_wanted(listing, shown->instance.keyed.id, shown->instance.keyed.name)) {
 			continue;
 		}
 		if ((shown->has_view ? !is_thread_wanted(listing, &shown->view)
@@ -246,7 +248,7 @@ static void list_longest(struct rows *rows, struct listing *listing)
 		*vec_push(&listing->rows) = (struct report_row){
 			.sort = shown->instance.ns,
 			.id = i,
-			.name = shown->instance.item.name,
+			.name = shown->instance.keyed.name,
 			.thread = shown->has_view ? &shown->view : NULL,
 			.instance = &shown->instance,
 		};
@@ -282,7 +284,7 @@ static uint32_t process_number(struct crowd *crowd, const struct thread_view *vi
 	return kh_value(crowd->numbers, at);
 }
 
-static struct process_row *process_at(const struct rows *rows, struct crowd *crowd,
+static struct process_row *process_at(const struct tables *tables, struct crowd *crowd,
 				      struct listing *listing, const struct thread_view *view)
 {
 	uint32_t number = process_number(crowd, view);
@@ -304,7 +306,7 @@ static struct process_row *process_at(const struct rows *rows, struct crowd *cro
 		*vec_push(&listing->memory->processes) = (struct report_process){
 			.row = process->values,
 			.memory = process,
-			.columns = &rows->layout.item_columns[listing->a][listing->t],
+			.columns = &tables->layout.keyed_columns[listing->a][listing->t],
 		};
 	}
 	return process;
@@ -329,23 +331,23 @@ static void name_process(struct process_row *process, const struct thread *threa
 	}
 }
 
-static void add_to_process(const struct rows *rows, struct crowd *crowd, struct listing *listing,
-			   struct thread *thread)
+static void add_to_process(const struct tables *tables, struct crowd *crowd,
+			   struct listing *listing, struct thread *thread)
 {
-	const uint64_t *values = values_of_thread(rows, listing, thread);
+	const uint64_t *values = values_of_thread(tables, listing, thread);
 	struct process_row *process;
 
 	if (!has_any(listing, values)) {
 		return;
 	}
-	process = process_at(rows, crowd, listing, &thread->view);
-	columns_add(&rows->layout.item_columns[listing->a][listing->t], process->values, values);
+	process = process_at(tables, crowd, listing, &thread->view);
+	columns_add(&tables->layout.keyed_columns[listing->a][listing->t], process->values, values);
 	if (process->view.pid >= 0) {
 		name_process(process, thread);
 	}
 }
 
-static void list_thread(const struct rows *rows, struct crowd *crowd, struct thread *thread)
+static void list_thread(const struct tables *tables, struct crowd *crowd, struct thread *thread)
 {
 	for (size_t i = 0; i < crowd->listings.count; i++) {
 		struct listing *listing = crowd->listings.at[i];
@@ -355,10 +357,10 @@ static void list_thread(const struct rows *rows, struct crowd *crowd, struct thr
 			continue;
 		}
 		if (listing->table->scope == SCOPE_PROCESS) {
-			add_to_process(rows, crowd, listing, thread);
+			add_to_process(tables, crowd, listing, thread);
 			continue;
 		}
-		row = add_row(listing, values_of_thread(rows, listing, thread), false);
+		row = add_row(listing, values_of_thread(tables, listing, thread), false);
 		if (row) {
 			row->thread = &thread->view;
 			row->id = id_of(thread);
@@ -367,31 +369,31 @@ static void list_thread(const struct rows *rows, struct crowd *crowd, struct thr
 }
 
 /* The ended threads of all shards, in one row. */
-static void list_ended(struct rows *rows, struct crowd *crowd)
+static void list_ended(struct tables *tables, struct crowd *crowd)
 {
-	const struct columns *columns = &rows->layout.columns[SCOPE_THREAD];
+	const struct columns *columns = &tables->layout.columns[SCOPE_THREAD];
 
 	for (size_t s = 0; s < SHARDS; s++) {
-		const struct thread *other = rows->shards[s].other;
+		const struct thread *other = tables->shards[s].other;
 
-		if (other && !rows->other) {
-			rows->other = shard_thread_alloc(&rows->shards[s]);
-			rows->other->view.tid = -1;
-			rows->other->view.pid = -1;
-			strcpy(rows->other->view.comm, "(ended)");
+		if (other && !tables->other) {
+			tables->other = shard_thread_alloc(&tables->shards[s]);
+			tables->other->view.tid = -1;
+			tables->other->view.pid = -1;
+			strcpy(tables->other->view.comm, "(ended)");
 		}
 	}
-	if (!rows->other) {
+	if (!tables->other) {
 		return;
 	}
-	columns_empty(columns, thread_total(&rows->layout, rows->other));
+	columns_empty(columns, thread_total(&tables->layout, tables->other));
 	for (size_t s = 0; s < SHARDS; s++) {
-		if (rows->shards[s].other) {
-			columns_add(columns, thread_total(&rows->layout, rows->other),
-				    thread_total(&rows->layout, rows->shards[s].other));
+		if (tables->shards[s].other) {
+			columns_add(columns, thread_total(&tables->layout, tables->other),
+				    thread_total(&tables->layout, tables->shards[s].other));
 		}
 	}
-	list_thread(rows, crowd, rows->other);
+	list_thread(tables, crowd, tables->other);
 }
 
 static void list_processes(struct listing *listing)
@@ -409,22 +411,22 @@ static void list_processes(struct listing *listing)
 	vec_fini(&listing->processes);
 }
 
-static void list_crowd(struct rows *rows, struct crowd *crowd, bool total)
+static void list_crowd(struct tables *tables, struct crowd *crowd, bool total)
 {
 	crowd->numbers = kh_init(process_numbers);
 	for (size_t s = 0; s < SHARDS; s++) {
-		const struct shard *shard = &rows->shards[s];
+		const struct shard *shard = &tables->shards[s];
 		size_t count = total ? shard->resident.count : shard->touched.count;
 		struct thread **from = total ? shard->resident.at : shard->touched.at;
 
 		for (size_t i = 0; i < count; i++) {
 			if (from[i]) {
-				list_thread(rows, crowd, from[i]);
+				list_thread(tables, crowd, from[i]);
 			}
 		}
 	}
 	if (total) {
-		list_ended(rows, crowd);
+		list_ended(tables, crowd);
 	}
 	for (size_t i = 0; i < crowd->listings.count; i++) {
 		list_processes(crowd->listings.at[i]);
@@ -434,26 +436,26 @@ static void list_crowd(struct rows *rows, struct crowd *crowd, bool total)
 
 /* ---- all ---- */
 
-static void list_table(struct rows *rows, struct listing *listing, struct crowd *crowd)
+static void list_table(struct tables *tables, struct listing *listing, struct crowd *crowd)
 {
 	if (listing->table->scope != SCOPE_TRACE && !is_list_wanted(listing)) {
 		return;
 	}
 	switch (listing->table->scope) {
 	case SCOPE_TRACE:
-		(void)add_row(listing, values_of(listing, &rows->trace), true);
+		(void)add_row(listing, values_of(listing, &tables->trace), true);
 		break;
 	case SCOPE_CPU:
-		list_cpus(rows, listing);
+		list_cpus(tables, listing);
 		break;
 	case SCOPE_EVENT:
-		list_names(rows, listing);
+		list_names(tables, listing);
 		break;
-	case SCOPE_ITEM:
-		list_items(rows, listing);
+	case SCOPE_KEYED:
+		list_keyed(tables, listing);
 		break;
 	case SCOPE_LONGEST:
-		list_longest(rows, listing);
+		list_longest(tables, listing);
 		break;
 	case SCOPE_THREAD:
 	case SCOPE_PROCESS:
@@ -473,10 +475,10 @@ static size_t source_of(const struct analysis *analysis, size_t table)
 	return table;
 }
 
-static struct listing *new_listing(const struct rows *rows, size_t a, size_t t, bool total,
+static struct listing *new_listing(const struct tables *tables, size_t a, size_t t, bool total,
 				   struct report_memory *memory)
 {
-	const struct analysis *analysis = rows->layout.setup->analyses[a];
+	const struct analysis *analysis = tables->layout.setup->analyses[a];
 	struct listing *listing = mem_alloc(sizeof(*listing));
 
 	*listing = (struct listing){
@@ -484,21 +486,21 @@ static struct listing *new_listing(const struct rows *rows, size_t a, size_t t, 
 		.table = &analysis->tables[t],
 		.a = a,
 		.t = t,
-		.offset = rows->layout.offsets[a][source_of(analysis, t)],
+		.offset = tables->layout.offsets[a][source_of(analysis, t)],
 		.columns = column_count(&analysis->tables[t]),
 		.total = total,
-		.selection = rows->layout.setup->selection,
+		.selection = tables->layout.setup->selection,
 		.memory = memory,
 	};
 	listing->sort_mask = report_sort_mask(listing->table, listing->selection);
 	return listing;
 }
 
-static void take_listing(const struct rows *rows, struct listing *listing)
+static void take_listing(const struct tables *tables, struct listing *listing)
 {
 	struct report_memory *memory = listing->memory;
 
-	report_sort_rows(listing->rows.at, listing->rows.count, rows->layout.setup->top);
+	report_sort_rows(listing->rows.at, listing->rows.count, tables->layout.setup->top);
 	*vec_push(&memory->lists) = listing->rows.at;
 	*vec_push(&memory->tables) = (struct report_table){ .analysis = listing->analysis,
 							    .table = listing->table,
@@ -506,28 +508,29 @@ static void take_listing(const struct rows *rows, struct listing *listing)
 							    .row_count = listing->rows.count };
 }
 
-void rows_report(struct rows *rows, bool total, struct report *report, struct report_memory *memory)
+void tables_report(struct tables *tables, bool total, struct report *report,
+		   struct report_memory *memory)
 {
-	const struct selection *selection = rows->layout.setup->selection;
+	const struct selection *selection = tables->layout.setup->selection;
 	struct crowd crowd = { .by_name = selection && selection->per == PER_COMM };
 	VEC(struct listing *) listings = { 0 };
 
 	for (size_t i = 0; total && i < SHARDS; i++) {
-		shard_settle(&rows->shards[i]);
+		shard_close_window(&tables->shards[i]);
 	}
-	for (size_t a = 0; a < rows->layout.setup->analysis_count; a++) {
-		const struct analysis *analysis = rows->layout.setup->analyses[a];
+	for (size_t a = 0; a < tables->layout.setup->analysis_count; a++) {
+		const struct analysis *analysis = tables->layout.setup->analyses[a];
 
 		for (size_t t = 0; t < TABLES_MAX && analysis->tables[t].columns[0].key; t++) {
-			struct listing *listing = new_listing(rows, a, t, total, memory);
+			struct listing *listing = new_listing(tables, a, t, total, memory);
 
 			*vec_push(&listings) = listing;
-			list_table(rows, listing, &crowd);
+			list_table(tables, listing, &crowd);
 		}
 	}
-	list_crowd(rows, &crowd, total);
+	list_crowd(tables, &crowd, total);
 	for (size_t i = 0; i < listings.count; i++) {
-		take_listing(rows, listings.at[i]);
+		take_listing(tables, listings.at[i]);
 		free(listings.at[i]);
 	}
 	vec_fini(&listings);

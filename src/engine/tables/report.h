@@ -16,10 +16,10 @@
 
 struct report_row {
 	uint64_t sort;
-	uint64_t id;      /* CPU or item number, pid, or order of threads with one tid */
-	int64_t owner;    /* what table.owner_key names */
-	const char *name; /* SCOPE_EVENT, ITEM, LONGEST */
-	const char *item; /* SCOPE_ITEM: the same in all reports, whatever the name is by then */
+	uint64_t id;       /* CPU or item number, pid, or order of threads with one tid */
+	int64_t owner;     /* what table.owner_key names */
+	const char *name;  /* SCOPE_EVENT, ITEM, LONGEST */
+	const char *keyed; /* SCOPE_KEYED: the same in all reports, whatever the name is by then */
 	const struct thread_view *thread; /* SCOPE_THREAD, PROCESS; LONGEST: may be NULL */
 	const uint64_t *values; /* by column (engine/tables/columns.h); COLUMN_PRIO has none */
 	const struct instance *instance; /* SCOPE_LONGEST, in place of values */

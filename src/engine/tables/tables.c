@@ -29,9 +29,9 @@ static void lay_out_table(struct layout *layout, size_t a, size_t t)
 	case SCOPE_LONGEST:
 		layout->offsets[a][t] = layout->longest_count++;
 		break;
-	case SCOPE_ITEM:
+	case SCOPE_KEYED:
 	case SCOPE_PROCESS:
-		columns_append(&layout->item_columns[a][t], table);
+		columns_append(&layout->keyed_columns[a][t], table);
 		break;
 	}
 }
@@ -41,10 +41,10 @@ static size_t thread_sums_bytes(const struct layout *layout)
 	return layout->columns[SCOPE_THREAD].count * sizeof(uint64_t);
 }
 
-static void lay_out(struct layout *layout, const struct setup *setup, const struct rows *rows)
+static void lay_out(struct layout *layout, const struct setup *setup, const struct tables *tables)
 {
 	layout->setup = setup;
-	layout->rows = rows;
+	layout->tables = tables;
 	layout->is_direct = !setup->wants_windows && setup->range_begin == 0;
 	layout->longest_shown = longest_shown(setup->top);
 	/* Whether they are wanted is known when they are shown. */
@@ -73,7 +73,7 @@ static void layout_fini(struct layout *layout)
 	}
 	for (size_t a = 0; a < ANALYSES_MAX; a++) {
 		for (size_t t = 0; t < TABLES_MAX; t++) {
-			columns_fini(&layout->item_columns[a][t]);
+			columns_fini(&layout->keyed_columns[a][t]);
 		}
 	}
 }
@@ -107,11 +107,11 @@ static void threads_fini(struct shard *shard)
 {
 	for (size_t i = 0; i < shard->resident.count; i++) {
 		if (shard->resident.at[i]) {
-			rows_thread_fini(shard->layout, shard->resident.at[i]);
+			shard_thread_fini(shard->layout, shard->resident.at[i]);
 		}
 	}
 	if (shard->other) {
-		rows_thread_fini(shard->layout, shard->other);
+		shard_thread_fini(shard->layout, shard->other);
 	}
 }
 
@@ -125,29 +125,29 @@ static void shard_fini(struct shard *shard)
 	vec_fini(&shard->dead);
 	vec_fini(&shard->oncpus);
 	vec_fini(&shard->resident_free);
-	vec_fini(&shard->settled);
+	vec_fini(&shard->window_ended);
 	vec_fini(&shard->resident);
 	vec_fini(&shard->free_threads);
 	vec_fini(&shard->touched);
 	vec_fini(&shard->ordered_events);
 }
 
-void rows_init(struct rows *rows, const struct setup *setup)
+void tables_init(struct tables *tables, const struct setup *setup)
 {
-	memset(rows, 0, sizeof(*rows));
-	lay_out(&rows->layout, setup, rows);
-	sums_init(&rows->layout, &rows->trace, SCOPE_TRACE);
-	items_init(&rows->items, true);
-	rows->longest = longest_new(&rows->layout);
-	rows->longest_total = longest_new(&rows->layout);
-	rows->cpus = kh_init(cpus);
-	rows->name_ids = kh_init(name_ids);
+	memset(tables, 0, sizeof(*tables));
+	lay_out(&tables->layout, setup, tables);
+	sums_init(&tables->layout, &tables->trace, SCOPE_TRACE);
+	keyed_init(&tables->keyed_rows, true);
+	tables->longest = longest_new(&tables->layout);
+	tables->longest_total = longest_new(&tables->layout);
+	tables->cpus = kh_init(cpus);
+	tables->name_ids = kh_init(name_ids);
 	for (size_t i = 0; i < SHARDS; i++) {
-		shard_init(&rows->shards[i], &rows->layout);
+		shard_init(&tables->shards[i], &tables->layout);
 	}
-	rows->whole.layout = &rows->layout;
-	accumulators_init(rows);
-	ordered_init(rows);
+	tables->whole.layout = &tables->layout;
+	accumulators_init(tables);
+	ordered_init(tables);
 }
 
 static void cpu_free(const struct layout *layout, struct cpu *cpu)
@@ -158,89 +158,89 @@ static void cpu_free(const struct layout *layout, struct cpu *cpu)
 	free(cpu);
 }
 
-void rows_fini(struct rows *rows)
+void tables_fini(struct tables *tables)
 {
-	const struct layout *layout = &rows->layout;
+	const struct layout *layout = &tables->layout;
 
-	ordered_fini(rows);
-	accumulators_fini(rows);
-	if (rows->other) {
-		rows_thread_fini(layout, rows->other); /* its memory is a shard's */
+	ordered_fini(tables);
+	accumulators_fini(tables);
+	if (tables->other) {
+		shard_thread_fini(layout, tables->other); /* its memory is a shard's */
 	}
-	sums_fini(layout, &rows->trace, SCOPE_TRACE);
-	items_fini(&rows->items, layout->item_columns);
-	longest_free(layout, rows->longest);
-	longest_free(layout, rows->longest_total);
-	for (khint_t i = kh_begin(rows->cpus); i != kh_end(rows->cpus); i++) {
-		if (kh_exist(rows->cpus, i)) {
-			cpu_free(layout, kh_value(rows->cpus, i));
+	sums_fini(layout, &tables->trace, SCOPE_TRACE);
+	keyed_fini(&tables->keyed_rows, layout->keyed_columns);
+	longest_free(layout, tables->longest);
+	longest_free(layout, tables->longest_total);
+	for (khint_t i = kh_begin(tables->cpus); i != kh_end(tables->cpus); i++) {
+		if (kh_exist(tables->cpus, i)) {
+			cpu_free(layout, kh_value(tables->cpus, i));
 		}
 	}
 	for (size_t i = 0; i < SHARDS; i++) {
-		threads_fini(&rows->shards[i]);
+		threads_fini(&tables->shards[i]);
 	}
 	for (size_t i = 0; i < SHARDS; i++) {
-		shard_fini(&rows->shards[i]);
+		shard_fini(&tables->shards[i]);
 	}
-	kh_destroy(cpus, rows->cpus);
-	kh_destroy(name_ids, rows->name_ids);
-	for (size_t i = 0; i < rows->names.count; i++) {
-		sums_fini(layout, &rows->names.at[i]->sums, SCOPE_EVENT);
-		free((char *)rows->names.at[i]->name);
-		free(rows->names.at[i]);
+	kh_destroy(cpus, tables->cpus);
+	kh_destroy(name_ids, tables->name_ids);
+	for (size_t i = 0; i < tables->names.count; i++) {
+		sums_fini(layout, &tables->names.at[i]->sums, SCOPE_EVENT);
+		free((char *)tables->names.at[i]->name);
+		free(tables->names.at[i]);
 	}
-	vec_fini(&rows->names);
-	vec_fini(&rows->class_names);
-	layout_fini(&rows->layout);
+	vec_fini(&tables->names);
+	vec_fini(&tables->class_names);
+	layout_fini(&tables->layout);
 }
 
 /* ---- CPUs ---- */
 
-struct cpu *rows_cpu(struct rows *rows, uint64_t id)
+struct cpu *tables_cpu(struct tables *tables, uint64_t id)
 {
 	int is_new;
-	khint_t at = kh_put(cpus, rows->cpus, id, &is_new);
+	khint_t at = kh_put(cpus, tables->cpus, id, &is_new);
 
 	if (is_new) {
 		struct cpu *cpu = mem_alloc(sizeof(*cpu));
 
 		cpu->id = id;
 		cpu->number = (uint32_t)id;
-		sums_init(&rows->layout, &cpu->sums, SCOPE_CPU);
-		kh_value(rows->cpus, at) = cpu;
+		sums_init(&tables->layout, &cpu->sums, SCOPE_CPU);
+		kh_value(tables->cpus, at) = cpu;
 	}
-	return kh_value(rows->cpus, at);
+	return kh_value(tables->cpus, at);
 }
 
 /* ---- event names ---- */
 
-static uint32_t name_id(struct rows *rows, const char *text)
+static uint32_t name_id(struct tables *tables, const char *text)
 {
-	khint_t at = kh_get(name_ids, rows->name_ids, text);
+	khint_t at = kh_get(name_ids, tables->name_ids, text);
 	struct event_name *name;
 	int is_new;
 
-	if (at != kh_end(rows->name_ids)) {
-		return kh_value(rows->name_ids, at);
+	if (at != kh_end(tables->name_ids)) {
+		return kh_value(tables->name_ids, at);
 	}
 	name = mem_alloc(sizeof(*name));
 	name->name = mem_strdup(text);
-	sums_init(&rows->layout, &name->sums, SCOPE_EVENT);
-	at = kh_put(name_ids, rows->name_ids, name->name, &is_new);
-	kh_value(rows->name_ids, at) = (uint32_t)rows->names.count;
-	*vec_push(&rows->names) = name;
-	return (uint32_t)(rows->names.count - 1);
+	sums_init(&tables->layout, &name->sums, SCOPE_EVENT);
+	at = kh_put(name_ids, tables->name_ids, name->name, &is_new);
+	kh_value(tables->name_ids, at) = (uint32_t)tables->names.count;
+	*vec_push(&tables->names) = name;
+	return (uint32_t)(tables->names.count - 1);
 }
 
-void rows_add_class(struct rows *rows, const char *name)
+void tables_add_class(struct tables *tables, const char *name)
 {
-	*vec_push(&rows->class_names) = name_id(rows, name);
+	*vec_push(&tables->class_names) = name_id(tables, name);
 }
 
-void rows_set_classes(struct rows *rows, const struct plan *plan)
+void tables_set_classes(struct tables *tables, const struct plan *plan)
 {
-	for (size_t i = rows->class_names.count; i < plan->class_count; i++) {
-		rows_add_class(rows, plan->classes[i]->class->name);
+	for (size_t i = tables->class_names.count; i < plan->class_count; i++) {
+		tables_add_class(tables, plan->classes[i]->class->name);
 	}
 }
 
@@ -277,48 +277,48 @@ uint64_t *shard_event_row(struct shard *shard, uint32_t event_name, unsigned int
 	return row;
 }
 
-struct item *shard_item(struct shard *shard, unsigned int table, const struct item_key *key)
+struct keyed_row *shard_keyed(struct shard *shard, unsigned int table, const struct row_key *key)
 {
-	return items_find(shard->accumulator->items,
-			  &shard->layout->item_columns[shard->running][table],
+	return keyed_find(shard->accumulator->keyed_rows,
+			  &shard->layout->keyed_columns[shard->running][table],
 			  (unsigned int)shard->running, table, key);
 }
 
 /* What does not fit into a key is there as its end and a hash of all. */
-static struct item_key key_of_name(uint64_t id, const char *name)
+static struct row_key key_of_name(uint64_t id, const char *name)
 {
 	size_t len = strlen(name);
-	char text[ITEM_NAME_BYTES];
+	char text[ROW_KEY_NAME_BYTES];
 
-	if (len < ITEM_NAME_BYTES) {
-		return item_key_of(id, name, len);
+	if (len < ROW_KEY_NAME_BYTES) {
+		return row_key_of(id, name, len);
 	}
 	(void)snprintf(text, sizeof(text), "%016" PRIx64 "%s", hash_text(0, name), name + len - 15);
-	return item_key_of(id, text, sizeof(text));
+	return row_key_of(id, text, sizeof(text));
 }
 
-struct item *shard_item_named(struct shard *shard, unsigned int table, uint64_t id,
-			      const char *name)
+struct keyed_row *shard_keyed_named(struct shard *shard, unsigned int table, uint64_t id,
+				const char *name)
 {
-	struct item_key key = key_of_name(id, name);
-	struct item *item = shard_item(shard, table, &key);
+	struct row_key key = key_of_name(id, name);
+	struct keyed_row *keyed = shard_keyed(shard, table, &key);
 
 	/* Beyond the bound it is one for all others. */
-	if (strlen(name) >= ITEM_NAME_BYTES && item_equal(&item->key, &key)) {
-		item_label(item, name);
+	if (strlen(name) >= ROW_KEY_NAME_BYTES && row_key_equal(&keyed->key, &key)) {
+		keyed_label(keyed, name);
 	}
-	return item;
+	return keyed;
 }
 
-uint64_t *shard_item_row(struct shard *shard, unsigned int table, const struct item_key *key)
+uint64_t *shard_keyed_row(struct shard *shard, unsigned int table, const struct row_key *key)
 {
-	return shard_item(shard, table, key)->window;
+	return shard_keyed(shard, table, key)->window;
 }
 
-uint64_t *shard_item_again(struct shard *shard, struct item *item)
+uint64_t *shard_keyed_again(struct shard *shard, struct keyed_row *keyed)
 {
-	items_touch(shard->accumulator->items, item);
-	return item->window;
+	keyed_touch(shard->accumulator->keyed_rows, keyed);
+	return keyed->window;
 }
 
 struct ordered *shard_note_ordered(struct shard *shard, struct thread *thread, uint64_t ts,
@@ -340,28 +340,28 @@ void shard_longest(struct shard *shard, unsigned int table, const struct instanc
 		    instance);
 }
 
-uint64_t *shard_row_at(struct shard *shard, unsigned int table, uint32_t index,
-		       struct item_key (*key_of)(const struct shard *shard, uint32_t index))
+uint64_t *shard_indexed_row(struct shard *shard, unsigned int table, uint32_t index,
+			    struct row_key (*key_of)(const struct shard *shard, uint32_t index))
 {
-	struct indexed_items *known = &shard->accumulator->indexed[shard->running];
-	struct item_key key;
+	struct indexed_rows *known = &shard->accumulator->indexed[shard->running];
+	struct row_key key;
 
 	while (known->count <= index) {
 		*vec_push(known) = NULL;
 	}
 	if (!known->at[index]) {
 		key = key_of(shard, index);
-		known->at[index] = shard_item(shard, table, &key);
+		known->at[index] = shard_keyed(shard, table, &key);
 	}
-	return shard_item_again(shard, known->at[index]);
+	return shard_keyed_again(shard, known->at[index]);
 }
 
 const char *shard_event_name(const struct shard *shard, uint32_t class_index)
 {
-	const struct rows *rows = shard->layout->rows;
+	const struct tables *tables = shard->layout->tables;
 
-	return class_index < rows->class_names.count
-		       ? rows->names.at[rows->class_names.at[class_index]]->name
+	return class_index < tables->class_names.count
+		       ? tables->names.at[tables->class_names.at[class_index]]->name
 		       : "";
 }
 
@@ -382,13 +382,13 @@ static void fold(const struct columns *columns, struct sums *sums, bool keep)
 	sums->is_touched = false;
 }
 
-void rows_gather(struct rows *rows)
+void tables_collect(struct tables *tables)
 {
-	for (size_t i = 0; i < rows->accumulators.count; i++) {
-		accumulator_collect(rows, rows->accumulators.at[i]);
+	for (size_t i = 0; i < tables->accumulators.count; i++) {
+		accumulator_collect(tables, tables->accumulators.at[i]);
 	}
-	for (uint32_t i = 0; i < rows->layout.longest_count; i++) {
-		longest_gather(&rows->longest[i], &rows->whole_accumulator.longest[i]);
+	for (uint32_t i = 0; i < tables->layout.longest_count; i++) {
+		longest_collect(&tables->longest[i], &tables->whole_accumulator.longest[i]);
 	}
 }
 
@@ -396,19 +396,19 @@ static void end_window_of(struct shard *shard, struct thread *thread, uint64_t e
 {
 	shard_each_with(shard, on_window_end, (shard, thread, end));
 	if (thread->is_dead) {
-		shard->settled.at[thread->resident_at / 64] |= (uint64_t)1
-							       << thread->resident_at % 64;
+		shard->window_ended.at[thread->resident_at / 64] |= (uint64_t)1
+								    << thread->resident_at % 64;
 	}
 }
 
 /* Most threads that are kept died long ago, and their memory is far. */
 static void end_window_in(struct shard *shard, uint64_t end)
 {
-	while (shard->settled.count * 64 < shard->resident.count) {
-		*vec_push(&shard->settled) = 0;
+	while (shard->window_ended.count * 64 < shard->resident.count) {
+		*vec_push(&shard->window_ended) = 0;
 	}
 	for (size_t word = 0; word * 64 < shard->resident.count; word++) {
-		uint64_t left = ~shard->settled.at[word];
+		uint64_t left = ~shard->window_ended.at[word];
 
 		for (; left != 0; left &= left - 1) {
 			size_t i = word * 64 + (size_t)__builtin_ctzll(left);
@@ -420,45 +420,45 @@ static void end_window_in(struct shard *shard, uint64_t end)
 	}
 }
 
-void rows_end_window(struct rows *rows, uint64_t end)
+void tables_end_window(struct tables *tables, uint64_t end)
 {
-	bool is_wanted = rows->layout.setup->callers.on_window_end != 0;
+	bool is_wanted = tables->layout.setup->callers.on_window_end != 0;
 
 	for (size_t s = 0; is_wanted && s < SHARDS; s++) {
-		shard_settle(&rows->shards[s]);
-		end_window_in(&rows->shards[s], end);
+		shard_close_window(&tables->shards[s]);
+		end_window_in(&tables->shards[s], end);
 	}
 }
 
-void rows_close_window(struct rows *rows, bool keep)
+void tables_close_window(struct tables *tables, bool keep)
 {
-	const struct columns *columns = rows->layout.columns;
+	const struct columns *columns = tables->layout.columns;
 
-	rows_gather(rows);
-	fold(&columns[SCOPE_TRACE], &rows->trace, keep);
-	items_close(&rows->items, rows->layout.item_columns, keep);
-	for (uint32_t i = 0; i < rows->layout.longest_count; i++) {
+	tables_collect(tables);
+	fold(&columns[SCOPE_TRACE], &tables->trace, keep);
+	keyed_close(&tables->keyed_rows, tables->layout.keyed_columns, keep);
+	for (uint32_t i = 0; i < tables->layout.longest_count; i++) {
 		if (keep) {
-			longest_move(&rows->longest_total[i], &rows->longest[i]);
+			longest_move(&tables->longest_total[i], &tables->longest[i]);
 		}
-		rows->longest[i].all.count = 0;
+		tables->longest[i].all.count = 0;
 	}
-	for (khint_t i = kh_begin(rows->cpus); i != kh_end(rows->cpus); i++) {
-		if (kh_exist(rows->cpus, i)) {
-			fold(&columns[SCOPE_CPU], &kh_value(rows->cpus, i)->sums, keep);
+	for (khint_t i = kh_begin(tables->cpus); i != kh_end(tables->cpus); i++) {
+		if (kh_exist(tables->cpus, i)) {
+			fold(&columns[SCOPE_CPU], &kh_value(tables->cpus, i)->sums, keep);
 		}
 	}
-	for (size_t i = 0; i < rows->names.count; i++) {
-		fold(&columns[SCOPE_EVENT], &rows->names.at[i]->sums, keep);
+	for (size_t i = 0; i < tables->names.count; i++) {
+		fold(&columns[SCOPE_EVENT], &tables->names.at[i]->sums, keep);
 	}
 	for (size_t s = 0; s < SHARDS; s++) {
-		shard_settle(&rows->shards[s]); /* of the window before */
-		rows->shards[s].is_closing = true;
-		rows->shards[s].keeps = keep;
+		shard_close_window(&tables->shards[s]); /* of the window before */
+		tables->shards[s].is_closing = true;
+		tables->shards[s].keeps = keep;
 	}
 }
 
-void shard_settle(struct shard *shard)
+void shard_close_window(struct shard *shard)
 {
 	const struct columns *columns = &shard->layout->columns[SCOPE_THREAD];
 

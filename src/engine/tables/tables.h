@@ -81,10 +81,10 @@ struct event_name {
 /* Where the columns and states of each analysis are. */
 struct layout {
 	const struct setup *setup;
-	const struct rows *rows;
+	const struct tables *tables;
 	struct columns columns[SCOPES_FIXED];       /* of all tables of the scope */
 	uint32_t offsets[ANALYSES_MAX][TABLES_MAX]; /* in those; SCOPE_LONGEST: which it is */
-	struct columns item_columns[ANALYSES_MAX][TABLES_MAX];
+	struct columns keyed_columns[ANALYSES_MAX][TABLES_MAX];
 	uint32_t longest_count;
 	size_t longest_room, longest_shown;
 	size_t thread_state_offsets[ANALYSES_MAX];
@@ -145,8 +145,8 @@ struct open_oncpu {
 };
 
 /* Items that an analysis knows by a small number. */
-struct indexed_items {
-	struct item **at;
+struct indexed_rows {
+	struct keyed_row **at;
 	size_t count, room;
 };
 
@@ -157,8 +157,8 @@ struct accumulator {
 	uint64_t *names; /* by event name */
 	size_t names_room;
 	VEC(uint32_t) names_touched;
-	struct items *items;
-	struct indexed_items indexed[ANALYSES_MAX];
+	struct keyed_rows *keyed_rows;
+	struct indexed_rows indexed[ANALYSES_MAX];
 	struct longest *longest; /* by what */
 	/* Of the shard that the task is at. */
 	VEC(struct shard_node) nodes;
@@ -174,14 +174,14 @@ struct shard {
 	struct slots slots;
 	VEC(struct thread *) resident; /* all that have a row, live and dead; NULL: free */
 	VEC(uint32_t) resident_free;   /* indexes of those */
-	VEC(uint64_t) settled; /* bits by index in kept: dead, and a window has ended since */
-	VEC(struct dead) dead; /* of those */
+	VEC(uint64_t) window_ended; /* bits by index in kept: dead, and a window has ended since */
+	VEC(struct dead) dead;      /* of those */
 	VEC(struct open_oncpu) oncpus;
 	VEC(char *) blocks;                /* of memory for threads */
 	VEC(struct thread *) free_threads; /* in those, not in use */
 	VEC(struct thread *) touched;
-	struct thread *other;               /* where dead threads beyond the bound went */
-	bool is_closing, keeps;             /* a window has closed: what shard_settle() is to do */
+	struct thread *other;   /* where dead threads beyond the bound went */
+	bool is_closing, keeps; /* a window has closed: what shard_close_window() is to do */
 	VEC(struct ordered) ordered_events; /* of the round */
 };
 
@@ -191,7 +191,7 @@ struct ordered_at {
 	struct ordered *ordered;
 };
 
-struct rows {
+struct tables {
 	struct layout layout;
 	struct sums trace;
 	khash_t(cpus) * cpus;
@@ -201,7 +201,7 @@ struct rows {
 	VEC(struct event_name *) names;         /* by name id */
 	khash_t(name_ids) * name_ids;
 	VEC(uint32_t) class_names; /* name id by class index */
-	struct items items;
+	struct keyed_rows keyed_rows;
 	struct longest *longest, *longest_total; /* of the open window, and of those closed */
 	void *states[ANALYSES_MAX];              /* analyses' own of the trace; NULL: none */
 	VEC(struct ordered_at) ordered_events, ordered_sorted; /* of the round */
@@ -209,12 +209,12 @@ struct rows {
 	struct accumulator whole_accumulator;                  /* its items are the trace's */
 };
 
-void rows_init(struct rows *rows, const struct setup *setup);
-void rows_fini(struct rows *rows);
+void tables_init(struct tables *tables, const struct setup *setup);
+void tables_fini(struct tables *tables);
 
-struct cpu *rows_cpu(struct rows *rows, uint64_t id); /* made when new */
-void rows_set_classes(struct rows *rows, const struct plan *plan);
-void rows_add_class(struct rows *rows, const char *name);
+struct cpu *tables_cpu(struct tables *tables, uint64_t id); /* made when new */
+void tables_set_classes(struct tables *tables, const struct plan *plan);
+void tables_add_class(struct tables *tables, const char *name);
 
 /* ---- threads of a shard ---- */
 
@@ -252,47 +252,47 @@ void shard_open_oncpu(struct shard *shard, const struct open_oncpu *oncpu);
 void shard_close_oncpu(struct shard *shard, uint32_t cpu, int64_t key);
 void shard_thread_ends(struct shard *shard, struct thread *thread, uint64_t ts);
 /* Something is said of a thread that is dead: the end of the window concerns it once more. */
-static inline void shard_unsettle(struct shard *shard, const struct thread *thread)
+static inline void shard_reopen(struct shard *shard, const struct thread *thread)
 {
-	if (thread->resident_at / 64 < shard->settled.count) {
-		shard->settled.at[thread->resident_at / 64] &=
+	if (thread->resident_at / 64 < shard->window_ended.count) {
+		shard->window_ended.at[thread->resident_at / 64] &=
 			~((uint64_t)1 << thread->resident_at % 64);
 	}
 }
 
 /* The thread of @from, if any, continues as @to (exec by a thread that is not the leader). */
-void rows_thread_rename(struct rows *rows, const struct rename *rename);
+void tables_rename_thread(struct tables *tables, const struct rename *rename);
 
 /* Adds what lanes have of the open window to the trace's rows. */
-void rows_gather(struct rows *rows);
+void tables_collect(struct tables *tables);
 /* Adds the open window to the total (or drops it) and empties it; shards do their part when
  * they have their next turn, or when the total is asked for. */
-void rows_close_window(struct rows *rows, bool keep);
-void shard_settle(struct shard *shard);
+void tables_close_window(struct tables *tables, bool keep);
+void shard_close_window(struct shard *shard);
 
 /* The window ends: tells the analyses. */
-void rows_end_window(struct rows *rows, uint64_t end);
+void tables_end_window(struct tables *tables, uint64_t end);
 
 /* ---- lanes ---- */
 
-void accumulators_init(struct rows *rows);
-void accumulators_fini(struct rows *rows);
+void accumulators_init(struct tables *tables);
+void accumulators_fini(struct tables *tables);
 /* That of the task with this number; made when new, so not while tasks run. */
-struct accumulator *accumulator_of_task(struct rows *rows, unsigned int number);
+struct accumulator *accumulator_of_task(struct tables *tables, unsigned int number);
 /* The columns of an event name in the open window. */
 uint64_t *accumulator_names_row(const struct layout *layout, struct accumulator *accumulator,
 				uint32_t event_name);
 /* Adds what the lane has to the trace's rows. */
-void accumulator_collect(struct rows *rows, struct accumulator *accumulator);
+void accumulator_collect(struct tables *tables, struct accumulator *accumulator);
 /* Adds what all have to the first one. */
-void accumulators_join(struct rows *rows);
+void accumulators_join(struct tables *tables);
 struct longest *longest_new(const struct layout *layout);
 void longest_free(const struct layout *layout, struct longest *longest);
 
 /* A thread's memory, zeroed, of no key. */
 struct thread *shard_thread_alloc(struct shard *shard);
 /* What it has beside its memory, which is a shard's. */
-void rows_thread_fini(const struct layout *layout, struct thread *thread);
+void shard_thread_fini(const struct layout *layout, struct thread *thread);
 /* Threads that ended first, and were reported, go into one row when there are too many. */
 void shard_drop_dead(struct shard *shard);
 
@@ -309,8 +309,8 @@ struct report_memory {
 	VEC(struct report_row *) lists;
 	VEC(struct report_process) processes;
 };
-void rows_report(struct rows *rows, bool total, struct report *report,
-		 struct report_memory *memory);
+void tables_report(struct tables *tables, bool total, struct report *report,
+		   struct report_memory *memory);
 void report_memory_fini(struct report_memory *memory);
 
 #endif

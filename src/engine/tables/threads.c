@@ -56,7 +56,7 @@ static void keep(struct shard *shard, struct thread *thread)
 		thread->resident_at = (uint32_t)shard->resident.count;
 		*vec_push(&shard->resident) = thread;
 	}
-	shard_unsettle(shard, thread);
+	shard_reopen(shard, thread);
 }
 
 static void unkeep(struct shard *shard, struct thread *thread)
@@ -82,7 +82,7 @@ static struct thread *thread_new(struct shard *shard, int64_t key)
 	return thread;
 }
 
-void rows_thread_fini(const struct layout *layout, struct thread *thread)
+void shard_thread_fini(const struct layout *layout, struct thread *thread)
 {
 	const struct columns *columns = &layout->columns[SCOPE_THREAD];
 
@@ -256,10 +256,10 @@ static void take_out(struct shard *shard, struct thread *thread)
 	put_thread(shard, thread->view.tid, NULL);
 }
 
-void rows_thread_rename(struct rows *rows, const struct rename *rename)
+void tables_rename_thread(struct tables *tables, const struct rename *rename)
 {
-	struct shard *from = &rows->shards[key_shard(rename->from)];
-	struct shard *to = &rows->shards[key_shard(rename->to)];
+	struct shard *from = &tables->shards[key_shard(rename->from)];
+	struct shard *to = &tables->shards[key_shard(rename->to)];
 	struct thread *thread =
 		shard_thread(from, rename->from); /* after a gap perhaps a new one */
 	struct thread *old = shard_thread_known(to, rename->to);
@@ -288,7 +288,7 @@ static void fold_ended(struct shard *shard, struct thread *thread)
 	columns_move(&shard->layout->columns[SCOPE_THREAD],
 		     thread_total(shard->layout, shard->other),
 		     thread_total(shard->layout, thread));
-	rows_thread_fini(shard->layout, thread);
+	shard_thread_fini(shard->layout, thread);
 	if (!thread->is_replaced && shard_thread_known(shard, thread->view.tid) == thread) {
 		put_thread(shard, thread->view.tid, NULL);
 	}

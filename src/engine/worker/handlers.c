@@ -45,8 +45,8 @@ bool worker_has_event(const struct worker *worker, const char *name)
 
 uint64_t worker_text(struct worker *worker, const void *text, size_t len)
 {
-	struct item_key key = item_key_of(0, text, len);
-	uint64_t numbers[ITEM_NAME_BYTES / sizeof(uint64_t)];
+	struct row_key key = row_key_of(0, text, len);
+	uint64_t numbers[ROW_KEY_NAME_BYTES / sizeof(uint64_t)];
 
 	memcpy(numbers, key.name, sizeof(key.name));
 	return worker_numbers(worker, numbers, sizeof(numbers) / sizeof(numbers[0]));
@@ -54,13 +54,13 @@ uint64_t worker_text(struct worker *worker, const void *text, size_t len)
 
 /* ---- items ---- */
 
-static uint32_t add_item(struct worker *worker, unsigned int table, const struct item_key *key,
-			 uint32_t *head)
+static uint32_t add_keyed(struct worker *worker, unsigned int table, const struct row_key *key,
+			  uint32_t *head)
 {
 	struct partial *partial = worker->partial;
-	struct slice_item *item = vec_push(&partial->items);
+	struct slice_row *keyed = vec_push(&partial->keyed_rows);
 
-	*item = (struct slice_item){ .analysis = worker->analysis,
+	*keyed = (struct slice_row){ .analysis = worker->analysis,
 				     .table = (uint8_t)table,
 				     .next = *head,
 				     .numbers = (uint32_t)partial->numbers.count,
@@ -68,28 +68,28 @@ static uint32_t add_item(struct worker *worker, unsigned int table, const struct
 	for (unsigned int i = 0; i < COLUMNS_MAX; i++) {
 		*vec_push(&partial->numbers) = 0;
 	}
-	*head = (uint32_t)partial->items.count - 1;
+	*head = (uint32_t)partial->keyed_rows.count - 1;
 	return *head;
 }
 
 uint64_t *worker_keyed_row(struct worker *worker, unsigned int table, uint64_t id, const void *name,
 			   size_t len)
 {
-	struct item_key key = item_key_of(id, name, len);
-	uint32_t *head = &worker->item_heads[item_hash(&key) % ITEM_HEADS];
+	struct row_key key = row_key_of(id, name, len);
+	uint32_t *head = &worker->keyed_chains[row_key_hash(&key) % KEYED_CHAINS];
 	uint32_t at = *head;
 
 	while (at != RECORD_NONE) {
-		const struct slice_item *item = &worker->partial->items.at[at];
+		const struct slice_row *keyed = &worker->partial->keyed_rows.at[at];
 
-		if (item->analysis == worker->analysis && item->table == table &&
-		    item_equal(&item->key, &key)) {
+		if (keyed->analysis == worker->analysis && keyed->table == table &&
+		    row_key_equal(&keyed->key, &key)) {
 			break;
 		}
-		at = item->next;
+		at = keyed->next;
 	}
 	if (at == RECORD_NONE) {
-		at = add_item(worker, table, &key, head);
+		at = add_keyed(worker, table, &key, head);
 	}
-	return worker->partial->numbers.at + worker->partial->items.at[at].numbers;
+	return worker->partial->numbers.at + worker->partial->keyed_rows.at[at].numbers;
 }

@@ -153,11 +153,11 @@ struct record *worker_emit(struct worker *worker, uint64_t ts, int32_t tid, unsi
 	return record;
 }
 
-struct record *worker_emit_entity(struct worker *worker, uint64_t ts, uint64_t object,
+struct record *worker_emit_entity(struct worker *worker, uint64_t ts, uint64_t entity,
 				  unsigned int kind)
 {
 	struct record *record = worker_add(
-		worker, worker_group_of(worker, KEY_OBJECT(worker->analysis, object)), ts, kind);
+		worker, worker_group_of(worker, KEY_ENTITY(worker->analysis, entity)), ts, kind);
 
 	record->owner = worker->analysis;
 	return record;

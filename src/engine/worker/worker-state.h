@@ -29,7 +29,7 @@ struct group_places {
 	uint32_t mask, used, epoch;
 };
 
-#define ITEM_HEADS 64
+#define KEYED_CHAINS 64
 
 #define STATES_KNOWN 512 /* of a thread, on its way out: what kernels since 4.14 have */
 
@@ -75,7 +75,7 @@ struct worker {
 	uint64_t packet_number, packet_end_ns;
 	bool has_slice;
 	struct slice slice;
-	uint32_t item_heads[ITEM_HEADS]; /* its items by hash, RECORD_NONE: none */
+	uint32_t keyed_chains[KEYED_CHAINS]; /* its items by hash, RECORD_NONE: none */
 	struct group_places places;
 	struct decoder_passed passed; /* its limit: where the slice or the packet ends */
 	uint32_t tally_room;
@@ -99,7 +99,7 @@ struct worker {
 	uint8_t *buffer; /* of one packet, when reading from a file */
 	size_t buffer_size;
 	struct retained_packer *packer;
-	struct partials_packer *partials_packer;
+	struct partial_packer *partial_packer;
 	struct decoder decoder;
 };
 

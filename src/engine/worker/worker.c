@@ -44,7 +44,7 @@ void worker_free(struct worker *worker)
 	partial_free(worker->draft);
 	free(worker->buffer);
 	retained_packer_free(worker->packer);
-	partials_packer_free(worker->partials_packer);
+	partial_packer_free(worker->partial_packer);
 	free(worker);
 }
 
@@ -58,7 +58,7 @@ static void close_slice(struct worker *worker)
 		return;
 	}
 	worker_end_oncpu(worker, worker->slice_end_ns - 1, true);
-	slice->item_count = (uint32_t)worker->partial->items.count - slice->item_first;
+	slice->keyed_count = (uint32_t)worker->partial->keyed_rows.count - slice->keyed_first;
 	slice->tally_first = (uint32_t)worker->partial->tallies.count;
 	slice->tally_count = (uint32_t)worker->passed.seen_count;
 	worker_take_slice(worker);
@@ -82,8 +82,8 @@ static void empty_slice(struct worker *worker)
 
 	memset(slice, 0, offsetof(struct slice, shards));
 	slice->chains = RECORD_NONE;
-	slice->item_first = (uint32_t)worker->partial->items.count;
-	memset(worker->item_heads, 0xFF, sizeof(worker->item_heads));
+	slice->keyed_first = (uint32_t)worker->partial->keyed_rows.count;
+	memset(worker->keyed_chains, 0xFF, sizeof(worker->keyed_chains));
 	worker_forget_groups(worker);
 }
 
@@ -505,11 +505,11 @@ void worker_run_chunk(struct worker *worker, struct chunk *chunk)
 	chunk->partial = worker->partial;
 	worker->partial = NULL;
 	if (chunk->packs) {
-		if (!worker->partials_packer) {
-			worker->partials_packer = partials_packer_new();
+		if (!worker->partial_packer) {
+			worker->partial_packer = partial_packer_new();
 		}
-		partials_pack(worker->partials_packer, chunk->number, chunk->seq, chunk->partial,
-			      &chunk->packed);
+		partial_packer_pack(worker->partial_packer, chunk->number, chunk->seq,
+				    chunk->partial, &chunk->packed);
 	}
 }
 

@@ -102,7 +102,7 @@ void worker_pack_retained(struct worker *worker, struct chunk *chunk);
 struct record *worker_emit(struct worker *worker, uint64_t ts, int32_t tid, unsigned int kind);
 
 /* The same of something that is no thread: the analysis' object with this number. */
-struct record *worker_emit_entity(struct worker *worker, uint64_t ts, uint64_t object,
+struct record *worker_emit_entity(struct worker *worker, uint64_t ts, uint64_t entity,
 				  unsigned int kind);
 
 /* Puts the tid of the thread that runs now into the record's prio, and -1 if nobody will know
@@ -131,7 +131,7 @@ uint64_t worker_cpu(const struct worker *worker);
 /* Whether the trace has events of this name. */
 bool worker_has_event(const struct worker *worker, const char *name);
 
-/* A text as numbers beside a record: what item_key_of_numbers() reads. */
+/* A text as numbers beside a record: what row_key_of_numbers() reads. */
 uint64_t worker_text(struct worker *worker, const void *text, size_t len);
 
 /* The thread that runs, or TID_CURRENT. */

@@ -314,7 +314,7 @@ static void draw_of_thread(const struct view *view, struct canvas *canvas,
 static void draw_detail(const struct view *view, struct canvas *canvas,
 			const struct snapshot *snapshot)
 {
-	static const enum scope scopes[] = { SCOPE_THREAD, SCOPE_ITEM, SCOPE_LONGEST };
+	static const enum scope scopes[] = { SCOPE_THREAD, SCOPE_KEYED, SCOPE_LONGEST };
 
 	put_line(canvas, STYLE_BOLD, view->detail_name);
 	for (size_t s = 0; s < sizeof(scopes) / sizeof(scopes[0]); s++) {
@@ -322,7 +322,7 @@ static void draw_detail(const struct view *view, struct canvas *canvas,
 			const struct report_table *table = &snapshot->report.tables[t];
 
 			if (table->table->scope == scopes[s] &&
-			    (scopes[s] != SCOPE_ITEM || table->table->owner_key)) {
+			    (scopes[s] != SCOPE_KEYED || table->table->owner_key)) {
 				draw_of_thread(view, canvas, table);
 			}
 		}

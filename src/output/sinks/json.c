@@ -137,7 +137,7 @@ static void put_histogram(struct json *json, const char *key, const struct histo
 static void put_columns(struct json *json, const struct report_table *table,
 			const struct report_row *row)
 {
-	bool has_powers = table->table->scope == SCOPE_TRACE || table->table->scope == SCOPE_ITEM;
+	bool has_powers = table->table->scope == SCOPE_TRACE || table->table->scope == SCOPE_KEYED;
 
 	for (unsigned int i = 0; i < COLUMNS_MAX && table->table->columns[i].key; i++) {
 		const struct column *column = &table->table->columns[i];
@@ -171,12 +171,12 @@ static void put_names(struct json *json, const struct report_table *table, size_
 	json_close(json, '}');
 }
 
-static void put_item(struct json *json, const struct table *table, uint64_t id, const char *name)
+static void put_keyed(struct json *json, const struct table *table, uint64_t id, const char *name)
 {
 	const char *id_name = table->id_name ? table->id_name(id) : NULL;
-	char key[ITEM_NAME_BYTES];
+	char key[ROW_KEY_NAME_BYTES];
 
-	if (table->id_key && id != ITEM_NO_ID) {
+	if (table->id_key && id != ROW_KEY_NO_ID) {
 		json_i64(json, table->id_key, (int64_t)id);
 	}
 	if (id_name) {
@@ -201,7 +201,7 @@ static void put_instance(struct json *json, const struct table *table, const str
 	if (instance->cpu != UINT64_MAX) {
 		json_u64(json, "cpu", instance->cpu);
 	}
-	put_item(json, table, instance->item.id, instance->item.name);
+	put_keyed(json, table, instance->keyed.id, instance->keyed.name);
 	if (row->thread) {
 		put_thread(json, row->thread);
 	}
@@ -214,11 +214,11 @@ static void put_row(struct json *json, const struct report_table *table,
 	case SCOPE_CPU:
 		json_u64(json, "cpu", row->id);
 		break;
-	case SCOPE_ITEM:
-		if (table->table->owner_key && row->id != ITEM_NO_ID) {
+	case SCOPE_KEYED:
+		if (table->table->owner_key && row->id != ROW_KEY_NO_ID) {
 			json_i64(json, table->table->owner_key, row->owner);
 		}
-		put_item(json, table->table, row->id, row->name);
+		put_keyed(json, table->table, row->id, row->name);
 		break;
 	case SCOPE_LONGEST:
 		put_instance(json, table->table, row);

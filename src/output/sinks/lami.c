@@ -67,9 +67,9 @@ static const char *object_of(const struct table *table)
 	case SCOPE_THREAD:
 	case SCOPE_PROCESS:
 		return "process";
-	case SCOPE_ITEM:
+	case SCOPE_KEYED:
 	case SCOPE_LONGEST:
-		return table->object ? table->object : "string";
+		return table->lami_class ? table->lami_class : "string";
 	default:
 		return "string";
 	}
@@ -216,7 +216,7 @@ static void put_irq(struct json *json, const struct table *table, const struct r
 static void put_who(struct json *json, const struct table *table, const struct report_row *row)
 {
 	const char *object = object_of(table);
-	uint64_t id = row->instance ? row->instance->item.id : row->id;
+	uint64_t id = row->instance ? row->instance->keyed.id : row->id;
 	char text[CELL_MAX];
 
 	if (strcmp(object, "process") == 0) {

@@ -69,7 +69,8 @@ static struct partial *one_of_each(const struct setup *setup, const char *analys
 	while (strcmp(setup->analyses[owner]->name, analysis) != 0) {
 		owner++;
 	}
-	*slice = (struct slice){ .window = 5, .tally_count = 1, .group_count = 1, .item_count = 1 };
+	*slice =
+		(struct slice){ .window = 5, .tally_count = 1, .group_count = 1, .keyed_count = 1 };
 	*vec_push(&partial->tallies) = (struct tally){ .class_index = 1, .count = 2 };
 	(void)partial_add_group(partial, 7);
 	*vec_push(&partial->made) = partial_add_record(partial, 0, 5001, RECORD_OWN);
@@ -77,8 +78,8 @@ static struct partial *one_of_each(const struct setup *setup, const char *analys
 	for (unsigned int i = 0; i < 16; i++) {
 		*vec_push(&partial->numbers) = 0;
 	}
-	*vec_push(&partial->items) =
-		(struct slice_item){ .analysis = owner, .table = (uint8_t)table };
+	*vec_push(&partial->keyed_rows) =
+		(struct slice_row){ .analysis = owner, .table = (uint8_t)table };
 	partial->begin = 5000;
 	partial->end = 5100;
 	partial->records_until = 5100;
@@ -148,7 +149,7 @@ START_TEST(refuses_wrong_partials)
 	WRONG(bad->slices.at[0].tally_count = 2);
 	WRONG(bad->slices.at[0].group_count = 0);
 	WRONG(bad->slices.at[0].group_count = 2);
-	WRONG(bad->slices.at[0].item_count = 2);
+	WRONG(bad->slices.at[0].keyed_count = 2);
 	WRONG(bad->tallies.at[0].class_index = 2);
 	WRONG(bad->groups.at[0].key = KEY_CPU(3));
 	WRONG(bad->groups.at[0].key = INT64_MAX);
@@ -160,10 +161,10 @@ START_TEST(refuses_wrong_partials)
 	WRONG(bad->records.at[0].a = UINT64_MAX);
 	WRONG(*vec_push(&bad->currents) = 0); /* it has no current thread */
 	WRONG(*vec_push(&bad->currents) = 1);
-	WRONG(bad->items.at[0].numbers = 16);
-	WRONG(bad->items.at[0].table = 0); /* the totals */
-	WRONG(bad->items.at[0].analysis = UINT8_MAX);
-	WRONG(memset(bad->items.at[0].key.name, 'x', ITEM_NAME_BYTES));
+	WRONG(bad->keyed_rows.at[0].numbers = 16);
+	WRONG(bad->keyed_rows.at[0].table = 0); /* the totals */
+	WRONG(bad->keyed_rows.at[0].analysis = UINT8_MAX);
+	WRONG(memset(bad->keyed_rows.at[0].key.name, 'x', ROW_KEY_NAME_BYTES));
 	WRONG(*vec_push(&bad->segments) = ((struct segment){ .begin = 2, .end = 1 }));
 	WRONG(*vec_push(&bad->segments) = ((struct segment){ .kind = RUN_KINDS }));
 	WRONG(*vec_push(&bad->renames) = ((struct rename){ .from = 4, .to = 4 }));
@@ -176,10 +177,10 @@ END_TEST
 START_TEST(analyses_know_their_records)
 {
 	for (size_t i = 0; analyses[i]; i++) {
-		ck_assert_msg(!analyses[i]->thread_state_size == !analyses[i]->on_carry, "%s",
+		ck_assert_msg(!analyses[i]->thread_state_size == !analyses[i]->on_checkpoint, "%s",
 			      analyses[i]->name);
-		ck_assert_msg(!analyses[i]->trace_state_size == !analyses[i]->on_trace_carry, "%s",
-			      analyses[i]->name);
+		ck_assert_msg(!analyses[i]->trace_state_size == !analyses[i]->on_trace_checkpoint,
+			      "%s", analyses[i]->name);
 		ck_assert_msg(!analyses[i]->on_record == !analyses[i]->accepts, "%s",
 			      analyses[i]->name);
 	}
