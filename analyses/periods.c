@@ -42,7 +42,8 @@ static bool is_meant(const struct period_side *side, const struct trace_event *e
 		uint8_t field = side->conditions[i];
 
 		if (!has(event, field) ||
-		    (!condition->is_tid && !condition_holds(condition, &event->values[field], 0))) {
+		    (!condition->is_tid &&
+		     !pattern_condition_holds(condition, &event->values[field], 0))) {
 			return false;
 		}
 	}

@@ -140,7 +140,7 @@ static void on_exit_(struct worker *worker, void *state, const struct trace_even
 
 	if (!worker_sees_switches(worker)) {
 		emit_exit(worker, event, worker_tid_of(worker, event, EXIT_TID), id, 0);
-	} else if (call->is_open && (id == CALL_UNNAMED_ID || id == call->id)) {
+	} else if (call->is_open && (id == SYSCALL_UNNAMED_ID || id == call->id)) {
 		emit_call(worker, event, call->class, event->ts - call->entry_ts);
 	} else {
 		emit_exit(worker, event, worker_tid(worker), id,
@@ -190,7 +190,7 @@ static void add_to(uint64_t *row, const struct ended *ended, bool is_error)
 
 static struct row_key key_of_class(const struct shard *shard, uint32_t class_index)
 {
-	return call_key(shard_event_name(shard, class_index));
+	return syscall_key(shard_event_name(shard, class_index));
 }
 
 static void note_longest(struct shard *shard, struct thread *thread, const struct ended *ended)
@@ -230,7 +230,7 @@ static bool is_child_return(const char *event, const struct ended *ended)
 {
 	static const char *const names[] = { "clone", "fork", "vfork", "clone3" };
 	bool is_compat;
-	const char *name = call_name(event, &is_compat);
+	const char *name = syscall_name(event, &is_compat);
 
 	for (size_t i = 0; name && i < sizeof(names) / sizeof(names[0]); i++) {
 		if (strcmp(name, names[i]) == 0) {
@@ -261,7 +261,7 @@ static void end_unseen(struct shard *shard, struct thread *thread, struct thread
 		call->is_open = false;
 	}
 	if (call->is_open &&
-	    (id == CALL_UNNAMED_ID || id == call_id(shard_event_name(shard, call->class)))) {
+	    (id == SYSCALL_UNNAMED_ID || id == syscall_id(shard_event_name(shard, call->class)))) {
 		ended->class = call->class;
 		ended->has_ns = !call->is_tainted && ended->ts >= call->entry_ts;
 		ended->ns = ended->ts - call->entry_ts;
@@ -468,11 +468,11 @@ static const char *errno_name(uint64_t id)
 
 #define ENTRY(pattern)                                                                             \
 	{                                                                                          \
-		pattern, { "context.tid" }, on_entry, .user_of = call_id                           \
+		pattern, { "context.tid" }, on_entry, .user_of = syscall_id                        \
 	}
 #define EXIT(pattern)                                                                              \
 	{                                                                                          \
-		pattern, { "ret", "context.tid" }, on_exit_, .user_of = call_id                    \
+		pattern, { "ret", "context.tid" }, on_exit_, .user_of = syscall_id                 \
 	}
 
 static const struct need needs[] = {

@@ -146,7 +146,7 @@ static double run_fields(void *user)
 		.limit = UINT64_MAX, .unwanted = SKIP_PASS, .counts = f->counts, .seen = f->seen
 	};
 	struct packet_info info = { 0 };
-	struct event event;
+	struct ctf_event event;
 	uint64_t events = 0;
 	double begin;
 	struct err err;
@@ -316,7 +316,7 @@ static uint64_t skip_bare(struct decoder *d)
 {
 	const struct plan_skip *skips = d->stream->skips;
 	uint64_t at = (d->at_bits + 7) / 8, end = d->end_bits / 8, events = 0;
-	struct event event;
+	struct ctf_event event;
 
 	for (;;) {
 		while (at + 13 <= end) {
@@ -352,7 +352,7 @@ static uint64_t skip_decoder(struct skip *s, struct decoder *d)
 	struct decoder_passed passed = {
 		.limit = UINT64_MAX, .unwanted = SKIP_PASS, .counts = s->counts, .seen = s->seen
 	};
-	struct event event;
+	struct ctf_event event;
 	uint64_t events = 0;
 
 	while (decoder_wanted(d, &passed, &event) > 0) {

@@ -101,7 +101,7 @@ static void scan_packet(struct tiler *t, const struct recorded_file *file)
 	struct decoder *d = t->trace.decoder;
 	uint64_t context_bits = 0;
 	struct packet_info info;
-	struct event event;
+	struct ctf_event event;
 	struct err err;
 
 	if (packet_info_read(d, t->trace.plan, t->bytes.at + file->offset, file->info.size_bits / 8,

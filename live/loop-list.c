@@ -9,10 +9,10 @@
 
 struct lister {
 	const struct url *url;
-	hub_list_fn *each;
+	loop_list_fn *each;
 	void *user;
 	struct event_base *base;
-	struct link *link;
+	struct relay_connection *connection;
 	struct err err;
 	int r;
 };
@@ -21,9 +21,9 @@ static void lister_connected(void *user)
 {
 	struct lister *lister = user;
 
-	viewer_connect(link_viewer(lister->link));
-	viewer_list_sessions(link_viewer(lister->link));
-	link_send(lister->link);
+	viewer_connect(relay_connection_viewer(lister->connection));
+	viewer_list_sessions(relay_connection_viewer(lister->connection));
+	relay_connection_send(lister->connection);
 }
 
 static int lister_reply(void *user, const struct viewer_reply *reply, struct err *err)
@@ -36,11 +36,11 @@ static int lister_reply(void *user, const struct viewer_reply *reply, struct err
 	}
 	for (uint32_t i = 0; i < reply->count; i++) {
 		const struct viewer_session *session = &reply->sessions[i];
-		struct hub_listed listed = { .host = (char *)session->host,
-					     .name = (char *)session->name,
-					     .live_timer_us = session->live_timer_us,
-					     .clients = session->clients,
-					     .streams = session->streams };
+		struct loop_listed listed = { .host = (char *)session->host,
+					      .name = (char *)session->name,
+					      .live_timer_us = session->live_timer_us,
+					      .clients = session->clients,
+					      .streams = session->streams };
 
 		if (url_matches(lister->url, session->host, session->name)) {
 			lister->each(lister->user, lister->url, &listed);
@@ -59,22 +59,22 @@ static void lister_closed(void *user, const struct err *err)
 	(void)event_base_loopbreak(lister->base);
 }
 
-int hub_list(const struct url *url, hub_list_fn *each, void *user, struct err *err)
+int loop_list(const struct url *url, loop_list_fn *each, void *user, struct err *err)
 {
-	static const struct link_events events = {
+	static const struct relay_connection_events events = {
 		.on_connected = lister_connected,
 		.on_reply = lister_reply,
 		.on_closed = lister_closed,
 	};
 	struct lister lister = { .url = url, .each = each, .user = user };
-	struct link_address address = { .host = url->host,
-					.port = url->port ? url->port : URL_PORT_LIVE,
-					.family = url->family };
+	struct relay_address address = { .host = url->host,
+					 .port = url->port ? url->port : URL_PORT_LIVE,
+					 .family = url->family };
 
 	lister.base = event_base_new();
-	lister.link = link_new(lister.base, &address, &events, &lister);
+	lister.connection = relay_connection_new(lister.base, &address, &events, &lister);
 	(void)event_base_dispatch(lister.base);
-	link_free(lister.link);
+	relay_connection_free(lister.connection);
 	event_base_free(lister.base);
 	if (lister.r < 0) {
 		return err_raise(err, lister.r, "relay %s:%u: %s", address.host, address.port,

@@ -15,25 +15,25 @@
 
 /* ---- sessions ---- */
 
-void hub_on_session_change(void *user, struct session *session)
+void loop_on_session_change(void *user, struct session *session)
 {
-	struct hub *hub = user;
+	struct loop *loop = user;
 	const struct viewer_session *listed = session_listed(session);
 
 	if (session_state(session) == SESSION_RUNNING) {
-		for (size_t i = 0; i < hub->config->url_count; i++) {
-			hub->url_seen[i] |=
-				url_matches(&hub->config->urls[i], listed->host, listed->name);
+		for (size_t i = 0; i < loop->config->url_count; i++) {
+			loop->url_seen[i] |=
+				url_matches(&loop->config->urls[i], listed->host, listed->name);
 		}
 	}
 	if (session_state(session) == SESSION_ENDED) {
 		struct timeval now = { 0 };
 
-		(void)event_add(hub->step_event, &now); /* freed from the loop, not from here */
+		(void)event_add(loop->step_event, &now); /* freed from the loop, not from here */
 	}
 }
 
-static bool same_relay(const struct url *url, const struct link_address *address)
+static bool same_relay(const struct url *url, const struct relay_address *address)
 {
 	uint16_t port = url->port ? url->port : URL_PORT_LIVE;
 
@@ -43,7 +43,7 @@ static bool same_relay(const struct url *url, const struct link_address *address
 
 static bool is_wanted(const struct relay *relay, const struct viewer_session *listed)
 {
-	const struct hub_config *config = relay->hub->config;
+	const struct loop_config *config = relay->loop->config;
 
 	for (size_t i = 0; i < config->url_count; i++) {
 		if (same_relay(&config->urls[i], &relay->address) &&
@@ -95,7 +95,7 @@ static struct session *find_away(const struct relay *relay, const struct viewer_
 
 static void new_session(struct relay *relay, const struct viewer_session *listed)
 {
-	*vec_push(&relay->sessions) = session_new(&relay->hub->owner, listed, &relay->address);
+	*vec_push(&relay->sessions) = session_new(&relay->loop->owner, listed, &relay->address);
 }
 
 static bool has_ended(const struct relay *relay, uint64_t id)
@@ -155,11 +155,11 @@ static void take_listed(struct relay *relay, const struct viewer_session *listed
 /* Says once for each URL that names a session that it is not there yet. */
 static void say_missing(struct relay *relay)
 {
-	struct hub *hub = relay->hub;
+	struct loop *loop = relay->loop;
 
-	for (size_t i = 0; i < hub->config->url_count; i++) {
-		const struct url *url = &hub->config->urls[i];
-		bool is_there = hub->url_seen[i];
+	for (size_t i = 0; i < loop->config->url_count; i++) {
+		const struct url *url = &loop->config->urls[i];
+		bool is_there = loop->url_seen[i];
 
 		if (!url->is_exact || !same_relay(url, &relay->address)) {
 			continue;
@@ -169,32 +169,33 @@ static void say_missing(struct relay *relay)
 
 			is_there |= url_matches(url, listed->host, listed->name);
 		}
-		if (is_there || hub->url_said[i]) {
+		if (is_there || loop->url_said[i]) {
 			continue;
 		}
-		hub->url_said[i] = true;
-		if (hub->config->retry_ns == 0) {
-			(void)err_raise(&hub->err, -ENOENT, "%s: no such session on this relay",
+		loop->url_said[i] = true;
+		if (loop->config->retry_ns == 0) {
+			(void)err_raise(&loop->err, -ENOENT, "%s: no such session on this relay",
 					url->text);
-			hub->has_failed = true;
-			hub_stop(hub);
-		} else if (hub->config->verbosity >= 0) {
-			hub->config->say("%s: no such session yet; waiting for it", url->text);
+			loop->has_failed = true;
+			loop_stop(loop);
+		} else if (loop->config->verbosity >= 0) {
+			loop->config->say("%s: no such session yet; waiting for it", url->text);
 		}
 	}
 }
 
-bool hub_has_listed(struct relay *relay)
+bool loop_has_listed(struct relay *relay)
 {
-	bool is_free = relay->link && viewer_pending(link_viewer(relay->link)) == 0;
+	bool is_free = relay->connection &&
+		       viewer_pending(relay_connection_viewer(relay->connection)) == 0;
 
 	if (relay->state != RELAY_UP || relay->has_listed) {
 		return true;
 	}
 	if (is_free && !relay->asks_last) {
 		relay->asks_last = true;
-		viewer_list_sessions(link_viewer(relay->link));
-		link_send(relay->link);
+		viewer_list_sessions(relay_connection_viewer(relay->connection));
+		relay_connection_send(relay->connection);
 	}
 	return false;
 }
@@ -216,7 +217,7 @@ static void on_list(struct relay *relay, const struct viewer_reply *reply)
 	relay->has_listed = relay->asks_last;
 	relay->asks_last = false;
 	(void)event_add(relay->timer, &again);
-	hub_check(relay->hub);
+	loop_check(relay->loop);
 }
 
 /* ---- relays ---- */
@@ -225,27 +226,27 @@ static void relay_connected(void *user)
 {
 	struct relay *relay = user;
 
-	viewer_connect(link_viewer(relay->link));
-	viewer_list_sessions(link_viewer(relay->link));
-	link_send(relay->link);
+	viewer_connect(relay_connection_viewer(relay->connection));
+	viewer_list_sessions(relay_connection_viewer(relay->connection));
+	relay_connection_send(relay->connection);
 }
 
 static int relay_reply(void *user, const struct viewer_reply *reply, struct err *err)
 {
 	struct relay *relay = user;
-	struct hub *hub = relay->hub;
+	struct loop *loop = relay->loop;
 
 	(void)err;
 	if (reply->command == VIEWER_CONNECT) {
 		relay->state = RELAY_UP;
 		relay->retry_ns = 0;
-		if (relay->said_down && hub->config->verbosity >= 0) {
-			hub->config->say("relay %s:%u is back", relay->address.host,
-					 relay->address.port);
-		} else if (hub->config->verbosity > 0) {
-			hub->config->say("relay %s:%u speaks viewer protocol %u.%u",
-					 relay->address.host, relay->address.port, reply->major,
-					 reply->minor);
+		if (relay->said_down && loop->config->verbosity >= 0) {
+			loop->config->say("relay %s:%u is back", relay->address.host,
+					  relay->address.port);
+		} else if (loop->config->verbosity > 0) {
+			loop->config->say("relay %s:%u speaks viewer protocol %u.%u",
+					  relay->address.host, relay->address.port, reply->major,
+					  reply->minor);
 		}
 		relay->said_down = false;
 	} else if (reply->command == VIEWER_LIST_SESSIONS) {
@@ -256,45 +257,45 @@ static int relay_reply(void *user, const struct viewer_reply *reply, struct err 
 
 static void give_up(struct relay *relay, const struct err *err)
 {
-	struct hub *hub = relay->hub;
+	struct loop *loop = relay->loop;
 
 	relay->state = RELAY_GIVEN_UP;
-	(void)err_raise(&hub->err, -EIO, "relay %s:%u: %s", relay->address.host,
+	(void)err_raise(&loop->err, -EIO, "relay %s:%u: %s", relay->address.host,
 			relay->address.port, err->text);
-	for (size_t i = 0; i < hub->relays.count; i++) {
-		if (hub->relays.at[i]->state != RELAY_GIVEN_UP) {
-			hub->config->say("%s", hub->err.text);
+	for (size_t i = 0; i < loop->relays.count; i++) {
+		if (loop->relays.at[i]->state != RELAY_GIVEN_UP) {
+			loop->config->say("%s", loop->err.text);
 			return;
 		}
 	}
-	hub->has_failed = true;
-	hub_stop(hub);
+	loop->has_failed = true;
+	loop_stop(loop);
 }
 
 static void relay_closed(void *user, const struct err *err)
 {
 	struct relay *relay = user;
-	struct hub *hub = relay->hub;
+	struct loop *loop = relay->loop;
 	uint64_t now = now_monotonic_ns();
 	struct timeval wait;
 	struct err why = *err;
 
-	link_free(relay->link);
-	relay->link = NULL;
+	relay_connection_free(relay->connection);
+	relay->connection = NULL;
 	if (relay->state != RELAY_DOWN) {
 		relay->down_since = now;
 		relay->ended.count = 0; /* another relayd numbers its sessions anew */
 	}
 	relay->state = RELAY_DOWN;
 	/* A relay of another version will not change its mind: err says which. */
-	if (now - relay->down_since >= hub->config->retry_ns ||
+	if (now - relay->down_since >= loop->config->retry_ns ||
 	    strstr(why.text, "viewer protocol")) {
 		give_up(relay, &why);
 		return;
 	}
-	if (!relay->said_down && hub->config->verbosity >= 0) {
-		hub->config->say("relay %s:%u: %s; trying again", relay->address.host,
-				 relay->address.port, why.text);
+	if (!relay->said_down && loop->config->verbosity >= 0) {
+		loop->config->say("relay %s:%u: %s; trying again", relay->address.host,
+				  relay->address.port, why.text);
 	}
 	relay->said_down = true;
 	relay->retry_ns = relay->retry_ns ? relay->retry_ns * 2 : RETRY_NS_MIN;
@@ -304,7 +305,7 @@ static void relay_closed(void *user, const struct err *err)
 	(void)event_add(relay->timer, &wait);
 }
 
-static const struct link_events relay_events = {
+static const struct relay_connection_events relay_events = {
 	.on_connected = relay_connected,
 	.on_reply = relay_reply,
 	.on_closed = relay_closed,
@@ -312,8 +313,9 @@ static const struct link_events relay_events = {
 
 static void relay_connect(struct relay *relay)
 {
-	assert(!relay->link);
-	relay->link = link_new(relay->hub->base, &relay->address, &relay_events, relay);
+	assert(!relay->connection);
+	relay->connection =
+		relay_connection_new(relay->loop->base, &relay->address, &relay_events, relay);
 }
 
 static void on_relay_timer(evutil_socket_t fd, short what, void *arg)
@@ -322,46 +324,46 @@ static void on_relay_timer(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	if (!relay->link) {
+	if (!relay->connection) {
 		relay_connect(relay);
-	} else if (viewer_pending(link_viewer(relay->link)) == 0) {
-		viewer_list_sessions(link_viewer(relay->link));
-		link_send(relay->link);
+	} else if (viewer_pending(relay_connection_viewer(relay->connection)) == 0) {
+		viewer_list_sessions(relay_connection_viewer(relay->connection));
+		relay_connection_send(relay->connection);
 	}
 }
 
-void hub_add_relay(struct hub *hub, const struct url *url)
+void loop_add_relay(struct loop *loop, const struct url *url)
 {
 	struct relay *relay;
 
-	for (size_t i = 0; i < hub->relays.count; i++) {
-		if (same_relay(url, &hub->relays.at[i]->address)) {
+	for (size_t i = 0; i < loop->relays.count; i++) {
+		if (same_relay(url, &loop->relays.at[i]->address)) {
 			return;
 		}
 	}
 	relay = mem_alloc(sizeof(*relay));
-	relay->hub = hub;
+	relay->loop = loop;
 	relay->address.host = url->host;
 	relay->address.port = url->port ? url->port : URL_PORT_LIVE;
 	relay->address.family = url->family;
-	relay->timer = event_new(hub->base, -1, 0, on_relay_timer, relay);
-	*vec_push(&hub->relays) = relay;
+	relay->timer = event_new(loop->base, -1, 0, on_relay_timer, relay);
+	*vec_push(&loop->relays) = relay;
 	relay_connect(relay);
 }
 
-void hub_free_relays(struct hub *hub)
+void loop_free_relays(struct loop *loop)
 {
-	for (size_t r = 0; r < hub->relays.count; r++) {
-		struct relay *relay = hub->relays.at[r];
+	for (size_t r = 0; r < loop->relays.count; r++) {
+		struct relay *relay = loop->relays.at[r];
 
 		for (size_t i = 0; i < relay->sessions.count; i++) {
 			session_free(relay->sessions.at[i]);
 		}
 		vec_fini(&relay->sessions);
 		vec_fini(&relay->ended);
-		link_free(relay->link);
+		relay_connection_free(relay->connection);
 		event_free(relay->timer);
 		free(relay);
 	}
-	vec_fini(&hub->relays);
+	vec_fini(&loop->relays);
 }

@@ -21,10 +21,10 @@ enum relay_state { RELAY_CONNECTING, RELAY_UP, RELAY_DOWN, RELAY_GIVEN_UP };
 
 /* One relay: the connection that lists its sessions, and the sessions followed. */
 struct relay {
-	struct hub *hub;
-	struct link_address address;
+	struct loop *loop;
+	struct relay_address address;
 	enum relay_state state;
-	struct link *link;
+	struct relay_connection *connection;
 	struct event *timer;
 	uint64_t retry_ns, down_since;
 	bool said_down;
@@ -33,8 +33,8 @@ struct relay {
 	VEC(uint64_t) ended; /* ids of sessions that ended, for as long as they are listed */
 };
 
-struct hub {
-	const struct hub_config *config;
+struct loop {
+	const struct loop_config *config;
 	struct event_base *base;
 	struct engine *engine;
 	VEC(struct relay *) relays;
@@ -54,32 +54,32 @@ struct hub {
 
 /* ---- hub.c ---- */
 
-void hub_stop(struct hub *hub);
+void loop_stop(struct loop *loop);
 /* Stops when the output cannot be written. */
-void hub_check_output(struct hub *hub);
+void loop_check_output(struct loop *loop);
 /* Frees what has ended; stops when nothing is left that could still come. */
-void hub_check(struct hub *hub);
+void loop_check(struct loop *loop);
 
 /* ---- hub-relay.c ---- */
 
 /* Whether it is known what the relay has since a session ended; asks it, if not. */
-bool hub_has_listed(struct relay *relay);
+bool loop_has_listed(struct relay *relay);
 
-void hub_add_relay(struct hub *hub, const struct url *url);
-void hub_free_relays(struct hub *hub);
-void hub_on_session_change(void *user, struct session *session);
+void loop_add_relay(struct loop *loop, const struct url *url);
+void loop_free_relays(struct loop *loop);
+void loop_on_session_change(void *user, struct session *session);
 
 /* ---- hub-capture.c ---- */
 
 /* Callbacks of the engine, of triggers, of sessions and of the control socket. */
 void loop_on_retained(void *user, const char *stream, struct retained *retained);
-void hub_on_capture(void *context, const struct trace_identity *identity,
-		    const struct trigger_event *event, bool reports);
-void hub_on_finished(void *user, struct session *session);
-size_t hub_capture_now(void *user, uint64_t *ret_numbers, size_t most);
-void hub_on_capture_signal(evutil_socket_t number, short what, void *arg);
+void loop_on_capture(void *context, const struct trace_identity *identity,
+		     const struct trigger_event *event, bool reports);
+void loop_on_finished(void *user, struct session *session);
+size_t loop_capture_now(void *user, uint64_t *ret_numbers, size_t most);
+void loop_on_capture_signal(evutil_socket_t number, short what, void *arg);
 
 /* Goes on with captures, and says which are done; @wait: until all are. */
-void hub_step_captures(struct hub *hub, bool wait);
+void loop_step_captures(struct loop *loop, bool wait);
 
 #endif

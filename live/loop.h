@@ -17,16 +17,16 @@
 #include "output/sink.h"
 
 struct captures;
-struct hub;
+struct loop;
 struct checkpoint_file;
-struct watch;
+struct actions;
 
-struct hub_config {
+struct loop_config {
 	const struct url *urls;
 	size_t url_count;
 	struct engine_config engine; /* callbacks are the hub's */
 	struct output *output;
-	struct watch *watch;       /* triggers; NULL: none */
+	struct actions *actions;   /* triggers; NULL: none */
 	struct captures *captures; /* NULL: nothing is captured */
 	const char *control;       /* path of a socket to ask for captures at; NULL: none */
 	const char *metrics;       /* [HOST]:PORT to serve metrics on; NULL: none */
@@ -46,15 +46,15 @@ struct hub_config {
 
 /* Begins the output and runs until everything is done or a signal says so; fills @summary.
  * Negative: failed. */
-int hub_run(const struct hub_config *config, struct run_summary *summary, struct err *err);
+int loop_run(const struct loop_config *config, struct run_summary *summary, struct err *err);
 
 /* Asks a relay for its sessions, once. */
-struct hub_listed {
+struct loop_listed {
 	char *host, *name;
 	uint64_t live_timer_us;
 	uint32_t clients, streams;
 };
-typedef void hub_list_fn(void *user, const struct url *url, const struct hub_listed *session);
-int hub_list(const struct url *url, hub_list_fn *each, void *user, struct err *err);
+typedef void loop_list_fn(void *user, const struct url *url, const struct loop_listed *session);
+int loop_list(const struct url *url, loop_list_fn *each, void *user, struct err *err);
 
 #endif

@@ -184,7 +184,7 @@ static void hold(const struct captures *captures, const struct session *session)
 	}
 }
 
-static void gather(struct captures *captures, const struct pending *pending)
+static void rollup(struct captures *captures, const struct pending *pending)
 {
 	struct capture_order *order = pending->order;
 	size_t count;
@@ -223,7 +223,7 @@ static bool is_ready(const struct pending *pending)
 }
 
 /* Gathers those that are ready, or all of @session. */
-static void gather_ready(struct captures *captures, const struct session *ending)
+static void rollup_ready(struct captures *captures, const struct session *ending)
 {
 	size_t retained = 0;
 
@@ -231,7 +231,7 @@ static void gather_ready(struct captures *captures, const struct session *ending
 		struct pending pending = captures->pending.at[i];
 
 		if (pending.session == ending || is_ready(&pending)) {
-			gather(captures, &pending);
+			rollup(captures, &pending);
 			captures->pending.at[i].session = NULL;
 			hold(captures, pending.session);
 		} else {
@@ -243,12 +243,12 @@ static void gather_ready(struct captures *captures, const struct session *ending
 
 void captures_step(struct captures *captures)
 {
-	gather_ready(captures, NULL);
+	rollup_ready(captures, NULL);
 }
 
 void captures_session_ends(struct captures *captures, const struct session *session)
 {
-	gather_ready(captures, session);
+	rollup_ready(captures, session);
 }
 
 /* ---- beginning ---- */

@@ -23,7 +23,7 @@
 
 /* ---- sockets ---- */
 
-int play_connect(const struct url *url, uint16_t port, struct err *err)
+int replay_connect(const struct url *url, uint16_t port, struct err *err)
 {
 	struct addrinfo hints = { .ai_family = url->family, .ai_socktype = SOCK_STREAM };
 	struct addrinfo *found;
@@ -51,7 +51,7 @@ int play_connect(const struct url *url, uint16_t port, struct err *err)
 	return fd;
 }
 
-int play_send(struct play *play, int fd, const void *bytes, size_t len)
+int replay_send(struct replay *replay, int fd, const void *bytes, size_t len)
 {
 	size_t done = 0;
 
@@ -62,7 +62,7 @@ int play_send(struct play *play, int fd, const void *bytes, size_t len)
 			continue;
 		}
 		if (put <= 0) {
-			return err_raise(&play->err, -EIO, "sending to the relay: %s",
+			return err_raise(&replay->err, -EIO, "sending to the relay: %s",
 					 strerror(errno));
 		}
 		done += (size_t)put;
@@ -70,18 +70,18 @@ int play_send(struct play *play, int fd, const void *bytes, size_t len)
 	return 0;
 }
 
-static int receive_all(struct play *play, void *bytes, size_t len)
+static int receive_all(struct replay *replay, void *bytes, size_t len)
 {
 	size_t done = 0;
 
 	while (done < len) {
-		ssize_t got = recv(play->control, (char *)bytes + done, len - done, 0);
+		ssize_t got = recv(replay->control, (char *)bytes + done, len - done, 0);
 
 		if (got < 0 && errno == EINTR) {
 			continue;
 		}
 		if (got <= 0) {
-			return err_raise(&play->err, -EIO,
+			return err_raise(&replay->err, -EIO,
 					 "the relay closed the control connection%s%s",
 					 got < 0 ? ": " : "", got < 0 ? strerror(errno) : "");
 		}
@@ -90,73 +90,74 @@ static int receive_all(struct play *play, void *bytes, size_t len)
 	return 0;
 }
 
-int play_send_message(struct play *play)
+int replay_send_message(struct replay *replay)
 {
-	return play_send(play, play->control, play->message.bytes.at, play->message.bytes.count);
+	return replay_send(replay, replay->control, replay->message.bytes.at,
+			   replay->message.bytes.count);
 }
 
-int play_read_codes(struct play *play, unsigned int left)
+int replay_read_codes(struct replay *replay, unsigned int left)
 {
-	while (play->replies > left) {
+	while (replay->replies > left) {
 		uint8_t code[PRODUCER_REPLY_CODE];
-		int r = receive_all(play, code, sizeof(code));
+		int r = receive_all(replay, code, sizeof(code));
 
 		if (r < 0) {
 			return r;
 		}
 		if (wire_get_u32(code) != PRODUCER_OK) {
-			return err_raise(&play->err, -EPROTO,
+			return err_raise(&replay->err, -EPROTO,
 					 "the relay refuses an index (code %u)",
 					 wire_get_u32(code));
 		}
-		play->replies--;
+		replay->replies--;
 	}
 	return 0;
 }
 
 /* Sends the message and reads a reply of fixed size. */
-static int exchange(struct play *play, uint8_t *reply, size_t len)
+static int exchange(struct replay *replay, uint8_t *reply, size_t len)
 {
-	int r = play_read_codes(play, 0);
+	int r = replay_read_codes(replay, 0);
 
 	if (r == 0) {
-		r = play_send_message(play);
+		r = replay_send_message(replay);
 	}
-	return r < 0 ? r : receive_all(play, reply, len);
+	return r < 0 ? r : receive_all(replay, reply, len);
 }
 
-static int exchange_code(struct play *play, const char *doing)
+static int exchange_code(struct replay *replay, const char *doing)
 {
 	uint8_t code[PRODUCER_REPLY_CODE];
-	int r = exchange(play, code, sizeof(code));
+	int r = exchange(replay, code, sizeof(code));
 
 	if (r == 0 && wire_get_u32(code) != PRODUCER_OK) {
-		r = err_raise(&play->err, -EPROTO, "the relay refuses %s (code %u)", doing,
+		r = err_raise(&replay->err, -EPROTO, "the relay refuses %s (code %u)", doing,
 			      wire_get_u32(code));
 	}
 	return r;
 }
 
 /* Replies that end in a path, which nobody needs. */
-static int skip_path(struct play *play, uint32_t len)
+static int skip_path(struct replay *replay, uint32_t len)
 {
 	uint8_t path[4096];
 
 	if (len > sizeof(path)) {
-		return err_raise(&play->err, -EPROTO, "the relay sends a path of %u bytes", len);
+		return err_raise(&replay->err, -EPROTO, "the relay sends a path of %u bytes", len);
 	}
-	return receive_all(play, path, len);
+	return receive_all(replay, path, len);
 }
 
 /* ---- opening ---- */
 
-static int open_session(struct play *play)
+static int open_session(struct replay *replay)
 {
 	struct producer_session session = {
-		.name = play->session,
-		.host = play->host,
-		.live_timer_us = (uint32_t)(play->config->live_timer_ns / 1000),
-		.id = play->number + 1,
+		.name = replay->session,
+		.host = replay->host,
+		.live_timer_us = (uint32_t)(replay->config->live_timer_ns / 1000),
+		.id = replay->number + 1,
 		.creation_s = (uint64_t)time(NULL),
 	};
 	uint8_t reply[PRODUCER_REPLY_SESSION];
@@ -164,75 +165,76 @@ static int open_session(struct play *play)
 
 	(void)!getrandom(session.uuid, sizeof(session.uuid), 0);
 	session.uuid[0] |= 1; /* never all zero */
-	producer_version(&play->message);
-	r = exchange(play, reply, PRODUCER_REPLY_VERSION);
+	producer_version(&replay->message);
+	r = exchange(replay, reply, PRODUCER_REPLY_VERSION);
 	if (r < 0) {
 		return r;
 	}
 	if (wire_get_u32(reply) != PRODUCER_MAJOR || wire_get_u32(reply + 4) < 11) {
-		return err_raise(&play->err, -EPROTO,
+		return err_raise(&replay->err, -EPROTO,
 				 "the relay speaks protocol %u.%u, this program "
 				 "speaks %d.%d and needs 2.11",
 				 wire_get_u32(reply), wire_get_u32(reply + 4), PRODUCER_MAJOR,
 				 PRODUCER_MINOR);
 	}
-	producer_create_session(&play->message, &session);
-	r = exchange(play, reply, PRODUCER_REPLY_SESSION);
+	producer_create_session(&replay->message, &session);
+	r = exchange(replay, reply, PRODUCER_REPLY_SESSION);
 	if (r < 0) {
 		return r;
 	}
 	if (wire_get_u32(reply + 8) != PRODUCER_OK) {
-		return err_raise(&play->err, -EPROTO,
-				 "the relay refuses the session \"%s\" (code %u)", play->session,
+		return err_raise(&replay->err, -EPROTO,
+				 "the relay refuses the session \"%s\" (code %u)", replay->session,
 				 wire_get_u32(reply + 8));
 	}
-	play->session_id = wire_get_u64(reply);
-	r = skip_path(play, wire_get_u32(reply + 12));
+	replay->session_id = wire_get_u64(reply);
+	r = skip_path(replay, wire_get_u32(reply + 12));
 	if (r < 0) {
 		return r;
 	}
-	producer_create_chunk(&play->message, 0, session.creation_s);
-	return exchange_code(play, "a trace chunk");
+	producer_create_chunk(&replay->message, 0, session.creation_s);
+	return exchange_code(replay, "a trace chunk");
 }
 
-static int add_stream(struct play *play, const char *channel, uint64_t *ret_handle)
+static int add_stream(struct replay *replay, const char *channel, uint64_t *ret_handle)
 {
 	uint8_t reply[PRODUCER_REPLY_STREAM];
 	int r;
 
-	producer_add_stream(&play->message, channel, play->path);
-	r = exchange(play, reply, sizeof(reply));
+	producer_add_stream(&replay->message, channel, replay->path);
+	r = exchange(replay, reply, sizeof(reply));
 	if (r == 0 && wire_get_u32(reply + 8) != PRODUCER_OK) {
-		r = err_raise(&play->err, -EPROTO, "the relay refuses the stream \"%s\" (code %u)",
-			      channel, wire_get_u32(reply + 8));
+		r = err_raise(&replay->err, -EPROTO,
+			      "the relay refuses the stream \"%s\" (code %u)", channel,
+			      wire_get_u32(reply + 8));
 	}
 	*ret_handle = wire_get_u64(reply);
 	return r;
 }
 
-static int add_streams(struct play *play)
+static int add_streams(struct replay *replay)
 {
-	int r = add_stream(play, "metadata", &play->metadata_handle);
+	int r = add_stream(replay, "metadata", &replay->metadata_handle);
 
-	play->streams.count = 0;
-	for (size_t i = 0; r == 0 && i < play->trace.files.at.count; i++) {
-		struct play_stream *stream = vec_push(&play->streams);
+	replay->streams.count = 0;
+	for (size_t i = 0; r == 0 && i < replay->trace.files.at.count; i++) {
+		struct replay_stream *stream = vec_push(&replay->streams);
 
 		memset(stream, 0, sizeof(*stream));
-		r = add_stream(play, play->trace.files.at.at[i].name, &stream->handle);
+		r = add_stream(replay, replay->trace.files.at.at[i].name, &stream->handle);
 	}
 	if (r < 0) {
 		return r;
 	}
-	producer_streams_sent(&play->message);
-	return exchange_code(play, "the streams");
+	producer_streams_sent(&replay->message);
+	return exchange_code(replay, "the streams");
 }
 
-int play_open(struct play *play)
+int replay_open(struct replay *replay)
 {
-	int r = open_session(play);
+	int r = open_session(replay);
 
-	return r < 0 ? r : add_streams(play);
+	return r < 0 ? r : add_streams(replay);
 }
 
 /* The text with the offset of each clock block moved by @shift_ns. */
@@ -261,19 +263,19 @@ static char *shift_clocks(const struct recorded *trace, int64_t shift_ns, size_t
 	return result;
 }
 
-int play_send_metadata(struct play *play)
+int replay_send_metadata(struct replay *replay)
 {
-	const struct metadata *types = play->trace.plan->metadata;
+	const struct metadata *types = replay->trace.plan->metadata;
 	struct message packets = { 0 };
-	int64_t shift = play->config->as_now ? (int64_t)(now_wall_ns() - play->first_ns) : 0;
+	int64_t shift = replay->config->as_now ? (int64_t)(now_wall_ns() - replay->first_ns) : 0;
 	size_t len;
-	char *text = shift_clocks(&play->trace, shift, &len);
+	char *text = shift_clocks(&replay->trace, shift, &len);
 	int r;
 
 	producer_wrap_metadata(&packets, text, len, types->uuid, types->order == ORDER_BE);
-	producer_send_metadata(&play->message, play->metadata_handle, packets.bytes.at,
+	producer_send_metadata(&replay->message, replay->metadata_handle, packets.bytes.at,
 			       packets.bytes.count);
-	r = play_send_message(play); /* has no reply */
+	r = replay_send_message(replay); /* has no reply */
 	message_fini(&packets);
 	free(text);
 	return r;
@@ -282,46 +284,46 @@ int play_send_metadata(struct play *play)
 /* ---- closing ---- */
 
 /* Sends a question about data on its way; notes whether there is some. */
-static int ask_pending(struct play *play, bool *is_pending)
+static int ask_pending(struct replay *replay, bool *is_pending)
 {
 	uint8_t reply[PRODUCER_REPLY_CODE];
-	int r = exchange(play, reply, sizeof(reply));
+	int r = exchange(replay, reply, sizeof(reply));
 
 	*is_pending |= r == 0 && wire_get_u32(reply) == 1;
 	return r;
 }
 
 /* One round: the relay wants to hear of every stream between begin and end. */
-static int check_data(struct play *play, bool *is_pending)
+static int check_data(struct replay *replay, bool *is_pending)
 {
 	int r;
 
-	producer_begin_data_pending(&play->message, play->session_id);
-	r = exchange_code(play, "a data-pending check");
+	producer_begin_data_pending(&replay->message, replay->session_id);
+	r = exchange_code(replay, "a data-pending check");
 	if (r == 0) {
-		producer_quiescent(&play->message, play->metadata_handle);
-		r = exchange_code(play, "a quiescent check");
+		producer_quiescent(&replay->message, replay->metadata_handle);
+		r = exchange_code(replay, "a quiescent check");
 	}
-	for (size_t i = 0; r == 0 && i < play->streams.count; i++) {
-		const struct play_stream *stream = &play->streams.at[i];
+	for (size_t i = 0; r == 0 && i < replay->streams.count; i++) {
+		const struct replay_stream *stream = &replay->streams.at[i];
 
 		if (stream->sent > 0) {
-			producer_data_pending(&play->message, stream->handle, stream->sent - 1);
-			r = ask_pending(play, is_pending);
+			producer_data_pending(&replay->message, stream->handle, stream->sent - 1);
+			r = ask_pending(replay, is_pending);
 		} else {
-			producer_quiescent(&play->message, stream->handle);
-			r = exchange_code(play, "a quiescent check");
+			producer_quiescent(&replay->message, stream->handle);
+			r = exchange_code(replay, "a quiescent check");
 		}
 	}
 	if (r == 0) {
-		producer_end_data_pending(&play->message, play->session_id);
-		r = ask_pending(play, is_pending);
+		producer_end_data_pending(&replay->message, replay->session_id);
+		r = ask_pending(replay, is_pending);
 	}
 	return r;
 }
 
 /* Data travels on a connection without replies: ask until the relay has all of it. */
-static int wait_data(struct play *play)
+static int wait_data(struct replay *replay)
 {
 	uint64_t until = now_monotonic_ns() + DATA_WAIT_S * NS_PER_S;
 	bool is_pending = true;
@@ -329,9 +331,9 @@ static int wait_data(struct play *play)
 
 	while (r == 0 && is_pending) {
 		is_pending = false;
-		r = check_data(play, &is_pending);
+		r = check_data(replay, &is_pending);
 		if (now_monotonic_ns() > until) {
-			return err_raise(&play->err, -ETIMEDOUT,
+			return err_raise(&replay->err, -ETIMEDOUT,
 					 "the relay has not taken all data "
 					 "after %d s",
 					 DATA_WAIT_S);
@@ -344,54 +346,54 @@ static int wait_data(struct play *play)
 }
 
 /* Without leaving the trace chunk first, relayd before 2.14 forgets unread packets. */
-static int leave_chunk(struct play *play)
+static int leave_chunk(struct replay *replay)
 {
 	struct producer_position *positions =
-		mem_alloc((play->streams.count + 1) * sizeof(*positions));
+		mem_alloc((replay->streams.count + 1) * sizeof(*positions));
 	uint8_t reply[PRODUCER_REPLY_CLOSED_CHUNK];
 	uint32_t count = 0;
 	int r;
 
-	positions[count++] = (struct producer_position){ .stream = play->metadata_handle };
-	for (size_t i = 0; i < play->streams.count; i++) {
-		const struct play_stream *stream = &play->streams.at[i];
+	positions[count++] = (struct producer_position){ .stream = replay->metadata_handle };
+	for (size_t i = 0; i < replay->streams.count; i++) {
+		const struct replay_stream *stream = &replay->streams.at[i];
 
 		if (stream->sent > 0) {
 			positions[count].stream = stream->handle;
 			positions[count++].seq_num = stream->last_seq_num + 1;
 		}
 	}
-	producer_rotate(&play->message, positions, count);
+	producer_rotate(&replay->message, positions, count);
 	free(positions);
-	r = exchange_code(play, "to end the trace chunk");
+	r = exchange_code(replay, "to end the trace chunk");
 	if (r < 0) {
 		return r;
 	}
-	producer_close_chunk(&play->message, 0, (uint64_t)time(NULL));
-	r = exchange(play, reply, sizeof(reply));
-	return r < 0 ? r : skip_path(play, wire_get_u32(reply + 4));
+	producer_close_chunk(&replay->message, 0, (uint64_t)time(NULL));
+	r = exchange(replay, reply, sizeof(reply));
+	return r < 0 ? r : skip_path(replay, wire_get_u32(reply + 4));
 }
 
-static int close_streams(struct play *play)
+static int close_streams(struct replay *replay)
 {
 	int r;
 
-	producer_close_stream(&play->message, play->metadata_handle, NO_PACKET);
-	r = exchange_code(play, "to close the metadata");
-	for (size_t i = 0; r == 0 && i < play->streams.count; i++) {
-		const struct play_stream *stream = &play->streams.at[i];
+	producer_close_stream(&replay->message, replay->metadata_handle, NO_PACKET);
+	r = exchange_code(replay, "to close the metadata");
+	for (size_t i = 0; r == 0 && i < replay->streams.count; i++) {
+		const struct replay_stream *stream = &replay->streams.at[i];
 
-		producer_close_stream(&play->message, stream->handle,
+		producer_close_stream(&replay->message, stream->handle,
 				      stream->sent > 0 ? stream->sent - 1 : NO_PACKET);
-		r = exchange_code(play, "to close a stream");
+		r = exchange_code(replay, "to close a stream");
 	}
 	return r;
 }
 
-int play_close(struct play *play)
+int replay_close(struct replay *replay)
 {
-	int r = wait_data(play);
+	int r = wait_data(replay);
 
-	r = r < 0 ? r : leave_chunk(play);
-	return r < 0 ? r : close_streams(play);
+	r = r < 0 ? r : leave_chunk(replay);
+	return r < 0 ? r : close_streams(replay);
 }

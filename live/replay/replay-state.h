@@ -11,7 +11,7 @@
 #include "recorded/recorded.h"
 #include "relay/producer.h"
 
-struct play_stream {
+struct replay_stream {
 	uint64_t handle; /* of the relay */
 	uint64_t sent;   /* packets */
 	uint64_t last_seq_num;
@@ -19,8 +19,8 @@ struct play_stream {
 };
 
 /* One trace being played. */
-struct play {
-	const struct player_config *config;
+struct replay {
+	const struct replay_config *config;
 	const struct recorded_path *source;
 	unsigned int number; /* among those played at once */
 	int control, data;
@@ -28,10 +28,10 @@ struct play {
 	struct message message;
 	char *session, *host, *path;
 	uint64_t session_id, metadata_handle;
-	VEC(struct play_stream) streams; /* by file */
-	unsigned int replies;            /* codes not yet read */
-	uint64_t first_ns;               /* of the trace */
-	uint64_t start;                  /* monotonic, when it began to play */
+	VEC(struct replay_stream) streams; /* by file */
+	unsigned int replies;              /* codes not yet read */
+	uint64_t first_ns;                 /* of the trace */
+	uint64_t start;                    /* monotonic, when it began to play */
 	uint64_t next_beacon;
 	uint64_t packets, bytes;
 	uint8_t *buffer;
@@ -40,17 +40,17 @@ struct play {
 };
 
 /* To the first address of the host that takes it; the descriptor. */
-int play_connect(const struct url *url, uint16_t port, struct err *err);
-int play_send(struct play *play, int fd, const void *bytes, size_t len);
+int replay_connect(const struct url *url, uint16_t port, struct err *err);
+int replay_send(struct replay *replay, int fd, const void *bytes, size_t len);
 /* Sends what is in play->message, on the control connection. */
-int play_send_message(struct play *play);
+int replay_send_message(struct replay *replay);
 /* Reads codes of index and beacon replies until at most @left are owed. */
-int play_read_codes(struct play *play, unsigned int left);
+int replay_read_codes(struct replay *replay, unsigned int left);
 
 /* A session with a stream for each file. */
-int play_open(struct play *play);
-int play_send_metadata(struct play *play);
+int replay_open(struct replay *replay);
+int replay_send_metadata(struct replay *replay);
 /* Once the relay has all data. */
-int play_close(struct play *play);
+int replay_close(struct replay *replay);
 
 #endif

@@ -24,10 +24,10 @@
 
 /* ---- waiting for a viewer ---- */
 
-static int viewer_exchange(struct play *play, int fd, struct viewer *viewer,
+static int viewer_exchange(struct replay *replay, int fd, struct viewer *viewer,
 			   enum viewer_command until, struct viewer_reply *reply)
 {
-	int r = play_send(play, fd, viewer->out.at, viewer->out.count);
+	int r = replay_send(replay, fd, viewer->out.at, viewer->out.count);
 
 	viewer->out.count = 0;
 	while (r >= 0) {
@@ -36,10 +36,10 @@ static int viewer_exchange(struct play *play, int fd, struct viewer *viewer,
 		ssize_t got = recv(fd, into, len, 0);
 
 		if (got <= 0) {
-			return err_raise(&play->err, -EIO,
+			return err_raise(&replay->err, -EIO,
 					 "the relay's live port: connection lost");
 		}
-		r = viewer_fed(viewer, (size_t)got, reply, &play->err);
+		r = viewer_fed(viewer, (size_t)got, reply, &replay->err);
 		if (r > 0 && reply->command == until) {
 			return 0;
 		}
@@ -47,33 +47,33 @@ static int viewer_exchange(struct play *play, int fd, struct viewer *viewer,
 	return r;
 }
 
-static bool is_watched(const struct play *play, const struct viewer_reply *reply)
+static bool is_watched(const struct replay *replay, const struct viewer_reply *reply)
 {
 	for (uint32_t i = 0; i < reply->count; i++) {
-		if (reply->sessions[i].id == play->session_id && reply->sessions[i].clients > 0) {
+		if (reply->sessions[i].id == replay->session_id && reply->sessions[i].clients > 0) {
 			return true;
 		}
 	}
 	return false;
 }
 
-static int wait_viewer(struct play *play)
+static int wait_viewer(struct replay *replay)
 {
-	const struct url *url = play->config->relay;
+	const struct url *url = replay->config->relay;
 	uint16_t control = url->port ? url->port : CONTROL_PORT;
 	struct viewer_reply reply = { 0 };
 	struct viewer viewer;
-	int fd = play_connect(url, (uint16_t)(control + 2), &play->err);
+	int fd = replay_connect(url, (uint16_t)(control + 2), &replay->err);
 	int r = fd < 0 ? fd : 0;
 
 	viewer_init(&viewer);
 	if (r == 0) {
 		viewer_connect(&viewer);
 	}
-	while (r == 0 && !*play->config->stop) {
+	while (r == 0 && !*replay->config->stop) {
 		viewer_list_sessions(&viewer);
-		r = viewer_exchange(play, fd, &viewer, VIEWER_LIST_SESSIONS, &reply);
-		if (r == 0 && is_watched(play, &reply)) {
+		r = viewer_exchange(replay, fd, &viewer, VIEWER_LIST_SESSIONS, &reply);
+		if (r == 0 && is_watched(replay, &reply)) {
 			/* It may have attached before the streams were there: let it find them. */
 			(void)usleep(VIEWER_WAIT_US);
 			break;
@@ -112,13 +112,13 @@ static uint64_t first_begin(const struct recorded *trace)
 }
 
 /* The file whose next packet is complete first; SIZE_MAX at the end. */
-static size_t next_file(const struct play *play)
+static size_t next_file(const struct replay *replay)
 {
 	size_t found = SIZE_MAX;
 	uint64_t low = UINT64_MAX;
 
-	for (size_t i = 0; i < play->trace.files.at.count; i++) {
-		const struct recorded_file *file = &play->trace.files.at.at[i];
+	for (size_t i = 0; i < replay->trace.files.at.count; i++) {
+		const struct recorded_file *file = &replay->trace.files.at.at[i];
 
 		if (file->has_info && (found == SIZE_MAX || file_ns(file, file->info.end) < low)) {
 			found = i;
@@ -129,17 +129,17 @@ static size_t next_file(const struct play *play)
 }
 
 /* Where the trace's own time is now. */
-static uint64_t trace_now(const struct play *play)
+static uint64_t trace_now(const struct replay *replay)
 {
-	double elapsed = (double)(now_monotonic_ns() - play->start) * play->config->speed;
+	double elapsed = (double)(now_monotonic_ns() - replay->start) * replay->config->speed;
 
-	return play->first_ns + (uint64_t)elapsed;
+	return replay->first_ns + (uint64_t)elapsed;
 }
 
-static int beacon(struct play *play, size_t i, uint64_t now_ns)
+static int beacon(struct replay *replay, size_t i, uint64_t now_ns)
 {
-	struct recorded_file *file = &play->trace.files.at.at[i];
-	struct play_stream *stream = &play->streams.at[i];
+	struct recorded_file *file = &replay->trace.files.at.at[i];
+	struct replay_stream *stream = &replay->streams.at[i];
 	struct clock clock;
 	uint64_t cycles;
 
@@ -156,34 +156,34 @@ static int beacon(struct play *play, size_t i, uint64_t now_ns)
 		return 0;
 	}
 	stream->beacon = cycles;
-	producer_send_beacon(&play->message, stream->handle, stream->sent - 1, cycles,
+	producer_send_beacon(&replay->message, stream->handle, stream->sent - 1, cycles,
 			     file->info.stream->id);
-	play->replies++;
-	return play_send_message(play);
+	replay->replies++;
+	return replay_send_message(replay);
 }
 
-static int beacons(struct play *play)
+static int beacons(struct replay *replay)
 {
 	uint64_t now = now_monotonic_ns();
 	int r = 0;
 
-	if (play->config->speed == 0 || now < play->next_beacon) {
+	if (replay->config->speed == 0 || now < replay->next_beacon) {
 		return 0;
 	}
-	play->next_beacon = now + play->config->live_timer_ns;
-	for (size_t i = 0; r == 0 && i < play->streams.count; i++) {
-		r = beacon(play, i, trace_now(play));
+	replay->next_beacon = now + replay->config->live_timer_ns;
+	for (size_t i = 0; r == 0 && i < replay->streams.count; i++) {
+		r = beacon(replay, i, trace_now(replay));
 	}
-	return r < 0 ? r : play_read_codes(play, REPLIES_AHEAD);
+	return r < 0 ? r : replay_read_codes(replay, REPLIES_AHEAD);
 }
 
 /* Waits until the trace's time is @ns, with beacons meanwhile. */
-static int wait_until(struct play *play, uint64_t ns)
+static int wait_until(struct replay *replay, uint64_t ns)
 {
-	while (play->config->speed > 0 && !*play->config->stop) {
-		double wait = ((double)ns - (double)play->first_ns) / play->config->speed;
-		uint64_t at = play->start + (wait > 0 ? (uint64_t)wait : 0), now;
-		int r = beacons(play);
+	while (replay->config->speed > 0 && !*replay->config->stop) {
+		double wait = ((double)ns - (double)replay->first_ns) / replay->config->speed;
+		uint64_t at = replay->start + (wait > 0 ? (uint64_t)wait : 0), now;
+		int r = beacons(replay);
 
 		if (r < 0) {
 			return r;
@@ -199,33 +199,33 @@ static int wait_until(struct play *play, uint64_t ns)
 }
 
 /* What cannot be read is not played, and said. */
-static void say_fault(const struct play *play, struct recorded_file *file)
+static void say_fault(const struct replay *replay, struct recorded_file *file)
 {
 	char *fault = recorded_take_fault(file);
 
 	if (fault) {
-		play->config->say("%s: stream %s: %s", play->source->name, file->name, fault);
+		replay->config->say("%s: stream %s: %s", replay->source->name, file->name, fault);
 		free(fault);
 	}
 }
 
-static int read_packet(struct play *play, const struct recorded_file *file, size_t bytes)
+static int read_packet(struct replay *replay, const struct recorded_file *file, size_t bytes)
 {
-	if (bytes > play->buffer_size) {
-		play->buffer = mem_realloc(play->buffer, bytes);
-		play->buffer_size = bytes;
+	if (bytes > replay->buffer_size) {
+		replay->buffer = mem_realloc(replay->buffer, bytes);
+		replay->buffer_size = bytes;
 	}
-	if (pread(file->fd, play->buffer, bytes, (off_t)file->offset) != (ssize_t)bytes) {
-		return err_raise(&play->err, -EIO, "%s/%s: cannot read %zu bytes at %" PRIu64,
-				 play->source->name, file->name, bytes, file->offset);
+	if (pread(file->fd, replay->buffer, bytes, (off_t)file->offset) != (ssize_t)bytes) {
+		return err_raise(&replay->err, -EIO, "%s/%s: cannot read %zu bytes at %" PRIu64,
+				 replay->source->name, file->name, bytes, file->offset);
 	}
 	return 0;
 }
 
-static int send_packet(struct play *play, size_t i)
+static int send_packet(struct replay *replay, size_t i)
 {
-	struct recorded_file *file = &play->trace.files.at.at[i];
-	struct play_stream *stream = &play->streams.at[i];
+	struct recorded_file *file = &replay->trace.files.at.at[i];
+	struct replay_stream *stream = &replay->streams.at[i];
 	const struct packet_info *info = &file->info;
 	size_t bytes = info->size_bits / 8;
 	uint8_t header[PRODUCER_DATA_HEADER_BYTES];
@@ -241,53 +241,53 @@ static int send_packet(struct play *play, size_t i)
 		.instance_id = info->instance_id == UINT64_MAX ? 0 : info->instance_id,
 		.packet_seq_num = info->seq_num == UINT64_MAX ? stream->sent : info->seq_num,
 	};
-	int r = read_packet(play, file, bytes);
+	int r = read_packet(replay, file, bytes);
 
 	producer_data_header(header, stream->handle, stream->sent, (uint32_t)bytes);
-	r = r < 0 ? r : play_send(play, play->data, header, sizeof(header));
-	r = r < 0 ? r : play_send(play, play->data, play->buffer, bytes);
+	r = r < 0 ? r : replay_send(replay, replay->data, header, sizeof(header));
+	r = r < 0 ? r : replay_send(replay, replay->data, replay->buffer, bytes);
 	if (r < 0) {
 		return r;
 	}
-	producer_send_index(&play->message, &index);
-	play->replies++;
+	producer_send_index(&replay->message, &index);
+	replay->replies++;
 	stream->sent++;
 	stream->last_seq_num = index.packet_seq_num;
 	stream->beacon = info->end;
-	play->packets++;
-	play->bytes += bytes;
-	recorded_next(file, play->trace.plan, play->trace.decoder);
-	say_fault(play, file);
-	r = play_send_message(play);
-	return r < 0 ? r : play_read_codes(play, REPLIES_AHEAD);
+	replay->packets++;
+	replay->bytes += bytes;
+	recorded_next(file, replay->trace.plan, replay->trace.decoder);
+	say_fault(replay, file);
+	r = replay_send_message(replay);
+	return r < 0 ? r : replay_read_codes(replay, REPLIES_AHEAD);
 }
 
-static int play_packets(struct play *play)
+static int replay_packets(struct replay *replay)
 {
-	uint64_t last_ns = play->first_ns;
+	uint64_t last_ns = replay->first_ns;
 	size_t i;
 	int r = 0;
 
-	for (i = 0; i < play->trace.files.at.count; i++) {
-		say_fault(play, &play->trace.files.at.at[i]);
+	for (i = 0; i < replay->trace.files.at.count; i++) {
+		say_fault(replay, &replay->trace.files.at.at[i]);
 	}
-	play->start = now_monotonic_ns();
-	play->next_beacon = play->start + play->config->live_timer_ns;
-	while (r == 0 && !*play->config->stop && (i = next_file(play)) != SIZE_MAX) {
-		const struct recorded_file *file = &play->trace.files.at.at[i];
+	replay->start = now_monotonic_ns();
+	replay->next_beacon = replay->start + replay->config->live_timer_ns;
+	while (r == 0 && !*replay->config->stop && (i = next_file(replay)) != SIZE_MAX) {
+		const struct recorded_file *file = &replay->trace.files.at.at[i];
 
 		last_ns = file_ns(file, file->info.end);
-		r = wait_until(play, last_ns);
-		if (r == 0 && !*play->config->stop) {
-			r = send_packet(play, i);
+		r = wait_until(replay, last_ns);
+		if (r == 0 && !*replay->config->stop) {
+			r = send_packet(replay, i);
 		}
 	}
-	if (r == 0 && play->config->linger_ns > 0) {
-		uint64_t until = now_monotonic_ns() + play->config->linger_ns;
+	if (r == 0 && replay->config->linger_ns > 0) {
+		uint64_t until = now_monotonic_ns() + replay->config->linger_ns;
 
-		while (r == 0 && !*play->config->stop && now_monotonic_ns() < until) {
+		while (r == 0 && !*replay->config->stop && now_monotonic_ns() < until) {
 			(void)usleep(20000);
-			r = beacons(play);
+			r = beacons(replay);
 		}
 	}
 	return r;
@@ -315,106 +315,107 @@ static char *relay_name(const char *wanted, const char *otherwise)
 	return name;
 }
 
-static void choose_names(struct play *play)
+static void choose_names(struct replay *replay)
 {
-	const struct metadata *types = play->trace.plan->metadata;
+	const struct metadata *types = replay->trace.plan->metadata;
 	const char *session = env_text(types, "trace_name");
 	const char *host = env_text(types, "hostname");
 	const char *domain = env_text(types, "domain");
 
-	play->session =
-		relay_name(play->config->session ? play->config->session : session, "replay");
-	play->host = relay_name(play->config->host ? play->config->host : host, "localhost");
+	replay->session =
+		relay_name(replay->config->session ? replay->config->session : session, "replay");
+	replay->host = relay_name(replay->config->host ? replay->config->host : host, "localhost");
 	/* Traces of one session must differ in their path. */
-	play->path = play->number == 0 ? mem_printf("%s", domain ? domain : "ust")
-				       : mem_printf("%s-%u", domain ? domain : "ust", play->number);
+	replay->path = replay->number == 0
+			       ? mem_printf("%s", domain ? domain : "ust")
+			       : mem_printf("%s-%u", domain ? domain : "ust", replay->number);
 }
 
-static int play_once(struct play *play)
+static int replay_once(struct replay *replay)
 {
-	const struct url *url = play->config->relay;
+	const struct url *url = replay->config->relay;
 	uint16_t control = url->port ? url->port : CONTROL_PORT;
 	uint16_t data = url->second_port ? url->second_port : (uint16_t)(control + 1);
-	int r = recorded_open(play->source, &play->trace, &play->err);
+	int r = recorded_open(replay->source, &replay->trace, &replay->err);
 
 	if (r < 0) {
 		return r;
 	}
-	choose_names(play);
-	play->first_ns = first_begin(&play->trace);
-	play->control = play_connect(url, control, &play->err);
-	play->data = play->control < 0 ? -1 : play_connect(url, data, &play->err);
-	r = play->control < 0 ? play->control : play->data < 0 ? play->data : 0;
-	r = r < 0 ? r : play_open(play);
-	r = r < 0 || !play->config->wait_viewer ? r : wait_viewer(play);
-	r = r < 0 ? r : play_send_metadata(play);
-	r = r < 0 ? r : play_packets(play);
-	return r < 0 ? r : play_close(play);
+	choose_names(replay);
+	replay->first_ns = first_begin(&replay->trace);
+	replay->control = replay_connect(url, control, &replay->err);
+	replay->data = replay->control < 0 ? -1 : replay_connect(url, data, &replay->err);
+	r = replay->control < 0 ? replay->control : replay->data < 0 ? replay->data : 0;
+	r = r < 0 ? r : replay_open(replay);
+	r = r < 0 || !replay->config->wait_viewer ? r : wait_viewer(replay);
+	r = r < 0 ? r : replay_send_metadata(replay);
+	r = r < 0 ? r : replay_packets(replay);
+	return r < 0 ? r : replay_close(replay);
 }
 
-static void hang_up(struct play *play)
+static void hang_up(struct replay *replay)
 {
-	if (play->data >= 0) {
-		(void)close(play->data);
+	if (replay->data >= 0) {
+		(void)close(replay->data);
 	}
-	if (play->control >= 0) {
-		(void)close(play->control);
+	if (replay->control >= 0) {
+		(void)close(replay->control);
 	}
-	recorded_close(&play->trace);
-	free(play->session);
-	free(play->host);
-	free(play->path);
-	play->session = play->host = play->path = NULL;
-	play->replies = 0;
+	recorded_close(&replay->trace);
+	free(replay->session);
+	free(replay->host);
+	free(replay->path);
+	replay->session = replay->host = replay->path = NULL;
+	replay->replies = 0;
 }
 
-static void say_done(const struct play *play, uint64_t wall)
+static void say_done(const struct replay *replay, uint64_t wall)
 {
 	char bytes[UNITS_TEXT_MAX], time_text[UNITS_TEXT_MAX];
 
-	if (play->config->verbosity >= 0) {
-		play->config->say("%s: %" PRIu64 " packets, %s in %s", play->source->name,
-				  play->packets, units_bytes(bytes, play->bytes),
-				  units_ns(time_text, wall));
+	if (replay->config->verbosity >= 0) {
+		replay->config->say("%s: %" PRIu64 " packets, %s in %s", replay->source->name,
+				    replay->packets, units_bytes(bytes, replay->bytes),
+				    units_ns(time_text, wall));
 	}
 }
 
-static void *play_thread(void *arg)
+static void *replay_thread(void *arg)
 {
-	struct play *play = arg;
+	struct replay *replay = arg;
 	intptr_t r = 0;
 
-	for (uint64_t i = 0; r == 0 && i < play->config->loops && !*play->config->stop; i++) {
+	for (uint64_t i = 0; r == 0 && i < replay->config->loops && !*replay->config->stop; i++) {
 		uint64_t begin = now_monotonic_ns();
 
-		play->control = play->data = -1;
-		play->packets = play->bytes = 0;
-		r = play_once(play);
-		hang_up(play);
+		replay->control = replay->data = -1;
+		replay->packets = replay->bytes = 0;
+		r = replay_once(replay);
+		hang_up(replay);
 		if (r < 0) {
-			play->config->say("%s: %s", play->source->name, play->err.text);
+			replay->config->say("%s: %s", replay->source->name, replay->err.text);
 		} else {
-			say_done(play, now_monotonic_ns() - begin);
+			say_done(replay, now_monotonic_ns() - begin);
 		}
 	}
-	message_fini(&play->message);
-	vec_fini(&play->streams);
-	free(play->buffer);
+	message_fini(&replay->message);
+	vec_fini(&replay->streams);
+	free(replay->buffer);
 	return (void *)r;
 }
 
-int player_run(const struct player_config *config, const struct recorded_paths *traces)
+int replay_run(const struct replay_config *config, const struct recorded_paths *traces)
 {
 	size_t count = traces->at.count;
-	struct play *plays = mem_alloc((count + 1) * sizeof(*plays));
+	struct replay *replays = mem_alloc((count + 1) * sizeof(*replays));
 	pthread_t *threads = mem_alloc((count + 1) * sizeof(*threads));
 	int failed = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		plays[i].config = config;
-		plays[i].source = &traces->at.at[i];
-		plays[i].number = (unsigned int)i;
-		if (pthread_create(&threads[i], NULL, play_thread, &plays[i]) != 0) {
+		replays[i].config = config;
+		replays[i].source = &traces->at.at[i];
+		replays[i].number = (unsigned int)i;
+		if (pthread_create(&threads[i], NULL, replay_thread, &replays[i]) != 0) {
 			config->say("cannot start a thread for %s", traces->at.at[i].name);
 			abort();
 		}
@@ -426,6 +427,6 @@ int player_run(const struct player_config *config, const struct recorded_paths *
 		failed = (intptr_t)result < 0 ? -EIO : failed;
 	}
 	free(threads);
-	free(plays);
+	free(replays);
 	return failed;
 }

@@ -17,7 +17,7 @@
 #include "live/url.h"
 #include "recorded/recorded.h"
 
-struct player_config {
+struct replay_config {
 	const struct url *relay;    /* port: control (5342), second_port: data (control + 1) */
 	const char *session, *host; /* NULL: each trace's own */
 	double speed;               /* 0: as fast as possible */
@@ -32,6 +32,6 @@ struct player_config {
 };
 
 /* Plays all of @traces at the same time.  Negative if any failed; that was said. */
-int player_run(const struct player_config *config, const struct recorded_paths *traces);
+int replay_run(const struct replay_config *config, const struct recorded_paths *traces);
 
 #endif

@@ -19,8 +19,8 @@
 #include "base/probe.h"
 #include "live/resolve.h"
 
-struct link {
-	const struct link_events *events;
+struct relay_connection {
+	const struct relay_connection_events *events;
 	void *user;
 	struct viewer viewer;
 	struct event_base *base;
@@ -37,118 +37,120 @@ struct link {
 	bool *is_freed; /* set when freed inside a callback */
 };
 
-static void close_socket(struct link *link)
+static void close_socket(struct relay_connection *connection)
 {
-	if (link->fd >= 0) {
-		event_free(link->reading);
-		event_free(link->writing);
-		(void)close(link->fd);
-		link->fd = -1;
+	if (connection->fd >= 0) {
+		event_free(connection->reading);
+		event_free(connection->writing);
+		(void)close(connection->fd);
+		connection->fd = -1;
 	}
 }
 
-static void fail(struct link *link)
+static void fail(struct relay_connection *connection)
 {
-	close_socket(link);
-	(void)event_del(link->timer);
-	link->events->on_closed(link->user, &link->err);
+	close_socket(connection);
+	(void)event_del(connection->timer);
+	connection->events->on_closed(connection->user, &connection->err);
 }
 
-static void fail_errno(struct link *link, const char *doing, int code)
+static void fail_errno(struct relay_connection *connection, const char *doing, int code)
 {
-	(void)err_raise(&link->err, -EIO, "%s: %s", doing, strerror(code));
-	fail(link);
+	(void)err_raise(&connection->err, -EIO, "%s: %s", doing, strerror(code));
+	fail(connection);
 }
 
 /* The relay owes a reply: how long it may stay silent. */
-static void watch_silence(struct link *link)
+static void watch_silence(struct relay_connection *connection)
 {
 	struct timeval limit = { .tv_sec = RELAY_SILENCE_S };
 
-	if (viewer_pending(&link->viewer) > 0) {
-		(void)event_add(link->timer, &limit);
+	if (viewer_pending(&connection->viewer) > 0) {
+		(void)event_add(connection->timer, &limit);
 	} else {
-		(void)event_del(link->timer);
+		(void)event_del(connection->timer);
 	}
 }
 
 static void on_silence(evutil_socket_t fd, short what, void *arg)
 {
-	struct link *link = arg;
+	struct relay_connection *connection = arg;
 
 	(void)fd;
 	(void)what;
-	(void)err_raise(&link->err, -ETIMEDOUT, "no %s for %d s",
-			link->is_connected ? "reply" : "connection",
-			link->is_connected ? RELAY_SILENCE_S : RELAY_CONNECT_S);
-	fail(link);
+	(void)err_raise(&connection->err, -ETIMEDOUT, "no %s for %d s",
+			connection->is_connected ? "reply" : "connection",
+			connection->is_connected ? RELAY_SILENCE_S : RELAY_CONNECT_S);
+	fail(connection);
 }
 
 /* Like recv(): small replies come several at once, packets go where they belong. */
-static ssize_t get_bytes(struct link *link, uint8_t *into, size_t len)
+static ssize_t get_bytes(struct relay_connection *connection, uint8_t *into, size_t len)
 {
 	int one = 1;
 
-	if (link->ahead_used == link->ahead_count) {
-		bool is_small = len < sizeof(link->ahead);
+	if (connection->ahead_used == connection->ahead_count) {
+		bool is_small = len < sizeof(connection->ahead);
 		ssize_t got;
 
-		if (link->is_drained) {
+		if (connection->is_drained) {
 			errno = EAGAIN;
 			return -1;
 		}
-		(void)setsockopt(link->fd, IPPROTO_TCP, TCP_QUICKACK, &one, sizeof(one));
-		got = recv(link->fd, is_small ? link->ahead : into,
-			   is_small ? sizeof(link->ahead) : len, 0);
-		link->is_drained = got >= 0 && (size_t)got < (is_small ? sizeof(link->ahead) : len);
+		(void)setsockopt(connection->fd, IPPROTO_TCP, TCP_QUICKACK, &one, sizeof(one));
+		got = recv(connection->fd, is_small ? connection->ahead : into,
+			   is_small ? sizeof(connection->ahead) : len, 0);
+		connection->is_drained =
+			got >= 0 && (size_t)got < (is_small ? sizeof(connection->ahead) : len);
 		if (got <= 0 || !is_small) {
 			return got;
 		}
-		link->ahead_used = 0;
-		link->ahead_count = (size_t)got;
+		connection->ahead_used = 0;
+		connection->ahead_count = (size_t)got;
 	}
-	if (len > link->ahead_count - link->ahead_used) {
-		len = link->ahead_count - link->ahead_used;
+	if (len > connection->ahead_count - connection->ahead_used) {
+		len = connection->ahead_count - connection->ahead_used;
 	}
-	memcpy(into, link->ahead + link->ahead_used, len);
-	link->ahead_used += len;
+	memcpy(into, connection->ahead + connection->ahead_used, len);
+	connection->ahead_used += len;
 	return (ssize_t)len;
 }
 
 /* One receive; false when there is nothing more now or the link is gone. */
-static bool receive(struct link *link)
+static bool receive(struct relay_connection *connection)
 {
 	struct viewer_reply reply;
 	bool is_freed = false;
 	int r;
 	size_t len;
-	uint8_t *into = viewer_want(&link->viewer, &len);
-	ssize_t got = get_bytes(link, into, len);
+	uint8_t *into = viewer_want(&connection->viewer, &len);
+	ssize_t got = get_bytes(connection, into, len);
 
 	if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
 		return false;
 	}
 	if (got <= 0) {
 		if (got == 0) {
-			(void)err_raise(&link->err, -EPIPE, "the relay closed the connection");
-			fail(link);
+			(void)err_raise(&connection->err, -EPIPE,
+					"the relay closed the connection");
+			fail(connection);
 		} else {
-			fail_errno(link, "receiving", errno);
+			fail_errno(connection, "receiving", errno);
 		}
 		return false;
 	}
-	r = viewer_fed(&link->viewer, (size_t)got, &reply, &link->err);
+	r = viewer_fed(&connection->viewer, (size_t)got, &reply, &connection->err);
 	if (r > 0) {
 		probe_reply((uint32_t)reply.command, (uint64_t)got);
-		link->is_freed = &is_freed;
-		r = link->events->on_reply(link->user, &reply, &link->err);
+		connection->is_freed = &is_freed;
+		r = connection->events->on_reply(connection->user, &reply, &connection->err);
 		if (is_freed) {
 			return false;
 		}
-		link->is_freed = NULL;
+		connection->is_freed = NULL;
 	}
 	if (r < 0) {
-		fail(link);
+		fail(connection);
 		return false;
 	}
 	return true;
@@ -156,153 +158,159 @@ static bool receive(struct link *link)
 
 static void on_readable(evutil_socket_t fd, short what, void *arg)
 {
-	struct link *link = arg;
+	struct relay_connection *connection = arg;
 
 	(void)fd;
 	(void)what;
-	link->is_drained = false;
+	connection->is_drained = false;
 	for (unsigned int i = 0; i < RELAY_RECEIVES_MAX; i++) {
-		if (!receive(link)) {
+		if (!receive(connection)) {
 			return;
 		}
 	}
-	if (link->ahead_used < link->ahead_count) {
-		event_active(link->reading, EV_READ, 0); /* the socket does not tell of these */
+	if (connection->ahead_used < connection->ahead_count) {
+		event_active(connection->reading, EV_READ,
+			     0); /* the socket does not tell of these */
 	}
 }
 
-static void try_address(struct link *link);
+static void try_address(struct relay_connection *connection);
 
 static void on_writable(evutil_socket_t fd, short what, void *arg)
 {
-	struct link *link = arg;
+	struct relay_connection *connection = arg;
 	socklen_t len = sizeof(int);
 	int code = 0;
 
 	(void)what;
-	if (!link->is_connected) {
+	if (!connection->is_connected) {
 		if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &len) < 0 || code != 0) {
-			(void)err_raise(&link->err, -EIO, "connecting: %s",
+			(void)err_raise(&connection->err, -EIO, "connecting: %s",
 					strerror(code ? code : errno));
-			link->address = link->address->ai_next;
-			try_address(link);
+			connection->address = connection->address->ai_next;
+			try_address(connection);
 			return;
 		}
-		link->is_connected = true;
-		(void)event_del(link->timer);
-		(void)event_add(link->reading, NULL);
-		link->events->on_connected(link->user);
+		connection->is_connected = true;
+		(void)event_del(connection->timer);
+		(void)event_add(connection->reading, NULL);
+		connection->events->on_connected(connection->user);
 		return;
 	}
-	link_send(link);
+	relay_connection_send(connection);
 }
 
-void link_send(struct link *link)
+void relay_connection_send(struct relay_connection *connection)
 {
-	while (link->is_connected && link->sent < link->viewer.out.count) {
-		ssize_t put = send(link->fd, link->viewer.out.at + link->sent,
-				   link->viewer.out.count - link->sent, MSG_NOSIGNAL);
+	while (connection->is_connected && connection->sent < connection->viewer.out.count) {
+		ssize_t put = send(connection->fd, connection->viewer.out.at + connection->sent,
+				   connection->viewer.out.count - connection->sent, MSG_NOSIGNAL);
 
 		if (put < 0 && errno == EINTR) {
 			continue;
 		}
 		if (put < 0) {
 			if (errno == EAGAIN) {
-				(void)event_add(link->writing, NULL);
+				(void)event_add(connection->writing, NULL);
 			}
 			break; /* any other error shows when receiving */
 		}
-		link->sent += (size_t)put;
+		connection->sent += (size_t)put;
 	}
-	if (link->sent == link->viewer.out.count) {
-		link->sent = 0;
-		link->viewer.out.count = 0;
+	if (connection->sent == connection->viewer.out.count) {
+		connection->sent = 0;
+		connection->viewer.out.count = 0;
 	}
-	if (link->is_connected) {
-		watch_silence(link);
+	if (connection->is_connected) {
+		watch_silence(connection);
 	}
 }
 
 /* Connects to the next address of the host; when all have refused, the link has failed. */
-static void try_address(struct link *link)
+static void try_address(struct relay_connection *connection)
 {
 	int one = 1;
 
-	for (; link->address; link->address = link->address->ai_next) {
-		close_socket(link);
-		link->fd = socket(link->address->ai_family,
-				  SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-		if (link->fd < 0) {
-			(void)err_raise(&link->err, -errno, "connecting: %s", strerror(errno));
+	for (; connection->address; connection->address = connection->address->ai_next) {
+		close_socket(connection);
+		connection->fd = socket(connection->address->ai_family,
+					SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+		if (connection->fd < 0) {
+			(void)err_raise(&connection->err, -errno, "connecting: %s",
+					strerror(errno));
 			continue;
 		}
-		link->reading =
-			event_new(link->base, link->fd, EV_READ | EV_PERSIST, on_readable, link);
-		link->writing = event_new(link->base, link->fd, EV_WRITE, on_writable, link);
-		(void)setsockopt(link->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-		(void)setsockopt(link->fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
-		if (connect(link->fd, link->address->ai_addr, link->address->ai_addrlen) == 0 ||
+		connection->reading = event_new(connection->base, connection->fd,
+						EV_READ | EV_PERSIST, on_readable, connection);
+		connection->writing = event_new(connection->base, connection->fd, EV_WRITE,
+						on_writable, connection);
+		(void)setsockopt(connection->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+		(void)setsockopt(connection->fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
+		if (connect(connection->fd, connection->address->ai_addr,
+			    connection->address->ai_addrlen) == 0 ||
 		    errno == EINPROGRESS) {
-			(void)event_add(link->writing, NULL);
+			(void)event_add(connection->writing, NULL);
 			return;
 		}
-		(void)err_raise(&link->err, -errno, "connecting: %s", strerror(errno));
+		(void)err_raise(&connection->err, -errno, "connecting: %s", strerror(errno));
 	}
-	fail(link);
+	fail(connection);
 }
 
 static void on_resolved(void *user, int code, struct addrinfo *found)
 {
-	struct link *link = user;
+	struct relay_connection *connection = user;
 
-	link->resolving = NULL;
+	connection->resolving = NULL;
 	if (code != 0) {
-		(void)err_raise(&link->err, -ENOENT, "%s", gai_strerror(code));
-		fail(link);
+		(void)err_raise(&connection->err, -ENOENT, "%s", gai_strerror(code));
+		fail(connection);
 		return;
 	}
-	link->addresses = found;
-	link->address = found;
-	try_address(link);
+	connection->addresses = found;
+	connection->address = found;
+	try_address(connection);
 }
 
-struct link *link_new(struct event_base *base, const struct link_address *address,
-		      const struct link_events *events, void *user)
+struct relay_connection *relay_connection_new(struct event_base *base,
+					      const struct relay_address *address,
+					      const struct relay_connection_events *events,
+					      void *user)
 {
-	struct link *link = mem_alloc(sizeof(*link));
+	struct relay_connection *connection = mem_alloc(sizeof(*connection));
 	struct timeval limit = { .tv_sec = RELAY_CONNECT_S };
 
-	link->events = events;
-	link->user = user;
-	link->base = base;
-	link->fd = -1;
-	viewer_init(&link->viewer);
-	link->timer = event_new(base, -1, 0, on_silence, link);
-	(void)event_add(link->timer, &limit);
-	link->resolving = resolve_start(base, address->host, address->port, address->family,
-					on_resolved, link);
-	return link;
+	connection->events = events;
+	connection->user = user;
+	connection->base = base;
+	connection->fd = -1;
+	viewer_init(&connection->viewer);
+	connection->timer = event_new(base, -1, 0, on_silence, connection);
+	(void)event_add(connection->timer, &limit);
+	connection->resolving = resolve_start(base, address->host, address->port, address->family,
+					      on_resolved, connection);
+	return connection;
 }
 
-void link_free(struct link *link)
+void relay_connection_free(struct relay_connection *connection)
 {
-	if (!link) {
+	if (!connection) {
 		return;
 	}
-	if (link->is_freed) {
-		*link->is_freed = true;
+	if (connection->is_freed) {
+		*connection->is_freed = true;
 	}
-	resolve_cancel(link->resolving);
-	close_socket(link);
-	event_free(link->timer);
-	if (link->addresses) {
-		freeaddrinfo(link->addresses);
+	resolve_cancel(connection->resolving);
+	close_socket(connection);
+	event_free(connection->timer);
+	if (connection->addresses) {
+		freeaddrinfo(connection->addresses);
 	}
-	viewer_fini(&link->viewer);
-	free(link);
+	viewer_fini(&connection->viewer);
+	free(connection);
 }
 
-struct viewer *link_viewer(struct link *link)
+struct viewer *relay_connection_viewer(struct relay_connection *connection)
 {
-	return &link->viewer;
+	return &connection->viewer;
 }

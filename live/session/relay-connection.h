@@ -13,10 +13,10 @@
 #include "relay/viewer.h"
 
 struct event_base;
-struct link;
+struct relay_connection;
 struct sockaddr;
 
-struct link_events {
+struct relay_connection_events {
 	void (*on_connected)(void *user);
 	/* Negative: drop the connection, with @err as the reason. */
 	int (*on_reply)(void *user, const struct viewer_reply *reply, struct err *err);
@@ -25,20 +25,22 @@ struct link_events {
 };
 
 /* Where to connect; resolved anew at each attempt. */
-struct link_address {
+struct relay_address {
 	const char *host;
 	uint16_t port;
 	int family;
 };
 
 /* Starts to connect; the outcome is an event, never an immediate call. */
-struct link *link_new(struct event_base *base, const struct link_address *address,
-		      const struct link_events *events, void *user);
-void link_free(struct link *link);
+struct relay_connection *relay_connection_new(struct event_base *base,
+					      const struct relay_address *address,
+					      const struct relay_connection_events *events,
+					      void *user);
+void relay_connection_free(struct relay_connection *connection);
 
-struct viewer *link_viewer(struct link *link);
+struct viewer *relay_connection_viewer(struct relay_connection *connection);
 
 /* Sends what the viewer has in its out buffer. */
-void link_send(struct link *link);
+void relay_connection_send(struct relay_connection *connection);
 
 #endif

@@ -130,7 +130,7 @@ void session_on_metadata(void *user, uint64_t trace_id, const uint8_t *bytes, ui
 	}
 	if (!trace->trace) {
 		vec_append(&trace->metadata, bytes, len);
-		live_trace_bind(trace);
+		session_trace_bind(trace);
 		if (!trace->trace) {
 			return;
 		}
@@ -141,10 +141,10 @@ void session_on_metadata(void *user, uint64_t trace_id, const uint8_t *bytes, ui
 		history_metadata(trace->history, bytes, len);
 	}
 	if (trace_metadata(trace->trace, bytes, len, false, &err) < 0) {
-		live_trace_fail(trace, &err);
+		session_trace_fail(trace, &err);
 	}
 	vec_fini(&trace->metadata);
-	live_trace_note_plan(trace);
+	session_trace_note_plan(trace);
 	if (trace->has_plan) {
 		push_waiting(trace);
 	}

@@ -33,9 +33,9 @@ struct live_stream {
 struct session {
 	struct session_owner owner;
 	struct viewer_session listed;
-	struct link_address address;
+	struct relay_address address;
 	enum session_state state;
-	struct link *link;
+	struct relay_connection *connection;
 	struct client *client;
 	struct event *timer;
 	struct decoder *decoder;
@@ -70,17 +70,17 @@ bool session_may_fetch(void *user, void *arg);
 
 /* The trace that the relay calls so, made when new. */
 struct live_trace *session_find_trace(struct session *session, uint64_t relay_id, const char *path);
-void live_trace_free(struct live_trace *trace);
+void session_trace_free(struct live_trace *trace);
 /* Packets that came before their metadata go. */
-void live_trace_drop_waiting(struct live_trace *trace);
-void live_trace_account(const struct live_trace *trace, struct run_summary *summary);
+void session_trace_drop_waiting(struct live_trace *trace);
+void session_trace_account(const struct live_trace *trace, struct run_summary *summary);
 /* Its last window and total; or (@is_over is false) its state is left, if states are kept. */
-void live_trace_finish(struct live_trace *trace, const char *reason, bool is_over);
+void session_trace_finish(struct live_trace *trace, const char *reason, bool is_over);
 /* Decides which engine trace the metadata is for, once it tells. */
-void live_trace_bind(struct live_trace *trace);
+void session_trace_bind(struct live_trace *trace);
 /* It cannot be analysed. */
-void live_trace_fail(struct live_trace *trace, const struct err *err);
+void session_trace_fail(struct live_trace *trace, const struct err *err);
 /* There is new metadata: it may be whole enough to be shown. */
-void live_trace_note_plan(struct live_trace *trace);
+void session_trace_note_plan(struct live_trace *trace);
 
 #endif

@@ -50,7 +50,7 @@ struct live_trace *session_find_trace(struct session *session, uint64_t relay_id
 	return trace;
 }
 
-void live_trace_drop_waiting(struct live_trace *trace)
+void session_trace_drop_waiting(struct live_trace *trace)
 {
 	for (size_t i = 0; i < trace->waiting.count; i++) {
 		free(trace->waiting.at[i].bytes);
@@ -58,21 +58,21 @@ void live_trace_drop_waiting(struct live_trace *trace)
 	trace->waiting.count = 0;
 }
 
-void live_trace_free(struct live_trace *trace)
+void session_trace_free(struct live_trace *trace)
 {
 	if (trace->trace) {
 		trace_free(trace->trace);
 	}
 	history_trace_free(trace->history);
-	gather_free(trace->gather);
-	live_trace_drop_waiting(trace);
+	rollup_free(trace->rollup);
+	session_trace_drop_waiting(trace);
 	vec_fini(&trace->waiting);
 	vec_fini(&trace->metadata);
-	trace_identity_fini(&trace->identity);
+	output_trace_fini(&trace->identity);
 	free(trace);
 }
 
-void live_trace_account(const struct live_trace *trace, struct run_summary *summary)
+void session_trace_account(const struct live_trace *trace, struct run_summary *summary)
 {
 	if (trace->trace) {
 		const struct merger_account *account = trace_account(trace->trace);
@@ -106,7 +106,7 @@ static bool leave_state(struct live_trace *trace, bool is_over)
 	return true;
 }
 
-void live_trace_finish(struct live_trace *trace, const char *reason, bool is_over)
+void session_trace_finish(struct live_trace *trace, const char *reason, bool is_over)
 {
 	struct session *session = trace->session;
 
@@ -120,7 +120,7 @@ void live_trace_finish(struct live_trace *trace, const char *reason, bool is_ove
 		if (!session->owner.checkpoint_file || !leave_state(trace, is_over)) {
 			trace_finish(trace->trace, now_wall_ns());
 		}
-		live_trace_account(trace, &session->account);
+		session_trace_account(trace, &session->account);
 	}
 	if (trace->has_attached) {
 		session->owner.on_attach(session->owner.user, &trace->identity, false, reason);
@@ -180,8 +180,8 @@ static void resume_trace(struct live_trace *trace, struct live_trace *away)
 	away->has_attached = false;
 	trace->history = away->history;
 	away->history = NULL;
-	trace->gather = away->gather;
-	away->gather = NULL;
+	trace->rollup = away->rollup;
+	away->rollup = NULL;
 	if (trace->history) {
 		history_metadata_restart(trace->history);
 	}
@@ -218,14 +218,14 @@ static void new_trace(struct live_trace *trace, const uint8_t uuid[16])
 		trace->trace = trace_new(session->owner.engine, trace);
 		session_say(session, 0, "%s; it begins anew", err.text);
 	} else if (r > 0) {
-		live_trace_account(trace, &trace->before);
+		session_trace_account(trace, &trace->before);
 		session_say(session, 0, "goes on from %s",
 			    checkpoint_file_path(session->owner.checkpoint_file));
 	}
 }
 
 /* Decides which engine trace the metadata is for. */
-void live_trace_bind(struct live_trace *trace)
+void session_trace_bind(struct live_trace *trace)
 {
 	struct session *session = trace->session;
 	struct live_trace *away = NULL;
@@ -248,19 +248,19 @@ void live_trace_bind(struct live_trace *trace)
 	open_streams(trace);
 }
 
-void live_trace_fail(struct live_trace *trace, const struct err *err)
+void session_trace_fail(struct live_trace *trace, const struct err *err)
 {
 	struct engine_warning warning = { .what = "trace", .packet = -1 };
 
 	trace->has_failed = true;
-	live_trace_drop_waiting(trace);
+	session_trace_drop_waiting(trace);
 	(void)snprintf(warning.message, sizeof(warning.message),
 		       "the trace %.100s is skipped: %.350s",
 		       trace->identity.path ? trace->identity.path : "", err->text);
 	trace_warn(trace->trace, &warning);
 }
 
-void live_trace_note_plan(struct live_trace *trace)
+void session_trace_note_plan(struct live_trace *trace)
 {
 	const struct plan *plan = trace_plan(trace->trace);
 	const struct env_entry *domain;

@@ -42,10 +42,10 @@ static void exclude_silent(struct session *session)
 	}
 }
 
-static void drop_link(struct session *session)
+static void drop_connection(struct session *session)
 {
-	link_free(session->link);
-	session->link = NULL;
+	relay_connection_free(session->connection);
+	session->connection = NULL;
 	client_free(session->client);
 	session->client = NULL;
 	(void)event_del(session->timer);
@@ -140,7 +140,7 @@ static void go_on(struct session *session)
 		return;
 	}
 	exclude_silent(session);
-	link_send(session->link);
+	relay_connection_send(session->connection);
 	due = client_due(session->client);
 	left = due > now ? due - now : 0;
 	left = left > NS_PER_S ? NS_PER_S : left;
@@ -154,7 +154,7 @@ static void on_connected(void *user)
 	struct session *session = user;
 
 	client_start(session->client, now_monotonic_ns());
-	link_send(session->link);
+	relay_connection_send(session->connection);
 }
 
 static int on_reply(void *user, const struct viewer_reply *reply, struct err *err)
@@ -170,7 +170,7 @@ static int on_reply(void *user, const struct viewer_reply *reply, struct err *er
 	}
 	if (session->is_finishing) {
 		session->is_finishing = false;
-		drop_link(session);
+		drop_connection(session);
 	}
 	return 0;
 }
@@ -189,10 +189,10 @@ static void go_away(struct session *session)
 	}
 	session->streams.count = 0;
 	for (size_t i = 0; i < session->traces.count; i++) {
-		live_trace_drop_waiting(session->traces.at[i]);
+		session_trace_drop_waiting(session->traces.at[i]);
 		session->traces.at[i]->is_away = true;
 	}
-	drop_link(session);
+	drop_connection(session);
 	set_state(session, SESSION_AWAY);
 }
 
@@ -211,7 +211,7 @@ static void on_closed(void *user, const struct err *err)
 	go_away(session);
 }
 
-static const struct link_events link_events = {
+static const struct relay_connection_events relay_connection_events = {
 	.on_connected = on_connected,
 	.on_reply = on_reply,
 	.on_closed = on_closed,
@@ -272,7 +272,7 @@ void session_tick(struct session *session)
 		go_on(session);
 		if (session->is_finishing) {
 			session->is_finishing = false;
-			drop_link(session);
+			drop_connection(session);
 		}
 	}
 }
@@ -280,7 +280,7 @@ void session_tick(struct session *session)
 /* ---- lifecycle ---- */
 
 struct session *session_new(const struct session_owner *owner, const struct viewer_session *listed,
-			    const struct link_address *address)
+			    const struct relay_address *address)
 {
 	struct session *session = mem_alloc(sizeof(*session));
 
@@ -313,12 +313,13 @@ void session_connect(struct session *session, const struct viewer_session *liste
 		.user = session,
 	};
 
-	assert(!session->link);
+	assert(!session->connection);
 	session->skips = false;
 	session->listed = *listed;
 	session->state = SESSION_CONNECTING;
-	session->link = link_new(session->owner.base, &session->address, &link_events, session);
-	session->client = client_new(&config, link_viewer(session->link));
+	session->connection = relay_connection_new(session->owner.base, &session->address,
+						   &relay_connection_events, session);
+	session->client = client_new(&config, relay_connection_viewer(session->connection));
 }
 
 void session_free(struct session *session)
@@ -326,13 +327,13 @@ void session_free(struct session *session)
 	if (!session) {
 		return;
 	}
-	drop_link(session);
+	drop_connection(session);
 	for (size_t i = 0; i < session->streams.count; i++) {
 		free(session->streams.at[i]->name);
 		free(session->streams.at[i]);
 	}
 	for (size_t i = 0; i < session->traces.count; i++) {
-		live_trace_free(session->traces.at[i]);
+		session_trace_free(session->traces.at[i]);
 	}
 	vec_fini(&session->streams);
 	vec_fini(&session->traces);
@@ -367,11 +368,11 @@ void session_set_listed(struct session *session, bool is_listed)
 void session_finish(struct session *session, const char *reason, bool is_over)
 {
 	for (size_t i = 0; i < session->traces.count; i++) {
-		live_trace_finish(session->traces.at[i], reason, is_over);
+		session_trace_finish(session->traces.at[i], reason, is_over);
 	}
 	session->owner.on_finished(session->owner.user, session);
 	for (size_t i = 0; i < session->traces.count; i++) {
-		live_trace_free(session->traces.at[i]);
+		session_trace_free(session->traces.at[i]);
 	}
 	session->traces.count = 0;
 	for (size_t i = 0; i < session->streams.count; i++) {
@@ -417,7 +418,7 @@ void session_account(const struct session *session, struct run_summary *summary)
 	summary->packets += session->account.packets;
 	summary->bytes += session->account.bytes;
 	for (size_t i = 0; i < session->traces.count; i++) {
-		live_trace_account(session->traces.at[i], summary);
+		session_trace_account(session->traces.at[i], summary);
 	}
 }
 

@@ -61,12 +61,12 @@ struct live_trace {
 	VEC(uint8_t) metadata;         /* gathered before the trace is known */
 	VEC(struct waiting) waiting;   /* packets that came before their metadata */
 	struct history_trace *history; /* NULL: none is kept */
-	struct gather *gather;         /* NULL: windows are shown as they come */
+	struct rollup *rollup;         /* NULL: windows are shown as they come */
 	struct run_summary before;     /* what another run had of it */
 };
 
 struct session *session_new(const struct session_owner *owner, const struct viewer_session *listed,
-			    const struct link_address *address);
+			    const struct relay_address *address);
 void session_free(struct session *session);
 void *session_owner_user(const struct session *session);
 

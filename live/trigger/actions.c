@@ -33,20 +33,20 @@ struct action {
 	uint64_t until; /* s */
 };
 
-struct watch {
+struct actions {
 	VEC(struct watched *) all;
 	VEC(struct action) running;
-	watch_capture_fn *capture; /* NULL: nobody captures */
+	actions_capture_fn *capture; /* NULL: nobody captures */
 	bool is_dry;
 	void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 };
 
-struct watch *watch_new(void (*say)(const char *fmt, ...))
+struct actions *actions_new(void (*say)(const char *fmt, ...))
 {
-	struct watch *watch = mem_alloc(sizeof(*watch));
+	struct actions *actions = mem_alloc(sizeof(*actions));
 
-	watch->say = say;
-	return watch;
+	actions->say = say;
+	return actions;
 }
 
 static uint64_t now_s(void)
@@ -55,12 +55,12 @@ static uint64_t now_s(void)
 }
 
 /* Takes leave of commands that have ended, and of those that take too long. */
-static void reap(struct watch *watch, bool all)
+static void reap(struct actions *actions, bool all)
 {
 	size_t retained = 0;
 
-	for (size_t i = 0; i < watch->running.count; i++) {
-		struct action *action = &watch->running.at[i];
+	for (size_t i = 0; i < actions->running.count; i++) {
+		struct action *action = &actions->running.at[i];
 
 		if (waitpid(action->pid, NULL, WNOHANG) != 0) {
 			continue;
@@ -69,43 +69,44 @@ static void reap(struct watch *watch, bool all)
 			(void)kill(-action->pid, SIGKILL);
 			(void)waitpid(action->pid, NULL, 0);
 			if (!all) {
-				watch->say("a trigger's command took more than %d s and was killed",
-					   ACTION_SECONDS_MAX);
+				actions->say(
+					"a trigger's command took more than %d s and was killed",
+					ACTION_SECONDS_MAX);
 			}
 			continue;
 		}
-		watch->running.at[retained++] = *action;
+		actions->running.at[retained++] = *action;
 	}
-	watch->running.count = retained;
+	actions->running.count = retained;
 }
 
-void watch_poll(struct watch *watch)
+void actions_poll(struct actions *actions)
 {
-	reap(watch, false);
+	reap(actions, false);
 }
 
 /* At the end commands may still say what there was, for a while. */
-static void finish(struct watch *watch)
+static void finish(struct actions *actions)
 {
 	const struct timespec moment = { .tv_nsec = 10000000 };
 	uint64_t until = now_s() + ACTION_SECONDS_LAST;
 
-	watch_poll(watch);
-	while (watch->running.count > 0 && now_s() < until) {
+	actions_poll(actions);
+	while (actions->running.count > 0 && now_s() < until) {
 		(void)nanosleep(&moment, NULL);
-		watch_poll(watch);
+		actions_poll(actions);
 	}
-	reap(watch, true);
+	reap(actions, true);
 }
 
-void watch_free(struct watch *watch)
+void actions_free(struct actions *actions)
 {
-	if (!watch) {
+	if (!actions) {
 		return;
 	}
-	finish(watch);
-	for (size_t i = 0; i < watch->all.count; i++) {
-		struct watched *watched = watch->all.at[i];
+	finish(actions);
+	for (size_t i = 0; i < actions->all.count; i++) {
+		struct watched *watched = actions->all.at[i];
 
 		trigger_free(watched->trigger);
 		for (size_t k = 0; k < watched->commands.count; k++) {
@@ -114,9 +115,9 @@ void watch_free(struct watch *watch)
 		vec_fini(&watched->commands);
 		free(watched);
 	}
-	vec_fini(&watch->all);
-	vec_fini(&watch->running);
-	free(watch);
+	vec_fini(&actions->all);
+	vec_fini(&actions->running);
+	free(actions);
 }
 
 /* ---- which ---- */
@@ -161,8 +162,8 @@ static int add_action(struct watched *watched, const char *action, struct err *e
 	return 0;
 }
 
-int watch_add(struct watch *watch, const char *name, const char *text, const char *action,
-	      struct err *err)
+int actions_add(struct actions *actions, const char *name, const char *text, const char *action,
+		struct err *err)
 {
 	struct trigger *trigger = trigger_new(name, text, err);
 	struct watched *watched;
@@ -172,36 +173,36 @@ int watch_add(struct watch *watch, const char *name, const char *text, const cha
 	}
 	watched = mem_alloc(sizeof(*watched));
 	watched->trigger = trigger;
-	*vec_push(&watch->all) = watched;
+	*vec_push(&actions->all) = watched;
 	return action ? add_action(watched, action, err) : 0;
 }
 
-size_t watch_count(const struct watch *watch)
+size_t actions_count(const struct actions *actions)
 {
-	return watch->all.count;
+	return actions->all.count;
 }
 
-void watch_on_capture(struct watch *watch, watch_capture_fn *capture)
+void actions_on_capture(struct actions *actions, actions_capture_fn *capture)
 {
-	watch->capture = capture;
+	actions->capture = capture;
 }
 
-bool watch_captures(const struct watch *watch)
+bool actions_captures(const struct actions *actions)
 {
-	for (size_t i = 0; i < watch->all.count; i++) {
-		if (watch->all.at[i]->captures) {
+	for (size_t i = 0; i < actions->all.count; i++) {
+		if (actions->all.at[i]->captures) {
 			return true;
 		}
 	}
 	return false;
 }
 
-void watch_dry_run(struct watch *watch)
+void actions_dry_run(struct actions *actions)
 {
-	watch->is_dry = true;
+	actions->is_dry = true;
 }
 
-void watch_add_analyses(const struct watch *watch, const struct analysis *list[ANALYSES_MAX])
+void actions_add_analyses(const struct actions *actions, const struct analysis *list[ANALYSES_MAX])
 {
 	bool used[ANALYSES_MAX] = { false };
 	size_t count = 0;
@@ -211,8 +212,8 @@ void watch_add_analyses(const struct watch *watch, const struct analysis *list[A
 			used[k] |= analyses[k] == list[i];
 		}
 	}
-	for (size_t i = 0; i < watch->all.count; i++) {
-		trigger_uses(watch->all.at[i]->trigger, used);
+	for (size_t i = 0; i < actions->all.count; i++) {
+		trigger_uses(actions->all.at[i]->trigger, used);
 	}
 	for (size_t k = 0; analyses[k]; k++) {
 		if (used[k]) {
@@ -256,7 +257,8 @@ static int end_section(const struct section *section, struct err *err)
 	return 0;
 }
 
-static int take_setting(struct watch *watch, struct section *section, char *line, struct err *err)
+static int take_setting(struct actions *actions, struct section *section, char *line,
+			struct err *err)
 {
 	char *equals = strchr(line, '='), *key, *value;
 
@@ -270,9 +272,9 @@ static int take_setting(struct watch *watch, struct section *section, char *line
 		return err_raise(err, -EINVAL, "expected [NAME] before this");
 	}
 	if (strcmp(key, "when") == 0 && !section->watched) {
-		int r = watch_add(watch, section->name, value, NULL, err);
+		int r = actions_add(actions, section->name, value, NULL, err);
 
-		section->watched = r == 0 ? watch->all.at[watch->all.count - 1] : NULL;
+		section->watched = r == 0 ? actions->all.at[actions->all.count - 1] : NULL;
 		return r;
 	}
 	if (strcmp(key, "do") == 0 && section->watched) {
@@ -281,7 +283,7 @@ static int take_setting(struct watch *watch, struct section *section, char *line
 	return err_raise(err, -EINVAL, "\"%.20s\": expected `when`, once, and then `do`", key);
 }
 
-static int take_line(struct watch *watch, struct section *section, char *line, struct err *err)
+static int take_line(struct actions *actions, struct section *section, char *line, struct err *err)
 {
 	size_t len = strlen(line);
 	int r;
@@ -290,7 +292,7 @@ static int take_line(struct watch *watch, struct section *section, char *line, s
 		return 0;
 	}
 	if (line[0] != '[') {
-		return take_setting(watch, section, line, err);
+		return take_setting(actions, section, line, err);
 	}
 	r = end_section(section, err);
 	if (r < 0) {
@@ -304,7 +306,7 @@ static int take_line(struct watch *watch, struct section *section, char *line, s
 	return 0;
 }
 
-int watch_add_file(struct watch *watch, const char *path, struct err *err)
+int actions_add_file(struct actions *actions, const char *path, struct err *err)
 {
 	FILE *file = fopen(path, "re");
 	struct section section = { 0 };
@@ -318,7 +320,7 @@ int watch_add_file(struct watch *watch, const char *path, struct err *err)
 	}
 	while (r == 0 && getline(&line, &size, file) >= 0) {
 		number++;
-		r = take_line(watch, &section, trim(line), &why);
+		r = take_line(actions, &section, trim(line), &why);
 	}
 	r = r == 0 ? end_section(&section, &why) : r;
 	free(line);
@@ -405,7 +407,7 @@ static FILE *line_of(const struct trace_identity *trace, const struct trigger_ev
 	return line;
 }
 
-static void run(struct watch *watch, const char *command, const struct trace_identity *trace,
+static void run(struct actions *actions, const char *command, const struct trace_identity *trace,
 		const struct trigger_event *event)
 {
 	char *facts[FACTS_MAX] = { NULL };
@@ -414,19 +416,19 @@ static void run(struct watch *watch, const char *command, const struct trace_ide
 	pid_t pid;
 	int r = 0;
 
-	watch_poll(watch);
-	if (watch->running.count >= ACTIONS_MAX) {
-		watch->say("trigger %s: %d commands are running; this one is not run", event->name,
-			   ACTIONS_MAX);
+	actions_poll(actions);
+	if (actions->running.count >= ACTIONS_MAX) {
+		actions->say("trigger %s: %d commands are running; this one is not run",
+			     event->name, ACTIONS_MAX);
 		return;
 	}
 	env = environment(trace, event, facts);
 	line = line_of(trace, event);
 	r = line ? start(command, env, fileno(line), &pid) : errno;
 	if (r != 0) {
-		watch->say("trigger %s: cannot run its command: %s", event->name, strerror(r));
+		actions->say("trigger %s: cannot run its command: %s", event->name, strerror(r));
 	} else {
-		*vec_push(&watch->running) =
+		*vec_push(&actions->running) =
 			(struct action){ .pid = pid, .until = now_s() + ACTION_SECONDS_MAX };
 	}
 	if (line) {
@@ -438,30 +440,30 @@ static void run(struct watch *watch, const char *command, const struct trace_ide
 	free(env);
 }
 
-void watch_report(struct watch *watch, struct output *output, const struct trace_identity *trace,
-		  const struct report *report, void *context)
+void actions_report(struct actions *actions, struct output *output,
+		    const struct trace_identity *trace, const struct report *report, void *context)
 {
 	struct trigger_event event;
 
-	watch_poll(watch);
-	for (size_t i = 0; i < watch->all.count; i++) {
-		struct watched *watched = watch->all.at[i];
+	actions_poll(actions);
+	for (size_t i = 0; i < actions->all.count; i++) {
+		struct watched *watched = actions->all.at[i];
 
 		if (!trigger_look(watched->trigger, trace, report, &event)) {
 			continue;
 		}
 		probe_trigger(event.name);
-		if (watched->prints || watch->is_dry) {
+		if (watched->prints || actions->is_dry) {
 			output_trigger(output, trace, &event);
 		}
-		if (watch->is_dry) {
+		if (actions->is_dry) {
 			continue;
 		}
-		if (watched->captures && watch->capture) {
-			watch->capture(context, trace, &event, watched->reports);
+		if (watched->captures && actions->capture) {
+			actions->capture(context, trace, &event, watched->reports);
 		}
 		for (size_t k = 0; k < watched->commands.count; k++) {
-			run(watch, watched->commands.at[k], trace, &event);
+			run(actions, watched->commands.at[k], trace, &event);
 		}
 	}
 }

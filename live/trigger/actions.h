@@ -21,36 +21,37 @@
 
 #include "live/trigger/trigger.h"
 
-struct watch;
+struct actions;
 
-struct watch *watch_new(void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2))));
+struct actions *actions_new(void (*say)(const char *fmt, ...)
+				    __attribute__((format(printf, 1, 2))));
 /* Waits a little for commands that still run, then kills them. */
-void watch_free(struct watch *watch); /* NULL is fine */
+void actions_free(struct actions *actions); /* NULL is fine */
 
 /* A trigger with one action; -EINVAL with the reason. */
-int watch_add(struct watch *watch, const char *name, const char *text, const char *action,
-	      struct err *err);
+int actions_add(struct actions *actions, const char *name, const char *text, const char *action,
+		struct err *err);
 /* All of a file; the reason names the line. */
-int watch_add_file(struct watch *watch, const char *path, struct err *err);
-size_t watch_count(const struct watch *watch);
+int actions_add_file(struct actions *actions, const char *path, struct err *err);
+size_t actions_count(const struct actions *actions);
 
 /* Adds the analyses that the triggers look at to @list, which ends with NULL. */
-void watch_add_analyses(const struct watch *watch, const struct analysis *list[ANALYSES_MAX]);
+void actions_add_analyses(const struct actions *actions, const struct analysis *list[ANALYSES_MAX]);
 
-/* What a `capture` does, with the context of watch_report(); @reports: and a report of it. */
-typedef void watch_capture_fn(void *context, const struct trace_identity *trace,
-			      const struct trigger_event *event, bool reports);
-void watch_on_capture(struct watch *watch, watch_capture_fn *capture);
+/* What a `capture` does, with the context of actions_report(); @reports: and a report of it. */
+typedef void actions_capture_fn(void *context, const struct trace_identity *trace,
+				const struct trigger_event *event, bool reports);
+void actions_on_capture(struct actions *actions, actions_capture_fn *capture);
 /* Whether any trigger captures. */
-bool watch_captures(const struct watch *watch);
+bool actions_captures(const struct actions *actions);
 /* From now on triggers are only printed, whatever their actions are. */
-void watch_dry_run(struct watch *watch);
+void actions_dry_run(struct actions *actions);
 
 /* Kills commands that take too long; call it now and then. */
-void watch_poll(struct watch *watch);
+void actions_poll(struct actions *actions);
 
 /* Looks at a window, after it was reported to @output. */
-void watch_report(struct watch *watch, struct output *output, const struct trace_identity *trace,
-		  const struct report *report, void *context);
+void actions_report(struct actions *actions, struct output *output,
+		    const struct trace_identity *trace, const struct report *report, void *context);
 
 #endif

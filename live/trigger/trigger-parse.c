@@ -389,11 +389,11 @@ static bool take_op(struct parser *p, struct condition *c)
 	return true;
 }
 
-void condition_free(struct condition *c)
+void trigger_condition_free(struct condition *c)
 {
 	if (c) {
-		condition_free(c->left);
-		condition_free(c->right);
+		trigger_condition_free(c->left);
+		trigger_condition_free(c->right);
 		free(c->figure.text);
 		free(c->figure.key);
 		free(c->figure.pattern);
@@ -418,7 +418,7 @@ static struct condition *take_one(struct parser *p, unsigned int depth)
 		c = take_any(p, depth + 1);
 		skip_space(p);
 		if (c && *p->at != ')') {
-			condition_free(c);
+			trigger_condition_free(c);
 			return fail(p, "expected )");
 		}
 		p->at += c != NULL;
@@ -426,7 +426,7 @@ static struct condition *take_one(struct parser *p, unsigned int depth)
 	}
 	c = mem_alloc(sizeof(*c));
 	if (!take_figure(p, &c->figure) || !take_op(p, c) || !take_value(p, c)) {
-		condition_free(c);
+		trigger_condition_free(c);
 		return NULL;
 	}
 	return c;
@@ -437,8 +437,8 @@ static struct condition *join(enum node_kind kind, struct condition *left, struc
 	struct condition *c;
 
 	if (!left || !right) {
-		condition_free(left);
-		condition_free(right);
+		trigger_condition_free(left);
+		trigger_condition_free(right);
 		return NULL;
 	}
 	c = mem_alloc(sizeof(*c));

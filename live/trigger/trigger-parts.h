@@ -63,7 +63,7 @@ struct trigger {
 	VEC(struct standing) standings;
 };
 
-void condition_free(struct condition *condition); /* NULL is fine */
+void trigger_condition_free(struct condition *condition); /* NULL is fine */
 
 /* Whether it is a time, in ns. */
 static inline bool figure_is_time(const struct figure *figure)

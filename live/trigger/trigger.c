@@ -23,8 +23,8 @@ void trigger_free(struct trigger *trigger)
 		vec_fini(&trigger->standings.at[i].rows);
 	}
 	vec_fini(&trigger->standings);
-	condition_free(trigger->when);
-	condition_free(trigger->until);
+	trigger_condition_free(trigger->when);
+	trigger_condition_free(trigger->until);
 	free(trigger->name);
 	free(trigger->text);
 	free(trigger);
@@ -224,7 +224,7 @@ static bool look_at(const struct condition *c, const struct look *look, struct t
 					 .limit = c->limit,
 					 .op = c->op };
 	if (row) {
-		row_text(value->row, table->table, row, CELL_MAX - 1);
+		format_row(value->row, table->table, row, CELL_MAX - 1);
 	}
 	return holds;
 }
@@ -246,7 +246,7 @@ static bool holds(const struct condition *c, const struct look *look, struct tri
 
 static struct standing *standing_of(struct trigger *trigger, const struct trace_identity *trace)
 {
-	char *name = trace_identity_text(trace, true);
+	char *name = output_trace_text(trace, true);
 	struct standing *standing;
 
 	for (size_t i = 0; i < trigger->standings.count; i++) {
@@ -286,9 +286,10 @@ static struct row_identity key_of(const struct figure *subject, const struct rep
 		return (struct row_identity){ row->id, 0 };
 	default: /* the number of an item, in two parts if it has an owner */
 		return (struct row_identity){ subject->table->owner_key
-						 ? (uint64_t)row->owner << 32 | (uint32_t)row->id
-						 : row->id,
-					 hash_name(row->name) };
+						      ? (uint64_t)row->owner << 32 |
+								(uint32_t)row->id
+						      : row->id,
+					      hash_name(row->name) };
 	}
 }
 
@@ -344,7 +345,8 @@ static void step(const struct stepping *stepping, const struct look *look,
 	}
 }
 
-static void step_row(const struct stepping *stepping, const struct look *look, struct row_identity key)
+static void step_row(const struct stepping *stepping, const struct look *look,
+		     struct row_identity key)
 {
 	struct row_standing *found = NULL, none = { .key = key };
 
@@ -431,7 +433,7 @@ static void say_value(char text[CELL_MAX], const struct trigger_value *v, double
 		(void)snprintf(text, CELL_MAX, "%.1f %%", value * 100);
 		return;
 	}
-	value_text(number, v->unit, value < 1.8e19 ? (uint64_t)(value + 0.5) : UINT64_MAX);
+	format_value(number, v->unit, value < 1.8e19 ? (uint64_t)(value + 0.5) : UINT64_MAX);
 	(void)snprintf(text, CELL_MAX, "%.40s%s", number, v->is_rate ? "/s" : "");
 }
 

@@ -21,8 +21,8 @@
 struct analyze {
 	const struct options *options;
 	struct output *output;
-	struct watch *watch;   /* triggers; NULL: none */
-	struct gather *gather; /* of the trace; NULL: windows are shown as they come */
+	struct actions *actions; /* triggers; NULL: none */
+	struct rollup *rollup;   /* of the trace; NULL: windows are shown as they come */
 	struct checkpoint_file *checkpoint_file; /* to go on from, and to leave; NULL: none */
 	struct merger_account before;            /* what was analysed by another run */
 	struct trace_identity identity;
@@ -83,7 +83,7 @@ void cmd_identify(struct trace_identity *identity, const struct metadata *types,
 	const struct env_entry *session = metadata_env(types, "trace_name");
 	const struct env_entry *domain = metadata_env(types, "domain");
 
-	trace_identity_fini(identity);
+	output_trace_fini(identity);
 	identity->host = host && host->text ? mem_strdup(host->text) : NULL;
 	identity->session = session && session->text ? mem_strdup(session->text) : NULL;
 	identity->domain = domain && domain->text ? mem_strdup(domain->text) : NULL;
@@ -147,9 +147,9 @@ static void on_report(void *user, const struct report *report)
 	struct analyze *a = user;
 
 	clear_progress(a);
-	gather_report(a->gather, report, show, a);
-	if (a->watch) {
-		watch_report(a->watch, a->output, &a->identity, report, NULL);
+	rollup_report(a->rollup, report, show, a);
+	if (a->actions) {
+		actions_report(a->actions, a->output, &a->identity, report, NULL);
 	}
 	if (report->kind == REPORT_TOTAL) {
 		add_account(a);
@@ -229,15 +229,15 @@ static int analyze_one(struct analyze *a, struct engine_config *config,
 	}
 	if (r == 0) {
 		if (config->interval_ns != config->shown_interval_ns) {
-			a->gather = gather_new(config->shown_interval_ns, config->top,
+			a->rollup = rollup_new(config->shown_interval_ns, config->top,
 					       config->selection);
 		}
 		run.engine = engine_new(config);
 		run.range_end = config->range_end;
 		r = recorded_analyze(path, &run, &a->err);
 		engine_free(run.engine);
-		gather_free(a->gather);
-		a->gather = NULL;
+		rollup_free(a->rollup);
+		a->rollup = NULL;
 	}
 	clear_progress(a);
 	if (r < 0) {
@@ -270,20 +270,20 @@ static int analyze_all(struct analyze *a, struct engine_config *config)
 	return failed;
 }
 
-void cmd_fill_intervals(const struct options *options, const struct watch *watch,
+void cmd_fill_intervals(const struct options *options, const struct actions *actions,
 			struct engine_config *config)
 {
 	config->shown_interval_ns = options->interval_ns;
-	config->interval_ns = watch && options->trigger_interval_ns > 0
+	config->interval_ns = actions && options->trigger_interval_ns > 0
 				      ? options->trigger_interval_ns
 				      : options->interval_ns;
 }
 
-static void fill_config(const struct options *options, const struct watch *watch,
+static void fill_config(const struct options *options, const struct actions *actions,
 			struct engine_config *config)
 {
 	memcpy(config->analyses, options->analyses, sizeof(config->analyses));
-	cmd_fill_intervals(options, watch, config);
+	cmd_fill_intervals(options, actions, config);
 	config->wants_windows = options->has_interval;
 	config->selection = &options->selection;
 	config->periods = &options->periods;
@@ -341,20 +341,20 @@ int cmd_analyze_into(const struct options *options, struct output *output)
 	struct stats stats = { 0 };
 	uint64_t begin = now_monotonic_ns();
 
-	if (cmd_watch(options, &a.watch, &a.err) < 0) {
+	if (cmd_actions(options, &a.actions, &a.err) < 0) {
 		say("%s", a.err.text);
 		return EXIT_USAGE;
 	}
-	fill_config(options, a.watch, &config);
-	if (a.watch) {
-		watch_add_analyses(a.watch, config.analyses);
+	fill_config(options, a.actions, &config);
+	if (a.actions) {
+		actions_add_analyses(a.actions, config.analyses);
 		config.wants_windows = true;
 	}
 	config.stats = options->stats ? &stats : NULL;
 	if (cmd_range(options, NULL, &config.range_begin, &config.range_end, &a.err) < 0 ||
 	    cmd_checkpoint_file(options, &config, &a.checkpoint_file, &a.err) < 0) {
 		say("%s", a.err.text);
-		watch_free(a.watch);
+		actions_free(a.actions);
 		return EXIT_USAGE;
 	}
 	a.shows_progress = isatty(STDERR_FILENO) && options->verbosity >= 0;
@@ -373,9 +373,9 @@ int cmd_analyze_into(const struct options *options, struct output *output)
 		stats_print(&stats, a.summary.events, a.summary.packets, a.summary.bytes,
 			    a.summary.wall_ns, say);
 	}
-	watch_free(a.watch);
+	actions_free(a.actions);
 	checkpoint_file_free(a.checkpoint_file);
-	trace_identity_fini(&a.identity);
+	output_trace_fini(&a.identity);
 	return a.summary.exit;
 }
 

@@ -29,22 +29,22 @@ extern atomic_bool cmd_stop;
 void cmd_stop_on_signals(void); /* SIGINT, SIGTERM */
 
 struct engine_config;
-struct hub_config;
+struct loop_config;
 struct output;
 struct url;
 
-struct watch;
+struct actions;
 
 /* Of the engine's windows, and of the shown ones, which may be longer (--trigger-interval). */
-void cmd_fill_intervals(const struct options *options, const struct watch *watch,
+void cmd_fill_intervals(const struct options *options, const struct actions *actions,
 			struct engine_config *config);
 /* The triggers of the options, NULL without any; -EINVAL with the reason. */
-int cmd_watch(const struct options *options, struct watch **ret_watch, struct err *err);
+int cmd_actions(const struct options *options, struct actions **ret_actions, struct err *err);
 
 /* What live and top share. */
 int cmd_urls(const char **args, struct url **ret_urls, size_t *ret_count, struct err *err);
 void cmd_urls_free(struct url *urls, size_t count);
-void cmd_fill_hub(const struct options *options, struct hub_config *config);
+void cmd_fill_loop(const struct options *options, struct loop_config *config);
 
 /* What live and analyze print, and where. */
 struct output cmd_output_of(const struct options *options);

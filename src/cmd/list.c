@@ -13,7 +13,7 @@ struct listing {
 	size_t count;
 };
 
-static void print_json(const struct url *url, const struct hub_listed *session)
+static void print_json(const struct url *url, const struct loop_listed *session)
 {
 	struct json json;
 
@@ -40,7 +40,7 @@ static void print_text(const char *text, int width)
 	(void)printf("%*s", width > used ? width - used : 1, "");
 }
 
-static void on_session(void *user, const struct url *url, const struct hub_listed *session)
+static void on_session(void *user, const struct url *url, const struct loop_listed *session)
 {
 	struct listing *listing = user;
 	char timer[UNITS_TEXT_MAX];
@@ -75,7 +75,7 @@ static int run(const struct options *options)
 			say("%s", err.text);
 			return EXIT_USAGE;
 		}
-		if (hub_list(&url, on_session, &listing, &err) < 0) {
+		if (loop_list(&url, on_session, &listing, &err) < 0) {
 			say("%s", err.text);
 			status = EXIT_FAILED;
 		}

@@ -43,13 +43,13 @@ void cmd_urls_free(struct url *urls, size_t count)
 	free(urls);
 }
 
-void cmd_fill_hub(const struct options *options, struct hub_config *config)
+void cmd_fill_loop(const struct options *options, struct loop_config *config)
 {
 	memcpy(config->engine.analyses, options->analyses, sizeof(config->engine.analyses));
-	if (config->watch) {
-		watch_add_analyses(config->watch, config->engine.analyses);
+	if (config->actions) {
+		actions_add_analyses(config->actions, config->engine.analyses);
 	}
-	cmd_fill_intervals(options, config->watch, &config->engine);
+	cmd_fill_intervals(options, config->actions, &config->engine);
 	config->engine.wants_windows = true;
 	config->engine.range_end = UINT64_MAX;
 	config->engine.selection = &options->selection;
@@ -68,7 +68,7 @@ void cmd_fill_hub(const struct options *options, struct hub_config *config)
 	config->say = say;
 }
 
-static int follow(const struct options *options, struct hub_config *config)
+static int follow(const struct options *options, struct loop_config *config)
 {
 	struct output output = cmd_output_of(options);
 	struct run_summary summary = { 0 };
@@ -81,7 +81,7 @@ static int follow(const struct options *options, struct hub_config *config)
 	}
 	config->output = &output;
 	config->engine.top = output.top;
-	if (hub_run(config, &summary, &err) < 0) {
+	if (loop_run(config, &summary, &err) < 0) {
 		say("%s", err.text);
 		summary.exit = EXIT_FAILED;
 	}
@@ -103,7 +103,7 @@ static int follow(const struct options *options, struct hub_config *config)
 }
 
 /* On disk, without a size, half of what is free there. */
-static int make_store(const struct options *options, struct hub_config *config,
+static int make_store(const struct options *options, struct loop_config *config,
 		      uint64_t *history_bytes, struct err *err)
 {
 	const uint64_t least = (uint64_t)16 << 20, most = (uint64_t)1 << 30;
@@ -123,7 +123,7 @@ static int make_store(const struct options *options, struct hub_config *config,
 }
 
 /* What is kept for captures, and where they go; NULL: nothing. */
-static int make_captures(const struct options *options, struct hub_config *config, struct err *err)
+static int make_captures(const struct options *options, struct loop_config *config, struct err *err)
 {
 	struct captures_config captures = {
 		.dir = options->capture_dir,
@@ -146,7 +146,7 @@ static int make_captures(const struct options *options, struct hub_config *confi
 			return err_raise(err, -EINVAL,
 					 "--control is for captures: that needs --history");
 		}
-		if (config->watch && watch_captures(config->watch) && !options->dry_run) {
+		if (config->actions && actions_captures(config->actions) && !options->dry_run) {
 			return err_raise(
 				err, -EINVAL,
 				"a trigger captures: that needs --history, how much to keep");
@@ -172,19 +172,19 @@ static int make_captures(const struct options *options, struct hub_config *confi
 
 static int run(const struct options *options)
 {
-	struct hub_config config = { 0 };
+	struct loop_config config = { 0 };
 	struct stats stats = { 0 };
 	struct url *urls;
 	struct err err;
 	int status = EXIT_USAGE;
 
 	if (cmd_urls(options->args, &urls, &config.url_count, &err) < 0 ||
-	    cmd_watch(options, &config.watch, &err) < 0 ||
+	    cmd_actions(options, &config.actions, &err) < 0 ||
 	    make_captures(options, &config, &err) < 0) {
 		say("%s", err.text);
 	} else {
 		config.urls = urls;
-		cmd_fill_hub(options, &config);
+		cmd_fill_loop(options, &config);
 		config.engine.stats = options->stats ? &stats : NULL;
 		if (cmd_checkpoint_file(options, &config.engine, &config.checkpoint_file, &err) <
 		    0) {
@@ -197,7 +197,7 @@ static int run(const struct options *options)
 	checkpoint_file_free(config.checkpoint_file);
 	captures_free(config.captures);
 	retained_file_free(config.engine.store);
-	watch_free(config.watch);
+	actions_free(config.actions);
 	cmd_urls_free(urls, config.url_count);
 	return status;
 }

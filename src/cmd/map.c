@@ -39,7 +39,7 @@ static int on_trace(void *user, struct trace *trace, struct err *err)
 	begun.path = identity.path;
 	partial_writer_trace(m->out, &begun);
 	m->has_begun = true;
-	trace_identity_fini(&identity);
+	output_trace_fini(&identity);
 	(void)err;
 	return 0;
 }

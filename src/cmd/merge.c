@@ -70,7 +70,7 @@ static int merge_trace(struct merging *m, const struct source *source,
 	struct engine *engine;
 	int r;
 
-	trace_identity_fini(&m->identity);
+	output_trace_fini(&m->identity);
 	m->identity = (struct trace_identity){ .host = begun->host,
 					       .session = begun->session,
 					       .domain = begun->domain,
@@ -193,7 +193,7 @@ static void close_sources(struct merging *m)
 	}
 	vec_fini(&m->sources);
 	period_set_fini(&m->periods);
-	trace_identity_fini(&m->identity);
+	output_trace_fini(&m->identity);
 }
 
 static void fill_config(struct merging *m)

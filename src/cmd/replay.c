@@ -24,7 +24,7 @@ static int find_all(const char **args, struct recorded_paths *paths)
 
 static int play(const struct options *options, const struct url *relay)
 {
-	struct player_config config = {
+	struct replay_config config = {
 		.relay = relay,
 		.session = options->session,
 		.host = options->host,
@@ -41,7 +41,7 @@ static int play(const struct options *options, const struct url *relay)
 	struct recorded_paths paths = { 0 };
 	int status = find_all(options->args, &paths);
 
-	if (status == EXIT_DONE && player_run(&config, &paths) < 0) {
+	if (status == EXIT_DONE && replay_run(&config, &paths) < 0) {
 		status = EXIT_FAILED;
 	}
 	recorded_paths_fini(&paths);

@@ -75,7 +75,7 @@ static bool on_input(void *user)
 
 static int follow(const struct options *options, struct output *output)
 {
-	struct hub_config config = { 0 };
+	struct loop_config config = { 0 };
 	struct run_summary summary = { 0 };
 	struct err err = { 0 };
 	int status = EXIT_USAGE;
@@ -84,7 +84,7 @@ static int follow(const struct options *options, struct output *output)
 	if (cmd_urls(options->args, &urls, &config.url_count, &err) == 0) {
 		config.urls = urls;
 		config.output = output;
-		cmd_fill_hub(options, &config);
+		cmd_fill_loop(options, &config);
 		config.engine.top = VIEW_ROWS_MAX;
 		config.say = say_on_screen;
 		config.on_input = on_input;
@@ -92,7 +92,7 @@ static int follow(const struct options *options, struct output *output)
 		status = EXIT_FAILED;
 		if (screen_open(&err) == 0) {
 			screen_draw(view);
-			status = hub_run(&config, &summary, &err) < 0 ? EXIT_FAILED : EXIT_DONE;
+			status = loop_run(&config, &summary, &err) < 0 ? EXIT_FAILED : EXIT_DONE;
 			screen_close();
 		}
 	}

@@ -6,50 +6,50 @@
 #include "cmd/cmd.h"
 #include "live/trigger/actions.h"
 
-int cmd_watch(const struct options *options, struct watch **ret_watch, struct err *err)
+int cmd_actions(const struct options *options, struct actions **ret_actions, struct err *err)
 {
-	struct watch *watch = watch_new(say);
+	struct actions *actions = actions_new(say);
 	const char *action = options->on_trigger    ? options->on_trigger
 			     : options->has_history ? "capture"
 						    : "print";
 	int r = 0;
 
-	*ret_watch = NULL;
+	*ret_actions = NULL;
 	for (size_t i = 0; r == 0 && i < options->triggers.count; i++) {
-		r = watch_add(watch, NULL, options->triggers.at[i], action, err);
+		r = actions_add(actions, NULL, options->triggers.at[i], action, err);
 	}
 	for (size_t i = 0; r == 0 && i < options->trigger_files.count; i++) {
-		r = watch_add_file(watch, options->trigger_files.at[i], err);
+		r = actions_add_file(actions, options->trigger_files.at[i], err);
 	}
 	if (options->dry_run) {
-		watch_dry_run(watch);
+		actions_dry_run(actions);
 	}
-	if (r < 0 || watch_count(watch) == 0) {
-		watch_free(watch);
+	if (r < 0 || actions_count(actions) == 0) {
+		actions_free(actions);
 	} else {
-		*ret_watch = watch;
+		*ret_actions = actions;
 	}
 	return r;
 }
 
 static int run(const struct options *options)
 {
-	struct watch *watch = watch_new(say);
+	struct actions *actions = actions_new(say);
 	struct err err;
 	int r;
 
 	if (!options->check) {
 		say("triggers needs --check FILE");
-		watch_free(watch);
+		actions_free(actions);
 		return EXIT_USAGE;
 	}
-	r = watch_add_file(watch, options->check, &err);
+	r = actions_add_file(actions, options->check, &err);
 	if (r < 0) {
 		say("%s", err.text);
 	} else {
-		(void)printf("%s: %zu triggers\n", options->check, watch_count(watch));
+		(void)printf("%s: %zu triggers\n", options->check, actions_count(actions));
 	}
-	watch_free(watch);
+	actions_free(actions);
 	return r < 0 ? EXIT_FAILED : EXIT_DONE;
 }
 

@@ -24,7 +24,7 @@
 #include "base/mem.h"
 #include "ctf/plan/plan.h"
 
-struct event {
+struct ctf_event {
 	uint64_t cycles; /* of the stream's clock */
 	const struct plan_event *class;
 	const uint8_t *fields; /* decoder_each(): where those are that are not loaded, or NULL */
@@ -202,7 +202,7 @@ static inline int decoder_fixed(struct decoder *d, const struct plan_event *clas
 }
 
 /* 1: an event, its values in d->values; 0: no more; -1: a fault. */
-static inline int decoder_next(struct decoder *d, struct event *event)
+static inline int decoder_next(struct decoder *d, struct ctf_event *event)
 {
 	const struct plan_event *class;
 	int r;
@@ -266,7 +266,7 @@ uint64_t decoder_parts(struct decoder *d, const struct plan_event *class, uint64
  * @past, are only there.  Where the next event is should not have to wait for what is in the class.
  */
 static inline uint64_t decoder_room(struct decoder *d, const struct plan_event *class, uint64_t at,
-				    uint64_t past, struct event *event)
+				    uint64_t past, struct ctf_event *event)
 {
 	if (class->parts) {
 		event->fields = NULL;
@@ -291,7 +291,7 @@ struct decoder_passed {
  * An event that somebody wants.  If it has `fields`, decoder_load_fixed() is to load them before
  * they are looked at as values.  May change what is unwanted, but not the limit.
  */
-typedef void decoder_event_fn(void *user, const struct event *event);
+typedef void decoder_event_fn(void *user, const struct ctf_event *event);
 
 /* What is constant about the headers of a stream, in bytes; masks are alignments - 1. */
 struct decoder_form {
@@ -352,7 +352,7 @@ static inline __attribute__((always_inline)) bool decoder_peek(const uint8_t *da
 #define DECODER_AHEAD_LEVEL 2 /* of __builtin_prefetch() */
 
 /* The event is the next one of decoder_wanted(). */
-static inline void decoder_stop(struct decoder *d, const struct event *event, uint64_t past)
+static inline void decoder_stop(struct decoder *d, const struct ctf_event *event, uint64_t past)
 {
 	d->clock = event->cycles;
 	d->at_bits = past * 8;
@@ -368,7 +368,7 @@ static inline void decoder_stop(struct decoder *d, const struct event *event, ui
 static inline __attribute__((always_inline)) int
 decoder_wanted_form(struct decoder *d, const struct decoder_form *form,
 		    struct decoder_passed *passed, decoder_event_fn *on_event, void *user,
-		    struct event *event)
+		    struct ctf_event *event)
 {
 	const struct plan_skip *skips = d->stream->skips;
 	const uint32_t id_count = d->stream->event_count;
@@ -434,7 +434,7 @@ decoder_wanted_form(struct decoder *d, const struct decoder_form *form,
 static inline __attribute__((always_inline)) int decoder_pass(struct decoder *d,
 							      struct decoder_passed *passed,
 							      decoder_event_fn *on_event,
-							      void *user, struct event *event)
+							      void *user, struct ctf_event *event)
 {
 	const struct plan_stream *stream = d->stream;
 	struct decoder_form form = {
@@ -462,7 +462,7 @@ static inline __attribute__((always_inline)) int decoder_pass(struct decoder *d,
  * that nobody wants, whose time does not go back and is before the limit, are only counted.
  */
 static inline int decoder_wanted(struct decoder *d, struct decoder_passed *passed,
-				 struct event *event)
+				 struct ctf_event *event)
 {
 	return decoder_pass(d, passed, NULL, NULL, event);
 }
@@ -471,7 +471,7 @@ static inline int decoder_wanted(struct decoder *d, struct decoder_passed *passe
 static inline __attribute__((always_inline)) int decoder_each(struct decoder *d,
 							      struct decoder_passed *passed,
 							      decoder_event_fn *on_event,
-							      void *user, struct event *event)
+							      void *user, struct ctf_event *event)
 {
 	return decoder_pass(d, passed, on_event, user, event);
 }

@@ -10,8 +10,8 @@
 
 #include "recorded/recorded.h"
 
-void cursor_init(struct cursor *cursor, const struct plan *plan,
-		 const struct plan_request *requests, struct recorded_file *file)
+void batch_cursor_init(struct cursor *cursor, const struct plan *plan,
+		       const struct plan_request *requests, struct recorded_file *file)
 {
 	*cursor = (struct cursor){ .plan = plan,
 				   .requests = requests,
@@ -26,7 +26,7 @@ void cursor_init(struct cursor *cursor, const struct plan *plan,
 		mem_alloc((plan->class_count + 1) * sizeof(*cursor->passed_over.seen));
 }
 
-void cursor_fini(struct cursor *cursor)
+void batch_cursor_fini(struct cursor *cursor)
 {
 	decoder_free(cursor->decoder);
 	free(cursor->passed_over.counts);
@@ -215,7 +215,7 @@ static void add_event(struct batch *batch, struct cursor *cursor, const struct p
 }
 
 /* The packet's next event that somebody wants, or its first; as decoder_next(). */
-static int next_event(struct cursor *cursor, struct event *event)
+static int next_event(struct cursor *cursor, struct ctf_event *event)
 {
 	struct decoder_passed *passed = &cursor->passed_over;
 	struct decoder *d = cursor->decoder;
@@ -241,7 +241,7 @@ static int next_event(struct cursor *cursor, struct event *event)
 /* To the end of the packet, or of the room. */
 static void take_events(struct batch *batch, struct cursor *cursor)
 {
-	struct event event = { 0 };
+	struct ctf_event event = { 0 };
 	struct err err;
 	int r = 1;
 

@@ -73,9 +73,9 @@ struct cursor {
 };
 
 /* The plan is made for @requests; all must outlive it. */
-void cursor_init(struct cursor *cursor, const struct plan *plan,
-		 const struct plan_request *requests, struct recorded_file *file);
-void cursor_fini(struct cursor *cursor);
+void batch_cursor_init(struct cursor *cursor, const struct plan *plan,
+		       const struct plan_request *requests, struct recorded_file *file);
+void batch_cursor_fini(struct cursor *cursor);
 
 /* Decodes what comes next.  The batch before the one before dies. */
 void batch_fill(struct batch *batch, struct cursor *cursor);

@@ -87,13 +87,13 @@ static void leave(struct build *build, struct deep_thread *thread, uint64_t ts, 
 		return; /* it is on its next CPU already, in the same ns */
 	}
 	thread->cpu = next.cpu;
-	if (sched_is_dead(state, build->states)) {
+	if (task_state_is_dead(state, build->states)) {
 		next.state = STATE_DEAD;
 		build_put(build, thread, ts, next);
 		end_thread(thread, ts);
 		return;
 	}
-	if (sched_sleeps(state, build->states)) {
+	if (task_state_sleeps(state, build->states)) {
 		next.state = STATE_BLOCKED;
 		next.cpu = NO_CPU;
 		if (thread->pending_ts != 0) {
@@ -147,9 +147,9 @@ static void on_switch(struct build *build, const struct reader_event *event)
 	if (prev != 0) {
 		thread = build_thread_at(build, build_thread(build, prev));
 		if (reader_has(event, PREV_COMM)) {
-			thread_set_comm(thread, &v[PREV_COMM]);
+			build_set_comm(thread, &v[PREV_COMM]);
 		}
-		thread_set_prio(thread, event->ts, v[PREV_PRIO].i, false);
+		build_set_prio(thread, event->ts, v[PREV_PRIO].i, false);
 		leave(build, thread, event->ts, reader_has(event, PREV_STATE) ? v[PREV_STATE].u : 0,
 		      cpu);
 	}
@@ -157,9 +157,9 @@ static void on_switch(struct build *build, const struct reader_event *event)
 		index = build_thread(build, next);
 		thread = build_thread_at(build, index);
 		if (reader_has(event, NEXT_COMM)) {
-			thread_set_comm(thread, &v[NEXT_COMM]);
+			build_set_comm(thread, &v[NEXT_COMM]);
 		}
-		thread_set_prio(thread, event->ts, v[NEXT_PRIO].i, false);
+		build_set_prio(thread, event->ts, v[NEXT_PRIO].i, false);
 		enter(build, thread, event->ts, cpu);
 	}
 	build_oncpu(cpu, event->ts, index);
@@ -264,10 +264,10 @@ static void on_wake(const struct build *build, const struct reader_event *event,
 	}
 	thread = build_thread_at(build, build_thread(build, (int32_t)v[WAKE_TID].i));
 	if (reader_has(event, WAKE_COMM) && !thread->comm[0]) {
-		thread_set_comm(thread, &v[WAKE_COMM]);
+		build_set_comm(thread, &v[WAKE_COMM]);
 	}
 	if (reader_has(event, WAKE_PRIO)) {
-		thread_set_prio(thread, event->ts, v[WAKE_PRIO].i - build->wake_prio_offset, false);
+		build_set_prio(thread, event->ts, v[WAKE_PRIO].i - build->wake_prio_offset, false);
 	}
 	target = reader_has(event, WAKE_CPU) ? cpu_number(v[WAKE_CPU].u) : thread->cpu;
 	if (kind == build->source || kind == EVENT_WAKEUP_NEW) {
@@ -300,7 +300,7 @@ static void on_fork(const struct build *build, const struct reader_event *event)
 	thread->parent = parent;
 	thread->pid = reader_has(event, PID) ? v[PID].i : -1;
 	if (reader_has(event, COMM)) {
-		thread_set_comm(thread, &v[COMM]);
+		build_set_comm(thread, &v[COMM]);
 	}
 	build_put(build, thread, event->ts,
 		  (struct interval){
@@ -350,8 +350,8 @@ static void on_pi(const struct build *build, const struct reader_event *event)
 
 	if (reader_has(event, TID) && reader_has(event, NEW) &&
 	    (!reader_has(event, OLD) || v[NEW].i < v[OLD].i)) {
-		thread_set_prio(build_thread_at(build, build_thread(build, (int32_t)v[TID].i)),
-				event->ts, v[NEW].i, true);
+		build_set_prio(build_thread_at(build, build_thread(build, (int32_t)v[TID].i)),
+			       event->ts, v[NEW].i, true);
 	}
 }
 
@@ -367,7 +367,7 @@ static void on_migrate(const struct build *build, const struct reader_event *eve
 	}
 	thread = build_thread_at(build, build_thread(build, (int32_t)v[TID].i));
 	if (reader_has(event, PRIO)) {
-		thread_set_prio(thread, event->ts, v[PRIO].i, false);
+		build_set_prio(thread, event->ts, v[PRIO].i, false);
 	}
 	moved = *interval_last(thread);
 	if (moved.state == STATE_WAIT || moved.state == STATE_PREEMPTED ||
@@ -392,7 +392,7 @@ static void on_process(const struct build *build, const struct reader_event *eve
 		thread->pid = v[PID].i;
 	}
 	if (reader_has(event, NAME) && !thread->comm[0]) {
-		thread_set_comm(thread, &v[NAME]);
+		build_set_comm(thread, &v[NAME]);
 	}
 	if (reader_has(event, STATUS) && v[STATUS].u == 5 &&
 	    interval_last(thread)->state == STATE_UNKNOWN) {
@@ -469,7 +469,7 @@ static uint32_t call_of(const struct build *build, const struct reader_event *ev
 			    has_futex ? futex : UINT64_MAX - event->class->index, &is_new);
 
 	if (is_new) {
-		const char *name = call_name(event->class->class->name, &is_compat);
+		const char *name = syscall_name(event->class->class->name, &is_compat);
 
 		kh_value(build->by_call, at) = (uint32_t)build->timeline->calls.count;
 		*vec_push(&build->timeline->calls) =

@@ -111,7 +111,7 @@ void build_oncpu(struct deep_cpu *cpu, uint64_t ts, uint32_t thread)
 
 /* ---- facts about threads ---- */
 
-void thread_set_comm(struct deep_thread *thread, const struct value *value)
+void build_set_comm(struct deep_thread *thread, const struct value *value)
 {
 	size_t len = value->len < sizeof(thread->comm) - 1 ? (size_t)value->len
 							   : sizeof(thread->comm) - 1;
@@ -121,7 +121,7 @@ void thread_set_comm(struct deep_thread *thread, const struct value *value)
 	thread->comm[len] = '\0';
 }
 
-void thread_set_prio(struct deep_thread *thread, uint64_t ts, int64_t prio, bool is_boost)
+void build_set_prio(struct deep_thread *thread, uint64_t ts, int64_t prio, bool is_boost)
 {
 	size_t count = thread->prios.count;
 

@@ -190,7 +190,7 @@ struct timeline *timeline_build(const struct reader_setup *setup, uint64_t begin
 	}
 	if (reader) {
 		plan = reader_plan(reader);
-		build.states = sched_states_of(plan->metadata);
+		build.states = task_state_encoding(plan->metadata);
 		build.wake_prio_offset = wake_prio_offset(plan->metadata);
 		build.has_wakeup = plan_has_event(plan, "sched_wakeup");
 		build.source = plan_has_event(plan, "sched_ttwu")     ? EVENT_TTWU

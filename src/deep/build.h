@@ -108,8 +108,8 @@ uint32_t build_add_thread(const struct build *build, int32_t tid, uint64_t birth
 uint32_t build_thread(const struct build *build, int32_t tid);
 /* Made when new; dies with the next call. */
 struct deep_cpu *build_cpu(const struct build *build, uint64_t id);
-void thread_set_comm(struct deep_thread *thread, const struct value *value);
-void thread_set_prio(struct deep_thread *thread, uint64_t ts, int64_t prio, bool is_boost);
+void build_set_comm(struct deep_thread *thread, const struct value *value);
+void build_set_prio(struct deep_thread *thread, uint64_t ts, int64_t prio, bool is_boost);
 /* It runs on the CPU: what of it is told by its open call and the CPU's interrupts. */
 void build_put_running(const struct build *build, struct deep_thread *thread, uint64_t ts,
 		       const struct deep_cpu *cpu);

@@ -207,7 +207,8 @@ static bool matches(const struct part *part, const struct reader_event *event, i
 	}
 	for (size_t i = 0; i < part->is.count; i++) {
 		if (!reader_has(&as, part->fields[i]) ||
-		    !condition_holds(&part->is.conditions[i], &as.values[part->fields[i]], tid)) {
+		    !pattern_condition_holds(&part->is.conditions[i], &as.values[part->fields[i]],
+					     tid)) {
 			return false;
 		}
 	}
@@ -216,7 +217,7 @@ static bool matches(const struct part *part, const struct reader_event *event, i
 
 static bool is_meant(const struct deep_thread *thread, const char *who)
 {
-	return !who || !who[0] || thread_is(thread, who);
+	return !who || !who[0] || timeline_thread_is(thread, who);
 }
 
 /* Whether it has its last tid then: in the very ns in which it took that from another, if that has
@@ -290,7 +291,7 @@ static void add_execution(struct matcher *matcher, int32_t tid, uint64_t begin, 
 		*one = (struct execution){
 			.thread = thread, .last = thread, .begin = begin, .end = end
 		};
-		thread_sums(matcher->timeline->threads.at[thread], begin, end, one->ns);
+		timeline_thread_sums(matcher->timeline->threads.at[thread], begin, end, one->ns);
 	}
 }
 
@@ -336,9 +337,9 @@ static void add_across(struct matcher *matcher, uint32_t last, uint64_t end)
 		.thread = matcher->from, .last = last, .begin = begin, .end = end
 	};
 	if (one->thread != NOBODY) {
-		thread_sums(timeline->threads.at[one->thread], begin, end, one->ns);
+		timeline_thread_sums(timeline->threads.at[one->thread], begin, end, one->ns);
 	}
-	thread_sums(timeline->threads.at[last], begin, end, one->last_ns);
+	timeline_thread_sums(timeline->threads.at[last], begin, end, one->last_ns);
 }
 
 /* True: the event begins or ends one; it does not do both. */

@@ -51,7 +51,7 @@ static void step(struct finder *finder)
 {
 	struct frame *frame = &finder->frames.at[finder->frames.count - 1];
 	const struct deep_thread *thread = finder->timeline->threads.at[frame->thread];
-	size_t i = thread_before(thread, frame->until);
+	size_t i = timeline_thread_before(thread, frame->until);
 	const struct interval *interval = i == SIZE_MAX ? NULL : &thread->intervals.at[i];
 	uint64_t begin;
 
@@ -68,7 +68,7 @@ static void step(struct finder *finder)
 	begin = interval->begin > frame->low ? interval->begin : frame->low;
 	/* Wakers that wait for each other cannot be more than there are threads. */
 	if (interval->state == STATE_BLOCKED && interval->cause == CAUSE_TASK &&
-	    thread_until(thread, i) <= frame->until &&
+	    timeline_thread_until(thread, i) <= frame->until &&
 	    finder->frames.count <= finder->timeline->threads.count) {
 		struct frame inner = { .thread = interval->who,
 				       .low = begin,
@@ -167,7 +167,7 @@ void path_sum(const struct path *path, struct path_parts *parts)
 
 /* ---- who had the CPU ---- */
 
-const char *inversion_name(enum inversion kind)
+const char *path_inversion_name(enum inversion kind)
 {
 	static const char *const names[INVERSIONS] = {
 		[INVERSION_DIRECT] = "direct",
@@ -194,15 +194,15 @@ static const struct deep_thread *thread_at(const struct watching *watching, uint
 static int64_t less_urgent(const struct watching *watching, uint32_t thread, uint32_t than,
 			   uint64_t ts)
 {
-	const struct prio_change *a = thread_prio(thread_at(watching, thread), ts);
-	const struct prio_change *b = thread_prio(thread_at(watching, than), ts);
+	const struct prio_change *a = timeline_thread_prio(thread_at(watching, thread), ts);
+	const struct prio_change *b = timeline_thread_prio(thread_at(watching, than), ts);
 
 	return a && b ? (int64_t)a->prio - b->prio : INT64_MIN;
 }
 
 static bool is_real_time(const struct watching *watching, uint32_t thread, uint64_t ts)
 {
-	const struct prio_change *prio = thread_prio(thread_at(watching, thread), ts);
+	const struct prio_change *prio = timeline_thread_prio(thread_at(watching, thread), ts);
 
 	return prio && prio->prio < 0;
 }
@@ -222,14 +222,14 @@ static void find_one(struct watching *watching, struct finding *finding)
 	finding->is_fair = !is_real_time(watching, watching->thread, finding->begin) &&
 			   !is_real_time(watching, finding->on_path, finding->begin) &&
 			   !is_real_time(watching, finding->rival, finding->begin);
-	finding->call = thread_call(watching->timeline, thread_at(watching, watching->thread),
-				    finding->begin);
+	finding->call = timeline_thread_call(watching->timeline,
+					     thread_at(watching, watching->thread), finding->begin);
 	*vec_push(&rivals->findings) = *finding;
 }
 
 static void note_prio(const struct watching *watching, struct rival *rival, uint64_t ts)
 {
-	const struct prio_change *at = thread_prio(thread_at(watching, rival->thread), ts);
+	const struct prio_change *at = timeline_thread_prio(thread_at(watching, rival->thread), ts);
 
 	if (!at) {
 		return;
@@ -343,7 +343,7 @@ static void watch_run(struct watching *watching, const struct segment_of_path *s
 						      .on_path = on_path,
 						      .rival = on_path });
 	} else if (less != INT64_MIN &&
-		   thread_prio(thread_at(watching, on_path), segment->begin)->is_boost) {
+		   timeline_thread_prio(thread_at(watching, on_path), segment->begin)->is_boost) {
 		watching->rivals->inherited_ns += segment->end - segment->begin;
 	}
 }
@@ -369,8 +369,8 @@ static int longest_first(const void *left, const void *right)
 	return a->begin < b->begin ? -1 : a->begin > b->begin;
 }
 
-void rivals_find(const struct timeline *timeline, uint32_t thread, const struct path *path,
-		 struct rivals *rivals)
+void path_find_rivals(const struct timeline *timeline, uint32_t thread, const struct path *path,
+		      struct rivals *rivals)
 {
 	struct watching watching = {
 		.timeline = timeline, .thread = thread, .rivals = rivals, .places = kh_init(places)
@@ -397,7 +397,7 @@ void rivals_find(const struct timeline *timeline, uint32_t thread, const struct 
 	}
 }
 
-void rivals_fini(struct rivals *rivals)
+void path_fini_rivals(struct rivals *rivals)
 {
 	vec_fini(&rivals->at);
 	vec_fini(&rivals->findings);

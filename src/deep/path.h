@@ -50,7 +50,7 @@ enum inversion {
 	INVERSION_DISPATCH,  /* it could run, but a less urgent one still has its CPU */
 	INVERSIONS,
 };
-const char *inversion_name(enum inversion kind);
+const char *path_inversion_name(enum inversion kind);
 
 /* One that ran while the path waited for its CPU. */
 struct rival {
@@ -79,8 +79,8 @@ struct rivals {
 	 * whose path it is: no inversion. */
 	uint64_t inherited_ns;
 };
-void rivals_find(const struct timeline *timeline, uint32_t thread, const struct path *path,
-		 struct rivals *rivals);
-void rivals_fini(struct rivals *rivals);
+void path_find_rivals(const struct timeline *timeline, uint32_t thread, const struct path *path,
+		      struct rivals *rivals);
+void path_fini_rivals(struct rivals *rivals);
 
 #endif

@@ -318,8 +318,8 @@ struct reader *reader_open(const struct reader_setup *setup, const struct plan_r
 		struct lane *lane = &reader->lanes[i];
 
 		reader->cpu_count += is_first_of_cpu(reader, i);
-		cursor_init(&lane->cursor, reader->trace.plan, requests,
-			    &reader->trace.files.at.at[i]);
+		batch_cursor_init(&lane->cursor, reader->trace.plan, requests,
+				  &reader->trace.files.at.at[i]);
 		lane->front = mem_alloc(sizeof(*lane->front)); /* empty, and not the last */
 		lane->back = mem_alloc(sizeof(*lane->back));
 		lane->first = UINT64_MAX;
@@ -343,7 +343,7 @@ void reader_close(struct reader *reader)
 	for (size_t i = 0; i < reader->count; i++) {
 		struct lane *lane = &reader->lanes[i];
 
-		cursor_fini(&lane->cursor);
+		batch_cursor_fini(&lane->cursor);
 		batch_free(lane->front);
 		batch_free(lane->back);
 	}

@@ -125,7 +125,7 @@ static void put_waits(struct printer *p)
 
 		json_open(&p->json, NULL, '{');
 		put_who(p, "thread", wait->thread);
-		json_text(&p->json, "state", state_name((enum state)wait->state));
+		json_text(&p->json, "state", timeline_state_name((enum state)wait->state));
 		put_span(p, wait->begin, wait->end);
 		put_who(p, "waker", wait->waker);
 		put_who(p, "rival", deep_report_rival(p->report, wait));
@@ -146,9 +146,11 @@ static void put_segments(struct printer *p)
 		json_open(&p->json, NULL, '{');
 		json_i64(&p->json, "tid", p->timeline->threads.at[segment->thread]->tid);
 		put_span(p, segment->begin, segment->end);
-		json_text(&p->json, "state", runs ? "run" : state_name((enum state)segment->state));
+		json_text(&p->json, "state",
+			  runs ? "run" : timeline_state_name((enum state)segment->state));
 		if (segment->state == STATE_BLOCKED) {
-			json_text(&p->json, "cause", cause_name((enum cause)segment->cause));
+			json_text(&p->json, "cause",
+				  timeline_cause_name((enum cause)segment->cause));
 		}
 		json_close(&p->json, '}');
 	}
@@ -203,7 +205,7 @@ static void put_rivals(struct printer *p)
 		const struct finding *finding = &rivals->findings.at[i];
 
 		json_open(&p->json, NULL, '{');
-		json_text(&p->json, "kind", inversion_name(finding->kind));
+		json_text(&p->json, "kind", path_inversion_name(finding->kind));
 		put_span(p, finding->begin, finding->end);
 		put_who(p, "on_path", finding->on_path);
 		put_who(p, "rival", finding->rival);

@@ -123,8 +123,8 @@ static const char *why(char text[WHO_MAX], const struct deep_report *report,
 		return comm(text, report, wait->waker);
 	}
 	(void)snprintf(text, WHO_MAX, "(%s)",
-		       wait->state == STATE_WAIT ? cause_name((enum cause)wait->cause)
-						 : state_name((enum state)wait->state));
+		       wait->state == STATE_WAIT ? timeline_cause_name((enum cause)wait->cause)
+						 : timeline_state_name((enum state)wait->state));
 	return text;
 }
 
@@ -256,7 +256,7 @@ static void put_findings(const struct deep_report *report, size_t most, FILE *ou
 			       comm(text, report, is_other ? findings[i].on_path : report->thread),
 			       call ? " (" : "", call ? call->name : "", call ? ")" : "");
 		(void)fprintf(out, "  %.12s %-10s %.20s\n", units_clock(clock, findings[i].begin),
-			      inversion_name(findings[i].kind), whom);
+			      path_inversion_name(findings[i].kind), whom);
 	}
 	put_more(out, count, shown);
 }

@@ -30,7 +30,7 @@ static void list_threads(struct deep_report *report)
 		if (thread->end <= timeline->begin || thread->birth >= timeline->end) {
 			continue;
 		}
-		thread_sums(thread, timeline->begin, timeline->end, row.ns);
+		timeline_thread_sums(thread, timeline->begin, timeline->end, row.ns);
 		for (unsigned int state = 0; state < STATES; state++) {
 			row.run_ns += state_runs(state) ? row.ns[state] : 0;
 		}
@@ -69,7 +69,7 @@ static void add_wait(struct deep_report *report, uint32_t thread, size_t i, size
 	const struct interval *interval = &of->intervals.at[i];
 	struct report_wait wait = { .thread = thread,
 				    .begin = interval->begin,
-				    .end = thread_until(of, i),
+				    .end = timeline_thread_until(of, i),
 				    .state = interval->state,
 				    .cpu = interval->cpu,
 				    .waker = interval->state == STATE_WAIT ? interval->who : NOBODY,
@@ -100,7 +100,7 @@ static void list_waits(struct deep_report *report, size_t most)
 
 		for (size_t i = 0; i < thread->intervals.count; i++) {
 			if (waits(thread->intervals.at[i].state) &&
-			    thread_until(thread, i) > thread->intervals.at[i].begin) {
+			    timeline_thread_until(thread, i) > thread->intervals.at[i].begin) {
 				add_wait(report, t, i, most);
 			}
 		}
@@ -127,7 +127,7 @@ static double run_share(const struct deep_thread *thread, uint64_t begin, uint64
 {
 	uint64_t ns[STATES], run = 0;
 
-	thread_sums(thread, begin, end, ns);
+	timeline_thread_sums(thread, begin, end, ns);
 	for (unsigned int state = 0; state < STATES; state++) {
 		run += state_runs(state) ? ns[state] : 0;
 	}
@@ -202,7 +202,7 @@ static uint32_t choose(const struct deep_report *report, const char *who)
 	for (size_t i = 0; i < report->threads.count; i++) {
 		uint32_t index = report->threads.at[i].thread;
 
-		if (!who || thread_is(report->timeline->threads.at[index], who)) {
+		if (!who || timeline_thread_is(report->timeline->threads.at[index], who)) {
 			return index;
 		}
 	}
@@ -222,7 +222,7 @@ bool deep_report_fill(struct deep_report *report, const char *who, size_t most)
 	}
 	path_find(timeline, report->thread, timeline->begin, timeline->end, &report->path);
 	path_sum(&report->path, &report->parts);
-	rivals_find(timeline, report->thread, &report->path, &report->rivals);
+	path_find_rivals(timeline, report->thread, &report->path, &report->rivals);
 	links_find(timeline, report->thread, &report->links);
 	return true;
 }
@@ -234,7 +234,7 @@ void deep_report_fini(struct deep_report *report)
 	vec_fini(&report->changes);
 	vec_fini(&report->parts.at);
 	path_fini(&report->path);
-	rivals_fini(&report->rivals);
+	path_fini_rivals(&report->rivals);
 	links_fini(&report->links);
 	timeline_free(report->timeline);
 	timeline_free(report->before);
@@ -280,8 +280,8 @@ uint32_t deep_report_rival(const struct deep_report *report, const struct report
 	struct rivals rivals;
 	uint32_t found;
 
-	rivals_find(report->timeline, wait->thread, &path, &rivals);
+	path_find_rivals(report->timeline, wait->thread, &path, &rivals);
 	found = rivals.at.count > 0 ? rivals.at.at[0].thread : NOBODY;
-	rivals_fini(&rivals);
+	path_fini_rivals(&rivals);
 	return found;
 }

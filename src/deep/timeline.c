@@ -31,7 +31,7 @@ void timeline_free(struct timeline *timeline)
 	free(timeline);
 }
 
-const char *state_name(enum state state)
+const char *timeline_state_name(enum state state)
 {
 	static const char *const names[STATES] = {
 		[STATE_UNKNOWN] = "unknown", [STATE_NEW] = "new",
@@ -44,7 +44,7 @@ const char *state_name(enum state state)
 	return names[state];
 }
 
-const char *cause_name(enum cause cause)
+const char *timeline_cause_name(enum cause cause)
 {
 	static const char *const names[CAUSES] = {
 		[CAUSE_NONE] = "unknown", [CAUSE_TASK] = "thread",
@@ -56,7 +56,7 @@ const char *cause_name(enum cause cause)
 	return names[cause];
 }
 
-size_t thread_before(const struct deep_thread *thread, uint64_t ts)
+size_t timeline_thread_before(const struct deep_thread *thread, uint64_t ts)
 {
 	size_t low = 0, high = thread->intervals.count;
 
@@ -75,13 +75,13 @@ size_t thread_before(const struct deep_thread *thread, uint64_t ts)
 	return low;
 }
 
-uint64_t thread_until(const struct deep_thread *thread, size_t interval)
+uint64_t timeline_thread_until(const struct deep_thread *thread, size_t interval)
 {
 	return interval + 1 < thread->intervals.count ? thread->intervals.at[interval + 1].begin
 						      : thread->end;
 }
 
-const struct prio_change *thread_prio(const struct deep_thread *thread, uint64_t ts)
+const struct prio_change *timeline_thread_prio(const struct deep_thread *thread, uint64_t ts)
 {
 	size_t low = 0, high = thread->prios.count;
 
@@ -100,10 +100,10 @@ const struct prio_change *thread_prio(const struct deep_thread *thread, uint64_t
 	return &thread->prios.at[low]; /* before the first: most likely the same */
 }
 
-const struct deep_call *thread_call(const struct timeline *timeline,
-				    const struct deep_thread *thread, uint64_t ts)
+const struct deep_call *timeline_thread_call(const struct timeline *timeline,
+					     const struct deep_thread *thread, uint64_t ts)
 {
-	size_t at = thread_before(thread, ts + 1), low = 0, high = thread->sleeps.count;
+	size_t at = timeline_thread_before(thread, ts + 1), low = 0, high = thread->sleeps.count;
 
 	if (at != SIZE_MAX && at > 0 && thread->intervals.at[at].state == STATE_WAIT) {
 		at--;
@@ -127,15 +127,16 @@ const struct deep_call *thread_call(const struct timeline *timeline,
 	return &timeline->calls.at[thread->sleeps.at[low].call];
 }
 
-void thread_sums(const struct deep_thread *thread, uint64_t begin, uint64_t end,
-		 uint64_t ret_ns[STATES])
+void timeline_thread_sums(const struct deep_thread *thread, uint64_t begin, uint64_t end,
+			  uint64_t ret_ns[STATES])
 {
-	size_t first = thread_before(thread, begin + 1);
+	size_t first = timeline_thread_before(thread, begin + 1);
 
 	memset(ret_ns, 0, STATES * sizeof(*ret_ns));
 	for (size_t i = first == SIZE_MAX ? 0 : first;
 	     i < thread->intervals.count && thread->intervals.at[i].begin < end; i++) {
-		uint64_t from = thread->intervals.at[i].begin, until = thread_until(thread, i);
+		uint64_t from = thread->intervals.at[i].begin,
+			 until = timeline_thread_until(thread, i);
 
 		from = from < begin ? begin : from;
 		until = until > end ? end : until;
@@ -145,7 +146,7 @@ void thread_sums(const struct deep_thread *thread, uint64_t begin, uint64_t end,
 	}
 }
 
-bool thread_is(const struct deep_thread *thread, const char *who)
+bool timeline_thread_is(const struct deep_thread *thread, const char *who)
 {
 	char *past;
 	long tid = strtol(who, &past, 10);

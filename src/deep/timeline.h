@@ -138,18 +138,18 @@ struct timeline *timeline_build(const struct reader_setup *setup, uint64_t begin
 				struct err *err);
 void timeline_free(struct timeline *timeline); /* NULL is fine */
 
-const char *state_name(enum state state);
-const char *cause_name(enum cause cause);
+const char *timeline_state_name(enum state state);
+const char *timeline_cause_name(enum cause cause);
 
 /* The interval that has the instant just before @ts, SIZE_MAX: none has. */
-size_t thread_before(const struct deep_thread *thread, uint64_t ts);
+size_t timeline_thread_before(const struct deep_thread *thread, uint64_t ts);
 /* Where an interval ends. */
-uint64_t thread_until(const struct deep_thread *thread, size_t interval);
+uint64_t timeline_thread_until(const struct deep_thread *thread, size_t interval);
 /* The priority at @ts; NULL: not known. */
-const struct prio_change *thread_prio(const struct deep_thread *thread, uint64_t ts);
+const struct prio_change *timeline_thread_prio(const struct deep_thread *thread, uint64_t ts);
 /* The call that it sleeps in at @ts, or slept in until it was woken and waits for a CPU; NULL. */
-const struct deep_call *thread_call(const struct timeline *timeline,
-				    const struct deep_thread *thread, uint64_t ts);
+const struct deep_call *timeline_thread_call(const struct timeline *timeline,
+					     const struct deep_thread *thread, uint64_t ts);
 
 static inline bool state_runs(unsigned int state)
 {
@@ -157,10 +157,10 @@ static inline bool state_runs(unsigned int state)
 }
 
 /* Whether it is meant by @who: a tid, or a name. */
-bool thread_is(const struct deep_thread *thread, const char *who);
+bool timeline_thread_is(const struct deep_thread *thread, const char *who);
 
 /* How long it was in each state within [begin, end). */
-void thread_sums(const struct deep_thread *thread, uint64_t begin, uint64_t end,
-		 uint64_t ret_ns[STATES]);
+void timeline_thread_sums(const struct deep_thread *thread, uint64_t begin, uint64_t end,
+			  uint64_t ret_ns[STATES]);
 
 #endif

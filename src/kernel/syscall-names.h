@@ -14,10 +14,10 @@
 
 #include "engine/contract/key.h"
 
-#define CALL_UNNAMED_ID 0 /* of exit_syscall */
+#define SYSCALL_UNNAMED_ID 0 /* of exit_syscall */
 
 /* The call that an event's name has; NULL: none. */
-static inline const char *call_name(const char *event, bool *ret_is_compat)
+static inline const char *syscall_name(const char *event, bool *ret_is_compat)
 {
 	static const char *const prefixes[] = { "syscall_entry_", "syscall_exit_", "sys_" };
 
@@ -34,11 +34,11 @@ static inline const char *call_name(const char *event, bool *ret_is_compat)
 }
 
 /* The row of a call, by the name of one of its events. */
-static inline struct row_key call_key(const char *event)
+static inline struct row_key syscall_key(const char *event)
 {
 	static const char mark[] = "/32";
 	bool is_compat;
-	const char *name = call_name(event, &is_compat);
+	const char *name = syscall_name(event, &is_compat);
 	struct row_key key = row_key_of(0, name ? name : "?",
 					ROW_KEY_NAME_BYTES - (is_compat ? sizeof(mark) : 1));
 
@@ -50,14 +50,14 @@ static inline struct row_key call_key(const char *event)
 
 /* The same for the entry and the exit of a call; two calls have different ones (of the some 450
  * there are none agree, and if two did, only a lost event could make one pass for the other). */
-static inline uint32_t call_id(const char *event)
+static inline uint32_t syscall_id(const char *event)
 {
 	bool is_compat;
-	const char *name = call_name(event, &is_compat);
+	const char *name = syscall_name(event, &is_compat);
 	uint32_t hash = is_compat ? 16777619u : 2166136261u; /* FNV-1a */
 
 	if (!name) {
-		return CALL_UNNAMED_ID;
+		return SYSCALL_UNNAMED_ID;
 	}
 	for (; *name; name++) {
 		hash = (hash ^ (uint8_t)*name) * 16777619u;

@@ -13,48 +13,48 @@
 #include "ctf/metadata/type.h"
 
 enum {
-	SCHED_STATES_4_14,
+	TASK_STATES_4_14,
 	/* Those before differ in what says that a thread was preempted. */
-	SCHED_STATES_4_8,
-	SCHED_STATES_4_2,
-	SCHED_STATES_3_9,
-	SCHED_STATES_3_2,
-	SCHED_STATES_OLDEST,
+	TASK_STATES_4_8,
+	TASK_STATES_4_2,
+	TASK_STATES_3_9,
+	TASK_STATES_3_2,
+	TASK_STATES_OLDEST,
 };
 
-uint16_t sched_states_of(const struct metadata *metadata);
+uint16_t task_state_encoding(const struct metadata *metadata);
 
 /* Whether a thread that leaves the CPU in this state has ended. */
-static inline bool sched_is_dead(uint64_t prev_state, uint16_t states)
+static inline bool task_state_is_dead(uint64_t prev_state, uint16_t states)
 {
-	if (states == SCHED_STATES_4_14) {
+	if (states == TASK_STATES_4_14) {
 		return prev_state & 0x30;
 	}
 	return (prev_state & 0x70) && !(prev_state & 3);
 }
 
 /* Whether it waits for something, and cannot run before that has come. */
-static inline bool sched_sleeps(uint64_t prev_state, uint16_t states)
+static inline bool task_state_sleeps(uint64_t prev_state, uint16_t states)
 {
-	if (sched_is_dead(prev_state, states)) {
+	if (task_state_is_dead(prev_state, states)) {
 		return false;
 	}
-	if (states == SCHED_STATES_4_14) {
+	if (states == TASK_STATES_4_14) {
 		return prev_state & 0xCF;
 	}
-	return (prev_state & 0x8F) || (prev_state == 512 && states <= SCHED_STATES_3_9);
+	return (prev_state & 0x8F) || (prev_state == 512 && states <= TASK_STATES_3_9);
 }
 
 /* Whether it was made to leave; kernels without preemption do not say. */
-static inline bool sched_is_preempted(uint64_t prev_state, uint16_t states)
+static inline bool task_state_is_preempted(uint64_t prev_state, uint16_t states)
 {
 	static const uint16_t marks[] = {
-		[SCHED_STATES_4_14] = 0x100, [SCHED_STATES_4_8] = 4096, [SCHED_STATES_4_2] = 2048,
-		[SCHED_STATES_3_9] = 1024,   [SCHED_STATES_3_2] = 512,  [SCHED_STATES_OLDEST] = 0,
+		[TASK_STATES_4_14] = 0x100, [TASK_STATES_4_8] = 4096, [TASK_STATES_4_2] = 2048,
+		[TASK_STATES_3_9] = 1024,   [TASK_STATES_3_2] = 512,  [TASK_STATES_OLDEST] = 0,
 	};
 
-	return (prev_state & marks[states]) && !sched_is_dead(prev_state, states) &&
-	       !sched_sleeps(prev_state, states);
+	return (prev_state & marks[states]) && !task_state_is_dead(prev_state, states) &&
+	       !task_state_sleeps(prev_state, states);
 }
 
 #endif

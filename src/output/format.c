@@ -14,7 +14,7 @@
 
 /* ---- values ---- */
 
-void value_text(char text[CELL_MAX], enum unit unit, uint64_t value)
+void format_value(char text[CELL_MAX], enum unit unit, uint64_t value)
 {
 	char number[UNITS_TEXT_MAX];
 
@@ -61,15 +61,15 @@ static double part_number(const struct histogram *histogram, unsigned int part)
 static void part_text(char text[CELL_MAX], const struct histogram *histogram, unsigned int part)
 {
 	if (part == PART_COUNT) {
-		value_text(text, UNIT_COUNT, histogram ? histogram->count : 0);
+		format_value(text, UNIT_COUNT, histogram ? histogram->count : 0);
 	} else if (!histogram || (part == PART_STDEV && histogram->count < 2)) {
 		(void)snprintf(text, CELL_MAX, "-");
 	} else {
-		value_text(text, UNIT_NS, (uint64_t)(part_number(histogram, part) + 0.5));
+		format_value(text, UNIT_NS, (uint64_t)(part_number(histogram, part) + 0.5));
 	}
 }
 
-void histogram_text(char *text, size_t size, const char *title, const struct histogram *histogram)
+void format_histogram(char *text, size_t size, const char *title, const struct histogram *histogram)
 {
 	char count[CELL_MAX], mean[CELL_MAX], high[CELL_MAX], max[CELL_MAX];
 
@@ -87,7 +87,7 @@ void histogram_text(char *text, size_t size, const char *title, const struct his
 
 /* ---- cells ---- */
 
-size_t cells_of(const struct table *table, struct cell cells[CELLS_MAX])
+size_t format_parts(const struct table *table, struct cell cells[CELLS_MAX])
 {
 	size_t count = 0;
 
@@ -106,32 +106,32 @@ size_t cells_of(const struct table *table, struct cell cells[CELLS_MAX])
 	return count;
 }
 
-const char *cell_title(const struct cell *cell)
+const char *format_title(const struct cell *cell)
 {
 	return cell->part > 0 ? part_titles[cell->part] : cell->column->title;
 }
 
-void cell_text(char text[CELL_MAX], const struct cell *cell, const struct report_row *row)
+void format_cell(char text[CELL_MAX], const struct cell *cell, const struct report_row *row)
 {
 	const struct column *column = cell->column;
 
 	if (row->instance && cell->at > 0 && column->unit != UNIT_BYTES) {
 		(void)snprintf(text, CELL_MAX, "%" PRId64, row->instance->more[cell->at - 1]);
 	} else if (row->instance) {
-		value_text(text, column->unit,
-			   cell->at > 0 ? (uint64_t)row->instance->more[cell->at - 1]
-					: row->instance->ns);
+		format_value(text, column->unit,
+			     cell->at > 0 ? (uint64_t)row->instance->more[cell->at - 1]
+					  : row->instance->ns);
 	} else if (column->kind == COLUMN_PRIO) {
 		(void)snprintf(text, CELL_MAX, row->thread->has_prio ? "%" PRId32 : "?",
 			       row->thread->prio);
 	} else if (column->kind == COLUMN_HISTOGRAM) {
 		part_text(text, column_histogram(row->values, cell->at), cell->part);
 	} else {
-		value_text(text, column->unit, row->values[cell->at]);
+		format_value(text, column->unit, row->values[cell->at]);
 	}
 }
 
-double cell_number(const struct cell *cell, const struct report_row *row)
+double format_number(const struct cell *cell, const struct report_row *row)
 {
 	const struct histogram *histogram;
 
@@ -151,7 +151,7 @@ double cell_number(const struct cell *cell, const struct report_row *row)
 
 /* ---- who a row is ---- */
 
-const char *rows_title(const struct table *table)
+const char *format_rows_title(const struct table *table)
 {
 	static const char *const titles[] = {
 		[SCOPE_TRACE] = "",
@@ -166,7 +166,7 @@ const char *rows_title(const struct table *table)
 	return table->title ? table->title : titles[table->scope];
 }
 
-void thread_text(char text[CELL_MAX], const struct thread_view *thread, int64_t id)
+void format_thread(char text[CELL_MAX], const struct thread_view *thread, int64_t id)
 {
 	if (id < 0) {
 		(void)snprintf(text, CELL_MAX, "%s",
@@ -217,8 +217,8 @@ static void fit(char text[CELL_MAX], const char *whole, int width)
 	}
 }
 
-void row_text(char text[CELL_MAX], const struct table *table, const struct report_row *row,
-	      int width)
+void format_row(char text[CELL_MAX], const struct table *table, const struct report_row *row,
+		int width)
 {
 	char keyed[KEYED_TEXT_MAX] = "";
 
@@ -233,10 +233,10 @@ void row_text(char text[CELL_MAX], const struct table *table, const struct repor
 		(void)snprintf(text, CELL_MAX, "%s", row->name);
 		break;
 	case SCOPE_THREAD:
-		thread_text(text, row->thread, row->thread->tid);
+		format_thread(text, row->thread, row->thread->tid);
 		break;
 	case SCOPE_PROCESS:
-		thread_text(text, row->thread, row->thread->pid);
+		format_thread(text, row->thread, row->thread->pid);
 		break;
 	case SCOPE_KEYED:
 		keyed_text(keyed, table, row, row->id);
@@ -244,7 +244,7 @@ void row_text(char text[CELL_MAX], const struct table *table, const struct repor
 		break;
 	case SCOPE_LONGEST:
 		if (!table->id_key && !table->name_key && row->thread) {
-			thread_text(text, row->thread, row->thread->tid);
+			format_thread(text, row->thread, row->thread->tid);
 		} else {
 			keyed_text(keyed, table, row, row->instance->keyed.id);
 			fit(text, keyed, width);

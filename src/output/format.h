@@ -20,21 +20,22 @@ struct cell {
 #define CELLS_MAX  (COLUMNS_MAX * CELL_PARTS)
 
 /* All that a table can show, in order. */
-size_t cells_of(const struct table *table, struct cell cells[CELLS_MAX]);
-const char *cell_title(const struct cell *cell);
-void cell_text(char text[CELL_MAX], const struct cell *cell, const struct report_row *row);
+size_t format_parts(const struct table *table, struct cell cells[CELLS_MAX]);
+const char *format_title(const struct cell *cell);
+void format_cell(char text[CELL_MAX], const struct cell *cell, const struct report_row *row);
 /* What rows are sorted by. */
-double cell_number(const struct cell *cell, const struct report_row *row);
+double format_number(const struct cell *cell, const struct report_row *row);
 
 /* What the rows of a table are, and who one of them is, in @width characters: of a path that is
  * longer the end is shown. */
-const char *rows_title(const struct table *table);
-void row_text(char text[CELL_MAX], const struct table *table, const struct report_row *row,
-	      int width);
+const char *format_rows_title(const struct table *table);
+void format_row(char text[CELL_MAX], const struct table *table, const struct report_row *row,
+		int width);
 /* "comm (id)", whatever is known of it. */
-void thread_text(char text[CELL_MAX], const struct thread_view *thread, int64_t id);
-void value_text(char text[CELL_MAX], enum unit unit, uint64_t value);
+void format_thread(char text[CELL_MAX], const struct thread_view *thread, int64_t id);
+void format_value(char text[CELL_MAX], enum unit unit, uint64_t value);
 /* Count, mean, 99th percentile and greatest value of a spread, in a line. */
-void histogram_text(char *text, size_t size, const char *title, const struct histogram *histogram);
+void format_histogram(char *text, size_t size, const char *title,
+		      const struct histogram *histogram);
 
 #endif

@@ -50,7 +50,7 @@ struct gathered_table {
 	VEC(struct report_row) rows; /* of the report */
 };
 
-struct gather {
+struct rollup {
 	uint64_t interval_ns;
 	size_t top;
 	const struct selection *selection;
@@ -61,14 +61,14 @@ struct gather {
 	VEC(struct gathered_table *) tables;
 };
 
-struct gather *gather_new(uint64_t interval_ns, size_t top, const struct selection *selection)
+struct rollup *rollup_new(uint64_t interval_ns, size_t top, const struct selection *selection)
 {
-	struct gather *gather = mem_alloc(sizeof(*gather));
+	struct rollup *rollup = mem_alloc(sizeof(*rollup));
 
-	gather->interval_ns = interval_ns;
-	gather->top = top;
-	gather->selection = selection;
-	return gather;
+	rollup->interval_ns = interval_ns;
+	rollup->top = top;
+	rollup->selection = selection;
+	return rollup;
 }
 
 static void empty(struct gathered_table *table)
@@ -84,13 +84,13 @@ static void empty(struct gathered_table *table)
 	kh_clear(gathered, table->by_key);
 }
 
-void gather_free(struct gather *gather)
+void rollup_free(struct rollup *rollup)
 {
-	if (!gather) {
+	if (!rollup) {
 		return;
 	}
-	for (size_t t = 0; t < gather->tables.count; t++) {
-		struct gathered_table *table = gather->tables.at[t];
+	for (size_t t = 0; t < rollup->tables.count; t++) {
+		struct gathered_table *table = rollup->tables.at[t];
 
 		empty(table);
 		kh_destroy(gathered, table->by_key);
@@ -99,28 +99,28 @@ void gather_free(struct gather *gather)
 		vec_fini(&table->rows);
 		free(table);
 	}
-	vec_fini(&gather->tables);
-	vec_fini(&gather->shown);
-	free(gather);
+	vec_fini(&rollup->tables);
+	vec_fini(&rollup->shown);
+	free(rollup);
 }
 
 /* ---- rows ---- */
 
-static struct gathered_table *table_of(struct gather *gather, const struct report_table *from)
+static struct gathered_table *table_of(struct rollup *rollup, const struct report_table *from)
 {
 	struct gathered_table *table;
 
-	for (size_t i = 0; i < gather->tables.count; i++) {
-		if (gather->tables.at[i]->table == from->table) {
-			return gather->tables.at[i];
+	for (size_t i = 0; i < rollup->tables.count; i++) {
+		if (rollup->tables.at[i]->table == from->table) {
+			return rollup->tables.at[i];
 		}
 	}
 	table = mem_alloc(sizeof(*table));
 	table->table = from->table;
 	columns_append(&table->columns, from->table);
 	table->by_key = kh_init(gathered);
-	*vec_push(&gather->tables) = table;
-	*vec_push(&gather->shown) =
+	*vec_push(&rollup->tables) = table;
+	*vec_push(&rollup->shown) =
 		(struct report_table){ .analysis = from->analysis, .table = from->table };
 	return table;
 }
@@ -219,17 +219,17 @@ static int by_instance(const void *left, const void *right)
 	return longest_compare(a->instance, a->thread, b->instance, b->thread);
 }
 
-static void sort(struct gather *gather, struct gathered_table *table)
+static void sort(struct rollup *rollup, struct gathered_table *table)
 {
-	size_t most = longest_shown(gather->top);
+	size_t most = longest_shown(rollup->top);
 
 	table->rows.count = 0;
 	for (size_t i = 0; i < table->all.count; i++) {
 		*vec_push(&table->rows) = table->all.at[i]->row;
 	}
 	if (table->table->scope != SCOPE_LONGEST) {
-		report_sort(table->table, gather->selection, table->rows.at, table->rows.count,
-			    gather->top);
+		report_sort(table->table, rollup->selection, table->rows.at, table->rows.count,
+			    rollup->top);
 	} else if (table->rows.count > 1) {
 		qsort(table->rows.at, table->rows.count, sizeof(table->rows.at[0]), by_instance);
 		table->rows.count = table->rows.count < most ? table->rows.count : most;
@@ -238,14 +238,14 @@ static void sort(struct gather *gather, struct gathered_table *table)
 
 /* ---- windows ---- */
 
-static void begin(struct gather *gather, const struct report *window)
+static void begin(struct rollup *rollup, const struct report *window)
 {
-	for (size_t t = 0; t < gather->tables.count; t++) {
-		empty(gather->tables.at[t]);
+	for (size_t t = 0; t < rollup->tables.count; t++) {
+		empty(rollup->tables.at[t]);
 	}
-	gather->is_open = true;
-	gather->report = (struct report){ .kind = REPORT_WINDOW,
-					  .seq = gather->seq++,
+	rollup->is_open = true;
+	rollup->report = (struct report){ .kind = REPORT_WINDOW,
+					  .seq = rollup->seq++,
 					  .begin = window->begin,
 					  .complete = true };
 }
@@ -263,42 +263,42 @@ static void add_figures(struct report *to, const struct report *from)
 	to->late_events += from->late_events;
 }
 
-static const struct report *finish(struct gather *gather)
+static const struct report *finish(struct rollup *rollup)
 {
-	for (size_t t = 0; t < gather->tables.count; t++) {
-		sort(gather, gather->tables.at[t]);
-		gather->shown.at[t].rows = gather->tables.at[t]->rows.at;
-		gather->shown.at[t].row_count = gather->tables.at[t]->rows.count;
+	for (size_t t = 0; t < rollup->tables.count; t++) {
+		sort(rollup, rollup->tables.at[t]);
+		rollup->shown.at[t].rows = rollup->tables.at[t]->rows.at;
+		rollup->shown.at[t].row_count = rollup->tables.at[t]->rows.count;
 	}
-	gather->report.tables = gather->shown.at;
-	gather->report.table_count = gather->shown.count;
-	gather->is_open = false;
-	return &gather->report;
+	rollup->report.tables = rollup->shown.at;
+	rollup->report.table_count = rollup->shown.count;
+	rollup->is_open = false;
+	return &rollup->report;
 }
 
-static void add(struct gather *gather, const struct report *window, gather_show *show, void *user)
+static void add(struct rollup *rollup, const struct report *window, rollup_show *show, void *user)
 {
-	if (!gather->is_open) {
-		begin(gather, window);
+	if (!rollup->is_open) {
+		begin(rollup, window);
 	}
-	add_figures(&gather->report, window);
+	add_figures(&rollup->report, window);
 	for (size_t t = 0; t < window->table_count; t++) {
-		add_rows(table_of(gather, &window->tables[t]), &window->tables[t]);
+		add_rows(table_of(rollup, &window->tables[t]), &window->tables[t]);
 	}
-	if (window->end / gather->interval_ns > gather->report.begin / gather->interval_ns) {
-		show(user, finish(gather));
+	if (window->end / rollup->interval_ns > rollup->report.begin / rollup->interval_ns) {
+		show(user, finish(rollup));
 	}
 }
 
-void gather_report(struct gather *gather, const struct report *report, gather_show *show,
+void rollup_report(struct rollup *rollup, const struct report *report, rollup_show *show,
 		   void *user)
 {
-	if (gather && report->kind == REPORT_WINDOW) {
-		add(gather, report, show, user);
+	if (rollup && report->kind == REPORT_WINDOW) {
+		add(rollup, report, show, user);
 		return;
 	}
-	if (gather && report->kind == REPORT_TOTAL && gather->is_open) {
-		show(user, finish(gather)); /* the trace ends in it */
+	if (rollup && report->kind == REPORT_TOTAL && rollup->is_open) {
+		show(user, finish(rollup)); /* the trace ends in it */
 	}
 	show(user, report);
 }

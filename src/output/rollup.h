@@ -12,16 +12,16 @@
 #include "engine/tables/report.h"
 
 /* Of one trace. */
-struct gather;
+struct rollup;
 
 /* @interval_ns of the long windows; @top rows of each list will be looked at, 0: all. */
-struct gather *gather_new(uint64_t interval_ns, size_t top, const struct selection *selection);
-void gather_free(struct gather *gather); /* NULL is fine */
+struct rollup *rollup_new(uint64_t interval_ns, size_t top, const struct selection *selection);
+void rollup_free(struct rollup *rollup); /* NULL is fine */
 
 /* Calls @show with what @report completes: a long window, or a total and what was begun before.  A
  * @gather of NULL has none to put together: all are shown as they come. */
-typedef void gather_show(void *user, const struct report *report);
-void gather_report(struct gather *gather, const struct report *report, gather_show *show,
+typedef void rollup_show(void *user, const struct report *report);
+void rollup_report(struct rollup *rollup, const struct report *report, rollup_show *show,
 		   void *user);
 
 #endif

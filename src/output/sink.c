@@ -200,7 +200,7 @@ void output_end(struct output *output, const struct run_summary *summary)
 	}
 }
 
-char *trace_identity_text(const struct trace_identity *identity, bool with_path)
+char *output_trace_text(const struct trace_identity *identity, bool with_path)
 {
 	const char *parts[] = { identity->host, identity->session, identity->domain,
 				with_path ? identity->path : NULL };
@@ -220,7 +220,7 @@ char *trace_identity_text(const struct trace_identity *identity, bool with_path)
 	return text;
 }
 
-void trace_identity_fini(struct trace_identity *identity)
+void output_trace_fini(struct trace_identity *identity)
 {
 	free(identity->host);
 	free(identity->session);

@@ -98,7 +98,7 @@ int output_close(struct output *output, struct err *err);
 
 /* "host/session/domain", or its path if it has none of these; @with_path: and the path, which is
  * what tells two traces apart.  To be freed. */
-char *trace_identity_text(const struct trace_identity *identity, bool with_path);
-void trace_identity_fini(struct trace_identity *identity);
+char *output_trace_text(const struct trace_identity *identity, bool with_path);
+void output_trace_fini(struct trace_identity *identity);
 
 #endif

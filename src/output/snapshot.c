@@ -79,8 +79,8 @@ struct snapshot *snapshot_new(const struct trace_identity *trace, const struct r
 	struct snapshot *snapshot = mem_alloc(sizeof(*snapshot));
 	struct report_table *tables = mem_alloc((report->table_count + 1) * sizeof(*tables));
 
-	snapshot->trace = trace_identity_text(trace, false);
-	snapshot->key = trace_identity_text(trace, true);
+	snapshot->trace = output_trace_text(trace, false);
+	snapshot->key = output_trace_text(trace, true);
 	snapshot->report = *report;
 	snapshot->bytes = sizeof(*snapshot);
 	for (size_t i = 0; i < report->table_count; i++) {

@@ -174,7 +174,8 @@ static bool compare(int64_t a, enum condition_op op, int64_t b)
 	return a >= b;
 }
 
-bool condition_holds(const struct condition *condition, const struct value *value, int32_t tid)
+bool pattern_condition_holds(const struct condition *condition, const struct value *value,
+			     int32_t tid)
 {
 	if (condition->is_tid) {
 		return value->i == tid;

@@ -53,6 +53,7 @@ int pattern_word(struct pattern_parser *parser, const char *what, char word[PATT
 int pattern_definition(struct pattern_parser *parser, struct definition *definition);
 
 /* @tid: what $tid is compared with. */
-bool condition_holds(const struct condition *condition, const struct value *value, int32_t tid);
+bool pattern_condition_holds(const struct condition *condition, const struct value *value,
+			     int32_t tid);
 
 #endif

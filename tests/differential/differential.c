@@ -88,7 +88,7 @@ static void start_packet(struct comparison *c, struct side *side)
 }
 
 /* Our next event, over packets without events; false at the end. */
-static bool next_event(struct comparison *c, struct side *side, struct event *event)
+static bool next_event(struct comparison *c, struct side *side, struct ctf_event *event)
 {
 	for (;;) {
 		int r;
@@ -224,7 +224,7 @@ static void compare_event(struct comparison *c, struct side *side, const bt_mess
 				     bt_event_borrow_payload_field_const(theirs) };
 	const char *file = side->file->name;
 	struct walk walk = { .c = c, .side = side };
-	struct event ours;
+	struct ctf_event ours;
 
 	if (!next_event(c, side, &ours)) {
 		differ(c, "%s: we end before babeltrace2, after %" PRIu64 " events", file,
@@ -411,7 +411,7 @@ static int open_ours(struct comparison *c, struct err *err)
 static void check_all_read(struct comparison *c)
 {
 	for (size_t i = 0; i < c->sides.count && !c->differs; i++) {
-		struct event event;
+		struct ctf_event event;
 
 		if (next_event(c, c->sides.at[i], &event)) {
 			differ(c, "%s: babeltrace2 ends before us, after %" PRIu64 " events",

@@ -58,7 +58,7 @@ static int print_packet(const struct recorded_file *file, const struct plan *pla
 	uint64_t size = file->info.size_bits / 8;
 	uint8_t *bytes = malloc(size);
 	struct packet_info info;
-	struct event event = { 0 };
+	struct ctf_event event = { 0 };
 	struct err err;
 	int r = -1;
 

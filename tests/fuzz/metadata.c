@@ -30,7 +30,7 @@ static void decode(const struct plan *plan, bool visits, const uint8_t *data, si
 	struct decoder *d = mem_alloc(sizeof(*d));
 	struct packet_info info;
 	uint64_t sum = 0;
-	struct event event;
+	struct ctf_event event;
 	struct err err;
 
 	if (size > 0 && packet_info_read(d, plan, data, size, size, &info, &err) == 0) {

@@ -59,7 +59,7 @@ static void visit(const char *text, const uint8_t *data, size_t size)
 		plan_builder_new(metadata_stream_arena(stream), NULL, 0, true);
 	struct decoder *d = mem_alloc(sizeof(*d));
 	struct packet_info info;
-	struct event event;
+	struct ctf_event event;
 	struct plan *plan;
 	uint64_t sum = 0;
 	struct err err;

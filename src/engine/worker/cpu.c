@@ -168,9 +168,9 @@ static uint32_t leaving_group(struct worker *worker, const struct switched *s)
 
 static uint8_t leaving_flags(uint64_t state, uint16_t form)
 {
-	return (uint8_t)((sched_is_dead(state, form) ? RECORD_DEAD : 0) |
-			 (sched_sleeps(state, form) ? RECORD_SLEEPS : 0) |
-			 (sched_is_preempted(state, form) ? RECORD_PREEMPTED : 0));
+	return (uint8_t)((task_state_is_dead(state, form) ? RECORD_DEAD : 0) |
+			 (task_state_sleeps(state, form) ? RECORD_SLEEPS : 0) |
+			 (task_state_is_preempted(state, form) ? RECORD_PREEMPTED : 0));
 }
 
 /* Which of them it is cannot be foreseen: what is asked at each switch is in a table. */

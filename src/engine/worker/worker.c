@@ -200,7 +200,7 @@ static void note_anomaly(struct worker *worker)
 	}
 }
 
-static void on_event(struct worker *worker, const struct event *event)
+static void on_event(struct worker *worker, const struct ctf_event *event)
 {
 	uint64_t ts, ns;
 
@@ -245,7 +245,7 @@ static void packet_fault(struct worker *worker, const struct packet *packet, con
 }
 
 /* An event as they should be. */
-static void on_plain_event(void *user, const struct event *event)
+static void on_plain_event(void *user, const struct ctf_event *event)
 {
 	struct worker *worker = user;
 
@@ -261,7 +261,7 @@ static void on_plain_event(void *user, const struct event *event)
 }
 
 /* Goes through the events up to one that is not as they should be. */
-static int next_wanted(struct worker *worker, struct event *event)
+static int next_wanted(struct worker *worker, struct ctf_event *event)
 {
 	struct decoder *d = &worker->decoder;
 	int r;
@@ -281,7 +281,7 @@ static int worker_events(struct worker *worker, const struct packet *packet)
 	struct partial *partial = worker->partial;
 	struct decoder *d = &worker->decoder;
 	uint64_t events = 0, first = 0;
-	struct event event = { 0 };
+	struct ctf_event event = { 0 };
 	int r;
 
 	r = decoder_next(d, &event);
@@ -449,7 +449,7 @@ static void worker_reset(struct worker *worker, struct chunk *chunk)
 	worker->analysis = 0;
 	worker->resting = 0;
 	worker->passed.unwanted = SKIP_PASS;
-	worker_set_states(worker, sched_states_of(chunk->plan->metadata));
+	worker_set_states(worker, task_state_encoding(chunk->plan->metadata));
 	memset(worker->states, 0, worker->setup->state_size);
 	grow_tallies(worker, chunk->plan->class_count);
 }

@@ -184,7 +184,7 @@ static void draw_figures(struct canvas *canvas, const struct snapshot *snapshot,
 		if (!column->title || column->kind == COLUMN_HISTOGRAM) {
 			continue;
 		}
-		value_text(value, column->unit, table->rows[0].values[i]);
+		format_value(value, column->unit, table->rows[0].values[i]);
 		(void)snprintf(text + len, sizeof(text) - len, "%s%s %s", len ? "  " : "",
 			       column->title, value);
 	}
@@ -211,14 +211,14 @@ static void draw_row(const struct canvas *canvas, int line, const struct listing
 	char text[VIEW_LINE_MAX], value[CELL_MAX];
 	int used;
 
-	row_text(value, listing->table->table, row, NAME_WIDTH);
+	format_row(value, listing->table->table, row, NAME_WIDTH);
 	used = snprintf(text, sizeof(text), "%-*.*s", NAME_WIDTH, NAME_WIDTH, value);
 	for (size_t i = first; i < first + fit && used < (int)sizeof(text) - CELL_MAX; i++) {
-		cell_text(value, &listing->cells[i], row);
+		format_cell(value, &listing->cells[i], row);
 		used += snprintf(text + used, sizeof(text) - (size_t)used, " %10s", value);
 	}
 	if (row->instance && row->thread && used < (int)sizeof(text) - CELL_MAX) {
-		thread_text(value, row->thread, row->thread->tid);
+		format_thread(value, row->thread, row->thread->tid);
 		used += snprintf(text + used, sizeof(text) - (size_t)used, "  %s", value);
 	}
 	(void)snprintf(text + used, sizeof(text) - (size_t)used, "%*s",
@@ -233,10 +233,10 @@ static void draw_head(struct canvas *canvas, const struct listing *listing, size
 	char text[VIEW_LINE_MAX];
 
 	(void)snprintf(text, sizeof(text), "%-*.*s", NAME_WIDTH, NAME_WIDTH,
-		       rows_title(listing->table->table));
+		       format_rows_title(listing->table->table));
 	put_at(canvas, canvas->line, 0, STYLE_BOLD, text);
 	for (size_t i = first; i < first + fit; i++) {
-		(void)snprintf(text, sizeof(text), " %9s%c", cell_title(&listing->cells[i]),
+		(void)snprintf(text, sizeof(text), " %9s%c", format_title(&listing->cells[i]),
 			       i == sort ? mark : ' ');
 		put_at(canvas, canvas->line, NAME_WIDTH + (int)(i - first) * CELL_WIDTH,
 		       i == sort ? STYLE_CHOSEN : STYLE_BOLD, text);
@@ -294,7 +294,7 @@ static void draw_of_thread(const struct view *view, struct canvas *canvas,
 	char text[CELL_MAX];
 	size_t fit;
 
-	listing.cell_count = cells_of(table->table, listing.cells);
+	listing.cell_count = format_parts(table->table, listing.cells);
 	fit = cells_that_fit(canvas, listing.cell_count);
 	for (size_t i = 0; i < table->row_count && canvas->line < canvas->lines - 1; i++) {
 		if (!is_of(view, table, &table->rows[i])) {

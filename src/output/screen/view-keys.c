@@ -58,7 +58,7 @@ static void next_sort(struct view *view, int by)
 	if (!table) {
 		return;
 	}
-	count = cells_of(table->table, cells);
+	count = format_parts(table->table, cells);
 	if (view->sort == SIZE_MAX) {
 		view->sort = by > 0 ? 0 : count - 1;
 	} else if (by > 0) {
@@ -87,7 +87,7 @@ static void open_detail(struct view *view)
 	if (row && row->thread && row->thread->tid >= 0) {
 		view->detail_tid = row->thread->tid;
 		view->detail_pid = row->thread->pid;
-		thread_text(view->detail_name, row->thread, row->thread->tid);
+		format_thread(view->detail_name, row->thread, row->thread->tid);
 		view->mode = MODE_DETAIL;
 	} else {
 		view_say(view, "this row is no thread");

@@ -150,7 +150,7 @@ static int by_cell(const void *left, const void *right, void *arg)
 {
 	const struct report_row *a = *(const struct report_row *const *)left;
 	const struct report_row *b = *(const struct report_row *const *)right;
-	double x = cell_number(arg, a), y = cell_number(arg, b);
+	double x = format_number(arg, a), y = format_number(arg, b);
 
 	if (x != y) {
 		return x > y ? -1 : 1;
@@ -164,9 +164,9 @@ void view_list(const struct view *view, const struct report_table *table, struct
 
 	memset(listing, 0, sizeof(*listing));
 	listing->table = table;
-	listing->cell_count = cells_of(table->table, listing->cells);
+	listing->cell_count = format_parts(table->table, listing->cells);
 	for (size_t i = 0; i < table->row_count; i++) {
-		row_text(text, table->table, &table->rows[i], CELL_MAX - 1);
+		format_row(text, table->table, &table->rows[i], CELL_MAX - 1);
 		if (matches(text, view->filter)) {
 			*vec_push(&listing->rows) = &table->rows[i];
 		}

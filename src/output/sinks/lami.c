@@ -91,7 +91,7 @@ static void describe_table(struct json *json, const struct analysis *analysis,
 		put_column(json, "Process", "process");
 	}
 	if (table->scope != SCOPE_TRACE) {
-		put_column(json, rows_title(table), object_of(table));
+		put_column(json, format_rows_title(table), object_of(table));
 	}
 	for (size_t i = 0; i < COLUMNS_MAX && table->columns[i].key; i++) {
 		if (table->columns[i].kind != COLUMN_PRIO) {
@@ -228,7 +228,7 @@ static void put_who(struct json *json, const struct table *table, const struct r
 	} else if (strcmp(object, "irq") == 0) {
 		put_irq(json, table, row, id, row->name);
 	} else if (strcmp(object, "string") == 0) {
-		row_text(text, table, row, CELL_MAX - 1);
+		format_row(text, table, row, CELL_MAX - 1);
 		put_object(json, "string");
 		json_text(json, "value", text);
 		json_close(json, '}');

@@ -99,8 +99,8 @@ static void put_figures(FILE *out, const struct report_table *table)
 			continue;
 		}
 		if (column->kind == COLUMN_HISTOGRAM) {
-			histogram_text(text, sizeof(text), column->title,
-				       column_histogram(values, i));
+			format_histogram(text, sizeof(text), column->title,
+					 column_histogram(values, i));
 			(void)fprintf(out, "\n  %s", text);
 			continue;
 		}
@@ -108,7 +108,7 @@ static void put_figures(FILE *out, const struct report_table *table)
 			(void)snprintf(text, sizeof(text), "%.1f %%",
 				       time ? 100.0 * (double)values[i] / (double)time : 0.0);
 		} else {
-			value_text(text, column->unit, values[i]);
+			format_value(text, column->unit, values[i]);
 		}
 		(void)fprintf(out, "  %s %s", column->title, text);
 	}
@@ -185,7 +185,7 @@ static void put_freq(FILE *out, const struct output *output, const struct report
 					: NULL;
 
 			if (histogram) {
-				row_text(name, table->table, &table->rows[r], CELL_MAX - 1);
+				format_row(name, table->table, &table->rows[r], CELL_MAX - 1);
 				(void)snprintf(title, sizeof(title), "%s%s%s", column->key,
 					       name[0] ? " of " : "", name);
 				(void)fprintf(out, "  %s\n", title);
@@ -239,11 +239,12 @@ static void put_head(FILE *out, const struct output *output, const struct report
 		     const struct cell *cells, size_t count)
 {
 	(void)fprintf(out, "  %s", bold(output));
-	(void)fprintf(out, "%-*s", name_width(output, table->table), rows_title(table->table));
+	(void)fprintf(out, "%-*s", name_width(output, table->table),
+		      format_rows_title(table->table));
 	for (size_t i = 0; i < count; i++) {
 		const struct column *column = cells[i].column;
 
-		(void)fprintf(out, " %10s", cell_title(&cells[i]));
+		(void)fprintf(out, " %10s", format_title(&cells[i]));
 		if (column->is_share) {
 			(void)fprintf(out, " %8s", "SHARE");
 			if (output->columns >= WIDE) {
@@ -262,7 +263,7 @@ static void put_who(FILE *out, const struct report_row *row)
 	char text[CELL_MAX] = "", ended[UNITS_TEXT_MAX];
 
 	if (row->thread) {
-		thread_text(text, row->thread, row->thread->tid);
+		format_thread(text, row->thread, row->thread->tid);
 	} else if (row->instance->cpu != UINT64_MAX) {
 		(void)snprintf(text, sizeof(text), "CPU %" PRIu64, row->instance->cpu);
 	}
@@ -277,7 +278,7 @@ static void put_rows(FILE *out, const struct output *output, const struct report
 		output->top > 0 && output->top < table->row_count ? output->top : table->row_count;
 	struct cell cells[CELLS_MAX];
 	char text[CELL_MAX];
-	size_t shown = cells_shown(output, table, cells, cells_of(table->table, cells));
+	size_t shown = cells_shown(output, table, cells, format_parts(table->table, cells));
 
 	if (count == 0) {
 		return;
@@ -286,11 +287,11 @@ static void put_rows(FILE *out, const struct output *output, const struct report
 	for (size_t r = 0; r < count; r++) {
 		const struct report_row *row = &table->rows[r];
 
-		row_text(text, table->table, row, name_width(output, table->table));
+		format_row(text, table->table, row, name_width(output, table->table));
 		(void)fputs("  ", out);
 		put_name(out, text, name_width(output, table->table));
 		for (size_t i = 0; i < shown; i++) {
-			cell_text(text, &cells[i], row);
+			format_cell(text, &cells[i], row);
 			(void)fprintf(out, " %10s", text);
 			if (cells[i].column->is_share) {
 				put_share(out, output, row->values[cells[i].at],
@@ -327,7 +328,7 @@ static void put_losses(FILE *out, const struct report *report)
 
 static void put_trace_name(FILE *out, const struct trace_identity *trace)
 {
-	char *text = trace_identity_text(trace, false);
+	char *text = output_trace_text(trace, false);
 
 	put_name(out, text, (int)strlen(text));
 	free(text);

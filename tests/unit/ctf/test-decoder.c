@@ -92,7 +92,7 @@ struct reading {
 	int end; /* what the last call said */
 };
 
-static void note(struct reading *reading, const struct event *event)
+static void note(struct reading *reading, const struct ctf_event *event)
 {
 	struct got *got = &reading->got[reading->count++];
 
@@ -123,7 +123,7 @@ static void begin(struct reading *reading, const struct plan *plan, const uint8_
 
 static void read_next(struct reading *reading)
 {
-	struct event event;
+	struct ctf_event event;
 
 	while ((reading->end = decoder_next(reading->d, &event)) > 0) {
 		note(reading, &event);
@@ -138,7 +138,7 @@ static void read_wanted(struct reading *reading)
 	struct decoder_passed passed = {
 		.limit = UINT64_MAX, .unwanted = SKIP_PASS, .counts = counts, .seen = seen
 	};
-	struct event event;
+	struct ctf_event event;
 
 	do {
 		reading->end = decoder_wanted(reading->d, &passed, &event);
@@ -151,7 +151,7 @@ static void read_wanted(struct reading *reading)
 	} while (reading->end > 0);
 }
 
-static void note_told(void *user, const struct event *event)
+static void note_told(void *user, const struct ctf_event *event)
 {
 	struct reading *reading = user;
 
@@ -169,7 +169,7 @@ static void read_each(struct reading *reading)
 	struct decoder_passed passed = {
 		.limit = UINT64_MAX, .unwanted = SKIP_PASS, .counts = counts, .seen = seen
 	};
-	struct event event;
+	struct ctf_event event;
 
 	reading->total = 0;
 	do {

@@ -208,7 +208,7 @@ START_TEST(decodes_all_kinds)
 	struct seen seen = { 0 };
 	struct plan_builder *builder;
 	struct packet_info info;
-	struct event event;
+	struct ctf_event event;
 	struct plan *plan;
 	struct err err = { "" };
 
@@ -254,7 +254,7 @@ START_TEST(looks_outward)
 	struct plan_builder *builder;
 	const struct metadata *types;
 	struct packet_info info;
-	struct event event;
+	struct ctf_event event;
 	struct plan *plan;
 	struct err err = { "" };
 
@@ -320,7 +320,7 @@ START_TEST(refuses_packets)
 	struct decoder *d = mem_alloc(sizeof(*d));
 	struct packet_info info = { 0 };
 	struct plan_builder *builder;
-	struct event event;
+	struct ctf_event event;
 	struct plan *plan;
 	struct err err = { "" };
 
@@ -403,7 +403,7 @@ START_TEST(survives_damage)
 		for (unsigned int byte = 0; byte < 256; byte += 5) {
 			uint8_t *bytes = malloc(len); /* exact, so that ASan sees overruns */
 			struct packet_info info;
-			struct event event;
+			struct ctf_event event;
 			unsigned int turns = 0;
 
 			memcpy(bytes, whole_packet, len);
