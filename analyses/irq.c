@@ -11,7 +11,7 @@
  * time order, as those of a thread do.
  */
 #include "base/mem.h"
-#include "engine/contract/key.h"
+#include "engine/contract/row-key.h"
 #include "engine/merger/shard.h"
 #include "engine/tables/columns.h"
 #include "engine/worker/worker.h"

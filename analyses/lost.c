@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "engine/contract/key.h"
+#include "engine/contract/row-key.h"
 #include "engine/merger/merger.h"
 #include "engine/merger/shard.h"
 

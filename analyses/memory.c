@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "engine/contract/key.h"
+#include "engine/contract/row-key.h"
 #include "engine/merger/shard.h"
 #include "engine/tables/columns.h"
 #include "engine/worker/worker.h"

@@ -3,7 +3,7 @@
  *
  * Processes are told by the contexts vpid and procname, where they are traced.
  */
-#include "engine/contract/key.h"
+#include "engine/contract/row-key.h"
 #include "engine/worker/worker.h"
 
 enum table_index { PROCESSES, LEVELS };

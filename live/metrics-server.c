@@ -18,7 +18,7 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "engine/contract/key.h"
+#include "engine/contract/row-key.h"
 #include "engine/tables/columns.h"
 #include "output/snapshot.h"
 #include "version.h"

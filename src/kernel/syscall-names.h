@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "engine/contract/key.h"
+#include "engine/contract/row-key.h"
 
 #define SYSCALL_UNNAMED_ID 0 /* of exit_syscall */
 

@@ -9,7 +9,7 @@
 
 #include "base/limits.h"
 #include "base/units.h"
-#include "engine/contract/key.h"
+#include "engine/contract/row-key.h"
 #include "engine/tables/columns.h"
 
 /* ---- values ---- */

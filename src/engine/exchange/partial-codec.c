@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-#include "engine/contract/key.h"
+#include "engine/contract/row-key.h"
 #include "engine/tables/columns.h"
 
 /* A partial on its way; the last three are for one that is read, as is the draft. */

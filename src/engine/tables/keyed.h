@@ -10,7 +10,7 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
-#include "engine/contract/key.h"
+#include "engine/contract/row-key.h"
 #include "engine/tables/columns.h"
 #include "engine/tables/report.h"
 

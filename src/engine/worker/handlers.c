@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "engine/contract/key.h"
+#include "engine/contract/row-key.h"
 #include "engine/worker/worker-state.h"
 
 bool worker_sees_switches(const struct worker *worker)

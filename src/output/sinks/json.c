@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "engine/contract/key.h"
+#include "engine/contract/row-key.h"
 #include "engine/engine.h"
 #include "engine/tables/columns.h"
 #include "live/capture/capture-write.h"

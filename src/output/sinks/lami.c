@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "engine/contract/key.h"
+#include "engine/contract/row-key.h"
 #include "engine/tables/columns.h"
 #include "output/format.h"
 #include "output/sink.h"

@@ -1,8 +1,8 @@
 /*
  * item: keys of rows that are neither threads nor CPUs: a number, a name, or both.
  */
-#ifndef SILLAGE_ENGINE_CONTRACT_KEY_H
-#define SILLAGE_ENGINE_CONTRACT_KEY_H
+#ifndef SILLAGE_ENGINE_CONTRACT_ROW_KEY_H
+#define SILLAGE_ENGINE_CONTRACT_ROW_KEY_H
 
 #include <string.h>
 
