@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "base/units.h"
+#include "engine/trace.h"
 #include "live/capture/capture-write.h"
 #include "live/capture/captures.h"
 #include "live/control.h"

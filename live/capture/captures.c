@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "base/now.h"
 #include "engine/engine.h"
+#include "engine/trace.h"
 #include "live/capture/capture-write.h"
 #include "live/session/session.h"
 #include "live/trigger/trigger.h"

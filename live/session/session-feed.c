@@ -12,6 +12,8 @@
 #include "base/probe.h"
 #include "ctf/decoder.h"
 #include "engine/engine.h"
+#include "engine/stream.h"
+#include "engine/trace.h"
 #include "history/history.h"
 #include "live/session/session-state.h"
 #include "relay/client.h"

@@ -10,6 +10,8 @@
 #include "ctf/metadata/metadata.h"
 #include "engine/engine.h"
 #include "engine/exchange/checkpoint-file.h"
+#include "engine/stream.h"
+#include "engine/trace.h"
 #include "history/history.h"
 #include "live/session/session-state.h"
 #include "output/rollup.h"

@@ -12,6 +12,8 @@
 #include "base/now.h"
 #include "ctf/decoder.h"
 #include "engine/engine.h"
+#include "engine/stream.h"
+#include "engine/trace.h"
 #include "relay/client.h"
 
 #define NS_PER_S  UINT64_C(1000000000)

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/mem.h"
+#include "engine/trace.h"
 #include "live/session/relay-connection.h"
 #include "output/sink.h"
 #include "relay/viewer.h"

@@ -13,6 +13,7 @@
 #include "cmd/cmd.h"
 #include "engine/engine.h"
 #include "engine/exchange/checkpoint-file.h"
+#include "engine/trace.h"
 #include "live/trigger/actions.h"
 #include "output/rollup.h"
 #include "output/sink.h"

@@ -11,6 +11,7 @@
 #include "cmd/cmd.h"
 #include "engine/engine.h"
 #include "engine/exchange/partial-file.h"
+#include "engine/trace.h"
 #include "output/sink.h"
 
 struct source {

@@ -7,6 +7,8 @@
 
 #include "engine/engine.h"
 #include "engine/pool.h"
+#include "engine/stream.h"
+#include "engine/trace.h"
 
 struct metadata_stream;
 struct plan_builder;
@@ -56,11 +58,17 @@ struct stream {
 	uint64_t gap_lost; /* packets lost in it */
 };
 
+/* Deals with one job that is done; false: there is none. */
+bool engine_reap(struct engine *engine, bool wait);
+
+/* With --stats: adds the processor time from start to stop to the coordinator's merging. */
+struct engine_timer {
+	uint64_t start, others;
+};
+struct engine_timer engine_timer_start(const struct engine *engine);
+void engine_timer_stop(struct engine *engine, const struct engine_timer *timer);
+
 /* The front's part of streams: written, or read, after the merge's, into those that are away. */
 void streams_codec(struct trace *trace, struct codec *codec);
-
-/* A warning; of a trace that has too many they are only counted. */
-void trace_say(struct trace *trace, const struct stream *stream, int64_t packet, const char *what,
-	       const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <time.h>
+
 uint64_t stats_now(void)
 {
 	struct timespec now;

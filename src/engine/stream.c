@@ -12,6 +12,7 @@
 #include "ctf/clock.h"
 #include "engine/engine-state.h"
 #include "engine/exchange/partial-file.h"
+#include "engine/warn.h"
 
 struct stream *stream_new(struct trace *trace, const char *name)
 {
@@ -104,10 +105,10 @@ static void identify(struct stream *stream, const struct packet_info *info, uint
 				      merger_stream_number(stream->merger), &identity);
 	}
 	if (identity.misses_start && stream->trace->engine->config.expects_beginning) {
-		trace_say(stream->trace, stream, (int64_t)info->seq_num, "late-start",
-			  "stream %s: the first packet to be had is number %" PRIu64
-			  "; those before it are gone",
-			  stream->name, info->seq_num);
+		warn_trace(stream->trace, stream, (int64_t)info->seq_num, "late-start",
+			   "stream %s: the first packet to be had is number %" PRIu64
+			   "; those before it are gone",
+			   stream->name, info->seq_num);
 	}
 }
 
@@ -182,22 +183,22 @@ static void find_gap(struct stream *stream, const struct packet_info *info, stru
 	packet->has_gap = stream->has_gap || (stream->is_resumed && !is_next) ||
 			  packet->discarded > 0 || packet->lost_packets > 0;
 	if (packet->discarded > 0) {
-		trace_say(trace, stream, (int64_t)packet->number, "discarded",
-			  "stream %s: the tracer discarded %" PRIu64
-			  " events before packet %" PRIu64,
-			  stream->name, packet->discarded, packet->number);
+		warn_trace(trace, stream, (int64_t)packet->number, "discarded",
+			   "stream %s: the tracer discarded %" PRIu64
+			   " events before packet %" PRIu64,
+			   stream->name, packet->discarded, packet->number);
 	}
 	if (packet->lost_packets > 0 && stream->gap_lost == 0) {
-		trace_say(trace, stream, (int64_t)packet->number, "lost-packets",
-			  "stream %s: %" PRIu64 " packets are missing before packet %" PRIu64,
-			  stream->name, packet->lost_packets, packet->number);
+		warn_trace(trace, stream, (int64_t)packet->number, "lost-packets",
+			   "stream %s: %" PRIu64 " packets are missing before packet %" PRIu64,
+			   stream->name, packet->lost_packets, packet->number);
 	}
 	if (!stream->has_packet && info->discarded != UINT64_MAX && info->discarded > 0) {
-		trace_say(trace, stream, (int64_t)packet->number, "discarded-before",
-			  "stream %s: the tracer had discarded %" PRIu64
-			  " events by the end of the first "
-			  "packet; they are not counted",
-			  stream->name, info->discarded);
+		warn_trace(trace, stream, (int64_t)packet->number, "discarded-before",
+			   "stream %s: the tracer had discarded %" PRIu64
+			   " events by the end of the first "
+			   "packet; they are not counted",
+			   stream->name, info->discarded);
 	}
 	stream->has_gap = false;
 	stream->is_resumed = false;
@@ -296,9 +297,9 @@ void stream_packet(struct stream *stream, const struct stream_input *input)
 
 void stream_bad_packet(struct stream *stream, const char *message)
 {
-	trace_say(stream->trace, stream, (int64_t)stream->packets, "packet",
-		  "stream %s, packet %" PRIu64 ": %s; the packet is lost", stream->name,
-		  stream->packets, message);
+	warn_trace(stream->trace, stream, (int64_t)stream->packets, "packet",
+		   "stream %s, packet %" PRIu64 ": %s; the packet is lost", stream->name,
+		   stream->packets, message);
 	stream->has_gap = true;
 	stream->gap_lost++;
 	stream->packets++;
@@ -306,8 +307,8 @@ void stream_bad_packet(struct stream *stream, const char *message)
 
 void stream_lost_packet(struct stream *stream, const char *message)
 {
-	trace_say(stream->trace, stream, (int64_t)stream->packets, "lost-packets", "stream %s: %s",
-		  stream->name, message);
+	warn_trace(stream->trace, stream, (int64_t)stream->packets, "lost-packets", "stream %s: %s",
+		   stream->name, message);
 	stream->has_gap = true;
 	stream->gap_lost++;
 }

@@ -16,6 +16,8 @@
 #include "base/limits.h"
 #include "ctf/clock.h"
 #include "engine/engine.h"
+#include "engine/stream.h"
+#include "engine/trace.h"
 
 /* ---- metadata ---- */
 

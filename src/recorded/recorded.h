@@ -19,6 +19,7 @@
 #include "ctf/decoder.h"
 #include "ctf/metadata/metadata.h"
 #include "ctf/packet-index.h"
+#include "engine/trace.h"
 
 struct engine;
 struct trace;

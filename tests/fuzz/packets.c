@@ -13,6 +13,8 @@
 #include "ctf/decoder.h"
 #include "ctf/metadata/metadata.h"
 #include "engine/engine.h"
+#include "engine/stream.h"
+#include "engine/trace.h"
 #include "fuzz.h"
 
 extern const struct analysis *const analyses[];

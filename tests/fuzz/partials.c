@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "engine/engine.h"
 #include "engine/exchange/partial-file.h"
+#include "engine/trace.h"
 #include "fuzz.h"
 #include "query/period.h"
 

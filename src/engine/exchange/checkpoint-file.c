@@ -2,6 +2,7 @@
  * states: see states.h.
  */
 #include "engine/exchange/checkpoint-file.h"
+#include "engine/trace.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -12,6 +12,7 @@
 #include "engine/exchange/partial-file-frames.h"
 #include "engine/exchange/partial-file.h"
 #include "engine/merger/merger-state.h"
+#include "engine/trace.h"
 
 /* ---- merging ---- */
 
