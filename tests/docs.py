@@ -82,17 +82,17 @@ def reports(sillage, data):
 
 
 def undefined(sillage, root):
-    """Keys that doc/definitions.md does not define, and tables of it that the program has not."""
+    """Faults: keys that doc/definitions.md lacks, and tables in it that the program lacks."""
     data = os.path.join(root, 'tests', 'data')
     tables = tables_of(said(sillage, 'help', 'json'))
     defined, common, spread, reported = definitions_of(read(root, 'doc', 'definitions.md'))
     for place, keys in sorted(tables.items()):
         if place not in defined:
-            yield 'the table %s of %s' % (place[1] or 'of the trace', place[0])
+            yield 'lacks the table of %s' % '.'.join(filter(None, place))
         for key in sorted(keys - defined.get(place, set()) - common):
-            yield '"%s" of %s' % (key, '.'.join(filter(None, place)))
+            yield 'lacks "%s" of %s' % (key, '.'.join(filter(None, place)))
     for place in sorted(set(defined) - set(tables)):
-        yield 'what there is: no table %s of %s' % (place[1] or 'of the trace', place[0])
+        yield 'has a table of %s, which the program lacks' % '.'.join(filter(None, place))
     # `help json` is made from the tables; this is what is printed.
     for trace in 'io-mix/kernel', 'ust':
         output = said(sillage, 'analyze', '-q', '-f', 'json', '-a', 'all', '--period',
@@ -104,10 +104,10 @@ def undefined(sillage, root):
             known = known.union(*(keys for place, keys in defined.items() if place[0] == name))
             for key in sorted(keys_in(total[name]) - known):
                 if not key.isdigit():  # of log2
-                    yield '"%s", which %s prints' % (key, name)
+                    yield 'lacks "%s", which %s prints' % (key, name)
     for report in reports(sillage, data):
         for key in sorted(keys_in(report) - reported - common - {'type', 'trace', 'triggers'}):
-            yield '"%s", which report prints' % key
+            yield 'lacks "%s", which report prints' % key
 
 
 def main():
@@ -132,7 +132,7 @@ def main():
     for name in re.findall(r'^(\w+) ', said(sillage, 'analyze', '-a', 'help'), re.M):
         if not re.search(r'\b%s\b' % name, manual):
             faults.append('the analysis %s is not in the manual page' % name)
-    faults += ['doc/definitions.md does not define ' + what for what in undefined(sillage, root)]
+    faults += ['doc/definitions.md ' + fault for fault in undefined(sillage, root)]
     for fault in faults:
         print('not ok: ' + fault)
     print('%s docs: %d commands, %d options' % ('not ok' if faults else 'ok', len(commands), len(options)))
