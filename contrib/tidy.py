@@ -25,7 +25,7 @@ MAY_INCLUDE = {
 }
 FUNCTION_LINES_MAX = 70
 FILE_LINES_MAX = 1000
-BINARY = ('tests/data/', 'tests/fuzz/corpus/')
+BINARY = ('tests/data/', 'tests/fuzz/corpus/', 'doc/pictures/report.png')
 MACHINE = re.compile(r'(^|[^\w.])/(root|work)/')
 
 

@@ -2,10 +2,12 @@
 """docs: what is written down is what the program has.
 
 Goal    Options of --help, of the manual page and of the completion are the same, in every command;
-        doc/json.md has the keys that the tables have; the README names every command.
+        doc/json.md has the keys that the tables have; the README names every command;
+        doc/definitions.md defines every key that `analyze` and `report` print in JSON.
 
 usage: docs.py SILLAGE ROOT
 """
+import json
 import os
 import re
 import subprocess
@@ -19,6 +21,93 @@ def said(*command):
 def read(root, *path):
     with open(os.path.join(root, *path)) as file:
         return file.read()
+
+
+def quoted(text):
+    return set(re.findall(r'`(\w+)`', text))
+
+
+def entries(text):
+    """What is before a colon: "- `a`, `b`: what it is"."""
+    return set(re.findall(r'`(\w+)`(?=(?:, `\w+`)*:)', text))
+
+
+def keys_in(value):
+    if isinstance(value, list):
+        return {key for one in value for key in keys_in(one)}
+    if isinstance(value, dict):
+        return set(value) | keys_in(list(value.values()))
+    return set()
+
+
+def tables_of(text):
+    """The keys of each table, by (analysis, table), from `sillage help json`; '': the trace."""
+    tables = {}
+    for name, members in re.findall(r'^"(\w+)": \{(.*?)\}$(?=\n"|\s*\Z)', text, re.M | re.S):
+        for table, keys in re.findall(r'"(\w+)":\[?\{(.*?)\}', members):
+            tables[name, table] = quoted(keys.replace('"', '`'))
+        tables[name, ''] = quoted(re.sub(r'"\w+":\[?\{.*?\}', '', members).replace('"', '`'))
+    return {place: keys for place, keys in tables.items() if keys or place[1]}
+
+
+def definitions_of(text):
+    """What is defined for each table, for all tables, for distributions, and for reports (5 to 7).
+
+    A table's entries follow a line that begins with its name in bold: **Trace**, **`threads`**.
+    """
+    sections = re.split(r'^#+ (\d+(?:\.\d+)?)\.? (.*)$', text, flags=re.M)
+    common, spread, reported, tables = set(), set(), set(), {}
+    for number, title, body in zip(sections[1::3], sections[2::3], sections[3::3]):
+        common |= entries(body) if number == '4' else set()
+        spread |= quoted(body) if number == '0.2' else set()
+        reported |= quoted(body) if number[0] in '567' else set()
+        names = title.split(', ') if number.startswith('4.') else []
+        # A section of two analyses has a part for each.
+        parts = re.split(r'^#### (\w+)$', body, flags=re.M) if len(names) > 1 else ['', *names, body]
+        for name, part in zip(parts[1::2], parts[2::2]):
+            for text in re.split(r'^(?=\*\*)', part, flags=re.M)[1:]:
+                head = text.split('\n')[0]
+                for table in re.findall(r'\*\*(?:Trace|`(\w+)`)\*\*', head):
+                    tables.setdefault((name, table), set()).update(quoted(head), entries(text))
+    return tables, common, spread, reported
+
+
+def reports(sillage, data):
+    def report(*options):
+        path = os.path.join(data, 'rt-mutex-none', 'kernel')
+        return json.loads(said(sillage, 'report', '-f', 'json', *options, path))
+
+    whole = report('--job', 'run', '--within', 'wake-to-sleep', '--every', '1ms')
+    return [whole, report('--begin', str((whole['begin'] + whole['end']) // 2))]
+
+
+def undefined(sillage, root):
+    """Faults: keys that doc/definitions.md lacks, and tables in it that the program lacks."""
+    data = os.path.join(root, 'tests', 'data')
+    tables = tables_of(said(sillage, 'help', 'json'))
+    defined, common, spread, reported = definitions_of(read(root, 'doc', 'definitions.md'))
+    for place, keys in sorted(tables.items()):
+        if place not in defined:
+            yield 'lacks the table of %s' % '.'.join(filter(None, place))
+        for key in sorted(keys - defined.get(place, set()) - common):
+            yield 'lacks "%s" of %s' % (key, '.'.join(filter(None, place)))
+    for place in sorted(set(defined) - set(tables)):
+        yield 'has a table of %s, which the program lacks' % '.'.join(filter(None, place))
+    # `help json` is made from the tables; this is what is printed.
+    for trace in 'io-mix/kernel', 'ust':
+        output = said(sillage, 'analyze', '-q', '-f', 'json', '-a', 'all', '--period',
+                      'read = syscall_entry_read; syscall_exit_read', os.path.join(data, trace))
+        total = [json.loads(line) for line in output.splitlines() if '"type":"total"' in line][-1]
+        for name in sorted({name for name, _ in tables} & set(total)):
+            total[name].pop('by_name' if name == 'count' else '', None)  # its keys are event names
+            known = common | spread | {table for _, table in tables}
+            known = known.union(*(keys for place, keys in defined.items() if place[0] == name))
+            for key in sorted(keys_in(total[name]) - known):
+                if not key.isdigit():  # of log2
+                    yield 'lacks "%s", which %s prints' % (key, name)
+    for report in reports(sillage, data):
+        for key in sorted(keys_in(report) - reported - common - {'type', 'trace', 'triggers'}):
+            yield 'lacks "%s", which report prints' % key
 
 
 def main():
@@ -43,6 +132,7 @@ def main():
     for name in re.findall(r'^(\w+) ', said(sillage, 'analyze', '-a', 'help'), re.M):
         if not re.search(r'\b%s\b' % name, manual):
             faults.append('the analysis %s is not in the manual page' % name)
+    faults += ['doc/definitions.md ' + fault for fault in undefined(sillage, root)]
     for fault in faults:
         print('not ok: ' + fault)
     print('%s docs: %d commands, %d options' % ('not ok' if faults else 'ok', len(commands), len(options)))
