@@ -1,5 +1,5 @@
 /*
- * block: requests of block devices: latency, queueing, throughput, use (analyses reference, 4.7).
+ * block: requests of block devices: latency, queueing, throughput, use (doc/definitions.md, 4.7).
  *
  *     insert ── queued ──► issue ──── time ────► complete (perhaps in parts)
  *

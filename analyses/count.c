@@ -1,7 +1,7 @@
 /*
  * count: how many events of each name, and what was lost.
  *
- * The cheapest health signal (analyses reference, 4.1, 4.2).  Needs no event decoded:
+ * The cheapest health signal (doc/definitions.md, 4.1, 4.2).  Needs no event decoded:
  * the engine counts events by class anyway.
  */
 #include "engine/merger/shard.h"

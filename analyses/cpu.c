@@ -1,5 +1,5 @@
 /*
- * cpu: who used the processors (analyses reference, 4.3).
+ * cpu: who used the processors (doc/definitions.md, 4.3).
  *
  * For each CPU: busy + idle + unknown = the time of the window, exactly; the sum of run
  * time over threads is the sum of busy time.  The engine follows sched_switch and

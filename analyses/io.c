@@ -1,5 +1,5 @@
 /*
- * io: bytes read and written by system calls, per thread (analyses reference, 4.6).
+ * io: bytes read and written by system calls, per thread (doc/definitions.md, 4.6).
  *
  * A call is an entry and an exit of one thread.  Calls whose entry and exit lie in one
  * stay of a thread on a CPU (most do) are summed by the worker and leave one record
@@ -11,7 +11,7 @@
  *
  * An entry while a call is open shows that an exit was lost; an exit of another name
  * shows that an entry was.  A call whose entry was not seen counts when its exit names
- * it, without a duration.  The calls are those of the reference (the old send and recv of
+ * it, without a duration.  The calls are those of doc/definitions.md, 4.6 (the old send and recv of
  * 32-bit systems are not among them).  `exit_syscall` of old tracers has no name: it ends whatever
  * call is open.
  */

@@ -1,5 +1,5 @@
 /*
- * irq: time in hard and soft interrupts, and how long soft ones wait (analyses reference, 4.9).
+ * irq: time in hard and soft interrupts, and how long soft ones wait (doc/definitions.md, 4.9).
  *
  * Each CPU has a stack of the interrupts that are being handled:
  *

@@ -1,5 +1,5 @@
 /*
- * lost: what is missing, by stream (analyses reference, 4.2).
+ * lost: what is missing, by stream (doc/definitions.md, 4.2).
  *
  * The tracer counts the events it had no room for; packets that are missing show in
  * sequence numbers, and packets that cannot be decoded are known to the reader.  Streams of

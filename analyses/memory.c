@@ -1,6 +1,6 @@
 /*
- * memory: pages that the kernel allocated and freed, and waiting for memory (analyses reference,
- * 4.10).
+ * memory: pages that the kernel allocated and freed, and waiting for memory
+ * (doc/definitions.md, 4.10).
  *
  * Pages are of the thread that was current, also in interrupts: some threads (kswapd, ksoftirqd)
  * free what others have allocated, so that the difference is a balance of activity, not what a

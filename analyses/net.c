@@ -1,5 +1,5 @@
 /*
- * net: packets and bytes of each network interface (analyses reference, 4.8).
+ * net: packets and bytes of each network interface (doc/definitions.md, 4.8).
  *
  * What is received is counted behind GRO and without the link header, what is sent before GSO and
  * with it: packets may be many in one, and the two directions are not to be compared by

@@ -1,5 +1,5 @@
 /*
- * sched: how long threads wait for a CPU (analyses reference, 4.4).
+ * sched: how long threads wait for a CPU (doc/definitions.md, 4.4).
  *
  *              sleeps          woken                switched in
  *     RUNNING ────────► BLOCKED ────► WAIT ──── wake ────► RUNNING
@@ -7,7 +7,7 @@
  *                       forked ────► NEW ─────── fork ────►
  *
  * A thread's own records in time order are enough: wake-ups are records of who is woken.  The
- * wake race (rule 4): a waker may see that a thread is about to sleep before its switch-out
+ * wake race (4.4, rule 4): a waker may see that a thread is about to sleep before its switch-out
  * is traced.  The wake-up is then kept, and counts from the switch-out on, unless a
  * sched_wakeup before that shows that the thread never left.
  *

@@ -1,6 +1,6 @@
 /*
- * syscalls: how often each system call is made, how long it takes, how it fails (analyses
- * reference, 4.5).
+ * syscalls: how often each system call is made, how long it takes, how it fails
+ * (doc/definitions.md, 4.5).
  *
  * A call whose entry and exit lie in one stay of its thread on a CPU is a record; of the others
  * the worker emits what it saw, and the merger pairs them (see io.c, which does the same):

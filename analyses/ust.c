@@ -1,5 +1,5 @@
 /*
- * ust: events of user programs, by process and by log level (analyses reference, 4.11).
+ * ust: events of user programs, by process and by log level (doc/definitions.md, 4.11).
  *
  * Processes are told by the contexts vpid and procname, where they are traced.
  */

@@ -13,7 +13,7 @@
  *       ▲               │ RETRY, INACTIVE                 │ ERROR: packet lost
  *       └───────────────┘ HUP, ERROR ──► DONE
  *
- * Rules kept, each because a relayd misbehaves without it (live protocol, A12):
+ * Rules kept, each because a relayd misbehaves without it (doc/viewer-protocol.md, A12):
  * one connection follows one session; the next index of a stream is asked only after
  * its last packet was; a packet is fetched whole before the next; new streams are asked
  * for on every flag and on a timer; HUP of the session does not end its streams.

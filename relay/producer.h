@@ -3,7 +3,7 @@
  *
  * Control connection: a header of 24 bytes and a payload for each command; replies come
  * in order and have no header.  Data connection: a header of 32 bytes and a packet, no
- * replies.  Layouts: relayd.hpp of lttng-tools, protocol 2.11 to 2.14.
+ * replies.  Layouts: doc/viewer-protocol.md, part B (2.11 to 2.14).
  */
 #ifndef SILLAGE_RELAY_PRODUCER_H
 #define SILLAGE_RELAY_PRODUCER_H

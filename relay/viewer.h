@@ -8,7 +8,7 @@
  * reply hands back.  Packet bytes go straight to where the request said; everything
  * else is gathered here, with every count and length checked before memory is taken.
  *
- * Protocol facts: doc/architecture.md, and lttng-viewer-abi.h of lttng-tools.
+ * Protocol facts: doc/viewer-protocol.md, part A.
  */
 #ifndef SILLAGE_RELAY_VIEWER_H
 #define SILLAGE_RELAY_VIEWER_H

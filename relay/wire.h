@@ -1,8 +1,8 @@
 /*
  * wire: the integers and structures of the LTTng relay protocols, as bytes.
  *
- * Everything is big endian and packed.  Viewer structures: lttng-viewer-abi.h of
- * lttng-tools, protocol 2.4 and later; producer structures: relayd.h, 2.11 and later.
+ * Everything is big endian and packed.  Viewer structures: doc/viewer-protocol.md, A3,
+ * protocol 2.4 and later; producer structures: part B, 2.11 and later.
  */
 #ifndef SILLAGE_RELAY_WIRE_H
 #define SILLAGE_RELAY_WIRE_H

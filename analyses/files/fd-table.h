@@ -1,5 +1,5 @@
 /*
- * fd-table: what the file descriptors of each process lead to (analyses reference, 2.5).
+ * fd-table: what the file descriptors of each process lead to (doc/definitions.md, 2.5).
  *
  * A process' table begins as a copy of its parent's, is filled by what calls return and by the
  * tracer's state dump, and goes when its last thread has.  A thread whose process is not known has

@@ -1,6 +1,6 @@
 /*
  * files: what is read and written where: files, sockets, pipes, by path, descriptor and process,
- * and how long each kind of operation takes (analyses reference, 2.5 and 4.6).
+ * and how long each kind of operation takes (doc/definitions.md, 2.5 and 4.6).
  *
  * `io` counts the same calls faster, for it need not know what a descriptor leads to.  That takes
  * an order over all threads of a process, so that it is done in three steps:

@@ -2,7 +2,7 @@
  * spread: how durations are spread: count, sum, extremes, deviation, percentiles.
  *
  * Everything in it adds up, so that spreads of parts make the spread of the whole, in any
- * order, to the bit.  Percentiles come from a log-linear histogram (analyses reference, 0.2):
+ * order, to the bit.  Percentiles come from a log-linear histogram (doc/definitions.md, 0.2):
  *
  *     v < 64         a bucket each
  *     otherwise      64 buckets for each power of two: at most 1.6 % above the truth

@@ -106,9 +106,9 @@
 #define WAITING_PACKETS_MAX 1024
 /* Memory for a reply is taken in steps of this, as its bytes arrive. */
 #define RELAY_RECEIVE_BYTES ((size_t)65536)
-/* A packet is fetched in pieces of at most this (live-protocol A19). */
+/* A packet is fetched in pieces of at most this (doc/viewer-protocol.md, A19). */
 #define RELAY_PIECE_BYTES ((uint32_t)16 << 20)
-/* Packet requests in flight on one connection: eight fill the pipe (live-protocol C). */
+/* Packet requests in flight on one connection: eight fill the pipe (doc/viewer-protocol.md, C). */
 #define RELAY_IN_FLIGHT_MAX 8
 
 /* Threads kept for the totals of one trace; more are folded into one row "other". */

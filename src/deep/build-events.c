@@ -174,7 +174,7 @@ static enum cause vector_cause(uint64_t id)
 	return strstr(name, "local_timer") ? CAUSE_TIMER : CAUSE_IPI;
 }
 
-/* What wakes on this CPU now (7.1). */
+/* What wakes on this CPU now (doc/definitions.md, 7.1). */
 static struct interval source_on(const struct deep_cpu *cpu)
 {
 	static const uint8_t softirqs[] = {
@@ -342,7 +342,7 @@ static void on_exec(const struct build *build, const struct reader_event *event)
 	}
 }
 
-/* The new priority of a de-boost is told wrongly since Linux 4.12: the next switch tells (7.3). */
+/* Since Linux 4.12 a de-boost reports a wrong priority (doc/definitions.md, 7.3). */
 static void on_pi(const struct build *build, const struct reader_event *event)
 {
 	enum { TID, OLD, NEW };

@@ -15,7 +15,7 @@ static unsigned int env_number(const struct metadata *metadata, const char *name
 	return entry && !entry->text ? (unsigned int)entry->number : 0;
 }
 
-/* Until lttng-modules 2.7.1 wake-ups told the kernel's priority as it is (0.4). */
+/* Before lttng-modules 2.7.1 wake-ups carry the kernel's value (doc/definitions.md, 0.4). */
 static int32_t wake_prio_offset(const struct metadata *metadata)
 {
 	unsigned int version = env_number(metadata, "tracer_major") * 10000 +

@@ -2,7 +2,7 @@
  * build: what the parts share that make a timeline: build.c (the trace), build-state.c (threads and
  * CPUs, and what states they are in), build-events.c (what events mean for those).
  *
- * The rules are those of the analyses reference: who runs (2.1), threads (2.3), states (5),
+ * The rules are those of doc/definitions.md: who runs (2.1), threads (2.3), states (5),
  * wake-ups and their race (4.4), what a wake-up came from (7.1), gaps (0.7).
  */
 #ifndef SILLAGE_DEEP_BUILD_H

@@ -1,5 +1,5 @@
 /*
- * jobs-figures: how long executions take, and how late they are (analyses reference, 6.2).
+ * jobs-figures: how long executions take, and how late they are (doc/definitions.md, 6.2).
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * jobs: executions of a pattern of events (analyses reference, 6.1 and 6.2).
+ * jobs: executions of a pattern of events (doc/definitions.md, 6.1 and 6.2).
  *
  *     sched_waking tid=$tid; sched_in; sched_switch prev_tid=$tid, prev_state&255=1
  *

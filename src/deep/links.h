@@ -1,5 +1,5 @@
 /*
- * links: which threads wake each other (analyses reference, 7.5).
+ * links: which threads wake each other (doc/definitions.md, 7.5).
  */
 #ifndef SILLAGE_DEEP_LINKS_H
 #define SILLAGE_DEEP_LINKS_H

@@ -1,6 +1,6 @@
 /*
- * path: the critical path of a thread (analyses reference, 7.2), and who had the CPU while it
- * waited for one (7.3, 7.4).
+ * path: the critical path of a thread (doc/definitions.md, 7.2), and who had the CPU while it
+ * waited for one (doc/definitions.md, 7.3, 7.4).
  *
  * The path explains a thread's time: where the thread slept until another woke it, what that
  * one did meanwhile takes the place of the sleep, and so on.  Its segments tile the range.

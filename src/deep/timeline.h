@@ -1,5 +1,5 @@
 /*
- * timeline: what each thread did when (analyses reference, section 5).
+ * timeline: what each thread did when (doc/definitions.md, 5).
  *
  *     thread   NEW ── USER ─ SYSCALL ─ BLOCKED ───── WAIT ─ SYSCALL ─ USER ─ PREEMPTED ─ USER ──
  * DEAD CPU        idle   thread                idle           thread           another
@@ -34,7 +34,7 @@ enum state {
 	STATES,
 };
 
-/* What ended a BLOCKED interval, by where its wake-up came from (section 7.1). */
+/* What ended a BLOCKED interval, by where its wake-up came from (doc/definitions.md, 7.1). */
 enum cause {
 	CAUSE_NONE, /* it has not ended, or was ended by what was not traced */
 	CAUSE_TASK, /* another thread */
@@ -59,7 +59,7 @@ struct interval {
 
 struct prio_change {
 	uint64_t ts;
-	int32_t prio;  /* smaller is more urgent (section 0.4); below 0: real-time */
+	int32_t prio;  /* smaller is more urgent (doc/definitions.md, 0.4); below 0: real-time */
 	bool is_boost; /* inherited from one that waits for it */
 };
 
@@ -92,7 +92,7 @@ struct deep_thread {
 	bool is_in_call;
 	uint32_t call;           /* is_in_call: timeline.calls */
 	uint64_t call_channel;   /* is_in_call: the stream class it was entered in */
-	uint64_t pending_ts;     /* woken while it ran (4.4, rule 4), 0: not */
+	uint64_t pending_ts;     /* woken while it ran (doc/definitions.md, 4.4, rule 4), 0: not */
 	struct interval pending; /* the cause of that */
 	bool is_tentative;       /* WAIT by that, and nothing in the trace confirms it */
 	uint16_t cpu;            /* of its last run */

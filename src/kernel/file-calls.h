@@ -1,5 +1,5 @@
 /*
- * file-calls: the system calls that use, make or close file descriptors (analyses reference, 2.5
+ * file-calls: the system calls that use, make or close file descriptors (doc/definitions.md, 2.5
  * and 4.6), with the names that LTTng gives their arguments.
  *
  * X(name, what it is in the table of operations, what it does to descriptors,

@@ -2,7 +2,7 @@
  * sched: how the kernel encodes the state of a thread that is switched out.
  *
  * prev_state of sched_switch changed with Linux 4.14; the release is in the trace's
- * environment (analyses reference, section 0.5).
+ * environment (doc/definitions.md, 0.5).
  */
 #ifndef SILLAGE_KERNEL_TASK_STATE_H
 #define SILLAGE_KERNEL_TASK_STATE_H

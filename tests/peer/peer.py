@@ -1263,7 +1263,7 @@ def test_ust_per_process(t):
     live.wait_for(lambda one: len(totals(one.lines())) >= 2)
     lines = live.finish(signal.SIGTERM)
     check_sums(lines)
-    # relayd before 2.14 forgets what is unread when a program exits (live protocol, A9).
+    # relayd before 2.14 forgets what is unread when a program exits (doc/viewer-protocol.md, A9).
     for line in totals(lines):
         assert 30 <= line['count']['events'] <= 60, line['count']
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """synthetic: small made traces with a known answer, and bad ones with a known complaint.
 
-Goal    The cases of the analyses reference (9.3) to the nanosecond; each kind of bad input
+Goal    Cases of doc/definitions.md to the nanosecond; each kind of bad input
         gives one clear line and the right exit status.
 Method  A trace is written event by event in LTTng's layout; then `sillage analyze` runs.
 
@@ -143,7 +143,7 @@ def thread(rows, tid):
     return [row for row in rows if row.get('tid') == tid][0]
 
 
-# ---- cases of the reference, 9.3 ----
+# ---- cases of the definitions ----
 
 def test_head(scratch):
     """3: a stream begins at 0; thread 7 runs 50 before the first switch, with one read."""
@@ -471,7 +471,7 @@ def switch_prio(ts, prev, next_, state=1):
 
 
 def test_inversion(scratch):
-    """9.3, 1: a low thread that has what a high one wants is kept from running by a medium one."""
+    """Case 1: a low thread that has what a high one wants is kept from running by a medium one."""
     high, medium, low = (10, -51), (20, -31), (30, -11)
     us = 1000
     trace = Made(scratch, 'inversion', [packet(0, 0, 0, 660 * us, [
@@ -632,7 +632,7 @@ def test_patterns(scratch):
 
 
 def test_deep_race(scratch):
-    """9.3, 8: a thread is woken before it is seen to sleep; or it was, and slept again."""
+    """Case 8: a thread is woken before it is seen to sleep; or it was, and slept again."""
     for is_race in (True, False):
         streams = [packet(0, 0, 0, 30, [switch(1, 0, 9, 0), switch(12, 9, 0), switch(15, 0, 9, 0), switch(20, 9, 0)]),
                    packet(1, 0, 0, 30, [switch(1, 0, 7, 0), event(10, 'sched_waking', 9)] +

@@ -2,7 +2,7 @@
 """deep: `sillage report` against what was computed otherwise, and against its own laws.
 
 Goal    Timelines tile each thread's life, agree with `analyze` on who ran how long, and critical
-        paths tile their range; the published figures of many-threads (analyses reference, 9.1)
+        paths tile their range; the published figures of many-threads (as in acceptance.py)
         exactly; priority inversions and disturbed jobs are those that the workloads themselves measured.
 Method  Reports of recorded traces; truth.json of the real-time ones.
 
