@@ -1,14 +1,14 @@
 /*
- * decode: what the decoder costs, piece by piece.
+ * decode: the cost of each part of the decoder.
  *
- * usage: decode skip TRACE        one core: the least that any reader of these bytes must do
- *                                 (find each event's end), beside the decoder
- *        decode fields            ns/event by number of fields asked for, and by kind
- *        decode metadata [N]      parsing and compiling N event classes, at once and one by one
- *        decode read TRACE        ways to bring a file's bytes to the decoder
- *        decode simulate TRACE    speed-up by threads, for each way and some work per byte
+ * usage: decode skip TRACE        the decoder, compared with a loop that only finds the end of
+ *                                 each event: the least work that any reader must do
+ *        decode fields            ns per event by kind and number of requested fields
+ *        decode metadata [N]      parse and compile N event classes, together and one by one
+ *        decode read TRACE        throughput of pread and of ways to mmap a file
+ *        decode simulate TRACE    speed-up by threads for each way, with some work per byte
  *
- * Tab-separated tables; the best of some runs each.
+ * The output is tab-separated tables.  Each figure is the best of RUNS runs.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -53,7 +53,7 @@ static double best_of(double (*run)(void *user), void *user)
 	return best;
 }
 
-/* ---- metadata made here ---- */
+/* ---- generated metadata ---- */
 
 #define HEAD                                                                                       \
 	"/* CTF 1.8 */\n"                                                                          \
@@ -87,11 +87,11 @@ static struct metadata_stream *parse(const char *text)
 #define EVENTS 20000
 
 struct kind {
-	const char *name, *declare; /* of one field; %u is its number */
-	const char *bytes;          /* of one field */
+	const char *name, *declare; /* declare: TSDL of one field; %u is its number */
+	const char *bytes;          /* the value of one field */
 	size_t len;
-	unsigned int bits; /* not 0: not whole bytes */
-	bool is_text;      /* or a sequence */
+	unsigned int bits; /* size of a field that does not fill whole bytes, else 0 */
+	bool is_text;      /* text or a sequence */
 };
 
 static const struct kind kinds[] = {
@@ -167,7 +167,7 @@ static double run_fields(void *user)
 	return (now() - begin) / EVENTS * 1e9;
 }
 
-/* ns/event when @wanted of the eight fields are asked for. */
+/* Returns ns per event if @wanted of the eight fields are requested. */
 static double fields_cost(const struct kind *kind, unsigned int wanted)
 {
 	static char names[FIELDS][8];
@@ -212,7 +212,7 @@ static void bench_fields(void)
 		printf("%s", kinds[k].name);
 		for (size_t w = 0; w < sizeof(wanted) / sizeof(wanted[0]); w++) {
 			if (strncmp(kinds[k].name, "variant", 7) == 0 && wanted[w] > 0) {
-				printf("\t-"); /* cannot be asked for */
+				printf("\t-"); /* a variant cannot be requested */
 			} else {
 				printf("\t%.1f", fields_cost(&kinds[k], wanted[w]));
 			}
@@ -297,7 +297,7 @@ static void bench_metadata(unsigned int count)
 	free(text);
 }
 
-/* ---- the least that must be done ---- */
+/* ---- finding the end of each event ---- */
 
 struct skip {
 	struct recorded trace;
@@ -310,7 +310,7 @@ struct skip {
 };
 
 /*
- * Finds each event's end and nothing else: no clock, no counts, no windows.
+ * Finds the end of each event only: no clock, no counts, no windows.
  */
 static uint64_t skip_bare(struct decoder *d)
 {
@@ -459,17 +459,17 @@ static const char *const way_names[WAYS] = {
 
 struct reading {
 	enum way way;
-	unsigned int threads, work; /* work: additions for each 8 bytes */
+	unsigned int threads, work; /* work: additions per 8 bytes */
 	int *fds;
 	uint64_t *sizes;
 	const uint8_t **maps;
 	size_t file_count;
-	/* blocks of all files, taken in turn */
+	/* Each thread takes the next block, counted over all files. */
 	uint64_t block_count;
 	atomic_ullong next, sum, touched;
 };
 
-/* File and offset of block @i, files one after the other. */
+/* Returns the offset of block @i in its file.  Blocks are numbered over all files. */
 static uint64_t place_of(const struct reading *r, uint64_t i, size_t *ret_file)
 {
 	size_t file = 0;
@@ -482,7 +482,7 @@ static uint64_t place_of(const struct reading *r, uint64_t i, size_t *ret_file)
 	return i * BLOCK;
 }
 
-/* Work in proportion to bytes, each step of which waits for the one before. */
+/* Simulates decoding: work per byte, where each step depends on the one before. */
 static uint64_t work_on(const uint8_t *bytes, uint64_t len, unsigned int work)
 {
 	uint64_t sum = 0;

@@ -1,9 +1,9 @@
 /*
- * fetch: all packets of a live session, fetched and dropped.
+ * fetch: fetches all packets of a live session and drops them.
  *
- * What a viewer of one connection can have of a relay: each stream has a packet and the index of
- * the next one on the way, and nothing is done with what comes.  Ends when it has as many bytes of
- * packets as are wanted.
+ * This is the upper bound for a viewer with one connection.  For each stream it requests a packet
+ * and the index of the next one at the same time, and it decodes nothing.  It ends after BYTES
+ * bytes of packets.
  *
  * usage: fetch PORT BYTES        the first session of a relay on loopback
  */
@@ -22,7 +22,7 @@
 
 struct fetched {
 	uint64_t id;
-	uint8_t *bytes; /* of the packet that is asked for, ... */
+	uint8_t *bytes; /* buffer of the requested packet: @len bytes of @room */
 	uint32_t len, room;
 };
 
@@ -66,7 +66,7 @@ static void add_streams(struct fetch *f, const struct viewer_reply *reply)
 	}
 }
 
-/* The packet of an index, or that index again. */
+/* Requests the packet of an index, or the same index again if it has none yet. */
 static void take_index(struct fetch *f, const struct viewer_reply *reply)
 {
 	struct fetched *stream = &f->streams.at[reply->tag];
@@ -152,7 +152,7 @@ int main(int argc, char **argv)
 		send_all(&f);
 		at = viewer_want(&f.viewer, &len);
 		got = recv(f.fd, at, len, 0);
-		/* Else the relay waits for acknowledgements that are put off. */
+		/* Otherwise the relay waits for delayed acknowledgements. */
 		(void)setsockopt(f.fd, IPPROTO_TCP, TCP_QUICKACK, &one, sizeof(one));
 		if (got <= 0) {
 			die(got < 0 ? strerror(errno) : "the relay closed the connection");

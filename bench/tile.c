@@ -1,9 +1,10 @@
 /*
- * tile: makes a large trace of a small one, for benches.
+ * tile: makes a large trace from a small one, for benchmarks.
  *
- * Copies of all packets follow each other in time.  A copy is later by a multiple of 2^32
- * cycles, so that short time stamps stay as they are; full ones, in packet contexts and
- * long event headers, are moved.  Sequence numbers go on.  Reads LTTng's event headers only.
+ * OUT has TIMES copies of all packets, one after another in time.  Each copy is later than the
+ * trace by a multiple of 2^32 cycles, so short time stamps stay valid.  Full time stamps, in packet
+ * contexts and long event headers, are patched.  Sequence numbers continue.  It supports LTTng's
+ * event headers only.
  *
  * usage: tile TRACE OUT TIMES
  */
@@ -20,16 +21,16 @@
 
 struct patch {
 	uint64_t at;    /* byte of a 64-bit value, little endian */
-	uint64_t value; /* in the first copy */
-	bool is_seq;    /* a sequence number, not a time stamp */
+	uint64_t value; /* its value in the first copy */
+	bool is_seq;    /* a sequence number, else a time stamp */
 };
 
 struct tiler {
 	struct recorded trace;
-	uint64_t step;    /* cycles from copy to copy */
-	uint64_t packets; /* of the stream */
+	uint64_t step;    /* cycles from one copy to the next */
+	uint64_t packets; /* number in the current stream */
 	VEC(struct patch) patches;
-	VEC(uint8_t) bytes; /* of the stream */
+	VEC(uint8_t) bytes; /* the current stream, whole */
 };
 
 __attribute__((noreturn)) static void die(const char *what)
@@ -51,7 +52,7 @@ static void patch(struct tiler *t, uint64_t at, bool is_seq)
 	*vec_push(&t->patches) = (struct patch){ .at = at, .value = load(t, at), .is_seq = is_seq };
 }
 
-/* The byte offset of a 64-bit member of the packet context, by the steps that load it. */
+/* Records the 64-bit members of a packet context that change; their places are in its steps. */
 static void patch_context(struct tiler *t, uint64_t packet, const struct plan_stream *stream,
 			  uint64_t context_bits)
 {
@@ -76,7 +77,7 @@ static void patch_context(struct tiler *t, uint64_t packet, const struct plan_st
 	}
 }
 
-/* The event header at the cursor: patched if it has a full time stamp. */
+/* Records the full time stamp of the event header at the cursor, if it has one. */
 static void patch_header(struct tiler *t, const struct decoder *d, uint64_t packet)
 {
 	const struct plan_stream *stream = d->stream;
@@ -108,7 +109,7 @@ static void scan_packet(struct tiler *t, const struct recorded_file *file)
 			     file->info.size_bits / 8, &info, &err) < 0) {
 		die(err.text);
 	}
-	/* Where the context begins: run the header again. */
+	/* Run the header again to find where the context starts. */
 	d->at_bits = 0;
 	d->end_bits = info.size_bits;
 	(void)decoder_run(d, t->trace.plan->header_steps);
@@ -173,7 +174,7 @@ static void tile_file(struct tiler *t, struct recorded_file *file, const char *o
 	(void)close(fd);
 }
 
-/* The length of the trace, rounded up to a multiple of 2^32 cycles. */
+/* Returns the length of the trace, rounded up to a multiple of 2^32 cycles. */
 static uint64_t step_of(const struct recorded_path *path)
 {
 	uint64_t low = UINT64_MAX, high = 0;
