@@ -12,10 +12,10 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "engine/contract/handler.h"
 #include "engine/contract/row-key.h"
 #include "engine/merger/shard.h"
 #include "engine/tables/columns.h"
-#include "engine/worker/worker.h"
 
 enum table_index { TOTALS, DISKS, THREADS, PROCESSES, LONGEST };
 enum { REQUESTS, DISCARDS, FLUSHES, REQUEUES, ORPHANS, REPLACED };

@@ -18,8 +18,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "engine/contract/handler.h"
 #include "engine/merger/shard.h"
-#include "engine/worker/worker.h"
 #include "kernel/file-calls.h"
 
 enum table_index { TOTALS, THREADS, PROCESSES };

@@ -8,10 +8,10 @@
  */
 #include <string.h>
 
+#include "engine/contract/handler.h"
 #include "engine/contract/row-key.h"
 #include "engine/merger/shard.h"
 #include "engine/tables/columns.h"
-#include "engine/worker/worker.h"
 
 enum table_index { TOTALS, ORDERS, THREADS, PROCESSES };
 enum { ALLOCATED, FREED, FAILED, BATCHED, KSWAPD_WAKES, RECLAIM }; /* of the trace */

@@ -6,7 +6,7 @@
  * the byte.  A packet is seen once on each of stacked interfaces (bridge, bond, veth), so there is
  * no sum over interfaces.
  */
-#include "engine/worker/worker.h"
+#include "engine/contract/handler.h"
 
 enum table_index { INTERFACES };
 enum { RX_BYTES, TX_BYTES, RX_PACKETS, TX_PACKETS, TX_DROPS };

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "engine/contract/handler.h"
 #include "engine/merger/shard.h"
 #include "engine/tables/columns.h"
-#include "engine/worker/worker.h"
 #include "query/period.h"
 
 enum table_index { TOTALS, BY_NAME, THREADS, PROCESSES, LONGEST };

@@ -14,9 +14,9 @@
  * What the thread does on leaving is known as soon as it is switched in, when both are in one
  * chunk; it is applied when its time has come.
  */
+#include "engine/contract/handler.h"
 #include "engine/merger/shard.h"
 #include "engine/tables/columns.h"
-#include "engine/worker/worker.h"
 
 enum table_index { TOTALS, THREADS, PROCESSES, CPUS, PRIOS, LONGEST };
 enum { WAKEUPS, UNEXPLAINED, RACES, ALL_WAKE, ALL_REQUEUE, ALL_FORK };

@@ -15,9 +15,9 @@
  */
 #include <errno.h>
 
+#include "engine/contract/handler.h"
 #include "engine/merger/shard.h"
 #include "engine/tables/columns.h"
-#include "engine/worker/worker.h"
 #include "kernel/syscall-names.h"
 
 enum table_index { TOTALS, CALLS, ERRNOS, THREADS, PROCESSES, LONGEST };

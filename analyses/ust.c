@@ -3,8 +3,8 @@
  *
  * Processes are told by the contexts vpid and procname, where they are traced.
  */
+#include "engine/contract/handler.h"
 #include "engine/contract/row-key.h"
-#include "engine/worker/worker.h"
 
 enum table_index { PROCESSES, LEVELS };
 

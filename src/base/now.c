@@ -22,3 +22,8 @@ uint64_t now_wall_ns(void)
 {
 	return read_ns(CLOCK_REALTIME);
 }
+
+uint64_t now_thread_cpu_ns(void)
+{
+	return read_ns(CLOCK_THREAD_CPUTIME_ID);
+}

@@ -6,7 +6,8 @@
 
 #include <stdint.h>
 
-uint64_t now_monotonic_ns(void); /* since some moment; never goes back */
-uint64_t now_wall_ns(void);      /* since the epoch; may be set */
+uint64_t now_monotonic_ns(void);  /* since some moment; never goes back */
+uint64_t now_wall_ns(void);       /* since the epoch; may be set */
+uint64_t now_thread_cpu_ns(void); /* processor time of this thread */
 
 #endif

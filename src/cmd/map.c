@@ -84,7 +84,7 @@ static void note_failure(struct mapping *m)
 	if (m->has_begun) {
 		(void)snprintf(warning.message, sizeof(warning.message), "%s", m->err.text);
 		partial_writer_warning(m->out, &warning);
-		partial_writer_finish(m->out);
+		m->config.exporter->finish(m->out);
 	}
 }
 
@@ -176,7 +176,7 @@ static int map_into(const struct options *options, FILE *file)
 
 	fill_config(&m);
 	m.out = begin_file(&m, file);
-	m.config.partials = m.out;
+	m.config.exporter = partial_writer_export(m.out);
 	cmd_stop_on_signals();
 	(void)signal(SIGPIPE, SIG_IGN);
 	status = map_all(&m);

@@ -10,6 +10,7 @@
 #include "engine/stream.h"
 #include "engine/trace.h"
 
+struct chunk_job;
 struct metadata_stream;
 struct plan_builder;
 
@@ -41,8 +42,8 @@ struct stream {
 	struct trace *trace;
 	struct merger_stream *merger;
 	char *name;
-	uint64_t submitted;  /* chunks */
-	struct chunk *chunk; /* filling, or NULL */
+	uint64_t submitted;        /* chunks */
+	struct chunk_job *filling; /* NULL: no packet since the last was submitted */
 	bool is_away, is_ended;
 	bool has_anomalies; /* that was said */
 
@@ -67,8 +68,5 @@ struct engine_timer {
 };
 struct engine_timer engine_timer_start(const struct engine *engine);
 void engine_timer_stop(struct engine *engine, const struct engine_timer *timer);
-
-/* The front's part of streams: written, or read, after the merge's, into those that are away. */
-void streams_codec(struct trace *trace, struct codec *codec);
 
 #endif

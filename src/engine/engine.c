@@ -13,13 +13,13 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/now.h"
 #include "base/probe.h"
-#include "ctf/metadata/metadata.h"
+#include "engine/chunk-job.h"
 #include "engine/engine-state.h"
-#include "engine/exchange/checkpoint.h"
-#include "engine/exchange/partial-file.h"
 #include "engine/pool.h"
 #include "engine/warn.h"
+#include "engine/worker/worker.h"
 
 /* ---- engine ---- */
 
@@ -44,9 +44,10 @@ struct engine *engine_new(const struct engine_config *config)
 	engine->setup.top = config->top;
 	engine->setup.selection = config->selection;
 	engine->setup.periods = config->periods;
-	engine->setup.store = config->store;
-	setup_init(&engine->setup);
-	engine->pool = pool_new(&engine->setup, config->jobs);
+	setup_init(&engine->setup, worker_needs, WORKER_NEEDS);
+	engine->pool = pool_new(
+		&(struct pool_scratch){ chunk_scratch_new, chunk_scratch_free, &engine->setup },
+		config->jobs);
 	if (config->stats) {
 		config->stats->jobs_are_coordinator = config->jobs == 0;
 	}
@@ -56,7 +57,7 @@ struct engine *engine_new(const struct engine_config *config)
 static void drop_job(struct job *job)
 {
 	if (job->kind == JOB_WORKER) {
-		chunk_free((struct chunk *)job);
+		chunk_job_free((struct chunk_job *)job);
 	}
 }
 
@@ -105,14 +106,14 @@ bool engine_has_room(const struct engine *engine)
 /* ---- merging what workers did ---- */
 
 /* Once a stream: where a clock is wrong, it is wrong all the time. */
-static void warn_of_anomalies(struct chunk *chunk)
+static void warn_of_anomalies(struct chunk_job *job)
 {
-	struct stream *stream = chunk->source;
-	uint64_t packet = chunk->partial->first_anomaly;
+	struct stream *stream = job->source;
+	uint64_t packet = job->chunk.partial->first_anomaly;
 
 	if (!stream->has_anomalies && packet != UINT64_MAX) {
 		stream->has_anomalies = true;
-		warn_trace(chunk->trace, stream, (int64_t)packet, "clock",
+		warn_trace(job->trace, stream, (int64_t)packet, "clock",
 			   "stream %s: from packet %" PRIu64
 			   " on, the time of events went back or lies "
 			   "behind their packet's end; they count at the nearest time that can be",
@@ -120,15 +121,15 @@ static void warn_of_anomalies(struct chunk *chunk)
 	}
 }
 
-static void pass_on_retained(struct chunk *chunk)
+static void pass_on_retained(struct chunk_job *job)
 {
-	struct trace *trace = chunk->trace;
+	struct trace *trace = job->trace;
 
-	for (size_t i = 0; i < chunk->packets.count; i++) {
-		struct packet *packet = &chunk->packets.at[i];
+	for (size_t i = 0; i < job->chunk.packets.count; i++) {
+		struct packet *packet = &job->chunk.packets.at[i];
 
 		if (packet->retained) {
-			trace->engine->config.on_retained(trace->user, chunk->source->name,
+			trace->engine->config.on_retained(trace->user, job->source->name,
 							  packet->retained);
 			packet->retained = NULL;
 			packet->bytes = NULL;
@@ -136,32 +137,33 @@ static void pass_on_retained(struct chunk *chunk)
 	}
 }
 
-static void take_chunk(struct engine *engine, struct chunk *chunk)
+static void take_chunk(struct engine *engine, struct chunk_job *job)
 {
-	struct trace *trace = chunk->trace;
-	struct partial *partial = chunk->partial;
+	const struct engine_export *exporter = engine->config.exporter;
+	struct trace *trace = job->trace;
+	struct partial *partial = job->chunk.partial;
 
 	assert(trace->in_flight > 0);
+	assert(engine->chunk_held >= job->chunk.bytes);
 	trace->in_flight--;
-	engine->chunk_held -= chunk->bytes;
+	engine->chunk_held -= job->chunk.bytes;
 	for (size_t i = 0; i < partial->faults.count; i++) {
 		const struct partial_fault *fault = &partial->faults.at[i];
 
-		warn_trace(trace, chunk->source, (int64_t)fault->packet, "packet",
+		warn_trace(trace, job->source, (int64_t)fault->packet, "packet",
 			   "stream %s, packet %" PRIu64 ", %s; the rest of the packet is lost",
-			   chunk->source->name, fault->packet, fault->text);
+			   job->source->name, fault->packet, fault->text);
 	}
-	warn_of_anomalies(chunk);
-	pass_on_retained(chunk);
-	chunk->partial = NULL;
-	if (engine->config.partials) {
-		partial_writer_partial(engine->config.partials, &chunk->packed, partial,
-				       chunk->plan);
+	warn_of_anomalies(job);
+	pass_on_retained(job);
+	job->chunk.partial = NULL;
+	if (exporter) {
+		exporter->partial(exporter->user, &job->packed, partial, job->chunk.plan);
 		partial_cache_put(engine->setup.partial_cache, partial);
 	} else {
-		merger_take(chunk->stream, chunk->seq, partial);
+		merger_take(job->stream, job->seq, partial);
 	}
-	chunk_free(chunk);
+	chunk_job_free(job);
 }
 
 bool engine_reap(struct engine *engine, bool wait)
@@ -177,7 +179,7 @@ bool engine_reap(struct engine *engine, bool wait)
 	}
 	switch (job->kind) {
 	case JOB_WORKER:
-		take_chunk(engine, (struct chunk *)job);
+		take_chunk(engine, (struct chunk_job *)job);
 		break;
 	case JOB_MERGER:
 		merger_task_done(job->user);
@@ -221,7 +223,8 @@ struct engine_timer engine_timer_start(const struct engine *engine)
 {
 	const struct stats *stats = engine->config.stats;
 
-	return stats ? (struct engine_timer){ .start = stats_now(), .others = others_ns(stats) }
+	return stats ? (struct engine_timer){ .start = now_thread_cpu_ns(),
+					      .others = others_ns(stats) }
 		     : (struct engine_timer){ 0 };
 }
 
@@ -234,7 +237,7 @@ void engine_timer_stop(struct engine *engine, const struct engine_timer *timer)
 		held = engine_held_bytes(engine);
 		jobs = engine_in_flight(engine);
 		stats->coordinator_ns +=
-			stats_now() - timer->start - (others_ns(stats) - timer->others);
+			now_thread_cpu_ns() - timer->start - (others_ns(stats) - timer->others);
 		stats->held_max = held > stats->held_max ? held : stats->held_max;
 		stats->jobs_max = jobs > stats->jobs_max ? jobs : stats->jobs_max;
 	}

@@ -28,7 +28,6 @@
 
 struct engine;
 struct retained;
-struct partial_writer;
 struct trace;
 struct stream;
 
@@ -38,6 +37,32 @@ struct engine_warning {
 	char message[512];
 	const char *stream_name;
 	int64_t packet;
+};
+
+/* A partial as bytes. */
+struct packed {
+	VEC(uint8_t) bytes;
+	int failure; /* errno: it could not be made, 0: it could */
+};
+
+/*
+ * Where partials go instead of being merged (engine/exchange/partial-file.h).  The packer's
+ * functions are called by workers, each with a packer of its own; the others by the coordinator,
+ * in the order of what they report.  Streams go by a number.
+ */
+struct engine_export {
+	void *user;
+	void *(*packer_new)(void);
+	void (*packer_free)(void *packer);
+	void (*pack)(void *packer, uint32_t stream, uint64_t seq, struct partial *partial,
+		     struct packed *ret);
+	void (*stream)(void *user, uint32_t stream, const struct stream_identity *identity);
+	void (*partial)(void *user, const struct packed *packed, const struct partial *partial,
+			const struct plan *plan);
+	/* Nothing older than @ts comes after @seq chunks. */
+	void (*known)(void *user, uint32_t stream, uint64_t seq, uint64_t ts);
+	void (*end)(void *user, uint32_t stream, uint64_t seq); /* @seq chunks were all */
+	void (*finish)(void *user);                             /* the trace is over */
 };
 
 struct engine_config {
@@ -56,9 +81,9 @@ struct engine_config {
 	const struct period_set *periods;  /* NULL: none; has to outlive the engine */
 	struct retained_file *store; /* of kept packets, NULL: they stay in memory; the same */
 	struct stats *stats;         /* NULL: not wanted */
-	/* Where what workers found goes, instead of being merged (partials.h); NULL: it is merged.
-	 */
-	struct partial_writer *partials;
+	/* Partials go there instead of being merged; NULL: they are merged.  Has to outlive the
+	 * engine. */
+	const struct engine_export *exporter;
 	/* Callbacks, with the user pointer of trace_new(). */
 	void (*on_report)(void *user, const struct report *report);
 	void (*on_warning)(void *user, const struct engine_warning *warning);

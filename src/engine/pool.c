@@ -10,19 +10,19 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/mem.h"
+#include "base/now.h"
 #include "base/probe.h"
-#include "engine/stats.h"
-#include "engine/worker/worker.h"
 
 struct queue {
 	struct job *first, **last;
 };
 
 struct pool {
-	const struct setup *setup;
+	struct pool_scratch scratch_of;
 	unsigned int workers;
 	pthread_t *threads;
-	struct worker *worker;       /* without workers */
+	void *scratch;               /* without workers */
 	int event_fd;                /* written under the mutex */
 	size_t in_flight[JOB_KINDS]; /* the front's */
 
@@ -102,42 +102,42 @@ static void finish(struct pool *pool, struct job *job)
 	}
 }
 
-static void run(struct job *job, struct worker *worker)
+static void run(struct job *job, void *scratch)
 {
-	uint64_t begin = job->is_timed ? stats_now() : 0;
+	uint64_t begin = job->is_timed ? now_thread_cpu_ns() : 0;
 
 	probe_job_begin((uint32_t)job->kind);
-	job->run(job, worker);
+	job->run(job, scratch);
 	probe_job_end((uint32_t)job->kind);
-	job->cpu_ns = job->is_timed ? stats_now() - begin : 0;
+	job->cpu_ns = job->is_timed ? now_thread_cpu_ns() - begin : 0;
 }
 
 static void *work(void *arg)
 {
 	struct pool *pool = arg;
-	struct worker *worker = worker_new(pool->setup);
+	void *scratch = pool->scratch_of.make(pool->scratch_of.user);
 	struct job *job;
 
 	while ((job = take(pool))) {
-		run(job, worker);
+		run(job, scratch);
 		finish(pool, job);
 	}
-	worker_free(worker);
+	pool->scratch_of.free(scratch);
 	return NULL;
 }
 
-struct pool *pool_new(const struct setup *setup, unsigned int workers)
+struct pool *pool_new(const struct pool_scratch *scratch, unsigned int workers)
 {
 	struct pool *pool = mem_alloc(sizeof(*pool));
 
-	pool->setup = setup;
+	pool->scratch_of = *scratch;
 	pool->workers = workers;
 	pool->urgent.last = &pool->urgent.first;
 	pool->todo.last = &pool->todo.first;
 	pool->done.last = &pool->done.first;
 	pool->event_fd = -1;
 	if (workers == 0) {
-		pool->worker = worker_new(setup);
+		pool->scratch = scratch->make(scratch->user);
 		return pool;
 	}
 	(void)pthread_mutex_init(&pool->mutex, NULL);
@@ -179,7 +179,9 @@ void pool_free(struct pool *pool, void (*drop)(struct job *job))
 	       (job = queue_pop(&pool->done))) {
 		drop(job);
 	}
-	worker_free(pool->worker);
+	if (pool->scratch) {
+		pool->scratch_of.free(pool->scratch);
+	}
 	free(pool->threads);
 	free(pool);
 }
@@ -188,7 +190,7 @@ void pool_submit(struct pool *pool, struct job *job)
 {
 	pool->in_flight[job->kind]++;
 	if (pool->workers == 0) {
-		run(job, pool->worker);
+		run(job, pool->scratch);
 		queue_push(&pool->done, job);
 		return;
 	}

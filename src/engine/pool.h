@@ -19,16 +19,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct worker;
-struct setup;
-
 /* JOB_FIND: the front's own, to find what is to be mapped (engine_submit). */
 enum job_kind { JOB_WORKER, JOB_MERGER, JOB_FIND, JOB_KINDS };
 
 /* The first member of what is to be done. */
 struct job {
 	struct job *next;
-	void (*run)(struct job *job, struct worker *worker); /* @map: the worker's scratch */
+	void (*run)(struct job *job, void *scratch); /* of the thread that runs it */
 	enum job_kind kind;
 	void *user;      /* the submitter's */
 	bool is_timed;   /* cpu_ns is wanted */
@@ -38,7 +35,14 @@ struct job {
 
 struct pool;
 
-struct pool *pool_new(const struct setup *setup, unsigned int workers);
+/* What each thread has for its jobs; without workers the submitting thread has one. */
+struct pool_scratch {
+	void *(*make)(void *user);
+	void (*free)(void *scratch);
+	void *user;
+};
+
+struct pool *pool_new(const struct pool_scratch *scratch, unsigned int workers);
 
 /* Waits for the jobs being run; @drop is called for those in the queues. */
 void pool_free(struct pool *pool, void (*drop)(struct job *job));

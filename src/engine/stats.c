@@ -4,15 +4,8 @@
 #include "engine/stats.h"
 
 #include <inttypes.h>
-#include <time.h>
 
-uint64_t stats_now(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
+#include "base/now.h"
 
 static double ms(uint64_t ns)
 {
@@ -24,7 +17,7 @@ void stats_print(const struct stats *stats, uint64_t events, uint64_t packets, u
 {
 	uint64_t worker = stats->job_ns[JOB_WORKER], merger = stats->job_ns[JOB_MERGER];
 	uint64_t find = stats->job_ns[JOB_FIND];
-	uint64_t thread = stats_now(), rest = stats->coordinator_ns + stats->emit_ns;
+	uint64_t thread = now_thread_cpu_ns(), rest = stats->coordinator_ns + stats->emit_ns;
 	uint64_t read, all;
 	double seconds = (double)wall_ns / 1e9;
 

@@ -24,9 +24,6 @@ struct stats {
 
 void stats_fini(struct stats *stats);
 
-/* Processor time of this thread, ns. */
-uint64_t stats_now(void);
-
 /* Prints a few lines through @say; @wall_ns of the run, @events and @bytes of it. */
 void stats_print(const struct stats *stats, uint64_t events, uint64_t packets, uint64_t bytes,
 		 uint64_t wall_ns, void (*say)(const char *fmt, ...));

@@ -8,10 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/probe.h"
 #include "ctf/clock.h"
+#include "engine/chunk-job.h"
 #include "engine/engine-state.h"
-#include "engine/exchange/partial-file.h"
 #include "engine/warn.h"
 
 struct stream *stream_new(struct trace *trace, const char *name)
@@ -79,17 +78,18 @@ static bool adopt(struct stream *stream, const struct packet_info *info)
 /* Nothing older than @ts comes after what was submitted. */
 static void tell_known(struct stream *stream, uint64_t ts)
 {
-	struct partial_writer *partials = stream->trace->engine->config.partials;
+	const struct engine_export *exporter = stream->trace->engine->config.exporter;
 
 	merger_stream_known(stream->merger, stream->submitted, ts);
-	if (partials && merger_stream_identity(stream->merger)) {
-		partial_writer_known(partials, merger_stream_number(stream->merger),
-				     stream->submitted, ts);
+	if (exporter && merger_stream_identity(stream->merger)) {
+		exporter->known(exporter->user, merger_stream_number(stream->merger),
+				stream->submitted, ts);
 	}
 }
 
 static void identify(struct stream *stream, const struct packet_info *info, uint64_t begin)
 {
+	const struct engine_export *exporter = stream->trace->engine->config.exporter;
 	struct stream_identity identity = {
 		.class_id = info->stream->id,
 		.cpu_id = info->cpu_id,
@@ -100,9 +100,8 @@ static void identify(struct stream *stream, const struct packet_info *info, uint
 	};
 
 	merger_stream_identify(stream->merger, &identity);
-	if (stream->trace->engine->config.partials) {
-		partial_writer_stream(stream->trace->engine->config.partials,
-				      merger_stream_number(stream->merger), &identity);
+	if (exporter) {
+		exporter->stream(exporter->user, merger_stream_number(stream->merger), &identity);
 	}
 	if (identity.misses_start && stream->trace->engine->config.expects_beginning) {
 		warn_trace(stream->trace, stream, (int64_t)info->seq_num, "late-start",
@@ -129,22 +128,25 @@ void stream_expect(struct stream *stream, const struct packet_info *info)
 static void new_chunk(struct stream *stream, const struct stream_input *input)
 {
 	const struct stream_identity *identity = merger_stream_identity(stream->merger);
-	struct chunk *chunk = mem_alloc(sizeof(*chunk));
+	const struct engine *engine = stream->trace->engine;
+	struct chunk_job *job = mem_alloc(sizeof(*job));
 
-	chunk->trace = stream->trace;
-	chunk->source = stream;
-	chunk->stream = stream->merger;
-	chunk->plan = plan_ref(stream->trace->plan);
-	chunk->seq = stream->submitted;
-	chunk->fd = input->fd;
-	chunk->mapped = input->mapped;
-	chunk->has_switches = identity->has_switches;
-	chunk->cpu_id = identity->cpu_id;
-	chunk->packs = stream->trace->engine->config.partials != NULL;
-	chunk->number = merger_stream_number(stream->merger);
-	chunk->pool = stream->trace->engine->pool;
-	chunk->begin = stream->end;
-	stream->chunk = chunk;
+	job->trace = stream->trace;
+	job->source = stream;
+	job->stream = stream->merger;
+	job->seq = stream->submitted;
+	job->pool = engine->pool;
+	job->store = engine->config.store;
+	job->exporter = engine->config.exporter;
+	job->number = merger_stream_number(stream->merger);
+	job->job.is_timed = engine->config.stats != NULL;
+	job->chunk.plan = plan_ref(stream->trace->plan);
+	job->chunk.fd = input->fd;
+	job->chunk.mapped = input->mapped;
+	job->chunk.has_switches = identity->has_switches;
+	job->chunk.cpu_id = identity->cpu_id;
+	job->chunk.begin = stream->end;
+	stream->filling = job;
 }
 
 /* Events discarded since the packet before; the counter is as wide as declared. */
@@ -279,18 +281,18 @@ void stream_packet(struct stream *stream, const struct stream_input *input)
 		packet.retained->begin = packet.begin;
 		packet.retained->end = packet.end == PACKET_END_UNKNOWN ? UINT64_MAX : packet.end;
 	}
-	if (stream->chunk && (stream->chunk->plan != stream->trace->plan)) {
+	if (stream->filling && stream->filling->chunk.plan != stream->trace->plan) {
 		(void)stream_flush(stream);
 	}
-	if (!stream->chunk) {
+	if (!stream->filling) {
 		new_chunk(stream, input);
 	}
-	*vec_push(&stream->chunk->packets) = packet;
-	stream->chunk->bytes += packet.size;
+	*vec_push(&stream->filling->chunk.packets) = packet;
+	stream->filling->chunk.bytes += packet.size;
 	engine->chunk_held += packet.size;
 	/* Where the end is not known, the begin is what is known of what comes next. */
 	note_packet(stream, info, packet.end == PACKET_END_UNKNOWN ? packet.begin : packet.end);
-	if (stream->chunk->bytes >= engine->config.chunk_bytes) {
+	if (stream->filling->chunk.bytes >= engine->config.chunk_bytes) {
 		(void)stream_flush(stream);
 	}
 }
@@ -313,29 +315,17 @@ void stream_lost_packet(struct stream *stream, const char *message)
 	stream->gap_lost++;
 }
 
-static void worker_job(struct job *job, struct worker *worker)
-{
-	struct chunk *chunk = (struct chunk *)job;
-
-	worker_run_chunk(worker, chunk);
-	worker_pack_retained(worker, chunk);
-}
-
 bool stream_flush(struct stream *stream)
 {
-	struct chunk *chunk = stream->chunk;
+	struct chunk_job *job = stream->filling;
 
-	if (!chunk) {
+	if (!job) {
 		return false;
 	}
-	stream->chunk = NULL;
+	stream->filling = NULL;
 	stream->submitted++;
 	stream->trace->in_flight++;
-	chunk->job.run = worker_job;
-	chunk->job.kind = JOB_WORKER;
-	probe_chunk(chunk->seq, chunk->packets.count, chunk->bytes);
-	chunk->job.is_timed = stream->trace->engine->config.stats != NULL;
-	pool_submit(stream->trace->engine->pool, &chunk->job);
+	chunk_job_submit(job);
 	return true;
 }
 
@@ -380,16 +370,16 @@ static void push_final_gap(struct stream *stream)
 	if (stream->gap_lost == 0 || !identity || !stream->trace->plan) {
 		return;
 	}
-	if (!stream->chunk) {
+	if (!stream->filling) {
 		new_chunk(stream, &(struct stream_input){ .fd = -1 });
 	}
-	*vec_push(&stream->chunk->packets) = packet;
+	*vec_push(&stream->filling->chunk.packets) = packet;
 	stream->gap_lost = 0;
 }
 
 void stream_end(struct stream *stream)
 {
-	struct partial_writer *partials = stream->trace->engine->config.partials;
+	const struct engine_export *exporter = stream->trace->engine->config.exporter;
 
 	if (stream->is_ended) {
 		return;
@@ -398,9 +388,9 @@ void stream_end(struct stream *stream)
 	stream->is_ended = true;
 	(void)stream_flush(stream);
 	merger_stream_end(stream->merger, stream->submitted);
-	if (partials && merger_stream_identity(stream->merger)) {
-		partial_writer_end(partials, merger_stream_number(stream->merger),
-				   stream->submitted);
+	if (exporter && merger_stream_identity(stream->merger)) {
+		exporter->end(exporter->user, merger_stream_number(stream->merger),
+			      stream->submitted);
 	}
 }
 
@@ -433,77 +423,4 @@ uint64_t stream_until(const struct stream *stream)
 bool stream_waits_for_initial(const struct stream *stream)
 {
 	return stream->merger && merger_stream_waits(stream->merger);
-}
-
-/* ---- as bytes ---- */
-
-/* Whether there is something to go on with. */
-static bool goes_on(const struct stream *stream)
-{
-	return !stream->is_ended && stream->merger && merger_stream_identity(stream->merger);
-}
-
-static void coordinator_codec(struct stream *stream, struct codec *codec)
-{
-	codec_text(codec, &stream->name);
-	codec_u64(codec, &stream->submitted);
-	codec_bool(codec, &stream->has_anomalies);
-	codec_bool(codec, &stream->has_packet);
-	codec_u64(codec, &stream->packets);
-	codec_u64(codec, &stream->end);
-	codec_u64(codec, &stream->seq_num);
-	codec_u64(codec, &stream->discarded);
-	codec_bool(codec, &stream->has_gap);
-	codec_u64(codec, &stream->gap_lost);
-}
-
-static void read_coordinator(struct trace *trace, struct codec *codec)
-{
-	struct stream *stream = mem_alloc(sizeof(*stream));
-	uint32_t number = 0;
-
-	*vec_push(&trace->streams) = stream;
-	stream->trace = trace;
-	stream->is_away = true;
-	codec_u32(codec, &number);
-	stream->merger = merger_stream_at(trace->merger, number);
-	coordinator_codec(stream, codec);
-	if (!stream->name) {
-		stream->name = mem_strdup("");
-	}
-	/* No other stream is the front of it. */
-	for (size_t i = 0; i + 1 < trace->streams.count; i++) {
-		(void)codec_check(codec, trace->streams.at[i]->merger != stream->merger);
-	}
-	if (!codec_check(codec,
-			 stream->merger && merger_stream_identity(stream->merger) &&
-				 merger_stream_submitted(stream->merger) <= stream->submitted)) {
-		stream->is_away = false;
-		stream->is_ended = true;
-		return;
-	}
-	merger_stream_exclude(stream->merger, true);
-}
-
-void streams_codec(struct trace *trace, struct codec *codec)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < trace->streams.count; i++) {
-		count += goes_on(trace->streams.at[i]);
-	}
-	count = codec_count(codec, count, 50);
-	for (size_t i = 0; codec_reads(codec) && i < count && codec_check(codec, true); i++) {
-		read_coordinator(trace, codec);
-	}
-	for (size_t i = 0; !codec_reads(codec) && i < trace->streams.count; i++) {
-		struct stream *stream = trace->streams.at[i];
-		uint32_t number;
-
-		if (goes_on(stream)) {
-			number = merger_stream_number(stream->merger);
-			codec_u32(codec, &number);
-			coordinator_codec(stream, codec);
-		}
-	}
 }

@@ -8,9 +8,8 @@
 #include <string.h>
 
 #include "ctf/metadata/metadata.h"
+#include "engine/chunk-job.h"
 #include "engine/engine-state.h"
-#include "engine/exchange/checkpoint.h"
-#include "engine/exchange/partial-file.h"
 
 static void on_merge_report(void *user, const struct report *report)
 {
@@ -90,10 +89,10 @@ static void drain(struct trace *trace)
 
 static void free_filling(struct stream *stream)
 {
-	if (stream->chunk) {
-		stream->trace->engine->chunk_held -= stream->chunk->bytes;
-		chunk_free(stream->chunk);
-		stream->chunk = NULL;
+	if (stream->filling) {
+		stream->trace->engine->chunk_held -= stream->filling->chunk.bytes;
+		chunk_job_free(stream->filling);
+		stream->filling = NULL;
 	}
 }
 
@@ -199,6 +198,7 @@ bool trace_uuid(const struct trace *trace, uint8_t ret_uuid[16])
 
 void trace_finish(struct trace *trace, uint64_t now_ns)
 {
+	const struct engine_export *exporter = trace->engine->config.exporter;
 	struct engine_timer timer;
 
 	for (size_t i = 0; i < trace->streams.count; i++) {
@@ -207,8 +207,8 @@ void trace_finish(struct trace *trace, uint64_t now_ns)
 	drain(trace);
 	timer = engine_timer_start(trace->engine);
 	merger_finish(trace->merger, now_ns);
-	if (trace->engine->config.partials) {
-		partial_writer_finish(trace->engine->config.partials);
+	if (exporter) {
+		exporter->finish(exporter->user);
 	}
 	trace->has_finished = true;
 	engine_timer_stop(trace->engine, &timer);
@@ -225,15 +225,6 @@ void trace_pause(struct trace *trace, uint64_t now_ns)
 	}
 	drain(trace);
 	merger_drain(trace->merger, now_ns);
-}
-
-void trace_codec(struct trace *trace, struct codec *codec)
-{
-	checkpoint_merger(trace->merger, codec);
-	if (codec_check(codec, true)) {
-		streams_codec(trace, codec);
-	}
-	trace->is_restored = codec_reads(codec);
 }
 
 void trace_end_away(struct trace *trace)

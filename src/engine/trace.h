@@ -11,7 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/codec.h"
 #include "base/err.h"
 
 struct engine;
@@ -55,9 +54,6 @@ uint64_t trace_closed_until(const struct trace *trace);
 
 /* Waits for workers, and closes the windows that can be closed: nothing is on its way. */
 void trace_pause(struct trace *trace, uint64_t now_ns);
-/* Writes a paused trace, or reads into a new one.  Streams that are read are away, and taken up
- * again as after a lost connection. */
-void trace_codec(struct trace *trace, struct codec *codec);
 /* Streams that are away have ended: no more of them comes. */
 void trace_end_away(struct trace *trace);
 

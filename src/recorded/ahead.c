@@ -27,13 +27,13 @@ struct ahead {
 	bool is_under_way;
 };
 
-static void find_batch(struct job *job, struct worker *worker)
+static void find_batch(struct job *job, void *scratch)
 {
 	struct ahead *ahead = (struct ahead *)job;
 	struct recorded_file *file = ahead->file;
 	struct batch *batch = ahead->coming;
 
-	(void)worker;
+	(void)scratch;
 	for (batch->count = 0; batch->count < BATCH_PACKETS && file->has_info; batch->count++) {
 		batch->at[batch->count] = (struct found_packet){
 			.info = file->info,

@@ -32,7 +32,6 @@ struct worker;
 struct shard;
 struct thread;
 struct cpu;
-struct stream_identity;
 
 /* ---- what is reported ---- */
 
@@ -133,6 +132,14 @@ struct need {
 };
 
 /* ---- merge side ---- */
+
+/* What the stream's first packet says; @cpu_id UINT64_MAX: it names no CPU. */
+struct stream_identity {
+	uint64_t class_id, cpu_id, instance_id;
+	bool has_switches;
+	bool misses_start; /* packets before the first one were not seen */
+	uint64_t begin;    /* ns: of the first packet */
+};
 
 struct switch_in {
 	uint64_t ts;

@@ -1,26 +1,14 @@
 /*
- * map-setup: what analyses want of events, and which of them are called where.
+ * setup: what analyses want of events, and which of them are called where; see setup.h.
  */
+#include "engine/contract/setup.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/limits.h"
-#include "engine/worker/worker-state.h"
-
-/* What the engine itself needs: who runs, and which threads there are. */
-static const struct need base_needs[] = {
-	{ "sched_switch",
-	  { "@prev_comm", "prev_tid", "prev_prio", "prev_state", "@next_comm", "next_tid",
-	    "next_prio", "context.pid" },
-	  worker_on_switch,
-	  0 },
-	{ "sched_process_fork", { "@child_comm", "child_tid", "child_pid" }, worker_on_fork, 0 },
-	{ "sched_process_exec", { "@filename", "tid", "old_tid" }, worker_on_exec, 0 },
-	{ "lttng_statedump_process_state", { "@name", "tid", "pid" }, worker_on_process, 0 },
-};
-
-#define BASE_NEEDS (sizeof(base_needs) / sizeof(base_needs[0]))
+#include "base/mem.h"
 
 static void add_needs(struct setup *setup, const struct need *needs, size_t count, uint8_t analysis,
 		      uint16_t group)
@@ -54,7 +42,7 @@ static void find_callers(struct setup *setup)
 	}
 }
 
-void setup_init(struct setup *setup)
+void setup_init(struct setup *setup, const struct need *base, size_t base_count)
 {
 	struct need *asked = NULL;
 	size_t total = 0, asked_count = 0;
@@ -81,13 +69,13 @@ void setup_init(struct setup *setup)
 		setup->state_offsets[i] = setup->state_size;
 		setup->state_size += (setup->analyses[i]->worker_state_size + 15) / 16 * 16;
 	}
-	total += uses_threads ? BASE_NEEDS : 0;
+	total += uses_threads ? base_count : 0;
 	setup->uses_threads = uses_threads;
 	setup->requests = mem_alloc((total + 1) * sizeof(*setup->requests));
 	setup->routes = mem_alloc((total + 1) * sizeof(*setup->routes));
 	setup->request_count = 0;
 	if (uses_threads) {
-		add_needs(setup, base_needs, BASE_NEEDS, 0, 0);
+		add_needs(setup, base, base_count, 0, 0);
 	}
 	for (size_t i = 0; i < setup->analysis_count; i++) {
 		add_needs(setup, setup->analyses[i]->needs, setup->analyses[i]->need_count,
@@ -106,4 +94,12 @@ void setup_fini(struct setup *setup)
 	partial_cache_free(setup->partial_cache);
 	free(setup->requests);
 	free(setup->routes);
+}
+
+int64_t setup_window(const struct setup *setup, uint64_t ts)
+{
+	if (ts < setup->range_begin) {
+		return WINDOW_BEFORE;
+	}
+	return ts >= setup->range_end ? WINDOW_AFTER : (int64_t)(ts / setup->window_ns);
 }

@@ -2,6 +2,7 @@
  * states: see states.h.
  */
 #include "engine/exchange/checkpoint-file.h"
+#include "engine/exchange/checkpoint.h"
 #include "engine/trace.h"
 
 #include <errno.h>
@@ -13,7 +14,7 @@
 struct state {
 	uint8_t uuid[16];
 	struct partial_file_trace identity;
-	VEC(uint8_t) bytes; /* of the frame: the UUID, and what trace_codec() wrote */
+	VEC(uint8_t) bytes; /* of the frame: the UUID, and what checkpoint_trace() wrote */
 };
 
 struct checkpoint_file {
@@ -146,7 +147,7 @@ int checkpoint_file_restore(struct checkpoint_file *checkpoint_file, const uint8
 	}
 	codec = (struct codec){ .at = state->bytes.at + sizeof(state->uuid),
 				.left = state->bytes.count - sizeof(state->uuid) };
-	trace_codec(trace, &codec);
+	checkpoint_trace(trace, &codec);
 	if (codec.is_wrong || codec.left > 0) {
 		return err_raise(err, -EINVAL, "%s: the state of the trace cannot be",
 				 checkpoint_file->path);
@@ -181,7 +182,7 @@ void checkpoint_file_put(struct checkpoint_file *checkpoint_file, const uint8_t 
 	memset(state, 0, sizeof(*state));
 	memcpy(state->uuid, uuid, sizeof(state->uuid));
 	codec_bytes(&codec, state->uuid, sizeof(state->uuid));
-	trace_codec(trace, &codec);
+	checkpoint_trace(trace, &codec);
 	state->identity = (struct partial_file_trace){ .host = copy_of(identity->host),
 						       .session = copy_of(identity->session),
 						       .domain = copy_of(identity->domain),

@@ -18,6 +18,7 @@
 #include "base/codec.h"
 #include "base/err.h"
 #include "engine/merger/merger.h"
+#include "engine/trace.h"
 
 struct tables;
 
@@ -30,5 +31,9 @@ void partial_codec_identity(struct codec *codec, struct stream_identity *identit
 
 /* The same of its rows; @carried: for analyses. */
 void checkpoint_tables(struct tables *tables, const struct checkpoint *checkpoint);
+
+/* Writes a paused trace, or reads into a new one.  Streams that are read are away, and taken up
+ * again as after a lost connection. */
+void checkpoint_trace(struct trace *trace, struct codec *codec);
 
 #endif

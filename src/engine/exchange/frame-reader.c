@@ -136,11 +136,11 @@ static void read_partial(struct slot *slot)
 	}
 }
 
-static void run(struct job *job, struct worker *worker)
+static void run(struct job *job, void *scratch)
 {
 	struct slot *slot = (struct slot *)job;
 
-	(void)worker;
+	(void)scratch;
 	slot->r = unpack(slot);
 	if (slot->r == 0) {
 		read_partial(slot);

@@ -12,7 +12,7 @@
 #include "base/codec.h"
 #include "base/err.h"
 #include "engine/contract/partial.h"
-#include "engine/worker/worker.h"
+#include "engine/contract/setup.h"
 
 /* What a partial that is read is measured by. */
 struct partial_rules {

@@ -208,7 +208,7 @@ static int take_state(const struct partial_intake *merging, struct codec *frame,
 		return err_raise(err, -EINVAL, "a state behind what is merged");
 	}
 	(void)codec_next(frame, 16); /* its UUID */
-	trace_codec(merging->trace, frame);
+	checkpoint_trace(merging->trace, frame);
 	return frame->is_wrong ? err_raise(err, -EINVAL, "a state that cannot be") : 1;
 }
 

@@ -81,7 +81,7 @@ struct partial_packer {
 	struct codec_out frame;
 };
 
-struct partial_packer *partial_packer_new(void)
+static void *packer_new(void)
 {
 	struct partial_packer *packer = mem_alloc(sizeof(*packer));
 
@@ -94,8 +94,10 @@ struct partial_packer *partial_packer_new(void)
 	return packer;
 }
 
-void partial_packer_free(struct partial_packer *packer)
+static void packer_free(void *opaque)
 {
+	struct partial_packer *packer = opaque;
+
 	if (packer) {
 		(void)ZSTD_freeCCtx(packer->context);
 		vec_fini(&packer->frame.bytes);
@@ -139,9 +141,10 @@ static void end_packed(struct partial_packer *packer, struct packed *packed)
 	packed->bytes.count = begin + stored;
 }
 
-void partial_packer_pack(struct partial_packer *packer, uint32_t number, uint64_t seq,
-			 struct partial *partial, struct packed *packed)
+static void pack(void *opaque, uint32_t number, uint64_t seq, struct partial *partial,
+		 struct packed *packed)
 {
+	struct partial_packer *packer = opaque;
 	struct codec codec = begin_packed(packer, FRAME_PARTIAL);
 
 	codec_u32(&codec, &number);
@@ -159,6 +162,7 @@ struct partial_writer {
 	struct packed packed;
 	size_t classes; /* of the trace, that were written */
 	struct merger_account account;
+	struct engine_export exporter; /* what the engine calls */
 };
 
 static void write_bytes(struct partial_writer *out, const void *bytes, size_t len)
@@ -216,7 +220,7 @@ struct partial_writer *partial_writer_new(FILE *file, const struct partial_file_
 	uint32_t version = htole32(PARTIAL_FILE_VERSION);
 
 	out->file = file;
-	out->packer = partial_packer_new();
+	out->packer = packer_new();
 	write_bytes(out, PARTIAL_FILE_MAGIC, PARTIAL_FILE_MAGIC_LEN);
 	write_bytes(out, &version, sizeof(version));
 	put_setup(out, setup);
@@ -226,7 +230,7 @@ struct partial_writer *partial_writer_new(FILE *file, const struct partial_file_
 void partial_writer_free(struct partial_writer *out)
 {
 	if (out) {
-		partial_packer_free(out->packer);
+		packer_free(out->packer);
 		vec_fini(&out->packed.bytes);
 		free(out);
 	}
@@ -283,9 +287,9 @@ void partial_writer_warning(struct partial_writer *out, const struct engine_warn
 	end_frame(out);
 }
 
-void partial_writer_stream(struct partial_writer *out, uint32_t number,
-			   const struct stream_identity *identity)
+static void put_stream(void *user, uint32_t number, const struct stream_identity *identity)
 {
+	struct partial_writer *out = user;
 	struct stream_identity copy = *identity;
 	struct codec codec = begin_frame(out, FRAME_STREAM);
 
@@ -306,9 +310,11 @@ static void put_classes(struct partial_writer *out, const struct plan *plan)
 	end_frame(out);
 }
 
-void partial_writer_partial(struct partial_writer *out, const struct packed *packed,
-			    const struct partial *partial, const struct plan *plan)
+static void put_partial(void *user, const struct packed *packed, const struct partial *partial,
+			const struct plan *plan)
 {
+	struct partial_writer *out = user;
+
 	if (out->classes < plan->class_count) {
 		put_classes(out, plan);
 	}
@@ -318,8 +324,9 @@ void partial_writer_partial(struct partial_writer *out, const struct packed *pac
 	write_packed(out, packed);
 }
 
-void partial_writer_known(struct partial_writer *out, uint32_t number, uint64_t seq, uint64_t ts)
+static void put_known(void *user, uint32_t number, uint64_t seq, uint64_t ts)
 {
+	struct partial_writer *out = user;
 	struct codec codec = begin_frame(out, FRAME_KNOWN);
 
 	codec_u32(&codec, &number);
@@ -328,8 +335,9 @@ void partial_writer_known(struct partial_writer *out, uint32_t number, uint64_t 
 	end_frame(out);
 }
 
-void partial_writer_end(struct partial_writer *out, uint32_t number, uint64_t seq)
+static void put_end(void *user, uint32_t number, uint64_t seq)
 {
+	struct partial_writer *out = user;
 	struct codec codec = begin_frame(out, FRAME_END);
 
 	codec_u32(&codec, &number);
@@ -337,10 +345,26 @@ void partial_writer_end(struct partial_writer *out, uint32_t number, uint64_t se
 	end_frame(out);
 }
 
-void partial_writer_finish(struct partial_writer *out)
+static void put_finish(void *user)
 {
+	struct partial_writer *out = user;
+
 	(void)begin_frame(out, FRAME_FINISH);
 	end_frame(out);
+}
+
+const struct engine_export *partial_writer_export(struct partial_writer *out)
+{
+	out->exporter = (struct engine_export){ .user = out,
+						.packer_new = packer_new,
+						.packer_free = packer_free,
+						.pack = pack,
+						.stream = put_stream,
+						.partial = put_partial,
+						.known = put_known,
+						.end = put_end,
+						.finish = put_finish };
+	return &out->exporter;
 }
 
 void partial_writer_checkpoint(struct partial_writer *out, const struct partial_file_trace *trace,

@@ -53,14 +53,6 @@ void partial_file_trace_fini(struct partial_file_trace *trace);
 
 /* ---- writing ---- */
 
-/* A partial as its frame, which a worker makes: it takes as long as decoding.  Each has a packer.
- */
-struct partial_packer;
-struct partial_packer *partial_packer_new(void);
-void partial_packer_free(struct partial_packer *packer); /* NULL is fine */
-void partial_packer_pack(struct partial_packer *packer, uint32_t number, uint64_t seq,
-			 struct partial *partial, struct packed *packed);
-
 struct partial_writer;
 
 /* @file stays the caller's. */
@@ -75,14 +67,8 @@ void partial_writer_account(const struct partial_writer *out, struct merger_acco
 
 void partial_writer_trace(struct partial_writer *out, const struct partial_file_trace *trace);
 void partial_writer_warning(struct partial_writer *out, const struct engine_warning *warning);
-/* These are the engine's.  Streams go by a number of its own. */
-void partial_writer_stream(struct partial_writer *out, uint32_t number,
-			   const struct stream_identity *identity);
-void partial_writer_partial(struct partial_writer *out, const struct packed *packed,
-			    const struct partial *partial, const struct plan *plan);
-void partial_writer_known(struct partial_writer *out, uint32_t number, uint64_t seq, uint64_t ts);
-void partial_writer_end(struct partial_writer *out, uint32_t number, uint64_t seq);
-void partial_writer_finish(struct partial_writer *out);
+/* What the engine writes through; lives as long as the writer. */
+const struct engine_export *partial_writer_export(struct partial_writer *out);
 
 /* A trace that is paused, whole. */
 void partial_writer_checkpoint(struct partial_writer *out, const struct partial_file_trace *trace,

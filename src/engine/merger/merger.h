@@ -28,9 +28,9 @@
 #include "base/err.h"
 #include "engine/contract/analysis.h"
 #include "engine/contract/partial.h"
+#include "engine/contract/setup.h"
 #include "engine/pool.h"
 #include "engine/tables/report.h"
-#include "engine/worker/worker.h"
 
 struct merger;
 struct merger_stream;
@@ -69,13 +69,6 @@ uint64_t merger_stream_submitted(const struct merger_stream *stream);
 /* A stream holds the watermark from here on until it is known further, or ended. */
 struct merger_stream *merger_stream_new(struct merger *merger);
 
-/* What the stream's first packet says; @cpu_id UINT64_MAX: it names no CPU. */
-struct stream_identity {
-	uint64_t class_id, cpu_id, instance_id;
-	bool has_switches;
-	bool misses_start; /* packets before the first one were not seen */
-	uint64_t begin;    /* ns: of the first packet */
-};
 void merger_stream_identify(struct merger_stream *stream, const struct stream_identity *identity);
 const struct stream_identity *merger_stream_identity(const struct merger_stream *stream);
 

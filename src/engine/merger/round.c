@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/now.h"
 #include "base/probe.h"
 #include "engine/merger/merger-state.h"
 #include "engine/merger/ordered.h"
@@ -153,11 +154,11 @@ static void run_whole(struct merger_task *task)
 }
 
 /* The task that is done last does what comes after all. */
-static void run_task(struct job *job, struct worker *worker)
+static void run_task(struct job *job, void *scratch)
 {
 	struct merger_task *task = (struct merger_task *)job;
 
-	(void)worker;
+	(void)scratch;
 	run_whole(task);
 	if (atomic_fetch_sub_explicit(&task->merger->tasks_left, 1, memory_order_acq_rel) == 1) {
 		ordered_run(&task->merger->tables);
@@ -182,12 +183,12 @@ static void run_here(struct merger *merger)
 				     .accumulator = accumulator_of_task(&merger->tables, 0),
 				     .shards = SHARDS,
 				     .stripes = 1 };
-	uint64_t begin = stats ? stats_now() : 0;
+	uint64_t begin = stats ? now_thread_cpu_ns() : 0;
 
 	run_whole(&whole);
 	ordered_run(&merger->tables);
 	if (stats) {
-		stats->job_ns[JOB_MERGER] += stats_now() - begin;
+		stats->job_ns[JOB_MERGER] += now_thread_cpu_ns() - begin;
 		stats->jobs[JOB_MERGER]++;
 	}
 }

@@ -58,14 +58,14 @@ static bool any_excluded(const struct merger *merger)
 static void emit(struct merger *merger, struct report *report)
 {
 	struct stats *stats = merger->setup->stats;
-	uint64_t begin = stats ? stats_now() : 0;
+	uint64_t begin = stats ? now_thread_cpu_ns() : 0;
 	struct report_memory memory = { 0 };
 
 	tables_report(&merger->tables, report->kind != REPORT_WINDOW, report, &memory);
 	merger->host.emit(merger->host.user, report);
 	report_memory_fini(&memory);
 	if (stats) {
-		stats->emit_ns += stats_now() - begin;
+		stats->emit_ns += now_thread_cpu_ns() - begin;
 	}
 }
 

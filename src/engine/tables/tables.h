@@ -15,9 +15,9 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "engine/contract/analysis.h"
+#include "engine/contract/setup.h"
 #include "engine/tables/keyed.h"
 #include "engine/tables/report.h"
-#include "engine/worker/worker.h"
 
 struct sums {
 	uint64_t *window, *total;

@@ -8,14 +8,8 @@
 
 #include "ctf/clock.h"
 #include "ctf/decoder.h"
+#include "engine/contract/handler.h"
 #include "engine/worker/worker.h"
-
-/* Who gets an event of a request. */
-struct worker_route {
-	handler_fn *on_event;
-	uint32_t state; /* of its analysis: the offset */
-	uint8_t analysis;
-};
 
 /* The newest group of each key in the slice: open addressing, never more than half full, and small,
  * so that it stays in the nearer caches. */
@@ -98,8 +92,6 @@ struct worker {
 
 	uint8_t *buffer; /* of one packet, when reading from a file */
 	size_t buffer_size;
-	struct retained_packer *packer;
-	struct partial_packer *partial_packer;
 	struct decoder decoder;
 };
 

@@ -13,9 +13,21 @@
 
 #include "base/limits.h"
 #include "ctf/clock.h"
-#include "engine/exchange/partial-file.h"
 #include "engine/worker/guard.h"
 #include "kernel/task-state.h"
+
+/* ---- what the engine itself needs ---- */
+
+const struct need worker_needs[WORKER_NEEDS] = {
+	{ "sched_switch",
+	  { "@prev_comm", "prev_tid", "prev_prio", "prev_state", "@next_comm", "next_tid",
+	    "next_prio", "context.pid" },
+	  worker_on_switch,
+	  0 },
+	{ "sched_process_fork", { "@child_comm", "child_tid", "child_pid" }, worker_on_fork, 0 },
+	{ "sched_process_exec", { "@filename", "tid", "old_tid" }, worker_on_exec, 0 },
+	{ "lttng_statedump_process_state", { "@name", "tid", "pid" }, worker_on_process, 0 },
+};
 
 /* ---- lifecycle ---- */
 
@@ -43,8 +55,6 @@ void worker_free(struct worker *worker)
 	worker_groups_fini(worker);
 	partial_free(worker->draft);
 	free(worker->buffer);
-	retained_packer_free(worker->packer);
-	partial_packer_free(worker->partial_packer);
 	free(worker);
 }
 
@@ -85,14 +95,6 @@ static void empty_slice(struct worker *worker)
 	slice->keyed_first = (uint32_t)worker->partial->keyed_rows.count;
 	memset(worker->keyed_chains, 0xFF, sizeof(worker->keyed_chains));
 	worker_forget_groups(worker);
-}
-
-int64_t setup_window(const struct setup *setup, uint64_t ts)
-{
-	if (ts < setup->range_begin) {
-		return WINDOW_BEFORE;
-	}
-	return ts >= setup->range_end ? WINDOW_AFTER : (int64_t)(ts / setup->window_ns);
 }
 
 /* Up to where an event's time is right as it is. */
@@ -164,12 +166,12 @@ static void count_event(struct worker *worker, uint32_t index)
 static void dispatch(struct worker *worker, const struct plan_event *class, uint64_t ts)
 {
 	const struct plan_binding *binding = class->bindings, *end = binding + class->binding_count;
-	const struct worker_route *routes = worker->setup->routes;
+	const struct route *routes = worker->setup->routes;
 	struct trace_event event = { .ts = ts, .class = class };
 
 	decoder_copy(&worker->decoder, class);
 	for (; binding != end; binding++) {
-		const struct worker_route *route = &routes[binding->request];
+		const struct route *route = &routes[binding->request];
 
 		event.values = &worker->decoder.values[binding->base];
 		event.present = binding->present;
@@ -504,29 +506,4 @@ void worker_run_chunk(struct worker *worker, struct chunk *chunk)
 	close_slice(worker);
 	chunk->partial = worker->partial;
 	worker->partial = NULL;
-	if (chunk->packs) {
-		if (!worker->partial_packer) {
-			worker->partial_packer = partial_packer_new();
-		}
-		partial_packer_pack(worker->partial_packer, chunk->number, chunk->seq,
-				    chunk->partial, &chunk->packed);
-	}
-}
-
-void worker_pack_retained(struct worker *worker, struct chunk *chunk)
-{
-	for (size_t i = 0; i < chunk->packets.count; i++) {
-		if (!chunk->packets.at[i].retained) {
-			continue;
-		}
-		if (!worker->packer) {
-			worker->packer = retained_packer_new();
-		}
-		if (!pool_is_busy(chunk->pool)) {
-			retained_pack(chunk->packets.at[i].retained, worker->packer);
-		}
-		if (worker->setup->store) {
-			retained_spill(chunk->packets.at[i].retained, worker->setup->store);
-		}
-	}
 }

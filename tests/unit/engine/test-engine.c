@@ -55,7 +55,7 @@ static void set_up(struct setup *setup)
 	for (size_t i = 0; analyses[i]; i++) {
 		setup->analyses[setup->analysis_count++] = analyses[i];
 	}
-	setup_init(setup);
+	setup_init(setup, NULL, 0);
 }
 
 /* One slice with one group, that has one record of an analysis and one item. */

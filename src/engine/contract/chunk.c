@@ -1,13 +1,12 @@
 /*
- * chunk: lifecycle.
+ * chunk: see chunk.h.
  */
-#include "engine/chunk.h"
+#include "engine/contract/chunk.h"
 
-void chunk_free(struct chunk *chunk)
+#include <stdlib.h>
+
+void chunk_fini(struct chunk *chunk)
 {
-	if (!chunk) {
-		return;
-	}
 	for (size_t i = 0; i < chunk->packets.count; i++) {
 		struct packet *packet = &chunk->packets.at[i];
 
@@ -20,6 +19,4 @@ void chunk_free(struct chunk *chunk)
 	vec_fini(&chunk->packets);
 	plan_unref(chunk->plan);
 	partial_free(chunk->partial);
-	vec_fini(&chunk->packed.bytes);
-	free(chunk);
 }

@@ -1,0 +1,46 @@
+/*
+ * chunk-job: a chunk on its way through the pool.
+ *
+ *     filling ──submit──► queued ──take──► running ──finish──► done ──reap──► freed
+ *     coordinator            -          one worker              -         coordinator
+ *
+ * Exactly one thread may touch a chunk, named under its phase.
+ */
+#ifndef SILLAGE_ENGINE_CHUNK_JOB_H
+#define SILLAGE_ENGINE_CHUNK_JOB_H
+
+#include "engine/contract/chunk.h"
+#include "engine/engine.h"
+#include "engine/pool.h"
+
+struct merger_stream;
+struct stream;
+struct trace;
+struct worker;
+
+struct chunk_job {
+	struct job job; /* first: the pool hands this back */
+	struct chunk chunk;
+	/* Workers do not touch these. */
+	struct trace *trace;
+	struct stream *source;
+	struct merger_stream *stream;
+	uint64_t seq; /* dense in its stream */
+
+	struct pool *pool;                    /* the worker's: packing stops when it is busy */
+	struct retained_file *store;          /* where retained packets go; NULL: memory */
+	const struct engine_export *exporter; /* NULL: the partial is merged here */
+	uint32_t number;                      /* of the stream, in the export */
+	struct packed packed;                 /* the partial as bytes, for the export */
+};
+
+/* What each thread of the pool has for chunks. */
+struct chunk_scratch;
+void *chunk_scratch_new(void *setup); /* @setup: a const struct setup */
+void chunk_scratch_free(void *scratch);
+
+/* Moves the job into its pool. */
+void chunk_job_submit(struct chunk_job *job);
+void chunk_job_free(struct chunk_job *job); /* NULL is fine */
+
+#endif

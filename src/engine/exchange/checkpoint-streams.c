@@ -1,0 +1,89 @@
+/*
+ * checkpoint-streams: the coordinator's part of a trace: its streams, after the merger's.
+ */
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "engine/engine-state.h"
+#include "engine/exchange/checkpoint.h"
+#include "engine/merger/merger.h"
+
+/* Whether there is something to go on with. */
+static bool goes_on(const struct stream *stream)
+{
+	return !stream->is_ended && stream->merger && merger_stream_identity(stream->merger);
+}
+
+static void coordinator_codec(struct stream *stream, struct codec *codec)
+{
+	codec_text(codec, &stream->name);
+	codec_u64(codec, &stream->submitted);
+	codec_bool(codec, &stream->has_anomalies);
+	codec_bool(codec, &stream->has_packet);
+	codec_u64(codec, &stream->packets);
+	codec_u64(codec, &stream->end);
+	codec_u64(codec, &stream->seq_num);
+	codec_u64(codec, &stream->discarded);
+	codec_bool(codec, &stream->has_gap);
+	codec_u64(codec, &stream->gap_lost);
+}
+
+static void read_coordinator(struct trace *trace, struct codec *codec)
+{
+	struct stream *stream = mem_alloc(sizeof(*stream));
+	uint32_t number = 0;
+
+	*vec_push(&trace->streams) = stream;
+	stream->trace = trace;
+	stream->is_away = true;
+	codec_u32(codec, &number);
+	stream->merger = merger_stream_at(trace->merger, number);
+	coordinator_codec(stream, codec);
+	if (!stream->name) {
+		stream->name = mem_strdup("");
+	}
+	/* No other stream is the front of it. */
+	for (size_t i = 0; i + 1 < trace->streams.count; i++) {
+		(void)codec_check(codec, trace->streams.at[i]->merger != stream->merger);
+	}
+	if (!codec_check(codec,
+			 stream->merger && merger_stream_identity(stream->merger) &&
+				 merger_stream_submitted(stream->merger) <= stream->submitted)) {
+		stream->is_away = false;
+		stream->is_ended = true;
+		return;
+	}
+	merger_stream_exclude(stream->merger, true);
+}
+
+static void streams_codec(struct trace *trace, struct codec *codec)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < trace->streams.count; i++) {
+		count += goes_on(trace->streams.at[i]);
+	}
+	count = codec_count(codec, count, 50);
+	for (size_t i = 0; codec_reads(codec) && i < count && codec_check(codec, true); i++) {
+		read_coordinator(trace, codec);
+	}
+	for (size_t i = 0; !codec_reads(codec) && i < trace->streams.count; i++) {
+		struct stream *stream = trace->streams.at[i];
+		uint32_t number;
+
+		if (goes_on(stream)) {
+			number = merger_stream_number(stream->merger);
+			codec_u32(codec, &number);
+			coordinator_codec(stream, codec);
+		}
+	}
+}
+
+void checkpoint_trace(struct trace *trace, struct codec *codec)
+{
+	checkpoint_merger(trace->merger, codec);
+	if (codec_check(codec, true)) {
+		streams_codec(trace, codec);
+	}
+	trace->is_restored = codec_reads(codec);
+}
