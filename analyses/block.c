@@ -13,9 +13,7 @@
 
 #include "base/limits.h"
 #include "engine/contract/handler.h"
-#include "engine/contract/row-key.h"
-#include "engine/merger/shard.h"
-#include "engine/tables/columns.h"
+#include "engine/contract/merge.h"
 
 enum table_index { TOTALS, DISKS, THREADS, PROCESSES, LONGEST };
 enum { REQUESTS, DISCARDS, FLUSHES, REQUEUES, ORPHANS, REPLACED };

@@ -4,7 +4,7 @@
  * The cheapest health signal (doc/definitions.md, 4.1, 4.2).  Needs no event decoded:
  * the engine counts events by class anyway.
  */
-#include "engine/merger/shard.h"
+#include "engine/contract/merge.h"
 
 enum table_index { TOTALS, BY_NAME, TROUBLE };
 enum { EVENTS, DISCARDED, LOST_PACKETS };

@@ -5,8 +5,7 @@
  * time over threads is the sum of busy time.  The engine follows sched_switch and
  * hands out every stretch of time once.
  */
-#include "engine/merger/shard.h"
-#include "engine/tables/columns.h"
+#include "engine/contract/merge.h"
 
 enum table_index { TOTALS, CPUS, THREADS, PROCESSES };
 enum { BUSY, IDLE, UNKNOWN };

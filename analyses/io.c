@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "engine/contract/handler.h"
-#include "engine/merger/shard.h"
+#include "engine/contract/merge.h"
 #include "kernel/file-calls.h"
 
 enum table_index { TOTALS, THREADS, PROCESSES };
@@ -405,7 +405,7 @@ static void on_no_open_calls(struct shard *shard, struct thread *thread, bool by
 
 	(void)by_exit;
 	open->is_open = false;
-	open->no_open_ts = thread->in_ts;
+	open->no_open_ts = shard_switch_in_ts(thread);
 }
 
 /* What the thread did in the gap is not known: its call may have ended and begun again. */

@@ -12,9 +12,7 @@
  */
 #include "base/mem.h"
 #include "engine/contract/handler.h"
-#include "engine/contract/row-key.h"
-#include "engine/merger/shard.h"
-#include "engine/tables/columns.h"
+#include "engine/contract/merge.h"
 
 enum table_index { TOTALS, HARD, SOFT, CPUS, LONGEST };
 enum { HARD_NS, SOFT_NS, UNMATCHED };

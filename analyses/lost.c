@@ -8,9 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "engine/contract/row-key.h"
-#include "engine/merger/merger.h"
-#include "engine/merger/shard.h"
+#include "engine/contract/merge.h"
 
 enum table_index { TOTALS, STREAMS, CPUS };
 enum { DISCARDED, LOST_PACKETS, BAD_PACKETS, LATE_EVENTS, ANOMALIES, EVENTS };
@@ -40,7 +38,7 @@ static void on_slice(struct shard *shard, const struct slice *slice,
 
 static void on_cpu(struct shard *shard, struct cpu *cpu, enum run_kind kind, uint64_t ns)
 {
-	struct row_key key = { .id = cpu->id };
+	struct row_key key = { .id = shard_cpu_id(cpu) };
 
 	if (kind == RUN_UNKNOWN) {
 		shard_keyed_row(shard, CPUS, &key)[0] += ns;

@@ -9,9 +9,7 @@
 #include <string.h>
 
 #include "engine/contract/handler.h"
-#include "engine/contract/row-key.h"
-#include "engine/merger/shard.h"
-#include "engine/tables/columns.h"
+#include "engine/contract/merge.h"
 
 enum table_index { TOTALS, ORDERS, THREADS, PROCESSES };
 enum { ALLOCATED, FREED, FAILED, BATCHED, KSWAPD_WAKES, RECLAIM }; /* of the trace */
@@ -188,7 +186,7 @@ static void on_no_open_calls(struct shard *shard, struct thread *thread, bool by
 	struct reclaiming *reclaiming = shard_thread_state(shard, thread);
 
 	(void)by_exit;
-	if (thread->view.tid < 0) { /* who is unknown is somebody else now */
+	if (shard_tid(thread) < 0) { /* who is unknown is somebody else now */
 		reclaiming->begin = 0;
 	}
 }

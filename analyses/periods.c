@@ -11,8 +11,7 @@
 
 #include "base/limits.h"
 #include "engine/contract/handler.h"
-#include "engine/merger/shard.h"
-#include "engine/tables/columns.h"
+#include "engine/contract/merge.h"
 #include "query/period.h"
 
 enum table_index { TOTALS, BY_NAME, THREADS, PROCESSES, LONGEST };
@@ -206,7 +205,7 @@ static void take_out(struct opens *opens, struct open *open)
 /* What was within a period ends with it, unseen. */
 static void cut_within(struct shard *shard, struct opens *opens, uint16_t period)
 {
-	const struct period_set *set = shard->layout->setup->periods;
+	const struct period_set *set = shard_periods(shard);
 
 	for (size_t i = opens->all.count; i-- > 0;) {
 		uint16_t inner = opens->all.at[i].period;
@@ -222,7 +221,7 @@ static void cut_within(struct shard *shard, struct opens *opens, uint16_t period
 
 static bool has_outer(struct shard *shard, struct opens *opens, uint16_t period)
 {
-	int within = shard->layout->setup->periods->all.at[period]->within;
+	int within = shard_periods(shard)->all.at[period]->within;
 
 	for (size_t i = 0; within >= 0 && i < opens->all.count; i++) {
 		if (opens->all.at[i].period == within) {
@@ -256,7 +255,7 @@ static void begin(struct shard *shard, struct opens *opens, const struct record 
 
 static struct row_key key_of_period(const struct shard *shard, uint32_t index)
 {
-	const struct period *period = shard->layout->setup->periods->all.at[index];
+	const struct period *period = shard_periods(shard)->all.at[index];
 
 	return row_key_of(0, period->name, strlen(period->name));
 }
@@ -264,7 +263,7 @@ static struct row_key key_of_period(const struct shard *shard, uint32_t index)
 static void add(struct shard *shard, struct thread *thread, const struct open *open,
 		const struct record *record, const uint64_t *words)
 {
-	const struct period *period = shard->layout->setup->periods->all.at[open->period];
+	const struct period *period = shard_periods(shard)->all.at[open->period];
 	const char *text = open->text[0] ? open->text : text_at(words);
 	uint64_t ns = record->ts > open->begin ? record->ts - open->begin : 0;
 	uint64_t *totals = shard_trace_row(shard, TOTALS);
@@ -375,7 +374,7 @@ static void on_gap(struct shard *shard, struct thread *thread)
 static void on_no_open_calls(struct shard *shard, struct thread *thread, bool by_exit)
 {
 	(void)by_exit;
-	if (thread->view.tid < 0) { /* who is unknown is somebody else now */
+	if (shard_tid(thread) < 0) { /* who is unknown is somebody else now */
 		opens_of(shard, thread)->all.count = 0;
 	}
 }
@@ -389,7 +388,7 @@ static void on_window_end(struct shard *shard, struct thread *thread, uint64_t e
 		return;
 	}
 	totals = shard_trace_row(shard, TOTALS);
-	if (thread->is_dead) {
+	if (shard_is_dead(thread)) {
 		totals[CUT] += opens->all.count;
 		vec_fini(&opens->all);
 		return;

@@ -15,8 +15,7 @@
  * chunk; it is applied when its time has come.
  */
 #include "engine/contract/handler.h"
-#include "engine/merger/shard.h"
-#include "engine/tables/columns.h"
+#include "engine/contract/merge.h"
 
 enum table_index { TOTALS, THREADS, PROCESSES, CPUS, PRIOS, LONGEST };
 enum { WAKEUPS, UNEXPLAINED, RACES, ALL_WAKE, ALL_REQUEUE, ALL_FORK };

@@ -16,8 +16,7 @@
 #include <errno.h>
 
 #include "engine/contract/handler.h"
-#include "engine/merger/shard.h"
-#include "engine/tables/columns.h"
+#include "engine/contract/merge.h"
 #include "kernel/syscall-names.h"
 
 enum table_index { TOTALS, CALLS, ERRNOS, THREADS, PROCESSES, LONGEST };
@@ -411,7 +410,7 @@ static void on_no_open_calls(struct shard *shard, struct thread *thread, bool by
 	struct thread_call *call = shard_thread_state(shard, thread);
 
 	(void)by_exit;
-	if (thread->view.tid < 0) {
+	if (shard_tid(thread) < 0) {
 		call->is_open = false;
 	}
 }
@@ -448,11 +447,11 @@ static void on_window_end(struct shard *shard, struct thread *thread, uint64_t e
 	struct thread_call *call = shard_thread_state(shard, thread);
 	uint64_t *totals;
 
-	if (!call->is_open || thread->view.tid < 0) {
+	if (!call->is_open || shard_tid(thread) < 0) {
 		return;
 	}
 	totals = shard_trace_row(shard, TOTALS);
-	if (thread->is_dead) {
+	if (shard_is_dead(thread)) {
 		call->is_open = false;
 		totals[NEVER_RETURNED]++;
 	} else {

@@ -4,7 +4,6 @@
  * Processes are told by the contexts vpid and procname, where they are traced.
  */
 #include "engine/contract/handler.h"
-#include "engine/contract/row-key.h"
 
 enum table_index { PROCESSES, LEVELS };
 

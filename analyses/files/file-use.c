@@ -9,7 +9,6 @@
 #include "analyses/files/files.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "engine/tables/columns.h"
 
 /* Of the kernel's headers, on most machines. */
 #define CLOSE_ON_EXEC        02000000 /* O_CLOEXEC, SOCK_CLOEXEC, EFD_CLOEXEC, ... */
@@ -61,8 +60,8 @@ static enum fd_kind kind_of_family(int64_t family)
 
 /* ---- rows of files ---- */
 
-static uint64_t *row_of(struct shard *shard, unsigned int table, struct keyed_row **keyed, uint64_t id,
-			const char *name)
+static uint64_t *row_of(struct shard *shard, unsigned int table, struct keyed_row **keyed,
+			uint64_t id, const char *name)
 {
 	if (!*keyed) {
 		*keyed = shard_keyed_named(shard, table, id, name);

@@ -16,8 +16,7 @@
 
 #include "analyses/files/files.h"
 #include "base/mem.h"
-#include "engine/merger/shard.h"
-#include "engine/tables/columns.h"
+#include "engine/contract/merge.h"
 
 const struct file_call_kind file_calls[FILE_CALL_COUNT] = {
 #define X(name_, operation_, effect_, ...) [FILE_CALL_##name_] = { #name_, operation_, effect_ },
@@ -46,8 +45,8 @@ static uint64_t key_of(const struct thread *thread, const struct thread_files *f
 	if (files->has_pid) {
 		return (uint32_t)files->pid;
 	}
-	return thread->view.tid < 0 ? FD_KEY_NONE
-				    : FD_KEY_THREAD(thread->view.tid, thread->incarnation);
+	return shard_tid(thread) < 0 ? FD_KEY_NONE
+				     : FD_KEY_THREAD(shard_tid(thread), shard_incarnation(thread));
 }
 
 static char *path_of(const uint64_t *words, const struct call *call)
@@ -169,7 +168,7 @@ static void set_pid(struct shard *shard, struct thread *thread, uint64_t ts, int
 	uint64_t former = key_of(thread, files);
 	struct ordered *ordered;
 
-	if (thread->view.tid < 0 || (files->has_pid && files->pid == pid)) {
+	if (shard_tid(thread) < 0 || (files->has_pid && files->pid == pid)) {
 		return;
 	}
 	if (files->has_pid) {
@@ -189,7 +188,7 @@ static void forked(struct shard *shard, struct thread *thread, const struct reco
 	int32_t pid = (int32_t)record->a;
 	struct ordered *ordered;
 
-	if (thread->view.tid != pid) {
+	if (shard_tid(thread) != pid) {
 		set_pid(shard, thread, record->ts, pid);
 		return;
 	}
@@ -340,7 +339,7 @@ static void on_no_open_calls(struct shard *shard, struct thread *thread, bool by
 	struct thread_files *files = shard_thread_state(shard, thread);
 
 	(void)by_exit;
-	if (thread->view.tid < 0) { /* who is unknown is somebody else now */
+	if (shard_tid(thread) < 0) { /* who is unknown is somebody else now */
 		files->is_open = false;
 	}
 }

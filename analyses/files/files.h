@@ -8,7 +8,7 @@
 #include "analyses/files/fd-table.h"
 #include "base/limits.h"
 #include "engine/contract/handler.h"
-#include "engine/merger/shard.h"
+#include "engine/contract/merge.h"
 #include "kernel/file-calls.h"
 
 enum table_index { TOTALS, BY_OPERATION, BY_KIND, BY_FILE, BY_FD, THREADS, PROCESSES, LONGEST };

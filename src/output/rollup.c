@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "engine/tables/columns.h"
 #include "engine/tables/keyed.h"
+#include "engine/tables/longest.h"
 
 /* A row that is put together; `row` points to the rest. */
 struct gathered {

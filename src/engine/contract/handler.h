@@ -8,6 +8,7 @@
 #define SILLAGE_ENGINE_CONTRACT_HANDLER_H
 
 #include "engine/contract/analysis.h"
+#include "engine/contract/row-key.h"
 
 /* Emits a record of the analysis whose handler is running.  NULL-free; fill in the rest. */
 struct record *worker_emit(struct worker *worker, uint64_t ts, int32_t tid, unsigned int kind);

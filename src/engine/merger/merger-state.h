@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 
 #include "engine/merger/merger.h"
-#include "engine/merger/shard.h"
+#include "engine/merger/round.h"
 #include "engine/tables/tables.h"
 
 struct held {

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "engine/merger/merger-state.h"
+#include "engine/merger/ordered.h"
 
 /* ---- lifecycle ---- */
 
@@ -22,6 +23,7 @@ struct merger *merger_new(const struct setup *setup, const struct merger_host *h
 	merger->first_ts = UINT64_MAX;
 	merger->stitched = partial_new();
 	tables_init(&merger->tables, setup);
+	ordered_init(&merger->tables);
 	return merger;
 }
 
@@ -52,6 +54,7 @@ void merger_free(struct merger *merger)
 	vec_fini(&merger->order);
 	vec_fini(&merger->renames);
 	vec_fini(&merger->round.entries);
+	ordered_fini(&merger->tables);
 	tables_fini(&merger->tables);
 	free(merger);
 }

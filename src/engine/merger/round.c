@@ -101,10 +101,11 @@ static void add_entries(struct merger *merger, struct merger_stream *stream, int
 			*vec_push(&merger->round.entries) = (struct round_entry){
 				.partial = partial,
 				.slice = slice,
-				.channel = stream->identity.class_id,
-				.cpu_id = stream->cpu ? stream->cpu->id : UINT64_MAX,
-				.cpu_number = stream->cpu ? stream->cpu->number : UINT32_MAX,
-				.owns_cpu = stream->owns_cpu,
+				.source = { .channel = stream->identity.class_id,
+					    .cpu_id = stream->cpu ? stream->cpu->id : UINT64_MAX,
+					    .cpu_number =
+						    stream->cpu ? stream->cpu->number : UINT32_MAX,
+					    .owns_cpu = stream->owns_cpu },
 				.counts = counts,
 			};
 			slice->is_counted = true;
@@ -147,10 +148,10 @@ static void run_whole(struct merger_task *task)
 		unsigned int number = task->first_shard + i;
 
 		tables->shards[number].accumulator = task->accumulator;
-		shard_run(&tables->shards[number], &merger->round, number);
+		round_run_shard(&tables->shards[number], &merger->round, number);
 	}
-	shard_count(&tables->shards[task->first_shard], &merger->round, task->stripe, task->stripes,
-		    tables->class_names.at);
+	round_count_shard(&tables->shards[task->first_shard], &merger->round, task->stripe,
+			  task->stripes, tables->class_names.at);
 }
 
 /* The task that is done last does what comes after all. */
@@ -259,8 +260,7 @@ void round_begin(struct merger *merger, uint64_t bound, bool closes)
 	*vec_push(&merger->round.entries) = (struct round_entry){
 		.partial = merger->stitched,
 		.slice = &merger->stitched->slices.at[0],
-		.cpu_id = UINT64_MAX,
-		.owns_cpu = true,
+		.source = { .cpu_id = UINT64_MAX, .owns_cpu = true },
 	};
 	run_round(merger);
 }

@@ -1,33 +1,15 @@
 /*
  * lane: rows of the open window that are not of threads or CPUs: see rows.h.
  */
+#include "engine/tables/accumulator.h"
+
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/tables/tables.h"
 
 /* ---- lifecycle ---- */
-
-struct longest *longest_new(const struct layout *layout)
-{
-	struct longest *longest = mem_alloc((layout->longest_count + 1) * sizeof(*longest));
-
-	for (uint32_t i = 0; i < layout->longest_count; i++) {
-		longest[i].room = layout->longest_room;
-		longest[i].min_ns = layout->setup->selection ? layout->setup->selection->min_ns : 0;
-		longest[i].max_ns =
-			layout->setup->selection ? layout->setup->selection->max_ns : UINT64_MAX;
-	}
-	return longest;
-}
-
-void longest_free(const struct layout *layout, struct longest *longest)
-{
-	for (uint32_t i = 0; i < layout->longest_count; i++) {
-		vec_fini(&longest[i].all);
-	}
-	free(longest);
-}
 
 static struct accumulator *accumulator_new(const struct layout *layout)
 {

@@ -11,6 +11,7 @@
 
 #include "base/histogram.h"
 #include "engine/contract/analysis.h"
+#include "engine/contract/row.h"
 
 /* The kinds of a row's columns. */
 struct columns {
@@ -33,34 +34,5 @@ void columns_close(const struct columns *columns, uint64_t *total, uint64_t *win
 /* Adds @from to @to. */
 void columns_add(const struct columns *columns, uint64_t *to, const uint64_t *from);
 void columns_empty(const struct columns *columns, uint64_t *row);
-
-/* The spread in a column of a row, NULL: there is nothing in it. */
-static inline const struct histogram *column_histogram(const uint64_t *row, unsigned int column)
-{
-	return (const struct histogram *)(uintptr_t)row[column];
-}
-
-/* Adds a value to the spread in a column of a row. */
-static inline void column_add(uint64_t *row, unsigned int column, uint64_t value)
-{
-	struct histogram *histogram = (struct histogram *)(uintptr_t)row[column];
-
-	histogram_add(&histogram, value);
-	row[column] = (uint64_t)(uintptr_t)histogram;
-}
-
-/* Adds all of @from, which may be NULL. */
-static inline void column_merge(uint64_t *row, unsigned int column, const struct histogram *from)
-{
-	struct histogram *histogram = (struct histogram *)(uintptr_t)row[column];
-
-	histogram_merge(&histogram, from);
-	row[column] = (uint64_t)(uintptr_t)histogram;
-}
-
-static inline void column_raise(uint64_t *row, unsigned int column, uint64_t value)
-{
-	row[column] = value > row[column] ? value : row[column];
-}
 
 #endif

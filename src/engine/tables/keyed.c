@@ -34,7 +34,7 @@ void keyed_fini(struct keyed_rows *keyed_rows, const struct columns (*columns)[T
 }
 
 static struct keyed_row *keyed_new(struct keyed_rows *keyed_rows, const struct columns *columns,
-			       struct keyed_ref like)
+				   struct keyed_ref like)
 {
 	struct keyed_row *keyed = mem_alloc(sizeof(*keyed));
 	int is_new;
@@ -58,13 +58,15 @@ static struct keyed_row *find(const struct keyed_rows *keyed_rows, struct keyed_
 }
 
 static struct keyed_row *find_or_make(struct keyed_rows *keyed_rows, const struct columns *columns,
-				  unsigned int analysis, unsigned int table,
-				  const struct row_key *key)
+				      unsigned int analysis, unsigned int table,
+				      const struct row_key *key)
 {
-	struct keyed_row like = { .key = *key, .analysis = (uint8_t)analysis, .table = (uint8_t)table };
+	struct keyed_row like = { .key = *key,
+				  .analysis = (uint8_t)analysis,
+				  .table = (uint8_t)table };
 	struct keyed_ref ref = keyed_ref_to(&like);
 	struct keyed_row **others = &keyed_rows->others[analysis][table],
-		     *keyed = find(keyed_rows, ref);
+			 *keyed = find(keyed_rows, ref);
 
 	if (keyed) {
 		return keyed;
@@ -82,7 +84,7 @@ static struct keyed_row *find_or_make(struct keyed_rows *keyed_rows, const struc
 }
 
 static struct keyed_row **recent_place(struct keyed_rows *keyed_rows, unsigned int analysis,
-				   unsigned int table, const struct row_key *key)
+				       unsigned int table, const struct row_key *key)
 {
 	uint64_t word;
 
@@ -92,7 +94,7 @@ static struct keyed_row **recent_place(struct keyed_rows *keyed_rows, unsigned i
 }
 
 struct keyed_row *keyed_find(struct keyed_rows *keyed_rows, const struct columns *columns,
-			 unsigned int analysis, unsigned int table, const struct row_key *key)
+			     unsigned int analysis, unsigned int table, const struct row_key *key)
 {
 	struct keyed_row **recent = recent_place(keyed_rows, analysis, table, key);
 	struct keyed_row *keyed = *recent;
@@ -147,86 +149,4 @@ void keyed_close(struct keyed_rows *keyed_rows, const struct columns (*columns)[
 		keyed->is_touched = false;
 	}
 	keyed_rows->touched.count = 0;
-}
-
-/* ---- longest ---- */
-
-int longest_compare(const struct instance *a, const struct thread_view *a_thread,
-		    const struct instance *b, const struct thread_view *b_thread)
-{
-	int32_t p = a_thread ? a_thread->tid : -1, q = b_thread ? b_thread->tid : -1;
-
-	if (a->ns != b->ns) {
-		return a->ns > b->ns ? -1 : 1;
-	}
-	if (a->end != b->end) {
-		return a->end < b->end ? -1 : 1;
-	}
-	if (p != q) {
-		return p < q ? -1 : 1;
-	}
-	if (a->cpu != b->cpu) {
-		return a->cpu < b->cpu ? -1 : 1;
-	}
-	return memcmp(&a->keyed, &b->keyed, sizeof(a->keyed));
-}
-
-static const struct thread_view *thread_of(const struct shown_instance *shown)
-{
-	return shown->instance.thread ? &shown->instance.thread->view
-	       : shown->has_view      ? &shown->view
-				      : NULL;
-}
-
-static bool is_before(const struct shown_instance *a, const struct shown_instance *b)
-{
-	return longest_compare(&a->instance, thread_of(a), &b->instance, thread_of(b)) < 0;
-}
-
-static void add_shown(struct longest *longest, const struct shown_instance *shown)
-{
-	size_t at = longest->all.count;
-
-	if (at == longest->room) {
-		if (!is_before(shown, &longest->all.at[at - 1])) {
-			return;
-		}
-		at--;
-	} else {
-		(void)vec_push(&longest->all);
-	}
-	for (; at > 0 && is_before(shown, &longest->all.at[at - 1]); at--) {
-		longest->all.at[at] = longest->all.at[at - 1];
-	}
-	longest->all.at[at] = *shown;
-}
-
-void longest_add(struct longest *longest, const struct instance *instance)
-{
-	if (longest_may_have(longest, instance->ns)) {
-		add_shown(longest, &(struct shown_instance){ .instance = *instance });
-	}
-}
-
-void longest_collect(struct longest *to, struct longest *from)
-{
-	for (size_t i = 0; i < from->all.count; i++) {
-		struct shown_instance shown = from->all.at[i];
-
-		if (shown.instance.thread) {
-			shown.view = shown.instance.thread->view;
-			shown.has_view = true;
-			shown.instance.thread = NULL;
-		}
-		add_shown(to, &shown);
-	}
-	from->all.count = 0;
-}
-
-void longest_move(struct longest *to, struct longest *from)
-{
-	for (size_t i = 0; i < from->all.count; i++) {
-		add_shown(to, &from->all.at[i]);
-	}
-	from->all.count = 0;
 }

@@ -59,7 +59,7 @@ KHASH_INIT(keyed_rows, struct keyed_ref, char, 0, keyed_ref_hash, keyed_ref_equa
 struct keyed_rows {
 	bool has_totals;
 	struct keyed_row *recent[KEYED_RECENT];             /* by what is quickly said of a key */
-	uint32_t counts[ANALYSES_MAX][TABLES_MAX];      /* items of each table */
+	uint32_t counts[ANALYSES_MAX][TABLES_MAX];          /* items of each table */
 	struct keyed_row *others[ANALYSES_MAX][TABLES_MAX]; /* NULL: not too many */
 	khash_t(keyed_rows) * by_key;
 	VEC(struct keyed_row *) all;
@@ -71,7 +71,7 @@ void keyed_fini(struct keyed_rows *keyed_rows, const struct columns (*columns)[T
 
 /* Made when new, with room for @columns. */
 struct keyed_row *keyed_find(struct keyed_rows *keyed_rows, const struct columns *columns,
-			 unsigned int analysis, unsigned int table, const struct row_key *key);
+			     unsigned int analysis, unsigned int table, const struct row_key *key);
 
 /* What the item is shown as from here on. */
 void keyed_label(struct keyed_row *keyed, const char *label);
@@ -91,45 +91,5 @@ void keyed_collect(struct keyed_rows *to, struct keyed_rows *from,
 /* Adds the open window to the total, or drops it. */
 void keyed_close(struct keyed_rows *keyed_rows, const struct columns (*columns)[TABLES_MAX],
 		 bool keep);
-
-/* ---- longest ---- */
-
-struct shown_instance {
-	struct instance instance; /* its thread is not to be used any more */
-	struct thread_view view;
-	bool has_view;
-};
-
-/* Their order: longest first, then so that it does not matter in which they came.  Threads may be
- * NULL. */
-int longest_compare(const struct instance *a, const struct thread_view *a_thread,
-		    const struct instance *b, const struct thread_view *b_thread);
-
-/* How many are shown where the first @top rows are. */
-static inline size_t longest_shown(size_t top)
-{
-	return top < LONGEST_MIN ? LONGEST_MIN : top > LONGEST_MAX ? LONGEST_MAX : top;
-}
-
-/* The longest so far, in order. */
-struct longest {
-	size_t room;
-	uint64_t min_ns, max_ns; /* others are not wanted */
-	VEC(struct shown_instance) all;
-};
-
-/* Whether one of @ns may be one of them. */
-static inline bool longest_may_have(const struct longest *longest, uint64_t ns)
-{
-	size_t count = longest->all.count;
-
-	return ns >= longest->min_ns && ns <= longest->max_ns &&
-	       (count < longest->room || ns >= longest->all.at[count - 1].instance.ns);
-}
-
-void longest_add(struct longest *longest, const struct instance *instance);
-/* Notes who the threads are: they may go when the window has closed. */
-void longest_collect(struct longest *to, struct longest *from);
-void longest_move(struct longest *to, struct longest *from);
 
 #endif

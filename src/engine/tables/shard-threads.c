@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "engine/tables/shard.h"
 #include "engine/tables/tables.h"
 
 /* ---- memory ---- */

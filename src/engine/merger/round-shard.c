@@ -1,7 +1,7 @@
 /*
- * shard: see shard.h.
+ * round-shard: one shard's part of a round; see round.h.
  */
-#include "engine/merger/shard.h"
+#include "engine/merger/round.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -67,12 +67,13 @@ static void note_oncpu(struct applying *at, struct thread *thread, const struct 
 		       bool is_open)
 {
 	if (is_open) {
-		shard_open_oncpu(at->shard, &(struct open_oncpu){ .ts = record->ts,
-								  .cpu = at->entry->cpu_number,
-								  .key = at->key->key,
-								  .thread = thread });
+		shard_open_oncpu(at->shard,
+				 &(struct open_oncpu){ .ts = record->ts,
+						       .cpu = at->entry->source.cpu_number,
+						       .key = at->key->key,
+						       .thread = thread });
 	} else if (at->shard->oncpus.count > 0) {
-		shard_close_oncpu(at->shard, at->entry->cpu_number, at->key->key);
+		shard_close_oncpu(at->shard, at->entry->source.cpu_number, at->key->key);
 	}
 }
 
@@ -100,7 +101,7 @@ static void run_on(struct applying *at, struct thread *thread, const struct reco
 static void left(struct applying *at, struct thread *thread, const struct record *record,
 		 uint64_t ts)
 {
-	bool is_here = thread->cpu == at->entry->cpu_id;
+	bool is_here = thread->cpu == at->entry->source.cpu_id;
 	struct switch_out out = { .ts = ts,
 				  .flags = record->flags,
 				  .is_tie = !is_here && thread->in_ts == ts && ts != 0 };
@@ -122,7 +123,7 @@ static void switch_in(struct applying *at, struct thread *thread, const struct r
 {
 	struct shard *shard = at->shard;
 	struct switch_in in = { .ts = record->ts,
-				.cpu = at->entry->cpu_id,
+				.cpu = at->entry->source.cpu_id,
 				.prio = (int8_t)(record->flags >> RECORD_PRIO_SHIFT) };
 
 	set_prio(thread, record->prio);
@@ -150,7 +151,7 @@ static void continue_on(struct applying *at, struct thread *thread, const struct
 	if (record->flags & RECORD_PRIO) {
 		set_prio(thread, record->prio);
 	}
-	thread->cpu = at->entry->cpu_id;
+	thread->cpu = at->entry->source.cpu_id;
 	run_for(at->shard, thread, record->a);
 	if (record->flags & RECORD_PRIO) {
 		left(at, thread, record, record->ts + record->a);
@@ -163,7 +164,7 @@ static void switch_out(struct applying *at, struct thread *thread, const struct 
 {
 	set_prio(thread, record->prio);
 	if (thread->cpu == UINT64_MAX) {
-		thread->cpu = at->entry->cpu_id; /* it came there unseen */
+		thread->cpu = at->entry->source.cpu_id; /* it came there unseen */
 	}
 	left(at, thread, record, record->ts);
 	note_oncpu(at, thread, record, false);
@@ -216,7 +217,7 @@ static void apply(struct applying *at, const struct record *record)
 		switch_out(at, thread, record);
 		break;
 	case RECORD_GAP:
-		if (at->entry->owns_cpu) {
+		if (at->entry->source.owns_cpu) {
 			note_oncpu(at, thread, record, false);
 			thread->is_in = false;
 			shard_each_with(at->shard, on_unseen, (at->shard, thread));
@@ -280,7 +281,7 @@ static bool use_node(struct shard *shard, const struct round *round, struct shar
 	bool is_fresh = true;
 	uint32_t i = group->first;
 
-	shard->source = entry;
+	shard->source = &entry->source;
 	do {
 		const struct record *record = &entry->partial->records.at[i];
 
@@ -288,7 +289,7 @@ static bool use_node(struct shard *shard, const struct round *round, struct shar
 		if (is_beyond(round, key->key, record->ts) || (other && node_before(other, node))) {
 			break;
 		}
-		if (record->kind >= RECORD_GAP || entry->owns_cpu) {
+		if (record->kind >= RECORD_GAP || entry->source.owns_cpu) {
 			if (!key->thread) {
 				key->thread = shard_thread(shard, key->key);
 			}
@@ -453,7 +454,7 @@ static void chain_by_key(struct shard *shard, uint32_t round)
  * Memory is far, and which thread comes next cannot be foreseen by a processor: so that it can
  * wait for many lines at once, each step asks for what the next one will read.
  */
-void shard_run(struct shard *shard, const struct round *round, unsigned int number)
+void round_run_shard(struct shard *shard, const struct round *round, unsigned int number)
 {
 	const struct accumulator *accumulator = shard->accumulator;
 
@@ -486,8 +487,8 @@ static void count_slice(struct shard *shard, const struct round_entry *entry,
 	}
 }
 
-void shard_count(struct shard *shard, const struct round *round, size_t first, size_t step,
-		 const uint32_t *class_names)
+void round_count_shard(struct shard *shard, const struct round *round, size_t first, size_t step,
+		       const uint32_t *class_names)
 {
 	for (size_t e = first; e < round->entries.count; e += step) {
 		if (round->entries.at[e].counts) {

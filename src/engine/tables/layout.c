@@ -1,0 +1,75 @@
+/*
+ * layout: see layout.h.
+ */
+#include "engine/tables/layout.h"
+
+#include <assert.h>
+
+#include "base/limits.h"
+#include "engine/tables/longest.h"
+#include "engine/tables/report.h"
+#include "engine/tables/shard.h"
+
+static void lay_out_table(struct layout *layout, size_t a, size_t t)
+{
+	const struct table *table = &layout->setup->analyses[a]->tables[t];
+
+	switch (table->scope) {
+	case SCOPE_TRACE:
+	case SCOPE_CPU:
+	case SCOPE_THREAD:
+	case SCOPE_EVENT:
+		layout->offsets[a][t] = layout->columns[table->scope].count;
+		columns_append(&layout->columns[table->scope], table);
+		break;
+	case SCOPE_LONGEST:
+		layout->offsets[a][t] = layout->longest_count++;
+		break;
+	case SCOPE_KEYED:
+	case SCOPE_PROCESS:
+		columns_append(&layout->keyed_columns[a][t], table);
+		break;
+	}
+}
+
+static size_t thread_sums_bytes(const struct layout *layout)
+{
+	return layout->columns[SCOPE_THREAD].count * sizeof(uint64_t);
+}
+
+void layout_init(struct layout *layout, const struct setup *setup, const struct tables *tables)
+{
+	layout->setup = setup;
+	layout->tables = tables;
+	layout->is_direct = !setup->wants_windows && setup->range_begin == 0;
+	layout->longest_shown = longest_shown(setup->top);
+	/* Whether they are wanted is known when they are shown. */
+	layout->longest_room = setup->selection && selection_picks(setup->selection)
+				       ? LONGEST_MAX
+				       : layout->longest_shown;
+	for (size_t a = 0; a < setup->analysis_count; a++) {
+		const struct analysis *analysis = setup->analyses[a];
+
+		for (size_t t = 0; t < TABLES_MAX && analysis->tables[t].columns[0].key; t++) {
+			lay_out_table(layout, a, t);
+		}
+		layout->thread_state_offsets[a] = layout->thread_state_size;
+		layout->thread_state_size += (analysis->thread_state_size + 7) / 8 * 8;
+	}
+	layout->thread_window_at = sizeof(struct thread) + layout->thread_state_size;
+	layout->thread_total_at = layout->thread_window_at;
+	layout->thread_total_at += layout->is_direct ? 0 : thread_sums_bytes(layout);
+	layout->thread_bytes = layout->thread_total_at + thread_sums_bytes(layout);
+}
+
+void layout_fini(struct layout *layout)
+{
+	for (size_t s = 0; s < SCOPES_FIXED; s++) {
+		columns_fini(&layout->columns[s]);
+	}
+	for (size_t a = 0; a < ANALYSES_MAX; a++) {
+		for (size_t t = 0; t < TABLES_MAX; t++) {
+			columns_fini(&layout->keyed_columns[a][t]);
+		}
+	}
+}

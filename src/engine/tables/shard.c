@@ -1,0 +1,282 @@
+/*
+ * shard: lifecycle, windows, and what analyses call; see shard.h and engine/contract/merge.h.
+ */
+#include "engine/tables/shard.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "engine/tables/tables.h"
+
+/* ---- lifecycle ---- */
+
+void shard_init(struct shard *shard, const struct layout *layout)
+{
+	shard->layout = layout;
+	slots_init(&shard->slots);
+}
+
+void shard_fini_threads(struct shard *shard)
+{
+	for (size_t i = 0; i < shard->resident.count; i++) {
+		if (shard->resident.at[i]) {
+			shard_thread_fini(shard->layout, shard->resident.at[i]);
+		}
+	}
+	if (shard->other) {
+		shard_thread_fini(shard->layout, shard->other);
+	}
+}
+
+void shard_fini(struct shard *shard)
+{
+	for (size_t i = 0; i < shard->blocks.count; i++) {
+		free(shard->blocks.at[i]);
+	}
+	vec_fini(&shard->blocks);
+	free(shard->slots.at);
+	vec_fini(&shard->dead);
+	vec_fini(&shard->oncpus);
+	vec_fini(&shard->resident_free);
+	vec_fini(&shard->window_ended);
+	vec_fini(&shard->resident);
+	vec_fini(&shard->free_threads);
+	vec_fini(&shard->touched);
+	vec_fini(&shard->ordered_events);
+}
+
+/* ---- for analyses ---- */
+
+uint64_t *shard_trace_row(struct shard *shard, unsigned int table)
+{
+	return shard->accumulator->trace + shard->layout->offsets[shard->running][table];
+}
+
+uint64_t *shard_cpu_row(struct shard *shard, struct cpu *cpu, unsigned int table)
+{
+	return cpu->sums.window + shard->layout->offsets[shard->running][table];
+}
+
+uint64_t *shard_thread_row(struct shard *shard, struct thread *thread, unsigned int table)
+{
+	if (!thread->is_touched && !shard->layout->is_direct) {
+		thread->is_touched = true;
+		*vec_push(&shard->touched) = thread;
+	}
+	return thread_window(shard->layout, thread) + shard->layout->offsets[shard->running][table];
+}
+
+uint64_t *shard_event_row(struct shard *shard, uint32_t event_name, unsigned int table)
+{
+	struct accumulator *accumulator = shard->accumulator;
+	uint64_t *row = accumulator_names_row(shard->layout, accumulator, event_name) +
+			shard->layout->offsets[shard->running][table];
+
+	if (row[0] == 0) {
+		*vec_push(&accumulator->names_touched) = event_name; /* perhaps again: harmless */
+	}
+	return row;
+}
+
+struct keyed_row *shard_keyed(struct shard *shard, unsigned int table, const struct row_key *key)
+{
+	return keyed_find(shard->accumulator->keyed_rows,
+			  &shard->layout->keyed_columns[shard->running][table],
+			  (unsigned int)shard->running, table, key);
+}
+
+/* What does not fit into a key is there as its end and a hash of all. */
+static struct row_key key_of_name(uint64_t id, const char *name)
+{
+	size_t len = strlen(name);
+	char text[ROW_KEY_NAME_BYTES];
+
+	if (len < ROW_KEY_NAME_BYTES) {
+		return row_key_of(id, name, len);
+	}
+	(void)snprintf(text, sizeof(text), "%016" PRIx64 "%s", hash_text(0, name), name + len - 15);
+	return row_key_of(id, text, sizeof(text));
+}
+
+struct keyed_row *shard_keyed_named(struct shard *shard, unsigned int table, uint64_t id,
+				    const char *name)
+{
+	struct row_key key = key_of_name(id, name);
+	struct keyed_row *keyed = shard_keyed(shard, table, &key);
+
+	/* Beyond the bound it is one for all others. */
+	if (strlen(name) >= ROW_KEY_NAME_BYTES && row_key_equal(&keyed->key, &key)) {
+		keyed_label(keyed, name);
+	}
+	return keyed;
+}
+
+uint64_t *shard_keyed_row(struct shard *shard, unsigned int table, const struct row_key *key)
+{
+	return shard_keyed(shard, table, key)->window;
+}
+
+uint64_t *shard_keyed_again(struct shard *shard, struct keyed_row *keyed)
+{
+	keyed_touch(shard->accumulator->keyed_rows, keyed);
+	return keyed->window;
+}
+
+struct ordered *shard_note_ordered(struct shard *shard, struct thread *thread, uint64_t ts,
+				   unsigned int kind)
+{
+	struct ordered *ordered = vec_push(&shard->ordered_events);
+
+	*ordered = (struct ordered){ .ts = ts,
+				     .thread = thread,
+				     .shard = shard,
+				     .owner = (uint8_t)shard->running,
+				     .kind = (uint8_t)kind };
+	return ordered;
+}
+
+void shard_longest(struct shard *shard, unsigned int table, const struct instance *instance)
+{
+	longest_add(&shard->accumulator->longest[shard->layout->offsets[shard->running][table]],
+		    instance);
+}
+
+uint64_t *shard_indexed_row(struct shard *shard, unsigned int table, uint32_t index,
+			    struct row_key (*key_of)(const struct shard *shard, uint32_t index))
+{
+	struct indexed_rows *known = &shard->accumulator->indexed[shard->running];
+	struct row_key key;
+
+	while (known->count <= index) {
+		*vec_push(known) = NULL;
+	}
+	if (!known->at[index]) {
+		key = key_of(shard, index);
+		known->at[index] = shard_keyed(shard, table, &key);
+	}
+	return shard_keyed_again(shard, known->at[index]);
+}
+
+const char *shard_event_name(const struct shard *shard, uint32_t class_index)
+{
+	const struct tables *tables = shard->layout->tables;
+
+	return class_index < tables->class_names.count
+		       ? tables->names.at[tables->class_names.at[class_index]]->name
+		       : "";
+}
+
+void *shard_thread_state(struct shard *shard, struct thread *thread)
+{
+	return (char *)(thread + 1) + shard->layout->thread_state_offsets[shard->running];
+}
+
+bool shard_is_long(const struct shard *shard, unsigned int table, uint64_t ns)
+{
+	const struct longest *longest =
+		&shard->accumulator->longest[shard->layout->offsets[shard->running][table]];
+
+	return longest_may_have(longest, ns);
+}
+
+uint64_t shard_channel(const struct shard *shard)
+{
+	return shard->source->channel;
+}
+
+bool shard_may_miss(const struct shard *shard, uint64_t channel)
+{
+	return shard->source->owns_cpu || shard->source->channel == channel;
+}
+
+uint64_t shard_entity_id(const struct thread *entity)
+{
+	return entity->incarnation == UINT32_MAX ? UINT64_MAX : entity->incarnation;
+}
+
+int32_t shard_tid(const struct thread *thread)
+{
+	return thread->view.tid;
+}
+
+uint32_t shard_incarnation(const struct thread *thread)
+{
+	return thread->incarnation;
+}
+
+bool shard_is_dead(const struct thread *thread)
+{
+	return thread->is_dead;
+}
+
+uint64_t shard_switch_in_ts(const struct thread *thread)
+{
+	return thread->in_ts;
+}
+
+uint64_t shard_cpu_id(const struct cpu *cpu)
+{
+	return cpu->id;
+}
+
+const struct period_set *shard_periods(const struct shard *shard)
+{
+	return shard->layout->setup->periods;
+}
+
+/* ---- windows ---- */
+
+static void end_window_of(struct shard *shard, struct thread *thread, uint64_t end)
+{
+	shard_each_with(shard, on_window_end, (shard, thread, end));
+	if (thread->is_dead) {
+		shard->window_ended.at[thread->resident_at / 64] |= (uint64_t)1
+								    << thread->resident_at % 64;
+	}
+}
+
+/* Most threads that are kept died long ago, and their memory is far. */
+void shard_end_window(struct shard *shard, uint64_t end)
+{
+	while (shard->window_ended.count * 64 < shard->resident.count) {
+		*vec_push(&shard->window_ended) = 0;
+	}
+	for (size_t word = 0; word * 64 < shard->resident.count; word++) {
+		uint64_t left = ~shard->window_ended.at[word];
+
+		for (; left != 0; left &= left - 1) {
+			size_t i = word * 64 + (size_t)__builtin_ctzll(left);
+
+			if (i < shard->resident.count && shard->resident.at[i]) {
+				end_window_of(shard, shard->resident.at[i], end);
+			}
+		}
+	}
+}
+
+void shard_close_window(struct shard *shard)
+{
+	const struct columns *columns = &shard->layout->columns[SCOPE_THREAD];
+
+	if (!shard->is_closing) {
+		return;
+	}
+	for (size_t i = 0; i < shard->touched.count; i++) {
+		struct thread *thread = shard->touched.at[i];
+		uint64_t *window = thread_window(shard->layout, thread);
+
+		if (shard->keeps) {
+			columns_close(columns, thread_total(shard->layout, thread), window);
+		} else {
+			columns_empty(columns, window);
+		}
+		thread->is_touched = false;
+	}
+	shard->touched.count = 0;
+	shard->is_closing = false;
+	shard_drop_dead(shard);
+}
