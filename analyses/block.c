@@ -66,13 +66,13 @@ static void on_request(struct worker *worker, void *state, const struct trace_ev
 		numbers[3] = value_of(event, ERROR_OR_TID) | value_of(event, ERRORS);
 	}
 	record = worker_emit_entity(worker, event->ts, event->values[DEV].u, kind);
-	record->a = worker_numbers(worker, numbers, REQUEST_WORDS);
+	record->arg64 = worker_numbers(worker, numbers, REQUEST_WORDS);
 	if (kind == OWN_ISSUE && (event->present & (1u << ERROR_OR_TID)) &&
 	    event->values[ERROR_OR_TID].i > 0) {
 		record = worker_emit(worker, event->ts, (int32_t)event->values[ERROR_OR_TID].i,
 				     OWN_ISSUED);
-		record->a = numbers[1] * SECTOR_BYTES;
-		record->prio = (int32_t)numbers[2];
+		record->arg64 = numbers[1] * SECTOR_BYTES;
+		record->arg32 = (int32_t)numbers[2];
 	}
 }
 
@@ -84,7 +84,7 @@ static void on_name(struct worker *worker, void *state, const struct trace_event
 
 	(void)state;
 	if ((event->present & 3) == 3) {
-		worker_emit_entity(worker, event->ts, v[DISK_DEV].u, kind)->a =
+		worker_emit_entity(worker, event->ts, v[DISK_DEV].u, kind)->arg64 =
 			worker_text(worker, v[DISK_NAME].bytes, v[DISK_NAME].len);
 	}
 }
@@ -291,8 +291,8 @@ static void on_issued(struct shard *shard, struct thread *thread, const struct r
 	uint64_t *row = shard_thread_row(shard, thread, THREADS);
 
 	row[BY_REQUESTS]++;
-	if (!(record->prio & RWBS_DISCARD)) {
-		row[record->prio & RWBS_WRITE ? BY_WRITTEN : BY_READ] += record->a;
+	if (!(record->arg32 & RWBS_DISCARD)) {
+		row[record->arg32 & RWBS_WRITE ? BY_WRITTEN : BY_READ] += record->arg64;
 	}
 }
 
@@ -377,7 +377,7 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 		return;
 	}
 	disk = disk_of(shard, entity);
-	numbers += record->a;
+	numbers += record->arg64;
 	if (record->kind == OWN_NAME) {
 		struct row_key name = row_key_of_numbers(0, numbers);
 

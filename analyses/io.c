@@ -120,13 +120,13 @@ static void emit_open(struct worker *worker, const struct open_call *open, uint6
 	uint64_t numbers[2] = { open->entry_ts, open->message_bytes };
 	struct record *record = worker_emit(worker, ts, tid, OWN_OPEN);
 
-	record->flags = open->call;
+	record->arg16 = open->call;
 	if (open->message_bytes <= INT32_MAX) {
-		record->flags |= IS_SHORT;
-		record->prio = (int32_t)open->message_bytes;
-		record->a = open->entry_ts;
+		record->arg16 |= IS_SHORT;
+		record->arg32 = (int32_t)open->message_bytes;
+		record->arg64 = open->entry_ts;
 	} else {
-		record->a = worker_numbers(worker, numbers, 2);
+		record->arg64 = worker_numbers(worker, numbers, 2);
 	}
 }
 
@@ -135,9 +135,9 @@ static void emit_exit(struct worker *worker, const struct ended_call *exit, uint
 {
 	struct record *record = worker_emit(worker, ts, tid, OWN_EXIT);
 
-	record->flags = exit->call;
-	record->prio = exit->has_ret;
-	record->a = (uint64_t)exit->ret;
+	record->arg16 = exit->call;
+	record->arg32 = exit->has_ret;
+	record->arg64 = (uint64_t)exit->ret;
 }
 
 /* Between the calls that count, others tell something only if they are the first of a stay. */
@@ -250,11 +250,11 @@ static void emit_sums(struct worker *worker, const uint64_t sums[FIGURES], uint6
 
 	if ((writes || sums[WRITES] == 0) && calls <= SHORT_CALLS && ns >> SHORT_NS_BITS == 0 &&
 	    bytes >> (64 - SHORT_NS_BITS) == 0) {
-		record->flags = (uint16_t)(IS_SHORT | (writes ? SHORT_WRITES : 0) | calls);
-		record->prio = (int32_t)sums[ERRORS];
-		record->a = bytes << SHORT_NS_BITS | ns;
+		record->arg16 = (uint16_t)(IS_SHORT | (writes ? SHORT_WRITES : 0) | calls);
+		record->arg32 = (int32_t)sums[ERRORS];
+		record->arg64 = bytes << SHORT_NS_BITS | ns;
 	} else {
-		record->a = worker_numbers(worker, sums, FIGURES);
+		record->arg64 = worker_numbers(worker, sums, FIGURES);
 	}
 }
 
@@ -295,34 +295,34 @@ static void add_figures(struct shard *shard, struct thread *thread, const uint64
 static void merge_sums(struct shard *shard, struct thread *thread, const struct record *record,
 		       const uint64_t *numbers)
 {
-	bool writes = record->flags & SHORT_WRITES;
+	bool writes = record->arg16 & SHORT_WRITES;
 	uint64_t figures[FIGURES] = { 0 };
 
-	if (!(record->flags & IS_SHORT)) {
-		add_figures(shard, thread, numbers + record->a);
+	if (!(record->arg16 & IS_SHORT)) {
+		add_figures(shard, thread, numbers + record->arg64);
 		return;
 	}
-	figures[writes ? WRITE_BYTES : READ_BYTES] = record->a >> SHORT_NS_BITS;
-	figures[writes ? WRITE_NS : READ_NS] = record->a & UINT32_MAX;
-	figures[writes ? WRITES : READS] = record->flags & SHORT_CALLS;
-	figures[ERRORS] = (uint64_t)record->prio;
+	figures[writes ? WRITE_BYTES : READ_BYTES] = record->arg64 >> SHORT_NS_BITS;
+	figures[writes ? WRITE_NS : READ_NS] = record->arg64 & UINT32_MAX;
+	figures[writes ? WRITES : READS] = record->arg16 & SHORT_CALLS;
+	figures[ERRORS] = (uint64_t)record->arg32;
 	add_figures(shard, thread, figures);
 }
 
 static void merge_open(struct shard *shard, struct open_call *open, const struct record *record,
 		       const uint64_t *numbers)
 {
-	bool is_short = record->flags & IS_SHORT;
-	uint64_t entry_ts = is_short ? record->a : numbers[record->a];
+	bool is_short = record->arg16 & IS_SHORT;
+	uint64_t entry_ts = is_short ? record->arg64 : numbers[record->arg64];
 
 	if (record->ts == open->no_open_ts && entry_ts < record->ts) {
 		return; /* from the CPU that it left in the ns in which it came here */
 	}
-	*open = (struct open_call){ .call = (uint8_t)record->flags,
+	*open = (struct open_call){ .call = (uint8_t)record->arg16,
 				    .is_open = true,
 				    .entry_ts = entry_ts,
-				    .message_bytes = is_short ? (uint64_t)record->prio
-							      : numbers[record->a + 1],
+				    .message_bytes = is_short ? (uint64_t)record->arg32
+							      : numbers[record->arg64 + 1],
 				    .channel = shard_channel(shard),
 				    .no_open_ts = open->no_open_ts };
 }
@@ -330,9 +330,9 @@ static void merge_open(struct shard *shard, struct open_call *open, const struct
 static void merge_exit(struct shard *shard, struct thread *thread, struct open_call *open,
 		       const struct record *record)
 {
-	struct ended_call exit = { .call = (uint8_t)record->flags,
-				   .has_ret = record->prio,
-				   .ret = (int64_t)record->a };
+	struct ended_call exit = { .call = (uint8_t)record->arg16,
+				   .has_ret = record->arg32,
+				   .ret = (int64_t)record->arg64 };
 	struct ended_call ended;
 	uint64_t figures[FIGURES] = { 0 };
 
@@ -345,16 +345,16 @@ static void merge_exit(struct shard *shard, struct thread *thread, struct open_c
 
 static bool accepts(const struct untrusted_record *untrusted)
 {
-	bool is_short = untrusted->record->flags & IS_SHORT;
+	bool is_short = untrusted->record->arg16 & IS_SHORT;
 
 	switch (untrusted->record->kind) {
 	case OWN_SUMS:
 		return untrusted_has(untrusted, is_short ? 0 : FIGURES);
 	case OWN_OPEN:
 		return untrusted_has(untrusted, is_short ? 0 : 2) &&
-		       (untrusted->record->flags & ~IS_SHORT) <= CALL_OTHER;
+		       (untrusted->record->arg16 & ~IS_SHORT) <= CALL_OTHER;
 	case OWN_EXIT:
-		return untrusted_has(untrusted, 0) && untrusted->record->flags <= CALL_OTHER;
+		return untrusted_has(untrusted, 0) && untrusted->record->arg16 <= CALL_OTHER;
 	default:
 		return untrusted->record->kind == OWN_NO_OPEN_CALLS;
 	}

@@ -35,8 +35,8 @@ static struct record *emit(struct worker *worker, const struct trace_event *even
 {
 	struct record *record = worker_emit_entity(worker, event->ts, worker_cpu(worker), kind);
 
-	record->flags = (uint16_t)flags;
-	record->prio = (int32_t)event->values[NUMBER].u;
+	record->arg16 = (uint16_t)flags;
+	record->arg32 = (int32_t)event->values[NUMBER].u;
 	return record;
 }
 
@@ -49,7 +49,7 @@ static void on_entry(struct worker *worker, void *state, const struct trace_even
 	if (!(event->present & (1u << NUMBER))) {
 		return;
 	}
-	emit(worker, event, OWN_ENTRY, flags)->a =
+	emit(worker, event, OWN_ENTRY, flags)->arg64 =
 		flags & IS_SOFT                        ? 0
 		: event->present & (1u << NAME_OR_RET) ? worker_text(worker, name->bytes, name->len)
 						       : worker_text(worker, "", 0);
@@ -60,7 +60,7 @@ static void on_exit_(struct worker *worker, void *state, const struct trace_even
 {
 	(void)state;
 	if (event->present & (1u << NUMBER)) {
-		emit(worker, event, OWN_EXIT, flags)->a =
+		emit(worker, event, OWN_EXIT, flags)->arg64 =
 			flags & IS_SOFT ? 1 : event->values[NAME_OR_RET].u;
 	}
 }
@@ -99,8 +99,8 @@ struct irq_cpu {
 static void enter(struct shard *shard, struct irq_cpu *cpu, const struct record *record,
 		  const uint64_t *numbers)
 {
-	bool is_soft = record->flags & IS_SOFT;
-	uint32_t number = (uint32_t)record->prio;
+	bool is_soft = record->arg16 & IS_SOFT;
+	uint32_t number = (uint32_t)record->arg32;
 	struct handling *handling;
 
 	if (is_soft && number < VECS_MAX && cpu->raised >> number & 1) {
@@ -117,7 +117,7 @@ static void enter(struct shard *shard, struct irq_cpu *cpu, const struct record 
 	handling = &cpu->stack[cpu->depth++];
 	*handling = (struct handling){ .entry_ts = record->ts, .is_soft = is_soft };
 	handling->key = is_soft ? (struct row_key){ .id = number }
-				: row_key_of_numbers(number, numbers + record->a);
+				: row_key_of_numbers(number, numbers + record->arg64);
 }
 
 static const char *vec_name(uint64_t vec)
@@ -147,7 +147,7 @@ static void add_sample(struct shard *shard, const struct irq_cpu *cpu,
 		column_add(row, OF_SOFT_TIME, ns);
 	} else {
 		column_add(row, OF_HARD_TIME, ns);
-		row[OF_HARD_UNHANDLED] += record->a == 0;
+		row[OF_HARD_UNHANDLED] += record->arg64 == 0;
 	}
 	shard_longest(shard, LONGEST,
 		      &(struct instance){ .ns = ns,
@@ -161,11 +161,11 @@ static void add_sample(struct shard *shard, const struct irq_cpu *cpu,
 /* The newest entry of this number; what was entered after it and not left is wrong. */
 static void leave(struct shard *shard, struct irq_cpu *cpu, const struct record *record)
 {
-	bool is_soft = record->flags & IS_SOFT;
+	bool is_soft = record->arg16 & IS_SOFT;
 	uint32_t at = cpu->depth;
 
 	while (at > 0 && (cpu->stack[at - 1].is_soft != is_soft ||
-			  cpu->stack[at - 1].key.id != (uint32_t)record->prio)) {
+			  cpu->stack[at - 1].key.id != (uint32_t)record->arg32)) {
 		at--;
 	}
 	if (at == 0) {
@@ -184,7 +184,7 @@ static bool accepts(const struct untrusted_record *untrusted)
 {
 	const struct record *record = untrusted->record;
 
-	if (record->kind == OWN_ENTRY && !(record->flags & IS_SOFT)) {
+	if (record->kind == OWN_ENTRY && !(record->arg16 & IS_SOFT)) {
 		return untrusted_has_text(untrusted);
 	}
 	return untrusted_has(untrusted, 0) && record->kind >= OWN_ENTRY && record->kind <= OWN_LOST;
@@ -229,7 +229,7 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 		      struct thread *entity)
 {
 	struct irq_cpu **state = shard_thread_state(shard, entity), *cpu;
-	uint32_t number = (uint32_t)record->prio;
+	uint32_t number = (uint32_t)record->arg32;
 
 	if (!*state) {
 		*state = mem_alloc(sizeof(**state));

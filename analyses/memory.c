@@ -48,7 +48,7 @@ static void tell(struct worker *worker, struct worker_pages *pages, uint64_t ts)
 {
 	struct record *record = worker_emit(worker, ts, worker_tid(worker), OWN_SUMS);
 
-	record->a = worker_numbers(worker, pages->sums, SUMS);
+	record->arg64 = worker_numbers(worker, pages->sums, SUMS);
 	memset(pages, 0, sizeof(*pages));
 }
 
@@ -154,7 +154,7 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 
 	switch (record->kind) {
 	case OWN_SUMS:
-		add_sums(shard, thread, numbers + record->a);
+		add_sums(shard, thread, numbers + record->arg64);
 		break;
 	case OWN_RECLAIM_BEGIN:
 		reclaiming->begin = record->ts;

@@ -136,8 +136,8 @@ static void on_event(struct worker *worker, void *state, const struct trace_even
 	} else {
 		record = worker_emit_entity(worker, event->ts, words[WORD_KEY] % BUCKETS, kind);
 	}
-	record->flags = (uint16_t)(user / 2);
-	record->a = worker_numbers(worker, words, WORD_TEXT + (text[0] ? TEXT_WORDS : 1));
+	record->arg16 = (uint16_t)(user / 2);
+	record->arg64 = worker_numbers(worker, words, WORD_TEXT + (text[0] ? TEXT_WORDS : 1));
 }
 
 static size_t needs_of(const struct period_set *periods, struct need **ret)
@@ -234,7 +234,7 @@ static bool has_outer(struct shard *shard, struct opens *opens, uint16_t period)
 static void begin(struct shard *shard, struct opens *opens, const struct record *record,
 		  const uint64_t *words)
 {
-	uint16_t period = record->flags;
+	uint16_t period = record->arg16;
 	struct open *open = find(opens, period, words[WORD_KEY]);
 
 	if (!has_outer(shard, opens, period)) {
@@ -300,7 +300,7 @@ static void add(struct shard *shard, struct thread *thread, const struct open *o
 static void end(struct shard *shard, struct thread *thread, struct opens *opens,
 		const struct record *record, const uint64_t *words)
 {
-	struct open *open = find(opens, record->flags, words[WORD_KEY]), ended;
+	struct open *open = find(opens, record->arg16, words[WORD_KEY]), ended;
 
 	if (!open) {
 		shard_trace_row(shard, TOTALS)[UNMATCHED]++;
@@ -308,7 +308,7 @@ static void end(struct shard *shard, struct thread *thread, struct opens *opens,
 	}
 	ended = *open;
 	take_out(opens, open);
-	cut_within(shard, opens, record->flags);
+	cut_within(shard, opens, record->arg16);
 	add(shard, thread, &ended, record, words);
 }
 
@@ -319,7 +319,7 @@ static bool accepts(const struct untrusted_record *untrusted)
 
 	if ((record->kind != OWN_BEGIN && record->kind != OWN_END) ||
 	    !untrusted_has(untrusted, WORD_TEXT + 1) || !untrusted->periods ||
-	    record->flags >= untrusted->periods->all.count) {
+	    record->arg16 >= untrusted->periods->all.count) {
 		return false;
 	}
 	text = text_at(untrusted->numbers);
@@ -355,9 +355,9 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 	struct opens *opens = opens_of(shard, thread);
 
 	if (record->kind == OWN_BEGIN) {
-		begin(shard, opens, record, numbers + record->a);
+		begin(shard, opens, record, numbers + record->arg64);
 	} else {
-		end(shard, thread, opens, record, numbers + record->a);
+		end(shard, thread, opens, record, numbers + record->arg64);
 	}
 }
 

@@ -76,8 +76,8 @@ static void on_wake(struct worker *worker, void *state, const struct trace_event
 		return;
 	}
 	record = worker_emit(worker, event->ts, (int32_t)event->values[TID].i, OWN_WAKE);
-	record->a = worker_cpu(worker);
-	record->flags = (uint16_t)(kind | (wakes->has_wakeup ? 0 : FLAG_TENTATIVE));
+	record->arg64 = worker_cpu(worker);
+	record->arg16 = (uint16_t)(kind | (wakes->has_wakeup ? 0 : FLAG_TENTATIVE));
 	worker_note_current(worker, record);
 }
 
@@ -118,13 +118,13 @@ static void settle(struct waiting *w, uint64_t ts)
 
 static void wake(struct shard *shard, struct waiting *w, const struct record *record)
 {
-	bool is_tentative = record->flags & FLAG_TENTATIVE;
+	bool is_tentative = record->arg16 & FLAG_TENTATIVE;
 
 	switch ((enum thread_phase)w->phase) {
 	case RUNNING:
-		if (w->cpu != record->a) { /* else it wakes itself */
+		if (w->cpu != record->arg64) { /* else it wakes itself */
 			w->has_pending = true;
-			w->waker = record->prio;
+			w->waker = record->arg32;
 			w->is_tentative = is_tentative;
 			shard_trace_row(shard, TOTALS)[RACES]++;
 		}
@@ -132,7 +132,7 @@ static void wake(struct shard *shard, struct waiting *w, const struct record *re
 	case WAIT:
 		if (w->is_tentative) { /* so it was blocked up to now */
 			w->since = record->ts;
-			w->waker = record->prio;
+			w->waker = record->arg32;
 			w->is_tentative = false;
 		}
 		return;
@@ -140,7 +140,7 @@ static void wake(struct shard *shard, struct waiting *w, const struct record *re
 	case BLOCKED:
 		w->phase = WAIT;
 		w->since = record->ts;
-		w->waker = record->prio;
+		w->waker = record->arg32;
 		w->is_tentative = false;
 		return;
 	case NEW:
@@ -179,7 +179,7 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 
 	(void)numbers;
 	settle(w, record->ts);
-	switch ((enum wake_kind)(record->flags & 0xFF)) {
+	switch ((enum wake_kind)(record->arg16 & 0xFF)) {
 	case WAKE_SOURCE:
 		shard_trace_row(shard, TOTALS)[WAKEUPS]++;
 		wake(shard, w, record);

@@ -64,8 +64,8 @@ static void emit_open(struct worker *worker, uint64_t ts, int32_t tid, uint32_t 
 {
 	struct record *record = worker_emit(worker, ts, tid, OWN_OPEN);
 
-	record->a = entry_ts;
-	record->prio = (int32_t) class;
+	record->arg64 = entry_ts;
+	record->arg32 = (int32_t) class;
 }
 
 static int64_t ret_of(const struct trace_event *event, struct record *record)
@@ -73,7 +73,7 @@ static int64_t ret_of(const struct trace_event *event, struct record *record)
 	if (!(event->present & (1u << EXIT_RET))) {
 		return 0;
 	}
-	record->flags |= END_HAS_RET;
+	record->arg16 |= END_HAS_RET;
 	return event->values[EXIT_RET].i;
 }
 
@@ -87,11 +87,11 @@ static void emit_call(struct worker *worker, const struct trace_event *event, ui
 	uint64_t numbers[CALL_NUMBERS] = { ns, (uint64_t)ret, class };
 
 	if (ret == (int32_t)ret && ns >> SHORT_NS_BITS == 0 && class >> (64 - SHORT_NS_BITS) == 0) {
-		record->flags |= END_IS_SHORT;
-		record->prio = (int32_t)ret;
-		record->a = (uint64_t) class << SHORT_NS_BITS | ns;
+		record->arg16 |= END_IS_SHORT;
+		record->arg32 = (int32_t)ret;
+		record->arg64 = (uint64_t) class << SHORT_NS_BITS | ns;
 	} else {
-		record->a = worker_numbers(worker, numbers, CALL_NUMBERS);
+		record->arg64 = worker_numbers(worker, numbers, CALL_NUMBERS);
 	}
 }
 
@@ -105,11 +105,11 @@ static void emit_exit(struct worker *worker, const struct trace_event *event, in
 	uint64_t numbers[EXIT_NUMBERS] = { id, (uint64_t)ret, class, another };
 
 	if (ret == (int32_t)ret && another == 0) {
-		record->flags |= END_IS_SHORT;
-		record->prio = (int32_t)ret;
-		record->a = class << SHORT_ID_BITS | id;
+		record->arg16 |= END_IS_SHORT;
+		record->arg32 = (int32_t)ret;
+		record->arg64 = class << SHORT_ID_BITS | id;
 	} else {
-		record->a = worker_numbers(worker, numbers, EXIT_NUMBERS);
+		record->arg64 = worker_numbers(worker, numbers, EXIT_NUMBERS);
 	}
 }
 
@@ -124,7 +124,7 @@ static void on_entry(struct worker *worker, void *state, const struct trace_even
 		return;
 	}
 	if (call->is_open) {
-		worker_emit(worker, event->ts, worker_tid(worker), OWN_OVERWRITTEN)->a =
+		worker_emit(worker, event->ts, worker_tid(worker), OWN_OVERWRITTEN)->arg64 =
 			call->entry_ts;
 	}
 	*call = (struct worker_call){
@@ -279,10 +279,10 @@ static void end_unseen(struct shard *shard, struct thread *thread, struct thread
 
 static void open_call(struct shard *shard, struct thread_call *call, const struct record *record)
 {
-	entered(shard, call, record->a);
+	entered(shard, call, record->arg64);
 	if (!call->is_open) { /* else it was when a window ended, and still is */
-		call->class = (uint32_t)record->prio;
-		call->entry_ts = record->a;
+		call->class = (uint32_t)record->arg32;
+		call->entry_ts = record->arg64;
 		call->off_ns = 0;
 		call->is_open = true;
 		call->is_tainted = false;
@@ -295,16 +295,16 @@ static void whole_call(struct shard *shard, struct thread *thread, struct thread
 {
 	struct ended ended = { .ts = record->ts,
 			       .has_ns = true,
-			       .has_ret = record->flags & END_HAS_RET };
+			       .has_ret = record->arg16 & END_HAS_RET };
 
-	if (record->flags & END_IS_SHORT) {
-		ended.ns = record->a & (((uint64_t)1 << SHORT_NS_BITS) - 1);
-		ended.class = (uint32_t)(record->a >> SHORT_NS_BITS);
-		ended.ret = record->prio;
+	if (record->arg16 & END_IS_SHORT) {
+		ended.ns = record->arg64 & (((uint64_t)1 << SHORT_NS_BITS) - 1);
+		ended.class = (uint32_t)(record->arg64 >> SHORT_NS_BITS);
+		ended.ret = record->arg32;
 	} else {
-		ended.ns = numbers[record->a];
-		ended.ret = (int64_t)numbers[record->a + 1];
-		ended.class = (uint32_t)numbers[record->a + 2];
+		ended.ns = numbers[record->arg64];
+		ended.ret = (int64_t)numbers[record->arg64 + 1];
+		ended.class = (uint32_t)numbers[record->arg64 + 2];
 	}
 	entered(shard, call, ended.ts - ended.ns);
 	add_call(shard, thread, &ended);
@@ -313,15 +313,15 @@ static void whole_call(struct shard *shard, struct thread *thread, struct thread
 static void exited(struct shard *shard, struct thread *thread, struct thread_call *call,
 		   const struct record *record, const uint64_t *numbers)
 {
-	struct ended ended = { .ts = record->ts, .has_ret = record->flags & END_HAS_RET };
+	struct ended ended = { .ts = record->ts, .has_ret = record->arg16 & END_HAS_RET };
 
-	if (record->flags & END_IS_SHORT) {
-		ended.ret = record->prio;
-		ended.class = (uint32_t)(record->a >> SHORT_ID_BITS);
-		end_unseen(shard, thread, call, &ended, (uint32_t)record->a, 0);
+	if (record->arg16 & END_IS_SHORT) {
+		ended.ret = record->arg32;
+		ended.class = (uint32_t)(record->arg64 >> SHORT_ID_BITS);
+		end_unseen(shard, thread, call, &ended, (uint32_t)record->arg64, 0);
 		return;
 	}
-	numbers += record->a;
+	numbers += record->arg64;
 	ended.ret = (int64_t)numbers[1];
 	ended.class = (uint32_t)numbers[2];
 	end_unseen(shard, thread, call, &ended, (uint32_t)numbers[0], numbers[3]);
@@ -334,8 +334,8 @@ static bool accepts(const struct untrusted_record *untrusted)
 
 	switch (record->kind) {
 	case OWN_CALL:
-		if (record->flags & END_IS_SHORT) {
-			class = record->a >> SHORT_NS_BITS;
+		if (record->arg16 & END_IS_SHORT) {
+			class = record->arg64 >> SHORT_NS_BITS;
 			break;
 		}
 		if (!untrusted_has(untrusted, CALL_NUMBERS)) {
@@ -344,8 +344,8 @@ static bool accepts(const struct untrusted_record *untrusted)
 		class = untrusted->numbers[2];
 		break;
 	case OWN_EXIT:
-		if (record->flags & END_IS_SHORT) {
-			class = record->a >> SHORT_ID_BITS;
+		if (record->arg16 & END_IS_SHORT) {
+			class = record->arg64 >> SHORT_ID_BITS;
 			break;
 		}
 		if (!untrusted_has(untrusted, EXIT_NUMBERS)) {
@@ -354,7 +354,7 @@ static bool accepts(const struct untrusted_record *untrusted)
 		class = untrusted->numbers[2];
 		break;
 	case OWN_OPEN:
-		class = (uint32_t)record->prio;
+		class = (uint32_t)record->arg32;
 		break;
 	case OWN_OVERWRITTEN:
 		return untrusted_has(untrusted, 0);
@@ -397,7 +397,7 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 		open_call(shard, call, record);
 		break;
 	case OWN_OVERWRITTEN:
-		entered(shard, call, record->a);
+		entered(shard, call, record->arg64);
 		call->is_open = false;
 		shard_trace_row(shard, TOTALS)[OVERWRITTEN]++;
 		break;

@@ -61,13 +61,13 @@ static void emit_call(struct worker *worker, uint64_t ts, int32_t tid, unsigned 
 {
 	struct record *record = worker_emit(worker, ts, tid, kind);
 
-	record->flags = 0;
+	record->arg16 = 0;
 	if (kind == OWN_CALL && is_short(call)) {
-		record->flags = (uint16_t)(call->call | call->flags << 8);
-		record->prio = call->fd;
-		record->a = call->time << SHORT_NS_BITS | (uint32_t)call->ret;
+		record->arg16 = (uint16_t)(call->call | call->flags << 8);
+		record->arg32 = call->fd;
+		record->arg64 = call->time << SHORT_NS_BITS | (uint32_t)call->ret;
 	} else {
-		record->a = numbers_of(worker, call, path);
+		record->arg64 = numbers_of(worker, call, path);
 	}
 }
 
@@ -75,7 +75,7 @@ static void tell_pid(struct worker *worker, struct worker_files *files,
 		     const struct trace_event *event, int32_t tid, unsigned int field)
 {
 	if (has(event, field) && !files->has_told_pid) {
-		worker_emit(worker, event->ts, tid, OWN_PID)->a = event->values[field].u;
+		worker_emit(worker, event->ts, tid, OWN_PID)->arg64 = event->values[field].u;
 		files->has_told_pid = worker_sees_switches(worker);
 	}
 }
@@ -181,8 +181,8 @@ static void on_fork(struct worker *worker, void *state, const struct trace_event
 	(void)user;
 	if (has(event, TID) && has(event, PID)) {
 		record = worker_emit(worker, event->ts, (int32_t)event->values[TID].i, OWN_FORK);
-		record->a = event->values[PID].u;
-		record->prio = (int32_t)number(event, PARENT_PID, -1);
+		record->arg64 = event->values[PID].u;
+		record->arg32 = (int32_t)number(event, PARENT_PID, -1);
 	}
 }
 
@@ -221,7 +221,7 @@ static void on_dump_process(struct worker *worker, void *state, const struct tra
 	}
 	numbers[0] = event->values[PID].u;
 	numbers[1] = (uint64_t)number(event, ADDRESS, 0);
-	worker_emit(worker, event->ts, (int32_t)event->values[TID].i, OWN_DUMP_PROCESS)->a =
+	worker_emit(worker, event->ts, (int32_t)event->values[TID].i, OWN_DUMP_PROCESS)->arg64 =
 		worker_numbers(worker, numbers, 2);
 }
 
@@ -242,7 +242,7 @@ static void on_dump_fd(struct worker *worker, void *state, const struct trace_ev
 	call.fd = (int32_t)event->values[FD].i;
 	call.arg = number(event, FLAGS, 0);
 	call.path_len = copy_path(path, &event->values[PATH]);
-	worker_emit_entity(worker, event->ts, DUMPS, OWN_DUMP_FD)->a =
+	worker_emit_entity(worker, event->ts, DUMPS, OWN_DUMP_FD)->arg64 =
 		numbers_of(worker, &call, path);
 }
 

@@ -111,17 +111,17 @@ static void add_call(struct shard *shard, struct thread *thread, uint64_t ts,
 static void whole_call(struct shard *shard, struct thread *thread, const struct record *record,
 		       const uint64_t *numbers)
 {
-	struct call call = { .time = record->a >> SHORT_NS_BITS,
-			     .ret = (int32_t)record->a,
-			     .fd = record->prio,
+	struct call call = { .time = record->arg64 >> SHORT_NS_BITS,
+			     .ret = (int32_t)record->arg64,
+			     .fd = record->arg32,
 			     .fd2 = -1,
-			     .call = (uint8_t)record->flags,
-			     .flags = (uint8_t)(record->flags >> 8) };
+			     .call = (uint8_t)record->arg16,
+			     .flags = (uint8_t)(record->arg16 >> 8) };
 	char *path = NULL;
 
-	if (record->flags == 0) {
-		memcpy(&call, numbers + record->a, sizeof(call));
-		path = path_of(numbers + record->a, &call);
+	if (record->arg16 == 0) {
+		memcpy(&call, numbers + record->arg64, sizeof(call));
+		path = path_of(numbers + record->arg64, &call);
 	}
 	add_call(shard, thread, record->ts, &call, path, false);
 }
@@ -185,7 +185,7 @@ static void set_pid(struct shard *shard, struct thread *thread, uint64_t ts, int
 static void forked(struct shard *shard, struct thread *thread, const struct record *record)
 {
 	struct thread_files *files = shard_thread_state(shard, thread);
-	int32_t pid = (int32_t)record->a;
+	int32_t pid = (int32_t)record->arg64;
 	struct ordered *ordered;
 
 	if (shard_tid(thread) != pid) {
@@ -195,7 +195,7 @@ static void forked(struct shard *shard, struct thread *thread, const struct reco
 	files->has_pid = true;
 	files->pid = pid;
 	ordered = shard_note_ordered(shard, thread, record->ts, ORDERED_FORK);
-	ordered->words[0] = record->prio < 0 ? FD_KEY_NONE : (uint32_t)record->prio;
+	ordered->words[0] = record->arg32 < 0 ? FD_KEY_NONE : (uint32_t)record->arg32;
 	ordered->words[1] = (uint32_t)pid;
 }
 
@@ -233,9 +233,9 @@ static bool accepts(const struct untrusted_record *untrusted)
 
 	switch (record->kind) {
 	case OWN_CALL:
-		if (record->flags != 0) {
+		if (record->arg16 != 0) {
 			return untrusted_has(untrusted, 0) &&
-			       (uint8_t)record->flags < FILE_CALL_COUNT;
+			       (uint8_t)record->arg16 < FILE_CALL_COUNT;
 		}
 		break;
 	case OWN_OPEN:
@@ -299,14 +299,14 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 		whole_call(shard, thread, record, numbers);
 		break;
 	case OWN_OPEN:
-		open_call(files, shard_channel(shard), numbers + record->a);
+		open_call(files, shard_channel(shard), numbers + record->arg64);
 		break;
 	case OWN_EXIT:
-		end_call(shard, thread, files, record->ts, numbers + record->a);
+		end_call(shard, thread, files, record->ts, numbers + record->arg64);
 		files->is_open = false;
 		break;
 	case OWN_PID:
-		set_pid(shard, thread, record->ts, (int32_t)record->a);
+		set_pid(shard, thread, record->ts, (int32_t)record->arg64);
 		break;
 	case OWN_FORK:
 		forked(shard, thread, record);
@@ -324,10 +324,10 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 		(void)shard_note_ordered(shard, thread, record->ts, ORDERED_DUMP);
 		break;
 	case OWN_DUMP_PROCESS:
-		dumped_process(shard, thread, record->ts, numbers + record->a);
+		dumped_process(shard, thread, record->ts, numbers + record->arg64);
 		break;
 	case OWN_DUMP_FD:
-		dumped_fd(shard, thread, record->ts, numbers + record->a);
+		dumped_fd(shard, thread, record->ts, numbers + record->arg64);
 		break;
 	default:
 		assert(!"a record of files has a kind of its own");

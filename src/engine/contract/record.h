@@ -55,11 +55,11 @@ enum record_kind {
 
 struct record {
 	uint64_t ts; /* ns since the epoch */
-	uint64_t a;
+	uint64_t arg64;
 	uint32_t next; /* of the same group, RECORD_NONE: the last */
 	uint32_t group;
-	int32_t prio;
-	uint16_t flags;
+	int32_t arg32;
+	uint16_t arg16;
 	uint8_t kind;
 	uint8_t owner; /* index of the analysis in the run, for RECORD_OWN and above */
 };

@@ -246,10 +246,10 @@ static int records_codec(struct work *work)
 		uint32_t group = record->group;
 
 		codec_u64(codec, &record->ts);
-		codec_u64(codec, &record->a);
+		codec_u64(codec, &record->arg64);
 		codec_u32(codec, &group);
-		codec_i32(codec, &record->prio);
-		codec_u16(codec, &record->flags);
+		codec_i32(codec, &record->arg32);
+		codec_u16(codec, &record->arg16);
 		codec_u8(codec, &record->kind);
 		codec_u8(codec, &record->owner);
 		if (!codec_reads(codec)) {
@@ -298,8 +298,8 @@ static bool is_accepted(const struct work *work, const struct record *record, bo
 	uint64_t numbers = partial->numbers.count;
 	const struct untrusted_record untrusted = {
 		.record = record,
-		.numbers = record->a < numbers ? &partial->numbers.at[record->a] : NULL,
-		.count = record->a < numbers ? numbers - record->a : 0,
+		.numbers = record->arg64 < numbers ? &partial->numbers.at[record->arg64] : NULL,
+		.count = record->arg64 < numbers ? numbers - record->arg64 : 0,
 		.classes = work->rules->classes,
 		.periods = setup->periods,
 		.has_current = has_current,

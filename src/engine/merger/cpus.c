@@ -84,7 +84,7 @@ static void add_change(struct cpu *cpu, uint64_t ts, int64_t key)
 static void resolve_head(const struct cpu *cpu, struct partial *partial)
 {
 	for (size_t i = 0; i < partial->currents.count; i++) {
-		partial_made(partial, partial->currents.at[i])->prio =
+		partial_made(partial, partial->currents.at[i])->arg32 =
 			cpu->state == CPU_KNOWN ? cpu->tid : -1;
 	}
 	partial->currents_told = partial->currents.count;
@@ -163,9 +163,9 @@ static void show_head(struct merger *merger, struct cpu *cpu)
 	group->is_weak = true;
 	group->has_name = cpu->initial_has_prio;
 	memcpy(group->name, cpu->initial_name, NAME_BYTES);
-	merger->stitched->records.at[record].a = cpu->id;
-	merger->stitched->records.at[record].prio = cpu->initial_prio;
-	merger->stitched->records.at[record].flags = cpu->initial_has_prio ? RECORD_PRIO : 0;
+	merger->stitched->records.at[record].arg64 = cpu->id;
+	merger->stitched->records.at[record].arg32 = cpu->initial_prio;
+	merger->stitched->records.at[record].arg16 = cpu->initial_has_prio ? RECORD_PRIO : 0;
 	cpu->initial_is_new = false;
 }
 
@@ -246,8 +246,8 @@ static void extend_running(struct cpu *cpu, struct partial *partial, uint64_t bo
 		}
 		if (record->kind == RECORD_IN || record->kind == RECORD_ON) {
 			add_change(cpu, record->ts, partial->groups.at[record->group].key);
-			if (record->flags & RECORD_LEFT) {
-				add_change(cpu, record->ts + record->a, KEY_NOBODY);
+			if (record->arg16 & RECORD_LEFT) {
+				add_change(cpu, record->ts + record->arg64, KEY_NOBODY);
 			}
 		} else if (record->kind == RECORD_OUT) {
 			add_change(cpu, record->ts, KEY_NOBODY);
@@ -306,7 +306,7 @@ static void tell_currents(const struct cpu *cpu, struct partial *partial, uint64
 			return;
 		}
 		key = cpu && cpu->owner ? key_at(cpu, &at, record->ts) : KEY_INITIAL;
-		record->prio = key == KEY_NOBODY ? 0 : key < KEY_INITIAL ? (int32_t)key : -1;
+		record->arg32 = key == KEY_NOBODY ? 0 : key < KEY_INITIAL ? (int32_t)key : -1;
 	}
 }
 
@@ -440,8 +440,8 @@ static void charge(struct merger *merger, struct cpu *cpu, const struct segment 
 	if (kind == RUN_THREAD) {
 		record = partial_add_record(merger->stitched, stitched_group(merger, segment->tid),
 					    segment->begin, RECORD_RUN);
-		merger->stitched->records.at[record].a = ns;
-		merger->stitched->records.at[record].prio = (int32_t)cpu->number;
+		merger->stitched->records.at[record].arg64 = ns;
+		merger->stitched->records.at[record].arg32 = (int32_t)cpu->number;
 	}
 }
 

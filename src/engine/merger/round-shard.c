@@ -57,8 +57,8 @@ static void set_prio(struct thread *thread, int32_t prio)
 
 static void note_death(struct shard *shard, struct thread *thread, const struct record *record)
 {
-	if (record->flags & RECORD_DEAD) {
-		shard_thread_ends(shard, thread, record->ts + record->a);
+	if (record->arg16 & RECORD_DEAD) {
+		shard_thread_ends(shard, thread, record->ts + record->arg64);
 	}
 }
 
@@ -83,7 +83,7 @@ static void note_oncpu(struct applying *at, struct thread *thread, const struct 
  */
 static void run_on(struct applying *at, struct thread *thread, const struct record *record)
 {
-	uint32_t cpu = (uint32_t)record->prio;
+	uint32_t cpu = (uint32_t)record->arg32;
 	struct thread *oncpus = shard_oncpu(at->shard, cpu, at->key->key);
 
 	if (oncpus) {
@@ -94,7 +94,7 @@ static void run_on(struct applying *at, struct thread *thread, const struct reco
 								  .key = at->key->key,
 								  .thread = thread });
 	}
-	run_for(at->shard, thread, record->a);
+	run_for(at->shard, thread, record->arg64);
 }
 
 /* What the thread showed on leaving its CPU at @ts. */
@@ -103,7 +103,7 @@ static void left(struct applying *at, struct thread *thread, const struct record
 {
 	bool is_here = thread->cpu == at->entry->source.cpu_id;
 	struct switch_out out = { .ts = ts,
-				  .flags = record->flags,
+				  .flags = record->arg16,
 				  .is_tie = !is_here && thread->in_ts == ts && ts != 0 };
 
 	if (out.is_tie) {
@@ -124,45 +124,45 @@ static void switch_in(struct applying *at, struct thread *thread, const struct r
 	struct shard *shard = at->shard;
 	struct switch_in in = { .ts = record->ts,
 				.cpu = at->entry->source.cpu_id,
-				.prio = (int8_t)(record->flags >> RECORD_PRIO_SHIFT) };
+				.prio = (int8_t)(record->arg16 >> RECORD_PRIO_SHIFT) };
 
-	set_prio(thread, record->prio);
+	set_prio(thread, record->arg32);
 	in.is_migration = thread->cpu != UINT64_MAX && thread->cpu != in.cpu;
 	shard_each_with(shard, on_switch_in, (shard, thread, &in));
 	thread->cpu = in.cpu;
 	thread->before_ts = thread->is_in ? thread->in_ts : 0;
 	thread->in_ts = record->ts;
 	thread->is_in = true;
-	if (record->flags & (RECORD_NO_OPEN_CALLS | RECORD_ENDS_CALL)) {
+	if (record->arg16 & (RECORD_NO_OPEN_CALLS | RECORD_ENDS_CALL)) {
 		shard_each_with(shard, on_no_open_calls,
-				(shard, thread, !(record->flags & RECORD_NO_OPEN_CALLS)));
+				(shard, thread, !(record->arg16 & RECORD_NO_OPEN_CALLS)));
 	}
-	run_for(shard, thread, record->a);
-	if (record->flags & RECORD_PRIO) {
-		left(at, thread, record, record->ts + record->a);
+	run_for(shard, thread, record->arg64);
+	if (record->arg16 & RECORD_PRIO) {
+		left(at, thread, record, record->ts + record->arg64);
 	}
-	note_oncpu(at, thread, record, !(record->flags & RECORD_LEFT));
+	note_oncpu(at, thread, record, !(record->arg16 & RECORD_LEFT));
 	note_death(at->shard, thread, record);
 }
 
 /* The stay of a thread that goes on under another tid. */
 static void continue_on(struct applying *at, struct thread *thread, const struct record *record)
 {
-	if (record->flags & RECORD_PRIO) {
-		set_prio(thread, record->prio);
+	if (record->arg16 & RECORD_PRIO) {
+		set_prio(thread, record->arg32);
 	}
 	thread->cpu = at->entry->source.cpu_id;
-	run_for(at->shard, thread, record->a);
-	if (record->flags & RECORD_PRIO) {
-		left(at, thread, record, record->ts + record->a);
+	run_for(at->shard, thread, record->arg64);
+	if (record->arg16 & RECORD_PRIO) {
+		left(at, thread, record, record->ts + record->arg64);
 	}
-	note_oncpu(at, thread, record, !(record->flags & RECORD_LEFT));
+	note_oncpu(at, thread, record, !(record->arg16 & RECORD_LEFT));
 	note_death(at->shard, thread, record);
 }
 
 static void switch_out(struct applying *at, struct thread *thread, const struct record *record)
 {
-	set_prio(thread, record->prio);
+	set_prio(thread, record->arg32);
 	if (thread->cpu == UINT64_MAX) {
 		thread->cpu = at->entry->source.cpu_id; /* it came there unseen */
 	}
@@ -174,21 +174,21 @@ static void switch_out(struct applying *at, struct thread *thread, const struct 
 /* What the first switch out of a CPU told of a thread, for windows before that. */
 static void initial_thread(struct shard *shard, struct thread *thread, const struct record *record)
 {
-	if (!thread->view.has_prio && (record->flags & RECORD_PRIO)) {
-		set_prio(thread, record->prio);
+	if (!thread->view.has_prio && (record->arg16 & RECORD_PRIO)) {
+		set_prio(thread, record->arg32);
 	}
 	if (thread->cpu == UINT64_MAX) {
-		thread->cpu = record->a;
+		thread->cpu = record->arg64;
 	}
-	shard_each_with(shard, on_initial_thread, (shard, thread, record->a));
+	shard_each_with(shard, on_initial_thread, (shard, thread, record->arg64));
 }
 
 static void fork_thread(struct applying *at, const struct record *record)
 {
 	at->key->thread = shard_thread_fork(at->shard, at->key->key, record->ts);
 	apply_name(at->key->thread, at->group);
-	if (record->a != UINT64_MAX) {
-		at->key->thread->view.pid = (int64_t)record->a;
+	if (record->arg64 != UINT64_MAX) {
+		at->key->thread->view.pid = (int64_t)record->arg64;
 	}
 	shard_each_with(at->shard, on_fork, (at->shard, at->key->thread, record->ts));
 }

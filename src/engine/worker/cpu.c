@@ -66,8 +66,8 @@ static void charge(struct worker *worker, uint64_t ts, bool is_broken)
 		if (kind == RUN_THREAD) {
 			struct record *oncpu = worker_record(worker, worker->oncpu);
 
-			oncpu->a = ns;
-			oncpu->flags |= RECORD_LEFT;
+			oncpu->arg64 = ns;
+			oncpu->arg16 |= RECORD_LEFT;
 		}
 	}
 	worker->since = ts;
@@ -97,8 +97,8 @@ static void show_leaving(struct worker *worker, const struct switched *s, uint16
 	if (!oncpu || oncpu->group != group) {
 		oncpu = worker_add(worker, group, s->ts, RECORD_OUT);
 	}
-	oncpu->prio = s->prev_prio;
-	oncpu->flags |= flags | RECORD_PRIO;
+	oncpu->arg32 = s->prev_prio;
+	oncpu->arg16 |= flags | RECORD_PRIO;
 }
 
 /* The same where the stay is not whole. */
@@ -137,8 +137,8 @@ static void leave(struct worker *worker, const struct switched *s, uint16_t flag
 	}
 	worker->slice.cpu_ns[RUN_THREAD] += ns;
 	oncpu = worker_record(worker, worker->oncpu);
-	oncpu->a = ns;
-	oncpu->flags |= RECORD_LEFT;
+	oncpu->arg64 = ns;
+	oncpu->arg16 |= RECORD_LEFT;
 	show_leaving(worker, s, flags, group, oncpu);
 }
 
@@ -215,8 +215,8 @@ static inline __attribute__((always_inline)) void take_switch(struct worker *wor
 		worker->group = worker_group_named(worker, s->next, s->next_comm);
 		worker->oncpu = worker_records(worker);
 		record = worker_add(worker, worker->group, s->ts, RECORD_IN);
-		record->prio = s->next_prio;
-		record->flags = prio_flags(record->prio);
+		record->arg32 = s->next_prio;
+		record->arg16 = prio_flags(record->arg32);
 	}
 }
 
@@ -332,7 +332,7 @@ bool worker_mark_no_open_calls(struct worker *worker, bool by_exit)
 	if (worker->oncpu == SIZE_MAX || worker_record(worker, worker->oncpu)->kind != RECORD_IN) {
 		return false;
 	}
-	worker_record(worker, worker->oncpu)->flags |=
+	worker_record(worker, worker->oncpu)->arg16 |=
 		by_exit ? RECORD_ENDS_CALL : RECORD_NO_OPEN_CALLS;
 	return true;
 }
@@ -357,7 +357,7 @@ void worker_on_fork(struct worker *worker, void *state, const struct trace_event
 				      worker_name_bytes(&event->values[COMM], scratch));
 	}
 	record = worker_add(worker, group, event->ts, RECORD_FORK);
-	record->a = event->present & (1u << PID) ? event->values[PID].u : UINT64_MAX;
+	record->arg64 = event->present & (1u << PID) ? event->values[PID].u : UINT64_MAX;
 }
 
 /* The thread that runs goes on as @tid. */

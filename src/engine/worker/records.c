@@ -165,7 +165,7 @@ struct record *worker_emit_entity(struct worker *worker, uint64_t ts, uint64_t e
 
 void worker_note_current(struct worker *worker, struct record *record)
 {
-	record->prio = worker->known == KNOWN_TID ? worker->tid : -1;
+	record->arg32 = worker->known == KNOWN_TID ? worker->tid : -1;
 	if (worker->known == KNOWN_INITIAL) {
 		*vec_push(&worker->partial->currents) = (uint32_t)worker_records(worker) - 1;
 	}
