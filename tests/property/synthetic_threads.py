@@ -1,0 +1,163 @@
+"""synthetic_threads: cases of synthetic_cases.py on threads, CPUs and windows.
+
+Running time, calls and threads where no event is missing: the result does not depend on the cut.
+"""
+from synthetic import (event, FIELD, lines_of, Made, metadata, packet, same, switch, thread,
+                       total_of, with_context)
+
+
+def test_head(scratch):
+    """A stream begins at 0.  Thread 7 runs for 50 ns before the first switch, with one read."""
+    made = Made(scratch, 'head', [packet(0, 0, 0, 100, [
+        event(10, 'syscall_entry_read'), event(30, 'syscall_exit_read', 5), switch(50, 7, 0),
+        event(100, 'sched_process_exit', 1)])])
+    total = total_of(made)
+    # The trace begins with its first event, at 10.
+    same(total['cpu']['busy_ns'], 40)
+    same(total['cpu']['idle_ns'], 50)
+    row = thread(total['io']['threads'], 7)
+    same((row['reads'], row['read_bytes'], row['read_ns']), (1, 5, 20))
+
+
+def test_window_cut(scratch):
+    """The time of a thread that never switches out is cut at the end of each window."""
+    s = 10**9
+    made = Made(scratch, 'cut', [packet(0, 0, 0, 32 * s // 10, [
+        event(0, 'sched_process_exit', 1), switch(s // 2, 0, 7),
+        event(32 * s // 10, 'sched_process_exit', 1)])])
+    windows = [line for line in lines_of(made, '-i', '1s') if line['type'] == 'window']
+    same([w['cpu']['busy_ns'] for w in windows], [s // 2, s, s, s // 5])
+    same([(w['begin'], w['end']) for w in windows], [(0, s), (s, 2 * s), (2 * s, 3 * s),
+                                                     (3 * s, 32 * s // 10)])
+
+
+def test_migrated_call(scratch):
+    """A write is entered on CPU 0 and returns on CPU 1: one call of 85 ns, whatever the cut."""
+    made = Made(scratch, 'migrated', [
+        packet(0, 0, 0, 15, [switch(1, 0, 7), event(10, 'syscall_entry_write')]) +
+        packet(0, 1, 15, 100, [switch(20, 7, 0)]),
+        packet(1, 0, 0, 92, [switch(5, 3, 0), switch(90, 0, 7)]) +
+        packet(1, 1, 92, 100, [event(95, 'syscall_exit_write', 4)])])
+    for chunk in ('1', '1M'):
+        total = total_of(made, '--chunk-size', chunk)
+        row = thread(total['io']['threads'], 7)
+        same((row['writes'], row['write_bytes'], row['write_ns']), (1, 4, 85))
+        same(thread(total['cpu']['threads'], 7)['migrations'], 1)
+
+
+def test_short_reads(scratch):
+    """Returns of 100, -11, 0 and 40: four calls, one error, 140 bytes."""
+    events = [switch(0, 0, 7)]
+    for i, ret in enumerate((100, -11, 0, 40)):
+        events += [event(10 * i + 1, 'syscall_entry_read'), event(10 * i + 5, 'syscall_exit_read', ret)]
+    row = thread(total_of(Made(scratch, 'short', [packet(0, 0, 0, 100, events)]))['io']['threads'], 7)
+    same((row['reads'], row['errors'], row['read_bytes'], row['read_ns']), (4, 1, 140, 16))
+
+
+def test_call_of_an_instant(scratch):
+    """
+    A thread leaves one CPU and comes to another in the same ns.  Its next call replaces the open
+    one.
+    """
+    made = Made(scratch, 'two-cpus', [
+        packet(0, 0, 0, 100, [switch(30, 0, 7), event(35, 'syscall_entry_close', 3), switch(40, 7, 0),
+                              event(50, 'sched_process_exit', 1)]),
+        packet(1, 0, 0, 100, [switch(10, 0, 7), event(20, 'syscall_entry_read'), switch(30, 7, 0), switch(60, 0, 7),
+                              event(70, 'syscall_exit_read', 8), switch(100, 7, 0)])])
+    for chunk in ('1', '1M'):
+        row = thread(total_of(made, '--chunk-size', chunk)['io']['threads'], 7)
+        same((row['reads'], row['read_bytes'], row['read_ns']), (1, 8, 0))
+
+
+def test_rename_at_a_chunks_end(scratch):
+    """
+    A call is open where a chunk ends.  In that ns its thread takes its leader's tid: the call ends
+    under the new tid.
+    """
+    first = packet(0, 0, 0, 50, [switch(0, 0, 5), switch(10, 5, 27), event(40, 'syscall_entry_read')])
+    empty = packet(0, 1, 50, 50, [])
+    made = Made(scratch, 'rename', [first + empty + packet(0, 2, 50, 100, [
+        event(50, 'sched_process_exec', '/bin/new', 10, 27), event(60, 'syscall_exit_read', 8), switch(100, 10, 0)])])
+    for chunk in 1, len(first) + len(empty), '1M':
+        row = thread(total_of(made, '--chunk-size', str(chunk))['io']['threads'], 10)
+        same((row['reads'], row['read_bytes'], row['read_ns']), (1, 8, 20))
+
+
+def test_process_by_context(scratch):
+    """
+    A context names the process of the thread that leaves.  A later thread with the same tid and
+    name may belong to another process.
+    """
+    text = metadata(0).replace('id = 0;', 'id = 0; event.context := struct { %s _pid; };' % FIELD['s32'], 1)
+    made = Made(scratch, 'context', [
+        packet(0, 0, 0, 100, [with_context(0, switch(0, 0, 7)), with_context(7, switch(10, 7, 0, 64)),
+                              with_context(0, switch(30, 0, 7)), with_context(9, event(100, 'sched_process_exit', 1))]),
+        packet(1, 0, 0, 100, [with_context(9, event(20, 'sched_process_fork', 't7', 7, 9, 9))])], text)
+    for chunk in ('1', '1M'):
+        rows = total_of(made, '--chunk-size', chunk)['cpu']['threads']
+        same(sorted((row['pid'], row['run_ns']) for row in rows), [(7, 10), (9, 70)])
+
+
+def test_tid_reuse(scratch):
+    """
+    Fork 50, exit 50, fork 50 again, late free of 50: two rows, and the second thread stays alive.
+    """
+    made = Made(scratch, 'reuse', [packet(0, 0, 0, 100, [
+        switch(0, 0, 7), event(5, 'sched_process_fork', 'a', 50, 50), switch(10, 7, 50),
+        event(15, 'sched_process_exit', 50), switch(20, 50, 7, 0x20),
+        event(25, 'sched_process_fork', 'b', 50, 50), switch(30, 7, 50),
+        event(35, 'sched_process_free', 50), switch(50, 50, 7), switch(60, 7, 50), switch(90, 50, 0)])])
+    rows = [row for row in total_of(made)['cpu']['threads'] if row.get('tid') == 50]
+    same(sorted((row['run_ns'], row['switches']) for row in rows), [(10, 1), (50, 2)])
+
+
+def test_unseen_entry(scratch):
+    """A call without an entry counts if its exit names it.  It has no duration."""
+    made = Made(scratch, 'unseen', [packet(0, 0, 0, 100, [
+        event(5, 'syscall_exit_read', 9), switch(50, 7, 0), event(100, 'sched_process_exit', 1)])])
+    row = thread(total_of(made)['io']['threads'], 7)
+    same((row['reads'], row['read_bytes'], row['read_ns']), (1, 9, 0))
+
+
+def test_window_edges(scratch):
+    """An event exactly at the end of a window belongs to the next window."""
+    s = 10**9
+    made = Made(scratch, 'edge', [packet(0, 0, 0, 2 * s, [
+        event(0, 'sched_process_exit', 1), event(s, 'sched_process_exit', 1),
+        event(2 * s, 'sched_process_exit', 1)])])
+    windows = [line for line in lines_of(made, '-i', '1s') if line['type'] == 'window']
+    same([w['count']['events'] for w in windows], [1, 1, 1])
+
+
+def test_range(scratch):
+    """--begin and --end: state from before the range counts, figures from outside it do not."""
+    made = Made(scratch, 'range', [packet(0, 0, 0, 100, [
+        event(0, 'sched_process_exit', 1), switch(10, 0, 7), switch(60, 7, 0),
+        event(100, 'sched_process_exit', 1)])])
+    total = total_of(made, '--begin', '20', '--end', '80')
+    same((total['begin'], total['end']), (20, 80))
+    same((total['cpu']['busy_ns'], total['cpu']['idle_ns'], total['count']['events']), (40, 20, 1))
+
+
+def test_crowd(scratch):
+    """150,000 threads come and go and use tids again: rows are bounded, sums stay exact."""
+    count, tids, packets, events = 150_000, 30_000, [], []
+    for i in range(count):
+        tid, ts = 2 + i % tids, 1000 * i
+        events += [event(ts, 'sched_process_fork', 'child', tid, tid), switch(ts + 100, 0, tid),
+                   switch(ts + 300, tid, 0, 64)]
+        if len(events) == 3000:
+            packets.append(packet(0, len(packets), max(0, ts - 999_000), ts + 999, events))
+            events = []
+    made = Made(scratch, 'crowd', [b''.join(packets)])
+    wanted = None
+    for options in (('-j', '0'), ('-j', '3', '--chunk-size', '100000'), ('-i', '20ms', '--max-memory', '1M')):
+        total = total_of(made, '-a', 'cpu', *options)['cpu']
+        rows = total['threads']
+        same(sum(row['run_ns'] for row in rows), 200 * count)
+        same(sum(row['switches'] for row in rows), count)
+        same([row['comm'] for row in rows if row.get('tid') is None], ['(ended)'])
+        assert len(rows) <= 131_072, len(rows)
+        if '-i' not in options:  # which rows are folded depends on when windows close
+            wanted = wanted or rows
+            same(rows == wanted, True)
