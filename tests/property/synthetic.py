@@ -62,6 +62,7 @@ EVENTS = [
     ('syscall_entry_pread64', (('s32', 'fd'),)), ('syscall_exit_pread64', (('s64', 'ret'),)),
     ('sched_pi_setprio', (('s32', 'tid'), ('s32', 'oldprio'), ('s32', 'newprio'))),
     ('sched_process_exec', (('comm', 'filename'), ('s32', 'tid'), ('s32', 'old_tid'))),
+    ('kmem_mm_page_alloc', (('s32', 'order'), ('s64', 'pfn'))),
 ]
 IDS = {name: i for i, (name, _) in enumerate(EVENTS)}
 

@@ -13,6 +13,7 @@ import os
 import shutil
 import sys
 import tempfile
+import traceback
 
 import synthetic
 import synthetic_figures
@@ -38,6 +39,9 @@ def fails(name, function):
         return False
     except AssertionError as failure:
         print('not ok %s: %s' % (name, failure))
+        return True
+    except Exception:  # such as a key that is missing in JSON: the other cases run all the same
+        print('not ok %s: %s' % (name, traceback.format_exc()))
         return True
     finally:
         shutil.rmtree(scratch)

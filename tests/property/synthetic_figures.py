@@ -7,8 +7,7 @@ import os
 import struct
 import time
 
-from synthetic import (event, FIELD, lines_of, Made, metadata, packet, run, same, switch, thread,
-                       total_of)
+from synthetic import (event, FIELD, lines_of, Made, metadata, packet, run, same, switch, total_of)
 
 
 def test_named_within(scratch):
@@ -235,7 +234,10 @@ def test_full_table(scratch):
 
 
 def fired(trace, when, *args):
-    """(begin, end) in windows of 1 s of each time that the trigger fired, and the last event's values."""
+    """
+    (begin, end) in windows of 1 s of each time that the trigger fired, and the last event's
+    values.
+    """
     status, out, err = run('analyze', '-q', '-f', 'json', '-a', 'count', '-i', '1s', '--trigger', when,
                            *args, trace.path)
     assert status == 0, err

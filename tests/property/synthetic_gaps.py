@@ -4,8 +4,8 @@ What is known across a gap, and where kinds of events have channels of their own
 """
 import struct
 
-from synthetic import (apart, channel, event, FIELD, HEADER, Made, metadata, packet, report_of,
-                       same, switch, thread, total_of)
+from synthetic import (apart, channel, event, FIELD, HEADER, lines_of, Made, metadata, packet,
+                       report_of, same, switch, thread, total_of)
 
 
 def test_gap(scratch):
@@ -41,9 +41,10 @@ def test_gap_at_the_end(scratch):
     for name, prev, next_, busy in ('idle', 7, 0, 10), ('busy', 0, 7, 20):
         made = Made(scratch, 'end-' + name, [
             packet(0, 0, 0, 40, [event(0, 'sched_process_exit', 1), switch(10, prev, next_),
-                                 event(30, 'sched_process_exit', 1)]) + packet(0, 2, 60, 60, [])])
-        for chunk in ('1', '1M'):
-            cpu = total_of(made, '--chunk-size', chunk)['cpu']
+                                 event(30, 'sched_process_exit', 1)]) + packet(0, 2, 60, 60, []) +
+            b''.join(packet(0, seq, 60, 60, []) for seq in range(3, 9))])
+        for more in ['1'], ['1M'], ['1', '--max-memory', '1']:
+            cpu = total_of(made, '--chunk-size', *more)['cpu']
             same((cpu['busy_ns'], cpu['idle_ns'], cpu['unknown_ns']), (busy, 30 - busy, 0))
             same([row['run_ns'] for row in cpu['threads']], [busy])
 
@@ -213,3 +214,119 @@ def test_switches_twice(scratch):
             same([(row['read_ns'], row['write_ns']) for row in total['io']['threads']], [(60, 0), (0, 5)])
         same([(row['thread']['tid'], row['run_ns']) for row in report_of(made)['threads'] if row['run_ns']],
              [(7, 60), (8, 20)])
+
+
+def test_gap_and_switch_of_an_instant(scratch):
+    """A thread comes in the ns of a gap: the length of its time on the CPU is not known."""
+    made = Made(scratch, 'gap-switch', [
+        packet(0, 0, 0, 40, [switch(0, 3, 8), switch(40, 8, 7)]) +
+        packet(0, 2, 60, 100, [switch(80, 7, 0), event(100, 'sched_process_exit', 1)])])
+    for chunk in '1', '1M':
+        row = thread(total_of(made, '-a', 'cpu', '--chunk-size', chunk)['cpu']['threads'], 7)
+        same((row['run_ns'], row.get('longest_ns', 0)), (0, 0))
+
+
+def test_gap_from_window_to_window(scratch):
+    """A gap over the end of windows, and of a chunk: its time is unknown in each of them."""
+    s = 10**9
+    made = Made(scratch, 'gap-windows', [
+        packet(0, 0, 0, 40, [switch(0, 3, 7)]) +
+        packet(0, 2, 5 * s // 2, 3 * s, [switch(5 * s // 2, 7, 0), event(3 * s, 'sched_waking', 1)]),
+        packet(1, 0, 0, 10, [switch(5, 0, 0)]) + packet(1, 1, 10, 2 * s, [event(2 * s, 'sched_waking', 1)]) +
+        packet(1, 2, 2 * s, 3 * s, [event(3 * s, 'sched_waking', 1)])])
+    for chunk in '1', '1M':
+        windows = [line['cpu']['cpus'] for line in lines_of(made, '-i', '1s', '--chunk-size', chunk)
+                   if line['type'] == 'window']
+        same([(cpu['busy_ns'], cpu['unknown_ns']) for cpus in windows for cpu in cpus if cpu['cpu'] == 0],
+             [(40, s - 40), (0, s), (0, s // 2), (0, 0)])
+
+
+def test_exec_within_a_chunk(scratch):
+    """Behind a gap an exec tells which thread runs, also in the middle of a chunk."""
+    made = Made(scratch, 'exec-within', [
+        packet(0, 0, 0, 50, [switch(10, 0, 7)]) +
+        packet(0, 2, 60, 100, [event(70, 'sched_process_exec', '/bin/new', 10, 27),
+                               switch(100, 10, 0)])])
+    for chunk in '1', '1M':
+        cpu = total_of(made, '-a', 'cpu', '--chunk-size', chunk)['cpu']
+        same((cpu['unknown_ns'], thread(cpu['threads'], 10)['run_ns']), (20, 30))
+    rows = [row for row in report_of(made)['threads'] if row['thread']['tid'] == 10]
+    same(sum(row['run_ns'] for row in rows), 30)
+
+
+def test_priority_behind_a_gap(scratch):
+    """An exec behind a gap tells no priority: the thread keeps the one that it had."""
+    made = Made(scratch, 'priority', [
+        packet(0, 0, 0, 50, [switch(10, 0, 27), switch(20, 27, 10), switch(30, 10, 27)]) +
+        packet(0, 2, 60, 100, [event(70, 'sched_process_exec', '/bin/new', 10, 27),
+                               event(100, 'sched_waking', 1)])])
+    for chunk in '1', '1M':
+        rows = total_of(made, '-a', 'cpu', '--chunk-size', chunk)['cpu']['threads']
+        same({row['prio'] for row in rows if row['tid'] == 10}, {20})
+
+
+def test_tid_used_again_behind_a_gap(scratch):
+    """
+    The end of a thread is lost, and its tid is forked again while its time on a CPU is still open:
+    the time belongs to the former thread, also where it is added up later.
+    """
+    made = Made(scratch, 'again', [
+        packet(0, 0, 0, 20, [switch(10, 0, 7)]) + packet(0, 1, 20, 30, []) +
+        packet(0, 3, 90, 100, [switch(95, 5, 0)]),
+        packet(1, 0, 0, 22, [switch(15, 0, 9)]) +
+        packet(1, 1, 22, 50, [event(25, 'sched_process_fork', 'young', 7, 7, 9)]) +
+        packet(1, 2, 50, 100, [switch(100, 9, 0)])])
+    for more in ['--chunk-size', '1'], ['--chunk-size', '1M'], ['--chunk-size', '1', '--max-memory', '1K']:
+        rows = total_of(made, '-a', 'cpu,sched', *more)['cpu']['threads']
+        same([(row['comm'], row['run_ns']) for row in rows if row.get('tid') == 7], [('t7', 20)])
+
+
+def test_pages_apart(scratch):
+    """Pages in a channel of their own belong to the thread that ran then, whatever the cut."""
+    switches = [switch(0, 3, 7), switch(50, 7, 8), switch(80, 8, 0), event(100, 'sched_waking', 1)]
+    pages = [event(ts, 'kmem_mm_page_alloc', order, 5) for ts, order in ((10, 0), (40, 1), (60, 2), (90, 3))]
+    made = Made(scratch, 'pages', [packet(0, 0, 0, 100, switches), channel(1, packet(0, 0, 0, 100, pages))],
+                apart('kmem'))
+    for chunk in '1', '1M':
+        rows = total_of(made, '-a', 'memory', '--chunk-size', chunk)['memory']['threads']
+        same({row.get('tid'): row['allocated_pages'] for row in rows}, {7: 3, 8: 4, None: 8})
+
+
+def test_calls_apart_later(scratch):
+    """Calls in a channel of their own belong to the thread that runs, long after its switch."""
+    s = 10**9
+    made = Made(scratch, 'later', [
+        packet(0, 0, 0, 40, [switch(10, 0, 7)]) + packet(0, 1, 40, 2 * s, []) +
+        packet(0, 2, 2 * s, 3 * s, [switch(3 * s, 7, 0)]),
+        channel(1, packet(0, 0, 0, s, [event(30, 'syscall_entry_write'), event(35, 'syscall_exit_write', 4)])) +
+        channel(1, packet(0, 1, s, 3 * s, [event(5 * s // 2, 'syscall_entry_read'),
+                                           event(5 * s // 2 + 9, 'syscall_exit_read', 8)]))], apart('syscall'))
+    for more in ['-i', '1s'], ['-i', '10s'], ['-i', '1s', '--max-memory', '1K']:
+        rows = total_of(made, '-a', 'io', '--chunk-size', '1', *more)['io']['threads']
+        same([(row.get('tid'), row['read_ns'], row['write_ns']) for row in rows], [(7, 9, 5)])
+
+
+def test_range_ends_in_a_gap(scratch):
+    """A range ends in a gap: the CPU is unknown there, as the packet behind the range tells."""
+    made = Made(scratch, 'range-gap', [
+        packet(0, 0, 0, 40, [switch(0, 3, 7)]) + packet(0, 2, 100, 150, [switch(120, 9, 0)]) +
+        packet(0, 3, 150, 200, [switch(200, 0, 9)]),
+        packet(1, 0, 100, 150, [switch(110, 0, 5)]) + packet(1, 1, 150, 200, [switch(200, 5, 0)])])
+    for chunk in '1', '1M':
+        total = total_of(made, '-a', 'cpu', '--end', '80', '--chunk-size', chunk)
+        same({cpu['cpu']: (cpu['busy_ns'], cpu['idle_ns'], cpu['unknown_ns']) for cpu in total['cpu']['cpus']},
+             {0: (40, 0, 40), 1: (0, 80, 0)})
+
+
+def test_unknown_threads_of_two_gaps(scratch):
+    """
+    What an unknown thread has open ends with the next gap, whatever comes behind it and the
+    cut.
+    """
+    made = Made(scratch, 'unknown', [
+        packet(0, 0, 0, 10, [switch(0, 3, 7)]) + packet(0, 2, 20, 30, [event(25, 'syscall_entry_read')]) +
+        packet(0, 4, 40, 100, [event(45, 'syscall_exit_read', 8), switch(80, 5, 0),
+                               event(100, 'sched_waking', 1)])])
+    for chunk in '1', '1M':
+        calls = total_of(made, '-a', 'syscalls', '--chunk-size', chunk)['syscalls']
+        same((calls['calls'], calls['orphans'], calls['in_flight']), (0, 1, 0))

@@ -4,8 +4,8 @@ Threads, waits, inversions and executions of a report.
 """
 import re
 
-from synthetic import (apart, channel, event, FIELD, Made, packet, report_of, run, same, switch,
-                       thread, with_context)
+from synthetic import (apart, channel, event, FIELD, HEADER, Made, metadata, packet, report_of, run,
+                       same, switch, total_of, with_context)
 
 
 def switch_prio(ts, prev, next_, state=1):
@@ -196,3 +196,91 @@ def test_deep_race(scratch):
              [(9, 1, 0, 1)] if is_race else [])
         same([one['waker']['tid'] for one in found['waits'] if one['thread']['tid'] == 9 and one['state'] == 'wait'], [7] if is_race else [])
         same(row['blocked_ns'], (25 - 20) + (0 if is_race else 3))
+
+
+def runs(found):
+    """Running time by tid."""
+    sums = {}
+    for row in found['threads']:
+        sums[row['thread']['tid']] = sums.get(row['thread']['tid'], 0) + row['run_ns']
+    return {tid: ns for tid, ns in sums.items() if ns}
+
+
+def test_report_late_stream(scratch):
+    """
+    A stream begins later than the trace, as in a snapshot, or loses events before its first switch:
+    no thread is known to have run there before.
+    """
+    busy = packet(0, 0, 0, 100, [switch(0, 0, 5), switch(100, 5, 0)])
+    for name, stream, ns in (('late', packet(1, 5, 60, 100, [switch(80, 9, 0), event(100, 'sched_waking', 1)]), 20),
+                             ('gap', packet(1, 0, 0, 40, []) +
+                              packet(1, 2, 60, 100, [switch(80, 9, 0), event(100, 'sched_waking', 1)]), 0)):
+        made = Made(scratch, 'stream-' + name, [busy, stream])
+        same(runs(report_of(made)), {5: 100, **({9: ns} if ns else {})})
+        cpu = total_of(made, '-a', 'cpu')['cpu']
+        same([(row['busy_ns'], row['unknown_ns']) for row in cpu['cpus'] if row['cpu'] == 1], [(ns, 80 - ns)])
+
+
+def test_report_cpu_of_an_instant(scratch):
+    """A thread leaves CPU 1 in the ns in which it comes to CPU 0: it runs on."""
+    made = Made(scratch, 'report-instant', [
+        packet(0, 0, 0, 100, [switch(30, 0, 7), switch(90, 7, 0)]),
+        packet(1, 0, 0, 100, [switch(10, 0, 7), switch(30, 7, 0), event(100, 'sched_waking', 1)])])
+    found = report_of(made)
+    same(runs(found), {7: 80})
+    same([row['blocked_ns'] for row in found['threads'] if row['thread']['tid'] == 7], [10])
+
+
+def test_report_jobs_and_gaps(scratch):
+    """No execution goes through a gap, nor on from a dead thread to the next one with its tid."""
+    pattern = 'syscall_entry_read; syscall_exit_read'
+    entry, end = event(10, 'syscall_entry_read'), event(70, 'syscall_exit_read', 5)
+    made = Made(scratch, 'jobs-gap', [packet(0, 0, 0, 40, [switch(0, 0, 7), entry]) +
+                                      packet(0, 2, 50, 100, [switch(60, 5, 7), end, switch(80, 7, 0)])])
+    same(report_of(made, '--job', pattern)['jobs']['count'], 0)
+    # A gap in another channel: the thread that runs stays known, and can begin one.
+    text = metadata(0) + HEADER[HEADER.index('stream {'):].replace('id = 0', 'id = 2')
+    others = channel(2, packet(0, 0, 0, 20, [])) + channel(2, packet(0, 2, 30, 100, []))
+    made = Made(scratch, 'jobs-others', [
+        packet(0, 0, 0, 100, [switch(0, 0, 7), event(40, 'syscall_entry_read'), end, switch(80, 7, 0)]), others], text)
+    same(report_of(made, '--job', pattern)['jobs']['total_ns'], 30)
+    made = Made(scratch, 'jobs-dead', [packet(0, 0, 0, 100, [
+        switch(0, 0, 7), entry, switch(20, 7, 9, 16), event(30, 'sched_process_fork', 'young', 7, 7, 9), switch(40, 9, 7),
+        event(60, 'syscall_entry_read'), end, switch(80, 7, 0)])])
+    jobs = report_of(made, '--job', pattern)['jobs']
+    same((jobs['count'], jobs['total_ns']), (1, 10))
+
+
+def test_report_jobs_of_a_late_stream(scratch):
+    """Before a stream with switches begins no thread is known to run, and none has executions."""
+    calls = [event(ts, 'syscall_%s_read' % kind, *([5] * (kind == 'exit')))
+             for ts, kind in ((20, 'entry'), (30, 'exit'), (70, 'entry'), (75, 'exit'))]
+    made = Made(scratch, 'jobs-late', [packet(0, 5, 60, 100, [switch(80, 9, 0), event(100, 'sched_process_exit', 1)]),
+                                       channel(1, packet(0, 0, 0, 100, calls))], apart('syscall'))
+    jobs = report_of(made, '--job', 'syscall_entry_read; syscall_exit_read')['jobs']
+    same((jobs['count'], jobs['total_ns']), (1, 5))
+
+
+def test_report_thread_of_contexts(scratch):
+    """
+    Only a context names a thread, because the switches of its CPU are lost: periods have it, a
+    report has neither times nor executions of it.
+    """
+    text = apart('syscall').replace('\tid = 1;', '\tid = 1; event.context := struct { %s _tid; };' % FIELD['s32'], 1)
+    calls = [with_context(7, event(30, 'syscall_entry_read')), with_context(7, event(40, 'syscall_exit_read', 5))]
+    made = Made(scratch, 'contexts', [
+        packet(0, 0, 0, 20, [switch(5, 3, 0)]) + packet(0, 2, 80, 100, [switch(90, 3, 0)]),
+        channel(1, packet(0, 0, 0, 100, calls))], text)
+    pattern = 'syscall_entry_read; syscall_exit_read'
+    found = report_of(made, '--job', pattern)
+    same((7 in runs(found), found['jobs']['count']), (False, 0))
+    periods = total_of(made, '-a', 'count', '--period', 'x = ' + pattern)['periods']
+    same([(row['tid'], row['time']['sum_ns']) for row in periods['threads']], [(7, 10)])
+
+
+def test_report_of_nobody(scratch):
+    """Where no thread is known to run, a report says so and prints nothing."""
+    made = Made(scratch, 'nobody', [packet(0, 0, 0, 100, [event(10, 'sched_process_exit', 1),
+                                                          event(90, 'sched_process_exit', 2)])])
+    status, out, err = run('report', '-f', 'json', made.path)
+    same((status, out, 'no sched_switch tells who runs' in err), (0, '', True))

@@ -2,8 +2,8 @@
 
 Running time, calls and threads where no event is missing: the result does not depend on the cut.
 """
-from synthetic import (event, FIELD, lines_of, Made, metadata, packet, same, switch, thread,
-                       total_of, with_context)
+from synthetic import (event, FIELD, lines_of, Made, metadata, packet, report_of, same, switch,
+                       thread, total_of, with_context)
 
 
 def test_head(scratch):
@@ -161,3 +161,99 @@ def test_crowd(scratch):
         if '-i' not in options:  # which rows are folded depends on when windows close
             wanted = wanted or rows
             same(rows == wanted, True)
+
+
+def test_late_first_switch(scratch):
+    """
+    A CPU whose first switch comes late is unknown until then: analyze waits for five seconds
+    after the first window, the shown one if that is made of shorter ones.  A report has read
+    all.
+    """
+    s = 10**9
+    for at, unknown in (8 * s, 0), (16 * s, 16 * s):
+        made = Made(scratch, 'late-%d' % at, [
+            packet(0, 0, 0, 20 * s, [switch(1, 0, 7)] + [switch(i * s, 7, 7) for i in range(1, 20)] + [switch(20 * s, 7, 0)]),
+            packet(1, 0, 0, 20 * s, [event(0, 'sched_waking', 9), switch(at, 9, 0)])])
+        for more in [], ['--trigger', 'count.events > 1G', '--trigger-interval', '1s']:
+            lines = lines_of(made, '-a', 'cpu,count', '-i', '10s', *more)
+            total = [line for line in lines if line['type'] == 'total'][0]['cpu']
+            same([(cpu['busy_ns'], cpu['unknown_ns']) for cpu in total['cpus'] if cpu['cpu'] == 1],
+                 [(at - unknown, unknown)])
+        same([(cpu['busy_ns'], cpu['unknown_ns']) for cpu in report_of(made)['cpus'] if cpu['cpu'] == 1],
+             [(at, 0)])
+
+
+def test_cpu_of_an_instant(scratch):
+    """
+    A thread leaves CPU 1 and comes to CPU 0 in the same ns, which CPU 0 tells first: it has
+    migrated once, runs on, and the longest time on a CPU is that on CPU 1.
+    """
+    made = Made(scratch, 'cpu-of-an-instant', [
+        packet(0, 0, 0, 42, [switch(30, 0, 7), switch(40, 7, 0)]) +
+        packet(0, 1, 42, 100, [switch(45, 0, 7), switch(50, 7, 0)]),
+        packet(1, 0, 0, 25, [switch(10, 0, 7)]) +
+        packet(1, 1, 25, 100, [switch(30, 7, 0, 0), event(35, 'sched_waking', 7), event(100, 'sched_waking', 9)])])
+    for chunk in '1', '1M':
+        total = total_of(made, '-a', 'cpu,sched', '--chunk-size', chunk)
+        row, sched = thread(total['cpu']['threads'], 7), total['sched']
+        same((row['run_ns'], row['migrations'], row['longest_ns']), (35, 1, 20))
+        same((sched['wake']['count'], sched['wake'].get('sum_ns'), sched['races'], sched['requeue']['count'],
+              sched['unexplained']), (1, 5, 1, 0, 0))
+
+
+def test_sums_at_a_chunks_end(scratch):
+    """
+    A chunk ends with empty packets that lie in the next window: what its thread has read until then
+    belongs to the window of the reads.
+    """
+    ms = 10**6
+    first = packet(0, 0, 0, 900 * ms, [switch(0, 0, 7), event(10, 'syscall_entry_read'),
+                                       event(30, 'syscall_exit_read', 5)])
+    first += packet(0, 1, 900 * ms, 1200 * ms, []) + packet(0, 2, 1200 * ms, 1500 * ms, [])
+    made = Made(scratch, 'sums', [first + packet(0, 3, 1500 * ms, 2500 * ms, [switch(2500 * ms, 7, 0)])])
+    for chunk in '1', str(len(first)), '1M':
+        lines = lines_of(made, '-a', 'io', '-i', '1s', '--chunk-size', chunk)
+        same([line['io']['read_bytes'] for line in lines if line['type'] in ('window', 'total')], [5, 0, 0, 5])
+
+
+def test_newest_of_a_tid(scratch):
+    """
+    Two threads have had one tid, and the first was not seen to end: the process has the name of
+    the second.
+    """
+    made = Made(scratch, 'newest', [packet(0, 0, 0, 100, [
+        event(0, 'sched_process_fork', 'zzz', 7, 7, 9), event(1, 'sched_switch', 'x', 9, 20, 1, 'zzz', 7, 20),
+        event(10, 'sched_switch', 'zzz', 7, 20, 1, 'x', 9, 20), event(20, 'sched_process_fork', 'aaa', 7, 7, 9),
+        event(30, 'sched_switch', 'x', 9, 20, 1, 'aaa', 7, 20), event(100, 'sched_switch', 'aaa', 7, 20, 1, '', 0, 20)])])
+    for chunk in '1', '1M':
+        cpu = total_of(made, '-a', 'cpu', '--chunk-size', chunk)['cpu']
+        same([(row['pid'], row['comm'], row['run_ns']) for row in cpu['processes'] if row.get('pid') == 7],
+             [(7, 'aaa', 79)])
+
+
+def test_name_of_another_time(scratch):
+    """
+    A thread is named on one CPU.  What another CPU records of it later does not bring an older
+    name back.
+    """
+    made = Made(scratch, 'names-apart', [
+        packet(0, 0, 0, 100, [event(0, 'sched_switch', '', 0, 20, 1, 'old', 7, 20),
+                              event(10, 'sched_switch', 'old', 7, 20, 0, '', 0, 20), event(50, 'sched_waking', 7)]),
+        packet(1, 0, 0, 100, [event(20, 'sched_switch', '', 0, 20, 1, 'old', 7, 20),
+                              event(30, 'sched_process_exec', '/bin/new', 7, 7), event(100, 'sched_waking', 1)])])
+    for chunk in '1', '1M':
+        same([row['comm'] for row in total_of(made, '-a', 'all', '--chunk-size', chunk)['cpu']['threads']
+              if row.get('tid') == 7], ['new'])
+
+
+def test_call_without_its_exit(scratch):
+    """
+    A call does not return, and its thread is in another one later: the first is counted as
+    overwritten.
+    """
+    made = Made(scratch, 'no-exit', [packet(0, 0, 0, 100, [
+        switch(1, 0, 7), event(5, 'syscall_entry_read'), switch(10, 7, 0), switch(20, 0, 7),
+        event(25, 'syscall_entry_write'), event(30, 'syscall_exit_write', 4), switch(40, 7, 0)])])
+    for chunk in '1', '1M':
+        calls = total_of(made, '-a', 'syscalls', '--chunk-size', chunk)['syscalls']
+        same((calls['calls'], calls['overwritten'], calls['in_flight'], calls['time']['sum_ns']), (1, 1, 0, 5))
