@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
-"""partials-seeds: writes tests/fuzz/corpus/partials anew, after the form of partials has changed.
+"""partials-seeds: rebuilds tests/fuzz/corpus/partials, after the form of partials or the generator has changed.
 
-Files of partials and states of generated traces (generated.py), whose frames are unpacked: each behind its
-length in two bytes, as the fuzz target takes them.
+Each seed holds the frames of a file of partials, or of a state, of a generated trace (generated.py).  The frames are
+unpacked, each behind its length in two bytes, as the fuzz target takes them.
+
+The seven seeds are the minimised set: each covers code that the others do not (libFuzzer's -merge=1 keeps all of
+them).  Inputs that a fuzzer found for a former version of the form are deleted, because it is refused by number.  New
+ones are added by `corpus.py minimise BUILD partials DIRECTORY`.
 
 usage: partials-seeds.py SILLAGE UST-TRACE
 """

@@ -1,10 +1,13 @@
-"""generated: traces of what a kernel could do, and user programs, for laws.py and others.
+"""generated: traces of what a kernel could do, and of user programs, for laws.py and others.
 
-A random schedule: threads that migrate, fork, die, come back under an old tid, exec (also by a thread
-that is not the leader), change name and priority, and make calls; wake-ups before and after those they
-wake sleep; interrupts that nest, pages, packets, block requests; CPUs with ties in time, empty streams,
-calls, interrupts and so on in a channel of their own; event headers of LTTng, and others, packed or aligned,
-in either byte order; contexts that tell who runs.
+A random schedule: threads migrate, are preempted, fork, die, come back under an old tid, exec (also
+where a thread is not the leader), change name and priority, and make calls.  They are woken before
+and after they sleep.  There are nested interrupts, pages, packets and block requests; CPUs with ties
+in time, and empty streams; calls, interrupts and other kinds of events in a channel of their own;
+event headers of LTTng and others, packed or aligned, in either byte order; contexts that name the
+thread that runs.
+
+A new analysis needs its events here: coverage.py fails if it gets none.
 """
 import collections
 import itertools
@@ -63,7 +66,8 @@ FIELDS = {
     'block_rq_complete': (('s32', 'dev'), ('s64', 'sector'), ('s32', 'nr_sector'), ('s32', 'rwbs'),
                           ('s32', 'error')),
 }
-FIELDS['block_rq_issue'] = FIELDS['block_rq_requeue'] = FIELDS['block_rq_insert']
+FIELDS['block_rq_requeue'] = FIELDS['block_rq_insert']
+FIELDS['block_rq_issue'] = FIELDS['block_rq_insert'] + (('s32', 'tid'),)
 FIELDS['sched_process_exit'] = (('s32', 'tid'),)
 FIELDS['lttng_statedump_start'] = ()
 FIELDS['lttng_statedump_file_descriptor'] = (('s32', 'pid'), ('s32', 'fd'), ('s32', 'flags'), ('text', 'filename'))
@@ -82,6 +86,7 @@ IDS = {name: i for i, name in enumerate({**FIELDS, **UST_FIELDS})}
 CONTEXTS = (('s32', 'tid'), ('s32', 'pid'), ('comm', 'procname'))
 UST_CONTEXTS = (('s32', 'vtid'), ('s32', 'vpid'), ('comm', 'procname'))
 START = 10**18  # ns
+STATES = (1, 1, 1, 2, 0, 0x100)  # of a thread that leaves a CPU: it sleeps (1, 2), or is preempted
 
 
 def choose_layout(rng):
@@ -169,8 +174,9 @@ class Schedule:
         dead = prev is not None and len(self.alive) > 2 and self.rng.random() < 0.15
         if dead and self.rng.random() < 0.7:
             self.add(cpu, 'sched_process_exit', prev.tid)
+        state = 64 if dead else self.rng.choice(STATES)
         self.add(cpu, 'sched_switch', prev.comm if prev else 'swapper', prev.tid if prev else 0,
-                 prev.prio if prev else 20, 64 if dead else 1,
+                 prev.prio if prev else 20, state,
                  next_.comm if next_ else 'swapper', next_.tid if next_ else 0, next_.prio if next_ else 20)
         if prev:
             prev.cpu = None
@@ -230,10 +236,11 @@ class Schedule:
 
     def request(self, cpu):
         name = self.rng.choice([name for name in FIELDS if name.startswith('block_rq')])
-        error = (self.rng.choice((0, 0, -5)),) if name == 'block_rq_complete' else ()
+        more = {'block_rq_complete': (self.rng.choice((0, 0, -5)),),
+                'block_rq_issue': (self.running[cpu].tid if self.running[cpu] else 0,)}.get(name, ())
         self.now += 1
         self.add(cpu, name, self.rng.choice((8 << 20, 8 << 20 | 16)), self.rng.randrange(4) * 8,
-                 self.rng.choice((0, 8, 16)), self.rng.choice((1, 2, 4, 256)), *error)
+                 self.rng.choice((0, 8, 16)), self.rng.choice((1, 2, 4, 256)), *more)
         self.now += 1
 
     def fork(self, cpu):
@@ -244,6 +251,7 @@ class Schedule:
         tid = self.rng.choice(free)
         pid = self.rng.choice((tid, parent.pid))
         child = self.alive[tid] = Thread(tid, pid, parent.comm)
+        child.call = self.rng.choice((None, 'clone'))  # from which it returns, too
         self.now += 1  # as in exec
         self.add(cpu, 'sched_process_fork', child.comm, tid, pid, parent.pid)
         if self.rng.random() < 0.5:
