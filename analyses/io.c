@@ -152,10 +152,9 @@ static void rest(struct worker *worker, struct io_worker *io)
 }
 
 /* The first event of a stay tells that no call entered before is open any more. */
-static void note_first_call_event(struct worker *worker, struct io_worker *io, uint64_t ts,
-				  bool by_exit)
+static void note_first_call_event(struct worker *worker, struct io_worker *io, uint64_t ts)
 {
-	if (!io->has_seen && !worker_mark_no_open_calls(worker, by_exit)) {
+	if (!io->has_seen && !worker_mark_no_open_calls(worker)) {
 		(void)worker_emit(worker, ts, worker_tid(worker), OWN_NO_OPEN_CALLS);
 	}
 	io->has_seen = true;
@@ -174,7 +173,7 @@ static void on_call_entry(struct worker *worker, void *state, const struct trace
 		emit_open(worker, &open, event->ts, worker_tid_of(worker, event, ENTRY_TID));
 		return;
 	}
-	note_first_call_event(worker, io, event->ts, false);
+	note_first_call_event(worker, io, event->ts);
 	io->open = open;
 	rest(worker, io);
 }
@@ -219,7 +218,7 @@ static void on_other_entry(struct worker *worker, void *state, const struct trac
 		emit_open(worker, &open, event->ts, worker_tid_of(worker, event, OTHER_TID));
 		return;
 	}
-	note_first_call_event(worker, io, event->ts, false);
+	note_first_call_event(worker, io, event->ts);
 	io->open.call = CALL_OTHER;
 	io->open.is_open = true;
 	rest(worker, io);
@@ -236,7 +235,7 @@ static void on_other_exit(struct worker *worker, void *state, const struct trace
 		emit_exit(worker, &exit, event->ts, worker_tid_of(worker, event, OTHER_TID));
 		return;
 	}
-	note_first_call_event(worker, io, event->ts, true);
+	note_first_call_event(worker, io, event->ts);
 	io->open.is_open = false;
 	rest(worker, io);
 }
@@ -399,11 +398,10 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 	}
 }
 
-static void on_no_open_calls(struct shard *shard, struct thread *thread, bool by_exit)
+static void on_no_open_calls(struct shard *shard, struct thread *thread)
 {
 	struct open_call *open = shard_thread_state(shard, thread);
 
-	(void)by_exit;
 	open->is_open = false;
 	open->no_open_ts = shard_switch_in_ts(thread);
 }

@@ -181,11 +181,10 @@ static void on_gap(struct shard *shard, struct thread *thread)
 	}
 }
 
-static void on_no_open_calls(struct shard *shard, struct thread *thread, bool by_exit)
+static void on_no_open_calls(struct shard *shard, struct thread *thread)
 {
 	struct reclaiming *reclaiming = shard_thread_state(shard, thread);
 
-	(void)by_exit;
 	if (shard_tid(thread) < 0) { /* who is unknown is somebody else now */
 		reclaiming->begin = 0;
 	}

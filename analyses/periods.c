@@ -371,9 +371,8 @@ static void on_gap(struct shard *shard, struct thread *thread)
 	}
 }
 
-static void on_no_open_calls(struct shard *shard, struct thread *thread, bool by_exit)
+static void on_no_open_calls(struct shard *shard, struct thread *thread)
 {
-	(void)by_exit;
 	if (shard_tid(thread) < 0) { /* who is unknown is somebody else now */
 		opens_of(shard, thread)->all.count = 0;
 	}

@@ -405,11 +405,10 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 }
 
 /* Who is unknown is somebody else now.  Of known threads what opens or ends a call tells. */
-static void on_no_open_calls(struct shard *shard, struct thread *thread, bool by_exit)
+static void on_no_open_calls(struct shard *shard, struct thread *thread)
 {
 	struct thread_call *call = shard_thread_state(shard, thread);
 
-	(void)by_exit;
 	if (shard_tid(thread) < 0) {
 		call->is_open = false;
 	}

@@ -334,11 +334,10 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 	}
 }
 
-static void on_no_open_calls(struct shard *shard, struct thread *thread, bool by_exit)
+static void on_no_open_calls(struct shard *shard, struct thread *thread)
 {
 	struct thread_files *files = shard_thread_state(shard, thread);
 
-	(void)by_exit;
 	if (shard_tid(thread) < 0) { /* who is unknown is somebody else now */
 		files->is_open = false;
 	}

@@ -230,8 +230,8 @@ struct analysis {
 	void (*on_fork)(struct shard *shard, struct thread *thread, uint64_t ts);
 	/* The thread was on this CPU when the trace began. */
 	void (*on_initial_thread)(struct shard *shard, struct thread *thread, uint64_t cpu);
-	/* RECORD_NO_OPEN_CALLS; @by_exit: RECORD_ENDS_CALL. */
-	void (*on_no_open_calls)(struct shard *shard, struct thread *thread, bool by_exit);
+	/* No system call that the thread entered before is still open (RECORD_NO_OPEN_CALLS). */
+	void (*on_no_open_calls)(struct shard *shard, struct thread *thread);
 	/* Events are missing where the thread ran: what it began may be over (shard_may_miss). */
 	void (*on_gap)(struct shard *shard, struct thread *thread);
 	/* There may be switches among them: it may have left the CPU.  Called before on_gap(). */

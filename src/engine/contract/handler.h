@@ -52,10 +52,12 @@ int32_t worker_tid(const struct worker *worker);
 /* Whether calls of the thread can be paired here: every switch of this CPU is seen. */
 bool worker_sees_switches(const struct worker *worker);
 
-/* Marks the stay: its first system call event shows that no call entered before is open any
- * more; @by_exit: it is the exit of one.  False if the stay's begin is not in this chunk; the
- * handler then has to emit a record of its own. */
-bool worker_mark_no_open_calls(struct worker *worker, bool by_exit);
+/*
+ * Marks the thread's time on this CPU: its first system call event shows that no call entered
+ * before is still open.  False: it began in another chunk, so the handler emits a record of its
+ * own.
+ */
+bool worker_mark_no_open_calls(struct worker *worker);
 
 /* Copies numbers beside the records; the index goes into a record. */
 uint64_t worker_numbers(struct worker *worker, const uint64_t *numbers, size_t count);

@@ -38,8 +38,8 @@ enum record_kind {
 /* RECORD_IN: the first system call event of the stay shows that no call entered before is
  * still open. */
 #define RECORD_NO_OPEN_CALLS 2u
-/* The same, where that is the exit of a call. */
-#define RECORD_ENDS_CALL 64u
+/* The same, as written by versions that told the exit of a call from its entry. */
+#define RECORD_NO_OPEN_CALLS_EXIT 64u
 /* RECORD_IN, ON: the stay ended after `a` ns.  Without it, `a` is 0 and who ran how long comes
  * as RECORD_RUN. */
 #define RECORD_LEFT 4u

@@ -133,9 +133,8 @@ static void switch_in(struct applying *at, struct thread *thread, const struct r
 	thread->before_ts = thread->is_in ? thread->in_ts : 0;
 	thread->in_ts = record->ts;
 	thread->is_in = true;
-	if (record->arg16 & (RECORD_NO_OPEN_CALLS | RECORD_ENDS_CALL)) {
-		shard_each_with(shard, on_no_open_calls,
-				(shard, thread, !(record->arg16 & RECORD_NO_OPEN_CALLS)));
+	if (record->arg16 & (RECORD_NO_OPEN_CALLS | RECORD_NO_OPEN_CALLS_EXIT)) {
+		shard_each_with(shard, on_no_open_calls, (shard, thread));
 	}
 	run_for(shard, thread, record->arg64);
 	if (record->arg16 & RECORD_PRIO) {
@@ -231,7 +230,7 @@ static void apply(struct applying *at, const struct record *record)
 		initial_thread(at->shard, thread, record);
 		break;
 	case RECORD_RESET_UNKNOWN:
-		shard_each_with(at->shard, on_no_open_calls, (at->shard, thread, false));
+		shard_each_with(at->shard, on_no_open_calls, (at->shard, thread));
 		break;
 	case RECORD_FORK:
 		fork_thread(at, record);

@@ -327,13 +327,12 @@ int32_t worker_tid(const struct worker *worker)
 	return worker->known == KNOWN_TID ? worker->tid : TID_CURRENT;
 }
 
-bool worker_mark_no_open_calls(struct worker *worker, bool by_exit)
+bool worker_mark_no_open_calls(struct worker *worker)
 {
 	if (worker->oncpu == SIZE_MAX || worker_record(worker, worker->oncpu)->kind != RECORD_IN) {
 		return false;
 	}
-	worker_record(worker, worker->oncpu)->arg16 |=
-		by_exit ? RECORD_ENDS_CALL : RECORD_NO_OPEN_CALLS;
+	worker_record(worker, worker->oncpu)->arg16 |= RECORD_NO_OPEN_CALLS;
 	return true;
 }
 
