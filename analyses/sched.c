@@ -216,6 +216,7 @@ static void add_sample(struct shard *shard, struct thread *thread, const struct 
 		column_add(shard_thread_row(shard, thread, THREADS), OF_REQUEUE, ns);
 		return;
 	}
+	column_add(totals, ALL_WAKE, ns);
 	column_add(row, OF_CPU_WAKE, ns);
 	column_add(shard_thread_row(shard, thread, THREADS), OF_WAKE, ns);
 	column_add(shard_keyed_row(shard, PRIOS, &prio), 0, ns);
@@ -346,9 +347,6 @@ const struct analysis analysis_sched = {
 			.id_key = "prio",
 			.title = "PRIORITY",
 			.sort_mask = 1,
-			.has_sum = true,
-			.sum_of = 0,
-			.sum_in = ALL_WAKE,
 			.columns = { { "wake", "WOKEN", UNIT_NS, COLUMN_HISTOGRAM } },
 		},
 		[LONGEST] = {

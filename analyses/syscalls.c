@@ -213,6 +213,9 @@ static void add_call(struct shard *shard, struct thread *thread, const struct en
 	totals[UNTIMED] += !ended->has_ns;
 	add_to(shard_indexed_row(shard, CALLS, ended->class, key_of_class), ended, is_error);
 	add_to(shard_thread_row(shard, thread, THREADS), ended, is_error);
+	if (ended->has_ns) {
+		column_add(totals, TOTAL_TIME, ended->ns);
+	}
 	if (ended->has_ns && shard_is_long(shard, LONGEST, ended->ns)) {
 		note_longest(shard, thread, ended);
 	}
@@ -518,9 +521,6 @@ const struct analysis analysis_syscalls = {
 			.title = "CALL",
 			.lami_class = "syscall",
 			.sort_mask = 1u << TIME,
-			.has_sum = true,
-			.sum_of = TIME,
-			.sum_in = TOTAL_TIME,
 			FIGURES,
 		},
 		[ERRNOS] = {

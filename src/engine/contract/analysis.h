@@ -85,12 +85,6 @@ struct table {
 	/* SCOPE_KEYED: the upper half of the number is this other number (the process of a
 	 * descriptor), the lower half is called id_key; NULL: it is one number. */
 	const char *owner_key;
-	/* SCOPE_KEYED, has_sum: the spreads in column `sum_of` of all rows together are the one in
-	 * column `sum_in` of the analysis' first table, of SCOPE_TRACE: made when a window
-	 * closes, so that each value is added once less.  (Not of rows that on_ordered() adds to.)
-	 */
-	bool has_sum;
-	uint8_t sum_of, sum_in;
 };
 
 /* Something that took long: the first column of its table is how long, others, if any, are

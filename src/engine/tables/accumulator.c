@@ -96,24 +96,6 @@ uint64_t *accumulator_names_row(const struct layout *layout, struct accumulator 
 
 /* ---- adding up ---- */
 
-/* What rows of items have together, and nobody added to the trace's (table.has_sum). */
-static void sum_keyed(struct tables *tables, const struct accumulator *accumulator)
-{
-	const struct layout *layout = &tables->layout;
-
-	for (size_t i = 0; i < accumulator->keyed_rows->touched.count; i++) {
-		const struct keyed_row *keyed = accumulator->keyed_rows->touched.at[i];
-		const struct analysis *analysis = layout->setup->analyses[keyed->analysis];
-		const struct table *table = &analysis->tables[keyed->table];
-		uint64_t *trace = tables->trace.window + layout->offsets[keyed->analysis][0];
-
-		if (table->has_sum) {
-			column_merge(trace, table->sum_in,
-				     column_histogram(keyed->window, table->sum_of));
-		}
-	}
-}
-
 void accumulator_collect(struct tables *tables, struct accumulator *accumulator)
 {
 	const struct layout *layout = &tables->layout;
@@ -127,7 +109,6 @@ void accumulator_collect(struct tables *tables, struct accumulator *accumulator)
 			     accumulator->names + name * of_names->count);
 	}
 	accumulator->names_touched.count = 0;
-	sum_keyed(tables, accumulator);
 	keyed_collect(&tables->keyed_rows, accumulator->keyed_rows, layout->keyed_columns);
 	for (uint32_t i = 0; i < layout->longest_count; i++) {
 		longest_collect(&tables->longest[i], &accumulator->longest[i]);
