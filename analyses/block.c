@@ -46,30 +46,24 @@ enum { RWBS_WRITE = 1, RWBS_DISCARD = 2, RWBS_READ = 4, RWBS_FLUSH = 256 };
 
 enum { DEV, SECTOR, COUNT, RWBS, ERROR_OR_TID, ERRORS };
 
-static uint64_t value_of(const struct trace_event *event, unsigned int field)
-{
-	return event->present & (1u << field) ? event->values[field].u : 0;
-}
-
 static void on_request(struct worker *worker, void *state, const struct trace_event *event,
 		       uint32_t kind)
 {
-	uint64_t numbers[REQUEST_WORDS] = { value_of(event, SECTOR), value_of(event, COUNT),
-					    value_of(event, RWBS), 0 };
+	uint64_t numbers[REQUEST_WORDS] = { event_u64(event, SECTOR, 0), event_u64(event, COUNT, 0),
+					    event_u64(event, RWBS, 0), 0 };
 	struct record *record;
 
 	(void)state;
-	if (!(event->present & (1u << DEV)) || !(event->present & (1u << SECTOR))) {
+	if (!event_has(event, DEV) || !event_has(event, SECTOR)) {
 		return;
 	}
 	if (kind == OWN_COMPLETE) {
-		numbers[3] = value_of(event, ERROR_OR_TID) | value_of(event, ERRORS);
+		numbers[3] = event_u64(event, ERROR_OR_TID, 0) | event_u64(event, ERRORS, 0);
 	}
-	record = worker_emit_entity(worker, event->ts, event->values[DEV].u, kind);
+	record = worker_emit_entity(worker, event->ts, event_u64(event, DEV, 0), kind);
 	record->arg64 = worker_numbers(worker, numbers, REQUEST_WORDS);
-	if (kind == OWN_ISSUE && (event->present & (1u << ERROR_OR_TID)) &&
-	    event->values[ERROR_OR_TID].i > 0) {
-		record = worker_emit(worker, event->ts, (int32_t)event->values[ERROR_OR_TID].i,
+	if (kind == OWN_ISSUE && event_i64(event, ERROR_OR_TID, 0) > 0) {
+		record = worker_emit(worker, event->ts, (int32_t)event_i64(event, ERROR_OR_TID, 0),
 				     OWN_ISSUED);
 		record->arg64 = numbers[1] * SECTOR_BYTES;
 		record->arg32 = (int32_t)numbers[2];
@@ -80,12 +74,12 @@ static void on_name(struct worker *worker, void *state, const struct trace_event
 		    uint32_t kind)
 {
 	enum { DISK_DEV, DISK_NAME };
-	const struct value *v = event->values;
+	const struct value *name = event_text(event, DISK_NAME);
 
 	(void)state;
-	if ((event->present & 3) == 3) {
-		worker_emit_entity(worker, event->ts, v[DISK_DEV].u, kind)->arg64 =
-			worker_text(worker, v[DISK_NAME].bytes, v[DISK_NAME].len);
+	if (event_has(event, DISK_DEV) && name) {
+		worker_emit_entity(worker, event->ts, event_u64(event, DISK_DEV, 0), kind)->arg64 =
+			worker_text(worker, name->bytes, name->len);
 	}
 }
 

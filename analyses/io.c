@@ -166,8 +166,8 @@ static void on_call_entry(struct worker *worker, void *state, const struct trace
 	struct io_worker *io = state;
 	struct open_call open = { .call = (uint8_t)call, .is_open = true, .entry_ts = event->ts };
 
-	if (event->present & (1u << ENTRY_MESSAGE_BYTES)) {
-		open.message_bytes = event->values[ENTRY_MESSAGE_BYTES].u;
+	if (event_has(event, ENTRY_MESSAGE_BYTES)) {
+		open.message_bytes = event_u64(event, ENTRY_MESSAGE_BYTES, 0);
 	}
 	if (!worker_sees_switches(worker)) {
 		emit_open(worker, &open, event->ts, worker_tid_of(worker, event, ENTRY_TID));
@@ -184,9 +184,9 @@ static void on_call_exit(struct worker *worker, void *state, const struct trace_
 	struct io_worker *io = state;
 	struct ended_call exit = { .call = (uint8_t)call }, ended;
 
-	if (event->present & (1u << EXIT_RET)) {
+	if (event_has(event, EXIT_RET)) {
 		exit.has_ret = true;
-		exit.ret = event->values[EXIT_RET].i;
+		exit.ret = event_i64(event, EXIT_RET, 0);
 	}
 	if (!worker_sees_switches(worker)) {
 		emit_exit(worker, &exit, event->ts, worker_tid_of(worker, event, EXIT_TID));

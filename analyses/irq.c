@@ -36,32 +36,32 @@ static struct record *emit(struct worker *worker, const struct trace_event *even
 	struct record *record = worker_emit_entity(worker, event->ts, worker_cpu(worker), kind);
 
 	record->arg16 = (uint16_t)flags;
-	record->arg32 = (int32_t)event->values[NUMBER].u;
+	record->arg32 = (int32_t)event_u64(event, NUMBER, 0);
 	return record;
 }
 
 static void on_entry(struct worker *worker, void *state, const struct trace_event *event,
 		     uint32_t flags)
 {
-	const struct value *name = &event->values[NAME_OR_RET];
+	const struct value *name = event_text(event, NAME_OR_RET);
 
 	(void)state;
-	if (!(event->present & (1u << NUMBER))) {
+	if (!event_has(event, NUMBER)) {
 		return;
 	}
 	emit(worker, event, OWN_ENTRY, flags)->arg64 =
-		flags & IS_SOFT                        ? 0
-		: event->present & (1u << NAME_OR_RET) ? worker_text(worker, name->bytes, name->len)
-						       : worker_text(worker, "", 0);
+		flags & IS_SOFT ? 0
+		: name          ? worker_text(worker, name->bytes, name->len)
+				: worker_text(worker, "", 0);
 }
 
 static void on_exit_(struct worker *worker, void *state, const struct trace_event *event,
 		     uint32_t flags)
 {
 	(void)state;
-	if (event->present & (1u << NUMBER)) {
+	if (event_has(event, NUMBER)) {
 		emit(worker, event, OWN_EXIT, flags)->arg64 =
-			flags & IS_SOFT ? 1 : event->values[NAME_OR_RET].u;
+			flags & IS_SOFT ? 1 : event_u64(event, NAME_OR_RET, 0);
 	}
 }
 
@@ -69,7 +69,7 @@ static void on_raise(struct worker *worker, void *state, const struct trace_even
 		     uint32_t flags)
 {
 	(void)state;
-	if (event->present & (1u << NUMBER)) {
+	if (event_has(event, NUMBER)) {
 		(void)emit(worker, event, OWN_RAISE, flags);
 	}
 }

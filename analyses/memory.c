@@ -31,17 +31,14 @@ enum { ORDER, PFN, PAGE };
 
 static uint64_t pages_of(const struct trace_event *event)
 {
-	uint64_t order = event->present & (1u << ORDER) ? event->values[ORDER].u : 0;
+	uint64_t order = event_u64(event, ORDER, 0);
 
 	return order <= ORDER_MAX ? (uint64_t)1 << order : 0;
 }
 
 static bool has_failed(const struct trace_event *event)
 {
-	if ((event->present & (1u << PFN)) && event->values[PFN].u == UINT64_MAX) {
-		return true;
-	}
-	return (event->present & (1u << PAGE)) && event->values[PAGE].u == 0;
+	return event_u64(event, PFN, 0) == UINT64_MAX || event_u64(event, PAGE, 1) == 0;
 }
 
 static void tell(struct worker *worker, struct worker_pages *pages, uint64_t ts)
@@ -71,9 +68,9 @@ static void on_pages(struct worker *worker, void *state, const struct trace_even
 		pages->sums[FAILED]++;
 	} else {
 		pages->sums[column] += count;
-		if (event->present & (1u << ORDER)) {
-			worker_keyed_row(worker, ORDERS, event->values[ORDER].u & INT64_MAX, NULL,
-					 0)[column]++;
+		if (event_has(event, ORDER)) {
+			worker_keyed_row(worker, ORDERS, event_u64(event, ORDER, 0) & INT64_MAX,
+					 NULL, 0)[column]++;
 		}
 	}
 	note(worker, pages, event->ts);
@@ -126,26 +123,11 @@ static void add_sums(struct shard *shard, struct thread *thread, const uint64_t 
 	row[OF_FAILED] += sums[FAILED];
 }
 
-static bool accepts(const struct untrusted_record *untrusted)
-{
-	switch (untrusted->record->kind) {
-	case OWN_SUMS:
-		return untrusted_has(untrusted, SUMS);
-	case OWN_RECLAIM_BEGIN:
-	case OWN_RECLAIM_END:
-		return untrusted_has(untrusted, 0);
-	default:
-		return false;
-	}
-}
-
-static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
-{
-	struct reclaiming *reclaiming = state;
-
-	codec_u64(checkpoint->codec, &reclaiming->begin);
-	codec_u64(checkpoint->codec, &reclaiming->channel);
-}
+static const struct record_shape record_shapes[] = {
+	[OWN_SUMS - RECORD_OWN] = { .exists = true, .words = SUMS },
+	[OWN_RECLAIM_BEGIN - RECORD_OWN] = { .exists = true },
+	[OWN_RECLAIM_END - RECORD_OWN] = { .exists = true },
+};
 
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
 		      struct thread *thread)
@@ -259,8 +241,8 @@ const struct analysis analysis_memory = {
 	},
 	.on_oncpu_end = on_oncpu_end,
 	.on_record = on_record,
-	.accepts = accepts,
-	.on_checkpoint = on_checkpoint,
+	.record_shapes = record_shapes,
+	.record_shape_count = sizeof(record_shapes) / sizeof(record_shapes[0]),
 	.on_gap = on_gap,
 	.on_no_open_calls = on_no_open_calls,
 };

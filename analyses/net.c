@@ -15,15 +15,15 @@ static void on_receive(struct worker *worker, void *state, const struct trace_ev
 		       uint32_t user)
 {
 	enum { NAME, LEN };
-	const struct value *v = event->values;
+	const struct value *name = event_text(event, NAME);
 	uint64_t *row;
 
 	(void)state;
 	(void)user;
-	if (event->present & (1u << NAME)) {
-		row = worker_keyed_row(worker, INTERFACES, 0, v[NAME].bytes, v[NAME].len);
+	if (name) {
+		row = worker_keyed_row(worker, INTERFACES, 0, name->bytes, name->len);
 		row[RX_PACKETS]++;
-		row[RX_BYTES] += event->present & (1u << LEN) ? v[LEN].u : 0;
+		row[RX_BYTES] += event_u64(event, LEN, 0);
 	}
 }
 
@@ -31,21 +31,21 @@ static void on_send(struct worker *worker, void *state, const struct trace_event
 		    uint32_t user)
 {
 	enum { NAME, LEN, RC };
-	const struct value *v = event->values;
+	const struct value *name = event_text(event, NAME);
 	uint64_t *row;
 
 	(void)state;
 	(void)user;
-	if (!(event->present & (1u << NAME))) {
+	if (!name) {
 		return;
 	}
-	row = worker_keyed_row(worker, INTERFACES, 0, v[NAME].bytes, v[NAME].len);
-	if ((event->present & (1u << RC)) && v[RC].u != 0) {
+	row = worker_keyed_row(worker, INTERFACES, 0, name->bytes, name->len);
+	if (event_u64(event, RC, 0) != 0) {
 		row[TX_DROPS]++;
 		return;
 	}
 	row[TX_PACKETS]++;
-	row[TX_BYTES] += event->present & (1u << LEN) ? v[LEN].u : 0;
+	row[TX_BYTES] += event_u64(event, LEN, 0);
 }
 
 static const struct need needs[] = {

@@ -29,18 +29,13 @@ enum { WORD_KEY, WORD_CPU, WORD_TEXT };
 
 /* ---- map side ---- */
 
-static bool has(const struct trace_event *event, unsigned int field)
-{
-	return event->present & (1u << field);
-}
-
 static bool is_meant(const struct period_side *side, const struct trace_event *event)
 {
 	for (size_t i = 0; i < side->what.count; i++) {
 		const struct condition *condition = &side->what.conditions[i];
 		uint8_t field = side->conditions[i];
 
-		if (!has(event, field) ||
+		if (!event_has(event, field) ||
 		    (!condition->is_tid &&
 		     !pattern_condition_holds(condition, &event->values[field], 0))) {
 			return false;
@@ -60,9 +55,9 @@ static bool key_of(struct worker *worker, const struct period *period,
 
 		if (field == FIELD_CPU) {
 			hash = hash_bytes(hash, &cpu, sizeof(cpu));
-		} else if (has(event, field)) {
+		} else if (event_has(event, field)) {
 			hash = hash_bytes(hash, &event->values[field].u, sizeof(uint64_t));
-		} else if (has(event, field + 1u)) {
+		} else if (event_has(event, field + 1u)) {
 			const struct value *text = &event->values[field + 1];
 
 			hash = hash_bytes(hash, text->bytes,
@@ -79,10 +74,10 @@ static int32_t thread_of(const struct worker *worker, const struct period_side *
 			 const struct trace_event *event)
 {
 	if (side->thread != FIELD_NONE) {
-		return (int32_t)event->values[side->thread].i;
+		return (int32_t)event_i64(event, side->thread, 0);
 	}
-	return has(event, side->vtid) ? (int32_t)event->values[side->vtid].i
-				      : worker_tid_of(worker, event, side->tid);
+	return event_has(event, side->vtid) ? (int32_t)event_i64(event, side->vtid, 0)
+					    : worker_tid_of(worker, event, side->tid);
 }
 
 /* "size=5 name=x", as much as fits. */
@@ -97,12 +92,12 @@ static void group_text(char text[TEXT_BYTES], const struct period *period,
 		const char *blank = len > 0 ? " " : "", *name = period->groups[i];
 		int added = 0;
 
-		if (has(event, field)) {
+		if (event_has(event, field)) {
 			added = snprintf(text + len, TEXT_BYTES - len,
 					 event->is_signed & (1u << field) ? "%s%s=%" PRId64
 									  : "%s%s=%" PRIu64,
 					 blank, name, value->u);
-		} else if (has(event, field + 1u)) {
+		} else if (event_has(event, field + 1u)) {
 			value++;
 			added = snprintf(
 				text + len, TEXT_BYTES - len, "%s%s=%.*s", blank, name,

@@ -71,11 +71,11 @@ static void on_wake(struct worker *worker, void *state, const struct trace_event
 		find_source(worker, wakes);
 	}
 	kind = kind_of(wakes, which);
-	if (kind == WAKE_NONE || !(event->present & (1u << TID)) || event->values[TID].i == 0 ||
-	    ((event->present & (1u << SUCCESS)) && event->values[SUCCESS].u == 0)) {
+	if (kind == WAKE_NONE || !event_has(event, TID) || event_i64(event, TID, 0) == 0 ||
+	    (event_has(event, SUCCESS) && event_u64(event, SUCCESS, 0) == 0)) {
 		return;
 	}
-	record = worker_emit(worker, event->ts, (int32_t)event->values[TID].i, OWN_WAKE);
+	record = worker_emit(worker, event->ts, (int32_t)event_i64(event, TID, 0), OWN_WAKE);
 	record->arg64 = worker_cpu(worker);
 	record->arg16 = (uint16_t)(kind | (wakes->has_wakeup ? 0 : FLAG_TENTATIVE));
 	worker_note_current(worker, record);
@@ -150,10 +150,9 @@ static void wake(struct shard *shard, struct waiting *w, const struct record *re
 	}
 }
 
-static bool accepts(const struct untrusted_record *untrusted)
-{
-	return untrusted->record->kind == OWN_WAKE; /* all is in it, and none of it an index */
-}
+static const struct record_shape record_shapes[] = {
+	[OWN_WAKE - RECORD_OWN] = { .exists = true, .has_current = true },
+};
 
 static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 {
@@ -361,7 +360,8 @@ const struct analysis analysis_sched = {
 		},
 	},
 	.on_record = on_record,
-	.accepts = accepts,
+	.record_shapes = record_shapes,
+	.record_shape_count = sizeof(record_shapes) / sizeof(record_shapes[0]),
 	.on_checkpoint = on_checkpoint,
 	.on_switch_in = on_switch_in,
 	.on_switch_out = on_switch_out,

@@ -70,11 +70,11 @@ static void emit_open(struct worker *worker, uint64_t ts, int32_t tid, uint32_t 
 
 static int64_t ret_of(const struct trace_event *event, struct record *record)
 {
-	if (!(event->present & (1u << EXIT_RET))) {
+	if (!event_has(event, EXIT_RET)) {
 		return 0;
 	}
 	record->arg16 |= END_HAS_RET;
-	return event->values[EXIT_RET].i;
+	return event_i64(event, EXIT_RET, 0);
 }
 
 /* A call that was seen as a whole.  Most fit into the record, which is all that the merger then

@@ -29,14 +29,14 @@ static void on_event(struct worker *worker, void *state, const struct trace_even
 		     uint32_t user)
 {
 	enum { VPID, PROCNAME };
-	const struct value *v = event->values;
-	bool has_pid = event->present & (1u << VPID), has_name = event->present & (1u << PROCNAME);
+	const struct value *name = event_text(event, PROCNAME);
+	uint64_t id =
+		event_has(event, VPID) ? event_u64(event, VPID, 0) & UINT32_MAX : ROW_KEY_NO_ID;
 
 	(void)state;
 	(void)user;
-	worker_keyed_row(worker, PROCESSES,
-			 has_pid ? (uint64_t)v[VPID].i & UINT32_MAX : ROW_KEY_NO_ID,
-			 has_name ? v[PROCNAME].bytes : NULL, has_name ? v[PROCNAME].len : 0)[0]++;
+	worker_keyed_row(worker, PROCESSES, id, name ? name->bytes : NULL,
+			 name ? name->len : 0)[0]++;
 	worker_keyed_row(worker, LEVELS, level_of(event), NULL, 0)[0]++;
 }
 

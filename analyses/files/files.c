@@ -5,9 +5,9 @@
  * `io` counts the same calls faster, for it need not know what a descriptor leads to.  That takes
  * an order over all threads of a process, so that it is done in three steps:
  *
- *     worker   pairs entry and exit within a stay, else emits what it saw    file-map.c
+ *     worker   pairs entry and exit within a stay, else emits what it saw    files-worker.c
  *     shard    pairs the rest; operations                                    here
- *     facts    all calls in time order, with the tables of their processes   file-use.c
+ *     facts    all calls in time order, with the tables of their processes   files-use.c
  *
  * What a descriptor led to when a call returned is what the call is charged to.
  */
@@ -477,7 +477,7 @@ const struct analysis analysis_files = {
 	.on_no_open_calls = on_no_open_calls,
 	.on_gap = on_gap,
 	.on_forget = on_forget,
-	.on_ordered = file_use_ordered,
-	.on_trace_forget = file_use_forget,
-	.on_trace_checkpoint = file_use_checkpoint,
+	.on_ordered = files_use_ordered,
+	.on_trace_forget = files_use_forget,
+	.on_trace_checkpoint = files_use_checkpoint,
 };

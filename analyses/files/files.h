@@ -1,6 +1,6 @@
 /*
- * files: what its parts share: file-map.c (calls, as a worker sees them), files.c (thread by
- * thread) and file-use.c (what they do to descriptors and files, in time order over all threads).
+ * files: what its parts share: files-worker.c (calls, as a worker sees them), files.c (thread by
+ * thread) and files-use.c (what they do to descriptors and files, in time order over all threads).
  */
 #ifndef SILLAGE_ANALYSES_FILES_FILES_H
 #define SILLAGE_ANALYSES_FILES_FILES_H
@@ -34,7 +34,7 @@ enum {
 	CALL_IS_ALONE = 16, /* an exit while another call was open: it ends nothing */
 };
 
-/* ---- records: file-map.c makes them ---- */
+/* ---- records: files-worker.c makes them ---- */
 
 enum {
 	OWN_CALL = RECORD_OWN, /* a whole call */
@@ -118,7 +118,7 @@ enum {
 	ORDERED_DUMP_FD,    /* key, descriptor, flags, path in a partial */
 };
 
-/* ---- file-use.c ---- */
+/* ---- files-use.c ---- */
 
 /* The state of a trace. */
 struct files {
@@ -127,8 +127,8 @@ struct files {
 	struct fd_file *unnamed[FD_KINDS]; /* of which no more than that is known */
 };
 
-void file_use_ordered(struct shard *shard, void *state, const struct ordered *ordered);
-void file_use_forget(void *state);
-void file_use_checkpoint(const struct checkpoint *checkpoint, void *state);
+void files_use_ordered(struct shard *shard, void *state, const struct ordered *ordered);
+void files_use_forget(void *state);
+void files_use_checkpoint(const struct checkpoint *checkpoint, void *state);
 
 #endif

@@ -1,21 +1,32 @@
 /*
- * analysis: the contract between the engine and an analysis.
+ * analysis: the descriptor of an analysis, and the shapes it deals with.
  *
  * An analysis is one file that ends in one const descriptor.  It has two halves:
  *
- *   map    runs in workers, on one chunk, knowing nothing else.  Handlers get the
- *          events and fields that `needs` names.  They emit records (worker_emit) for
- *          what must be seen in time order; counts per event class come for free.
- *          What needs no order (packets of a network interface, pages) they add to rows of
- *          items at once (worker_keyed_row).
- *   merge  sees, of each thread or other object, the records of all streams in time order.  It
- *          adds to rows of its tables; nothing else leaves an analysis.
+ *   worker half  Handlers run in workers, on one chunk, and know nothing else.  They get the events
+ *                and fields that `needs` names, and emit records (handler.h).
+ *   merger half  Hooks get, of each thread or entity, the records of all streams in time order.
+ *                They add to rows of the analysis' tables (merge.h).  Nothing else leaves an
+ *                analysis.
  *
- * Tables hold what commutes: sums, greatest values, spreads (base/histogram.h), longest
- * instances.  The engine owns their storage: a row per trace, CPU, thread, event name or item,
- * for the open window and for the total.  It closes windows, adds them to totals, sorts and
- * reports, so that windows add up to totals and live equals offline for every analysis by
- * construction.
+ * If you want ...                              use (worker half)         use (merger half)
+ * -------------------------------------------  ------------------------  -------------------------
+ * counts of events, losses                     nothing                   on_tally, on_slice
+ * time and switches of CPUs and threads        nothing                   on_cpu, on_run,
+ * on_switch_* sums by name or number, in any order         worker_keyed_row()        nothing
+ * figures by thread                            worker_emit()             on_record
+ * durations from one event to another          worker_emit(), twice      on_record, a thread's
+ * state few records for many events                  worker_state, on_oncpu_end  on_record a
+ * device, the interrupts of a CPU            worker_emit_entity()      on_record the order of
+ * events of several threads       worker_emit()             shard_note_ordered(), on_ordered the
+ * longest instances                        -                         shard_longest() a level at the
+ * end of a window               -                         on_window_end
+ *
+ * Tables hold what commutes: sums, maxima, histograms, longest instances.  The engine owns their
+ * storage, for the open window and for the total.  It closes windows, adds them to totals, sorts
+ * and reports.  So windows add up to totals, and live equals recorded, for every analysis.
+ *
+ * doc/adding-an-analysis.md is the tutorial.
  */
 #ifndef SILLAGE_ENGINE_CONTRACT_ANALYSIS_H
 #define SILLAGE_ENGINE_CONTRACT_ANALYSIS_H
@@ -30,8 +41,9 @@
 
 struct worker;
 struct shard;
-struct thread;
+struct thread; /* a thread, or an entity: something stateful of the analysis that is no thread */
 struct cpu;
+struct period_set;
 
 /* ---- what is reported ---- */
 
@@ -39,13 +51,13 @@ enum unit { UNIT_COUNT, UNIT_BYTES, UNIT_NS };
 
 enum column_kind {
 	COLUMN_SUM,
-	COLUMN_PRIO, /* of threads: last known priority; holds no storage */
-	COLUMN_MAX,  /* the greatest value */
-	/* As it is when the window ends; a total has that of its last window.  What shards have
-	 * is added up, or the greatest of it taken. */
+	COLUMN_PRIO, /* of threads: the last known priority; holds no storage */
+	COLUMN_MAX,
+	/* The level when the window ends; a total has that of its last window.  The levels of
+	 * shards are added up, or their maximum is taken. */
 	COLUMN_LAST,
 	COLUMN_LAST_MAX,
-	COLUMN_HISTOGRAM, /* durations: count, sum, extremes, percentiles; see column_histogram() */
+	COLUMN_HISTOGRAM, /* durations: count, sum, extremes, percentiles; see row.h */
 };
 
 struct column {
@@ -57,13 +69,13 @@ struct column {
 };
 
 enum scope {
-	SCOPE_TRACE, /* one row, its columns are members of the analysis' object */
+	SCOPE_TRACE, /* one row; its columns are members of the analysis' JSON object */
 	SCOPE_CPU,
 	SCOPE_THREAD,
-	SCOPE_EVENT, /* one row per event name, as an object from name to first column */
+	SCOPE_EVENT, /* a row an event name; in JSON an object from name to first column */
 	SCOPES_FIXED,
-	/* Of those below each table has rows of its own. */
-	SCOPE_KEYED = SCOPES_FIXED, /* one row per number and name */
+	/* Each table of these has rows of its own. */
+	SCOPE_KEYED = SCOPES_FIXED, /* a row for each key: a number, a name, or both */
 	SCOPE_PROCESS,              /* the rows of the analysis' table of threads, by process */
 	SCOPE_LONGEST,              /* the longest instances of something; see struct instance */
 };
@@ -74,60 +86,60 @@ enum scope {
 struct table {
 	const char *key; /* in JSON; NULL for SCOPE_TRACE */
 	enum scope scope;
-	uint32_t sort_mask; /* rows go by the sum of these columns (spreads: theirs), largest first
-			     */
+	/* Rows are sorted by the sum of these columns (histograms: their sum), largest first. */
+	uint32_t sort_mask;
 	struct column columns[COLUMNS_MAX]; /* ends at the first without a key */
 	/* SCOPE_KEYED, SCOPE_LONGEST: what number and name are called; NULL: there is none. */
 	const char *id_key, *name_key;
 	const char *(*id_name)(uint64_t id); /* a name for the number, or NULL; may be NULL */
 	const char *title;                   /* in text: what the rows are; NULL: by scope */
-	const char *lami_class; /* LAMI\'s class of an item: "irq", "syscall", ...; NULL: a text */
+	const char *lami_class; /* LAMI's class of a key: "irq", "syscall", ...; NULL: a text */
 	/* SCOPE_KEYED: the upper half of the number is this other number (the process of a
 	 * descriptor), the lower half is called id_key; NULL: it is one number. */
 	const char *owner_key;
 };
 
-/* Something that took long: the first column of its table is how long, others, if any, are
+/* Something that took long.  The first column of its table is the duration; others, if any, are
  * signed numbers. */
 #define INSTANCE_MORE 2
 struct instance {
-	uint64_t ns, end; /* duration, and when it was over */
+	uint64_t ns, end; /* duration, and the time when it was over */
 	int64_t more[INSTANCE_MORE];
 	uint64_t cpu;          /* UINT64_MAX: left out */
-	struct thread *thread; /* NULL: nobody's */
+	struct thread *thread; /* NULL: unknown */
 	struct row_key keyed;
 };
 
-/* ---- map side ---- */
+/* ---- the worker's half ---- */
 
-/* An event as a handler sees it: values in the order of the need's fields. */
+/* An event as a handler sees it: values in the order of the need's fields.  Read them with
+ * event_has(), event_u64(), event_i64() and event_text() of handler.h. */
 struct trace_event {
 	uint64_t ts; /* ns since the epoch, never less than the event before */
 	const struct plan_event *class;
 	const struct value *values;
-	uint16_t present; /* bit i: the class has field i */
+	uint16_t present; /* bit i: the class has field i, of the kind that was asked for */
 	uint16_t is_signed;
 };
 
 typedef void handler_fn(struct worker *worker, void *state, const struct trace_event *event,
 			uint32_t user);
 
-struct period_set;
-
 struct need {
 	const char *event; /* a name, or a prefix and "*" */
+	/* "name": as a number; "@name": as text or bytes; "context.name": of the context. */
 	const char *fields[PLAN_FIELDS_MAX];
 	handler_fn *on_event;
 	uint32_t user;      /* given to the handler */
-	const char *domain; /* only in traces of this one ("ust"); NULL: in all */
-	/* If not NULL: what is given instead, by the event's name. */
+	const char *domain; /* only in traces of this domain ("ust"); NULL: in all */
+	/* If not NULL: gives the handler's `user` by the event's name. */
 	uint32_t (*user_of)(const char *event);
 	bool may_rest; /* not wanted while the analysis rests (worker_rest()) */
 };
 
-/* ---- merge side ---- */
+/* ---- the merger's half ---- */
 
-/* What the stream's first packet says; @cpu_id UINT64_MAX: it names no CPU. */
+/* What a stream's first packet says; @cpu_id UINT64_MAX: it names no CPU. */
 struct stream_identity {
 	uint64_t class_id, cpu_id, instance_id;
 	bool has_switches;
@@ -145,11 +157,11 @@ struct switch_in {
 struct switch_out {
 	uint64_t ts;
 	uint64_t in_ts; /* when it was switched in there, 0: not known */
-	bool is_tie;    /* in the same ns it was switched in elsewhere, which was told before */
+	bool is_tie;    /* at the same ns it was switched in elsewhere, which came before */
 	uint16_t flags; /* RECORD_DEAD, SLEEPS, PREEMPTED */
 };
 
-/* What the merge side of one thread found that has to be seen in time order over all threads. */
+/* An event that has to be seen in time order over all threads. */
 #define ORDERED_WORDS 7
 struct ordered {
 	uint64_t ts;
@@ -160,28 +172,61 @@ struct ordered {
 	uint64_t words[ORDERED_WORDS];
 };
 
-/* A record of the analysis' own that came from a file, so that its bytes may be anybody's. */
+/* ---- untrusted input: records and states that come from files ---- */
+
+/*
+ * What a record of one kind refers to.  From it the engine checks records that another process
+ * wrote, so that on_record() can use what they say.
+ */
+struct record_shape {
+	bool exists;
+	uint8_t words;    /* so many words lie at arg64 (worker_numbers()); 0: arg64 is a number */
+	bool has_text;    /* a text lies there (worker_text()) */
+	bool has_current; /* arg32 may be made the current tid (worker_note_current()) */
+};
+
+/* A record of the analysis' own that came from a file: its bytes are untrusted. */
 struct untrusted_record {
 	const struct record *record;
-	const uint64_t *numbers; /* from record->a on, if that is an index ... */
+	const uint64_t *numbers; /* from record->arg64 on, if that is an index ... */
 	uint64_t count;          /* ... and how many there are; 0: it is none */
 	uint32_t classes;        /* event classes of the trace */
 	const struct period_set *periods;
-	bool has_current; /* `prio` will be a tid (worker_note_current) */
+	bool has_current; /* arg32 will be a tid (worker_note_current) */
 };
 
-/* State that goes to another process, or comes from one (rolling.h). */
+/* Whether so many numbers lie beside the record, and arg32 stays what it is. */
+static inline bool untrusted_has(const struct untrusted_record *untrusted, uint64_t count)
+{
+	return !untrusted->has_current && untrusted->count >= count;
+}
+
+/* State that goes to another process, or comes from one (engine/exchange/checkpoint.h). */
 struct checkpoint {
 	struct codec *codec;
 	uint32_t classes; /* event classes of the trace */
 	const struct period_set *periods;
 };
 
-/* Whether there are so many numbers beside the record, and `prio` stays what it is. */
-static inline bool untrusted_has(const struct untrusted_record *untrusted, uint64_t count)
-{
-	return !untrusted->has_current && untrusted->count >= count;
-}
+/* A member of a state; the last of an array is FIELD_END. */
+enum field_type { FIELD_END, FIELD_U64, FIELD_I64, FIELD_U32, FIELD_I32, FIELD_U16, FIELD_BOOL };
+struct state_field {
+	uint16_t offset;
+	uint8_t type;
+};
+
+#define STATE_FIELD(struct_, member)                                                               \
+	{                                                                                          \
+		offsetof(struct_, member), _Generic(((struct_ *)0)->member, uint64_t               \
+						    : FIELD_U64, int64_t                           \
+						    : FIELD_I64, uint32_t                          \
+						    : FIELD_U32, int32_t                           \
+						    : FIELD_I32, uint16_t                          \
+						    : FIELD_U16, bool                              \
+						    : FIELD_BOOL)                                  \
+	}
+
+/* ---- the descriptor ---- */
 
 struct analysis {
 	const char *name;
@@ -189,37 +234,38 @@ struct analysis {
 	struct table tables[TABLES_MAX]; /* ends at the first without columns */
 	const struct need *needs;        /* may be NULL */
 	size_t need_count;
-	/* In place of needs, where the user says what is wanted (setup.periods): gives an array
-	 * that the caller frees, and how many there are. */
+	/* In place of needs, where the user says what is wanted (setup.periods): returns an array
+	 * that the caller frees, and its length. */
 	size_t (*needs_of)(const struct period_set *periods, struct need **ret);
-	bool uses_threads;        /* the merge side is told who runs, and of threads */
+	bool uses_threads;        /* the merger's half is called for threads and switches */
 	size_t worker_state_size; /* zeroed at the start of each chunk */
-	size_t thread_state_size; /* zeroed when a thread, or another object, appears */
+	size_t thread_state_size; /* zeroed when a thread, or an entity, appears */
 	size_t trace_state_size;  /* zeroed when the trace begins; for on_ordered */
 
-	/* Map side, optional: emit what was gathered, with the time stamp @ts.  The stay of the
-	 * current thread on its CPU ends (it is switched out, events are missing, or the chunk
-	 * ends), or only the window does (@is_window) and the stay goes on. */
+	/*
+	 * Worker's half, optional.
+	 */
+	/* The time of the current thread on its CPU ends: it is switched out, events are missing,
+	 * or the chunk ends.  With @is_window only the window ends, and the thread stays.  Emit
+	 * what was gathered, with the time stamp @ts. */
 	void (*on_oncpu_end)(struct worker *worker, void *state, uint64_t ts, bool is_window);
 	/* Events are missing from @ts on.  Comes after on_oncpu_end(). */
 	void (*on_lost)(struct worker *worker, void *state, uint64_t ts);
 
 	/*
-	 * Merge side, all optional.  Threads are spread over shards, and several shards are at
-	 * work at once: touch nothing but what the shard gives (engine/merger/shard.h).  Of one
-	 * thread, calls come in time order, but for on_switch_out(), which may come as soon as the
-	 * thread is switched in: its time says when it is.  (When it is switched in elsewhere at
-	 * that time, it was not gone in between.)
+	 * Merger's half, optional.  Several shards are at work at once: touch nothing but what the
+	 * shard gives.  Calls for one thread come in time order, except on_switch_out(): it may
+	 * come as soon as the thread is switched in, and carries its own time.
 	 */
+	/* A record that the worker's half emitted.  @numbers: those of worker_numbers(), indexed by
+	 * record->arg64. */
 	void (*on_record)(struct shard *shard, const struct record *record, const uint64_t *numbers,
 			  struct thread *thread);
-	/* Whether on_record() may be given the record: what it uses as an index, a length or a text
-	 * is right.  Who has on_record() has this, too. */
-	bool (*accepts)(const struct untrusted_record *untrusted);
 	void (*on_switch_in)(struct shard *shard, struct thread *thread,
 			     const struct switch_in *in);
 	void (*on_switch_out)(struct shard *shard, struct thread *thread,
 			      const struct switch_out *out);
+	/* The thread ran for @ns more. */
 	void (*on_run)(struct shard *shard, struct thread *thread, uint64_t ns);
 	void (*on_fork)(struct shard *shard, struct thread *thread, uint64_t ts);
 	/* The thread was on this CPU when the trace began. */
@@ -228,31 +274,56 @@ struct analysis {
 	void (*on_no_open_calls)(struct shard *shard, struct thread *thread);
 	/* Events are missing where the thread ran: what it began may be over (shard_may_miss). */
 	void (*on_gap)(struct shard *shard, struct thread *thread);
-	/* There may be switches among them: it may have left the CPU.  Called before on_gap(). */
+	/* Switches may be missing: the thread may have left its CPU.  Comes before on_gap(). */
 	void (*on_unseen)(struct shard *shard, struct thread *thread);
-	/* The window ends at @end: of each thread and object of the shard that is there; of a dead
-	 * one only once, unless there are records of it again. */
+	/* The window ends at @end.  Called for each live thread and entity; for a dead one only
+	 * once, unless there are records of it again. */
 	void (*on_window_end)(struct shard *shard, struct thread *thread, uint64_t end);
-	/* The state of a thread or object is about to be forgotten: free what it points to. */
+	/* The state of a thread or entity is about to be forgotten: free what it points to. */
 	void (*on_forget)(void *state);
-	/* Writes the state of a thread or object, or reads it into a zeroed one: who has a state
-	 * has this, too.  What is read is looked at as by accepts(). */
-	void (*on_checkpoint)(const struct checkpoint *checkpoint, void *state);
 	/*
-	 * What shard_note_ordered() noted, in time order over all threads (at the same time: by
-	 * tid), after each round.  Nothing else is at work then, so that @state, the trace's own,
-	 * may be touched; @shard is for figures of the trace, items and the longest, not for
-	 * threads, which have their own (fact.shard).
+	 * An event noted by shard_note_ordered(), in time order over all threads (at the same time:
+	 * by tid), after each round.  Nothing else is at work then, so @state, the trace's own, may
+	 * be touched.  @shard is for figures of the trace, keyed rows and the longest; threads have
+	 * their own (ordered->shard).
 	 */
 	void (*on_ordered)(struct shard *shard, void *state, const struct ordered *ordered);
 	void (*on_trace_forget)(void *state);
-	void (*on_trace_checkpoint)(const struct checkpoint *checkpoint,
-				    void *state); /* as on_checkpoint() */
+	/* A CPU spent @ns in this way. */
 	void (*on_cpu)(struct shard *shard, struct cpu *cpu, enum run_kind kind, uint64_t ns);
+	/* What fell into one window of one stream, before its records. */
 	void (*on_slice)(struct shard *shard, const struct slice *slice,
 			 const struct stream_identity *stream, uint64_t late_events);
+	/* So many events of this name; of all classes together. */
 	void (*on_tally)(struct shard *shard, uint32_t event_name, uint64_t count);
+
+	/*
+	 * Untrusted records and checkpoints.  An analysis describes its records and states; it
+	 * writes a function only where a description is not enough.
+	 */
+	/* By kind - RECORD_OWN.  NULL without `accepts`: no record refers to words beside it. */
+	const struct record_shape *record_shapes;
+	size_t record_shape_count;
+	/* Whether on_record() may be given the record: what it uses as an index, a length or a
+	 * text is right.  NULL: by the shapes. */
+	bool (*accepts)(const struct untrusted_record *untrusted);
+	/* The members of a thread's state.  NULL without `on_checkpoint`: it consists of uint64_t.
+	 */
+	const struct state_field *thread_state_fields;
+	/* Writes the state of a thread or entity, or reads it into a zeroed one.  NULL: by the
+	 * fields.  What is read is untrusted. */
+	void (*on_checkpoint)(const struct checkpoint *checkpoint, void *state);
+	/* The same for the state of the trace; required if there is one. */
+	void (*on_trace_checkpoint)(const struct checkpoint *checkpoint, void *state);
 };
+
+/* on_record()'s question for a record from a file, by function or by shape. */
+bool analysis_accepts(const struct analysis *analysis, const struct untrusted_record *untrusted);
+/* Writes or reads the state of a thread or entity, by function or by fields. */
+void analysis_checkpoint(const struct analysis *analysis, const struct checkpoint *checkpoint,
+			 void *state);
+/* Asserts what the descriptor promises; called once for each analysis of a run. */
+void analysis_check(const struct analysis *analysis);
 
 /* All analyses, in the order of reports; ends with NULL.  Made from the list in analyses/. */
 extern const struct analysis *const analyses[];

@@ -2,7 +2,8 @@
  * handler: what the worker's half of an analysis may call.
  *
  * A handler runs in a worker, on one chunk, and knows nothing else.  It emits records for what has
- * to be seen in time order, and adds to keyed rows what needs no order.
+ * to be seen in time order, and adds to keyed rows what needs no order.  It allocates nothing
+ * itself, and never fails.  Records are emitted in time order.
  */
 #ifndef SILLAGE_ENGINE_CONTRACT_HANDLER_H
 #define SILLAGE_ENGINE_CONTRACT_HANDLER_H
@@ -10,48 +11,72 @@
 #include "engine/contract/analysis.h"
 #include "engine/contract/row-key.h"
 
-/* Emits a record of the analysis whose handler is running.  NULL-free; fill in the rest. */
-struct record *worker_emit(struct worker *worker, uint64_t ts, int32_t tid, unsigned int kind);
+/* ---- the event: fields by their number in the need ---- */
 
-/* The same of something that is no thread: the analysis' object with this number. */
-struct record *worker_emit_entity(struct worker *worker, uint64_t ts, uint64_t entity,
-				  unsigned int kind);
+/* Whether the event has the field, of the kind that the need asked for. */
+static inline bool event_has(const struct trace_event *event, unsigned int field)
+{
+	return event->present & (1u << field);
+}
 
-/* Puts the tid of the thread that runs now into the record's prio, and -1 if nobody will know
- * it.  It was emitted last. */
-void worker_note_current(struct worker *worker, struct record *record);
+static inline uint64_t event_u64(const struct trace_event *event, unsigned int field,
+				 uint64_t otherwise)
+{
+	return event_has(event, field) ? event->values[field].u : otherwise;
+}
 
-/*
- * The columns of an item of one of the analysis' tables (of sums only), in the window that is
- * being filled, to be added to; dies at the next call.  @name may be NULL, and need not end.
- */
-uint64_t *worker_keyed_row(struct worker *worker, unsigned int table, uint64_t id, const void *name,
-			   size_t len);
+static inline int64_t event_i64(const struct trace_event *event, unsigned int field,
+				int64_t otherwise)
+{
+	return event_has(event, field) ? event->values[field].i : otherwise;
+}
 
-/*
- * Whether the running handler's analysis can do without the events of those of its needs that may
- * rest.  That is a hint: it may get them all the same.  It begins each chunk awake.
- */
-void worker_rest(struct worker *worker, bool rests);
+/* Text or bytes ("@name"): `bytes` and `len`, valid during the call; NULL: there are none. */
+static inline const struct value *event_text(const struct trace_event *event, unsigned int field)
+{
+	return event_has(event, field) ? &event->values[field] : NULL;
+}
 
-/* What the user asked for. */
-const struct period_set *worker_periods(const struct worker *worker);
+/* ---- the context ---- */
 
+/* The thread that runs, or TID_CURRENT: the merger will know. */
+int32_t worker_tid(const struct worker *worker);
+/* Whether this stream shows every switch of its CPU, so that calls can be paired here. */
+bool worker_sees_switches(const struct worker *worker);
 /* The CPU of the stream, UINT64_MAX: none. */
 uint64_t worker_cpu(const struct worker *worker);
-
 /* Whether the trace has events of this name. */
 bool worker_has_event(const struct worker *worker, const char *name);
+/* The periods that the user named; NULL: none. */
+const struct period_set *worker_periods(const struct worker *worker);
 
-/* A text as numbers beside a record: what row_key_of_numbers() reads. */
+/* The thread of an event: where the stream does not show switches, the context in @field if it is
+ * traced. */
+static inline int32_t worker_tid_of(const struct worker *worker, const struct trace_event *event,
+				    unsigned int field)
+{
+	if (!worker_sees_switches(worker) && event_has(event, field)) {
+		return (int32_t)event->values[field].i;
+	}
+	return worker_tid(worker);
+}
+
+/* ---- records, for what has an order ---- */
+
+/* A record of the running handler's analysis, about a thread; fill in arg64, arg32 and arg16.
+ * Never NULL; valid until the next call. */
+struct record *worker_emit(struct worker *worker, uint64_t ts, int32_t tid, unsigned int kind);
+/* The same about an entity: something that is no thread, by the analysis' own number. */
+struct record *worker_emit_entity(struct worker *worker, uint64_t ts, uint64_t entity,
+				  unsigned int kind);
+/* Copies numbers beside the records.  The returned index goes into arg64, and the record's shape
+ * says how many there are (struct record_shape). */
+uint64_t worker_numbers(struct worker *worker, const uint64_t *numbers, size_t count);
+/* The same of a text; row_key_of_numbers() reads it. */
 uint64_t worker_text(struct worker *worker, const void *text, size_t len);
-
-/* The thread that runs, or TID_CURRENT. */
-int32_t worker_tid(const struct worker *worker);
-
-/* Whether calls of the thread can be paired here: every switch of this CPU is seen. */
-bool worker_sees_switches(const struct worker *worker);
-
+/* Puts the tid of the current thread into arg32 of the record emitted last, or -1 if it will never
+ * be known. */
+void worker_note_current(struct worker *worker, struct record *record);
 /*
  * Marks the thread's time on this CPU: its first system call event shows that no call entered
  * before is still open.  False: it began in another chunk, so the handler emits a record of its
@@ -59,18 +84,21 @@ bool worker_sees_switches(const struct worker *worker);
  */
 bool worker_mark_no_open_calls(struct worker *worker);
 
-/* Copies numbers beside the records; the index goes into a record. */
-uint64_t worker_numbers(struct worker *worker, const uint64_t *numbers, size_t count);
+/* ---- keyed rows, for what has no order ---- */
 
-/* The thread of an event: where the stream does not show switches its context in @field, if it
- * is traced. */
-static inline int32_t worker_tid_of(const struct worker *worker, const struct trace_event *event,
-				    unsigned int field)
-{
-	if (!worker_sees_switches(worker) && (event->present & (1u << field))) {
-		return (int32_t)event->values[field].i;
-	}
-	return worker_tid(worker);
-}
+/*
+ * The columns of a keyed row of one of the analysis' tables (sums only), in the window being
+ * filled, to be added to; valid until the next call.  @name may be NULL, and needs no end.
+ */
+uint64_t *worker_keyed_row(struct worker *worker, unsigned int table, uint64_t id, const void *name,
+			   size_t len);
+
+/* ---- less work ---- */
+
+/*
+ * Whether the running handler's analysis can do without the events of its needs that may rest.
+ * This is a hint: it may get them all the same.  It starts each chunk awake.
+ */
+void worker_rest(struct worker *worker, bool rests);
 
 #endif

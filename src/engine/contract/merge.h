@@ -1,9 +1,9 @@
 /*
  * merge: what the merger's half of an analysis may call.
  *
- * The functions of an analysis that take a shard run inside it: several shards may be at work at
- * once, so an analysis touches nothing but what the shard gives.  Rows are those of the open
- * window, and are added to; the engine closes windows and adds them to totals.
+ * Hooks that take a shard run inside it.  Several shards are at work at once, so an analysis
+ * touches nothing but what the shard gives.  Rows are those of the open window, and are added to;
+ * the engine closes windows and adds them to totals.
  */
 #ifndef SILLAGE_ENGINE_CONTRACT_MERGE_H
 #define SILLAGE_ENGINE_CONTRACT_MERGE_H
@@ -14,56 +14,66 @@
 
 struct keyed_row;
 
-/* The row's columns in the open window, to be added to. */
+/* ---- rows: the columns of one of the analysis' tables, in the open window ---- */
+
 uint64_t *shard_trace_row(struct shard *shard, unsigned int table);
 uint64_t *shard_cpu_row(struct shard *shard, struct cpu *cpu, unsigned int table);
 uint64_t *shard_thread_row(struct shard *shard, struct thread *thread, unsigned int table);
 uint64_t *shard_event_row(struct shard *shard, uint32_t event_name, unsigned int table);
-/* Dies when another item is asked for.  Rows with a COLUMN_LAST have to be asked for in each
+/* Valid until another keyed row is asked for.  A row with a COLUMN_LAST is asked for in each
  * window. */
 uint64_t *shard_keyed_row(struct shard *shard, unsigned int table, const struct row_key *key);
-/* The same of an item that the analysis knows by a small number, an event class' index for one; for
- * one table of an analysis.  Quick: the key is made once. */
+
+/* The same by a small number, an event class for one; for one table of an analysis.  It is fast:
+ * the key is made once. */
 uint64_t *shard_indexed_row(struct shard *shard, unsigned int table, uint32_t index,
 			    struct row_key (*key_of)(const struct shard *shard, uint32_t index));
-/* The item itself, which stays, to be asked for its row again, which is quick; and to be given a
- * label (keyed_label). */
+
+/* The keyed row itself.  It stays, can be asked for its columns again, which is fast, and can be
+ * given a label. */
 struct keyed_row *shard_keyed(struct shard *shard, unsigned int table, const struct row_key *key);
 /* The same by a name of any length. */
 struct keyed_row *shard_keyed_named(struct shard *shard, unsigned int table, uint64_t id,
 				    const char *name);
 uint64_t *shard_keyed_again(struct shard *shard, struct keyed_row *keyed);
-/* Notes what on_ordered() is to see; fill in the words. */
-struct ordered *shard_note_ordered(struct shard *shard, struct thread *thread, uint64_t ts,
-				   unsigned int kind);
-/* Keeps the instance, if it is one of the longest. */
+/* Shown in place of the key's name from here on; copied. */
+void keyed_label(struct keyed_row *keyed, const char *label);
+
+/* ---- the longest ---- */
+
+/* Keeps the instance if it is one of the longest. */
 void shard_longest(struct shard *shard, unsigned int table, const struct instance *instance);
-/* Whether one of @ns may be, so that it is worth to be described. */
+/* Whether an instance of @ns may be, so that it is worth describing. */
 bool shard_is_long(const struct shard *shard, unsigned int table, uint64_t ns);
 
-/* The name of an event class. */
-const char *shard_event_name(const struct shard *shard, uint32_t class_index);
+/* ---- state and order ---- */
+
+/* The analysis' state of a thread or entity (analysis.thread_state_size). */
 void *shard_thread_state(struct shard *shard, struct thread *thread);
+/* Notes an event for on_ordered(); fill in the words.  Valid until the next call. */
+struct ordered *shard_note_ordered(struct shard *shard, struct thread *thread, uint64_t ts,
+				   unsigned int kind);
+
+/* ---- where records come from ---- */
 
 /* The stream class (LTTng: the channel) that on_record()'s record came from. */
 uint64_t shard_channel(const struct shard *shard);
-
-/* on_gap(): whether what came from @channel may have had its end there.  It is sure that it had not
- * if only another channel misses events, which leaves it known who runs. */
+/* In on_gap(): whether events of @channel may be missing.  Not, if only another channel misses
+ * events and the running thread stays known. */
 bool shard_may_miss(const struct shard *shard, uint64_t channel);
+/* The name of an event class. */
+const char *shard_event_name(const struct shard *shard, uint32_t class_index);
 
-/* The number of an object (worker_emit_entity), as far as 32 bits go; UINT64_MAX for UINT64_MAX. */
-uint64_t shard_entity_id(const struct thread *entity);
-
-/* ---- threads and entities ---- */
+/* ---- threads, entities, CPUs ---- */
 
 int32_t shard_tid(const struct thread *thread); /* below 0: unknown */
-/* Which of the threads that had this tid it is, one after the other; or the entity's number. */
+/* The number of a thread among those that had its tid; or the number of an entity. */
 uint32_t shard_incarnation(const struct thread *thread);
 bool shard_is_dead(const struct thread *thread);
-/* When it was last switched in, 0: not known. */
+/* When the thread was last switched in, 0: not known. */
 uint64_t shard_switch_in_ts(const struct thread *thread);
-
+/* The number of an entity (worker_emit_entity), its low 32 bits; UINT64_MAX for UINT64_MAX. */
+uint64_t shard_entity_id(const struct thread *entity);
 /* The id of a CPU, as traced. */
 uint64_t shard_cpu_id(const struct cpu *cpu);
 

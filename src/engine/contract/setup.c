@@ -59,6 +59,7 @@ void setup_init(struct setup *setup, const struct need *base, size_t base_count)
 	find_callers(setup);
 	setup->partial_cache = partial_cache_new((setup->jobs + 1) * CHUNKS_PER_WORKER);
 	for (size_t i = 0; i < setup->analysis_count; i++) {
+		analysis_check(setup->analyses[i]);
 		uses_threads |= setup->analyses[i]->uses_threads;
 		setup->has_ordered |= setup->analyses[i]->on_ordered != NULL;
 		total += setup->analyses[i]->need_count;

@@ -33,7 +33,7 @@ static void sums_codec(struct codec *codec, const struct columns *columns, struc
 
 /* The item of a key that was read; NULL: no table has such. */
 static struct keyed_row *keyed_read(struct keyed_rows *keyed_rows, const struct layout *layout,
-				const struct keyed_row *like)
+				    const struct keyed_row *like)
 {
 	const struct analysis *analysis;
 
@@ -53,7 +53,7 @@ static void keyed_row_codec(struct codec *codec, struct keyed_rows *keyed_rows,
 			    const struct layout *layout, struct keyed_row *keyed)
 {
 	struct keyed_row like = { .analysis = keyed ? keyed->analysis : 0,
-			      .table = keyed ? keyed->table : 0 };
+				  .table = keyed ? keyed->table : 0 };
 	bool is_touched = keyed && keyed->is_touched;
 	const struct columns *columns;
 
@@ -135,10 +135,8 @@ static void thread_codec(const struct checkpoint *checkpoint, const struct layou
 		row_codec(codec, &layout->columns[SCOPE_THREAD], thread_total(layout, thread));
 	}
 	for (size_t a = 0; a < setup->analysis_count; a++) {
-		if (setup->analyses[a]->on_checkpoint) {
-			setup->analyses[a]->on_checkpoint(
-				checkpoint, (char *)(thread + 1) + layout->thread_state_offsets[a]);
-		}
+		analysis_checkpoint(setup->analyses[a], checkpoint,
+				    (char *)(thread + 1) + layout->thread_state_offsets[a]);
 	}
 }
 

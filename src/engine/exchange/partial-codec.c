@@ -305,8 +305,8 @@ static bool is_accepted(const struct work *work, const struct record *record, bo
 		.has_current = has_current,
 	};
 
-	return record->owner < setup->analysis_count && setup->analyses[record->owner]->accepts &&
-	       setup->analyses[record->owner]->accepts(&untrusted);
+	return record->owner < setup->analysis_count &&
+	       analysis_accepts(setup->analyses[record->owner], &untrusted);
 }
 
 /* The analyses' records, now that what they point to is there. */

@@ -173,17 +173,115 @@ START_TEST(refuses_wrong_partials)
 }
 END_TEST
 
-/* Who takes records has to say which may come from a file, and who has states, what is in them. */
-START_TEST(analyses_know_their_records)
+/* ---- defaults of an analysis ---- */
+
+enum { SHAPED_WORDS = RECORD_OWN, SHAPED_UNUSED, SHAPED_TEXT, SHAPED_CURRENT };
+
+static const struct record_shape shapes[] = {
+	[SHAPED_WORDS - RECORD_OWN] = { .exists = true, .words = 2 },
+	[SHAPED_TEXT - RECORD_OWN] = { .exists = true, .has_text = true },
+	[SHAPED_CURRENT - RECORD_OWN] = { .exists = true, .has_current = true },
+};
+
+static void ignore_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
+			  struct thread *thread)
 {
-	for (size_t i = 0; analyses[i]; i++) {
-		ck_assert_msg(!analyses[i]->thread_state_size == !analyses[i]->on_checkpoint, "%s",
-			      analyses[i]->name);
-		ck_assert_msg(!analyses[i]->trace_state_size == !analyses[i]->on_trace_checkpoint,
-			      "%s", analyses[i]->name);
-		ck_assert_msg(!analyses[i]->on_record == !analyses[i]->accepts, "%s",
-			      analyses[i]->name);
+	(void)shard;
+	(void)record;
+	(void)numbers;
+	(void)thread;
+}
+
+static const struct analysis shaped = { .on_record = ignore_record,
+					.record_shapes = shapes,
+					.record_shape_count = sizeof(shapes) / sizeof(shapes[0]) };
+static const struct analysis unshaped = { .on_record = ignore_record };
+static const struct analysis without_records = { 0 };
+
+/*
+ * Goal    A record from a file is accepted only as its shape says.
+ * Method  One row for each way in which a record can be wrong.
+ */
+START_TEST(accepts_by_shape)
+{
+	static const struct row {
+		const struct analysis *analysis;
+		unsigned int kind;
+		uint64_t count;
+		bool has_current, is_accepted;
+	} rows[] = {
+		{ &shaped, SHAPED_WORDS, 2, false, true },
+		{ &shaped, SHAPED_WORDS, 1, false, false },
+		{ &shaped, SHAPED_WORDS, 2, true, false },
+		{ &shaped, SHAPED_UNUSED, 16, false, false },
+		{ &shaped, SHAPED_TEXT, ROW_KEY_NAME_BYTES / 8, false, true },
+		{ &shaped, SHAPED_TEXT, ROW_KEY_NAME_BYTES / 8 - 1, false, false },
+		{ &shaped, SHAPED_CURRENT, 0, true, true },
+		{ &shaped, SHAPED_CURRENT, 0, false, true },
+		{ &shaped, SHAPED_CURRENT + 1, 16, false, false },
+		{ &unshaped, RECORD_OWN, 0, false, true },
+		{ &unshaped, RECORD_OWN, 0, true, false },
+		{ &without_records, RECORD_OWN, 0, false, false },
+	};
+	static const uint64_t numbers[16];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct record record = { .kind = (uint8_t)rows[i].kind };
+		const struct untrusted_record untrusted = { .record = &record,
+							    .numbers = numbers,
+							    .count = rows[i].count,
+							    .has_current = rows[i].has_current };
+
+		ck_assert_msg(analysis_accepts(rows[i].analysis, &untrusted) == rows[i].is_accepted,
+			      "row %zu", i);
 	}
+}
+END_TEST
+
+struct described {
+	uint64_t u64;
+	int64_t i64;
+	uint32_t u32;
+	int32_t i32;
+	uint16_t u16;
+	bool is_set;
+};
+
+/* A state is written and read again by its fields, or as words without them. */
+START_TEST(states_by_description)
+{
+	static const struct state_field fields[] = {
+		STATE_FIELD(struct described, u64),
+		STATE_FIELD(struct described, i64),
+		STATE_FIELD(struct described, u32),
+		STATE_FIELD(struct described, i32),
+		STATE_FIELD(struct described, u16),
+		STATE_FIELD(struct described, is_set),
+		{ .type = FIELD_END },
+	};
+	const struct analysis by_fields = { .thread_state_size = sizeof(struct described),
+					    .thread_state_fields = fields };
+	const struct analysis by_words = { .thread_state_size = 2 * sizeof(uint64_t) };
+	struct described state = { UINT64_MAX - 1, INT64_MIN, 7, -7, 65535, true }, again = { 0 };
+	uint64_t words[2] = { 1, UINT64_MAX }, words_again[2] = { 0 };
+	struct codec_out out = { 0 };
+	struct codec codec = { .out = &out };
+	const struct checkpoint checkpoint = { .codec = &codec };
+
+	analysis_checkpoint(&by_fields, &checkpoint, &state);
+	analysis_checkpoint(&by_words, &checkpoint, words);
+	codec = (struct codec){ .at = out.bytes.at, .left = out.bytes.count };
+	analysis_checkpoint(&by_fields, &checkpoint, &again);
+	analysis_checkpoint(&by_words, &checkpoint, words_again);
+	ck_assert_uint_eq(codec.left, 0);
+	ck_assert_uint_eq(again.u64, state.u64);
+	ck_assert_int_eq(again.i64, state.i64);
+	ck_assert_uint_eq(again.u32, state.u32);
+	ck_assert_int_eq(again.i32, state.i32);
+	ck_assert_uint_eq(again.u16, state.u16);
+	ck_assert(again.is_set);
+	ck_assert_mem_eq(words_again, words, sizeof(words));
+	vec_fini(&out.bytes);
 }
 END_TEST
 
@@ -194,7 +292,8 @@ Suite *suite_engine(void)
 
 	tcase_add_test(tcase, survives_cut_file);
 	tcase_add_test(tcase, refuses_wrong_partials);
-	tcase_add_test(tcase, analyses_know_their_records);
+	tcase_add_test(tcase, accepts_by_shape);
+	tcase_add_test(tcase, states_by_description);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

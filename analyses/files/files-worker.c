@@ -1,6 +1,6 @@
 /*
- * file-map: the calls that `files` knows, as a worker sees them: those that begin and end in a stay
- * become one record, of others each half.
+ * files-worker: the calls that `files` knows, as a worker sees them: those that begin and end in a
+ * stay become one record, of others each half.
  */
 #include <string.h>
 
@@ -17,16 +17,6 @@ enum {
 	ENTRY_ADDRESS
 };
 enum { EXIT_RET, EXIT_TID, EXIT_PID, EXIT_PIPE, EXIT_PAIR, EXIT_FAMILY, EXIT_PORT, EXIT_ADDRESS };
-
-static bool has(const struct trace_event *event, unsigned int field)
-{
-	return event->present & (1u << field);
-}
-
-static int64_t number(const struct trace_event *event, unsigned int field, int64_t otherwise)
-{
-	return has(event, field) ? event->values[field].i : otherwise;
-}
 
 /* The end of a path tells more than its beginning. */
 static uint8_t copy_path(char path[FILE_NAME_MAX], const struct value *from)
@@ -74,8 +64,8 @@ static void emit_call(struct worker *worker, uint64_t ts, int32_t tid, unsigned 
 static void tell_pid(struct worker *worker, struct worker_files *files,
 		     const struct trace_event *event, int32_t tid, unsigned int field)
 {
-	if (has(event, field) && !files->has_told_pid) {
-		worker_emit(worker, event->ts, tid, OWN_PID)->arg64 = event->values[field].u;
+	if (event_has(event, field) && !files->has_told_pid) {
+		worker_emit(worker, event->ts, tid, OWN_PID)->arg64 = event_u64(event, field, 0);
 		files->has_told_pid = worker_sees_switches(worker);
 	}
 }
@@ -86,20 +76,21 @@ static void on_entry(struct worker *worker, void *state, const struct trace_even
 	struct worker_files *files = state;
 	struct call *open = &files->open;
 	int32_t tid = worker_tid_of(worker, event, ENTRY_TID);
+	const struct value *address = event_text(event, ENTRY_ADDRESS);
 
 	tell_pid(worker, files, event, tid, ENTRY_PID);
 	*open = (struct call){ .time = event->ts,
-			       .fd = (int32_t)number(event, ENTRY_FD, -1),
-			       .fd2 = (int32_t)number(event, ENTRY_FD2, -1),
-			       .arg = number(event, ENTRY_ARG, 0),
-			       .arg2 = (int32_t)number(event, ENTRY_ARG2, 0),
+			       .fd = (int32_t)event_i64(event, ENTRY_FD, -1),
+			       .fd2 = (int32_t)event_i64(event, ENTRY_FD2, -1),
+			       .arg = event_i64(event, ENTRY_ARG, 0),
+			       .arg2 = (int32_t)event_i64(event, ENTRY_ARG2, 0),
 			       .call = (uint8_t)user,
 			       .flags = CALL_HAS_ENTRY };
-	if (has(event, ENTRY_PATH)) {
-		open->path_len = copy_path(files->path, &event->values[ENTRY_PATH]);
+	if (event_has(event, ENTRY_PATH)) {
+		open->path_len = copy_path(files->path, event_text(event, ENTRY_PATH));
 	}
-	if (has(event, ENTRY_ADDRESS) && event->values[ENTRY_ADDRESS].len == 4) {
-		memcpy(&open->out[0], event->values[ENTRY_ADDRESS].bytes, 4);
+	if (address && address->len == 4) {
+		memcpy(&open->out[0], address->bytes, 4);
 		open->flags |= CALL_HAS_OUT;
 	}
 	files->is_open = worker_sees_switches(worker);
@@ -111,22 +102,24 @@ static void on_entry(struct worker *worker, void *state, const struct trace_even
 /* What the exit tells beside the result. */
 static void add_exit(struct call *call, const struct trace_event *event)
 {
-	unsigned int pair = has(event, EXIT_PIPE) ? EXIT_PIPE : EXIT_PAIR;
+	const struct value *address = event_text(event, EXIT_ADDRESS);
+	const struct value *fds =
+		event_text(event, event_has(event, EXIT_PIPE) ? EXIT_PIPE : EXIT_PAIR);
 
-	if (has(event, EXIT_RET)) {
-		call->ret = event->values[EXIT_RET].i;
+	if (event_has(event, EXIT_RET)) {
+		call->ret = event_i64(event, EXIT_RET, 0);
 		call->flags |= CALL_HAS_RET;
 	}
-	if (has(event, pair) && event->values[pair].len == sizeof(call->out)) {
-		memcpy(call->out, event->values[pair].bytes, sizeof(call->out));
+	if (fds && fds->len == sizeof(call->out)) {
+		memcpy(call->out, fds->bytes, sizeof(call->out));
 		call->flags |= CALL_HAS_OUT;
 	}
-	if (has(event, EXIT_FAMILY)) {
-		call->arg2 = (int32_t)number(event, EXIT_FAMILY, 0);
+	if (event_has(event, EXIT_FAMILY)) {
+		call->arg2 = (int32_t)event_i64(event, EXIT_FAMILY, 0);
 	}
-	if (has(event, EXIT_ADDRESS) && event->values[EXIT_ADDRESS].len == 4) {
-		memcpy(&call->out[0], event->values[EXIT_ADDRESS].bytes, 4);
-		call->out[1] = (uint32_t)number(event, EXIT_PORT, 0);
+	if (address && address->len == 4) {
+		memcpy(&call->out[0], address->bytes, 4);
+		call->out[1] = (uint32_t)event_i64(event, EXIT_PORT, 0);
 		call->flags |= CALL_HAS_OUT;
 	}
 }
@@ -179,10 +172,11 @@ static void on_fork(struct worker *worker, void *state, const struct trace_event
 
 	(void)state;
 	(void)user;
-	if (has(event, TID) && has(event, PID)) {
-		record = worker_emit(worker, event->ts, (int32_t)event->values[TID].i, OWN_FORK);
-		record->arg64 = event->values[PID].u;
-		record->arg32 = (int32_t)number(event, PARENT_PID, -1);
+	if (event_has(event, TID) && event_has(event, PID)) {
+		record =
+			worker_emit(worker, event->ts, (int32_t)event_i64(event, TID, 0), OWN_FORK);
+		record->arg64 = event_u64(event, PID, 0);
+		record->arg32 = (int32_t)event_i64(event, PARENT_PID, -1);
 	}
 }
 
@@ -193,8 +187,8 @@ static void on_thread(struct worker *worker, void *state, const struct trace_eve
 	enum { TID };
 
 	(void)state;
-	if (has(event, TID)) {
-		(void)worker_emit(worker, event->ts, (int32_t)event->values[TID].i, kind);
+	if (event_has(event, TID)) {
+		(void)worker_emit(worker, event->ts, (int32_t)event_i64(event, TID, 0), kind);
 	}
 }
 
@@ -216,12 +210,12 @@ static void on_dump_process(struct worker *worker, void *state, const struct tra
 
 	(void)state;
 	(void)user;
-	if (!has(event, TID) || !has(event, PID)) {
+	if (!event_has(event, TID) || !event_has(event, PID)) {
 		return;
 	}
-	numbers[0] = event->values[PID].u;
-	numbers[1] = (uint64_t)number(event, ADDRESS, 0);
-	worker_emit(worker, event->ts, (int32_t)event->values[TID].i, OWN_DUMP_PROCESS)->arg64 =
+	numbers[0] = event_u64(event, PID, 0);
+	numbers[1] = (uint64_t)event_i64(event, ADDRESS, 0);
+	worker_emit(worker, event->ts, (int32_t)event_i64(event, TID, 0), OWN_DUMP_PROCESS)->arg64 =
 		worker_numbers(worker, numbers, 2);
 }
 
@@ -234,14 +228,15 @@ static void on_dump_fd(struct worker *worker, void *state, const struct trace_ev
 
 	(void)state;
 	(void)user;
-	if (!has(event, FD) || !has(event, PATH) || !(has(event, PID) || has(event, ADDRESS))) {
+	if (!event_has(event, FD) || !event_has(event, PATH) ||
+	    !(event_has(event, PID) || event_has(event, ADDRESS))) {
 		return;
 	}
-	call.time = has(event, ADDRESS) ? FD_KEY_ADDRESS(event->values[ADDRESS].u)
-					: event->values[PID].u;
-	call.fd = (int32_t)event->values[FD].i;
-	call.arg = number(event, FLAGS, 0);
-	call.path_len = copy_path(path, &event->values[PATH]);
+	call.time = event_has(event, ADDRESS) ? FD_KEY_ADDRESS(event_u64(event, ADDRESS, 0))
+					      : event_u64(event, PID, 0);
+	call.fd = (int32_t)event_i64(event, FD, 0);
+	call.arg = event_i64(event, FLAGS, 0);
+	call.path_len = copy_path(path, event_text(event, PATH));
 	worker_emit_entity(worker, event->ts, DUMPS, OWN_DUMP_FD)->arg64 =
 		numbers_of(worker, &call, path);
 }

@@ -1,5 +1,5 @@
 /*
- * file-use: what calls do to descriptors and files, in time order over all threads (files.h).
+ * files-use: what calls do to descriptors and files, in time order over all threads (files.h).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -416,7 +416,7 @@ static void on_call(struct shard *shard, struct files *files, const struct order
 	}
 }
 
-void file_use_ordered(struct shard *shard, void *state, const struct ordered *ordered)
+void files_use_ordered(struct shard *shard, void *state, const struct ordered *ordered)
 {
 	struct files *files = state;
 	const uint64_t *words = ordered->words;
@@ -463,7 +463,7 @@ void file_use_ordered(struct shard *shard, void *state, const struct ordered *or
 	}
 }
 
-void file_use_forget(void *state)
+void files_use_forget(void *state)
 {
 	struct files *files = state;
 
@@ -474,7 +474,7 @@ void file_use_forget(void *state)
 }
 
 /* Rows are asked for anew. */
-void file_use_checkpoint(const struct checkpoint *checkpoint, void *state)
+void files_use_checkpoint(const struct checkpoint *checkpoint, void *state)
 {
 	struct files *files = state;
 	bool is_there = files->tables != NULL;
