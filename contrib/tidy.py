@@ -1,64 +1,252 @@
 #!/usr/bin/env python3
 """tidy: the rules of the house that a compiler does not check.
 
-Include direction per folder, length of functions, an opening comment in every C file, no
-trailing blanks, no paths of one machine, the form that Debian 12's clang-format (14) gives, and
-nothing binary but what tests read.
+It prints figures of the structure and fails beyond their bounds:
+
+  rooms       a folder holds few modules; includes point one way; there is no circle
+  names       a public function's name starts with a word of its file, or with its room
+  headers     a .c file with public functions has a header; both open with a comment
+  functions   lengths; assertions for each function where state is merged and decoded
+  prose       width of documents and comments; cited documents exist; no dropped word
+  the rest    no trailing blanks, no path of one machine, nothing binary but what tests read, and
+              the form of Debian 12's clang-format (14)
+
 usage: tidy.py ROOT
 """
+import collections
 import os
 import re
 import shutil
 import subprocess
 import sys
 
-MAY_INCLUDE = {
-    'src/base': ('base/',),
-    'src/ctf': ('base/', 'ctf/'),
-    'src/engine': ('base/', 'ctf/', 'engine/'),
-    'src/recorded': ('base/', 'ctf/', 'engine/', 'recorded/'),
-    'relay': ('base/', 'relay/'),
-    'analyses': ('base/', 'ctf/', 'engine/', 'analyses/', 'analyses.inc'),
-    'src/deep': ('base/', 'ctf/', 'engine/', 'recorded/', 'deep/'),
-    'live': ('base/', 'ctf/', 'engine/', 'recorded/', 'relay/', 'live/', 'version.h'),
-    'src/cmd': ('base/', 'ctf/', 'engine/', 'recorded/', 'live/', 'deep/', 'cmd/', 'options.h', 'version.h'),
+CTF = ('ctf/metadata/', 'ctf/plan/', 'ctf/')
+CONTRACT = ('engine/contract/',)
+# What each room may include beside itself; a name that ends in / is a room, others are files.
+ROOMS = {
+    'src/base': (),
+    'src/ctf/metadata': ('base/',),
+    'src/ctf/plan': ('base/', 'ctf/metadata/'),
+    'src/ctf': ('base/', 'ctf/metadata/', 'ctf/plan/'),
+    'src/kernel': ('base/',) + CTF,
+    'src/query': ('base/',) + CTF,
+    'src/history': ('base/',) + CTF,
+    'src/engine/contract': ('base/', 'query/', 'history/') + CTF,
+    'src/engine/worker': ('base/', 'kernel/') + CTF + CONTRACT,
+    'src/engine/tables': ('base/',) + CONTRACT,
+    # A pool runs any job, and knows none of the engine.
+    'src/engine/merger': ('base/', 'engine/tables/', 'engine/pool.h', 'engine/stats.h') + CONTRACT,
+    'src/engine': ('base/', 'history/', 'engine/worker/', 'engine/tables/', 'engine/merger/')
+                  + CTF + CONTRACT,
+    'src/engine/exchange': ('base/', 'engine/', 'engine/tables/', 'engine/merger/') + CONTRACT,
+    'analyses': ('base/', 'kernel/', 'query/', 'analyses.inc') + CONTRACT,
+    'analyses/files': ('base/', 'kernel/') + CONTRACT,
+    'src/recorded': ('base/', 'engine/') + CTF + CONTRACT,
+    'src/deep': ('base/', 'kernel/', 'query/', 'recorded/') + CTF,
+    'src/output': ('base/', 'engine/', 'engine/tables/', 'version.h') + CONTRACT,
+    'src/output/screen': ('base/', 'output/', 'engine/tables/') + CONTRACT,
+    'relay': ('base/',),
+    'live/trigger': ('base/', 'output/', 'engine/', 'engine/tables/') + CONTRACT,
+    'live/capture': ('base/', 'history/', 'output/', 'live/trigger/', 'version.h') + CTF,
+    'live/session': ('base/', 'relay/', 'history/', 'output/', 'engine/', 'live/url.h',
+                     'live/resolve.h') + CTF + CONTRACT,
+    'live/replay': ('base/', 'relay/', 'recorded/', 'live/url.h', 'live/resolve.h') + CTF,
+    'live': ('base/', 'relay/', 'history/', 'output/', 'engine/', 'engine/tables/',
+             'engine/exchange/', 'live/session/', 'live/trigger/', 'live/capture/',
+             'live/replay/', 'version.h') + CTF + CONTRACT,
+    'src/cmd': None,  # all
+    'src': None,
 }
-FUNCTION_LINES_MAX = 70
-FILE_LINES_MAX = 1000
+# Files whose directions are narrower than their room's.
+NARROWER = {'src/engine/pool.c': ('base/', 'engine/pool.h'), 'src/engine/pool.h': ('base/',)}
+# Never, wherever it stands: (a file that matches, must not include what matches, why).
+NEVER = (
+    (r'(src/(?!cmd/|output/screen/)|relay/|analyses/|live/(trigger|capture)/)', r'event2/',
+     'libevent lives in live/ only'),
+    (r'(?!src/output/screen/)', r'(curses|ncurses)', 'only the screen knows the terminal'),
+    (r'(?!src/base/probe)', r'lttng/', "only the probes know LTTng-UST's headers"),
+)
+# Functions whose names are given from outside, with the reason.
+NAMES_GIVEN = {'main': 'by C', 'LLVMFuzzerTestOneInput': 'by libFuzzer', 'say': 'the program speaks'}
+MODULES_MAX = 16
+FUNCTION_LINES_MAX, FUNCTION_P90_MAX, FUNCTION_MEDIAN_MAX = 70, 40, 12
+FILE_LINES_MAX = 650
+FOREIGN_NAMES_MAX = 0.05
+ASSERTIONS_MIN = {'src/engine': 0.3, 'src/ctf': 0.3}
+PROSE_WIDTH = 100
 BINARY = ('tests/data/', 'tests/fuzz/corpus/', 'doc/pictures/report.png')
 MACHINE = re.compile(r'(^|[^\w.])/(root|work)/')
+# Words that this house dropped (left: the field's word).
+DROPPED = {
+    r'\banew\b': 'again, rebuilt', r'lines? of cache': 'cache line', r'asked for ahead': 'prefetched',
+    r"anybody's": 'untrusted', r"nobody's": 'of an unknown thread', r'\bseams?\b': 'CPU stitching',
+    r'\blanes? of\b': 'accumulator', r'\bshelf\b': 'partial cache', r'\bmap side\b': "worker's half",
+    r'\bmerge side\b': "merger's half", r'\brolling state\b': 'checkpoint',
+    r'analyses reference': 'doc/definitions.md',
+}
+SOURCES = ('src/', 'relay/', 'live/', 'analyses/')
 
 
-def check_file(path, text):
+def room_of(path):
     folder = os.path.dirname(path)
-    while folder and folder not in MAY_INCLUDE:
+    while folder and folder not in ROOMS:
         folder = os.path.dirname(folder)
-    allowed = MAY_INCLUDE.get(folder)
-    if not text.startswith('/*\n'):
+    return folder
+
+
+def include_name(path):
+    return path[4:] if path.startswith('src/') else path
+
+
+def comments_of(text):
+    return re.findall(r'/\*.*?\*/', text, re.S)
+
+
+# ---- includes ----
+
+def may_include(path, included):
+    room = room_of(path)
+    allowed = NARROWER.get(path, ROOMS.get(room))
+    if allowed is None:
+        return True
+    own = include_name(room) + '/'
+    for name in allowed + (() if path in NARROWER else (own,)):
+        if included == name:
+            return True
+        # A room's name stands for its files, not for the rooms inside it.
+        if name.endswith('/') and included.startswith(name):
+            inner = [include_name(other) + '/' for other in ROOMS
+                     if include_name(other).startswith(name) and include_name(other) + '/' != name]
+            if not any(included.startswith(other) for other in inner):
+                return True
+    return False
+
+
+def check_includes(path, text):
+    for number, line in enumerate(text.split('\n'), 1):
+        found = re.match(r'#include (["<])(.*)[">]', line)
+        if not found:
+            continue
+        if found.group(1) == '"' and room_of(path) in ROOMS and not may_include(path, found.group(2)):
+            yield 'line %d: %s may not include %s' % (number, room_of(path), found.group(2))
+        for who, what, why in NEVER:
+            if re.match(who, path) and re.match(what, found.group(2)) and path.startswith(SOURCES):
+                yield 'line %d: %s' % (number, why)
+
+
+def circles(edges):
+    """Rooms that include each other, by way of others or not."""
+    reach = {room: set(after) for room, after in edges.items()}
+    for middle in reach:
+        for room in reach:
+            if middle in reach[room]:
+                reach[room] |= reach[middle]
+    return sorted(room for room in reach if room in reach[room])
+
+
+def room_graph(sources):
+    rooms = {include_name(room): room for room in ROOMS}
+    edges = {room: set() for room in ROOMS}
+    for path, text in sources.items():
+        for included in re.findall(r'#include "(.*)"', text):
+            # engine/pool and engine/stats lie below the merger: files, not their room.
+            if included in ('engine/pool.h', 'engine/stats.h'):
+                continue
+            folder = os.path.dirname(included)
+            if folder in rooms and rooms[folder] != room_of(path):
+                edges[room_of(path)].add(rooms[folder])
+    return edges
+
+
+# ---- functions ----
+
+Function = collections.namedtuple('Function', 'name, line, lines, is_static, asserts')
+
+
+def functions_of(text):
+    """Definitions in this project's form: their brace stands alone at the start of a line."""
+    lines = text.split('\n')
+    begin = None
+    for number, line in enumerate(lines):
+        if line == '{':
+            begin = number
+        elif line == '}' and begin is not None:
+            head = []
+            for above in reversed(lines[:begin]):
+                if not above.strip() or above[0] in '}#/ *' or above.endswith((';', '*/')):
+                    break
+                head.insert(0, above.strip())
+            found = re.search(r'(\w+)\(', ' '.join(head))
+            if found:
+                body = '\n'.join(lines[begin:number])
+                yield Function(found.group(1), begin + 1, number - begin + 1,
+                               head[0].startswith('static'), len(re.findall(r'\bassert(?:_hot)?\(', body)))
+            begin = None
+
+
+def fits_name(path, name):
+    """The first word of the file's name, or the room."""
+    stem = os.path.splitext(os.path.basename(path))[0]
+    room = os.path.basename(os.path.dirname(path))
+    words = {stem.split('-')[0], room, room.rstrip('s')}
+    return any(name.startswith(word + '_') for word in words) or name in NAMES_GIVEN
+
+
+def headers_of(sources):
+    declared = collections.defaultdict(set)
+    for path, text in sources.items():
+        if path.endswith('.h'):
+            for name in re.findall(r'\b(\w+)\(', text):
+                declared[name].add(path)
+    return declared
+
+
+def check_header(path, public, declared):
+    """Public functions are declared in a header of the file's own name or of its family."""
+    folder, stem = os.path.dirname(path), os.path.splitext(os.path.basename(path))[0]
+    family = stem.split('-')[0]
+    for function in public:
+        if function.name in NAMES_GIVEN or not declared[function.name]:
+            continue
+        near = [header for header in declared[function.name]
+                if os.path.dirname(header) in (folder, 'src/engine/contract')
+                and (os.path.basename(header).startswith(family) or os.path.dirname(header) != folder
+                     or os.path.basename(header).startswith(os.path.basename(folder)))]
+        if not near:
+            yield '%s() is declared in %s only' % (function.name, ', '.join(sorted(declared[function.name])))
+
+
+# ---- text ----
+
+def check_text(path, text):
+    if path.endswith(('.c', '.h')) and not text.startswith('/*\n'):
         yield 'does not open with a comment that says what it is'
     for number, line in enumerate(text.split('\n'), 1):
-        found = re.match(r'#include "(.*)"', line)
-        if found and allowed and not found.group(1).startswith(allowed):
-            yield 'line %d: %s may not include %s' % (number, folder, found.group(1))
         if line != line.rstrip():
             yield 'line %d: trailing blanks' % number
         if MACHINE.search(line):
             yield 'line %d: a path of one machine' % number
-    if text.count('\n') > FILE_LINES_MAX:
-        yield 'longer than %d lines' % FILE_LINES_MAX
+    for cited in re.findall(r'\bdoc/[\w.-]+\.(?:md|scd)', text):
+        if not os.path.exists(os.path.join(ROOT, cited)):
+            yield 'cites %s, which does not exist' % cited
+    prose = text if path.endswith(('.md', '.scd')) else '\n'.join(comments_of(text))
+    for word, instead in DROPPED.items():
+        found = re.search(word, prose)
+        if found and not path.endswith(('tidy.py', 'journal.md')):
+            yield 'says "%s"; say: %s' % (found.group(0), instead)
 
 
-def function_lengths(text):
-    begin = None
+def check_width(path, text):
+    is_code = False
     for number, line in enumerate(text.split('\n'), 1):
-        if line == '{':
-            begin = number
-        elif line == '}' and begin:
-            yield begin, number - begin + 1
-            begin = None
+        if line.startswith('```'):
+            is_code = not is_code
+        if len(line) > PROSE_WIDTH and not is_code and not line.startswith(('|', '    ', '![', '#')):
+            if not re.search(r'\]\(\S{40,}\)|https?://', line):
+                yield 'line %d: %d columns wide, at most %d' % (number, len(line), PROSE_WIDTH)
 
 
-def unformatted(root, names):
+def unformatted(names):
     """Files that clang-format would change; other versions than 14 differ in details."""
     version = shutil.which('clang-format') and subprocess.run(
         ['clang-format', '--version'], stdout=subprocess.PIPE).stdout.decode()
@@ -66,51 +254,97 @@ def unformatted(root, names):
         print('# no clang-format 14: the form is not checked')
         return
     for path in names:
-        if os.path.basename(path) != 'app-tracepoints.h' and os.path.exists(os.path.join(root, path)):
-            done = subprocess.run(['clang-format', '--dry-run', '-Werror', path], cwd=root,
+        if os.path.basename(path) != 'app-tracepoints.h' and os.path.exists(os.path.join(ROOT, path)):
+            done = subprocess.run(['clang-format', '--dry-run', '-Werror', path], cwd=ROOT,
                                   stderr=subprocess.DEVNULL)
             if done.returncode != 0:
                 yield path
 
 
-def binaries(root):
+def binaries():
     """Those that are not for tests: something that a program made, and left."""
-    for line in subprocess.run(['git', '-C', root, 'ls-files', '--eol'], stdout=subprocess.PIPE).stdout.decode().splitlines():
+    listed = subprocess.run(['git', '-C', ROOT, 'ls-files', '--eol'], stdout=subprocess.PIPE)
+    for line in listed.stdout.decode().splitlines():
         form, path = line.split('\t')
         if form.startswith('i/-text') and not path.startswith(BINARY):
             yield path
 
 
+# ---- figures ----
+
+def figures(sources, functions):
+    """Prints the structure in numbers, and yields what is beyond its bound."""
+    modules = collections.defaultdict(set)
+    for path in sources:
+        modules[room_of(path)].add(os.path.splitext(os.path.basename(path))[0])
+    print('# rooms (modules): ' + ', '.join('%s %d' % (room, len(modules[room])) for room in sorted(modules)))
+    for room, found in sorted(modules.items()):
+        if len(found) > MODULES_MAX:
+            yield '%s has %d modules, at most %d' % (room, len(found), MODULES_MAX)
+    found = circles(room_graph({path: text for path, text in sources.items() if room_of(path) in ROOMS}))
+    print('# circles of rooms: %d' % len(found))
+    for room in found:
+        yield '%s includes itself by way of other rooms' % room
+    public = [(path, one) for path, ones in functions.items() if path.endswith('.c')
+              for one in ones if not one.is_static]
+    away = ['%s: %s' % (path, one.name) for path, one in public if not fits_name(path, one.name)]
+    print('# public functions outside the file that their name says: %d of %d (%.1f %%)'
+          % (len(away), len(public), 100 * len(away) / len(public)))
+    if len(away) > FOREIGN_NAMES_MAX * len(public):
+        yield from ('a name of another file: ' + one for one in away)
+    lengths = sorted(one.lines for ones in functions.values() for one in ones)
+    median, p90 = lengths[len(lengths) // 2], lengths[len(lengths) * 9 // 10]
+    print('# functions: %d, median %d lines, 90th percentile %d, longest %d'
+          % (len(lengths), median, p90, lengths[-1]))
+    if median > FUNCTION_MEDIAN_MAX or p90 > FUNCTION_P90_MAX:
+        yield 'functions are longer than %d, %d lines' % (FUNCTION_MEDIAN_MAX, FUNCTION_P90_MAX)
+    for folder, least in ASSERTIONS_MIN.items():
+        ones = [one for path, found in functions.items() if path.startswith(folder + '/') for one in found]
+        each = sum(one.asserts for one in ones) / max(1, len(ones))
+        print('# assertions a function in %s: %.2f' % (folder, each))
+        if each < least:
+            yield '%s has %.2f assertions a function, at least %.2f' % (folder, each, least)
+
+
 def main():
-    root = sys.argv[1]
-    files = subprocess.run(['git', '-C', root, 'ls-files', '*.c', '*.h'], stdout=subprocess.PIPE)
-    names = files.stdout.decode().split() if files.returncode == 0 else []
-    if not names:
+    files = subprocess.run(['git', '-C', ROOT, 'ls-files'], stdout=subprocess.PIPE)
+    names = files.stdout.decode().split('\n') if files.returncode == 0 else []
+    if not names or not names[0]:
         print('skipped: not a git checkout')
         return 77
-    bad = 0
+    texts, bad = {}, []
     for path in names:
-        full = os.path.join(root, path)
-        if not os.path.exists(full):
-            continue
-        with open(full) as file:
-            text = file.read()
-        complaints = list(check_file(path, text))
-        if not path.startswith('tests/'):
-            complaints += ['line %d: a function of %d lines' % found for found in function_lengths(text)
-                           if found[1] > FUNCTION_LINES_MAX]
-        for complaint in complaints:
-            print('%s: %s' % (path, complaint))
-            bad += 1
-    for path in unformatted(root, names):
-        print('%s: not as clang-format has it' % path)
-        bad += 1
-    for path in binaries(root):
-        print('%s: a binary file' % path)
-        bad += 1
-    print('%s tidy: %d files' % ('not ok' if bad else 'ok', len(names)))
+        full = os.path.join(ROOT, path)
+        if path.endswith(('.c', '.h', '.md', '.scd')) and os.path.exists(full):
+            with open(full) as file:
+                texts[path] = file.read()
+    sources = {path: text for path, text in texts.items()
+               if path.startswith(SOURCES) and path.endswith(('.c', '.h'))}
+    functions = {path: list(functions_of(text)) for path, text in sources.items()}
+    declared = headers_of(sources)
+    for path, text in texts.items():
+        bad += ['%s: %s' % (path, one) for one in check_text(path, text)]
+        if path.endswith('.md'):
+            bad += ['%s: %s' % (path, one) for one in check_width(path, text)]
+    for path, text in sources.items():
+        complaints = list(check_includes(path, text))
+        complaints += ['line %d: a function of %d lines' % (one.line, one.lines)
+                       for one in functions[path] if one.lines > FUNCTION_LINES_MAX]
+        if text.count('\n') > FILE_LINES_MAX:
+            complaints.append('longer than %d lines' % FILE_LINES_MAX)
+        if path.endswith('.c'):
+            complaints += check_header(path, [one for one in functions[path] if not one.is_static], declared)
+        bad += ['%s: %s' % (path, one) for one in complaints]
+    bad += figures(sources, functions)
+    bad += ['%s: not as clang-format has it' % path
+            for path in unformatted([path for path in texts if path.endswith(('.c', '.h'))])]
+    bad += ['%s: a binary file' % path for path in binaries()]
+    for one in bad:
+        print(one)
+    print('%s tidy: %d files' % ('not ok' if bad else 'ok', len(texts)))
     return 1 if bad else 0
 
 
 if __name__ == '__main__':
+    ROOT = sys.argv[1]
     sys.exit(main())
