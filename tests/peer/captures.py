@@ -141,12 +141,9 @@ def test_snapshot(t):
                             env=ust.env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     t.processes.append(live)
     t.replay(relay, 'burst', '--session', 'b', '--hostname', 'h', '--speed', '0', '--wait-viewer')
-    end = time.time() + peer.LIMIT
-    while not (os.path.isdir(out) and os.listdir(out)):
-        assert time.time() < end, 'no snapshot'
-        time.sleep(0.05)
+    peer.wait_until(lambda: os.path.isdir(out) and os.listdir(out), 'no snapshot')
     live.terminate()
-    said = live.communicate(timeout=peer.LIMIT)[1].decode()
+    said = peer.output(live)[1].decode()
     assert 'Snapshot recorded' in said, said
     assert len(babeltrace(out)) == 150
     done = subprocess.run([t.sillage, 'live', '--trigger', 'count.events > 0', '--on-trigger', 'lttng-snapshot a;b', relay.live],
@@ -197,8 +194,7 @@ def test_asked(t):
 
 
 def ask(t, at, *args):
-    return subprocess.run([t.sillage, 'capture', at] + list(args), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          timeout=peer.LIMIT)
+    return peer.run([t.sillage, 'capture', at] + list(args), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def test_control(t):
@@ -213,11 +209,11 @@ def test_control(t):
     assert stat.S_IMODE(os.stat(at).st_mode) == 0o600, oct(os.stat(at).st_mode)
     done = ask(t, at)
     assert done.returncode == 1 and 'no session is followed' in done.stderr.decode(), done.stderr.decode()
-    other = subprocess.run([t.sillage, 'live'] + options + [relay.live], stderr=subprocess.PIPE, timeout=peer.LIMIT)
+    other = peer.run([t.sillage, 'live'] + options + [relay.live], stderr=subprocess.PIPE)
     assert other.returncode == 1 and 'in use' in other.stderr.decode(), other.stderr.decode()
     for name in ('one', 'two'):
         t.replay(relay, 'burst', '--session', name, '--hostname', 'h', '--wait-viewer', '--live-timer', '100ms',
-                 '--linger', '20s', wait=False)
+                 '--linger', peer.LONG, wait=False)
     live.wait_for(lambda one: len({line['trace']['session'] for line in one.lines() if line['type'] == 'window'}) == 2)
     with socket.socket(socket.AF_UNIX) as bad, socket.socket(socket.AF_UNIX) as long:
         bad.connect(at)
@@ -247,7 +243,7 @@ def test_on_disk(t):
         if limit == 20000:
             resource.prlimit(live.process.pid, resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
         replay = t.replay(relay, 'burst', '--session', 's', '--hostname', 'h', '--wait-viewer', '--live-timer', '100ms',
-                          '--linger', '1h', wait=False)
+                          '--linger', peer.LONG, wait=False)
         live.wait_for(lambda one: one.said().count('stay in memory') == 1 if limit == 20000 else
                       on_disk(one.process.pid, on) > 10000)
         live.wait_for(lambda one: any(line['type'] == 'window' and line['seq'] == 1 for line in one.lines()))
@@ -269,7 +265,7 @@ def test_on_disk(t):
     for options, said in ((('--history-dir', t.scratch), 'is for --history'),
                           (('--history', '1s', '--history-dir', '/nowhere'), 'cannot be made there')):
         live = t.live(*options, relay.live)
-        assert live.process.wait(10) == 2 and said in live.said(), live.said()
+        assert peer.ended(live.process) == 2 and said in live.said(), live.said()
 
 
 def on_disk(pid, directory, cut=False, zeros=False):
