@@ -88,7 +88,7 @@ def test_burst(t):
     live = t.live('-a', 'count', '-i', '20ms', '--from', 'beginning', '--trigger', 'cpu.thread[comm=burst-*].run > 95% for 60ms',
                   '--trigger', 'cpu.busy > 80% for 1s', '--on-trigger', 'capture,report', '--history', '10s', '--before', '300ms', '--after',
                   '50ms', '--capture-dir', into, relay.live)
-    t.replay(relay, 'burst', '--session', 'b', '--hostname', 'h', '--wait-viewer', '--live-timer', '100ms')
+    t.play(live, relay, 'burst', '--session', 'b', '--hostname', 'h', '--live-timer', '100ms')
     lines = finished(live)
     fired = [line for line in lines if line['type'] == 'trigger']
     made = captured(lines)
@@ -140,7 +140,7 @@ def test_snapshot(t):
                                         'count.events > 0', '--on-trigger', 'lttng-snapshot flight', relay.live],
                             env=ust.env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     t.processes.append(live)
-    t.replay(relay, 'burst', '--session', 'b', '--hostname', 'h', '--speed', '0', '--wait-viewer')
+    t.replay(relay, 'burst', '--session', 'b', '--hostname', 'h', '--speed', '0', '--wait-viewer', '--linger', peer.LONG)
     peer.wait_until(lambda: os.path.isdir(out) and os.listdir(out), 'no snapshot')
     live.terminate()
     said = peer.output(live)[1].decode()
@@ -156,8 +156,8 @@ def test_range(t):
     relay, into = t.relay(), os.path.join(t.scratch, 'captures')
     live = t.live('-a', 'count', '-i', '10ms', '--from', 'beginning', '--trigger', 'count.events > 500',
                   '--history', '40ms', '--after', '10ms', '--capture-dir', into, relay.live)
-    t.replay(relay, 'small-packets', '--session', 's', '--hostname', 'h', '--speed', '0.5', '--wait-viewer',
-             '--live-timer', '100ms')
+    t.play(live, relay, 'small-packets', '--session', 's', '--hostname', 'h', '--speed', '0.5',
+           '--live-timer', '100ms')
     lines = finished(live)
     made = captured(lines)
     assert len(made) == 5, made
@@ -213,7 +213,7 @@ def test_control(t):
     assert other.returncode == 1 and 'in use' in other.stderr.decode(), other.stderr.decode()
     for name in ('one', 'two'):
         t.replay(relay, 'burst', '--session', name, '--hostname', 'h', '--wait-viewer', '--live-timer', '100ms',
-                 '--linger', peer.LONG, wait=False)
+                 '--linger', peer.LONG)
     live.wait_for(lambda one: len({line['trace']['session'] for line in one.lines() if line['type'] == 'window'}) == 2)
     with socket.socket(socket.AF_UNIX) as bad, socket.socket(socket.AF_UNIX) as long:
         bad.connect(at)
@@ -243,7 +243,7 @@ def test_on_disk(t):
         if limit == 20000:
             resource.prlimit(live.process.pid, resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
         replay = t.replay(relay, 'burst', '--session', 's', '--hostname', 'h', '--wait-viewer', '--live-timer', '100ms',
-                          '--linger', peer.LONG, wait=False)
+                          '--linger', peer.LONG)
         live.wait_for(lambda one: one.said().count('stay in memory') == 1 if limit == 20000 else
                       on_disk(one.process.pid, on) > 10000)
         live.wait_for(lambda one: any(line['type'] == 'window' and line['seq'] == 1 for line in one.lines()))
@@ -288,7 +288,7 @@ def test_room(t):
     relay, into = t.relay(), os.path.join(t.scratch, 'captures')
     live = t.live('-a', 'count', '-i', '50ms', '--from', 'beginning', '--trigger', 'count.events > 0 for 200ms',
                   '--history', '8K', '--capture-dir', into, relay.live)
-    t.replay(relay, 'small-packets', '--session', 's', '--hostname', 'h', '--wait-viewer', '--live-timer', '100ms')
+    t.play(live, relay, 'small-packets', '--session', 's', '--hostname', 'h', '--live-timer', '100ms')
     made = captured(finished(live))
     assert len(made) == 1 and not made[0]['complete'], made
     assert not described(made[0]['path'])['traces'][0]['has_all_kept'], made
@@ -306,7 +306,7 @@ def test_cannot_write(t):
                   '--history', '10s', '--capture-dir', into, relay.live)
     # (What it prints goes to a file, too, which is smaller than the trace's metadata.)
     resource.prlimit(live.process.pid, resource.RLIMIT_FSIZE, (200000, 200000))
-    t.replay(relay, 'small-packets', '--session', 's', '--hostname', 'h', '--wait-viewer', '--live-timer', '100ms')
+    t.play(live, relay, 'small-packets', '--session', 's', '--hostname', 'h', '--live-timer', '100ms')
     lines = finished(live)
     made = captured(lines)
     assert len(made) == 1 and 'File too large' in made[0]['error'] and 'path' not in made[0], made
@@ -324,8 +324,8 @@ def test_limits(t):
         live = t.live('-a', 'count', '-i', '10ms', '--from', 'beginning', '--trigger', 'count.events > 500',
                       '--history', '20ms', '--after', '0', '--capture-dir', into, *options,
                       relay.live + '/host/h/s%d' % count)
-        t.replay(relay, 'small-packets', '--session', 's%d' % count, '--hostname', 'h', '--wait-viewer',
-                 '--live-timer', '100ms')
+        t.play(live, relay, 'small-packets', '--session', 's%d' % count, '--hostname', 'h',
+               '--live-timer', '100ms')
         lines = live.finish()
         assert len(captured(lines)) == len(left_in(into)) == count, (captured(lines), left_in(into))
         assert len([line for line in lines if line['type'] == 'trigger']) == 5
@@ -342,7 +342,7 @@ def test_names(t):
     relay, into = t.relay(), os.path.join(t.scratch, 'captures')
     live = t.live('-a', 'count', '--from', 'beginning', '--history', '1h', '--trigger', 'count.events > 0',
                   '--capture-dir', into, relay.live)
-    t.replay(relay, 'burst', '--session', 'a b;$(c)', '--hostname', '-h*', '--wait-viewer', '--speed', '0')
+    t.play(live, relay, 'burst', '--session', 'a b;$(c)', '--hostname', '-h*', '--speed', '0')
     made = captured(finished(live))
     assert len(made) == 1, live.said()
     assert all(re.fullmatch(r'_h_-a_b___c_-\d{8}T\d{6}\.\d{3}Z(-\d+)?', name) for name in left_in(into)), left_in(into)
@@ -359,7 +359,7 @@ def test_killed(t):
                       '--captures-per-hour', '1000', '--history', '10s', '--after', '0', '--capture-dir', into,
                       relay.live + '/host/h/k%d' % i)
         process = t.replay(relay, 'small-packets', '--session', 'k%d' % i, '--hostname', 'h', '--wait-viewer',
-                           '--live-timer', '100ms', '--speed', '0.3', wait=False)
+                           '--live-timer', '100ms', '--speed', '0.3', '--linger', peer.LONG)
         live.wait_for(lambda one: [line for line in one.lines() if line['type'] == 'trigger'])
         time.sleep(chance.random() * 0.1)
         if i < 4:
