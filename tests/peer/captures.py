@@ -88,7 +88,7 @@ def test_burst(t):
     live = t.live('-a', 'count', '-i', '20ms', '--from', 'beginning', '--trigger', 'cpu.thread[comm=burst-*].run > 95% for 60ms',
                   '--trigger', 'cpu.busy > 80% for 1s', '--on-trigger', 'capture,report', '--history', '10s', '--before', '300ms', '--after',
                   '50ms', '--capture-dir', into, relay.live)
-    t.replay(relay, 'burst', '--session', 'b', '--hostname', 'h', '--wait-viewer', '--live-timer', '100ms')
+    t.play(live, relay, 'burst', '--session', 'b', '--hostname', 'h', '--live-timer', '100ms')
     lines = finished(live)
     fired = [line for line in lines if line['type'] == 'trigger']
     made = captured(lines)
@@ -140,13 +140,10 @@ def test_snapshot(t):
                                         'count.events > 0', '--on-trigger', 'lttng-snapshot flight', relay.live],
                             env=ust.env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     t.processes.append(live)
-    t.replay(relay, 'burst', '--session', 'b', '--hostname', 'h', '--speed', '0', '--wait-viewer')
-    end = time.time() + peer.LIMIT
-    while not (os.path.isdir(out) and os.listdir(out)):
-        assert time.time() < end, 'no snapshot'
-        time.sleep(0.05)
+    t.replay(relay, 'burst', '--session', 'b', '--hostname', 'h', '--speed', '0', '--wait-viewer', '--linger', peer.LONG)
+    peer.wait_until(lambda: os.path.isdir(out) and os.listdir(out), 'no snapshot')
     live.terminate()
-    said = live.communicate(timeout=peer.LIMIT)[1].decode()
+    said = peer.output(live)[1].decode()
     assert 'Snapshot recorded' in said, said
     assert len(babeltrace(out)) == 150
     done = subprocess.run([t.sillage, 'live', '--trigger', 'count.events > 0', '--on-trigger', 'lttng-snapshot a;b', relay.live],
@@ -159,8 +156,8 @@ def test_range(t):
     relay, into = t.relay(), os.path.join(t.scratch, 'captures')
     live = t.live('-a', 'count', '-i', '10ms', '--from', 'beginning', '--trigger', 'count.events > 500',
                   '--history', '40ms', '--after', '10ms', '--capture-dir', into, relay.live)
-    t.replay(relay, 'small-packets', '--session', 's', '--hostname', 'h', '--speed', '0.5', '--wait-viewer',
-             '--live-timer', '100ms')
+    t.play(live, relay, 'small-packets', '--session', 's', '--hostname', 'h', '--speed', '0.5',
+           '--live-timer', '100ms')
     lines = finished(live)
     made = captured(lines)
     assert len(made) == 5, made
@@ -197,8 +194,7 @@ def test_asked(t):
 
 
 def ask(t, at, *args):
-    return subprocess.run([t.sillage, 'capture', at] + list(args), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          timeout=peer.LIMIT)
+    return peer.run([t.sillage, 'capture', at] + list(args), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def test_control(t):
@@ -213,11 +209,11 @@ def test_control(t):
     assert stat.S_IMODE(os.stat(at).st_mode) == 0o600, oct(os.stat(at).st_mode)
     done = ask(t, at)
     assert done.returncode == 1 and 'no session is followed' in done.stderr.decode(), done.stderr.decode()
-    other = subprocess.run([t.sillage, 'live'] + options + [relay.live], stderr=subprocess.PIPE, timeout=peer.LIMIT)
+    other = peer.run([t.sillage, 'live'] + options + [relay.live], stderr=subprocess.PIPE)
     assert other.returncode == 1 and 'in use' in other.stderr.decode(), other.stderr.decode()
     for name in ('one', 'two'):
         t.replay(relay, 'burst', '--session', name, '--hostname', 'h', '--wait-viewer', '--live-timer', '100ms',
-                 '--linger', '20s', wait=False)
+                 '--linger', peer.LONG)
     live.wait_for(lambda one: len({line['trace']['session'] for line in one.lines() if line['type'] == 'window'}) == 2)
     with socket.socket(socket.AF_UNIX) as bad, socket.socket(socket.AF_UNIX) as long:
         bad.connect(at)
@@ -247,7 +243,7 @@ def test_on_disk(t):
         if limit == 20000:
             resource.prlimit(live.process.pid, resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
         replay = t.replay(relay, 'burst', '--session', 's', '--hostname', 'h', '--wait-viewer', '--live-timer', '100ms',
-                          '--linger', '1h', wait=False)
+                          '--linger', peer.LONG)
         live.wait_for(lambda one: one.said().count('stay in memory') == 1 if limit == 20000 else
                       on_disk(one.process.pid, on) > 10000)
         live.wait_for(lambda one: any(line['type'] == 'window' and line['seq'] == 1 for line in one.lines()))
@@ -269,7 +265,7 @@ def test_on_disk(t):
     for options, said in ((('--history-dir', t.scratch), 'is for --history'),
                           (('--history', '1s', '--history-dir', '/nowhere'), 'cannot be made there')):
         live = t.live(*options, relay.live)
-        assert live.process.wait(10) == 2 and said in live.said(), live.said()
+        assert peer.ended(live.process) == 2 and said in live.said(), live.said()
 
 
 def on_disk(pid, directory, cut=False, zeros=False):
@@ -292,7 +288,7 @@ def test_room(t):
     relay, into = t.relay(), os.path.join(t.scratch, 'captures')
     live = t.live('-a', 'count', '-i', '50ms', '--from', 'beginning', '--trigger', 'count.events > 0 for 200ms',
                   '--history', '8K', '--capture-dir', into, relay.live)
-    t.replay(relay, 'small-packets', '--session', 's', '--hostname', 'h', '--wait-viewer', '--live-timer', '100ms')
+    t.play(live, relay, 'small-packets', '--session', 's', '--hostname', 'h', '--live-timer', '100ms')
     made = captured(finished(live))
     assert len(made) == 1 and not made[0]['complete'], made
     assert not described(made[0]['path'])['traces'][0]['has_all_kept'], made
@@ -310,7 +306,7 @@ def test_cannot_write(t):
                   '--history', '10s', '--capture-dir', into, relay.live)
     # (What it prints goes to a file, too, which is smaller than the trace's metadata.)
     resource.prlimit(live.process.pid, resource.RLIMIT_FSIZE, (200000, 200000))
-    t.replay(relay, 'small-packets', '--session', 's', '--hostname', 'h', '--wait-viewer', '--live-timer', '100ms')
+    t.play(live, relay, 'small-packets', '--session', 's', '--hostname', 'h', '--live-timer', '100ms')
     lines = finished(live)
     made = captured(lines)
     assert len(made) == 1 and 'File too large' in made[0]['error'] and 'path' not in made[0], made
@@ -328,8 +324,8 @@ def test_limits(t):
         live = t.live('-a', 'count', '-i', '10ms', '--from', 'beginning', '--trigger', 'count.events > 500',
                       '--history', '20ms', '--after', '0', '--capture-dir', into, *options,
                       relay.live + '/host/h/s%d' % count)
-        t.replay(relay, 'small-packets', '--session', 's%d' % count, '--hostname', 'h', '--wait-viewer',
-                 '--live-timer', '100ms')
+        t.play(live, relay, 'small-packets', '--session', 's%d' % count, '--hostname', 'h',
+               '--live-timer', '100ms')
         lines = live.finish()
         assert len(captured(lines)) == len(left_in(into)) == count, (captured(lines), left_in(into))
         assert len([line for line in lines if line['type'] == 'trigger']) == 5
@@ -346,7 +342,7 @@ def test_names(t):
     relay, into = t.relay(), os.path.join(t.scratch, 'captures')
     live = t.live('-a', 'count', '--from', 'beginning', '--history', '1h', '--trigger', 'count.events > 0',
                   '--capture-dir', into, relay.live)
-    t.replay(relay, 'burst', '--session', 'a b;$(c)', '--hostname', '-h*', '--wait-viewer', '--speed', '0')
+    t.play(live, relay, 'burst', '--session', 'a b;$(c)', '--hostname', '-h*', '--speed', '0')
     made = captured(finished(live))
     assert len(made) == 1, live.said()
     assert all(re.fullmatch(r'_h_-a_b___c_-\d{8}T\d{6}\.\d{3}Z(-\d+)?', name) for name in left_in(into)), left_in(into)
@@ -363,7 +359,7 @@ def test_killed(t):
                       '--captures-per-hour', '1000', '--history', '10s', '--after', '0', '--capture-dir', into,
                       relay.live + '/host/h/k%d' % i)
         process = t.replay(relay, 'small-packets', '--session', 'k%d' % i, '--hostname', 'h', '--wait-viewer',
-                           '--live-timer', '100ms', '--speed', '0.3', wait=False)
+                           '--live-timer', '100ms', '--speed', '0.3', '--linger', peer.LONG)
         live.wait_for(lambda one: [line for line in one.lines() if line['type'] == 'trigger'])
         time.sleep(chance.random() * 0.1)
         if i < 4:

@@ -4,6 +4,10 @@
 Each test starts its own relayd on free loopback ports with its own output directory, and
 kills it at the end.  Prints TAP-like lines; a test whose peer is missing is skipped.
 
+A busy machine breaks no test.  Each one waits for events, not for a time, and gives up by the clock
+of guard.Asleep only.  Replays linger for LONG and are ended by the test.  What has to happen while a
+trace is played is tried again at a lower speed if the trace was over before (see slower()).
+
 usage: peer.py SILLAGE APP DATA [--only NAME]      APP: the traced program of app.c
 """
 import collections
@@ -26,15 +30,73 @@ import time
 import urllib.error
 import urllib.request
 
-LIMIT = 60  # seconds for anything
-LANES = 6   # tests at once
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+import guard  # noqa: E402
+
+LIMIT = 60  # seconds for anything, by ASLEEP
+LONG = '24h'  # for what the test itself ends
+LANES = 6  # tests at once
+POLL_S = 0.02
+ASLEEP = guard.Asleep(period_s=0.2)
 
 
 class Skip(Exception):
     pass
 
 
+def wait_until(what, why='waited in vain'):
+    """Until @what() is true.  @why: a text, or a function that makes it."""
+    end = ASLEEP.now() + LIMIT
+    while not what():
+        assert ASLEEP.now() < end, why() if callable(why) else why
+        time.sleep(POLL_S)
+
+
+def output(process, given=None):
+    """What it wrote to its pipes, once it has ended."""
+    end = ASLEEP.now() + LIMIT
+    while True:
+        try:
+            return process.communicate(given, timeout=0.5)
+        except subprocess.TimeoutExpired:
+            if ASLEEP.now() > end:
+                process.kill()
+                raise AssertionError('it does not end: %s' % process.args) from None
+
+
+def ended(process):
+    """Its exit status, once it has ended."""
+    end = ASLEEP.now() + LIMIT
+    while True:
+        try:
+            return process.wait(timeout=0.5)
+        except subprocess.TimeoutExpired:
+            assert ASLEEP.now() < end, 'it does not end: %s' % process.args
+
+
+def run(command, **options):
+    """As subprocess.run() with a time limit, by ASLEEP."""
+    process = subprocess.Popen(command, **options)
+    out, err = output(process)
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+def slower(speed):
+    """Speeds of a replay, for as long as it is over before the test has seen what it has to see."""
+    while True:
+        yield '%g' % speed
+        speed /= 4
+
+
+def longer(seconds):
+    """Times to linger, for as long as a session ends before its viewer has what it needs."""
+    while True:
+        yield '%g' % seconds
+        seconds *= 4
+
+
 PORTS = itertools.cycle(random.sample(range(20000, 32000, 3), 4000))  # that nobody gets by chance
+TAKEN = []  # a name for each of our ports, so that tests that run beside us leave them alone
 
 
 def free_ports():
@@ -42,11 +104,15 @@ def free_ports():
     for _ in range(100):
         port = next(PORTS)
         sockets = [socket.socket() for _ in range(3)]
+        name = socket.socket(socket.AF_UNIX)
         try:
+            name.bind('\0sillage-peer-%d' % port)
             for i, one in enumerate(sockets):
                 one.bind(('127.0.0.1', port + i))
+            TAKEN.append(name)
             return port
         except OSError:
+            name.close()
             continue
         finally:
             for one in sockets:
@@ -54,14 +120,13 @@ def free_ports():
     raise Skip('no free ports')
 
 
-def wait_port(host, port):
-    end = time.time() + LIMIT
-    while time.time() < end:
+def wait_port(host, port, process):
+    def listens():
+        assert process.poll() is None, 'what should listen on port %d has ended' % port
         with socket.socket(socket.AF_INET6 if ':' in host else socket.AF_INET) as probe:
-            if probe.connect_ex((host, port)) == 0:
-                return
-        time.sleep(0.02)
-    raise AssertionError('nothing listens on port %d' % port)
+            return probe.connect_ex((host, port)) == 0
+
+    wait_until(listens, 'nothing listens on port %d' % port)
 
 
 class Relay:
@@ -80,11 +145,26 @@ class Relay:
             ['lttng-relayd', '-o', os.path.join(self.scratch, 'relay'), '-C', urls[0], '-D', urls[1],
              '-L', urls[2]], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for i in range(3):
-            wait_port(self.host, self.port + i)
+            wait_port(self.host, self.port + i, self.process)
 
     def stop(self, number=signal.SIGTERM):
         self.process.send_signal(number)
-        self.process.wait(LIMIT)
+        ended(self.process)
+
+    def wait_stored(self, session, trace):
+        """Until all packets of @trace, a directory of streams, have come to the relay."""
+        wanted = {name: os.path.getsize(os.path.join(trace, name)) for name in os.listdir(trace)
+                  if name not in ('index', 'metadata')}
+
+        def is_there():
+            found = collections.Counter()
+            for place, _, names in os.walk(os.path.join(self.scratch, 'relay')):
+                for name in names:
+                    if name in wanted and session in place:
+                        found[name] += os.path.getsize(os.path.join(place, name))
+            return all(found[name] >= size for name, size in wanted.items())
+
+        wait_until(is_there, 'not all of %s is sent' % trace)
 
     def url(self, scheme):
         return '%s6://[%s]' % (scheme, self.host) if ':' in self.host else '%s://%s' % (scheme, self.host)
@@ -104,8 +184,10 @@ class Live:
     def __init__(self, test, *args, env=None):
         base = os.path.join(test.scratch, 'live-%d' % time.monotonic_ns())
         self.out, self.err = base + '.out', base + '.err'
+        self.known, self.offset = [], 0
+        # Of --grace: a stream may be silent for long when the machine is busy.
         with open(self.out, 'w') as out, open(self.err, 'w') as err:
-            self.process = subprocess.Popen([test.sillage, 'live', '-f', 'json'] + list(args),
+            self.process = subprocess.Popen([test.sillage, 'live', '-f', 'json', '--grace', LONG] + list(args),
                                             stdout=out, stderr=err, env=env)
 
     def said(self):
@@ -113,16 +195,24 @@ class Live:
             return err.read()
 
     def lines(self):
-        with open(self.out) as out:
-            return [json.loads(line) for line in out.read().splitlines(True) if line.endswith('\n')]
+        """All that it has printed so far; only what is new is parsed."""
+        with open(self.out, 'rb') as out:
+            out.seek(self.offset)
+            new = out.read()
+        new = new[:new.rfind(b'\n') + 1]
+        self.offset += len(new)
+        self.known += [json.loads(line) for line in new.splitlines()]
+        return list(self.known)
 
-    def wait_for(self, what, limit=LIMIT):
+    def wait_for(self, what):
         """Until @what(self) is true."""
-        end = time.time() + limit
-        while not what(self):
-            assert time.time() < end, 'waited in vain; it said: ' + self.said()
-            assert self.process.poll() is None or what(self), 'it ended: ' + self.said()
-            time.sleep(0.02)
+        def is_so():
+            has_ended = self.process.poll() is not None
+            found = what(self)
+            assert found or not has_ended, 'it ended: ' + self.said()
+            return found
+
+        wait_until(is_so, lambda: 'waited in vain; it said: ' + self.said())
 
     def wait_said(self, text):
         self.wait_for(lambda live: text in live.said())
@@ -130,7 +220,7 @@ class Live:
     def finish(self, number=None, status=0):
         if number:
             self.process.send_signal(number)
-        got = self.process.wait(LIMIT)
+        got = ended(self.process)
         assert got == status, 'exit status %d: %s' % (got, self.said())
         return self.lines()
 
@@ -182,13 +272,27 @@ class Test:
         self.processes.append(live.process)
         return live
 
-    def replay(self, relay, trace, *args, wait=True):
+    def replay(self, relay, trace, *args):
         process = subprocess.Popen([self.sillage, 'replay', '-q', os.path.join(self.data, trace),
                                     '--to', relay.control] + list(args))
         self.processes.append(process)
-        if wait:
-            assert process.wait(LIMIT) == 0, 'replay failed'
         return process
+
+    def play(self, live, relay, trace, *args):
+        """All of a trace to @live.  The session does not end before the relay has all packets and @live has
+        the streams: a viewer that has attached still has to ask for them, which --wait-viewer cannot see."""
+        before = live.said().count('attached')
+        process = self.replay(relay, trace, '--wait-viewer', '--linger', LONG, *args)
+        live.wait_for(lambda one: one.said().count('attached') > before)
+        self.stop_replay(process, relay, trace, args[args.index('--session') + 1])
+
+    def stop_replay(self, process, relay, trace, session):
+        """Ends the session when all of @trace has been sent."""
+        path = os.path.join(self.data, trace)
+        kernel = os.path.join(path, 'kernel')
+        relay.wait_stored(session, kernel if os.path.isdir(kernel) else path)
+        process.terminate()
+        assert ended(process) == 0, 'replay failed'
 
     def analyze(self, trace, *args):
         out = subprocess.run([self.sillage, 'analyze', '-q', '-f', 'json'] + list(args) +
@@ -215,13 +319,17 @@ def test_kernel_replay(t):
     relay = t.relay()
     for trace, speed in (('io-mix', '0'), ('burst', '4'), ('small-packets', '1'), ('lost-events', '0'),
                          ('sched-compact', '0')):
-        live = t.live('-a', 'all', '-i', '100ms', '--from', 'beginning', relay.live + '/host/h/' + trace)
-        t.replay(relay, trace, '--session', trace, '--hostname', 'h', '--speed', speed, '--wait-viewer',
-                 '--live-timer', '100ms')
-        lines = live.finish()
-        check_sums(lines)
-        total = totals(lines)[0]
         wanted = t.analyze(trace, '-i', '100ms', '-a', 'all')
+        for attempt in itertools.count():
+            session = '%s-%d' % (trace, attempt)
+            live = t.live('-a', 'all', '-i', '100ms', '--from', 'beginning', relay.live + '/host/h/' + session)
+            t.play(live, relay, trace, '--session', session, '--hostname', 'h', '--speed', speed, '--live-timer', '100ms')
+            lines = live.finish()
+            check_sums(lines)
+            total = totals(lines)[0]
+            if total['end'] <= wanted['end']:
+                break
+            # A second went by before the session ended: an idle trace has its last window closed.
         del total['trace'], wanted['trace']
         assert total == wanted, '%s: live differs from analyze: %s' % (
             trace, [key for key in wanted if total.get(key) != wanted[key]])
@@ -236,7 +344,7 @@ def test_ipv6(t):
             raise Skip('no ::1') from None
     relay = t.relay('::1')
     live = t.live('-i', '100ms', '--from', 'beginning', relay.live + '/host/h/six')
-    t.replay(relay, 'burst', '--session', 'six', '--hostname', 'h', '--speed', '0', '--wait-viewer')
+    t.play(live, relay, 'burst', '--session', 'six', '--hostname', 'h', '--speed', '0')
     assert figures(totals(live.finish())[0]) == figures(t.analyze('burst', '-i', '100ms'))
     subprocess.run([t.sillage, 'list', '-q', relay.live.replace('net6', 'net')], stdout=subprocess.DEVNULL, check=True)
 
@@ -254,7 +362,7 @@ def test_ctf2(t):
             shutil.copy(os.path.join(plain, name), trace)
     relay = t.relay()
     live = t.live('-i', '100ms', '--from', 'beginning', relay.live + '/host/h/two')
-    t.replay(relay, trace, '--session', 'two', '--hostname', 'h', '--speed', '0', '--wait-viewer')
+    t.play(live, relay, trace, '--session', 'two', '--hostname', 'h', '--speed', '0')
     lines = live.finish()
     check_sums(lines)
     assert figures(totals(lines)[0]) == figures(t.analyze(trace, '-i', '100ms')), 'live differs from analyze'
@@ -266,7 +374,7 @@ def test_back_pressure(t):
     relay = t.relay()
     live = t.live('-i', '100ms', '--max-memory', '20K', '--chunk-size', '4K', '--from', 'beginning',
                   relay.live + '/host/h/bp')
-    t.replay(relay, 'io-mix', '--session', 'bp', '--hostname', 'h', '--speed', '0', '--wait-viewer')
+    t.play(live, relay, 'io-mix', '--session', 'bp', '--hostname', 'h', '--speed', '0')
     assert figures(totals(live.finish())[0]) == figures(t.analyze('io-mix', '-i', '100ms'))
 
 
@@ -274,10 +382,15 @@ def test_no_workers(t):
     """All in one thread: who makes room is who asks for more."""
     relay = t.relay()
     live = t.live('-i', '100ms', '-j', '0', '--chunk-size', '4K', '--from', 'beginning', relay.live + '/host/h/alone')
-    begin = time.monotonic()
-    t.replay(relay, 'small-packets', '--session', 'alone', '--hostname', 'h', '--speed', '0', '--wait-viewer')
+    replay = t.replay(relay, 'small-packets', '--session', 'alone', '--hostname', 'h', '--speed', '0', '--wait-viewer',
+                      '--linger', LONG)
+    at_work = [guard.Process(one.pid) for one in (relay.process, live.process, replay)]
+    asleep = guard.Asleep(lambda: at_work, period_s=POLL_S)
+    live.wait_said('attached to')
+    t.stop_replay(replay, relay, 'small-packets', 'alone')
     assert figures(totals(live.finish())[0]) == figures(t.analyze('small-packets', '-i', '100ms'))
-    assert time.monotonic() - begin < 5, 'it waits for a timer each time'
+    asleep.stop()
+    assert asleep.now() < 5, 'it waits for a timer each time'
 
 
 def test_on_lag(t):
@@ -289,8 +402,10 @@ def test_on_lag(t):
         session = 'skips' if skips else 'keeps'
         live = t.live('-a', 'count', '-i', '50ms', '--from', 'beginning', *options,
                       proxy.url + '/host/*/' + session)
-        t.replay(relay, os.path.join('small-packets', 'kernel'), '--as-now', '--speed', '1', '--session',
-                 session, '--live-timer', '50ms', '--linger', '9s', wait=False)
+        replay = t.replay(relay, os.path.join('small-packets', 'kernel'), '--as-now', '--speed', '1', '--session',
+                          session, '--live-timer', '50ms', '--wait-viewer', '--linger', LONG)
+        live.wait_said('meanwhile is a gap' if skips else 'attached to')
+        t.stop_replay(replay, relay, 'small-packets', session)
         live.wait_for(lambda one: totals(one.lines()))
         assert ('s behind' in live.said()) == skips, live.said()
         total = totals(live.finish(signal.SIGTERM))[-1]['count']
@@ -304,7 +419,7 @@ def test_on_lag(t):
 def test_names(t):
     """A relay by its name; one that has none; one that is not there, of which each address is tried."""
     relay = t.relay()
-    t.replay(relay, os.path.join(t.data, 'burst', 'kernel'), '--linger', '5s', wait=False)
+    t.replay(relay, os.path.join(t.data, 'burst', 'kernel'), '--linger', LONG)
     live = t.live('-a', 'count', '--from', 'beginning', relay.live.replace('127.0.0.1', 'localhost'))
     live.wait_for(lambda one: any(line['type'] == 'window' for line in one.lines()))
     live.finish(signal.SIGTERM)
@@ -320,16 +435,24 @@ def test_loop_and_list(t):
     """replay --loop plays whole sessions one after the other; list shows them."""
     relay = t.relay()
     live = t.live('--from', 'beginning', relay.live)
-    replay = t.replay(relay, 'io-mix', '--session', 'lp', '--hostname', 'h', '--speed', '0', '--loop', '2',
-                      '--linger', '1s', wait=False)
+    replay = t.replay(relay, 'io-mix', '--session', 'lp', '--hostname', 'h', '--speed', '0', '--linger', LONG)
     live.wait_said('attached to')
     out = subprocess.run([t.sillage, 'list', '-f', 'json', relay.live], stdout=subprocess.PIPE, check=True)
     found = json.loads(out.stdout.decode())
     assert (found['host'], found['session'], found['streams'], found['viewers']) == ('h', 'lp', 3, 1), found
-    assert replay.wait(LIMIT) == 0
-    live.wait_for(lambda one: len(totals(one.lines())) == 2)
+    t.stop_replay(replay, relay, 'io-mix', 'lp')
+    live.wait_for(lambda one: len(totals(one.lines())) == 1)
+    for linger in longer(0.25):
+        before, lost = len(totals(live.lines())), live.said().count('is gone')
+        replay = t.replay(relay, 'io-mix', '--session', 'lp', '--hostname', 'h', '--speed', '0', '--loop', '2',
+                          '--linger', linger + 's', '--wait-viewer')
+        assert ended(replay) == 0
+        live.wait_for(lambda one: len(totals(one.lines())) - before + one.said().count('is gone') - lost == 2)
+        if live.said().count('is gone') == lost:
+            break  # else it was over before its streams were known
     wanted = t.analyze('io-mix')['count']['events']
-    assert [line['count']['events'] for line in totals(live.finish(signal.SIGTERM))] == [wanted, wanted]
+    found = [line['count']['events'] for line in totals(live.finish(signal.SIGTERM))]
+    assert len(found) >= 3 and found == [wanted] * len(found), found
 
 
 # ---- a scripted relay ----
@@ -440,14 +563,17 @@ def test_scripted(t):
     cases += [(2, 'huge', '4294967295 sessions'), (6, 'huge', 'bytes of metadata, the limit'),
               (5, 'huge', 'bytes of a packet'), (3, 'status', 'no longer knows the session'),
               (5, 'status', 'a packet is lost')]
-    for command, how, said in cases:
-        relay = Scripted(t, command, how)
-        live = t.live('-a', 'count', '--from', 'beginning', relay.url)
+    relays = [Scripted(t, command, how) for command, how, _ in cases]
+    lives = [t.live('-a', 'count', '--from', 'beginning', relay.url) for relay in relays]
+    for (command, how, said), relay, live in zip(cases, relays, lives):
         live.wait_said(said)
-        time.sleep(0.3)  # it must not be said again and again
+        if how == 'status':  # it is not tried again, so that it is said once
+            time.sleep(0.3)
+        elif command != 2:  # it is tried again, and not said each time
+            live.wait_for(lambda one, relay=relay, said=said: relay.seen['fault'] - one.said().count(said) >= 2)
         lines = live.finish(signal.SIGTERM)
         assert relay.seen['fault'] > 0 and lines[-1]['type'] == 'end', (command, how)
-        assert live.said().count(said) <= 2, live.said()
+        assert live.said().count(said) <= (1 if how == 'status' else relay.seen['fault']), live.said()
         relay.listener.close()
     live = t.live('--from', 'beginning', Scripted(t, 1, 'version').url)
     live.finish(status=1)
@@ -485,7 +611,7 @@ class Proxy:
         self.rate = rate  # bytes per second to sillage
         self.port, self.rng, self.faults, self.lies = port, random.Random(seed), faults, lies
         self.is_calm = self.is_down = False
-        self.connections, self.ends = 0, []
+        self.connections, self.refused, self.ends = 0, 0, []
         self.listener = socket.socket()
         self.listener.bind(('127.0.0.1', 0))
         self.listener.listen(64)
@@ -502,6 +628,7 @@ class Proxy:
             if self.is_down:
                 viewer.close()
                 relay.close()
+                self.refused += 1
                 continue
             self.connections += 1
             self.ends += viewer, relay
@@ -514,6 +641,15 @@ class Proxy:
             for source, sink, to_viewer in ((viewer, relay, False), (relay, viewer, True)):
                 threading.Thread(target=self.pump, daemon=True,
                                  args=(source, sink, fault if to_viewer else None, after, seed, to_viewer)).start()
+
+    def calm_down(self, live):
+        """No more faults, and what they cut is known to @live, whose session is attached again."""
+        self.is_calm = True
+        self.cut_all()
+        live.wait_for(lambda one: self.refused >= 3)  # so @live has been through its loop since then
+        before = live.said().count('attached again')
+        self.is_down = False
+        live.wait_for(lambda one: one.said().count('attached again') > before)
 
     def cut_all(self):
         """Nothing goes through until is_down is False."""
@@ -567,14 +703,14 @@ def test_chaos_network(t):
         relay = t.relay()
         trace = random.Random(seed).choice(('io-mix', 'small-packets', 'migrate', 'idle-gaps'))
         wanted = t.analyze(os.path.join(trace, 'kernel'), '-a', 'count')
-        replay = t.replay(relay, os.path.join(trace, 'kernel'), '--speed', '0', '--linger', '60s', wait=False)
+        replay = t.replay(relay, os.path.join(trace, 'kernel'), '--speed', '0', '--linger', LONG)
         proxy = Proxy(relay.port + 2, seed, 12)
-        live = t.live('-a', 'count', '--from', 'beginning', '--grace', '60s', proxy.url)
+        live = t.live('-a', 'count', '--from', 'beginning', proxy.url)
         try:
             live.wait_said('attached to')
+            relay.wait_stored('', os.path.join(t.data, trace, 'kernel'))
             time.sleep(2)
-            proxy.is_calm = True
-            time.sleep(3)  # a lost connection is tried again after two seconds at most
+            proxy.calm_down(live)
             replay.send_signal(signal.SIGTERM)  # the session closes: the total comes
             live.wait_for(lambda one: totals(one.lines()))
             got = totals(live.finish(signal.SIGTERM))[-1]
@@ -593,20 +729,36 @@ def test_clock_steps(t):
         with open(clock, 'r+b', buffering=0) as file:  # which is mapped: never shorter than that
             file.write(struct.pack('=q', seconds * 10**9))
 
-    with open(clock, 'wb') as file:
-        file.write(bytes(8))
-    relay = t.relay()
-    live = t.live('-a', 'count,cpu', '-i', '20ms', '--from', 'beginning', '--on-lag', 'skip', '--lag-limit', '1s', relay.live,
-                  env=dict(os.environ, LD_PRELOAD=shim, SILLAGE_CLOCK=clock,
-                           ASAN_OPTIONS=os.environ.get('ASAN_OPTIONS', '') + ':verify_asan_link_order=0'))
-    t.replay(relay, 'small-packets', '--session', 's', '--speed', '0.12', '--as-now', '--wait-viewer', '--live-timer', '100ms', wait=False)
-    live.wait_for(lambda one: one.lines())
-    time.sleep(1)  # nothing is skipped just after attaching
-    for seconds in (3600, -3600, 86400, 0):
+    def has_seen(live, seconds):
+        """The step in a window of later; or not, since the trace is over."""
+        known = len(live.lines())
         step(seconds)
-        live.wait_for(lambda one: any(abs(line['lag_ns'] / 1e9 - seconds) < 60 for line in one.lines() if line['type'] == 'window'))
-    live.wait_for(lambda one: totals(one.lines()))
-    lines = live.finish(signal.SIGTERM)
+
+        def is_in(lines):
+            return any(abs(line['lag_ns'] / 1e9 - seconds) < 1000 for line in lines[known:] if line['type'] == 'window')
+
+        live.wait_for(lambda one: is_in(one.lines()) or totals(one.lines()) or 'is gone' in one.said())
+        return is_in(live.lines())
+
+    relay = t.relay()
+    for speed in slower(0.12):
+        with open(clock, 'wb') as file:
+            file.write(bytes(8))
+        session = 's' + speed
+        live = t.live('-a', 'count,cpu', '-i', '20ms', '--from', 'beginning', '--on-lag', 'skip', '--lag-limit', '15m',
+                      relay.live + '/host/*/' + session,
+                      env=dict(os.environ, LD_PRELOAD=shim, SILLAGE_CLOCK=clock,
+                               ASAN_OPTIONS=os.environ.get('ASAN_OPTIONS', '') + ':verify_asan_link_order=0'))
+        t.replay(relay, 'small-packets', '--session', session, '--speed', speed, '--as-now', '--wait-viewer',
+                 '--live-timer', '100ms')
+        live.wait_for(lambda one: one.lines())
+        time.sleep(1)  # nothing is skipped just after attaching
+        # The steps alone make it skip nothing; but it may, besides, have been half a second behind.
+        if all(has_seen(live, seconds) for seconds in (3600, -3600, 86400, 0)) and 's behind' not in live.said():
+            live.wait_for(lambda one: totals(one.lines()))
+            lines = live.finish(signal.SIGTERM)
+            break
+        live.finish(signal.SIGTERM)
     assert 's behind' not in live.said(), live.said()
     check_sums(lines)
     assert totals(lines)[0]['count'] == t.analyze('small-packets', '-a', 'count')['count']
@@ -615,10 +767,10 @@ def test_clock_steps(t):
 def test_disk_full(t):
     """Nowhere to write to: it says so and ends, whoever it is that wants its output."""
     relay = t.relay()
-    t.replay(relay, 'burst', '--session', 's', '--speed', '0', '--linger', '60s', wait=False)
+    t.replay(relay, 'burst', '--session', 's', '--speed', '0', '--linger', LONG)
     for form in ('json', 'text'):
-        done = subprocess.run([t.sillage, 'live', '-f', form, '-o', '/dev/full', '-i', '100ms', '--from', 'beginning', relay.live],
-                              stderr=subprocess.PIPE, timeout=LIMIT)
+        done = run([t.sillage, 'live', '-f', form, '-o', '/dev/full', '-i', '100ms', '--from', 'beginning', relay.live],
+                   stderr=subprocess.PIPE)
         assert done.returncode == 1, done
         assert b'/dev/full: No space left on device' in done.stderr, done.stderr
 
@@ -627,12 +779,13 @@ def test_chaos_lies(t):
     """Bits that change on the way: no crash, no hang; it ends when it is told to."""
     seed = chaos_seed()
     relay = t.relay()
-    t.replay(relay, os.path.join('io-mix', 'kernel'), '--speed', '0', '--linger', '60s', wait=False)
+    t.replay(relay, os.path.join('io-mix', 'kernel'), '--speed', '0', '--linger', LONG)
     proxy = Proxy(relay.port + 2, seed, 1 << 30, lies=True)
     live = t.live('-a', 'count,cpu,io', '--from', 'beginning', proxy.url)
+    live.wait_for(lambda one: proxy.connections > 0)  # it has its signal handlers
     time.sleep(int(os.environ.get('SILLAGE_CHAOS_SECONDS', 5)))
     live.process.send_signal(signal.SIGTERM)
-    assert live.process.wait(LIMIT) in (0, 1, 3), 'seed %d: %s' % (seed, live.said())
+    assert ended(live.process) in (0, 1, 3), 'seed %d: %s' % (seed, live.said())
 
 
 def test_chaos_signals(t):
@@ -657,7 +810,7 @@ def test_chaos_signals(t):
             relay.start()
         elif what == 'play':
             t.replay(relay, os.path.join(rng.choice(('burst', 'io-mix')), 'kernel'), '--speed',
-                     rng.choice(('0', '10')), '--session', 's%d' % next(names), wait=False)
+                     rng.choice(('0', '10')), '--session', 's%d' % next(names))
         assert live.process.poll() is None, 'seed %d: it ended: %s' % (seed, live.said())
         time.sleep(rng.uniform(0, 0.3))
     try:
@@ -673,29 +826,36 @@ def test_babeltrace(t):
     relay = t.relay()
     url = relay.live + '/host/h/bt'
     replay = t.replay(relay, 'io-mix', '--session', 'bt', '--hostname', 'h', '--speed', '0',
-                      '--wait-viewer', '--linger', '2s', wait=False)
-    for _ in range(LIMIT * 10):
-        out = subprocess.run([t.sillage, 'list', '-f', 'json', relay.live], stdout=subprocess.PIPE, check=True)
-        if b'"session":"bt"' in out.stdout:
-            break
-        time.sleep(0.1)
-    out = subprocess.run(['babeltrace2', '-i', 'lttng-live', url], stdout=subprocess.PIPE,
-                         stderr=subprocess.DEVNULL, timeout=LIMIT)
-    assert replay.wait(LIMIT) == 0
-    assert len(out.stdout.splitlines()) == t.analyze('io-mix')['count']['events']
+                      '--wait-viewer', '--linger', LONG)
+    wait_until(lambda: b'"session":"bt"' in subprocess.run(
+        [t.sillage, 'list', '-f', 'json', relay.live], stdout=subprocess.PIPE, check=True).stdout)
+    path = os.path.join(t.scratch, 'printed')
+    with open(path, 'wb') as printed:
+        viewer = subprocess.Popen(['babeltrace2', '-i', 'lttng-live', url], stdout=printed, stderr=subprocess.DEVNULL)
+    t.processes.append(viewer)
+    # It has nothing of a session that ends before it knows the streams.
+    wait_until(lambda: os.path.getsize(path) > 0, 'babeltrace2 prints nothing')
+    t.stop_replay(replay, relay, 'io-mix', 'bt')
+    assert ended(viewer) == 0
+    with open(path, 'rb') as printed:
+        assert len(printed.readlines()) == t.analyze('io-mix')['count']['events']
 
 
 def test_two_sessions(t):
     """Two sessions at once by a pattern, one ends before the other; a third comes later."""
     relay = t.relay()
     live = t.live('-i', '100ms', '--from', 'beginning', relay.live + '/host/h*/s?')
-    first = t.replay(relay, 'burst', '--session', 's1', '--hostname', 'ha', '--wait-viewer', wait=False)
-    second = t.replay(relay, 'io-mix', '--session', 's2', '--hostname', 'hb', '--wait-viewer', wait=False)
-    other = t.replay(relay, 'io-mix', '--session', 'not', '--hostname', 'hb', '--speed', '0', wait=False)
-    for process in (first, second, other):
-        assert process.wait(LIMIT) == 0
+    first = t.replay(relay, 'burst', '--session', 's1', '--hostname', 'ha', '--speed', '0', '--wait-viewer',
+                     '--linger', LONG)
+    second = t.replay(relay, 'io-mix', '--session', 's2', '--hostname', 'hb', '--speed', '0', '--wait-viewer',
+                      '--linger', LONG)
+    other = t.replay(relay, 'io-mix', '--session', 'not', '--hostname', 'hb', '--speed', '0')
+    live.wait_for(lambda one: one.said().count('attached to') == 2)
+    t.stop_replay(second, relay, 'io-mix', 's2')
+    t.stop_replay(first, relay, 'burst', 's1')
+    assert ended(other) == 0
     live.wait_for(lambda one: len(totals(one.lines())) == 2)
-    t.replay(relay, 'small-packets', '--session', 's3', '--hostname', 'hc', '--wait-viewer')
+    t.play(live, relay, 'small-packets', '--session', 's3', '--hostname', 'hc', '--speed', '0')
     live.wait_for(lambda one: len(totals(one.lines())) == 3)
     lines = live.finish(signal.SIGTERM)
     check_sums(lines)
@@ -708,15 +868,14 @@ def test_watched(t):
     """A session that another viewer has: said, and taken when it is free."""
     relay = t.relay()
     url = relay.live + '/host/h/w'
-    replay = t.replay(relay, 'io-mix', '--session', 'w', '--hostname', 'h', '--linger', '20s', wait=False)
+    replay = t.replay(relay, 'io-mix', '--session', 'w', '--hostname', 'h', '--linger', LONG)
     first = t.live('--from', 'beginning', url)
     first.wait_said('attached to')
     second = t.live('--from', 'beginning', url)
     second.wait_said('another viewer')
     first.finish(signal.SIGINT)
     second.wait_said('attached to')
-    replay.send_signal(signal.SIGTERM)
-    assert replay.wait(LIMIT) == 0
+    t.stop_replay(replay, relay, 'io-mix', 'w')
     lines = second.finish()
     assert totals(lines)[0]['count']['events'] == t.analyze('io-mix')['count']['events']
 
@@ -729,14 +888,15 @@ def test_one_of_two_ends(t):
     ends = []
     for count, trace in enumerate((os.path.join('burst', 'kernel'), 'ust'), 1):
         ends.append(t.replay(relay, trace, '--session', 'two', '--hostname', 'h', '--speed', '0', '--live-timer',
-                             '100ms', '--linger', '60s', wait=False))
+                             '100ms', '--linger', LONG))
         live.wait_for(lambda one, count=count: one.said().count('attached to') == count)
     proxy.cut_all()
     live.wait_said('trying again')
     ends[0].send_signal(signal.SIGTERM)
-    assert ends[0].wait(LIMIT) == 0
+    assert ended(ends[0]) == 0
     proxy.is_down = False
     live.wait_said('attached again')
+    relay.wait_stored('two', os.path.join(t.data, 'ust'))
     ends[1].send_signal(signal.SIGTERM)
     live.wait_said('the session ended')
     found = totals(live.finish(signal.SIGTERM))  # the first is waited for: its relay might come back
@@ -750,15 +910,15 @@ def test_relay_killed(t):
     relay = t.relay()
     live = t.live('-i', '100ms', '--from', 'beginning', relay.live)
     replay = t.replay(relay, 'burst', '--session', 'k', '--hostname', 'h', '--wait-viewer', '--live-timer',
-                      '100ms', '--linger', '30s', wait=False)
+                      '100ms', '--linger', LONG)
     live.wait_for(lambda one: any(line['type'] == 'window' for line in one.lines()))
     relay.stop(signal.SIGKILL)
     live.wait_said('trying again')
-    replay.wait(LIMIT)
+    ended(replay)
     relay.start()
     live.wait_said('is back')
     # The producer cannot go on where it was: it plays all again, and what we had is dropped.
-    t.replay(relay, 'burst', '--session', 'k', '--hostname', 'h', '--speed', '0', '--wait-viewer')
+    t.play(live, relay, 'burst', '--session', 'k', '--hostname', 'h', '--speed', '0')
     live.wait_for(lambda one: totals(one.lines()))
     lines = live.finish(signal.SIGTERM)
     assert live.said().count('trying again') == 1, 'one message per change of state'
@@ -776,26 +936,41 @@ def plain(line):
 def test_state(t):
     """Stopped and started again several times, with --state: as if it had been one run that never stopped.
     Killed, it leaves the state that it began with, from which the next one does its work again."""
-    state = os.path.join(t.scratch, 'state')
-    relay = t.relay()
-    for trace, speed in (('small-packets', '0.1'), ('lost-events', '0.04')):
-        replay = t.replay(relay, trace, '--session', trace, '--hostname', 'h', '--speed', speed, '--live-timer', '100ms',
-                          wait=False)
+    def runs(trace, speed):
+        """What four runs print together; or None if the trace was over before the last was attached."""
+        session = '%s-%s' % (trace, speed)
+        replay = t.replay(relay, trace, '--session', session, '--hostname', 'h', '--speed', speed, '--live-timer', '100ms')
         lines = []
         for run in range(4):
             live = t.live('-a', 'all', '-i', '10ms', '--from', 'beginning', '--state', state,
-                          relay.live + '/host/h/' + trace)
+                          relay.live + '/host/h/' + session)
+            live.wait_for(lambda one: 'attached to' in one.said() or replay.poll() is not None)
             if run < 3:
-                live.wait_said('attached to')
                 time.sleep(0.3)
+            if replay.poll() is not None:
+                live.finish(signal.SIGKILL, -signal.SIGKILL)
+                return None
             if run == 1:
                 live.finish(signal.SIGKILL, -signal.SIGKILL)
                 continue
             new = live.finish(signal.SIGTERM if run < 3 else None)
+            if run < 3 and replay.poll() is not None:
+                return None
             assert run == 3 or not totals(new), 'a total of what goes on'
             assert ('goes on from ' + state in live.said()) == (run > 0), live.said()
             lines += new
-        assert replay.wait(LIMIT) == 0
+        assert ended(replay) == 0
+        return lines
+
+    state = os.path.join(t.scratch, 'state')
+    relay = t.relay()
+    for trace, first in (('small-packets', 0.1), ('lost-events', 0.04)):
+        for speed in slower(first):
+            lines = runs(trace, speed)
+            if lines is not None:
+                break
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(state)
         assert len(totals(lines)) == 1
         whole = subprocess.run([t.sillage, 'analyze', '-q', '-a', 'all', '-i', '10ms', '-f', 'json', os.path.join(t.data, trace)],
                                stdout=subprocess.PIPE, check=True).stdout.decode().splitlines()
@@ -830,6 +1005,11 @@ class Screen:
         return subprocess.run(self.tmux + ['capture-pane', '-p'], stdout=subprocess.PIPE,
                               check=True).stdout.decode()
 
+    def pid(self):
+        """Of the command, which a shell has started."""
+        shell = subprocess.run(self.tmux + ['display-message', '-p', '#{pane_pid}'], stdout=subprocess.PIPE, check=True)
+        return int(subprocess.run(['pgrep', '-P', shell.stdout.decode().strip()], stdout=subprocess.PIPE, check=True).stdout)
+
     def keys(self, *keys):
         subprocess.run(self.tmux + ['send-keys'] + list(keys), check=True)
 
@@ -839,10 +1019,7 @@ class Screen:
     def wait_for(self, what):
         """Until @what, a text or a function of the screen's text, is there."""
         test = what if callable(what) else lambda text: what in text
-        end = time.time() + LIMIT
-        while not test(self.text()):
-            assert time.time() < end, 'not on the screen: %s\n%s' % (what, self.text())
-            time.sleep(0.05)
+        wait_until(lambda: test(self.text()), lambda: 'not on the screen: %s\n%s' % (what, self.text()))
         return self.text()
 
 
@@ -893,7 +1070,7 @@ def test_screen_live(t):
     relay = t.relay()
     screen = Screen(t, t.sillage, 'top', '-i', '100ms', '--from', 'beginning', relay.live)
     t.replay(relay, 'burst', '--session', 's', '--hostname', 'h', '--wait-viewer', '--live-timer',
-             '100ms', '--linger', '60s', wait=False)
+             '100ms', '--loop', '1000000')
     first = screen.wait_for('h/s/kernel')
     screen.wait_for(lambda text: text.splitlines()[0] != first.splitlines()[0])
     relay.stop(signal.SIGKILL)
@@ -903,9 +1080,7 @@ def test_screen_live(t):
     screen.wait_for('paused')
     relay.start()
     screen.wait_for('is back')
-    pid = subprocess.run(['pgrep', '-f', t.sillage + ' top'], stdout=subprocess.PIPE,
-                         check=True).stdout.decode().split()[-1]
-    os.kill(int(pid), signal.SIGTERM)
+    os.kill(screen.pid(), signal.SIGTERM)
     screen.wait_for('status 0')
 
 
@@ -914,16 +1089,24 @@ def test_service(t):
     path = os.path.join(t.scratch, 'notify')
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
         notify.bind(path)
-        notify.settimeout(LIMIT)
+        notify.settimeout(0.5)
         process = subprocess.Popen([t.sillage, 'live', '-q', '-f', 'json', '-o', '/dev/null', t.relay().live],
                                    env=dict(os.environ, NOTIFY_SOCKET=path, WATCHDOG_USEC='200000'))
         t.processes.append(process)
-        assert notify.recv(100) == b'READY=1'
-        assert [notify.recv(100) for _ in range(3)] == [b'WATCHDOG=1'] * 3
+
+        def received():
+            end = ASLEEP.now() + LIMIT
+            while True:
+                with contextlib.suppress(socket.timeout):
+                    return notify.recv(100)
+                assert ASLEEP.now() < end and process.poll() is None, 'it says nothing'
+
+        assert received() == b'READY=1'
+        assert [received() for _ in range(3)] == [b'WATCHDOG=1'] * 3
         process.terminate()
-        while notify.recv(100) != b'STOPPING=1':
+        while received() != b'STOPPING=1':
             pass
-        assert process.wait(LIMIT) == 0
+        assert ended(process) == 0
 
 
 def test_triggers(t):
@@ -938,29 +1121,35 @@ def test_triggers(t):
     with open(path, 'w') as file:
         file.write('[burst]\nwhen = cpu.thread[comm=burst-*].run > 95%% for 60ms\ndo = print\n'
                    'do = exec echo "$SILLAGE_SESSION $SILLAGE_END" >> %s\n'
-                   '[quiet]\nwhen = cpu.cpu[0].busy > 90%% for 100ms\ndo = exec touch %s.no\n' % (said, said))
+                   '[quiet]\nwhen = cpu.cpu[0].busy > 90%% for 100ms\ndo = exec echo "$SILLAGE_END" >> %s.no\n' % (said, said))
     live = t.live('-a', 'count', '-i', '20ms', '--from', 'beginning', '--triggers', path, '--trigger',
                   'lost.events > 0', relay.live)
-    t.replay(relay, 'burst', '--session', 'b', '--hostname', 'h', '--wait-viewer', '--live-timer', '100ms')
+    t.play(live, relay, 'burst', '--session', 'b', '--hostname', 'h', '--live-timer', '100ms')
     live.wait_for(lambda one: totals(one.lines()))
     live.finish(signal.SIGTERM)
-    fired = [line for line in live.lines() if line['type'] == 'trigger']
-    assert len(fired) == len(phases) == 2, fired
+    lines = [line for line in live.lines() if line['type'] == 'trigger']
+    fired = [line for line in lines if line['name'] == 'burst']
+    assert len(fired) == len(phases) == 2 and {line['name'] for line in lines} <= {'burst', 'quiet'}, lines
     for line, (begin, end) in zip(fired, phases):
         assert begin - 20e6 <= line['begin'] <= begin + 20e6, (line, begin)
         assert line['end'] - line['begin'] == 60e6 and line['end'] < end, line
         assert line['values'][0]['row'] == 'burst-1 (18723)', line
         seen = [one for one in live.lines() if one['type'] == 'window' and one['end'] == line['end']][0]
         assert 'cpu' not in seen and seen['lag_ns'], seen
-    with open(said) as file:
-        ends = sorted(int(line.split()[1]) for line in file)  # commands run at once, in any order
-    assert ends == [line['end'] for line in fired], ('the command', ends)
-    assert not os.path.exists(said + '.no'), 'fired without a reason'
+    def ends():
+        """What the commands have written, which run at once, in any order."""
+        with contextlib.suppress(FileNotFoundError), open(said) as file:
+            return sorted(int(line.split()[1]) for line in file)
+
+    wait_until(lambda: ends() == [line['end'] for line in fired], lambda: 'the command: %r' % ends())
+    # (After the last event who ran goes on running, in windows of an idle trace.)
+    end = t.analyze('burst')['end']
+    assert all(line['end'] > end for line in lines if line['name'] == 'quiet'), 'fired without a reason'
 
 
 def fetch(port, path='/metrics', **headers):
     with urllib.request.urlopen(urllib.request.Request('http://127.0.0.1:%d%s' % (port, path),
-                                                       headers=headers), timeout=LIMIT) as reply:
+                                                       headers=headers)) as reply:
         return reply.headers['Content-Type'], reply.read().decode()
 
 
@@ -979,8 +1168,8 @@ def test_metrics(t):
     relay, port = t.relay(), free_ports()
     live = t.live('-a', 'all', '-i', '100ms', '--from', 'beginning', '--metrics', ':%d' % port,
                   relay.live)
-    t.replay(relay, 'io-mix', '--session', 'm', '--hostname', 'h"\\x', '--speed', '0', '--wait-viewer',
-             '--live-timer', '100ms')
+    t.play(live, relay, 'io-mix', '--session', 'm', '--hostname', 'h"\\x', '--speed', '0',
+           '--live-timer', '100ms')
     live.wait_for(lambda one: totals(one.lines()))
     total = totals(live.lines())[0]
     kind, text = fetch(port)
@@ -1006,7 +1195,7 @@ def test_metrics(t):
     assert kind.startswith('application/openmetrics-text') and text.endswith('# EOF\n')
     for path, data in (('/', None), ('/metrics', b'x')):
         try:
-            urllib.request.urlopen('http://127.0.0.1:%d%s' % (port, path), data, timeout=LIMIT)
+            urllib.request.urlopen('http://127.0.0.1:%d%s' % (port, path), data)
             raise AssertionError('%s %s: not refused' % (path, data))
         except urllib.error.HTTPError as error:
             assert error.code in (404, 405, 413, 501), error
@@ -1032,18 +1221,14 @@ def scrape(t, port, text, total):
         ['prometheus', '--config.file', config, '--storage.tsdb.path', os.path.join(t.scratch, 'tsdb'),
          '--web.listen-address', '127.0.0.1:%d' % own], stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL))
-    end = time.time() + LIMIT
-    while True:
-        try:
-            _, reply = fetch(own, '/api/v1/query?query=sillage_events_total')
-            result = json.loads(reply)['data']['result']
-            if result:
-                assert float(result[0]['value'][1]) == total['count']['events'], result
-                return
-        except OSError:
-            pass
-        assert time.time() < end, 'Prometheus has nothing'
-        time.sleep(0.2)
+
+    def scraped():
+        with contextlib.suppress(OSError):
+            return json.loads(fetch(own, '/api/v1/query?query=sillage_events_total')[1])['data']['result']
+
+    result = []
+    wait_until(lambda: result.extend(scraped() or []) or result, 'Prometheus has nothing')
+    assert float(result[0]['value'][1]) == total['count']['events'], result
 
 
 def test_totals_on_signals(t):
@@ -1052,7 +1237,7 @@ def test_totals_on_signals(t):
     path = os.path.join(t.scratch, 'log')
     live = t.live('-i', '100ms', '--from', 'beginning', '-o', path, relay.live + '/host/h/u')
     replay = t.replay(relay, 'burst', '--session', 'u', '--hostname', 'h', '--wait-viewer', '--live-timer',
-                      '100ms', '--linger', '30s', wait=False)
+                      '100ms', '--linger', LONG)
     live.wait_for(lambda one: os.path.exists(path) and '"window"' in open(path).read())
     live.process.send_signal(signal.SIGUSR1)
     live.wait_for(lambda one: '"so_far":true' in open(path).read())
@@ -1070,7 +1255,7 @@ def test_windows_limit(t):
     """--windows stops by itself."""
     relay = t.relay()
     live = t.live('-i', '50ms', '--windows', '3', '--from', 'beginning', relay.live)
-    replay = t.replay(relay, 'burst', '--session', 'n', '--hostname', 'h', '--wait-viewer', wait=False)
+    replay = t.replay(relay, 'burst', '--session', 'n', '--hostname', 'h', '--wait-viewer', '--linger', LONG)
     lines = live.finish()
     assert len([line for line in lines if line['type'] == 'window']) >= 3
     replay.kill()
@@ -1083,8 +1268,8 @@ def test_reader_gone(t):
                                 relay.live], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     t.processes.append(process)
     process.stdout.close()
-    replay = t.replay(relay, 'burst', '--session', 'p', '--hostname', 'h', wait=False)
-    assert process.wait(LIMIT) == 1
+    replay = t.replay(relay, 'burst', '--session', 'p', '--hostname', 'h', '--linger', LONG)
+    assert ended(process) == 1
     assert b'Broken pipe' in process.stderr.read()
     replay.kill()
 
@@ -1093,8 +1278,8 @@ def test_as_now(t):
     """Windows of a trace replayed as of now come at most live timer + 50 ms + one packet late."""
     relay = t.relay()
     live = t.live('-i', '100ms', '--from', 'beginning', relay.live + '/host/h/now')
-    t.replay(relay, 'small-packets', '--session', 'now', '--hostname', 'h', '--as-now', '--live-timer',
-             '100ms', '--wait-viewer')
+    t.play(live, relay, 'small-packets', '--session', 'now', '--hostname', 'h', '--as-now', '--live-timer',
+           '100ms')
     lags = [line['lag_ns'] for line in live.finish() if line['type'] == 'window']
     assert lags and all(lag >= 0 for lag in lags), lags
 
@@ -1114,30 +1299,40 @@ def publish(t, relay, trace, session, *args):
     return process
 
 
-def published(t, trace, *args):
-    """Lines and total of live, and total of analyze, for a trace played by the publisher."""
-    relay = t.relay()
-    live = t.live('-i', '100ms', '--from', 'beginning', relay.live + '/host/h/p')
-    publish(t, relay, trace, 'p', '--live-timer-us', '100000', *args)
-    lines = live.finish()
-    check_sums(lines)
-    return lines, totals(lines)[0], t.analyze(trace, '-i', '100ms')
+def published(t, trace, *args, linger=None, is_enough=lambda lines: totals(lines)[0]['count']['events'] > 0):
+    """Lines and total of live, for a trace played by the publisher: slower if live had not come so far before
+    it was over, or with a longer @linger if that is given."""
+    for number in slower(1) if linger is None else longer(linger):
+        words = ('--speed', number) if linger is None else ('--speed', '1', '--linger', number)
+        relay = t.relay()
+        live = t.live('-i', '100ms', '--from', 'beginning', relay.live + '/host/h/p')
+        publish(t, relay, trace, 'p', '--live-timer-us', '100000', *words, *args)
+        lines = live.finish()
+        if totals(lines) and is_enough(lines):
+            check_sums(lines)
+            return lines, totals(lines)[0]
 
 
 def test_published(t):
     """The other producer, also with metadata that grows while it plays."""
-    for args in (('--speed', '1'), ('--speed', '1', '--extra-metadata', '5')):
-        _, total, wanted = published(t, 'small-packets', *args)
+    wanted = t.analyze('small-packets', '-i', '100ms')
+    for args in ((), ('--extra-metadata', '5')):
+        _, total = published(t, 'small-packets', *args)
         assert figures(total) == figures(wanted), args
 
 
 def test_published_chunks(t):
     """A session that is rotated or cleared: what was not read is lost and said, no more."""
     # It must stay a little after the last rotation: relayd 2.13 cannot lead a viewer who has not
-    # asked since to a chunk that is already closed, and says nothing of it.
-    for args in (('--rotate-at', '0.3,0.6', '--chunk-pause', '0.2', '--linger', '0.5'),
-                 ('--clear-at', '0.5')):
-        lines, total, wanted = published(t, 'small-packets', '--speed', '1', *args)
+    # asked since to a chunk that is already closed, and says nothing of it.  Windows after the last
+    # event are there only if it has asked since.
+    wanted = t.analyze('small-packets', '-i', '100ms')
+
+    def has_asked(lines):
+        return any(line['type'] == 'window' and line['begin'] >= wanted['end'] for line in lines)
+
+    for args in (('--rotate-at', '0.3,0.6', '--chunk-pause', '0.2'), ('--clear-at', '0.5')):
+        lines, total = published(t, 'small-packets', *args, linger=2, is_enough=has_asked)
         lost = wanted['count']['events'] - total['count']['events']
         said = {line['what'] for line in lines if line['type'] == 'warning'}
         assert lost >= 0 and (lost == 0 or said & {'lost-packets', 'late-start'}), (lost, said)
@@ -1145,8 +1340,8 @@ def test_published_chunks(t):
 
 def test_published_abort(t):
     """A producer that crashes: live ends, with windows and totals of what it had."""
-    _, total, wanted = published(t, 'small-packets', '--speed', '1', '--abort')
-    assert 0 < total['count']['events'] <= wanted['count']['events']
+    _, total = published(t, 'small-packets', '--abort')
+    assert 0 < total['count']['events'] <= t.analyze('small-packets', '-i', '100ms')['count']['events']
 
 
 # ---- LTTng-UST ----
@@ -1166,21 +1361,21 @@ class Ust:
         if os.getuid() == 0:
             self.user = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', '--']
             os.chown(self.home, 65534, 65534)
-        self.env = dict(os.environ, HOME=self.home, LTTNG_HOME=self.home, LTTNG_UST_REGISTER_TIMEOUT='-1')
+        # The last: the daemon drops a program that does not answer for 5 s, else.
+        self.env = dict(os.environ, HOME=self.home, LTTNG_HOME=self.home, LTTNG_UST_REGISTER_TIMEOUT='-1',
+                        LTTNG_APP_SOCKET_TIMEOUT='-1')
         self.control = 'net://127.0.0.1:%d:%d' % (relay.port, relay.port + 1)
         self.daemon = subprocess.Popen(self.user + ['lttng-sessiond', '--no-kernel'], env=self.env,
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         test.processes.append(self.daemon)
         test.cleanups.append(self.close)
-        end = time.time() + LIMIT
-        while subprocess.run(self.user + ['lttng', '--no-sessiond', 'list'], env=self.env,
-                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
-            assert time.time() < end, 'lttng-sessiond does not answer'
-            time.sleep(0.05)
+        wait_until(lambda: subprocess.run(self.user + ['lttng', '--no-sessiond', 'list'], env=self.env,
+                                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0,
+                   'lttng-sessiond does not answer')
 
     def lttng(self, *args):
-        done = subprocess.run(self.user + ['lttng', '--no-sessiond'] + list(args), env=self.env,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LIMIT)
+        done = run(self.user + ['lttng', '--no-sessiond'] + list(args), env=self.env, stdout=subprocess.PIPE,
+                   stderr=subprocess.STDOUT)
         assert done.returncode == 0, done.stdout.decode()
 
     def start(self, name, per_process=False):
@@ -1191,14 +1386,14 @@ class Ust:
         self.lttng('start', name)
 
     def run(self, rounds, delay_us=0):
-        subprocess.run(self.user + [self.app, str(rounds), str(delay_us)], env=self.env, check=True,
-                       timeout=LIMIT)
+        done = run(self.user + [self.app, str(rounds), str(delay_us)], env=self.env)
+        assert done.returncode == 0, done
 
     def close(self):
-        subprocess.run(self.user + ['lttng', '--no-sessiond', 'destroy', '-a'], env=self.env,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=LIMIT)
+        run(self.user + ['lttng', '--no-sessiond', 'destroy', '-a'], env=self.env, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL)
         self.daemon.terminate()
-        self.daemon.wait(LIMIT)
+        ended(self.daemon)
 
 
 def events_seen(live):
@@ -1256,16 +1451,31 @@ def test_ust_per_process(t):
     ust = Ust(t, relay)
     ust.start('pid', per_process=True)
     live = t.live('-a', 'count', '-i', '100ms', '--from', 'beginning', relay.live)
-    programs = [subprocess.Popen(ust.user + [ust.app, '20', '100000'], env=ust.env) for _ in range(2)]
+    begin = time.monotonic()
+    programs = [subprocess.Popen(ust.user + [ust.app, '1000000', '100000'], env=ust.env) for _ in range(2)]
+    t.processes += programs
+
+    def seen(one):
+        """Events of each trace in its windows."""
+        found = collections.Counter()
+        for line in one.lines():
+            if line['type'] == 'window':
+                found[str(line['trace'])] += line['count']['events']
+        return list(found.values())
+
+    # relayd before 2.14 forgets what is unread when a program exits (doc/viewer-protocol.md, A9).
+    live.wait_for(lambda one: len(seen(one)) == 2 and min(seen(one)) >= 30)
     for program in programs:
-        assert program.wait(LIMIT) == 0
+        program.terminate()
+        ended(program)
+    rounds = (time.monotonic() - begin) / 0.1 + 1
     ust.lttng('destroy', 'pid')
     live.wait_for(lambda one: len(totals(one.lines())) >= 2)
     lines = live.finish(signal.SIGTERM)
     check_sums(lines)
-    # relayd before 2.14 forgets what is unread when a program exits (doc/viewer-protocol.md, A9).
+    assert len(totals(lines)) == 2, totals(lines)
     for line in totals(lines):
-        assert 30 <= line['count']['events'] <= 60, line['count']
+        assert 30 <= line['count']['events'] <= 3 * rounds, (line['count'], rounds)
 
 
 def test_own_tracepoints(t):
@@ -1382,7 +1592,8 @@ def test_ust_recorded(t):
     ust = Ust(t, t.relay())
     out = os.path.join(ust.home, 'recorded')
     ust.lttng('create', 'rotated', '--output=' + out)
-    ust.lttng('enable-channel', '-u', '-s', 'rotated', '--tracefile-size=8192', '--subbuf-size=4096', 'small')
+    ust.lttng('enable-channel', '-u', '-s', 'rotated', '--tracefile-size=8192', '--subbuf-size=4096',
+              '--num-subbuf=64', 'small')  # room for all, if what empties them is late
     ust.lttng('enable-event', '-u', '-s', 'rotated', '-c', 'small', 'sillage_test:*')
     ust.lttng('start', 'rotated')
     for _ in range(3):
@@ -1417,14 +1628,15 @@ def run_one(name, function, paths):
     test = Test(*paths)
     begin = time.time()
     try:
-        function(test)
+        try:
+            function(test)
+        finally:
+            test.close()
         outcome = 'ok'
     except Skip as skip:
         outcome = 'skipped (%s)' % skip
     except (AssertionError, subprocess.SubprocessError, KeyError, IndexError) as failure:
         outcome = 'not ok: %s' % failure
-    finally:
-        test.close()
     word = 'not ok' if outcome.startswith('not ok') else outcome.split()[0]
     print('%s %s: %s (%.1f s)' % (word, name[5:], outcome, time.time() - begin), flush=True)
     return word
@@ -1433,6 +1645,7 @@ def run_one(name, function, paths):
 def main(functions):
     """Runs those of @functions whose names begin with test_.  Most of their time they wait, so several
     run at once; but one session daemon is enough for the user that has it."""
+    guard.adopt()
     paths = [os.path.abspath(path) for path in sys.argv[1:4]]
     only = sys.argv[5] if len(sys.argv) > 5 else ''
     wanted = [(name, function) for name, function in sorted(functions.items()) if name.startswith('test_') and only in name]

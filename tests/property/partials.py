@@ -13,6 +13,7 @@ import json
 import os
 import random
 import re
+import resource
 import struct
 import subprocess
 import sys
@@ -31,7 +32,7 @@ def note(what, fine):
 
 
 def sillage(words, given=None):
-    done = subprocess.run([SILLAGE] + words, input=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+    done = subprocess.run([SILLAGE] + words, input=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     return done.returncode, done.stdout, done.stderr.decode()
 
 
@@ -246,5 +247,6 @@ def main():
 
 
 if __name__ == '__main__':
+    resource.setrlimit(resource.RLIMIT_CPU, (600, 600))  # of each run: a loop without end is seen, whatever the load
     SILLAGE = sys.argv[1]
     sys.exit(main())

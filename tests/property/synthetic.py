@@ -116,8 +116,7 @@ class Made:
 
 def run(*args):
     """Exit status, output and error output of sillage."""
-    done = subprocess.run([SILLAGE] + list(args), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          timeout=30)
+    done = subprocess.run([SILLAGE] + list(args), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 

@@ -10,6 +10,7 @@ Method  A trace is written event by event in LTTng's layout (synthetic.py); then
 usage: synthetic_cases.py SILLAGE [NAME...]
 """
 import os
+import resource
 import shutil
 import sys
 import tempfile
@@ -48,6 +49,8 @@ def fails(name, function):
 
 
 def main():
+    # Of each run: a loop without end is seen, whatever the load.
+    resource.setrlimit(resource.RLIMIT_CPU, (600, 600))
     synthetic.SILLAGE = os.path.abspath(sys.argv[1])
     known = cases()
     names = sys.argv[2:] or sorted(known)

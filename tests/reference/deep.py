@@ -13,6 +13,7 @@ import json
 import math
 import os
 import random
+import resource
 import shutil
 import statistics
 import subprocess
@@ -216,7 +217,7 @@ def check_figures(sillage, trace):
 
 def printed(sillage, trace, threads, *args):
     return subprocess.run([sillage, 'report', '-f', 'json', '-j', str(threads), *args, trace], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, timeout=60)
+                          stderr=subprocess.PIPE)
 
 
 def check_threads(sillage, trace, alone, *args):
@@ -308,4 +309,5 @@ def main():
 
 
 if __name__ == '__main__':
+    resource.setrlimit(resource.RLIMIT_CPU, (600, 600))  # of each run: a loop without end is seen, whatever the load
     sys.exit(main())

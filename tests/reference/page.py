@@ -21,7 +21,7 @@ def browse(browser, page, scratch):
     done = subprocess.run([browser, '--headless=new', '--no-sandbox', '--disable-gpu', '--enable-logging=stderr',
                            '--user-data-dir=' + os.path.join(scratch, 'profile'), '--virtual-time-budget=10000',
                            '--dump-dom', 'file://' + page],
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     said = [line for line in done.stderr.decode(errors='replace').splitlines() if 'CONSOLE' in line]
     return done.stdout.decode(), said
 
