@@ -355,7 +355,7 @@ static const struct {
 	const char *complaint;
 } wrong_headers[] = {
 	{ 32, 1, "compressed or encrypted" },
-	{ 35, 3, "of CTF 3.8" },
+	{ 35, 3, "CTF version 3.8" },
 	{ 24, 1, "impossible sizes" },
 	{ 28, 200, "ends inside packet 0" },
 };
@@ -498,6 +498,7 @@ static const struct {
 	  "256]}",
 	  "0 to 255" },
 	{ PREAMBLE "\x1e[1]", "must be a JSON object" },
+	{ PREAMBLE "\x1enull ", "must be a JSON object" },
 	{ PREAMBLE "\x1e{\"type\":\"odd\"}", "unknown type \"odd\"" },
 	{ PREAMBLE "\x1e{\"type\":}", "fragment 1, at byte" },
 	{ PREAMBLE "\x1e{\"type\":\"trace-class\"", "ends inside a fragment" },
