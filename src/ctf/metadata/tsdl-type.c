@@ -39,6 +39,9 @@ static struct type *bracket(struct tsdl *p, const struct type *element)
 {
 	struct type *type = arena_alloc(p->arena, sizeof(*type));
 
+	if (element->kind == TYPE_VARIANT && !element->tag) {
+		tsdl_fail(p, "an array of variants without a <tag>");
+	}
 	type->element = element;
 	type->align_bits = element->align_bits;
 	if (p->lex.token.kind == TOKEN_NUMBER) {

@@ -37,6 +37,8 @@ static const struct {
 	{ TRACE_LE "bogus { };", "expected trace, env" },
 	{ TRACE_LE "typealias " INT(8, 8) " = x;", "expected \":=\"" },
 	{ TRACE_LE "struct a { variant { string x; } v; };", "no <tag>" },
+	{ TRACE_LE "struct a { variant { string x; } v[2]; };", "array of variants without" },
+	{ TRACE_LE "typealias variant { string x; }[2] := a;", "array of variants without" },
 	{ TRACE_LE "event { name = \"x\"; id = 1 }; ", "expected \";\"" },
 	{ "trace { major = 1; minor = 7; byte_order = le; };", "1.7" },
 	{ "trace { major = 1; minor = 8; };", "no byte_order" },
