@@ -55,11 +55,14 @@ void emit_flush(struct compile *c)
 
 void emit_advance(struct compile *c, uint64_t bits)
 {
-	/* An offset has 32 bits; a longer run is cut. */
+	/* An offset has 32 bits; a longer run is cut, before and behind a long field. */
 	if (c->pending_bits + bits > UINT32_MAX / 2) {
 		emit_flush(c);
 	}
 	c->pending_bits += bits;
+	if (c->pending_bits > UINT32_MAX / 2) {
+		emit_flush(c);
+	}
 	c->remainder = (uint32_t)((c->remainder + bits) % c->modulus);
 	assert(c->remainder < c->modulus);
 }

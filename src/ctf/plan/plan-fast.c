@@ -31,7 +31,8 @@ static void find_fixed(struct plan_event *event)
 		fixed_bits = step->size_bits;
 		step++;
 	}
-	if (step->op == STEP_END && load_count <= UINT8_MAX && align_bits <= UINT16_MAX) {
+	if (step->op == STEP_END && load_count <= UINT8_MAX && align_bits <= UINT16_MAX &&
+	    fixed_bits <= UINT32_MAX) {
 		event->is_fixed = true;
 		event->align_bits = (uint16_t)align_bits;
 		event->fixed_bits = (uint32_t)fixed_bits;
