@@ -479,6 +479,11 @@ int decoder_header(struct decoder *d)
 	decoder_visit_fn *visit = d->visit;
 	int r;
 
+	/* Neither a header nor fields: there would be no end of such events. */
+	if (d->at_bits == d->header_at_bits) {
+		return decoder_fail(d, "an event without a bit", 0);
+	}
+	d->header_at_bits = d->at_bits;
 	d->event_id = 0;
 	d->visit = NULL;
 	r = decoder_run(d, d->stream->header_steps);
@@ -497,6 +502,7 @@ void decoder_start(struct decoder *d, const struct plan *plan, const struct pack
 	d->at_bits = info->events_at_bits;
 	d->end_bits = info->content_bits < there ? info->content_bits : there;
 	d->budget = d->end_bits;
+	d->header_at_bits = UINT64_MAX;
 	d->clock = info->begin;
 	d->text_used = 0;
 	d->fault = NULL;

@@ -36,9 +36,10 @@ struct decoder {
 	const struct plan *plan;
 	const struct plan_stream *stream;
 	const uint8_t *data;
-	uint64_t at_bits;  /* the cursor, from the packet's first bit */
-	uint64_t end_bits; /* of the content */
-	uint64_t clock;    /* cycles */
+	uint64_t at_bits;        /* the cursor, from the packet's first bit */
+	uint64_t end_bits;       /* of the content */
+	uint64_t header_at_bits; /* where decoder_header() last began; UINT64_MAX: nowhere yet */
+	uint64_t clock;          /* cycles */
 	uint64_t event_id;
 	uint64_t budget;         /* loop turns left: bounds the work on packets that lie */
 	decoder_visit_fn *visit; /* called for each leaf of plans built with visit_all */
