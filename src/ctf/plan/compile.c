@@ -259,7 +259,8 @@ static void walk_array(struct compile *c, struct node *node, const struct type *
 	emit_align(c, type->align_bits);
 	if (is_text && type->encoding != UTF_8) {
 		walk_row(c, type, NULL, stride, slot);
-	} else if (is_bytes && c->modulus >= 8 && (is_text || slot != SLOT_NONE)) {
+	} else if (is_bytes && c->modulus >= 8 && c->remainder % 8 == 0 &&
+		   (is_text || slot != SLOT_NONE)) {
 		walk_bytes(c, type, slot);
 	} else if (stride >= 8 && slot != SLOT_NONE && !c->visit_all) {
 		walk_row(c, type, NULL, stride, slot);
