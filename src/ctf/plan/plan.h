@@ -251,7 +251,7 @@ struct arena;
 
 /*
  * A builder compiles the growing metadata of one trace for a fixed set of requests.
- * @visit_all compiles every field as a leaf for decoder_visit() instead.  @requests
+ * @visit_all compiles every field as a leaf for decoder.visit instead.  @requests
  * and @arena must outlive it and all its plans.
  */
 struct plan_builder *plan_builder_new(struct arena *arena, const struct plan_request *requests,
