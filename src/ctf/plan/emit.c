@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/limits.h"
 #include "ctf/plan/compile-parts.h"
 
@@ -64,12 +65,12 @@ void emit_advance(struct compile *c, uint64_t bits)
 		emit_flush(c);
 	}
 	c->remainder = (uint32_t)((c->remainder + bits) % c->modulus);
-	assert(c->remainder < c->modulus);
+	assert_hot(c->remainder < c->modulus);
 }
 
 void emit_align(struct compile *c, uint32_t align_bits)
 {
-	assert(align_bits > 0 && (align_bits & (align_bits - 1)) == 0);
+	assert_hot(align_bits > 0 && (align_bits & (align_bits - 1)) == 0);
 	if (align_bits <= c->modulus) {
 		emit_advance(c, (align_bits - c->remainder % align_bits) % align_bits);
 		return;
