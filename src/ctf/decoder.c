@@ -1,9 +1,9 @@
 /*
- * decode: the general way through a plan.
+ * decoder: the general path through a plan.
  *
- * decoder_run() is a loop over flat steps with one explicit stack for loops.  Every
- * move of the cursor is checked against the end of the content, and every turn of a
- * loop takes from a budget, since elements may have no size.
+ * decoder_run() is a loop over flat steps with an explicit stack of loops.  Each move of the cursor
+ * is checked against the end of the content.  Each turn of a loop takes from a budget, as elements
+ * may have no size.
  */
 #include "ctf/decoder.h"
 
@@ -31,12 +31,14 @@ int decoder_fault(const struct decoder *d, struct err *err)
 
 /* ---- loads ---- */
 
-/* Bits are numbered from the low end of each byte for LE, from the high end for BE. */
+/* Bits are numbered from the low end of each byte in LE, from the high end in BE. */
 static uint64_t load_bits(const struct decoder *d, bool is_be, uint64_t at_bits, unsigned int size)
 {
 	uint64_t value = 0;
 
-	/* Most are in eight bytes, of which the packet has all. */
+	assert_hot(size >= 1 && size <= 64);
+	assert_hot(at_bits + size <= d->end_bits);
+	/* Most lie within eight bytes of the packet. */
 	if (at_bits % 8 + size <= 64 && at_bits / 8 + 8 <= d->end_bits / 8) {
 		value = DECODE_LOAD(uint64_t, d->data + at_bits / 8);
 		if (is_be == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)) {
@@ -88,7 +90,7 @@ uint64_t decoder_bits(const struct decoder *d, const struct step *step, uint64_t
 	return value;
 }
 
-/* @size bits of a wider number, of which the lowest is bit @low. */
+/* @size bits of a wider number, from its bit @low up. */
 static uint64_t part_of(const struct decoder *d, const struct step *step, uint64_t at_bits,
 			uint64_t low, unsigned int size)
 {
@@ -98,7 +100,7 @@ static uint64_t part_of(const struct decoder *d, const struct step *step, uint64
 }
 
 /*
- * Any other interchange format of IEEE 754-2008 (table 3.5), as near as a double comes:
+ * Any other interchange format of IEEE 754-2008 (table 3.5), rounded to a double:
  * sign, w bits of exponent, fraction; w is 5 of 16 and 15 of 128 bits.
  */
 static double wide_float(const struct decoder *d, const struct step *step, uint64_t at_bits)
@@ -144,7 +146,7 @@ double decoder_float(const struct decoder *d, const struct step *step, uint64_t 
 /* ---- steps ---- */
 
 struct loop_state {
-	const struct step *begin;
+	const struct step *first;
 	uint64_t left;
 };
 
@@ -161,6 +163,7 @@ static bool has_bits(const struct decoder *d, uint64_t bits)
 static void store(struct decoder *d, const struct step *step, const struct value *value)
 {
 	if (step->slot != SLOT_NONE) {
+		assert_hot(step->slot < PLAN_SLOTS_MAX);
 		d->values[step->slot] = *value;
 	}
 	if (d->visit) {
@@ -168,7 +171,7 @@ static void store(struct decoder *d, const struct step *step, const struct value
 	}
 }
 
-/* Makes @value's @len bytes of another encoding UTF-8, if anybody wants them. */
+/* Converts @value's @len bytes to UTF-8, if they are requested. */
 static void convert(struct decoder *d, const struct step *step, struct value *value)
 {
 	enum encoding encoding = (enum encoding)(step->flags >> STEP_ENCODING_SHIFT);
@@ -177,7 +180,7 @@ static void convert(struct decoder *d, const struct step *step, struct value *va
 	if (encoding == UTF_8 || (step->slot == SLOT_NONE && !d->visit)) {
 		return;
 	}
-	/* Room for all text that the packet can hold, so that none of it ever moves. */
+	/* Room for all text that the packet can hold, so values can point into it. */
 	if (room > d->text_room) {
 		assert(d->text_used == 0);
 		d->text = mem_realloc(d->text, room);
@@ -189,7 +192,7 @@ static void convert(struct decoder *d, const struct step *step, struct value *va
 	d->text_used += value->len;
 }
 
-/* Where the terminator of the string at @bytes is; NULL if it is not in @room bytes. */
+/* The terminator of the string at @bytes; NULL if it is not within @room bytes. */
 static const uint8_t *find_zero(const uint8_t *bytes, uint64_t room, unsigned int unit)
 {
 	static const uint8_t zeros[4];
@@ -197,6 +200,7 @@ static const uint8_t *find_zero(const uint8_t *bytes, uint64_t room, unsigned in
 	if (unit == 1) {
 		return memchr(bytes, 0, room);
 	}
+	assert_hot(unit <= sizeof(zeros));
 	for (uint64_t at = 0; room - at >= unit; at += unit) {
 		if (memcmp(bytes + at, zeros, unit) == 0) {
 			return bytes + at;
@@ -222,7 +226,7 @@ static int run_string(struct decoder *d, const struct step *step)
 	return 0;
 }
 
-/* LEB128 (CTF2-SPEC-2.0, 6.4): seven bits a byte, the lowest first; the highest bit: more. */
+/* LEB128 (CTF2-SPEC-2.0, 6.4): seven bits a byte, lowest first; the top bit: more follow. */
 static int run_leb128(struct decoder *d, const struct step *step)
 {
 	uint64_t at = d->at_bits / 8, end = d->end_bits / 8, number = 0;
@@ -238,7 +242,7 @@ static int run_leb128(struct decoder *d, const struct step *step)
 		if (value.len < 64) {
 			number |= (uint64_t)(byte & 127) << value.len;
 		}
-		/* Bits beyond 64 may only repeat the sign. */
+		/* Bits behind the 64th may only repeat the sign. */
 		if (value.len >= 63) {
 			uint64_t rest = (uint64_t)(byte & 127) >> (value.len == 63 ? 1 : 0);
 			uint64_t all = value.len == 63 ? 63 : 127;
@@ -263,6 +267,7 @@ static int run_sequence(struct decoder *d, const struct step *step)
 	uint64_t count = step->ref == SLOT_NONE ? step->count : d->values[step->ref].u;
 	struct value value = { .bytes = d->data + d->at_bits / 8, .len = count };
 
+	assert_hot(step->size_bits > 0);
 	if (d->at_bits > d->end_bits || count > (d->end_bits - d->at_bits) / step->size_bits) {
 		return decoder_fail(d, "a sequence passes the end of the content", count);
 	}
@@ -276,7 +281,7 @@ static int run_sequence(struct decoder *d, const struct step *step)
 	return 0;
 }
 
-/* Enters or skips a loop; the budget is charged at once for all turns. */
+/* Enters or skips a loop; takes all its turns from the budget at once. */
 static const struct step *run_loop(struct decoder *d, struct run *run, const struct step *steps,
 				   const struct step *step)
 {
@@ -292,7 +297,7 @@ static const struct step *run_loop(struct decoder *d, struct run *run, const str
 		return steps + step->target;
 	}
 	assert(run->depth < PLAN_DEPTH_MAX);
-	run->loops[run->depth++] = (struct loop_state){ .begin = step + 1, .left = count };
+	run->loops[run->depth++] = (struct loop_state){ .first = step + 1, .left = count };
 	return step + 1;
 }
 
@@ -301,8 +306,9 @@ static const struct step *run_loop_end(struct run *run, const struct step *step)
 	struct loop_state *loop = &run->loops[run->depth - 1];
 
 	assert(run->depth > 0);
+	assert_hot(loop->left > 0);
 	if (--loop->left > 0) {
-		return loop->begin;
+		return loop->first;
 	}
 	run->depth--;
 	return step + 1;
@@ -330,7 +336,7 @@ static const struct step *run_select(struct decoder *d, const struct step *steps
 	return NULL;
 }
 
-/* One step that may move elsewhere; NULL on a fault. */
+/* One step that may lead elsewhere; NULL on a fault. */
 static const struct step *run_flow(struct decoder *d, struct run *run, const struct step *steps,
 				   const struct step *step)
 {
@@ -351,6 +357,7 @@ static int run_load(struct decoder *d, const struct step *step)
 {
 	struct value value = { 0 };
 
+	assert_hot(d->at_bits + step->offset_bits + step->size_bits <= d->end_bits); /* NEED */
 	decoder_load(d, step, d->at_bits, &value);
 	store(d, step, &value);
 	return 0;
@@ -366,7 +373,7 @@ static int run_move(struct decoder *d, const struct step *step)
 	return 0;
 }
 
-/* One step in line. */
+/* One step in sequence. */
 static int run_step(struct decoder *d, const struct step *step)
 {
 	switch ((enum step_op)step->op) {
@@ -414,29 +421,32 @@ int decoder_run(struct decoder *d, const struct step *steps)
 		}
 		step++;
 	}
+	assert_hot(run.depth == 0);
 	return 0;
 }
 
-/* The string behind a part; where it ends, 0: not in the packet. */
+/* The string behind a part; its end, or 0 if the packet ends first. */
 static uint64_t pass_string(struct decoder *d, const struct plan_part *part, uint64_t at)
 {
-	const uint8_t *begin = d->data + at;
-	const uint8_t *zero = memchr(begin, 0, d->end_bits / 8 - at);
+	const uint8_t *start = d->data + at;
+	const uint8_t *zero = memchr(start, 0, d->end_bits / 8 - at);
 
 	if (!zero) {
 		return 0;
 	}
 	if (part->slot != SLOT_NONE) {
-		d->values[part->slot].bytes = begin;
-		d->values[part->slot].len = (uint64_t)(zero - begin);
+		d->values[part->slot].bytes = start;
+		d->values[part->slot].len = (uint64_t)(zero - start);
 	}
 	return (uint64_t)(zero + 1 - d->data);
 }
 
+/* The row behind a part; its end, or 0 if the packet ends first. */
 static uint64_t pass_row(struct decoder *d, const struct plan_part *part, uint64_t at)
 {
 	uint64_t count = d->values[part->ref].u, room = d->end_bits / 8 - at;
 
+	assert_hot(part->element_bytes > 0);
 	if (count > room || count * part->element_bytes > room) {
 		return 0;
 	}
@@ -467,6 +477,7 @@ uint64_t decoder_parts(struct decoder *d, const struct plan_event *class, uint64
 		if (part->end != PART_ALIGN) {
 			at = part->end == PART_STRING ? pass_string(d, part, at)
 						      : pass_row(d, part, at);
+			assert_hot(at <= end);
 			if (at == 0) {
 				return 0;
 			}
@@ -479,6 +490,11 @@ int decoder_header(struct decoder *d)
 	decoder_visit_fn *visit = d->visit;
 	int r;
 
+	/* Neither the header nor the fields had a bit: such events would never end. */
+	if (d->at_bits == d->header_at_bits) {
+		return decoder_fail(d, "an event without a bit", 0);
+	}
+	d->header_at_bits = d->at_bits;
 	d->event_id = 0;
 	d->visit = NULL;
 	r = decoder_run(d, d->stream->header_steps);
@@ -489,14 +505,18 @@ int decoder_header(struct decoder *d)
 void decoder_start(struct decoder *d, const struct plan *plan, const struct packet_info *info,
 		   const uint8_t *data, uint64_t bytes)
 {
-	uint64_t there = bytes <= UINT64_MAX / 8 ? bytes * 8 : UINT64_MAX;
+	uint64_t bits = bytes <= UINT64_MAX / 8 ? bytes * 8 : UINT64_MAX;
 
+	assert(info->stream);
+	assert(plan_stream(plan, info->stream->id));
+	assert(info->content_bits <= PACKET_BYTES_MAX * 8);
 	d->plan = plan;
 	d->stream = info->stream;
 	d->data = data;
 	d->at_bits = info->events_at_bits;
-	d->end_bits = info->content_bits < there ? info->content_bits : there;
+	d->end_bits = info->content_bits < bits ? info->content_bits : bits;
 	d->budget = d->end_bits;
+	d->header_at_bits = UINT64_MAX;
 	d->clock = info->begin;
 	d->text_used = 0;
 	d->fault = NULL;

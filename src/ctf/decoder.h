@@ -1,33 +1,44 @@
 /*
- * decode: runs a plan over one packet.
+ * decoder: runs a plan over one packet.
  *
- *     packet_info_read(&d, plan, ...);            the packet's header and context
+ *     packet_info_read(&d, plan, ...);            the packet's header and context (packet.h)
  *     decoder_start(&d, plan, ...);
  *     while ((r = decoder_next(&d, &event)) > 0)  events, in order
  *
- * decoder_wanted() in place of decoder_next() passes over events that nobody wants.
+ * There are three ways to the next event, and all agree on values, order and faults:
  *
- * The packet's bytes are hostile.  A decoder reads nothing outside them, does work
- * in proportion to their number, and reports the first thing that cannot be right
- * with its bit offset; what came before stays valid.
+ *     decoder_next()    every event, one at a time; any header, any class
+ *     decoder_wanted()  the same, but events without a request are only counted
+ *     decoder_each()    the same, and reports requested events to a callback within one loop
  *
- * A decoder belongs to one thread and may be used for any number of packets.  It begins
- * as zeros; decoder_fini() frees what it took.
+ * The last two handle LTTng's headers and the classes that have a short form (plan-fast.c).  They
+ * leave everything else to decoder_next(): other classes, the last bytes of a packet, and faults.
+ *
+ * The packet is untrusted.  The decoder reads no byte outside it and does work in proportion to its
+ * size.  It reports the first fault with its bit offset; the events before remain valid.
+ *
+ * A decoder belongs to one thread and decodes any number of packets.  All zeros is its initial
+ * state; decoder_fini() frees its memory.
+ *
+ * The functions on the path of each event are inline here.  They were measured: see doc/decoder.md
+ * before changing one.
  */
 #ifndef SILLAGE_CTF_DECODER_H
 #define SILLAGE_CTF_DECODER_H
 
 #include <string.h>
 
+#include "base/check.h"
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "ctf/packet.h"
 #include "ctf/plan/plan.h"
 
 struct ctf_event {
 	uint64_t cycles; /* of the stream's clock */
 	const struct plan_event *class;
-	const uint8_t *fields; /* decoder_each(): where those are that are not loaded, or NULL */
+	const uint8_t *fields; /* decoder_each(): the fields, not yet loaded; NULL: they are */
 };
 
 typedef void decoder_visit_fn(void *user, const struct type *type, const struct value *value);
@@ -36,61 +47,35 @@ struct decoder {
 	const struct plan *plan;
 	const struct plan_stream *stream;
 	const uint8_t *data;
-	uint64_t at_bits;  /* the cursor, from the packet's first bit */
-	uint64_t end_bits; /* of the content */
-	uint64_t clock;    /* cycles */
+	uint64_t at_bits;        /* the cursor, from the packet's first bit */
+	uint64_t end_bits;       /* of the content */
+	uint64_t header_at_bits; /* the last event header read by steps; UINT64_MAX: none yet */
+	uint64_t clock;          /* cycles */
 	uint64_t event_id;
-	uint64_t budget;         /* loop turns left: bounds the work on packets that lie */
+	uint64_t budget;         /* loop turns left: bounds the work on a wrong packet */
 	decoder_visit_fn *visit; /* called for each leaf of plans built with visit_all */
 	void *visit_user;
-	const char *fault; /* what was wrong at at_bits, when a call failed */
+	const char *fault; /* after a failed call: what is wrong at at_bits */
 	uint64_t fault_value;
-	uint8_t *text; /* converted to UTF-8 in this packet; never more than it has room for */
+	uint8_t *text; /* converted to UTF-8 in this packet; allocated for all of it at once */
 	size_t text_used, text_room;
 	struct value values[PLAN_SLOTS_MAX];
 };
 
-/* What a packet says about itself.  Absent members are UINT64_MAX (or as noted). */
-struct packet_info {
-	const struct plan_stream *stream;
-	uint64_t content_bits, size_bits; /* always set */
-	uint64_t begin, end;              /* cycles */
-	uint64_t seq_num;
-	uint64_t discarded; /* events, since the stream began */
-	uint64_t instance_id;
-	uint64_t cpu_id;
-	uint64_t events_at_bits; /* where the first event header is */
-	bool has_begin, has_end;
-	bool has_sizes; /* it says how large it is; else it has all bytes that there are */
-};
-
 /*
- * Reads the packet header and context at @data.  @bytes may be less than the packet
- * when only these are wanted; @bytes_max is what there is at most.  The packet may claim
- * to be larger (packet_info_cut).  Returns -EPROTO with what and where if they cannot be right,
- * -ENODATA if @bytes is too short to tell.
- */
-int packet_info_read(struct decoder *d, const struct plan *plan, const uint8_t *data,
-		     uint64_t bytes, uint64_t bytes_max, struct packet_info *ret_info,
-		     struct err *err);
-
-/* Only @bytes of the packet are there: true if that is not all of its content. */
-bool packet_info_cut(struct packet_info *info, uint64_t bytes);
-
-/*
- * Makes @d ready for the events of the packet that @info describes, of which @bytes are at
- * @data; it reads nothing behind them, whatever the packet says of its size.
+ * Prepares @d for the events of the packet that @info describes.  @bytes of it are at @data; the
+ * decoder reads nothing behind them, whatever size the packet claims.
  */
 void decoder_start(struct decoder *d, const struct plan *plan, const struct packet_info *info,
 		   const uint8_t *data, uint64_t bytes);
 
-/* Puts what a failed decoder_next() found into @err: the fault and its bit offset. */
+/* After a failed decoder_next(): the fault and its bit offset as a message; returns -EPROTO. */
 int decoder_fault(const struct decoder *d, struct err *err);
 
 void decoder_fini(struct decoder *d);
-void decoder_free(struct decoder *d); /* of one made by mem_alloc(); NULL is fine */
+void decoder_free(struct decoder *d); /* for one made by mem_alloc(); NULL is fine */
 
-/* Runs steps from the cursor on; 0, or -1 with the fault set.  For decoder_next(). */
+/* Parts of decoder_next(): run steps from the cursor on; 0, or -1 with the fault set. */
 int decoder_run(struct decoder *d, const struct step *steps);
 int decoder_header(struct decoder *d);
 int decoder_fail(struct decoder *d, const char *fault, uint64_t value);
@@ -107,7 +92,7 @@ static inline uint64_t bits_align(uint64_t bits, uint32_t align_bits)
 		loaded_;                                                                           \
 	})
 
-/* Replaces the low @bits of the clock; when they went down, they wrapped once (CTF 1.8.3, 8). */
+/* Replaces the low @bits of the clock; if they decreased, they wrapped once (CTF 1.8.3, 8). */
 static inline void decoder_clock(struct decoder *d, uint64_t value, unsigned int bits)
 {
 	uint64_t mask, low;
@@ -124,7 +109,7 @@ static inline void decoder_clock(struct decoder *d, uint64_t value, unsigned int
 	}
 }
 
-/* One load at bit @base, whose bounds were checked. */
+/* One load relative to bit @base; a NEED or decoder_fixed() has checked its bounds. */
 static inline void decoder_load(struct decoder *d, const struct step *step, uint64_t base,
 				struct value *value);
 
@@ -144,7 +129,7 @@ static inline int decoder_long_header(struct decoder *d, uint64_t past_tag)
 	return 0;
 }
 
-/* The two header forms of LTTng directly; anything else takes the steps. */
+/* Reads the headers of LTTng directly, any other by steps. */
 static inline int decoder_short_header(struct decoder *d)
 {
 	const struct plan_stream *stream = d->stream;
@@ -191,6 +176,7 @@ static inline int decoder_fixed(struct decoder *d, const struct plan_event *clas
 	for (unsigned int i = 0; i < class->load_count; i++, step++) {
 		struct value unused, *value;
 
+		assert_hot(step->offset_bits + step->size_bits <= class->fixed_bits);
 		value = step->slot == SLOT_NONE ? &unused : &d->values[step->slot];
 		decoder_load(d, step, at, value);
 		if (d->visit) {
@@ -226,7 +212,7 @@ static inline int decoder_next(struct decoder *d, struct ctf_event *event)
 	return r < 0 ? r : 1;
 }
 
-/* Fields at constant places behind @data. */
+/* Fields at constant offsets from @data; LOAD_ROOM bytes behind each are readable. */
 static inline void decoder_loads(struct decoder *d, const struct plan_load *load,
 				 unsigned int count, const uint8_t *data)
 {
@@ -246,24 +232,25 @@ static inline void decoder_loads(struct decoder *d, const struct plan_load *load
 	}
 }
 
-/* The fields of a class of constant size (is_fast), of which the first is at @fields. */
+/* The fields, at @fields, of a class of constant size (is_fast). */
 static inline void decoder_load_fixed(struct decoder *d, const struct plan_event *class,
 				      const uint8_t *fields)
 {
+	assert_hot(class->is_fast);
 	decoder_loads(d, class->fast, class->fast_count, fields);
 }
 
 #define LOAD_ROOM 8 /* any field may be loaded as 8 bytes */
 
 /*
- * The fields of a class whose size varies, at byte @at, and where they end.  0: decoder_next() has
- * to look at them, which says what is wrong, if so.
+ * Loads the fields, at byte @at, of a class of varying size; returns their end.  0: decoder_next()
+ * must decode the event, and finds the fault if there is one.
  */
 uint64_t decoder_parts(struct decoder *d, const struct plan_event *class, uint64_t at);
 
 /*
- * Where an event's fields end, of any class; 0 as above.  Those of constant size, which end at
- * @past, are only there.  Where the next event is should not have to wait for what is in the class.
+ * The end of an event's fields, for any class; 0 as above.  Fields of constant size, which end at
+ * @past, are not loaded yet: the place of the next event must not wait for the class's members.
  */
 static inline uint64_t decoder_room(struct decoder *d, const struct plan_event *class, uint64_t at,
 				    uint64_t past, struct ctf_event *event)
@@ -276,39 +263,39 @@ static inline uint64_t decoder_room(struct decoder *d, const struct plan_event *
 	return past + LOAD_ROOM <= d->end_bits / 8 ? past : 0;
 }
 
-/* What decoder_wanted() and decoder_each() are to do with events, and what they have done. */
+/* Parameters and results of decoder_wanted() and decoder_each(). */
 struct decoder_passed {
-	uint64_t limit; /* events from this time on are for decoder_next() */
-	/* SKIP_PASS, or SKIP_REST while none of the requests that may rest wants any event. */
+	uint64_t limit; /* leave events from this time on (cycles) to decoder_next() */
+	/* SKIP_PASS, or SKIP_REST while no request that may rest wants events. */
 	enum plan_use unwanted;
-	uint64_t events, clock; /* in the last call: how many, and the time of the last */
+	uint64_t events, clock; /* in the last call: their number, and the time of the last */
 	uint64_t *counts;       /* in all calls, by class index */
-	uint32_t *seen;         /* indexes whose count is not 0, in any order; room for all */
+	uint32_t *seen;         /* indexes with a count above 0, in any order; room for all */
 	size_t seen_count;
 };
 
 /*
- * An event that somebody wants.  If it has `fields`, decoder_load_fixed() is to load them before
- * they are looked at as values.  May change what is unwanted, but not the limit.
+ * Takes a requested event.  If event->fields is set, its values are valid only after
+ * decoder_load_fixed().  It may change `unwanted`, but not the limit.
  */
 typedef void decoder_event_fn(void *user, const struct ctf_event *event);
 
-/* What is constant about the headers of a stream, in bytes; masks are alignments - 1. */
+/* The layout of a stream's event headers, in bytes; masks are alignments - 1. */
 struct decoder_form {
 	bool is_compact, is_packed;
 	uint64_t header_mask, extended_mask, clock_mask;
 	uint64_t short_mask; /* large: of the time stamp of the short form */
 };
 
-/* An event header that was looked at. */
+/* An event header that was read but not passed. */
 struct peeked_header {
 	uint64_t now, past; /* its time, and the byte behind it */
 	uint32_t id;
 };
 
 /*
- * The header at byte @at.  Both its short and its long form are looked at, which needs room for
- * both: false if there is none before @end.
+ * The header at byte @at.  One check covers both its short and its long form: false if @end leaves
+ * no room for both.
  */
 static inline __attribute__((always_inline)) bool decoder_peek(const uint8_t *data, uint64_t end,
 							       const struct decoder_form *form,
@@ -344,9 +331,8 @@ static inline __attribute__((always_inline)) bool decoder_peek(const uint8_t *da
 }
 
 /*
- * How far ahead of the cursor memory is asked for, to the second-level cache: each event waits for
- * the one before, so that a processor does not see by itself what comes (doc/decoder.md,
- * "Reading").
+ * The distance from the cursor to the prefetched bytes, which go to the second-level cache.  Each
+ * event waits for the one before, so the processor does not run ahead by itself (doc/decoder.md).
  */
 #define DECODER_AHEAD_BYTES 4096
 #define DECODER_AHEAD_LEVEL 2 /* of __builtin_prefetch() */
@@ -387,7 +373,7 @@ decoder_wanted_form(struct decoder *d, const struct decoder_form *form,
 							   ~(uint64_t)skip->align_mask;
 		uint64_t past = begin + skip->bytes;
 
-		/* Once a line: where the cursor is, memory is near, and costs nothing. */
+		/* Once a cache line; else at the cursor, which is cached and costs nothing. */
 		ahead = (at ^ before) / LINE_BYTES ? DECODER_AHEAD_BYTES : 0;
 		__builtin_prefetch(data + at + ahead, 0, DECODER_AHEAD_LEVEL);
 		before = at;
@@ -415,6 +401,8 @@ decoder_wanted_form(struct decoder *d, const struct decoder_form *form,
 				unwanted = passed->unwanted;
 			}
 		}
+		assert_hot(skip->use != SKIP_NOT);
+		assert_hot(d->stream->events[head.id]->index == skip->index);
 		if (counts[skip->index]++ == 0) {
 			passed->seen[passed->seen_count++] = skip->index;
 		}
@@ -422,6 +410,8 @@ decoder_wanted_form(struct decoder *d, const struct decoder_form *form,
 		at = past;
 		count++;
 	}
+	assert_hot(at <= end || count == 0);
+	assert_hot(clock >= d->clock || count == 0);
 	if (count > 0) {
 		d->at_bits = at * 8;
 		d->clock = clock;
@@ -458,8 +448,8 @@ static inline __attribute__((always_inline)) int decoder_pass(struct decoder *d,
 }
 
 /*
- * The next event that somebody wants something of, like decoder_next().  Those before it
- * that nobody wants, whose time does not go back and is before the limit, are only counted.
+ * The next event with a request, like decoder_next().  Events before it without a request are only
+ * counted, if their time does not decrease and is before the limit.
  */
 static inline int decoder_wanted(struct decoder *d, struct decoder_passed *passed,
 				 struct ctf_event *event)
@@ -467,7 +457,7 @@ static inline int decoder_wanted(struct decoder *d, struct decoder_passed *passe
 	return decoder_pass(d, passed, NULL, NULL, event);
 }
 
-/* The same, but those that somebody wants are counted, too, and told to @on_event. */
+/* The same, but requested events are counted too, and @on_event takes them. */
 static inline __attribute__((always_inline)) int decoder_each(struct decoder *d,
 							      struct decoder_passed *passed,
 							      decoder_event_fn *on_event,
@@ -521,7 +511,7 @@ static inline void decoder_load(struct decoder *d, const struct step *step, uint
 	}
 }
 
-/* Gives all requests the fields that several of them want. */
+/* Copies fields that several requests have to the slots of each. */
 static inline void decoder_copy(struct decoder *d, const struct plan_event *class)
 {
 	for (uint32_t i = 0; i < class->copy_count; i++) {

@@ -1,8 +1,9 @@
 /*
- * index: see index.h.
+ * packet-index: big-endian numbers in and out, and a binary search.
  */
 #include "ctf/packet-index.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -17,6 +18,7 @@ static uint64_t load(const uint8_t *at, unsigned int bytes)
 {
 	uint64_t value = 0;
 
+	assert(bytes <= sizeof(value));
 	for (unsigned int i = 0; i < bytes; i++) {
 		value = value << 8 | at[i];
 	}
@@ -34,7 +36,7 @@ static int check_header(const uint8_t *bytes, size_t len, uint64_t *ret_entry_by
 				 load(bytes, 4), INDEX_MAGIC);
 	}
 	if (load(bytes + 4, 4) != 1) {
-		return err_raise(err, -EPROTO, "it is of version %" PRIu64 ".%" PRIu64,
+		return err_raise(err, -EPROTO, "it has version %" PRIu64 ".%" PRIu64,
 				 load(bytes + 4, 4), load(bytes + 8, 4));
 	}
 	*ret_entry_bytes = load(bytes + 12, 4);
@@ -60,9 +62,9 @@ static int take_entry(struct packet_index *index, const uint8_t *at, uint64_t fi
 	if (packet_bits == 0 || packet_bits % 8 != 0 || content_bits > packet_bits ||
 	    offset < end || offset > file_bytes || packet_bits / 8 > file_bytes - offset) {
 		return err_raise(err, -EPROTO,
-				 "entry %zu is of a packet of %" PRIu64 " bits (content %" PRIu64
-				 ") at byte %" PRIu64 ", which cannot be behind byte %" PRIu64
-				 " of %" PRIu64,
+				 "entry %zu has a packet of %" PRIu64 " bits (content %" PRIu64
+				 ") at byte %" PRIu64 ", which does not fit between bytes %" PRIu64
+				 " and %" PRIu64,
 				 count, packet_bits, content_bits, offset, end, file_bytes);
 	}
 	*vec_push(&index->entries) =
@@ -101,6 +103,7 @@ const struct index_entry *packet_index_after(const struct packet_index *index, u
 			high = mid;
 		}
 	}
+	assert(low == index->entries.count || index->entries.at[low].offset > offset);
 	return low < index->entries.count ? &index->entries.at[low] : NULL;
 }
 
@@ -131,4 +134,5 @@ void packet_index_put(uint8_t out[INDEX_ENTRY_BYTES], const struct index_facts *
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
 		out = store(out, values[i], 8);
 	}
+	_Static_assert(sizeof(values) == INDEX_ENTRY_BYTES, "an entry is these numbers");
 }

@@ -1,9 +1,10 @@
 /*
- * index: the packet index file that LTTng writes beside each stream file.
+ * packet-index: the packet index file that LTTng writes beside each stream file.
  *
- * Format (lttng-tools, ctf-index.h): big endian; magic 0xC1F1DCC1, major 1, minor, bytes of
- * an entry; then entries: offset, packet size and content size in bits, time stamps, events
- * discarded, stream id; from 1.1 on also stream instance id and packet sequence number.
+ * Format (lttng-tools, ctf-index.h), all big endian: a header of magic 0xC1F1DCC1, major 1, minor
+ * and the size of an entry in bytes; then the entries.  An entry has offset, packet size and
+ * content size in bits, time stamps, discarded events and stream id; from 1.1 on also stream
+ * instance id and packet sequence number.
  */
 #ifndef SILLAGE_CTF_PACKET_INDEX_H
 #define SILLAGE_CTF_PACKET_INDEX_H
@@ -19,18 +20,18 @@ struct index_entry {
 };
 
 struct packet_index {
-	VEC(struct index_entry) entries; /* by offset, apart from each other */
+	VEC(struct index_entry) entries; /* by offset; packets do not overlap */
 };
 
 /*
- * Reads an index of a stream file of @file_bytes.  -EPROTO (what, and which entry) if it is
- * not one, or says what cannot be.  @index is valid, and to be freed, in any case.
+ * Reads the index of a stream file of @file_bytes.  -EPROTO (with reason and entry) if it is no
+ * index or an entry is impossible.  @index is valid in any case; the caller frees it.
  */
 int packet_index_parse(struct packet_index *index, const uint8_t *bytes, size_t len,
 		       uint64_t file_bytes, struct err *err);
 void packet_index_fini(struct packet_index *index);
 
-/* An index as LTTng writes it, version 1.1: the header, then an entry for each packet, at @out. */
+/* Writing an index of version 1.1: the header, then an entry for each packet. */
 #define INDEX_HEADER_BYTES 16
 #define INDEX_ENTRY_BYTES  72
 struct index_facts {

@@ -1,6 +1,8 @@
 /*
- * packet: what a packet says about itself, in its header and context.
+ * packet: runs the steps of a packet's header and context, and checks the values.
  */
+#include "ctf/packet.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -12,6 +14,7 @@
 
 static uint64_t value_or(const struct decoder *d, uint16_t slot, uint64_t absent)
 {
+	assert(slot == SLOT_NONE || slot < PLAN_SLOTS_MAX);
 	return slot == SLOT_NONE ? absent : d->values[slot].u;
 }
 
@@ -60,7 +63,7 @@ static int check_sizes(const struct packet_info *info, struct err *err)
 static void read_context(const struct decoder *d, const struct plan_stream *stream,
 			 uint64_t bytes_max, struct packet_info *info)
 {
-	/* CTF 1.8.3, 5.2: without sizes a packet fills its stream. */
+	/* CTF 1.8.3, 5.2: without sizes a packet is the whole stream. */
 	info->size_bits = value_or(d, stream->slot_packet_size, UINT64_MAX);
 	info->content_bits = value_or(d, stream->slot_content_size, info->size_bits);
 	info->has_sizes = info->size_bits != UINT64_MAX || info->content_bits != UINT64_MAX;
@@ -120,7 +123,7 @@ int packet_info_read(struct decoder *d, const struct plan *plan, const uint8_t *
 	info.stream = plan_stream(plan, stream_id);
 	if (!info.stream) {
 		return err_raise(err, -EPROTO,
-				 "the packet is of stream class %" PRIu64
+				 "the packet belongs to stream class %" PRIu64
 				 ", which the metadata does not declare",
 				 stream_id);
 	}
@@ -131,6 +134,8 @@ int packet_info_read(struct decoder *d, const struct plan *plan, const uint8_t *
 	read_context(d, info.stream, bytes_max, &info);
 	r = check_sizes(&info, err);
 	if (r == 0) {
+		assert(info.events_at_bits <= info.content_bits);
+		assert(info.content_bits <= info.size_bits);
 		*ret_info = info;
 	}
 	return r;
@@ -146,5 +151,7 @@ bool packet_info_cut(struct packet_info *info, uint64_t bytes)
 	if (!info->has_sizes || is_cut) {
 		info->content_bits = bytes * 8;
 	}
+	assert(info->content_bits <= info->size_bits);
+	assert(info->size_bits <= bytes * 8);
 	return is_cut;
 }

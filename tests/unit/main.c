@@ -12,6 +12,14 @@ int main(void)
 
 	srunner_add_suite(runner, suite_ctf());
 	srunner_add_suite(runner, suite_decode());
+	srunner_add_suite(runner, suite_lex());
+	srunner_add_suite(runner, suite_text());
+	srunner_add_suite(runner, suite_type());
+	srunner_add_suite(runner, suite_clock());
+	srunner_add_suite(runner, suite_packet());
+	srunner_add_suite(runner, suite_packet_index());
+	srunner_add_suite(runner, suite_plan());
+	srunner_add_suite(runner, suite_compile());
 	srunner_add_suite(runner, suite_engine());
 	srunner_add_suite(runner, suite_history());
 	srunner_add_suite(runner, suite_viewer());

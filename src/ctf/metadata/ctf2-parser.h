@@ -1,8 +1,8 @@
 /*
- * ctf2-parser: what the two halves of the CTF 2 parser share (ctf2.c, ctf2-type.c).
+ * ctf2-parser: the state and the functions that the files of the CTF 2 parser share (ctf2.h).
  *
- * Failure leaves by longjmp to ctf2_feed(), which frees the fragment's JSON; types belong
- * to the arena.
+ * Failure leaves by longjmp to ctf2_feed(), which frees the fragment's JSON; the arena owns the
+ * types.
  */
 #ifndef SILLAGE_CTF_METADATA_CTF2_PARSER_H
 #define SILLAGE_CTF_METADATA_CTF2_PARSER_H
@@ -22,11 +22,11 @@ struct ctf2_alias {
 	const struct type *type;
 };
 
-/* Where in the fragment the parser is, for messages: innermost first. */
+/* The parser's place in the fragment, for messages: innermost first. */
 struct ctf2_where {
 	const struct ctf2_where *outer;
 	const char *key;
-	size_t index; /* in an array; SIZE_MAX: not in one */
+	size_t index; /* in an array; SIZE_MAX: in no array */
 };
 
 struct ctf2 {
@@ -34,8 +34,8 @@ struct ctf2 {
 	struct metadata metadata;
 	struct ctf2_alias *aliases[ALIAS_BUCKETS];
 	struct json_tokener *tokener;
-	struct json_object *fragment; /* being parsed */
-	size_t fragment_bytes;        /* of the incomplete one */
+	struct json_object *fragment; /* the one being parsed */
+	size_t fragment_bytes;        /* read so far of the incomplete one; 0: none */
 	unsigned long long fragments; /* complete so far */
 	const struct ctf2_where *where;
 	unsigned int depth;
@@ -47,7 +47,10 @@ struct ctf2 {
 __attribute__((noreturn, format(printf, 2, 3))) void ctf2_fail(struct ctf2 *p, const char *fmt,
 							       ...);
 
-/* Members of an object; `find` gives NULL, `need` fails where there is none of that kind. */
+/*
+ * Members of an object.  If the member is missing, `find` returns NULL, `need` fails, and `or`
+ * returns @otherwise.  All but ctf2_find() fail if it has another JSON type.
+ */
 struct json_object *ctf2_find(struct json_object *object, const char *key);
 struct json_object *ctf2_find_array(struct ctf2 *p, struct json_object *object, const char *key);
 struct json_object *ctf2_find_object(struct ctf2 *p, struct json_object *object, const char *key);
@@ -58,10 +61,24 @@ uint64_t ctf2_uint_or(struct ctf2 *p, struct json_object *object, const char *ke
 		      uint64_t otherwise);
 int64_t ctf2_int_or(struct ctf2 *p, struct json_object *object, const char *key, int64_t otherwise);
 
-/* A string as a name: copied, and with the underscore of type_name() kept. */
+/* A copy of @text as a name, in the form that type_name() takes. */
 const char *ctf2_name(struct ctf2 *p, const char *text);
 
-/* A field class, or the name of one.  @key: where it is, for messages. */
+/* ---- ctf2-property.c ---- */
+
+uint32_t ctf2_alignment(struct ctf2 *p, struct json_object *class, const char *key);
+uint16_t ctf2_roles(struct ctf2 *p, struct json_object *class);
+enum encoding ctf2_encoding(struct ctf2 *p, struct json_object *class);
+
+/* `[low, high]`, or one integer for both. */
+void ctf2_range(struct ctf2 *p, struct json_object *range, uint64_t *ret_low, uint64_t *ret_high);
+
+/* `{"origin": ..., "path": [...]}`, or `[origin, ...]` in release candidates. */
+const struct type_path *ctf2_location(struct ctf2 *p, struct json_object *class, const char *key);
+
+/* ---- ctf2-type.c ---- */
+
+/* A field class, or the name of one.  @key: its place, for messages. */
 const struct type *ctf2_type(struct ctf2 *p, struct json_object *class, const char *key);
 void ctf2_add_alias(struct ctf2 *p, const char *name, const struct type *type);
 

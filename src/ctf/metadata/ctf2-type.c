@@ -1,11 +1,13 @@
 /*
- * ctf2-type: field classes of CTF 2 (CTF2-SPEC-2.0, section 5.3).
+ * ctf2-type: the field classes of CTF 2 (CTF2-SPEC-2.0, section 5.3).
  *
- * Recursion follows the nesting of field classes and is bounded by TYPE_DEPTH_MAX.  A
- * field class given by name is the same type wherever it is used.
+ * Recursion follows the nesting of field classes, so TYPE_DEPTH_MAX bounds it.  A field class given
+ * by name is the same type wherever it is used.
  */
+#include <assert.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/limits.h"
 #include "ctf/metadata/ctf2-parser.h"
 
@@ -13,7 +15,7 @@
 
 static unsigned int bucket_of(const char *name)
 {
-	uint32_t hash = 2166136261u;
+	uint32_t hash = 2166136261u; /* FNV-1a */
 
 	for (; *name; name++) {
 		hash = (hash ^ (unsigned char)*name) * 16777619u;
@@ -36,6 +38,7 @@ void ctf2_add_alias(struct ctf2 *p, const char *name, const struct type *type)
 	struct ctf2_alias *alias = arena_alloc(p->arena, sizeof(*alias));
 	struct ctf2_alias **bucket = &p->aliases[bucket_of(name)];
 
+	assert(type);
 	if (find_alias(p, name)) {
 		ctf2_fail(p, "the field class \"%.80s\" is declared twice", name);
 	}
@@ -45,188 +48,9 @@ void ctf2_add_alias(struct ctf2 *p, const char *name, const struct type *type)
 	*bucket = alias;
 }
 
-/* ---- properties ---- */
-
-static uint32_t alignment(struct ctf2 *p, struct json_object *class, const char *key)
-{
-	uint64_t bits = ctf2_uint_or(p, class, key, 1);
-
-	if (bits == 0 || (bits & (bits - 1)) || bits > 4096) {
-		ctf2_fail(p, "\"%s\" must be a power of two up to 4096, not %llu", key,
-			  (unsigned long long)bits);
-	}
-	return (uint32_t)bits;
-}
-
-static uint16_t role_named(const char *name)
-{
-	static const struct {
-		const char *name;
-		uint16_t role;
-	} roles[] = {
-		{ "packet-magic-number", ROLE_MAGIC },
-		{ "metadata-stream-uuid", ROLE_UUID },
-		{ "data-stream-class-id", ROLE_STREAM_CLASS_ID },
-		{ "data-stream-id", ROLE_STREAM_ID },
-		{ "packet-total-length", ROLE_PACKET_SIZE },
-		{ "packet-content-length", ROLE_CONTENT_SIZE },
-		{ "default-clock-timestamp", ROLE_TIMESTAMP },
-		{ "packet-end-default-clock-timestamp", ROLE_TIMESTAMP_END },
-		{ "discarded-event-record-counter-snapshot", ROLE_DISCARDED },
-		{ "packet-sequence-number", ROLE_SEQ_NUM },
-		{ "event-record-class-id", ROLE_EVENT_CLASS_ID },
-	};
-
-	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
-		if (strcmp(name, roles[i].name) == 0) {
-			return roles[i].role;
-		}
-	}
-	return 0; /* means nothing here */
-}
-
-static uint16_t parse_roles(struct ctf2 *p, struct json_object *class)
-{
-	struct json_object *names = ctf2_find_array(p, class, "roles");
-	uint16_t roles = 0;
-
-	for (size_t i = 0; names && i < json_object_array_length(names); i++) {
-		struct json_object *name = json_object_array_get_idx(names, i);
-
-		if (!json_object_is_type(name, json_type_string)) {
-			ctf2_fail(p, "\"roles\" must be strings");
-		}
-		roles |= role_named(json_object_get_string(name));
-	}
-	return roles;
-}
-
-static enum encoding parse_encoding(struct ctf2 *p, struct json_object *class)
-{
-	static const char *const names[] = { [UTF_8] = "utf-8",
-					     [UTF_16LE] = "utf-16le",
-					     [UTF_16BE] = "utf-16be",
-					     [UTF_32LE] = "utf-32le",
-					     [UTF_32BE] = "utf-32be" };
-	const char *name = ctf2_find_text(p, class, "encoding");
-
-	for (unsigned int i = 0; name && i < sizeof(names) / sizeof(names[0]); i++) {
-		if (strcmp(name, names[i]) == 0) {
-			return (enum encoding)i;
-		}
-	}
-	if (name) {
-		ctf2_fail(p, "an unknown encoding, \"%.80s\"", name);
-	}
-	return UTF_8;
-}
-
-static uint64_t need_integer(struct ctf2 *p, struct json_object *number)
-{
-	if (!json_object_is_type(number, json_type_int)) {
-		ctf2_fail(p, "a bound of a range must be an integer");
-	}
-	return json_object_get_int64(number) < 0 ? (uint64_t)json_object_get_int64(number)
-						 : json_object_get_uint64(number);
-}
-
-/* `[low, high]`, or one integer for both. */
-static void parse_range(struct ctf2 *p, struct json_object *range, uint64_t *ret_low,
-			uint64_t *ret_high)
-{
-	if (!json_object_is_type(range, json_type_array)) {
-		*ret_low = need_integer(p, range);
-		*ret_high = *ret_low;
-		return;
-	}
-	if (json_object_array_length(range) != 2) {
-		ctf2_fail(p, "a range must be two integers");
-	}
-	*ret_low = need_integer(p, json_object_array_get_idx(range, 0));
-	*ret_high = need_integer(p, json_object_array_get_idx(range, 1));
-}
-
-/* ---- locations ---- */
-
-static bool origin_named(const char *name, enum root *ret_root)
-{
-	static const char *const names[ROOT_COUNT] = {
-		[ROOT_PACKET_HEADER] = "packet-header",
-		[ROOT_PACKET_CONTEXT] = "packet-context",
-		[ROOT_EVENT_HEADER] = "event-record-header",
-		[ROOT_STREAM_EVENT_CONTEXT] = "event-record-common-context",
-		[ROOT_EVENT_CONTEXT] = "event-record-specific-context",
-		[ROOT_FIELDS] = "event-record-payload",
-	};
-
-	for (unsigned int i = 0; i < ROOT_COUNT; i++) {
-		if (strcmp(name, names[i]) == 0) {
-			*ret_root = (enum root)i;
-			return true;
-		}
-	}
-	return false;
-}
-
-/* Names from @first on; `null` in front leaves the struct around. */
-static void parse_names(struct ctf2 *p, struct json_object *array, size_t first,
-			struct type_path *path)
-{
-	size_t count = json_object_array_length(array);
-	const char **names = arena_alloc(p->arena, count * sizeof(*names));
-
-	for (size_t i = first; i < count; i++) {
-		struct json_object *name = json_object_array_get_idx(array, i);
-
-		if (!name && path->count == 0 && !path->is_absolute) {
-			path->up++;
-			continue;
-		}
-		if (!json_object_is_type(name, json_type_string)) {
-			ctf2_fail(p, "a location must be strings, behind nulls that lead outward");
-		}
-		names[path->count++] = ctf2_name(p, json_object_get_string(name));
-	}
-	if (path->count == 0) {
-		ctf2_fail(p, "a location without a name");
-	}
-	path->names = names;
-}
-
-/* `{"origin": ..., "path": [...]}`, or `[origin, ...]` in release candidates. */
-static const struct type_path *parse_location(struct ctf2 *p, struct json_object *class,
-					      const char *key)
-{
-	struct json_object *location = ctf2_find(class, key);
-	struct type_path *path = arena_alloc(p->arena, sizeof(*path));
-
-	if (json_object_is_type(location, json_type_object)) {
-		const char *origin = ctf2_find_text(p, location, "origin");
-		struct json_object *names = ctf2_find_array(p, location, "path");
-
-		path->is_absolute = origin;
-		if (origin && !origin_named(origin, &path->root)) {
-			ctf2_fail(p, "\"%s\" has an unknown origin, \"%.80s\"", key, origin);
-		}
-		if (!names) {
-			ctf2_fail(p, "\"%s\" has no \"path\"", key);
-		}
-		parse_names(p, names, 0, path);
-	} else if (json_object_is_type(location, json_type_array)) {
-		struct json_object *first = json_object_array_get_idx(location, 0);
-
-		path->is_absolute = json_object_is_type(first, json_type_string) &&
-				    origin_named(json_object_get_string(first), &path->root);
-		parse_names(p, location, path->is_absolute, path);
-	} else {
-		ctf2_fail(p, "no \"%s\"", key);
-	}
-	return path;
-}
-
 /* ---- scalars ---- */
 
-/* Integers have names for their values: labels, in the order of declaration. */
+/* Names for the values of an integer: labels, in the order of declaration. */
 static void parse_mappings(struct ctf2 *p, struct json_object *class, struct type *type)
 {
 	struct json_object *mappings = ctf2_find_object(p, class, "mappings");
@@ -254,10 +78,11 @@ static void parse_mappings(struct ctf2 *p, struct json_object *class, struct typ
 
 		for (size_t i = 0; i < json_object_array_length(some); i++, labels++) {
 			labels->name = label;
-			parse_range(p, json_object_array_get_idx(some, i), &labels->low,
-				    &labels->high);
+			ctf2_range(p, json_object_array_get_idx(some, i), &labels->low,
+				   &labels->high);
 		}
 	}
+	assert(labels == type->labels + type->label_count);
 }
 
 static void parse_orders(struct ctf2 *p, struct json_object *class, struct type *type)
@@ -280,7 +105,7 @@ static void parse_orders(struct ctf2 *p, struct json_object *class, struct type 
 				  "\"%.80s\"",
 				  bits);
 		}
-		type->is_reversed = from_first != is_le; /* the usual one depends on the bytes */
+		type->is_reversed = from_first != is_le; /* little endian: first to last */
 	}
 }
 
@@ -302,7 +127,7 @@ static void parse_fixed(struct ctf2 *p, struct json_object *class, struct type *
 	uint64_t length = ctf2_need_uint(p, class, "length", PACKET_BYTES_MAX);
 
 	type->kind = TYPE_INT;
-	type->align_bits = alignment(p, class, "alignment");
+	type->align_bits = ctf2_alignment(p, class, "alignment");
 	parse_orders(p, class, type);
 	if (length == 0) {
 		ctf2_fail(p, "a field class of no bits");
@@ -331,7 +156,7 @@ static void parse_float(struct ctf2 *p, struct json_object *class, struct type *
 	}
 	type->kind = TYPE_FLOAT;
 	type->size_bits = (uint32_t)length;
-	type->align_bits = alignment(p, class, "alignment");
+	type->align_bits = ctf2_alignment(p, class, "alignment");
 	parse_orders(p, class, type);
 	if (type->is_reversed && length > 64) {
 		ctf2_fail(p, "a floating point number of %llu bits in reversed order",
@@ -374,14 +199,14 @@ static void parse_string(struct ctf2 *p, struct json_object *class, struct type 
 {
 	type->kind = TYPE_STRING;
 	type->align_bits = 8;
-	type->encoding = parse_encoding(p, class);
+	type->encoding = ctf2_encoding(p, class);
 }
 
 static void make_row(struct ctf2 *p, struct json_object *class, struct type *type, bool is_dynamic)
 {
 	if (is_dynamic) {
 		type->kind = TYPE_SEQUENCE;
-		type->length_path = parse_location(p, class, "length-field-location");
+		type->length_path = ctf2_location(p, class, "length-field-location");
 	} else {
 		type->kind = TYPE_ARRAY;
 		type->length = ctf2_need_uint(p, class, "length", PACKET_BYTES_MAX);
@@ -393,7 +218,7 @@ static void parse_static_string(struct ctf2 *p, struct json_object *class, struc
 	make_row(p, class, type, false);
 	type->element = byte_type(true);
 	type->align_bits = 8;
-	type->encoding = parse_encoding(p, class);
+	type->encoding = ctf2_encoding(p, class);
 }
 
 static void parse_dynamic_string(struct ctf2 *p, struct json_object *class, struct type *type)
@@ -401,7 +226,7 @@ static void parse_dynamic_string(struct ctf2 *p, struct json_object *class, stru
 	make_row(p, class, type, true);
 	type->element = byte_type(true);
 	type->align_bits = 8;
-	type->encoding = parse_encoding(p, class);
+	type->encoding = ctf2_encoding(p, class);
 }
 
 static void parse_static_blob(struct ctf2 *p, struct json_object *class, struct type *type)
@@ -432,7 +257,7 @@ static void parse_array(struct ctf2 *p, struct json_object *class, struct type *
 	type->element =
 		ctf2_type(p, ctf2_find(class, "element-field-class"), "element-field-class");
 	type->align_bits =
-		larger(alignment(p, class, "minimum-alignment"), type->element->align_bits);
+		larger(ctf2_alignment(p, class, "minimum-alignment"), type->element->align_bits);
 }
 
 static void parse_static_array(struct ctf2 *p, struct json_object *class, struct type *type)
@@ -445,7 +270,7 @@ static void parse_dynamic_array(struct ctf2 *p, struct json_object *class, struc
 	parse_array(p, class, type, true);
 }
 
-/* The objects of an array; each is in p->where while @each has it. */
+/* The objects of an array; @each takes one, and p->where names it for messages meanwhile. */
 typedef void element_fn(struct ctf2 *p, struct json_object *object, struct type *type, size_t i,
 			struct type_field *field);
 
@@ -467,6 +292,7 @@ static void parse_members(struct ctf2 *p, struct json_object *class, struct type
 		}
 		each(p, member, type, i, &fields[i]);
 	}
+	assert(p->where == &where);
 	p->where = where.outer;
 	type->fields = fields;
 	type->field_count = count;
@@ -484,11 +310,11 @@ static void parse_member(struct ctf2 *p, struct json_object *member, struct type
 static void parse_struct(struct ctf2 *p, struct json_object *class, struct type *type)
 {
 	type->kind = TYPE_STRUCT;
-	type->align_bits = alignment(p, class, "minimum-alignment");
+	type->align_bits = ctf2_alignment(p, class, "minimum-alignment");
 	parse_members(p, class, type, "member-classes", parse_member);
 }
 
-/* Adds the ranges of one option to the cases of a variant. */
+/* Appends the ranges of one option to the cases of a variant. */
 static void add_cases(struct ctf2 *p, struct json_object *ranges, struct type *type, size_t field)
 {
 	size_t count = json_object_array_length(ranges);
@@ -502,7 +328,7 @@ static void add_cases(struct ctf2 *p, struct json_object *ranges, struct type *t
 		struct type_case *one = &cases[type->case_count + i];
 
 		one->field = field;
-		parse_range(p, json_object_array_get_idx(ranges, i), &one->low, &one->high);
+		ctf2_range(p, json_object_array_get_idx(ranges, i), &one->low, &one->high);
 	}
 	type->cases = cases;
 	type->case_count += count;
@@ -526,12 +352,12 @@ static void parse_variant(struct ctf2 *p, struct json_object *class, struct type
 {
 	type->kind = TYPE_VARIANT;
 	type->align_bits = 1; /* each option aligns itself */
-	type->tag = parse_location(p, class, "selector-field-location");
+	type->tag = ctf2_location(p, class, "selector-field-location");
 	type->cases = arena_alloc(p->arena, sizeof(*type->cases));
 	parse_members(p, class, type, "options", parse_option);
 }
 
-/* A variant of one option, or nothing; without ranges the selector is a boolean. */
+/* A variant with one option or none; without ranges the selector is a boolean. */
 static void parse_optional(struct ctf2 *p, struct json_object *class, struct type *type)
 {
 	struct json_object *ranges = ctf2_find_array(p, class, "selector-field-ranges");
@@ -541,7 +367,7 @@ static void parse_optional(struct ctf2 *p, struct json_object *class, struct typ
 	type->kind = TYPE_VARIANT;
 	type->is_optional = true;
 	type->align_bits = 1;
-	type->tag = parse_location(p, class, "selector-field-location");
+	type->tag = ctf2_location(p, class, "selector-field-location");
 	field->name = "";
 	field->type = ctf2_type(p, ctf2_find(class, "field-class"), "field-class");
 	type->fields = field;
@@ -556,7 +382,7 @@ static void parse_optional(struct ctf2 *p, struct json_object *class, struct typ
 	}
 }
 
-/* ---- any ---- */
+/* ---- all kinds ---- */
 
 static const struct {
 	const char *name;
@@ -593,8 +419,11 @@ static const struct type *parse_class(struct ctf2 *p, struct json_object *class)
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (strcmp(name, kinds[i].name) == 0) {
-			type->roles = parse_roles(p, class);
+			type->roles = ctf2_roles(p, class);
 			kinds[i].parse(p, class, type);
+			if (CHECKS_ON) {
+				type_check(type);
+			}
 			return type;
 		}
 	}
@@ -621,6 +450,8 @@ const struct type *ctf2_type(struct ctf2 *p, struct json_object *class, const ch
 	} else {
 		ctf2_fail(p, "must be a field class: an object, or the name of one");
 	}
+	assert(p->depth > 0);
+	assert(p->where == &where);
 	p->depth--;
 	p->where = where.outer;
 	return type;

@@ -1,7 +1,6 @@
 /*
- * ctf2: fragments: preamble, clock, trace, data stream and event record classes.
- *
- * The JSON is json-c's; field classes are in ctf2-type.c.
+ * ctf2: the fragments of CTF 2: preamble, alias, clock, trace, data stream and event record
+ * classes.
  */
 #include "ctf/metadata/ctf2.h"
 
@@ -42,6 +41,7 @@ void ctf2_fail(struct ctf2 *p, const char *fmt, ...)
 	char what[256], where[256] = "";
 	va_list args;
 
+	assert(p->arena->fail == &p->fail); /* ctf2_feed() is waiting */
 	va_start(args, fmt);
 	(void)vsnprintf(what, sizeof(what), fmt, args);
 	va_end(args);
@@ -199,7 +199,7 @@ static void parse_preamble(struct ctf2 *p, struct json_object *fragment)
 		}
 	}
 	m->major = 2;
-	m->order = ORDER_LE; /* not used: all field classes have their own */
+	m->order = ORDER_LE; /* unused: each field class has its own */
 	m->has_trace = true;
 	m->has_uuid = parse_uuid(p, fragment, m->uuid);
 }
@@ -235,6 +235,7 @@ static void parse_clock(struct ctf2 *p, struct json_object *fragment)
 	}
 	clock->is_absolute = origin && json_object_is_type(origin, json_type_string) &&
 			     strcmp(json_object_get_string(origin), "unix-epoch") == 0;
+	assert(clock->freq > 0); /* clock.h divides by it */
 	clock->next = p->metadata.clocks;
 	p->metadata.clocks = clock;
 }
@@ -281,7 +282,7 @@ static void parse_trace(struct ctf2 *p, struct json_object *fragment)
 	struct json_object *environment = ctf2_find_object(p, fragment, "environment");
 
 	if (m->packet_header || m->env || m->streams) {
-		ctf2_fail(p, "a second trace class, or one behind a data stream class");
+		ctf2_fail(p, "a second trace class, or one after a data stream class");
 	}
 	if (environment) {
 		parse_environment(p, environment);
@@ -319,7 +320,7 @@ static void parse_stream(struct ctf2 *p, struct json_object *fragment)
 	p->metadata.streams = stream;
 }
 
-/* LTTng keeps an event's log level in its attributes; -1 if there is none. */
+/* LTTng writes an event's log level into its attributes; -1: none. */
 static int64_t find_log_level(struct json_object *fragment)
 {
 	struct json_object *attributes = ctf2_find(fragment, "attributes");
@@ -410,11 +411,12 @@ void ctf2_free(struct ctf2 *p)
 	}
 }
 
-/* Takes the types of a complete fragment, which it frees. */
+/* Adds what a complete fragment declares; frees the fragment. */
 static int take_fragment(struct ctf2 *p, struct json_object *fragment, struct err *err)
 {
 	int code;
 
+	assert(!p->fragment);
 	p->err = err;
 	p->fragment = fragment;
 	p->where = NULL;
@@ -424,6 +426,8 @@ static int take_fragment(struct ctf2 *p, struct json_object *fragment, struct er
 	code = setjmp(p->fail);
 	if (code == 0) {
 		parse_fragment(p, fragment);
+		assert(p->depth == 0);
+		assert(!p->where);
 	} else if (!err->text[0]) {
 		(void)err_raise(err, -ENOMEM,
 				"metadata fragment %llu: out of memory (%zu bytes used)",
@@ -450,7 +454,7 @@ static size_t blanks(const char *text, size_t len)
 	return at;
 }
 
-/* Gives @text to the fragment that has begun; returns the bytes taken, or an error. */
+/* Adds @text to the incomplete fragment; returns the bytes taken, or an error. */
 static int64_t feed_fragment(struct ctf2 *p, const char *text, size_t len, struct err *err)
 {
 	struct json_object *fragment =
@@ -459,6 +463,7 @@ static int64_t feed_fragment(struct ctf2 *p, const char *text, size_t len, struc
 	size_t used = json_tokener_get_parse_end(p->tokener);
 	int r;
 
+	assert(used <= len);
 	p->fragment_bytes += used;
 	if (error != json_tokener_success && error != json_tokener_continue) {
 		return err_raise(err, -EINVAL, "metadata fragment %llu, at byte %zu of it: %s",
@@ -480,7 +485,7 @@ static int64_t feed_fragment(struct ctf2 *p, const char *text, size_t len, struc
 int ctf2_feed(struct ctf2 *p, const char *text, size_t len, struct err *err)
 {
 	if (p->is_broken) {
-		return err_raise(err, -EINVAL, "metadata was already found wrong");
+		return err_raise(err, -EINVAL, "an earlier part of the metadata is wrong");
 	}
 	while (len > 0) {
 		size_t skip = p->fragment_bytes == 0 ? blanks(text, len) : 0;

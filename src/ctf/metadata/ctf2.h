@@ -1,11 +1,17 @@
 /*
  * ctf2: the metadata language of CTF 2 (JSON text sequences, RFC 7464), text -> types.
  *
- * CTF2-SPEC-2.0, and the release candidates before it as far as traces of them exist
- * (CTF2-SPECRC-7.0: locations as arrays, clocks by name, enumeration field classes).
+ * It reads CTF2-SPEC-2.0, and of the release candidates what existing traces use (CTF2-SPECRC-7.0:
+ * locations as arrays, clocks by name, enumeration field classes).
  *
- * Text may be fed in any pieces; each fragment counts as soon as it is complete.  A
- * fragment that is wrong ends the parser for good.  The result only ever gains members.
+ * Three files make the parser: ctf2.c has the fragments, ctf2-type.c the field classes and
+ * ctf2-property.c the properties that several field classes have.  ctf2-parser.h is what they
+ * share.  json-c parses the JSON.
+ *
+ * Text may be fed in pieces of any size; a fragment is parsed as soon as it is complete.  A wrong
+ * fragment ends the parser for good.  ctf2_metadata() only gains members.
+ *
+ * Ownership: the parser owns the JSON of one fragment while it parses it; the arena owns the types.
  */
 #ifndef SILLAGE_CTF_METADATA_CTF2_H
 #define SILLAGE_CTF_METADATA_CTF2_H
@@ -26,7 +32,7 @@ void ctf2_free(struct ctf2 *ctf2); /* NULL is fine */
 /* Takes all of @text; -EINVAL (with the fragment and where in it) or -ENOMEM. */
 int ctf2_feed(struct ctf2 *ctf2, const char *text, size_t len, struct err *err);
 
-/* Whether a fragment has begun and not ended. */
+/* Whether a fragment is incomplete. */
 bool ctf2_is_inside(const struct ctf2 *ctf2);
 
 const struct metadata *ctf2_metadata(const struct ctf2 *ctf2);

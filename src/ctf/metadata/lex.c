@@ -3,12 +3,15 @@
  */
 #include "ctf/metadata/lex.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The end of the comment at @at, or NULL if there is none or it does not end. */
+#include "base/check.h"
+
+/* The end of the comment at @at; NULL if @at is no comment or the comment does not end. */
 static const char *comment_end(const char *at, const char *end)
 {
 	if (end - at >= 2 && at[0] == '/' && at[1] == '*') {
@@ -28,6 +31,7 @@ unsigned int lex_lines(const char *from, const char *to)
 {
 	unsigned int lines = 0;
 
+	assert(from <= to);
 	for (; from < to; from++) {
 		lines += *from == '\n';
 	}
@@ -53,7 +57,7 @@ static void skip_blank(struct lex *lex)
 	}
 }
 
-/* The closing quote of the literal that opens at @at, or NULL. */
+/* The closing quote of the literal that opens at @at; NULL if it does not close. */
 static const char *quote_end(const char *at, const char *end)
 {
 	char quote = *at;
@@ -99,7 +103,7 @@ static void take_quoted(struct lex *lex)
 static void take_number(struct lex *lex)
 {
 	struct token *token = &lex->token;
-	char digits[72];
+	char digits[72]; /* more than any number of 64 bits has */
 	size_t len = 0;
 	char *past;
 
@@ -171,12 +175,14 @@ static void take_punct(struct lex *lex)
 	token->text = lex->at;
 	token->len = len;
 	lex->at += len;
+	assert_hot(lex->at <= lex->end);
 }
 
 void lex_next(struct lex *lex)
 {
 	char c;
 
+	assert_hot(lex->at <= lex->end);
 	skip_blank(lex);
 	memset(&lex->token, 0, sizeof(lex->token));
 	lex->token.line = lex->line;
@@ -201,6 +207,7 @@ void lex_next(struct lex *lex)
 
 void lex_init(struct lex *lex, const char *text, size_t len, unsigned int line)
 {
+	assert(line > 0);
 	lex->at = text;
 	lex->end = text + len;
 	lex->line = line;
@@ -213,11 +220,12 @@ bool lex_token_is(const struct token *token, const char *ident)
 	       memcmp(token->text, ident, token->len) == 0;
 }
 
-/* Goes on inside a comment or a literal; false if more text is needed. */
-static bool scan_on(struct lex_scan *scan, const char *text, size_t len)
+/* One step inside a comment or a literal; false if more text is needed. */
+static bool scan_inside(struct lex_scan *scan, const char *text, size_t len)
 {
 	char c = text[scan->at];
 
+	assert_hot(scan->inside);
 	if (scan->inside == '/') {
 		scan->inside = c == '\n' ? '\0' : '/';
 	} else if (c == '\\' && scan->inside != '*') {
@@ -242,11 +250,12 @@ static bool scan_on(struct lex_scan *scan, const char *text, size_t len)
 
 size_t lex_declaration(struct lex_scan *scan, const char *text, size_t len)
 {
+	assert(scan->at <= len); /* the caller keeps the text that was scanned */
 	while (scan->at < len) {
 		char c = text[scan->at];
 
 		if (scan->inside) {
-			if (!scan_on(scan, text, len)) {
+			if (!scan_inside(scan, text, len)) {
 				return 0;
 			}
 			continue;

@@ -1,9 +1,15 @@
 /*
  * lex: tokens of TSDL text (CTF 1.8.3, appendix C).
  *
- * Tokens point into the text.  There is one token of look-ahead; comments and
- * white space are skipped and lines counted.  Errors are tokens too, so that the
- * parser reports all of them the same way.
+ * The scanner owns no memory: tokens point into the text, which the caller keeps.  It looks one
+ * token ahead, skips comments and white space, and counts lines.  An error is a token too
+ * (TOKEN_BAD), so the parser reports all errors the same way.
+ *
+ * lex_declaration() is the stage before: it cuts a growing text at the semicolons outside braces,
+ * literals and comments, so the parser always sees whole declarations.  It keeps its state between
+ * calls and looks at each character once.
+ *
+ * Invariant: at <= end; the token's text lies within the text.
  */
 #ifndef SILLAGE_CTF_METADATA_LEX_H
 #define SILLAGE_CTF_METADATA_LEX_H
@@ -14,12 +20,12 @@
 
 enum token_kind {
 	TOKEN_END,
-	TOKEN_BAD,    /* not a token: @text is the place, up to the end of its line */
+	TOKEN_BAD,    /* not a token: @text is the rest of the line */
 	TOKEN_IDENT,  /* identifiers and keywords */
 	TOKEN_NUMBER, /* @number */
-	TOKEN_STRING, /* @text without the quotes, escapes not yet replaced */
+	TOKEN_STRING, /* @text without the quotes; escapes are still in it */
 	TOKEN_CHAR,   /* @number */
-	TOKEN_PUNCT,  /* @punct: one character, or one of the two below */
+	TOKEN_PUNCT,  /* @punct: one character, or one of the three below */
 };
 
 #define PUNCT_ASSIGN_TYPE 256 /* := */
@@ -45,20 +51,20 @@ void lex_init(struct lex *lex, const char *text, size_t len, unsigned int line);
 void lex_next(struct lex *lex);
 bool lex_token_is(const struct token *token, const char *ident);
 
-/* How far a declaration has been looked through; zeros before its first character. */
+/* How far a declaration has been scanned; all zeros before its first character. */
 struct lex_scan {
 	size_t at;
 	unsigned int depth; /* of braces */
-	char inside;        /* a literal (its quote) or comment (its second character), or 0 */
+	char inside;        /* a literal's quote, a comment's second character, or 0 */
 };
 
 /*
- * The length of the first complete top-level declaration in @text, through its
- * semicolon, or 0 if there is none yet: then call again with more text behind the same.
- * Each character is looked at once, in however many pieces the text comes.
+ * The length of the first complete top-level declaration in @text, including its semicolon.
+ * 0: it is not complete yet; call again with the same text and more behind it.
  */
 size_t lex_declaration(struct lex_scan *scan, const char *text, size_t len);
 
+/* Line ends from @from up to @to. */
 unsigned int lex_lines(const char *from, const char *to);
 
 #endif

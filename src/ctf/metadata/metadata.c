@@ -1,6 +1,6 @@
 /*
- * metadata: strips the packets of a metadata stream and feeds the text to the parser of
- * the language that it begins in.
+ * metadata: removes the packet headers of a metadata stream and feeds the text to the parser of
+ * the language in which it starts.
  */
 #include "ctf/metadata/metadata.h"
 
@@ -29,12 +29,12 @@
 struct metadata_stream {
 	struct arena arena;
 	struct tsdl *tsdl; /* CTF 1.8 ... */
-	struct ctf2 *ctf2; /* ... or CTF 2; neither before the first text */
+	struct ctf2 *ctf2; /* ... or CTF 2; both NULL before the first text */
 	VEC(char) raw;     /* not yet unpacked */
 	VEC(char) text;    /* not yet parsed */
-	VEC(char) kept;    /* all text, when it is to be kept */
+	VEC(char) all;     /* all text, if keeps_text */
 	bool keeps_text;
-	size_t total; /* bytes ever fed */
+	size_t total; /* bytes fed so far */
 	uint64_t packets;
 };
 
@@ -55,7 +55,7 @@ void metadata_stream_free(struct metadata_stream *stream)
 	arena_fini(&stream->arena);
 	vec_fini(&stream->raw);
 	vec_fini(&stream->text);
-	vec_fini(&stream->kept);
+	vec_fini(&stream->all);
 	free(stream);
 }
 
@@ -88,7 +88,7 @@ static int check_header(const struct metadata_stream *stream, const char *raw, b
 	if (!(raw[HEADER_AT_MAJOR] == 1 && raw[HEADER_AT_MINOR] == 8) &&
 	    !(raw[HEADER_AT_MAJOR] == 2 && raw[HEADER_AT_MINOR] == 0)) {
 		return err_raise(err, -EINVAL,
-				 "metadata packet %llu is of CTF %d.%d; this program "
+				 "metadata packet %llu has CTF version %d.%d; this program "
 				 "reads 1.8 and 2.0",
 				 number, raw[HEADER_AT_MAJOR], raw[HEADER_AT_MINOR]);
 	}
@@ -105,11 +105,11 @@ static void add_text(struct metadata_stream *stream, const char *text, size_t le
 {
 	vec_append(&stream->text, text, len);
 	if (stream->keeps_text) {
-		vec_append(&stream->kept, text, len);
+		vec_append(&stream->all, text, len);
 	}
 }
 
-/* Moves plain text up to the next packet, or up to what may become a magic number. */
+/* Moves plain text up to the next packet, or up to bytes that may start a magic number. */
 static bool unpack_text(struct metadata_stream *stream, size_t *at)
 {
 	const char *raw = stream->raw.at + *at;
@@ -117,21 +117,22 @@ static bool unpack_text(struct metadata_stream *stream, size_t *at)
 	size_t text = 0;
 	bool is_be;
 
-	/* Both magic numbers begin with a letter; their second byte is no text. */
+	/* Both magic numbers start with a letter; their second byte never occurs in text. */
 	while (text < len && !(len - text >= 4 && has_magic(raw + text, &is_be))) {
 		if (len - text < 4 && (raw[text] == 'W' || raw[text] == 'u')) {
 			break;
 		}
 		text++;
 	}
+	assert(text <= len);
 	add_text(stream, raw, text);
 	*at += text;
 	return text > 0;
 }
 
 /*
- * Moves the text of one packet, or text before the next packet, from raw to text.
- * 1: moved something; 0: needs more bytes.
+ * Moves the text of one packet, or the text before the next packet, from raw to text.
+ * 1: moved some; 0: needs more bytes.
  */
 static int unpack_one(struct metadata_stream *stream, size_t *at, struct err *err)
 {
@@ -152,6 +153,7 @@ static int unpack_one(struct metadata_stream *stream, size_t *at, struct err *er
 		return r;
 	}
 	packet_bytes = load_u32(raw + HEADER_AT_PACKET, is_be) / 8;
+	assert(packet_bytes >= HEADER_BYTES); /* check_header() refuses others */
 	if (len < packet_bytes) {
 		return 0;
 	}
@@ -162,9 +164,10 @@ static int unpack_one(struct metadata_stream *stream, size_t *at, struct err *er
 	return 1;
 }
 
-/* Fragments of CTF 2 begin with a record separator; some writers forget the first one. */
+/* Fragments of CTF 2 start with a record separator; some writers omit the first one. */
 static int choose_language(struct metadata_stream *stream, struct err *err)
 {
+	assert(stream->text.count > 0);
 	if (stream->text.at[0] == '\x1E' || stream->text.at[0] == '{') {
 		stream->ctf2 = ctf2_new(&stream->arena);
 	} else {
@@ -189,6 +192,8 @@ static int parse_text(struct metadata_stream *stream, struct err *err)
 	if (r < 0) {
 		return r;
 	}
+	assert(!stream->ctf2 || !stream->tsdl);
+	assert(used <= stream->text.count);
 	if (used > 0) {
 		memmove(stream->text.at, stream->text.at + used, stream->text.count - used);
 		stream->text.count -= used;
@@ -202,6 +207,7 @@ int metadata_stream_feed(struct metadata_stream *stream, const void *bytes, size
 	size_t at = 0;
 	int r;
 
+	assert(stream->total <= METADATA_BYTES_MAX);
 	if (len > METADATA_BYTES_MAX - stream->total) {
 		return err_raise(err, -E2BIG, "more than %zu bytes of metadata",
 				 METADATA_BYTES_MAX);
@@ -214,6 +220,7 @@ int metadata_stream_feed(struct metadata_stream *stream, const void *bytes, size
 	if (r < 0) {
 		return r;
 	}
+	assert(at <= stream->raw.count);
 	if (at > 0) {
 		memmove(stream->raw.at, stream->raw.at + at, stream->raw.count - at);
 		stream->raw.count -= at;
@@ -228,8 +235,8 @@ void metadata_stream_keep_text(struct metadata_stream *stream)
 
 const char *metadata_stream_text(const struct metadata_stream *stream, size_t *ret_len)
 {
-	*ret_len = stream->kept.count;
-	return stream->kept.at ? stream->kept.at : "";
+	*ret_len = stream->all.count;
+	return stream->all.at ? stream->all.at : "";
 }
 
 int metadata_stream_end(const struct metadata_stream *stream, struct err *err)
@@ -249,7 +256,7 @@ int metadata_stream_end(const struct metadata_stream *stream, struct err *err)
 	}
 	if (blank < stream->text.count && stream->text.at[blank] != '/') {
 		return err_raise(err, -EINVAL,
-				 "metadata ends inside a declaration that begins "
+				 "metadata ends inside a declaration that starts "
 				 "\"%.*s\"",
 				 stream->text.count - blank < 40 ? (int)(stream->text.count - blank)
 								 : 40,

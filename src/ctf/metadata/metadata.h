@@ -1,11 +1,19 @@
 /*
  * metadata: a trace's metadata stream, bytes -> types.
  *
- * Takes bytes in any pieces, as a relay hands them out: packetized (CTF 1.8.3,
- * section 7.1; CTF2-PMETA-1.0) in either byte order, plain text, or plain text between
- * packets (LTTng 2.15 writes a comment first).  The first text tells whether it is TSDL
- * (CTF 1.8) or JSON (CTF 2).  Complete declarations are parsed as they come; the rest
- * waits for more.
+ *     bytes --unpack--> text --lex_declaration/JSON--> declarations --tsdl, ctf2--> types
+ *              |                  |
+ *              raw: an            text: an incomplete
+ *              incomplete packet  declaration
+ *
+ * The stream takes bytes in pieces of any size, as a relay sends them: packetized (CTF 1.8.3,
+ * section 7.1; CTF2-PMETA-1.0) in either byte order, plain text, or plain text between packets
+ * (LTTng 2.15 writes a comment first).  The first text decides the language: TSDL (CTF 1.8) or
+ * JSON (CTF 2).  Complete declarations are parsed at once; the rest waits for more bytes.
+ *
+ * The stream owns the parser, the arena and all types in it.  Types are only added, never changed
+ * or removed, so plans may refer to them while metadata grows.  Input is untrusted: what is wrong
+ * with it is an error with the place, and limits.h bounds the memory.
  */
 #ifndef SILLAGE_CTF_METADATA_METADATA_H
 #define SILLAGE_CTF_METADATA_METADATA_H
@@ -22,15 +30,15 @@ struct metadata_stream;
 struct metadata_stream *metadata_stream_new(void);
 void metadata_stream_free(struct metadata_stream *stream);
 
-/* -EINVAL (where and what), -E2BIG or -ENOMEM; after an error the trace cannot be read. */
+/* -EINVAL (with place and reason), -E2BIG or -ENOMEM; after an error the trace is unreadable. */
 int metadata_stream_feed(struct metadata_stream *stream, const void *bytes, size_t len,
 			 struct err *err);
 
-/* All text so far, without packets; kept only after metadata_stream_keep_text(). */
+/* All text so far, without packet headers; stored only after metadata_stream_keep_text(). */
 void metadata_stream_keep_text(struct metadata_stream *stream);
 const char *metadata_stream_text(const struct metadata_stream *stream, size_t *ret_len);
 
-/* No more bytes will come: -EINVAL if they end inside a packet or a declaration. */
+/* The stream is complete: -EINVAL if it ends inside a packet or a declaration. */
 int metadata_stream_end(const struct metadata_stream *stream, struct err *err);
 
 /* The types so far.  They and the arena live as long as the stream. */

@@ -1,9 +1,11 @@
 /*
- * text: see text.h.  RFC 3629 (UTF-8), RFC 2781 (UTF-16).
+ * text: one loop over code units; each code is checked, then written as UTF-8.
  */
 #include "ctf/metadata/text.h"
 
 #include <stdbool.h>
+
+#include "base/check.h"
 
 #define REPLACEMENT 0xFFFDu
 
@@ -28,6 +30,7 @@ static uint32_t load_unit(enum encoding encoding, const uint8_t *at)
 
 static size_t put_utf8(uint32_t code, uint8_t *out)
 {
+	assert_hot(code <= 0x10FFFF);
 	if (code < 0x80) {
 		out[0] = (uint8_t)code;
 		return 1;
@@ -55,6 +58,7 @@ size_t text_to_utf8(enum encoding encoding, const uint8_t *bytes, size_t len, ui
 	unsigned int unit = type_encoding_unit(encoding);
 	size_t written = 0;
 
+	assert_hot(encoding != UTF_8); /* it could grow beyond the room */
 	for (size_t at = 0; len - at >= unit; at += unit) {
 		uint32_t code = load_unit(encoding, bytes + at);
 
@@ -74,5 +78,6 @@ size_t text_to_utf8(enum encoding encoding, const uint8_t *bytes, size_t len, ui
 		}
 		written += put_utf8(code, out + written);
 	}
+	assert_hot(written <= TEXT_UTF8_BYTES_MAX(len));
 	return written;
 }

@@ -1,9 +1,7 @@
 /*
- * tsdl-parser: what the parts of the TSDL parser share: tsdl.c (what a trace has), tsdl-type.c
- * (types), tsdl-scalar.c (those without parts), tsdl-scope.c (their names).
+ * tsdl-parser: the state and the functions that the files of the TSDL parser share (tsdl.h).
  *
- * Failure leaves by longjmp to tsdl_feed(): the input is hostile, every step can
- * fail, and all memory belongs to the arena, so there is nothing to undo.
+ * Failure leaves by longjmp to tsdl_feed(): the input is untrusted and every step can fail.
  */
 #ifndef SILLAGE_CTF_METADATA_TSDL_PARSER_H
 #define SILLAGE_CTF_METADATA_TSDL_PARSER_H
@@ -17,7 +15,7 @@
 
 enum tag_kind { TAG_ALIAS, TAG_STRUCT, TAG_VARIANT, TAG_ENUM };
 
-/* One name of a type; `struct x`, `variant x`, `enum x` and aliases are apart. */
+/* One name of a type; `struct x`, `variant x`, `enum x` and aliases are separate name spaces. */
 struct type_symbol {
 	struct type_symbol *next;
 	enum tag_kind tag;
@@ -25,7 +23,7 @@ struct type_symbol {
 	const struct type *type;
 };
 
-/* Names visible in one pair of braces.  The root scope hashes, as it can be large. */
+/* Names declared in one pair of braces.  The root scope can be large, so it has a hash table. */
 #define SCOPE_BUCKETS_ROOT 256
 struct type_scope {
 	struct type_scope *outer;
@@ -41,7 +39,7 @@ struct tsdl {
 	unsigned int line; /* of the next declaration */
 	struct lex_scan scan;
 	unsigned int depth;
-	char words[128]; /* name of the last type given by name; "" if the last was not */
+	char words[128]; /* name of the last type if it was given by name, else "" */
 	bool is_broken;
 	jmp_buf fail;
 	struct err *err;
@@ -54,26 +52,27 @@ bool tsdl_accept(struct tsdl *p, int punct);
 bool tsdl_accept_word(struct tsdl *p, const char *word);
 char *tsdl_ident(struct tsdl *p);
 
-/* Entering and leaving braces that may declare types. */
+/* At the start and the end of braces that may declare types. */
 struct type_scope *tsdl_scope_push(struct tsdl *p);
 void tsdl_scope_pop(struct tsdl *p);
-/* The type of that name which can be seen here, or NULL. */
+/* The innermost visible type of that name, or NULL. */
 const struct type *tsdl_symbol(const struct tsdl *p, enum tag_kind tag, const char *name);
 void tsdl_symbol_add(struct tsdl *p, enum tag_kind tag, const char *name, const struct type *type);
 
-/* `typealias ...;`, `typedef ...;` or a named struct, variant or enum; false if none. */
+/* `typealias ...;`, `typedef ...;` or a named struct, variant or enum; false if it is another. */
 bool tsdl_type_declaration(struct tsdl *p);
 
 /* A type specifier, e.g. `struct { ... } align(8)` or `unsigned long`. */
 const struct type *tsdl_type_specifier(struct tsdl *p);
 
-/* What follows these words. */
+/* The rest of a type whose keyword was taken. */
 const struct type *tsdl_integer(struct tsdl *p);
 const struct type *tsdl_float(struct tsdl *p);
 const struct type *tsdl_string_type(struct tsdl *p);
 const struct type *tsdl_enum(struct tsdl *p);
 
-uint32_t tsdl_alignment(struct tsdl *p, uint64_t bits); /* @bits, if that is one */
+/* @bits as an alignment; fails if it is none. */
+uint32_t tsdl_alignment(struct tsdl *p, uint64_t bits);
 
 /* A constant, possibly negative. */
 uint64_t tsdl_constant(struct tsdl *p);

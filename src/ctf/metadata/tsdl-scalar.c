@@ -1,9 +1,12 @@
 /*
- * tsdl-scalar: integers, floats, strings and enums of TSDL.
+ * tsdl-scalar: the types of TSDL without members: integers, floats, strings and enums.
  */
 #include "ctf/metadata/tsdl-parser.h"
 
+#include <assert.h>
 #include <string.h>
+
+#include "base/check.h"
 
 /* ---- attributes ---- */
 
@@ -83,7 +86,7 @@ static void integer_attribute(struct tsdl *p, struct type *type, const char *nam
 	} else if (!strcmp(name, "map")) {
 		type->clock = value_clock(p, tsdl_value_text(p));
 	} else {
-		(void)tsdl_value_text(p); /* base, and attributes of other writers */
+		(void)tsdl_value_text(p); /* base, and attributes that only other programs know */
 	}
 }
 
@@ -207,6 +210,7 @@ static void parse_labels(struct tsdl *p, struct type *type)
 	for (; list; list = list->next) {
 		*labels++ = list->label;
 	}
+	assert(labels == type->labels + type->label_count);
 }
 
 static const struct type *enum_container(struct tsdl *p)

@@ -1,5 +1,5 @@
 /*
- * tsdl-scope: names of types, and where they can be seen.
+ * tsdl-scope: the names of types and the scopes in which they are visible.
  */
 #include "ctf/metadata/tsdl-parser.h"
 
@@ -10,7 +10,7 @@
 
 static unsigned int bucket_of(const struct type_scope *scope, enum tag_kind tag, const char *name)
 {
-	uint32_t hash = 2166136261u + (uint32_t)tag;
+	uint32_t hash = 2166136261u + (uint32_t)tag; /* FNV-1a */
 
 	for (; *name; name++) {
 		hash = (hash ^ (unsigned char)*name) * 16777619u;
@@ -20,7 +20,7 @@ static unsigned int bucket_of(const struct type_scope *scope, enum tag_kind tag,
 
 struct type_scope *tsdl_scope_push(struct tsdl *p)
 {
-	/* Inner scopes hold few names: one bucket is enough, and most of their memory. */
+	/* Inner scopes hold few names: one bucket is enough and saves memory. */
 	unsigned int buckets = p->scope ? 1 : SCOPE_BUCKETS_ROOT;
 	struct type_scope *scope;
 
@@ -31,6 +31,7 @@ struct type_scope *tsdl_scope_push(struct tsdl *p)
 	scope = arena_alloc(p->arena, sizeof(*scope) + buckets * sizeof(scope->symbols[0]));
 	scope->bucket_count = buckets;
 	scope->outer = p->scope;
+	assert(scope->outer || p->depth == 1); /* only the root has none outside */
 	p->scope = scope;
 	return scope;
 }
@@ -67,6 +68,7 @@ void tsdl_symbol_add(struct tsdl *p, enum tag_kind tag, const char *name, const 
 			tsdl_fail(p, "the type \"%s\" is declared twice", name);
 		}
 	}
+	assert(type);
 	symbol = arena_alloc(p->arena, sizeof(*symbol));
 	symbol->tag = tag;
 	symbol->name = name;

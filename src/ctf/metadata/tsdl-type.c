@@ -1,13 +1,16 @@
 /*
- * tsdl-type: types of TSDL: structs, variants, arrays, sequences, and the names given to them.
+ * tsdl-type: compound types of TSDL (structs, variants, arrays, sequences), declarators and type
+ * names.
  *
- * Recursion follows the nesting of braces only and is bounded by TYPE_DEPTH_MAX.
+ * Recursion follows the nesting of braces only, so TYPE_DEPTH_MAX bounds it.
  */
 #include "ctf/metadata/tsdl-parser.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/limits.h"
 
 /* ---- declarators: names, arrays, sequences ---- */
@@ -26,15 +29,19 @@ static const struct type_path *parse_path(struct tsdl *p)
 	names = arena_alloc(p->arena, path->count * sizeof(*names));
 	for (size_t i = 0; i < path->count; i++) {
 		names[i] = strsep(&text, ".");
+		assert(names[i]); /* there is one name more than dots */
 	}
 	path->names = names;
 	return path;
 }
 
-static const struct type *bracket(struct tsdl *p, const struct type *element)
+static struct type *bracket(struct tsdl *p, const struct type *element)
 {
 	struct type *type = arena_alloc(p->arena, sizeof(*type));
 
+	if (element->kind == TYPE_VARIANT && !element->tag) {
+		tsdl_fail(p, "an array of variants without a <tag>");
+	}
 	type->element = element;
 	type->align_bits = element->align_bits;
 	if (p->lex.token.kind == TOKEN_NUMBER) {
@@ -48,34 +55,37 @@ static const struct type *bracket(struct tsdl *p, const struct type *element)
 }
 
 /*
- * `[a][b]...` after a name.  As in C, the last bracket binds first: x[2][3] is two
- * times three.  The brackets are read in order, then applied from the right.
+ * `[a][b]...` after a name.  As in C, the last bracket binds first: x[2][3] is two arrays of
+ * three.  The brackets are read in order, then applied from the right.
  */
 static const struct type *parse_brackets(struct tsdl *p, const struct type *element)
 {
-	struct type *read[TYPE_DEPTH_MAX];
+	struct type *brackets[TYPE_DEPTH_MAX];
 	unsigned int count = 0;
 
 	while (tsdl_accept(p, '[')) {
 		if (count == TYPE_DEPTH_MAX) {
 			tsdl_fail(p, "more than %d dimensions", TYPE_DEPTH_MAX);
 		}
-		read[count++] = (struct type *)bracket(p, element);
+		brackets[count++] = bracket(p, element);
 		tsdl_expect(p, ']');
 	}
 	while (count > 0) {
 		count--;
-		read[count]->element = element;
-		element = read[count];
+		brackets[count]->element = element;
+		element = brackets[count];
+		if (CHECKS_ON) {
+			type_check(element);
+		}
 	}
 	return element;
 }
 
 /*
- * `*` and `const` before a name.  "T *" is a type of its own if it was declared; a pointer
- * that was not is taken for what it points to, as C headers have both.
+ * `*` and `const` before a name.  "T *" is a type of its own if it was declared.  Otherwise the
+ * pointer stands for the type it points to, as metadata made from C headers has both.
  */
-static const struct type *through_stars(struct tsdl *p, const struct type *type)
+static const struct type *skip_stars(struct tsdl *p, const struct type *type)
 {
 	char words[sizeof(p->words)];
 	size_t len = strlen(p->words);
@@ -119,7 +129,7 @@ static void add_field(struct tsdl *p, struct fields *fields, const struct type *
 {
 	struct field_list *item = arena_alloc(p->arena, sizeof(*item));
 
-	type = through_stars(p, type);
+	type = skip_stars(p, type);
 	item->field.name = tsdl_ident(p);
 	item->field.type = parse_brackets(p, type);
 	if (item->field.type->kind == TYPE_VARIANT && !item->field.type->tag) {
@@ -163,6 +173,7 @@ static void parse_fields(struct tsdl *p, struct type *type)
 	for (; fields.list; fields.list = fields.list->next) {
 		*array++ = fields.list->field;
 	}
+	assert(array == type->fields + type->field_count);
 }
 
 static const struct type *parse_struct(struct tsdl *p)
@@ -240,7 +251,7 @@ static const struct type *parse_variant(struct tsdl *p)
 	type = arena_alloc(p->arena, sizeof(*type));
 	type->kind = TYPE_VARIANT;
 	parse_fields(p, type);
-	type->align_bits = 1; /* each choice aligns itself */
+	type->align_bits = 1; /* each option aligns itself */
 	if (name) {
 		tsdl_symbol_add(p, TAG_VARIANT, name, type);
 	}
@@ -249,7 +260,7 @@ static const struct type *parse_variant(struct tsdl *p)
 
 /* ---- specifiers and aliases ---- */
 
-/* Words of a type name up to something else, joined by blanks: "unsigned long". */
+/* The words of a type name, joined by blanks: "unsigned long". */
 static const char *type_words(struct tsdl *p)
 {
 	char words[128];
@@ -272,12 +283,13 @@ static const char *type_words(struct tsdl *p)
 		memcpy(words + len, " *", 2);
 		len += 2;
 	}
+	assert(len <= sizeof(words));
 	return arena_strndup(p->arena, words, len);
 }
 
 /*
- * A type given by name.  Where a field name follows ("unsigned long x;"), the
- * longest run of words that names a type wins.
+ * A type given by name.  A field name may follow ("unsigned long x;"), so the longest run of words
+ * that names a type wins.
  */
 static const struct type *named_type(struct tsdl *p)
 {
@@ -302,7 +314,7 @@ static const struct type *named_type(struct tsdl *p)
 		lex_next(&p->lex);
 		type = tsdl_symbol(p, TAG_ALIAS, words);
 		if (!type && len + 3 <= sizeof(words)) {
-			/* Of "char" there may be only "char *"; through_stars() finds it again. */
+			/* Perhaps only "char *" is declared, not "char": see skip_stars(). */
 			memcpy(words + len, " *", 3);
 			type = tsdl_symbol(p, TAG_ALIAS, words);
 			words[len] = '\0';
@@ -354,6 +366,9 @@ const struct type *tsdl_type_specifier(struct tsdl *p)
 	if (!type) {
 		return named_type(p);
 	}
+	if (CHECKS_ON) {
+		type_check(type);
+	}
 	p->words[0] = '\0';
 	return type;
 }
@@ -362,7 +377,7 @@ static void parse_typealias(struct tsdl *p)
 {
 	const struct type *type = tsdl_type_specifier(p);
 
-	type = parse_brackets(p, through_stars(p, type));
+	type = parse_brackets(p, skip_stars(p, type));
 	tsdl_expect(p, PUNCT_ASSIGN_TYPE);
 	tsdl_symbol_add(p, TAG_ALIAS, type_words(p), type);
 	tsdl_expect(p, ';');
@@ -373,7 +388,7 @@ static void parse_typedef(struct tsdl *p)
 	const struct type *type = tsdl_type_specifier(p);
 
 	do {
-		const struct type *pointer = through_stars(p, type);
+		const struct type *pointer = skip_stars(p, type);
 		const char *name = tsdl_ident(p);
 
 		tsdl_symbol_add(p, TAG_ALIAS, name, parse_brackets(p, pointer));

@@ -1,8 +1,5 @@
 /*
- * tsdl: blocks of TSDL metadata: trace, env, clock, stream, event, callsite.
- *
- * tsdl_feed() cuts the text into declarations (lex_declaration) and parses each
- * from its first token to its semicolon.  Types are in tsdl-type.c.
+ * tsdl: the blocks of TSDL metadata: trace, env, clock, stream, event, callsite.
  */
 #include "ctf/metadata/tsdl.h"
 
@@ -23,6 +20,7 @@ void tsdl_fail(struct tsdl *p, const char *fmt, ...)
 	char what[256];
 	va_list args;
 
+	assert(p->arena->fail == &p->fail); /* tsdl_feed() is waiting */
 	va_start(args, fmt);
 	(void)vsnprintf(what, sizeof(what), fmt, args);
 	va_end(args);
@@ -95,6 +93,7 @@ char *tsdl_string(struct tsdl *p)
 
 		text[len++] = c == '\\' && i + 1 < token->len ? unescape(token->text[++i]) : c;
 	}
+	assert(len <= token->len);
 	lex_next(&p->lex);
 	return text;
 }
@@ -116,7 +115,7 @@ uint64_t tsdl_constant(struct tsdl *p)
 }
 
 /* Whether the token may be part of a value such as `clock.monotonic.value` or `-3`. */
-static bool in_value(const struct token *token)
+static bool is_in_value(const struct token *token)
 {
 	if (token->kind == TOKEN_IDENT || token->kind == TOKEN_NUMBER) {
 		return true;
@@ -133,7 +132,7 @@ char *tsdl_value_text(struct tsdl *p)
 	if (p->lex.token.kind == TOKEN_STRING) {
 		return tsdl_string(p);
 	}
-	while (in_value(&p->lex.token)) {
+	while (is_in_value(&p->lex.token)) {
 		const struct token *token = &p->lex.token;
 		bool is_arrow = token->kind == TOKEN_PUNCT && token->punct == PUNCT_ARROW;
 		size_t more = is_arrow ? 1 : token->len;
@@ -189,7 +188,7 @@ static void parse_block(struct tsdl *p, attribute_fn *set, void *block)
 	tsdl_expect(p, ';');
 }
 
-/* Reads the value of an attribute that means nothing to us. */
+/* Reads the value of an attribute that has no use here. */
 static void skip_attribute(struct tsdl *p, bool is_type)
 {
 	if (is_type) {
@@ -221,6 +220,7 @@ static void parse_uuid(struct tsdl *p, uint8_t uuid[16])
 		uuid[digits / 2] |= (uint8_t)(value << (digits % 2 ? 0 : 4));
 		digits++;
 	}
+	assert(digits <= 32);
 	if (digits != 32) {
 		tsdl_fail(p, "\"%s\" is not a UUID", text);
 	}
@@ -331,6 +331,7 @@ static void parse_clock(struct tsdl *p)
 	if (metadata_clock(&p->metadata, clock->name)) {
 		tsdl_fail(p, "the clock \"%s\" is declared twice", clock->name);
 	}
+	assert(clock->freq > 0); /* clock.h divides by it */
 	clock->next = p->metadata.clocks;
 	p->metadata.clocks = clock;
 }
@@ -454,11 +455,12 @@ struct tsdl *tsdl_new(struct arena *arena)
 	return p;
 }
 
-/* One declaration of @len bytes; the text around it is not looked at. */
+/* One declaration of @len bytes; the text around it is not read. */
 static int feed_one(struct tsdl *p, const char *text, size_t len, struct err *err)
 {
 	int code;
 
+	assert(len > 0 && text[len - 1] == ';');
 	p->err = err;
 	p->scope = p->root;
 	p->depth = 0;
@@ -468,6 +470,8 @@ static int feed_one(struct tsdl *p, const char *text, size_t len, struct err *er
 	if (code == 0) {
 		lex_init(&p->lex, text, len, p->line);
 		parse_declaration(p);
+		assert(p->scope == p->root);
+		assert(p->depth == 0);
 	} else if (!err->text[0]) {
 		(void)err_raise(err, -ENOMEM, "metadata line %u: out of memory (%zu bytes used)",
 				p->line, p->arena->total);
@@ -482,7 +486,7 @@ int tsdl_feed(struct tsdl *tsdl, const char *text, size_t len, size_t *ret_used,
 	size_t used = 0;
 
 	if (tsdl->is_broken) {
-		return err_raise(err, -EINVAL, "metadata was already found wrong");
+		return err_raise(err, -EINVAL, "an earlier part of the metadata is wrong");
 	}
 	while (used < len) {
 		size_t one = lex_declaration(&tsdl->scan, text + used, len - used);
@@ -491,6 +495,7 @@ int tsdl_feed(struct tsdl *tsdl, const char *text, size_t len, size_t *ret_used,
 		if (one == 0) {
 			break;
 		}
+		assert(one <= len - used);
 		r = feed_one(tsdl, text + used, one, err);
 		if (r < 0) {
 			tsdl->is_broken = true;

@@ -1,10 +1,19 @@
 /*
  * tsdl: the metadata language of CTF 1.8 (Trace Stream Description Language), text -> types.
  *
- * Text may be fed in any pieces: each call takes the complete declarations it
- * finds and leaves the rest, because a live session's metadata grows.  A
- * declaration that is wrong ends the parser for good: what a trace means can no
- * longer be known.  The result is in tsdl_metadata(); it only ever gains members.
+ * Four files make the parser: tsdl.c has the blocks (trace, env, clock, stream, event), tsdl-type.c
+ * the compound types and declarators, tsdl-scalar.c integers, floats, strings and enums, and
+ * tsdl-scope.c the scopes of type names.  tsdl-parser.h is what they share.
+ *
+ * Text may be fed in pieces of any size.  Each call parses the complete declarations at the start
+ * and leaves the rest, because a live session's metadata grows.  A wrong declaration ends the
+ * parser for good, because the meaning of the trace is no longer known.
+ *
+ * Each declaration is parsed from its first token to its semicolon by recursive descent, with one
+ * token of look-ahead.  Failure leaves by longjmp to tsdl_feed(); the arena owns all memory, so
+ * nothing has to be undone.  Depth is bounded by TYPE_DEPTH_MAX.
+ *
+ * Invariant: between declarations only the root scope is open.  tsdl_metadata() only gains members.
  */
 #ifndef SILLAGE_CTF_METADATA_TSDL_H
 #define SILLAGE_CTF_METADATA_TSDL_H
@@ -21,8 +30,8 @@ struct arena;
 struct tsdl *tsdl_new(struct arena *arena);
 
 /*
- * Parses the complete declarations at the start of @text.  Returns 0 and the
- * bytes they took in @ret_used, or -EINVAL (with the line) or -ENOMEM.
+ * Parses the complete declarations at the start of @text.  Returns 0 and their length in
+ * @ret_used, or -EINVAL (with the line) or -ENOMEM.
  */
 int tsdl_feed(struct tsdl *tsdl, const char *text, size_t len, size_t *ret_used, struct err *err);
 

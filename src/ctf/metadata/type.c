@@ -1,9 +1,12 @@
 /*
- * type: look-ups in the metadata tree.
+ * type: look-ups in the metadata tree, and its invariants.
  */
 #include "ctf/metadata/type.h"
 
+#include <assert.h>
 #include <string.h>
+
+#include "base/limits.h"
 
 const char *type_name(const char *declared)
 {
@@ -57,6 +60,9 @@ const struct stream_class *metadata_stream(const struct metadata *metadata, uint
 
 void metadata_add_event(struct metadata *metadata, struct event_class *event)
 {
+	assert(!event->next);
+	assert(metadata->event_count < EVENT_CLASSES_MAX);
+	assert((metadata->event_count == 0) == !metadata->events_last);
 	event->index = metadata->event_count++;
 	if (metadata->events_last) {
 		metadata->events_last->next = event;
@@ -70,4 +76,69 @@ bool type_is_text(const struct type *element)
 {
 	return element->kind == TYPE_INT && element->is_text && element->size_bits == 8 &&
 	       element->align_bits <= 8 && !element->is_variable;
+}
+
+/* ---- invariants ---- */
+
+static void check_fields(const struct type *type)
+{
+	for (size_t i = 0; i < type->field_count; i++) {
+		assert(type->fields[i].name);
+		assert(type->fields[i].type);
+		assert(type->kind != TYPE_STRUCT ||
+		       type->fields[i].type->align_bits <= type->align_bits);
+	}
+}
+
+static void check_variant(const struct type *type)
+{
+	check_fields(type);
+	assert(type->align_bits == 1); /* each option aligns itself */
+	assert(type->cases || type->case_count == 0);
+	assert(!type->is_optional || type->field_count == 1);
+	for (size_t i = 0; i < type->case_count; i++) {
+		assert(type->cases[i].field < type->field_count);
+	}
+}
+
+static void check_number(const struct type *type)
+{
+	assert(type->size_bits > 0);
+	assert(type->size_bits <= (type->kind == TYPE_FLOAT ? FLOAT_BITS_MAX : 64));
+	assert(!type->is_variable || (type->size_bits == 64 && type->align_bits == 8));
+	assert(type->label_count == 0 || type->labels);
+}
+
+/* Elements of an array, as many as @length or the field at @length_path says. */
+static void check_row(const struct type *type)
+{
+	assert(type->element);
+	assert(type->align_bits >= type->element->align_bits);
+	assert(type->kind == TYPE_ARRAY || (type->length_path && type->length_path->count > 0));
+}
+
+void type_check(const struct type *type)
+{
+	assert(type->align_bits > 0);
+	assert((type->align_bits & (type->align_bits - 1)) == 0);
+	switch (type->kind) {
+	case TYPE_INT:
+	case TYPE_ENUM:
+	case TYPE_FLOAT:
+		check_number(type);
+		break;
+	case TYPE_STRING:
+		assert(type->align_bits % 8 == 0);
+		break;
+	case TYPE_STRUCT:
+		check_fields(type);
+		break;
+	case TYPE_VARIANT:
+		check_variant(type);
+		break;
+	case TYPE_ARRAY:
+	case TYPE_SEQUENCE:
+		check_row(type);
+		break;
+	}
 }

@@ -1,18 +1,19 @@
 /*
- * type: what a trace's metadata says, as a tree.
+ * type: a trace's metadata as a tree.
  *
- * Built by a metadata parser (tsdl.h), read by the plan compiler (plan.h), never
- * changed in between.  Everything lives in the metadata's arena.  One tree serves both
- * metadata languages.  Where they differ, CTF 2 (JSON) is the general case:
+ * A metadata parser (tsdl.h, ctf2.h) builds the tree and the plan compiler (compile.h) reads it.
+ * A type does not change after its parser has returned it.  All of it lives in the metadata's
+ * arena.  One tree serves both metadata languages.  Where they differ, CTF 2 (JSON) is the general
+ * case:
  *
  *     CTF 1.8                              CTF 2
  *     meaning by a field's name            meaning by a field's role
  *     variant chosen by an enum's label    by ranges of the selector
  *     clock named by the integer           by the data stream class
  *
- * Names are kept as declared in TSDL; type_name() gives the form that users see, without
- * the underscore that CTF 1.8 puts in front (CTF 1.8.3, section 7.3.2).  CTF 2 puts
- * nothing in front; a name that begins with an underscore is given another here.
+ * Names are stored as TSDL declares them.  type_name() gives the form that users see, without the
+ * underscore that CTF 1.8 puts in front (CTF 1.8.3, section 7.3.2).  CTF 2 puts nothing in front,
+ * so its parser adds an underscore to each name that starts with one.
  */
 #ifndef SILLAGE_CTF_METADATA_TYPE_H
 #define SILLAGE_CTF_METADATA_TYPE_H
@@ -21,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum byte_order { ORDER_NATIVE, ORDER_LE, ORDER_BE }; /* NATIVE: the trace's byte_order */
+enum byte_order { ORDER_NATIVE, ORDER_LE, ORDER_BE }; /* NATIVE: as the trace block says */
 
 enum type_kind {
 	TYPE_INT,
@@ -34,7 +35,7 @@ enum type_kind {
 	TYPE_SEQUENCE,
 };
 
-/* What a CTF 2 field is for (CTF2-SPEC-2.0, "roles"); a type may have several. */
+/* The meaning of a CTF 2 field (CTF2-SPEC-2.0, "roles"); a type may have several. */
 enum {
 	ROLE_MAGIC = 1 << 0,
 	ROLE_UUID = 1 << 1,
@@ -60,32 +61,32 @@ enum root {
 	ROOT_COUNT,
 };
 
-/* The way to the field that holds a length or a selector. */
+/* The path to the field that holds a length or a selector. */
 struct type_path {
-	bool is_absolute; /* CTF 2: from @root; otherwise from the struct around, outward */
+	bool is_absolute; /* CTF 2: from @root; otherwise outward from the enclosing struct */
 	enum root root;
 	uint32_t up; /* relative: structs to leave first */
 	size_t count;
 	const char *const *names;
 };
 
-/* How text is written.  ASCII is UTF-8. */
+/* The encoding of text.  ASCII counts as UTF-8. */
 enum encoding { UTF_8, UTF_16LE, UTF_16BE, UTF_32LE, UTF_32BE };
 
 struct type;
 
 struct type_field {
-	const char *name; /* "" if it has none (options of a CTF 2 variant) */
+	const char *name; /* "": none (options of a CTF 2 variant) */
 	const struct type *type;
 };
 
-/* Values of a selector that choose an option; inclusive, signed if the selector is. */
+/* Selector values that choose an option; bounds are inclusive, signed if the selector is. */
 struct type_case {
 	uint64_t low, high;
 	size_t field;
 };
 
-/* Bounds are inclusive and hold the bits of the container, sign-extended when signed. */
+/* Bounds are inclusive; they hold the container's bits, sign-extended if it is signed. */
 struct type_label {
 	const char *name;
 	uint64_t low, high;
@@ -93,15 +94,15 @@ struct type_label {
 
 struct type {
 	enum type_kind kind;
-	uint32_t align_bits; /* power of two; of a struct: at least its largest member's */
+	uint32_t align_bits; /* power of two; a struct's is at least its members' */
 
 	/* TYPE_INT, TYPE_ENUM, TYPE_FLOAT */
 	uint32_t size_bits;
 	enum byte_order order;
 	bool is_signed;
-	bool is_text;      /* 8-bit integers of this type in an array are text */
-	bool is_variable;  /* LEB128, of any size; size_bits is 64 */
-	bool is_reversed;  /* the last bit comes first (CTF 2 "bit-order") */
+	bool is_text;      /* an array of such 8-bit integers is text */
+	bool is_variable;  /* LEB128, any number of bytes; size_bits is 64 */
+	bool is_reversed;  /* the bits are in reversed order (CTF 2 "bit-order") */
 	uint16_t roles;    /* CTF 2 */
 	const char *clock; /* mapped clock, NULL if none (CTF 1.8) */
 
@@ -115,10 +116,10 @@ struct type {
 	/* TYPE_STRUCT, TYPE_VARIANT */
 	const struct type_field *fields;
 	size_t field_count;
-	const struct type_path *tag;   /* TYPE_VARIANT: its selector; NULL while not given */
-	const struct type_case *cases; /* TYPE_VARIANT: NULL: by the labels of the selector */
+	const struct type_path *tag;   /* TYPE_VARIANT: its selector; NULL until known */
+	const struct type_case *cases; /* TYPE_VARIANT; NULL: the selector's labels choose */
 	size_t case_count;
-	bool is_optional; /* TYPE_VARIANT: no case is no field, not an error */
+	bool is_optional; /* TYPE_VARIANT: a value without a case is valid and has no field */
 
 	/* TYPE_ARRAY, TYPE_SEQUENCE */
 	const struct type *element;
@@ -172,15 +173,18 @@ struct metadata {
 	uint32_t event_count;
 };
 
+/* The name as users see it. */
 const char *type_name(const char *declared);
 
 /* Bytes of one code unit. */
 unsigned int type_encoding_unit(enum encoding encoding);
+
+/* Look-ups; NULL if nothing has the name or id. */
 const struct env_entry *metadata_env(const struct metadata *metadata, const char *name);
 const struct clock_class *metadata_clock(const struct metadata *metadata, const char *name);
 const struct stream_class *metadata_stream(const struct metadata *metadata, uint64_t id);
 
-/* Appends @event and numbers it. */
+/* Appends @event, which is in no list yet, and sets its index. */
 void metadata_add_event(struct metadata *metadata, struct event_class *event);
 
 /* Whether an integer of an event header is the event's time stamp. */
@@ -189,7 +193,13 @@ static inline bool type_is_timestamp(const struct type *type)
 	return type->clock || type->roles & ROLE_TIMESTAMP;
 }
 
-/* Whether elements of @type make a string when put in an array. */
+/* Whether an array of @element is text. */
 bool type_is_text(const struct type *element);
+
+/*
+ * Asserts the invariants of one finished type; its parts were checked when they were finished.
+ * Parsers call it for each type if CHECKS_ON.
+ */
+void type_check(const struct type *type);
 
 #endif

@@ -1,13 +1,13 @@
 /*
- * compile-parts: what the parts of the compiler share (compile.c, compile-emit.c,
- * compile-path.c).
+ * compile-parts: what the files of the compiler share: compile.c, compile-path.c and
+ * compile-variant.c.
  */
 #ifndef SILLAGE_CTF_PLAN_COMPILE_PARTS_H
 #define SILLAGE_CTF_PLAN_COMPILE_PARTS_H
 
 #include "ctf/plan/compile.h"
 
-/* The struct being walked, and how far: what a relative path can see. */
+/* A struct in the walk and the number of its fields already walked: what a relative path sees. */
 struct scope_frame {
 	struct scope_frame *outer;
 	struct node *node;
@@ -17,25 +17,15 @@ struct scope_frame {
 __attribute__((noreturn, format(printf, 2, 3))) void compile_fail(struct compile *c,
 								  const char *fmt, ...);
 
-/* The integer that @path names, as a node with a slot once emitting. */
+/* One type, whose node is @node; its value goes to @slot. */
+void compile_walk(struct compile *c, struct node *node, const struct type *type, uint16_t slot);
+void compile_variant(struct compile *c, struct node *node, const struct type *type);
+
+/*
+ * The integer that @path names; it has a slot when emitting.  @what it is for: "length" or
+ * "selector", for messages.
+ */
 const struct node *compile_resolve(struct compile *c, const struct type_path *path,
 				   const char *what);
-
-/* ---- compile-emit.c: while not emitting, only the cursor moves ---- */
-
-/* Appends a step; pointers to it die at the next. */
-struct step *emit_step(struct compile *c, enum step_op op);
-/* A load at the cursor plus what is pending. */
-struct step *emit_load(struct compile *c, enum step_op op, uint64_t size_bits, uint16_t slot);
-/* Turns what was passed over into a move of the cursor, and ends the run of loads. */
-void emit_flush(struct compile *c);
-void emit_advance(struct compile *c, uint64_t bits);
-void emit_align(struct compile *c, uint32_t align_bits);
-/* Of the cursor no more is known than that it is a multiple of @modulus. */
-void emit_forget_position(struct compile *c, uint32_t modulus);
-uint16_t emit_new_slot(struct compile *c);
-/* How the integer is loaded at the cursor, and the flags of a step for it. */
-enum step_op emit_integer_op(const struct compile *c, const struct type *type);
-uint8_t emit_value_flags(const struct compile *c, const struct type *type);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * compile-path: from the paths of lengths and selectors to the integers they name.
+ * compile-path: the integers that the paths of lengths and selectors name.
  *
- * TSDL looks for a name from the struct around outward and then in earlier parts of the
- * event and packet; CTF 2 says where to begin.  Both lead to nodes of the walk.
+ * TSDL searches a name from the enclosing struct outward, then in earlier parts of the event and
+ * packet.  CTF 2 names the start.  Both lead to nodes of the walk.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "base/limits.h"
 #include "ctf/plan/compile-parts.h"
 
-/* Where absolute paths of TSDL start (CTF 1.8.3, section 7.3.2). */
+/* The first names of absolute paths in TSDL (CTF 1.8.3, section 7.3.2). */
 static const struct {
 	size_t count;
 	const char *names[3];
@@ -24,7 +24,7 @@ static const struct {
 	[ROOT_FIELDS] = { 2, { "event", "fields" } },
 };
 
-/* What a path leads to: one field, or one in each option of a variant on its way. */
+/* The fields that a path leads to: one, or one in each option of a variant on the path. */
 struct targets {
 	struct node *at[PATH_TARGETS_MAX];
 	size_t count;
@@ -39,16 +39,18 @@ static void add_target(struct compile *c, struct targets *targets, struct node *
 }
 
 /*
- * Goes on from @node with the names of @path from @at on.  A variant is passed through by
- * all of its options, an array by its current element; neither takes a name.
+ * Follows the names of @path from @at on, starting at @node.  A variant is entered by all of its
+ * options and an array by its current element; neither takes a name.
  */
 static void follow(struct compile *c, struct node *node, const struct type_path *path, size_t at,
 		   struct targets *targets);
 
-/* The same, by the first @field_count members of a struct. */
+/* The same, starting with the first @field_count members of a struct. */
 static void follow_member(struct compile *c, struct node *node, size_t field_count,
 			  const struct type_path *path, size_t at, struct targets *targets)
 {
+	assert(at < path->count);
+	assert(field_count <= node->type->field_count);
 	for (size_t i = 0; i < field_count; i++) {
 		if (strcmp(node->type->fields[i].name, path->names[at]) == 0) {
 			follow(c, &node->members[i], path, at + 1, targets);
@@ -98,7 +100,7 @@ static bool starts_at(const struct type_path *path, enum root root)
 	return true;
 }
 
-/* From the struct around, outward, then as an absolute path, then from the other roots. */
+/* From the enclosing struct outward, then as an absolute path, then from the earlier roots. */
 static void find_relative(struct compile *c, const struct type_path *path, struct targets *targets)
 {
 	const struct scope_frame *frame = c->frames;
@@ -131,7 +133,7 @@ static const char *path_text(const struct type_path *path, char *text, size_t si
 	return text;
 }
 
-/* Puts the integers that one path names in one group. */
+/* Joins the integers that one path names, and all that share a group with them. */
 static void join_groups(struct compile *c, const struct targets *targets)
 {
 	uint32_t group = 0;
@@ -155,6 +157,7 @@ static void join_groups(struct compile *c, const struct targets *targets)
 		for (uint32_t k = 0; c->groups[ordinal] && k < c->ordinal; k++) {
 			c->groups[k] = c->groups[k] == c->groups[ordinal] ? group : c->groups[k];
 		}
+		assert(group <= c->ordinal);
 		c->groups[ordinal] = group;
 	}
 }
@@ -165,6 +168,7 @@ const struct node *compile_resolve(struct compile *c, const struct type_path *pa
 	struct targets targets;
 	char text[128];
 
+	assert(path->count > 0);
 	targets.count = 0;
 	if (path->is_absolute && path->root <= c->root) {
 		follow_root(c, path->root, path, 0, &targets);
@@ -181,7 +185,7 @@ const struct node *compile_resolve(struct compile *c, const struct type_path *pa
 				     path_text(path, text, sizeof(text)));
 		} else if (node->ordinal == UINT32_MAX && c->root > ROOT_EVENT_HEADER &&
 			   c->roots[ROOT_EVENT_HEADER].members) {
-			c->uses_event_header = true; /* or the packet's; either way rare */
+			c->uses_event_header = true; /* or the packet's: both are rare */
 		}
 	}
 	if (targets.count == 0) {
@@ -191,5 +195,6 @@ const struct node *compile_resolve(struct compile *c, const struct type_path *pa
 	if (!c->emitting) {
 		join_groups(c, &targets);
 	}
+	assert(!c->emitting || targets.at[0]->slot < c->slot_next);
 	return targets.at[0];
 }

@@ -1,5 +1,5 @@
 /*
- * compile: see compile.h for the method.
+ * compile: the walk over a type; compile.h has the method.
  */
 #include "ctf/plan/compile-parts.h"
 
@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "ctf/plan/emit.h"
 
 void compile_fail(struct compile *c, const char *fmt, ...)
 {
@@ -23,9 +24,7 @@ void compile_fail(struct compile *c, const char *fmt, ...)
 	longjmp(*c->fail, EINVAL);
 }
 
-/* ---- the walk ---- */
-
-static void walk(struct compile *c, struct node *node, const struct type *type, uint16_t slot);
+/* ---- scalars ---- */
 
 static uint32_t next_ordinal(struct compile *c)
 {
@@ -42,11 +41,13 @@ static uint32_t next_ordinal(struct compile *c)
 	return c->ordinal++;
 }
 
-/* The slot of the integer that the walk is at, for those who find it by a path. */
+/* The slot of the current integer, if a path names it or all integers get one. */
 static uint16_t integer_slot(struct compile *c, uint32_t ordinal)
 {
-	uint32_t group = c->groups[ordinal];
+	uint32_t group;
 
+	assert(ordinal < c->group_room);
+	group = c->groups[ordinal];
 	if (!c->emitting || !(group || c->keep_integers)) {
 		return SLOT_NONE;
 	}
@@ -59,7 +60,7 @@ static uint16_t integer_slot(struct compile *c, uint32_t ordinal)
 	return c->group_slots[group];
 }
 
-/* In an event header, time stamps move the clock, and the last id is the event's. */
+/* In an event header a time stamp sets the clock, and the last id is the event's. */
 static void header_integer(struct compile *c, const struct type *type, uint16_t slot)
 {
 	struct step *step;
@@ -76,7 +77,7 @@ static void header_integer(struct compile *c, const struct type *type, uint16_t 
 	}
 }
 
-/* LEB128: how many bytes there are is known at its end only. */
+/* LEB128: its size is known at its end only. */
 static void walk_variable(struct compile *c, const struct type *type, uint16_t slot)
 {
 	emit_flush(c);
@@ -147,13 +148,13 @@ static void walk_struct(struct compile *c, struct node *node, const struct type 
 	c->frames = &frame;
 	for (size_t i = 0; i < type->field_count; i++) {
 		c->name = type_name(type->fields[i].name);
-		walk(c, &node->members[i], type->fields[i].type, SLOT_NONE);
+		compile_walk(c, &node->members[i], type->fields[i].type, SLOT_NONE);
 		frame.field_count = i + 1;
 	}
 	c->frames = frame.outer;
 }
 
-/* Elements of one constant size, whose stride keeps them aligned: no loop needed. */
+/* The size of elements that is constant and keeps them aligned, so no loop is needed; else 0. */
 static uint64_t fixed_size(const struct type *type)
 {
 	switch (type->kind) {
@@ -173,14 +174,13 @@ static uint64_t fixed_size(const struct type *type)
 	return 0;
 }
 
-/* The body of a loop: the position in it is not known, and paths see outward. */
+/* One loop over all elements; each turn starts at an unknown position. */
 static void walk_loop(struct compile *c, struct node *node, const struct type *type,
 		      const struct node *length)
 {
 	uint32_t at = c->step_count;
 
 	node->members = arena_alloc(c->scratch, sizeof(*node->members));
-
 	emit_flush(c);
 	if (++c->loops > PLAN_DEPTH_MAX) {
 		compile_fail(c, "arrays are nested deeper than %d", PLAN_DEPTH_MAX);
@@ -196,17 +196,19 @@ static void walk_loop(struct compile *c, struct node *node, const struct type *t
 		}
 	}
 	emit_forget_position(c, 1);
-	walk(c, node->members, type->element, SLOT_NONE);
+	compile_walk(c, node->members, type->element, SLOT_NONE);
 	emit_flush(c);
 	emit_forget_position(c, 1);
+	assert(c->loops > 0);
 	if (c->emitting) {
+		assert(c->steps[at].op == STEP_LOOP);
 		emit_step(c, STEP_LOOP_END)->target = at;
 		c->steps[at].target = c->step_count;
 	}
 	c->loops--;
 }
 
-/* Text of a constant number of bytes, or bytes that somebody wants. */
+/* Text of a constant number of bytes, or bytes that an analysis requested. */
 static void walk_bytes(struct compile *c, const struct type *type, uint16_t slot)
 {
 	if (c->emitting && (slot != SLOT_NONE || c->visit_all)) {
@@ -219,12 +221,13 @@ static void walk_bytes(struct compile *c, const struct type *type, uint16_t slot
 	emit_advance(c, type->length * 8);
 }
 
-/* Elements of @stride bits, as many as @length says; NULL: a constant number. */
+/* Elements of @stride bits each; @length gives their number, NULL: it is constant. */
 static void walk_row(struct compile *c, const struct type *type, const struct node *length,
 		     uint64_t stride, uint16_t slot)
 {
-	uint32_t low_bit = (uint32_t)(stride & (0 - stride));
+	uint32_t low_bit = (uint32_t)(stride & (0 - stride)); /* the alignment that it keeps */
 
+	assert(stride > 0);
 	emit_flush(c);
 	if (c->emitting) {
 		struct step *step = emit_step(c, STEP_SEQ);
@@ -256,7 +259,8 @@ static void walk_array(struct compile *c, struct node *node, const struct type *
 	emit_align(c, type->align_bits);
 	if (is_text && type->encoding != UTF_8) {
 		walk_row(c, type, NULL, stride, slot);
-	} else if (is_bytes && c->modulus >= 8 && (is_text || slot != SLOT_NONE)) {
+	} else if (is_bytes && c->modulus >= 8 && c->remainder % 8 == 0 &&
+		   (is_text || slot != SLOT_NONE)) {
 		walk_bytes(c, type, slot);
 	} else if (stride >= 8 && slot != SLOT_NONE && !c->visit_all) {
 		walk_row(c, type, NULL, stride, slot);
@@ -281,139 +285,9 @@ static void walk_sequence(struct compile *c, struct node *node, const struct typ
 	}
 }
 
-/* ---- variants ---- */
+/* ---- the walk ---- */
 
-static const struct type_field *choice_named(const struct type *variant, const char *label)
-{
-	for (size_t i = 0; i < variant->field_count; i++) {
-		if (strcmp(variant->fields[i].name, label) == 0) {
-			return &variant->fields[i];
-		}
-	}
-	for (size_t i = 0; i < variant->field_count; i++) {
-		if (strcmp(type_name(variant->fields[i].name), type_name(label)) == 0) {
-			return &variant->fields[i];
-		}
-	}
-	return NULL;
-}
-
-/* Where two ways of getting here meet, only what both know is known. */
-static void join_position(struct compile *c, uint32_t modulus, uint32_t remainder)
-{
-	if (modulus < c->modulus) {
-		c->modulus = modulus;
-	}
-	while (c->modulus > 1 && c->remainder % c->modulus != remainder % c->modulus) {
-		c->modulus /= 2;
-	}
-	c->remainder %= c->modulus;
-}
-
-/* Emits each choice once and returns where each begins. */
-static uint32_t *walk_choices(struct compile *c, struct node *node, const struct type *type)
-{
-	uint32_t *begins = arena_alloc(c->scratch, (type->field_count + 1) * sizeof(*begins));
-	uint32_t *jumps = arena_alloc(c->scratch, (type->field_count + 1) * sizeof(*jumps));
-	uint32_t modulus = c->modulus, remainder = c->remainder;
-	uint32_t after_modulus = UINT32_MAX, after_remainder = 0;
-
-	node->members = arena_alloc(c->scratch, type->field_count * sizeof(*node->members));
-	if (type->is_optional) {
-		after_modulus = modulus;
-		after_remainder = remainder;
-	}
-	for (size_t i = 0; i < type->field_count; i++) {
-		c->modulus = modulus;
-		c->remainder = remainder;
-		begins[i] = c->step_count;
-		c->name = type_name(type->fields[i].name);
-		walk(c, &node->members[i], type->fields[i].type, SLOT_NONE);
-		emit_flush(c);
-		if (after_modulus != UINT32_MAX) {
-			join_position(c, after_modulus, after_remainder);
-		}
-		after_modulus = c->modulus;
-		after_remainder = c->remainder;
-		if (c->emitting) {
-			jumps[i] = c->step_count;
-			(void)emit_step(c, STEP_JUMP);
-		}
-	}
-	for (size_t i = 0; c->emitting && i < type->field_count; i++) {
-		c->steps[jumps[i]].target = c->step_count;
-	}
-	return begins;
-}
-
-/* TSDL: a label of the tag chooses the option of that name. */
-static size_t cases_by_label(const struct type *type, const struct type *tag,
-			     const uint32_t *begins, struct step_case *cases)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < tag->label_count; i++) {
-		const struct type_label *label = &tag->labels[i];
-		const struct type_field *choice = choice_named(type, label->name);
-
-		if (choice) {
-			cases[count].low = label->low;
-			cases[count].high = label->high;
-			cases[count++].target = begins[choice - type->fields];
-		}
-	}
-	return count;
-}
-
-static void make_cases(struct compile *c, const struct type *type, const struct type *tag,
-		       const uint32_t *begins, struct step *select)
-{
-	size_t room = type->cases ? type->case_count : tag->label_count;
-	struct step_case *cases = arena_alloc(c->arena, room * sizeof(*cases));
-	size_t count = type->case_count;
-
-	if (type->cases) {
-		for (size_t i = 0; i < count; i++) {
-			cases[i].low = type->cases[i].low;
-			cases[i].high = type->cases[i].high;
-			cases[i].target = begins[type->cases[i].field];
-		}
-	} else {
-		count = cases_by_label(type, tag, begins, cases);
-	}
-	if (count > UINT16_MAX) {
-		compile_fail(c, "a variant selected by %zu ranges", count);
-	}
-	select->cases = cases;
-	select->case_count = (uint16_t)count;
-}
-
-static void walk_variant(struct compile *c, struct node *node, const struct type *type)
-{
-	const struct node *tag = compile_resolve(c, type->tag, "selector");
-	uint32_t select = c->step_count;
-	const uint32_t *begins;
-
-	if (!type->cases && tag->type->kind != TYPE_ENUM) {
-		compile_fail(c, "the tag \"%s\" is not an enum",
-			     type->tag->names[type->tag->count - 1]);
-	}
-	emit_flush(c);
-	if (c->emitting) {
-		select = c->step_count;
-		emit_step(c, STEP_SELECT)->ref = tag->slot;
-	}
-	begins = walk_choices(c, node, type);
-	if (c->emitting) {
-		struct step *step = &c->steps[select];
-
-		make_cases(c, type, tag->type, begins, step);
-		step->flags = tag->type->is_signed ? STEP_SIGNED : 0;
-		step->target = type->is_optional ? c->step_count : 0;
-	}
-}
-
-static void walk(struct compile *c, struct node *node, const struct type *type, uint16_t slot)
+void compile_walk(struct compile *c, struct node *node, const struct type *type, uint16_t slot)
 {
 	if (++c->depth > TYPE_DEPTH_MAX * 2) {
 		compile_fail(c, "types are nested deeper than %d", TYPE_DEPTH_MAX * 2);
@@ -442,7 +316,7 @@ static void walk(struct compile *c, struct node *node, const struct type *type, 
 		walk_struct(c, node, type);
 		break;
 	case TYPE_VARIANT:
-		walk_variant(c, node, type);
+		compile_variant(c, node, type);
 		break;
 	case TYPE_ARRAY:
 		walk_array(c, node, type, slot);
@@ -451,13 +325,14 @@ static void walk(struct compile *c, struct node *node, const struct type *type, 
 		walk_sequence(c, node, type, slot);
 		break;
 	}
+	assert(c->depth > 0);
 	node->is_complete = true;
 	c->depth--;
 }
 
 /* ---- roots ---- */
 
-/* Whether a handler that wants text, or a number, can be given this. */
+/* Whether a value of this type can be loaded as text, or as a number. */
 static bool is_loadable(const struct type *type, bool as_text)
 {
 	switch (type->kind) {
@@ -478,7 +353,7 @@ static bool is_loadable(const struct type *type, bool as_text)
 	return false;
 }
 
-/* The slot that somebody wants the member @name of this root in. */
+/* The slot of the request for the member @name of this root, or SLOT_NONE. */
 static uint16_t wanted_slot(struct compile *c, const char *name, const struct type *type)
 {
 	enum root root = c->root == ROOT_STREAM_EVENT_CONTEXT ? ROOT_EVENT_CONTEXT : c->root;
@@ -496,13 +371,14 @@ static uint16_t wanted_slot(struct compile *c, const char *name, const struct ty
 	return SLOT_NONE;
 }
 
-/* A root is a struct whose members may be wanted by name. */
+/* A root is a struct; analyses may request its members by name. */
 static void walk_root(struct compile *c, enum root root, const struct type *type)
 {
 	struct node *node = &c->roots[root];
 	struct scope_frame frame = { .node = node };
 
 	assert(type->kind == TYPE_STRUCT);
+	assert(!c->frames);
 	c->root = root;
 	node->type = type;
 	node->members = arena_alloc(c->scratch, type->field_count * sizeof(*node->members));
@@ -512,7 +388,8 @@ static void walk_root(struct compile *c, enum root root, const struct type *type
 		const struct type_field *field = &type->fields[i];
 
 		c->name = type_name(field->name);
-		walk(c, &node->members[i], field->type, wanted_slot(c, c->name, field->type));
+		compile_walk(c, &node->members[i], field->type,
+			     wanted_slot(c, c->name, field->type));
 		frame.field_count = i + 1;
 	}
 	c->frames = NULL;
@@ -538,9 +415,12 @@ static void walk_all(struct compile *c, enum root first, const struct type *cons
 		}
 	}
 	emit_flush(c);
+	assert(c->depth == 0);
+	assert(c->loops == 0);
+	assert(!c->frames);
 }
 
-/* Integers of an earlier program are not ours to number: they have slots already. */
+/* For later programs, in which the integers of this one have no ordinal but have their slot. */
 static void finish_node(struct node *node)
 {
 	const struct type *type = node->type;
@@ -560,7 +440,11 @@ const struct step *compile_steps(struct compile *c, enum root first,
 				 const struct type *const *types, size_t type_count,
 				 uint32_t modulus, uint32_t remainder)
 {
+	uint32_t integers;
+
 	assert(first + type_count <= ROOT_COUNT);
+	assert(modulus > 0 && (modulus & (modulus - 1)) == 0);
+	assert(remainder < modulus);
 	c->steps = NULL;
 	c->step_count = 0;
 	c->step_room = 0;
@@ -568,10 +452,14 @@ const struct step *compile_steps(struct compile *c, enum root first,
 	c->group_room = 0;
 	c->emitting = false;
 	walk_all(c, first, types, type_count, modulus, remainder);
+	assert(c->step_count == 0);
+	integers = c->ordinal;
 	c->emitting = true;
 	c->group_slots = arena_alloc(c->scratch, (c->ordinal + 1) * sizeof(*c->group_slots));
 	memset(c->group_slots, 0xFF, (c->ordinal + 1) * sizeof(*c->group_slots)); /* SLOT_NONE */
 	walk_all(c, first, types, type_count, modulus, remainder);
+	assert(c->ordinal == integers); /* both walks saw the same */
+	assert(c->slot_next <= PLAN_SLOTS_MAX);
 	(void)emit_step(c, STEP_END);
 	for (size_t i = 0; i < type_count; i++) {
 		finish_node(&c->roots[first + i]);

@@ -1,13 +1,18 @@
 /*
- * compile: one struct type (or several, one after the other) to steps.
+ * compile: one struct type, or several in sequence, to steps (plan.h).
  *
- * The compiler walks a type twice.  The first walk resolves the paths of lengths
- * and tags and notes which integers they name; the second emits steps and gives those
- * integers a slot.  Both walks see fields in the same order, so "the n-th integer"
- * identifies one.
+ * The compiler walks a type twice.  The first walk resolves the paths of lengths and selectors and
+ * notes which integers they name.  The second walk emits steps and gives those integers a slot.
+ * Both walks see the fields in the same order, so its ordinal identifies an integer.
  *
- * While emitting it knows the cursor modulo a power of two, and so turns alignment
- * into constants wherever the layout allows.
+ *     walk 1: paths -> groups of integers        walk 2: groups -> slots, steps
+ *
+ * The compiler knows the position modulo a power of two (emit.h), so most alignment becomes part of
+ * a constant offset.
+ *
+ * compile.c has the walk, compile-variant.c the variants, compile-path.c the paths and emit.c the
+ * steps.  Types are untrusted: limits.h bounds depth, fields, steps, slots and path targets.  What
+ * exceeds them leaves by @fail with a message.
  */
 #ifndef SILLAGE_CTF_PLAN_COMPILE_H
 #define SILLAGE_CTF_PLAN_COMPILE_H
@@ -19,19 +24,20 @@
 #include "base/err.h"
 #include "ctf/plan/plan.h"
 
-/* A field as it was met: enough to resolve paths into it. */
+/* A field in the walk: enough to resolve paths into it. */
 struct node {
 	const struct type *type;
 	struct node *members; /* of a struct; options of a variant; the element of an array */
-	uint32_t ordinal;     /* of an integer: its number in this walk */
-	uint16_t slot;        /* of an integer: its slot, or SLOT_NONE */
-	bool is_complete;     /* already behind the cursor */
+	uint32_t ordinal; /* of an integer: its number in this walk; UINT32_MAX: an earlier one */
+	uint16_t slot;    /* of an integer: its slot, or SLOT_NONE */
+	bool is_complete; /* walked to its end: a path may name it */
 };
 
+/* A field that an analysis requested. */
 struct compile_want {
 	enum root root; /* ROOT_FIELDS, or ROOT_EVENT_CONTEXT for both contexts */
 	const char *name;
-	bool is_text; /* or elements in a row; else it is a number */
+	bool is_text; /* or an array's bytes; false: a number */
 	uint16_t slot;
 	bool found, is_signed;
 };
@@ -39,16 +45,16 @@ struct compile_want {
 struct compile {
 	/* set by the caller */
 	struct arena *arena;   /* for the result */
-	struct arena *scratch; /* for the rest: nodes, and what the walk needs */
+	struct arena *scratch; /* for nodes and all else that only the walk needs */
 	enum byte_order native;
 	bool visit_all;     /* every leaf gets a step with its type */
 	bool keep_integers; /* every integer gets a slot */
-	bool by_roles;      /* CTF 2: roles say what an event header's fields are */
+	bool by_roles;      /* CTF 2: roles give an event header's fields their meaning */
 	struct compile_want *wants;
 	size_t want_count;
 	uint16_t slot_next;
 	struct node roots[ROOT_COUNT];
-	bool uses_event_header; /* result: a path leads to before the event's contexts */
+	bool uses_event_header; /* result: a path leads to a header of the event or packet */
 	bool has_id;            /* result: the event header has an id */
 	struct err *err;
 	jmp_buf *fail;
@@ -58,11 +64,11 @@ struct compile {
 	uint32_t ordinal;
 	uint32_t walked; /* fields */
 	/*
-	 * By ordinal: integers that some path names are in a group (0: not named).  A path that
-	 * leads through a variant names one integer in each option: all have one slot.
+	 * By ordinal: the group of an integer that a path names (0: no path does).  A path through
+	 * a variant names one integer in each option; they are one group and have one slot.
 	 */
 	uint32_t *groups;
-	uint16_t *group_slots; /* by group, SLOT_NONE before the first is met */
+	uint16_t *group_slots; /* by group; SLOT_NONE until the walk reaches the first of it */
 	uint32_t group_room;
 	enum root root;
 	struct scope_frame *frames;
@@ -72,17 +78,17 @@ struct compile {
 	/* emission */
 	struct step *steps;
 	uint32_t step_count, step_room;
-	uint32_t modulus;      /* the cursor plus pending, modulo this ... */
+	uint32_t modulus;      /* the position, pending bits included, modulo this ... */
 	uint32_t remainder;    /* ... is this */
-	uint64_t pending_bits; /* passed over but not yet a SKIP */
+	uint64_t pending_bits; /* passed over and not yet in a SKIP */
 	uint32_t need_step;    /* NEED of the current run of loads, UINT32_MAX if none */
 	uint64_t need_bits;
 };
 
 /*
- * Compiles @types (NULL entries are skipped) as the roots from @first on.
- * At the start the cursor is @remainder bits beyond a multiple of @modulus.  Returns steps that end
- * with STEP_END, in the arena; leaves by @fail with @err set if the types are wrong.
+ * Compiles @types (NULL entries are skipped) as the roots from @first on.  The position at the
+ * start is @remainder bits behind a multiple of @modulus.  Returns steps in the arena that end with
+ * STEP_END; leaves by @fail with @err set if the types are wrong.
  */
 const struct step *compile_steps(struct compile *c, enum root first,
 				 const struct type *const *types, size_t type_count,

@@ -1,9 +1,12 @@
 /*
- * compile-emit: the steps that the walk over a type makes (compile.c), and where the cursor is
- * then.
+ * emit: steps, the position, and how an integer is loaded.
  */
+#include "ctf/plan/emit.h"
+
+#include <assert.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/limits.h"
 #include "ctf/plan/compile-parts.h"
 
@@ -11,6 +14,8 @@ struct step *emit_step(struct compile *c, enum step_op op)
 {
 	struct step *step;
 
+	assert(c->emitting);
+	assert(c->step_count <= c->step_room);
 	if (c->step_count == c->step_room) {
 		uint32_t room = c->step_room ? c->step_room * 2 : 16;
 		struct step *more = arena_alloc(c->scratch, room * sizeof(*more));
@@ -38,6 +43,7 @@ void emit_flush(struct compile *c)
 		return;
 	}
 	if (c->need_step != UINT32_MAX) {
+		assert(c->steps[c->need_step].op == STEP_NEED);
 		c->steps[c->need_step].size_bits = c->need_bits;
 		c->need_step = UINT32_MAX;
 		c->need_bits = 0;
@@ -50,16 +56,21 @@ void emit_flush(struct compile *c)
 
 void emit_advance(struct compile *c, uint64_t bits)
 {
-	/* An offset is 32 bits wide; a longer run is cut. */
+	/* An offset has 32 bits; a longer run is cut, before and behind a long field. */
 	if (c->pending_bits + bits > UINT32_MAX / 2) {
 		emit_flush(c);
 	}
 	c->pending_bits += bits;
+	if (c->pending_bits > UINT32_MAX / 2) {
+		emit_flush(c);
+	}
 	c->remainder = (uint32_t)((c->remainder + bits) % c->modulus);
+	assert_hot(c->remainder < c->modulus);
 }
 
 void emit_align(struct compile *c, uint32_t align_bits)
 {
+	assert_hot(align_bits > 0 && (align_bits & (align_bits - 1)) == 0);
 	if (align_bits <= c->modulus) {
 		emit_advance(c, (align_bits - c->remainder % align_bits) % align_bits);
 		return;
@@ -74,6 +85,7 @@ void emit_align(struct compile *c, uint32_t align_bits)
 
 void emit_forget_position(struct compile *c, uint32_t modulus)
 {
+	assert(!c->emitting || c->pending_bits == 0); /* they end at the old position */
 	c->modulus = modulus;
 	c->remainder = 0;
 }
@@ -86,6 +98,7 @@ struct step *emit_load(struct compile *c, enum step_op op, uint64_t size_bits, u
 		c->need_step = c->step_count;
 		(void)emit_step(c, STEP_NEED);
 	}
+	assert(c->pending_bits <= UINT32_MAX / 2); /* emit_advance() */
 	step = emit_step(c, op);
 	step->offset_bits = (uint32_t)c->pending_bits;
 	step->size_bits = size_bits;
@@ -96,6 +109,7 @@ struct step *emit_load(struct compile *c, enum step_op op, uint64_t size_bits, u
 
 uint16_t emit_new_slot(struct compile *c)
 {
+	assert(c->emitting);
 	if (c->slot_next >= PLAN_SLOTS_MAX) {
 		compile_fail(c, "an event class keeps more than %d values", PLAN_SLOTS_MAX);
 	}

@@ -1,10 +1,15 @@
 /*
- * plan-builder: what the parts of the plan builder share (plan.c, plan-class.c,
- * plan-quick.c).
+ * plan-builder: what the files of the plan builder share: plan.c, plan-class.c and plan-fast.c.
  *
- * Everything compiled is kept, and only what is new in the metadata is compiled.  The
- * tables of a plan grow in place beyond what plans made before look at, so that a plan
- * costs what is new in it.  All of it lies in the arena; failure leaves by longjmp.
+ * The builder keeps all that it compiled and compiles only what is new in the metadata.  The tables
+ * of a plan grow in place, behind the entries that earlier plans read, so a plan costs what is new
+ * in it:
+ *
+ *     events by id   [ 0 1 2 3 | 4 5 6 | . . . ]
+ *                      plan 1    plan 2   room
+ *
+ * A new class within the entries of an earlier plan (a hole, or an id declared twice) makes a copy.
+ * All of it lives in the arena; failure leaves by longjmp to plan_build().
  */
 #ifndef SILLAGE_CTF_PLAN_PLAN_BUILDER_H
 #define SILLAGE_CTF_PLAN_PLAN_BUILDER_H
@@ -19,7 +24,7 @@
 
 KHASH_MAP_INIT_STR(request_names, uint32_t)
 
-/* What is wanted of the event class being built. */
+/* The requests that match the event class being built. */
 struct event_wants {
 	VEC(struct plan_binding) bindings;
 	VEC(struct compile_want) wants;
@@ -30,7 +35,7 @@ struct built_stream {
 	struct plan_stream plan;
 	struct compile compile; /* left ready to compile the stream's events */
 	uint32_t room;          /* of the tables by id */
-	bool owns_tables;       /* no plan made before has these tables */
+	bool owns_tables;       /* no earlier plan has these tables */
 };
 
 struct plan_builder {
@@ -40,11 +45,11 @@ struct plan_builder {
 	size_t request_count;
 	bool visit_all;
 	khash_t(request_names) * names; /* the first request for exactly this name ... */
-	uint32_t *next_same;            /* ... and the next for the same; UINT32_MAX: none */
+	uint32_t *next_same;            /* ... and the next for the same name; UINT32_MAX: none */
 	VEC(uint32_t) patterns;         /* the other requests, in order */
 	struct event_wants wants;
 
-	/* The packet header; of the plan only what concerns it is set. */
+	/* The packet header; of `header` only the members about it are set. */
 	bool has_header;
 	struct plan header;
 	struct node header_node;
@@ -56,7 +61,7 @@ struct plan_builder {
 	uint32_t class_count, class_room;
 	const struct event_class *last; /* the last that was built */
 
-	const struct metadata *metadata; /* of the plan that is being built */
+	const struct metadata *metadata; /* of the plan being built */
 	struct err *err;
 	jmp_buf fail;
 };
@@ -66,7 +71,8 @@ struct built_stream *plan_build_stream(struct plan_builder *b, const struct meta
 				       const struct stream_class *class);
 struct plan_event *plan_build_event(struct plan_builder *b, const struct event_class *class,
 				    struct built_stream *built);
-/* Finds out whether decoder_each() can do without the event's steps. */
+
+/* Finds the shorter forms of a class, which decoder_each() uses in place of its steps. */
 void plan_find_fast(struct plan_builder *b, struct plan_event *event);
 
 #endif

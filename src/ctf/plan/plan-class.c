@@ -1,6 +1,7 @@
 /*
- * plan-class: the packet header, stream classes and event classes of a plan: which programs
- * there are and what in them means something to us.  The programs come from compile.c.
+ * plan-class: the packet header, stream classes and event classes of a plan: their steps, the slots
+ * of the fields with a meaning (sizes, time stamps, ids), and the bindings of requests.  compile.c
+ * makes the steps.
  */
 #include <assert.h>
 #include <errno.h>
@@ -27,7 +28,7 @@ static const struct node *node_with_role(const struct node *node, uint16_t role)
 	if (is_integer(node->type)) {
 		return node->type->roles & role && node->slot != SLOT_NONE ? node : NULL;
 	}
-	/* Not into arrays and options, which may not be there. */
+	/* Not in arrays and variants: the field could be missing. */
 	for (size_t i = 0; node->type->kind == TYPE_STRUCT && i < node->type->field_count; i++) {
 		const struct node *in_member = node_with_role(&node->members[i], role);
 
@@ -37,8 +38,8 @@ static const struct node *node_with_role(const struct node *node, uint16_t role)
 }
 
 /*
- * The integer of a root with a meaning: the member @name in CTF 1.8, what has @role in
- * CTF 2 (0: none has, the name decides).  NULL if there is none.
+ * The integer of a root with a meaning: the member @name in CTF 1.8, the field with @role in CTF 2
+ * (@role 0: the name decides there too).  NULL if the root has none.
  */
 static const struct node *node_of(const struct metadata *m, const struct node *root,
 				  const char *name, uint16_t role)
@@ -99,7 +100,7 @@ static void compile_init(struct plan_builder *b, const struct metadata *m, struc
 {
 	memset(c, 0, sizeof(*c));
 	c->arena = b->arena;
-	c->scratch = b->arena; /* events look into what these left */
+	c->scratch = b->arena; /* paths of events lead to these nodes */
 	c->native = m->order;
 	c->by_roles = m->major == 2;
 	c->err = b->err;
@@ -139,6 +140,7 @@ void plan_build_header(struct plan_builder *b, const struct metadata *m)
 	c.want_count = 1;
 	uuid.slot = c.slot_next++;
 	plan->header_steps = compile_steps(&c, ROOT_PACKET_HEADER, &m->packet_header, 1, 4096, 0);
+	assert(c.remainder < c.modulus);
 	b->header_node = c.roots[ROOT_PACKET_HEADER];
 	b->header_slots = c.slot_next;
 	b->header_modulus = c.modulus;
@@ -155,7 +157,7 @@ static bool is_uint(const struct type *type, uint32_t size_bits)
 	       !type->is_reversed && type->size_bits == size_bits;
 }
 
-/* `variant v { struct { ... } compact; struct { ... } extended }`: one of the two. */
+/* One option of `variant v { struct { ... } compact; struct { ... } extended }`. */
 static const struct type *header_form(const struct type *header, const char *form)
 {
 	const struct type *choices = member_of(header, "v");
@@ -192,7 +194,7 @@ static bool has_usual_extended(const struct type *header, enum byte_order native
 	       (stamp->order == ORDER_NATIVE ? native : stamp->order) == ORDER_LE;
 }
 
-/* "compact" is for all ids but the highest, "extended" for that. */
+/* All ids but the highest select "compact", and the highest selects "extended". */
 static bool has_usual_cases(const struct type *header, uint64_t extended)
 {
 	const struct type *id = member_of(header, "id"), *choices = member_of(header, "v");
@@ -212,7 +214,7 @@ static bool has_usual_cases(const struct type *header, uint64_t extended)
 	       id->labels[1].high == extended;
 }
 
-/* Recognises by its shape the header that LTTng writes, which has a short cut. */
+/* Recognises the headers that LTTng writes by their shape; decoder.h reads them directly. */
 static enum plan_header header_kind(const struct plan_stream *stream, const struct type *header,
 				    enum byte_order native)
 {
@@ -251,7 +253,7 @@ static void packet_slots(const struct metadata *m, struct plan_stream *stream,
 	stream->slot_packet_size = slot_of(m, context, "packet_size", ROLE_PACKET_SIZE);
 	stream->slot_seq_num = slot_of(m, context, "packet_seq_num", ROLE_SEQ_NUM);
 	stream->slot_discarded = discarded ? discarded->slot : SLOT_NONE;
-	stream->slot_cpu_id = slot_of(m, context, "cpu_id", 0);
+	stream->slot_cpu_id = slot_of(m, context, "cpu_id", 0); /* LTTng; CTF has no role */
 	stream->discarded_bits = discarded ? (uint8_t)discarded->type->size_bits : 64;
 }
 
@@ -286,6 +288,7 @@ struct built_stream *plan_build_stream(struct plan_builder *b, const struct meta
 	compile_init(b, m, c);
 	c->keep_integers = true;
 	c->roots[ROOT_PACKET_HEADER] = b->header_node;
+	assert(b->header_slots > 0); /* plan_build_header() was called */
 	c->slot_next = b->header_slots;
 	stream->packet_steps = compile_steps(c, ROOT_PACKET_CONTEXT, &class->packet_context, 1,
 					     b->header_modulus, b->header_remainder);
@@ -297,6 +300,7 @@ struct built_stream *plan_build_stream(struct plan_builder *b, const struct meta
 	if (stream->header == HEADER_LARGE || stream->header == HEADER_COMPACT) {
 		const struct type *extended = header_form(header, "extended");
 
+		assert(extended);
 		stream->extended_align_bits = extended->align_bits;
 		stream->extended_clock_align_bits = member_of(extended, "timestamp")->align_bits;
 	}
@@ -339,7 +343,7 @@ static void add_wants(struct plan_builder *b, size_t i, const char *name, uint16
 	}
 }
 
-/* The next of the requests whose pattern ends with "*" that @name matches, from @at on. */
+/* The index in b->patterns, from @at on, of the next request whose pattern matches @name. */
 static size_t next_pattern(const struct plan_builder *b, size_t at, const char *name)
 {
 	for (; at < b->patterns.count; at++) {
@@ -362,8 +366,8 @@ static bool is_in_domain(const struct plan_builder *b, const struct plan_request
 }
 
 /*
- * All requests that the name matches, in their order: those of exactly this name, which a table
- * finds, and those of a pattern.
+ * All requests that match the name, in their order: those for exactly this name, which a hash table
+ * finds, and those with a pattern.
  */
 static void collect_wants(struct plan_builder *b, const char *name, uint16_t slot,
 			  struct event_wants *ew)
@@ -389,7 +393,7 @@ static void collect_wants(struct plan_builder *b, const char *name, uint16_t slo
 	}
 }
 
-/* A field is found for the first who wants it: the others get a copy. */
+/* The walk finds a field for its first request; the others get a copy. */
 static void share_found(struct event_wants *ew)
 {
 	ew->copies.count = 0;
@@ -439,11 +443,12 @@ struct plan_event *plan_build_event(struct plan_builder *b, const struct event_c
 	const struct step *steps;
 	uint16_t base = c->slot_next;
 
+	assert(stream->class->id == class->stream_id);
 	ew->bindings.count = 0;
 	ew->wants.count = 0;
 	collect_wants(b, class->name, base, ew);
 	if (base + ew->wants.count > PLAN_SLOTS_MAX) {
-		(void)err_raise(b->err, -EINVAL, "event \"%s\": too many fields asked for",
+		(void)err_raise(b->err, -EINVAL, "event \"%s\": too many fields requested",
 				class->name);
 		longjmp(b->fail, EINVAL);
 	}
@@ -454,7 +459,7 @@ struct plan_event *plan_build_event(struct plan_builder *b, const struct event_c
 	c->scratch = &b->scratch;
 	c->err = b->err;
 	c->uses_event_header = false;
-	/* After a header of whole bytes the payload is at a byte boundary. */
+	/* Behind a header of LTTng's the payload starts at a byte. */
 	steps = compile_steps(
 		c, ROOT_STREAM_EVENT_CONTEXT, types, 3,
 		stream->header == HEADER_COMPACT || stream->header == HEADER_LARGE ? 8 : 1, 0);
@@ -471,7 +476,8 @@ struct plan_event *plan_build_event(struct plan_builder *b, const struct event_c
 				     ew->bindings.count * sizeof(*ew->bindings.at));
 	event->binding_count = (uint32_t)ew->bindings.count;
 	plan_find_fast(b, event);
-	c->slot_next = base; /* events reuse the same slots */
+	assert(c->slot_next >= base + ew->wants.count);
+	c->slot_next = base; /* all classes use the same slots */
 	arena_reset(&b->scratch);
 	return event;
 }

@@ -1,14 +1,16 @@
 /*
- * plan-quick: programs of events that are short cuts of their steps.
+ * plan-fast: shorter forms of the steps of an event class.
  *
- * Most classes are of a constant size, and nearly all others are stretches of constant size with
- * strings and rows between them: decoder_each() goes through those itself.
+ * Most classes have a constant size.  Nearly all others are stretches of constant size with strings
+ * and rows between them.  decoder_each() handles both without steps.
  */
+#include <assert.h>
+
 #include "ctf/plan/plan-builder.h"
 
 /*
- * A program that is only [ALIGN] [NEED loads] [SKIP] END has the same size in every
- * event: keep the loads, and the rest as two numbers.
+ * Steps that are only [ALIGN] [NEED loads] [SKIP] END have the same size in every event: the loads
+ * remain, and alignment and size become numbers.
  */
 static void find_fixed(struct plan_event *event)
 {
@@ -31,7 +33,8 @@ static void find_fixed(struct plan_event *event)
 		fixed_bits = step->size_bits;
 		step++;
 	}
-	if (step->op == STEP_END && load_count <= UINT8_MAX && align_bits <= UINT16_MAX) {
+	if (step->op == STEP_END && load_count <= UINT8_MAX && align_bits <= UINT16_MAX &&
+	    fixed_bits <= UINT32_MAX) {
 		event->is_fixed = true;
 		event->align_bits = (uint16_t)align_bits;
 		event->fixed_bits = (uint32_t)fixed_bits;
@@ -40,15 +43,17 @@ static void find_fixed(struct plan_event *event)
 	}
 }
 
-/* Makes @load of a step; false if it has no such form. */
+/* The step as a load; false if it has no such form. */
 static bool fast_load(const struct step *step, struct plan_load *load)
 {
 	bool is_bytes = step->op == STEP_BYTES;
 
-	if (step->slot == SLOT_NONE || step->offset_bits / 8 > UINT16_MAX ||
+	if (step->slot == SLOT_NONE || step->offset_bits % 8 != 0 ||
+	    step->offset_bits / 8 > UINT16_MAX ||
 	    !(is_bytes || (step->op >= STEP_U8 && step->op <= STEP_S64))) {
 		return false;
 	}
+	assert(is_bytes || (step->size_bits >= 8 && step->size_bits <= 64));
 	load->offset = (uint16_t)(step->offset_bits / 8);
 	load->slot = step->slot;
 	load->len = is_bytes ? (uint16_t)step->count : 0;
@@ -57,8 +62,8 @@ static bool fast_load(const struct step *step, struct plan_load *load)
 	return true;
 }
 
-/* Keeps the loads of a class of constant layout in a form that is quicker to go through. */
-static void quicken_fixed(struct plan_builder *b, struct plan_event *event)
+/* Makes plan_loads of the loads of a fixed class, if all have that form. */
+static void make_fast_fixed(struct plan_builder *b, struct plan_event *event)
 {
 	struct plan_load *loads;
 
@@ -79,21 +84,21 @@ static void quicken_fixed(struct plan_builder *b, struct plan_event *event)
 
 /* ---- classes whose size varies ---- */
 
-/* What of the steps has become parts. */
-struct parting {
-	struct plan_part *parts, *part; /* the last is the one that grows */
+/* The parts made of the steps so far. */
+struct partition {
+	struct plan_part *parts, *part; /* the first, and the last, which still grows */
 	struct plan_load *loads;
 	uint32_t load_count;
 };
 
-static void next_part(struct parting *p, enum plan_part_end end)
+static void next_part(struct partition *p, enum plan_part_end end)
 {
 	p->part->end = (uint8_t)end;
 	p->part++;
 	p->part->slot = p->part->ref = SLOT_NONE;
 }
 
-static bool part_align(struct parting *p, const struct step *step)
+static bool part_align(struct partition *p, const struct step *step)
 {
 	if (p->part->bytes > 0) {
 		next_part(p, PART_ALIGN);
@@ -103,7 +108,7 @@ static bool part_align(struct parting *p, const struct step *step)
 	       p->part->load_count == 0;
 }
 
-static bool part_skip(struct parting *p, const struct step *step)
+static bool part_skip(struct partition *p, const struct step *step)
 {
 	uint64_t bytes = p->part->bytes + step->size_bits / 8;
 
@@ -111,14 +116,14 @@ static bool part_skip(struct parting *p, const struct step *step)
 	return step->size_bits % 8 == 0 && bytes <= UINT16_MAX;
 }
 
-static bool part_string(struct parting *p, const struct step *step)
+static bool part_string(struct partition *p, const struct step *step)
 {
 	p->part->slot = step->slot;
 	next_part(p, PART_STRING);
 	return step->flags >> STEP_ENCODING_SHIFT == UTF_8;
 }
 
-static bool part_row(struct parting *p, const struct step *step)
+static bool part_row(struct partition *p, const struct step *step)
 {
 	p->part->slot = step->slot;
 	p->part->ref = step->ref;
@@ -129,16 +134,16 @@ static bool part_row(struct parting *p, const struct step *step)
 	       (!(step->flags & STEP_TEXT) || step->flags >> STEP_ENCODING_SHIFT == UTF_8);
 }
 
-static bool part_load(struct parting *p, const struct step *step)
+static bool part_load(struct partition *p, const struct step *step)
 {
 	return p->part->bytes == 0 && p->part->load_count++ < UINT8_MAX &&
 	       fast_load(step, &p->loads[p->load_count++]);
 }
 
-static bool part_step(struct parting *p, const struct step *step)
+static bool part_step(struct partition *p, const struct step *step)
 {
 	switch ((enum step_op)step->op) {
-	case STEP_NEED: /* all of a part is needed */
+	case STEP_NEED: /* decoder_parts() checks the whole part */
 		return true;
 	case STEP_ALIGN:
 		return part_align(p, step);
@@ -153,10 +158,10 @@ static bool part_step(struct parting *p, const struct step *step)
 	}
 }
 
-/* A class of whole bytes whose size only strings, rows and alignment make vary. */
-static void quicken_varied(struct plan_builder *b, struct plan_event *event)
+/* A class of whole bytes whose size varies only by strings, rows and alignment. */
+static void make_fast_parts(struct plan_builder *b, struct plan_event *event)
 {
-	struct parting p = { 0 };
+	struct partition p = { 0 };
 	size_t count = 0;
 
 	while (event->steps[count].op != STEP_END) {
@@ -170,6 +175,8 @@ static void quicken_varied(struct plan_builder *b, struct plan_event *event)
 			return;
 		}
 	}
+	assert((size_t)(p.part - p.parts) <= count);
+	assert(p.load_count <= count);
 	p.part->end = PART_LAST;
 	event->parts =
 		arena_copy(b->arena, p.parts, (size_t)(p.part - p.parts + 1) * sizeof(*p.parts));
@@ -194,9 +201,9 @@ void plan_find_fast(struct plan_builder *b, struct plan_event *event)
 		return;
 	}
 	if (event->is_fixed) {
-		quicken_fixed(b, event);
+		make_fast_fixed(b, event);
 	} else {
-		quicken_varied(b, event);
+		make_fast_parts(b, event);
 	}
 	if (event->is_fast || event->parts) {
 		event->use = (uint8_t)use_of(b, event);

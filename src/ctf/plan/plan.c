@@ -1,6 +1,6 @@
 /*
- * plan: plans, the builder that makes them of growing metadata, and the tables that find
- * event classes.  What is in the tables comes from plan-class.c.
+ * plan: plans, the builder that makes them from growing metadata, and the tables of event classes
+ * by id.  plan-class.c compiles the classes.
  */
 #include "ctf/plan/plan.h"
 
@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/limits.h"
 #include "ctf/plan/plan-builder.h"
 
@@ -74,13 +75,14 @@ void plan_builder_free(struct plan_builder *builder)
 
 /* ---- tables ---- */
 
-/* Makes the tables of a stream larger, or its own. */
+/* Gives a stream tables of its own with @room entries. */
 static void renew_tables(struct plan_builder *b, struct built_stream *built, uint32_t room)
 {
 	struct plan_stream *stream = &built->plan;
 	struct plan_event **events = arena_alloc(b->arena, room * sizeof(struct plan_event *));
 	struct plan_skip *skips = arena_alloc(b->arena, room * sizeof(*skips));
 
+	assert(room >= stream->event_count);
 	if (stream->event_count > 0) {
 		memcpy(events, stream->events, stream->event_count * sizeof(struct plan_event *));
 		memcpy(skips, stream->skips, stream->event_count * sizeof(*skips));
@@ -95,6 +97,8 @@ static void fill_skip(struct plan_stream *stream, const struct plan_event *event
 {
 	struct plan_skip *skip = &stream->skips[event->class->id];
 
+	assert(!event->is_fast || event->fixed_bits / 8 <= UINT16_MAX);
+	assert(!event->is_fast || event->align_bits / 8 <= UINT8_MAX);
 	memset(skip, 0, sizeof(*skip));
 	skip->index = event->index;
 	skip->use = event->parts ? SKIP_LOAD : event->use;
@@ -106,8 +110,8 @@ static void fill_skip(struct plan_stream *stream, const struct plan_event *event
 }
 
 /*
- * Enters a class in its stream's table.  Behind the last entry of earlier plans it is
- * entered in place; what they look at is not changed but copied first.
+ * Enters a class in its stream's tables: in place behind the last entry of earlier plans, otherwise
+ * in a copy, as earlier plans still read the entries.
  */
 static void add_to_table(struct plan_builder *b, struct built_stream *built,
 			 struct plan_event *event)
@@ -121,7 +125,7 @@ static void add_to_table(struct plan_builder *b, struct built_stream *built,
 		stream->request_mask |= request < 32 ? UINT32_C(1) << request : 0;
 	}
 	if (!stream->is_dense || id >= EVENT_ID_DIRECT_MAX) {
-		stream->is_dense = false; /* make_sparse() makes its table */
+		stream->is_dense = false; /* make_sparse() makes a table for each plan */
 		return;
 	}
 	if (id >= built->room) {
@@ -134,6 +138,8 @@ static void add_to_table(struct plan_builder *b, struct built_stream *built,
 	} else if (id < stream->event_count && !built->owns_tables) {
 		renew_tables(b, built, built->room);
 	}
+	assert(id < built->room);
+	assert(built->owns_tables || id >= stream->event_count);
 	stream->events[id] = event;
 	fill_skip(stream, event);
 	if (id >= stream->event_count) {
@@ -152,7 +158,7 @@ static int by_id(const void *left, const void *right)
 	return a->index < b->index ? -1 : a->index > b->index;
 }
 
-/* Ids too large for a table: a sorted list of the plan's own. */
+/* Ids too large for a table by id: a sorted list, which the plan owns. */
 static void make_sparse(const struct plan *plan, struct plan_stream *stream)
 {
 	struct plan_event **list = mem_alloc((plan->class_count + 1) * sizeof(struct plan_event *));
@@ -203,7 +209,7 @@ static struct built_stream *find_built(const struct plan_builder *b, uint64_t id
 	return NULL;
 }
 
-/* The newest is first in the metadata: what is new lies before what is known. */
+/* The newest stream class is first in the metadata: new ones lie before known ones. */
 static void build_streams(struct plan_builder *b, const struct metadata *m)
 {
 	size_t first = b->streams.count;
@@ -234,6 +240,7 @@ static void add_class(struct plan_builder *b, struct plan_event *event)
 		b->classes = more;
 		b->class_room = room;
 	}
+	assert(event->index == b->class_count);
 	b->classes[b->class_count++] = event;
 }
 
@@ -247,7 +254,7 @@ static void build_events(struct plan_builder *b, const struct metadata *m)
 
 		if (!built) {
 			(void)err_raise(b->err, -EINVAL,
-					"metadata: event \"%s\" is of stream %llu, "
+					"metadata: event \"%s\" belongs to stream %llu, "
 					"which is not declared",
 					class->name, (unsigned long long)class->stream_id);
 			longjmp(b->fail, EINVAL);
@@ -264,7 +271,7 @@ static void build_events(struct plan_builder *b, const struct metadata *m)
 
 static void build_all(struct plan_builder *b, const struct metadata *m)
 {
-	/* Before the first stream the header may still change (CTF 2's trace class). */
+	/* Before the first stream class the packet header may still change (CTF 2). */
 	if (!b->has_header) {
 		plan_build_header(b, m);
 		b->has_header = m->streams != NULL;
@@ -273,6 +280,7 @@ static void build_all(struct plan_builder *b, const struct metadata *m)
 	build_events(b, m);
 }
 
+/* Sets lead_mask: the stream class with the lowest id that has events for a request. */
 static void find_leads(struct plan *plan)
 {
 	uint64_t lowest[32];
@@ -297,7 +305,7 @@ static void find_leads(struct plan *plan)
 	}
 }
 
-/* What has been built so far as a plan. */
+/* A plan of all that has been built so far. */
 static struct plan *make_plan(struct plan_builder *b, const struct metadata *m)
 {
 	struct plan *plan = mem_alloc(sizeof(*plan));
@@ -308,6 +316,7 @@ static struct plan *make_plan(struct plan_builder *b, const struct metadata *m)
 	plan->slot_count = PLAN_SLOTS_MAX;
 	plan->class_count = b->class_count;
 	plan->classes = b->classes;
+	assert(!b->last || plan->class_count == b->last->index + 1);
 	plan->stream_count = (uint32_t)b->streams.count;
 	plan->streams = mem_alloc((plan->stream_count + 1) * sizeof(*plan->streams));
 	for (uint32_t i = 0; i < plan->stream_count; i++) {
@@ -346,6 +355,7 @@ int plan_build(struct plan_builder *builder, const struct metadata *metadata,
 	if (r < 0) {
 		return r;
 	}
+	assert(!builder->arena->fail); /* no parser is active */
 	builder->metadata = metadata;
 	builder->err = err;
 	err->text[0] = '\0';
@@ -355,6 +365,9 @@ int plan_build(struct plan_builder *builder, const struct metadata *metadata,
 	if (r == 0) {
 		build_all(builder, metadata);
 		*ret_plan = make_plan(builder, metadata);
+		if (CHECKS_ON) {
+			plan_check(*ret_plan);
+		}
 	} else if (!err->text[0]) {
 		(void)err_raise(err, -ENOMEM, "out of memory while compiling metadata");
 		r = ENOMEM;
@@ -365,13 +378,16 @@ int plan_build(struct plan_builder *builder, const struct metadata *metadata,
 
 struct plan *plan_ref(struct plan *plan)
 {
-	(void)atomic_fetch_add_explicit(&plan->refs, 1, memory_order_relaxed);
+	unsigned int refs = atomic_fetch_add_explicit(&plan->refs, 1, memory_order_relaxed);
+
+	assert(refs > 0); /* a plan without references is freed */
+	(void)refs;
 	return plan;
 }
 
 void plan_unref(struct plan *plan)
 {
-	/* acquire-release: the last holder must see what the others read before it frees. */
+	/* Acquire-release: all reads by other holders come before the last one frees. */
 	if (!plan || atomic_fetch_sub_explicit(&plan->refs, 1, memory_order_acq_rel) != 1) {
 		return;
 	}

@@ -1,27 +1,33 @@
 /*
- * plan: a trace's types compiled to what a decoder does with each event.
+ * plan: a trace's types, compiled to the work of a decoder.
  *
- * Metadata says everything about every field; analyses need few.  The compiler
- * turns each event class into a flat list of steps that loads the needed fields
- * and passes over the rest in as few additions as the layout allows:
+ * Metadata describes all fields; analyses request few.  The compiler turns each event class into a
+ * flat list of steps.  They load the requested fields and pass over the others in as few additions
+ * as the layout allows:
  *
  *     fields := struct {                      NEED   160 bits from here
- *         uint8_t comm[16];   <- needed       BYTES  +0, 16 bytes      -> slot 0
- *         int32_t tid;        <- needed       S32    +128              -> slot 1
+ *         uint8_t comm[16];   <- requested    BYTES  +0, 16 bytes      -> slot 0
+ *         int32_t tid;        <- requested    S32    +128              -> slot 1
  *         string  path;                       SKIP   160
- *         uint64_t count;     <- needed       STRING
+ *         uint64_t count;     <- requested    STRING
  *     }                                       NEED   64
  *                                             U64    +0                -> slot 2
  *                                             SKIP   64
  *                                             END
  *
- * A class whose size is the same in every event has no dynamic step: its loads are
- * at constant offsets and the cursor moves once ("fixed").  Loads are relative to
- * the cursor; NEED has checked the bounds of all loads up to the next SKIP.
+ * Loads are relative to the cursor.  NEED has checked the bounds of all loads up to the next step
+ * that moves the cursor.
  *
- * A plan is immutable and counted by reference: a chunk keeps the plan it was
- * received under, while new metadata makes another plan that shares the compiled
- * classes of the old one, so that the cost of growing is that of what is new.
+ * Most classes have shorter forms, which plan-fast.c finds:
+ *
+ *     fixed   all events have the same size: loads at constant offsets, one move of the cursor
+ *     fast    fixed, whole bytes, and each load has the form of struct plan_load
+ *     parts   fast stretches with strings and rows between them (struct plan_part)
+ *
+ * A plan is immutable and reference counted: a chunk keeps the plan under which it was received.
+ * Grown metadata makes another plan that shares the compiled classes of the one before, so its cost
+ * is that of the new classes.  plan-class.c compiles classes, plan.c makes the tables by id, and
+ * plan-check.c states the invariants.
  */
 #ifndef SILLAGE_CTF_PLAN_PLAN_H
 #define SILLAGE_CTF_PLAN_PLAN_H
@@ -49,7 +55,7 @@ enum step_op {
 	STEP_S32,
 	STEP_S64,
 	STEP_BITS,   /* any other integer; flags say signed and big endian */
-	STEP_FLOAT,  /* 32 or 64 bits, any alignment and byte order */
+	STEP_FLOAT,  /* IEEE 754 of any size, alignment and byte order */
 	STEP_BYTES,  /* `count` bytes of text at a byte boundary */
 	STEP_LEB128, /* an integer of any number of bytes, at the cursor, which moves behind it */
 	STEP_STRING, /* zero-terminated, at the cursor, which moves behind it */
@@ -63,8 +69,8 @@ enum step_op {
 };
 
 enum { STEP_SIGNED = 1, STEP_BE = 2, STEP_TEXT = 4, STEP_COUNTED = 8, STEP_REVERSED = 16 };
-#define STEP_ENCODING_SHIFT                                                                        \
-	5 /* the highest bits of flags: of STEP_STRING, and of text of STEP_SEQ */
+/* The highest bits of flags: the encoding of STEP_STRING, and of text in STEP_SEQ. */
+#define STEP_ENCODING_SHIFT 5
 
 struct step_case {
 	uint64_t low, high; /* inclusive, compared as signed when the tag is signed */
@@ -87,8 +93,10 @@ struct step {
 	};
 };
 
-/* A decoded value.  Text is UTF-8.  It and sequences point into the packet, or, if they had to be
- * converted, into the decoder's memory until the next event. */
+/*
+ * A decoded value.  Text is UTF-8.  Text and rows point into the packet, or, if they had to be
+ * converted, into the decoder's memory, which is valid until the next packet.
+ */
 struct value {
 	union {
 		uint64_t u;
@@ -96,15 +104,14 @@ struct value {
 		double f;
 		const uint8_t *bytes;
 	};
-	uint64_t len; /* bytes of text, and of elements in a row; bits of a LEB128 */
+	uint64_t len; /* bytes of text or of a row's elements; bits of a LEB128 */
 };
 
 /*
- * What somebody wants of events: fields of all classes whose name is @event ("*" at
- * the end matches any rest).  A field is a member of the payload, or of the event
- * contexts when written "context.NAME".  It is a number, or, when written "@NAME", text or
- * elements in a row: traces may have anything under a name.  A class that lacks a field is still
- * bound; its value is then absent (plan_binding.present).
+ * A request: fields of all classes whose name is @event ("*" at its end matches any rest).  A field
+ * is a member of the payload, or of the event contexts if written "context.NAME".  "NAME" requests
+ * a number and "@NAME" text or a row of elements; a field of the other kind does not match.  A
+ * class that lacks a field is still bound, and plan_binding.present says so.
  */
 #define PLAN_TEXT       "@"
 #define PLAN_FIELDS_MAX 16
@@ -113,9 +120,9 @@ struct plan_request {
 	const char *fields[PLAN_FIELDS_MAX];
 	uint16_t group; /* of requests with one group, the first that matches a class is bound */
 	const char *domain; /* bound only if the trace's environment names it; NULL: always */
-	uint32_t (*user_of)(const char *event); /* makes plan_binding.user; NULL: it is ... */
+	uint32_t (*user_of)(const char *event); /* gives plan_binding.user; NULL: it is ... */
 	uint32_t user;                          /* ... this */
-	bool may_rest; /* for a while nobody may want its events (decoder_each()) */
+	bool may_rest; /* its events may be unwanted for a while (decoder_each()) */
 };
 
 struct plan_binding {
@@ -123,55 +130,53 @@ struct plan_binding {
 	uint16_t base;      /* slot of its first field; the others follow */
 	uint16_t present;   /* bit i: the class has field i */
 	uint16_t is_signed; /* bit i: field i is a signed integer */
-	uint32_t user;      /* as the request has it */
+	uint32_t user;      /* as the request says */
 };
 
-/* A field that several requests want is loaded once. */
+/* A field of several requests is loaded once and copied for the others. */
 struct plan_copy {
 	uint16_t from, to; /* slots */
 };
 
 struct plan_event {
-	/* What each event needs is together. */
-	const struct plan_load *fast;  /* the loads in another form, if all have it */
-	const struct plan_part *parts; /* not NULL: the size varies, and `quick` is for these */
+	/* The members that each event reads are in one cache line. */
+	const struct plan_load *fast;  /* the loads in a shorter form, if all have it */
+	const struct plan_part *parts; /* not NULL: the size varies, and fast is for these */
 	const struct plan_binding *bindings;
-	const struct plan_copy *copies; /* to be made once the event is decoded: decoder_copy() */
+	const struct plan_copy *copies; /* for decoder_copy(), after the event is decoded */
 	uint32_t fast_count, binding_count, copy_count;
 	uint32_t index; /* of the class in the trace */
 	const struct event_class *class;
 	const struct step *steps;
-	bool uses_header; /* needs values of the event header's fields */
+	bool uses_header; /* a path leads to a field of the event header */
 	bool is_fixed;
-	bool is_fast;        /* is_fixed, of whole bytes, and all loads are in `quick` */
+	bool is_fast;        /* is_fixed, of whole bytes, and all loads are in fast */
 	uint8_t use;         /* enum plan_use */
 	uint8_t load_count;  /* is_fixed: steps that are loads */
 	uint16_t align_bits; /* is_fixed: of the first member */
 	uint32_t fixed_bits; /* is_fixed: size after alignment */
 };
 
-/*
- * What decoder_each() looks at first, by id: small, so that it stays in the nearest cache.
- * Events are passed over, or have their fields loaded.
- */
+/* What decoder_each() does with the events of a class. */
 enum plan_use {
-	SKIP_NOT,  /* there is no such class, or it is for decoder_next() */
-	SKIP_LOAD, /* its fields are in plan_event.quick */
-	SKIP_REST, /* the same, but only requests that may rest want it */
-	SKIP_PASS, /* nobody wants anything of it */
+	SKIP_NOT,  /* no such class, or one for decoder_next() */
+	SKIP_LOAD, /* load the fields by plan_event.fast */
+	SKIP_REST, /* the same; all its requests may rest */
+	SKIP_PASS, /* no request: pass over it */
 };
 
+/* Read first for each event, by id.  It is small, so all of them stay in the first-level cache. */
 struct plan_skip {
 	uint32_t index;     /* of the class in the trace */
 	uint16_t bytes;     /* after alignment */
 	uint8_t align_mask; /* bytes of alignment - 1 */
-	uint8_t use;        /* enum plan_use; SKIP_LOAD where the size varies, which needs a look */
+	uint8_t use;        /* enum plan_use; SKIP_LOAD if the size varies: its end must be found */
 };
 
 /*
- * A field at a constant byte: text, or an integer in the machine's byte order, of which 8 bytes
- * are loaded and shifted up and down again.  Small: those of all classes are to stay in the
- * nearest cache.
+ * A field at a constant byte offset: text, or an integer in the machine's byte order.  8 bytes are
+ * loaded and shifted up and down again.  It is small, so those of all classes stay in the
+ * first-level cache.
  */
 enum plan_form { LOAD_UNSIGNED, LOAD_SIGNED, LOAD_BYTES };
 
@@ -183,26 +188,26 @@ struct plan_load {
 	uint8_t form;  /* enum plan_form */
 };
 
-/* What is behind a part of an event. */
+/* What follows a part of an event. */
 enum plan_part_end {
 	PART_LAST,   /* nothing */
 	PART_ALIGN,  /* the next part, which is aligned */
 	PART_STRING, /* a string in UTF-8 */
-	PART_ROW,    /* elements of a constant size in a row, as many as a field before says */
+	PART_ROW,    /* elements of constant size; an earlier field has their number */
 };
 
-/* A stretch of constant size in an event whose size varies. */
+/* A stretch of constant size in an event of varying size. */
 struct plan_part {
 	uint16_t bytes; /* after alignment */
 	uint8_t align_mask;
-	uint8_t load_count; /* of plan_event.quick, where the last part's end: from its begin on */
-	uint8_t end;        /* enum plan_part_end */
+	uint8_t load_count;    /* of plan_event.fast, after those of the parts before */
+	uint8_t end;           /* enum plan_part_end */
 	uint8_t element_bytes; /* PART_ROW */
-	uint16_t slot;         /* of the string or row, SLOT_NONE: nobody wants it */
-	uint16_t ref;          /* PART_ROW: slot of how many there are */
+	uint16_t slot;         /* of the string or row; SLOT_NONE: not requested */
+	uint16_t ref;          /* PART_ROW: slot of the number of elements */
 };
 
-/* How an event header is read: the two that LTTng writes, or by steps. */
+/* How an event header is read: directly, if it is one of the two that LTTng writes, or by steps. */
 enum plan_header { HEADER_STEPS, HEADER_COMPACT, HEADER_LARGE, HEADER_NONE };
 
 struct plan_stream {
@@ -215,18 +220,18 @@ struct plan_stream {
 	/* Of the extended form: alignment of its struct, and of its time stamp. */
 	uint32_t extended_align_bits, extended_clock_align_bits;
 	const struct step *header_steps;
-	bool has_id;                     /* no: all events are of the class with id 0 */
+	bool has_id;                     /* false: all events belong to the class with id 0 */
 	const struct step *packet_steps; /* the packet context */
 	uint16_t slot_timestamp_begin, slot_timestamp_end, slot_content_size, slot_packet_size;
 	uint16_t slot_seq_num, slot_discarded, slot_cpu_id;
-	uint8_t discarded_bits;     /* width of the discarded counter, for wrapping */
+	uint8_t discarded_bits;     /* width of the discarded counter, which wraps */
 	uint32_t event_count;       /* entries of the table below */
 	struct plan_event **events; /* by id when dense, otherwise sorted by id */
 	bool is_dense;
 	struct plan_skip *skips; /* by id, event_count; NULL unless dense and of a known header */
-	bool is_packed;          /* nothing of that is aligned to more than a byte */
+	bool is_packed;          /* neither headers nor fields are aligned to more than a byte */
 	uint32_t request_mask;   /* bit i: some event of this stream is bound to request i < 32 */
-	uint32_t lead_mask;      /* the same, and of no stream class with a lower id */
+	uint32_t lead_mask;      /* the same, and to no event of a stream class with a lower id */
 };
 
 struct plan {
@@ -246,7 +251,7 @@ struct arena;
 
 /*
  * A builder compiles the growing metadata of one trace for a fixed set of requests.
- * @visit_all compiles every field as a leaf for decoder_visit() instead.  @requests
+ * @visit_all compiles every field as a leaf for decoder.visit instead.  @requests
  * and @arena must outlive it and all its plans.
  */
 struct plan_builder *plan_builder_new(struct arena *arena, const struct plan_request *requests,
@@ -261,8 +266,12 @@ struct plan *plan_ref(struct plan *plan);
 void plan_unref(struct plan *plan); /* NULL is fine */
 
 const struct plan_stream *plan_stream(const struct plan *plan, uint64_t id);
-/* Whether the trace has declared events of this name. */
+
+/* Whether the metadata declares an event class of this name. */
 bool plan_has_event(const struct plan *plan, const char *name);
 struct plan_event *plan_event_find(const struct plan_stream *stream, uint64_t id);
+
+/* Asserts all invariants of a finished plan.  plan_build() calls it if CHECKS_ON. */
+void plan_check(const struct plan *plan);
 
 #endif

@@ -37,6 +37,8 @@ static const struct {
 	{ TRACE_LE "bogus { };", "expected trace, env" },
 	{ TRACE_LE "typealias " INT(8, 8) " = x;", "expected \":=\"" },
 	{ TRACE_LE "struct a { variant { string x; } v; };", "no <tag>" },
+	{ TRACE_LE "struct a { variant { string x; } v[2]; };", "array of variants without" },
+	{ TRACE_LE "typealias variant { string x; }[2] := a;", "array of variants without" },
 	{ TRACE_LE "event { name = \"x\"; id = 1 }; ", "expected \";\"" },
 	{ "trace { major = 1; minor = 7; byte_order = le; };", "1.7" },
 	{ "trace { major = 1; minor = 8; };", "no byte_order" },
@@ -355,7 +357,7 @@ static const struct {
 	const char *complaint;
 } wrong_headers[] = {
 	{ 32, 1, "compressed or encrypted" },
-	{ 35, 3, "of CTF 3.8" },
+	{ 35, 3, "CTF version 3.8" },
 	{ 24, 1, "impossible sizes" },
 	{ 28, 200, "ends inside packet 0" },
 };
@@ -498,6 +500,7 @@ static const struct {
 	  "256]}",
 	  "0 to 255" },
 	{ PREAMBLE "\x1e[1]", "must be a JSON object" },
+	{ PREAMBLE "\x1enull ", "must be a JSON object" },
 	{ PREAMBLE "\x1e{\"type\":\"odd\"}", "unknown type \"odd\"" },
 	{ PREAMBLE "\x1e{\"type\":}", "fragment 1, at byte" },
 	{ PREAMBLE "\x1e{\"type\":\"trace-class\"", "ends inside a fragment" },
