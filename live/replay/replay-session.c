@@ -266,7 +266,7 @@ static char *shift_clocks(const struct recorded *trace, int64_t shift_ns, size_t
 int replay_send_metadata(struct replay *replay)
 {
 	const struct metadata *types = replay->trace.plan->metadata;
-	struct message packets = { 0 };
+	struct producer_message packets = { 0 };
 	int64_t shift = replay->config->as_now ? (int64_t)(now_wall_ns() - replay->first_ns) : 0;
 	size_t len;
 	char *text = shift_clocks(&replay->trace, shift, &len);
@@ -276,7 +276,7 @@ int replay_send_metadata(struct replay *replay)
 	producer_send_metadata(&replay->message, replay->metadata_handle, packets.bytes.at,
 			       packets.bytes.count);
 	r = replay_send_message(replay); /* has no reply */
-	message_fini(&packets);
+	producer_message_fini(&packets);
 	free(text);
 	return r;
 }

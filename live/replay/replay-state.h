@@ -25,7 +25,7 @@ struct replay {
 	unsigned int number; /* among those played at once */
 	int control, data;
 	struct recorded trace;
-	struct message message;
+	struct producer_message message;
 	char *session, *host, *path;
 	uint64_t session_id, metadata_handle;
 	VEC(struct replay_stream) streams; /* by file */

@@ -398,7 +398,7 @@ static void *replay_thread(void *arg)
 			say_done(replay, now_monotonic_ns() - begin);
 		}
 	}
-	message_fini(&replay->message);
+	producer_message_fini(&replay->message);
 	vec_fini(&replay->streams);
 	free(replay->buffer);
 	return (void *)r;
