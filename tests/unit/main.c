@@ -24,6 +24,9 @@ int main(void)
 	srunner_add_suite(runner, suite_history());
 	srunner_add_suite(runner, suite_viewer());
 	srunner_add_suite(runner, suite_client());
+	srunner_add_suite(runner, suite_trigger());
+	srunner_add_suite(runner, suite_actions());
+	srunner_add_suite(runner, suite_metrics());
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);

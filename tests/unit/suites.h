@@ -21,5 +21,8 @@ Suite *suite_engine(void);
 Suite *suite_history(void);
 Suite *suite_viewer(void);
 Suite *suite_client(void);
+Suite *suite_trigger(void);
+Suite *suite_actions(void);
+Suite *suite_metrics(void);
 
 #endif
