@@ -1,5 +1,5 @@
 /*
- * unit tests: each module alone, no files, no sockets, no clock.
+ * unit tests: each module alone; no network, and no files but in temporary directories.
  */
 #include <stdlib.h>
 
@@ -27,6 +27,10 @@ int main(void)
 	srunner_add_suite(runner, suite_trigger());
 	srunner_add_suite(runner, suite_actions());
 	srunner_add_suite(runner, suite_metrics());
+	srunner_add_suite(runner, suite_captures());
+	srunner_add_suite(runner, suite_control());
+	srunner_add_suite(runner, suite_url());
+	srunner_add_suite(runner, suite_session());
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);
