@@ -300,6 +300,25 @@ START_TEST(reports_failure)
 }
 END_TEST
 
+/* A file cannot be written, here because the relay names a stream as another file: nothing is left.
+ */
+START_TEST(leaves_nothing)
+{
+	struct capture_order *order;
+	struct bench b;
+
+	setup(&b, "s", "kernel", UINT64_MAX);
+	history_add(b.session.traces.at[0].history, "metadata", packet_at(15), 0);
+	(void)captures_begin(b.captures, &b.session, 15 * NS_PER_S, NULL);
+	order = written_at(&b, 17);
+	ck_assert_ptr_null(order->path);
+	ck_assert_ptr_nonnull(strstr(order->err.text, strerror(EEXIST)));
+	ck_assert_uint_eq(entries_of(b.into), 0);
+	capture_order_free(order);
+	teardown(&b);
+}
+END_TEST
+
 /* A second reason within the range is added; behind it, there is another capture. */
 START_TEST(joins_reasons)
 {
@@ -440,6 +459,7 @@ Suite *suite_captures(void)
 	tcase_add_loop_test(tcase, makes_names_plain, 0, COUNT(names));
 	tcase_add_test(tcase, overwrites_nothing);
 	tcase_add_test(tcase, reports_failure);
+	tcase_add_test(tcase, leaves_nothing);
 	tcase_add_test(tcase, joins_reasons);
 	tcase_add_test(tcase, holds_its_packets);
 	tcase_add_loop_test(tcase, prunes, 0, COUNT(prunings));

@@ -115,6 +115,8 @@ static const struct {
 	{ "cpu.thread.run > 40% for 2s", "1=50,2=50,1=50,1=50", "0001" },
 	{ "cpu.thread.run > 40% until < 20%", "1=50,1=30,1=50,1=10,1=50", "10001" },
 	{ "cpu.thread.run > 40% until < 20%", "1=50,2=1,1=50", "101" }, /* a missing row is 0 */
+	{ "cpu.thread.run > 40% until cpu.busy < 1%", "1=50,2=45,1=50",
+	  "110" }, /* 1 is not armed */
 	{ "cpu.thread[2].run > 40%", "1=50,2=50", "01" },
 	{ "cpu.thread[comm=dou*].run > 40%", "1=50,10=50", "01" },
 	{ "cpu.thread[tid=1?].run > 40%", "1=50,10=50,11=50", "011" },
@@ -123,7 +125,7 @@ static const struct {
 	{ "cpu.busy > 90% and cpu.idle > 1%", "1=95,1=100", "10" },
 	{ "cpu.busy > 90% or cpu.idle > 90%", "1=50,1=95,1=50,1=5", "0101" },
 	{ "cpu.busy > 90% and (cpu.idle > 90% or cpu.thread[1].run > 1%)", "2=95,1=95", "01" },
-	/* two rules for rows: as soon as two lists are compared, one row is enough */
+	/* two selections: one row of each is enough */
 	{ "cpu.thread[1].run > 40% and cpu.thread[2].run > 40%", "1=45,1=45 2=45", "01" },
 	/* complete */
 	{ "cpu.busy > 90%", "!1=95", "1" },
