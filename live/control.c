@@ -3,6 +3,7 @@
  */
 #include "live/control.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
@@ -22,10 +23,10 @@
 #include "live/capture/capture-write.h"
 #include "output/sink.h"
 
-struct client {
+struct control_client {
 	struct control *control;
 	struct bufferevent *buffer;
-	VEC(uint64_t) awaited; /* numbers of captures */
+	VEC(uint64_t) awaited; /* numbers of the captures it waits for */
 	bool has_asked;
 };
 
@@ -35,39 +36,40 @@ struct control {
 	char *path;
 	control_capture_fn *capture;
 	void *user;
-	VEC(struct client *) clients;
+	VEC(struct control_client *) clients;
 };
 
 /* ---- clients ---- */
 
-static void client_free(struct client *client)
+static void free_client(struct control_client *client)
 {
 	struct control *control = client->control;
-	size_t retained = 0;
+	size_t left = 0;
 
 	for (size_t i = 0; i < control->clients.count; i++) {
 		if (control->clients.at[i] != client) {
-			control->clients.at[retained++] = control->clients.at[i];
+			control->clients.at[left++] = control->clients.at[i];
 		}
 	}
-	control->clients.count = retained;
+	assert(left + 1 == control->clients.count);
+	control->clients.count = left;
 	bufferevent_free(client->buffer);
 	vec_fini(&client->awaited);
 	free(client);
 }
 
-/* All was said: the connection ends when it has been sent. */
+/* Called when all output was sent: ends the connection after the last line. */
 static void on_written(struct bufferevent *buffer, void *arg)
 {
-	struct client *client = arg;
+	struct control_client *client = arg;
 
 	if (client->has_asked && client->awaited.count == 0 &&
 	    evbuffer_get_length(bufferevent_get_output(buffer)) == 0) {
-		client_free(client);
+		free_client(client);
 	}
 }
 
-static void refuse(struct client *client, const char *message)
+static void refuse(struct control_client *client, const char *message)
 {
 	char *line = NULL;
 	size_t len = 0;
@@ -86,7 +88,7 @@ static void refuse(struct client *client, const char *message)
 
 static void on_line(struct bufferevent *buffer, void *arg)
 {
-	struct client *client = arg;
+	struct control_client *client = arg;
 	struct control *control = client->control;
 	struct evbuffer *input = bufferevent_get_input(buffer);
 	uint64_t numbers[CONTROL_CAPTURES_MAX];
@@ -102,6 +104,7 @@ static void on_line(struct bufferevent *buffer, void *arg)
 		refuse(client, "expected the line \"capture\"");
 	} else {
 		count = control->capture(control->user, numbers, CONTROL_CAPTURES_MAX);
+		assert(count <= CONTROL_CAPTURES_MAX);
 		vec_append(&client->awaited, numbers, count);
 		if (count == 0) {
 			refuse(client, "there is nothing to capture: no session is followed");
@@ -114,14 +117,14 @@ static void on_end(struct bufferevent *buffer, short what, void *arg)
 {
 	(void)buffer;
 	(void)what;
-	client_free(arg);
+	free_client(arg);
 }
 
 static void on_client(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *address,
 		      int len, void *arg)
 {
 	struct control *control = arg;
-	struct client *client;
+	struct control_client *client;
 
 	(void)listener;
 	(void)address;
@@ -134,6 +137,7 @@ static void on_client(struct evconnlistener *listener, evutil_socket_t fd, struc
 	client->control = control;
 	client->buffer = bufferevent_socket_new(control->base, fd, BEV_OPT_CLOSE_ON_FREE);
 	*vec_push(&control->clients) = client;
+	assert(control->clients.count <= CONTROL_CLIENTS_MAX);
 	bufferevent_setcb(client->buffer, on_line, on_written, on_end, client);
 	(void)bufferevent_enable(client->buffer, EV_READ | EV_WRITE);
 }
@@ -151,7 +155,7 @@ void control_captured(struct control *control, const struct capture_order *order
 	json_capture(out, order);
 	(void)fclose(out);
 	for (size_t i = 0; i < control->clients.count; i++) {
-		struct client *client = control->clients.at[i];
+		struct control_client *client = control->clients.at[i];
 
 		for (size_t k = 0; k < client->awaited.count; k++) {
 			if (client->awaited.at[k] == order->number) {
@@ -171,7 +175,7 @@ static int fill_address(struct sockaddr_un *address, const char *path, struct er
 	memset(address, 0, sizeof(*address));
 	address->sun_family = AF_UNIX;
 	if (strlen(path) >= sizeof(address->sun_path)) {
-		return err_raise(err, -ENAMETOOLONG, "%s: a socket's path has at most %zu letters",
+		return err_raise(err, -ENAMETOOLONG, "%s: a socket's path has at most %zu bytes",
 				 path, sizeof(address->sun_path) - 1);
 	}
 	strcpy(address->sun_path, path);
@@ -193,7 +197,7 @@ static int connect_to(const struct sockaddr_un *address)
 	return r < 0 ? r : fd;
 }
 
-/* A socket that a process which is gone has left. */
+/* Removes a socket whose process no longer exists. */
 static void remove_stale(const struct sockaddr_un *address)
 {
 	struct stat found;
@@ -210,7 +214,7 @@ static void remove_stale(const struct sockaddr_un *address)
 	}
 }
 
-/* Linux gives the socket the mode that its descriptor has when it is bound. */
+/* On Linux the socket file gets the mode that the descriptor has when it is bound. */
 static int listen_at(const struct sockaddr_un *address, struct err *err)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -249,19 +253,19 @@ struct control *control_new(struct event_base *base, const char *path, control_c
 	return control;
 }
 
-/* The loop has ended: what is left goes out as far as the other side takes it at once. */
+/* The event loop has ended: pending output is sent as far as that is possible without waiting. */
 void control_free(struct control *control)
 {
 	if (!control) {
 		return;
 	}
 	while (control->clients.count > 0) {
-		struct client *client = control->clients.at[0];
+		struct control_client *client = control->clients.at[0];
 		struct evbuffer *output = bufferevent_get_output(client->buffer);
 
 		(void)evbuffer_unfreeze(output, 1);
 		(void)evbuffer_write(output, bufferevent_getfd(client->buffer));
-		client_free(client);
+		free_client(client);
 	}
 	vec_fini(&control->clients);
 	evconnlistener_free(control->listener);

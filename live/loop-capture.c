@@ -1,6 +1,8 @@
 /*
- * hub-capture: what the hub has to do with captures.
+ * loop-capture: connects captures with sessions, triggers, signals and the control socket.
  */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/limits.h"
@@ -20,9 +22,8 @@ void loop_on_retained(void *user, const char *stream, struct retained *retained)
 		loop->config->engine.store ? retained_file_failed(loop->config->engine.store) : 0;
 
 	if (failed != 0) {
-		loop->config->say(
-			"--history-dir: cannot be written to (%s): packets stay in memory",
-			strerror(failed));
+		loop->config->say("--history-dir: cannot write (%s): packets stay in memory",
+				  strerror(failed));
 	}
 	if (trace->history) {
 		history_add(trace->history, stream, retained, trace_closed_until(trace->trace));
@@ -31,15 +32,66 @@ void loop_on_retained(void *user, const char *stream, struct retained *retained)
 	}
 }
 
+/* Describes a session to captures; to be freed with vec_fini(&traces). */
+static struct captures_session describe(const struct session *session)
+{
+	struct captures_session described = { .key = session,
+					      .host = session_listed(session)->host,
+					      .name = session_listed(session)->name };
+	size_t count;
+	struct live_trace *const *traces = session_traces(session, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct live_trace *trace = traces[i];
+		bool is_followed = trace->trace && !trace->is_away && !trace->has_failed;
+
+		if (trace->history) {
+			*vec_push(&described.traces) = (struct captures_trace){
+				.history = trace->history,
+				.path = trace->identity.path,
+				.is_kernel = trace->identity.domain &&
+					     strcmp(trace->identity.domain, "kernel") == 0,
+				.known_until =
+					is_followed ? trace_watermark(trace->trace) : UINT64_MAX,
+			};
+		}
+	}
+	return described;
+}
+
+static uint64_t begin_capture(struct loop *loop, const struct session *session, uint64_t at,
+			      const struct captures_reason *reason)
+{
+	struct captures_session described = describe(session);
+	uint64_t number = captures_begin(loop->config->captures, &described, at, reason);
+
+	vec_fini(&described.traces);
+	return number;
+}
+
+static void step_session(struct loop *loop, const struct session *session, bool is_ending)
+{
+	struct captures_session described = describe(session);
+
+	captures_step(loop->config->captures, &described, is_ending);
+	vec_fini(&described.traces);
+}
+
 void loop_on_capture(void *context, const struct trace_identity *identity,
 		     const struct trigger_event *event, bool reports)
 {
 	struct live_trace *trace = context;
-	struct loop *loop = session_owner_user(trace->session);
+	char *line = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&line, &len);
 
-	captures_begin(loop->config->captures, trace->session, event->end,
-		       &(struct captures_reason){
-			       .trace = identity, .event = event, .wants_report = reports });
+	json_trigger(out, identity, event);
+	(void)fclose(out);
+	line[strcspn(line, "\n")] = '\0';
+	(void)begin_capture(session_owner_user(trace->session), trace->session, event->end,
+			    &(struct captures_reason){
+				    .name = event->name, .json = line, .wants_report = reports });
+	free(line);
 }
 
 static void say_captured(struct loop *loop, const struct capture_order *order)
@@ -53,7 +105,7 @@ static void say_captured(struct loop *loop, const struct capture_order *order)
 		loop->config->say(
 			"%s/%s: captured %s%s into %s; look at it with: sillage %s %s", order->host,
 			order->session, units_bytes(bytes, order->bytes),
-			order->is_complete ? "" : " (some is missing, see its capture.json)",
+			order->is_complete ? "" : " (some is missing: see its capture.json)",
 			order->path, order->has_kernel ? "report" : "analyze", order->path);
 	}
 	output_capture(loop->config->output, order);
@@ -68,7 +120,11 @@ void loop_step_captures(struct loop *loop, bool wait)
 	if (!loop->config->captures) {
 		return;
 	}
-	captures_step(loop->config->captures);
+	for (size_t r = 0; r < loop->relays.count; r++) {
+		for (size_t i = 0; i < loop->relays.at[r]->sessions.count; i++) {
+			step_session(loop, loop->relays.at[r]->sessions.at[i], false);
+		}
+	}
 	while ((order = captures_done(loop->config->captures, wait))) {
 		say_captured(loop, order);
 		capture_order_free(order);
@@ -80,11 +136,10 @@ void loop_on_finished(void *user, struct session *session)
 	struct loop *loop = user;
 
 	if (loop->config->captures) {
-		captures_session_ends(loop->config->captures, session);
+		step_session(loop, session, true);
 	}
 }
 
-/* Now, of everything that is followed. */
 size_t loop_capture_now(void *user, uint64_t *ret_numbers, size_t most)
 {
 	struct loop *loop = user;
@@ -96,8 +151,7 @@ size_t loop_capture_now(void *user, uint64_t *ret_numbers, size_t most)
 			uint64_t now = session_now(session);
 
 			if (now > 0) {
-				ret_numbers[count++] =
-					captures_begin(loop->config->captures, session, now, NULL);
+				ret_numbers[count++] = begin_capture(loop, session, now, NULL);
 			}
 		}
 	}
@@ -112,7 +166,7 @@ void loop_on_capture_signal(evutil_socket_t number, short what, void *arg)
 	(void)number;
 	(void)what;
 	if (!loop->config->captures) {
-		loop->config->say("nothing is captured: there is no --history");
+		loop->config->say("nothing is captured: --history is not given");
 	} else if (loop_capture_now(loop, numbers, CONTROL_CAPTURES_MAX) == 0) {
 		loop->config->say("there is nothing to capture: no session is followed");
 	}

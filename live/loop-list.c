@@ -1,6 +1,7 @@
 /*
- * hub-list: asks a relay for its sessions, once.
+ * loop-list: lists the sessions of a relay once.
  */
+#include <assert.h>
 #include <errno.h>
 #include <event2/event.h>
 
@@ -34,6 +35,7 @@ static int lister_reply(void *user, const struct viewer_reply *reply, struct err
 	if (reply->command != VIEWER_LIST_SESSIONS) {
 		return 0;
 	}
+	assert(lister->connection);
 	for (uint32_t i = 0; i < reply->count; i++) {
 		const struct viewer_session *session = &reply->sessions[i];
 		struct loop_listed listed = { .host = (char *)session->host,

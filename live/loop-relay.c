@@ -1,5 +1,5 @@
 /*
- * hub-relay: relays, which are tried again, and which of their sessions are followed.
+ * loop-relay: relays, which are retried, and which of their sessions are followed.
  */
 #include <assert.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "base/now.h"
 #include "live/loop-state.h"
 
-#define LIST_NS      (NS_PER_S / 4) /* sessions that live shorter are not seen */
+#define LIST_NS      (NS_PER_S / 4) /* sessions that exist for less may be missed */
 #define RETRY_NS_MIN (NS_PER_S / 4)
 #define RETRY_NS_MAX (4 * NS_PER_S)
 
@@ -29,7 +29,7 @@ void loop_on_session_change(void *user, struct session *session)
 	if (session_state(session) == SESSION_ENDED) {
 		struct timeval now = { 0 };
 
-		(void)event_add(loop->step_event, &now); /* freed from the loop, not from here */
+		(void)event_add(loop->step_event, &now); /* on_step() frees it */
 	}
 }
 
@@ -74,8 +74,8 @@ static struct session *find_session(const struct relay *relay, const struct view
 }
 
 /*
- * A session of this name whose connection was lost.  Kernel and user space are two of one name, so
- * that of the same id comes first: another relayd has other ids.
+ * A session of this name whose connection was lost.  A kernel session and a user space session may
+ * have the same name, so one with the same id is preferred.  Ids differ after a restart of relayd.
  */
 static struct session *find_away(const struct relay *relay, const struct viewer_session *listed)
 {
@@ -111,7 +111,7 @@ static bool has_ended(const struct relay *relay, uint64_t id)
 /* Forgets ended sessions that are no longer listed. */
 static void prune_ended(struct relay *relay, const struct viewer_reply *reply)
 {
-	size_t retained = 0;
+	size_t left = 0;
 
 	for (size_t i = 0; i < relay->ended.count; i++) {
 		uint64_t id = relay->ended.at[i];
@@ -121,10 +121,10 @@ static void prune_ended(struct relay *relay, const struct viewer_reply *reply)
 			is_listed |= reply->sessions[k].id == id;
 		}
 		if (is_listed) {
-			relay->ended.at[retained++] = id;
+			relay->ended.at[left++] = id;
 		}
 	}
-	relay->ended.count = retained;
+	relay->ended.count = left;
 }
 
 static void take_listed(struct relay *relay, const struct viewer_session *listed)
@@ -143,6 +143,7 @@ static void take_listed(struct relay *relay, const struct viewer_session *listed
 		return;
 	}
 	session = find_away(relay, listed);
+	assert(!session || session_state(session) == SESSION_AWAY);
 	if (session) {
 		if (session_retry_at(session) <= now_monotonic_ns()) {
 			session_connect(session, listed);
@@ -152,14 +153,14 @@ static void take_listed(struct relay *relay, const struct viewer_session *listed
 	}
 }
 
-/* Says once for each URL that names a session that it is not there yet. */
+/* Reports once for each URL of one session that the relay does not have this session yet. */
 static void say_missing(struct relay *relay)
 {
 	struct loop *loop = relay->loop;
 
 	for (size_t i = 0; i < loop->config->url_count; i++) {
 		const struct url *url = &loop->config->urls[i];
-		bool is_there = loop->url_seen[i];
+		bool exists = loop->url_seen[i];
 
 		if (!url->is_exact || !same_relay(url, &relay->address)) {
 			continue;
@@ -167,9 +168,9 @@ static void say_missing(struct relay *relay)
 		for (size_t k = 0; k < relay->sessions.count; k++) {
 			const struct viewer_session *listed = session_listed(relay->sessions.at[k]);
 
-			is_there |= url_matches(url, listed->host, listed->name);
+			exists |= url_matches(url, listed->host, listed->name);
 		}
-		if (is_there || loop->url_said[i]) {
+		if (exists || loop->url_said[i]) {
 			continue;
 		}
 		loop->url_said[i] = true;
@@ -204,6 +205,7 @@ static void on_list(struct relay *relay, const struct viewer_reply *reply)
 {
 	struct timeval again = { .tv_usec = LIST_NS / 1000 };
 
+	assert(relay->state == RELAY_UP);
 	for (size_t i = 0; i < relay->sessions.count; i++) {
 		session_set_listed(relay->sessions.at[i], false);
 	}
@@ -259,6 +261,7 @@ static void give_up(struct relay *relay, const struct err *err)
 {
 	struct loop *loop = relay->loop;
 
+	assert(!relay->connection);
 	relay->state = RELAY_GIVEN_UP;
 	(void)err_raise(&loop->err, -EIO, "relay %s:%u: %s", relay->address.host,
 			relay->address.port, err->text);
@@ -284,10 +287,10 @@ static void relay_closed(void *user, const struct err *err)
 	relay->connection = NULL;
 	if (relay->state != RELAY_DOWN) {
 		relay->down_since = now;
-		relay->ended.count = 0; /* another relayd numbers its sessions anew */
+		relay->ended.count = 0; /* a restarted relayd assigns other ids */
 	}
 	relay->state = RELAY_DOWN;
-	/* A relay of another version will not change its mind: err says which. */
+	/* Retrying does not help with a relay of another protocol version. */
 	if (now - relay->down_since >= loop->config->retry_ns ||
 	    strstr(why.text, "viewer protocol")) {
 		give_up(relay, &why);

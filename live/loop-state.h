@@ -1,6 +1,6 @@
 /*
- * hub-state: what the parts of the hub share: hub.c (the loop and the output), hub-relay.c (relays
- * and which of their sessions are followed), hub-capture.c (captures).
+ * loop-state: shared by the parts of the live loop: loop.c (events, output, the end), loop-relay.c
+ * (relays, and which of their sessions are followed) and loop-capture.c (captures).
  */
 #ifndef SILLAGE_LIVE_LOOP_STATE_H
 #define SILLAGE_LIVE_LOOP_STATE_H
@@ -13,6 +13,7 @@
 
 struct control;
 struct metrics;
+struct metrics_server;
 struct trigger_event;
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -26,11 +27,13 @@ struct relay {
 	enum relay_state state;
 	struct relay_connection *connection;
 	struct event *timer;
-	uint64_t retry_ns, down_since;
+	uint64_t retry_ns;   /* the pause before the next attempt, which doubles */
+	uint64_t down_since; /* monotonic ns */
 	bool said_down;
-	bool asks_last, has_listed; /* what there is since a session ended */
+	bool asks_last;  /* the list now requested is newer than the last end of a session */
+	bool has_listed; /* such a list has arrived */
 	VEC(struct session *) sessions;
-	VEC(uint64_t) ended; /* ids of sessions that ended, for as long as they are listed */
+	VEC(uint64_t) ended; /* ids of ended sessions that the relay still lists */
 };
 
 struct loop {
@@ -38,40 +41,41 @@ struct loop {
 	struct event_base *base;
 	struct engine *engine;
 	VEC(struct relay *) relays;
-	struct session_owner owner; /* of all sessions */
-	bool *url_seen;             /* by URL: a session of that name was attached to */
-	bool *url_said;             /* waiting for it was said */
+	struct session_owner owner; /* given to all sessions */
+	bool *url_seen;             /* by URL: a session that it names was attached */
+	bool *url_said;             /* by URL: it was reported as missing */
 	struct event *signals[5];
 	struct event *engine_event, *step_event, *duration_event, *input_event, *size_event,
 		*watchdog_event;
-	struct metrics *metrics;
+	struct metrics *metrics; /* NULL: they are not served */
+	struct metrics_server *metrics_server;
 	struct control *control;
-	uint64_t windows;
+	uint64_t windows; /* shown so far */
 	bool is_stopping, has_failed;
 	struct err err;
-	struct run_summary ended; /* of sessions that were freed */
+	struct run_summary ended; /* figures of freed sessions */
 };
 
-/* ---- hub.c ---- */
+/* ---- loop.c ---- */
 
 void loop_stop(struct loop *loop);
-/* Stops when the output cannot be written. */
+/* Stops if the output cannot be written. */
 void loop_check_output(struct loop *loop);
-/* Frees what has ended; stops when nothing is left that could still come. */
+/* Frees sessions that have ended.  Stops if nothing more can come. */
 void loop_check(struct loop *loop);
 
-/* ---- hub-relay.c ---- */
+/* ---- loop-relay.c ---- */
 
-/* Whether it is known what the relay has since a session ended; asks it, if not. */
+/* Whether the relay has listed its sessions since the last one ended.  Requests the list if not. */
 bool loop_has_listed(struct relay *relay);
 
 void loop_add_relay(struct loop *loop, const struct url *url);
 void loop_free_relays(struct loop *loop);
 void loop_on_session_change(void *user, struct session *session);
 
-/* ---- hub-capture.c ---- */
+/* ---- loop-capture.c ---- */
 
-/* Callbacks of the engine, of triggers, of sessions and of the control socket. */
+/* Callbacks of the engine, the actions, the sessions, the control socket and SIGUSR2. */
 void loop_on_retained(void *user, const char *stream, struct retained *retained);
 void loop_on_capture(void *context, const struct trace_identity *identity,
 		     const struct trigger_event *event, bool reports);
@@ -79,7 +83,7 @@ void loop_on_finished(void *user, struct session *session);
 size_t loop_capture_now(void *user, uint64_t *ret_numbers, size_t most);
 void loop_on_capture_signal(evutil_socket_t number, short what, void *arg);
 
-/* Goes on with captures, and says which are done; @wait: until all are. */
+/* Continues captures and reports those that are done; @wait: until all are. */
 void loop_step_captures(struct loop *loop, bool wait);
 
 #endif

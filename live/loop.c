@@ -1,9 +1,9 @@
 /*
- * hub: see hub.h.
+ * loop: see loop.h.
  */
 #include "live/loop.h"
-#include "output/rollup.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -19,7 +19,9 @@
 #include "live/control.h"
 #include "live/loop-state.h"
 #include "live/metrics-server.h"
+#include "live/metrics.h"
 #include "live/trigger/actions.h"
+#include "output/rollup.h"
 
 static void on_progress(void *user);
 
@@ -116,14 +118,14 @@ void loop_check(struct loop *loop)
 
 	for (size_t r = 0; r < loop->relays.count; r++) {
 		struct relay *relay = loop->relays.at[r];
-		size_t retained = 0;
+		size_t left = 0;
 
 		for (size_t i = 0; i < relay->sessions.count; i++) {
 			struct session *session = relay->sessions.at[i];
 
 			if (session_state(session) != SESSION_ENDED) {
 				any_left = true;
-				relay->sessions.at[retained++] = session;
+				relay->sessions.at[left++] = session;
 				continue;
 			}
 			*vec_push(&relay->ended) = session_listed(session)->id;
@@ -131,12 +133,13 @@ void loop_check(struct loop *loop)
 			session_account(session, &loop->ended);
 			session_free(session);
 		}
-		relay->sessions.count = retained;
+		relay->sessions.count = left;
 	}
 	for (size_t i = 0; i < loop->config->url_count; i++) {
 		all_seen &= loop->config->urls[i].is_exact && loop->url_seen[i];
 	}
-	/* A session has one of each domain, kernel and user space: the other may just have come. */
+	/* Kernel and user space are two sessions of one name: the other may have appeared just now.
+	 */
 	for (size_t r = 0; r < loop->relays.count && all_seen && !any_left; r++) {
 		all_seen = loop_has_listed(loop->relays.at[r]);
 	}
@@ -161,8 +164,7 @@ static void step(struct loop *loop)
 	engine_step(loop->engine, false, now_wall_ns());
 	for (size_t r = 0; r < loop->relays.count && !loop->is_stopping; r++) {
 		for (size_t i = 0; i < loop->relays.at[r]->sessions.count; i++) {
-			session_tick(
-				loop->relays.at[r]->sessions.at[i]); /* there may be room now */
+			session_tick(loop->relays.at[r]->sessions.at[i]); /* room may be free now */
 		}
 	}
 }
@@ -179,23 +181,23 @@ static void on_progress(void *user)
 	struct loop *loop = user;
 	struct timeval now = { 0 };
 
-	(void)event_add(loop->step_event, &now); /* once for all that happens in this turn */
+	(void)event_add(loop->step_event, &now); /* one step for all events of this turn */
 }
 
-/* Also from time to time: an idle trace closes windows without anything coming, and captures and
- * the commands of triggers come to an end. */
+/* Runs periodically, too: windows of idle traces close by time, and captures and commands of
+ * triggers end on their own. */
 static void on_step(evutil_socket_t fd, short what, void *arg)
 {
 	struct loop *loop = arg;
-	bool is_watched = loop->config->actions || loop->config->captures;
-	struct timeval again = { .tv_usec = is_watched ? 100000 : 500000 };
+	bool has_triggers = loop->config->actions || loop->config->captures;
+	struct timeval again = { .tv_usec = has_triggers ? 100000 : 500000 };
 
 	(void)fd;
 	(void)what;
 	if (loop->engine_event) {
 		engine_step(loop->engine, false, now_wall_ns());
 	} else {
-		step(loop); /* there are no workers, who would tell that there is room */
+		step(loop); /* without workers no event reports that room is free */
 	}
 	loop_check(loop);
 	if (loop->config->actions) {
@@ -258,7 +260,7 @@ static void add_input(struct loop *loop)
 	(void)event_add(loop->size_event, NULL);
 }
 
-/* The loop goes round: systemd restarts a service that does not say so. */
+/* Tells systemd that the loop is running; it restarts a service that stops telling so. */
 static void on_watchdog(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd;
@@ -342,6 +344,7 @@ static void loop_fini(struct loop *loop)
 		}
 	}
 	engine_free(loop->engine);
+	metrics_server_free(loop->metrics_server);
 	metrics_free(loop->metrics);
 	control_free(loop->control);
 	free(loop->url_seen);
@@ -349,23 +352,29 @@ static void loop_fini(struct loop *loop)
 	event_base_free(loop->base);
 }
 
-/* What others may connect to. */
+/* Starts the servers that others may connect to. */
 static int start_servers(struct loop *loop, struct err *err)
 {
 	const struct loop_config *config = loop->config;
 
 	if (config->metrics) {
-		loop->metrics = metrics_new(loop->base, config->metrics, err);
+		loop->metrics = metrics_new();
+		loop->metrics_server =
+			metrics_server_new(loop->base, config->metrics, loop->metrics, err);
+		if (!loop->metrics_server) {
+			return -EIO;
+		}
 	}
-	if (config->control && (loop->metrics || !config->metrics)) {
+	if (config->control) {
 		loop->control =
 			control_new(loop->base, config->control, loop_capture_now, loop, err);
+		if (!loop->control) {
+			return -EIO;
+		}
 	}
-	return (config->metrics && !loop->metrics) || (config->control && !loop->control) ? -EIO
-											  : 0;
+	return 0;
 }
 
-/* What sessions need of the hub. */
 static void set_owner(struct loop *loop)
 {
 	const struct loop_config *config = loop->config;
@@ -374,7 +383,7 @@ static void set_owner(struct loop *loop)
 		.user = loop,
 		.base = loop->base,
 		.engine = loop->engine,
-		/* What came meanwhile is there, too. */
+		/* A resumed trace also needs what was traced since the checkpoint. */
 		.from_beginning =
 			config->from_beginning ||
 			(config->checkpoint_file && checkpoint_file_any(config->checkpoint_file)),
@@ -390,8 +399,7 @@ static void set_owner(struct loop *loop)
 	};
 }
 
-/* Without precise timers libevent's clock has steps of 4 ms: it wakes up too early, several times.
- */
+/* Without precise timers libevent's clock has steps of 4 ms: it wakes up too early, repeatedly. */
 static struct event_base *new_base(void)
 {
 	struct event_config *config = event_config_new();
@@ -418,14 +426,14 @@ int loop_run(const struct loop_config *config, struct run_summary *summary, stru
 		actions_on_capture(config->actions, loop_on_capture);
 	}
 	(void)signal(SIGPIPE, SIG_IGN);
-	(void)signal(SIGXFSZ, SIG_IGN); /* a file too large is an error of write() */
+	(void)signal(SIGXFSZ, SIG_IGN); /* write() reports a file that is too large */
 	loop.base = new_base();
 	loop.engine = engine_new(&engine);
 	set_owner(&loop);
 	loop.url_seen = mem_alloc(config->url_count + 1);
 	loop.url_said = mem_alloc(config->url_count + 1);
 	add_events(&loop);
-	output_start(config->output); /* who reads that may send signals */
+	output_start(config->output); /* after add_events(): a reader of this may send signals */
 	if (start_servers(&loop, err) < 0) {
 		loop_fini(&loop);
 		return -EIO;

@@ -1,9 +1,25 @@
 /*
- * hub: all relays and sessions of one `sillage live`, in one event loop.
+ * loop: the live loop: all relays and sessions of one `sillage live`, in one event loop.
  *
- * For each relay one connection lists sessions; each session that a URL names gets a
- * connection of its own (session.h).  The hub decides what to attach to, retries relays
- * that are away, passes reports on, and knows when everything is done.
+ *     relay A ── connection that lists sessions
+ *        ├── session 1 (session/session.h) ── connection of its own ─┐
+ *        └── session 2 ── connection of its own ─────────────────────┤
+ *     relay B ...                                                    ▼
+ *                                                                 engine (its own threads)
+ *     captures ◄── triggers ◄── windows and totals ◄─────────────────┘
+ *                     output ◄──┤
+ *                    metrics ◄──┘
+ *
+ * Owns the event loop, the engine, the relays and sessions, and the servers (metrics, control).  It
+ * decides which sessions to attach to, retries relays and sessions that are away, passes reports
+ * on, and ends when nothing more can come: when each URL names one session and all of these have
+ * ended, or on a signal, or at a limit of time or windows.
+ *
+ * Everything here runs in one thread.  Other threads (the engine's workers, name lookups, the
+ * writer of captures) report through descriptors or are polled.
+ *
+ * Signals: SIGINT and SIGTERM stop, SIGUSR1 reports totals so far, SIGUSR2 captures, SIGHUP reopens
+ * the output.
  */
 #ifndef SILLAGE_LIVE_LOOP_H
 #define SILLAGE_LIVE_LOOP_H
@@ -24,37 +40,37 @@ struct actions;
 struct loop_config {
 	const struct url *urls;
 	size_t url_count;
-	struct engine_config engine; /* callbacks are the hub's */
+	struct engine_config engine; /* loop_run() sets the callbacks */
 	struct output *output;
 	struct actions *actions;   /* triggers; NULL: none */
 	struct captures *captures; /* NULL: nothing is captured */
-	const char *control;       /* path of a socket to ask for captures at; NULL: none */
+	const char *control;       /* path of the control socket; NULL: none */
 	const char *metrics;       /* [HOST]:PORT to serve metrics on; NULL: none */
 	bool from_beginning;
-	struct checkpoint_file *checkpoint_file; /* to go on from, and to leave; NULL: none */
-	uint64_t retry_ns;                       /* UINT64_MAX: for ever; 0: do not retry */
-	uint64_t grace_ns;
-	uint64_t lag_limit_ns;         /* a session that is further behind skips to now; 0: never */
-	uint64_t duration_ns, windows; /* 0: no limit */
+	struct checkpoint_file *checkpoint_file; /* to resume from and to save; NULL: none */
+	uint64_t retry_ns;     /* how long to retry a relay; UINT64_MAX: for ever; 0: never */
+	uint64_t grace_ns;     /* windows wait this long for silent streams */
+	uint64_t lag_limit_ns; /* a session further behind skips to the present; 0: never */
+	uint64_t duration_ns, windows; /* when to stop; 0: no limit */
 	int verbosity;
 	void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-	/* There is something on standard input, or the terminal has another size; false: stop.
-	 * NULL: nobody listens. */
+	/* Called when standard input is readable or the terminal's size changed; false: stop.
+	 * NULL: standard input is not used. */
 	bool (*on_input)(void *user);
 	void *input_user;
 };
 
-/* Begins the output and runs until everything is done or a signal says so; fills @summary.
- * Negative: failed. */
+/* Starts the output and runs until the end; fills @summary.  Negative with the reason. */
 int loop_run(const struct loop_config *config, struct run_summary *summary, struct err *err);
 
-/* Asks a relay for its sessions, once. */
+/* A session that a relay lists. */
 struct loop_listed {
 	char *host, *name;
 	uint64_t live_timer_us;
 	uint32_t clients, streams;
 };
 typedef void loop_list_fn(void *user, const struct url *url, const struct loop_listed *session);
+/* Lists the sessions of a relay once, those that match @url.  Negative with the reason. */
 int loop_list(const struct url *url, loop_list_fn *each, void *user, struct err *err);
 
 #endif

@@ -3,6 +3,7 @@
  */
 #include "live/url.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -23,8 +24,10 @@ static const struct {
 
 static char *copy_until(const char *from, const char *to)
 {
-	char *text = mem_alloc((size_t)(to - from) + 1);
+	char *text;
 
+	assert(from <= to);
+	text = mem_alloc((size_t)(to - from) + 1);
 	memcpy(text, from, (size_t)(to - from));
 	return text;
 }
@@ -42,7 +45,7 @@ static int parse_port(const char *text, const char **ret_past, uint16_t *ret_por
 	return 0;
 }
 
-/* HOST or [HOST], then up to two ports. */
+/* Parses HOST or [HOST], then up to two ports. */
 static int parse_authority(const char *at, const char **ret_past, struct url *url)
 {
 	const char *end;
@@ -134,6 +137,8 @@ void url_fini(struct url *url)
 bool url_matches(const struct url *url, const char *host, const char *session)
 {
 	if (url->is_exact) {
+		assert(url->target);
+		assert(url->session);
 		return strcmp(url->target, host) == 0 && strcmp(url->session, session) == 0;
 	}
 	return (!url->target || fnmatch(url->target, host, 0) == 0) &&

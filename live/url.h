@@ -1,5 +1,8 @@
 /*
- * url: net://HOST[:PORT[:PORT]][/host/TARGET/SESSION], as babeltrace2 takes them.
+ * url: the name of a relay and of its sessions: net://HOST[:PORT[:PORT]][/host/TARGET/SESSION].
+ *
+ * These are the URLs of babeltrace2.  TARGET and SESSION may be shell patterns; a missing one
+ * matches everything.
  */
 #ifndef SILLAGE_LIVE_URL_H
 #define SILLAGE_LIVE_URL_H
@@ -9,7 +12,7 @@
 
 #include "base/err.h"
 
-#define URL_PORT_LIVE 5344 /* where a relay serves viewers, unless a URL says otherwise */
+#define URL_PORT_LIVE 5344 /* a relay's default port for viewers */
 
 struct url {
 	char *text;
@@ -20,7 +23,7 @@ struct url {
 	bool is_exact;              /* names one session, no pattern */
 };
 
-/* -EINVAL: one line that says what is wrong. */
+/* -EINVAL with the reason. */
 int url_parse(const char *text, struct url *ret_url, struct err *err);
 void url_fini(struct url *url);
 bool url_matches(const struct url *url, const char *host, const char *session);

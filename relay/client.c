@@ -12,10 +12,10 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 
-#define RETRIES_MAX  2 /* in a row for which the pause doubles: 4 polls at most */
+#define RETRIES_MAX  2 /* consecutive retries that double the pause: at most 4 polls */
 #define GRID_NS_MAX  (50 * NS_PER_MS)
-#define GRID_ONE_MAX (100 * NS_PER_MS) /* up to here the grid is as wide as the live timer */
-#define STREAMS_NS   (500 * NS_PER_MS) /* new streams: so often, and when a reply says so */
+#define GRID_ONE_MAX (100 * NS_PER_MS) /* for live timers up to this the grid is the timer */
+#define STREAMS_NS   (500 * NS_PER_MS) /* period of requests for new streams */
 
 enum stream_state { STREAM_IDLE, STREAM_ASKED, STREAM_HELD, STREAM_FETCHING, STREAM_DONE };
 
@@ -23,24 +23,24 @@ struct client_stream {
 	uint64_t id, trace_id;
 	void *user;
 	enum stream_state state;
-	bool index_asked; /* an index request is on its way */
-	uint64_t due;
-	uint64_t beacon;           /* the last one's time stamp, cycles */
-	uint64_t heard;            /* when the last beacon or packet came */
-	unsigned int retries;      /* in a row */
+	bool index_asked;          /* an index request is in flight */
+	uint64_t due;              /* ns: when to request the next index */
+	uint64_t beacon;           /* time stamp of the last beacon, cycles */
+	uint64_t heard;            /* ns: when the last beacon or packet arrived */
+	unsigned int retries;      /* consecutive ones */
 	struct viewer_index index; /* HELD, FETCHING */
-	uint8_t *bytes;
-	uint64_t len, done;
+	uint8_t *bytes;            /* FETCHING: the packet so far */
+	uint64_t len, done;        /* of bytes: size, and what has arrived */
 };
 
 enum metadata_state { META_CURRENT, META_NEEDED, META_ASKED, META_FINAL };
 
 struct client_trace {
-	uint64_t id;        /* ctf_trace_id */
-	uint64_t stream_id; /* of the metadata stream */
-	bool has_stream, has_any;
+	uint64_t id;              /* ctf_trace_id */
+	uint64_t stream_id;       /* of the metadata stream */
+	bool has_stream, has_any; /* the metadata stream is known; some metadata arrived */
 	enum metadata_state state;
-	uint64_t due;
+	uint64_t due; /* ns: META_NEEDED, when to request it */
 };
 
 HASH_DECLARE(client_streams, struct client_stream *)
@@ -51,11 +51,14 @@ struct client {
 	struct client_config config;
 	struct viewer *viewer;
 	enum client_state state;
-	uint64_t poll_ns, grid_ns, tick_ns, gone_ns;
+	uint64_t poll_ns; /* pause before the next request to a stream without data */
+	uint64_t grid_ns; /* requests are aligned to multiples of this; see next_tick() */
+	uint64_t tick_ns; /* from a beacon to the earliest useful request */
+	uint64_t gone_ns; /* silence after which an unlisted session counts as gone */
 	uint64_t new_streams_due;
 	bool new_streams_asked, is_unlisted;
 	unsigned int fetching; /* packets in flight */
-	uint64_t progress;     /* when something last came */
+	uint64_t progress;     /* ns: when the last data or beacon arrived */
 	VEC(struct client_stream *) streams;
 	khash_t(client_streams) * by_id;
 	VEC(struct client_trace) traces;
@@ -70,7 +73,7 @@ struct client *client_new(const struct client_config *config, struct viewer *vie
 	client->config = *config;
 	client->viewer = viewer;
 	client->by_id = kh_init(client_streams);
-	/* A tenth of the live timer: late enough not to burn, early enough not to show. */
+	/* A tenth of the live timer: seldom enough to cost little, often enough to add no lag. */
 	client->poll_ns = timer / 10;
 	client->poll_ns = client->poll_ns < NS_PER_MS ? NS_PER_MS : client->poll_ns;
 	client->poll_ns = client->poll_ns > 50 * NS_PER_MS ? 50 * NS_PER_MS : client->poll_ns;
@@ -82,6 +85,8 @@ struct client *client_new(const struct client_config *config, struct viewer *vie
 		client->tick_ns = client->grid_ns - client->poll_ns * 4 / 5;
 	}
 	client->gone_ns = 3 * timer > 5000 * NS_PER_MS ? 3 * timer : 5000 * NS_PER_MS;
+	assert(client->grid_ns > 0);
+	assert(client->poll_ns <= client->grid_ns);
 	return client;
 }
 
@@ -102,6 +107,7 @@ void client_free(struct client *client)
 
 void client_start(struct client *client, uint64_t now)
 {
+	assert(client->state == CLIENT_STARTING);
 	client->progress = now;
 	viewer_connect(client->viewer);
 	viewer_create_session(client->viewer);
@@ -153,7 +159,7 @@ static void add_stream(struct client *client, const struct viewer_stream *announ
 	}
 	at = kh_put(client_streams, client->by_id, announced->id, &is_new);
 	if (!is_new) {
-		return; /* said twice */
+		return; /* announced twice */
 	}
 	(void)find_trace(client, announced->trace_id);
 	stream = mem_alloc(sizeof(*stream));
@@ -169,6 +175,8 @@ static void add_stream(struct client *client, const struct viewer_stream *announ
 static void end_stream(struct client *client, struct client_stream *stream)
 {
 	if (stream->state != STREAM_DONE) {
+		assert(client->live_streams > 0);
+		assert(!stream->index_asked);
 		stream->state = STREAM_DONE;
 		client->live_streams--;
 		client->config.events->on_stream_end(client->config.user, stream->user);
@@ -180,12 +188,14 @@ static void end_stream(struct client *client, struct client_stream *stream)
 static void ask_index(struct client *client, struct client_stream *stream)
 {
 	assert(!stream->index_asked);
+	assert(stream->state == STREAM_IDLE || stream->state == STREAM_FETCHING);
 	viewer_get_index(client->viewer, stream->id, stream->id);
 	stream->index_asked = true;
 }
 
 static void ask_metadata(struct client *client, struct client_trace *trace)
 {
+	assert(trace->has_stream);
 	viewer_get_metadata(client->viewer, trace->stream_id, trace->id);
 	trace->state = META_ASKED;
 }
@@ -195,7 +205,7 @@ static void ask_new_streams(struct client *client, uint64_t now)
 	if (client->state == CLIENT_RUNNING && !client->new_streams_asked) {
 		viewer_get_new_streams(client->viewer, client->config.session_id);
 		client->new_streams_asked = true;
-		/* Without a stream no reply carries the flag that says there are new ones. */
+		/* Only replies about a stream carry the flag for new ones: without one, poll. */
 		client->new_streams_due = now + (client->streams.count == 0  ? client->poll_ns
 						 : client->live_streams == 0 ? STREAMS_NS
 									     : 2 * STREAMS_NS);
@@ -207,17 +217,23 @@ static void ask_piece(struct client *client, struct client_stream *stream)
 	uint64_t left = stream->len - stream->done;
 	uint32_t piece = left < RELAY_PIECE_BYTES ? (uint32_t)left : RELAY_PIECE_BYTES;
 
+	assert(stream->state == STREAM_FETCHING);
+	assert(stream->done < stream->len);
 	viewer_get_packet(client->viewer, stream->id, stream->index.offset + stream->done,
 			  stream->bytes + stream->done, piece, stream->id);
 }
 
-/* Fetches the packet whose index is held, and with its last piece asks the next index. */
+/* Fetches the packet whose index is held.  A packet of one piece is requested together with the
+ * next index. */
 static void fetch(struct client *client, struct client_stream *stream)
 {
+	assert(stream->state == STREAM_HELD);
+	assert(client->fetching < RELAY_IN_FLIGHT_MAX);
 	stream->state = STREAM_FETCHING;
 	stream->len = (stream->index.content_bits + 7) / 8;
 	stream->done = 0;
-	stream->bytes = malloc(stream->len); /* not zeroed: taken as bytes arrive */
+	assert(stream->len <= PACKET_BYTES_MAX); /* check_index() refused larger ones */
+	stream->bytes = malloc(stream->len);     /* not zeroed: pages are taken as bytes arrive */
 	if (!stream->bytes) {
 		abort();
 	}
@@ -261,7 +277,8 @@ static void take_flags(struct client *client, struct client_stream *stream, uint
 	if (flags & VIEWER_FLAG_NEW_STREAM) {
 		ask_new_streams(client, now);
 	}
-	/* Flagged also while there is none at all: do not spin on that. */
+	/* The relay sets the flag even while it has no metadata at all: that must not make a busy
+	 * loop. */
 	if ((flags & VIEWER_FLAG_NEW_METADATA) && trace->state == META_CURRENT) {
 		trace->state = META_NEEDED;
 		trace->due = now;
@@ -289,13 +306,16 @@ static void index_ok(struct client *client, struct client_stream *stream,
 }
 
 /*
- * The tracer's timer ticks in equal steps: what a stream has to tell, it tells then.  So it is
- * asked when the timer should have ticked again; times are rounded up to a grid, so that most
- * streams are asked at once: on an idle host waking up is nearly all that following costs.  The
- * grid is that of the wall clock and a little later: windows end on it, and a live timer after that
- * all of their streams have told so.  Of a short timer it is as wide: all are asked together, once;
- * and one that had to be asked again, a poll later at least, is asked at the point after the next,
- * or it would come too early for ever.
+ * When to request the next index of a stream whose last reply was a beacon.
+ *
+ * The tracer's live timer ticks in equal steps, and an idle stream has news only at a tick.  So the
+ * request is due when the timer should have ticked again, rounded up to a grid that all streams
+ * share: on an idle host, waking up is nearly the whole cost of following.
+ *
+ * The grid is aligned to the wall clock plus half a poll.  Windows end on the wall clock's grid, so
+ * one live timer later every stream has reported past the window's end.  With a short timer the
+ * grid is one timer wide: all streams are requested together, once per timer.  A stream that needed
+ * a retry skips one grid point; otherwise its requests would come too early for ever.
  */
 static uint64_t next_tick(const struct client *client, const struct client_stream *stream)
 {
@@ -318,7 +338,8 @@ static void stream_idle(struct client *client, struct client_stream *stream, uin
 	}
 }
 
-/* A full buffer comes at any time, but the longer none does the less likely it is. */
+/* The pause doubles: a full buffer can come at any time, but the longer none came the less likely
+ * the next one is soon. */
 static void stream_retry(struct client *client, struct client_stream *stream, uint64_t now)
 {
 	uint64_t tick = next_tick(client, stream);
@@ -336,9 +357,9 @@ static void on_index(struct client *client, const struct viewer_reply *reply, ui
 	struct client_stream *stream = find_stream(client, reply->tag);
 	const struct viewer_index *index = &reply->index;
 
-	if (!stream || stream->state == STREAM_DONE) {
-		return;
-	}
+	assert(stream); /* the tag is ours, and streams are never removed */
+	assert(stream->index_asked);
+	assert(stream->state == STREAM_ASKED);
 	stream->index_asked = false;
 	stream->state = STREAM_IDLE;
 	take_flags(client, stream, index->flags, now);
@@ -372,7 +393,9 @@ static void on_packet(struct client *client, const struct viewer_reply *reply, u
 	struct client_stream *stream = find_stream(client, reply->tag);
 	const struct client_events *events = client->config.events;
 
-	assert(stream && stream->state == STREAM_FETCHING);
+	assert(stream);
+	assert(stream->state == STREAM_FETCHING);
+	assert(client->fetching > 0);
 	client->progress = now;
 	if (reply->status == PACKET_OK) {
 		uint64_t left = stream->len - stream->done;
@@ -405,7 +428,7 @@ static void on_metadata(struct client *client, const struct viewer_reply *reply,
 		trace->has_any = true;
 		client->config.events->on_metadata(client->config.user, trace->id, reply->bytes,
 						   reply->len);
-		ask_metadata(client, trace); /* until there is no more */
+		ask_metadata(client, trace); /* until the relay has no more */
 		return;
 	case METADATA_NO_NEW:
 		trace->state = trace->has_any ? META_CURRENT : META_NEEDED;
@@ -414,11 +437,12 @@ static void on_metadata(struct client *client, const struct viewer_reply *reply,
 	case METADATA_ERROR:
 		break;
 	}
-	trace->state = META_FINAL; /* a normal end: closed and read to the last byte */
+	trace->state = META_FINAL; /* the usual end: the stream is closed and read completely */
 }
 
 static void on_new_streams(struct client *client, const struct viewer_reply *reply, uint64_t now)
 {
+	assert(client->new_streams_asked);
 	client->new_streams_asked = false;
 	switch ((enum viewer_streams_status)reply->status) {
 	case STREAMS_OK:
@@ -438,6 +462,7 @@ static void on_new_streams(struct client *client, const struct viewer_reply *rep
 
 static void on_attach(struct client *client, const struct viewer_reply *reply, uint64_t now)
 {
+	assert(client->state == CLIENT_STARTING);
 	if (reply->status != ATTACH_OK) {
 		client->state = CLIENT_ENDED;
 		client->config.events->on_refused(client->config.user, reply->status);
@@ -457,7 +482,6 @@ int client_reply(struct client *client, const struct viewer_reply *reply, uint64
 {
 	switch (reply->command) {
 	case VIEWER_CONNECT:
-	case VIEWER_DETACH_SESSION:
 	case VIEWER_LIST_SESSIONS:
 		break;
 	case VIEWER_CREATE_SESSION:
@@ -494,7 +518,7 @@ static bool wants_index(const struct client *client, const struct client_stream 
 	       client->config.events->may_fetch(client->config.user, stream->user);
 }
 
-/* Packets wait for metadata that the relay does not have yet, but not for ever. */
+/* False while metadata may still arrive.  The wait is bounded by gone_ns. */
 static bool metadata_is_read(const struct client *client, uint64_t now)
 {
 	bool may_come = now - client->progress <= client->gone_ns;
@@ -551,7 +575,7 @@ void client_tick(struct client *client, uint64_t now)
 			asks_any = true;
 		}
 	}
-	/* With others, to wake up once; by itself if there were none for as long again. */
+	/* Sent early if index requests go out anyway, which saves a wake-up. */
 	if (client->new_streams_due <= now + (asks_any ? STREAMS_NS : 0)) {
 		ask_new_streams(client, now);
 	}

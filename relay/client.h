@@ -1,5 +1,5 @@
 /*
- * client: follows one relay session as a viewer, without sockets and clocks.
+ * client: follows one relay session as a viewer.  It has no socket and reads no clock.
  *
  *     owner                    client                    viewer
  *       client_start  ───────►  CONNECT, CREATE, ATTACH ──►
@@ -13,10 +13,23 @@
  *       ▲               │ RETRY, INACTIVE                 │ ERROR: packet lost
  *       └───────────────┘ HUP, ERROR ──► DONE
  *
- * Rules kept, each because a relayd misbehaves without it (doc/viewer-protocol.md, A12):
- * one connection follows one session; the next index of a stream is asked only after
- * its last packet was; a packet is fetched whole before the next; new streams are asked
- * for on every flag and on a timer; HUP of the session does not end its streams.
+ * A stream has at most one index request in flight and at most one packet being fetched.  At most
+ * RELAY_IN_FLIGHT_MAX packets of all streams are fetched at the same time; further streams stay
+ * HELD.
+ *
+ * Per trace, its metadata:
+ *
+ *     NEEDED ── due ──► ASKED ── OK ──► ASKED (until the relay has no more)
+ *       ▲  ▲              │ NO_NEW: CURRENT, or NEEDED if none arrived yet
+ *       │  └──────────────┤ ERROR ──► FINAL
+ *       └── flag ── CURRENT
+ *
+ * Each of these rules avoids a fault of some relayd (doc/viewer-protocol.md, A12):
+ *   - one connection follows one session;
+ *   - the next index of a stream is requested only after its last packet was;
+ *   - a packet is fetched completely before the next one of its stream;
+ *   - new streams are requested on every flag and on a timer;
+ *   - HUP of the session does not end its streams.
  *
  * Time is an argument, in ns of any clock that does not go back.
  */
@@ -35,7 +48,7 @@ struct client_stream;
 
 enum client_end {
 	CLIENT_FINISHED, /* the session ended and all its data was read */
-	CLIENT_GONE,     /* the session vanished; what was not read is lost */
+	CLIENT_GONE,     /* the session vanished; unread data is lost */
 };
 
 /* All are called from client_reply() or client_tick(). */
@@ -44,19 +57,19 @@ struct client_events {
 	void (*on_attached)(void *user);
 	/* The relay refused: an enum viewer_attach_status other than OK. */
 	void (*on_refused)(void *user, uint32_t status);
-	/* A data stream appeared; what is returned goes into the calls about it. */
+	/* A data stream appeared.  The result is passed to the later calls about this stream. */
 	void *(*on_stream)(void *user, const struct viewer_stream *stream);
 	void (*on_metadata)(void *user, uint64_t trace_id, const uint8_t *bytes, uint64_t len);
-	/* A whole packet's content; @bytes was made by malloc() and is the callee's now. */
+	/* The content of a whole packet.  @bytes is from malloc(); the callee frees it. */
 	void (*on_packet)(void *user, void *stream, const struct viewer_index *index,
 			  uint8_t *bytes, uint64_t len);
-	/* A packet was announced and could not be had; @why is a constant. */
+	/* A packet was announced but could not be fetched; @why is a string constant. */
 	void (*on_packet_lost)(void *user, void *stream, const char *why);
-	/* Nothing now; @has_beacon: nothing older than @cycles will come. */
+	/* The stream has no data now.  @has_beacon: nothing older than @cycles will come. */
 	void (*on_idle)(void *user, void *stream, bool has_beacon, uint64_t cycles);
 	void (*on_stream_end)(void *user, void *stream);
 	void (*on_end)(void *user, enum client_end end);
-	/* Whether another packet of this stream may be brought in now. */
+	/* Whether another packet of this stream may be fetched now. */
 	bool (*may_fetch)(void *user, void *stream);
 };
 
@@ -64,7 +77,7 @@ struct client_config {
 	uint64_t session_id;
 	uint32_t seek; /* VIEWER_SEEK_... */
 	uint32_t live_timer_us;
-	uint64_t phase_ns; /* a time of our clock at which the wall clock has a whole second */
+	uint64_t phase_ns; /* a time of our clock at which the wall clock shows a whole second */
 	const struct client_events *events;
 	void *user;
 };
@@ -75,15 +88,16 @@ void client_free(struct client *client);
 /* Sends the first requests, once connected. */
 void client_start(struct client *client, uint64_t now);
 
-/* A reply came.  -EPROTO: the relay contradicts itself; drop the connection. */
+/* Handles a reply.  -EPROTO: the relay contradicts itself; drop the connection. */
 int client_reply(struct client *client, const struct viewer_reply *reply, uint64_t now,
 		 struct err *err);
 
-/* Sends what is due; call again at client_due(), and when may_fetch() may have changed. */
+/* Makes the requests that are due.  Call it again at client_due(), and when may_fetch() may have
+ * changed. */
 void client_tick(struct client *client, uint64_t now);
 uint64_t client_due(const struct client *client);
 
-/* Whether the relay still lists the session; one that is not and says nothing is gone. */
+/* Whether the relay still lists the session.  An unlisted and silent session counts as gone. */
 void client_set_listed(struct client *client, bool is_listed);
 
 #endif

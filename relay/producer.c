@@ -7,22 +7,23 @@
 
 #define CHUNK_LEAVE_IN_PLACE 1 /* command of CLOSE_TRACE_CHUNK: no rotation, no clear */
 
+#define CONTROL_HEADER_BYTES  24
 #define METADATA_PACKET_BYTES 4096
 #define METADATA_HEADER_BYTES 37
 
-void message_fini(struct message *message)
+void producer_message_fini(struct producer_message *message)
 {
 	vec_fini(&message->bytes);
 }
 
-static void put_bytes(struct message *m, const void *bytes, size_t len)
+static void put_bytes(struct producer_message *m, const void *bytes, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
 		*vec_push(&m->bytes) = ((const uint8_t *)bytes)[i];
 	}
 }
 
-static void put(struct message *m, uint64_t value, unsigned int bytes)
+static void put(struct producer_message *m, uint64_t value, unsigned int bytes)
 {
 	uint8_t wire[8];
 	struct wire_out out = { .at = wire };
@@ -32,24 +33,26 @@ static void put(struct message *m, uint64_t value, unsigned int bytes)
 	put_bytes(m, wire, bytes);
 }
 
-/* A header whose data_size is set by end(). */
-static void begin(struct message *m, enum producer_command command)
+/* The header of a control message; end() sets its data_size. */
+static void begin(struct producer_message *m, enum producer_command command)
 {
 	m->bytes.count = 0;
 	put(m, 0, 8); /* circuit id */
 	put(m, 0, 8);
 	put(m, command, 4);
 	put(m, 0, 4); /* command version */
+	assert(m->bytes.count == CONTROL_HEADER_BYTES);
 }
 
-static void end(struct message *m)
+static void end(struct producer_message *m)
 {
 	struct wire_out out = { .at = m->bytes.at + 8 };
 
-	wire_put_u64(&out, m->bytes.count - 24);
+	assert(m->bytes.count >= CONTROL_HEADER_BYTES);
+	wire_put_u64(&out, m->bytes.count - CONTROL_HEADER_BYTES);
 }
 
-void producer_version(struct message *m)
+void producer_version(struct producer_message *m)
 {
 	begin(m, PRODUCER_VERSION);
 	put(m, PRODUCER_MAJOR, 4);
@@ -57,7 +60,7 @@ void producer_version(struct message *m)
 	end(m);
 }
 
-void producer_create_session(struct message *m, const struct producer_session *session)
+void producer_create_session(struct producer_message *m, const struct producer_session *session)
 {
 	begin(m, PRODUCER_CREATE_SESSION);
 	put(m, strlen(session->name) + 1, 4);
@@ -77,7 +80,7 @@ void producer_create_session(struct message *m, const struct producer_session *s
 	end(m);
 }
 
-void producer_create_chunk(struct message *m, uint64_t id, uint64_t creation_s)
+void producer_create_chunk(struct producer_message *m, uint64_t id, uint64_t creation_s)
 {
 	begin(m, PRODUCER_CREATE_TRACE_CHUNK);
 	put(m, id, 8);
@@ -86,26 +89,27 @@ void producer_create_chunk(struct message *m, uint64_t id, uint64_t creation_s)
 	end(m);
 }
 
-void producer_add_stream(struct message *m, const char *channel, const char *path)
+void producer_add_stream(struct producer_message *m, const char *channel, const char *path)
 {
 	begin(m, PRODUCER_ADD_STREAM);
 	put(m, strlen(channel) + 1, 4);
 	put(m, strlen(path) + 1, 4);
-	put(m, 0, 8); /* no limit of size ... */
-	put(m, 0, 8); /* ... and number of trace files */
+	put(m, 0, 8); /* trace files: no limit of their size ... */
+	put(m, 0, 8); /* ... and of their number */
 	put(m, 0, 8); /* trace chunk */
 	put_bytes(m, channel, strlen(channel) + 1);
 	put_bytes(m, path, strlen(path) + 1);
 	end(m);
 }
 
-void producer_streams_sent(struct message *m)
+void producer_streams_sent(struct producer_message *m)
 {
 	begin(m, PRODUCER_STREAMS_SENT);
 	end(m);
 }
 
-void producer_send_metadata(struct message *m, uint64_t stream, const uint8_t *bytes, size_t len)
+void producer_send_metadata(struct producer_message *m, uint64_t stream, const uint8_t *bytes,
+			    size_t len)
 {
 	begin(m, PRODUCER_SEND_METADATA);
 	put(m, stream, 8);
@@ -114,7 +118,7 @@ void producer_send_metadata(struct message *m, uint64_t stream, const uint8_t *b
 	end(m);
 }
 
-void producer_send_index(struct message *m, const struct producer_index *index)
+void producer_send_index(struct producer_message *m, const struct producer_index *index)
 {
 	begin(m, PRODUCER_SEND_INDEX);
 	put(m, index->stream, 8);
@@ -130,8 +134,8 @@ void producer_send_index(struct message *m, const struct producer_index *index)
 	end(m);
 }
 
-void producer_send_beacon(struct message *m, uint64_t stream, uint64_t net_seq_num, uint64_t cycles,
-			  uint64_t class_id)
+void producer_send_beacon(struct producer_message *m, uint64_t stream, uint64_t net_seq_num,
+			  uint64_t cycles, uint64_t class_id)
 {
 	struct producer_index beacon = {
 		.stream = stream, .net_seq_num = net_seq_num, .end = cycles, .class_id = class_id
@@ -140,29 +144,29 @@ void producer_send_beacon(struct message *m, uint64_t stream, uint64_t net_seq_n
 	producer_send_index(m, &beacon);
 }
 
-static void one_u64(struct message *m, enum producer_command command, uint64_t value)
+static void one_u64(struct producer_message *m, enum producer_command command, uint64_t value)
 {
 	begin(m, command);
 	put(m, value, 8);
 	end(m);
 }
 
-void producer_begin_data_pending(struct message *m, uint64_t session)
+void producer_begin_data_pending(struct producer_message *m, uint64_t session)
 {
 	one_u64(m, PRODUCER_BEGIN_DATA_PENDING, session);
 }
 
-void producer_quiescent(struct message *m, uint64_t stream)
+void producer_quiescent(struct producer_message *m, uint64_t stream)
 {
 	one_u64(m, PRODUCER_QUIESCENT_CONTROL, stream);
 }
 
-void producer_end_data_pending(struct message *m, uint64_t session)
+void producer_end_data_pending(struct producer_message *m, uint64_t session)
 {
 	one_u64(m, PRODUCER_END_DATA_PENDING, session);
 }
 
-void producer_data_pending(struct message *m, uint64_t stream, uint64_t last_net_seq_num)
+void producer_data_pending(struct producer_message *m, uint64_t stream, uint64_t last_net_seq_num)
 {
 	begin(m, PRODUCER_DATA_PENDING);
 	put(m, stream, 8);
@@ -170,7 +174,8 @@ void producer_data_pending(struct message *m, uint64_t stream, uint64_t last_net
 	end(m);
 }
 
-void producer_rotate(struct message *m, const struct producer_position *positions, uint32_t count)
+void producer_rotate(struct producer_message *m, const struct producer_position *positions,
+		     uint32_t count)
 {
 	begin(m, PRODUCER_ROTATE_STREAMS);
 	put(m, count, 4);
@@ -183,7 +188,7 @@ void producer_rotate(struct message *m, const struct producer_position *position
 	end(m);
 }
 
-void producer_close_chunk(struct message *m, uint64_t id, uint64_t close_s)
+void producer_close_chunk(struct producer_message *m, uint64_t id, uint64_t close_s)
 {
 	begin(m, PRODUCER_CLOSE_TRACE_CHUNK);
 	put(m, id, 8);
@@ -193,7 +198,7 @@ void producer_close_chunk(struct message *m, uint64_t id, uint64_t close_s)
 	end(m);
 }
 
-void producer_close_stream(struct message *m, uint64_t stream, uint64_t last_net_seq_num)
+void producer_close_stream(struct producer_message *m, uint64_t stream, uint64_t last_net_seq_num)
 {
 	begin(m, PRODUCER_CLOSE_STREAM);
 	put(m, stream, 8);
@@ -210,19 +215,20 @@ void producer_data_header(uint8_t header[PRODUCER_DATA_HEADER_BYTES], uint64_t s
 	wire_put_u64(&out, stream);
 	wire_put_u64(&out, net_seq_num);
 	wire_put_u32(&out, bytes);
-	wire_put_u32(&out, 0); /* padding: it is in the packet */
+	wire_put_u32(&out, 0); /* padding: the packet contains its own */
+	assert(out.at == header + PRODUCER_DATA_HEADER_BYTES);
 }
 
-/* In the trace's byte order, which need not be the wire's. */
-static void put_ordered(struct message *m, uint32_t value, bool is_be)
+/* In the trace's byte order, which may differ from the wire's. */
+static void put_ordered(struct producer_message *m, uint32_t value, bool is_be)
 {
 	for (unsigned int i = 0; i < 4; i++) {
 		*vec_push(&m->bytes) = (uint8_t)(value >> (8 * (is_be ? 3 - i : i)));
 	}
 }
 
-void producer_wrap_metadata(struct message *m, const char *text, size_t len, const uint8_t uuid[16],
-			    bool is_be)
+void producer_wrap_metadata(struct producer_message *m, const char *text, size_t len,
+			    const uint8_t uuid[16], bool is_be)
 {
 	const size_t room = METADATA_PACKET_BYTES - METADATA_HEADER_BYTES;
 
@@ -243,5 +249,6 @@ void producer_wrap_metadata(struct message *m, const char *text, size_t len, con
 		}
 		text += part;
 		len -= part;
+		assert(m->bytes.count % METADATA_PACKET_BYTES == 0);
 	}
 }

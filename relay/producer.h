@@ -1,9 +1,9 @@
 /*
  * producer: messages that a consumer daemon sends to a relay, without sockets.
  *
- * Control connection: a header of 24 bytes and a payload for each command; replies come
- * in order and have no header.  Data connection: a header of 32 bytes and a packet, no
- * replies.  Layouts: doc/viewer-protocol.md, part B (2.11 to 2.14).
+ * Control connection: each command is a header of 24 bytes and a payload; replies come in order and
+ * have no header.  Data connection: each packet follows a header of 32 bytes; there are no replies.
+ * Layouts: doc/viewer-protocol.md, part B (2.11 to 2.14).
  */
 #ifndef SILLAGE_RELAY_PRODUCER_H
 #define SILLAGE_RELAY_PRODUCER_H
@@ -35,14 +35,14 @@ enum producer_command {
 	PRODUCER_CLOSE_TRACE_CHUNK = 20,
 };
 
-/* Sizes of replies; that of CLOSE_TRACE_CHUNK and CREATE_SESSION is of their fixed part. */
+/* Sizes of replies.  For CLOSE_TRACE_CHUNK and CREATE_SESSION: of the fixed part. */
 #define PRODUCER_REPLY_VERSION      8
 #define PRODUCER_REPLY_SESSION      16 /* id u64, code u32, path length u32; then the path */
 #define PRODUCER_REPLY_STREAM       12 /* handle u64, code u32 */
 #define PRODUCER_REPLY_CODE         4
 #define PRODUCER_REPLY_CLOSED_CHUNK 8 /* code u32, path length u32; then the path */
 
-struct message {
+struct producer_message {
 	VEC(uint8_t) bytes;
 };
 
@@ -65,35 +65,37 @@ struct producer_position {
 	uint64_t stream, seq_num; /* where the stream leaves the chunk */
 };
 
-void message_fini(struct message *message);
+void producer_message_fini(struct producer_message *message);
 
-/* Each replaces what is in @m by one message of the control connection. */
-void producer_version(struct message *m);
-void producer_create_session(struct message *m, const struct producer_session *session);
-void producer_create_chunk(struct message *m, uint64_t id, uint64_t creation_s);
-void producer_add_stream(struct message *m, const char *channel, const char *path);
-void producer_streams_sent(struct message *m);
-void producer_send_metadata(struct message *m, uint64_t stream, const uint8_t *bytes, size_t len);
-void producer_send_index(struct message *m, const struct producer_index *index);
-/* Nothing older than @cycles will come from this stream. */
-void producer_send_beacon(struct message *m, uint64_t stream, uint64_t net_seq_num, uint64_t cycles,
-			  uint64_t class_id);
-void producer_begin_data_pending(struct message *m, uint64_t session);
-void producer_data_pending(struct message *m, uint64_t stream, uint64_t last_net_seq_num);
-/* Of streams without packets (the metadata): nothing of them is on its way. */
-void producer_quiescent(struct message *m, uint64_t stream);
-void producer_end_data_pending(struct message *m, uint64_t session);
-void producer_rotate(struct message *m, const struct producer_position *positions, uint32_t count);
-void producer_close_chunk(struct message *m, uint64_t id, uint64_t close_s);
-void producer_close_stream(struct message *m, uint64_t stream, uint64_t last_net_seq_num);
+/* Each replaces the content of @m by one message for the control connection. */
+void producer_version(struct producer_message *m);
+void producer_create_session(struct producer_message *m, const struct producer_session *session);
+void producer_create_chunk(struct producer_message *m, uint64_t id, uint64_t creation_s);
+void producer_add_stream(struct producer_message *m, const char *channel, const char *path);
+void producer_streams_sent(struct producer_message *m);
+void producer_send_metadata(struct producer_message *m, uint64_t stream, const uint8_t *bytes,
+			    size_t len);
+void producer_send_index(struct producer_message *m, const struct producer_index *index);
+/* A beacon: nothing older than @cycles will come from this stream. */
+void producer_send_beacon(struct producer_message *m, uint64_t stream, uint64_t net_seq_num,
+			  uint64_t cycles, uint64_t class_id);
+void producer_begin_data_pending(struct producer_message *m, uint64_t session);
+void producer_data_pending(struct producer_message *m, uint64_t stream, uint64_t last_net_seq_num);
+/* For streams without packets and for the metadata: no data of this stream is in flight. */
+void producer_quiescent(struct producer_message *m, uint64_t stream);
+void producer_end_data_pending(struct producer_message *m, uint64_t session);
+void producer_rotate(struct producer_message *m, const struct producer_position *positions,
+		     uint32_t count);
+void producer_close_chunk(struct producer_message *m, uint64_t id, uint64_t close_s);
+void producer_close_stream(struct producer_message *m, uint64_t stream, uint64_t last_net_seq_num);
 
 /* The header of one packet on the data connection. */
 #define PRODUCER_DATA_HEADER_BYTES 32
 void producer_data_header(uint8_t header[PRODUCER_DATA_HEADER_BYTES], uint64_t stream,
 			  uint64_t net_seq_num, uint32_t bytes);
 
-/* Cuts plain metadata text into metadata packets (CTF 1.8.3, 7.1) in the trace's byte order. */
-void producer_wrap_metadata(struct message *m, const char *text, size_t len, const uint8_t uuid[16],
-			    bool is_be);
+/* Replaces @m by the text, cut into metadata packets (CTF 1.8.3, 7.1) in the trace's byte order. */
+void producer_wrap_metadata(struct producer_message *m, const char *text, size_t len,
+			    const uint8_t uuid[16], bool is_be);
 
 #endif

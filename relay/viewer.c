@@ -1,8 +1,8 @@
 /*
  * viewer: see viewer.h.
  *
- * Receiving is a sequence of decisions, each made when `need` bytes of body are there:
- * first the fixed part of the reply, then what its counts and lengths announce.
+ * Receiving is a sequence of decisions, each made once `need` bytes of the body have arrived: first
+ * about the fixed part of the reply, then about what its counts and lengths announce.
  */
 #include "relay/viewer.h"
 
@@ -50,6 +50,7 @@ static void request(struct viewer *viewer, const struct viewer_request *one, con
 		viewer->pending.count = 0;
 	}
 	*vec_push(&viewer->pending) = *one;
+	assert(viewer->pending_first < viewer->pending.count);
 }
 
 static void request_u64(struct viewer *viewer, enum viewer_command command, uint64_t value,
@@ -73,6 +74,7 @@ void viewer_connect(struct viewer *viewer)
 	wire_put_u32(&out, VIEWER_MAJOR);
 	wire_put_u32(&out, VIEWER_MINOR);
 	wire_put_u32(&out, 1); /* a command connection */
+	assert(out.at == payload + sizeof(payload));
 	request(viewer, &one, payload, sizeof(payload));
 }
 
@@ -99,12 +101,8 @@ void viewer_attach(struct viewer *viewer, uint64_t session_id, uint32_t seek)
 	wire_put_u64(&out, session_id);
 	wire_put_u64(&out, 0);
 	wire_put_u32(&out, seek);
+	assert(out.at == payload + sizeof(payload));
 	request(viewer, &one, payload, sizeof(payload));
-}
-
-void viewer_detach(struct viewer *viewer, uint64_t session_id)
-{
-	request_u64(viewer, VIEWER_DETACH_SESSION, session_id, 0);
 }
 
 void viewer_get_new_streams(struct viewer *viewer, uint64_t session_id)
@@ -131,15 +129,19 @@ void viewer_get_packet(struct viewer *viewer, uint64_t stream_id, uint64_t offse
 	uint8_t payload[20];
 	struct wire_out out = { .at = payload };
 
+	assert(into);
+	assert(len > 0);
 	assert(len <= RELAY_PIECE_BYTES);
 	wire_put_u64(&out, stream_id);
 	wire_put_u64(&out, offset);
 	wire_put_u32(&out, len);
+	assert(out.at == payload + sizeof(payload));
 	request(viewer, &one, payload, sizeof(payload));
 }
 
 size_t viewer_pending(const struct viewer *viewer)
 {
+	assert(viewer->pending_first <= viewer->pending.count);
 	return viewer->pending.count - viewer->pending_first;
 }
 
@@ -151,7 +153,7 @@ static const struct viewer_request *expected(const struct viewer *viewer)
 	return &viewer->pending.at[viewer->pending_first];
 }
 
-/* The bytes with which each reply begins, whatever follows. */
+/* The size of the fixed part of each reply, whatever follows it. */
 static size_t head_bytes(enum viewer_command command)
 {
 	switch (command) {
@@ -159,7 +161,6 @@ static size_t head_bytes(enum viewer_command command)
 		return VIEWER_CONNECT_BYTES;
 	case VIEWER_LIST_SESSIONS:
 	case VIEWER_CREATE_SESSION:
-	case VIEWER_DETACH_SESSION:
 		return 4;
 	case VIEWER_ATTACH_SESSION:
 	case VIEWER_GET_NEW_STREAMS:
@@ -180,17 +181,20 @@ uint8_t *viewer_want(struct viewer *viewer, size_t *ret_len)
 	if (viewer->direct > 0) {
 		const struct viewer_request *one = expected(viewer);
 
+		assert(viewer->direct <= one->len);
 		*ret_len = viewer->direct;
 		return one->into + one->len - viewer->direct;
 	}
 	if (!viewer->is_receiving) {
-		/* Bytes that nobody asked for are an error, but they must go somewhere. */
+		/* Unrequested bytes are an error, which viewer_fed() reports; until then they need
+		 * a place. */
 		viewer->is_receiving = viewer_pending(viewer) > 0;
 		viewer->need = viewer->is_receiving ? head_bytes(expected(viewer)->command) : 1;
 		viewer->body.count = 0;
 		viewer->has_head = false;
 	}
-	/* Take memory as bytes arrive, not as a length announces them. */
+	assert(viewer->need > 0);
+	/* Memory grows as bytes arrive, not as a length announces them. */
 	room = viewer->need < RELAY_RECEIVE_BYTES ? viewer->need : RELAY_RECEIVE_BYTES;
 	while (viewer->body.room < viewer->body.count + room) {
 		vec_grow_slow_((void **)&viewer->body.at, &viewer->body.room, 1);
@@ -237,7 +241,7 @@ static bool has_long_sessions(const struct viewer *viewer)
 	return viewer->minor >= 15 && expected(viewer)->command == VIEWER_LIST_SESSIONS;
 }
 
-/* Minor 15: each session has its own size.  What was read of it is forgotten with the next. */
+/* Minor 15: each session has a size of its own.  The body holds one session at a time. */
 static int sessions_head(struct viewer *viewer, uint32_t count, struct err *err)
 {
 	if (!has_long_sessions(viewer)) {
@@ -254,7 +258,7 @@ static int sessions_head(struct viewer *viewer, uint32_t count, struct err *err)
 	return 0;
 }
 
-/* The fixed part of a session has come, or with it its names. */
+/* The fixed part of a session has arrived, or the whole session with its names. */
 static int session_more(struct viewer *viewer, struct err *err)
 {
 	const uint8_t *at = viewer->body.at + viewer->session_at;
@@ -268,6 +272,8 @@ static int session_more(struct viewer *viewer, struct err *err)
 				 host_len, name_len, VIEWER_HOST_LONG_BYTES,
 				 VIEWER_NAME_LONG_BYTES);
 	}
+	assert(viewer->sessions_left > 0);
+	assert(got <= VIEWER_SESSION_LONG_BYTES + host_len + name_len);
 	viewer->need = VIEWER_SESSION_LONG_BYTES + host_len + name_len - got;
 	if (viewer->need == 0) {
 		wire_get_session_long(at, host_len, name_len, vec_push(&viewer->sessions));
@@ -293,7 +299,7 @@ static int packet_head(struct viewer *viewer, const uint8_t *at, struct err *err
 	return 0;
 }
 
-/* The fixed part is there: what follows? */
+/* The fixed part has arrived: decides what follows. */
 static int head(struct viewer *viewer, struct err *err)
 {
 	const uint8_t *at = viewer->body.at;
@@ -326,7 +332,6 @@ static int head(struct viewer *viewer, struct err *err)
 		return packet_head(viewer, at, err);
 	case VIEWER_GET_NEXT_INDEX:
 	case VIEWER_CREATE_SESSION:
-	case VIEWER_DETACH_SESSION:
 		return 0;
 	}
 	return 0;
@@ -342,7 +347,7 @@ static void fill_lists(struct viewer *viewer, struct viewer_reply *reply)
 	viewer->streams.count = 0;
 	for (uint32_t i = 0; i < viewer->count; i++) {
 		if (is_list && has_long_sessions(viewer)) {
-			break; /* they are there */
+			break; /* session_more() has filled it */
 		} else if (is_list) {
 			wire_get_session(viewer->body.at + 4 + i * VIEWER_SESSION_BYTES,
 					 vec_push(&viewer->sessions));
@@ -351,6 +356,7 @@ static void fill_lists(struct viewer *viewer, struct viewer_reply *reply)
 					vec_push(&viewer->streams));
 		}
 	}
+	assert(viewer->count == (is_list ? viewer->sessions.count : viewer->streams.count));
 	reply->sessions = viewer->sessions.at;
 	reply->streams = viewer->streams.at;
 	reply->count = viewer->count;
@@ -361,6 +367,8 @@ static void complete(struct viewer *viewer, struct viewer_reply *reply)
 	const struct viewer_request *one = expected(viewer);
 	const uint8_t *at = viewer->body.at;
 
+	assert(viewer->has_head);
+	assert(viewer->sessions_left == 0);
 	memset(reply, 0, sizeof(*reply));
 	reply->command = one->command;
 	reply->tag = one->tag;
@@ -376,7 +384,6 @@ static void complete(struct viewer *viewer, struct viewer_reply *reply)
 		fill_lists(viewer, reply);
 		break;
 	case VIEWER_CREATE_SESSION:
-	case VIEWER_DETACH_SESSION:
 	case VIEWER_GET_PACKET:
 		reply->status = wire_get_u32(at);
 		break;
@@ -388,6 +395,7 @@ static void complete(struct viewer *viewer, struct viewer_reply *reply)
 		reply->status = wire_get_u32(at + 8);
 		reply->bytes = at + 12;
 		reply->len = reply->status == METADATA_OK ? wire_get_u64(at) : 0;
+		assert(viewer->body.count == 12 + reply->len);
 		break;
 	}
 	viewer->count = 0;
@@ -411,7 +419,7 @@ int viewer_fed(struct viewer *viewer, size_t len, struct viewer_reply *ret_reply
 		}
 		if (viewer_pending(viewer) == 0) {
 			return err_raise(err, -EPROTO,
-					 "the relay sends bytes that nobody asked for");
+					 "the relay sends bytes that were not requested");
 		}
 		if (!viewer->has_head) {
 			viewer->has_head = true;

@@ -4,9 +4,11 @@
  *     requests ──► out ──► (socket)          each request is appended whole
  *     replies  ◄── want/fed ◄── (socket)     bytes may come in any pieces
  *
- * Replies come in the order of the requests.  Each request carries a tag that its
- * reply hands back.  Packet bytes go straight to where the request said; everything
- * else is gathered here, with every count and length checked before memory is taken.
+ * Replies come in the order of the requests.  Each request carries a tag, which its reply returns.
+ * Packet bytes go straight to the memory that the request named.  Everything else is collected
+ * here.  Every count and length is checked against a limit before memory is taken.
+ *
+ * To detach, close the connection: the protocol's DETACH_SESSION (9) is not used.
  *
  * Protocol facts: doc/viewer-protocol.md, part A.
  */
@@ -24,8 +26,8 @@
 struct viewer_request {
 	enum viewer_command command;
 	uint64_t tag;
-	uint8_t *into; /* VIEWER_GET_PACKET: where the bytes go, ... */
-	uint32_t len;  /* ... exactly so many */
+	uint8_t *into; /* VIEWER_GET_PACKET: where the bytes go ... */
+	uint32_t len;  /* ... and exactly how many */
 };
 
 struct viewer_reply {
@@ -35,27 +37,27 @@ struct viewer_reply {
 	uint32_t major, minor;                 /* VIEWER_CONNECT */
 	const struct viewer_session *sessions; /* VIEWER_LIST_SESSIONS */
 	const struct viewer_stream *streams;   /* ATTACH_SESSION, GET_NEW_STREAMS */
-	uint32_t count;                        /* of either */
+	uint32_t count;                        /* of sessions or streams */
 	struct viewer_index index;             /* GET_NEXT_INDEX */
 	const uint8_t *bytes;                  /* GET_METADATA */
-	uint64_t len;                          /* of it */
+	uint64_t len;                          /* of bytes */
 };
 
 struct viewer {
-	VEC(uint8_t) out; /* to be sent; the owner takes it and sets count to 0 */
-	VEC(struct viewer_request) pending;
-	size_t pending_first;
+	VEC(uint8_t) out;                   /* to be sent; the owner takes it and resets count */
+	VEC(struct viewer_request) pending; /* requests without a complete reply ... */
+	size_t pending_first;               /* ... from here on */
+	uint32_t minor;                     /* common protocol version; 0 before CONNECT */
 
 	/* the reply being received */
-	VEC(uint8_t) body; /* what was gathered */
-	size_t need;       /* bytes until the next decision */
-	size_t direct;     /* of a packet: bytes still to go to `into` */
-	bool is_receiving; /* a reply has begun, or its head is waited for */
-	bool has_head;     /* the fixed part was seen */
-	uint32_t count;
-	uint32_t minor;         /* of the protocol both speak; 0 before CONNECT */
-	uint32_t sessions_left; /* to come in a list of minor 15, ... */
-	size_t session_at;      /* ... the next of which begins here in the body */
+	VEC(uint8_t) body;      /* bytes that arrived */
+	size_t need;            /* bytes until the next decision */
+	size_t direct;          /* of a packet: bytes still to go to `into` */
+	bool is_receiving;      /* need is set for the oldest request */
+	bool has_head;          /* the fixed part has arrived */
+	uint32_t count;         /* announced sessions or streams */
+	uint32_t sessions_left; /* still to come in a list of minor 15 ... */
+	size_t session_at;      /* ... the next one starts here in the body */
 	VEC(struct viewer_session) sessions;
 	VEC(struct viewer_stream) streams;
 };
@@ -67,23 +69,23 @@ void viewer_connect(struct viewer *viewer);
 void viewer_list_sessions(struct viewer *viewer);
 void viewer_create_session(struct viewer *viewer);
 void viewer_attach(struct viewer *viewer, uint64_t session_id, uint32_t seek);
-void viewer_detach(struct viewer *viewer, uint64_t session_id);
+
 void viewer_get_new_streams(struct viewer *viewer, uint64_t session_id);
 void viewer_get_metadata(struct viewer *viewer, uint64_t stream_id, uint64_t tag);
 void viewer_get_index(struct viewer *viewer, uint64_t stream_id, uint64_t tag);
-/* @into must stay until the reply. */
+/* @into must stay valid until the reply. */
 void viewer_get_packet(struct viewer *viewer, uint64_t stream_id, uint64_t offset, uint8_t *into,
 		       uint32_t len, uint64_t tag);
 
-/* Requests whose reply has not come. */
+/* The number of requests without a complete reply. */
 size_t viewer_pending(const struct viewer *viewer);
 
-/* Where the next bytes from the relay go; never 0 bytes. */
+/* Where the next bytes from the relay go; @ret_len is never 0. */
 uint8_t *viewer_want(struct viewer *viewer, size_t *ret_len);
 
 /*
- * @len bytes were put there.  1: a reply is complete, in @ret_reply, valid until the next
- * call; 0: more bytes are needed; -EPROTO: the relay does not speak this protocol.
+ * @len bytes were put there.  1: a reply is complete, in @ret_reply, which is valid until the next
+ * call.  0: more bytes are needed.  -EPROTO: the relay does not speak this protocol.
  */
 int viewer_fed(struct viewer *viewer, size_t len, struct viewer_reply *ret_reply, struct err *err);
 

@@ -3,7 +3,9 @@
  */
 #include "relay/wire.h"
 
-/* A text field of fixed size; the relay fills it with zeros, a hostile one may not. */
+#include <assert.h>
+
+/* A text field of fixed size.  The relay pads it with zeros; a hostile one may not. */
 static void get_text(char *to, const uint8_t *at, size_t size)
 {
 	memcpy(to, at, size);
@@ -21,6 +23,8 @@ static void get_session_head(const uint8_t *at, struct viewer_session *session)
 void wire_get_session_long(const uint8_t *at, uint32_t host_len, uint32_t name_len,
 			   struct viewer_session *session)
 {
+	assert(host_len <= VIEWER_HOST_LONG_BYTES);
+	assert(name_len <= VIEWER_NAME_LONG_BYTES);
 	get_session_head(at, session);
 	get_text(session->host, at + VIEWER_SESSION_LONG_BYTES, host_len);
 	get_text(session->name, at + VIEWER_SESSION_LONG_BYTES + host_len, name_len);

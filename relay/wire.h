@@ -1,8 +1,8 @@
 /*
  * wire: the integers and structures of the LTTng relay protocols, as bytes.
  *
- * Everything is big endian and packed.  Viewer structures: doc/viewer-protocol.md, A3,
- * protocol 2.4 and later; producer structures: part B, 2.11 and later.
+ * Everything is big endian and packed.  Viewer structures: doc/viewer-protocol.md, A3, protocol 2.4
+ * and later.  Producer structures: part B, 2.11 and later.
  */
 #ifndef SILLAGE_RELAY_WIRE_H
 #define SILLAGE_RELAY_WIRE_H
@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A writer into memory the caller has sized. */
+/* A writer into memory that the caller has made large enough. */
 struct wire_out {
 	uint8_t *at;
 };
@@ -75,7 +75,6 @@ enum viewer_command {
 	VIEWER_GET_METADATA = 6,
 	VIEWER_GET_NEW_STREAMS = 7,
 	VIEWER_CREATE_SESSION = 8,
-	VIEWER_DETACH_SESSION = 9,
 };
 
 enum viewer_attach_status {
@@ -110,13 +109,13 @@ enum { VIEWER_FLAG_NEW_METADATA = 1, VIEWER_FLAG_NEW_STREAM = 2 };
 enum { VIEWER_SEEK_BEGINNING = 1, VIEWER_SEEK_LAST = 2 };
 
 #define VIEWER_MAJOR       2
-#define VIEWER_MINOR       15 /* from here on names have any length, and CTF 2 sessions are shown */
-#define VIEWER_MINOR_LEAST 4  /* the first version; all but the list of sessions is as it was */
+#define VIEWER_MINOR       15 /* since then names have any length, and CTF 2 sessions are listed */
+#define VIEWER_MINOR_LEAST 4  /* the first version; only the list of sessions has changed since */
 
 #define VIEWER_HEADER_BYTES  16
 #define VIEWER_CONNECT_BYTES 20
 #define VIEWER_SESSION_BYTES 339
-/* Minor 15: the fixed part, which the names follow, and how long they may be here. */
+/* Minor 15: the fixed part, which the names follow; and limits of this program for the names. */
 #define VIEWER_SESSION_LONG_BYTES 32
 #define VIEWER_HOST_LONG_BYTES    255
 #define VIEWER_NAME_LONG_BYTES    511
@@ -151,7 +150,7 @@ struct viewer_index {
 };
 
 void wire_get_session(const uint8_t *at, struct viewer_session *session);
-/* Of minor 15: the names have these lengths, at most those above. */
+/* Minor 15: the names have these lengths, which the caller has checked against the limits above. */
 void wire_get_session_long(const uint8_t *at, uint32_t host_len, uint32_t name_len,
 			   struct viewer_session *session);
 void wire_get_stream(const uint8_t *at, struct viewer_stream *stream);

@@ -3,10 +3,9 @@
  */
 #include "live/capture/capture-write.h"
 
-#include <dirent.h>
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <spawn.h>
@@ -21,10 +20,8 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "ctf/packet-index.h"
+#include "live/capture/capture-prune.h"
 #include "version.h"
-
-#define PARTIAL     ".sillage-" /* and the process' number */
-#define DESCRIPTION "capture.json"
 
 void capture_order_free(struct capture_order *order)
 {
@@ -44,130 +41,9 @@ void capture_order_free(struct capture_order *order)
 	free(order);
 }
 
-/* ---- removing ---- */
-
-static int remove_one(const char *path, const struct stat *found, int type, struct FTW *level)
-{
-	(void)found;
-	(void)type;
-	(void)level;
-	(void)remove(path);
-	return 0;
-}
-
-#define OPEN_DIRS 16
-
-static void remove_tree(const char *path)
-{
-	(void)nftw(path, remove_one, OPEN_DIRS, FTW_DEPTH | FTW_PHYS);
-}
-
-void capture_sweep(const char *dir)
-{
-	DIR *all = opendir(dir);
-	const struct dirent *entry;
-	char *path;
-	long pid;
-
-	while (all && (entry = readdir(all))) {
-		if (strncmp(entry->d_name, PARTIAL, strlen(PARTIAL)) != 0) {
-			continue;
-		}
-		pid = strtol(entry->d_name + strlen(PARTIAL), NULL, 10);
-		if (pid > 0 && pid != (long)getpid() && kill((pid_t)pid, 0) < 0 && errno == ESRCH) {
-			path = mem_printf("%s/%s", dir, entry->d_name);
-			remove_tree(path);
-			free(path);
-		}
-	}
-	if (all) {
-		(void)closedir(all);
-	}
-}
-
-struct old {
-	char *path;
-	struct timespec at;
-	uint64_t bytes;
-};
-
-/* nftw() passes nothing on: of this thread. */
-static __thread uint64_t tree_bytes;
-
-static int add_bytes(const char *path, const struct stat *found, int type, struct FTW *level)
-{
-	(void)path;
-	(void)type;
-	(void)level;
-	tree_bytes += (uint64_t)found->st_size;
-	return 0;
-}
-
-static int newest_first(const void *left, const void *right)
-{
-	const struct old *a = left, *b = right;
-
-	if (a->at.tv_sec != b->at.tv_sec) {
-		return a->at.tv_sec > b->at.tv_sec ? -1 : 1;
-	}
-	return a->at.tv_nsec > b->at.tv_nsec ? -1 : a->at.tv_nsec < b->at.tv_nsec;
-}
-
-static bool is_ours(const char *description)
-{
-	static const char begins[] = "{\"sillage\":";
-	char found[sizeof(begins)] = "";
-	FILE *file = fopen(description, "re");
-	size_t got = file ? fread(found, 1, strlen(begins), file) : 0;
-
-	if (file) {
-		(void)fclose(file);
-	}
-	return got == strlen(begins) && memcmp(found, begins, got) == 0;
-}
-
-void capture_prune(const char *dir, uint64_t count, uint64_t bytes)
-{
-	VEC(struct old) found = { 0 };
-	DIR *all = opendir(dir);
-	const struct dirent *entry;
-	uint64_t total = 0;
-	struct stat seen;
-
-	while (all && (entry = readdir(all))) {
-		char *description = mem_printf("%s/%s/%s", dir, entry->d_name, DESCRIPTION);
-
-		if (entry->d_name[0] != '.' && lstat(description, &seen) == 0 &&
-		    is_ours(description)) {
-			struct old old = { .path = mem_printf("%s/%s", dir, entry->d_name),
-					   .at = seen.st_mtim };
-
-			tree_bytes = 0;
-			(void)nftw(old.path, add_bytes, OPEN_DIRS, FTW_PHYS);
-			old.bytes = tree_bytes;
-			*vec_push(&found) = old;
-		}
-		free(description);
-	}
-	if (all) {
-		(void)closedir(all);
-	}
-	if (found.count > 0) {
-		qsort(found.at, found.count, sizeof(*found.at), newest_first);
-	}
-	for (size_t i = 0; i < found.count; i++) {
-		total += found.at[i].bytes;
-		if (i > 0 && (i >= count || total > bytes)) {
-			remove_tree(found.at[i].path);
-		}
-		free(found.at[i].path);
-	}
-	vec_fini(&found);
-}
-
 /* ---- names ---- */
 
-/* Names come from a relay: what could lead elsewhere, or confuse a shell, becomes '_'. */
+/* Names come from a relay: characters that could change a path or confuse a shell become '_'. */
 static void make_plain(char *name)
 {
 	for (char *c = name; *c; c++) {
@@ -180,7 +56,8 @@ static void make_plain(char *name)
 	}
 }
 
-#define NAME_MAX_BYTES 100 /* of a host or session: with both, the time and a number below 255 */
+/* Of one name: two of them, the time and a number stay below the 255 bytes of a file name. */
+#define NAME_MAX_BYTES 100
 
 static char *capture_name(const struct capture_order *order)
 {
@@ -205,7 +82,7 @@ static int make_dir(const char *path, struct err *err)
 	return 0;
 }
 
-/* Makes the directory of a trace, part by part; NULL with the reason. */
+/* Creates the directory of a trace, part by part; NULL with the reason. */
 static char *make_trace_dir(const char *dir, const char *path, struct err *err)
 {
 	char *all = mem_strdup(path ? path : "trace"), *rest = all, *part;
@@ -231,8 +108,8 @@ static char *make_trace_dir(const char *dir, const char *path, struct err *err)
 	return made;
 }
 
-/* The same, of which nothing else has been written: a session that was set up anew while we
- * followed it has two traces of one path. */
+/* The same, with a number if another trace has this directory.  A session that was recreated while
+ * it was followed has two traces with the same path. */
 static char *own_trace_dir(const char *dir, const char *path, struct err *err)
 {
 	char *made = make_trace_dir(dir, path, err), *metadata, *other;
@@ -288,7 +165,8 @@ static void file_pad(struct file *file, uint64_t len)
 	}
 }
 
-/* On disk, so that what is renamed is whole even if the machine stops. */
+/* Waits until the file is on disk: what is renamed later must be whole even if the machine stops.
+ */
 static int file_close(struct file *file, struct err *err)
 {
 	int r = 0;
@@ -311,12 +189,12 @@ static int file_close(struct file *file, struct err *err)
 
 /* ---- streams ---- */
 
-/* What was written of a trace, for the description. */
+/* Figures of a trace for the description. */
 struct written {
 	uint64_t begin, end, packets, bytes, streams, discarded, lost_packets;
 };
 
-/* What the packets of a stream say is missing between them. */
+/* Adds the events and packets that are missing between two packets of a stream. */
 static void count_missing(const struct retained *before, const struct retained *retained,
 			  struct written *written)
 {
@@ -366,15 +244,16 @@ static void put_packet(struct file *stream, struct file *index, const struct ret
 	if (bytes) {
 		file_put(stream, bytes, (size_t)retained->len);
 	} else {
-		stream->failure = EIO; /* of the history's disk */
+		stream->failure = EIO; /* the history's own file cannot be read */
 	}
+	assert(size >= retained->len);
 	file_pad(stream, size - retained->len);
 	packet_index_put(entry, &facts);
 	file_put(index, entry, sizeof(entry));
 	free(room);
 }
 
-/* Packets of one stream, in order. */
+/* Writes the packets of one stream, which are sorted by time. */
 static int write_stream(const char *dir, const struct history_packet *packets, size_t count,
 			struct written *written, struct err *err)
 {
@@ -384,6 +263,7 @@ static int write_stream(const char *dir, const struct history_packet *packets, s
 	uint64_t offset = 0;
 	int r, r_index;
 
+	assert(count > 0);
 	make_plain(name);
 	file_open(&stream, mem_printf("%s/%s", dir, name));
 	file_open(&index, mem_printf("%s/index/%s.idx", dir, name));
@@ -399,6 +279,7 @@ static int write_stream(const char *dir, const struct history_packet *packets, s
 		offset += size;
 		note_written(retained, written);
 		if (i > 0) {
+			assert(packets[i - 1].retained->begin <= retained->begin);
 			count_missing(packets[i - 1].retained, retained, written);
 		}
 	}
@@ -444,6 +325,7 @@ static int write_streams(const char *dir, struct history_stretch *stretch, struc
 	size_t count = stretch->packets.count, first = 0;
 	int r = 0;
 
+	assert(count > 0);
 	qsort(packets, count, sizeof(*packets), by_stream_and_time);
 	for (size_t i = 1; r == 0 && i <= count; i++) {
 		if (i == count || strcmp(packets[i].stream, packets[first].stream) != 0) {
@@ -454,13 +336,13 @@ static int write_streams(const char *dir, struct history_stretch *stretch, struc
 	return r;
 }
 
-static int write_trace(struct capture_trace *trace, const char *partial, struct json *json,
+static int write_trace(struct capture_trace *trace, const char *unfinished, struct json *json,
 		       struct capture_order *order, struct err *err)
 {
 	struct written written = { .begin = UINT64_MAX };
 	struct history_stretch *stretch = &trace->stretch;
-	char *dir = own_trace_dir(partial, trace->path, err), *index;
-	bool was_room = stretch->gone <= order->begin;
+	char *dir = own_trace_dir(unfinished, trace->path, err), *index;
+	bool was_room = stretch->gone <= order->begin; /* no packet of the range had to go */
 	int r;
 
 	if (!dir) {
@@ -471,7 +353,7 @@ static int write_trace(struct capture_trace *trace, const char *partial, struct 
 	r = r < 0 ? r : write_metadata(dir, stretch, err);
 	r = r < 0 ? r : write_streams(dir, stretch, &written, err);
 	json_open(json, NULL, '{');
-	json_text(json, "path", dir + strlen(partial) + 1);
+	json_text(json, "path", dir + strlen(unfinished) + 1);
 	json_u64(json, "begin", written.begin);
 	json_u64(json, "end", written.end);
 	json_u64(json, "streams", written.streams);
@@ -489,13 +371,13 @@ static int write_trace(struct capture_trace *trace, const char *partial, struct 
 	return r;
 }
 
-static int write_all(struct capture_order *order, const char *partial, struct err *err)
+static int write_all(struct capture_order *order, const char *unfinished, struct err *err)
 {
 	struct file file;
 	struct json json;
 	int r = 0, r_file;
 
-	file_open(&file, mem_printf("%s/%s", partial, DESCRIPTION));
+	file_open(&file, mem_printf("%s/%s", unfinished, CAPTURE_DESCRIPTION));
 	if (file.failure != 0) {
 		return file_close(&file, err);
 	}
@@ -513,7 +395,7 @@ static int write_all(struct capture_order *order, const char *partial, struct er
 	json_open(&json, "traces", '[');
 	for (size_t i = 0; r == 0 && i < order->traces.count; i++) {
 		if (order->traces.at[i].stretch.packets.count > 0) {
-			r = write_trace(&order->traces.at[i], partial, &json, order, err);
+			r = write_trace(&order->traces.at[i], unfinished, &json, order, err);
 		}
 	}
 	json_close(&json, ']');
@@ -529,20 +411,23 @@ static int write_all(struct capture_order *order, const char *partial, struct er
 
 /* ---- captures ---- */
 
-/* The final name, or the same with a number if there is one of that name. */
-static int give_name(struct capture_order *order, const char *dir, const char *partial,
+/* Renames it to its final name, with a number if that name exists. */
+static int give_name(struct capture_order *order, const char *dir, const char *unfinished,
 		     struct err *err)
 {
 	char *name = capture_name(order);
 	int r = -EEXIST;
 
+	assert(!order->path);
 	for (unsigned int i = 1; r == -EEXIST && i < 10000; i++) {
 		char *path = i == 1 ? mem_printf("%s/%s", dir, name)
 				    : mem_printf("%s/%s-%u", dir, name, i);
 
-		r = renameat2(AT_FDCWD, partial, AT_FDCWD, path, RENAME_NOREPLACE) < 0 ? -errno : 0;
-		if (r == -EINVAL && access(path, F_OK) < 0) { /* a file system without that */
-			r = rename(partial, path) < 0 ? -errno : 0;
+		r = renameat2(AT_FDCWD, unfinished, AT_FDCWD, path, RENAME_NOREPLACE) < 0 ? -errno
+											  : 0;
+		/* The file system may not support RENAME_NOREPLACE. */
+		if (r == -EINVAL && access(path, F_OK) < 0) {
+			r = rename(unfinished, path) < 0 ? -errno : 0;
 		}
 		if (r == 0) {
 			order->path = path;
@@ -559,20 +444,23 @@ static int give_name(struct capture_order *order, const char *dir, const char *p
 
 int capture_write(struct capture_order *order, const char *dir, struct err *err)
 {
-	char *partial =
-		mem_printf("%s/%s%ld-%" PRIu64, dir, PARTIAL, (long)getpid(), order->number);
+	char *unfinished = mem_printf("%s/%s%ld-%" PRIu64, dir, CAPTURE_UNFINISHED, (long)getpid(),
+				      order->number);
 	int r = make_dir(dir, err);
 
+	assert(order->number > 0);
+	assert(order->begin <= order->end);
 	order->is_complete = true;
-	if (r == 0 && mkdir(partial, 0777) < 0) {
-		r = err_raise(err, -errno, "%s: %s", partial, strerror(errno));
+	if (r == 0 && mkdir(unfinished, 0777) < 0) {
+		r = err_raise(err, -errno, "%s: %s", unfinished, strerror(errno));
 	}
-	r = r < 0 ? r : write_all(order, partial, err);
-	r = r < 0 ? r : give_name(order, dir, partial, err);
+	r = r < 0 ? r : write_all(order, unfinished, err);
+	r = r < 0 ? r : give_name(order, dir, unfinished, err);
 	if (r < 0) {
-		remove_tree(partial);
+		capture_remove_tree(unfinished);
 	}
-	free(partial);
+	assert((r == 0) == (order->path != NULL));
+	free(unfinished);
 	return r;
 }
 

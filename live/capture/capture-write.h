@@ -1,13 +1,20 @@
 /*
- * capture-write: a capture on disk.
+ * capture-write: writes a capture to disk.
  *
  *     DIR/HOST-SESSION-20261121T173304.123Z/      written as DIR/.sillage-PID-N, then renamed
- *         capture.json                            why, what range, what is missing
+ *         capture.json                            reasons, range, what is missing
  *         kernel/                                 the path of each trace in its session
  *             metadata  channel0_0 ...            as LTTng writes them
  *             index/channel0_0.idx ...
  *
- * Everything here blocks, and runs in a thread of its own.
+ * Promises:
+ *   - A directory with a final name is complete and on disk, even if the machine stops right after.
+ *   - Host, session, path and stream names come from a relay and are untrusted.  All characters but
+ *     letters, digits and "-_.+:@" become '_', and no name starts with '.' or '-'.
+ *   - Nothing is overwritten: a name that exists gets a number.
+ *   - Failure leaves nothing behind.
+ *
+ * Everything here blocks; it runs in a thread of its own.
  */
 #ifndef SILLAGE_LIVE_CAPTURE_CAPTURE_WRITE_H
 #define SILLAGE_LIVE_CAPTURE_CAPTURE_WRITE_H
@@ -17,44 +24,38 @@
 
 /* One trace of the session. */
 struct capture_trace {
-	char *path; /* in its session, as the relay named it: not to be trusted; may be NULL */
+	char *path; /* in its session, as the relay named it: untrusted; may be NULL */
 	struct history_stretch stretch;
 };
 
-/* What is to be written, and what came of it.  Owns all it points to. */
+/* What to write, and the result.  Owns all it points to. */
 struct capture_order {
 	struct capture_order *next;
-	uint64_t number; /* of this process, from 1 */
+	uint64_t number; /* within this process, from 1 */
 	char *host, *session;
-	char *triggers;          /* JSON objects with commas between, "" if somebody asked for it */
-	char *names;             /* of those triggers, for people */
-	bool has_kernel;         /* one of the traces is the kernel's */
-	bool wants_report;       /* also as a page */
-	uint64_t at, begin, end; /* ns: the occasion, and what is wanted */
+	char *triggers;      /* JSON objects separated by commas; "": the user asked for it */
+	char *names;         /* of those triggers, for people */
+	bool has_kernel;     /* one of the traces is a kernel trace */
+	bool wants_report;   /* an HTML report is wanted, too */
+	uint64_t at;         /* ns: the occasion */
+	uint64_t begin, end; /* ns: the range */
 	VEC(struct capture_trace) traces;
 
-	char *path;              /* of the capture, NULL: it failed */
-	uint64_t packets, bytes; /* that were written */
-	bool has_report;         /* beside it */
+	/* the result */
+	char *path;              /* of the capture; NULL: it failed */
+	uint64_t packets, bytes; /* written */
+	bool has_report;         /* report.html was written */
 	bool is_complete;        /* nothing is known to be missing in it */
 	struct err err;          /* why it failed */
 };
 
 void capture_order_free(struct capture_order *order); /* NULL is fine */
 
-/* Writes it into @dir, which is made when it is not there; -errno with the reason, and nothing
- * is left. */
+/* Writes the capture into @dir, which is created if it does not exist.  -errno with the reason. */
 int capture_write(struct capture_order *order, const char *dir, struct err *err);
 
-/* Has `sillage report` make report.html in the capture, if one is wanted; that is done beside us,
- * and may fail: the capture is there. */
+/* Runs `sillage report` to write report.html into the capture, if a report is wanted, and waits for
+ * it.  If that fails, only has_report stays false. */
 void capture_report(struct capture_order *order);
-
-/* Removes the oldest captures in @dir, so that at most @count and @bytes of them are left, the
- * newest in any case.  What has no capture.json of ours is not touched. */
-void capture_prune(const char *dir, uint64_t count, uint64_t bytes);
-
-/* Removes what processes that are gone have not finished in @dir. */
-void capture_sweep(const char *dir);
 
 #endif

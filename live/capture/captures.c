@@ -1,9 +1,9 @@
 /*
- * capture: see capture.h.
+ * captures: see captures.h.
  */
 #include "live/capture/captures.h"
 
-#include <errno.h>
+#include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,32 +11,29 @@
 
 #include "base/limits.h"
 #include "base/now.h"
-#include "engine/engine.h"
-#include "engine/trace.h"
+#include "live/capture/capture-prune.h"
 #include "live/capture/capture-write.h"
-#include "live/session/session.h"
-#include "live/trigger/trigger.h"
 
-/* One whose end has not come. */
-struct pending {
-	struct session *session;
+/* A capture that waits for packets up to its end. */
+struct waiting {
+	const void *key; /* of its session; NULL: it was taken */
 	struct capture_order *order;
-	uint64_t deadline; /* monotonic: a silent trace is waited for no longer */
+	uint64_t deadline; /* monotonic ns: then it no longer waits for silent traces */
 };
 
 struct captures {
 	struct captures_config config;
 	struct history *history;
-	VEC(struct pending) pending;
-	VEC(uint64_t) times; /* monotonic: when captures of triggers began in the last hour */
+	VEC(struct waiting) waiting;
+	VEC(uint64_t) starts; /* monotonic ns: of captures for triggers in the last hour */
 	bool said_limit;
-	uint64_t begun; /* captures */
+	uint64_t last_number;
 	pthread_t thread;
 
-	pthread_mutex_t mutex; /* guards what follows */
+	pthread_mutex_t mutex; /* guards the members below */
 	pthread_cond_t changed;
-	struct capture_order *todo, **todo_last, *done, **done_last;
-	size_t in_thread; /* orders not yet done */
+	struct capture_order *queued, **queued_last, *done, **done_last;
+	size_t unwritten; /* queued, and the one being written */
 	bool is_stopping;
 };
 
@@ -70,7 +67,7 @@ static void *write_orders(void *arg)
 	capture_sweep(captures->config.dir);
 	(void)pthread_mutex_lock(&captures->mutex);
 	for (;;) {
-		order = pop(&captures->todo, &captures->todo_last);
+		order = pop(&captures->queued, &captures->queued_last);
 		if (order) {
 			(void)pthread_mutex_unlock(&captures->mutex);
 			if (capture_write(order, captures->config.dir, &order->err) == 0) {
@@ -79,8 +76,9 @@ static void *write_orders(void *arg)
 					      captures->config.keep_bytes);
 			}
 			(void)pthread_mutex_lock(&captures->mutex);
+			assert(captures->unwritten > 0);
 			push(&captures->done_last, order);
-			captures->in_thread--;
+			captures->unwritten--;
 			(void)pthread_cond_signal(&captures->changed);
 		} else if (captures->is_stopping) {
 			break;
@@ -98,7 +96,7 @@ struct captures *captures_new(const struct captures_config *config)
 
 	captures->config = *config;
 	captures->history = history_new(config->history_ns, config->history_bytes);
-	captures->todo_last = &captures->todo;
+	captures->queued_last = &captures->queued;
 	captures->done_last = &captures->done;
 	(void)pthread_mutex_init(&captures->mutex, NULL);
 	(void)pthread_cond_init(&captures->changed, NULL);
@@ -121,14 +119,15 @@ void captures_free(struct captures *captures)
 	(void)pthread_cond_broadcast(&captures->changed);
 	(void)pthread_mutex_unlock(&captures->mutex);
 	(void)pthread_join(captures->thread, NULL);
+	assert(captures->unwritten == 0);
 	while ((order = pop(&captures->done, &captures->done_last))) {
 		capture_order_free(order);
 	}
-	for (size_t i = 0; i < captures->pending.count; i++) {
-		capture_order_free(captures->pending.at[i].order);
+	for (size_t i = 0; i < captures->waiting.count; i++) {
+		capture_order_free(captures->waiting.at[i].order);
 	}
-	vec_fini(&captures->pending);
-	vec_fini(&captures->times);
+	vec_fini(&captures->waiting);
+	vec_fini(&captures->starts);
 	(void)pthread_mutex_destroy(&captures->mutex);
 	(void)pthread_cond_destroy(&captures->changed);
 	history_free(captures->history);
@@ -145,7 +144,7 @@ struct capture_order *captures_done(struct captures *captures, bool wait)
 	struct capture_order *order;
 
 	(void)pthread_mutex_lock(&captures->mutex);
-	while (wait && !captures->done && captures->in_thread > 0) {
+	while (wait && !captures->done && captures->unwritten > 0) {
 		(void)pthread_cond_wait(&captures->changed, &captures->mutex);
 	}
 	order = pop(&captures->done, &captures->done_last);
@@ -153,116 +152,94 @@ struct capture_order *captures_done(struct captures *captures, bool wait)
 	return order;
 }
 
-static void hand_over(struct captures *captures, struct capture_order *order)
+static void queue_order(struct captures *captures, struct capture_order *order)
 {
 	(void)pthread_mutex_lock(&captures->mutex);
-	push(&captures->todo_last, order);
-	captures->in_thread++;
+	push(&captures->queued_last, order);
+	captures->unwritten++;
 	(void)pthread_cond_signal(&captures->changed);
 	(void)pthread_mutex_unlock(&captures->mutex);
 }
 
-/* ---- those that wait ---- */
+/* ---- waiting ---- */
 
-/* What the histories of a session are not to lose by age. */
-static void hold(const struct captures *captures, const struct session *session)
+/* Holds the packets that waiting captures of the session need, or releases them. */
+static void hold(const struct captures *captures, const struct captures_session *session)
 {
 	uint64_t begin = UINT64_MAX;
-	size_t count;
-	struct live_trace *const *traces = session_traces(session, &count);
 
-	for (size_t i = 0; i < captures->pending.count; i++) {
-		const struct pending *pending = &captures->pending.at[i];
+	for (size_t i = 0; i < captures->waiting.count; i++) {
+		const struct waiting *waiting = &captures->waiting.at[i];
 
-		if (pending->session == session && pending->order->begin < begin) {
-			begin = pending->order->begin;
+		if (waiting->key == session->key && waiting->order->begin < begin) {
+			begin = waiting->order->begin;
 		}
 	}
-	for (size_t i = 0; i < count; i++) {
-		if (traces[i]->history) {
-			history_hold(traces[i]->history, begin);
-		}
+	for (size_t i = 0; i < session->traces.count; i++) {
+		history_hold(session->traces.at[i].history, begin);
 	}
 }
 
-static void rollup(struct captures *captures, const struct pending *pending)
+/* Takes references to the packets of the range, and queues the capture. */
+static void take_packets(struct captures *captures, struct capture_order *order,
+			 const struct captures_session *session)
 {
-	struct capture_order *order = pending->order;
-	size_t count;
-	struct live_trace *const *traces = session_traces(pending->session, &count);
+	assert(order->traces.count == 0);
+	for (size_t i = 0; i < session->traces.count; i++) {
+		const struct captures_trace *from = &session->traces.at[i];
+		struct capture_trace *trace = vec_push(&order->traces);
 
-	for (size_t i = 0; i < count; i++) {
-		if (traces[i]->history) {
-			struct capture_trace *trace = vec_push(&order->traces);
-
-			order->has_kernel |= traces[i]->identity.domain &&
-					     strcmp(traces[i]->identity.domain, "kernel") == 0;
-			trace->path = traces[i]->identity.path
-					      ? mem_strdup(traces[i]->identity.path)
-					      : NULL;
-			history_take(traces[i]->history, order->begin, order->end, &trace->stretch);
-		}
+		assert(from->history);
+		order->has_kernel |= from->is_kernel;
+		trace->path = from->path ? mem_strdup(from->path) : NULL;
+		history_take(from->history, order->begin, order->end, &trace->stretch);
 	}
-	hand_over(captures, order);
+	queue_order(captures, order);
 }
 
-static bool is_ready(const struct pending *pending)
+static bool is_complete(const struct waiting *waiting, const struct captures_session *session)
 {
-	size_t count;
-	struct live_trace *const *traces = session_traces(pending->session, &count);
-
-	if (now_monotonic_ns() >= pending->deadline) {
+	if (now_monotonic_ns() >= waiting->deadline) {
 		return true;
 	}
-	for (size_t i = 0; i < count; i++) {
-		if (traces[i]->trace && !traces[i]->is_away && !traces[i]->has_failed &&
-		    trace_watermark(traces[i]->trace) <= pending->order->end) {
+	for (size_t i = 0; i < session->traces.count; i++) {
+		if (session->traces.at[i].known_until <= waiting->order->end) {
 			return false;
 		}
 	}
 	return true;
 }
 
-/* Gathers those that are ready, or all of @session. */
-static void rollup_ready(struct captures *captures, const struct session *ending)
+void captures_step(struct captures *captures, const struct captures_session *session,
+		   bool is_ending)
 {
-	size_t retained = 0;
+	size_t left = 0;
 
-	for (size_t i = 0; i < captures->pending.count; i++) {
-		struct pending pending = captures->pending.at[i];
+	assert(session->key);
+	for (size_t i = 0; i < captures->waiting.count; i++) {
+		struct waiting waiting = captures->waiting.at[i];
 
-		if (pending.session == ending || is_ready(&pending)) {
-			rollup(captures, &pending);
-			captures->pending.at[i].session = NULL;
-			hold(captures, pending.session);
+		if (waiting.key == session->key && (is_ending || is_complete(&waiting, session))) {
+			take_packets(captures, waiting.order, session);
+			captures->waiting.at[i].key = NULL;
+			hold(captures, session);
 		} else {
-			captures->pending.at[retained++] = pending;
+			captures->waiting.at[left++] = waiting;
 		}
 	}
-	captures->pending.count = retained;
+	captures->waiting.count = left;
 }
 
-void captures_step(struct captures *captures)
+/* ---- starting ---- */
+
+static struct waiting *find_waiting(struct captures *captures, const void *key, uint64_t at)
 {
-	rollup_ready(captures, NULL);
-}
+	for (size_t i = 0; i < captures->waiting.count; i++) {
+		struct waiting *waiting = &captures->waiting.at[i];
 
-void captures_session_ends(struct captures *captures, const struct session *session)
-{
-	rollup_ready(captures, session);
-}
-
-/* ---- beginning ---- */
-
-static struct pending *find_pending(struct captures *captures, const struct session *session,
-				    uint64_t at)
-{
-	for (size_t i = 0; i < captures->pending.count; i++) {
-		struct pending *pending = &captures->pending.at[i];
-
-		if (pending->session == session && at >= pending->order->begin &&
-		    at <= pending->order->end) {
-			return pending;
+		if (waiting->key == key && at >= waiting->order->begin &&
+		    at <= waiting->order->end) {
+			return waiting;
 		}
 	}
 	return NULL;
@@ -270,89 +247,83 @@ static struct pending *find_pending(struct captures *captures, const struct sess
 
 #define NS_PER_HOUR UINT64_C(3600000000000)
 
-/* Whether another one may be made in this hour; says once when not. */
-static bool may_begin(struct captures *captures, const struct trigger_event *event)
+/* Whether the limit per hour allows another capture.  The first refusal is reported. */
+static bool may_begin(struct captures *captures, const char *trigger)
 {
 	uint64_t now = now_monotonic_ns();
-	size_t retained = 0;
+	size_t recent = 0;
 
-	for (size_t i = 0; i < captures->times.count; i++) {
-		if (now - captures->times.at[i] < NS_PER_HOUR) {
-			captures->times.at[retained++] = captures->times.at[i];
+	for (size_t i = 0; i < captures->starts.count; i++) {
+		if (now - captures->starts.at[i] < NS_PER_HOUR) {
+			captures->starts.at[recent++] = captures->starts.at[i];
 		}
 	}
-	captures->times.count = retained;
-	if (retained >= captures->config.per_hour) {
+	captures->starts.count = recent;
+	assert(recent <= captures->config.per_hour);
+	if (recent == captures->config.per_hour) {
 		if (!captures->said_limit) {
 			captures->config.say(
-				"trigger %s: there were %zu captures in the last hour; "
-				"no more are made before that has passed",
-				event->name, retained);
+				"trigger %s: not captured: the limit of %zu captures in the last "
+				"hour is reached",
+				trigger, recent);
 		}
 		captures->said_limit = true;
 		return false;
 	}
 	captures->said_limit = false;
-	*vec_push(&captures->times) = now;
+	*vec_push(&captures->starts) = now;
 	return true;
 }
 
-/* Another reason for the capture. */
-static void add_trigger(struct capture_order *order, const struct trace_identity *trace,
-			const struct trigger_event *event)
+static void append(char **text, const char *separator, const char *more)
 {
-	char *line = NULL, *longer;
-	size_t len = 0;
-	FILE *out = open_memstream(&line, &len);
+	char *longer = mem_printf("%s%s%s", *text, (*text)[0] ? separator : "", more);
 
-	json_trigger(out, trace, event);
-	(void)fclose(out);
-	line[strcspn(line, "\n")] = '\0';
-	longer = mem_printf("%s%s%s", order->triggers, order->triggers[0] ? "," : "", line);
-	free(order->triggers);
-	order->triggers = longer;
-	longer = mem_printf("%s%s%s", order->names, order->names[0] ? ", " : "", event->name);
-	free(order->names);
-	order->names = longer;
-	free(line);
+	free(*text);
+	*text = longer;
 }
 
-static struct pending *new_pending(struct captures *captures, struct session *session, uint64_t at)
+static struct waiting *add_waiting(struct captures *captures,
+				   const struct captures_session *session, uint64_t at)
 {
 	const struct captures_config *config = &captures->config;
-	struct pending *pending = vec_push(&captures->pending);
+	struct waiting *waiting = vec_push(&captures->waiting);
 	struct capture_order *order = mem_alloc(sizeof(*order));
 
-	order->number = ++captures->begun;
-	order->host = mem_strdup(session_listed(session)->host);
-	order->session = mem_strdup(session_listed(session)->name);
+	order->number = ++captures->last_number;
+	order->host = mem_strdup(session->host);
+	order->session = mem_strdup(session->name);
 	order->triggers = mem_strdup("");
 	order->names = mem_strdup("");
 	order->at = at;
 	order->begin = at > config->before_ns ? at - config->before_ns : 0;
 	order->end = at > UINT64_MAX - config->after_ns ? UINT64_MAX : at + config->after_ns;
-	*pending = (struct pending){ .session = session,
+	*waiting = (struct waiting){ .key = session->key,
 				     .order = order,
 				     .deadline = now_monotonic_ns() + config->after_ns +
 						 CAPTURE_WAIT_NS };
-	return pending;
+	return waiting;
 }
 
-uint64_t captures_begin(struct captures *captures, struct session *session, uint64_t at,
-			const struct captures_reason *reason)
+uint64_t captures_begin(struct captures *captures, const struct captures_session *session,
+			uint64_t at, const struct captures_reason *reason)
 {
-	struct pending *pending = find_pending(captures, session, at);
+	struct waiting *waiting;
 
-	if (!pending) {
-		if (reason && !may_begin(captures, reason->event)) {
+	assert(session->key);
+	waiting = find_waiting(captures, session->key, at);
+	if (!waiting) {
+		if (reason && !may_begin(captures, reason->name)) {
 			return 0;
 		}
-		pending = new_pending(captures, session, at);
+		waiting = add_waiting(captures, session, at);
 		hold(captures, session);
 	}
 	if (reason) {
-		add_trigger(pending->order, reason->trace, reason->event);
-		pending->order->wants_report |= reason->wants_report;
+		append(&waiting->order->triggers, ",", reason->json);
+		append(&waiting->order->names, ", ", reason->name);
+		waiting->order->wants_report |= reason->wants_report;
 	}
-	return pending->order->number;
+	assert(waiting->order->number > 0);
+	return waiting->order->number;
 }

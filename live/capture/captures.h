@@ -1,10 +1,22 @@
 /*
- * capture: stretches of the history, written when a trigger fires or somebody asks.
+ * captures: which stretches of the history are written to disk, and when.
  *
- *     trigger ──► waits until the traces are past the end ──► references to packets
- *                                                                 └─► a thread writes
+ *     captures_begin(at) ──► WAITING ──────────────► QUEUED ──────────► DONE
+ *                              │  all traces known     │ the thread       captures_done()
+ *                              │  past the end, or     │ writes it
+ *                              │  too late             │
+ *                         loop's thread             own thread
  *
- * All functions belong to the loop's thread; writing never holds it up.
+ * A capture covers before_ns before its occasion to after_ns after it.  While it waits, the
+ * histories of its session are held, so that no packet of the range goes by age.  Then it takes
+ * references to the packets, and a thread writes them.  Another occasion within the range of a
+ * waiting capture of the same session is added to that one.
+ *
+ * A session is described by its caller (struct captures_session); nothing is known here of
+ * connections or triggers.  All functions belong to the loop's thread.  Writing never blocks it.
+ *
+ * Invariants: a capture is in exactly one of the states above.  At most per_hour captures begin per
+ * hour because of triggers; those that a user asks for are not limited.
  */
 #ifndef SILLAGE_LIVE_CAPTURE_CAPTURES_H
 #define SILLAGE_LIVE_CAPTURE_CAPTURES_H
@@ -12,49 +24,68 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/mem.h"
 #include "history/history.h"
 
 struct capture_order;
 struct captures;
-struct session;
-struct trace_identity;
-struct trigger_event;
 
 struct captures_config {
 	const char *dir;
 	uint64_t history_ns, history_bytes; /* see history_new() */
 	uint64_t before_ns, after_ns;
-	uint64_t keep_count, keep_bytes; /* UINT64_MAX: all */
-	uint64_t per_hour;               /* of triggers; what more fire are not captured */
+	uint64_t keep_count, keep_bytes; /* older captures are removed; UINT64_MAX: no limit */
+	uint64_t per_hour; /* captures because of triggers; further ones are dropped */
 	void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 };
 
 struct captures *captures_new(const struct captures_config *config);
-/* Waits until what has been begun is written. */
+/* Waits until all queued captures are written.  Waiting ones are dropped. */
 void captures_free(struct captures *captures); /* NULL is fine */
 
+/* The history of all traces. */
 struct history *captures_history(struct captures *captures);
 
-/* Why a capture is made: a trigger of one of the session's traces. */
-struct captures_reason {
-	const struct trace_identity *trace;
-	const struct trigger_event *event;
-	bool wants_report; /* beside it, as a page */
+/* ---- sessions ---- */
+
+/* A trace of a session. */
+struct captures_trace {
+	struct history_trace *history;
+	const char *path; /* in its session, as the relay named it; NULL: unknown */
+	bool is_kernel;
+	/* ns: packets that start before this have arrived; UINT64_MAX: it is not waited for. */
+	uint64_t known_until;
 };
 
-/* A capture of all traces of @session around @at; @reason NULL: somebody asked for it.  One that is
- * still waiting and has @at in it gets another reason.  Its number; 0: no more may be made. */
-uint64_t captures_begin(struct captures *captures, struct session *session, uint64_t at,
-			const struct captures_reason *reason);
+/* A session as it is now: its traces that have a history. */
+struct captures_session {
+	const void *key; /* the same for all descriptions of one session */
+	const char *host, *name;
+	VEC(struct captures_trace) traces;
+};
 
-/* Begins to write what is ready; call it now and then. */
-void captures_step(struct captures *captures);
+/* ---- captures ---- */
 
-/* The session's traces will be gone: no more comes than there is. */
-void captures_session_ends(struct captures *captures, const struct session *session);
+/* The trigger that a capture is made for. */
+struct captures_reason {
+	const char *name;
+	const char *json;  /* the trigger's line of output, as a JSON object */
+	bool wants_report; /* also write a report of the capture */
+};
 
-/* One that was written, or failed (its path: NULL); to be freed.  NULL: none is done.  @wait: for
- * one that is being written. */
+/* Starts a capture of all traces of @session around the time @at; @reason NULL: the user asked.  If
+ * a waiting capture of the session covers @at, the reason is added to it.  Returns the number of
+ * the capture; 0: no more captures are allowed now. */
+uint64_t captures_begin(struct captures *captures, const struct captures_session *session,
+			uint64_t at, const struct captures_reason *reason);
+
+/* Queues the waiting captures of @session that are complete; @is_ending: all of them, since its
+ * traces will be freed.  Call it periodically for each session. */
+void captures_step(struct captures *captures, const struct captures_session *session,
+		   bool is_ending);
+
+/* A capture that was written or has failed (path NULL), which the caller frees; NULL: none.
+ * @wait: until one is done, if any is queued. */
 struct capture_order *captures_done(struct captures *captures, bool wait);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * player-session: see player-state.h.
+ * replay-session: see replay-state.h.
  */
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <netdb.h>
@@ -120,6 +121,7 @@ static int exchange(struct replay *replay, uint8_t *reply, size_t len)
 {
 	int r = replay_read_codes(replay, 0);
 
+	assert(r < 0 || replay->replies == 0);
 	if (r == 0) {
 		r = replay_send_message(replay);
 	}
@@ -138,10 +140,10 @@ static int exchange_code(struct replay *replay, const char *doing)
 	return r;
 }
 
-/* Replies that end in a path, which nobody needs. */
+/* Reads the path at the end of a reply, which is not used. */
 static int skip_path(struct replay *replay, uint32_t len)
 {
-	uint8_t path[4096];
+	uint8_t path[4096]; /* PATH_MAX of the relay */
 
 	if (len > sizeof(path)) {
 		return err_raise(&replay->err, -EPROTO, "the relay sends a path of %u bytes", len);
@@ -164,7 +166,7 @@ static int open_session(struct replay *replay)
 	int r;
 
 	(void)!getrandom(session.uuid, sizeof(session.uuid), 0);
-	session.uuid[0] |= 1; /* never all zero */
+	session.uuid[0] |= 1; /* all zeros would mean: unknown */
 	producer_version(&replay->message);
 	r = exchange(replay, reply, PRODUCER_REPLY_VERSION);
 	if (r < 0) {
@@ -237,7 +239,7 @@ int replay_open(struct replay *replay)
 	return r < 0 ? r : add_streams(replay);
 }
 
-/* The text with the offset of each clock block moved by @shift_ns. */
+/* A copy of the metadata text with the offset of each clock moved by @shift_ns. */
 static char *shift_clocks(const struct recorded *trace, int64_t shift_ns, size_t *ret_len)
 {
 	size_t len;
@@ -252,7 +254,7 @@ static char *shift_clocks(const struct recorded *trace, int64_t shift_ns, size_t
 		char *number = shifted + strlen("\n\toffset = "), *past;
 		int64_t offset = (int64_t)strtoull(number, &past, 10);
 
-		/* In cycles: LTTng's clocks are of 1 GHz. */
+		/* The offset is in cycles; LTTng's clocks run at 1 GHz. */
 		(void)fprintf(out, "%.*s%" PRId64, (int)(number - at), at, offset + shift_ns);
 		at = past;
 	}
@@ -266,7 +268,7 @@ static char *shift_clocks(const struct recorded *trace, int64_t shift_ns, size_t
 int replay_send_metadata(struct replay *replay)
 {
 	const struct metadata *types = replay->trace.plan->metadata;
-	struct message packets = { 0 };
+	struct producer_message packets = { 0 };
 	int64_t shift = replay->config->as_now ? (int64_t)(now_wall_ns() - replay->first_ns) : 0;
 	size_t len;
 	char *text = shift_clocks(&replay->trace, shift, &len);
@@ -275,15 +277,15 @@ int replay_send_metadata(struct replay *replay)
 	producer_wrap_metadata(&packets, text, len, types->uuid, types->order == ORDER_BE);
 	producer_send_metadata(&replay->message, replay->metadata_handle, packets.bytes.at,
 			       packets.bytes.count);
-	r = replay_send_message(replay); /* has no reply */
-	message_fini(&packets);
+	r = replay_send_message(replay); /* the relay sends no reply */
+	producer_message_fini(&packets);
 	free(text);
 	return r;
 }
 
 /* ---- closing ---- */
 
-/* Sends a question about data on its way; notes whether there is some. */
+/* Sends a question about data in flight; sets @is_pending if there is any. */
 static int ask_pending(struct replay *replay, bool *is_pending)
 {
 	uint8_t reply[PRODUCER_REPLY_CODE];
@@ -293,7 +295,7 @@ static int ask_pending(struct replay *replay, bool *is_pending)
 	return r;
 }
 
-/* One round: the relay wants to hear of every stream between begin and end. */
+/* One round of questions: between begin and end the relay expects one about each stream. */
 static int check_data(struct replay *replay, bool *is_pending)
 {
 	int r;
@@ -322,7 +324,7 @@ static int check_data(struct replay *replay, bool *is_pending)
 	return r;
 }
 
-/* Data travels on a connection without replies: ask until the relay has all of it. */
+/* The data connection has no replies: asks until the relay has all data. */
 static int wait_data(struct replay *replay)
 {
 	uint64_t until = now_monotonic_ns() + DATA_WAIT_S * NS_PER_S;
@@ -345,7 +347,7 @@ static int wait_data(struct replay *replay)
 	return r;
 }
 
-/* Without leaving the trace chunk first, relayd before 2.14 forgets unread packets. */
+/* Without this, relayd before 2.14 forgets packets that are not read yet. */
 static int leave_chunk(struct replay *replay)
 {
 	struct producer_position *positions =
@@ -363,6 +365,7 @@ static int leave_chunk(struct replay *replay)
 			positions[count++].seq_num = stream->last_seq_num + 1;
 		}
 	}
+	assert(count <= replay->streams.count + 1);
 	producer_rotate(&replay->message, positions, count);
 	free(positions);
 	r = exchange_code(replay, "to end the trace chunk");

@@ -1,8 +1,9 @@
 /*
- * player: see player.h.
+ * replay: see replay.h.
  */
 #include "live/replay/replay-state.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -13,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "base/now.h"
 #include "base/units.h"
 #include "ctf/clock.h"
@@ -20,7 +22,7 @@
 
 #define CONTROL_PORT   5342
 #define VIEWER_WAIT_US 150000 /* viewers poll at least every 50 ms */
-#define REPLIES_AHEAD  64     /* index replies not waited for */
+#define REPLIES_AHEAD  64     /* reply codes that may be outstanding */
 
 /* ---- waiting for a viewer ---- */
 
@@ -74,7 +76,7 @@ static int wait_viewer(struct replay *replay)
 		viewer_list_sessions(&viewer);
 		r = viewer_exchange(replay, fd, &viewer, VIEWER_LIST_SESSIONS, &reply);
 		if (r == 0 && is_watched(replay, &reply)) {
-			/* It may have attached before the streams were there: let it find them. */
+			/* It may have attached before the streams existed: lets it find them. */
 			(void)usleep(VIEWER_WAIT_US);
 			break;
 		}
@@ -87,7 +89,7 @@ static int wait_viewer(struct replay *replay)
 	return r;
 }
 
-/* ---- playing ---- */
+/* ---- packets ---- */
 
 static uint64_t file_ns(const struct recorded_file *file, uint64_t cycles)
 {
@@ -111,7 +113,7 @@ static uint64_t first_begin(const struct recorded *trace)
 	return first == UINT64_MAX ? 0 : first;
 }
 
-/* The file whose next packet is complete first; SIZE_MAX at the end. */
+/* The file whose next packet ends first; SIZE_MAX: no file has one. */
 static size_t next_file(const struct replay *replay)
 {
 	size_t found = SIZE_MAX;
@@ -128,7 +130,7 @@ static size_t next_file(const struct replay *replay)
 	return found;
 }
 
-/* Where the trace's own time is now. */
+/* The present in the trace's time. */
 static uint64_t trace_now(const struct replay *replay)
 {
 	double elapsed = (double)(now_monotonic_ns() - replay->start) * replay->config->speed;
@@ -143,7 +145,8 @@ static int beacon(struct replay *replay, size_t i, uint64_t now_ns)
 	struct clock clock;
 	uint64_t cycles;
 
-	/* Before its first packet the relay drops beacons; after the last there is no class. */
+	/* The relay drops beacons before the first packet; after the last one the class is unknown.
+	 */
 	if (stream->sent == 0 || !file->info.stream) {
 		return 0;
 	}
@@ -177,7 +180,7 @@ static int beacons(struct replay *replay)
 	return r < 0 ? r : replay_read_codes(replay, REPLIES_AHEAD);
 }
 
-/* Waits until the trace's time is @ns, with beacons meanwhile. */
+/* Waits until the trace's time is @ns, and sends beacons meanwhile. */
 static int wait_until(struct replay *replay, uint64_t ns)
 {
 	while (replay->config->speed > 0 && !*replay->config->stop) {
@@ -198,7 +201,7 @@ static int wait_until(struct replay *replay, uint64_t ns)
 	return 0;
 }
 
-/* What cannot be read is not played, and said. */
+/* Reports a part of the file that cannot be read and is left out. */
 static void say_fault(const struct replay *replay, struct recorded_file *file)
 {
 	char *fault = recorded_take_fault(file);
@@ -243,6 +246,8 @@ static int send_packet(struct replay *replay, size_t i)
 	};
 	int r = read_packet(replay, file, bytes);
 
+	assert(file->has_info);
+	assert(bytes <= PACKET_BYTES_MAX);
 	producer_data_header(header, stream->handle, stream->sent, (uint32_t)bytes);
 	r = r < 0 ? r : replay_send(replay, replay->data, header, sizeof(header));
 	r = r < 0 ? r : replay_send(replay, replay->data, replay->buffer, bytes);
@@ -302,7 +307,7 @@ static const char *env_text(const struct metadata *types, const char *name)
 	return entry && entry->text && entry->text[0] ? entry->text : NULL;
 }
 
-/* A name the relay accepts: not empty, no slash, no dot in front. */
+/* Makes a name that the relay accepts: not empty, no slash, no leading dot. */
 static char *relay_name(const char *wanted, const char *otherwise)
 {
 	char *name = mem_strdup(wanted ? wanted : otherwise);
@@ -325,7 +330,7 @@ static void choose_names(struct replay *replay)
 	replay->session =
 		relay_name(replay->config->session ? replay->config->session : session, "replay");
 	replay->host = relay_name(replay->config->host ? replay->config->host : host, "localhost");
-	/* Traces of one session must differ in their path. */
+	/* Traces of one session need different paths. */
 	replay->path = replay->number == 0
 			       ? mem_printf("%s", domain ? domain : "ust")
 			       : mem_printf("%s-%u", domain ? domain : "ust", replay->number);
@@ -398,7 +403,7 @@ static void *replay_thread(void *arg)
 			say_done(replay, now_monotonic_ns() - begin);
 		}
 	}
-	message_fini(&replay->message);
+	producer_message_fini(&replay->message);
 	vec_fini(&replay->streams);
 	free(replay->buffer);
 	return (void *)r;

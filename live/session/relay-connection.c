@@ -1,5 +1,5 @@
 /*
- * link: see link.h.
+ * relay-connection: see relay-connection.h.
  */
 #include "live/session/relay-connection.h"
 
@@ -17,7 +17,7 @@
 
 #include "base/limits.h"
 #include "base/probe.h"
-#include "live/resolve.h"
+#include "live/session/resolve.h"
 
 struct relay_connection {
 	const struct relay_connection_events *events;
@@ -29,12 +29,12 @@ struct relay_connection {
 	int fd;
 	bool is_connected;
 	struct event *reading, *writing, *timer; /* the first two only with a socket */
-	uint8_t ahead[4096]; /* received, not yet used: several small replies at once */
+	uint8_t ahead[4096]; /* received but not yet used: several small replies together */
 	size_t ahead_used, ahead_count;
-	bool is_drained; /* the socket, as far as the last event told */
+	bool is_drained; /* the last receive has emptied the socket */
 	size_t sent;     /* bytes of viewer.out already written */
 	struct err err;
-	bool *is_freed; /* set when freed inside a callback */
+	bool *is_freed; /* set if the connection is freed inside a callback */
 };
 
 static void close_socket(struct relay_connection *connection)
@@ -60,7 +60,7 @@ static void fail_errno(struct relay_connection *connection, const char *doing, i
 	fail(connection);
 }
 
-/* The relay owes a reply: how long it may stay silent. */
+/* Limits the silence of a relay that owes a reply. */
 static void watch_silence(struct relay_connection *connection)
 {
 	struct timeval limit = { .tv_sec = RELAY_SILENCE_S };
@@ -84,11 +84,14 @@ static void on_silence(evutil_socket_t fd, short what, void *arg)
 	fail(connection);
 }
 
-/* Like recv(): small replies come several at once, packets go where they belong. */
+/* Like recv(), but reads ahead if @len is small. */
 static ssize_t get_bytes(struct relay_connection *connection, uint8_t *into, size_t len)
 {
 	int one = 1;
 
+	assert(len > 0);
+	assert(connection->ahead_used <= connection->ahead_count);
+	assert(connection->ahead_count <= sizeof(connection->ahead));
 	if (connection->ahead_used == connection->ahead_count) {
 		bool is_small = len < sizeof(connection->ahead);
 		ssize_t got;
@@ -116,7 +119,7 @@ static ssize_t get_bytes(struct relay_connection *connection, uint8_t *into, siz
 	return (ssize_t)len;
 }
 
-/* One receive; false when there is nothing more now or the link is gone. */
+/* One receive; false when nothing more is available or the connection is closed. */
 static bool receive(struct relay_connection *connection)
 {
 	struct viewer_reply reply;
@@ -169,8 +172,8 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 		}
 	}
 	if (connection->ahead_used < connection->ahead_count) {
-		event_active(connection->reading, EV_READ,
-			     0); /* the socket does not tell of these */
+		/* The socket does not become readable for bytes that are already here. */
+		event_active(connection->reading, EV_READ, 0);
 	}
 }
 
@@ -213,10 +216,11 @@ void relay_connection_send(struct relay_connection *connection)
 			if (errno == EAGAIN) {
 				(void)event_add(connection->writing, NULL);
 			}
-			break; /* any other error shows when receiving */
+			break; /* receiving reports any other error */
 		}
 		connection->sent += (size_t)put;
 	}
+	assert(connection->sent <= connection->viewer.out.count);
 	if (connection->sent == connection->viewer.out.count) {
 		connection->sent = 0;
 		connection->viewer.out.count = 0;
@@ -226,7 +230,7 @@ void relay_connection_send(struct relay_connection *connection)
 	}
 }
 
-/* Connects to the next address of the host; when all have refused, the link has failed. */
+/* Connects to the next address of the host.  Fails when there is none left. */
 static void try_address(struct relay_connection *connection)
 {
 	int one = 1;
@@ -261,6 +265,8 @@ static void on_resolved(void *user, int code, struct addrinfo *found)
 {
 	struct relay_connection *connection = user;
 
+	assert(connection->fd < 0);
+	assert(!connection->addresses);
 	connection->resolving = NULL;
 	if (code != 0) {
 		(void)err_raise(&connection->err, -ENOENT, "%s", gai_strerror(code));

@@ -1,8 +1,23 @@
 /*
- * link: one TCP connection to a relay's live port, and the viewer that speaks on it.
+ * relay-connection: one TCP connection to a relay's live port, with the viewer that speaks on it.
  *
- * TCP_QUICKACK is set before every receive: the relay answers with two writes and has
- * Nagle's algorithm on, so that a delayed acknowledgement costs 40 ms a reply.
+ *     RESOLVING ──► CONNECTING ──► CONNECTED ──► closed: on_closed, once
+ *         │           │  ▲              on_connected, then on_reply for each reply
+ *         │           └──┘ next address
+ *         └───────────┴──► closed
+ *
+ * Owns the socket, its events and the viewer.  The owner makes requests on the viewer and calls
+ * relay_connection_send().
+ *
+ * Promises: callbacks come from the event loop only, never from within a call by the owner.  After
+ * on_closed no other callback comes.  The connection may be freed in each callback.  A connection
+ * attempt ends after RELAY_CONNECT_S.  A relay that owes a reply may be silent for RELAY_SILENCE_S.
+ *
+ * Receiving: small replies are read in blocks of 4 KiB, since several may arrive together.  Packets
+ * are read directly to their destination.
+ *
+ * TCP_QUICKACK is set before every receive: the relay answers with two writes and has Nagle's
+ * algorithm on, so that a delayed acknowledgement would cost 40 ms per reply.
  */
 #ifndef SILLAGE_LIVE_SESSION_RELAY_CONNECTION_H
 #define SILLAGE_LIVE_SESSION_RELAY_CONNECTION_H
@@ -20,27 +35,27 @@ struct relay_connection_events {
 	void (*on_connected)(void *user);
 	/* Negative: drop the connection, with @err as the reason. */
 	int (*on_reply)(void *user, const struct viewer_reply *reply, struct err *err);
-	/* The connection is gone (also: never came).  The link may be freed here. */
+	/* The connection was lost or could not be made. */
 	void (*on_closed)(void *user, const struct err *err);
 };
 
-/* Where to connect; resolved anew at each attempt. */
+/* Where to connect; resolved again for each connection. */
 struct relay_address {
 	const char *host;
 	uint16_t port;
 	int family;
 };
 
-/* Starts to connect; the outcome is an event, never an immediate call. */
+/* Starts to connect; the result is reported through @events. */
 struct relay_connection *relay_connection_new(struct event_base *base,
 					      const struct relay_address *address,
 					      const struct relay_connection_events *events,
 					      void *user);
-void relay_connection_free(struct relay_connection *connection);
+void relay_connection_free(struct relay_connection *connection); /* NULL is fine */
 
 struct viewer *relay_connection_viewer(struct relay_connection *connection);
 
-/* Sends what the viewer has in its out buffer. */
+/* Sends the requests in the viewer's out buffer. */
 void relay_connection_send(struct relay_connection *connection);
 
 #endif

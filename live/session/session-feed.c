@@ -1,9 +1,10 @@
 /*
- * session-feed: what the relay sends of a session goes to the engine.
+ * session-feed: passes metadata, packets and beacons from the relay to the engine.
  *
- * Packets may come before the metadata that tells how to read them, and a stream may end before
- * that: until there is a plan they wait.
+ * Packets may arrive before the metadata that describes them, and a stream may even end before
+ * that.  Until the trace has a plan they wait, in their order.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -18,11 +19,11 @@
 #include "live/session/session-state.h"
 #include "relay/client.h"
 
-#define FILLING_NS (UINT64_C(1000000000) / 20)
+#define FILLING_NS (UINT64_C(1000000000) / 20) /* a chunk is handed on after this */
 
 /* ---- packets ---- */
 
-/* Over a slow connection a chunk takes long to fill: windows do not wait for that. */
+/* Over a slow connection a chunk fills slowly; windows must not wait for that. */
 static void flush_old(struct live_stream *stream)
 {
 	uint64_t now = now_monotonic_ns();
@@ -41,6 +42,8 @@ static void push_packet(struct live_stream *stream, uint8_t *bytes, uint64_t len
 	struct packet_info info;
 	struct err err;
 
+	assert(trace->has_plan);
+	assert(stream->stream);
 	if (packet_info_read(trace->session->decoder, trace_plan(trace->trace), bytes, len,
 			     PACKET_BYTES_MAX, &info, &err) < 0) {
 		free(bytes);
@@ -98,11 +101,12 @@ void session_on_packet_lost(void *user, void *arg, const char *why)
 
 /* ---- metadata ---- */
 
-/* Now that there is a plan: what came before it, and then the ends of streams. */
+/* Once there is a plan: pushes the packets that waited, then ends the streams that have ended. */
 static void push_waiting(struct live_trace *trace)
 {
 	struct session *session = trace->session;
 
+	assert(trace->has_plan);
 	for (size_t i = 0; i < trace->waiting.count; i++) {
 		const struct waiting *waiting = &trace->waiting.at[i];
 
@@ -203,8 +207,8 @@ void session_on_stream_end(void *user, void *arg)
 }
 
 /*
- * Back-pressure: without room only the stream that holds all others back may go on, and
- * only when no worker is about to make room.
+ * Back-pressure: without room in the engine only the stream that holds back all others may go on,
+ * and only when no worker is about to make room.
  */
 bool session_may_fetch(void *user, void *arg)
 {

@@ -1,6 +1,6 @@
 /*
- * session-state: what the parts of a session share: session.c (the connection), session-feed.c
- * (what comes over it) and session-trace.c (traces).
+ * session-state: shared by the parts of a session: session.c (connection and states),
+ * session-feed.c (from the relay to the engine) and session-trace.c (traces).
  */
 #ifndef SILLAGE_LIVE_SESSION_SESSION_STATE_H
 #define SILLAGE_LIVE_SESSION_SESSION_STATE_H
@@ -11,10 +11,10 @@ struct client;
 struct decoder;
 struct stream;
 
-/* A packet that came before metadata made a plan. */
+/* A packet that arrived before its trace had a plan. */
 struct waiting {
 	struct live_stream *stream;
-	const char *lost; /* why it did not come; NULL: it did */
+	const char *lost; /* why it is missing; NULL: it is there */
 	uint8_t *bytes;
 	uint64_t len;
 };
@@ -23,10 +23,10 @@ struct live_stream {
 	struct live_trace *trace;
 	char *name;
 	struct stream *stream; /* NULL until its trace is known */
-	uint64_t heard;        /* monotonic: when it last told anything new */
-	uint64_t idle;         /* monotonic: when the relay last had no more of it */
-	uint64_t filling;      /* monotonic: since when its chunk waits for more, 0: it does not */
-	uint64_t beacon;
+	uint64_t heard;        /* monotonic ns: when a packet or newer beacon last came */
+	uint64_t idle;         /* monotonic ns: when the relay last had no more data of it */
+	uint64_t filling;      /* monotonic ns: since when its chunk fills; 0: it is empty */
+	uint64_t beacon;       /* cycles: the last one */
 	bool is_ended;
 };
 
@@ -39,19 +39,20 @@ struct session {
 	struct client *client;
 	struct event *timer;
 	struct decoder *decoder;
-	uint64_t retry_at, retry_ns; /* SESSION_WATCHED, SESSION_AWAY: when to try again */
-	uint64_t attached_at;
-	bool said_watched;
+	uint64_t retry_at;    /* monotonic ns: SESSION_WATCHED, SESSION_AWAY: when to try again */
+	uint64_t retry_ns;    /* the pause before that, which doubles */
+	uint64_t attached_at; /* monotonic ns */
+	bool said_watched;    /* another viewer has it: was reported */
 	bool is_listed;
-	bool is_finishing;    /* the link is to be dropped after this callback */
-	bool is_behind_limit; /* too far behind: to be skipped from the loop */
-	bool skips;           /* the next connection begins with now */
+	bool is_finishing;    /* the connection will be dropped after this callback */
+	bool is_behind_limit; /* too far behind: the next tick reconnects */
+	bool skips;           /* the next connection starts at the present, not where this ended */
 	VEC(struct live_trace *) traces;
 	VEC(struct live_stream *) streams;
-	struct run_summary account; /* of traces already finished */
+	struct run_summary account; /* figures of finished traces */
 };
 
-/* A line about the session. */
+/* Reports a line about the session. */
 void session_say(const struct session *session, int verbosity, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -68,19 +69,19 @@ bool session_may_fetch(void *user, void *arg);
 
 /* ---- session-trace.c ---- */
 
-/* The trace that the relay calls so, made when new. */
+/* The trace with this id on the current connection; created if it is new. */
 struct live_trace *session_find_trace(struct session *session, uint64_t relay_id, const char *path);
 void session_trace_free(struct live_trace *trace);
-/* Packets that came before their metadata go. */
+/* Drops the packets that wait for metadata. */
 void session_trace_drop_waiting(struct live_trace *trace);
 void session_trace_account(const struct live_trace *trace, struct run_summary *summary);
-/* Its last window and total; or (@is_over is false) its state is left, if states are kept. */
+/* See session_finish(). */
 void session_trace_finish(struct live_trace *trace, const char *reason, bool is_over);
-/* Decides which engine trace the metadata is for, once it tells. */
+/* Finds or creates the engine's trace, if the metadata so far contains the UUID. */
 void session_trace_bind(struct live_trace *trace);
-/* It cannot be analysed. */
+/* Reports that it cannot be analysed; its packets are dropped from now on. */
 void session_trace_fail(struct live_trace *trace, const struct err *err);
-/* There is new metadata: it may be whole enough to be shown. */
+/* Call it after new metadata: reports the trace as attached once there is a plan. */
 void session_trace_note_plan(struct live_trace *trace);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * session-trace: the traces of a session: which they are, where they begin and how they end.
+ * session-trace: the traces of a session: recognising them, starting and ending them.
  */
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,8 +86,8 @@ void session_trace_account(const struct live_trace *trace, struct run_summary *s
 	}
 }
 
-/* Another run goes on with it; false: it is over, or nothing to go on with. */
-static bool leave_state(struct live_trace *trace, bool is_over)
+/* Saves a checkpoint for another run; false: the session is over, or nothing can be saved. */
+static bool save_checkpoint(struct live_trace *trace, bool is_over)
 {
 	const struct partial_file_trace identity = { .host = trace->identity.host,
 						     .session = trace->identity.session,
@@ -119,7 +120,7 @@ void session_trace_finish(struct live_trace *trace, const char *reason, bool is_
 			    trace->identity.path ? trace->identity.path : "a trace");
 	}
 	if (trace->trace) {
-		if (!session->owner.checkpoint_file || !leave_state(trace, is_over)) {
+		if (!session->owner.checkpoint_file || !save_checkpoint(trace, is_over)) {
 			trace_finish(trace->trace, now_wall_ns());
 		}
 		session_trace_account(trace, &session->account);
@@ -154,26 +155,29 @@ static bool any_away(const struct session *session)
 	return false;
 }
 
-/* The UUID in the metadata gathered so far, if it is complete enough to tell; all zeroes: none. */
-static bool probe_uuid(const struct live_trace *trace, uint8_t uuid[16])
+/* Reads the UUID from the metadata so far; all zeros: the trace has none.  False: more metadata is
+ * needed. */
+static bool read_uuid(const struct live_trace *trace, uint8_t uuid[16])
 {
-	struct metadata_stream *probe = metadata_stream_new();
+	struct metadata_stream *stream = metadata_stream_new();
 	const struct metadata *types;
 	struct err err;
-	bool has = false;
+	bool is_known = false;
 
-	if (metadata_stream_feed(probe, trace->metadata.at, trace->metadata.count, &err) == 0) {
-		types = metadata_stream_types(probe);
-		has = types->has_uuid || types->has_trace;
+	if (metadata_stream_feed(stream, trace->metadata.at, trace->metadata.count, &err) == 0) {
+		types = metadata_stream_types(stream);
+		is_known = types->has_uuid || types->has_trace;
 		memcpy(uuid, types->uuid, 16);
 	}
-	metadata_stream_free(probe);
-	return has;
+	metadata_stream_free(stream);
+	return is_known;
 }
 
-/* Goes on with the engine trace of a lost connection. */
+/* Continues the engine's trace of a lost connection. */
 static void resume_trace(struct live_trace *trace, struct live_trace *away)
 {
+	assert(away->is_away);
+	assert(!trace->is_away);
 	trace->trace = away->trace;
 	trace->has_attached = away->has_attached;
 	trace_set_user(trace->trace, trace);
@@ -188,7 +192,7 @@ static void resume_trace(struct live_trace *trace, struct live_trace *away)
 		history_metadata_restart(trace->history);
 	}
 	session_say(trace->session, 0,
-		    "attached again; what is missing of what was traced meanwhile is a gap");
+		    "attached again; anything missing of what was traced meanwhile is a gap");
 }
 
 static void open_streams(struct live_trace *trace)
@@ -215,10 +219,10 @@ static void new_trace(struct live_trace *trace, const uint8_t uuid[16])
 		return;
 	}
 	r = checkpoint_file_restore(session->owner.checkpoint_file, uuid, trace->trace, &err);
-	if (r < 0) { /* what was read so far of it is of no use */
+	if (r < 0) { /* a partly restored trace is of no use */
 		trace_free(trace->trace);
 		trace->trace = trace_new(session->owner.engine, trace);
-		session_say(session, 0, "%s; it begins anew", err.text);
+		session_say(session, 0, "%s; the trace starts without it", err.text);
 	} else if (r > 0) {
 		session_trace_account(trace, &trace->before);
 		session_say(session, 0, "goes on from %s",
@@ -226,15 +230,15 @@ static void new_trace(struct live_trace *trace, const uint8_t uuid[16])
 	}
 }
 
-/* Decides which engine trace the metadata is for. */
 void session_trace_bind(struct live_trace *trace)
 {
 	struct session *session = trace->session;
 	struct live_trace *away = NULL;
 	uint8_t uuid[16] = { 0 };
 
+	assert(!trace->trace);
 	if (any_away(session) || session->owner.checkpoint_file) {
-		if (!probe_uuid(trace, uuid)) {
+		if (!read_uuid(trace, uuid)) {
 			return;
 		}
 		away = find_away(session, uuid);
@@ -247,6 +251,7 @@ void session_trace_bind(struct live_trace *trace)
 			trace->history = history_trace_new(session->owner.history);
 		}
 	}
+	assert(trace->trace);
 	open_streams(trace);
 }
 

@@ -17,17 +17,19 @@
 #include "relay/client.h"
 
 #define NS_PER_S  UINT64_C(1000000000)
-#define STEADY_NS (5 * NS_PER_S) /* a connection that held so long was a good one */
+#define STEADY_NS (5 * NS_PER_S) /* after this a connection counts as stable */
 
 static void set_state(struct session *session, enum session_state state)
 {
+	assert(session->state != SESSION_ENDED);
+	assert(state != SESSION_CONNECTING); /* only session_connect() sets that */
 	session->state = state;
 	session->owner.on_change(session->owner.user, session);
 }
 
 /* ---- the connection ---- */
 
-/* A stream that says nothing does not hold the windows for ever. */
+/* Windows do not wait for streams that are silent for longer than the grace period. */
 static void exclude_silent(struct session *session)
 {
 	uint64_t now = now_monotonic_ns();
@@ -67,8 +69,7 @@ static void on_end(void *user, enum client_end why)
 	session->is_finishing = true;
 	end(session, why == CLIENT_FINISHED
 			     ? "the session ended"
-			     : "the session is gone from the relay; what was not read "
-			       "is lost");
+			     : "the session is gone from the relay; unread data is lost");
 }
 
 static void back_off(struct session *session)
@@ -96,9 +97,8 @@ static void on_refused(void *user, uint32_t status)
 	case ATTACH_ALREADY:
 		if (!session->said_watched) {
 			session->said_watched = true;
-			session_say(
-				session, 0,
-				"another viewer watches this session; waiting until it is free");
+			session_say(session, 0,
+				    "another viewer has this session; waiting until it is free");
 		}
 		back_off(session);
 		set_state(session, SESSION_WATCHED);
@@ -131,12 +131,14 @@ static const struct client_events client_events = {
 	.may_fetch = session_may_fetch,
 };
 
-/* Sends what has become due and sets the timer for what will. */
+/* Makes the requests that are due and sets the timer for the next ones. */
 static void go_on(struct session *session)
 {
 	uint64_t now = now_monotonic_ns(), due, left;
 	struct timeval wait;
 
+	assert(session->connection);
+	assert(session->client);
 	client_tick(session->client, now);
 	if (session->is_finishing) {
 		return;
@@ -177,7 +179,7 @@ static int on_reply(void *user, const struct viewer_reply *reply, struct err *er
 	return 0;
 }
 
-/* What was followed stays, for when it is attached to again. */
+/* Drops the connection and its streams.  The traces stay until the session is attached again. */
 static void go_away(struct session *session)
 {
 	for (size_t i = 0; i < session->streams.count; i++) {
@@ -202,8 +204,7 @@ static void on_closed(void *user, const struct err *err)
 {
 	struct session *session = user;
 
-	/* One message for a change of state: not for each try of a connection that does not hold.
-	 */
+	/* One message per change of state, not per failed attempt. */
 	if (session->state == SESSION_RUNNING &&
 	    now_monotonic_ns() - session->attached_at > STEADY_NS) {
 		session->retry_ns = 0;
@@ -228,7 +229,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 	session_tick(session);
 }
 
-/* Whether the relay had something for some stream all the time, for half a second or more. */
+/* Whether the relay had more data of some stream at all times of the last half second. */
 static bool is_behind(const struct session *session)
 {
 	uint64_t now = now_monotonic_ns();
@@ -247,17 +248,17 @@ void session_lags(struct session *session, uint64_t lag_ns)
 {
 	uint64_t limit = session->owner.lag_limit_ns;
 
-	/* Also after a skip it takes a while until windows show it. */
+	/* The first second is left out: after a skip, windows show the lag for some time. */
 	if (limit > 0 && lag_ns > limit && !session->is_behind_limit && is_behind(session) &&
 	    session->state == SESSION_RUNNING &&
 	    now_monotonic_ns() - session->attached_at > NS_PER_S) {
 		struct timeval now = { 0 };
 
 		session_say(session, 0,
-			    "%.1f s behind: what the relay has is skipped, it goes on with now",
+			    "%.1f s behind: skipping to the present; unread data is lost",
 			    (double)lag_ns / 1e9);
 		session->is_behind_limit = true;
-		(void)event_add(session->timer, &now); /* not from inside a report */
+		(void)event_add(session->timer, &now); /* not from within a report */
 	}
 }
 
@@ -295,7 +296,7 @@ struct session *session_new(const struct session_owner *owner, const struct view
 	return session;
 }
 
-/* When the wall clock had a whole second, by the monotonic one. */
+/* The monotonic time at which the wall clock shows its next whole second. */
 static uint64_t phase_of_wall(void)
 {
 	return now_monotonic_ns() + NS_PER_S - now_wall_ns() % NS_PER_S;
@@ -316,6 +317,8 @@ void session_connect(struct session *session, const struct viewer_session *liste
 	};
 
 	assert(!session->connection);
+	assert(!session->client);
+	assert(session->state != SESSION_ENDED);
 	session->skips = false;
 	session->listed = *listed;
 	session->state = SESSION_CONNECTING;
@@ -392,7 +395,7 @@ uint64_t session_now(const struct session *session)
 		const struct live_trace *trace = session->traces.at[i];
 		uint64_t until = trace->trace ? trace_watermark(trace->trace) : 0;
 
-		/* All streams are silent: the windows have gone on by the wall clock. */
+		/* All streams are silent: windows are closed by the wall clock. */
 		until = until == UINT64_MAX ? trace_closed_until(trace->trace) : until;
 		now = until > now ? until : now;
 	}

@@ -1,9 +1,27 @@
 /*
- * session: one relay session being followed: its connection, its traces, its streams.
+ * session: one relay session that is followed: its connection, its traces, its streams.
  *
- * Between the client (relay/client.h), which knows the protocol, and the engine, which
- * knows traces.  A session whose connection is lost stays, with its traces, until it is
- * attached to again; traces are recognised by their UUID, streams by their packets.
+ * It connects the client (relay/client.h), which knows the protocol, with the engine, which knows
+ * traces.
+ *
+ *     CONNECTING ── attached ──► RUNNING ── all is read, or it is gone ──► ENDED
+ *       ▲ ▲  │ │                   │
+ *       │ │  │ └── lost ──► AWAY ◄─┘ connection lost, or too far behind
+ *       │ │  │               │
+ *       │ └──│── retry ──────┘
+ *       │    └── another viewer has it ──► WATCHED
+ *       └── retry ────────────────────────────┘      (refused for other reasons: ENDED)
+ *
+ * Promises:
+ *   - A session whose connection is lost keeps its traces.  When it is attached again, traces are
+ *     recognised by their UUID and streams by their packets.
+ *   - Packets that arrive before their metadata wait for it, in their order.
+ *   - No packet is fetched while the engine has no room, except for the stream that holds back all
+ *     others.
+ *   - A stream that is silent for the grace period does not hold back windows.
+ *
+ * The owner decides when to connect again (session_retry_at()), and frees the session.  It is told
+ * through struct session_owner; all calls come from the event loop.
  */
 #ifndef SILLAGE_LIVE_SESSION_SESSION_H
 #define SILLAGE_LIVE_SESSION_SESSION_H
@@ -32,38 +50,40 @@ enum session_state {
 	SESSION_ENDED,
 };
 
-/* What a session needs of its owner. */
+/* What a session gets from its owner. */
 struct session_owner {
 	void *user;
 	struct event_base *base;
 	struct engine *engine;
 	bool from_beginning;
-	struct checkpoint_file *checkpoint_file; /* to go on from, and to leave; NULL: none */
+	struct checkpoint_file *checkpoint_file; /* to resume from and to save; NULL: none */
 	uint64_t grace_ns;
 	uint64_t lag_limit_ns; /* 0: never skip */
 	void (*on_attach)(void *user, const struct trace_identity *trace, bool is_attach,
 			  const char *reason);
 	void (*say)(void *user, int verbosity, const char *text);
 	void (*on_change)(void *user, struct session *session); /* the state changed */
-	void (*on_progress)(void *user); /* the engine may have something to do */
-	struct history *history;         /* of all sessions; NULL: none is kept */
-	/* The traces have had their last windows and will be freed. */
+	void (*on_progress)(void *user);                        /* the engine may have work */
+	struct history *history;                                /* of all sessions; NULL: none */
+	/* The traces have reported their last windows and will be freed. */
 	void (*on_finished)(void *user, struct session *session);
 };
 
-/* What reports and warnings of a trace carry (trace_new()'s user pointer). */
+/* A trace of the session; the user pointer of its reports and warnings (trace_new()). */
 struct live_trace {
 	struct session *session;
 	struct trace_identity identity;
-	struct trace *trace; /* NULL until its UUID is known */
-	uint64_t relay_id;   /* ctf_trace_id, of this connection */
-	bool is_away;        /* belongs to a lost connection */
-	bool has_plan, has_failed, has_attached;
-	VEC(uint8_t) metadata;         /* gathered before the trace is known */
+	struct trace *trace;           /* NULL until its UUID is known */
+	uint64_t relay_id;             /* ctf_trace_id, valid for this connection */
+	bool is_away;                  /* belongs to a lost connection */
+	bool has_plan;                 /* packets can be decoded */
+	bool has_failed;               /* it cannot be analysed; its packets are dropped */
+	bool has_attached;             /* on_attach was called */
+	VEC(uint8_t) metadata;         /* received before the UUID is known */
 	VEC(struct waiting) waiting;   /* packets that came before their metadata */
-	struct history_trace *history; /* NULL: none is kept */
-	struct rollup *rollup;         /* NULL: windows are shown as they come */
-	struct run_summary before;     /* what another run had of it */
+	struct history_trace *history; /* NULL: none */
+	struct rollup *rollup;         /* the owner's; NULL: windows are shown as they come */
+	struct run_summary before;     /* figures of the run that is resumed */
 };
 
 struct session *session_new(const struct session_owner *owner, const struct viewer_session *listed,
@@ -71,26 +91,27 @@ struct session *session_new(const struct session_owner *owner, const struct view
 void session_free(struct session *session);
 void *session_owner_user(const struct session *session);
 
-/* Connects (again); @listed as the relay lists it now. */
+/* Connects (again); @listed: the session as the relay lists it now. */
 void session_connect(struct session *session, const struct viewer_session *listed);
 enum session_state session_state(const struct session *session);
 const struct viewer_session *session_listed(const struct session *session);
-/* When a SESSION_WATCHED or SESSION_AWAY may be tried again. */
+/* Monotonic ns: when SESSION_WATCHED or SESSION_AWAY may be tried again. */
 uint64_t session_retry_at(const struct session *session);
 void session_set_listed(struct session *session, bool is_listed);
 
-/* Something changed that may let it go on: room in the engine, time. */
+/* Makes the requests that are due; call it also when the engine may have room again. */
 void session_tick(struct session *session);
 
-/* A window of one of its traces was @lag_ns late; may be called from inside a report. */
+/* A window of one of its traces was reported @lag_ns after its end.  May be called from a report.
+ */
 void session_lags(struct session *session, uint64_t lag_ns);
 
-/* Ends all traces: last windows and totals; or (@is_over is false: we stop, it goes on) leaves
- * their states, if those are kept. */
+/* Ends all traces with their last windows and totals.  @is_over false: this program stops but the
+ * session goes on, so that checkpoints are saved, if there is a file for them. */
 void session_finish(struct session *session, const char *reason, bool is_over);
-/* The time up to which its traces are known, 0: of none. */
+/* ns: the latest time up to which one of its traces is known; 0: none is. */
 uint64_t session_now(const struct session *session);
-/* Dies with the next change of the session. */
+/* Valid until the next change of the session. */
 struct live_trace *const *session_traces(const struct session *session, size_t *ret_count);
 void session_totals_so_far(struct session *session);
 void session_account(const struct session *session, struct run_summary *summary);

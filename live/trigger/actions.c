@@ -1,8 +1,9 @@
 /*
- * watch: see watch.h.
+ * actions: see actions.h.
  */
 #include "live/trigger/actions.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -22,21 +23,23 @@
 
 extern char **environ;
 
-struct watched {
+/* A trigger and what to do when it fires. */
+struct rule {
 	struct trigger *trigger;
 	bool prints, captures, reports;
 	VEC(char *) commands;
 };
 
-struct action {
-	pid_t pid;      /* of its own process group */
-	uint64_t until; /* s */
+/* A running command. */
+struct command {
+	pid_t pid;        /* leads a process group of its own */
+	uint64_t until_s; /* monotonic: when it is killed */
 };
 
 struct actions {
-	VEC(struct watched *) all;
-	VEC(struct action) running;
-	actions_capture_fn *capture; /* NULL: nobody captures */
+	VEC(struct rule *) rules;
+	VEC(struct command) running;
+	actions_capture_fn *capture; /* NULL: nothing is captured */
 	bool is_dry;
 	void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 };
@@ -54,30 +57,32 @@ static uint64_t now_s(void)
 	return now_monotonic_ns() / 1000000000;
 }
 
-/* Takes leave of commands that have ended, and of those that take too long. */
-static void reap(struct actions *actions, bool all)
+/* Forgets commands that have ended.  Kills those that run too long, or with @kills_all all. */
+static void reap(struct actions *actions, bool kills_all)
 {
-	size_t retained = 0;
+	size_t left = 0;
 
 	for (size_t i = 0; i < actions->running.count; i++) {
-		struct action *action = &actions->running.at[i];
+		struct command *command = &actions->running.at[i];
 
-		if (waitpid(action->pid, NULL, WNOHANG) != 0) {
+		assert(command->pid > 0);
+		if (waitpid(command->pid, NULL, WNOHANG) != 0) {
 			continue;
 		}
-		if (all || now_s() >= action->until) {
-			(void)kill(-action->pid, SIGKILL);
-			(void)waitpid(action->pid, NULL, 0);
-			if (!all) {
+		if (kills_all || now_s() >= command->until_s) {
+			(void)kill(-command->pid, SIGKILL);
+			(void)waitpid(command->pid, NULL, 0);
+			if (!kills_all) {
 				actions->say(
 					"a trigger's command took more than %d s and was killed",
 					ACTION_SECONDS_MAX);
 			}
 			continue;
 		}
-		actions->running.at[retained++] = *action;
+		actions->running.at[left++] = *command;
 	}
-	actions->running.count = retained;
+	actions->running.count = left;
+	assert(!kills_all || left == 0);
 }
 
 void actions_poll(struct actions *actions)
@@ -85,14 +90,14 @@ void actions_poll(struct actions *actions)
 	reap(actions, false);
 }
 
-/* At the end commands may still say what there was, for a while. */
+/* At the end commands get some more time to complete. */
 static void finish(struct actions *actions)
 {
 	const struct timespec moment = { .tv_nsec = 10000000 };
-	uint64_t until = now_s() + ACTION_SECONDS_LAST;
+	uint64_t until_s = now_s() + ACTION_SECONDS_LAST;
 
 	actions_poll(actions);
-	while (actions->running.count > 0 && now_s() < until) {
+	while (actions->running.count > 0 && now_s() < until_s) {
 		(void)nanosleep(&moment, NULL);
 		actions_poll(actions);
 	}
@@ -105,25 +110,25 @@ void actions_free(struct actions *actions)
 		return;
 	}
 	finish(actions);
-	for (size_t i = 0; i < actions->all.count; i++) {
-		struct watched *watched = actions->all.at[i];
+	for (size_t i = 0; i < actions->rules.count; i++) {
+		struct rule *rule = actions->rules.at[i];
 
-		trigger_free(watched->trigger);
-		for (size_t k = 0; k < watched->commands.count; k++) {
-			free(watched->commands.at[k]);
+		trigger_free(rule->trigger);
+		for (size_t k = 0; k < rule->commands.count; k++) {
+			free(rule->commands.at[k]);
 		}
-		vec_fini(&watched->commands);
-		free(watched);
+		vec_fini(&rule->commands);
+		free(rule);
 	}
-	vec_fini(&actions->all);
+	vec_fini(&actions->rules);
 	vec_fini(&actions->running);
 	free(actions);
 }
 
-/* ---- which ---- */
+/* ---- rules ---- */
 
-/* A command as any other: `lttng` may wait, and this needs no library of LTTng's. */
-static int add_snapshot(struct watched *watched, const char *session, struct err *err)
+/* Done by a command like any other: `lttng` may block, and no library of LTTng is needed. */
+static int add_snapshot(struct rule *rule, const char *session, struct err *err)
 {
 	const char *c = session;
 
@@ -136,23 +141,23 @@ static int add_snapshot(struct watched *watched, const char *session, struct err
 				 "action lttng-snapshot: \"%.60s\" is not the name of a session",
 				 session);
 	}
-	*vec_push(&watched->commands) =
+	*vec_push(&rule->commands) =
 		mem_printf("exec lttng --no-sessiond snapshot record --session %s", session);
 	return 0;
 }
 
-static int add_action(struct watched *watched, const char *action, struct err *err)
+static int add_action(struct rule *rule, const char *action, struct err *err)
 {
 	if (strcmp(action, "print") == 0) {
-		watched->prints = true;
+		rule->prints = true;
 	} else if (strcmp(action, "capture") == 0 || strcmp(action, "capture,report") == 0) {
-		watched->prints = true;
-		watched->captures = true;
-		watched->reports = strcmp(action, "capture") != 0;
+		rule->prints = true;
+		rule->captures = true;
+		rule->reports = strcmp(action, "capture") != 0;
 	} else if (strncmp(action, "lttng-snapshot ", 15) == 0) {
-		return add_snapshot(watched, action + 15 + strspn(action + 15, " "), err);
+		return add_snapshot(rule, action + 15 + strspn(action + 15, " "), err);
 	} else if (strncmp(action, "exec ", 5) == 0 && action[5 + strspn(action + 5, " ")]) {
-		*vec_push(&watched->commands) = mem_strdup(action + 5);
+		*vec_push(&rule->commands) = mem_strdup(action + 5);
 	} else {
 		return err_raise(err, -EINVAL,
 				 "action \"%.60s\": expected print, capture, capture,report, "
@@ -166,20 +171,20 @@ int actions_add(struct actions *actions, const char *name, const char *text, con
 		struct err *err)
 {
 	struct trigger *trigger = trigger_new(name, text, err);
-	struct watched *watched;
+	struct rule *rule;
 
 	if (!trigger) {
 		return -EINVAL;
 	}
-	watched = mem_alloc(sizeof(*watched));
-	watched->trigger = trigger;
-	*vec_push(&actions->all) = watched;
-	return action ? add_action(watched, action, err) : 0;
+	rule = mem_alloc(sizeof(*rule));
+	rule->trigger = trigger;
+	*vec_push(&actions->rules) = rule;
+	return action ? add_action(rule, action, err) : 0;
 }
 
 size_t actions_count(const struct actions *actions)
 {
-	return actions->all.count;
+	return actions->rules.count;
 }
 
 void actions_on_capture(struct actions *actions, actions_capture_fn *capture)
@@ -189,8 +194,8 @@ void actions_on_capture(struct actions *actions, actions_capture_fn *capture)
 
 bool actions_captures(const struct actions *actions)
 {
-	for (size_t i = 0; i < actions->all.count; i++) {
-		if (actions->all.at[i]->captures) {
+	for (size_t i = 0; i < actions->rules.count; i++) {
+		if (actions->rules.at[i]->captures) {
 			return true;
 		}
 	}
@@ -212,8 +217,8 @@ void actions_add_analyses(const struct actions *actions, const struct analysis *
 			used[k] |= analyses[k] == list[i];
 		}
 	}
-	for (size_t i = 0; i < actions->all.count; i++) {
-		trigger_uses(actions->all.at[i]->trigger, used);
+	for (size_t i = 0; i < actions->rules.count; i++) {
+		trigger_uses(actions->rules.at[i]->trigger, used);
 	}
 	for (size_t k = 0; analyses[k]; k++) {
 		if (used[k]) {
@@ -227,7 +232,7 @@ void actions_add_analyses(const struct actions *actions, const struct analysis *
 
 struct section {
 	char name[64];
-	struct watched *watched; /* NULL: its `when` has not come */
+	struct rule *rule; /* NULL: before its `when` */
 };
 
 static char *trim(char *text)
@@ -242,16 +247,16 @@ static char *trim(char *text)
 	return text;
 }
 
-/* What a section had to have. */
+/* Checks that the section has all that it needs. */
 static int end_section(const struct section *section, struct err *err)
 {
 	if (!section->name[0]) {
 		return 0;
 	}
-	if (!section->watched) {
+	if (!section->rule) {
 		return err_raise(err, -EINVAL, "[%s] has no `when`", section->name);
 	}
-	if (!section->watched->prints && section->watched->commands.count == 0) {
+	if (!section->rule->prints && section->rule->commands.count == 0) {
 		return err_raise(err, -EINVAL, "[%s] has no `do`", section->name);
 	}
 	return 0;
@@ -271,16 +276,16 @@ static int take_setting(struct actions *actions, struct section *section, char *
 	if (!section->name[0]) {
 		return err_raise(err, -EINVAL, "expected [NAME] before this");
 	}
-	if (strcmp(key, "when") == 0 && !section->watched) {
+	if (strcmp(key, "when") == 0 && !section->rule) {
 		int r = actions_add(actions, section->name, value, NULL, err);
 
-		section->watched = r == 0 ? actions->all.at[actions->all.count - 1] : NULL;
+		section->rule = r == 0 ? actions->rules.at[actions->rules.count - 1] : NULL;
 		return r;
 	}
-	if (strcmp(key, "do") == 0 && section->watched) {
-		return add_action(section->watched, value, err);
+	if (strcmp(key, "do") == 0 && section->rule) {
+		return add_action(section->rule, value, err);
 	}
-	return err_raise(err, -EINVAL, "\"%.20s\": expected `when`, once, and then `do`", key);
+	return err_raise(err, -EINVAL, "\"%.20s\": expected one `when`, and `do` after it", key);
 }
 
 static int take_line(struct actions *actions, struct section *section, char *line, struct err *err)
@@ -299,7 +304,7 @@ static int take_line(struct actions *actions, struct section *section, char *lin
 		return r;
 	}
 	if (line[len - 1] != ']' || len < 3 || len - 2 >= sizeof(section->name)) {
-		return err_raise(err, -EINVAL, "expected [NAME], of at most 63 letters");
+		return err_raise(err, -EINVAL, "expected [NAME], with at most 63 characters");
 	}
 	*section = (struct section){ 0 };
 	memcpy(section->name, line + 1, len - 2);
@@ -331,46 +336,48 @@ int actions_add_file(struct actions *actions, const char *path, struct err *err)
 	return 0;
 }
 
-/* ---- doing ---- */
+/* ---- commands ---- */
 
-static void add_fact(char *facts[], size_t *count, const char *name, const char *value)
+#define VARIABLES_MAX 8
+
+static void add_variable(char *variables[VARIABLES_MAX], size_t *count, const char *name,
+			 const char *value)
 {
-	facts[(*count)++] = mem_printf("SILLAGE_%s=%s", name, value ? value : "");
+	assert(*count < VARIABLES_MAX);
+	variables[(*count)++] = mem_printf("SILLAGE_%s=%s", name, value ? value : "");
 }
 
-#define FACTS_MAX 8
-
-/* Our environment, and the facts. */
+/* Our environment and the variables of the trigger, which the caller frees. */
 static char **environment(const struct trace_identity *trace, const struct trigger_event *event,
-			  char *facts[FACTS_MAX])
+			  char *variables[VARIABLES_MAX])
 {
 	size_t count = 0, at = 0;
 	char says[1024], number[24];
 	char **all;
 
 	trigger_say(event, says, sizeof(says));
-	add_fact(facts, &count, "TRIGGER", event->name);
-	add_fact(facts, &count, "SAYS", says);
-	add_fact(facts, &count, "HOST", trace->host);
-	add_fact(facts, &count, "SESSION", trace->session);
+	add_variable(variables, &count, "TRIGGER", event->name);
+	add_variable(variables, &count, "SAYS", says);
+	add_variable(variables, &count, "HOST", trace->host);
+	add_variable(variables, &count, "SESSION", trace->session);
 	(void)snprintf(number, sizeof(number), "%" PRIu64, event->begin);
-	add_fact(facts, &count, "BEGIN", number);
+	add_variable(variables, &count, "BEGIN", number);
 	(void)snprintf(number, sizeof(number), "%" PRIu64, event->end);
-	add_fact(facts, &count, "END", number);
+	add_variable(variables, &count, "END", number);
 	while (environ[at]) {
 		at++;
 	}
 	all = mem_alloc((at + count + 1) * sizeof(*all));
 	memcpy(all, environ, at * sizeof(*all));
-	memcpy(all + at, facts, count * sizeof(*all));
+	memcpy(all + at, variables, count * sizeof(*all));
 	return all;
 }
 
-/* Starts the command with @input at its standard input; an error number. */
-static int start(const char *command, char **env, int input, pid_t *ret_pid)
+/* Starts the command with @input as its standard input; returns 0 or an errno. */
+static int start(const char *text, char **env, int input, pid_t *ret_pid)
 {
 	char shell[] = "/bin/sh", option[] = "-c";
-	char *argv[] = { shell, option, (char *)command, NULL };
+	char *argv[] = { shell, option, (char *)text, NULL };
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attributes;
 	sigset_t none, all;
@@ -394,7 +401,7 @@ static int start(const char *command, char **env, int input, pid_t *ret_pid)
 	return r;
 }
 
-/* The line lies in a file that nobody else sees: whether it is read does not matter to us. */
+/* The JSON line, in a file without a name: a command that does not read it cannot block us. */
 static FILE *line_of(const struct trace_identity *trace, const struct trigger_event *event)
 {
 	FILE *line = tmpfile();
@@ -407,10 +414,10 @@ static FILE *line_of(const struct trace_identity *trace, const struct trigger_ev
 	return line;
 }
 
-static void run(struct actions *actions, const char *command, const struct trace_identity *trace,
+static void run(struct actions *actions, const char *text, const struct trace_identity *trace,
 		const struct trigger_event *event)
 {
-	char *facts[FACTS_MAX] = { NULL };
+	char *variables[VARIABLES_MAX] = { NULL };
 	char **env;
 	FILE *line;
 	pid_t pid;
@@ -418,24 +425,25 @@ static void run(struct actions *actions, const char *command, const struct trace
 
 	actions_poll(actions);
 	if (actions->running.count >= ACTIONS_MAX) {
-		actions->say("trigger %s: %d commands are running; this one is not run",
+		actions->say("trigger %s: its command is not run: %d others are running",
 			     event->name, ACTIONS_MAX);
 		return;
 	}
-	env = environment(trace, event, facts);
+	env = environment(trace, event, variables);
 	line = line_of(trace, event);
-	r = line ? start(command, env, fileno(line), &pid) : errno;
+	r = line ? start(text, env, fileno(line), &pid) : errno;
 	if (r != 0) {
 		actions->say("trigger %s: cannot run its command: %s", event->name, strerror(r));
 	} else {
 		*vec_push(&actions->running) =
-			(struct action){ .pid = pid, .until = now_s() + ACTION_SECONDS_MAX };
+			(struct command){ .pid = pid, .until_s = now_s() + ACTION_SECONDS_MAX };
 	}
+	assert(actions->running.count <= ACTIONS_MAX);
 	if (line) {
 		(void)fclose(line);
 	}
-	for (size_t i = 0; i < FACTS_MAX; i++) {
-		free(facts[i]);
+	for (size_t i = 0; i < VARIABLES_MAX; i++) {
+		free(variables[i]);
 	}
 	free(env);
 }
@@ -446,24 +454,24 @@ void actions_report(struct actions *actions, struct output *output,
 	struct trigger_event event;
 
 	actions_poll(actions);
-	for (size_t i = 0; i < actions->all.count; i++) {
-		struct watched *watched = actions->all.at[i];
+	for (size_t i = 0; i < actions->rules.count; i++) {
+		struct rule *rule = actions->rules.at[i];
 
-		if (!trigger_look(watched->trigger, trace, report, &event)) {
+		if (!trigger_evaluate(rule->trigger, trace, report, &event)) {
 			continue;
 		}
 		probe_trigger(event.name);
-		if (watched->prints || actions->is_dry) {
+		if (rule->prints || actions->is_dry) {
 			output_trigger(output, trace, &event);
 		}
 		if (actions->is_dry) {
 			continue;
 		}
-		if (watched->captures && actions->capture) {
-			actions->capture(context, trace, &event, watched->reports);
+		if (rule->captures && actions->capture) {
+			actions->capture(context, trace, &event, rule->reports);
 		}
-		for (size_t k = 0; k < watched->commands.count; k++) {
-			run(actions, watched->commands.at[k], trace, &event);
+		for (size_t k = 0; k < rule->commands.count; k++) {
+			run(actions, rule->commands.at[k], trace, &event);
 		}
 	}
 }

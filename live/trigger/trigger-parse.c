@@ -1,6 +1,7 @@
 /*
- * trigger-parse: reads the text of a trigger; the grammar is in trigger.h.
+ * trigger-parse: parses the text of a trigger; the grammar is in trigger.h.
  */
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -16,7 +17,7 @@ struct parser {
 	struct err *err;
 };
 
-/* The place is told by its column. */
+/* Raises an error that names the column in the text; returns NULL. */
 static void *fail(struct parser *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 static void *fail(struct parser *p, const char *fmt, ...)
@@ -27,6 +28,7 @@ static void *fail(struct parser *p, const char *fmt, ...)
 	va_start(args, fmt);
 	(void)vsnprintf(why, sizeof(why), fmt, args);
 	va_end(args);
+	assert(p->at >= p->text);
 	(void)err_raise(p->err, -EINVAL, "trigger \"%s\": column %zu, at \"%.20s\": %s", p->text,
 			(size_t)(p->at - p->text) + 1, p->at, why);
 	return NULL;
@@ -37,7 +39,7 @@ static void skip_space(struct parser *p)
 	p->at += strspn(p->at, " \t\n");
 }
 
-/* Takes the word, if it is the next. */
+/* Takes the word if it comes next. */
 static bool take_word(struct parser *p, const char *word)
 {
 	size_t len = strlen(word);
@@ -67,7 +69,7 @@ static bool take_name(struct parser *p, char *name, size_t size)
 
 /* ---- figures ---- */
 
-/* "busy" is busy_ns. */
+/* "busy" means busy_ns. */
 static bool is_column(const char *key, const char *name)
 {
 	size_t len = strlen(name);
@@ -75,7 +77,7 @@ static bool is_column(const char *key, const char *name)
 	return strncmp(key, name, len) == 0 && (!key[len] || strcmp(key + len, "_ns") == 0);
 }
 
-/* "thread" is threads, "process" processes. */
+/* "thread" means threads, "process" means processes. */
 static bool is_list(const char *key, const char *name)
 {
 	size_t len = strlen(name);
@@ -124,7 +126,7 @@ static const struct table *find_list(const struct analysis *analysis, const char
 	return NULL;
 }
 
-/* Whether rows of the list can be told by @key. */
+/* Whether rows of the list can be selected by @key. */
 static bool is_row_key(const struct table *list, const char *key)
 {
 	switch (list->scope) {
@@ -169,9 +171,9 @@ static bool take_which(struct parser *p, struct figure *figure, const struct tab
 	} else {
 		p->at = begin;
 		return fail(p,
-			    "rows of %s are told by %sKEY=PATTERN, with a key that they have in "
-			    "JSON",
-			    list->key, has_numbers(list) ? "a number, or " : ""),
+			    "rows of %s are selected by %sKEY=PATTERN, with a key that they have "
+			    "in JSON",
+			    list->key, has_numbers(list) ? "a number or " : ""),
 		       false;
 	}
 	p->at = end + 1;
@@ -212,7 +214,7 @@ static bool take_part(struct parser *p, struct figure *figure, const char *name)
 	       false;
 }
 
-/* irq.soft is a figure, irq.soft.time.max one of a list: what follows tells. */
+/* irq.soft is a figure of the trace, irq.soft.time.max is one of a list: what follows decides. */
 static bool goes_on_as_list(const struct parser *p, const struct figure *figure)
 {
 	return *p->at == '[' || (*p->at == '.' && strncmp(p->at, ".rate", 5) != 0 &&
@@ -228,10 +230,10 @@ static bool take_column(struct parser *p, struct figure *figure)
 	if (!take_name(p, name, sizeof(name))) {
 		return fail(p, "expected a figure of %s", figure->analysis->name), false;
 	}
-	if (strcmp(name, "rate") == 0) { /* of what comes first */
+	if (strcmp(name, "rate") == 0) { /* of the first column */
 		figure->is_rate = true;
 		return find_figure(figure, figure->analysis->tables[0].columns[0].key) ||
-		       fail(p, "%s has no figure of the trace as a whole: say of which list",
+		       fail(p, "%s has no figure of the trace as a whole: name a list first",
 			    figure->analysis->name);
 	}
 	list = find_list(figure->analysis, name);
@@ -252,7 +254,7 @@ static bool take_column(struct parser *p, struct figure *figure)
 	} else if (list->scope != SCOPE_EVENT) {
 		return fail(p, "expected .COLUMN"), false;
 	}
-	if (list->scope == SCOPE_EVENT) { /* they have one column, which has no name */
+	if (list->scope == SCOPE_EVENT) { /* its rows have one column, without a name */
 		figure->table = list;
 		p->at -= p->at[-1] == '.';
 		return true;
@@ -298,8 +300,11 @@ static bool take_figure(struct parser *p, struct figure *figure)
 	}
 	if (figure->table->columns[figure->column].kind == COLUMN_HISTOGRAM &&
 	    figure->part == PART_NONE) {
-		return fail(p, "it is a distribution: say .p99, .max, .mean or so"), false;
+		return fail(p, "this is a distribution: add .p99, .max, .mean or another part"),
+		       false;
 	}
+	assert(figure->column < COLUMNS_MAX);
+	assert(figure->table->columns[figure->column].key);
 	figure->text = mem_alloc((size_t)(p->at - begin) + 1);
 	memcpy(figure->text, begin, (size_t)(p->at - begin));
 	return true;
@@ -307,7 +312,7 @@ static bool take_figure(struct parser *p, struct figure *figure)
 
 /* ---- values ---- */
 
-/* 200K, 1.5M: 1024s of bytes, thousands of all else.  What is behind the number is in @rest. */
+/* 200K, 1.5M: powers of 1024 for bytes, of 1000 for all else.  @rest is what follows the number. */
 static double scaled(double number, const char *rest, enum unit unit, bool *ret_is_known)
 {
 	static const char letters[] = "KMG";
@@ -320,7 +325,7 @@ static double scaled(double number, const char *rest, enum unit unit, bool *ret_
 	return number;
 }
 
-/* A word of numbers and units, without /s; false: it is none. */
+/* Reads a number with its unit, without /s; false: the word is none. */
 static bool read_value(struct condition *c, const char *word)
 {
 	const struct column *column = &c->figure.table->columns[c->figure.column];
@@ -372,6 +377,7 @@ static bool take_value(struct parser *p, struct condition *c)
 		       false;
 	}
 	p->at += len;
+	assert(c->limit >= 0);
 	return true;
 }
 
@@ -441,6 +447,7 @@ static struct condition *join(enum node_kind kind, struct condition *left, struc
 		trigger_condition_free(right);
 		return NULL;
 	}
+	assert(kind != NODE_COMPARE);
 	c = mem_alloc(sizeof(*c));
 	c->kind = kind;
 	c->left = left;
@@ -495,7 +502,7 @@ static void copy_figure(struct figure *to, const struct figure *from)
 	to->pattern = from->pattern ? mem_strdup(from->pattern) : NULL;
 }
 
-/* until cpu.busy < 70%; until < 70% is of the figure that there is. */
+/* until cpu.busy < 70%; or until < 70%, which is about the figure of `when`. */
 static bool take_until(struct parser *p, struct trigger *trigger)
 {
 	skip_space(p);
@@ -504,7 +511,7 @@ static bool take_until(struct parser *p, struct trigger *trigger)
 		return trigger->until;
 	}
 	if (trigger->when->kind != NODE_COMPARE) {
-		return fail(p, "say of which figure"), false;
+		return fail(p, "name the figure: there are several"), false;
 	}
 	trigger->until = mem_alloc(sizeof(*trigger->until));
 	copy_figure(&trigger->until->figure, &trigger->when->figure);
@@ -544,7 +551,8 @@ static bool is_same(const char *a, const char *b)
 	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* Whether no other rows are compared than those of @list, which becomes the first if it is NULL. */
+/* Whether all compared rows are selected rows of one list: that of @list, or if that is NULL the
+ * first one found, which is stored there. */
 static bool has_one_list(const struct condition *c, const struct figure **list)
 {
 	const struct figure *figure = c ? &c->figure : NULL;
@@ -580,5 +588,6 @@ struct trigger *trigger_new(const char *name, const char *text, struct err *err)
 	    !has_one_list(trigger->until, &trigger->subject)) {
 		trigger->subject = NULL;
 	}
+	assert(!trigger->subject || trigger->subject->table->scope != SCOPE_TRACE);
 	return trigger;
 }

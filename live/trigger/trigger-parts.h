@@ -1,5 +1,6 @@
 /*
- * trigger-parts: what a trigger is made of: trigger-parse.c reads it, trigger.c looks at windows.
+ * trigger-parts: the parts of a trigger.  trigger-parse.c makes them from text, trigger.c evaluates
+ * them.
  */
 #ifndef SILLAGE_LIVE_TRIGGER_TRIGGER_PARTS_H
 #define SILLAGE_LIVE_TRIGGER_TRIGGER_PARTS_H
@@ -9,7 +10,7 @@
 
 enum part { PART_NONE, PART_COUNT, PART_SUM, PART_MIN, PART_MEAN, PART_MAX, PART_PERCENTILE };
 
-/* What is compared: a column of a table, of the rows that are chosen. */
+/* What is compared: a column of a table, in the selected rows. */
 struct figure {
 	char *text;
 	const struct analysis *analysis;
@@ -17,10 +18,10 @@ struct figure {
 	unsigned int column;
 	enum part part;
 	unsigned int per_mille;
-	bool is_rate;
-	bool has_id;
-	int64_t id;
-	char *key, *pattern; /* NULL: no pattern */
+	bool is_rate;        /* per second */
+	bool has_id;         /* rows are selected by id ... */
+	int64_t id;          /* (CPU, tid, pid, number of a keyed row) */
+	char *key, *pattern; /* ... or where the text of `key` matches; NULL: no pattern */
 };
 
 enum node_kind { NODE_COMPARE, NODE_AND, NODE_OR };
@@ -34,38 +35,40 @@ struct condition {
 	bool is_share;
 };
 
-/* Which row of the list that a trigger is about. */
+/* Identifies a row of the subject's table across windows. */
 struct row_identity {
 	uint64_t of, which;
 };
 
-/* How it stands for a row; all 0 if there is nothing to remember. */
-struct row_standing {
+/* The state of the trigger for one row; all 0 is the state of a new row. */
+struct row_state {
 	struct row_identity key;
-	uint64_t since;        /* holds: from when on, ns */
-	bool holds, has_fired; /* and not been armed again */
-	bool is_seen;          /* in the window that is looked at */
+	uint64_t since; /* ns: holds: begin of the first window in which it held */
+	bool holds;
+	bool has_fired; /* and is not armed again yet */
+	bool is_seen;   /* the row is in the window being evaluated */
 };
 
-/* How it stands in one trace. */
-struct standing {
+/* The state of the trigger in one trace. */
+struct trace_state {
 	char *trace;
-	uint64_t fired;                /* ns: end of the last firing, 0: none */
-	VEC(struct row_standing) rows; /* with something to remember, by key */
+	uint64_t fired;             /* ns: end of the window in which it last fired, 0: never */
+	VEC(struct row_state) rows; /* those that hold or have fired, sorted by key */
 };
 
 struct trigger {
 	char *name, *text;
-	struct condition *when, *until; /* until: NULL if it is armed when `when` fails */
+	struct condition *when;
+	struct condition *until; /* arms it again; NULL: it is armed again once `when` fails */
 	uint64_t for_ns, every_ns;
 	bool wants_complete;
-	const struct figure *subject; /* its rows are looked at one by one; NULL: all at once */
-	VEC(struct standing) standings;
+	const struct figure *subject; /* its rows are evaluated one by one; NULL: all together */
+	VEC(struct trace_state) states;
 };
 
 void trigger_condition_free(struct condition *condition); /* NULL is fine */
 
-/* Whether it is a time, in ns. */
+/* Whether its value is a time in ns. */
 static inline bool figure_is_time(const struct figure *figure)
 {
 	return figure->table->columns[figure->column].unit == UNIT_NS && figure->part != PART_COUNT;

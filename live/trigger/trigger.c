@@ -1,6 +1,7 @@
 /*
  * trigger: see trigger.h.
  */
+#include <assert.h>
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,11 +19,11 @@ void trigger_free(struct trigger *trigger)
 	if (!trigger) {
 		return;
 	}
-	for (size_t i = 0; i < trigger->standings.count; i++) {
-		free(trigger->standings.at[i].trace);
-		vec_fini(&trigger->standings.at[i].rows);
+	for (size_t i = 0; i < trigger->states.count; i++) {
+		free(trigger->states.at[i].trace);
+		vec_fini(&trigger->states.at[i].rows);
 	}
-	vec_fini(&trigger->standings);
+	vec_fini(&trigger->states);
 	trigger_condition_free(trigger->when);
 	trigger_condition_free(trigger->until);
 	free(trigger->name);
@@ -30,7 +31,7 @@ void trigger_free(struct trigger *trigger)
 	free(trigger);
 }
 
-static void uses(const struct condition *c, bool used[ANALYSES_MAX])
+static void mark_used(const struct condition *c, bool used[ANALYSES_MAX])
 {
 	if (!c) {
 		return;
@@ -38,19 +39,19 @@ static void uses(const struct condition *c, bool used[ANALYSES_MAX])
 	for (size_t i = 0; c->kind == NODE_COMPARE && analyses[i]; i++) {
 		used[i] |= analyses[i] == c->figure.analysis;
 	}
-	uses(c->left, used);
-	uses(c->right, used);
+	mark_used(c->left, used);
+	mark_used(c->right, used);
 }
 
 void trigger_uses(const struct trigger *trigger, bool used[ANALYSES_MAX])
 {
-	uses(trigger->when, used);
-	uses(trigger->until, used);
+	mark_used(trigger->when, used);
+	mark_used(trigger->until, used);
 }
 
-/* ---- looking ---- */
+/* ---- conditions ---- */
 
-/* What a key of the row says (the parser has seen to it that it has one). */
+/* The text of the row's key.  The parser has checked that rows of this table have the key. */
 static const char *text_of(const struct figure *figure, const struct report_row *row,
 			   char number[24])
 {
@@ -83,7 +84,7 @@ static bool is_chosen(const struct figure *figure, const struct report_row *row)
 	return !figure->pattern || fnmatch(figure->pattern, text_of(figure, row, number), 0) == 0;
 }
 
-/* What a share is a share of: the window, or the time of all CPUs. */
+/* The 100 % of a share: the window's length, or for a figure of all CPUs the time of all. */
 static double whole_of(const struct report *report, const struct figure *figure,
 		       const struct report_table *table)
 {
@@ -132,6 +133,7 @@ static double value_of(const struct figure *figure, const uint64_t *values)
 
 static bool compare(char op, double value, double limit)
 {
+	assert(strchr("><gl", op));
 	return op == '>'   ? value > limit
 	       : op == '<' ? value < limit
 	       : op == 'g' ? value >= limit
@@ -153,11 +155,11 @@ static enum unit table_unit(const struct figure *figure)
 	return figure->table->columns[figure->column].unit;
 }
 
-/* A window, as it is looked at. */
-struct look {
+/* What a condition is evaluated on. */
+struct context {
 	const struct report *report;
-	const struct figure *subject;
-	const struct report_row *row; /* of the subject; NULL: it is not in the window */
+	const struct figure *subject; /* NULL: the rows of all figures together */
+	const struct report_row *row; /* of the subject's table; NULL: not in the window */
 };
 
 static double figure_of(const struct condition *c, const struct report *report,
@@ -171,18 +173,19 @@ static double figure_of(const struct condition *c, const struct report *report,
 				 : found;
 }
 
-/* The row that a comparison is about: of several the one that is furthest to the side that is
- * asked for; NULL: there is none. */
-static const struct report_row *row_of(const struct condition *c, const struct look *look,
-				       const struct report_table *table, double *ret_value)
+/* The row that decides a comparison: with > the one with the largest value, with < the one with the
+ * smallest; NULL: the table has no selected row. */
+static const struct report_row *deciding_row(const struct condition *c,
+					     const struct context *context,
+					     const struct report_table *table, double *ret_value)
 {
 	bool wants_more = c->op == '>' || c->op == 'g';
 	const struct report_row *best = NULL;
 
 	*ret_value = 0;
-	if (look->subject && table && table->table == look->subject->table) {
-		*ret_value = look->row ? figure_of(c, look->report, table, look->row) : 0;
-		return look->row;
+	if (context->subject && table && table->table == context->subject->table) {
+		*ret_value = context->row ? figure_of(c, context->report, table, context->row) : 0;
+		return context->row;
 	}
 	for (size_t r = 0; table && r < table->row_count; r++) {
 		const struct report_row *row = &table->rows[r];
@@ -191,7 +194,7 @@ static const struct report_row *row_of(const struct condition *c, const struct l
 		if (table->table->scope != SCOPE_TRACE && !is_chosen(&c->figure, row)) {
 			continue;
 		}
-		found = figure_of(c, look->report, table, row);
+		found = figure_of(c, context->report, table, row);
 		if (!best || (wants_more ? found > *ret_value : found < *ret_value)) {
 			*ret_value = found;
 			best = row;
@@ -200,18 +203,20 @@ static const struct report_row *row_of(const struct condition *c, const struct l
 	return best;
 }
 
-static bool look_at(const struct condition *c, const struct look *look, struct trigger_event *event)
+static bool comparison_holds(const struct condition *c, const struct context *context,
+			     struct trigger_event *event)
 {
 	const struct figure *figure = &c->figure;
-	const struct report_table *table = table_of(look->report, figure->table);
+	const struct report_table *table = table_of(context->report, figure->table);
 	struct trigger_value *value;
 	double found;
-	const struct report_row *row = row_of(c, look, table, &found);
+	const struct report_row *row = deciding_row(c, context, table, &found);
 	bool holds = compare(c->op, found, c->limit);
 
 	if (!event || event->count == TRIGGER_VALUES_MAX) {
 		return holds;
 	}
+	assert(event->count < TRIGGER_VALUES_MAX);
 	value = &event->values[event->count++];
 	*value = (struct trigger_value){ .figure = figure->text,
 					 .holds = holds,
@@ -222,42 +227,45 @@ static bool look_at(const struct condition *c, const struct look *look, struct t
 					 .is_share = c->is_share,
 					 .value = found,
 					 .limit = c->limit,
-					 .op = c->op };
+					 .op = c->op,
+					 .tid = -1 };
 	if (row) {
 		format_row(value->row, table->table, row, CELL_MAX - 1);
+		value->tid = figure->table->scope == SCOPE_THREAD ? row->thread->tid : -1;
 	}
 	return holds;
 }
 
-/* @event gets all values, of comparisons that do not matter, too; it may be NULL. */
-static bool holds(const struct condition *c, const struct look *look, struct trigger_event *event)
+/* @event gets the values of all comparisons, also of those that do not decide; it may be NULL. */
+static bool holds(const struct condition *c, const struct context *context,
+		  struct trigger_event *event)
 {
 	bool left, right;
 
 	if (c->kind == NODE_COMPARE) {
-		return look_at(c, look, event);
+		return comparison_holds(c, context, event);
 	}
-	left = holds(c->left, look, event);
-	right = holds(c->right, look, event);
+	left = holds(c->left, context, event);
+	right = holds(c->right, context, event);
 	return c->kind == NODE_AND ? left && right : left || right;
 }
 
-/* ---- how it stands ---- */
+/* ---- states ---- */
 
-static struct standing *standing_of(struct trigger *trigger, const struct trace_identity *trace)
+static struct trace_state *state_of(struct trigger *trigger, const struct trace_identity *trace)
 {
 	char *name = output_trace_text(trace, true);
-	struct standing *standing;
+	struct trace_state *state;
 
-	for (size_t i = 0; i < trigger->standings.count; i++) {
-		if (strcmp(trigger->standings.at[i].trace, name) == 0) {
+	for (size_t i = 0; i < trigger->states.count; i++) {
+		if (strcmp(trigger->states.at[i].trace, name) == 0) {
 			free(name);
-			return &trigger->standings.at[i];
+			return &trigger->states.at[i];
 		}
 	}
-	standing = vec_push(&trigger->standings);
-	*standing = (struct standing){ .trace = name };
-	return standing;
+	state = vec_push(&trigger->states);
+	*state = (struct trace_state){ .trace = name };
+	return state;
 }
 
 static int by_key(const void *left, const void *right)
@@ -284,7 +292,7 @@ static struct row_identity key_of(const struct figure *subject, const struct rep
 		return (struct row_identity){ row->id, hash_name(row->thread->comm) };
 	case SCOPE_CPU:
 		return (struct row_identity){ row->id, 0 };
-	default: /* the number of an item, in two parts if it has an owner */
+	default: /* the number of a keyed row, in two parts if it has an owner */
 		return (struct row_identity){ subject->table->owner_key
 						      ? (uint64_t)row->owner << 32 |
 								(uint32_t)row->id
@@ -293,107 +301,111 @@ static struct row_identity key_of(const struct figure *subject, const struct rep
 	}
 }
 
-/* What a window makes of all rows of a trace. */
-struct stepping {
+/* The evaluation of one window of a trace. */
+struct evaluation {
 	struct trigger *trigger;
-	struct standing *standing;
+	struct trace_state *state; /* its rows: those after this window */
 	struct trigger_event *event;
-	struct row_standing *old; /* what was remembered */
+	struct row_state *old; /* the rows before this window, sorted by key */
 	size_t old_count;
 };
 
-/* The rows that fire: the values are those of the one with the highest first value that holds, or
- * the lowest, if that is what is asked for. */
-static void fire(const struct stepping *stepping, const struct look *look, uint64_t since)
+/* Adds a row that fires to the event.  The event shows the values of the row with the largest first
+ * value; if that comparison is <, of the one with the smallest. */
+static void fire(const struct evaluation *evaluation, const struct context *context, uint64_t since)
 {
-	struct trigger_event event = *stepping->event;
+	struct trigger_event event = *evaluation->event;
 	bool is_less;
 
 	event.count = 0;
 	event.begin = since;
-	(void)holds(stepping->trigger->when, look, &event);
+	(void)holds(evaluation->trigger->when, context, &event);
+	assert(event.count > 0);
 	is_less = event.values[0].op == '<' || event.values[0].op == 'l';
 	if (event.rows++ == 0 ||
-	    (is_less ? event.values[0].value < stepping->event->values[0].value
-		     : event.values[0].value > stepping->event->values[0].value)) {
-		*stepping->event = event;
+	    (is_less ? event.values[0].value < evaluation->event->values[0].value
+		     : event.values[0].value > evaluation->event->values[0].value)) {
+		*evaluation->event = event;
 	} else {
-		stepping->event->rows = event.rows;
+		evaluation->event->rows = event.rows;
 	}
 }
 
-static void step(const struct stepping *stepping, const struct look *look,
-		 struct row_standing standing, bool now)
+/* One step of the state machine of a row; @now: whether the condition holds in this window. */
+static void step(const struct evaluation *evaluation, const struct context *context,
+		 struct row_state row, bool now)
 {
-	const struct trigger *trigger = stepping->trigger;
-	const struct report *report = look->report;
+	const struct trigger *trigger = evaluation->trigger;
+	const struct report *report = context->report;
 
-	if (standing.has_fired) {
-		standing.has_fired = !(trigger->until ? holds(trigger->until, look, NULL) : !now);
+	if (row.has_fired) {
+		row.has_fired = !(trigger->until ? holds(trigger->until, context, NULL) : !now);
 	}
-	standing.since = now && !standing.holds ? report->begin : standing.since;
-	standing.holds = now;
-	if (now && !standing.has_fired && report->end - standing.since >= trigger->for_ns &&
-	    (stepping->standing->fired == 0 ||
-	     report->end - stepping->standing->fired >= trigger->every_ns)) {
-		standing.has_fired = true;
-		fire(stepping, look, standing.since);
+	row.since = now && !row.holds ? report->begin : row.since;
+	row.holds = now;
+	if (now && !row.has_fired && report->end - row.since >= trigger->for_ns &&
+	    (evaluation->state->fired == 0 ||
+	     report->end - evaluation->state->fired >= trigger->every_ns)) {
+		row.has_fired = true;
+		fire(evaluation, context, row.since);
 	}
-	standing.is_seen = false;
-	if (standing.holds || standing.has_fired) {
-		*vec_push(&stepping->standing->rows) = standing;
+	row.is_seen = false;
+	if (row.holds || row.has_fired) {
+		*vec_push(&evaluation->state->rows) = row;
 	}
 }
 
-static void step_row(const struct stepping *stepping, const struct look *look,
+static void step_row(const struct evaluation *evaluation, const struct context *context,
 		     struct row_identity key)
 {
-	struct row_standing *found = NULL, none = { .key = key };
+	struct row_state *found = NULL, none = { .key = key };
 
-	if (stepping->old_count > 0) {
-		found = bsearch(&key, stepping->old, stepping->old_count, sizeof(*stepping->old),
-				by_key);
+	if (evaluation->old_count > 0) {
+		found = bsearch(&key, evaluation->old, evaluation->old_count,
+				sizeof(*evaluation->old), by_key);
 	}
 	if (found) {
+		assert(found->holds || found->has_fired);
 		found->is_seen = true;
 	}
-	step(stepping, look, found ? *found : none, holds(stepping->trigger->when, look, NULL));
+	step(evaluation, context, found ? *found : none,
+	     holds(evaluation->trigger->when, context, NULL));
 }
 
-/* Each row by itself.  In a row that is not in the window nothing holds; if no row is, it is as if
- * one were, with 0. */
-static void step_rows(const struct stepping *stepping, struct look *look)
+/* Evaluates each row by itself.  The condition does not hold in rows that are missing from the
+ * window.  If no row is in the window, one with the value 0 is assumed. */
+static void step_rows(const struct evaluation *evaluation, struct context *context)
 {
-	const struct report_table *table = table_of(look->report, look->subject->table);
+	const struct report_table *table = table_of(context->report, context->subject->table);
 	bool has_rows = false;
 
 	for (size_t r = 0; table && r < table->row_count; r++) {
-		if (is_chosen(look->subject, &table->rows[r])) {
-			look->row = &table->rows[r];
-			step_row(stepping, look, key_of(look->subject, look->row));
+		if (is_chosen(context->subject, &table->rows[r])) {
+			context->row = &table->rows[r];
+			step_row(evaluation, context, key_of(context->subject, context->row));
 			has_rows = true;
 		}
 	}
-	look->row = NULL;
+	context->row = NULL;
 	if (!has_rows) {
-		step_row(stepping, look, (struct row_identity){ UINT64_MAX, UINT64_MAX });
+		step_row(evaluation, context, (struct row_identity){ UINT64_MAX, UINT64_MAX });
 	}
-	for (size_t i = 0; i < stepping->old_count; i++) {
-		if (!stepping->old[i].is_seen) {
-			step(stepping, look, stepping->old[i], false);
+	for (size_t i = 0; i < evaluation->old_count; i++) {
+		if (!evaluation->old[i].is_seen) {
+			step(evaluation, context, evaluation->old[i], false);
 		}
 	}
-	if (stepping->standing->rows.count > 0) {
-		qsort(stepping->standing->rows.at, stepping->standing->rows.count,
-		      sizeof(*stepping->standing->rows.at), by_key);
+	if (evaluation->state->rows.count > 0) {
+		qsort(evaluation->state->rows.at, evaluation->state->rows.count,
+		      sizeof(*evaluation->state->rows.at), by_key);
 	}
 }
 
-bool trigger_look(struct trigger *trigger, const struct trace_identity *trace,
-		  const struct report *report, struct trigger_event *event)
+bool trigger_evaluate(struct trigger *trigger, const struct trace_identity *trace,
+		      const struct report *report, struct trigger_event *event)
 {
-	struct look look = { .report = report, .subject = trigger->subject };
-	struct stepping stepping = { .trigger = trigger, .event = event };
+	struct context context = { .report = report, .subject = trigger->subject };
+	struct evaluation evaluation = { .trigger = trigger, .event = event };
 
 	*event = (struct trigger_event){ .name = trigger->name,
 					 .text = trigger->text,
@@ -402,23 +414,23 @@ bool trigger_look(struct trigger *trigger, const struct trace_identity *trace,
 	    (trigger->wants_complete && !report->complete)) {
 		return false;
 	}
-	stepping.standing = standing_of(trigger, trace);
-	stepping.old = stepping.standing->rows.at;
-	stepping.old_count = stepping.standing->rows.count;
-	memset(&stepping.standing->rows, 0, sizeof(stepping.standing->rows));
+	evaluation.state = state_of(trigger, trace);
+	evaluation.old = evaluation.state->rows.at;
+	evaluation.old_count = evaluation.state->rows.count;
+	memset(&evaluation.state->rows, 0, sizeof(evaluation.state->rows));
 	if (trigger->subject) {
-		step_rows(&stepping, &look);
+		step_rows(&evaluation, &context);
 	} else {
-		step_row(&stepping, &look, (struct row_identity){ 0, 0 });
+		step_row(&evaluation, &context, (struct row_identity){ 0, 0 });
 	}
-	free(stepping.old);
+	free(evaluation.old);
 	if (event->rows > 0) {
-		stepping.standing->fired = report->end;
+		evaluation.state->fired = report->end;
 	}
 	return event->rows > 0;
 }
 
-/* ---- telling ---- */
+/* ---- text ---- */
 
 static const char *op_text(char op)
 {
@@ -442,6 +454,8 @@ void trigger_say(const struct trigger_event *event, char *text, size_t size)
 	char value[CELL_MAX], limit[CELL_MAX];
 	size_t used = 0;
 
+	assert(size > 0);
+	assert(event->count <= TRIGGER_VALUES_MAX);
 	text[0] = '\0';
 	for (size_t i = 0; i < event->count && used < size; i++) {
 		const struct trigger_value *v = &event->values[i];

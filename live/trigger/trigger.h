@@ -1,5 +1,5 @@
 /*
- * trigger: a condition on windows, and whether it holds.
+ * trigger: a condition on windows, and the state that decides when it fires.
  *
  *     cpu.busy > 90% for 3s until < 70% every 1m
  *     cpu.cpu[3].busy > 95% or cpu.thread[comm=redis*].run > 80%
@@ -7,23 +7,30 @@
  *
  *     EXPR       ALTERNATIVE [for DURATION] [until LIMIT] [every DURATION] [complete]
  *     ALTERNATIVE  ALL {or ALL};  ALL  ONE {and ONE};  ONE  FIGURE > VALUE, or in brackets
- *     FIGURE     ANALYSIS.COLUMN, ANALYSIS.LIST[WHICH].COLUMN, .rate for each second
+ *     FIGURE     ANALYSIS.COLUMN, ANALYSIS.LIST[WHICH].COLUMN; then .rate: per second
  *     WHICH      a number (CPU, tid, pid), or KEY=PATTERN (comm=, name=); nothing: any row
  *     VALUE      90%  3.5ms  200M  200M/s  12
  *
- * Columns and lists go by their keys in JSON, without _ns and in the singular, if you like;
- * distributions have .count .sum .min .mean .max .p50 .p95 .p99 .p999.  A share (%) of time is one
- * of the window; of a figure of all CPUs it is one of their time.
+ * Columns and lists have the names of their JSON keys; "_ns" and the plural's ending may be left
+ * out.  Distributions have the parts .count .sum .min .mean .max .p50 .p95 .p99 .p999.  A share (%)
+ * is of the window's length; for a figure of all CPUs it is of the time of all CPUs.
  *
- * If all lists that are compared are one (with the same WHICH), the trigger stands for each row of
- * it by itself: one thread has to be beyond the limit for the whole of `for`, and each is armed
- * again by its own `until`.  In a row that is not in a window nothing holds; if no row is, it is as
- * if one were, with 0.  Otherwise of several rows one that is beyond the limit is enough.
+ * States.  Each row that the trigger evaluates goes through:
  *
- * A trigger fires once, when it has held long enough, and again when it did not hold in between
- * (with `until`: when that limit was passed), and not more often than `every`; rows that are there
- * in one window fire as one.  It is exact: it sees closed windows only.  `complete`: windows in
- * which something is missing do not count.
+ *                  holds for `for`, and `every` has passed
+ *     ARMED ────────────────────────────────────────────────► FIRED
+ *       ▲                                                       │
+ *       └───────────────────────────────────────────────────────┘
+ *            `until` holds; without `until`: the condition no longer holds
+ *
+ * Rows.  If all compared rows belong to one list, selected by the same WHICH, each row has a state
+ * of its own: one single thread must hold for all of `for`.  Otherwise the trigger has one state
+ * per trace, and one selected row beyond the limit is enough.  In a row that is missing from a
+ * window the condition does not hold.  If no row is in the window, one with the value 0 is assumed.
+ * All rows that fire in one window make one event.  `every` counts per trace, over all rows.
+ *
+ * Triggers see closed windows only, so that they are exact.  With `complete` they skip windows in
+ * which anything is missing.
  */
 #ifndef SILLAGE_LIVE_TRIGGER_TRIGGER_H
 #define SILLAGE_LIVE_TRIGGER_TRIGGER_H
@@ -34,40 +41,42 @@
 
 struct trigger;
 
-/* NULL with the place and what was expected there.  @name NULL: it goes by its text. */
+/* Parses @text.  NULL with an error that names the column and what was expected there.  @name NULL:
+ * the text is the name. */
 struct trigger *trigger_new(const char *name, const char *text, struct err *err);
 void trigger_free(struct trigger *trigger); /* NULL is fine */
 
-/* The analyses that it looks at: sets used[i] for analyses[i]. */
+/* Sets used[i] for each analyses[i] whose figures it needs. */
 void trigger_uses(const struct trigger *trigger, bool used[ANALYSES_MAX]);
 
 /* A comparison, as it was when the trigger fired. */
 struct trigger_value {
 	const char *figure; /* as written */
 	bool holds;
-	bool is_share; /* value and limit are shares (1: all) */
-	bool is_rate;  /* of each second */
+	bool is_share; /* value and limit are shares: 1 is all */
+	bool is_rate;  /* per second */
 	enum unit unit;
 	double value, limit;
-	char op;
-	char row[64]; /* of which row; "": of the trace */
+	char op;      /* '>' '<' 'g' (>=) 'l' (<=) */
+	char row[64]; /* the row, as text; "": the trace as a whole */
+	int64_t tid;  /* the row's thread; below 0: none, or unknown */
 };
 
 #define TRIGGER_VALUES_MAX 16
 
 struct trigger_event {
 	const char *name, *text;
-	uint64_t begin, end; /* ns: from when on it held, and the end of the window */
-	size_t rows; /* that it fires for; the values are those of the one furthest beyond */
-	size_t count;
+	uint64_t begin, end; /* ns: since when it held, and the end of the window */
+	size_t rows;         /* how many fire; the values are those of the most extreme one */
+	size_t count;        /* of values */
 	struct trigger_value values[TRIGGER_VALUES_MAX];
 };
 
-/* Looks at a window; true: the trigger fires, @event says why. */
-bool trigger_look(struct trigger *trigger, const struct trace_identity *trace,
-		  const struct report *report, struct trigger_event *event);
+/* Evaluates a window.  True: the trigger fires, for the reasons in @event. */
+bool trigger_evaluate(struct trigger *trigger, const struct trace_identity *trace,
+		      const struct report *report, struct trigger_event *event);
 
-/* The values of the event, for people. */
+/* Writes the values of the event as text for people. */
 void trigger_say(const struct trigger_event *event, char *text, size_t size);
 
 #endif

@@ -1,6 +1,5 @@
 /*
- * unit tests: each module alone, no sockets, no clock; no files but those of a small trace that
- * tests of recorded traces write into a temporary directory.
+ * unit tests: each module alone; no network, and no files but in temporary directories.
  */
 #include <stdlib.h>
 
@@ -31,6 +30,13 @@ int main(void)
 	srunner_add_suite(runner, suite_jobs());
 	srunner_add_suite(runner, suite_viewer());
 	srunner_add_suite(runner, suite_client());
+	srunner_add_suite(runner, suite_trigger());
+	srunner_add_suite(runner, suite_actions());
+	srunner_add_suite(runner, suite_metrics());
+	srunner_add_suite(runner, suite_captures());
+	srunner_add_suite(runner, suite_control());
+	srunner_add_suite(runner, suite_url());
+	srunner_add_suite(runner, suite_session());
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);

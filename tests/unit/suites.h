@@ -27,5 +27,12 @@ Suite *suite_recorded(void);
 Suite *suite_timeline(void);
 Suite *suite_viewer(void);
 Suite *suite_client(void);
+Suite *suite_trigger(void);
+Suite *suite_actions(void);
+Suite *suite_metrics(void);
+Suite *suite_captures(void);
+Suite *suite_control(void);
+Suite *suite_url(void);
+Suite *suite_session(void);
 
 #endif

@@ -1,8 +1,9 @@
 /*
  * resolve: see resolve.h.
  */
-#include "live/resolve.h"
+#include "live/session/resolve.h"
 
+#include <assert.h>
 #include <event2/event.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -17,7 +18,7 @@ struct resolve {
 	atomic_int owners; /* the loop and the thread: the last one frees */
 	char *host, port[8];
 	int family;
-	int fd; /* eventfd: the thread is done */
+	int fd; /* eventfd: readable when the lookup is done */
 	struct event *event;
 	resolve_fn *done;
 	void *user;
@@ -27,7 +28,10 @@ struct resolve {
 
 static void release(struct resolve *resolve)
 {
-	if (atomic_fetch_sub(&resolve->owners, 1) > 1) {
+	int owners = atomic_fetch_sub(&resolve->owners, 1);
+
+	assert(owners == 1 || owners == 2);
+	if (owners > 1) {
 		return;
 	}
 	if (resolve->found) {
@@ -65,7 +69,8 @@ static void on_done(evutil_socket_t fd, short what, void *arg)
 	uint64_t count;
 
 	(void)what;
-	(void)!read((int)fd, &count, sizeof(count)); /* what the thread wrote before is seen now */
+	(void)!read((int)fd, &count, sizeof(count)); /* orders us after the thread's writes */
+	assert(resolve->code == 0 || !resolve->found);
 	found = resolve->found;
 	resolve->found = NULL;
 	event_free(resolve->event);

@@ -1,0 +1,281 @@
+/*
+ * metrics-text: the text of metrics, for Prometheus and others.
+ *
+ * Names follow Prometheus' conventions: sillage_ANALYSIS_TABLE_COLUMN, base units (seconds, bytes),
+ * _total for counters.  Formats: prometheus.io/docs/instrumenting/exposition_formats and the
+ * OpenMetrics specification 1.0.0.
+ */
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "live/metrics-state.h"
+#include "version.h"
+
+/* Buckets of histograms: 2^10 ns (1 us) to 2^34 ns (17 s). */
+#define POWER_FIRST 10
+#define POWER_LAST  34
+
+struct writer {
+	FILE *out;
+	bool is_open_metrics;
+	const struct metrics *metrics;
+};
+
+/* The name of a figure, in base units: sillage_cpu_cpus_busy_seconds. */
+static void name_of(char name[128], const struct analysis *analysis, const struct table *table,
+		    const struct column *column)
+{
+	size_t len = strlen(column->key);
+	bool is_ns = len > 3 && strcmp(column->key + len - 3, "_ns") == 0;
+	bool is_time = column->unit == UNIT_NS;
+
+	(void)snprintf(name, 128, "sillage_%s_%s%s%.*s%s", analysis->name,
+		       table->key ? table->key : "", table->key ? "_" : "",
+		       (int)(is_ns ? len - 3 : len), column->key, is_time ? "_seconds" : "");
+}
+
+static const char *type_of(const struct column *column)
+{
+	switch (column->kind) {
+	case COLUMN_SUM:
+		return "counter";
+	case COLUMN_HISTOGRAM:
+		return "histogram";
+	default:
+		return "gauge";
+	}
+}
+
+/* Both formats require the type first, then all samples of the family together. */
+static void put_family(const struct writer *w, const char *name, const char *type, const char *help)
+{
+	const char *suffix = !w->is_open_metrics && strcmp(type, "counter") == 0 ? "_total" : "";
+
+	(void)fprintf(w->out, "# TYPE %s%s %s\n# HELP %s%s %s\n", name, suffix, type, name, suffix,
+		      help);
+}
+
+static void put_labels(const struct writer *w, const struct metrics_trace *trace,
+		       const char *labels, const char *more)
+{
+	const char *parts[] = { trace->labels, labels, more };
+	bool is_first = true;
+
+	(void)fputc('{', w->out);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (parts[i] && parts[i][0]) {
+			(void)fprintf(w->out, "%s%s", is_first ? "" : ",", parts[i]);
+			is_first = false;
+		}
+	}
+	(void)fputc('}', w->out);
+}
+
+static void put_number(const struct writer *w, enum unit unit, uint64_t value)
+{
+	if (unit == UNIT_NS) {
+		(void)fprintf(w->out, " %.9f\n", (double)value / 1e9);
+	} else {
+		(void)fprintf(w->out, " %" PRIu64 "\n", value);
+	}
+}
+
+static void put_histogram(const struct writer *w, const struct metrics_trace *trace,
+			  const char *name, const char *labels, const struct histogram *histogram)
+{
+	uint64_t powers[HISTOGRAM_POWERS] = { 0 }, seen = 0;
+	char bound[48];
+
+	if (histogram) {
+		histogram_powers(histogram, powers);
+	}
+	for (unsigned int i = 0; i <= POWER_LAST; i++) {
+		seen += powers[i];
+		if (i + 1 >= POWER_FIRST) { /* histograms count values below 2^(i+1) */
+			(void)snprintf(bound, sizeof(bound), "le=\"%.9f\"",
+				       (double)(((uint64_t)1 << (i + 1)) - 1) / 1e9);
+			(void)fprintf(w->out, "%s_bucket", name);
+			put_labels(w, trace, labels, bound);
+			(void)fprintf(w->out, " %" PRIu64 "\n", seen);
+		}
+	}
+	assert(seen <= (histogram ? histogram->count : 0)); /* larger values are in +Inf only */
+	(void)fprintf(w->out, "%s_bucket", name);
+	put_labels(w, trace, labels, "le=\"+Inf\"");
+	(void)fprintf(w->out, " %" PRIu64 "\n%s_sum", histogram ? histogram->count : 0, name);
+	put_labels(w, trace, labels, NULL);
+	put_number(w, UNIT_NS, histogram ? histogram->sum : 0);
+	(void)fprintf(w->out, "%s_count", name);
+	put_labels(w, trace, labels, NULL);
+	(void)fprintf(w->out, " %" PRIu64 "\n", histogram ? histogram->count : 0);
+}
+
+static void put_sample(const struct writer *w, const struct metrics_trace *trace, const char *name,
+		       const struct column *column, const char *labels, const uint64_t *values,
+		       unsigned int c)
+{
+	if (column->kind == COLUMN_HISTOGRAM) {
+		put_histogram(w, trace, name, labels, column_histogram(values, c));
+		return;
+	}
+	(void)fprintf(w->out, "%s%s", name, column->kind == COLUMN_SUM ? "_total" : "");
+	put_labels(w, trace, labels, NULL);
+	put_number(w, column->unit, values[c]);
+}
+
+/* Writes one figure of all traces. */
+static void put_figure(const struct writer *w, const struct total_table *like, unsigned int c)
+{
+	const struct column *column = &like->table->columns[c];
+	char name[128], help[160];
+
+	name_of(name, like->analysis, like->table, column);
+	(void)snprintf(help, sizeof(help), "%s of the analysis %s", column->key,
+		       like->analysis->name);
+	put_family(w, name, type_of(column), help);
+	for (size_t t = 0; t < w->metrics->traces.count; t++) {
+		const struct metrics_trace *trace = w->metrics->traces.at[t];
+
+		for (size_t i = 0; i < trace->tables.count; i++) {
+			const struct total_table *total = trace->tables.at[i];
+
+			for (size_t r = 0; total->table == like->table && r < total->rows.count;
+			     r++) {
+				put_sample(w, trace, name, column, total->rows.at[r]->labels,
+					   total->rows.at[r]->values, c);
+			}
+		}
+	}
+}
+
+/* Whether an earlier trace has this table, too, so that it is written already. */
+static bool was_written(const struct metrics *metrics, size_t trace, const struct table *table)
+{
+	for (size_t t = 0; t < trace; t++) {
+		for (size_t i = 0; i < metrics->traces.at[t]->tables.count; i++) {
+			if (metrics->traces.at[t]->tables.at[i]->table == table) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* Writes the first threads of the last window, by the figure that sorts them. */
+static void put_thread_samples(const struct writer *w, const struct metrics_trace *trace,
+			       const struct report_table *table, const char *name,
+			       const struct column *column, unsigned int c)
+{
+	for (size_t r = 0; r < table->row_count && r < METRICS_THREADS; r++) {
+		const struct report_row *row = &table->rows[r];
+		char *labels = NULL, tid[16];
+		bool is_first = true;
+		size_t size;
+		FILE *out = open_memstream(&labels, &size);
+
+		(void)snprintf(tid, sizeof(tid), "%" PRId32, row->thread->tid);
+		metrics_add_label(out, &is_first, "tid", tid);
+		metrics_add_label(out, &is_first, "comm", row->thread->comm);
+		(void)fprintf(out, ",rank=\"%zu\"", r + 1); /* one tid may be two threads */
+		(void)fclose(out);
+		(void)fputs(name, w->out);
+		put_labels(w, trace, labels, NULL);
+		put_number(w, column->unit, row->values[c]);
+		free(labels);
+	}
+}
+
+static void put_threads(const struct writer *w, const struct analysis *analysis,
+			const struct table *table)
+{
+	for (unsigned int c = 0; c < COLUMNS_MAX && table->columns[c].key; c++) {
+		const struct column *column = &table->columns[c];
+		char name[128];
+
+		if (!(table->sort_mask >> c & 1) || column->kind != COLUMN_SUM) {
+			continue;
+		}
+		name_of(name, analysis, table, column);
+		(void)strncat(name, "_last_window", sizeof(name) - strlen(name) - 1);
+		put_family(w, name, "gauge", "the first threads of the last window");
+		for (size_t t = 0; t < w->metrics->traces.count; t++) {
+			const struct metrics_trace *trace = w->metrics->traces.at[t];
+			const struct report_table *rows =
+				snapshot_table(trace->last, analysis->name, SCOPE_THREAD);
+
+			if (rows) {
+				put_thread_samples(w, trace, rows, name, column, c);
+			}
+		}
+	}
+}
+
+static void put_traces(const struct writer *w)
+{
+	static const struct {
+		const char *name, *type, *help;
+	} families[] = {
+		{ "sillage_events", "counter", "events in the windows reported" },
+		{ "sillage_windows", "counter", "windows reported" },
+		{ "sillage_window_end_timestamp_seconds", "gauge", "end of the last window" },
+		{ "sillage_lag_seconds", "gauge", "from a window's end to its report" },
+	};
+
+	put_family(w, "sillage_build_info", "gauge", "which sillage this is");
+	(void)fprintf(w->out, "sillage_build_info{version=\"%s\"} 1\n", SILLAGE_VERSION);
+	for (size_t f = 0; f < sizeof(families) / sizeof(families[0]); f++) {
+		put_family(w, families[f].name, families[f].type, families[f].help);
+		for (size_t t = 0; t < w->metrics->traces.count; t++) {
+			const struct metrics_trace *trace = w->metrics->traces.at[t];
+			double values[] = { (double)trace->events, (double)trace->windows,
+					    trace->end_s, trace->lag_s };
+
+			if (f == 3 && !trace->has_lag) {
+				continue;
+			}
+			(void)fprintf(w->out, "%s%s", families[f].name, f < 2 ? "_total" : "");
+			put_labels(w, trace, NULL, NULL);
+			(void)fprintf(w->out, f < 2 ? " %.0f\n" : " %.9f\n", values[f]);
+		}
+	}
+}
+
+char *metrics_text(const struct metrics *metrics, bool is_open_metrics)
+{
+	struct writer w = { .is_open_metrics = is_open_metrics, .metrics = metrics };
+	char *text = NULL;
+	size_t size;
+
+	w.out = open_memstream(&text, &size);
+	put_traces(&w);
+	for (size_t t = 0; t < metrics->traces.count; t++) {
+		const struct metrics_trace *trace = metrics->traces.at[t];
+
+		for (size_t i = 0; i < trace->tables.count; i++) {
+			const struct total_table *total = trace->tables.at[i];
+
+			for (unsigned int c = 0;
+			     !was_written(metrics, t, total->table) && c < total->columns.count;
+			     c++) {
+				put_figure(&w, total, c);
+			}
+		}
+	}
+	for (size_t i = 0;
+	     metrics->traces.count > 0 && i < metrics->traces.at[0]->last->report.table_count;
+	     i++) {
+		const struct report_table *table = &metrics->traces.at[0]->last->report.tables[i];
+
+		if (table->table->scope == SCOPE_THREAD) {
+			put_threads(&w, table->analysis, table->table);
+		}
+	}
+	if (is_open_metrics) {
+		(void)fputs("# EOF\n", w.out);
+	}
+	(void)fclose(w.out);
+	return text;
+}

@@ -1,0 +1,258 @@
+/*
+ * metrics: see metrics.h.  This file adds up windows; metrics-text.c writes the text.
+ */
+#include "live/metrics-state.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "engine/contract/row-key.h"
+
+/* ---- labels ---- */
+
+void metrics_add_label(FILE *out, bool *is_first, const char *name, const char *value)
+{
+	(void)fprintf(out, "%s%s=\"", *is_first ? "" : ",", name);
+	*is_first = false;
+	for (const unsigned char *at = (const unsigned char *)value; *at; at++) {
+		if (*at == '"' || *at == '\\') {
+			(void)fprintf(out, "\\%c", *at);
+		} else {
+			(void)fputc(*at < 0x20 || *at >= 0x7F ? '?' : *at, out);
+		}
+	}
+	(void)fputc('"', out);
+}
+
+static char *trace_labels(const struct trace_identity *trace)
+{
+	const char *names[] = { "host", "session", "domain" };
+	const char *values[] = { trace->host, trace->session, trace->domain };
+	bool is_first = true;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (values[i]) {
+			metrics_add_label(out, &is_first, names[i], values[i]);
+		}
+	}
+	(void)fclose(out);
+	return text;
+}
+
+static void keyed_labels(FILE *out, bool *is_first, const struct table *table, uint64_t id,
+			 const char *name)
+{
+	const char *id_name = table->id_name ? table->id_name(id) : NULL;
+	char number[24];
+
+	if (table->id_key && id != ROW_KEY_NO_ID) {
+		(void)snprintf(number, sizeof(number), "%" PRId64, (int64_t)id);
+		metrics_add_label(out, is_first, table->id_key, id_name ? id_name : number);
+	}
+	if (table->name_key) {
+		metrics_add_label(out, is_first, table->name_key, name);
+	}
+}
+
+static char *row_labels(const struct table *table, const struct report_row *row)
+{
+	bool is_first = true;
+	char *text = NULL, number[24];
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	switch (table->scope) {
+	case SCOPE_CPU:
+		(void)snprintf(number, sizeof(number), "%" PRIu64, row->id);
+		metrics_add_label(out, &is_first, "cpu", number);
+		break;
+	case SCOPE_EVENT:
+		metrics_add_label(out, &is_first, "event", row->name);
+		break;
+	case SCOPE_KEYED:
+		keyed_labels(out, &is_first, table, row->id, row->name);
+		break;
+	default:
+		break;
+	}
+	(void)fclose(out);
+	return text;
+}
+
+/* ---- totals ---- */
+
+static void free_table(struct total_table *total)
+{
+	for (size_t r = 0; r < total->rows.count; r++) {
+		columns_empty(&total->columns, total->rows.at[r]->values);
+		free(total->rows.at[r]->labels);
+		free(total->rows.at[r]);
+	}
+	kh_destroy(total_rows, total->by_labels);
+	vec_fini(&total->rows);
+	columns_fini(&total->columns);
+	free(total);
+}
+
+static void free_trace(struct metrics_trace *trace)
+{
+	for (size_t i = 0; i < trace->tables.count; i++) {
+		free_table(trace->tables.at[i]);
+	}
+	vec_fini(&trace->tables);
+	snapshot_free(trace->last);
+	free(trace->labels);
+	free(trace);
+}
+
+/* Makes room for a trace: the one without a window for the longest time is removed. */
+static void remove_oldest(struct metrics *metrics)
+{
+	size_t oldest = 0;
+
+	if (metrics->traces.count < METRICS_TRACES_MAX) {
+		return;
+	}
+	for (size_t i = 1; i < metrics->traces.count; i++) {
+		if (metrics->traces.at[i]->reported < metrics->traces.at[oldest]->reported) {
+			oldest = i;
+		}
+	}
+	free_trace(metrics->traces.at[oldest]);
+	metrics->traces.at[oldest] = metrics->traces.at[--metrics->traces.count];
+}
+
+static struct metrics_trace *trace_of(struct metrics *metrics, const struct trace_identity *trace)
+{
+	char *labels = trace_labels(trace);
+	struct metrics_trace *found;
+
+	for (size_t i = 0; i < metrics->traces.count; i++) {
+		if (strcmp(metrics->traces.at[i]->labels, labels) == 0) {
+			free(labels);
+			return metrics->traces.at[i];
+		}
+	}
+	remove_oldest(metrics);
+	found = mem_alloc(sizeof(*found));
+	found->labels = labels;
+	*vec_push(&metrics->traces) = found;
+	assert(metrics->traces.count <= METRICS_TRACES_MAX);
+	return found;
+}
+
+static struct total_table *table_of(struct metrics_trace *trace, const struct report_table *table)
+{
+	struct total_table *found;
+
+	for (size_t i = 0; i < trace->tables.count; i++) {
+		if (trace->tables.at[i]->table == table->table) {
+			return trace->tables.at[i];
+		}
+	}
+	found = mem_alloc(sizeof(*found));
+	found->analysis = table->analysis;
+	found->table = table->table;
+	columns_append(&found->columns, table->table);
+	found->by_labels = kh_init(total_rows);
+	*vec_push(&trace->tables) = found;
+	return found;
+}
+
+/* Rows beyond METRICS_ROWS_MAX share one: a client stores a series for each row. */
+static struct total_row *total_of(struct total_table *total, const struct report_row *row)
+{
+	char *labels = row_labels(total->table, row);
+	khint_t at = kh_get(total_rows, total->by_labels, labels);
+	struct total_row *found;
+	int is_new;
+
+	if (at == kh_end(total->by_labels) && total->rows.count >= METRICS_ROWS_MAX) {
+		free(labels);
+		labels = mem_strdup("other=\"all\"");
+		at = kh_get(total_rows, total->by_labels, labels);
+	}
+	if (at != kh_end(total->by_labels)) {
+		free(labels);
+		return kh_value(total->by_labels, at);
+	}
+	found = mem_alloc(sizeof(*found));
+	found->labels = labels;
+	at = kh_put(total_rows, total->by_labels, found->labels, &is_new);
+	kh_value(total->by_labels, at) = found;
+	*vec_push(&total->rows) = found;
+	assert(total->rows.count == kh_size(total->by_labels));
+	assert(total->rows.count <= METRICS_ROWS_MAX + 1);
+	return found;
+}
+
+/* Adds a window: sums grow, values as of the window's end are replaced. */
+static void add_row(struct total_table *total, struct total_row *row, const uint64_t *values)
+{
+	uint64_t *window = mem_alloc((total->columns.count + 1) * sizeof(*window));
+
+	columns_add(&total->columns, window, values);
+	columns_close(&total->columns, row->values, window);
+	columns_empty(&total->columns, window);
+	free(window);
+}
+
+/* Tables with few rows: threads, processes and descriptors are left out. */
+static bool is_counted(const struct table *table)
+{
+	enum scope scope = table->scope;
+
+	return scope == SCOPE_TRACE || scope == SCOPE_CPU || scope == SCOPE_EVENT ||
+	       (scope == SCOPE_KEYED && !table->owner_key);
+}
+
+void metrics_add(struct metrics *metrics, const struct trace_identity *identity,
+		 const struct report *report)
+{
+	struct metrics_trace *trace;
+
+	if (report->kind != REPORT_WINDOW) {
+		return;
+	}
+	trace = trace_of(metrics, identity);
+	trace->events += report->events;
+	trace->windows++;
+	trace->reported = ++metrics->windows;
+	trace->end_s = (double)report->end / 1e9;
+	trace->has_lag = report->has_lag;
+	trace->lag_s = (double)report->lag_ns / 1e9;
+	for (size_t t = 0; t < report->table_count; t++) {
+		const struct report_table *table = &report->tables[t];
+
+		for (size_t r = 0; is_counted(table->table) && r < table->row_count; r++) {
+			struct total_table *total = table_of(trace, table);
+
+			add_row(total, total_of(total, &table->rows[r]), table->rows[r].values);
+		}
+	}
+	snapshot_free(trace->last);
+	trace->last = snapshot_new(identity, report, METRICS_THREADS);
+}
+
+struct metrics *metrics_new(void)
+{
+	return mem_alloc(sizeof(struct metrics));
+}
+
+void metrics_free(struct metrics *metrics)
+{
+	if (!metrics) {
+		return;
+	}
+	for (size_t t = 0; t < metrics->traces.count; t++) {
+		free_trace(metrics->traces.at[t]);
+	}
+	vec_fini(&metrics->traces);
+	free(metrics);
+}

@@ -1,0 +1,27 @@
+/*
+ * resolve: turns host names into addresses without blocking the live loop.
+ *
+ * Only the C library's resolver knows all sources that the machine is configured for (files, DNS,
+ * mDNS, LDAP), but it blocks.  So each lookup has a thread.  Numeric addresses need none.
+ */
+#ifndef SILLAGE_LIVE_SESSION_RESOLVE_H
+#define SILLAGE_LIVE_SESSION_RESOLVE_H
+
+#include <netdb.h>
+#include <stdint.h>
+
+struct event_base;
+struct resolve;
+
+/* @code: the result of getaddrinfo().  If it is 0, the callee owns @found. */
+typedef void resolve_fn(void *user, int code, struct addrinfo *found);
+
+/* Calls @done from the loop, never from within this call.  After resolve_cancel() it is not called.
+ */
+struct resolve *resolve_start(struct event_base *base, const char *host, uint16_t port, int family,
+			      resolve_fn *done, void *user);
+
+/* Cancels a lookup that is not done; NULL is fine. */
+void resolve_cancel(struct resolve *resolve);
+
+#endif

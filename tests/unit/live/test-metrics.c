@@ -1,0 +1,194 @@
+/*
+ * metrics: the text of made-up windows, and that rows and traces are bounded.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "live/metrics.h"
+#include "made-report.h"
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
+
+static struct made made;
+
+static size_t lines_with(const char *text, const char *what)
+{
+	size_t count = 0;
+
+	for (const char *at = text; (at = strstr(at, what)); at += strlen(what)) {
+		count++;
+	}
+	return count;
+}
+
+/* A window of two CPUs with one thread and one interrupt of 3 us. */
+static void make_window(uint64_t second)
+{
+	made_window(&made, second);
+	made.report.events = 1000;
+	made.report.has_lag = true;
+	made.report.lag_ns = 5000000;
+	(void)made_table(&made, "cpu", SCOPE_TRACE, NULL);
+	(void)made_row(&made, 0, 0, "");
+	*made_value(&made, "busy_ns") = 3 * MADE_NS_PER_S / 2;
+	(void)made_table(&made, "cpu", SCOPE_CPU, NULL);
+	for (uint64_t cpu = 0; cpu < 2; cpu++) {
+		(void)made_row(&made, cpu, 0, "");
+		*made_value(&made, "busy_ns") = cpu == 0 ? MADE_NS_PER_S : MADE_NS_PER_S / 2;
+	}
+	(void)made_table(&made, "cpu", SCOPE_THREAD, NULL);
+	(void)made_row(&made, 0, 42, "a\"b\xE9");
+	*made_value(&made, "run_ns") = MADE_NS_PER_S / 4;
+	(void)made_table(&made, "irq", SCOPE_KEYED, "hard");
+	made_row(&made, 17, 0, "")->name = "nic\\0";
+	column_add(made.values[made.row_count - 1],
+		   (unsigned int)(made_value(&made, "time") - made.values[made.row_count - 1]),
+		   3000);
+}
+
+static void free_window(void)
+{
+	histogram_free((struct histogram *)(uintptr_t)*made_value(&made, "time"));
+}
+
+static char *text_after(unsigned int windows, bool is_open_metrics)
+{
+	const struct trace_identity trace = { .host = (char *)"web\"1",
+					      .session = (char *)"s",
+					      .domain = (char *)"kernel" };
+	struct metrics *metrics = metrics_new();
+	char *text;
+
+	for (unsigned int i = 0; i < windows; i++) {
+		make_window(100 + i);
+		metrics_add(metrics, &trace, &made.report);
+		made.report.kind = REPORT_TOTAL; /* not added */
+		metrics_add(metrics, &trace, &made.report);
+		free_window();
+	}
+	text = metrics_text(metrics, is_open_metrics);
+	metrics_free(metrics);
+	return text;
+}
+
+#define TRACE "host=\"web\\\"1\",session=\"s\",domain=\"kernel\""
+
+/* After two windows. */
+static const char *const lines[] = {
+	"# TYPE sillage_events_total counter\n",
+	"\nsillage_events_total{" TRACE "} 2000\n",
+	"\nsillage_windows_total{" TRACE "} 2\n",
+	"\nsillage_window_end_timestamp_seconds{" TRACE "} 102.000000000\n",
+	"\nsillage_lag_seconds{" TRACE "} 0.005000000\n",
+	"\nsillage_cpu_busy_seconds_total{" TRACE "} 3.000000000\n",
+	"\n# TYPE sillage_cpu_cpus_busy_seconds_total counter\n",
+	"\nsillage_cpu_cpus_busy_seconds_total{" TRACE ",cpu=\"1\"} 1.000000000\n",
+	"\nsillage_irq_hard_time_seconds_bucket{" TRACE
+	",irq=\"17\",name=\"nic\\\\0\",le=\"0.000002047\"} 0\n",
+	"\nsillage_irq_hard_time_seconds_bucket{" TRACE
+	",irq=\"17\",name=\"nic\\\\0\",le=\"0.000004095\"} 2\n",
+	",le=\"+Inf\"} 2\n",
+	"\nsillage_irq_hard_time_seconds_sum{" TRACE ",irq=\"17\",name=\"nic\\\\0\"} 0.000006000\n",
+	/* threads: of the last window only */
+	"\nsillage_cpu_threads_run_seconds_last_window{" TRACE
+	",tid=\"42\",comm=\"a\\\"b?\",rank=\"1\"} 0.250000000\n",
+};
+
+START_TEST(writes_lines)
+{
+	char *text = text_after(2, false);
+
+	ck_assert_msg(lines_with(text, lines[_i]) == 1, "not once: %s in %s", lines[_i], text);
+	ck_assert_ptr_null(strstr(text, "# EOF"));
+	free(text);
+}
+END_TEST
+
+/* OpenMetrics: families are named without _total, and there is an end. */
+START_TEST(writes_open_metrics)
+{
+	char *text = text_after(1, true);
+
+	ck_assert_ptr_nonnull(strstr(text, "# TYPE sillage_events counter\n"));
+	ck_assert_ptr_nonnull(strstr(text, "\nsillage_events_total{" TRACE "} 1000\n"));
+	ck_assert_str_eq(text + strlen(text) - 6, "# EOF\n");
+	free(text);
+}
+END_TEST
+
+START_TEST(is_empty_at_first)
+{
+	char *text = text_after(0, false);
+
+	ck_assert_ptr_nonnull(strstr(text, "sillage_build_info{version="));
+	ck_assert_uint_eq(lines_with(text, "host="), 0);
+	free(text);
+}
+END_TEST
+
+/* Rows beyond the limit are added to one. */
+START_TEST(bounds_rows)
+{
+	const struct trace_identity trace = { .host = (char *)"h" };
+	struct metrics *metrics = metrics_new();
+	char *text;
+
+	for (uint64_t window = 0; window < 2; window++) {
+		made_window(&made, window);
+		(void)made_table(&made, "cpu", SCOPE_CPU, NULL);
+		for (uint64_t cpu = 0; cpu < METRICS_ROWS_MAX + 50; cpu++) {
+			(void)made_row(&made, cpu, 0, "");
+			*made_value(&made, "busy_ns") = MADE_NS_PER_S;
+		}
+		metrics_add(metrics, &trace, &made.report);
+	}
+	text = metrics_text(metrics, false);
+	ck_assert_uint_eq(lines_with(text, "\nsillage_cpu_cpus_busy_seconds_total{"),
+			  METRICS_ROWS_MAX + 1);
+	ck_assert_ptr_nonnull(strstr(text, "cpus_busy_seconds_total{host=\"h\",other=\"all\"} "
+					   "100.000000000\n"));
+	free(text);
+	metrics_free(metrics);
+}
+END_TEST
+
+/* The trace that was silent for the longest time goes. */
+START_TEST(bounds_traces)
+{
+	struct metrics *metrics = metrics_new();
+	char *text;
+
+	made_window(&made, 1);
+	for (unsigned int i = 0; i < METRICS_TRACES_MAX + 1; i++) {
+		char name[24];
+		const struct trace_identity trace = { .session = name };
+		const struct trace_identity first = { .session = (char *)"s0" };
+
+		(void)snprintf(name, sizeof(name), "s%u", i);
+		metrics_add(metrics, &trace, &made.report);
+		metrics_add(metrics, &first, &made.report);
+	}
+	text = metrics_text(metrics, false);
+	ck_assert_uint_eq(lines_with(text, "\nsillage_windows_total{"), METRICS_TRACES_MAX);
+	ck_assert_ptr_nonnull(strstr(text, "session=\"s0\""));
+	ck_assert_ptr_null(strstr(text, "session=\"s1\""));
+	ck_assert_ptr_nonnull(strstr(text, "session=\"s2\""));
+	free(text);
+	metrics_free(metrics);
+}
+END_TEST
+
+Suite *suite_metrics(void)
+{
+	Suite *suite = suite_create("metrics");
+	TCase *tcase = tcase_create("metrics");
+
+	tcase_add_loop_test(tcase, writes_lines, 0, COUNT(lines));
+	tcase_add_test(tcase, writes_open_metrics);
+	tcase_add_test(tcase, is_empty_at_first);
+	tcase_add_test(tcase, bounds_rows);
+	tcase_add_test(tcase, bounds_traces);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
