@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 
 #include "cmd/cmd.h"
+#include "cmd/say.h"
 #include "output/sink.h"
 #include "version.h"
 
@@ -21,23 +22,6 @@ static const struct command *const commands[] = {
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
-
-void say(const char *fmt, ...)
-{
-	char line[1024];
-	va_list args;
-
-	va_start(args, fmt);
-	(void)vsnprintf(line, sizeof(line), fmt, args);
-	va_end(args);
-	for (unsigned char *at = (unsigned char *)line; *at; at++) {
-		if (*at < 0x20 || *at == 0x7F) {
-			*at = '?'; /* names come from outside: no commands to the terminal */
-		}
-	}
-	/* Under systemd the journal takes the level from the line. */
-	(void)fprintf(stderr, "%ssillage: %s\n", getenv("JOURNAL_STREAM") ? "<5>" : "", line);
-}
 
 static void print_usage(FILE *out)
 {

@@ -11,6 +11,8 @@
 #include "base/now.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/common.h"
+#include "cmd/say.h"
 #include "engine/engine.h"
 #include "engine/exchange/checkpoint-file.h"
 #include "engine/trace.h"
@@ -36,24 +38,6 @@ struct analyze {
 	struct err err;
 };
 
-/* ---- stopping ---- */
-
-atomic_bool cmd_stop; /* lock-free, so that a signal may set it */
-
-static void on_signal(int number)
-{
-	(void)number;
-	cmd_stop = true;
-}
-
-void cmd_stop_on_signals(void)
-{
-	struct sigaction action = { .sa_handler = on_signal };
-
-	(void)sigaction(SIGINT, &action, NULL);
-	(void)sigaction(SIGTERM, &action, NULL);
-}
-
 /* ---- progress ---- */
 
 static void clear_progress(struct analyze *a)
@@ -76,19 +60,6 @@ static void on_progress(void *user, uint64_t done, uint64_t total)
 	(void)fprintf(stderr, "\r%s: %s of %s (%.0f %%)\033[K", a->path, units_bytes(text[0], done),
 		      units_bytes(text[1], total),
 		      total ? 100.0 * (double)done / (double)total : 0);
-}
-
-void cmd_identify(struct trace_identity *identity, const struct metadata *types, const char *path)
-{
-	const struct env_entry *host = metadata_env(types, "hostname");
-	const struct env_entry *session = metadata_env(types, "trace_name");
-	const struct env_entry *domain = metadata_env(types, "domain");
-
-	output_trace_fini(identity);
-	identity->host = host && host->text ? mem_strdup(host->text) : NULL;
-	identity->session = session && session->text ? mem_strdup(session->text) : NULL;
-	identity->domain = domain && domain->text ? mem_strdup(domain->text) : NULL;
-	identity->path = mem_strdup(path);
 }
 
 static int on_trace(void *user, struct trace *trace, struct err *err)
@@ -172,45 +143,6 @@ static void on_warning(void *user, const struct engine_warning *warning)
 	output_warning(a->output, &a->identity, warning);
 }
 
-static int take_time(const char *option, const char *text, uint64_t day_ns, uint64_t *ret,
-		     struct err *err)
-{
-	if (text && units_parse_time(text, day_ns, ret) < 0) {
-		return err_raise(err, -EINVAL,
-				 "--%s: \"%s\" is not a time (HH:MM:SS[.frac], "
-				 "YYYY-MM-DDTHH:MM:SS[.frac][Z] or ns since the epoch)",
-				 option, text);
-	}
-	return 0;
-}
-
-/* Whether the range depends on the day on which a trace begins. */
-static bool range_needs_day(const struct options *options)
-{
-	return (options->begin && units_time_needs_day(options->begin)) ||
-	       (options->end && units_time_needs_day(options->end));
-}
-
-int cmd_range(const struct options *options, const struct recorded_path *path, uint64_t *ret_begin,
-	      uint64_t *ret_end, struct err *err)
-{
-	uint64_t day = 0;
-	int r;
-
-	*ret_begin = 0;
-	*ret_end = UINT64_MAX;
-	if (path && range_needs_day(options)) {
-		(void)recorded_first_ns(path, &day,
-					err); /* what is wrong is said when it is read */
-	}
-	r = take_time("begin", options->begin, day, ret_begin, err);
-	r = r < 0 ? r : take_time("end", options->end, day, ret_end, err);
-	if (r == 0 && *ret_begin >= *ret_end) {
-		return err_raise(err, -EINVAL, "--begin is not before --end");
-	}
-	return r;
-}
-
 static int analyze_one(struct analyze *a, struct engine_config *config,
 		       const struct recorded_path *path)
 {
@@ -222,12 +154,9 @@ static int analyze_one(struct analyze *a, struct engine_config *config,
 		.on_trace = on_trace,
 		.on_pause = a->checkpoint_file ? on_pause : NULL,
 	};
-	int r = 0;
+	int r = cmd_range(a->options, path, &config->range_begin, &config->range_end, &a->err);
 
 	a->path = path->name;
-	if (range_needs_day(a->options)) {
-		r = cmd_range(a->options, path, &config->range_begin, &config->range_end, &a->err);
-	}
 	if (r == 0) {
 		if (config->interval_ns != config->shown_interval_ns) {
 			a->rollup = rollup_new(config->shown_interval_ns, config->top,
@@ -271,15 +200,6 @@ static int analyze_all(struct analyze *a, struct engine_config *config)
 	return failed;
 }
 
-void cmd_fill_intervals(const struct options *options, const struct actions *actions,
-			struct engine_config *config)
-{
-	config->shown_interval_ns = options->interval_ns;
-	config->interval_ns = actions && options->trigger_interval_ns > 0
-				      ? options->trigger_interval_ns
-				      : options->interval_ns;
-}
-
 static void fill_config(const struct options *options, const struct actions *actions,
 			struct engine_config *config)
 {
@@ -293,37 +213,6 @@ static void fill_config(const struct options *options, const struct actions *act
 	config->max_memory = options->max_memory;
 	config->on_report = on_report;
 	config->on_warning = on_warning;
-}
-
-void cmd_partial_file_setup(const struct options *options, const struct engine_config *config,
-			    struct partial_file_setup *ret)
-{
-	*ret = (struct partial_file_setup){ .interval_ns = config->interval_ns,
-					    .wants_windows = config->wants_windows };
-	memcpy(ret->analyses, config->analyses, sizeof(ret->analyses));
-	for (size_t i = 0; i < options->periods.all.count; i++) {
-		*vec_push(&ret->periods) = mem_strdup(options->periods.all.at[i]->text);
-	}
-}
-
-int cmd_checkpoint_file(const struct options *options, const struct engine_config *config,
-			struct checkpoint_file **ret, struct err *err)
-{
-	struct partial_file_setup setup;
-
-	*ret = NULL;
-	if (!options->state) {
-		return 0;
-	}
-	if (options->begin || options->end) {
-		return err_raise(err, -EINVAL,
-				 "--state is for all of a trace: no --begin or --end");
-	}
-	if (options->trigger_interval_ns > 0) {
-		return err_raise(err, -EINVAL, "--state goes with windows of one length only");
-	}
-	cmd_partial_file_setup(options, config, &setup);
-	return checkpoint_file_open(options->state, &setup, analyses, ret, err);
 }
 
 /* What was kept of traces goes into the file, whatever else failed. */
@@ -378,37 +267,6 @@ int cmd_analyze_into(const struct options *options, struct output *output)
 	checkpoint_file_free(a.checkpoint_file);
 	output_trace_fini(&a.identity);
 	return a.summary.exit;
-}
-
-int cmd_output(const struct options *options, struct output *output,
-	       int (*work)(const struct options *options, struct output *output))
-{
-	struct err err;
-	int status;
-
-	if (output_open(output, &err) < 0) {
-		say("%s", err.text);
-		return EXIT_FAILED;
-	}
-	status = work(options, output);
-	if (output_close(output, &err) < 0) {
-		say("%s", err.text);
-		status = EXIT_FAILED;
-	}
-	return status;
-}
-
-struct output cmd_output_of(const struct options *options)
-{
-	bool is_text = strcmp(options->format, "text") == 0;
-
-	return (struct output){ .sink = sink_find(options->format),
-				.path = options->output,
-				.top = options->has_top || is_text ? options->top : 0,
-				.shows_freq = options->freq,
-				.bins = options->freq_bins,
-				.interval_ns = options->interval_ns,
-				.analyses = options->analyses };
 }
 
 static int run(const struct options *options)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/say.h"
 #include "live/control.h"
 
 static const char *text_of(struct json_object *object, const char *key)

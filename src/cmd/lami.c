@@ -5,6 +5,8 @@
 
 #include "base/json.h"
 #include "cmd/cmd.h"
+#include "cmd/common.h"
+#include "cmd/say.h"
 #include "output/sink.h"
 #include "recorded/recorded.h"
 

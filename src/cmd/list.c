@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/say.h"
 #include "live/loop.h"
 
 struct listing {

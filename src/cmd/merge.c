@@ -9,6 +9,8 @@
 
 #include "base/now.h"
 #include "cmd/cmd.h"
+#include "cmd/common.h"
+#include "cmd/say.h"
 #include "engine/engine.h"
 #include "engine/exchange/partial-file.h"
 #include "engine/trace.h"

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/common.h"
+#include "cmd/say.h"
 #include "deep/jobs.h"
 #include "deep/reader.h"
 #include "deep/report.h"

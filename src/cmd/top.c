@@ -12,6 +12,8 @@
 
 #include "base/limits.h"
 #include "cmd/cmd.h"
+#include "cmd/common.h"
+#include "cmd/say.h"
 #include "live/loop.h"
 #include "live/session/relay-connection.h"
 #include "live/url.h"
