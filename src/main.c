@@ -1,5 +1,7 @@
 /*
  * main: finds the command and runs it.
+ *
+ * Exit statuses: 0 done, 1 failed, 2 wrong usage.
  */
 #include <errno.h>
 #include <locale.h>
@@ -145,7 +147,7 @@ static int run(const struct command *command, int argc, const char **argv)
 	return status;
 }
 
-/* Rotated and limited traces are many files; workers may still read those that are done. */
+/* A rotated or size-limited trace has many files, and workers may hold finished ones open. */
 static void raise_file_limit(void)
 {
 	struct rlimit limit;
@@ -164,8 +166,9 @@ int main(int argc, char **argv)
 
 	(void)setlocale(LC_CTYPE, "");
 	raise_file_limit();
-	(void)signal(SIGPIPE, SIG_IGN); /* who reads may go: that is an error like others */
-	/* Partials and packets come and go: returning each to the kernel costs page faults. */
+	(void)signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error like others */
+	/* Partials and packets are freed and allocated again; giving each back to the kernel would
+	 * cost page faults. */
 	(void)mallopt(M_MMAP_THRESHOLD, 32 << 20);
 	(void)mallopt(M_TRIM_THRESHOLD, 64 << 20);
 	if (!name) {

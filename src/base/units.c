@@ -12,8 +12,6 @@
 #include <string.h>
 #include <time.h>
 
-#define NS_PER_S UINT64_C(1000000000)
-
 struct suffix {
 	const char *text;
 	uint64_t factor;

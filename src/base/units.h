@@ -7,6 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define NS_PER_S  UINT64_C(1000000000)
+#define NS_PER_MS UINT64_C(1000000)
+
 /* "64K", "1.5G", "100": bytes.  -EINVAL if it is none, -ERANGE if it is too large. */
 int units_parse_size(const char *text, uint64_t *ret_bytes);
 

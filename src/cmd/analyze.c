@@ -1,6 +1,10 @@
 /*
- * analyze: the statistics of recorded traces.
+ * analyze: statistics of recorded traces.
+ *
+ * Traces are analysed one after the other, each by an engine of its own.  With --state a trace goes
+ * on from its checkpoint, and leaves one in place of a total.
  */
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -10,6 +14,7 @@
 
 #include "base/now.h"
 #include "base/units.h"
+#include "cmd/analyze.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
 #include "cmd/say.h"
@@ -21,18 +26,20 @@
 #include "output/sink.h"
 #include "recorded/recorded.h"
 
+#define PROGRESS_NS (NS_PER_S / 5) /* between two progress lines */
+
 struct analyze {
 	const struct options *options;
 	struct output *output;
 	struct actions *actions; /* triggers; NULL: none */
-	struct rollup *rollup;   /* of the trace; NULL: windows are shown as they come */
-	struct checkpoint_file *checkpoint_file; /* to go on from, and to leave; NULL: none */
-	struct merger_account before;            /* what was analysed by another run */
+	struct rollup *rollup;   /* of the current trace; NULL: shown windows are the engine's */
+	struct checkpoint_file *checkpoint_file; /* of --state; NULL: none */
+	struct merger_account before;            /* what earlier runs analysed of the trace */
 	struct trace_identity identity;
 	struct trace *trace;
 	const char *path;
 	struct run_summary summary;
-	uint64_t progress_ns; /* when the progress line was last drawn */
+	uint64_t progress_ns; /* when the progress line was last drawn; 0: never */
 	bool shows_progress;
 	bool cannot_write;
 	struct err err;
@@ -53,7 +60,7 @@ static void on_progress(void *user, uint64_t done, uint64_t total)
 	uint64_t now = now_monotonic_ns();
 	char text[2][UNITS_TEXT_MAX];
 
-	if (!a->shows_progress || now - a->progress_ns < 200000000) {
+	if (!a->shows_progress || now - a->progress_ns < PROGRESS_NS) {
 		return;
 	}
 	a->progress_ns = now;
@@ -71,7 +78,8 @@ static int on_trace(void *user, struct trace *trace, struct err *err)
 	a->trace = trace;
 	cmd_identify(&a->identity, trace_plan(trace)->metadata, a->path);
 	if (a->checkpoint_file && !trace_uuid(trace, uuid)) {
-		r = err_raise(err, -EINVAL, "%s: has no UUID to know it by again", a->path);
+		r = err_raise(err, -EINVAL, "%s: the trace has no UUID, which --state needs",
+			      a->path);
 	} else if (a->checkpoint_file) {
 		r = checkpoint_file_restore(a->checkpoint_file, uuid, trace, err);
 	}
@@ -83,12 +91,14 @@ static void add_account(struct analyze *a)
 {
 	const struct merger_account *account = trace_account(a->trace);
 
+	assert(account->events >= a->before.events);
+	assert(account->bytes >= a->before.bytes);
 	a->summary.events += account->events - a->before.events;
 	a->summary.packets += account->packets - a->before.packets;
 	a->summary.bytes += account->bytes - a->before.bytes;
 }
 
-/* It goes on another time. */
+/* The trace ends here for this run; a later run goes on from the checkpoint. */
 static void on_pause(void *user, struct trace *trace)
 {
 	struct analyze *a = user;
@@ -99,9 +109,10 @@ static void on_pause(void *user, struct trace *trace)
 						     .range_end = UINT64_MAX };
 	uint8_t uuid[16];
 
+	assert(trace == a->trace);
 	trace_total_so_far(trace);
 	add_account(a);
-	(void)trace_uuid(trace, uuid); /* it has one, or would not have come so far */
+	(void)trace_uuid(trace, uuid); /* on_trace() refuses traces without one */
 	checkpoint_file_put(a->checkpoint_file, uuid, trace, &identity);
 }
 
@@ -110,7 +121,7 @@ static void show(void *user, const struct report *report)
 	struct analyze *a = user;
 
 	if (report->kind != REPORT_WINDOW || a->options->has_interval) {
-		output_report(a->output, &a->identity, report); /* else only triggers want them */
+		output_report(a->output, &a->identity, report); /* else only triggers need it */
 	}
 }
 
@@ -156,6 +167,7 @@ static int analyze_one(struct analyze *a, struct engine_config *config,
 	};
 	int r = cmd_range(a->options, path, &config->range_begin, &config->range_end, &a->err);
 
+	assert(!a->rollup);
 	a->path = path->name;
 	if (r == 0) {
 		if (config->interval_ns != config->shown_interval_ns) {
@@ -215,8 +227,8 @@ static void fill_config(const struct options *options, const struct actions *act
 	config->on_warning = on_warning;
 }
 
-/* What was kept of traces goes into the file, whatever else failed. */
-static void save_states(struct analyze *a)
+/* Checkpoints are saved whatever else failed. */
+static void save_checkpoints(struct analyze *a)
 {
 	if (a->checkpoint_file && checkpoint_file_save(a->checkpoint_file, &a->err) < 0) {
 		say("%s", a->err.text);
@@ -224,7 +236,7 @@ static void save_states(struct analyze *a)
 	}
 }
 
-int cmd_analyze_into(const struct options *options, struct output *output)
+int analyze_into(const struct options *options, struct output *output)
 {
 	struct analyze a = { .options = options, .output = output };
 	struct engine_config config = { 0 };
@@ -253,7 +265,7 @@ int cmd_analyze_into(const struct options *options, struct output *output)
 	config.top = output->top;
 	output_start(output);
 	a.summary.exit = analyze_all(&a, &config);
-	save_states(&a);
+	save_checkpoints(&a);
 	a.summary.wall_ns = now_monotonic_ns() - begin;
 	output_end(output, &a.summary);
 	if (a.cannot_write) {
@@ -273,7 +285,7 @@ static int run(const struct options *options)
 {
 	struct output output = cmd_output_of(options);
 
-	return cmd_output(options, &output, cmd_analyze_into);
+	return cmd_output(options, &output, analyze_into);
 }
 
 const struct command cmd_analyze = {

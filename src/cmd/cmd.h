@@ -1,5 +1,5 @@
 /*
- * cmd: one file per command, ending in one descriptor.
+ * cmd: the commands.  Each is one file that ends in a descriptor; main.c has the table of them.
  */
 #ifndef SILLAGE_CMD_CMD_H
 #define SILLAGE_CMD_CMD_H
@@ -15,15 +15,10 @@ struct command {
 	const char *examples;
 	unsigned int options; /* FOR_... */
 	unsigned int args_min;
-	int (*run)(const struct options *options);
+	int (*run)(const struct options *options); /* returns the exit status */
 };
 
 extern const struct command cmd_live, cmd_analyze, cmd_top, cmd_list, cmd_replay, cmd_triggers,
 	cmd_lami, cmd_capture, cmd_report, cmd_map, cmd_merge;
-
-struct output;
-
-/* What analyze and top share: reports all traces; an exit status. */
-int cmd_analyze_into(const struct options *options, struct output *output);
 
 #endif

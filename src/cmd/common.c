@@ -1,8 +1,9 @@
 /*
- * common: what several commands share.
+ * common: see common.h.
  */
 #include "cmd/common.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -62,7 +63,7 @@ static int take_time(const char *option, const char *text, uint64_t day_ns, uint
 	return 0;
 }
 
-/* Whether the range depends on the day on which a trace begins. */
+/* Whether a time of the range has no date. */
 static bool range_needs_day(const struct options *options)
 {
 	return (options->begin && units_time_needs_day(options->begin)) ||
@@ -78,8 +79,7 @@ int cmd_range(const struct options *options, const struct recorded_path *path, u
 	*ret_begin = 0;
 	*ret_end = UINT64_MAX;
 	if (path && range_needs_day(options)) {
-		(void)recorded_first_ns(path, &day,
-					err); /* what is wrong is said when it is read */
+		(void)recorded_first_ns(path, &day, err); /* reading the trace reports it again */
 	}
 	r = take_time("begin", options->begin, day, ret_begin, err);
 	r = r < 0 ? r : take_time("end", options->end, day, ret_end, err);
@@ -89,7 +89,7 @@ int cmd_range(const struct options *options, const struct recorded_path *path, u
 	return r;
 }
 
-/* ---- what the engine is asked for ---- */
+/* ---- the engine's configuration ---- */
 
 void cmd_fill_intervals(const struct options *options, const struct actions *actions,
 			struct engine_config *config)
@@ -98,6 +98,8 @@ void cmd_fill_intervals(const struct options *options, const struct actions *act
 	config->interval_ns = actions && options->trigger_interval_ns > 0
 				      ? options->trigger_interval_ns
 				      : options->interval_ns;
+	assert(config->interval_ns > 0);
+	assert(config->shown_interval_ns % config->interval_ns == 0);
 }
 
 int cmd_actions(const struct options *options, struct actions **ret_actions, struct err *err)
@@ -148,10 +150,11 @@ int cmd_checkpoint_file(const struct options *options, const struct engine_confi
 	}
 	if (options->begin || options->end) {
 		return err_raise(err, -EINVAL,
-				 "--state is for all of a trace: no --begin or --end");
+				 "--state needs the whole trace: no --begin, no --end");
 	}
 	if (options->trigger_interval_ns > 0) {
-		return err_raise(err, -EINVAL, "--state goes with windows of one length only");
+		return err_raise(err, -EINVAL,
+				 "--state cannot be combined with --trigger-interval");
 	}
 	cmd_partial_file_setup(options, config, &setup);
 	return checkpoint_file_open(options->state, &setup, analyses, ret, err);
@@ -221,6 +224,7 @@ int cmd_output(const struct options *options, struct output *output,
 	struct err err;
 	int status;
 
+	assert(output->sink && output->sink->report);
 	if (output_open(output, &err) < 0) {
 		say("%s", err.text);
 		return EXIT_FAILED;

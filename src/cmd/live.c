@@ -50,7 +50,8 @@ static int follow(const struct options *options, struct loop_config *config)
 	return summary.exit;
 }
 
-/* On disk, without a size, half of what is free there. */
+/* Opens the packet file of --history-dir, if it is given.  Without a size it may take half of the
+ * free space there. */
 static int make_store(const struct options *options, struct loop_config *config,
 		      uint64_t *history_bytes, struct err *err)
 {
@@ -70,7 +71,7 @@ static int make_store(const struct options *options, struct loop_config *config,
 	return config->engine.store ? 0 : -EINVAL;
 }
 
-/* What is kept for captures, and where they go; NULL: nothing. */
+/* Sets up captures if there is a history; without one, options that need it are refused. */
 static int make_captures(const struct options *options, struct loop_config *config, struct err *err)
 {
 	struct captures_config captures = {
@@ -88,22 +89,22 @@ static int make_captures(const struct options *options, struct loop_config *conf
 
 	if (!options->has_history) {
 		if (options->history_dir) {
-			return err_raise(err, -EINVAL, "--history-dir is for --history");
+			return err_raise(err, -EINVAL, "--history-dir needs --history");
 		}
 		if (options->control) {
 			return err_raise(err, -EINVAL,
-					 "--control is for captures: that needs --history");
+					 "--control serves captures, which need --history");
 		}
 		if (config->actions && actions_captures(config->actions) && !options->dry_run) {
 			return err_raise(
 				err, -EINVAL,
-				"a trigger captures: that needs --history, how much to keep");
+				"a trigger captures, which needs --history: how much to keep");
 		}
 		return 0;
 	}
 	if (captures.before_ns > captures.history_ns) {
 		if (options->has_before) {
-			return err_raise(err, -EINVAL, "--before is more than --history keeps");
+			return err_raise(err, -EINVAL, "--before is longer than --history");
 		}
 		captures.before_ns = captures.history_ns;
 	}

@@ -132,7 +132,7 @@ int options_interval(struct options *options, const char *value, struct err *err
 		return options_bad_value(err, "interval", value,
 					 "a duration such as 500ms, 1s or 2m (ns us ms s m h)");
 	}
-	if (options->interval_ns < 1000000) {
+	if (options->interval_ns < NS_PER_MS) {
 		return options_bad_value(err, "interval", value, "at least 1ms");
 	}
 	return 0;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/units.h"
 
 /* All that is not 0, false or NULL. */
 static void set_defaults(struct options *o)
@@ -21,25 +22,25 @@ static void set_defaults(struct options *o)
 	o->format = "text";
 	o->from = "now";
 	o->on_lag = "keep";
-	o->before_ns = UINT64_C(10000000000);
-	o->after_ns = UINT64_C(1000000000);
+	o->before_ns = 10 * NS_PER_S;
+	o->after_ns = NS_PER_S;
 	o->capture_dir = "sillage-captures";
 	o->keep_count = UINT64_MAX;
 	o->keep_bytes = UINT64_MAX;
 	o->per_hour = 30;
 	o->deadline_ns = UINT64_MAX;
 	o->selection.max_ns = UINT64_MAX;
-	o->lag_limit_ns = UINT64_C(10000000000);
-	o->interval_ns = 1000000000;
+	o->lag_limit_ns = 10 * NS_PER_S;
+	o->interval_ns = NS_PER_S;
 	o->top = 10;
 	o->jobs = cpus > 0 ? (uint64_t)cpus : 1;
 	o->chunk_bytes = UINT64_C(1) << 20;
 	o->max_memory = UINT64_C(256) << 20;
 	o->retry_ns = UINT64_MAX;
-	o->grace_ns = UINT64_C(5000000000);
+	o->grace_ns = 5 * NS_PER_S;
 	o->speed = 1;
 	o->loops = 1;
-	o->live_timer_ns = 1000000000;
+	o->live_timer_ns = NS_PER_S;
 }
 
 /* popt reports an option by its row in our table, from 1. */
@@ -85,7 +86,7 @@ static int check_intervals(const struct options *options, struct err *err)
 {
 	uint64_t ns = options->trigger_interval_ns;
 
-	if (ns > 0 && (ns < 1000000 || options->interval_ns % ns != 0)) {
+	if (ns > 0 && (ns < NS_PER_MS || options->interval_ns % ns != 0)) {
 		return err_raise(err, -EINVAL,
 				 "--trigger-interval has to be at least 1ms, and --interval a "
 				 "multiple of it");

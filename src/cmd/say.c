@@ -17,9 +17,9 @@ void say(const char *fmt, ...)
 	va_end(args);
 	for (unsigned char *at = (unsigned char *)line; *at; at++) {
 		if (*at < 0x20 || *at == 0x7F) {
-			*at = '?'; /* names come from outside: no commands to the terminal */
+			*at = '?'; /* names in it are untrusted: no escape sequences */
 		}
 	}
-	/* Under systemd the journal takes the level from the line. */
+	/* systemd's journal reads the level from the start of the line: 5 is "notice". */
 	(void)fprintf(stderr, "%ssillage: %s\n", getenv("JOURNAL_STREAM") ? "<5>" : "", line);
 }

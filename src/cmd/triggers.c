@@ -1,5 +1,5 @@
 /*
- * triggers: checks files of triggers, and what the commands' options say of them.
+ * triggers: checks a file of triggers.
  */
 #include <stdio.h>
 
