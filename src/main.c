@@ -15,7 +15,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/say.h"
-#include "output/sink.h"
+#include "output/sinks/json.h"
 #include "version.h"
 
 static const struct command *const commands[] = {

@@ -8,7 +8,7 @@
 #include "cmd/cmd.h"
 #include "cmd/common.h"
 #include "cmd/say.h"
-#include "output/sink.h"
+#include "output/sinks/lami.h"
 #include "recorded/recorded.h"
 
 /* Trace Compass asks whether a trace can be read before it offers an analysis. */

@@ -13,7 +13,7 @@
 #include "deep/jobs.h"
 #include "deep/reader.h"
 #include "deep/report.h"
-#include "output/sink.h"
+#include "output/sinks/json.h"
 #include "recorded/recorded.h"
 
 /* Why a capture was made. */

@@ -123,7 +123,7 @@ static int browse(void)
 		say("%s", err.text);
 		return EXIT_FAILED;
 	}
-	(void)view_key(view, KEY_HOME_); /* a recorded trace is shown from its start */
+	(void)view_key(view, VIEW_KEY_HOME); /* a recorded trace is shown from its start */
 	do {
 		screen_draw(view);
 	} while ((poll(&input, 1, -1) >= 0 || errno == EINTR) && screen_keys(view));
