@@ -42,6 +42,7 @@ static size_t copy_row(const struct table *table, struct snapshot_row *copy, str
 	size_t bytes = copy_values(table, copy, row->values);
 
 	row->values = copy->values;
+	row->keyed = NULL; /* only a rollup needs it */
 	if (row->thread) {
 		copy->thread = *row->thread;
 		row->thread = &copy->thread;

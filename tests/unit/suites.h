@@ -13,5 +13,11 @@ Suite *suite_engine(void);
 Suite *suite_history(void);
 Suite *suite_viewer(void);
 Suite *suite_client(void);
+Suite *suite_codec(void);
+Suite *suite_format(void);
+Suite *suite_snapshot(void);
+Suite *suite_rollup(void);
+Suite *suite_view(void);
+Suite *suite_options(void);
 
 #endif
