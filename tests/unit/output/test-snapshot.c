@@ -15,7 +15,7 @@ static struct trace_identity identity = { .host = (char *)"h",
 
 static struct snapshot *taken(size_t rows)
 {
-	struct made made;
+	static struct made made; /* static, so that clearing it is not optimised away */
 	struct snapshot *snapshot;
 
 	made_init(&made, 3, 1000, 2000);
