@@ -10,8 +10,8 @@
 
 #define FOR_BOTH (FOR_LIVE | FOR_ANALYZE)
 #define FOR_SHOW (FOR_LIVE | FOR_ANALYZE | FOR_TOP | FOR_LAMI)
-#define FOR_WORK (FOR_SHOW | FOR_MAP)   /* what workers are asked for */
-#define FOR_ROWS (FOR_SHOW | FOR_MERGE) /* what is shown of it */
+#define FOR_WORK (FOR_SHOW | FOR_MAP)   /* configures the workers */
+#define FOR_ROWS (FOR_SHOW | FOR_MERGE) /* selects rows */
 #define FOR_ALL                                                                                    \
 	(FOR_WORK | FOR_ROWS | FOR_LIST | FOR_REPLAY | FOR_TRIGGERS | FOR_CAPTURE | FOR_REPORT)
 
