@@ -4,7 +4,7 @@
 #ifndef SILLAGE_CMD_CMD_H
 #define SILLAGE_CMD_CMD_H
 
-#include "cmd/options.h"
+#include "cmd/options/options.h"
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 

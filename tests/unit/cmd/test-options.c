@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "cmd/options.h"
+#include "cmd/options/options.h"
 #include "suites.h"
 
 #define WORDS_MAX 6

@@ -6,7 +6,7 @@
  * option was there, for defaults that depend on it.
  */
 #include "base/histogram.h"
-#include "cmd/options-parts.h"
+#include "cmd/options/options-parts.h"
 
 #define FOR_BOTH (FOR_LIVE | FOR_ANALYZE)
 #define FOR_SHOW (FOR_LIVE | FOR_ANALYZE | FOR_TOP | FOR_LAMI)

@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "base/units.h"
-#include "cmd/options-parts.h"
+#include "cmd/options/options-parts.h"
 
 /* ---- analyses ---- */
 

@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "base/units.h"
-#include "cmd/options-parts.h"
+#include "cmd/options/options-parts.h"
 
 int options_bad_value(struct err *err, const char *option, const char *value, const char *expected)
 {

@@ -14,7 +14,7 @@
 
 #include <stddef.h>
 
-#include "cmd/options.h"
+#include "cmd/options/options.h"
 
 /* What a value is, and the type of the member that it goes to. */
 enum option_kind {
@@ -49,14 +49,14 @@ struct option {
 	option_take_function *take;
 };
 
-/* ---- cmd/options-table.c ---- */
+/* ---- options-table.c ---- */
 
 #define OPTIONS_COUNT_MAX 128
 
 /* Ends with a row without a name. */
 extern const struct option options_table[];
 
-/* ---- cmd/options-take.c ---- */
+/* ---- options-take.c ---- */
 
 /* Negative, 0, or 1 as option_take_function. */
 int options_take(struct options *options, const struct option *option, const char *value,
@@ -67,7 +67,7 @@ int options_bad_value(struct err *err, const char *option, const char *value, co
 int options_take_word(const char *noun, const char *value, const char *const *words,
 		      const char **ret_word, struct err *err);
 
-/* ---- cmd/options-custom.c ---- */
+/* ---- options-custom.c ---- */
 
 option_take_function options_analyses, options_interval, options_output, options_no_retry,
 	options_speed, options_per, options_sort, options_period, options_ust_span, options_history,
@@ -77,7 +77,7 @@ option_take_function options_analyses, options_interval, options_output, options
  * order. */
 void options_choose(struct options *options, const bool chosen[ANALYSES_MAX]);
 
-/* ---- cmd/options-suggest.c ---- */
+/* ---- options-suggest.c ---- */
 
 /* -EINVAL: @word is unknown; the message suggests the one of @words that is most like it. */
 int options_refuse(struct err *err, const char *noun, const char *word, const char *const *words);

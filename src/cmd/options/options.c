@@ -1,7 +1,7 @@
 /*
  * options: see options.h.  libpopt splits the command line; units and suggestions are ours.
  */
-#include "cmd/options-parts.h"
+#include "cmd/options/options-parts.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /*
  * options: the command line, from one table.
  *
- * A row of the table (cmd/options-table.c) has all that there is to an option: its names, argument
+ * A row of the table (options-table.c) has all that there is to an option: its names, argument
  * and help text, the commands that take it, the kind of its value and the member of struct options
  * that the value goes to.  Parsing, --help, suggestions and the completion read the same rows.
  *

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "cmd/options-parts.h"
+#include "cmd/options/options-parts.h"
 
 #define WORD_BYTES_MAX 62 /* longer words are never suggested */
 
