@@ -1,5 +1,7 @@
 /*
  * main: finds the command and runs it.
+ *
+ * Exit statuses: 0 done, 1 failed, 2 wrong usage.
  */
 #include <errno.h>
 #include <locale.h>
@@ -12,7 +14,8 @@
 #include <sys/resource.h>
 
 #include "cmd/cmd.h"
-#include "output/sink.h"
+#include "cmd/say.h"
+#include "output/sinks/json.h"
 #include "version.h"
 
 static const struct command *const commands[] = {
@@ -21,23 +24,6 @@ static const struct command *const commands[] = {
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
-
-void say(const char *fmt, ...)
-{
-	char line[1024];
-	va_list args;
-
-	va_start(args, fmt);
-	(void)vsnprintf(line, sizeof(line), fmt, args);
-	va_end(args);
-	for (unsigned char *at = (unsigned char *)line; *at; at++) {
-		if (*at < 0x20 || *at == 0x7F) {
-			*at = '?'; /* names come from outside: no commands to the terminal */
-		}
-	}
-	/* Under systemd the journal takes the level from the line. */
-	(void)fprintf(stderr, "%ssillage: %s\n", getenv("JOURNAL_STREAM") ? "<5>" : "", line);
-}
 
 static void print_usage(FILE *out)
 {
@@ -161,7 +147,7 @@ static int run(const struct command *command, int argc, const char **argv)
 	return status;
 }
 
-/* Rotated and limited traces are many files; workers may still read those that are done. */
+/* A rotated or size-limited trace has many files, and workers may hold finished ones open. */
 static void raise_file_limit(void)
 {
 	struct rlimit limit;
@@ -180,8 +166,9 @@ int main(int argc, char **argv)
 
 	(void)setlocale(LC_CTYPE, "");
 	raise_file_limit();
-	(void)signal(SIGPIPE, SIG_IGN); /* who reads may go: that is an error like others */
-	/* Partials and packets come and go: returning each to the kernel costs page faults. */
+	(void)signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error like others */
+	/* Partials and packets are freed and allocated again; giving each back to the kernel would
+	 * cost page faults. */
 	(void)mallopt(M_MMAP_THRESHOLD, 32 << 20);
 	(void)mallopt(M_TRIM_THRESHOLD, 64 << 20);
 	if (!name) {

@@ -1,5 +1,5 @@
 /*
- * arena: bump allocation in blocks of doubling size.
+ * arena: see arena.h.  Blocks double in size.
  */
 #include "base/arena.h"
 
@@ -36,18 +36,18 @@ void arena_fini(struct arena *arena)
 
 void arena_reset(struct arena *arena)
 {
-	struct arena_block *kept = arena->newest;
+	struct arena_block *newest = arena->newest;
 
-	if (!kept) {
+	if (!newest) {
 		return;
 	}
-	arena->newest = kept->older;
+	arena->newest = newest->older;
 	arena_fini(arena);
-	memset(kept->bytes, 0, kept->used);
-	kept->used = 0;
-	kept->older = NULL;
-	arena->newest = kept;
-	arena->total = kept->size;
+	memset(newest->bytes, 0, newest->used);
+	newest->used = 0;
+	newest->older = NULL;
+	arena->newest = newest;
+	arena->total = newest->size;
 }
 
 static void *refuse(struct arena *arena)
@@ -80,6 +80,7 @@ static struct arena_block *block_new(struct arena *arena, size_t need)
 	block->older = arena->newest;
 	arena->newest = block;
 	arena->total += size;
+	assert(!arena->max || arena->total <= arena->max);
 	return block;
 }
 
@@ -88,6 +89,7 @@ void *arena_alloc(struct arena *arena, size_t size)
 	struct arena_block *block = arena->newest;
 	void *got;
 
+	assert(size <= SIZE_MAX - alignof(max_align_t));
 	size = (size + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
 	if (arena_fail_after && --arena_fail_after == 0) {
 		return refuse(arena);

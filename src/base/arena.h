@@ -1,15 +1,14 @@
 /*
- * arena: many small objects that die together.
+ * arena: many small objects that are freed together.
  *
  *     block (newest)        block             block (first)
  *   +--------+-------+    +-----------+     +-----------+
  *   | used   | free  | -> | used      | ->  | used      | -> NULL
  *   +--------+-------+    +-----------+     +-----------+
  *
- * Memory is zeroed and aligned for any type.  When @fail is set, running out of
- * memory (or passing @max bytes) jumps there: the metadata parser, whose input
- * is hostile and may be large, uses that to end in one place.  Without it the
- * process aborts.
+ * Memory is zeroed and aligned for any type.  Running out of memory, or passing `max` bytes, jumps
+ * to `fail`.  The metadata parser uses that to fail in one place, since its input is untrusted and
+ * may be large.  Without `fail` the process aborts.
  */
 #ifndef SILLAGE_BASE_ARENA_H
 #define SILLAGE_BASE_ARENA_H
@@ -25,16 +24,13 @@ struct arena {
 };
 
 void arena_fini(struct arena *arena);
-/* Forgets all objects but keeps the newest block for others. */
+/* Frees all objects, but keeps the newest block for later ones. */
 void arena_reset(struct arena *arena);
 void *arena_alloc(struct arena *arena, size_t size);
 void *arena_copy(struct arena *arena, const void *from, size_t size);
 char *arena_strndup(struct arena *arena, const char *text, size_t len);
 
-/*
- * Testing: the n-th allocation from now fails, whether it needs a block or not (0 = never).
- * Only the allocation-failure test sets it.
- */
+/* For tests: the n-th allocation from now fails, whether it needs a block or not; 0: none does. */
 extern unsigned long arena_fail_after;
 
 #endif

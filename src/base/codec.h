@@ -1,13 +1,14 @@
 /*
- * flat: values of fixed width one behind the other, in little endian order, as bytes.
+ * codec: values of fixed width as bytes, little endian, without padding.
  *
- * The same function writes a value or reads it, so that both cannot differ:
+ * The same function writes a value or reads it, so that the two cannot differ:
  *
- *     codec_u64(flat, &disk->depth);
- *     codec_check(flat, disk->depth <= DEPTH_MAX);
+ *     codec_u64(codec, &disk->depth);
+ *     codec_check(codec, disk->depth <= DEPTH_MAX);
  *
- * What is read may be anybody's bytes: codec_check() looks at it.  Behind the end all is 0, and
- * is_wrong says so once, when it is asked.
+ * Bytes that are read are untrusted, so each value needs a codec_check() for what the program
+ * assumes about it.  Beyond the end every value is 0.  `is_wrong` records both kinds of fault; the
+ * caller looks at it once, at the end.
  */
 #ifndef SILLAGE_BASE_CODEC_H
 #define SILLAGE_BASE_CODEC_H
@@ -24,10 +25,10 @@ struct codec_out {
 };
 
 struct codec {
-	struct codec_out *out; /* NULL: it is read, from ... */
-	const uint8_t *at;     /* ... here */
-	size_t left;
-	bool is_wrong; /* what was read cannot be, or is not all there */
+	struct codec_out *out; /* where it writes; NULL: it reads */
+	const uint8_t *at;     /* reading: the next byte, borrowed */
+	size_t left;           /* reading: bytes from there on */
+	bool is_wrong;         /* reading: a value is impossible, or bytes are missing */
 };
 
 static inline bool codec_reads(const struct codec *codec)
@@ -35,14 +36,14 @@ static inline bool codec_reads(const struct codec *codec)
 	return codec->out == NULL;
 }
 
-/* Whether it can go on; of what is written, always. */
+/* Reading: records a fault unless @is_right.  False after any fault; writing never has one. */
 static inline bool codec_check(struct codec *codec, bool is_right)
 {
 	codec->is_wrong |= codec_reads(codec) && !is_right;
 	return !codec->is_wrong;
 }
 
-/* The next @len bytes of what is read; NULL if there are not so many. */
+/* The next @len bytes that are read, borrowed; NULL: fewer are left. */
 static inline const uint8_t *codec_next(struct codec *codec, size_t len)
 {
 	const uint8_t *bytes = codec->at;
@@ -126,8 +127,8 @@ static inline void codec_bool(struct codec *codec, bool *value)
 	*value = byte != 0;
 }
 
-/* How many of something follow, each of @each bytes at least: never more than there can be, so that
- * memory may be taken for them. */
+/* How many elements follow, of at least @each bytes.  Reading: never more than the bytes that are
+ * left can hold, so the caller may allocate for all of them. */
 static inline size_t codec_count(struct codec *codec, size_t count, size_t each)
 {
 	uint32_t bits = (uint32_t)count;
@@ -136,11 +137,11 @@ static inline size_t codec_count(struct codec *codec, size_t count, size_t each)
 	return codec_check(codec, bits <= codec->left / each) ? bits : 0;
 }
 
-/* The element @i of an array: one that is read is made, zeroed, behind those before. */
+/* The element @i of an array; reading adds it, zeroed. */
 #define codec_at(codec, v, i)                                                                      \
 	(codec_reads(codec) ? memset(vec_push(v), 0, sizeof(*(v)->at)) : (void *)&(v)->at[i])
 
-/* Writes a text; NULL is as an empty one. */
+/* Writes a text; NULL is written as an empty one. */
 static inline void codec_put_text(struct codec *codec, const char *text)
 {
 	size_t len = codec_count(codec, text ? strlen(text) : 0, 1);
@@ -150,7 +151,8 @@ static inline void codec_put_text(struct codec *codec, const char *text)
 	}
 }
 
-/* The same either way: what is read is of the heap, or NULL; what was there is freed. */
+/* Writes a text, or reads it into the heap in place of the one that was there; "" is read as NULL.
+ */
 static inline void codec_text(struct codec *codec, char **text)
 {
 	const uint8_t *bytes;

@@ -1,5 +1,5 @@
 /*
- * err: formatting of failure messages.  Long messages are cut, never refused.
+ * err: see err.h.
  */
 #include "base/err.h"
 

@@ -1,8 +1,9 @@
 /*
- * spread: see spread.h.
+ * histogram: see histogram.h.
  */
 #include "base/histogram.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "base/mem.h"
 
 #define SUB_BITS 6
-_Static_assert((64 - SUB_BITS + 1) << SUB_BITS <= UINT16_MAX, "an index fits into spread.few");
+_Static_assert((64 - SUB_BITS + 1) << SUB_BITS <= UINT16_MAX, "an index fits into histogram.few");
 
 static uint32_t index_of(uint64_t value)
 {
@@ -43,8 +44,7 @@ static bool is_few(const struct histogram *histogram)
 	return !histogram->counts && !histogram->buckets;
 }
 
-/* Fills @buckets, of which there are HISTOGRAM_FEW, with those of few values, in order; how many.
- */
+/* Form few: fills @buckets (HISTOGRAM_FEW of them) in order.  Returns how many it used. */
 static uint32_t sort_few(const struct histogram *histogram, struct histogram_bucket *buckets)
 {
 	uint32_t count = 0;
@@ -68,8 +68,8 @@ static uint32_t sort_few(const struct histogram *histogram, struct histogram_buc
 
 /* ---- buckets by index ---- */
 
-/* From here on an array is not larger than what it takes the place of, as a rule. */
-#define FEW_BUCKETS 48
+/* With more buckets an array of counters is usually no larger. */
+#define BUCKETS_MAX 48
 
 static void to_buckets(struct histogram *histogram)
 {
@@ -78,7 +78,7 @@ static void to_buckets(struct histogram *histogram)
 	histogram->used = sort_few(histogram, histogram->buckets);
 }
 
-/* Where @index is, or would be. */
+/* The position of the bucket @index, or where it has to be inserted. */
 static uint32_t place_of(const struct histogram *histogram, uint32_t index)
 {
 	uint32_t low = 0, high = histogram->used;
@@ -115,7 +115,7 @@ static void insert_bucket(struct histogram *histogram, uint32_t at, uint32_t ind
 
 /* ---- all buckets of a range ---- */
 
-/* Makes the range have @index; by whole powers of two, so that it does not happen often. */
+/* Extends the range to @index, by whole powers of two, so that it seldom happens. */
 static void widen(struct histogram *histogram, uint32_t index)
 {
 	uint32_t end = histogram->first + histogram->used;
@@ -139,6 +139,8 @@ static void to_range(struct histogram *histogram)
 	struct histogram_bucket *buckets = histogram->buckets;
 	uint32_t used = histogram->used;
 
+	assert(used > 0);
+	assert(buckets[used - 1].index >= buckets[0].index);
 	histogram->first = buckets[0].index;
 	histogram->used = buckets[used - 1].index - histogram->first + 1;
 	histogram->counts = mem_alloc(histogram->used * sizeof(*histogram->counts));
@@ -149,7 +151,7 @@ static void to_range(struct histogram *histogram)
 	histogram->buckets = NULL;
 }
 
-/* ---- any ---- */
+/* ---- any form ---- */
 
 static void add_to_buckets(struct histogram *histogram, uint32_t index, uint64_t count)
 {
@@ -160,12 +162,12 @@ static void add_to_buckets(struct histogram *histogram, uint32_t index, uint64_t
 		return;
 	}
 	insert_bucket(histogram, at, index, count);
-	if (histogram->used > FEW_BUCKETS) {
+	if (histogram->used > BUCKETS_MAX) {
 		to_range(histogram);
 	}
 }
 
-/* Where there is no counter for it yet; apart, for the usual case to be short. */
+/* There is no counter for @index yet.  Not inlined, so that the usual case stays short. */
 static __attribute__((noinline)) void add_elsewhere(struct histogram *histogram, uint32_t index,
 						    uint64_t count)
 {
@@ -195,7 +197,7 @@ static void add_bucket(struct histogram *histogram, uint32_t index, uint64_t cou
 	}
 }
 
-/* The buckets of few values are in no order, and some of them several times. */
+/* The bucket number @i.  In form few they are unsorted, and some occur several times. */
 static struct histogram_bucket bucket_at(const struct histogram *histogram, uint32_t i)
 {
 	if (histogram->counts) {
@@ -206,11 +208,11 @@ static struct histogram_bucket bucket_at(const struct histogram *histogram, uint
 }
 
 struct sorted {
-	struct histogram histogram; /* only what bucket_at() looks at */
+	struct histogram histogram; /* only the members that bucket_at() reads */
 	struct histogram_bucket buckets[HISTOGRAM_FEW];
 };
 
-/* @spread, or in @sorted what is the same but for the order of its buckets. */
+/* @histogram if its buckets are sorted, else a sorted view of it in @sorted. */
 static const struct histogram *in_order(const struct histogram *histogram, struct sorted *sorted)
 {
 	if (!is_few(histogram)) {
@@ -222,7 +224,7 @@ static const struct histogram *in_order(const struct histogram *histogram, struc
 	return &sorted->histogram;
 }
 
-static struct histogram *made(struct histogram **histogram)
+static struct histogram *allocated(struct histogram **histogram)
 {
 	if (!*histogram) {
 		*histogram = mem_alloc(sizeof(**histogram));
@@ -233,7 +235,7 @@ static struct histogram *made(struct histogram **histogram)
 
 void histogram_add(struct histogram **histogram, uint64_t value)
 {
-	struct histogram *s = made(histogram);
+	struct histogram *s = allocated(histogram);
 
 	s->count++;
 	s->sum += value;
@@ -250,7 +252,8 @@ void histogram_merge(struct histogram **to, const struct histogram *from)
 	if (!from) {
 		return;
 	}
-	s = made(to);
+	assert(*to != from);
+	s = allocated(to);
 	s->count += from->count;
 	s->sum += from->sum;
 	s->squares += from->squares;
@@ -342,11 +345,12 @@ void histogram_codec(struct codec *codec, struct histogram **histogram)
 	uint64_t squares[2];
 	struct histogram *s;
 
+	assert(!codec_reads(codec) || !*histogram);
 	codec_bool(codec, &is_there);
 	if (!is_there) {
 		return;
 	}
-	s = made(histogram);
+	s = allocated(histogram);
 	squares[0] = (uint64_t)s->squares;
 	squares[1] = (uint64_t)(s->squares >> 64);
 	codec_u64(codec, &s->count);
@@ -365,12 +369,12 @@ void histogram_codec(struct codec *codec, struct histogram **histogram)
 
 double histogram_mean(const struct histogram *histogram)
 {
+	assert(histogram->count > 0);
 	return (double)((long double)histogram->sum / (long double)histogram->count);
 }
 
-/* n * squares - sum^2 is a difference of large numbers: exact, unless it needs more than 128 bits.
- */
-static long double histogram_of_squares(const struct histogram *histogram)
+/* n * squares - sum^2 subtracts large numbers: exact in 128 bits, rounded only beyond them. */
+static long double squares_difference(const struct histogram *histogram)
 {
 	unsigned __int128 whole, square = (unsigned __int128)histogram->sum * histogram->sum;
 	long double n = (long double)histogram->count, sum = (long double)histogram->sum;
@@ -385,9 +389,9 @@ static long double histogram_of_squares(const struct histogram *histogram)
 double histogram_deviation(const struct histogram *histogram)
 {
 	long double n = (long double)histogram->count;
-	long double variance = histogram_of_squares(histogram) / n / (n - 1);
+	long double variance = squares_difference(histogram) / n / (n - 1);
 
-	return variance > 0 ? (double)sqrtl(variance) : 0; /* rounding may end below zero */
+	return variance > 0 ? (double)sqrtl(variance) : 0; /* rounding may give less than 0 */
 }
 
 uint64_t histogram_percentile(const struct histogram *histogram, unsigned int per_mille)
@@ -397,6 +401,8 @@ uint64_t histogram_percentile(const struct histogram *histogram, unsigned int pe
 	struct sorted sorted;
 	const struct histogram *ordered = in_order(histogram, &sorted);
 
+	assert(histogram->count > 0);
+	assert(per_mille <= 1000);
 	for (uint32_t i = 0; i < ordered->used && (seen < rank || seen == 0); i++) {
 		struct histogram_bucket bucket = bucket_at(ordered, i);
 
@@ -422,6 +428,7 @@ void histogram_bins(const struct histogram *histogram, uint64_t counts[], uint64
 {
 	double width = (double)(histogram->max - histogram->min) / (double)count;
 
+	assert(count > 0 && count <= HISTOGRAM_BINS_MAX);
 	memset(counts, 0, count * sizeof(*counts));
 	for (uint32_t i = 0; i < histogram->used; i++) {
 		struct histogram_bucket bucket = bucket_at(histogram, i);

@@ -1,15 +1,20 @@
 /*
- * spread: how durations are spread: count, sum, extremes, deviation, percentiles.
+ * histogram: the distribution of durations: count, sum, extremes, deviation, percentiles.
  *
- * Everything in it adds up, so that spreads of parts make the spread of the whole, in any
- * order, to the bit.  Percentiles come from a log-linear histogram (doc/definitions.md, 0.2):
+ * All of it adds up: merging the histograms of parts, in any order, gives the histogram of the
+ * whole, to the bit.  Percentiles come from log-linear buckets (doc/definitions.md, 0.2):
  *
- *     v < 64         a bucket each
- *     otherwise      64 buckets for each power of two: at most 1.6 % above the truth
+ *     v < 64         a bucket for each value
+ *     otherwise      64 buckets for each power of two: at most 1.6 % above the exact value
  *
- * Most spreads have few values: as long as they fit in, these are only noted.  Then the buckets
- * that have something are kept, by index; and if there are many of them, all from the first to the
- * last, which is quicker to add to.
+ * A histogram has one of three forms, and only ever goes on to the next:
+ *
+ *     few       up to HISTOGRAM_FEW values     few[used]: the bucket index of each, unsorted
+ *     buckets   up to 48 non-empty buckets     buckets[used]: sorted by index
+ *     range     more                           counts[used]: all buckets from index `first` on
+ *
+ * Most histograms have few values, so that the first form saves memory; the last is the fastest to
+ * add to.  NULL is the empty histogram.
  */
 #ifndef SILLAGE_BASE_HISTOGRAM_H
 #define SILLAGE_BASE_HISTOGRAM_H
@@ -28,36 +33,40 @@ struct histogram_bucket {
 struct histogram {
 	uint64_t count, sum, min, max;
 	unsigned __int128 squares;        /* sum of squares */
-	uint32_t used, room;              /* of what there is, the first of ... */
-	uint64_t *counts;                 /* all buckets from the one with the index `first` on */
-	struct histogram_bucket *buckets; /* those with something in them, in order */
-	uint32_t first;
-	uint16_t few[HISTOGRAM_FEW]; /* the index of each value, in any order */
+	uint32_t used;                    /* elements of the array that the form has */
+	uint32_t room;                    /* of buckets */
+	uint64_t *counts;                 /* range */
+	struct histogram_bucket *buckets; /* buckets; NULL together with counts: few */
+	uint32_t first;                   /* range: the index of counts[0] */
+	uint16_t few[HISTOGRAM_FEW];
 };
 
-/* Adds a value; *spread is made when NULL. */
+/* Adds a value; a *histogram of NULL is allocated. */
 void histogram_add(struct histogram **histogram, uint64_t value);
 /* Adds all of *from to *to, and leaves *from NULL. */
 void histogram_move(struct histogram **to, struct histogram **from);
 /* Adds all of @from to *to. */
 void histogram_merge(struct histogram **to, const struct histogram *from);
-uint64_t histogram_bytes(const struct histogram *histogram); /* of memory; NULL: 0 */
+uint64_t histogram_bytes(const struct histogram *histogram); /* memory; NULL: 0 */
 void histogram_free(struct histogram *histogram);            /* NULL is fine */
-/* Writes it, or reads it into *spread, which is NULL. */
+/* Writes it, or reads it into *histogram, which must be NULL. */
 void histogram_codec(struct codec *codec, struct histogram **histogram);
 
+/* ---- figures; @histogram is not NULL ---- */
+
 double histogram_mean(const struct histogram *histogram);
-/* Sample standard deviation; there is one from two values on. */
+/* The sample standard deviation, which needs two values. */
 double histogram_deviation(const struct histogram *histogram);
-/* The smallest value that @per_mille of all are not above (nearest rank). */
+/* The smallest value that is not below @per_mille of all values (nearest rank), rounded up to the
+ * end of its bucket. */
 uint64_t histogram_percentile(const struct histogram *histogram, unsigned int per_mille);
 
-/* How many values there are of each power of two: counts[i] of 2^i .. 2^(i+1) - 1; 0 is with 1. */
+/* Counts values by power of two: counts[i] is for 2^i .. 2^(i+1) - 1; 0 counts as 1. */
 #define HISTOGRAM_POWERS 64
 void histogram_powers(const struct histogram *histogram, uint64_t counts[HISTOGRAM_POWERS]);
 
-/* The same for @count bins of one width from the least value to the greatest.  A value counts where
- * its bucket of the histogram ends. */
+/* Counts values in @count bins of equal width from the minimum to the maximum.  A value counts
+ * where its bucket ends. */
 #define HISTOGRAM_BINS_MAX 1000
 void histogram_bins(const struct histogram *histogram, uint64_t counts[], uint64_t count);
 

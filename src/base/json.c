@@ -3,7 +3,9 @@
  */
 #include "base/json.h"
 
+#include <assert.h>
 #include <float.h>
+#include <math.h>
 #include <string.h>
 
 /* A report may have 100,000 rows: no format strings, and no call of stdio for each value. */
@@ -75,12 +77,14 @@ static void key_out(struct json *json, const char *key)
 void json_open(struct json *json, const char *key, char bracket)
 {
 	key_out(json, key);
+	assert(bracket == '{' || bracket == '[');
 	byte_out(json, bracket);
 	json->needs_comma = false;
 }
 
 void json_close(struct json *json, char bracket)
 {
+	assert(bracket == '}' || bracket == ']');
 	byte_out(json, bracket);
 	json->needs_comma = true;
 }
@@ -102,8 +106,9 @@ void json_i64(struct json *json, const char *key, int64_t value)
 
 void json_fixed(struct json *json, const char *key, double value)
 {
-	char text[DBL_MAX_10_EXP + 8]; /* sign, digits, point, and three more */
+	char text[DBL_MAX_10_EXP + 8]; /* sign, digits, point, decimals, zero */
 
+	assert(isfinite(value));
 	key_out(json, key);
 	bytes_out(json, text, (size_t)snprintf(text, sizeof(text), "%.3f", value));
 }
@@ -158,7 +163,7 @@ static void text_out(struct json *json, const char *text)
 			bytes_out(json, (const char *)at, len);
 			at += len;
 		} else {
-			string_out(json, "\xEF\xBF\xBD"); /* U+FFFD: a byte that is no text */
+			string_out(json, "\xEF\xBF\xBD"); /* U+FFFD: the byte is not UTF-8 */
 			at++;
 		}
 	}

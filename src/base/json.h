@@ -1,10 +1,10 @@
 /*
- * json: a writer of JSON text to a stream.
+ * json: writes JSON text to a stream.
  *
- * It builds no tree: windows with 100,000 threads are written row by row.  Text is
- * repaired to valid UTF-8, since thread names may hold any bytes.  Keys are trusted.
- * What is written comes to the stream by and by, all of it with json_end_line() or
- * json_flush(); whether it could be written is for the stream to say.
+ * It builds no tree, since windows with 100,000 threads are written row by row.  Text is repaired
+ * to valid UTF-8, since thread names may hold any bytes.  Keys are trusted.  Text is buffered; the
+ * stream has all of it after json_end_line() or json_flush().  Failed writes are the stream's to
+ * report.
  */
 #ifndef SILLAGE_BASE_JSON_H
 #define SILLAGE_BASE_JSON_H
@@ -16,24 +16,24 @@
 struct json {
 	FILE *out;
 	bool needs_comma;
-	size_t used; /* of: */
+	size_t used; /* bytes of buffer */
 	char buffer[4096];
 };
 
-/* A new text to @out. */
+/* Starts a text that goes to @out. */
 void json_init(struct json *json, FILE *out);
 
-/* @key NULL: an element of an array, or the outermost value. */
+/* A @key of NULL, here and below: an element of an array, or the outermost value. */
 void json_open(struct json *json, const char *key, char bracket);
 void json_close(struct json *json, char bracket);
 void json_u64(struct json *json, const char *key, uint64_t value);
 void json_i64(struct json *json, const char *key, int64_t value);
-/* With three digits behind the point; @value is finite. */
+/* With three decimals; @value is finite. */
 void json_fixed(struct json *json, const char *key, double value);
 void json_null(struct json *json, const char *key);
 void json_bool(struct json *json, const char *key, bool value);
 void json_text(struct json *json, const char *key, const char *text);
-/* As json_u64(), with a key that is not trusted. */
+/* As json_u64(), with an untrusted key. */
 void json_u64_named(struct json *json, const char *name, uint64_t value);
 /* An element that is JSON already. */
 void json_raw(struct json *json, const char *text);

@@ -1,5 +1,5 @@
 /*
- * mem: allocation that cannot fail, only abort.
+ * mem: see mem.h.
  */
 #include "base/mem.h"
 
@@ -49,29 +49,4 @@ char *mem_printf(const char *fmt, ...)
 	len = vasprintf(&text, fmt, args);
 	va_end(args);
 	return check(len < 0 ? NULL : text, 1);
-}
-
-void vec_grow_slow_(void **at, size_t *room, size_t size)
-{
-	size_t more = *room ? *room * 2 : 16;
-
-	assert(more < SIZE_MAX / size);
-	*at = mem_realloc(*at, more * size);
-	*room = more;
-}
-
-void vec_reserve_lines_(void **at, size_t count, size_t *room, size_t total, size_t size)
-{
-	size_t more = total > *room * 2 ? total : *room * 2;
-	void *lines;
-
-	more = (more + 15) / 16 * 16;
-	assert(more < SIZE_MAX / size);
-	lines = mem_alloc_lines(more * size);
-	if (count > 0) {
-		memcpy(lines, *at, count * size);
-	}
-	free(*at);
-	*at = lines;
-	*room = more;
 }

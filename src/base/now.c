@@ -5,12 +5,14 @@
 
 #include <time.h>
 
+#include "base/units.h"
+
 static uint64_t read_ns(clockid_t clock)
 {
 	struct timespec now;
 
 	(void)clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
 uint64_t now_monotonic_ns(void)

@@ -1,5 +1,5 @@
 /*
- * probe-points: the tracepoints of probe.h, in LTTng-UST's language.
+ * probe-points: the tracepoints of probe.h, as LTTng-UST defines tracepoints.
  */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER sillage

@@ -1,5 +1,5 @@
 /*
- * probe: see probe.h.  The only file of the program that knows LTTng-UST's headers.
+ * probe: see probe.h.  The only file of the program that includes LTTng-UST's headers.
  */
 #define LTTNG_UST_TRACEPOINT_DEFINE
 #define LTTNG_UST_TRACEPOINT_PROBE_DYNAMIC_LINKAGE

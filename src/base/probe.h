@@ -1,9 +1,9 @@
 /*
  * probe: tracepoints of sillage itself, for LTTng-UST (provider `sillage`, doc/performance.md).
  *
- * Without LTTng's headers at build time these are nothing.  With them they cost a call and a
- * look at a variable, and happen once for each chunk, request or window, never for an event.
- * The program is not linked to LTTng: who wants to trace it preloads sillage-probe.so, which is.
+ * Without LTTng's headers at build time the probes are empty.  With them a probe costs a call and
+ * the test of a variable.  Probes fire once a chunk, request or window, never for an event.  The
+ * program is not linked to LTTng; to trace it, preload sillage-probe.so, which is.
  */
 #ifndef SILLAGE_BASE_PROBE_H
 #define SILLAGE_BASE_PROBE_H

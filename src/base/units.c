@@ -12,8 +12,6 @@
 #include <string.h>
 #include <time.h>
 
-#define NS_PER_S UINT64_C(1000000000)
-
 struct suffix {
 	const char *text;
 	uint64_t factor;
@@ -88,7 +86,7 @@ int units_parse_duration(const char *text, uint64_t *ret_ns)
 	return parse_scaled(text, duration_suffixes, ret_ns);
 }
 
-/* The ns after "HH:MM:SS": nothing, or a point and digits; then "Z" if @allow_utc. */
+/* What may follow "HH:MM:SS": a point and digits, then "Z". */
 static int parse_fraction(const char *text, uint64_t *ret_ns, int *ret_utc)
 {
 	uint64_t unit = NS_PER_S;
@@ -157,7 +155,7 @@ int units_parse_time(const char *text, uint64_t day_ns, uint64_t *ret_ns)
 	return 0;
 }
 
-/* Three figures and a unit: @steps of @base. */
+/* Three digits and a unit, each of which is @base of the one before. */
 static const char *scaled(char text[UNITS_TEXT_MAX], uint64_t value, const char *const *names,
 			  double base)
 {

@@ -1,5 +1,5 @@
 /*
- * units: sizes, durations and times as people write and read them.
+ * units: sizes, durations and times, as people write and read them.
  */
 #ifndef SILLAGE_BASE_UNITS_H
 #define SILLAGE_BASE_UNITS_H
@@ -7,29 +7,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* "64K", "1.5G", "100": bytes.  -EINVAL if it is none, -ERANGE if it is too large. */
+#define NS_PER_S  UINT64_C(1000000000)
+#define NS_PER_MS UINT64_C(1000000)
+
+/* "64K", "1.5G", "100": bytes.  -EINVAL: no size; -ERANGE: too large. */
 int units_parse_size(const char *text, uint64_t *ret_bytes);
 
-/* "500ms", "1.5s", "2m", "1h"; a unit is required except for 0.  ns. */
+/* "500ms", "1.5s", "2m", "1h": ns.  A unit is required, except for 0.  Fails as sizes do. */
 int units_parse_duration(const char *text, uint64_t *ret_ns);
 
 /*
- * "HH:MM:SS[.frac]" (on the day of @day_ns, local time), "YYYY-MM-DDTHH:MM:SS[.frac]"
- * (local, or with Z) or a number of ns since the epoch.
+ * "HH:MM:SS[.frac]" on the day of @day_ns, local time; "YYYY-MM-DDTHH:MM:SS[.frac]", local time or
+ * with Z; or a number of ns since the epoch.  -EINVAL: none of these.
  */
 int units_parse_time(const char *text, uint64_t day_ns, uint64_t *ret_ns);
-/* Whether @text is of the first form, which needs a day. */
+/* Whether @text has the first form, which needs a day. */
 int units_time_needs_day(const char *text);
 
 #define UNITS_TEXT_MAX 32
-/* "1.2 GiB", "3.4 ms", "12,345": at most UNITS_TEXT_MAX bytes, returned for use in printf. */
+/* "1.2 GiB", "3.4 ms", "12,345".  They return @text, for use in printf. */
 const char *units_bytes(char text[UNITS_TEXT_MAX], uint64_t bytes);
 const char *units_ns(char text[UNITS_TEXT_MAX], uint64_t ns);
 const char *units_count(char text[UNITS_TEXT_MAX], uint64_t count);
 /* "14:03:07.250000000", local time. */
 const char *units_clock(char text[UNITS_TEXT_MAX], uint64_t ns);
 
-/* A letter of a name, which comes from a trace: nothing in it may command the terminal. */
+/* A printable letter of an untrusted name: control characters would reach the terminal. */
 static inline char units_letter(char letter)
 {
 	return (unsigned char)letter < 0x20 || (unsigned char)letter >= 0x7F ? '?' : letter;

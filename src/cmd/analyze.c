@@ -1,6 +1,10 @@
 /*
- * analyze: the statistics of recorded traces.
+ * analyze: statistics of recorded traces.
+ *
+ * Traces are analysed one after the other, each by an engine of its own.  With --state a trace goes
+ * on from its checkpoint, and leaves one in place of a total.
  */
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -10,7 +14,10 @@
 
 #include "base/now.h"
 #include "base/units.h"
+#include "cmd/analyze.h"
 #include "cmd/cmd.h"
+#include "cmd/common.h"
+#include "cmd/say.h"
 #include "engine/engine.h"
 #include "engine/exchange/checkpoint-file.h"
 #include "engine/trace.h"
@@ -19,40 +26,24 @@
 #include "output/sink.h"
 #include "recorded/recorded.h"
 
+#define PROGRESS_NS (NS_PER_S / 5) /* between two progress lines */
+
 struct analyze {
 	const struct options *options;
 	struct output *output;
 	struct actions *actions; /* triggers; NULL: none */
-	struct rollup *rollup;   /* of the trace; NULL: windows are shown as they come */
-	struct checkpoint_file *checkpoint_file; /* to go on from, and to leave; NULL: none */
-	struct merger_account before;            /* what was analysed by another run */
+	struct rollup *rollup;   /* of the current trace; NULL: shown windows are the engine's */
+	struct checkpoint_file *checkpoint_file; /* of --state; NULL: none */
+	struct merger_account before;            /* what earlier runs analysed of the trace */
 	struct trace_identity identity;
 	struct trace *trace;
 	const char *path;
 	struct run_summary summary;
-	uint64_t progress_ns; /* when the progress line was last drawn */
+	uint64_t progress_ns; /* when the progress line was last drawn; 0: never */
 	bool shows_progress;
 	bool cannot_write;
 	struct err err;
 };
-
-/* ---- stopping ---- */
-
-atomic_bool cmd_stop; /* lock-free, so that a signal may set it */
-
-static void on_signal(int number)
-{
-	(void)number;
-	cmd_stop = true;
-}
-
-void cmd_stop_on_signals(void)
-{
-	struct sigaction action = { .sa_handler = on_signal };
-
-	(void)sigaction(SIGINT, &action, NULL);
-	(void)sigaction(SIGTERM, &action, NULL);
-}
 
 /* ---- progress ---- */
 
@@ -69,26 +60,13 @@ static void on_progress(void *user, uint64_t done, uint64_t total)
 	uint64_t now = now_monotonic_ns();
 	char text[2][UNITS_TEXT_MAX];
 
-	if (!a->shows_progress || now - a->progress_ns < 200000000) {
+	if (!a->shows_progress || now - a->progress_ns < PROGRESS_NS) {
 		return;
 	}
 	a->progress_ns = now;
 	(void)fprintf(stderr, "\r%s: %s of %s (%.0f %%)\033[K", a->path, units_bytes(text[0], done),
 		      units_bytes(text[1], total),
 		      total ? 100.0 * (double)done / (double)total : 0);
-}
-
-void cmd_identify(struct trace_identity *identity, const struct metadata *types, const char *path)
-{
-	const struct env_entry *host = metadata_env(types, "hostname");
-	const struct env_entry *session = metadata_env(types, "trace_name");
-	const struct env_entry *domain = metadata_env(types, "domain");
-
-	output_trace_fini(identity);
-	identity->host = host && host->text ? mem_strdup(host->text) : NULL;
-	identity->session = session && session->text ? mem_strdup(session->text) : NULL;
-	identity->domain = domain && domain->text ? mem_strdup(domain->text) : NULL;
-	identity->path = mem_strdup(path);
 }
 
 static int on_trace(void *user, struct trace *trace, struct err *err)
@@ -100,7 +78,8 @@ static int on_trace(void *user, struct trace *trace, struct err *err)
 	a->trace = trace;
 	cmd_identify(&a->identity, trace_plan(trace)->metadata, a->path);
 	if (a->checkpoint_file && !trace_uuid(trace, uuid)) {
-		r = err_raise(err, -EINVAL, "%s: has no UUID to know it by again", a->path);
+		r = err_raise(err, -EINVAL, "%s: the trace has no UUID, which --state needs",
+			      a->path);
 	} else if (a->checkpoint_file) {
 		r = checkpoint_file_restore(a->checkpoint_file, uuid, trace, err);
 	}
@@ -112,12 +91,14 @@ static void add_account(struct analyze *a)
 {
 	const struct merger_account *account = trace_account(a->trace);
 
+	assert(account->events >= a->before.events);
+	assert(account->bytes >= a->before.bytes);
 	a->summary.events += account->events - a->before.events;
 	a->summary.packets += account->packets - a->before.packets;
 	a->summary.bytes += account->bytes - a->before.bytes;
 }
 
-/* It goes on another time. */
+/* The trace ends here for this run; a later run goes on from the checkpoint. */
 static void on_pause(void *user, struct trace *trace)
 {
 	struct analyze *a = user;
@@ -128,9 +109,10 @@ static void on_pause(void *user, struct trace *trace)
 						     .range_end = UINT64_MAX };
 	uint8_t uuid[16];
 
+	assert(trace == a->trace);
 	trace_total_so_far(trace);
 	add_account(a);
-	(void)trace_uuid(trace, uuid); /* it has one, or would not have come so far */
+	(void)trace_uuid(trace, uuid); /* on_trace() refuses traces without one */
 	checkpoint_file_put(a->checkpoint_file, uuid, trace, &identity);
 }
 
@@ -139,7 +121,7 @@ static void show(void *user, const struct report *report)
 	struct analyze *a = user;
 
 	if (report->kind != REPORT_WINDOW || a->options->has_interval) {
-		output_report(a->output, &a->identity, report); /* else only triggers want them */
+		output_report(a->output, &a->identity, report); /* else only triggers need it */
 	}
 }
 
@@ -172,45 +154,6 @@ static void on_warning(void *user, const struct engine_warning *warning)
 	output_warning(a->output, &a->identity, warning);
 }
 
-static int take_time(const char *option, const char *text, uint64_t day_ns, uint64_t *ret,
-		     struct err *err)
-{
-	if (text && units_parse_time(text, day_ns, ret) < 0) {
-		return err_raise(err, -EINVAL,
-				 "--%s: \"%s\" is not a time (HH:MM:SS[.frac], "
-				 "YYYY-MM-DDTHH:MM:SS[.frac][Z] or ns since the epoch)",
-				 option, text);
-	}
-	return 0;
-}
-
-/* Whether the range depends on the day on which a trace begins. */
-static bool range_needs_day(const struct options *options)
-{
-	return (options->begin && units_time_needs_day(options->begin)) ||
-	       (options->end && units_time_needs_day(options->end));
-}
-
-int cmd_range(const struct options *options, const struct recorded_path *path, uint64_t *ret_begin,
-	      uint64_t *ret_end, struct err *err)
-{
-	uint64_t day = 0;
-	int r;
-
-	*ret_begin = 0;
-	*ret_end = UINT64_MAX;
-	if (path && range_needs_day(options)) {
-		(void)recorded_first_ns(path, &day,
-					err); /* what is wrong is said when it is read */
-	}
-	r = take_time("begin", options->begin, day, ret_begin, err);
-	r = r < 0 ? r : take_time("end", options->end, day, ret_end, err);
-	if (r == 0 && *ret_begin >= *ret_end) {
-		return err_raise(err, -EINVAL, "--begin is not before --end");
-	}
-	return r;
-}
-
 static int analyze_one(struct analyze *a, struct engine_config *config,
 		       const struct recorded_path *path)
 {
@@ -222,12 +165,10 @@ static int analyze_one(struct analyze *a, struct engine_config *config,
 		.on_trace = on_trace,
 		.on_pause = a->checkpoint_file ? on_pause : NULL,
 	};
-	int r = 0;
+	int r = cmd_range(a->options, path, &config->range_begin, &config->range_end, &a->err);
 
+	assert(!a->rollup);
 	a->path = path->name;
-	if (range_needs_day(a->options)) {
-		r = cmd_range(a->options, path, &config->range_begin, &config->range_end, &a->err);
-	}
 	if (r == 0) {
 		if (config->interval_ns != config->shown_interval_ns) {
 			a->rollup = rollup_new(config->shown_interval_ns, config->top,
@@ -271,15 +212,6 @@ static int analyze_all(struct analyze *a, struct engine_config *config)
 	return failed;
 }
 
-void cmd_fill_intervals(const struct options *options, const struct actions *actions,
-			struct engine_config *config)
-{
-	config->shown_interval_ns = options->interval_ns;
-	config->interval_ns = actions && options->trigger_interval_ns > 0
-				      ? options->trigger_interval_ns
-				      : options->interval_ns;
-}
-
 static void fill_config(const struct options *options, const struct actions *actions,
 			struct engine_config *config)
 {
@@ -295,39 +227,8 @@ static void fill_config(const struct options *options, const struct actions *act
 	config->on_warning = on_warning;
 }
 
-void cmd_partial_file_setup(const struct options *options, const struct engine_config *config,
-			    struct partial_file_setup *ret)
-{
-	*ret = (struct partial_file_setup){ .interval_ns = config->interval_ns,
-					    .wants_windows = config->wants_windows };
-	memcpy(ret->analyses, config->analyses, sizeof(ret->analyses));
-	for (size_t i = 0; i < options->periods.all.count; i++) {
-		*vec_push(&ret->periods) = mem_strdup(options->periods.all.at[i]->text);
-	}
-}
-
-int cmd_checkpoint_file(const struct options *options, const struct engine_config *config,
-			struct checkpoint_file **ret, struct err *err)
-{
-	struct partial_file_setup setup;
-
-	*ret = NULL;
-	if (!options->state) {
-		return 0;
-	}
-	if (options->begin || options->end) {
-		return err_raise(err, -EINVAL,
-				 "--state is for all of a trace: no --begin or --end");
-	}
-	if (options->trigger_interval_ns > 0) {
-		return err_raise(err, -EINVAL, "--state goes with windows of one length only");
-	}
-	cmd_partial_file_setup(options, config, &setup);
-	return checkpoint_file_open(options->state, &setup, analyses, ret, err);
-}
-
-/* What was kept of traces goes into the file, whatever else failed. */
-static void save_states(struct analyze *a)
+/* Checkpoints are saved whatever else failed. */
+static void save_checkpoints(struct analyze *a)
 {
 	if (a->checkpoint_file && checkpoint_file_save(a->checkpoint_file, &a->err) < 0) {
 		say("%s", a->err.text);
@@ -335,7 +236,7 @@ static void save_states(struct analyze *a)
 	}
 }
 
-int cmd_analyze_into(const struct options *options, struct output *output)
+int analyze_into(const struct options *options, struct output *output)
 {
 	struct analyze a = { .options = options, .output = output };
 	struct engine_config config = { 0 };
@@ -364,7 +265,7 @@ int cmd_analyze_into(const struct options *options, struct output *output)
 	config.top = output->top;
 	output_start(output);
 	a.summary.exit = analyze_all(&a, &config);
-	save_states(&a);
+	save_checkpoints(&a);
 	a.summary.wall_ns = now_monotonic_ns() - begin;
 	output_end(output, &a.summary);
 	if (a.cannot_write) {
@@ -380,42 +281,11 @@ int cmd_analyze_into(const struct options *options, struct output *output)
 	return a.summary.exit;
 }
 
-int cmd_output(const struct options *options, struct output *output,
-	       int (*work)(const struct options *options, struct output *output))
-{
-	struct err err;
-	int status;
-
-	if (output_open(output, &err) < 0) {
-		say("%s", err.text);
-		return EXIT_FAILED;
-	}
-	status = work(options, output);
-	if (output_close(output, &err) < 0) {
-		say("%s", err.text);
-		status = EXIT_FAILED;
-	}
-	return status;
-}
-
-struct output cmd_output_of(const struct options *options)
-{
-	bool is_text = strcmp(options->format, "text") == 0;
-
-	return (struct output){ .sink = sink_find(options->format),
-				.path = options->output,
-				.top = options->has_top || is_text ? options->top : 0,
-				.shows_freq = options->freq,
-				.bins = options->freq_bins,
-				.interval_ns = options->interval_ns,
-				.analyses = options->analyses };
-}
-
 static int run(const struct options *options)
 {
 	struct output output = cmd_output_of(options);
 
-	return cmd_output(options, &output, cmd_analyze_into);
+	return cmd_output(options, &output, analyze_into);
 }
 
 const struct command cmd_analyze = {

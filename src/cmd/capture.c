@@ -1,11 +1,12 @@
 /*
- * capture: asks a running sillage to capture now.
+ * capture: asks a running `sillage live` to capture now, through its control socket.
  */
 #include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/say.h"
 #include "live/control.h"
 
 static const char *text_of(struct json_object *object, const char *key)
@@ -16,7 +17,7 @@ static const char *text_of(struct json_object *object, const char *key)
 							      : NULL;
 }
 
-/* A line of the reply: false if it is not about a capture that was made. */
+/* Prints one line of the reply.  False: no capture was made. */
 static bool show(const struct options *options, const char *line)
 {
 	struct json_object *object = json_tokener_parse(line);
@@ -30,7 +31,7 @@ static bool show(const struct options *options, const char *line)
 	}
 	if (!path) {
 		error = error ? error : object ? text_of(object, "message") : NULL;
-		say("%s", error ? error : "the answer is not one of a sillage");
+		say("%s", error ? error : "the answer is not from sillage");
 	}
 	(void)json_object_put(object);
 	return path != NULL;
@@ -56,7 +57,7 @@ static int run(const struct options *options)
 	free(line);
 	(void)fclose(in);
 	if (lines == 0) {
-		say("%s: it ended before it had captured", options->args[0]);
+		say("%s: sillage ended before the capture was complete", options->args[0]);
 	}
 	return lines > 0 && all_made ? EXIT_DONE : EXIT_FAILED;
 }

@@ -1,14 +1,17 @@
 /*
- * lami: recorded traces for Trace Compass, in place of lttng-analyses.
+ * lami: analyses of recorded traces for Trace Compass, in place of lttng-analyses.
  */
 #include <stdio.h>
 
 #include "base/json.h"
+#include "cmd/analyze.h"
 #include "cmd/cmd.h"
-#include "output/sink.h"
+#include "cmd/common.h"
+#include "cmd/say.h"
+#include "output/sinks/lami.h"
 #include "recorded/recorded.h"
 
-/* Whether there is something to analyse: Trace Compass asks before it offers an analysis. */
+/* Trace Compass asks whether a trace can be read before it offers an analysis. */
 static int test_trace(const struct options *options)
 {
 	struct recorded_paths paths = { 0 };
@@ -34,7 +37,7 @@ static int results(const struct options *options)
 				 .analyses = options->analyses,
 				 .state = &json };
 
-	return cmd_output(options, &output, cmd_analyze_into);
+	return cmd_output(options, &output, analyze_into);
 }
 
 static int run(const struct options *options)

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/say.h"
 #include "live/loop.h"
 
 struct listing {
@@ -30,12 +31,13 @@ static void print_json(const struct url *url, const struct loop_listed *session)
 	json_end_line(&json);
 }
 
+/* Names come from a relay, which is untrusted. */
 static void print_text(const char *text, int width)
 {
 	int used = 0;
 
-	for (const unsigned char *at = (const unsigned char *)text; *at; at++, used++) {
-		(void)putchar(*at < 0x20 || *at >= 0x7F ? '?' : *at);
+	for (; *text; text++, used++) {
+		(void)putchar(units_letter(*text));
 	}
 	(void)printf("%*s", width > used ? width - used : 1, "");
 }

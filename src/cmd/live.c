@@ -8,65 +8,13 @@
 
 #include "base/now.h"
 #include "cmd/cmd.h"
+#include "cmd/common.h"
+#include "cmd/say.h"
 #include "engine/exchange/checkpoint-file.h"
 #include "history/retained-file.h"
 #include "live/capture/captures.h"
 #include "live/loop.h"
 #include "live/trigger/actions.h"
-
-int cmd_urls(const char **args, struct url **ret_urls, size_t *ret_count, struct err *err)
-{
-	struct url *urls;
-	size_t count = 0;
-
-	while (args[count]) {
-		count++;
-	}
-	urls = mem_alloc((count + 1) * sizeof(*urls));
-	*ret_urls = urls;
-	*ret_count = count;
-	for (size_t i = 0; i < count; i++) {
-		int r = url_parse(args[i], &urls[i], err);
-
-		if (r < 0) {
-			return r;
-		}
-	}
-	return 0;
-}
-
-void cmd_urls_free(struct url *urls, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		url_fini(&urls[i]);
-	}
-	free(urls);
-}
-
-void cmd_fill_loop(const struct options *options, struct loop_config *config)
-{
-	memcpy(config->engine.analyses, options->analyses, sizeof(config->engine.analyses));
-	if (config->actions) {
-		actions_add_analyses(config->actions, config->engine.analyses);
-	}
-	cmd_fill_intervals(options, config->actions, &config->engine);
-	config->engine.wants_windows = true;
-	config->engine.range_end = UINT64_MAX;
-	config->engine.selection = &options->selection;
-	config->engine.periods = &options->periods;
-	config->engine.jobs = (unsigned int)options->jobs;
-	config->engine.chunk_bytes = options->chunk_bytes;
-	config->engine.max_memory = options->max_memory;
-	config->from_beginning = strcmp(options->from, "beginning") == 0;
-	config->retry_ns = options->retry_ns;
-	config->grace_ns = options->grace_ns;
-	config->lag_limit_ns = strcmp(options->on_lag, "skip") == 0 ? options->lag_limit_ns : 0;
-	config->duration_ns = options->duration_ns;
-	config->windows = options->windows;
-	config->metrics = options->metrics;
-	config->verbosity = options->verbosity;
-	config->say = say;
-}
 
 static int follow(const struct options *options, struct loop_config *config)
 {
@@ -102,7 +50,8 @@ static int follow(const struct options *options, struct loop_config *config)
 	return summary.exit;
 }
 
-/* On disk, without a size, half of what is free there. */
+/* Opens the packet file of --history-dir, if it is given.  Without a size it may take half of the
+ * free space there. */
 static int make_store(const struct options *options, struct loop_config *config,
 		      uint64_t *history_bytes, struct err *err)
 {
@@ -122,7 +71,7 @@ static int make_store(const struct options *options, struct loop_config *config,
 	return config->engine.store ? 0 : -EINVAL;
 }
 
-/* What is kept for captures, and where they go; NULL: nothing. */
+/* Sets up captures if there is a history; without one, options that need it are refused. */
 static int make_captures(const struct options *options, struct loop_config *config, struct err *err)
 {
 	struct captures_config captures = {
@@ -140,22 +89,22 @@ static int make_captures(const struct options *options, struct loop_config *conf
 
 	if (!options->has_history) {
 		if (options->history_dir) {
-			return err_raise(err, -EINVAL, "--history-dir is for --history");
+			return err_raise(err, -EINVAL, "--history-dir needs --history");
 		}
 		if (options->control) {
 			return err_raise(err, -EINVAL,
-					 "--control is for captures: that needs --history");
+					 "--control serves captures, which need --history");
 		}
 		if (config->actions && actions_captures(config->actions) && !options->dry_run) {
 			return err_raise(
 				err, -EINVAL,
-				"a trigger captures: that needs --history, how much to keep");
+				"a trigger captures, which needs --history: how much to keep");
 		}
 		return 0;
 	}
 	if (captures.before_ns > captures.history_ns) {
 		if (options->has_before) {
-			return err_raise(err, -EINVAL, "--before is more than --history keeps");
+			return err_raise(err, -EINVAL, "--before is longer than --history");
 		}
 		captures.before_ns = captures.history_ns;
 	}

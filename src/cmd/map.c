@@ -1,6 +1,8 @@
 /*
- * map: the workers' half of an analysis, into a file that `sillage merge` goes on with.
+ * map: runs the worker half of an analysis and writes its partials to a file.  `sillage merge`
+ * reads them, here or on another machine.
  */
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -11,28 +13,31 @@
 
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/common.h"
+#include "cmd/say.h"
 #include "engine/engine.h"
 #include "engine/exchange/partial-file.h"
 #include "engine/trace.h"
 #include "output/sink.h"
 #include "recorded/recorded.h"
 
-struct mapping {
+struct map_run {
 	const struct options *options;
 	struct engine_config config;
 	struct partial_writer *out;
 	const char *path;
-	bool has_begun; /* the trace, in the file */
+	bool has_begun; /* the current trace has a header in the file */
 	struct err err;
 };
 
 static int on_trace(void *user, struct trace *trace, struct err *err)
 {
-	struct mapping *m = user;
+	struct map_run *m = user;
 	struct trace_identity identity = { 0 };
 	struct partial_file_trace begun = { .range_begin = m->config.range_begin,
 					    .range_end = m->config.range_end };
 
+	assert(!m->has_begun); /* one trace at a time is open in the file */
 	cmd_identify(&identity, trace_plan(trace)->metadata, m->path);
 	begun.host = identity.host;
 	begun.session = identity.session;
@@ -45,7 +50,7 @@ static int on_trace(void *user, struct trace *trace, struct err *err)
 	return 0;
 }
 
-/* Nothing is merged here: the total is empty. */
+/* Nothing is merged here, so the report is empty. */
 static void on_report(void *user, const struct report *report)
 {
 	(void)user;
@@ -54,7 +59,7 @@ static void on_report(void *user, const struct report *report)
 
 static void on_warning(void *user, const struct engine_warning *warning)
 {
-	struct mapping *m = user;
+	struct map_run *m = user;
 
 	if (m->options->verbosity >= 0) {
 		say("%s: %s", m->path, warning->message);
@@ -66,17 +71,17 @@ static void on_warning(void *user, const struct engine_warning *warning)
 
 static void on_progress(void *user, uint64_t done, uint64_t total)
 {
-	struct mapping *m = user;
+	struct map_run *m = user;
 
 	(void)done;
 	(void)total;
 	if (partial_writer_check(m->out, &m->err) < 0) {
-		cmd_stop = true; /* a full disk: said at the end */
+		cmd_stop = true; /* the disk is full, for example; map_into() reports it */
 	}
 }
 
-/* What could not be read is in the file, too, which goes on with the next trace. */
-static void note_failure(struct mapping *m)
+/* Reports why a trace could not be read, also in the file, which goes on with the next trace. */
+static void note_failure(struct map_run *m)
 {
 	struct engine_warning warning = { .what = "trace", .packet = -1 };
 
@@ -88,7 +93,7 @@ static void note_failure(struct mapping *m)
 	}
 }
 
-static int map_one(struct mapping *m, const struct recorded_path *path)
+static int map_one(struct map_run *m, const struct recorded_path *path)
 {
 	struct recorded_run run = {
 		.user = m,
@@ -113,7 +118,7 @@ static int map_one(struct mapping *m, const struct recorded_path *path)
 	return r;
 }
 
-static int map_all(struct mapping *m)
+static int map_all(struct map_run *m)
 {
 	struct recorded_paths paths = { 0 };
 	int status = EXIT_DONE;
@@ -133,7 +138,7 @@ static int map_all(struct mapping *m)
 	return status;
 }
 
-static void fill_config(struct mapping *m)
+static void fill_config(struct map_run *m)
 {
 	const struct options *options = m->options;
 
@@ -148,7 +153,7 @@ static void fill_config(struct mapping *m)
 	m->config.on_warning = on_warning;
 }
 
-static struct partial_writer *begin_file(const struct mapping *m, FILE *file)
+static struct partial_writer *begin_file(const struct map_run *m, FILE *file)
 {
 	struct partial_file_setup setup;
 	struct partial_writer *out;
@@ -159,7 +164,7 @@ static struct partial_writer *begin_file(const struct mapping *m, FILE *file)
 	return out;
 }
 
-static void say_account(const struct mapping *m)
+static void say_account(const struct map_run *m)
 {
 	char text[UNITS_TEXT_MAX];
 	struct merger_account account;
@@ -171,7 +176,7 @@ static void say_account(const struct mapping *m)
 
 static int map_into(const struct options *options, FILE *file)
 {
-	struct mapping m = { .options = options };
+	struct map_run m = { .options = options };
 	int status;
 
 	fill_config(&m);
@@ -204,7 +209,7 @@ static int run(const struct options *options)
 		return EXIT_USAGE;
 	}
 	if (!options->output && isatty(STDOUT_FILENO)) {
-		say("map writes bytes, which are nothing for a terminal: -o FILE, or a pipe");
+		say("map writes binary data: use -o FILE or a pipe, not a terminal");
 		return EXIT_USAGE;
 	}
 	if (options->output) {

@@ -1,6 +1,10 @@
 /*
- * merge: the other half of an analysis, of what `sillage map` wrote, here or elsewhere.
+ * merge: the merger half of an analysis, from files that `sillage map` wrote.
+ *
+ * All files are opened before the first is merged, since they must agree in analyses, windows and
+ * periods.
  */
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -9,6 +13,8 @@
 
 #include "base/now.h"
 #include "cmd/cmd.h"
+#include "cmd/common.h"
+#include "cmd/say.h"
 #include "engine/engine.h"
 #include "engine/exchange/partial-file.h"
 #include "engine/trace.h"
@@ -160,7 +166,7 @@ static int open_source(struct merging *m, const char *name)
 	if (!partial_file_setup_same(partial_reader_setup(m->sources.at[0].in),
 				     partial_reader_setup(source.in))) {
 		return err_raise(&m->err, -EINVAL,
-				 "%s: was made for other analyses or windows than %s", source.name,
+				 "%s: has other analyses, windows or periods than %s", source.name,
 				 m->sources.at[0].name);
 	}
 	return 0;
@@ -177,6 +183,7 @@ static int open_sources(struct merging *m)
 	if (r < 0) {
 		return r;
 	}
+	assert(m->sources.count > 0); /* the command needs an argument */
 	setup = partial_reader_setup(m->sources.at[0].in);
 	for (size_t i = 0; r == 0 && i < setup->periods.count; i++) {
 		r = period_add(&m->periods, setup->periods.at[i], &m->err);

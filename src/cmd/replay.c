@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/common.h"
+#include "cmd/say.h"
 #include "live/replay/replay.h"
 #include "recorded/recorded.h"
 

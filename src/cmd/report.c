@@ -1,6 +1,6 @@
 /*
- * report: explains a recorded trace or a capture: who used the CPUs, who waited, and where the time
- * of one thread went.
+ * report: explains a recorded trace or a capture: which threads used the CPUs, which waited, and
+ * where the time of one thread went.
  */
 #include <json-c/json.h>
 #include <signal.h>
@@ -8,17 +8,19 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/common.h"
+#include "cmd/say.h"
 #include "deep/jobs.h"
 #include "deep/reader.h"
 #include "deep/report.h"
-#include "output/sink.h"
+#include "output/sinks/json.h"
 #include "recorded/recorded.h"
 
 /* Why a capture was made. */
 struct occasion {
-	char *triggers; /* their names, NULL: it is no capture, or somebody asked for it */
-	uint64_t since; /* when the first of them began to hold, 0: not known */
-	char *thread;   /* the tid of one that a trigger names; NULL: none does */
+	char *triggers; /* their names; NULL: no capture, or not made by a trigger */
+	uint64_t since; /* when the first of them began to hold; 0: unknown */
+	char *thread;   /* the tid of the first thread that a trigger names; NULL: none does */
 };
 
 static const char *text_of(struct json_object *object, const char *key)
@@ -29,7 +31,7 @@ static const char *text_of(struct json_object *object, const char *key)
 							      : NULL;
 }
 
-/* Rows of threads are "comm (tid)", those of CPUs and others are not. */
+/* The tid in "comm (tid)", which is how triggers name rows of threads; NULL for other rows. */
 static char *tid_of(const char *figure, const char *row)
 {
 	const char *open = row ? strrchr(row, '(') : NULL;
@@ -68,7 +70,7 @@ static void take_trigger(struct occasion *occasion, struct json_object *trigger)
 	}
 }
 
-/* What capture.json says, if @path is a capture. */
+/* Reads capture.json, which only a capture has. */
 static void read_occasion(const char *path, struct occasion *occasion)
 {
 	char *file = mem_printf("%s/capture.json", path);
@@ -96,20 +98,20 @@ static void warn(void *user, const char *message)
 	}
 }
 
-/* Of what arrives again and again it is the next arrival, if nobody says otherwise. */
+/* For periodic executions the deadline is the next arrival, unless --deadline says otherwise. */
 static uint64_t deadline_of(const struct options *options)
 {
 	return options->deadline_ns == UINT64_MAX && options->every_ns > 0 ? options->every_ns
 									   : options->deadline_ns;
 }
 
-/* A trace, and how it is read. */
+/* How a trace is read. */
 static struct reader_setup setup_of(const struct options *options, const struct recorded_path *path)
 {
 	return (struct reader_setup){ .path = path, .warn = warn, .user = (void *)options };
 }
 
-/* The timeline, and that of the time before a range that somebody chose. */
+/* Builds the timeline, and with --begin a second one of the same length before it, to compare. */
 static int build_timelines(const struct options *options, const struct reader_setup *setup,
 			   struct deep_report *report)
 {
@@ -132,7 +134,7 @@ static int build_timelines(const struct options *options, const struct reader_se
 		return EXIT_FAILED;
 	}
 	if (report->timeline->threads.count == 0) {
-		say("%s: no sched_switch tells who runs there: nothing to explain", name);
+		say("%s: has no sched_switch events: nothing to explain", name);
 		return EXIT_DONE;
 	}
 	if (options->begin && report->changed_at == 0) {
@@ -178,7 +180,7 @@ static int report_one(const struct options *options, const struct recorded_path 
 		return status;
 	}
 	if (!deep_report_fill(&report, wanted, output->top) && wanted) {
-		say("%s: there is no thread %s", path->name, wanted);
+		say("%s: no thread %s", path->name, wanted);
 		status = options->thread ? EXIT_FAILED : status;
 	}
 	if (!options->job) {
@@ -223,7 +225,7 @@ static int report_all(const struct options *options, struct output *output)
 	return status;
 }
 
-/* Of each list: what fits a screen, or a page; JSON is for programs. */
+/* Rows of each list: what fits on a screen or a page; JSON has all. */
 static size_t rows_of(const struct options *options)
 {
 	if (options->has_top || strcmp(options->format, "text") == 0) {
@@ -252,7 +254,8 @@ static int run(const struct options *options)
 		return EXIT_USAGE;
 	}
 	if (options->within && (!options->job || jobs_check(options->within, &err) < 0)) {
-		say("--within: %s", options->job ? err.text : "executions of what? --job says it");
+		say("--within: %s",
+		    options->job ? err.text : "needs --job, which says what executes");
 		return EXIT_USAGE;
 	}
 	(void)signal(SIGPIPE, SIG_IGN);

@@ -1,6 +1,9 @@
 /*
- * top: windows of live sessions, or of recorded traces, on the whole screen.
+ * top: windows of live sessions, or of recorded traces, on the full screen.
+ *
+ * Live windows are drawn as they come.  Recorded traces are analysed first, then shown.
  */
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -11,13 +14,16 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "cmd/analyze.h"
 #include "cmd/cmd.h"
+#include "cmd/common.h"
+#include "cmd/say.h"
 #include "live/loop.h"
 #include "live/session/relay-connection.h"
 #include "live/url.h"
 #include "output/screen/screen.h"
 
-static struct view *view; /* say() has no state to find it by */
+static struct view *view; /* global, since callbacks like say() have no user pointer */
 
 static void say_on_screen(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
@@ -26,6 +32,7 @@ static void say_on_screen(const char *fmt, ...)
 	char text[512];
 	va_list args;
 
+	assert(view);
 	va_start(args, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
@@ -110,13 +117,13 @@ static int browse(void)
 	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
 	struct err err;
 
-	(void)signal(SIGINT, SIG_DFL); /* ncurses takes them only so */
+	(void)signal(SIGINT, SIG_DFL); /* ncurses installs its handlers only over the default */
 	(void)signal(SIGTERM, SIG_DFL);
 	if (screen_open(&err) < 0) {
 		say("%s", err.text);
 		return EXIT_FAILED;
 	}
-	(void)view_key(view, KEY_HOME_); /* a recorded trace is read from its begin */
+	(void)view_key(view, VIEW_KEY_HOME); /* a recorded trace is shown from its start */
 	do {
 		screen_draw(view);
 	} while ((poll(&input, 1, -1) >= 0 || errno == EINTR) && screen_keys(view));
@@ -130,7 +137,7 @@ static int look(const struct options *options, struct output *output)
 	int status;
 
 	windows.has_interval = true;
-	status = cmd_analyze_into(&windows, output);
+	status = analyze_into(&windows, output);
 	view_waits_for(view, "there is no window in these traces");
 	return status == EXIT_DONE ? browse() : status;
 }

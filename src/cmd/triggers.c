@@ -1,36 +1,11 @@
 /*
- * triggers: checks files of triggers, and what the commands' options say of them.
+ * triggers: checks a file of triggers.
  */
 #include <stdio.h>
 
 #include "cmd/cmd.h"
+#include "cmd/say.h"
 #include "live/trigger/actions.h"
-
-int cmd_actions(const struct options *options, struct actions **ret_actions, struct err *err)
-{
-	struct actions *actions = actions_new(say);
-	const char *action = options->on_trigger    ? options->on_trigger
-			     : options->has_history ? "capture"
-						    : "print";
-	int r = 0;
-
-	*ret_actions = NULL;
-	for (size_t i = 0; r == 0 && i < options->triggers.count; i++) {
-		r = actions_add(actions, NULL, options->triggers.at[i], action, err);
-	}
-	for (size_t i = 0; r == 0 && i < options->trigger_files.count; i++) {
-		r = actions_add_file(actions, options->trigger_files.at[i], err);
-	}
-	if (options->dry_run) {
-		actions_dry_run(actions);
-	}
-	if (r < 0 || actions_count(actions) == 0) {
-		actions_free(actions);
-	} else {
-		*ret_actions = actions;
-	}
-	return r;
-}
 
 static int run(const struct options *options)
 {

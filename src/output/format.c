@@ -1,8 +1,9 @@
 /*
- * cells: see cells.h.
+ * format: see format.h.
  */
 #include "output/format.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,7 +35,7 @@ void format_value(char text[CELL_MAX], enum unit unit, uint64_t value)
 
 enum { PART_COUNT, PART_MEAN, PART_P99, PART_MAX, PART_P50, PART_MIN, PART_STDEV };
 
-/* How many there are goes by the column's own title. */
+/* The count has the title of the column. */
 static const char *const part_titles[CELL_PARTS] = { NULL,  "MEAN", "P99",  "MAX",
 						     "P50", "MIN",  "STDEV" };
 
@@ -103,6 +104,7 @@ size_t format_parts(const struct table *table, struct cell cells[CELLS_MAX])
 			cells[count++] = (struct cell){ column, i, part };
 		}
 	}
+	assert(count <= CELLS_MAX);
 	return count;
 }
 
@@ -149,7 +151,7 @@ double format_number(const struct cell *cell, const struct report_row *row)
 	return (double)row->values[cell->at];
 }
 
-/* ---- who a row is ---- */
+/* ---- names of rows ---- */
 
 const char *format_rows_title(const struct table *table)
 {
@@ -179,7 +181,7 @@ void format_thread(char text[CELL_MAX], const struct thread_view *thread, int64_
 
 #define KEYED_TEXT_MAX (FILE_NAME_MAX + CELL_MAX)
 
-/* A number, its name, a name, or some of these. */
+/* "ID NAME" of a keyed row: what it has of both; an id may have a name of its own. */
 static void keyed_text(char text[KEYED_TEXT_MAX], const struct table *table,
 		       const struct report_row *row, uint64_t id)
 {
@@ -203,13 +205,14 @@ static void keyed_text(char text[KEYED_TEXT_MAX], const struct table *table,
 	}
 }
 
-/* Of a path the end is what tells it from others. */
+/* The end of a path distinguishes it from others, so that is what is shown. */
 static void fit(char text[CELL_MAX], const char *whole, int width)
 {
 	const char *path = strchr(whole, '/');
 	int len = (int)strlen(whole), head = path ? (int)(path - whole) : 0;
-	int room = width - head - 2; /* for the end of the path, behind two dots */
+	int room = width - head - 2; /* for the end of the path, after two dots */
 
+	assert(width > 0 && width < CELL_MAX);
 	if (len <= width || !path || room < 4) {
 		(void)snprintf(text, CELL_MAX, "%.*s", CELL_MAX - 1, whole);
 	} else {

@@ -1,5 +1,14 @@
 /*
- * cells: figures of reports as people read them; for the text sink and the full screen.
+ * format: figures and names of reports, as people read them.  For the text sink, the full screen,
+ * LAMI and triggers.
+ *
+ * A table shows cells.  A column is one cell, but a histogram is several: its parts.
+ *
+ *     column   key "run_ns"       one cell     803 ms
+ *     column   key "latency"      parts        COUNT  MEAN  P99  MAX  P50  MIN  STDEV
+ *
+ * Texts are cut to CELL_MAX bytes.  Names come from traces and may hold any bytes; whoever prints
+ * them makes them harmless (units_letter()).
  */
 #ifndef SILLAGE_OUTPUT_FORMAT_H
 #define SILLAGE_OUTPUT_FORMAT_H
@@ -9,32 +18,32 @@
 
 #define CELL_MAX 64
 
-/* A column as it is shown, or a part of a spread. */
+/* A column, or one part of it if it is a histogram. */
 struct cell {
 	const struct column *column;
-	unsigned int at;   /* which column */
-	unsigned int part; /* of a spread */
+	unsigned int at;   /* the column's index */
+	unsigned int part; /* of a histogram; else 0 */
 };
 
-#define CELL_PARTS 7 /* of a spread, those first that are wanted most */
+#define CELL_PARTS 7 /* of a histogram, the most useful first */
 #define CELLS_MAX  (COLUMNS_MAX * CELL_PARTS)
 
-/* All that a table can show, in order. */
+/* All cells that a table can show, in order.  Returns how many. */
 size_t format_parts(const struct table *table, struct cell cells[CELLS_MAX]);
 const char *format_title(const struct cell *cell);
 void format_cell(char text[CELL_MAX], const struct cell *cell, const struct report_row *row);
-/* What rows are sorted by. */
+/* The value of a cell, to sort rows by. */
 double format_number(const struct cell *cell, const struct report_row *row);
 
-/* What the rows of a table are, and who one of them is, in @width characters: of a path that is
- * longer the end is shown. */
+/* The title of the column of names, "THREAD (TID)". */
 const char *format_rows_title(const struct table *table);
+/* The name of a row.  A path that is longer than @width shows its end, after two dots. */
 void format_row(char text[CELL_MAX], const struct table *table, const struct report_row *row,
 		int width);
-/* "comm (id)", whatever is known of it. */
+/* "comm (id)"; with what is known if not all is. */
 void format_thread(char text[CELL_MAX], const struct thread_view *thread, int64_t id);
 void format_value(char text[CELL_MAX], enum unit unit, uint64_t value);
-/* Count, mean, 99th percentile and greatest value of a spread, in a line. */
+/* A histogram in a line: count, mean, 99th percentile and maximum. */
 void format_histogram(char *text, size_t size, const char *title,
 		      const struct histogram *histogram);
 

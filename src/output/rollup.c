@@ -1,8 +1,9 @@
 /*
- * gather: see gather.h.
+ * rollup: see rollup.h.
  */
 #include "output/rollup.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,44 +12,42 @@
 #include "engine/tables/keyed.h"
 #include "engine/tables/longest.h"
 
-/* A row that is put together; `row` points to the rest. */
-struct gathered {
+/* A row of a long window; `row` points to the other members. */
+struct rollup_row {
 	struct report_row row;
 	struct thread_view view;
 	struct instance instance;
-	char *name, *keyed;
+	char *name, *keyed; /* owned */
 	uint64_t values[COLUMNS_MAX];
 };
 
-/* What the row is found again by, beside its numbers: what it is shown as may become known late. */
-static const char *key_of(const struct gathered *gathered)
+/* The text by which the row is found again.  A shown name may become known after the row began. */
+static const char *key_of(const struct rollup_row *row)
 {
-	return gathered->row.keyed  ? gathered->row.keyed
-	       : gathered->row.name ? gathered->row.name
-				    : "";
+	return row->row.keyed ? row->row.keyed : row->row.name ? row->row.name : "";
 }
 
-static uint32_t gathered_hash(const struct gathered *gathered)
+static uint32_t row_hash(const struct rollup_row *row)
 {
-	uint64_t hash = hash_text(gathered->row.id, key_of(gathered));
+	uint64_t hash = hash_text(row->row.id, key_of(row));
 
-	return hash_mix(hash ^ (uint64_t)gathered->row.owner << 32);
+	return hash_mix(hash ^ (uint64_t)row->row.owner << 32);
 }
 
-static bool gathered_equal(const struct gathered *a, const struct gathered *b)
+static bool row_equal(const struct rollup_row *a, const struct rollup_row *b)
 {
 	return a->row.id == b->row.id && a->row.owner == b->row.owner &&
 	       strcmp(key_of(a), key_of(b)) == 0;
 }
 
-KHASH_INIT(gathered, struct gathered *, char, 0, gathered_hash, gathered_equal)
+KHASH_INIT(rollup_rows, struct rollup_row *, char, 0, row_hash, row_equal)
 
-struct gathered_table {
+struct rollup_table {
 	const struct table *table;
 	struct columns columns;
-	khash_t(gathered) * by_key;
-	VEC(struct gathered *) all;
-	VEC(struct report_row) rows; /* of the report */
+	khash_t(rollup_rows) * by_key;
+	VEC(struct rollup_row *) all; /* of the window; single instances have no key */
+	VEC(struct report_row) rows;  /* the same, sorted, for the report */
 };
 
 struct rollup {
@@ -58,21 +57,22 @@ struct rollup {
 	bool is_open; /* a long window has begun, and not ended */
 	uint64_t seq;
 	struct report report;
-	VEC(struct report_table) shown;
-	VEC(struct gathered_table *) tables;
+	VEC(struct report_table) shown; /* a table of the report for each of tables */
+	VEC(struct rollup_table *) tables;
 };
 
 struct rollup *rollup_new(uint64_t interval_ns, size_t top, const struct selection *selection)
 {
 	struct rollup *rollup = mem_alloc(sizeof(*rollup));
 
+	assert(interval_ns > 0);
 	rollup->interval_ns = interval_ns;
 	rollup->top = top;
 	rollup->selection = selection;
 	return rollup;
 }
 
-static void empty(struct gathered_table *table)
+static void empty(struct rollup_table *table)
 {
 	for (size_t i = 0; i < table->all.count; i++) {
 		columns_empty(&table->columns, table->all.at[i]->values);
@@ -82,7 +82,7 @@ static void empty(struct gathered_table *table)
 	}
 	table->all.count = 0;
 	table->rows.count = 0;
-	kh_clear(gathered, table->by_key);
+	kh_clear(rollup_rows, table->by_key);
 }
 
 void rollup_free(struct rollup *rollup)
@@ -91,10 +91,10 @@ void rollup_free(struct rollup *rollup)
 		return;
 	}
 	for (size_t t = 0; t < rollup->tables.count; t++) {
-		struct gathered_table *table = rollup->tables.at[t];
+		struct rollup_table *table = rollup->tables.at[t];
 
 		empty(table);
-		kh_destroy(gathered, table->by_key);
+		kh_destroy(rollup_rows, table->by_key);
 		columns_fini(&table->columns);
 		vec_fini(&table->all);
 		vec_fini(&table->rows);
@@ -107,9 +107,9 @@ void rollup_free(struct rollup *rollup)
 
 /* ---- rows ---- */
 
-static struct gathered_table *table_of(struct rollup *rollup, const struct report_table *from)
+static struct rollup_table *table_of(struct rollup *rollup, const struct report_table *from)
 {
-	struct gathered_table *table;
+	struct rollup_table *table;
 
 	for (size_t i = 0; i < rollup->tables.count; i++) {
 		if (rollup->tables.at[i]->table == from->table) {
@@ -119,14 +119,14 @@ static struct gathered_table *table_of(struct rollup *rollup, const struct repor
 	table = mem_alloc(sizeof(*table));
 	table->table = from->table;
 	columns_append(&table->columns, from->table);
-	table->by_key = kh_init(gathered);
+	table->by_key = kh_init(rollup_rows);
 	*vec_push(&rollup->tables) = table;
 	*vec_push(&rollup->shown) =
 		(struct report_table){ .analysis = from->analysis, .table = from->table };
 	return table;
 }
 
-static void show_name(struct gathered *to, const struct report_row *from)
+static void show_name(struct rollup_row *to, const struct report_row *from)
 {
 	if (from->name && (!to->name || strcmp(to->name, from->name) != 0)) {
 		free(to->name);
@@ -135,7 +135,7 @@ static void show_name(struct gathered *to, const struct report_row *from)
 	to->row.name = to->name;
 }
 
-static void show_thread(struct gathered *to, const struct report_row *from)
+static void show_thread(struct rollup_row *to, const struct report_row *from)
 {
 	if (from->thread) {
 		to->view = *from->thread;
@@ -143,9 +143,9 @@ static void show_thread(struct gathered *to, const struct report_row *from)
 	}
 }
 
-static struct gathered *new_row(struct gathered_table *table, const struct report_row *from)
+static struct rollup_row *new_row(struct rollup_table *table, const struct report_row *from)
 {
-	struct gathered *row = mem_alloc(sizeof(*row));
+	struct rollup_row *row = mem_alloc(sizeof(*row));
 
 	row->row = *from;
 	show_name(row, from);
@@ -156,11 +156,11 @@ static struct gathered *new_row(struct gathered_table *table, const struct repor
 	return row;
 }
 
-static struct gathered *row_of(struct gathered_table *table, const struct report_row *from)
+static struct rollup_row *row_of(struct rollup_table *table, const struct report_row *from)
 {
-	struct gathered like = { .row = *from };
-	khint_t at = kh_get(gathered, table->by_key, &like);
-	struct gathered *row;
+	struct rollup_row like = { .row = *from };
+	khint_t at = kh_get(rollup_rows, table->by_key, &like);
+	struct rollup_row *row;
 	int is_new;
 
 	if (at != kh_end(table->by_key)) {
@@ -168,12 +168,12 @@ static struct gathered *row_of(struct gathered_table *table, const struct report
 		return kh_key(table->by_key, at);
 	}
 	row = new_row(table, from);
-	(void)kh_put(gathered, table->by_key, row, &is_new);
+	(void)kh_put(rollup_rows, table->by_key, row, &is_new);
 	return row;
 }
 
-/* What is as of the end of a window is that of the last one. */
-static void forget_last(struct gathered_table *table)
+/* Figures at the end of a window are those of the last short window. */
+static void forget_last(struct rollup_table *table)
 {
 	for (uint32_t c = 0; c < table->columns.count; c++) {
 		bool is_last = table->columns.kinds[c] == COLUMN_LAST ||
@@ -185,9 +185,9 @@ static void forget_last(struct gathered_table *table)
 	}
 }
 
-static void add_instance(struct gathered_table *table, const struct report_row *from)
+static void add_instance(struct rollup_table *table, const struct report_row *from)
 {
-	struct gathered *row = new_row(table, from);
+	struct rollup_row *row = new_row(table, from);
 
 	row->instance = *from->instance;
 	row->row.instance = &row->instance;
@@ -195,11 +195,11 @@ static void add_instance(struct gathered_table *table, const struct report_row *
 	show_thread(row, from);
 }
 
-static void add_rows(struct gathered_table *table, const struct report_table *from)
+static void add_rows(struct rollup_table *table, const struct report_table *from)
 {
 	forget_last(table);
 	for (size_t i = 0; i < from->row_count; i++) {
-		struct gathered *row;
+		struct rollup_row *row;
 
 		if (from->rows[i].instance) {
 			add_instance(table, &from->rows[i]);
@@ -220,7 +220,7 @@ static int by_instance(const void *left, const void *right)
 	return longest_compare(a->instance, a->thread, b->instance, b->thread);
 }
 
-static void sort(struct rollup *rollup, struct gathered_table *table)
+static void sort(struct rollup *rollup, struct rollup_table *table)
 {
 	size_t most = longest_shown(rollup->top);
 
@@ -253,6 +253,7 @@ static void begin(struct rollup *rollup, const struct report *window)
 
 static void add_figures(struct report *to, const struct report *from)
 {
+	assert(from->begin >= to->begin);
 	to->end = from->end;
 	to->complete &= from->complete;
 	to->has_lag = from->has_lag;
@@ -266,6 +267,8 @@ static void add_figures(struct report *to, const struct report *from)
 
 static const struct report *finish(struct rollup *rollup)
 {
+	assert(rollup->is_open);
+	assert(rollup->shown.count == rollup->tables.count);
 	for (size_t t = 0; t < rollup->tables.count; t++) {
 		sort(rollup, rollup->tables.at[t]);
 		rollup->shown.at[t].rows = rollup->tables.at[t]->rows.at;
@@ -299,7 +302,7 @@ void rollup_report(struct rollup *rollup, const struct report *report, rollup_sh
 		return;
 	}
 	if (rollup && report->kind == REPORT_TOTAL && rollup->is_open) {
-		show(user, finish(rollup)); /* the trace ends in it */
+		show(user, finish(rollup)); /* the trace ends within a long window */
 	}
 	show(user, report);
 }

@@ -1,25 +1,31 @@
 /*
- * gather: windows put together to longer ones: triggers are looked at in windows that are shorter
- * than those that are printed (--trigger-interval).
+ * rollup: adds up short windows to long ones.
  *
- * Sums, greatest values, distributions and the longest are exact.  Names, priorities and figures as
- * of the end of a window are those of the last short window that has them; so a process that
- * becomes known within a window is two rows in it.
+ * With --trigger-interval the engine's windows are shorter than those that are printed, since
+ * triggers are evaluated more often.
+ *
+ *     engine    | w0 | w1 | w2 | w3 | w4 | w5 | total
+ *     shown     |      W0      |      W1      | total
+ *
+ * Sums, maxima, histograms and the longest instances of a long window are exact.  Names, priorities
+ * and figures at the end of a window are those of the last short window that has them.  So a
+ * process whose pid becomes known within a long window has two rows in it.
+ *
+ * A rollup serves one trace.  Reports that it shows point into it, and are valid during the call.
  */
 #ifndef SILLAGE_OUTPUT_ROLLUP_H
 #define SILLAGE_OUTPUT_ROLLUP_H
 
 #include "engine/tables/report.h"
 
-/* Of one trace. */
 struct rollup;
 
-/* @interval_ns of the long windows; @top rows of each list will be looked at, 0: all. */
+/* @interval_ns: of the long windows.  @top: rows of each list that are shown; 0: all. */
 struct rollup *rollup_new(uint64_t interval_ns, size_t top, const struct selection *selection);
 void rollup_free(struct rollup *rollup); /* NULL is fine */
 
-/* Calls @show with what @report completes: a long window, or a total and what was begun before.  A
- * @gather of NULL has none to put together: all are shown as they come. */
+/* Adds @report and calls @show for each report that is complete: a long window; with a total, the
+ * window that was begun, then the total.  A @rollup of NULL shows each report as it comes. */
 typedef void rollup_show(void *user, const struct report *report);
 void rollup_report(struct rollup *rollup, const struct report *report, rollup_show *show,
 		   void *user);

@@ -1,5 +1,5 @@
 /*
- * sink: the table of sinks, and opening and closing of outputs.
+ * sink: see sink.h; the table of sinks, and the files of outputs.
  */
 #include "output/sink.h"
 
@@ -13,8 +13,9 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
+#include "output/sinks/text.h"
 
-#define COLUMNS_NO_TERMINAL 120 /* width of text that goes to a file or a pipe */
+#define COLUMNS_NO_TERMINAL 120 /* width of text in a file or a pipe */
 
 static const struct sink *const sinks[] = { &sink_text, &sink_json, NULL };
 
@@ -41,7 +42,7 @@ static void look_at_terminal(struct output *output)
 	}
 }
 
-/* stdio tells that a write failed, but no longer why when it is asked. */
+/* stdio remembers that a write failed, but not why. */
 static ssize_t write_through(void *cookie, const char *bytes, size_t len)
 {
 	struct output *output = cookie;
@@ -71,6 +72,8 @@ int output_open(struct output *output, struct err *err)
 {
 	static const cookie_io_functions_t functions = { .write = write_through };
 
+	assert(!output->out);
+	assert(output->sink && output->sink->report);
 	output->fd = output->path ? open_path(output, O_TRUNC) : STDOUT_FILENO;
 	if (output->fd < 0) {
 		return err_raise(err, -errno, "cannot write to %s: %s", output->path,
@@ -97,7 +100,7 @@ int output_reopen(struct output *output, struct err *err)
 		return err_raise(err, -errno, "cannot open %s again: %s", output->path,
 				 strerror(errno));
 	}
-	(void)fflush(output->out); /* a failure is kept for output_check() */
+	(void)fflush(output->out); /* output_check() reports a failure */
 	(void)close(output->fd);
 	output->fd = again;
 	return 0;
@@ -130,7 +133,7 @@ void output_start(struct output *output)
 {
 	if (output->sink->start) {
 		output->sink->start(output);
-		(void)fflush(output->out); /* who reads knows at once that somebody writes */
+		(void)fflush(output->out); /* readers of a pipe see at once that a run began */
 	}
 }
 
@@ -152,7 +155,7 @@ static bool is_wanted(const struct output *output, const struct analysis *analys
 	return false;
 }
 
-/* Triggers may need analyses that nobody wants to see. */
+/* Triggers may need analyses that the user does not want to see. */
 void output_report(struct output *output, const struct trace_identity *trace,
 		   const struct report *report)
 {
@@ -166,6 +169,7 @@ void output_report(struct output *output, const struct trace_identity *trace,
 			tables[wanted.table_count++] = report->tables[i];
 		}
 	}
+	assert(wanted.table_count <= report->table_count);
 	output->sink->report(output, trace, &wanted);
 	free(tables);
 }

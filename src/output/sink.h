@@ -1,8 +1,12 @@
 /*
- * sink: where reports go, and in which form.
+ * sink: the forms of output, and the files they go to.
  *
- * A sink is one file in sinks/ that ends in a const descriptor; sink.c has the table.
- * It keeps no state but in struct output.
+ *     struct sink     a form: text, JSON, LAMI; the full screen is one, too (cmd/top.c)
+ *     struct output   a form and a file
+ *
+ * A sink is one file in sinks/ that ends in a const descriptor; sink.c has the table of those that
+ * --format names.  Its state is in struct output.  Failed writes are recorded there and reported by
+ * output_check() or output_close(), so that sinks need not look.
  */
 #ifndef SILLAGE_OUTPUT_SINK_H
 #define SILLAGE_OUTPUT_SINK_H
@@ -18,25 +22,25 @@ struct capture_order;
 struct engine_warning;
 struct trigger_event;
 
-/* Which trace a line is about; NULL members are left out. */
+/* The trace that a line is about.  Members that are NULL are not printed. */
 struct trace_identity {
 	char *host, *session, *domain, *path;
 };
 
 struct output {
 	const struct sink *sink;
-	FILE *out; /* writes through a function of ours, which keeps the reason of a failure */
-	int fd;
-	int failure;      /* errno of the first write that failed, 0: none */
+	FILE *out;        /* writes to fd, and records why that failed */
+	int fd;           /* changes when the file is opened again */
+	int failure;      /* errno of the first failed write; 0: none */
 	const char *path; /* NULL: standard output */
-	uint64_t top;     /* rows per table, 0: all */
+	uint64_t top;     /* rows per table; 0: all */
 	bool shows_freq;  /* text: distributions as bars, */
-	uint64_t bins;    /* so many of one width, 0: powers of two */
+	uint64_t bins;    /* in so many bins of equal width; 0: powers of two */
 	bool is_terminal, has_colour;
-	unsigned int columns; /* width of the terminal */
+	unsigned int columns; /* width of the text */
 	uint64_t interval_ns;
-	const struct analysis *const *analyses;
-	void *state; /* of a sink that is no text */
+	const struct analysis *const *analyses; /* to print; ends with NULL */
+	void *state;                            /* LAMI: a struct json */
 };
 
 struct run_summary {
@@ -44,7 +48,7 @@ struct run_summary {
 	int exit;
 };
 
-/* All but report() may be NULL: a form that has nothing for it. */
+/* Functions other than report() may be NULL: the form has nothing for it. */
 struct sink {
 	const char *name;
 	void (*start)(struct output *output);
@@ -60,12 +64,11 @@ struct sink {
 	void (*end)(struct output *output, const struct run_summary *summary);
 };
 
-extern const struct sink sink_text, sink_json, sink_lami;
+/* NULL: there is no such form. */
+const struct sink *sink_find(const char *name);
 
-/* LAMI's description of what sink_lami writes; that keeps a struct json in output.state. */
-void lami_describe(FILE *out, const struct analysis *const *list);
+/* ---- writing: these call the sink's function, if it has one ---- */
 
-/* These call the sink's function if it has one. */
 void output_start(struct output *output);
 void output_attach(struct output *output, const struct trace_identity *trace, bool is_attach,
 		   const char *reason);
@@ -78,27 +81,23 @@ void output_trigger(struct output *output, const struct trace_identity *trace,
 void output_capture(struct output *output, const struct capture_order *order);
 void output_end(struct output *output, const struct run_summary *summary);
 
-/* The line of a trigger. */
-void json_trigger(FILE *out, const struct trace_identity *trace, const struct trigger_event *event);
-/* The line of a capture that was made, or failed. */
-void json_capture(FILE *out, const struct capture_order *order);
-/* What the JSON sink writes for each analysis, for doc/json.md. */
-void json_describe(FILE *out, const struct analysis *const *list);
+/* ---- the file; failures are -errno with the reason ---- */
 
-/* NULL if there is no such sink. */
-const struct sink *sink_find(const char *name);
-
-/* Opens output->path, or standard output.  -errno with the reason.  @output must not move. */
+/* Opens output->path, or standard output.  @output must not move afterwards. */
 int output_open(struct output *output, struct err *err);
-/* SIGHUP: opens the path again, for log rotation. */
+/* Opens the path again, for log rotation (SIGHUP). */
 int output_reopen(struct output *output, struct err *err);
-/* Flushes; negative if anything could not be written since. */
+/* Flushes.  Negative: a write has failed, at any time. */
 int output_check(struct output *output, struct err *err);
 int output_close(struct output *output, struct err *err);
 
-/* "host/session/domain", or its path if it has none of these; @with_path: and the path, which is
- * what tells two traces apart.  To be freed. */
+/* ---- traces ---- */
+
+/* "host/session/domain", or the path if it has none of these.  @with_path: and the path, which
+ * makes it unique.  The caller frees it. */
 char *output_trace_text(const struct trace_identity *identity, bool with_path);
 void output_trace_fini(struct trace_identity *identity);
+
+#include "output/sinks/json.h" /* lines of triggers and captures, for control sockets and commands */
 
 #endif

@@ -3,21 +3,23 @@
  */
 #include "output/snapshot.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "engine/tables/columns.h"
 
-/* A row with all that it points to. */
-struct kept_row {
+/* What a copied row points to. */
+struct snapshot_row {
 	struct thread_view thread;
 	struct instance instance;
 	char name[256];
 	uint64_t values[COLUMNS_MAX];
 };
 
-/* The bytes of what it points to. */
-static size_t keep_values(const struct table *table, struct kept_row *kept, const uint64_t *values)
+/* Returns the bytes of the histograms, which the copy owns. */
+static size_t copy_values(const struct table *table, struct snapshot_row *copy,
+			  const uint64_t *values)
 {
 	size_t bytes = 0;
 
@@ -26,47 +28,53 @@ static size_t keep_values(const struct table *table, struct kept_row *kept, cons
 
 		if (table->columns[i].kind == COLUMN_HISTOGRAM) {
 			histogram_merge(&histogram, column_histogram(values, i));
-			kept->values[i] = (uint64_t)(uintptr_t)histogram;
+			copy->values[i] = (uint64_t)(uintptr_t)histogram;
 			bytes += histogram_bytes(histogram);
 		} else if (table->columns[i].kind != COLUMN_PRIO) {
-			kept->values[i] = values[i];
+			copy->values[i] = values[i];
 		}
 	}
 	return bytes;
 }
 
-static size_t keep_row(const struct table *table, struct kept_row *kept, struct report_row *row)
+static size_t copy_row(const struct table *table, struct snapshot_row *copy, struct report_row *row)
 {
-	size_t bytes = keep_values(table, kept, row->values);
+	size_t bytes = copy_values(table, copy, row->values);
 
-	row->values = kept->values;
+	row->values = copy->values;
+	row->keyed = NULL; /* only a rollup needs it */
 	if (row->thread) {
-		kept->thread = *row->thread;
-		row->thread = &kept->thread;
+		copy->thread = *row->thread;
+		row->thread = &copy->thread;
 	}
 	if (row->name) {
-		(void)snprintf(kept->name, sizeof(kept->name), "%s", row->name);
-		row->name = kept->name;
+		(void)snprintf(copy->name, sizeof(copy->name), "%s", row->name);
+		row->name = copy->name;
 	}
 	if (row->instance) {
-		kept->instance = *row->instance;
-		kept->instance.thread = NULL;
-		row->instance = &kept->instance;
+		copy->instance = *row->instance;
+		copy->instance.thread = NULL;
+		row->instance = &copy->instance;
 	}
 	return bytes;
 }
 
-/* The rows come first in one piece of memory, what they point to behind them. */
-static size_t keep_table(struct report_table *table, size_t most)
+/*
+ * One block of memory: rows, then what they point to.
+ *
+ *     | report_row | report_row | ... | snapshot_row | snapshot_row | ... |
+ */
+static size_t copy_table(struct report_table *table, size_t most)
 {
 	size_t count = table->row_count < most ? table->row_count : most;
-	size_t bytes = count * (sizeof(struct report_row) + sizeof(struct kept_row));
-	struct report_row *rows = mem_alloc(bytes + 1);
-	struct kept_row *kept = (struct kept_row *)(rows + count);
+	size_t bytes = count * (sizeof(struct report_row) + sizeof(struct snapshot_row));
+	struct report_row *rows = mem_alloc(bytes + 1); /* not NULL, even without rows */
+	struct snapshot_row *copy = (struct snapshot_row *)(rows + count);
 
+	assert(count <= most);
 	for (size_t i = 0; i < count; i++) {
 		rows[i] = table->rows[i];
-		bytes += keep_row(table->table, &kept[i], &rows[i]);
+		bytes += copy_row(table->table, &copy[i], &rows[i]);
 	}
 	table->rows = rows;
 	table->row_count = count;
@@ -85,9 +93,10 @@ struct snapshot *snapshot_new(const struct trace_identity *trace, const struct r
 	snapshot->bytes = sizeof(*snapshot);
 	for (size_t i = 0; i < report->table_count; i++) {
 		tables[i] = report->tables[i];
-		snapshot->bytes += keep_table(&tables[i], rows);
+		snapshot->bytes += copy_table(&tables[i], rows);
 	}
 	snapshot->report.tables = tables;
+	assert(snapshot->bytes >= sizeof(*snapshot));
 	return snapshot;
 }
 

@@ -1,5 +1,6 @@
 /*
- * snapshot: a report that is kept: a copy of its first rows, and of whom it is about.
+ * snapshot: a copy of a report's first rows, with all that they point to.  The full screen and the
+ * metrics server show reports after the engine has freed them.
  */
 #ifndef SILLAGE_OUTPUT_SNAPSHOT_H
 #define SILLAGE_OUTPUT_SNAPSHOT_H
@@ -8,17 +9,18 @@
 #include "output/sink.h"
 
 struct snapshot {
-	char *trace, *key;    /* "host/session/domain"; what tells it from others, too */
-	struct report report; /* all it points to is the snapshot's */
-	size_t bytes;         /* about */
+	char *trace;          /* to show: "host/session/domain" */
+	char *key;            /* the same with the path, which is unique */
+	struct report report; /* owns all it points to, but descriptors of analyses */
+	size_t bytes;         /* memory, approximately */
 };
 
-/* Of each table at most @rows rows. */
+/* Copies at most @rows rows of each table. */
 struct snapshot *snapshot_new(const struct trace_identity *trace, const struct report *report,
 			      size_t rows);
 void snapshot_free(struct snapshot *snapshot); /* NULL is fine */
 
-/* The first table of @scope of the analysis, or NULL. */
+/* The first table of the analysis that has @scope; NULL: there is none. */
 const struct report_table *snapshot_table(const struct snapshot *snapshot, const char *analysis,
 					  enum scope scope);
 

@@ -37,6 +37,12 @@ int main(void)
 	srunner_add_suite(runner, suite_control());
 	srunner_add_suite(runner, suite_url());
 	srunner_add_suite(runner, suite_session());
+	srunner_add_suite(runner, suite_codec());
+	srunner_add_suite(runner, suite_format());
+	srunner_add_suite(runner, suite_snapshot());
+	srunner_add_suite(runner, suite_rollup());
+	srunner_add_suite(runner, suite_view());
+	srunner_add_suite(runner, suite_options());
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);

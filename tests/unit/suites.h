@@ -34,5 +34,11 @@ Suite *suite_captures(void);
 Suite *suite_control(void);
 Suite *suite_url(void);
 Suite *suite_session(void);
+Suite *suite_codec(void);
+Suite *suite_format(void);
+Suite *suite_snapshot(void);
+Suite *suite_rollup(void);
+Suite *suite_view(void);
+Suite *suite_options(void);
 
 #endif

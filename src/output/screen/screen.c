@@ -1,8 +1,9 @@
 /*
- * screen: see screen.h.  The only file that knows ncurses, which takes many names.
+ * screen: see screen.h.  The only file that includes ncurses, which defines many short names.
  */
 #include "output/screen/screen.h"
 
+#include <assert.h>
 #include <curses.h>
 #include <errno.h>
 #include <locale.h>
@@ -14,9 +15,9 @@
 #include <unistd.h>
 
 static bool is_open;
-static struct termios at_first;
+static struct termios before; /* to restore */
 
-static void give_back(void)
+static void restore(void)
 {
 	if (is_open) {
 		is_open = false;
@@ -24,14 +25,14 @@ static void give_back(void)
 	}
 }
 
-/* What ends the process must not leave the terminal as ncurses had it.  Only what may be called
- * in a signal handler: the escape sequences that xterm and all like it understand. */
+/* Restores the terminal when a signal ends the process.  ncurses may not be called in a signal
+ * handler, so this writes the escape sequences of xterm and its relatives. */
 static void on_fatal(int number)
 {
 	static const char plain[] = "\033[?1049l\033[?25h\033[0m\033[?1l\033>";
 
 	(void)!write(STDOUT_FILENO, plain, sizeof(plain) - 1);
-	(void)tcsetattr(STDIN_FILENO, TCSANOW, &at_first);
+	(void)tcsetattr(STDIN_FILENO, TCSANOW, &before);
 	(void)signal(number, SIG_DFL);
 	(void)raise(number);
 }
@@ -41,10 +42,11 @@ int screen_open(struct err *err)
 	static const int fatal[] = { SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGQUIT };
 	SCREEN *screen;
 
+	assert(!is_open);
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
 		return err_raise(err, -ENOTTY, "top needs a terminal; `live` and `analyze` do not");
 	}
-	(void)tcgetattr(STDIN_FILENO, &at_first);
+	(void)tcgetattr(STDIN_FILENO, &before);
 	(void)setlocale(LC_CTYPE, "");
 	(void)setenv("ESCDELAY", "50", 0);
 	screen = newterm(NULL, stdout, stdin);
@@ -53,7 +55,7 @@ int screen_open(struct err *err)
 				 getenv("TERM") ? getenv("TERM") : "");
 	}
 	is_open = true;
-	(void)atexit(give_back);
+	(void)atexit(restore);
 	for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++) {
 		(void)signal(fatal[i], on_fatal);
 	}
@@ -73,7 +75,7 @@ int screen_open(struct err *err)
 
 void screen_close(void)
 {
-	give_back();
+	restore();
 }
 
 static void put(void *user, int line, int column, enum view_style style, const char *text)
@@ -88,11 +90,13 @@ static void put(void *user, int line, int column, enum view_style style, const c
 	};
 
 	(void)user;
+	assert(line >= 0 && line < LINES);
+	assert(column >= 0 && column < COLS);
 	(void)attrset((int)attributes[style]);
 	(void)mvaddstr(line, column, text);
 }
 
-/* The size comes from the terminal each time: SIGWINCH may not be ours to see. */
+/* Asks the terminal for its size each time, since another handler may have taken SIGWINCH. */
 void screen_draw(struct view *view)
 {
 	struct winsize size;
@@ -114,23 +118,23 @@ static int key_of(int key)
 	static const struct {
 		int theirs, ours;
 	} keys[] = {
-		{ '\r', KEY_ENTER_ },
-		{ '\n', KEY_ENTER_ },
-		{ KEY_ENTER, KEY_ENTER_ },
-		{ 27, KEY_ESCAPE_ },
-		{ 127, KEY_BACKSPACE_ },
-		{ 8, KEY_BACKSPACE_ },
-		{ KEY_BACKSPACE, KEY_BACKSPACE_ },
-		{ KEY_UP, KEY_UP_ },
-		{ KEY_DOWN, KEY_DOWN_ },
-		{ KEY_LEFT, KEY_LEFT_ },
-		{ KEY_RIGHT, KEY_RIGHT_ },
-		{ KEY_PPAGE, KEY_PAGE_UP_ },
-		{ KEY_NPAGE, KEY_PAGE_DOWN_ },
-		{ KEY_HOME, KEY_HOME_ },
-		{ KEY_END, KEY_END_ },
-		{ '\t', KEY_TAB_ },
-		{ KEY_BTAB, KEY_BACK_TAB_ },
+		{ '\r', VIEW_KEY_ENTER },
+		{ '\n', VIEW_KEY_ENTER },
+		{ KEY_ENTER, VIEW_KEY_ENTER },
+		{ 27, VIEW_KEY_ESCAPE },
+		{ 127, VIEW_KEY_BACKSPACE },
+		{ 8, VIEW_KEY_BACKSPACE },
+		{ KEY_BACKSPACE, VIEW_KEY_BACKSPACE },
+		{ KEY_UP, VIEW_KEY_UP },
+		{ KEY_DOWN, VIEW_KEY_DOWN },
+		{ KEY_LEFT, VIEW_KEY_LEFT },
+		{ KEY_RIGHT, VIEW_KEY_RIGHT },
+		{ KEY_PPAGE, VIEW_KEY_PAGE_UP },
+		{ KEY_NPAGE, VIEW_KEY_PAGE_DOWN },
+		{ KEY_HOME, VIEW_KEY_HOME },
+		{ KEY_END, VIEW_KEY_END },
+		{ '\t', VIEW_KEY_TAB },
+		{ KEY_BTAB, VIEW_KEY_BACK_TAB },
 	};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
@@ -141,7 +145,7 @@ static int key_of(int key)
 	return key;
 }
 
-/* The terminal has gone away. */
+/* Whether the terminal was closed. */
 static bool is_gone(void)
 {
 	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };

@@ -1,5 +1,7 @@
 /*
- * screen: a view on the terminal, by ncurses.
+ * screen: shows a view on the terminal, with ncurses.
+ *
+ * There is one terminal, so these functions have no object.
  */
 #ifndef SILLAGE_OUTPUT_SCREEN_SCREEN_H
 #define SILLAGE_OUTPUT_SCREEN_SCREEN_H
@@ -7,15 +9,16 @@
 #include "base/err.h"
 #include "output/screen/view.h"
 
-/* Takes the terminal; -ENOTTY if there is none.  It is given back on screen_close(), and whatever
- * way the process ends by itself. */
+/* Takes the terminal.  -ENOTTY: there is none.  It is restored by screen_close(), at exit, and by
+ * signals that end the process. */
 int screen_open(struct err *err);
 void screen_close(void);
 
-/* Draws the view, in the size that the terminal has now. */
+/* Draws the view in the terminal's current size; nothing if the terminal is not taken. */
 void screen_draw(struct view *view);
 
-/* Gives the keys that were pressed to the view; false: the user wants to leave. */
+/* Passes the keys that were pressed to the view.  False: the user quits, or the terminal is gone.
+ */
 bool screen_keys(struct view *view);
 
 #endif

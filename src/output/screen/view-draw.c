@@ -1,5 +1,14 @@
 /*
- * view-draw: what of a view is on the screen.
+ * view-draw: draws a view.
+ *
+ *     header    the trace, the window's time, its rate
+ *     CPUs      a bar each, side by side
+ *     tabs      the lists; the shown one is marked
+ *     figures   of the trace as a whole
+ *     table     titles, then rows            (or: help, or all about one thread)
+ *     foot      a message, the filter, or the keys
+ *
+ * Nothing is drawn beyond the surface, however small it is.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,10 +19,10 @@
 #include "engine/tables/columns.h"
 #include "output/screen/view-state.h"
 
-#define NAME_WIDTH 25
-#define CELL_WIDTH 11
-#define BAR_LEAST  22 /* columns that a CPU needs */
-#define BAR_LINES  8  /* for CPUs, at most */
+#define NAME_WIDTH    25
+#define CELL_WIDTH    11
+#define BAR_WIDTH_MIN 22 /* columns of a CPU */
+#define BAR_LINES_MAX 8  /* of all CPUs */
 
 struct canvas {
 	view_put *put;
@@ -22,13 +31,14 @@ struct canvas {
 	int line; /* the next */
 };
 
-/* Text is cut at the edge; what a trace says is made harmless. */
+/* Cuts the text at the edges, and replaces what is not printable: names are untrusted. */
 static void put_at(const struct canvas *canvas, int line, int column, enum view_style style,
 		   const char *text)
 {
 	char cut[VIEW_LINE_MAX];
 	size_t len = strlen(text), room;
 
+	column = column < 0 ? 0 : column;
 	if (line < 0 || line >= canvas->lines || column >= canvas->columns) {
 		return;
 	}
@@ -97,7 +107,7 @@ static int by_id(const void *left, const void *right)
 	return a->id < b->id ? -1 : a->id > b->id;
 }
 
-/* CPUs side by side, as many as there are lines for. */
+/* CPUs side by side, as many as their lines have room for. */
 static void draw_cpus(struct canvas *canvas, const struct snapshot *snapshot)
 {
 	const struct report_table *table = snapshot_table(snapshot, "cpu", SCOPE_CPU);
@@ -113,10 +123,11 @@ static void draw_cpus(struct canvas *canvas, const struct snapshot *snapshot)
 		rows[i] = &table->rows[i];
 	}
 	qsort(rows, table->row_count, sizeof(*rows), by_id);
-	lines = canvas->lines / 4 < BAR_LINES ? canvas->lines / 4 : BAR_LINES;
+	lines = canvas->lines / 4 < BAR_LINES_MAX ? canvas->lines / 4 : BAR_LINES_MAX;
 	across = ((int)table->row_count + lines - 1) / (lines < 1 ? 1 : lines);
 	across = across < 2 ? 2 : across;
-	across = across > canvas->columns / BAR_LEAST ? canvas->columns / BAR_LEAST : across;
+	across =
+		across > canvas->columns / BAR_WIDTH_MIN ? canvas->columns / BAR_WIDTH_MIN : across;
 	across = across < 1 ? 1 : across;
 	width = canvas->columns / across;
 	for (size_t i = 0; i < table->row_count && (int)i / across < lines; i++) {
@@ -135,7 +146,7 @@ static void tab_text(char text[CELL_MAX], const struct report_table *table)
 	(void)snprintf(text, CELL_MAX, "%s %s", table->analysis->name, table->table->key);
 }
 
-/* The lists that there are; those around the chosen one if not all fit. */
+/* The lists; if they do not all fit, those before and at the chosen one. */
 static void draw_tabs(const struct view *view, struct canvas *canvas,
 		      const struct snapshot *snapshot)
 {
@@ -170,7 +181,7 @@ static void draw_tabs(const struct view *view, struct canvas *canvas,
 	canvas->line++;
 }
 
-/* The figures of the trace as a whole, of the analysis that is shown. */
+/* The shown analysis' figures of the trace as a whole. */
 static void draw_figures(struct canvas *canvas, const struct snapshot *snapshot,
 			 const struct analysis *analysis)
 {
@@ -199,7 +210,7 @@ static size_t cells_that_fit(const struct canvas *canvas, size_t count)
 	return count < (size_t)room ? count : (size_t)room;
 }
 
-/* Which cells are on the screen: the one that rows are sorted by is among them. */
+/* The first cell on the screen, so that the one that rows are sorted by is there. */
 static size_t first_cell(const struct view *view, const struct listing *listing, size_t fit)
 {
 	return view->sort < listing->cell_count && view->sort >= fit ? view->sort - fit + 1 : 0;
@@ -226,7 +237,7 @@ static void draw_row(const struct canvas *canvas, int line, const struct listing
 	put_at(canvas, line, 0, style, text);
 }
 
-/* @sort: the cell that rows are sorted by, if any of them. */
+/* @sort: the cell that rows are sorted by, which gets @mark. */
 static void draw_head(struct canvas *canvas, const struct listing *listing, size_t first,
 		      size_t fit, size_t sort, char mark)
 {
@@ -276,9 +287,9 @@ static void draw_table(struct view *view, struct canvas *canvas, const struct re
 
 /* ---- one thread ---- */
 
-/* Of descriptors: that they are its process'. */
-static bool is_of(const struct view *view, const struct report_table *table,
-		  const struct report_row *row)
+/* Whether a row is about the thread; rows of descriptors, about its process. */
+static bool is_about(const struct view *view, const struct report_table *table,
+		     const struct report_row *row)
 {
 	if (table->table->owner_key) {
 		return view->detail_pid >= 0 && row->owner == view->detail_pid;
@@ -286,8 +297,8 @@ static bool is_of(const struct view *view, const struct report_table *table,
 	return row->thread && row->thread->tid == view->detail_tid;
 }
 
-static void draw_of_thread(const struct view *view, struct canvas *canvas,
-			   const struct report_table *table)
+static void draw_thread_rows(const struct view *view, struct canvas *canvas,
+			     const struct report_table *table)
 {
 	struct listing listing = { .table = table };
 	bool is_first = true;
@@ -297,7 +308,7 @@ static void draw_of_thread(const struct view *view, struct canvas *canvas,
 	listing.cell_count = format_parts(table->table, listing.cells);
 	fit = cells_that_fit(canvas, listing.cell_count);
 	for (size_t i = 0; i < table->row_count && canvas->line < canvas->lines - 1; i++) {
-		if (!is_of(view, table, &table->rows[i])) {
+		if (!is_about(view, table, &table->rows[i])) {
 			continue;
 		}
 		if (is_first) {
@@ -310,7 +321,8 @@ static void draw_of_thread(const struct view *view, struct canvas *canvas,
 	}
 }
 
-/* All that the window's tables have of the thread; single instances, which may be many, last. */
+/* All that the window's tables have about the thread.  Single instances may be many, so they come
+ * last. */
 static void draw_detail(const struct view *view, struct canvas *canvas,
 			const struct snapshot *snapshot)
 {
@@ -323,7 +335,7 @@ static void draw_detail(const struct view *view, struct canvas *canvas,
 
 			if (table->table->scope == scopes[s] &&
 			    (scopes[s] != SCOPE_KEYED || table->table->owner_key)) {
-				draw_of_thread(view, canvas, table);
+				draw_thread_rows(view, canvas, table);
 			}
 		}
 	}

@@ -1,5 +1,5 @@
 /*
- * view-keys: what keys do to a view.
+ * view-keys: what keys do to a view; view-draw.c has their help.
  */
 #include <string.h>
 
@@ -7,8 +7,8 @@
 
 static void step(struct view *view, int by)
 {
-	const struct history *history = view_history(view);
-	size_t last = history && history->windows.count > 0 ? history->windows.count - 1 : 0;
+	const struct view_trace *trace = view_current(view);
+	size_t last = trace && trace->windows.count > 0 ? trace->windows.count - 1 : 0;
 	size_t at = view->at == WINDOW_NEWEST ? last : view->at;
 
 	if (by < 0) {
@@ -20,12 +20,12 @@ static void step(struct view *view, int by)
 
 static void pause(struct view *view)
 {
-	const struct history *history = view_history(view);
+	const struct view_trace *trace = view_current(view);
 
 	if (view->at != WINDOW_NEWEST) {
 		view->at = WINDOW_NEWEST;
-	} else if (history && history->windows.count > 0) {
-		view->at = history->windows.count - 1;
+	} else if (trace && trace->windows.count > 0) {
+		view->at = trace->windows.count - 1;
 	}
 }
 
@@ -69,7 +69,7 @@ static void next_sort(struct view *view, int by)
 	view->chosen = 0;
 }
 
-/* The thread of the chosen row. */
+/* Shows all about the thread of the chosen row. */
 static void open_detail(struct view *view)
 {
 	const struct snapshot *snapshot = view_shown(view);
@@ -99,12 +99,12 @@ static void filter_key(struct view *view, int key)
 {
 	size_t len = strlen(view->filter);
 
-	if (key == KEY_ENTER_) {
+	if (key == VIEW_KEY_ENTER) {
 		view->mode = MODE_TABLE;
-	} else if (key == KEY_ESCAPE_) {
+	} else if (key == VIEW_KEY_ESCAPE) {
 		view->filter[0] = '\0';
 		view->mode = MODE_TABLE;
-	} else if (key == KEY_BACKSPACE_ && len > 0) {
+	} else if (key == VIEW_KEY_BACKSPACE && len > 0) {
 		view->filter[len - 1] = '\0';
 	} else if (key >= 0x20 && key < 0x7F && len + 1 < sizeof(view->filter)) {
 		view->filter[len] = (char)key;
@@ -118,16 +118,16 @@ static void move_rows(struct view *view, int key)
 	size_t page = view->shown_rows > 1 ? view->shown_rows - 1 : 1;
 
 	switch (key) {
-	case KEY_UP_:
+	case VIEW_KEY_UP:
 		view->chosen -= view->chosen > 0;
 		break;
-	case KEY_DOWN_:
+	case VIEW_KEY_DOWN:
 		view->chosen++;
 		break;
-	case KEY_PAGE_UP_:
+	case VIEW_KEY_PAGE_UP:
 		view->chosen -= view->chosen > page ? page : view->chosen;
 		break;
-	case KEY_PAGE_DOWN_:
+	case VIEW_KEY_PAGE_DOWN:
 		view->chosen += page;
 		break;
 	default:
@@ -135,13 +135,13 @@ static void move_rows(struct view *view, int key)
 	}
 }
 
-/* Keys that choose what is shown; others move about in it. */
+/* Keys of the list: what is shown, and how; others move between rows. */
 static void table_key(struct view *view, int key)
 {
 	switch (key) {
-	case KEY_TAB_:
-	case KEY_BACK_TAB_:
-		next_table(view, key == KEY_TAB_ ? 1 : -1);
+	case VIEW_KEY_TAB:
+	case VIEW_KEY_BACK_TAB:
+		next_table(view, key == VIEW_KEY_TAB ? 1 : -1);
 		break;
 	case '>':
 	case '.':
@@ -155,10 +155,10 @@ static void table_key(struct view *view, int key)
 	case '/':
 		view->mode = MODE_FILTER;
 		break;
-	case KEY_ESCAPE_:
+	case VIEW_KEY_ESCAPE:
 		view->filter[0] = '\0';
 		break;
-	case KEY_ENTER_:
+	case VIEW_KEY_ENTER:
 		open_detail(view);
 		break;
 	default:
@@ -167,21 +167,21 @@ static void table_key(struct view *view, int key)
 	}
 }
 
-/* Keys that mean the same whatever is shown; false: it is none. */
+/* Keys that mean the same in every mode.  False: it is none of them. */
 static bool window_key(struct view *view, int key)
 {
 	switch (key) {
 	case ' ':
 		pause(view);
 		return true;
-	case KEY_LEFT_:
-	case KEY_RIGHT_:
-		step(view, key == KEY_LEFT_ ? -1 : 1);
+	case VIEW_KEY_LEFT:
+	case VIEW_KEY_RIGHT:
+		step(view, key == VIEW_KEY_LEFT ? -1 : 1);
 		return true;
-	case KEY_HOME_:
+	case VIEW_KEY_HOME:
 		view->at = 0;
 		return true;
-	case KEY_END_:
+	case VIEW_KEY_END:
 		view->at = WINDOW_NEWEST;
 		return true;
 	case 't':
@@ -210,7 +210,8 @@ bool view_key(struct view *view, int key)
 	} else if (window_key(view, key)) {
 		return true;
 	} else if (view->mode != MODE_TABLE) {
-		view->mode = key == KEY_ESCAPE_ || key == KEY_ENTER_ ? MODE_TABLE : view->mode;
+		view->mode =
+			key == VIEW_KEY_ESCAPE || key == VIEW_KEY_ENTER ? MODE_TABLE : view->mode;
 	} else {
 		table_key(view, key);
 	}

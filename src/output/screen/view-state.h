@@ -1,9 +1,9 @@
 /*
  * view-state: what the parts of a view share.
  *
- *   view.c       windows, and which rows of one there are
- *   view-draw.c  what of it is on the screen
- *   view-keys.c  what keys do
+ *   view.c       windows, and the rows of one: filtered and sorted
+ *   view-draw.c  drawing
+ *   view-keys.c  keys
  */
 #ifndef SILLAGE_OUTPUT_SCREEN_VIEW_STATE_H
 #define SILLAGE_OUTPUT_SCREEN_VIEW_STATE_H
@@ -16,8 +16,8 @@
 #define VIEW_FILTER_MAX 32
 #define WINDOW_NEWEST   SIZE_MAX
 
-/* The windows of one trace, oldest first. */
-struct history {
+/* One trace; its windows, oldest first. */
+struct view_trace {
 	char *key;
 	VEC(struct snapshot *) windows;
 };
@@ -25,38 +25,39 @@ struct history {
 enum mode { MODE_TABLE, MODE_FILTER, MODE_DETAIL, MODE_HELP };
 
 struct view {
-	VEC(struct history *) traces;
+	VEC(struct view_trace *) traces;
 	size_t bytes; /* of all windows */
-	size_t trace; /* which is shown */
-	size_t at;    /* its window; WINDOW_NEWEST: follows */
-	size_t table; /* of those that are lists */
-	size_t sort;  /* cell of the table; SIZE_MAX: as reported */
+	size_t trace; /* the shown one, an index of traces */
+	size_t at;    /* its shown window; WINDOW_NEWEST: always the newest */
+	size_t table; /* the shown list, as view_table() counts them */
+	size_t sort;  /* the cell that rows are sorted by; SIZE_MAX: as reported */
 	bool is_reversed;
-	size_t chosen, top; /* rows: marked, first on the screen */
-	size_t shown_rows;  /* of the table on the last screen */
+	size_t chosen, top; /* the marked row, and the first on the screen */
+	size_t shown_rows;  /* rows that the last screen had room for */
 	enum mode mode;
 	char filter[VIEW_FILTER_MAX];
 	int32_t detail_tid;
-	int64_t detail_pid; /* -1: not known */
+	int64_t detail_pid; /* -1: unknown */
 	char detail_name[CELL_MAX];
 	char message[VIEW_LINE_MAX], waiting[VIEW_LINE_MAX];
 };
 
-/* What the rows on the screen are: those that match, in the order that was asked for. */
+/* The rows of a list that match the filter, in the chosen order. */
 struct listing {
 	const struct report_table *table;
 	struct cell cells[CELLS_MAX];
 	size_t cell_count;
-	VEC(const struct report_row *) rows; /* the caller's to free */
+	VEC(const struct report_row *) rows;
 };
 
-/* The trace that is shown, or NULL if none has come. */
-const struct history *view_history(const struct view *view);
-/* Its window that is shown, or NULL. */
+/* The shown trace; NULL: none was reported. */
+const struct view_trace *view_current(const struct view *view);
+/* The shown window; NULL: none was reported. */
 const struct snapshot *view_shown(const struct view *view);
-/* The list number @index of a window, or NULL; *ret_count of them there are. */
+/* The list number @index of a window, or NULL.  *ret_count: how many lists it has. */
 const struct report_table *view_table(const struct snapshot *snapshot, size_t index,
 				      size_t *ret_count);
+/* Fills @listing; the caller frees its rows. */
 void view_list(const struct view *view, const struct report_table *table, struct listing *listing);
 
 #endif

@@ -1,8 +1,9 @@
 /*
- * view: see view.h; the windows that are kept, and their rows.
+ * view: see view.h; windows, and the rows of one.
  */
 #include "output/screen/view.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,14 +23,14 @@ struct view *view_new(void)
 void view_free(struct view *view)
 {
 	for (size_t t = 0; t < view->traces.count; t++) {
-		struct history *history = view->traces.at[t];
+		struct view_trace *trace = view->traces.at[t];
 
-		for (size_t i = 0; i < history->windows.count; i++) {
-			snapshot_free(history->windows.at[i]);
+		for (size_t i = 0; i < trace->windows.count; i++) {
+			snapshot_free(trace->windows.at[i]);
 		}
-		vec_fini(&history->windows);
-		free(history->key);
-		free(history);
+		vec_fini(&trace->windows);
+		free(trace->key);
+		free(trace);
 	}
 	vec_fini(&view->traces);
 	free(view);
@@ -52,35 +53,36 @@ const struct report_table *view_table(const struct snapshot *snapshot, size_t in
 	return found;
 }
 
-static struct history *history_of(struct view *view, const char *key)
+static struct view_trace *trace_of(struct view *view, const char *key)
 {
-	struct history *history;
+	struct view_trace *trace;
 
 	for (size_t i = 0; i < view->traces.count; i++) {
 		if (strcmp(view->traces.at[i]->key, key) == 0) {
 			return view->traces.at[i];
 		}
 	}
-	history = mem_alloc(sizeof(*history));
-	history->key = mem_strdup(key);
-	*vec_push(&view->traces) = history;
-	return history;
+	trace = mem_alloc(sizeof(*trace));
+	trace->key = mem_strdup(key);
+	*vec_push(&view->traces) = trace;
+	return trace;
 }
 
-static void drop_oldest(struct view *view, struct history *history)
+static void drop_oldest(struct view *view, struct view_trace *trace)
 {
-	struct snapshot *oldest = history->windows.at[0];
+	struct snapshot *oldest = trace->windows.at[0];
 
+	assert(view->bytes >= oldest->bytes);
 	view->bytes -= oldest->bytes;
-	memmove(history->windows.at, history->windows.at + 1,
-		--history->windows.count * sizeof(history->windows.at[0]));
+	memmove(trace->windows.at, trace->windows.at + 1,
+		--trace->windows.count * sizeof(trace->windows.at[0]));
 	snapshot_free(oldest);
-	if (history == view->traces.at[view->trace] && view->at != WINDOW_NEWEST && view->at > 0) {
+	if (trace == view->traces.at[view->trace] && view->at != WINDOW_NEWEST && view->at > 0) {
 		view->at--;
 	}
 }
 
-/* Threads are what most want to see first. */
+/* Threads are the most useful list, so they are shown first. */
 static void choose_table(struct view *view, const struct snapshot *snapshot)
 {
 	const struct report_table *table;
@@ -95,7 +97,7 @@ static void choose_table(struct view *view, const struct snapshot *snapshot)
 bool view_add(struct view *view, const struct trace_identity *trace, const struct report *report)
 {
 	struct snapshot *snapshot;
-	struct history *history;
+	struct view_trace *to;
 
 	if (report->kind != REPORT_WINDOW) {
 		return false;
@@ -104,13 +106,14 @@ bool view_add(struct view *view, const struct trace_identity *trace, const struc
 	if (view->traces.count == 0) {
 		choose_table(view, snapshot);
 	}
-	history = history_of(view, snapshot->key);
-	*vec_push(&history->windows) = snapshot;
+	to = trace_of(view, snapshot->key);
+	*vec_push(&to->windows) = snapshot;
 	view->bytes += snapshot->bytes;
-	while (view->bytes > VIEW_BYTES_MAX && history->windows.count > 1) {
-		drop_oldest(view, history);
+	while (view->bytes > VIEW_BYTES_MAX && to->windows.count > 1) {
+		drop_oldest(view, to);
 	}
-	return history == view->traces.at[view->trace];
+	assert(view->trace < view->traces.count);
+	return to == view->traces.at[view->trace];
 }
 
 void view_say(struct view *view, const char *text)
@@ -123,20 +126,20 @@ void view_waits_for(struct view *view, const char *text)
 	(void)snprintf(view->waiting, sizeof(view->waiting), "%s", text);
 }
 
-const struct history *view_history(const struct view *view)
+const struct view_trace *view_current(const struct view *view)
 {
 	return view->traces.count > 0 ? view->traces.at[view->trace] : NULL;
 }
 
 const struct snapshot *view_shown(const struct view *view)
 {
-	const struct history *history = view_history(view);
+	const struct view_trace *trace = view_current(view);
 
-	if (!history || history->windows.count == 0) {
+	if (!trace || trace->windows.count == 0) {
 		return NULL;
 	}
-	return history->windows
-		.at[view->at < history->windows.count ? view->at : history->windows.count - 1];
+	return trace->windows
+		.at[view->at < trace->windows.count ? view->at : trace->windows.count - 1];
 }
 
 /* ---- rows ---- */
@@ -155,7 +158,7 @@ static int by_cell(const void *left, const void *right, void *arg)
 	if (x != y) {
 		return x > y ? -1 : 1;
 	}
-	return a < b ? -1 : a > b; /* as they were */
+	return a < b ? -1 : a > b; /* the reported order */
 }
 
 void view_list(const struct view *view, const struct report_table *table, struct listing *listing)

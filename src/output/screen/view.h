@@ -1,5 +1,5 @@
 /*
- * view: what the full screen shows, and what keys do; no terminal.
+ * view: what the full screen shows, and what keys do.  It needs no terminal.
  *
  *   host/session/kernel  14:03:07.000  31,204 events/s
  *   CPU 0 [||||||||||||        54.2 %]   CPU 1 [||                   8.0 %]
@@ -8,9 +8,9 @@
  *   redis-server (4042)       803 ms       1,031
  *   q quit  space pause  arrows ...
  *
- * The view keeps the windows of all traces that were reported, as many as memory for them
- * allows.  While it is paused, or steps back, new windows are kept but not shown.  It draws cells
- * of text through a function, so that any surface will do (screen.c, the unit tests).
+ * The view stores the windows of all traces, up to VIEW_BYTES_MAX; then the oldest are dropped.
+ * While it is paused or shows an older window, new windows are stored but not shown.  It draws text
+ * through a function, so that any surface will do: screen.c, the unit tests.
  */
 #ifndef SILLAGE_OUTPUT_SCREEN_VIEW_H
 #define SILLAGE_OUTPUT_SCREEN_VIEW_H
@@ -19,25 +19,24 @@
 
 enum view_style { STYLE_PLAIN, STYLE_BOLD, STYLE_BAR, STYLE_CHOSEN, STYLE_WARNING, STYLE_DIM };
 
-/* Where it draws: puts @text, which is plain ASCII, at a place; it does not reach beyond the
- * surface. */
+/* Draws @text, which is printable ASCII and lies within the surface. */
 typedef void view_put(void *user, int line, int column, enum view_style style, const char *text);
 
-/* Keys beside letters. */
+/* Keys that are no characters. */
 enum view_key {
-	KEY_ENTER_ = 256,
-	KEY_ESCAPE_,
-	KEY_BACKSPACE_,
-	KEY_UP_,
-	KEY_DOWN_,
-	KEY_LEFT_,
-	KEY_RIGHT_,
-	KEY_PAGE_UP_,
-	KEY_PAGE_DOWN_,
-	KEY_HOME_,
-	KEY_END_,
-	KEY_TAB_,
-	KEY_BACK_TAB_,
+	VIEW_KEY_ENTER = 256,
+	VIEW_KEY_ESCAPE,
+	VIEW_KEY_BACKSPACE,
+	VIEW_KEY_UP,
+	VIEW_KEY_DOWN,
+	VIEW_KEY_LEFT,
+	VIEW_KEY_RIGHT,
+	VIEW_KEY_PAGE_UP,
+	VIEW_KEY_PAGE_DOWN,
+	VIEW_KEY_HOME,
+	VIEW_KEY_END,
+	VIEW_KEY_TAB,
+	VIEW_KEY_BACK_TAB,
 };
 
 struct view;
@@ -45,15 +44,16 @@ struct view;
 struct view *view_new(void);
 void view_free(struct view *view);
 
-/* Takes a copy of a window; totals are not shown.  True: it is of the trace that is shown. */
+/* Stores a copy of a window; totals are ignored.  True: the window's trace is the shown one. */
 bool view_add(struct view *view, const struct trace_identity *trace, const struct report *report);
-/* A line that tells something until the next key. */
+/* Shows a message until the next key. */
 void view_say(struct view *view, const char *text);
-/* What is to be shown before there is anything. */
+/* The text that is shown while there is no window. */
 void view_waits_for(struct view *view, const char *text);
 
-/* False: the user wants to leave. */
+/* Handles a key: a character or enum view_key.  False: the user quits. */
 bool view_key(struct view *view, int key);
+/* Draws all of it; the surface is empty. */
 void view_draw(struct view *view, int lines, int columns, view_put *put, void *user);
 
 #endif

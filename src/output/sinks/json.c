@@ -1,8 +1,8 @@
 /*
- * json sink: one object per line, for programs (doc/json.md).
- *
- * Keys come from the tables of the analyses, so that a new analysis needs nothing here.
+ * json: see json.h.
  */
+#include "output/sinks/json.h"
+
 #include <string.h>
 
 #include "base/json.h"
@@ -91,7 +91,7 @@ static void put_thread(struct json *json, const struct thread_view *thread)
 	}
 }
 
-/* Powers of two are few and show a distribution at once; threads are too many for that. */
+/* The distribution by powers of two, which has few lines.  Rows of threads are too many for it. */
 static void put_powers(struct json *json, const struct histogram *histogram)
 {
 	uint64_t counts[HISTOGRAM_POWERS];
@@ -403,7 +403,7 @@ static void end(struct output *output, const struct run_summary *summary)
 	end_line(&json);
 }
 
-/* ---- what there is ---- */
+/* ---- description ---- */
 
 static void describe_columns(FILE *out, const struct table *table, bool *is_first)
 {

@@ -1,11 +1,8 @@
 /*
- * lami sink: LAMI 1.0, the machine interface of lttng-analyses, which Trace Compass shows as tables
- * and charts.
- *
- * Each list of each analysis is a table class; rows begin with who they are about, in LAMI's
- * classes (process, cpu, irq, syscall, disk, netif), and go on with their figures.  The source of
- * the format is what the programs of lttng-analyses 0.6.1 print; the test `lami` compares.
+ * lami: see lami.h.
  */
+#include "output/sinks/lami.h"
+
 #include <string.h>
 
 #include "base/json.h"
@@ -15,7 +12,7 @@
 #include "output/sink.h"
 #include "version.h"
 
-/* ---- what there is ---- */
+/* ---- description ---- */
 
 static void class_name(char name[CELL_MAX], const struct analysis *analysis,
 		       const struct table *table)
@@ -38,7 +35,7 @@ static const char *class_of(const struct column *column)
 					    : "number";
 }
 
-/* The parts of a spread that are shown, as lttng-analyses has them, and a percentile. */
+/* The parts of a histogram: those of lttng-analyses, and a percentile. */
 static const char *const histogram_titles[] = {
 	"count", "minimum", "average", "maximum", "standard deviation", "99th percentile"
 };
@@ -58,7 +55,7 @@ static void put_column_of(struct json *json, const struct column *column)
 	}
 }
 
-/* LAMI's class for who a row is about. */
+/* LAMI's class of what a row is about. */
 static const char *object_of(const struct table *table)
 {
 	switch (table->scope) {
@@ -200,7 +197,7 @@ static void put_process(struct json *json, const struct thread_view *thread)
 	json_close(json, '}');
 }
 
-/* An interrupt: hard ones have the name of their handler, soft ones that of their number. */
+/* Hard interrupts have the name of their handler, soft ones the name of their number. */
 static void put_irq(struct json *json, const struct table *table, const struct report_row *row,
 		    uint64_t id, const char *name)
 {
@@ -314,7 +311,7 @@ static void put_table(struct json *json, const struct report *report,
 	json_close(json, '}');
 }
 
-/* One object for all traces: the writer's state goes on from one to the next. */
+/* All traces are in one object, so the writer's state lasts for the whole run. */
 static void start(struct output *output)
 {
 	struct json *json = output->state;

@@ -1,12 +1,8 @@
 /*
- * text sink: tables for people, a screen for each window.
- *
- *   testhost/kernel  14:03:07.000000000 .. 14:03:08.000000000  31,204 events/s
- *
- *   cpu   busy 54.2 %  idle 45.8 %  unknown 0.0 %
- *     CPU           BUSY    ...
- *       0  ||||||||  81.3 %
+ * text: see text.h.
  */
+#include "output/sinks/text.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +13,13 @@
 #include "live/trigger/trigger.h"
 #include "output/format.h"
 
-#define NAME_WIDTH 25 /* "comm (tid)", event names are cut to this */
+/* In columns. */
+#define NAME_WIDTH 25 /* "comm (tid)" and other names; longer ones are cut */
+#define PATH_WIDTH 52 /* paths, on a wide terminal */
 #define BAR_WIDTH  16
-#define PATH_WIDTH 52 /* the same of a path, on a wide terminal */
-#define WHO_WIDTH  40 /* of who an instance was, and when it ended */
+#define WHO_WIDTH  40 /* when an instance ended, and its thread */
 #define FREQ_WIDTH 40
-#define WIDE       100 /* columns from which bars are shown */
+#define WIDE       100 /* terminals at least this wide show bars */
 
 static const char *bold(const struct output *output)
 {
@@ -34,7 +31,7 @@ static const char *plain(const struct output *output)
 	return output->has_colour ? "\033[0m" : "";
 }
 
-/* Names come from traces: nothing in them may reach the terminal as a command. */
+/* Names come from traces and are untrusted: no escape sequence may reach the terminal. */
 static void put_name(FILE *out, const char *name, int width)
 {
 	int used = 0;
@@ -46,7 +43,7 @@ static void put_name(FILE *out, const char *name, int width)
 	(void)fprintf(out, "%*s", width - used, "");
 }
 
-/* What a share is a share of: the window's length for time, the sum of rows otherwise. */
+/* The whole of a share: the window's length for times, else the sum of all rows. */
 static uint64_t whole_of(const struct report *report, const struct report_table *table,
 			 size_t column)
 {
@@ -77,7 +74,7 @@ static void put_share(FILE *out, const struct output *output, uint64_t value, ui
 
 /* ---- figures of the trace ---- */
 
-/* Times of CPUs are shares of each other; other times are themselves. */
+/* Times of CPUs are printed as shares of their sum, other times as they are. */
 static bool is_share_of_time(const struct column *column)
 {
 	return column->unit == UNIT_NS && column->kind == COLUMN_SUM && column->is_share;
@@ -104,7 +101,7 @@ static void put_figures(FILE *out, const struct report_table *table)
 			(void)fprintf(out, "\n  %s", text);
 			continue;
 		}
-		if (is_share_of_time(column)) { /* of all CPUs together */
+		if (is_share_of_time(column)) {
 			(void)snprintf(text, sizeof(text), "%.1f %%",
 				       time ? 100.0 * (double)values[i] / (double)time : 0.0);
 		} else {
@@ -116,7 +113,7 @@ static void put_figures(FILE *out, const struct report_table *table)
 
 /* ---- distributions ---- */
 
-/* A line of a distribution: @count of the @most that a line has. */
+/* A line of a distribution: @count values; the longest line has @most. */
 static void put_bar(FILE *out, uint64_t begin, uint64_t end, uint64_t count, uint64_t most)
 {
 	char low[UNITS_TEXT_MAX], high[UNITS_TEXT_MAX], text[UNITS_TEXT_MAX];
@@ -169,7 +166,7 @@ static void put_bins(FILE *out, const struct histogram *histogram, uint64_t coun
 	}
 }
 
-/* The distributions of a table's first rows. */
+/* The distributions in the rows of a table that are shown. */
 static void put_freq(FILE *out, const struct output *output, const struct report_table *table)
 {
 	size_t top =
@@ -201,7 +198,7 @@ static void put_freq(FILE *out, const struct output *output, const struct report
 
 /* ---- tables ---- */
 
-/* Where there is room, paths have more of it. */
+/* The width of the names' column; wide terminals have room for paths. */
 static int name_width(const struct output *output, const struct table *table)
 {
 	bool is_path = table->name_key && strcmp(table->name_key, "path") == 0;
@@ -219,7 +216,7 @@ static int cell_width(const struct output *output, const struct column *column)
 	return 11 + (column->is_share ? share : 0);
 }
 
-/* How many cells fit beside the names: nothing is wrapped, the last ones are left out. */
+/* How many cells fit beside the names.  Lines are not wrapped; the last cells are left out. */
 static size_t cells_shown(const struct output *output, const struct report_table *table,
 			  const struct cell *cells, size_t count)
 {
@@ -347,7 +344,7 @@ static void put_header(FILE *out, const struct output *output, const struct trac
 
 	(void)fputs(bold(output), out);
 	put_trace_name(out, trace);
-	/* Milliseconds are enough to read; JSON has all digits. */
+	/* People need milliseconds; JSON has all digits. */
 	(void)fprintf(out, "%s  %s%.12s .. %.12s  %s events/s", plain(output), kinds[report->kind],
 		      units_clock(begin, report->begin), units_clock(end, report->end),
 		      units_count(rate, length > 0 ? (uint64_t)((double)report->events * 1e9 /
@@ -411,7 +408,7 @@ static void put_trigger(struct output *output, const struct trace_identity *trac
 	(void)fputs("\n\n", output->out);
 }
 
-/* What is not a report or a trigger the commands say on standard error. */
+/* Warnings, attaching and captures go to standard error; the commands print them. */
 const struct sink sink_text = {
 	.name = "text",
 	.report = report_tables,

@@ -127,6 +127,40 @@ START_TEST(repairs_text)
 }
 END_TEST
 
+/* Commas are between members and elements, and only there. */
+START_TEST(writes_json)
+{
+	char *text = NULL;
+	size_t len = 0;
+	struct json json;
+
+	json_init(&json, open_memstream(&text, &len));
+	json_open(&json, NULL, '{');
+	json_open(&json, "empty", '{');
+	json_close(&json, '}');
+	json_open(&json, "list", '[');
+	json_null(&json, NULL);
+	json_bool(&json, NULL, true);
+	json_open(&json, NULL, '[');
+	json_close(&json, ']');
+	json_fixed(&json, NULL, -0.0005);
+	json_fixed(&json, NULL, 1e18);
+	json_close(&json, ']');
+	json_u64_named(&json, "\"", 0);
+	json_i64(&json, "minus", -1);
+	json_raw(&json, "\"raw\":1");
+	json_close(&json, '}');
+	json_end_line(&json);
+	json_bool(&json, NULL, false); /* a new text */
+	json_flush(&json);
+	(void)fclose(json.out);
+	ck_assert_str_eq(text, "{\"empty\":{},\"list\":[null,true,[],-0.001,"
+			       "1000000000000000000.000],\"\\\"\":0,\"minus\":-1,"
+			       "\"raw\":1}\nfalse");
+	free(text);
+}
+END_TEST
+
 /* Of any length, wherever the writer's buffer ends. */
 START_TEST(writes_all_of_a_text)
 {
@@ -274,7 +308,7 @@ START_TEST(histograms_values)
 }
 END_TEST
 
-/* What is written of a spread: the same however it came about. */
+/* The bytes of a histogram, which are the same however it came about. */
 static struct codec_out written(struct histogram *histogram)
 {
 	struct codec_out out = { 0 };
@@ -304,8 +338,7 @@ static void check_percentiles(const struct histogram *histogram, uint64_t *value
 	}
 }
 
-/* Few values, more, and many, in one go and as parts in any order: _i at most, few of them alike.
- */
+/* The three forms of a histogram: filled at once, and merged from parts in another order. */
 START_TEST(histograms_alike)
 {
 	uint64_t values[200], random = (uint64_t)_i;
@@ -353,6 +386,7 @@ Suite *suite_base(void)
 	tcase_add_test(tcase, writes_figures);
 	tcase_add_test(tcase, cuts_long_errors);
 	tcase_add_test(tcase, repairs_text);
+	tcase_add_test(tcase, writes_json);
 	tcase_add_test(tcase, writes_all_of_a_text);
 	tcase_add_test(tcase, histograms_values);
 	tcase_add_loop_test(tcase, histograms_alike, 1, 200);

@@ -1,8 +1,13 @@
 /*
  * options: the command line, from one table.
  *
- * The table (cmd/options.c) says for each option its names, argument, help text and the
- * commands that take it; --help and the man page's test come from it too.
+ * A row of the table (options-table.c) has all that there is to an option: its names, argument
+ * and help text, the commands that take it, the kind of its value and the member of struct options
+ * that the value goes to.  Parsing, --help, suggestions and the completion read the same rows.
+ *
+ * What it promises: after options_parse() returned 0, every member has a value that its option
+ * allows, or its default; options that exclude each other are refused.  Members point into memory
+ * that options_fini() frees.
  */
 #ifndef SILLAGE_CMD_OPTIONS_H
 #define SILLAGE_CMD_OPTIONS_H
@@ -29,6 +34,7 @@ enum {
 	FOR_MERGE = 1024,
 };
 
+/* A text of NULL: the option was not given. */
 struct options {
 	const struct analysis *analyses[ANALYSES_MAX]; /* ends with NULL */
 	const char *format, *output, *from, *begin, *end, *to;
@@ -54,8 +60,8 @@ struct options {
 	bool freq;
 	uint64_t freq_bins; /* 0: powers of two */
 	bool mi_version, metadata, test_compatibility;
-	VEC(const char *) triggers, trigger_files; /* borrowed */
-	const char *on_trigger; /* NULL: capture if there is a history, else print */
+	VEC(const char *) triggers, trigger_files; /* the texts are borrowed */
+	const char *on_trigger;                    /* NULL: capture with a history, else print */
 	const char *check;
 	bool dry_run;
 	uint64_t trigger_interval_ns; /* 0: as interval_ns */
@@ -65,41 +71,42 @@ struct options {
 	uint64_t before_ns, after_ns;
 	const char *capture_dir, *control;
 	const char *history_dir; /* NULL: in memory */
-	const char *job;         /* a pattern or model; NULL: none */
-	const char *within;      /* another, NULL: none */
+	const char *job;         /* a pattern or model */
+	const char *within;      /* another */
 	uint64_t deadline_ns;    /* UINT64_MAX: none */
 	uint64_t every_ns;       /* 0: none */
-	const char *state;       /* file to go on from, and to leave; NULL: none */
-	const char *thread;      /* to explain: a tid or a name; NULL: the one that matters most */
-	uint64_t keep_count, keep_bytes, per_hour; /* UINT64_MAX: all */
+	const char *state;       /* checkpoint file: read at the start, written at the end */
+	const char *thread;      /* to explain: a tid or a name; NULL: the most important one */
+	uint64_t keep_count, keep_bytes, per_hour; /* UINT64_MAX: no limit */
 	const char *on_lag;                        /* keep, skip */
 	uint64_t lag_limit_ns;
 	uint64_t linger_ns;
 	bool wants_help;
 	int verbosity;     /* -1 quiet, 0, 1 verbose */
-	const char **args; /* ends with NULL */
-	void *memory;      /* what args point into */
+	const char **args; /* what is no option; ends with NULL */
+	void *memory;      /* of values and arguments */
 };
 
 /*
- * Parses the words after the command.  -EINVAL (one line in @err, exit status 2) or 0;
- * 1: a list was asked for and printed, exit status 0.
+ * Parses the words after the command.  -EINVAL: one line in @err, the exit status is 2.  1: an
+ * option asked for a list, which was printed; the exit status is 0.  Call options_fini() whatever
+ * the result.
  */
 int options_parse(struct options *options, unsigned int command, int argc, const char **argv,
 		  struct err *err);
 void options_fini(struct options *options);
 
-/* The options of a command, a line each. */
+/* Prints the options of a command, a line each. */
 void options_print_help(unsigned int command, FILE *out);
 
-/* A completion for bash; @commands ends with an empty name. */
+/* Prints a completion for bash; @commands ends with a name of NULL. */
 struct options_command {
 	const char *name;
 	unsigned int options;
 };
 void options_print_completion(const struct options_command *commands, FILE *out);
 
-/* The word of @words (ends with NULL) most like @word, or NULL if none is near. */
+/* The one of @words (ends with NULL) that is most like @word; NULL: none is near. */
 const char *options_nearest(const char *word, const char *const *words);
 
 #endif

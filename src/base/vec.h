@@ -1,0 +1,84 @@
+/*
+ * vec: growing arrays.
+ *
+ *     VEC(int) v = { 0 };
+ *     *vec_push(&v) = 3;       at --> [ 3 |   |   |   |   ]
+ *     v.at[0] == 3;                   count: 1, room: 5
+ *     vec_fini(&v);
+ *
+ * All of them grow in one function, vec_grow_(): vec_reserve() to exactly what was asked for, the
+ * others to twice the room, so that adding n elements one by one costs O(n).
+ *
+ * Pointers into an array are invalid after any call that may grow it.  New room is not zeroed.
+ */
+#ifndef SILLAGE_BASE_VEC_H
+#define SILLAGE_BASE_VEC_H
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VEC(type)                                                                                  \
+	struct {                                                                                   \
+		type *at;                                                                          \
+		size_t count;                                                                      \
+		size_t room;                                                                       \
+	}
+
+/* Adds an element; the result points to it. */
+#define vec_push(v) vec_push_(v, VEC_DOUBLE)
+
+/* Room for @total elements in all. */
+#define vec_reserve(v, total) vec_room_(v, total, VEC_EXACT)
+
+/* Room for @n more; cheap to call often. */
+#define vec_reserve_more(v, n) vec_room_(v, (v)->count + (n), VEC_DOUBLE)
+
+/*
+ * The same for arrays whose elements of 32 or 64 bytes never straddle two cache lines.  An array
+ * that is pushed to with one family is not pushed to with the other.
+ */
+#define vec_push_in_line(v)           vec_push_(v, VEC_LINES)
+#define vec_reserve_in_line(v, total) vec_room_(v, total, VEC_LINES)
+
+/* Adds @n elements from @from. */
+#define vec_append(v, from, n)                                                                     \
+	do {                                                                                       \
+		size_t n_ = (n);                                                                   \
+		vec_reserve_more(v, n_);                                                           \
+		if (n_ > 0) {                                                                      \
+			memcpy((v)->at + (v)->count, (from), n_ * sizeof(*(v)->at));               \
+			(v)->count += n_;                                                          \
+		}                                                                                  \
+	} while (0)
+
+#define vec_fini(v) (free((v)->at), (v)->at = NULL, (v)->count = 0, (v)->room = 0)
+
+/* ---- how they grow ---- */
+
+enum vec_growth {
+	VEC_EXACT,  /* to what was asked for */
+	VEC_DOUBLE, /* to twice the room, or more if that was asked for */
+	VEC_LINES,  /* the same, from the start of a cache line; costs a copy */
+};
+
+#define vec_room_(v, total, growth)                                                                \
+	((total) > (v)->room ? vec_grow_((void **)&(v)->at, (v)->count, &(v)->room, (total),       \
+					 sizeof(*(v)->at), growth)                                 \
+			     : (void)0)
+
+#define vec_push_(v, growth)                                                                       \
+	(vec_room_(v, (v)->count + 1, growth), (v)->count++, &(v)->at[(v)->count - 1])
+
+/* Gives the array of @count elements of @size bytes a room of at least @total, which is above the
+ * room that it has. */
+void vec_grow_(void **at, size_t count, size_t *room, size_t total, size_t size,
+	       enum vec_growth growth);
+
+/* One more, by doubling. */
+static inline void vec_grow_slow_(void **at, size_t *room, size_t size)
+{
+	vec_grow_(at, *room, room, *room + 1, size, VEC_DOUBLE);
+}
+
+#endif

@@ -1,0 +1,14 @@
+/*
+ * analyze: the work of `sillage analyze`, which top and lami share.
+ */
+#ifndef SILLAGE_CMD_ANALYZE_H
+#define SILLAGE_CMD_ANALYZE_H
+
+#include "cmd/options/options.h"
+
+struct output;
+
+/* Analyses all traces of options->args into @output, which is open.  Returns the exit status. */
+int analyze_into(const struct options *options, struct output *output);
+
+#endif

@@ -1,0 +1,251 @@
+/*
+ * common: see common.h.
+ */
+#include "cmd/common.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "cmd/say.h"
+#include "engine/engine.h"
+#include "engine/exchange/checkpoint-file.h"
+#include "live/loop.h"
+#include "live/trigger/actions.h"
+#include "output/sink.h"
+#include "recorded/recorded.h"
+
+/* ---- stopping ---- */
+
+atomic_bool cmd_stop; /* lock-free, so that a signal may set it */
+
+static void on_signal(int number)
+{
+	(void)number;
+	cmd_stop = true;
+}
+
+void cmd_stop_on_signals(void)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+
+	(void)sigaction(SIGINT, &action, NULL);
+	(void)sigaction(SIGTERM, &action, NULL);
+}
+
+/* ---- traces ---- */
+
+void cmd_identify(struct trace_identity *identity, const struct metadata *types, const char *path)
+{
+	const struct env_entry *host = metadata_env(types, "hostname");
+	const struct env_entry *session = metadata_env(types, "trace_name");
+	const struct env_entry *domain = metadata_env(types, "domain");
+
+	output_trace_fini(identity);
+	identity->host = host && host->text ? mem_strdup(host->text) : NULL;
+	identity->session = session && session->text ? mem_strdup(session->text) : NULL;
+	identity->domain = domain && domain->text ? mem_strdup(domain->text) : NULL;
+	identity->path = mem_strdup(path);
+}
+
+static int take_time(const char *option, const char *text, uint64_t day_ns, uint64_t *ret,
+		     struct err *err)
+{
+	if (text && units_parse_time(text, day_ns, ret) < 0) {
+		return err_raise(err, -EINVAL,
+				 "--%s: \"%s\" is not a time (HH:MM:SS[.frac], "
+				 "YYYY-MM-DDTHH:MM:SS[.frac][Z] or ns since the epoch)",
+				 option, text);
+	}
+	return 0;
+}
+
+/* Whether a time of the range has no date. */
+static bool range_needs_day(const struct options *options)
+{
+	return (options->begin && units_time_needs_day(options->begin)) ||
+	       (options->end && units_time_needs_day(options->end));
+}
+
+int cmd_range(const struct options *options, const struct recorded_path *path, uint64_t *ret_begin,
+	      uint64_t *ret_end, struct err *err)
+{
+	uint64_t day = 0;
+	int r;
+
+	*ret_begin = 0;
+	*ret_end = UINT64_MAX;
+	if (path && range_needs_day(options)) {
+		(void)recorded_first_ns(path, &day, err); /* reading the trace reports it again */
+	}
+	r = take_time("begin", options->begin, day, ret_begin, err);
+	r = r < 0 ? r : take_time("end", options->end, day, ret_end, err);
+	if (r == 0 && *ret_begin >= *ret_end) {
+		return err_raise(err, -EINVAL, "--begin is not before --end");
+	}
+	return r;
+}
+
+/* ---- the engine's configuration ---- */
+
+void cmd_fill_intervals(const struct options *options, const struct actions *actions,
+			struct engine_config *config)
+{
+	config->shown_interval_ns = options->interval_ns;
+	config->interval_ns = actions && options->trigger_interval_ns > 0
+				      ? options->trigger_interval_ns
+				      : options->interval_ns;
+	assert(config->interval_ns > 0);
+	assert(config->shown_interval_ns % config->interval_ns == 0);
+}
+
+int cmd_actions(const struct options *options, struct actions **ret_actions, struct err *err)
+{
+	struct actions *actions = actions_new(say);
+	const char *action = options->on_trigger    ? options->on_trigger
+			     : options->has_history ? "capture"
+						    : "print";
+	int r = 0;
+
+	*ret_actions = NULL;
+	for (size_t i = 0; r == 0 && i < options->triggers.count; i++) {
+		r = actions_add(actions, NULL, options->triggers.at[i], action, err);
+	}
+	for (size_t i = 0; r == 0 && i < options->trigger_files.count; i++) {
+		r = actions_add_file(actions, options->trigger_files.at[i], err);
+	}
+	if (options->dry_run) {
+		actions_dry_run(actions);
+	}
+	if (r < 0 || actions_count(actions) == 0) {
+		actions_free(actions);
+	} else {
+		*ret_actions = actions;
+	}
+	return r;
+}
+
+void cmd_partial_file_setup(const struct options *options, const struct engine_config *config,
+			    struct partial_file_setup *ret)
+{
+	*ret = (struct partial_file_setup){ .interval_ns = config->interval_ns,
+					    .wants_windows = config->wants_windows };
+	memcpy(ret->analyses, config->analyses, sizeof(ret->analyses));
+	for (size_t i = 0; i < options->periods.all.count; i++) {
+		*vec_push(&ret->periods) = mem_strdup(options->periods.all.at[i]->text);
+	}
+}
+
+int cmd_checkpoint_file(const struct options *options, const struct engine_config *config,
+			struct checkpoint_file **ret, struct err *err)
+{
+	struct partial_file_setup setup;
+
+	*ret = NULL;
+	if (!options->state) {
+		return 0;
+	}
+	if (options->begin || options->end) {
+		return err_raise(err, -EINVAL,
+				 "--state needs the whole trace: no --begin, no --end");
+	}
+	if (options->trigger_interval_ns > 0) {
+		return err_raise(err, -EINVAL,
+				 "--state cannot be combined with --trigger-interval");
+	}
+	cmd_partial_file_setup(options, config, &setup);
+	return checkpoint_file_open(options->state, &setup, analyses, ret, err);
+}
+
+/* ---- relays ---- */
+
+int cmd_urls(const char **args, struct url **ret_urls, size_t *ret_count, struct err *err)
+{
+	struct url *urls;
+	size_t count = 0;
+
+	while (args[count]) {
+		count++;
+	}
+	urls = mem_alloc((count + 1) * sizeof(*urls));
+	*ret_urls = urls;
+	*ret_count = count;
+	for (size_t i = 0; i < count; i++) {
+		int r = url_parse(args[i], &urls[i], err);
+
+		if (r < 0) {
+			return r;
+		}
+	}
+	return 0;
+}
+
+void cmd_urls_free(struct url *urls, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		url_fini(&urls[i]);
+	}
+	free(urls);
+}
+
+void cmd_fill_loop(const struct options *options, struct loop_config *config)
+{
+	memcpy(config->engine.analyses, options->analyses, sizeof(config->engine.analyses));
+	if (config->actions) {
+		actions_add_analyses(config->actions, config->engine.analyses);
+	}
+	cmd_fill_intervals(options, config->actions, &config->engine);
+	config->engine.wants_windows = true;
+	config->engine.range_end = UINT64_MAX;
+	config->engine.selection = &options->selection;
+	config->engine.periods = &options->periods;
+	config->engine.jobs = (unsigned int)options->jobs;
+	config->engine.chunk_bytes = options->chunk_bytes;
+	config->engine.max_memory = options->max_memory;
+	config->from_beginning = strcmp(options->from, "beginning") == 0;
+	config->retry_ns = options->retry_ns;
+	config->grace_ns = options->grace_ns;
+	config->lag_limit_ns = strcmp(options->on_lag, "skip") == 0 ? options->lag_limit_ns : 0;
+	config->duration_ns = options->duration_ns;
+	config->windows = options->windows;
+	config->metrics = options->metrics;
+	config->verbosity = options->verbosity;
+	config->say = say;
+}
+
+/* ---- output ---- */
+
+int cmd_output(const struct options *options, struct output *output,
+	       int (*work)(const struct options *options, struct output *output))
+{
+	struct err err;
+	int status;
+
+	assert(output->sink && output->sink->report);
+	if (output_open(output, &err) < 0) {
+		say("%s", err.text);
+		return EXIT_FAILED;
+	}
+	status = work(options, output);
+	if (output_close(output, &err) < 0) {
+		say("%s", err.text);
+		status = EXIT_FAILED;
+	}
+	return status;
+}
+
+struct output cmd_output_of(const struct options *options)
+{
+	bool is_text = strcmp(options->format, "text") == 0;
+
+	return (struct output){ .sink = sink_find(options->format),
+				.path = options->output,
+				.top = options->has_top || is_text ? options->top : 0,
+				.shows_freq = options->freq,
+				.bins = options->freq_bins,
+				.interval_ns = options->interval_ns,
+				.analyses = options->analyses };
+}

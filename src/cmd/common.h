@@ -1,0 +1,74 @@
+/*
+ * common: what several commands share: stopping, time ranges, the engine's configuration from the
+ * options, URLs of relays, outputs.
+ *
+ * Functions that return int without saying more return 0, or a negative errno with the reason in
+ * @err.  Nothing here prints, but cmd_output().
+ */
+#ifndef SILLAGE_CMD_COMMON_H
+#define SILLAGE_CMD_COMMON_H
+
+#include <stdatomic.h>
+
+#include "cmd/cmd.h"
+
+struct actions;
+struct checkpoint_file;
+struct engine_config;
+struct loop_config;
+struct metadata;
+struct output;
+struct partial_file_setup;
+struct recorded_path;
+struct trace_identity;
+struct url;
+
+/* ---- stopping ---- */
+
+/* True: finish with what was read so far.  Set by a signal after cmd_stop_on_signals(), or by a
+ * command whose output cannot be written. */
+extern atomic_bool cmd_stop;
+void cmd_stop_on_signals(void); /* SIGINT, SIGTERM */
+
+/* ---- traces ---- */
+
+/* --begin and --end; 0 and UINT64_MAX without them.  A time without a date is on the day on which
+ * @path begins, or in 1970 if @path is NULL. */
+int cmd_range(const struct options *options, const struct recorded_path *path, uint64_t *ret_begin,
+	      uint64_t *ret_end, struct err *err);
+
+/* Fills @identity from the trace's metadata.  It frees what @identity held, so that must be zeroed
+ * or filled. */
+void cmd_identify(struct trace_identity *identity, const struct metadata *types, const char *path);
+
+/* ---- the engine's configuration ---- */
+
+/* The engine's windows, and those that are shown, which may be longer (--trigger-interval). */
+void cmd_fill_intervals(const struct options *options, const struct actions *actions,
+			struct engine_config *config);
+/* The triggers of the options; NULL: there are none. */
+int cmd_actions(const struct options *options, struct actions **ret_actions, struct err *err);
+/* What a file of partials or checkpoints records about the run; the caller finishes it. */
+void cmd_partial_file_setup(const struct options *options, const struct engine_config *config,
+			    struct partial_file_setup *ret);
+/* The file of --state; NULL without that option.  @config has the analyses of the run. */
+int cmd_checkpoint_file(const struct options *options, const struct engine_config *config,
+			struct checkpoint_file **ret, struct err *err);
+
+/* ---- relays ---- */
+
+/* Parses all of @args.  The caller calls cmd_urls_free(), also after a failure. */
+int cmd_urls(const char **args, struct url **ret_urls, size_t *ret_count, struct err *err);
+void cmd_urls_free(struct url *urls, size_t count);
+/* For live and top; config->actions is set already. */
+void cmd_fill_loop(const struct options *options, struct loop_config *config);
+
+/* ---- output ---- */
+
+/* The form, the place and the rows that the options ask for. */
+struct output cmd_output_of(const struct options *options);
+/* Opens @output, calls @work and closes it.  Prints what fails; returns the exit status. */
+int cmd_output(const struct options *options, struct output *output,
+	       int (*work)(const struct options *options, struct output *output));
+
+#endif

@@ -1,0 +1,217 @@
+/*
+ * options-custom: values of options that no kind covers, each by a function that the table names.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+#include "cmd/options/options-parts.h"
+
+/* ---- analyses ---- */
+
+static int find_analysis(const char *name, const struct analysis **ret, struct err *err)
+{
+	const char *names[ANALYSES_MAX + 2] = { 0 };
+	size_t i;
+
+	for (i = 0; analyses[i]; i++) {
+		if (strcmp(analyses[i]->name, name) == 0) {
+			*ret = analyses[i];
+			return 0;
+		}
+		names[i] = analyses[i]->name;
+	}
+	names[i] = "all";
+	return options_refuse(err, "analysis", name, names);
+}
+
+void options_choose(struct options *options, const bool chosen[ANALYSES_MAX])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; analyses[i]; i++) {
+		if (chosen[i]) {
+			options->analyses[count++] = analyses[i];
+		}
+	}
+	assert(count < ANALYSES_MAX);
+	options->analyses[count] = NULL;
+}
+
+static void print_analyses(void)
+{
+	for (size_t i = 0; analyses[i]; i++) {
+		(void)printf("%-8s %s\n", analyses[i]->name, analyses[i]->summary);
+	}
+}
+
+int options_analyses(struct options *options, const char *value, struct err *err)
+{
+	char *list = mem_strdup(value), *rest = list;
+	bool chosen[ANALYSES_MAX] = { false };
+	const char *name;
+	int r = 0;
+
+	while (r == 0 && (name = strsep(&rest, ","))) {
+		const struct analysis *found = NULL;
+
+		if (strcmp(name, "help") == 0) {
+			print_analyses();
+			r = 1;
+			break;
+		}
+		r = strcmp(name, "all") == 0 ? 0 : find_analysis(name, &found, err);
+		for (size_t i = 0; r == 0 && analyses[i]; i++) {
+			chosen[i] |= !found || analyses[i] == found;
+		}
+	}
+	options_choose(options, chosen);
+	free(list);
+	return r;
+}
+
+/* ---- rows ---- */
+
+int options_per(struct options *options, const char *value, struct err *err)
+{
+	static const char *const names[] = {
+		[PER_ALL] = "all",   [PER_CPU] = "cpu",   [PER_TID] = "tid",     [PER_PID] = "pid",
+		[PER_COMM] = "comm", [PER_PRIO] = "prio", [PER_PRIO + 1] = NULL,
+	};
+	const char *found = NULL;
+	int r = options_take_word("per", value, names, &found, err);
+
+	for (unsigned int i = 0; r == 0 && names[i]; i++) {
+		if (names[i] == found) {
+			options->selection.per = (enum per)i;
+		}
+	}
+	return r;
+}
+
+/* The key of a column that some analysis has. */
+int options_sort(struct options *options, const char *value, struct err *err)
+{
+	const char *keys[ANALYSES_MAX * TABLES_MAX * COLUMNS_MAX + 1];
+	size_t count = 0;
+
+	for (size_t a = 0; analyses[a]; a++) {
+		for (size_t t = 0; t < TABLES_MAX; t++) {
+			const struct table *table = &analyses[a]->tables[t];
+
+			for (size_t c = 0; table->key && c < COLUMNS_MAX && table->columns[c].key;
+			     c++) {
+				keys[count++] = table->columns[c].key;
+			}
+		}
+	}
+	assert(count < sizeof(keys) / sizeof(keys[0]));
+	keys[count] = NULL;
+	return options_take_word("figure", value, keys, &options->selection.sort, err);
+}
+
+int options_period(struct options *options, const char *value, struct err *err)
+{
+	return period_add(&options->periods, value, err);
+}
+
+int options_ust_span(struct options *options, const char *value, struct err *err)
+{
+	return period_add_span(&options->periods, value, err);
+}
+
+/* ---- numbers ---- */
+
+int options_interval(struct options *options, const char *value, struct err *err)
+{
+	if (units_parse_duration(value, &options->interval_ns) < 0) {
+		return options_bad_value(err, "interval", value,
+					 "a duration such as 500ms, 1s or 2m (ns us ms s m h)");
+	}
+	if (options->interval_ns < NS_PER_MS) {
+		return options_bad_value(err, "interval", value, "at least 1ms");
+	}
+	return 0;
+}
+
+int options_speed(struct options *options, const char *value, struct err *err)
+{
+	char *past;
+
+	options->speed = strtod(value, &past);
+	if (past == value || *past || !(options->speed >= 0) || options->speed > 1e6) {
+		return options_bad_value(err, "speed", value, "a factor such as 1, 2.5 or 0");
+	}
+	return 0;
+}
+
+/* A duration, or a size.  The unit of a size is a capital letter: 5m are minutes, 5M are bytes. */
+int options_history(struct options *options, const char *value, struct err *err)
+{
+	size_t len = strlen(value);
+	bool is_duration = len > 0 && value[len - 1] >= 'a' && value[len - 1] <= 'z';
+	int r;
+
+	options->history_ns = UINT64_MAX;
+	r = is_duration ? units_parse_duration(value, &options->history_ns)
+			: units_parse_size(value, &options->history_bytes);
+	if (r < 0 || (is_duration ? options->history_ns : options->history_bytes) == 0) {
+		return options_bad_value(err, "history", value,
+					 "a duration such as 10s, or a size such as 64M");
+	}
+	return 0;
+}
+
+/* A number of captures, or a size, which has a unit. */
+int options_keep(struct options *options, const char *value, struct err *err)
+{
+	char *past;
+	uint64_t count = strtoull(value, &past, 10);
+
+	if (value[0] >= '1' && value[0] <= '9' && !*past) {
+		options->keep_count = count;
+		return 0;
+	}
+	if (units_parse_size(value, &options->keep_bytes) < 0 || options->keep_bytes == 0) {
+		return options_bad_value(err, "keep", value,
+					 "a number such as 20, or a size such as 10G");
+	}
+	return 0;
+}
+
+/* ---- others ---- */
+
+int options_output(struct options *options, const char *value, struct err *err)
+{
+	(void)err;
+	options->output = strcmp(value, "-") == 0 ? NULL : value;
+	return 0;
+}
+
+int options_no_retry(struct options *options, const char *value, struct err *err)
+{
+	(void)value;
+	(void)err;
+	options->retry_ns = 0;
+	return 0;
+}
+
+int options_quiet(struct options *options, const char *value, struct err *err)
+{
+	(void)value;
+	(void)err;
+	options->verbosity = -1;
+	return 0;
+}
+
+int options_verbose(struct options *options, const char *value, struct err *err)
+{
+	(void)value;
+	(void)err;
+	options->verbosity = 1;
+	return 0;
+}

@@ -1,0 +1,85 @@
+/*
+ * options-parts: what the parts of the options share.
+ *
+ *   options.c          parsing, defaults, what has to fit together, help, completion
+ *   options-table.c    the table: a row an option
+ *   options-take.c     takes a value by its kind
+ *   options-custom.c   values that no kind covers
+ *   options-suggest.c  "did you mean"
+ *
+ * Values are borrowed from the argument vector's copies, which live as long as struct options.
+ */
+#ifndef SILLAGE_CMD_OPTIONS_PARTS_H
+#define SILLAGE_CMD_OPTIONS_PARTS_H
+
+#include <stddef.h>
+
+#include "cmd/options/options.h"
+
+/* What a value is, and the type of the member that it goes to. */
+enum option_kind {
+	OPTION_IGNORED,  /* accepted, no value, no effect */
+	OPTION_FLAG,     /* no value; bool */
+	OPTION_COUNT,    /* uint64_t, at most `most` */
+	OPTION_SIZE,     /* uint64_t, bytes, above 0 */
+	OPTION_DURATION, /* uint64_t, ns */
+	OPTION_TEXT,     /* const char *, kept as it is */
+	OPTION_TEXTS,    /* VEC(const char *), one for each time the option is given */
+	OPTION_WORD,     /* const char *, one of `words` */
+	OPTION_NUMBERS,  /* VEC(int64_t), 32 bits each, commas between */
+	OPTION_NAMES,    /* VEC(const char *), copies, commas between */
+	OPTION_CUSTOM,   /* what `take` makes of it */
+};
+
+/* Takes the value of an option, NULL if it has none.  1: it was a question, which is answered. */
+typedef int option_take_function(struct options *options, const char *value, struct err *err);
+
+struct option {
+	char letter; /* 0: none */
+	const char *name;
+	const char *argument; /* in the help text; NULL: the option has no value */
+	const char *help;
+	unsigned int commands; /* FOR_... */
+	enum option_kind kind;
+	uint16_t offset; /* of the member in struct options */
+	uint16_t given;  /* of a bool there that becomes true; 0: none */
+	uint64_t most;
+	const char *noun; /* what the words are, in messages */
+	const char *const *words;
+	option_take_function *take;
+};
+
+/* ---- options-table.c ---- */
+
+#define OPTIONS_COUNT_MAX 128
+
+/* Ends with a row without a name. */
+extern const struct option options_table[];
+
+/* ---- options-take.c ---- */
+
+/* Negative, 0, or 1 as option_take_function. */
+int options_take(struct options *options, const struct option *option, const char *value,
+		 struct err *err);
+/* -EINVAL: `--option: "value" is not EXPECTED`. */
+int options_bad_value(struct err *err, const char *option, const char *value, const char *expected);
+/* *ret_word is the one of @words (ends with NULL) that equals @value. */
+int options_take_word(const char *noun, const char *value, const char *const *words,
+		      const char **ret_word, struct err *err);
+
+/* ---- options-custom.c ---- */
+
+option_take_function options_analyses, options_interval, options_output, options_no_retry,
+	options_speed, options_per, options_sort, options_period, options_ust_span, options_history,
+	options_keep, options_quiet, options_verbose;
+
+/* Chooses analyses in the order of their list, whatever the order given: JSON keys have a fixed
+ * order. */
+void options_choose(struct options *options, const bool chosen[ANALYSES_MAX]);
+
+/* ---- options-suggest.c ---- */
+
+/* -EINVAL: @word is unknown; the message suggests the one of @words that is most like it. */
+int options_refuse(struct err *err, const char *noun, const char *word, const char *const *words);
+
+#endif

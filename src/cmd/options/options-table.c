@@ -1,0 +1,170 @@
+/*
+ * options-table: every option, a row each.
+ *
+ * A row ends with what the value is and where it goes: KIND(member of struct options, ...).  The
+ * kind's macro refuses to compile with a member of another type.  GIVEN(member) also notes that the
+ * option was there, for defaults that depend on it.
+ */
+#include "base/histogram.h"
+#include "cmd/options/options-parts.h"
+
+#define FOR_BOTH (FOR_LIVE | FOR_ANALYZE)
+#define FOR_SHOW (FOR_LIVE | FOR_ANALYZE | FOR_TOP | FOR_LAMI)
+#define FOR_WORK (FOR_SHOW | FOR_MAP)   /* configures the workers */
+#define FOR_ROWS (FOR_SHOW | FOR_MERGE) /* selects rows */
+#define FOR_ALL                                                                                    \
+	(FOR_WORK | FOR_ROWS | FOR_LIST | FOR_REPLAY | FOR_TRIGGERS | FOR_CAPTURE | FOR_REPORT)
+
+#define JOBS_MAX 1024
+
+/* The offset of a member; a comparison of pointers has the compiler check its type. */
+#define MEMBER(type, member)                                                                       \
+	(offsetof(struct options, member) +                                                        \
+	 0 * sizeof((type *)NULL == &((struct options *)NULL)->member))
+#define LIST(type, member)                                                                         \
+	(offsetof(struct options, member) +                                                        \
+	 0 * sizeof((type **)NULL == &((struct options *)NULL)->member.at))
+
+#define IGNORED          .kind = OPTION_IGNORED
+#define FLAG(member)     .kind = OPTION_FLAG, .offset = MEMBER(bool, member)
+#define COUNT(member, m) .kind = OPTION_COUNT, .offset = MEMBER(uint64_t, member), .most = (m)
+#define SIZE(member)     .kind = OPTION_SIZE, .offset = MEMBER(uint64_t, member)
+#define DURATION(member) .kind = OPTION_DURATION, .offset = MEMBER(uint64_t, member)
+#define TEXT(member)     .kind = OPTION_TEXT, .offset = MEMBER(const char *, member)
+#define TEXTS(member)    .kind = OPTION_TEXTS, .offset = LIST(const char *, member)
+#define WORD(member, n, list)                                                                      \
+	.kind = OPTION_WORD, .offset = MEMBER(const char *, member), .noun = (n), .words = (list)
+#define NUMBERS(member) .kind = OPTION_NUMBERS, .offset = LIST(int64_t, member)
+#define NAMES(member)   .kind = OPTION_NAMES, .offset = LIST(const char *, member)
+#define CUSTOM(f)       .kind = OPTION_CUSTOM, .take = (f)
+#define GIVEN(member)   .given = MEMBER(bool, member)
+
+static const char *const formats[] = { "text", "json", "html", NULL };
+static const char *const places[] = { "beginning", "now", NULL };
+static const char *const lag_actions[] = { "keep", "skip", NULL };
+
+const struct option options_table[] = {
+	{ 'a', "analyses", "LIST", "names, all, or help (count,cpu,io; top: all)", FOR_WORK,
+	  CUSTOM(options_analyses) },
+	{ 'f', "format", "FORMAT", "text, json (an object per line), report: html (text)",
+	  FOR_BOTH | FOR_MERGE | FOR_LIST | FOR_CAPTURE | FOR_REPORT,
+	  WORD(format, "format", formats) },
+	{ 'i', "interval", "DURATION", "window (1s); analyze prints windows only if given",
+	  FOR_WORK, CUSTOM(options_interval), GIVEN(has_interval) },
+	{ 'n', "top", "N", "rows per table, 0: all (10 in text, 0 in JSON)",
+	  FOR_BOTH | FOR_MERGE | FOR_LAMI | FOR_REPORT, COUNT(top, UINT32_MAX), GIVEN(has_top) },
+	{ 'j', "jobs", "N", "worker threads, 0 for none (online CPUs; report: 1)",
+	  FOR_WORK | FOR_MERGE | FOR_REPORT, COUNT(jobs, JOBS_MAX), GIVEN(has_jobs) },
+	{ 'o', "output", "FILE", "write there (-, standard output)",
+	  FOR_BOTH | FOR_MAP | FOR_MERGE | FOR_LAMI | FOR_REPORT, CUSTOM(options_output) },
+	{ 0, "chunk-size", "SIZE", "bytes at which a chunk closes (1M)", FOR_WORK,
+	  SIZE(chunk_bytes) },
+	{ 0, "max-memory", "SIZE", "bound for packets and partials held (256M)",
+	  FOR_WORK | FOR_MERGE, SIZE(max_memory) },
+	{ 0, "duration", "DURATION", "stop after this time", FOR_LIVE, DURATION(duration_ns) },
+	{ 0, "windows", "N", "stop after so many windows", FOR_LIVE, COUNT(windows, UINT32_MAX) },
+	{ 0, "from", "PLACE", "where to attach: beginning or now (now)", FOR_LIVE | FOR_TOP,
+	  WORD(from, "place", places) },
+	{ 0, "grace", "DURATION", "how long to wait for a silent stream (5s)", FOR_LIVE | FOR_TOP,
+	  DURATION(grace_ns) },
+	{ 0, "on-lag", "WHAT", "when far behind: keep on, or skip to now (keep)",
+	  FOR_LIVE | FOR_TOP, WORD(on_lag, "on-lag", lag_actions) },
+	{ 0, "lag-limit", "DURATION", "how far behind --on-lag skip skips (10s)",
+	  FOR_LIVE | FOR_TOP, DURATION(lag_limit_ns) },
+	{ 0, "retry", "DURATION", "keep trying a relay that is away (for ever)", FOR_LIVE | FOR_TOP,
+	  DURATION(retry_ns) },
+	{ 0, "no-retry", NULL, "give up on a relay that is away", FOR_LIVE | FOR_TOP,
+	  CUSTOM(options_no_retry) },
+	{ 0, "begin", "TIME", "only from HH:MM:SS[.frac], ISO time, or ns",
+	  FOR_ANALYZE | FOR_MAP | FOR_LAMI | FOR_TOP | FOR_REPORT, TEXT(begin) },
+	{ 0, "end", "TIME", "only until then",
+	  FOR_ANALYZE | FOR_MAP | FOR_LAMI | FOR_TOP | FOR_REPORT, TEXT(end) },
+	{ 0, "state", "FILE", "go on from there, and leave there what is known at the end",
+	  FOR_BOTH, TEXT(state) },
+	{ 0, "thread", "TID|NAME", "explain this one (the trigger's, or that which ran longest)",
+	  FOR_REPORT, TEXT(thread) },
+	{ 0, "job", "MODEL|PATTERN", "its executions: 'EVENT; EVENT', a model, or help", FOR_REPORT,
+	  TEXT(job) },
+	{ 0, "deadline", "DURATION", "count executions that take longer", FOR_REPORT,
+	  DURATION(deadline_ns) },
+	{ 0, "within", "MODEL|PATTERN", "only those that lie in one of these", FOR_REPORT,
+	  TEXT(within) },
+	{ 0, "every", "DURATION", "they arrive so often; deadlines count from then", FOR_REPORT,
+	  DURATION(every_ns) },
+	{ 0, "to", "URL", "the relay, net://HOST[:CONTROL[:DATA]] (5342)", FOR_REPLAY, TEXT(to) },
+	{ 0, "speed", "X", "times the original speed, 0: full speed (1)", FOR_REPLAY,
+	  CUSTOM(options_speed) },
+	{ 0, "loop", "N", "play N times, one after the other (1)", FOR_REPLAY,
+	  COUNT(loops, UINT32_MAX) },
+	{ 0, "session", "NAME", "session name (each trace's own)", FOR_REPLAY, TEXT(session) },
+	{ 0, "hostname", "NAME", "host name (each trace's own)", FOR_REPLAY, TEXT(host) },
+	{ 0, "live-timer", "DURATION", "live timer of the sessions (1s)", FOR_REPLAY,
+	  DURATION(live_timer_ns) },
+	{ 0, "wait-viewer", NULL, "begin when a viewer has attached", FOR_REPLAY,
+	  FLAG(wait_viewer) },
+	{ 0, "linger", "DURATION", "keep the sessions after the last packet (0)", FOR_REPLAY,
+	  DURATION(linger_ns) },
+	{ 0, "as-now", NULL, "move the clocks so that traces begin now", FOR_REPLAY, FLAG(as_now) },
+	{ 0, "tid", "LIST", "only rows of these threads", FOR_ROWS, NUMBERS(selection.tids) },
+	{ 0, "pid", "LIST", "only rows of these processes", FOR_ROWS, NUMBERS(selection.pids) },
+	{ 0, "comm", "LIST", "only rows of threads with these names", FOR_ROWS,
+	  NAMES(selection.comms) },
+	{ 0, "cpu", "LIST", "only rows of these CPUs", FOR_ROWS, NUMBERS(selection.cpus) },
+	{ 0, "irq", "LIST", "only rows of these interrupts, by number or name", FOR_ROWS,
+	  NAMES(selection.irqs) },
+	{ 0, "per", "cpu|tid|pid|comm|prio", "only lists by these", FOR_ROWS, CUSTOM(options_per) },
+	{ 0, "sort", "KEY", "sort by this figure, named as in JSON, where there is one", FOR_ROWS,
+	  CUSTOM(options_sort) },
+	{ 0, "min", "DURATION", "in lists of the longest: only those that took so long", FOR_ROWS,
+	  DURATION(selection.min_ns) },
+	{ 0, "max", "DURATION", "only those that took no longer", FOR_ROWS,
+	  DURATION(selection.max_ns) },
+	{ 0, "freq", NULL, "text: distributions as bars", FOR_BOTH | FOR_MERGE, FLAG(freq) },
+	{ 0, "freq-bins", "N", "--freq with N bins of one width", FOR_BOTH | FOR_MERGE,
+	  COUNT(freq_bins, HISTOGRAM_BINS_MAX), GIVEN(freq) },
+	{ 0, "period", "SPEC", "measure from one event to another: 'NAME = EVENT; EVENT; by FIELD'",
+	  FOR_WORK, CUSTOM(options_period) },
+	{ 0, "ust-span", "BEGIN,END", "the same of two events of one thread", FOR_WORK,
+	  CUSTOM(options_ust_span) },
+	{ 0, "trigger", "EXPR", "say when it holds: 'cpu.busy > 90% for 3s'", FOR_BOTH,
+	  TEXTS(triggers) },
+	{ 0, "triggers", "FILE", "triggers with names and actions", FOR_BOTH,
+	  TEXTS(trigger_files) },
+	{ 0, "on-trigger", "ACTION", "of --trigger: print, capture, exec COMMAND, ...", FOR_BOTH,
+	  TEXT(on_trigger) },
+	{ 0, "trigger-interval", "DURATION",
+	  "look at triggers so often, not only when a window is printed", FOR_BOTH,
+	  DURATION(trigger_interval_ns) },
+	{ 0, "dry-run", NULL, "triggers are only printed", FOR_BOTH, FLAG(dry_run) },
+	{ 0, "history", "DURATION|SIZE", "keep the last packets for captures", FOR_LIVE,
+	  CUSTOM(options_history), GIVEN(has_history) },
+	{ 0, "history-dir", "DIR", "keep them there, not in memory", FOR_LIVE, TEXT(history_dir) },
+	{ 0, "before", "DURATION", "captured before a trigger (10s, or --history)", FOR_LIVE,
+	  DURATION(before_ns), GIVEN(has_before) },
+	{ 0, "after", "DURATION", "captured after it (1s)", FOR_LIVE, DURATION(after_ns) },
+	{ 0, "capture-dir", "DIR", "where captures go (sillage-captures)", FOR_LIVE,
+	  TEXT(capture_dir) },
+	{ 0, "keep", "N|SIZE", "remove older captures beyond that (all are kept)", FOR_LIVE,
+	  CUSTOM(options_keep) },
+	{ 0, "captures-per-hour", "N", "of triggers, no more than that (30)", FOR_LIVE,
+	  COUNT(per_hour, UINT32_MAX) },
+	{ 0, "control", "SOCKET", "listen there for `sillage capture SOCKET`", FOR_LIVE,
+	  TEXT(control) },
+	{ 0, "check", "FILE", "say whether a file of triggers is right", FOR_TRIGGERS,
+	  TEXT(check) },
+	{ 0, "mi-version", NULL, "print the version of LAMI", FOR_LAMI, FLAG(mi_version) },
+	{ 0, "metadata", NULL, "describe the tables", FOR_LAMI, FLAG(metadata) },
+	{ 0, "test-compatibility", NULL, "whether TRACE can be read", FOR_LAMI,
+	  FLAG(test_compatibility) },
+	{ 0, "output-progress", NULL, "accepted, without effect", FOR_LAMI, IGNORED },
+	{ 0, "metrics", "[HOST]:PORT", "serve http://HOST:PORT/metrics (loopback)",
+	  FOR_LIVE | FOR_TOP, TEXT(metrics) },
+	{ 0, "stats", NULL, "say at the end where time and memory went", FOR_BOTH, FLAG(stats) },
+	{ 'q', "quiet", NULL, "say less on standard error", FOR_ALL, CUSTOM(options_quiet) },
+	{ 'v', "verbose", NULL, "say more on standard error", FOR_ALL, CUSTOM(options_verbose) },
+	{ 'h', "help", NULL, "this text", FOR_ALL, FLAG(wants_help) },
+	{ .name = NULL },
+};
+
+_Static_assert(sizeof(options_table) / sizeof(options_table[0]) <= OPTIONS_COUNT_MAX + 1,
+	       "help, parsing and suggestions have room for all");

@@ -1,0 +1,141 @@
+/*
+ * options-take: the value of an option, by its kind.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+#include "cmd/options/options-parts.h"
+
+int options_bad_value(struct err *err, const char *option, const char *value, const char *expected)
+{
+	return err_raise(err, -EINVAL, "--%s: \"%s\" is not %s", option, value, expected);
+}
+
+static int take_count(const char *option, const char *value, uint64_t most, uint64_t *ret,
+		      struct err *err)
+{
+	char *past;
+
+	errno = 0;
+	*ret = strtoull(value, &past, 10);
+	if (value[0] < '0' || value[0] > '9' || *past || errno || *ret > most) {
+		return options_bad_value(err, option, value, "a number in range");
+	}
+	return 0;
+}
+
+static int take_size(const char *option, const char *value, uint64_t *ret, struct err *err)
+{
+	if (units_parse_size(value, ret) < 0 || *ret == 0) {
+		return options_bad_value(err, option, value, "a size such as 64K, 1M or 2G");
+	}
+	return 0;
+}
+
+static int take_duration(const char *option, const char *value, uint64_t *ret, struct err *err)
+{
+	if (units_parse_duration(value, ret) < 0) {
+		return options_bad_value(err, option, value,
+					 "a duration such as 500ms, 1s or 2m (ns us ms s m h)");
+	}
+	return 0;
+}
+
+int options_take_word(const char *noun, const char *value, const char *const *words,
+		      const char **ret_word, struct err *err)
+{
+	for (size_t i = 0; words[i]; i++) {
+		if (strcmp(words[i], value) == 0) {
+			*ret_word = words[i];
+			return 0;
+		}
+	}
+	return options_refuse(err, noun, value, words);
+}
+
+/* ---- lists ---- */
+
+typedef VEC(int64_t) numbers_vec;
+typedef VEC(const char *) texts_vec;
+
+static int take_numbers(const char *option, const char *value, numbers_vec *numbers,
+			struct err *err)
+{
+	char *list = mem_strdup(value), *rest = list;
+	const char *word;
+	uint64_t number;
+	int r = 0;
+
+	while (r == 0 && (word = strsep(&rest, ","))) {
+		r = take_count(option, word, UINT32_MAX, &number, err);
+		if (r == 0) {
+			*vec_push(numbers) = (int64_t)number;
+		}
+	}
+	free(list);
+	return r;
+}
+
+static void take_names(const char *value, texts_vec *names)
+{
+	char *list = mem_strdup(value), *rest = list;
+	const char *word;
+
+	while ((word = strsep(&rest, ","))) {
+		*vec_push(names) = mem_strdup(word);
+	}
+	free(list);
+}
+
+/* ---- any ---- */
+
+static int take_by_kind(struct options *options, const struct option *option, const char *value,
+			struct err *err)
+{
+	void *member = (char *)options + option->offset;
+
+	switch (option->kind) {
+	case OPTION_IGNORED:
+		return 0;
+	case OPTION_FLAG:
+		*(bool *)member = true;
+		return 0;
+	case OPTION_COUNT:
+		return take_count(option->name, value, option->most, member, err);
+	case OPTION_SIZE:
+		return take_size(option->name, value, member, err);
+	case OPTION_DURATION:
+		return take_duration(option->name, value, member, err);
+	case OPTION_TEXT:
+		*(const char **)member = value;
+		return 0;
+	case OPTION_TEXTS:
+		*vec_push((texts_vec *)member) = value;
+		return 0;
+	case OPTION_WORD:
+		return options_take_word(option->noun, value, option->words, member, err);
+	case OPTION_NUMBERS:
+		return take_numbers(option->name, value, member, err);
+	case OPTION_NAMES:
+		take_names(value, member);
+		return 0;
+	case OPTION_CUSTOM:
+		return option->take(options, value, err);
+	}
+	return 0;
+}
+
+int options_take(struct options *options, const struct option *option, const char *value,
+		 struct err *err)
+{
+	assert((option->argument != NULL) == (value != NULL));
+	assert((option->kind == OPTION_CUSTOM) == (option->take != NULL));
+	if (option->given > 0) {
+		*((bool *)options + option->given) = true;
+	}
+	return take_by_kind(options, option, value, err);
+}

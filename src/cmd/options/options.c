@@ -1,0 +1,257 @@
+/*
+ * options: see options.h.  libpopt splits the command line; units and suggestions are ours.
+ */
+#include "cmd/options/options-parts.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <popt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+
+/* All that is not 0, false or NULL. */
+static void set_defaults(struct options *o)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	memset(o, 0, sizeof(*o));
+	o->format = "text";
+	o->from = "now";
+	o->on_lag = "keep";
+	o->before_ns = 10 * NS_PER_S;
+	o->after_ns = NS_PER_S;
+	o->capture_dir = "sillage-captures";
+	o->keep_count = UINT64_MAX;
+	o->keep_bytes = UINT64_MAX;
+	o->per_hour = 30;
+	o->deadline_ns = UINT64_MAX;
+	o->selection.max_ns = UINT64_MAX;
+	o->lag_limit_ns = 10 * NS_PER_S;
+	o->interval_ns = NS_PER_S;
+	o->top = 10;
+	o->jobs = cpus > 0 ? (uint64_t)cpus : 1;
+	o->chunk_bytes = UINT64_C(1) << 20;
+	o->max_memory = UINT64_C(256) << 20;
+	o->retry_ns = UINT64_MAX;
+	o->grace_ns = 5 * NS_PER_S;
+	o->speed = 1;
+	o->loops = 1;
+	o->live_timer_ns = NS_PER_S;
+}
+
+/* popt reports an option by its row in our table, from 1. */
+static void fill_popt(unsigned int command, struct poptOption *table)
+{
+	for (int i = 0; options_table[i].name; i++) {
+		const struct option *option = &options_table[i];
+
+		if (option->commands & command) {
+			table->longName = option->name;
+			table->shortName = option->letter;
+			table->argInfo = option->argument ? POPT_ARG_STRING : POPT_ARG_NONE;
+			table->val = i + 1;
+			table++;
+		}
+	}
+}
+
+/* ---- what has to fit together ---- */
+
+/* The analysis of periods is chosen if, and only if, there are periods to measure. */
+static int choose_periods(struct options *options, struct err *err)
+{
+	bool chosen[ANALYSES_MAX] = { false }, others = false;
+
+	for (size_t i = 0; analyses[i]; i++) {
+		bool is_periods = strcmp(analyses[i]->name, "periods") == 0;
+
+		for (size_t k = 0; options->analyses[k]; k++) {
+			chosen[i] |= options->analyses[k] == analyses[i];
+		}
+		others |= chosen[i] && !is_periods;
+		if (is_periods && chosen[i] && !others && options->periods.all.count == 0) {
+			return err_raise(err, -EINVAL, "no period to measure: --period says which");
+		}
+		chosen[i] = is_periods ? options->periods.all.count > 0 : chosen[i];
+	}
+	options_choose(options, chosen);
+	return 0;
+}
+
+static int check_intervals(const struct options *options, struct err *err)
+{
+	uint64_t ns = options->trigger_interval_ns;
+
+	if (ns > 0 && (ns < NS_PER_MS || options->interval_ns % ns != 0)) {
+		return err_raise(err, -EINVAL,
+				 "--trigger-interval has to be at least 1ms, and --interval a "
+				 "multiple of it");
+	}
+	return 0;
+}
+
+static int check_together(struct options *options, unsigned int command, struct err *err)
+{
+	static const char *const others[] = { "text", "json", NULL };
+	int r = check_intervals(options, err);
+
+	if (r == 0 && (command & (FOR_LIVE | FOR_ANALYZE | FOR_TOP | FOR_LAMI | FOR_MAP))) {
+		r = choose_periods(options, err);
+	}
+	if (r == 0 && strcmp(options->format, "html") == 0 && command != FOR_REPORT) {
+		r = options_refuse(err, "format", "html", others);
+	}
+	return r;
+}
+
+/* ---- parsing ---- */
+
+static int bad_option(poptContext context, int code, unsigned int command, struct err *err)
+{
+	const char *word = poptBadOption(context, POPT_BADOPTION_NOALIAS);
+	const char *names[OPTIONS_COUNT_MAX + 1] = { 0 };
+	char dashed[OPTIONS_COUNT_MAX][32];
+	size_t count = 0;
+
+	if (code != POPT_ERROR_BADOPT) {
+		return err_raise(err, -EINVAL, "option \"%s\": %s", word, poptStrerror(code));
+	}
+	for (const struct option *option = options_table; option->name; option++) {
+		if (option->commands & command) {
+			(void)snprintf(dashed[count], sizeof(dashed[0]), "--%s", option->name);
+			names[count] = dashed[count];
+			count++;
+		}
+	}
+	return options_refuse(err, "option", word, names);
+}
+
+/* popt allocates each value; members point to them until options_fini(). */
+struct retained {
+	poptContext context;
+	VEC(char *) values;
+};
+
+int options_parse(struct options *options, unsigned int command, int argc, const char **argv,
+		  struct err *err)
+{
+	struct poptOption table[OPTIONS_COUNT_MAX + 1] = { 0 };
+	struct retained *retained = mem_alloc(sizeof(*retained));
+	int r = 0, row;
+
+	assert(command != 0 && (command & (command - 1)) == 0); /* one command */
+	set_defaults(options);
+	r = options_analyses(options, command == FOR_TOP ? "all" : "count,cpu,io", err);
+	assert(r == 0); /* they exist */
+	options->memory = retained;
+	fill_popt(command, table);
+	retained->context = poptGetContext("sillage", argc, argv, table, 0);
+	while (r == 0 && (row = poptGetNextOpt(retained->context)) > 0) {
+		char *value = poptGetOptArg(retained->context);
+
+		*vec_push(&retained->values) = value;
+		r = options_take(options, &options_table[row - 1], value, err);
+	}
+	if (r == 0 && row < -1) {
+		r = bad_option(retained->context, row, command, err);
+	}
+	r = r == 0 ? check_together(options, command, err) : r;
+	if (r == 0) {
+		static const char *none[] = { NULL };
+
+		options->args = poptGetArgs(retained->context);
+		options->args = options->args ? options->args : none;
+	}
+	return r;
+}
+
+static void free_names(const char **names, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		free((char *)names[i]);
+	}
+}
+
+void options_fini(struct options *options)
+{
+	struct retained *retained = options->memory;
+
+	free_names(options->selection.comms.at, options->selection.comms.count);
+	free_names(options->selection.irqs.at, options->selection.irqs.count);
+	vec_fini(&options->selection.comms);
+	vec_fini(&options->selection.irqs);
+	vec_fini(&options->selection.tids);
+	vec_fini(&options->selection.pids);
+	vec_fini(&options->selection.cpus);
+	period_set_fini(&options->periods);
+	vec_fini(&options->triggers);
+	vec_fini(&options->trigger_files);
+	if (retained) {
+		(void)poptFreeContext(retained->context);
+		for (size_t i = 0; i < retained->values.count; i++) {
+			free(retained->values.at[i]);
+		}
+		vec_fini(&retained->values);
+		free(retained);
+		options->memory = NULL;
+	}
+}
+
+/* ---- help ---- */
+
+void options_print_help(unsigned int command, FILE *out)
+{
+	for (const struct option *option = options_table; option->name; option++) {
+		char names[40];
+
+		if (!(option->commands & command)) {
+			continue;
+		}
+		(void)snprintf(names, sizeof(names), "%s%c%s --%s%s%s", option->letter ? "-" : " ",
+			       option->letter ? option->letter : ' ', option->letter ? "," : " ",
+			       option->name, option->argument ? " " : "",
+			       option->argument ? option->argument : "");
+		(void)fprintf(out, "  %-27s %s\n", names, option->help);
+	}
+}
+
+/* ---- completion ---- */
+
+void options_print_completion(const struct options_command *commands, FILE *out)
+{
+	(void)fputs("# bash completion for sillage; made by `sillage help completion`.\n"
+		    "_sillage() {\n"
+		    "    local word=${COMP_WORDS[COMP_CWORD]} options\n"
+		    "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+		    "        COMPREPLY=($(compgen -W '",
+		    out);
+	for (size_t i = 0; commands[i].name; i++) {
+		(void)fprintf(out, "%s ", commands[i].name);
+	}
+	(void)fputs("help' -- \"$word\"))\n        return\n    fi\n    case ${COMP_WORDS[1]} in\n",
+		    out);
+	for (size_t i = 0; commands[i].name; i++) {
+		const char *space = "";
+
+		(void)fprintf(out, "    %s) options='", commands[i].name);
+		for (const struct option *option = options_table; option->name; option++) {
+			if (option->commands & commands[i].options) {
+				(void)fprintf(out, "%s--%s", space, option->name);
+				space = " ";
+			}
+		}
+		(void)fputs("' ;;\n", out);
+	}
+	(void)fputs("    esac\n"
+		    "    case $word in\n"
+		    "    -*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
+		    "    *) compopt -o default ;;\n"
+		    "    esac\n"
+		    "}\n"
+		    "complete -F _sillage sillage\n",
+		    out);
+}

@@ -1,0 +1,11 @@
+/*
+ * say: messages for people, on standard error.
+ */
+#ifndef SILLAGE_CMD_SAY_H
+#define SILLAGE_CMD_SAY_H
+
+/* Prints "sillage: ..." and a newline.  Control characters become "?"; under systemd the line has a
+ * log level. */
+void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

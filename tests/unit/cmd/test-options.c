@@ -1,0 +1,291 @@
+/*
+ * options: what each kind of value becomes, and what is refused.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "cmd/options/options.h"
+#include "suites.h"
+
+#define WORDS_MAX 6
+
+static int parse(struct options *options, unsigned int command, const char *const *words,
+		 struct err *err)
+{
+	const char *argv[WORDS_MAX + 2] = { "command" };
+	int argc = 1;
+
+	while (argc <= WORDS_MAX && words[argc - 1]) {
+		argv[argc] = words[argc - 1];
+		argc++;
+	}
+	err->text[0] = '\0';
+	return options_parse(options, command, argc, argv, err);
+}
+
+/* ---- values ---- */
+
+#define MEMBER(name) offsetof(struct options, name)
+#define S            UINT64_C(1000000000)
+
+/* 64 bits each. */
+static const struct {
+	unsigned int command;
+	const char *words[WORDS_MAX];
+	size_t offset;
+	uint64_t value;
+} numbers[] = {
+	{ FOR_ANALYZE, { NULL }, MEMBER(top), 10 },
+	{ FOR_ANALYZE, { "-n", "0" }, MEMBER(top), 0 },
+	{ FOR_ANALYZE, { "--top=4294967295" }, MEMBER(top), UINT32_MAX },
+	{ FOR_ANALYZE, { "--top", "3", "--top", "4" }, MEMBER(top), 4 },
+	{ FOR_ANALYZE, { "-j", "1024" }, MEMBER(jobs), 1024 },
+	{ FOR_ANALYZE, { "--freq-bins=1000" }, MEMBER(freq_bins), 1000 },
+	{ FOR_ANALYZE, { NULL }, MEMBER(chunk_bytes), 1 << 20 },
+	{ FOR_ANALYZE, { "--chunk-size=64K" }, MEMBER(chunk_bytes), 65536 },
+	{ FOR_ANALYZE, { "--max-memory", "1.5G" }, MEMBER(max_memory), UINT64_C(3) << 29 },
+	{ FOR_ANALYZE, { NULL }, MEMBER(interval_ns), S },
+	{ FOR_ANALYZE, { "-i", "1ms" }, MEMBER(interval_ns), 1000000 },
+	{ FOR_ANALYZE, { "--trigger-interval=500ms" }, MEMBER(trigger_interval_ns), S / 2 },
+	{ FOR_ANALYZE, { "--min=1us" }, MEMBER(selection.min_ns), 1000 },
+	{ FOR_ANALYZE, { NULL }, MEMBER(selection.max_ns), UINT64_MAX },
+	{ FOR_ANALYZE, { "--max=2h" }, MEMBER(selection.max_ns), 7200 * S },
+	{ FOR_LIVE, { NULL }, MEMBER(retry_ns), UINT64_MAX },
+	{ FOR_LIVE, { "--retry=0" }, MEMBER(retry_ns), 0 },
+	{ FOR_LIVE, { "--no-retry" }, MEMBER(retry_ns), 0 },
+	{ FOR_LIVE, { "--no-retry", "--retry=2s" }, MEMBER(retry_ns), 2 * S },
+	{ FOR_LIVE, { "--duration=1m" }, MEMBER(duration_ns), 60 * S },
+	{ FOR_LIVE, { "--history=5m" }, MEMBER(history_ns), 300 * S },
+	{ FOR_LIVE, { "--history=5m" }, MEMBER(history_bytes), 0 },
+	{ FOR_LIVE, { "--history=5M" }, MEMBER(history_bytes), 5 << 20 },
+	{ FOR_LIVE, { "--history=5M" }, MEMBER(history_ns), UINT64_MAX },
+	{ FOR_LIVE, { NULL }, MEMBER(before_ns), 10 * S },
+	{ FOR_LIVE, { "--before=3s" }, MEMBER(before_ns), 3 * S },
+	{ FOR_LIVE, { NULL }, MEMBER(keep_count), UINT64_MAX },
+	{ FOR_LIVE, { "--keep=20" }, MEMBER(keep_count), 20 },
+	{ FOR_LIVE, { "--keep=20" }, MEMBER(keep_bytes), UINT64_MAX },
+	{ FOR_LIVE, { "--keep=20K" }, MEMBER(keep_bytes), 20480 },
+	{ FOR_LIVE, { NULL }, MEMBER(per_hour), 30 },
+	{ FOR_LIVE, { "--captures-per-hour=0" }, MEMBER(per_hour), 0 },
+	{ FOR_REPLAY, { "--loop=3" }, MEMBER(loops), 3 },
+	{ FOR_REPORT, { NULL }, MEMBER(deadline_ns), UINT64_MAX },
+	{ FOR_REPORT, { "--deadline=1ms", "--every=2ms" }, MEMBER(every_ns), 2000000 },
+};
+
+START_TEST(takes_numbers)
+{
+	struct options options;
+	struct err err;
+
+	ck_assert_int_eq(parse(&options, numbers[_i].command, numbers[_i].words, &err), 0);
+	ck_assert_uint_eq(*(uint64_t *)((char *)&options + numbers[_i].offset), numbers[_i].value);
+	options_fini(&options);
+}
+END_TEST
+
+static const struct {
+	unsigned int command;
+	const char *words[WORDS_MAX];
+	size_t offset;
+	const char *value;
+} texts[] = {
+	{ FOR_ANALYZE, { NULL }, MEMBER(format), "text" },
+	{ FOR_ANALYZE, { "-f", "json" }, MEMBER(format), "json" },
+	{ FOR_REPORT, { "-fhtml" }, MEMBER(format), "html" },
+	{ FOR_LIVE, { "--from=beginning" }, MEMBER(from), "beginning" },
+	{ FOR_LIVE, { "--on-lag", "skip" }, MEMBER(on_lag), "skip" },
+	{ FOR_ANALYZE, { "-o", "file" }, MEMBER(output), "file" },
+	{ FOR_ANALYZE, { "-o", "file", "-o", "-" }, MEMBER(output), NULL },
+	{ FOR_ANALYZE, { "--begin", "1" }, MEMBER(begin), "1" },
+	{ FOR_ANALYZE, { "--sort", "run_ns" }, MEMBER(selection.sort), "run_ns" },
+	{ FOR_LIVE, { "--capture-dir", "" }, MEMBER(capture_dir), "" },
+	{ FOR_LIVE, { NULL }, MEMBER(capture_dir), "sillage-captures" },
+	{ FOR_REPORT, { "--thread=-1" }, MEMBER(thread), "-1" },
+	{ FOR_TRIGGERS, { NULL }, MEMBER(check), NULL },
+};
+
+START_TEST(takes_texts)
+{
+	struct options options;
+	struct err err;
+
+	ck_assert_int_eq(parse(&options, texts[_i].command, texts[_i].words, &err), 0);
+	ck_assert_pstr_eq(*(const char **)((char *)&options + texts[_i].offset), texts[_i].value);
+	options_fini(&options);
+}
+END_TEST
+
+/* Those that have no value, and those that note that an option was given. */
+static const struct {
+	unsigned int command;
+	const char *words[WORDS_MAX];
+	size_t offset;
+} flags[] = {
+	{ FOR_ANALYZE, { "--freq" }, MEMBER(freq) },
+	{ FOR_ANALYZE, { "--freq-bins=5" }, MEMBER(freq) },
+	{ FOR_ANALYZE, { "--stats" }, MEMBER(stats) },
+	{ FOR_ANALYZE, { "--dry-run" }, MEMBER(dry_run) },
+	{ FOR_ANALYZE, { "-i1s" }, MEMBER(has_interval) },
+	{ FOR_ANALYZE, { "-n1" }, MEMBER(has_top) },
+	{ FOR_ANALYZE, { "-j0" }, MEMBER(has_jobs) },
+	{ FOR_ANALYZE, { "-h" }, MEMBER(wants_help) },
+	{ FOR_LIVE, { "--history=1s" }, MEMBER(has_history) },
+	{ FOR_LIVE, { "--before=1s" }, MEMBER(has_before) },
+	{ FOR_REPLAY, { "--as-now" }, MEMBER(as_now) },
+	{ FOR_REPLAY, { "--wait-viewer" }, MEMBER(wait_viewer) },
+	{ FOR_LAMI, { "--metadata" }, MEMBER(metadata) },
+	{ FOR_LAMI, { "--mi-version" }, MEMBER(mi_version) },
+	{ FOR_LAMI, { "--output-progress", "--test-compatibility" }, MEMBER(test_compatibility) },
+};
+
+START_TEST(takes_flags)
+{
+	static const char *const none[] = { NULL };
+	struct options options;
+	struct err err;
+
+	ck_assert_int_eq(parse(&options, flags[_i].command, none, &err), 0);
+	ck_assert(!*((bool *)&options + flags[_i].offset));
+	options_fini(&options);
+	ck_assert_int_eq(parse(&options, flags[_i].command, flags[_i].words, &err), 0);
+	ck_assert(*((bool *)&options + flags[_i].offset));
+	options_fini(&options);
+}
+END_TEST
+
+START_TEST(takes_lists)
+{
+	static const char *const words[] = { "--tid=1,20", "--tid=3",   "--comm=a,,b",
+					     "--cpu=0",    "--irq=RCU", NULL };
+	static const char *const more[] = {
+		"--trigger=a > 1", "--trigger=b > 2", "-q", "--per=prio", "one", "two"
+	};
+	struct options options;
+	struct err err;
+
+	ck_assert_int_eq(parse(&options, FOR_ANALYZE, words, &err), 0);
+	ck_assert_uint_eq(options.selection.tids.count, 3);
+	ck_assert_int_eq(options.selection.tids.at[1], 20);
+	ck_assert_int_eq(options.selection.tids.at[2], 3);
+	ck_assert_uint_eq(options.selection.comms.count, 3);
+	ck_assert_str_eq(options.selection.comms.at[1], "");
+	ck_assert_str_eq(options.selection.comms.at[2], "b");
+	ck_assert_uint_eq(options.selection.cpus.count, 1);
+	ck_assert_uint_eq(options.selection.pids.count, 0);
+	ck_assert_str_eq(options.selection.irqs.at[0], "RCU");
+	ck_assert_ptr_null(options.args[0]);
+	options_fini(&options);
+	ck_assert_int_eq(parse(&options, FOR_ANALYZE, more, &err), 0);
+	ck_assert_uint_eq(options.triggers.count, 2);
+	ck_assert_str_eq(options.triggers.at[1], "b > 2");
+	ck_assert_int_eq(options.verbosity, -1);
+	ck_assert_int_eq(options.selection.per, PER_PRIO);
+	ck_assert_str_eq(options.args[0], "one");
+	ck_assert_str_eq(options.args[1], "two");
+	ck_assert_ptr_null(options.args[2]);
+	options_fini(&options);
+}
+END_TEST
+
+/* In the order of the analyses, whatever the order given; periods only if there are some. */
+START_TEST(chooses_analyses)
+{
+	static const char *const chosen[] = { "-a", "io,count", NULL };
+	static const char *const periods[] = { "-a", "cpu", "--ust-span", "a,b", NULL };
+	static const char *const none[] = { NULL };
+	struct options options;
+	struct err err;
+
+	ck_assert_int_eq(parse(&options, FOR_ANALYZE, chosen, &err), 0);
+	ck_assert_str_eq(options.analyses[0]->name, "count");
+	ck_assert_str_eq(options.analyses[1]->name, "io");
+	ck_assert_ptr_null(options.analyses[2]);
+	options_fini(&options);
+	ck_assert_int_eq(parse(&options, FOR_ANALYZE, periods, &err), 0);
+	ck_assert_str_eq(options.analyses[0]->name, "cpu");
+	ck_assert_str_eq(options.analyses[1]->name, "periods");
+	options_fini(&options);
+	ck_assert_int_eq(parse(&options, FOR_TOP, none, &err), 0);
+	ck_assert_ptr_nonnull(options.analyses[3]); /* all, but periods */
+	options_fini(&options);
+}
+END_TEST
+
+/* ---- what is refused ---- */
+
+static const struct {
+	unsigned int command;
+	const char *words[WORDS_MAX];
+	const char *message;
+} refused[] = {
+	{ FOR_ANALYZE, { "--topp=1" }, "unknown option \"--topp=1\"; did you mean \"--top\"?" },
+	{ FOR_ANALYZE, { "--control=x" }, "unknown option \"--control=x\"" },
+	{ FOR_ANALYZE, { "-z" }, "unknown option \"-z\"" },
+	{ FOR_ANALYZE, { "--top" }, "option \"--top\": missing argument" },
+	{ FOR_ANALYZE, { "-n", "-1" }, "--top: \"-1\" is not a number in range" },
+	{ FOR_ANALYZE, { "-n", "4294967296" }, "is not a number in range" },
+	{ FOR_ANALYZE, { "-n", "" }, "--top: \"\" is not a number in range" },
+	{ FOR_ANALYZE, { "-n", "1x" }, "--top: \"1x\" is not a number in range" },
+	{ FOR_ANALYZE, { "-j", "1025" }, "--jobs: \"1025\" is not a number in range" },
+	{ FOR_ANALYZE, { "--freq-bins=1001" }, "--freq-bins: \"1001\" is not a number in range" },
+	{ FOR_ANALYZE, { "--chunk-size=0" }, "is not a size such as" },
+	{ FOR_ANALYZE, { "--chunk-size=1Q" }, "is not a size such as" },
+	{ FOR_ANALYZE, { "-i", "1" }, "--interval: \"1\" is not a duration such as" },
+	{ FOR_ANALYZE, { "-i", "999us" }, "--interval: \"999us\" is not at least 1ms" },
+	{ FOR_ANALYZE, { "-f", "jsn" }, "unknown format \"jsn\"; did you mean \"json\"?" },
+	{ FOR_ANALYZE, { "-f", "html" }, "unknown format \"html\"" },
+	{ FOR_ANALYZE, { "-a", "cpus" }, "unknown analysis \"cpus\"; did you mean \"cpu\"?" },
+	{ FOR_ANALYZE, { "-a", "periods" }, "no period to measure" },
+	{ FOR_ANALYZE, { "--tid=1,,2" }, "--tid: \"\" is not a number in range" },
+	{ FOR_ANALYZE, { "--sort=nonsense-key" }, "unknown figure \"nonsense-key\"" },
+	{ FOR_ANALYZE, { "--per=cpus" }, "unknown per \"cpus\"; did you mean \"cpu\"?" },
+	{ FOR_ANALYZE, { "--trigger-interval=300ms" }, "--trigger-interval has to be" },
+	{ FOR_ANALYZE, { "--period", "x" }, "x" },
+	{ FOR_LIVE, { "--from=then" }, "unknown place \"then\"" },
+	{ FOR_LIVE, { "--history=0s" }, "--history: \"0s\" is not a duration such as" },
+	{ FOR_LIVE, { "--history=" }, "--history: \"\" is not a duration such as" },
+	{ FOR_LIVE, { "--keep=0" }, "--keep: \"0\" is not a number such as" },
+	{ FOR_REPLAY, { "--speed=-1" }, "--speed: \"-1\" is not a factor such as" },
+	{ FOR_REPLAY, { "--speed=nan" }, "--speed: \"nan\" is not a factor such as" },
+	{ FOR_REPLAY, { "--speed=1000001" }, "--speed: \"1000001\" is not a factor such as" },
+};
+
+START_TEST(refuses_options)
+{
+	struct options options;
+	struct err err;
+
+	ck_assert_int_eq(parse(&options, refused[_i].command, refused[_i].words, &err), -EINVAL);
+	ck_assert_msg(strstr(err.text, refused[_i].message), "%s", err.text);
+	options_fini(&options);
+}
+END_TEST
+
+START_TEST(finds_nearest)
+{
+	static const char *const words[] = { "analyze", "live", "list", NULL };
+
+	ck_assert_str_eq(options_nearest("analyse", words), "analyze");
+	ck_assert_str_eq(options_nearest("lsit", words), "list");
+	ck_assert_str_eq(options_nearest("liv", words), "live");
+	ck_assert_ptr_null(options_nearest("qqqqqq", words));
+}
+END_TEST
+
+#define COUNT(rows) ((int)(sizeof(rows) / sizeof((rows)[0])))
+
+Suite *suite_options(void)
+{
+	Suite *suite = suite_create("options");
+	TCase *tcase = tcase_create("options");
+
+	tcase_add_loop_test(tcase, takes_numbers, 0, COUNT(numbers));
+	tcase_add_loop_test(tcase, takes_texts, 0, COUNT(texts));
+	tcase_add_loop_test(tcase, takes_flags, 0, COUNT(flags));
+	tcase_add_test(tcase, takes_lists);
+	tcase_add_test(tcase, chooses_analyses);
+	tcase_add_loop_test(tcase, refuses_options, 0, COUNT(refused));
+	tcase_add_test(tcase, finds_nearest);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}

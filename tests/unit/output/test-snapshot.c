@@ -1,0 +1,84 @@
+/*
+ * snapshot: a copy of a report outlives the report.
+ */
+#include <string.h>
+
+#include "engine/tables/columns.h"
+#include "made-report.h"
+#include "output/snapshot.h"
+#include "suites.h"
+
+static struct trace_identity identity = { .host = (char *)"h",
+					  .session = (char *)"s",
+					  .domain = (char *)"kernel",
+					  .path = (char *)"/p" };
+
+static struct snapshot *taken(size_t rows)
+{
+	static struct made made; /* static, so that clearing it is not optimised away */
+	struct snapshot *snapshot;
+
+	made_init(&made, 3, 1000, 2000);
+	made_cpu(&made, 0, 900);
+	made_thread(&made, 7, "sh", 500, 5, 42);
+	made_thread(&made, 8, "cat", 400, 4, 43);
+	made_thread(&made, 9, "ls", 300, 3, 44);
+	made_file(&made, 2, "/etc/passwd", 4096);
+	made_wait(&made, 7, 1500, 250);
+	snapshot = snapshot_new(&identity, &made.report, rows);
+	made_fini(&made);
+	memset(&made, 0xAA, sizeof(made)); /* whatever still points there is found */
+	return snapshot;
+}
+
+START_TEST(copies_all_of_a_row)
+{
+	struct snapshot *snapshot = taken(100);
+	const struct report_table *threads = snapshot_table(snapshot, "cpu", SCOPE_THREAD);
+	const struct report_table *files = snapshot_table(snapshot, "cpu", SCOPE_KEYED);
+	const struct report_table *waits = snapshot_table(snapshot, "cpu", SCOPE_LONGEST);
+
+	ck_assert_str_eq(snapshot->trace, "h/s/kernel");
+	ck_assert_str_eq(snapshot->key, "h/s/kernel//p");
+	ck_assert_uint_eq(snapshot->report.seq, 3);
+	ck_assert_uint_eq(threads->row_count, 3);
+	ck_assert_str_eq(threads->rows[1].thread->comm, "cat");
+	ck_assert_uint_eq(threads->rows[1].values[MADE_SWITCHES], 4);
+	ck_assert_uint_eq(column_histogram(threads->rows[2].values, MADE_LATENCY)->max, 44);
+	ck_assert_str_eq(files->rows[0].name, "/etc/passwd");
+	ck_assert_ptr_null(files->rows[0].keyed);
+	ck_assert_uint_eq(files->rows[0].values[0], 4096);
+	ck_assert_uint_eq(waits->rows[0].instance->ns, 250);
+	ck_assert_int_eq(waits->rows[0].thread->tid, 7);
+	ck_assert_ptr_null(snapshot_table(snapshot, "cpu", SCOPE_PROCESS));
+	ck_assert_ptr_null(snapshot_table(snapshot, "io", SCOPE_THREAD));
+	snapshot_free(snapshot);
+}
+END_TEST
+
+/* Fewer rows are fewer bytes, by which the full screen bounds its memory. */
+START_TEST(copies_the_first_rows)
+{
+	struct snapshot *all = taken(100), *first = taken(1);
+	const struct report_table *threads = snapshot_table(first, "cpu", SCOPE_THREAD);
+
+	ck_assert_uint_eq(threads->row_count, 1);
+	ck_assert_int_eq(threads->rows[0].thread->tid, 7);
+	ck_assert_uint_lt(first->bytes, all->bytes);
+	ck_assert_uint_gt(first->bytes, sizeof(*first));
+	snapshot_free(first);
+	snapshot_free(all);
+	snapshot_free(NULL);
+}
+END_TEST
+
+Suite *suite_snapshot(void)
+{
+	Suite *suite = suite_create("snapshot");
+	TCase *tcase = tcase_create("snapshot");
+
+	tcase_add_test(tcase, copies_all_of_a_row);
+	tcase_add_test(tcase, copies_the_first_rows);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}

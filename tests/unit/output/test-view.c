@@ -1,0 +1,310 @@
+/*
+ * view: the full screen without a terminal.
+ *
+ * Method  Draw to a grid of letters; look for texts, press keys, draw again.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "made-report.h"
+#include "output/screen/view.h"
+#include "suites.h"
+
+#define LINES_MAX 60
+#define WIDTH_MAX 200
+
+struct grid {
+	int lines, columns;
+	char text[LINES_MAX][WIDTH_MAX + 1];
+	enum view_style styles[LINES_MAX][WIDTH_MAX];
+};
+
+static void put(void *user, int line, int column, enum view_style style, const char *text)
+{
+	struct grid *grid = user;
+	int len = (int)strlen(text);
+
+	ck_assert(line >= 0 && line < grid->lines);
+	ck_assert(column >= 0 && column + len <= grid->columns);
+	for (int i = 0; i < len; i++) {
+		ck_assert(text[i] >= 0x20 && text[i] < 0x7F);
+		grid->text[line][column + i] = text[i];
+		grid->styles[line][column + i] = style;
+	}
+}
+
+static const struct grid *draw(struct view *view, int lines, int columns)
+{
+	static struct grid grid;
+
+	memset(&grid, 0, sizeof(grid));
+	grid.lines = lines;
+	grid.columns = columns;
+	for (int i = 0; i < lines; i++) {
+		memset(grid.text[i], ' ', (size_t)columns);
+	}
+	view_draw(view, lines, columns, put, &grid);
+	return &grid;
+}
+
+/* The line that has @text, -1: none. */
+static int line_of(const struct grid *grid, const char *text)
+{
+	for (int i = 0; i < grid->lines; i++) {
+		if (strstr(grid->text[i], text)) {
+			return i;
+		}
+	}
+	return -1;
+}
+
+static bool has(struct view *view, const char *text)
+{
+	return line_of(draw(view, 24, 80), text) >= 0;
+}
+
+static void press(struct view *view, const char *keys)
+{
+	for (; *keys; keys++) {
+		ck_assert(view_key(view, *keys));
+	}
+}
+
+static void add(struct view *view, const char *host, uint64_t seq)
+{
+	struct trace_identity identity = { .host = (char *)host, .session = (char *)"s" };
+	static struct made made;
+
+	made_init(&made, seq, seq * 1000000000, (seq + 1) * 1000000000);
+	made_cpu(&made, 1, 250000000);
+	made_cpu(&made, 0, 500000000);
+	made_thread(&made, 7, "seven", 300000000, 10 + seq, 5000);
+	made_thread(&made, 8, "eight", 200000000, 30 + seq, 6000);
+	made_thread(&made, 9, "nine\033[2J", 100000000, 20 + seq, 7000);
+	made_file(&made, 2, "/etc/passwd", 4096);
+	made_wait(&made, 8, 77, 1234567);
+	(void)view_add(view, &identity, &made.report);
+	made_fini(&made);
+}
+
+static struct view *filled(void)
+{
+	struct view *view = view_new();
+
+	for (uint64_t seq = 0; seq < 3; seq++) {
+		add(view, "h", seq);
+	}
+	return view;
+}
+
+/* ---- drawing ---- */
+
+START_TEST(draws_windows)
+{
+	struct view *view = filled();
+	const struct grid *grid = draw(view, 24, 80);
+
+	ck_assert(strncmp(grid->text[0], "h/s  ", 5) == 0);
+	ck_assert(strstr(grid->text[0], "66 events/s"));
+	ck_assert(strstr(grid->text[1], "   0 [") && strstr(grid->text[1], "50.0%]"));
+	ck_assert(strstr(grid->text[1], "   1 [") && strstr(grid->text[1], "25.0%]"));
+	ck_assert(strstr(grid->text[2], "cpu cpus   cpu threads   cpu files   cpu waits"));
+	ck_assert(strstr(grid->text[3], "busy 750 ms"));
+	ck_assert(strncmp(grid->text[4], "THREAD (TID)", 12) == 0);
+	ck_assert(strstr(grid->text[5], "seven (7)") && strstr(grid->text[5], "300 ms"));
+	ck_assert_int_eq(grid->styles[5][0], STYLE_CHOSEN);
+	ck_assert(strstr(grid->text[6], "eight (8)"));
+	ck_assert(strstr(grid->text[7], "nine?[2J (9)"));
+	ck_assert(strncmp(grid->text[23], "q quit", 6) == 0);
+	view_free(view);
+}
+END_TEST
+
+/* Whatever the size and the mode: put() refuses what lies beyond the edges. */
+static const int sizes[][2] = { { 1, 1 },   { 2, 10 },  { 3, 22 },  { 4, 40 },
+				{ 10, 40 }, { 24, 80 }, { 60, 200 } };
+
+START_TEST(fits_any_size)
+{
+	static const char *const keys[] = { "", "?", "?/eig", "\n" };
+	struct view *view = view_new();
+
+	(void)draw(view, sizes[_i][0], sizes[_i][1]);
+	view_say(view, "a long message that does not fit into a small terminal, whatever it says");
+	(void)draw(view, sizes[_i][0], sizes[_i][1]);
+	for (uint64_t seq = 0; seq < 3; seq++) {
+		add(view, "a-host-with-a-rather-long-name-that-is-cut", seq);
+	}
+	(void)view_key(view, VIEW_KEY_HOME);
+	for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
+		press(view, keys[k]);
+		(void)draw(view, sizes[_i][0], sizes[_i][1]);
+	}
+	ck_assert(view_key(view, VIEW_KEY_ENTER)); /* leaves the filter */
+	ck_assert(view_key(view, VIEW_KEY_ENTER)); /* opens the thread */
+	for (size_t tab = 0; tab < 5; tab++) {
+		(void)draw(view, sizes[_i][0], sizes[_i][1]);
+		(void)view_key(view, VIEW_KEY_ESCAPE);
+		(void)view_key(view, VIEW_KEY_TAB);
+		(void)view_key(view, VIEW_KEY_PAGE_DOWN);
+	}
+	view_free(view);
+}
+END_TEST
+
+START_TEST(waits_for_windows)
+{
+	struct view *view = view_new();
+	struct trace_identity identity = { .path = (char *)"/p" };
+	struct report total = { .kind = REPORT_TOTAL };
+
+	view_waits_for(view, "waiting ...");
+	ck_assert(has(view, "waiting ..."));
+	ck_assert(!view_add(view, &identity, &total)); /* not shown */
+	ck_assert(has(view, "waiting ..."));
+	add(view, "h", 0);
+	ck_assert(!has(view, "waiting ..."));
+	view_say(view, "something happened");
+	ck_assert(has(view, "something happened"));
+	ck_assert(view_key(view, VIEW_KEY_DOWN));
+	ck_assert(!has(view, "something happened"));
+	view_free(view);
+}
+END_TEST
+
+/* ---- keys ---- */
+
+/* Keys, one after the other, and what is on the screen after them; '!': what is not. */
+static const struct {
+	const char *name;
+	int keys[6];
+	const char *shows[3];
+} cases[] = {
+	{ "space pauses", { ' ' }, { "window 3 of 3, paused" } },
+	{ "space goes on", { ' ', ' ' }, { "!paused" } },
+	{ "left steps back", { VIEW_KEY_LEFT }, { "window 2 of 3", "63 events/s" } },
+	{ "left stops at the oldest", { VIEW_KEY_HOME, VIEW_KEY_LEFT }, { "window 1 of 3" } },
+	{ "right beyond the newest follows",
+	  { VIEW_KEY_LEFT, VIEW_KEY_RIGHT, VIEW_KEY_RIGHT },
+	  { "!paused" } },
+	{ "end follows", { VIEW_KEY_HOME, VIEW_KEY_END }, { "!paused", "66 events/s" } },
+	{ "tab: the next list", { VIEW_KEY_TAB }, { "NAME", "2 /etc/passwd" } },
+	{ "tab goes round",
+	  { VIEW_KEY_TAB, VIEW_KEY_TAB, VIEW_KEY_TAB, VIEW_KEY_TAB },
+	  { "THREAD (TID)" } },
+	{ "back-tab: the one before", { VIEW_KEY_BACK_TAB }, { "BUSY", "!THREAD (TID)" } },
+	{ "instances name their thread", { VIEW_KEY_TAB, VIEW_KEY_TAB }, { "LONGEST", "1.23 ms" } },
+	{ "> sorts by the first column", { '>' }, { "RUNv" } },
+	{ "> > by the second", { '>', '>' }, { "SWITCHESv" } },
+	{ "< by the last", { '<' }, { "STDEVv" } },
+	{ "r reverses", { '>', 'r' }, { "RUN^" } },
+	{ "a filter", { '/', 'n', 'I' }, { "show names with: nI_", "nine", "!seven" } },
+	{ "it stays", { '/', 'n', 'i', VIEW_KEY_ENTER }, { "filter: ni", "nine", "!seven" } },
+	{ "backspace", { '/', 'n', 'x', VIEW_KEY_BACKSPACE }, { "with: n_", "seven" } },
+	{ "nothing matches", { '/', 'x', 'x' }, { "nothing matches" } },
+	{ "escape drops it", { '/', 'n', VIEW_KEY_ESCAPE }, { "eight", "!filter: n" } },
+	{ "q is a letter there", { '/', 'q' }, { "with: q_" } },
+	{ "help", { '?' }, { "the other way round", "!seven" } },
+	{ "help again", { '?', '?' }, { "seven", "!the other way" } },
+	{ "a thread", { VIEW_KEY_DOWN, VIEW_KEY_ENTER }, { "cpu waits", "eight (8)", "!seven" } },
+	{ "and back", { VIEW_KEY_ENTER, VIEW_KEY_ESCAPE }, { "seven", "nine" } },
+	{ "a row without one",
+	  { VIEW_KEY_TAB, VIEW_KEY_ENTER },
+	  { "this row is no thread", "/etc/passwd" } },
+};
+
+START_TEST(obeys_keys)
+{
+	struct view *view = filled();
+
+	for (size_t i = 0; i < 6 && cases[_i].keys[i]; i++) {
+		ck_assert(view_key(view, cases[_i].keys[i]));
+	}
+	for (size_t i = 0; i < 3 && cases[_i].shows[i]; i++) {
+		const char *text = cases[_i].shows[i];
+
+		ck_assert_msg(has(view, text + (*text == '!')) == (*text != '!'), "%s: \"%s\"",
+			      cases[_i].name, text);
+	}
+	ck_assert(!view_key(view, 'q') || strchr("/", cases[_i].keys[0]));
+	view_free(view);
+}
+END_TEST
+
+/* Rows go by the chosen column; the largest is first, or last if reversed. */
+START_TEST(sorts_rows)
+{
+	struct view *view = filled();
+	const struct grid *grid;
+
+	press(view, ">>");
+	grid = draw(view, 24, 80);
+	ck_assert_int_lt(line_of(grid, "eight"), line_of(grid, "nine"));
+	ck_assert_int_lt(line_of(grid, "nine"), line_of(grid, "seven"));
+	press(view, "r");
+	grid = draw(view, 24, 80);
+	ck_assert_int_lt(line_of(grid, "seven"), line_of(grid, "nine"));
+	ck_assert_int_lt(line_of(grid, "nine"), line_of(grid, "eight"));
+	view_free(view);
+}
+END_TEST
+
+/* The chosen row stays on a screen that has room for two, and within the list. */
+START_TEST(scrolls)
+{
+	struct view *view = filled();
+
+	(void)draw(view, 8, 80);
+	ck_assert(view_key(view, VIEW_KEY_PAGE_DOWN));
+	ck_assert(view_key(view, VIEW_KEY_PAGE_DOWN));
+	ck_assert(view_key(view, VIEW_KEY_DOWN));
+	ck_assert(view_key(view, VIEW_KEY_DOWN));
+	ck_assert_int_ge(line_of(draw(view, 8, 80), "nine"), 0);
+	ck_assert_int_ge(line_of(draw(view, 8, 80), "eight"), 0);
+	ck_assert_int_lt(line_of(draw(view, 8, 80), "seven"), 0);
+	ck_assert(view_key(view, VIEW_KEY_UP));
+	ck_assert(view_key(view, VIEW_KEY_UP));
+	ck_assert_int_ge(line_of(draw(view, 8, 80), "seven"), 0);
+	view_free(view);
+}
+END_TEST
+
+/* Windows of another trace do not disturb; `t` shows it.  A paused window stays as it is. */
+START_TEST(shows_one_trace)
+{
+	struct view *view = filled();
+
+	press(view, " ");
+	add(view, "other", 8);
+	add(view, "h", 9);
+	ck_assert(has(view, "h/s (t: next)"));
+	ck_assert(has(view, "window 3 of 4"));
+	ck_assert(has(view, "66 events/s"));
+	press(view, "t");
+	ck_assert(has(view, "other/s"));
+	ck_assert(!has(view, "paused"));
+	press(view, "t");
+	ck_assert(has(view, "h/s"));
+	ck_assert(has(view, "87 events/s"));
+	view_free(view);
+}
+END_TEST
+
+#define COUNT(rows) ((int)(sizeof(rows) / sizeof((rows)[0])))
+
+Suite *suite_view(void)
+{
+	Suite *suite = suite_create("view");
+	TCase *tcase = tcase_create("view");
+
+	tcase_add_test(tcase, draws_windows);
+	tcase_add_loop_test(tcase, fits_any_size, 0, COUNT(sizes));
+	tcase_add_test(tcase, waits_for_windows);
+	tcase_add_loop_test(tcase, obeys_keys, 0, COUNT(cases));
+	tcase_add_test(tcase, sorts_rows);
+	tcase_add_test(tcase, scrolls);
+	tcase_add_test(tcase, shows_one_trace);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
