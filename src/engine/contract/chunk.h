@@ -1,9 +1,11 @@
 /*
- * chunk: a run of packets of one stream, and everything a worker needs to decode them.
+ * chunk: consecutive packets of one stream, with everything a worker needs to decode them.
  *
- * Whoever fills a chunk owns it until a worker takes it, and again when the worker is done; exactly
- * one thread touches it at a time.  The plan is shared and immutable.  Packet bytes belong to the
- * chunk (live), or lie in a file that is mapped or else read by the worker (recorded).
+ * One thread at a time touches a chunk: the coordinator fills it, a worker decodes it, then the
+ * coordinator has it again.  The plan is shared and immutable.  Packet bytes belong to the chunk
+ * (live), or lie in a file (recorded) that is either mapped or read by the worker.
+ *
+ * Times of a packet: floor <= begin <= end.
  */
 #ifndef SILLAGE_ENGINE_CONTRACT_CHUNK_H
 #define SILLAGE_ENGINE_CONTRACT_CHUNK_H
@@ -16,15 +18,15 @@
 #include "engine/contract/partial.h"
 #include "history/retained.h"
 
-#define PACKET_END_UNKNOWN (UINT64_MAX - 1) /* its context does not say; no time is later */
+#define PACKET_END_UNKNOWN (UINT64_MAX - 1) /* not in its context; no event is later */
 
 struct packet {
-	uint8_t *bytes;            /* owned, or retained's; NULL: at file_offset of the file */
-	struct retained *retained; /* NULL: goes with the chunk */
+	uint8_t *bytes;            /* owned, or of `retained`; NULL: at file_offset */
+	struct retained *retained; /* a reference; NULL: the chunk frees the bytes */
 	uint64_t file_offset;
-	uint64_t size;       /* bytes of content, rounded up; what is decoded */
-	uint64_t number;     /* in its stream, from 0 */
-	uint64_t floor;      /* ns: nothing in it is older; the end of what came before */
+	uint64_t size;       /* content in bytes, rounded up; 0: nothing but a gap */
+	uint64_t number;     /* within its stream, from 0 */
+	uint64_t floor;      /* ns: end of the packet before; no event is older */
 	uint64_t begin, end; /* ns; the end may be PACKET_END_UNKNOWN */
 	bool has_gap;        /* events are missing between floor and begin */
 	uint64_t discarded, lost_packets;
@@ -32,17 +34,17 @@ struct packet {
 
 struct chunk {
 	struct plan *plan;     /* a reference */
-	int fd;                /* -1: packets have their bytes */
-	const uint8_t *mapped; /* the whole file; NULL: it is read */
-	bool has_switches;     /* this stream shows the switches of its CPU */
-	uint64_t cpu_id;       /* UINT64_MAX: it names no CPU */
-	uint64_t begin;        /* ns: end of the packet before the first */
+	int fd;                /* of the file; -1: packets have their bytes */
+	const uint8_t *mapped; /* the whole file; NULL: the worker reads it */
+	bool has_switches;     /* the stream has the sched_switch events of its CPU */
+	uint64_t cpu_id;       /* UINT64_MAX: the stream names no CPU */
+	uint64_t begin;        /* ns: end of the packet before the first one */
 	uint64_t bytes;
 	VEC(struct packet) packets;
-	struct partial *partial; /* the result */
+	struct partial *partial; /* the result; NULL until the worker is done */
 };
 
-/* Frees what the chunk owns, not the chunk. */
+/* Frees what the chunk owns, not the chunk itself. */
 void chunk_fini(struct chunk *chunk);
 
 #endif

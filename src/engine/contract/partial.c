@@ -3,11 +3,12 @@
  */
 #include "engine/contract/partial.h"
 
+#include <assert.h>
 #include <pthread.h>
 
-/* ---- shelf ---- */
+/* ---- cache ---- */
 
-/* A partial with more room than this is not worth keeping: the next one is smaller. */
+/* Partials with more memory are freed: most of the next ones need less. */
 #define CACHED_PARTIAL_BYTES ((size_t)4 << 20)
 
 struct partial_cache {
@@ -43,13 +44,20 @@ struct partial *partial_cache_take(struct partial_cache *partial_cache)
 	struct partial *partial = NULL;
 
 	(void)pthread_mutex_lock(&partial_cache->mutex);
+	assert(partial_cache->count <= partial_cache->most);
 	if (partial_cache->count > 0) {
 		partial = partial_cache->partials[--partial_cache->count];
 	}
 	(void)pthread_mutex_unlock(&partial_cache->mutex);
-	return partial ? partial : partial_new();
+	if (!partial) {
+		return partial_new();
+	}
+	assert(partial->slices.count == 0);
+	assert(partial->slices_used == 0);
+	return partial;
 }
 
+/* The array of @partial, without its elements. */
 #define KEEP_ROOM(v)                                                                               \
 	(emptied.v.at = partial->v.at, emptied.v.room = partial->v.room, emptied.v.count = 0)
 
@@ -76,6 +84,7 @@ void partial_cache_put(struct partial_cache *partial_cache, struct partial *part
 {
 	bool is_cached = false;
 
+	assert(partial);
 	if (partial_bytes(partial) <= CACHED_PARTIAL_BYTES) {
 		empty(partial);
 		(void)pthread_mutex_lock(&partial_cache->mutex);
@@ -136,6 +145,8 @@ void partial_chain_group(struct partial *partial, struct slice *slice, uint32_t 
 	struct group *g = &partial->groups.at[group];
 	uint32_t *first;
 
+	assert(group < partial->groups.count);
+	assert(partial_place(g) < SHARDS);
 	if (slice->chains == RECORD_NONE) {
 		slice->chains = (uint32_t)partial->chains.count;
 		memset(vec_push(&partial->chains), 0xFF, sizeof(struct slice_chains));
@@ -145,12 +156,7 @@ void partial_chain_group(struct partial *partial, struct slice *slice, uint32_t 
 	*first = group;
 }
 
-static unsigned int place_in_order(const struct group *group)
-{
-	return group->key == KEY_INITIAL || group->key == KEY_LOST ? SHARDS : key_shard(group->key);
-}
-
-/* The slice's groups by shard, into draft->made; notes where those of each shard are to begin. */
+/* Puts indexes of the slice's groups into draft->made, by shard, and sets slice->shards. */
 static void order_groups(struct slice *slice, struct partial *draft, uint32_t first, uint32_t count,
 			 uint32_t begin)
 {
@@ -159,23 +165,23 @@ static void order_groups(struct slice *slice, struct partial *draft, uint32_t fi
 
 	memset(shards, 0, sizeof(slice->shards));
 	for (size_t i = 0; i < count; i++) {
-		shards[place_in_order(&groups[i]) + 1]++;
+		shards[partial_place(&groups[i]) + 1]++;
 	}
 	for (size_t i = 0; i <= SHARDS; i++) {
 		shards[i + 1] += shards[i];
 	}
 	vec_reserve(&draft->made, count);
 	for (uint32_t i = 0; i < count; i++) {
-		draft->made.at[shards[place_in_order(&groups[i])]++] = first + i;
+		draft->made.at[shards[partial_place(&groups[i])]++] = first + i;
 	}
-	/* Each shard's begin has become its end, which is the next one's begin. */
+	/* The start of each shard has become its end, which is the start of the next. */
 	for (size_t i = SHARDS + 1; i > 0; i--) {
 		shards[i] = begin + shards[i - 1];
 	}
 	shards[0] = begin;
 }
 
-/* Takes a group of the draft with its records. */
+/* Moves a group of the draft with its records; their new indexes follow each other. */
 static void take_group(struct partial *partial, struct partial *draft, uint32_t number)
 {
 	struct group *from = &draft->groups.at[number];
@@ -184,6 +190,7 @@ static void take_group(struct partial *partial, struct partial *draft, uint32_t 
 	uint32_t at = (uint32_t)partial->records.count;
 	uint32_t i = from->first;
 
+	assert(from->next == RECORD_NONE);
 	*to = *from;
 	from->next = index;
 	if (i == RECORD_NONE) {
@@ -209,6 +216,8 @@ void partial_take_slice(struct partial *partial, struct slice *slice, struct par
 {
 	uint32_t begin = (uint32_t)partial->groups.count;
 
+	assert((size_t)first + count <= draft->groups.count);
+	assert(slice->chains == RECORD_NONE);
 	slice->group_count = count;
 	order_groups(slice, draft, first, count, begin);
 	vec_reserve_in_line(&partial->groups, begin + (size_t)count);
@@ -226,6 +235,7 @@ void partial_take_order(struct partial *partial, struct partial *draft)
 	for (size_t i = 0; i < draft->records.count; i++) {
 		partial->made.at[before + i] = draft->records.at[i].next;
 	}
+	assert(before + draft->records.count == partial->records.count);
 	partial->made.count += draft->records.count;
 	draft->groups.count = 0;
 	draft->records.count = 0;

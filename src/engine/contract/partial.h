@@ -1,18 +1,77 @@
 /*
- * partial: what the analyses made of one chunk.
+ * partial: the result of one chunk, all that the merger gets to see of it.
  *
- *   slices    for each window the chunk touches: sums that commute
- *   groups    of each slice: the records of one thread, under one name
- *   records   ordered facts (record.h), with their numbers beside them
- *   segments  who had the CPU when that passes the bounds of a slice
+ * A partial covers the packets of one chunk of one stream.  A worker writes it, or the reader of a
+ * file of partials.  Then the merger owns it and reads it, window by window, until it is used up.
  *
- * Groups and records lie as the merger will read them: by slice, shard and group.
+ *     time of the chunk, cut at the ends of windows
  *
- *     chunk begin       initial_ts                                  tail_ts    chunk end
- *     |--- as the chunk  ---|--- slices (cpu_ns) and segments ---|--- tail ---|
- *          before left it
+ *     begin                                                                               end
+ *     |----- slice 0: window 5 -----|----- slice 1: window 6 -----|--- slice 2: window 7 ---|
+ *              ^ initial_ts                                             tail_ts ^
+ *     |-- the --|------------- cpu_ns of each slice, and segments --------------|-- tail --|
+ *       thread before                                                            to be charged
+ *       this chunk runs on                                                       by the merger
  *
- * All members are arrays of fixed-width values that refer to each other by index.
+ * What it consists of:
+ *
+ *   slice      What fell into one window.  It holds sums that commute (counts of lost events, time
+ *              of the CPU) and the index ranges of its tallies, groups and keyed rows.  Slices are
+ *              in the order of their windows, one per window.
+ *   tally      How many events of one class a slice has.
+ *   group      A list of records with one key and one name.  The key is a thread, an entity of an
+ *              analysis, or a placeholder for a thread that the worker cannot know.  A thread has
+ *              a new group in each slice, after a gap, and whenever its name or process changes:
+ *              a tid alone may stand for several threads, one after the other.
+ *   record     Something with a time stamp that has to be seen in time order (record.h).
+ *   number     A word of 64 bits.  Records whose payload is too small, and keyed rows, have their
+ *              words there, and point to the first.
+ *   keyed row  What an analysis added up in a slice under a key of its own, without an order.
+ *   segment    Time of the CPU that does not lie within one slice; the merger cuts it.
+ *   chain      Groups of a slice that the merger added or found the thread of, linked by shard.
+ *
+ * Memory.  All members are arrays of values of a fixed width that refer to each other by index, so
+ * that a partial can be written to a file as it is.  Groups and records lie in the order in which
+ * the merger reads them, by slice, shard and group:
+ *
+ *   slices      [ slice 0                               ][ slice 1               ]
+ *                 | shards[0]  shards[1]  shards[SHARDS]   | shards[0] ...
+ *                 v            v          v                v
+ *   groups      [ A    B     | C        | (unknown)     ][ A    D     | ...      ]
+ *                 |    |       |          |                |    |
+ *                 v    v       v          v                v    v
+ *   records     [ aaaa bb      ccc        u               ][aa   d      ...      ]
+ *                 |             |
+ *                 +----------+  +--+   payload of a record: index of its first number
+ *                            v     v
+ *   numbers     [ cccccccccc aa    ccc cccccccccc ...                            ]
+ *                 ^                    ^
+ *                 |                    |    columns of a keyed row
+ *   keyed_rows  [ row                  row              ][ row                   ]
+ *   tallies     [ class, count | ...                    ][ class, count | ...    ]
+ *
+ *   made        [ 4 0 5 1 ... ]    made[n]: where the n-th record of the chunk lies
+ *   currents    [ 1 3 ... ]        such n: the merger is to fill in the thread that ran
+ *   segments, renames, faults      of the whole chunk, in time order
+ *   chains      [ first group by shard ] [ ... ]    empty until the merger adds one
+ *
+ * A group of KEY_INITIAL or KEY_LOST has no shard yet.  It lies after those of all shards, from
+ * shards[SHARDS] to shards[SHARDS + 1].
+ *
+ * Who writes what, when:
+ *
+ *   1. While a slice is open, groups and records lie in the worker's draft, in the order in which
+ *      they are made.  All else goes to the partial at once.
+ *   2. When the slice ends, partial_take_slice() moves groups and records from the draft, and
+ *      partial_take_order() notes the order in which they were made.
+ *   3. When the chunk ends, the worker fills in the ends (initial, tail) and lets go.
+ *   4. The merger finds out threads: it changes keys of groups that have no shard, chains them,
+ *      adds groups, moves records among those, and fills in currents.  Of a group that lies by
+ *      shard only `first` and `ts` change: they move on to the records that are not used yet.
+ *   5. When the last window of the partial is closed, the partial goes back to the cache, with its
+ *      memory, and a worker takes it again.
+ *
+ * Two partials of a stream never overlap in time, but for late events.
  */
 #ifndef SILLAGE_ENGINE_CONTRACT_PARTIAL_H
 #define SILLAGE_ENGINE_CONTRACT_PARTIAL_H
@@ -24,38 +83,38 @@
 #include "base/mem.h"
 #include "engine/contract/record.h"
 
-#define NAME_BYTES 16 /* of a comm in the kernel, its zero included */
+#define NAME_BYTES 16 /* of a comm in the kernel, including its zero */
 
-/* What an item is: a number, a name, or both. */
+/* The key of a keyed row: a number, a name, or both. */
 #define ROW_KEY_NAME_BYTES 32
 struct row_key {
 	uint64_t id;
-	char name[ROW_KEY_NAME_BYTES]; /* cut, if need be; zeroes behind its end */
+	char name[ROW_KEY_NAME_BYTES]; /* cut if longer; zeroes up to its end */
 };
 
-/* How many events of one class there were. */
+/* The number of events of one class in a slice. */
 struct tally {
 	uint32_t class_index;
 	uint32_t unused;
 	uint64_t count;
 };
 
-/* Windows outside the range that is reported. */
+/* The windows before and after the range that is reported. */
 #define WINDOW_BEFORE (-1)
 #define WINDOW_AFTER  INT64_MAX
 
-/* Where a stretch of a CPU's time went. */
+/* What a CPU did for some time. */
 enum run_kind { RUN_THREAD, RUN_IDLE, RUN_UNKNOWN, RUN_KINDS };
 
 /*
- * Whose records these are: a tid, or one of the keys below.  Keys are also spread over
- * shards, which are merged independently of each other.
+ * The key of a group: a tid, or one of those below.  The key also selects the shard.  Shards are
+ * merged independently of each other.
  */
-#define KEY_INITIAL ((int64_t)1 << 40)       /* of whoever ran when the chunk began */
-#define KEY_LOST    (((int64_t)1 << 40) + 1) /* of whoever runs after a gap */
-#define KEY_NOBODY  (((int64_t)1 << 40) + 2) /* of nobody known, on no CPU in particular */
-#define KEY_CPU(n)  (((int64_t)1 << 41) + (int64_t)(n)) /* of nobody known on CPU n */
-/* Of what is no thread, but an analysis' own: a device, the interrupts of a CPU. */
+#define KEY_INITIAL ((int64_t)1 << 40)       /* the thread that ran when the chunk began */
+#define KEY_LOST    (((int64_t)1 << 40) + 1) /* the thread that runs after a gap */
+#define KEY_NOBODY  (((int64_t)1 << 40) + 2) /* an unknown thread, on an unknown CPU */
+#define KEY_CPU(n)  (((int64_t)1 << 41) + (int64_t)(n)) /* an unknown thread on CPU n */
+/* An entity of an analysis, which is no thread: a device, the interrupts of a CPU. */
 #define KEY_ENTITY(analysis, id)                                                                   \
 	(((int64_t)1 << 42) + ((int64_t)(analysis) << 34) +                                        \
 	 ((int64_t)(id) & (((int64_t)1 << 34) - 1)))
@@ -70,131 +129,150 @@ static inline unsigned int key_shard(int64_t key)
 struct group {
 	int64_t key;
 	uint64_t ts;          /* of its first record */
-	int32_t pid;          /* told where it leaves a CPU, or by RECORD_PROCESS; INT32_MIN: not */
-	uint32_t first, last; /* records; first is RECORD_NONE when there are no more */
-	uint32_t next;        /* in a chain of the merger's; RECORD_NONE: the last */
+	int32_t pid;          /* traced with a switch out or a statedump; INT32_MIN: unknown */
+	uint32_t first, last; /* records; first is RECORD_NONE when none is left */
+	uint32_t next;        /* in a chain of the merger; RECORD_NONE: the last */
 	bool has_name;
-	bool is_weak;          /* the name counts only if nothing better is known */
-	char name[NAME_BYTES]; /* as traced, whatever follows its zero */
-	uint32_t made;         /* its number among those of the slice, as they were made */
+	bool is_weak;          /* the name counts only while no other is known */
+	char name[NAME_BYTES]; /* as traced, with any bytes after its zero */
+	uint32_t made;         /* its number among the groups of the slice, in the order made */
 	uint8_t unused[4];
 };
 
-_Static_assert(sizeof(struct group) == LINE_BYTES, "no group is in two lines");
+_Static_assert(sizeof(struct group) == LINE_BYTES, "a group fills one cache line");
 
-/* What fell into one window. */
+/* Which range of slice.shards the group belongs to. */
+static inline unsigned int partial_place(const struct group *group)
+{
+	return group->key == KEY_INITIAL || group->key == KEY_LOST ? SHARDS : key_shard(group->key);
+}
+
+/* The part of the chunk that lies in one window. */
 struct slice {
 	int64_t window;       /* its number since the epoch */
 	uint32_t tally_first; /* index into tallies ... */
 	uint32_t tally_count;
 	uint32_t group_count;
-	uint32_t keyed_first; /* index into items ... */
+	uint32_t keyed_first; /* index into keyed_rows ... */
 	uint32_t keyed_count;
 	uint64_t events;
-	uint64_t discarded; /* events the tracer discarded before a packet of this slice */
+	uint64_t discarded; /* by the tracer before a packet that begins in this slice */
 	uint64_t lost_packets;
-	uint64_t bad_packets; /* of which at least a part could not be decoded */
-	uint64_t anomalies;   /* time stamps that went backwards, or are behind the packet's end */
-	uint64_t cpu_ns[RUN_KINDS]; /* what is not in segments */
-	bool has_gap;               /* it was not known for a while who runs */
-	bool is_counted;            /* the merger's: it is in the sums of its window */
-	uint32_t chains;            /* the merger's: index of its own groups by shard */
-	/* The groups of a shard: from its index on to the next one's.  Last are those of
-	 * KEY_INITIAL and KEY_LOST, whose shard is not known. */
+	uint64_t bad_packets; /* packets that could not be decoded to their end */
+	uint64_t anomalies;   /* time stamps before the event before, or after the packet's end */
+	uint64_t cpu_ns[RUN_KINDS]; /* ns; without what is in segments */
+	bool has_gap;               /* for a while it was unknown which thread ran */
+	bool is_counted;            /* merger: it is in the sums of its window */
+	uint32_t chains;            /* merger: index into chains, RECORD_NONE: none */
+	/* The groups of shard s are shards[s] to shards[s + 1].  Those of KEY_INITIAL and KEY_LOST
+	 * come last: their shard is unknown. */
 	uint32_t shards[SHARDS + 2];
 };
 
-/* Groups that the merger added to a slice, or whose key it found out. */
+/* The groups that the merger added to a slice, or found the key of; RECORD_NONE: none. */
 struct slice_chains {
 	uint32_t first[SHARDS];
 };
 
-/* A CPU's time from begin to end. */
+/* What the CPU did from begin to end. */
 struct segment {
 	uint64_t begin, end; /* ns */
 	int32_t tid;         /* RUN_THREAD */
 	uint8_t kind;        /* enum run_kind */
-	bool is_broken;      /* at the end somebody else left the CPU than was there */
-	bool is_before;      /* the stream had not begun: its CPU is unknown, but not by a gap */
+	bool is_broken;      /* another thread left the CPU at its end: a switch is missing */
+	bool is_before;      /* before the first packet: unknown, but not because of a gap */
 };
 
-/* A thread goes on under another tid: exec by one that is not its process' leader. */
+/* A thread goes on under another tid: exec by a thread that does not lead its process. */
 struct rename {
 	uint64_t ts;
 	int32_t from, to;
 };
 
-/* What the analyses added up in a slice without an order. */
+/* A keyed row: sums of an analysis that need no order. */
 struct slice_row {
 	uint8_t analysis, table;
-	uint32_t next;    /* worker's: of the same hash, RECORD_NONE: the last */
-	uint32_t numbers; /* index of its columns */
+	uint32_t next;    /* worker: row with the same hash, RECORD_NONE: the last */
+	uint32_t numbers; /* index of the first of its columns */
 	struct row_key key;
 };
 
-/* Something wrong with a packet, for a warning. */
+/* What is wrong with a packet, for a warning. */
 struct partial_fault {
 	uint64_t packet; /* number in its stream */
 	char text[200];
 };
 
+/* The first evidence in the chunk of which thread ran: none, a thread (it ran before), a gap. */
 enum initial_kind { INITIAL_NONE, INITIAL_THREAD, INITIAL_GAP };
 
 struct partial {
-	uint64_t begin, end;        /* ns: end of what came before; end of the last packet */
-	uint64_t first_ts, last_ts; /* of events; first_ts is UINT64_MAX without any */
-	uint64_t first_anomaly;     /* its packet, UINT64_MAX: none; for a warning, not kept */
+	uint64_t begin, end;        /* ns: end of the packet before, and of the last one */
+	uint64_t first_ts, last_ts; /* ns: events; UINT64_MAX and 0 without any */
+	uint64_t first_anomaly;     /* number of a packet, UINT64_MAX: none; not in files */
 	uint64_t events, packets, bytes;
-	/* The first thing known of who runs, and the last.  A head without a prio has no name. */
+	/* The first and the last that is known of which thread ran, as in the drawing. */
 	enum initial_kind initial;
 	enum run_kind tail;
-	bool initial_has_prio;
-	uint64_t initial_ts, tail_ts;
-	uint32_t initial_group; /* INITIAL_GAP: what tells it to whoever ran */
+	bool initial_has_prio;        /* else the initial thread has no name either */
+	uint64_t initial_ts, tail_ts; /* ns */
+	uint32_t initial_group; /* INITIAL_GAP: whose record tells the initial thread of the gap */
 	int32_t initial_tid, initial_prio, tail_tid;
 	char initial_name[NAME_BYTES];
-	uint64_t broken; /* switches missing although nothing was said to be lost */
+	uint64_t broken; /* switches that are missing although no loss was reported */
 	VEC(struct slice) slices;
 	VEC(struct tally) tallies;
 	VEC(struct group) groups;
 	VEC(struct slice_chains) chains;
 	VEC(struct record) records;
-	VEC(uint32_t) made;    /* the index of each record, in the order they were made */
-	VEC(uint64_t) numbers; /* what records of analyses, and items, point to */
+	VEC(uint32_t) made;    /* indexes of records, in the order they were made */
+	VEC(uint64_t) numbers; /* words of records and columns of keyed rows */
 	VEC(struct slice_row) keyed_rows;
-	VEC(uint32_t) currents; /* records, as they were made, whose `prio` is to be who ran then */
+	VEC(uint32_t) currents; /* indexes into made: records whose arg32 is to be the thread */
 	VEC(struct segment) segments;
 	VEC(struct rename) renames;
 	VEC(struct partial_fault) faults;
 	uint64_t records_until; /* ns: no record is later */
-	/* The merger's: what was used already. */
+	/* Used by the merger. */
 	size_t slices_used, currents_told, held_bytes;
-	bool waits; /* for who ran at first: there was no evidence up to its end */
+	bool waits; /* for the thread that ran at its begin: it has no evidence of one */
 	uint64_t running_until;
 };
 
 /*
- * Partials that were used, with the room they have: what they hold comes again and again, and
- * would cost more to allocate than to fill.  Any thread may take and put.
+ * A cache of partials that were used up.  Their arrays keep their memory: allocating it again for
+ * each chunk would cost more than filling it.  Any thread may take and put.
  */
 struct partial_cache;
 
-struct partial_cache *partial_cache_new(size_t most);
-void partial_cache_free(struct partial_cache *partial_cache);
+struct partial_cache *partial_cache_new(size_t most);         /* holds up to @most partials */
+void partial_cache_free(struct partial_cache *partial_cache); /* NULL is fine */
 struct partial *partial_cache_take(struct partial_cache *partial_cache); /* an empty one */
 void partial_cache_put(struct partial_cache *partial_cache, struct partial *partial);
 
 struct partial *partial_new(void);
-void partial_free(struct partial *partial);
-size_t partial_bytes(const struct partial *partial);
+void partial_free(struct partial *partial);          /* NULL is fine */
+size_t partial_bytes(const struct partial *partial); /* memory that it takes */
 
-/* A record by the order in which they were made. */
+/*
+ * Asserts the invariants of a partial that the merger has not touched: what is drawn above.  They
+ * hold for any partial that is taken, also for one read from an untrusted file.
+ */
+void partial_check(const struct partial *partial);
+
+/*
+ * Asserts what a worker promises on top, and a file may break: records are made in time order, and
+ * tallies are of the plan's @classes.
+ */
+void partial_check_worker(const struct partial *partial, uint32_t classes);
+
+/* The record that was made as the @number-th of the chunk. */
 static inline struct record *partial_made(struct partial *partial, size_t number)
 {
 	return &partial->records.at[partial->made.at[number]];
 }
 
-/* An empty group. */
+/* Adds an empty group; returns its index. */
 static inline uint32_t partial_add_group(struct partial *partial, int64_t key)
 {
 	struct group *group = vec_push_in_line(&partial->groups);
@@ -210,10 +288,10 @@ static inline uint32_t partial_add_group(struct partial *partial, int64_t key)
 	return group->made;
 }
 
-/* Puts a group that workers did not put into the slice's shards there. */
+/* Puts a group that does not lie by shard into the chain of its shard. */
 void partial_chain_group(struct partial *partial, struct slice *slice, uint32_t group);
 
-/* Appends to a group a record that no group has. */
+/* Appends to a group a record that is in none. */
 static inline void partial_chain(struct partial *partial, uint32_t group, uint32_t record)
 {
 	struct group *g = &partial->groups.at[group];
@@ -230,7 +308,7 @@ static inline void partial_chain(struct partial *partial, uint32_t group, uint32
 	g->last = record;
 }
 
-/* Appends a new record; fill in the rest. */
+/* Appends a new record, whose other members the caller fills in; returns its index. */
 static inline uint32_t partial_add_record(struct partial *partial, uint32_t group, uint64_t ts,
 					  enum record_kind kind)
 {
@@ -252,14 +330,15 @@ static inline uint32_t partial_add_record(struct partial *partial, uint32_t grou
 }
 
 /*
- * Groups and records are made in a draft, a partial that has nothing else, in the order of time; a
- * partial takes them by slice, shard and group.  Here the slice's are @count from group @first on.
- * `next` of what was taken becomes its new index.
+ * A draft is a partial that has groups and records only, in the order they are made.  Moves @count
+ * groups of the draft from @first on, with their records, to @slice, by shard and group.  `next` of
+ * what was moved becomes its new index.
  */
 void partial_take_slice(struct partial *partial, struct slice *slice, struct partial *draft,
 			uint32_t first, uint32_t count);
 
-/* All of the draft was taken: notes in which order its records were made, and empties it. */
+/* All groups of the draft were moved: notes the order in which their records were made, and empties
+ * the draft. */
 void partial_take_order(struct partial *partial, struct partial *draft);
 
 #endif

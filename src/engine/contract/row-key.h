@@ -1,5 +1,7 @@
 /*
- * item: keys of rows that are neither threads nor CPUs: a number, a name, or both.
+ * row-key: keys of rows that belong neither to a thread nor to a CPU: a number, a name, or both.
+ *
+ * Keys are compared byte by byte, so that the name is zeroed up to its end.
  */
 #ifndef SILLAGE_ENGINE_CONTRACT_ROW_KEY_H
 #define SILLAGE_ENGINE_CONTRACT_ROW_KEY_H
@@ -9,10 +11,11 @@
 #include "base/hash.h"
 #include "engine/contract/analysis.h"
 
-/* The id of an item that has none. */
+/* The id of a key that is a name only. */
 #define ROW_KEY_NO_ID ((uint64_t)1 << 63)
 
-/* The name ends at @len or at its zero; @name may be NULL. */
+/* The name ends at @len or at its zero, and is cut if it is longer than a key has room for.  @name
+ * may be NULL. */
 static inline struct row_key row_key_of(uint64_t id, const void *name, size_t len)
 {
 	struct row_key key = { .id = id };
@@ -24,7 +27,7 @@ static inline struct row_key row_key_of(uint64_t id, const void *name, size_t le
 	return key;
 }
 
-/* What worker_text() put beside a record. */
+/* The name is what worker_text() put beside a record. */
 static inline struct row_key row_key_of_numbers(uint64_t id, const uint64_t *numbers)
 {
 	struct row_key key = { .id = id };
@@ -42,6 +45,7 @@ static inline void row_key_codec(struct codec *codec, struct row_key *key)
 	}
 }
 
+/* Whether worker_text() may have put that beside the record. */
 static inline bool untrusted_has_text(const struct untrusted_record *untrusted)
 {
 	return untrusted_has(untrusted, ROW_KEY_NAME_BYTES / sizeof(uint64_t)) &&

@@ -1,8 +1,8 @@
 /*
- * row: the figures of a row, an array of 64 bits for each column of its table.
+ * row: the columns of a row, an array of one 64-bit word per column of its table.
  *
- * A sum is the number itself.  A histogram is a pointer that the row owns, NULL until it has a
- * value.
+ * A sum is the word itself.  For a histogram the word is a pointer that the row owns, NULL while
+ * the histogram has no value.
  */
 #ifndef SILLAGE_ENGINE_CONTRACT_ROW_H
 #define SILLAGE_ENGINE_CONTRACT_ROW_H
@@ -11,13 +11,13 @@
 
 #include "base/histogram.h"
 
-/* The spread in a column of a row, NULL: there is nothing in it. */
+/* The histogram in a column of a row, NULL: it is empty. */
 static inline const struct histogram *column_histogram(const uint64_t *row, unsigned int column)
 {
 	return (const struct histogram *)(uintptr_t)row[column];
 }
 
-/* Adds a value to the spread in a column of a row. */
+/* Adds a value to the histogram in a column of a row. */
 static inline void column_add(uint64_t *row, unsigned int column, uint64_t value)
 {
 	struct histogram *histogram = (struct histogram *)(uintptr_t)row[column];
@@ -35,6 +35,7 @@ static inline void column_merge(uint64_t *row, unsigned int column, const struct
 	row[column] = (uint64_t)(uintptr_t)histogram;
 }
 
+/* Keeps the maximum of the column and @value. */
 static inline void column_raise(uint64_t *row, unsigned int column, uint64_t value)
 {
 	row[column] = value > row[column] ? value : row[column];

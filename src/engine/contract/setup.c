@@ -1,5 +1,5 @@
 /*
- * setup: what analyses want of events, and which of them are called where; see setup.h.
+ * setup: requests and routes of the analyses; see setup.h.
  */
 #include "engine/contract/setup.h"
 
@@ -7,14 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/limits.h"
 #include "base/mem.h"
 
 static void add_needs(struct setup *setup, const struct need *needs, size_t count, uint8_t analysis,
 		      uint16_t group)
 {
+	assert(analysis < ANALYSES_MAX);
 	for (size_t i = 0; i < count; i++) {
 		size_t at = setup->request_count++;
+
+		assert(needs[i].event);
+		assert(needs[i].on_event);
 
 		setup->requests[at].event = needs[i].event;
 		setup->requests[at].group = group;
@@ -44,11 +49,13 @@ static void find_callers(struct setup *setup)
 
 void setup_init(struct setup *setup, const struct need *base, size_t base_count)
 {
-	struct need *asked = NULL;
-	size_t total = 0, asked_count = 0;
+	struct need *wanted = NULL;
+	size_t total = 0, wanted_count = 0;
 	bool uses_threads = false;
 
 	assert(setup->interval_ns > 0);
+	assert(setup->analysis_count <= ANALYSES_MAX);
+	assert(setup->range_begin <= setup->range_end);
 	setup->window_ns = setup->interval_ns;
 	if (!setup->wants_windows && setup->interval_ns <= UINT64_MAX / INTERVALS_UNSEEN) {
 		setup->window_ns *= INTERVALS_UNSEEN;
@@ -64,8 +71,8 @@ void setup_init(struct setup *setup, const struct need *base, size_t base_count)
 		setup->has_ordered |= setup->analyses[i]->on_ordered != NULL;
 		total += setup->analyses[i]->need_count;
 		if (setup->analyses[i]->needs_of) {
-			asked_count = setup->analyses[i]->needs_of(setup->periods, &asked);
-			total += asked_count;
+			wanted_count = setup->analyses[i]->needs_of(setup->periods, &wanted);
+			total += wanted_count;
 		}
 		setup->state_offsets[i] = setup->state_size;
 		setup->state_size += (setup->analyses[i]->worker_state_size + 15) / 16 * 16;
@@ -81,13 +88,13 @@ void setup_init(struct setup *setup, const struct need *base, size_t base_count)
 	for (size_t i = 0; i < setup->analysis_count; i++) {
 		add_needs(setup, setup->analyses[i]->needs, setup->analyses[i]->need_count,
 			  (uint8_t)i, (uint16_t)(i + 1));
-		/* An event may be in many periods: each has a group of its own. */
-		for (size_t k = 0; setup->analyses[i]->needs_of && k < asked_count; k++) {
-			add_needs(setup, &asked[k], 1, (uint8_t)i, (uint16_t)(ANALYSES_MAX + k));
+		/* An event may belong to many periods: each has a group of its own. */
+		for (size_t k = 0; setup->analyses[i]->needs_of && k < wanted_count; k++) {
+			add_needs(setup, &wanted[k], 1, (uint8_t)i, (uint16_t)(ANALYSES_MAX + k));
 		}
 	}
 	assert(setup->request_count == total);
-	free(asked);
+	free(wanted);
 }
 
 void setup_fini(struct setup *setup)
@@ -99,6 +106,7 @@ void setup_fini(struct setup *setup)
 
 int64_t setup_window(const struct setup *setup, uint64_t ts)
 {
+	assert_hot(setup->window_ns > 0);
 	if (ts < setup->range_begin) {
 		return WINDOW_BEFORE;
 	}

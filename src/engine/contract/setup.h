@@ -1,6 +1,6 @@
 /*
- * setup: what a run consists of: analyses, windows, range.  The same for all traces and threads of
- * a process, and immutable once setup_init() has filled it.
+ * setup: the parameters of a run: analyses, windows, range.  All traces and threads of a process
+ * share one setup.  It is immutable once setup_init() has filled it.
  */
 #ifndef SILLAGE_ENGINE_CONTRACT_SETUP_H
 #define SILLAGE_ENGINE_CONTRACT_SETUP_H
@@ -10,7 +10,7 @@
 struct stats;
 struct selection;
 
-/* Which analyses have a function that is called often: bit i is that of analyses[i]. */
+/* Which analyses have a function that is called often: bit i stands for analyses[i]. */
 #define CALLED_OFTEN(each)                                                                         \
 	each(on_oncpu_end);                                                                        \
 	each(on_lost);                                                                             \
@@ -31,52 +31,53 @@ struct callers {
 	CALLED_OFTEN(CALLER)
 #undef CALLER
 };
-_Static_assert(ANALYSES_MAX <= 32, "there is a bit for each");
+_Static_assert(ANALYSES_MAX <= 32, "one bit for each analysis");
 
-/* For each analysis that has a function, which it is: @i. */
+/* Loops over the indexes @i of the analyses that have the function @member. */
 #define each_analysis_with(setup, member, i)                                                       \
 	for (uint32_t left_ = (setup)->callers.member, i = 0;                                      \
 	     left_ != 0 && (i = (uint32_t)__builtin_ctz(left_), true); left_ &= left_ - 1)
 
-/* Where the events of a request go. */
+/* The handler of the events of a request. */
 struct route {
 	handler_fn *on_event;
-	uint32_t state; /* offset of its analysis' worker state */
+	uint32_t state; /* offset of the analysis' state in a worker */
 	uint8_t analysis;
 };
 
 struct setup {
-	const struct analysis *analyses[ANALYSES_MAX]; /* ends with NULL */
+	const struct analysis *analyses[ANALYSES_MAX]; /* the first analysis_count */
 	size_t analysis_count;
 	uint64_t interval_ns, shown_interval_ns;
-	uint64_t window_ns; /* a window's length; longer than the interval if none is shown */
-	bool wants_windows; /* else only totals are reported */
-	/* Recorded traces: only [range_begin, range_end) is reported; 0 and UINT64_MAX: all. */
+	uint64_t window_ns; /* length of a window; longer than the interval if no windows are shown
+			     */
+	bool wants_windows; /* else only the total is reported */
+	/* ns, recorded traces: only [range_begin, range_end) is reported; 0 and UINT64_MAX: all. */
 	uint64_t range_begin, range_end;
-	unsigned int jobs;                 /* threads of the pool */
-	struct stats *stats;               /* NULL: not wanted */
-	size_t top;                        /* rows of a table that are to be in order, 0: all */
+	unsigned int jobs;                 /* workers in the pool */
+	struct stats *stats;               /* NULL: none are kept */
+	size_t top;                        /* rows of a table that have to be sorted, 0: all */
 	const struct selection *selection; /* NULL: all rows */
-	const struct period_set *periods;  /* of the user; NULL: none */
-	/* Derived by setup_init(). */
+	const struct period_set *periods;  /* defined by the user; NULL: none */
+	/* Filled in by setup_init(). */
 	struct plan_request *requests;
-	struct route *routes; /* by request */
+	struct route *routes; /* the route of each request */
 	size_t request_count;
-	bool uses_threads; /* if not, nobody asks who runs */
-	bool has_ordered;  /* some analysis wants them */
+	bool uses_threads; /* else no analysis needs to know which thread runs */
+	bool has_ordered;  /* some analysis has on_ordered() */
 	struct callers callers;
-	uint32_t may_rest; /* analyses with a need that may, by bit */
+	uint32_t may_rest; /* analyses with a need that may rest, by bit */
 	size_t state_offsets[ANALYSES_MAX];
 	size_t state_size;
 	struct partial_cache *partial_cache;
 };
 
-/* The number of the window of a time, or WINDOW_BEFORE or AFTER. */
+/* The number of the window that @ts lies in, or WINDOW_BEFORE or WINDOW_AFTER. */
 int64_t setup_window(const struct setup *setup, uint64_t ts);
 
 /*
- * Fills the derived members.  @base: what the engine itself needs, asked for if any analysis uses
- * threads; its first is sched_switch, which becomes request 0 (REQUEST_SWITCH).
+ * Fills in the other members.  @base: the engine's own needs, requested if any analysis uses
+ * threads.  The first of them is sched_switch, which becomes request 0 (REQUEST_SWITCH).
  */
 #define REQUEST_SWITCH 0
 void setup_init(struct setup *setup, const struct need *base, size_t base_count);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "engine/merger/merger-state.h"
 #include "engine/merger/ordered.h"
 
@@ -234,6 +235,9 @@ static void take_in_sequence(struct merger_stream *stream, struct partial *parti
 void merger_take(struct merger_stream *stream, uint64_t seq, struct partial *partial)
 {
 	assert(seq >= stream->next_seq);
+	if (CHECKS_ON) {
+		partial_check(partial);
+	}
 	partial->held_bytes = partial_bytes(partial);
 	if (stream->merger->setup->has_ordered) { /* a round's records may each make one */
 		partial->held_bytes += partial->records.count * sizeof(struct ordered);

@@ -1,12 +1,14 @@
 /*
- * map-run: the worker's view of who runs, and under which name.
+ * cpu: which thread runs on the CPU of the stream, and under which name, as far as the chunk tells.
  */
+#include <assert.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "engine/worker/records.h"
 #include "kernel/task-state.h"
 
-/* ---- who runs ---- */
+/* ---- time of the CPU ---- */
 
 void worker_end_oncpu(struct worker *worker, uint64_t ts, bool is_window)
 {
@@ -27,16 +29,21 @@ static enum run_kind run_kind_of(const struct worker *worker)
 	return worker->tid == 0 ? RUN_IDLE : RUN_THREAD;
 }
 
-/* Whether the time from `since` to @ts lies in the slice. */
+/* Whether the time from `since` to @ts, which the open slice has, lies within that slice. */
 static bool is_within(const struct worker *worker, uint64_t ts)
 {
-	return worker->has_slice && worker->since >= worker->slice_begin_ns &&
-	       ts <= worker->slice_end_ns;
+	assert_hot(worker->has_slice);
+	assert_hot(worker->slice_begin_ns <= ts);
+	assert_hot(ts < worker->slice_end_ns);
+	(void)ts;
+	return worker->since >= worker->slice_begin_ns;
 }
 
-/* The time up to @ts, of which the merger makes what lies in each window. */
+/* Makes the time up to @ts a segment, which the merger cuts at the ends of windows. */
 static void leave_to_merger(struct worker *worker, uint64_t ts, bool is_broken)
 {
+	assert(worker->known != KNOWN_INITIAL);
+	assert(worker->since <= ts);
 	*vec_push(&worker->partial->segments) =
 		(struct segment){ .begin = worker->since,
 				  .end = ts,
@@ -47,14 +54,15 @@ static void leave_to_merger(struct worker *worker, uint64_t ts, bool is_broken)
 }
 
 /*
- * Accounts for the time up to @ts.  Within the slice that of a thread goes into the record of
- * its stay, which is in the slice, too.  @is_broken: it is not who leaves the CPU at @ts.
+ * Charges the time up to @ts.  If it lies within the slice, so does the record of the on-CPU
+ * interval, which gets its length.  @is_broken: another thread than worker->tid leaves at @ts.
  */
 static void charge(struct worker *worker, uint64_t ts, bool is_broken)
 {
 	enum run_kind kind = run_kind_of(worker);
 	uint64_t ns = ts - worker->since;
 
+	assert(worker->chunk->has_switches);
 	worker->partial->broken += is_broken;
 	if (!is_within(worker, ts)) {
 		leave_to_merger(worker, ts, is_broken);
@@ -73,16 +81,20 @@ static void charge(struct worker *worker, uint64_t ts, bool is_broken)
 	worker->since = ts;
 }
 
-/* The first evidence in this chunk: @tid ran from its begin to @ts. */
+/* The first evidence in this chunk: @tid ran from the start of the chunk to @ts. */
 static void note_initial(struct worker *worker, uint64_t ts, int32_t tid)
 {
+	assert(worker->known == KNOWN_INITIAL);
+	assert(worker->partial->initial == INITIAL_NONE);
 	worker->partial->initial = INITIAL_THREAD;
 	worker->partial->initial_ts = ts;
 	worker->partial->initial_tid = tid;
 	worker->since = ts;
 }
 
-/* A sched_switch; names are NULL if they are not traced. */
+/* ---- switches ---- */
+
+/* A sched_switch event.  A name is NULL if it is not traced. */
 struct switched {
 	uint64_t ts, prev_state;
 	const char *prev_comm, *next_comm;
@@ -90,7 +102,8 @@ struct switched {
 	bool has_state, has_pid;
 };
 
-/* Puts what the thread showed on leaving into its stay, if that is whole, or a record. */
+/* Puts flags and priority of the thread that leaves into the record of its on-CPU interval, or into
+ * one of their own if that is NULL or in another group. */
 static void show_leaving(struct worker *worker, const struct switched *s, uint16_t flags,
 			 uint32_t group, struct record *oncpu)
 {
@@ -101,7 +114,7 @@ static void show_leaving(struct worker *worker, const struct switched *s, uint16
 	oncpu->arg16 |= flags | RECORD_PRIO;
 }
 
-/* The same where the stay is not whole. */
+/* leave() where the on-CPU interval began in another slice, or is unknown. */
 static __attribute__((noinline)) void leave_in_part(struct worker *worker, const struct switched *s,
 						    uint16_t flags, uint32_t group)
 {
@@ -120,12 +133,13 @@ static __attribute__((noinline)) void leave_in_part(struct worker *worker, const
 	}
 }
 
-/* What nearly all switches are: who was switched in leaves, in the same slice. */
+/* Nearly always the thread that was switched in last leaves, in the same slice. */
 static void leave(struct worker *worker, const struct switched *s, uint16_t flags, uint32_t group)
 {
 	uint64_t ns = s->ts - worker->since;
 	struct record *oncpu;
 
+	assert_hot(worker->known == KNOWN_INITIAL || worker->since <= s->ts);
 	if (worker->known != KNOWN_TID || worker->tid != s->prev || !is_within(worker, s->ts)) {
 		leave_in_part(worker, s, flags, group);
 		return;
@@ -142,11 +156,12 @@ static void leave(struct worker *worker, const struct switched *s, uint16_t flag
 	show_leaving(worker, s, flags, group, oncpu);
 }
 
-/* The name and process of the thread that leaves: where its records go from here on. */
+/* The group of the thread that leaves, which has its name and process from here on. */
 static uint32_t leaving_group(struct worker *worker, const struct switched *s)
 {
 	uint32_t group = worker->group;
 
+	assert_hot(s->prev != 0);
 	if (worker->known != KNOWN_TID || s->prev != worker->tid || group == RECORD_NONE ||
 	    (s->prev_comm && !worker_group_goes_by(worker_group(worker, group), s->prev_comm))) {
 		group = worker_group_named(worker, s->prev, s->prev_comm);
@@ -173,7 +188,7 @@ static uint8_t leaving_flags(uint64_t state, uint16_t form)
 			 (task_state_is_preempted(state, form) ? RECORD_PREEMPTED : 0));
 }
 
-/* Which of them it is cannot be foreseen: what is asked at each switch is in a table. */
+/* A processor cannot predict the state of a thread that leaves: a table saves the branches. */
 void worker_set_states(struct worker *worker, uint16_t form)
 {
 	if (form == worker->states_form) {
@@ -192,6 +207,7 @@ static uint16_t prio_flags(int32_t prio)
 	return (uint16_t)((uint16_t)(uint8_t)prio << RECORD_PRIO_SHIFT);
 }
 
+/* It runs once per switch, and has two callers: inlined, neither builds *@s in memory. */
 static inline __attribute__((always_inline)) void take_switch(struct worker *worker,
 							      const struct switched *s)
 {
@@ -220,7 +236,7 @@ static inline __attribute__((always_inline)) void take_switch(struct worker *wor
 	}
 }
 
-/* The name in a field of @event, NULL if that is not traced. */
+/* The name in a field of the event, NULL if it is not traced. */
 static const char *name_in(const struct trace_event *event, unsigned int field,
 			   char scratch[NAME_BYTES])
 {
@@ -228,6 +244,7 @@ static const char *name_in(const struct trace_event *event, unsigned int field,
 					      : NULL;
 }
 
+/* Whether the field is as kernel tracers write it. */
 static bool is_as_usual(const struct plan_load *load, unsigned int field)
 {
 	switch ((enum switch_field)field) {
@@ -241,13 +258,15 @@ static bool is_as_usual(const struct plan_load *load, unsigned int field)
 	}
 }
 
-/* Learns the layout of sched_switch, of which only we want something. */
+/* Finds the layout of sched_switch, if no analysis wants it as well. */
 static void find_layout(struct worker *worker, const struct plan_event *class)
 {
 	struct switch_layout layout = { .class = class, .is_sought = true };
 	const struct plan_binding *binding = class->bindings;
 	unsigned int found = 0;
 
+	assert(!worker->switches.class);
+	assert(class->binding_count > 0);
 	worker->switches.is_sought = true;
 	if (!class->is_fast || class->binding_count != 1) {
 		return;
@@ -304,6 +323,7 @@ void worker_on_plain_switch(struct worker *worker, uint64_t ts, const uint8_t *f
 {
 	const uint16_t *at = worker->switches.at;
 
+	assert_hot(worker->chunk->has_switches);
 	take_switch(worker,
 		    &(struct switched){
 			    .ts = ts,
@@ -322,6 +342,8 @@ void worker_on_plain_switch(struct worker *worker, uint64_t ts, const uint8_t *f
 
 #undef FIELD
 
+/* ---- what handlers may ask ---- */
+
 int32_t worker_tid(const struct worker *worker)
 {
 	return worker->known == KNOWN_TID ? worker->tid : TID_CURRENT;
@@ -335,6 +357,8 @@ bool worker_mark_no_open_calls(struct worker *worker)
 	worker_record(worker, worker->oncpu)->arg16 |= RECORD_NO_OPEN_CALLS;
 	return true;
 }
+
+/* ---- other events about threads ---- */
 
 void worker_on_fork(struct worker *worker, void *state, const struct trace_event *event,
 		    uint32_t user)
@@ -359,14 +383,15 @@ void worker_on_fork(struct worker *worker, void *state, const struct trace_event
 	record->arg64 = event->present & (1u << PID) ? event->values[PID].u : UINT64_MAX;
 }
 
-/* The thread that runs goes on as @tid. */
+/* The thread that runs, known as @former, goes on as @tid. */
 static void continue_as(struct worker *worker, uint64_t ts, int32_t former, int32_t tid,
 			uint32_t group)
 {
+	assert(tid != former);
 	if (worker->known == KNOWN_TID && worker->tid != former) {
 		return;
 	}
-	if (worker->known != KNOWN_TID) { /* it tells who runs, as a switch does */
+	if (worker->known != KNOWN_TID) { /* from here on the thread is known, as after a switch */
 		worker_end_oncpu(worker, ts, false);
 	}
 	if (worker->known == KNOWN_INITIAL) {
@@ -381,7 +406,7 @@ static void continue_as(struct worker *worker, uint64_t ts, int32_t former, int3
 	(void)worker_add(worker, group, ts, RECORD_ON);
 }
 
-/* comm is not traced by exec: the kernel takes the last part of the path. */
+/* The event has no comm.  The kernel makes it of the last component of the path. */
 void worker_on_exec(struct worker *worker, void *state, const struct trace_event *event,
 		    uint32_t user)
 {
@@ -447,6 +472,8 @@ void worker_on_process(struct worker *worker, void *state, const struct trace_ev
 	(void)worker_add(worker, index, event->ts, RECORD_PROCESS);
 }
 
+/* ---- gaps and ends ---- */
+
 static void tell_lost(struct worker *worker, uint64_t ts)
 {
 	const struct setup *setup = worker->setup;
@@ -471,13 +498,15 @@ void worker_note_gap(struct worker *worker, uint64_t ts)
 		return;
 	}
 	if (worker->known == KNOWN_INITIAL) {
+		assert(worker->partial->initial == INITIAL_NONE);
+		assert(worker->initial_group == RECORD_NONE);
 		worker->partial->initial = INITIAL_GAP;
 		worker->partial->initial_ts = ts;
 		worker->initial_group = worker_group_new(worker, KEY_INITIAL);
 		(void)worker_add(worker, worker->initial_group, ts, RECORD_GAP);
 		worker->since = ts;
 	} else {
-		leave_to_merger(worker, ts, false); /* the trace may end before */
+		leave_to_merger(worker, ts, false); /* the range may end before @ts */
 		if (worker->known == KNOWN_TID && worker->tid != 0) {
 			(void)worker_emit(worker, ts, worker->tid, RECORD_GAP);
 		}
@@ -485,12 +514,13 @@ void worker_note_gap(struct worker *worker, uint64_t ts)
 	worker->slice.has_gap = true;
 	worker->known = KNOWN_NOT;
 	worker->oncpu = SIZE_MAX;
-	worker_forget_groups(worker); /* what is behind it at the same time is told after it */
+	worker_forget_groups(worker); /* records at the same time come after the gap */
 	(void)worker_add(worker, worker_group_of(worker, KEY_LOST), ts, RECORD_RESET_UNKNOWN);
 }
 
 void worker_note_last(struct worker *worker)
 {
+	assert((worker->known == KNOWN_INITIAL) == (worker->partial->initial == INITIAL_NONE));
 	worker->partial->tail = run_kind_of(worker);
 	worker->partial->tail_tid = worker->tid;
 	worker->partial->tail_ts = worker->since;

@@ -3,12 +3,13 @@
  */
 #include "engine/worker/guard.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <signal.h>
 
 /*
- * The handler is a reader that the compiler does not see: without these the stores around
- * the guarded reads would be moved or dropped.
+ * The compiler does not know that the handler reads `current`.  Without these barriers it could
+ * move or drop the stores around the guarded reads.
  */
 static _Thread_local struct guard *volatile current;
 #define BARRIER() __asm__ volatile("" : : : "memory")
@@ -22,12 +23,12 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
 	if (guard && at >= guard->begin && at < guard->end) {
 		siglongjmp(guard->jump, 1);
 	}
-	(void)signal(number, SIG_DFL); /* happens again on return */
+	(void)signal(number, SIG_DFL); /* the access is repeated on return, and ends the process */
 }
 
 static void install(void)
 {
-	/* NODEFER: the handler is left by a jump, which restores no mask. */
+	/* NODEFER: the handler is left by a jump, which does not restore the signal mask. */
 	struct sigaction action = { .sa_sigaction = on_bus_error,
 				    .sa_flags = SA_SIGINFO | SA_NODEFER };
 
@@ -38,6 +39,8 @@ void guard_enter(struct guard *guard, const void *bytes, size_t len)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+	assert(!current);
+	assert(bytes);
 	(void)pthread_once(&once, install);
 	guard->begin = bytes;
 	guard->end = guard->begin + len;
@@ -47,6 +50,7 @@ void guard_enter(struct guard *guard, const void *bytes, size_t len)
 
 void guard_leave(void)
 {
+	assert(current);
 	BARRIER();
 	current = NULL;
 }

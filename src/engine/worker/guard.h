@@ -1,16 +1,16 @@
 /*
- * guard: reading a file that is mapped into memory, and may be cut meanwhile.
+ * guard: reading a mapped file that may be truncated meanwhile.
  *
- * Touching a page that is behind the end of its file, or that cannot be read, raises
- * SIGBUS.  Between guard_enter() and guard_leave() that leads to the guard's sigsetjmp()
- * instead, if the address is in the guarded range; anything else ends the process as ever.
+ * An access to a page after the end of its file, or to one that cannot be read, raises SIGBUS.
+ * Between guard_enter() and guard_leave() the guard's sigsetjmp() returns 1 instead, if the address
+ * lies in the guarded range.  Any other SIGBUS ends the process as usual.
  *
  *     struct guard guard;
  *     if (sigsetjmp(guard.jump, 0) == 0) {
  *             guard_enter(&guard, bytes, len);
  *             ...read...
  *     } else {
- *             ...they are gone...
+ *             ...bytes are gone...
  *     }
  *     guard_leave();
  */
@@ -26,7 +26,7 @@ struct guard {
 	sigjmp_buf jump;
 };
 
-/* Of this thread; one at a time. */
+/* A thread has at most one guard at a time. */
 void guard_enter(struct guard *guard, const void *bytes, size_t len);
 void guard_leave(void);
 

@@ -1,8 +1,10 @@
 /*
- * map-handlers: what handlers of events are given (map.h).
+ * handlers: what handlers of analyses may call (handler.h).
  */
+#include <assert.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "engine/contract/row-key.h"
 #include "engine/worker/worker-state.h"
 
@@ -15,6 +17,7 @@ uint64_t worker_numbers(struct worker *worker, const uint64_t *numbers, size_t c
 {
 	uint64_t at = worker->partial->numbers.count;
 
+	assert_hot(worker->has_slice);
 	vec_append(&worker->partial->numbers, numbers, count);
 	return at;
 }
@@ -28,6 +31,7 @@ void worker_rest(struct worker *worker, bool rests)
 {
 	uint32_t bit = UINT32_C(1) << worker->analysis;
 
+	assert_hot(worker->setup->may_rest & bit);
 	worker->resting = rests ? worker->resting | bit : worker->resting & ~bit;
 	worker->passed.unwanted =
 		worker->setup->may_rest & ~worker->resting ? SKIP_PASS : SKIP_REST;
@@ -52,32 +56,37 @@ uint64_t worker_text(struct worker *worker, const void *text, size_t len)
 	return worker_numbers(worker, numbers, sizeof(numbers) / sizeof(numbers[0]));
 }
 
-/* ---- items ---- */
+/* ---- keyed rows ---- */
 
+/* Adds a row of zeroes at the start of the chain @first; returns its index. */
 static uint32_t add_keyed(struct worker *worker, unsigned int table, const struct row_key *key,
-			  uint32_t *head)
+			  uint32_t *first)
 {
 	struct partial *partial = worker->partial;
+	const struct analysis *analysis = worker->setup->analyses[worker->analysis];
 	struct slice_row *keyed = vec_push(&partial->keyed_rows);
 
+	assert(worker->has_slice);
+	assert(table < TABLES_MAX);
+	assert(analysis->tables[table].scope == SCOPE_KEYED);
 	*keyed = (struct slice_row){ .analysis = worker->analysis,
 				     .table = (uint8_t)table,
-				     .next = *head,
+				     .next = *first,
 				     .numbers = (uint32_t)partial->numbers.count,
 				     .key = *key };
 	for (unsigned int i = 0; i < COLUMNS_MAX; i++) {
 		*vec_push(&partial->numbers) = 0;
 	}
-	*head = (uint32_t)partial->keyed_rows.count - 1;
-	return *head;
+	*first = (uint32_t)partial->keyed_rows.count - 1;
+	return *first;
 }
 
 uint64_t *worker_keyed_row(struct worker *worker, unsigned int table, uint64_t id, const void *name,
 			   size_t len)
 {
 	struct row_key key = row_key_of(id, name, len);
-	uint32_t *head = &worker->keyed_chains[row_key_hash(&key) % KEYED_CHAINS];
-	uint32_t at = *head;
+	uint32_t *first = &worker->keyed_chains[row_key_hash(&key) % KEYED_CHAINS];
+	uint32_t at = *first;
 
 	while (at != RECORD_NONE) {
 		const struct slice_row *keyed = &worker->partial->keyed_rows.at[at];
@@ -89,7 +98,7 @@ uint64_t *worker_keyed_row(struct worker *worker, unsigned int table, uint64_t i
 		at = keyed->next;
 	}
 	if (at == RECORD_NONE) {
-		at = add_keyed(worker, table, &key, head);
+		at = add_keyed(worker, table, &key, first);
 	}
 	return worker->partial->numbers.at + worker->partial->keyed_rows.at[at].numbers;
 }

@@ -1,17 +1,18 @@
 /*
- * map-groups: see map-groups.h.
+ * records: see records.h.
  */
 #include "engine/worker/records.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/hash.h"
 
 /* ---- groups ---- */
 
-#define PLACES_LEAST 256
+#define PLACES_MIN 256 /* a power of two */
 
-/* Where the newest group of @key is kept; its epoch tells whether there is one. */
+/* The place of @key.  If it has the epoch of the table, it has the newest group of @key. */
 static inline struct group_place *place_of(struct worker *worker, int64_t key)
 {
 	const struct group_places *places = &worker->places;
@@ -28,6 +29,7 @@ static void grow_places(struct worker *worker)
 {
 	struct group_places *places = &worker->places, old = *places;
 
+	assert(old.mask < UINT32_MAX / 2);
 	places->mask = old.mask * 2 + 1;
 	places->at = mem_alloc(((size_t)places->mask + 1) * sizeof(*places->at));
 	for (uint32_t i = 0; i <= old.mask; i++) {
@@ -40,21 +42,21 @@ static void grow_places(struct worker *worker)
 
 void worker_groups_init(struct worker *worker)
 {
-	worker->places.mask = PLACES_LEAST - 1;
-	worker->places.at = mem_alloc(PLACES_LEAST * sizeof(*worker->places.at));
+	worker->places.mask = PLACES_MIN - 1;
+	worker->places.at = mem_alloc(PLACES_MIN * sizeof(*worker->places.at));
 }
 
-/* A table much larger than needed would have its places in no cache. */
+/* The table shrinks when it is much larger than needed: else its places are in no cache. */
 void worker_forget_groups(struct worker *worker)
 {
 	struct group_places *places = &worker->places;
 
-	if (places->used < places->mask / 8 && places->mask >= PLACES_LEAST) {
+	if (places->used < places->mask / 8 && places->mask >= PLACES_MIN) {
 		places->mask /= 2;
 	}
 	places->used = 0;
 	worker->group = RECORD_NONE;
-	if (++places->epoch == 0) { /* once in 2^32 slices: old marks must not come alive */
+	if (++places->epoch == 0) { /* once in 2^32 times: places of old epochs must stay empty */
 		worker_groups_fini(worker);
 		worker_groups_init(worker);
 		places->epoch = 1;
@@ -66,7 +68,7 @@ void worker_groups_fini(struct worker *worker)
 	free(worker->places.at);
 }
 
-/* @place, which is that of @key, dies. */
+/* A new group, which goes to the place of @key.  @place, which is that one, dies. */
 static uint32_t group_new(struct worker *worker, struct group_place *place, int64_t key)
 {
 	struct group_places *places = &worker->places;
@@ -79,6 +81,7 @@ static uint32_t group_new(struct worker *worker, struct group_place *place, int6
 		places->used++;
 		place->epoch = places->epoch;
 	}
+	assert_hot(places->used <= places->mask / 2 + 1);
 	place->group = partial_add_group(worker->draft, key);
 	return place->group;
 }
@@ -115,8 +118,8 @@ uint32_t worker_group_named(struct worker *worker, int32_t tid, const char *name
 	uint32_t group =
 		place->epoch == worker->places.epoch ? place->group : group_new(worker, place, tid);
 
-	if (name &&
-	    !worker_group_goes_by(worker_group(worker, group), name)) { /* so it had a place */
+	if (name && !worker_group_goes_by(worker_group(worker, group),
+					  name)) { /* so it was in the table already */
 		group = group_new(worker, place, tid);
 		worker_group_set_name(worker_group(worker, group), name);
 	}
@@ -125,13 +128,13 @@ uint32_t worker_group_named(struct worker *worker, int32_t tid, const char *name
 
 /* ---- records ---- */
 
-/* Of a thread that no switch has shown, or of nobody known. */
+/* The key of a thread that worker->group does not stand for. */
 static int64_t key_of(const struct worker *worker, int32_t tid)
 {
 	if (tid == TID_CURRENT) {
 		return worker->known == KNOWN_NOT ? KEY_LOST : KEY_INITIAL;
 	}
-	return tid == 0 ? KEY_NOBODY : tid; /* the idle thread makes no calls */
+	return tid == 0 ? KEY_NOBODY : tid; /* the idle thread has no records of its own */
 }
 
 struct record *worker_emit(struct worker *worker, uint64_t ts, int32_t tid, unsigned int kind)
@@ -140,6 +143,7 @@ struct record *worker_emit(struct worker *worker, uint64_t ts, int32_t tid, unsi
 	int64_t key = key_of(worker, tid);
 	uint32_t group;
 
+	assert_hot(kind >= RECORD_OWN || kind == RECORD_GAP);
 	if (worker->group == RECORD_NONE || worker->known != KNOWN_TID || tid != worker->tid) {
 		group = worker_group_of(worker, key);
 		if (worker->known == KNOWN_TID && tid == worker->tid) {
@@ -165,6 +169,8 @@ struct record *worker_emit_entity(struct worker *worker, uint64_t ts, uint64_t e
 
 void worker_note_current(struct worker *worker, struct record *record)
 {
+	assert_hot(record == worker_record(worker, worker_records(worker) - 1));
+	assert_hot(record->kind >= RECORD_OWN);
 	record->arg32 = worker->known == KNOWN_TID ? worker->tid : -1;
 	if (worker->known == KNOWN_INITIAL) {
 		*vec_push(&worker->partial->currents) = (uint32_t)worker_records(worker) - 1;
@@ -180,6 +186,7 @@ void worker_take_slice(struct worker *worker)
 	partial_take_slice(worker->partial, &worker->slice, draft, 0,
 			   (uint32_t)draft->groups.count);
 	if (worker->initial_group != RECORD_NONE) {
+		assert(worker->partial->initial == INITIAL_GAP);
 		worker->partial->initial_group = draft->groups.at[worker->initial_group].next;
 		worker->initial_group = RECORD_NONE;
 	}

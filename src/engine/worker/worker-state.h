@@ -1,7 +1,6 @@
 /*
- * map-state: what the parts of the worker share: map.c (packets, events, slices),
- * map-groups.c (groups and records), map-handlers.c (what handlers of events are given) and
- * map-run.c (who runs).
+ * worker-state: what the parts of the worker share: worker.c (packets, events, slices), records.c
+ * (groups and records), cpu.c (which thread runs) and handlers.c (what handlers of analyses call).
  */
 #ifndef SILLAGE_ENGINE_WORKER_WORKER_STATE_H
 #define SILLAGE_ENGINE_WORKER_WORKER_STATE_H
@@ -11,10 +10,10 @@
 #include "engine/contract/handler.h"
 #include "engine/worker/worker.h"
 
-/* The newest group of each key in the slice: open addressing, never more than half full, and small,
- * so that it stays in the nearer caches. */
+/* The newest group of each key in the open slice: open addressing, at most half full, and small, so
+ * that it stays in the L1 and L2 caches. */
 struct group_place {
-	uint32_t epoch; /* of the slice; else the place is empty */
+	uint32_t epoch; /* that of the table; else the place is empty */
 	uint32_t group;
 };
 
@@ -25,9 +24,9 @@ struct group_places {
 
 #define KEYED_CHAINS 64
 
-#define STATES_KNOWN 512 /* of a thread, on its way out: what kernels since 4.14 have */
+#define STATES_KNOWN 512 /* values of prev_state in a table: all that kernels since 4.14 write */
 
-/* Fields of sched_switch, in the order of the engine's need. */
+/* Fields of sched_switch, in the order of worker_needs. */
 enum switch_field {
 	PREV_COMM,
 	PREV_TID,
@@ -40,16 +39,17 @@ enum switch_field {
 	SWITCH_FIELDS
 };
 
-/* Where they are in a class that only the engine wants, and that is as kernel tracers write it. */
+/* Where they lie in the class that kernel tracers write, if no analysis wants it as well.  Reading
+ * them in place saves 5 % of the time of the analysis "cpu". */
 struct switch_layout {
-	bool is_sought;                 /* in this chunk: a switch was seen */
-	const struct plan_event *class; /* NULL: that is of none such */
-	uint16_t at[SWITCH_FIELDS];     /* bytes from the first field */
+	bool is_sought;                 /* a switch of this chunk was examined */
+	const struct plan_event *class; /* NULL: there is no such class */
+	uint16_t at[SWITCH_FIELDS];     /* offset in bytes from the first field */
 	bool has_pid;
 };
 
 enum known {
-	KNOWN_INITIAL, /* nothing seen yet in this chunk */
+	KNOWN_INITIAL, /* no evidence yet in this chunk */
 	KNOWN_TID,     /* `tid` runs, 0: the idle thread */
 	KNOWN_NOT,     /* after a gap */
 };
@@ -58,59 +58,60 @@ struct worker {
 	const struct setup *setup;
 	struct chunk *chunk;
 	struct partial *partial;
-	struct partial *draft; /* groups and records of the open slice: the same memory each time */
+	struct partial *draft; /* groups and records of the open slice; its memory is reused */
 	const struct plan *plan;
 	struct clock clock;
 	uint8_t *states;
-	uint8_t analysis; /* whose handler runs */
+	uint8_t analysis; /* index of the one whose handler is running */
 
-	/* the slice of the window being filled */
+	/* the open slice */
 	uint64_t slice_begin_ns, slice_end_ns;
 	uint64_t packet_number, packet_end_ns;
 	bool has_slice;
 	struct slice slice;
-	uint32_t keyed_chains[KEYED_CHAINS]; /* its items by hash, RECORD_NONE: none */
+	uint32_t keyed_chains[KEYED_CHAINS]; /* its keyed rows by hash, RECORD_NONE: none */
 	struct group_places places;
-	struct decoder_passed passed; /* its limit: where the slice or the packet ends */
-	uint32_t tally_room;
+	struct decoder_passed passed; /* its limit: the end of the slice or the packet */
+	uint32_t tally_room;          /* classes that passed.counts and passed.seen have room for */
 
 	uint32_t resting; /* analyses, by bit */
 
-	uint64_t last_ts; /* ns, of the stream */
+	uint64_t last_ts; /* ns: no later event or record of the stream is older */
 	uint64_t last_cycles;
 
-	/* who runs */
+	/* which thread runs */
 	struct switch_layout switches;
 	enum known known;
 	int32_t tid;
-	uint64_t since; /* ns: the CPU's time is accounted for up to here; not in KNOWN_INITIAL */
-	uint32_t group; /* of tid in this slice, RECORD_NONE: not looked up */
-	size_t oncpu;   /* the IN or ON record, as it was made; SIZE_MAX: none in this chunk */
-	uint32_t initial_group;        /* of the draft: partial->initial_group is to be that */
-	uint16_t states_form;          /* how prev_state is encoded, see sched.h */
-	uint8_t leaving[STATES_KNOWN]; /* flags of a record of who leaves, by prev_state */
+	uint64_t since; /* ns: time of the CPU is charged up to here; not in KNOWN_INITIAL */
+	uint32_t group; /* of tid in this slice, RECORD_NONE: not looked up yet */
+	size_t oncpu;   /* number of the IN or ON record of tid; SIZE_MAX: none in this chunk */
+	uint32_t
+		initial_group; /* index in the draft of partial->initial_group, RECORD_NONE: none */
+	uint16_t states_form;  /* how prev_state is encoded (kernel/task-state.h) */
+	uint8_t leaving[STATES_KNOWN]; /* by prev_state: flags of the record of leaving */
 
-	uint8_t *buffer; /* of one packet, when reading from a file */
+	uint8_t *buffer; /* for one packet that is read from a file */
 	size_t buffer_size;
 	struct decoder decoder;
 };
 
-/* A switch of the class in map->switches. */
+/* A switch of the class in worker->switches, whose first field is at @fields. */
 void worker_on_plain_switch(struct worker *worker, uint64_t ts, const uint8_t *fields);
 
-/* Prepares for switches in this encoding. */
+/* Prepares for switches that encode prev_state in this form. */
 void worker_set_states(struct worker *worker, uint16_t form);
 
-/* What the engine itself needs of events. */
+/* The handlers of worker_needs. */
 handler_fn worker_on_switch, worker_on_fork, worker_on_exec, worker_on_process;
 
-/* Tells the analyses that the current stay ends, or (@is_window) that its window does. */
+/* Tells the analyses that the on-CPU interval ends, or only (@is_window) the window. */
 void worker_end_oncpu(struct worker *worker, uint64_t ts, bool is_window);
-/* From @ts on it is not known who runs. */
+/* Events are missing from @ts on. */
 void worker_note_gap(struct worker *worker, uint64_t ts);
-/* Begins the slice that has @ts, if it is not there. */
+/* Opens the slice that @ts lies in, unless it is open. */
 void worker_to_slice(struct worker *worker, uint64_t ts);
-/* The chunk ends: who runs then. */
+/* The chunk ends: notes which thread runs. */
 void worker_note_last(struct worker *worker);
 
 #endif

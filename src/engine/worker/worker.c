@@ -1,5 +1,5 @@
 /*
- * map: the decode loop and slices.
+ * worker: packets, events and slices; see worker.h.
  */
 #include "engine/worker/records.h"
 
@@ -11,12 +11,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/check.h"
 #include "base/limits.h"
 #include "ctf/clock.h"
 #include "engine/worker/guard.h"
 #include "kernel/task-state.h"
 
-/* ---- what the engine itself needs ---- */
+/* ---- needs ---- */
 
 const struct need worker_needs[WORKER_NEEDS] = {
 	{ "sched_switch",
@@ -63,10 +64,13 @@ void worker_free(struct worker *worker)
 static void close_slice(struct worker *worker)
 {
 	struct slice *slice = &worker->slice;
+	const struct partial *partial = worker->partial;
 
 	if (!worker->has_slice) {
 		return;
 	}
+	assert(partial->slices.count == 0 ||
+	       partial->slices.at[partial->slices.count - 1].window < slice->window);
 	worker_end_oncpu(worker, worker->slice_end_ns - 1, true);
 	slice->keyed_count = (uint32_t)worker->partial->keyed_rows.count - slice->keyed_first;
 	slice->tally_first = (uint32_t)worker->partial->tallies.count;
@@ -97,7 +101,7 @@ static void empty_slice(struct worker *worker)
 	worker_forget_groups(worker);
 }
 
-/* Up to where an event's time is right as it is. */
+/* Events before the limit, in cycles, need no correction of their time and no other slice. */
 static void set_limit(struct worker *worker)
 {
 	uint64_t end = worker->slice_end_ns;
@@ -106,7 +110,7 @@ static void set_limit(struct worker *worker)
 	worker->passed.limit = worker->has_slice ? clock_cycles(&worker->clock, end) : 0;
 }
 
-/* Begins the slice that has @ts: its window, cut at the bounds of the range. */
+/* Opens the slice that @ts lies in: its window, cut at the bounds of the range. */
 static void open_slice(struct worker *worker, uint64_t ts)
 {
 	const struct setup *setup = worker->setup;
@@ -126,6 +130,8 @@ static void open_slice(struct worker *worker, uint64_t ts)
 		begin = begin < setup->range_begin ? setup->range_begin : begin;
 		end = end > setup->range_end ? setup->range_end : end;
 	}
+	assert(begin <= ts);
+	assert(ts < end);
 	worker->slice_begin_ns = begin;
 	worker->slice_end_ns = end;
 	worker->has_slice = true;
@@ -158,6 +164,7 @@ static void grow_tallies(struct worker *worker, uint32_t class_count)
 
 static void count_event(struct worker *worker, uint32_t index)
 {
+	assert_hot(index < worker->tally_room);
 	if (worker->passed.counts[index]++ == 0) {
 		worker->passed.seen[worker->passed.seen_count++] = index;
 	}
@@ -181,14 +188,14 @@ static void dispatch(struct worker *worker, const struct plan_event *class, uint
 	}
 }
 
-/* A packet's time stamps must not leave it, nor go back: clamp, and count. */
+/* The time of an event must lie within its packet, and not before that of the event before. */
 static uint64_t clamp_ts(const struct worker *worker, uint64_t ts)
 {
 	ts = ts > worker->packet_end_ns ? worker->packet_end_ns : ts;
 	return ts < worker->last_ts ? worker->last_ts : ts;
 }
 
-/* Of events that nobody wants the time was not asked for. */
+/* The time of events that are only counted was not converted yet. */
 static void note_time(struct worker *worker)
 {
 	worker->last_ts = clamp_ts(worker, clock_ns(&worker->clock, worker->last_cycles));
@@ -206,7 +213,7 @@ static void on_event(struct worker *worker, const struct ctf_event *event)
 {
 	uint64_t ts, ns;
 
-	/* The usual case: later than before, and in the slice; most need no time in ns. */
+	/* Nearly always: not before the last event, and within the slice. */
 	if (event->cycles >= worker->last_cycles && event->cycles < worker->passed.limit) {
 		worker->last_cycles = event->cycles;
 		count_event(worker, event->class->index);
@@ -233,7 +240,7 @@ static void on_event(struct worker *worker, const struct ctf_event *event)
 
 /* ---- packets ---- */
 
-/* The packet cannot be read, or not on: a gap from @floor on, counted at @ts. */
+/* The packet cannot be read from @floor on: a gap, counted in the slice of @ts. */
 static void packet_fault(struct worker *worker, const struct packet *packet, const char *text,
 			 uint64_t floor, uint64_t ts)
 {
@@ -246,12 +253,15 @@ static void packet_fault(struct worker *worker, const struct packet *packet, con
 	worker->slice.bad_packets++;
 }
 
-/* An event as they should be. */
+/* An event that is wanted and in order, called by decoder_each(). */
 static void on_plain_event(void *user, const struct ctf_event *event)
 {
 	struct worker *worker = user;
 
 	worker->last_ts = clock_ns(&worker->clock, event->cycles);
+	assert_hot(worker->last_ts >= worker->slice_begin_ns);
+	assert_hot(worker->last_ts < worker->slice_end_ns);
+	assert_hot(worker->last_ts <= worker->packet_end_ns);
 	if (event->class == worker->switches.class) {
 		worker_on_plain_switch(worker, worker->last_ts, event->fields);
 		return;
@@ -262,7 +272,7 @@ static void on_plain_event(void *user, const struct ctf_event *event)
 	dispatch(worker, event->class, worker->last_ts);
 }
 
-/* Goes through the events up to one that is not as they should be. */
+/* Goes through the events up to the first that is not in order, which it returns. */
 static int next_wanted(struct worker *worker, struct ctf_event *event)
 {
 	struct decoder *d = &worker->decoder;
@@ -277,7 +287,7 @@ static int next_wanted(struct worker *worker, struct ctf_event *event)
 	return r;
 }
 
-/* -1: the packet could not be decoded to its end, which has been noted. */
+/* -1: the packet could not be decoded to its end; the fault is noted. */
 static int worker_events(struct worker *worker, const struct packet *packet)
 {
 	struct partial *partial = worker->partial;
@@ -314,14 +324,14 @@ static int worker_events(struct worker *worker, const struct packet *packet)
 	return r;
 }
 
-/* Nothing of a packet can be read. */
+/* Nothing of the packet can be read. */
 static void unreadable(struct worker *worker, const struct packet *packet, const char *text)
 {
 	packet_fault(worker, packet, text, packet->floor,
 		     packet->begin > worker->last_ts ? packet->begin : worker->last_ts);
 }
 
-/* The packet's bytes: its own, or those in the file. */
+/* The bytes of the packet: its own, or those in the file.  NULL: an error. */
 static const uint8_t *packet_bytes(struct worker *worker, const struct packet *packet,
 				   struct err *err)
 {
@@ -356,11 +366,11 @@ static const uint8_t *packet_bytes(struct worker *worker, const struct packet *p
 	return worker->buffer;
 }
 
-/* Decodes a packet whose bytes are there. */
+/* Decodes the bytes of a packet. */
 static void worker_content(struct worker *worker, const struct packet *packet, const uint8_t *bytes)
 {
 	struct packet_info info;
-	uint64_t claimed;
+	uint64_t claimed; /* size of the content in bits, as the packet says */
 	bool is_cut;
 	struct err err;
 
@@ -387,7 +397,7 @@ static void worker_content(struct worker *worker, const struct packet *packet, c
 	}
 }
 
-/* The same of a packet in a mapped file, which may be cut while it is read. */
+/* The same for a packet in a mapped file, which may be truncated meanwhile. */
 static void worker_guarded(struct worker *worker, const struct packet *packet, const uint8_t *bytes)
 {
 	struct guard guard;
@@ -402,22 +412,28 @@ static void worker_guarded(struct worker *worker, const struct packet *packet, c
 	guard_leave();
 }
 
+/* Lost events are counted in the slice in which the packet that reports them begins: the window in
+ * which they were lost may be closed. */
+static void count_lost(struct worker *worker, const struct packet *packet)
+{
+	worker_to_slice(worker, packet->begin);
+	worker->slice.discarded += packet->discarded;
+	worker->slice.lost_packets += packet->lost_packets;
+}
+
 static void worker_packet(struct worker *worker, const struct packet *packet)
 {
 	const uint8_t *bytes;
 	struct err err;
 
-	/* A gap begins where the last good packet ended; what it lost is counted where the
-	 * packet that reports it begins, which no closed window can contain. */
+	assert(packet->floor <= packet->begin);
+	assert(packet->begin <= packet->end);
 	if (packet->has_gap) {
 		worker_note_gap(worker, packet->floor);
-		worker_to_slice(worker,
-				packet->begin > packet->floor ? packet->begin : packet->floor);
-		worker->slice.discarded += packet->discarded;
-		worker->slice.lost_packets += packet->lost_packets;
+		count_lost(worker, packet);
 	}
 	if (packet->size == 0) {
-		return; /* only the gap */
+		return; /* nothing but a gap */
 	}
 	worker->partial->packets++;
 	worker->partial->bytes += packet->size;
@@ -431,12 +447,16 @@ static void worker_packet(struct worker *worker, const struct packet *packet)
 	}
 }
 
-/* A slice may not yet exist when the first event comes: none has room for it. */
+/* No slice is open when a chunk begins: the first event finds that the limit is 0. */
 static void worker_reset(struct worker *worker, struct chunk *chunk)
 {
 	worker->chunk = chunk;
 	worker->plan = chunk->plan;
-	assert(worker->draft->groups.count == 0 && worker->draft->records.count == 0);
+	assert(!worker->partial);
+	assert(!chunk->partial);
+	assert(worker->draft->groups.count == 0);
+	assert(worker->draft->records.count == 0);
+	assert(worker->passed.seen_count == 0);
 	worker->partial = partial_cache_take(worker->setup->partial_cache);
 	worker->partial->begin = chunk->begin;
 	worker->has_slice = false;
@@ -456,7 +476,7 @@ static void worker_reset(struct worker *worker, struct chunk *chunk)
 	grow_tallies(worker, chunk->plan->class_count);
 }
 
-/* The pages of a mapped file that the chunk's packets lie in, as madvise() has @advice. */
+/* Calls madvise() for the pages of a mapped file that the packets of the chunk lie in. */
 static void advise_pages(const struct chunk *chunk, int advice)
 {
 	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -471,8 +491,8 @@ static void advise_pages(const struct chunk *chunk, int advice)
 	}
 	if (first) {
 		begin = (uintptr_t)(chunk->mapped + first->file_offset) / page * page;
-		/* The last page is the next chunk's, too, who takes it again: else one is left
-		 * of each chunk. */
+		/* The next chunk shares the last page.  It reads it again if it must: otherwise one
+		 * page of each chunk would stay. */
 		end = ((uintptr_t)(chunk->mapped + last->file_offset + last->size) + page - 1) /
 		      page * page;
 		if (end > begin) {
@@ -481,7 +501,8 @@ static void advise_pages(const struct chunk *chunk, int advice)
 	}
 }
 
-/* What was gathered belongs to the slice, although packets without events may reach beyond it. */
+/* What analyses have gathered belongs to the open slice, but a packet without events may lie after
+ * it. */
 static uint64_t end_of_oncpu(const struct worker *worker)
 {
 	return worker->has_slice && worker->last_ts >= worker->slice_end_ns
@@ -492,7 +513,7 @@ static uint64_t end_of_oncpu(const struct worker *worker)
 void worker_run_chunk(struct worker *worker, struct chunk *chunk)
 {
 	worker_reset(worker, chunk);
-	advise_pages(chunk, MADV_POPULATE_READ); /* together it is quicker than one by one */
+	advise_pages(chunk, MADV_POPULATE_READ); /* faster than one page fault each */
 	for (size_t i = 0; i < chunk->packets.count; i++) {
 		worker_packet(worker, &chunk->packets.at[i]);
 		worker->partial->end = chunk->packets.at[i].end;
@@ -500,10 +521,15 @@ void worker_run_chunk(struct worker *worker, struct chunk *chunk)
 			worker->partial->end = worker->last_ts;
 		}
 	}
-	advise_pages(chunk, MADV_DONTNEED); /* else pages count as ours while they are mapped */
+	advise_pages(
+		chunk,
+		MADV_DONTNEED); /* pages count as memory of the process while they are mapped */
 	worker_end_oncpu(worker, end_of_oncpu(worker), false);
 	worker_note_last(worker);
 	close_slice(worker);
+	if (CHECKS_ON) {
+		partial_check_worker(worker->partial, chunk->plan->class_count);
+	}
 	chunk->partial = worker->partial;
 	worker->partial = NULL;
 }
