@@ -21,6 +21,11 @@ int main(void)
 	srunner_add_suite(runner, suite_plan());
 	srunner_add_suite(runner, suite_compile());
 	srunner_add_suite(runner, suite_engine());
+	srunner_add_suite(runner, suite_cpus());
+	srunner_add_suite(runner, suite_merger());
+	srunner_add_suite(runner, suite_ordered());
+	srunner_add_suite(runner, suite_round());
+	srunner_add_suite(runner, suite_window());
 	srunner_add_suite(runner, suite_history());
 	srunner_add_suite(runner, suite_kernel());
 	srunner_add_suite(runner, suite_query());

@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "engine/exchange/partial-codec.h"
+#include "engine/merger/cpus.h"
 #include "engine/merger/merger-state.h"
 #include "engine/tables/columns.h"
 
@@ -417,5 +418,6 @@ void checkpoint_merger(struct merger *merger, struct codec *codec)
 		(void)codec_check(codec, has_last(merger));
 		count_initial(merger);
 		merger->bytes_after_round = merger->held_bytes;
+		(void)codec_check(codec, merger_is_sound(merger));
 	}
 }

@@ -1,18 +1,12 @@
 /*
- * seam: who runs on each CPU, where a chunk alone does not tell.
- *
- * A worker accounts for the time between the first and the last evidence in its chunk.
- * The rest is put in between two chunks, and segments are cut at the bounds of windows:
- *
- *     chunk 0           chunk 1                     chunk 2
- *     ... tail: tid 7 | .......... head: 7 left ... | ...
- *               '------- segment of 7 ------'
- *
- * Time that no evidence covers is charged to "unknown", never to somebody.
+ * cpus: see cpus.h.
  */
+#include "engine/merger/cpus.h"
+
 #include <assert.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "engine/merger/merger-state.h"
 
 static enum run_kind kind_of(const struct cpu *cpu)
@@ -23,7 +17,7 @@ static enum run_kind kind_of(const struct cpu *cpu)
 	return cpu->tid == 0 ? RUN_IDLE : RUN_THREAD;
 }
 
-/* What the CPU was in from where it is known up to @end; what was charged before stays so. */
+/* The CPU's state lasts from `since` up to @end.  Time before `since` is accounted for. */
 static void add_segment(struct cpu *cpu, uint64_t end, bool is_broken)
 {
 	if (end > cpu->since) {
@@ -36,9 +30,15 @@ static void add_segment(struct cpu *cpu, uint64_t end, bool is_broken)
 	}
 }
 
-/* ---- whose records ---- */
+/* ---- groups of records without a thread ---- */
 
-/* A new group of @key in one of the partial's slices. */
+/* Keys that stand for a thread as yet unknown belong to no shard. */
+static bool key_has_shard(int64_t key)
+{
+	return key != KEY_INITIAL && key != KEY_LOST;
+}
+
+/* A new group with @key in one of the partial's slices. */
 static uint32_t new_group(struct partial *partial, struct slice *slice, int64_t key)
 {
 	uint32_t group = partial_add_group(partial, key);
@@ -47,19 +47,22 @@ static uint32_t new_group(struct partial *partial, struct slice *slice, int64_t 
 	return group;
 }
 
-/* All records of the slice's unresolved groups are of @head or @lost. */
+/* Gives the slice's unresolved groups their keys: @initial for KEY_INITIAL, @lost for KEY_LOST. */
 static void resolve_groups(struct partial *partial, struct slice *slice, int64_t initial,
 			   int64_t lost)
 {
+	assert(key_has_shard(initial));
+	assert(key_has_shard(lost));
 	for (uint32_t i = slice->shards[SHARDS]; i < slice->shards[SHARDS + 1]; i++) {
 		struct group *group = &partial->groups.at[i];
 
 		group->key = group->key == KEY_INITIAL ? initial : lost;
 		partial_chain_group(partial, slice, i);
 	}
-	slice->shards[SHARDS + 1] = slice->shards[SHARDS]; /* none is unresolved any more */
+	slice->shards[SHARDS + 1] = slice->shards[SHARDS]; /* no group is unresolved now */
 }
 
+/* The key of the thread that runs from `since` on. */
 static int64_t current_key(const struct cpu *cpu)
 {
 	if (cpu->state != CPU_KNOWN) {
@@ -69,8 +72,9 @@ static int64_t current_key(const struct cpu *cpu)
 }
 
 /*
- * From @ts on it is @key.  Changes come in order, if not of partials that somebody made up; of
- * those at one time the last is the one.
+ * From @ts on the thread with @key runs.  Partials from workers have their changes in order; those
+ * from untrusted files may not, so a change never goes back behind the last one.  Of several
+ * changes at one time the last counts.
  */
 static void add_change(struct cpu *cpu, uint64_t ts, int64_t key)
 {
@@ -80,9 +84,10 @@ static void add_change(struct cpu *cpu, uint64_t ts, int64_t key)
 		(struct running_change){ .ts = ts > last ? ts : last, .key = key };
 }
 
-/* The records of the chunk that came before its first evidence are of who ran then. */
-static void resolve_head(const struct cpu *cpu, struct partial *partial)
+/* The records before the chunk's first evidence belong to the CPU's current thread. */
+static void resolve_initial_records(const struct cpu *cpu, struct partial *partial)
 {
+	assert(cpu->state != CPU_INITIAL);
 	for (size_t i = 0; i < partial->currents.count; i++) {
 		partial_made(partial, partial->currents.at[i])->arg32 =
 			cpu->state == CPU_KNOWN ? cpu->tid : -1;
@@ -94,20 +99,20 @@ static void resolve_head(const struct cpu *cpu, struct partial *partial)
 	}
 }
 
-/* Now it is known who ran at first: chunks without any evidence were waiting for that. */
+/* The initial thread is decided: partials without any evidence were waiting for that. */
 static void resolve_waiting(struct cpu *cpu)
 {
 	for (size_t i = 0; i < cpu->owner->ready.count; i++) {
 		struct partial *partial = cpu->owner->ready.at[i];
 
 		if (partial->waits) {
-			resolve_head(cpu, partial);
+			resolve_initial_records(cpu, partial);
 			partial->waits = false;
 		}
 	}
 }
 
-/* ---- the first thread of a CPU ---- */
+/* ---- the initial thread ---- */
 
 void cpus_give_up(struct merger *merger, struct cpu *cpu)
 {
@@ -118,32 +123,16 @@ void cpus_give_up(struct merger *merger, struct cpu *cpu)
 	resolve_waiting(cpu);
 }
 
-/* The seam's group of @key, for one record. */
+/* A new group with @key in the stitched partial, for one record. */
 static uint32_t stitched_group(struct merger *merger, int64_t key)
 {
+	assert(merger->stitched->slices.count == 1); /* round_begin() has emptied it */
 	return new_group(merger->stitched, &merger->stitched->slices.at[0], key);
 }
 
-/* A CPU whose stream begins late is unknown before its first packet. */
-static void decide_initial(struct merger_stream *stream, const struct partial *partial)
+/* Notes what the first evidence says of the initial thread, for add_initial_record(). */
+static void note_initial(struct cpu *cpu, const struct partial *partial)
 {
-	struct cpu *cpu = stream->cpu;
-
-	if (partial->initial == INITIAL_GAP || partial->initial_ts >= cpu->initial_limit) {
-		cpus_give_up(stream->merger, cpu);
-		return;
-	}
-	stream->merger->initial_count--;
-	if (stream->identity.misses_start && stream->identity.begin > cpu->since) {
-		cpu->state = CPU_UNKNOWN;
-		add_segment(cpu, stream->identity.begin, false);
-		cpu->segments.at[cpu->segments.count - 1].is_before = true;
-	}
-	cpu->state = CPU_KNOWN;
-	cpu->tid = partial->initial_tid;
-	add_change(cpu, stream->identity.misses_start ? stream->identity.begin : 0,
-		   current_key(cpu));
-	resolve_waiting(cpu);
 	cpu->initial_is_new = cpu->tid != 0;
 	cpu->initial_tid = cpu->tid;
 	cpu->initial_has_prio = partial->initial_has_prio;
@@ -151,13 +140,39 @@ static void decide_initial(struct merger_stream *stream, const struct partial *p
 	memcpy(cpu->initial_name, partial->initial_name, NAME_BYTES);
 }
 
-/* Windows before the first switch know the thread by what that will say. */
-static void show_head(struct merger *merger, struct cpu *cpu)
+/* The first evidence of the CPU.  A CPU whose stream begins late is unknown before its first
+ * packet, which is no gap. */
+static void decide_initial(struct merger_stream *stream, const struct partial *partial)
+{
+	struct cpu *cpu = stream->cpu;
+	bool is_late = stream->identity.misses_start;
+
+	assert(cpu->state == CPU_INITIAL);
+	if (partial->initial == INITIAL_GAP || partial->initial_ts >= cpu->initial_limit) {
+		cpus_give_up(stream->merger, cpu);
+		return;
+	}
+	assert(stream->merger->initial_count > 0);
+	stream->merger->initial_count--;
+	if (is_late && stream->identity.begin > cpu->since) {
+		cpu->state = CPU_UNKNOWN;
+		add_segment(cpu, stream->identity.begin, false);
+		cpu->segments.at[cpu->segments.count - 1].is_before = true;
+	}
+	cpu->state = CPU_KNOWN;
+	cpu->tid = partial->initial_tid;
+	add_change(cpu, is_late ? stream->identity.begin : 0, current_key(cpu));
+	resolve_waiting(cpu);
+	note_initial(cpu, partial);
+}
+
+/* Shows windows before the first switch the initial thread, as that switch describes it. */
+static void add_initial_record(struct merger *merger, struct cpu *cpu)
 {
 	uint32_t index = stitched_group(merger, cpu->initial_tid);
 	struct group *group = &merger->stitched->groups.at[index];
-	uint64_t ts =
-		merger->window_begin - (merger->window_begin > 0); /* before all that was seen */
+	/* Before all other records of the thread in this window. */
+	uint64_t ts = merger->window_begin - (merger->window_begin > 0);
 	uint32_t record = partial_add_record(merger->stitched, index, ts, RECORD_INITIAL);
 
 	group->is_weak = true;
@@ -171,26 +186,43 @@ static void show_head(struct merger *merger, struct cpu *cpu)
 
 /* ---- from chunk to chunk ---- */
 
-/* The worker found a gap before it knew who runs: it may be nobody. */
-static void initial_gap(const struct cpu *cpu, struct partial *partial)
+/* The chunk's first evidence is a gap.  Its RECORD_GAP is dropped if no known thread ran then. */
+static void drop_initial_gap(const struct cpu *cpu, struct partial *partial)
 {
+	assert(partial->initial_group < partial->groups.count);
 	if (cpu->state != CPU_KNOWN || cpu->tid == 0) {
 		partial->groups.at[partial->initial_group].first = RECORD_NONE;
 	}
 }
 
-static void take_of_owner(struct merger_stream *stream, struct partial *partial)
+/* The time that the worker left to the merger, without what is accounted for already. */
+static void add_segments(struct cpu *cpu, const struct partial *partial)
+{
+	for (size_t i = 0; i < partial->segments.count; i++) {
+		struct segment segment = partial->segments.at[i];
+
+		if (segment.end > cpu->since) {
+			segment.begin = segment.begin < cpu->since ? cpu->since : segment.begin;
+			*vec_push(&cpu->segments) = segment;
+			cpu->since = segment.end;
+		}
+	}
+}
+
+/* The partial comes from the stream whose switches decide which thread runs. */
+static void take_from_owner(struct merger_stream *stream, struct partial *partial)
 {
 	struct merger *merger = stream->merger;
 	struct cpu *cpu = stream->cpu;
 	bool is_broken;
 
+	assert(cpu->owner == stream);
 	if (partial->initial != INITIAL_NONE && cpu->state == CPU_INITIAL) {
 		decide_initial(stream, partial);
 	}
 	partial->waits = cpu->state == CPU_INITIAL;
 	if (!partial->waits) {
-		resolve_head(cpu, partial);
+		resolve_initial_records(cpu, partial);
 	}
 	if (partial->initial == INITIAL_NONE) {
 		return;
@@ -199,76 +231,91 @@ static void take_of_owner(struct merger_stream *stream, struct partial *partial)
 		    cpu->tid != partial->initial_tid;
 	merger->account.anomalies += is_broken;
 	if (partial->initial == INITIAL_GAP) {
-		initial_gap(cpu, partial);
+		drop_initial_gap(cpu, partial);
 	}
 	add_segment(cpu, partial->initial_ts, is_broken);
-	for (size_t i = 0; i < partial->segments.count; i++) {
-		struct segment segment = partial->segments.at[i];
-
-		if (segment.end > cpu->since) {
-			segment.begin = segment.begin < cpu->since ? cpu->since : segment.begin;
-			*vec_push(&cpu->segments) = segment;
-		}
-	}
+	add_segments(cpu, partial);
 	cpu->state = partial->tail == RUN_UNKNOWN ? CPU_UNKNOWN : CPU_KNOWN;
 	cpu->tid = partial->tail == RUN_THREAD ? partial->tail_tid : 0;
 	cpu->since = partial->tail_ts > cpu->since ? partial->tail_ts : cpu->since;
 }
 
+/* Keeps the list in time order; a rename at the time of others goes behind them. */
+static void add_rename(struct merger *merger, const struct rename *rename)
+{
+	size_t at = merger->renames.count;
+
+	*vec_push(&merger->renames) = *rename;
+	for (; at > 0 && merger->renames.at[at - 1].ts > rename->ts; at--) {
+		merger->renames.at[at] = merger->renames.at[at - 1];
+	}
+	merger->renames.at[at] = *rename;
+}
+
 void cpus_take(struct merger_stream *stream, struct partial *partial)
 {
+	assert(stream->merger->has_started);
 	for (size_t i = 0; i < partial->renames.count; i++) {
-		size_t at = stream->merger->renames.count;
-
-		*vec_push(&stream->merger->renames) = partial->renames.at[i];
-		for (; at > 0 && stream->merger->renames.at[at - 1].ts > partial->renames.at[i].ts;
-		     at--) {
-			stream->merger->renames.at[at] = stream->merger->renames.at[at - 1];
-		}
-		stream->merger->renames.at[at] = partial->renames.at[i];
+		add_rename(stream->merger, &partial->renames.at[i]);
 	}
 	if (stream->owns_cpu) {
 		stream->merger->account.anomalies += partial->broken;
-		take_of_owner(stream, partial);
+		take_from_owner(stream, partial);
+		if (CHECKS_ON) {
+			cpus_check(stream->cpu);
+		}
 	}
 }
 
-/* ---- streams that do not tell who runs ---- */
+/* ---- streams whose records name no thread ---- */
 
-/* Puts the owner's records before @bound on the CPU's line. */
+/* The changes that one record of the owner means. */
+static void note_change(struct cpu *cpu, const struct partial *partial, const struct record *record)
+{
+	switch (record->kind) {
+	case RECORD_IN:
+	case RECORD_ON:
+		add_change(cpu, record->ts, partial->groups.at[record->group].key);
+		if (record->arg16 & RECORD_LEFT) {
+			add_change(cpu, record->ts + record->arg64, KEY_NOBODY);
+		}
+		break;
+	case RECORD_OUT:
+		add_change(cpu, record->ts, KEY_NOBODY);
+		break;
+	case RECORD_RESET_UNKNOWN: /* one at each gap, whether a thread ran or not */
+		add_change(cpu, record->ts, KEY_CPU(cpu->number));
+		break;
+	default:
+		break;
+	}
+}
+
+/* Extends the CPU's changes by the owner's records before @bound. */
 static void extend_running(struct cpu *cpu, struct partial *partial, uint64_t bound)
 {
 	for (size_t i = 0; i < partial->made.count; i++) {
 		const struct record *record = partial_made(partial, i);
 
-		if (record->ts < partial->running_until || record->ts >= bound) {
-			continue;
-		}
-		if (record->kind == RECORD_IN || record->kind == RECORD_ON) {
-			add_change(cpu, record->ts, partial->groups.at[record->group].key);
-			if (record->arg16 & RECORD_LEFT) {
-				add_change(cpu, record->ts + record->arg64, KEY_NOBODY);
-			}
-		} else if (record->kind == RECORD_OUT) {
-			add_change(cpu, record->ts, KEY_NOBODY);
-		} else if (record->kind ==
-			   RECORD_RESET_UNKNOWN) { /* at each gap, also while it is idle */
-			add_change(cpu, record->ts, KEY_CPU(cpu->number));
+		if (record->ts >= partial->running_until && record->ts < bound) {
+			note_change(cpu, partial, record);
 		}
 	}
 	partial->running_until = bound > partial->running_until ? bound : partial->running_until;
 }
 
-/* Who is there at @ts; @at goes on from one to the next, which is not before it. */
+/* The key of the thread that runs at @ts.  @at is where the search for the time before ended; times
+ * come in order. */
 static int64_t key_at(const struct cpu *cpu, size_t *at, uint64_t ts)
 {
+	assert_hot(*at <= cpu->running.count);
 	while (*at < cpu->running.count && cpu->running.at[*at].ts <= ts) {
 		(*at)++;
 	}
 	return *at > 0 ? cpu->running.at[*at - 1].key : KEY_CPU(cpu->number);
 }
 
-/* Gives the records before @bound of one unresolved group to who ran then. */
+/* Moves the records before @bound of one unresolved group to groups of the threads that ran. */
 static void resolve_by_running(struct merger_stream *stream, struct partial *partial,
 			       struct slice *slice, uint32_t from, uint64_t bound)
 {
@@ -292,11 +339,12 @@ static void resolve_by_running(struct merger_stream *stream, struct partial *par
 	partial->groups.at[from].first = i;
 }
 
-/* Tells the records before @bound that ask for it who ran then. */
-static void tell_currents(const struct cpu *cpu, struct partial *partial, uint64_t bound)
+/* Fills the thread that ran into the records before @bound that ask for it. */
+static void fill_currents(const struct cpu *cpu, struct partial *partial, uint64_t bound)
 {
 	size_t at = 0;
 
+	assert(partial->currents_told <= partial->currents.count);
 	for (; partial->currents_told < partial->currents.count; partial->currents_told++) {
 		struct record *record =
 			partial_made(partial, partial->currents.at[partial->currents_told]);
@@ -310,13 +358,14 @@ static void tell_currents(const struct cpu *cpu, struct partial *partial, uint64
 	}
 }
 
+/* Where the CPU has no owner, no thread is ever known. */
 static void resolve_slice(struct merger_stream *stream, struct partial *partial,
 			  struct slice *slice, uint64_t bound)
 {
-	int64_t nobody = stream->cpu ? KEY_CPU(stream->cpu->number) : KEY_NOBODY;
+	int64_t unknown = stream->cpu ? KEY_CPU(stream->cpu->number) : KEY_NOBODY;
 
 	if (!stream->cpu || !stream->cpu->owner) {
-		resolve_groups(partial, slice, nobody, nobody);
+		resolve_groups(partial, slice, unknown, unknown);
 		return;
 	}
 	for (uint32_t i = slice->shards[SHARDS]; i < slice->shards[SHARDS + 1]; i++) {
@@ -324,6 +373,7 @@ static void resolve_slice(struct merger_stream *stream, struct partial *partial,
 	}
 }
 
+/* Whether the stream holds a record without a thread. */
 static bool is_unresolved(const struct merger_stream *stream)
 {
 	for (size_t p = 0; !stream->owns_cpu && p < stream->ready.count; p++) {
@@ -351,25 +401,11 @@ static void resolve_stream(struct merger_stream *stream, uint64_t bound)
 		for (size_t s = partial->slices_used; s < partial->slices.count; s++) {
 			resolve_slice(stream, partial, &partial->slices.at[s], bound);
 		}
-		tell_currents(stream->cpu, partial, bound);
+		fill_currents(stream->cpu, partial, bound);
 	}
 }
 
-void cpus_forget(struct merger_stream *stream, const struct partial *partial)
-{
-	struct cpu *cpu = stream->cpu;
-
-	if (stream->owns_cpu && !stream->merger->needs_running &&
-	    partial->initial != INITIAL_NONE) {
-		cpu->running.count = 0;
-		add_change(cpu, partial->tail_ts,
-			   partial->tail == RUN_THREAD ? partial->tail_tid
-			   : partial->tail == RUN_IDLE ? KEY_NOBODY
-						       : KEY_CPU(cpu->number));
-	}
-}
-
-/* Of a line only who runs at @bound is needed on, and what is known of later. */
+/* Drops all changes before the one that holds at @bound. */
 static void cut_running(struct cpu *cpu, uint64_t bound)
 {
 	size_t first = 0;
@@ -385,7 +421,6 @@ static void cut_running(struct cpu *cpu, uint64_t bound)
 		cpu->running.count * sizeof(cpu->running.at[0]));
 }
 
-/* Lines are kept from the first stream on that needs one. */
 static void extend_all_running(struct merger *merger, uint64_t bound)
 {
 	for (size_t i = 0; i < merger->streams.count; i++) {
@@ -397,6 +432,23 @@ static void extend_all_running(struct merger *merger, uint64_t bound)
 	}
 }
 
+/* While no stream needs the list of changes, it only has the state at the end of what was used. */
+void cpus_forget(struct merger_stream *stream, const struct partial *partial)
+{
+	struct cpu *cpu = stream->cpu;
+	int64_t key;
+
+	if (!stream->owns_cpu || stream->merger->needs_running ||
+	    partial->initial == INITIAL_NONE) {
+		return;
+	}
+	key = partial->tail == RUN_THREAD ? partial->tail_tid
+	      : partial->tail == RUN_IDLE ? KEY_NOBODY
+					  : KEY_CPU(cpu->number);
+	cpu->running.count = 0;
+	add_change(cpu, partial->tail_ts, key);
+}
+
 void cpus_note_running(struct merger *merger)
 {
 	extend_all_running(merger, merger->last_bound);
@@ -406,6 +458,7 @@ void cpus_resolve(struct merger *merger, uint64_t bound)
 {
 	bool any = false;
 
+	assert(merger->is_round_open);
 	for (size_t i = 0; merger->setup->uses_threads && i < merger->streams.count; i++) {
 		any |= is_unresolved(merger->streams.at[i]);
 	}
@@ -425,6 +478,7 @@ void cpus_resolve(struct merger *merger, uint64_t bound)
 
 /* ---- charging ---- */
 
+/* Charges the segment up to @end: at once to the CPU, by a record to the thread. */
 static void charge(struct merger *merger, struct cpu *cpu, const struct segment *segment,
 		   uint64_t end, enum run_kind kind)
 {
@@ -432,6 +486,7 @@ static void charge(struct merger *merger, struct cpu *cpu, const struct segment 
 	uint64_t ns = end - segment->begin;
 	uint32_t record;
 
+	assert(segment->begin <= end);
 	if (ns == 0) {
 		return;
 	}
@@ -445,14 +500,18 @@ static void charge(struct merger *merger, struct cpu *cpu, const struct segment 
 	}
 }
 
+/* A broken segment counts as unknown in the window in which it ends.  Windows before that charge it
+ * to its thread: whether the contradiction is known when they close depends on the cut of chunks.
+ */
 static void charge_cpu(struct merger *merger, struct cpu *cpu, uint64_t bound, bool closes)
 {
 	if (cpu->initial_is_new) {
-		show_head(merger, cpu);
+		add_initial_record(merger, cpu);
 	}
 	if (closes && cpu->since < bound) {
-		add_segment(cpu, bound, false); /* who is there now stays at least so long */
+		add_segment(cpu, bound, false); /* no evidence up to the bound says otherwise */
 	}
+	assert(cpu->segments_used <= cpu->segments.count);
 	while (cpu->segments_used < cpu->segments.count) {
 		struct segment *segment = &cpu->segments.at[cpu->segments_used];
 		bool is_broken = segment->is_broken && segment->end < merger->window_end;
@@ -474,5 +533,62 @@ static void charge_cpu(struct merger *merger, struct cpu *cpu, uint64_t bound, b
 
 void cpus_charge(struct merger *merger, uint64_t bound, bool closes)
 {
+	assert(merger->tasks_running == 0); /* records are added, and shard 0 is used */
 	merger_each_cpu(merger, cpu, charge_cpu(merger, cpu, bound, closes));
+	if (CHECKS_ON) {
+		merger_each_cpu(merger, cpu, cpus_check(cpu));
+	}
+}
+
+/* ---- checks ---- */
+
+static bool segments_in_order(const struct cpu *cpu)
+{
+	uint64_t end = 0;
+
+	for (size_t i = cpu->segments_used; i < cpu->segments.count; i++) {
+		const struct segment *segment = &cpu->segments.at[i];
+
+		if (segment->begin < end || segment->end < segment->begin) {
+			return false;
+		}
+		end = segment->end;
+	}
+	return end <= cpu->since;
+}
+
+static bool changes_in_order(const struct cpu *cpu)
+{
+	for (size_t i = 1; i < cpu->running.count; i++) {
+		if (cpu->running.at[i].ts < cpu->running.at[i - 1].ts) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Whether a partial of the owner waits for the initial thread although that is decided. */
+static bool any_waits(const struct cpu *cpu)
+{
+	for (size_t i = 0; cpu->state != CPU_INITIAL && i < cpu->owner->ready.count; i++) {
+		if (cpu->owner->ready.at[i]->waits) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool cpus_is_sound(const struct cpu *cpu)
+{
+	return segments_in_order(cpu) && changes_in_order(cpu) && (!cpu->owner || !any_waits(cpu));
+}
+
+void cpus_check(const struct cpu *cpu)
+{
+	assert(cpu->owner->cpu == cpu);
+	assert(cpu->owner->owns_cpu);
+	assert(cpu->segments_used <= cpu->segments.count);
+	assert(segments_in_order(cpu));
+	assert(changes_in_order(cpu));
+	assert(!any_waits(cpu));
 }

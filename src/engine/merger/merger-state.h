@@ -1,6 +1,9 @@
 /*
- * merge-state: what the parts of the merger share: merge.c (streams, the watermark),
- * seam.c (who runs, across chunks), round.c and window.c (which are made of rounds).
+ * merger-state: the structs that the parts of the merger share.
+ *
+ * The coordinator writes all of it.  While a round's tasks run, workers read `round`, `setup` and
+ * class names, and write the shards and accumulators in `tables`, the records of partials that
+ * have an entry in the round, and `tasks_left`.
  */
 #ifndef SILLAGE_ENGINE_MERGER_MERGER_STATE_H
 #define SILLAGE_ENGINE_MERGER_MERGER_STATE_H
@@ -11,6 +14,7 @@
 #include "engine/merger/round.h"
 #include "engine/tables/tables.h"
 
+/* A partial that came before others of its stream with smaller sequence numbers. */
 struct held {
 	struct partial *partial;
 	uint64_t seq;
@@ -18,29 +22,30 @@ struct held {
 
 struct merger_stream {
 	struct merger *merger;
-	uint32_t ordinal; /* of registration */
+	uint32_t ordinal; /* in the order of registration */
 	struct stream_identity identity;
 	bool is_identified, is_excluded, is_ended;
-	struct cpu *cpu; /* NULL: names no CPU */
-	bool owns_cpu;   /* its records say who runs there */
+	struct cpu *cpu; /* NULL: the stream names no CPU */
+	bool owns_cpu;   /* its switches decide which thread runs there */
 
-	uint64_t next_seq; /* the next partial in sequence */
+	uint64_t next_seq; /* of the next partial in sequence */
 	uint64_t until;    /* ns: merged up to here */
 	bool has_until;
 	uint64_t known_seq, known_ts; /* applies once known_seq chunks are merged */
 	bool has_known;
 	uint64_t end_seq; /* the stream ends after so many chunks, UINT64_MAX: not yet */
 
-	VEC(struct held) early;      /* came out of sequence */
+	VEC(struct held) early;      /* out of sequence, in any order */
 	VEC(struct partial *) ready; /* in sequence, not used up */
 };
 
+/* A part of a round that one worker does. */
 struct merger_task {
 	struct job job;
 	struct merger *merger;
 	struct accumulator *accumulator;
 	unsigned int first_shard, shards;
-	unsigned int stripe, stripes; /* of the entries whose tallies it adds */
+	unsigned int stripe, stripes; /* it adds the tallies of every stripes-th entry */
 };
 
 struct merger {
@@ -48,34 +53,34 @@ struct merger {
 	struct merger_host host;
 	struct tables tables;
 	VEC(struct merger_stream *) streams;
-	VEC(struct merger_stream *) order; /* the same by what they are, made anew when empty */
+	VEC(struct merger_stream *) order; /* sorted by identity; empty: to be rebuilt */
 	size_t held_bytes;
 	VEC(struct rename) renames; /* not yet applied, in time order */
 
 	/* the round */
 	struct round round;
-	struct partial *stitched; /* records the merger itself adds; emptied with each round */
+	struct partial *stitched; /* records that the merger itself adds; emptied with each round */
 	struct merger_task tasks[SHARDS];
-	unsigned int tasks_running;
-	atomic_uint tasks_left; /* that have not done their part of the round */
-	bool is_round_open;     /* begun and not ended */
-	bool closes;            /* the open window, when the round ends */
+	unsigned int tasks_running; /* counted by the coordinator */
+	atomic_uint tasks_left;     /* that have not done their part of the round */
+	bool is_round_open;         /* begun and not ended */
+	bool closes;                /* the open window ends with the round */
 	uint64_t last_bound;
 	size_t bytes_after_round; /* held after the last round */
 
-	bool needs_running; /* a stream's records do not say whose they are */
+	bool needs_running; /* some stream's records do not name their thread */
 	bool has_started;
-	bool is_before_range; /* the open window is what came before the range */
+	bool is_before_range; /* the open window is the time before the range */
 	bool window_is_long;  /* covers a jump of the clock */
 	bool window_has_gap;
 	uint64_t window_begin, window_end; /* ns, of the open window */
-	uint64_t close_at;                 /* ns: where it really ends */
+	uint64_t close_at;                 /* ns: window_end, or the end of the trace */
 	int64_t window;                    /* its number since the epoch */
 	uint64_t window_seq;               /* of the next report */
-	uint64_t begin;                    /* ns: of what is reported */
+	uint64_t begin;                    /* ns: start of what is reported */
 	uint64_t first_ts, last_ts;        /* of events taken */
 	uint64_t taken_events;             /* when merger_advance() last looked ... */
-	uint64_t taken_ns;      /* ... and when they last became more (CLOCK_MONOTONIC) */
+	uint64_t taken_ns;      /* ... and when that number last grew (CLOCK_MONOTONIC) */
 	uint64_t closed_end;    /* ns: end of the last closed window */
 	uint32_t initial_count; /* CPUs in CPU_INITIAL */
 	struct slice applied;   /* sums of slices in the open window */
@@ -84,7 +89,7 @@ struct merger {
 	struct merger_account account;
 };
 
-/* Calls @call for each CPU that has an owner. */
+/* Calls @call for each CPU, @cpu, that has an owner. */
 #define merger_each_cpu(merger, cpu, call)                                                         \
 	for (khint_t i_ = kh_begin((merger)->tables.cpus); i_ != kh_end((merger)->tables.cpus);    \
 	     i_++) {                                                                               \
@@ -96,40 +101,13 @@ struct merger {
 		}                                                                                  \
 	}
 
-/* ---- seam.c ---- */
+/*
+ * Whether the parts of the merger agree, as far as a checkpoint may say otherwise.  For who reads
+ * one: these bytes are untrusted, so a violation is an error there.
+ */
+bool merger_is_sound(const struct merger *merger);
 
-/* The next partial of a stream that has started: who ran when it began is now known. */
-void cpus_take(struct merger_stream *stream, struct partial *partial);
-
-/* Nobody will say who ran on the CPU at first. */
-void cpus_give_up(struct merger *merger, struct cpu *cpu);
-
-/* Notes who ran up to the last round, which records that were used will no longer tell. */
-void cpus_note_running(struct merger *merger);
-
-/* Finds out whose the records before @bound are that did not say. */
-void cpus_resolve(struct merger *merger, uint64_t bound);
-
-/* The partial is used up and about to be freed. */
-void cpus_forget(struct merger_stream *stream, const struct partial *partial);
-
-/* Accounts for the CPUs' time up to @bound; @closes: the window ends there. */
-void cpus_charge(struct merger *merger, uint64_t bound, bool closes);
-
-/* ---- round.c ---- */
-
-/* Begins the round of all records before @bound; @closes: the open window ends with it. */
-void round_begin(struct merger *merger, uint64_t bound, bool closes);
-/* The number of the last slice that falls into the open window. */
-int64_t round_last(const struct merger *merger);
-/* Goes past slices of windows up to @last if those have @closed; frees partials that have none
- * left, and no record at @bound or later. */
-void round_forget(struct merger_stream *stream, int64_t last, uint64_t bound, bool closed);
-
-/* ---- window.c ---- */
-
-/* The end of the window that has @ts. */
-uint64_t merger_window_end(uint64_t interval_ns, uint64_t ts);
-uint64_t merger_initial_limit(const struct merger *merger, uint64_t begin);
+/* Asserts the invariants between rounds and between calls; costs a walk over all that is held. */
+void merger_check(const struct merger *merger);
 
 #endif

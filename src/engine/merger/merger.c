@@ -1,6 +1,5 @@
 /*
- * merge: streams and the watermark.  Rounds are in round.c, windows in window.c, who runs in
- * seam.c.
+ * merger: see merger.h.  Here are streams, partials in sequence, and the watermark.
  */
 #include "engine/merger/merger.h"
 
@@ -10,8 +9,10 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "engine/merger/cpus.h"
 #include "engine/merger/merger-state.h"
 #include "engine/merger/ordered.h"
+#include "engine/merger/window.h"
 
 /* ---- lifecycle ---- */
 
@@ -19,6 +20,8 @@ struct merger *merger_new(const struct setup *setup, const struct merger_host *h
 {
 	struct merger *merger = mem_alloc(sizeof(*merger));
 
+	assert(setup->window_ns > 0); /* setup_init() has run */
+	assert(host->tasks_max == 0 || (host->submit && host->wait));
 	merger->setup = setup;
 	merger->host = *host;
 	merger->first_ts = UINT64_MAX;
@@ -62,7 +65,7 @@ void merger_free(struct merger *merger)
 
 void merger_set_classes(struct merger *merger, const struct plan *plan)
 {
-	merger_wait(merger); /* tasks look event names up */
+	merger_wait(merger); /* tasks read event names */
 	tables_set_classes(&merger->tables, plan);
 }
 
@@ -117,37 +120,42 @@ struct merger_stream *merger_stream_new(struct merger *merger)
 	return stream;
 }
 
-/* The stream of the lowest class that has switches says who runs on a CPU. */
+/* Nothing is known of the CPU yet: windows wait for its initial thread. */
+static void await_initial(struct merger *merger, struct cpu *cpu, uint64_t begin)
+{
+	cpu->state = CPU_INITIAL;
+	merger->initial_count++;
+	if (merger->has_started) {
+		cpu->since = merger->window_begin;
+		cpu->initial_limit = window_initial_limit(merger, begin);
+	}
+}
+
+/* Of the streams of a CPU that have switches, the one of the lowest class owns it. */
 static void own_cpu(struct merger_stream *stream)
 {
-	struct merger *merger = stream->merger;
 	struct cpu *cpu = stream->cpu;
-	bool is_new = cpu->owner == NULL;
+	struct merger_stream *former = cpu->owner;
 
-	if (!stream->identity.has_switches) {
+	if (!stream->identity.has_switches ||
+	    (former && former->identity.class_id <= stream->identity.class_id)) {
 		return;
 	}
-	if (!is_new && cpu->owner->identity.class_id <= stream->identity.class_id) {
-		return;
-	}
-	if (!is_new) {
-		cpu->owner->owns_cpu = false;
+	if (former) {
+		assert(former->owns_cpu);
+		former->owns_cpu = false;
 	}
 	cpu->owner = stream;
 	stream->owns_cpu = true;
-	if (is_new) {
-		cpu->state = CPU_INITIAL;
-		merger->initial_count++;
-		if (merger->has_started) {
-			cpu->since = merger->window_begin;
-			cpu->initial_limit = merger_initial_limit(merger, stream->identity.begin);
-		}
+	if (!former) {
+		await_initial(stream->merger, cpu, stream->identity.begin);
 	}
 }
 
 void merger_stream_identify(struct merger_stream *stream, const struct stream_identity *identity)
 {
 	assert(!stream->is_identified);
+	assert(stream->next_seq == 0); /* partials are stitched by what the stream is */
 	stream->identity = *identity;
 	stream->is_identified = true;
 	stream->merger->order.count = 0;
@@ -162,6 +170,7 @@ const struct stream_identity *merger_stream_identity(const struct merger_stream 
 	return stream->is_identified ? &stream->identity : NULL;
 }
 
+/* Applies what was said of the stream's future, once the chunks before that are merged. */
 static void apply_known(struct merger_stream *stream)
 {
 	if (stream->has_known && stream->known_seq <= stream->next_seq) {
@@ -171,6 +180,7 @@ static void apply_known(struct merger_stream *stream)
 		stream->has_until = true;
 		stream->has_known = false;
 	}
+	assert(!stream->is_ended || stream->end_seq <= stream->next_seq);
 	if (stream->end_seq <= stream->next_seq) {
 		stream->is_ended = true;
 	}
@@ -207,11 +217,9 @@ bool merger_stream_waits(const struct merger_stream *stream)
 
 /* ---- taking partials ---- */
 
-static void take_in_sequence(struct merger_stream *stream, struct partial *partial)
+/* Adds what the partial says of its chunk as a whole. */
+static void account_partial(struct merger *merger, const struct partial *partial)
 {
-	struct merger *merger = stream->merger;
-
-	stream->next_seq++;
 	merger->account.events += partial->events;
 	merger->account.packets += partial->packets;
 	merger->account.bytes += partial->bytes;
@@ -221,6 +229,14 @@ static void take_in_sequence(struct merger_stream *stream, struct partial *parti
 	if (partial->last_ts > merger->last_ts) {
 		merger->last_ts = partial->last_ts;
 	}
+}
+
+static void take_in_sequence(struct merger_stream *stream, struct partial *partial)
+{
+	struct merger *merger = stream->merger;
+
+	stream->next_seq++;
+	account_partial(merger, partial);
 	if (partial->end > stream->until || !stream->has_until) {
 		stream->until = partial->end;
 		stream->has_until = true;
@@ -232,18 +248,9 @@ static void take_in_sequence(struct merger_stream *stream, struct partial *parti
 	apply_known(stream);
 }
 
-void merger_take(struct merger_stream *stream, uint64_t seq, struct partial *partial)
+/* Takes those of the early partials whose turn it is. */
+static void take_early(struct merger_stream *stream)
 {
-	assert(seq >= stream->next_seq);
-	if (CHECKS_ON) {
-		partial_check(partial);
-	}
-	partial->held_bytes = partial_bytes(partial);
-	if (stream->merger->setup->has_ordered) { /* a round's records may each make one */
-		partial->held_bytes += partial->records.count * sizeof(struct ordered);
-	}
-	stream->merger->held_bytes += partial->held_bytes;
-	*vec_push(&stream->early) = (struct held){ .partial = partial, .seq = seq };
 	for (size_t i = 0; i < stream->early.count;) {
 		struct held held = stream->early.at[i];
 
@@ -256,6 +263,29 @@ void merger_take(struct merger_stream *stream, uint64_t seq, struct partial *par
 		i = 0;
 	}
 }
+
+void merger_take(struct merger_stream *stream, uint64_t seq, struct partial *partial)
+{
+	struct merger *merger = stream->merger;
+
+	assert(seq >= stream->next_seq);
+	assert(partial->slices_used == 0); /* it comes from a worker, or a file */
+	if (CHECKS_ON) {
+		partial_check(partial);
+	}
+	partial->held_bytes = partial_bytes(partial);
+	if (merger->setup->has_ordered) { /* each record may become an ordered event */
+		partial->held_bytes += partial->records.count * sizeof(struct ordered);
+	}
+	merger->held_bytes += partial->held_bytes;
+	*vec_push(&stream->early) = (struct held){ .partial = partial, .seq = seq };
+	take_early(stream);
+	if (CHECKS_ON) {
+		merger_check(merger);
+	}
+}
+
+/* ---- figures ---- */
 
 size_t merger_held_bytes(const struct merger *merger)
 {

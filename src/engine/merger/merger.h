@@ -1,23 +1,41 @@
 /*
- * merge: the exact rolling state of one trace.
+ * merger: puts the partials of one trace together, in time order, and reports its windows.
  *
- *     partials of stream 0  ──┐                   ┌─► shard 0: threads ──┐
- *     partials of stream 1  ──┼─► seam: CPUs ─────┼─► ...                ├─► windows, total
- *     ...                   ──┘  up to a bound    └─► shard 63           ┘
+ *     partials of stream 0  ──┐                      ┌─► shard 0: threads ──┐
+ *     partials of stream 1  ──┼─► CPU stitching ─────┼─► ...                ├─► windows, total
+ *     ...                   ──┘   up to a bound      └─► shard 63           ┘
  *
- * The watermark is the smallest time up to which any stream is known.  Nothing older
- * can still arrive, so everything before it has one meaning, whatever the cut into
- * chunks, the number of workers and the order in which they finish.
+ * Parts, each with a header of its own:
  *
- * A window closes when the watermark passes its end, and never changes afterwards.
- * Data for a closed window ("late") is counted in the open one.
+ *     merger    streams, partials in sequence, the watermark
+ *     cpus      which thread ran on each CPU, across chunks (CPU stitching)
+ *     round     applies all records up to a bound, in parallel by shard
+ *     ordered   replays ordered events of a round over all threads
+ *     window    decides which rounds take place, and closes windows
  *
- * Who ran on a CPU before its first sched_switch is known from that switch, which may
- * lie beyond the first window.  So the first windows wait for it, at most INITIAL_WAIT_NS
- * of trace time; this makes a result depend on the trace's bytes only.
+ * The watermark is the smallest time up to which every stream is known.  No older event can
+ * still arrive, so the result up to the watermark is final.  It depends neither on how streams are
+ * cut into chunks, nor on the number of workers, nor on the order in which they finish.
  *
- * A merge belongs to one thread, the front; only its shards are worked on by others,
- * between merger_host.submit() and merger_task_done().
+ * A window closes when the watermark has passed its end.  It never changes afterwards.  An event
+ * that falls into a closed window is late: it is counted in the open window, and in late_events.
+ *
+ * A CPU's initial thread is the one that runs when the trace begins.  The first sched_switch of
+ * the CPU names it, and may lie beyond the first window.  Windows wait for that switch, for at most
+ * INITIAL_WAIT_NS of trace time.  The limit is in trace time, so the result depends on the bytes
+ * of the trace only.
+ *
+ * A merger belongs to one thread, the coordinator.  Workers touch only its shards, from
+ * merger_host.submit() until merger_task_done().
+ *
+ * Ownership: merger_take() takes a partial over.  The merger gives it back to setup.partial_cache
+ * as soon as no record and no slice of it is needed.
+ *
+ * Invariants (merger-check.c asserts them in debug and sanitizer builds):
+ *   - a stream's partials are applied in the order of their sequence numbers, each once;
+ *   - held_bytes is the sum over all partials that are held, ready or early;
+ *   - each CPU has at most one owner: the stream whose switches decide which thread runs there;
+ *   - a round never goes beyond the end of the open window, and one round runs at a time.
  */
 #ifndef SILLAGE_ENGINE_MERGER_MERGER_H
 #define SILLAGE_ENGINE_MERGER_MERGER_H
@@ -35,94 +53,97 @@
 struct merger;
 struct merger_stream;
 
-/* What a merge needs of whoever owns it. */
+/* What the merger needs of its owner. */
 struct merger_host {
 	void *user;
-	/* A window has closed, or the total is there.  The report dies with the call. */
+	/* A window has closed, or the total is complete.  The report is valid during the call. */
 	void (*emit)(void *user, const struct report *report);
-	/* Has a worker run the job, and then calls merger_task_done(). */
+	/* Has a worker run the job.  The owner calls merger_task_done() afterwards. */
 	void (*submit)(void *user, struct job *job);
-	/* Returns when some job has ended, and the owner has dealt with it. */
+	/* Returns when some job has ended and the owner has handled it. */
 	void (*wait)(void *user);
-	unsigned int tasks_max; /* at once; 0: there are no workers */
+	unsigned int tasks_max; /* at the same time; 0: there are no workers */
 };
 
+/* @setup outlives the merger. */
 struct merger *merger_new(const struct setup *setup, const struct merger_host *host);
-void merger_free(struct merger *merger); /* no task may be running */
+void merger_free(struct merger *merger); /* no task may be running; NULL is ignored */
 
-/* A job of this merge has been run. */
+/* A job of this merger has been run. */
 void merger_task_done(struct merger *merger);
 /* Waits for the tasks that are running. */
 void merger_wait(struct merger *merger);
 
-/* Event names by class index, from the newest plan.  Classes only ever get more. */
+/* Event names by class index, from the newest plan.  Plans only ever add classes. */
 void merger_set_classes(struct merger *merger, const struct plan *plan);
 /* The next class has this name. */
 void merger_add_class(struct merger *merger, const char *name);
+/* -EINVAL: the plan's classes differ from those that the merger knows.  (It may know fewer.) */
+int merger_check_classes(const struct merger *merger, const struct plan *plan, struct err *err);
 
-/* A number of the merge's own. */
-uint32_t merger_stream_number(const struct merger_stream *stream);
-struct merger_stream *merger_stream_at(const struct merger *merger, uint32_t number); /* or NULL */
-/* Chunks that were taken in sequence. */
-uint64_t merger_stream_submitted(const struct merger_stream *stream);
+/* ---- streams ---- */
 
-/* A stream holds the watermark from here on until it is known further, or ended. */
+/* The new stream holds the watermark back until more of it is known, or it ends. */
 struct merger_stream *merger_stream_new(struct merger *merger);
-
+/* Once, before the first partial of the stream. */
 void merger_stream_identify(struct merger_stream *stream, const struct stream_identity *identity);
 const struct stream_identity *merger_stream_identity(const struct merger_stream *stream);
 
-/* Nothing older than @ts comes after the @seq chunks submitted so far. */
+/* Streams are numbered in the order they are made. */
+uint32_t merger_stream_number(const struct merger_stream *stream);
+struct merger_stream *merger_stream_at(const struct merger *merger, uint32_t number); /* or NULL */
+/* The number of partials taken in sequence. */
+uint64_t merger_stream_submitted(const struct merger_stream *stream);
+
+/* After the first @seq chunks, the stream has nothing older than @ts. */
 void merger_stream_known(struct merger_stream *stream, uint64_t seq, uint64_t ts);
-
-/* No chunk comes after the @seq submitted so far. */
+/* The stream ends after @seq chunks. */
 void merger_stream_end(struct merger_stream *stream, uint64_t seq);
-
-/* While set, the stream does not hold the watermark (it is silent or lost). */
+/* While excluded, a stream does not hold the watermark back: it is silent or lost. */
 void merger_stream_exclude(struct merger_stream *stream, bool excluded);
 
-/* The time up to which the stream is merged, 0 if nothing is known of it. */
+/* ns: the time up to which the stream is merged; 0 if nothing is known of it. */
 uint64_t merger_stream_until(const struct merger_stream *stream);
-/* Whether it is yet to tell who ran first on its CPU, as far as partials were taken. */
+/* Whether windows wait for the stream to name the initial thread of its CPU. */
 bool merger_stream_waits(const struct merger_stream *stream);
 
-/* Takes a finished partial; they may come in any order.  Takes ownership. */
+/* Takes a finished partial and owns it; those of one stream may come in any order. */
 void merger_take(struct merger_stream *stream, uint64_t seq, struct partial *partial);
 
-/* Memory for more, of all merges together. */
+/* ---- progress ---- */
+
+/* Memory left for partials, of all mergers together. */
 enum merger_room {
 	ROOM_ENOUGH,
-	ROOM_LITTLE, /* what can be used up should be, if it is worth it */
-	ROOM_NONE,
+	ROOM_LITTLE, /* apply what is held, if that is worth a round */
+	ROOM_NONE,   /* apply what is held */
 };
 
 /*
- * Closes the windows that the watermark has passed, in tasks of the host's: what is begun
- * goes on at the next call.  @now_ns: wall clock for the lag, 0: recorded.
+ * Closes the windows that the watermark has passed.  Work may go on in the host's tasks when this
+ * returns; the next call continues.  @now_ns: wall clock, for the lag; 0: a recorded trace.
  */
 void merger_advance(struct merger *merger, enum merger_room room, uint64_t now_ns);
 
-/* All there is has been taken: closes the last window and emits the total. */
+/* No partial comes any more: closes the last window and emits the total. */
 void merger_finish(struct merger *merger, uint64_t now_ns);
 
-/* Goes on until nothing is begun: what can be closed is.  For who writes the merge (rolling.h). */
+/* Advances until no task runs: before the merger is written to a checkpoint. */
 void merger_drain(struct merger *merger, uint64_t now_ns);
 
-/* -EINVAL: the plan's classes are not those that the merge knows.  (It may have less as yet.) */
-int merger_check_classes(const struct merger *merger, const struct plan *plan, struct err *err);
-
-/* The total up to the last closed window, emitted now. */
+/* Emits the total up to the last closed window, now. */
 void merger_emit_total(struct merger *merger, bool so_far);
 
-/* Bytes of partials held. */
+/* Bytes of the partials that are held. */
 size_t merger_held_bytes(const struct merger *merger);
 uint64_t merger_watermark(const struct merger *merger);
-/* The end of the last window that was closed; 0: none was. */
+/* ns: the end of the last closed window; 0: none is closed. */
 uint64_t merger_closed_until(const struct merger *merger);
-/* Events, packets, bytes taken so far. */
+
+/* Sums since the start of the trace. */
 struct merger_account {
-	uint64_t events, packets, bytes;
-	uint64_t discarded, lost_packets, bad_packets, late_events, anomalies;
+	uint64_t events, packets, bytes; /* of partials taken in sequence */
+	uint64_t discarded, lost_packets, bad_packets, late_events, anomalies; /* applied */
 };
 const struct merger_account *merger_account(const struct merger *merger);
 

@@ -1,9 +1,11 @@
 /*
- * facts: see facts.h.
+ * ordered: see ordered.h.
  */
 #include "engine/merger/ordered.h"
 
 #include <stdlib.h>
+
+#include "base/check.h"
 
 void ordered_init(struct tables *tables)
 {
@@ -35,7 +37,7 @@ void ordered_fini(struct tables *tables)
 #define DIGIT_BITS 12
 #define DIGITS     (1u << DIGIT_BITS)
 
-/* Brings @from into the order of one digit of the time, into @to. */
+/* One pass of a radix sort: sorts @from by one digit of the time into @to. */
 static void sort_digit(struct ordered_at *to, const struct ordered_at *from, size_t count,
 		       unsigned int shift)
 {
@@ -47,12 +49,13 @@ static void sort_digit(struct ordered_at *to, const struct ordered_at *from, siz
 	for (size_t i = 0; i < DIGITS; i++) {
 		starts[i + 1] += starts[i];
 	}
+	assert(starts[DIGITS] == count); /* every event has its place */
 	for (size_t i = 0; i < count; i++) {
 		to[starts[(from[i].ts >> shift) % DIGITS]++] = from[i];
 	}
 }
 
-/* Those of a thread are all in one array, in their order. */
+/* Events of one thread lie in one array, in the order they were noted. */
 static int by_thread(const void *left, const void *right)
 {
 	const struct ordered *a = ((const struct ordered_at *)left)->ordered;
@@ -67,8 +70,8 @@ static int by_thread(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-/* Facts of one time are by thread: in which order shards had them depends on how many streams
- * there were. */
+/* Sorts events at one time by thread: the order in which shards noted them depends on the streams.
+ */
 static void sort_ties(struct ordered_at *ordered_events, size_t count)
 {
 	for (size_t first = 0, end; first < count; first = end) {
@@ -83,7 +86,7 @@ static void sort_ties(struct ordered_at *ordered_events, size_t count)
 	}
 }
 
-/* Times are since the first one; @last is the greatest. */
+/* Sorts by time, which counts from the first event; @last is the maximum. */
 static void sort(struct tables *tables, uint64_t last)
 {
 	size_t count = tables->ordered_events.count;
@@ -105,9 +108,9 @@ static void sort(struct tables *tables, uint64_t last)
 
 /* ---- rounds ---- */
 
-#define ORDERED_AHEAD 4
-
-void ordered_run(struct tables *tables)
+/* Collects what the shards noted, and leaves them empty.  Returns the time of the last event, since
+ * that of the first one. */
+static uint64_t collect(struct tables *tables)
 {
 	uint64_t first = UINT64_MAX, last = 0;
 
@@ -125,22 +128,38 @@ void ordered_run(struct tables *tables)
 		}
 		shard->ordered_events.count = 0;
 	}
-	if (tables->ordered_events.count == 0) {
-		return;
-	}
 	for (size_t i = 0; i < tables->ordered_events.count; i++) {
 		tables->ordered_events.at[i].ts -= first;
 	}
-	sort(tables, last - first);
+	return last - first;
+}
+
+#define ORDERED_AHEAD 4 /* events that are prefetched */
+
+static void replay(struct tables *tables)
+{
+	const struct setup *setup = tables->layout.setup;
+
 	for (size_t i = 0; i < tables->ordered_events.count; i++) {
 		const struct ordered *ordered = tables->ordered_events.at[i].ordered;
 
 		if (i + ORDERED_AHEAD < tables->ordered_events.count) {
 			__builtin_prefetch(tables->ordered_events.at[i + ORDERED_AHEAD].ordered);
 		}
+		assert_hot(setup->analyses[ordered->owner]->on_ordered);
 		tables->whole.running = ordered->owner;
 		ordered->shard->running = ordered->owner;
-		tables->layout.setup->analyses[ordered->owner]->on_ordered(
+		setup->analyses[ordered->owner]->on_ordered(
 			&tables->whole, tables->states[ordered->owner], ordered);
+	}
+}
+
+void ordered_run(struct tables *tables)
+{
+	uint64_t last = collect(tables);
+
+	if (tables->ordered_events.count > 0) {
+		sort(tables, last);
+		replay(tables);
 	}
 }

@@ -1,13 +1,21 @@
 /*
  * round-shard: one shard's part of a round; see round.h.
+ *
+ *     collect        groups of the shard with records in the round ─► nodes
+ *     chain_by_key   nodes of one key ─► a list, its key            ─► keys
+ *     for each key   apply the records of its nodes, in one order
+ *
+ * This is the hot path of merging: it runs once for each record.  The threads of a large trace do
+ * not fit in caches, so each step prefetches what the next one reads.
  */
 #include "engine/merger/round.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What is being applied: records of one group, to one key. */
+#include "base/check.h"
+
+/* The records of one group are being applied to the thread of one key. */
 struct applying {
 	struct shard *shard;
 	const struct round_entry *entry;
@@ -15,12 +23,7 @@ struct applying {
 	struct shard_key *key;
 };
 
-/* ---- names ---- */
-
-static void show_name(struct thread *thread, const char name[NAME_BYTES])
-{
-	memcpy(thread->view.comm, name, NAME_BYTES);
-}
+/* ---- names and processes ---- */
 
 /* The name that all records of the group have for their thread. */
 static void apply_name(struct thread *thread, const struct group *group)
@@ -28,11 +31,12 @@ static void apply_name(struct thread *thread, const struct group *group)
 	bool is_new = !group->is_weak || !thread->view.comm[0];
 
 	if (group->has_name && is_new && memcmp(thread->view.comm, group->name, NAME_BYTES) != 0) {
-		show_name(thread, group->name);
+		memcpy(thread->view.comm, group->name, NAME_BYTES);
 	}
 }
 
-/* The process, where a record tells it: the group may go on with a later thread of the same tid. */
+/* At the record that carries the process: a later record of the group may belong to another thread
+ * with the same tid. */
 static void apply_pid(struct thread *thread, const struct group *group)
 {
 	if (group->pid != INT32_MIN) {
@@ -62,7 +66,7 @@ static void note_death(struct shard *shard, struct thread *thread, const struct 
 	}
 }
 
-/* The stay that @record shows goes on beyond it, or not. */
+/* The thread's on-CPU interval goes on beyond the record, or ends there. */
 static void note_oncpu(struct applying *at, struct thread *thread, const struct record *record,
 		       bool is_open)
 {
@@ -78,16 +82,16 @@ static void note_oncpu(struct applying *at, struct thread *thread, const struct 
 }
 
 /*
- * A stay is charged window by window.  When events are lost, its thread may have ended and its tid
- * be another's by then: it is still who was switched in.
+ * An on-CPU interval is charged window by window, always to the thread that was switched in.  Where
+ * events are lost, that thread may have ended in between, and another one have its tid.
  */
 static void run_on(struct applying *at, struct thread *thread, const struct record *record)
 {
 	uint32_t cpu = (uint32_t)record->arg32;
-	struct thread *oncpus = shard_oncpu(at->shard, cpu, at->key->key);
+	struct thread *switched_in = shard_oncpu(at->shard, cpu, at->key->key);
 
-	if (oncpus) {
-		thread = oncpus;
+	if (switched_in) {
+		thread = switched_in;
 	} else {
 		shard_open_oncpu(at->shard, &(struct open_oncpu){ .ts = record->ts,
 								  .cpu = cpu,
@@ -97,9 +101,13 @@ static void run_on(struct applying *at, struct thread *thread, const struct reco
 	run_for(at->shard, thread, record->arg64);
 }
 
-/* What the thread showed on leaving its CPU at @ts. */
-static void left(struct applying *at, struct thread *thread, const struct record *record,
-		 uint64_t ts)
+/*
+ * The thread leaves its CPU at @ts, with the flags of @record.  A tie: it was switched in on
+ * another CPU in the same ns, and that record came first.  The interval that ends is then the one
+ * before.
+ */
+static void switch_out_at(struct applying *at, struct thread *thread, const struct record *record,
+			  uint64_t ts)
 {
 	bool is_here = thread->cpu == at->entry->source.cpu_id;
 	struct switch_out out = { .ts = ts,
@@ -113,7 +121,7 @@ static void left(struct applying *at, struct thread *thread, const struct record
 		out.in_ts = is_here && thread->is_in ? thread->in_ts : 0;
 		thread->is_in = false;
 	}
-	if (!at->group->is_weak) { /* else RECORD_PROCESS told it */
+	if (!at->group->is_weak) { /* else a RECORD_PROCESS of the group carries the pid */
 		apply_pid(thread, at->group);
 	}
 	shard_each_with(at->shard, on_switch_out, (at->shard, thread, &out));
@@ -138,13 +146,13 @@ static void switch_in(struct applying *at, struct thread *thread, const struct r
 	}
 	run_for(shard, thread, record->arg64);
 	if (record->arg16 & RECORD_PRIO) {
-		left(at, thread, record, record->ts + record->arg64);
+		switch_out_at(at, thread, record, record->ts + record->arg64);
 	}
 	note_oncpu(at, thread, record, !(record->arg16 & RECORD_LEFT));
 	note_death(at->shard, thread, record);
 }
 
-/* The stay of a thread that goes on under another tid. */
+/* The on-CPU interval of a thread goes on under another tid. */
 static void continue_on(struct applying *at, struct thread *thread, const struct record *record)
 {
 	if (record->arg16 & RECORD_PRIO) {
@@ -153,7 +161,7 @@ static void continue_on(struct applying *at, struct thread *thread, const struct
 	thread->cpu = at->entry->source.cpu_id;
 	run_for(at->shard, thread, record->arg64);
 	if (record->arg16 & RECORD_PRIO) {
-		left(at, thread, record, record->ts + record->arg64);
+		switch_out_at(at, thread, record, record->ts + record->arg64);
 	}
 	note_oncpu(at, thread, record, !(record->arg16 & RECORD_LEFT));
 	note_death(at->shard, thread, record);
@@ -163,14 +171,14 @@ static void switch_out(struct applying *at, struct thread *thread, const struct 
 {
 	set_prio(thread, record->arg32);
 	if (thread->cpu == UINT64_MAX) {
-		thread->cpu = at->entry->source.cpu_id; /* it came there unseen */
+		thread->cpu = at->entry->source.cpu_id; /* its switch-in was not traced */
 	}
-	left(at, thread, record, record->ts);
+	switch_out_at(at, thread, record, record->ts);
 	note_oncpu(at, thread, record, false);
 	note_death(at->shard, thread, record);
 }
 
-/* What the first switch out of a CPU told of a thread, for windows before that. */
+/* The initial thread of a CPU, as the first switch there describes it (cpus.c). */
 static void initial_thread(struct shard *shard, struct thread *thread, const struct record *record)
 {
 	if (!thread->view.has_prio && (record->arg16 & RECORD_PRIO)) {
@@ -201,6 +209,16 @@ static void own_record(struct applying *at, const struct record *record)
 		shard, record, at->entry->partial->numbers.at, at->key->thread);
 }
 
+static inline void gap(struct applying *at, struct thread *thread, const struct record *record)
+{
+	if (at->entry->source.owns_cpu) {
+		note_oncpu(at, thread, record, false);
+		thread->is_in = false;
+		shard_each_with(at->shard, on_unseen, (at->shard, thread));
+	}
+	shard_each_with(at->shard, on_gap, (at->shard, thread));
+}
+
 static void apply(struct applying *at, const struct record *record)
 {
 	struct thread *thread = at->key->thread;
@@ -216,12 +234,7 @@ static void apply(struct applying *at, const struct record *record)
 		switch_out(at, thread, record);
 		break;
 	case RECORD_GAP:
-		if (at->entry->source.owns_cpu) {
-			note_oncpu(at, thread, record, false);
-			thread->is_in = false;
-			shard_each_with(at->shard, on_unseen, (at->shard, thread));
-		}
-		shard_each_with(at->shard, on_gap, (at->shard, thread));
+		gap(at, thread, record);
 		break;
 	case RECORD_RUN:
 		run_on(at, thread, record);
@@ -238,7 +251,7 @@ static void apply(struct applying *at, const struct record *record)
 	case RECORD_PROCESS:
 		apply_pid(thread, at->group);
 		break;
-	case RECORD_EXEC: /* the group said the name */
+	case RECORD_EXEC: /* the group has the name */
 		break;
 	case RECORD_OWN:
 	default:
@@ -260,16 +273,35 @@ static bool node_before(const struct shard_node *a, const struct shard_node *b)
 	return a->made < b->made;
 }
 
-/* What a chunk tells of a thread at its end may be of the very time at which the next one begins
- * with the thread's change of tid. */
+/* A chunk may end at the very time at which the next one begins with a rename: records of the
+ * former tid at the bound belong to this round. */
 static inline bool is_beyond(const struct round *round, int64_t key, uint64_t ts)
 {
 	return ts >= round->bound && (ts > round->bound || key != round->former);
 }
 
+/* Applies one record; @is_fresh: the group's name has not been applied. */
+static inline void use_record(struct applying *at, const struct record *record, bool *is_fresh)
+{
+	struct shard_key *key = at->key;
+
+	if (!key->thread) {
+		key->thread = shard_thread(at->shard, key->key);
+	}
+	/* Records of analyses may also belong to unknown threads, which have no name. */
+	if (*is_fresh && record->kind < RECORD_OWN && record->kind != RECORD_FORK) {
+		apply_name(key->thread, at->group);
+		*is_fresh = false;
+	}
+	if (key->thread->is_dead) {
+		shard_reopen(at->shard, key->thread);
+	}
+	apply(at, record);
+}
+
 /*
- * Applies a group's records up to the bound, or to where @other has the next one.  True: the
- * node has another record, which is within the bound.
+ * Applies a group's records up to the bound, or up to the next record of @other.  True: the node
+ * has another record before the bound.
  */
 static bool use_node(struct shard *shard, const struct round *round, struct shard_key *key,
 		     struct shard_node *node, const struct shard_node *other)
@@ -280,27 +312,20 @@ static bool use_node(struct shard *shard, const struct round *round, struct shar
 	bool is_fresh = true;
 	uint32_t i = group->first;
 
+	assert_hot(i != RECORD_NONE);
+	assert_hot(group->key == key->key);
 	shard->source = &entry->source;
 	do {
 		const struct record *record = &entry->partial->records.at[i];
 
+		assert_hot(record->group == node->group);
 		node->ts = record->ts;
 		if (is_beyond(round, key->key, record->ts) || (other && node_before(other, node))) {
 			break;
 		}
+		/* Which thread runs, only the CPU's owner decides. */
 		if (record->kind >= RECORD_GAP || entry->source.owns_cpu) {
-			if (!key->thread) {
-				key->thread = shard_thread(shard, key->key);
-			}
-			/* Analyses' records are also of threads that are not there: no name. */
-			if (is_fresh && record->kind < RECORD_OWN && record->kind != RECORD_FORK) {
-				apply_name(key->thread, group);
-				is_fresh = false;
-			}
-			if (key->thread->is_dead) {
-				shard_reopen(shard, key->thread);
-			}
-			apply(&at, record);
+			use_record(&at, record, &is_fresh);
 		}
 		i = record->next;
 	} while (i != RECORD_NONE);
@@ -311,12 +336,13 @@ static bool use_node(struct shard *shard, const struct round *round, struct shar
 	return i != RECORD_NONE && !is_beyond(round, key->key, node->ts);
 }
 
-/* A node that has moved on to its next record, or was just added, takes its place. */
+/* Moves the first node to its place among the others, which are sorted. */
 static void place(struct shard_node **order, size_t first, size_t count)
 {
 	struct shard_node *moved = order[first];
 	size_t to = first;
 
+	assert_hot(first < count);
 	while (to + 1 < count && node_before(order[to + 1], moved)) {
 		order[to] = order[to + 1];
 		to++;
@@ -331,12 +357,11 @@ static int by_order(const void *left, const void *right)
 		       : 1;
 }
 
-#define FEW_NODES 32 /* that are faster sorted by insertion */
+#define FEW_NODES 32 /* so many are sorted faster by insertion */
 
-/* Of several groups: `order` is sorted by the next record of each from @i on. */
-static void use_nodes(struct shard *shard, const struct round *round, struct shard_key *key)
+/* The nodes of a key, sorted by the next record of each. */
+static struct shard_node **sort_nodes(struct accumulator *accumulator, const struct shard_key *key)
 {
-	struct accumulator *accumulator = shard->accumulator;
 	struct shard_node **order;
 	size_t count = key->count, at = count;
 
@@ -348,9 +373,19 @@ static void use_nodes(struct shard *shard, const struct round *round, struct sha
 			place(order, at, count);
 		}
 	}
+	assert(at == 0); /* the list has as many nodes as were counted */
 	if (count > FEW_NODES) {
 		qsort(order, count, sizeof(*order), by_order);
 	}
+	return order;
+}
+
+/* Applies the records of several groups.  `order` stays sorted from @i on. */
+static void use_nodes(struct shard *shard, const struct round *round, struct shard_key *key)
+{
+	struct shard_node **order = sort_nodes(shard->accumulator, key);
+	size_t count = key->count;
+
 	for (size_t i = 0; i < count;) {
 		const struct shard_node *other = i + 1 < count ? order[i + 1] : NULL;
 
@@ -362,12 +397,12 @@ static void use_nodes(struct shard *shard, const struct round *round, struct sha
 	}
 }
 
-/* ---- rounds ---- */
+/* ---- nodes ---- */
 
-/* A shard's groups in a slice are a row, but one too short for a processor to see it by itself. */
+/* A shard's groups in a slice are adjacent, but too few for hardware prefetching. */
 #define GROUPS_AHEAD 8
 
-/* A group, if it has something in the round; its records and its thread's slot are asked for. */
+/* Adds a group if it has records in the round; prefetches its first record and its key's slot. */
 static inline void add_node(struct shard *shard, const struct round *round, size_t entry,
 			    uint32_t g)
 {
@@ -379,6 +414,8 @@ static inline void add_node(struct shard *shard, const struct round *round, size
 	if (group->first == RECORD_NONE || is_beyond(round, group->key, group->ts)) {
 		return;
 	}
+	assert_hot(group->first < partial->records.count);
+	assert_hot(accumulator->nodes.count < accumulator->nodes.room); /* collect() reserves */
 	__builtin_prefetch(&partial->records.at[group->first]);
 	accumulator->nodes.at[accumulator->nodes.count++] =
 		(struct shard_node){ .key = group->key,
@@ -390,7 +427,7 @@ static inline void add_node(struct shard *shard, const struct round *round, size
 	__builtin_prefetch(&shard->slots.at[hash_mix((uint64_t)group->key) & shard->slots.mask]);
 }
 
-/* All groups of the shard that have something in the round. */
+/* Makes a node of each group of the shard that has records in the round. */
 static void collect(struct shard *shard, const struct round *round, unsigned int number)
 {
 	struct accumulator *accumulator = shard->accumulator;
@@ -403,12 +440,14 @@ static void collect(struct shard *shard, const struct round *round, unsigned int
 		vec_reserve_more(&accumulator->nodes,
 				 slice->shards[number + 1] - slice->shards[number]);
 		for (uint32_t g = slice->shards[number]; g < slice->shards[number + 1]; g++) {
+			assert_hot(key_shard(partial->groups.at[g].key) == number);
 			add_node(shard, round, e, g);
 		}
 		if (slice->chains != RECORD_NONE) {
 			uint32_t g = partial->chains.at[slice->chains].first[number];
 
 			for (; g != RECORD_NONE; g = partial->groups.at[g].next) {
+				assert_hot(key_shard(partial->groups.at[g].key) == number);
 				vec_reserve_more(&accumulator->nodes, 1);
 				add_node(shard, round, e, g);
 			}
@@ -416,7 +455,7 @@ static void collect(struct shard *shard, const struct round *round, unsigned int
 	}
 }
 
-/* Chains the groups of each key. */
+/* Links the nodes of each key, in the order of entries. */
 static void chain_by_key(struct shard *shard, uint32_t round)
 {
 	struct accumulator *accumulator = shard->accumulator;
@@ -428,7 +467,9 @@ static void chain_by_key(struct shard *shard, uint32_t round)
 		struct shard_key *key;
 
 		if (slot->round == round) {
+			assert_hot(slot->at < accumulator->keys.count);
 			key = &accumulator->keys.at[slot->at];
+			assert_hot(key->key == node->key);
 			accumulator->nodes.at[key->last].next = (uint32_t)i;
 			key->last = (uint32_t)i;
 			key->count++;
@@ -449,14 +490,13 @@ static void chain_by_key(struct shard *shard, uint32_t round)
 	}
 }
 
-/*
- * Memory is far, and which thread comes next cannot be foreseen by a processor: so that it can
- * wait for many lines at once, each step asks for what the next one will read.
- */
+/* ---- a worker's part ---- */
+
 void round_run_shard(struct shard *shard, const struct round *round, unsigned int number)
 {
 	const struct accumulator *accumulator = shard->accumulator;
 
+	assert(number < SHARDS);
 	shard_close_window(shard);
 	collect(shard, round, number);
 	chain_by_key(shard, round->number);
@@ -471,13 +511,13 @@ void round_run_shard(struct shard *shard, const struct round *round, unsigned in
 	}
 }
 
-/* ---- tallies ---- */
-
 static void count_slice(struct shard *shard, const struct round_entry *entry,
 			const uint32_t *class_names)
 {
 	const struct slice *slice = entry->slice;
 
+	assert(slice->tally_count == 0 ||
+	       slice->tally_first + (size_t)slice->tally_count <= entry->partial->tallies.count);
 	for (uint32_t i = 0; i < slice->tally_count; i++) {
 		const struct tally *tally = &entry->partial->tallies.at[slice->tally_first + i];
 
@@ -489,6 +529,7 @@ static void count_slice(struct shard *shard, const struct round_entry *entry,
 void round_count_shard(struct shard *shard, const struct round *round, size_t first, size_t step,
 		       const uint32_t *class_names)
 {
+	assert(step > 0);
 	for (size_t e = first; e < round->entries.count; e += step) {
 		if (round->entries.at[e].counts) {
 			count_slice(shard, &round->entries.at[e], class_names);

@@ -1,49 +1,47 @@
 /*
- * window: which rounds there are, and the windows they make up.
- *
- *     watermark ──► round: seam, shards ──► ... ──► round that closes a window ──► report
- *
- * A round is in several tasks at once; the front goes on meanwhile, and ends the round when
- * the last task is done (merger_task_done).
+ * window: see window.h.
  */
+#include "engine/merger/window.h"
+
 #include <assert.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/limits.h"
 #include "base/now.h"
 #include "base/probe.h"
+#include "engine/merger/cpus.h"
 #include "engine/merger/merger-state.h"
 #include "engine/stats.h"
 
 /* ---- bounds ---- */
-
-uint64_t merger_window_end(uint64_t interval_ns, uint64_t ts)
-{
-	uint64_t begin = ts / interval_ns * interval_ns;
-
-	return begin > UINT64_MAX - interval_ns ? UINT64_MAX : begin + interval_ns;
-}
 
 static uint64_t later_by(uint64_t ts, uint64_t ns)
 {
 	return ts > UINT64_MAX - ns ? UINT64_MAX : ts + ns;
 }
 
-/*
- * By the interval that was asked for, so that it does not matter whether windows are shown, and by
- * that of the shown ones, so that it does not matter what they are put together from.  But
- * triggers, which look at those, do not wait for the end of a first window of an hour.
- */
-uint64_t merger_initial_limit(const struct merger *merger, uint64_t begin)
+uint64_t window_end_of(uint64_t interval_ns, uint64_t ts)
 {
-	uint64_t shown = merger_window_end(merger->setup->shown_interval_ns, begin);
-	uint64_t latest =
-		later_by(merger_window_end(merger->setup->interval_ns, begin), INITIAL_WAIT_NS);
+	return later_by(ts / interval_ns * interval_ns, interval_ns);
+}
+
+/*
+ * Two intervals count.  The one that the user asked for, so that the result is the same whether
+ * windows are shown or only a total.  The one that is shown, so that it is the same whatever
+ * windows a shown one is made of.  The shorter of both wins: triggers look at the windows
+ * themselves, and must not wait for the end of a first window of an hour.
+ */
+uint64_t window_initial_limit(const struct merger *merger, uint64_t begin)
+{
+	const struct setup *setup = merger->setup;
+	uint64_t shown = window_end_of(setup->shown_interval_ns, begin);
+	uint64_t latest = later_by(window_end_of(setup->interval_ns, begin), INITIAL_WAIT_NS);
 
 	return later_by(shown < latest ? shown : latest, INITIAL_WAIT_NS);
 }
 
-/* ---- windows ---- */
+/* ---- reports ---- */
 
 static bool any_excluded(const struct merger *merger)
 {
@@ -94,10 +92,19 @@ static void emit_window(struct merger *merger, uint64_t end, uint64_t now_ns)
 	probe_window(report.seq, report.begin, report.end, report.lag_ns);
 }
 
+/* What came before the range is dropped: what is reported begins here. */
+static void begin_range(struct merger *merger)
+{
+	merger->is_before_range = false;
+	merger->begin = merger->close_at;
+}
+
 static void close_window(struct merger *merger, uint64_t now_ns)
 {
 	bool keep = !merger->is_before_range;
 
+	assert(merger->window_begin <= merger->close_at);
+	assert(merger->close_at <= merger->window_end);
 	tables_end_window(&merger->tables, merger->close_at);
 	if (keep) {
 		if (merger->setup->wants_windows) {
@@ -109,11 +116,26 @@ static void close_window(struct merger *merger, uint64_t now_ns)
 	memset(&merger->applied, 0, sizeof(merger->applied));
 	merger->window_late = 0;
 	merger->window_has_gap = false;
+	assert(merger->closed_end <= merger->close_at); /* windows close in time order */
 	merger->closed_end = merger->close_at;
 	if (merger->is_before_range) {
-		merger->is_before_range = false;
-		merger->begin = merger->close_at;
+		begin_range(merger);
 	}
+}
+
+/* ---- opening and closing windows ---- */
+
+/* The window of the first slice that the stream has not used; INT64_MAX: none. */
+static int64_t next_slice(const struct merger_stream *stream)
+{
+	for (size_t p = 0; p < stream->ready.count; p++) {
+		const struct partial *partial = stream->ready.at[p];
+
+		if (partial->slices_used < partial->slices.count) {
+			return partial->slices.at[partial->slices_used].window;
+		}
+	}
+	return INT64_MAX;
 }
 
 /* The earliest window that anything can still fall into. */
@@ -123,30 +145,21 @@ static int64_t next_window_with_data(const struct merger *merger, uint64_t water
 					       : (int64_t)(watermark / merger->setup->window_ns);
 
 	for (size_t i = 0; i < merger->streams.count; i++) {
-		const struct merger_stream *stream = merger->streams.at[i];
+		int64_t window = next_slice(merger->streams.at[i]);
 
-		for (size_t p = 0; p < stream->ready.count; p++) {
-			const struct partial *partial = stream->ready.at[p];
-
-			if (partial->slices_used < partial->slices.count) {
-				int64_t window = partial->slices.at[partial->slices_used].window;
-
-				next = window < next ? window : next;
-				break;
-			}
-		}
+		next = window < next ? window : next;
 	}
 	return next;
 }
 
-/* The window that begins at @begin; one that bridges a jump of the clock is longer. */
+/* Opens the window that begins at @begin; one that covers a jump of the clock is longer. */
 static void open_window(struct merger *merger, uint64_t begin, uint64_t watermark)
 {
 	const struct setup *setup = merger->setup;
 	int64_t next = next_window_with_data(merger, watermark);
 
 	merger->window_begin = begin;
-	merger->window_end = merger_window_end(setup->window_ns, begin);
+	merger->window_end = window_end_of(setup->window_ns, begin);
 	merger->window = (int64_t)(begin / setup->window_ns);
 	merger->window_is_long = false;
 	if (next != INT64_MAX && next - merger->window > WINDOW_JUMP_MAX) {
@@ -159,11 +172,13 @@ static void open_window(struct merger *merger, uint64_t begin, uint64_t watermar
 	} else if (merger->window_end > setup->range_end) {
 		merger->window_end = setup->range_end;
 	}
+	assert(begin >= setup->range_end || begin < merger->window_end);
 	merger->close_at = merger->window_end;
 }
 
 static void end_round(struct merger *merger, uint64_t now_ns)
 {
+	assert(merger->round.bound == merger->last_bound);
 	for (size_t i = 0; i < merger->streams.count; i++) {
 		round_forget(merger->streams.at[i], round_last(merger), merger->round.bound,
 			     merger->closes);
@@ -188,7 +203,7 @@ void merger_wait(struct merger *merger)
 	}
 }
 
-/* ---- advancing ---- */
+/* ---- the start of the trace ---- */
 
 static void start_cpus(struct merger *merger)
 {
@@ -196,12 +211,12 @@ static void start_cpus(struct merger *merger)
 		if (kh_exist(merger->tables.cpus, i)) {
 			kh_value(merger->tables.cpus, i)->since = merger->window_begin;
 			kh_value(merger->tables.cpus, i)->initial_limit =
-				merger_initial_limit(merger, merger->window_begin);
+				window_initial_limit(merger, merger->window_begin);
 		}
 	}
 }
 
-/* A trace begins with its first event; before that there is nothing to report. */
+/* A trace begins with its first event.  False: that is not known yet. */
 static bool start(struct merger *merger, uint64_t watermark)
 {
 	if (merger->has_started) {
@@ -224,7 +239,7 @@ static bool start(struct merger *merger, uint64_t watermark)
 	return true;
 }
 
-/* Whether all first threads are known, or have been waited for long enough. */
+/* Whether the initial thread of each CPU is known or given up. */
 static bool resolve_initial(struct merger *merger, uint64_t watermark)
 {
 	for (khint_t i = kh_begin(merger->tables.cpus);
@@ -240,16 +255,19 @@ static bool resolve_initial(struct merger *merger, uint64_t watermark)
 	return merger->initial_count == 0;
 }
 
+/* ---- advancing ---- */
+
 /*
- * A trace ends with its last event, so a window with none at or beyond its end may be the
- * last one, and not a whole one.  Only a live trace that is idle closes it nevertheless.
+ * Whether the window that ends at @end may close, as far as events go.  A trace ends with its last
+ * event: a window without an event at its end or later may be the last one, and shorter.  Only a
+ * live trace that is idle closes it all the same.
  */
 static bool may_close(struct merger *merger, uint64_t end, uint64_t now_ns)
 {
 	if (merger->account.events != merger->taken_events) {
 		merger->taken_events = merger->account.events;
-		merger->taken_ns =
-			now_ns == 0 ? 0 : now_monotonic_ns(); /* the wall clock may be set */
+		/* Not the wall clock, which may be set. */
+		merger->taken_ns = now_ns == 0 ? 0 : now_monotonic_ns();
 	}
 	return merger->last_ts >= end ||
 	       (now_ns != 0 && now_monotonic_ns() - merger->taken_ns >= IDLE_CLOSE_NS);
@@ -260,7 +278,7 @@ static bool in_range(const struct merger *merger)
 	return merger->window_begin < merger->setup->range_end;
 }
 
-/* Threads change their tids in time order, too: a round stops there. */
+/* Whether a round up to @bound has to stop at a rename before. */
 static bool rename_is_next(const struct merger *merger, uint64_t bound)
 {
 	return merger->renames.count > 0 && merger->renames.at[0].ts < bound;
@@ -268,12 +286,14 @@ static bool rename_is_next(const struct merger *merger, uint64_t bound)
 
 static void apply_rename(struct merger *merger)
 {
+	assert(merger->tasks_running == 0); /* the thread moves from shard to shard */
+	assert(merger->renames.count > 0);
 	tables_rename_thread(&merger->tables, &merger->renames.at[0]);
 	memmove(merger->renames.at, merger->renames.at + 1,
 		--merger->renames.count * sizeof(merger->renames.at[0]));
 }
 
-/* Ends the round that was begun; false: it is still going on. */
+/* Ends the round that was begun, if any; false: its tasks are still running. */
 static bool end_open_round(struct merger *merger, uint64_t watermark, uint64_t now_ns)
 {
 	if (merger->tasks_running > 0) {
@@ -291,16 +311,17 @@ static bool end_open_round(struct merger *merger, uint64_t watermark, uint64_t n
 	return true;
 }
 
-/* One round that is over when this returns, or goes on in tasks. */
+/* Begins a round, and ends it if no tasks run it. */
 static void one_round(struct merger *merger, uint64_t bound, bool closes, uint64_t watermark,
 		      uint64_t now_ns)
 {
+	assert(!merger->is_round_open);
 	merger->is_round_open = true;
 	round_begin(merger, bound, closes);
 	(void)end_open_round(merger, watermark, now_ns);
 }
 
-/* Beyond the range nothing is kept. */
+/* Nothing after the range is needed. */
 static void forget_rest(struct merger *merger)
 {
 	for (size_t i = 0; i < merger->streams.count; i++) {
@@ -308,7 +329,7 @@ static void forget_rest(struct merger *merger)
 	}
 }
 
-/* Whether what is held should be used up before the window ends. */
+/* Whether to apply what is held up to @bound before the window closes. */
 static bool is_round_due(const struct merger *merger, uint64_t bound, enum merger_room room)
 {
 	size_t fresh = merger->held_bytes - merger->bytes_after_round;
@@ -320,30 +341,38 @@ static bool is_round_due(const struct merger *merger, uint64_t bound, enum merge
 	return room == ROOM_NONE || (fresh >= least && fresh >= merger->bytes_after_round);
 }
 
-void merger_advance(struct merger *merger, enum merger_room room, uint64_t now_ns)
+/* How far the next round goes: to the end of the window if that closes, else to the last event or
+ * the watermark.  Time after the last event may be after the end of the trace. */
+static uint64_t next_bound(const struct merger *merger, uint64_t watermark, bool closes)
 {
-	uint64_t watermark = merger_watermark(merger);
+	uint64_t end = merger->window_end;
+	uint64_t bound = watermark < merger->last_ts ? watermark : merger->last_ts;
 
-	if (!end_open_round(merger, watermark, now_ns) || merger->streams.count == 0 ||
-	    watermark == UINT64_MAX || !start(merger, watermark) ||
-	    !resolve_initial(merger, watermark)) {
-		return;
-	}
+	return closes || bound > end ? end : bound;
+}
+
+/* A round up to the next rename, which is over when this returns. */
+static void round_to_rename(struct merger *merger, uint64_t watermark, uint64_t now_ns)
+{
+	one_round(merger, merger->renames.at[0].ts, false, watermark, now_ns);
+	merger_wait(merger);
+	apply_rename(merger);
+	(void)end_open_round(merger, watermark, now_ns);
+}
+
+static void advance(struct merger *merger, enum merger_room room, uint64_t watermark,
+		    uint64_t now_ns)
+{
 	while (in_range(merger) && merger->tasks_running == 0) {
-		uint64_t end = merger->window_end;
-		bool closes = watermark >= end && may_close(merger, end, now_ns);
-		/* What is behind the last event may be behind the trace's end. */
-		uint64_t open_until = watermark < merger->last_ts ? watermark : merger->last_ts;
-		uint64_t bound = closes || open_until > end ? end : open_until;
+		bool closes = watermark >= merger->window_end &&
+			      may_close(merger, merger->window_end, now_ns);
+		uint64_t bound = next_bound(merger, watermark, closes);
 
 		if (!closes && !is_round_due(merger, bound, room)) {
 			return;
 		}
 		if (rename_is_next(merger, bound)) {
-			one_round(merger, merger->renames.at[0].ts, false, watermark, now_ns);
-			merger_wait(merger);
-			apply_rename(merger);
-			(void)end_open_round(merger, watermark, now_ns);
+			round_to_rename(merger, watermark, now_ns);
 			continue;
 		}
 		one_round(merger, bound, closes, watermark, now_ns);
@@ -356,43 +385,51 @@ void merger_advance(struct merger *merger, enum merger_room room, uint64_t now_n
 	}
 }
 
+void merger_advance(struct merger *merger, enum merger_room room, uint64_t now_ns)
+{
+	uint64_t watermark = merger_watermark(merger);
+
+	if (CHECKS_ON) {
+		merger_check(merger);
+	}
+	if (end_open_round(merger, watermark, now_ns) && merger->streams.count > 0 &&
+	    watermark != UINT64_MAX && start(merger, watermark) &&
+	    resolve_initial(merger, watermark)) {
+		advance(merger, room, watermark, now_ns);
+	}
+	if (CHECKS_ON) {
+		merger_check(merger);
+	}
+}
+
 void merger_drain(struct merger *merger, uint64_t now_ns)
 {
 	do {
 		merger_wait(merger);
 		merger_advance(merger, ROOM_ENOUGH, now_ns);
 	} while (merger->tasks_running > 0);
+	assert(!merger->is_round_open); /* so that a checkpoint has all of it */
 }
 
 /* ---- the end ---- */
 
-/* Rounds up to @bound, the last of which closes the window at close_at. */
+/* Rounds up to @bound; the last one closes the window at close_at. */
 static void close_now(struct merger *merger, uint64_t bound, uint64_t now_ns)
 {
 	while (rename_is_next(merger, bound)) {
-		one_round(merger, merger->renames.at[0].ts, false, UINT64_MAX, now_ns);
-		merger_wait(merger);
-		(void)end_open_round(merger, UINT64_MAX, now_ns);
-		apply_rename(merger);
+		round_to_rename(merger, UINT64_MAX, now_ns);
 	}
 	one_round(merger, bound, true, UINT64_MAX, now_ns);
 	merger_wait(merger);
 	(void)end_open_round(merger, UINT64_MAX, now_ns);
 }
 
-void merger_finish(struct merger *merger, uint64_t now_ns)
+/* Closes all windows up to the last event, the last of them there. */
+static void close_rest(struct merger *merger, uint64_t now_ns)
 {
-	uint64_t last;
+	uint64_t last = merger->last_ts < merger->setup->range_end ? merger->last_ts
+								   : merger->setup->range_end;
 
-	merger_wait(merger);
-	(void)end_open_round(merger, UINT64_MAX, now_ns);
-	if (!start(merger, UINT64_MAX)) {
-		merger_emit_total(merger, false);
-		return;
-	}
-	(void)resolve_initial(merger, UINT64_MAX);
-	last = merger->last_ts < merger->setup->range_end ? merger->last_ts
-							  : merger->setup->range_end;
 	while (in_range(merger) && merger->window_end <= last) {
 		close_now(merger, merger->window_end, now_ns);
 	}
@@ -400,7 +437,24 @@ void merger_finish(struct merger *merger, uint64_t now_ns)
 		merger->close_at = last;
 		close_now(merger, UINT64_MAX, now_ns);
 	}
+}
+
+void merger_finish(struct merger *merger, uint64_t now_ns)
+{
+	if (CHECKS_ON) {
+		merger_check(merger);
+	}
+	merger_wait(merger);
+	(void)end_open_round(merger, UINT64_MAX, now_ns);
+	if (start(merger, UINT64_MAX)) {
+		(void)resolve_initial(merger, UINT64_MAX);
+		assert(merger->initial_count == 0); /* every limit is below that watermark */
+		close_rest(merger, now_ns);
+	}
 	merger_emit_total(merger, false);
+	if (CHECKS_ON) {
+		merger_check(merger);
+	}
 }
 
 void merger_emit_total(struct merger *merger, bool so_far)
@@ -419,6 +473,6 @@ void merger_emit_total(struct merger *merger, bool so_far)
 		.late_events = merger->account.late_events,
 	};
 
-	merger_wait(merger); /* names and priorities are not to change meanwhile */
+	merger_wait(merger); /* tasks change names and priorities */
 	emit(merger, &report);
 }

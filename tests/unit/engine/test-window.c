@@ -1,0 +1,257 @@
+/*
+ * window: which windows there are, when they close, and what they hold.
+ */
+#include "base/limits.h"
+#include "engine/merger-fixture.h"
+#include "engine/merger/window.h"
+#include "suites.h"
+
+START_TEST(knows_ends)
+{
+	ck_assert_uint_eq(window_end_of(1000, 0), 1000);
+	ck_assert_uint_eq(window_end_of(1000, 999), 1000);
+	ck_assert_uint_eq(window_end_of(1000, 1000), 2000);
+	ck_assert_uint_eq(window_end_of(1000, UINT64_MAX - 1), UINT64_MAX);
+	ck_assert_uint_eq(window_end_of(UINT64_MAX, 5), UINT64_MAX);
+}
+END_TEST
+
+/* The end of the first window, and five seconds; a long first window counts for five only. */
+START_TEST(limits_the_wait_for_initial_threads)
+{
+	const uint64_t s = 1000000000;
+	struct fixture fixture = { 0 };
+	struct setup *setup = &fixture.setup;
+
+	fixture_init(&fixture);
+	ck_assert_uint_eq(window_initial_limit(fixture.merger, 1100), 2000 + 5 * s);
+	setup->interval_ns = setup->shown_interval_ns = 60 * s;
+	ck_assert_uint_eq(window_initial_limit(fixture.merger, 61 * s), 125 * s);
+	setup->interval_ns = 1 * s;
+	ck_assert_uint_eq(window_initial_limit(fixture.merger, s + s / 2), (2 + 5 + 5) * s);
+	ck_assert_uint_eq(window_initial_limit(fixture.merger, UINT64_MAX), UINT64_MAX);
+	fixture_fini(&fixture);
+}
+END_TEST
+
+static void expect_report(const struct fixture *fixture, size_t at, uint64_t begin, uint64_t end,
+			  uint64_t events, bool complete)
+{
+	const struct fixture_report *report = &fixture->reports.at[at];
+
+	ck_assert_uint_lt(at, fixture->reports.count);
+	ck_assert_uint_eq(report->begin, begin);
+	ck_assert_uint_eq(report->end, end);
+	ck_assert_uint_eq(report->events, events);
+	ck_assert_int_eq(report->complete, complete);
+}
+
+/* A window closes behind an event at its end or later: without one, the trace may end in it. */
+START_TEST(closes_at_an_event_beyond)
+{
+	struct fixture fixture = { 0 };
+	struct merger_stream *stream;
+
+	fixture_init(&fixture);
+	stream = fixture_stream(&fixture, 0, UINT64_MAX, false);
+	fixture_take(stream, 1100, 1900, 3);
+	merger_stream_known(stream, 1, 5000);
+	merger_advance(fixture.merger, ROOM_ENOUGH, 0);
+	ck_assert_uint_eq(fixture.reports.count, 0);
+	fixture_take(stream, 4000, 4100, 5);
+	merger_advance(fixture.merger, ROOM_ENOUGH, 0);
+	ck_assert_uint_eq(fixture.reports.count, 3);
+	expect_report(&fixture, 0, 1100, 2000, 3, true);
+	expect_report(&fixture, 1, 2000, 3000, 0, true);
+	expect_report(&fixture, 2, 3000, 4000, 0, true);
+	ck_assert_uint_eq(merger_closed_until(fixture.merger), 4000);
+	merger_emit_total(fixture.merger, true);
+	ck_assert_int_eq(fixture_last(&fixture)->kind, REPORT_SO_FAR);
+	expect_report(&fixture, 3, 1100, 4000, 3, true);
+	merger_finish(fixture.merger, 0);
+	expect_report(&fixture, 4, 4000, 4100, 5, true);
+	ck_assert_int_eq(fixture_last(&fixture)->kind, REPORT_TOTAL);
+	expect_report(&fixture, 5, 1100, 4100, 8, true);
+	fixture_fini(&fixture);
+}
+END_TEST
+
+/* The watermark holds a window open, whatever other streams have. */
+START_TEST(waits_for_all_streams)
+{
+	struct fixture fixture = { 0 };
+	struct merger_stream *a, *b;
+
+	fixture_init(&fixture);
+	a = fixture_stream(&fixture, 0, UINT64_MAX, false);
+	b = fixture_stream(&fixture, 1, UINT64_MAX, false);
+	fixture_take(a, 1100, 1900, 3);
+	fixture_take(a, 3000, 3100, 1);
+	fixture_take(b, 1200, 1999, 2);
+	merger_advance(fixture.merger, ROOM_ENOUGH, 0);
+	ck_assert_uint_eq(fixture.reports.count, 0);
+	merger_stream_known(b, 1, 2000);
+	merger_advance(fixture.merger, ROOM_ENOUGH, 0);
+	ck_assert_uint_eq(fixture.reports.count, 1);
+	expect_report(&fixture, 0, 1100, 2000, 5, true);
+	fixture_fini(&fixture);
+}
+END_TEST
+
+/* A jump of the clock is one long window, and not a window for each interval. */
+START_TEST(jump_is_one_window)
+{
+	const uint64_t far = (WINDOW_JUMP_MAX + 10) * (uint64_t)WINDOW_NS;
+	struct fixture fixture = { 0 };
+	struct merger_stream *stream;
+
+	fixture_init(&fixture);
+	stream = fixture_stream(&fixture, 0, UINT64_MAX, false);
+	fixture_take(stream, 1100, 1200, 1);
+	fixture_take(stream, far, far + 100, 1);
+	merger_advance(fixture.merger, ROOM_ENOUGH, 0);
+	ck_assert_uint_eq(fixture.reports.count, 2);
+	expect_report(&fixture, 0, 1100, 2000, 1, true);
+	expect_report(&fixture, 1, 2000, far, 0, false);
+	merger_finish(fixture.merger, 0);
+	expect_report(&fixture, 2, far, far + 100, 1, true);
+	fixture_fini(&fixture);
+}
+END_TEST
+
+/* What comes for a closed window counts in the open one. */
+START_TEST(late_data_is_in_the_open_window)
+{
+	struct fixture fixture = { 0 };
+	struct merger_stream *a, *b;
+
+	fixture_init(&fixture);
+	a = fixture_stream(&fixture, 0, UINT64_MAX, false);
+	b = fixture_stream(&fixture, 1, UINT64_MAX, false);
+	merger_stream_exclude(b, true);
+	fixture_take(a, 1100, 2100, 1);
+	merger_advance(fixture.merger, ROOM_ENOUGH, 0);
+	expect_report(&fixture, 0, 1100, 2000, 1, false); /* without b */
+	merger_stream_exclude(b, false);
+	fixture_take(b, 1500, 1600, 4);
+	merger_stream_end(b, 1);
+	fixture_take(a, 2100, 3000, 2);
+	merger_advance(fixture.merger, ROOM_ENOUGH, 0);
+	expect_report(&fixture, 1, 2000, 3000, 6, false);
+	ck_assert_uint_eq(fixture.reports.at[0].late_events, 0);
+	ck_assert_uint_eq(fixture.reports.at[1].late_events, 4);
+	ck_assert_uint_eq(fixture.late, 4);
+	fixture_take(a, 3000, 4000, 3);
+	merger_advance(fixture.merger, ROOM_ENOUGH, 0);
+	expect_report(&fixture, 2, 3000, 4000, 3, true); /* that is over */
+	merger_finish(fixture.merger, 0);
+	expect_report(&fixture, fixture.reports.count - 1, 1100, 4000, 10, false);
+	fixture_fini(&fixture);
+}
+END_TEST
+
+/* Windows wait for the first switch of a CPU, up to the limit. */
+START_TEST(gives_up_waiting_at_the_limit)
+{
+	struct fixture fixture = { 0 };
+	struct merger_stream *stream;
+	uint64_t limit;
+
+	fixture_init(&fixture);
+	stream = fixture_stream(&fixture, 0, 0, true);
+	fixture_take(stream, 1100, 2500, 1);
+	limit = window_initial_limit(fixture.merger, 1100);
+	merger_stream_known(stream, 1, limit - 1);
+	merger_advance(fixture.merger, ROOM_NONE, 0);
+	ck_assert_uint_eq(fixture.reports.count, 0);
+	ck_assert(merger_stream_waits(stream));
+	merger_stream_known(stream, 1, limit);
+	merger_advance(fixture.merger, ROOM_NONE, 0);
+	ck_assert(!merger_stream_waits(stream));
+	ck_assert_uint_eq(fixture.reports.count, 1);
+	expect_report(&fixture, 0, 1100, 2000, 1, false);
+	ck_assert_uint_eq(fixture.cpu_ns[RUN_UNKNOWN], 900);
+	fixture_fini(&fixture);
+}
+END_TEST
+
+/* An ended stream names no initial thread any more. */
+START_TEST(waits_for_no_ended_stream)
+{
+	struct fixture fixture = { 0 };
+	struct merger_stream *a, *b;
+
+	fixture_init(&fixture);
+	a = fixture_stream(&fixture, 0, 0, true);
+	b = fixture_stream(&fixture, 1, UINT64_MAX, false);
+	fixture_take(a, 1100, 1200, 1);
+	fixture_take(b, 1100, 2000, 1);
+	merger_advance(fixture.merger, ROOM_NONE, 0);
+	merger_stream_end(a, 1);
+	merger_advance(fixture.merger, ROOM_NONE, 0);
+	ck_assert_uint_eq(fixture.reports.count, 1);
+	fixture_fini(&fixture);
+}
+END_TEST
+
+/* Only what is in the range is reported, and windows are cut at its bounds. */
+START_TEST(reports_the_range)
+{
+	struct fixture fixture = { .setup = { .range_begin = 2500, .range_end = 3500 } };
+	struct merger_stream *stream;
+	struct maker maker = maker_start(1100, 5000);
+
+	fixture_init(&fixture);
+	stream = fixture_stream(&fixture, 0, UINT64_MAX, false);
+	(void)maker_add(&maker, 7, 1200, RECORD_SAY, 1);
+	maker_slice(&maker, WINDOW_BEFORE, 1);
+	maker_slice(&maker, 2, 20);
+	maker_slice(&maker, 3, 300);
+	(void)maker_add(&maker, 7, 4000, RECORD_SAY, 2);
+	maker_slice(&maker, WINDOW_AFTER, 4000);
+	maker_take(&maker, stream);
+	merger_advance(fixture.merger, ROOM_ENOUGH, 0);
+	ck_assert_uint_eq(fixture.reports.count, 2);
+	expect_report(&fixture, 0, 2500, 3000, 20, true);
+	expect_report(&fixture, 1, 3000, 3500, 300, true);
+	ck_assert_uint_eq(merger_held_bytes(fixture.merger), 0);
+	merger_finish(fixture.merger, 0);
+	expect_report(&fixture, 2, 2500, 3500, 320, true);
+	expect_log("rec 7 1200 1\n"); /* threads live before the range, too */
+	fixture_fini(&fixture);
+}
+END_TEST
+
+START_TEST(empty_trace_has_a_total)
+{
+	struct fixture fixture = { 0 };
+
+	fixture_init(&fixture);
+	merger_stream_end(fixture_stream(&fixture, 0, 0, true), 0);
+	merger_advance(fixture.merger, ROOM_NONE, 0);
+	ck_assert_uint_eq(fixture.reports.count, 0);
+	merger_finish(fixture.merger, 0);
+	ck_assert_uint_eq(fixture.reports.count, 1);
+	expect_report(&fixture, 0, 0, 0, 0, true);
+	fixture_fini(&fixture);
+}
+END_TEST
+
+Suite *suite_window(void)
+{
+	Suite *suite = suite_create("window");
+	TCase *tcase = tcase_create("window");
+
+	tcase_add_test(tcase, knows_ends);
+	tcase_add_test(tcase, limits_the_wait_for_initial_threads);
+	tcase_add_test(tcase, closes_at_an_event_beyond);
+	tcase_add_test(tcase, waits_for_all_streams);
+	tcase_add_test(tcase, jump_is_one_window);
+	tcase_add_test(tcase, late_data_is_in_the_open_window);
+	tcase_add_test(tcase, gives_up_waiting_at_the_limit);
+	tcase_add_test(tcase, waits_for_no_ended_stream);
+	tcase_add_test(tcase, reports_the_range);
+	tcase_add_test(tcase, empty_trace_has_a_total);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
