@@ -5,7 +5,8 @@ A change that only moves or renames code must not change what users see.  This r
 with the same arguments over every trace found below the given folders (by default this project's
 own traces, and the shared ones where they lie beside the checkout) and compares standard output
 and the exit status.  Reports are text, JSON and HTML; windows are 100 ms; workers are none or two.
-Only the time that a run took (wall_ns) may differ.
+Only the time that a run took (wall_ns) and comments in the page may differ.  Analyses that the old
+program lacks are left out.
 
 usage: identical.py [--quick] OLD-SILLAGE NEW-SILLAGE [FOLDER...]
 --quick: fewer kinds of output, for each commit.
@@ -23,17 +24,19 @@ LEFT_OUT = ('bad',)
 TIMEOUT_S = 600
 SHOWN_MAX = 10
 WALL = re.compile(rb'"wall_ns":\d+')
+COMMENT = re.compile(rb'/\*.*?\*/', re.S)
 
+ALL = 'all of the old program'
 QUICK = [
-    ['analyze', '-q', '-a', 'all', '-i', '100ms', '-f', 'json', '-j', '2'],
-    ['analyze', '-q', '-a', 'all', '-f', 'text', '-j', '0'],
+    ['analyze', '-q', '-a', ALL, '-i', '100ms', '-f', 'json', '-j', '2'],
+    ['analyze', '-q', '-a', ALL, '-f', 'text', '-j', '0'],
     ['report', '-q', '-f', 'text'],
 ]
 FULL = QUICK + [
-    ['analyze', '-q', '-a', 'all', '-i', '100ms', '-f', 'text', '-n', '3', '-j', '0'],
-    ['analyze', '-q', '-a', 'all', '-f', 'json', '-j', '0', '--chunk-size', '16K'],
+    ['analyze', '-q', '-a', ALL, '-i', '100ms', '-f', 'text', '-n', '3', '-j', '0'],
+    ['analyze', '-q', '-a', ALL, '-f', 'json', '-j', '0', '--chunk-size', '16K'],
     ['analyze', '-q', '-a', 'cpu,sched,syscalls', '--freq', '-j', '0'],
-    ['analyze', '-q', '-a', 'all', '--per', 'pid', '--sort', 'run_ns', '-j', '0'],
+    ['analyze', '-q', '-a', ALL, '--per', 'pid', '--sort', 'run_ns', '-j', '0'],
     ['analyze', '-q', '-a', 'cpu,periods', '-f', 'json', '-j', '0',
      '--period', 'disk = block_rq_issue; block_rq_complete; by dev, sector'],
     ['report', '-q', '-f', 'json'],
@@ -56,7 +59,8 @@ def traces(folders):
 def run(program, arguments):
     done = subprocess.run([program] + arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, timeout=TIMEOUT_S)
-    return done.returncode, WALL.sub(b'"wall_ns":0', done.stdout)
+    said = WALL.sub(b'"wall_ns":0', done.stdout)
+    return done.returncode, COMMENT.sub(b'', said) if 'html' in arguments else said
 
 
 def first_difference(old, new):
@@ -89,6 +93,11 @@ def main():
     if not found:
         print('skipped: no trace below ' + ', '.join(folders))
         return 77
+    names = ','.join(line.split()[0] for line in subprocess.run(
+        [programs[0], 'analyze', '-a', 'help'], stdout=subprocess.PIPE).stdout.decode().splitlines()
+        if line.strip())
+    assert names, 'no analyses'
+    kinds = [[names if word == ALL else word for word in kind] for kind in kinds]
     jobs = WITHOUT_TRACE + [kind + [trace] for trace in found for kind in kinds]
     different = 0
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
