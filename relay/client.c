@@ -38,7 +38,7 @@ enum metadata_state { META_CURRENT, META_NEEDED, META_ASKED, META_FINAL };
 struct client_trace {
 	uint64_t id;              /* ctf_trace_id */
 	uint64_t stream_id;       /* of the metadata stream */
-	bool has_stream, has_any; /* the metadata stream is known; some metadata arrived */
+	bool has_stream, has_any; /* the stream is known; some metadata arrived */
 	enum metadata_state state;
 	uint64_t due; /* ns: META_NEEDED, when to request it */
 };
@@ -51,10 +51,9 @@ struct client {
 	struct client_config config;
 	struct viewer *viewer;
 	enum client_state state;
-	uint64_t poll_ns; /* pause before the next request to a stream without data */
-	uint64_t grid_ns; /* requests are aligned to multiples of this; see next_tick() */
-	uint64_t tick_ns; /* from a beacon to the earliest useful request */
-	uint64_t gone_ns; /* silence after which an unlisted session counts as gone */
+	uint64_t poll_ns;          /* pause before the next request to a stream without data */
+	uint64_t grid_ns, tick_ns; /* see next_tick(); tick_ns: from a beacon to the next request */
+	uint64_t gone_ns;          /* silence after which an unlisted session counts as gone */
 	uint64_t new_streams_due;
 	bool new_streams_asked, is_unlisted;
 	unsigned int fetching; /* packets in flight */
@@ -73,7 +72,7 @@ struct client *client_new(const struct client_config *config, struct viewer *vie
 	client->config = *config;
 	client->viewer = viewer;
 	client->by_id = kh_init(client_streams);
-	/* A tenth of the live timer: seldom enough to cost little, often enough to add no lag. */
+	/* A tenth of the live timer costs little and adds no visible lag. */
 	client->poll_ns = timer / 10;
 	client->poll_ns = client->poll_ns < NS_PER_MS ? NS_PER_MS : client->poll_ns;
 	client->poll_ns = client->poll_ns > 50 * NS_PER_MS ? 50 * NS_PER_MS : client->poll_ns;
@@ -85,8 +84,7 @@ struct client *client_new(const struct client_config *config, struct viewer *vie
 		client->tick_ns = client->grid_ns - client->poll_ns * 4 / 5;
 	}
 	client->gone_ns = 3 * timer > 5000 * NS_PER_MS ? 3 * timer : 5000 * NS_PER_MS;
-	assert(client->grid_ns > 0);
-	assert(client->poll_ns <= client->grid_ns);
+	assert(client->poll_ns > 0 && client->poll_ns <= client->grid_ns);
 	return client;
 }
 
@@ -223,8 +221,7 @@ static void ask_piece(struct client *client, struct client_stream *stream)
 			  stream->bytes + stream->done, piece, stream->id);
 }
 
-/* Fetches the packet whose index is held.  A packet of one piece is requested together with the
- * next index. */
+/* Fetches the packet whose index is held; if it has one piece, also requests the next index. */
 static void fetch(struct client *client, struct client_stream *stream)
 {
 	assert(stream->state == STREAM_HELD);
@@ -277,8 +274,7 @@ static void take_flags(struct client *client, struct client_stream *stream, uint
 	if (flags & VIEWER_FLAG_NEW_STREAM) {
 		ask_new_streams(client, now);
 	}
-	/* The relay sets the flag even while it has no metadata at all: that must not make a busy
-	 * loop. */
+	/* The relay sets the flag even while it has no metadata at all: no busy loop then. */
 	if ((flags & VIEWER_FLAG_NEW_METADATA) && trace->state == META_CURRENT) {
 		trace->state = META_NEEDED;
 		trace->due = now;
@@ -308,14 +304,13 @@ static void index_ok(struct client *client, struct client_stream *stream,
 /*
  * When to request the next index of a stream whose last reply was a beacon.
  *
- * The tracer's live timer ticks in equal steps, and an idle stream has news only at a tick.  So the
- * request is due when the timer should have ticked again, rounded up to a grid that all streams
- * share: on an idle host, waking up is nearly the whole cost of following.
- *
- * The grid is aligned to the wall clock plus half a poll.  Windows end on the wall clock's grid, so
- * one live timer later every stream has reported past the window's end.  With a short timer the
- * grid is one timer wide: all streams are requested together, once per timer.  A stream that needed
- * a retry skips one grid point; otherwise its requests would come too early for ever.
+ * An idle stream has news only when the tracer's live timer ticks.  So the request is due when the
+ * timer should have ticked again, rounded up to a grid that all streams share: on an idle host,
+ * waking up is nearly the whole cost of following.  The grid is aligned to the wall clock plus half
+ * a poll.  Windows end on the wall clock's grid, so one live timer later every stream has reported
+ * past the window's end.  With a short timer the grid is one timer wide: all streams are requested
+ * once per timer.  A stream that needed a retry skips one grid point; otherwise its requests would
+ * come too early for ever.
  */
 static uint64_t next_tick(const struct client *client, const struct client_stream *stream)
 {
@@ -338,8 +333,7 @@ static void stream_idle(struct client *client, struct client_stream *stream, uin
 	}
 }
 
-/* The pause doubles: a full buffer can come at any time, but the longer none came the less likely
- * the next one is soon. */
+/* The pause doubles: the longer no full buffer came, the less likely the next one is soon. */
 static void stream_retry(struct client *client, struct client_stream *stream, uint64_t now)
 {
 	uint64_t tick = next_tick(client, stream);
@@ -357,8 +351,7 @@ static void on_index(struct client *client, const struct viewer_reply *reply, ui
 	struct client_stream *stream = find_stream(client, reply->tag);
 	const struct viewer_index *index = &reply->index;
 
-	assert(stream); /* the tag is ours, and streams are never removed */
-	assert(stream->index_asked);
+	assert(stream && stream->index_asked); /* the tag is ours; streams are never removed */
 	assert(stream->state == STREAM_ASKED);
 	stream->index_asked = false;
 	stream->state = STREAM_IDLE;
@@ -393,8 +386,7 @@ static void on_packet(struct client *client, const struct viewer_reply *reply, u
 	struct client_stream *stream = find_stream(client, reply->tag);
 	const struct client_events *events = client->config.events;
 
-	assert(stream);
-	assert(stream->state == STREAM_FETCHING);
+	assert(stream && stream->state == STREAM_FETCHING);
 	assert(client->fetching > 0);
 	client->progress = now;
 	if (reply->status == PACKET_OK) {
