@@ -26,6 +26,9 @@ int main(void)
 	srunner_add_suite(runner, suite_ordered());
 	srunner_add_suite(runner, suite_round());
 	srunner_add_suite(runner, suite_window());
+	srunner_add_suite(runner, suite_partial());
+	srunner_add_suite(runner, suite_setup());
+	srunner_add_suite(runner, suite_worker());
 	srunner_add_suite(runner, suite_history());
 	srunner_add_suite(runner, suite_kernel());
 	srunner_add_suite(runner, suite_query());

@@ -520,10 +520,16 @@ void worker_note_gap(struct worker *worker, uint64_t ts)
 
 void worker_note_last(struct worker *worker)
 {
+	size_t count = worker_records(worker);
+
 	assert((worker->known == KNOWN_INITIAL) == (worker->partial->initial == INITIAL_NONE));
 	worker->partial->tail = run_kind_of(worker);
 	worker->partial->tail_tid = worker->tid;
 	worker->partial->tail_ts = worker->since;
 	worker->partial->records_until =
 		worker->since > worker->last_ts ? worker->since : worker->last_ts;
+	/* A gap may have a record after the last event. */
+	if (count > 0 && worker_record(worker, count - 1)->ts > worker->partial->records_until) {
+		worker->partial->records_until = worker_record(worker, count - 1)->ts;
+	}
 }

@@ -413,10 +413,11 @@ static void worker_guarded(struct worker *worker, const struct packet *packet, c
 }
 
 /* Lost events are counted in the slice in which the packet that reports them begins: the window in
- * which they were lost may be closed. */
+ * which they were lost may be closed.  Nothing after that is older. */
 static void count_lost(struct worker *worker, const struct packet *packet)
 {
-	worker_to_slice(worker, packet->begin);
+	worker->last_ts = packet->begin > worker->last_ts ? packet->begin : worker->last_ts;
+	worker_to_slice(worker, worker->last_ts);
 	worker->slice.discarded += packet->discarded;
 	worker->slice.lost_packets += packet->lost_packets;
 }
@@ -464,6 +465,8 @@ static void worker_reset(struct worker *worker, struct chunk *chunk)
 	worker->passed.limit = 0;
 	worker->last_ts = chunk->begin;
 	worker->known = KNOWN_INITIAL;
+	worker->tid = 0;
+	worker->since = chunk->begin;
 	worker->switches = (struct switch_layout){ 0 };
 	worker->oncpu = SIZE_MAX;
 	worker->group = RECORD_NONE;
