@@ -3,6 +3,7 @@
  */
 #include "deep/batch.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,14 +11,14 @@
 
 #include "recorded/recorded.h"
 
-void batch_cursor_init(struct cursor *cursor, const struct plan *plan,
+void batch_cursor_init(struct batch_cursor *cursor, const struct plan *plan,
 		       const struct plan_request *requests, struct recorded_file *file)
 {
-	*cursor = (struct cursor){ .plan = plan,
-				   .requests = requests,
-				   .file = file,
-				   .decoder = mem_alloc(sizeof(*cursor->decoder)),
-				   .cpu = UINT64_MAX };
+	*cursor = (struct batch_cursor){ .plan = plan,
+					 .requests = requests,
+					 .file = file,
+					 .decoder = mem_alloc(sizeof(*cursor->decoder)),
+					 .cpu = UINT64_MAX };
 	cursor->passed_over.limit = UINT64_MAX;
 	cursor->passed_over.unwanted = SKIP_PASS;
 	cursor->passed_over.counts =
@@ -26,21 +27,20 @@ void batch_cursor_init(struct cursor *cursor, const struct plan *plan,
 		mem_alloc((plan->class_count + 1) * sizeof(*cursor->passed_over.seen));
 }
 
-void batch_cursor_fini(struct cursor *cursor)
+void batch_cursor_fini(struct batch_cursor *cursor)
 {
 	decoder_free(cursor->decoder);
 	free(cursor->passed_over.counts);
 	free(cursor->passed_over.seen);
-	free(cursor->packets[0].bytes);
-	free(cursor->packets[1].bytes);
+	free(cursor->packet);
 }
 
-static void batch_clear(struct batch *batch)
+static void clear(struct batch *batch)
 {
-	for (size_t i = 0; i < batch->words.count; i++) {
-		free(batch->words.at[i]);
+	for (size_t i = 0; i < batch->messages.count; i++) {
+		free(batch->messages.at[i]);
 	}
-	batch->words.count = 0;
+	batch->messages.count = 0;
 	batch->values.count = 0;
 	batch->count = 0;
 	batch->is_last = false;
@@ -51,19 +51,19 @@ static void batch_clear(struct batch *batch)
 
 void batch_free(struct batch *batch)
 {
-	batch_clear(batch);
+	clear(batch);
 	vec_fini(&batch->values);
-	vec_fini(&batch->words);
+	vec_fini(&batch->messages);
 	arena_fini(&batch->text);
 	free(batch);
 }
 
-static void say_in(struct batch *batch, const struct cursor *cursor, const char *what)
+static void add_message(struct batch *batch, const struct batch_cursor *cursor, const char *what)
 {
-	*vec_push(&batch->words) = mem_printf("stream %s: %s", cursor->file->name, what);
+	*vec_push(&batch->messages) = mem_printf("stream %s: %s", cursor->file->name, what);
 }
 
-static void add(struct batch *batch, struct cursor *cursor, const struct plan_event *class)
+static void add(struct batch *batch, struct batch_cursor *cursor, const struct plan_event *class)
 {
 	uint32_t passed = cursor->passed < UINT32_MAX ? (uint32_t)cursor->passed : UINT32_MAX;
 
@@ -72,37 +72,36 @@ static void add(struct batch *batch, struct cursor *cursor, const struct plan_ev
 				      .class = class,
 				      .values = (uint32_t)batch->values.count,
 				      .passed = passed };
-	cursor->passed -= passed; /* the next one has the rest */
+	cursor->passed -= passed; /* the next event has the rest */
 }
 
-/* A place where some are missing, at @ts or behind what was before. */
-static void add_gap(struct batch *batch, struct cursor *cursor, uint64_t ts)
+/* Events are missing at @ts, or after the last event if that is later. */
+static void add_gap(struct batch *batch, struct batch_cursor *cursor, uint64_t ts)
 {
 	cursor->ts = ts < cursor->ts ? cursor->ts : ts;
 	if (batch->count > 0 && !batch->events[batch->count - 1].class) {
-		batch->events[batch->count - 1].ts = cursor->ts; /* of two reasons one gap */
+		batch->events[batch->count - 1].ts = cursor->ts; /* one gap for two reasons */
 	} else {
+		assert(batch->count < BATCH_EVENTS);
 		add(batch, cursor, NULL);
 	}
 }
 
 /* ---- packets ---- */
 
-static int load_packet(struct cursor *cursor, struct err *err)
+static int load_packet(struct batch_cursor *cursor, struct err *err)
 {
 	const struct recorded_file *file = cursor->file;
 	uint64_t size = (file->info.content_bits + 7) / 8, done = 0;
 
-	cursor->packet ^= cursor->is_used;
-	cursor->is_used = false;
-	if (size > cursor->packets[cursor->packet].room) {
-		free(cursor->packets[cursor->packet].bytes);
-		cursor->packets[cursor->packet].bytes = mem_alloc(size);
-		cursor->packets[cursor->packet].room = size;
+	if (size > cursor->packet_room) {
+		free(cursor->packet);
+		cursor->packet = mem_alloc(size);
+		cursor->packet_room = size;
 	}
 	while (done < size) {
-		ssize_t got = pread(file->fd, cursor->packets[cursor->packet].bytes + done,
-				    size - done, (off_t)(file->offset + done));
+		ssize_t got = pread(file->fd, cursor->packet + done, size - done,
+				    (off_t)(file->offset + done));
 
 		if (got < 0 && errno == EINTR) {
 			continue;
@@ -116,7 +115,8 @@ static int load_packet(struct cursor *cursor, struct err *err)
 	return 0;
 }
 
-static bool is_gap(const struct cursor *cursor, const struct packet_info *info)
+/* Whether events or packets were lost between the previous packet and this one. */
+static bool is_gap(const struct batch_cursor *cursor, const struct packet_info *info)
 {
 	if (!cursor->has_packet) {
 		return false;
@@ -125,14 +125,14 @@ static bool is_gap(const struct cursor *cursor, const struct packet_info *info)
 	       (info->seq_num != UINT64_MAX && info->seq_num > cursor->seq_num + 1);
 }
 
-static void next_packet(struct cursor *cursor)
+static void next_packet(struct batch_cursor *cursor)
 {
 	cursor->is_in_packet = false;
 	recorded_next(cursor->file, cursor->plan, cursor->decoder);
 }
 
-/* Begins the file's next packet; false: there is none.  It may begin with a gap. */
-static bool begin_packet(struct batch *batch, struct cursor *cursor)
+/* Starts the file's next packet, possibly with a gap; false: the file has no more packets. */
+static bool begin_packet(struct batch *batch, struct batch_cursor *cursor)
 {
 	struct recorded_file *file = cursor->file;
 	const struct packet_info *info = &file->info;
@@ -140,8 +140,10 @@ static bool begin_packet(struct batch *batch, struct cursor *cursor)
 	struct err err;
 	uint64_t gap_ts;
 
+	assert(!cursor->is_in_packet);
+	assert(batch->count == 0); /* the events of a batch lie in one packet */
 	if (fault) {
-		say_in(batch, cursor, fault);
+		add_message(batch, cursor, fault);
 	}
 	if (!file->has_info) {
 		free(fault);
@@ -162,11 +164,11 @@ static bool begin_packet(struct batch *batch, struct cursor *cursor)
 	cursor->seq_num = info->seq_num;
 	cursor->discarded = info->discarded;
 	if (load_packet(cursor, &err) < 0) {
-		say_in(batch, cursor, err.text);
+		add_message(batch, cursor, err.text);
 		add_gap(batch, cursor, gap_ts);
 	} else {
-		decoder_start(cursor->decoder, cursor->plan, info,
-			      cursor->packets[cursor->packet].bytes, (info->content_bits + 7) / 8);
+		decoder_start(cursor->decoder, cursor->plan, info, cursor->packet,
+			      (info->content_bits + 7) / 8);
 		cursor->is_in_packet = true;
 		cursor->is_first = true;
 	}
@@ -179,14 +181,14 @@ static bool begin_packet(struct batch *batch, struct cursor *cursor)
 
 /* ---- events ---- */
 
-/* Text that is not in the packet was converted, and dies with the next event. */
-static void keep_text(struct batch *batch, const struct cursor *cursor,
+/* Converted text lives in the decoder until the next event: the batch copies it. */
+static void keep_text(struct batch *batch, const struct batch_cursor *cursor,
 		      const struct plan_binding *binding, struct value *values)
 {
 	const struct plan_request *request = &cursor->requests[binding->request];
 	const struct decoder *d = cursor->decoder;
 
-	for (uint32_t i = 0; i < binding_width(binding); i++) {
+	for (uint32_t i = 0; i < batch_value_count(binding); i++) {
 		const uint8_t *at = values[i].bytes;
 
 		if ((binding->present >> i & 1) && request->fields[i][0] == PLAN_TEXT[0] &&
@@ -196,26 +198,27 @@ static void keep_text(struct batch *batch, const struct cursor *cursor,
 	}
 }
 
-static void add_event(struct batch *batch, struct cursor *cursor, const struct plan_event *class)
+static void add_event(struct batch *batch, struct batch_cursor *cursor,
+		      const struct plan_event *class)
 {
 	struct decoder *d = cursor->decoder;
 
 	decoder_copy(d, class);
 	add(batch, cursor, class);
-	cursor->is_used = true;
 	for (uint32_t i = 0; i < class->binding_count; i++) {
 		const struct plan_binding *binding = &class->bindings[i];
+		uint32_t count = batch_value_count(binding);
 
-		vec_append(&batch->values, &d->values[binding->base], binding_width(binding));
+		vec_append(&batch->values, &d->values[binding->base], count);
 		if (d->text_used > 0) {
 			keep_text(batch, cursor, binding,
-				  &batch->values.at[batch->values.count - binding_width(binding)]);
+				  &batch->values.at[batch->values.count - count]);
 		}
 	}
 }
 
-/* The packet's next event that somebody wants, or its first; as decoder_next(). */
-static int next_event(struct cursor *cursor, struct ctf_event *event)
+/* The packet's next wanted event, or its first event of any class; returns as decoder_next(). */
+static int next_event(struct batch_cursor *cursor, struct ctf_event *event)
 {
 	struct decoder_passed *passed = &cursor->passed_over;
 	struct decoder *d = cursor->decoder;
@@ -238,8 +241,8 @@ static int next_event(struct cursor *cursor, struct ctf_event *event)
 	return r;
 }
 
-/* To the end of the packet, or of the room. */
-static void take_events(struct batch *batch, struct cursor *cursor)
+/* Up to the end of the packet, or until the batch is full. */
+static void take_events(struct batch *batch, struct batch_cursor *cursor)
 {
 	struct ctf_event event = { 0 };
 	struct err err;
@@ -256,7 +259,7 @@ static void take_events(struct batch *batch, struct cursor *cursor)
 	}
 	if (r < 0) {
 		(void)decoder_fault(cursor->decoder, &err);
-		say_in(batch, cursor, err.text);
+		add_message(batch, cursor, err.text);
 		add_gap(batch, cursor, cursor->ts);
 	}
 	if (r <= 0) {
@@ -264,10 +267,12 @@ static void take_events(struct batch *batch, struct cursor *cursor)
 	}
 }
 
-void batch_fill(struct batch *batch, struct cursor *cursor)
+void batch_fill(struct batch *batch, struct batch_cursor *cursor)
 {
-	batch_clear(batch);
-	vec_reserve(&batch->values, 1); /* for events without any to point to */
+	uint64_t ts = cursor->ts;
+
+	clear(batch);
+	vec_reserve(&batch->values, 1); /* an event without values points somewhere, too */
 	batch->cpu = cursor->cpu;
 	batch->stream = cursor->stream;
 	while (batch->count == 0 && !batch->is_last) {
@@ -279,4 +284,5 @@ void batch_fill(struct batch *batch, struct cursor *cursor)
 	}
 	batch->passed = cursor->passed;
 	batch->last_ts = cursor->last_ts;
+	assert(batch->count == 0 || batch->events[0].ts >= ts);
 }

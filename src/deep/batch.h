@@ -1,11 +1,19 @@
 /*
- * batch: the next events of a stream, decoded, in a row.
+ * batch: the next decoded events of one stream.
  *
  *     packet A                    packet B
  *   [ batch 1 | batch 2 | 3 ] [ batch 4 | 5 ]
  *
- * A batch has events of one packet.  Text points into that packet, of which a cursor keeps two:
- * a batch can be read while the next one of its stream is filled, by another thread too.
+ * A cursor remembers where a stream is decoded.  All events of a batch lie in one packet, and text
+ * values point into that packet, which the cursor owns.
+ *
+ * Owns    the cursor owns the packet's bytes and the decoder; the batch owns values, converted text
+ *         and messages.
+ * Order   timestamps of one stream never decrease, across batches too: a clock that steps back is
+ *         clamped to the timestamp before.
+ * Gaps    an event whose class is NULL marks a place where events are missing.  Two gaps never
+ *         follow each other within a batch.
+ * Errors  what cannot be read becomes a message and a gap; decoding continues behind it.
  */
 #ifndef SILLAGE_DEEP_BATCH_H
 #define SILLAGE_DEEP_BATCH_H
@@ -20,9 +28,9 @@ struct recorded_file;
 #define BATCH_EVENTS 2048
 
 struct batch_event {
-	uint64_t ts;                    /* ns, never less than the one before of its stream */
-	const struct plan_event *class; /* NULL: here events are missing */
-	uint32_t values;                /* the first of its bindings */
+	uint64_t ts;                    /* ns, never less than that of the stream's event before */
+	const struct plan_event *class; /* NULL: events are missing here */
+	uint32_t values;                /* index of the first value of its bindings */
 	uint32_t passed;                /* events of all classes since the one before, and itself */
 };
 
@@ -31,54 +39,51 @@ struct batch {
 	const struct plan_stream *stream;
 	uint32_t count;
 	bool is_last;      /* of the stream */
-	uint64_t passed;   /* is_last: events of all classes behind its last one, and ... */
-	uint64_t last_ts;  /* ... the time of the stream's last */
-	uint64_t first_ts; /* of the stream's first, UINT64_MAX: that was before */
+	uint64_t passed;   /* is_last: events of all classes after the stream's last wanted one */
+	uint64_t last_ts;  /* is_last: time of the stream's last event */
+	uint64_t first_ts; /* of the stream's first event; UINT64_MAX: an earlier batch had it */
 	struct batch_event events[BATCH_EVENTS];
 	VEC(struct value) values;
-	VEC(char *) words; /* what could not be read, and why */
-	struct arena text; /* what was converted */
+	VEC(char *) messages; /* what could not be read, and why */
+	struct arena text;    /* text that was converted */
 };
 
-/* How many values of a binding an event has. */
-static inline uint32_t binding_width(const struct plan_binding *binding)
+/* How many values an event has for a binding. */
+static inline uint32_t batch_value_count(const struct plan_binding *binding)
 {
 	return binding->present == 0 ? 0 : 32 - (uint32_t)__builtin_clz(binding->present);
 }
 
-/* A stream, and where it is decoded. */
-struct cursor {
+/* A stream, and the place where it is decoded. */
+struct batch_cursor {
 	const struct plan *plan;
 	const struct plan_request *requests;
 	struct recorded_file *file;
 	struct decoder *decoder;
-	struct decoder_passed passed_over; /* counts by class, which nobody reads */
+	struct decoder_passed passed_over; /* counts by class, which are unused here */
 	struct clock clock;
 	uint64_t cpu;
 	const struct plan_stream *stream;
-	struct {
-		uint8_t *bytes;
-		uint64_t room;
-	} packets[2];
-	unsigned int packet; /* of these, the current one */
-	bool is_used;        /* a batch has events of it */
+	uint8_t *packet; /* the current packet's bytes */
+	uint64_t packet_room;
 	bool is_in_packet;
-	bool has_packet;                     /* there was one before */
+	bool has_packet;                     /* at least one packet was started */
 	bool is_first;                       /* no event of this packet was read */
-	bool has_event;                      /* there was one of any class */
-	uint64_t seq_num, discarded, end_ns; /* of the packet before */
-	uint64_t ts;                         /* of the events and gaps so far */
-	uint64_t last_ts;                    /* of the events so far */
-	uint64_t passed;                     /* since one that somebody wants */
+	bool has_event;                      /* at least one event of any class was read */
+	uint64_t seq_num, discarded, end_ns; /* of the previous packet */
+	uint64_t ts;                         /* of the last event or gap */
+	uint64_t last_ts;                    /* of the last event */
+	uint64_t passed;                     /* events since the last wanted one */
 };
 
-/* The plan is made for @requests; all must outlive it. */
-void batch_cursor_init(struct cursor *cursor, const struct plan *plan,
+/* The plan is made for @requests; all arguments must outlive the cursor. */
+void batch_cursor_init(struct batch_cursor *cursor, const struct plan *plan,
 		       const struct plan_request *requests, struct recorded_file *file);
-void batch_cursor_fini(struct cursor *cursor);
+void batch_cursor_fini(struct batch_cursor *cursor);
 
-/* Decodes what comes next.  The batch before the one before dies. */
-void batch_fill(struct batch *batch, struct cursor *cursor);
-void batch_free(struct batch *batch); /* of one made by mem_alloc() */
+/* Decodes the next events.  Those that the cursor decoded before become invalid. */
+void batch_fill(struct batch *batch, struct batch_cursor *cursor);
+/* @batch: from mem_alloc(), which is an empty batch. */
+void batch_free(struct batch *batch);
 
 #endif

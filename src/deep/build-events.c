@@ -1,5 +1,5 @@
 /*
- * build-events: what events mean for threads and CPUs.
+ * build-events: see build.h; what each event means for threads and CPUs.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "kernel/syscall-names.h"
 #include "kernel/task-state.h"
 
-/* ---- what is asked of the trace ---- */
+/* ---- requests ---- */
 
 #define WAKE_FIELDS                                                                                \
 	{                                                                                          \
@@ -80,11 +80,11 @@ static void leave(struct build *build, struct deep_thread *thread, uint64_t ts, 
 {
 	struct interval next = { .state = STATE_PREEMPTED,
 				 .who = NOBODY,
-				 .cpu = cpu_number(cpu->id) };
-	const struct interval *last = interval_last(thread);
+				 .cpu = build_cpu_number(cpu->id) };
+	const struct interval *last = build_last_interval(thread);
 
-	if (state_runs(last->state) && last->cpu != next.cpu && last->begin == ts) {
-		return; /* it is on its next CPU already, in the same ns */
+	if (timeline_state_runs(last->state) && last->cpu != next.cpu && last->begin == ts) {
+		return; /* another CPU switched it in within the same ns */
 	}
 	thread->cpu = next.cpu;
 	if (task_state_is_dead(state, build->states)) {
@@ -109,24 +109,24 @@ static void leave(struct build *build, struct deep_thread *thread, uint64_t ts, 
 	build_put(build, thread, ts, next);
 }
 
-/* Switched in: a sleep that nothing was seen to end has an end now. */
+/* The thread is switched in.  This also ends a sleep whose wake-up is missing. */
 static void enter(const struct build *build, struct deep_thread *thread, uint64_t ts,
 		  const struct deep_cpu *cpu)
 {
-	thread->cpu = cpu_number(cpu->id);
+	thread->cpu = build_cpu_number(cpu->id);
 	thread->pending_ts = 0;
 	thread->is_tentative = false;
 	build_put_running(build, thread, ts, cpu);
 }
 
-/* Somebody else left the CPU than was there: what that did is not known. */
+/* Another thread left the CPU than was known to run there: the state of that one is unknown. */
 static void note_broken(const struct build *build, const struct deep_cpu *cpu, int32_t prev,
 			uint64_t ts)
 {
 	struct deep_thread *thread = build_running(build, cpu);
 
 	if (thread && thread->tid != prev) {
-		build_put(build, thread, ts, interval_of(STATE_UNKNOWN));
+		build_put(build, thread, ts, build_interval(STATE_UNKNOWN));
 	}
 }
 
@@ -169,12 +169,12 @@ static void on_switch(struct build *build, const struct reader_event *event)
 
 static enum cause vector_cause(uint64_t id)
 {
-	const char *name = (const char *)(uintptr_t)id; /* of its class */
+	const char *name = (const char *)(uintptr_t)id; /* owned by the event's class */
 
 	return strstr(name, "local_timer") ? CAUSE_TIMER : CAUSE_IPI;
 }
 
-/* What wakes on this CPU now (doc/definitions.md, 7.1). */
+/* The source of a wake-up on this CPU now (doc/definitions.md, 7.1). */
 static struct interval source_on(const struct deep_cpu *cpu)
 {
 	static const uint8_t softirqs[] = {
@@ -186,10 +186,10 @@ static struct interval source_on(const struct deep_cpu *cpu)
 	uint64_t id;
 
 	if (contexts->count == 0) {
-		source.cause = cpu_current(cpu) == CPU_IDLE     ? CAUSE_UNTRACED
-			       : cpu_current(cpu) == CPU_NOBODY ? CAUSE_NONE
-								: CAUSE_TASK;
-		source.who = source.cause == CAUSE_TASK ? cpu_current(cpu) : NOBODY;
+		source.cause = build_cpu_current(cpu) == CPU_IDLE     ? CAUSE_UNTRACED
+			       : build_cpu_current(cpu) == CPU_NOBODY ? CAUSE_NONE
+								      : CAUSE_TASK;
+		source.who = source.cause == CAUSE_TASK ? build_cpu_current(cpu) : NOBODY;
 		return source;
 	}
 	id = contexts->at[contexts->count - 1].id;
@@ -214,7 +214,7 @@ static struct interval source_on(const struct deep_cpu *cpu)
 	return source;
 }
 
-/* The sleep, or what was not known, ends at @ts by @source. */
+/* @source ends the thread's sleep or unknown state at @ts. */
 static void wake(const struct build *build, struct deep_thread *thread, uint64_t ts,
 		 struct interval source, uint16_t target)
 {
@@ -235,7 +235,7 @@ static void on_source(const struct build *build, const struct reader_event *even
 {
 	const struct deep_cpu *cpu = build_cpu(build, event->cpu);
 	struct interval source = source_on(cpu);
-	const struct interval *last = interval_last(thread);
+	const struct interval *last = build_last_interval(thread);
 
 	if (build_running(build, cpu) == thread) {
 		return;
@@ -243,7 +243,7 @@ static void on_source(const struct build *build, const struct reader_event *even
 	if (last->state == STATE_BLOCKED || last->state == STATE_UNKNOWN ||
 	    (last->state == STATE_WAIT && thread->is_tentative)) {
 		wake(build, thread, event->ts, source, target);
-	} else if (state_runs(last->state)) {
+	} else if (timeline_state_runs(last->state)) {
 		source.cpu = target;
 		thread->pending = source;
 		thread->pending_ts = event->ts;
@@ -269,11 +269,12 @@ static void on_wake(const struct build *build, const struct reader_event *event,
 	if (reader_has(event, WAKE_PRIO)) {
 		build_set_prio(thread, event->ts, v[WAKE_PRIO].i - build->wake_prio_offset, false);
 	}
-	target = reader_has(event, WAKE_CPU) ? cpu_number(v[WAKE_CPU].u) : thread->cpu;
+	target = reader_has(event, WAKE_CPU) ? build_cpu_number(v[WAKE_CPU].u) : thread->cpu;
 	if (kind == build->source || kind == EVENT_WAKEUP_NEW) {
 		on_source(build, event, thread, target);
-	} else if (kind == EVENT_WAKEUP && state_runs(interval_last(thread)->state)) {
-		thread->pending_ts = 0; /* it never left its CPU */
+	} else if (kind == EVENT_WAKEUP &&
+		   timeline_state_runs(build_last_interval(thread)->state)) {
+		thread->pending_ts = 0; /* it did not leave its CPU */
 	}
 }
 
@@ -304,10 +305,11 @@ static void on_fork(const struct build *build, const struct reader_event *event)
 	}
 	build_put(build, thread, event->ts,
 		  (struct interval){
-			  .state = STATE_NEW, .who = NOBODY, .cpu = cpu_number(event->cpu) });
+			  .state = STATE_NEW, .who = NOBODY, .cpu = build_cpu_number(event->cpu) });
 }
 
-/* A thread that is not the leader takes the leader's tid.  After a gap that tells who runs. */
+/* A thread that is not the leader takes the leader's tid.  After a gap this also names the thread
+ * that runs. */
 static void on_exec(const struct build *build, const struct reader_event *event)
 {
 	enum { TID, OLD_TID };
@@ -336,7 +338,7 @@ static void on_exec(const struct build *build, const struct reader_event *event)
 	at = kh_get(indexes, build->by_tid, (uint64_t)(uint32_t)v[OLD_TID].i);
 	kh_del(indexes, build->by_tid, at);
 	cpu = build_cpu(build, event->cpu);
-	if (cpu_current(cpu) == CPU_NOBODY && build_sees_switches(event)) {
+	if (build_cpu_current(cpu) == CPU_NOBODY && build_sees_switches(event)) {
 		build_oncpu(cpu, event->ts, index);
 		build_put_running(build, thread, event->ts, cpu);
 	}
@@ -369,15 +371,15 @@ static void on_migrate(const struct build *build, const struct reader_event *eve
 	if (reader_has(event, PRIO)) {
 		build_set_prio(thread, event->ts, v[PRIO].i, false);
 	}
-	moved = *interval_last(thread);
+	moved = *build_last_interval(thread);
 	if (moved.state == STATE_WAIT || moved.state == STATE_PREEMPTED ||
 	    moved.state == STATE_NEW) {
-		moved.cpu = cpu_number(v[CPU].u);
+		moved.cpu = build_cpu_number(v[CPU].u);
 		build_put(build, thread, event->ts, moved);
 	}
 }
 
-/* A state dump takes a while: what events have told stays. */
+/* A state dump is not atomic: what events showed before has priority. */
 static void on_process(const struct build *build, const struct reader_event *event)
 {
 	enum { TID, PID, NAME, STATUS };
@@ -395,8 +397,8 @@ static void on_process(const struct build *build, const struct reader_event *eve
 		build_set_comm(thread, &v[NAME]);
 	}
 	if (reader_has(event, STATUS) && v[STATUS].u == 5 &&
-	    interval_last(thread)->state == STATE_UNKNOWN) {
-		build_put(build, thread, event->ts, interval_of(STATE_BLOCKED));
+	    build_last_interval(thread)->state == STATE_UNKNOWN) {
+		build_put(build, thread, event->ts, build_interval(STATE_BLOCKED));
 	}
 }
 
@@ -435,7 +437,7 @@ static void pop_context(const struct build *build, const struct reader_event *ev
 	update_running(build, cpu, event->ts);
 }
 
-/* The name of the vector, the same for its entry and its exit. */
+/* The id of a vector context is the class name of its entry; the exit's name differs in its end. */
 static void on_vector(const struct build *build, const struct reader_event *event)
 {
 	const char *name = event->class->class->name;
@@ -459,7 +461,7 @@ static void on_vector(const struct build *build, const struct reader_event *even
 	}
 }
 
-/* The call that an entry begins: one for all of its class, or for all on a futex. */
+/* Index of the call that an entry begins: one for each event class, or for each futex. */
 static uint32_t call_of(const struct build *build, const struct reader_event *event)
 {
 	bool has_futex = reader_has(event, 0), is_compat;
@@ -496,8 +498,8 @@ static void on_call(const struct build *build, const struct reader_event *event,
 }
 
 /*
- * What was begun there is not known any more, but for calls of another channel, which are whole;
- * nor is who runs, if that may be what is missing.
+ * Contexts of the CPU are unknown, and so is an open call if this channel carries it.  The running
+ * thread is unknown if this channel carries switches.
  */
 static void on_gap(const struct build *build, const struct reader_event *event)
 {
@@ -514,7 +516,7 @@ static void on_gap(const struct build *build, const struct reader_event *event)
 		return;
 	}
 	if (thread) {
-		build_put(build, thread, event->ts, interval_of(STATE_UNKNOWN));
+		build_put(build, thread, event->ts, build_interval(STATE_UNKNOWN));
 	}
 	build_oncpu(cpu, event->ts, CPU_NOBODY);
 }

@@ -1,5 +1,5 @@
 /*
- * build-state: threads and CPUs of a timeline, and what states they are in.
+ * build-state: see build.h; threads and CPUs of a timeline, and their states.
  */
 #include "deep/build.h"
 
@@ -13,10 +13,10 @@ void build_put(const struct build *build, struct deep_thread *thread, uint64_t t
 	struct interval *last;
 
 	if (ts >= thread->end) {
-		return; /* its tid is another's by now */
+		return; /* another thread has its tid now */
 	}
 	next.begin = ts;
-	/* Of what came before the range only the last counts. */
+	/* Only the last state before the range counts. */
 	if (build->range_begin > 0 && ts <= build->range_begin) {
 		thread->intervals.count = 0;
 	}
@@ -25,7 +25,7 @@ void build_put(const struct build *build, struct deep_thread *thread, uint64_t t
 		if (last->begin < ts) {
 			break;
 		}
-		thread->intervals.count--; /* it had no length */
+		thread->intervals.count--; /* empty interval */
 	}
 	if (thread->intervals.count > 0) {
 		last = &thread->intervals.at[thread->intervals.count - 1];
@@ -68,10 +68,10 @@ uint32_t build_thread(const struct build *build, int32_t tid)
 		if (thread->end == UINT64_MAX) {
 			return kh_value(build->by_tid, at);
 		}
-		birth = thread->end; /* another one, whose fork was not seen */
+		birth = thread->end; /* a new thread, whose fork is missing */
 	}
 	index = build_add_thread(build, tid, birth);
-	build_put(build, build_thread_at(build, index), birth, interval_of(STATE_UNKNOWN));
+	build_put(build, build_thread_at(build, index), birth, build_interval(STATE_UNKNOWN));
 	return index;
 }
 
@@ -93,7 +93,7 @@ static uint32_t cpu_index(const struct build *build, uint64_t id)
 
 struct deep_cpu *build_cpu(const struct build *build, uint64_t id)
 {
-	uint32_t index = cpu_index(build, id); /* which may move them */
+	uint32_t index = cpu_index(build, id); /* may move the array */
 
 	return &build->timeline->cpus.at[index];
 }
@@ -103,13 +103,13 @@ void build_oncpu(struct deep_cpu *cpu, uint64_t ts, uint32_t thread)
 	struct cpu_oncpu *last = &cpu->oncpus.at[cpu->oncpus.count - 1];
 
 	if (last->begin == ts) {
-		last->thread = thread; /* it had no length */
+		last->thread = thread; /* the last interval was empty */
 	} else {
 		*vec_push(&cpu->oncpus) = (struct cpu_oncpu){ .begin = ts, .thread = thread };
 	}
 }
 
-/* ---- facts about threads ---- */
+/* ---- properties of threads ---- */
 
 void build_set_comm(struct deep_thread *thread, const struct value *value)
 {
@@ -136,7 +136,9 @@ void build_put_running(const struct build *build, struct deep_thread *thread, ui
 		       const struct deep_cpu *cpu)
 {
 	const struct context_stack *contexts = cpu->contexts;
-	struct interval next = { .state = STATE_USER, .who = NOBODY, .cpu = cpu_number(cpu->id) };
+	struct interval next = { .state = STATE_USER,
+				 .who = NOBODY,
+				 .cpu = build_cpu_number(cpu->id) };
 
 	if (contexts->count > 0) {
 		next.state =

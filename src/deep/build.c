@@ -1,5 +1,5 @@
 /*
- * build: a timeline from a trace; see build.h.
+ * build: see build.h.
  */
 #include "deep/build.h"
 
@@ -15,7 +15,7 @@ static unsigned int env_number(const struct metadata *metadata, const char *name
 	return entry && !entry->text ? (unsigned int)entry->number : 0;
 }
 
-/* Before lttng-modules 2.7.1 wake-ups carry the kernel's value (doc/definitions.md, 0.4). */
+/* Before lttng-modules 2.7.1 wake-ups carry the kernel's own value (doc/definitions.md, 0.4). */
 static int32_t wake_prio_offset(const struct metadata *metadata)
 {
 	unsigned int version = env_number(metadata, "tracer_major") * 10000 +
@@ -35,10 +35,12 @@ static int by_since(const void *left, const void *right)
 	return a->cpu < b->cpu ? -1 : a->cpu > b->cpu;
 }
 
-enum { INITIAL_SWITCH, INITIAL_EXEC }; /* requests; the first is that of build_sees_switches() */
+/* Indexes of the requests; build_sees_switches() needs the switch first. */
+enum { INITIAL_SWITCH, INITIAL_EXEC };
 
-/* Whether the event tells who ran before it: a switch, or an exec that takes its leader's tid. */
-static bool tells_head(const struct reader_event *event, int32_t *ret_tid)
+/* Whether the event names the thread that ran before it: a switch, or an exec that takes its
+ * leader's tid. */
+static bool names_initial(const struct reader_event *event, int32_t *ret_tid)
 {
 	enum { PREV_COMM, PREV_TID };
 	enum { TID, OLD_TID };
@@ -54,19 +56,19 @@ static bool tells_head(const struct reader_event *event, int32_t *ret_tid)
 }
 
 /*
- * Who ran on each CPU at first is told by its first switch, unless something is missing before
- * that.  It is looked for before anything else; what cannot be read is said when all is.
+ * Finds the initial thread of each CPU: its first switch names it, unless events are missing before
+ * that.  This reads the start of the trace without reports; the second reading reports.
  */
 static bool find_initial(struct build *build, const struct reader_setup *setup, struct err *err)
 {
-	static const struct plan_request head_requests[] = {
+	static const struct plan_request initial_requests[] = {
 		[INITIAL_SWITCH] = { .event = "sched_switch",
 				     .fields = { "@prev_comm", "prev_tid" } },
 		[INITIAL_EXEC] = { .event = "sched_process_exec", .fields = { "tid", "old_tid" } },
 	};
 	const struct reader_setup quiet = { .path = setup->path, .threads = setup->threads };
 	struct timeline *timeline = build->timeline;
-	struct reader *reader = reader_open(&quiet, head_requests, 2, err);
+	struct reader *reader = reader_open(&quiet, initial_requests, 2, err);
 	struct reader_event event;
 	struct reader_seen seen;
 	size_t missing;
@@ -81,11 +83,11 @@ static bool find_initial(struct build *build, const struct reader_setup *setup, 
 	while (missing > 0 && reader_next(reader, &event)) {
 		struct deep_cpu *cpu = build_cpu(build, event.cpu);
 
-		if (cpu->is_told || !build_sees_switches(&event) ||
-		    (event.class && !tells_head(&event, &tid))) {
+		if (cpu->is_resolved || !build_sees_switches(&event) ||
+		    (event.class && !names_initial(&event, &tid))) {
 			continue;
 		}
-		cpu->is_told = true;
+		cpu->is_resolved = true;
 		missing--;
 		if (event.class) {
 			*vec_push(&timeline->initial) =
@@ -104,7 +106,7 @@ static bool find_initial(struct build *build, const struct reader_setup *setup, 
 	return true;
 }
 
-/* Puts those on their CPUs that were there at @ts. */
+/* Puts on their CPUs the initial threads that were there at @ts. */
 static void put_initial(struct build *build, uint64_t ts)
 {
 	const struct timeline *timeline = build->timeline;
@@ -129,7 +131,7 @@ static int by_id(const void *left, const void *right)
 	return a->id < b->id ? -1 : a->id > b->id;
 }
 
-/* Intervals end with the trace, and begin with the range. */
+/* Cuts the timeline to the range: it ends at @end. */
 static void clip(struct build *build, uint64_t end)
 {
 	struct timeline *timeline = build->timeline;
@@ -161,16 +163,16 @@ static void read_all(struct build *build, struct reader *reader, uint64_t end)
 {
 	struct reader_event event;
 	struct reader_seen seen;
-	bool goes_on;
+	bool has_more;
 
-	while ((goes_on = reader_next(reader, &event)) && event.ts < end) {
+	while ((has_more = reader_next(reader, &event)) && event.ts < end) {
 		put_initial(build, event.ts);
 		build_take(build, &event);
 	}
 	put_initial(build, end - 1);
 	reader_seen(reader, &seen);
 	build->timeline->events = seen.events;
-	clip(build, goes_on || seen.last > end ? end : seen.last);
+	clip(build, has_more || seen.last > end ? end : seen.last);
 }
 
 struct timeline *timeline_build(const struct reader_setup *setup, uint64_t begin, uint64_t end,
@@ -197,6 +199,9 @@ struct timeline *timeline_build(const struct reader_setup *setup, uint64_t begin
 			       : plan_has_event(plan, "sched_waking") ? EVENT_WAKING
 								      : EVENT_WAKEUP;
 		read_all(&build, reader, end);
+#ifdef SILLAGE_CHECKS
+		timeline_check(build.timeline);
+#endif
 		is_done = true;
 	}
 	reader_close(reader);

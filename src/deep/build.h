@@ -1,9 +1,17 @@
 /*
- * build: what the parts share that make a timeline: build.c (the trace), build-state.c (threads and
- * CPUs, and what states they are in), build-events.c (what events mean for those).
+ * build: makes a timeline from a trace.
  *
- * The rules are those of doc/definitions.md: who runs (2.1), threads (2.3), states (5),
- * wake-ups and their race (4.4), what a wake-up came from (7.1), gaps (0.7).
+ *     build.c         reads the trace twice: initial threads, then all events
+ *     build-state.c   changes the states of threads and CPUs
+ *     build-events.c  one function per kind of event
+ *
+ * The rules are in doc/definitions.md: the running thread (2.1), threads (2.3), states (5),
+ * wake-ups and their race (4.4), the source of a wake-up (7.1), gaps (0.7).
+ *
+ * Invariants while events are taken, in time order:
+ *   - every thread has at least one interval once build_thread() or a fork returned it;
+ *   - the last on-CPU interval of a CPU names the thread that runs there now;
+ *   - indexes into timeline.threads stay valid; pointers to CPUs do not survive build_cpu().
  */
 #ifndef SILLAGE_DEEP_BUILD_H
 #define SILLAGE_DEEP_BUILD_H
@@ -12,7 +20,7 @@
 #include "deep/reader.h"
 #include "deep/timeline.h"
 
-/* What the events are about that are asked for. */
+/* What a requested event is about. */
 enum kind {
 	EVENT_SWITCH,
 	EVENT_TTWU,
@@ -24,7 +32,7 @@ enum kind {
 	EVENT_PI,
 	EVENT_MIGRATE,
 	EVENT_PROCESS,
-	EVENT_ENTER, /* an interrupt, or what is like one */
+	EVENT_ENTER, /* an interrupt or another context begins */
 	EVENT_LEAVE,
 	EVENT_VECTOR,
 	EVENT_CALL,
@@ -33,7 +41,10 @@ enum kind {
 
 enum context { CONTEXT_IRQ, CONTEXT_SOFTIRQ, CONTEXT_HRTIMER, CONTEXT_NET, CONTEXT_VECTOR };
 
-#define NEST_MAX 16 /* contexts of a CPU: more than hardware nests */
+/* Contexts of a CPU that nest, more than hardware does. */
+#define NEST_MAX 16
+
+/* The contexts that interrupted a CPU's thread, the innermost last. */
 
 struct context_stack {
 	unsigned int count;
@@ -47,15 +58,15 @@ HASH_DECLARE(indexes, uint32_t)
 
 struct build {
 	struct timeline *timeline;
-	khash_t(indexes) * by_tid; /* the newest thread of each */
+	khash_t(indexes) * by_tid; /* the newest thread with each tid */
 	khash_t(indexes) * by_cpu;
-	khash_t(indexes) * by_call; /* of calls: their class, or the futex */
-	size_t initial_put;         /* of the timeline's, which were put on their CPUs */
+	khash_t(indexes) * by_call; /* timeline.calls, by event class or futex address */
+	size_t initial_put;         /* how many of timeline.initial are on their CPUs */
 	uint64_t range_begin;
-	uint16_t states;  /* how prev_state is encoded */
-	enum kind source; /* the event that wakes in this trace */
-	bool has_wakeup;
-	int32_t wake_prio_offset; /* what the prio of wake-ups has too much */
+	uint16_t states;          /* encoding of prev_state (kernel/task-state.h) */
+	enum kind source;         /* the wake-up event that this trace has */
+	bool has_wakeup;          /* the trace can have sched_wakeup */
+	int32_t wake_prio_offset; /* to subtract from the prio of wake-ups */
 };
 
 static inline struct deep_thread *build_thread_at(const struct build *build, uint32_t index)
@@ -63,58 +74,61 @@ static inline struct deep_thread *build_thread_at(const struct build *build, uin
 	return build->timeline->threads.at[index];
 }
 
-static inline const struct interval *interval_last(const struct deep_thread *thread)
+static inline const struct interval *build_last_interval(const struct deep_thread *thread)
 {
 	return &thread->intervals.at[thread->intervals.count - 1];
 }
 
-static inline uint32_t cpu_current(const struct deep_cpu *cpu)
+/* A thread's index, CPU_IDLE or CPU_NOBODY. */
+static inline uint32_t build_cpu_current(const struct deep_cpu *cpu)
 {
 	return cpu->oncpus.at[cpu->oncpus.count - 1].thread;
 }
 
-/* The thread that runs there, NULL: none, or it is not known. */
+/* The thread that runs there; NULL: idle or unknown. */
 static inline struct deep_thread *build_running(const struct build *build,
 						const struct deep_cpu *cpu)
 {
-	return cpu_current(cpu) >= CPU_NOBODY ? NULL : build_thread_at(build, cpu_current(cpu));
+	return build_cpu_current(cpu) >= CPU_NOBODY
+		       ? NULL
+		       : build_thread_at(build, build_cpu_current(cpu));
 }
 
-/* Whether the event's stream has the switches of its CPU, which are the first request. */
+/* Whether the event's channel carries sched_switch, which is the first request. */
 static inline bool build_sees_switches(const struct reader_event *event)
 {
 	return reader_sees(event, 0);
 }
 
-static inline uint16_t cpu_number(uint64_t id)
+static inline uint16_t build_cpu_number(uint64_t id)
 {
 	return id < NO_CPU ? (uint16_t)id : NO_CPU;
 }
 
-/* In a state on no CPU, by nobody. */
-static inline struct interval interval_of(enum state state)
+/* In a state on no CPU, without a waker. */
+static inline struct interval build_interval(enum state state)
 {
 	return (struct interval){ .state = (uint8_t)state, .who = NOBODY, .cpu = NO_CPU };
 }
 
 /* ---- build-state.c ---- */
 
-/* From @ts on the thread is in this state. */
+/* Sets the thread's state from @ts on; @next.begin is ignored. */
 void build_put(const struct build *build, struct deep_thread *thread, uint64_t ts,
 	       struct interval next);
-/* A new thread of this tid, without an interval yet; its index. */
+/* Adds a thread without an interval; returns its index. */
 uint32_t build_add_thread(const struct build *build, int32_t tid, uint64_t birth);
-/* The newest of this tid; made when there is none that lives. */
+/* Index of the newest thread with this tid; made if none is alive. */
 uint32_t build_thread(const struct build *build, int32_t tid);
-/* Made when new; dies with the next call. */
+/* Made if new.  The pointer is valid until the next call. */
 struct deep_cpu *build_cpu(const struct build *build, uint64_t id);
 void build_set_comm(struct deep_thread *thread, const struct value *value);
 void build_set_prio(struct deep_thread *thread, uint64_t ts, int64_t prio, bool is_boost);
-/* It runs on the CPU: what of it is told by its open call and the CPU's interrupts. */
+/* The thread runs on the CPU: the CPU's contexts and the open call give the state. */
 void build_put_running(const struct build *build, struct deep_thread *thread, uint64_t ts,
 		       const struct deep_cpu *cpu);
 
-/* From @ts on the thread is there, or nobody known. */
+/* From @ts on the thread (or CPU_IDLE, CPU_NOBODY) is on the CPU. */
 void build_oncpu(struct deep_cpu *cpu, uint64_t ts, uint32_t thread);
 
 /* ---- build-events.c ---- */
@@ -122,6 +136,7 @@ void build_oncpu(struct deep_cpu *cpu, uint64_t ts, uint32_t thread);
 extern const struct plan_request build_requests[];
 extern const size_t build_request_count;
 
+/* @event: not older than the event before. */
 void build_take(struct build *build, const struct reader_event *event);
 
 #endif

@@ -3,6 +3,7 @@
  */
 #include "deep/links.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +12,8 @@ struct edge {
 };
 
 struct graph {
-	VEC(struct edge) edges; /* both ways, by `from` */
-	uint32_t *first;        /* of a thread's edges; one more than there are threads */
+	VEC(struct edge) edges; /* in both directions, by `from` */
+	uint32_t *first;        /* index of each thread's first edge; threads + 1 entries */
 	size_t threads;
 };
 
@@ -25,6 +26,7 @@ static void add_edges(const struct timeline *timeline, struct graph *graph)
 			const struct interval *interval = &thread->intervals.at[i];
 
 			if (interval->state == STATE_WAIT && interval->cause == CAUSE_TASK) {
+				assert(interval->who < timeline->threads.count);
 				*vec_push(&graph->edges) = (struct edge){ interval->who, t };
 				*vec_push(&graph->edges) = (struct edge){ t, interval->who };
 			}
@@ -42,52 +44,52 @@ static int by_from(const void *left, const void *right)
 	return a->to < b->to ? -1 : a->to > b->to;
 }
 
-/* Each pair once, and where those of a thread begin. */
+/* Sorts the edges, drops duplicates and fills `first`. */
 static void index_edges(struct graph *graph)
 {
-	size_t kept = 0, at = 0;
+	size_t unique = 0, at = 0;
 
 	if (graph->edges.count > 0) {
 		qsort(graph->edges.at, graph->edges.count, sizeof(*graph->edges.at), by_from);
 	}
 	for (size_t i = 0; i < graph->edges.count; i++) {
-		if (kept == 0 || by_from(&graph->edges.at[kept - 1], &graph->edges.at[i]) != 0) {
-			graph->edges.at[kept++] = graph->edges.at[i];
+		if (unique == 0 ||
+		    by_from(&graph->edges.at[unique - 1], &graph->edges.at[i]) != 0) {
+			graph->edges.at[unique++] = graph->edges.at[i];
 		}
 	}
-	graph->edges.count = kept;
+	graph->edges.count = unique;
 	graph->first = mem_alloc((graph->threads + 1) * sizeof(*graph->first));
 	for (size_t t = 0; t <= graph->threads; t++) {
-		while (at < kept && graph->edges.at[at].from < t) {
+		while (at < unique && graph->edges.at[at].from < t) {
 			at++;
 		}
 		graph->first[t] = (uint32_t)at;
 	}
+	assert(graph->first[graph->threads] == unique);
 }
 
-/* Breadth first: links.at is what was reached, in order of hops, and what is still to be followed.
- */
+/* Breadth-first search: links.at is its queue, and at the end all threads reached, by hops. */
 static void reach(const struct graph *graph, uint32_t thread, struct links *links)
 {
-	uint32_t *place =
-		mem_alloc((graph->threads + 1) * sizeof(*place)); /* + 1, 0: not reached */
+	bool *is_reached = mem_alloc(graph->threads + 1);
 
 	*vec_push(&links->at) = (struct link){ .thread = thread };
-	place[thread] = 1;
+	is_reached[thread] = true;
 	for (size_t i = 0; i < links->at.count; i++) {
 		uint32_t from = links->at.at[i].thread, hops = links->at.at[i].hops;
 
 		for (uint32_t e = graph->first[from]; e < graph->first[from + 1]; e++) {
 			uint32_t to = graph->edges.at[e].to;
 
-			if (place[to] == 0) {
+			if (!is_reached[to]) {
 				*vec_push(&links->at) =
 					(struct link){ .thread = to, .hops = hops + 1 };
-				place[to] = (uint32_t)links->at.count;
+				is_reached[to] = true;
 			}
 		}
 	}
-	free(place);
+	free(is_reached);
 }
 
 static void count_direct(const struct timeline *timeline, uint32_t thread, struct link *link)
@@ -127,6 +129,7 @@ void links_find(const struct timeline *timeline, uint32_t thread, struct links *
 {
 	struct graph graph = { .threads = timeline->threads.count };
 
+	assert(thread < graph.threads);
 	memset(links, 0, sizeof(*links));
 	add_edges(timeline, &graph);
 	index_edges(&graph);
@@ -137,8 +140,9 @@ void links_find(const struct timeline *timeline, uint32_t thread, struct links *
 		}
 	}
 	qsort(links->at.at, links->at.count, sizeof(*links->at.at), nearest_first);
-	memmove(links->at.at, links->at.at + 1,
-		--links->at.count * sizeof(*links->at.at)); /* itself */
+	assert(links->at.at[0].thread == thread); /* the only one without a hop: not a link */
+	links->at.count--;
+	memmove(links->at.at, links->at.at + 1, links->at.count * sizeof(*links->at.at));
 	vec_fini(&graph.edges);
 	free(graph.first);
 }

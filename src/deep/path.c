@@ -3,12 +3,13 @@
  */
 #include "deep/path.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
 
-/* What is still to be explained of a thread: [low, until), from the end on. */
+/* The part of a thread that is still to be explained: [low, until), from its end backward. */
 struct frame {
 	uint32_t thread;
 	uint64_t low, until;
@@ -16,16 +17,16 @@ struct frame {
 
 struct finder {
 	const struct timeline *timeline;
-	struct path *path; /* backward, while it is found */
+	struct path *path; /* its segments are in reverse order until the end */
 	VEC(struct frame) frames;
 };
 
-/* Adds what lies before all that is there; the same again makes the segment longer. */
+/* Adds [begin, until) before all present segments, or makes the first of these longer. */
 static void add(struct finder *finder, const struct frame *frame, uint64_t begin,
 		const struct interval *interval)
 {
 	struct path *path = finder->path;
-	struct segment_of_path segment = {
+	struct path_segment segment = {
 		.begin = begin,
 		.end = frame->until,
 		.thread = frame->thread,
@@ -33,20 +34,21 @@ static void add(struct finder *finder, const struct frame *frame, uint64_t begin
 		.state = interval ? interval->state : STATE_UNKNOWN,
 		.cause = interval ? interval->cause : CAUSE_NONE,
 	};
-	struct segment_of_path *before =
+	struct path_segment *before =
 		path->segments.count > 0 ? &path->segments.at[path->segments.count - 1] : NULL;
 
-	segment.state = state_runs(segment.state) ? STATE_USER : segment.state;
-	if (before && before->begin == segment.end && before->thread == segment.thread &&
-	    before->state == segment.state && before->cause == segment.cause &&
-	    before->cpu == segment.cpu) {
+	assert(begin < frame->until);
+	assert(!before || before->begin == segment.end);
+	segment.state = timeline_state_runs(segment.state) ? STATE_USER : segment.state;
+	if (before && before->thread == segment.thread && before->state == segment.state &&
+	    before->cause == segment.cause && before->cpu == segment.cpu) {
 		before->begin = begin;
 	} else {
 		*vec_push(&path->segments) = segment;
 	}
 }
 
-/* Explains the last part of the frame that is on top. */
+/* Explains the last interval of the top frame. */
 static void step(struct finder *finder)
 {
 	struct frame *frame = &finder->frames.at[finder->frames.count - 1];
@@ -66,10 +68,11 @@ static void step(struct finder *finder)
 		return;
 	}
 	begin = interval->begin > frame->low ? interval->begin : frame->low;
-	/* Wakers that wait for each other cannot be more than there are threads. */
+	/* A chain of wakers longer than the number of threads is a cycle: the sleep stays. */
 	if (interval->state == STATE_BLOCKED && interval->cause == CAUSE_TASK &&
 	    timeline_thread_until(thread, i) <= frame->until &&
 	    finder->frames.count <= finder->timeline->threads.count) {
+		assert(interval->who < finder->timeline->threads.count);
 		struct frame inner = { .thread = interval->who,
 				       .low = begin,
 				       .until = frame->until };
@@ -87,11 +90,21 @@ static void reverse(struct path *path)
 	size_t count = path->segments.count;
 
 	for (size_t i = 0; i < count / 2; i++) {
-		struct segment_of_path swapped = path->segments.at[i];
+		struct path_segment swapped = path->segments.at[i];
 
 		path->segments.at[i] = path->segments.at[count - 1 - i];
 		path->segments.at[count - 1 - i] = swapped;
 	}
+}
+
+/* add() asserts that segments are adjacent. */
+static void check_tiles(const struct path *path)
+{
+	size_t count = path->segments.count;
+
+	assert((count == 0) == (path->begin == path->end));
+	assert(count == 0 || path->segments.at[0].begin == path->begin);
+	assert(count == 0 || path->segments.at[count - 1].end == path->end);
 }
 
 void path_find(const struct timeline *timeline, uint32_t thread, uint64_t begin, uint64_t end,
@@ -118,6 +131,7 @@ void path_find(const struct timeline *timeline, uint32_t thread, uint64_t begin,
 	}
 	vec_fini(&finder.frames);
 	reverse(path);
+	check_tiles(path);
 }
 
 void path_fini(struct path *path)
@@ -145,7 +159,7 @@ void path_sum(const struct path *path, struct path_parts *parts)
 
 	memset(parts, 0, sizeof(*parts));
 	for (size_t i = 0; i < path->segments.count; i++) {
-		const struct segment_of_path *segment = &path->segments.at[i];
+		const struct path_segment *segment = &path->segments.at[i];
 		uint64_t ns = segment->end - segment->begin;
 		int is_new;
 		khint_t at = kh_put(places, places, segment->thread, &is_new);
@@ -165,7 +179,7 @@ void path_sum(const struct path *path, struct path_parts *parts)
 	}
 }
 
-/* ---- who had the CPU ---- */
+/* ---- rivals ---- */
 
 const char *path_inversion_name(enum inversion kind)
 {
@@ -175,41 +189,42 @@ const char *path_inversion_name(enum inversion kind)
 		[INVERSION_DISPATCH] = "dispatch",
 	};
 
+	assert(kind < INVERSIONS);
 	return names[kind];
 }
 
-struct watching {
+struct search {
 	const struct timeline *timeline;
-	uint32_t thread; /* whose path it is */
+	uint32_t thread; /* the explained thread */
 	struct rivals *rivals;
-	khash_t(places) * places;
+	khash_t(places) * places; /* index into rivals.at, by thread */
 };
 
-static const struct deep_thread *thread_at(const struct watching *watching, uint32_t index)
+static const struct deep_thread *thread_at(const struct search *search, uint32_t index)
 {
-	return watching->timeline->threads.at[index];
+	return search->timeline->threads.at[index];
 }
 
-/* How much less urgent @thread is than @than, below 0: more; INT64_MIN: that is not known. */
-static int64_t less_urgent(const struct watching *watching, uint32_t thread, uint32_t than,
-			   uint64_t ts)
+/* How much less urgent @thread is than @than; negative: more urgent; INT64_MIN: unknown. */
+static int64_t less_urgent(const struct search *search, uint32_t thread, uint32_t than, uint64_t ts)
 {
-	const struct prio_change *a = timeline_thread_prio(thread_at(watching, thread), ts);
-	const struct prio_change *b = timeline_thread_prio(thread_at(watching, than), ts);
+	const struct prio_change *a = timeline_thread_prio(thread_at(search, thread), ts);
+	const struct prio_change *b = timeline_thread_prio(thread_at(search, than), ts);
 
 	return a && b ? (int64_t)a->prio - b->prio : INT64_MIN;
 }
 
-static bool is_real_time(const struct watching *watching, uint32_t thread, uint64_t ts)
+static bool is_real_time(const struct search *search, uint32_t thread, uint64_t ts)
 {
-	const struct prio_change *prio = timeline_thread_prio(thread_at(watching, thread), ts);
+	const struct prio_change *prio = timeline_thread_prio(thread_at(search, thread), ts);
 
 	return prio && prio->prio < 0;
 }
 
-static void find_one(struct watching *watching, struct finding *finding)
+/* Adds a finding, or makes the last one longer if it continues. */
+static void add_finding(struct search *search, struct finding *finding)
 {
-	struct rivals *rivals = watching->rivals;
+	struct rivals *rivals = search->rivals;
 	struct finding *last = rivals->findings.count > 0
 				       ? &rivals->findings.at[rivals->findings.count - 1]
 				       : NULL;
@@ -219,17 +234,18 @@ static void find_one(struct watching *watching, struct finding *finding)
 		last->end = finding->end;
 		return;
 	}
-	finding->is_fair = !is_real_time(watching, watching->thread, finding->begin) &&
-			   !is_real_time(watching, finding->on_path, finding->begin) &&
-			   !is_real_time(watching, finding->rival, finding->begin);
-	finding->call = timeline_thread_call(watching->timeline,
-					     thread_at(watching, watching->thread), finding->begin);
+	finding->is_fair = !is_real_time(search, search->thread, finding->begin) &&
+			   !is_real_time(search, finding->on_path, finding->begin) &&
+			   !is_real_time(search, finding->rival, finding->begin);
+	finding->call = timeline_thread_call(search->timeline, thread_at(search, search->thread),
+					     finding->begin);
 	*vec_push(&rivals->findings) = *finding;
 }
 
-static void note_prio(const struct watching *watching, struct rival *rival, uint64_t ts)
+/* Widens the rival's range of priorities by the one at @ts. */
+static void note_prio(const struct search *search, struct rival *rival, uint64_t ts)
 {
-	const struct prio_change *at = timeline_thread_prio(thread_at(watching, rival->thread), ts);
+	const struct prio_change *at = timeline_thread_prio(thread_at(search, rival->thread), ts);
 
 	if (!at) {
 		return;
@@ -243,28 +259,28 @@ static void note_prio(const struct watching *watching, struct rival *rival, uint
 	rival->has_prio = true;
 }
 
-/* @runs had the CPU from @begin to @end, while the path's thread wanted it. */
-static void add_rival(struct watching *watching, const struct segment_of_path *segment,
-		      uint32_t runs, uint64_t begin, uint64_t end)
+/* @runs had the CPU from @begin to @end while the segment's thread waited for it. */
+static void add_rival(struct search *search, const struct path_segment *segment, uint32_t runs,
+		      uint64_t begin, uint64_t end)
 {
 	struct finding finding = {
 		.begin = begin, .end = end, .on_path = segment->thread, .rival = runs
 	};
-	uint32_t of = watching->thread;
-	int64_t less = less_urgent(watching, runs, of, begin);
+	uint32_t of = search->thread;
+	int64_t less = less_urgent(search, runs, of, begin);
 	int is_new;
-	khint_t at = kh_put(places, watching->places, runs, &is_new);
+	khint_t at = kh_put(places, search->places, runs, &is_new);
 	struct rival *rival;
 
 	if (is_new) {
-		kh_value(watching->places, at) = (uint32_t)watching->rivals->at.count;
-		*vec_push(&watching->rivals->at) = (struct rival){ .thread = runs };
+		kh_value(search->places, at) = (uint32_t)search->rivals->at.count;
+		*vec_push(&search->rivals->at) = (struct rival){ .thread = runs };
 	}
-	rival = &watching->rivals->at.at[kh_value(watching->places, at)];
+	rival = &search->rivals->at.at[kh_value(search->places, at)];
 	rival->total += end - begin;
 	rival->longest = end - begin > rival->longest ? end - begin : rival->longest;
 	rival->times++;
-	note_prio(watching, rival, begin);
+	note_prio(search, rival, begin);
 	rival->same += less == 0 ? end - begin : 0;
 	if (less <= 0) {
 		return;
@@ -273,10 +289,10 @@ static void add_rival(struct watching *watching, const struct segment_of_path *s
 	finding.kind = INVERSION_UNBOUNDED;
 	if (segment->thread == of) {
 		finding.kind = INVERSION_DISPATCH;
-	} else if (less_urgent(watching, segment->thread, runs, begin) <= 0) {
-		return; /* it is not between the two */
+	} else if (less_urgent(search, segment->thread, runs, begin) <= 0) {
+		return; /* its priority is not between the two */
 	}
-	find_one(watching, &finding);
+	add_finding(search, &finding);
 }
 
 static const struct deep_cpu *cpu_numbered(const struct timeline *timeline, uint16_t cpu)
@@ -289,7 +305,7 @@ static const struct deep_cpu *cpu_numbered(const struct timeline *timeline, uint
 	return NULL;
 }
 
-/* The last stay that begins at or before @ts. */
+/* The last on-CPU interval that begins at or before @ts. */
 static size_t oncpu_at(const struct deep_cpu *cpu, uint64_t ts)
 {
 	size_t low = 0, high = cpu->oncpus.count;
@@ -306,16 +322,17 @@ static size_t oncpu_at(const struct deep_cpu *cpu, uint64_t ts)
 	return low;
 }
 
-static void watch_cpu(struct watching *watching, const struct segment_of_path *segment)
+/* The segment waits for its CPU: finds what ran there. */
+static void search_cpu(struct search *search, const struct path_segment *segment)
 {
-	const struct deep_cpu *cpu = cpu_numbered(watching->timeline, segment->cpu);
+	const struct deep_cpu *cpu = cpu_numbered(search->timeline, segment->cpu);
 
 	for (size_t i = cpu ? oncpu_at(cpu, segment->begin) : SIZE_MAX;
 	     i < (cpu ? cpu->oncpus.count : 0) && cpu->oncpus.at[i].begin < segment->end; i++) {
 		const struct cpu_oncpu *oncpu = &cpu->oncpus.at[i];
 		uint64_t begin = oncpu->begin > segment->begin ? oncpu->begin : segment->begin;
 		uint64_t end = i + 1 < cpu->oncpus.count ? cpu->oncpus.at[i + 1].begin
-							 : watching->timeline->end;
+							 : search->timeline->end;
 
 		end = end < segment->end ? end : segment->end;
 		if (end <= begin || oncpu->thread == CPU_NOBODY ||
@@ -323,28 +340,28 @@ static void watch_cpu(struct watching *watching, const struct segment_of_path *s
 			continue;
 		}
 		if (oncpu->thread == CPU_IDLE) {
-			watching->rivals->idle_ns += end - begin;
+			search->rivals->idle_ns += end - begin;
 		} else {
-			add_rival(watching, segment, oncpu->thread, begin, end);
+			add_rival(search, segment, oncpu->thread, begin, end);
 		}
 	}
 }
 
-/* Another thread runs in place of the one whose path it is. */
-static void watch_run(struct watching *watching, const struct segment_of_path *segment)
+/* The segment runs on another thread than the explained one. */
+static void search_run(struct search *search, const struct path_segment *segment)
 {
 	uint32_t on_path = segment->thread;
-	int64_t less = less_urgent(watching, on_path, watching->thread, segment->begin);
+	int64_t less = less_urgent(search, on_path, search->thread, segment->begin);
 
 	if (less > 0) {
-		find_one(watching, &(struct finding){ .kind = INVERSION_DIRECT,
-						      .begin = segment->begin,
-						      .end = segment->end,
-						      .on_path = on_path,
-						      .rival = on_path });
+		add_finding(search, &(struct finding){ .kind = INVERSION_DIRECT,
+						       .begin = segment->begin,
+						       .end = segment->end,
+						       .on_path = on_path,
+						       .rival = on_path });
 	} else if (less != INT64_MIN &&
-		   timeline_thread_prio(thread_at(watching, on_path), segment->begin)->is_boost) {
-		watching->rivals->inherited_ns += segment->end - segment->begin;
+		   timeline_thread_prio(thread_at(search, on_path), segment->begin)->is_boost) {
+		search->rivals->inherited_ns += segment->end - segment->begin;
 	}
 }
 
@@ -372,22 +389,23 @@ static int longest_first(const void *left, const void *right)
 void path_find_rivals(const struct timeline *timeline, uint32_t thread, const struct path *path,
 		      struct rivals *rivals)
 {
-	struct watching watching = {
+	struct search search = {
 		.timeline = timeline, .thread = thread, .rivals = rivals, .places = kh_init(places)
 	};
 
+	assert(thread < timeline->threads.count);
 	memset(rivals, 0, sizeof(*rivals));
 	for (size_t i = 0; i < path->segments.count; i++) {
-		const struct segment_of_path *segment = &path->segments.at[i];
+		const struct path_segment *segment = &path->segments.at[i];
 
 		if (segment->state == STATE_PREEMPTED || segment->state == STATE_WAIT ||
 		    segment->state == STATE_NEW) {
-			watch_cpu(&watching, segment);
+			search_cpu(&search, segment);
 		} else if (segment->state == STATE_USER && segment->thread != thread) {
-			watch_run(&watching, segment);
+			search_run(&search, segment);
 		}
 	}
-	kh_destroy(places, watching.places);
+	kh_destroy(places, search.places);
 	if (rivals->at.count > 0) {
 		qsort(rivals->at.at, rivals->at.count, sizeof(*rivals->at.at), by_rival_total);
 	}

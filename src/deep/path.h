@@ -1,9 +1,10 @@
 /*
- * path: the critical path of a thread (doc/definitions.md, 7.2), and who had the CPU while it
- * waited for one (doc/definitions.md, 7.3, 7.4).
+ * path: the critical path of a thread (doc/definitions.md, 7.2), and the threads that had the CPU
+ * while the path waited for it (doc/definitions.md, 7.3, 7.4).
  *
- * The path explains a thread's time: where the thread slept until another woke it, what that
- * one did meanwhile takes the place of the sleep, and so on.  Its segments tile the range.
+ * The path explains a thread's time.  A sleep that another thread ended is replaced by what that
+ * thread, the waker, did meanwhile; the waker's own sleeps are replaced likewise.  Segments tile
+ * the range: the first one begins where the path begins, each next one where the one before ends.
  *
  *     W   run ──── blocked, woken by K ─────────── wait ─ run
  *                  └─ K: run ─ preempted ─ run ─┘
@@ -14,8 +15,8 @@
 
 #include "deep/timeline.h"
 
-/* Running is one state here: STATE_USER stands for all that state_runs(). */
-struct segment_of_path {
+/* Running is one state here: STATE_USER stands for all states of timeline_state_runs(). */
+struct path_segment {
 	uint64_t begin, end;
 	uint32_t thread;
 	uint16_t cpu;
@@ -23,62 +24,63 @@ struct segment_of_path {
 };
 
 struct path {
-	VEC(struct segment_of_path) segments; /* adjacent, in order of time */
+	VEC(struct path_segment) segments; /* adjacent, in order of time */
 	uint64_t begin, end;
 };
 
-/* Of @thread, from @begin to @end, as far as it lives then. */
+/* The path of @thread in that part of [begin, end) in which it lives. */
 void path_find(const struct timeline *timeline, uint32_t thread, uint64_t begin, uint64_t end,
 	       struct path *path);
 void path_fini(struct path *path);
 
-/* What a thread has on a path. */
+/* The share of one thread in a path. */
 struct path_part {
 	uint32_t thread;
 	uint64_t ns[STATES], total;
 };
 struct path_parts {
-	VEC(struct path_part) at; /* most first */
+	VEC(struct path_part) at; /* longest first */
 };
 void path_sum(const struct path *path, struct path_parts *parts);
 
-/* ---- who had the CPU ---- */
+/* ---- rivals ---- */
 
 enum inversion {
-	INVERSION_DIRECT,    /* it waits for a less urgent thread, which runs */
-	INVERSION_UNBOUNDED, /* that thread cannot run, for one between the two */
-	INVERSION_DISPATCH,  /* it could run, but a less urgent one still has its CPU */
+	INVERSION_DIRECT,    /* the thread waits for a less urgent thread, which runs */
+	INVERSION_UNBOUNDED, /* that thread cannot run because of one of a priority between */
+	INVERSION_DISPATCH,  /* the thread is runnable, but a less urgent one has its CPU */
 	INVERSIONS,
 };
 const char *path_inversion_name(enum inversion kind);
 
-/* One that ran while the path waited for its CPU. */
+/* A thread that ran while the path waited for its CPU. */
 struct rival {
 	uint32_t thread;
 	uint64_t total, longest, times;
-	uint64_t inverted; /* while it was less urgent than the thread whose path it is */
-	uint64_t same;     /* while it was as urgent */
+	uint64_t inverted; /* part of total: less urgent than the explained thread */
+	uint64_t same;     /* part of total: as urgent */
 	int32_t prio_min, prio_max;
 	bool has_prio;
 };
 
-/* A stretch in which something less urgent held the thread up. */
+/* A priority inversion: a less urgent thread delayed the explained one. */
 struct finding {
 	enum inversion kind;
 	uint64_t begin, end;
-	uint32_t on_path, rival;      /* who is on the path, and who runs (DIRECT: the same) */
-	bool is_fair;                 /* none of them is real-time: it is about nice levels */
-	const struct deep_call *call; /* that the thread waits in, of the timeline; NULL: in none */
+	uint32_t on_path, rival;      /* the path's thread and the running one (DIRECT: the same) */
+	bool is_fair;                 /* no thread is real-time: only nice levels differ */
+	const struct deep_call *call; /* the explained thread waits in it; NULL: in none */
 };
 
 struct rivals {
-	VEC(struct rival) at;         /* most first */
+	VEC(struct rival) at;         /* longest first */
 	VEC(struct finding) findings; /* longest first */
 	uint64_t idle_ns;             /* the CPU was idle although the path waited for it */
-	/* The path runs on a thread that has inherited an urgency no less than that of the thread
-	 * whose path it is: no inversion. */
+	/* The path ran on a thread that had inherited at least the priority of the explained
+	 * thread, which is no inversion. */
 	uint64_t inherited_ns;
 };
+/* @path: of @thread. */
 void path_find_rivals(const struct timeline *timeline, uint32_t thread, const struct path *path,
 		      struct rivals *rivals);
 void path_fini_rivals(struct rivals *rivals);

@@ -1,14 +1,16 @@
 /*
  * reader: events of a recorded trace in global time order.
  *
- *     stream 0   [ batch ] [ batch ] ─┐
- *     stream 1   [ batch ] [ batch ] ─┼─ oldest first ── reader_next()
- *     stream 2   [ batch ] [ batch ] ─┘
+ *     stream 0   [ batch ] ─┐
+ *     stream 1   [ batch ] ─┼─ heap, oldest event first ── reader_next()
+ *     stream 2   [ batch ] ─┘
  *
- * Streams are decoded ahead, a batch of events at a time, by threads of the reader's own if it may
- * have some.  Events of one time come in the order of streams (their files' names), those of one
- * stream in their order, however many threads there are.  Only classes that are asked for are
- * given.
+ * Each stream is decoded one batch of events at a time (deep/batch.h); a heap holds the streams by
+ * the time of their next event.  A reader gives only events of the requested classes.
+ *
+ * Owns    the opened trace, and one batch and cursor per stream.
+ * Order   timestamps never decrease.  Events with equal timestamps come in the order of their
+ *         streams (by file name); events of one stream keep their order.
  */
 #ifndef SILLAGE_DEEP_READER_H
 #define SILLAGE_DEEP_READER_H
@@ -20,24 +22,24 @@ struct reader;
 
 /* An event, or a place where events are missing (class NULL). */
 struct reader_event {
-	uint64_t ts;  /* ns, never less than the one before of its stream */
+	uint64_t ts;  /* ns, never less than that of the event before */
 	uint64_t cpu; /* UINT64_MAX: its stream names none */
 	const struct plan_stream *stream;
-	uint64_t since; /* its stream's first packet begins, if those before are gone; else 0 */
+	uint64_t since; /* start of its stream's first packet if earlier ones are gone; else 0 */
 	const struct plan_event *class;
-	const struct plan_binding *binding; /* the first of the class */
-	const struct value *values;         /* of that; die with the next call */
+	const struct plan_binding *binding; /* the first one of the class */
+	const struct value *values;         /* of that binding; valid until the next call */
 };
 
-/* Something that cannot be read: said, when a batch behind it is begun, and passed over. */
+/* Reports what cannot be read, before the events that follow it. */
 typedef void reader_warn_fn(void *user, const char *message);
 
 /* What is read, and how. */
 struct reader_setup {
 	const struct recorded_path *path;
-	unsigned int threads; /* that decode, with the one that asks; at most 1: only that */
-	reader_warn_fn *warn; /* by the thread that asks; NULL: nobody wants to know */
-	void *user;
+	unsigned int threads; /* has no effect */
+	reader_warn_fn *warn; /* NULL: no reports */
+	void *user;           /* for warn */
 };
 
 /* NULL with the reason.  @setup->path and @requests must outlive it. */
@@ -48,20 +50,23 @@ void reader_close(struct reader *reader); /* NULL is fine */
 /* The next event; false at the end. */
 bool reader_next(struct reader *reader, struct reader_event *event);
 
-/* CPUs that streams of the trace name. */
+/* How many CPUs the trace's streams name. */
 size_t reader_cpu_count(const struct reader *reader);
 
-/* Events of all classes that were passed so far, given or not; the time of the very first (from the
- * start on), and of the last, which is known at the end. */
+/* Totals over events of all classes, whether given or not. */
 struct reader_seen {
-	uint64_t events, first, last;
+	uint64_t events; /* passed so far */
+	uint64_t
+		first; /* time of the trace's first event, known from the start; UINT64_MAX: none */
+	uint64_t last; /* time of its last event, known once reader_next() returned false */
 };
 void reader_seen(const struct reader *reader, struct reader_seen *ret_seen);
 
 /* Lives as long as the reader. */
 const struct plan *reader_plan(const struct reader *reader);
 
-/* The same event as another request, by its index, sees it; false: it is not of that. */
+/* The same event with the fields of another request, given by its index; false: the event does not
+ * belong to that request. */
 static inline bool reader_as(const struct reader_event *event, size_t request,
 			     struct reader_event *ret_event)
 {
@@ -75,14 +80,14 @@ static inline bool reader_as(const struct reader_event *event, size_t request,
 			ret_event->values = values;
 			return true;
 		}
-		values += binding_width(&bindings[i]);
+		values += batch_value_count(&bindings[i]);
 	}
 	return false;
 }
 
 /*
- * Whether the event's stream has the events of a request, which is one of the first 32; of several
- * channels that have them it is one.
+ * Whether the event's stream belongs to the channel that carries the events of @request (one of the
+ * first 32).  If several channels carry them, one of these is chosen.
  */
 static inline bool reader_sees(const struct reader_event *event, unsigned int request)
 {

@@ -140,7 +140,7 @@ static void put_segments(struct printer *p)
 
 	json_open(&p->json, "segments", '[');
 	for (size_t i = 0; i < path->segments.count; i++) {
-		const struct segment_of_path *segment = &path->segments.at[i];
+		const struct path_segment *segment = &path->segments.at[i];
 		bool runs = segment->state == STATE_USER;
 
 		json_open(&p->json, NULL, '{');

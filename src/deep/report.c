@@ -32,7 +32,7 @@ static void list_threads(struct deep_report *report)
 		}
 		timeline_thread_sums(thread, timeline->begin, timeline->end, row.ns);
 		for (unsigned int state = 0; state < STATES; state++) {
-			row.run_ns += state_runs(state) ? row.ns[state] : 0;
+			row.run_ns += timeline_state_runs(state) ? row.ns[state] : 0;
 		}
 		*vec_push(&report->threads) = row;
 	}
@@ -129,7 +129,7 @@ static double run_share(const struct deep_thread *thread, uint64_t begin, uint64
 
 	timeline_thread_sums(thread, begin, end, ns);
 	for (unsigned int state = 0; state < STATES; state++) {
-		run += state_runs(state) ? ns[state] : 0;
+		run += timeline_state_runs(state) ? ns[state] : 0;
 	}
 	return (double)run / (double)(end - begin);
 }
@@ -270,11 +270,11 @@ uint64_t deep_report_busy(const struct timeline *timeline, const struct deep_cpu
 uint32_t deep_report_rival(const struct deep_report *report, const struct report_wait *wait)
 {
 	const struct path path = {
-		.segments = { .at = (struct segment_of_path[]){ { .begin = wait->begin,
-								  .end = wait->end,
-								  .thread = wait->thread,
-								  .cpu = wait->cpu,
-								  .state = wait->state } },
+		.segments = { .at = (struct path_segment[]){ { .begin = wait->begin,
+							       .end = wait->end,
+							       .thread = wait->thread,
+							       .cpu = wait->cpu,
+							       .state = wait->state } },
 			      .count = 1 }
 	};
 	struct rivals rivals;

@@ -1,8 +1,9 @@
 /*
- * timeline: what can be asked of one; build.c makes it.
+ * timeline: see timeline.h; build.c makes one.
  */
 #include "deep/timeline.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,6 +42,7 @@ const char *timeline_state_name(enum state state)
 		[STATE_BLOCKED] = "blocked", [STATE_DEAD] = "dead",
 	};
 
+	assert(state < STATES);
 	return names[state];
 }
 
@@ -53,6 +55,7 @@ const char *timeline_cause_name(enum cause cause)
 		[CAUSE_IRQ] = "irq",      [CAUSE_UNTRACED] = "untraced",
 	};
 
+	assert(cause < CAUSES);
 	return names[cause];
 }
 
@@ -63,7 +66,7 @@ size_t timeline_thread_before(const struct deep_thread *thread, uint64_t ts)
 	if (high == 0 || ts > thread->end || ts <= thread->intervals.at[0].begin) {
 		return SIZE_MAX;
 	}
-	while (high - low > 1) { /* intervals.at[low].begin < ts */
+	while (high - low > 1) { /* always: intervals.at[low].begin < ts */
 		size_t middle = low + (high - low) / 2;
 
 		if (thread->intervals.at[middle].begin < ts) {
@@ -77,6 +80,7 @@ size_t timeline_thread_before(const struct deep_thread *thread, uint64_t ts)
 
 uint64_t timeline_thread_until(const struct deep_thread *thread, size_t interval)
 {
+	assert(interval < thread->intervals.count);
 	return interval + 1 < thread->intervals.count ? thread->intervals.at[interval + 1].begin
 						      : thread->end;
 }
@@ -97,7 +101,7 @@ const struct prio_change *timeline_thread_prio(const struct deep_thread *thread,
 			high = middle;
 		}
 	}
-	return &thread->prios.at[low]; /* before the first: most likely the same */
+	return &thread->prios.at[low]; /* before the first change: most likely the same */
 }
 
 const struct deep_call *timeline_thread_call(const struct timeline *timeline,
@@ -111,7 +115,7 @@ const struct deep_call *timeline_thread_call(const struct timeline *timeline,
 	if (at == SIZE_MAX || thread->intervals.at[at].state != STATE_BLOCKED) {
 		return NULL;
 	}
-	while (low < high) { /* the first that does not begin before that */
+	while (low < high) { /* finds the first sleep that does not begin before the interval */
 		size_t middle = low + (high - low) / 2;
 
 		if (thread->sleeps.at[middle].ts < thread->intervals.at[at].begin) {
@@ -132,6 +136,7 @@ void timeline_thread_sums(const struct deep_thread *thread, uint64_t begin, uint
 {
 	size_t first = timeline_thread_before(thread, begin + 1);
 
+	assert(begin <= end);
 	memset(ret_ns, 0, STATES * sizeof(*ret_ns));
 	for (size_t i = first == SIZE_MAX ? 0 : first;
 	     i < thread->intervals.count && thread->intervals.at[i].begin < end; i++) {
@@ -152,4 +157,42 @@ bool timeline_thread_is(const struct deep_thread *thread, const char *who)
 	long tid = strtol(who, &past, 10);
 
 	return *who && !*past ? thread->tid == tid : strcmp(thread->comm, who) == 0;
+}
+
+static void check_thread(const struct timeline *timeline, const struct deep_thread *thread)
+{
+	assert(thread->parent == NOBODY || thread->parent < timeline->threads.count);
+	for (size_t i = 0; i < thread->intervals.count; i++) {
+		const struct interval *interval = &thread->intervals.at[i];
+
+		assert(i == 0 || thread->intervals.at[i - 1].begin < interval->begin);
+		assert(interval->state < STATES);
+		assert(interval->cause < CAUSES);
+		if (interval->cause == CAUSE_TASK) {
+			assert(interval->who < timeline->threads.count);
+		} else {
+			assert(interval->who == NOBODY);
+		}
+	}
+	for (size_t i = 0; i < thread->sleeps.count; i++) {
+		assert(thread->sleeps.at[i].call < timeline->calls.count);
+		assert(i == 0 || thread->sleeps.at[i - 1].ts <= thread->sleeps.at[i].ts);
+	}
+}
+
+void timeline_check(const struct timeline *timeline)
+{
+	for (size_t i = 0; i < timeline->threads.count; i++) {
+		check_thread(timeline, timeline->threads.at[i]);
+	}
+	for (size_t i = 0; i < timeline->cpus.count; i++) {
+		const struct deep_cpu *cpu = &timeline->cpus.at[i];
+
+		assert(i == 0 || timeline->cpus.at[i - 1].id < cpu->id);
+		assert(cpu->oncpus.count > 0);
+		for (size_t k = 0; k < cpu->oncpus.count; k++) {
+			assert(cpu->oncpus.at[k].thread < timeline->threads.count ||
+			       cpu->oncpus.at[k].thread >= CPU_NOBODY);
+		}
+	}
 }
