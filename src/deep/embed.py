@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""embed: a file as an array of C.  usage: embed.py INPUT NAME OUTPUT"""
+"""embed: write a file as a C array.  usage: embed.py INPUT NAME OUTPUT"""
 import sys
 
 with open(sys.argv[1], 'rb') as file:

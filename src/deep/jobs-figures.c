@@ -1,6 +1,7 @@
 /*
- * jobs-figures: how long executions take, and how late they are (doc/definitions.md, 6.2).
+ * jobs-figures: durations and response times of executions (doc/definitions.md, 6.2).
  */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -22,15 +23,17 @@ static uint64_t length_of(const struct execution *execution)
 	return execution->end - execution->begin;
 }
 
-/* The middle of how far executions are from the median; they go by length, longest first.  The
- * nearest are around the median, and from there on they are further and further on both sides. */
+/*
+ * The median of the distances between executions and their median.  Executions are sorted, longest
+ * first: distances grow from the median to both ends, so this merges the two sides.
+ */
 static uint64_t median_deviation(const struct jobs *jobs)
 {
 	size_t count = jobs->all.count, above = 0, below;
 	uint64_t away = 0;
 
 	while (above < count && length_of(&jobs->all.at[above]) >= jobs->median_ns) {
-		above++; /* those before are not below the median */
+		above++; /* executions before this index are at least the median */
 	}
 	below = above;
 	for (size_t i = 0; i <= count / 2; i++) {
@@ -46,12 +49,14 @@ static uint64_t median_deviation(const struct jobs *jobs)
 	return away;
 }
 
-/* The one of which @share of all are shorter; executions go by length, longest first. */
+/* The length that @share of all executions do not exceed; they are sorted, longest first. */
 static uint64_t quantile(const struct jobs *jobs, double share)
 {
 	size_t count = jobs->all.count;
 	size_t rank = (size_t)ceil(share * (double)count);
 
+	assert(count > 0);
+	assert(rank <= count);
 	return length_of(&jobs->all.at[rank > 0 ? count - rank : count - 1]);
 }
 
@@ -62,7 +67,7 @@ static int by_begin(const void *left, const void *right)
 	return a->begin < b->begin ? -1 : a->begin > b->begin;
 }
 
-/* How much later than the nearest multiple of @period a time is. */
+/* How much later a time is than the nearest multiple of @period; negative: earlier. */
 static int64_t off_grid(uint64_t ns, uint64_t period)
 {
 	uint64_t rest = ns % period;
@@ -71,8 +76,9 @@ static int64_t off_grid(uint64_t ns, uint64_t period)
 }
 
 /*
- * Arrivals are a grid of the period on which no execution begins before its arrival and one just
- * then: the first may have been late, so its begin alone tells nothing.  By time.
+ * Arrivals lie on a grid of the period.  Its phase is the latest for which no execution begins
+ * before its arrival: one execution begins exactly at it.  (The first execution may be late, so its
+ * start alone does not give the phase.)  Executions are sorted by time.
  */
 static void note_arrivals(struct jobs *jobs)
 {
@@ -89,6 +95,7 @@ static void note_arrivals(struct jobs *jobs)
 		uint64_t since = one->begin - first + (uint64_t)-phase;
 		uint64_t arrival = since / period, late = since % period;
 
+		assert(one->begin >= first);
 		one->response_ns = late + one->end - one->begin;
 		jobs->jitter_ns = late > jobs->jitter_ns ? late : jobs->jitter_ns;
 		if (i > 0 && arrival > before + 1) {
@@ -144,9 +151,12 @@ void jobs_add_up(struct jobs *jobs)
 	}
 	jobs->max_ns = length_of(&jobs->all.at[0]);
 	jobs->min_ns = length_of(&jobs->all.at[count - 1]);
+	assert(jobs->min_ns <= jobs->max_ns);
 	jobs->median_ns = quantile(jobs, 0.5);
 	jobs->p95_ns = quantile(jobs, 0.95);
 	jobs->p99_ns = quantile(jobs, 0.99);
+	assert(jobs->median_ns <= jobs->p95_ns);
+	assert(jobs->p99_ns <= jobs->max_ns);
 	mean = (double)jobs->total_ns / (double)count;
 	limit = jobs->median_ns + 5 * median_deviation(jobs);
 	for (size_t i = 0; i < count; i++) {

@@ -3,201 +3,50 @@
  */
 #include "deep/jobs.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
+#include "deep/jobs-state.h"
 #include "deep/reader.h"
-#include "query/pattern.h"
 
-const struct jobs_model jobs_models[] = {
-	{ "run", "sched_in; sched_out", "a stay on a CPU" },
-	{ "run-to-sleep", "sched_in; sched_switch prev_tid=$tid, prev_state&207!=0",
-	  "from the first stay to sleep" },
-	{ "wake-to-sleep",
-	  "sched_waking tid=$tid; sched_in; sched_switch prev_tid=$tid, prev_state&207!=0",
-	  "from the wake-up to sleep" },
-	{ "sleep", "sched_switch prev_tid=$tid, prev_state&207!=0; sched_in", "a sleep" },
-	{ "periodic", "syscall_exit_clock_nanosleep; syscall_entry_clock_nanosleep",
-	  "between two sleeps of a periodic thread" },
-	{ "timerfd", "syscall_exit_read; syscall_entry_read", "between two reads, of a timer too" },
-	{ "mq", "syscall_exit_mq_timedreceive; syscall_entry_mq_timedreceive",
-	  "from a message to the next wait for one" },
-	{ "signal", "syscall_exit_rt_sigtimedwait; syscall_entry_rt_sigtimedwait",
-	  "from a signal to the next wait for one" },
-	{ "", NULL, NULL },
-};
-
-/* ---- patterns ---- */
-
-#define DEFINITIONS_MAX 16
-
-/* An event of the pattern. */
-struct part {
-	struct definition is;
-	size_t request;                 /* whose binding has it */
-	uint8_t fields[CONDITIONS_MAX]; /* of the request, by condition */
-	uint8_t tid_field;              /* of the context that tells who runs */
-};
-
-struct pattern {
-	struct part at[DEFINITIONS_MAX];
-	size_t count;
-	bool is_across; /* from one thread to another */
-};
-
-static int parse(const char *text, struct pattern *pattern, struct err *err)
-{
-	struct pattern_parser parser = { .text = text, .at = text, .err = err };
-	int r = 0;
-
-	for (size_t i = 0; jobs_models[i].name[0]; i++) {
-		if (strcmp(jobs_models[i].name, text) == 0) {
-			parser.text = parser.at = jobs_models[i].pattern;
-		}
-	}
-	memset(pattern, 0, sizeof(*pattern));
-	pattern_blanks(&parser);
-	do {
-		if (pattern->count == DEFINITIONS_MAX) {
-			return pattern_expected(&parser, "no more than sixteen events");
-		}
-		r = pattern_definition(&parser, &pattern->at[pattern->count++].is);
-		if (r == 0 && *parser.at == ';') {
-			parser.at++;
-			pattern_blanks(&parser);
-		}
-	} while (r == 0 && *parser.at);
-	if (r == 0 && pattern->count < 2) {
-		return pattern_expected(&parser,
-					"; and another event: an execution has a begin and an end");
-	}
-	for (size_t i = 0; r == 0 && i < pattern->count; i++) {
-		pattern->is_across |= pattern->at[i].is.who[0] != '\0';
-	}
-	if (r == 0 && pattern->is_across && pattern->count > 2) {
-		return pattern_expected(&parser, "two events: from one thread to another (@)");
-	}
-	return r;
-}
-
-int jobs_check(const char *pattern, struct err *err)
-{
-	struct pattern parsed;
-
-	return parse(pattern, &parsed, err);
-}
-
-/* ---- what is asked of the trace ---- */
-
-/* The first requests are those that tell who runs, and whose a tid is. */
-enum { REQUEST_SWITCH, REQUEST_EXEC, REQUEST_FORK, REQUESTS_OWN };
-enum { SWITCH_PREV, SWITCH_NEXT };
-enum { EXEC_TID, EXEC_OLD_TID };
-enum { FORK_TID };
-
-struct asked {
-	struct plan_request requests[REQUESTS_OWN + DEFINITIONS_MAX];
-	size_t count;
-};
-
-static size_t request_of(struct asked *asked, const char *event)
-{
-	size_t i = 0;
-
-	while (i < asked->count && strcmp(asked->requests[i].event, event) != 0) {
-		i++;
-	}
-	if (i == asked->count) {
-		asked->requests[asked->count].event = event;
-		asked->requests[asked->count].group = (uint16_t)asked->count; /* each has its own */
-		asked->count++;
-	}
-	return i;
-}
-
-static int field_of(struct plan_request *request, const char *field, struct err *err)
-{
-	for (uint8_t i = 0; i < PLAN_FIELDS_MAX; i++) {
-		if (!request->fields[i]) {
-			request->fields[i] = field;
-		}
-		if (strcmp(request->fields[i], field) == 0) {
-			return i;
-		}
-	}
-	return err_raise(err, -EINVAL, "%s: conditions on more than %d fields", request->event,
-			 PLAN_FIELDS_MAX);
-}
-
-static int ask(struct pattern *pattern, struct asked *asked, struct err *err)
-{
-	memset(asked, 0, sizeof(*asked));
-	(void)request_of(asked, "sched_switch");
-	asked->requests[REQUEST_SWITCH].fields[SWITCH_PREV] = "prev_tid";
-	asked->requests[REQUEST_SWITCH].fields[SWITCH_NEXT] = "next_tid";
-	(void)request_of(asked, "sched_process_exec");
-	asked->requests[REQUEST_EXEC].fields[EXEC_TID] = "tid";
-	asked->requests[REQUEST_EXEC].fields[EXEC_OLD_TID] = "old_tid";
-	(void)request_of(asked, "sched_process_fork");
-	asked->requests[REQUEST_FORK].fields[FORK_TID] = "child_tid";
-	for (size_t d = 0; d < pattern->count; d++) {
-		struct part *part = &pattern->at[d];
-		int tid;
-
-		part->request = request_of(asked, part->is.event);
-		for (size_t i = 0; i < part->is.count; i++) {
-			int field = field_of(&asked->requests[part->request],
-					     part->is.conditions[i].field, err);
-
-			if (field < 0) {
-				return field;
-			}
-			part->fields[i] = (uint8_t)field;
-		}
-		tid = field_of(&asked->requests[part->request], "context.tid", err);
-		if (tid < 0) {
-			return tid;
-		}
-		part->tid_field = (uint8_t)tid;
-	}
-	return 0;
-}
-
-/* ---- matching ---- */
-
-/* How far a thread's execution is. */
+/* The state of a thread's next execution. */
 struct machine {
-	size_t next;
+	size_t next; /* the definition to match; 0: not begun */
 	uint64_t begin;
 };
 
-#define TID_UNKNOWN (-1)
+#define TID_UNKNOWN (-1) /* of a CPU: its running thread is unknown */
 
 HASH_DECLARE(machines, struct machine)
 HASH_DECLARE(running, int32_t)
 HASH_DECLARE(newest, uint32_t)
 
 struct matcher {
-	const struct pattern *pattern;
+	const struct jobs_pattern *pattern;
 	const struct timeline *timeline;
 	const struct jobs_config *config;
 	khash_t(machines) * machines; /* by tid */
-	khash_t(running) * running;   /* the tid by CPU */
-	size_t initial_put;           /* of the timeline's */
-	khash_t(newest) * newest;     /* thread by tid, and ... */
-	uint32_t *before;             /* ... the one before that had its tid, by thread */
+	khash_t(running) * running;   /* the running tid, by CPU */
+	size_t initial_put;           /* how many of timeline.initial are in `running` */
+	khash_t(newest) * newest;     /* index of the newest thread, by tid */
+	uint32_t *before;             /* index of the thread before with the same tid, by thread */
 	VEC(uint32_t) renamed;        /* threads that had another tid first */
-	uint64_t taken_ts;            /* when a thread last took another's tid, ... */
-	int32_t taken;                /* ... and which */
-	bool is_open; /* is_across: one has begun, there (NOBODY: the CPU was idle) and then */
-	uint32_t from;
-	uint64_t from_ts;
+	uint64_t taken_ts;            /* when a thread last took another's tid (exec) ... */
+	int32_t taken;                /* ... and that tid */
+	/* is_across: */
+	bool is_open;     /* an execution has begun ... */
+	uint32_t from;    /* ... on this thread (NOBODY: on an idle CPU) ... */
+	uint64_t from_ts; /* ... at this time */
 	struct jobs *jobs;
 };
 
-static bool matches(const struct part *part, const struct reader_event *event, int32_t tid,
+/* ---- matching ---- */
+
+/* Whether the event is the definition's, for thread @tid; @current runs on the event's CPU. */
+static bool matches(const struct jobs_part *part, const struct reader_event *event, int32_t tid,
 		    int32_t current)
 {
 	struct reader_event as;
@@ -215,13 +64,14 @@ static bool matches(const struct part *part, const struct reader_event *event, i
 	return true;
 }
 
+/* @who: a tid or name; NULL or "": every thread. */
 static bool is_meant(const struct deep_thread *thread, const char *who)
 {
 	return !who || !who[0] || timeline_thread_is(thread, who);
 }
 
-/* Whether it has its last tid then: in the very ns in which it took that from another, if that has
- * been seen. */
+/* Whether the thread has its last tid at @ts.  Within the ns of the exec that gave it the tid: only
+ * once that event was read. */
 static bool has_tid(const struct matcher *matcher, const struct deep_thread *thread, uint64_t ts)
 {
 	if (matcher->taken == thread->tid && matcher->taken_ts == ts) {
@@ -230,7 +80,7 @@ static bool has_tid(const struct matcher *matcher, const struct deep_thread *thr
 	return thread->renamed_ts == 0 || thread->renamed_ts < ts;
 }
 
-/* The thread with this tid that lives then; NOBODY: none that is meant by @who, if that is said. */
+/* The thread that has this tid from @begin to @end and matches @who; NOBODY: none. */
 static uint32_t thread_at(const struct matcher *matcher, int32_t tid, const char *who,
 			  uint64_t begin, uint64_t end)
 {
@@ -257,7 +107,7 @@ static uint32_t thread_at(const struct matcher *matcher, int32_t tid, const char
 	return NOBODY;
 }
 
-/* Chains threads of one tid. */
+/* Chains the threads of each tid, the newest first. */
 static void index_threads(struct matcher *matcher)
 {
 	const struct timeline *timeline = matcher->timeline;
@@ -285,6 +135,7 @@ static void add_execution(struct matcher *matcher, int32_t tid, uint64_t begin, 
 	if (begin < matcher->timeline->begin || end > matcher->timeline->end) {
 		return;
 	}
+	assert(begin <= end);
 	thread = thread_at(matcher, tid, matcher->config->who, begin, end);
 	if (thread != NOBODY) {
 		one = vec_push(&matcher->jobs->all);
@@ -295,6 +146,7 @@ static void add_execution(struct matcher *matcher, int32_t tid, uint64_t begin, 
 	}
 }
 
+/* Advances the thread's machine if the event is its next definition's. */
 static void try_thread(struct matcher *matcher, const struct reader_event *event, int32_t tid,
 		       int32_t current)
 {
@@ -322,7 +174,7 @@ static void try_thread(struct matcher *matcher, const struct reader_event *event
 	kh_value(matcher->machines, at) = machine;
 }
 
-/* One that goes from a thread to another. */
+/* Adds an execution that goes from one thread to another. */
 static void add_across(struct matcher *matcher, uint32_t last, uint64_t end)
 {
 	const struct timeline *timeline = matcher->timeline;
@@ -332,6 +184,7 @@ static void add_across(struct matcher *matcher, uint32_t last, uint64_t end)
 	if (begin < timeline->begin || end > timeline->end) {
 		return;
 	}
+	assert(last != NOBODY); /* only the start can lie on an idle CPU */
 	one = vec_push(&matcher->jobs->all);
 	*one = (struct execution){
 		.thread = matcher->from, .last = last, .begin = begin, .end = end
@@ -342,11 +195,11 @@ static void add_across(struct matcher *matcher, uint32_t last, uint64_t end)
 	timeline_thread_sums(timeline->threads.at[last], begin, end, one->last_ns);
 }
 
-/* True: the event begins or ends one; it does not do both. */
+/* True: the event begins or ends an execution between threads; one event does not do both. */
 static bool try_across(struct matcher *matcher, const struct reader_event *event, int32_t tid,
 		       int32_t current)
 {
-	const struct part *part = &matcher->pattern->at[matcher->is_open ? 1 : 0];
+	const struct jobs_part *part = &matcher->pattern->at[matcher->is_open ? 1 : 0];
 	uint32_t thread = NOBODY;
 
 	if (!matches(part, event, tid, current)) {
@@ -355,7 +208,7 @@ static bool try_across(struct matcher *matcher, const struct reader_event *event
 	if (tid != 0) {
 		thread = thread_at(matcher, tid, part->is.who, event->ts, event->ts);
 	}
-	/* An interrupt of an idle CPU may begin one. */
+	/* An interrupt of an idle CPU can begin an execution. */
 	if (thread == NOBODY && (tid != 0 || matcher->is_open || part->is.who[0])) {
 		return false;
 	}
@@ -369,7 +222,7 @@ static bool try_across(struct matcher *matcher, const struct reader_event *event
 	return true;
 }
 
-/* Dies with the next call. */
+/* Valid until the next call. */
 static int32_t *running_on(struct matcher *matcher, uint64_t cpu)
 {
 	int is_new;
@@ -381,7 +234,7 @@ static int32_t *running_on(struct matcher *matcher, uint64_t cpu)
 	return &kh_value(matcher->running, at);
 }
 
-/* What is open of a thread will not end. */
+/* Drops the thread's open execution. */
 static void forget_machine(struct matcher *matcher, int32_t tid)
 {
 	khint_t at = kh_get(machines, matcher->machines, (uint64_t)(uint32_t)tid);
@@ -391,7 +244,7 @@ static void forget_machine(struct matcher *matcher, int32_t tid)
 	}
 }
 
-/* An execution that is open goes on under the thread's new tid. */
+/* An open execution continues under the thread's new tid. */
 static void rename_machine(struct matcher *matcher, int32_t from, int32_t to)
 {
 	khint_t at = kh_get(machines, matcher->machines, (uint64_t)(uint32_t)from);
@@ -407,7 +260,7 @@ static void rename_machine(struct matcher *matcher, int32_t from, int32_t to)
 	}
 }
 
-/* Puts those on their CPUs that were there at @ts. */
+/* Puts on their CPUs the initial threads that were there at @ts. */
 static void put_initial(struct matcher *matcher, uint64_t ts)
 {
 	const struct timeline *timeline = matcher->timeline;
@@ -420,7 +273,7 @@ static void put_initial(struct matcher *matcher, uint64_t ts)
 	}
 }
 
-/* Events are missing: what was open there may have ended unseen. */
+/* Events are missing: an open execution there may have ended in the gap. */
 static void cut(struct matcher *matcher, const struct reader_event *event, int32_t *tid)
 {
 	forget_machine(matcher, *tid);
@@ -429,7 +282,7 @@ static void cut(struct matcher *matcher, const struct reader_event *event, int32
 	}
 }
 
-/* Who runs where the event is, after it. */
+/* The tid that runs on the event's CPU after the event. */
 static int32_t follow(struct matcher *matcher, const struct reader_event *event)
 {
 	int32_t *tid;
@@ -454,14 +307,15 @@ static int32_t follow(struct matcher *matcher, const struct reader_event *event)
 	return *tid;
 }
 
-/* Who the event is of: in a channel without switches its context knows, if it is traced. */
+/* The tid that the event happened on.  In a channel without switches that is the context tid, if it
+ * was recorded; else @runs. */
 static int32_t current_of(const struct matcher *matcher, const struct reader_event *event,
 			  int32_t runs)
 {
-	bool is_told = reader_sees(event, REQUEST_SWITCH);
+	bool sees_switches = reader_sees(event, REQUEST_SWITCH);
 
-	for (size_t d = 0; d < matcher->pattern->count && !is_told; d++) {
-		const struct part *part = &matcher->pattern->at[d];
+	for (size_t d = 0; d < matcher->pattern->count && !sees_switches; d++) {
+		const struct jobs_part *part = &matcher->pattern->at[d];
 		struct reader_event as;
 
 		if (reader_as(event, part->request, &as) && reader_has(&as, part->tid_field)) {
@@ -471,10 +325,10 @@ static int32_t current_of(const struct matcher *matcher, const struct reader_eve
 	return runs;
 }
 
-/* The event may be of who runs there, and of threads that its fields name. */
+/* Tries the event for the running thread and for the threads that its fields name. */
 static void take(struct matcher *matcher, const struct reader_event *event)
 {
-	int32_t tried[DEFINITIONS_MAX * CONDITIONS_MAX + 1];
+	int32_t tried[JOBS_DEFINITIONS_MAX * CONDITIONS_MAX + 1];
 	int32_t current = follow(matcher, event);
 	size_t count = 0;
 
@@ -484,7 +338,7 @@ static void take(struct matcher *matcher, const struct reader_event *event)
 	current = current_of(matcher, event, current);
 	tried[count++] = current;
 	for (size_t d = 0; d < matcher->pattern->count; d++) {
-		const struct part *part = &matcher->pattern->at[d];
+		const struct jobs_part *part = &matcher->pattern->at[d];
 		struct reader_event as;
 
 		for (size_t i = 0; part->is.has_tid && i < part->is.count; i++) {
@@ -511,7 +365,7 @@ static void take(struct matcher *matcher, const struct reader_event *event)
 	}
 }
 
-/* ---- all of it ---- */
+/* ---- a whole trace ---- */
 
 static int find_all(const struct reader_setup *setup, const struct timeline *timeline,
 		    const struct jobs_config *config, struct jobs *jobs, struct err *err)
@@ -519,16 +373,16 @@ static int find_all(const struct reader_setup *setup, const struct timeline *tim
 	const struct reader_setup quiet = { .path = setup->path, .threads = setup->threads };
 	struct matcher matcher = { .timeline = timeline, .config = config, .jobs = jobs };
 	struct reader_event event;
-	struct pattern pattern;
+	struct jobs_pattern pattern;
 	struct reader *reader;
-	struct asked asked;
-	int r = parse(config->pattern, &pattern, err);
+	struct jobs_requests requests;
+	int r = jobs_pattern_parse(config->pattern, &pattern, err);
 
-	r = r < 0 ? r : ask(&pattern, &asked, err);
+	r = r < 0 ? r : jobs_pattern_request(&pattern, &requests, err);
 	if (r < 0) {
 		return r;
 	}
-	reader = reader_open(&quiet, asked.requests, asked.count, err);
+	reader = reader_open(&quiet, requests.at, requests.count, err);
 	if (!reader) {
 		return -EIO;
 	}
@@ -558,10 +412,10 @@ static int by_place(const void *left, const void *right)
 	return a->begin < b->begin ? -1 : a->begin > b->begin;
 }
 
-/* Keeps those that lie in one of @outer of the same thread; both are brought in order. */
+/* Keeps executions inside one of @outer on the same thread.  Sorts both. */
 static void keep_within(struct jobs *jobs, struct jobs *outer)
 {
-	size_t kept = 0, at = 0;
+	size_t inside = 0, at = 0;
 
 	if (jobs->all.count > 0) {
 		qsort(jobs->all.at, jobs->all.count, sizeof(*jobs->all.at), by_place);
@@ -578,10 +432,10 @@ static void keep_within(struct jobs *jobs, struct jobs *outer)
 		if (at < outer->all.count && outer->all.at[at].thread == one.thread &&
 		    outer->all.at[at].begin <= one.begin && outer->all.at[at].end >= one.end) {
 			one.outer_begin = outer->all.at[at].begin;
-			jobs->all.at[kept++] = one;
+			jobs->all.at[inside++] = one;
 		}
 	}
-	jobs->all.count = kept;
+	jobs->all.count = inside;
 }
 
 int jobs_find(const struct reader_setup *setup, const struct timeline *timeline,

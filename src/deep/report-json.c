@@ -1,6 +1,7 @@
 /*
- * report-json: a report as JSON, and as a page that draws it (report.html).
+ * report-json: see report.h; a report as JSON, and as a page that draws it (report.html).
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,8 +15,8 @@ struct printer {
 	const struct deep_report *report;
 	const struct timeline *timeline;
 	size_t most;
-	/* For the page: times are relative to the report's begin, since numbers in a browser have
-	 * 53 bits. */
+	/* For the page: times are relative to the start of the report, since numbers in a browser
+	 * have 53 bits. */
 	bool is_page;
 };
 
@@ -26,6 +27,7 @@ static void put_who(struct printer *p, const char *key, uint32_t index)
 	if (index == NOBODY) {
 		return;
 	}
+	assert(index < p->timeline->threads.count);
 	thread = p->timeline->threads.at[index];
 	json_open(&p->json, key, '{');
 	json_i64(&p->json, "tid", thread->tid);
@@ -38,7 +40,9 @@ static void put_who(struct printer *p, const char *key, uint32_t index)
 
 static void put_span(struct printer *p, uint64_t begin, uint64_t end)
 {
+	assert(begin <= end);
 	if (p->is_page) {
+		assert(begin >= p->timeline->begin);
 		json_u64(&p->json, "begin_ns", begin - p->timeline->begin);
 		json_u64(&p->json, "ns", end - begin);
 	} else {
@@ -174,7 +178,7 @@ static void put_path(struct printer *p)
 		json_close(&p->json, '}');
 	}
 	json_close(&p->json, ']');
-	if (!p->is_page) { /* which has them in another form */
+	if (!p->is_page) { /* a page draws them from put_path_lane() */
 		put_segments(p);
 	}
 	json_close(&p->json, '}');
@@ -341,14 +345,14 @@ void deep_report_json(const struct deep_report *report, size_t most, FILE *out)
 
 /* ---- the page ---- */
 
-/* Time in the range, from its begin on. */
+/* Time since the start of the range, to which it is clamped. */
 static uint64_t relative(const struct printer *p, uint64_t ts)
 {
 	ts = ts > p->timeline->end ? p->timeline->end : ts;
 	return ts > p->timeline->begin ? ts - p->timeline->begin : 0;
 }
 
-/* An array of numbers: what @value is for each i. */
+/* Writes an array of numbers: @value for each i below @count_. */
 #define put_each(p, key, count_, value)                                                            \
 	do {                                                                                       \
 		json_open(&(p)->json, key, '[');                                                   \
@@ -358,7 +362,7 @@ static uint64_t relative(const struct printer *p, uint64_t ts)
 		json_close(&(p)->json, ']');                                                       \
 	} while (0)
 
-/* As report.html has it. */
+/* The number of a CPU's thread in report.html: its index, -1: idle, -2: unknown. */
 static int64_t who_oncpus(const struct cpu_oncpu *oncpu)
 {
 	if (oncpu->thread >= CPU_NOBODY) {
@@ -389,7 +393,7 @@ static void put_lane(struct printer *p, uint32_t index)
 	json_close(&p->json, '}');
 }
 
-/* The thread that is explained, those on its path, and those that ran longest. */
+/* The explained thread, the threads on its path, and those that ran longest. */
 static void put_lanes(struct printer *p)
 {
 	const struct deep_report *report = p->report;
@@ -464,12 +468,13 @@ void deep_report_html(const struct deep_report *report, size_t most, FILE *out)
 	char *data = NULL;
 	size_t len = 0;
 
+	assert(at);
 	json_init(&p.json, open_memstream(&data, &len));
 	put_data(&p);
 	json_flush(&p.json);
 	(void)fclose(p.json.out);
 	(void)fwrite(page, 1, (size_t)(at - page), out);
-	/* Names come from a trace: none may end the script that they are in. */
+	/* Names come from an untrusted trace: none may end the script element. */
 	for (size_t i = 0; i < len; i++) {
 		if (data[i] == '<') {
 			(void)fputs("\\u003c", out);

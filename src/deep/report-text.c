@@ -1,6 +1,7 @@
 /*
- * report-text: a report for people.
+ * report-text: see report.h; a report as text.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +11,13 @@
 
 #define WHO_MAX 48
 
-/* Names come from a trace: nothing in them may command the terminal. */
+/* Names come from an untrusted trace: control characters must not reach the terminal. */
 static const char *comm(char text[WHO_MAX], const struct deep_report *report, uint32_t index)
 {
-	const struct deep_thread *thread = report->timeline->threads.at[index];
+	const struct deep_thread *thread;
 
+	assert(index < report->timeline->threads.count);
+	thread = report->timeline->threads.at[index];
 	(void)snprintf(text, WHO_MAX, "%s", thread->comm[0] ? thread->comm : "?");
 	for (char *c = text; *c; c++) {
 		*c = units_letter(*c);
@@ -115,7 +118,7 @@ static void put_threads(const struct deep_report *report, size_t most, FILE *out
 	put_more(out, report->threads.count, shown);
 }
 
-/* What a thread was before it waited, in brackets, or who woke it. */
+/* The name of the waker, or in brackets the cause of the wake-up or the state that waits. */
 static const char *why(char text[WHO_MAX], const struct deep_report *report,
 		       const struct report_wait *wait)
 {

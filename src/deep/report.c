@@ -3,6 +3,7 @@
  */
 #include "deep/report.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,8 @@ static bool waits(unsigned int state)
 	return state == STATE_WAIT || state == STATE_PREEMPTED || state == STATE_NEW;
 }
 
+/* Inserts the wait of interval @i into the sorted list, which keeps the @most longest; 0: appends.
+ */
 static void add_wait(struct deep_report *report, uint32_t thread, size_t i, size_t most)
 {
 	const struct deep_thread *of = report->timeline->threads.at[thread];
@@ -91,6 +94,7 @@ static void add_wait(struct deep_report *report, uint32_t thread, size_t i, size
 		report->waits.at[i] = report->waits.at[i - 1];
 	}
 	report->waits.at[i] = wait;
+	assert(report->waits.count <= most);
 }
 
 static void list_waits(struct deep_report *report, size_t most)
@@ -110,7 +114,7 @@ static void list_waits(struct deep_report *report, size_t most)
 	}
 }
 
-/* ---- what changed ---- */
+/* ---- changes ---- */
 
 static int by_change(const void *left, const void *right)
 {
@@ -143,7 +147,7 @@ static void add_change(struct deep_report *report, uint32_t thread, double befor
 	}
 }
 
-/* Within the range: before a trigger began to hold, and since. */
+/* Compares the parts of the range before and after `changed_at`. */
 static void list_within(struct deep_report *report)
 {
 	const struct timeline *timeline = report->timeline;
@@ -158,12 +162,13 @@ static void list_within(struct deep_report *report)
 	}
 }
 
-/* The time before the range, and the range.  Both timelines were built from the trace's begin on: a
+/* Compares the range with the time before it.  Both timelines were built from the trace's start: a
  * thread has the same index in both. */
 static void list_since(struct deep_report *report)
 {
 	const struct timeline *before = report->before, *timeline = report->timeline;
 
+	assert(before->threads.count <= timeline->threads.count);
 	for (uint32_t i = 0; i < timeline->threads.count; i++) {
 		const struct deep_thread *thread = timeline->threads.at[i];
 		bool is_gone = thread->end <= timeline->begin;
@@ -195,7 +200,7 @@ static void list_changes(struct deep_report *report, size_t most)
 	report->changes.count = deep_report_rows(report->changes.count, most);
 }
 
-/* ---- the one that is explained ---- */
+/* ---- the explained thread ---- */
 
 static uint32_t choose(const struct deep_report *report, const char *who)
 {
@@ -213,6 +218,8 @@ bool deep_report_fill(struct deep_report *report, const char *who, size_t most)
 {
 	const struct timeline *timeline = report->timeline;
 
+	assert(timeline->begin < timeline->end);
+	assert(report->threads.count == 0); /* fills once */
 	list_threads(report);
 	list_waits(report, most);
 	list_changes(report, most);
@@ -240,13 +247,14 @@ void deep_report_fini(struct deep_report *report)
 	timeline_free(report->before);
 }
 
-/* ---- for those who print it ---- */
+/* ---- for report-*.c ---- */
 
 uint64_t deep_report_busy(const struct timeline *timeline, const struct deep_cpu *cpu,
 			  uint64_t *ret_unknown)
 {
 	uint64_t busy = 0;
 
+	assert(cpu->oncpus.count > 0);
 	*ret_unknown = 0;
 	for (size_t i = 0; i < cpu->oncpus.count; i++) {
 		uint64_t begin = cpu->oncpus.at[i].begin;

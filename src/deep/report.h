@@ -1,6 +1,13 @@
 /*
- * report: what a stretch of trace says of itself: who used the CPUs, who waited for them, and
+ * report: explains a range of a trace: which threads used the CPUs, which waited for them, and
  * where the time of one thread went.
+ *
+ *     timeline (and jobs) ── deep_report_fill() ──> rows ──┬─ deep_report_text()   report-text.c
+ *                                                          ├─ deep_report_json()   report-json.c
+ *                                                          └─ deep_report_html()   report.html
+ *
+ * The caller sets the timeline, the names and `changed_at`; deep_report_fill() makes everything
+ * else.  Rows refer to threads by their index in the timeline, which the report owns.
  */
 #ifndef SILLAGE_DEEP_REPORT_H
 #define SILLAGE_DEEP_REPORT_H
@@ -18,17 +25,17 @@ struct report_thread {
 	uint64_t run_ns, ns[STATES];
 };
 
-/* A thread waited for a CPU: woken, made to leave, or new. */
+/* A thread waited for a CPU: woken, preempted or new. */
 struct report_wait {
 	uint32_t thread;
 	uint64_t begin, end;
 	uint8_t state;
 	uint16_t cpu;
-	uint32_t waker; /* of a woken one; NOBODY: no thread, or not known */
+	uint32_t waker; /* of a woken thread; NOBODY: no thread, or unknown */
 	uint8_t cause;
 };
 
-/* How much of the time a thread ran before something changed, and from then on; shares of 1. */
+/* The share of time (0 to 1) that a thread ran before `changed_at`, and after it. */
 struct report_change {
 	uint32_t thread;
 	double before, after;
@@ -36,48 +43,50 @@ struct report_change {
 
 struct deep_report {
 	const char *name; /* of the trace */
-	const char *why;  /* names of a capture's triggers, NULL: none */
+	const char *why;  /* names of a capture's triggers; NULL: none */
 	struct timeline *timeline;
-	struct timeline
-		*before; /* of as long before it, built from the same trace; NULL: not asked for */
-	VEC(struct report_thread) threads; /* that were there, most running time first */
+	/* The time before the range, as long as that, from the same trace; NULL: unknown. */
+	struct timeline *before;
+	VEC(struct report_thread) threads; /* alive in the range, most running time first */
 	VEC(struct report_wait) waits;     /* longest first, at most `most` */
-	uint64_t changed_at; /* ns: when a capture's trigger began to hold, or the range; 0: neither
-			      */
-	VEC(struct report_change) changes; /* most first, at most `most` */
-	uint32_t thread;                   /* the one that is explained, NOBODY: none is */
+	/* ns: when a capture's trigger started to hold, or where the range starts; 0: neither. */
+	uint64_t changed_at;
+	VEC(struct report_change) changes; /* largest first, at most `most` */
+	uint32_t thread;                   /* the explained thread; NOBODY: none */
 	struct path path;
 	struct path_parts parts;
 	struct rivals rivals;
 	struct links links;
-	const struct jobs *jobs; /* NULL: not asked for */
+	const struct jobs *jobs; /* NULL: none */
 };
 
 /*
- * Fills all but name, why, changed_at and timeline.  @who: a tid, or a name; of several threads the
- * one that ran longest; NULL: the one that ran longest of all.  False: there is none.
+ * Fills everything that the caller does not set.  @who names the explained thread by tid or name
+ * (if several have it: the one that ran longest); NULL: the thread that ran longest.  False: no
+ * such thread.
  */
 bool deep_report_fill(struct deep_report *report, const char *who, size_t most);
-void deep_report_fini(struct deep_report *report); /* its timelines, too */
+void deep_report_fini(struct deep_report *report); /* also frees its timelines */
 
-/* At most @most rows of each list, 0: all. */
+/* Prints at most @most rows of each list; 0: all. */
 void deep_report_text(const struct deep_report *report, size_t most, FILE *out);
-/* One object in a line (doc/json.md). */
+/* One JSON object in one line (doc/json.md). */
 void deep_report_json(const struct deep_report *report, size_t most, FILE *out);
-/* A page that needs nothing else. */
+/* A self-contained page. */
 void deep_report_html(const struct deep_report *report, size_t most, FILE *out);
 
-/* ---- for those ---- */
+/* ---- for report-*.c ---- */
 
+/* How many of @count rows to print. */
 static inline size_t deep_report_rows(size_t count, size_t most)
 {
 	return most > 0 && count > most ? most : count;
 }
 
-/* How long the CPU was busy in the range, and not known. */
+/* Time in the range in which the CPU was busy, and in which it is unknown. */
 uint64_t deep_report_busy(const struct timeline *timeline, const struct deep_cpu *cpu,
 			  uint64_t *ret_unknown);
-/* Who ran longest on the CPU meanwhile; NOBODY: nobody did. */
+/* The thread that ran longest on the CPU during the wait; NOBODY: none. */
 uint32_t deep_report_rival(const struct deep_report *report, const struct report_wait *wait);
 
 #endif

@@ -1,0 +1,141 @@
+/*
+ * jobs-pattern: see jobs-state.h.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "deep/jobs-state.h"
+
+const struct jobs_model jobs_models[] = {
+	{ "run", "sched_in; sched_out", "a stay on a CPU" },
+	{ "run-to-sleep", "sched_in; sched_switch prev_tid=$tid, prev_state&207!=0",
+	  "from the first stay to sleep" },
+	{ "wake-to-sleep",
+	  "sched_waking tid=$tid; sched_in; sched_switch prev_tid=$tid, prev_state&207!=0",
+	  "from the wake-up to sleep" },
+	{ "sleep", "sched_switch prev_tid=$tid, prev_state&207!=0; sched_in", "a sleep" },
+	{ "periodic", "syscall_exit_clock_nanosleep; syscall_entry_clock_nanosleep",
+	  "between two sleeps of a periodic thread" },
+	{ "timerfd", "syscall_exit_read; syscall_entry_read", "between two reads, of a timer too" },
+	{ "mq", "syscall_exit_mq_timedreceive; syscall_entry_mq_timedreceive",
+	  "from a message to the next wait for one" },
+	{ "signal", "syscall_exit_rt_sigtimedwait; syscall_entry_rt_sigtimedwait",
+	  "from a signal to the next wait for one" },
+	{ "", NULL, NULL },
+};
+
+/* ---- patterns ---- */
+
+int jobs_pattern_parse(const char *text, struct jobs_pattern *pattern, struct err *err)
+{
+	struct pattern_parser parser = { .text = text, .at = text, .err = err };
+	int r = 0;
+
+	for (size_t i = 0; jobs_models[i].name[0]; i++) {
+		if (strcmp(jobs_models[i].name, text) == 0) {
+			parser.text = parser.at = jobs_models[i].pattern;
+		}
+	}
+	memset(pattern, 0, sizeof(*pattern));
+	pattern_blanks(&parser);
+	do {
+		if (pattern->count == JOBS_DEFINITIONS_MAX) {
+			return pattern_expected(&parser, "no more than sixteen events");
+		}
+		r = pattern_definition(&parser, &pattern->at[pattern->count++].is);
+		if (r == 0 && *parser.at == ';') {
+			parser.at++;
+			pattern_blanks(&parser);
+		}
+	} while (r == 0 && *parser.at);
+	if (r == 0 && pattern->count < 2) {
+		return pattern_expected(&parser,
+					"; and another event: an execution has a start and an end");
+	}
+	for (size_t i = 0; r == 0 && i < pattern->count; i++) {
+		pattern->is_across |= pattern->at[i].is.who[0] != '\0';
+	}
+	if (r == 0 && pattern->is_across && pattern->count > 2) {
+		return pattern_expected(&parser, "two events: from one thread to another (@)");
+	}
+	return r;
+}
+
+int jobs_check(const char *pattern, struct err *err)
+{
+	struct jobs_pattern parsed;
+
+	return jobs_pattern_parse(pattern, &parsed, err);
+}
+
+/* ---- requests ---- */
+
+/* Index of the request for @event, which is added if it is new. */
+static size_t request_of(struct jobs_requests *requests, const char *event)
+{
+	size_t i = 0;
+
+	while (i < requests->count && strcmp(requests->at[i].event, event) != 0) {
+		i++;
+	}
+	if (i == requests->count) {
+		assert(i < sizeof(requests->at) / sizeof(requests->at[0]));
+		requests->at[requests->count].event = event;
+		requests->at[requests->count].group = (uint16_t)requests->count;
+		requests->count++;
+	}
+	return i;
+}
+
+/* Index of the field in the request, to which it is added if it is new; -EINVAL: no room. */
+static int field_of(struct plan_request *request, const char *field, struct err *err)
+{
+	for (uint8_t i = 0; i < PLAN_FIELDS_MAX; i++) {
+		if (!request->fields[i]) {
+			request->fields[i] = field;
+		}
+		if (strcmp(request->fields[i], field) == 0) {
+			return i;
+		}
+	}
+	return err_raise(err, -EINVAL, "%s: conditions on more than %d fields", request->event,
+			 PLAN_FIELDS_MAX);
+}
+
+int jobs_pattern_request(struct jobs_pattern *pattern, struct jobs_requests *requests,
+			 struct err *err)
+{
+	assert(pattern->count >= 2); /* jobs_pattern_parse() */
+	memset(requests, 0, sizeof(*requests));
+	(void)request_of(requests, "sched_switch");
+	requests->at[REQUEST_SWITCH].fields[SWITCH_PREV] = "prev_tid";
+	requests->at[REQUEST_SWITCH].fields[SWITCH_NEXT] = "next_tid";
+	(void)request_of(requests, "sched_process_exec");
+	requests->at[REQUEST_EXEC].fields[EXEC_TID] = "tid";
+	requests->at[REQUEST_EXEC].fields[EXEC_OLD_TID] = "old_tid";
+	(void)request_of(requests, "sched_process_fork");
+	requests->at[REQUEST_FORK].fields[FORK_TID] = "child_tid";
+	assert(requests->count == REQUESTS_OWN);
+	for (size_t d = 0; d < pattern->count; d++) {
+		struct jobs_part *part = &pattern->at[d];
+		int tid;
+
+		part->request = request_of(requests, part->is.event);
+		for (size_t i = 0; i < part->is.count; i++) {
+			int field = field_of(&requests->at[part->request],
+					     part->is.conditions[i].field, err);
+
+			if (field < 0) {
+				return field;
+			}
+			part->fields[i] = (uint8_t)field;
+		}
+		tid = field_of(&requests->at[part->request], "context.tid", err);
+		if (tid < 0) {
+			return tid;
+		}
+		part->tid_field = (uint8_t)tid;
+	}
+	return 0;
+}

@@ -1,0 +1,47 @@
+/*
+ * jobs-state: what jobs-pattern.c (from text to requests) and jobs.c (matching) share.
+ */
+#ifndef SILLAGE_DEEP_JOBS_STATE_H
+#define SILLAGE_DEEP_JOBS_STATE_H
+
+#include "ctf/plan/plan.h"
+#include "deep/jobs.h"
+#include "query/pattern.h"
+
+#define JOBS_DEFINITIONS_MAX 16
+
+/* One event of a pattern. */
+struct jobs_part {
+	struct definition is;
+	size_t request;                 /* index of the request that has the event's fields */
+	uint8_t fields[CONDITIONS_MAX]; /* index of the request's field, by condition */
+	uint8_t tid_field;              /* the context that names the running thread */
+};
+
+struct jobs_pattern {
+	struct jobs_part at[JOBS_DEFINITIONS_MAX];
+	size_t count;
+	bool is_across; /* from one thread to another */
+};
+
+/* The first requests follow the running threads and the owners of tids. */
+enum { REQUEST_SWITCH, REQUEST_EXEC, REQUEST_FORK, REQUESTS_OWN };
+enum { SWITCH_PREV, SWITCH_NEXT };
+enum { EXEC_TID, EXEC_OLD_TID };
+enum { FORK_TID };
+
+/* What a pattern needs from the trace. */
+struct jobs_requests {
+	struct plan_request at[REQUESTS_OWN + JOBS_DEFINITIONS_MAX];
+	size_t count;
+};
+
+/* @text: a pattern, or the name of a model.  -EINVAL with the place and what was expected there. */
+int jobs_pattern_parse(const char *text, struct jobs_pattern *pattern, struct err *err);
+
+/* Fills @requests, which points into @pattern, and the pattern's indexes into it.  -EINVAL: an
+ * event has conditions on too many fields. */
+int jobs_pattern_request(struct jobs_pattern *pattern, struct jobs_requests *requests,
+			 struct err *err);
+
+#endif
