@@ -189,7 +189,10 @@ static void add_to(uint64_t *row, const struct ended *ended, bool is_error)
 
 static struct row_key key_of_class(const struct shard *shard, uint32_t class_index)
 {
-	return syscall_key(shard_event_name(shard, class_index));
+	struct row_key key = { 0 };
+
+	syscall_label(shard_event_name(shard, class_index), key.name, sizeof(key.name));
+	return key;
 }
 
 static void note_longest(struct shard *shard, struct thread *thread, const struct ended *ended)

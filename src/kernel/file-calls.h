@@ -1,9 +1,16 @@
 /*
- * file-calls: the system calls that use, make or close file descriptors (doc/definitions.md, 2.5
- * and 4.6), with the names that LTTng gives their arguments.
+ * file-calls: the system calls that use, create or close file descriptors (doc/definitions.md, 2.5
+ * and 4.6), with LTTng's names for their arguments.
  *
- * X(name, what it is in the table of operations, what it does to descriptors,
- *   descriptor, second descriptor, argument, second argument, path)
+ * FILE_CALLS(X) has one row per call:
+ *
+ *   X(name, operation, effect, descriptor, second descriptor, argument, second argument, path)
+ *
+ * The operation says in which column the call counts.  The effect says what a successful call does
+ * to the process's descriptors, and which arguments that needs.  The last five are fields of the
+ * entry event; NO stands for a missing one, and '@' asks for text.
+ *
+ * enum file_call numbers the rows: FILE_CALL_read, FILE_CALL_pread64, ...
  */
 #ifndef SILLAGE_KERNEL_FILE_CALLS_H
 #define SILLAGE_KERNEL_FILE_CALLS_H
@@ -19,33 +26,34 @@ enum operation {
 	OP_OPEN,
 	OP_CLOSE,
 	OP_SYNC,
-	OP_WAIT,  /* no input or output, and as long as the caller likes */
-	OP_ASYNC, /* of which no bytes are seen */
+	OP_WAIT,  /* waits for descriptors, without input or output */
+	OP_ASYNC, /* its bytes are not in the trace */
 	OPERATIONS
 };
 
+/* After the semicolon: the arguments of the call. */
 enum effect {
 	DOES_NOTHING,
-	DOES_OPEN,        /* the result is the path, relative to the descriptor if there is one */
-	DOES_SOCKET,      /* the result is a socket; family, type */
+	DOES_OPEN,   /* the result is the path, relative to the descriptor if the call has one */
+	DOES_SOCKET, /* the result is a socket; family, type */
 	DOES_SOCKET_PAIR, /* two descriptors are sockets; family, type */
 	DOES_PIPE,        /* two descriptors are a pipe; flags */
 	DOES_ACCEPT,      /* the result is a socket like the descriptor; flags */
 	DOES_CONNECT,     /* the descriptor has a peer; family, port */
-	DOES_DUP,         /* the result is as the descriptor */
-	DOES_DUP_TO,      /* the second descriptor is as the first; flags */
+	DOES_DUP,         /* the result is a copy of the descriptor */
+	DOES_DUP_TO,      /* the second descriptor becomes a copy of the first; flags */
 	DOES_FCNTL,       /* command, argument */
-	DOES_ANON,        /* the result is named as the call is; flags */
-	DOES_QUEUE,       /* the result is the message queue */
-	DOES_MEMORY,      /* the result is memory with a name; flags */
+	DOES_ANON,        /* the result has the call's name; flags */
+	DOES_QUEUE,       /* the result is a message queue */
+	DOES_MEMORY,      /* the result is named memory; flags */
 	DOES_CLOSE,
 	DOES_CLOSE_RANGE, /* from the first descriptor to the second; flags */
 	DOES_SOCKET_USE,  /* shows that the descriptor is a socket */
 };
 
-#define NO "-" /* is no argument's name */
+#define NO "-" /* no argument has this name */
 
-/* Those that move bytes. */
+/* Calls that move bytes. */
 #define MOVING_CALLS(X)                                                                            \
 	X(read, OP_READ, DOES_NOTHING, "fd", NO, NO, NO, NO)                                       \
 	X(pread64, OP_READ, DOES_NOTHING, "fd", NO, NO, NO, NO)                                    \
@@ -75,7 +83,7 @@ enum effect {
 	X(sendfile64, OP_BOTH, DOES_NOTHING, "in_fd", "out_fd", NO, NO, NO)                        \
 	X(copy_file_range, OP_BOTH, DOES_NOTHING, "fd_in", "fd_out", NO, NO, NO)
 
-/* The others. */
+/* All others. */
 #define OTHER_FILE_CALLS(X)                                                                        \
 	X(open, OP_OPEN, DOES_OPEN, NO, NO, "flags", NO, "@filename")                              \
 	X(openat, OP_OPEN, DOES_OPEN, "dfd", NO, "flags", NO, "@filename")                         \
@@ -135,16 +143,16 @@ enum effect {
 #define FILE_CALLS(X) MOVING_CALLS(X) OTHER_FILE_CALLS(X)
 
 enum file_call {
-	FILE_CALL_UNNAMED, /* exit_syscall */
+	FILE_CALL_UNNAMED, /* exit_syscall, which names no call */
 #define X(name, ...) FILE_CALL_##name,
 	FILE_CALLS(X)
 #undef X
 		FILE_CALL_COUNT
 };
 
-_Static_assert(FILE_CALL_COUNT < 256, "a byte holds one, and what is none");
+_Static_assert(FILE_CALL_COUNT < 256, "a byte holds a call, or a value that is none");
 
-/* Calls whose result is not a number of bytes: of messages; or nothing, of one message. */
+/* What a successful call returns: a number of bytes or of messages, or nothing. */
 enum { RETURNS_BYTES, RETURNS_MESSAGES, RETURNS_NOTHING };
 static const uint8_t file_call_results[FILE_CALL_COUNT + 1] = {
 	[FILE_CALL_recvmmsg] = RETURNS_MESSAGES,
@@ -154,7 +162,8 @@ static const uint8_t file_call_results[FILE_CALL_COUNT + 1] = {
 	[FILE_CALL_mq_timedsend_time32] = RETURNS_NOTHING,
 };
 
-/* The bytes that a call moved.  @message_bytes: what was to be sent. */
+/* The bytes that a call moved.  @message_bytes: the size of the message of a RETURNS_NOTHING call.
+ */
 static inline uint64_t file_call_bytes(unsigned int call, bool has_ret, int64_t ret,
 				       uint64_t message_bytes)
 {

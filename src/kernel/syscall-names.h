@@ -1,22 +1,22 @@
 /*
- * calls: names of system call events, for those that pair entry and exit.
+ * syscall-names: the system call that an event's name contains.
  *
- * LTTng 2.6 and newer write syscall_entry_X and syscall_exit_X; before, entries were sys_X
- * and all exits exit_syscall, which has no name.  Calls of 32-bit programs on a 64-bit
- * kernel have "compat_" before, and are shown as X/32.
+ * LTTng 2.6 and later write syscall_entry_X and syscall_exit_X.  Before, the entry was sys_X, and
+ * one exit_syscall, which names no call, served all calls.  The events of a 32-bit program on a
+ * 64-bit kernel start with "compat_"; the labels of its calls end with "/32".
  */
 #ifndef SILLAGE_KERNEL_SYSCALL_NAMES_H
 #define SILLAGE_KERNEL_SYSCALL_NAMES_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "engine/contract/row-key.h"
+#define SYSCALL_UNNAMED_ID 0 /* of exit_syscall, which can end any call */
 
-#define SYSCALL_UNNAMED_ID 0 /* of exit_syscall */
-
-/* The call that an event's name has; NULL: none. */
+/* The part of an event's name that is the call's; NULL: it names none. */
 static inline const char *syscall_name(const char *event, bool *ret_is_compat)
 {
 	static const char *const prefixes[] = { "syscall_entry_", "syscall_exit_", "sys_" };
@@ -33,23 +33,25 @@ static inline const char *syscall_name(const char *event, bool *ret_is_compat)
 	return NULL;
 }
 
-/* The row of a call, by the name of one of its events. */
-static inline struct row_key syscall_key(const char *event)
+/*
+ * Writes the label of the call that an event's name contains, "?" if none: "read", or "read/32" for
+ * a 32-bit program.  A name that does not fit is cut; the mark and the zero always fit.
+ */
+static inline void syscall_label(const char *event, char *label, size_t size)
 {
 	static const char mark[] = "/32";
 	bool is_compat;
 	const char *name = syscall_name(event, &is_compat);
-	struct row_key key = row_key_of(0, name ? name : "?",
-					ROW_KEY_NAME_BYTES - (is_compat ? sizeof(mark) : 1));
+	size_t room = size - (is_compat ? sizeof(mark) : 1);
 
-	if (is_compat) {
-		memcpy(key.name + strlen(key.name), mark, sizeof(mark));
-	}
-	return key;
+	assert(size > sizeof(mark));
+	(void)snprintf(label, size, "%.*s%s", (int)room, name ? name : "?", is_compat ? mark : "");
 }
 
-/* The same for the entry and the exit of a call; two calls have different ones (of the some 450
- * there are none agree, and if two did, only a lost event could make one pass for the other). */
+/*
+ * A number for the call, equal for its entry and exit.  The numbers of Linux's 450 calls differ. If
+ * two were equal, one could be taken for the other only after lost events.
+ */
 static inline uint32_t syscall_id(const char *event)
 {
 	bool is_compat;
@@ -62,7 +64,7 @@ static inline uint32_t syscall_id(const char *event)
 	for (; *name; name++) {
 		hash = (hash ^ (uint8_t)*name) * 16777619u;
 	}
-	return hash ? hash : 1;
+	return hash ? hash : 1; /* 0 is SYSCALL_UNNAMED_ID */
 }
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * sched: which encoding a trace uses.
+ * task-state: see task-state.h.
  */
 #include "kernel/task-state.h"
 

@@ -1,8 +1,9 @@
 /*
- * sched: how the kernel encodes the state of a thread that is switched out.
+ * task-state: the state of a thread that leaves its CPU, from prev_state of sched_switch.
  *
- * prev_state of sched_switch changed with Linux 4.14; the release is in the trace's
- * environment (doc/definitions.md, 0.5).
+ * The encoding depends on the kernel's release, which the trace's environment names
+ * (doc/definitions.md, 0.5).  Every prev_state means exactly one of: ended, sleeps, preempted, or
+ * none of these, which is a thread that left the CPU but can run.
  */
 #ifndef SILLAGE_KERNEL_TASK_STATE_H
 #define SILLAGE_KERNEL_TASK_STATE_H
@@ -14,7 +15,7 @@
 
 enum {
 	TASK_STATES_4_14,
-	/* Those before differ in what says that a thread was preempted. */
+	/* Older encodings differ in the bit that marks a preempted thread. */
 	TASK_STATES_4_8,
 	TASK_STATES_4_2,
 	TASK_STATES_3_9,
@@ -22,6 +23,7 @@ enum {
 	TASK_STATES_OLDEST,
 };
 
+/* One of the above, by the kernel's release; the newest if the trace names none. */
 uint16_t task_state_encoding(const struct metadata *metadata);
 
 /* Whether a thread that leaves the CPU in this state has ended. */
@@ -33,7 +35,7 @@ static inline bool task_state_is_dead(uint64_t prev_state, uint16_t states)
 	return (prev_state & 0x70) && !(prev_state & 3);
 }
 
-/* Whether it waits for something, and cannot run before that has come. */
+/* Whether it waits for an event and cannot run before that. */
 static inline bool task_state_sleeps(uint64_t prev_state, uint16_t states)
 {
 	if (task_state_is_dead(prev_state, states)) {
@@ -45,7 +47,7 @@ static inline bool task_state_sleeps(uint64_t prev_state, uint16_t states)
 	return (prev_state & 0x8F) || (prev_state == 512 && states <= TASK_STATES_3_9);
 }
 
-/* Whether it was made to leave; kernels without preemption do not say. */
+/* Whether it was preempted; kernels without preemption do not set the bit. */
 static inline bool task_state_is_preempted(uint64_t prev_state, uint16_t states)
 {
 	static const uint16_t marks[] = {
