@@ -3,24 +3,25 @@
  */
 #include "history/history.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct history_trace {
 	struct history *history;
 	VEC(uint8_t) metadata;
-	VEC(struct history_packet) packets; /* in the order they came, from `first` on */
-	size_t first;
-	VEC(char *) streams; /* their names, each once */
-	uint64_t stored;
-	uint64_t gone;
-	uint64_t hold; /* ns: from here on nothing goes by age */
+	VEC(struct history_packet) packets; /* in order of arrival; `stream` is one of `streams` */
+	size_t first;        /* index of the oldest packet; earlier ones were dropped */
+	VEC(char *) streams; /* each name once */
+	uint64_t stored;     /* sum of weight() */
+	uint64_t gone;       /* as in struct history_stretch */
+	uint64_t hold;       /* ns: nothing from here on is dropped by age */
 };
 
 struct history {
 	uint64_t ns, bytes_max;
 	VEC(struct history_trace *) traces;
-	uint64_t stored;
+	uint64_t stored; /* sum over the traces */
 };
 
 struct history *history_new(uint64_t ns, uint64_t bytes_max)
@@ -35,6 +36,8 @@ struct history *history_new(uint64_t ns, uint64_t bytes_max)
 void history_free(struct history *history)
 {
 	if (history) {
+		assert(history->traces.count == 0);
+		assert(history->stored == 0);
 		vec_fini(&history->traces);
 		free(history);
 	}
@@ -57,7 +60,7 @@ struct history_trace *history_trace_new(struct history *history)
 	return trace;
 }
 
-/* What it takes: small packets are many. */
+/* The bytes that a packet takes, with its structures: small packets are many. */
 static uint64_t weight(const struct retained *retained)
 {
 	return retained->stored + sizeof(*retained) + sizeof(struct history_packet);
@@ -65,12 +68,16 @@ static uint64_t weight(const struct retained *retained)
 
 static void drop_first(struct history_trace *trace)
 {
-	struct retained *retained = trace->packets.at[trace->first++].retained;
+	struct retained *retained;
 
+	assert(trace->first < trace->packets.count);
+	retained = trace->packets.at[trace->first++].retained;
+	assert(trace->stored >= weight(retained));
+	assert(trace->history->stored >= trace->stored);
 	trace->history->stored -= weight(retained);
 	trace->stored -= weight(retained);
 	retained_unref(retained);
-	/* What went makes room at the front: moved when that is half of it. */
+	/* Moves the rest to the front once more than half of the array is unused. */
 	if (trace->first * 2 > trace->packets.count) {
 		trace->packets.count -= trace->first;
 		memmove(trace->packets.at, trace->packets.at + trace->first,
@@ -87,7 +94,7 @@ static bool is_empty(const struct history_trace *trace)
 void history_trace_free(struct history_trace *trace)
 {
 	struct history *history;
-	size_t retained = 0;
+	size_t others = 0;
 
 	if (!trace) {
 		return;
@@ -98,10 +105,12 @@ void history_trace_free(struct history_trace *trace)
 	}
 	for (size_t i = 0; i < history->traces.count; i++) {
 		if (history->traces.at[i] != trace) {
-			history->traces.at[retained++] = history->traces.at[i];
+			history->traces.at[others++] = history->traces.at[i];
 		}
 	}
-	history->traces.count = retained;
+	assert(others + 1 == history->traces.count);
+	assert(trace->stored == 0);
+	history->traces.count = others;
 	for (size_t i = 0; i < trace->streams.count; i++) {
 		free(trace->streams.at[i]);
 	}
@@ -123,7 +132,8 @@ void history_metadata_restart(struct history_trace *trace)
 
 /* ---- packets ---- */
 
-/* Streams are few and their packets large: a search costs nothing beside the rest. */
+/* The trace's own copy of a stream's name.  Streams are few and packets are large: a linear search
+ * is cheap. */
 static char *stream_of(struct history_trace *trace, const char *name)
 {
 	for (size_t i = 0; i < trace->streams.count; i++) {
@@ -146,7 +156,7 @@ static void drop_old(struct history_trace *trace, uint64_t closed)
 	}
 }
 
-/* The trace that has most gives its oldest packet. */
+/* The trace with the most bytes drops its oldest packet. */
 static void make_room(struct history *history)
 {
 	struct history_trace *largest = history->traces.at[0];
@@ -158,6 +168,7 @@ static void make_room(struct history *history)
 			largest = history->traces.at[i];
 		}
 	}
+	assert(!is_empty(largest)); /* the sum is above the limit, so the largest has a packet */
 	retained = largest->packets.at[largest->first].retained;
 	end = retained->end == UINT64_MAX ? retained->begin : retained->end;
 	largest->gone = end > largest->gone ? end : largest->gone;

@@ -1,8 +1,9 @@
 /*
- * kept-store: see kept-store.h.
+ * retained-file: see retained-file.h.
  */
 #include "history/retained-file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -13,7 +14,7 @@
 #include "base/mem.h"
 
 struct retained_segment {
-	atomic_uint refs; /* of packets, and of the store while it is the last */
+	atomic_uint refs; /* from packets, and from the store while this is the last segment */
 	int fd;
 	uint64_t used;
 };
@@ -21,10 +22,10 @@ struct retained_segment {
 struct retained_file {
 	char *dir;
 	uint64_t segment_bytes;
-	pthread_mutex_t mutex; /* of `last`, and of what is used of it */
+	pthread_mutex_t mutex; /* guards `last` and its `used` */
 	struct retained_segment *last;
-	atomic_int failed;    /* errno of the first write that failed, 0: none did */
-	atomic_bool was_told; /* to who asked */
+	atomic_int failed;        /* errno of the first write that failed; 0: none */
+	atomic_bool was_reported; /* `failed` was returned once */
 };
 
 static int open_unnamed(const char *dir)
@@ -38,8 +39,8 @@ struct retained_file *retained_file_new(const char *dir, uint64_t segment_bytes,
 	int fd = open_unnamed(dir);
 
 	if (fd < 0) {
-		(void)err_raise(err, -errno, "%s: files without a name cannot be made there: %s",
-				dir, strerror(errno));
+		(void)err_raise(err, -errno, "%s: unnamed files cannot be made there: %s", dir,
+				strerror(errno));
 		return NULL;
 	}
 	(void)close(fd);
@@ -52,7 +53,14 @@ struct retained_file *retained_file_new(const char *dir, uint64_t segment_bytes,
 
 void retained_segment_unref(struct retained_segment *segment)
 {
-	if (segment && atomic_fetch_sub(&segment->refs, 1) == 1) {
+	unsigned int before;
+
+	if (!segment) {
+		return;
+	}
+	before = atomic_fetch_sub(&segment->refs, 1);
+	assert(before > 0);
+	if (before == 1) {
 		(void)close(segment->fd);
 		free(segment);
 	}
@@ -68,7 +76,8 @@ void retained_file_free(struct retained_file *store)
 	}
 }
 
-/* The segment that has room for @len more, with a reference. */
+/* A segment with room for @len more bytes, with a reference; NULL: it cannot be made.  Under the
+ * mutex. */
 static struct retained_segment *take_room(struct retained_file *store, uint64_t len,
 					  uint64_t *ret_offset)
 {
@@ -149,5 +158,5 @@ int retained_file_failed(struct retained_file *store)
 {
 	int failed = atomic_load(&store->failed);
 
-	return failed != 0 && !atomic_exchange(&store->was_told, true) ? failed : 0;
+	return failed != 0 && !atomic_exchange(&store->was_reported, true) ? failed : 0;
 }

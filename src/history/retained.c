@@ -1,5 +1,5 @@
 /*
- * kept: see kept.h.
+ * retained: see retained.h.
  */
 #include "history/retained.h"
 
@@ -11,19 +11,19 @@
 #include "base/mem.h"
 #include "base/now.h"
 
-/* A quarter faster than level 1, and 3 to 5 % larger (doc/performance.md). */
+/* Compared with level 1: a quarter faster, 3 to 5 % larger (doc/performance.md). */
 #define LEVEL (-1)
 
-/* Of its time that a worker packs, and how much of that it can save up. */
+/* A worker compresses for 1/SHARE of its time, and can save up at most SAVED_NS of it. */
 #define SHARE    10
 #define SAVED_NS ((int64_t)100000000)
 
 struct retained_packer {
 	ZSTD_CCtx *context;
-	uint64_t last_ns;  /* monotonic */
-	int64_t credit_ns; /* it may pack for so long */
-	uint8_t *room;
-	size_t size;
+	uint64_t last_ns;  /* monotonic: when credit_ns was updated */
+	int64_t credit_ns; /* time left to compress; negative: overdrawn */
+	uint8_t *room;     /* for a compressed packet */
+	size_t size;       /* of room */
 };
 
 struct retained *retained_new(const struct packet_info *info, uint8_t *bytes, uint64_t len)
@@ -48,7 +48,14 @@ struct retained *retained_ref(struct retained *retained)
 
 void retained_unref(struct retained *retained)
 {
-	if (retained && atomic_fetch_sub(&retained->refs, 1) == 1) {
+	unsigned int before;
+
+	if (!retained) {
+		return;
+	}
+	before = atomic_fetch_sub(&retained->refs, 1);
+	assert(before > 0);
+	if (before == 1) {
 		free(retained->bytes);
 		retained_segment_unref(retained->segment);
 		free(retained);
@@ -57,6 +64,8 @@ void retained_unref(struct retained *retained)
 
 void retained_spill(struct retained *retained, struct retained_file *store)
 {
+	assert(retained->bytes);
+	assert(!retained->segment);
 	retained->segment =
 		retained_file_put(store, retained->bytes, retained->stored, &retained->offset);
 	if (retained->segment) {
@@ -71,7 +80,7 @@ struct retained_packer *retained_packer_new(void)
 
 	packer->context = ZSTD_createCCtx();
 	if (!packer->context) {
-		abort(); /* as mem.c does */
+		abort(); /* no memory: as mem.c does */
 	}
 	(void)ZSTD_CCtx_setParameter(packer->context, ZSTD_c_compressionLevel, LEVEL);
 	packer->last_ns = now_monotonic_ns();
@@ -97,12 +106,15 @@ static void pack(struct retained *retained, struct retained_packer *packer)
 	memcpy(retained->bytes, packer->room, got);
 	retained->stored = got;
 	retained->is_packed = true;
+	assert(retained->stored < retained->len);
 }
 
 void retained_pack(struct retained *retained, struct retained_packer *packer)
 {
 	uint64_t begin = now_monotonic_ns();
 
+	assert(!retained->is_packed);
+	assert(!retained->segment);
 	packer->credit_ns += (int64_t)((begin - packer->last_ns) / SHARE);
 	packer->credit_ns = packer->credit_ns > SAVED_NS ? SAVED_NS : packer->credit_ns;
 	packer->last_ns = begin;
@@ -160,7 +172,7 @@ const uint8_t *retained_bytes(const struct retained *retained, uint8_t **room, u
 		return bytes_on_disk(retained, *room);
 	}
 	is_ours = unpack(retained, retained->bytes, *room);
-	assert(is_ours); /* nobody else has made it: it is what it was */
+	assert(is_ours); /* pack() made these bytes, and memory does not change */
 	(void)is_ours;
 	return *room;
 }

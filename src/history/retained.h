@@ -1,9 +1,14 @@
 /*
- * kept: packets that stay when they have been analysed, so that a capture can be made of them.
+ * retained: packets that stay after their analysis, so that a capture can be made from them.
  *
- * The worker that has mapped a packet packs it with zstd, if nothing else waits for a worker and
- * not for more than a tenth of its time; else the packet stays as it came: a viewer that is
- * behind has no time for that, and what it keeps is bounded in bytes either way.
+ *     retained_new ── worker: retained_pack, retained_spill ── history, captures ── retained_unref
+ *
+ * The worker that has analyzed a packet compresses it with zstd if no job waits for a worker, and
+ * for at most a tenth of its time.  Otherwise the packet stays uncompressed: a viewer that is
+ * behind has no time for this, and the history is limited in bytes either way.
+ *
+ * Only the worker changes a packet; once the history has it, it is constant and any thread may read
+ * it with a reference.
  */
 #ifndef SILLAGE_HISTORY_RETAINED_H
 #define SILLAGE_HISTORY_RETAINED_H
@@ -16,37 +21,39 @@
 #include "history/retained-file.h"
 
 struct retained {
-	atomic_uint refs; /* of the history, and of captures being written */
+	atomic_uint refs; /* from the history, and from captures that are being written */
 	bool is_packed;
-	uint8_t *bytes; /* as it came, or a frame of zstd; NULL: on disk, where these say: */
+	uint8_t *bytes; /* the packet, or a zstd frame of it; NULL: on disk, at: */
 	struct retained_segment *segment;
 	uint64_t offset;
-	uint64_t stored, len;    /* of bytes, and of the packet */
-	uint64_t begin, end;     /* ns; end UINT64_MAX: not known */
-	struct packet_info info; /* its stream: NULL */
-	uint64_t class_id;       /* of its stream */
+	uint64_t stored;         /* size of `bytes`, at most len */
+	uint64_t len;            /* size of the packet */
+	uint64_t begin, end;     /* ns; end UINT64_MAX: unknown */
+	struct packet_info info; /* its `stream` is NULL: the plan may be gone */
+	uint64_t class_id;       /* id of its stream class */
 };
 
-/* Takes @bytes; one reference. */
+/* Takes @bytes; returns the first reference. */
 struct retained *retained_new(const struct packet_info *info, uint8_t *bytes, uint64_t len);
 struct retained *retained_ref(struct retained *retained);
 void retained_unref(struct retained *retained); /* NULL is fine */
 
-/* What packing takes, of one thread. */
+/* One worker's context and time budget for compression. */
 struct retained_packer;
 
 struct retained_packer *retained_packer_new(void);
 void retained_packer_free(struct retained_packer *packer); /* NULL is fine */
 
-/* Packs it, if the packer has time for it and that makes it smaller; nobody else may know it yet.
- */
+/* Compresses the packet if the packer has time left and the packet becomes smaller.  The caller is
+ * the only user. */
 void retained_pack(struct retained *retained, struct retained_packer *packer);
 
-/* Puts its bytes on disk; if that fails they stay where they are. */
+/* Writes the bytes to disk; if that fails they stay in memory.  The caller is the only user. */
 void retained_spill(struct retained *retained, struct retained_file *store);
 
-/* The packet's bytes: its own, or unpacked into *@room, which grows to *@size.  Any thread.  NULL:
- * they cannot be read from disk, or are not what was written. */
+/* The packet's bytes: in place, or read and decompressed into *@room of *@size bytes, which grows
+ * and belongs to the caller.  Any thread.  NULL: the disk fails, or has other bytes than were
+ * written. */
 const uint8_t *retained_bytes(const struct retained *retained, uint8_t **room, uint64_t *size);
 
 #endif

@@ -3,6 +3,7 @@
  */
 #include "query/pattern.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -11,6 +12,8 @@
 
 int pattern_expected(const struct pattern_parser *parser, const char *what)
 {
+	assert(parser->at >= parser->text);
+	assert(parser->at <= parser->text + strlen(parser->text));
 	return err_raise(parser->err, -EINVAL, "\"%s\": column %zu: expected %s", parser->text,
 			 (size_t)(parser->at - parser->text) + 1, what);
 }
@@ -111,10 +114,11 @@ static int parse_condition(struct pattern_parser *parser, struct definition *def
 		       condition->text[0] ? PLAN_TEXT : "", r < 0 ? "" : field);
 	definition->has_tid |= condition->is_tid;
 	definition->count++;
+	assert(definition->count <= CONDITIONS_MAX);
 	return r;
 }
 
-/* sched_in and sched_out. */
+/* Replaces sched_in and sched_out by a sched_switch with a condition. */
 static int resolve_alias(struct pattern_parser *parser, struct definition *definition)
 {
 	bool is_in = strcmp(definition->event, "sched_in") == 0;

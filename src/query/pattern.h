@@ -1,11 +1,16 @@
 /*
- * pattern: events as a user names them: "sched_switch prev_tid=$tid, prev_state&255=1".
+ * pattern: a user's definition of an event: "sched_switch prev_tid=$tid, prev_state&255=1".
  *
- * A definition is the name of an event ("*" at its end matches any rest) and conditions on its
- * fields, with commas between: F=V, F!=V, F<V, F<=V, F>V, F>=V, F&MASK=V, where V is a number, a
- * text, or $tid: the thread that it is about is the one that the field names.  sched_in and
- * sched_out are a sched_switch to and from a thread.  @WHO, among the conditions: the thread has to
- * be that one, by its tid or name.
+ *     DEFINITION = EVENT [CONDITION|@WHO, ...]
+ *     CONDITION  = F=V | F!=V | F<V | F<=V | F>V | F>=V | F&MASK=V
+ *
+ * EVENT is the name of an event; "*" at its end matches any rest.  F is a field, V a number, a text
+ * or $tid.  F=$tid says that the field names the thread that the event is about.  @WHO, a tid or a
+ * name, says which thread that must be.  sched_in and sched_out stand for a sched_switch to and
+ * from a thread.
+ *
+ * The parser is shared by periods (query/period.h) and executions (deep/jobs.h), which put
+ * definitions together.
  */
 #ifndef SILLAGE_QUERY_PATTERN_H
 #define SILLAGE_QUERY_PATTERN_H
@@ -23,10 +28,11 @@
 enum condition_op { OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE };
 
 struct condition {
-	char field[1 + PATTERN_WORD_BYTES]; /* as of a request: of a text with PLAN_TEXT before */
-	char text[PATTERN_WORD_BYTES];      /* "": a number */
+	char field[1 +
+		   PATTERN_WORD_BYTES]; /* as in a plan_request: PLAN_TEXT before a text field */
+	char text[PATTERN_WORD_BYTES];  /* "": the value is a number */
 	enum condition_op op;
-	bool is_tid; /* the value is the thread */
+	bool is_tid; /* the value is $tid */
 	bool has_mask;
 	int64_t mask, number;
 };
@@ -35,24 +41,27 @@ struct definition {
 	char event[PATTERN_WORD_BYTES];
 	struct condition conditions[CONDITIONS_MAX];
 	size_t count;
-	bool has_tid;                 /* some condition names the thread */
+	bool has_tid;                 /* a condition has $tid */
 	char who[PATTERN_WORD_BYTES]; /* "": any thread */
 };
 
-/* What is being read; errors are -EINVAL and name the column and what was expected. */
+/* A text and the place in it.  Functions that take one return 0, or -EINVAL with an error that
+ * names the column and what was expected there. */
 struct pattern_parser {
 	const char *text, *at;
 	struct err *err;
 };
 
+/* Raises that error; returns -EINVAL. */
 int pattern_expected(const struct pattern_parser *parser, const char *what);
+/* Skips blanks. */
 void pattern_blanks(struct pattern_parser *parser);
-/* @what: what was expected, if there is none. */
+/* Reads a word and the blanks behind it.  @what: for the error if there is no word. */
 int pattern_word(struct pattern_parser *parser, const char *what, char word[PATTERN_WORD_BYTES]);
-/* Up to a semicolon, or the end. */
+/* Reads a definition up to a semicolon or the end. */
 int pattern_definition(struct pattern_parser *parser, struct definition *definition);
 
-/* @tid: what $tid is compared with. */
+/* Whether a field's value meets a condition.  @tid: the value of $tid. */
 bool pattern_condition_holds(const struct condition *condition, const struct value *value,
 			     int32_t tid);
 

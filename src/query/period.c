@@ -3,6 +3,7 @@
  */
 #include "query/period.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@ struct key {
 	char begin[PATTERN_WORD_BYTES], end[PATTERN_WORD_BYTES];
 };
 
-/* What was read, before fields have their places. */
+/* A period while it is parsed; resolve() gives its fields their indexes. */
 struct parsed {
 	struct pattern_parser parser;
 	struct period_set *set;
@@ -25,6 +26,7 @@ struct parsed {
 
 /* ---- words ---- */
 
+/* Skips @word and the blanks behind it, if the text continues with it. */
 static bool take(struct pattern_parser *parser, const char *word)
 {
 	size_t len = strlen(word);
@@ -117,12 +119,12 @@ static int take_clause(struct parsed *p)
 	return pattern_expected(parser, "by, group or within");
 }
 
-/* An event; which thread it is of is told by keys. */
+/* A definition without @WHO: keys choose the thread. */
 static int take_event(struct pattern_parser *parser, struct definition *definition)
 {
 	int r = pattern_definition(parser, definition);
 
-	return r == 0 && definition->who[0] ? pattern_expected(parser, "no @ before: by tells") : r;
+	return r == 0 && definition->who[0] ? pattern_expected(parser, "no @ before: use by") : r;
 }
 
 static int take_semicolon(struct pattern_parser *parser, const char *what)
@@ -154,7 +156,7 @@ static int take_name(struct parsed *p)
 
 /* ---- fields ---- */
 
-/* The index of a field that is wanted, as it is named in a request. */
+/* The index of a field of the request, which is added if it is new; FIELD_NONE: no room. */
 static uint8_t want(struct period_side *side, const char *prefix, const char *name)
 {
 	char text[sizeof(side->names[0])];
@@ -173,7 +175,8 @@ static uint8_t want(struct period_side *side, const char *prefix, const char *na
 	return (uint8_t)side->count++;
 }
 
-/* Whether it is a number or text only the trace knows: both are asked for, next to each other. */
+/* The index of a field that the trace may have as a number or as text: both are added, in this
+ * order. */
 static uint8_t want_any(struct period_side *side, const char *name)
 {
 	uint8_t at = (uint8_t)side->count;
@@ -193,6 +196,7 @@ static uint8_t want_any(struct period_side *side, const char *name)
 	return at;
 }
 
+/* Fills the indexes of one event; false: it needs too many fields. */
 static bool resolve_side(const struct parsed *p, struct period_side *side, bool is_end)
 {
 	bool fits = true;
@@ -223,6 +227,7 @@ static int resolve(struct parsed *p)
 	struct period *period = p->period;
 	const struct period *parent = period->within < 0 ? NULL : p->set->all.at[period->within];
 
+	assert(period->within < (int)p->set->all.count);
 	period->by_thread = !p->has_keys || p->has_tid;
 	if (!resolve_side(p, &period->begin, false) || !resolve_side(p, &period->end, true)) {
 		return pattern_expected(&p->parser, "fewer fields in all");
@@ -267,6 +272,9 @@ int period_add(struct period_set *set, const char *text, struct err *err)
 		free(p.period);
 		return r;
 	}
+	assert(p.period->name[0]);
+	assert(p.period->key_count <= PERIOD_KEYS_MAX);
+	assert(p.period->group_count <= PERIOD_GROUPS_MAX);
 	p.period->text = mem_strdup(text);
 	*vec_push(&set->all) = p.period;
 	return 0;

@@ -1,14 +1,18 @@
 /*
- * period: what a user wants measured: from one event to another.
+ * period: a user's own measure: the time from one event to another.
  *
  *     NAME = BEGIN; END [; by KEY, ...] [; group FIELD, ...] [; within NAME]
  *
- * BEGIN and END are definitions of events (query/pattern.h).  Those of one thread belong together:
- * of the thread that a condition with $tid names, or else of the one that runs (in user space:
- * that the context vtid tells).  With keys those that agree in them do: a key is a field of both
- * events, or FIELD=FIELD where they call it otherwise, $cpu, or $tid for the thread as well.
- * Fields of a group tell periods of one name apart: of the begin if it has them, else of the end.
- * Within another period: only while that is open on the same thread; it ends with it.
+ * BEGIN and END are definitions of events (query/pattern.h).
+ *
+ *   - Without keys, a begin and an end belong together if they have the same thread: the one that a
+ *     condition with $tid names, or else the running one (in user space: the context vtid).
+ *   - With keys ("by"), they belong together if all keys are equal.  A key is a field of both
+ *     events, FIELD=FIELD if its name differs in the end event, $cpu, or $tid for the thread.
+ *   - Fields after "group" divide the periods of a name into rows.  The begin event gives their
+ *     values if it has the fields, else the end event does.
+ *   - "within" counts a period only while the other period is open on the same thread; the end of
+ *     that one ends it, too.
  */
 #ifndef SILLAGE_QUERY_PERIOD_H
 #define SILLAGE_QUERY_PERIOD_H
@@ -23,36 +27,37 @@
 #define FIELD_NONE UINT8_MAX
 #define FIELD_CPU  (UINT8_MAX - 1)
 
-/* One of its two events: fields are indexes of `fields`, which are wanted of it. */
+/* One of the two events.  Members that stand for a field are indexes into `fields`. */
 struct period_side {
 	struct definition what;
 	char names[PLAN_FIELDS_MAX][2 + PATTERN_WORD_BYTES];
-	const char *fields[PLAN_FIELDS_MAX]; /* of a request */
+	const char *fields[PLAN_FIELDS_MAX]; /* for a plan_request; they point into `names` */
 	size_t count;
 	uint8_t conditions[CONDITIONS_MAX];
-	uint8_t thread; /* the field that names the thread; FIELD_NONE: who runs */
+	uint8_t thread; /* the field with $tid; FIELD_NONE: the running thread */
 	uint8_t tid, vtid;
-	/* As a number; as text it is the next one.  Keys may be FIELD_CPU. */
+	/* The index of the field as a number; the next index is the same field as text.  A key can
+	 * be FIELD_CPU. */
 	uint8_t keys[PERIOD_KEYS_MAX], groups[PERIOD_GROUPS_MAX];
 };
 
 struct period {
-	char *text; /* what it was made of */
+	char *text; /* the user's */
 	char name[PERIOD_NAME_BYTES];
 	struct period_side begin, end;
 	bool by_thread;
 	size_t key_count, group_count;
 	char groups[PERIOD_GROUPS_MAX][PATTERN_WORD_BYTES];
-	int within; /* another, -1: none */
+	int within; /* index of another period, always a smaller one; -1: none */
 };
 
 struct period_set {
 	VEC(struct period *) all;
 };
 
-/* -EINVAL: with the place and what was expected there. */
+/* Adds a period.  -EINVAL with the place and what was expected there. */
 int period_add(struct period_set *set, const char *text, struct err *err);
-/* From event @begin to event @end of one thread, written "BEGIN,END". */
+/* The same for "BEGIN,END", two names of events on one thread. */
 int period_add_span(struct period_set *set, const char *text, struct err *err);
 void period_set_fini(struct period_set *set);
 

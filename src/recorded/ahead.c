@@ -8,7 +8,7 @@
 
 #include "engine/engine.h"
 
-#define BATCH_PACKETS 64 /* two batches of a stream: 20 KiB */
+#define BATCH_PACKETS 64 /* the two batches of a stream take 20 KiB */
 
 struct batch {
 	struct found_packet at[BATCH_PACKETS];
@@ -18,13 +18,15 @@ struct batch {
 struct ahead {
 	struct job job;
 	struct engine *engine;
-	struct recorded_file *file; /* the job's while it is under way, like ... */
-	struct decoder *decoder;
-	struct batch *coming; /* ... this */
 	const struct plan *plan;
+	/* The job's while is_running: */
+	struct recorded_file *file;
+	struct decoder *decoder;
+	struct batch *coming;
+	/* The coordinator's: */
 	struct batch *now;
-	size_t at;
-	bool is_under_way;
+	size_t at; /* the current packet of `now` */
+	bool is_running;
 };
 
 static void find_batch(struct job *job, void *scratch)
@@ -45,19 +47,20 @@ static void find_batch(struct job *job, void *scratch)
 	}
 }
 
-/* If there is another one. */
-static void find(struct ahead *ahead)
+/* Starts a job if the file has another packet. */
+static void start(struct ahead *ahead)
 {
-	ahead->is_under_way = ahead->file->has_info;
-	if (ahead->is_under_way) {
+	ahead->is_running = ahead->file->has_info;
+	if (ahead->is_running) {
 		engine_submit(ahead->engine, &ahead->job);
 	}
 }
 
-static void wait_for_it(struct ahead *ahead)
+static void wait_for_job(struct ahead *ahead)
 {
+	assert(ahead->is_running);
 	engine_await(ahead->engine, &ahead->job);
-	ahead->is_under_way = false;
+	ahead->is_running = false;
 }
 
 struct ahead *ahead_new(struct engine *engine, struct recorded_file *file, const struct plan *plan)
@@ -71,7 +74,7 @@ struct ahead *ahead_new(struct engine *engine, struct recorded_file *file, const
 	ahead->decoder = mem_alloc(sizeof(*ahead->decoder));
 	ahead->now = mem_alloc(sizeof(*ahead->now));
 	ahead->coming = mem_alloc(sizeof(*ahead->coming));
-	find(ahead);
+	start(ahead);
 	return ahead;
 }
 
@@ -88,8 +91,8 @@ void ahead_free(struct ahead *ahead)
 	if (!ahead) {
 		return;
 	}
-	if (ahead->is_under_way) {
-		wait_for_it(ahead);
+	if (ahead->is_running) {
+		wait_for_job(ahead);
 	}
 	free_batch(ahead->coming, 0);
 	free_batch(ahead->now, ahead->at);
@@ -97,30 +100,30 @@ void ahead_free(struct ahead *ahead)
 	free(ahead);
 }
 
-/* The packet at hand, or NULL. */
-static struct found_packet *at_hand(struct ahead *ahead)
+/* The current packet, of the next batch if need be; or NULL. */
+static struct found_packet *current(struct ahead *ahead)
 {
 	struct batch *used = ahead->now;
 
-	if (ahead->at == used->count && ahead->is_under_way) {
-		wait_for_it(ahead);
+	if (ahead->at == used->count && ahead->is_running) {
+		wait_for_job(ahead);
 		ahead->now = ahead->coming;
 		ahead->coming = used;
 		used->count = 0;
 		ahead->at = 0;
-		find(ahead);
+		start(ahead);
 	}
 	return ahead->at < ahead->now->count ? &ahead->now->at[ahead->at] : NULL;
 }
 
 const struct found_packet *ahead_packet(struct ahead *ahead)
 {
-	return at_hand(ahead);
+	return current(ahead);
 }
 
 char *ahead_take_fault(struct ahead *ahead)
 {
-	struct found_packet *packet = at_hand(ahead);
+	struct found_packet *packet = current(ahead);
 	char *fault = packet ? packet->fault : recorded_take_fault(ahead->file);
 
 	if (packet) {

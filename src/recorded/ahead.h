@@ -1,13 +1,14 @@
 /*
- * ahead: the packets of a stream in files, found by workers before they are wanted.
+ * ahead: workers find the packets of a recorded stream before the coordinator needs them.
  *
- * To find a packet is to read the header of the one before: some us each, which by one thread
- * would bound what many workers get.  A job finds a batch of them, while those of the batch before
- * are used.
+ * To find a packet one reads the header of the packet before.  That takes some us each; one thread
+ * that did it for all streams would limit many workers.  So a job finds a batch of packets while
+ * the coordinator uses the batch before.
  *
- *     ahead_new ── ahead_packet, ahead_next ... until there is none ── ahead_free
+ *     ahead_new ── ahead_packet, ahead_next ... until NULL ── ahead_free
  *
- * All functions belong to the engine's front.
+ * The coordinator calls all functions.  A job goes from packet to packet of the file; meanwhile the
+ * coordinator uses nothing of it but its parts.
  */
 #ifndef SILLAGE_RECORDED_AHEAD_H
 #define SILLAGE_RECORDED_AHEAD_H
@@ -16,24 +17,24 @@
 
 struct found_packet {
 	struct packet_info info;
-	uint64_t offset; /* in ... */
-	size_t part;     /* ... this one of the file's */
+	uint64_t offset; /* in this part: */
+	size_t part;     /* index into the file's parts */
 	char *fault;     /* see ahead_take_fault() */
 };
 
 struct ahead;
 
-/* From the packet on that @file is at, which stays the caller's and belongs to workers until the
- * end.  @plan has to outlive it, too. */
+/* Starts at the packet that @file is at.  Until ahead_free() the caller may use the file's parts,
+ * and nothing else of it.  @file and @plan must outlive it. */
 struct ahead *ahead_new(struct engine *engine, struct recorded_file *file, const struct plan *plan);
 void ahead_free(struct ahead *ahead); /* waits for workers; NULL is fine */
 
-/* The packet at hand, which may have to be waited for; NULL at the end. */
+/* The current packet; waits for the job that finds it.  NULL at the end. */
 const struct found_packet *ahead_packet(struct ahead *ahead);
 void ahead_next(struct ahead *ahead);
 
-/* What could not be read before the packet at hand, or at the end: the caller's to free; NULL:
- * nothing, or it was taken. */
+/* What could not be read before the current packet, or at the end; the caller frees it.  NULL:
+ * nothing, or already taken. */
 char *ahead_take_fault(struct ahead *ahead);
 
 #endif

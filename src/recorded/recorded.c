@@ -4,6 +4,7 @@
 #include "recorded/recorded.h"
 #include "recorded/ahead.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -57,9 +58,10 @@ static int feed_trace(void *user, const void *bytes, size_t len, struct err *err
 	return trace_metadata(user, bytes, len, false, err);
 }
 
-/* Of several chunks the newest has all that the others have. */
+/* The newest chunk's metadata contains that of all chunks. */
 static char *metadata_path(const struct recorded_path *path)
 {
+	assert(path->dirs.count > 0);
 	return mem_printf("%s/metadata", path->dirs.at[path->dirs.count - 1]);
 }
 
@@ -95,7 +97,7 @@ static int trace_read_metadata(const struct recorded_path *path, struct trace *t
 	return r;
 }
 
-/* ---- a trace by itself ---- */
+/* ---- a trace without the engine ---- */
 
 int recorded_open(const struct recorded_path *path, struct recorded *trace, struct err *err)
 {
@@ -133,13 +135,13 @@ void recorded_close(struct recorded *trace)
 	decoder_free(trace->decoder);
 }
 
-/* ---- playing a trace through the engine ---- */
+/* ---- a trace through the engine ---- */
 
 struct source {
 	struct ahead *ahead;
 	struct stream *stream;
-	bool is_behind; /* what was fed last is behind the range */
-	bool is_over;   /* no more of it is wanted */
+	bool is_behind; /* the last packet that was fed begins behind the range */
+	bool is_over;   /* no further packet is wanted */
 };
 
 struct play {
@@ -184,7 +186,7 @@ int recorded_first_ns(const struct recorded_path *path, uint64_t *ret_ns, struct
 	return r;
 }
 
-/* The file whose next packet is the oldest; SIZE_MAX if all have ended. */
+/* Index of the source with the oldest next packet; SIZE_MAX: all have ended. */
 static size_t oldest(const struct play *play)
 {
 	size_t found = SIZE_MAX;
@@ -212,8 +214,9 @@ static void report_fault(struct stream *stream, char *fault)
 }
 
 /*
- * The first packet behind the range tells what was lost at the end of it.  Who ran at its end only
- * the first switch may tell, for which windows wait as long.
+ * The first packet behind the range reports the events lost at the end of the range.  A stream that
+ * still waits for its first switch, which names the initial thread, is read INITIAL_WAIT_NS
+ * further: windows wait as long for it.
  */
 static bool is_over(const struct play *play, const struct source *source, uint64_t begin)
 {

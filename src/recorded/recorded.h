@@ -1,10 +1,25 @@
 /*
- * recorded: traces in directories, as a front of the engine.
+ * recorded: finds, opens and analyzes traces in directories.
  *
- * A trace is a directory with a file `metadata`; every other file in it is a stream
- * (CTF 1.8.3, section 7).  Packets are found by their own headers, which workers read ahead
- * (ahead.h), as they read the rest.  Streams are fed in order of time, so that the merger never
- * holds more than a few chunks of each.
+ *     recorded-find.c   which traces a path holds
+ *     recorded-file.c   a stream as a sequence of packets, across files and damage
+ *     recorded.c        metadata; a whole trace, with and without the engine
+ *     ahead.c           packets found by workers in advance
+ *
+ * A trace is a directory with a file `metadata`; every other file in it is a stream (CTF 1.8.3,
+ * section 7).  A rotated session spreads one trace over several directories, its chunks, and one
+ * stream over as many files, its parts.
+ *
+ *     recorded_path ── dirs ──> chunk 1: metadata, channel0_0, channel0_1
+ *                               chunk 2: metadata, channel0_0, channel0_1
+ *     recorded_file ── parts ──────────────────────┴ both files of channel0_0
+ *
+ * recorded_analyze() feeds the engine in order of time, the stream with the oldest next packet
+ * first, so that the merger never holds more than a few chunks of each stream.
+ *
+ * Damage is no error: what cannot be read is skipped and reported as a fault of the next packet, or
+ * of the stream's end.  Errors are a missing directory, unreadable metadata, or files that cannot
+ * be opened.
  */
 #ifndef SILLAGE_RECORDED_RECORDED_H
 #define SILLAGE_RECORDED_RECORDED_H
@@ -25,11 +40,11 @@ struct engine;
 struct trace;
 
 /*
- * One trace: a directory, or those that hold it in turn, oldest first: the chunks of a
- * rotated session (`archives/CHUNK/...`) and what was not rotated out.
+ * One trace: a directory, or the chunks of a rotated session (`archives/CHUNK/...`), oldest first,
+ * and the directory that is not rotated yet.
  */
 struct recorded_path {
-	char *name; /* for messages: the directory, or where the chunks of several belong */
+	char *name; /* for messages: the directory, or where it would be without rotation */
 	VEC(char *) dirs;
 };
 
@@ -37,41 +52,41 @@ struct recorded_paths {
 	VEC(struct recorded_path) at;
 };
 
-/* The traces at or below @path, sorted.  -errno, or -ENOENT if there is none. */
+/* Adds the traces at or below @path, sorted.  -errno; -ENOENT: it holds none. */
 int recorded_find(const char *path, struct recorded_paths *paths, struct err *err);
 void recorded_paths_fini(struct recorded_paths *paths);
 
-/* Feeds the trace's metadata file, the newest, to @metadata. */
+/* Feeds the metadata file of the newest chunk to @metadata. */
 int recorded_read_metadata(const struct recorded_path *path, struct metadata_stream *metadata,
 			   struct err *err);
 
-/* A file that holds all or, in its turn, some of a stream. */
+/* A file with a stream, or with one part of it. */
 struct recorded_part {
 	char *path, *index_path;
 	int fd;
 	uint64_t size;
-	uint8_t *mapped; /* once it was asked for */
-	bool has_looked; /* for its packet index */
+	uint8_t *mapped; /* NULL before recorded_map_file() */
+	bool has_looked; /* the packet index was read, or is missing */
 	struct packet_index index;
 };
 
 /*
- * One stream, read packet by packet.  It may be in several files: those of rotation
- * chunks, or those that a tracer limited in size.
+ * One stream, read packet by packet.  Its parts are the files of rotation chunks, or files that the
+ * tracer limited in size.
  *
- * Where a packet cannot be read, the next one is found by the packet index, or by its magic
- * number if there is no index that is valid.  A last packet that the file does not
- * hold whole is read as far as it goes.
+ * After a packet that cannot be read, the packet index gives the next one; without a valid index
+ * the next magic number does.  A last packet that is cut off is read as far as the file goes.
  */
 struct recorded_file {
 	char *name;
 	VEC(struct recorded_part) parts;
-	size_t part;           /* the current one ... */
-	int fd;                /* ... and its descriptor */
-	uint64_t size, offset; /* of the packet that @info describes */
-	bool has_info;
-	struct packet_info info;
-	char *fault; /* what could not be read before this packet, or at the end; NULL: nothing */
+	size_t part;             /* index of the current part ... */
+	int fd;                  /* ... its descriptor ... */
+	uint64_t size;           /* ... and size */
+	uint64_t offset;         /* in the part: of the current packet */
+	bool has_info;           /* false: the stream has ended */
+	struct packet_info info; /* of the current packet */
+	char *fault; /* what could not be read before it, or at the end; NULL: nothing */
 	uint8_t *head;
 	size_t head_room;
 };
@@ -80,18 +95,18 @@ struct recorded_files {
 	VEC(struct recorded_file) at;
 };
 
-/* Opens all streams of a trace and looks at the first packet of each. */
+/* Opens all streams of a trace and reads the header of each one's first packet. */
 int recorded_open_files(const struct recorded_path *path, const struct plan *plan,
 			struct decoder *decoder, struct recorded_files *files, struct err *err);
 void recorded_files_fini(struct recorded_files *files);
 
-/* Goes to the next packet; has_info is false at the end. */
+/* Goes to the next packet; only while has_info, which becomes false at the end. */
 void recorded_next(struct recorded_file *file, const struct plan *plan, struct decoder *decoder);
 
-/* A part mapped into memory, until the files are freed; NULL if that is refused. */
+/* Maps a part into memory until the files are freed; NULL: the system refuses. */
 const uint8_t *recorded_map_file(struct recorded_part *part);
 
-/* Takes the fault, which is the caller's to free; NULL if there is none. */
+/* Takes the fault, which the caller frees; NULL: none. */
 char *recorded_take_fault(struct recorded_file *file);
 
 /* A trace opened to read its packets, without the engine.  Close it also when opening failed. */
@@ -108,23 +123,25 @@ int recorded_open_for(const struct recorded_path *path, const struct plan_reques
 		      size_t request_count, struct recorded *trace, struct err *err);
 void recorded_close(struct recorded *trace);
 
-/* When the first packet of a trace begins. */
+/* The start of a trace's first packet; UINT64_MAX: it has none. */
 int recorded_first_ns(const struct recorded_path *path, uint64_t *ret_ns, struct err *err);
 
-/* Plays one trace through the engine, to its total.  @progress may be NULL. */
+/* How a trace is analyzed. */
 struct recorded_run {
 	struct engine *engine;
 	void *user; /* of trace_new() */
 	uint64_t chunk_bytes;
-	uint64_t range_end;
+	uint64_t range_end; /* ns: packets that begin later are not wanted */
+	/* Bytes done and in all; may be NULL. */
 	void (*progress)(void *user, uint64_t done, uint64_t total);
-	const atomic_bool *stop; /* set by a signal: finish with what there is */
-	/* Once metadata is read, and before any stream; negative, with the reason: it goes no
-	 * further. */
+	const atomic_bool *stop; /* set by a signal: finish with what was read */
+	/* Called after the metadata and before any stream; a negative result, with the reason, ends
+	 * the analysis. */
 	int (*on_trace)(void *user, struct trace *trace, struct err *err);
-	/* What there is is not all of the trace: it does not end, but is paused.  NULL: it ends. */
+	/* The trace continues later: it is paused, not ended.  NULL: it ends. */
 	void (*on_pause)(void *user, struct trace *trace);
 };
+/* Feeds one trace to the engine, up to its total. */
 int recorded_analyze(const struct recorded_path *path, const struct recorded_run *run,
 		     struct err *err);
 

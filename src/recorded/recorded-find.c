@@ -1,6 +1,7 @@
 /*
- * find: which traces a path holds.
+ * recorded-find: see recorded.h; which traces a path holds.
  */
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -57,7 +58,7 @@ static int find_below(const char *dir, unsigned int depth, struct recorded_path 
 		char *path = mem_printf("%s/%s", dir, entries[i]->d_name);
 
 		if (is_dir(path)) {
-			(void)find_below(path, depth + 1, found, err); /* others go on */
+			(void)find_below(path, depth + 1, found, err); /* an error skips this one */
 		}
 		free(path);
 		free(entries[i]);
@@ -73,7 +74,7 @@ static char *unrotated(const char *dir)
 {
 	const char *archives = NULL, *chunk_end = NULL;
 
-	/* The last: a user's own directory may have that name, too. */
+	/* The last one: the user's own directories may have that name, too. */
 	for (const char *at = dir; (at = strstr(at, ARCHIVES)); at++) {
 		archives = at == dir || at[-1] == '/' ? at : archives;
 	}
@@ -103,7 +104,8 @@ static bool read_uuid(char *dir, uint8_t uuid[16])
 	return has;
 }
 
-/* Two directories are of one trace if that is where it would be, and its UUID says so. */
+/* Whether @dir is another chunk of @path: without rotation they would be the same directory, and
+ * they have the same UUID. */
 static bool continues(const struct recorded_path *path, char *dir)
 {
 	char *place = unrotated(dir), *other = unrotated(path->dirs.at[0]);
@@ -116,10 +118,13 @@ static bool continues(const struct recorded_path *path, char *dir)
 	       memcmp(left, right, sizeof(left)) == 0;
 }
 
+/* Adds a directory with metadata to one of the traces from @first on, or as a new trace.  Takes
+ * @dir. */
 static void add_dir(struct recorded_paths *paths, size_t first, char *dir)
 {
 	struct recorded_path *path;
 
+	assert(first <= paths->at.count);
 	for (size_t i = first; i < paths->at.count; i++) {
 		if (continues(&paths->at.at[i], dir)) {
 			path = &paths->at.at[i];
@@ -150,14 +155,13 @@ int recorded_find(const char *path, struct recorded_paths *paths, struct err *er
 		return err_raise(err, -ENOTDIR, "%s: not a trace: a trace is a directory", path);
 	}
 	r = find_below(path, 0, &found, err);
-	/* "archives" sorts before the domains, so that a trace's chunks come oldest first. */
+	/* "archives" sorts before the domains, so a trace's chunks come oldest first. */
 	for (size_t i = 0; i < found.dirs.count; i++) {
 		add_dir(paths, first, found.dirs.at[i]);
 	}
 	if (r == 0 && found.dirs.count == 0) {
 		r = err_raise(err, -ENOENT,
-			      "%s: not a trace: there is no file \"metadata\" in it "
-			      "or below it",
+			      "%s: not a trace: there is no file \"metadata\" in it or below it",
 			      path);
 	}
 	vec_fini(&found.dirs);

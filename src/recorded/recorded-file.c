@@ -1,5 +1,5 @@
 /*
- * file: streams in files, packet by packet, over what is damaged.
+ * recorded-file: see recorded.h; streams in files, packet by packet, across damage.
  */
 #include <assert.h>
 #include <dirent.h>
@@ -23,7 +23,7 @@ static const uint8_t magic_be[4] = { 0xC1, 0xFC, 0x1F, 0xC1 };
 
 /* ---- one packet ---- */
 
-/* Reads the head of the packet at @offset, more of it if need be. */
+/* Reads up to @want bytes of the packet at @offset.  -ENODATA: its header is longer. */
 static int read_head(struct recorded_file *file, const struct plan *plan, struct decoder *decoder,
 		     uint64_t offset, size_t want, struct err *err)
 {
@@ -45,6 +45,7 @@ static int read_head(struct recorded_file *file, const struct plan *plan, struct
 	return packet_info_read(decoder, plan, file->head, len, left, &file->info, err);
 }
 
+/* Reads the header of the packet at @offset into file->info. */
 static int read_info(struct recorded_file *file, const struct plan *plan, struct decoder *decoder,
 		     uint64_t offset, struct err *err)
 {
@@ -62,7 +63,7 @@ static int read_info(struct recorded_file *file, const struct plan *plan, struct
 	return r;
 }
 
-/* ---- over what cannot be read ---- */
+/* ---- damage ---- */
 
 static int read_index(struct recorded_part *part, struct err *err)
 {
@@ -75,7 +76,7 @@ static int read_index(struct recorded_part *part, struct err *err)
 		if (fd >= 0) {
 			(void)close(fd);
 		}
-		return err_raise(err, -ENOENT, "there is none that can be read");
+		return err_raise(err, -ENOENT, "no readable index");
 	}
 	bytes = mem_alloc((size_t)status.st_size + 1);
 	if (read(fd, bytes, (size_t)status.st_size) == status.st_size) {
@@ -92,7 +93,7 @@ static int read_index(struct recorded_part *part, struct err *err)
 	return r;
 }
 
-/* Where a magic number is at or behind @from, or the size of the file. */
+/* The place of the first magic number from @from on, or the size of the file. */
 static uint64_t find_magic(const struct recorded_file *file, uint64_t from)
 {
 	uint8_t block[SCAN_BYTES];
@@ -119,7 +120,7 @@ static uint64_t find_magic(const struct recorded_file *file, uint64_t from)
 	return file->size;
 }
 
-/* Where the next packet begins that has a header, or the size of the file. */
+/* The place of the next packet with a readable header, or the size of the file. */
 static uint64_t find_packet(struct recorded_file *file, const struct plan *plan,
 			    struct decoder *decoder)
 {
@@ -130,7 +131,7 @@ static uint64_t find_packet(struct recorded_file *file, const struct plan *plan,
 
 	if (!part->has_looked) {
 		part->has_looked = true;
-		(void)read_index(part, &err); /* without one, the magic number leads on */
+		(void)read_index(part, &err); /* without an index: search magic numbers */
 	}
 	entry = packet_index_after(&part->index, file->offset);
 	if (entry) {
@@ -145,13 +146,15 @@ static uint64_t find_packet(struct recorded_file *file, const struct plan *plan,
 	return at;
 }
 
+/* Records that the bytes from the file's offset to @next cannot be read. */
 static void add_fault(struct recorded_file *file, const char *text, uint64_t next)
 {
 	const struct recorded_part *part = &file->parts.at[file->part];
 	char *before = file->fault;
 
+	assert(next > file->offset);
 	if (before && strlen(before) > FAULT_TEXT_MAX) {
-		return; /* enough is said */
+		return; /* long enough */
 	}
 	file->fault = mem_printf(
 		"%s%s%s%sat byte %" PRIu64 " of the file: %s; %" PRIu64 " bytes cannot be read",
@@ -160,7 +163,7 @@ static void add_fault(struct recorded_file *file, const char *text, uint64_t nex
 	free(before);
 }
 
-/* The next part, if there is one. */
+/* Goes to the next part; false: this was the last. */
 static bool next_part(struct recorded_file *file)
 {
 	if (file->part + 1 >= file->parts.count) {
@@ -173,7 +176,7 @@ static bool next_part(struct recorded_file *file)
 	return true;
 }
 
-/* Finds the first packet at or behind the file's offset. */
+/* Finds the first packet from the file's offset on. */
 static void look(struct recorded_file *file, const struct plan *plan, struct decoder *decoder)
 {
 	for (;;) {
@@ -197,7 +200,7 @@ static void look(struct recorded_file *file, const struct plan *plan, struct dec
 		}
 		next = find_packet(file, plan, decoder);
 		if (is_cut && next == file->size) {
-			/* The end of the file came before the end of the packet. */
+			/* The file ends within this packet: read it as far as it goes. */
 			(void)read_info(file, plan, decoder, file->offset, &err);
 			(void)packet_info_cut(&file->info, file->size - file->offset);
 			file->has_info = true;
@@ -312,7 +315,7 @@ static int open_dir(const char *dir, const struct plan *plan, struct decoder *de
 
 /* ---- streams in several files ---- */
 
-/* Whether two files hold the same stream: the packets say which they are of. */
+/* Whether two files hold the same stream, by the ids in their packets. */
 static bool same_stream(const struct recorded_file *a, const struct recorded_file *b)
 {
 	const struct packet_info *left = &a->info, *right = &b->info;
@@ -330,11 +333,13 @@ static int by_time(const void *left, const void *right)
 	return a->begin < b->begin ? -1 : a->begin > b->begin;
 }
 
-/* Appends to @file, in order of time, the others of the same stream, which become empty. */
+/* Makes file @i and all later files of the same stream one file with parts in order of time.  The
+ * later ones become empty. */
 static void take_parts(struct recorded_files *files, size_t i)
 {
 	struct recorded_files group = { 0 };
 
+	assert(files->at.at[i].parts.count == 1);
 	*vec_push(&group.at) = files->at.at[i];
 	for (size_t k = i + 1; k < files->at.count; k++) {
 		if (same_stream(&files->at.at[i], &files->at.at[k])) {
@@ -350,24 +355,25 @@ static void take_parts(struct recorded_files *files, size_t i)
 
 		*vec_push(&group.at.at[0].parts) = part->parts.at[0];
 		part->parts.count = 0;
-		file_fini(part); /* what is wrong at its begin is found again */
+		file_fini(part); /* a fault at its start will be found again */
 	}
 	files->at.at[i] = group.at.at[0];
 	vec_fini(&group.at);
 }
 
-/* A trace has few streams; in hundreds of rotation chunks there are many files. */
+/* Quadratic at most in streams times files: a trace has few streams, but many files if its session
+ * was rotated hundreds of times. */
 static void join_streams(struct recorded_files *files)
 {
-	size_t kept = 0;
+	size_t count = 0;
 
 	for (size_t i = 0; i < files->at.count; i++) {
 		if (files->at.at[i].parts.count > 0) {
 			take_parts(files, i);
-			files->at.at[kept++] = files->at.at[i];
+			files->at.at[count++] = files->at.at[i];
 		}
 	}
-	files->at.count = kept;
+	files->at.count = count;
 }
 
 int recorded_open_files(const struct recorded_path *path, const struct plan *plan,
