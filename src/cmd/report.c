@@ -106,11 +106,7 @@ static uint64_t deadline_of(const struct options *options)
 /* A trace, and how it is read. */
 static struct reader_setup setup_of(const struct options *options, const struct recorded_path *path)
 {
-	return (struct reader_setup){ .path = path,
-				      .threads =
-					      options->has_jobs ? (unsigned int)options->jobs : 1,
-				      .warn = warn,
-				      .user = (void *)options };
+	return (struct reader_setup){ .path = path, .warn = warn, .user = (void *)options };
 }
 
 /* The timeline, and that of the time before a range that somebody chose. */

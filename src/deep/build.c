@@ -66,7 +66,7 @@ static bool find_initial(struct build *build, const struct reader_setup *setup, 
 				     .fields = { "@prev_comm", "prev_tid" } },
 		[INITIAL_EXEC] = { .event = "sched_process_exec", .fields = { "tid", "old_tid" } },
 	};
-	const struct reader_setup quiet = { .path = setup->path, .threads = setup->threads };
+	const struct reader_setup quiet = { .path = setup->path };
 	struct timeline *timeline = build->timeline;
 	struct reader *reader = reader_open(&quiet, initial_requests, 2, err);
 	struct reader_event event;

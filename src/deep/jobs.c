@@ -370,7 +370,7 @@ static void take(struct matcher *matcher, const struct reader_event *event)
 static int find_all(const struct reader_setup *setup, const struct timeline *timeline,
 		    const struct jobs_config *config, struct jobs *jobs, struct err *err)
 {
-	const struct reader_setup quiet = { .path = setup->path, .threads = setup->threads };
+	const struct reader_setup quiet = { .path = setup->path };
 	struct matcher matcher = { .timeline = timeline, .config = config, .jobs = jobs };
 	struct reader_event event;
 	struct jobs_pattern pattern;

@@ -37,7 +37,6 @@ typedef void reader_warn_fn(void *user, const char *message);
 /* What is read, and how. */
 struct reader_setup {
 	const struct recorded_path *path;
-	unsigned int threads; /* has no effect */
 	reader_warn_fn *warn; /* NULL: no reports */
 	void *user;           /* for warn */
 };
