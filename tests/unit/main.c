@@ -1,5 +1,6 @@
 /*
- * unit tests: each module alone, no files, no sockets, no clock.
+ * unit tests: each module alone, no sockets, no clock; no files but those of a small trace that
+ * tests of recorded traces write into a temporary directory.
  */
 #include <stdlib.h>
 
@@ -22,6 +23,12 @@ int main(void)
 	srunner_add_suite(runner, suite_compile());
 	srunner_add_suite(runner, suite_engine());
 	srunner_add_suite(runner, suite_history());
+	srunner_add_suite(runner, suite_kernel());
+	srunner_add_suite(runner, suite_query());
+	srunner_add_suite(runner, suite_recorded());
+	srunner_add_suite(runner, suite_reader());
+	srunner_add_suite(runner, suite_timeline());
+	srunner_add_suite(runner, suite_jobs());
 	srunner_add_suite(runner, suite_viewer());
 	srunner_add_suite(runner, suite_client());
 	srunner_run_all(runner, CK_ENV);

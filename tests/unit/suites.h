@@ -19,6 +19,12 @@ Suite *suite_plan(void);
 Suite *suite_compile(void);
 Suite *suite_engine(void);
 Suite *suite_history(void);
+Suite *suite_jobs(void);
+Suite *suite_kernel(void);
+Suite *suite_query(void);
+Suite *suite_reader(void);
+Suite *suite_recorded(void);
+Suite *suite_timeline(void);
 Suite *suite_viewer(void);
 Suite *suite_client(void);
 

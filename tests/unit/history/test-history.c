@@ -95,6 +95,108 @@ START_TEST(drops_by_bytes)
 }
 END_TEST
 
+/* A stretch has the packets that overlap it, both ends included. */
+static const struct {
+	uint64_t begin, end; /* ns */
+	uint64_t seconds;    /* as bits */
+} stretches[] = {
+	{ 0, UINT64_MAX, 0x3E },
+	{ 2 * NS_PER_S, 2 * NS_PER_S, 0x4 },
+	{ 3 * NS_PER_S - 1, 3 * NS_PER_S - 1, 0x4 },
+	{ 3 * NS_PER_S - 1, 3 * NS_PER_S, 0xC },
+	{ 0, NS_PER_S - 1, 0 },
+	{ 6 * NS_PER_S, UINT64_MAX, 0 },
+};
+
+START_TEST(takes_stretches)
+{
+	struct history *history = history_new(UINT64_MAX, UINT64_MAX);
+	struct history_trace *trace = history_trace_new(history);
+	struct history_stretch stretch;
+	uint64_t seconds = 0;
+
+	history_metadata(trace, "old", 3);
+	history_metadata_restart(trace);
+	history_metadata(trace, "ne", 2);
+	history_metadata(trace, "w", 1);
+	for (uint64_t i = 1; i <= 5; i++) {
+		history_add(trace, i % 2 ? "odd" : "even", packet_at(i, 100), 60 * NS_PER_S);
+	}
+	history_take(trace, stretches[_i].begin, stretches[_i].end, &stretch);
+	ck_assert_uint_eq(stretch.metadata.count, 3);
+	ck_assert_mem_eq(stretch.metadata.at, "new", 3);
+	ck_assert_uint_eq(stretch.gone, 0);
+	for (size_t i = 0; i < stretch.packets.count; i++) {
+		uint64_t second = stretch.packets.at[i].retained->info.seq_num;
+
+		seconds |= (uint64_t)1 << second;
+		ck_assert_str_eq(stretch.packets.at[i].stream, second % 2 ? "odd" : "even");
+	}
+	ck_assert_uint_eq(seconds, stretches[_i].seconds);
+	history_stretch_fini(&stretch);
+	history_trace_free(trace);
+	history_free(history);
+}
+END_TEST
+
+/* A packet whose end is unknown does not go by age; by bytes it has gone at its start. */
+START_TEST(keeps_unknown_ends)
+{
+	struct history *history = history_new(NS_PER_S, 100000);
+	struct history_trace *trace = history_trace_new(history);
+	struct retained *unknown = packet_at(1, 60000);
+	struct history_stretch stretch;
+
+	unknown->end = UINT64_MAX;
+	history_add(trace, "channel", unknown, 0);
+	history_add(trace, "channel", packet_at(2, 30000), 30 * NS_PER_S);
+	ck_assert_uint_eq(seconds_of(trace, 0, 60), 0x6);
+	history_add(trace, "channel", packet_at(40, 30000), 30 * NS_PER_S);
+	history_take(trace, 0, UINT64_MAX, &stretch);
+	ck_assert_uint_eq(stretch.gone, NS_PER_S);
+	ck_assert_uint_eq(stretch.packets.count, 2);
+	history_stretch_fini(&stretch);
+	history_trace_free(trace);
+	history_free(history);
+}
+END_TEST
+
+/* Packets on disk, packed or not, in segments of two, read back after the store has gone. */
+START_TEST(spills_packets)
+{
+	struct retained_packer *packer = retained_packer_new();
+	struct retained *packets[6];
+	uint8_t *room = NULL;
+	uint64_t size = 0;
+	struct err err;
+	struct retained_file *store = retained_file_new("/tmp", 10000, &err);
+
+	ck_assert_ptr_nonnull(store);
+	for (uint64_t i = 0; i < 6; i++) {
+		packets[i] = packet_at(i + 1, 5000);
+		if (i % 2) {
+			retained_pack(packets[i], packer);
+		}
+		retained_spill(packets[i], store);
+		ck_assert_ptr_null(packets[i]->bytes);
+	}
+	ck_assert_int_eq(retained_file_failed(store), 0);
+	retained_file_free(store);
+	for (uint64_t i = 0; i < 6; i++) {
+		const uint8_t *bytes = retained_bytes(packets[i], &room, &size);
+
+		ck_assert_ptr_nonnull(bytes);
+		for (size_t k = 0; k < 5000; k++) {
+			ck_assert_uint_eq(bytes[k], i + 1);
+		}
+		retained_unref(packets[i]);
+	}
+	ck_assert_ptr_null(retained_file_new("/tmp/sillage-is-not-there", 10000, &err));
+	retained_packer_free(packer);
+	free(room);
+}
+END_TEST
+
 START_TEST(packs_packets)
 {
 	struct retained_packer *packer = retained_packer_new();
@@ -161,6 +263,9 @@ Suite *suite_history(void)
 
 	tcase_add_test(tcase, drops_by_age);
 	tcase_add_test(tcase, drops_by_bytes);
+	tcase_add_loop_test(tcase, takes_stretches, 0, sizeof(stretches) / sizeof(stretches[0]));
+	tcase_add_test(tcase, keeps_unknown_ends);
+	tcase_add_test(tcase, spills_packets);
 	tcase_add_test(tcase, packs_packets);
 	tcase_add_test(tcase, writes_indexes);
 	suite_add_tcase(suite, tcase);

@@ -1,0 +1,193 @@
+/*
+ * jobs: which executions a pattern has, and what is wrong with a pattern.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "deep/jobs.h"
+#include "deep/reader.h"
+#include "suites.h"
+#include "trace-maker.h"
+
+static const struct {
+	const char *pattern;
+	const char *message; /* NULL: it is valid */
+} patterns[] = {
+	{ "sched_in; sched_out", NULL },
+	{ "wake-to-sleep", NULL },
+	{ " a x=1, y!=z ;b&", "\" a x=1, y!=z ;b&\": column 16: expected a field" },
+	{ "a@10; b", NULL },
+	{ "a",
+	  "\"a\": column 2: expected ; and another event: an execution has a start and an end" },
+	{ "", "\"\": column 1: expected the name of an event" },
+	{ "a; ", "\"a; \": column 4: expected ; and another event: an execution has a start and an "
+		 "end" },
+	{ "a; b; c @w",
+	  "\"a; b; c @w\": column 11: expected two events: from one thread to another (@)" },
+	{ "a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;b",
+	  "\"a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;b\": column 33: expected no more than sixteen "
+	  "events" },
+};
+
+START_TEST(checks_patterns)
+{
+	struct err err;
+	int r = jobs_check(patterns[_i].pattern, &err);
+
+	ck_assert_int_eq(r, patterns[_i].message ? -EINVAL : 0);
+	if (patterns[_i].message) {
+		ck_assert_str_eq(err.text, patterns[_i].message);
+	}
+}
+END_TEST
+
+/*
+ * CPU 0: 10 runs from 100 to 200 with a read from 120 to 160, and from 300 to 400 with one from 320
+ * to 330.  20 runs from 200 to 300, wakes 10 at 250, and reads from 260 on.
+ */
+static struct trace_maker *make_reads(uint64_t lost)
+{
+	struct trace_maker *maker = maker_new();
+
+	maker_switch(maker, 100, 0, MADE_RUNNABLE, 10);
+	maker_read_entry(maker, 120);
+	maker_read_exit(maker, 160);
+	maker_switch(maker, 200, 10, MADE_SLEEPS, 20);
+	maker_waking(maker, 250, 10);
+	maker_read_entry(maker, 260);
+	maker_packet(maker, 0, 0, 0);
+	maker_switch(maker, 300, 20, MADE_RUNNABLE, 10);
+	maker_read_entry(maker, 320);
+	maker_read_exit(maker, 330);
+	maker_switch(maker, 400, 10, MADE_SLEEPS, 0);
+	maker_packet(maker, 0, 1, lost);
+	maker_stream(maker, "channel0_0");
+	return maker;
+}
+
+static const struct {
+	const char *pattern, *within, *who;
+	uint64_t lost; /* events, between 260 and 300 */
+	struct {
+		int32_t tid, last; /* last 0: the same */
+		uint64_t begin, end;
+	} executions[4]; /* longest first */
+} matches[] = {
+	{ "run", NULL, NULL, 0, { { 10, 0, 100, 200 }, { 20, 0, 200, 300 }, { 10, 0, 300, 400 } } },
+	{ "run", NULL, "10", 0, { { 10, 0, 100, 200 }, { 10, 0, 300, 400 } } },
+	{ "sleep", NULL, NULL, 0, { { 10, 0, 200, 300 } } },
+	{ "wake-to-sleep", NULL, NULL, 0, { { 10, 0, 250, 400 } } },
+	{ "syscall_entry_read; syscall_exit_read",
+	  NULL,
+	  NULL,
+	  0,
+	  { { 10, 0, 120, 160 }, { 10, 0, 320, 330 } } },
+	{ "syscall_entry_*; syscall_exit_*",
+	  "run",
+	  NULL,
+	  0,
+	  { { 10, 0, 120, 160 }, { 10, 0, 320, 330 } } },
+	{ "syscall_entry_read; sched_switch next_tid=10", NULL, NULL, 0, { { 10, 0, 120, 300 } } },
+	{ "syscall_entry_read; sched_out",
+	  NULL,
+	  NULL,
+	  0,
+	  { { 10, 0, 120, 200 }, { 10, 0, 320, 400 }, { 20, 0, 260, 300 } } },
+	/* The read of 20 may have ended in the gap. */
+	{ "syscall_entry_read; sched_out",
+	  NULL,
+	  NULL,
+	  3,
+	  { { 10, 0, 120, 200 }, { 10, 0, 320, 400 } } },
+	{ "sched_waking tid=$tid; sched_in", NULL, NULL, 0, { { 10, 0, 250, 300 } } },
+	{ "sched_waking tid=11; sched_in", NULL, NULL, 0, { { 0 } } },
+	{ "syscall_entry_read @20; sched_in @10", NULL, NULL, 0, { { 20, 10, 260, 300 } } },
+};
+
+START_TEST(finds_executions)
+{
+	struct trace_maker *maker = make_reads(matches[_i].lost);
+	const struct reader_setup setup = { .path = &maker->path };
+	const struct jobs_config config = { .pattern = matches[_i].pattern,
+					    .within = matches[_i].within,
+					    .who = matches[_i].who,
+					    .deadline_ns = UINT64_MAX };
+	struct timeline *timeline;
+	struct jobs jobs;
+	size_t count = 0;
+	struct err err;
+
+	timeline = timeline_build(&setup, 0, UINT64_MAX, &err);
+	ck_assert_ptr_nonnull(timeline);
+	ck_assert_int_eq(jobs_find(&setup, timeline, &config, &jobs, &err), 0);
+	for (; matches[_i].executions[count].tid > 0; count++) {
+		const struct execution *one = &jobs.all.at[count];
+		int32_t last = matches[_i].executions[count].last;
+		uint64_t sum = 0;
+
+		ck_assert_uint_gt(jobs.all.count, count);
+		ck_assert_uint_eq(one->begin, matches[_i].executions[count].begin);
+		ck_assert_uint_eq(one->end, matches[_i].executions[count].end);
+		ck_assert_int_eq(timeline->threads.at[one->thread]->tid,
+				 matches[_i].executions[count].tid);
+		ck_assert_int_eq(timeline->threads.at[one->last]->tid,
+				 last ? last : matches[_i].executions[count].tid);
+		for (unsigned int state = 0; state < STATES; state++) {
+			sum += one->ns[state];
+		}
+		ck_assert_uint_eq(sum, one->end - one->begin);
+	}
+	ck_assert_uint_eq(jobs.all.count, count);
+	jobs_fini(&jobs);
+	timeline_free(timeline);
+	maker_free(maker);
+}
+END_TEST
+
+/* Lengths of executions that begin every 100 ns, and their figures. */
+static const struct {
+	uint64_t lengths[6];
+	uint64_t total, min, median, p95, max, outliers, misses, misses_run;
+} figures[] = {
+	{ { 5 }, 5, 5, 5, 5, 5, 0, 0, 0 },
+	{ { 5, 7 }, 12, 5, 5, 7, 7, 0, 0, 0 },
+	{ { 30, 10, 20 }, 60, 10, 20, 30, 30, 0, 2, 1 },
+	{ { 20, 20, 5, 20, 20, 20 }, 105, 5, 20, 20, 20, 0, 5, 3 },
+	{ { 10, 11, 12, 13, 14, 99 }, 159, 10, 12, 99, 99, 1, 1, 1 },
+};
+
+START_TEST(adds_up)
+{
+	const struct jobs_config config = { .deadline_ns = 15 };
+	struct jobs jobs = { .config = &config };
+
+	for (size_t i = 0; i < 6 && figures[_i].lengths[i] > 0; i++) {
+		*vec_push(&jobs.all) =
+			(struct execution){ .begin = i * 100,
+					    .end = i * 100 + figures[_i].lengths[i] };
+	}
+	jobs_add_up(&jobs);
+	ck_assert_uint_eq(jobs.total_ns, figures[_i].total);
+	ck_assert_uint_eq(jobs.min_ns, figures[_i].min);
+	ck_assert_uint_eq(jobs.median_ns, figures[_i].median);
+	ck_assert_uint_eq(jobs.p95_ns, figures[_i].p95);
+	ck_assert_uint_eq(jobs.max_ns, figures[_i].max);
+	ck_assert_uint_eq(jobs.outliers, figures[_i].outliers);
+	ck_assert_uint_eq(jobs.misses, figures[_i].misses);
+	ck_assert_uint_eq(jobs.misses_run, figures[_i].misses_run);
+	jobs_fini(&jobs);
+}
+END_TEST
+
+Suite *suite_jobs(void)
+{
+	Suite *suite = suite_create("jobs");
+	TCase *tcase = tcase_create("jobs");
+
+	tcase_add_loop_test(tcase, checks_patterns, 0, sizeof(patterns) / sizeof(patterns[0]));
+	tcase_add_loop_test(tcase, finds_executions, 0, sizeof(matches) / sizeof(matches[0]));
+	tcase_add_loop_test(tcase, adds_up, 0, sizeof(figures) / sizeof(figures[0]));
+	suite_add_tcase(suite, tcase);
+	return suite;
+}

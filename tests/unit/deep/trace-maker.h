@@ -1,0 +1,41 @@
+/*
+ * trace-maker: writes a small kernel trace into a temporary directory.
+ *
+ *     maker_new ── (events ── maker_packet) ... ── maker_stream ── ... ── maker_free
+ *
+ * Events go to the packet that is made next, packets to the stream that is made next.
+ */
+#ifndef SILLAGE_TESTS_UNIT_DEEP_TRACE_MAKER_H
+#define SILLAGE_TESTS_UNIT_DEEP_TRACE_MAKER_H
+
+#include <stdint.h>
+
+#include "base/mem.h"
+#include "recorded/recorded.h"
+
+struct trace_maker {
+	char dir[64];
+	struct recorded_path path; /* of the trace */
+	VEC(uint8_t) events, stream;
+	VEC(char *) files;
+	uint64_t begin, end; /* of the packet's events */
+};
+
+enum { MADE_RUNNABLE = 0, MADE_SLEEPS = 1, MADE_DEAD = 0x20, MADE_PREEMPTED = 0x100 };
+
+struct trace_maker *maker_new(void);
+void maker_free(struct trace_maker *maker); /* removes the trace */
+
+void maker_switch(struct trace_maker *maker, uint64_t ts, int32_t prev, int64_t prev_state,
+		  int32_t next);
+void maker_waking(struct trace_maker *maker, uint64_t ts, int32_t tid);
+/* syscall_entry_read and syscall_exit_read. */
+void maker_read_entry(struct trace_maker *maker, uint64_t ts);
+void maker_read_exit(struct trace_maker *maker, uint64_t ts);
+/* An event "mark" with a number, and the same number as text. */
+void maker_mark(struct trace_maker *maker, uint64_t ts, uint32_t number);
+
+void maker_packet(struct trace_maker *maker, uint32_t cpu, uint64_t seq_num, uint64_t discarded);
+void maker_stream(struct trace_maker *maker, const char *name);
+
+#endif

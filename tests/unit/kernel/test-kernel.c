@@ -1,0 +1,113 @@
+/*
+ * kernel: names of system calls, states of threads, bytes of calls.
+ */
+#include <string.h>
+
+#include "kernel/file-calls.h"
+#include "kernel/syscall-names.h"
+#include "kernel/task-state.h"
+#include "suites.h"
+
+/* ---- system calls ---- */
+
+static const struct {
+	const char *event;
+	size_t size;
+	const char *label;
+} labels[] = {
+	{ "syscall_entry_read", 32, "read" },
+	{ "syscall_exit_read", 32, "read" },
+	{ "sys_read", 32, "read" },
+	{ "compat_syscall_entry_read", 32, "read/32" },
+	{ "compat_sys_read", 32, "read/32" },
+	{ "exit_syscall", 32, "?" },
+	{ "syscall_entry_", 32, "" },
+	{ "syscall_entry_sched_setattr", 8, "sched_s" },
+	{ "compat_syscall_entry_sched_setattr", 8, "sche/32" },
+	{ "compat_syscall_entry_read", 8, "read/32" },
+};
+
+START_TEST(labels_calls)
+{
+	char label[32];
+
+	memset(label, 'x', sizeof(label));
+	syscall_label(labels[_i].event, label, labels[_i].size);
+	ck_assert_str_eq(label, labels[_i].label);
+	for (size_t i = labels[_i].size; i < sizeof(label); i++) {
+		ck_assert_int_eq(label[i], 'x');
+	}
+}
+END_TEST
+
+START_TEST(numbers_calls)
+{
+	ck_assert_uint_eq(syscall_id("syscall_entry_read"), syscall_id("syscall_exit_read"));
+	ck_assert_uint_eq(syscall_id("syscall_entry_read"), syscall_id("sys_read"));
+	ck_assert_uint_ne(syscall_id("syscall_entry_read"), syscall_id("syscall_entry_write"));
+	ck_assert_uint_ne(syscall_id("syscall_entry_read"),
+			  syscall_id("compat_syscall_entry_read"));
+	ck_assert_uint_eq(syscall_id("exit_syscall"), SYSCALL_UNNAMED_ID);
+	ck_assert_uint_ne(syscall_id("syscall_entry_read"), SYSCALL_UNNAMED_ID);
+}
+END_TEST
+
+static const struct {
+	unsigned int call;
+	bool has_ret;
+	int64_t ret;
+	uint64_t message, bytes;
+} moved[] = {
+	{ FILE_CALL_read, true, 100, 0, 100 },       { FILE_CALL_read, true, -11, 0, 0 },
+	{ FILE_CALL_read, false, 100, 0, 0 },        { FILE_CALL_recvmmsg, true, 3, 0, 0 },
+	{ FILE_CALL_mq_timedsend, true, 0, 64, 64 }, { FILE_CALL_mq_timedsend, true, -4, 64, 0 },
+};
+
+START_TEST(counts_bytes)
+{
+	ck_assert_uint_eq(file_call_bytes(moved[_i].call, moved[_i].has_ret, moved[_i].ret,
+					  moved[_i].message),
+			  moved[_i].bytes);
+}
+END_TEST
+
+/* ---- states ---- */
+
+static const struct {
+	uint16_t states;
+	uint64_t prev_state;
+	char meaning; /* Dead, Sleeps, Preempted, or - */
+} meanings[] = {
+	{ TASK_STATES_4_14, 0, '-' },     { TASK_STATES_4_14, 1, 'S' },
+	{ TASK_STATES_4_14, 2, 'S' },     { TASK_STATES_4_14, 0x10, 'D' },
+	{ TASK_STATES_4_14, 0x20, 'D' },  { TASK_STATES_4_14, 0x100, 'P' },
+	{ TASK_STATES_4_14, 0x81, 'S' },  { TASK_STATES_4_8, 4096, 'P' },
+	{ TASK_STATES_4_8, 1, 'S' },      { TASK_STATES_4_8, 0x40, 'D' },
+	{ TASK_STATES_4_2, 2048, 'P' },   { TASK_STATES_3_9, 1024, 'P' },
+	{ TASK_STATES_3_9, 512, 'S' },    { TASK_STATES_3_2, 512, 'P' },
+	{ TASK_STATES_OLDEST, 512, '-' },
+};
+
+START_TEST(decodes_states)
+{
+	uint64_t prev_state = meanings[_i].prev_state;
+	uint16_t states = meanings[_i].states;
+
+	ck_assert_int_eq(task_state_is_dead(prev_state, states), meanings[_i].meaning == 'D');
+	ck_assert_int_eq(task_state_sleeps(prev_state, states), meanings[_i].meaning == 'S');
+	ck_assert_int_eq(task_state_is_preempted(prev_state, states), meanings[_i].meaning == 'P');
+}
+END_TEST
+
+Suite *suite_kernel(void)
+{
+	Suite *suite = suite_create("kernel");
+	TCase *tcase = tcase_create("kernel");
+
+	tcase_add_loop_test(tcase, labels_calls, 0, sizeof(labels) / sizeof(labels[0]));
+	tcase_add_test(tcase, numbers_calls);
+	tcase_add_loop_test(tcase, counts_bytes, 0, sizeof(moved) / sizeof(moved[0]));
+	tcase_add_loop_test(tcase, decodes_states, 0, sizeof(meanings) / sizeof(meanings[0]));
+	suite_add_tcase(suite, tcase);
+	return suite;
+}

@@ -1,0 +1,220 @@
+/*
+ * query: what a user may write for events and periods, and what is reported if it is wrong.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "query/pattern.h"
+#include "query/period.h"
+#include "suites.h"
+
+/* ---- patterns ---- */
+
+static const struct {
+	const char *text;
+	const char *message; /* NULL: it is valid */
+} definitions[] = {
+	{ "sched_switch", NULL },
+	{ "syscall_entry_* fd=3", NULL },
+	{ "sched_in", NULL },
+	{ "a b=1 , c!=-2,d<0x10, e&255=1, f=text, g=$tid, @worker", NULL },
+	{ "", "\"\": column 1: expected the name of an event" },
+	{ "=", "\"=\": column 1: expected the name of an event" },
+	{ "a ?", "\"a ?\": column 3: expected a field" },
+	{ "a b", "\"a b\": column 4: expected =, !=, <, <=, > or >=" },
+	{ "a b=", "\"a b=\": column 5: expected a number, a text, or $tid" },
+	{ "a b<c", "\"a b<c\": column 5: expected a number" },
+	{ "a b&x=1", "\"a b&x=1\": column 5: expected a number" },
+	{ "a b&1=x", "\"a b&1=x\": column 7: expected a number" },
+	{ "a b<$tid", "\"a b<$tid\": column 9: expected = before $tid" },
+	{ "a b=99999999999999999999", "\"a b=99999999999999999999\": column 5: expected a number" },
+	{ "a @", "\"a @\": column 4: expected a tid or the name of a thread" },
+	{ "a b=1,b=2,b=3,b=4,b=5,b=6,b=7,b=8,b=9",
+	  "\"a b=1,b=2,b=3,b=4,b=5,b=6,b=7,b=8,b=9\": column 35: expected no more than eight "
+	  "conditions" },
+	{ "sched_in b=1,b=2,b=3,b=4,b=5,b=6,b=7,b=8",
+	  "\"sched_in b=1,b=2,b=3,b=4,b=5,b=6,b=7,b=8\": column 41: expected no more than seven "
+	  "conditions before" },
+};
+
+START_TEST(reads_definitions)
+{
+	struct err err;
+	struct pattern_parser parser = { .text = definitions[_i].text,
+					 .at = definitions[_i].text,
+					 .err = &err };
+	struct definition definition = { 0 };
+	int r = pattern_definition(&parser, &definition);
+
+	ck_assert_int_eq(r, definitions[_i].message ? -EINVAL : 0);
+	if (definitions[_i].message) {
+		ck_assert_str_eq(err.text, definitions[_i].message);
+	} else {
+		ck_assert_str_eq(parser.at, "");
+	}
+}
+END_TEST
+
+/* What a definition with one condition says of a number, of a text, and of a thread. */
+static const struct {
+	const char *text;
+	int64_t number;
+	const char *word; /* NULL: the field is a number */
+	int32_t tid;
+	bool holds;
+} conditions[] = {
+	{ "a b=3", 3, NULL, 0, true },         { "a b=3", 4, NULL, 0, false },
+	{ "a b!=3", 4, NULL, 0, true },        { "a b<3", 2, NULL, 0, true },
+	{ "a b<3", 3, NULL, 0, false },        { "a b<=3", 3, NULL, 0, true },
+	{ "a b<=3", 4, NULL, 0, false },       { "a b>-3", -2, NULL, 0, true },
+	{ "a b>-3", -3, NULL, 0, false },      { "a b>=3", 3, NULL, 0, true },
+	{ "a b>=3", 2, NULL, 0, false },       { "a b&15=1", 0xF1, NULL, 0, true },
+	{ "a b&15!=1", 0xF1, NULL, 0, false }, { "a b=read", 0, "read", 0, true },
+	{ "a b=read", 0, "reader", 0, false }, { "a b=read", 0, "rea", 0, false },
+	{ "a b!=read", 0, "write", 0, true },  { "a b=$tid", 7, NULL, 7, true },
+	{ "a b=$tid", 8, NULL, 7, false },     { "sched_in", 7, NULL, 7, true },
+};
+
+START_TEST(compares_fields)
+{
+	const char *word = conditions[_i].word;
+	struct value value = { .i = conditions[_i].number };
+	struct err err;
+	struct pattern_parser parser = { .text = conditions[_i].text,
+					 .at = conditions[_i].text,
+					 .err = &err };
+	struct definition definition = { 0 };
+
+	if (word) {
+		value = (struct value){ .bytes = (const uint8_t *)word, .len = strlen(word) };
+	}
+	ck_assert_int_eq(pattern_definition(&parser, &definition), 0);
+	ck_assert_uint_eq(definition.count, 1);
+	ck_assert(pattern_condition_holds(&definition.conditions[0], &value, conditions[_i].tid) ==
+		  conditions[_i].holds);
+}
+END_TEST
+
+/* ---- periods ---- */
+
+static const struct {
+	const char *text;
+	const char *message; /* NULL: it is valid */
+} periods[] = {
+	{ "x = a; b", NULL },
+	{ "x=a b=1;c;by d=e,$cpu,$tid;group f,g;within outer", NULL },
+	{ "", "\"\": column 1: expected NAME = BEGIN; END" },
+	{ "x", "\"x\": column 2: expected = and an event" },
+	{ "x =", "\"x =\": column 4: expected the name of an event" },
+	{ "x = a", "\"x = a\": column 6: expected ; and the event that ends it" },
+	{ "x = a; b c", "\"x = a; b c\": column 11: expected =, !=, <, <=, > or >=" },
+	{ "x = a @w; b", "\"x = a @w; b\": column 9: expected no @ before: use by" },
+	{ "x = a; b; on c", "\"x = a; b; on c\": column 11: expected by, group or within" },
+	{ "x = a; b; by c,d,e,f",
+	  "\"x = a; b; by c,d,e,f\": column 20: expected no more than three keys" },
+	{ "x = a; b; by ?", "\"x = a; b; by ?\": column 14: expected a field, $tid or $cpu" },
+	{ "x = a; b; by c=",
+	  "\"x = a; b; by c=\": column 16: expected the field of the other event" },
+	{ "x = a; b; group c,d,e",
+	  "\"x = a; b; group c,d,e\": column 21: expected no more than two fields" },
+	{ "x = a; b; within none", "\"x = a; b; within none\": column 18: expected the name of a "
+				   "period that was given before" },
+	{ "x = a; b; by c; within outer",
+	  "\"x = a; b; by c; within outer\": column 29: expected periods by $tid, one within the "
+	  "other" },
+	{ "outer = a; b",
+	  "\"outer = a; b\": column 9: expected another name: there is one of this" },
+	{ "abcdefghijklmnopqrstuvwxyzabcdef = a; b",
+	  "\"abcdefghijklmnopqrstuvwxyzabcdef = a; b\": column 34: expected a name of at most 31 "
+	  "characters before" },
+	{ "x = a c1=1,c2=1,c3=1,c4=1,c5=1,c6=1,c7=1,c8=1; b; by d,e,f; group g,h",
+	  "\"x = a c1=1,c2=1,c3=1,c4=1,c5=1,c6=1,c7=1,c8=1; b; by d,e,f; group g,h\": column 70: "
+	  "expected fewer fields in all" },
+};
+
+START_TEST(reads_periods)
+{
+	struct period_set set = { 0 };
+	struct err err;
+	int r;
+
+	ck_assert_int_eq(period_add(&set, "outer = c; d", &err), 0);
+	r = period_add(&set, periods[_i].text, &err);
+	ck_assert_int_eq(r, periods[_i].message ? -EINVAL : 0);
+	ck_assert_uint_eq(set.all.count, periods[_i].message ? 1 : 2);
+	if (periods[_i].message) {
+		ck_assert_str_eq(err.text, periods[_i].message);
+	} else {
+		ck_assert_str_eq(set.all.at[1]->name, "x");
+	}
+	period_set_fini(&set);
+}
+END_TEST
+
+START_TEST(finds_places_of_fields)
+{
+	struct period_set set = { 0 };
+	const struct period *period;
+	struct err err;
+
+	ck_assert_int_eq(period_add(&set, "x = a p=$tid, q=1; b; by k=l, $cpu; group g", &err), 0);
+	period = set.all.at[0];
+	ck_assert(!period->by_thread);
+	ck_assert_uint_eq(period->key_count, 2);
+	ck_assert_str_eq(period->begin.fields[period->begin.thread], "p");
+	ck_assert_str_eq(period->begin.fields[period->begin.conditions[1]], "q");
+	ck_assert_str_eq(period->begin.fields[period->begin.keys[0]], "k");
+	ck_assert_str_eq(period->begin.fields[period->begin.keys[0] + 1], PLAN_TEXT "k");
+	ck_assert_str_eq(period->end.fields[period->end.keys[0]], "l");
+	ck_assert_uint_eq(period->end.keys[1], FIELD_CPU);
+	ck_assert_uint_eq(period->end.thread, FIELD_NONE);
+	ck_assert_str_eq(period->end.fields[period->end.groups[0]], "g");
+	ck_assert_str_eq(period->end.fields[period->end.vtid], "context.vtid");
+	ck_assert_int_eq(period->within, -1);
+	period_set_fini(&set);
+}
+END_TEST
+
+static const struct {
+	const char *text;
+	const char *name; /* NULL: an error */
+} spans[] = {
+	{ "a:begin,a:end", "a:begin" },
+	{ "a", NULL },
+	{ ",b", NULL },
+	{ "a,", NULL },
+	{ "a b,c", NULL },
+	{ "a=1,c", NULL },
+};
+
+START_TEST(reads_spans)
+{
+	struct period_set set = { 0 };
+	struct err err;
+	int r = period_add_span(&set, spans[_i].text, &err);
+
+	ck_assert_int_eq(r, spans[_i].name ? 0 : -EINVAL);
+	if (spans[_i].name) {
+		ck_assert_str_eq(set.all.at[0]->name, spans[_i].name);
+	} else {
+		ck_assert_ptr_nonnull(strstr(err.text, "expected BEGIN,END"));
+	}
+	period_set_fini(&set);
+}
+END_TEST
+
+Suite *suite_query(void)
+{
+	Suite *suite = suite_create("query");
+	TCase *tcase = tcase_create("query");
+
+	tcase_add_loop_test(tcase, reads_definitions, 0,
+			    sizeof(definitions) / sizeof(definitions[0]));
+	tcase_add_loop_test(tcase, compares_fields, 0, sizeof(conditions) / sizeof(conditions[0]));
+	tcase_add_loop_test(tcase, reads_periods, 0, sizeof(periods) / sizeof(periods[0]));
+	tcase_add_test(tcase, finds_places_of_fields);
+	tcase_add_loop_test(tcase, reads_spans, 0, sizeof(spans) / sizeof(spans[0]));
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
