@@ -88,6 +88,18 @@ static const struct {
 	  NULL,
 	  0,
 	  { { 10, 0, 120, 160 }, { 10, 0, 320, 330 } } },
+	/* Begins in a read, and ends after it. */
+	{ "syscall_entry_read; sched_out",
+	  "syscall_entry_read; syscall_exit_read",
+	  NULL,
+	  0,
+	  { { 0 } } },
+	/* 10, which the switch at 200 names, does not run after it. */
+	{ "sched_switch next_tid=20; sched_switch prev_tid=$tid",
+	  NULL,
+	  NULL,
+	  0,
+	  { { 20, 0, 200, 300 } } },
 	{ "syscall_entry_read; sched_switch next_tid=10", NULL, NULL, 0, { { 10, 0, 120, 300 } } },
 	{ "syscall_entry_read; sched_out",
 	  NULL,
