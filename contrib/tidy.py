@@ -48,12 +48,13 @@ ROOMS = {
     'relay': ('base/',),
     'live/trigger': ('base/', 'output/', 'engine/', 'engine/tables/') + CONTRACT,
     'live/capture': ('base/', 'history/', 'output/', 'live/trigger/', 'version.h') + CTF,
-    'live/session': ('base/', 'relay/', 'history/', 'output/', 'engine/', 'live/url.h',
-                     'live/resolve.h') + CTF + CONTRACT,
-    'live/replay': ('base/', 'relay/', 'recorded/', 'live/url.h', 'live/resolve.h') + CTF,
+    'live/session': ('base/', 'relay/', 'history/', 'output/', 'engine/', 'engine/exchange/',
+                     'live/url.h') + CTF + CONTRACT,
+    'live/replay': ('base/', 'relay/', 'recorded/', 'live/url.h') + CTF,
     'live': ('base/', 'relay/', 'history/', 'output/', 'engine/', 'engine/tables/',
              'engine/exchange/', 'live/session/', 'live/trigger/', 'live/capture/',
              'live/replay/', 'version.h') + CTF + CONTRACT,
+    'src/cmd/options': ('base/', 'query/', 'engine/tables/') + CONTRACT,
     'src/cmd': None,  # all
     'src': None,
 }

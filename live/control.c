@@ -144,6 +144,7 @@ static void on_client(struct evconnlistener *listener, evutil_socket_t fd, struc
 
 void control_captured(struct control *control, const struct capture_order *order)
 {
+	struct capture_result result = capture_order_result(order);
 	char *line = NULL;
 	size_t len = 0;
 	FILE *out;
@@ -152,7 +153,7 @@ void control_captured(struct control *control, const struct capture_order *order
 		return;
 	}
 	out = open_memstream(&line, &len);
-	json_capture(out, order);
+	json_capture(out, &result);
 	(void)fclose(out);
 	for (size_t i = 0; i < control->clients.count; i++) {
 		struct control_client *client = control->clients.at[i];

@@ -96,6 +96,7 @@ void loop_on_capture(void *context, const struct trace_identity *identity,
 
 static void say_captured(struct loop *loop, const struct capture_order *order)
 {
+	const struct capture_result result = capture_order_result(order);
 	char bytes[UNITS_TEXT_MAX];
 
 	if (!order->path) {
@@ -108,7 +109,7 @@ static void say_captured(struct loop *loop, const struct capture_order *order)
 			order->is_complete ? "" : " (some is missing: see its capture.json)",
 			order->path, order->has_kernel ? "report" : "analyze", order->path);
 	}
-	output_capture(loop->config->output, order);
+	output_capture(loop->config->output, &result);
 	control_captured(loop->control, order);
 	loop_check_output(loop);
 }

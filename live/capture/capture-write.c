@@ -23,6 +23,22 @@
 #include "live/capture/capture-prune.h"
 #include "version.h"
 
+struct capture_result capture_order_result(const struct capture_order *order)
+{
+	return (struct capture_result){ .host = order->host,
+					.session = order->session,
+					.triggers = order->names,
+					.begin = order->begin,
+					.end = order->end,
+					.path = order->path,
+					.error = order->path ? NULL : order->err.text,
+					.packets = order->packets,
+					.bytes = order->bytes,
+					.is_complete = order->is_complete,
+					.wants_report = order->wants_report,
+					.has_report = order->has_report };
+}
+
 void capture_order_free(struct capture_order *order)
 {
 	if (!order) {

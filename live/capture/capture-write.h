@@ -21,6 +21,7 @@
 
 #include "base/err.h"
 #include "history/history.h"
+#include "output/notice.h"
 
 /* One trace of the session. */
 struct capture_trace {
@@ -49,6 +50,8 @@ struct capture_order {
 	struct err err;          /* why it failed */
 };
 
+/* The result, for output; borrows from the order. */
+struct capture_result capture_order_result(const struct capture_order *order);
 void capture_order_free(struct capture_order *order); /* NULL is fine */
 
 /* Writes the capture into @dir, which is created if it does not exist.  -errno with the reason. */

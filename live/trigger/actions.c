@@ -355,7 +355,7 @@ static char **environment(const struct trace_identity *trace, const struct trigg
 	char says[1024], number[24];
 	char **all;
 
-	trigger_say(event, says, sizeof(says));
+	notice_trigger_text(event, says, sizeof(says));
 	add_variable(variables, &count, "TRIGGER", event->name);
 	add_variable(variables, &count, "SAYS", says);
 	add_variable(variables, &count, "HOST", trace->host);

@@ -436,34 +436,3 @@ static const char *op_text(char op)
 {
 	return op == 'g' ? ">=" : op == 'l' ? "<=" : op == '>' ? ">" : "<";
 }
-
-static void say_value(char text[CELL_MAX], const struct trigger_value *v, double value)
-{
-	char number[CELL_MAX];
-
-	if (v->is_share) {
-		(void)snprintf(text, CELL_MAX, "%.1f %%", value * 100);
-		return;
-	}
-	format_value(number, v->unit, value < 1.8e19 ? (uint64_t)(value + 0.5) : UINT64_MAX);
-	(void)snprintf(text, CELL_MAX, "%.40s%s", number, v->is_rate ? "/s" : "");
-}
-
-void trigger_say(const struct trigger_event *event, char *text, size_t size)
-{
-	char value[CELL_MAX], limit[CELL_MAX];
-	size_t used = 0;
-
-	assert(size > 0);
-	assert(event->count <= TRIGGER_VALUES_MAX);
-	text[0] = '\0';
-	for (size_t i = 0; i < event->count && used < size; i++) {
-		const struct trigger_value *v = &event->values[i];
-
-		say_value(value, v, v->value);
-		say_value(limit, v, v->limit);
-		used += (size_t)snprintf(text + used, size - used, "%s%s%s%s %s, %s%s %s",
-					 i ? "; " : "", v->figure, v->row[0] ? " of " : "", v->row,
-					 value, v->holds ? "" : "not ", op_text(v->op), limit);
-	}
-}

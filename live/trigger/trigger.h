@@ -37,6 +37,7 @@
 
 #include "base/err.h"
 #include "engine/tables/report.h"
+#include "output/notice.h"
 #include "output/sink.h"
 
 struct trigger;
@@ -49,34 +50,8 @@ void trigger_free(struct trigger *trigger); /* NULL is fine */
 /* Sets used[i] for each analyses[i] whose figures it needs. */
 void trigger_uses(const struct trigger *trigger, bool used[ANALYSES_MAX]);
 
-/* A comparison, as it was when the trigger fired. */
-struct trigger_value {
-	const char *figure; /* as written */
-	bool holds;
-	bool is_share; /* value and limit are shares: 1 is all */
-	bool is_rate;  /* per second */
-	enum unit unit;
-	double value, limit;
-	char op;      /* '>' '<' 'g' (>=) 'l' (<=) */
-	char row[64]; /* the row, as text; "": the trace as a whole */
-	int64_t tid;  /* the row's thread; below 0: none, or unknown */
-};
-
-#define TRIGGER_VALUES_MAX 16
-
-struct trigger_event {
-	const char *name, *text;
-	uint64_t begin, end; /* ns: since when it held, and the end of the window */
-	size_t rows;         /* how many fire; the values are those of the most extreme one */
-	size_t count;        /* of values */
-	struct trigger_value values[TRIGGER_VALUES_MAX];
-};
-
 /* Evaluates a window.  True: the trigger fires, for the reasons in @event. */
 bool trigger_evaluate(struct trigger *trigger, const struct trace_identity *trace,
 		      const struct report *report, struct trigger_event *event);
-
-/* Writes the values of the event as text for people. */
-void trigger_say(const struct trigger_event *event, char *text, size_t size);
 
 #endif

@@ -190,10 +190,10 @@ void output_warning(struct output *output, const struct trace_identity *trace,
 	}
 }
 
-void output_capture(struct output *output, const struct capture_order *order)
+void output_capture(struct output *output, const struct capture_result *capture)
 {
 	if (output->sink->capture) {
-		output->sink->capture(output, order);
+		output->sink->capture(output, capture);
 	}
 }
 

@@ -18,7 +18,7 @@
 #include "base/err.h"
 #include "engine/tables/report.h"
 
-struct capture_order;
+struct capture_result;
 struct engine_warning;
 struct trigger_event;
 
@@ -60,7 +60,7 @@ struct sink {
 			const struct engine_warning *warning);
 	void (*trigger)(struct output *output, const struct trace_identity *trace,
 			const struct trigger_event *event);
-	void (*capture)(struct output *output, const struct capture_order *order);
+	void (*capture)(struct output *output, const struct capture_result *capture);
 	void (*end)(struct output *output, const struct run_summary *summary);
 };
 
@@ -78,7 +78,7 @@ void output_warning(struct output *output, const struct trace_identity *trace,
 		    const struct engine_warning *warning);
 void output_trigger(struct output *output, const struct trace_identity *trace,
 		    const struct trigger_event *event);
-void output_capture(struct output *output, const struct capture_order *order);
+void output_capture(struct output *output, const struct capture_result *capture);
 void output_end(struct output *output, const struct run_summary *summary);
 
 /* ---- the file; failures are -errno with the reason ---- */

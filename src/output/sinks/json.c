@@ -9,8 +9,7 @@
 #include "engine/contract/row-key.h"
 #include "engine/engine.h"
 #include "engine/tables/columns.h"
-#include "live/capture/capture-write.h"
-#include "live/trigger/trigger.h"
+#include "output/notice.h"
 #include "version.h"
 
 static void begin_line_to(struct json *json, FILE *out, const char *type)
@@ -361,33 +360,33 @@ static void trigger_line(struct output *output, const struct trace_identity *tra
 	json_trigger(output->out, trace, event);
 }
 
-void json_capture(FILE *out, const struct capture_order *order)
+void json_capture(FILE *out, const struct capture_result *capture)
 {
 	struct json json;
 
 	begin_line_to(&json, out, "capture");
-	json_text(&json, "host", order->host);
-	json_text(&json, "session", order->session);
-	json_text(&json, "triggers", order->names);
-	json_u64(&json, "begin", order->begin);
-	json_u64(&json, "end", order->end);
-	if (order->path) {
-		json_text(&json, "path", order->path);
-		json_u64(&json, "packets", order->packets);
-		json_u64(&json, "bytes", order->bytes);
-		json_bool(&json, "complete", order->is_complete);
-		if (order->wants_report) {
-			json_bool(&json, "report", order->has_report);
+	json_text(&json, "host", capture->host);
+	json_text(&json, "session", capture->session);
+	json_text(&json, "triggers", capture->triggers);
+	json_u64(&json, "begin", capture->begin);
+	json_u64(&json, "end", capture->end);
+	if (capture->path) {
+		json_text(&json, "path", capture->path);
+		json_u64(&json, "packets", capture->packets);
+		json_u64(&json, "bytes", capture->bytes);
+		json_bool(&json, "complete", capture->is_complete);
+		if (capture->wants_report) {
+			json_bool(&json, "report", capture->has_report);
 		}
 	} else {
-		json_text(&json, "error", order->err.text);
+		json_text(&json, "error", capture->error);
 	}
 	end_line(&json);
 }
 
-static void capture_line(struct output *output, const struct capture_order *order)
+static void capture_line(struct output *output, const struct capture_result *capture)
 {
-	json_capture(output->out, order);
+	json_capture(output->out, capture);
 }
 
 static void end(struct output *output, const struct run_summary *summary)

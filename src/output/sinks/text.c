@@ -10,8 +10,8 @@
 #include "base/units.h"
 #include "engine/engine.h"
 #include "engine/tables/columns.h"
-#include "live/trigger/trigger.h"
 #include "output/format.h"
+#include "output/notice.h"
 
 /* In columns. */
 #define NAME_WIDTH 25 /* "comm (tid)" and other names; longer ones are cut */
@@ -397,7 +397,7 @@ static void put_trigger(struct output *output, const struct trace_identity *trac
 {
 	char says[1024], begin[UNITS_TEXT_MAX], lasted[UNITS_TEXT_MAX];
 
-	trigger_say(event, says, sizeof(says));
+	notice_trigger_text(event, says, sizeof(says));
 	(void)fprintf(output->out, "%s! ", bold(output));
 	put_name(output->out, event->name, (int)strlen(event->name));
 	(void)fprintf(output->out, "%s  ", plain(output));

@@ -196,10 +196,10 @@ START_TEST(says_why)
 	ck_assert_str_eq(event.values[0].row, "double (12)");
 	ck_assert_double_eq_tol(event.values[0].value, 0.4, 1e-9);
 	ck_assert_int_eq(event.values[1].tid, -1);
-	trigger_say(&event, text, sizeof(text));
+	notice_trigger_text(&event, text, sizeof(text));
 	ck_assert_str_eq(text, "cpu.thread.run of double (12) 40.0 %, > 20.0 %; cpu.busy 96.0 %, > "
 			       "50.0 %");
-	trigger_say(&event, text, 8); /* cut, not beyond */
+	notice_trigger_text(&event, text, 8); /* cut, not beyond */
 	ck_assert_uint_le(strlen(text), 7);
 	trigger_free(trigger);
 }

@@ -1,0 +1,54 @@
+/*
+ * notice: what output reports besides windows: triggers that fired, captures that were written.
+ *
+ * The shapes belong to output, so that a sink knows neither triggers nor captures; live/ fills
+ * them.
+ */
+#ifndef SILLAGE_OUTPUT_NOTICE_H
+#define SILLAGE_OUTPUT_NOTICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/contract/analysis.h"
+
+/* A comparison, as it was when the trigger fired. */
+struct trigger_value {
+	const char *figure; /* as written */
+	bool holds;
+	bool is_share; /* value and limit are shares: 1 is all */
+	bool is_rate;  /* per second */
+	enum unit unit;
+	double value, limit;
+	char op;      /* '>' '<' 'g' (>=) 'l' (<=) */
+	char row[64]; /* the row, as text; "": the trace as a whole */
+	int64_t tid;  /* the row's thread; below 0: none, or unknown */
+};
+
+#define TRIGGER_VALUES_MAX 16
+
+struct trigger_event {
+	const char *name, *text;
+	uint64_t begin, end; /* ns: since when it held, and the end of the window */
+	size_t rows;         /* how many fire; the values are those of the most extreme one */
+	size_t count;        /* of values */
+	struct trigger_value values[TRIGGER_VALUES_MAX];
+};
+
+/* Writes the values of the event as text for people. */
+void notice_trigger_text(const struct trigger_event *event, char *text, size_t size);
+
+/* A capture that was written, or failed.  All texts are borrowed. */
+struct capture_result {
+	const char *host, *session;
+	const char *triggers;    /* their names */
+	uint64_t begin, end;     /* ns: the range */
+	const char *path;        /* of the capture; NULL: it failed */
+	const char *error;       /* why it failed; else NULL */
+	uint64_t packets, bytes; /* written */
+	bool is_complete;        /* nothing is known to be missing in it */
+	bool wants_report, has_report;
+};
+
+#endif
