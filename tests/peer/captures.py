@@ -262,7 +262,7 @@ def test_on_disk(t):
         assert len(babeltrace(made['path'])) > 4000 and os.listdir(on) == [], made
         live.finish(signal.SIGTERM)
         replay.kill()
-    for options, said in ((('--history-dir', t.scratch), 'is for --history'),
+    for options, said in ((('--history-dir', t.scratch), 'needs --history'),
                           (('--history', '1s', '--history-dir', '/nowhere'), 'cannot be made there')):
         live = t.live(*options, relay.live)
         assert peer.ended(live.process) == 2 and said in live.said(), live.said()
@@ -331,7 +331,7 @@ def test_limits(t):
         assert len([line for line in lines if line['type'] == 'trigger']) == 5
         assert live.said().count('captures in the last hour') == (count > 0), live.said()
     for options, why in ((('--on-trigger', 'capture', '--trigger', 'cpu.busy > 1%'), 'needs --history'),
-                         (('--history', '1s', '--before', '2s'), 'more than --history'),
+                         (('--history', '1s', '--before', '2s'), 'is longer than --history'),
                          (('--history', 'long'), 'a duration such as'), (('--keep', '0'), 'a number such as')):
         done = subprocess.run([t.sillage, 'live'] + list(options) + [relay.live], stderr=subprocess.PIPE)
         assert done.returncode == 2 and why in done.stderr.decode(), done.stderr.decode()

@@ -70,7 +70,7 @@ def whole(trace, ust, folder):
     other = os.path.join(folder, 'other')
     sillage(['map', '-a', 'count', '-o', other, trace])
     code, out, said = sillage(['merge', one, other])
-    note('files that do not belong together are refused', code == 1 and 'made for other' in said and out == b'')
+    note('files that do not belong together are refused', code == 1 and 'has other analyses' in said and out == b'')
     code, out, said = sillage(['map', '-o', os.path.join(folder, 'no', 'file'), trace])
     note('a file that cannot be written', code == 1 and 'cannot write' in said)
     code, out, said = sillage(['map', '-o', '/dev/full', trace])
