@@ -347,8 +347,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
     parser.add_argument('sillage')
     parser.add_argument('--count', type=int, default=30)
-    parser.add_argument('--seed', type=int, default=random.randrange(1 << 32))
+    parser.add_argument('--seed', type=int, default=1)
+    parser.add_argument('--random', action='store_true', help='other seeds each time: to hunt')
     args = parser.parse_args()
+    args.seed = random.randrange(1 << 32) if args.random else args.seed
     scratch, failed = tempfile.mkdtemp(prefix='sillage-laws-'), 0
     path = os.path.join(scratch, 'trace')
     try:

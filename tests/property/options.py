@@ -90,9 +90,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
     parser.add_argument('sillage')
     parser.add_argument('--count', type=int, default=100)
-    parser.add_argument('--seed', type=int, default=random.randrange(1 << 32))
+    parser.add_argument('--seed', type=int, default=1)
+    parser.add_argument('--random', action='store_true', help='other seeds each time: to hunt')
     parser.add_argument('traces', nargs='+')
     args = parser.parse_args()
+    args.seed = random.randrange(1 << 32) if args.random else args.seed
     names, failed = analyses(args.sillage), 0
     with tempfile.TemporaryDirectory() as scratch:
         traces = args.traces + [wrong_times(scratch)]

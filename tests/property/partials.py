@@ -229,8 +229,7 @@ def with_workers(data, rng):
 
 def main():
     trace, ust = sys.argv[2:4]
-    seed = random.randrange(1 << 32)
-    print('# seed %d' % seed)
+    seed = int(os.environ.get('PARTIALS_SEED', '1'))
     with tempfile.TemporaryDirectory() as folder:
         both = whole(trace, ust, folder)
         states(trace, ust, folder)
