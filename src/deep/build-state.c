@@ -12,6 +12,7 @@ void build_put(const struct build *build, struct deep_thread *thread, uint64_t t
 {
 	struct interval *last;
 
+	assert_hot(next.cause != CAUSE_TASK || next.who < build->timeline->threads.count);
 	if (ts >= thread->end) {
 		return; /* another thread has its tid now */
 	}

@@ -1,9 +1,9 @@
 /*
  * build: makes a timeline from a trace.
  *
- *     build.c         reads the trace twice: initial threads, then all events
- *     build-state.c   changes the states of threads and CPUs
- *     build-events.c  one function per kind of event
+ *     timeline-build.c  reads the trace twice: initial threads, then all events
+ *     build-state.c     changes the states of threads and CPUs
+ *     build-events.c    one function per kind of event
  *
  * The rules are in doc/definitions.md: the running thread (2.1), threads (2.3), states (5),
  * wake-ups and their race (4.4), the source of a wake-up (7.1), gaps (0.7).
@@ -16,6 +16,7 @@
 #ifndef SILLAGE_DEEP_BUILD_H
 #define SILLAGE_DEEP_BUILD_H
 
+#include "base/check.h"
 #include "base/hash.h"
 #include "deep/reader.h"
 #include "deep/timeline.h"
@@ -71,11 +72,13 @@ struct build {
 
 static inline struct deep_thread *build_thread_at(const struct build *build, uint32_t index)
 {
+	assert_hot(index < build->timeline->threads.count);
 	return build->timeline->threads.at[index];
 }
 
 static inline const struct interval *build_last_interval(const struct deep_thread *thread)
 {
+	assert_hot(thread->intervals.count > 0);
 	return &thread->intervals.at[thread->intervals.count - 1];
 }
 

@@ -1,11 +1,11 @@
 /*
- * jobs-pattern: see jobs-state.h.
+ * jobs-pattern: see jobs-pattern.h.
  */
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
 
-#include "deep/jobs-state.h"
+#include "deep/jobs-pattern.h"
 
 const struct jobs_model jobs_models[] = {
 	{ "run", "sched_in; sched_out", "a stay on a CPU" },

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "deep/jobs-state.h"
+#include "deep/jobs-pattern.h"
 #include "deep/reader.h"
 
 /* The state of a thread's next execution. */

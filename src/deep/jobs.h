@@ -1,7 +1,7 @@
 /*
  * jobs: executions of a user's pattern of events (doc/definitions.md, 6.1 and 6.2).
  *
- *     jobs-pattern.c   text to requests (jobs-state.h)
+ *     jobs-pattern.c   text to requests (jobs-pattern.h)
  *     jobs.c           finds executions in a trace
  *     jobs-figures.c   their statistics
  *

@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/check.h"
 #include "deep/batch.h"
 
 /* One stream of the trace. */
@@ -69,6 +70,7 @@ static bool advance(const struct reader *reader, struct source *source)
 		next_batch(reader, source);
 	}
 	event = &batch->events[source->at++];
+	assert_hot(event->ts >= source->event.ts);
 	source->event = (struct reader_event){ .ts = event->ts,
 					       .cpu = batch->cpu,
 					       .stream = batch->stream,

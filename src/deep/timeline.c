@@ -1,5 +1,5 @@
 /*
- * timeline: see timeline.h; build.c makes one.
+ * timeline: see timeline.h; timeline-build.c makes one.
  */
 #include "deep/timeline.h"
 

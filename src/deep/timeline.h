@@ -9,7 +9,7 @@
  * its end (or the trace's end).  An interval ends where the next one begins; unknown time is an
  * UNKNOWN interval.  A BLOCKED interval names what ended it.  Times are ns since the epoch.
  *
- * deep/build.h makes a timeline from events in time order.  It takes 16 bytes for each change of
+ * timeline-build.c makes one from events in time order.  It takes 16 bytes for each change of
  * state and for each sleep in a system call.
  */
 #ifndef SILLAGE_DEEP_TIMELINE_H

@@ -1,8 +1,8 @@
 /*
- * jobs-state: what jobs-pattern.c (from text to requests) and jobs.c (matching) share.
+ * jobs-pattern: from the text of a pattern to requests, for jobs.c, which matches events.
  */
-#ifndef SILLAGE_DEEP_JOBS_STATE_H
-#define SILLAGE_DEEP_JOBS_STATE_H
+#ifndef SILLAGE_DEEP_JOBS_PATTERN_H
+#define SILLAGE_DEEP_JOBS_PATTERN_H
 
 #include "ctf/plan/plan.h"
 #include "deep/jobs.h"

@@ -1,5 +1,5 @@
 /*
- * build: see build.h.
+ * timeline-build: see build.h.
  */
 #include "deep/build.h"
 
@@ -199,9 +199,9 @@ struct timeline *timeline_build(const struct reader_setup *setup, uint64_t begin
 			       : plan_has_event(plan, "sched_waking") ? EVENT_WAKING
 								      : EVENT_WAKEUP;
 		read_all(&build, reader, end);
-#ifdef SILLAGE_CHECKS
-		timeline_check(build.timeline);
-#endif
+		if (CHECKS_ON) {
+			timeline_check(build.timeline);
+		}
 		is_done = true;
 	}
 	reader_close(reader);
