@@ -175,7 +175,7 @@ class Syscalls:
         ret, opened = number(text, 'ret'), self.open.pop(thread, None)
         if opened and call in (None, opened[0]):
             self.done(ns, thread, opened, ret, book)
-        elif not opened and call in ('clone', 'fork', 'vfork', 'clone3') and ret == 0:
+        elif not opened and found and found.group(3) in ('clone', 'fork', 'vfork', 'clone3') and ret == 0:
             book.add('syscalls', 'child_returns')
         else:
             book.add('syscalls', 'orphans')
