@@ -11,15 +11,33 @@
 
 /* ---- what a checkpoint may violate ---- */
 
+/* cpus_take() writes into the group of the first gap. */
+static bool gap_is_sound(const struct partial *partial)
+{
+	return partial->initial != INITIAL_GAP || partial->initial_group < partial->groups.count;
+}
+
 /* Partials before next_seq have been taken; the one with next_seq would have been. */
 static bool early_is_sound(const struct merger_stream *stream)
 {
 	for (size_t i = 0; i < stream->early.count; i++) {
-		if (stream->early.at[i].seq <= stream->next_seq) {
+		if (stream->early.at[i].seq <= stream->next_seq ||
+		    !gap_is_sound(stream->early.at[i].partial)) {
 			return false;
 		}
 	}
 	return true;
+}
+
+/* Those that are ready will be stitched when the merger starts. */
+static bool ready_is_sound(const struct merger_stream *stream)
+{
+	for (size_t i = 0; !stream->merger->has_started && i < stream->ready.count; i++) {
+		if (!gap_is_sound(stream->ready.at[i])) {
+			return false;
+		}
+	}
+	return stream->ready.count <= stream->next_seq;
 }
 
 static bool renames_in_order(const struct merger *merger)
@@ -61,7 +79,7 @@ bool merger_is_sound(const struct merger *merger)
 	for (size_t i = 0; i < merger->streams.count; i++) {
 		const struct merger_stream *stream = merger->streams.at[i];
 
-		if (!early_is_sound(stream) || stream->ready.count > stream->next_seq) {
+		if (!early_is_sound(stream) || !ready_is_sound(stream)) {
 			return false;
 		}
 	}
@@ -91,7 +109,7 @@ static void check_stream(const struct merger *merger, const struct merger_stream
 	assert(!stream->cpu || stream->is_identified);
 	assert(!stream->owns_cpu || stream->cpu->owner == stream);
 	assert(early_is_sound(stream));
-	assert(stream->ready.count <= stream->next_seq);
+	assert(ready_is_sound(stream));
 	for (size_t i = 0; i < stream->ready.count; i++) {
 		assert(stream->ready.at[i]->slices_used <= stream->ready.at[i]->slices.count);
 	}

@@ -126,7 +126,7 @@ START_TEST(is_unknown_after_a_gap)
 }
 END_TEST
 
-/* Nobody is told of a gap while the CPU is idle. */
+/* A gap on an idle CPU is reported to no thread. */
 START_TEST(gap_of_an_idle_cpu_is_of_no_thread)
 {
 	struct fixture fixture = { 0 };
@@ -305,6 +305,63 @@ START_TEST(other_streams_get_their_threads)
 }
 END_TEST
 
+/* At the time of a switch it is the next thread that runs. */
+START_TEST(switch_counts_from_its_time_on)
+{
+	struct fixture fixture = { 0 };
+	struct merger_stream *owner, *other;
+	struct maker switches = maker_start(1000, 1900), records = maker_start(1000, 1900);
+
+	fixture_init(&fixture);
+	owner = fixture_stream(&fixture, 0, 0, true);
+	other = fixture_stream(&fixture, 1, 0, false);
+	maker_initial(&switches, 1200, 0, NULL);
+	maker_run(&switches, 8, 1200, 100);
+	maker_tail(&switches, 1300, 0);
+	maker_slice(&switches, 1, 1);
+	maker_take(&switches, owner);
+	for (uint64_t ts = 1199; ts <= 1300; ts += ts == 1200 ? 99 : 1) {
+		maker_current(&records, ts);
+	}
+	maker_slice(&records, 1, 1);
+	maker_take(&records, other);
+	merger_finish(fixture.merger, 0);
+	expect_log("current 0 1199\ncurrent 8 1200\ncurrent 8 1299\ncurrent 0 1300\n"
+		   "in 8 1200\nrun 8 100\nout 8 1300\n");
+	fixture_fini(&fixture);
+}
+END_TEST
+
+/* The first evidence of a chunk is a new tid: the thread stays on the CPU, as another key. */
+START_TEST(goes_on_under_a_new_tid)
+{
+	struct fixture fixture = { 0 };
+	struct merger_stream *stream;
+	struct maker first = maker_start(1000, 1200), second = maker_start(1200, 1700);
+
+	fixture_init(&fixture);
+	stream = fixture_stream(&fixture, 0, 0, true);
+	maker_initial(&first, 1100, 0, NULL);
+	(void)maker_add(&first, 7, 1100, RECORD_IN, 0);
+	(void)maker_add(&first, 7, 1150, RECORD_COUNT, 0);
+	maker_tail(&first, 1100, 7);
+	maker_slice(&first, 1, 1);
+	maker_take(&first, stream);
+	*vec_push(&second.partial->renames) = (struct rename){ .ts = 1400, .from = 7, .to = 5 };
+	(void)maker_add(&second, KEY_INITIAL, 1300, RECORD_COUNT, 0);
+	maker_initial(&second, 1400, 7, NULL);
+	maker_add(&second, 5, 1400, RECORD_ON, 200)->arg16 = RECORD_LEFT;
+	(void)maker_add(&second, 5, 1500, RECORD_COUNT, 0);
+	maker_tail(&second, 1600, 0);
+	maker_slice(&second, 1, 1);
+	maker_take(&second, stream);
+	merger_finish(fixture.merger, 0);
+	expect_log("in 7 1100\nrun 7 300\ncount 7 1\ncount 7 2\nrun 5 200\ncount 5 3\n");
+	ck_assert_uint_eq(fixture.cpu_ns[RUN_THREAD], 300); /* the rest is in the slice */
+	fixture_fini(&fixture);
+}
+END_TEST
+
 Suite *suite_cpus(void)
 {
 	Suite *suite = suite_create("cpus");
@@ -320,6 +377,8 @@ Suite *suite_cpus(void)
 	tcase_add_test(tcase, initial_thread_is_given_up);
 	tcase_add_test(tcase, stream_that_begins_late);
 	tcase_add_test(tcase, other_streams_get_their_threads);
+	tcase_add_test(tcase, switch_counts_from_its_time_on);
+	tcase_add_test(tcase, goes_on_under_a_new_tid);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

@@ -159,6 +159,7 @@ START_TEST(finds_what_is_unsound)
 		ck_assert(merger_is_sound(merger));                                                \
 	} while (0)
 	UNSOUND(stream->early.at[0].seq, 1);
+	UNSOUND(stream->early.at[0].partial->initial, INITIAL_GAP); /* of a group beyond all */
 	UNSOUND(stream->ready.count, 2);
 	UNSOUND(merger->close_at, merger->window_end + 1);
 	UNSOUND(merger->close_at, merger->window_begin - 1);

@@ -241,6 +241,31 @@ START_TEST(renames_between_rounds)
 }
 END_TEST
 
+/* Renames of several streams are applied in time order: 7 becomes 5, and that 6. */
+START_TEST(renames_in_time_order)
+{
+	struct fixture fixture = { 0 };
+	struct merger_stream *a, *b;
+	struct maker late = maker_start(1000, 1900), early = maker_start(1000, 1900);
+
+	fixture_init(&fixture);
+	a = fixture_stream(&fixture, 0, UINT64_MAX, false);
+	b = fixture_stream(&fixture, 1, UINT64_MAX, false);
+	*vec_push(&late.partial->renames) = (struct rename){ .ts = 1500, .from = 5, .to = 6 };
+	(void)maker_add(&late, 6, 1600, RECORD_COUNT, 0);
+	maker_slice(&late, 1, 1);
+	maker_take(&late, a);
+	*vec_push(&early.partial->renames) = (struct rename){ .ts = 1300, .from = 7, .to = 5 };
+	(void)maker_add(&early, 7, 1200, RECORD_COUNT, 0);
+	(void)maker_add(&early, 5, 1400, RECORD_COUNT, 0);
+	maker_slice(&early, 1, 1);
+	maker_take(&early, b);
+	merger_finish(fixture.merger, 0);
+	expect_log("count 7 1\ncount 5 2\ncount 6 3\n");
+	fixture_fini(&fixture);
+}
+END_TEST
+
 enum { THREADS = 2000, EACH = 3 };
 
 /* Records of many threads, in streams that share them. */
@@ -329,6 +354,7 @@ Suite *suite_round(void)
 	tcase_add_test(tcase, counts_a_slice_once);
 	tcase_add_test(tcase, believes_the_owner);
 	tcase_add_test(tcase, renames_between_rounds);
+	tcase_add_test(tcase, renames_in_time_order);
 	tcase_add_test(tcase, spreads_over_tasks);
 	tcase_add_test(tcase, takes_while_tasks_run);
 	suite_add_tcase(suite, tcase);
