@@ -12,12 +12,14 @@
 #include "base/limits.h"
 #include "engine/tables/tables.h"
 
+#define SLOTS_LEAST 16
+
 /* ---- lifecycle ---- */
 
 void shard_init(struct shard *shard, const struct layout *layout)
 {
 	shard->layout = layout;
-	slots_init(&shard->slots);
+	slots_init(&shard->slots, SLOTS_LEAST);
 }
 
 void shard_fini_threads(struct shard *shard)
@@ -38,7 +40,7 @@ void shard_fini(struct shard *shard)
 		free(shard->blocks.at[i]);
 	}
 	vec_fini(&shard->blocks);
-	free(shard->slots.at);
+	slots_fini(&shard->slots);
 	vec_fini(&shard->dead);
 	vec_fini(&shard->oncpus);
 	vec_fini(&shard->resident_free);
@@ -77,7 +79,7 @@ uint64_t *shard_event_row(struct shard *shard, uint32_t event_name, unsigned int
 			shard->layout->offsets[shard->running][table];
 
 	if (row[0] == 0) {
-		*vec_push(&accumulator->names_touched) = event_name; /* perhaps again: harmless */
+		*vec_push(&accumulator->names_touched) = event_name; /* may be listed again */
 	}
 	return row;
 }
@@ -89,7 +91,7 @@ struct keyed_row *shard_keyed(struct shard *shard, unsigned int table, const str
 			  (unsigned int)shard->running, table, key);
 }
 
-/* What does not fit into a key is there as its end and a hash of all. */
+/* A name that does not fit into a key becomes a hash of all of it and its end. */
 static struct row_key key_of_name(uint64_t id, const char *name)
 {
 	size_t len = strlen(name);
@@ -108,7 +110,7 @@ struct keyed_row *shard_keyed_named(struct shard *shard, unsigned int table, uin
 	struct row_key key = key_of_name(id, name);
 	struct keyed_row *keyed = shard_keyed(shard, table, &key);
 
-	/* Beyond the bound it is one for all others. */
+	/* Beyond the bound it is the row of all others, which has its own name. */
 	if (strlen(name) >= ROW_KEY_NAME_BYTES && row_key_equal(&keyed->key, &key)) {
 		keyed_label(keyed, name);
 	}
@@ -232,16 +234,18 @@ const struct period_set *shard_periods(const struct shard *shard)
 
 static void end_window_of(struct shard *shard, struct thread *thread, uint64_t end)
 {
+	uint32_t at = thread->resident_at;
+
 	shard_each_with(shard, on_window_end, (shard, thread, end));
 	if (thread->is_dead) {
-		shard->window_ended.at[thread->resident_at / 64] |= (uint64_t)1
-								    << thread->resident_at % 64;
+		shard->window_ended.at[at / 64] |= (uint64_t)1 << at % 64;
 	}
 }
 
-/* Most threads that are kept died long ago, and their memory is far. */
+/* Most resident threads died long ago, and their memory is in no cache: bits say which to skip. */
 void shard_end_window(struct shard *shard, uint64_t end)
 {
+	assert(!shard->is_closing); /* a hook adds to the window that ends */
 	while (shard->window_ended.count * 64 < shard->resident.count) {
 		*vec_push(&shard->window_ended) = 0;
 	}
@@ -258,23 +262,27 @@ void shard_end_window(struct shard *shard, uint64_t end)
 	}
 }
 
-void shard_close_window(struct shard *shard)
+static void close_thread(const struct shard *shard, struct thread *thread)
 {
 	const struct columns *columns = &shard->layout->columns[SCOPE_THREAD];
+	uint64_t *window = thread_window(shard->layout, thread);
 
+	assert(thread->is_touched);
+	if (shard->keeps) {
+		columns_close(columns, thread_total(shard->layout, thread), window);
+	} else {
+		columns_empty(columns, window);
+	}
+	thread->is_touched = false;
+}
+
+void shard_close_window(struct shard *shard)
+{
 	if (!shard->is_closing) {
 		return;
 	}
 	for (size_t i = 0; i < shard->touched.count; i++) {
-		struct thread *thread = shard->touched.at[i];
-		uint64_t *window = thread_window(shard->layout, thread);
-
-		if (shard->keeps) {
-			columns_close(columns, thread_total(shard->layout, thread), window);
-		} else {
-			columns_empty(columns, window);
-		}
-		thread->is_touched = false;
+		close_thread(shard, shard->touched.at[i]);
 	}
 	shard->touched.count = 0;
 	shard->is_closing = false;
