@@ -9,17 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/limits.h"
 #include "engine/tables/tables.h"
 
-#define SLOTS_LEAST 16
+#define SLOTS_MIN 16 /* a power of two */
 
 /* ---- lifecycle ---- */
 
 void shard_init(struct shard *shard, const struct layout *layout)
 {
 	shard->layout = layout;
-	slots_init(&shard->slots, SLOTS_LEAST);
+	slots_init(&shard->slots, SLOTS_MIN);
 }
 
 void shard_fini_threads(struct shard *shard)
@@ -53,18 +54,27 @@ void shard_fini(struct shard *shard)
 
 /* ---- for analyses ---- */
 
+/* The scope of a table of the analysis whose hook runs. */
+static inline enum scope scope_of(const struct shard *shard, unsigned int table)
+{
+	return shard->layout->setup->analyses[shard->running]->tables[table].scope;
+}
+
 uint64_t *shard_trace_row(struct shard *shard, unsigned int table)
 {
+	assert_hot(scope_of(shard, table) == SCOPE_TRACE);
 	return shard->accumulator->trace + shard->layout->offsets[shard->running][table];
 }
 
 uint64_t *shard_cpu_row(struct shard *shard, struct cpu *cpu, unsigned int table)
 {
+	assert_hot(scope_of(shard, table) == SCOPE_CPU);
 	return cpu->sums.window + shard->layout->offsets[shard->running][table];
 }
 
 uint64_t *shard_thread_row(struct shard *shard, struct thread *thread, unsigned int table)
 {
+	assert_hot(scope_of(shard, table) == SCOPE_THREAD);
 	if (!thread->is_touched && !shard->layout->is_direct) {
 		thread->is_touched = true;
 		*vec_push(&shard->touched) = thread;
@@ -78,6 +88,7 @@ uint64_t *shard_event_row(struct shard *shard, uint32_t event_name, unsigned int
 	uint64_t *row = accumulator_names_row(shard->layout, accumulator, event_name) +
 			shard->layout->offsets[shard->running][table];
 
+	assert_hot(scope_of(shard, table) == SCOPE_EVENT);
 	if (row[0] == 0) {
 		*vec_push(&accumulator->names_touched) = event_name; /* may be listed again */
 	}
@@ -86,6 +97,7 @@ uint64_t *shard_event_row(struct shard *shard, uint32_t event_name, unsigned int
 
 struct keyed_row *shard_keyed(struct shard *shard, unsigned int table, const struct row_key *key)
 {
+	assert_hot(scope_of(shard, table) == SCOPE_KEYED);
 	return keyed_find(shard->accumulator->keyed_rows,
 			  &shard->layout->keyed_columns[shard->running][table],
 			  (unsigned int)shard->running, table, key);
@@ -124,6 +136,7 @@ uint64_t *shard_keyed_row(struct shard *shard, unsigned int table, const struct 
 
 uint64_t *shard_keyed_again(struct shard *shard, struct keyed_row *keyed)
 {
+	assert_hot(scope_of(shard, keyed->table) == SCOPE_KEYED);
 	keyed_touch(shard->accumulator->keyed_rows, keyed);
 	return keyed->window;
 }
@@ -143,6 +156,7 @@ struct ordered *shard_note_ordered(struct shard *shard, struct thread *thread, u
 
 void shard_longest(struct shard *shard, unsigned int table, const struct instance *instance)
 {
+	assert_hot(scope_of(shard, table) == SCOPE_LONGEST);
 	longest_add(&shard->accumulator->longest[shard->layout->offsets[shard->running][table]],
 		    instance);
 }
@@ -187,11 +201,13 @@ bool shard_is_long(const struct shard *shard, unsigned int table, uint64_t ns)
 
 uint64_t shard_channel(const struct shard *shard)
 {
+	assert_hot(shard->source); /* a record is being applied */
 	return shard->source->channel;
 }
 
 bool shard_may_miss(const struct shard *shard, uint64_t channel)
 {
+	assert_hot(shard->source);
 	return shard->source->owns_cpu || shard->source->channel == channel;
 }
 
