@@ -21,6 +21,12 @@ int main(void)
 	srunner_add_suite(runner, suite_plan());
 	srunner_add_suite(runner, suite_compile());
 	srunner_add_suite(runner, suite_engine());
+	srunner_add_suite(runner, suite_columns());
+	srunner_add_suite(runner, suite_keyed());
+	srunner_add_suite(runner, suite_longest());
+	srunner_add_suite(runner, suite_report());
+	srunner_add_suite(runner, suite_shard());
+	srunner_add_suite(runner, suite_tables());
 	srunner_add_suite(runner, suite_cpus());
 	srunner_add_suite(runner, suite_merger());
 	srunner_add_suite(runner, suite_ordered());

@@ -1,5 +1,5 @@
 /*
- * lane: rows of the open window that are not of threads or CPUs: see rows.h.
+ * accumulator: see accumulator.h.
  */
 #include "engine/tables/accumulator.h"
 
@@ -42,6 +42,7 @@ static void accumulator_free(const struct layout *layout, struct accumulator *ac
 
 struct accumulator *accumulator_of_task(struct tables *tables, unsigned int number)
 {
+	assert(number < SHARDS); /* a task has one shard at least */
 	while (tables->accumulators.count <= number) {
 		*vec_push(&tables->accumulators) = accumulator_new(&tables->layout);
 	}
@@ -80,6 +81,7 @@ static void grow_names(const struct layout *layout, struct accumulator *accumula
 	size_t room = ((size_t)event_name + 1) * 2;
 
 	accumulator->names = mem_realloc(accumulator->names, room * columns * sizeof(uint64_t));
+	assert(room > accumulator->names_room);
 	memset(accumulator->names + accumulator->names_room * columns, 0,
 	       (room - accumulator->names_room) * columns * sizeof(uint64_t));
 	accumulator->names_room = room;
@@ -101,6 +103,7 @@ void accumulator_collect(struct tables *tables, struct accumulator *accumulator)
 	const struct layout *layout = &tables->layout;
 	const struct columns *of_names = &layout->columns[SCOPE_EVENT];
 
+	assert(accumulator != &tables->whole_accumulator); /* its rows are the trace's already */
 	columns_move(&layout->columns[SCOPE_TRACE], tables->trace.window, accumulator->trace);
 	for (size_t i = 0; i < accumulator->names_touched.count; i++) {
 		uint32_t name = accumulator->names_touched.at[i];
@@ -119,6 +122,7 @@ static void join(const struct layout *layout, struct accumulator *to, struct acc
 {
 	const struct columns *of_names = &layout->columns[SCOPE_EVENT];
 
+	assert(to != from);
 	columns_move(&layout->columns[SCOPE_TRACE], to->trace, from->trace);
 	for (size_t i = 0; i < from->names_touched.count; i++) {
 		uint32_t name = from->names_touched.at[i];
@@ -139,4 +143,31 @@ void accumulators_join(struct tables *tables)
 	for (size_t i = 1; i < tables->accumulators.count; i++) {
 		join(&tables->layout, tables->accumulators.at[0], tables->accumulators.at[i]);
 	}
+}
+
+/* ---- checks ---- */
+
+static void check_one(const struct tables *tables, const struct accumulator *accumulator)
+{
+	keyed_check(accumulator->keyed_rows);
+	for (uint32_t i = 0; i < tables->layout.longest_count; i++) {
+		longest_check(&accumulator->longest[i], false);
+	}
+	for (size_t i = 0; i < accumulator->names_touched.count; i++) {
+		assert(accumulator->names_touched.at[i] < tables->names.count);
+		assert(accumulator->names_touched.at[i] < accumulator->names_room);
+	}
+}
+
+void accumulators_check(const struct tables *tables)
+{
+	for (size_t i = 0; i < tables->accumulators.count; i++) {
+		const struct accumulator *accumulator = tables->accumulators.at[i];
+
+		assert(!accumulator->keyed_rows->has_totals);
+		check_one(tables, accumulator);
+	}
+	assert(tables->whole_accumulator.keyed_rows == &tables->keyed_rows);
+	assert(tables->whole_accumulator.trace == tables->trace.window);
+	check_one(tables, &tables->whole_accumulator);
 }

@@ -20,36 +20,35 @@ struct thread;
 struct shard_node {
 	int64_t key;
 	uint64_t ts;    /* of its next record */
-	uint32_t entry; /* of the round */
+	uint32_t entry; /* index in round.entries */
 	uint32_t group;
-	uint32_t made; /* its number: of those at one time the first one made is the first */
-	uint32_t next; /* of the same key */
+	uint32_t made; /* group.made: breaks ties of time, the lowest comes first */
+	uint32_t next; /* node of the same key */
 };
 
+/* A key that has records in this round. */
 struct shard_key {
 	int64_t key;
-	struct thread *thread; /* NULL: not there yet */
+	struct thread *thread; /* NULL: not made yet */
 	uint32_t first, last;  /* nodes */
 	uint32_t count;
 };
 
-/* Items that an analysis knows by a small number. */
+/* Keyed rows that an analysis knows by a small number; NULL: not asked for yet. */
 struct indexed_rows {
 	struct keyed_row **at;
 	size_t count, room;
 };
 
-/* Rows of the open window, and the longest in it, for the shards that a task goes through one after
- * the other: the same memory for all of them stays in the cache. */
 struct accumulator {
-	uint64_t *trace;
-	uint64_t *names; /* by event name */
+	uint64_t *trace; /* a row of SCOPE_TRACE */
+	uint64_t *names; /* rows of SCOPE_EVENT, by event name */
 	size_t names_room;
-	VEC(uint32_t) names_touched;
+	VEC(uint32_t) names_touched; /* a name may be listed more than once */
 	struct keyed_rows *keyed_rows;
 	struct indexed_rows indexed[ANALYSES_MAX];
-	struct longest *longest; /* by what */
-	/* Of the shard that the task is at. */
+	struct longest *longest; /* by table of the longest */
+	/* Working memory for the shard that the task is at. */
 	VEC(struct shard_node) nodes;
 	VEC(struct shard_key) keys;
 	VEC(struct shard_node *) order;
@@ -57,14 +56,17 @@ struct accumulator {
 
 void accumulators_init(struct tables *tables);
 void accumulators_fini(struct tables *tables);
-/* That of the task with this number; made when new, so not while tasks run. */
+/* The accumulator of the task with this number; made when new, so not while tasks run. */
 struct accumulator *accumulator_of_task(struct tables *tables, unsigned int number);
 /* The columns of an event name in the open window. */
 uint64_t *accumulator_names_row(const struct layout *layout, struct accumulator *accumulator,
 				uint32_t event_name);
-/* Adds what the lane has to the trace's rows. */
+/* Adds what the accumulator has to the trace's tables, and empties it. */
 void accumulator_collect(struct tables *tables, struct accumulator *accumulator);
-/* Adds what all have to the first one. */
+/* Adds what all have to the first one, and empties the others. */
 void accumulators_join(struct tables *tables);
+
+/* Asserts what has to hold for all accumulators between two rounds. */
+void accumulators_check(const struct tables *tables);
 
 #endif

@@ -3,8 +3,10 @@
  */
 #include "engine/tables/columns.h"
 
+#include <assert.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/mem.h"
 
 uint32_t column_count(const struct table *table)
@@ -17,17 +19,23 @@ uint32_t column_count(const struct table *table)
 	return count;
 }
 
+static bool is_sum(uint8_t kind)
+{
+	return kind == COLUMN_SUM || kind == COLUMN_PRIO;
+}
+
 void columns_append(struct columns *columns, const struct table *table)
 {
 	uint32_t more = column_count(table);
 
+	assert(columns->count + more <= UINT16_MAX); /* indexes are kept in 16 bits */
 	columns->kinds = mem_realloc(columns->kinds, columns->count + more + 1);
 	columns->special = mem_realloc(columns->special,
 				       (columns->count + more + 1) * sizeof(*columns->special));
 	for (uint32_t i = 0; i < more; i++) {
 		enum column_kind kind = table->columns[i].kind;
 
-		if (kind != COLUMN_SUM && kind != COLUMN_PRIO) {
+		if (!is_sum((uint8_t)kind)) {
 			columns->special[columns->special_count++] = (uint16_t)columns->count;
 		}
 		columns->has_histograms |= kind == COLUMN_HISTOGRAM;
@@ -75,9 +83,10 @@ static void move_one(uint8_t kind, uint64_t *to, uint64_t *from, bool closes)
 	*from = 0;
 }
 
-/* What is no sum is 0 in @from by the time that the sums are added. */
+/* Special columns come first and leave 0 in @from, so the loop over all adds nothing to them. */
 static void move(const struct columns *columns, uint64_t *to, uint64_t *from, bool closes)
 {
+	assert_hot(to != from);
 	for (uint32_t i = 0; i < columns->special_count; i++) {
 		uint32_t at = columns->special[i];
 
@@ -101,6 +110,7 @@ void columns_close(const struct columns *columns, uint64_t *total, uint64_t *win
 
 void columns_add(const struct columns *columns, uint64_t *to, const uint64_t *from)
 {
+	assert_hot(to != from);
 	for (uint32_t i = 0; i < columns->count; i++) {
 		uint64_t value = from[i];
 
@@ -122,4 +132,22 @@ void columns_empty(const struct columns *columns, uint64_t *row)
 		}
 	}
 	memset(row, 0, columns->count * sizeof(*row));
+}
+
+void columns_check(const struct columns *columns)
+{
+	uint32_t special = 0;
+	bool has_histograms = false;
+
+	for (uint32_t i = 0; i < columns->count; i++) {
+		assert(columns->kinds[i] <= COLUMN_HISTOGRAM);
+		has_histograms |= columns->kinds[i] == COLUMN_HISTOGRAM;
+		if (!is_sum(columns->kinds[i])) {
+			assert(special < columns->special_count);
+			assert(columns->special[special] == i);
+			special++;
+		}
+	}
+	assert(special == columns->special_count);
+	assert(has_histograms == columns->has_histograms);
 }

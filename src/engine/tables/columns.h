@@ -1,8 +1,12 @@
 /*
- * columns: rows of figures, and how those of each kind are put together.
+ * columns: rows of figures, and how each kind of column is added up.
  *
- * A row is an array of 64 bits for each column.  That of a spread is a pointer, NULL until there
- * is something in it, which the row owns.
+ * A row is an array of 64 bits for each column.  The column of a histogram is a pointer that the
+ * row owns; it is NULL while the histogram is empty.
+ *
+ * Most columns are sums, so all columns of a row are added in one loop that vectorises.  The others
+ * (maximum, last value, histogram) are listed in `special` and come first; they leave 0 behind, so
+ * that the loop adds nothing for them.
  */
 #ifndef SILLAGE_ENGINE_TABLES_COLUMNS_H
 #define SILLAGE_ENGINE_TABLES_COLUMNS_H
@@ -16,10 +20,10 @@
 /* The kinds of a row's columns. */
 struct columns {
 	uint32_t count;
-	uint32_t special_count; /* of those that are no sums */
+	uint32_t special_count; /* columns that are not sums */
 	bool has_histograms;    /* rows own memory */
 	uint8_t *kinds;
-	uint16_t *special; /* their indexes */
+	uint16_t *special; /* indexes of the special columns, ascending */
 };
 
 uint32_t column_count(const struct table *table);
@@ -29,10 +33,13 @@ void columns_fini(struct columns *columns);
 
 /* Adds @from to @to, and leaves @from empty. */
 void columns_move(const struct columns *columns, uint64_t *to, uint64_t *from);
-/* The same, but what only counts at the end of a window takes the place of what was there. */
+/* The same, but a column that only counts at the end of a window replaces the one in @total. */
 void columns_close(const struct columns *columns, uint64_t *total, uint64_t *window);
 /* Adds @from to @to. */
 void columns_add(const struct columns *columns, uint64_t *to, const uint64_t *from);
 void columns_empty(const struct columns *columns, uint64_t *row);
+
+/* Asserts that the counts, the kinds and the list of special columns agree. */
+void columns_check(const struct columns *columns);
 
 #endif

@@ -1,12 +1,16 @@
 /*
- * items: see items.h.
+ * keyed: see keyed.h.
  */
 #include "engine/tables/keyed.h"
 
+#include <assert.h>
+#include <string.h>
+
+#include "base/check.h"
 #include "base/limits.h"
 #include "engine/tables/tables.h"
 
-/* ---- items ---- */
+/* ---- lifecycle ---- */
 
 void keyed_init(struct keyed_rows *keyed_rows, bool has_totals)
 {
@@ -33,6 +37,8 @@ void keyed_fini(struct keyed_rows *keyed_rows, const struct columns (*columns)[T
 	vec_fini(&keyed_rows->touched);
 }
 
+/* ---- rows by key ---- */
+
 static struct keyed_row *keyed_new(struct keyed_rows *keyed_rows, const struct columns *columns,
 				   struct keyed_ref like)
 {
@@ -47,6 +53,7 @@ static struct keyed_row *keyed_new(struct keyed_rows *keyed_rows, const struct c
 	keyed_rows->counts[keyed->analysis][keyed->table]++;
 	like.keyed = keyed;
 	(void)kh_put(keyed_rows, keyed_rows->by_key, like, &is_new);
+	assert(is_new);
 	return keyed;
 }
 
@@ -57,6 +64,23 @@ static struct keyed_row *find(const struct keyed_rows *keyed_rows, struct keyed_
 	return at == kh_end(keyed_rows->by_key) ? NULL : kh_key(keyed_rows->by_key, at).keyed;
 }
 
+/* The row that all keys of a table beyond the bound share.  A trace may have a key of its name. */
+static struct keyed_row *others_of(struct keyed_rows *keyed_rows, const struct columns *columns,
+				   unsigned int analysis, unsigned int table)
+{
+	struct keyed_row **others = &keyed_rows->others[analysis][table];
+	struct keyed_row like = { .analysis = (uint8_t)analysis, .table = (uint8_t)table };
+
+	if (!*others) {
+		like.key = row_key_of(ROW_KEY_NO_ID, KEYED_OTHERS, sizeof(KEYED_OTHERS));
+		*others = find(keyed_rows, keyed_ref_to(&like));
+	}
+	if (!*others) {
+		*others = keyed_new(keyed_rows, columns, keyed_ref_to(&like));
+	}
+	return *others;
+}
+
 static struct keyed_row *find_or_make(struct keyed_rows *keyed_rows, const struct columns *columns,
 				      unsigned int analysis, unsigned int table,
 				      const struct row_key *key)
@@ -65,22 +89,16 @@ static struct keyed_row *find_or_make(struct keyed_rows *keyed_rows, const struc
 				  .analysis = (uint8_t)analysis,
 				  .table = (uint8_t)table };
 	struct keyed_ref ref = keyed_ref_to(&like);
-	struct keyed_row **others = &keyed_rows->others[analysis][table],
-			 *keyed = find(keyed_rows, ref);
+	struct keyed_row *keyed = find(keyed_rows, ref);
 
+	assert(analysis < ANALYSES_MAX && table < TABLES_MAX);
 	if (keyed) {
 		return keyed;
 	}
 	if (keyed_rows->counts[analysis][table] < KEYED_ROWS_MAX) {
 		return keyed_new(keyed_rows, columns, ref);
 	}
-	if (!*others) {
-		like.key = row_key_of(ROW_KEY_NO_ID, KEYED_OTHERS, sizeof(KEYED_OTHERS));
-		ref = keyed_ref_to(&like);
-		keyed = find(keyed_rows, ref);
-		*others = keyed ? keyed : keyed_new(keyed_rows, columns, ref);
-	}
-	return *others;
+	return others_of(keyed_rows, columns, analysis, table);
 }
 
 static struct keyed_row **recent_place(struct keyed_rows *keyed_rows, unsigned int analysis,
@@ -116,17 +134,20 @@ void keyed_label(struct keyed_row *keyed, const char *label)
 	}
 }
 
+/* ---- windows ---- */
+
 void keyed_collect(struct keyed_rows *to, struct keyed_rows *from,
 		   const struct columns (*columns)[TABLES_MAX])
 {
+	assert(to != from);
 	for (size_t i = 0; i < from->touched.count; i++) {
 		struct keyed_row *part = from->touched.at[i];
 		const struct columns *of = &columns[part->analysis][part->table];
 		struct keyed_row *sum = keyed_find(to, of, part->analysis, part->table, &part->key);
 
 		columns_move(of, sum->window, part->window);
-		if (part->label &&
-		    row_key_equal(&sum->key, &part->key)) { /* it may be the others */
+		/* Beyond the bound it is the row of all others, which has its own name. */
+		if (part->label && row_key_equal(&sum->key, &part->key)) {
 			keyed_label(sum, part->label);
 		}
 		part->is_touched = false;
@@ -137,6 +158,7 @@ void keyed_collect(struct keyed_rows *to, struct keyed_rows *from,
 void keyed_close(struct keyed_rows *keyed_rows, const struct columns (*columns)[TABLES_MAX],
 		 bool keep)
 {
+	assert(keyed_rows->has_totals);
 	for (size_t i = 0; i < keyed_rows->touched.count; i++) {
 		struct keyed_row *keyed = keyed_rows->touched.at[i];
 		const struct columns *of = &columns[keyed->analysis][keyed->table];
@@ -149,4 +171,52 @@ void keyed_close(struct keyed_rows *keyed_rows, const struct columns (*columns)[
 		keyed->is_touched = false;
 	}
 	keyed_rows->touched.count = 0;
+}
+
+/* ---- checks ---- */
+
+static void check_recent(const struct keyed_rows *keyed_rows)
+{
+	for (size_t i = 0; i < KEYED_RECENT; i++) {
+		struct keyed_row *keyed = keyed_rows->recent[i];
+
+		assert(!keyed || find(keyed_rows, keyed_ref_to(keyed)) == keyed);
+	}
+}
+
+static void check_counts(const struct keyed_rows *keyed_rows)
+{
+	size_t sum = 0;
+
+	for (size_t a = 0; a < ANALYSES_MAX; a++) {
+		for (size_t t = 0; t < TABLES_MAX; t++) {
+			const struct keyed_row *others = keyed_rows->others[a][t];
+
+			sum += keyed_rows->counts[a][t];
+			assert(keyed_rows->counts[a][t] <= KEYED_ROWS_MAX + 1);
+			assert(!others || keyed_rows->counts[a][t] >= KEYED_ROWS_MAX);
+			assert(!others || strcmp(others->key.name, KEYED_OTHERS) == 0);
+		}
+	}
+	assert(sum == keyed_rows->all.count);
+}
+
+void keyed_check(const struct keyed_rows *keyed_rows)
+{
+	size_t touched = 0;
+
+	assert(kh_size(keyed_rows->by_key) == keyed_rows->all.count);
+	for (size_t i = 0; i < keyed_rows->all.count; i++) {
+		struct keyed_row *keyed = keyed_rows->all.at[i];
+
+		assert(find(keyed_rows, keyed_ref_to(keyed)) == keyed);
+		assert((keyed->total != NULL) == keyed_rows->has_totals);
+		touched += keyed->is_touched;
+	}
+	assert(touched == keyed_rows->touched.count);
+	for (size_t i = 0; i < keyed_rows->touched.count; i++) {
+		assert(keyed_rows->touched.at[i]->is_touched);
+	}
+	check_recent(keyed_rows);
+	check_counts(keyed_rows);
 }

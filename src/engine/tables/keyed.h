@@ -1,9 +1,9 @@
 /*
- * items: rows of tables that are not about threads or CPUs, and the longest instances.
+ * keyed: rows of tables whose key is a number, a name, or both.
  *
- * Each shard adds to items of its own; when a window closes they are added to those of the trace,
- * which has the totals.  Nothing of a name from a trace is unbounded: beyond KEYED_ROWS_MAX
- * items of a table, others go into one.
+ * Each accumulator has keyed rows of the open window.  When a window closes they are added to the
+ * trace's, which also have the totals.  Keys come from traces, so their number is bounded: beyond
+ * KEYED_ROWS_MAX rows of a table, all others share one row.
  */
 #ifndef SILLAGE_ENGINE_TABLES_KEYED_H
 #define SILLAGE_ENGINE_TABLES_KEYED_H
@@ -17,13 +17,13 @@
 struct keyed_row {
 	struct row_key key;
 	uint8_t analysis, table;
-	bool is_touched;          /* in the open window */
+	bool is_touched;          /* used in the open window, and listed in `touched` */
 	char *label;              /* shown in place of the key's name; NULL: none */
-	uint64_t *window, *total; /* total: NULL in shards */
+	uint64_t *window, *total; /* total: NULL in accumulators; the same allocation */
 };
 
-/* The hash lies beside it: items are far apart, and only one that is likely the right one is looked
- * at. */
+/* The hash lies beside the pointer: rows are far apart in memory, so only a row whose hash is equal
+ * is read. */
 struct keyed_ref {
 	uint32_t hash;
 	struct keyed_row *keyed;
@@ -50,17 +50,17 @@ static inline bool keyed_ref_equal(struct keyed_ref a, struct keyed_ref b)
 
 KHASH_INIT(keyed_rows, struct keyed_ref, char, 0, keyed_ref_hash, keyed_ref_equal)
 
-/* The name of the item in which others are that are too many. */
+/* The name of the row that all keys beyond the bound share. */
 #define KEYED_OTHERS "(others)"
 
-/* Items found lately: most are looked for again and again. */
+/* A direct-mapped cache of rows in front of the hash table: most keys come again soon. */
 #define KEYED_RECENT 64
 
 struct keyed_rows {
 	bool has_totals;
-	struct keyed_row *recent[KEYED_RECENT];             /* by what is quickly said of a key */
-	uint32_t counts[ANALYSES_MAX][TABLES_MAX];          /* items of each table */
-	struct keyed_row *others[ANALYSES_MAX][TABLES_MAX]; /* NULL: not too many */
+	struct keyed_row *recent[KEYED_RECENT];             /* by a cheap hash of the key */
+	uint32_t counts[ANALYSES_MAX][TABLES_MAX];          /* rows of each table */
+	struct keyed_row *others[ANALYSES_MAX][TABLES_MAX]; /* NULL: the bound is not reached */
 	khash_t(keyed_rows) * by_key;
 	VEC(struct keyed_row *) all;
 	VEC(struct keyed_row *) touched;
@@ -69,14 +69,14 @@ struct keyed_rows {
 void keyed_init(struct keyed_rows *keyed_rows, bool has_totals);
 void keyed_fini(struct keyed_rows *keyed_rows, const struct columns (*columns)[TABLES_MAX]);
 
-/* Made when new, with room for @columns. */
+/* The row of a key, which is made when new, with room for @columns.  It counts as used. */
 struct keyed_row *keyed_find(struct keyed_rows *keyed_rows, const struct columns *columns,
 			     unsigned int analysis, unsigned int table, const struct row_key *key);
 
-/* What the item is shown as from here on. */
+/* What the row is shown as from here on; copied. */
 void keyed_label(struct keyed_row *keyed, const char *label);
 
-/* The item is used in the open window. */
+/* The row is used in the open window. */
 static inline void keyed_touch(struct keyed_rows *keyed_rows, struct keyed_row *keyed)
 {
 	if (!keyed->is_touched) {
@@ -91,5 +91,8 @@ void keyed_collect(struct keyed_rows *to, struct keyed_rows *from,
 /* Adds the open window to the total, or drops it. */
 void keyed_close(struct keyed_rows *keyed_rows, const struct columns (*columns)[TABLES_MAX],
 		 bool keep);
+
+/* Asserts that each row is found by its key, and that counts, flags and lists agree. */
+void keyed_check(const struct keyed_rows *keyed_rows);
 
 #endif

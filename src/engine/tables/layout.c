@@ -10,7 +10,8 @@
 #include "engine/tables/report.h"
 #include "engine/tables/shard.h"
 
-static void lay_out_table(struct layout *layout, size_t a, size_t t)
+/* Appends the columns of table @t of analysis @a to the rows of its scope. */
+static void add_table(struct layout *layout, size_t a, size_t t)
 {
 	const struct table *table = &layout->setup->analyses[a]->tables[t];
 
@@ -37,13 +38,25 @@ static size_t thread_sums_bytes(const struct layout *layout)
 	return layout->columns[SCOPE_THREAD].count * sizeof(uint64_t);
 }
 
+static void place_thread_parts(struct layout *layout)
+{
+	layout->thread_window_at = sizeof(struct thread) + layout->thread_state_size;
+	layout->thread_total_at = layout->thread_window_at;
+	layout->thread_total_at += layout->is_direct ? 0 : thread_sums_bytes(layout);
+	layout->thread_bytes = layout->thread_total_at + thread_sums_bytes(layout);
+	assert(layout->thread_window_at % sizeof(uint64_t) == 0);
+	assert(layout->is_direct == (layout->thread_window_at == layout->thread_total_at) ||
+	       layout->columns[SCOPE_THREAD].count == 0);
+}
+
 void layout_init(struct layout *layout, const struct setup *setup, const struct tables *tables)
 {
+	assert(setup->analysis_count <= ANALYSES_MAX);
 	layout->setup = setup;
 	layout->tables = tables;
 	layout->is_direct = !setup->wants_windows && setup->range_begin == 0;
 	layout->longest_shown = longest_shown(setup->top);
-	/* Whether they are wanted is known when they are shown. */
+	/* A selection is applied to what is shown: more are kept, so that enough remain. */
 	layout->longest_room = setup->selection && selection_picks(setup->selection)
 				       ? LONGEST_MAX
 				       : layout->longest_shown;
@@ -51,15 +64,15 @@ void layout_init(struct layout *layout, const struct setup *setup, const struct 
 		const struct analysis *analysis = setup->analyses[a];
 
 		for (size_t t = 0; t < TABLES_MAX && analysis->tables[t].columns[0].key; t++) {
-			lay_out_table(layout, a, t);
+			add_table(layout, a, t);
 		}
 		layout->thread_state_offsets[a] = layout->thread_state_size;
 		layout->thread_state_size += (analysis->thread_state_size + 7) / 8 * 8;
 	}
-	layout->thread_window_at = sizeof(struct thread) + layout->thread_state_size;
-	layout->thread_total_at = layout->thread_window_at;
-	layout->thread_total_at += layout->is_direct ? 0 : thread_sums_bytes(layout);
-	layout->thread_bytes = layout->thread_total_at + thread_sums_bytes(layout);
+	place_thread_parts(layout);
+	for (size_t s = 0; s < SCOPES_FIXED; s++) {
+		columns_check(&layout->columns[s]);
+	}
 }
 
 void layout_fini(struct layout *layout)

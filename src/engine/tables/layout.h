@@ -1,7 +1,27 @@
 /*
- * layout: where the columns and states of each analysis lie in a row, a thread and a total.
+ * layout: where the columns and states of each analysis lie in a row and in a thread.
  *
- * It is made once from the setup, and immutable afterwards.
+ * It is made once from the setup and immutable afterwards, so all shards read it without a lock.
+ *
+ * A row of a fixed scope (trace, CPU, thread, event name) has the columns of all tables of that
+ * scope, one analysis after the other.  offsets[a][t] is where table t of analysis a starts in it.
+ * A keyed row and a row of a process belong to one table and have only the columns of that table.
+ *
+ * Forks are frequent, so a thread is one piece of memory (thread_bytes, at the start of a cache
+ * line in a block of several threads):
+ *
+ *     +---------------+---------+---------+-- - --+-----------------+-----------------+
+ *     | struct thread | state 0 | state 1 |  ...  |   open window   |      total      |
+ *     +---------------+---------+---------+-- - --+-----------------+-----------------+
+ *     0               |<---- thread_state_size -->|                 |                 |
+ *                     sizeof(struct thread)       thread_window_at  thread_total_at   thread_bytes
+ *
+ * State a starts at thread_state_offsets[a] behind struct thread, at a multiple of 8 bytes.  The
+ * open window and the total are rows of SCOPE_THREAD.
+ *
+ * Some runs neither show nor drop a window (is_direct).  The open window of a thread would only be
+ * copied, so it is left out: thread_window_at equals thread_total_at, and analyses add to the
+ * total.
  */
 #ifndef SILLAGE_ENGINE_TABLES_LAYOUT_H
 #define SILLAGE_ENGINE_TABLES_LAYOUT_H
@@ -12,19 +32,20 @@
 struct tables;
 struct thread;
 
-/* Where the columns and states of each analysis are. */
 struct layout {
 	const struct setup *setup;
 	const struct tables *tables;
-	struct columns columns[SCOPES_FIXED];       /* of all tables of the scope */
-	uint32_t offsets[ANALYSES_MAX][TABLES_MAX]; /* in those; SCOPE_LONGEST: which it is */
+	struct columns columns[SCOPES_FIXED]; /* of all tables of the scope */
+	/* Where a table's columns start in those; SCOPE_LONGEST: the table's index among the
+	 * tables of the longest. */
+	uint32_t offsets[ANALYSES_MAX][TABLES_MAX];
 	struct columns keyed_columns[ANALYSES_MAX][TABLES_MAX];
-	uint32_t longest_count;
+	uint32_t longest_count; /* tables of the longest */
 	size_t longest_room, longest_shown;
 	size_t thread_state_offsets[ANALYSES_MAX];
-	size_t thread_state_size;
-	size_t thread_window_at, thread_total_at, thread_bytes; /* its sums; all it has */
-	bool is_direct; /* no window is ever shown or dropped: threads only have totals */
+	size_t thread_state_size; /* all states */
+	size_t thread_window_at, thread_total_at, thread_bytes;
+	bool is_direct; /* threads have no open window */
 };
 
 static inline uint64_t *thread_window(const struct layout *layout, struct thread *thread)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "engine/tables/layout.h"
 #include "engine/tables/shard.h"
 
@@ -14,6 +15,7 @@ struct longest *longest_new(const struct layout *layout)
 {
 	struct longest *longest = mem_alloc((layout->longest_count + 1) * sizeof(*longest));
 
+	assert(layout->longest_room > 0);
 	for (uint32_t i = 0; i < layout->longest_count; i++) {
 		longest[i].room = layout->longest_room;
 		longest[i].min_ns = layout->setup->selection ? layout->setup->selection->min_ns : 0;
@@ -34,7 +36,7 @@ void longest_free(const struct layout *layout, struct longest *longest)
 int longest_compare(const struct instance *a, const struct thread_view *a_thread,
 		    const struct instance *b, const struct thread_view *b_thread)
 {
-	int32_t p = a_thread ? a_thread->tid : -1, q = b_thread ? b_thread->tid : -1;
+	int32_t a_tid = a_thread ? a_thread->tid : -1, b_tid = b_thread ? b_thread->tid : -1;
 
 	if (a->ns != b->ns) {
 		return a->ns > b->ns ? -1 : 1;
@@ -42,8 +44,8 @@ int longest_compare(const struct instance *a, const struct thread_view *a_thread
 	if (a->end != b->end) {
 		return a->end < b->end ? -1 : 1;
 	}
-	if (p != q) {
-		return p < q ? -1 : 1;
+	if (a_tid != b_tid) {
+		return a_tid < b_tid ? -1 : 1;
 	}
 	if (a->cpu != b->cpu) {
 		return a->cpu < b->cpu ? -1 : 1;
@@ -51,7 +53,7 @@ int longest_compare(const struct instance *a, const struct thread_view *a_thread
 	return memcmp(&a->keyed, &b->keyed, sizeof(a->keyed));
 }
 
-static const struct thread_view *thread_of(const struct shown_instance *shown)
+static const struct thread_view *view_of(const struct shown_instance *shown)
 {
 	return shown->instance.thread ? &shown->instance.thread->view
 	       : shown->has_view      ? &shown->view
@@ -60,13 +62,15 @@ static const struct thread_view *thread_of(const struct shown_instance *shown)
 
 static bool is_before(const struct shown_instance *a, const struct shown_instance *b)
 {
-	return longest_compare(&a->instance, thread_of(a), &b->instance, thread_of(b)) < 0;
+	return longest_compare(&a->instance, view_of(a), &b->instance, view_of(b)) < 0;
 }
 
-static void add_shown(struct longest *longest, const struct shown_instance *shown)
+/* Inserts the instance at its place; the last one goes if there is no room. */
+static void insert(struct longest *longest, const struct shown_instance *shown)
 {
 	size_t at = longest->all.count;
 
+	assert_hot(at <= longest->room);
 	if (at == longest->room) {
 		if (!is_before(shown, &longest->all.at[at - 1])) {
 			return;
@@ -84,12 +88,13 @@ static void add_shown(struct longest *longest, const struct shown_instance *show
 void longest_add(struct longest *longest, const struct instance *instance)
 {
 	if (longest_may_have(longest, instance->ns)) {
-		add_shown(longest, &(struct shown_instance){ .instance = *instance });
+		insert(longest, &(struct shown_instance){ .instance = *instance });
 	}
 }
 
 void longest_collect(struct longest *to, struct longest *from)
 {
+	assert(to != from);
 	for (size_t i = 0; i < from->all.count; i++) {
 		struct shown_instance shown = from->all.at[i];
 
@@ -98,15 +103,57 @@ void longest_collect(struct longest *to, struct longest *from)
 			shown.has_view = true;
 			shown.instance.thread = NULL;
 		}
-		add_shown(to, &shown);
+		insert(to, &shown);
 	}
 	from->all.count = 0;
 }
 
 void longest_move(struct longest *to, struct longest *from)
 {
+	assert(to != from);
 	for (size_t i = 0; i < from->all.count; i++) {
-		add_shown(to, &from->all.at[i]);
+		insert(to, &from->all.at[i]);
 	}
 	from->all.count = 0;
+}
+
+/* ---- checks ---- */
+
+/* The tid of a thread may change until its instance is collected: ties are in order after that. */
+static bool is_sorted(const struct longest *longest, bool is_collected)
+{
+	for (size_t i = 1; i < longest->all.count; i++) {
+		const struct shown_instance *a = &longest->all.at[i - 1], *b = a + 1;
+
+		if (a->instance.ns < b->instance.ns || (is_collected && is_before(b, a))) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool has_view_or_thread(const struct longest *longest, bool is_collected)
+{
+	for (size_t i = 0; i < longest->all.count; i++) {
+		const struct shown_instance *shown = &longest->all.at[i];
+
+		if (shown->instance.thread && (is_collected || shown->has_view)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+bool longest_is_sound(const struct longest *longest, bool is_collected)
+{
+	return longest->all.count <= longest->room && is_sorted(longest, is_collected) &&
+	       has_view_or_thread(longest, is_collected);
+}
+
+void longest_check(const struct longest *longest, bool is_collected)
+{
+	assert(longest->room >= LONGEST_MIN);
+	assert(longest->all.count <= longest->room);
+	assert(is_sorted(longest, is_collected));
+	assert(has_view_or_thread(longest, is_collected));
 }

@@ -1,5 +1,8 @@
 /*
  * longest: the longest instances of something, in order, up to a bound.
+ *
+ * Instances that are equally long have an order, too.  So which are kept does not depend on the
+ * order in which shards and workers found them.
  */
 #ifndef SILLAGE_ENGINE_TABLES_LONGEST_H
 #define SILLAGE_ENGINE_TABLES_LONGEST_H
@@ -11,31 +14,32 @@
 
 struct layout;
 
+/* An instance that outlives its thread.  While `instance.thread` is set, the thread is used; once
+ * the instance was collected, `view` has what a report shows of it. */
 struct shown_instance {
-	struct instance instance; /* its thread is not to be used any more */
+	struct instance instance;
 	struct thread_view view;
-	bool has_view;
+	bool has_view; /* then instance.thread is NULL */
 };
 
-/* Their order: longest first, then so that it does not matter in which they came.  Threads may be
- * NULL. */
+/* The order of instances: the longest first; then by end, tid, CPU and key.  Threads may be NULL.
+ */
 int longest_compare(const struct instance *a, const struct thread_view *a_thread,
 		    const struct instance *b, const struct thread_view *b_thread);
 
-/* How many are shown where the first @top rows are. */
+/* How many instances are shown where the first @top rows are. */
 static inline size_t longest_shown(size_t top)
 {
 	return top < LONGEST_MIN ? LONGEST_MIN : top > LONGEST_MAX ? LONGEST_MAX : top;
 }
 
-/* The longest so far, in order. */
 struct longest {
-	size_t room;
-	uint64_t min_ns, max_ns; /* others are not wanted */
-	VEC(struct shown_instance) all;
+	size_t room;                    /* at most so many instances */
+	uint64_t min_ns, max_ns;        /* others are not wanted */
+	VEC(struct shown_instance) all; /* in order */
 };
 
-/* Whether one of @ns may be one of them. */
+/* Whether an instance of @ns may be one of the longest. */
 static inline bool longest_may_have(const struct longest *longest, uint64_t ns)
 {
 	size_t count = longest->all.count;
@@ -45,12 +49,19 @@ static inline bool longest_may_have(const struct longest *longest, uint64_t ns)
 }
 
 void longest_add(struct longest *longest, const struct instance *instance);
-/* Notes who the threads are: they may go when the window has closed. */
+/* Moves all, with a copy of what is shown of their threads: these may be freed when the window has
+ * closed. */
 void longest_collect(struct longest *to, struct longest *from);
+/* Moves all as they are. */
 void longest_move(struct longest *to, struct longest *from);
 
-/* One for each table of the longest in the layout. */
+/* An array with one for each table of the longest in the layout. */
 struct longest *longest_new(const struct layout *layout);
 void longest_free(const struct layout *layout, struct longest *longest);
+
+/* Whether bounds and order hold.  @is_collected: and no instance uses its thread. */
+bool longest_is_sound(const struct longest *longest, bool is_collected);
+/* Asserts the same, one fact after the other. */
+void longest_check(const struct longest *longest, bool is_collected);
 
 #endif

@@ -1,12 +1,14 @@
 /*
- * report-sort: the order of rows in a report.
+ * report-sort: the order of rows in a report; see report.h.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/tables/columns.h"
 #include "engine/tables/report.h"
 
+/* What a column adds to the figure that rows are sorted by; a histogram adds its sum. */
 static uint64_t value_of(const struct column *column, uint64_t value)
 {
 	const struct histogram *histogram = (const struct histogram *)(uintptr_t)value;
@@ -50,6 +52,7 @@ static void select_top(struct report_row *rows, size_t count, size_t top)
 {
 	size_t first = 0, last = count - 1;
 
+	assert(top > 0 && top < count);
 	while (first < last) {
 		struct report_row pivot = rows[first + (last - first) / 2];
 		size_t i = first, k = last;
@@ -94,6 +97,7 @@ uint32_t report_sort_mask(const struct table *table, const struct selection *sel
 	const char *key = selection ? selection->sort : NULL;
 	uint32_t columns = column_count(table);
 
+	assert(table->sort_mask < 1u << columns);
 	for (uint32_t i = 0; key && i < columns; i++) {
 		if (strcmp(table->columns[i].key, key) == 0) {
 			return 1u << i;

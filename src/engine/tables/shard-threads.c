@@ -1,16 +1,16 @@
 /*
- * rows-threads: the threads of a shard: their memory, their keys, where they are, and their end.
+ * shard-threads: the life of a shard's threads: memory, keys, CPUs, forks, renames, and their end.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/limits.h"
 #include "engine/tables/shard.h"
 #include "engine/tables/tables.h"
 
 /* ---- memory ---- */
-
-#define THREADS_AT_ONCE 16
 
 static void add_threads(struct shard *shard, size_t bytes)
 {
@@ -22,15 +22,14 @@ static void add_threads(struct shard *shard, size_t bytes)
 	}
 }
 
-/* Memory that will be written soon, and is far. */
-static void ask_for(const void *memory, size_t bytes)
+/* Memory that will be written soon, and is in no cache. */
+static void prefetch_for_write(const void *memory, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i += LINE_BYTES) {
 		__builtin_prefetch((const char *)memory + i, 1);
 	}
 }
 
-/* A thread, its sums and the analyses' states in one piece: forks are frequent. */
 struct thread *shard_thread_alloc(struct shard *shard)
 {
 	const struct layout *layout = shard->layout;
@@ -41,17 +40,19 @@ struct thread *shard_thread_alloc(struct shard *shard)
 		add_threads(shard, bytes);
 	}
 	thread = shard->free_threads.at[--shard->free_threads.count];
-	if (shard->free_threads.count >= 2) { /* not the next one: it may be made at once */
-		ask_for(shard->free_threads.at[shard->free_threads.count - 2], bytes);
+	if (shard->free_threads.count >= 2) { /* the next one may be wanted before it arrives */
+		prefetch_for_write(shard->free_threads.at[shard->free_threads.count - 2], bytes);
 	}
 	memset(thread, 0, bytes);
 	return thread;
 }
 
-static void keep(struct shard *shard, struct thread *thread)
+/* Gives the thread a row. */
+static void add_resident(struct shard *shard, struct thread *thread)
 {
 	if (shard->resident_free.count > 0) {
 		thread->resident_at = shard->resident_free.at[--shard->resident_free.count];
+		assert_hot(!shard->resident.at[thread->resident_at]);
 		shard->resident.at[thread->resident_at] = thread;
 	} else {
 		thread->resident_at = (uint32_t)shard->resident.count;
@@ -60,13 +61,15 @@ static void keep(struct shard *shard, struct thread *thread)
 	shard_reopen(shard, thread);
 }
 
-static void unkeep(struct shard *shard, struct thread *thread)
+static void remove_resident(struct shard *shard, struct thread *thread)
 {
+	assert_hot(shard->resident.at[thread->resident_at] == thread);
 	shard->resident.at[thread->resident_at] = NULL;
 	*vec_push(&shard->resident_free) = thread->resident_at;
 }
 
-/* Keys without a tid are of nobody known: what orders their rows is the CPU. */
+/* A key that is no tid belongs to an unknown thread or an entity: its low bits, a CPU or the number
+ * of the entity, order the rows. */
 static struct thread *thread_new(struct shard *shard, int64_t key)
 {
 	struct thread *thread = shard_thread_alloc(shard);
@@ -79,7 +82,7 @@ static struct thread *thread_new(struct shard *shard, int64_t key)
 	}
 	thread->view.pid = -1;
 	thread->cpu = UINT64_MAX;
-	keep(shard, thread);
+	add_resident(shard, thread);
 	return thread;
 }
 
@@ -101,45 +104,17 @@ void shard_thread_fini(const struct layout *layout, struct thread *thread)
 
 /* ---- keys ---- */
 
-#define SLOTS_LEAST 16
-
-void slots_init(struct slots *slots)
-{
-	slots->at = mem_alloc(SLOTS_LEAST * sizeof(*slots->at));
-	slots->mask = SLOTS_LEAST - 1;
-}
-
-static void grow_slots(struct slots *slots)
-{
-	struct slots old = *slots;
-
-	slots->mask = old.mask * 2 + 1;
-	slots->at = mem_alloc(((size_t)slots->mask + 1) * sizeof(*slots->at));
-	for (uint32_t i = 0; i <= old.mask; i++) {
-		if (old.at[i].round != 0) {
-			*slots_find(slots, old.at[i].key) = old.at[i];
-		}
-	}
-	free(old.at);
-}
-
 struct slot *shard_add_slot(struct shard *shard, int64_t key)
 {
-	struct slots *slots = &shard->slots;
-	struct slot *slot;
+	struct slot *slot = slots_add(&shard->slots, NULL, key);
 
-	if (slots->used >= slots->mask / 2) {
-		grow_slots(slots);
-	}
-	slots->used++;
-	slot = slots_find(slots, key);
 	*slot = (struct slot){ .key = key, .round = UINT32_MAX };
 	return slot;
 }
 
 struct thread *shard_thread_known(struct shard *shard, int64_t key)
 {
-	return slots_find(&shard->slots, key)->thread;
+	return slots_find(&shard->slots, NULL, key)->thread;
 }
 
 static void put_thread(struct shard *shard, int64_t key, struct thread *thread)
@@ -165,7 +140,7 @@ void shard_thread_ends(struct shard *shard, struct thread *thread, uint64_t ts)
 	}
 }
 
-/* ---- stays ---- */
+/* ---- on-CPU intervals ---- */
 
 static struct open_oncpu *oncpu_on(const struct shard *shard, uint32_t cpu)
 {
@@ -204,7 +179,7 @@ void shard_close_oncpu(struct shard *shard, uint32_t cpu, int64_t key)
 	}
 }
 
-/* The thread goes from the shard: stays are not to lead to it. */
+/* The thread leaves the shard: no interval may lead to it. */
 static void forget_oncpus(struct shard *shard, const struct thread *thread)
 {
 	size_t kept = 0;
@@ -224,6 +199,7 @@ struct thread *shard_thread_fork(struct shard *shard, int64_t key, uint64_t ts)
 	struct thread *thread = thread_new(shard, key);
 	struct slot *slot = shard_slot(shard, key);
 
+	assert(slot->thread != thread);
 	if (slot->thread) {
 		shard_thread_ends(shard, slot->thread, ts);
 		thread->incarnation = slot->thread->incarnation + 1;
@@ -233,20 +209,22 @@ struct thread *shard_thread_fork(struct shard *shard, int64_t key, uint64_t ts)
 	return thread;
 }
 
-/* The thread leaves the shard, with all that is about it. */
-static void take_out(struct shard *shard, struct thread *thread)
+static void forget_touched(struct shard *shard, const struct thread *thread)
 {
 	size_t kept = 0;
 
-	unkeep(shard, thread);
-	forget_oncpus(shard, thread);
 	for (size_t i = 0; i < shard->touched.count; i++) {
 		if (shard->touched.at[i] != thread) {
 			shard->touched.at[kept++] = shard->touched.at[i];
 		}
 	}
 	shard->touched.count = kept;
-	kept = 0;
+}
+
+static void forget_death(struct shard *shard, struct thread *thread)
+{
+	size_t kept = 0;
+
 	for (size_t i = 0; i < shard->dead.count; i++) {
 		if (shard->dead.at[i].thread != thread) {
 			shard->dead.at[kept++] = shard->dead.at[i];
@@ -254,6 +232,16 @@ static void take_out(struct shard *shard, struct thread *thread)
 	}
 	shard->dead.count = kept;
 	thread->is_dead = false;
+}
+
+/* The newest thread of its key leaves the shard, with all that leads to it. */
+static void take_out(struct shard *shard, struct thread *thread)
+{
+	assert_hot(shard_thread_known(shard, thread->view.tid) == thread);
+	remove_resident(shard, thread);
+	forget_oncpus(shard, thread);
+	forget_touched(shard, thread);
+	forget_death(shard, thread);
 	put_thread(shard, thread->view.tid, NULL);
 }
 
@@ -262,9 +250,11 @@ void tables_rename_thread(struct tables *tables, const struct rename *rename)
 	struct shard *from = &tables->shards[key_shard(rename->from)];
 	struct shard *to = &tables->shards[key_shard(rename->to)];
 	struct thread *thread =
-		shard_thread(from, rename->from); /* after a gap perhaps a new one */
+		shard_thread(from, rename->from); /* made when new: events may be missing */
 	struct thread *old = shard_thread_known(to, rename->to);
 
+	assert(rename->from != rename->to);
+	assert(!from->is_closing && !to->is_closing); /* a round came before */
 	take_out(from, thread);
 	if (old) {
 		shard_thread_ends(to, old, rename->ts);
@@ -272,17 +262,20 @@ void tables_rename_thread(struct tables *tables, const struct rename *rename)
 	}
 	thread->view.tid = rename->to;
 	thread->view.pid = rename->to; /* it leads the process now */
-	keep(to, thread);
+	add_resident(to, thread);
 	if (thread->is_touched) {
 		*vec_push(&to->touched) = thread;
 	}
 	put_thread(to, rename->to, thread);
 }
 
-/* ---- too many that ended ---- */
+/* ---- too many threads ---- */
 
+/* The thread loses its row: its total is added to that of `other`. */
 static void fold_ended(struct shard *shard, struct thread *thread)
 {
+	assert_hot(thread->is_dead);
+	assert_hot(!thread->is_touched);
 	if (!shard->other) {
 		shard->other = shard_thread_alloc(shard);
 	}
@@ -293,7 +286,7 @@ static void fold_ended(struct shard *shard, struct thread *thread)
 	if (!thread->is_replaced && shard_thread_known(shard, thread->view.tid) == thread) {
 		put_thread(shard, thread->view.tid, NULL);
 	}
-	unkeep(shard, thread);
+	remove_resident(shard, thread);
 	forget_oncpus(shard, thread);
 	*vec_push(&shard->free_threads) = thread;
 }
@@ -310,10 +303,11 @@ static uint64_t middle_death(const struct shard *shard)
 	return first + (last - first) / 2;
 }
 
-#define DEAD_AHEAD 8 /* their memory is far */
+#define DEAD_AHEAD 8 /* prefetched: threads are far apart in memory */
 
 void shard_drop_dead(struct shard *shard)
 {
+	assert(shard->touched.count == 0);
 	while (shard->resident.count - shard->resident_free.count > THREADS_RESIDENT_MAX / SHARDS &&
 	       shard->dead.count > 0) {
 		uint64_t until = middle_death(shard);
@@ -324,7 +318,7 @@ void shard_drop_dead(struct shard *shard)
 
 			if (i + DEAD_AHEAD < shard->dead.count && dead[DEAD_AHEAD].ts <= until) {
 				__builtin_prefetch(dead[DEAD_AHEAD].thread);
-				__builtin_prefetch((char *)dead[DEAD_AHEAD].thread + 64);
+				__builtin_prefetch((char *)dead[DEAD_AHEAD].thread + LINE_BYTES);
 			}
 			if (dead->ts <= until) {
 				fold_ended(shard, dead->thread);

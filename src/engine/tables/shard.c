@@ -9,15 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/limits.h"
 #include "engine/tables/tables.h"
+
+#define SLOTS_MIN 16 /* a power of two */
 
 /* ---- lifecycle ---- */
 
 void shard_init(struct shard *shard, const struct layout *layout)
 {
 	shard->layout = layout;
-	slots_init(&shard->slots);
+	slots_init(&shard->slots, SLOTS_MIN);
 }
 
 void shard_fini_threads(struct shard *shard)
@@ -38,7 +41,7 @@ void shard_fini(struct shard *shard)
 		free(shard->blocks.at[i]);
 	}
 	vec_fini(&shard->blocks);
-	free(shard->slots.at);
+	slots_fini(&shard->slots);
 	vec_fini(&shard->dead);
 	vec_fini(&shard->oncpus);
 	vec_fini(&shard->resident_free);
@@ -51,18 +54,27 @@ void shard_fini(struct shard *shard)
 
 /* ---- for analyses ---- */
 
+/* The scope of a table of the analysis whose hook runs. */
+static inline enum scope scope_of(const struct shard *shard, unsigned int table)
+{
+	return shard->layout->setup->analyses[shard->running]->tables[table].scope;
+}
+
 uint64_t *shard_trace_row(struct shard *shard, unsigned int table)
 {
+	assert_hot(scope_of(shard, table) == SCOPE_TRACE);
 	return shard->accumulator->trace + shard->layout->offsets[shard->running][table];
 }
 
 uint64_t *shard_cpu_row(struct shard *shard, struct cpu *cpu, unsigned int table)
 {
+	assert_hot(scope_of(shard, table) == SCOPE_CPU);
 	return cpu->sums.window + shard->layout->offsets[shard->running][table];
 }
 
 uint64_t *shard_thread_row(struct shard *shard, struct thread *thread, unsigned int table)
 {
+	assert_hot(scope_of(shard, table) == SCOPE_THREAD);
 	if (!thread->is_touched && !shard->layout->is_direct) {
 		thread->is_touched = true;
 		*vec_push(&shard->touched) = thread;
@@ -76,20 +88,22 @@ uint64_t *shard_event_row(struct shard *shard, uint32_t event_name, unsigned int
 	uint64_t *row = accumulator_names_row(shard->layout, accumulator, event_name) +
 			shard->layout->offsets[shard->running][table];
 
+	assert_hot(scope_of(shard, table) == SCOPE_EVENT);
 	if (row[0] == 0) {
-		*vec_push(&accumulator->names_touched) = event_name; /* perhaps again: harmless */
+		*vec_push(&accumulator->names_touched) = event_name; /* may be listed again */
 	}
 	return row;
 }
 
 struct keyed_row *shard_keyed(struct shard *shard, unsigned int table, const struct row_key *key)
 {
+	assert_hot(scope_of(shard, table) == SCOPE_KEYED);
 	return keyed_find(shard->accumulator->keyed_rows,
 			  &shard->layout->keyed_columns[shard->running][table],
 			  (unsigned int)shard->running, table, key);
 }
 
-/* What does not fit into a key is there as its end and a hash of all. */
+/* A name that does not fit into a key becomes a hash of all of it and its end. */
 static struct row_key key_of_name(uint64_t id, const char *name)
 {
 	size_t len = strlen(name);
@@ -108,7 +122,7 @@ struct keyed_row *shard_keyed_named(struct shard *shard, unsigned int table, uin
 	struct row_key key = key_of_name(id, name);
 	struct keyed_row *keyed = shard_keyed(shard, table, &key);
 
-	/* Beyond the bound it is one for all others. */
+	/* Beyond the bound it is the row of all others, which has its own name. */
 	if (strlen(name) >= ROW_KEY_NAME_BYTES && row_key_equal(&keyed->key, &key)) {
 		keyed_label(keyed, name);
 	}
@@ -122,6 +136,7 @@ uint64_t *shard_keyed_row(struct shard *shard, unsigned int table, const struct 
 
 uint64_t *shard_keyed_again(struct shard *shard, struct keyed_row *keyed)
 {
+	assert_hot(scope_of(shard, keyed->table) == SCOPE_KEYED);
 	keyed_touch(shard->accumulator->keyed_rows, keyed);
 	return keyed->window;
 }
@@ -141,6 +156,7 @@ struct ordered *shard_note_ordered(struct shard *shard, struct thread *thread, u
 
 void shard_longest(struct shard *shard, unsigned int table, const struct instance *instance)
 {
+	assert_hot(scope_of(shard, table) == SCOPE_LONGEST);
 	longest_add(&shard->accumulator->longest[shard->layout->offsets[shard->running][table]],
 		    instance);
 }
@@ -185,11 +201,13 @@ bool shard_is_long(const struct shard *shard, unsigned int table, uint64_t ns)
 
 uint64_t shard_channel(const struct shard *shard)
 {
+	assert_hot(shard->source); /* a record is being applied */
 	return shard->source->channel;
 }
 
 bool shard_may_miss(const struct shard *shard, uint64_t channel)
 {
+	assert_hot(shard->source);
 	return shard->source->owns_cpu || shard->source->channel == channel;
 }
 
@@ -232,16 +250,18 @@ const struct period_set *shard_periods(const struct shard *shard)
 
 static void end_window_of(struct shard *shard, struct thread *thread, uint64_t end)
 {
+	uint32_t at = thread->resident_at;
+
 	shard_each_with(shard, on_window_end, (shard, thread, end));
 	if (thread->is_dead) {
-		shard->window_ended.at[thread->resident_at / 64] |= (uint64_t)1
-								    << thread->resident_at % 64;
+		shard->window_ended.at[at / 64] |= (uint64_t)1 << at % 64;
 	}
 }
 
-/* Most threads that are kept died long ago, and their memory is far. */
+/* Most resident threads died long ago, and their memory is in no cache: bits say which to skip. */
 void shard_end_window(struct shard *shard, uint64_t end)
 {
+	assert(!shard->is_closing); /* a hook adds to the window that ends */
 	while (shard->window_ended.count * 64 < shard->resident.count) {
 		*vec_push(&shard->window_ended) = 0;
 	}
@@ -258,23 +278,27 @@ void shard_end_window(struct shard *shard, uint64_t end)
 	}
 }
 
-void shard_close_window(struct shard *shard)
+static void close_thread(const struct shard *shard, struct thread *thread)
 {
 	const struct columns *columns = &shard->layout->columns[SCOPE_THREAD];
+	uint64_t *window = thread_window(shard->layout, thread);
 
+	assert(thread->is_touched);
+	if (shard->keeps) {
+		columns_close(columns, thread_total(shard->layout, thread), window);
+	} else {
+		columns_empty(columns, window);
+	}
+	thread->is_touched = false;
+}
+
+void shard_close_window(struct shard *shard)
+{
 	if (!shard->is_closing) {
 		return;
 	}
 	for (size_t i = 0; i < shard->touched.count; i++) {
-		struct thread *thread = shard->touched.at[i];
-		uint64_t *window = thread_window(shard->layout, thread);
-
-		if (shard->keeps) {
-			columns_close(columns, thread_total(shard->layout, thread), window);
-		} else {
-			columns_empty(columns, window);
-		}
-		thread->is_touched = false;
+		close_thread(shard, shard->touched.at[i]);
 	}
 	shard->touched.count = 0;
 	shard->is_closing = false;

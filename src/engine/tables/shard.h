@@ -1,9 +1,33 @@
 /*
  * shard: the threads of some keys, and their figures.
  *
- * Threads live in shards, by their key.  Several shards may be at work at once, in different
- * threads of the pool; none touches another.  Figures that belong to no single thread go to the
- * accumulator of the task.
+ * Threads are spread over SHARDS shards by their key (key_shard()).  Several shards may be at work
+ * at once, in different threads of the pool; none touches another.  Figures that belong to no
+ * single thread go to the accumulator of the task.
+ *
+ * A thread has one or more ways to be found:
+ *
+ *     slots[key] ───────► newest thread of the key      as records come
+ *     resident[i] ──────► every thread that has a row   for reports and window ends
+ *     touched[] ────────► threads with figures in the open window
+ *     dead[] ───────────► threads that have ended, in no order
+ *     oncpus[] ─────────► the thread whose on-CPU interval is open on a CPU
+ *
+ * Its life:
+ *
+ *     free_threads ──► live ──► dead ──► free_threads     shard_drop_dead() adds its total to
+ * `other` │ ▲ ▼ │ tables_rename_thread(): to another shard, under another key
+ *
+ * shard_thread_ends() ends a thread; a fork ends the former thread of its key.  A dead thread keeps
+ * its row, and stays the newest of its key until another is: late records find it.  Beyond
+ * THREADS_RESIDENT_MAX threads of a trace, those that ended first lose their row.
+ *
+ * Memory of threads belongs to the shard that allocated it, whichever shard has the thread.  It is
+ * freed with the shard, and not before.
+ *
+ * Closing a window is lazy.  tables_close_window() marks each shard (is_closing, keeps), and the
+ * next one to need the shard calls shard_close_window(): usually its task, so that workers share
+ * the work and the threads are in their caches.
  */
 #ifndef SILLAGE_ENGINE_TABLES_SHARD_H
 #define SILLAGE_ENGINE_TABLES_SHARD_H
@@ -23,40 +47,52 @@ struct record_source {
 	bool owns_cpu;       /* its records show the switches of that CPU */
 };
 
-/* The analyses' states lie right behind, and then the sums: with those of `cpu`, two lines of
- * cache. */
+/* A thread, or an entity of an analysis.  States and rows follow in memory (layout.h). */
 struct thread {
 	struct thread_view view;
-	uint64_t cpu;       /* of its last switch-in, UINT64_MAX: none */
-	uint64_t in_ts;     /* of that, 0: not known */
-	uint64_t before_ts; /* of the switch-in before, whose end was not told; 0: none */
-	uint32_t incarnation;
-	uint32_t resident_at; /* index in shard->kept */
+	uint64_t cpu;         /* of its last switch-in, UINT64_MAX: none */
+	uint64_t in_ts;       /* of that, 0: not known */
+	uint64_t before_ts;   /* of the switch-in before, whose end was not reported; 0: none */
+	uint32_t incarnation; /* its number among those that had its tid; an entity: its number */
+	uint32_t resident_at; /* index in shard->resident */
 	bool is_dead;
-	bool is_in;       /* since in_ts, as far as was told */
-	bool is_touched;  /* its sums: something may have been added in the open window */
-	bool is_replaced; /* another one is the newest of its key, by a fork */
+	bool is_in;       /* since in_ts, as far as was reported */
+	bool is_touched;  /* listed in shard->touched */
+	bool is_replaced; /* a fork made another thread the newest of its key */
 };
+
+_Static_assert(sizeof(struct thread) % sizeof(uint64_t) == 0, "states and rows follow, aligned");
 
 struct dead {
 	uint64_t ts;
 	struct thread *thread;
 };
 
-/* The newest thread of a key; and its place in the round, if it is of this one. */
+#define THREADS_AT_ONCE 16 /* that are allocated in one block */
+
+/* A key: its newest thread, and its place in a round. */
 struct slot {
 	int64_t key;
-	struct thread *thread; /* NULL: there was one */
-	uint32_t round, at;    /* round 0: the slot is empty */
+	struct thread *thread; /* NULL: none, or it left the shard */
+	uint32_t round;        /* 0: the slot is unused; UINT32_MAX: it was in no round yet */
+	uint32_t at;           /* in that round: index in accumulator->keys */
 };
 
-/* Open addressing, never more than half full: one line of cache for each look. */
-struct slots {
-	struct slot *at;
-	uint32_t mask, used;
-};
+static inline bool slots_is_used(const void *unused, const struct slot *slot)
+{
+	(void)unused;
+	return slot->round != 0;
+}
 
-/* Which thread of a key is on a CPU, in a stay whose end is not known: at most one of a CPU. */
+static inline int64_t slots_key(const void *unused, const struct slot *slot)
+{
+	(void)unused;
+	return slot->key;
+}
+
+HASH_PROBED(slots, struct slot, const void *)
+
+/* The thread that is on a CPU in an interval whose end is not known: at most one of a CPU. */
 struct open_oncpu {
 	uint64_t ts;
 	uint32_t cpu; /* its number */
@@ -66,65 +102,54 @@ struct open_oncpu {
 
 struct shard {
 	const struct layout *layout;
-	struct accumulator *accumulator;    /* of the task that goes through it, or did */
-	size_t running;                     /* index of the analysis whose call runs */
+	struct accumulator *accumulator;    /* of the task that goes through it, or did last */
+	size_t running;                     /* index of the analysis whose hook runs */
 	const struct record_source *source; /* of the records being applied */
 	struct slots slots;
-	VEC(struct thread *) resident; /* all that have a row, live and dead; NULL: free */
-	VEC(uint32_t) resident_free;   /* indexes of those */
-	VEC(uint64_t) window_ended; /* bits by index in kept: dead, and a window has ended since */
-	VEC(struct dead) dead;      /* of those */
+	VEC(struct thread *) resident; /* all that have a row, live and dead; NULL: a hole */
+	VEC(uint32_t) resident_free;   /* indexes of the holes */
+	VEC(uint64_t) window_ended; /* bits by resident_at: dead, and one window has ended since */
+	VEC(struct dead) dead;
 	VEC(struct open_oncpu) oncpus;
-	VEC(char *) blocks;                /* of memory for threads */
-	VEC(struct thread *) free_threads; /* in those, not in use */
+	VEC(char *) blocks;                /* memory for threads */
+	VEC(struct thread *) free_threads; /* memory that is not in use */
 	VEC(struct thread *) touched;
-	struct thread *other;   /* where dead threads beyond the bound went */
-	bool is_closing, keeps; /* a window has closed: what shard_close_window() is to do */
+	struct thread *other;               /* the sum of those that lost their row; NULL: none */
+	bool is_closing, keeps;             /* a window has closed: work for shard_close_window() */
 	VEC(struct ordered) ordered_events; /* of the round */
 };
 
 void shard_init(struct shard *shard, const struct layout *layout);
-/* Threads that were renamed lie in memory of another shard: of all shards, this comes before any
+/* A renamed thread lies in memory of another shard, so this is called for all shards before any
  * shard_fini(). */
 void shard_fini_threads(struct shard *shard);
 void shard_fini(struct shard *shard);
 
 /* ---- threads ---- */
 
-void slots_init(struct slots *slots);
-
-/* The slot of a key, or the empty one where it would be. */
-static inline struct slot *slots_find(const struct slots *slots, int64_t key)
-{
-	uint32_t at = hash_mix((uint64_t)key) & slots->mask;
-
-	while (slots->at[at].round != 0 && slots->at[at].key != key) {
-		at = (at + 1) & slots->mask;
-	}
-	return &slots->at[at];
-}
-
 struct slot *shard_add_slot(struct shard *shard, int64_t key);
 
-/* The slot of a key; a new one is of no round.  Dies at the next call. */
+/* The slot of a key, made when new.  Valid until the next call. */
 static inline struct slot *shard_slot(struct shard *shard, int64_t key)
 {
-	struct slot *slot = slots_find(&shard->slots, key);
+	struct slot *slot = slots_find(&shard->slots, NULL, key);
 
-	return slot->round != 0 ? slot : shard_add_slot(shard, key);
+	return slots_is_used(NULL, slot) ? slot : shard_add_slot(shard, key);
 }
 
 struct thread *shard_thread(struct shard *shard, int64_t key);       /* made when new */
-struct thread *shard_thread_known(struct shard *shard, int64_t key); /* NULL if not there */
-/* A new thread under @key; the old one, if any, keeps its row. */
+struct thread *shard_thread_known(struct shard *shard, int64_t key); /* NULL: none */
+/* A new thread under @key.  The former one, if any, ends and keeps its row. */
 struct thread *shard_thread_fork(struct shard *shard, int64_t key, uint64_t ts);
-/* The thread whose stay is open on the CPU, if it is one of @key; else NULL. */
+void shard_thread_ends(struct shard *shard, struct thread *thread, uint64_t ts);
+
+/* The thread whose on-CPU interval is open on the CPU, if it has @key; else NULL. */
 struct thread *shard_oncpu(const struct shard *shard, uint32_t cpu, int64_t key);
-/* Of several the latest counts: keys are not merged in the order of their times. */
+/* Of several intervals on one CPU the latest counts: keys are not merged in order of time. */
 void shard_open_oncpu(struct shard *shard, const struct open_oncpu *oncpu);
 void shard_close_oncpu(struct shard *shard, uint32_t cpu, int64_t key);
-void shard_thread_ends(struct shard *shard, struct thread *thread, uint64_t ts);
-/* Something is said of a thread that is dead: the end of the window concerns it once more. */
+
+/* A record of a dead thread came: the next end of a window concerns the thread once more. */
 static inline void shard_reopen(struct shard *shard, const struct thread *thread)
 {
 	if (thread->resident_at / 64 < shard->window_ended.count) {
@@ -133,24 +158,32 @@ static inline void shard_reopen(struct shard *shard, const struct thread *thread
 	}
 }
 
-/* A thread's memory, zeroed, of no key. */
+/* The memory of a thread, zeroed, without a key. */
 struct thread *shard_thread_alloc(struct shard *shard);
-/* What it has beside its memory, which is a shard's. */
+/* Frees what the thread points to; its own memory belongs to a shard. */
 void shard_thread_fini(const struct layout *layout, struct thread *thread);
-/* Threads that ended first, and were reported, go into one row when there are too many. */
+/* Adds threads that ended first to `other` while there are too many.  No thread may be touched. */
 void shard_drop_dead(struct shard *shard);
 
-/* A window has closed: adds the open window of threads to their totals, or drops it; does nothing
- * if that is done. */
+/* ---- windows ---- */
+
+/* If a window has closed: adds the open window of threads to their totals, or drops it. */
 void shard_close_window(struct shard *shard);
 /* The window ends at @end: reports that to the analyses, for each thread. */
 void shard_end_window(struct shard *shard, uint64_t end);
 
-/* Calls a merge-side function of every analysis that has it. */
+/* Calls a hook of every analysis that has it. */
 #define shard_each_with(shard, member, call)                                                       \
 	each_analysis_with((shard)->layout->setup, member, a_) {                                   \
 		(shard)->running = a_;                                                             \
 		(shard)->layout->setup->analyses[a_]->member call;                                 \
 	}
+
+/* ---- checks (shard-check.c) ---- */
+
+/* Whether all ways to find a thread agree.  For a shard that was read from a checkpoint. */
+bool shard_is_sound(const struct shard *shard, unsigned int number);
+/* Asserts the same, one fact after the other. */
+void shard_check(const struct shard *shard, unsigned int number);
 
 #endif

@@ -1,13 +1,13 @@
 /*
- * rows: see rows.h.
+ * tables: see tables.h.
  */
 #include "engine/tables/tables.h"
 
-#include <inttypes.h>
-#include <stdio.h>
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/limits.h"
 
 static void sums_init(const struct layout *layout, struct sums *sums, enum scope scope)
@@ -137,17 +137,7 @@ void tables_set_classes(struct tables *tables, const struct plan *plan)
 	}
 }
 
-/* ---- closing windows ---- */
-
-static void fold(const struct columns *columns, struct sums *sums, bool keep)
-{
-	if (keep) {
-		columns_close(columns, sums->total, sums->window);
-	} else {
-		columns_empty(columns, sums->window);
-	}
-	sums->is_touched = false;
-}
+/* ---- windows ---- */
 
 void tables_collect(struct tables *tables)
 {
@@ -169,30 +159,128 @@ void tables_end_window(struct tables *tables, uint64_t end)
 	}
 }
 
+static void close_sums(const struct columns *columns, struct sums *sums, bool keep)
+{
+	if (keep) {
+		columns_close(columns, sums->total, sums->window);
+	} else {
+		columns_empty(columns, sums->window);
+	}
+	sums->is_touched = false;
+}
+
+static void close_cpus(struct tables *tables, bool keep)
+{
+	const struct columns *columns = &tables->layout.columns[SCOPE_CPU];
+
+	for (khint_t i = kh_begin(tables->cpus); i != kh_end(tables->cpus); i++) {
+		if (kh_exist(tables->cpus, i)) {
+			close_sums(columns, &kh_value(tables->cpus, i)->sums, keep);
+		}
+	}
+}
+
+/* Work for shard_close_window().  A shard that was not needed since has to close the window before
+ * that first. */
+static void close_shards(struct tables *tables, bool keep)
+{
+	for (size_t s = 0; s < SHARDS; s++) {
+		struct shard *shard = &tables->shards[s];
+
+		shard_close_window(shard);
+		assert(!shard->is_closing);
+		shard->is_closing = true;
+		shard->keeps = keep;
+	}
+}
+
 void tables_close_window(struct tables *tables, bool keep)
 {
-	const struct columns *columns = tables->layout.columns;
+	const struct layout *layout = &tables->layout;
 
+	assert(keep || !layout->is_direct); /* totals have what was added */
 	tables_collect(tables);
-	fold(&columns[SCOPE_TRACE], &tables->trace, keep);
-	keyed_close(&tables->keyed_rows, tables->layout.keyed_columns, keep);
-	for (uint32_t i = 0; i < tables->layout.longest_count; i++) {
+	close_sums(&layout->columns[SCOPE_TRACE], &tables->trace, keep);
+	keyed_close(&tables->keyed_rows, layout->keyed_columns, keep);
+	for (uint32_t i = 0; i < layout->longest_count; i++) {
 		if (keep) {
 			longest_move(&tables->longest_total[i], &tables->longest[i]);
 		}
 		tables->longest[i].all.count = 0;
 	}
+	close_cpus(tables, keep);
+	for (size_t i = 0; i < tables->names.count; i++) {
+		close_sums(&layout->columns[SCOPE_EVENT], &tables->names.at[i]->sums, keep);
+	}
+	close_shards(tables, keep);
+	if (CHECKS_ON) {
+		tables_check(tables);
+	}
+}
+
+/* ---- checks ---- */
+
+static void check_names(const struct tables *tables)
+{
+	assert(kh_size(tables->name_ids) == tables->names.count);
+	for (uint32_t i = 0; i < tables->names.count; i++) {
+		khint_t at = kh_get(name_ids, tables->name_ids, tables->names.at[i]->name);
+
+		assert(at != kh_end(tables->name_ids));
+		assert(kh_value(tables->name_ids, at) == i);
+	}
+	for (size_t i = 0; i < tables->class_names.count; i++) {
+		assert(tables->class_names.at[i] < tables->names.count);
+	}
+}
+
+static void check_cpus(const struct tables *tables)
+{
 	for (khint_t i = kh_begin(tables->cpus); i != kh_end(tables->cpus); i++) {
 		if (kh_exist(tables->cpus, i)) {
-			fold(&columns[SCOPE_CPU], &kh_value(tables->cpus, i)->sums, keep);
+			const struct cpu *cpu = kh_value(tables->cpus, i);
+
+			assert(cpu->id == kh_key(tables->cpus, i));
+			assert(cpu->segments_used <= cpu->segments.count);
 		}
 	}
-	for (size_t i = 0; i < tables->names.count; i++) {
-		fold(&columns[SCOPE_EVENT], &tables->names.at[i]->sums, keep);
+}
+
+static void check_longest(const struct tables *tables)
+{
+	for (uint32_t i = 0; i < tables->layout.longest_count; i++) {
+		longest_check(&tables->longest[i], true);
+		longest_check(&tables->longest_total[i], true);
 	}
+}
+
+/* A piece of memory is free, or a thread of some shard: a rename takes a thread to another one. */
+static void check_thread_memory(const struct tables *tables)
+{
+	size_t made = 0, used = tables->other != NULL;
+
 	for (size_t s = 0; s < SHARDS; s++) {
-		shard_close_window(&tables->shards[s]); /* of the window before */
-		tables->shards[s].is_closing = true;
-		tables->shards[s].keeps = keep;
+		const struct shard *shard = &tables->shards[s];
+
+		made += shard->blocks.count * THREADS_AT_ONCE;
+		used += shard->free_threads.count + (shard->other != NULL);
+		used += shard->resident.count - shard->resident_free.count;
 	}
+	assert(used == made);
+}
+
+void tables_check(const struct tables *tables)
+{
+	check_names(tables);
+	check_cpus(tables);
+	check_longest(tables);
+	keyed_check(&tables->keyed_rows);
+	assert(tables->keyed_rows.has_totals);
+	accumulators_check(tables);
+	for (unsigned int s = 0; s < SHARDS; s++) {
+		shard_check(&tables->shards[s], s);
+	}
+	check_thread_memory(tables);
+	assert(tables->whole.resident.count == 0);
+	assert(tables->whole.slots.used == 0);
 }

@@ -1,0 +1,43 @@
+/*
+ * report-listing: one table of a report while it is filled; shared by report-build.c and
+ * report-threads.c.
+ */
+#ifndef SILLAGE_ENGINE_TABLES_REPORT_LISTING_H
+#define SILLAGE_ENGINE_TABLES_REPORT_LISTING_H
+
+#include "engine/tables/tables.h"
+
+struct process_row {
+	struct thread_view view;
+	int32_t named_by;     /* the tid that the name is of; INT32_MAX: no name yet */
+	uint64_t named_by_id; /* the row id of that thread: several may have had the tid */
+	uint64_t values[COLUMNS_MAX];
+};
+
+struct listing {
+	const struct analysis *analysis;
+	const struct table *table;
+	size_t a, t;      /* table t of analysis a */
+	uint32_t offset;  /* in a row of its scope; SCOPE_PROCESS: of the table of threads */
+	uint32_t columns; /* how many */
+	bool total;       /* else the open window */
+	uint32_t sort_mask;
+	const struct selection *selection; /* NULL: all */
+	VEC(struct report_row) rows;
+	VEC(struct process_row *) processes; /* by process number; NULL: no value */
+	struct report_memory *memory;
+};
+
+/* The tables of threads and processes. */
+struct listings {
+	VEC(struct listing *) all;
+};
+
+bool report_has_value(const struct listing *listing, const uint64_t *values);
+/* Adds a row; NULL: all its columns are zero, and @always is not set. */
+struct report_row *report_add_row(struct listing *listing, const uint64_t *values, bool always);
+
+/* Fills the tables of threads and processes. */
+void report_threads(struct tables *tables, const struct listings *listings, bool total);
+
+#endif

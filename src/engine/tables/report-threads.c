@@ -1,0 +1,216 @@
+/*
+ * report-threads: tables of threads and of processes.
+ *
+ * A thread is looked at once, for all these tables.  A process has no figures of its own: its row
+ * is the sum of the rows of its threads.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "engine/tables/report-listing.h"
+
+HASH_DECLARE(process_numbers, uint32_t)
+
+struct pass {
+	const struct listings *listings;
+	khash_t(process_numbers) * numbers;
+	bool by_name; /* processes are put together by their threads' names */
+};
+
+static const uint64_t *values_of_thread(const struct tables *tables, const struct listing *listing,
+					struct thread *thread)
+{
+	return (listing->total ? thread_total(&tables->layout, thread)
+			       : thread_window(&tables->layout, thread)) +
+	       listing->offset;
+}
+
+/* Orders the threads that had one tid, too. */
+static uint64_t id_of(const struct thread *thread)
+{
+	return ((uint64_t)(uint32_t)thread->view.tid << 32) | thread->incarnation;
+}
+
+/* ---- processes ---- */
+
+/* Processes are numbered as they are met.  Threads of unknown processes share one. */
+static uint32_t process_number(struct pass *pass, const struct thread_view *view)
+{
+	uint64_t key = pass->by_name ? hash_text(0, view->comm) : (uint64_t)view->pid;
+	int is_new;
+	khint_t at = kh_put(process_numbers, pass->numbers, key, &is_new);
+
+	if (is_new) {
+		kh_value(pass->numbers, at) = kh_size(pass->numbers) - 1;
+	}
+	assert(kh_value(pass->numbers, at) < kh_size(pass->numbers));
+	return kh_value(pass->numbers, at);
+}
+
+static struct process_row *process_new(const struct tables *tables, bool by_name,
+				       struct listing *listing, const struct thread_view *view)
+{
+	struct process_row *process = mem_alloc(sizeof(*process));
+
+	process->view = (struct thread_view){ .tid = -1, .pid = by_name ? -1 : view->pid };
+	process->named_by = INT32_MAX;
+	if (by_name) {
+		memcpy(process->view.comm, view->comm, sizeof(view->comm));
+	}
+	*vec_push(&listing->memory->processes) = (struct report_process){
+		.row = process->values,
+		.memory = process,
+		.columns = &tables->layout.keyed_columns[listing->a][listing->t],
+	};
+	return process;
+}
+
+static struct process_row *process_at(const struct tables *tables, struct pass *pass,
+				      struct listing *listing, const struct thread_view *view)
+{
+	uint32_t number = process_number(pass, view);
+
+	while (listing->processes.count <= number) {
+		*vec_push(&listing->processes) = NULL;
+	}
+	if (!listing->processes.at[number]) {
+		listing->processes.at[number] = process_new(tables, pass->by_name, listing, view);
+	}
+	return listing->processes.at[number];
+}
+
+/*
+ * The name of a process is that of its leader, or else of the thread with the smallest tid.  Of
+ * several threads that had the tid, the newest counts.
+ */
+static void name_process(struct process_row *process, const struct thread *thread)
+{
+	const struct thread_view *view = &thread->view;
+	bool leads = view->tid == view->pid, has_leader = process->named_by == view->pid;
+
+	assert(process->view.pid == view->pid);
+	if (!view->comm[0]) {
+		return;
+	}
+	if (view->tid == process->named_by
+		    ? id_of(thread) > process->named_by_id
+		    : leads || (!has_leader && view->tid < process->named_by)) {
+		process->named_by = view->tid;
+		process->named_by_id = id_of(thread);
+		memcpy(process->view.comm, view->comm, sizeof(view->comm));
+	}
+}
+
+static void add_to_process(const struct tables *tables, struct pass *pass, struct listing *listing,
+			   struct thread *thread)
+{
+	const uint64_t *values = values_of_thread(tables, listing, thread);
+	struct process_row *process;
+
+	if (!report_has_value(listing, values)) {
+		return;
+	}
+	process = process_at(tables, pass, listing, &thread->view);
+	columns_add(&tables->layout.keyed_columns[listing->a][listing->t], process->values, values);
+	if (process->view.pid >= 0) {
+		name_process(process, thread);
+	}
+}
+
+static void list_processes(struct listing *listing)
+{
+	for (size_t i = 0; i < listing->processes.count; i++) {
+		struct process_row *process = listing->processes.at[i];
+		struct report_row *row =
+			process ? report_add_row(listing, process->values, false) : NULL;
+
+		if (row) {
+			row->thread = &process->view;
+			row->id = (uint64_t)process->view.pid;
+			row->name = process->view.pid < 0 ? process->view.comm : NULL;
+		}
+	}
+	vec_fini(&listing->processes);
+}
+
+/* ---- threads ---- */
+
+static void list_thread(const struct tables *tables, struct pass *pass, struct thread *thread)
+{
+	for (size_t i = 0; i < pass->listings->all.count; i++) {
+		struct listing *listing = pass->listings->all.at[i];
+		struct report_row *row;
+
+		if (!selection_wants_thread(listing->selection, listing->table, &thread->view)) {
+			continue;
+		}
+		if (listing->table->scope == SCOPE_PROCESS) {
+			add_to_process(tables, pass, listing, thread);
+			continue;
+		}
+		row = report_add_row(listing, values_of_thread(tables, listing, thread), false);
+		if (row) {
+			row->thread = &thread->view;
+			row->id = id_of(thread);
+		}
+	}
+}
+
+/* The thread that is the sum of all shards' others; NULL: they have none. */
+static struct thread *others_sum(struct tables *tables)
+{
+	const struct columns *columns = &tables->layout.columns[SCOPE_THREAD];
+
+	for (size_t s = 0; s < SHARDS && !tables->other; s++) {
+		if (tables->shards[s].other) {
+			tables->other = shard_thread_alloc(&tables->shards[s]);
+			tables->other->view.tid = -1;
+			tables->other->view.pid = -1;
+			strcpy(tables->other->view.comm, "(ended)");
+		}
+	}
+	if (!tables->other) {
+		return NULL;
+	}
+	columns_empty(columns, thread_total(&tables->layout, tables->other));
+	for (size_t s = 0; s < SHARDS; s++) {
+		if (tables->shards[s].other) {
+			columns_add(columns, thread_total(&tables->layout, tables->other),
+				    thread_total(&tables->layout, tables->shards[s].other));
+		}
+	}
+	return tables->other;
+}
+
+static void list_shard(const struct tables *tables, struct pass *pass, const struct shard *shard,
+		       bool total)
+{
+	size_t count = total ? shard->resident.count : shard->touched.count;
+	struct thread **from = total ? shard->resident.at : shard->touched.at;
+
+	for (size_t i = 0; i < count; i++) {
+		if (from[i]) {
+			list_thread(tables, pass, from[i]);
+		}
+	}
+}
+
+void report_threads(struct tables *tables, const struct listings *listings, bool total)
+{
+	const struct selection *selection = tables->layout.setup->selection;
+	struct pass pass = { .listings = listings,
+			     .numbers = kh_init(process_numbers),
+			     .by_name = selection && selection->per == PER_COMM };
+	struct thread *others = total ? others_sum(tables) : NULL;
+
+	for (size_t s = 0; s < SHARDS; s++) {
+		list_shard(tables, &pass, &tables->shards[s], total);
+	}
+	if (others) {
+		list_thread(tables, &pass, others);
+	}
+	for (size_t i = 0; i < listings->all.count; i++) {
+		list_processes(listings->all.at[i]);
+	}
+	kh_destroy(process_numbers, pass.numbers);
+}

@@ -1,0 +1,196 @@
+/*
+ * shard-check: whether all ways to find a thread of a shard agree.
+ *
+ * Each function is one fact.  What is read from a checkpoint is refused if one does not hold; in a
+ * shard that was built from records each is an invariant.
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "engine/tables/shard.h"
+
+static bool is_resident(const struct shard *shard, const struct thread *thread)
+{
+	return thread->resident_at < shard->resident.count &&
+	       shard->resident.at[thread->resident_at] == thread;
+}
+
+static bool residents_know_their_place(const struct shard *shard)
+{
+	for (size_t i = 0; i < shard->resident.count; i++) {
+		if (shard->resident.at[i] && shard->resident.at[i]->resident_at != i) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Each hole is listed, and once. */
+static bool holes_are_listed(const struct shard *shard)
+{
+	bool *is_listed = mem_alloc(shard->resident.count + 1);
+	size_t holes = 0;
+	bool agree = true;
+
+	for (size_t i = 0; i < shard->resident.count; i++) {
+		holes += !shard->resident.at[i];
+	}
+	agree = holes == shard->resident_free.count;
+	for (size_t i = 0; agree && i < shard->resident_free.count; i++) {
+		uint32_t at = shard->resident_free.at[i];
+
+		agree = at < shard->resident.count && !shard->resident.at[at] && !is_listed[at];
+		if (agree) {
+			is_listed[at] = true;
+		}
+	}
+	free(is_listed);
+	return agree;
+}
+
+/* Each touched thread is listed, and once. */
+static bool touched_are_listed(const struct shard *shard)
+{
+	size_t touched = 0;
+
+	for (size_t i = 0; i < shard->touched.count; i++) {
+		if (!shard->touched.at[i]->is_touched ||
+		    !is_resident(shard, shard->touched.at[i])) {
+			return false;
+		}
+	}
+	for (size_t i = 0; i < shard->resident.count; i++) {
+		touched += shard->resident.at[i] && shard->resident.at[i]->is_touched;
+	}
+	return touched == shard->touched.count;
+}
+
+/* Each dead thread is listed, and once. */
+static bool dead_are_listed(const struct shard *shard)
+{
+	size_t dead = 0;
+
+	for (size_t i = 0; i < shard->dead.count; i++) {
+		if (!shard->dead.at[i].thread->is_dead ||
+		    !is_resident(shard, shard->dead.at[i].thread)) {
+			return false;
+		}
+	}
+	for (size_t i = 0; i < shard->resident.count; i++) {
+		dead += shard->resident.at[i] && shard->resident.at[i]->is_dead;
+	}
+	return dead == shard->dead.count;
+}
+
+/* The slot of a tid has a thread of that tid. */
+static bool slots_lead_to_residents(const struct shard *shard)
+{
+	for (uint32_t i = 0; i <= shard->slots.mask; i++) {
+		const struct slot *slot = &shard->slots.at[i];
+
+		if (!slots_is_used(NULL, slot) || !slot->thread) {
+			continue;
+		}
+		if (!is_resident(shard, slot->thread) || slot->thread->is_replaced) {
+			return false;
+		}
+		if (slot->thread->view.tid != (slot->key < KEY_INITIAL ? slot->key : -1)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* A live thread with a tid is the newest of it. */
+static bool live_are_found(const struct shard *shard)
+{
+	for (size_t i = 0; i < shard->resident.count; i++) {
+		const struct thread *thread = shard->resident.at[i];
+
+		if (thread && !thread->is_dead && thread->view.tid >= 0 &&
+		    slots_find(&shard->slots, NULL, thread->view.tid)->thread != thread) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* At most one interval is open on a CPU. */
+static bool oncpus_are_of_residents(const struct shard *shard)
+{
+	for (size_t i = 0; i < shard->oncpus.count; i++) {
+		if (!is_resident(shard, shard->oncpus.at[i].thread)) {
+			return false;
+		}
+		for (size_t k = 0; k < i; k++) {
+			if (shard->oncpus.at[k].cpu == shard->oncpus.at[i].cpu) {
+				return false;
+			}
+		}
+	}
+	return true;
+}
+
+/* Only the dead are skipped at the end of a window. */
+static bool skipped_are_dead(const struct shard *shard)
+{
+	for (size_t i = 0; i < shard->resident.count && i / 64 < shard->window_ended.count; i++) {
+		if ((shard->window_ended.at[i / 64] >> i % 64 & 1) && shard->resident.at[i] &&
+		    !shard->resident.at[i]->is_dead) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool slots_are_of_shard(const struct shard *shard, unsigned int number)
+{
+	for (uint32_t i = 0; i <= shard->slots.mask; i++) {
+		const struct slot *slot = &shard->slots.at[i];
+
+		if (slots_is_used(NULL, slot) && key_shard(slot->key) != number) {
+			return false;
+		}
+	}
+	return true;
+}
+
+bool shard_is_sound(const struct shard *shard, unsigned int number)
+{
+	return residents_know_their_place(shard) && holes_are_listed(shard) &&
+	       touched_are_listed(shard) && dead_are_listed(shard) &&
+	       slots_are_of_shard(shard, number) && slots_lead_to_residents(shard) &&
+	       live_are_found(shard) && oncpus_are_of_residents(shard) && skipped_are_dead(shard);
+}
+
+/* Each key is found, and probing ends at an unused slot. */
+static void check_slots(const struct shard *shard)
+{
+	uint32_t used = 0;
+
+	for (uint32_t i = 0; i <= shard->slots.mask; i++) {
+		const struct slot *slot = &shard->slots.at[i];
+
+		if (slots_is_used(NULL, slot)) {
+			assert(slots_find(&shard->slots, NULL, slot->key) == slot);
+			used++;
+		}
+	}
+	assert(used == shard->slots.used);
+	assert(used <= shard->slots.mask / 2 + 1);
+}
+
+void shard_check(const struct shard *shard, unsigned int number)
+{
+	assert(residents_know_their_place(shard));
+	assert(holes_are_listed(shard));
+	assert(touched_are_listed(shard));
+	assert(dead_are_listed(shard));
+	assert(slots_are_of_shard(shard, number));
+	assert(slots_lead_to_residents(shard));
+	assert(live_are_found(shard));
+	assert(oncpus_are_of_residents(shard));
+	assert(skipped_are_dead(shard));
+	assert(!shard->layout->is_direct || shard->touched.count == 0);
+	check_slots(shard);
+}

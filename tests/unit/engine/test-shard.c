@@ -1,0 +1,364 @@
+/*
+ * shard: the life of threads: forks, renames, deaths, and the bound of those that have a row.
+ */
+#include "engine/tables/shard.h"
+
+#include "suites.h"
+#include "tables-fixture.h"
+
+/* Of one shard, so that each is a neighbour of the next. */
+static int64_t key_of(size_t i)
+{
+	return (int64_t)(64 * i + 3);
+}
+
+static void close_window(struct fixture *fixture, bool keep)
+{
+	tables_close_window(&fixture->tables, keep);
+	for (size_t s = 0; s < SHARDS; s++) {
+		shard_close_window(&fixture->tables.shards[s]);
+	}
+	tables_check(&fixture->tables);
+}
+
+START_TEST(finds_threads)
+{
+	struct fixture *fixture = fixture_new(NULL);
+	struct shard *shard = fixture_shard(fixture, key_of(0));
+	struct thread *threads[1000];
+
+	ck_assert_ptr_null(shard_thread_known(shard, key_of(0)));
+	for (size_t i = 0; i < 1000; i++) {
+		threads[i] = shard_thread(shard, key_of(i));
+		ck_assert_int_eq(shard_tid(threads[i]), key_of(i));
+		ck_assert_uint_eq((uintptr_t)threads[i] % 8, 0);
+	}
+	for (size_t i = 0; i < 1000; i++) {
+		ck_assert_ptr_eq(shard_thread(shard, key_of(i)), threads[i]);
+		ck_assert_ptr_eq(shard_thread_known(shard, key_of(i)), threads[i]);
+	}
+	tables_check(&fixture->tables);
+	fixture_free(fixture);
+}
+END_TEST
+
+/* Keys that are no tids are unknown threads and entities, which are numbered. */
+START_TEST(makes_entities)
+{
+	struct fixture *fixture = fixture_new(NULL);
+	int64_t key = KEY_ENTITY(2, 77);
+	struct thread *entity = shard_thread(fixture_shard(fixture, key), key);
+	struct thread *nobody = shard_thread(fixture_shard(fixture, KEY_NOBODY), KEY_NOBODY);
+
+	ck_assert_int_eq(shard_tid(entity), -1);
+	ck_assert_uint_eq(shard_entity_id(entity), 77);
+	ck_assert_int_eq(shard_tid(nobody), -1);
+	ck_assert_uint_eq(shard_entity_id(nobody), UINT64_MAX);
+	fixture_free(fixture);
+}
+END_TEST
+
+/* A fork under a tid in use: the former thread had ended, and keeps its row. */
+START_TEST(forks)
+{
+	struct fixture *fixture = fixture_new(NULL);
+	struct shard *shard = fixture_shard(fixture, 7);
+	struct thread *first = shard_thread(shard, 7), *second;
+
+	fixture_add(fixture, 7, first, 10);
+	second = shard_thread_fork(shard, 7, 500);
+	fixture_add(fixture, 7, second, 1);
+	ck_assert_ptr_ne(second, first);
+	ck_assert_ptr_eq(shard_thread_known(shard, 7), second);
+	ck_assert(shard_is_dead(first));
+	ck_assert(!shard_is_dead(second));
+	ck_assert_uint_eq(shard_incarnation(second), 1);
+	ck_assert_uint_eq(shard->dead.count, 1);
+	ck_assert_uint_eq(shard->dead.at[0].ts, 500);
+	close_window(fixture, true);
+	ck_assert_uint_eq(fixture_total(fixture, first)[SUM], 10);
+	ck_assert_uint_eq(fixture_total(fixture, second)[SUM], 1);
+	ck_assert_uint_eq(shard_incarnation(shard_thread_fork(shard, 7, 600)), 2);
+	ck_assert_ptr_eq(shard_thread_fork(shard, 71, 700), shard_thread_known(shard, 71));
+	ck_assert_uint_eq(shard->dead.count, 2); /* none had the tid 71 */
+	fixture_free(fixture);
+}
+END_TEST
+
+/* A thread goes on under another tid with its figures; the thread of that tid ends. */
+START_TEST(renames)
+{
+	struct fixture *fixture = fixture_new(NULL);
+	struct shard *from = fixture_shard(fixture, 8), *to = fixture_shard(fixture, 70);
+	struct thread *thread = shard_thread(from, 8), *leader = shard_thread(to, 70), *fresh;
+
+	ck_assert_ptr_ne(from, to);
+	fixture_add(fixture, 8, thread, 5);
+	shard_open_oncpu(from, &(struct open_oncpu){ .cpu = 1, .key = 8, .thread = thread });
+	tables_rename_thread(&fixture->tables, &(struct rename){ .ts = 9, .from = 8, .to = 70 });
+	ck_assert_ptr_eq(shard_thread_known(to, 70), thread);
+	ck_assert_ptr_null(shard_thread_known(from, 8));
+	ck_assert_ptr_null(shard_oncpu(from, 1, 8));
+	ck_assert_int_eq(shard_tid(thread), 70);
+	ck_assert_int_eq(thread->view.pid, 70);
+	ck_assert_uint_eq(shard_incarnation(thread), 1);
+	ck_assert(shard_is_dead(leader));
+	ck_assert(!shard_is_dead(thread));
+	ck_assert_uint_eq(from->touched.count, 0);
+	ck_assert_uint_eq(to->touched.count, 1);
+	tables_check(&fixture->tables);
+	fresh = shard_thread(from, 8);
+	ck_assert_ptr_ne(fresh, thread);
+	close_window(fixture, true);
+	ck_assert_uint_eq(fixture_total(fixture, thread)[SUM], 5);
+	ck_assert_uint_eq(fixture_total(fixture, fresh)[SUM], 0);
+	fixture_free(fixture); /* memory of @thread is from another shard */
+}
+END_TEST
+
+/* Within a shard; and a thread that was taken for dead lives on. */
+START_TEST(renames_the_dead)
+{
+	struct fixture *fixture = fixture_new(NULL);
+	struct shard *shard = fixture_shard(fixture, key_of(0));
+	struct thread *thread = shard_thread(shard, key_of(0));
+	struct rename rename = { .ts = 9, .from = (int32_t)key_of(0), .to = (int32_t)key_of(1) };
+
+	(void)shard_thread(shard, key_of(2));
+	shard_thread_ends(shard, thread, 5);
+	tables_rename_thread(&fixture->tables, &rename);
+	ck_assert(!shard_is_dead(thread));
+	ck_assert_uint_eq(shard->dead.count, 0);
+	ck_assert_uint_eq(shard_incarnation(thread), 0); /* none had that tid */
+	ck_assert_ptr_eq(shard_thread_known(shard, key_of(1)), thread);
+	ck_assert_uint_eq(shard->resident.count, 2); /* the hole was filled */
+	ck_assert_uint_eq(shard->resident_free.count, 0);
+	tables_check(&fixture->tables);
+	fixture_free(fixture);
+}
+END_TEST
+
+/* ---- deaths ---- */
+
+static unsigned int ends;
+
+static void on_window_end(struct shard *shard, struct thread *thread, uint64_t end)
+{
+	(void)shard;
+	(void)thread;
+	ends += (unsigned int)end;
+}
+
+static void with_window_end(struct fixture *fixture)
+{
+	fixture->analysis.on_window_end = on_window_end;
+}
+
+static unsigned int end_window(struct fixture *fixture)
+{
+	ends = 0;
+	tables_end_window(&fixture->tables, 1);
+	tables_close_window(&fixture->tables, true);
+	return ends;
+}
+
+/* The end of a window is reported for the living, and once for the dead. */
+START_TEST(skips_the_dead)
+{
+	struct fixture *fixture = fixture_new(with_window_end);
+	struct shard *shard = fixture_shard(fixture, key_of(0));
+
+	for (size_t i = 0; i < 100; i++) {
+		(void)shard_thread(shard, key_of(i));
+	}
+	ck_assert_uint_eq(end_window(fixture), 100);
+	for (size_t i = 0; i < 70; i++) {
+		shard_thread_ends(shard, shard_thread(shard, key_of(i)), 10);
+		shard_thread_ends(shard, shard_thread(shard, key_of(i)), 20); /* known */
+	}
+	ck_assert_uint_eq(shard->dead.count, 70);
+	ck_assert_uint_eq(shard->dead.at[0].ts, 10);
+	ck_assert_uint_eq(end_window(fixture), 100);
+	ck_assert_uint_eq(end_window(fixture), 30);
+	shard_reopen(shard, shard_thread(shard, key_of(65))); /* a late record */
+	ck_assert_uint_eq(end_window(fixture), 31);
+	ck_assert_uint_eq(end_window(fixture), 30);
+	fixture_free(fixture);
+}
+END_TEST
+
+#define RESIDENT_MAX (THREADS_RESIDENT_MAX / SHARDS)
+
+static unsigned int forgotten;
+
+static void on_forget(void *state)
+{
+	(void)state;
+	forgotten++;
+}
+
+static void with_forget(struct fixture *fixture)
+{
+	fixture->analysis.on_forget = on_forget;
+}
+
+/* Too many threads: those that ended first become one row, and lose nothing. */
+START_TEST(bounds_threads)
+{
+	struct fixture *fixture = fixture_new(with_forget);
+	struct shard *shard = fixture_shard(fixture, key_of(0));
+	struct thread *live = shard_thread(shard, key_of(RESIDENT_MAX)), *newest;
+	uint64_t sum = 0;
+
+	forgotten = 0;
+	for (size_t i = 0; i < RESIDENT_MAX; i++) {
+		struct thread *thread = shard_thread(shard, key_of(i));
+
+		fixture_add(fixture, key_of(i), thread, 2);
+		shard_open_oncpu(shard, &(struct open_oncpu){ .cpu = (uint32_t)i % 3,
+							      .key = key_of(i),
+							      .thread = thread });
+		shard_thread_ends(shard, thread, 100 + i);
+	}
+	newest = shard_thread(shard, key_of(RESIDENT_MAX - 1));
+	shard_close_oncpu(shard, 0, key_of(RESIDENT_MAX - 2));
+	ck_assert_ptr_null(shard->other);
+	close_window(fixture, true);
+	ck_assert_ptr_nonnull(shard->other);
+	ck_assert_uint_eq(forgotten, RESIDENT_MAX / 2);
+	ck_assert_uint_eq(fixture_total(fixture, shard->other)[SUM], RESIDENT_MAX);
+	ck_assert_uint_eq(fixture_total(fixture, shard->other)[MOST], 2);
+	ck_assert_uint_eq(column_histogram(fixture_total(fixture, shard->other), SPREAD)->count,
+			  RESIDENT_MAX / 2);
+	ck_assert_uint_eq(shard->dead.count, RESIDENT_MAX / 2);
+	ck_assert_ptr_null(shard_thread_known(shard, key_of(0)));
+	ck_assert_ptr_null(shard_thread_known(shard, key_of(RESIDENT_MAX / 2 - 1)));
+	ck_assert_ptr_nonnull(shard_thread_known(shard, key_of(RESIDENT_MAX / 2)));
+	ck_assert_ptr_eq(shard_thread_known(shard, key_of(RESIDENT_MAX - 1)), newest);
+	ck_assert_ptr_eq(shard_thread_known(shard, key_of(RESIDENT_MAX)), live);
+	for (size_t i = 0; i < shard->resident.count; i++) {
+		sum += shard->resident.at[i] ? fixture_total(fixture, shard->resident.at[i])[SUM]
+					     : 0;
+	}
+	ck_assert_uint_eq(sum, RESIDENT_MAX);
+	/* Places and memory are used again. */
+	(void)shard_thread(shard, key_of(0));
+	ck_assert_uint_eq(shard->resident.count, RESIDENT_MAX + 1);
+	fixture_free(fixture);
+}
+END_TEST
+
+/* A thread that was dropped is on no CPU; its successor under the tid stays. */
+START_TEST(forgets_dropped)
+{
+	struct fixture *fixture = fixture_new(NULL);
+	struct shard *shard = fixture_shard(fixture, key_of(0));
+	struct thread *former = shard_thread(shard, key_of(0)), *successor;
+
+	shard_open_oncpu(shard,
+			 &(struct open_oncpu){ .cpu = 5, .key = key_of(0), .thread = former });
+	successor = shard_thread_fork(shard, key_of(0), 1);
+	ck_assert_ptr_eq(shard_oncpu(shard, 5, key_of(0)), former);
+	for (size_t i = 1; i < RESIDENT_MAX; i++) {
+		(void)shard_thread(shard, key_of(i));
+	}
+	shard_thread_ends(shard, shard_thread(shard, key_of(1)), 1000);
+	close_window(fixture, true);
+	ck_assert_uint_eq(shard->dead.count, 1);
+	ck_assert_ptr_null(shard_oncpu(shard, 5, key_of(0)));
+	ck_assert_ptr_eq(shard_thread_known(shard, key_of(0)), successor);
+	fixture_free(fixture);
+}
+END_TEST
+
+/* ---- CPUs ---- */
+
+START_TEST(knows_who_is_on_a_cpu)
+{
+	struct fixture *fixture = fixture_new(NULL);
+	struct shard *shard = fixture_shard(fixture, key_of(0));
+	struct thread *a = shard_thread(shard, key_of(0)), *b = shard_thread(shard, key_of(1));
+	struct open_oncpu first = { .ts = 10, .cpu = 1, .key = key_of(0), .thread = a };
+	struct open_oncpu second = { .ts = 20, .cpu = 1, .key = key_of(1), .thread = b };
+
+	shard_open_oncpu(shard, &second);
+	shard_open_oncpu(shard, &first); /* it was earlier, and merged later */
+	ck_assert_uint_eq(shard->oncpus.count, 1);
+	ck_assert_ptr_eq(shard_oncpu(shard, 1, key_of(1)), b);
+	ck_assert_ptr_null(shard_oncpu(shard, 1, key_of(0)));
+	shard_close_oncpu(shard, 1, key_of(0));
+	ck_assert_ptr_eq(shard_oncpu(shard, 1, key_of(1)), b);
+	shard_close_oncpu(shard, 1, key_of(1));
+	ck_assert_ptr_null(shard_oncpu(shard, 1, key_of(1)));
+	ck_assert_uint_eq(shard->oncpus.count, 0);
+	fixture_free(fixture);
+}
+END_TEST
+
+/* ---- soundness ---- */
+
+/* What bytes may say is refused. */
+START_TEST(tells_unsound)
+{
+	struct fixture *fixture = fixture_new(NULL);
+	unsigned int number = key_shard(key_of(0));
+	struct shard *shard = &fixture->tables.shards[number];
+	struct thread *thread = shard_thread(shard, key_of(0));
+	struct open_oncpu oncpu = { .cpu = 1, .key = key_of(0), .thread = thread };
+
+	ck_assert(shard_is_sound(shard, number));
+	ck_assert(!shard_is_sound(shard, number + 1)); /* keys of another shard */
+	*vec_push(&shard->resident) = NULL;
+	ck_assert(!shard_is_sound(shard, number)); /* a hole that is not listed */
+	*vec_push(&shard->resident) = NULL;
+	*vec_push(&shard->resident_free) = 1;
+	*vec_push(&shard->resident_free) = 1;
+	ck_assert(!shard_is_sound(shard, number)); /* one hole twice */
+	shard->resident_free.at[1] = 2;
+	ck_assert(shard_is_sound(shard, number));
+	thread->is_dead = true;
+	ck_assert(!shard_is_sound(shard, number));
+	thread->is_dead = false;
+	thread->is_touched = true;
+	ck_assert(!shard_is_sound(shard, number));
+	thread->is_touched = false;
+	thread->view.tid = 5;
+	ck_assert(!shard_is_sound(shard, number)); /* found under another tid */
+	thread->view.tid = (int32_t)key_of(0);
+	slots_find(&shard->slots, NULL, key_of(0))->thread = NULL;
+	ck_assert(!shard_is_sound(shard, number)); /* alive, and not found */
+	slots_find(&shard->slots, NULL, key_of(0))->thread = thread;
+	*vec_push(&shard->oncpus) = oncpu;
+	ck_assert(shard_is_sound(shard, number));
+	*vec_push(&shard->oncpus) = oncpu;
+	ck_assert(!shard_is_sound(shard, number)); /* two on one CPU */
+	shard->oncpus.count = 0;
+	*vec_push(&shard->window_ended) = 1;
+	ck_assert(!shard_is_sound(shard, number)); /* alive, and skipped */
+	shard->window_ended.at[0] = 0;
+	thread->resident_at = 2;
+	ck_assert(!shard_is_sound(shard, number));
+	thread->resident_at = 0;
+	ck_assert(shard_is_sound(shard, number));
+	fixture_free(fixture);
+}
+END_TEST
+
+Suite *suite_shard(void)
+{
+	Suite *suite = suite_create("shard");
+	TCase *tcase = tcase_create("shard");
+
+	tcase_add_test(tcase, finds_threads);
+	tcase_add_test(tcase, makes_entities);
+	tcase_add_test(tcase, forks);
+	tcase_add_test(tcase, renames);
+	tcase_add_test(tcase, renames_the_dead);
+	tcase_add_test(tcase, skips_the_dead);
+	tcase_add_test(tcase, bounds_threads);
+	tcase_add_test(tcase, forgets_dropped);
+	tcase_add_test(tcase, knows_who_is_on_a_cpu);
+	tcase_add_test(tcase, tells_unsound);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
