@@ -75,20 +75,14 @@ static const char *name_of_keyed(const struct keyed_row *keyed)
 	return keyed->label ? keyed->label : keyed->key.name;
 }
 
-static bool is_keyed_wanted(const struct listing *listing, const struct keyed_row *keyed)
+static bool is_keyed_wanted(const struct listing *listing, const struct keyed_row *keyed,
+			    bool is_by_cpu)
 {
 	const struct selection *selection = listing->selection;
-	const struct table *table = listing->table;
 
-	if (keyed->analysis != listing->a || keyed->table != listing->t) {
-		return false;
-	}
-	if (table->id_key && strcmp(table->id_key, "cpu") == 0 &&
-	    !selection_wants_cpu(selection, keyed->key.id)) {
-		return false;
-	}
-	return selection_wants_owner(selection, table, &keyed->key) &&
-	       selection_wants_irq(selection, table, keyed->key.id, name_of_keyed(keyed));
+	return (!is_by_cpu || selection_wants_cpu(selection, keyed->key.id)) &&
+	       selection_wants_owner(selection, listing->table, &keyed->key) &&
+	       selection_wants_irq(selection, listing->table, keyed->key.id, name_of_keyed(keyed));
 }
 
 static void fill_keyed(const struct table *table, const struct keyed_row *keyed,
@@ -108,15 +102,18 @@ static void list_keyed(struct tables *tables, struct listing *listing)
 	const struct keyed_rows *keyed_rows = &tables->keyed_rows;
 	size_t count = listing->total ? keyed_rows->all.count : keyed_rows->touched.count;
 	struct keyed_row **from = listing->total ? keyed_rows->all.at : keyed_rows->touched.at;
+	const char *id_key = listing->table->id_key;
+	bool is_by_cpu = id_key && strcmp(id_key, "cpu") == 0;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct keyed_row *keyed = from[i];
-		struct report_row *row = NULL;
+		struct report_row *row;
 
-		if (is_keyed_wanted(listing, keyed)) {
-			row = report_add_row(listing, listing->total ? keyed->total : keyed->window,
-					     false);
+		if (keyed->analysis != listing->a || keyed->table != listing->t ||
+		    !is_keyed_wanted(listing, keyed, is_by_cpu)) {
+			continue;
 		}
+		row = report_add_row(listing, listing->total ? keyed->total : keyed->window, false);
 		if (row) {
 			fill_keyed(listing->table, keyed, row);
 		}

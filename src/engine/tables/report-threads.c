@@ -14,7 +14,8 @@ HASH_DECLARE(process_numbers, uint32_t)
 struct pass {
 	const struct listings *listings;
 	khash_t(process_numbers) * numbers;
-	bool by_name; /* processes are put together by their threads' names */
+	bool by_name;     /* processes are put together by their threads' names */
+	bool has_omitted; /* the selection leaves threads out */
 };
 
 static const uint64_t *values_of_thread(const struct tables *tables, const struct listing *listing,
@@ -141,7 +142,8 @@ static void list_thread(const struct tables *tables, struct pass *pass, struct t
 		struct listing *listing = pass->listings->all.at[i];
 		struct report_row *row;
 
-		if (!selection_wants_thread(listing->selection, listing->table, &thread->view)) {
+		if (pass->has_omitted &&
+		    !selection_wants_thread(listing->selection, listing->table, &thread->view)) {
 			continue;
 		}
 		if (listing->table->scope == SCOPE_PROCESS) {
@@ -200,7 +202,8 @@ void report_threads(struct tables *tables, const struct listings *listings, bool
 	const struct selection *selection = tables->layout.setup->selection;
 	struct pass pass = { .listings = listings,
 			     .numbers = kh_init(process_numbers),
-			     .by_name = selection && selection->per == PER_COMM };
+			     .by_name = selection && selection->per == PER_COMM,
+			     .has_omitted = selection_picks_threads(selection) };
 	struct thread *others = total ? others_sum(tables) : NULL;
 
 	for (size_t s = 0; s < SHARDS; s++) {

@@ -3,11 +3,11 @@
  */
 #include "engine/tables/selection.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "engine/contract/row-key.h"
 #include "engine/tables/report.h"
 
@@ -65,8 +65,8 @@ bool selection_wants_cpu(const struct selection *s, uint64_t cpu)
 bool selection_wants_thread(const struct selection *s, const struct table *table,
 			    const struct thread_view *view)
 {
-	assert(table->scope == SCOPE_THREAD || table->scope == SCOPE_PROCESS ||
-	       table->scope == SCOPE_LONGEST);
+	assert_hot(table->scope == SCOPE_THREAD || table->scope == SCOPE_PROCESS ||
+		   table->scope == SCOPE_LONGEST);
 	if (!s) {
 		return true;
 	}
@@ -78,7 +78,7 @@ bool selection_wants_thread(const struct selection *s, const struct table *table
 bool selection_wants_owner(const struct selection *s, const struct table *table,
 			   const struct row_key *key)
 {
-	assert(table->scope == SCOPE_KEYED);
+	assert_hot(table->scope == SCOPE_KEYED);
 	return !s || !table->owner_key || s->pids.count == 0 ||
 	       (key->id != ROW_KEY_NO_ID &&
 		has(s->pids.at, s->pids.count, (int32_t)(key->id >> 32)));
@@ -90,7 +90,7 @@ bool selection_wants_irq(const struct selection *s, const struct table *table, u
 	const char *id_name = table->id_name ? table->id_name(id) : NULL;
 	char number[24];
 
-	assert(name);
+	assert_hot(name);
 	if (!s || s->irqs.count == 0 || !table->lami_class ||
 	    strcmp(table->lami_class, "irq") != 0) {
 		return true;
