@@ -67,6 +67,22 @@ START_TEST(bounds_keys)
 }
 END_TEST
 
+/* A trace may have a key of that name before the bound is reached. */
+START_TEST(shares_others)
+{
+	struct fixture *fixture = fixture_new(NULL);
+	struct keyed_rows *keyed_rows = &fixture->tables.keyed_rows;
+	struct keyed_row *traced = row_of(fixture, keyed_rows, ROW_KEY_NO_ID, KEYED_OTHERS);
+
+	for (uint64_t i = 1; i < KEYED_ROWS_MAX; i++) {
+		(void)row_of(fixture, keyed_rows, i, NULL);
+	}
+	ck_assert_ptr_eq(row_of(fixture, keyed_rows, KEYED_ROWS_MAX, NULL), traced);
+	ck_assert_uint_eq(keyed_rows->counts[0][OF_KEYED], KEYED_ROWS_MAX);
+	fixture_free(fixture);
+}
+END_TEST
+
 /* The bound is that of a trace, wherever the keys were first seen. */
 START_TEST(bounds_collected_keys)
 {
@@ -112,6 +128,7 @@ START_TEST(tells_long_names_apart)
 	for (size_t i = 0; i < 3; i++) {
 		ck_assert_ptr_eq(shard_keyed_named(shard, OF_KEYED, 5, names[i]), rows[i]);
 		ck_assert_str_eq(rows[i]->label, names[i]);
+		ck_assert_str_eq(rows[i]->key.name + 16, names[i] + strlen(names[i]) - 15);
 	}
 	ck_assert_ptr_null(rows[3]->label);
 	ck_assert_str_eq(rows[3]->key.name, names[3]);
@@ -169,6 +186,7 @@ Suite *suite_keyed(void)
 
 	tcase_add_test(tcase, finds_by_key);
 	tcase_add_test(tcase, bounds_keys);
+	tcase_add_test(tcase, shares_others);
 	tcase_add_test(tcase, bounds_collected_keys);
 	tcase_add_test(tcase, tells_long_names_apart);
 	tcase_add_test(tcase, labels_rows);

@@ -190,8 +190,14 @@ START_TEST(adds_up_processes)
 	(void)shard_thread_fork(fixture_shard(fixture, 10), 10, 5); /* without figures */
 	fixture_add(fixture, 22, shard_thread_fork(fixture_shard(fixture, 22), 22, 5), 100);
 	fixture_thread(fixture, 22, 20, "newest");
+	/* The leader comes between threads of smaller tids. */
+	fixture_add(fixture, 7, fixture_thread(fixture, 7, 114, "first"), 1);
+	fixture_add(fixture, 114, fixture_thread(fixture, 114, 114, "chief"), 1);
+	fixture_add(fixture, 60, fixture_thread(fixture, 60, 114, "last"), 1);
 	window_or_total(fixture, false, &report, &memory);
-	ck_assert_uint_eq(table_of(&report, OF_PROCESSES)->row_count, 3);
+	ck_assert_uint_eq(table_of(&report, OF_PROCESSES)->row_count, 4);
+	row = row_of_pid(table_of(&report, OF_PROCESSES), 114);
+	ck_assert_str_eq(row->thread->comm, "chief");
 	row = row_of_pid(table_of(&report, OF_PROCESSES), 10);
 	ck_assert_uint_eq(row->values[SUM], 1 + 2 + 3);
 	ck_assert_uint_eq(row->values[MOST], 3);
@@ -205,7 +211,7 @@ START_TEST(adds_up_processes)
 	ck_assert_uint_eq(row->values[SUM], 6 + 7);
 	ck_assert_str_eq(row->thread->comm, "");
 	/* The threads' own rows are as they were. */
-	ck_assert_uint_eq(table_of(&report, OF_THREADS)->row_count, 8);
+	ck_assert_uint_eq(table_of(&report, OF_THREADS)->row_count, 11);
 	report_memory_fini(&memory);
 	tables_close_window(&fixture->tables, true);
 	window_or_total(fixture, true, &report, &memory);
@@ -230,6 +236,7 @@ START_TEST(adds_up_names)
 
 	add_threads(fixture);
 	window_or_total(fixture, false, &report, &memory);
+	ck_assert_uint_eq(table_of(&report, OF_TRACE)->row_count, 1);
 	ck_assert_uint_eq(table_of(&report, OF_THREADS)->row_count, 0); /* not wanted */
 	ck_assert_uint_eq(table_of(&report, OF_PROCESSES)->row_count, 6);
 	row = &table_of(&report, OF_PROCESSES)->rows[0];

@@ -31,6 +31,8 @@ START_TEST(finds_threads)
 	for (size_t i = 0; i < 1000; i++) {
 		threads[i] = shard_thread(shard, key_of(i));
 		ck_assert_int_eq(shard_tid(threads[i]), key_of(i));
+		ck_assert_int_eq(threads[i]->view.pid, -1);
+		ck_assert_uint_eq(threads[i]->cpu, UINT64_MAX);
 		ck_assert_uint_eq((uintptr_t)threads[i] % 8, 0);
 	}
 	for (size_t i = 0; i < 1000; i++) {
@@ -158,7 +160,7 @@ static unsigned int end_window(struct fixture *fixture)
 {
 	ends = 0;
 	tables_end_window(&fixture->tables, 1);
-	tables_close_window(&fixture->tables, true);
+	close_window(fixture, true);
 	return ends;
 }
 
@@ -183,6 +185,11 @@ START_TEST(skips_the_dead)
 	shard_reopen(shard, shard_thread(shard, key_of(65))); /* a late record */
 	ck_assert_uint_eq(end_window(fixture), 31);
 	ck_assert_uint_eq(end_window(fixture), 30);
+	/* One goes on elsewhere, and a new thread has its place. */
+	tables_rename_thread(&fixture->tables,
+			     &(struct rename){ .from = (int32_t)key_of(0), .to = 2 });
+	ck_assert_uint_eq(shard_thread(shard, key_of(200))->resident_at, 0);
+	ck_assert_uint_eq(end_window(fixture), 32);
 	fixture_free(fixture);
 }
 END_TEST
@@ -324,6 +331,8 @@ START_TEST(tells_unsound)
 	thread->is_touched = false;
 	thread->view.tid = 5;
 	ck_assert(!shard_is_sound(shard, number)); /* found under another tid */
+	thread->view.tid = -1;
+	ck_assert(!shard_is_sound(shard, number));
 	thread->view.tid = (int32_t)key_of(0);
 	slots_find(&shard->slots, NULL, key_of(0))->thread = NULL;
 	ck_assert(!shard_is_sound(shard, number)); /* alive, and not found */

@@ -143,6 +143,7 @@ START_TEST(collects_tasks)
 			shard->accumulator = accumulator_of_task(tables, task);
 			add_everywhere(fixture, shard, 1 + task);
 		}
+		shard_event_row(shard, 0, OF_NAMES)[SUM] = 9; /* of the last task only */
 		if (joins) {
 			accumulators_join(tables);
 			ck_assert_uint_eq(tables->accumulators.at[0]->trace[SUM], 6);
@@ -151,7 +152,9 @@ START_TEST(collects_tasks)
 		}
 		tables_check(tables);
 		tables_collect(tables);
+		ck_assert_uint_eq(tables->accumulators.at[0]->names_touched.count, 0);
 		is_everywhere(fixture, false, 6);
+		ck_assert_uint_eq(sum_of(fixture, &tables->names.at[0]->sums, false, OF_NAMES), 9);
 		ck_assert_uint_eq(tables->longest[0].all.count, 3);
 		ck_assert_uint_eq(tables->longest[0].all.at[0].instance.ns, 3);
 		tables_collect(tables); /* nothing is left */
@@ -214,6 +217,57 @@ START_TEST(indexes_rows)
 }
 END_TEST
 
+/* on_ordered() adds to the trace itself, and its longest are those of the window, too. */
+START_TEST(collects_the_whole)
+{
+	struct fixture *fixture = fixture_new(NULL);
+	struct tables *tables = &fixture->tables;
+	struct row_key key = row_key_of(1, NULL, 0);
+
+	shard_trace_row(&tables->whole, OF_TRACE)[SUM] = 1;
+	shard_keyed_row(&tables->whole, OF_KEYED, &key)[SUM] = 2;
+	shard_longest(&tables->whole, OF_LONGEST, &(struct instance){ .ns = 3 });
+	tables_close_window(tables, true);
+	ck_assert_uint_eq(sum_of(fixture, &tables->trace, true, OF_TRACE), 1);
+	ck_assert_uint_eq(tables->keyed_rows.all.at[0]->total[SUM], 2);
+	ck_assert_uint_eq(tables->longest_total[0].all.count, 1);
+	fixture_free(fixture);
+}
+END_TEST
+
+static void two_analyses(struct fixture *fixture)
+{
+	fixture->setup.analyses[1] = &fixture->analysis;
+	fixture->setup.analysis_count = 2;
+}
+
+/* Each analysis has columns, states and keyed rows of its own. */
+START_TEST(tells_analyses_apart)
+{
+	struct fixture *fixture = fixture_new(two_analyses);
+	const struct layout *layout = &fixture->tables.layout;
+	struct shard *shard = fixture_shard(fixture, 7);
+	struct thread *thread = shard_thread(shard, 7);
+	struct row_key key = row_key_of(1, NULL, 0);
+	uint64_t *rows[2];
+	char *states[2];
+
+	for (size_t a = 0; a < 2; a++) {
+		shard->running = a;
+		rows[a] = shard_thread_row(shard, thread, OF_THREADS);
+		states[a] = shard_thread_state(shard, thread);
+		shard_keyed_row(shard, OF_KEYED, &key)[SUM] = a;
+	}
+	ck_assert_ptr_eq(rows[0], thread_window(layout, thread));
+	ck_assert_ptr_eq(rows[1], rows[0] + 4);
+	ck_assert_ptr_eq(states[1], states[0] + 12 * sizeof(uint64_t));
+	ck_assert_uint_eq(layout->longest_count, 2);
+	ck_assert_uint_eq(layout->offsets[1][OF_LONGEST], 1);
+	ck_assert_uint_eq(shard->accumulator->keyed_rows->all.count, 2);
+	fixture_free(fixture);
+}
+END_TEST
+
 static void without_windows(struct fixture *fixture)
 {
 	fixture->setup.wants_windows = false;
@@ -256,6 +310,8 @@ Suite *suite_tables(void)
 	tcase_add_test(tcase, collects_tasks);
 	tcase_add_test(tcase, takes_new_names);
 	tcase_add_test(tcase, indexes_rows);
+	tcase_add_test(tcase, collects_the_whole);
+	tcase_add_test(tcase, tells_analyses_apart);
 	tcase_add_test(tcase, adds_directly);
 	suite_add_tcase(suite, tcase);
 	return suite;
