@@ -1,6 +1,6 @@
 /*
- * test-decode: decoder_wanted() and decoder_each(), which take short cuts, say what decoder_next()
- * says of packets of any bytes: the same events, values, ends and faults.
+ * decoder: decoder_wanted() and decoder_each() agree with decoder_next() on packets of any bytes:
+ * the same events, values, ends and faults.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -42,10 +42,10 @@
 	"event { name = e14; id = 14; fields := struct { u3 l; u13 n; text s[2]; }; };\n"          \
 	"event { name = e15; id = 15; fields := struct { u13 n; }; };\n"
 
-/* By id: of a constant size (q), in parts (p); neither with odd bits or strings in a row. */
-static const char kinds[] = "pppppqp--pqppp--";
+/* By id: fast (f), in parts (p); neither (-) with odd bits or an array of strings. */
+static const char kinds[] = "pppppfp--pfppp--";
 
-/* The headers of LTTng: everything at bytes, ... */
+/* The headers of LTTng: everything aligned to bytes, ... */
 static const char compact[] =
 	HEAD "typealias integer { size = 16; align = 8; } := u16;\n"
 	     "typealias integer { size = 32; align = 8; } := u32;\n"
@@ -57,7 +57,7 @@ static const char compact[] =
 	     "  variant <id> { struct { brief timestamp; } compact;\n"
 	     "    struct { u32 id; full timestamp; } extended; } v; } align(8); };\n" EVENTS;
 
-/* ... and everything aligned. */
+/* ... and everything aligned to its size. */
 static const char aligned[] =
 	HEAD "typealias integer { size = 16; align = 16; } := u16;\n"
 	     "typealias integer { size = 32; align = 32; } := u32;\n"
@@ -87,9 +87,9 @@ struct got {
 struct reading {
 	struct decoder *d;
 	size_t count;
-	uint64_t total; /* read_each(): with those that were only counted */
+	uint64_t total; /* read_each(): including events that were only counted */
 	struct got got[EVENTS_MAX];
-	int end; /* what the last call said */
+	int end; /* the result of the last call */
 };
 
 static void note(struct reading *reading, const struct ctf_event *event)
@@ -130,7 +130,7 @@ static void read_next(struct reading *reading)
 	}
 }
 
-/* Of those that were passed over only the number is known. */
+/* Only the number of the events that were passed over is known. */
 static void read_wanted(struct reading *reading)
 {
 	uint64_t counts[CLASSES] = { 0 };
@@ -151,7 +151,7 @@ static void read_wanted(struct reading *reading)
 	} while (reading->end > 0);
 }
 
-static void note_told(void *user, const struct ctf_event *event)
+static void note_reported(void *user, const struct ctf_event *event)
 {
 	struct reading *reading = user;
 
@@ -161,7 +161,7 @@ static void note_told(void *user, const struct ctf_event *event)
 	note(reading, event);
 }
 
-/* Of those that are neither told nor for decoder_next() only the number is known. */
+/* Only the number of the events that are neither reported nor for decoder_next() is known. */
 static void read_each(struct reading *reading)
 {
 	uint64_t counts[CLASSES] = { 0 }, counted = 0;
@@ -173,7 +173,7 @@ static void read_each(struct reading *reading)
 
 	reading->total = 0;
 	do {
-		reading->end = decoder_each(reading->d, &passed, note_told, reading, &event);
+		reading->end = decoder_each(reading->d, &passed, note_reported, reading, &event);
 		counted += passed.events;
 		reading->total += passed.events + (reading->end > 0);
 		if (reading->end > 0) {
@@ -195,7 +195,7 @@ static void compare_got(const struct got *a, const struct got *b)
 	ck_assert_uint_eq(a->s.len, b->s.len);
 }
 
-/* All that somebody wants was told, in order. */
+/* All requested events were reported, in order. */
 static void compare_each(const struct reading *next, const struct reading *each)
 {
 	size_t at = 0;
@@ -239,7 +239,7 @@ static void compare(const struct reading *next, const struct reading *wanted)
 	}
 }
 
-/* The short cuts are there: else all would agree. */
+/* The classes have their short forms; otherwise all readings would agree trivially. */
 static void check_classes(const struct plan *plan)
 {
 	ck_assert_ptr_nonnull(plan_stream(plan, 0)->skips);
@@ -247,7 +247,7 @@ static void check_classes(const struct plan *plan)
 	for (uint32_t i = 0; i < CLASSES; i++) {
 		char kind = kinds[plan->classes[i]->class->id];
 
-		ck_assert_int_eq(plan->classes[i]->is_fast, kind == 'q');
+		ck_assert_int_eq(plan->classes[i]->is_fast, kind == 'f');
 		ck_assert_int_eq(plan->classes[i]->parts != NULL, kind == 'p');
 	}
 }
@@ -259,7 +259,7 @@ static uint32_t random_next(uint32_t *state)
 }
 
 /*
- * Bytes of which many are small: ids that are known, short rows, and ends of strings.
+ * Many bytes are small: known ids, short rows and ends of strings.
  * @wide: ids are two bytes.
  */
 static void fill(uint8_t *packet, bool wide, uint32_t *state)
@@ -292,7 +292,7 @@ START_TEST(short_cuts_agree)
 		      err.text);
 	check_classes(plan);
 	for (int round = 0; round < 20000; round++) {
-		/* As large as they are, so that sanitizers see what is read behind them. */
+		/* Allocated with their exact size, so sanitizers see reads behind them. */
 		size_t bytes = 1 + random_next(&state) % PACKET_BYTES;
 		uint8_t all[PACKET_BYTES], *packet = malloc(bytes);
 

@@ -1,5 +1,5 @@
 /*
- * ctf: metadata text, plans, and the decoder on hand-made packets.
+ * metadata: text in both languages, whole plans from it, and the decoder on hand-made packets.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -91,7 +91,7 @@ START_TEST(refuses_metadata)
 }
 END_TEST
 
-/* Deep nesting ends with an error, not with the stack. */
+/* Deep nesting is an error and does not exhaust the stack. */
 START_TEST(bounds_depth)
 {
 	struct metadata_stream *stream = metadata_stream_new();
@@ -175,7 +175,7 @@ struct seen {
 	VEC(struct value) values;
 };
 
-/* The tag is given in full, and looked for outward; names, stars, escapes and comments. */
+/* A tag by its absolute path and one found outward; names, stars, escapes and comments. */
 static const char outward[] =
 	"/* a */ " TRACE_LE "// b\n"
 	"typedef " INT(
@@ -296,7 +296,7 @@ END_TEST
 				"u32 packet_size; };\n"                                            \
 				"event.header := struct { u32 id; }; };\n"
 
-/* Packet headers that cannot be right: magic, stream, content and size, in bits. */
+/* Packet headers, most of them wrong: magic, stream, content and packet size in bits. */
 static const struct {
 	uint32_t words[5];
 	size_t bytes, bytes_max;
@@ -369,8 +369,6 @@ START_TEST(refuses_metadata_packets)
 	struct err err = { "" };
 	int r;
 
-	packet[24] = packet[28] = 40; /* times 8 bits, below */
-	packet[25] = packet[29] = 0;
 	packet[24] = 0x40, packet[25] = 1; /* 320 bits */
 	packet[28] = 0x40, packet[29] = 1;
 	packet[35] = 1;
@@ -378,7 +376,7 @@ START_TEST(refuses_metadata_packets)
 	memcpy(packet + 37, ";; ", 3);
 	packet[wrong_headers[_i].at] = wrong_headers[_i].value;
 	if (wrong_headers[_i].at == 28) {
-		packet[28] = 0x80; /* 384 bits, which are not there */
+		packet[28] = 0x80; /* 384 bits, more than were fed */
 	}
 	r = metadata_stream_feed(stream, packet, sizeof(packet), &err);
 	r = r == 0 ? metadata_stream_end(stream, &err) : r;
@@ -388,7 +386,7 @@ START_TEST(refuses_metadata_packets)
 }
 END_TEST
 
-/* Every shorter packet, and every packet with one byte changed, ends without harm. */
+/* Every shorter packet, with its last byte changed too, ends without harm. */
 START_TEST(survives_damage)
 {
 	struct metadata_stream *stream = metadata_stream_new();
@@ -450,7 +448,7 @@ static const char whole2[] =
 								       "[4,4]],\"field-class\":"
 								       "\"byte\"") "]}}";
 
-/* Memory that runs out at any point of parsing and compiling is an error, not a crash. */
+/* Each allocation of parsing and compiling may fail: an error, not a crash. */
 START_TEST(survives_no_memory)
 {
 	bool is_done = false;
@@ -635,7 +633,7 @@ START_TEST(refuses_plans)
 }
 END_TEST
 
-/* Each class that is added makes a plan; the plans before stay as they were. */
+/* Each added class makes a plan; the plans before do not change. */
 START_TEST(grows_plans)
 {
 	/* In order, into a hole, far on, twice the same, and beyond what a table holds. */
@@ -662,7 +660,7 @@ START_TEST(grows_plans)
 		ck_assert_uint_eq(plans[i]->class_count, i + 1);
 		for (size_t k = 0; k < COUNT; k++) {
 			const struct plan_event *event = plan_event_find(one, ids[k]);
-			/* Of two with one id the later counts (k = 1 and 4), once it is there. */
+			/* Of two classes with one id (k = 1 and 4) the later one counts. */
 			size_t wanted = k == 1 && i >= 4 && one->is_dense ? 4 : k;
 
 			if (i < k && !(ids[k] == 1 && i >= 1)) {
