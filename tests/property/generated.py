@@ -2,10 +2,10 @@
 
 A random schedule: threads migrate, are preempted, fork, die, come back under an old tid, exec (also
 where a thread is not the leader), change name and priority, and make calls.  They are woken before
-and after they sleep.  There are nested interrupts, pages, packets and block requests; CPUs with ties
-in time, and empty streams; calls, interrupts and other kinds of events in a channel of their own;
-event headers of LTTng and others, packed or aligned, in either byte order; contexts that name the
-thread that runs.
+and after they sleep, also in page faults.  There are nested interrupts, pages, packets and block
+requests; CPUs with ties in time, and empty streams; calls, interrupts and other kinds of events in a
+channel of their own, or a call that is not traced; event headers of LTTng and others, packed or
+aligned, in either byte order; contexts that name the thread that runs.
 
 A new analysis needs its events here: coverage.py fails if it gets none.
 """
@@ -68,6 +68,8 @@ FIELDS = {
 }
 FIELDS['block_rq_requeue'] = FIELDS['block_rq_insert']
 FIELDS['block_rq_issue'] = FIELDS['block_rq_insert'] + (('s32', 'tid'),)
+FIELDS['x86_exceptions_page_fault_user'] = (('s64', 'address'), ('s64', 'ip'), ('s64', 'error_code'))
+FIELDS['x86_exceptions_page_fault_kernel'] = FIELDS['x86_exceptions_page_fault_user']
 FIELDS['sched_process_exit'] = (('s32', 'tid'),)
 FIELDS['lttng_statedump_start'] = ()
 FIELDS['lttng_statedump_file_descriptor'] = (('s32', 'pid'), ('s32', 'fd'), ('s32', 'flags'), ('text', 'filename'))
@@ -107,8 +109,8 @@ def align_all(text):
     return re.sub(r'size = (8|16|32|64); align = 8;', r'size = \1; align = \1;', text)
 
 
-def metadata(layout, contexts=((), ()), domain='kernel'):
-    """@contexts: of the events of each stream class."""
+def metadata(layout, contexts=((), ()), domain='kernel', calls=CALLS):
+    """@contexts: of the events of each stream class.  @calls: those that are traced."""
     text = (synthetic.HEADER[:synthetic.HEADER.index('stream {')] % 0).replace('"kernel"', '"%s"' % domain)
     for stream, fields in enumerate(contexts):
         context = 'event.context := %s;\n};' % struct_of(fields) if fields else '};'
@@ -116,6 +118,8 @@ def metadata(layout, contexts=((), ()), domain='kernel'):
     for stream, (name, fields) in itertools.product((0, 1), (FIELDS if domain == 'kernel' else UST_FIELDS).items()):
         if stream == 1 and name == 'sched_switch':
             continue  # in one channel only
+        if name.endswith(CALLS) and not name.endswith(calls):
+            continue
         level = 'loglevel = %d; ' % LEVELS[name] if name in LEVELS else ''
         text += 'event { name = "%s"; id = %d; stream_id = %d; %sfields := %s; };\n' % (
             name, IDS[name], stream, level, struct_of(fields))
@@ -136,6 +140,7 @@ class Schedule:
         self.rng, self.now, self.events = rng, START + rng.randrange(10**9), []
         self.last = {}
         self.tids = list(range(2, rng.choice((6, 12, 40))))
+        self.calls = CALLS if rng.random() < 0.8 else tuple(call for call in CALLS if call != 'futex')
         self.styles = rng.choice((('',), ('',), ('', 'compat_'), ('old',), ('', 'compat_', 'old')))  # of calls
         self.alive = {tid: Thread(tid, tid, 'first%d' % tid) for tid in self.tids[:3]}
         self.running = {cpu: None for cpu in range(rng.randrange(1, 6))}
@@ -154,8 +159,8 @@ class Schedule:
         cpu = self.rng.choice(list(self.running))
         action = self.rng.choices(
             (self.switch, self.call, self.fork, self.exec, self.rename, self.dump, self.wake,
-             self.interrupt, self.page, self.packet, self.request),
-            (10, 12, 2, 1, 1, 1, 6, 5, 2, 2, 3))[0]
+             self.interrupt, self.page, self.packet, self.request, self.fault),
+            (10, 12, 2, 1, 1, 1, 6, 5, 2, 2, 3, 5))[0]
         if action in (self.switch, self.wake, self.interrupt, self.request) or self.running[cpu]:
             action(cpu)
 
@@ -189,13 +194,13 @@ class Schedule:
     def call(self, cpu):
         thread = self.running[cpu]
         if thread.call and self.rng.random() < 0.8:
-            calls, odds = (thread.call, thread.former or thread.call, self.rng.choice(CALLS)), (65, 30, 5)
+            calls, odds = (thread.call, thread.former or thread.call, self.rng.choice(self.calls)), (65, 30, 5)
             call, style = self.rng.choices(calls, odds)[0], self.rng.choice(self.styles)
             self.add(cpu, 'exit_syscall' if style == 'old' else style + 'syscall_exit_' + call,
                      self.rng.choice((-11, -9, 0, 1, 2, 3, 3, 4096)))
             thread.call = None
         else:
-            thread.former, thread.call = thread.call or thread.former, self.rng.choice(CALLS)
+            thread.former, thread.call = thread.call or thread.former, self.rng.choice(self.calls)
             style = self.rng.choice(self.styles)
             self.add(cpu, ('sys_' if style == 'old' else style + 'syscall_entry_') + thread.call,
                      *(self.argument(kind, field) for kind, field in ARGUMENTS[thread.call]))
@@ -233,6 +238,15 @@ class Schedule:
         name = self.rng.choice(('net_if_receive_skb', 'net_dev_xmit'))
         code = (self.rng.choice((0, 0, 16)),) if name == 'net_dev_xmit' else ()
         self.add(cpu, name, *code, self.rng.randrange(2000), self.rng.choice(('lo', 'eth0')))
+
+    def fault(self, cpu):
+        """Of user code, unless a call is open (then seldom: its exit was lost); perhaps the thread sleeps in it."""
+        is_user = self.rng.random() < (0.1 if self.running[cpu].call else 0.9)
+        self.add(cpu, 'x86_exceptions_page_fault_' + ('user' if is_user else 'kernel'),
+                 self.rng.randrange(1 << 47), self.rng.randrange(1 << 47), self.rng.choice((4, 6, 20)))
+        if is_user and self.rng.random() < 0.4:
+            self.now += self.rng.choice((0, 1000))
+            self.switch(cpu)
 
     def request(self, cpu):
         name = self.rng.choice([name for name in FIELDS if name.startswith('block_rq')])
@@ -395,7 +409,7 @@ def write(path, text, streams):
 
 
 # What may be in a channel of its own: not what tells who runs.
-AWAY = (('sys', 'compat_sys', 'exit_sys'), 'irq', 'block', 'net', ('kmem', 'mm_'), 'sched_wak', 'lttng')
+AWAY = (('sys', 'compat_sys', 'exit_sys'), 'irq', 'x86', 'block', 'net', ('kmem', 'mm_'), 'sched_wak', 'lttng')
 
 
 def make(rng, path, loses):
@@ -413,8 +427,9 @@ def make(rng, path, loses):
         ordered.append((ts, stream, cpu, i, name, say(name, values) + told))
     names = ['s%d' % i for i in range(len(streams))]
     rng.shuffle(names)
-    write(path, metadata(layout, contexts), {name: packets(rng, layout, stream, cpu, events, loses)
-                                             for name, ((stream, cpu), events) in zip(names, streams.items())})
+    write(path, metadata(layout, contexts, calls=schedule.calls), {
+        name: packets(rng, layout, stream, cpu, events, loses)
+        for name, ((stream, cpu), events) in zip(names, streams.items())})
     return [(ts, name, cpu, text) for ts, _, cpu, _, name, text in sorted(ordered)]
 
 

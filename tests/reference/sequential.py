@@ -1,4 +1,4 @@
-"""sequential: sched, syscalls, irq, memory, net and block by plain programs, for reference.py.
+"""sequential: sched, syscalls, irq, memory, net, block and faults by plain programs, for reference.py.
 
 Each class sees the events one after the other and follows the definitions literally; samples
 are kept, all of them.  What they find goes to a Book by window: sums, and lists of samples.
@@ -390,6 +390,48 @@ class Block:
             book.last[self.path(dev) + ('in_flight',)] = self.depth(dev)
 
 
+class Faults:
+    """Of user code: minor if its thread goes on, major if it sleeps first."""
+
+    def __init__(self, names):
+        self.has_calls = 'syscall_entry_futex' in names
+        self.open, self.asleep = {}, {}  # when it began; when the thread went to sleep
+
+    @staticmethod
+    def count(thread, column, book):
+        book.add('faults', column)
+        if thread is not None:
+            book.add('faults', 'threads', thread, column)
+
+    def goes_on(self, thread, book):
+        if self.open.pop(thread, None) is not None:
+            self.count(thread, 'minor', book)
+
+    def event(self, ns, name, thread, text, book):
+        call = Syscalls.EVENT.match(name)
+        if call and call.group(2) != 'syscall_exit_':
+            self.goes_on(thread, book)
+        elif name == 'x86_exceptions_page_fault_kernel':
+            self.count(thread, 'kernel', book)
+        elif name == 'x86_exceptions_page_fault_user':
+            self.goes_on(thread, book)
+            self.count(thread, 'user', book)
+            if self.has_calls:
+                self.open[thread] = ns
+
+    def switch(self, ns, cpu, prev, sleeps, next_, book):
+        self.asleep.pop(prev, None)
+        if prev and sleeps:
+            self.asleep[prev] = ns
+        slept = self.asleep.pop(next_, ns) < ns  # not if it came from another CPU in the same moment
+        if slept and next_ in self.open:
+            took = ns - self.open.pop(next_)
+            self.count(next_, 'major', book)
+            book.sample('faults', 'major_time', ns=took)
+            book.add('faults', 'threads', next_, 'major_ns', by=took)
+            book.longest['faults'].append((took, ns, next_, (cpu,)))
+
+
 class Sequential:
     """All of them."""
 
@@ -397,7 +439,7 @@ class Sequential:
         self.reference, self.books = reference, collections.defaultdict(Book)
         self.sched, self.syscalls = Sched(reference, release, names), Syscalls()
         self.irq, self.memory, self.net, self.block = Irq(), Memory(), Net(), Block()
-        self.files = files.Files()
+        self.files, self.faults = files.Files(), Faults(names)
 
     def switch(self, ns, cpu, prev, next_, text):
         state = number(text, 'prev_state')
@@ -407,6 +449,7 @@ class Sequential:
                                  if c != cpu)
         self.sched.switch(ns, cpu, prev, elsewhere, state, next_, number(text, 'next_prio'), book)
         self.syscalls.switch(ns, prev, elsewhere, self.sched.leaves(state) == 'dead', next_)
+        self.faults.switch(ns, cpu, prev if not elsewhere else None, self.sched.leaves(state) == 'sleep', next_, book)
 
     def died(self, thread):
         self.syscalls.dead.add(thread)
@@ -420,6 +463,7 @@ class Sequential:
         self.net.event(name, text, book)
         self.block.event(ns, name, text, book)
         self.files.event(ns, name, thread, text, book)
+        self.faults.event(ns, name, thread, text, book)
 
     def end_window(self, end, number_):
         self.files.settle()
@@ -431,7 +475,7 @@ class Sequential:
 
 IDS = ('cpu', 'irq', 'vec', 'prio', 'order', 'errno', 'name', 'fd', 'path')
 NAMES = ('vec_name', 'errno_name', 'comm', 'pid', 'tid')
-ANALYSES = ('sched', 'syscalls', 'irq', 'memory', 'net', 'block', 'files')
+ANALYSES = ('sched', 'syscalls', 'irq', 'memory', 'net', 'block', 'files', 'faults')
 
 
 def flat(line):
@@ -489,7 +533,7 @@ def spread_differs(spread, samples):
     return None
 
 
-LONGEST = {'sched': ('cpu', 'prio', 'waker_tid'), 'syscalls': ('name', 'ret')}
+LONGEST = {'sched': ('cpu', 'prio', 'waker_tid'), 'syscalls': ('name', 'ret'), 'faults': ('cpu',)}
 
 
 def longest_differ(line, book):

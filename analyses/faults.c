@@ -1,0 +1,175 @@
+/*
+ * faults: page faults by thread, and those of user code that sleep (doc/definitions.md, 4.13).
+ *
+ * No event marks the end of a fault: what its thread does next shows what it was.
+ */
+#include "engine/contract/handler.h"
+#include "engine/contract/merge.h"
+
+enum table_index { TOTALS, THREADS, PROCESSES, LONGEST };
+enum { USER, MINOR, MAJOR, KERNEL, MAJOR_TIME };
+enum { OWN_USER = RECORD_OWN, OWN_COUNTED, OWN_KERNEL, OWN_ENTRY };
+
+#define USER_FAULT "x86_exceptions_page_fault_user"
+
+struct worker_faults {
+	bool is_asked, is_open_ended; /* the trace shows no system calls, or has no user faults */
+	bool is_here;                 /* user faults are in this stream, not in another one */
+	bool has_entry;               /* told since the last fault, or since the switch in */
+};
+
+static void on_event(struct worker *worker, void *state, const struct trace_event *event,
+		     uint32_t kind)
+{
+	enum { TID };
+	struct worker_faults *faults = state;
+
+	if (!faults->is_asked) {
+		faults->is_asked = true;
+		faults->is_open_ended = !worker_has_event(worker, "syscall_entry_futex") ||
+					!worker_has_event(worker, USER_FAULT);
+	}
+	if (kind == OWN_USER) {
+		faults->is_here = true;
+		faults->has_entry = false;
+		kind = faults->is_open_ended ? OWN_COUNTED : OWN_USER;
+	}
+	if (kind != OWN_ENTRY || !(faults->is_open_ended || faults->has_entry)) {
+		(void)worker_emit(worker, event->ts, worker_tid_of(worker, event, TID), kind);
+	}
+	faults->has_entry |= kind == OWN_ENTRY && faults->is_here && worker_sees_switches(worker);
+	worker_rest(worker, faults->is_open_ended || faults->has_entry);
+}
+
+static void on_oncpu_end(struct worker *worker, void *state, uint64_t ts, bool is_window)
+{
+	struct worker_faults *faults = state;
+
+	(void)ts;
+	if (faults->has_entry && !is_window) {
+		faults->has_entry = false;
+		worker_rest(worker, false);
+	}
+}
+
+struct fault {
+	uint64_t begin; /* of the last one of user code; 0: it is known what it was */
+	uint64_t left;  /* when the thread last left its CPU, asleep; 0: it did not */
+};
+
+static bool has_slept(const struct fault *fault, uint64_t ts)
+{
+	return fault->begin != 0 && fault->begin <= fault->left && fault->left < ts;
+}
+
+static void count(struct shard *shard, struct thread *thread, unsigned int column)
+{
+	shard_trace_row(shard, TOTALS)[column]++;
+	shard_thread_row(shard, thread, THREADS)[column]++;
+}
+
+static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
+		      struct thread *thread)
+{
+	struct fault *fault = shard_thread_state(shard, thread);
+
+	(void)numbers;
+	if (record->kind == OWN_KERNEL) {
+		count(shard, thread, KERNEL);
+		return;
+	}
+	if (fault->begin != 0 && !has_slept(fault, record->ts)) { /* else a switch in is missing */
+		count(shard, thread, MINOR);
+	}
+	if (record->kind != OWN_ENTRY) {
+		count(shard, thread, USER);
+	}
+	fault->begin = record->kind == OWN_USER ? record->ts : 0;
+}
+
+/* It may come before the records of that time on the CPU. */
+static void on_switch_out(struct shard *shard, struct thread *thread, const struct switch_out *out)
+{
+	struct fault *fault = shard_thread_state(shard, thread);
+
+	if (!out->is_tie) {
+		fault->begin = has_slept(fault, out->ts) ? 0 : fault->begin; /* as above */
+		fault->left = out->flags & RECORD_SLEEPS ? out->ts : 0;
+	}
+}
+
+static void on_switch_in(struct shard *shard, struct thread *thread, const struct switch_in *in)
+{
+	struct fault *fault = shard_thread_state(shard, thread);
+	uint64_t ns = in->ts - fault->begin;
+
+	if (has_slept(fault, in->ts)) {
+		count(shard, thread, MAJOR);
+		column_add(shard_trace_row(shard, TOTALS), MAJOR_TIME, ns);
+		shard_thread_row(shard, thread, THREADS)[MAJOR_TIME] += ns;
+		shard_longest(shard, LONGEST,
+			      &(struct instance){
+				      .ns = ns, .end = in->ts, .cpu = in->cpu, .thread = thread });
+		fault->begin = 0;
+	}
+	fault->left = 0;
+}
+
+static void on_gap(struct shard *shard, struct thread *thread)
+{
+	((struct fault *)shard_thread_state(shard, thread))->begin = 0;
+}
+
+static void on_no_open_calls(struct shard *shard, struct thread *thread)
+{
+	if (shard_tid(thread) < 0) { /* who is unknown is somebody else now */
+		on_gap(shard, thread);
+	}
+}
+
+static const struct need needs[] = {
+	{ USER_FAULT, { "context.tid" }, on_event, OWN_USER },
+	{ "x86_exceptions_page_fault_kernel", { "context.tid" }, on_event, OWN_KERNEL },
+	{ "syscall_entry_*", { "context.tid" }, on_event, OWN_ENTRY, .may_rest = true },
+	{ "compat_syscall_entry_*", { "context.tid" }, on_event, OWN_ENTRY, .may_rest = true },
+	{ "sys_*", { "context.tid" }, on_event, OWN_ENTRY, .may_rest = true },
+	{ "compat_sys_*", { "context.tid" }, on_event, OWN_ENTRY, .may_rest = true },
+};
+
+#define COUNTS                                                                                     \
+	[USER] = { "user", "USER", UNIT_COUNT }, [MINOR] = { "minor", "MINOR", UNIT_COUNT },       \
+	[MAJOR] = { "major", "MAJOR", UNIT_COUNT }, [KERNEL] = { "kernel", "KERNEL", UNIT_COUNT }
+#define OF_THREADS                                                                                 \
+	.sort_mask = 1u << USER | 1u << KERNEL,                                                    \
+	.columns = { COUNTS, [MAJOR_TIME] = { "major_ns", "IN MAJOR", UNIT_NS } }
+
+const struct analysis analysis_faults = {
+	.name = "faults",
+	.summary = "page faults by thread, and how long the major ones took",
+	.needs = needs,
+	.need_count = sizeof(needs) / sizeof(needs[0]),
+	.uses_threads = true,
+	.worker_state_size = sizeof(struct worker_faults),
+	.thread_state_size = sizeof(struct fault),
+	.tables = {
+		[TOTALS] = {
+			.scope = SCOPE_TRACE,
+			.columns = { COUNTS, [MAJOR_TIME] = { "major_time", "major faults took",
+							      UNIT_NS, COLUMN_HISTOGRAM } },
+		},
+		[THREADS] = { .key = "threads", .scope = SCOPE_THREAD, OF_THREADS },
+		[PROCESSES] = { .key = "processes", .scope = SCOPE_PROCESS, OF_THREADS },
+		[LONGEST] = {
+			.key = "longest",
+			.scope = SCOPE_LONGEST,
+			.columns = { { "ns", "MAJOR FAULT", UNIT_NS } },
+		},
+	},
+	.on_oncpu_end = on_oncpu_end,
+	.on_record = on_record,
+	.on_switch_in = on_switch_in,
+	.on_switch_out = on_switch_out,
+	.on_gap = on_gap,
+	.on_unseen = on_gap,
+	.on_no_open_calls = on_no_open_calls,
+};
