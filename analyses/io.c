@@ -20,6 +20,7 @@
 
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
+#include "kernel/call-pairing.h"
 #include "kernel/file-calls.h"
 
 enum table_index { TOTALS, THREADS, PROCESSES };
@@ -48,13 +49,13 @@ static const uint8_t operations[FILE_CALL_COUNT + 1] = {
 
 /* ---- one call ---- */
 
+_Static_assert(FILE_CALL_UNNAMED == CALL_UNNAMED, "enum file_call identifies calls");
+
 struct open_call {
-	uint8_t call;
-	bool is_open, is_tainted;
-	uint64_t entry_ts, message_bytes;
-	/* Of the merge side. */
-	uint64_t channel;    /* where it was entered */
-	uint64_t no_open_ts; /* of the last stay that showed that none was open */
+	struct call_pairing pairing;
+	uint64_t message_bytes;
+	/* Merger's half: when the last on-CPU interval began that showed that no call was open. */
+	uint64_t no_open_ts;
 };
 
 struct ended_call {
@@ -84,18 +85,14 @@ static void add_call(uint64_t figures[FIGURES], const struct ended_call *ended)
 	figures[ERRORS] += ended->has_ret && ended->ret < 0;
 }
 
-/*
- * What an exit means for the call that is open, if any: true if @ret_ended is a call
- * to count.  @is_tainted of the open call: events were lost inside it.
- */
+/* What an exit ends, if anything: true if @ret_ended is a call to count. */
 static bool end_call(const struct open_call *open, const struct ended_call *exit, uint64_t ts,
 		     struct ended_call *ret_ended)
 {
 	*ret_ended = *exit;
-	if (open->is_open && (exit->call == FILE_CALL_UNNAMED || exit->call == open->call)) {
-		ret_ended->call = open->call;
-		ret_ended->has_duration = !open->is_tainted && ts >= open->entry_ts;
-		ret_ended->ns = ts - open->entry_ts;
+	if (call_ends(&open->pairing, exit->call)) {
+		ret_ended->call = (uint8_t)open->pairing.id;
+		ret_ended->has_duration = call_duration(&open->pairing, ts, &ret_ended->ns);
 		ret_ended->message_bytes = open->message_bytes;
 	}
 	return operations[ret_ended->call] != OP_NONE;
@@ -117,14 +114,14 @@ enum { OTHER_TID };
 
 static void emit_open(struct worker *worker, const struct open_call *open, uint64_t ts, int32_t tid)
 {
-	uint64_t numbers[2] = { open->entry_ts, open->message_bytes };
+	uint64_t numbers[2] = { open->pairing.entry_ts, open->message_bytes };
 	struct record *record = worker_emit(worker, ts, tid, OWN_OPEN);
 
-	record->arg16 = open->call;
+	record->arg16 = (uint16_t)open->pairing.id;
 	if (open->message_bytes <= INT32_MAX) {
 		record->arg16 |= IS_SHORT;
 		record->arg32 = (int32_t)open->message_bytes;
-		record->arg64 = open->entry_ts;
+		record->arg64 = open->pairing.entry_ts;
 	} else {
 		record->arg64 = worker_numbers(worker, numbers, 2);
 	}
@@ -140,10 +137,15 @@ static void emit_exit(struct worker *worker, const struct ended_call *exit, uint
 	record->arg64 = (uint64_t)exit->ret;
 }
 
+static bool has_open_io(const struct io_worker *io)
+{
+	return io->open.pairing.is_open && operations[io->open.pairing.id] != OP_NONE;
+}
+
 /* Between the calls that count, others tell something only if they are the first of a stay. */
 static void rest(struct worker *worker, struct io_worker *io)
 {
-	bool is_open = io->open.is_open && operations[io->open.call] != OP_NONE;
+	bool is_open = has_open_io(io);
 
 	if (io->rests != (io->has_seen && !is_open)) {
 		io->rests = !io->rests;
@@ -164,11 +166,9 @@ static void on_call_entry(struct worker *worker, void *state, const struct trace
 			  uint32_t call)
 {
 	struct io_worker *io = state;
-	struct open_call open = { .call = (uint8_t)call, .is_open = true, .entry_ts = event->ts };
+	struct open_call open = { .message_bytes = event_u64(event, ENTRY_MESSAGE_BYTES, 0) };
 
-	if (event_has(event, ENTRY_MESSAGE_BYTES)) {
-		open.message_bytes = event_u64(event, ENTRY_MESSAGE_BYTES, 0);
-	}
+	call_enter(&open.pairing, call, event->ts, 0);
 	if (!worker_sees_switches(worker)) {
 		emit_open(worker, &open, event->ts, worker_tid_of(worker, event, ENTRY_TID));
 		return;
@@ -199,7 +199,7 @@ static void on_call_exit(struct worker *worker, void *state, const struct trace_
 		add_call(io->sums, &ended);
 		io->has_sums = true;
 	}
-	io->open.is_open = false;
+	call_forget(&io->open.pairing);
 	rest(worker, io);
 }
 
@@ -210,7 +210,7 @@ static void on_call_exit(struct worker *worker, void *state, const struct trace_
 static void on_other_entry(struct worker *worker, void *state, const struct trace_event *event,
 			   uint32_t user)
 {
-	static const struct open_call open = { .call = CALL_OTHER, .is_open = true };
+	static const struct open_call open = { .pairing = { .id = CALL_OTHER, .is_open = true } };
 	struct io_worker *io = state;
 
 	(void)user;
@@ -219,8 +219,8 @@ static void on_other_entry(struct worker *worker, void *state, const struct trac
 		return;
 	}
 	note_first_call_event(worker, io, event->ts);
-	io->open.call = CALL_OTHER;
-	io->open.is_open = true;
+	io->open.pairing.id = CALL_OTHER;
+	io->open.pairing.is_open = true;
 	rest(worker, io);
 }
 
@@ -236,7 +236,7 @@ static void on_other_exit(struct worker *worker, void *state, const struct trace
 		return;
 	}
 	note_first_call_event(worker, io, event->ts);
-	io->open.is_open = false;
+	call_forget(&io->open.pairing);
 	rest(worker, io);
 }
 
@@ -269,10 +269,10 @@ static void on_oncpu_end(struct worker *worker, void *state, uint64_t ts, bool i
 	if (is_window) {
 		return;
 	}
-	if (io->open.is_open && operations[io->open.call] != OP_NONE) {
+	if (has_open_io(io)) {
 		emit_open(worker, &io->open, ts, worker_tid(worker));
 	}
-	io->open.is_open = false;
+	call_forget(&io->open.pairing);
 	io->has_seen = false;
 	rest(worker, io);
 }
@@ -317,13 +317,8 @@ static void merge_open(struct shard *shard, struct open_call *open, const struct
 	if (record->ts == open->no_open_ts && entry_ts < record->ts) {
 		return; /* from the CPU that it left in the ns in which it came here */
 	}
-	*open = (struct open_call){ .call = (uint8_t)record->arg16,
-				    .is_open = true,
-				    .entry_ts = entry_ts,
-				    .message_bytes = is_short ? (uint64_t)record->arg32
-							      : numbers[record->arg64 + 1],
-				    .channel = shard_channel(shard),
-				    .no_open_ts = open->no_open_ts };
+	call_enter(&open->pairing, (uint8_t)record->arg16, entry_ts, shard_channel(shard));
+	open->message_bytes = is_short ? (uint64_t)record->arg32 : numbers[record->arg64 + 1];
 }
 
 static void merge_exit(struct shard *shard, struct thread *thread, struct open_call *open,
@@ -339,7 +334,7 @@ static void merge_exit(struct shard *shard, struct thread *thread, struct open_c
 		add_call(figures, &ended);
 		add_figures(shard, thread, figures);
 	}
-	open->is_open = false;
+	call_forget(&open->pairing);
 }
 
 static bool accepts(const struct untrusted_record *untrusted)
@@ -361,18 +356,18 @@ static bool accepts(const struct untrusted_record *untrusted)
 
 static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 {
+	struct codec *codec = checkpoint->codec;
 	struct open_call *open = state;
+	uint8_t call = (uint8_t)open->pairing.id;
 
-	codec_u8(checkpoint->codec, &open->call);
-	codec_bool(checkpoint->codec, &open->is_open);
-	codec_bool(checkpoint->codec, &open->is_tainted);
-	codec_u64(checkpoint->codec, &open->entry_ts);
-	codec_u64(checkpoint->codec, &open->message_bytes);
-	codec_u64(checkpoint->codec, &open->channel);
-	codec_u64(checkpoint->codec, &open->no_open_ts);
-	if (!codec_check(checkpoint->codec, open->call <= CALL_OTHER)) {
-		open->call = CALL_OTHER;
-	}
+	codec_u8(codec, &call);
+	codec_bool(codec, &open->pairing.is_open);
+	codec_bool(codec, &open->pairing.is_tainted);
+	codec_u64(codec, &open->pairing.entry_ts);
+	codec_u64(codec, &open->message_bytes);
+	codec_u64(codec, &open->pairing.channel);
+	codec_u64(codec, &open->no_open_ts);
+	open->pairing.id = codec_check(codec, call <= CALL_OTHER) ? call : CALL_OTHER;
 }
 
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
@@ -391,7 +386,7 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 		merge_exit(shard, thread, open, record);
 		break;
 	case OWN_NO_OPEN_CALLS:
-		open->is_open = false;
+		call_forget(&open->pairing);
 		break;
 	default:
 		assert(!"a record of io has a kind of its own");
@@ -402,7 +397,7 @@ static void on_no_open_calls(struct shard *shard, struct thread *thread)
 {
 	struct open_call *open = shard_thread_state(shard, thread);
 
-	open->is_open = false;
+	call_forget(&open->pairing);
 	open->no_open_ts = shard_switch_in_ts(thread);
 }
 
@@ -411,7 +406,7 @@ static void on_gap(struct shard *shard, struct thread *thread)
 {
 	struct open_call *open = shard_thread_state(shard, thread);
 
-	open->is_tainted |= shard_may_miss(shard, open->channel);
+	call_gap(&open->pairing, shard_may_miss(shard, open->pairing.channel));
 }
 
 #define ENTRY(event_, call)                                                                        \

@@ -17,6 +17,7 @@
 
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
+#include "kernel/call-pairing.h"
 #include "kernel/syscall-names.h"
 
 enum table_index { TOTALS, CALLS, ERRNOS, THREADS, PROCESSES, LONGEST };
@@ -51,12 +52,13 @@ enum { END_HAS_RET = 1, END_IS_SHORT = 2 };
  */
 enum { CALL_NUMBERS = 3, EXIT_NUMBERS = 4 };
 
-/* ---- map side ---- */
+_Static_assert(SYSCALL_UNNAMED_ID == CALL_UNNAMED, "syscall_id() identifies calls");
+
+/* ---- worker's half ---- */
 
 struct worker_call {
-	uint32_t id, class;
-	uint64_t entry_ts;
-	bool is_open; /* entered in this stay */
+	struct call_pairing pairing; /* open: entered in this on-CPU interval */
+	uint32_t class;
 };
 
 static void emit_open(struct worker *worker, uint64_t ts, int32_t tid, uint32_t class,
@@ -123,13 +125,12 @@ static void on_entry(struct worker *worker, void *state, const struct trace_even
 			  event->class->index, event->ts);
 		return;
 	}
-	if (call->is_open) {
+	if (call->pairing.is_open) {
 		worker_emit(worker, event->ts, worker_tid(worker), OWN_OVERWRITTEN)->arg64 =
-			call->entry_ts;
+			call->pairing.entry_ts;
 	}
-	*call = (struct worker_call){
-		.id = id, .class = event->class->index, .entry_ts = event->ts, .is_open = true
-	};
+	call_enter(&call->pairing, id, event->ts, 0);
+	call->class = event->class->index;
 }
 
 static void on_exit_(struct worker *worker, void *state, const struct trace_event *event,
@@ -139,34 +140,31 @@ static void on_exit_(struct worker *worker, void *state, const struct trace_even
 
 	if (!worker_sees_switches(worker)) {
 		emit_exit(worker, event, worker_tid_of(worker, event, EXIT_TID), id, 0);
-	} else if (call->is_open && (id == SYSCALL_UNNAMED_ID || id == call->id)) {
-		emit_call(worker, event, call->class, event->ts - call->entry_ts);
+	} else if (call_ends(&call->pairing, id)) {
+		emit_call(worker, event, call->class, event->ts - call->pairing.entry_ts);
 	} else {
 		emit_exit(worker, event, worker_tid(worker), id,
-			  call->is_open ? call->entry_ts : 0);
+			  call->pairing.is_open ? call->pairing.entry_ts : 0);
 	}
-	call->is_open = false;
+	call_forget(&call->pairing);
 }
 
 static void on_oncpu_end(struct worker *worker, void *state, uint64_t ts, bool is_window)
 {
 	struct worker_call *call = state;
 
-	if (call->is_open) {
-		emit_open(worker, ts, worker_tid(worker), call->class, call->entry_ts);
+	if (call->pairing.is_open) {
+		emit_open(worker, ts, worker_tid(worker), call->class, call->pairing.entry_ts);
 	}
-	call->is_open &= is_window;
+	call->pairing.is_open &= is_window;
 }
 
-/* ---- merge side ---- */
+/* ---- merger's half ---- */
 
 struct thread_call {
-	uint64_t entry_ts;
-	uint64_t off_ns;  /* off the CPU since then */
+	struct call_pairing pairing; /* by the class of the entry event; see exit_ends() */
+	uint64_t off_ns;             /* off the CPU since the entry */
 	uint64_t left_ts; /* when it left the CPU, 0: it is there, or that is not known */
-	uint64_t channel; /* where it was entered */
-	uint32_t class;
-	bool is_open, is_tainted;
 };
 
 /* A call that has ended, as far as it is known. */
@@ -249,10 +247,22 @@ static bool is_child_return(const char *event, const struct ended *ended)
  * a thread did is known from the events of its calls: no other tells that the exit is missing.) */
 static void entered(struct shard *shard, struct thread_call *call, uint64_t entry_ts)
 {
-	if (call->is_open && call->entry_ts != entry_ts) {
+	if (call->pairing.is_open && call->pairing.entry_ts != entry_ts) {
 		shard_trace_row(shard, TOTALS)[OVERWRITTEN]++;
-		call->is_open = false;
+		call_forget(&call->pairing);
 	}
+}
+
+/* Records and checkpoints of an open call contain its event class.  Its number is computed here,
+ * from the name, because most calls end where they began and never need it. */
+static bool exit_ends(const struct shard *shard, const struct thread_call *call, uint32_t id)
+{
+	struct call_pairing numbered = call->pairing;
+
+	if (numbered.is_open) {
+		numbered.id = syscall_id(shard_event_name(shard, call->pairing.id));
+	}
+	return call_ends(&numbered, id);
 }
 
 /* @another: when a call was entered that has not ended, 0: none. */
@@ -263,19 +273,17 @@ static void end_unseen(struct shard *shard, struct thread *thread, struct thread
 
 	if (another != 0) {
 		entered(shard, call, another);
-		call->is_open = false;
+		call_forget(&call->pairing);
 	}
-	if (call->is_open &&
-	    (id == SYSCALL_UNNAMED_ID || id == syscall_id(shard_event_name(shard, call->class)))) {
-		ended->class = call->class;
-		ended->has_ns = !call->is_tainted && ended->ts >= call->entry_ts;
-		ended->ns = ended->ts - call->entry_ts;
+	if (exit_ends(shard, call, id)) {
+		ended->class = call->pairing.id;
+		ended->has_ns = call_duration(&call->pairing, ended->ts, &ended->ns);
 		ended->off_ns = call->off_ns < ended->ns ? call->off_ns : ended->ns;
 		add_call(shard, thread, ended);
 		return;
 	}
 	totals = shard_trace_row(shard, TOTALS);
-	if (!call->is_open && another == 0 &&
+	if (!call->pairing.is_open && another == 0 &&
 	    is_child_return(shard_event_name(shard, ended->class), ended)) {
 		totals[CHILD_RETURNS]++;
 	} else {
@@ -286,13 +294,10 @@ static void end_unseen(struct shard *shard, struct thread *thread, struct thread
 static void open_call(struct shard *shard, struct thread_call *call, const struct record *record)
 {
 	entered(shard, call, record->arg64);
-	if (!call->is_open) { /* else it was when a window ended, and still is */
-		call->class = (uint32_t)record->arg32;
-		call->entry_ts = record->arg64;
+	if (!call->pairing.is_open) { /* else it was when a window ended, and still is */
+		call_enter(&call->pairing, (uint32_t)record->arg32, record->arg64,
+			   shard_channel(shard));
 		call->off_ns = 0;
-		call->is_open = true;
-		call->is_tainted = false;
-		call->channel = shard_channel(shard);
 	}
 }
 
@@ -375,14 +380,14 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 	struct codec *codec = checkpoint->codec;
 	struct thread_call *call = state;
 
-	codec_u64(codec, &call->entry_ts);
+	codec_u64(codec, &call->pairing.entry_ts);
 	codec_u64(codec, &call->off_ns);
 	codec_u64(codec, &call->left_ts);
-	codec_u64(codec, &call->channel);
-	codec_u32(codec, &call->class);
-	codec_bool(codec, &call->is_open);
-	codec_bool(codec, &call->is_tainted);
-	(void)codec_check(codec, !call->is_open || call->class < checkpoint->classes);
+	codec_u64(codec, &call->pairing.channel);
+	codec_u32(codec, &call->pairing.id);
+	codec_bool(codec, &call->pairing.is_open);
+	codec_bool(codec, &call->pairing.is_tainted);
+	(void)codec_check(codec, !call->pairing.is_open || call->pairing.id < checkpoint->classes);
 }
 
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
@@ -393,18 +398,18 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 	switch (record->kind) {
 	case OWN_CALL:
 		whole_call(shard, thread, call, record, numbers);
-		call->is_open = false;
+		call_forget(&call->pairing);
 		break;
 	case OWN_EXIT:
 		exited(shard, thread, call, record, numbers);
-		call->is_open = false;
+		call_forget(&call->pairing);
 		break;
 	case OWN_OPEN:
 		open_call(shard, call, record);
 		break;
 	case OWN_OVERWRITTEN:
 		entered(shard, call, record->arg64);
-		call->is_open = false;
+		call_forget(&call->pairing);
 		shard_trace_row(shard, TOTALS)[OVERWRITTEN]++;
 		break;
 	}
@@ -416,7 +421,7 @@ static void on_no_open_calls(struct shard *shard, struct thread *thread)
 	struct thread_call *call = shard_thread_state(shard, thread);
 
 	if (shard_tid(thread) < 0) {
-		call->is_open = false;
+		call_forget(&call->pairing);
 	}
 }
 
@@ -424,7 +429,7 @@ static void on_switch_in(struct shard *shard, struct thread *thread, const struc
 {
 	struct thread_call *call = shard_thread_state(shard, thread);
 
-	if (call->is_open && call->left_ts != 0 && in->ts > call->left_ts) {
+	if (call->pairing.is_open && call->left_ts != 0 && in->ts > call->left_ts) {
 		call->off_ns += in->ts - call->left_ts;
 	}
 	call->left_ts = 0;
@@ -444,7 +449,7 @@ static void on_gap(struct shard *shard, struct thread *thread)
 {
 	struct thread_call *call = shard_thread_state(shard, thread);
 
-	call->is_tainted |= shard_may_miss(shard, call->channel);
+	call_gap(&call->pairing, shard_may_miss(shard, call->pairing.channel));
 }
 
 static void on_window_end(struct shard *shard, struct thread *thread, uint64_t end)
@@ -452,16 +457,17 @@ static void on_window_end(struct shard *shard, struct thread *thread, uint64_t e
 	struct thread_call *call = shard_thread_state(shard, thread);
 	uint64_t *totals;
 
-	if (!call->is_open || shard_tid(thread) < 0) {
+	if (!call->pairing.is_open || shard_tid(thread) < 0) {
 		return;
 	}
 	totals = shard_trace_row(shard, TOTALS);
 	if (shard_is_dead(thread)) {
-		call->is_open = false;
+		call_forget(&call->pairing);
 		totals[NEVER_RETURNED]++;
 	} else {
 		totals[IN_FLIGHT]++;
-		column_raise(totals, OLDEST_NS, end > call->entry_ts ? end - call->entry_ts : 0);
+		column_raise(totals, OLDEST_NS,
+			     end > call->pairing.entry_ts ? end - call->pairing.entry_ts : 0);
 	}
 }
 
