@@ -1,19 +1,16 @@
 /*
  * io: bytes read and written by system calls, per thread (doc/definitions.md, 4.6).
  *
- * A call is an entry and an exit of one thread.  Calls whose entry and exit lie in one
- * stay of a thread on a CPU (most do) are summed by the worker and leave one record
- * per stay.  Of the others the worker emits what it saw, and the merger, who sees
- * all CPUs in time order, pairs them:
+ * A call is an entry and an exit of one thread.  Most calls lie within one on-CPU interval of the
+ * thread.  The worker sums them, and emits one record per interval.  Of the others it emits what it
+ * saw, and the merger, which sees all CPUs in time order, pairs them (kernel/call-pairing.h):
  *
  *     worker, CPU 0      entry read --- switched out          OPEN
  *     worker, CPU 1                             switched in --- exit read   EXIT
  *
- * An entry while a call is open shows that an exit was lost; an exit of another name
- * shows that an entry was.  A call whose entry was not seen counts when its exit names
- * it, without a duration.  The calls are those of doc/definitions.md, 4.6 (the old send and recv of
- * 32-bit systems are not among them).  `exit_syscall` of old tracers has no name: it ends whatever
- * call is open.
+ * If the entry of a call is missing, the call counts, without a duration, if its exit names it.
+ * The calls are those of doc/definitions.md, 4.6; send and recv of old 32-bit systems are not among
+ * them.
  */
 #include <assert.h>
 #include <string.h>
@@ -31,16 +28,17 @@ enum { OWN_SUMS = RECORD_OWN, OWN_OPEN, OWN_EXIT, OWN_NO_OPEN_CALLS };
 #define CALL_OTHER FILE_CALL_COUNT /* a call that is not I/O */
 
 /*
- * Most of what is emitted fits into the record, which is all that the merger then has to fetch from
- * memory: all is in it with this flag, else beside it.  Sums that fit are those of one direction:
- * how many calls is in the other flags, errors in `prio`, bytes above the time in `a`.
+ * Most of what the worker emits fits into the record itself, so the merger fetches nothing else
+ * from memory.  With this flag all is in the record, else beside it.  Sums are short only if they
+ * are of one direction: arg16 also holds the number of calls, arg32 errors, arg64 bytes above the
+ * time.
  */
 #define IS_SHORT      0x8000u
 #define SHORT_WRITES  0x4000u
 #define SHORT_CALLS   0x3FFFu
 #define SHORT_NS_BITS 32
 
-/* What a call does, of those that move bytes; else OP_NONE. */
+/* By enum file_call: what a call that moves bytes does; OP_NONE for all others. */
 static const uint8_t operations[FILE_CALL_COUNT + 1] = {
 #define X(name, operation, ...) [FILE_CALL_##name] = (operation),
 	MOVING_CALLS(X)
@@ -98,12 +96,12 @@ static bool end_call(const struct open_call *open, const struct ended_call *exit
 	return operations[ret_ended->call] != OP_NONE;
 }
 
-/* ---- map side ---- */
+/* ---- worker's half ---- */
 
 struct io_worker {
 	struct open_call open;
-	bool has_seen; /* a system call event in this stay */
-	bool rests;
+	bool has_seen; /* a system call event in this on-CPU interval */
+	bool rests;    /* worker_rest() */
 	bool has_sums;
 	uint64_t sums[FIGURES];
 };
@@ -142,8 +140,9 @@ static bool has_open_io(const struct io_worker *io)
 	return io->open.pairing.is_open && operations[io->open.pairing.id] != OP_NONE;
 }
 
-/* Between the calls that count, others tell something only if they are the first of a stay. */
-static void rest(struct worker *worker, struct io_worker *io)
+/* While no call that counts is open, events of other calls matter only as the first of an on-CPU
+ * interval. */
+static void update_rest(struct worker *worker, struct io_worker *io)
 {
 	bool is_open = has_open_io(io);
 
@@ -153,7 +152,7 @@ static void rest(struct worker *worker, struct io_worker *io)
 	}
 }
 
-/* The first event of a stay tells that no call entered before is open any more. */
+/* The first call event of an on-CPU interval shows that no call that was entered before is open. */
 static void note_first_call_event(struct worker *worker, struct io_worker *io, uint64_t ts)
 {
 	if (!io->has_seen && !worker_mark_no_open_calls(worker)) {
@@ -175,7 +174,7 @@ static void on_call_entry(struct worker *worker, void *state, const struct trace
 	}
 	note_first_call_event(worker, io, event->ts);
 	io->open = open;
-	rest(worker, io);
+	update_rest(worker, io);
 }
 
 static void on_call_exit(struct worker *worker, void *state, const struct trace_event *event,
@@ -200,12 +199,12 @@ static void on_call_exit(struct worker *worker, void *state, const struct trace_
 		io->has_sums = true;
 	}
 	call_forget(&io->open.pairing);
-	rest(worker, io);
+	update_rest(worker, io);
 }
 
 /*
- * Calls that are not I/O only show what is open, and are most of all: without what a call
- * that counts needs, an event of theirs costs half.  One that is open is as good as none.
+ * Calls that are not I/O only show that no other call is open.  They are the most frequent, so
+ * their handlers do not prepare what a call that counts needs, which halves the cost of an event.
  */
 static void on_other_entry(struct worker *worker, void *state, const struct trace_event *event,
 			   uint32_t user)
@@ -221,7 +220,7 @@ static void on_other_entry(struct worker *worker, void *state, const struct trac
 	note_first_call_event(worker, io, event->ts);
 	io->open.pairing.id = CALL_OTHER;
 	io->open.pairing.is_open = true;
-	rest(worker, io);
+	update_rest(worker, io);
 }
 
 static void on_other_exit(struct worker *worker, void *state, const struct trace_event *event,
@@ -237,7 +236,7 @@ static void on_other_exit(struct worker *worker, void *state, const struct trace
 	}
 	note_first_call_event(worker, io, event->ts);
 	call_forget(&io->open.pairing);
-	rest(worker, io);
+	update_rest(worker, io);
 }
 
 static void emit_sums(struct worker *worker, const uint64_t sums[FIGURES], uint64_t ts)
@@ -274,10 +273,10 @@ static void on_oncpu_end(struct worker *worker, void *state, uint64_t ts, bool i
 	}
 	call_forget(&io->open.pairing);
 	io->has_seen = false;
-	rest(worker, io);
+	update_rest(worker, io);
 }
 
-/* ---- merge side ---- */
+/* ---- merger's half ---- */
 
 static void add_figures(struct shard *shard, struct thread *thread, const uint64_t *figures)
 {
@@ -315,7 +314,7 @@ static void merge_open(struct shard *shard, struct open_call *open, const struct
 	uint64_t entry_ts = is_short ? record->arg64 : numbers[record->arg64];
 
 	if (record->ts == open->no_open_ts && entry_ts < record->ts) {
-		return; /* from the CPU that it left in the ns in which it came here */
+		return; /* from the CPU that it left in the ns in which it came to this one */
 	}
 	call_enter(&open->pairing, (uint8_t)record->arg16, entry_ts, shard_channel(shard));
 	open->message_bytes = is_short ? (uint64_t)record->arg32 : numbers[record->arg64 + 1];
@@ -401,7 +400,7 @@ static void on_no_open_calls(struct shard *shard, struct thread *thread)
 	open->no_open_ts = shard_switch_in_ts(thread);
 }
 
-/* What the thread did in the gap is not known: its call may have ended and begun again. */
+/* In the gap, the call may have ended and another one of its kind may have begun. */
 static void on_gap(struct shard *shard, struct thread *thread)
 {
 	struct open_call *open = shard_thread_state(shard, thread);

@@ -1,17 +1,17 @@
 /*
- * syscalls: how often each system call is made, how long it takes, how it fails
+ * syscalls: how many system calls of each kind, how long they take, how they fail
  * (doc/definitions.md, 4.5).
  *
- * A call whose entry and exit lie in one stay of its thread on a CPU is a record; of the others
- * the worker emits what it saw, and the merger pairs them (see io.c, which does the same):
+ * A call whose entry and exit lie in one on-CPU interval of its thread is one record.  Of the
+ * others the worker emits what it saw, and the merger pairs them (kernel/call-pairing.h):
  *
  *     worker, CPU 0      entry futex --- switched out                        OPEN
  *     worker, CPU 1                              switched in --- exit futex  EXIT
  *
- * The merger also knows how long the thread was off the CPU inside the call: blocked, or
- * waiting for its turn.  Calls that are open when a window ends are shown with their
- * age, so that one that never returns is seen all the same; a call open in a thread that has
- * ended (exit) never returns.
+ * The merger also knows how long the thread was off the CPU during the call: it was blocked, or
+ * waited for a CPU.  Calls that are open when a window ends are reported with their age, so that a
+ * call that never returns is visible.  A call that is open when its thread ends (exit) counts as
+ * one that never returned.
  */
 #include <errno.h>
 
@@ -33,23 +33,24 @@ enum {
 	UNTIMED,
 	TOTAL_TIME
 };
-/* Of a call, a thread, a process. */
+/* Columns of a call, a thread and a process. */
 enum { COUNT, ERRORS, BLOCKED_NS, TIME };
 
 enum { OWN_CALL = RECORD_OWN, OWN_OPEN, OWN_EXIT, OWN_OVERWRITTEN };
 
-#define ERRNO_MAX 4095 /* of Linux: other negative values are results */
+#define ERRNO_MAX 4095 /* Linux's: negative values beyond it are results */
 
 enum { EXIT_RET, EXIT_TID };
 enum { ENTRY_TID };
 
-/* Flags of OWN_CALL and OWN_EXIT: it has a result; all is in `a` and `prio` (else beside), the
- * result in `prio`. */
+/* Flags of OWN_CALL and OWN_EXIT, in arg16: it has a result; all is in the record (else beside it),
+ * the result in arg32. */
 enum { END_HAS_RET = 1, END_IS_SHORT = 2 };
-#define SHORT_NS_BITS 40 /* of `a` of a call; the class is in the others */
-#define SHORT_ID_BITS 32 /* the same of an exit, when no other call is open */
-/* Beside the records: duration, result, class; which call, result, class, the other that is open.
- */
+/* arg64 of a short record: the class lies above the duration of a call, above the id of an exit. */
+#define SHORT_NS_BITS 40
+#define SHORT_ID_BITS 32
+/* Numbers beside a record.  Call: duration, result, class.  Exit: id, result, class, and the entry
+ * time of another call that is open. */
 enum { CALL_NUMBERS = 3, EXIT_NUMBERS = 4 };
 
 _Static_assert(SYSCALL_UNNAMED_ID == CALL_UNNAMED, "syscall_id() identifies calls");
@@ -79,8 +80,8 @@ static int64_t ret_of(const struct trace_event *event, struct record *record)
 	return event_i64(event, EXIT_RET, 0);
 }
 
-/* A call that was seen as a whole.  Most fit into the record, which is all that the merger then
- * has to fetch from memory. */
+/* A call with entry and exit.  Most fit into the record itself, so that the merger fetches nothing
+ * else from memory. */
 static void emit_call(struct worker *worker, const struct trace_event *event, uint32_t class,
 		      uint64_t ns)
 {
@@ -97,7 +98,7 @@ static void emit_call(struct worker *worker, const struct trace_event *event, ui
 	}
 }
 
-/* An exit; @another: when another call was entered that has not ended, 0: none. */
+/* An exit.  @another: the entry time of another call that has not ended, 0: none. */
 static void emit_exit(struct worker *worker, const struct trace_event *event, int32_t tid,
 		      uint32_t id, uint64_t another)
 {
@@ -164,12 +165,12 @@ static void on_oncpu_end(struct worker *worker, void *state, uint64_t ts, bool i
 struct thread_call {
 	struct call_pairing pairing; /* by the class of the entry event; see exit_ends() */
 	uint64_t off_ns;             /* off the CPU since the entry */
-	uint64_t left_ts; /* when it left the CPU, 0: it is there, or that is not known */
+	uint64_t left_ts;            /* when the thread left the CPU, 0: it is on it, or unknown */
 };
 
-/* A call that has ended, as far as it is known. */
+/* What is known of a call that has ended. */
 struct ended {
-	uint32_t class; /* of an event that names it */
+	uint32_t class; /* an event class that names the call */
 	uint64_t ts, ns, off_ns;
 	bool has_ns, has_ret;
 	int64_t ret;
@@ -228,7 +229,7 @@ static void add_call(struct shard *shard, struct thread *thread, const struct en
 	}
 }
 
-/* The child's side of clone: a return from a call that it never entered. */
+/* In the child, clone returns from a call that the child never entered. */
 static bool is_child_return(const char *event, const struct ended *ended)
 {
 	static const char *const names[] = { "clone", "fork", "vfork", "clone3" };
@@ -243,9 +244,9 @@ static bool is_child_return(const char *event, const struct ended *ended)
 	return false;
 }
 
-/* A call was entered at @entry_ts: one that is open since another time has ended unseen.  (What
- * a thread did is known from the events of its calls: no other tells that the exit is missing.) */
-static void entered(struct shard *shard, struct thread_call *call, uint64_t entry_ts)
+/* A call was entered at @entry_ts.  If a call is open since another time, its exit is missing: only
+ * the events of calls themselves show that, no other event does. */
+static void check_overwritten(struct shard *shard, struct thread_call *call, uint64_t entry_ts)
 {
 	if (call->pairing.is_open && call->pairing.entry_ts != entry_ts) {
 		shard_trace_row(shard, TOTALS)[OVERWRITTEN]++;
@@ -265,14 +266,14 @@ static bool exit_ends(const struct shard *shard, const struct thread_call *call,
 	return call_ends(&numbered, id);
 }
 
-/* @another: when a call was entered that has not ended, 0: none. */
-static void end_unseen(struct shard *shard, struct thread *thread, struct thread_call *call,
-		       struct ended *ended, uint32_t id, uint64_t another)
+/* An exit whose entry the worker did not see.  @another: see emit_exit(). */
+static void end_call(struct shard *shard, struct thread *thread, struct thread_call *call,
+		     struct ended *ended, uint32_t id, uint64_t another)
 {
 	uint64_t *totals;
 
 	if (another != 0) {
-		entered(shard, call, another);
+		check_overwritten(shard, call, another);
 		call_forget(&call->pairing);
 	}
 	if (exit_ends(shard, call, id)) {
@@ -291,17 +292,17 @@ static void end_unseen(struct shard *shard, struct thread *thread, struct thread
 	}
 }
 
-static void open_call(struct shard *shard, struct thread_call *call, const struct record *record)
+static void merge_open(struct shard *shard, struct thread_call *call, const struct record *record)
 {
-	entered(shard, call, record->arg64);
-	if (!call->pairing.is_open) { /* else it was when a window ended, and still is */
+	check_overwritten(shard, call, record->arg64);
+	if (!call->pairing.is_open) { /* else the end of a window emitted it before */
 		call_enter(&call->pairing, (uint32_t)record->arg32, record->arg64,
 			   shard_channel(shard));
 		call->off_ns = 0;
 	}
 }
 
-static void whole_call(struct shard *shard, struct thread *thread, struct thread_call *call,
+static void merge_call(struct shard *shard, struct thread *thread, struct thread_call *call,
 		       const struct record *record, const uint64_t *numbers)
 {
 	struct ended ended = { .ts = record->ts,
@@ -317,25 +318,25 @@ static void whole_call(struct shard *shard, struct thread *thread, struct thread
 		ended.ret = (int64_t)numbers[record->arg64 + 1];
 		ended.class = (uint32_t)numbers[record->arg64 + 2];
 	}
-	entered(shard, call, ended.ts - ended.ns);
+	check_overwritten(shard, call, ended.ts - ended.ns);
 	add_call(shard, thread, &ended);
 }
 
-static void exited(struct shard *shard, struct thread *thread, struct thread_call *call,
-		   const struct record *record, const uint64_t *numbers)
+static void merge_exit(struct shard *shard, struct thread *thread, struct thread_call *call,
+		       const struct record *record, const uint64_t *numbers)
 {
 	struct ended ended = { .ts = record->ts, .has_ret = record->arg16 & END_HAS_RET };
 
 	if (record->arg16 & END_IS_SHORT) {
 		ended.ret = record->arg32;
 		ended.class = (uint32_t)(record->arg64 >> SHORT_ID_BITS);
-		end_unseen(shard, thread, call, &ended, (uint32_t)record->arg64, 0);
+		end_call(shard, thread, call, &ended, (uint32_t)record->arg64, 0);
 		return;
 	}
 	numbers += record->arg64;
 	ended.ret = (int64_t)numbers[1];
 	ended.class = (uint32_t)numbers[2];
-	end_unseen(shard, thread, call, &ended, (uint32_t)numbers[0], numbers[3]);
+	end_call(shard, thread, call, &ended, (uint32_t)numbers[0], numbers[3]);
 }
 
 static bool accepts(const struct untrusted_record *untrusted)
@@ -397,25 +398,26 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 
 	switch (record->kind) {
 	case OWN_CALL:
-		whole_call(shard, thread, call, record, numbers);
+		merge_call(shard, thread, call, record, numbers);
 		call_forget(&call->pairing);
 		break;
 	case OWN_EXIT:
-		exited(shard, thread, call, record, numbers);
+		merge_exit(shard, thread, call, record, numbers);
 		call_forget(&call->pairing);
 		break;
 	case OWN_OPEN:
-		open_call(shard, call, record);
+		merge_open(shard, call, record);
 		break;
-	case OWN_OVERWRITTEN:
-		entered(shard, call, record->arg64);
+	case OWN_OVERWRITTEN: /* the worker replaced a call that was entered then */
+		check_overwritten(shard, call, record->arg64);
 		call_forget(&call->pairing);
 		shard_trace_row(shard, TOTALS)[OVERWRITTEN]++;
 		break;
 	}
 }
 
-/* Who is unknown is somebody else now.  Of known threads what opens or ends a call tells. */
+/* The unknown thread is another one from here on.  Known threads need no hint: their next entry or
+ * exit shows what became of the call. */
 static void on_no_open_calls(struct shard *shard, struct thread *thread)
 {
 	struct thread_call *call = shard_thread_state(shard, thread);
@@ -444,7 +446,7 @@ static void on_switch_out(struct shard *shard, struct thread *thread, const stru
 	}
 }
 
-/* What the thread did in the gap is not known: its call may have ended and begun again. */
+/* In the gap, the call may have ended and another one of its kind may have begun. */
 static void on_gap(struct shard *shard, struct thread *thread)
 {
 	struct thread_call *call = shard_thread_state(shard, thread);
