@@ -3,9 +3,10 @@
  *
  *     insert ── queued ──► issue ──── time ────► complete (perhaps in parts)
  *
- * A request is known by its device and first sector; one that completes in part goes on at the
- * sector behind.  All records of a device come to the merger in time order, whichever CPU
- * they are from.  Devices that only pass requests on (dm, md, loop) have no such events.
+ * A request is identified by its device and first sector.  If a part of it completes, the rest goes
+ * on at the sector after that part.  All records of a device reach the merger in time order,
+ * whichever CPU they are from.  Devices that only pass requests on (dm, md, loop) have no such
+ * events.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,20 +19,20 @@
 enum table_index { TOTALS, DISKS, THREADS, PROCESSES, LONGEST };
 enum { REQUESTS, DISCARDS, FLUSHES, REQUEUES, ORPHANS, REPLACED };
 enum {
-	OF_REQUESTS,
-	OF_READ,
-	OF_WRITTEN,
-	OF_ERRORS,
-	OF_BUSY,
-	OF_DEPTH,
-	OF_DEPTH_MAX,
-	OF_IN_FLIGHT,
-	OF_TIME,
-	OF_QUEUED,
-	OF_READ_TIME,
-	OF_WRITE_TIME
+	DISK_REQUESTS,
+	DISK_READ,
+	DISK_WRITTEN,
+	DISK_ERRORS,
+	DISK_BUSY,
+	DISK_DEPTH,
+	DISK_DEPTH_MAX,
+	DISK_IN_FLIGHT,
+	DISK_TIME,
+	DISK_QUEUED,
+	DISK_READ_TIME,
+	DISK_WRITE_TIME
 };
-enum { BY_READ, BY_WRITTEN, BY_REQUESTS }; /* of the thread that issued */
+enum { THREAD_READ, THREAD_WRITTEN, THREAD_REQUESTS }; /* of the thread that issued */
 
 enum { OWN_INSERT = RECORD_OWN, OWN_ISSUE, OWN_COMPLETE, OWN_REQUEUE, OWN_NAME, OWN_ISSUED };
 
@@ -39,10 +40,10 @@ enum { SECTOR_BYTES = 512 };
 
 #define REQUEST_WORDS 4 /* beside a record: sector, sectors, rwbs, error */
 
-/* rwbs as LTTng writes it. */
+/* Bits of rwbs as LTTng writes it. */
 enum { RWBS_WRITE = 1, RWBS_DISCARD = 2, RWBS_READ = 4, RWBS_FLUSH = 256 };
 
-/* ---- map side ---- */
+/* ---- worker's half ---- */
 
 enum { DEV, SECTOR, COUNT, RWBS, ERROR_OR_TID, ERRORS };
 
@@ -73,22 +74,22 @@ static void on_request(struct worker *worker, void *state, const struct trace_ev
 static void on_name(struct worker *worker, void *state, const struct trace_event *event,
 		    uint32_t kind)
 {
-	enum { DISK_DEV, DISK_NAME };
-	const struct value *name = event_text(event, DISK_NAME);
+	enum { NAME_DEV, NAME_TEXT };
+	const struct value *name = event_text(event, NAME_TEXT);
 
 	(void)state;
-	if (event_has(event, DISK_DEV) && name) {
-		worker_emit_entity(worker, event->ts, event_u64(event, DISK_DEV, 0), kind)->arg64 =
+	if (event_has(event, NAME_DEV) && name) {
+		worker_emit_entity(worker, event->ts, event_u64(event, NAME_DEV, 0), kind)->arg64 =
 			worker_text(worker, name->bytes, name->len);
 	}
 }
 
-/* ---- merge side ---- */
+/* ---- merger's half ---- */
 
 struct request {
-	uint64_t sector; /* now: what has completed is taken off */
+	uint64_t sector; /* the first that has not completed */
 	uint64_t insert_ts, issue_ts;
-	uint64_t sectors, left;
+	uint64_t sectors, left; /* at issue, and those of them that have not completed */
 	uint64_t rwbs;
 	bool is_inserted, is_issued, is_requeued;
 };
@@ -99,57 +100,57 @@ struct disk {
 	struct row_key key;
 	char name[ROW_KEY_NAME_BYTES];
 	khash_t(requests) * open;
-	uint64_t depth; /* issued, not complete */
-	uint64_t since; /* ns: `depth` is accounted for up to here */
+	uint64_t depth; /* requests issued and not complete */
+	uint64_t since; /* ns: `depth` is accounted for up to this time */
 };
 
-static uint64_t *row_of(struct shard *shard, const struct disk *disk)
+static uint64_t *disk_row(struct shard *shard, const struct disk *disk)
 {
 	keyed_label(shard_keyed(shard, DISKS, &disk->key), disk->name);
 	return shard_keyed_row(shard, DISKS, &disk->key);
 }
 
-/* Accounts for the time up to @ts. */
-static void advance(struct shard *shard, struct disk *disk, uint64_t ts)
+/* Accounts for the time of the disk up to @ts. */
+static void account_until(struct shard *shard, struct disk *disk, uint64_t ts)
 {
 	if (disk->depth > 0 && ts > disk->since) {
-		uint64_t *row = row_of(shard, disk);
+		uint64_t *row = disk_row(shard, disk);
 
-		row[OF_BUSY] += ts - disk->since;
-		row[OF_DEPTH] += disk->depth * (ts - disk->since);
-		column_raise(row, OF_DEPTH_MAX, disk->depth);
+		row[DISK_BUSY] += ts - disk->since;
+		row[DISK_DEPTH] += disk->depth * (ts - disk->since);
+		column_raise(row, DISK_DEPTH_MAX, disk->depth);
 	}
 	disk->since = ts;
 }
 
-static void set_depth(struct shard *shard, struct disk *disk, uint64_t ts, int change)
+static void change_depth(struct shard *shard, struct disk *disk, uint64_t ts, int change)
 {
-	advance(shard, disk, ts);
+	account_until(shard, disk, ts);
 	disk->depth += (uint64_t)change;
-	column_raise(row_of(shard, disk), OF_DEPTH_MAX, disk->depth);
+	column_raise(disk_row(shard, disk), DISK_DEPTH_MAX, disk->depth);
 }
 
-static struct request *find(struct disk *disk, uint64_t sector)
+static struct request *find_request(struct disk *disk, uint64_t sector)
 {
 	khint_t at = kh_get(requests, disk->open, sector);
 
 	return at == kh_end(disk->open) ? NULL : &kh_value(disk->open, at);
 }
 
-static void forget(struct disk *disk, const struct request *request)
+static void remove_request(struct disk *disk, const struct request *request)
 {
 	kh_del(requests, disk->open, kh_get(requests, disk->open, request->sector));
 }
 
-static struct request *put(struct shard *shard, struct disk *disk, uint64_t ts,
-			   const struct request *request)
+static struct request *put_request(struct shard *shard, struct disk *disk, uint64_t ts,
+				   const struct request *request)
 {
 	khint_t at;
 	int is_new;
 
 	if (kh_size(disk->open) >= REQUESTS_MAX) { /* completions are missing */
 		shard_trace_row(shard, TOTALS)[REPLACED] += kh_size(disk->open);
-		set_depth(shard, disk, ts, -(int)disk->depth);
+		change_depth(shard, disk, ts, -(int)disk->depth);
 		kh_clear(requests, disk->open);
 	}
 	at = kh_put(requests, disk->open, request->sector, &is_new);
@@ -160,63 +161,64 @@ static struct request *put(struct shard *shard, struct disk *disk, uint64_t ts,
 static void insert(struct shard *shard, struct disk *disk, uint64_t ts,
 		   const struct request *request)
 {
-	struct request *open = find(disk, request->sector);
+	struct request *open = find_request(disk, request->sector);
 
 	if (!open) {
-		open = put(shard, disk, ts, request);
+		open = put_request(shard, disk, ts, request);
 		open->is_inserted = true;
 		open->insert_ts = ts;
 	}
 }
 
-/* Its extent is that at issue: others may have been merged with it since. */
+/* The extent at issue counts: since its insertion, others may have been merged with the request. */
 static void issue(struct shard *shard, struct disk *disk, uint64_t ts,
 		  const struct request *request)
 {
-	struct request *open = find(disk, request->sector);
+	struct request *open = find_request(disk, request->sector);
 	uint64_t *totals = shard_trace_row(shard, TOTALS);
 
 	if (!open) {
-		open = put(shard, disk, ts, request);
+		open = put_request(shard, disk, ts, request);
 	} else if (open->is_issued && open->is_requeued) {
 		open->is_requeued = false; /* the first issue counts */
 		return;
 	} else if (open->is_issued) {
 		totals[REPLACED]++;
-		set_depth(shard, disk, ts, -1);
+		change_depth(shard, disk, ts, -1);
 	}
 	open->sectors = request->sectors;
 	open->left = request->left;
 	open->rwbs = request->rwbs;
 	open->is_issued = true;
 	open->issue_ts = ts;
-	set_depth(shard, disk, ts, 1);
+	change_depth(shard, disk, ts, 1);
 	if (open->is_inserted) {
-		column_add(row_of(shard, disk), OF_QUEUED, ts - open->insert_ts);
+		column_add(disk_row(shard, disk), DISK_QUEUED, ts - open->insert_ts);
 	}
 }
 
-/* Discards and flushes have bits of their own, whether they count as writes or not. */
-static void count(struct shard *shard, struct disk *disk, const struct request *done, uint64_t ts,
-		  bool is_error)
+/* A request that has completed.  Discards and flushes have bits of their own, and may have that of
+ * writes as well. */
+static void add_request(struct shard *shard, struct disk *disk, const struct request *done,
+			uint64_t ts, bool is_error)
 {
-	uint64_t *totals = shard_trace_row(shard, TOTALS), *row = row_of(shard, disk);
+	uint64_t *totals = shard_trace_row(shard, TOTALS), *row = disk_row(shard, disk);
 	uint64_t ns = ts - done->issue_ts, bytes = done->sectors * SECTOR_BYTES;
 
 	totals[REQUESTS]++;
-	row[OF_REQUESTS]++;
-	row[OF_ERRORS] += is_error;
-	column_add(row, OF_TIME, ns);
+	row[DISK_REQUESTS]++;
+	row[DISK_ERRORS] += is_error;
+	column_add(row, DISK_TIME, ns);
 	if (done->rwbs & RWBS_DISCARD) {
 		totals[DISCARDS]++;
 	} else if ((done->rwbs & RWBS_FLUSH) && done->sectors == 0) {
 		totals[FLUSHES]++;
 	} else if (done->rwbs & RWBS_WRITE) {
-		row[OF_WRITTEN] += bytes;
-		column_add(row, OF_WRITE_TIME, ns);
+		row[DISK_WRITTEN] += bytes;
+		column_add(row, DISK_WRITE_TIME, ns);
 	} else if (done->rwbs & RWBS_READ) {
-		row[OF_READ] += bytes;
-		column_add(row, OF_READ_TIME, ns);
+		row[DISK_READ] += bytes;
+		column_add(row, DISK_READ_TIME, ns);
 	}
 	shard_longest(shard, LONGEST,
 		      &(struct instance){
@@ -230,32 +232,32 @@ static void count(struct shard *shard, struct disk *disk, const struct request *
 static void complete(struct shard *shard, struct disk *disk, uint64_t ts,
 		     const struct request *part, bool is_error)
 {
-	struct request *open = find(disk, part->sector), done;
+	struct request *open = find_request(disk, part->sector), done;
 
 	if (!open || !open->is_issued) {
 		shard_trace_row(shard, TOTALS)[ORPHANS]++;
 		return;
 	}
 	done = *open;
-	forget(disk, &done);
+	remove_request(disk, &done);
 	if (part->sectors > 0 && part->sectors < done.left) {
 		done.sector += part->sectors;
 		done.left -= part->sectors;
-		open = find(disk, done.sector);
-		if (open && open->is_issued) { /* which was not told to have completed */
+		open = find_request(disk, done.sector);
+		if (open && open->is_issued) { /* its completion was not recorded */
 			shard_trace_row(shard, TOTALS)[REPLACED]++;
-			set_depth(shard, disk, ts, -1);
+			change_depth(shard, disk, ts, -1);
 		}
-		(void)put(shard, disk, ts, &done);
+		(void)put_request(shard, disk, ts, &done);
 		return;
 	}
-	set_depth(shard, disk, ts, -1);
-	count(shard, disk, &done, ts, is_error);
+	change_depth(shard, disk, ts, -1);
+	add_request(shard, disk, &done, ts, is_error);
 }
 
 static void requeue(struct shard *shard, struct disk *disk, uint64_t sector)
 {
-	struct request *open = find(disk, sector);
+	struct request *open = find_request(disk, sector);
 
 	if (open && open->is_issued) {
 		open->is_requeued = true;
@@ -263,7 +265,7 @@ static void requeue(struct shard *shard, struct disk *disk, uint64_t sector)
 	}
 }
 
-/* The kernel's own number of a device: 12 bits and 20. */
+/* The kernel's number of a device: 12 bits of major, 20 of minor. */
 static struct disk *disk_of(struct shard *shard, struct thread *entity)
 {
 	struct disk **state = shard_thread_state(shard, entity), *disk = *state;
@@ -284,30 +286,22 @@ static void on_issued(struct shard *shard, struct thread *thread, const struct r
 {
 	uint64_t *row = shard_thread_row(shard, thread, THREADS);
 
-	row[BY_REQUESTS]++;
+	row[THREAD_REQUESTS]++;
 	if (!(record->arg32 & RWBS_DISCARD)) {
-		row[record->arg32 & RWBS_WRITE ? BY_WRITTEN : BY_READ] += record->arg64;
+		row[record->arg32 & RWBS_WRITE ? THREAD_WRITTEN : THREAD_READ] += record->arg64;
 	}
 }
 
-static bool accepts(const struct untrusted_record *untrusted)
-{
-	switch (untrusted->record->kind) {
-	case OWN_ISSUED:
-		return untrusted_has(untrusted, 0);
-	case OWN_NAME:
-		return untrusted_has_text(untrusted);
-	case OWN_INSERT:
-	case OWN_ISSUE:
-	case OWN_COMPLETE:
-	case OWN_REQUEUE:
-		return untrusted_has(untrusted, REQUEST_WORDS);
-	default:
-		return false;
-	}
-}
+static const struct record_shape record_shapes[] = {
+	[OWN_INSERT - RECORD_OWN] = { .exists = true, .words = REQUEST_WORDS },
+	[OWN_ISSUE - RECORD_OWN] = { .exists = true, .words = REQUEST_WORDS },
+	[OWN_COMPLETE - RECORD_OWN] = { .exists = true, .words = REQUEST_WORDS },
+	[OWN_REQUEUE - RECORD_OWN] = { .exists = true, .words = REQUEST_WORDS },
+	[OWN_NAME - RECORD_OWN] = { .exists = true, .has_text = true },
+	[OWN_ISSUED - RECORD_OWN] = { .exists = true },
+};
 
-static void carry_request(struct codec *codec, struct request *request)
+static void request_codec(struct codec *codec, struct request *request)
 {
 	codec_u64(codec, &request->sector);
 	codec_u64(codec, &request->insert_ts);
@@ -320,7 +314,7 @@ static void carry_request(struct codec *codec, struct request *request)
 	codec_bool(codec, &request->is_requeued);
 }
 
-static void carry_requests(struct codec *codec, struct disk *disk)
+static void requests_codec(struct codec *codec, struct disk *disk)
 {
 	size_t count = codec_count(codec, kh_size(disk->open), 51);
 	struct request request = { 0 };
@@ -328,11 +322,11 @@ static void carry_requests(struct codec *codec, struct disk *disk)
 	int is_new;
 
 	if (!codec_reads(codec)) {
-		kh_foreach_value(disk->open, request, carry_request(codec, &request));
+		kh_foreach_value(disk->open, request, request_codec(codec, &request));
 		return;
 	}
 	for (size_t i = 0; i < count && codec_check(codec, count <= REQUESTS_MAX); i++) {
-		carry_request(codec, &request);
+		request_codec(codec, &request);
 		at = kh_put(requests, disk->open, request.sector, &is_new);
 		kh_value(disk->open, at) = request;
 	}
@@ -342,10 +336,10 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 {
 	struct codec *codec = checkpoint->codec;
 	struct disk **disk = state;
-	bool is_there = *disk != NULL;
+	bool has_disk = *disk != NULL;
 
-	codec_bool(codec, &is_there);
-	if (!is_there) {
+	codec_bool(codec, &has_disk);
+	if (!has_disk) {
 		return;
 	}
 	if (!*disk) {
@@ -356,7 +350,7 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 	codec_bytes(codec, (*disk)->name, sizeof((*disk)->name));
 	codec_u64(codec, &(*disk)->depth);
 	codec_u64(codec, &(*disk)->since);
-	carry_requests(codec, *disk);
+	requests_codec(codec, *disk);
 	(void)codec_check(codec, (*disk)->name[sizeof((*disk)->name) - 1] == 0);
 }
 
@@ -404,8 +398,8 @@ static void on_window_end(struct shard *shard, struct thread *entity, uint64_t e
 	struct disk **state = shard_thread_state(shard, entity);
 
 	if (*state) {
-		advance(shard, *state, end);
-		row_of(shard, *state)[OF_IN_FLIGHT] += (*state)->depth;
+		account_until(shard, *state, end);
+		disk_row(shard, *state)[DISK_IN_FLIGHT] += (*state)->depth;
 	}
 }
 
@@ -438,9 +432,9 @@ static const struct need needs[] = {
 
 #define ISSUERS                                                                                    \
 	.columns = {                                                                               \
-		[BY_READ] = { "read_bytes", "READ", UNIT_BYTES },                                  \
-		[BY_WRITTEN] = { "write_bytes", "WRITTEN", UNIT_BYTES },                           \
-		[BY_REQUESTS] = { "requests", "REQUESTS", UNIT_COUNT },                            \
+		[THREAD_READ] = { "read_bytes", "READ", UNIT_BYTES },                              \
+		[THREAD_WRITTEN] = { "write_bytes", "WRITTEN", UNIT_BYTES },                       \
+		[THREAD_REQUESTS] = { "requests", "REQUESTS", UNIT_COUNT },                        \
 	}
 
 const struct analysis analysis_block = {
@@ -448,7 +442,7 @@ const struct analysis analysis_block = {
 	.summary = "requests of block devices: latency, queueing, throughput, use",
 	.needs = needs,
 	.need_count = sizeof(needs) / sizeof(needs[0]),
-	.thread_state_size = sizeof(struct disk *), /* threads have none of it */
+	.thread_state_size = sizeof(struct disk *), /* of entities; NULL in threads */
 	.uses_threads = true,
 	.tables = {
 		[TOTALS] = {
@@ -468,32 +462,32 @@ const struct analysis analysis_block = {
 			.name_key = "name",
 			.title = "DISK",
 			.lami_class = "disk",
-			.sort_mask = 1u << OF_READ | 1u << OF_WRITTEN,
+			.sort_mask = 1u << DISK_READ | 1u << DISK_WRITTEN,
 			.columns = {
-				[OF_REQUESTS] = { "requests", "REQUESTS", UNIT_COUNT },
-				[OF_READ] = { "read_bytes", "READ", UNIT_BYTES },
-				[OF_WRITTEN] = { "write_bytes", "WRITTEN", UNIT_BYTES },
-				[OF_ERRORS] = { "errors", NULL, UNIT_COUNT },
-				[OF_BUSY] = { "busy_ns", "BUSY", UNIT_NS, COLUMN_SUM, true },
-				[OF_DEPTH] = { "depth_ns", NULL, UNIT_NS },
-				[OF_DEPTH_MAX] = { "depth_max", NULL, UNIT_COUNT, COLUMN_MAX },
-				[OF_IN_FLIGHT] = { "in_flight", NULL, UNIT_COUNT, COLUMN_LAST },
-				[OF_TIME] = { "time", "DONE", UNIT_NS, COLUMN_HISTOGRAM },
-				[OF_QUEUED] = { "queued", NULL, UNIT_NS, COLUMN_HISTOGRAM },
-				[OF_READ_TIME] = { "read_time", NULL, UNIT_NS, COLUMN_HISTOGRAM },
-				[OF_WRITE_TIME] = { "write_time", NULL, UNIT_NS, COLUMN_HISTOGRAM },
+				[DISK_REQUESTS] = { "requests", "REQUESTS", UNIT_COUNT },
+				[DISK_READ] = { "read_bytes", "READ", UNIT_BYTES },
+				[DISK_WRITTEN] = { "write_bytes", "WRITTEN", UNIT_BYTES },
+				[DISK_ERRORS] = { "errors", NULL, UNIT_COUNT },
+				[DISK_BUSY] = { "busy_ns", "BUSY", UNIT_NS, COLUMN_SUM, true },
+				[DISK_DEPTH] = { "depth_ns", NULL, UNIT_NS },
+				[DISK_DEPTH_MAX] = { "depth_max", NULL, UNIT_COUNT, COLUMN_MAX },
+				[DISK_IN_FLIGHT] = { "in_flight", NULL, UNIT_COUNT, COLUMN_LAST },
+				[DISK_TIME] = { "time", "DONE", UNIT_NS, COLUMN_HISTOGRAM },
+				[DISK_QUEUED] = { "queued", NULL, UNIT_NS, COLUMN_HISTOGRAM },
+				[DISK_READ_TIME] = { "read_time", NULL, UNIT_NS, COLUMN_HISTOGRAM },
+				[DISK_WRITE_TIME] = { "write_time", NULL, UNIT_NS, COLUMN_HISTOGRAM },
 			},
 		},
 		[THREADS] = {
 			.key = "threads",
 			.scope = SCOPE_THREAD,
-			.sort_mask = 1u << BY_READ | 1u << BY_WRITTEN,
+			.sort_mask = 1u << THREAD_READ | 1u << THREAD_WRITTEN,
 			ISSUERS,
 		},
 		[PROCESSES] = {
 			.key = "processes",
 			.scope = SCOPE_PROCESS,
-			.sort_mask = 1u << BY_READ | 1u << BY_WRITTEN,
+			.sort_mask = 1u << THREAD_READ | 1u << THREAD_WRITTEN,
 			ISSUERS,
 		},
 		[LONGEST] = {
@@ -509,7 +503,8 @@ const struct analysis analysis_block = {
 		},
 	},
 	.on_record = on_record,
-	.accepts = accepts,
+	.record_shapes = record_shapes,
+	.record_shape_count = sizeof(record_shapes) / sizeof(record_shapes[0]),
 	.on_checkpoint = on_checkpoint,
 	.on_window_end = on_window_end,
 	.on_forget = on_forget,

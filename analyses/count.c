@@ -1,8 +1,8 @@
 /*
  * count: how many events of each name, and what was lost.
  *
- * The cheapest health signal (doc/definitions.md, 4.1, 4.2).  Needs no event decoded:
- * the engine counts events by class anyway.
+ * The cheapest health signal (doc/definitions.md, 4.1, 4.2).  It needs no decoded event: the engine
+ * counts events by class anyway.
  */
 #include "engine/contract/merge.h"
 

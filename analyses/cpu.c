@@ -1,9 +1,9 @@
 /*
- * cpu: who used the processors (doc/definitions.md, 4.3).
+ * cpu: how long CPUs were busy, and which threads ran on them (doc/definitions.md, 4.3).
  *
- * For each CPU: busy + idle + unknown = the time of the window, exactly; the sum of run
- * time over threads is the sum of busy time.  The engine follows sched_switch and
- * hands out every stretch of time once.
+ * For each CPU, busy + idle + unknown is exactly the length of the window.  The run times of all
+ * threads add up to the busy times of all CPUs.  The engine follows sched_switch and reports every
+ * stretch of time once.
  */
 #include "engine/contract/merge.h"
 
@@ -36,8 +36,8 @@ static void on_switch_in(struct shard *shard, struct thread *thread, const struc
 	row[MIGRATIONS] += in->is_migration;
 }
 
-/* How long it was there at a time, whatever windows ended meanwhile.  Switches that were no
- * preemption were of the thread's own will, as far as the kernel tells. */
+/* An on-CPU interval counts with its whole length, whatever windows ended meanwhile.  A switch that
+ * is no preemption is voluntary, as far as the kernel says. */
 static void on_switch_out(struct shard *shard, struct thread *thread, const struct switch_out *out)
 {
 	uint64_t *row = shard_thread_row(shard, thread, THREADS);

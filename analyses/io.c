@@ -1,25 +1,23 @@
 /*
  * io: bytes read and written by system calls, per thread (doc/definitions.md, 4.6).
  *
- * A call is an entry and an exit of one thread.  Calls whose entry and exit lie in one
- * stay of a thread on a CPU (most do) are summed by the worker and leave one record
- * per stay.  Of the others the worker emits what it saw, and the merger, who sees
- * all CPUs in time order, pairs them:
+ * A call is an entry and an exit of one thread.  Most calls lie within one on-CPU interval of the
+ * thread.  The worker sums them, and emits one record per interval.  Of the others it emits what it
+ * saw, and the merger, which sees all CPUs in time order, pairs them (kernel/call-pairing.h):
  *
  *     worker, CPU 0      entry read --- switched out          OPEN
  *     worker, CPU 1                             switched in --- exit read   EXIT
  *
- * An entry while a call is open shows that an exit was lost; an exit of another name
- * shows that an entry was.  A call whose entry was not seen counts when its exit names
- * it, without a duration.  The calls are those of doc/definitions.md, 4.6 (the old send and recv of
- * 32-bit systems are not among them).  `exit_syscall` of old tracers has no name: it ends whatever
- * call is open.
+ * If the entry of a call is missing, the call counts, without a duration, if its exit names it.
+ * The calls are those of doc/definitions.md, 4.6; send and recv of old 32-bit systems are not among
+ * them.
  */
 #include <assert.h>
 #include <string.h>
 
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
+#include "kernel/call-pairing.h"
 #include "kernel/file-calls.h"
 
 enum table_index { TOTALS, THREADS, PROCESSES };
@@ -30,16 +28,17 @@ enum { OWN_SUMS = RECORD_OWN, OWN_OPEN, OWN_EXIT, OWN_NO_OPEN_CALLS };
 #define CALL_OTHER FILE_CALL_COUNT /* a call that is not I/O */
 
 /*
- * Most of what is emitted fits into the record, which is all that the merger then has to fetch from
- * memory: all is in it with this flag, else beside it.  Sums that fit are those of one direction:
- * how many calls is in the other flags, errors in `prio`, bytes above the time in `a`.
+ * Most of what the worker emits fits into the record itself, so the merger fetches nothing else
+ * from memory.  With this flag all is in the record, else beside it.  Sums are short only if they
+ * are of one direction: arg16 also holds the number of calls, arg32 errors, arg64 bytes above the
+ * time.
  */
 #define IS_SHORT      0x8000u
 #define SHORT_WRITES  0x4000u
 #define SHORT_CALLS   0x3FFFu
 #define SHORT_NS_BITS 32
 
-/* What a call does, of those that move bytes; else OP_NONE. */
+/* By enum file_call: what a call that moves bytes does; OP_NONE for all others. */
 static const uint8_t operations[FILE_CALL_COUNT + 1] = {
 #define X(name, operation, ...) [FILE_CALL_##name] = (operation),
 	MOVING_CALLS(X)
@@ -48,13 +47,13 @@ static const uint8_t operations[FILE_CALL_COUNT + 1] = {
 
 /* ---- one call ---- */
 
+_Static_assert(FILE_CALL_UNNAMED == CALL_UNNAMED, "enum file_call identifies calls");
+
 struct open_call {
-	uint8_t call;
-	bool is_open, is_tainted;
-	uint64_t entry_ts, message_bytes;
-	/* Of the merge side. */
-	uint64_t channel;    /* where it was entered */
-	uint64_t no_open_ts; /* of the last stay that showed that none was open */
+	struct call_pairing pairing;
+	uint64_t message_bytes;
+	/* Merger's half: when the last on-CPU interval began that showed that no call was open. */
+	uint64_t no_open_ts;
 };
 
 struct ended_call {
@@ -84,29 +83,25 @@ static void add_call(uint64_t figures[FIGURES], const struct ended_call *ended)
 	figures[ERRORS] += ended->has_ret && ended->ret < 0;
 }
 
-/*
- * What an exit means for the call that is open, if any: true if @ret_ended is a call
- * to count.  @is_tainted of the open call: events were lost inside it.
- */
+/* What an exit ends, if anything: true if @ret_ended is a call to count. */
 static bool end_call(const struct open_call *open, const struct ended_call *exit, uint64_t ts,
 		     struct ended_call *ret_ended)
 {
 	*ret_ended = *exit;
-	if (open->is_open && (exit->call == FILE_CALL_UNNAMED || exit->call == open->call)) {
-		ret_ended->call = open->call;
-		ret_ended->has_duration = !open->is_tainted && ts >= open->entry_ts;
-		ret_ended->ns = ts - open->entry_ts;
+	if (call_ends(&open->pairing, exit->call)) {
+		ret_ended->call = (uint8_t)open->pairing.id;
+		ret_ended->has_duration = call_duration(&open->pairing, ts, &ret_ended->ns);
 		ret_ended->message_bytes = open->message_bytes;
 	}
 	return operations[ret_ended->call] != OP_NONE;
 }
 
-/* ---- map side ---- */
+/* ---- worker's half ---- */
 
 struct io_worker {
 	struct open_call open;
-	bool has_seen; /* a system call event in this stay */
-	bool rests;
+	bool has_seen; /* a system call event in this on-CPU interval */
+	bool rests;    /* worker_rest() */
 	bool has_sums;
 	uint64_t sums[FIGURES];
 };
@@ -117,14 +112,14 @@ enum { OTHER_TID };
 
 static void emit_open(struct worker *worker, const struct open_call *open, uint64_t ts, int32_t tid)
 {
-	uint64_t numbers[2] = { open->entry_ts, open->message_bytes };
+	uint64_t numbers[2] = { open->pairing.entry_ts, open->message_bytes };
 	struct record *record = worker_emit(worker, ts, tid, OWN_OPEN);
 
-	record->arg16 = open->call;
+	record->arg16 = (uint16_t)open->pairing.id;
 	if (open->message_bytes <= INT32_MAX) {
 		record->arg16 |= IS_SHORT;
 		record->arg32 = (int32_t)open->message_bytes;
-		record->arg64 = open->entry_ts;
+		record->arg64 = open->pairing.entry_ts;
 	} else {
 		record->arg64 = worker_numbers(worker, numbers, 2);
 	}
@@ -140,10 +135,16 @@ static void emit_exit(struct worker *worker, const struct ended_call *exit, uint
 	record->arg64 = (uint64_t)exit->ret;
 }
 
-/* Between the calls that count, others tell something only if they are the first of a stay. */
-static void rest(struct worker *worker, struct io_worker *io)
+static bool has_open_io(const struct io_worker *io)
 {
-	bool is_open = io->open.is_open && operations[io->open.call] != OP_NONE;
+	return io->open.pairing.is_open && operations[io->open.pairing.id] != OP_NONE;
+}
+
+/* While no call that counts is open, events of other calls matter only as the first of an on-CPU
+ * interval. */
+static void update_rest(struct worker *worker, struct io_worker *io)
+{
+	bool is_open = has_open_io(io);
 
 	if (io->rests != (io->has_seen && !is_open)) {
 		io->rests = !io->rests;
@@ -151,7 +152,7 @@ static void rest(struct worker *worker, struct io_worker *io)
 	}
 }
 
-/* The first event of a stay tells that no call entered before is open any more. */
+/* The first call event of an on-CPU interval shows that no call that was entered before is open. */
 static void note_first_call_event(struct worker *worker, struct io_worker *io, uint64_t ts)
 {
 	if (!io->has_seen && !worker_mark_no_open_calls(worker)) {
@@ -164,18 +165,16 @@ static void on_call_entry(struct worker *worker, void *state, const struct trace
 			  uint32_t call)
 {
 	struct io_worker *io = state;
-	struct open_call open = { .call = (uint8_t)call, .is_open = true, .entry_ts = event->ts };
+	struct open_call open = { .message_bytes = event_u64(event, ENTRY_MESSAGE_BYTES, 0) };
 
-	if (event_has(event, ENTRY_MESSAGE_BYTES)) {
-		open.message_bytes = event_u64(event, ENTRY_MESSAGE_BYTES, 0);
-	}
+	call_enter(&open.pairing, call, event->ts, 0);
 	if (!worker_sees_switches(worker)) {
 		emit_open(worker, &open, event->ts, worker_tid_of(worker, event, ENTRY_TID));
 		return;
 	}
 	note_first_call_event(worker, io, event->ts);
 	io->open = open;
-	rest(worker, io);
+	update_rest(worker, io);
 }
 
 static void on_call_exit(struct worker *worker, void *state, const struct trace_event *event,
@@ -199,18 +198,18 @@ static void on_call_exit(struct worker *worker, void *state, const struct trace_
 		add_call(io->sums, &ended);
 		io->has_sums = true;
 	}
-	io->open.is_open = false;
-	rest(worker, io);
+	call_forget(&io->open.pairing);
+	update_rest(worker, io);
 }
 
 /*
- * Calls that are not I/O only show what is open, and are most of all: without what a call
- * that counts needs, an event of theirs costs half.  One that is open is as good as none.
+ * Calls that are not I/O only show that no other call is open.  They are the most frequent, so
+ * their handlers do not prepare what a call that counts needs, which halves the cost of an event.
  */
 static void on_other_entry(struct worker *worker, void *state, const struct trace_event *event,
 			   uint32_t user)
 {
-	static const struct open_call open = { .call = CALL_OTHER, .is_open = true };
+	static const struct open_call open = { .pairing = { .id = CALL_OTHER, .is_open = true } };
 	struct io_worker *io = state;
 
 	(void)user;
@@ -219,9 +218,9 @@ static void on_other_entry(struct worker *worker, void *state, const struct trac
 		return;
 	}
 	note_first_call_event(worker, io, event->ts);
-	io->open.call = CALL_OTHER;
-	io->open.is_open = true;
-	rest(worker, io);
+	io->open.pairing.id = CALL_OTHER;
+	io->open.pairing.is_open = true;
+	update_rest(worker, io);
 }
 
 static void on_other_exit(struct worker *worker, void *state, const struct trace_event *event,
@@ -236,8 +235,8 @@ static void on_other_exit(struct worker *worker, void *state, const struct trace
 		return;
 	}
 	note_first_call_event(worker, io, event->ts);
-	io->open.is_open = false;
-	rest(worker, io);
+	call_forget(&io->open.pairing);
+	update_rest(worker, io);
 }
 
 static void emit_sums(struct worker *worker, const uint64_t sums[FIGURES], uint64_t ts)
@@ -269,15 +268,15 @@ static void on_oncpu_end(struct worker *worker, void *state, uint64_t ts, bool i
 	if (is_window) {
 		return;
 	}
-	if (io->open.is_open && operations[io->open.call] != OP_NONE) {
+	if (has_open_io(io)) {
 		emit_open(worker, &io->open, ts, worker_tid(worker));
 	}
-	io->open.is_open = false;
+	call_forget(&io->open.pairing);
 	io->has_seen = false;
-	rest(worker, io);
+	update_rest(worker, io);
 }
 
-/* ---- merge side ---- */
+/* ---- merger's half ---- */
 
 static void add_figures(struct shard *shard, struct thread *thread, const uint64_t *figures)
 {
@@ -315,15 +314,10 @@ static void merge_open(struct shard *shard, struct open_call *open, const struct
 	uint64_t entry_ts = is_short ? record->arg64 : numbers[record->arg64];
 
 	if (record->ts == open->no_open_ts && entry_ts < record->ts) {
-		return; /* from the CPU that it left in the ns in which it came here */
+		return; /* from the CPU that it left in the ns in which it came to this one */
 	}
-	*open = (struct open_call){ .call = (uint8_t)record->arg16,
-				    .is_open = true,
-				    .entry_ts = entry_ts,
-				    .message_bytes = is_short ? (uint64_t)record->arg32
-							      : numbers[record->arg64 + 1],
-				    .channel = shard_channel(shard),
-				    .no_open_ts = open->no_open_ts };
+	call_enter(&open->pairing, (uint8_t)record->arg16, entry_ts, shard_channel(shard));
+	open->message_bytes = is_short ? (uint64_t)record->arg32 : numbers[record->arg64 + 1];
 }
 
 static void merge_exit(struct shard *shard, struct thread *thread, struct open_call *open,
@@ -339,7 +333,7 @@ static void merge_exit(struct shard *shard, struct thread *thread, struct open_c
 		add_call(figures, &ended);
 		add_figures(shard, thread, figures);
 	}
-	open->is_open = false;
+	call_forget(&open->pairing);
 }
 
 static bool accepts(const struct untrusted_record *untrusted)
@@ -361,18 +355,18 @@ static bool accepts(const struct untrusted_record *untrusted)
 
 static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 {
+	struct codec *codec = checkpoint->codec;
 	struct open_call *open = state;
+	uint8_t call = (uint8_t)open->pairing.id;
 
-	codec_u8(checkpoint->codec, &open->call);
-	codec_bool(checkpoint->codec, &open->is_open);
-	codec_bool(checkpoint->codec, &open->is_tainted);
-	codec_u64(checkpoint->codec, &open->entry_ts);
-	codec_u64(checkpoint->codec, &open->message_bytes);
-	codec_u64(checkpoint->codec, &open->channel);
-	codec_u64(checkpoint->codec, &open->no_open_ts);
-	if (!codec_check(checkpoint->codec, open->call <= CALL_OTHER)) {
-		open->call = CALL_OTHER;
-	}
+	codec_u8(codec, &call);
+	codec_bool(codec, &open->pairing.is_open);
+	codec_bool(codec, &open->pairing.is_tainted);
+	codec_u64(codec, &open->pairing.entry_ts);
+	codec_u64(codec, &open->message_bytes);
+	codec_u64(codec, &open->pairing.channel);
+	codec_u64(codec, &open->no_open_ts);
+	open->pairing.id = codec_check(codec, call <= CALL_OTHER) ? call : CALL_OTHER;
 }
 
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
@@ -391,7 +385,7 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 		merge_exit(shard, thread, open, record);
 		break;
 	case OWN_NO_OPEN_CALLS:
-		open->is_open = false;
+		call_forget(&open->pairing);
 		break;
 	default:
 		assert(!"a record of io has a kind of its own");
@@ -402,16 +396,16 @@ static void on_no_open_calls(struct shard *shard, struct thread *thread)
 {
 	struct open_call *open = shard_thread_state(shard, thread);
 
-	open->is_open = false;
+	call_forget(&open->pairing);
 	open->no_open_ts = shard_switch_in_ts(thread);
 }
 
-/* What the thread did in the gap is not known: its call may have ended and begun again. */
+/* In the gap, the call may have ended and another one of its kind may have begun. */
 static void on_gap(struct shard *shard, struct thread *thread)
 {
 	struct open_call *open = shard_thread_state(shard, thread);
 
-	open->is_tainted |= shard_may_miss(shard, open->channel);
+	call_gap(&open->pairing, shard_may_miss(shard, open->pairing.channel));
 }
 
 #define ENTRY(event_, call)                                                                        \

@@ -6,9 +6,9 @@
  *     task ──── softirq 3 ──┐        ┌── softirq 3 ── task
  *                           └ irq 28 ┘
  *
- * A duration is from entry to exit ("gross"); a CPU's time in interrupts has each ns once, so what
- * is nested is taken off there.  All records of a CPU's interrupts come to the merger in
- * time order, as those of a thread do.
+ * A duration lasts from entry to exit, nested interrupts included.  A CPU's time in interrupts
+ * counts each ns once, so nested time is subtracted there.  All records of a CPU's interrupts reach
+ * the merger in time order, like those of a thread.
  */
 #include "base/mem.h"
 #include "engine/contract/handler.h"
@@ -16,17 +16,17 @@
 
 enum table_index { TOTALS, HARD, SOFT, CPUS, LONGEST };
 enum { HARD_NS, SOFT_NS, UNMATCHED };
-enum { OF_HARD_UNHANDLED, OF_HARD_TIME };
-enum { OF_SOFT_TIME, OF_SOFT_RAISE };
-enum { OF_CPU_HARD, OF_CPU_SOFT };
+enum { HARD_UNHANDLED, HARD_TIME };
+enum { SOFT_TIME, SOFT_RAISE };
+enum { CPU_HARD, CPU_SOFT };
 
 enum { OWN_ENTRY = RECORD_OWN, OWN_EXIT, OWN_RAISE, OWN_LOST };
 enum { IS_SOFT = 1 };
 
-#define NEST_MAX 8  /* more than hardware nests: NMI in irq in softirq in ksoftirqd */
+#define NEST_MAX 8  /* more than hardware nests: NMI in irq in softirq */
 #define VECS_MAX 32 /* ten are used */
 
-/* ---- map side ---- */
+/* ---- worker's half ---- */
 
 enum { NUMBER, NAME_OR_RET };
 
@@ -80,7 +80,7 @@ static void on_lost(struct worker *worker, void *state, uint64_t ts)
 	(void)worker_emit_entity(worker, ts, worker_cpu(worker), OWN_LOST);
 }
 
-/* ---- merge side ---- */
+/* ---- merger's half ---- */
 
 struct handling {
 	uint64_t entry_ts, nested_ns;
@@ -91,7 +91,7 @@ struct handling {
 struct irq_cpu {
 	uint64_t cpu;
 	uint32_t depth;
-	uint32_t raised; /* bit by vector */
+	uint32_t raised; /* a bit for each vector that waits since raise_ts */
 	struct handling stack[NEST_MAX];
 	uint64_t raise_ts[VECS_MAX];
 };
@@ -106,7 +106,7 @@ static void enter(struct shard *shard, struct irq_cpu *cpu, const struct record 
 	if (is_soft && number < VECS_MAX && cpu->raised >> number & 1) {
 		struct row_key key = { .id = number };
 
-		column_add(shard_keyed_row(shard, SOFT, &key), OF_SOFT_RAISE,
+		column_add(shard_keyed_row(shard, SOFT, &key), SOFT_RAISE,
 			   record->ts - cpu->raise_ts[number]);
 		cpu->raised &= ~(1u << number);
 	}
@@ -141,13 +141,13 @@ static void add_sample(struct shard *shard, const struct irq_cpu *cpu,
 	uint64_t *row;
 
 	shard_trace_row(shard, TOTALS)[handling->is_soft ? SOFT_NS : HARD_NS] += own;
-	shard_keyed_row(shard, CPUS, &on_cpu)[handling->is_soft ? OF_CPU_SOFT : OF_CPU_HARD] += own;
+	shard_keyed_row(shard, CPUS, &on_cpu)[handling->is_soft ? CPU_SOFT : CPU_HARD] += own;
 	row = shard_keyed_row(shard, handling->is_soft ? SOFT : HARD, &handling->key);
 	if (handling->is_soft) {
-		column_add(row, OF_SOFT_TIME, ns);
+		column_add(row, SOFT_TIME, ns);
 	} else {
-		column_add(row, OF_HARD_TIME, ns);
-		row[OF_HARD_UNHANDLED] += record->arg64 == 0;
+		column_add(row, HARD_TIME, ns);
+		row[HARD_UNHANDLED] += record->arg64 == 0;
 	}
 	shard_longest(shard, LONGEST,
 		      &(struct instance){ .ns = ns,
@@ -158,7 +158,7 @@ static void add_sample(struct shard *shard, const struct irq_cpu *cpu,
 								     : handling->key });
 }
 
-/* The newest entry of this number; what was entered after it and not left is wrong. */
+/* Ends the newest entry of this number.  Interrupts that were entered after it lack an exit. */
 static void leave(struct shard *shard, struct irq_cpu *cpu, const struct record *record)
 {
 	bool is_soft = record->arg16 & IS_SOFT;
@@ -184,13 +184,14 @@ static bool accepts(const struct untrusted_record *untrusted)
 {
 	const struct record *record = untrusted->record;
 
+	/* Only hard interrupts have a name, which a shape cannot express. */
 	if (record->kind == OWN_ENTRY && !(record->arg16 & IS_SOFT)) {
 		return untrusted_has_text(untrusted);
 	}
 	return untrusted_has(untrusted, 0) && record->kind >= OWN_ENTRY && record->kind <= OWN_LOST;
 }
 
-static void carry_handling(struct codec *codec, struct handling *handling)
+static void handling_codec(struct codec *codec, struct handling *handling)
 {
 	codec_u64(codec, &handling->entry_ts);
 	codec_u64(codec, &handling->nested_ns);
@@ -202,10 +203,10 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 {
 	struct codec *codec = checkpoint->codec;
 	struct irq_cpu **cpu = state;
-	bool is_there = *cpu != NULL;
+	bool has_cpu = *cpu != NULL;
 
-	codec_bool(codec, &is_there);
-	if (!is_there) {
+	codec_bool(codec, &has_cpu);
+	if (!has_cpu) {
 		return;
 	}
 	if (!*cpu) {
@@ -218,7 +219,7 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 		(*cpu)->depth = 0;
 	}
 	for (uint32_t i = 0; i < (*cpu)->depth; i++) {
-		carry_handling(codec, &(*cpu)->stack[i]);
+		handling_codec(codec, &(*cpu)->stack[i]);
 	}
 	for (unsigned int i = 0; i < VECS_MAX; i++) {
 		codec_u64(codec, &(*cpu)->raise_ts[i]);
@@ -243,7 +244,7 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 	case OWN_EXIT:
 		leave(shard, cpu, record);
 		break;
-	case OWN_RAISE: /* the earliest since the last entry counts */
+	case OWN_RAISE: /* the first since the last entry counts */
 		if (number < VECS_MAX && !(cpu->raised >> number & 1)) {
 			cpu->raised |= 1u << number;
 			cpu->raise_ts[number] = record->ts;
@@ -283,7 +284,7 @@ const struct analysis analysis_irq = {
 	.summary = "hard and soft interrupts: how many, how long, how long soft ones waited",
 	.needs = needs,
 	.need_count = sizeof(needs) / sizeof(needs[0]),
-	.thread_state_size = sizeof(struct irq_cpu *), /* threads have none of it */
+	.thread_state_size = sizeof(struct irq_cpu *), /* of entities; NULL in threads */
 	.tables = {
 		[TOTALS] = {
 			.scope = SCOPE_TRACE,
@@ -300,10 +301,10 @@ const struct analysis analysis_irq = {
 			.name_key = "name",
 			.title = "HARD IRQ",
 			.lami_class = "irq",
-			.sort_mask = 1u << OF_HARD_TIME,
+			.sort_mask = 1u << HARD_TIME,
 			.columns = {
-				[OF_HARD_UNHANDLED] = { "unhandled", "UNHANDLED", UNIT_COUNT },
-				[OF_HARD_TIME] = { "time", "HANDLED", UNIT_NS, COLUMN_HISTOGRAM },
+				[HARD_UNHANDLED] = { "unhandled", "UNHANDLED", UNIT_COUNT },
+				[HARD_TIME] = { "time", "HANDLED", UNIT_NS, COLUMN_HISTOGRAM },
 			},
 		},
 		[SOFT] = {
@@ -313,10 +314,10 @@ const struct analysis analysis_irq = {
 			.id_name = vec_name,
 			.title = "SOFT IRQ",
 			.lami_class = "irq",
-			.sort_mask = 1u << OF_SOFT_TIME,
+			.sort_mask = 1u << SOFT_TIME,
 			.columns = {
-				[OF_SOFT_TIME] = { "time", "HANDLED", UNIT_NS, COLUMN_HISTOGRAM },
-				[OF_SOFT_RAISE] = { "raise", "RAISED", UNIT_NS, COLUMN_HISTOGRAM },
+				[SOFT_TIME] = { "time", "HANDLED", UNIT_NS, COLUMN_HISTOGRAM },
+				[SOFT_RAISE] = { "raise", "RAISED", UNIT_NS, COLUMN_HISTOGRAM },
 			},
 		},
 		[CPUS] = {
@@ -325,10 +326,10 @@ const struct analysis analysis_irq = {
 			.id_key = "cpu",
 			.title = "CPU",
 			.lami_class = "cpu",
-			.sort_mask = 1u << OF_CPU_HARD | 1u << OF_CPU_SOFT,
+			.sort_mask = 1u << CPU_HARD | 1u << CPU_SOFT,
 			.columns = {
-				[OF_CPU_HARD] = { "hard_ns", "HARD", UNIT_NS, COLUMN_SUM, true },
-				[OF_CPU_SOFT] = { "soft_ns", "SOFT", UNIT_NS, COLUMN_SUM, true },
+				[CPU_HARD] = { "hard_ns", "HARD", UNIT_NS, COLUMN_SUM, true },
+				[CPU_SOFT] = { "soft_ns", "SOFT", UNIT_NS, COLUMN_SUM, true },
 			},
 		},
 		[LONGEST] = {

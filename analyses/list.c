@@ -1,5 +1,5 @@
 /*
- * list: the table of all analyses, from analyses.inc, which meson makes of its list.
+ * list: the table of all analyses.  meson generates analyses.inc from its list of names.
  */
 #include "engine/contract/analysis.h"
 

@@ -1,9 +1,9 @@
 /*
  * lost: what is missing, by stream (doc/definitions.md, 4.2).
  *
- * The tracer counts the events it had no room for; packets that are missing show in
- * sequence numbers, and packets that cannot be decoded are known to the reader.  Streams of
- * one CPU in one channel are one row.
+ * The tracer counts the events that it had no room for.  Gaps in sequence numbers show missing
+ * packets.  The decoder reports packets that it cannot read.  All streams of one CPU and one
+ * channel share a row.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 enum table_index { TOTALS, STREAMS, CPUS };
 enum { DISCARDED, LOST_PACKETS, BAD_PACKETS, LATE_EVENTS, ANOMALIES, EVENTS };
 
-static void add(uint64_t *row, const struct slice *slice, uint64_t late_events)
+static void add_losses(uint64_t *row, const struct slice *slice, uint64_t late_events)
 {
 	row[DISCARDED] += slice->discarded;
 	row[LOST_PACKETS] += slice->lost_packets;
@@ -31,9 +31,9 @@ static void on_slice(struct shard *shard, const struct slice *slice,
 
 	(void)snprintf(channel, sizeof(channel), "%" PRIu64, stream->class_id);
 	key = row_key_of(cpu, channel, sizeof(channel));
-	add(shard_trace_row(shard, TOTALS), slice, late_events);
+	add_losses(shard_trace_row(shard, TOTALS), slice, late_events);
 	shard_trace_row(shard, TOTALS)[EVENTS] += slice->events;
-	add(shard_keyed_row(shard, STREAMS, &key), slice, late_events);
+	add_losses(shard_keyed_row(shard, STREAMS, &key), slice, late_events);
 }
 
 static void on_cpu(struct shard *shard, struct cpu *cpu, enum run_kind kind, uint64_t ns)

@@ -1,10 +1,10 @@
 /*
- * memory: pages that the kernel allocated and freed, and waiting for memory
+ * memory: pages that the kernel allocated and freed, and time spent waiting for memory
  * (doc/definitions.md, 4.10).
  *
- * Pages are of the thread that was current, also in interrupts: some threads (kswapd, ksoftirqd)
- * free what others have allocated, so that the difference is a balance of activity, not what a
- * thread owns.  A batched free is traced in addition to the free itself and is not added to it.
+ * Pages count for the thread that was current, in interrupts too.  Some threads (kswapd, ksoftirqd)
+ * free what others allocated, so the difference is a balance of activity, not what a thread owns.
+ * A batched free is traced in addition to the free itself, and is not added to it.
  */
 #include <string.h>
 
@@ -12,15 +12,17 @@
 #include "engine/contract/merge.h"
 
 enum table_index { TOTALS, ORDERS, THREADS, PROCESSES };
-enum { ALLOCATED, FREED, FAILED, BATCHED, KSWAPD_WAKES, RECLAIM }; /* of the trace */
+/* Columns of the trace, and of a thread. */
+enum { ALLOCATED, FREED, FAILED, BATCHED, KSWAPD_WAKES, RECLAIM };
+enum { THREAD_ALLOCATED, THREAD_FREED, THREAD_FAILED, THREAD_RECLAIM };
+
 enum { SUMS = KSWAPD_WAKES + 1 };
-enum { OF_ALLOCATED, OF_FREED, OF_FAILED, OF_RECLAIM }; /* of a thread */
 
 enum { OWN_SUMS = RECORD_OWN, OWN_RECLAIM_BEGIN, OWN_RECLAIM_END };
 
-#define ORDER_MAX 63 /* of 2: more pages than there can be */
+#define ORDER_MAX 63 /* log2 of pages: more than any machine has */
 
-/* ---- map side ---- */
+/* ---- worker's half ---- */
 
 struct worker_pages {
 	bool has_sums;
@@ -41,7 +43,7 @@ static bool has_failed(const struct trace_event *event)
 	return event_u64(event, PFN, 0) == UINT64_MAX || event_u64(event, PAGE, 1) == 0;
 }
 
-static void tell(struct worker *worker, struct worker_pages *pages, uint64_t ts)
+static void emit_sums(struct worker *worker, struct worker_pages *pages, uint64_t ts)
 {
 	struct record *record = worker_emit(worker, ts, worker_tid(worker), OWN_SUMS);
 
@@ -49,12 +51,12 @@ static void tell(struct worker *worker, struct worker_pages *pages, uint64_t ts)
 	memset(pages, 0, sizeof(*pages));
 }
 
-/* Where no switch is seen, each event may be of another thread than the one before. */
-static void note(struct worker *worker, struct worker_pages *pages, uint64_t ts)
+/* In a stream without switches, each event may belong to another thread than the one before. */
+static void note_sums(struct worker *worker, struct worker_pages *pages, uint64_t ts)
 {
 	pages->has_sums = true;
 	if (!worker_sees_switches(worker)) {
-		tell(worker, pages, ts);
+		emit_sums(worker, pages, ts);
 	}
 }
 
@@ -73,7 +75,7 @@ static void on_pages(struct worker *worker, void *state, const struct trace_even
 					 NULL, 0)[column]++;
 		}
 	}
-	note(worker, pages, event->ts);
+	note_sums(worker, pages, event->ts);
 }
 
 static void on_kswapd(struct worker *worker, void *state, const struct trace_event *event,
@@ -83,7 +85,7 @@ static void on_kswapd(struct worker *worker, void *state, const struct trace_eve
 
 	(void)user;
 	pages->sums[KSWAPD_WAKES]++;
-	note(worker, pages, event->ts);
+	note_sums(worker, pages, event->ts);
 }
 
 static void on_reclaim(struct worker *worker, void *state, const struct trace_event *event,
@@ -99,15 +101,15 @@ static void on_oncpu_end(struct worker *worker, void *state, uint64_t ts, bool i
 
 	(void)is_window;
 	if (pages->has_sums) {
-		tell(worker, pages, ts);
+		emit_sums(worker, pages, ts);
 	}
 }
 
-/* ---- merge side ---- */
+/* ---- merger's half ---- */
 
 struct reclaiming {
-	uint64_t begin; /* 0: it does not */
-	uint64_t channel;
+	uint64_t begin;   /* ns, 0: the thread does not reclaim */
+	uint64_t channel; /* of the event that began it */
 };
 
 static void add_sums(struct shard *shard, struct thread *thread, const uint64_t *sums)
@@ -118,9 +120,9 @@ static void add_sums(struct shard *shard, struct thread *thread, const uint64_t 
 	for (unsigned int i = 0; i < SUMS; i++) {
 		totals[i] += sums[i];
 	}
-	row[OF_ALLOCATED] += sums[ALLOCATED];
-	row[OF_FREED] += sums[FREED];
-	row[OF_FAILED] += sums[FAILED];
+	row[THREAD_ALLOCATED] += sums[ALLOCATED];
+	row[THREAD_FREED] += sums[FREED];
+	row[THREAD_FAILED] += sums[FAILED];
 }
 
 static const struct record_shape record_shapes[] = {
@@ -147,7 +149,7 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 			uint64_t ns = record->ts - reclaiming->begin;
 
 			column_add(shard_trace_row(shard, TOTALS), RECLAIM, ns);
-			shard_thread_row(shard, thread, THREADS)[OF_RECLAIM] += ns;
+			shard_thread_row(shard, thread, THREADS)[THREAD_RECLAIM] += ns;
 		}
 		reclaiming->begin = 0;
 		break;
@@ -167,7 +169,7 @@ static void on_no_open_calls(struct shard *shard, struct thread *thread)
 {
 	struct reclaiming *reclaiming = shard_thread_state(shard, thread);
 
-	if (shard_tid(thread) < 0) { /* who is unknown is somebody else now */
+	if (shard_tid(thread) < 0) { /* the unknown thread is another one from here on */
 		reclaiming->begin = 0;
 	}
 }
@@ -189,10 +191,10 @@ static const struct need needs[] = {
 
 #define FIGURES                                                                                    \
 	.columns = {                                                                               \
-		[OF_ALLOCATED] = { "allocated_pages", "ALLOCATED", UNIT_COUNT },                   \
-		[OF_FREED] = { "freed_pages", "FREED", UNIT_COUNT },                               \
-		[OF_FAILED] = { "failed", "FAILED", UNIT_COUNT },                                  \
-		[OF_RECLAIM] = { "reclaim_ns", "RECLAIM", UNIT_NS },                               \
+		[THREAD_ALLOCATED] = { "allocated_pages", "ALLOCATED", UNIT_COUNT },               \
+		[THREAD_FREED] = { "freed_pages", "FREED", UNIT_COUNT },                           \
+		[THREAD_FAILED] = { "failed", "FAILED", UNIT_COUNT },                              \
+		[THREAD_RECLAIM] = { "reclaim_ns", "RECLAIM", UNIT_NS },                           \
 	}
 
 const struct analysis analysis_memory = {
@@ -229,13 +231,13 @@ const struct analysis analysis_memory = {
 		[THREADS] = {
 			.key = "threads",
 			.scope = SCOPE_THREAD,
-			.sort_mask = 1u << OF_ALLOCATED | 1u << OF_FREED,
+			.sort_mask = 1u << THREAD_ALLOCATED | 1u << THREAD_FREED,
 			FIGURES,
 		},
 		[PROCESSES] = {
 			.key = "processes",
 			.scope = SCOPE_PROCESS,
-			.sort_mask = 1u << OF_ALLOCATED | 1u << OF_FREED,
+			.sort_mask = 1u << THREAD_ALLOCATED | 1u << THREAD_FREED,
 			FIGURES,
 		},
 	},

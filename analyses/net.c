@@ -1,10 +1,10 @@
 /*
  * net: packets and bytes of each network interface (doc/definitions.md, 4.8).
  *
- * What is received is counted behind GRO and without the link header, what is sent before GSO and
- * with it: packets may be many in one, and the two directions are not to be compared by
- * the byte.  A packet is seen once on each of stacked interfaces (bridge, bond, veth), so there is
- * no sum over interfaces.
+ * Received packets are counted after GRO and without the link header, sent ones before GSO and with
+ * it.  So one packet here may be several on the wire, and the bytes of the two directions cannot be
+ * compared.  Each of several stacked interfaces (bridge, bond, veth) sees a packet once, so nothing
+ * is summed over interfaces.
  */
 #include "engine/contract/handler.h"
 

@@ -1,9 +1,9 @@
 /*
- * periods: what lies between events that the user names (period.h), and for how long.
+ * periods: the time between two events that the user names (query/period.h).
  *
- * The worker sees whether an event begins or ends a period, and of what thread or keys.  It emits
- * that as a record of the thread, or of an object: one of some thousand, by a hash of the keys.
- * So each shard pairs the periods of its threads and objects, in time order over all streams.
+ * The worker decides whether an event begins or ends a period, and which thread or keys it belongs
+ * to.  It emits a record of the thread, or of an entity: one of BUCKETS, by a hash of the keys.  So
+ * each shard pairs the periods of its own threads and entities, in time order over all streams.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,16 +20,16 @@ enum { TIME };
 
 enum { OWN_BEGIN = RECORD_OWN, OWN_END };
 
-/* Objects that periods without a thread are spread over. */
+/* Entities that periods without a thread are spread over. */
 #define BUCKETS 4096
 
 #define TEXT_BYTES 64 /* of a group, its zero included */
 #define TEXT_WORDS (TEXT_BYTES / sizeof(uint64_t))
 enum { WORD_KEY, WORD_CPU, WORD_TEXT };
 
-/* ---- map side ---- */
+/* ---- worker's half ---- */
 
-static bool is_meant(const struct period_side *side, const struct trace_event *event)
+static bool conditions_hold(const struct period_side *side, const struct trace_event *event)
 {
 	for (size_t i = 0; i < side->what.count; i++) {
 		const struct condition *condition = &side->what.conditions[i];
@@ -44,7 +44,7 @@ static bool is_meant(const struct period_side *side, const struct trace_event *e
 	return true;
 }
 
-/* False: the event lacks one. */
+/* A hash of the keys in @ret.  False: the event lacks one of them. */
 static bool key_of(struct worker *worker, const struct period *period,
 		   const struct period_side *side, const struct trace_event *event, uint64_t *ret)
 {
@@ -80,7 +80,7 @@ static int32_t thread_of(const struct worker *worker, const struct period_side *
 					    : worker_tid_of(worker, event, side->tid);
 }
 
-/* "size=5 name=x", as much as fits. */
+/* Writes "size=5 name=x", as much as fits. */
 static void group_text(char text[TEXT_BYTES], const struct period *period,
 		       const struct period_side *side, const struct trace_event *event)
 {
@@ -109,7 +109,7 @@ static void group_text(char text[TEXT_BYTES], const struct period *period,
 	}
 }
 
-/* @user: the number of the period, and whether it ends. */
+/* @user: twice the number of the period, plus one if this event ends it. */
 static void on_event(struct worker *worker, void *state, const struct trace_event *event,
 		     uint32_t user)
 {
@@ -121,7 +121,8 @@ static void on_event(struct worker *worker, void *state, const struct trace_even
 	struct record *record;
 
 	(void)state;
-	if (!is_meant(side, event) || !key_of(worker, period, side, event, &words[WORD_KEY])) {
+	if (!conditions_hold(side, event) ||
+	    !key_of(worker, period, side, event, &words[WORD_KEY])) {
 		return;
 	}
 	group_text(text, period, side, event);
@@ -142,7 +143,7 @@ static size_t needs_of(const struct period_set *periods, struct need **ret)
 	*ret = mem_alloc((count + 1) * sizeof(**ret));
 	for (size_t i = 0; i < count; i++) {
 		const struct period *period = periods->all.at[i / 2];
-		bool is_end = i % 2 == 0; /* what is both ends one before it begins the next */
+		bool is_end = i % 2 == 0; /* an event that is both ends first, then begins */
 		const struct period_side *side = is_end ? &period->end : &period->begin;
 		struct need *need = &(*ret)[i];
 
@@ -154,7 +155,7 @@ static size_t needs_of(const struct period_set *periods, struct need **ret)
 	return count;
 }
 
-/* ---- merge side ---- */
+/* ---- merger's half ---- */
 
 struct open {
 	uint64_t key, begin;
@@ -163,7 +164,7 @@ struct open {
 	char text[TEXT_BYTES];
 };
 
-/* Of a thread or an object: those that began, in that order. */
+/* The open periods of a thread or an entity, in the order in which they began. */
 struct opens {
 	VEC(struct open) all;
 };
@@ -178,7 +179,7 @@ static const char *text_at(const uint64_t *words)
 	return (const char *)(words + WORD_TEXT);
 }
 
-static struct open *find(struct opens *opens, uint16_t period, uint64_t key)
+static struct open *find_open(struct opens *opens, uint16_t period, uint64_t key)
 {
 	for (size_t i = opens->all.count; i-- > 0;) {
 		struct open *open = &opens->all.at[i];
@@ -190,14 +191,14 @@ static struct open *find(struct opens *opens, uint16_t period, uint64_t key)
 	return NULL;
 }
 
-static void take_out(struct opens *opens, struct open *open)
+static void remove_open(struct opens *opens, struct open *open)
 {
 	size_t at = (size_t)(open - opens->all.at);
 
 	memmove(open, open + 1, (--opens->all.count - at) * sizeof(*open));
 }
 
-/* What was within a period ends with it, unseen. */
+/* Periods that lie within another are cut when it ends. */
 static void cut_within(struct shard *shard, struct opens *opens, uint16_t period)
 {
 	const struct period_set *set = shard_periods(shard);
@@ -206,7 +207,7 @@ static void cut_within(struct shard *shard, struct opens *opens, uint16_t period
 		uint16_t inner = opens->all.at[i].period;
 
 		if (set->all.at[inner]->within == (int)period) {
-			take_out(opens, &opens->all.at[i]);
+			remove_open(opens, &opens->all.at[i]);
 			shard_trace_row(shard, TOTALS)[CUT]++;
 			cut_within(shard, opens, inner);
 			i = opens->all.count;
@@ -226,11 +227,11 @@ static bool has_outer(struct shard *shard, struct opens *opens, uint16_t period)
 	return within < 0;
 }
 
-static void begin(struct shard *shard, struct opens *opens, const struct record *record,
-		  const uint64_t *words)
+static void begin_period(struct shard *shard, struct opens *opens, const struct record *record,
+			 const uint64_t *words)
 {
 	uint16_t period = record->arg16;
-	struct open *open = find(opens, period, words[WORD_KEY]);
+	struct open *open = find_open(opens, period, words[WORD_KEY]);
 
 	if (!has_outer(shard, opens, period)) {
 		return;
@@ -238,10 +239,10 @@ static void begin(struct shard *shard, struct opens *opens, const struct record 
 	if (open) {
 		shard_trace_row(shard, TOTALS)[RESTARTED]++;
 		cut_within(shard, opens, period);
-		take_out(opens, find(opens, period, words[WORD_KEY]));
+		remove_open(opens, find_open(opens, period, words[WORD_KEY]));
 	} else if (opens->all.count >= PERIODS_OPEN_MAX) {
 		shard_trace_row(shard, TOTALS)[DROPPED]++;
-		take_out(opens, &opens->all.at[0]);
+		remove_open(opens, &opens->all.at[0]);
 	}
 	open = vec_push(&opens->all);
 	*open = (struct open){ .key = words[WORD_KEY], .begin = record->ts, .period = period };
@@ -255,8 +256,8 @@ static struct row_key key_of_period(const struct shard *shard, uint32_t index)
 	return row_key_of(0, period->name, strlen(period->name));
 }
 
-static void add(struct shard *shard, struct thread *thread, const struct open *open,
-		const struct record *record, const uint64_t *words)
+static void add_period(struct shard *shard, struct thread *thread, const struct open *open,
+		       const struct record *record, const uint64_t *words)
 {
 	const struct period *period = shard_periods(shard)->all.at[open->period];
 	const char *text = open->text[0] ? open->text : text_at(words);
@@ -292,19 +293,19 @@ static void add(struct shard *shard, struct thread *thread, const struct open *o
 	}
 }
 
-static void end(struct shard *shard, struct thread *thread, struct opens *opens,
-		const struct record *record, const uint64_t *words)
+static void end_period(struct shard *shard, struct thread *thread, struct opens *opens,
+		       const struct record *record, const uint64_t *words)
 {
-	struct open *open = find(opens, record->arg16, words[WORD_KEY]), ended;
+	struct open *open = find_open(opens, record->arg16, words[WORD_KEY]), ended;
 
 	if (!open) {
 		shard_trace_row(shard, TOTALS)[UNMATCHED]++;
 		return;
 	}
 	ended = *open;
-	take_out(opens, open);
+	remove_open(opens, open);
 	cut_within(shard, opens, record->arg16);
-	add(shard, thread, &ended, record, words);
+	add_period(shard, thread, &ended, record, words);
 }
 
 static bool accepts(const struct untrusted_record *untrusted)
@@ -350,13 +351,13 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 	struct opens *opens = opens_of(shard, thread);
 
 	if (record->kind == OWN_BEGIN) {
-		begin(shard, opens, record, numbers + record->arg64);
+		begin_period(shard, opens, record, numbers + record->arg64);
 	} else {
-		end(shard, thread, opens, record, numbers + record->arg64);
+		end_period(shard, thread, opens, record, numbers + record->arg64);
 	}
 }
 
-/* What the thread did in the gap is not known: periods may have ended and begun again. */
+/* In the gap, periods may have ended and begun again. */
 static void on_gap(struct shard *shard, struct thread *thread)
 {
 	struct opens *opens = opens_of(shard, thread);
@@ -368,7 +369,7 @@ static void on_gap(struct shard *shard, struct thread *thread)
 
 static void on_no_open_calls(struct shard *shard, struct thread *thread)
 {
-	if (shard_tid(thread) < 0) { /* who is unknown is somebody else now */
+	if (shard_tid(thread) < 0) { /* the unknown thread is another one from here on */
 		opens_of(shard, thread)->all.count = 0;
 	}
 }

@@ -6,37 +6,39 @@
  *        └───── made to leave ────► PREEMPTED ─ requeue ──►
  *                       forked ────► NEW ─────── fork ────►
  *
- * A thread's own records in time order are enough: wake-ups are records of who is woken.  The
- * wake race (4.4, rule 4): a waker may see that a thread is about to sleep before its switch-out
- * is traced.  The wake-up is then kept, and counts from the switch-out on, unless a
+ * A thread's own records in time order are enough: a wake-up is a record of the woken thread.
+ *
+ * Wake race (4.4, rule 4): a waker may see that a thread is about to sleep before the switch-out of
+ * the thread is traced.  Such a wake-up stays pending and counts from the switch-out on, unless a
  * sched_wakeup before that shows that the thread never left.
  *
- * What the thread does on leaving is known as soon as it is switched in, when both are in one
- * chunk; it is applied when its time has come.
+ * If a switch-in and its switch-out lie in one chunk, on_switch_out() comes right after
+ * on_switch_in().  It is noted, and applied when its time has come.
  */
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
 
 enum table_index { TOTALS, THREADS, PROCESSES, CPUS, PRIOS, LONGEST };
 enum { WAKEUPS, UNEXPLAINED, RACES, ALL_WAKE, ALL_REQUEUE, ALL_FORK };
-enum { OF_WAKE, OF_REQUEUE };        /* of a thread */
-enum { OF_CPU_WAITED, OF_CPU_WAKE }; /* of a CPU: all waiting, and the spread */
+enum { THREAD_WAKE, THREAD_REQUEUE };
+enum { CPU_WAITED, CPU_WAKE }; /* the sum of all waits; the histogram of those after a wake-up */
 
 enum { OWN_WAKE = RECORD_OWN };
 
-/* What wakes: one event of the trace is the source, another may tell that nothing was woken. */
+/* What an event means in this trace: one is the source of wake-ups.  sched_wakeup, if it is not the
+ * source, confirms them: a thread that is still on its CPU then never left it. */
 enum wake_kind { WAKE_NONE, WAKE_SOURCE, WAKE_CONFIRMS, WAKE_NEW };
 
 enum { EVENT_TTWU, EVENT_WAKING, EVENT_WAKEUP, EVENT_WAKEUP_NEW };
 
 #define FLAG_TENTATIVE 0x100 /* nothing in the trace confirms wake-ups */
 
-/* ---- map side ---- */
+/* ---- worker's half ---- */
 
 struct worker_wakes {
 	bool is_known;
 	bool has_wakeup;
-	unsigned int source; /* the event that wakes in this trace */
+	unsigned int source; /* the event that is the source */
 };
 
 static void find_source(struct worker *worker, struct worker_wakes *wakes)
@@ -60,7 +62,7 @@ static enum wake_kind kind_of(const struct worker_wakes *wakes, uint32_t event)
 }
 
 static void on_wake(struct worker *worker, void *state, const struct trace_event *event,
-		    uint32_t which)
+		    uint32_t event_kind)
 {
 	enum { TID, SUCCESS };
 	struct worker_wakes *wakes = state;
@@ -70,7 +72,7 @@ static void on_wake(struct worker *worker, void *state, const struct trace_event
 	if (!wakes->is_known) {
 		find_source(worker, wakes);
 	}
-	kind = kind_of(wakes, which);
+	kind = kind_of(wakes, event_kind);
 	if (kind == WAKE_NONE || !event_has(event, TID) || event_i64(event, TID, 0) == 0 ||
 	    (event_has(event, SUCCESS) && event_u64(event, SUCCESS, 0) == 0)) {
 		return;
@@ -81,25 +83,25 @@ static void on_wake(struct worker *worker, void *state, const struct trace_event
 	worker_note_current(worker, record);
 }
 
-/* ---- merge side ---- */
+/* ---- merger's half ---- */
 
 enum thread_phase { UNKNOWN, NEW, RUNNING, BLOCKED, WAIT, PREEMPTED, DEAD };
 
 struct waiting {
-	uint64_t since;  /* of the phase, unless RUNNING */
-	uint64_t out_ts; /* RUNNING: when it leaves, if has_out */
+	uint64_t since;  /* ns: start of the phase, unless RUNNING */
+	uint64_t out_ts; /* RUNNING: when it leaves the CPU, if has_out */
 	uint64_t cpu;
-	int32_t waker; /* WAIT, or pending: who was current where the wake-up came from, -1: unknown
-			*/
+	/* WAIT or pending: the thread that was current where the wake-up came from, -1: unknown. */
+	int32_t waker;
 	uint16_t out_flags;
 	uint8_t phase;
 	bool has_out;
-	bool has_pending;  /* RUNNING: it was woken, before it sleeps */
-	bool is_tentative; /* WAIT: by a wake-up before the switch-out that nothing confirms */
+	bool has_pending;  /* RUNNING: it was woken before it sleeps */
+	bool is_tentative; /* WAIT: by a wake-up before the switch-out that no event confirms */
 };
 
-/* The thread has left the CPU, if that was before @ts. */
-static void settle(struct waiting *w, uint64_t ts)
+/* Applies a noted switch-out that lies before @ts. */
+static void apply_switch_out(struct waiting *w, uint64_t ts)
 {
 	if (w->phase != RUNNING || !w->has_out || ts <= w->out_ts) {
 		return;
@@ -130,7 +132,7 @@ static void wake(struct shard *shard, struct waiting *w, const struct record *re
 		}
 		return;
 	case WAIT:
-		if (w->is_tentative) { /* so it was blocked up to now */
+		if (w->is_tentative) { /* that was none: it was blocked until now */
 			w->since = record->ts;
 			w->waker = record->arg32;
 			w->is_tentative = false;
@@ -177,7 +179,7 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 	struct waiting *w = shard_thread_state(shard, thread);
 
 	(void)numbers;
-	settle(w, record->ts);
+	apply_switch_out(w, record->ts);
 	switch ((enum wake_kind)(record->arg16 & 0xFF)) {
 	case WAKE_SOURCE:
 		shard_trace_row(shard, TOTALS)[WAKEUPS]++;
@@ -209,15 +211,15 @@ static void add_sample(struct shard *shard, struct thread *thread, const struct 
 		return;
 	}
 	row = shard_keyed_row(shard, CPUS, &cpu);
-	row[OF_CPU_WAITED] += ns;
+	row[CPU_WAITED] += ns;
 	if (w->phase == PREEMPTED) {
 		column_add(totals, ALL_REQUEUE, ns);
-		column_add(shard_thread_row(shard, thread, THREADS), OF_REQUEUE, ns);
+		column_add(shard_thread_row(shard, thread, THREADS), THREAD_REQUEUE, ns);
 		return;
 	}
 	column_add(totals, ALL_WAKE, ns);
-	column_add(row, OF_CPU_WAKE, ns);
-	column_add(shard_thread_row(shard, thread, THREADS), OF_WAKE, ns);
+	column_add(row, CPU_WAKE, ns);
+	column_add(shard_thread_row(shard, thread, THREADS), THREAD_WAKE, ns);
 	column_add(shard_keyed_row(shard, PRIOS, &prio), 0, ns);
 	shard_longest(shard, LONGEST,
 		      &(struct instance){ .ns = ns,
@@ -231,7 +233,7 @@ static void on_switch_in(struct shard *shard, struct thread *thread, const struc
 {
 	struct waiting *w = shard_thread_state(shard, thread);
 
-	settle(w, in->ts);
+	apply_switch_out(w, in->ts);
 	switch ((enum thread_phase)w->phase) {
 	case NEW:
 	case WAIT:
@@ -256,7 +258,7 @@ static void on_switch_out(struct shard *shard, struct thread *thread, const stru
 	if (out->is_tie) {
 		return;
 	}
-	w->phase = RUNNING; /* what else it may have seemed to be */
+	w->phase = RUNNING; /* whatever it seemed to be before */
 	w->has_out = true;
 	w->out_ts = out->ts;
 	w->out_flags = out->flags;
@@ -292,8 +294,8 @@ static const struct need needs[] = {
 
 #define LATENCIES                                                                                  \
 	.columns = {                                                                               \
-		[OF_WAKE] = { "wake", "WOKEN", UNIT_NS, COLUMN_HISTOGRAM },                        \
-		[OF_REQUEUE] = { "requeue", "REQUEUED", UNIT_NS, COLUMN_HISTOGRAM },               \
+		[THREAD_WAKE] = { "wake", "WOKEN", UNIT_NS, COLUMN_HISTOGRAM },                    \
+		[THREAD_REQUEUE] = { "requeue", "REQUEUED", UNIT_NS, COLUMN_HISTOGRAM },           \
 	}
 
 const struct analysis analysis_sched = {
@@ -319,13 +321,13 @@ const struct analysis analysis_sched = {
 		[THREADS] = {
 			.key = "threads",
 			.scope = SCOPE_THREAD,
-			.sort_mask = 1u << OF_WAKE | 1u << OF_REQUEUE,
+			.sort_mask = 1u << THREAD_WAKE | 1u << THREAD_REQUEUE,
 			LATENCIES,
 		},
 		[PROCESSES] = {
 			.key = "processes",
 			.scope = SCOPE_PROCESS,
-			.sort_mask = 1u << OF_WAKE | 1u << OF_REQUEUE,
+			.sort_mask = 1u << THREAD_WAKE | 1u << THREAD_REQUEUE,
 			LATENCIES,
 		},
 		[CPUS] = {
@@ -334,10 +336,10 @@ const struct analysis analysis_sched = {
 			.id_key = "cpu",
 			.title = "CPU",
 			.lami_class = "cpu",
-			.sort_mask = 1u << OF_CPU_WAITED,
+			.sort_mask = 1u << CPU_WAITED,
 			.columns = {
-				[OF_CPU_WAITED] = { "waited_ns", "WAITED", UNIT_NS },
-				[OF_CPU_WAKE] = { "wake", "WOKEN", UNIT_NS, COLUMN_HISTOGRAM },
+				[CPU_WAITED] = { "waited_ns", "WAITED", UNIT_NS },
+				[CPU_WAKE] = { "wake", "WOKEN", UNIT_NS, COLUMN_HISTOGRAM },
 			},
 		},
 		[PRIOS] = {

@@ -1,22 +1,23 @@
 /*
- * syscalls: how often each system call is made, how long it takes, how it fails
+ * syscalls: how many system calls of each kind, how long they take, how they fail
  * (doc/definitions.md, 4.5).
  *
- * A call whose entry and exit lie in one stay of its thread on a CPU is a record; of the others
- * the worker emits what it saw, and the merger pairs them (see io.c, which does the same):
+ * A call whose entry and exit lie in one on-CPU interval of its thread is one record.  Of the
+ * others the worker emits what it saw, and the merger pairs them (kernel/call-pairing.h):
  *
  *     worker, CPU 0      entry futex --- switched out                        OPEN
  *     worker, CPU 1                              switched in --- exit futex  EXIT
  *
- * The merger also knows how long the thread was off the CPU inside the call: blocked, or
- * waiting for its turn.  Calls that are open when a window ends are shown with their
- * age, so that one that never returns is seen all the same; a call open in a thread that has
- * ended (exit) never returns.
+ * The merger also knows how long the thread was off the CPU during the call: it was blocked, or
+ * waited for a CPU.  Calls that are open when a window ends are reported with their age, so that a
+ * call that never returns is visible.  A call that is open when its thread ends (exit) counts as
+ * one that never returned.
  */
 #include <errno.h>
 
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
+#include "kernel/call-pairing.h"
 #include "kernel/syscall-names.h"
 
 enum table_index { TOTALS, CALLS, ERRNOS, THREADS, PROCESSES, LONGEST };
@@ -32,31 +33,33 @@ enum {
 	UNTIMED,
 	TOTAL_TIME
 };
-/* Of a call, a thread, a process. */
+/* Columns of a call, a thread and a process. */
 enum { COUNT, ERRORS, BLOCKED_NS, TIME };
 
 enum { OWN_CALL = RECORD_OWN, OWN_OPEN, OWN_EXIT, OWN_OVERWRITTEN };
 
-#define ERRNO_MAX 4095 /* of Linux: other negative values are results */
+#define ERRNO_MAX 4095 /* Linux's: negative values beyond it are results */
 
 enum { EXIT_RET, EXIT_TID };
 enum { ENTRY_TID };
 
-/* Flags of OWN_CALL and OWN_EXIT: it has a result; all is in `a` and `prio` (else beside), the
- * result in `prio`. */
+/* Flags of OWN_CALL and OWN_EXIT, in arg16: it has a result; all is in the record (else beside it),
+ * the result in arg32. */
 enum { END_HAS_RET = 1, END_IS_SHORT = 2 };
-#define SHORT_NS_BITS 40 /* of `a` of a call; the class is in the others */
-#define SHORT_ID_BITS 32 /* the same of an exit, when no other call is open */
-/* Beside the records: duration, result, class; which call, result, class, the other that is open.
- */
+/* arg64 of a short record: the class lies above the duration of a call, above the id of an exit. */
+#define SHORT_NS_BITS 40
+#define SHORT_ID_BITS 32
+/* Numbers beside a record.  Call: duration, result, class.  Exit: id, result, class, and the entry
+ * time of another call that is open. */
 enum { CALL_NUMBERS = 3, EXIT_NUMBERS = 4 };
 
-/* ---- map side ---- */
+_Static_assert(SYSCALL_UNNAMED_ID == CALL_UNNAMED, "syscall_id() identifies calls");
+
+/* ---- worker's half ---- */
 
 struct worker_call {
-	uint32_t id, class;
-	uint64_t entry_ts;
-	bool is_open; /* entered in this stay */
+	struct call_pairing pairing; /* open: entered in this on-CPU interval */
+	uint32_t class;
 };
 
 static void emit_open(struct worker *worker, uint64_t ts, int32_t tid, uint32_t class,
@@ -77,8 +80,8 @@ static int64_t ret_of(const struct trace_event *event, struct record *record)
 	return event_i64(event, EXIT_RET, 0);
 }
 
-/* A call that was seen as a whole.  Most fit into the record, which is all that the merger then
- * has to fetch from memory. */
+/* A call with entry and exit.  Most fit into the record itself, so that the merger fetches nothing
+ * else from memory. */
 static void emit_call(struct worker *worker, const struct trace_event *event, uint32_t class,
 		      uint64_t ns)
 {
@@ -95,7 +98,7 @@ static void emit_call(struct worker *worker, const struct trace_event *event, ui
 	}
 }
 
-/* An exit; @another: when another call was entered that has not ended, 0: none. */
+/* An exit.  @another: the entry time of another call that has not ended, 0: none. */
 static void emit_exit(struct worker *worker, const struct trace_event *event, int32_t tid,
 		      uint32_t id, uint64_t another)
 {
@@ -123,13 +126,12 @@ static void on_entry(struct worker *worker, void *state, const struct trace_even
 			  event->class->index, event->ts);
 		return;
 	}
-	if (call->is_open) {
+	if (call->pairing.is_open) {
 		worker_emit(worker, event->ts, worker_tid(worker), OWN_OVERWRITTEN)->arg64 =
-			call->entry_ts;
+			call->pairing.entry_ts;
 	}
-	*call = (struct worker_call){
-		.id = id, .class = event->class->index, .entry_ts = event->ts, .is_open = true
-	};
+	call_enter(&call->pairing, id, event->ts, 0);
+	call->class = event->class->index;
 }
 
 static void on_exit_(struct worker *worker, void *state, const struct trace_event *event,
@@ -139,39 +141,36 @@ static void on_exit_(struct worker *worker, void *state, const struct trace_even
 
 	if (!worker_sees_switches(worker)) {
 		emit_exit(worker, event, worker_tid_of(worker, event, EXIT_TID), id, 0);
-	} else if (call->is_open && (id == SYSCALL_UNNAMED_ID || id == call->id)) {
-		emit_call(worker, event, call->class, event->ts - call->entry_ts);
+	} else if (call_ends(&call->pairing, id)) {
+		emit_call(worker, event, call->class, event->ts - call->pairing.entry_ts);
 	} else {
 		emit_exit(worker, event, worker_tid(worker), id,
-			  call->is_open ? call->entry_ts : 0);
+			  call->pairing.is_open ? call->pairing.entry_ts : 0);
 	}
-	call->is_open = false;
+	call_forget(&call->pairing);
 }
 
 static void on_oncpu_end(struct worker *worker, void *state, uint64_t ts, bool is_window)
 {
 	struct worker_call *call = state;
 
-	if (call->is_open) {
-		emit_open(worker, ts, worker_tid(worker), call->class, call->entry_ts);
+	if (call->pairing.is_open) {
+		emit_open(worker, ts, worker_tid(worker), call->class, call->pairing.entry_ts);
 	}
-	call->is_open &= is_window;
+	call->pairing.is_open &= is_window;
 }
 
-/* ---- merge side ---- */
+/* ---- merger's half ---- */
 
 struct thread_call {
-	uint64_t entry_ts;
-	uint64_t off_ns;  /* off the CPU since then */
-	uint64_t left_ts; /* when it left the CPU, 0: it is there, or that is not known */
-	uint64_t channel; /* where it was entered */
-	uint32_t class;
-	bool is_open, is_tainted;
+	struct call_pairing pairing; /* by the class of the entry event; see exit_ends() */
+	uint64_t off_ns;             /* off the CPU since the entry */
+	uint64_t left_ts;            /* when the thread left the CPU, 0: it is on it, or unknown */
 };
 
-/* A call that has ended, as far as it is known. */
+/* What is known of a call that has ended. */
 struct ended {
-	uint32_t class; /* of an event that names it */
+	uint32_t class; /* an event class that names the call */
 	uint64_t ts, ns, off_ns;
 	bool has_ns, has_ret;
 	int64_t ret;
@@ -230,7 +229,7 @@ static void add_call(struct shard *shard, struct thread *thread, const struct en
 	}
 }
 
-/* The child's side of clone: a return from a call that it never entered. */
+/* In the child, clone returns from a call that the child never entered. */
 static bool is_child_return(const char *event, const struct ended *ended)
 {
 	static const char *const names[] = { "clone", "fork", "vfork", "clone3" };
@@ -245,37 +244,47 @@ static bool is_child_return(const char *event, const struct ended *ended)
 	return false;
 }
 
-/* A call was entered at @entry_ts: one that is open since another time has ended unseen.  (What
- * a thread did is known from the events of its calls: no other tells that the exit is missing.) */
-static void entered(struct shard *shard, struct thread_call *call, uint64_t entry_ts)
+/* A call was entered at @entry_ts.  If a call is open since another time, its exit is missing: only
+ * the events of calls themselves show that, no other event does. */
+static void check_overwritten(struct shard *shard, struct thread_call *call, uint64_t entry_ts)
 {
-	if (call->is_open && call->entry_ts != entry_ts) {
+	if (call->pairing.is_open && call->pairing.entry_ts != entry_ts) {
 		shard_trace_row(shard, TOTALS)[OVERWRITTEN]++;
-		call->is_open = false;
+		call_forget(&call->pairing);
 	}
 }
 
-/* @another: when a call was entered that has not ended, 0: none. */
-static void end_unseen(struct shard *shard, struct thread *thread, struct thread_call *call,
-		       struct ended *ended, uint32_t id, uint64_t another)
+/* Records and checkpoints of an open call contain its event class.  Its number is computed here,
+ * from the name, because most calls end where they began and never need it. */
+static bool exit_ends(const struct shard *shard, const struct thread_call *call, uint32_t id)
+{
+	struct call_pairing numbered = call->pairing;
+
+	if (numbered.is_open) {
+		numbered.id = syscall_id(shard_event_name(shard, call->pairing.id));
+	}
+	return call_ends(&numbered, id);
+}
+
+/* An exit whose entry the worker did not see.  @another: see emit_exit(). */
+static void end_call(struct shard *shard, struct thread *thread, struct thread_call *call,
+		     struct ended *ended, uint32_t id, uint64_t another)
 {
 	uint64_t *totals;
 
 	if (another != 0) {
-		entered(shard, call, another);
-		call->is_open = false;
+		check_overwritten(shard, call, another);
+		call_forget(&call->pairing);
 	}
-	if (call->is_open &&
-	    (id == SYSCALL_UNNAMED_ID || id == syscall_id(shard_event_name(shard, call->class)))) {
-		ended->class = call->class;
-		ended->has_ns = !call->is_tainted && ended->ts >= call->entry_ts;
-		ended->ns = ended->ts - call->entry_ts;
+	if (exit_ends(shard, call, id)) {
+		ended->class = call->pairing.id;
+		ended->has_ns = call_duration(&call->pairing, ended->ts, &ended->ns);
 		ended->off_ns = call->off_ns < ended->ns ? call->off_ns : ended->ns;
 		add_call(shard, thread, ended);
 		return;
 	}
 	totals = shard_trace_row(shard, TOTALS);
-	if (!call->is_open && another == 0 &&
+	if (!call->pairing.is_open && another == 0 &&
 	    is_child_return(shard_event_name(shard, ended->class), ended)) {
 		totals[CHILD_RETURNS]++;
 	} else {
@@ -283,20 +292,17 @@ static void end_unseen(struct shard *shard, struct thread *thread, struct thread
 	}
 }
 
-static void open_call(struct shard *shard, struct thread_call *call, const struct record *record)
+static void merge_open(struct shard *shard, struct thread_call *call, const struct record *record)
 {
-	entered(shard, call, record->arg64);
-	if (!call->is_open) { /* else it was when a window ended, and still is */
-		call->class = (uint32_t)record->arg32;
-		call->entry_ts = record->arg64;
+	check_overwritten(shard, call, record->arg64);
+	if (!call->pairing.is_open) { /* else the end of a window emitted it before */
+		call_enter(&call->pairing, (uint32_t)record->arg32, record->arg64,
+			   shard_channel(shard));
 		call->off_ns = 0;
-		call->is_open = true;
-		call->is_tainted = false;
-		call->channel = shard_channel(shard);
 	}
 }
 
-static void whole_call(struct shard *shard, struct thread *thread, struct thread_call *call,
+static void merge_call(struct shard *shard, struct thread *thread, struct thread_call *call,
 		       const struct record *record, const uint64_t *numbers)
 {
 	struct ended ended = { .ts = record->ts,
@@ -312,25 +318,25 @@ static void whole_call(struct shard *shard, struct thread *thread, struct thread
 		ended.ret = (int64_t)numbers[record->arg64 + 1];
 		ended.class = (uint32_t)numbers[record->arg64 + 2];
 	}
-	entered(shard, call, ended.ts - ended.ns);
+	check_overwritten(shard, call, ended.ts - ended.ns);
 	add_call(shard, thread, &ended);
 }
 
-static void exited(struct shard *shard, struct thread *thread, struct thread_call *call,
-		   const struct record *record, const uint64_t *numbers)
+static void merge_exit(struct shard *shard, struct thread *thread, struct thread_call *call,
+		       const struct record *record, const uint64_t *numbers)
 {
 	struct ended ended = { .ts = record->ts, .has_ret = record->arg16 & END_HAS_RET };
 
 	if (record->arg16 & END_IS_SHORT) {
 		ended.ret = record->arg32;
 		ended.class = (uint32_t)(record->arg64 >> SHORT_ID_BITS);
-		end_unseen(shard, thread, call, &ended, (uint32_t)record->arg64, 0);
+		end_call(shard, thread, call, &ended, (uint32_t)record->arg64, 0);
 		return;
 	}
 	numbers += record->arg64;
 	ended.ret = (int64_t)numbers[1];
 	ended.class = (uint32_t)numbers[2];
-	end_unseen(shard, thread, call, &ended, (uint32_t)numbers[0], numbers[3]);
+	end_call(shard, thread, call, &ended, (uint32_t)numbers[0], numbers[3]);
 }
 
 static bool accepts(const struct untrusted_record *untrusted)
@@ -375,14 +381,14 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 	struct codec *codec = checkpoint->codec;
 	struct thread_call *call = state;
 
-	codec_u64(codec, &call->entry_ts);
+	codec_u64(codec, &call->pairing.entry_ts);
 	codec_u64(codec, &call->off_ns);
 	codec_u64(codec, &call->left_ts);
-	codec_u64(codec, &call->channel);
-	codec_u32(codec, &call->class);
-	codec_bool(codec, &call->is_open);
-	codec_bool(codec, &call->is_tainted);
-	(void)codec_check(codec, !call->is_open || call->class < checkpoint->classes);
+	codec_u64(codec, &call->pairing.channel);
+	codec_u32(codec, &call->pairing.id);
+	codec_bool(codec, &call->pairing.is_open);
+	codec_bool(codec, &call->pairing.is_tainted);
+	(void)codec_check(codec, !call->pairing.is_open || call->pairing.id < checkpoint->classes);
 }
 
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
@@ -392,31 +398,32 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 
 	switch (record->kind) {
 	case OWN_CALL:
-		whole_call(shard, thread, call, record, numbers);
-		call->is_open = false;
+		merge_call(shard, thread, call, record, numbers);
+		call_forget(&call->pairing);
 		break;
 	case OWN_EXIT:
-		exited(shard, thread, call, record, numbers);
-		call->is_open = false;
+		merge_exit(shard, thread, call, record, numbers);
+		call_forget(&call->pairing);
 		break;
 	case OWN_OPEN:
-		open_call(shard, call, record);
+		merge_open(shard, call, record);
 		break;
-	case OWN_OVERWRITTEN:
-		entered(shard, call, record->arg64);
-		call->is_open = false;
+	case OWN_OVERWRITTEN: /* the worker replaced a call that was entered then */
+		check_overwritten(shard, call, record->arg64);
+		call_forget(&call->pairing);
 		shard_trace_row(shard, TOTALS)[OVERWRITTEN]++;
 		break;
 	}
 }
 
-/* Who is unknown is somebody else now.  Of known threads what opens or ends a call tells. */
+/* The unknown thread is another one from here on.  Known threads need no hint: their next entry or
+ * exit shows what became of the call. */
 static void on_no_open_calls(struct shard *shard, struct thread *thread)
 {
 	struct thread_call *call = shard_thread_state(shard, thread);
 
 	if (shard_tid(thread) < 0) {
-		call->is_open = false;
+		call_forget(&call->pairing);
 	}
 }
 
@@ -424,7 +431,7 @@ static void on_switch_in(struct shard *shard, struct thread *thread, const struc
 {
 	struct thread_call *call = shard_thread_state(shard, thread);
 
-	if (call->is_open && call->left_ts != 0 && in->ts > call->left_ts) {
+	if (call->pairing.is_open && call->left_ts != 0 && in->ts > call->left_ts) {
 		call->off_ns += in->ts - call->left_ts;
 	}
 	call->left_ts = 0;
@@ -439,12 +446,12 @@ static void on_switch_out(struct shard *shard, struct thread *thread, const stru
 	}
 }
 
-/* What the thread did in the gap is not known: its call may have ended and begun again. */
+/* In the gap, the call may have ended and another one of its kind may have begun. */
 static void on_gap(struct shard *shard, struct thread *thread)
 {
 	struct thread_call *call = shard_thread_state(shard, thread);
 
-	call->is_tainted |= shard_may_miss(shard, call->channel);
+	call_gap(&call->pairing, shard_may_miss(shard, call->pairing.channel));
 }
 
 static void on_window_end(struct shard *shard, struct thread *thread, uint64_t end)
@@ -452,16 +459,17 @@ static void on_window_end(struct shard *shard, struct thread *thread, uint64_t e
 	struct thread_call *call = shard_thread_state(shard, thread);
 	uint64_t *totals;
 
-	if (!call->is_open || shard_tid(thread) < 0) {
+	if (!call->pairing.is_open || shard_tid(thread) < 0) {
 		return;
 	}
 	totals = shard_trace_row(shard, TOTALS);
 	if (shard_is_dead(thread)) {
-		call->is_open = false;
+		call_forget(&call->pairing);
 		totals[NEVER_RETURNED]++;
 	} else {
 		totals[IN_FLIGHT]++;
-		column_raise(totals, OLDEST_NS, end > call->entry_ts ? end - call->entry_ts : 0);
+		column_raise(totals, OLDEST_NS,
+			     end > call->pairing.entry_ts ? end - call->pairing.entry_ts : 0);
 	}
 }
 

@@ -1,7 +1,7 @@
 /*
  * ust: events of user programs, by process and by log level (doc/definitions.md, 4.11).
  *
- * Processes are told by the contexts vpid and procname, where they are traced.
+ * The contexts vpid and procname identify processes, if they are traced.
  */
 #include "engine/contract/handler.h"
 

@@ -93,8 +93,10 @@ static void on_entry(struct worker *worker, void *state, const struct trace_even
 		memcpy(&open->out[0], address->bytes, 4);
 		open->flags |= CALL_HAS_OUT;
 	}
-	files->is_open = worker_sees_switches(worker);
-	if (!files->is_open) {
+	if (worker_sees_switches(worker)) {
+		call_enter(&files->pairing, user, event->ts, 0);
+	} else {
+		call_forget(&files->pairing);
 		emit_call(worker, event->ts, tid, OWN_OPEN, open, files->path);
 	}
 }
@@ -130,11 +132,10 @@ static void on_exit_(struct worker *worker, void *state, const struct trace_even
 	struct worker_files *files = state;
 	struct call *open = &files->open;
 	int32_t tid = worker_tid_of(worker, event, EXIT_TID);
-	bool ends = files->is_open && (user == FILE_CALL_UNNAMED || user == open->call);
 
 	tell_pid(worker, files, event, tid, EXIT_PID);
-	if (ends) {
-		open->time = event->ts - open->time;
+	if (call_ends(&files->pairing, user)) {
+		open->time = event->ts - files->pairing.entry_ts;
 		open->flags |= CALL_HAS_NS;
 		add_exit(open, event);
 		emit_call(worker, event->ts, tid, OWN_CALL, open, files->path);
@@ -142,12 +143,12 @@ static void on_exit_(struct worker *worker, void *state, const struct trace_even
 		struct call exit = { .fd = -1,
 				     .fd2 = -1,
 				     .call = (uint8_t)user,
-				     .flags = files->is_open ? CALL_IS_ALONE : 0 };
+				     .flags = files->pairing.is_open ? CALL_IS_ALONE : 0 };
 
 		add_exit(&exit, event);
 		emit_call(worker, event->ts, tid, OWN_EXIT, &exit, "");
 	}
-	files->is_open = false;
+	call_forget(&files->pairing);
 }
 
 void file_worker_oncpu_end(struct worker *worker, void *state, uint64_t ts, bool is_window)
@@ -157,10 +158,10 @@ void file_worker_oncpu_end(struct worker *worker, void *state, uint64_t ts, bool
 	if (is_window) {
 		return;
 	}
-	if (files->is_open) {
+	if (files->pairing.is_open) {
 		emit_call(worker, ts, worker_tid(worker), OWN_OPEN, &files->open, files->path);
 	}
-	files->is_open = false;
+	call_forget(&files->pairing);
 	files->has_told_pid = false;
 }
 

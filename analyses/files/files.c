@@ -32,10 +32,9 @@ static const char *const operation_names[OPERATIONS] = {
 /* ---- merge side: each thread for itself ---- */
 
 struct thread_files {
-	struct call open;
-	char *path; /* of it; NULL: none */
-	bool is_open, is_tainted;
-	uint64_t channel; /* where it was entered */
+	struct call_pairing pairing;
+	struct call open; /* what was seen of the call at its entry */
+	char *path;       /* its path, owned; NULL: none */
 	bool has_pid;
 	int32_t pid;
 };
@@ -131,9 +130,7 @@ static void open_call(struct thread_files *files, uint64_t channel, const uint64
 	memcpy(&files->open, words, sizeof(files->open));
 	free(files->path);
 	files->path = files->open.path_len > 0 ? mem_strdup(path_of(words, &files->open)) : NULL;
-	files->is_open = true;
-	files->is_tainted = false;
-	files->channel = channel;
+	call_enter(&files->pairing, files->open.call, files->open.time, channel);
 }
 
 static void end_call(struct shard *shard, struct thread *thread, struct thread_files *files,
@@ -142,15 +139,13 @@ static void end_call(struct shard *shard, struct thread *thread, struct thread_f
 	struct call exit, *open = &files->open;
 
 	memcpy(&exit, words, sizeof(exit));
-	if (!files->is_open || (exit.flags & CALL_IS_ALONE) ||
-	    (exit.call != FILE_CALL_UNNAMED && exit.call != open->call)) {
+	if ((exit.flags & CALL_IS_ALONE) || !call_ends(&files->pairing, exit.call)) {
 		add_call(shard, thread, ts, &exit, NULL, false);
 		return;
 	}
-	if (!files->is_tainted && ts >= open->time) {
+	if (call_duration(&files->pairing, ts, &open->time)) {
 		open->flags |= CALL_HAS_NS;
 	}
-	open->time = ts - open->time;
 	open->ret = exit.ret;
 	open->flags |= exit.flags;
 	if (exit.flags & CALL_HAS_OUT) {
@@ -278,14 +273,16 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 	codec_u32(codec, &open->out[0]);
 	codec_u32(codec, &open->out[1]);
 	codec_text(codec, &files->path);
-	codec_bool(codec, &files->is_open);
-	codec_bool(codec, &files->is_tainted);
-	codec_u64(codec, &files->channel);
+	codec_bool(codec, &files->pairing.is_open);
+	codec_bool(codec, &files->pairing.is_tainted);
+	codec_u64(codec, &files->pairing.channel);
 	codec_bool(codec, &files->has_pid);
 	codec_i32(codec, &files->pid);
 	if (!codec_check(codec, open->call < FILE_CALL_COUNT)) {
 		open->call = 0;
 	}
+	files->pairing.entry_ts = open->time;
+	files->pairing.id = open->call;
 }
 
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
@@ -295,7 +292,7 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 
 	switch (record->kind) {
 	case OWN_CALL:
-		files->is_open = false;
+		call_forget(&files->pairing);
 		whole_call(shard, thread, record, numbers);
 		break;
 	case OWN_OPEN:
@@ -303,7 +300,7 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 		break;
 	case OWN_EXIT:
 		end_call(shard, thread, files, record->ts, numbers + record->arg64);
-		files->is_open = false;
+		call_forget(&files->pairing);
 		break;
 	case OWN_PID:
 		set_pid(shard, thread, record->ts, (int32_t)record->arg64);
@@ -339,7 +336,7 @@ static void on_no_open_calls(struct shard *shard, struct thread *thread)
 	struct thread_files *files = shard_thread_state(shard, thread);
 
 	if (shard_tid(thread) < 0) { /* who is unknown is somebody else now */
-		files->is_open = false;
+		call_forget(&files->pairing);
 	}
 }
 
@@ -348,7 +345,7 @@ static void on_gap(struct shard *shard, struct thread *thread)
 {
 	struct thread_files *files = shard_thread_state(shard, thread);
 
-	files->is_tainted |= shard_may_miss(shard, files->channel);
+	call_gap(&files->pairing, shard_may_miss(shard, files->pairing.channel));
 }
 
 static void on_forget(void *state)

@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
+#include "kernel/call-pairing.h"
 #include "kernel/file-calls.h"
 
 enum table_index { TOTALS, BY_OPERATION, BY_KIND, BY_FILE, BY_FD, THREADS, PROCESSES, LONGEST };
@@ -60,6 +61,8 @@ struct call {
 	uint32_t out[2]; /* two descriptors; or an address and a port */
 };
 
+_Static_assert(FILE_CALL_UNNAMED == CALL_UNNAMED, "enum file_call identifies calls");
+
 #define CALL_WORDS (sizeof(struct call) / sizeof(uint64_t))
 
 _Static_assert(FILE_NAME_MAX <= UINT8_MAX, "call.path_len has its length");
@@ -76,9 +79,9 @@ static inline size_t file_call_words(const struct call *call)
 
 /* What the worker keeps from one event to the next. */
 struct worker_files {
-	struct call open;
-	bool is_open;      /* entered in this stay */
-	bool has_told_pid; /* ... and whose it is has been told */
+	struct call_pairing pairing; /* open: entered in this on-CPU interval */
+	struct call open;            /* while it is open; `time` is that of the entry */
+	bool has_told_pid;           /* ... and whose it is has been told */
 	char path[FILE_NAME_MAX];
 };
 

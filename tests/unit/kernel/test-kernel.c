@@ -1,8 +1,9 @@
 /*
- * kernel: names of system calls, states of threads, bytes of calls.
+ * kernel: names of system calls, pairs of entry and exit, states of threads, bytes of calls.
  */
 #include <string.h>
 
+#include "kernel/call-pairing.h"
 #include "kernel/file-calls.h"
 #include "kernel/syscall-names.h"
 #include "kernel/task-state.h"
@@ -71,6 +72,108 @@ START_TEST(counts_bytes)
 }
 END_TEST
 
+/* ---- entry and exit ---- */
+
+enum { READ = 7, WRITE = 8, CHANNEL = 3 };
+
+/*
+ * What happens, one letter an ns from 100 on: R and W enter a call, r and w exit it, u is an exit
+ * that names no call, g a gap in the channel of the entry, o a gap in another, f forgets.
+ * The last is an exit: whether it ends the call, and the duration, UNKNOWN: none.
+ */
+#define UNKNOWN UINT64_MAX
+static const struct {
+	const char *what;
+	bool ends;
+	uint64_t ns;
+} pairings[] = {
+	{ "r", false, 0 }, /* nothing was entered */
+	{ "u", false, 0 }, /* nor can an exit without a name end anything */
+	{ "Rr", true, 1 },          { "R..r", true, 3 }, { "Ru", true, 1 }, /* the name is missing
+									     */
+	{ "Rw", false, 0 },                                                 /* another call */
+	{ "Rwr", false, 0 },                            /* the exit of another call closed it */
+	{ "Rrr", false, 0 },                            /* ended already */
+	{ "RuR.u", true, 2 },       { "RWw", true, 1 }, /* the second entry replaced the first */
+	{ "RWr", false, 0 },        { "RRr", true, 1 }, /* of the same call too */
+	{ "Rgr", true, UNKNOWN }, /* it is the call, but the time is not known */
+	{ "Rgu", true, UNKNOWN },   { "Ror", true, 2 }, /* a gap of a channel that calls do not come
+							   from */
+	{ "Rogor", true, UNKNOWN }, { "RgRr", true, 1 }, /* an entry after the gap is sound */
+	{ "gRr", true, 1 },         { "Rfr", false, 0 }, { "Rfu", false, 0 }, { "RfWw", true, 1 },
+};
+
+static bool pairing_exit(struct call_pairing *call, uint32_t id, uint64_t ts, uint64_t *ret_ns)
+{
+	bool ends = call_ends(call, id);
+
+	if (!ends) {
+		*ret_ns = 0;
+	} else if (!call_duration(call, ts, ret_ns)) {
+		*ret_ns = UNKNOWN;
+	}
+	call_forget(call);
+	return ends;
+}
+
+START_TEST(pairs_calls)
+{
+	struct call_pairing call = { .is_open = false };
+	bool ends = false;
+	uint64_t ns = 0;
+
+	for (size_t i = 0; pairings[_i].what[i]; i++) {
+		switch (pairings[_i].what[i]) {
+		case 'R':
+		case 'W':
+			call_enter(&call, pairings[_i].what[i] == 'R' ? READ : WRITE, 100 + i,
+				   CHANNEL);
+			ck_assert_uint_eq(call.channel, CHANNEL);
+			break;
+		case 'r':
+		case 'w':
+			ends = pairing_exit(&call, pairings[_i].what[i] == 'r' ? READ : WRITE,
+					    100 + i, &ns);
+			break;
+		case 'u':
+			ends = pairing_exit(&call, CALL_UNNAMED, 100 + i, &ns);
+			break;
+		case 'g':
+		case 'o':
+			call_gap(&call, pairings[_i].what[i] == 'g');
+			break;
+		case 'f':
+			call_forget(&call);
+			break;
+		}
+	}
+	ck_assert_int_eq(ends, pairings[_i].ends);
+	ck_assert_uint_eq(ns, pairings[_i].ns);
+}
+END_TEST
+
+/* Clocks of two CPUs may disagree: an exit before its entry has no duration. */
+START_TEST(refuses_negative_durations)
+{
+	struct call_pairing call;
+	uint64_t ns;
+
+	call_enter(&call, READ, 100, CHANNEL);
+	ck_assert(call_ends(&call, READ));
+	ck_assert(!call_duration(&call, 99, &ns));
+	ck_assert(call_duration(&call, 100, &ns));
+	ck_assert_uint_eq(ns, 0);
+}
+END_TEST
+
+/* Users number calls differently, but all number the unnamed exit alike. */
+START_TEST(shares_the_unnamed_exit)
+{
+	ck_assert_uint_eq(FILE_CALL_UNNAMED, CALL_UNNAMED);
+	ck_assert_uint_eq(SYSCALL_UNNAMED_ID, CALL_UNNAMED);
+}
+END_TEST
+
 /* ---- states ---- */
 
 static const struct {
@@ -107,6 +210,9 @@ Suite *suite_kernel(void)
 	tcase_add_loop_test(tcase, labels_calls, 0, sizeof(labels) / sizeof(labels[0]));
 	tcase_add_test(tcase, numbers_calls);
 	tcase_add_loop_test(tcase, counts_bytes, 0, sizeof(moved) / sizeof(moved[0]));
+	tcase_add_loop_test(tcase, pairs_calls, 0, sizeof(pairings) / sizeof(pairings[0]));
+	tcase_add_test(tcase, refuses_negative_durations);
+	tcase_add_test(tcase, shares_the_unnamed_exit);
 	tcase_add_loop_test(tcase, decodes_states, 0, sizeof(meanings) / sizeof(meanings[0]));
 	suite_add_tcase(suite, tcase);
 	return suite;
