@@ -11,6 +11,7 @@
 
 #include "base/limits.h"
 #include "base/now.h"
+#include "base/queue.h"
 #include "live/capture/capture-prune.h"
 #include "live/capture/capture-write.h"
 
@@ -32,32 +33,12 @@ struct captures {
 
 	pthread_mutex_t mutex; /* guards the members below */
 	pthread_cond_t changed;
-	struct capture_order *queued, **queued_last, *done, **done_last;
+	QUEUE(struct capture_order) queued, done;
 	size_t unwritten; /* queued, and the one being written */
 	bool is_stopping;
 };
 
 /* ---- the thread ---- */
-
-static void push(struct capture_order ***last, struct capture_order *order)
-{
-	order->next = NULL;
-	**last = order;
-	*last = &order->next;
-}
-
-static struct capture_order *pop(struct capture_order **first, struct capture_order ***last)
-{
-	struct capture_order *order = *first;
-
-	if (order) {
-		*first = order->next;
-		if (!*first) {
-			*last = first;
-		}
-	}
-	return order;
-}
 
 static void *write_orders(void *arg)
 {
@@ -67,7 +48,7 @@ static void *write_orders(void *arg)
 	capture_sweep(captures->config.dir);
 	(void)pthread_mutex_lock(&captures->mutex);
 	for (;;) {
-		order = pop(&captures->queued, &captures->queued_last);
+		order = queue_pop(&captures->queued);
 		if (order) {
 			(void)pthread_mutex_unlock(&captures->mutex);
 			if (capture_write(order, captures->config.dir, &order->err) == 0) {
@@ -77,7 +58,7 @@ static void *write_orders(void *arg)
 			}
 			(void)pthread_mutex_lock(&captures->mutex);
 			assert(captures->unwritten > 0);
-			push(&captures->done_last, order);
+			queue_push(&captures->done, order);
 			captures->unwritten--;
 			(void)pthread_cond_signal(&captures->changed);
 		} else if (captures->is_stopping) {
@@ -96,8 +77,6 @@ struct captures *captures_new(const struct captures_config *config)
 
 	captures->config = *config;
 	captures->history = history_new(config->history_ns, config->history_bytes);
-	captures->queued_last = &captures->queued;
-	captures->done_last = &captures->done;
 	(void)pthread_mutex_init(&captures->mutex, NULL);
 	(void)pthread_cond_init(&captures->changed, NULL);
 	if (pthread_create(&captures->thread, NULL, write_orders, captures) != 0) {
@@ -120,7 +99,7 @@ void captures_free(struct captures *captures)
 	(void)pthread_mutex_unlock(&captures->mutex);
 	(void)pthread_join(captures->thread, NULL);
 	assert(captures->unwritten == 0);
-	while ((order = pop(&captures->done, &captures->done_last))) {
+	while ((order = queue_pop(&captures->done))) {
 		capture_order_free(order);
 	}
 	for (size_t i = 0; i < captures->waiting.count; i++) {
@@ -144,10 +123,10 @@ struct capture_order *captures_done(struct captures *captures, bool wait)
 	struct capture_order *order;
 
 	(void)pthread_mutex_lock(&captures->mutex);
-	while (wait && !captures->done && captures->unwritten > 0) {
+	while (wait && !captures->done.first && captures->unwritten > 0) {
 		(void)pthread_cond_wait(&captures->changed, &captures->mutex);
 	}
-	order = pop(&captures->done, &captures->done_last);
+	order = queue_pop(&captures->done);
 	(void)pthread_mutex_unlock(&captures->mutex);
 	return order;
 }
@@ -155,7 +134,7 @@ struct capture_order *captures_done(struct captures *captures, bool wait)
 static void queue_order(struct captures *captures, struct capture_order *order)
 {
 	(void)pthread_mutex_lock(&captures->mutex);
-	push(&captures->queued_last, order);
+	queue_push(&captures->queued, order);
 	captures->unwritten++;
 	(void)pthread_cond_signal(&captures->changed);
 	(void)pthread_mutex_unlock(&captures->mutex);

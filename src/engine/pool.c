@@ -13,10 +13,7 @@
 #include "base/mem.h"
 #include "base/now.h"
 #include "base/probe.h"
-
-struct queue {
-	struct job *first, **last;
-};
+#include "base/queue.h"
 
 struct pool {
 	struct pool_scratch scratch_of;
@@ -28,32 +25,12 @@ struct pool {
 
 	pthread_mutex_t mutex; /* guards what follows */
 	pthread_cond_t todo_is_filled, done_is_filled;
-	struct queue urgent, todo, done;
+	QUEUE(struct job) urgent, todo, done;
 	unsigned int idle;         /* workers that wait */
 	size_t done_jobs, awaited; /* in `done`; for so many the front waits, 0: it does not */
 	size_t done_others;        /* of those, no JOB_WORKER */
 	bool is_stopping;
 };
-
-static void queue_push(struct queue *queue, struct job *job)
-{
-	job->next = NULL;
-	*queue->last = job;
-	queue->last = &job->next;
-}
-
-static struct job *queue_pop(struct queue *queue)
-{
-	struct job *job = queue->first;
-
-	if (job) {
-		queue->first = job->next;
-		if (!queue->first) {
-			queue->last = &queue->first;
-		}
-	}
-	return job;
-}
 
 /* The next job; NULL when the pool stops. */
 static struct job *take(struct pool *pool)
@@ -132,9 +109,6 @@ struct pool *pool_new(const struct pool_scratch *scratch, unsigned int workers)
 
 	pool->scratch_of = *scratch;
 	pool->workers = workers;
-	pool->urgent.last = &pool->urgent.first;
-	pool->todo.last = &pool->todo.first;
-	pool->done.last = &pool->done.first;
 	pool->event_fd = -1;
 	if (workers == 0) {
 		pool->scratch = scratch->make(scratch->user);
