@@ -308,13 +308,18 @@ static void instance_codec(struct codec *codec, struct tables *tables, struct sh
 	}
 }
 
-static void longest_codec(struct codec *codec, struct tables *tables, struct longest *longest)
+/* @is_collected: no instance uses its thread any more. */
+static void longest_codec(struct codec *codec, struct tables *tables, struct longest *longest,
+			  bool is_collected)
 {
 	for (uint32_t i = 0; i < tables->layout.longest_count; i++) {
 		size_t count = codec_count(codec, longest[i].all.count, 100);
 
 		for (size_t k = 0; k < count && codec_check(codec, count <= longest[i].room); k++) {
 			instance_codec(codec, tables, codec_at(codec, &longest[i].all, k));
+		}
+		if (codec_reads(codec) && codec_check(codec, true)) {
+			(void)codec_check(codec, longest_is_sound(&longest[i], is_collected));
 		}
 	}
 }
@@ -336,6 +341,11 @@ static void shard_codec(const struct checkpoint *checkpoint, struct shard *shard
 	if (has_other && codec_check(codec, true)) {
 		shard->other = shard->other ? shard->other : shard_thread_alloc(shard);
 		thread_codec(checkpoint, shard->layout, shard->other);
+	}
+	if (codec_reads(codec) && codec_check(codec, true)) {
+		const struct shard *shards = shard->layout->tables->shards;
+
+		(void)codec_check(codec, shard_is_sound(shard, (unsigned int)(shard - shards)));
 	}
 }
 
@@ -374,7 +384,7 @@ static void accumulator_codec(struct codec *codec, struct tables *tables)
 	row_codec(codec, &tables->layout.columns[SCOPE_TRACE], accumulator->trace);
 	names_codec(codec, tables, accumulator);
 	keyed_codec(codec, accumulator->keyed_rows, &tables->layout);
-	longest_codec(codec, tables, accumulator->longest);
+	longest_codec(codec, tables, accumulator->longest, false);
 }
 
 /* ---- all ---- */
@@ -440,8 +450,8 @@ void checkpoint_tables(struct tables *tables, const struct checkpoint *checkpoin
 	}
 	accumulator_codec(codec, tables);
 	keyed_codec(codec, &tables->keyed_rows, &tables->layout);
-	longest_codec(codec, tables, tables->whole_accumulator.longest);
-	longest_codec(codec, tables, tables->longest);
-	longest_codec(codec, tables, tables->longest_total);
+	longest_codec(codec, tables, tables->whole_accumulator.longest, false);
+	longest_codec(codec, tables, tables->longest, true);
+	longest_codec(codec, tables, tables->longest_total, true);
 	states_codec(&with_classes, tables);
 }
