@@ -143,10 +143,10 @@
 #define ROUND_BYTES_MIN ((size_t)262144)
 
 /* One frame of a file of partials: more than a chunk of 64 MiB becomes. */
-#define PARTIALS_FRAME_BYTES_MAX ((size_t)1 << 30)
+#define PARTIAL_FILE_FRAME_BYTES_MAX ((size_t)1 << 30)
 /* A reader of such files may hold so many times --max-memory: partials are up to that much larger
  * than their packets. */
-#define PARTIALS_HELD_FACTOR 4
+#define PARTIAL_FILE_HELD_FACTOR 4
 
 /* Chunks that were handed to the workers and are not merged, for each worker. */
 #define CHUNKS_PER_WORKER 4

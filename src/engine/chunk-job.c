@@ -11,8 +11,8 @@
 struct chunk_scratch {
 	struct worker *worker;
 	struct retained_packer *retained_packer; /* NULL: not needed yet */
-	const struct engine_export *exporter;    /* of the packer */
-	void *packer;                            /* of the exporter; NULL: not needed yet */
+	const struct engine_export *exporter;    /* that made the packer */
+	void *packer;                            /* the exporter's; NULL: not needed yet */
 };
 
 void *chunk_scratch_new(void *setup)
@@ -35,7 +35,7 @@ void chunk_scratch_free(void *opaque)
 	free(scratch);
 }
 
-/* Packs retained packets as long as no other job waits, and writes them to their file. */
+/* Packs retained packets while no other job waits, and writes them to the file, if any. */
 static void pack_retained(struct chunk_job *job, struct chunk_scratch *scratch)
 {
 	for (size_t i = 0; i < job->chunk.packets.count; i++) {

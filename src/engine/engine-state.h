@@ -1,6 +1,12 @@
 /*
- * engine-state: what the parts of the front's half share: engine.c (traces, and what workers did)
- * and stream.c (streams and chunks).
+ * engine-state: the members of engine, trace and stream, for the files of the coordinator.
+ *
+ * engine.c takes what workers did, trace.c owns metadata and plans, stream.c cuts chunks, warn.c
+ * reports.  engine/exchange reads and writes the same members for checkpoints.
+ *
+ * Invariants: the sum of trace.in_flight equals the pool's JOB_WORKERs; chunk_held is the sum of
+ * chunk.bytes of all chunks that are filling or in flight; a stream that is away was identified
+ * and has not ended; only a stream that handed its place to another has no merger stream.
  */
 #ifndef SILLAGE_ENGINE_ENGINE_STATE_H
 #define SILLAGE_ENGINE_ENGINE_STATE_H
@@ -26,43 +32,43 @@ struct trace {
 	struct engine *engine;
 	void *user;
 	struct metadata_stream *metadata;
-	VEC(struct metadata_stream *) old_metadata; /* plans in use may point into them */
+	VEC(struct metadata_stream *) old_metadata; /* plans in flight point into them */
 	struct plan_builder *builder;
 	VEC(struct plan_builder *) old_builders;
 	struct plan *plan;
 	struct merger *merger;
 	VEC(struct stream *) streams;
-	size_t in_flight; /* chunks */
+	size_t in_flight; /* chunks at the workers, or done and not reaped */
 	unsigned int warnings;
 	bool has_finished;
-	bool is_restored; /* from a state: its metadata has to be what it was */
+	bool is_restored; /* from a checkpoint: its metadata must be the same */
 };
 
 struct stream {
 	struct trace *trace;
-	struct merger_stream *merger;
+	struct merger_stream *merger; /* NULL: another stream continues this one */
 	char *name;
-	uint64_t submitted;        /* chunks */
-	struct chunk_job *filling; /* NULL: no packet since the last was submitted */
+	uint64_t submitted;        /* chunks: the seq of the next one */
+	struct chunk_job *filling; /* NULL: no packet since the last chunk */
 	bool is_away, is_ended;
-	bool has_anomalies; /* that was said */
+	bool has_anomalies; /* a warning reported them */
 
-	/* of the packet before */
+	/* The previous packet. */
 	bool has_packet;
-	uint64_t packets;
-	uint64_t end; /* ns */
+	uint64_t packets; /* so far */
+	uint64_t end;     /* ns */
 	uint64_t seq_num;
 	uint64_t discarded;
-	bool has_gap;      /* the next packet is behind a gap nobody announced */
-	bool is_resumed;   /* so it is if it is not known to be the next one */
-	bool may_repeat;   /* it is read from its begin again: what was seen comes first */
-	uint64_t gap_lost; /* packets lost in it */
+	bool has_gap;      /* the next packet follows a gap that no counter shows */
+	bool is_resumed;   /* a gap, too, unless its number is the next one */
+	bool may_repeat;   /* packets that were seen may come again, first */
+	uint64_t gap_lost; /* packets known to be lost in it */
 };
 
-/* Deals with one job that is done; false: there is none. */
+/* Takes one finished job, with @wait for it to finish; false: no job is in the pool, or done. */
 bool engine_reap(struct engine *engine, bool wait);
 
-/* With --stats: adds the processor time from start to stop to the coordinator's merging. */
+/* With --stats: adds the CPU time from start to stop to the coordinator's merging. */
 struct engine_timer {
 	uint64_t start, others;
 };

@@ -1,5 +1,5 @@
 /*
- * engine: traces, and what workers did of their chunks; see engine.h.
+ * engine: see engine.h.
  */
 #include "engine/engine.h"
 
@@ -103,9 +103,9 @@ bool engine_has_room(const struct engine *engine)
 	       engine_held_bytes(engine) < engine->config.max_memory;
 }
 
-/* ---- merging what workers did ---- */
+/* ---- finished jobs ---- */
 
-/* Once a stream: where a clock is wrong, it is wrong all the time. */
+/* Once per stream: a wrong clock stays wrong. */
 static void warn_of_anomalies(struct chunk_job *job)
 {
 	struct stream *stream = job->source;
@@ -213,7 +213,7 @@ static void step(struct engine *engine, bool wait, uint64_t now_ns)
 	}
 }
 
-/* Work that is accounted for elsewhere, although the coordinator may do it. */
+/* CPU time of the coordinator that counts as something other than its merging. */
 static uint64_t others_ns(const struct stats *stats)
 {
 	return stats->emit_ns + (stats->jobs_are_coordinator ? stats->job_ns[JOB_MERGER] : 0);
@@ -254,7 +254,7 @@ void engine_step(struct engine *engine, bool wait, uint64_t now_ns)
 void engine_make_room(struct engine *engine)
 {
 	while (!engine_has_room(engine) && engine_in_flight(engine) > 0) {
-		/* Half of them is at the workers, or waits for one, meanwhile. */
+		/* For half of the chunks: the other half keeps the workers busy meanwhile. */
 		pool_wait(engine->pool, pool_in_flight_of(engine->pool, JOB_WORKER) / 2);
 		engine_step(engine, true, 0);
 	}

@@ -1,17 +1,31 @@
 /*
  * engine: traces in, reports out.
  *
- * The front (the live loop, or the reader of recorded traces) gives each trace its
- * metadata and, stream by stream and in order, its packets.  The engine cuts them
- * into chunks, finds gaps between them, has workers map them and merges the result.
+ * The coordinator is the one thread that owns an engine: the live loop, or the reader of recorded
+ * traces.  It gives each trace its metadata and each stream its packets, in their order.  The
+ * engine cuts packets into chunks, finds gaps, has workers decode chunks into partials, and merges
+ * partials into windows and totals.
  *
  *     engine_new
  *       trace_new ── trace_metadata ── stream_new ── stream_packet ... stream_end ── trace_finish
- *     engine_step      (again and again: takes what workers have done, emits windows)
+ *     engine_step      (repeatedly: takes finished jobs, merges, reports windows)
  *     engine_free
  *
- * Live and recorded differ only in who calls: the same bytes give the same report.
- * All functions belong to one thread.
+ *     coordinator                    workers (pool.h)
+ *     stream_packet
+ *       a chunk is full ──submit──►  chunk-job: decode; pack for an export
+ *     engine_step       ◄──reap────  partial
+ *       merger_take, merger_advance
+ *         a large round ──submit──►  merger tasks
+ *       on_report
+ *
+ * Live and recorded traces differ only in the caller: the same bytes give the same report.
+ *
+ * Memory: the engine never blocks a caller who brings more packets.  It counts the bytes of chunks
+ * and partials; the caller asks engine_has_room() before it brings more.
+ *
+ * All functions belong to the coordinator; callbacks are called on its thread, except those of an
+ * export's packer.
  */
 #ifndef SILLAGE_ENGINE_ENGINE_H
 #define SILLAGE_ENGINE_ENGINE_H
@@ -31,7 +45,7 @@ struct retained;
 struct trace;
 struct stream;
 
-/* Something lost or wrong in a trace; -1 members do not apply. */
+/* Something lost or wrong in a trace.  A packet of -1 and a NULL stream do not apply. */
 struct engine_warning {
 	const char *what; /* a fixed word: "packet", "discarded", ... */
 	char message[512];
@@ -42,13 +56,13 @@ struct engine_warning {
 /* A partial as bytes. */
 struct packed {
 	VEC(uint8_t) bytes;
-	int failure; /* errno: it could not be made, 0: it could */
+	int failure; /* errno if packing failed, else 0 */
 };
 
 /*
  * Where partials go instead of being merged (engine/exchange/partial-file.h).  The packer's
- * functions are called by workers, each with a packer of its own; the others by the coordinator,
- * in the order of what they report.  Streams go by a number.
+ * functions run in workers, each with a packer of its own; the others run in the coordinator, in
+ * the order of what they report.  A number identifies a stream.
  */
 struct engine_export {
 	void *user;
@@ -59,56 +73,57 @@ struct engine_export {
 	void (*stream)(void *user, uint32_t stream, const struct stream_identity *identity);
 	void (*partial)(void *user, const struct packed *packed, const struct partial *partial,
 			const struct plan *plan);
-	/* Nothing older than @ts comes after @seq chunks. */
+	/* After @seq chunks, every event is at @ts or later. */
 	void (*known)(void *user, uint32_t stream, uint64_t seq, uint64_t ts);
-	void (*end)(void *user, uint32_t stream, uint64_t seq); /* @seq chunks were all */
-	void (*finish)(void *user);                             /* the trace is over */
+	void (*end)(void *user, uint32_t stream, uint64_t seq); /* after @seq chunks */
+	void (*finish)(void *user);                             /* the trace has ended */
 };
 
 struct engine_config {
 	const struct analysis *analyses[ANALYSES_MAX]; /* ends with NULL */
 	uint64_t interval_ns;
-	/* Of windows that are put together from those and shown; 0: those are. */
+	/* Windows that the output combines from those and shows; 0: it shows those. */
 	uint64_t shown_interval_ns;
-	uint64_t range_begin, range_end; /* 0 and UINT64_MAX: all */
-	bool wants_windows;              /* else only totals are reported */
-	bool expects_beginning; /* a stream whose first packet is not its very first is warned of */
+	uint64_t range_begin, range_end; /* ns; 0 and UINT64_MAX: all */
+	bool wants_windows;              /* else only totals */
+	bool expects_beginning;          /* warn of a stream whose first packets are missing */
 	unsigned int jobs;
 	uint64_t chunk_bytes;
 	uint64_t max_memory;
-	size_t top; /* rows of each table that the reports' reader will look at, 0: all */
-	const struct selection *selection; /* NULL: all rows; has to outlive the engine */
-	const struct period_set *periods;  /* NULL: none; has to outlive the engine */
-	struct retained_file *store; /* of kept packets, NULL: they stay in memory; the same */
-	struct stats *stats;         /* NULL: not wanted */
-	/* Partials go there instead of being merged; NULL: they are merged.  Has to outlive the
-	 * engine. */
+	size_t top;                        /* rows of each table that the output uses, 0: all */
+	const struct selection *selection; /* NULL: all rows; must outlive the engine */
+	const struct period_set *periods;  /* NULL: none; must outlive the engine */
+	struct retained_file
+		*store;      /* of retained packets; NULL: memory; must outlive the engine */
+	struct stats *stats; /* NULL: not wanted */
+	/* Partials go there instead of being merged; NULL: merge them.  Must outlive the engine. */
 	const struct engine_export *exporter;
 	/* Callbacks, with the user pointer of trace_new(). */
 	void (*on_report)(void *user, const struct report *report);
 	void (*on_warning)(void *user, const struct engine_warning *warning);
-	/* A packet that came with its bytes has been analysed; takes the reference.  NULL: packets
-	 * are not kept.  @stream: the name of its stream. */
+	/* A packet that came with its bytes has been analysed; the callee takes the reference.
+	 * NULL: packets are not retained.  @stream: the name of its stream. */
 	void (*on_retained)(void *user, const char *stream, struct retained *retained);
 };
 
 struct engine *engine_new(const struct engine_config *config);
 void engine_free(struct engine *engine);
 
-/* Takes finished chunks and advances merges; @wait: for at least one, if any is in flight. */
+/* Takes finished jobs and merges.  @wait: for at least one job, if any is in flight.  @now_ns: the
+ * wall clock, for the lag of live windows; 0: recorded. */
 void engine_step(struct engine *engine, bool wait, uint64_t now_ns);
 
-/* Bytes of packets and partials held, and whether more may be brought in. */
+/* Bytes of packets and partials in memory, and whether the caller may bring more. */
 uint64_t engine_held_bytes(const struct engine *engine);
 bool engine_has_room(const struct engine *engine);
-/* Waits for room, if any can be had: for more than one chunk. */
+/* Waits until there is room, or until nothing is in flight that could free some. */
 void engine_make_room(struct engine *engine);
-size_t engine_in_flight(const struct engine *engine); /* jobs at the workers */
-/* A JOB_FIND of the front's; is_reaped after one of the engine_steps that follow. */
+size_t engine_in_flight(const struct engine *engine); /* jobs in the pool */
+/* Runs a JOB_FIND of the caller in the pool; a later engine_step() sets is_reaped. */
 void engine_submit(struct engine *engine, struct job *job);
-/* Steps until it is. */
+/* Steps until the job is reaped. */
 void engine_await(struct engine *engine, const struct job *job);
-/* Readable when engine_step() has work, for an event loop; -1 when there are no workers. */
+/* Readable when engine_step() has work, for an event loop; -1 without workers. */
 int engine_event_fd(struct engine *engine);
 
 #endif

@@ -21,18 +21,18 @@ struct pool {
 	pthread_t *threads;
 	void *scratch;               /* without workers */
 	int event_fd;                /* written under the mutex */
-	size_t in_flight[JOB_KINDS]; /* the front's */
+	size_t in_flight[JOB_KINDS]; /* the coordinator's */
 
-	pthread_mutex_t mutex; /* guards what follows */
+	pthread_mutex_t mutex; /* guards the members below */
 	pthread_cond_t todo_is_filled, done_is_filled;
 	QUEUE(struct job) urgent, todo, done;
-	unsigned int idle;         /* workers that wait */
-	size_t done_jobs, awaited; /* in `done`; for so many the front waits, 0: it does not */
-	size_t done_others;        /* of those, no JOB_WORKER */
+	unsigned int idle;             /* workers that wait */
+	size_t done_jobs, done_others; /* in `done`: all, and those that are no JOB_WORKER */
+	size_t awaited;                /* done jobs that the coordinator waits for, 0: none */
 	bool is_stopping;
 };
 
-/* The next job; NULL when the pool stops. */
+/* The next job; NULL: the pool stops. */
 static struct job *take(struct pool *pool)
 {
 	struct job *job;
@@ -51,7 +51,7 @@ static struct job *take(struct pool *pool)
 	return job;
 }
 
-/* Whether there is what the front waits for. */
+/* Whether the coordinator may go on. */
 static bool is_awaited(const struct pool *pool)
 {
 	return pool->done_jobs >= pool->awaited || pool->done_others > 0;
@@ -74,7 +74,7 @@ static void finish(struct pool *pool, struct job *job)
 	}
 	(void)pthread_mutex_unlock(&pool->mutex);
 	if (was_empty && event_fd >= 0) {
-		/* Cannot fail but when the counter is full: then it is readable anyway. */
+		/* It fails only if the counter is full, and then it is readable anyway. */
 		(void)!write(event_fd, &one, sizeof(one));
 	}
 }

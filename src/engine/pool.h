@@ -1,16 +1,26 @@
 /*
- * pool: worker threads, which turn chunks into partials and merge those.
+ * pool: threads that run the coordinator's jobs: chunks, parts of merge rounds, packets to find.
  *
- * submit and reap belong to one thread, the front.  Jobs come back in any order.
+ * One thread, the coordinator, submits jobs and reaps them.  Jobs come back in any order.
  *
- *              front                worker
- *   submit     moves a job in       -
- *   reap       takes a done job     -
- *   (queue)    -                    takes a job, runs it, puts it among the done
+ *               coordinator           worker
+ *     submit    moves a job in        -
+ *     (queues)  -                     takes a job, runs it, puts it into `done`
+ *     reap      takes a job from      -
+ *               `done`
  *
- * With no workers, submit does the work at once, in the calling thread: the mode
- * for tests, fuzzing and debugging.  Both queues are guarded by one mutex, which is
- * never held while a job runs: a job is worth 20 us and more.
+ * Two queues wait for workers.  `urgent` has what the coordinator needs next (merging, finding);
+ * `todo` has chunks, which are only taken when nothing is urgent.
+ *
+ *     submit ──► urgent ──┐
+ *            ──► todo   ──┴──► running ──► done ──► reap
+ *
+ * The pool never blocks a submitter: the coordinator bounds what it submits.  Without workers,
+ * submit runs the job at once in the calling thread: for tests, fuzzing and debugging.
+ *
+ * One mutex guards all queues.  No thread holds it while a job runs: a job takes 20 us and more.
+ * Invariants: in_flight counts jobs in the queues, running, and done; `done` has done_jobs
+ * elements, of which done_others are no JOB_WORKER.
  */
 #ifndef SILLAGE_ENGINE_POOL_H
 #define SILLAGE_ENGINE_POOL_H
@@ -19,23 +29,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* JOB_FIND: the front's own, to find what is to be mapped (engine_submit). */
+/* JOB_FIND: reading for the coordinator, which finds the next packets or partials
+ * (engine_submit). */
 enum job_kind { JOB_WORKER, JOB_MERGER, JOB_FIND, JOB_KINDS };
 
-/* The first member of what is to be done. */
+/* The first member of the struct that describes the work. */
 struct job {
-	struct job *next;
-	void (*run)(struct job *job, void *scratch); /* of the thread that runs it */
+	struct job *next;                            /* the pool's, NULL outside */
+	void (*run)(struct job *job, void *scratch); /* @scratch: of the thread that runs it */
 	enum job_kind kind;
 	void *user;      /* the submitter's */
-	bool is_timed;   /* cpu_ns is wanted */
-	bool is_reaped;  /* JOB_FIND: it is done, and the submitter's again */
-	uint64_t cpu_ns; /* that it took */
+	bool is_timed;   /* measure cpu_ns */
+	bool is_reaped;  /* JOB_FIND: done, and the submitter's again */
+	uint64_t cpu_ns; /* CPU time of run() */
 };
 
 struct pool;
 
-/* What each thread has for its jobs; without workers the submitting thread has one. */
+/* What each worker makes for its jobs; without workers the submitting thread has one. */
 struct pool_scratch {
 	void *(*make)(void *user);
 	void (*free)(void *scratch);
@@ -44,33 +55,32 @@ struct pool_scratch {
 
 struct pool *pool_new(const struct pool_scratch *scratch, unsigned int workers);
 
-/* Waits for the jobs being run; @drop is called for those in the queues. */
+/* Waits for running jobs; calls @drop for each job in a queue. */
 void pool_free(struct pool *pool, void (*drop)(struct job *job));
 
-/* Moves @job into the pool; JOB_WORKER comes last.  Never blocks: the front bounds what it
- * submits. */
+/* Moves @job into the pool, before every JOB_WORKER that waits if it is none.  Never blocks. */
 void pool_submit(struct pool *pool, struct job *job);
 
-/* A done job, or NULL if there is none; with @wait, NULL only if none is in the pool. */
+/* A finished job, or NULL if none is finished; with @wait, NULL only if the pool has no job. */
 struct job *pool_reap(struct pool *pool, bool wait);
 
-/* Waits until @count jobs of those in the pool are done, or one that is no JOB_WORKER: to be woken
- * up for each of them costs more than to deal with it. */
+/* Waits until @count jobs are finished, or one that is no JOB_WORKER.  Waking up for each chunk
+ * costs more than taking it. */
 void pool_wait(struct pool *pool, size_t count);
 
-/* Jobs submitted and not reaped; and those of a kind. */
+/* Jobs submitted and not reaped: all, and of one kind. */
 size_t pool_in_flight(const struct pool *pool);
 size_t pool_in_flight_of(const struct pool *pool, enum job_kind kind);
 unsigned int pool_workers(const struct pool *pool);
-/* For jobs: whether others wait for a worker. */
+/* Whether jobs wait for a worker.  Any thread may call it. */
 bool pool_is_busy(struct pool *pool);
 
 /*
- * Readable when a job is done, for an event loop; -1 without workers.  From the first call on
- * workers write to it, which is not free.
+ * Readable when a job is finished, for an event loop; -1 without workers.  From the first call on
+ * workers write to it, which costs a system call per wakeup.
  */
 int pool_event_fd(struct pool *pool);
-/* Before all done jobs are reaped. */
+/* Makes it unreadable.  Reap all finished jobs after it: workers write only if `done` was empty. */
 void pool_drain_event(struct pool *pool);
 
 #endif

@@ -21,7 +21,7 @@ void stats_print(const struct stats *stats, uint64_t events, uint64_t packets, u
 	uint64_t read, all;
 	double seconds = (double)wall_ns / 1e9;
 
-	/* Without workers their work is the front's, too. */
+	/* Without workers the coordinator ran the jobs. */
 	rest += stats->jobs_are_coordinator ? worker + merger + find : 0;
 	read = thread > rest ? thread - rest : 0;
 	all = read + stats->coordinator_ns + stats->emit_ns + worker + merger + find;
@@ -42,7 +42,7 @@ void stats_print(const struct stats *stats, uint64_t events, uint64_t packets, u
 	    100.0 * (double)stats->coordinator_ns / (double)all);
 	say("stats: emit  %10.1f ms %5.1f %%, %" PRIu64 " windows", ms(stats->emit_ns),
 	    100.0 * (double)stats->emit_ns / (double)all, stats->windows);
-	say("stats: read  %10.1f ms %5.1f %%, and all else of the front", ms(read),
+	say("stats: read  %10.1f ms %5.1f %%, and the coordinator's other work", ms(read),
 	    100.0 * (double)read / (double)all);
 	say("stats: at most %" PRIu64 " jobs in flight, %.1f MiB held", stats->jobs_max,
 	    (double)stats->held_max / 1048576);

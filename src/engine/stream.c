@@ -1,8 +1,5 @@
 /*
- * stream: the front's part of a stream; see engine.h.
- *
- * It follows what packets say about themselves (time, sequence number, discarded events) and so
- * finds gaps, and cuts chunks; workers decode what is inside.
+ * stream: see stream.h.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -29,7 +26,8 @@ const char *stream_name(const struct stream *stream)
 	return stream->name;
 }
 
-/* Whether this stream tells who runs on its CPU: of several channels with switches one does. */
+/* Whether this stream may have the switches of its CPU.  Of several such channels the merger
+ * selects one. */
 static bool has_switches(const struct stream *stream, const struct plan_stream *class)
 {
 	return stream->trace->engine->setup.uses_threads &&
@@ -42,7 +40,7 @@ static bool same_identity(const struct stream_identity *a, const struct packet_i
 	       a->instance_id == info->instance_id;
 }
 
-/* Takes over from a stream that went away with its connection, if this is the same. */
+/* Takes over from a stream of the same identity that is away. */
 static bool adopt(struct stream *stream, const struct packet_info *info)
 {
 	struct trace *trace = stream->trace;
@@ -50,7 +48,7 @@ static bool adopt(struct stream *stream, const struct packet_info *info)
 	for (size_t i = 0; i < trace->streams.count; i++) {
 		struct stream *old = trace->streams.at[i];
 
-		/* What is away was identified: stream_away() ends the others. */
+		/* A stream that is away was identified: stream_away() ends the others. */
 		if (!old->is_away || !same_identity(merger_stream_identity(old->merger), info)) {
 			continue;
 		}
@@ -75,8 +73,8 @@ static bool adopt(struct stream *stream, const struct packet_info *info)
 	return false;
 }
 
-/* Nothing older than @ts comes after what was submitted. */
-static void tell_known(struct stream *stream, uint64_t ts)
+/* Events after the submitted chunks are at @ts or later. */
+static void report_known(struct stream *stream, uint64_t ts)
 {
 	const struct engine_export *exporter = stream->trace->engine->config.exporter;
 
@@ -116,13 +114,13 @@ void stream_expect(struct stream *stream, const struct packet_info *info)
 	struct clock clock;
 
 	if (adopt(stream, info)) {
-		stream->is_resumed = false; /* what was recorded goes on where it ended */
+		stream->is_resumed = false; /* a file continues where it ended */
 		return;
 	}
 	clock_init(&clock, info->stream->clock);
 	stream->end = info->has_begin ? clock_ns(&clock, info->begin) : 0;
 	identify(stream, info, stream->end);
-	tell_known(stream, stream->end);
+	report_known(stream, stream->end);
 }
 
 static void new_chunk(struct stream *stream, const struct stream_input *input)
@@ -149,7 +147,7 @@ static void new_chunk(struct stream *stream, const struct stream_input *input)
 	stream->filling = job;
 }
 
-/* Events discarded since the packet before; the counter is as wide as declared. */
+/* Events discarded since the previous packet.  The counter wraps at its declared width. */
 static uint64_t discarded_since(const struct stream *stream, const struct packet_info *info)
 {
 	unsigned int bits = info->stream->discarded_bits;
@@ -163,7 +161,7 @@ static uint64_t discarded_since(const struct stream *stream, const struct packet
 
 static uint64_t lost_since(const struct stream *stream, const struct packet_info *info)
 {
-	/* Not counted on: a file may have been put together of pieces. */
+	/* Numbers may restart: a file may consist of joined pieces. */
 	if (info->seq_num == UINT64_MAX || !stream->has_packet ||
 	    info->seq_num <= stream->seq_num) {
 		return 0;
@@ -207,8 +205,8 @@ static void find_gap(struct stream *stream, const struct packet_info *info, stru
 	stream->gap_lost = 0;
 }
 
-/* Whether a packet was there before.  Those of older tracers have no number: they are known by
- * their time, until the first that is new.  What has neither is new: better twice than never. */
+/* Whether a packet came before.  Older tracers give no number: then its time decides, until the
+ * first new packet.  A packet without either is new: better counted twice than never. */
 static bool was_seen(const struct stream *stream, const struct packet_info *info,
 		     const struct packet *packet)
 {
@@ -222,8 +220,8 @@ static bool was_seen(const struct stream *stream, const struct packet_info *info
 	       packet->end <= stream->end;
 }
 
-/* A relay sends what it has again to who comes back, and a file is read again to go on with it;
- * else what is in a file is there once. */
+/* A relay repeats its packets after a reconnect, and a file is read again from its start after a
+ * checkpoint.  Otherwise a file has each packet once, whatever its number. */
 static bool is_duplicate(struct stream *stream, const struct stream_input *input,
 			 const struct packet *packet)
 {
@@ -265,7 +263,7 @@ void stream_packet(struct stream *stream, const struct stream_input *input)
 		stream->end = packet.begin;
 	}
 	if (is_duplicate(stream, input, &packet)) {
-		/* So was what is lost before it; what is lost behind it comes again. */
+		/* The loss before it was counted, too; a loss after it is found again. */
 		stream->has_gap = stream->has_gap && !stream->may_repeat;
 		stream->gap_lost = stream->may_repeat ? 0 : stream->gap_lost;
 		free(input->bytes);
@@ -290,7 +288,7 @@ void stream_packet(struct stream *stream, const struct stream_input *input)
 	*vec_push(&stream->filling->chunk.packets) = packet;
 	stream->filling->chunk.bytes += packet.size;
 	engine->chunk_held += packet.size;
-	/* Where the end is not known, the begin is what is known of what comes next. */
+	/* Without an end, the begin is the earliest time of what follows. */
 	note_packet(stream, info, packet.end == PACKET_END_UNKNOWN ? packet.begin : packet.end);
 	if (stream->filling->chunk.bytes >= engine->config.chunk_bytes) {
 		(void)stream_flush(stream);
@@ -340,7 +338,7 @@ void stream_known(struct stream *stream, uint64_t cycles)
 	class = stream->trace->plan->streams[0].clock;
 	clock_init(&clock, class);
 	(void)stream_flush(stream);
-	tell_known(stream, clock_ns(&clock, cycles));
+	report_known(stream, clock_ns(&clock, cycles));
 }
 
 void stream_next(struct stream *stream, const struct packet_info *info)
@@ -348,15 +346,15 @@ void stream_next(struct stream *stream, const struct packet_info *info)
 	struct clock clock;
 
 	(void)stream_flush(stream);
-	/* In a gap it is not known who ran: the packet behind it has to come first. */
+	/* After a gap it is unknown which thread ran: the packet after it has to come first. */
 	if (info->has_begin && !stream->has_gap && discarded_since(stream, info) == 0 &&
 	    lost_since(stream, info) == 0) {
 		clock_init(&clock, info->stream->clock);
-		tell_known(stream, clock_ns(&clock, info->begin));
+		report_known(stream, clock_ns(&clock, info->begin));
 	}
 }
 
-/* What was lost after the last good packet has no packet to report it. */
+/* Adds an empty packet that carries the loss after the last good packet. */
 static void push_final_gap(struct stream *stream)
 {
 	const struct stream_identity *identity = merger_stream_identity(stream->merger);
@@ -401,7 +399,7 @@ void stream_away(struct stream *stream)
 	}
 	(void)stream_flush(stream);
 	if (!merger_stream_identity(stream->merger)) {
-		stream_end(stream); /* nothing was ever known of it */
+		stream_end(stream); /* it had no packet */
 		return;
 	}
 	stream->is_away = true;

@@ -1,8 +1,29 @@
 /*
  * stream: the packets of one ring buffer, in order, as the coordinator brings them in.
  *
- * It follows what packets say about themselves (time, sequence number, discarded events) and so
- * finds gaps, and cuts chunks; workers decode what is inside.
+ * A stream compares each packet with the previous one (time, sequence number, counter of discarded
+ * events), and so finds gaps and duplicates.  It collects packets in a chunk and hands chunks to
+ * workers, which decode them.
+ *
+ *              stream_packet, stream_expect                 stream_end
+ *     new ────────────────────────────────► identified ────────────────► ended
+ *      │                                      ▲   │                        ▲
+ *      │                  a packet of the same│   │stream_away             │
+ *      │                  identity, through   │   ▼                        │ trace_end_away,
+ *      │                  another stream      └─ away ─────────────────────┤ stream_end
+ *      └───────────────────── stream_away, stream_end ─────────────────────┘
+ *
+ * After a reconnect the caller makes new streams.  The first packet of a new stream shows its
+ * identity (class, CPU, instance).  If a stream of this identity is away, the new one takes over
+ * its place in the merger and its counters; the old one has ended then.
+ *
+ * A gap is where events may be missing: the counter of discarded events grew (it wraps), sequence
+ * numbers are missing, a packet could not be read or fetched, or the stream was away and the
+ * packet is not known to be the next.  The packet after a gap carries it to the worker, and lost
+ * packets count once.
+ *
+ * A chunk closes when it has chunk_bytes, when the plan changes (new metadata), on stream_flush(),
+ * and at the end.  `seq` numbers the chunks of a stream without holes.
  */
 #ifndef SILLAGE_ENGINE_STREAM_H
 #define SILLAGE_ENGINE_STREAM_H
@@ -18,43 +39,44 @@ struct trace;
 struct stream *stream_new(struct trace *trace, const char *name);
 
 /*
- * The next packet, whose header and context have been read into @info.  Live: @bytes is
- * moved in and has the content.  Recorded: @bytes is NULL, the packet is at @offset of @fd, and
- * of @mapped if that is not NULL, which must stay until the trace is freed.
+ * Adds the next packet, with its header and context in @info.  Live: @bytes has the content, and
+ * the stream takes ownership.  Recorded: @bytes is NULL, and the packet is at @offset of @fd, and
+ * of @mapped if that is not NULL; both must stay until the trace is freed.
  *
- * A packet that the stream had already (a connection was lost and made again) is
- * dropped.  If its stream is one that went away with a connection, this continues it.
+ * Drops a packet that the stream had before: after a reconnect a relay repeats packets.
  */
 struct stream_input {
 	const struct packet_info *info;
 	uint8_t *bytes;
-	uint64_t len; /* of @bytes; may be less than the packet claims: a worker reports that */
+	uint64_t len; /* of @bytes; less than the packet claims: a worker reports it */
 	int fd;
 	const uint8_t *mapped;
 	uint64_t offset;
 };
 void stream_packet(struct stream *stream, const struct stream_input *input);
 
-/* Recorded: what the stream's first packet will be, before it comes. */
+/* Recorded: identifies the stream by its first packet, before that is added. */
 void stream_expect(struct stream *stream, const struct packet_info *info);
 
-/* Bytes that should have been a packet but are not: a gap, and one bad packet. */
+/* Reports bytes that are no packet: a gap, and one packet lost. */
 void stream_bad_packet(struct stream *stream, const char *message);
 
-/* A packet was announced but could not be had: a gap, and one lost packet. */
+/* Reports a packet that was announced and could not be fetched: a gap, and one packet lost. */
 void stream_lost_packet(struct stream *stream, const char *message);
-/* Live: the time stamp of a beacon, in cycles; nothing older comes. */
+/* Live: the time of a beacon, in clock cycles; no later event is older. */
 void stream_known(struct stream *stream, uint64_t cycles);
-/* Recorded: what the next packet will be. */
+/* Recorded: the header of the next packet, so that windows before it can close. */
 void stream_next(struct stream *stream, const struct packet_info *info);
-/* Hands what has gathered to a worker; false if there is nothing. */
+/* Hands the chunk to a worker; false: it is empty. */
 bool stream_flush(struct stream *stream);
 void stream_end(struct stream *stream);
-/* The connection is gone: what follows, if anything, is behind a gap. */
+/* The connection is lost; another stream may continue this one. */
 void stream_away(struct stream *stream);
+/* Windows do not wait for an excluded stream. */
 void stream_exclude(struct stream *stream, bool excluded);
+/* ns: the time up to which the stream is merged; 0: unknown. */
 uint64_t stream_until(const struct stream *stream);
-/* Whether it may yet tell who ran first on its CPU: not if that is known by now. */
+/* Whether windows wait for the stream to name the initial thread of its CPU. */
 bool stream_waits_for_initial(const struct stream *stream);
 const char *stream_name(const struct stream *stream);
 

@@ -214,7 +214,7 @@ void trace_finish(struct trace *trace, uint64_t now_ns)
 	engine_timer_stop(trace->engine, &timer);
 }
 
-/* ---- state ---- */
+/* ---- checkpoint ---- */
 
 void trace_pause(struct trace *trace, uint64_t now_ns)
 {

@@ -1,8 +1,17 @@
 /*
  * trace: one trace as the engine sees it: metadata in, windows and totals out.
  *
- * A trace belongs to an engine, and owns its streams (engine/stream.h).  All functions belong to
- * the coordinator's thread.
+ *     trace_new ── trace_metadata ... ── streams ── trace_finish ── trace_free
+ *                                                └─ trace_pause (checkpoint) ── trace_free
+ *
+ * A trace belongs to an engine.  It owns its metadata, its plan, its merger and its streams
+ * (engine/stream.h).
+ *
+ * Metadata may grow while packets come.  Each piece gives a new plan; chunks in flight hold a
+ * reference to the plan they were cut with.  Old metadata stays in memory until the trace is
+ * freed, because those plans point into it.
+ *
+ * All functions belong to the coordinator's thread.
  */
 #ifndef SILLAGE_ENGINE_TRACE_H
 #define SILLAGE_ENGINE_TRACE_H
@@ -21,40 +30,41 @@ struct trace;
 
 struct trace *trace_new(struct engine *engine, void *user);
 
-/* Another user pointer for reports and warnings: the trace is followed anew. */
+/* Replaces the user pointer of reports and warnings: another session continues the trace. */
 void trace_set_user(struct trace *trace, void *user);
 void trace_warn(struct trace *trace, const struct engine_warning *warning);
 
-/* Frees the trace and its streams; its chunks in flight are waited for. */
+/* Waits for chunks in flight, and frees the trace and its streams. */
 void trace_free(struct trace *trace);
 
 /*
- * More metadata.  @is_last: no more will come, so an end inside a declaration is an
- * error.  -EINVAL or -ENOMEM: the trace cannot be read.
+ * Adds metadata.  @is_last: no more will come, so an end inside a declaration is an error.
+ * -EINVAL or -ENOMEM: the trace cannot be read.
  */
 int trace_metadata(struct trace *trace, const void *bytes, size_t len, bool is_last,
 		   struct err *err);
 
-/* Forgets the metadata text: the same trace is attached to again and sends it anew. */
+/* Starts with empty metadata: the relay sends all of it again after a reconnect. */
 void trace_metadata_restart(struct trace *trace);
 
-/* NULL until there is metadata that makes a plan. */
+/* NULL until the metadata has a trace block. */
 const struct plan *trace_plan(const struct trace *trace);
 bool trace_uuid(const struct trace *trace, uint8_t ret_uuid[16]);
 
-/* All streams have ended: the last window and the total. */
+/* Ends all streams; reports the last window and the total. */
 void trace_finish(struct trace *trace, uint64_t now_ns);
+/* Reports a total of what is merged, while the trace goes on. */
 void trace_total_so_far(struct trace *trace);
 const struct merger_account *trace_account(const struct trace *trace);
 uint64_t trace_watermark(const struct trace *trace);
-/* The end of the last window that was closed; 0: none was. */
+/* The end of the last closed window; 0: none. */
 uint64_t trace_closed_until(const struct trace *trace);
 
-/* ---- state (rolling.h) ---- */
+/* ---- checkpoint (engine/exchange/checkpoint.h) ---- */
 
-/* Waits for workers, and closes the windows that can be closed: nothing is on its way. */
+/* Waits for workers, and closes the windows that can be closed.  Nothing is in flight then. */
 void trace_pause(struct trace *trace, uint64_t now_ns);
-/* Streams that are away have ended: no more of them comes. */
+/* Ends the streams that are away: no packet of them comes any more. */
 void trace_end_away(struct trace *trace);
 
 #endif

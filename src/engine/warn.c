@@ -8,7 +8,7 @@
 
 #include "engine/engine-state.h"
 
-#define WARNINGS_MAX 100 /* of one trace; what more are about is only counted */
+#define WARNINGS_MAX 100 /* of one trace; further ones are not reported */
 
 void warn_trace(struct trace *trace, const struct stream *stream, int64_t packet, const char *what,
 		const char *fmt, ...)

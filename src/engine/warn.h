@@ -1,5 +1,5 @@
 /*
- * warn: what is lost or wrong in a trace, reported to whoever owns the engine.
+ * warn: reports what is lost or wrong in a trace through the engine's on_warning.
  */
 #ifndef SILLAGE_ENGINE_WARN_H
 #define SILLAGE_ENGINE_WARN_H

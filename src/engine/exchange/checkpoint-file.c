@@ -1,5 +1,5 @@
 /*
- * states: see states.h.
+ * checkpoint-file: see checkpoint-file.h.
  */
 #include "engine/exchange/checkpoint-file.h"
 #include "engine/exchange/checkpoint.h"
@@ -11,22 +11,22 @@
 #include <string.h>
 #include <unistd.h>
 
-struct state {
+struct saved_trace {
 	uint8_t uuid[16];
 	struct partial_file_trace identity;
-	VEC(uint8_t) bytes; /* of the frame: the UUID, and what checkpoint_trace() wrote */
+	VEC(uint8_t) bytes; /* the UUID, then what checkpoint_trace() wrote */
 };
 
 struct checkpoint_file {
 	char *path;
 	struct partial_file_setup setup;
-	VEC(struct state) all;
+	VEC(struct saved_trace) all;
 };
 
-static void state_fini(struct state *state)
+static void saved_trace_fini(struct saved_trace *saved)
 {
-	partial_file_trace_fini(&state->identity);
-	vec_fini(&state->bytes);
+	partial_file_trace_fini(&saved->identity);
+	vec_fini(&saved->bytes);
 }
 
 void checkpoint_file_free(struct checkpoint_file *checkpoint_file)
@@ -35,7 +35,7 @@ void checkpoint_file_free(struct checkpoint_file *checkpoint_file)
 		return;
 	}
 	for (size_t i = 0; i < checkpoint_file->all.count; i++) {
-		state_fini(&checkpoint_file->all.at[i]);
+		saved_trace_fini(&checkpoint_file->all.at[i]);
 	}
 	vec_fini(&checkpoint_file->all);
 	partial_file_setup_fini(&checkpoint_file->setup);
@@ -45,10 +45,10 @@ void checkpoint_file_free(struct checkpoint_file *checkpoint_file)
 
 /* ---- reading ---- */
 
-static int read_state(struct checkpoint_file *checkpoint_file, struct partial_reader *in,
+static int read_trace(struct checkpoint_file *checkpoint_file, struct partial_reader *in,
 		      struct partial_file_trace *identity, struct err *err)
 {
-	struct state *state;
+	struct saved_trace *saved;
 	struct codec frame;
 	int r = partial_reader_checkpoint(in, &frame, err);
 
@@ -56,14 +56,14 @@ static int read_state(struct checkpoint_file *checkpoint_file, struct partial_re
 		partial_file_trace_fini(identity);
 		return r;
 	}
-	state = vec_push(&checkpoint_file->all);
-	memset(state, 0, sizeof(*state));
-	state->identity = *identity;
-	vec_append(&state->bytes, frame.at, frame.left);
-	if (frame.left < sizeof(state->uuid)) {
-		return err_raise(err, -EINVAL, "a state without a UUID");
+	saved = vec_push(&checkpoint_file->all);
+	memset(saved, 0, sizeof(*saved));
+	saved->identity = *identity;
+	vec_append(&saved->bytes, frame.at, frame.left);
+	if (frame.left < sizeof(saved->uuid)) {
+		return err_raise(err, -EINVAL, "a checkpoint without a UUID");
 	}
-	memcpy(state->uuid, state->bytes.at, sizeof(state->uuid));
+	memcpy(saved->uuid, saved->bytes.at, sizeof(saved->uuid));
 	return 0;
 }
 
@@ -78,10 +78,10 @@ static int read_all(struct checkpoint_file *checkpoint_file, FILE *file,
 		return r;
 	}
 	if (!partial_file_setup_same(partial_reader_setup(in), &checkpoint_file->setup)) {
-		r = err_raise(err, -EINVAL, "is of other analyses, windows or periods");
+		r = err_raise(err, -EINVAL, "made with other analyses, windows or periods");
 	}
 	while (r >= 0 && (r = partial_reader_trace(in, &identity, err)) > 0) {
-		r = read_state(checkpoint_file, in, &identity, err);
+		r = read_trace(checkpoint_file, in, &identity, err);
 	}
 	partial_reader_free(in);
 	return r;
@@ -125,7 +125,7 @@ bool checkpoint_file_any(const struct checkpoint_file *checkpoint_file)
 	return checkpoint_file->all.count > 0;
 }
 
-static struct state *find(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16])
+static struct saved_trace *find(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16])
 {
 	for (size_t i = 0; i < checkpoint_file->all.count; i++) {
 		if (memcmp(checkpoint_file->all.at[i].uuid, uuid,
@@ -139,17 +139,17 @@ static struct state *find(struct checkpoint_file *checkpoint_file, const uint8_t
 int checkpoint_file_restore(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16],
 			    struct trace *trace, struct err *err)
 {
-	const struct state *state = find(checkpoint_file, uuid);
+	const struct saved_trace *saved = find(checkpoint_file, uuid);
 	struct codec codec;
 
-	if (!state) {
+	if (!saved) {
 		return 0;
 	}
-	codec = (struct codec){ .at = state->bytes.at + sizeof(state->uuid),
-				.left = state->bytes.count - sizeof(state->uuid) };
+	codec = (struct codec){ .at = saved->bytes.at + sizeof(saved->uuid),
+				.left = saved->bytes.count - sizeof(saved->uuid) };
 	checkpoint_trace(trace, &codec);
 	if (codec.is_wrong || codec.left > 0) {
-		return err_raise(err, -EINVAL, "%s: the state of the trace cannot be",
+		return err_raise(err, -EINVAL, "%s: the checkpoint of the trace cannot be used",
 				 checkpoint_file->path);
 	}
 	return 1;
@@ -157,11 +157,11 @@ int checkpoint_file_restore(struct checkpoint_file *checkpoint_file, const uint8
 
 void checkpoint_file_drop(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16])
 {
-	struct state *state = find(checkpoint_file, uuid);
+	struct saved_trace *saved = find(checkpoint_file, uuid);
 
-	if (state) {
-		state_fini(state);
-		*state = checkpoint_file->all.at[--checkpoint_file->all.count];
+	if (saved) {
+		saved_trace_fini(saved);
+		*saved = checkpoint_file->all.at[--checkpoint_file->all.count];
 	}
 }
 
@@ -175,23 +175,23 @@ void checkpoint_file_put(struct checkpoint_file *checkpoint_file, const uint8_t 
 {
 	struct codec_out out = { 0 };
 	struct codec codec = { .out = &out };
-	struct state *state;
+	struct saved_trace *saved;
 
 	checkpoint_file_drop(checkpoint_file, uuid);
-	state = vec_push(&checkpoint_file->all);
-	memset(state, 0, sizeof(*state));
-	memcpy(state->uuid, uuid, sizeof(state->uuid));
-	codec_bytes(&codec, state->uuid, sizeof(state->uuid));
+	saved = vec_push(&checkpoint_file->all);
+	memset(saved, 0, sizeof(*saved));
+	memcpy(saved->uuid, uuid, sizeof(saved->uuid));
+	codec_bytes(&codec, saved->uuid, sizeof(saved->uuid));
 	checkpoint_trace(trace, &codec);
-	state->identity = (struct partial_file_trace){ .host = copy_of(identity->host),
+	saved->identity = (struct partial_file_trace){ .host = copy_of(identity->host),
 						       .session = copy_of(identity->session),
 						       .domain = copy_of(identity->domain),
 						       .path = copy_of(identity->path),
 						       .range_begin = identity->range_begin,
 						       .range_end = identity->range_end };
-	state->bytes.at = out.bytes.at;
-	state->bytes.count = out.bytes.count;
-	state->bytes.room = out.bytes.room;
+	saved->bytes.at = out.bytes.at;
+	saved->bytes.count = out.bytes.count;
+	saved->bytes.room = out.bytes.room;
 }
 
 /* ---- writing ---- */
@@ -202,10 +202,10 @@ static int write_all(const struct checkpoint_file *checkpoint_file, FILE *file, 
 	int r;
 
 	for (size_t i = 0; i < checkpoint_file->all.count; i++) {
-		const struct state *state = &checkpoint_file->all.at[i];
+		const struct saved_trace *saved = &checkpoint_file->all.at[i];
 
-		partial_writer_checkpoint(out, &state->identity, state->bytes.at,
-					  state->bytes.count);
+		partial_writer_checkpoint(out, &saved->identity, saved->bytes.at,
+					  saved->bytes.count);
 	}
 	partial_writer_last(out);
 	r = partial_writer_check(out, err);

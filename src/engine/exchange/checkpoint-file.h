@@ -1,13 +1,15 @@
 /*
- * states: the rolling states of traces in a file, for a later run to go on with (--state).
+ * checkpoint-file: checkpoints of traces in a file, for a later run to continue (--state).
  *
- *     checkpoint_file_open ── of each trace that comes: checkpoint_file_restore
- *                    of each that does not end: trace_pause, checkpoint_file_put
- *                    of each that does:         checkpoint_file_drop ── checkpoint_file_save
+ *     checkpoint_file_open
+ *       each trace that comes:              checkpoint_file_restore
+ *       each that does not end in this run: trace_pause, checkpoint_file_put
+ *       each that ends:                     checkpoint_file_drop
+ *     checkpoint_file_save
  *
- * A trace is known by its UUID.  Those that do not come this time, or fail, stay in the file as
- * they were.  It is written anew as a whole, so that there is always one that is whole; `sillage
- * merge` shows what it has.
+ * The UUID identifies a trace.  Traces that do not come in this run, or fail, keep their
+ * checkpoints.  Saving writes a new file and renames it, so the path has a whole file at any time.
+ * `sillage merge` shows its contents.
  */
 #ifndef SILLAGE_ENGINE_EXCHANGE_CHECKPOINT_FILE_H
 #define SILLAGE_ENGINE_EXCHANGE_CHECKPOINT_FILE_H
@@ -20,33 +22,33 @@
 
 struct checkpoint_file;
 
-/* @setup is taken over; @all analyses that there are.  A file that is not there has no states;
- * -EINVAL: it is none, or one of other analyses or windows. */
+/* Takes ownership of @setup.  @all: the analyses of this program.  A missing file is one without
+ * checkpoints.  -EINVAL: not such a file, or made with other analyses, windows or periods. */
 int checkpoint_file_open(const char *path, struct partial_file_setup *setup,
 			 const struct analysis *const *all, struct checkpoint_file **ret,
 			 struct err *err);
 void checkpoint_file_free(
-	struct checkpoint_file *checkpoint_file); /* NULL is fine; saves nothing */
+	struct checkpoint_file *checkpoint_file); /* NULL is fine; does not save */
 
 const char *checkpoint_file_path(const struct checkpoint_file *checkpoint_file);
-/* Whether there is one. */
+/* Whether it has a checkpoint. */
 bool checkpoint_file_any(const struct checkpoint_file *checkpoint_file);
 
 /*
- * Puts the state of the trace with @uuid into @trace, which is new, if there is one: 1; 0: there is
- * none.  -EINVAL: it cannot be, and @trace is only to be freed.
+ * Reads the checkpoint of the trace with @uuid into @trace, which is new.  1: done; 0: the file has
+ * none; -EINVAL: it is damaged, and @trace can only be freed.
  */
 int checkpoint_file_restore(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16],
 			    struct trace *trace, struct err *err);
 
-/* Keeps the state of a trace that is paused, in place of what there is of it. */
+/* Adds the checkpoint of a paused trace, or replaces the one with its UUID. */
 void checkpoint_file_put(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16],
 			 struct trace *trace, const struct partial_file_trace *identity);
 
-/* The trace is over. */
+/* The trace has ended: removes its checkpoint, if any. */
 void checkpoint_file_drop(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16]);
 
-/* -errno, with the reason. */
+/* Writes the file; -errno, with the reason. */
 int checkpoint_file_save(const struct checkpoint_file *checkpoint_file, struct err *err);
 
 #endif

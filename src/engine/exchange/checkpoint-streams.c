@@ -1,5 +1,5 @@
 /*
- * checkpoint-streams: the coordinator's part of a trace: its streams, after the merger's.
+ * checkpoint-streams: the coordinator's part of each stream; see checkpoint.h.
  */
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 #include "engine/exchange/checkpoint.h"
 #include "engine/merger/merger.h"
 
-/* Whether there is something to go on with. */
+/* Whether packets may continue it. */
 static bool goes_on(const struct stream *stream)
 {
 	return !stream->is_ended && stream->merger && merger_stream_identity(stream->merger);
@@ -42,7 +42,7 @@ static void read_coordinator(struct trace *trace, struct codec *codec)
 	if (!stream->name) {
 		stream->name = mem_strdup("");
 	}
-	/* No other stream is the front of it. */
+	/* No other stream has this place in the merger. */
 	for (size_t i = 0; i + 1 < trace->streams.count; i++) {
 		(void)codec_check(codec, trace->streams.at[i]->merger != stream->merger);
 	}

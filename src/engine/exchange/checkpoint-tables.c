@@ -1,5 +1,5 @@
 /*
- * rolling-rows: rows and shards as bytes; see rolling.h.
+ * checkpoint-tables: tables and shards; see checkpoint.h.
  */
 #include "base/limits.h"
 #include "engine/exchange/checkpoint.h"
@@ -29,9 +29,9 @@ static void sums_codec(struct codec *codec, const struct columns *columns, struc
 	row_codec(codec, columns, sums->total);
 }
 
-/* ---- items ---- */
+/* ---- keyed rows ---- */
 
-/* The item of a key that was read; NULL: no table has such. */
+/* The row of a key that was read; NULL: no table has such keys. */
 static struct keyed_row *keyed_read(struct keyed_rows *keyed_rows, const struct layout *layout,
 				    const struct keyed_row *like)
 {
@@ -92,7 +92,7 @@ static void keyed_codec(struct codec *codec, struct keyed_rows *keyed_rows,
 			break;
 		}
 	}
-	if (codec_reads(codec)) { /* each was when it was found */
+	if (codec_reads(codec)) { /* keyed_find() adds all of them */
 		keyed_rows->touched.count = 0;
 		for (size_t i = 0; i < keyed_rows->all.count; i++) {
 			if (keyed_rows->all.at[i]->is_touched) {
@@ -140,7 +140,7 @@ static void thread_codec(const struct checkpoint *checkpoint, const struct layou
 	}
 }
 
-/* Threads are known by where they are in their shard's list. */
+/* The index in its shard's list identifies a thread. */
 static void threads_codec(const struct checkpoint *checkpoint, struct shard *shard)
 {
 	struct codec *codec = checkpoint->codec;
@@ -164,7 +164,7 @@ static void threads_codec(const struct checkpoint *checkpoint, struct shard *sha
 	}
 }
 
-/* A thread of the shard; NULL: none that is there. */
+/* A thread of the shard; NULL: a hole, or beyond the end. */
 static struct thread *thread_at(const struct shard *shard, uint32_t at)
 {
 	return at < shard->resident.count ? shard->resident.at[at] : NULL;
@@ -181,7 +181,7 @@ static void thread_ref_codec(struct codec *codec, const struct shard *shard, str
 	}
 }
 
-/* Holes in the list of threads, in the order in which they are filled. */
+/* Holes in the list of threads, in the order in which new threads fill them. */
 static void holes_codec(struct codec *codec, struct shard *shard)
 {
 	size_t count = codec_count(codec, shard->resident_free.count, 4), holes = 0;
@@ -252,7 +252,7 @@ static void ends_codec(struct codec *codec, struct shard *shard)
 	}
 }
 
-/* Ends are of threads that have one, each once: they are freed by it. */
+/* Each dead thread has one end, and no other thread has one: the end frees the thread. */
 static void check_ends(struct codec *codec, struct shard *shard)
 {
 	size_t dead = 0;
@@ -265,7 +265,7 @@ static void check_ends(struct codec *codec, struct shard *shard)
 		struct thread *thread = shard->dead.at[i].thread;
 
 		(void)codec_check(codec, thread->is_dead);
-		thread->is_dead = false; /* so that another end of it is found */
+		thread->is_dead = false; /* a second end of it fails the check */
 	}
 	(void)codec_check(codec, dead == shard->dead.count);
 	for (size_t i = 0; codec_check(codec, true) && i < shard->dead.count; i++) {
@@ -273,7 +273,7 @@ static void check_ends(struct codec *codec, struct shard *shard)
 	}
 }
 
-/* ---- the longest ---- */
+/* ---- longest instances ---- */
 
 static void instance_codec(struct codec *codec, struct tables *tables, struct shown_instance *shown)
 {
@@ -292,7 +292,7 @@ static void instance_codec(struct codec *codec, struct tables *tables, struct sh
 	view_codec(codec, &shown->view);
 	codec_bool(codec, &has_thread);
 	instance->thread = NULL;
-	if (has_thread) { /* of any shard: its list has it */
+	if (has_thread) { /* of any shard: find the list that has it */
 		uint8_t number = 0;
 
 		for (unsigned int s = 0; !codec_reads(codec) && s < SHARDS; s++) {
@@ -349,7 +349,7 @@ static void shard_codec(const struct checkpoint *checkpoint, struct shard *shard
 	}
 }
 
-/* ---- lanes ---- */
+/* ---- accumulators ---- */
 
 static void names_codec(struct codec *codec, struct tables *tables, struct accumulator *accumulator)
 {
@@ -367,13 +367,13 @@ static void names_codec(struct codec *codec, struct tables *tables, struct accum
 		row = accumulator_names_row(&tables->layout, accumulator, name);
 		if (codec_reads(codec)) {
 			*vec_push(&accumulator->names_touched) = name;
-			columns_empty(columns, row); /* if it came twice */
+			columns_empty(columns, row); /* it may have come twice */
 		}
 		row_codec(codec, columns, row);
 	}
 }
 
-/* How many lanes there are is a matter of the workers: they are written as one. */
+/* The number of accumulators depends on the workers: they are joined and written as one. */
 static void accumulator_codec(struct codec *codec, struct tables *tables)
 {
 	struct accumulator *accumulator = accumulator_of_task(tables, 0);
@@ -389,8 +389,8 @@ static void accumulator_codec(struct codec *codec, struct tables *tables)
 
 /* ---- all ---- */
 
-/* Event classes by their names.  Those that are there already have to be the same: metadata was
- * read before, and may have grown. */
+/* Event classes by their names.  Metadata may have been read before: its classes have to be the
+ * same, and may be more. */
 static void classes_codec(struct codec *codec, struct tables *tables)
 {
 	size_t count = codec_count(codec, tables->class_names.count, 4);
@@ -414,7 +414,7 @@ static void classes_codec(struct codec *codec, struct tables *tables)
 	}
 }
 
-/* Their numbers are those of the first classes that have them, whatever comes behind. */
+/* Names are numbered by the first class of each name, so the numbers are the same. */
 static void event_names_codec(struct codec *codec, struct tables *tables)
 {
 	size_t count = codec_count(codec, tables->names.count, 1);
@@ -424,7 +424,7 @@ static void event_names_codec(struct codec *codec, struct tables *tables)
 	}
 }
 
-/* The trace's own states of analyses. */
+/* States that analyses have once per trace. */
 static void states_codec(const struct checkpoint *checkpoint, struct tables *tables)
 {
 	const struct setup *setup = tables->layout.setup;

@@ -1,5 +1,5 @@
 /*
- * rolling: see rolling.h.
+ * checkpoint: the merger; see checkpoint.h.
  */
 #include "engine/exchange/checkpoint.h"
 
@@ -13,7 +13,8 @@
 
 /* ---- partials that are not used up ---- */
 
-/* The groups of one slice that still have something, in their order; @groups: of each record. */
+/* Copies the groups of one slice that still have records, in order.  @groups: the new group of each
+ * record. */
 static void copy_groups(const struct partial *from, const uint32_t *slices, uint32_t slice,
 			struct partial *to, uint32_t *groups)
 {
@@ -34,8 +35,8 @@ static void copy_groups(const struct partial *from, const uint32_t *slices, uint
 	}
 }
 
-/* What the groups have, in the order it was made; @numbers: the new group of each, and then the new
- * number. */
+/* Copies the records of copied groups, in the order they were made.  @numbers: the new group of
+ * each record; afterwards its new number. */
 static void copy_records(const struct partial *from, struct partial *to, uint32_t *numbers)
 {
 	for (size_t i = 0; i < from->made.count; i++) {
@@ -50,7 +51,7 @@ static void copy_records(const struct partial *from, struct partial *to, uint32_
 	}
 }
 
-/* Which slice each group is of: those that the merger added are in no order. */
+/* The slice of each group.  Groups that the merger added are only in chains, in no order. */
 static void find_slices(const struct partial *partial, uint32_t *slices)
 {
 	memset(slices, 0xFF, (partial->groups.count + 1) * sizeof(*slices));
@@ -70,7 +71,7 @@ static void find_slices(const struct partial *partial, uint32_t *slices)
 	}
 }
 
-/* What of the sums of a slice is still to be added. */
+/* Copies a slice, with its sums unless they are counted already. */
 static void copy_slice(const struct partial *from, const struct slice *slice, struct partial *to)
 {
 	struct slice *copy = vec_push(&to->slices);
@@ -92,7 +93,7 @@ static void copy_slice(const struct partial *from, const struct slice *slice, st
 	}
 }
 
-/* A partial as a worker might have made it, of what is left of one that the merger works on. */
+/* What is left of a partial that the merger works on, in the form of a worker's partial. */
 static struct partial *remains_of(const struct partial *from)
 {
 	struct partial *to = partial_new();
@@ -135,7 +136,7 @@ static void held_partial_codec(struct merger *merger, struct codec *codec, struc
 	(void)codec_check(codec, partial_codec(codec, partial, &rules, &err) == 0);
 }
 
-/* One that the merger took already: who ran at its begin is known, or being waited for. */
+/* A partial whose start is stitched to the previous one, or waits for that. */
 static void taken_codec(struct merger *merger, struct codec *codec, struct partial *partial)
 {
 	size_t used = partial->slices_used;
@@ -155,6 +156,7 @@ static void taken_codec(struct merger *merger, struct codec *codec, struct parti
 	codec_u64(codec, &partial->running_until);
 }
 
+/* Counts the memory of a partial that was read. */
 static void hold(struct merger *merger, struct partial *partial)
 {
 	partial->held_bytes = partial_bytes(partial);
@@ -226,7 +228,7 @@ static void stream_codec(struct merger_stream *stream, struct codec *codec)
 		}
 	}
 	(void)codec_check(codec, stream->cpu || !stream->owns_cpu);
-	/* One of which nothing was known comes anew. */
+	/* A stream without a packet comes again as a new one. */
 	stream->is_ended |= codec_reads(codec) && !stream->is_identified;
 }
 
@@ -268,13 +270,14 @@ static void cpu_codec(struct merger *merger, struct codec *codec, struct cpu *cp
 	codec_i32(codec, &cpu->initial_prio);
 	codec_bytes(codec, cpu->initial_name, NAME_BYTES);
 	running_codec(codec, cpu);
-	for (uint32_t i = 0; i < columns->count; i++) { /* of sums only: no analysis has others */
+	for (uint32_t i = 0; i < columns->count;
+	     i++) { /* only sums: analyses have no other columns of CPUs */
 		codec_u64(codec, &cpu->sums.window[i]);
 		codec_u64(codec, &cpu->sums.total[i]);
 	}
 }
 
-/* The least id of a CPU from @from on. */
+/* The least id of a CPU that is not below @from. */
 static uint64_t least_cpu(const struct merger *merger, uint64_t from)
 {
 	uint64_t found = UINT64_MAX;
@@ -288,7 +291,7 @@ static uint64_t least_cpu(const struct merger *merger, uint64_t from)
 	return found;
 }
 
-/* By their ids: no CPU is there twice. */
+/* In the order of their ids, so that none comes twice. */
 static void cpus_codec(struct merger *merger, struct codec *codec)
 {
 	size_t count = codec_count(codec, kh_size(merger->tables.cpus), 40);
@@ -368,14 +371,14 @@ static void streams_codec(struct merger *merger, struct codec *codec)
 	}
 }
 
-/* CPUs that wait for their first switch; each has a stream that will tell. */
+/* Counts CPUs that wait for their first switch. */
 static void count_initial(struct merger *merger)
 {
 	merger->initial_count = 0;
 	merger_each_cpu(merger, cpu, merger->initial_count += cpu->state == CPU_INITIAL);
 }
 
-/* Windows are closed up to the last event: it is in the open one, or there is a slice for it. */
+/* Windows close up to the last event: it must be in the open window, or have a slice. */
 static bool has_last(const struct merger *merger)
 {
 	int64_t window = setup_window(merger->setup, merger->last_ts);

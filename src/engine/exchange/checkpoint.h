@@ -1,16 +1,25 @@
 /*
- * rolling: the rolling state of one trace as bytes, for another process to go on with.
+ * checkpoint: one unfinished trace as bytes, for another process to continue.
  *
- * Whoever reads it and takes what comes then reports what one process would have reported: windows
- * from the open one on, and the total.  Written is all that is carried from one partial to the
- * next, and nothing of how it lies in memory: threads are numbered, arrays are written in their
- * order, and what can be made anew (hash tables, chains, rows asked for) is.
+ * A process that reads the checkpoint and takes the packets that follow reports what one process
+ * would have reported: the open window, later windows, and the total.
  *
- *     rolling.c       the merger: streams, partials that are not used up, CPUs, the open window
- *     rolling-rows.c  rows and shards: figures, threads, items, the longest
+ *     checkpoint_trace
+ *       checkpoint.c          merger: window, account, CPUs, streams
+ *       checkpoint-tables.c   tables: event names, sums, threads of each shard, accumulators,
+ *                             keyed rows, longest instances, states of analyses
+ *       checkpoint.c          merger: partials that are not used up
+ *       checkpoint-streams.c  the coordinator's counters of each stream
  *
- * The same functions write and read (base/codec.h).  What is read may be anybody's: whatever
- * is used as an index, a length or a text is looked at; analyses look at their own (on_checkpoint).
+ * It holds what outlives a partial, and nothing of the layout in memory: threads are numbered,
+ * arrays are written in their order, and the reader rebuilds hash tables and chains.  So the bytes
+ * do not depend on the number of workers, and a checkpoint that is read and written again is the
+ * same.
+ *
+ * The same functions write and read (base/codec.h).  What is read is untrusted: these functions
+ * check whatever is used as an index, a length or a text, merger_is_sound() checks relations
+ * between fields, and analyses check their own states (on_checkpoint,
+ * on_trace_checkpoint, or a description of fields).
  */
 #ifndef SILLAGE_ENGINE_EXCHANGE_CHECKPOINT_H
 #define SILLAGE_ENGINE_EXCHANGE_CHECKPOINT_H
@@ -22,18 +31,19 @@
 
 struct tables;
 
-/* Writes the merge, or reads into a new one, to which no stream belongs.  No task is running.
- * flat->is_wrong says whether what was read could be; if so, only free it. */
+/* Writes @merger, or reads into a new one without streams.  No job of it is in flight.  On
+ * codec->is_wrong the merger can only be freed. */
 void checkpoint_merger(struct merger *merger, struct codec *codec);
 
-/* What the first packet of a stream said. */
+/* What the first packet of a stream says about it. */
 void partial_codec_identity(struct codec *codec, struct stream_identity *identity);
 
-/* The same of its rows; @carried: for analyses. */
+/* The part of checkpoint_merger() for its tables. */
 void checkpoint_tables(struct tables *tables, const struct checkpoint *checkpoint);
 
-/* Writes a paused trace, or reads into a new one.  Streams that are read are away, and taken up
- * again as after a lost connection. */
+/* Writes a paused trace (trace_pause), or reads into a new one.  Streams that are read are away:
+ * their packets continue them as after a reconnect.  On codec->is_wrong the trace can only be
+ * freed. */
 void checkpoint_trace(struct trace *trace, struct codec *codec);
 
 #endif

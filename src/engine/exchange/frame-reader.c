@@ -1,5 +1,5 @@
 /*
- * frames-in: see frames-in.h.
+ * frame-reader: see frame-reader.h.
  */
 #include "engine/exchange/frame-reader.h"
 
@@ -13,7 +13,7 @@
 #include "engine/engine-state.h"
 #include "engine/exchange/partial-file-frames.h"
 
-#define FRAMES_AHEAD_MAX  64 /* and two for each worker at most */
+#define FRAMES_AHEAD_MAX  64 /* and at most two per worker */
 #define FRAME_LARGE_BYTES (16 << 20)
 
 struct slot {
@@ -25,20 +25,20 @@ struct slot {
 	uint32_t len, stored_len;
 	struct partial_rules rules;
 	struct frame frame;
-	int r; /* what came of it, with ... */
+	int r; /* the result, with the reason in err */
 	struct err err;
-	bool is_under_way;
+	bool is_under_way; /* the job is in the pool, and owns the slot */
 };
 
 struct frame_reader {
 	FILE *file;
 	uint64_t offset;
 	struct slot slots[FRAMES_AHEAD_MAX];
-	size_t room; /* how many of them go round */
+	size_t room; /* slots of the ring */
 	size_t first, used;
-	uint64_t bytes;    /* of those used */
-	struct slot *last; /* that was given */
-	bool is_at_end;    /* the last of them is the last of its trace, or cannot be read */
+	uint64_t bytes;    /* unpacked, of used slots */
+	struct slot *last; /* the caller uses its bytes */
+	bool is_at_end;    /* the last used slot ends its trace, or could not be read */
 };
 
 struct frame_reader *frame_reader_new(FILE *file)
@@ -71,7 +71,7 @@ int frame_reader_raw(struct frame_reader *in, void *bytes, size_t len, struct er
 		return 0;
 	}
 	return ferror(in->file) ? err_raise(err, -EIO, "reading: %s", strerror(errno))
-				: err_raise(err, -EINVAL, "it ends in the middle");
+				: err_raise(err, -EINVAL, "the file is cut");
 }
 
 static int read_frame(struct frame_reader *in, struct slot *slot)
@@ -85,7 +85,7 @@ static int read_frame(struct frame_reader *in, struct slot *slot)
 	}
 	slot->len = le32toh(head[0]);
 	slot->stored_len = le32toh(head[1]);
-	if (slot->len > PARTIALS_FRAME_BYTES_MAX || slot->len == 0 ||
+	if (slot->len > PARTIAL_FILE_FRAME_BYTES_MAX || slot->len == 0 ||
 	    slot->stored_len > ZSTD_compressBound(slot->len)) {
 		return err_raise(&slot->err, -EINVAL, "a frame of %u bytes, stored in %u",
 				 slot->len, slot->stored_len);
@@ -112,13 +112,13 @@ static int unpack(struct slot *slot)
 	if (ZSTD_isError(got) || got != len || slot->bytes.at[0] != slot->kind) {
 		return err_raise(&slot->err, -EINVAL, "a frame is damaged: %s",
 				 ZSTD_isError(got) ? ZSTD_getErrorName(got)
-						   : "not so long, or not what it says");
+						   : "another length or kind than its header has");
 	}
 	slot->frame = (struct frame){ .codec = { .at = slot->bytes.at, .left = len } };
 	return 0;
 }
 
-/* If it cannot be, the front finds so again, and says so. */
+/* On an error the coordinator decodes the frame again, and reports the reason. */
 static void read_partial(struct slot *slot)
 {
 	struct frame *frame = &slot->frame;
@@ -165,7 +165,7 @@ static void add_one(struct frame_reader *in, struct engine *engine,
 	slot->r = read_frame(in, slot);
 	in->is_at_end = slot->r < 0 || !is_inside(slot->kind);
 	in->bytes += slot->len;
-	/* Only partials are worth a worker. */
+	/* A job for a smaller frame costs more than it saves. */
 	slot->is_under_way = slot->r == 0 && in->room > 1 && slot->kind == FRAME_PARTIAL;
 	if (slot->is_under_way) {
 		slot->rules = *rules;
@@ -183,7 +183,7 @@ static void set_room(struct frame_reader *in, const struct engine *engine)
 	if (in->used > 0) {
 		return;
 	}
-	/* A single worker has enough to do with merging. */
+	/* A single worker is busy with merging. */
 	in->room = workers <= 1 ? 1 : 2 * workers;
 	in->room = in->room < FRAMES_AHEAD_MAX ? in->room : FRAMES_AHEAD_MAX;
 	in->first = 0;
@@ -195,7 +195,7 @@ static bool has_room(const struct frame_reader *in, const struct engine *engine)
 	       (!in->is_at_end && in->used < in->room && in->bytes < engine->config.max_memory / 4);
 }
 
-/* So that not each of the slots comes to have the memory of the largest frame there can be. */
+/* Keeps slots from holding the memory of the largest frame each. */
 static void forget_large(struct slot *slot)
 {
 	if (slot->len > FRAME_LARGE_BYTES) {

@@ -1,9 +1,16 @@
 /*
- * frames-in: the frames of a file of partials, which workers unpack ahead of the front.
+ * frame-reader: the frames of a file of partials, which workers unpack ahead of the coordinator.
  *
- * To unpack a frame and to look at every record in it is most of what merging a file takes.  So
- * while the front takes one frame, the next ones of the same trace are unpacked, and partials are
- * read.  The front gets them in the order of the file, whenever they are done.
+ * Unpacking a frame and checking every record in it takes a third of the CPU time of merging.  So
+ * while the coordinator takes one frame, workers unpack and decode the next ones of the same trace.
+ *
+ *     file ── read_frame ──► slots: a ring, in the order of the file
+ *                            FRAME_PARTIAL ── JOB_FIND ──► worker: unpack, partial_codec
+ *                            other kinds: unpacked at once
+ *                       ◄── frame_reader_next: the first slot; waits for its job
+ *
+ * The coordinator gets frames in the order of the file, whatever the order of the jobs.  With one
+ * worker or none it unpacks all frames itself.
  */
 #ifndef SILLAGE_ENGINE_EXCHANGE_FRAME_READER_H
 #define SILLAGE_ENGINE_EXCHANGE_FRAME_READER_H
@@ -17,31 +24,31 @@
 struct engine;
 struct frame_reader;
 
-/* A frame, which dies with the next one. */
+/* A frame; valid until the next call. */
 struct frame {
-	struct codec codec; /* from its kind on */
-	/* A FRAME_PARTIAL that a worker could read with the rules there were: the caller's.  NULL:
-	 * it is to be read from `flat`, which may say why it cannot be. */
+	struct codec codec; /* its bytes, from the kind on */
+	/* A FRAME_PARTIAL that a worker decoded with the rules of that time; the caller owns it.
+	 * NULL: decode `codec`, which also finds the reason for an error. */
 	struct partial *partial;
-	uint32_t number; /* of its stream ... */
-	uint64_t seq;    /* ... and chunk */
+	uint32_t number; /* of the partial's stream */
+	uint64_t seq;    /* of its chunk */
 };
 
-struct frame_reader *frame_reader_new(FILE *file); /* which stays the caller's */
+struct frame_reader *frame_reader_new(FILE *file); /* borrowed */
 void frame_reader_free(struct frame_reader *in);   /* NULL is fine */
 
-/* What stands before the frames.  -EIO or -EINVAL: it is not all there. */
+/* Reads bytes before the first frame.  -EIO: reading failed; -EINVAL: the file is too short. */
 int frame_reader_raw(struct frame_reader *in, void *bytes, size_t len, struct err *err);
 
-/* Where the next frame begins that frame_reader_next() gives. */
+/* Offset of the frame that frame_reader_next() gives next. */
 uint64_t frame_reader_at(const struct frame_reader *in);
 
-/* The next one.  With an @engine, others behind it are on their way to its workers, up to the end
- * of the trace; @rules are for those. */
+/* Gives the next frame.  With an @engine, its workers decode the frames after it, up to the end of
+ * the trace, by @rules.  NULL: no workers; @rules are not used. */
 int frame_reader_next(struct frame_reader *in, struct engine *engine,
 		      const struct partial_rules *rules, struct frame *ret, struct err *err);
 
-/* Drops those on their way: before the engine is freed. */
+/* Drops frames that were read ahead.  Call it before the engine is freed. */
 void frame_reader_drop(struct frame_reader *in, struct engine *engine);
 
 #endif

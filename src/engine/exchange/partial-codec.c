@@ -1,5 +1,5 @@
 /*
- * partial-flat: see partial-flat.h.
+ * partial-codec: see partial-codec.h.
  */
 #include "engine/exchange/partial-codec.h"
 
@@ -8,11 +8,11 @@
 #include "engine/contract/row-key.h"
 #include "engine/tables/columns.h"
 
-/* A partial on its way; the last three are for one that is read, as is the draft. */
+/* Reading also uses the members from `draft` on. */
 struct work {
 	struct codec *codec;
 	struct partial *partial;
-	struct partial *draft; /* groups and records as they are written: as they were made */
+	struct partial *draft; /* groups and records in the order they were made */
 	const struct partial_rules *rules;
 	struct err *err;
 };
@@ -47,7 +47,7 @@ static int ends_codec(struct work *work)
 	codec_i32(codec, &partial->tail_tid);
 	codec_bytes(codec, partial->initial_name, NAME_BYTES);
 	if (codec_reads(codec) && (initial > INITIAL_GAP || tail >= RUN_KINDS)) {
-		return REFUSE(work, "who runs at its ends is none of the kinds that there are");
+		return REFUSE(work, "initial %u or tail %u is no known kind", initial, tail);
 	}
 	partial->initial = (enum initial_kind)initial;
 	partial->tail = (enum run_kind)tail;
@@ -72,7 +72,7 @@ static void slice_codec(struct codec *codec, struct slice *slice)
 	codec_bool(codec, &slice->has_gap);
 }
 
-/* Whether a worker may have cut a slice there, behind that of the window @before. */
+/* Whether a slice may be in this window, after a slice in window @before. */
 static bool is_window(const struct setup *setup, int64_t window, int64_t before, bool is_first)
 {
 	if (!is_first && window <= before) {
@@ -82,19 +82,19 @@ static bool is_window(const struct setup *setup, int64_t window, int64_t before,
 	       (window >= 0 && (uint64_t)window <= UINT64_MAX / setup->window_ns);
 }
 
-/* Windows are closed up to the last event: there is a slice for it. */
+/* Windows close up to the last event, so it must have a slice. */
 static int check_events(struct work *work)
 {
 	const struct partial *partial = work->partial;
 	size_t count = partial->slices.count;
 
 	if (partial->events == 0 && (partial->first_ts != UINT64_MAX || partial->last_ts != 0)) {
-		return REFUSE(work, "it has no event, but the time of one");
+		return REFUSE(work, "the time of an event, but no event");
 	}
 	if (partial->events > 0 && (count == 0 || partial->first_ts > partial->last_ts ||
 				    partial->slices.at[count - 1].window <
 					    setup_window(work->rules->setup, partial->last_ts))) {
-		return REFUSE(work, "its last event is in no slice");
+		return REFUSE(work, "no slice has the last event");
 	}
 	return 0;
 }
@@ -119,7 +119,8 @@ static int slices_codec(struct work *work)
 		keyed_rows += slice->keyed_count;
 		if (!is_window(work->rules->setup, slice->window, i > 0 ? slice[-1].window : 0,
 			       i == 0)) {
-			return REFUSE(work, "slice %zu is of no window that can follow", i);
+			return REFUSE(work, "slice %zu: the window does not follow the one before",
+				      i);
 		}
 	}
 	return codec_reads(work->codec) ? check_events(work) : 0;
@@ -136,7 +137,7 @@ static int tallies_codec(struct work *work)
 		codec_u32(work->codec, &tally->class_index);
 		codec_u64(work->codec, &tally->count);
 		if (codec_reads(work->codec) && tally->class_index >= work->rules->classes) {
-			return REFUSE(work, "tally %zu is of event class %u of %u", i,
+			return REFUSE(work, "tally %zu: event class %u of %u", i,
 				      tally->class_index, work->rules->classes);
 		}
 	}
@@ -144,7 +145,7 @@ static int tallies_codec(struct work *work)
 		struct slice *slice = &partial->slices.at[i];
 
 		if (slice->tally_count > count - at) {
-			return REFUSE(work, "slice %zu has more tallies than there are", i);
+			return REFUSE(work, "slice %zu: too many tallies", i);
 		}
 		for (size_t end = at + slice->tally_count; at < end; at++) {
 			slice->events += partial->tallies.at[at].count;
@@ -167,7 +168,7 @@ static void group_codec(struct codec *codec, struct group *group)
 	}
 }
 
-/* What records may be put under; on which CPU nobody known ran the merger finds out. */
+/* Keys that groups may have.  Only the merger makes keys of CPUs with an unknown thread. */
 static bool is_key(const struct partial_rules *rules, int64_t key)
 {
 	return (key >= INT32_MIN && key <= INT32_MAX) || key == KEY_INITIAL || key == KEY_LOST ||
@@ -177,7 +178,7 @@ static bool is_key(const struct partial_rules *rules, int64_t key)
 		key < KEY_ENTITY((int64_t)rules->setup->analysis_count, 0));
 }
 
-/* What the merger took already, it does not look at again. */
+/* A first gap needs its group.  The merger has used that already if it made the partial. */
 static bool tells_gap(const struct work *work)
 {
 	const struct partial *partial = work->partial;
@@ -199,24 +200,24 @@ static int groups_codec(struct work *work)
 		}
 		group_codec(work->codec, &partial->groups.at[i]);
 		if (codec_reads(work->codec) && !is_key(work->rules, partial->groups.at[i].key)) {
-			return REFUSE(work, "group %u is of nobody that there can be", i);
+			return REFUSE(work, "group %u: impossible key", i);
 		}
 	}
 	for (size_t i = 0; codec_reads(work->codec) && i < work->partial->slices.count; i++) {
 		const struct slice *slice = &work->partial->slices.at[i];
 
 		if (slice->group_count > count - at) {
-			return REFUSE(work, "slice %zu has more groups than there are", i);
+			return REFUSE(work, "slice %zu: too many groups", i);
 		}
 		at += slice->group_count;
 	}
 	if (codec_reads(work->codec) && at < count) {
-		return REFUSE(work, "%u groups are in no slice", count - at);
+		return REFUSE(work, "%u groups without a slice", count - at);
 	}
-	return tells_gap(work) ? 0 : REFUSE(work, "its first gap is told to nobody");
+	return tells_gap(work) ? 0 : REFUSE(work, "the first gap has no group");
 }
 
-/* Puts what was read where the merger looks for it. */
+/* Moves groups and records from the draft, by slice and shard. */
 static void take_draft(struct work *work)
 {
 	struct partial *partial = work->partial, *draft = work->draft;
@@ -256,7 +257,7 @@ static int records_codec(struct work *work)
 			continue;
 		}
 		if (group >= draft->groups.count) {
-			return REFUSE(work, "record %zu is of group %u of %zu", i, group,
+			return REFUSE(work, "record %zu: group %u of %zu", i, group,
 				      draft->groups.count);
 		}
 		partial_chain(draft, group, (uint32_t)i);
@@ -279,8 +280,7 @@ static int numbers_codec(struct work *work)
 		codec_u32(codec, index);
 		if (codec_reads(codec) && (*index >= partial->made.count ||
 					   partial_made(partial, *index)->kind < RECORD_OWN)) {
-			return REFUSE(work, "record %u is to say who runs, and is none that can",
-				      *index);
+			return REFUSE(work, "record %u cannot ask for the current thread", *index);
 		}
 	}
 	count = codec_count(codec, partial->numbers.count, sizeof(uint64_t));
@@ -309,7 +309,7 @@ static bool is_accepted(const struct work *work, const struct record *record, bo
 	       analysis_accepts(setup->analyses[record->owner], &untrusted);
 }
 
-/* The analyses' records, now that what they point to is there. */
+/* Checks the records of analyses, now that their numbers are read. */
 static int check_records(struct work *work)
 {
 	const struct partial *partial = work->partial;
@@ -327,16 +327,16 @@ static int check_records(struct work *work)
 		const struct record *record = &partial->records.at[i];
 
 		if (record->kind >= RECORD_OWN && !is_accepted(work, record, currents[i])) {
-			r = REFUSE(work, "record %zu is none of the analysis that it is of", i);
+			r = REFUSE(work, "record %zu: its analysis does not have such records", i);
 		}
 	}
 	free(currents);
 	return r;
 }
 
-/* ---- items ---- */
+/* ---- keyed rows ---- */
 
-/* How many columns the table of an item has: of sums only, since others are pointers; 0: none. */
+/* Columns of the table of a keyed row, if all are sums (others are pointers); else 0. */
 static uint32_t columns_of(const struct setup *setup, const struct slice_row *keyed)
 {
 	const struct table *table;
@@ -378,7 +378,7 @@ static int keyed_codec(struct work *work)
 		codec_u32(codec, &keyed->numbers);
 		row_key_codec(codec, &keyed->key);
 		if (codec_reads(codec) && !is_keyed(work, keyed)) {
-			return REFUSE(work, "item %zu is of no table, or has no numbers", i);
+			return REFUSE(work, "keyed row %zu: no such table, or no numbers", i);
 		}
 	}
 	for (size_t i = 0; i < partial->slices.count; i++) {
@@ -386,10 +386,10 @@ static int keyed_codec(struct work *work)
 	}
 	return !codec_reads(codec) || used == count
 		       ? 0
-		       : REFUSE(work, "slices have other items than there are");
+		       : REFUSE(work, "slices have another number of keyed rows");
 }
 
-/* ---- who ran ---- */
+/* ---- which thread ran ---- */
 
 void partial_codec_segment(struct codec *codec, struct segment *segment)
 {
@@ -445,7 +445,7 @@ int partial_codec(struct codec *codec, struct partial *partial, const struct par
 	for (size_t i = 0; r == 0 && i < sizeof(parts) / sizeof(parts[0]); i++) {
 		r = parts[i](&work);
 		if (codec->is_wrong) {
-			r = err_raise(err, -EINVAL, "it ends in the middle, or has what cannot be");
+			r = err_raise(err, -EINVAL, "it is cut, or has an impossible value");
 		}
 	}
 	partial_free(work.draft);

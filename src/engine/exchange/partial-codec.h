@@ -1,10 +1,21 @@
 /*
- * partial-flat: a partial as bytes, for another process to merge.
+ * partial-codec: a partial as bytes, for another process to merge.
  *
- * Written is what the worker found and nothing that can be made of it again: which groups are of
- * which shard, and which records of which group follow each other, the reader works out.  What is
- * read may be anybody's bytes: whatever the merger, or an analysis, uses as an index, a length or a
- * text was looked at before it sees it (struct untrusted_record).
+ *     ends       times, counts, initial and last thread of the CPU
+ *     slices     one per window: how many tallies, groups, keyed rows
+ *     tallies    events per class                     of slice 0, slice 1, ...
+ *     groups     threads and other keys               of slice 0, slice 1, ...
+ *     records    in the order they were made, each with the index of its group
+ *     currents   records that ask which thread runs
+ *     numbers    arguments of records and keyed rows
+ *     keyed rows                                      of slice 0, slice 1, ...
+ *     segments   which thread ran when; renames of threads
+ *
+ * It holds what a worker found.  The reader works out the rest: the shard of each group, and the
+ * chain of records of each group.
+ *
+ * What is read is untrusted.  Everything that the merger or an analysis uses as an index, a length
+ * or a text is checked here first, or by the analysis (struct untrusted_record).
  */
 #ifndef SILLAGE_ENGINE_EXCHANGE_PARTIAL_CODEC_H
 #define SILLAGE_ENGINE_EXCHANGE_PARTIAL_CODEC_H
@@ -14,21 +25,21 @@
 #include "engine/contract/partial.h"
 #include "engine/contract/setup.h"
 
-/* What a partial that is read is measured by. */
+/* What a partial that is read is checked against. */
 struct partial_rules {
 	const struct setup *setup;
 	uint32_t classes;  /* event classes of the trace */
-	bool is_of_merger; /* one that a merger works on: of that more is known */
+	bool is_of_merger; /* from a checkpoint: the merger began to work on it */
 };
 
 /*
- * Writes @partial, or reads into an empty one.  -EINVAL, with the reason: it cannot be, and is only
- * to be freed.  (What is written is as it was made: @rules and @err may be NULL.)
+ * Writes @partial, or reads into an empty one.  -EINVAL, with the reason: the bytes are wrong, and
+ * @partial can only be freed.  Writing never fails: @rules and @err may be NULL.
  */
 int partial_codec(struct codec *codec, struct partial *partial, const struct partial_rules *rules,
 		  struct err *err);
 
-/* The same of its parts, which the merger's state has, too (rolling.h). */
+/* Parts that a checkpoint of the merger has, too (checkpoint.h). */
 void partial_codec_segment(struct codec *codec, struct segment *segment);
 void partial_codec_rename(struct codec *codec, struct rename *rename);
 

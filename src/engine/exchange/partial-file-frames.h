@@ -1,6 +1,5 @@
 /*
- * partials-frames: what the parts of partials share: partials.c (writing) and partials-in.c
- * (reading).
+ * partial-file-frames: what writing (partial-file.c) and reading (partial-file-read.c) share.
  */
 #ifndef SILLAGE_ENGINE_EXCHANGE_PARTIAL_FILE_FRAMES_H
 #define SILLAGE_ENGINE_EXCHANGE_PARTIAL_FILE_FRAMES_H
@@ -11,11 +10,10 @@ struct analysis;
 struct codec;
 struct partial_file_trace;
 
-/* A file begins with this, and the version in four bytes ... */
+/* A file begins with this, followed by the version in four bytes. */
 #define PARTIAL_FILE_MAGIC     "sillage partials"
 #define PARTIAL_FILE_MAGIC_LEN 16
-/* ... which is to be raised whenever a frame, a record or what stands beside it means something
- * else. */
+/* Increase it whenever the meaning of a frame, a record or a codec changes. */
 #define PARTIAL_FILE_VERSION 7
 
 /* The first byte of a frame. */
@@ -33,7 +31,7 @@ enum frame_kind {
 	FRAME_CHECKPOINT,
 };
 
-/* What the tables of an analysis are, as a hash: items are written by column. */
+/* A hash of the columns of an analysis: keyed rows are written by column. */
 uint64_t partial_file_form(const struct analysis *analysis);
 
 void partial_file_trace_codec(struct codec *codec, struct partial_file_trace *trace);

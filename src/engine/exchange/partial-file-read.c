@@ -1,5 +1,5 @@
 /*
- * partials-in: reading files of partials, and merging what they have; see partials.h.
+ * partial-file-read: reading files of partials, and merging them; see partial-file.h.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -20,45 +20,45 @@ struct partial_intake {
 	struct trace *trace;
 	struct merger *merger;
 	uint32_t classes;
-	VEC(struct merger_stream *) streams; /* by number; NULL: there is none */
+	VEC(struct merger_stream *) streams; /* by number; NULL: unused */
 };
 
 struct partial_intake *partial_intake_new(struct trace *trace)
 {
-	struct partial_intake *merging = mem_alloc(sizeof(*merging));
+	struct partial_intake *intake = mem_alloc(sizeof(*intake));
 
-	merging->trace = trace;
-	merging->merger = trace->merger;
-	return merging;
+	intake->trace = trace;
+	intake->merger = trace->merger;
+	return intake;
 }
 
-void partial_intake_free(struct partial_intake *merging)
+void partial_intake_free(struct partial_intake *intake)
 {
-	if (merging) {
-		vec_fini(&merging->streams);
-		free(merging);
+	if (intake) {
+		vec_fini(&intake->streams);
+		free(intake);
 	}
 }
 
-static int take_classes(struct partial_intake *merging, struct codec *frame, struct err *err)
+static int take_classes(struct partial_intake *intake, struct codec *frame, struct err *err)
 {
 	size_t count = codec_count(frame, 0, sizeof(uint32_t));
 
-	if (count > EVENT_CLASSES_MAX - merging->classes) {
+	if (count > EVENT_CLASSES_MAX - intake->classes) {
 		return err_raise(err, -EINVAL, "more than %d event classes", EVENT_CLASSES_MAX);
 	}
 	for (size_t i = 0; i < count; i++) {
 		char *name = NULL;
 
 		codec_text(frame, &name);
-		merger_add_class(merging->merger, name ? name : "");
+		merger_add_class(intake->merger, name ? name : "");
 		free(name);
 	}
-	merging->classes += (uint32_t)count;
+	intake->classes += (uint32_t)count;
 	return 0;
 }
 
-static int take_stream(struct partial_intake *merging, struct codec *frame, struct err *err)
+static int take_stream(struct partial_intake *intake, struct codec *frame, struct err *err)
 {
 	struct stream_identity identity = { 0 };
 	uint32_t number = 0;
@@ -69,40 +69,40 @@ static int take_stream(struct partial_intake *merging, struct codec *frame, stru
 		return err_raise(err, -EINVAL, "stream %u: more than %d", number,
 				 RELAY_STREAMS_MAX);
 	}
-	while (merging->streams.count <= number) {
-		*vec_push(&merging->streams) = NULL;
+	while (intake->streams.count <= number) {
+		*vec_push(&intake->streams) = NULL;
 	}
-	if (merging->streams.at[number] || frame->is_wrong) {
-		return err_raise(err, -EINVAL, "stream %u is told twice, or not all of it", number);
+	if (intake->streams.at[number] || frame->is_wrong) {
+		return err_raise(err, -EINVAL, "stream %u comes twice, or is cut", number);
 	}
-	merging->streams.at[number] = merger_stream_new(merging->merger);
-	merger_stream_identify(merging->streams.at[number], &identity);
+	intake->streams.at[number] = merger_stream_new(intake->merger);
+	merger_stream_identify(intake->streams.at[number], &identity);
 	return 0;
 }
 
-/* NULL: there is none such. */
-static struct merger_stream *find_stream(const struct partial_intake *merging, uint32_t number,
+/* NULL, with the reason: no such stream. */
+static struct merger_stream *find_stream(const struct partial_intake *intake, uint32_t number,
 					 struct err *err)
 {
-	if (number < merging->streams.count && merging->streams.at[number]) {
-		return merging->streams.at[number];
+	if (number < intake->streams.count && intake->streams.at[number]) {
+		return intake->streams.at[number];
 	}
-	(void)err_raise(err, -EINVAL, "there is no stream %u", number);
+	(void)err_raise(err, -EINVAL, "unknown stream %u", number);
 	return NULL;
 }
 
-/* The stream of a frame, and how many of its chunks come before; NULL: there is none such. */
-static struct merger_stream *stream_of(const struct partial_intake *merging, struct codec *frame,
+/* Reads the stream of a frame and a number of chunks; NULL: no such stream. */
+static struct merger_stream *stream_of(const struct partial_intake *intake, struct codec *frame,
 				       uint64_t *ret_seq, struct err *err)
 {
 	uint32_t number = 0;
 
 	codec_u32(frame, &number);
 	codec_u64(frame, ret_seq);
-	return find_stream(merging, number, err);
+	return find_stream(intake, number, err);
 }
 
-/* Whether a chunk of this number can still come. */
+/* Whether the chunk @seq is still missing. */
 static bool is_awaited(const struct merger_stream *stream, uint64_t seq)
 {
 	for (size_t i = 0; i < stream->early.count; i++) {
@@ -113,11 +113,11 @@ static bool is_awaited(const struct merger_stream *stream, uint64_t seq)
 	return seq >= stream->next_seq && seq < stream->end_seq;
 }
 
-/* Takes what frames-in.c read; the partial is gone in any case. */
-static int take_read(struct partial_intake *merging, uint32_t number, uint64_t seq,
-		     struct partial *partial, struct err *err)
+/* Merges a decoded partial, or frees it. */
+static int take_decoded(struct partial_intake *intake, uint32_t number, uint64_t seq,
+			struct partial *partial, struct err *err)
 {
-	struct merger_stream *stream = find_stream(merging, number, err);
+	struct merger_stream *stream = find_stream(intake, number, err);
 
 	if (stream && is_awaited(stream, seq)) {
 		merger_take(stream, seq, partial);
@@ -129,15 +129,14 @@ static int take_read(struct partial_intake *merging, uint32_t number, uint64_t s
 				   seq);
 }
 
-static struct partial_rules rules_of(const struct partial_intake *merging)
+static struct partial_rules rules_of(const struct partial_intake *intake)
 {
-	return (struct partial_rules){ .setup = merging->merger->setup,
-				       .classes = merging->classes };
+	return (struct partial_rules){ .setup = intake->merger->setup, .classes = intake->classes };
 }
 
-static int take_partial(struct partial_intake *merging, struct codec *frame, struct err *err)
+static int take_partial(struct partial_intake *intake, struct codec *frame, struct err *err)
 {
-	const struct partial_rules rules = rules_of(merging);
+	const struct partial_rules rules = rules_of(intake);
 	struct partial *partial = partial_cache_take(rules.setup->partial_cache);
 	uint32_t number = 0;
 	uint64_t seq = 0;
@@ -150,13 +149,13 @@ static int take_partial(struct partial_intake *merging, struct codec *frame, str
 		partial_free(partial);
 		return r;
 	}
-	return take_read(merging, number, seq, partial, err);
+	return take_decoded(intake, number, seq, partial, err);
 }
 
-static int take_known(struct partial_intake *merging, struct codec *frame, struct err *err)
+static int take_known(struct partial_intake *intake, struct codec *frame, struct err *err)
 {
 	uint64_t seq = 0, ts = 0;
-	struct merger_stream *stream = stream_of(merging, frame, &seq, err);
+	struct merger_stream *stream = stream_of(intake, frame, &seq, err);
 
 	if (!stream) {
 		return -EINVAL;
@@ -166,22 +165,22 @@ static int take_known(struct partial_intake *merging, struct codec *frame, struc
 	return 0;
 }
 
-static int take_end(struct partial_intake *merging, struct codec *frame, struct err *err)
+static int take_end(struct partial_intake *intake, struct codec *frame, struct err *err)
 {
 	uint64_t seq = 0;
-	struct merger_stream *stream = stream_of(merging, frame, &seq, err);
+	struct merger_stream *stream = stream_of(intake, frame, &seq, err);
 
 	if (!stream) {
 		return -EINVAL;
 	}
 	if (seq < stream->next_seq || stream->end_seq != UINT64_MAX) {
-		return err_raise(err, -EINVAL, "it ends twice, or before what it had");
+		return err_raise(err, -EINVAL, "a stream ends twice, or before its chunks");
 	}
 	merger_stream_end(stream, seq);
 	return 0;
 }
 
-static int take_warning(const struct partial_intake *merging, struct codec *frame)
+static int take_warning(const struct partial_intake *intake, struct codec *frame)
 {
 	struct engine_warning warning = { .packet = -1 };
 	char *texts[3] = { NULL };
@@ -194,7 +193,7 @@ static int take_warning(const struct partial_intake *merging, struct codec *fram
 	warning.stream_name = texts[2];
 	(void)snprintf(warning.message, sizeof(warning.message), "%s", texts[1] ? texts[1] : "");
 	if (!frame->is_wrong) {
-		trace_warn(merging->trace, &warning);
+		trace_warn(intake->trace, &warning);
 	}
 	for (size_t i = 0; i < 3; i++) {
 		free(texts[i]);
@@ -202,21 +201,22 @@ static int take_warning(const struct partial_intake *merging, struct codec *fram
 	return 0;
 }
 
-static int take_state(const struct partial_intake *merging, struct codec *frame, struct err *err)
+static int take_checkpoint(const struct partial_intake *intake, struct codec *frame,
+			   struct err *err)
 {
-	if (merging->streams.count > 0 || merging->classes > 0) {
-		return err_raise(err, -EINVAL, "a state behind what is merged");
+	if (intake->streams.count > 0 || intake->classes > 0) {
+		return err_raise(err, -EINVAL, "a checkpoint after partials");
 	}
 	(void)codec_next(frame, 16); /* its UUID */
-	checkpoint_trace(merging->trace, frame);
-	return frame->is_wrong ? err_raise(err, -EINVAL, "a state that cannot be") : 1;
+	checkpoint_trace(intake->trace, frame);
+	return frame->is_wrong ? err_raise(err, -EINVAL, "the checkpoint is damaged") : 1;
 }
 
-/* Whether all is there that was announced. */
-static int take_finish(const struct partial_intake *merging, struct err *err)
+/* Checks that every stream has ended. */
+static int take_finish(const struct partial_intake *intake, struct err *err)
 {
-	for (size_t i = 0; i < merging->streams.count; i++) {
-		const struct merger_stream *stream = merging->streams.at[i];
+	for (size_t i = 0; i < intake->streams.count; i++) {
+		const struct merger_stream *stream = intake->streams.at[i];
 
 		if (stream && !stream->is_ended) {
 			return err_raise(err, -EINVAL, "stream %zu lacks chunks, or its end", i);
@@ -225,42 +225,42 @@ static int take_finish(const struct partial_intake *merging, struct err *err)
 	return 1;
 }
 
-static int take(struct partial_intake *merging, struct codec *frame, struct err *err)
+static int take(struct partial_intake *intake, struct codec *frame, struct err *err)
 {
 	uint8_t kind = 0;
 
 	codec_u8(frame, &kind);
 	switch ((enum frame_kind)kind) {
 	case FRAME_CLASSES:
-		return take_classes(merging, frame, err);
+		return take_classes(intake, frame, err);
 	case FRAME_STREAM:
-		return take_stream(merging, frame, err);
+		return take_stream(intake, frame, err);
 	case FRAME_PARTIAL:
-		return take_partial(merging, frame, err);
+		return take_partial(intake, frame, err);
 	case FRAME_KNOWN:
-		return take_known(merging, frame, err);
+		return take_known(intake, frame, err);
 	case FRAME_END:
-		return take_end(merging, frame, err);
+		return take_end(intake, frame, err);
 	case FRAME_WARNING:
-		return take_warning(merging, frame);
+		return take_warning(intake, frame);
 	case FRAME_FINISH:
-		return take_finish(merging, err);
+		return take_finish(intake, err);
 	case FRAME_CHECKPOINT:
-		return take_state(merging, frame, err);
+		return take_checkpoint(intake, frame, err);
 	case FRAME_SETUP:
 	case FRAME_TRACE:
 	case FRAME_LAST:
 	default:
-		return err_raise(err, -EINVAL, "a frame of kind %u, where none can be", kind);
+		return err_raise(err, -EINVAL, "unexpected frame of kind %u", kind);
 	}
 }
 
-int partial_intake_take(struct partial_intake *merging, struct codec *frame, struct err *err)
+int partial_intake_take(struct partial_intake *intake, struct codec *frame, struct err *err)
 {
-	int r = take(merging, frame, err);
+	int r = take(intake, frame, err);
 
 	if (r >= 0 && (frame->is_wrong || frame->left > 0)) {
-		return err_raise(err, -EINVAL, "it is shorter or longer than it says");
+		return err_raise(err, -EINVAL, "the frame is shorter or longer than its content");
 	}
 	return r;
 }
@@ -282,7 +282,7 @@ static int next_frame(struct partial_reader *in, struct codec *ret, struct err *
 	return r;
 }
 
-/* In the order of the list, each once: as options give them. */
+/* In the order of the list, each once, as options give them. */
 static int take_analyses(struct partial_reader *in, struct codec *frame, struct err *err)
 {
 	size_t count = codec_count(frame, 0, 12);
@@ -300,7 +300,7 @@ static int take_analyses(struct partial_reader *in, struct codec *frame, struct 
 		free(name);
 		if (!*next || form != partial_file_form(*next)) {
 			return err_raise(err, -EINVAL,
-					 "analysis %zu is none of this version of sillage", i);
+					 "analysis %zu is unknown to this version of sillage", i);
 		}
 		in->setup.analyses[i] = *next++;
 	}
@@ -315,7 +315,7 @@ static int take_setup(struct partial_reader *in, struct codec *frame, struct err
 
 	codec_u8(frame, &kind);
 	if (kind != FRAME_SETUP) {
-		return err_raise(err, -EINVAL, "it does not begin with what was asked for");
+		return err_raise(err, -EINVAL, "the setup is missing");
 	}
 	codec_u64(frame, &in->setup.interval_ns);
 	codec_bool(frame, &in->setup.wants_windows);
@@ -331,7 +331,7 @@ static int take_setup(struct partial_reader *in, struct codec *frame, struct err
 		*vec_push(&in->setup.periods) = text ? text : mem_strdup("");
 	}
 	if (frame->is_wrong || frame->left > 0 || in->setup.interval_ns == 0) {
-		return err_raise(err, -EINVAL, "what was asked for is not whole");
+		return err_raise(err, -EINVAL, "the setup is damaged");
 	}
 	return 0;
 }
@@ -405,14 +405,13 @@ int partial_reader_trace(struct partial_reader *in, struct partial_file_trace *r
 		return 0;
 	}
 	if (kind != FRAME_TRACE) {
-		return err_raise(err, -EINVAL, "at byte %" PRIu64 ": no trace begins there", at);
+		return err_raise(err, -EINVAL, "at byte %" PRIu64 ": no trace starts there", at);
 	}
 	*ret = (struct partial_file_trace){ 0 };
 	partial_file_trace_codec(&frame, ret);
 	if (frame.is_wrong || frame.left > 0 || ret->range_begin >= ret->range_end) {
 		partial_file_trace_fini(ret);
-		return err_raise(err, -EINVAL, "at byte %" PRIu64 ": the trace is not told whole",
-				 at);
+		return err_raise(err, -EINVAL, "at byte %" PRIu64 ": the trace is damaged", at);
 	}
 	return 1;
 }
@@ -428,15 +427,15 @@ int partial_reader_checkpoint(struct partial_reader *in, struct codec *ret, stru
 	}
 	codec_u8(ret, &kind);
 	if (kind != FRAME_CHECKPOINT) {
-		return err_raise(err, -EINVAL, "at byte %" PRIu64 ": not a state, but partials",
-				 at);
+		return err_raise(err, -EINVAL,
+				 "at byte %" PRIu64 ": partials instead of a checkpoint", at);
 	}
 	return 0;
 }
 
 /*
- * Merges what can be.  What is held beyond the bound waits for streams that have not come so far:
- * whoever wrote it held no more than that bound either, but in packets.
+ * Merges what can be merged.  Partials beyond that wait for streams that are behind.  The writer
+ * held at most --max-memory of packets; partials take up to PARTIAL_FILE_HELD_FACTOR times that.
  */
 static int make_room(struct trace *trace, struct err *err)
 {
@@ -446,11 +445,11 @@ static int make_room(struct trace *trace, struct err *err)
 	engine_step(engine, false, 0);
 	engine_make_room(engine);
 	held = engine_held_bytes(engine);
-	if (held / PARTIALS_HELD_FACTOR > engine->config.max_memory) {
+	if (held / PARTIAL_FILE_HELD_FACTOR > engine->config.max_memory) {
 		return err_raise(err, -ENOMEM,
 				 "%" PRIu64 " MiB wait for streams that are behind: "
 				 "more than %d times --max-memory",
-				 held >> 20, PARTIALS_HELD_FACTOR);
+				 held >> 20, PARTIAL_FILE_HELD_FACTOR);
 	}
 	return 0;
 }
@@ -458,19 +457,19 @@ static int make_room(struct trace *trace, struct err *err)
 int partial_reader_merge(struct partial_reader *in, struct trace *trace, const atomic_bool *stop,
 			 struct err *err)
 {
-	struct partial_intake *merging = partial_intake_new(trace);
+	struct partial_intake *intake = partial_intake_new(trace);
 	int r = 0;
 
 	while (r == 0 && !*stop) {
 		uint64_t at = frame_reader_at(in->frames);
-		const struct partial_rules rules = rules_of(merging);
+		const struct partial_rules rules = rules_of(intake);
 		struct frame frame;
 
 		r = frame_reader_next(in->frames, trace->engine, &rules, &frame, err);
 		if (r == 0 && frame.partial) {
-			r = take_read(merging, frame.number, frame.seq, frame.partial, err);
+			r = take_decoded(intake, frame.number, frame.seq, frame.partial, err);
 		} else if (r == 0) {
-			r = partial_intake_take(merging, &frame.codec, err);
+			r = partial_intake_take(intake, &frame.codec, err);
 		}
 		if (r == 0) {
 			r = make_room(trace, err);
@@ -480,7 +479,7 @@ int partial_reader_merge(struct partial_reader *in, struct trace *trace, const a
 		}
 	}
 	frame_reader_drop(in->frames, trace->engine);
-	partial_intake_free(merging);
+	partial_intake_free(intake);
 	if (r >= 0) {
 		trace_finish(trace, 0);
 	}

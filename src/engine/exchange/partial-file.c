@@ -1,5 +1,5 @@
 /*
- * partials: what files say of themselves, and writing them; see partials.h.
+ * partial-file: setup, traces and writing; see partial-file.h.
  */
 #include "engine/exchange/partial-file.h"
 
@@ -13,7 +13,7 @@
 #include "engine/exchange/partial-file-frames.h"
 #include "engine/tables/columns.h"
 
-#define LEVEL 1 /* a third of the size; higher ones take much more time for little */
+#define LEVEL 1 /* a third of the size; higher levels take much more time for little */
 
 void partial_file_setup_fini(struct partial_file_setup *setup)
 {
@@ -122,14 +122,14 @@ static void end_packed(struct partial_packer *packer, struct packed *packed)
 	size_t begin = sizeof(head) + 1;
 
 	packed->bytes.count = 0;
-	packed->failure = len > PARTIALS_FRAME_BYTES_MAX ? EFBIG : 0;
+	packed->failure = len > PARTIAL_FILE_FRAME_BYTES_MAX ? EFBIG : 0;
 	if (packed->failure) {
 		return;
 	}
 	vec_reserve(&packed->bytes, begin + bound);
 	stored = ZSTD_compress2(packer->context, packed->bytes.at + begin, bound,
 				packer->frame.bytes.at, len);
-	if (ZSTD_isError(stored)) { /* there is room enough, so it can only be memory */
+	if (ZSTD_isError(stored)) { /* the room suffices, so memory is short */
 		packed->failure = ENOMEM;
 		return;
 	}
@@ -137,7 +137,7 @@ static void end_packed(struct partial_packer *packer, struct packed *packed)
 	head[1] = htole32((uint32_t)stored);
 	memcpy(packed->bytes.at, head, sizeof(head));
 	packed->bytes.at[sizeof(head)] =
-		packer->frame.bytes.at[0]; /* to know it before unpacking */
+		packer->frame.bytes.at[0]; /* readers need it before they unpack */
 	packed->bytes.count = begin + stored;
 }
 
@@ -149,7 +149,7 @@ static void pack(void *opaque, uint32_t number, uint64_t seq, struct partial *pa
 
 	codec_u32(&codec, &number);
 	codec_u64(&codec, &seq);
-	(void)partial_codec(&codec, partial, NULL, NULL); /* what is ours is right */
+	(void)partial_codec(&codec, partial, NULL, NULL); /* writing never fails */
 	end_packed(packer, packed);
 }
 
@@ -160,9 +160,9 @@ struct partial_writer {
 	int failure; /* errno of the first write that failed, 0: none */
 	struct partial_packer *packer;
 	struct packed packed;
-	size_t classes; /* of the trace, that were written */
+	size_t classes; /* event classes of the trace that are written */
 	struct merger_account account;
-	struct engine_export exporter; /* what the engine calls */
+	struct engine_export exporter; /* the engine calls it */
 };
 
 static void write_bytes(struct partial_writer *out, const void *bytes, size_t len)
@@ -244,8 +244,8 @@ int partial_writer_check(struct partial_writer *out, struct err *err)
 	if (out->failure == EFBIG) {
 		return err_raise(
 			err, -EFBIG,
-			"one piece would be more than %zu MiB: a smaller --chunk-size may help",
-			PARTIALS_FRAME_BYTES_MAX >> 20);
+			"a frame would be more than %zu MiB: a smaller --chunk-size may help",
+			PARTIAL_FILE_FRAME_BYTES_MAX >> 20);
 	}
 	return out->failure == 0 ? 0 : err_raise(err, -out->failure, "%s", strerror(out->failure));
 }
@@ -298,7 +298,7 @@ static void put_stream(void *user, uint32_t number, const struct stream_identity
 	end_frame(out);
 }
 
-/* Event classes that are not in the file yet. */
+/* Writes event classes that are not in the file yet. */
 static void put_classes(struct partial_writer *out, const struct plan *plan)
 {
 	struct codec codec = begin_frame(out, FRAME_CLASSES);

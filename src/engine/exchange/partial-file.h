@@ -1,26 +1,29 @@
 /*
- * partials: what workers made of traces, as a file, for another process to merge.
+ * partial-file: the partials of traces as a file, for another process to merge.
  *
  *     "sillage partials", version
- *     frame: bytes, bytes as stored, zstd with a checksum
+ *     frame: bytes, bytes as stored, kind, zstd with a checksum
  *
- *       SETUP                                 first: what the workers were asked for
- *       TRACE ─ ... ─ FINISH                  one trace, and then the next
- *       LAST                                  there are no more
- *               CLASSES  event classes, in front of the partials that have them
- *               STREAM   is there; what its first packet said
- *               PARTIAL  a chunk of a stream; those of one stream in any order
- *               KNOWN    nothing older comes after so many chunks of a stream
- *               END      so many were all
- *               WARNING  what was said meanwhile
- *               STATE    in place of all these: all that is known so far (rolling.h)
+ *       SETUP                    first: analyses, windows, periods of the workers
+ *       TRACE ─ ... ─ FINISH     one trace, then the next
+ *       LAST                     no more traces
+ *               CLASSES     event classes, before the first partial that has them
+ *               STREAM      a new stream: what its first packet says
+ *               PARTIAL     a chunk of a stream; chunks of one stream in any order
+ *               KNOWN       after n chunks of a stream, no event is older
+ *               END         a stream has ended after n chunks
+ *               WARNING     a warning about the trace
+ *               CHECKPOINT  in place of all these: an unfinished trace (checkpoint.h)
  *
- * All is in little endian order, and of one width.  A reader takes its own version only: what is
- * in a record is between the two halves of an analysis, and may change with either.
+ * Numbers are little endian, of fixed width.  A reader accepts its own version only: a record is
+ * between the two halves of an analysis, and may change with either.
  *
- * Who writes is the engine (engine_config.partials), in place of merging.  Who reads gives the same
- * reports as if the trace had been analysed at once; bytes that no worker can have written are
- * refused, with their place.
+ * The engine writes partials through a table of callbacks (engine_config.exporter) instead of
+ * merging.  A reader that merges the file reports what an analysis of the trace would have.  It
+ * refuses bytes that no worker writes, and reports their offset.
+ *
+ *     trace ── engine ── partial_writer ──► file ──► partial_reader ── trace ── reports
+ *              packed by workers                     frame-reader.h: unpacked by workers
  */
 #ifndef SILLAGE_ENGINE_EXCHANGE_PARTIAL_FILE_H
 #define SILLAGE_ENGINE_EXCHANGE_PARTIAL_FILE_H
@@ -33,18 +36,18 @@
 #include "base/err.h"
 #include "engine/engine.h"
 
-/* What workers were asked for. */
+/* The setup of the workers that made the partials. */
 struct partial_file_setup {
 	const struct analysis *analyses[ANALYSES_MAX]; /* ends with NULL */
 	uint64_t interval_ns;
 	bool wants_windows;
-	VEC(char *) periods; /* as --period takes them; owned */
+	VEC(char *) periods; /* arguments of --period; owned */
 };
 void partial_file_setup_fini(struct partial_file_setup *setup);
 bool partial_file_setup_same(const struct partial_file_setup *a,
 			     const struct partial_file_setup *b);
 
-/* Which trace it is; texts may be NULL, and are owned. */
+/* Identifies a trace.  Texts are owned, and may be NULL. */
 struct partial_file_trace {
 	char *host, *session, *domain, *path;
 	uint64_t range_begin, range_end;
@@ -55,22 +58,22 @@ void partial_file_trace_fini(struct partial_file_trace *trace);
 
 struct partial_writer;
 
-/* @file stays the caller's. */
+/* @file is borrowed. */
 struct partial_writer *partial_writer_new(FILE *file, const struct partial_file_setup *setup);
 void partial_writer_free(struct partial_writer *out);
-/* There are no more traces. */
+/* Writes the last frame: no more traces. */
 void partial_writer_last(struct partial_writer *out);
-/* Flushes; -errno of the first write that failed. */
+/* Flushes; -errno of the first failed write. */
 int partial_writer_check(struct partial_writer *out, struct err *err);
-/* Of all partials so far. */
+/* Events, packets and bytes of all partials so far. */
 void partial_writer_account(const struct partial_writer *out, struct merger_account *ret);
 
 void partial_writer_trace(struct partial_writer *out, const struct partial_file_trace *trace);
 void partial_writer_warning(struct partial_writer *out, const struct engine_warning *warning);
-/* What the engine writes through; lives as long as the writer. */
+/* For engine_config.exporter; lives as long as the writer. */
 const struct engine_export *partial_writer_export(struct partial_writer *out);
 
-/* A trace that is paused, whole. */
+/* Writes a paused trace and its checkpoint. */
 void partial_writer_checkpoint(struct partial_writer *out, const struct partial_file_trace *trace,
 			       uint8_t *bytes, size_t len);
 
@@ -78,33 +81,33 @@ void partial_writer_checkpoint(struct partial_writer *out, const struct partial_
 
 struct partial_reader;
 
-/* Reads the beginning of @file, which stays the caller's, and what was asked for, of @all analyses.
- */
+/* Reads the start of @file (borrowed) and its setup.  @all: the analyses of this program. */
 int partial_reader_new(FILE *file, const struct analysis *const *all, struct partial_reader **ret,
 		       struct err *err);
 void partial_reader_free(struct partial_reader *in);
 const struct partial_file_setup *partial_reader_setup(const struct partial_reader *in);
 
-/* The next trace: 1; 0: there is none; -EINVAL.  @ret is to be finished, by the caller. */
+/* Reads the next trace into @ret, which the caller finishes: 1; 0: no more traces; -EINVAL. */
 int partial_reader_trace(struct partial_reader *in, struct partial_file_trace *ret,
 			 struct err *err);
 
-/* A trace's state, as partial_writer_checkpoint() got it; dies with the next call. */
+/* Gives the checkpoint of the trace, as partial_writer_checkpoint() got it; valid until the next
+ * call. */
 int partial_reader_checkpoint(struct partial_reader *in, struct codec *ret, struct err *err);
 
 /*
- * Merges it, up to its end, into @trace, which was made for that: it has no streams and no
- * metadata.  -EINVAL: what follows in the file is not to be had.  Warnings go where the engine's
- * do.
+ * Merges the partials up to the end of the trace into @trace, which is new: no streams, no
+ * metadata.  -EINVAL: damaged; the rest of the file cannot be read either.  Warnings go to the
+ * engine's on_warning.
  */
 int partial_reader_merge(struct partial_reader *in, struct trace *trace, const atomic_bool *stop,
 			 struct err *err);
 
-/* One frame of a trace, as it was before it was stored: what partial_reader_merge() does of each.
- * 1: it was the last.  For the fuzz target. */
+/* Takes one unpacked frame of a trace, as partial_reader_merge() does for each.  1: it was the
+ * last. Public for the fuzz target. */
 struct partial_intake;
 struct partial_intake *partial_intake_new(struct trace *trace);
-void partial_intake_free(struct partial_intake *merging);
-int partial_intake_take(struct partial_intake *merging, struct codec *frame, struct err *err);
+void partial_intake_free(struct partial_intake *intake);
+int partial_intake_take(struct partial_intake *intake, struct codec *frame, struct err *err);
 
 #endif
