@@ -108,8 +108,8 @@ static void on_oncpu_end(struct worker *worker, void *state, uint64_t ts, bool i
 /* ---- merger's half ---- */
 
 struct reclaiming {
-	uint64_t begin;   /* ns, 0: the thread does not reclaim */
-	uint64_t channel; /* of the event that began it */
+	uint64_t start_ts; /* ns, 0: the thread does not reclaim */
+	uint64_t channel;  /* of the event that began it */
 };
 
 static void add_sums(struct shard *shard, struct thread *thread, const uint64_t *sums)
@@ -141,17 +141,17 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 		add_sums(shard, thread, numbers + record->arg64);
 		break;
 	case OWN_RECLAIM_BEGIN:
-		reclaiming->begin = record->ts;
+		reclaiming->start_ts = record->ts;
 		reclaiming->channel = shard_channel(shard);
 		break;
 	case OWN_RECLAIM_END:
-		if (reclaiming->begin != 0) {
-			uint64_t ns = record->ts - reclaiming->begin;
+		if (reclaiming->start_ts != 0) {
+			uint64_t ns = record->ts - reclaiming->start_ts;
 
 			column_add(shard_trace_row(shard, TOTALS), RECLAIM, ns);
 			shard_thread_row(shard, thread, THREADS)[THREAD_RECLAIM] += ns;
 		}
-		reclaiming->begin = 0;
+		reclaiming->start_ts = 0;
 		break;
 	}
 }
@@ -161,7 +161,7 @@ static void on_gap(struct shard *shard, struct thread *thread)
 	struct reclaiming *reclaiming = shard_thread_state(shard, thread);
 
 	if (shard_may_miss(shard, reclaiming->channel)) {
-		reclaiming->begin = 0;
+		reclaiming->start_ts = 0;
 	}
 }
 
@@ -170,7 +170,7 @@ static void on_no_open_calls(struct shard *shard, struct thread *thread)
 	struct reclaiming *reclaiming = shard_thread_state(shard, thread);
 
 	if (shard_tid(thread) < 0) { /* the unknown thread is another one from here on */
-		reclaiming->begin = 0;
+		reclaiming->start_ts = 0;
 	}
 }
 

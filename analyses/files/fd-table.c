@@ -3,6 +3,7 @@
  */
 #include "analyses/files/fd-table.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -41,7 +42,11 @@ struct fd_file *fd_file_ref(struct fd_file *file)
 
 void fd_file_unref(struct fd_file *file)
 {
-	if (file && --file->refs == 0) {
+	if (!file) {
+		return;
+	}
+	assert(file->refs > 0);
+	if (--file->refs == 0) {
 		free(file);
 	}
 }
@@ -51,7 +56,7 @@ void fd_file_unref(struct fd_file *file)
 HASH_DECLARE(fd_entries, struct fd_entry)
 
 struct fd_table {
-	uint32_t threads; /* known to be there */
+	uint32_t threads; /* that are known, and have not ended */
 	khash_t(fd_entries) * entries;
 };
 
@@ -62,7 +67,7 @@ struct fd_tables {
 	khash_t(fd_tables_by_key) * by_key;
 	khash_t(fd_owners) * owners; /* keys by FD_KEY_ADDRESS() */
 	size_t held;                 /* entries and tables */
-	uint32_t dumps;              /* that have begun */
+	uint32_t dumps;              /* state dumps that have begun */
 };
 
 struct fd_tables *fd_tables_new(void)
@@ -74,18 +79,19 @@ struct fd_tables *fd_tables_new(void)
 	return tables;
 }
 
-static void empty(struct fd_tables *tables, struct fd_table *table)
+static void empty_table(struct fd_tables *tables, struct fd_table *table)
 {
 	struct fd_entry entry;
 
 	kh_foreach_value(table->entries, entry, fd_file_unref(entry.file));
+	assert(tables->held >= kh_size(table->entries));
 	tables->held -= kh_size(table->entries);
 	kh_clear(fd_entries, table->entries);
 }
 
 static void table_free(struct fd_tables *tables, struct fd_table *table)
 {
-	empty(tables, table);
+	empty_table(tables, table);
 	kh_destroy(fd_entries, table->entries);
 	free(table);
 	tables->held--;
@@ -99,6 +105,7 @@ void fd_tables_free(struct fd_tables *tables)
 		return;
 	}
 	kh_foreach_value(tables->by_key, table, table_free(tables, table));
+	assert(tables->held == 0);
 	kh_destroy(fd_tables_by_key, tables->by_key);
 	kh_destroy(fd_owners, tables->owners);
 	free(tables);
@@ -111,8 +118,8 @@ static struct fd_table *table_of(struct fd_tables *tables, uint64_t key)
 	return at == kh_end(tables->by_key) ? NULL : kh_value(tables->by_key, at);
 }
 
-/* NULL: there is none, and there are too many. */
-static struct fd_table *table_made(struct fd_tables *tables, uint64_t key)
+/* The table of the key, made if it is missing; NULL: there are too many, or the key is none. */
+static struct fd_table *table_for(struct fd_tables *tables, uint64_t key)
 {
 	struct fd_table *table = table_of(tables, key);
 	int is_new;
@@ -129,7 +136,7 @@ static struct fd_table *table_made(struct fd_tables *tables, uint64_t key)
 	return table;
 }
 
-static void drop(struct fd_tables *tables, uint64_t key)
+static void drop_table(struct fd_tables *tables, uint64_t key)
 {
 	khint_t at = kh_get(fd_tables_by_key, tables->by_key, key);
 
@@ -155,9 +162,10 @@ struct fd_entry *fd_find(struct fd_tables *tables, uint64_t key, int32_t fd)
 	return entry && entry->file ? entry : NULL;
 }
 
-/* Puts a copy of @entry there; what was there goes.  Both may be the same file. */
-static void put(struct fd_tables *tables, struct fd_table *table, int32_t fd,
-		const struct fd_entry *entry)
+/* Replaces the entry by a copy of @entry, and takes over the reference to its file.  Both entries
+ * may have the same file. */
+static void put_entry(struct fd_tables *tables, struct fd_table *table, int32_t fd,
+		      const struct fd_entry *entry)
 {
 	struct fd_entry *old = entry_of(table, fd);
 	int is_new;
@@ -178,13 +186,13 @@ static void put(struct fd_tables *tables, struct fd_table *table, int32_t fd,
 void fd_put(struct fd_tables *tables, uint64_t key, int32_t fd, struct fd_file *file,
 	    bool closes_on_exec)
 {
-	struct fd_table *table = table_made(tables, key);
+	struct fd_table *table = table_for(tables, key);
 
 	if (table) {
-		put(tables, table, fd,
-		    &(struct fd_entry){ .file = file,
-					.dump = tables->dumps,
-					.closes_on_exec = closes_on_exec });
+		put_entry(tables, table, fd,
+			  &(struct fd_entry){ .file = file,
+					      .dump = tables->dumps,
+					      .closes_on_exec = closes_on_exec });
 	} else {
 		fd_file_unref(file);
 	}
@@ -250,8 +258,8 @@ void fd_exec(struct fd_tables *tables, uint64_t key)
 	}
 }
 
-/* What @to has already stays. */
-static void fill(struct fd_tables *tables, struct fd_table *to, const struct fd_table *from)
+/* Copies entries that @to lacks. */
+static void copy_missing(struct fd_tables *tables, struct fd_table *to, const struct fd_table *from)
 {
 	for (khint_t i = 0; i != kh_end(from->entries); i++) {
 		struct fd_entry entry;
@@ -261,39 +269,39 @@ static void fill(struct fd_tables *tables, struct fd_table *to, const struct fd_
 			continue;
 		}
 		entry = kh_value(from->entries, i);
-		entry.keyed = NULL; /* a row is of one process */
+		entry.keyed = NULL;
 		(void)fd_file_ref(entry.file);
-		put(tables, to, (int32_t)kh_key(from->entries, i), &entry);
+		put_entry(tables, to, (int32_t)kh_key(from->entries, i), &entry);
 	}
 }
 
 void fd_fork(struct fd_tables *tables, uint64_t parent, uint64_t child)
 {
 	const struct fd_table *from;
-	struct fd_table *table = table_made(tables, child);
+	struct fd_table *table = table_for(tables, child);
 
 	if (!table) {
 		return;
 	}
-	empty(tables, table); /* of a process that ended unseen */
+	empty_table(tables, table); /* a process that had the pid ended unseen */
 	table->threads = 1;
 	from = table_of(tables, parent);
 	if (from && from != table) {
-		fill(tables, table, from);
+		copy_missing(tables, table, from);
 	}
 }
 
 void fd_join(struct fd_tables *tables, uint64_t former, uint64_t key)
 {
-	struct fd_table *table = table_made(tables, key);
+	struct fd_table *table = table_for(tables, key);
 	const struct fd_table *from = table_of(tables, former);
 
 	if (table) {
 		table->threads++;
 	}
 	if (table && from && from != table) {
-		fill(tables, table, from);
-		drop(tables, former);
+		copy_missing(tables, table, from);
+		drop_table(tables, former);
 	}
 }
 
@@ -304,7 +312,7 @@ void fd_leave(struct fd_tables *tables, uint64_t key)
 	if (table && table->threads > 1) {
 		table->threads--;
 	} else {
-		drop(tables, key);
+		drop_table(tables, key);
 	}
 }
 
@@ -327,14 +335,14 @@ void fd_dump_owner(struct fd_tables *tables, uint64_t address, uint64_t key)
 	}
 	at = kh_put(fd_owners, tables->owners, former, &is_new);
 	kh_value(tables->owners, at) = key;
-	table = from ? table_made(tables, key) : NULL;
+	table = from ? table_for(tables, key) : NULL;
 	if (table && from != table) {
-		fill(tables, table, from);
-		drop(tables, former);
+		copy_missing(tables, table, from);
+		drop_table(tables, former);
 	}
 }
 
-/* ---- as bytes ---- */
+/* ---- checkpoints ---- */
 
 static void entry_codec(struct codec *codec, struct fd_entry *entry)
 {
@@ -382,7 +390,7 @@ static void read_table(struct codec *codec, struct fd_tables *tables)
 	size_t count;
 
 	codec_u64(codec, &key);
-	table = table_made(tables, key);
+	table = table_for(tables, key);
 	if (!codec_check(codec, table && kh_size(table->entries) == 0)) {
 		return;
 	}
@@ -394,7 +402,7 @@ static void read_table(struct codec *codec, struct fd_tables *tables)
 
 		codec_u32(codec, &fd);
 		entry_codec(codec, &entry);
-		put(tables, table, (int32_t)fd, &entry);
+		put_entry(tables, table, (int32_t)fd, &entry);
 	}
 }
 

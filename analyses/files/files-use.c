@@ -10,7 +10,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 
-/* Of the kernel's headers, on most machines. */
+/* Values of the kernel's headers, on most machines. */
 #define CLOSE_ON_EXEC        02000000 /* O_CLOEXEC, SOCK_CLOEXEC, EFD_CLOEXEC, ... */
 #define MEMORY_CLOSE_ON_EXEC 1
 #define RANGE_ON_EXEC        4
@@ -18,7 +18,7 @@
 #define COMMAND_DUP_CLOEXEC  1030
 #define COMMAND_SET_FLAGS    2
 
-static struct fd_file *unnamed(struct files *files, enum fd_kind kind)
+static struct fd_file *unnamed_file(struct files *files, enum fd_kind kind)
 {
 	char name[32];
 
@@ -29,16 +29,16 @@ static struct fd_file *unnamed(struct files *files, enum fd_kind kind)
 	return files->unnamed[kind];
 }
 
-/* What the kernel calls a file, in a state dump. */
+/* The kind of a file by the name that the kernel gives it in a state dump. */
 static enum fd_kind kind_of_name(const char *name)
 {
 	static const struct {
-		const char *begin;
+		const char *prefix;
 		enum fd_kind kind;
 	} kinds[] = { { "pipe:", FD_PIPE }, { "socket:", FD_SOCKET }, { "/", FD_FILE } };
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (strncmp(name, kinds[i].begin, strlen(kinds[i].begin)) == 0) {
+		if (strncmp(name, kinds[i].prefix, strlen(kinds[i].prefix)) == 0) {
 			return kinds[i].kind;
 		}
 	}
@@ -60,8 +60,8 @@ static enum fd_kind kind_of_family(int64_t family)
 
 /* ---- rows of files ---- */
 
-static uint64_t *row_of(struct shard *shard, unsigned int table, struct keyed_row **keyed,
-			uint64_t id, const char *name)
+static uint64_t *columns_of(struct shard *shard, unsigned int table, struct keyed_row **keyed,
+			    uint64_t id, const char *name)
 {
 	if (!*keyed) {
 		*keyed = shard_keyed_named(shard, table, id, name);
@@ -100,7 +100,7 @@ static bool has_failed(const struct ordered_call *call)
 	return (call->flags & CALL_HAS_RET) && call->ret < 0;
 }
 
-/* Reads, writes or neither, if the call only asked something of the file. */
+/* Counts a read, a write, or neither if the call moves no bytes. */
 static void add_figures(uint64_t *row, const struct use *use, bool moves)
 {
 	if (moves) {
@@ -110,7 +110,7 @@ static void add_figures(uint64_t *row, const struct use *use, bool moves)
 	row[ERRORS] += has_failed(use->call);
 }
 
-/* Columns of a thread's row: read and written, of each of these. */
+/* Pairs of columns in a thread's row: bytes read and written of each of these. */
 enum { DISK, NET, OTHER, UNKNOWN };
 
 static unsigned int direction_of(uint8_t kind)
@@ -143,19 +143,19 @@ static void add_use(struct shard *shard, struct files *files, const struct order
 	uint64_t *row;
 
 	if (moves) {
-		row = row_of(shard, BY_KIND, &files->kinds[use->file->kind], 0, kind);
+		row = columns_of(shard, BY_KIND, &files->kinds[use->file->kind], 0, kind);
 		add_figures(row, use, true);
 		add_time(row, use->is_write ? KIND_WRITE_TIME : KIND_READ_TIME, use->call);
 		add_figures(shard_trace_row(shard, TOTALS), use, true);
 		row = shard_thread_row(ordered->shard, ordered->thread, THREADS);
 		row[2 * direction_of(use->file->kind) + use->is_write] += use->bytes;
 	}
-	row = row_of(shard, BY_FILE, &use->file->keyed, 0, use->file->name);
+	row = columns_of(shard, BY_FILE, &use->file->keyed, 0, use->file->name);
 	add_figures(row, use, moves);
 	row[FILE_NS] += use->call->flags & CALL_HAS_NS ? use->call->ns : 0;
 	if (use->fd >= 0) {
-		row = row_of(shard, BY_FD, use->entry ? &use->entry->keyed : &keyed,
-			     pid << 32 | (uint32_t)use->fd, use->file->name);
+		row = columns_of(shard, BY_FD, use->entry ? &use->entry->keyed : &keyed,
+				 pid << 32 | (uint32_t)use->fd, use->file->name);
 		add_figures(row, use, moves);
 	}
 }
@@ -171,18 +171,19 @@ static struct use use_of(struct files *files, const struct ordered_call *call, i
 	}
 	use.entry = use.fd < 0 ? NULL : fd_find(files->tables, call->key, fd);
 	if (use.fd >= 0 && shows_socket && (!use.entry || use.entry->file->kind == FD_UNKNOWN)) {
-		fd_put(files->tables, call->key, fd, fd_file_ref(unnamed(files, FD_SOCKET)), false);
+		fd_put(files->tables, call->key, fd, fd_file_ref(unnamed_file(files, FD_SOCKET)),
+		       false);
 		use.entry = fd_find(files->tables, call->key, fd);
 	}
-	use.file =
-		use.entry ? use.entry->file : unnamed(files, shows_socket ? FD_SOCKET : FD_UNKNOWN);
+	use.file = use.entry ? use.entry->file
+			     : unnamed_file(files, shows_socket ? FD_SOCKET : FD_UNKNOWN);
 	return use;
 }
 
-/* ---- what calls make of descriptors ---- */
+/* ---- what calls do to descriptors ---- */
 
-static void set(struct files *files, const struct ordered_call *call, int64_t fd,
-		struct fd_file *file, bool closes_on_exec)
+static void set_fd(struct files *files, const struct ordered_call *call, int64_t fd,
+		   struct fd_file *file, bool closes_on_exec)
 {
 	if (fd >= 0 && fd <= INT32_MAX) {
 		fd_put(files->tables, call->key, (int32_t)fd, file, closes_on_exec);
@@ -191,8 +192,8 @@ static void set(struct files *files, const struct ordered_call *call, int64_t fd
 	}
 }
 
-/* A path that is relative to a directory of the process. */
-static struct fd_file *opened(struct files *files, const struct ordered_call *call)
+/* The file of a path, which may be relative to the directory of a descriptor. */
+static struct fd_file *opened_file(struct files *files, const struct ordered_call *call)
 {
 	const char *path = call->flags & CALL_HAS_OUT || !call->path ? "" : call->path;
 	const struct fd_entry *base = NULL;
@@ -203,7 +204,7 @@ static struct fd_file *opened(struct files *files, const struct ordered_call *ca
 		base = fd_find(files->tables, call->key, call->fd);
 	}
 	if (!path[0]) {
-		return fd_file_ref(unnamed(files, FD_FILE));
+		return fd_file_ref(unnamed_file(files, FD_FILE));
 	}
 	if (base) {
 		(void)snprintf(text, sizeof(text), "%s/%s", base->file->name, path);
@@ -213,14 +214,14 @@ static struct fd_file *opened(struct files *files, const struct ordered_call *ca
 	return fd_file_new(FD_FILE, len > FILE_NAME_MAX ? path + len - FILE_NAME_MAX : path);
 }
 
-static struct fd_file *peer(struct files *files, enum fd_kind kind, const struct ordered_call *call,
-			    uint32_t port)
+static struct fd_file *peer_file(struct files *files, enum fd_kind kind,
+				 const struct ordered_call *call, uint32_t port)
 {
 	uint8_t address[4];
 	char text[64];
 
 	if (kind != FD_INET || !(call->flags & CALL_HAS_OUT)) {
-		return fd_file_ref(unnamed(files, kind));
+		return fd_file_ref(unnamed_file(files, kind));
 	}
 	memcpy(address, &call->out[0], sizeof(address));
 	(void)snprintf(text, sizeof(text), "inet %u.%u.%u.%u:%u", address[0], address[1],
@@ -228,7 +229,7 @@ static struct fd_file *peer(struct files *files, enum fd_kind kind, const struct
 	return fd_file_new(FD_INET, text);
 }
 
-static void accepted(struct files *files, const struct ordered_call *call)
+static void apply_accept(struct files *files, const struct ordered_call *call)
 {
 	const struct fd_entry *listening = fd_find(files->tables, call->key, call->fd);
 	enum fd_kind kind = call->arg2 != 0 ? kind_of_family(call->arg2)
@@ -236,105 +237,107 @@ static void accepted(struct files *files, const struct ordered_call *call)
 					    : FD_SOCKET;
 
 	kind = kind == FD_FILE || kind == FD_UNKNOWN ? FD_SOCKET : kind;
-	set(files, call, call->ret, peer(files, kind, call, call->out[1]),
-	    call->arg & CLOSE_ON_EXEC);
+	set_fd(files, call, call->ret, peer_file(files, kind, call, call->out[1]),
+	       call->arg & CLOSE_ON_EXEC);
 }
 
-static void connected(struct files *files, const struct ordered_call *call)
+static void apply_connect(struct files *files, const struct ordered_call *call)
 {
 	const struct fd_entry *entry = fd_find(files->tables, call->key, call->fd);
-	bool is_ours = entry && entry->closes_on_exec;
+	bool closes_on_exec = entry && entry->closes_on_exec;
 
 	if (call->ret >= 0 || call->ret == -EINPROGRESS) {
-		set(files, call, call->fd,
-		    peer(files, kind_of_family(call->arg), call, (uint32_t)call->arg2), is_ours);
+		set_fd(files, call, call->fd,
+		       peer_file(files, kind_of_family(call->arg), call, (uint32_t)call->arg2),
+		       closes_on_exec);
 	}
 }
 
-static void duplicated(struct files *files, const struct ordered_call *call, int64_t to,
-		       bool closes_on_exec)
+static void apply_dup(struct files *files, const struct ordered_call *call, int64_t to,
+		      bool closes_on_exec)
 {
 	const struct fd_entry *entry = fd_find(files->tables, call->key, call->fd);
 
 	if (to != call->fd) {
-		set(files, call, to, entry ? fd_file_ref(entry->file) : NULL, closes_on_exec);
+		set_fd(files, call, to, entry ? fd_file_ref(entry->file) : NULL, closes_on_exec);
 	}
 }
 
-static void made_pair(struct files *files, const struct ordered_call *call, enum fd_kind kind,
-		      bool closes_on_exec)
+static void apply_pair(struct files *files, const struct ordered_call *call, enum fd_kind kind,
+		       bool closes_on_exec)
 {
 	for (unsigned int i = 0; (call->flags & CALL_HAS_OUT) && i < 2; i++) {
-		set(files, call, (int32_t)call->out[i], fd_file_ref(unnamed(files, kind)),
-		    closes_on_exec);
+		set_fd(files, call, (int32_t)call->out[i], fd_file_ref(unnamed_file(files, kind)),
+		       closes_on_exec);
 	}
 }
 
-static void made_anon(struct files *files, const struct ordered_call *call, const char *what,
-		      enum fd_kind kind, bool closes_on_exec)
+static void apply_anon(struct files *files, const struct ordered_call *call, const char *what,
+		       enum fd_kind kind, bool closes_on_exec)
 {
 	char text[FILE_NAME_MAX + 16];
 	bool has_name = !(call->flags & CALL_HAS_OUT) && call->path;
 
 	(void)snprintf(text, sizeof(text), "%s:%s", what,
 		       has_name ? call->path : file_calls[call->call].name);
-	set(files, call, call->ret, fd_file_new(kind, text), closes_on_exec);
+	set_fd(files, call, call->ret, fd_file_new(kind, text), closes_on_exec);
 }
 
-static void controlled(struct files *files, const struct ordered_call *call)
+static void apply_fcntl(struct files *files, const struct ordered_call *call)
 {
 	struct fd_entry *entry = fd_find(files->tables, call->key, call->fd);
 
 	if (call->arg == COMMAND_DUP || call->arg == COMMAND_DUP_CLOEXEC) {
-		duplicated(files, call, call->ret, call->arg == COMMAND_DUP_CLOEXEC);
+		apply_dup(files, call, call->ret, call->arg == COMMAND_DUP_CLOEXEC);
 	} else if (call->arg == COMMAND_SET_FLAGS && entry) {
 		entry->closes_on_exec = call->arg2 & 1;
 	}
 }
 
-/* Of a call that succeeded, or is known to do its work all the same. */
-static void take_effect(struct files *files, const struct ordered_call *call)
+/* Applies a call that succeeded, or does its work although it failed. */
+static void apply_effect(struct files *files, const struct ordered_call *call)
 {
 	bool flag = call->arg & CLOSE_ON_EXEC;
 
 	switch ((enum effect)file_calls[call->call].effect) {
 	case DOES_NOTHING:
 	case DOES_SOCKET_USE:
-	case DOES_OPEN: /* on_call() did it */
+	case DOES_OPEN: /* on_call() does it */
 		break;
 	case DOES_SOCKET:
-		set(files, call, call->ret, fd_file_ref(unnamed(files, kind_of_family(call->arg))),
-		    call->arg2 & CLOSE_ON_EXEC);
+		set_fd(files, call, call->ret,
+		       fd_file_ref(unnamed_file(files, kind_of_family(call->arg))),
+		       call->arg2 & CLOSE_ON_EXEC);
 		break;
 	case DOES_SOCKET_PAIR:
-		made_pair(files, call, kind_of_family(call->arg), call->arg2 & CLOSE_ON_EXEC);
+		apply_pair(files, call, kind_of_family(call->arg), call->arg2 & CLOSE_ON_EXEC);
 		break;
 	case DOES_PIPE:
-		made_pair(files, call, FD_PIPE, flag);
+		apply_pair(files, call, FD_PIPE, flag);
 		break;
 	case DOES_ACCEPT:
-		accepted(files, call);
+		apply_accept(files, call);
 		break;
 	case DOES_CONNECT:
-		connected(files, call);
+		apply_connect(files, call);
 		break;
 	case DOES_DUP:
-		duplicated(files, call, call->ret, false);
+		apply_dup(files, call, call->ret, false);
 		break;
 	case DOES_DUP_TO:
-		duplicated(files, call, call->fd2, flag);
+		apply_dup(files, call, call->fd2, flag);
 		break;
 	case DOES_FCNTL:
-		controlled(files, call);
+		apply_fcntl(files, call);
 		break;
 	case DOES_ANON:
-		made_anon(files, call, "anon", FD_ANON, flag);
+		apply_anon(files, call, "anon", FD_ANON, flag);
 		break;
 	case DOES_QUEUE:
-		made_anon(files, call, "mqueue", FD_ANON, true);
+		apply_anon(files, call, "mqueue", FD_ANON, true);
 		break;
 	case DOES_MEMORY:
-		made_anon(files, call, "memory", FD_FILE, call->arg & MEMORY_CLOSE_ON_EXEC);
+		apply_anon(files, call, "memory", FD_FILE, call->arg & MEMORY_CLOSE_ON_EXEC);
 		break;
 	case DOES_CLOSE:
 		fd_close(files->tables, call->key, call->fd);
@@ -347,7 +350,7 @@ static void take_effect(struct files *files, const struct ordered_call *call)
 }
 
 /* Linux frees the descriptor even if close is interrupted or what was written cannot be. */
-static bool does_its_work(const struct ordered_call *call)
+static bool has_effect(const struct ordered_call *call)
 {
 	uint8_t effect = file_calls[call->call].effect;
 
@@ -396,19 +399,20 @@ static void on_call(struct shard *shard, struct files *files, const struct order
 	}
 	if (opens) {
 		use.fd = call->ret >= 0 && call->ret <= INT32_MAX ? (int32_t)call->ret : -1;
-		use.file = opened(files, call);
+		use.file = opened_file(files, call);
 	}
 	if (operation != OP_NONE && (call->flags & CALL_HAS_NS) &&
 	    shard_is_long(shard, LONGEST, call->ns)) {
 		note_longest(shard, ordered, &use);
 	}
-	if (does_its_work(call)) {
+	if (has_effect(call)) {
 		if (opens) {
-			row_of(shard, BY_FILE, &use.file->keyed, 0, use.file->name)[FILE_OPENS]++;
+			columns_of(shard, BY_FILE, &use.file->keyed, 0,
+				   use.file->name)[FILE_OPENS]++;
 			fd_put(files->tables, call->key, use.fd, fd_file_ref(use.file),
 			       call->arg & CLOSE_ON_EXEC);
 		} else {
-			take_effect(files, call);
+			apply_effect(files, call);
 		}
 	}
 	if (opens) {
@@ -473,14 +477,14 @@ void files_use_forget(void *state)
 	fd_tables_free(files->tables);
 }
 
-/* Rows are asked for anew. */
+/* Rows are not part of it: they are requested again when they are needed. */
 void files_use_checkpoint(const struct checkpoint *checkpoint, void *state)
 {
 	struct files *files = state;
-	bool is_there = files->tables != NULL;
+	bool has_tables = files->tables != NULL;
 
-	codec_bool(checkpoint->codec, &is_there);
-	if (is_there) {
+	codec_bool(checkpoint->codec, &has_tables);
+	if (has_tables) {
 		files->tables = files->tables ? files->tables : fd_tables_new();
 		fd_tables_codec(checkpoint->codec, files->tables);
 	}

@@ -1,6 +1,6 @@
 /*
- * files-worker: the calls that `files` knows, as a worker sees them: those that begin and end in a
- * stay become one record, of others each half.
+ * files-worker: the calls that `files` knows, as a worker sees them.  A call that lies within one
+ * on-CPU interval becomes one record, any other one record for each half.
  */
 #include <string.h>
 
@@ -18,7 +18,7 @@ enum {
 };
 enum { EXIT_RET, EXIT_TID, EXIT_PID, EXIT_PIPE, EXIT_PAIR, EXIT_FAMILY, EXIT_PORT, EXIT_ADDRESS };
 
-/* The end of a path tells more than its beginning. */
+/* Copies the end of a path that is too long: it says more than the start. */
 static uint8_t copy_path(char path[FILE_NAME_MAX], const struct value *from)
 {
 	uint64_t skipped = from->len > FILE_NAME_MAX ? from->len - FILE_NAME_MAX : 0;
@@ -33,10 +33,10 @@ static uint64_t numbers_of(struct worker *worker, const struct call *call, const
 
 	memcpy(words, call, sizeof(*call));
 	if (call->path_len > 0) {
-		words[file_call_words(call) - 1] = 0;
+		words[call_words(call) - 1] = 0;
 		memcpy(words + CALL_WORDS, path, call->path_len);
 	}
-	return worker_numbers(worker, words, file_call_words(call));
+	return worker_numbers(worker, words, call_words(call));
 }
 
 static bool is_short(const struct call *call)
@@ -61,12 +61,12 @@ static void emit_call(struct worker *worker, uint64_t ts, int32_t tid, unsigned 
 	}
 }
 
-static void tell_pid(struct worker *worker, struct worker_files *files,
+static void emit_pid(struct worker *worker, struct worker_files *files,
 		     const struct trace_event *event, int32_t tid, unsigned int field)
 {
-	if (event_has(event, field) && !files->has_told_pid) {
+	if (event_has(event, field) && !files->has_emitted_pid) {
 		worker_emit(worker, event->ts, tid, OWN_PID)->arg64 = event_u64(event, field, 0);
-		files->has_told_pid = worker_sees_switches(worker);
+		files->has_emitted_pid = worker_sees_switches(worker);
 	}
 }
 
@@ -78,7 +78,7 @@ static void on_entry(struct worker *worker, void *state, const struct trace_even
 	int32_t tid = worker_tid_of(worker, event, ENTRY_TID);
 	const struct value *address = event_text(event, ENTRY_ADDRESS);
 
-	tell_pid(worker, files, event, tid, ENTRY_PID);
+	emit_pid(worker, files, event, tid, ENTRY_PID);
 	*open = (struct call){ .time = event->ts,
 			       .fd = (int32_t)event_i64(event, ENTRY_FD, -1),
 			       .fd2 = (int32_t)event_i64(event, ENTRY_FD2, -1),
@@ -101,7 +101,7 @@ static void on_entry(struct worker *worker, void *state, const struct trace_even
 	}
 }
 
-/* What the exit tells beside the result. */
+/* Adds the result, and what else the exit event contains. */
 static void add_exit(struct call *call, const struct trace_event *event)
 {
 	const struct value *address = event_text(event, EXIT_ADDRESS);
@@ -133,7 +133,7 @@ static void on_exit_(struct worker *worker, void *state, const struct trace_even
 	struct call *open = &files->open;
 	int32_t tid = worker_tid_of(worker, event, EXIT_TID);
 
-	tell_pid(worker, files, event, tid, EXIT_PID);
+	emit_pid(worker, files, event, tid, EXIT_PID);
 	if (call_ends(&files->pairing, user)) {
 		open->time = event->ts - files->pairing.entry_ts;
 		open->flags |= CALL_HAS_NS;
@@ -151,7 +151,7 @@ static void on_exit_(struct worker *worker, void *state, const struct trace_even
 	call_forget(&files->pairing);
 }
 
-void file_worker_oncpu_end(struct worker *worker, void *state, uint64_t ts, bool is_window)
+void files_worker_oncpu_end(struct worker *worker, void *state, uint64_t ts, bool is_window)
 {
 	struct worker_files *files = state;
 
@@ -162,7 +162,7 @@ void file_worker_oncpu_end(struct worker *worker, void *state, uint64_t ts, bool
 		emit_call(worker, ts, worker_tid(worker), OWN_OPEN, &files->open, files->path);
 	}
 	call_forget(&files->pairing);
-	files->has_told_pid = false;
+	files->has_emitted_pid = false;
 }
 
 static void on_fork(struct worker *worker, void *state, const struct trace_event *event,
@@ -181,7 +181,7 @@ static void on_fork(struct worker *worker, void *state, const struct trace_event
 	}
 }
 
-/* Of the thread that the event names; nothing else is to be told. */
+/* Emits a record of the thread that the event names, without further data. */
 static void on_thread(struct worker *worker, void *state, const struct trace_event *event,
 		      uint32_t kind)
 {
@@ -193,7 +193,7 @@ static void on_thread(struct worker *worker, void *state, const struct trace_eve
 	}
 }
 
-#define DUMPS 0 /* the object that what a dump tells of descriptors belongs to */
+#define DUMPS 0 /* the entity that records of state dumps belong to */
 
 static void on_dump(struct worker *worker, void *state, const struct trace_event *event,
 		    uint32_t user)
@@ -242,7 +242,7 @@ static void on_dump_fd(struct worker *worker, void *state, const struct trace_ev
 		numbers_of(worker, &call, path);
 }
 
-/* ---- what is asked for ---- */
+/* ---- needs ---- */
 
 #define ENTRY(event_, call, ...)                                                                   \
 	{                                                                                          \
@@ -256,7 +256,7 @@ static void on_dump_fd(struct worker *worker, void *state, const struct trace_ev
 			on_exit_, FILE_CALL_##call                                                 \
 	}
 
-const struct need file_needs[FILE_NEEDS] = {
+const struct need files_needs[FILES_NEEDS] = {
 #define X(name, operation, effect, ...)                                                            \
 	ENTRY("syscall_entry_" #name, name, __VA_ARGS__),                                          \
 		ENTRY("compat_syscall_entry_" #name, name, __VA_ARGS__),                           \

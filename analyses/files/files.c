@@ -1,15 +1,6 @@
 /*
- * files: what is read and written where: files, sockets, pipes, by path, descriptor and process,
- * and how long each kind of operation takes (doc/definitions.md, 2.5 and 4.6).
- *
- * `io` counts the same calls faster, for it need not know what a descriptor leads to.  That takes
- * an order over all threads of a process, so that it is done in three steps:
- *
- *     worker   pairs entry and exit within a stay, else emits what it saw    files-worker.c
- *     shard    pairs the rest; operations                                    here
- *     facts    all calls in time order, with the tables of their processes   files-use.c
- *
- * What a descriptor led to when a call returned is what the call is charged to.
+ * files: pairs calls thread by thread, counts operations, and passes on calls in time order
+ * (files.h).
  */
 #include <assert.h>
 #include <string.h>
@@ -29,7 +20,7 @@ static const char *const operation_names[OPERATIONS] = {
 	[OP_CLOSE] = "close", [OP_SYNC] = "sync",   [OP_WAIT] = "wait", [OP_ASYNC] = "async",
 };
 
-/* ---- merge side: each thread for itself ---- */
+/* ---- merger's half: thread by thread ---- */
 
 struct thread_files {
 	struct call_pairing pairing;
@@ -76,7 +67,7 @@ static void add_operation(struct shard *shard, const struct call *call)
 	}
 }
 
-/* A call that has ended; @path becomes the fact's if it @owns_path. */
+/* A call that has ended.  @owns_path: @path is on the heap, and goes to the ordered event. */
 static void add_call(struct shard *shard, struct thread *thread, uint64_t ts,
 		     const struct call *call, char *path, bool owns_path)
 {
@@ -107,7 +98,7 @@ static void add_call(struct shard *shard, struct thread *thread, uint64_t ts,
 	       sizeof(ordered));
 }
 
-static void whole_call(struct shard *shard, struct thread *thread, const struct record *record,
+static void merge_call(struct shard *shard, struct thread *thread, const struct record *record,
 		       const uint64_t *numbers)
 {
 	struct call call = { .time = record->arg64 >> SHORT_NS_BITS,
@@ -125,7 +116,7 @@ static void whole_call(struct shard *shard, struct thread *thread, const struct 
 	add_call(shard, thread, record->ts, &call, path, false);
 }
 
-static void open_call(struct thread_files *files, uint64_t channel, const uint64_t *words)
+static void merge_open(struct thread_files *files, uint64_t channel, const uint64_t *words)
 {
 	memcpy(&files->open, words, sizeof(files->open));
 	free(files->path);
@@ -133,8 +124,8 @@ static void open_call(struct thread_files *files, uint64_t channel, const uint64
 	call_enter(&files->pairing, files->open.call, files->open.time, channel);
 }
 
-static void end_call(struct shard *shard, struct thread *thread, struct thread_files *files,
-		     uint64_t ts, const uint64_t *words)
+static void merge_exit(struct shard *shard, struct thread *thread, struct thread_files *files,
+		       uint64_t ts, const uint64_t *words)
 {
 	struct call exit, *open = &files->open;
 
@@ -177,7 +168,7 @@ static void set_pid(struct shard *shard, struct thread *thread, uint64_t ts, int
 	ordered->words[1] = (uint32_t)pid;
 }
 
-static void forked(struct shard *shard, struct thread *thread, const struct record *record)
+static void merge_fork(struct shard *shard, struct thread *thread, const struct record *record)
 {
 	struct thread_files *files = shard_thread_state(shard, thread);
 	int32_t pid = (int32_t)record->arg64;
@@ -194,8 +185,8 @@ static void forked(struct shard *shard, struct thread *thread, const struct reco
 	ordered->words[1] = (uint32_t)pid;
 }
 
-static void dumped_process(struct shard *shard, struct thread *thread, uint64_t ts,
-			   const uint64_t *numbers)
+static void merge_dumped_process(struct shard *shard, struct thread *thread, uint64_t ts,
+				 const uint64_t *numbers)
 {
 	struct thread_files *files = shard_thread_state(shard, thread);
 	struct ordered *ordered;
@@ -208,8 +199,8 @@ static void dumped_process(struct shard *shard, struct thread *thread, uint64_t 
 	}
 }
 
-static void dumped_fd(struct shard *shard, struct thread *thread, uint64_t ts,
-		      const uint64_t *words)
+static void merge_dumped_fd(struct shard *shard, struct thread *thread, uint64_t ts,
+			    const uint64_t *words)
 {
 	struct ordered *ordered = shard_note_ordered(shard, thread, ts, ORDERED_DUMP_FD);
 	struct call call;
@@ -252,7 +243,7 @@ static bool accepts(const struct untrusted_record *untrusted)
 		return false;
 	}
 	memcpy(&call, untrusted->numbers, sizeof(call));
-	return call.call < FILE_CALL_COUNT && untrusted_has(untrusted, file_call_words(&call)) &&
+	return call.call < FILE_CALL_COUNT && untrusted_has(untrusted, call_words(&call)) &&
 	       (call.path_len == 0 || path_of(untrusted->numbers, &call)[call.path_len] == 0);
 }
 
@@ -293,20 +284,20 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 	switch (record->kind) {
 	case OWN_CALL:
 		call_forget(&files->pairing);
-		whole_call(shard, thread, record, numbers);
+		merge_call(shard, thread, record, numbers);
 		break;
 	case OWN_OPEN:
-		open_call(files, shard_channel(shard), numbers + record->arg64);
+		merge_open(files, shard_channel(shard), numbers + record->arg64);
 		break;
 	case OWN_EXIT:
-		end_call(shard, thread, files, record->ts, numbers + record->arg64);
+		merge_exit(shard, thread, files, record->ts, numbers + record->arg64);
 		call_forget(&files->pairing);
 		break;
 	case OWN_PID:
 		set_pid(shard, thread, record->ts, (int32_t)record->arg64);
 		break;
 	case OWN_FORK:
-		forked(shard, thread, record);
+		merge_fork(shard, thread, record);
 		break;
 	case OWN_EXEC:
 		shard_note_ordered(shard, thread, record->ts, ORDERED_EXEC)->words[0] =
@@ -321,10 +312,10 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 		(void)shard_note_ordered(shard, thread, record->ts, ORDERED_DUMP);
 		break;
 	case OWN_DUMP_PROCESS:
-		dumped_process(shard, thread, record->ts, numbers + record->arg64);
+		merge_dumped_process(shard, thread, record->ts, numbers + record->arg64);
 		break;
 	case OWN_DUMP_FD:
-		dumped_fd(shard, thread, record->ts, numbers + record->arg64);
+		merge_dumped_fd(shard, thread, record->ts, numbers + record->arg64);
 		break;
 	default:
 		assert(!"a record of files has a kind of its own");
@@ -335,12 +326,12 @@ static void on_no_open_calls(struct shard *shard, struct thread *thread)
 {
 	struct thread_files *files = shard_thread_state(shard, thread);
 
-	if (shard_tid(thread) < 0) { /* who is unknown is somebody else now */
+	if (shard_tid(thread) < 0) { /* the unknown thread is another one from here on */
 		call_forget(&files->pairing);
 	}
 }
 
-/* What the thread did in the gap is not known: its call may have ended and begun again. */
+/* In the gap, the call may have ended and another one of its kind may have begun. */
 static void on_gap(struct shard *shard, struct thread *thread)
 {
 	struct thread_files *files = shard_thread_state(shard, thread);
@@ -378,8 +369,8 @@ static void on_forget(void *state)
 const struct analysis analysis_files = {
 	.name = "files",
 	.summary = "reads and writes by file, descriptor, kind (disk, net, pipe) and process",
-	.needs = file_needs,
-	.need_count = FILE_NEEDS,
+	.needs = files_needs,
+	.need_count = FILES_NEEDS,
 	.worker_state_size = sizeof(struct worker_files),
 	.thread_state_size = sizeof(struct thread_files),
 	.trace_state_size = sizeof(struct files),
@@ -467,7 +458,7 @@ const struct analysis analysis_files = {
 			},
 		},
 	},
-	.on_oncpu_end = file_worker_oncpu_end,
+	.on_oncpu_end = files_worker_oncpu_end,
 	.on_record = on_record,
 	.accepts = accepts,
 	.on_checkpoint = on_checkpoint,

@@ -1,6 +1,21 @@
 /*
- * files: what its parts share: files-worker.c (calls, as a worker sees them), files.c (thread by
- * thread) and files-use.c (what they do to descriptors and files, in time order over all threads).
+ * files: what is read and written where: files, sockets, pipes; by path, descriptor and process;
+ * and how long each kind of operation takes (doc/definitions.md, 2.5 and 4.6).
+ *
+ * `io` counts the same calls faster, because it need not know what a descriptor leads to.  That
+ * needs the order of all calls of all threads of a process.  So a call passes three steps:
+ *
+ *     files-worker.c   worker   pairs entry and exit within an on-CPU interval,
+ *                               else emits a record of each
+ *     files.c          shard    pairs those, thread by thread; counts operations
+ *     files-use.c      trace    all calls as ordered events: the descriptor table of the process
+ *                               says which file a call used (fd-table.h)
+ *
+ * A call is charged to what its descriptor led to when the call returned.
+ *
+ * A path lies beside the record of its call.  The ordered event of a call points to it there, or
+ * owns a copy if entry and exit were paired by the shard (owns_path).  A partial lives until the
+ * ordered events of its round are through.
  */
 #ifndef SILLAGE_ANALYSES_FILES_FILES_H
 #define SILLAGE_ANALYSES_FILES_FILES_H
@@ -13,7 +28,7 @@
 #include "kernel/file-calls.h"
 
 enum table_index { TOTALS, BY_OPERATION, BY_KIND, BY_FILE, BY_FD, THREADS, PROCESSES, LONGEST };
-/* Of all, a kind, a file and a descriptor: these come first. */
+/* The first columns of the trace, of a kind, a file and a descriptor. */
 enum { READ_BYTES, WRITE_BYTES, READS, WRITES, ERRORS, FIGURES };
 enum { KIND_READ_TIME = FIGURES, KIND_WRITE_TIME };
 enum { FILE_OPENS = FIGURES, FILE_NS };
@@ -39,7 +54,7 @@ enum {
 
 enum {
 	OWN_CALL = RECORD_OWN, /* a whole call */
-	OWN_OPEN,              /* a call that goes on beyond the stay */
+	OWN_OPEN,              /* a call that goes on after the on-CPU interval */
 	OWN_EXIT,
 	OWN_PID,
 	OWN_FORK,
@@ -50,15 +65,15 @@ enum {
 	OWN_DUMP_FD,
 };
 
-/* As it lies among the numbers of a record, where the path follows. */
+/* A call among the numbers of a record; the path follows it. */
 struct call {
-	uint64_t time; /* of the entry; of a whole call: ns that it took */
+	uint64_t time; /* ns: of the entry; of a whole call: its duration */
 	int64_t ret;
 	int32_t fd, fd2;
 	int64_t arg;
 	int32_t arg2;
 	uint8_t call, flags, path_len, unused;
-	uint32_t out[2]; /* two descriptors; or an address and a port */
+	uint32_t out[2]; /* CALL_HAS_OUT: two descriptors; or an address and a port */
 };
 
 _Static_assert(FILE_CALL_UNNAMED == CALL_UNNAMED, "enum file_call identifies calls");
@@ -67,12 +82,12 @@ _Static_assert(FILE_CALL_UNNAMED == CALL_UNNAMED, "enum file_call identifies cal
 
 _Static_assert(FILE_NAME_MAX <= UINT8_MAX, "call.path_len has its length");
 
-/* Most calls fit into the record itself, which is all that the merger then has to fetch: the time
- * is above the result then. */
+/* Most calls fit into the record itself, so that the merger fetches nothing else.  arg64 then holds
+ * the time above the result. */
 #define SHORT_NS_BITS 32
 
-/* The path has a zero behind it. */
-static inline size_t file_call_words(const struct call *call)
+/* Words of a call with its path, which ends with a zero. */
+static inline size_t call_words(const struct call *call)
 {
 	return CALL_WORDS + (call->path_len > 0 ? call->path_len / 8u + 1 : 0);
 }
@@ -80,17 +95,17 @@ static inline size_t file_call_words(const struct call *call)
 /* What the worker keeps from one event to the next. */
 struct worker_files {
 	struct call_pairing pairing; /* open: entered in this on-CPU interval */
-	struct call open;            /* while it is open; `time` is that of the entry */
-	bool has_told_pid;           /* ... and whose it is has been told */
+	struct call open;            /* the call while it is open */
+	bool has_emitted_pid;        /* OWN_PID, in this on-CPU interval */
 	char path[FILE_NAME_MAX];
 };
 
-/* Six for each call that has a name, and seven more. */
-#define FILE_NEEDS (6 * (FILE_CALL_COUNT - 1) + 7)
-extern const struct need file_needs[FILE_NEEDS];
-void file_worker_oncpu_end(struct worker *worker, void *state, uint64_t ts, bool is_window);
+/* Six for each call that has a name, and seven others. */
+#define FILES_NEEDS (6 * (FILE_CALL_COUNT - 1) + 7)
+extern const struct need files_needs[FILES_NEEDS];
+void files_worker_oncpu_end(struct worker *worker, void *state, uint64_t ts, bool is_window);
 
-/* ---- facts: files.c makes them ---- */
+/* ---- ordered events: files.c makes them ---- */
 
 /* A call that has ended. */
 struct ordered_call {
@@ -100,16 +115,17 @@ struct ordered_call {
 	int64_t arg;
 	int32_t arg2;
 	uint8_t call, flags;
-	bool owns_path; /* else it lies in a partial, which stays for the round */
+	bool owns_path; /* else it lies in a partial */
 	union {
 		char *path; /* CALL_HAS_OUT is not set; NULL: none */
 		uint32_t out[2];
 	};
 };
 
-_Static_assert(sizeof(struct ordered_call) <= ORDERED_WORDS * sizeof(uint64_t), "it fits a fact");
+_Static_assert(sizeof(struct ordered_call) <= ORDERED_WORDS * sizeof(uint64_t),
+	       "fits an ordered event");
 
-/* Their kinds, and their words. */
+/* Kinds of ordered events, and their words. */
 enum {
 	ORDERED_CALL,
 	ORDERED_FORK,  /* parent's key, child's key */
@@ -127,7 +143,7 @@ enum {
 struct files {
 	struct fd_tables *tables;
 	struct keyed_row *kinds[FD_KINDS];
-	struct fd_file *unnamed[FD_KINDS]; /* of which no more than that is known */
+	struct fd_file *unnamed[FD_KINDS]; /* files of which only the kind is known */
 };
 
 void files_use_ordered(struct shard *shard, void *state, const struct ordered *ordered);
