@@ -134,6 +134,27 @@ def test_reclaim_of_nobody_known(scratch):
     same(total_of(made, '-a', 'memory')['memory']['reclaim']['count'], 1)
 
 
+def test_fault_and_gap(scratch):
+    """Behind a gap it is not known what a page fault was, unless its thread slept meanwhile."""
+    text = metadata(0) + ('event { name = "x86_exceptions_page_fault_user"; id = 98; stream_id = 0; fields := struct { }; };\n'
+                          + HEADER[HEADER.index('stream {'):].replace('id = 0', 'id = 2'))
+    first = [switch(0, 3, 7), struct.pack('<HQ', 98, 10), switch(20, 7, 0)]
+    woken = [switch(60, 0, 7), switch(80, 7, 0)]
+
+    def calls(begin, end):  # a channel of their own misses a packet there
+        return channel(2, packet(0, 0, 0, begin, [])) + channel(2, packet(0, 2, end, 100, []))
+
+    for name, streams, wanted in (
+            ('whole', [packet(0, 0, 0, 100, first + woken)], [50]),
+            ('before', [packet(0, 0, 0, 100, first + woken), calls(2, 5)], [50]),
+            ('awake', [packet(0, 0, 0, 100, first + woken), calls(12, 15)], []),
+            ('asleep', [packet(0, 0, 0, 100, first + woken), calls(22, 25)], [50]),
+            ('switch', [packet(0, 0, 0, 30, first) + packet(0, 2, 40, 100, [switch(50, 7, 0)] + woken)], [])):
+        faults = total_of(Made(scratch, 'fault-' + name, streams, text), '-a', 'faults')['faults']
+        same([row['ns'] for row in faults['longest']], wanted)
+        same([faults[key] for key in ('user', 'minor', 'major')], [1, 0, len(wanted)])
+
+
 def test_rename_of_an_unseen_thread(scratch):
     """
     A thread is first named when it takes its leader's tid, because events are missing.  The leader
