@@ -52,6 +52,8 @@ struct stream {
 	struct chunk_job *filling; /* NULL: no packet since the last chunk */
 	bool is_away, is_ended;
 	bool has_anomalies; /* a warning reported them */
+	/* The first chunk with an anomaly so far, and the packet; packet + 1, 0: none. */
+	uint64_t anomaly_seq, anomaly_after;
 
 	/* The previous packet. */
 	bool has_packet;

@@ -105,15 +105,27 @@ bool engine_has_room(const struct engine *engine)
 
 /* ---- finished jobs ---- */
 
-/* Once per stream: a wrong clock stays wrong. */
-static void warn_of_anomalies(struct chunk_job *job)
+static void note_anomaly(const struct chunk_job *job)
 {
 	struct stream *stream = job->source;
 	uint64_t packet = job->chunk.partial->first_anomaly;
 
-	if (!stream->has_anomalies && packet != UINT64_MAX) {
+	if (packet != UINT64_MAX &&
+	    (stream->anomaly_after == 0 || job->seq < stream->anomaly_seq)) {
+		stream->anomaly_seq = job->seq;
+		stream->anomaly_after = packet + 1;
+	}
+}
+
+/* Once per stream: a wrong clock stays wrong.  It waits until all @taken chunks before are known,
+ * so that workers and their timing cannot change which packet it names. */
+static void warn_of_anomalies(struct trace *trace, struct stream *stream, uint64_t taken)
+{
+	uint64_t packet = stream->anomaly_after - 1;
+
+	if (!stream->has_anomalies && stream->anomaly_after != 0 && stream->anomaly_seq < taken) {
 		stream->has_anomalies = true;
-		warn_trace(job->trace, stream, (int64_t)packet, "clock",
+		warn_trace(trace, stream, (int64_t)packet, "clock",
 			   "stream %s: from packet %" PRIu64
 			   " on, the time of events went back or lies "
 			   "behind their packet's end; they count at the nearest time that can be",
@@ -154,7 +166,7 @@ static void take_chunk(struct engine *engine, struct chunk_job *job)
 			   "stream %s, packet %" PRIu64 ", %s; the rest of the packet is lost",
 			   job->source->name, fault->packet, fault->text);
 	}
-	warn_of_anomalies(job);
+	note_anomaly(job);
 	pass_on_retained(job);
 	job->chunk.partial = NULL;
 	if (exporter) {
@@ -163,6 +175,9 @@ static void take_chunk(struct engine *engine, struct chunk_job *job)
 	} else {
 		merger_take(job->stream, job->seq, partial);
 	}
+	/* An export has no order of chunks. */
+	warn_of_anomalies(trace, job->source,
+			  exporter ? UINT64_MAX : merger_stream_submitted(job->stream));
 	chunk_job_free(job);
 }
 

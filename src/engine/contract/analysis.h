@@ -9,18 +9,18 @@
  *                They add to rows of the analysis' tables (merge.h).  Nothing else leaves an
  *                analysis.
  *
- * If you want ...                              use (worker half)         use (merger half)
- * -------------------------------------------  ------------------------  -------------------------
- * counts of events, losses                     nothing                   on_tally, on_slice
- * time and switches of CPUs and threads        nothing                   on_cpu, on_run,
- * on_switch_* sums by name or number, in any order         worker_keyed_row()        nothing
- * figures by thread                            worker_emit()             on_record
- * durations from one event to another          worker_emit(), twice      on_record, a thread's
- * state few records for many events                  worker_state, on_oncpu_end  on_record a
- * device, the interrupts of a CPU            worker_emit_entity()      on_record the order of
- * events of several threads       worker_emit()             shard_note_ordered(), on_ordered the
- * longest instances                        -                         shard_longest() a level at the
- * end of a window               -                         on_window_end
+ * If you want ...             | worker half, calls          | merger half, hooks or calls
+ * ----------------------------|-----------------------------|---------------------------------
+ * counts of events, losses    | nothing                     | on_tally, on_slice
+ * time and switches           | nothing                     | on_cpu, on_run, on_switch_in/out
+ * sums in any order           | worker_keyed_row()          | nothing
+ * figures by thread           | worker_emit()               | on_record
+ * time between two events     | worker_emit(), twice        | on_record, a state of the thread
+ * few records, many events    | worker state, on_oncpu_end  | on_record
+ * a disk, interrupts of a CPU | worker_emit_entity()        | on_record
+ * order over several threads  | worker_emit()               | shard_note_ordered(), on_ordered
+ * the longest instances       | -                           | shard_longest()
+ * a level at a window's end   | -                           | on_window_end
  *
  * Tables hold what commutes: sums, maxima, histograms, longest instances.  The engine owns their
  * storage, for the open window and for the total.  It closes windows, adds them to totals, sorts
