@@ -3,7 +3,7 @@
  *
  * A table belongs to a process, by its pid.  It starts as a copy of the parent's table, is filled
  * by what calls return and by state dumps of the tracer, and ends with the last thread of the
- * process. Two other keys stand for a process that is not known yet:
+ * process.  Two other keys stand for a process that is not known yet:
  *
  *     FD_KEY_THREAD   a thread whose process is unknown    fd_join() moves it to the process
  *     FD_KEY_ADDRESS  a table of a state dump, by its      fd_dump_owner() moves it to the process,
