@@ -429,10 +429,3 @@ bool trigger_evaluate(struct trigger *trigger, const struct trace_identity *trac
 	}
 	return event->rows > 0;
 }
-
-/* ---- text ---- */
-
-static const char *op_text(char op)
-{
-	return op == 'g' ? ">=" : op == 'l' ? "<=" : op == '>' ? ">" : "<";
-}
