@@ -3,6 +3,7 @@
  */
 #include "engine/chunk-job.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/probe.h"
@@ -62,6 +63,7 @@ static void pack_partial(struct chunk_job *job, struct chunk_scratch *scratch)
 		scratch->exporter = job->exporter;
 		scratch->packer = job->exporter->packer_new();
 	}
+	assert(scratch->exporter == job->exporter); /* of the whole engine */
 	job->exporter->pack(scratch->packer, job->number, job->seq, job->chunk.partial,
 			    &job->packed);
 }
@@ -72,6 +74,7 @@ static void run(struct job *opaque, void *scratch_opaque)
 	struct chunk_scratch *scratch = scratch_opaque;
 
 	worker_run_chunk(scratch->worker, &job->chunk);
+	assert(job->chunk.partial);
 	if (job->exporter) {
 		pack_partial(job, scratch);
 	}
@@ -80,6 +83,9 @@ static void run(struct job *opaque, void *scratch_opaque)
 
 void chunk_job_submit(struct chunk_job *job)
 {
+	assert(job->chunk.plan);
+	assert(job->chunk.packets.count > 0);
+	assert(!job->chunk.partial);
 	job->job.run = run;
 	job->job.kind = JOB_WORKER;
 	probe_chunk(job->seq, job->chunk.packets.count, job->chunk.bytes);

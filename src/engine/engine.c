@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/check.h"
 #include "base/limits.h"
 #include "base/now.h"
 #include "base/probe.h"
@@ -27,10 +28,13 @@ struct engine *engine_new(const struct engine_config *config)
 {
 	struct engine *engine = mem_alloc(sizeof(*engine));
 
+	assert(config->interval_ns > 0);
+	assert(config->range_begin < config->range_end);
 	engine->config = *config;
 	while (config->analyses[engine->setup.analysis_count]) {
 		size_t i = engine->setup.analysis_count++;
 
+		assert(i < ANALYSES_MAX);
 		engine->setup.analyses[i] = config->analyses[i];
 	}
 	engine->setup.interval_ns = config->interval_ns;
@@ -69,6 +73,7 @@ void engine_free(struct engine *engine)
 	while (engine->traces.count > 0) {
 		trace_free(engine->traces.at[0]);
 	}
+	assert(engine->chunk_held == 0);
 	pool_free(engine->pool, drop_job);
 	setup_fini(&engine->setup);
 	vec_fini(&engine->traces);
@@ -141,6 +146,7 @@ static void pass_on_retained(struct chunk_job *job)
 		struct packet *packet = &job->chunk.packets.at[i];
 
 		if (packet->retained) {
+			assert(trace->engine->config.on_retained);
 			trace->engine->config.on_retained(trace->user, job->source->name,
 							  packet->retained);
 			packet->retained = NULL;
@@ -157,6 +163,9 @@ static void take_chunk(struct engine *engine, struct chunk_job *job)
 
 	assert(trace->in_flight > 0);
 	assert(engine->chunk_held >= job->chunk.bytes);
+	assert(job->source->trace == trace);
+	assert(job->seq < job->source->submitted);
+	assert(partial);
 	trace->in_flight--;
 	engine->chunk_held -= job->chunk.bytes;
 	for (size_t i = 0; i < partial->faults.count; i++) {
@@ -188,6 +197,7 @@ bool engine_reap(struct engine *engine, bool wait)
 	if (!job) {
 		return false;
 	}
+	assert(job->kind < JOB_KINDS);
 	if (engine->config.stats) {
 		engine->config.stats->job_ns[job->kind] += job->cpu_ns;
 		engine->config.stats->jobs[job->kind]++;
@@ -200,6 +210,7 @@ bool engine_reap(struct engine *engine, bool wait)
 		merger_task_done(job->user);
 		break;
 	case JOB_FIND:
+		assert(!job->is_reaped);
 		job->is_reaped = true;
 		break;
 	case JOB_KINDS:
@@ -251,6 +262,7 @@ void engine_timer_stop(struct engine *engine, const struct engine_timer *timer)
 	if (stats) {
 		held = engine_held_bytes(engine);
 		jobs = engine_in_flight(engine);
+		assert(others_ns(stats) >= timer->others);
 		stats->coordinator_ns +=
 			now_thread_cpu_ns() - timer->start - (others_ns(stats) - timer->others);
 		stats->held_max = held > stats->held_max ? held : stats->held_max;
@@ -258,10 +270,56 @@ void engine_timer_stop(struct engine *engine, const struct engine_timer *timer)
 	}
 }
 
+/* ---- invariants ---- */
+
+static void check_stream(const struct stream *stream)
+{
+	if (!stream->merger) {
+		assert(stream->is_ended);
+		return;
+	}
+	if (stream->is_away) {
+		assert(!stream->is_ended);
+		assert(merger_stream_identity(stream->merger));
+	}
+	if (stream->filling) {
+		assert(!stream->is_ended && !stream->is_away);
+		assert(stream->filling->seq == stream->submitted);
+		assert(stream->filling->chunk.packets.count > 0);
+	}
+	assert(merger_stream_submitted(stream->merger) <= stream->submitted ||
+	       stream->trace->is_restored);
+}
+
+/* Counts of the engine against what they count; walks over all streams. */
+static void engine_check(const struct engine *engine)
+{
+	size_t in_flight = 0;
+	uint64_t filling = 0;
+
+	for (size_t i = 0; i < engine->traces.count; i++) {
+		const struct trace *trace = engine->traces.at[i];
+
+		in_flight += trace->in_flight;
+		for (size_t k = 0; k < trace->streams.count; k++) {
+			const struct stream *stream = trace->streams.at[k];
+
+			check_stream(stream);
+			filling += stream->filling ? stream->filling->chunk.bytes : 0;
+		}
+	}
+	assert(in_flight == pool_in_flight_of(engine->pool, JOB_WORKER));
+	assert(engine->chunk_held >= filling);
+	assert(in_flight > 0 || engine->chunk_held == filling);
+}
+
 void engine_step(struct engine *engine, bool wait, uint64_t now_ns)
 {
 	struct engine_timer timer = engine_timer_start(engine);
 
+	if (CHECKS_ON) {
+		engine_check(engine);
+	}
 	step(engine, wait, now_ns);
 	engine_timer_stop(engine, &timer);
 }
@@ -277,6 +335,7 @@ void engine_make_room(struct engine *engine)
 
 void engine_submit(struct engine *engine, struct job *job)
 {
+	assert(job->kind == JOB_FIND); /* no other kind waits for is_reaped */
 	job->is_timed = engine->config.stats != NULL;
 	job->is_reaped = false;
 	pool_submit(engine->pool, job);
@@ -285,6 +344,7 @@ void engine_submit(struct engine *engine, struct job *job)
 void engine_await(struct engine *engine, const struct job *job)
 {
 	while (!job->is_reaped) {
+		assert(pool_in_flight_of(engine->pool, JOB_FIND) > 0);
 		engine_step(engine, true, 0);
 	}
 }

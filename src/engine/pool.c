@@ -32,6 +32,21 @@ struct pool {
 	bool is_stopping;
 };
 
+size_t pool_in_flight_of(const struct pool *pool, enum job_kind kind)
+{
+	return pool->in_flight[kind];
+}
+
+size_t pool_in_flight(const struct pool *pool)
+{
+	size_t jobs = 0;
+
+	for (size_t i = 0; i < JOB_KINDS; i++) {
+		jobs += pool->in_flight[i];
+	}
+	return jobs;
+}
+
 /* The next job; NULL: the pool stops. */
 static struct job *take(struct pool *pool)
 {
@@ -43,6 +58,7 @@ static struct job *take(struct pool *pool)
 		(void)pthread_cond_wait(&pool->todo_is_filled, &pool->mutex);
 		pool->idle--;
 	}
+	assert(pool->idle < pool->workers);
 	job = pool->is_stopping ? NULL : queue_pop(&pool->urgent);
 	if (!job && !pool->is_stopping) {
 		job = queue_pop(&pool->todo);
@@ -69,6 +85,7 @@ static void finish(struct pool *pool, struct job *job)
 	queue_push(&pool->done, job);
 	pool->done_jobs++;
 	pool->done_others += job->kind != JOB_WORKER;
+	assert(pool->done_others <= pool->done_jobs);
 	if (pool->awaited > 0 && is_awaited(pool)) {
 		(void)pthread_cond_signal(&pool->done_is_filled);
 	}
@@ -130,6 +147,7 @@ struct pool *pool_new(const struct pool_scratch *scratch, unsigned int workers)
 void pool_free(struct pool *pool, void (*drop)(struct job *job))
 {
 	struct job *job;
+	size_t dropped = 0;
 
 	if (!pool) {
 		return;
@@ -152,7 +170,9 @@ void pool_free(struct pool *pool, void (*drop)(struct job *job))
 	while ((job = queue_pop(&pool->urgent)) || (job = queue_pop(&pool->todo)) ||
 	       (job = queue_pop(&pool->done))) {
 		drop(job);
+		dropped++;
 	}
+	assert(dropped == pool_in_flight(pool));
 	if (pool->scratch) {
 		pool->scratch_of.free(pool->scratch);
 	}
@@ -162,6 +182,8 @@ void pool_free(struct pool *pool, void (*drop)(struct job *job))
 
 void pool_submit(struct pool *pool, struct job *job)
 {
+	assert(job->run);
+	assert(job->kind < JOB_KINDS);
 	pool->in_flight[job->kind]++;
 	if (pool->workers == 0) {
 		run(job, pool->scratch);
@@ -178,6 +200,8 @@ void pool_submit(struct pool *pool, struct job *job)
 
 static void await(struct pool *pool, size_t count)
 {
+	assert(pool->awaited == 0);            /* one thread waits */
+	assert(count <= pool_in_flight(pool)); /* else it waits for ever */
 	pool->awaited = count;
 	while (!is_awaited(pool)) {
 		(void)pthread_cond_wait(&pool->done_is_filled, &pool->mutex);
@@ -205,35 +229,24 @@ struct job *pool_reap(struct pool *pool, bool wait)
 	}
 	if (pool->workers == 0) {
 		job = queue_pop(&pool->done);
+		assert(job);
 	} else {
 		(void)pthread_mutex_lock(&pool->mutex);
 		if (wait) {
 			await(pool, 1);
 		}
 		job = queue_pop(&pool->done);
+		assert(job || !wait);
+		assert(!job == (pool->done_jobs == 0));
 		pool->done_jobs -= job != NULL;
 		pool->done_others -= job && job->kind != JOB_WORKER;
 		(void)pthread_mutex_unlock(&pool->mutex);
 	}
 	if (job) {
+		assert(pool->in_flight[job->kind] > 0);
 		pool->in_flight[job->kind]--;
 	}
 	return job;
-}
-
-size_t pool_in_flight_of(const struct pool *pool, enum job_kind kind)
-{
-	return pool->in_flight[kind];
-}
-
-size_t pool_in_flight(const struct pool *pool)
-{
-	size_t jobs = 0;
-
-	for (size_t i = 0; i < JOB_KINDS; i++) {
-		jobs += pool->in_flight[i];
-	}
-	return jobs;
 }
 
 unsigned int pool_workers(const struct pool *pool)

@@ -1,6 +1,7 @@
 /*
  * stream: see stream.h.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@ struct stream *stream_new(struct trace *trace, const char *name)
 {
 	struct stream *stream = mem_alloc(sizeof(*stream));
 
+	assert(!trace->has_finished);
 	stream->trace = trace;
 	stream->name = mem_strdup(name);
 	stream->merger = merger_stream_new(trace->merger);
@@ -52,6 +54,9 @@ static bool adopt(struct stream *stream, const struct packet_info *info)
 		if (!old->is_away || !same_identity(merger_stream_identity(old->merger), info)) {
 			continue;
 		}
+		assert(!old->is_ended);
+		assert(!old->filling); /* stream_away() flushed it */
+		assert(!stream->filling && stream->submitted == 0);
 		merger_stream_end(stream->merger, 0); /* the placeholder */
 		stream->merger = old->merger;
 		stream->submitted = old->submitted;
@@ -97,6 +102,7 @@ static void identify(struct stream *stream, const struct packet_info *info, uint
 		.begin = begin,
 	};
 
+	assert(stream->submitted == 0);
 	merger_stream_identify(stream->merger, &identity);
 	if (exporter) {
 		exporter->stream(exporter->user, merger_stream_number(stream->merger), &identity);
@@ -113,6 +119,7 @@ void stream_expect(struct stream *stream, const struct packet_info *info)
 {
 	struct clock clock;
 
+	assert(!stream->has_packet);
 	if (adopt(stream, info)) {
 		stream->is_resumed = false; /* a file continues where it ended */
 		return;
@@ -129,6 +136,8 @@ static void new_chunk(struct stream *stream, const struct stream_input *input)
 	const struct engine *engine = stream->trace->engine;
 	struct chunk_job *job = mem_alloc(sizeof(*job));
 
+	assert(identity);
+	assert(!stream->filling);
 	job->trace = stream->trace;
 	job->source = stream;
 	job->stream = stream->merger;
@@ -233,6 +242,7 @@ static bool is_duplicate(struct stream *stream, const struct stream_input *input
 
 static void note_packet(struct stream *stream, const struct packet_info *info, uint64_t end)
 {
+	assert(end >= stream->end); /* time never goes back */
 	stream->has_packet = true;
 	stream->end = end;
 	stream->seq_num = info->seq_num;
@@ -248,6 +258,8 @@ void stream_packet(struct stream *stream, const struct stream_input *input)
 	struct packet packet = { .bytes = input->bytes, .file_offset = input->offset };
 	struct clock clock;
 
+	assert(!stream->is_ended && !stream->is_away);
+	assert(stream->trace->plan);
 	if (input->bytes) {
 		(void)packet_info_cut(&cut, input->len);
 	}
@@ -320,6 +332,8 @@ bool stream_flush(struct stream *stream)
 	if (!job) {
 		return false;
 	}
+	assert(job->seq == stream->submitted);
+	assert(job->stream == stream->merger);
 	stream->filling = NULL;
 	stream->submitted++;
 	stream->trace->in_flight++;
@@ -399,9 +413,11 @@ void stream_away(struct stream *stream)
 	}
 	(void)stream_flush(stream);
 	if (!merger_stream_identity(stream->merger)) {
-		stream_end(stream); /* it had no packet */
+		assert(!stream->has_packet);
+		stream_end(stream);
 		return;
 	}
+	assert(!stream->filling);
 	stream->is_away = true;
 	merger_stream_exclude(stream->merger, true);
 }

@@ -3,6 +3,7 @@
  */
 #include "engine/trace.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +66,7 @@ struct trace *trace_new(struct engine *engine, void *user)
 	host.user = trace;
 	trace->merger = merger_new(&engine->setup, &host);
 	new_metadata(trace);
+	assert(trace->merger && trace->builder);
 	*vec_push(&engine->traces) = trace;
 	return trace;
 }
@@ -85,11 +87,13 @@ static void drain(struct trace *trace)
 		(void)engine_reap(trace->engine, true);
 	}
 	merger_wait(trace->merger);
+	assert(trace->in_flight == 0);
 }
 
 static void free_filling(struct stream *stream)
 {
 	if (stream->filling) {
+		assert(stream->trace->engine->chunk_held >= stream->filling->chunk.bytes);
 		stream->trace->engine->chunk_held -= stream->filling->chunk.bytes;
 		chunk_job_free(stream->filling);
 		stream->filling = NULL;
@@ -107,6 +111,7 @@ void trace_free(struct trace *trace)
 			engine->traces.at[retained++] = engine->traces.at[i];
 		}
 	}
+	assert(retained + 1 == engine->traces.count); /* it was listed once */
 	engine->traces.count = retained;
 	for (size_t i = 0; i < trace->streams.count; i++) {
 		free_filling(trace->streams.at[i]);
@@ -117,6 +122,7 @@ void trace_free(struct trace *trace)
 	plan_unref(trace->plan);
 	plan_builder_free(trace->builder);
 	metadata_stream_free(trace->metadata);
+	assert(trace->old_metadata.count == trace->old_builders.count);
 	for (size_t i = 0; i < trace->old_metadata.count; i++) {
 		plan_builder_free(trace->old_builders.at[i]);
 		metadata_stream_free(trace->old_metadata.at[i]);
@@ -201,6 +207,7 @@ void trace_finish(struct trace *trace, uint64_t now_ns)
 	const struct engine_export *exporter = trace->engine->config.exporter;
 	struct engine_timer timer;
 
+	assert(!trace->has_finished);
 	for (size_t i = 0; i < trace->streams.count; i++) {
 		stream_end(trace->streams.at[i]);
 	}
@@ -218,6 +225,7 @@ void trace_finish(struct trace *trace, uint64_t now_ns)
 
 void trace_pause(struct trace *trace, uint64_t now_ns)
 {
+	assert(!trace->has_finished);
 	for (size_t i = 0; i < trace->streams.count; i++) {
 		if (!trace->streams.at[i]->is_ended) {
 			(void)stream_flush(trace->streams.at[i]);

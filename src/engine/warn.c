@@ -3,6 +3,7 @@
  */
 #include "engine/warn.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -18,6 +19,7 @@ void warn_trace(struct trace *trace, const struct stream *stream, int64_t packet
 					  .packet = packet };
 	va_list args;
 
+	assert(!stream || stream->trace == trace);
 	if (++trace->warnings > WARNINGS_MAX) {
 		return;
 	}

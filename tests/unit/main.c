@@ -33,7 +33,10 @@ int main(void)
 	srunner_add_suite(runner, suite_round());
 	srunner_add_suite(runner, suite_window());
 	srunner_add_suite(runner, suite_partial());
+	srunner_add_suite(runner, suite_pool());
 	srunner_add_suite(runner, suite_setup());
+	srunner_add_suite(runner, suite_stream());
+	srunner_add_suite(runner, suite_exchange());
 	srunner_add_suite(runner, suite_worker());
 	srunner_add_suite(runner, suite_history());
 	srunner_add_suite(runner, suite_kernel());

@@ -5,6 +5,7 @@
 #include "engine/exchange/checkpoint.h"
 #include "engine/trace.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,6 +146,7 @@ int checkpoint_file_restore(struct checkpoint_file *checkpoint_file, const uint8
 	if (!saved) {
 		return 0;
 	}
+	assert(saved->bytes.count >= sizeof(saved->uuid)); /* read_trace() refuses fewer */
 	codec = (struct codec){ .at = saved->bytes.at + sizeof(saved->uuid),
 				.left = saved->bytes.count - sizeof(saved->uuid) };
 	checkpoint_trace(trace, &codec);
@@ -178,6 +180,7 @@ void checkpoint_file_put(struct checkpoint_file *checkpoint_file, const uint8_t 
 	struct saved_trace *saved;
 
 	checkpoint_file_drop(checkpoint_file, uuid);
+	assert(!find(checkpoint_file, uuid)); /* one of each */
 	saved = vec_push(&checkpoint_file->all);
 	memset(saved, 0, sizeof(*saved));
 	memcpy(saved->uuid, uuid, sizeof(saved->uuid));

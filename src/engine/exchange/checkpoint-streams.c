@@ -1,6 +1,7 @@
 /*
  * checkpoint-streams: the coordinator's part of each stream; see checkpoint.h.
  */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -72,6 +73,8 @@ static void streams_codec(struct trace *trace, struct codec *codec)
 		uint32_t number;
 
 		if (goes_on(stream)) {
+			assert(!stream->filling); /* trace_pause() flushed it */
+			assert(merger_stream_submitted(stream->merger) == stream->submitted);
 			number = merger_stream_number(stream->merger);
 			codec_u32(codec, &number);
 			coordinator_codec(stream, codec);
@@ -81,6 +84,9 @@ static void streams_codec(struct trace *trace, struct codec *codec)
 
 void checkpoint_trace(struct trace *trace, struct codec *codec)
 {
+	assert(trace->in_flight == 0);
+	assert(!trace->has_finished);
+	assert(!codec_reads(codec) || trace->streams.count == 0);
 	checkpoint_merger(trace->merger, codec);
 	if (codec_check(codec, true)) {
 		streams_codec(trace, codec);

@@ -1,6 +1,8 @@
 /*
  * checkpoint-tables: tables and shards; see checkpoint.h.
  */
+#include <assert.h>
+
 #include "base/limits.h"
 #include "engine/exchange/checkpoint.h"
 #include "engine/tables/columns.h"
@@ -58,6 +60,8 @@ static void keyed_row_codec(struct codec *codec, struct keyed_rows *keyed_rows,
 	const struct columns *columns;
 
 	if (keyed) {
+		assert(keyed->analysis < layout->setup->analysis_count);
+		assert(keyed->table < TABLES_MAX);
 		like.key = keyed->key;
 	}
 	codec_u8(codec, &like.analysis);
@@ -149,6 +153,7 @@ static void threads_codec(const struct checkpoint *checkpoint, struct shard *sha
 	for (size_t i = 0; i < count && codec_check(codec, count <= THREADS_OF_SHARD_MAX); i++) {
 		bool is_there = !codec_reads(codec) && shard->resident.at[i];
 
+		assert(!is_there || shard->resident.at[i]->resident_at == i);
 		codec_bool(codec, &is_there);
 		if (codec_reads(codec)) {
 			*vec_push(&shard->resident) = is_there ? shard_thread_alloc(shard) : NULL;
@@ -174,6 +179,7 @@ static void thread_ref_codec(struct codec *codec, const struct shard *shard, str
 {
 	uint32_t at = codec_reads(codec) ? 0 : (*thread)->resident_at;
 
+	assert(codec_reads(codec) || thread_at(shard, at) == *thread);
 	codec_u32(codec, &at);
 	if (codec_reads(codec)) {
 		*thread = thread_at(shard, at);
@@ -189,6 +195,7 @@ static void holes_codec(struct codec *codec, struct shard *shard)
 	for (size_t i = 0; i < count; i++) {
 		uint32_t at = codec_reads(codec) ? 0 : shard->resident_free.at[i];
 
+		assert(codec_reads(codec) || !thread_at(shard, at));
 		codec_u32(codec, &at);
 		if (codec_reads(codec)) {
 			if (!codec_check(codec,
@@ -238,6 +245,7 @@ static void ends_codec(struct codec *codec, struct shard *shard)
 	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
 		struct dead *dead = codec_at(codec, &shard->dead, i);
 
+		assert(codec_reads(codec) || dead->thread->is_dead);
 		codec_u64(codec, &dead->ts);
 		thread_ref_codec(codec, shard, &dead->thread);
 	}
@@ -315,6 +323,7 @@ static void longest_codec(struct codec *codec, struct tables *tables, struct lon
 	for (uint32_t i = 0; i < tables->layout.longest_count; i++) {
 		size_t count = codec_count(codec, longest[i].all.count, 100);
 
+		assert(longest[i].all.count <= longest[i].room);
 		for (size_t k = 0; k < count && codec_check(codec, count <= longest[i].room); k++) {
 			instance_codec(codec, tables, codec_at(codec, &longest[i].all, k));
 		}
@@ -360,6 +369,7 @@ static void names_codec(struct codec *codec, struct tables *tables, struct accum
 		uint32_t name = codec_reads(codec) ? 0 : accumulator->names_touched.at[i];
 		uint64_t *row;
 
+		assert(codec_reads(codec) || name < tables->names.count);
 		codec_u32(codec, &name);
 		if (!codec_check(codec, name < tables->names.count && columns->count > 0)) {
 			return;
@@ -443,6 +453,7 @@ void checkpoint_tables(struct tables *tables, const struct checkpoint *checkpoin
 
 	classes_codec(codec, tables);
 	event_names_codec(codec, tables);
+	assert(tables->class_names.count <= EVENT_CLASSES_MAX);
 	with_classes.classes = (uint32_t)tables->class_names.count;
 	sums_codec(codec, &tables->layout.columns[SCOPE_TRACE], &tables->trace);
 	for (size_t i = 0; i < SHARDS && codec_check(codec, true); i++) {

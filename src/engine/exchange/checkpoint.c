@@ -3,6 +3,7 @@
  */
 #include "engine/exchange/checkpoint.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "base/limits.h"
@@ -43,6 +44,7 @@ static void copy_records(const struct partial *from, struct partial *to, uint32_
 		uint32_t at = from->made.at[i], made = (uint32_t)to->records.count;
 
 		if (numbers[at] != RECORD_NONE) {
+			assert(numbers[at] < to->groups.count);
 			*vec_push_in_line(&to->records) = from->records.at[at];
 			*vec_push(&to->made) = made;
 			partial_chain(to, numbers[at], made);
@@ -58,6 +60,8 @@ static void find_slices(const struct partial *partial, uint32_t *slices)
 	for (uint32_t s = 0; s < partial->slices.count; s++) {
 		const struct slice *slice = &partial->slices.at[s];
 
+		assert(slice->shards[0] <= slice->shards[SHARDS + 1]);
+		assert(slice->shards[SHARDS + 1] <= partial->groups.count);
 		for (uint32_t i = slice->shards[0]; i < slice->shards[SHARDS + 1]; i++) {
 			slices[i] = s;
 		}
@@ -76,6 +80,8 @@ static void copy_slice(const struct partial *from, const struct slice *slice, st
 {
 	struct slice *copy = vec_push(&to->slices);
 
+	assert(slice->tally_first + (size_t)slice->tally_count <= from->tallies.count);
+	assert(slice->keyed_first + (size_t)slice->keyed_count <= from->keyed_rows.count);
 	*copy = *slice;
 	copy->chains = RECORD_NONE;
 	copy->tally_first = (uint32_t)to->tallies.count;
@@ -100,6 +106,8 @@ static struct partial *remains_of(const struct partial *from)
 	uint32_t *slices = mem_alloc((from->groups.count + 1) * sizeof(*slices));
 	uint32_t *numbers = mem_alloc((from->records.count + 1) * sizeof(*numbers));
 
+	assert(from->slices_used <= from->slices.count);
+	assert(from->currents_told <= from->currents.count);
 	memcpy(to, from, offsetof(struct partial, slices));
 	to->records_until = from->records_until;
 	memset(numbers, 0xFF, (from->records.count + 1) * sizeof(*numbers));
@@ -120,6 +128,7 @@ static struct partial *remains_of(const struct partial *from)
 			*vec_push(&to->currents) = numbers[at];
 		}
 	}
+	assert(to->made.count == to->records.count);
 	vec_append(&to->numbers, from->numbers.at, from->numbers.count);
 	free(slices);
 	free(numbers);
@@ -159,6 +168,7 @@ static void taken_codec(struct merger *merger, struct codec *codec, struct parti
 /* Counts the memory of a partial that was read. */
 static void hold(struct merger *merger, struct partial *partial)
 {
+	assert(partial->held_bytes == 0); /* counted once */
 	partial->held_bytes = partial_bytes(partial);
 	merger->held_bytes += partial->held_bytes;
 }
@@ -208,6 +218,7 @@ static void held_codec(struct merger_stream *stream, struct codec *codec)
 
 static void stream_codec(struct merger_stream *stream, struct codec *codec)
 {
+	assert(!stream->owns_cpu || stream->cpu->owner == stream);
 	partial_codec_identity(codec, &stream->identity);
 	codec_bool(codec, &stream->is_identified);
 	codec_bool(codec, &stream->is_excluded);
@@ -236,7 +247,10 @@ static void stream_codec(struct merger_stream *stream, struct codec *codec)
 
 static void running_codec(struct codec *codec, struct cpu *cpu)
 {
-	size_t count = codec_count(codec, cpu->segments.count - cpu->segments_used, 23);
+	size_t count;
+
+	assert(cpu->segments_used <= cpu->segments.count);
+	count = codec_count(codec, cpu->segments.count - cpu->segments_used, 23);
 
 	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
 		partial_codec_segment(codec, codec_reads(codec)
@@ -300,6 +314,7 @@ static void cpus_codec(struct merger *merger, struct codec *codec)
 	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
 		uint64_t id = codec_reads(codec) ? 0 : least_cpu(merger, from);
 
+		assert(id != UINT64_MAX); /* least_cpu() found as many as there are */
 		codec_u64(codec, &id);
 		if (codec_check(codec, id >= from && (i == 0 || from > 0))) {
 			cpu_codec(merger, codec, tables_cpu(&merger->tables, id));
@@ -405,7 +420,11 @@ void checkpoint_merger(struct merger *merger, struct codec *codec)
 {
 	const struct checkpoint checkpoint = { .codec = codec, .periods = merger->setup->periods };
 
+	assert(merger->tasks_running == 0);
+	assert(!merger->is_round_open);
+	assert(!codec_reads(codec) || merger->streams.count == 0);
 	if (!codec_reads(codec)) {
+		assert(merger_is_sound(merger)); /* the reader refuses any other */
 		cpus_note_running(merger);
 	}
 	window_codec(merger, codec);

@@ -12,9 +12,8 @@
  *       checkpoint-streams.c  the coordinator's counters of each stream
  *
  * It holds what outlives a partial, and nothing of the layout in memory: threads are numbered,
- * arrays are written in their order, and the reader rebuilds hash tables and chains.  So the bytes
- * do not depend on the number of workers, and a checkpoint that is read and written again is the
- * same.
+ * arrays are written in their order, and the reader rebuilds hash tables and chains.  Any
+ * number of workers can continue it.
  *
  * The same functions write and read (base/codec.h).  What is read is untrusted: these functions
  * check whatever is used as an index, a length or a text, merger_is_sound() checks relations

@@ -3,6 +3,7 @@
  */
 #include "engine/exchange/frame-reader.h"
 
+#include <assert.h>
 #include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -54,6 +55,7 @@ void frame_reader_free(struct frame_reader *in)
 	if (!in) {
 		return;
 	}
+	assert(in->used == 0); /* frame_reader_drop() */
 	for (size_t i = 0; i < FRAMES_AHEAD_MAX; i++) {
 		(void)ZSTD_freeDCtx(in->slots[i].context);
 		vec_fini(&in->slots[i].stored);
@@ -114,6 +116,7 @@ static int unpack(struct slot *slot)
 				 ZSTD_isError(got) ? ZSTD_getErrorName(got)
 						   : "another length or kind than its header has");
 	}
+	assert(len > 0); /* read_frame() refuses empty ones */
 	slot->frame = (struct frame){ .codec = { .at = slot->bytes.at, .left = len } };
 	return 0;
 }
@@ -125,6 +128,7 @@ static void read_partial(struct slot *slot)
 	struct codec codec = frame->codec;
 	struct err err;
 
+	assert(slot->kind == FRAME_PARTIAL);
 	frame->partial = partial_cache_take(slot->rules.setup->partial_cache);
 	(void)codec_next(&codec, 1);
 	codec_u32(&codec, &frame->number);
@@ -159,6 +163,7 @@ static void add_one(struct frame_reader *in, struct engine *engine,
 {
 	struct slot *slot = &in->slots[(in->first + in->used++) % in->room];
 
+	assert(in->used <= in->room);
 	slot->at = in->offset;
 	slot->len = 0;
 	slot->frame = (struct frame){ 0 };
@@ -168,6 +173,7 @@ static void add_one(struct frame_reader *in, struct engine *engine,
 	/* A job for a smaller frame costs more than it saves. */
 	slot->is_under_way = slot->r == 0 && in->room > 1 && slot->kind == FRAME_PARTIAL;
 	if (slot->is_under_way) {
+		assert(engine && rules);
 		slot->rules = *rules;
 		slot->job = (struct job){ .run = run, .kind = JOB_FIND };
 		engine_submit(engine, &slot->job);
@@ -187,6 +193,7 @@ static void set_room(struct frame_reader *in, const struct engine *engine)
 	in->room = workers <= 1 ? 1 : 2 * workers;
 	in->room = in->room < FRAMES_AHEAD_MAX ? in->room : FRAMES_AHEAD_MAX;
 	in->first = 0;
+	assert(in->bytes == 0);
 }
 
 static bool has_room(const struct frame_reader *in, const struct engine *engine)
@@ -208,11 +215,14 @@ static struct slot *take_first(struct frame_reader *in, struct engine *engine)
 {
 	struct slot *slot = &in->slots[in->first];
 
+	assert(in->used > 0);
 	if (slot->is_under_way) {
 		engine_await(engine, &slot->job);
+		slot->is_under_way = false;
 	}
 	in->first = (in->first + 1) % in->room;
 	in->used--;
+	assert(in->bytes >= slot->len);
 	in->bytes -= slot->len;
 	return slot;
 }
@@ -228,6 +238,7 @@ int frame_reader_next(struct frame_reader *in, struct engine *engine,
 	struct slot *slot;
 
 	if (in->last) {
+		assert(!in->last->is_under_way);
 		forget_large(in->last);
 	}
 	set_room(in, engine);

@@ -3,6 +3,7 @@
  */
 #include "engine/exchange/partial-codec.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "engine/contract/row-key.h"
@@ -144,6 +145,7 @@ static int tallies_codec(struct work *work)
 	for (size_t i = 0; codec_reads(work->codec) && i < partial->slices.count; i++) {
 		struct slice *slice = &partial->slices.at[i];
 
+		assert(at <= count);
 		if (slice->tally_count > count - at) {
 			return REFUSE(work, "slice %zu: too many tallies", i);
 		}
@@ -232,6 +234,7 @@ static void take_draft(struct work *work)
 	if (partial->initial_group < draft->groups.count) {
 		partial->initial_group = draft->groups.at[partial->initial_group].next;
 	}
+	assert(at == draft->groups.count); /* groups_codec() refuses others */
 	partial_take_order(partial, draft);
 }
 
@@ -245,7 +248,6 @@ static int records_codec(struct work *work)
 		struct record *record = codec_reads(codec) ? codec_at(codec, &draft->records, i)
 							   : partial_made(work->partial, i);
 		uint32_t group = record->group;
-
 		codec_u64(codec, &record->ts);
 		codec_u64(codec, &record->arg64);
 		codec_u32(codec, &group);
@@ -321,6 +323,7 @@ static int check_records(struct work *work)
 	}
 	currents = mem_alloc(partial->records.count + 1);
 	for (size_t i = 0; i < partial->currents.count; i++) {
+		assert(partial->currents.at[i] < partial->made.count); /* numbers_codec() */
 		currents[partial->made.at[partial->currents.at[i]]] = 1;
 	}
 	for (size_t i = 0; r == 0 && i < partial->records.count; i++) {
@@ -442,12 +445,16 @@ int partial_codec(struct codec *codec, struct partial *partial, const struct par
 			     err };
 	int r = 0;
 
+	assert(!codec_reads(codec) || (rules && err));
+	assert(!codec_reads(codec) || partial->slices.count == 0);
+	assert(!codec_reads(codec) || partial->records.count == 0);
 	for (size_t i = 0; r == 0 && i < sizeof(parts) / sizeof(parts[0]); i++) {
 		r = parts[i](&work);
 		if (codec->is_wrong) {
 			r = err_raise(err, -EINVAL, "it is cut, or has an impossible value");
 		}
 	}
+	assert(r == 0 || codec_reads(codec)); /* writing never fails */
 	partial_free(work.draft);
 	return r;
 }

@@ -1,6 +1,7 @@
 /*
  * partial-file-read: reading files of partials, and merging them; see partial-file.h.
  */
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 
@@ -27,6 +28,8 @@ struct partial_intake *partial_intake_new(struct trace *trace)
 {
 	struct partial_intake *intake = mem_alloc(sizeof(*intake));
 
+	assert(!trace->has_finished);
+	assert(trace->streams.count == 0);
 	intake->trace = trace;
 	intake->merger = trace->merger;
 	return intake;
@@ -44,6 +47,7 @@ static int take_classes(struct partial_intake *intake, struct codec *frame, stru
 {
 	size_t count = codec_count(frame, 0, sizeof(uint32_t));
 
+	assert(intake->classes <= EVENT_CLASSES_MAX);
 	if (count > EVENT_CLASSES_MAX - intake->classes) {
 		return err_raise(err, -EINVAL, "more than %d event classes", EVENT_CLASSES_MAX);
 	}
@@ -72,6 +76,7 @@ static int take_stream(struct partial_intake *intake, struct codec *frame, struc
 	while (intake->streams.count <= number) {
 		*vec_push(&intake->streams) = NULL;
 	}
+	assert(intake->streams.count <= RELAY_STREAMS_MAX);
 	if (intake->streams.at[number] || frame->is_wrong) {
 		return err_raise(err, -EINVAL, "stream %u comes twice, or is cut", number);
 	}
@@ -119,6 +124,7 @@ static int take_decoded(struct partial_intake *intake, uint32_t number, uint64_t
 {
 	struct merger_stream *stream = find_stream(intake, number, err);
 
+	assert(partial);
 	if (stream && is_awaited(stream, seq)) {
 		merger_take(stream, seq, partial);
 		return 0;
@@ -173,6 +179,7 @@ static int take_end(struct partial_intake *intake, struct codec *frame, struct e
 	if (!stream) {
 		return -EINVAL;
 	}
+	assert(stream->next_seq <= stream->end_seq);
 	if (seq < stream->next_seq || stream->end_seq != UINT64_MAX) {
 		return err_raise(err, -EINVAL, "a stream ends twice, or before its chunks");
 	}
@@ -207,6 +214,7 @@ static int take_checkpoint(const struct partial_intake *intake, struct codec *fr
 	if (intake->streams.count > 0 || intake->classes > 0) {
 		return err_raise(err, -EINVAL, "a checkpoint after partials");
 	}
+	assert(intake->merger->streams.count == 0);
 	(void)codec_next(frame, 16); /* its UUID */
 	checkpoint_trace(intake->trace, frame);
 	return frame->is_wrong ? err_raise(err, -EINVAL, "the checkpoint is damaged") : 1;

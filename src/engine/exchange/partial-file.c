@@ -3,6 +3,7 @@
  */
 #include "engine/exchange/partial-file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <zstd.h>
 
@@ -121,6 +122,7 @@ static void end_packed(struct partial_packer *packer, struct packed *packed)
 	uint32_t head[2];
 	size_t begin = sizeof(head) + 1;
 
+	assert(len > 0); /* the kind, at least */
 	packed->bytes.count = 0;
 	packed->failure = len > PARTIAL_FILE_FRAME_BYTES_MAX ? EFBIG : 0;
 	if (packed->failure) {
@@ -138,6 +140,7 @@ static void end_packed(struct partial_packer *packer, struct packed *packed)
 	memcpy(packed->bytes.at, head, sizeof(head));
 	packed->bytes.at[sizeof(head)] =
 		packer->frame.bytes.at[0]; /* readers need it before they unpack */
+	assert(stored <= bound);
 	packed->bytes.count = begin + stored;
 }
 
@@ -174,6 +177,7 @@ static void write_bytes(struct partial_writer *out, const void *bytes, size_t le
 
 static void write_packed(struct partial_writer *out, const struct packed *packed)
 {
+	assert(packed->failure || packed->bytes.count > 0);
 	out->failure = out->failure ? out->failure : packed->failure;
 	write_bytes(out, packed->bytes.at, packed->bytes.count);
 }
@@ -195,6 +199,7 @@ static void put_setup(struct partial_writer *out, const struct partial_file_setu
 	struct codec codec = begin_frame(out, FRAME_SETUP);
 	size_t count = 0;
 
+	assert(setup->interval_ns > 0); /* take_setup() refuses 0 */
 	codec_u64(&codec, &copy.interval_ns);
 	codec_bool(&codec, &copy.wants_windows);
 	while (setup->analyses[count]) {
@@ -270,6 +275,7 @@ void partial_writer_trace(struct partial_writer *out, const struct partial_file_
 	struct partial_file_trace copy = *trace;
 	struct codec codec = begin_frame(out, FRAME_TRACE);
 
+	assert(trace->range_begin < trace->range_end); /* readers refuse others */
 	partial_file_trace_codec(&codec, &copy);
 	out->classes = 0;
 	end_frame(out);
@@ -293,6 +299,7 @@ static void put_stream(void *user, uint32_t number, const struct stream_identity
 	struct stream_identity copy = *identity;
 	struct codec codec = begin_frame(out, FRAME_STREAM);
 
+	assert(number < RELAY_STREAMS_MAX); /* readers refuse more */
 	codec_u32(&codec, &number);
 	partial_codec_identity(&codec, &copy);
 	end_frame(out);
@@ -303,6 +310,8 @@ static void put_classes(struct partial_writer *out, const struct plan *plan)
 {
 	struct codec codec = begin_frame(out, FRAME_CLASSES);
 
+	assert(out->classes < plan->class_count);
+	assert(plan->class_count <= EVENT_CLASSES_MAX); /* readers refuse more */
 	(void)codec_count(&codec, plan->class_count - out->classes, 1);
 	for (; out->classes < plan->class_count; out->classes++) {
 		codec_put_text(&codec, plan->classes[out->classes]->class->name);
@@ -372,6 +381,7 @@ void partial_writer_checkpoint(struct partial_writer *out, const struct partial_
 {
 	struct codec codec;
 
+	assert(len >= 16); /* the UUID comes first */
 	partial_writer_trace(out, trace);
 	codec = begin_frame(out, FRAME_CHECKPOINT);
 	codec_bytes(&codec, bytes, len);

@@ -1,0 +1,243 @@
+/*
+ * stream: gaps, duplicates, and where chunks close.
+ */
+#include "ctf/plan/plan.h"
+#include "engine/chunk-job.h"
+#include "engine/engine-fixture.h"
+#include "engine/stream.h"
+#include "suites.h"
+
+/* Packet @seq, from 1000 * (seq + 1) ns on, with ten events. */
+static void add(struct engine_fixture *fixture, struct stream *stream, uint64_t seq,
+		uint8_t discarded)
+{
+	engine_fixture_packet(fixture, stream,
+			      &(struct made_packet){ .begin = 1000 * (seq + 1),
+						     .end = 1000 * (seq + 2),
+						     .seq = seq,
+						     .discarded = discarded });
+}
+
+struct expected {
+	uint64_t events, discarded, lost_packets;
+};
+
+static void finish(struct engine_fixture *fixture, const struct expected *expected)
+{
+	const struct merger_account *account = trace_account(fixture->trace);
+
+	trace_finish(fixture->trace, 0);
+	ck_assert_uint_eq(account->events, expected->events);
+	ck_assert_uint_eq(account->discarded, expected->discarded);
+	ck_assert_uint_eq(account->lost_packets, expected->lost_packets);
+	ck_assert_uint_eq(account->bad_packets, 0);
+	ck_assert_uint_eq(engine_held_bytes(fixture->engine), 0);
+	engine_fixture_fini(fixture);
+}
+
+/*
+ * Goal    Numbers and counters of packets show what is missing between them.
+ * Method  One row for each sequence of packets of one stream.
+ */
+static const struct {
+	struct {
+		uint64_t seq;
+		uint8_t discarded;
+	} packets[4];
+	struct expected expected;
+	unsigned int lost_warnings, discarded_warnings, before_warnings;
+} sequences[] = {
+	{ { { 0, 0 }, { 1, 0 }, { 2, 0 }, { 3, 0 } }, { 40, 0, 0 }, 0, 0, 0 },
+	{ { { 0, 0 }, { 1, 0 }, { 4, 0 }, { 5, 0 } }, { 40, 0, 2 }, 1, 0, 0 },
+	{ { { 0, 0 }, { 2, 0 }, { 3, 0 }, { 7, 0 } }, { 40, 0, 4 }, 2, 0, 0 },
+	/* The first packet need not be number 0: that is no loss within the trace. */
+	{ { { 5, 0 }, { 6, 0 }, { 7, 0 }, { 8, 0 } }, { 40, 0, 0 }, 0, 0, 0 },
+	{ { { 0, 0 }, { 1, 3 }, { 2, 3 }, { 3, 4 } }, { 40, 4, 0 }, 0, 2, 0 },
+	/* What was discarded before the end of the first packet may be before its start. */
+	{ { { 0, 7 }, { 1, 7 }, { 2, 9 }, { 3, 9 } }, { 40, 2, 0 }, 0, 1, 1 },
+	/* The counter has 8 bits. */
+	{ { { 0, 250 }, { 1, 255 }, { 2, 4 }, { 3, 4 } }, { 40, 10, 0 }, 0, 2, 1 },
+	{ { { 0, 0 }, { 1, 2 }, { 3, 2 }, { 4, 2 } }, { 40, 2, 1 }, 1, 1, 0 },
+};
+
+START_TEST(finds_gaps)
+{
+	struct engine_fixture fixture = { 0 };
+	struct stream *stream;
+
+	engine_fixture_init(&fixture);
+	engine_fixture_metadata(&fixture);
+	stream = stream_new(fixture.trace, "a");
+	for (size_t i = 0; i < 4; i++) {
+		add(&fixture, stream, sequences[_i].packets[i].seq,
+		    sequences[_i].packets[i].discarded);
+	}
+	stream_end(stream);
+	ck_assert_uint_eq(engine_fixture_warned(&fixture, "lost-packets"),
+			  sequences[_i].lost_warnings);
+	ck_assert_uint_eq(engine_fixture_warned(&fixture, "discarded"),
+			  sequences[_i].discarded_warnings);
+	ck_assert_uint_eq(engine_fixture_warned(&fixture, "discarded-before"),
+			  sequences[_i].before_warnings);
+	finish(&fixture, &sequences[_i].expected);
+}
+END_TEST
+
+/*
+ * Goal    After a reconnect another stream continues the first, without the packets that it had.
+ * Method  One row for each way in which the packets can go on after packets 0, 1 and 2.
+ */
+static const struct {
+	uint64_t seqs[3];
+	struct expected expected;
+} reconnects[] = {
+	{ { 3, 4, 5 }, { 60, 0, 0 } },                                /* the next one */
+	{ { 2, 3, 4 }, { 50, 0, 0 } },                                /* one again */
+	{ { 1, 2, 3 }, { 40, 0, 0 } }, { { 0, 1, 2 }, { 30, 0, 0 } }, /* nothing new */
+	{ { 5, 6, 7 }, { 60, 0, 2 } },                                /* two were lost meanwhile */
+	{ { 2, 4, 5 }, { 50, 0, 1 } },
+};
+
+START_TEST(continues_after_reconnect)
+{
+	struct engine_fixture fixture = { 0 };
+	struct stream *before, *after;
+
+	engine_fixture_init(&fixture);
+	engine_fixture_metadata(&fixture);
+	before = stream_new(fixture.trace, "a");
+	for (uint64_t seq = 0; seq < 3; seq++) {
+		add(&fixture, before, seq, 0);
+	}
+	stream_away(before);
+	ck_assert(before->is_away);
+	after = stream_new(fixture.trace, "a");
+	for (size_t i = 0; i < 3; i++) {
+		add(&fixture, after, reconnects[_i].seqs[i], 0);
+		engine_step(fixture.engine, false, 0);
+	}
+	ck_assert(before->is_ended && !before->merger);
+	stream_end(after);
+	finish(&fixture, &reconnects[_i].expected);
+}
+END_TEST
+
+/* A stream of another CPU is another stream. */
+START_TEST(another_cpu_does_not_continue)
+{
+	struct engine_fixture fixture = { 0 };
+	struct stream *before, *after;
+
+	engine_fixture_init(&fixture);
+	engine_fixture_metadata(&fixture);
+	before = stream_new(fixture.trace, "a");
+	add(&fixture, before, 0, 0);
+	stream_away(before);
+	after = stream_new(fixture.trace, "b");
+	engine_fixture_packet(
+		&fixture, after,
+		&(struct made_packet){ .cpu = 1, .begin = 1000, .end = 2000, .seq = 0 });
+	ck_assert(before->is_away && before->merger != after->merger);
+	finish(&fixture, &(struct expected){ 20, 0, 0 });
+}
+END_TEST
+
+/* A stream that had no packet leaves nothing to continue. */
+START_TEST(away_without_packet_ends)
+{
+	struct engine_fixture fixture = { 0 };
+	struct stream *stream;
+
+	engine_fixture_init(&fixture);
+	engine_fixture_metadata(&fixture);
+	stream = stream_new(fixture.trace, "a");
+	stream_away(stream);
+	ck_assert(stream->is_ended && !stream->is_away);
+	finish(&fixture, &(struct expected){ 0, 0, 0 });
+}
+END_TEST
+
+/* A packet that could not be fetched counts once, although its number is missing, too. */
+START_TEST(lost_packet_counts_once)
+{
+	struct engine_fixture fixture = { 0 };
+	struct stream *stream;
+
+	engine_fixture_init(&fixture);
+	engine_fixture_metadata(&fixture);
+	stream = stream_new(fixture.trace, "a");
+	add(&fixture, stream, 0, 0);
+	stream_lost_packet(stream, "it is gone");
+	add(&fixture, stream, 2, 0);
+	add(&fixture, stream, 3, 0);
+	ck_assert_uint_eq(engine_fixture_warned(&fixture, "lost-packets"), 1);
+	finish(&fixture, &(struct expected){ 30, 0, 1 });
+}
+END_TEST
+
+/* A loss after the last packet counts at the end. */
+START_TEST(final_loss_counts)
+{
+	struct engine_fixture fixture = { 0 };
+	struct stream *stream;
+
+	engine_fixture_init(&fixture);
+	engine_fixture_metadata(&fixture);
+	stream = stream_new(fixture.trace, "a");
+	add(&fixture, stream, 0, 0);
+	stream_lost_packet(stream, "it is gone");
+	stream_lost_packet(stream, "this one, too");
+	finish(&fixture, &(struct expected){ 10, 0, 2 });
+}
+END_TEST
+
+/* A chunk closes at its size, with new metadata, and when it is flushed. */
+START_TEST(closes_chunks)
+{
+	enum { PACKET_BYTES = 53 + 10 * 26 };
+	struct engine_fixture fixture = { .config.chunk_bytes = 2 * PACKET_BYTES };
+	struct stream *stream;
+
+	engine_fixture_init(&fixture);
+	engine_fixture_metadata(&fixture);
+	stream = stream_new(fixture.trace, "a");
+	add(&fixture, stream, 0, 0);
+	ck_assert_uint_eq(stream->submitted, 0);
+	ck_assert_uint_eq(stream->filling->chunk.packets.count, 1);
+	ck_assert_uint_eq(engine_held_bytes(fixture.engine), PACKET_BYTES);
+	add(&fixture, stream, 1, 0);
+	ck_assert_uint_eq(stream->submitted, 1);
+	ck_assert_ptr_null(stream->filling);
+
+	add(&fixture, stream, 2, 0);
+	engine_fixture_metadata(&fixture);
+	ck_assert_uint_eq(stream->submitted, 1);
+	add(&fixture, stream, 3, 0);
+	ck_assert_uint_eq(stream->submitted, 2);
+	ck_assert_ptr_eq(stream->filling->chunk.plan, trace_plan(fixture.trace));
+	ck_assert_uint_eq(stream->filling->chunk.packets.count, 1);
+	ck_assert_uint_eq(stream->filling->seq, 2);
+
+	ck_assert(stream_flush(stream));
+	ck_assert_uint_eq(stream->submitted, 3);
+	ck_assert(!stream_flush(stream));
+	finish(&fixture, &(struct expected){ 40, 0, 0 });
+}
+END_TEST
+
+Suite *suite_stream(void)
+{
+	Suite *suite = suite_create("stream");
+	TCase *tcase = tcase_create("stream");
+
+	tcase_add_loop_test(tcase, finds_gaps, 0, sizeof(sequences) / sizeof(sequences[0]));
+	tcase_add_loop_test(tcase, continues_after_reconnect, 0,
+			    sizeof(reconnects) / sizeof(reconnects[0]));
+	tcase_add_test(tcase, another_cpu_does_not_continue);
+	tcase_add_test(tcase, away_without_packet_ends);
+	tcase_add_test(tcase, lost_packet_counts_once);
+	tcase_add_test(tcase, final_loss_counts);
+	tcase_add_test(tcase, closes_chunks);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
