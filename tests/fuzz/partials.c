@@ -64,7 +64,9 @@ static void merge_all(struct engine *engine, struct trace *trace, const uint8_t 
 		if (r < 0 && !err.text[0]) {
 			abort();
 		}
-		engine_step(engine, false, 0);
+		if (r >= 0) { /* else the trace is only to be freed */
+			engine_step(engine, false, 0);
+		}
 		data += len;
 		size -= len;
 	}

@@ -239,6 +239,8 @@ static void stream_codec(struct merger_stream *stream, struct codec *codec)
 		}
 	}
 	(void)codec_check(codec, stream->cpu || !stream->owns_cpu);
+	/* Also in a checkpoint that is refused: the merger's invariants hold until it is freed. */
+	stream->owns_cpu = stream->owns_cpu && stream->cpu && stream->cpu->owner == stream;
 	/* A stream without a packet comes again as a new one. */
 	stream->is_ended |= codec_reads(codec) && !stream->is_identified;
 }
