@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "ctf/decoder.h"
 #include "ctf/packet.h"
 
@@ -35,6 +36,40 @@ static const char more_metadata[] =
 	"event { name = sched_waking; id = 1; stream_id = 0; fields := struct {\n"
 	"	int32_t tid; }; };\n";
 
+static uint64_t hash_row(uint64_t hash, const struct table *table, const struct report_row *row)
+{
+	hash = hash_bytes(hash, &row->sort, sizeof(row->sort));
+	hash = hash_text(hash, row->name ? row->name : "");
+	if (row->thread) {
+		hash = hash_bytes(hash, &row->thread->tid, sizeof(row->thread->tid));
+		hash = hash_text(hash, row->thread->comm);
+	}
+	if (row->instance) {
+		hash = hash_bytes(hash, &row->instance->ns, sizeof(row->instance->ns));
+		return hash_bytes(hash, &row->instance->end, sizeof(row->instance->end));
+	}
+	/* Columns of other kinds are pointers, or have no value. */
+	for (uint32_t i = 0; table->columns[i].key && table->columns[i].kind == COLUMN_SUM; i++) {
+		hash = hash_bytes(hash, &row->values[i], sizeof(row->values[i]));
+	}
+	return hash;
+}
+
+static uint64_t hash_tables(const struct report *report)
+{
+	uint64_t hash = 0;
+
+	for (size_t t = 0; t < report->table_count; t++) {
+		const struct report_table *table = &report->tables[t];
+
+		hash = hash_text(hash, table->table->columns[0].key);
+		for (size_t i = 0; i < table->row_count; i++) {
+			hash = hash_row(hash, table->table, &table->rows[i]);
+		}
+	}
+	return hash;
+}
+
 static void on_report(void *user, const struct report *report)
 {
 	struct engine_fixture *fixture = user;
@@ -45,6 +80,7 @@ static void on_report(void *user, const struct report *report)
 							     .events = report->events,
 							     .discarded = report->discarded,
 							     .lost_packets = report->lost_packets,
+							     .figures = hash_tables(report),
 							     .complete = report->complete };
 }
 

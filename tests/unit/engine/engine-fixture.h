@@ -16,6 +16,7 @@
 struct seen_report {
 	enum report_kind kind;
 	uint64_t begin, end, events, discarded, lost_packets;
+	uint64_t figures; /* a hash of the rows of all tables */
 	bool complete;
 };
 
