@@ -216,9 +216,9 @@ static FILE *write_partials(unsigned int jobs)
 	partial_writer_account(out, &account);
 	ck_assert_uint_eq(account.events, CPUS * PACKETS * 7);
 	ck_assert_uint_eq(account.packets, CPUS * PACKETS);
+	engine_fixture_fini(&fixture);
 	partial_writer_free(out);
 	partial_file_trace_fini(&identity);
-	engine_fixture_fini(&fixture);
 	rewind(file);
 	return file;
 }
