@@ -60,13 +60,21 @@ static inline uint64_t hash_text(uint64_t hash, const char *text)
  *     int64_t name_key(context, const type *entry)       called only for an entry that is used
  *
  * Entries move when one is added: pointers to them are invalid then.
+ *
+ * Where the context contains the table, HASH_PROBED_STRUCT(name, type) comes before it and
+ * HASH_PROBED_CODE(name, type, context) after.
  */
 #define HASH_PROBED(name, type, context)                                                           \
+	HASH_PROBED_STRUCT(name, type)                                                             \
+	HASH_PROBED_CODE(name, type, context)
+
+#define HASH_PROBED_STRUCT(name, type)                                                             \
 	struct name {                                                                              \
 		type *at;                                                                          \
 		uint32_t mask, used;                                                               \
-	};                                                                                         \
-                                                                                                   \
+	};
+
+#define HASH_PROBED_CODE(name, type, context)                                                      \
 	/* @room: a power of two. */                                                               \
 	static inline void name##_init(struct name *table, uint32_t room)                          \
 	{                                                                                          \

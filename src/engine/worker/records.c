@@ -12,90 +12,66 @@
 
 #define PLACES_MIN 256 /* a power of two */
 
-/* The place of @key.  If it has the epoch of the table, it has the newest group of @key. */
-static inline struct group_place *place_of(struct worker *worker, int64_t key)
+static inline bool places_is_used(const struct worker *worker, const struct group_place *place)
 {
-	const struct group_places *places = &worker->places;
-	uint32_t at = hash_mix((uint64_t)key) & places->mask;
-
-	while (places->at[at].epoch == places->epoch &&
-	       worker_group(worker, places->at[at].group)->key != key) {
-		at = (at + 1) & places->mask;
-	}
-	return &places->at[at];
+	return place->epoch == worker->places_epoch;
 }
 
-static void grow_places(struct worker *worker)
+static inline int64_t places_key(const struct worker *worker, const struct group_place *place)
 {
-	struct group_places *places = &worker->places, old = *places;
-
-	assert(old.mask < UINT32_MAX / 2);
-	places->mask = old.mask * 2 + 1;
-	places->at = mem_alloc(((size_t)places->mask + 1) * sizeof(*places->at));
-	for (uint32_t i = 0; i <= old.mask; i++) {
-		if (old.at[i].epoch == old.epoch) {
-			*place_of(worker, worker_group(worker, old.at[i].group)->key) = old.at[i];
-		}
-	}
-	free(old.at);
+	return worker_group(worker, place->group)->key;
 }
+
+HASH_PROBED_CODE(places, struct group_place, const struct worker *)
 
 void worker_groups_init(struct worker *worker)
 {
-	worker->places.mask = PLACES_MIN - 1;
-	worker->places.at = mem_alloc(PLACES_MIN * sizeof(*worker->places.at));
+	places_init(&worker->places, PLACES_MIN);
+}
+
+void worker_groups_fini(struct worker *worker)
+{
+	places_fini(&worker->places);
 }
 
 /* The table shrinks when it is much larger than needed: else its places are in no cache. */
 void worker_forget_groups(struct worker *worker)
 {
-	struct group_places *places = &worker->places;
+	struct places *places = &worker->places;
 
 	if (places->used < places->mask / 8 && places->mask >= PLACES_MIN) {
 		places->mask /= 2;
 	}
 	places->used = 0;
 	worker->group = RECORD_NONE;
-	if (++places->epoch == 0) { /* once in 2^32 times: places of old epochs must stay empty */
+	if (++worker->places_epoch == 0) { /* once in 2^32 times: old epochs must stay unused */
 		worker_groups_fini(worker);
 		worker_groups_init(worker);
-		places->epoch = 1;
+		worker->places_epoch = 1;
 	}
 }
 
-void worker_groups_fini(struct worker *worker)
-{
-	free(worker->places.at);
-}
-
-/* A new group, which goes to the place of @key.  @place, which is that one, dies. */
+/* A new group, which goes to the place of @key.  @place, which is that one, may move. */
 static uint32_t group_new(struct worker *worker, struct group_place *place, int64_t key)
 {
-	struct group_places *places = &worker->places;
-
-	if (place->epoch != places->epoch) {
-		if (places->used >= places->mask / 2) {
-			grow_places(worker);
-			place = place_of(worker, key);
-		}
-		places->used++;
-		place->epoch = places->epoch;
+	if (!places_is_used(worker, place)) {
+		place = places_add(&worker->places, worker, key);
+		place->epoch = worker->places_epoch;
 	}
-	assert_hot(places->used <= places->mask / 2 + 1);
 	place->group = partial_add_group(worker->draft, key);
 	return place->group;
 }
 
 uint32_t worker_group_of(struct worker *worker, int64_t key)
 {
-	struct group_place *place = place_of(worker, key);
+	struct group_place *place = places_find(&worker->places, worker, key);
 
-	return place->epoch == worker->places.epoch ? place->group : group_new(worker, place, key);
+	return places_is_used(worker, place) ? place->group : group_new(worker, place, key);
 }
 
 uint32_t worker_group_new(struct worker *worker, int64_t key)
 {
-	return group_new(worker, place_of(worker, key), key);
+	return group_new(worker, places_find(&worker->places, worker, key), key);
 }
 
 /* ---- names ---- */
@@ -114,9 +90,9 @@ const char *worker_name_bytes(const struct value *value, char scratch[NAME_BYTES
 
 uint32_t worker_group_named(struct worker *worker, int32_t tid, const char *name)
 {
-	struct group_place *place = place_of(worker, tid);
+	struct group_place *place = places_find(&worker->places, worker, tid);
 	uint32_t group =
-		place->epoch == worker->places.epoch ? place->group : group_new(worker, place, tid);
+		places_is_used(worker, place) ? place->group : group_new(worker, place, tid);
 
 	if (name && !worker_group_goes_by(worker_group(worker, group),
 					  name)) { /* so it was in the table already */

@@ -32,7 +32,7 @@ uint32_t worker_group_named(struct worker *worker, int32_t tid, const char *name
  * else in @scratch. */
 const char *worker_name_bytes(const struct value *value, char scratch[NAME_BYTES]);
 
-static inline struct group *worker_group(struct worker *worker, uint32_t group)
+static inline struct group *worker_group(const struct worker *worker, uint32_t group)
 {
 	assert_hot(group < worker->draft->groups.count);
 	return &worker->draft->groups.at[group];

@@ -5,22 +5,20 @@
 #ifndef SILLAGE_ENGINE_WORKER_WORKER_STATE_H
 #define SILLAGE_ENGINE_WORKER_WORKER_STATE_H
 
+#include "base/hash.h"
 #include "ctf/clock.h"
 #include "ctf/decoder.h"
 #include "engine/contract/handler.h"
 #include "engine/worker/worker.h"
 
-/* The newest group of each key in the open slice: open addressing, at most half full, and small, so
- * that it stays in the L1 and L2 caches. */
+/* The newest group of each key in the open slice.  The table is kept small, so that it stays in the
+ * L1 and L2 caches. */
 struct group_place {
-	uint32_t epoch; /* that of the table; else the place is empty */
+	uint32_t epoch; /* that of the worker; else the place is empty */
 	uint32_t group;
 };
 
-struct group_places {
-	struct group_place *at;
-	uint32_t mask, used, epoch;
-};
+HASH_PROBED_STRUCT(places, struct group_place)
 
 #define KEYED_CHAINS 64
 
@@ -70,7 +68,8 @@ struct worker {
 	bool has_slice;
 	struct slice slice;
 	uint32_t keyed_chains[KEYED_CHAINS]; /* its keyed rows by hash, RECORD_NONE: none */
-	struct group_places places;
+	struct places places;
+	uint32_t places_epoch;        /* changed for each slice, never 0 */
 	struct decoder_passed passed; /* its limit: the end of the slice or the packet */
 	uint32_t tally_room;          /* classes that passed.counts and passed.seen have room for */
 
