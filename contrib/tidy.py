@@ -28,6 +28,7 @@ ROOMS = {
     'src/ctf/metadata': ('base/',),
     'src/ctf/plan': ('base/', 'ctf/metadata/'),
     'src/ctf': ('base/', 'ctf/metadata/', 'ctf/plan/'),
+    'src/phases': ('base/',),
     'src/kernel': ('base/',) + CTF,
     'src/query': ('base/',) + CTF,
     'src/history': ('base/',) + CTF,

@@ -45,6 +45,8 @@ int main(void)
 	srunner_add_suite(runner, suite_reader());
 	srunner_add_suite(runner, suite_timeline());
 	srunner_add_suite(runner, suite_jobs());
+	srunner_add_suite(runner, suite_hierarchy());
+	srunner_add_suite(runner, suite_partition());
 	srunner_add_suite(runner, suite_viewer());
 	srunner_add_suite(runner, suite_client());
 	srunner_add_suite(runner, suite_trigger());

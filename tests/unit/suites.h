@@ -37,6 +37,8 @@ Suite *suite_exchange(void);
 Suite *suite_worker(void);
 Suite *suite_history(void);
 Suite *suite_jobs(void);
+Suite *suite_hierarchy(void);
+Suite *suite_partition(void);
 Suite *suite_kernel(void);
 Suite *suite_query(void);
 Suite *suite_reader(void);
