@@ -2,7 +2,7 @@
 _sillage() {
     local word=${COMP_WORDS[COMP_CWORD]} options
     if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W 'live analyze top list replay triggers lami capture report map merge help' -- "$word"))
+        COMPREPLY=($(compgen -W 'live analyze top list replay triggers lami capture report overview map merge help' -- "$word"))
         return
     fi
     case ${COMP_WORDS[1]} in
@@ -15,6 +15,7 @@ _sillage() {
     lami) options='--analyses --interval --top --jobs --output --chunk-size --max-memory --begin --end --tid --pid --comm --cpu --irq --per --sort --min --max --period --ust-span --mi-version --metadata --test-compatibility --output-progress --quiet --verbose --help' ;;
     capture) options='--format --quiet --verbose --help' ;;
     report) options='--format --top --jobs --output --begin --end --thread --job --deadline --within --every --quiet --verbose --help' ;;
+    overview) options='--analyses --format --top --jobs --output --chunk-size --max-memory --begin --end --slices --compromise --quiet --verbose --help' ;;
     map) options='--analyses --interval --jobs --output --chunk-size --max-memory --begin --end --period --ust-span --quiet --verbose --help' ;;
     merge) options='--format --top --jobs --output --max-memory --tid --pid --comm --cpu --irq --per --sort --min --max --freq --freq-bins --quiet --verbose --help' ;;
     esac

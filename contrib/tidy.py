@@ -28,7 +28,6 @@ ROOMS = {
     'src/ctf/metadata': ('base/',),
     'src/ctf/plan': ('base/', 'ctf/metadata/'),
     'src/ctf': ('base/', 'ctf/metadata/', 'ctf/plan/'),
-    'src/phases': ('base/',),
     'src/kernel': ('base/',) + CTF,
     'src/query': ('base/',) + CTF,
     'src/history': ('base/',) + CTF,
@@ -44,6 +43,7 @@ ROOMS = {
     'analyses/files': ('base/', 'kernel/') + CONTRACT,
     'src/recorded': ('base/', 'engine/') + CTF + CONTRACT,
     'src/deep': ('base/', 'kernel/', 'query/', 'recorded/') + CTF,
+    'src/phases': ('base/', 'engine/tables/') + CONTRACT,
     'src/output': ('base/', 'engine/', 'engine/tables/', 'version.h') + CONTRACT,
     'src/output/screen': ('base/', 'output/', 'engine/tables/') + CONTRACT,
     'relay': ('base/',),
@@ -55,7 +55,7 @@ ROOMS = {
     'live': ('base/', 'relay/', 'history/', 'output/', 'engine/', 'engine/tables/',
              'engine/exchange/', 'live/session/', 'live/trigger/', 'live/capture/',
              'live/replay/', 'version.h') + CTF + CONTRACT,
-    'src/cmd/options': ('base/', 'query/', 'engine/tables/') + CONTRACT,
+    'src/cmd/options': ('base/', 'query/', 'phases/partition.h', 'engine/tables/') + CONTRACT,
     'src/cmd': None,  # all
     'src': None,
 }

@@ -113,6 +113,15 @@ void json_fixed(struct json *json, const char *key, double value)
 	bytes_out(json, text, (size_t)snprintf(text, sizeof(text), "%.3f", value));
 }
 
+void json_real(struct json *json, const char *key, double value)
+{
+	char text[32];
+
+	assert(isfinite(value));
+	key_out(json, key);
+	bytes_out(json, text, (size_t)snprintf(text, sizeof(text), "%.9g", value));
+}
+
 void json_null(struct json *json, const char *key)
 {
 	key_out(json, key);

@@ -30,6 +30,8 @@ void json_u64(struct json *json, const char *key, uint64_t value);
 void json_i64(struct json *json, const char *key, int64_t value);
 /* With three decimals; @value is finite. */
 void json_fixed(struct json *json, const char *key, double value);
+/* With nine significant digits; @value is finite. */
+void json_real(struct json *json, const char *key, double value);
 void json_null(struct json *json, const char *key);
 void json_bool(struct json *json, const char *key, bool value);
 void json_text(struct json *json, const char *key, const char *text);

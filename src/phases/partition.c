@@ -209,7 +209,7 @@ static void find_between(const struct partition_table *table, const struct parti
 	find_between(table, &copy, high, ret);
 }
 
-static void suggest(struct partitions *partitions)
+static void choose(struct partitions *partitions)
 {
 	double nearest = INFINITY;
 
@@ -220,6 +220,9 @@ static void suggest(struct partitions *partitions)
 
 		if (far < nearest - TOLERANCE) {
 			nearest = far;
+			partitions->nearest = i;
+		}
+		if (partition->loss <= PARTITION_LOSS_SUGGESTED) {
 			partitions->suggested = i;
 		}
 	}
@@ -241,12 +244,12 @@ void partitions_find(const struct partition_table *table, struct partitions *ret
 {
 	struct partition low, high;
 
-	*ret = (struct partitions){ .suggested = 0 };
+	*ret = (struct partitions){ .nearest = 0 };
 	partition_find(table, 0, &low);
 	partition_find(table, 1, &high);
 	*vec_push(&ret->at) = low;
 	find_between(table, &low, &high, ret);
-	suggest(ret);
+	choose(ret);
 	ret->auc = area(ret);
 }
 

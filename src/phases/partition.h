@@ -31,6 +31,9 @@
 /* Finding all partitions of this many slices takes some seconds. */
 #define PARTITION_SLICES_MAX 1000
 
+/* More joins phases that users tell apart: half busy and idle, for example, between busy ones. */
+#define PARTITION_LOSS_SUGGESTED 0.02
+
 struct partition_model {
 	size_t slices, series;
 	const double *values; /* [series][slices], all finite and >= 0 */
@@ -53,7 +56,8 @@ struct partitions {
 	VEC(struct partition)
 	at;               /* all that are best for some p, in the order of p; the first is
 			   * that of p = 0 */
-	size_t suggested; /* the one whose (gain, loss) is next to (1, 0) */
+	size_t nearest;   /* the one whose (gain, loss) is next to (1, 0) */
+	size_t suggested; /* the simplest that loses PARTITION_LOSS_SUGGESTED at most */
 	double auc;       /* area under the curve of quality: 1 - loss over gain; 1 is the best */
 };
 

@@ -186,6 +186,46 @@ int recorded_first_ns(const struct recorded_path *path, uint64_t *ret_ns, struct
 	return r;
 }
 
+/* Extends the span by all packets of a file. */
+static void add_span(struct recorded *trace, struct recorded_file *file, uint64_t *begin,
+		     uint64_t *end)
+{
+	for (; file->has_info; recorded_next(file, trace->plan, trace->decoder)) {
+		const struct packet_info *info = &file->info;
+		struct clock clock;
+
+		free(recorded_take_fault(file));
+		if (!info->has_begin || !info->stream->clock) {
+			continue;
+		}
+		clock_init(&clock, info->stream->clock);
+		*begin = begin_ns(info) < *begin ? begin_ns(info) : *begin;
+		if (!info->has_end) {
+			*end = UINT64_MAX;
+		} else if (clock_ns(&clock, info->end) > *end) {
+			*end = clock_ns(&clock, info->end);
+		}
+	}
+}
+
+int recorded_span(const struct recorded_path *path, uint64_t *ret_begin, uint64_t *ret_end,
+		  struct err *err)
+{
+	struct recorded trace;
+	int r = recorded_open(path, &trace, err);
+
+	*ret_begin = UINT64_MAX;
+	*ret_end = 0;
+	for (size_t i = 0; r == 0 && i < trace.files.at.count; i++) {
+		add_span(&trace, &trace.files.at.at[i], ret_begin, ret_end);
+	}
+	if (r == 0 && *ret_begin == UINT64_MAX) {
+		r = err_raise(err, -ENODATA, "%s: no packet has a time", path->name);
+	}
+	recorded_close(&trace);
+	return r;
+}
+
 /* Index of the source with the oldest next packet; SIZE_MAX: all have ended. */
 static size_t oldest(const struct play *play)
 {

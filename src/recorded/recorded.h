@@ -126,6 +126,12 @@ void recorded_close(struct recorded *trace);
 /* The start of a trace's first packet; UINT64_MAX: it has none. */
 int recorded_first_ns(const struct recorded_path *path, uint64_t *ret_ns, struct err *err);
 
+/* From the start of the first packet to the end of the last one, by all packet headers.
+ * @ret_end: UINT64_MAX if packets do not tell their end.  -ENODATA: the trace has no packet with a
+ * time. */
+int recorded_span(const struct recorded_path *path, uint64_t *ret_begin, uint64_t *ret_end,
+		  struct err *err);
+
 /* How a trace is analyzed. */
 struct recorded_run {
 	struct engine *engine;

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "cmd/options/options-parts.h"
+#include "phases/partition.h"
 
 /* ---- analyses ---- */
 
@@ -145,6 +146,29 @@ int options_speed(struct options *options, const char *value, struct err *err)
 	options->speed = strtod(value, &past);
 	if (past == value || *past || !(options->speed >= 0) || options->speed > 1e6) {
 		return options_bad_value(err, "speed", value, "a factor such as 1, 2.5 or 0");
+	}
+	return 0;
+}
+
+int options_slices(struct options *options, const char *value, struct err *err)
+{
+	char *past;
+	unsigned long long slices = strtoull(value, &past, 10);
+
+	if (*value < '0' || *value > '9' || *past || slices < 2 || slices > PARTITION_SLICES_MAX) {
+		return options_bad_value(err, "slices", value, "a number from 2 to 1000");
+	}
+	options->slices = slices;
+	return 0;
+}
+
+int options_compromise(struct options *options, const char *value, struct err *err)
+{
+	char *past;
+
+	options->compromise = strtod(value, &past);
+	if (past == value || *past || !(options->compromise >= 0 && options->compromise <= 1)) {
+		return options_bad_value(err, "compromise", value, "a number from 0 to 1");
 	}
 	return 0;
 }

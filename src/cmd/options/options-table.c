@@ -13,7 +13,8 @@
 #define FOR_WORK (FOR_SHOW | FOR_MAP)   /* configures the workers */
 #define FOR_ROWS (FOR_SHOW | FOR_MERGE) /* selects rows */
 #define FOR_ALL                                                                                    \
-	(FOR_WORK | FOR_ROWS | FOR_LIST | FOR_REPLAY | FOR_TRIGGERS | FOR_CAPTURE | FOR_REPORT)
+	(FOR_WORK | FOR_ROWS | FOR_LIST | FOR_REPLAY | FOR_TRIGGERS | FOR_CAPTURE | FOR_REPORT |   \
+	 FOR_OVERVIEW)
 
 #define JOBS_MAX 1024
 
@@ -44,23 +45,26 @@ static const char *const places[] = { "beginning", "now", NULL };
 static const char *const lag_actions[] = { "keep", "skip", NULL };
 
 const struct option options_table[] = {
-	{ 'a', "analyses", "LIST", "names, all, or help (count,cpu,io; top: all)", FOR_WORK,
-	  CUSTOM(options_analyses) },
+	{ 'a', "analyses", "LIST", "names, all, or help (count,cpu,io; top: all; overview: cpu)",
+	  FOR_WORK | FOR_OVERVIEW, CUSTOM(options_analyses), GIVEN(has_analyses) },
 	{ 'f', "format", "FORMAT", "text, json (an object per line), report: html (text)",
-	  FOR_BOTH | FOR_MERGE | FOR_LIST | FOR_CAPTURE | FOR_REPORT,
+	  FOR_BOTH | FOR_MERGE | FOR_LIST | FOR_CAPTURE | FOR_REPORT | FOR_OVERVIEW,
 	  WORD(format, "format", formats) },
 	{ 'i', "interval", "DURATION", "window (1s); analyze prints windows only if given",
 	  FOR_WORK, CUSTOM(options_interval), GIVEN(has_interval) },
 	{ 'n', "top", "N", "rows per table, 0: all (10 in text, 0 in JSON)",
-	  FOR_BOTH | FOR_MERGE | FOR_LAMI | FOR_REPORT, COUNT(top, UINT32_MAX), GIVEN(has_top) },
+	  FOR_BOTH | FOR_MERGE | FOR_LAMI | FOR_REPORT | FOR_OVERVIEW, COUNT(top, UINT32_MAX),
+	  GIVEN(has_top) },
 	{ 'j', "jobs", "N", "worker threads, 0 for none (online CPUs; report: 1)",
-	  FOR_WORK | FOR_MERGE | FOR_REPORT, COUNT(jobs, JOBS_MAX), GIVEN(has_jobs) },
+	  FOR_WORK | FOR_MERGE | FOR_REPORT | FOR_OVERVIEW, COUNT(jobs, JOBS_MAX),
+	  GIVEN(has_jobs) },
 	{ 'o', "output", "FILE", "write there (-, standard output)",
-	  FOR_BOTH | FOR_MAP | FOR_MERGE | FOR_LAMI | FOR_REPORT, CUSTOM(options_output) },
-	{ 0, "chunk-size", "SIZE", "bytes at which a chunk closes (1M)", FOR_WORK,
+	  FOR_BOTH | FOR_MAP | FOR_MERGE | FOR_LAMI | FOR_REPORT | FOR_OVERVIEW,
+	  CUSTOM(options_output) },
+	{ 0, "chunk-size", "SIZE", "bytes at which a chunk closes (1M)", FOR_WORK | FOR_OVERVIEW,
 	  SIZE(chunk_bytes) },
 	{ 0, "max-memory", "SIZE", "bound for packets and partials held (256M)",
-	  FOR_WORK | FOR_MERGE, SIZE(max_memory) },
+	  FOR_WORK | FOR_MERGE | FOR_OVERVIEW, SIZE(max_memory) },
 	{ 0, "duration", "DURATION", "stop after this time", FOR_LIVE, DURATION(duration_ns) },
 	{ 0, "windows", "N", "stop after so many windows", FOR_LIVE, COUNT(windows, UINT32_MAX) },
 	{ 0, "from", "PLACE", "where to attach: beginning or now (now)", FOR_LIVE | FOR_TOP,
@@ -76,9 +80,9 @@ const struct option options_table[] = {
 	{ 0, "no-retry", NULL, "give up on a relay that is away", FOR_LIVE | FOR_TOP,
 	  CUSTOM(options_no_retry) },
 	{ 0, "begin", "TIME", "only from HH:MM:SS[.frac], ISO time, or ns",
-	  FOR_ANALYZE | FOR_MAP | FOR_LAMI | FOR_TOP | FOR_REPORT, TEXT(begin) },
+	  FOR_ANALYZE | FOR_MAP | FOR_LAMI | FOR_TOP | FOR_REPORT | FOR_OVERVIEW, TEXT(begin) },
 	{ 0, "end", "TIME", "only until then",
-	  FOR_ANALYZE | FOR_MAP | FOR_LAMI | FOR_TOP | FOR_REPORT, TEXT(end) },
+	  FOR_ANALYZE | FOR_MAP | FOR_LAMI | FOR_TOP | FOR_REPORT | FOR_OVERVIEW, TEXT(end) },
 	{ 0, "state", "FILE", "go on from there, and leave there what is known at the end",
 	  FOR_BOTH, TEXT(state) },
 	{ 0, "thread", "TID|NAME", "explain this one (the trigger's, or that which ran longest)",
@@ -91,6 +95,10 @@ const struct option options_table[] = {
 	  TEXT(within) },
 	{ 0, "every", "DURATION", "they arrive so often; deadlines count from then", FOR_REPORT,
 	  DURATION(every_ns) },
+	{ 0, "slices", "N", "overview: look at so many slices of time (100)", FOR_OVERVIEW,
+	  CUSTOM(options_slices) },
+	{ 'p', "compromise", "P", "from 0, each change is a phase, to 1, all is one (suggested)",
+	  FOR_OVERVIEW, CUSTOM(options_compromise) },
 	{ 0, "to", "URL", "the relay, net://HOST[:CONTROL[:DATA]] (5342)", FOR_REPLAY, TEXT(to) },
 	{ 0, "speed", "X", "times the original speed, 0: full speed (1)", FOR_REPLAY,
 	  CUSTOM(options_speed) },

@@ -41,6 +41,8 @@ static void set_defaults(struct options *o)
 	o->speed = 1;
 	o->loops = 1;
 	o->live_timer_ns = NS_PER_S;
+	o->slices = 100;
+	o->compromise = -1;
 }
 
 /* popt reports an option by its row in our table, from 1. */
@@ -145,7 +147,11 @@ int options_parse(struct options *options, unsigned int command, int argc, const
 
 	assert(command != 0 && (command & (command - 1)) == 0); /* one command */
 	set_defaults(options);
-	r = options_analyses(options, command == FOR_TOP ? "all" : "count,cpu,io", err);
+	r = options_analyses(options,
+			     command == FOR_TOP        ? "all"
+			     : command == FOR_OVERVIEW ? "count,cpu"
+						       : "count,cpu,io",
+			     err);
 	assert(r == 0); /* they exist */
 	options->memory = retained;
 	fill_popt(command, table);

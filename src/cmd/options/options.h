@@ -32,11 +32,13 @@ enum {
 	FOR_REPORT = 256,
 	FOR_MAP = 512,
 	FOR_MERGE = 1024,
+	FOR_OVERVIEW = 2048,
 };
 
 /* A text of NULL: the option was not given. */
 struct options {
 	const struct analysis *analyses[ANALYSES_MAX]; /* ends with NULL */
+	bool has_analyses;
 	const char *format, *output, *from, *begin, *end, *to;
 	uint64_t interval_ns;
 	bool has_interval;
@@ -76,6 +78,8 @@ struct options {
 	uint64_t deadline_ns;    /* UINT64_MAX: none */
 	uint64_t every_ns;       /* 0: none */
 	const char *state;       /* checkpoint file: read at the start, written at the end */
+	uint64_t slices;         /* of an overview */
+	double compromise;       /* of an overview; negative: the suggested one */
 	const char *thread;      /* to explain: a tid or a name; NULL: the most important one */
 	uint64_t keep_count, keep_bytes, per_hour; /* UINT64_MAX: no limit */
 	const char *on_lag;                        /* keep, skip */

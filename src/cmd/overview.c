@@ -1,0 +1,189 @@
+/*
+ * overview: the phases of recorded traces (phases/overview.h).
+ *
+ * One pass finds the start and the end of a trace by its packet headers; a second one is an
+ * analysis whose windows are the slices of the overview.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "cmd/cmd.h"
+#include "cmd/common.h"
+#include "cmd/say.h"
+#include "engine/engine.h"
+#include "output/sink.h"
+#include "phases/overview.h"
+#include "recorded/recorded.h"
+
+struct overview_run {
+	const char *path;
+	struct overview *overview;
+	int verbosity;
+};
+
+static void on_report(void *user, const struct report *report)
+{
+	struct overview_run *run = user;
+
+	overview_report(run->overview, report);
+}
+
+static void on_warning(void *user, const struct engine_warning *warning)
+{
+	const struct overview_run *run = user;
+
+	if (run->verbosity >= 0) {
+		say("%s: %s", run->path, warning->message);
+	}
+}
+
+/* The part of the trace that --begin and --end leave. */
+static int find_span(const struct options *options, const struct recorded_path *path,
+		     struct overview_config *ret, struct err *err)
+{
+	uint64_t begin, end;
+	int r = recorded_span(path, &ret->begin, &ret->end, err);
+
+	r = r < 0 ? r : cmd_range(options, path, &begin, &end, err);
+	if (r < 0) {
+		return r;
+	}
+	ret->begin = begin > ret->begin ? begin : ret->begin;
+	ret->end = end < ret->end ? end : ret->end;
+	if (ret->end == UINT64_MAX) {
+		return err_raise(err, -ENODATA,
+				 "%s: packets do not tell when they end; give the end by --end",
+				 path->name);
+	}
+	if (ret->begin >= ret->end) {
+		return err_raise(err, -ERANGE, "%s: nothing in the trace lies in that range",
+				 path->name);
+	}
+	return 0;
+}
+
+static int on_trace(void *user, struct trace *trace, struct err *err)
+{
+	(void)user;
+	(void)trace;
+	(void)err;
+	return 0;
+}
+
+static int analyze(const struct options *options, const struct recorded_path *path,
+		   const struct overview_config *span, struct overview_run *run, struct err *err)
+{
+	struct engine_config config = {
+		.range_begin = options->begin ? span->begin : 0,
+		.range_end = options->end ? span->end : UINT64_MAX,
+		.wants_windows = true,
+		.jobs = (unsigned int)options->jobs,
+		.chunk_bytes = options->chunk_bytes,
+		.max_memory = options->max_memory,
+		.top = OVERVIEW_PROCESSES_MAX,
+		.on_report = on_report,
+		.on_warning = on_warning,
+	};
+	struct recorded_run recorded = { .user = run,
+					 .chunk_bytes = config.chunk_bytes,
+					 .range_end = config.range_end,
+					 .stop = &cmd_stop,
+					 .on_trace = on_trace };
+	int r;
+
+	memcpy(config.analyses, options->analyses, sizeof(config.analyses));
+	config.interval_ns = config.shown_interval_ns = overview_interval(span);
+	recorded.engine = engine_new(&config);
+	r = recorded_analyze(path, &recorded, err);
+	engine_free(recorded.engine);
+	return r;
+}
+
+static void print(const struct options *options, const struct overview_run *run,
+		  struct output *output)
+{
+	if (strcmp(options->format, "json") == 0) {
+		overview_json(run->overview, run->path, output->top, output->out);
+	} else {
+		overview_text(run->overview, run->path, output->top, output->out);
+	}
+}
+
+static int overview_one(const struct options *options, const struct recorded_path *path,
+			struct output *output)
+{
+	struct overview_config config = { .slices = options->slices,
+					  .uses_figures = options->has_analyses,
+					  .p = options->compromise };
+	struct overview_run run = { .path = path->name, .verbosity = options->verbosity };
+	struct err err;
+	int r = find_span(options, path, &config, &err);
+
+	if (r == 0) {
+		run.overview = overview_new(&config);
+		r = analyze(options, path, &config, &run, &err);
+	}
+	if (r < 0) {
+		say("%s", err.text);
+	} else if (cmd_stop) {
+		say("%s: interrupted", path->name);
+		r = -EINTR;
+	} else if (!overview_find(run.overview)) {
+		say("%s: no figure of the analyses changes with time", path->name);
+		r = -ENODATA;
+	} else {
+		print(options, &run, output);
+	}
+	overview_free(run.overview);
+	return r < 0 ? EXIT_FAILED : EXIT_DONE;
+}
+
+static int overview_all(const struct options *options, struct output *output)
+{
+	struct recorded_paths paths = { 0 };
+	int status = EXIT_DONE;
+	struct err err;
+
+	for (size_t i = 0; options->args[i]; i++) {
+		if (recorded_find(options->args[i], &paths, &err) < 0) {
+			say("%s", err.text);
+			status = EXIT_FAILED;
+		}
+	}
+	for (size_t i = 0; i < paths.at.count && !cmd_stop; i++) {
+		int one = overview_one(options, &paths.at.at[i], output);
+
+		status = status == EXIT_DONE ? one : status;
+	}
+	recorded_paths_fini(&paths);
+	return status;
+}
+
+static int run(const struct options *options)
+{
+	struct output output = { .sink = &sink_json,
+				 .path = options->output,
+				 .top = options->has_top || strcmp(options->format, "text") == 0
+						? options->top
+						: 0,
+				 .analyses = options->analyses };
+
+	cmd_stop_on_signals();
+	(void)signal(SIGPIPE, SIG_IGN);
+	return cmd_output(options, &output, overview_all);
+}
+
+const struct command cmd_overview = {
+	.name = "overview",
+	.args = "TRACE|CAPTURE...",
+	.summary = "the phases of a trace: when its behaviour changed, and what changed",
+	.examples = "  sillage overview TRACE\n"
+		    "  sillage overview -p 0.2 --slices 500 TRACE\n"
+		    "  sillage overview -a cpu,syscalls,io -f json TRACE | jq '.phases[].change'\n",
+	.options = FOR_OVERVIEW,
+	.args_min = 1,
+	.run = run,
+};

@@ -1,0 +1,139 @@
+/*
+ * overview-json: see overview.h; one object with all that was found.
+ */
+#include "base/json.h"
+#include "phases/overview.h"
+
+static void put_part(struct json *json, const struct overview *overview, const struct part *part)
+{
+	json_u64(json, "begin", overview_time(overview, part->first));
+	json_u64(json, "end", overview_time(overview, part->last + 1));
+}
+
+static void put_means(struct json *json, const struct overview *overview, const struct part *part)
+{
+	size_t count;
+	const struct overview_series *series = overview_series(overview, &count);
+
+	json_open(json, "means", '[');
+	for (size_t i = 0; i < count; i++) {
+		json_real(json, NULL, overview_mean(&series[i], part));
+	}
+	json_close(json, ']');
+}
+
+static void put_processes(struct json *json, const struct overview *overview,
+			  const struct part *part, size_t top)
+{
+	size_t room = top > 0 && top < OVERVIEW_PROCESSES_MAX ? top : OVERVIEW_PROCESSES_MAX;
+	struct overview_process list[OVERVIEW_PROCESSES_MAX];
+	size_t count = overview_processes(overview, part, list, room);
+
+	json_open(json, "processes", '[');
+	for (size_t i = 0; i < count; i++) {
+		json_open(json, NULL, '{');
+		json_text(json, "name", list[i].name);
+		json_u64(json, "run_ns", (uint64_t)list[i].ns);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_change(struct json *json, const struct overview *overview,
+		       const struct part *before, const struct part *after)
+{
+	const struct overview_series *series = overview_change(overview, before, after);
+
+	if (!series) {
+		return;
+	}
+	json_open(json, "change", '{');
+	json_text(json, "series", series->name);
+	json_real(json, "before", overview_mean(series, before));
+	json_real(json, "after", overview_mean(series, after));
+	json_close(json, '}');
+}
+
+static void put_series(struct json *json, const struct overview *overview)
+{
+	size_t count;
+	const struct overview_series *series = overview_series(overview, &count);
+
+	json_open(json, "series", '[');
+	for (size_t i = 0; i < count; i++) {
+		json_open(json, NULL, '{');
+		json_text(json, "name", series[i].name);
+		json_text(json, "unit", series[i].is_share ? "share" : "1/s");
+		json_open(json, "values", '[');
+		for (size_t s = 0; s < overview_slices(overview); s++) {
+			json_real(json, NULL, series[i].values[s]);
+		}
+		json_close(json, ']');
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_partitions(struct json *json, const struct overview *overview)
+{
+	const struct partitions *partitions = overview_partitions(overview);
+
+	json_real(json, "auc", partitions->auc);
+	json_open(json, "partitions", '[');
+	for (size_t i = 0; i < partitions->at.count; i++) {
+		const struct partition *partition = &partitions->at.at[i];
+
+		json_open(json, NULL, '{');
+		json_real(json, "p", partition->p);
+		json_real(json, "gain", partition->gain);
+		json_real(json, "loss", partition->loss);
+		json_bool(json, "suggested", i == partitions->suggested);
+		json_bool(json, "nearest", i == partitions->nearest);
+		json_open(json, "ends", '[');
+		for (size_t k = 0; k < partition->parts.count; k++) {
+			json_u64(json, NULL, partition->parts.at[k].last);
+		}
+		json_close(json, ']');
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+void overview_json(const struct overview *overview, const char *path, size_t top, FILE *out)
+{
+	const struct partition *partition = overview_chosen(overview);
+	size_t count;
+	const struct part *phases = overview_phases(overview, &count);
+	struct json json;
+
+	json_init(&json, out);
+	json_open(&json, NULL, '{');
+	json_text(&json, "type", "overview");
+	json_text(&json, "path", path);
+	json_u64(&json, "begin", overview_time(overview, 0));
+	json_u64(&json, "end", overview_time(overview, overview_slices(overview)));
+	json_open(&json, "slices", '[');
+	for (size_t s = 0; s < overview_slices(overview); s++) {
+		json_u64(&json, NULL, overview_time(overview, s));
+	}
+	json_close(&json, ']');
+	json_real(&json, "p", partition->p);
+	json_open(&json, "phases", '[');
+	for (size_t i = 0; i < count; i++) {
+		const struct part *part = &phases[i];
+
+		json_open(&json, NULL, '{');
+		put_part(&json, overview, part);
+		put_means(&json, overview, part);
+		put_processes(&json, overview, part, top);
+		if (i > 0) {
+			put_change(&json, overview, part - 1, part);
+		}
+		json_close(&json, '}');
+	}
+	json_close(&json, ']');
+	put_series(&json, overview);
+	put_partitions(&json, overview);
+	json_close(&json, '}');
+	json_end_line(&json);
+}

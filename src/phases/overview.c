@@ -1,0 +1,479 @@
+/*
+ * overview: see overview.h.
+ */
+#include "phases/overview.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/units.h"
+
+/* What a process ran in one slice. */
+struct run {
+	uint32_t slice;
+	uint64_t ns;
+};
+
+struct process {
+	char *name;
+	VEC(struct run) runs; /* in the order of slices */
+};
+
+HASH_DECLARE(process_of, uint32_t)
+HASH_DECLARE(series_of, uint32_t)
+
+struct overview {
+	struct overview_config config;
+	uint64_t interval_ns;
+	uint64_t first; /* ns: the start of slice 0, a multiple of the interval */
+	size_t room;    /* slices that the trace can have */
+	size_t slices;  /* used */
+	bool has_cpus;
+	VEC(struct overview_series) series;
+	khash_t(series_of) * by_key;
+	VEC(struct process) processes;
+	khash_t(process_of) * by_pid;
+	struct partition_table *table; /* of overview_find() */
+	struct partitions partitions;
+	struct partition own; /* of config.p */
+	VEC(struct part) phases;
+};
+
+/* ---- slices ---- */
+
+/* A round number of ns. */
+uint64_t overview_interval(const struct overview_config *config)
+{
+	static const uint64_t steps[] = { 10, 12, 15, 20, 25, 30, 40, 50, 60, 80 };
+	uint64_t wanted = (config->end - config->begin) / (config->slices - 1) + 1;
+	uint64_t unit = NS_PER_MS / 10; /* the engine's shortest window is 1 ms */
+
+	assert(config->slices >= 2 && config->slices <= PARTITION_SLICES_MAX);
+	assert(config->begin <= config->end);
+	for (;; unit *= 10) {
+		for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+			if (unit * steps[i] >= wanted || unit > UINT64_MAX / 1000) {
+				return unit * steps[i];
+			}
+		}
+	}
+}
+
+struct overview *overview_new(const struct overview_config *config)
+{
+	struct overview *overview = mem_alloc(sizeof(*overview));
+
+	overview->config = *config;
+	overview->interval_ns = overview_interval(config);
+	overview->first = config->begin / overview->interval_ns * overview->interval_ns;
+	overview->room = (config->end - overview->first) / overview->interval_ns + 1;
+	overview->by_key = kh_init(series_of);
+	overview->by_pid = kh_init(process_of);
+	assert(overview->room <= config->slices);
+	return overview;
+}
+
+void overview_free(struct overview *overview)
+{
+	if (!overview) {
+		return;
+	}
+	for (size_t i = 0; i < overview->series.count; i++) {
+		free(overview->series.at[i].name);
+		free(overview->series.at[i].values);
+	}
+	for (size_t i = 0; i < overview->processes.count; i++) {
+		free(overview->processes.at[i].name);
+		vec_fini(&overview->processes.at[i].runs);
+	}
+	vec_fini(&overview->series);
+	vec_fini(&overview->processes);
+	kh_destroy(series_of, overview->by_key);
+	kh_destroy(process_of, overview->by_pid);
+	partition_table_free(overview->table);
+	partitions_fini(&overview->partitions);
+	partition_fini(&overview->own);
+	vec_fini(&overview->phases);
+	free(overview);
+}
+
+size_t overview_slices(const struct overview *overview)
+{
+	return overview->slices;
+}
+
+uint64_t overview_time(const struct overview *overview, size_t slice)
+{
+	uint64_t ns = overview->first + slice * overview->interval_ns;
+
+	ns = ns < overview->config.begin ? overview->config.begin : ns;
+	return ns > overview->config.end ? overview->config.end : ns;
+}
+
+/* ns of the trace that lie in the slice. */
+static uint64_t length_of(const struct overview *overview, size_t slice)
+{
+	return overview_time(overview, slice + 1) - overview_time(overview, slice);
+}
+
+/* ---- series ---- */
+
+/* The series of a column; @cpu is UINT64_MAX for the whole trace. */
+static struct overview_series *series_of(struct overview *overview, const struct table *table,
+					 unsigned int column, const char *title, uint64_t cpu)
+{
+	uint64_t key = hash_bytes((uintptr_t)&table->columns[column], &cpu, sizeof(cpu));
+	struct overview_series *series;
+	khint_t at;
+	int is_new;
+
+	at = kh_put(series_of, overview->by_key, key, &is_new);
+	if (is_new == 0) {
+		return &overview->series.at[kh_value(overview->by_key, at)];
+	}
+	kh_value(overview->by_key, at) = (uint32_t)overview->series.count;
+	series = vec_push(&overview->series);
+	*series = (struct overview_series){
+		.figure = title,
+		.cpu = cpu,
+		.name = cpu == UINT64_MAX ? mem_strdup(title)
+					  : mem_printf("CPU %" PRIu64 " %s", cpu, title),
+		.values = mem_alloc(overview->room * sizeof(double)),
+	};
+	return series;
+}
+
+/* The states of one CPU, or of all: columns that add up to its time. */
+static void add_states(struct overview *overview, size_t slice, const struct table *table,
+		       const uint64_t *values, uint64_t cpu)
+{
+	static const char *const titles[] = { "busy", "idle", "unknown" };
+	uint64_t all = values[0] + values[1] + values[2];
+
+	for (unsigned int i = 0; i < 3 && all > 0; i++) {
+		struct overview_series *series = series_of(overview, table, i, titles[i], cpu);
+
+		series->is_share = true;
+		series->is_counterpart = i == 1;
+		series->values[slice] = (double)values[i] / (double)all;
+		overview->has_cpus = true;
+	}
+}
+
+/* The sums of an analysis, a second. */
+static void add_figures(struct overview *overview, size_t slice, const struct report_table *table)
+{
+	double seconds = (double)length_of(overview, slice) / (double)NS_PER_S;
+
+	for (unsigned int i = 0; i < COLUMNS_MAX && table->table->columns[i].key; i++) {
+		const struct column *column = &table->table->columns[i];
+		struct overview_series *series;
+
+		if (column->kind != COLUMN_SUM || !column->title || seconds <= 0 ||
+		    table->row_count == 0) {
+			continue;
+		}
+		series = series_of(overview, table->table, i, column->title, UINT64_MAX);
+		series->values[slice] = (double)table->rows[0].values[i] / seconds;
+	}
+}
+
+/* ---- processes ---- */
+
+static struct process *process_of(struct overview *overview, const struct thread_view *view)
+{
+	struct process *process;
+	khint_t at;
+	int is_new;
+
+	at = kh_put(process_of, overview->by_pid, (uint64_t)view->pid, &is_new);
+	if (is_new == 0) {
+		return &overview->processes.at[kh_value(overview->by_pid, at)];
+	}
+	kh_value(overview->by_pid, at) = (uint32_t)overview->processes.count;
+	process = vec_push(&overview->processes);
+	*process = (struct process){ 0 };
+	return process;
+}
+
+static void add_processes(struct overview *overview, size_t slice, const struct report_table *table)
+{
+	size_t count = table->row_count < OVERVIEW_PROCESSES_MAX ? table->row_count
+								 : OVERVIEW_PROCESSES_MAX;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct report_row *row = &table->rows[i];
+		struct process *process;
+
+		if (!row->thread || row->values[0] == 0) {
+			continue;
+		}
+		process = process_of(overview, row->thread);
+		free(process->name); /* the last name is shown */
+		process->name = row->thread->pid < 0
+					? mem_strdup("(not known)")
+					: mem_printf("%s (%" PRId64 ")",
+						     row->thread->comm[0] ? row->thread->comm : "?",
+						     row->thread->pid);
+		*vec_push(&process->runs) =
+			(struct run){ .slice = (uint32_t)slice, .ns = row->values[0] };
+	}
+}
+
+/* ---- windows ---- */
+
+static void add_table(struct overview *overview, size_t slice, const struct report_table *table)
+{
+	bool is_cpu = strcmp(table->analysis->name, "cpu") == 0;
+
+	if (is_cpu && table->table->scope == SCOPE_CPU && table->row_count <= OVERVIEW_CPUS_MAX) {
+		for (size_t i = 0; i < table->row_count; i++) {
+			add_states(overview, slice, table->table, table->rows[i].values,
+				   table->rows[i].id);
+		}
+	} else if (is_cpu && table->table->scope == SCOPE_CPU && table->row_count > 0) {
+		uint64_t sums[3] = { 0 };
+
+		for (size_t i = 0; i < 3 * table->row_count; i++) {
+			sums[i % 3] += table->rows[i / 3].values[i % 3];
+		}
+		add_states(overview, slice, table->table, sums, UINT64_MAX);
+	} else if (is_cpu && table->table->scope == SCOPE_PROCESS) {
+		add_processes(overview, slice, table);
+	} else if (!is_cpu && table->table->scope == SCOPE_TRACE) {
+		add_figures(overview, slice, table);
+	}
+}
+
+void overview_report(struct overview *overview, const struct report *report)
+{
+	size_t slice;
+
+	if (report->kind != REPORT_WINDOW || report->begin < overview->first) {
+		return;
+	}
+	slice = (report->begin - overview->first) / overview->interval_ns;
+	if (slice >= overview->room) {
+		return; /* behind the end that was announced: the trace has grown */
+	}
+	overview->slices = slice + 1 > overview->slices ? slice + 1 : overview->slices;
+	for (size_t i = 0; i < report->table_count; i++) {
+		add_table(overview, slice, &report->tables[i]);
+	}
+}
+
+/* ---- the model ---- */
+
+static bool is_in_model(const struct overview *overview, const struct overview_series *series)
+{
+	return series->is_share || overview->config.uses_figures || !overview->has_cpus;
+}
+
+/* ---- phases ---- */
+
+#define MIX_TOLERANCE 0.1 /* of a series' largest value */
+
+/* The largest value that the model takes of a series; 0: the series is not in it. */
+static double scale_of(const struct overview *overview, const struct overview_series *series)
+{
+	return !is_in_model(overview, series) ? 0 : series->is_share ? 1 : series->most;
+}
+
+/*
+ * The share of @after in a slice in which @before ends and @after begins, by least squares over all
+ * series.  Negative: the slice is no such mixture, since the shares of the series differ.
+ */
+static double mixture(const struct overview *overview, const struct part *slice,
+		      const struct part *before, const struct part *after)
+{
+	double up = 0, down = 0, share;
+
+	for (size_t i = 0; i < overview->series.count; i++) {
+		const struct overview_series *series = &overview->series.at[i];
+		double scale = scale_of(overview, series), a = overview_mean(series, before);
+		double change = overview_mean(series, after) - a;
+
+		if (scale > 0) {
+			up += (overview_mean(series, slice) - a) * change / (scale * scale);
+			down += change * change / (scale * scale);
+		}
+	}
+	share = down > 0 ? fmin(fmax(up / down, 0), 1) : 0;
+	for (size_t i = 0; i < overview->series.count; i++) {
+		const struct overview_series *series = &overview->series.at[i];
+		double a = overview_mean(series, before), b = overview_mean(series, after);
+		double wanted = a + share * (b - a);
+
+		if (fabs(overview_mean(series, slice) - wanted) >
+			    MIX_TOLERANCE * scale_of(overview, series) &&
+		    scale_of(overview, series) > 0) {
+			return -1;
+		}
+	}
+	return share;
+}
+
+/* Joins slices in which the behaviour changes to the phase that has the larger share of them. */
+static void find_phases(struct overview *overview)
+{
+	const struct partition *partition = overview_chosen(overview);
+
+	for (size_t i = 0; i < partition->parts.count; i++) {
+		const struct part *part = &partition->parts.at[i];
+		struct part *last = overview->phases.count == 0
+					    ? NULL
+					    : &overview->phases.at[overview->phases.count - 1];
+		bool is_inner = last && i + 1 < partition->parts.count && part->first == part->last;
+		double share = is_inner ? mixture(overview, part, last, part + 1) : -1;
+
+		if (share < 0) {
+			*vec_push(&overview->phases) = *part;
+		} else if (share < 0.5) {
+			last->last = part->last;
+		} else {
+			struct part joined = { .first = part->first, .last = part[1].last };
+
+			*vec_push(&overview->phases) = joined;
+			i++;
+		}
+	}
+}
+
+bool overview_find(struct overview *overview)
+{
+	struct partition_model model = { .slices = overview->slices };
+	double *values =
+		mem_alloc((overview->series.count * overview->slices + 1) * sizeof(*values));
+
+	assert(!overview->table);
+	for (size_t i = 0; i < overview->series.count; i++) {
+		struct overview_series *series = &overview->series.at[i];
+		double *row = values + model.series * overview->slices;
+
+		for (size_t s = 0; s < overview->slices; s++) {
+			series->most = fmax(series->most, series->values[s]);
+		}
+		if (!is_in_model(overview, series) || series->most <= 0) {
+			continue;
+		}
+		for (size_t s = 0; s < overview->slices; s++) {
+			row[s] = series->values[s] / (series->is_share ? 1 : series->most);
+		}
+		model.series++;
+	}
+	model.values = values;
+	if (overview->slices > 0 && model.series > 0) {
+		overview->table = partition_table_new(&model);
+		partitions_find(overview->table, &overview->partitions);
+	}
+	free(values);
+	if (overview->table && overview->config.p >= 0) {
+		partition_find(overview->table, overview->config.p, &overview->own);
+	}
+	if (overview->table) {
+		find_phases(overview);
+	}
+	return overview->table != NULL;
+}
+
+/* ---- results ---- */
+
+const struct overview_series *overview_series(const struct overview *overview, size_t *ret_count)
+{
+	*ret_count = overview->series.count;
+	return overview->series.at;
+}
+
+const struct partitions *overview_partitions(const struct overview *overview)
+{
+	assert(overview->table);
+	return &overview->partitions;
+}
+
+const struct partition *overview_chosen(const struct overview *overview)
+{
+	assert(overview->table);
+	return overview->config.p >= 0
+		       ? &overview->own
+		       : &overview->partitions.at.at[overview->partitions.suggested];
+}
+
+const struct part *overview_phases(const struct overview *overview, size_t *ret_count)
+{
+	*ret_count = overview->phases.count;
+	return overview->phases.at;
+}
+
+double overview_mean(const struct overview_series *series, const struct part *part)
+{
+	double sum = 0;
+
+	for (uint32_t i = part->first; i <= part->last; i++) {
+		sum += series->values[i];
+	}
+	return sum / (part->last - part->first + 1);
+}
+
+const struct overview_series *overview_change(const struct overview *overview,
+					      const struct part *before, const struct part *after)
+{
+	const struct overview_series *ret = NULL;
+	double largest = 0;
+
+	for (size_t i = 0; i < overview->series.count; i++) {
+		const struct overview_series *series = &overview->series.at[i];
+		double change = fabs(overview_mean(series, after) - overview_mean(series, before));
+
+		if (series->is_counterpart || !is_in_model(overview, series) || series->most <= 0) {
+			continue;
+		}
+		change /= series->is_share ? 1 : series->most;
+		if (change > largest) {
+			largest = change;
+			ret = series;
+		}
+	}
+	return ret;
+}
+
+/* Puts a process into the list, which is sorted. */
+static size_t insert(struct overview_process *list, size_t count, size_t room, char *name,
+		     double ns)
+{
+	size_t at = count;
+
+	if (count == room && (room == 0 || list[room - 1].ns >= ns)) {
+		return count;
+	}
+	at = count == room ? room - 1 : count;
+	while (at > 0 && list[at - 1].ns < ns) {
+		list[at] = list[at - 1];
+		at--;
+	}
+	list[at] = (struct overview_process){ .name = name, .ns = ns };
+	return count < room ? count + 1 : room;
+}
+
+size_t overview_processes(const struct overview *overview, const struct part *part,
+			  struct overview_process *ret, size_t room)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < overview->processes.count; i++) {
+		const struct process *process = &overview->processes.at[i];
+		uint64_t ns = 0;
+
+		for (size_t k = 0; k < process->runs.count; k++) {
+			const struct run *run = &process->runs.at[k];
+
+			ns += run->slice >= part->first && run->slice <= part->last ? run->ns : 0;
+		}
+		if (ns > 0) {
+			count = insert(ret, count, room, process->name, (double)ns);
+		}
+	}
+	return count;
+}

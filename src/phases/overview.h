@@ -1,0 +1,97 @@
+/*
+ * overview: the phases of one trace, from the windows of its analyses.
+ *
+ *     windows ── overview_report() ──► series, processes ── overview_find() ──► partitions
+ *        each window is one slice        (one value a slice)                    (partition.h)
+ *
+ * Series are what phases are made of:
+ *
+ *     - of each CPU the shares of time it was busy, idle and unknown (analysis cpu); of a host with
+ *       more than OVERVIEW_CPUS_MAX CPUs those of all together;
+ *     - with overview_config.uses_figures, or without CPU time, each sum of the analyses' own
+ *       figures a second (calls, bytes, events), divided by its largest value.
+ *
+ * A phase is a part of the chosen partition.  Behaviour seldom changes exactly where a slice ends.
+ * So a part of a single slice that is a mixture of its neighbours is no phase of its own; it joins
+ * the one that has the larger share of it.
+ *
+ * Processes describe phases, and cut none.  Of each slice those that ran most are known,
+ * OVERVIEW_PROCESSES_MAX of them, so that memory is bounded whatever the trace.
+ */
+#ifndef SILLAGE_PHASES_OVERVIEW_H
+#define SILLAGE_PHASES_OVERVIEW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "engine/tables/report.h"
+#include "phases/partition.h"
+
+#define OVERVIEW_CPUS_MAX      64
+#define OVERVIEW_PROCESSES_MAX 64 /* of a slice */
+
+struct overview_config {
+	uint64_t begin, end; /* ns: of the trace */
+	size_t slices;       /* no more than that; from 2 to PARTITION_SLICES_MAX */
+	bool uses_figures;
+	double p; /* of the partition that is described; negative: the suggested one */
+};
+
+/* One value for each slice. */
+struct overview_series {
+	char *name;          /* "CPU 1 busy", "syscalls: calls" */
+	const char *figure;  /* "busy", or a column's title */
+	uint64_t cpu;        /* UINT64_MAX: all */
+	bool is_share;       /* of time; else a rate a second */
+	bool is_counterpart; /* says the opposite of another series: idle */
+	double most;         /* the largest value; a rate is divided by it in the model */
+	double *values;      /* shares from 0 to 1, or rates */
+};
+
+struct overview_process {
+	char *name; /* "comm (pid)" */
+	double ns;  /* run time within the part in question */
+};
+
+struct overview;
+
+/* ns: the window length that the slices need, a round number. */
+uint64_t overview_interval(const struct overview_config *config);
+
+struct overview *overview_new(const struct overview_config *config);
+void overview_free(struct overview *overview); /* NULL is fine */
+
+/* Adds a window; reports of other kinds are left out. */
+void overview_report(struct overview *overview, const struct report *report);
+
+/* After the last window.  False: there is no series, since no analysis had any figure. */
+bool overview_find(struct overview *overview);
+
+/* ---- results ---- */
+
+size_t overview_slices(const struct overview *overview);
+/* ns: of a slice's start; of the one after the last: its end.  Cut to the trace. */
+uint64_t overview_time(const struct overview *overview, size_t slice);
+const struct overview_series *overview_series(const struct overview *overview, size_t *ret_count);
+const struct partitions *overview_partitions(const struct overview *overview);
+/* The one that is described. */
+const struct partition *overview_chosen(const struct overview *overview);
+/* In order; they cover all slices. */
+const struct part *overview_phases(const struct overview *overview, size_t *ret_count);
+/* The mean of a series over a part. */
+double overview_mean(const struct overview_series *series, const struct part *part);
+/* The series that differs most between two parts, in its own largest value; NULL: none does. */
+const struct overview_series *overview_change(const struct overview *overview,
+					      const struct part *before, const struct part *after);
+/* The processes that ran most in a part, at most @room; returns how many. */
+size_t overview_processes(const struct overview *overview, const struct part *part,
+			  struct overview_process *ret, size_t room);
+
+/* ---- output (overview-text.c, overview-json.c) ---- */
+
+void overview_text(const struct overview *overview, const char *path, size_t top, FILE *out);
+/* One line. */
+void overview_json(const struct overview *overview, const char *path, size_t top, FILE *out);
+
+#endif
