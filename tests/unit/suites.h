@@ -36,6 +36,7 @@ Suite *suite_stream(void);
 Suite *suite_exchange(void);
 Suite *suite_worker(void);
 Suite *suite_history(void);
+Suite *suite_episodes(void);
 Suite *suite_jobs(void);
 Suite *suite_hierarchy(void);
 Suite *suite_partition(void);

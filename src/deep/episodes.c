@@ -1,0 +1,246 @@
+/*
+ * episodes: see episodes.h.
+ */
+#include "deep/episodes.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Where a type occurs. */
+struct places {
+	uint32_t type;
+	VEC(uint32_t) at;
+};
+
+struct search {
+	const struct episodes_config *config;
+	struct places *types; /* by number */
+	uint32_t *frequent;   /* numbers of those with the support, rarest first */
+	size_t frequent_count;
+	uint64_t steps;
+	uint32_t prefix[EPISODE_TYPES_MAX];
+	size_t length;
+	episode_windows windows[EPISODE_TYPES_MAX]; /* of the prefix of each length */
+	struct episodes *found;
+};
+
+/* ---- windows ---- */
+
+/* Windows end in ascending order, so the search for a type goes on where the last one ended.  Of
+ * two windows that would end at one place the later start is the minimal one. */
+void episodes_extend(const episode_windows *windows, const uint32_t *places, size_t count,
+		     episode_windows *ret)
+{
+	size_t place = 0;
+
+	ret->count = 0;
+	for (size_t i = 0; i < windows->count; i++) {
+		const struct episode_window *window = &windows->at[i];
+
+		while (place < count && places[place] <= window->last) {
+			place++;
+		}
+		if (place == count) {
+			return;
+		}
+		if (ret->count > 0 && ret->at[ret->count - 1].last == places[place]) {
+			ret->at[ret->count - 1].first = window->first;
+		} else {
+			*vec_push(ret) = (struct episode_window){ .first = window->first,
+								  .last = places[place] };
+		}
+	}
+}
+
+/* Ends ascend: taking the first that fits leaves the most room for the others. */
+static size_t count_apart(const episode_windows *windows)
+{
+	size_t count = 0;
+	uint32_t end = 0;
+
+	for (size_t i = 0; i < windows->count; i++) {
+		if (count == 0 || windows->at[i].first > end) {
+			end = windows->at[i].last;
+			count++;
+		}
+	}
+	return count;
+}
+
+void episodes_apart(const episode_windows *windows, episode_windows *ret)
+{
+	ret->count = 0;
+	for (size_t i = 0; i < windows->count; i++) {
+		if (ret->count == 0 || windows->at[i].first > ret->at[ret->count - 1].last) {
+			*vec_push(ret) = windows->at[i];
+		}
+	}
+}
+
+/* ---- what was found ---- */
+
+/* Whether all types of @part are in @whole in the same order. */
+static bool is_part(const struct episode *part, const struct episode *whole)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < whole->count && at < part->count; i++) {
+		at += whole->types[i] == part->types[at];
+	}
+	return at == part->count;
+}
+
+/* Adds the prefix, which nothing follows, unless it is part of what was found. */
+static void add_found(struct search *search)
+{
+	struct episode episode = { .count = search->length };
+
+	memcpy(episode.types, search->prefix, search->length * sizeof(search->prefix[0]));
+	for (size_t i = 0; i < search->found->at.count; i++) {
+		if (is_part(&episode, &search->found->at.at[i])) {
+			return;
+		}
+	}
+	for (size_t i = search->found->at.count; i-- > 0;) {
+		if (is_part(&search->found->at.at[i], &episode)) {
+			vec_fini(&search->found->at.at[i].windows);
+			search->found->at.at[i] = search->found->at.at[--search->found->at.count];
+		}
+	}
+	episodes_apart(&search->windows[search->length - 1], &episode.windows);
+	*vec_push(&search->found->at) = episode;
+}
+
+static int by_length(const void *a, const void *b)
+{
+	const struct episode *one = a, *other = b;
+
+	if (one->count != other->count) {
+		return one->count > other->count ? -1 : 1;
+	}
+	if (one->windows.count != other->windows.count) {
+		return one->windows.count > other->windows.count ? -1 : 1;
+	}
+	return memcmp(one->types, other->types, sizeof(one->types));
+}
+
+/* ---- the search ---- */
+
+static bool has_type(const struct search *search, uint32_t type)
+{
+	for (size_t i = 0; i < search->length; i++) {
+		if (search->prefix[i] == type) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Depth first; the depth is at most EPISODE_TYPES_MAX. */
+static void grow(struct search *search)
+{
+	const episode_windows *windows = &search->windows[search->length - 1];
+	bool has_grown = false;
+
+	for (size_t i = 0; i < search->frequent_count && search->length < EPISODE_TYPES_MAX; i++) {
+		const struct places *type = &search->types[search->frequent[i]];
+
+		if (has_type(search, type->type)) {
+			continue;
+		}
+		if (search->steps == search->config->steps_max) {
+			search->found->is_cut = true;
+			break;
+		}
+		search->steps++;
+		episodes_extend(windows, type->at.at, type->at.count,
+				&search->windows[search->length]);
+		if (count_apart(&search->windows[search->length]) < search->config->support_min) {
+			continue;
+		}
+		has_grown = true;
+		search->prefix[search->length++] = type->type;
+		grow(search);
+		search->length--;
+	}
+	if (!has_grown) {
+		add_found(search);
+	}
+}
+
+static void start_with(struct search *search, uint32_t type)
+{
+	const struct places *places = &search->types[type];
+
+	search->prefix[0] = type;
+	search->length = 1;
+	search->windows[0].count = 0;
+	for (size_t i = 0; i < places->at.count; i++) {
+		*vec_push(&search->windows[0]) =
+			(struct episode_window){ .first = places->at.at[i],
+						 .last = places->at.at[i] };
+	}
+	grow(search);
+}
+
+/* Rare types first: they cut the search early. */
+static void choose_frequent(struct search *search)
+{
+	search->frequent = mem_alloc((search->config->type_count + 1) * sizeof(uint32_t));
+	for (uint32_t type = 0; type < search->config->type_count; type++) {
+		size_t count = search->types[type].at.count, at = search->frequent_count;
+
+		if (count < search->config->support_min) {
+			continue;
+		}
+		while (at > 0 && search->types[search->frequent[at - 1]].at.count > count) {
+			search->frequent[at] = search->frequent[at - 1];
+			at--;
+		}
+		search->frequent[at] = type;
+		search->frequent_count++;
+	}
+}
+
+void episodes_find(const struct episodes_config *config, struct episodes *ret)
+{
+	struct search search = { .config = config, .found = ret };
+
+	assert(config->support_min >= 1);
+	assert(config->count < UINT32_MAX);
+	*ret = (struct episodes){ .is_cut = false };
+	search.types = mem_alloc((config->type_count + 1) * sizeof(*search.types));
+	for (uint32_t i = 0; i < config->type_count; i++) {
+		search.types[i].type = i;
+	}
+	for (uint32_t i = 0; i < config->count; i++) {
+		assert(config->events[i] < config->type_count);
+		*vec_push(&search.types[config->events[i]].at) = i;
+	}
+	choose_frequent(&search);
+	for (size_t i = 0; i < search.frequent_count; i++) {
+		if (config->start < 0 || config->start == search.frequent[i]) {
+			start_with(&search, search.frequent[i]);
+		}
+	}
+	if (ret->at.count > 0) {
+		qsort(ret->at.at, ret->at.count, sizeof(ret->at.at[0]), by_length);
+	}
+	for (size_t i = 0; i < config->type_count; i++) {
+		vec_fini(&search.types[i].at);
+	}
+	for (size_t i = 0; i < EPISODE_TYPES_MAX; i++) {
+		vec_fini(&search.windows[i]);
+	}
+	free(search.types);
+	free(search.frequent);
+}
+
+void episodes_fini(struct episodes *episodes)
+{
+	for (size_t i = 0; i < episodes->at.count; i++) {
+		vec_fini(&episodes->at.at[i].windows);
+	}
+	vec_fini(&episodes->at);
+}
