@@ -43,6 +43,7 @@ ROOMS = {
     'analyses/files': ('base/', 'kernel/') + CONTRACT,
     'src/recorded': ('base/', 'engine/') + CTF + CONTRACT,
     'src/deep': ('base/', 'kernel/', 'query/', 'recorded/') + CTF,
+    'src/discovery': ('base/', 'deep/', 'recorded/') + CTF,
     'src/phases': ('base/', 'engine/tables/') + CONTRACT,
     'src/output': ('base/', 'engine/', 'engine/tables/', 'version.h') + CONTRACT,
     'src/output/screen': ('base/', 'output/', 'engine/tables/') + CONTRACT,

@@ -13,10 +13,16 @@
 #include "deep/jobs.h"
 #include "deep/reader.h"
 #include "deep/report.h"
+#include "discovery/discovery.h"
 #include "output/sinks/json.h"
 #include "recorded/recorded.h"
 
 /* Why a capture was made. */
+/* Limits of --discover: seconds at most. */
+#define DISCOVERY_THREADS 10
+#define DISCOVERY_EVENTS  1000000
+#define DISCOVERY_WORK    UINT64_C(100000000)
+
 struct occasion {
 	char *triggers; /* their names; NULL: no capture, or not made by a trigger */
 	uint64_t since; /* when the first of them began to hold; 0: unknown */
@@ -158,6 +164,30 @@ static void print(const struct options *options, const struct deep_report *repor
 	}
 }
 
+/* Prints the jobs that the threads execute, behind the report. */
+static int discover(const struct options *options, const struct reader_setup *setup,
+		    const struct deep_report *report, const struct output *output)
+{
+	const struct discovery_config config = { .who = options->thread,
+						 .threads_max = DISCOVERY_THREADS,
+						 .events_max = DISCOVERY_EVENTS,
+						 .work_max = DISCOVERY_WORK };
+	struct discovery discovery;
+	struct err err;
+	int r = discovery_find(setup, report->timeline, &config, &discovery, &err);
+
+	if (r < 0) {
+		say("%s", err.text);
+	} else if (strcmp(options->format, "json") == 0) {
+		discovery_json(&discovery, report->timeline, report->name, output->top,
+			       output->out);
+	} else {
+		discovery_text(&discovery, report->timeline, output->top, output->out);
+	}
+	discovery_fini(&discovery);
+	return r < 0 ? EXIT_FAILED : EXIT_DONE;
+}
+
 static int report_one(const struct options *options, const struct recorded_path *path,
 		      const struct occasion *occasion, struct output *output)
 {
@@ -191,6 +221,9 @@ static int report_one(const struct options *options, const struct recorded_path 
 	} else {
 		report.jobs = &jobs;
 		print(options, &report, output);
+	}
+	if (options->discover && status == EXIT_DONE) {
+		status = discover(options, &setup, &report, output);
 	}
 	jobs_fini(&jobs);
 	deep_report_fini(&report);
@@ -256,6 +289,10 @@ static int run(const struct options *options)
 	if (options->within && (!options->job || jobs_check(options->within, &err) < 0)) {
 		say("--within: %s",
 		    options->job ? err.text : "needs --job, which says what executes");
+		return EXIT_USAGE;
+	}
+	if (options->discover && strcmp(options->format, "html") == 0) {
+		say("--discover: not with --format html");
 		return EXIT_USAGE;
 	}
 	(void)signal(SIGPIPE, SIG_IGN);

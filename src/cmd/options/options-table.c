@@ -91,6 +91,8 @@ const struct option options_table[] = {
 	  TEXT(job) },
 	{ 0, "deadline", "DURATION", "count executions that take longer", FOR_REPORT,
 	  DURATION(deadline_ns) },
+	{ 0, "discover", NULL, "find the jobs that threads execute again and again", FOR_REPORT,
+	  FLAG(discover) },
 	{ 0, "within", "MODEL|PATTERN", "only those that lie in one of these", FOR_REPORT,
 	  TEXT(within) },
 	{ 0, "every", "DURATION", "they arrive so often; deadlines count from then", FOR_REPORT,

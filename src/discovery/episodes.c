@@ -1,7 +1,7 @@
 /*
  * episodes: see episodes.h.
  */
-#include "deep/episodes.h"
+#include "discovery/episodes.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ struct search {
 	struct places *types; /* by number */
 	uint32_t *frequent;   /* numbers of those with the support, rarest first */
 	size_t frequent_count;
-	uint64_t steps;
+	uint64_t work; /* done so far */
 	uint32_t prefix[EPISODE_TYPES_MAX];
 	size_t length;
 	episode_windows windows[EPISODE_TYPES_MAX]; /* of the prefix of each length */
@@ -149,11 +149,11 @@ static void grow(struct search *search)
 		if (has_type(search, type->type)) {
 			continue;
 		}
-		if (search->steps == search->config->steps_max) {
+		if (search->work >= search->config->work_max) {
 			search->found->is_cut = true;
 			break;
 		}
-		search->steps++;
+		search->work += windows->count + type->at.count;
 		episodes_extend(windows, type->at.at, type->at.count,
 				&search->windows[search->length]);
 		if (count_apart(&search->windows[search->length]) < search->config->support_min) {

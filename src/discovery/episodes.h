@@ -10,8 +10,8 @@
  *
  *     sequence  a b c a x b c a b c      episode a b c: [0,2] [3,6] [7,9], support 3
  */
-#ifndef SILLAGE_DEEP_EPISODES_H
-#define SILLAGE_DEEP_EPISODES_H
+#ifndef SILLAGE_DISCOVERY_EPISODES_H
+#define SILLAGE_DISCOVERY_EPISODES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,12 +40,12 @@ struct episodes_config {
 	size_t type_count;
 	size_t support_min; /* at least 1 */
 	int64_t start;      /* the first type of each episode; -1: any */
-	uint64_t steps_max; /* of the search, each over the occurrences of one type */
+	uint64_t work_max;  /* of the search: occurrences looked at */
 };
 
 struct episodes {
 	VEC(struct episode) at; /* the longest first, then by support */
-	bool is_cut;            /* steps_max was reached; what was found holds */
+	bool is_cut;            /* work_max was reached; what was found holds */
 };
 
 /* Finds all episodes with the support that are no part of a longer one. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "deep/episodes.h"
+#include "discovery/episodes.h"
 #include "suites.h"
 
 #define EVENTS_MAX 24
@@ -232,7 +232,7 @@ START_TEST(finds_all_episodes)
 					  .type_count = TYPES,
 					  .support_min = support_min,
 					  .start = -1,
-					  .steps_max = UINT64_MAX };
+					  .work_max = UINT64_MAX };
 	struct episodes episodes;
 	uint32_t types[TYPES];
 
@@ -255,7 +255,7 @@ START_TEST(stops_at_the_limit)
 					  .type_count = 4,
 					  .support_min = 3,
 					  .start = 0,
-					  .steps_max = 100 };
+					  .work_max = 1000 };
 	struct episodes episodes;
 
 	episodes_find(&config, &episodes);
@@ -264,7 +264,7 @@ START_TEST(stops_at_the_limit)
 	ck_assert_uint_eq(episodes.at.at[0].windows.count, 3);
 	ck_assert(!episodes.is_cut);
 	episodes_fini(&episodes);
-	config.steps_max = 2;
+	config.work_max = 2;
 	episodes_find(&config, &episodes);
 	ck_assert(episodes.is_cut);
 	episodes_fini(&episodes);

@@ -1,0 +1,108 @@
+/*
+ * discovery-output: see discovery.h; what was found as text and as JSON.
+ */
+#include <inttypes.h>
+
+#include "base/json.h"
+#include "base/units.h"
+#include "discovery/discovery.h"
+
+static void put_name(const struct deep_thread *thread, FILE *out)
+{
+	for (const char *c = thread->comm[0] ? thread->comm : "?"; *c; c++) {
+		(void)fputc(units_letter(*c), out);
+	}
+	(void)fprintf(out, " (%d)", thread->tid);
+}
+
+static void put_pattern(const char *pattern, FILE *out)
+{
+	for (const char *c = pattern; *c; c++) {
+		(void)fputc(units_letter(*c), out);
+	}
+}
+
+static void put_one(const struct discovered *one, FILE *out)
+{
+	char period[UNITS_TEXT_MAX], jitter[UNITS_TEXT_MAX], mean[UNITS_TEXT_MAX];
+
+	(void)fprintf(out, "  %7zu  %9s  %9s  %9s  %5.1f %%\n", one->count,
+		      units_ns(period, one->period_ns), units_ns(jitter, one->jitter_ns),
+		      units_ns(mean, one->mean_ns), 100 * one->coverage);
+	(void)fputs("           --job '", out);
+	put_pattern(one->pattern, out);
+	(void)fputs("'\n", out);
+}
+
+void discovery_text(const struct discovery *discovery, const struct timeline *timeline, size_t top,
+		    FILE *out)
+{
+	uint32_t thread = NOBODY;
+	size_t of_thread = 0;
+
+	(void)fprintf(out, "\nJOBS FOUND in the %zu thread%s that ran most%s\n", discovery->threads,
+		      discovery->threads == 1 ? "" : "s", discovery->at.count == 0 ? ": none" : "");
+	for (size_t i = 0; i < discovery->at.count; i++) {
+		const struct discovered *one = &discovery->at.at[i];
+
+		if (one->thread != thread) {
+			thread = one->thread;
+			of_thread = 0;
+			(void)fputs("\n  ", out);
+			put_name(timeline->threads.at[thread], out);
+			(void)fputs("\n    COUNT     PERIOD     JITTER       MEAN  OF ITS TIME\n",
+				    out);
+		}
+		of_thread++;
+		if (top == 0 || of_thread <= top) {
+			put_one(one, out);
+		}
+	}
+	if (discovery->is_cut) {
+		(void)fputs("\n  Limits were reached: there may be more.  --thread searches one.\n",
+			    out);
+	}
+}
+
+void discovery_json(const struct discovery *discovery, const struct timeline *timeline,
+		    const char *path, size_t top, FILE *out)
+{
+	uint32_t thread = NOBODY;
+	size_t of_thread = 0;
+	struct json json;
+
+	json_init(&json, out);
+	json_open(&json, NULL, '{');
+	json_text(&json, "type", "discovery");
+	json_text(&json, "trace", path);
+	json_u64(&json, "threads", discovery->threads);
+	json_bool(&json, "complete", !discovery->is_cut);
+	json_open(&json, "jobs", '[');
+	for (size_t i = 0; i < discovery->at.count; i++) {
+		const struct discovered *one = &discovery->at.at[i];
+		const struct deep_thread *is = timeline->threads.at[one->thread];
+
+		of_thread = one->thread == thread ? of_thread + 1 : 1;
+		thread = one->thread;
+		if (top > 0 && of_thread > top) {
+			continue;
+		}
+		json_open(&json, NULL, '{');
+		json_open(&json, "thread", '{');
+		json_i64(&json, "tid", is->tid);
+		json_i64(&json, "pid", is->pid);
+		json_text(&json, "comm", is->comm);
+		json_close(&json, '}');
+		json_text(&json, "job", one->pattern);
+		json_u64(&json, "count", one->count);
+		json_u64(&json, "period_ns", one->period_ns);
+		json_u64(&json, "jitter_ns", one->jitter_ns);
+		json_u64(&json, "mean_ns", one->mean_ns);
+		json_real(&json, "coverage", one->coverage);
+		json_real(&json, "variation", one->variation);
+		json_close(&json, '}');
+	}
+	json_close(&json, ']');
+	json_close(&json, '}');
+	json_end_line(&json);
+}

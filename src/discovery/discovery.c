@@ -1,0 +1,533 @@
+/*
+ * discovery: see discovery.h.
+ */
+#include "discovery/discovery.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "deep/reader.h"
+
+/* What is about a thread comes first, then the classes of events. */
+enum { TYPE_IN, TYPE_SLEEP, TYPE_PREEMPTED, TYPE_WOKEN, TYPES_OWN };
+
+static const char *const own_patterns[TYPES_OWN] = {
+	[TYPE_IN] = "sched_in",
+	[TYPE_SLEEP] = "sched_switch prev_tid=$tid, prev_state&207!=0",
+	[TYPE_PREEMPTED] = "sched_switch prev_tid=$tid, prev_state&207=0",
+	[TYPE_WOKEN] = "sched_waking tid=$tid",
+};
+/* TASK_DEAD and its like, and the sleeping states: as in the models of --job. */
+#define SLEEPS_MASK 207
+
+/* Events that belong to no thread, or to whatever runs. */
+static const char *const noise[] = { "irq_",   "softirq_",   "sched_",  "rcu_",       "timer_",
+				     "kmem_",  "mm_",        "x86_",    "hrtimer_",   "lttng_",
+				     "power_", "writeback_", "block_",  "workqueue_", "napi_",
+				     "net_",   "skb_",       "random_", "module_" };
+
+enum { REQUEST_SWITCH, REQUEST_WAKING, REQUEST_ALL, REQUESTS };
+enum { SWITCH_PREV, SWITCH_NEXT, SWITCH_STATE };
+enum { WAKING_TID };
+enum { ALL_TID };
+
+static const struct plan_request requests[REQUESTS] = {
+	[REQUEST_SWITCH] = { "sched_switch", { "prev_tid", "next_tid", "prev_state" }, .group = 0 },
+	[REQUEST_WAKING] = { "sched_waking", { "tid" }, .group = 1 },
+	[REQUEST_ALL] = { "*", { "context.tid" }, .group = 2 },
+};
+
+struct sequence {
+	uint32_t thread; /* index in the timeline */
+	VEC(uint32_t) types;
+	VEC(uint64_t) times;
+};
+
+HASH_DECLARE(sequence_of, uint32_t)
+HASH_DECLARE(runs_on, int32_t)
+HASH_DECLARE(type_of, uint32_t)
+
+struct search {
+	const struct timeline *timeline;
+	const struct discovery_config *config;
+	VEC(struct sequence) sequences;
+	khash_t(sequence_of) * by_tid;
+	khash_t(runs_on) * runs; /* the tid, by CPU */
+	size_t initial_put;
+	khash_t(type_of) * types; /* by class id of the plan */
+	VEC(char *) names;        /* of types from TYPES_OWN on */
+	struct discovery *found;
+};
+
+/* ---- which threads ---- */
+
+static uint64_t run_ns(const struct timeline *timeline, uint32_t thread, uint64_t begin,
+		       uint64_t end)
+{
+	uint64_t ns[STATES], sum = 0;
+
+	timeline_thread_sums(timeline->threads.at[thread], begin, end, ns);
+	for (unsigned int state = STATE_USER; state <= STATE_SOFTIRQ; state++) {
+		sum += ns[state];
+	}
+	return sum;
+}
+
+struct runner {
+	uint32_t thread;
+	uint64_t ns;
+};
+
+static int by_ns(const void *left, const void *right)
+{
+	const struct runner *a = left, *b = right;
+
+	return a->ns != b->ns ? (a->ns < b->ns ? 1 : -1) : a->thread < b->thread ? -1 : 1;
+}
+
+/* A tid that was reused stands for its thread that ran most. */
+static void choose_threads(struct search *search)
+{
+	const struct timeline *timeline = search->timeline;
+	VEC(struct runner) runners = { 0 };
+
+	for (uint32_t i = 0; i < timeline->threads.count; i++) {
+		const struct deep_thread *thread = timeline->threads.at[i];
+		struct runner runner = { i, run_ns(timeline, i, timeline->begin, timeline->end) };
+
+		if (thread->tid != 0 && runner.ns > 0 &&
+		    (!search->config->who || timeline_thread_is(thread, search->config->who))) {
+			*vec_push(&runners) = runner;
+		}
+	}
+	if (runners.count > 0) {
+		qsort(runners.at, runners.count, sizeof(runners.at[0]), by_ns);
+	}
+	for (size_t i = 0; i < runners.count && i < search->config->threads_max; i++) {
+		const struct deep_thread *thread = timeline->threads.at[runners.at[i].thread];
+		int is_new;
+		khint_t at = kh_put(sequence_of, search->by_tid, (uint64_t)(uint32_t)thread->tid,
+				    &is_new);
+
+		if (is_new) {
+			kh_value(search->by_tid, at) = (uint32_t)search->sequences.count;
+			*vec_push(&search->sequences) =
+				(struct sequence){ .thread = runners.at[i].thread };
+		}
+	}
+	search->found->is_cut |=
+		!search->config->who && runners.count > search->config->threads_max;
+	vec_fini(&runners);
+}
+
+/* ---- sequences ---- */
+
+static void add_event(struct search *search, int32_t tid, uint64_t ts, uint32_t type)
+{
+	khint_t at = kh_get(sequence_of, search->by_tid, (uint64_t)(uint32_t)tid);
+	struct sequence *sequence;
+
+	if (at == kh_end(search->by_tid) || ts < search->timeline->begin) {
+		return;
+	}
+	sequence = &search->sequences.at[kh_value(search->by_tid, at)];
+	if (sequence->types.count >= search->config->events_max) {
+		search->found->is_cut = true;
+		return;
+	}
+	*vec_push(&sequence->types) = type;
+	*vec_push(&sequence->times) = ts;
+}
+
+static bool is_noise(const char *name)
+{
+	for (size_t i = 0; i < sizeof(noise) / sizeof(noise[0]); i++) {
+		if (strncmp(name, noise[i], strlen(noise[i])) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The type of a class; UINT32_MAX: noise.  Classes of one name, in several channels, are one. */
+static uint32_t type_of(struct search *search, const struct plan_event *class)
+{
+	int is_new;
+	khint_t at = kh_put(type_of, search->types, (uint64_t)(uintptr_t) class, &is_new);
+	uint32_t type = UINT32_MAX;
+
+	if (!is_new) {
+		return kh_value(search->types, at);
+	}
+	for (size_t i = 0; i < search->names.count; i++) {
+		type = strcmp(search->names.at[i], class->class->name) == 0
+			       ? TYPES_OWN + (uint32_t)i
+			       : type;
+	}
+	if (type == UINT32_MAX && !is_noise(class->class->name)) {
+		type = TYPES_OWN + (uint32_t)search->names.count;
+		*vec_push(&search->names) = mem_strdup(class->class->name);
+	}
+	kh_value(search->types, at) = type;
+	return type;
+}
+
+/* The tid on the CPU, to be changed; -1: unknown.  Valid until the next call. */
+static int32_t *runs_on(struct search *search, uint64_t cpu)
+{
+	int is_new;
+	khint_t at = kh_put(runs_on, search->runs, cpu, &is_new);
+
+	if (is_new) {
+		kh_value(search->runs, at) = -1;
+	}
+	return &kh_value(search->runs, at);
+}
+
+static void put_initial(struct search *search, uint64_t ts)
+{
+	const struct timeline *timeline = search->timeline;
+
+	while (search->initial_put < timeline->initial.count &&
+	       timeline->initial.at[search->initial_put].since <= ts) {
+		const struct cpu_initial *first = &timeline->initial.at[search->initial_put++];
+
+		*runs_on(search, first->cpu) = first->tid;
+	}
+}
+
+static void take_switch(struct search *search, const struct reader_event *event, int32_t *runs)
+{
+	if (reader_has(event, SWITCH_PREV) && reader_has(event, SWITCH_STATE)) {
+		bool sleeps = event->values[SWITCH_STATE].u & SLEEPS_MASK;
+
+		add_event(search, (int32_t)event->values[SWITCH_PREV].i, event->ts,
+			  sleeps ? TYPE_SLEEP : TYPE_PREEMPTED);
+	}
+	if (reader_has(event, SWITCH_NEXT)) {
+		*runs = (int32_t)event->values[SWITCH_NEXT].i;
+		add_event(search, *runs, event->ts, TYPE_IN);
+	}
+}
+
+static void take(struct search *search, const struct reader_event *event)
+{
+	int32_t *runs, tid;
+	struct reader_event as;
+	uint32_t type;
+
+	put_initial(search, event->ts);
+	runs = runs_on(search, event->cpu);
+	if (!event->class) {
+		*runs = -1;
+		return;
+	}
+	if (reader_as(event, REQUEST_SWITCH, &as)) {
+		take_switch(search, &as, runs);
+		return;
+	}
+	if (reader_as(event, REQUEST_WAKING, &as) && reader_has(&as, WAKING_TID)) {
+		add_event(search, (int32_t)as.values[WAKING_TID].i, event->ts, TYPE_WOKEN);
+	}
+	type = type_of(search, event->class);
+	if (type == UINT32_MAX) {
+		return;
+	}
+	tid = *runs;
+	if (reader_as(event, REQUEST_ALL, &as) && reader_has(&as, ALL_TID)) {
+		tid = (int32_t)as.values[ALL_TID].i;
+	}
+	if (tid > 0) {
+		add_event(search, tid, event->ts, type);
+	}
+}
+
+static int read_sequences(struct search *search, const struct reader_setup *setup, struct err *err)
+{
+	const struct reader_setup quiet = { .path = setup->path };
+	struct reader *reader = reader_open(&quiet, requests, REQUESTS, err);
+	struct reader_event event;
+
+	if (!reader) {
+		return -EIO;
+	}
+	while (reader_next(reader, &event) && event.ts <= search->timeline->end) {
+		take(search, &event);
+	}
+	reader_close(reader);
+	return 0;
+}
+
+/* ---- figures of a candidate ---- */
+
+static int by_value(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+static uint64_t median(uint64_t *values, size_t count)
+{
+	assert(count > 0);
+	qsort(values, count, sizeof(*values), by_value);
+	return values[count / 2];
+}
+
+static void measure_period(const struct sequence *sequence, const episode_windows *windows,
+			   struct discovered *ret)
+{
+	size_t count = windows->count - 1;
+	uint64_t *gaps = mem_alloc((count + 1) * sizeof(*gaps));
+	double mean, square = 0;
+
+	assert(windows->count >= 2);
+	for (size_t i = 0; i < count; i++) {
+		gaps[i] = sequence->times.at[windows->at[i + 1].first] -
+			  sequence->times.at[windows->at[i].first];
+	}
+	mean = (double)(sequence->times.at[windows->at[count].first] -
+			sequence->times.at[windows->at[0].first]) /
+	       (double)count;
+	for (size_t i = 0; i < count; i++) {
+		square += ((double)gaps[i] - mean) * ((double)gaps[i] - mean);
+	}
+	ret->variation = mean > 0 ? sqrt(square / (double)count) / mean : 0;
+	ret->period_ns = median(gaps, count);
+	for (size_t i = 0; i < count; i++) {
+		gaps[i] = gaps[i] > ret->period_ns ? gaps[i] - ret->period_ns
+						   : ret->period_ns - gaps[i];
+	}
+	ret->jitter_ns = median(gaps, count);
+	free(gaps);
+}
+
+static void measure(const struct search *search, const struct sequence *sequence,
+		    const episode_windows *windows, struct discovered *ret)
+{
+	const struct timeline *timeline = search->timeline;
+	uint64_t inside = 0, lengths = 0;
+	uint64_t all = run_ns(timeline, sequence->thread, timeline->begin, timeline->end);
+
+	for (size_t i = 0; i < windows->count; i++) {
+		uint64_t begin = sequence->times.at[windows->at[i].first];
+		uint64_t end = sequence->times.at[windows->at[i].last];
+
+		inside += run_ns(timeline, sequence->thread, begin, end);
+		lengths += end - begin;
+	}
+	ret->count = windows->count;
+	ret->mean_ns = lengths / windows->count;
+	ret->coverage = all > 0 ? (double)inside / (double)all : 0;
+	measure_period(sequence, windows, ret);
+	ret->rank = ret->coverage / (1 + ret->variation);
+}
+
+static char *pattern_of(const struct search *search, const struct episode *episode)
+{
+	char *text = mem_strdup("");
+
+	for (size_t i = 0; i < episode->count; i++) {
+		uint32_t type = episode->types[i];
+		const char *name =
+			type < TYPES_OWN ? own_patterns[type] : search->names.at[type - TYPES_OWN];
+		char *longer = mem_printf("%s%s%s", text, i > 0 ? "; " : "", name);
+
+		free(text);
+		text = longer;
+	}
+	return text;
+}
+
+/* ---- candidates of one thread ---- */
+
+struct candidate {
+	struct episode episode; /* owned */
+	struct discovered is;
+};
+
+typedef VEC(struct candidate) candidate_list;
+
+static bool has_type(const struct episode *episode, uint32_t type)
+{
+	for (size_t i = 0; i < episode->count; i++) {
+		if (episode->types[i] == type) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* How many types of the shorter one the other has, too. */
+static size_t common_types(const struct episode *a, const struct episode *b)
+{
+	size_t common = 0;
+
+	for (size_t i = 0; i < a->count; i++) {
+		common += has_type(b, a->types[i]);
+	}
+	return common;
+}
+
+/*
+ * Whether two candidates stand for one job: rotations of one loop, and parts of each other.  They
+ * come about equally often, and nearly all types of the shorter one are in the longer one.
+ */
+static bool is_same_job(const struct candidate *a, const struct candidate *b)
+{
+	size_t shorter = a->episode.count < b->episode.count ? a->episode.count : b->episode.count;
+	double ratio = (double)a->is.count / (double)b->is.count;
+
+	return common_types(&a->episode, &b->episode) * 2 > shorter &&
+	       ratio > DISCOVERY_SUPPORT / 1.1 && ratio < 1.1 / DISCOVERY_SUPPORT;
+}
+
+/* Of rotations the one with shorter windows; of a whole and its part the whole. */
+static bool is_better(const struct candidate *a, const struct candidate *b)
+{
+	if (a->episode.count != b->episode.count) {
+		return a->episode.count > b->episode.count;
+	}
+	return a->is.mean_ns < b->is.mean_ns;
+}
+
+static void add_candidate(candidate_list *list, struct candidate *candidate)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		struct candidate *other = &list->at[i];
+
+		if (!is_same_job(candidate, other)) {
+			continue;
+		}
+		if (is_better(candidate, other)) {
+			struct candidate worse = *other;
+
+			*other = *candidate;
+			*candidate = worse;
+		}
+		vec_fini(&candidate->episode.windows);
+		return;
+	}
+	*vec_push(list) = *candidate;
+}
+
+/* All episodes that begin with a type and come nearly as often as it does. */
+static void try_start(struct search *search, const struct sequence *sequence, uint32_t start,
+		      size_t count, candidate_list *list)
+{
+	struct episodes_config config = {
+		.events = sequence->types.at,
+		.count = sequence->types.count,
+		.type_count = TYPES_OWN + search->names.count,
+		.support_min = (size_t)((double)count * DISCOVERY_SUPPORT),
+		.start = start,
+		.work_max = search->config->work_max,
+	};
+	struct episodes episodes;
+
+	config.support_min = config.support_min < DISCOVERY_EXECUTIONS ? DISCOVERY_EXECUTIONS
+								       : config.support_min;
+	episodes_find(&config, &episodes);
+	search->found->is_cut |= episodes.is_cut;
+	for (size_t i = 0; i < episodes.at.count; i++) {
+		struct candidate candidate = { .episode = episodes.at.at[i],
+					       .is = { .thread = sequence->thread } };
+
+		if (candidate.episode.count < 2) {
+			vec_fini(&candidate.episode.windows);
+			continue;
+		}
+		measure(search, sequence, &candidate.episode.windows, &candidate.is);
+		add_candidate(list, &candidate);
+	}
+	vec_fini(&episodes.at); /* the windows went to the candidates */
+}
+
+static int by_rank(const void *left, const void *right)
+{
+	const struct candidate *a = left, *b = right;
+
+	return a->is.rank != b->is.rank ? (a->is.rank < b->is.rank ? 1 : -1)
+	       : a->is.count != b->is.count
+		       ? (a->is.count < b->is.count ? 1 : -1)
+		       : memcmp(a->episode.types, b->episode.types, sizeof(a->episode.types));
+}
+
+static void search_thread(struct search *search, const struct sequence *sequence)
+{
+	size_t types = TYPES_OWN + search->names.count;
+	size_t *counts = mem_alloc(types * sizeof(*counts));
+	candidate_list list = { 0 };
+
+	for (size_t i = 0; i < sequence->types.count; i++) {
+		counts[sequence->types.at[i]]++;
+	}
+	for (uint32_t type = 0; type < types; type++) {
+		if (counts[type] >= DISCOVERY_EXECUTIONS) {
+			try_start(search, sequence, type, counts[type], &list);
+		}
+	}
+	if (list.count > 0) {
+		qsort(list.at, list.count, sizeof(list.at[0]), by_rank);
+	}
+	for (size_t i = 0; i < list.count; i++) {
+		list.at[i].is.pattern = pattern_of(search, &list.at[i].episode);
+		*vec_push(&search->found->at) = list.at[i].is;
+		vec_fini(&list.at[i].episode.windows);
+	}
+	vec_fini(&list);
+	free(counts);
+}
+
+/* ---- a whole trace ---- */
+
+static void search_fini(struct search *search)
+{
+	for (size_t i = 0; i < search->sequences.count; i++) {
+		vec_fini(&search->sequences.at[i].types);
+		vec_fini(&search->sequences.at[i].times);
+	}
+	for (size_t i = 0; i < search->names.count; i++) {
+		free(search->names.at[i]);
+	}
+	vec_fini(&search->sequences);
+	vec_fini(&search->names);
+	kh_destroy(sequence_of, search->by_tid);
+	kh_destroy(runs_on, search->runs);
+	kh_destroy(type_of, search->types);
+}
+
+int discovery_find(const struct reader_setup *setup, const struct timeline *timeline,
+		   const struct discovery_config *config, struct discovery *ret, struct err *err)
+{
+	struct search search = { .timeline = timeline,
+				 .config = config,
+				 .by_tid = kh_init(sequence_of),
+				 .runs = kh_init(runs_on),
+				 .types = kh_init(type_of),
+				 .found = ret };
+	int r;
+
+	assert(config->events_max < UINT32_MAX);
+	*ret = (struct discovery){ .threads = 0 };
+	choose_threads(&search);
+	r = read_sequences(&search, setup, err);
+	ret->threads = search.sequences.count;
+	for (size_t i = 0; r == 0 && i < search.sequences.count; i++) {
+		search_thread(&search, &search.sequences.at[i]);
+	}
+	search_fini(&search);
+	return r;
+}
+
+void discovery_fini(struct discovery *discovery)
+{
+	for (size_t i = 0; i < discovery->at.count; i++) {
+		free(discovery->at.at[i].pattern);
+	}
+	vec_fini(&discovery->at);
+}

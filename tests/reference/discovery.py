@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""discovery: jobs that `report --discover` finds, compared with what the workload recorded.
+
+In each real-time trace the job's thread has one loop of a known period (truth.json).  What is found
+first for that thread must be it: its period within 1 %, nearly all of its executions, nearly all of
+the thread's running time.  The pattern that is printed must find as many executions with --job.
+
+usage: discovery.py SILLAGE TRACE...      directories with kernel/ and truth.json
+"""
+import json
+import os
+import subprocess
+import sys
+
+# The thread that repeats the loop, by workload.
+THREADS = {'rt_timer_jobs': 'job', 'rt_mutex_inversion': 'mtx-low', 'rt_mqueue_inversion': 'mq-server',
+           'rt_signal_inversion': 'sig-worker'}
+
+
+def run(*command, status=0):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != status:
+        raise SystemExit('not ok %s: status %d\n%s' % (' '.join(command), done.returncode, done.stderr))
+    return done.stdout if status == 0 else done.stderr
+
+
+def check(condition, *what):
+    if not condition:
+        raise SystemExit('not ok ' + ' '.join(map(str, what)))
+
+
+def check_trace(sillage, name):
+    with open(os.path.join(name, 'truth.json'), encoding='utf-8') as file:
+        workload = json.load(file)['workload']
+    base, trace = os.path.basename(os.path.normpath(name)), os.path.join(name, 'kernel')
+    comm = THREADS.get(workload.get('workload'))
+    if not comm:
+        return
+    lines = run(sillage, 'report', '--discover', '-f', 'json', trace).splitlines()
+    found = json.loads(lines[-1])
+    check(found['type'] == 'discovery', base, 'no line of what was found')
+    jobs = [job for job in found['jobs'] if job['thread']['comm'] == comm]
+    check(jobs, base, 'nothing is found for', comm)
+    first = jobs[0]
+    recorded = len(workload.get('jobs', workload.get('cycles')))
+    period = workload['period_us'] * 1000
+    check(abs(first['period_ns'] - period) <= period / 100, base, 'period', first['period_ns'])
+    check(0.95 * recorded <= first['count'] <= recorded, base, 'count', first['count'], 'of', recorded)
+    check(first['coverage'] > 0.95, base, 'coverage', first['coverage'])
+    tid = str(first['thread']['tid'])
+    report = json.loads(run(sillage, 'report', '-f', 'json', '--thread', tid, '--job', first['job'],
+                            trace).splitlines()[0])
+    count = report['jobs']['count']
+    # A pattern takes the first event that fits, an episode the shortest window.
+    check(abs(count - first['count']) <= 2, base, '--job finds', count, 'of', first['count'])
+    text = run(sillage, 'report', '--discover', '--thread', tid, trace)
+    check("--job '%s'" % first['job'] in text, base, 'no such line in the text')
+    print('ok %s: %s, %d of %d, every %.3f ms' % (base, comm, first['count'], recorded,
+                                                  first['period_ns'] / 1e6))
+
+
+def main():
+    sillage, traces = sys.argv[1], sys.argv[2:]
+    said = run(sillage, 'report', '--discover', '-f', 'html', os.path.join(traces[0], 'kernel'), status=2)
+    check('--discover' in said, 'html is not refused')
+    for trace in traces:
+        check_trace(sillage, trace)
+
+
+if __name__ == '__main__':
+    main()
