@@ -4,6 +4,10 @@
  * For each CPU, busy + idle + unknown is exactly the length of the window.  The run times of all
  * threads add up to the busy times of all CPUs.  The engine follows sched_switch and reports every
  * stretch of time once.
+ *
+ * An on-CPU interval is reported in parts, one for each window.  Their sum so far is what the
+ * interval counts as the longest one with: so it counts in each window in which it is open, and
+ * the total, which has the maximum of all windows, is the same for windows of any length.
  */
 #include "engine/contract/merge.h"
 
@@ -23,29 +27,45 @@ static void on_cpu(struct shard *shard, struct cpu *cpu, enum run_kind kind, uin
 	shard_cpu_row(shard, cpu, CPUS)[column[kind]] += ns;
 }
 
+/* A thread on a CPU. */
+struct oncpu {
+	uint64_t ns; /* since it was switched in, or since the trace began */
+};
+
 static void on_run(struct shard *shard, struct thread *thread, uint64_t ns)
 {
-	shard_thread_row(shard, thread, THREADS)[RUN] += ns;
+	struct oncpu *oncpu = shard_thread_state(shard, thread);
+	uint64_t *row = shard_thread_row(shard, thread, THREADS);
+
+	row[RUN] += ns;
+	oncpu->ns += ns;
+	column_raise(row, LONGEST_NS, oncpu->ns);
 }
 
 static void on_switch_in(struct shard *shard, struct thread *thread, const struct switch_in *in)
 {
+	struct oncpu *oncpu = shard_thread_state(shard, thread);
 	uint64_t *row = shard_thread_row(shard, thread, THREADS);
 
+	oncpu->ns = 0;
 	row[SWITCHES]++;
 	row[MIGRATIONS] += in->is_migration;
 }
 
-/* An on-CPU interval counts with its whole length, whatever windows ended meanwhile.  A switch that
- * is no preemption is voluntary, as far as the kernel says. */
+/* A switch that is no preemption is voluntary, as far as the kernel says. */
 static void on_switch_out(struct shard *shard, struct thread *thread, const struct switch_out *out)
 {
-	uint64_t *row = shard_thread_row(shard, thread, THREADS);
-
-	row[PREEMPTIONS] += out->flags & RECORD_PREEMPTED ? 1 : 0;
-	if (out->in_ts != 0) {
-		column_raise(row, LONGEST_NS, out->ts - out->in_ts);
+	if (out->flags & RECORD_PREEMPTED) {
+		shard_thread_row(shard, thread, THREADS)[PREEMPTIONS]++;
 	}
+}
+
+/* When it is known to run again, another interval has begun. */
+static void on_unseen(struct shard *shard, struct thread *thread)
+{
+	struct oncpu *oncpu = shard_thread_state(shard, thread);
+
+	oncpu->ns = 0;
 }
 
 #define FIGURES                                                                                    \
@@ -62,6 +82,7 @@ const struct analysis analysis_cpu = {
 	.name = "cpu",
 	.summary = "time of each CPU and thread, switches, migrations",
 	.uses_threads = true,
+	.thread_state_size = sizeof(struct oncpu),
 	.tables = {
 		[TOTALS] = {
 			.scope = SCOPE_TRACE,
@@ -98,4 +119,5 @@ const struct analysis analysis_cpu = {
 	.on_run = on_run,
 	.on_switch_in = on_switch_in,
 	.on_switch_out = on_switch_out,
+	.on_unseen = on_unseen,
 };

@@ -119,7 +119,7 @@ class Reference:
         for ns, name, cpu, text in self.events:
             if name == 'sched_switch' and cpu not in self.current:
                 self.current[cpu] = number(text, 'prev_tid')
-                self.since[cpu] = self.begin
+                self.since[cpu] = self.came[cpu] = self.begin
                 if self.current[cpu]:
                     thread = self.thread(self.current[cpu])
                     thread.cpu = cpu
@@ -140,8 +140,10 @@ class Reference:
             end = min(until, (self.since[cpu] // INTERVAL + 1) * INTERVAL)
             window, ns = self.window(self.since[cpu]), end - self.since[cpu]
             window.cpus[cpu][0 if tid else 1] += ns
-            if tid:
-                window.rows[self.thread(tid)]['run_ns'] += ns
+            if tid:  # what is open when a window ends counts with its length so far
+                row = window.rows[self.thread(tid)]
+                row['run_ns'] += ns
+                row['longest_ns'] = max(row['longest_ns'], end - self.came[cpu])
             self.since[cpu] = end
 
     def switch(self, ns, cpu, text):
@@ -153,10 +155,7 @@ class Reference:
             thread.comm, thread.prio = string(text, 'prev_comm'), number(text, 'prev_prio')
             if number(text, 'context_pid') is not None:
                 thread.pid = number(text, 'context_pid')
-            row = self.window(ns).rows[thread]
-            row['preemptions'] += self.others.sched.is_preempted(number(text, 'prev_state'))
-            if cpu in self.came:
-                row['longest_ns'] = max(row['longest_ns'], ns - self.came[cpu])
+            self.window(ns).rows[thread]['preemptions'] += self.others.sched.is_preempted(number(text, 'prev_state'))
         self.current[cpu], self.since[cpu], self.came[cpu] = next_, ns, ns
         if next_:
             thread = self.thread(next_)
