@@ -283,6 +283,41 @@ static void check_ends(struct codec *codec, struct shard *shard)
 
 /* ---- longest instances ---- */
 
+/* A thread of any shard: the number of the one whose list has it; SHARDS: none has. */
+static unsigned int shard_of(const struct tables *tables, const struct thread *thread)
+{
+	unsigned int number = 0;
+
+	while (number < SHARDS &&
+	       thread_at(&tables->shards[number], thread->resident_at) != thread) {
+		number++;
+	}
+	return number;
+}
+
+static void any_thread_codec(struct codec *codec, struct tables *tables, struct thread **thread)
+{
+	uint8_t number = codec_reads(codec) ? 0 : (uint8_t)shard_of(tables, *thread);
+
+	codec_u8(codec, &number);
+	if (codec_check(codec, number < SHARDS)) {
+		thread_ref_codec(codec, &tables->shards[number], thread);
+	}
+}
+
+/* A thread that lost its row is not known any more. */
+static void owner_codec(struct codec *codec, struct tables *tables, struct shown_instance *shown)
+{
+	bool has_owner = shown->owner && shown->owner->life == shown->owner_life &&
+			 shard_of(tables, shown->owner) < SHARDS;
+
+	codec_bool(codec, &has_owner);
+	if (has_owner) {
+		any_thread_codec(codec, tables, &shown->owner);
+		shown->owner_life = shown->owner ? shown->owner->life : 0;
+	}
+}
+
 static void instance_codec(struct codec *codec, struct tables *tables, struct shown_instance *shown)
 {
 	struct instance *instance = &shown->instance;
@@ -300,20 +335,11 @@ static void instance_codec(struct codec *codec, struct tables *tables, struct sh
 	view_codec(codec, &shown->view);
 	codec_bool(codec, &has_thread);
 	instance->thread = NULL;
-	if (has_thread) { /* of any shard: find the list that has it */
-		uint8_t number = 0;
-
-		for (unsigned int s = 0; !codec_reads(codec) && s < SHARDS; s++) {
-			number = thread_at(&tables->shards[s], thread->resident_at) == thread
-					 ? (uint8_t)s
-					 : number;
-		}
-		codec_u8(codec, &number);
+	if (has_thread) {
 		instance->thread = thread;
-		if (codec_check(codec, number < SHARDS)) {
-			thread_ref_codec(codec, &tables->shards[number], &instance->thread);
-		}
+		any_thread_codec(codec, tables, &instance->thread);
 	}
+	owner_codec(codec, tables, shown);
 }
 
 /* @is_collected: no instance uses its thread any more. */

@@ -101,11 +101,33 @@ void longest_collect(struct longest *to, struct longest *from)
 		if (shown.instance.thread) {
 			shown.view = shown.instance.thread->view;
 			shown.has_view = true;
+			shown.owner = shown.instance.thread;
+			shown.owner_life = shown.owner->life;
 			shown.instance.thread = NULL;
 		}
 		insert(to, &shown);
 	}
 	from->all.count = 0;
+}
+
+/* A thread may have taken another tid, which decides the order of equals. */
+void longest_refresh(struct longest *longest)
+{
+	for (size_t i = 0; i < longest->all.count; i++) {
+		struct shown_instance shown = longest->all.at[i];
+		size_t at = i;
+
+		if (shown.owner && shown.owner->life != shown.owner_life) {
+			shown.owner = NULL;
+		}
+		if (shown.owner) {
+			shown.view = shown.owner->view;
+		}
+		for (; at > 0 && is_before(&shown, &longest->all.at[at - 1]); at--) {
+			longest->all.at[at] = longest->all.at[at - 1];
+		}
+		longest->all.at[at] = shown;
+	}
 }
 
 void longest_move(struct longest *to, struct longest *from)
@@ -138,6 +160,9 @@ static bool has_view_or_thread(const struct longest *longest, bool is_collected)
 		const struct shown_instance *shown = &longest->all.at[i];
 
 		if (shown->instance.thread && (is_collected || shown->has_view)) {
+			return false;
+		}
+		if (shown->owner && !shown->has_view) {
 			return false;
 		}
 	}

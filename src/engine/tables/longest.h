@@ -14,12 +14,17 @@
 
 struct layout;
 
-/* An instance that outlives its thread.  While `instance.thread` is set, the thread is used; once
- * the instance was collected, `view` has what a report shows of it. */
+/*
+ * An instance that outlives its thread.  While `instance.thread` is set, the thread is used; once
+ * the instance was collected, `view` has what a report shows of it.  While the thread has a row,
+ * longest_refresh() brings the view of a total up to date: process and name may become known later.
+ */
 struct shown_instance {
 	struct instance instance;
 	struct thread_view view;
-	bool has_view; /* then instance.thread is NULL */
+	bool has_view;        /* then instance.thread is NULL */
+	struct thread *owner; /* whose view it is; NULL: none, or it is not known any more */
+	uint32_t owner_life;  /* its `life` then: its memory may be another thread's by now */
 };
 
 /* The order of instances: the longest first; then by end, tid, CPU and key.  Threads may be NULL.
@@ -52,6 +57,8 @@ void longest_add(struct longest *longest, const struct instance *instance);
 /* Moves all, with a copy of what is shown of their threads: these may be freed when the window has
  * closed. */
 void longest_collect(struct longest *to, struct longest *from);
+/* Shows threads as they are now. */
+void longest_refresh(struct longest *longest);
 /* Moves all as they are. */
 void longest_move(struct longest *to, struct longest *from);
 

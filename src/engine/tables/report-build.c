@@ -246,6 +246,9 @@ static void take_listing(const struct tables *tables, struct listing *listing)
 /* The open window of threads is added to totals, which is otherwise left to tasks. */
 static void close_shards(struct tables *tables)
 {
+	for (uint32_t i = 0; i < tables->layout.longest_count; i++) {
+		longest_refresh(&tables->longest_total[i]);
+	}
 	for (size_t i = 0; i < SHARDS; i++) {
 		shard_close_window(&tables->shards[i]);
 	}

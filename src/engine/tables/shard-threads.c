@@ -18,7 +18,10 @@ static void add_threads(struct shard *shard, size_t bytes)
 
 	*vec_push(&shard->blocks) = block;
 	for (size_t i = THREADS_AT_ONCE; i-- > 0;) {
-		*vec_push(&shard->free_threads) = (struct thread *)(block + i * bytes);
+		struct thread *thread = (struct thread *)(block + i * bytes);
+
+		thread->life = 0;
+		*vec_push(&shard->free_threads) = thread;
 	}
 }
 
@@ -35,6 +38,7 @@ struct thread *shard_thread_alloc(struct shard *shard)
 	const struct layout *layout = shard->layout;
 	size_t bytes = layout->thread_bytes;
 	struct thread *thread;
+	uint32_t life;
 
 	if (shard->free_threads.count == 0) {
 		add_threads(shard, bytes);
@@ -43,7 +47,9 @@ struct thread *shard_thread_alloc(struct shard *shard)
 	if (shard->free_threads.count >= 2) { /* the next one may be wanted before it arrives */
 		prefetch_for_write(shard->free_threads.at[shard->free_threads.count - 2], bytes);
 	}
+	life = thread->life + 1;
 	memset(thread, 0, bytes);
+	thread->life = life;
 	return thread;
 }
 

@@ -55,6 +55,7 @@ struct thread {
 	uint64_t before_ts;   /* of the switch-in before, whose end was not reported; 0: none */
 	uint32_t incarnation; /* its number among those that had its tid; an entity: its number */
 	uint32_t resident_at; /* index in shard->resident */
+	uint32_t life;        /* its number among the threads that had this memory */
 	bool is_dead;
 	bool is_in;       /* since in_ts, as far as was reported */
 	bool is_touched;  /* listed in shard->touched */

@@ -206,6 +206,8 @@ void tables_close_window(struct tables *tables, bool keep)
 		if (keep) {
 			longest_move(&tables->longest_total[i], &tables->longest[i]);
 		}
+		/* Before shards drop threads, which they do when they close the window. */
+		longest_refresh(&tables->longest_total[i]);
 		tables->longest[i].all.count = 0;
 	}
 	close_cpus(tables, keep);
