@@ -121,38 +121,105 @@ int units_time_needs_day(const char *text)
 	return has_shape(text, "00:00:00");
 }
 
-int units_parse_time(const char *text, uint64_t day_ns, uint64_t *ret_ns)
+/* Adds a fraction of a second; a time before the epoch is the epoch. */
+static uint64_t ns_of(time_t seconds, uint64_t fraction)
 {
-	time_t day = (time_t)(day_ns / NS_PER_S);
-	struct tm tm = { .tm_isdst = -1 };
-	uint64_t fraction;
-	const char *rest;
-	char *past;
-	int is_utc;
-	time_t seconds;
+	return seconds < 0 ? 0 : (uint64_t)seconds * NS_PER_S + fraction;
+}
 
-	if (units_time_needs_day(text)) {
-		(void)localtime_r(&day, &tm);
-		rest = strptime(text, "%H:%M:%S", &tm);
-	} else if (has_shape(text, "0000-00-00T00:00:00") ||
-		   has_shape(text, "0000-00-00 00:00:00")) {
-		rest = strptime(text, text[10] == 'T' ? "%Y-%m-%dT%H:%M:%S" : "%Y-%m-%d %H:%M:%S",
-				&tm);
-	} else {
-		errno = 0;
-		*ret_ns = strtoull(text, &past, 10);
-		return isdigit((unsigned char)*text) && !*past && !errno ? 0 : -EINVAL;
+static uint64_t distance(uint64_t ts, const struct units_span *span)
+{
+	return ts < span->first ? span->first - ts : ts > span->last ? ts - span->last : 0;
+}
+
+/* The time of day in @clock, on the day of span->first or the one after. */
+static uint64_t on_day(const struct tm *clock, uint64_t fraction, const struct units_span *span)
+{
+	time_t first = (time_t)(span->first / NS_PER_S);
+	uint64_t at[2];
+
+	for (int days = 0; days < 2; days++) {
+		struct tm tm;
+
+		(void)localtime_r(&first, &tm);
+		tm.tm_mday += days;
+		tm.tm_hour = clock->tm_hour;
+		tm.tm_min = clock->tm_min;
+		tm.tm_sec = clock->tm_sec;
+		tm.tm_isdst = -1;
+		at[days] = ns_of(mktime(&tm), fraction);
 	}
+	return distance(at[1], span) < distance(at[0], span) ? at[1] : at[0];
+}
+
+static int parse_of_day(const char *text, const struct units_span *span, uint64_t *ret_ns)
+{
+	struct tm clock = { 0 };
+	const char *rest = strptime(text, "%H:%M:%S", &clock);
+	uint64_t fraction;
+	int is_utc;
+
+	if (!rest || parse_fraction(rest, &fraction, &is_utc) < 0 || is_utc) {
+		return -EINVAL;
+	}
+	*ret_ns = span ? on_day(&clock, fraction, span) : 0;
+	return 0;
+}
+
+static int parse_date(const char *text, uint64_t *ret_ns)
+{
+	struct tm tm = { .tm_isdst = -1 };
+	const char *rest =
+		strptime(text, text[10] == 'T' ? "%Y-%m-%dT%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &tm);
+	uint64_t fraction;
+	time_t seconds;
+	int is_utc;
+
 	tm.tm_isdst = -1;
 	if (!rest || parse_fraction(rest, &fraction, &is_utc) < 0) {
 		return -EINVAL;
 	}
 	seconds = is_utc ? timegm(&tm) : mktime(&tm);
-	if (seconds < 0) {
+	*ret_ns = ns_of(seconds, fraction);
+	return seconds < 0 ? -EINVAL : 0;
+}
+
+/* "@SECONDS[.frac]", "SECONDS.frac", "NSns" or "NS". */
+static int parse_number(const char *text, uint64_t *ret_ns)
+{
+	const char *digits = text + (*text == '@');
+	uint64_t fraction;
+	char *past;
+	int is_utc;
+
+	errno = 0;
+	*ret_ns = strtoull(digits, &past, 10);
+	if (!isdigit((unsigned char)*digits) || errno) {
 		return -EINVAL;
 	}
-	*ret_ns = (uint64_t)seconds * NS_PER_S + fraction;
+	if (*text != '@' && strcmp(past, "ns") == 0) {
+		return 0;
+	}
+	if (*text != '@' && *past != '.') {
+		return *past ? -EINVAL : *ret_ns >= NS_PER_S && *ret_ns < 10 * NS_PER_S ? -EDOM : 0;
+	}
+	if (parse_fraction(past, &fraction, &is_utc) < 0 || is_utc ||
+	    *ret_ns >= UINT64_MAX / NS_PER_S) {
+		return -EINVAL;
+	}
+	*ret_ns = *ret_ns * NS_PER_S + fraction;
 	return 0;
+}
+
+int units_parse_time(const char *text, const struct units_span *span, uint64_t *ret_ns)
+{
+	if (units_time_needs_day(text)) {
+		return parse_of_day(text, span, ret_ns);
+	}
+	if (has_shape(text, "0000-00-00T00:00:00") || has_shape(text, "0000-00-00 00:00:00")) {
+		return parse_date(text, ret_ns);
+	}
+	return parse_number(text, ret_ns);
 }
 
 /* Three digits and a unit, each of which is @base of the one before. */

@@ -16,11 +16,24 @@ int units_parse_size(const char *text, uint64_t *ret_bytes);
 /* "500ms", "1.5s", "2m", "1h": ns.  A unit is required, except for 0.  Fails as sizes do. */
 int units_parse_duration(const char *text, uint64_t *ret_ns);
 
+/* The times of a trace, in ns. */
+struct units_span {
+	uint64_t first, last;
+};
+
 /*
- * "HH:MM:SS[.frac]" on the day of @day_ns, local time; "YYYY-MM-DDTHH:MM:SS[.frac]", local time or
- * with Z; or a number of ns since the epoch.  -EINVAL: none of these.
+ * A time in ns since the epoch, of one of these forms:
+ *
+ *   "HH:MM:SS[.frac]"                  local: the first such time in @span, or the one of the day
+ * of span->first and the day after that is nearest to it "YYYY-MM-DDTHH:MM:SS[.frac][Z]"    local,
+ * with Z UTC
+ *   "@SECONDS[.frac]", "SECONDS.frac"  since the epoch
+ *   "NS", "NSns"                       since the epoch
+ *
+ * Without @span a time of the first form is only checked.  -EINVAL: none of these.  -EDOM: a number
+ * of ns that is meant as seconds, most likely.
  */
-int units_parse_time(const char *text, uint64_t day_ns, uint64_t *ret_ns);
+int units_parse_time(const char *text, const struct units_span *span, uint64_t *ret_ns);
 /* Whether @text has the first form, which needs a day. */
 int units_time_needs_day(const char *text);
 

@@ -22,10 +22,17 @@
 
 atomic_bool cmd_stop; /* lock-free, so that a signal may set it */
 
+static volatile sig_atomic_t stop_signal; /* 0: none */
+
 static void on_signal(int number)
 {
-	(void)number;
+	stop_signal = number;
 	cmd_stop = true;
+}
+
+int cmd_signal_status(void)
+{
+	return stop_signal == 0 ? 0 : 128 + stop_signal;
 }
 
 void cmd_stop_on_signals(void)
@@ -51,42 +58,70 @@ void cmd_identify(struct trace_identity *identity, const struct metadata *types,
 	identity->path = mem_strdup(path);
 }
 
-static int take_time(const char *option, const char *text, uint64_t day_ns, uint64_t *ret,
-		     struct err *err)
+static int take_time(const char *option, const char *text, const struct units_span *span,
+		     uint64_t *ret, struct err *err)
 {
-	if (text && units_parse_time(text, day_ns, ret) < 0) {
-		return err_raise(err, -EINVAL,
+	int r = text ? units_parse_time(text, span, ret) : 0;
+
+	if (r == -EDOM) {
+		return err_raise(err, r,
+				 "--%s: %s may be seconds or ns since the epoch: write @%s or %sns",
+				 option, text, text, text);
+	}
+	if (r < 0) {
+		return err_raise(err, r,
 				 "--%s: \"%s\" is not a time (HH:MM:SS[.frac], "
-				 "YYYY-MM-DDTHH:MM:SS[.frac][Z] or ns since the epoch)",
+				 "YYYY-MM-DDTHH:MM:SS[.frac][Z], @SECONDS[.frac] or ns since the "
+				 "epoch)",
 				 option, text);
 	}
 	return 0;
 }
 
-/* Whether a time of the range has no date. */
-static bool range_needs_day(const struct options *options)
+static bool needs_day(const char *text)
 {
-	return (options->begin && units_time_needs_day(options->begin)) ||
-	       (options->end && units_time_needs_day(options->end));
+	return text && units_time_needs_day(text);
+}
+
+/* Where times without a date are looked for. */
+static void span_of(const struct recorded_path *path, struct units_span *span)
+{
+	struct err err; /* reading the trace reports it again */
+
+	(void)recorded_span(path, &span->first, &span->last, &err);
+	if (span->first > span->last) {
+		*span = (struct units_span){ 0 };
+	}
 }
 
 int cmd_range(const struct options *options, const struct recorded_path *path, uint64_t *ret_begin,
 	      uint64_t *ret_end, struct err *err)
 {
-	uint64_t day = 0;
+	bool has_day = !needs_day(options->begin) && !needs_day(options->end);
+	struct units_span span = { 0 };
 	int r;
 
 	*ret_begin = 0;
 	*ret_end = UINT64_MAX;
-	if (path && range_needs_day(options)) {
-		(void)recorded_first_ns(path, &day, err); /* reading the trace reports it again */
+	if (path && !has_day) {
+		span_of(path, &span);
 	}
-	r = take_time("begin", options->begin, day, ret_begin, err);
-	r = r < 0 ? r : take_time("end", options->end, day, ret_end, err);
-	if (r == 0 && *ret_begin >= *ret_end) {
+	r = take_time("begin", options->begin, path ? &span : NULL, ret_begin, err);
+	/* A range over midnight ends on the day after. */
+	span.first = *ret_begin > span.first && *ret_begin < span.last ? *ret_begin : span.first;
+	r = r < 0 ? r : take_time("end", options->end, path ? &span : NULL, ret_end, err);
+	if (r == 0 && *ret_begin >= *ret_end && (path || has_day)) {
 		return err_raise(err, -EINVAL, "--begin is not before --end");
 	}
 	return r;
+}
+
+bool cmd_misses_range(const struct report *total, const struct engine_config *config)
+{
+	bool has_range = config->range_begin > 0 || config->range_end < UINT64_MAX;
+
+	return has_range && total->kind == REPORT_TOTAL && total->events == 0 &&
+	       total->begin >= total->end;
 }
 
 /* ---- the engine's configuration ---- */

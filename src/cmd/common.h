@@ -28,14 +28,20 @@ struct url;
 /* True: finish with what was read so far.  Set by a signal after cmd_stop_on_signals(), or by a
  * command whose output cannot be written. */
 extern atomic_bool cmd_stop;
+
+/* The exit status after a signal that set cmd_stop: 128 and its number.  0: none did. */
+int cmd_signal_status(void);
 void cmd_stop_on_signals(void); /* SIGINT, SIGTERM */
 
 /* ---- traces ---- */
 
-/* --begin and --end; 0 and UINT64_MAX without them.  A time without a date is on the day on which
- * @path begins, or in 1970 if @path is NULL. */
+/* --begin and --end; 0 and UINT64_MAX without them.  A time without a date is on a day of @path; if
+ * that is NULL, it is only checked. */
 int cmd_range(const struct options *options, const struct recorded_path *path, uint64_t *ret_begin,
 	      uint64_t *ret_end, struct err *err);
+
+/* Whether a total shows that the trace has nothing in the range, which is an error. */
+bool cmd_misses_range(const struct report *total, const struct engine_config *config);
 
 /* Fills @identity from the trace's metadata.  It frees what @identity held, so that must be zeroed
  * or filled. */

@@ -128,7 +128,7 @@ static int build_timelines(const struct options *options, const struct reader_se
 
 	if (cmd_range(options, setup->path, &begin, &end, &err) < 0) {
 		say("%s", err.text);
-		return EXIT_USAGE;
+		return EXIT_FAILED;
 	}
 	report->timeline = timeline_build(setup, begin, end, &err);
 	if (!report->timeline) {
@@ -273,6 +273,7 @@ static int run(const struct options *options)
 				 .path = options->output,
 				 .top = rows_of(options),
 				 .analyses = options->analyses };
+	uint64_t begin, end;
 	struct err err;
 
 	if (options->job && strcmp(options->job, "help") == 0) {
@@ -293,6 +294,10 @@ static int run(const struct options *options)
 	}
 	if (options->discover && strcmp(options->format, "html") == 0) {
 		say("--discover: not with --format html");
+		return EXIT_USAGE;
+	}
+	if (cmd_range(options, NULL, &begin, &end, &err) < 0) {
+		say("%s", err.text);
 		return EXIT_USAGE;
 	}
 	(void)signal(SIGPIPE, SIG_IGN);

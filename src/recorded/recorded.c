@@ -165,22 +165,35 @@ static uint64_t begin_ns(const struct packet_info *info)
 	return clock_ns(&clock, info->begin);
 }
 
-int recorded_first_ns(const struct recorded_path *path, uint64_t *ret_ns, struct err *err)
+static uint64_t end_ns(const struct packet_info *info)
+{
+	struct clock clock;
+
+	if (!info->has_end) {
+		return begin_ns(info);
+	}
+	clock_init(&clock, info->stream->clock);
+	return clock_ns(&clock, info->end);
+}
+
+int recorded_span(const struct recorded_path *path, uint64_t *ret_first, uint64_t *ret_last,
+		  struct err *err)
 {
 	struct recorded trace;
 	int r = recorded_open(path, &trace, err);
 
-	if (r == 0) {
-		uint64_t first = UINT64_MAX;
+	*ret_first = UINT64_MAX;
+	*ret_last = 0;
+	for (size_t i = 0; r == 0 && i < trace.files.at.count; i++) {
+		struct recorded_file *file = &trace.files.at.at[i];
 
-		for (size_t i = 0; i < trace.files.at.count; i++) {
-			const struct recorded_file *file = &trace.files.at.at[i];
+		for (; file->has_info; recorded_next(file, trace.plan, trace.decoder)) {
+			uint64_t begin = begin_ns(&file->info), end = end_ns(&file->info);
 
-			if (file->has_info && begin_ns(&file->info) < first) {
-				first = begin_ns(&file->info);
-			}
+			*ret_first = begin < *ret_first ? begin : *ret_first;
+			*ret_last = end > *ret_last ? end : *ret_last;
+			free(recorded_take_fault(file));
 		}
-		*ret_ns = first;
 	}
 	recorded_close(&trace);
 	return r;
@@ -310,7 +323,13 @@ static void feed_all(struct play *play)
 	const struct recorded_run *run = play->run;
 	size_t next;
 
-	while ((next = oldest(play)) != SIZE_MAX && !(run->stop && *run->stop)) {
+	while ((next = oldest(play)) != SIZE_MAX) {
+		if (run->stop && *run->stop) {
+			if (run->on_stop) {
+				run->on_stop(run->user);
+			}
+			return;
+		}
 		engine_make_room(run->engine);
 		feed_chunk(play, next);
 		engine_step(run->engine, false, 0);

@@ -123,8 +123,11 @@ int recorded_open_for(const struct recorded_path *path, const struct plan_reques
 		      size_t request_count, struct recorded *trace, struct err *err);
 void recorded_close(struct recorded *trace);
 
-/* The start of a trace's first packet; UINT64_MAX: it has none. */
-int recorded_first_ns(const struct recorded_path *path, uint64_t *ret_ns, struct err *err);
+/* The begin of a trace's first packet and the end of its last one, in ns.  Without packets, or
+ * after an error, the first is UINT64_MAX and the last is 0.  It reads the headers of all packets.
+ */
+int recorded_span(const struct recorded_path *path, uint64_t *ret_first, uint64_t *ret_last,
+		  struct err *err);
 
 /* From the start of the first packet to the end of the last one, by all packet headers.
  * @ret_end: UINT64_MAX if packets do not tell their end.  -ENODATA: the trace has no packet with a
@@ -141,6 +144,8 @@ struct recorded_run {
 	/* Bytes done and in all; may be NULL. */
 	void (*progress)(void *user, uint64_t done, uint64_t total);
 	const atomic_bool *stop; /* set by a signal: finish with what was read */
+	/* Called when that leaves packets unread, before the total; may be NULL. */
+	void (*on_stop)(void *user);
 	/* Called after the metadata and before any stream; a negative result, with the reason, ends
 	 * the analysis. */
 	int (*on_trace)(void *user, struct trace *trace, struct err *err);

@@ -69,12 +69,30 @@ START_TEST(parses_times)
 {
 	uint64_t got;
 
-	ck_assert_int_eq(units_parse_time("2026-01-02T03:04:05.5Z", 0, &got), 0);
+	ck_assert_int_eq(units_parse_time("2026-01-02T03:04:05.5Z", NULL, &got), 0);
 	ck_assert_uint_eq(got, UINT64_C(1767323045500000000));
-	ck_assert_int_eq(units_parse_time("123456789", 0, &got), 0);
+	ck_assert_int_eq(units_parse_time("123456789", NULL, &got), 0);
 	ck_assert_uint_eq(got, 123456789);
-	ck_assert_int_eq(units_parse_time("25:00", 0, &got), -EINVAL);
-	ck_assert_int_eq(units_parse_time("2026-01-02T03:04:05x", 0, &got), -EINVAL);
+	ck_assert_int_eq(units_parse_time("1767323045500000000", NULL, &got), 0);
+	ck_assert_uint_eq(got, UINT64_C(1767323045500000000));
+	ck_assert_int_eq(units_parse_time("@1767323045", NULL, &got), 0);
+	ck_assert_uint_eq(got, UINT64_C(1767323045000000000));
+	ck_assert_int_eq(units_parse_time("@1767323045.5", NULL, &got), 0);
+	ck_assert_uint_eq(got, UINT64_C(1767323045500000000));
+	ck_assert_int_eq(units_parse_time("1767323045.000000001", NULL, &got), 0);
+	ck_assert_uint_eq(got, UINT64_C(1767323045000000001));
+	ck_assert_int_eq(units_parse_time("1767323045ns", NULL, &got), 0);
+	ck_assert_uint_eq(got, 1767323045);
+	ck_assert_int_eq(units_parse_time("1767323045", NULL, &got), -EDOM);
+	ck_assert_int_eq(units_parse_time("@", NULL, &got), -EINVAL);
+	ck_assert_int_eq(units_parse_time("-5", NULL, &got), -EINVAL);
+	ck_assert_int_eq(units_parse_time("@1767323045ns", NULL, &got), -EINVAL);
+	ck_assert_int_eq(units_parse_time("@1767323045.5Z", NULL, &got), -EINVAL);
+	ck_assert_int_eq(units_parse_time("99999999999999999999", NULL, &got), -EINVAL);
+	ck_assert_int_eq(units_parse_time("@99999999999", NULL, &got), -EINVAL);
+	ck_assert_int_eq(units_parse_time("25:00", NULL, &got), -EINVAL);
+	ck_assert_int_eq(units_parse_time("25:00:00", NULL, &got), -EINVAL);
+	ck_assert_int_eq(units_parse_time("2026-01-02T03:04:05x", NULL, &got), -EINVAL);
 	ck_assert(units_time_needs_day("03:04:05.25"));
 }
 END_TEST
