@@ -104,7 +104,7 @@ static bool save_checkpoint(struct live_trace *trace, bool is_over)
 		return false;
 	}
 	trace_pause(trace->trace, now_wall_ns());
-	trace_total_so_far(trace->trace);
+	(void)trace_total_so_far(trace->trace);
 	checkpoint_file_put(trace->session->owner.checkpoint_file, uuid, trace->trace, &identity);
 	return true;
 }

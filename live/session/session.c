@@ -411,8 +411,11 @@ struct live_trace *const *session_traces(const struct session *session, size_t *
 void session_totals_so_far(struct session *session)
 {
 	for (size_t i = 0; i < session->traces.count; i++) {
-		if (session->traces.at[i]->trace) {
-			trace_total_so_far(session->traces.at[i]->trace);
+		struct live_trace *trace = session->traces.at[i];
+
+		if (trace->trace && !trace_total_so_far(trace->trace)) {
+			session_say(session, 0, "%s: no window is closed yet",
+				    trace->identity.path ? trace->identity.path : "a trace");
 		}
 	}
 }

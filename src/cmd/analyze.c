@@ -38,9 +38,13 @@ struct analyze {
 	struct trace_identity identity;
 	struct trace *trace;
 	const char *path;
+	const struct engine_config *range; /* has the range of the current trace */
 	struct run_summary summary;
 	uint64_t progress_ns; /* when the progress line was last drawn; 0: never */
+	uint64_t done, bytes; /* of the current trace: read, and in all */
 	bool shows_progress;
+	bool is_cut;       /* a signal left packets of the current trace unread */
+	bool misses_range; /* the current trace has nothing in the range of the options */
 	bool cannot_write;
 	struct err err;
 };
@@ -60,6 +64,8 @@ static void on_progress(void *user, uint64_t done, uint64_t total)
 	uint64_t now = now_monotonic_ns();
 	char text[2][UNITS_TEXT_MAX];
 
+	a->done = done;
+	a->bytes = total;
 	if (!a->shows_progress || now - a->progress_ns < PROGRESS_NS) {
 		return;
 	}
@@ -98,6 +104,19 @@ static void add_account(struct analyze *a)
 	a->summary.bytes += account->bytes - a->before.bytes;
 }
 
+/* A signal, or a failed write, ends the trace before it was read. */
+static void on_stop(void *user)
+{
+	struct analyze *a = user;
+
+	if (cmd_signal_status() != 0) {
+		clear_progress(a);
+		say("%s: interrupted after %.0f %% of its bytes", a->path,
+		    a->bytes > 0 ? 100.0 * (double)a->done / (double)a->bytes : 0.0);
+		a->is_cut = a->summary.is_interrupted = true;
+	}
+}
+
 /* The trace ends here for this run; a later run goes on from the checkpoint. */
 static void on_pause(void *user, struct trace *trace)
 {
@@ -110,7 +129,12 @@ static void on_pause(void *user, struct trace *trace)
 	uint8_t uuid[16];
 
 	assert(trace == a->trace);
-	trace_total_so_far(trace);
+	if (!trace_total_so_far(trace) && a->options->verbosity >= 0) {
+		clear_progress(a);
+		say("%s: no window is closed yet, so there is no total so far; `sillage merge %s` "
+		    "prints all that was read",
+		    a->path, a->options->state);
+	}
 	add_account(a);
 	(void)trace_uuid(trace, uuid); /* on_trace() refuses traces without one */
 	checkpoint_file_put(a->checkpoint_file, uuid, trace, &identity);
@@ -128,14 +152,20 @@ static void show(void *user, const struct report *report)
 static void on_report(void *user, const struct report *report)
 {
 	struct analyze *a = user;
+	struct report shown = *report;
 
 	clear_progress(a);
-	rollup_report(a->rollup, report, show, a);
-	if (a->actions) {
-		actions_report(a->actions, a->output, &a->identity, report, NULL);
-	}
 	if (report->kind == REPORT_TOTAL) {
 		add_account(a);
+	}
+	if (cmd_misses_range(report, a->range)) {
+		a->misses_range = true;
+		return;
+	}
+	shown.is_interrupted = a->is_cut && report->kind != REPORT_WINDOW;
+	rollup_report(a->rollup, &shown, show, a);
+	if (a->actions) {
+		actions_report(a->actions, a->output, &a->identity, report, NULL);
 	}
 	if (output_check(a->output, &a->err) < 0) {
 		a->cannot_write = true;
@@ -162,6 +192,7 @@ static int analyze_one(struct analyze *a, struct engine_config *config,
 		.chunk_bytes = config->chunk_bytes,
 		.progress = on_progress,
 		.stop = &cmd_stop,
+		.on_stop = on_stop,
 		.on_trace = on_trace,
 		.on_pause = a->checkpoint_file ? on_pause : NULL,
 	};
@@ -169,6 +200,9 @@ static int analyze_one(struct analyze *a, struct engine_config *config,
 
 	assert(!a->rollup);
 	a->path = path->name;
+	a->range = config;
+	a->is_cut = a->misses_range = false;
+	a->done = a->bytes = 0;
 	if (r == 0) {
 		if (config->interval_ns != config->shown_interval_ns) {
 			a->rollup = rollup_new(config->shown_interval_ns, config->top,
@@ -180,6 +214,9 @@ static int analyze_one(struct analyze *a, struct engine_config *config,
 		engine_free(run.engine);
 		rollup_free(a->rollup);
 		a->rollup = NULL;
+	}
+	if (r == 0 && a->misses_range) {
+		r = err_raise(&a->err, -ERANGE, "%s: nothing of it is in this range", path->name);
 	}
 	clear_progress(a);
 	if (r < 0) {
@@ -203,13 +240,18 @@ static int analyze_all(struct analyze *a, struct engine_config *config)
 			failed = EXIT_FAILED;
 		}
 	}
-	for (size_t i = 0; i < paths.at.count && !cmd_stop; i++) {
-		if (analyze_one(a, config, &paths.at.at[i]) < 0) {
+	for (size_t i = 0; i < paths.at.count; i++) {
+		if (cmd_signal_status() != 0) {
+			say("%s: interrupted before it was read", paths.at.at[i].name);
+			a->summary.is_interrupted = true;
+		} else if (cmd_stop) {
+			break; /* the output cannot be written */
+		} else if (analyze_one(a, config, &paths.at.at[i]) < 0) {
 			failed = EXIT_FAILED;
 		}
 	}
 	recorded_paths_fini(&paths);
-	return failed;
+	return a->summary.is_interrupted ? cmd_signal_status() : failed;
 }
 
 static void fill_config(const struct options *options, const struct actions *actions,

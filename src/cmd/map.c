@@ -27,6 +27,7 @@ struct map_run {
 	struct partial_writer *out;
 	const char *path;
 	bool has_begun; /* the current trace has a header in the file */
+	bool is_cut;    /* a signal left packets unread */
 	struct err err;
 };
 
@@ -80,16 +81,37 @@ static void on_progress(void *user, uint64_t done, uint64_t total)
 	}
 }
 
-/* Reports why a trace could not be read, also in the file, which goes on with the next trace. */
-static void note_failure(struct map_run *m)
+/* Says what is wrong with a trace, also in the file. */
+static void note(struct map_run *m, const char *text)
 {
 	struct engine_warning warning = { .what = "trace", .packet = -1 };
 
-	say("%s", m->err.text);
+	say("%s", text);
 	if (m->has_begun) {
-		(void)snprintf(warning.message, sizeof(warning.message), "%s", m->err.text);
+		(void)snprintf(warning.message, sizeof(warning.message), "%s", text);
 		partial_writer_warning(m->out, &warning);
+	}
+}
+
+/* The file goes on with the next trace. */
+static void note_failure(struct map_run *m)
+{
+	note(m, m->err.text);
+	if (m->has_begun) {
 		m->config.exporter->finish(m->out);
+	}
+}
+
+static void on_stop(void *user)
+{
+	struct map_run *m = user;
+	struct err err;
+
+	if (cmd_signal_status() != 0) {
+		(void)err_raise(&err, -EINTR, "%s: interrupted; the rest of it is missing",
+				m->path);
+		note(m, err.text);
+		m->is_cut = true;
 	}
 }
 
@@ -100,6 +122,7 @@ static int map_one(struct map_run *m, const struct recorded_path *path)
 		.chunk_bytes = m->config.chunk_bytes,
 		.progress = on_progress,
 		.stop = &cmd_stop,
+		.on_stop = on_stop,
 		.on_trace = on_trace,
 	};
 	int r = cmd_range(m->options, path, &m->config.range_begin, &m->config.range_end, &m->err);
@@ -129,13 +152,18 @@ static int map_all(struct map_run *m)
 			status = EXIT_FAILED;
 		}
 	}
-	for (size_t i = 0; i < paths.at.count && !cmd_stop; i++) {
-		if (map_one(m, &paths.at.at[i]) < 0) {
+	for (size_t i = 0; i < paths.at.count; i++) {
+		if (cmd_signal_status() != 0) {
+			say("%s: interrupted before it was read", paths.at.at[i].name);
+			m->is_cut = true;
+		} else if (cmd_stop) {
+			break; /* the output cannot be written */
+		} else if (map_one(m, &paths.at.at[i]) < 0) {
 			status = EXIT_FAILED;
 		}
 	}
 	recorded_paths_fini(&paths);
-	return status;
+	return m->is_cut ? cmd_signal_status() : status;
 }
 
 static void fill_config(struct map_run *m)

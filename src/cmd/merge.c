@@ -35,6 +35,7 @@ struct merging {
 	struct trace_identity identity;
 	struct trace *trace;
 	struct run_summary summary;
+	bool misses_range; /* the current trace has nothing in its range */
 	bool cannot_write;
 	struct err err;
 };
@@ -44,8 +45,14 @@ struct merging {
 static void on_report(void *user, const struct report *report)
 {
 	struct merging *m = user;
+	struct report shown = *report;
 
-	output_report(m->output, &m->identity, report);
+	m->misses_range |= cmd_misses_range(report, &m->config);
+	shown.is_interrupted = report->kind != REPORT_WINDOW && cmd_signal_status() != 0;
+	m->summary.is_interrupted |= shown.is_interrupted;
+	if (!m->misses_range) {
+		output_report(m->output, &m->identity, &shown);
+	}
 	if (report->kind == REPORT_TOTAL) {
 		const struct merger_account *account = trace_account(m->trace);
 
@@ -86,15 +93,25 @@ static int merge_trace(struct merging *m, const struct source *source,
 	m->config.range_end = begun->range_end;
 	engine = engine_new(&m->config);
 	m->trace = trace_new(engine, m);
+	m->misses_range = false;
 	r = partial_reader_merge(source->in, m->trace, &cmd_stop, &m->err);
 	trace_free(m->trace);
 	engine_free(engine);
 	return r;
 }
 
-static int merge_source(struct merging *m, const struct source *source)
+static void note_failure(struct merging *m)
 {
 	struct engine_warning warning = { .what = "trace", .packet = -1 };
+
+	say("%s", m->err.text);
+	(void)snprintf(warning.message, sizeof(warning.message), "%s", m->err.text);
+	output_warning(m->output, NULL, &warning);
+	m->summary.exit = EXIT_FAILED;
+}
+
+static void merge_source(struct merging *m, const struct source *source)
+{
 	struct partial_file_trace begun;
 	int r = 0;
 
@@ -103,14 +120,16 @@ static int merge_source(struct merging *m, const struct source *source)
 		if (r < 0) {
 			break;
 		}
+		if (m->misses_range) {
+			(void)err_raise(&m->err, -ERANGE, "%s: nothing of it is in this range",
+					m->identity.path ? m->identity.path : source->name);
+			note_failure(m);
+		}
 	}
 	if (r < 0) {
 		(void)err_note(&m->err, r, "%s", source->name);
-		say("%s", m->err.text);
-		(void)snprintf(warning.message, sizeof(warning.message), "%s", m->err.text);
-		output_warning(m->output, NULL, &warning);
+		note_failure(m);
 	}
-	return r;
 }
 
 static void merge_all(struct merging *m)
@@ -121,9 +140,12 @@ static void merge_all(struct merging *m)
 	(void)signal(SIGPIPE, SIG_IGN);
 	output_start(m->output);
 	for (size_t i = 0; i < m->sources.count && !cmd_stop; i++) {
-		if (merge_source(m, &m->sources.at[i]) < 0) {
-			m->summary.exit = EXIT_FAILED;
-		}
+		merge_source(m, &m->sources.at[i]);
+	}
+	if (cmd_signal_status() != 0) {
+		say("interrupted: not all was merged");
+		m->summary.is_interrupted = true;
+		m->summary.exit = cmd_signal_status();
 	}
 	m->summary.wall_ns = now_monotonic_ns() - begin;
 	output_end(m->output, &m->summary);

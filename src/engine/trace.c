@@ -244,9 +244,14 @@ void trace_end_away(struct trace *trace)
 	}
 }
 
-void trace_total_so_far(struct trace *trace)
+bool trace_total_so_far(struct trace *trace)
 {
-	merger_emit_total(trace->merger, true);
+	bool any = merger_closed_until(trace->merger) > 0;
+
+	if (any) {
+		merger_emit_total(trace->merger, true);
+	}
+	return any;
 }
 
 const struct merger_account *trace_account(const struct trace *trace)

@@ -53,8 +53,8 @@ bool trace_uuid(const struct trace *trace, uint8_t ret_uuid[16]);
 
 /* Ends all streams; reports the last window and the total. */
 void trace_finish(struct trace *trace, uint64_t now_ns);
-/* Reports a total of what is merged, while the trace goes on. */
-void trace_total_so_far(struct trace *trace);
+/* Reports a total of the windows that are closed, while the trace goes on.  False: none is. */
+bool trace_total_so_far(struct trace *trace);
 const struct merger_account *trace_account(const struct trace *trace);
 uint64_t trace_watermark(const struct trace *trace);
 /* The end of the last closed window; 0: none. */

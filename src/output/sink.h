@@ -45,6 +45,7 @@ struct output {
 
 struct run_summary {
 	uint64_t events, packets, bytes, wall_ns;
+	bool is_interrupted; /* by a signal, before all was read */
 	int exit;
 };
 

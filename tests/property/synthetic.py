@@ -1,8 +1,8 @@
 """synthetic: writes small traces event by event, and asks sillage what they hold.
 
 A trace is in LTTng's layout: one stream for each CPU, or more, each a list of packets.  The cases
-are in synthetic_threads.py, synthetic_gaps.py, synthetic_figures.py, synthetic_reports.py and
-synthetic_input.py; synthetic_cases.py runs them.  generated.py writes its traces with the same
+are in synthetic_threads.py, synthetic_gaps.py, synthetic_figures.py, synthetic_reports.py,
+synthetic_input.py and synthetic_windows.py; synthetic_cases.py runs them.  generated.py writes its traces with the same
 functions.
 """
 import json
@@ -63,6 +63,7 @@ EVENTS = [
     ('sched_pi_setprio', (('s32', 'tid'), ('s32', 'oldprio'), ('s32', 'newprio'))),
     ('sched_process_exec', (('comm', 'filename'), ('s32', 'tid'), ('s32', 'old_tid'))),
     ('kmem_mm_page_alloc', (('s32', 'order'), ('s64', 'pfn'))),
+    ('lttng_statedump_process_state', (('s32', 'tid'), ('s32', 'pid'), ('comm', 'name'))),
 ]
 IDS = {name: i for i, (name, _) in enumerate(EVENTS)}
 

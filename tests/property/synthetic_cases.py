@@ -22,8 +22,10 @@ import synthetic_gaps
 import synthetic_input
 import synthetic_reports
 import synthetic_threads
+import synthetic_windows
 
-MODULES = (synthetic_threads, synthetic_gaps, synthetic_figures, synthetic_reports, synthetic_input)
+MODULES = (synthetic_threads, synthetic_gaps, synthetic_figures, synthetic_reports, synthetic_input,
+           synthetic_windows)
 
 
 def cases():

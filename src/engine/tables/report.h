@@ -48,6 +48,7 @@ struct report {
 	uint64_t seq;        /* of windows, from 0 */
 	uint64_t begin, end; /* ns since the epoch */
 	bool complete;
+	bool is_interrupted; /* a total: a signal ended the run before the trace was read */
 	bool has_lag;
 	int64_t lag_ns;
 	uint64_t events; /* in it, for rates */

@@ -275,6 +275,9 @@ static void report_line(struct output *output, const struct trace_identity *trac
 	} else if (report->kind == REPORT_SO_FAR) {
 		json_bool(&json, "so_far", true);
 	}
+	if (report->is_interrupted) {
+		json_bool(&json, "interrupted", true);
+	}
 	if (report->has_lag) {
 		json_i64(&json, "lag_ns", report->lag_ns);
 	}
@@ -398,6 +401,9 @@ static void end(struct output *output, const struct run_summary *summary)
 	json_u64(&json, "packets", summary->packets);
 	json_u64(&json, "bytes", summary->bytes);
 	json_u64(&json, "wall_ns", summary->wall_ns);
+	if (summary->is_interrupted) {
+		json_bool(&json, "interrupted", true);
+	}
 	json_i64(&json, "exit", summary->exit);
 	end_line(&json);
 }

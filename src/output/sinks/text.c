@@ -353,6 +353,9 @@ static void put_header(FILE *out, const struct output *output, const struct trac
 	if (report->has_lag && report->lag_ns >= 0) {
 		(void)fprintf(out, "  lag %s", units_ns(lag, (uint64_t)report->lag_ns));
 	}
+	if (report->is_interrupted) {
+		(void)fputs("  ! interrupted", out);
+	}
 	if (!report->complete) {
 		(void)fputs("  ! incomplete", out);
 	}
