@@ -220,13 +220,15 @@ static void add_request(struct shard *shard, struct disk *disk, const struct req
 		row[DISK_READ] += bytes;
 		column_add(row, DISK_READ_TIME, ns);
 	}
-	shard_longest(shard, LONGEST,
-		      &(struct instance){
-			      .ns = ns,
-			      .end = ts,
-			      .more = { (int64_t)bytes },
-			      .cpu = UINT64_MAX,
-			      .keyed = row_key_of(disk->key.id, disk->name, sizeof(disk->name)) });
+	if (shard_is_long(shard, LONGEST, ns)) {
+		shard_longest(shard, LONGEST,
+			      &(struct instance){ .ns = ns,
+						  .end = ts,
+						  .more = { (int64_t)bytes },
+						  .cpu = UINT64_MAX,
+						  .keyed = row_key_of(disk->key.id, disk->name,
+								      sizeof(disk->name)) });
+	}
 }
 
 static void complete(struct shard *shard, struct disk *disk, uint64_t ts,

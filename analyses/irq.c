@@ -149,13 +149,16 @@ static void add_sample(struct shard *shard, const struct irq_cpu *cpu,
 		column_add(row, HARD_TIME, ns);
 		row[HARD_UNHANDLED] += record->arg64 == 0;
 	}
-	shard_longest(shard, LONGEST,
-		      &(struct instance){ .ns = ns,
-					  .end = record->ts,
-					  .more = { handling->is_soft },
-					  .cpu = cpu->cpu,
-					  .keyed = handling->is_soft ? soft_key(handling->key.id)
-								     : handling->key });
+	if (shard_is_long(shard, LONGEST, ns)) {
+		shard_longest(shard, LONGEST,
+			      &(struct instance){ .ns = ns,
+						  .end = record->ts,
+						  .more = { handling->is_soft },
+						  .cpu = cpu->cpu,
+						  .keyed = handling->is_soft
+								   ? soft_key(handling->key.id)
+								   : handling->key });
+	}
 }
 
 /* Ends the newest entry of this number.  Interrupts that were entered after it lack an exit. */

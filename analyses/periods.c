@@ -25,7 +25,22 @@ enum { OWN_BEGIN = RECORD_OWN, OWN_END };
 
 #define TEXT_BYTES 64 /* of a group, its zero included */
 #define TEXT_WORDS (TEXT_BYTES / sizeof(uint64_t))
-enum { WORD_KEY, WORD_CPU, WORD_TEXT };
+
+/*
+ * Words beside a record: the hash of the keys, the CPU, the value of each key, and the text of the
+ * group if it has one, else a zero.
+ */
+enum { WORD_KEY, WORD_CPU, WORD_VALUES };
+
+/* The value of a key: a number, or the beginning of a text. */
+enum { VALUE_KIND, VALUE_FIRST, VALUE_WORDS = 3 };
+enum { VALUE_UNSIGNED, VALUE_SIGNED, VALUE_TEXT };
+#define VALUE_TEXT_BYTES ((VALUE_WORDS - VALUE_FIRST) * sizeof(uint64_t))
+
+static size_t word_text(const struct period *period)
+{
+	return WORD_VALUES + period->key_count * VALUE_WORDS;
+}
 
 /* ---- worker's half ---- */
 
@@ -44,29 +59,38 @@ static bool conditions_hold(const struct period_side *side, const struct trace_e
 	return true;
 }
 
-/* A hash of the keys in @ret.  False: the event lacks one of them. */
-static bool key_of(struct worker *worker, const struct period *period,
-		   const struct period_side *side, const struct trace_event *event, uint64_t *ret)
+/* Fills the values of the keys and their hash.  False: the event lacks one of them. */
+static bool fill_keys(struct worker *worker, const struct period *period,
+		      const struct period_side *side, const struct trace_event *event,
+		      uint64_t *words)
 {
 	uint64_t hash = 0, cpu = worker_cpu(worker);
 
 	for (size_t i = 0; i < period->key_count; i++) {
+		uint64_t *value = words + WORD_VALUES + i * VALUE_WORDS;
 		uint8_t field = side->keys[i];
 
 		if (field == FIELD_CPU) {
 			hash = hash_bytes(hash, &cpu, sizeof(cpu));
+			value[VALUE_FIRST] = cpu;
 		} else if (event_has(event, field)) {
 			hash = hash_bytes(hash, &event->values[field].u, sizeof(uint64_t));
+			value[VALUE_FIRST] = event->values[field].u;
+			value[VALUE_KIND] =
+				event->is_signed & (1u << field) ? VALUE_SIGNED : VALUE_UNSIGNED;
 		} else if (event_has(event, field + 1u)) {
 			const struct value *text = &event->values[field + 1];
+			size_t len = strnlen((const char *)text->bytes, text->len);
 
-			hash = hash_bytes(hash, text->bytes,
-					  strnlen((const char *)text->bytes, text->len));
+			hash = hash_bytes(hash, text->bytes, len);
+			memcpy(value + VALUE_FIRST, text->bytes,
+			       len < VALUE_TEXT_BYTES ? len : VALUE_TEXT_BYTES);
+			value[VALUE_KIND] = VALUE_TEXT;
 		} else {
 			return false;
 		}
 	}
-	*ret = hash;
+	words[WORD_KEY] = hash;
 	return true;
 }
 
@@ -109,6 +133,18 @@ static void group_text(char text[TEXT_BYTES], const struct period *period,
 	}
 }
 
+/* The thread of an event that belongs to keys. */
+static void note_thread(struct worker *worker, struct record *record, int32_t tid)
+{
+	if (tid == TID_CURRENT) {
+		worker_note_current(worker, record);
+	} else {
+		record->arg32 = tid;
+	}
+}
+
+#define WORDS_MAX (WORD_VALUES + PERIOD_KEYS_MAX * VALUE_WORDS + TEXT_WORDS)
+
 /* @user: twice the number of the period, plus one if this event ends it. */
 static void on_event(struct worker *worker, void *state, const struct trace_event *event,
 		     uint32_t user)
@@ -116,24 +152,27 @@ static void on_event(struct worker *worker, void *state, const struct trace_even
 	const struct period *period = worker_periods(worker)->all.at[user / 2];
 	const struct period_side *side = user % 2 ? &period->end : &period->begin;
 	unsigned int kind = user % 2 ? OWN_END : OWN_BEGIN;
-	uint64_t words[WORD_TEXT + TEXT_WORDS] = { [WORD_CPU] = worker_cpu(worker) };
+	uint64_t words[WORDS_MAX] = { [WORD_CPU] = worker_cpu(worker) };
 	char text[TEXT_BYTES] = "";
 	struct record *record;
 
 	(void)state;
-	if (!conditions_hold(side, event) ||
-	    !key_of(worker, period, side, event, &words[WORD_KEY])) {
+	if (!conditions_hold(side, event) || !fill_keys(worker, period, side, event, words)) {
 		return;
 	}
 	group_text(text, period, side, event);
-	memcpy(words + WORD_TEXT, text, sizeof(text));
+	memcpy(words + word_text(period), text, sizeof(text));
 	if (period->by_thread) {
 		record = worker_emit(worker, event->ts, thread_of(worker, side, event), kind);
 	} else {
 		record = worker_emit_entity(worker, event->ts, words[WORD_KEY] % BUCKETS, kind);
+		if (kind == OWN_BEGIN) {
+			note_thread(worker, record, thread_of(worker, side, event));
+		}
 	}
 	record->arg16 = (uint16_t)(user / 2);
-	record->arg64 = worker_numbers(worker, words, WORD_TEXT + (text[0] ? TEXT_WORDS : 1));
+	record->arg64 =
+		worker_numbers(worker, words, word_text(period) + (text[0] ? TEXT_WORDS : 1));
 }
 
 static size_t needs_of(const struct period_set *periods, struct need **ret)
@@ -159,6 +198,7 @@ static size_t needs_of(const struct period_set *periods, struct need **ret)
 
 struct open {
 	uint64_t key, begin;
+	int32_t tid; /* of the thread that began it, if it belongs to keys; -1: unknown */
 	uint16_t period;
 	bool is_tainted;
 	char text[TEXT_BYTES];
@@ -174,9 +214,37 @@ static struct opens *opens_of(struct shard *shard, struct thread *thread)
 	return shard_thread_state(shard, thread);
 }
 
-static const char *text_at(const uint64_t *words)
+static const char *text_at(const struct period *period, const uint64_t *words)
 {
-	return (const char *)(words + WORD_TEXT);
+	return (const char *)(words + word_text(period));
+}
+
+/* "dev=8 sector=5"; the last key is cut if there is no room. */
+static void values_text(char text[INSTANCE_BY_BYTES], const struct period *period,
+			const uint64_t *words)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < period->key_count && len < INSTANCE_BY_BYTES; i++) {
+		const uint64_t *value = words + WORD_VALUES + i * VALUE_WORDS;
+		uint8_t field = period->begin.keys[i];
+		const char *name = field == FIELD_CPU ? "$cpu" : period->begin.names[field];
+		size_t room = INSTANCE_BY_BYTES - len;
+		const char *blank = len > 0 ? " " : "";
+		int added;
+
+		if (value[VALUE_KIND] == VALUE_TEXT) {
+			added = snprintf(text + len, room, "%s%s=%.*s", blank, name,
+					 (int)VALUE_TEXT_BYTES,
+					 (const char *)(value + VALUE_FIRST));
+		} else {
+			added = snprintf(text + len, room,
+					 value[VALUE_KIND] == VALUE_SIGNED ? "%s%s=%" PRId64
+									   : "%s%s=%" PRIu64,
+					 blank, name, value[VALUE_FIRST]);
+		}
+		len += added > 0 ? (size_t)added : 0;
+	}
 }
 
 static struct open *find_open(struct opens *opens, uint16_t period, uint64_t key)
@@ -232,6 +300,7 @@ static void begin_period(struct shard *shard, struct opens *opens, const struct 
 {
 	uint16_t period = record->arg16;
 	struct open *open = find_open(opens, period, words[WORD_KEY]);
+	const char *text;
 
 	if (!has_outer(shard, opens, period)) {
 		return;
@@ -245,8 +314,11 @@ static void begin_period(struct shard *shard, struct opens *opens, const struct 
 		remove_open(opens, &opens->all.at[0]);
 	}
 	open = vec_push(&opens->all);
-	*open = (struct open){ .key = words[WORD_KEY], .begin = record->ts, .period = period };
-	memcpy(open->text, text_at(words), strlen(text_at(words)) + 1);
+	*open = (struct open){
+		.key = words[WORD_KEY], .begin = record->ts, .tid = record->arg32, .period = period
+	};
+	text = text_at(shard_periods(shard)->all.at[period], words);
+	memcpy(open->text, text, strlen(text) + 1);
 }
 
 static struct row_key key_of_period(const struct shard *shard, uint32_t index)
@@ -260,7 +332,7 @@ static void add_period(struct shard *shard, struct thread *thread, const struct 
 		       const struct record *record, const uint64_t *words)
 {
 	const struct period *period = shard_periods(shard)->all.at[open->period];
-	const char *text = open->text[0] ? open->text : text_at(words);
+	const char *text = open->text[0] ? open->text : text_at(period, words);
 	uint64_t ns = record->ts > open->begin ? record->ts - open->begin : 0;
 	uint64_t *totals = shard_trace_row(shard, TOTALS);
 	char named[PERIOD_NAME_BYTES + TEXT_BYTES];
@@ -284,12 +356,16 @@ static void add_period(struct shard *shard, struct thread *thread, const struct 
 		column_add(shard_thread_row(shard, thread, THREADS), TIME, ns);
 	}
 	if (shard_is_long(shard, LONGEST, ns)) {
-		shard_longest(shard, LONGEST,
-			      &(struct instance){ .ns = ns,
-						  .end = record->ts,
-						  .cpu = words[WORD_CPU],
-						  .thread = period->by_thread ? thread : NULL,
-						  .keyed = row_key_of(0, name, strlen(name)) });
+		struct instance instance = { .ns = ns,
+					     .end = record->ts,
+					     .cpu = words[WORD_CPU],
+					     .thread = period->by_thread ? thread : NULL,
+					     .keyed = row_key_of(0, name, strlen(name)),
+					     .has_begun_by = !period->by_thread && open->tid >= 0,
+					     .begun_by = open->tid };
+
+		values_text(instance.by, period, words);
+		shard_longest(shard, LONGEST, &instance);
 	}
 }
 
@@ -311,29 +387,36 @@ static void end_period(struct shard *shard, struct thread *thread, struct opens 
 static bool accepts(const struct untrusted_record *untrusted)
 {
 	const struct record *record = untrusted->record;
+	const struct period *period;
 	const char *text;
 
-	if ((record->kind != OWN_BEGIN && record->kind != OWN_END) ||
-	    !untrusted_has(untrusted, WORD_TEXT + 1) || !untrusted->periods ||
+	if ((record->kind != OWN_BEGIN && record->kind != OWN_END) || !untrusted->periods ||
 	    record->arg16 >= untrusted->periods->all.count) {
 		return false;
 	}
-	text = text_at(untrusted->numbers);
+	period = untrusted->periods->all.at[record->arg16];
+	/* arg32 is a tid, if the period belongs to keys. */
+	if ((untrusted->has_current && period->by_thread) ||
+	    untrusted->count < word_text(period) + 1) {
+		return false;
+	}
+	text = text_at(period, untrusted->numbers);
 	return !text[0] ||
-	       (untrusted_has(untrusted, WORD_TEXT + TEXT_WORDS) && !text[TEXT_BYTES - 1]);
+	       (untrusted->count >= word_text(period) + TEXT_WORDS && !text[TEXT_BYTES - 1]);
 }
 
 static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 {
 	struct codec *codec = checkpoint->codec;
 	struct opens *opens = state;
-	size_t count = codec_count(codec, opens->all.count, 19 + TEXT_BYTES);
+	size_t count = codec_count(codec, opens->all.count, 23 + TEXT_BYTES);
 
 	for (size_t i = 0; i < count && codec_check(codec, count <= PERIODS_OPEN_MAX); i++) {
 		struct open *open = codec_at(codec, &opens->all, i);
 
 		codec_u64(codec, &open->key);
 		codec_u64(codec, &open->begin);
+		codec_i32(codec, &open->tid);
 		codec_u16(codec, &open->period);
 		codec_bool(codec, &open->is_tainted);
 		codec_bytes(codec, open->text, TEXT_BYTES);
@@ -452,6 +535,7 @@ const struct analysis analysis_periods = {
 			.key = "longest",
 			.scope = SCOPE_LONGEST,
 			.name_key = "name",
+			.by_key = "by",
 			.title = "LONGEST PERIODS",
 			.columns = { { "ns", "TIME", UNIT_NS } },
 		},

@@ -221,12 +221,14 @@ static void add_sample(struct shard *shard, struct thread *thread, const struct 
 	column_add(row, CPU_WAKE, ns);
 	column_add(shard_thread_row(shard, thread, THREADS), THREAD_WAKE, ns);
 	column_add(shard_keyed_row(shard, PRIOS, &prio), 0, ns);
-	shard_longest(shard, LONGEST,
-		      &(struct instance){ .ns = ns,
-					  .end = in->ts,
-					  .more = { in->prio, w->waker },
-					  .cpu = in->cpu,
-					  .thread = thread });
+	if (shard_is_long(shard, LONGEST, ns)) {
+		shard_longest(shard, LONGEST,
+			      &(struct instance){ .ns = ns,
+						  .end = in->ts,
+						  .more = { in->prio, w->waker },
+						  .cpu = in->cpu,
+						  .thread = thread });
+	}
 }
 
 static void on_switch_in(struct shard *shard, struct thread *thread, const struct switch_in *in)

@@ -46,7 +46,7 @@ struct period {
 	char name[PERIOD_NAME_BYTES];
 	struct period_side begin, end;
 	bool by_thread;
-	size_t key_count, group_count;
+	size_t key_count, group_count; /* keys other than $tid */
 	char groups[PERIOD_GROUPS_MAX][PATTERN_WORD_BYTES];
 	int within; /* index of another period, always a smaller one; -1: none */
 };

@@ -49,6 +49,23 @@ def test_process_known_later(scratch):
         same((one['tid'], one.get('pid')), (7, 70))
 
 
+def test_period_of_keys(scratch):
+    """The longest periods that belong to keys: who began them, and their keys."""
+    made = Made(scratch, 'keys', [
+        packet(0, 0, 0, 5 * S, [
+            switch(10, 3, 7), event(20, 'block_rq_issue', 8, 5, 1, 1), switch(30, 7, 0),
+            event(40, 'block_rq_issue', 8, 6, 1, 1), event(4 * S, 'lttng_statedump_process_state', 7, 70, 't7')]),
+        packet(1, 0, 0, 5 * S, [switch(15, 4, 5), event(1000, 'block_rq_complete', 8, 5, 1, 1, 0),
+                                event(2000, 'block_rq_complete', 8, 6, 1, 1, 0)])])
+    period = ['-a', 'count', '--period', 'disk = block_rq_issue; block_rq_complete; by dev, sector']
+    for more in ([], ['--chunk-size', '1'], ['-i', '1s'], ['-i', '100ms', '--chunk-size', '1']):
+        rows = total_of(made, *period, *more)['periods']['longest']
+        same([(row['ns'], row['by'], row['cpu'], row['tid'], row.get('pid'), row['comm']) for row in rows], [
+            (1960, 'dev=8 sector=6', 1, 0, None, '(idle)'), (980, 'dev=8 sector=5', 1, 7, 70, 't7')])
+    out = run('analyze', '-q', *period, made.path)[1]
+    assert 't7 (7)' in out and 'dev=8 sector=5' in out and 'CPU 1' not in out, out
+
+
 # ---- ranges ----
 
 def test_times_of_day(scratch):

@@ -91,6 +91,7 @@ struct table {
 	struct column columns[COLUMNS_MAX]; /* ends at the first without a key */
 	/* SCOPE_KEYED, SCOPE_LONGEST: what number and name are called; NULL: there is none. */
 	const char *id_key, *name_key;
+	const char *by_key; /* SCOPE_LONGEST: what instance.by is called; NULL: there is none */
 	const char *(*id_name)(uint64_t id); /* a name for the number, or NULL; may be NULL */
 	const char *title;                   /* in text: what the rows are; NULL: by scope */
 	const char *lami_class; /* LAMI's class of a key: "irq", "syscall", ...; NULL: a text */
@@ -101,13 +102,20 @@ struct table {
 
 /* Something that took long.  The first column of its table is the duration; others, if any, are
  * signed numbers. */
-#define INSTANCE_MORE 2
+#define INSTANCE_MORE     2
+#define INSTANCE_BY_BYTES 96
 struct instance {
 	uint64_t ns, end; /* duration, and the time when it was over */
 	int64_t more[INSTANCE_MORE];
 	uint64_t cpu;          /* UINT64_MAX: left out */
-	struct thread *thread; /* NULL: unknown */
+	struct thread *thread; /* NULL: unknown, or see begun_by */
 	struct row_key keyed;
+	/* Of what belongs to no thread: the tid of the one that began it.  `thread` is NULL then.
+	 */
+	bool has_begun_by;
+	int32_t begun_by;
+	char by[INSTANCE_BY_BYTES]; /* "dev=8 sector=5": what else tells it from others; ends in a 0
+				     */
 };
 
 /* ---- the worker's half ---- */

@@ -130,6 +130,7 @@ static void thread_codec(const struct checkpoint *checkpoint, const struct layou
 	codec_u64(codec, &thread->in_ts);
 	codec_bool(codec, &thread->is_dead);
 	codec_bool(codec, &thread->is_in);
+	codec_bool(codec, &thread->is_reused);
 	codec_u32(codec, &thread->incarnation);
 	codec_u64(codec, &thread->before_ts);
 	view_codec(codec, &thread->view);
@@ -331,6 +332,14 @@ static void instance_codec(struct codec *codec, struct tables *tables, struct sh
 	}
 	codec_u64(codec, &instance->cpu);
 	row_key_codec(codec, &instance->keyed);
+	codec_bool(codec, &instance->has_begun_by);
+	codec_i32(codec, &instance->begun_by);
+	codec_bytes(codec, instance->by, INSTANCE_BY_BYTES);
+	if (!codec_check(codec,
+			 instance->by[INSTANCE_BY_BYTES - 1] == 0 && instance->begun_by >= 0)) {
+		instance->by[INSTANCE_BY_BYTES - 1] = 0;
+		instance->begun_by = 0;
+	}
 	codec_bool(codec, &shown->has_view);
 	view_codec(codec, &shown->view);
 	codec_bool(codec, &has_thread);

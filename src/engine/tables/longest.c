@@ -33,10 +33,16 @@ void longest_free(const struct layout *layout, struct longest *longest)
 	free(longest);
 }
 
+/* What is shown of a thread that began it may change; its tid does not. */
+static int32_t tid_of(const struct instance *instance, const struct thread_view *thread)
+{
+	return instance->has_begun_by ? instance->begun_by : thread ? thread->tid : -1;
+}
+
 int longest_compare(const struct instance *a, const struct thread_view *a_thread,
 		    const struct instance *b, const struct thread_view *b_thread)
 {
-	int32_t a_tid = a_thread ? a_thread->tid : -1, b_tid = b_thread ? b_thread->tid : -1;
+	int32_t a_tid = tid_of(a, a_thread), b_tid = tid_of(b, b_thread);
 
 	if (a->ns != b->ns) {
 		return a->ns > b->ns ? -1 : 1;

@@ -138,6 +138,32 @@ static bool is_instance_wanted(const struct listing *listing, const struct shown
 	return instance->cpu == UINT64_MAX || selection_wants_cpu(selection, instance->cpu);
 }
 
+/*
+ * Shows the thread that began what belongs to no thread.  Only its tid is known.  Name and process
+ * are those of the thread of this tid, unless several had it, or one of the shard lost its row.
+ */
+static void show_begun_by(struct tables *tables, struct shown_instance *shown)
+{
+	int32_t tid = shown->instance.begun_by;
+	struct shard *shard = &tables->shards[key_shard(tid)];
+	const struct thread *thread = NULL;
+
+	if (!shown->instance.has_begun_by) {
+		return;
+	}
+	shown->has_view = true;
+	shown->view = (struct thread_view){ .pid = -1, .tid = tid };
+	if (tid == 0) {
+		strcpy(shown->view.comm, "(idle)");
+	}
+	if (tid > 0 && !shard->other) {
+		thread = shard_thread_known(shard, tid);
+	}
+	if (thread && !thread->is_reused) {
+		shown->view = thread->view;
+	}
+}
+
 static void list_longest(struct tables *tables, struct listing *listing)
 {
 	const struct longest *longest =
@@ -145,9 +171,10 @@ static void list_longest(struct tables *tables, struct listing *listing)
 
 	for (size_t i = 0;
 	     i < longest->all.count && listing->rows.count < tables->layout.longest_shown; i++) {
-		const struct shown_instance *shown = &longest->all.at[i];
+		struct shown_instance *shown = &longest->all.at[i];
 
 		assert_hot(!shown->instance.thread); /* it may be freed: a copy is shown */
+		show_begun_by(tables, shown);
 		if (!is_instance_wanted(listing, shown)) {
 			continue;
 		}

@@ -200,6 +200,13 @@ static void forget_oncpus(struct shard *shard, const struct thread *thread)
 
 /* ---- forks and renames ---- */
 
+/* Whether anything is known of the thread.  A fork may be the first record of its key. */
+static bool was_seen(const struct thread *thread)
+{
+	return thread->is_reused || thread->view.comm[0] || thread->view.pid >= 0 ||
+	       thread->cpu != UINT64_MAX;
+}
+
 struct thread *shard_thread_fork(struct shard *shard, int64_t key, uint64_t ts)
 {
 	struct thread *thread = thread_new(shard, key);
@@ -209,6 +216,7 @@ struct thread *shard_thread_fork(struct shard *shard, int64_t key, uint64_t ts)
 	if (slot->thread) {
 		shard_thread_ends(shard, slot->thread, ts);
 		thread->incarnation = slot->thread->incarnation + 1;
+		thread->is_reused = was_seen(slot->thread);
 		slot->thread->is_replaced = true;
 	}
 	slot->thread = thread;
@@ -265,6 +273,7 @@ void tables_rename_thread(struct tables *tables, const struct rename *rename)
 	if (old) {
 		shard_thread_ends(to, old, rename->ts);
 		thread->incarnation = old->incarnation + 1;
+		thread->is_reused = true;
 	}
 	thread->view.tid = rename->to;
 	thread->view.pid = rename->to; /* it leads the process now */

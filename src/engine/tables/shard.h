@@ -60,6 +60,7 @@ struct thread {
 	bool is_in;       /* since in_ts, as far as was reported */
 	bool is_touched;  /* listed in shard->touched */
 	bool is_replaced; /* a fork made another thread the newest of its key */
+	bool is_reused;   /* another thread had its tid before */
 };
 
 _Static_assert(sizeof(struct thread) % sizeof(uint64_t) == 0, "states and rows follow, aligned");

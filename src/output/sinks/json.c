@@ -201,6 +201,9 @@ static void put_instance(struct json *json, const struct table *table, const str
 		json_u64(json, "cpu", instance->cpu);
 	}
 	put_keyed(json, table, instance->keyed.id, instance->keyed.name);
+	if (table->by_key && instance->by[0]) {
+		json_text(json, table->by_key, instance->by);
+	}
 	if (row->thread) {
 		put_thread(json, row->thread);
 	}
@@ -444,6 +447,7 @@ static void describe_list(FILE *out, const struct table *table)
 	describe_key(out, table->id_key, "", &is_first);
 	describe_key(out, table->id_name ? table->id_key : NULL, "_name", &is_first);
 	describe_key(out, table->name_key, "", &is_first);
+	describe_key(out, table->by_key, "", &is_first);
 	if (table->scope == SCOPE_THREAD || table->scope == SCOPE_LONGEST) {
 		describe_key(out, "tid", "", &is_first);
 	}

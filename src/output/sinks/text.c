@@ -252,7 +252,18 @@ static void put_head(FILE *out, const struct output *output, const struct report
 	if (table->table->scope == SCOPE_LONGEST) {
 		(void)fprintf(out, "  %-*s", WHO_WIDTH - 2, "ENDED         THREAD (TID)");
 	}
+	if (table->table->by_key) {
+		(void)fputs("  BY", out);
+	}
 	(void)fprintf(out, "%s\n", plain(output));
+}
+
+/* What is left of the line for the keys of an instance. */
+static int by_width(const struct output *output, const struct table *table, size_t cells)
+{
+	int used = 2 + name_width(output, table) + (int)cells * 11 + WHO_WIDTH + 2;
+
+	return used < (int)output->columns ? (int)output->columns - used : 0;
 }
 
 static void put_who(FILE *out, const struct report_row *row)
@@ -297,6 +308,13 @@ static void put_rows(FILE *out, const struct output *output, const struct report
 		}
 		if (row->instance) {
 			put_who(out, row);
+		}
+		if (row->instance && row->instance->by[0]) {
+			int width = by_width(output, table->table, shown);
+			int len = (int)strlen(row->instance->by);
+
+			(void)fputs("  ", out);
+			put_name(out, row->instance->by, len < width ? len : width);
 		}
 		(void)fputc('\n', out);
 	}
