@@ -361,9 +361,9 @@ static void add_period(struct shard *shard, struct thread *thread, const struct 
 					     .cpu = words[WORD_CPU],
 					     .thread = period->by_thread ? thread : NULL,
 					     .keyed = row_key_of(0, name, strlen(name)),
-					     .has_begun_by = !period->by_thread && open->tid >= 0,
-					     .begun_by = open->tid };
+					     .has_begun_by = !period->by_thread && open->tid >= 0 };
 
+		instance.begun_by = instance.has_begun_by ? open->tid : 0;
 		values_text(instance.by, period, words);
 		shard_longest(shard, LONGEST, &instance);
 	}

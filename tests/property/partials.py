@@ -157,8 +157,11 @@ def states(trace, ust, folder):
         sillage(['merge', '-q', '-f', 'json', state])[1]))
     few = os.path.join(folder, 'few')
     note('fewer analyses than by default', [sillage(['analyze', '-q', '-a', 'cpu', '--state', few, trace])[0] for _ in range(2)] == [0, 0])
-    early = json.loads(cuts.in_order(sillage(['analyze', '-q', '-f', 'json', '--state', os.path.join(folder, 'early'), trace])[1])[1])
-    note('a total so far ends where it begins, at least', early['so_far'] and early['begin'] <= early['end'])
+    early = [json.loads(line) for interval in ('1ms', '1h') for line in cuts.in_order(sillage(
+        ['analyze', '-q', '-f', 'json', '-i', interval, '--state', os.path.join(folder, 'early' + interval), trace])[1])]
+    early = [line for line in early if line.get('so_far')]
+    note('a total so far ends after it begins, and without a window there is none',
+         len(early) == 1 and early[0]['begin'] < early[0]['end'])
     code, out, said = sillage(['analyze', '-a', 'cpu', '--state', state, trace])
     note('a state of other analyses is refused', code == 2 and 'other analyses' in said)
     code, out, said = sillage(['analyze', '--state', state, '--begin', '01:00', trace])

@@ -326,6 +326,8 @@ def check(sillage, trace, events=None):
     lines = [json.loads(line) for line in out.stdout.decode('utf-8').splitlines()]
     total = [line for line in lines if line['type'] == 'total'][0]
     differences = []
+    whole = sequential.merged([book for _, book in sorted(reference.others.books.items())])
+    whole.fix(lambda thread: thread.tid)
     for line in lines:
         if line['type'] == 'window':
             window = reference.windows[line['begin'] // INTERVAL]
@@ -339,9 +341,8 @@ def check(sillage, trace, events=None):
             differences += ['window %d: %s' % (line['seq'], text)
                             for text in sequential.differences(line, book, tid_of)]
     differences += compare('total', total, merge(reference.windows.values()))
-    books = [book for _, book in sorted(reference.others.books.items())]
     differences += ['total: %s' % text for text in sequential.differences(
-        total, sequential.merged(books), lambda thread: thread.tid)]
+        total, whole, lambda thread: thread.tid)]
     if (total['begin'], total['end']) != (reference.begin, reference.last):
         differences.append('range %s' % ((total['begin'], total['end']),))
     differences += check_last_known(total, reference)

@@ -28,7 +28,7 @@ class Book:
         self.samples[path].append(ns)
 
     def fix(self, tid_of):
-        """The window is over: instances have the tids that threads had in it."""
+        """The window, or the trace, is over: instances have the tids that threads had then."""
         for name, instances in self.longest.items():
             self.longest[name] = [(ns, end, tid_of(thread), more) for ns, end, thread, more in instances]
 
