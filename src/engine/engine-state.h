@@ -40,6 +40,7 @@ struct trace {
 	VEC(struct stream *) streams;
 	size_t in_flight; /* chunks at the workers, or done and not reaped */
 	unsigned int warnings;
+	bool has_told_remedy; /* for events that the tracer discards */
 	bool has_finished;
 	bool is_restored; /* from a checkpoint: its metadata must be the same */
 };

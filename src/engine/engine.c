@@ -155,6 +155,23 @@ static void pass_on_retained(struct chunk_job *job)
 	}
 }
 
+static void warn_of_fault(const struct chunk_job *job, const struct partial_fault *fault)
+{
+	struct loss loss = { .what = "packet", .packet = (int64_t)fault->packet };
+
+	for (size_t i = 0; i < job->chunk.packets.count; i++) {
+		const struct packet *packet = &job->chunk.packets.at[i];
+
+		if (packet->number == fault->packet) {
+			loss.begin = packet->begin;
+			loss.end = packet->end == PACKET_END_UNKNOWN ? 0 : packet->end;
+		}
+	}
+	warn_loss(job->trace, job->source, &loss,
+		  "stream %s, packet %" PRIu64 ", %s; the rest of the packet is lost",
+		  job->source->name, fault->packet, fault->text);
+}
+
 static void take_chunk(struct engine *engine, struct chunk_job *job)
 {
 	const struct engine_export *exporter = engine->config.exporter;
@@ -169,11 +186,7 @@ static void take_chunk(struct engine *engine, struct chunk_job *job)
 	trace->in_flight--;
 	engine->chunk_held -= job->chunk.bytes;
 	for (size_t i = 0; i < partial->faults.count; i++) {
-		const struct partial_fault *fault = &partial->faults.at[i];
-
-		warn_trace(trace, job->source, (int64_t)fault->packet, "packet",
-			   "stream %s, packet %" PRIu64 ", %s; the rest of the packet is lost",
-			   job->source->name, fault->packet, fault->text);
+		warn_of_fault(job, &partial->faults.at[i]);
 	}
 	note_anomaly(job);
 	pass_on_retained(job);

@@ -51,6 +51,7 @@ struct engine_warning {
 	char message[512];
 	const char *stream_name;
 	int64_t packet;
+	uint64_t begin, end; /* ns: the time of a loss; 0: not known */
 };
 
 /* A partial as bytes. */

@@ -181,6 +181,9 @@ static uint64_t lost_since(const struct stream *stream, const struct packet_info
 static void find_gap(struct stream *stream, const struct packet_info *info, struct packet *packet)
 {
 	struct trace *trace = stream->trace;
+	struct loss loss = { .packet = (int64_t)packet->number,
+			     .begin = packet->floor,
+			     .end = packet->begin };
 	bool is_next = info->seq_num != UINT64_MAX && stream->has_packet &&
 		       info->seq_num == stream->seq_num + 1;
 
@@ -192,15 +195,17 @@ static void find_gap(struct stream *stream, const struct packet_info *info, stru
 	packet->has_gap = stream->has_gap || (stream->is_resumed && !is_next) ||
 			  packet->discarded > 0 || packet->lost_packets > 0;
 	if (packet->discarded > 0) {
-		warn_trace(trace, stream, (int64_t)packet->number, "discarded",
-			   "stream %s: the tracer discarded %" PRIu64
-			   " events before packet %" PRIu64,
-			   stream->name, packet->discarded, packet->number);
+		loss.what = "discarded";
+		warn_loss(trace, stream, &loss,
+			  "stream %s: the tracer discarded %" PRIu64
+			  " events before packet %" PRIu64,
+			  stream->name, packet->discarded, packet->number);
 	}
 	if (packet->lost_packets > 0 && stream->gap_lost == 0) {
-		warn_trace(trace, stream, (int64_t)packet->number, "lost-packets",
-			   "stream %s: %" PRIu64 " packets are missing before packet %" PRIu64,
-			   stream->name, packet->lost_packets, packet->number);
+		loss.what = "lost-packets";
+		warn_loss(trace, stream, &loss,
+			  "stream %s: %" PRIu64 " packets are missing before packet %" PRIu64,
+			  stream->name, packet->lost_packets, packet->number);
 	}
 	if (!stream->has_packet && info->discarded != UINT64_MAX && info->discarded > 0) {
 		warn_trace(trace, stream, (int64_t)packet->number, "discarded-before",
@@ -309,9 +314,13 @@ void stream_packet(struct stream *stream, const struct stream_input *input)
 
 void stream_bad_packet(struct stream *stream, const char *message)
 {
-	warn_trace(stream->trace, stream, (int64_t)stream->packets, "packet",
-		   "stream %s, packet %" PRIu64 ": %s; the packet is lost", stream->name,
-		   stream->packets, message);
+	struct loss loss = { .what = "packet",
+			     .packet = (int64_t)stream->packets,
+			     .begin = stream->end };
+
+	warn_loss(stream->trace, stream, &loss,
+		  "stream %s, packet %" PRIu64 ": %s; the packet is lost", stream->name,
+		  stream->packets, message);
 	stream->has_gap = true;
 	stream->gap_lost++;
 	stream->packets++;
@@ -319,8 +328,11 @@ void stream_bad_packet(struct stream *stream, const char *message)
 
 void stream_lost_packet(struct stream *stream, const char *message)
 {
-	warn_trace(stream->trace, stream, (int64_t)stream->packets, "lost-packets", "stream %s: %s",
-		   stream->name, message);
+	struct loss loss = { .what = "lost-packets",
+			     .packet = (int64_t)stream->packets,
+			     .begin = stream->end };
+
+	warn_loss(stream->trace, stream, &loss, "stream %s: %s", stream->name, message);
 	stream->has_gap = true;
 	stream->gap_lost++;
 }

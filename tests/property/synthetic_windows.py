@@ -126,6 +126,25 @@ def test_range_that_misses(scratch):
     same((total['begin'], total['end'], total['count']['events']), (300, 400, 0))
 
 
+# ---- losses ----
+
+def test_time_of_losses(scratch):
+    """A loss says when it was; the first one of the tracer also says what helps against it."""
+    made = Made(scratch, 'losses', [
+        packet(0, 0, 100, 1000, [event(200, 'sched_waking', 1)]) +
+        packet(0, 1, 3000, 4000, [event(3500, 'sched_waking', 1)], discarded=5) +
+        packet(0, 4, 9000, 9500, [event(9100, 'sched_waking', 1)], discarded=8)])
+    partials = os.path.join(scratch, 'partials')
+    same(run('map', '-q', '-o', partials, made.path)[0], 0)
+    for words in ['analyze', made.path], ['merge', partials]:
+        lines = [json.loads(line) for line in run(words[0], '-q', '-f', 'json', words[1])[1].splitlines()]
+        warnings = [line for line in lines if line['type'] == 'warning']
+        same([(line['what'], line['begin'], line['end']) for line in warnings], [
+            ('discarded', 1000, 3000), ('discarded', 4000, 9000), ('lost-packets', 4000, 9000)])
+        same([', between ' in line['message'] for line in warnings], [True] * 3)
+        same(['--subbuf-size' in line['message'] for line in warnings], [True, False, False])
+
+
 # ---- runs that do not see the end ----
 
 def test_state_without_a_window(scratch):

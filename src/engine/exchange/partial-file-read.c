@@ -196,6 +196,8 @@ static int take_warning(const struct partial_intake *intake, struct codec *frame
 		codec_text(frame, &texts[i]);
 	}
 	codec_i64(frame, &warning.packet);
+	codec_u64(frame, &warning.begin);
+	codec_u64(frame, &warning.end);
 	warning.what = texts[0] ? texts[0] : "trace";
 	warning.stream_name = texts[2];
 	(void)snprintf(warning.message, sizeof(warning.message), "%s", texts[1] ? texts[1] : "");

@@ -285,11 +285,14 @@ void partial_writer_warning(struct partial_writer *out, const struct engine_warn
 {
 	struct codec codec = begin_frame(out, FRAME_WARNING);
 	int64_t packet = warning->packet;
+	uint64_t begin = warning->begin, end = warning->end;
 
 	codec_put_text(&codec, warning->what);
 	codec_put_text(&codec, warning->message);
 	codec_put_text(&codec, warning->stream_name);
 	codec_i64(&codec, &packet);
+	codec_u64(&codec, &begin);
+	codec_u64(&codec, &end);
 	end_frame(out);
 }
 

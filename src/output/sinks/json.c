@@ -317,6 +317,12 @@ static void warning_line(struct output *output, const struct trace_identity *tra
 	if (warning->packet >= 0) {
 		json_i64(&json, "packet", warning->packet);
 	}
+	if (warning->begin != 0) {
+		json_u64(&json, "begin", warning->begin);
+	}
+	if (warning->end != 0) {
+		json_u64(&json, "end", warning->end);
+	}
 	end_line(&json);
 }
 
