@@ -175,7 +175,7 @@ def test_interrupted(scratch):
 def interrupted(path, number, status):
     """The lines of a run that gets a signal as soon as it has printed something.  Its pipe is full before it ends."""
     done = subprocess.Popen([synthetic.SILLAGE, 'analyze', '-f', 'json', '-a', 'all', '-j', '0', '--chunk-size', '1',
-                             '-i', '10ms', path], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                             '-i', '10ms', path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
     first = done.stdout.readline() + done.stdout.readline()
     done.send_signal(number)
     out, err = done.communicate()

@@ -268,8 +268,8 @@ START_TEST(partials_give_the_same)
 }
 END_TEST
 
-/* A file that lacks its end, or has a wrong byte, is refused.  (In a frame's header zstd has a bit of
- * value 0x10 that means nothing.) */
+/* A file that lacks its end, or has a wrong byte, is refused.  (In a frame's header zstd has a bit
+ * of value 0x10 that means nothing.) */
 START_TEST(refuses_damaged_files)
 {
 	FILE *file = write_partials(0), *wrong = tmpfile();
