@@ -5,12 +5,14 @@
 #include <errno.h>
 #include <event2/event.h>
 
+#include "base/limits.h"
 #include "live/loop.h"
 #include "live/session/relay-connection.h"
 
 struct lister {
 	const struct url *url;
 	loop_list_fn *each;
+	void (*on_quiet)(const struct url *url);
 	void *user;
 	struct event_base *base;
 	struct relay_connection *connection;
@@ -61,21 +63,38 @@ static void lister_closed(void *user, const struct err *err)
 	(void)event_base_loopbreak(lister->base);
 }
 
-int loop_list(const struct url *url, loop_list_fn *each, void *user, struct err *err)
+static void on_quiet(evutil_socket_t fd, short what, void *arg)
+{
+	const struct lister *lister = arg;
+
+	(void)fd;
+	(void)what;
+	lister->on_quiet(lister->url);
+}
+
+int loop_list(const struct url *url, loop_list_fn *each, void (*on_quiet_)(const struct url *url),
+	      void *user, struct err *err)
 {
 	static const struct relay_connection_events events = {
 		.on_connected = lister_connected,
 		.on_reply = lister_reply,
 		.on_closed = lister_closed,
 	};
-	struct lister lister = { .url = url, .each = each, .user = user };
+	struct lister lister = { .url = url, .each = each, .on_quiet = on_quiet_, .user = user };
+	struct timeval quiet = { .tv_sec = RELAY_QUIET_S };
+	struct event *timer;
 	struct relay_address address = { .host = url->host,
 					 .port = url->port ? url->port : URL_PORT_LIVE,
 					 .family = url->family };
 
 	lister.base = event_base_new();
 	lister.connection = relay_connection_new(lister.base, &address, &events, &lister);
+	timer = event_new(lister.base, -1, 0, on_quiet, &lister);
+	if (lister.on_quiet) {
+		(void)event_add(timer, &quiet);
+	}
 	(void)event_base_dispatch(lister.base);
+	event_free(timer);
 	relay_connection_free(lister.connection);
 	event_base_free(lister.base);
 	if (lister.r < 0) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "base/now.h"
 #include "live/loop-state.h"
 
@@ -185,6 +186,39 @@ static void say_missing(struct relay *relay)
 	}
 }
 
+static bool has_only_exact_urls(const struct relay *relay)
+{
+	for (size_t i = 0; i < relay->loop->config->url_count; i++) {
+		const struct url *url = &relay->loop->config->urls[i];
+
+		if (!url->is_exact && same_relay(url, &relay->address)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Reports once that the relay has no session yet that is wanted.  say_missing() names sessions. */
+static void say_empty(struct relay *relay, uint32_t listed)
+{
+	const struct loop_config *config = relay->loop->config;
+
+	if (relay->said_empty || has_only_exact_urls(relay)) {
+		return;
+	}
+	relay->said_empty = true;
+	if (relay->sessions.count > 0 || relay->ended.count > 0 || config->verbosity < 0) {
+		return;
+	}
+	if (listed == 0) {
+		config->say("connected to %s:%u, no sessions yet; waiting", relay->address.host,
+			    relay->address.port);
+	} else {
+		config->say("connected to %s:%u, none of its %u sessions matches; waiting",
+			    relay->address.host, relay->address.port, listed);
+	}
+}
+
 bool loop_has_listed(struct relay *relay)
 {
 	bool is_free = relay->connection &&
@@ -216,6 +250,7 @@ static void on_list(struct relay *relay, const struct viewer_reply *reply)
 		}
 	}
 	say_missing(relay);
+	say_empty(relay, reply->count);
 	relay->has_listed = relay->asks_last;
 	relay->asks_last = false;
 	(void)event_add(relay->timer, &again);
@@ -228,6 +263,7 @@ static void relay_connected(void *user)
 {
 	struct relay *relay = user;
 
+	relay->is_connected = true;
 	viewer_connect(relay_connection_viewer(relay->connection));
 	viewer_list_sessions(relay_connection_viewer(relay->connection));
 	relay_connection_send(relay->connection);
@@ -250,7 +286,7 @@ static int relay_reply(void *user, const struct viewer_reply *reply, struct err 
 					  relay->address.host, relay->address.port, reply->major,
 					  reply->minor);
 		}
-		relay->said_down = false;
+		relay->said_down = relay->said_quiet = false;
 	} else if (reply->command == VIEWER_LIST_SESSIONS) {
 		on_list(relay, reply);
 	}
@@ -285,6 +321,7 @@ static void relay_closed(void *user, const struct err *err)
 
 	relay_connection_free(relay->connection);
 	relay->connection = NULL;
+	relay->is_connected = false;
 	if (relay->state != RELAY_DOWN) {
 		relay->down_since = now;
 		relay->ended.count = 0; /* a restarted relayd assigns other ids */
@@ -314,9 +351,26 @@ static const struct relay_connection_events relay_events = {
 	.on_closed = relay_closed,
 };
 
+/* Reports once that the relay has not answered yet. */
+static void say_quiet(struct relay *relay)
+{
+	const struct loop_config *config = relay->loop->config;
+
+	if (relay->said_quiet || relay->said_down || config->verbosity < 0) {
+		return;
+	}
+	relay->said_quiet = true;
+	config->say(relay->is_connected ? "connected to %s:%u, but it does not answer; waiting"
+					: "%s:%u does not answer; waiting",
+		    relay->address.host, relay->address.port);
+}
+
 static void relay_connect(struct relay *relay)
 {
+	struct timeval quiet = { .tv_sec = RELAY_QUIET_S };
+
 	assert(!relay->connection);
+	(void)event_add(relay->timer, &quiet);
 	relay->connection =
 		relay_connection_new(relay->loop->base, &relay->address, &relay_events, relay);
 }
@@ -329,6 +383,8 @@ static void on_relay_timer(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	if (!relay->connection) {
 		relay_connect(relay);
+	} else if (relay->state != RELAY_UP) {
+		say_quiet(relay);
 	} else if (viewer_pending(relay_connection_viewer(relay->connection)) == 0) {
 		viewer_list_sessions(relay_connection_viewer(relay->connection));
 		relay_connection_send(relay->connection);

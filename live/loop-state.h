@@ -30,8 +30,11 @@ struct relay {
 	uint64_t retry_ns;   /* the pause before the next attempt, which doubles */
 	uint64_t down_since; /* monotonic ns */
 	bool said_down;
-	bool asks_last;  /* the list now requested is newer than the last end of a session */
-	bool has_listed; /* such a list has arrived */
+	bool said_quiet;   /* that it does not answer */
+	bool said_empty;   /* that it has no sessions, or it had one */
+	bool is_connected; /* the connection stands, whether it answers or not */
+	bool asks_last;    /* the list now requested is newer than the last end of a session */
+	bool has_listed;   /* such a list has arrived */
 	VEC(struct session *) sessions;
 	VEC(uint64_t) ended; /* ids of ended sessions that the relay still lists */
 };

@@ -70,7 +70,9 @@ struct loop_listed {
 	uint32_t clients, streams;
 };
 typedef void loop_list_fn(void *user, const struct url *url, const struct loop_listed *session);
-/* Lists the sessions of a relay once, those that match @url.  Negative with the reason. */
-int loop_list(const struct url *url, loop_list_fn *each, void *user, struct err *err);
+/* Lists the sessions of a relay once, those that match @url.  @on_quiet is called once if the relay
+ * has not answered for RELAY_QUIET_S; NULL: nothing is.  Negative with the reason. */
+int loop_list(const struct url *url, loop_list_fn *each, void (*on_quiet)(const struct url *url),
+	      void *user, struct err *err);
 
 #endif

@@ -103,6 +103,8 @@
 /* A relay that owes a reply may be blocked by another viewer, but not for longer. */
 #define RELAY_SILENCE_S 30
 #define RELAY_CONNECT_S 10
+/* After so long a user is told that a relay has not answered yet. */
+#define RELAY_QUIET_S 3
 /* Receives on one connection before other connections are served. */
 #define RELAY_RECEIVES_MAX 64
 /* Packets of one trace that wait for its metadata. */

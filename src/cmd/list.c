@@ -64,12 +64,23 @@ static void on_session(void *user, const struct url *url, const struct loop_list
 	listing->count++;
 }
 
+static unsigned int port_of(const struct url *url)
+{
+	return url->port ? url->port : URL_PORT_LIVE;
+}
+
+static void say_quiet(const struct url *url)
+{
+	say("%s:%u does not answer; waiting", url->host, port_of(url));
+}
+
 static int run(const struct options *options)
 {
 	struct listing listing = { .is_json = strcmp(options->format, "json") == 0 };
 	int status = EXIT_DONE;
 
 	for (size_t i = 0; options->args[i]; i++) {
+		size_t before = listing.count;
 		struct url url;
 		struct err err;
 
@@ -77,14 +88,15 @@ static int run(const struct options *options)
 			say("%s", err.text);
 			return EXIT_USAGE;
 		}
-		if (loop_list(&url, on_session, &listing, &err) < 0) {
+		if (loop_list(&url, on_session, options->verbosity >= 0 ? say_quiet : NULL,
+			      &listing, &err) < 0) {
 			say("%s", err.text);
 			status = EXIT_FAILED;
+		} else if (listing.count == before && options->verbosity >= 0) {
+			say("connected to %s:%u, no sessions%s", url.host, port_of(&url),
+			    url.is_exact ? " of this name" : "");
 		}
 		url_fini(&url);
-	}
-	if (status == EXIT_DONE && listing.count == 0 && options->verbosity >= 0) {
-		say("no sessions");
 	}
 	return status;
 }
