@@ -89,6 +89,7 @@ static void span_of(const struct recorded_path *path, struct units_span *span)
 	struct err err; /* reading the trace reports it again */
 
 	(void)recorded_span(path, &span->first, &span->last, &err);
+	span->last = span->last == UINT64_MAX ? span->first : span->last; /* no packet tells it */
 	if (span->first > span->last) {
 		*span = (struct units_span){ 0 };
 	}

@@ -51,6 +51,9 @@ static int find_span(const struct options *options, const struct recorded_path *
 	if (r < 0) {
 		return r;
 	}
+	if (ret->begin == UINT64_MAX) {
+		return err_raise(err, -ENODATA, "%s: no packet has a time", path->name);
+	}
 	ret->begin = begin > ret->begin ? begin : ret->begin;
 	ret->end = end < ret->end ? end : ret->end;
 	if (ret->end == UINT64_MAX) {

@@ -165,40 +165,6 @@ static uint64_t begin_ns(const struct packet_info *info)
 	return clock_ns(&clock, info->begin);
 }
 
-static uint64_t end_ns(const struct packet_info *info)
-{
-	struct clock clock;
-
-	if (!info->has_end) {
-		return begin_ns(info);
-	}
-	clock_init(&clock, info->stream->clock);
-	return clock_ns(&clock, info->end);
-}
-
-int recorded_span(const struct recorded_path *path, uint64_t *ret_first, uint64_t *ret_last,
-		  struct err *err)
-{
-	struct recorded trace;
-	int r = recorded_open(path, &trace, err);
-
-	*ret_first = UINT64_MAX;
-	*ret_last = 0;
-	for (size_t i = 0; r == 0 && i < trace.files.at.count; i++) {
-		struct recorded_file *file = &trace.files.at.at[i];
-
-		for (; file->has_info; recorded_next(file, trace.plan, trace.decoder)) {
-			uint64_t begin = begin_ns(&file->info), end = end_ns(&file->info);
-
-			*ret_first = begin < *ret_first ? begin : *ret_first;
-			*ret_last = end > *ret_last ? end : *ret_last;
-			free(recorded_take_fault(file));
-		}
-	}
-	recorded_close(&trace);
-	return r;
-}
-
 /* Extends the span by all packets of a file. */
 static void add_span(struct recorded *trace, struct recorded_file *file, uint64_t *begin,
 		     uint64_t *end)
@@ -221,19 +187,16 @@ static void add_span(struct recorded *trace, struct recorded_file *file, uint64_
 	}
 }
 
-int recorded_span(const struct recorded_path *path, uint64_t *ret_begin, uint64_t *ret_end,
+int recorded_span(const struct recorded_path *path, uint64_t *ret_first, uint64_t *ret_last,
 		  struct err *err)
 {
 	struct recorded trace;
 	int r = recorded_open(path, &trace, err);
 
-	*ret_begin = UINT64_MAX;
-	*ret_end = 0;
+	*ret_first = UINT64_MAX;
+	*ret_last = 0;
 	for (size_t i = 0; r == 0 && i < trace.files.at.count; i++) {
-		add_span(&trace, &trace.files.at.at[i], ret_begin, ret_end);
-	}
-	if (r == 0 && *ret_begin == UINT64_MAX) {
-		r = err_raise(err, -ENODATA, "%s: no packet has a time", path->name);
+		add_span(&trace, &trace.files.at.at[i], ret_first, ret_last);
 	}
 	recorded_close(&trace);
 	return r;

@@ -123,16 +123,10 @@ int recorded_open_for(const struct recorded_path *path, const struct plan_reques
 		      size_t request_count, struct recorded *trace, struct err *err);
 void recorded_close(struct recorded *trace);
 
-/* The begin of a trace's first packet and the end of its last one, in ns.  Without packets, or
- * after an error, the first is UINT64_MAX and the last is 0.  It reads the headers of all packets.
- */
+/* From the start of a trace's first packet to the end of its last one, by the headers of all
+ * packets.  Without a packet that has a time, or after an error: UINT64_MAX and 0.  *@ret_last is
+ * UINT64_MAX if a packet does not tell when it ends. */
 int recorded_span(const struct recorded_path *path, uint64_t *ret_first, uint64_t *ret_last,
-		  struct err *err);
-
-/* From the start of the first packet to the end of the last one, by all packet headers.
- * @ret_end: UINT64_MAX if packets do not tell their end.  -ENODATA: the trace has no packet with a
- * time. */
-int recorded_span(const struct recorded_path *path, uint64_t *ret_begin, uint64_t *ret_end,
 		  struct err *err);
 
 /* How a trace is analyzed. */
