@@ -15,7 +15,10 @@ static int by_length(const void *left, const void *right)
 	if (a_ns != b_ns) {
 		return a_ns > b_ns ? -1 : 1;
 	}
-	return a->begin < b->begin ? -1 : a->begin > b->begin;
+	if (a->begin != b->begin) {
+		return a->begin < b->begin ? -1 : 1;
+	}
+	return a->thread < b->thread ? -1 : a->thread > b->thread;
 }
 
 static uint64_t length_of(const struct execution *execution)
@@ -62,9 +65,32 @@ static uint64_t quantile(const struct jobs *jobs, double share)
 
 static int by_begin(const void *left, const void *right)
 {
-	const struct execution *a = left, *b = right;
+	const struct execution *a = *(const struct execution *const *)left;
+	const struct execution *b = *(const struct execution *const *)right;
 
-	return a->begin < b->begin ? -1 : a->begin > b->begin;
+	if (a->begin != b->begin) {
+		return a->begin < b->begin ? -1 : 1;
+	}
+	return a->thread < b->thread ? -1 : a->thread > b->thread;
+}
+
+/* Executions, open ones too, by time. */
+struct in_order {
+	struct execution **at;
+	size_t count;
+};
+
+static struct in_order put_in_order(const struct jobs *jobs)
+{
+	struct in_order order = { .count = jobs->all.count + jobs->open.count };
+
+	order.at = mem_alloc((order.count + 1) * sizeof(struct execution *));
+	for (size_t i = 0; i < order.count; i++) {
+		order.at[i] = i < jobs->all.count ? &jobs->all.at[i]
+						  : &jobs->open.at[i - jobs->all.count];
+	}
+	qsort(order.at, order.count, sizeof(struct execution *), by_begin);
+	return order;
 }
 
 /* How much later a time is than the nearest multiple of @period; negative: earlier. */
@@ -80,18 +106,18 @@ static int64_t off_grid(uint64_t ns, uint64_t period)
  * before its arrival: one execution begins exactly at it.  (The first execution may be late, so its
  * start alone does not give the phase.)  Executions are sorted by time.
  */
-static void note_arrivals(struct jobs *jobs)
+static void note_arrivals(struct jobs *jobs, const struct in_order *order)
 {
-	uint64_t first = jobs->all.at[0].begin, period = jobs->config->period_ns, before = 0;
+	uint64_t first = order->at[0]->begin, period = jobs->config->period_ns, before = 0;
 	int64_t phase = 0;
 
-	for (size_t i = 0; i < jobs->all.count; i++) {
-		int64_t off = off_grid(jobs->all.at[i].begin - first, period);
+	for (size_t i = 0; i < order->count; i++) {
+		int64_t off = off_grid(order->at[i]->begin - first, period);
 
 		phase = off < phase ? off : phase;
 	}
-	for (size_t i = 0; i < jobs->all.count; i++) {
-		struct execution *one = &jobs->all.at[i];
+	for (size_t i = 0; i < order->count; i++) {
+		struct execution *one = order->at[i];
 		uint64_t since = one->begin - first + (uint64_t)-phase;
 		uint64_t arrival = since / period, late = since % period;
 
@@ -105,21 +131,20 @@ static void note_arrivals(struct jobs *jobs)
 	}
 }
 
+/* An open execution has its response so far. */
 static void note_responses(struct jobs *jobs)
 {
+	const struct in_order order = put_in_order(jobs);
 	uint64_t run = 0;
 
-	if (jobs->config->period_ns > 0 || jobs->config->deadline_ns != UINT64_MAX) {
-		qsort(jobs->all.at, jobs->all.count, sizeof(*jobs->all.at), by_begin);
-	}
-	for (size_t i = 0; i < jobs->all.count; i++) {
-		jobs->all.at[i].response_ns = length_of(&jobs->all.at[i]);
+	for (size_t i = 0; i < order.count; i++) {
+		order.at[i]->response_ns = length_of(order.at[i]);
 	}
 	if (jobs->config->period_ns > 0) {
-		note_arrivals(jobs);
+		note_arrivals(jobs, &order);
 	}
-	for (size_t i = 0; i < jobs->all.count; i++) {
-		uint64_t response = jobs->all.at[i].response_ns;
+	for (size_t i = 0; i < order.count; i++) {
+		uint64_t response = order.at[i]->response_ns;
 		bool is_late = response > jobs->config->deadline_ns;
 
 		jobs->response_max_ns =
@@ -128,6 +153,7 @@ static void note_responses(struct jobs *jobs)
 		run = is_late ? run + 1 : 0;
 		jobs->misses_run = run > jobs->misses_run ? run : jobs->misses_run;
 	}
+	free(order.at);
 }
 
 void jobs_add_up(struct jobs *jobs)
@@ -136,10 +162,16 @@ void jobs_add_up(struct jobs *jobs)
 	double mean, squares = 0;
 	uint64_t limit;
 
-	if (count == 0) {
+	if (count + jobs->open.count == 0) {
 		return;
 	}
 	note_responses(jobs);
+	if (jobs->open.count > 0) {
+		qsort(jobs->open.at, jobs->open.count, sizeof(*jobs->open.at), by_length);
+	}
+	if (count == 0) {
+		return;
+	}
 	qsort(jobs->all.at, count, sizeof(*jobs->all.at), by_length);
 	for (size_t i = 0; i < count; i++) {
 		struct execution *one = &jobs->all.at[i];

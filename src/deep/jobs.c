@@ -146,6 +146,48 @@ static void add_execution(struct matcher *matcher, int32_t tid, uint64_t begin, 
 	}
 }
 
+/* The thread that had this tid before @until and lived at @begin. */
+static uint32_t thread_since(const struct matcher *matcher, int32_t tid, uint64_t begin,
+			     uint64_t until)
+{
+	const struct deep_thread *const *threads =
+		(const struct deep_thread *const *)matcher->timeline->threads.at;
+	khint_t at = kh_get(newest, matcher->newest, (uint64_t)(uint32_t)tid);
+	uint32_t i = at == kh_end(matcher->newest) ? NOBODY : kh_value(matcher->newest, at);
+	uint32_t found = NOBODY;
+
+	/* Two did if one took the tid of the other (exec): the one that lives longer. */
+	for (; i != NOBODY; i = matcher->before[i]) {
+		if (threads[i]->birth <= begin && threads[i]->end >= begin &&
+		    threads[i]->renamed_ts < until &&
+		    (found == NOBODY || threads[i]->end > threads[found]->end)) {
+			found = i;
+		}
+	}
+	return found != NOBODY && is_meant(threads[found], matcher->config->who) ? found : NOBODY;
+}
+
+/* The tid's execution, if one has begun, does not end; its thread had the tid before @until. */
+static void leave_open(struct matcher *matcher, int32_t tid, uint64_t until)
+{
+	const struct timeline *timeline = matcher->timeline;
+	khint_t at = kh_get(machines, matcher->machines, (uint64_t)(uint32_t)tid);
+	struct execution one = { 0 };
+
+	if (at == kh_end(matcher->machines) || kh_value(matcher->machines, at).next == 0) {
+		return;
+	}
+	one.begin = kh_value(matcher->machines, at).begin;
+	one.thread = one.last = thread_since(matcher, tid, one.begin, until);
+	if (one.thread == NOBODY || one.begin < timeline->begin || one.begin > timeline->end) {
+		return;
+	}
+	one.end = timeline->threads.at[one.thread]->end;
+	one.end = one.end < timeline->end ? one.end : timeline->end;
+	timeline_thread_sums(timeline->threads.at[one.thread], one.begin, one.end, one.ns);
+	*vec_push(&matcher->jobs->open) = one;
+}
+
 /* Advances the thread's machine if the event is its next definition's. */
 static void try_thread(struct matcher *matcher, const struct reader_event *event, int32_t tid,
 		       int32_t current)
@@ -234,7 +276,7 @@ static int32_t *running_on(struct matcher *matcher, uint64_t cpu)
 	return &kh_value(matcher->running, at);
 }
 
-/* Drops the thread's open execution. */
+/* Drops what is open of the thread. */
 static void forget_machine(struct matcher *matcher, int32_t tid)
 {
 	khint_t at = kh_get(machines, matcher->machines, (uint64_t)(uint32_t)tid);
@@ -244,13 +286,14 @@ static void forget_machine(struct matcher *matcher, int32_t tid)
 	}
 }
 
-/* An open execution continues under the thread's new tid. */
-static void rename_machine(struct matcher *matcher, int32_t from, int32_t to)
+/* An open execution continues under the thread's new tid, whose thread ends at @ts. */
+static void rename_machine(struct matcher *matcher, int32_t from, int32_t to, uint64_t ts)
 {
 	khint_t at = kh_get(machines, matcher->machines, (uint64_t)(uint32_t)from);
 	struct machine machine;
 	int is_new;
 
+	leave_open(matcher, to, ts);
 	forget_machine(matcher, to);
 	if (at != kh_end(matcher->machines)) {
 		machine = kh_value(matcher->machines, at);
@@ -276,6 +319,13 @@ static void put_initial(struct matcher *matcher, uint64_t ts)
 /* Events are missing: an open execution there may have ended in the gap. */
 static void cut(struct matcher *matcher, const struct reader_event *event, int32_t *tid)
 {
+	khint_t at = kh_get(machines, matcher->machines, (uint64_t)(uint32_t)*tid);
+
+	if (at != kh_end(matcher->machines) && kh_value(matcher->machines, at).next > 0 &&
+	    thread_since(matcher, *tid, kh_value(matcher->machines, at).begin, UINT64_MAX) !=
+		    NOBODY) {
+		matcher->jobs->cut++;
+	}
 	forget_machine(matcher, *tid);
 	if (reader_sees(event, REQUEST_SWITCH)) {
 		*tid = TID_UNKNOWN;
@@ -298,10 +348,12 @@ static int32_t follow(struct matcher *matcher, const struct reader_event *event)
 		   reader_has(event, EXEC_OLD_TID) &&
 		   event->values[EXEC_OLD_TID].i != event->values[EXEC_TID].i) {
 		*tid = (int32_t)event->values[EXEC_TID].i;
-		rename_machine(matcher, (int32_t)event->values[EXEC_OLD_TID].i, *tid);
+		rename_machine(matcher, (int32_t)event->values[EXEC_OLD_TID].i, *tid,
+			       event->ts);
 		matcher->taken = *tid;
 		matcher->taken_ts = event->ts;
 	} else if (event->binding->request == REQUEST_FORK && reader_has(event, FORK_TID)) {
+		leave_open(matcher, (int32_t)event->values[FORK_TID].i, event->ts);
 		forget_machine(matcher, (int32_t)event->values[FORK_TID].i);
 	}
 	return *tid;
@@ -367,6 +419,28 @@ static void take(struct matcher *matcher, const struct reader_event *event)
 
 /* ---- a whole trace ---- */
 
+/* What is open when the range ends. */
+static void leave_all_open(struct matcher *matcher)
+{
+	const struct timeline *timeline = matcher->timeline;
+	struct execution one = { .thread = matcher->from, .last = matcher->from };
+
+	for (khint_t at = kh_begin(matcher->machines); at != kh_end(matcher->machines); at++) {
+		if (kh_exist(matcher->machines, at)) {
+			leave_open(matcher, (int32_t)kh_key(matcher->machines, at), UINT64_MAX);
+		}
+	}
+	if (matcher->is_open && matcher->from_ts >= timeline->begin) {
+		one.begin = matcher->from_ts;
+		one.end = timeline->end;
+		if (one.thread != NOBODY) {
+			timeline_thread_sums(timeline->threads.at[one.thread], one.begin, one.end,
+					     one.ns);
+		}
+		*vec_push(&matcher->jobs->open) = one;
+	}
+}
+
 static int find_all(const struct reader_setup *setup, const struct timeline *timeline,
 		    const struct jobs_config *config, struct jobs *jobs, struct err *err)
 {
@@ -393,6 +467,7 @@ static int find_all(const struct reader_setup *setup, const struct timeline *tim
 	while (reader_next(reader, &event) && event.ts <= timeline->end) {
 		take(&matcher, &event);
 	}
+	leave_all_open(&matcher);
 	kh_destroy(machines, matcher.machines);
 	kh_destroy(running, matcher.running);
 	kh_destroy(newest, matcher.newest);
@@ -412,30 +487,34 @@ static int by_place(const void *left, const void *right)
 	return a->begin < b->begin ? -1 : a->begin > b->begin;
 }
 
-/* Keeps executions inside one of @outer on the same thread.  Sorts both. */
-static void keep_within(struct jobs *jobs, struct jobs *outer)
+struct executions {
+	struct execution *at;
+	size_t count;
+};
+
+/* How many of @inner lie in one of @outer, on the same thread; they come first.  Sorts both. */
+static size_t keep_within(struct executions inner, struct executions outer)
 {
 	size_t inside = 0, at = 0;
 
-	if (jobs->all.count > 0) {
-		qsort(jobs->all.at, jobs->all.count, sizeof(*jobs->all.at), by_place);
+	if (inner.count == 0 || outer.count == 0) {
+		return 0;
 	}
-	if (outer->all.count > 0) {
-		qsort(outer->all.at, outer->all.count, sizeof(*outer->all.at), by_place);
-	}
-	for (size_t i = 0; i < jobs->all.count; i++) {
-		struct execution one = jobs->all.at[i];
+	qsort(inner.at, inner.count, sizeof(*inner.at), by_place);
+	qsort(outer.at, outer.count, sizeof(*outer.at), by_place);
+	for (size_t i = 0; i < inner.count; i++) {
+		struct execution one = inner.at[i];
 
-		while (at + 1 < outer->all.count && by_place(&outer->all.at[at + 1], &one) <= 0) {
+		while (at + 1 < outer.count && by_place(&outer.at[at + 1], &one) <= 0) {
 			at++;
 		}
-		if (at < outer->all.count && outer->all.at[at].thread == one.thread &&
-		    outer->all.at[at].begin <= one.begin && outer->all.at[at].end >= one.end) {
-			one.outer_begin = outer->all.at[at].begin;
-			jobs->all.at[inside++] = one;
+		if (outer.at[at].thread == one.thread && outer.at[at].begin <= one.begin &&
+		    outer.at[at].end >= one.end) {
+			one.outer_begin = outer.at[at].begin;
+			inner.at[inside++] = one;
 		}
 	}
-	jobs->all.count = inside;
+	return inside;
 }
 
 int jobs_find(const struct reader_setup *setup, const struct timeline *timeline,
@@ -450,8 +529,14 @@ int jobs_find(const struct reader_setup *setup, const struct timeline *timeline,
 	r = find_all(setup, timeline, config, jobs, err);
 	if (r == 0 && config->within) {
 		r = find_all(setup, timeline, &of_outer, &outer, err);
-		keep_within(jobs, &outer);
+		jobs->all.count = keep_within((struct executions){ jobs->all.at, jobs->all.count },
+					      (struct executions){ outer.all.at, outer.all.count });
+		/* One that is open can lie in one that is open, too. */
+		jobs->open.count =
+			keep_within((struct executions){ jobs->open.at, jobs->open.count },
+				    (struct executions){ outer.open.at, outer.open.count });
 		vec_fini(&outer.all);
+		vec_fini(&outer.open);
 	}
 	if (r == 0) {
 		jobs_add_up(jobs);
@@ -462,4 +547,5 @@ int jobs_find(const struct reader_setup *setup, const struct timeline *timeline,
 void jobs_fini(struct jobs *jobs)
 {
 	vec_fini(&jobs->all);
+	vec_fini(&jobs->open);
 }

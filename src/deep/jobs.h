@@ -20,7 +20,8 @@
  * Each thread has a machine that counts the definitions matched so far:
  *
  *     0 ── first event ──> 1 ── second event ──> ... ── last event ──> execution, 0
- *     any ── gap on its CPU, or a new thread with its tid ──> 0
+ *     any ── gap on its CPU ──> 0                            counted (cut)
+ *     any ── the thread ends, or the range ──> 0             open execution
  */
 #ifndef SILLAGE_DEEP_JOBS_H
 #define SILLAGE_DEEP_JOBS_H
@@ -51,9 +52,12 @@ struct jobs_config {
 struct jobs {
 	const struct jobs_config *config;
 	VEC(struct execution) all; /* longest first */
+	/* Begun and not ended, the oldest first: they end where their thread or the range ends. */
+	VEC(struct execution) open;
+	uint64_t cut; /* open where events are missing: dropped, they may have ended there */
 	uint64_t total_ns, min_ns, max_ns, median_ns, p95_ns, p99_ns;
 	double deviation_ns; /* standard deviation of a sample; 0 for a single execution */
-	uint64_t misses;     /* responses later than the deadline */
+	uint64_t misses;     /* responses later than the deadline, of open ones so far */
 	uint64_t misses_run; /* the longest run of consecutive misses */
 	uint64_t response_max_ns;
 	uint64_t jitter_ns;  /* with a period: the maximum delay from arrival to start */

@@ -243,6 +243,34 @@ static void put_links(struct printer *p)
 	json_close(&p->json, ']');
 }
 
+static void put_executions(struct printer *p, const char *key, const struct execution *all,
+			   size_t count)
+{
+	count = deep_report_rows(count, p->is_page ? PAGE_BARS : p->most);
+	json_open(&p->json, key, '[');
+	for (size_t i = 0; i < count; i++) {
+		const struct execution *one = &all[i];
+
+		json_open(&p->json, NULL, '{');
+		put_who(p, "thread", one->thread);
+		put_span(p, one->begin, one->end);
+		json_u64(&p->json, "response_ns", one->response_ns);
+		put_states(p, one->ns);
+		if (one->last != one->thread) {
+			put_who(p, "last", one->last);
+			json_open(&p->json, "of_last", '{');
+			put_states(p, one->last_ns);
+			json_close(&p->json, '}');
+		}
+		if (p->report->jobs->config->within) {
+			json_u64(&p->json, "within_begin",
+				 one->outer_begin - (p->is_page ? p->timeline->begin : 0));
+		}
+		json_close(&p->json, '}');
+	}
+	json_close(&p->json, ']');
+}
+
 static void put_jobs(struct printer *p)
 {
 	const struct jobs *jobs = p->report->jobs;
@@ -253,6 +281,8 @@ static void put_jobs(struct printer *p)
 		json_text(&p->json, "within", jobs->config->within);
 	}
 	json_u64(&p->json, "count", jobs->all.count);
+	json_u64(&p->json, "open_count", jobs->open.count);
+	json_u64(&p->json, "cut", jobs->cut);
 	json_u64(&p->json, "total_ns", jobs->total_ns);
 	json_u64(&p->json, "min_ns", jobs->min_ns);
 	json_u64(&p->json, "median_ns", jobs->median_ns);
@@ -273,29 +303,8 @@ static void put_jobs(struct printer *p)
 		json_u64(&p->json, "skipped", jobs->skipped);
 	}
 	put_states(p, jobs->ns);
-	json_open(&p->json, "longest", '[');
-	for (size_t i = 0; i < deep_report_rows(jobs->all.count, p->is_page ? PAGE_BARS : p->most);
-	     i++) {
-		const struct execution *one = &jobs->all.at[i];
-
-		json_open(&p->json, NULL, '{');
-		put_who(p, "thread", one->thread);
-		put_span(p, one->begin, one->end);
-		json_u64(&p->json, "response_ns", one->response_ns);
-		put_states(p, one->ns);
-		if (one->last != one->thread) {
-			put_who(p, "last", one->last);
-			json_open(&p->json, "of_last", '{');
-			put_states(p, one->last_ns);
-			json_close(&p->json, '}');
-		}
-		if (jobs->config->within) {
-			json_u64(&p->json, "within_begin",
-				 one->outer_begin - (p->is_page ? p->timeline->begin : 0));
-		}
-		json_close(&p->json, '}');
-	}
-	json_close(&p->json, ']');
+	put_executions(p, "longest", jobs->all.at, jobs->all.count);
+	put_executions(p, "open", jobs->open.at, jobs->open.count);
 	json_close(&p->json, '}');
 }
 

@@ -292,15 +292,59 @@ static void put_links(const struct deep_report *report, size_t most, FILE *out)
 	}
 }
 
+static void put_executions(const struct deep_report *report, const char *title,
+			   const struct execution *all, size_t count, size_t most, FILE *out)
+{
+	size_t shown = deep_report_rows(count, most);
+	char text[WHO_MAX];
+
+	(void)fprintf(out, "%-21s %8s  %-12s %8s %8s %8s %8s\n", title, "FOR", "SINCE", "RUN",
+		      "WAITED", "PREEMPT", "SLEPT");
+	for (size_t i = 0; i < shown; i++) {
+		const struct execution *one = &all[i];
+		char clock[UNITS_TEXT_MAX];
+
+		(void)fprintf(out, "  %-19.19s", who(text, report, one->thread));
+		put_ns(out, one->end - one->begin);
+		(void)fprintf(out, "  %.12s", units_clock(clock, one->begin));
+		put_ns(out, one->ns[STATE_USER] + one->ns[STATE_SYSCALL] + one->ns[STATE_IRQ] +
+				    one->ns[STATE_SOFTIRQ]);
+		put_ns(out, one->ns[STATE_WAIT] + one->ns[STATE_NEW]);
+		put_ns(out, one->ns[STATE_PREEMPTED]);
+		put_ns(out, one->ns[STATE_BLOCKED]);
+		if (one->last != one->thread) {
+			(void)fprintf(out, "  to %s", who(text, report, one->last));
+		}
+		(void)fputc('\n', out);
+	}
+	put_more(out, count, shown);
+}
+
+static void put_open(const struct deep_report *report, size_t most, FILE *out)
+{
+	const struct jobs *jobs = report->jobs;
+	char text[UNITS_TEXT_MAX];
+
+	if (jobs->open.count > 0) {
+		put_executions(report, "BEGUN, NOT ENDED", jobs->open.at, jobs->open.count, most,
+			       out);
+	}
+	if (jobs->cut > 0) {
+		(void)fprintf(out, "  and %s that may have ended where events are missing\n",
+			      units_count(text, jobs->cut));
+	}
+}
+
 static void put_jobs(const struct deep_report *report, size_t most, FILE *out)
 {
 	const struct jobs *jobs = report->jobs;
-	size_t count = jobs->all.count, shown = deep_report_rows(count, most);
+	size_t count = jobs->all.count;
 	char text[6][UNITS_TEXT_MAX];
 
 	(void)fprintf(out, "\nEXECUTIONS of %s: %s\n", jobs->config->pattern,
 		      units_count(text[0], count));
 	if (count == 0) {
+		put_open(report, most, out);
 		return;
 	}
 	(void)fprintf(out, "  min %s  p50 %s  mean %s  p95 %s  p99 %s  max %s\n",
@@ -323,26 +367,9 @@ static void put_jobs(const struct deep_report *report, size_t most, FILE *out)
 			units_ns(text[1], jobs->response_max_ns),
 			units_ns(text[2], jobs->jitter_ns), units_count(text[3], jobs->skipped));
 	}
-	(void)fprintf(out, "\n%-21s %8s  %-12s %8s %8s %8s %8s\n", "LONGEST", "FOR", "SINCE", "RUN",
-		      "WAITED", "PREEMPT", "SLEPT");
-	for (size_t i = 0; i < shown; i++) {
-		const struct execution *one = &jobs->all.at[i];
-		char name[WHO_MAX];
-
-		(void)fprintf(out, "  %-19.19s", who(name, report, one->thread));
-		put_ns(out, one->end - one->begin);
-		(void)fprintf(out, "  %.12s", units_clock(text[0], one->begin));
-		put_ns(out, one->ns[STATE_USER] + one->ns[STATE_SYSCALL] + one->ns[STATE_IRQ] +
-				    one->ns[STATE_SOFTIRQ]);
-		put_ns(out, one->ns[STATE_WAIT] + one->ns[STATE_NEW]);
-		put_ns(out, one->ns[STATE_PREEMPTED]);
-		put_ns(out, one->ns[STATE_BLOCKED]);
-		if (one->last != one->thread) {
-			(void)fprintf(out, "  to %s", who(name, report, one->last));
-		}
-		(void)fputc('\n', out);
-	}
-	put_more(out, count, shown);
+	(void)fputc('\n', out);
+	put_executions(report, "LONGEST", jobs->all.at, count, most, out);
+	put_open(report, most, out);
 }
 
 void deep_report_text(const struct deep_report *report, size_t most, FILE *out)
