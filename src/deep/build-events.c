@@ -16,6 +16,12 @@
 	}
 enum { WAKE_COMM, WAKE_TID, WAKE_PRIO, WAKE_CPU, WAKE_SUCCESS };
 
+#define CALL_FIELDS                                                                                \
+	{                                                                                          \
+		"uaddr", "pid"                                                                     \
+	}
+enum { CALL_FUTEX, CALL_PID };
+
 /* X(event, kind, context, fields...) */
 #define EVENTS(X)                                                                                  \
 	X("sched_switch", EVENT_SWITCH, 0,                                                         \
@@ -48,13 +54,13 @@ enum { WAKE_COMM, WAKE_TID, WAKE_PRIO, WAKE_CPU, WAKE_SUCCESS };
 	X("net_napi_gro_receive_entry", EVENT_ENTER, CONTEXT_NET, { NULL })                        \
 	X("net_napi_gro_receive_exit", EVENT_LEAVE, CONTEXT_NET, { NULL })                         \
 	X("x86_irq_vectors_*", EVENT_VECTOR, CONTEXT_VECTOR, { NULL })                             \
-	X("syscall_entry_*", EVENT_CALL, 0, { "uaddr" })                                           \
-	X("compat_syscall_entry_*", EVENT_CALL, 0, { "uaddr" })                                    \
-	X("sys_*", EVENT_CALL, 0, { "uaddr" })                                                     \
-	X("compat_sys_*", EVENT_CALL, 0, { "uaddr" })                                              \
-	X("syscall_exit_*", EVENT_CALL_END, 0, { NULL })                                           \
-	X("compat_syscall_exit_*", EVENT_CALL_END, 0, { NULL })                                    \
-	X("exit_syscall", EVENT_CALL_END, 0, { NULL })
+	X("syscall_entry_*", EVENT_CALL, 0, CALL_FIELDS)                                           \
+	X("compat_syscall_entry_*", EVENT_CALL, 0, CALL_FIELDS)                                    \
+	X("sys_*", EVENT_CALL, 0, CALL_FIELDS)                                                     \
+	X("compat_sys_*", EVENT_CALL, 0, CALL_FIELDS)                                              \
+	X("syscall_exit_*", EVENT_CALL_END, 0, { "ret" })                                          \
+	X("compat_syscall_exit_*", EVENT_CALL_END, 0, { "ret" })                                   \
+	X("exit_syscall", EVENT_CALL_END, 0, { "ret" })
 
 #define REQUEST(event_, kind_, context_, ...) { .event = event_, .fields = __VA_ARGS__ },
 #define KIND(event_, kind_, context_, ...)    { kind_, context_ },
@@ -149,7 +155,9 @@ static void on_switch(struct build *build, const struct reader_event *event)
 		if (reader_has(event, PREV_COMM)) {
 			build_set_comm(thread, &v[PREV_COMM]);
 		}
-		build_set_prio(thread, event->ts, v[PREV_PRIO].i, false);
+		if (reader_has(event, PREV_PRIO)) {
+			build_prio_seen(thread, event->ts, v[PREV_PRIO].i);
+		}
 		leave(build, thread, event->ts, reader_has(event, PREV_STATE) ? v[PREV_STATE].u : 0,
 		      cpu);
 	}
@@ -159,7 +167,9 @@ static void on_switch(struct build *build, const struct reader_event *event)
 		if (reader_has(event, NEXT_COMM)) {
 			build_set_comm(thread, &v[NEXT_COMM]);
 		}
-		build_set_prio(thread, event->ts, v[NEXT_PRIO].i, false);
+		if (reader_has(event, NEXT_PRIO)) {
+			build_prio_seen(thread, event->ts, v[NEXT_PRIO].i);
+		}
 		enter(build, thread, event->ts, cpu);
 	}
 	build_oncpu(cpu, event->ts, index);
@@ -267,7 +277,7 @@ static void on_wake(const struct build *build, const struct reader_event *event,
 		build_set_comm(thread, &v[WAKE_COMM]);
 	}
 	if (reader_has(event, WAKE_PRIO)) {
-		build_set_prio(thread, event->ts, v[WAKE_PRIO].i - build->wake_prio_offset, false);
+		build_prio_seen(thread, event->ts, v[WAKE_PRIO].i - build->wake_prio_offset);
 	}
 	target = reader_has(event, WAKE_CPU) ? build_cpu_number(v[WAKE_CPU].u) : thread->cpu;
 	if (kind == build->source || kind == EVENT_WAKEUP_NEW) {
@@ -349,11 +359,19 @@ static void on_pi(const struct build *build, const struct reader_event *event)
 {
 	enum { TID, OLD, NEW };
 	const struct value *v = event->values;
+	struct deep_thread *thread;
 
-	if (reader_has(event, TID) && reader_has(event, NEW) &&
-	    (!reader_has(event, OLD) || v[NEW].i < v[OLD].i)) {
-		build_set_prio(build_thread_at(build, build_thread(build, (int32_t)v[TID].i)),
-			       event->ts, v[NEW].i, true);
+	if (!reader_has(event, TID) || !reader_has(event, NEW)) {
+		return;
+	}
+	thread = build_thread_at(build, build_thread(build, (int32_t)v[TID].i));
+	if (reader_has(event, OLD)) {
+		build_prio_seen(thread, event->ts, v[OLD].i);
+	}
+	if (!reader_has(event, OLD) || v[NEW].i < v[OLD].i) {
+		build_prio_boost(thread, event->ts, v[NEW].i);
+	} else {
+		build_prio_change(thread, event->ts);
 	}
 }
 
@@ -369,7 +387,7 @@ static void on_migrate(const struct build *build, const struct reader_event *eve
 	}
 	thread = build_thread_at(build, build_thread(build, (int32_t)v[TID].i));
 	if (reader_has(event, PRIO)) {
-		build_set_prio(thread, event->ts, v[PRIO].i, false);
+		build_prio_seen(thread, event->ts, v[PRIO].i);
 	}
 	moved = *build_last_interval(thread);
 	if (moved.state == STATE_WAIT || moved.state == STATE_PREEMPTED ||
@@ -461,11 +479,29 @@ static void on_vector(const struct build *build, const struct reader_event *even
 	}
 }
 
+static bool sets_prio(const char *name)
+{
+	return strcmp(name, "sched_setscheduler") == 0 || strcmp(name, "sched_setparam") == 0 ||
+	       strcmp(name, "sched_setattr") == 0;
+}
+
+/* A call that sets the priority of a thread, the caller's if no pid is given. */
+static void on_set_prio(const struct build *build, const struct reader_event *event,
+			struct deep_thread *caller)
+{
+	int64_t tid = reader_has(event, CALL_PID) ? event->values[CALL_PID].i : 0;
+
+	if (tid >= 0) {
+		build_prio_set(build, caller, event->ts,
+			       build_thread(build, tid != 0 ? (int32_t)tid : caller->tid));
+	}
+}
+
 /* Index of the call that an entry begins: one for each event class, or for each futex. */
 static uint32_t call_of(const struct build *build, const struct reader_event *event)
 {
-	bool has_futex = reader_has(event, 0), is_compat;
-	uint64_t futex = has_futex ? event->values[0].u : 0;
+	bool has_futex = reader_has(event, CALL_FUTEX), is_compat;
+	uint64_t futex = has_futex ? event->values[CALL_FUTEX].u : 0;
 	int is_new;
 	khint_t at = kh_put(indexes, build->by_call,
 			    has_futex ? futex : UINT64_MAX - event->class->index, &is_new);
@@ -476,6 +512,7 @@ static uint32_t call_of(const struct build *build, const struct reader_event *ev
 		kh_value(build->by_call, at) = (uint32_t)build->timeline->calls.count;
 		*vec_push(&build->timeline->calls) =
 			(struct deep_call){ .name = mem_strdup(name ? name : "?"),
+					    .sets_prio = name && sets_prio(name),
 					    .has_futex = has_futex,
 					    .futex = futex };
 	}
@@ -488,10 +525,20 @@ static void on_call(const struct build *build, const struct reader_event *event,
 	struct deep_thread *thread = build_running(build, cpu);
 
 	if (thread) {
+		enum { RET };
+
+		if (!is_entry && thread->is_in_call) {
+			build_prio_was_set(build, thread, event->ts,
+					   reader_has(event, RET) && event->values[RET].i < 0);
+		}
+		thread->set_thread = NOBODY; /* an exit may be missing */
 		thread->is_in_call = is_entry;
 		if (is_entry) {
 			thread->call = call_of(build, event);
 			thread->call_channel = event->stream->id;
+			if (build->timeline->calls.at[thread->call].sets_prio) {
+				on_set_prio(build, event, thread);
+			}
 		}
 		build_put_running(build, thread, event->ts, cpu);
 	}

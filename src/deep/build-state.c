@@ -3,6 +3,7 @@
  */
 #include "deep/build.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- threads and CPUs ---- */
@@ -51,6 +52,7 @@ uint32_t build_add_thread(const struct build *build, int32_t tid, uint64_t birth
 	thread->end = UINT64_MAX;
 	thread->parent = NOBODY;
 	thread->cpu = NO_CPU;
+	thread->set_thread = NOBODY;
 	*vec_push(&build->timeline->threads) = thread;
 	at = kh_put(indexes, build->by_tid, (uint64_t)(uint32_t)tid, &is_new);
 	kh_value(build->by_tid, at) = index;
@@ -122,17 +124,6 @@ void build_set_comm(struct deep_thread *thread, const struct value *value)
 	thread->comm[len] = '\0';
 }
 
-void build_set_prio(struct deep_thread *thread, uint64_t ts, int64_t prio, bool is_boost)
-{
-	size_t count = thread->prios.count;
-
-	if (count == 0 || thread->prios.at[count - 1].prio != (int32_t)prio) {
-		*vec_push(&thread->prios) = (struct prio_change){ .ts = ts,
-								  .prio = (int32_t)prio,
-								  .is_boost = is_boost };
-	}
-}
-
 void build_put_running(const struct build *build, struct deep_thread *thread, uint64_t ts,
 		       const struct deep_cpu *cpu)
 {
@@ -151,4 +142,113 @@ void build_put_running(const struct build *build, struct deep_thread *thread, ui
 		next.state = STATE_SYSCALL;
 	}
 	build_put(build, thread, ts, next);
+}
+
+/* ---- priorities ---- */
+
+/*
+ *     event     shows 20      call ┌──────┐ shows -31         shows 20
+ *     priority  20 ────────────────┤  ?   ├ -31 ──────┬─── ? ─┤ 20
+ *                                  entry  exit        └ last seen
+ *
+ * Events show a priority.  Between two that show the same it is that.  System calls and inheritance
+ * change it: the event that comes next shows to what.  If it changed without one of these, it is
+ * unknown since it was last seen.
+ */
+static struct prio_change *last_prio(struct deep_thread *thread)
+{
+	size_t count = thread->prios.count;
+
+	return count > 0 ? &thread->prios.at[count - 1] : NULL;
+}
+
+static void add_prio(struct deep_thread *thread, struct prio_change change)
+{
+	struct prio_change *last = last_prio(thread);
+
+	if (last && last->ts >= change.ts) {
+		change.ts = last->ts;
+		*last = change;
+	} else {
+		*vec_push(&thread->prios) = change;
+	}
+}
+
+void build_prio_seen(struct deep_thread *thread, uint64_t ts, int64_t prio)
+{
+	const struct prio_change now = { .ts = ts, .prio = (int32_t)prio };
+	struct prio_change *last = last_prio(thread);
+
+	if (!last || (last->is_unknown && !last->is_settled)) {
+		add_prio(thread, now);
+	} else if (last->is_unknown) {
+		size_t count = thread->prios.count;
+
+		last->is_unknown = false;
+		last->prio = now.prio;
+		/* The end of a boost that left another one. */
+		last->is_boost = count > 1 && thread->prios.at[count - 2].is_boost &&
+				 thread->prios.at[count - 2].prio == now.prio;
+	} else if (last->prio != now.prio) {
+		if (thread->prio_seen_ts + 1 < ts) {
+			add_prio(thread, (struct prio_change){ .ts = thread->prio_seen_ts + 1,
+							       .is_unknown = true });
+		}
+		add_prio(thread, now);
+	}
+	thread->prio_seen_ts = ts;
+}
+
+void build_prio_boost(struct deep_thread *thread, uint64_t ts, int64_t prio)
+{
+	add_prio(thread, (struct prio_change){ .ts = ts, .prio = (int32_t)prio, .is_boost = true });
+	thread->prio_seen_ts = ts;
+}
+
+void build_prio_change(struct deep_thread *thread, uint64_t ts)
+{
+	add_prio(thread, (struct prio_change){ .ts = ts, .is_unknown = true, .is_settled = true });
+}
+
+void build_prio_set(const struct build *build, struct deep_thread *caller, uint64_t ts,
+		    uint32_t target)
+{
+	struct deep_thread *thread = build_thread_at(build, target);
+	const struct prio_change *last = last_prio(thread);
+
+	caller->set_thread = target;
+	caller->set_before =
+		last ? *last : (struct prio_change){ .is_unknown = true, .is_settled = true };
+	add_prio(thread, (struct prio_change){ .ts = ts, .is_unknown = true });
+	caller->set_at = thread->prios.count - 1;
+}
+
+void build_prio_was_set(const struct build *build, struct deep_thread *caller, uint64_t ts,
+			bool has_failed)
+{
+	const struct prio_change *before = &caller->set_before;
+	struct deep_thread *thread;
+	struct prio_change *since;
+
+	if (caller->set_thread == NOBODY) {
+		return;
+	}
+	thread = build_thread_at(build, caller->set_thread);
+	caller->set_thread = NOBODY;
+	assert(caller->set_at < thread->prios.count);
+	since = &thread->prios.at[caller->set_at];
+	if (has_failed && since->is_unknown) {
+		*since = (struct prio_change){ .ts = since->ts,
+					       .prio = before->prio,
+					       .is_boost = before->is_boost,
+					       .is_unknown = before->is_unknown,
+					       .is_settled = before->is_settled };
+	} else if (!has_failed) {
+		const struct prio_change *last = last_prio(thread);
+
+		/* What was seen in the call may be the priority from before. */
+		if (last->is_unknown || before->is_unknown || last->prio == before->prio) {
+			build_prio_change(thread, ts);
+		}
+	}
 }

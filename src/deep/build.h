@@ -2,7 +2,7 @@
  * build: makes a timeline from a trace.
  *
  *     timeline-build.c  reads the trace twice: initial threads, then all events
- *     build-state.c     changes the states of threads and CPUs
+ *     build-state.c     changes the states of threads and CPUs, and priorities
  *     build-events.c    one function per kind of event
  *
  * The rules are in doc/definitions.md: the running thread (2.1), threads (2.3), states (5),
@@ -126,13 +126,24 @@ uint32_t build_thread(const struct build *build, int32_t tid);
 /* Made if new.  The pointer is valid until the next call. */
 struct deep_cpu *build_cpu(const struct build *build, uint64_t id);
 void build_set_comm(struct deep_thread *thread, const struct value *value);
-void build_set_prio(struct deep_thread *thread, uint64_t ts, int64_t prio, bool is_boost);
 /* The thread runs on the CPU: the CPU's contexts and the open call give the state. */
 void build_put_running(const struct build *build, struct deep_thread *thread, uint64_t ts,
 		       const struct deep_cpu *cpu);
 
 /* From @ts on the thread (or CPU_IDLE, CPU_NOBODY) is on the CPU. */
 void build_oncpu(struct deep_cpu *cpu, uint64_t ts, uint32_t thread);
+
+/* An event shows the thread's priority. */
+void build_prio_seen(struct deep_thread *thread, uint64_t ts, int64_t prio);
+/* It inherits a priority, until build_prio_end(). */
+void build_prio_boost(struct deep_thread *thread, uint64_t ts, int64_t prio);
+/* Its priority changes now; the event that shows it next shows to what. */
+void build_prio_change(struct deep_thread *thread, uint64_t ts);
+/* @caller enters a call that sets the priority of thread @target, and leaves it. */
+void build_prio_set(const struct build *build, struct deep_thread *caller, uint64_t ts,
+		    uint32_t target);
+void build_prio_was_set(const struct build *build, struct deep_thread *caller, uint64_t ts,
+			bool has_failed);
 
 /* ---- build-events.c ---- */
 

@@ -348,8 +348,7 @@ static int32_t follow(struct matcher *matcher, const struct reader_event *event)
 		   reader_has(event, EXEC_OLD_TID) &&
 		   event->values[EXEC_OLD_TID].i != event->values[EXEC_TID].i) {
 		*tid = (int32_t)event->values[EXEC_TID].i;
-		rename_machine(matcher, (int32_t)event->values[EXEC_OLD_TID].i, *tid,
-			       event->ts);
+		rename_machine(matcher, (int32_t)event->values[EXEC_OLD_TID].i, *tid, event->ts);
 		matcher->taken = *tid;
 		matcher->taken_ts = event->ts;
 	} else if (event->binding->request == REQUEST_FORK && reader_has(event, FORK_TID)) {

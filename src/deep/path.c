@@ -259,15 +259,64 @@ static void note_prio(const struct search *search, struct rival *rival, uint64_t
 	rival->has_prio = true;
 }
 
+/* When a priority of the thread that was valid at @ts may change; at most @end. */
+static uint64_t prio_until(const struct deep_thread *thread, uint64_t ts, uint64_t end)
+{
+	size_t low = 0, high = thread->prios.count;
+
+	while (low < high) { /* finds the first change after @ts */
+		size_t middle = low + (high - low) / 2;
+
+		if (thread->prios.at[middle].ts <= ts) {
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	return low < thread->prios.count && thread->prios.at[low].ts < end
+		       ? thread->prios.at[low].ts
+		       : end;
+}
+
+/* Until when, at most @end, all priorities are as they are at @ts. */
+static uint64_t prios_until(const struct search *search, uint32_t on_path, uint32_t runs,
+			    uint64_t ts, uint64_t end)
+{
+	end = prio_until(thread_at(search, search->thread), ts, end);
+	end = prio_until(thread_at(search, on_path), ts, end);
+	return prio_until(thread_at(search, runs), ts, end);
+}
+
+/* What the rival's running means from @begin to @end, in which no priority changes. */
+static void judge_rival(struct search *search, const struct path_segment *segment,
+			struct rival *rival, uint64_t begin, uint64_t end)
+{
+	struct finding finding = {
+		.begin = begin, .end = end, .on_path = segment->thread, .rival = rival->thread
+	};
+	uint32_t of = search->thread;
+	int64_t less = less_urgent(search, rival->thread, of, begin);
+
+	note_prio(search, rival, begin);
+	rival->unknown += less == INT64_MIN ? end - begin : 0;
+	rival->same += less == 0 ? end - begin : 0;
+	if (less <= 0) {
+		return;
+	}
+	rival->inverted += end - begin;
+	finding.kind = INVERSION_UNBOUNDED;
+	if (segment->thread == of) {
+		finding.kind = INVERSION_DISPATCH;
+	} else if (less_urgent(search, segment->thread, rival->thread, begin) <= 0) {
+		return; /* its priority is not between the two */
+	}
+	add_finding(search, &finding);
+}
+
 /* @runs had the CPU from @begin to @end while the segment's thread waited for it. */
 static void add_rival(struct search *search, const struct path_segment *segment, uint32_t runs,
 		      uint64_t begin, uint64_t end)
 {
-	struct finding finding = {
-		.begin = begin, .end = end, .on_path = segment->thread, .rival = runs
-	};
-	uint32_t of = search->thread;
-	int64_t less = less_urgent(search, runs, of, begin);
 	int is_new;
 	khint_t at = kh_put(places, search->places, runs, &is_new);
 	struct rival *rival;
@@ -280,19 +329,10 @@ static void add_rival(struct search *search, const struct path_segment *segment,
 	rival->total += end - begin;
 	rival->longest = end - begin > rival->longest ? end - begin : rival->longest;
 	rival->times++;
-	note_prio(search, rival, begin);
-	rival->same += less == 0 ? end - begin : 0;
-	if (less <= 0) {
-		return;
+	for (uint64_t until; begin < end; begin = until) {
+		until = prios_until(search, segment->thread, runs, begin, end);
+		judge_rival(search, segment, rival, begin, until);
 	}
-	rival->inverted += end - begin;
-	finding.kind = INVERSION_UNBOUNDED;
-	if (segment->thread == of) {
-		finding.kind = INVERSION_DISPATCH;
-	} else if (less_urgent(search, segment->thread, runs, begin) <= 0) {
-		return; /* its priority is not between the two */
-	}
-	add_finding(search, &finding);
 }
 
 static const struct deep_cpu *cpu_numbered(const struct timeline *timeline, uint16_t cpu)
@@ -347,21 +387,31 @@ static void search_cpu(struct search *search, const struct path_segment *segment
 	}
 }
 
-/* The segment runs on another thread than the explained one. */
-static void search_run(struct search *search, const struct path_segment *segment)
+/* The path runs on another thread than the explained one, and no priority changes. */
+static void judge_run(struct search *search, uint32_t on_path, uint64_t begin, uint64_t end)
 {
-	uint32_t on_path = segment->thread;
-	int64_t less = less_urgent(search, on_path, search->thread, segment->begin);
+	int64_t less = less_urgent(search, on_path, search->thread, begin);
 
-	if (less > 0) {
+	if (less == INT64_MIN) {
+		search->rivals->unknown_ns += end - begin;
+	} else if (less > 0) {
 		add_finding(search, &(struct finding){ .kind = INVERSION_DIRECT,
-						       .begin = segment->begin,
-						       .end = segment->end,
+						       .begin = begin,
+						       .end = end,
 						       .on_path = on_path,
 						       .rival = on_path });
-	} else if (less != INT64_MIN &&
-		   timeline_thread_prio(thread_at(search, on_path), segment->begin)->is_boost) {
-		search->rivals->inherited_ns += segment->end - segment->begin;
+	} else if (timeline_thread_prio(thread_at(search, on_path), begin)->is_boost) {
+		search->rivals->inherited_ns += end - begin;
+	}
+}
+
+static void search_run(struct search *search, const struct path_segment *segment)
+{
+	uint64_t until;
+
+	for (uint64_t begin = segment->begin; begin < segment->end; begin = until) {
+		until = prios_until(search, segment->thread, segment->thread, begin, segment->end);
+		judge_run(search, segment->thread, begin, until);
 	}
 }
 

@@ -59,6 +59,7 @@ struct rival {
 	uint64_t total, longest, times;
 	uint64_t inverted; /* part of total: less urgent than the explained thread */
 	uint64_t same;     /* part of total: as urgent */
+	uint64_t unknown;  /* part of total: a priority is unknown */
 	int32_t prio_min, prio_max;
 	bool has_prio;
 };
@@ -76,6 +77,7 @@ struct rivals {
 	VEC(struct rival) at;         /* longest first */
 	VEC(struct finding) findings; /* longest first */
 	uint64_t idle_ns;             /* the CPU was idle although the path waited for it */
+	uint64_t unknown_ns; /* the path ran on another thread, and a priority is unknown */
 	/* The path ran on a thread that had inherited at least the priority of the explained
 	 * thread, which is no inversion. */
 	uint64_t inherited_ns;

@@ -199,11 +199,13 @@ static void put_rivals(struct printer *p)
 		json_u64(&p->json, "times", rival->times);
 		json_u64(&p->json, "inversion_ns", rival->inverted);
 		json_u64(&p->json, "same_level_ns", rival->same);
+		json_u64(&p->json, "unknown_prio_ns", rival->unknown);
 		json_close(&p->json, '}');
 	}
 	json_close(&p->json, ']');
 	json_u64(&p->json, "idle_ns", rivals->idle_ns);
 	json_u64(&p->json, "inherited_ns", rivals->inherited_ns);
+	json_u64(&p->json, "unknown_prio_ns", rivals->unknown_ns);
 	json_open(&p->json, "inversions", '[');
 	for (size_t i = 0; i < deep_report_rows(rivals->findings.count, p->most); i++) {
 		const struct finding *finding = &rivals->findings.at[i];

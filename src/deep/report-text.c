@@ -214,8 +214,8 @@ static void put_rivals(const struct deep_report *report, size_t most, FILE *out)
 	if (rivals->at.count == 0 && rivals->idle_ns == 0) {
 		return;
 	}
-	(void)fprintf(out, "%-26s %8s %8s %8s %8s %8s\n", "WHO HAD ITS CPU", "ALL", "LONGEST",
-		      "TIMES", "PRIO", "INVERTED");
+	(void)fprintf(out, "%-26s %8s %8s %8s %10s %8s %8s\n", "WHO HAD ITS CPU", "ALL", "LONGEST",
+		      "TIMES", "PRIO", "INVERTED", "UNKNOWN");
 	for (size_t i = 0; i < shown; i++) {
 		const struct rival *rival = &rivals->at.at[i];
 
@@ -224,19 +224,21 @@ static void put_rivals(const struct deep_report *report, size_t most, FILE *out)
 		put_ns(out, rival->longest);
 		(void)fprintf(out, " %8s", units_count(count, rival->times));
 		if (!rival->has_prio) {
-			(void)fprintf(out, " %8s", "?");
+			(void)fprintf(out, " %10s", "?");
 		} else {
 			(void)snprintf(text, sizeof(text),
 				       rival->prio_min == rival->prio_max ? "%d" : "%d to %d",
 				       rival->prio_min, rival->prio_max);
-			(void)fprintf(out, " %8s", text);
+			(void)fprintf(out, " %10s", text);
 		}
 		put_ns(out, rival->inverted);
+		put_ns(out, rival->unknown);
 		(void)fputc('\n', out);
 	}
 	put_more(out, rivals->at.count, shown);
 	put_rest(out, "nobody", rivals->idle_ns);
 	put_rest(out, "(by inherited priority)", rivals->inherited_ns);
+	put_rest(out, "(of unknown priority)", rivals->unknown_ns);
 }
 
 static void put_findings(const struct deep_report *report, size_t most, FILE *out)

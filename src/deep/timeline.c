@@ -101,7 +101,7 @@ const struct prio_change *timeline_thread_prio(const struct deep_thread *thread,
 			high = middle;
 		}
 	}
-	return &thread->prios.at[low]; /* before the first change: most likely the same */
+	return thread->prios.at[low].is_unknown ? NULL : &thread->prios.at[low];
 }
 
 const struct deep_call *timeline_thread_call(const struct timeline *timeline,

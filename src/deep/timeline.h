@@ -60,15 +60,19 @@ struct interval {
 	uint8_t state, cause;
 };
 
+/* From @ts to the next one (doc/definitions.md, 7.3). */
 struct prio_change {
 	uint64_t ts;
 	int32_t prio;  /* smaller is more urgent (doc/definitions.md, 0.4); below 0: real-time */
 	bool is_boost; /* inherited from a thread that waits for this one */
+	bool is_unknown;
+	bool is_settled; /* is_unknown: the next event that shows the priority shows this one */
 };
 
 /* A system call, or the futex that a call is about. */
 struct deep_call {
 	char *name;
+	bool sets_prio; /* of a thread: sched_setscheduler and its like */
 	bool has_futex;
 	uint64_t futex; /* its address in the process */
 };
@@ -89,7 +93,7 @@ struct deep_thread {
 	bool was_born;       /* its fork is in the trace */
 	uint32_t parent;     /* NOBODY: unknown */
 	VEC(struct interval) intervals;
-	VEC(struct prio_change) prios;
+	VEC(struct prio_change) prios; /* before the first one: that one */
 	VEC(struct call_sleep) sleeps;
 	/* State of the build. */
 	bool is_in_call;
@@ -99,6 +103,11 @@ struct deep_thread {
 	struct interval pending; /* the source of that wake-up */
 	bool is_tentative;       /* WAIT after such a wake-up, which no later event confirms */
 	uint16_t cpu;            /* where it ran last */
+	uint64_t prio_seen_ts;   /* when an event last showed its priority */
+	/* Its call that sets the priority of a thread, and that one's priority before. */
+	uint32_t set_thread; /* NOBODY: it is in no such call */
+	size_t set_at;       /* index into that one's prios: since the entry */
+	struct prio_change set_before;
 };
 
 /* Values of cpu_oncpu.thread that are no thread. */
