@@ -209,17 +209,15 @@ static int report_one(const struct options *options, const struct recorded_path 
 		deep_report_fini(&report);
 		return status;
 	}
-	if (!deep_report_fill(&report, wanted, output->top) && wanted) {
-		say("%s: no thread %s", path->name, wanted);
-		status = options->thread ? EXIT_FAILED : status;
-	}
-	if (!options->job) {
-		print(options, &report, output);
-	} else if (jobs_find(&setup, report.timeline, &config, &jobs, &err) < 0) {
+	if (options->job && jobs_find(&setup, report.timeline, &config, &jobs, &err) < 0) {
 		say("%s", err.text);
 		status = EXIT_FAILED;
 	} else {
-		report.jobs = &jobs;
+		report.jobs = options->job ? &jobs : NULL;
+		if (!deep_report_fill(&report, wanted, output->top) && wanted) {
+			say("%s: no thread %s", path->name, wanted);
+			status = options->thread ? EXIT_FAILED : status;
+		}
 		print(options, &report, output);
 	}
 	if (options->discover && status == EXIT_DONE) {

@@ -18,9 +18,9 @@ enum { WAKE_COMM, WAKE_TID, WAKE_PRIO, WAKE_CPU, WAKE_SUCCESS };
 
 #define CALL_FIELDS                                                                                \
 	{                                                                                          \
-		"uaddr", "pid"                                                                     \
+		"uaddr", "pid", "op"                                                               \
 	}
-enum { CALL_FUTEX, CALL_PID };
+enum { CALL_FUTEX, CALL_PID, CALL_OP };
 
 /* X(event, kind, context, fields...) */
 #define EVENTS(X)                                                                                  \
@@ -497,26 +497,38 @@ static void on_set_prio(const struct build *build, const struct reader_event *ev
 	}
 }
 
-/* Index of the call that an entry begins: one for each event class, or for each futex. */
+/* FUTEX_WAIT, _LOCK_PI and _LOCK_PI2 wait for a lock; C libraries wait for events, and for the end
+ * of a thread, with FUTEX_WAIT_BITSET (doc/definitions.md, 7.4). */
+static bool waits_for_lock(uint64_t op)
+{
+	op &= 0x7f; /* without FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME */
+	return op == 0 || op == 6 || op == 13;
+}
+
+/* Index of the call that an entry begins: one for each event class, or two for each futex. */
 static uint32_t call_of(const struct build *build, const struct reader_event *event)
 {
 	bool has_futex = reader_has(event, CALL_FUTEX), is_compat;
+	bool is_lock =
+		has_futex && reader_has(event, CALL_OP) && waits_for_lock(event->values[CALL_OP].u);
 	uint64_t futex = has_futex ? event->values[CALL_FUTEX].u : 0;
+	khash_t(indexes) *calls = is_lock ? build->by_lock : build->by_call;
 	int is_new;
-	khint_t at = kh_put(indexes, build->by_call,
-			    has_futex ? futex : UINT64_MAX - event->class->index, &is_new);
+	khint_t at = kh_put(indexes, calls, has_futex ? futex : UINT64_MAX - event->class->index,
+			    &is_new);
 
 	if (is_new) {
 		const char *name = syscall_name(event->class->class->name, &is_compat);
 
-		kh_value(build->by_call, at) = (uint32_t)build->timeline->calls.count;
+		kh_value(calls, at) = (uint32_t)build->timeline->calls.count;
 		*vec_push(&build->timeline->calls) =
 			(struct deep_call){ .name = mem_strdup(name ? name : "?"),
 					    .sets_prio = name && sets_prio(name),
 					    .has_futex = has_futex,
+					    .is_lock = is_lock,
 					    .futex = futex };
 	}
-	return kh_value(build->by_call, at);
+	return kh_value(calls, at);
 }
 
 static void on_call(const struct build *build, const struct reader_event *event, bool is_entry)

@@ -62,6 +62,7 @@ struct build {
 	khash_t(indexes) * by_tid; /* the newest thread with each tid */
 	khash_t(indexes) * by_cpu;
 	khash_t(indexes) * by_call; /* timeline.calls, by event class or futex address */
+	khash_t(indexes) * by_lock; /* those that wait for a lock, by futex address */
 	size_t initial_put;         /* how many of timeline.initial are on their CPUs */
 	uint64_t range_begin;
 	uint16_t states;          /* encoding of prev_state (kernel/task-state.h) */

@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "deep/jobs-pattern.h"
+#include "deep/path.h"
 #include "deep/reader.h"
 
 /* The state of a thread's next execution. */
@@ -541,6 +542,43 @@ int jobs_find(const struct reader_setup *setup, const struct timeline *timeline,
 		jobs_add_up(jobs);
 	}
 	return r;
+}
+
+static int by_span(const void *left, const void *right)
+{
+	const struct path_span *a = left, *b = right;
+
+	return a->begin < b->begin ? -1 : a->begin > b->begin;
+}
+
+void jobs_spans(const struct jobs *jobs, uint32_t thread, struct path_spans *spans)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < jobs->all.count + jobs->open.count; i++) {
+		const struct execution *one = i < jobs->all.count
+						      ? &jobs->all.at[i]
+						      : &jobs->open.at[i - jobs->all.count];
+
+		if (one->thread == thread || one->last == thread) {
+			*vec_push(&spans->at) = (struct path_span){ one->begin, one->end };
+		}
+	}
+	if (spans->at.count > 0) {
+		qsort(spans->at.at, spans->at.count, sizeof(*spans->at.at), by_span);
+	}
+	for (size_t i = 0; i < spans->at.count; i++) {
+		struct path_span next = spans->at.at[i];
+
+		if (count > 0 && next.begin <= spans->at.at[count - 1].end) {
+			struct path_span *last = &spans->at.at[count - 1];
+
+			last->end = last->end > next.end ? last->end : next.end;
+		} else {
+			spans->at.at[count++] = next;
+		}
+	}
+	spans->at.count = count;
 }
 
 void jobs_fini(struct jobs *jobs)

@@ -75,6 +75,10 @@ int jobs_find(const struct reader_setup *setup, const struct timeline *timeline,
 	      const struct jobs_config *config, struct jobs *jobs, struct err *err);
 void jobs_fini(struct jobs *jobs);
 
+/* When the thread executes, open ones too.  Executions that overlap are one. */
+struct path_spans;
+void jobs_spans(const struct jobs *jobs, uint32_t thread, struct path_spans *spans);
+
 /* For jobs.c: sorts the executions, longest first, and fills the figures. */
 void jobs_add_up(struct jobs *jobs);
 

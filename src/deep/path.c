@@ -193,9 +193,23 @@ const char *path_inversion_name(enum inversion kind)
 	return names[kind];
 }
 
+const char *path_wait_name(enum wait wait)
+{
+	static const char *const names[WAITS] = {
+		[WAIT_CPU] = "cpu",
+		[WAIT_LOCK] = "lock",
+		[WAIT_EXECUTION] = "execution",
+		[WAIT_OTHER] = "other",
+	};
+
+	assert(wait < WAITS);
+	return names[wait];
+}
+
 struct search {
 	const struct timeline *timeline;
-	uint32_t thread; /* the explained thread */
+	uint32_t thread;               /* the explained thread */
+	const struct path_spans *work; /* its executions; NULL: unknown */
 	struct rivals *rivals;
 	khash_t(places) * places; /* index into rivals.at, by thread */
 };
@@ -221,25 +235,69 @@ static bool is_real_time(const struct search *search, uint32_t thread, uint64_t 
 	return prio && prio->prio < 0;
 }
 
+/* The first of the thread's executions that ends after @ts; NULL: none does. */
+static const struct path_span *span_at(const struct path_spans *work, uint64_t ts)
+{
+	size_t low = 0, high = work ? work->at.count : 0;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (work->at.at[middle].end <= ts) {
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	return work && low < work->at.count ? &work->at.at[low] : NULL;
+}
+
+/* What the explained thread waits for at the finding's begin, and since when. */
+static void note_wait(const struct search *search, struct finding *finding)
+{
+	const struct deep_thread *thread = thread_at(search, search->thread);
+	const struct path_span *work = span_at(search->work, finding->begin);
+	size_t at = timeline_thread_before(thread, finding->begin + 1);
+
+	finding->call = timeline_thread_call(search->timeline, thread, finding->begin);
+	finding->since = at == SIZE_MAX ? finding->begin : thread->intervals.at[at].begin;
+	if (at == SIZE_MAX || thread->intervals.at[at].state != STATE_BLOCKED) {
+		finding->wait = WAIT_CPU;
+	} else if (finding->call && finding->call->is_lock) {
+		finding->wait = WAIT_LOCK;
+	} else {
+		finding->wait = work && work->begin <= finding->begin ? WAIT_EXECUTION : WAIT_OTHER;
+	}
+}
+
 /* Adds a finding, or makes the last one longer if it continues. */
 static void add_finding(struct search *search, struct finding *finding)
 {
 	struct rivals *rivals = search->rivals;
-	struct finding *last = rivals->findings.count > 0
-				       ? &rivals->findings.at[rivals->findings.count - 1]
-				       : NULL;
+	struct finding *last;
+	size_t count;
 
+	if (finding->wait == WAIT_OTHER) {
+		count = rivals->apart.count;
+		last = count > 0 ? &rivals->apart.at[count - 1] : NULL;
+	} else {
+		count = rivals->findings.count;
+		last = count > 0 ? &rivals->findings.at[count - 1] : NULL;
+	}
 	if (last && last->end == finding->begin && last->kind == finding->kind &&
-	    last->on_path == finding->on_path && last->rival == finding->rival) {
+	    last->wait == finding->wait && last->on_path == finding->on_path &&
+	    last->rival == finding->rival) {
 		last->end = finding->end;
 		return;
 	}
 	finding->is_fair = !is_real_time(search, search->thread, finding->begin) &&
 			   !is_real_time(search, finding->on_path, finding->begin) &&
 			   !is_real_time(search, finding->rival, finding->begin);
-	finding->call = timeline_thread_call(search->timeline, thread_at(search, search->thread),
-					     finding->begin);
-	*vec_push(&rivals->findings) = *finding;
+	if (finding->wait == WAIT_OTHER) {
+		*vec_push(&rivals->apart) = *finding;
+	} else {
+		*vec_push(&rivals->findings) = *finding;
+	}
 }
 
 /* Widens the rival's range of priorities by the one at @ts. */
@@ -278,16 +336,22 @@ static uint64_t prio_until(const struct deep_thread *thread, uint64_t ts, uint64
 		       : end;
 }
 
-/* Until when, at most @end, all priorities are as they are at @ts. */
-static uint64_t prios_until(const struct search *search, uint32_t on_path, uint32_t runs,
-			    uint64_t ts, uint64_t end)
+/* Until when, at most @end, all priorities are as they are at @ts, and no execution begins or ends.
+ */
+static uint64_t same_until(const struct search *search, uint32_t on_path, uint32_t runs,
+			   uint64_t ts, uint64_t end)
 {
+	const struct path_span *work = span_at(search->work, ts);
+
+	if (work && (work->begin > ts ? work->begin : work->end) < end) {
+		end = work->begin > ts ? work->begin : work->end;
+	}
 	end = prio_until(thread_at(search, search->thread), ts, end);
 	end = prio_until(thread_at(search, on_path), ts, end);
 	return prio_until(thread_at(search, runs), ts, end);
 }
 
-/* What the rival's running means from @begin to @end, in which no priority changes. */
+/* What the rival's running means from @begin to @end, in which nothing changes. */
 static void judge_rival(struct search *search, const struct path_segment *segment,
 			struct rival *rival, uint64_t begin, uint64_t end)
 {
@@ -303,7 +367,8 @@ static void judge_rival(struct search *search, const struct path_segment *segmen
 	if (less <= 0) {
 		return;
 	}
-	rival->inverted += end - begin;
+	note_wait(search, &finding);
+	*(finding.wait == WAIT_OTHER ? &rival->apart : &rival->inverted) += end - begin;
 	finding.kind = INVERSION_UNBOUNDED;
 	if (segment->thread == of) {
 		finding.kind = INVERSION_DISPATCH;
@@ -330,7 +395,7 @@ static void add_rival(struct search *search, const struct path_segment *segment,
 	rival->longest = end - begin > rival->longest ? end - begin : rival->longest;
 	rival->times++;
 	for (uint64_t until; begin < end; begin = until) {
-		until = prios_until(search, segment->thread, runs, begin, end);
+		until = same_until(search, segment->thread, runs, begin, end);
 		judge_rival(search, segment, rival, begin, until);
 	}
 }
@@ -387,19 +452,21 @@ static void search_cpu(struct search *search, const struct path_segment *segment
 	}
 }
 
-/* The path runs on another thread than the explained one, and no priority changes. */
+/* The path runs on another thread than the explained one, and nothing changes. */
 static void judge_run(struct search *search, uint32_t on_path, uint64_t begin, uint64_t end)
 {
+	struct finding finding = { .kind = INVERSION_DIRECT,
+				   .begin = begin,
+				   .end = end,
+				   .on_path = on_path,
+				   .rival = on_path };
 	int64_t less = less_urgent(search, on_path, search->thread, begin);
 
 	if (less == INT64_MIN) {
 		search->rivals->unknown_ns += end - begin;
 	} else if (less > 0) {
-		add_finding(search, &(struct finding){ .kind = INVERSION_DIRECT,
-						       .begin = begin,
-						       .end = end,
-						       .on_path = on_path,
-						       .rival = on_path });
+		note_wait(search, &finding);
+		add_finding(search, &finding);
 	} else if (timeline_thread_prio(thread_at(search, on_path), begin)->is_boost) {
 		search->rivals->inherited_ns += end - begin;
 	}
@@ -410,7 +477,7 @@ static void search_run(struct search *search, const struct path_segment *segment
 	uint64_t until;
 
 	for (uint64_t begin = segment->begin; begin < segment->end; begin = until) {
-		until = prios_until(search, segment->thread, segment->thread, begin, segment->end);
+		until = same_until(search, segment->thread, segment->thread, begin, segment->end);
 		judge_run(search, segment->thread, begin, until);
 	}
 }
@@ -437,11 +504,13 @@ static int longest_first(const void *left, const void *right)
 }
 
 void path_find_rivals(const struct timeline *timeline, uint32_t thread, const struct path *path,
-		      struct rivals *rivals)
+		      const struct path_spans *work, struct rivals *rivals)
 {
-	struct search search = {
-		.timeline = timeline, .thread = thread, .rivals = rivals, .places = kh_init(places)
-	};
+	struct search search = { .timeline = timeline,
+				 .thread = thread,
+				 .work = work,
+				 .rivals = rivals,
+				 .places = kh_init(places) };
 
 	assert(thread < timeline->threads.count);
 	memset(rivals, 0, sizeof(*rivals));
@@ -463,10 +532,15 @@ void path_find_rivals(const struct timeline *timeline, uint32_t thread, const st
 		qsort(rivals->findings.at, rivals->findings.count, sizeof(*rivals->findings.at),
 		      longest_first);
 	}
+	if (rivals->apart.count > 0) {
+		qsort(rivals->apart.at, rivals->apart.count, sizeof(*rivals->apart.at),
+		      longest_first);
+	}
 }
 
 void path_fini_rivals(struct rivals *rivals)
 {
 	vec_fini(&rivals->at);
 	vec_fini(&rivals->findings);
+	vec_fini(&rivals->apart);
 }

@@ -57,16 +57,30 @@ const char *path_inversion_name(enum inversion kind);
 struct rival {
 	uint32_t thread;
 	uint64_t total, longest, times;
-	uint64_t inverted; /* part of total: less urgent than the explained thread */
+	uint64_t inverted; /* part of total: less urgent than the explained thread ... */
+	uint64_t apart;    /* ... which waited for something else (WAIT_OTHER) */
 	uint64_t same;     /* part of total: as urgent */
 	uint64_t unknown;  /* part of total: a priority is unknown */
 	int32_t prio_min, prio_max;
 	bool has_prio;
 };
 
+/* What the explained thread waits for.  Waiting for an event, its next release for one, may be all
+ * that it has to do: only an execution says that the event is part of its work. */
+enum wait {
+	WAIT_CPU,       /* it is runnable */
+	WAIT_LOCK,      /* for a lock */
+	WAIT_EXECUTION, /* in one of its executions */
+	WAIT_OTHER,     /* for something else: no inversion */
+	WAITS,
+};
+const char *path_wait_name(enum wait wait);
+
 /* A priority inversion: a less urgent thread delayed the explained one. */
 struct finding {
 	enum inversion kind;
+	enum wait wait;
+	uint64_t since; /* the explained thread waits so from then on */
 	uint64_t begin, end;
 	uint32_t on_path, rival;      /* the path's thread and the running one (DIRECT: the same) */
 	bool is_fair;                 /* no thread is real-time: only nice levels differ */
@@ -76,15 +90,25 @@ struct finding {
 struct rivals {
 	VEC(struct rival) at;         /* longest first */
 	VEC(struct finding) findings; /* longest first */
+	VEC(struct finding) apart;    /* WAIT_OTHER, which are none; longest first */
 	uint64_t idle_ns;             /* the CPU was idle although the path waited for it */
 	uint64_t unknown_ns; /* the path ran on another thread, and a priority is unknown */
 	/* The path ran on a thread that had inherited at least the priority of the explained
 	 * thread, which is no inversion. */
 	uint64_t inherited_ns;
 };
-/* @path: of @thread. */
+
+/* A part of time. */
+struct path_span {
+	uint64_t begin, end;
+};
+struct path_spans {
+	VEC(struct path_span) at; /* in order, without overlap */
+};
+
+/* @path: of @thread.  @work: the thread's executions; NULL: unknown. */
 void path_find_rivals(const struct timeline *timeline, uint32_t thread, const struct path *path,
-		      struct rivals *rivals);
+		      const struct path_spans *work, struct rivals *rivals);
 void path_fini_rivals(struct rivals *rivals);
 
 #endif

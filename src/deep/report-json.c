@@ -184,34 +184,17 @@ static void put_path(struct printer *p)
 	json_close(&p->json, '}');
 }
 
-static void put_rivals(struct printer *p)
+static void put_findings(struct printer *p, const char *key, const struct finding *findings,
+			 size_t count)
 {
-	const struct rivals *rivals = &p->report->rivals;
-
-	json_open(&p->json, "rivals", '[');
-	for (size_t i = 0; i < deep_report_rows(rivals->at.count, p->most); i++) {
-		const struct rival *rival = &rivals->at.at[i];
-
-		json_open(&p->json, NULL, '{');
-		put_who(p, "thread", rival->thread);
-		json_u64(&p->json, "total_ns", rival->total);
-		json_u64(&p->json, "longest_ns", rival->longest);
-		json_u64(&p->json, "times", rival->times);
-		json_u64(&p->json, "inversion_ns", rival->inverted);
-		json_u64(&p->json, "same_level_ns", rival->same);
-		json_u64(&p->json, "unknown_prio_ns", rival->unknown);
-		json_close(&p->json, '}');
-	}
-	json_close(&p->json, ']');
-	json_u64(&p->json, "idle_ns", rivals->idle_ns);
-	json_u64(&p->json, "inherited_ns", rivals->inherited_ns);
-	json_u64(&p->json, "unknown_prio_ns", rivals->unknown_ns);
-	json_open(&p->json, "inversions", '[');
-	for (size_t i = 0; i < deep_report_rows(rivals->findings.count, p->most); i++) {
-		const struct finding *finding = &rivals->findings.at[i];
+	count = deep_report_rows(count, p->most);
+	json_open(&p->json, key, '[');
+	for (size_t i = 0; i < count; i++) {
+		const struct finding *finding = &findings[i];
 
 		json_open(&p->json, NULL, '{');
 		json_text(&p->json, "kind", path_inversion_name(finding->kind));
+		json_text(&p->json, "wait", path_wait_name(finding->wait));
 		put_span(p, finding->begin, finding->end);
 		put_who(p, "on_path", finding->on_path);
 		put_who(p, "rival", finding->rival);
@@ -227,6 +210,33 @@ static void put_rivals(struct printer *p)
 		json_close(&p->json, '}');
 	}
 	json_close(&p->json, ']');
+}
+
+static void put_rivals(struct printer *p)
+{
+	const struct rivals *rivals = &p->report->rivals;
+
+	json_open(&p->json, "rivals", '[');
+	for (size_t i = 0; i < deep_report_rows(rivals->at.count, p->most); i++) {
+		const struct rival *rival = &rivals->at.at[i];
+
+		json_open(&p->json, NULL, '{');
+		put_who(p, "thread", rival->thread);
+		json_u64(&p->json, "total_ns", rival->total);
+		json_u64(&p->json, "longest_ns", rival->longest);
+		json_u64(&p->json, "times", rival->times);
+		json_u64(&p->json, "inversion_ns", rival->inverted);
+		json_u64(&p->json, "apart_ns", rival->apart);
+		json_u64(&p->json, "same_level_ns", rival->same);
+		json_u64(&p->json, "unknown_prio_ns", rival->unknown);
+		json_close(&p->json, '}');
+	}
+	json_close(&p->json, ']');
+	json_u64(&p->json, "idle_ns", rivals->idle_ns);
+	json_u64(&p->json, "inherited_ns", rivals->inherited_ns);
+	json_u64(&p->json, "unknown_prio_ns", rivals->unknown_ns);
+	put_findings(p, "inversions", rivals->findings.at, rivals->findings.count);
+	put_findings(p, "apart", rivals->apart.at, rivals->apart.count);
 }
 
 static void put_links(struct printer *p)

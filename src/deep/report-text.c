@@ -241,14 +241,14 @@ static void put_rivals(const struct deep_report *report, size_t most, FILE *out)
 	put_rest(out, "(of unknown priority)", rivals->unknown_ns);
 }
 
-static void put_findings(const struct deep_report *report, size_t most, FILE *out)
+static void put_findings(const struct deep_report *report, const char *title,
+			 const struct finding *findings, size_t count, size_t most, FILE *out)
 {
-	const struct finding *findings = report->rivals.findings.at;
-	size_t count = report->rivals.findings.count, shown = deep_report_rows(count, most);
+	size_t shown = deep_report_rows(count, most);
 
 	if (count > 0) {
-		(void)fprintf(out, "%-26s %8s  %-12s %-10s %s\n", "PRIORITY INVERSIONS", "FOR",
-			      "SINCE", "KIND", "DELAYS (WAIT IN)");
+		(void)fprintf(out, "%-26s %8s  %-12s %-10s %s\n", title, "FOR", "SINCE", "KIND",
+			      "DELAYS (WAIT IN)");
 	}
 	for (size_t i = 0; i < shown; i++) {
 		bool is_other = findings[i].kind == INVERSION_UNBOUNDED;
@@ -264,6 +264,20 @@ static void put_findings(const struct deep_report *report, size_t most, FILE *ou
 			      path_inversion_name(findings[i].kind), whom);
 	}
 	put_more(out, count, shown);
+}
+
+static void put_inversions(const struct deep_report *report, size_t most, FILE *out)
+{
+	const struct rivals *rivals = &report->rivals;
+
+	put_findings(report, "PRIORITY INVERSIONS", rivals->findings.at, rivals->findings.count,
+		     most, out);
+	put_findings(report, "NONE: WAITS FOR AN EVENT", rivals->apart.at, rivals->apart.count,
+		     most, out);
+	if (rivals->apart.count > 0 && !report->jobs) {
+		(void)fputs("  --job says which waits lie in an execution: there they count\n",
+			    out);
+	}
 }
 
 static void put_links(const struct deep_report *report, size_t most, FILE *out)
@@ -383,7 +397,7 @@ void deep_report_text(const struct deep_report *report, size_t most, FILE *out)
 	if (report->thread != NOBODY) {
 		put_path(report, most, out);
 		put_rivals(report, most, out);
-		put_findings(report, most, out);
+		put_inversions(report, most, out);
 		put_links(report, most, out);
 	}
 	if (report->jobs) {

@@ -217,6 +217,7 @@ static uint32_t choose(const struct deep_report *report, const char *who)
 bool deep_report_fill(struct deep_report *report, const char *who, size_t most)
 {
 	const struct timeline *timeline = report->timeline;
+	struct path_spans work = { 0 };
 
 	assert(timeline->begin < timeline->end);
 	assert(report->threads.count == 0); /* fills once */
@@ -229,7 +230,12 @@ bool deep_report_fill(struct deep_report *report, const char *who, size_t most)
 	}
 	path_find(timeline, report->thread, timeline->begin, timeline->end, &report->path);
 	path_sum(&report->path, &report->parts);
-	path_find_rivals(timeline, report->thread, &report->path, &report->rivals);
+	if (report->jobs) {
+		jobs_spans(report->jobs, report->thread, &work);
+	}
+	path_find_rivals(timeline, report->thread, &report->path, report->jobs ? &work : NULL,
+			 &report->rivals);
+	vec_fini(&work.at);
 	links_find(timeline, report->thread, &report->links);
 	return true;
 }
@@ -288,7 +294,7 @@ uint32_t deep_report_rival(const struct deep_report *report, const struct report
 	struct rivals rivals;
 	uint32_t found;
 
-	path_find_rivals(report->timeline, wait->thread, &path, &rivals);
+	path_find_rivals(report->timeline, wait->thread, &path, NULL, &rivals);
 	found = rivals.at.count > 0 ? rivals.at.at[0].thread : NOBODY;
 	path_fini_rivals(&rivals);
 	return found;

@@ -6,8 +6,8 @@
  *                                                          ├─ deep_report_json()   report-json.c
  *                                                          └─ deep_report_html()   report.html
  *
- * The caller sets the timeline, the names and `changed_at`; deep_report_fill() makes everything
- * else.  Rows refer to threads by their index in the timeline, which the report owns.
+ * The caller sets the timeline, the names, `changed_at` and `jobs`; deep_report_fill() makes
+ * everything else.  Rows refer to threads by their index in the timeline, which the report owns.
  */
 #ifndef SILLAGE_DEEP_REPORT_H
 #define SILLAGE_DEEP_REPORT_H

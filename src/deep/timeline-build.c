@@ -187,6 +187,7 @@ struct timeline *timeline_build(const struct reader_setup *setup, uint64_t begin
 	build.by_tid = kh_init(indexes);
 	build.by_cpu = kh_init(indexes);
 	build.by_call = kh_init(indexes);
+	build.by_lock = kh_init(indexes);
 	if (find_initial(&build, setup, err)) {
 		reader = reader_open(setup, build_requests, build_request_count, err);
 	}
@@ -208,6 +209,7 @@ struct timeline *timeline_build(const struct reader_setup *setup, uint64_t begin
 	kh_destroy(indexes, build.by_tid);
 	kh_destroy(indexes, build.by_cpu);
 	kh_destroy(indexes, build.by_call);
+	kh_destroy(indexes, build.by_lock);
 	if (!is_done) {
 		timeline_free(build.timeline);
 		return NULL;

@@ -74,6 +74,7 @@ struct deep_call {
 	char *name;
 	bool sets_prio; /* of a thread: sched_setscheduler and its like */
 	bool has_futex;
+	bool is_lock;   /* has_futex: it waits for a lock, not for an event */
 	uint64_t futex; /* its address in the process */
 };
 
