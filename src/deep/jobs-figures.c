@@ -4,198 +4,333 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "deep/jobs.h"
-
-static int by_length(const void *left, const void *right)
-{
-	const struct execution *a = left, *b = right;
-	uint64_t a_ns = a->end - a->begin, b_ns = b->end - b->begin;
-
-	if (a_ns != b_ns) {
-		return a_ns > b_ns ? -1 : 1;
-	}
-	if (a->begin != b->begin) {
-		return a->begin < b->begin ? -1 : 1;
-	}
-	return a->thread < b->thread ? -1 : a->thread > b->thread;
-}
 
 static uint64_t length_of(const struct execution *execution)
 {
 	return execution->end - execution->begin;
 }
 
-/*
- * The median of the distances between executions and their median.  Executions are sorted, longest
- * first: distances grow from the median to both ends, so this merges the two sides.
- */
-static uint64_t median_deviation(const struct jobs *jobs)
+static int by_number(const void *left, const void *right)
 {
-	size_t count = jobs->all.count, above = 0, below;
-	uint64_t away = 0;
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
 
-	while (above < count && length_of(&jobs->all.at[above]) >= jobs->median_ns) {
-		above++; /* executions before this index are at least the median */
-	}
-	below = above;
-	for (size_t i = 0; i <= count / 2; i++) {
-		uint64_t up = above > 0 ? length_of(&jobs->all.at[above - 1]) - jobs->median_ns
-					: UINT64_MAX;
-		uint64_t down = below < count ? jobs->median_ns - length_of(&jobs->all.at[below])
-					      : UINT64_MAX;
-
-		away = up <= down ? up : down;
-		above -= up <= down;
-		below += up > down;
-	}
-	return away;
+	return a < b ? -1 : a > b;
 }
 
-/* The length that @share of all executions do not exceed; they are sorted, longest first. */
-static uint64_t quantile(const struct jobs *jobs, double share)
+/* ---- durations ---- */
+
+/* The length that @share of all do not exceed; they are sorted, shortest first. */
+static uint64_t quantile(const uint64_t *lengths, size_t count, double share)
 {
-	size_t count = jobs->all.count;
 	size_t rank = (size_t)ceil(share * (double)count);
 
 	assert(count > 0);
 	assert(rank <= count);
-	return length_of(&jobs->all.at[rank > 0 ? count - rank : count - 1]);
+	return lengths[rank > 0 ? rank - 1 : 0];
 }
 
-static int by_begin(const void *left, const void *right)
+/* The median of the distances between lengths and their median. */
+static uint64_t median_deviation(const uint64_t *lengths, size_t count, uint64_t median)
+{
+	uint64_t *away = mem_alloc(count * sizeof(*away)), found;
+
+	for (size_t i = 0; i < count; i++) {
+		away[i] = lengths[i] > median ? lengths[i] - median : median - lengths[i];
+	}
+	qsort(away, count, sizeof(*away), by_number);
+	found = away[count / 2];
+	free(away);
+	return found;
+}
+
+/* Sorts the lengths. */
+static void note_lengths(struct jobs_figures *sum, uint64_t *lengths, size_t count)
+{
+	double mean, squares = 0;
+	uint64_t limit;
+
+	assert(count > 0);
+	qsort(lengths, count, sizeof(*lengths), by_number);
+	sum->count = count;
+	sum->min_ns = lengths[0];
+	sum->max_ns = lengths[count - 1];
+	sum->median_ns = quantile(lengths, count, 0.5);
+	sum->p95_ns = quantile(lengths, count, 0.95);
+	sum->p99_ns = quantile(lengths, count, 0.99);
+	assert(sum->median_ns <= sum->p95_ns);
+	assert(sum->p99_ns <= sum->max_ns);
+	limit = sum->median_ns + 5 * median_deviation(lengths, count, sum->median_ns);
+	for (size_t i = 0; i < count; i++) {
+		sum->total_ns += lengths[i];
+		sum->outliers += lengths[i] > limit;
+	}
+	mean = (double)sum->total_ns / (double)count;
+	for (size_t i = 0; i < count; i++) {
+		squares += ((double)lengths[i] - mean) * ((double)lengths[i] - mean);
+	}
+	sum->deviation_ns = count > 1 ? sqrt(squares / (double)(count - 1)) : 0;
+}
+
+/* ---- arrivals ---- */
+
+/* The phases that begins agree on: so large a part of a period. */
+#define PHASE_PARTS 8
+
+/*
+ * The phase that most arrivals have, or most begins if no arrival is known: that of @phases,
+ * sorted, which the most others follow within a part of the period, round the circle.
+ */
+static uint64_t densest(const uint64_t *phases, size_t count, uint64_t period)
+{
+	size_t best = 0, most = 0, ahead = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		ahead = ahead > i ? ahead : i;
+		while (ahead + 1 < i + count) {
+			uint64_t next = phases[(ahead + 1) % count];
+
+			next += ahead + 1 >= count ? period : 0;
+			if (next - phases[i] >= period / PHASE_PARTS) {
+				break;
+			}
+			ahead++;
+		}
+		if (ahead - i + 1 > most) {
+			most = ahead - i + 1;
+			best = i;
+		}
+	}
+	return phases[best];
+}
+
+/* Gives arrivals on the grid of the period to those that have none. */
+static void note_grid(struct execution **all, size_t count, uint64_t period)
+{
+	uint64_t *phases = mem_alloc(count * sizeof(*phases)), phase;
+	size_t known = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (all[i]->arrival.from != ARRIVAL_UNKNOWN) {
+			phases[known++] = all[i]->arrival.ts % period;
+		}
+	}
+	if (known == count) {
+		free(phases);
+		return;
+	}
+	for (size_t i = 0; known == 0 && i < count; i++) {
+		phases[i] = all[i]->begin % period;
+	}
+	known = known == 0 ? count : known;
+	qsort(phases, known, sizeof(*phases), by_number);
+	phase = densest(phases, known, period);
+	for (size_t i = 0; i < count; i++) {
+		struct arrival *arrival = &all[i]->arrival;
+		uint64_t late = (all[i]->begin % period + period - phase) % period;
+
+		/* What begins a little before the grid is early, not late by nearly a period. */
+		if (arrival->from == ARRIVAL_UNKNOWN) {
+			late = late >= period - period / PHASE_PARTS || late > all[i]->begin ? 0
+											     : late;
+			arrival->from = ARRIVAL_GRID;
+			arrival->ts = all[i]->begin - late;
+		}
+	}
+	free(phases);
+}
+
+/* ---- one thread ---- */
+
+static void note_skipped(struct jobs_figures *sum, const struct execution *one,
+			 const struct execution *before, uint64_t period)
+{
+	uint64_t ns = before && one->arrival.ts > before->arrival.ts
+			      ? one->arrival.ts - before->arrival.ts
+			      : 0;
+	uint64_t periods = period > 0 ? (ns + period / 2) / period : 0;
+
+	if (period > 0) {
+		sum->skipped += periods > 1 ? periods - 1 : 0;
+	} else {
+		sum->skipped += one->arrival.skipped;
+	}
+}
+
+/* Executions of one thread, open ones too, by time. */
+static void note_responses(const struct jobs_config *config, struct jobs_figures *sum,
+			   struct execution **all, size_t count)
+{
+	uint64_t run = 0;
+
+	if (config->period_ns > 0) {
+		note_grid(all, count, config->period_ns);
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct execution *one = all[i];
+		uint64_t late = one->begin - one->arrival.ts;
+		bool is_missed;
+
+		assert(one->arrival.ts <= one->begin);
+		one->response_ns = one->end - one->arrival.ts;
+		is_missed = one->response_ns > config->deadline_ns;
+		sum->arrivals[one->arrival.from]++;
+		sum->jitter_ns = late > sum->jitter_ns ? late : sum->jitter_ns;
+		if (one->response_ns > sum->response_max_ns) {
+			sum->response_max_ns = one->response_ns;
+		}
+		note_skipped(sum, one, i > 0 ? all[i - 1] : NULL, config->period_ns);
+		sum->misses += is_missed;
+		run = is_missed ? run + 1 : 0;
+		sum->misses_run = run > sum->misses_run ? run : sum->misses_run;
+	}
+}
+
+static void note_group(struct jobs *jobs, struct execution **all, size_t count, uint64_t *lengths)
+{
+	struct jobs_group group = { .thread = all[0]->thread };
+	size_t ended = 0;
+
+	note_responses(jobs->config, &group.sum, all, count);
+	for (size_t i = 0; i < count; i++) {
+		if (all[i]->is_open) {
+			group.sum.open++;
+			continue;
+		}
+		lengths[ended++] = length_of(all[i]);
+		for (unsigned int state = 0; state < STATES; state++) {
+			group.sum.ns[state] += all[i]->ns[state];
+		}
+	}
+	if (ended > 0) {
+		note_lengths(&group.sum, lengths, ended);
+	}
+	*vec_push(&jobs->groups) = group;
+}
+
+/* ---- all of them ---- */
+
+/* The sums of the groups; distributions are over all executions. */
+static void note_sum(struct jobs *jobs, uint64_t *lengths)
+{
+	struct jobs_figures *sum = &jobs->sum;
+
+	for (size_t g = 0; g < jobs->groups.count; g++) {
+		const struct jobs_figures *of = &jobs->groups.at[g].sum;
+
+		sum->open += of->open;
+		sum->misses += of->misses;
+		sum->misses_run =
+			of->misses_run > sum->misses_run ? of->misses_run : sum->misses_run;
+		sum->response_max_ns = of->response_max_ns > sum->response_max_ns
+					       ? of->response_max_ns
+					       : sum->response_max_ns;
+		sum->jitter_ns = of->jitter_ns > sum->jitter_ns ? of->jitter_ns : sum->jitter_ns;
+		sum->skipped += of->skipped;
+		for (unsigned int from = 0; from < ARRIVALS; from++) {
+			sum->arrivals[from] += of->arrivals[from];
+		}
+		for (unsigned int state = 0; state < STATES; state++) {
+			sum->ns[state] += of->ns[state];
+		}
+	}
+	for (size_t i = 0; i < jobs->all.count; i++) {
+		lengths[i] = length_of(&jobs->all.at[i]);
+	}
+	if (jobs->all.count > 0) {
+		note_lengths(sum, lengths, jobs->all.count);
+	}
+}
+
+static int by_thread(const void *left, const void *right)
 {
 	const struct execution *a = *(const struct execution *const *)left;
 	const struct execution *b = *(const struct execution *const *)right;
 
+	if (a->group != b->group) {
+		return a->group < b->group ? -1 : 1;
+	}
+	return a->begin < b->begin ? -1 : a->begin > b->begin;
+}
+
+static int by_time(const struct execution *a, const struct execution *b)
+{
 	if (a->begin != b->begin) {
 		return a->begin < b->begin ? -1 : 1;
 	}
 	return a->thread < b->thread ? -1 : a->thread > b->thread;
 }
 
-/* Executions, open ones too, by time. */
-struct in_order {
-	struct execution **at;
-	size_t count;
-};
-
-static struct in_order put_in_order(const struct jobs *jobs)
+static int by_length(const void *left, const void *right)
 {
-	struct in_order order = { .count = jobs->all.count + jobs->open.count };
+	uint64_t a = length_of(left), b = length_of(right);
 
-	order.at = mem_alloc((order.count + 1) * sizeof(struct execution *));
-	for (size_t i = 0; i < order.count; i++) {
-		order.at[i] = i < jobs->all.count ? &jobs->all.at[i]
-						  : &jobs->open.at[i - jobs->all.count];
-	}
-	qsort(order.at, order.count, sizeof(struct execution *), by_begin);
-	return order;
+	return a != b ? (a > b ? -1 : 1) : by_time(left, right);
 }
 
-/* How much later a time is than the nearest multiple of @period; negative: earlier. */
-static int64_t off_grid(uint64_t ns, uint64_t period)
+static int by_response(const void *left, const void *right)
 {
-	uint64_t rest = ns % period;
+	const struct execution *a = left, *b = right;
 
-	return rest > period / 2 ? (int64_t)rest - (int64_t)period : (int64_t)rest;
+	if (a->response_ns != b->response_ns) {
+		return a->response_ns > b->response_ns ? -1 : 1;
+	}
+	return by_length(left, right);
 }
 
-/*
- * Arrivals lie on a grid of the period.  Its phase is the latest for which no execution begins
- * before its arrival: one execution begins exactly at it.  (The first execution may be late, so its
- * start alone does not give the phase.)  Executions are sorted by time.
- */
-static void note_arrivals(struct jobs *jobs, const struct in_order *order)
+/* Most misses first, then most time. */
+static int by_misses(const void *left, const void *right)
 {
-	uint64_t first = order->at[0]->begin, period = jobs->config->period_ns, before = 0;
-	int64_t phase = 0;
+	const struct jobs_group *a = left, *b = right;
 
-	for (size_t i = 0; i < order->count; i++) {
-		int64_t off = off_grid(order->at[i]->begin - first, period);
-
-		phase = off < phase ? off : phase;
+	if (a->sum.misses != b->sum.misses) {
+		return a->sum.misses > b->sum.misses ? -1 : 1;
 	}
-	for (size_t i = 0; i < order->count; i++) {
-		struct execution *one = order->at[i];
-		uint64_t since = one->begin - first + (uint64_t)-phase;
-		uint64_t arrival = since / period, late = since % period;
-
-		assert(one->begin >= first);
-		one->response_ns = late + one->end - one->begin;
-		jobs->jitter_ns = late > jobs->jitter_ns ? late : jobs->jitter_ns;
-		if (i > 0 && arrival > before + 1) {
-			jobs->skipped += arrival - before - 1;
-		}
-		before = arrival;
+	if (a->sum.total_ns != b->sum.total_ns) {
+		return a->sum.total_ns > b->sum.total_ns ? -1 : 1;
 	}
+	return a->thread < b->thread ? -1 : a->thread > b->thread;
 }
 
-/* An open execution has its response so far. */
-static void note_responses(struct jobs *jobs)
+bool jobs_have_responses(const struct jobs *jobs)
 {
-	const struct in_order order = put_in_order(jobs);
-	uint64_t run = 0;
-
-	for (size_t i = 0; i < order.count; i++) {
-		order.at[i]->response_ns = length_of(order.at[i]);
-	}
-	if (jobs->config->period_ns > 0) {
-		note_arrivals(jobs, &order);
-	}
-	for (size_t i = 0; i < order.count; i++) {
-		uint64_t response = order.at[i]->response_ns;
-		bool is_late = response > jobs->config->deadline_ns;
-
-		jobs->response_max_ns =
-			response > jobs->response_max_ns ? response : jobs->response_max_ns;
-		jobs->misses += is_late;
-		run = is_late ? run + 1 : 0;
-		jobs->misses_run = run > jobs->misses_run ? run : jobs->misses_run;
-	}
-	free(order.at);
+	return jobs->config->period_ns > 0 || jobs->config->deadline_ns != UINT64_MAX;
 }
 
 void jobs_add_up(struct jobs *jobs)
 {
-	size_t count = jobs->all.count;
-	double mean, squares = 0;
-	uint64_t limit;
+	int (*order)(const void *, const void *) =
+		jobs_have_responses(jobs) ? by_response : by_length;
+	size_t count = jobs->all.count + jobs->open.count, first = 0;
+	struct execution **all;
+	uint64_t *lengths;
 
-	if (count + jobs->open.count == 0) {
-		return;
-	}
-	note_responses(jobs);
-	if (jobs->open.count > 0) {
-		qsort(jobs->open.at, jobs->open.count, sizeof(*jobs->open.at), by_length);
-	}
 	if (count == 0) {
 		return;
 	}
-	qsort(jobs->all.at, count, sizeof(*jobs->all.at), by_length);
+	all = mem_alloc(count * sizeof(struct execution *));
+	lengths = mem_alloc(count * sizeof(*lengths));
 	for (size_t i = 0; i < count; i++) {
-		struct execution *one = &jobs->all.at[i];
-
-		jobs->total_ns += length_of(one);
-		for (unsigned int state = 0; state < STATES; state++) {
-			jobs->ns[state] += one->ns[state];
+		all[i] = i < jobs->all.count ? &jobs->all.at[i]
+					     : &jobs->open.at[i - jobs->all.count];
+	}
+	qsort(all, count, sizeof(struct execution *), by_thread);
+	for (size_t i = 1; i <= count; i++) {
+		if (i == count || all[i]->group != all[first]->group) {
+			note_group(jobs, all + first, i - first, lengths);
+			first = i;
 		}
 	}
-	jobs->max_ns = length_of(&jobs->all.at[0]);
-	jobs->min_ns = length_of(&jobs->all.at[count - 1]);
-	assert(jobs->min_ns <= jobs->max_ns);
-	jobs->median_ns = quantile(jobs, 0.5);
-	jobs->p95_ns = quantile(jobs, 0.95);
-	jobs->p99_ns = quantile(jobs, 0.99);
-	assert(jobs->median_ns <= jobs->p95_ns);
-	assert(jobs->p99_ns <= jobs->max_ns);
-	mean = (double)jobs->total_ns / (double)count;
-	limit = jobs->median_ns + 5 * median_deviation(jobs);
-	for (size_t i = 0; i < count; i++) {
-		double away = (double)length_of(&jobs->all.at[i]) - mean;
-
-		squares += away * away;
-		jobs->outliers += length_of(&jobs->all.at[i]) > limit;
+	note_sum(jobs, lengths);
+	free(all);
+	free(lengths);
+	qsort(jobs->groups.at, jobs->groups.count, sizeof(*jobs->groups.at), by_misses);
+	if (jobs->all.count > 0) {
+		qsort(jobs->all.at, jobs->all.count, sizeof(*jobs->all.at), order);
 	}
-	jobs->deviation_ns = count > 1 ? sqrt(squares / (double)(count - 1)) : 0;
+	if (jobs->open.count > 0) {
+		qsort(jobs->open.at, jobs->open.count, sizeof(*jobs->open.at), order);
+	}
 }

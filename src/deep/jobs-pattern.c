@@ -116,6 +116,13 @@ int jobs_pattern_request(struct jobs_pattern *pattern, struct jobs_requests *req
 	requests->at[REQUEST_EXEC].fields[EXEC_OLD_TID] = "old_tid";
 	(void)request_of(requests, "sched_process_fork");
 	requests->at[REQUEST_FORK].fields[FORK_TID] = "child_tid";
+	for (size_t i = 0; i < ARRIVALS_REQUESTS; i++) {
+		size_t at = request_of(requests, arrivals_requests[i].event);
+
+		assert(at == REQUEST_ARRIVALS + i);
+		memcpy(requests->at[at].fields, arrivals_requests[i].fields,
+		       sizeof(requests->at[at].fields));
+	}
 	assert(requests->count == REQUESTS_OWN);
 	for (size_t d = 0; d < pattern->count; d++) {
 		struct jobs_part *part = &pattern->at[d];

@@ -6,6 +6,7 @@
 
 #include "ctf/plan/plan.h"
 #include "deep/jobs.h"
+#include "deep/jobs/arrivals.h"
 #include "query/pattern.h"
 
 #define JOBS_DEFINITIONS_MAX 16
@@ -25,7 +26,8 @@ struct jobs_pattern {
 };
 
 /* The first requests follow the running threads and the owners of tids. */
-enum { REQUEST_SWITCH, REQUEST_EXEC, REQUEST_FORK, REQUESTS_OWN };
+enum { REQUEST_SWITCH, REQUEST_EXEC, REQUEST_FORK, REQUEST_ARRIVALS };
+#define REQUESTS_OWN (REQUEST_ARRIVALS + ARRIVALS_REQUESTS)
 enum { SWITCH_PREV, SWITCH_NEXT };
 enum { EXEC_TID, EXEC_OLD_TID };
 enum { FORK_TID };

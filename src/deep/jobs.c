@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "deep/jobs-pattern.h"
+#include "deep/jobs/owners.h"
 #include "deep/path.h"
 #include "deep/reader.h"
 
@@ -17,13 +18,13 @@
 struct machine {
 	size_t next; /* the definition to match; 0: not begun */
 	uint64_t begin;
+	struct arrival arrival;
 };
 
 #define TID_UNKNOWN (-1) /* of a CPU: its running thread is unknown */
 
 HASH_DECLARE(machines, struct machine)
 HASH_DECLARE(running, int32_t)
-HASH_DECLARE(newest, uint32_t)
 
 struct matcher {
 	const struct jobs_pattern *pattern;
@@ -32,11 +33,8 @@ struct matcher {
 	khash_t(machines) * machines; /* by tid */
 	khash_t(running) * running;   /* the running tid, by CPU */
 	size_t initial_put;           /* how many of timeline.initial are in `running` */
-	khash_t(newest) * newest;     /* index of the newest thread, by tid */
-	uint32_t *before;             /* index of the thread before with the same tid, by thread */
-	VEC(uint32_t) renamed;        /* threads that had another tid first */
-	uint64_t taken_ts;            /* when a thread last took another's tid (exec) ... */
-	int32_t taken;                /* ... and that tid */
+	struct owners owners;
+	struct arrivals *arrivals;
 	/* is_across: */
 	bool is_open;     /* an execution has begun ... */
 	uint32_t from;    /* ... on this thread (NOBODY: on an idle CPU) ... */
@@ -65,71 +63,10 @@ static bool matches(const struct jobs_part *part, const struct reader_event *eve
 	return true;
 }
 
-/* @who: a tid or name; NULL or "": every thread. */
-static bool is_meant(const struct deep_thread *thread, const char *who)
+static void add_execution(struct matcher *matcher, int32_t tid, const struct machine *machine,
+			  uint64_t end)
 {
-	return !who || !who[0] || timeline_thread_is(thread, who);
-}
-
-/* Whether the thread has its last tid at @ts.  Within the ns of the exec that gave it the tid: only
- * once that event was read. */
-static bool has_tid(const struct matcher *matcher, const struct deep_thread *thread, uint64_t ts)
-{
-	if (matcher->taken == thread->tid && matcher->taken_ts == ts) {
-		return thread->renamed_ts == ts;
-	}
-	return thread->renamed_ts == 0 || thread->renamed_ts < ts;
-}
-
-/* The thread that has this tid from @begin to @end and matches @who; NOBODY: none. */
-static uint32_t thread_at(const struct matcher *matcher, int32_t tid, const char *who,
-			  uint64_t begin, uint64_t end)
-{
-	khint_t at = kh_get(newest, matcher->newest, (uint64_t)(uint32_t)tid);
-	uint32_t i = at == kh_end(matcher->newest) ? NOBODY : kh_value(matcher->newest, at);
-
-	for (size_t r = 0; r < matcher->renamed.count; r++) {
-		const struct deep_thread *thread =
-			matcher->timeline->threads.at[matcher->renamed.at[r]];
-
-		if (thread->former_tid == tid && thread->birth <= begin &&
-		    thread->renamed_ts >= end && is_meant(thread, who)) {
-			return matcher->renamed.at[r];
-		}
-	}
-	for (; i != NOBODY; i = matcher->before[i]) {
-		const struct deep_thread *thread = matcher->timeline->threads.at[i];
-
-		if (has_tid(matcher, thread, end) && thread->birth <= begin && thread->end >= end &&
-		    is_meant(thread, who)) {
-			return i;
-		}
-	}
-	return NOBODY;
-}
-
-/* Chains the threads of each tid, the newest first. */
-static void index_threads(struct matcher *matcher)
-{
-	const struct timeline *timeline = matcher->timeline;
-
-	matcher->newest = kh_init(newest);
-	matcher->before = mem_alloc((timeline->threads.count + 1) * sizeof(*matcher->before));
-	for (uint32_t i = 0; i < timeline->threads.count; i++) {
-		int is_new;
-		khint_t at = kh_put(newest, matcher->newest,
-				    (uint64_t)(uint32_t)timeline->threads.at[i]->tid, &is_new);
-
-		matcher->before[i] = is_new ? NOBODY : kh_value(matcher->newest, at);
-		kh_value(matcher->newest, at) = i;
-		if (timeline->threads.at[i]->renamed_ts != 0) {
-			*vec_push(&matcher->renamed) = i;
-		}
-	}
-}
-
-static void add_execution(struct matcher *matcher, int32_t tid, uint64_t begin, uint64_t end)
-{
+	uint64_t begin = machine->begin;
 	struct execution *one;
 	uint32_t thread;
 
@@ -137,35 +74,17 @@ static void add_execution(struct matcher *matcher, int32_t tid, uint64_t begin, 
 		return;
 	}
 	assert(begin <= end);
-	thread = thread_at(matcher, tid, matcher->config->who, begin, end);
+	thread = owners_at(&matcher->owners, tid, matcher->config->who, begin, end);
 	if (thread != NOBODY) {
 		one = vec_push(&matcher->jobs->all);
-		*one = (struct execution){
-			.thread = thread, .last = thread, .begin = begin, .end = end
-		};
+		*one = (struct execution){ .thread = thread,
+					   .last = thread,
+					   .group = thread,
+					   .begin = begin,
+					   .end = end,
+					   .arrival = machine->arrival };
 		timeline_thread_sums(matcher->timeline->threads.at[thread], begin, end, one->ns);
 	}
-}
-
-/* The thread that had this tid before @until and lived at @begin. */
-static uint32_t thread_since(const struct matcher *matcher, int32_t tid, uint64_t begin,
-			     uint64_t until)
-{
-	const struct deep_thread *const *threads =
-		(const struct deep_thread *const *)matcher->timeline->threads.at;
-	khint_t at = kh_get(newest, matcher->newest, (uint64_t)(uint32_t)tid);
-	uint32_t i = at == kh_end(matcher->newest) ? NOBODY : kh_value(matcher->newest, at);
-	uint32_t found = NOBODY;
-
-	/* Two did if one took the tid of the other (exec): the one that lives longer. */
-	for (; i != NOBODY; i = matcher->before[i]) {
-		if (threads[i]->birth <= begin && threads[i]->end >= begin &&
-		    threads[i]->renamed_ts < until &&
-		    (found == NOBODY || threads[i]->end > threads[found]->end)) {
-			found = i;
-		}
-	}
-	return found != NOBODY && is_meant(threads[found], matcher->config->who) ? found : NOBODY;
 }
 
 /* The tid's execution, if one has begun, does not end; its thread had the tid before @until. */
@@ -179,14 +98,29 @@ static void leave_open(struct matcher *matcher, int32_t tid, uint64_t until)
 		return;
 	}
 	one.begin = kh_value(matcher->machines, at).begin;
-	one.thread = one.last = thread_since(matcher, tid, one.begin, until);
+	one.arrival = kh_value(matcher->machines, at).arrival;
+	one.thread = one.last =
+		owners_since(&matcher->owners, tid, matcher->config->who, one.begin, until);
 	if (one.thread == NOBODY || one.begin < timeline->begin || one.begin > timeline->end) {
 		return;
 	}
+	one.group = one.thread;
+	one.is_open = true;
 	one.end = timeline->threads.at[one.thread]->end;
 	one.end = one.end < timeline->end ? one.end : timeline->end;
 	timeline_thread_sums(timeline->threads.at[one.thread], one.begin, one.end, one.ns);
 	*vec_push(&matcher->jobs->open) = one;
+}
+
+/* Of the execution that begins now. */
+static struct arrival arrival_of(struct matcher *matcher, int32_t tid, uint64_t ts)
+{
+	uint32_t thread = owners_at(&matcher->owners, tid, matcher->config->who, ts, ts);
+
+	if (thread == NOBODY) {
+		return (struct arrival){ .ts = ts };
+	}
+	return arrivals_begin(matcher->arrivals, tid, matcher->timeline->threads.at[thread], ts);
 }
 
 /* Advances the thread's machine if the event is its next definition's. */
@@ -208,9 +142,11 @@ static void try_thread(struct matcher *matcher, const struct reader_event *event
 	}
 	if (machine.next == 0) {
 		machine.begin = event->ts;
+		machine.arrival = arrival_of(matcher, tid, event->ts);
 	}
 	if (++machine.next == matcher->pattern->count) {
-		add_execution(matcher, tid, machine.begin, event->ts);
+		add_execution(matcher, tid, &machine, event->ts);
+		arrivals_end(matcher->arrivals, tid, event->ts);
 		machine.next = 0;
 	}
 	at = kh_put(machines, matcher->machines, (uint64_t)(uint32_t)tid, &is_new);
@@ -229,9 +165,11 @@ static void add_across(struct matcher *matcher, uint32_t last, uint64_t end)
 	}
 	assert(last != NOBODY); /* only the start can lie on an idle CPU */
 	one = vec_push(&matcher->jobs->all);
-	*one = (struct execution){
-		.thread = matcher->from, .last = last, .begin = begin, .end = end
-	};
+	*one = (struct execution){ .thread = matcher->from,
+				   .last = last,
+				   .begin = begin,
+				   .end = end,
+				   .arrival.ts = begin };
 	if (one->thread != NOBODY) {
 		timeline_thread_sums(timeline->threads.at[one->thread], begin, end, one->ns);
 	}
@@ -249,7 +187,7 @@ static bool try_across(struct matcher *matcher, const struct reader_event *event
 		return false;
 	}
 	if (tid != 0) {
-		thread = thread_at(matcher, tid, part->is.who, event->ts, event->ts);
+		thread = owners_at(&matcher->owners, tid, part->is.who, event->ts, event->ts);
 	}
 	/* An interrupt of an idle CPU can begin an execution. */
 	if (thread == NOBODY && (tid != 0 || matcher->is_open || part->is.who[0])) {
@@ -296,6 +234,7 @@ static void rename_machine(struct matcher *matcher, int32_t from, int32_t to, ui
 
 	leave_open(matcher, to, ts);
 	forget_machine(matcher, to);
+	arrivals_rename(matcher->arrivals, from, to);
 	if (at != kh_end(matcher->machines)) {
 		machine = kh_value(matcher->machines, at);
 		kh_del(machines, matcher->machines, at);
@@ -323,8 +262,8 @@ static void cut(struct matcher *matcher, const struct reader_event *event, int32
 	khint_t at = kh_get(machines, matcher->machines, (uint64_t)(uint32_t)*tid);
 
 	if (at != kh_end(matcher->machines) && kh_value(matcher->machines, at).next > 0 &&
-	    thread_since(matcher, *tid, kh_value(matcher->machines, at).begin, UINT64_MAX) !=
-		    NOBODY) {
+	    owners_since(&matcher->owners, *tid, matcher->config->who,
+			 kh_value(matcher->machines, at).begin, UINT64_MAX) != NOBODY) {
 		matcher->jobs->cut++;
 	}
 	forget_machine(matcher, *tid);
@@ -350,11 +289,11 @@ static int32_t follow(struct matcher *matcher, const struct reader_event *event)
 		   event->values[EXEC_OLD_TID].i != event->values[EXEC_TID].i) {
 		*tid = (int32_t)event->values[EXEC_TID].i;
 		rename_machine(matcher, (int32_t)event->values[EXEC_OLD_TID].i, *tid, event->ts);
-		matcher->taken = *tid;
-		matcher->taken_ts = event->ts;
+		owners_taken(&matcher->owners, *tid, event->ts);
 	} else if (event->binding->request == REQUEST_FORK && reader_has(event, FORK_TID)) {
 		leave_open(matcher, (int32_t)event->values[FORK_TID].i, event->ts);
 		forget_machine(matcher, (int32_t)event->values[FORK_TID].i);
+		arrivals_forget(matcher->arrivals, (int32_t)event->values[FORK_TID].i);
 	}
 	return *tid;
 }
@@ -384,6 +323,7 @@ static void take(struct matcher *matcher, const struct reader_event *event)
 	int32_t current = follow(matcher, event);
 	size_t count = 0;
 
+	arrivals_take(matcher->arrivals, event);
 	if (!event->class) {
 		return;
 	}
@@ -423,7 +363,7 @@ static void take(struct matcher *matcher, const struct reader_event *event)
 static void leave_all_open(struct matcher *matcher)
 {
 	const struct timeline *timeline = matcher->timeline;
-	struct execution one = { .thread = matcher->from, .last = matcher->from };
+	struct execution one = { .thread = matcher->from, .last = matcher->from, .is_open = true };
 
 	for (khint_t at = kh_begin(matcher->machines); at != kh_end(matcher->machines); at++) {
 		if (kh_exist(matcher->machines, at)) {
@@ -431,7 +371,7 @@ static void leave_all_open(struct matcher *matcher)
 		}
 	}
 	if (matcher->is_open && matcher->from_ts >= timeline->begin) {
-		one.begin = matcher->from_ts;
+		one.begin = one.arrival.ts = matcher->from_ts;
 		one.end = timeline->end;
 		if (one.thread != NOBODY) {
 			timeline_thread_sums(timeline->threads.at[one.thread], one.begin, one.end,
@@ -463,16 +403,16 @@ static int find_all(const struct reader_setup *setup, const struct timeline *tim
 	matcher.pattern = &pattern;
 	matcher.machines = kh_init(machines);
 	matcher.running = kh_init(running);
-	index_threads(&matcher);
+	owners_init(&matcher.owners, timeline);
+	matcher.arrivals = arrivals_new(&matcher.owners, reader_plan(reader), REQUEST_ARRIVALS);
 	while (reader_next(reader, &event) && event.ts <= timeline->end) {
 		take(&matcher, &event);
 	}
 	leave_all_open(&matcher);
 	kh_destroy(machines, matcher.machines);
 	kh_destroy(running, matcher.running);
-	kh_destroy(newest, matcher.newest);
-	free(matcher.before);
-	vec_fini(&matcher.renamed);
+	arrivals_free(matcher.arrivals);
+	owners_fini(&matcher.owners);
 	reader_close(reader);
 	return 0;
 }
@@ -585,4 +525,5 @@ void jobs_fini(struct jobs *jobs)
 {
 	vec_fini(&jobs->all);
 	vec_fini(&jobs->open);
+	vec_fini(&jobs->groups);
 }

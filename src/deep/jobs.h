@@ -4,6 +4,7 @@
  *     jobs-pattern.c   text to requests (jobs-pattern.h)
  *     jobs.c           finds executions in a trace
  *     jobs-figures.c   their statistics
+ *     jobs/            who had a tid, and when executions arrived
  *
  *     sched_waking tid=$tid; sched_in; sched_switch prev_tid=$tid, prev_state&255=1
  *
@@ -26,6 +27,7 @@
 #ifndef SILLAGE_DEEP_JOBS_H
 #define SILLAGE_DEEP_JOBS_H
 
+#include "deep/jobs/arrivals.h"
 #include "deep/timeline.h"
 
 struct reader_setup;
@@ -33,9 +35,12 @@ struct reader_setup;
 struct execution {
 	uint32_t thread; /* where it begins; NOBODY: on an idle CPU (only with @WHO) */
 	uint32_t last;   /* where it ends: the same thread, or another (only with @WHO) */
+	uint32_t group;  /* its thread; 0 if executions go from one thread to another */
+	bool is_open;
 	uint64_t begin, end;
-	uint64_t outer_begin;     /* with jobs_config.within: start of the execution around it */
-	uint64_t response_ns;     /* from its arrival to its end; without a period its length */
+	uint64_t outer_begin; /* with jobs_config.within: start of the execution around it */
+	uint64_t response_ns; /* from its arrival to its end */
+	struct arrival arrival;
 	uint64_t ns[STATES];      /* states of its thread; they add up to end - begin */
 	uint64_t last_ns[STATES]; /* states of the thread where it ends, if that is another */
 };
@@ -49,21 +54,38 @@ struct jobs_config {
 	uint64_t period_ns;   /* of their arrivals; 0: none */
 };
 
+struct jobs_figures {
+	/* Of the executions that have ended. */
+	uint64_t count, total_ns, min_ns, max_ns, median_ns, p95_ns, p99_ns;
+	double deviation_ns; /* standard deviation of a sample; 0 for a single execution */
+	uint64_t outliers;   /* longer than the median plus five median deviations */
+	uint64_t ns[STATES]; /* sums */
+	/* Of open ones, too. */
+	uint64_t open;       /* how many these are */
+	uint64_t misses;     /* responses later than the deadline, of open ones so far */
+	uint64_t misses_run; /* the longest run of consecutive misses of a thread */
+	uint64_t response_max_ns;
+	uint64_t jitter_ns; /* the maximum delay from arrival to start */
+	uint64_t skipped;   /* arrivals without an execution */
+	uint64_t arrivals[ARRIVALS];
+};
+
+/* The executions of one thread. */
+struct jobs_group {
+	uint32_t thread;
+	struct jobs_figures sum;
+};
+
 struct jobs {
 	const struct jobs_config *config;
-	VEC(struct execution) all; /* longest first */
-	/* Begun and not ended, the oldest first: they end where their thread or the range ends. */
+	/* Longest first; with a period or a deadline by response. */
+	VEC(struct execution) all;
+	/* Begun and not ended, in the same order: they end where their thread or the range ends. */
 	VEC(struct execution) open;
 	uint64_t cut; /* open where events are missing: dropped, they may have ended there */
-	uint64_t total_ns, min_ns, max_ns, median_ns, p95_ns, p99_ns;
-	double deviation_ns; /* standard deviation of a sample; 0 for a single execution */
-	uint64_t misses;     /* responses later than the deadline, of open ones so far */
-	uint64_t misses_run; /* the longest run of consecutive misses */
-	uint64_t response_max_ns;
-	uint64_t jitter_ns;  /* with a period: the maximum delay from arrival to start */
-	uint64_t skipped;    /* with a period: arrivals between others without an execution */
-	uint64_t outliers;   /* longer than the median plus five median deviations */
-	uint64_t ns[STATES]; /* sums over all */
+	struct jobs_figures sum;
+	/* Most misses first, then most time.  Executions between threads (@) are one group. */
+	VEC(struct jobs_group) groups;
 };
 
 /* Whether a pattern is valid: 0, or -EINVAL with the place and what was expected there. */
@@ -79,7 +101,10 @@ void jobs_fini(struct jobs *jobs);
 struct path_spans;
 void jobs_spans(const struct jobs *jobs, uint32_t thread, struct path_spans *spans);
 
-/* For jobs.c: sorts the executions, longest first, and fills the figures. */
+/* Whether responses are asked for: then they order executions. */
+bool jobs_have_responses(const struct jobs *jobs);
+
+/* For jobs.c: sorts the executions and fills the figures. */
 void jobs_add_up(struct jobs *jobs);
 
 struct jobs_model {

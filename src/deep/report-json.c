@@ -255,32 +255,67 @@ static void put_links(struct printer *p)
 	json_close(&p->json, ']');
 }
 
+static void put_execution(struct printer *p, const struct execution *one)
+{
+	put_who(p, "thread", one->thread);
+	put_span(p, one->begin, one->end);
+	if (!p->is_page) {
+		json_u64(&p->json, "arrival", one->arrival.ts);
+	}
+	json_u64(&p->json, "late_ns", one->begin - one->arrival.ts);
+	json_text(&p->json, "arrival_from", arrivals_name(one->arrival.from));
+	json_u64(&p->json, "response_ns", one->response_ns);
+	put_states(p, one->ns);
+	if (one->last != one->thread) {
+		put_who(p, "last", one->last);
+		json_open(&p->json, "of_last", '{');
+		put_states(p, one->last_ns);
+		json_close(&p->json, '}');
+	}
+	if (p->report->jobs->config->within) {
+		json_u64(&p->json, "within_begin",
+			 one->outer_begin - (p->is_page ? p->timeline->begin : 0));
+	}
+}
+
 static void put_executions(struct printer *p, const char *key, const struct execution *all,
 			   size_t count)
 {
 	count = deep_report_rows(count, p->is_page ? PAGE_BARS : p->most);
 	json_open(&p->json, key, '[');
 	for (size_t i = 0; i < count; i++) {
-		const struct execution *one = &all[i];
-
 		json_open(&p->json, NULL, '{');
-		put_who(p, "thread", one->thread);
-		put_span(p, one->begin, one->end);
-		json_u64(&p->json, "response_ns", one->response_ns);
-		put_states(p, one->ns);
-		if (one->last != one->thread) {
-			put_who(p, "last", one->last);
-			json_open(&p->json, "of_last", '{');
-			put_states(p, one->last_ns);
-			json_close(&p->json, '}');
-		}
-		if (p->report->jobs->config->within) {
-			json_u64(&p->json, "within_begin",
-				 one->outer_begin - (p->is_page ? p->timeline->begin : 0));
-		}
+		put_execution(p, &all[i]);
 		json_close(&p->json, '}');
 	}
 	json_close(&p->json, ']');
+}
+
+static void put_figures(struct printer *p, const struct jobs_figures *sum)
+{
+	json_u64(&p->json, "count", sum->count);
+	json_u64(&p->json, "open_count", sum->open);
+	json_u64(&p->json, "total_ns", sum->total_ns);
+	json_u64(&p->json, "min_ns", sum->min_ns);
+	json_u64(&p->json, "median_ns", sum->median_ns);
+	json_u64(&p->json, "p95_ns", sum->p95_ns);
+	json_u64(&p->json, "p99_ns", sum->p99_ns);
+	json_u64(&p->json, "max_ns", sum->max_ns);
+	json_fixed(&p->json, "deviation_ns", sum->deviation_ns);
+	json_u64(&p->json, "outliers", sum->outliers);
+	if (p->report->jobs->config->deadline_ns != UINT64_MAX) {
+		json_u64(&p->json, "misses", sum->misses);
+		json_u64(&p->json, "misses_run", sum->misses_run);
+	}
+	json_u64(&p->json, "response_max_ns", sum->response_max_ns);
+	json_u64(&p->json, "jitter_ns", sum->jitter_ns);
+	json_u64(&p->json, "skipped", sum->skipped);
+	json_open(&p->json, "arrivals", '{');
+	for (unsigned int from = 0; from < ARRIVALS; from++) {
+		json_u64(&p->json, arrivals_name((enum arrival_from)from), sum->arrivals[from]);
+	}
+	json_close(&p->json, '}');
+	put_states(p, sum->ns);
 }
 
 static void put_jobs(struct printer *p)
@@ -292,29 +327,22 @@ static void put_jobs(struct printer *p)
 	if (jobs->config->within) {
 		json_text(&p->json, "within", jobs->config->within);
 	}
-	json_u64(&p->json, "count", jobs->all.count);
-	json_u64(&p->json, "open_count", jobs->open.count);
-	json_u64(&p->json, "cut", jobs->cut);
-	json_u64(&p->json, "total_ns", jobs->total_ns);
-	json_u64(&p->json, "min_ns", jobs->min_ns);
-	json_u64(&p->json, "median_ns", jobs->median_ns);
-	json_u64(&p->json, "p95_ns", jobs->p95_ns);
-	json_u64(&p->json, "p99_ns", jobs->p99_ns);
-	json_u64(&p->json, "max_ns", jobs->max_ns);
-	json_fixed(&p->json, "deviation_ns", jobs->deviation_ns);
-	json_u64(&p->json, "outliers", jobs->outliers);
 	if (jobs->config->deadline_ns != UINT64_MAX) {
 		json_u64(&p->json, "deadline_ns", jobs->config->deadline_ns);
-		json_u64(&p->json, "misses", jobs->misses);
-		json_u64(&p->json, "misses_run", jobs->misses_run);
 	}
 	if (jobs->config->period_ns > 0) {
 		json_u64(&p->json, "period_ns", jobs->config->period_ns);
-		json_u64(&p->json, "response_max_ns", jobs->response_max_ns);
-		json_u64(&p->json, "jitter_ns", jobs->jitter_ns);
-		json_u64(&p->json, "skipped", jobs->skipped);
 	}
-	put_states(p, jobs->ns);
+	put_figures(p, &jobs->sum);
+	json_u64(&p->json, "cut", jobs->cut);
+	json_open(&p->json, "threads", '[');
+	for (size_t i = 0; i < deep_report_rows(jobs->groups.count, p->most); i++) {
+		json_open(&p->json, NULL, '{');
+		put_who(p, "thread", jobs->groups.at[i].thread);
+		put_figures(p, &jobs->groups.at[i].sum);
+		json_close(&p->json, '}');
+	}
+	json_close(&p->json, ']');
 	put_executions(p, "longest", jobs->all.at, jobs->all.count);
 	put_executions(p, "open", jobs->open.at, jobs->open.count);
 	json_close(&p->json, '}');

@@ -308,25 +308,33 @@ static void put_links(const struct deep_report *report, size_t most, FILE *out)
 	}
 }
 
+/* With responses, which order them: their rows have no room for the time preempted apart. */
 static void put_executions(const struct deep_report *report, const char *title,
 			   const struct execution *all, size_t count, size_t most, FILE *out)
 {
+	bool has_responses = jobs_have_responses(report->jobs);
 	size_t shown = deep_report_rows(count, most);
-	char text[WHO_MAX];
+	char text[WHO_MAX], clock[UNITS_TEXT_MAX];
 
-	(void)fprintf(out, "%-21s %8s  %-12s %8s %8s %8s %8s\n", title, "FOR", "SINCE", "RUN",
-		      "WAITED", "PREEMPT", "SLEPT");
+	(void)fprintf(out, "%-21s%s %8s  %-12s %8s %8s%s %8s\n", title,
+		      has_responses ? " RESPONSE" : "", "FOR", "SINCE", "RUN", "WAITED",
+		      has_responses ? "" : "  PREEMPT", "SLEPT");
 	for (size_t i = 0; i < shown; i++) {
 		const struct execution *one = &all[i];
-		char clock[UNITS_TEXT_MAX];
+		uint64_t waited = one->ns[STATE_WAIT] + one->ns[STATE_NEW];
 
 		(void)fprintf(out, "  %-19.19s", who(text, report, one->thread));
+		if (has_responses) {
+			put_ns(out, one->response_ns);
+		}
 		put_ns(out, one->end - one->begin);
 		(void)fprintf(out, "  %.12s", units_clock(clock, one->begin));
 		put_ns(out, one->ns[STATE_USER] + one->ns[STATE_SYSCALL] + one->ns[STATE_IRQ] +
 				    one->ns[STATE_SOFTIRQ]);
-		put_ns(out, one->ns[STATE_WAIT] + one->ns[STATE_NEW]);
-		put_ns(out, one->ns[STATE_PREEMPTED]);
+		put_ns(out, waited + (has_responses ? one->ns[STATE_PREEMPTED] : 0));
+		if (!has_responses) {
+			put_ns(out, one->ns[STATE_PREEMPTED]);
+		}
 		put_ns(out, one->ns[STATE_BLOCKED]);
 		if (one->last != one->thread) {
 			(void)fprintf(out, "  to %s", who(text, report, one->last));
@@ -336,11 +344,111 @@ static void put_executions(const struct deep_report *report, const char *title,
 	put_more(out, count, shown);
 }
 
-static void put_open(const struct deep_report *report, size_t most, FILE *out)
+/* Where arrivals are known from: "299 from a timer, 1 unknown". */
+static void put_arrivals(const struct jobs_figures *sum, FILE *out)
+{
+	static const struct {
+		enum arrival_from from;
+		const char *text;
+	} rows[] = {
+		{ ARRIVAL_TIMER, "from a timer" },
+		{ ARRIVAL_SIGNAL, "from a signal" },
+		{ ARRIVAL_WAKE, "from a wake-up" },
+		{ ARRIVAL_GRID, "from the period" },
+		{ ARRIVAL_UNKNOWN, "not known (the begin stands for it)" },
+	};
+	const char *before = "  arrivals:";
+	char text[UNITS_TEXT_MAX];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (sum->arrivals[rows[i].from] > 0) {
+			(void)fprintf(out, "%s %s %s", before,
+				      units_count(text, sum->arrivals[rows[i].from]), rows[i].text);
+			before = ",";
+		}
+	}
+	(void)fputc('\n', out);
+}
+
+static void put_figures(const struct jobs *jobs, FILE *out)
+{
+	const struct jobs_figures *sum = &jobs->sum;
+	char text[6][UNITS_TEXT_MAX];
+
+	/* Figures of several threads say little: each has its row. */
+	if (sum->count > 0 && jobs->groups.count == 1) {
+		(void)fprintf(out, "  min %s  p50 %s  mean %s  p95 %s  p99 %s  max %s\n",
+			      units_ns(text[0], sum->min_ns), units_ns(text[1], sum->median_ns),
+			      units_ns(text[2], sum->total_ns / sum->count),
+			      units_ns(text[3], sum->p95_ns), units_ns(text[4], sum->p99_ns),
+			      units_ns(text[5], sum->max_ns));
+		(void)fprintf(out, "  deviation %s, %s outliers\n",
+			      units_ns(text[0], (uint64_t)sum->deviation_ns),
+			      units_count(text[1], sum->outliers));
+	}
+	if (jobs->config->deadline_ns != UINT64_MAX) {
+		(void)fprintf(out, "  %s later than their deadline of %s (%s in a row)\n",
+			      units_count(text[0], sum->misses),
+			      units_ns(text[1], jobs->config->deadline_ns),
+			      units_count(text[2], sum->misses_run));
+	}
+	if (jobs_have_responses(jobs)) {
+		if (jobs->groups.count == 1) {
+			(void)fprintf(
+				out,
+				"  longest response %s, latest begin %s, %s arrivals left out\n",
+				units_ns(text[0], sum->response_max_ns),
+				units_ns(text[1], sum->jitter_ns),
+				units_count(text[2], sum->skipped));
+		}
+		put_arrivals(sum, out);
+	}
+}
+
+static void put_groups(const struct deep_report *report, size_t most, FILE *out)
+{
+	const struct jobs *jobs = report->jobs;
+	size_t shown = deep_report_rows(jobs->groups.count, most);
+	bool has_deadline = jobs->config->deadline_ns != UINT64_MAX;
+	char text[WHO_MAX];
+
+	(void)fprintf(out, "%-21s %6s %5s %8s %8s %8s %8s%s\n", "BY THREAD", "COUNT", "OPEN", "P50",
+		      "P99", "MAX", "RESPONSE", has_deadline ? "   LATE" : "");
+	for (size_t i = 0; i < shown; i++) {
+		const struct jobs_figures *sum = &jobs->groups.at[i].sum;
+
+		(void)fprintf(out, "  %-19.19s", who(text, report, jobs->groups.at[i].thread));
+		(void)fprintf(out, " %6s", units_count(text, sum->count));
+		(void)fprintf(out, " %5s", units_count(text, sum->open));
+		put_ns(out, sum->median_ns);
+		put_ns(out, sum->p99_ns);
+		put_ns(out, sum->max_ns);
+		put_ns(out, sum->response_max_ns);
+		if (has_deadline) {
+			(void)fprintf(out, " %6s", units_count(text, sum->misses));
+		}
+		(void)fputc('\n', out);
+	}
+	put_more(out, jobs->groups.count, shown);
+}
+
+static void put_jobs(const struct deep_report *report, size_t most, FILE *out)
 {
 	const struct jobs *jobs = report->jobs;
 	char text[UNITS_TEXT_MAX];
 
+	(void)fprintf(out, "\nEXECUTIONS of %s: %s\n", jobs->config->pattern,
+		      units_count(text, jobs->all.count));
+	if (jobs->all.count + jobs->open.count > 0) {
+		put_figures(jobs, out);
+	}
+	if (jobs->groups.count > 1) {
+		put_groups(report, most, out);
+	}
+	if (jobs->all.count > 0) {
+		put_executions(report, jobs_have_responses(jobs) ? "WORST" : "LONGEST",
+			       jobs->all.at, jobs->all.count, most, out);
+	}
 	if (jobs->open.count > 0) {
 		put_executions(report, "BEGUN, NOT ENDED", jobs->open.at, jobs->open.count, most,
 			       out);
@@ -349,43 +457,6 @@ static void put_open(const struct deep_report *report, size_t most, FILE *out)
 		(void)fprintf(out, "  and %s that may have ended where events are missing\n",
 			      units_count(text, jobs->cut));
 	}
-}
-
-static void put_jobs(const struct deep_report *report, size_t most, FILE *out)
-{
-	const struct jobs *jobs = report->jobs;
-	size_t count = jobs->all.count;
-	char text[6][UNITS_TEXT_MAX];
-
-	(void)fprintf(out, "\nEXECUTIONS of %s: %s\n", jobs->config->pattern,
-		      units_count(text[0], count));
-	if (count == 0) {
-		put_open(report, most, out);
-		return;
-	}
-	(void)fprintf(out, "  min %s  p50 %s  mean %s  p95 %s  p99 %s  max %s\n",
-		      units_ns(text[0], jobs->min_ns), units_ns(text[1], jobs->median_ns),
-		      units_ns(text[2], jobs->total_ns / count), units_ns(text[3], jobs->p95_ns),
-		      units_ns(text[4], jobs->p99_ns), units_ns(text[5], jobs->max_ns));
-	(void)fprintf(out, "  deviation %s, %s outliers",
-		      units_ns(text[0], (uint64_t)jobs->deviation_ns),
-		      units_count(text[1], jobs->outliers));
-	if (jobs->config->deadline_ns != UINT64_MAX) {
-		(void)fprintf(out, "\n  %s later than their deadline of %s (%s in a row)",
-			      units_count(text[2], jobs->misses),
-			      units_ns(text[3], jobs->config->deadline_ns),
-			      units_count(text[4], jobs->misses_run));
-	}
-	if (jobs->config->period_ns > 0) {
-		(void)fprintf(
-			out, "\n  every %s: longest response %s, latest begin %s, %s left out",
-			units_ns(text[0], jobs->config->period_ns),
-			units_ns(text[1], jobs->response_max_ns),
-			units_ns(text[2], jobs->jitter_ns), units_count(text[3], jobs->skipped));
-	}
-	(void)fputc('\n', out);
-	put_executions(report, "LONGEST", jobs->all.at, count, most, out);
-	put_open(report, most, out);
 }
 
 void deep_report_text(const struct deep_report *report, size_t most, FILE *out)

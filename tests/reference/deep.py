@@ -160,15 +160,24 @@ def check_jobs(sillage, trace):
         same('the time of job %d' % job['job'], spent(one), one['end'] - one['begin'])
         assert one['end'] - one['begin'] - (end - begin) < 300000, (job, one)
         same('whether job %d was disturbed' % job['job'], spent(one, ('preempted_ns', 'wait_ns')) > 100000, job['perturbed'])
-    # By its own clock a response is from its release on; ours from the earliest begin after one.
-    found = report(sillage, trace, '--thread', str(workload['threads'][0]['tid']), '--job', model, '--every',
-                   '%dus' % workload['period_us'])['jobs']
-    executions = found['longest'] + found['open']
-    for job in workload['jobs']:
-        one = [one for one in executions if one['begin'] <= job['start_ns'] + offset and one['end'] >= job['end_ns'] + offset][0]
-        if one['begin'] - offset - job['release_ns'] < workload['period_us'] * 500:
-            assert abs(one['response_ns'] - job['response_ns']) < 300000, (job, one)
-    same('missed deadlines', found['misses'], sum(job['deadline_missed'] for job in workload['jobs']))
+    # By its own clock a response is from its release on: so is ours, by the timer that it was released by.
+    for args in (('--every', '%dus' % workload['period_us']), ('--deadline', '%dus' % workload['period_us'])):
+        found = report(sillage, trace, '--thread', str(workload['threads'][0]['tid']), '--job', model, *args)['jobs']
+        executions = sorted(found['longest'] + found['open'], key=lambda one: one['begin'])
+        same('arrivals', {key: count for key, count in found['arrivals'].items() if count}, {'timer': len(workload['jobs'])})
+        for one, job in zip(executions, workload['jobs']):
+            same('a response', one['response_ns'], one['end'] - one['arrival'])
+            same('a delay', one['late_ns'], one['begin'] - one['arrival'])
+            assert abs(one['arrival'] - offset - job['release_ns']) < 200000, (job, one)
+            assert abs(one['response_ns'] - job['response_ns']) < 200000, (job, one)
+        same('missed deadlines', found['misses'], sum(job['deadline_missed'] for job in workload['jobs']))
+        same('those by response', [one['response_ns'] for one in found['longest']],
+             sorted((one['response_ns'] for one in found['longest']), reverse=True))
+    # Without --thread each thread has figures and arrivals of its own.
+    together = report(sillage, trace, '--job', model, '--every', '%dus' % workload['period_us'])['jobs']
+    alone = [row for row in together['threads'] if row['thread']['tid'] == workload['threads'][0]['tid']][0]
+    same('the figures of one thread of several', {key: value for key, value in alone.items() if key != 'thread'},
+         {key: found[key] for key in alone if key != 'thread'})
     return len(workload['jobs'])
 
 

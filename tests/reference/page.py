@@ -48,7 +48,7 @@ def check(sillage, browser, trace, scratch):
     lanes = int(re.search(r'data-lanes="(\d+)"', document).group(1))
     assert lanes > len(report['cpus']) + 2, lanes
     bars = int(re.search(r'data-bars="(\d+)"', document).group(1))
-    assert bars == min(report['jobs']['count'], 5000), bars
+    assert bars == min(report['jobs']['count'], 5000) + min(report['jobs']['open_count'], 5000), bars
     name = report['path']['thread']['comm'] + ' (%d)' % report['path']['thread']['tid']
     assert '<h2>Where the time of %s went</h2>' % name in document, name
     return lanes

@@ -175,19 +175,74 @@ START_TEST(adds_up)
 	struct jobs jobs = { .config = &config };
 
 	for (size_t i = 0; i < 6 && figures[_i].lengths[i] > 0; i++) {
-		*vec_push(&jobs.all) =
-			(struct execution){ .begin = i * 100,
-					    .end = i * 100 + figures[_i].lengths[i] };
+		*vec_push(&jobs.all) = (struct execution){ .begin = i * 100,
+							   .end = i * 100 + figures[_i].lengths[i],
+							   .arrival.ts = i * 100 };
 	}
 	jobs_add_up(&jobs);
-	ck_assert_uint_eq(jobs.total_ns, figures[_i].total);
-	ck_assert_uint_eq(jobs.min_ns, figures[_i].min);
-	ck_assert_uint_eq(jobs.median_ns, figures[_i].median);
-	ck_assert_uint_eq(jobs.p95_ns, figures[_i].p95);
-	ck_assert_uint_eq(jobs.max_ns, figures[_i].max);
-	ck_assert_uint_eq(jobs.outliers, figures[_i].outliers);
-	ck_assert_uint_eq(jobs.misses, figures[_i].misses);
-	ck_assert_uint_eq(jobs.misses_run, figures[_i].misses_run);
+	ck_assert_uint_eq(jobs.sum.total_ns, figures[_i].total);
+	ck_assert_uint_eq(jobs.sum.min_ns, figures[_i].min);
+	ck_assert_uint_eq(jobs.sum.median_ns, figures[_i].median);
+	ck_assert_uint_eq(jobs.sum.p95_ns, figures[_i].p95);
+	ck_assert_uint_eq(jobs.sum.max_ns, figures[_i].max);
+	ck_assert_uint_eq(jobs.sum.outliers, figures[_i].outliers);
+	ck_assert_uint_eq(jobs.sum.misses, figures[_i].misses);
+	ck_assert_uint_eq(jobs.sum.misses_run, figures[_i].misses_run);
+	jobs_fini(&jobs);
+}
+END_TEST
+
+/* Begins of executions that last 10 ns, every 1000 ns, and when they arrived. */
+static const struct {
+	uint64_t begins[6], known; /* the first one arrived then, if not 0 */
+	uint64_t arrivals[6];
+	uint64_t misses, skipped;
+} grids[] = {
+	{ { 5000, 6000, 7000 }, 0, { 5000, 6000, 7000 }, 0, 0 },
+	/* One begins late: the others say when. */
+	{ { 5000, 6800, 7000, 8000 }, 0, { 5000, 6000, 7000, 8000 }, 0, 0 },
+	{ { 5800, 6000, 7000, 8000 }, 0, { 5000, 6000, 7000, 8000 }, 0, 0 },
+	/* None begins before its arrival. */
+	{ { 5000, 5990, 7000, 8000 }, 0, { 4990, 5990, 6990, 7990 }, 0, 0 },
+	/* Round the end of a period. */
+	{ { 5990, 7010, 8000, 8995 }, 0, { 5990, 6990, 7990, 8990 }, 0, 0 },
+	/* Two are left out. */
+	{ { 5000, 8000, 9000 }, 0, { 5000, 8000, 9000 }, 0, 2 },
+	/* An arrival that is known says more than all begins. */
+	{ { 5700, 6500, 7500 }, 5400, { 5400, 6400, 7400 }, 0, 0 },
+	{ { 6395, 6500, 7500 }, 5400, { 5400, 6400, 7400 }, 1, 0 },
+};
+
+START_TEST(finds_arrivals)
+{
+	const struct jobs_config config = { .deadline_ns = 1000, .period_ns = 1000 };
+	struct jobs jobs = { .config = &config };
+
+	for (size_t i = 0; i < 6 && grids[_i].begins[i] > 0; i++) {
+		struct execution *one = vec_push(&jobs.all);
+
+		*one = (struct execution){ .begin = grids[_i].begins[i],
+					   .end = grids[_i].begins[i] + 10,
+					   .arrival.ts = grids[_i].begins[i] };
+		if (i == 0 && grids[_i].known > 0) {
+			one->arrival.ts = grids[_i].known;
+			one->arrival.from = ARRIVAL_TIMER;
+		}
+	}
+	jobs_add_up(&jobs);
+	for (size_t i = 0; i < jobs.all.count; i++) {
+		const struct execution *one = &jobs.all.at[i];
+		size_t k = 0;
+
+		while (grids[_i].begins[k] != one->begin) {
+			k++;
+		}
+		ck_assert_uint_eq(one->arrival.ts, grids[_i].arrivals[k]);
+		ck_assert_uint_eq(one->response_ns, one->end - one->arrival.ts);
+		ck_assert(i == 0 || jobs.all.at[i - 1].response_ns >= one->response_ns);
+	}
+	ck_assert_uint_eq(jobs.sum.misses, grids[_i].misses);
+	ck_assert_uint_eq(jobs.sum.skipped, grids[_i].skipped);
 	jobs_fini(&jobs);
 }
 END_TEST
@@ -200,6 +255,7 @@ Suite *suite_jobs(void)
 	tcase_add_loop_test(tcase, checks_patterns, 0, sizeof(patterns) / sizeof(patterns[0]));
 	tcase_add_loop_test(tcase, finds_executions, 0, sizeof(matches) / sizeof(matches[0]));
 	tcase_add_loop_test(tcase, adds_up, 0, sizeof(figures) / sizeof(figures[0]));
+	tcase_add_loop_test(tcase, finds_arrivals, 0, sizeof(grids) / sizeof(grids[0]));
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
