@@ -193,7 +193,9 @@ static int report_one(const struct options *options, const struct recorded_path 
 {
 	struct deep_report report = { .name = path->name,
 				      .why = occasion->triggers,
-				      .changed_at = occasion->since };
+				      .changed_at = occasion->since,
+				      .worst_count = options->worst,
+				      .wants_victims = !options->thread };
 	const char *wanted = options->thread ? options->thread : occasion->thread;
 	const struct reader_setup setup = setup_of(options, path);
 	const struct jobs_config config = { .pattern = options->job,
@@ -296,6 +298,10 @@ static int run(const struct options *options)
 	}
 	if (cmd_range(options, NULL, &begin, &end, &err) < 0) {
 		say("%s", err.text);
+		return EXIT_USAGE;
+	}
+	if (options->has_worst && !options->job) {
+		say("--worst: needs --job, which says what executes");
 		return EXIT_USAGE;
 	}
 	(void)signal(SIGPIPE, SIG_IGN);

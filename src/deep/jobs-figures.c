@@ -299,10 +299,33 @@ bool jobs_have_responses(const struct jobs *jobs)
 	return jobs->config->period_ns > 0 || jobs->config->deadline_ns != UINT64_MAX;
 }
 
+typedef int order_fn(const void *left, const void *right);
+
+static order_fn *order_of(const struct jobs *jobs)
+{
+	return jobs_have_responses(jobs) ? by_response : by_length;
+}
+
+size_t jobs_worst(const struct jobs *jobs, const struct execution **worst, size_t most)
+{
+	size_t all = 0, open = 0;
+
+	while (all + open < most && all + open < jobs->all.count + jobs->open.count) {
+		const struct execution *ended = all < jobs->all.count ? &jobs->all.at[all] : NULL;
+		const struct execution *other =
+			open < jobs->open.count ? &jobs->open.at[open] : NULL;
+		bool is_open = !ended || (other && order_of(jobs)(other, ended) < 0);
+
+		worst[all + open] = is_open ? other : ended;
+		open += is_open;
+		all += !is_open;
+	}
+	return all + open;
+}
+
 void jobs_add_up(struct jobs *jobs)
 {
-	int (*order)(const void *, const void *) =
-		jobs_have_responses(jobs) ? by_response : by_length;
+	order_fn *order = order_of(jobs);
 	size_t count = jobs->all.count + jobs->open.count, first = 0;
 	struct execution **all;
 	uint64_t *lengths;

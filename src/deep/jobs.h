@@ -97,6 +97,9 @@ int jobs_find(const struct reader_setup *setup, const struct timeline *timeline,
 	      const struct jobs_config *config, struct jobs *jobs, struct err *err);
 void jobs_fini(struct jobs *jobs);
 
+/* The @most worst executions, open ones too; returns how many. */
+size_t jobs_worst(const struct jobs *jobs, const struct execution **worst, size_t most);
+
 /* When the thread executes, open ones too.  Executions that overlap are one. */
 struct path_spans;
 void jobs_spans(const struct jobs *jobs, uint32_t thread, struct path_spans *spans);

@@ -318,6 +318,31 @@ static void put_figures(struct printer *p, const struct jobs_figures *sum)
 	put_states(p, sum->ns);
 }
 
+static void put_worst(struct printer *p)
+{
+	const struct deep_report *report = p->report;
+
+	json_open(&p->json, "worst", '[');
+	for (size_t i = 0; i < report->worst.count; i++) {
+		const struct report_worst *worst = &report->worst.at[i];
+		struct deep_report of = *report; /* what it borrows is not freed */
+
+		of.thread = worst->thread;
+		of.path = worst->path;
+		of.parts = worst->parts;
+		of.rivals = worst->rivals;
+		json_open(&p->json, NULL, '{');
+		put_execution(p, worst->execution);
+		json_bool(&p->json, "is_open", worst->execution->is_open);
+		p->report = &of;
+		put_path(p);
+		put_rivals(p);
+		p->report = report;
+		json_close(&p->json, '}');
+	}
+	json_close(&p->json, ']');
+}
+
 static void put_jobs(struct printer *p)
 {
 	const struct jobs *jobs = p->report->jobs;
@@ -345,7 +370,33 @@ static void put_jobs(struct printer *p)
 	json_close(&p->json, ']');
 	put_executions(p, "longest", jobs->all.at, jobs->all.count);
 	put_executions(p, "open", jobs->open.at, jobs->open.count);
+	put_worst(p);
 	json_close(&p->json, '}');
+}
+
+static void put_victims(struct printer *p)
+{
+	static const char *const keys[INVERSIONS][2] = {
+		[INVERSION_DIRECT] = { "direct_ns", "direct_waits" },
+		[INVERSION_UNBOUNDED] = { "unbounded_ns", "unbounded_waits" },
+		[INVERSION_DISPATCH] = { "dispatch_ns", "dispatch_waits" },
+	};
+
+	json_open(&p->json, "victims", '[');
+	for (size_t i = 0; i < deep_report_rows(p->report->victims.count, p->most); i++) {
+		const struct report_victim *victim = &p->report->victims.at[i];
+
+		json_open(&p->json, NULL, '{');
+		put_who(p, "thread", victim->thread);
+		json_i64(&p->json, "prio", victim->prio);
+		for (unsigned int kind = 0; kind < INVERSIONS; kind++) {
+			json_u64(&p->json, keys[kind][0], victim->ns[kind]);
+			json_u64(&p->json, keys[kind][1], victim->times[kind]);
+		}
+		put_findings(p, "inversions", victim->findings.at, victim->findings.count);
+		json_close(&p->json, '}');
+	}
+	json_close(&p->json, ']');
 }
 
 static void put_report(struct printer *p, const char *key)
@@ -372,6 +423,9 @@ static void put_report(struct printer *p, const char *key)
 	put_threads(p);
 	put_changes(p);
 	put_waits(p);
+	if (report->wants_victims) {
+		put_victims(p);
+	}
 	if (report->thread != NOBODY) {
 		put_path(p);
 		put_rivals(p);

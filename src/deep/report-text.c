@@ -214,7 +214,7 @@ static void put_rivals(const struct deep_report *report, size_t most, FILE *out)
 	if (rivals->at.count == 0 && rivals->idle_ns == 0) {
 		return;
 	}
-	(void)fprintf(out, "%-26s %8s %8s %8s %10s %8s %8s\n", "WHO HAD ITS CPU", "ALL", "LONGEST",
+	(void)fprintf(out, "%-26s %8s %8s %8s %8s %8s %8s\n", "WHO HAD ITS CPU", "ALL", "LONGEST",
 		      "TIMES", "PRIO", "INVERTED", "UNKNOWN");
 	for (size_t i = 0; i < shown; i++) {
 		const struct rival *rival = &rivals->at.at[i];
@@ -224,12 +224,12 @@ static void put_rivals(const struct deep_report *report, size_t most, FILE *out)
 		put_ns(out, rival->longest);
 		(void)fprintf(out, " %8s", units_count(count, rival->times));
 		if (!rival->has_prio) {
-			(void)fprintf(out, " %10s", "?");
+			(void)fprintf(out, " %8s", "?");
 		} else {
 			(void)snprintf(text, sizeof(text),
 				       rival->prio_min == rival->prio_max ? "%d" : "%d to %d",
 				       rival->prio_min, rival->prio_max);
-			(void)fprintf(out, " %10s", text);
+			(void)fprintf(out, " %8s", text);
 		}
 		put_ns(out, rival->inverted);
 		put_ns(out, rival->unknown);
@@ -351,11 +351,9 @@ static void put_arrivals(const struct jobs_figures *sum, FILE *out)
 		enum arrival_from from;
 		const char *text;
 	} rows[] = {
-		{ ARRIVAL_TIMER, "from a timer" },
-		{ ARRIVAL_SIGNAL, "from a signal" },
-		{ ARRIVAL_WAKE, "from a wake-up" },
-		{ ARRIVAL_GRID, "from the period" },
-		{ ARRIVAL_UNKNOWN, "not known (the begin stands for it)" },
+		{ ARRIVAL_TIMER, "from a timer" },  { ARRIVAL_SIGNAL, "from a signal" },
+		{ ARRIVAL_WAKE, "from a wake-up" }, { ARRIVAL_GRID, "from the period" },
+		{ ARRIVAL_UNKNOWN, "not known" },
 	};
 	const char *before = "  arrivals:";
 	char text[UNITS_TEXT_MAX];
@@ -459,12 +457,64 @@ static void put_jobs(const struct deep_report *report, size_t most, FILE *out)
 	}
 }
 
+/* Each with its own critical path. */
+static void put_worst(const struct deep_report *report, size_t most, FILE *out)
+{
+	for (size_t i = 0; i < report->worst.count; i++) {
+		const struct report_worst *worst = &report->worst.at[i];
+		const struct execution *one = worst->execution;
+		struct deep_report of = *report; /* what it borrows is not freed */
+		char text[3][UNITS_TEXT_MAX], name[WHO_MAX];
+
+		of.thread = worst->thread;
+		of.path = worst->path;
+		of.parts = worst->parts;
+		of.rivals = worst->rivals;
+		(void)fprintf(out, "\nWORST EXECUTION %zu: %s since %.15s\n  response %s%s", i + 1,
+			      who(name, report, one->thread), units_clock(text[0], one->begin),
+			      units_ns(text[1], one->response_ns), one->is_open ? " so far" : "");
+		if (one->begin > one->arrival.ts) {
+			(void)fprintf(out, ", began %s after its arrival",
+				      units_ns(text[2], one->begin - one->arrival.ts));
+		}
+		put_path(&of, most, out);
+		put_rivals(&of, most, out);
+		put_inversions(&of, most, out);
+	}
+}
+
+static void put_victims(const struct deep_report *report, size_t most, FILE *out)
+{
+	size_t count = report->victims.count, shown = deep_report_rows(count, most);
+
+	if (count == 0) {
+		return;
+	}
+	(void)fprintf(out, "\n%-20s %5s %5s %8s %8s %8s %8s  %s\n", "WHO WAS DELAYED", "PRIO",
+		      "WAITS", "UNBOUND", "DIRECT", "DISPATCH", "LONGEST", "SINCE");
+	for (size_t i = 0; i < shown; i++) {
+		const struct report_victim *victim = &report->victims.at[i];
+		char text[WHO_MAX], clock[UNITS_TEXT_MAX];
+
+		(void)fprintf(out, "  %-18.18s %5d", who(text, report, victim->thread),
+			      victim->prio);
+		(void)fprintf(out, " %5s", units_count(text, victim->times[INVERSION_UNBOUNDED]));
+		put_ns(out, victim->ns[INVERSION_UNBOUNDED]);
+		put_ns(out, victim->ns[INVERSION_DIRECT]);
+		put_ns(out, victim->ns[INVERSION_DISPATCH]);
+		put_ns(out, victim->longest.end - victim->longest.begin);
+		(void)fprintf(out, "  %.12s\n", units_clock(clock, victim->longest.begin));
+	}
+	put_more(out, count, shown);
+}
+
 void deep_report_text(const struct deep_report *report, size_t most, FILE *out)
 {
 	put_head(report, out);
 	put_threads(report, most, out);
 	put_changes(report, out);
 	put_waits(report, most, out);
+	put_victims(report, most, out);
 	if (report->thread != NOBODY) {
 		put_path(report, most, out);
 		put_rivals(report, most, out);
@@ -473,6 +523,7 @@ void deep_report_text(const struct deep_report *report, size_t most, FILE *out)
 	}
 	if (report->jobs) {
 		put_jobs(report, most, out);
+		put_worst(report, most, out);
 	}
 	(void)fputc('\n', out);
 }

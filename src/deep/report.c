@@ -214,28 +214,180 @@ static uint32_t choose(const struct deep_report *report, const char *who)
 	return NOBODY;
 }
 
+/* ---- the worst executions ---- */
+
+static void explain_worst(struct deep_report *report)
+{
+	const struct timeline *timeline = report->timeline;
+	const struct execution **worst = mem_alloc((report->worst_count + 1) * sizeof(*worst));
+	size_t count = jobs_worst(report->jobs, worst, report->worst_count);
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t begin = worst[i]->arrival.ts, end = worst[i]->end;
+		struct path_span span = { begin, end };
+		const struct path_spans work = { .at = { .at = &span, .count = 1 } };
+		struct report_worst *one;
+
+		if (worst[i]->last == NOBODY) {
+			continue; /* open, and begun on an idle CPU */
+		}
+		one = vec_push(&report->worst);
+		one->execution = worst[i];
+		one->thread = worst[i]->last;
+		path_find(timeline, one->thread, begin, end, &one->path);
+		path_sum(&one->path, &one->parts);
+		path_find_rivals(timeline, one->thread, &one->path, &work, &one->rivals);
+	}
+	free(worst);
+}
+
+/* ---- victims ---- */
+
+/* The most urgent priority that the thread is known to have had; 0: it never was real-time. */
+static int32_t most_urgent(const struct deep_thread *thread)
+{
+	int32_t prio = 0;
+
+	for (size_t i = 0; i < thread->prios.count; i++) {
+		if (!thread->prios.at[i].is_unknown && thread->prios.at[i].prio < prio) {
+			prio = thread->prios.at[i].prio;
+		}
+	}
+	return prio;
+}
+
+static int by_wait(const void *left, const void *right)
+{
+	const struct finding *a = left, *b = right;
+
+	if (a->kind != b->kind) {
+		return a->kind < b->kind ? -1 : 1;
+	}
+	return a->since < b->since ? -1 : a->since > b->since;
+}
+
+static int by_finding_length(const void *left, const void *right)
+{
+	const struct finding *a = left, *b = right;
+	uint64_t a_ns = a->end - a->begin, b_ns = b->end - b->begin;
+
+	if (a_ns != b_ns) {
+		return a_ns > b_ns ? -1 : 1;
+	}
+	return a->begin < b->begin ? -1 : a->begin > b->begin;
+}
+
+/* How bad a kind is: without bound, by a lock, by the scheduler. */
+static unsigned int badness(enum inversion kind)
+{
+	return kind == INVERSION_UNBOUNDED ? 2 : kind == INVERSION_DIRECT ? 1 : 0;
+}
+
+/* Takes the findings over. */
+static void add_victim(struct deep_report *report, uint32_t thread, struct rivals *rivals)
+{
+	struct report_victim *victim = vec_push(&report->victims);
+	size_t count = rivals->findings.count;
+	struct finding *all = rivals->findings.at;
+
+	*victim =
+		(struct report_victim){ .thread = thread,
+					.prio = most_urgent(report->timeline->threads.at[thread]) };
+	assert(count > 0);
+	qsort(all, count, sizeof(*all), by_wait);
+	for (size_t i = 0; i < count; i++) {
+		victim->ns[all[i].kind] += all[i].end - all[i].begin;
+		victim->times[all[i].kind] += i == 0 || by_wait(&all[i - 1], &all[i]) != 0;
+	}
+	qsort(all, count, sizeof(*all), by_finding_length);
+	victim->longest = all[0];
+	for (size_t i = 1; i < count; i++) {
+		if (badness(all[i].kind) > badness(victim->longest.kind)) {
+			victim->longest = all[i];
+		}
+	}
+	victim->findings.at = rivals->findings.at;
+	victim->findings.count = rivals->findings.count;
+	victim->findings.room = rivals->findings.room;
+	memset(&rivals->findings, 0, sizeof(rivals->findings));
+}
+
+/* Those that only the dispatch of a CPU delayed come last: that is every real-time thread. */
+static int by_urgency(const void *left, const void *right)
+{
+	const struct report_victim *a = left, *b = right;
+	bool a_waits = a->longest.kind != INVERSION_DISPATCH;
+	bool b_waits = b->longest.kind != INVERSION_DISPATCH;
+
+	if (a_waits != b_waits) {
+		return a_waits ? -1 : 1;
+	}
+	if (a->prio != b->prio) {
+		return a->prio < b->prio ? -1 : 1;
+	}
+	return a->thread < b->thread ? -1 : a->thread > b->thread;
+}
+
+static void find_inversions(const struct deep_report *report, uint32_t thread,
+			    const struct path *path, struct rivals *rivals)
+{
+	struct path_spans work = { 0 };
+
+	if (report->jobs) {
+		jobs_spans(report->jobs, thread, &work);
+	}
+	path_find_rivals(report->timeline, thread, path, report->jobs ? &work : NULL, rivals);
+	vec_fini(&work.at);
+}
+
+static void list_victims(struct deep_report *report)
+{
+	const struct timeline *timeline = report->timeline;
+
+	for (size_t i = 0; i < report->threads.count; i++) {
+		uint32_t thread = report->threads.at[i].thread;
+		struct rivals rivals;
+		struct path path;
+
+		if (most_urgent(timeline->threads.at[thread]) == 0) {
+			continue;
+		}
+		path_find(timeline, thread, timeline->begin, timeline->end, &path);
+		find_inversions(report, thread, &path, &rivals);
+		if (rivals.findings.count > 0) {
+			add_victim(report, thread, &rivals);
+		}
+		path_fini(&path);
+		path_fini_rivals(&rivals);
+	}
+	if (report->victims.count > 0) {
+		qsort(report->victims.at, report->victims.count, sizeof(*report->victims.at),
+		      by_urgency);
+	}
+}
+
 bool deep_report_fill(struct deep_report *report, const char *who, size_t most)
 {
 	const struct timeline *timeline = report->timeline;
-	struct path_spans work = { 0 };
 
 	assert(timeline->begin < timeline->end);
 	assert(report->threads.count == 0); /* fills once */
 	list_threads(report);
 	list_waits(report, most);
 	list_changes(report, most);
+	if (report->jobs) {
+		explain_worst(report);
+	}
+	if (report->wants_victims) {
+		list_victims(report);
+	}
 	report->thread = choose(report, who);
 	if (report->thread == NOBODY) {
 		return false;
 	}
 	path_find(timeline, report->thread, timeline->begin, timeline->end, &report->path);
 	path_sum(&report->path, &report->parts);
-	if (report->jobs) {
-		jobs_spans(report->jobs, report->thread, &work);
-	}
-	path_find_rivals(timeline, report->thread, &report->path, report->jobs ? &work : NULL,
-			 &report->rivals);
-	vec_fini(&work.at);
+	find_inversions(report, report->thread, &report->path, &report->rivals);
 	links_find(timeline, report->thread, &report->links);
 	return true;
 }
@@ -246,6 +398,16 @@ void deep_report_fini(struct deep_report *report)
 	vec_fini(&report->waits);
 	vec_fini(&report->changes);
 	vec_fini(&report->parts.at);
+	for (size_t i = 0; i < report->worst.count; i++) {
+		vec_fini(&report->worst.at[i].parts.at);
+		path_fini(&report->worst.at[i].path);
+		path_fini_rivals(&report->worst.at[i].rivals);
+	}
+	vec_fini(&report->worst);
+	for (size_t i = 0; i < report->victims.count; i++) {
+		vec_fini(&report->victims.at[i].findings);
+	}
+	vec_fini(&report->victims);
 	path_fini(&report->path);
 	path_fini_rivals(&report->rivals);
 	links_fini(&report->links);

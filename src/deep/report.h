@@ -6,8 +6,9 @@
  *                                                          ├─ deep_report_json()   report-json.c
  *                                                          └─ deep_report_html()   report.html
  *
- * The caller sets the timeline, the names, `changed_at` and `jobs`; deep_report_fill() makes
- * everything else.  Rows refer to threads by their index in the timeline, which the report owns.
+ * The caller sets the timeline, the names, `changed_at`, `jobs`, and what to fill;
+ * deep_report_fill() makes everything else.  Rows refer to threads by their index in the timeline,
+ * which the report owns.
  */
 #ifndef SILLAGE_DEEP_REPORT_H
 #define SILLAGE_DEEP_REPORT_H
@@ -41,6 +42,25 @@ struct report_change {
 	double before, after;
 };
 
+/* One of the worst executions, explained by itself. */
+struct report_worst {
+	const struct execution *execution;
+	uint32_t thread; /* where it ends */
+	struct path path;
+	struct path_parts parts;
+	struct rivals rivals;
+};
+
+/* A real-time thread that less urgent ones delayed. */
+struct report_victim {
+	uint32_t thread;
+	int32_t prio;                 /* the most urgent one that it had */
+	uint64_t ns[INVERSIONS];      /* by kind */
+	uint64_t times[INVERSIONS];   /* in so many of its waits */
+	struct finding longest;       /* of the worst kind that it has */
+	VEC(struct finding) findings; /* longest first */
+};
+
 struct deep_report {
 	const char *name; /* of the trace */
 	const char *why;  /* names of a capture's triggers; NULL: none */
@@ -57,7 +77,11 @@ struct deep_report {
 	struct path_parts parts;
 	struct rivals rivals;
 	struct links links;
-	const struct jobs *jobs; /* NULL: none */
+	const struct jobs *jobs;           /* NULL: none */
+	size_t worst_count;                /* how many of the worst executions to explain */
+	VEC(struct report_worst) worst;    /* the worst first */
+	bool wants_victims;                /* of all threads */
+	VEC(struct report_victim) victims; /* most urgent first, dispatch only last */
 };
 
 /*

@@ -101,6 +101,36 @@ def check_apart(found, truth):
                                            if one['kind'] != 'dispatch' and one['end'] - one['begin'] > 100000], [])
 
 
+def check_victims(sillage, trace, job, high, alone):
+    """Without --thread all victims are there, the most urgent first, with what --thread says of each."""
+    victims = report(sillage, trace, *job)['victims']
+    same('the order of victims', [row['prio'] for row in victims],
+         [row['prio'] for row in sorted(victims, key=lambda row: (not row['unbounded_ns'] + row['direct_ns'], row['prio']))])
+    row = [row for row in victims if row['thread']['tid'] == high['tid']][0]
+    same('its priority', row['prio'], -1 - high['rt_priority'])
+    same('its inversions', row['inversions'], alone['inversions'])
+    for kind in ('direct', 'unbounded', 'dispatch'):
+        found = [one for one in row['inversions'] if one['kind'] == kind]
+        same(kind, row[kind + '_ns'], sum(one['end'] - one['begin'] for one in found))
+        assert (row[kind + '_waits'] > 0) == (len(found) > 0) and row[kind + '_waits'] <= len(found), (kind, row)
+
+
+def check_worst(sillage, trace, *args):
+    """Each of the worst executions has what a report on its range alone has."""
+    jobs = report(sillage, trace, *args, '--worst', '5')['jobs']
+    together = sorted(jobs['longest'] + jobs['open'], key=lambda one: (-one['response_ns'], one['begin'] - one['end']))
+    same('the worst', [one['response_ns'] for one in jobs['worst']], [one['response_ns'] for one in together[:5]])
+    same('none of them', report(sillage, trace, *args, '--worst', '0')['jobs']['worst'], [])
+    for one in jobs['worst']:
+        alone = report(sillage, trace, '--begin', str(one['arrival']), '--end', str(one['end']), '--thread', str(one['thread']['tid']))
+        check_path(one['path'])
+        same('the range of its path', (one['path']['begin'], one['path']['end']), (one['arrival'], one['end']))
+        same('its path', [one['path'][key] for key in ('segments', 'parts')], [alone['path'][key] for key in ('segments', 'parts')])
+        keys = ('thread', 'total_ns', 'longest_ns', 'times', 'same_level_ns', 'unknown_prio_ns')
+        same('its rivals', [[row[key] for key in keys] for row in one['rivals']], [[row[key] for key in keys] for row in alone['rivals']])
+        same('waits told apart', one['apart'], [])
+
+
 def check_truth(sillage, trace):
     """Of each cycle of a real-time workload: whether the medium thread ran while the high one was held up."""
     with open(os.path.join(os.path.dirname(trace), 'truth.json')) as file:
@@ -132,6 +162,7 @@ def check_truth(sillage, trace):
         found = [one for one in found if one['end'] <= begin or one['begin'] >= end]
     # A thread may be taken off its CPU before it has noted the time.
     same('inversions beside the cycles', [one for one in found if one['end'] - one['begin'] > 100000], [])
+    check_victims(sillage, trace, job, high, all_found)
     return len(truth['workload']['cycles'])
 
 
@@ -173,6 +204,8 @@ def check_jobs(sillage, trace):
         same('missed deadlines', found['misses'], sum(job['deadline_missed'] for job in workload['jobs']))
         same('those by response', [one['response_ns'] for one in found['longest']],
              sorted((one['response_ns'] for one in found['longest']), reverse=True))
+    check_worst(sillage, trace, '--thread', str(workload['threads'][0]['tid']), '--job', model, '--every',
+                '%dus' % workload['period_us'])
     # Without --thread each thread has figures and arrivals of its own.
     together = report(sillage, trace, '--job', model, '--every', '%dus' % workload['period_us'])['jobs']
     alone = [row for row in together['threads'] if row['thread']['tid'] == workload['threads'][0]['tid']][0]

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-ARGS = ('--job', 'sched_in; sched_out', '--deadline', '1ms')
+ARGS = ('--job', 'sched_in; sched_out', '--deadline', '1ms', '--worst', '2')
 
 
 def browse(browser, page, scratch):
@@ -49,6 +49,11 @@ def check(sillage, browser, trace, scratch):
     assert lanes > len(report['cpus']) + 2, lanes
     bars = int(re.search(r'data-bars="(\d+)"', document).group(1))
     assert bars == min(report['jobs']['count'], 5000) + min(report['jobs']['open_count'], 5000), bars
+    for i, one in enumerate(report['jobs']['worst']):
+        title = 'Worst execution %d: .*?' % (i + 1)
+        assert table(document, title)[0] == len(one['path']['parts']), title
+    if report['victims']:
+        assert table(document, 'Who was delayed by less urgent threads')[0] == len(report['victims'])
     name = report['path']['thread']['comm'] + ' (%d)' % report['path']['thread']['tid']
     assert '<h2>Where the time of %s went</h2>' % name in document, name
     return lanes

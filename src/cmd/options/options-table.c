@@ -16,7 +16,8 @@
 	(FOR_WORK | FOR_ROWS | FOR_LIST | FOR_REPLAY | FOR_TRIGGERS | FOR_CAPTURE | FOR_REPORT |   \
 	 FOR_OVERVIEW)
 
-#define JOBS_MAX 1024
+#define JOBS_MAX  1024
+#define WORST_MAX 1000 /* executions: each has a critical path of its own */
 
 /* The offset of a member; a comparison of pointers has the compiler check its type. */
 #define MEMBER(type, member)                                                                       \
@@ -97,6 +98,8 @@ const struct option options_table[] = {
 	  TEXT(within) },
 	{ 0, "every", "DURATION", "they arrive so often; deadlines count from then", FOR_REPORT,
 	  DURATION(every_ns) },
+	{ 0, "worst", "K", "explain the K worst executions, 0: none (3)", FOR_REPORT,
+	  COUNT(worst, WORST_MAX), GIVEN(has_worst) },
 	{ 0, "slices", "N", "overview: look at so many slices of time (100)", FOR_OVERVIEW,
 	  CUSTOM(options_slices) },
 	{ 'p', "compromise", "P", "from 0, each change is a phase, to 1, all is one (suggested)",

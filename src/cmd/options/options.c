@@ -29,6 +29,7 @@ static void set_defaults(struct options *o)
 	o->keep_bytes = UINT64_MAX;
 	o->per_hour = 30;
 	o->deadline_ns = UINT64_MAX;
+	o->worst = 3;
 	o->selection.max_ns = UINT64_MAX;
 	o->lag_limit_ns = 10 * NS_PER_S;
 	o->interval_ns = NS_PER_S;

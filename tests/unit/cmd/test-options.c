@@ -70,6 +70,8 @@ static const struct {
 	{ FOR_REPLAY, { "--loop=3" }, MEMBER(loops), 3 },
 	{ FOR_REPORT, { NULL }, MEMBER(deadline_ns), UINT64_MAX },
 	{ FOR_REPORT, { "--deadline=1ms", "--every=2ms" }, MEMBER(every_ns), 2000000 },
+	{ FOR_REPORT, { NULL }, MEMBER(worst), 3 },
+	{ FOR_REPORT, { "--worst=0" }, MEMBER(worst), 0 },
 };
 
 START_TEST(takes_numbers)
