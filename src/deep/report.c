@@ -243,13 +243,15 @@ static void explain_worst(struct deep_report *report)
 
 /* ---- victims ---- */
 
-/* The most urgent priority that the thread is known to have had; 0: it never was real-time. */
+/* The most urgent priority of its own that the thread is known to have had; 0: it never was
+ * real-time. */
 static int32_t most_urgent(const struct deep_thread *thread)
 {
 	int32_t prio = 0;
 
 	for (size_t i = 0; i < thread->prios.count; i++) {
-		if (!thread->prios.at[i].is_unknown && thread->prios.at[i].prio < prio) {
+		if (!thread->prios.at[i].is_unknown && !thread->prios.at[i].is_boost &&
+		    thread->prios.at[i].prio < prio) {
 			prio = thread->prios.at[i].prio;
 		}
 	}
