@@ -439,11 +439,23 @@ static const struct need needs[] = {
 		[THREAD_REQUESTS] = { "requests", "REQUESTS", UNIT_COUNT },                        \
 	}
 
+static const struct essential essentials[] = {
+	{ ANY_EVENT("block_rq_issue") },
+	{ ANY_EVENT("block_rq_complete"),
+	  { [TOTALS] = ALL_COLUMNS ^ COLUMN(REQUEUES),
+	    [DISKS] = ALL_COLUMNS ^ COLUMN(DISK_QUEUED),
+	    [LONGEST] = ALL_COLUMNS } },
+	{ ANY_EVENT("block_rq_insert"), { [DISKS] = COLUMN(DISK_QUEUED) } },
+	{ ANY_EVENT("block_rq_requeue"), { [TOTALS] = COLUMN(REQUEUES) } },
+};
+
 const struct analysis analysis_block = {
 	.name = "block",
 	.summary = "requests of block devices: latency, queueing, throughput, use",
 	.needs = needs,
 	.need_count = sizeof(needs) / sizeof(needs[0]),
+	.essentials = essentials,
+	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
 	.thread_state_size = sizeof(struct disk *), /* of entities; NULL in threads */
 	.uses_threads = true,
 	.tables = {

@@ -78,9 +78,15 @@ static void on_unseen(struct shard *shard, struct thread *thread)
 		[LONGEST_NS] = { "longest_ns", "LONGEST", UNIT_NS, COLUMN_MAX },                   \
 	}
 
+static const struct essential essentials[] = {
+	{ ANY_EVENT("sched_switch") },
+};
+
 const struct analysis analysis_cpu = {
 	.name = "cpu",
 	.summary = "time of each CPU and thread, switches, migrations",
+	.essentials = essentials,
+	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
 	.uses_threads = true,
 	.thread_state_size = sizeof(struct oncpu),
 	.tables = {

@@ -143,11 +143,32 @@ static const struct need needs[] = {
 	.sort_mask = 1u << USER | 1u << KERNEL,                                                    \
 	.columns = { COUNTS, [MAJOR_TIME] = { "major_ns", "IN MAJOR", UNIT_NS } }
 
+/* What a fault was, of those of user code. */
+#define MAJOR_OR_MINOR                                                                             \
+	{                                                                                          \
+		[TOTALS] = COLUMN(MINOR) | COLUMN(MAJOR) | COLUMN(MAJOR_TIME),                     \
+		[THREADS] = COLUMN(MINOR) | COLUMN(MAJOR) | COLUMN(MAJOR_TIME),                    \
+		[LONGEST] = ALL_COLUMNS,                                                           \
+	}
+
+static const struct essential essentials[] = {
+	{ ANY_EVENT(USER_FAULT),
+	  { [TOTALS] = ALL_COLUMNS ^ COLUMN(KERNEL),
+	    [THREADS] = ALL_COLUMNS ^ COLUMN(KERNEL),
+	    [LONGEST] = ALL_COLUMNS } },
+	{ ANY_EVENT("x86_exceptions_page_fault_kernel"),
+	  { [TOTALS] = COLUMN(KERNEL), [THREADS] = COLUMN(KERNEL) } },
+	{ ANY_EVENT("syscall_entry_futex"), MAJOR_OR_MINOR },
+	{ ANY_EVENT("sched_switch"), MAJOR_OR_MINOR },
+};
+
 const struct analysis analysis_faults = {
 	.name = "faults",
 	.summary = "page faults by thread, and how long the major ones took",
 	.needs = needs,
 	.need_count = sizeof(needs) / sizeof(needs[0]),
+	.essentials = essentials,
+	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
 	.uses_threads = true,
 	.worker_state_size = sizeof(struct worker_faults),
 	.thread_state_size = sizeof(struct fault),

@@ -452,11 +452,30 @@ static const struct need needs[] = {
 		[WRITE_NS] = { "write_ns", "WRITE TIME", UNIT_NS },                                \
 	}
 
+static const char *const entries[] = { MOVING_CALLS(CALL_ENTRY_NAMES) NULL };
+static const char *const exits[] = { MOVING_CALLS(CALL_EXIT_NAMES) "exit_syscall", NULL };
+static const char *const exits_of_reads[] = { MOVING_CALLS(CALL_READ_NAMES) "exit_syscall", NULL };
+static const char *const exits_of_writes[] = { MOVING_CALLS(CALL_WRITE_NAMES) "exit_syscall",
+					       NULL };
+
+static const struct essential essentials[] = {
+	{ exits_of_reads,
+	  { [TOTALS] = COLUMN(READ_BYTES),
+	    [THREADS] = COLUMN(READ_BYTES) | COLUMN(READS) | COLUMN(READ_NS) } },
+	{ exits_of_writes,
+	  { [TOTALS] = COLUMN(WRITE_BYTES),
+	    [THREADS] = COLUMN(WRITE_BYTES) | COLUMN(WRITES) | COLUMN(WRITE_NS) } },
+	{ exits, { [THREADS] = COLUMN(ERRORS) } },
+	{ entries, { [THREADS] = COLUMN(READ_NS) | COLUMN(WRITE_NS) } },
+};
+
 const struct analysis analysis_io = {
 	.name = "io",
 	.summary = "bytes, calls, errors and time of read and write system calls",
 	.needs = needs,
 	.need_count = sizeof(needs) / sizeof(needs[0]),
+	.essentials = essentials,
+	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
 	.worker_state_size = sizeof(struct io_worker),
 	.thread_state_size = sizeof(struct open_call),
 	.uses_threads = true,

@@ -282,11 +282,36 @@ static const struct need needs[] = {
 	SOFTIRQ("raise", on_raise),
 };
 
+#define HARD_FIGURES                                                                               \
+	{                                                                                          \
+		[TOTALS] = COLUMN(HARD_NS), [HARD] = ALL_COLUMNS, [CPUS] = COLUMN(CPU_HARD)        \
+	}
+#define SOFT_FIGURES                                                                               \
+	{                                                                                          \
+		[TOTALS] = COLUMN(SOFT_NS), [SOFT] = ALL_COLUMNS, [CPUS] = COLUMN(CPU_SOFT)        \
+	}
+#define EITHER_FIGURES                                                                             \
+	{                                                                                          \
+		[TOTALS] = COLUMN(UNMATCHED), [LONGEST] = ALL_COLUMNS                              \
+	}
+
+static const struct essential essentials[] = {
+	{ ANY_EVENT("irq_handler_entry"), HARD_FIGURES },
+	{ ANY_EVENT("irq_handler_exit"), HARD_FIGURES },
+	{ ANY_EVENT("irq_softirq_entry", "softirq_entry"), SOFT_FIGURES },
+	{ ANY_EVENT("irq_softirq_exit", "softirq_exit"), SOFT_FIGURES },
+	{ ANY_EVENT("irq_softirq_raise", "softirq_raise"), { [SOFT] = COLUMN(SOFT_RAISE) } },
+	{ ANY_EVENT("irq_handler_entry", "irq_softirq_entry", "softirq_entry"), EITHER_FIGURES },
+	{ ANY_EVENT("irq_handler_exit", "irq_softirq_exit", "softirq_exit"), EITHER_FIGURES },
+};
+
 const struct analysis analysis_irq = {
 	.name = "irq",
 	.summary = "hard and soft interrupts: how many, how long, how long soft ones waited",
 	.needs = needs,
 	.need_count = sizeof(needs) / sizeof(needs[0]),
+	.essentials = essentials,
+	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
 	.thread_state_size = sizeof(struct irq_cpu *), /* of entities; NULL in threads */
 	.tables = {
 		[TOTALS] = {

@@ -54,9 +54,15 @@ static void on_cpu(struct shard *shard, struct cpu *cpu, enum run_kind kind, uin
 		[ANOMALIES] = { "anomalies", "ANOMALIES", UNIT_COUNT },                            \
 	}
 
+static const struct essential essentials[] = {
+	{ ANY_EVENT("sched_switch"), { [CPUS] = ALL_COLUMNS } },
+};
+
 const struct analysis analysis_lost = {
 	.name = "lost",
 	.summary = "events and packets that are missing, by stream, and time not accounted for",
+	.essentials = essentials,
+	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
 	.uses_threads = true,
 	.tables = {
 		[TOTALS] = {

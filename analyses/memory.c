@@ -197,11 +197,31 @@ static const struct need needs[] = {
 		[THREAD_RECLAIM] = { "reclaim_ns", "RECLAIM", UNIT_NS },                           \
 	}
 
+static const struct essential essentials[] = {
+	{ ANY_EVENT("kmem_mm_page_alloc", "mm_page_alloc"),
+	  { [TOTALS] = COLUMN(ALLOCATED) | COLUMN(FAILED),
+	    [ORDERS] = COLUMN(ALLOCATED),
+	    [THREADS] = COLUMN(THREAD_ALLOCATED) | COLUMN(THREAD_FAILED) } },
+	{ ANY_EVENT("kmem_mm_page_free", "mm_page_free"),
+	  { [TOTALS] = COLUMN(FREED),
+	    [ORDERS] = COLUMN(FREED),
+	    [THREADS] = COLUMN(THREAD_FREED) } },
+	{ ANY_EVENT("kmem_mm_page_free_batched", "mm_page_free_batched"),
+	  { [TOTALS] = COLUMN(BATCHED) } },
+	{ ANY_EVENT("mm_vmscan_wakeup_kswapd"), { [TOTALS] = COLUMN(KSWAPD_WAKES) } },
+	{ ANY_EVENT("mm_vmscan_direct_reclaim_begin"),
+	  { [TOTALS] = COLUMN(RECLAIM), [THREADS] = COLUMN(THREAD_RECLAIM) } },
+	{ ANY_EVENT("mm_vmscan_direct_reclaim_end"),
+	  { [TOTALS] = COLUMN(RECLAIM), [THREADS] = COLUMN(THREAD_RECLAIM) } },
+};
+
 const struct analysis analysis_memory = {
 	.name = "memory",
 	.summary = "pages allocated and freed, failures, waiting for memory (direct reclaim)",
 	.needs = needs,
 	.need_count = sizeof(needs) / sizeof(needs[0]),
+	.essentials = essentials,
+	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
 	.worker_state_size = sizeof(struct worker_pages),
 	.thread_state_size = sizeof(struct reclaiming),
 	.uses_threads = true,

@@ -54,11 +54,20 @@ static const struct need needs[] = {
 	{ "net_dev_xmit", { "@name", "len", "rc" }, on_send, 0 },
 };
 
+static const struct essential essentials[] = {
+	{ ANY_EVENT("net_if_receive_skb", "netif_receive_skb"),
+	  { [INTERFACES] = COLUMN(RX_BYTES) | COLUMN(RX_PACKETS) } },
+	{ ANY_EVENT("net_dev_xmit"),
+	  { [INTERFACES] = COLUMN(TX_BYTES) | COLUMN(TX_PACKETS) | COLUMN(TX_DROPS) } },
+};
+
 const struct analysis analysis_net = {
 	.name = "net",
 	.summary = "bytes and packets received and sent by each network interface",
 	.needs = needs,
 	.need_count = sizeof(needs) / sizeof(needs[0]),
+	.essentials = essentials,
+	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
 	.tables = {
 		[INTERFACES] = {
 			.key = "interfaces",

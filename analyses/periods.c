@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
+#include "engine/contract/missing.h"
 #include "query/period.h"
 
 enum table_index { TOTALS, BY_NAME, THREADS, PROCESSES, LONGEST };
@@ -19,6 +20,8 @@ enum { ENDED, RESTARTED, UNMATCHED, CUT, UNTIMED, DROPPED, OPEN, OLDEST_NS };
 enum { TIME };
 
 enum { OWN_BEGIN = RECORD_OWN, OWN_END };
+
+extern const struct analysis analysis_periods;
 
 /* Entities that periods without a thread are spread over. */
 #define BUCKETS 4096
@@ -192,6 +195,28 @@ static size_t needs_of(const struct period_set *periods, struct need **ret)
 		need->user = (uint32_t)(i / 2 * 2 + is_end);
 	}
 	return count;
+}
+
+/* A period can end only if the trace has both of its events. */
+static bool missing_of(const struct period_set *periods, const struct event_names *names,
+		       struct missing_events *ret)
+{
+	bool any = false;
+
+	for (size_t i = 0; periods && i < periods->all.count; i++) {
+		const struct period *period = periods->all.at[i];
+		const char *events[] = { period->begin.what.event, period->end.what.event };
+		bool has_both = true;
+
+		for (size_t k = 0; k < sizeof(events) / sizeof(events[0]); k++) {
+			if (!missing_has_event(names, events[k])) {
+				missing_add(ret, &analysis_periods, events[k]);
+				has_both = false;
+			}
+		}
+		any |= has_both;
+	}
+	return any;
 }
 
 /* ---- merger's half ---- */
@@ -495,6 +520,7 @@ const struct analysis analysis_periods = {
 	.name = "periods",
 	.summary = "what lies between events that --period names, and for how long",
 	.needs_of = needs_of,
+	.missing_of = missing_of,
 	.thread_state_size = sizeof(struct opens),
 	.uses_threads = true,
 	.tables = {

@@ -300,11 +300,29 @@ static const struct need needs[] = {
 		[THREAD_REQUEUE] = { "requeue", "REQUEUED", UNIT_NS, COLUMN_HISTOGRAM },           \
 	}
 
+static const struct essential essentials[] = {
+	{ ANY_EVENT("sched_switch"),
+	  { [TOTALS] = ALL_COLUMNS ^ COLUMN(WAKEUPS),
+	    [THREADS] = ALL_COLUMNS,
+	    [CPUS] = ALL_COLUMNS,
+	    [PRIOS] = ALL_COLUMNS,
+	    [LONGEST] = ALL_COLUMNS } },
+	{ ANY_EVENT("sched_waking", "sched_wakeup", "sched_ttwu"),
+	  { [TOTALS] = ALL_COLUMNS ^ (COLUMN(ALL_REQUEUE) | COLUMN(ALL_FORK)),
+	    [THREADS] = COLUMN(THREAD_WAKE),
+	    [CPUS] = ALL_COLUMNS,
+	    [PRIOS] = ALL_COLUMNS,
+	    [LONGEST] = ALL_COLUMNS } },
+	{ ANY_EVENT("sched_process_fork", "sched_wakeup_new"), { [TOTALS] = COLUMN(ALL_FORK) } },
+};
+
 const struct analysis analysis_sched = {
 	.name = "sched",
 	.summary = "how long threads wait for a CPU once they are woken, preempted or forked",
 	.needs = needs,
 	.need_count = sizeof(needs) / sizeof(needs[0]),
+	.essentials = essentials,
+	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
 	.worker_state_size = sizeof(struct worker_wakes),
 	.thread_state_size = sizeof(struct waiting),
 	.uses_threads = true,

@@ -501,11 +501,20 @@ static const struct need needs[] = {
 		[TIME] = { "time", "TIMED", UNIT_NS, COLUMN_HISTOGRAM },                           \
 	}
 
+static const struct essential essentials[] = {
+	{ ANY_EVENT("syscall_entry_*", "compat_syscall_entry_*", "sys_*", "compat_sys_*") },
+	{ ANY_EVENT("syscall_exit_*", "compat_syscall_exit_*", "exit_syscall") },
+	{ ANY_EVENT("sched_switch"),
+	  { [CALLS] = COLUMN(BLOCKED_NS), [THREADS] = COLUMN(BLOCKED_NS) } },
+};
+
 const struct analysis analysis_syscalls = {
 	.name = "syscalls",
 	.summary = "system calls: how many, how long, errors, those that have not returned",
 	.needs = needs,
 	.need_count = sizeof(needs) / sizeof(needs[0]),
+	.essentials = essentials,
+	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
 	.worker_state_size = sizeof(struct worker_call),
 	.thread_state_size = sizeof(struct thread_call),
 	.uses_threads = true,

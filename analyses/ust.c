@@ -4,6 +4,7 @@
  * The contexts vpid and procname identify processes, if they are traced.
  */
 #include "engine/contract/handler.h"
+#include "engine/contract/missing.h"
 
 enum table_index { PROCESSES, LEVELS };
 
@@ -44,11 +45,17 @@ static const struct need needs[] = {
 	{ "*", { "context.vpid", "@context.procname" }, on_event, .domain = "ust" },
 };
 
+static const struct essential essentials[] = {
+	{ ANY_EVENT(MISSING_USER), .domain = "ust" },
+};
+
 const struct analysis analysis_ust = {
 	.name = "ust",
 	.summary = "events of user programs, by process and by log level",
 	.needs = needs,
 	.need_count = sizeof(needs) / sizeof(needs[0]),
+	.essentials = essentials,
+	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
 	.tables = {
 		[PROCESSES] = {
 			.key = "processes",

@@ -27,6 +27,7 @@ struct total_table {
 	const struct analysis *analysis;
 	const struct table *table;
 	struct columns columns;
+	uint16_t unknown; /* in the last window: columns whose events are not recorded */
 	khash_t(total_rows) * by_labels;
 	VEC(struct total_row *) rows;
 };

@@ -126,12 +126,31 @@ static void put_sample(const struct writer *w, const struct metrics_trace *trace
 	put_number(w, column->unit, values[c]);
 }
 
+/* Whether the figure is known in some trace.  What is not recorded has no series. */
+static bool is_known(const struct metrics *metrics, const struct total_table *like, unsigned int c)
+{
+	for (size_t t = 0; t < metrics->traces.count; t++) {
+		const struct metrics_trace *trace = metrics->traces.at[t];
+
+		for (size_t i = 0; i < trace->tables.count; i++) {
+			if (trace->tables.at[i]->table == like->table &&
+			    !(trace->tables.at[i]->unknown >> c & 1)) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
 /* Writes one figure of all traces. */
 static void put_figure(const struct writer *w, const struct total_table *like, unsigned int c)
 {
 	const struct column *column = &like->table->columns[c];
 	char name[128], help[160];
 
+	if (!is_known(w->metrics, like, c)) {
+		return;
+	}
 	name_of(name, like->analysis, like->table, column);
 	(void)snprintf(help, sizeof(help), "%s of the analysis %s", column->key,
 		       like->analysis->name);
@@ -142,8 +161,10 @@ static void put_figure(const struct writer *w, const struct total_table *like, u
 		for (size_t i = 0; i < trace->tables.count; i++) {
 			const struct total_table *total = trace->tables.at[i];
 
-			for (size_t r = 0; total->table == like->table && r < total->rows.count;
-			     r++) {
+			if (total->table != like->table || total->unknown >> c & 1) {
+				continue;
+			}
+			for (size_t r = 0; r < total->rows.count; r++) {
 				put_sample(w, trace, name, column, total->rows.at[r]->labels,
 					   total->rows.at[r]->values, c);
 			}
@@ -206,7 +227,7 @@ static void put_threads(const struct writer *w, const struct analysis *analysis,
 			const struct report_table *rows =
 				snapshot_table(trace->last, analysis->name, SCOPE_THREAD);
 
-			if (rows) {
+			if (rows && !report_is_unknown(rows, c)) {
 				put_thread_samples(w, trace, rows, name, column, c);
 			}
 		}
@@ -243,6 +264,32 @@ static void put_traces(const struct writer *w)
 	}
 }
 
+/* What a trace does not record of what the analyses need. */
+static void put_missing(const struct writer *w)
+{
+	put_family(w, "sillage_not_recorded", "gauge", "1: the analysis lacks this event");
+	for (size_t t = 0; t < w->metrics->traces.count; t++) {
+		const struct metrics_trace *trace = w->metrics->traces.at[t];
+		const struct report *last = &trace->last->report;
+
+		for (size_t i = 0; i < last->missing_count; i++) {
+			char *labels = NULL;
+			bool is_first = true;
+			size_t size;
+			FILE *out = open_memstream(&labels, &size);
+
+			metrics_add_label(out, &is_first, "analysis",
+					  last->missing[i].analysis->name);
+			metrics_add_label(out, &is_first, "event", last->missing[i].event);
+			(void)fclose(out);
+			(void)fputs("sillage_not_recorded", w->out);
+			put_labels(w, trace, labels, NULL);
+			(void)fputs(" 1\n", w->out);
+			free(labels);
+		}
+	}
+}
+
 char *metrics_text(const struct metrics *metrics, bool is_open_metrics)
 {
 	struct writer w = { .is_open_metrics = is_open_metrics, .metrics = metrics };
@@ -251,6 +298,7 @@ char *metrics_text(const struct metrics *metrics, bool is_open_metrics)
 
 	w.out = open_memstream(&text, &size);
 	put_traces(&w);
+	put_missing(&w);
 	for (size_t t = 0; t < metrics->traces.count; t++) {
 		const struct metrics_trace *trace = metrics->traces.at[t];
 

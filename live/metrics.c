@@ -230,9 +230,13 @@ void metrics_add(struct metrics *metrics, const struct trace_identity *identity,
 	for (size_t t = 0; t < report->table_count; t++) {
 		const struct report_table *table = &report->tables[t];
 
-		for (size_t r = 0; is_counted(table->table) && r < table->row_count; r++) {
+		if (!is_counted(table->table) || missing_is_whole(table->table, table->unknown)) {
+			continue;
+		}
+		for (size_t r = 0; r < table->row_count; r++) {
 			struct total_table *total = table_of(trace, table);
 
+			total->unknown = table->unknown;
 			add_row(total, total_of(total, &table->rows[r]), table->rows[r].values);
 		}
 	}

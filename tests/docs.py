@@ -94,9 +94,10 @@ def undefined(sillage, root):
     for place in sorted(set(defined) - set(tables)):
         yield 'has a table of %s, which the program lacks' % '.'.join(filter(None, place))
     # `help json` is made from the tables; this is what is printed.
-    for trace in 'io-mix/kernel', 'ust':
-        output = said(sillage, 'analyze', '-q', '-f', 'json', '-a', 'all', '--period',
-                      'read = syscall_entry_read; syscall_exit_read', os.path.join(data, trace))
+    for trace, period in (('io-mix/kernel', 'read = syscall_entry_read; syscall_exit_read'),
+                          ('ust', 'span = sillage_test:scalars; sillage_test:texts')):
+        output = said(sillage, 'analyze', '-q', '-f', 'json', '-a', 'all', '--period', period,
+                      os.path.join(data, trace))
         total = [json.loads(line) for line in output.splitlines() if '"type":"total"' in line][-1]
         for name in sorted({name for name, _ in tables} & set(total)):
             total[name].pop('by_name' if name == 'count' else '', None)  # its keys are event names

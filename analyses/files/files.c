@@ -366,11 +366,59 @@ static void on_forget(void *state)
 		{ "unknown_write_bytes", "? WRITE", UNIT_BYTES },                                  \
 	}
 
+static const char *const entries[] = { FILE_CALLS(CALL_ENTRY_NAMES) NULL };
+static const char *const exits[] = { FILE_CALLS(CALL_EXIT_NAMES) "exit_syscall", NULL };
+static const char *const exits_of_reads[] = { MOVING_CALLS(CALL_READ_NAMES) "exit_syscall", NULL };
+static const char *const exits_of_writes[] = { MOVING_CALLS(CALL_WRITE_NAMES) "exit_syscall",
+					       NULL };
+static const char *const exits_of_opens[] = { CALL_EXIT_NAMES(openat) CALL_EXIT_NAMES(open)
+						      CALL_EXIT_NAMES(openat2)
+							      CALL_EXIT_NAMES(creat) "exit_syscall",
+					      NULL };
+
+#define READ_FIGURES     (COLUMN(READ_BYTES) | COLUMN(READS))
+#define WRITE_FIGURES    (COLUMN(WRITE_BYTES) | COLUMN(WRITES))
+#define READ_DIRECTIONS  0x55 /* every second column of DIRECTION_COLUMNS */
+#define WRITE_DIRECTIONS 0xAA
+
+static const struct essential essentials[] = {
+	{ exits_of_reads,
+	  { [TOTALS] = READ_FIGURES,
+	    [BY_KIND] = READ_FIGURES | COLUMN(KIND_READ_TIME),
+	    [BY_FILE] = READ_FIGURES,
+	    [BY_FD] = READ_FIGURES,
+	    [THREADS] = READ_DIRECTIONS } },
+	{ exits_of_writes,
+	  { [TOTALS] = WRITE_FIGURES,
+	    [BY_KIND] = WRITE_FIGURES | COLUMN(KIND_WRITE_TIME),
+	    [BY_FILE] = WRITE_FIGURES,
+	    [BY_FD] = WRITE_FIGURES,
+	    [THREADS] = WRITE_DIRECTIONS } },
+	{ exits_of_opens, { [BY_FILE] = COLUMN(FILE_OPENS) } },
+	{ exits,
+	  { [TOTALS] = COLUMN(ERRORS),
+	    [BY_OPERATION] = ALL_COLUMNS,
+	    [BY_KIND] = COLUMN(ERRORS),
+	    [BY_FILE] = COLUMN(ERRORS) | COLUMN(FILE_NS),
+	    [BY_FD] = COLUMN(ERRORS),
+	    [LONGEST] = ALL_COLUMNS } },
+	/* They have the descriptors, and the begin of a call. */
+	{ entries,
+	  { [BY_OPERATION] = COLUMN(OP_TIME) | COLUMN(OP_ERROR_TIME),
+	    [BY_KIND] = ALL_COLUMNS,
+	    [BY_FILE] = ALL_COLUMNS,
+	    [BY_FD] = ALL_COLUMNS,
+	    [THREADS] = ALL_COLUMNS,
+	    [LONGEST] = ALL_COLUMNS } },
+};
+
 const struct analysis analysis_files = {
 	.name = "files",
 	.summary = "reads and writes by file, descriptor, kind (disk, net, pipe) and process",
 	.needs = files_needs,
 	.need_count = FILES_NEEDS,
+	.essentials = essentials,
+	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
 	.worker_state_size = sizeof(struct worker_files),
 	.thread_state_size = sizeof(struct thread_files),
 	.trace_state_size = sizeof(struct files),

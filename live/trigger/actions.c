@@ -187,6 +187,36 @@ size_t actions_count(const struct actions *actions)
 	return actions->rules.count;
 }
 
+int actions_check(const struct actions *actions, size_t at, const struct event_names *traces,
+		  size_t count, const struct period_set *periods, struct err *err)
+{
+	const struct trigger *trigger = actions->rules.at[at]->trigger;
+	struct missing_events missing = { 0 };
+	char *text, *commands;
+	bool can_hold = false;
+
+	assert(at < actions->rules.count);
+	for (size_t i = 0; i < count && !can_hold; i++) {
+		missing.at.count = 0;
+		can_hold = trigger_can_hold(trigger, &traces[i], periods, &missing);
+	}
+	if (!can_hold && missing.at.count == 0) {
+		(void)err_raise(err, -ENOENT,
+				"trigger \"%.100s\" cannot hold: no --period is given",
+				trigger_name(trigger));
+	} else if (!can_hold) {
+		text = missing_text(missing.at.at, missing.at.count, false);
+		commands = missing_commands(missing.at.at, missing.at.count, "; ", SIZE_MAX);
+		(void)err_raise(err, -ENOENT,
+				"trigger \"%.100s\" cannot hold: not recorded: %.120s: %.200s",
+				trigger_name(trigger), text, commands);
+		free(text);
+		free(commands);
+	}
+	vec_fini(&missing.at);
+	return can_hold ? 0 : -ENOENT;
+}
+
 void actions_on_capture(struct actions *actions, actions_capture_fn *capture)
 {
 	actions->capture = capture;

@@ -43,6 +43,11 @@ int actions_add(struct actions *actions, const char *name, const char *text, con
 int actions_add_file(struct actions *actions, const char *path, struct err *err);
 size_t actions_count(const struct actions *actions);
 
+/* Whether some trace of @traces has what the trigger number @at needs; else -ENOENT, with what is
+ * missing. */
+int actions_check(const struct actions *actions, size_t at, const struct event_names *traces,
+		  size_t count, const struct period_set *periods, struct err *err);
+
 /* Adds the analyses that the triggers need to @list, which ends with NULL. */
 void actions_add_analyses(const struct actions *actions, const struct analysis *list[ANALYSES_MAX]);
 

@@ -31,6 +31,11 @@ void trigger_free(struct trigger *trigger)
 	free(trigger);
 }
 
+const char *trigger_name(const struct trigger *trigger)
+{
+	return trigger->name;
+}
+
 static void mark_used(const struct condition *c, bool used[ANALYSES_MAX])
 {
 	if (!c) {
@@ -47,6 +52,45 @@ void trigger_uses(const struct trigger *trigger, bool used[ANALYSES_MAX])
 {
 	mark_used(trigger->when, used);
 	mark_used(trigger->until, used);
+}
+
+/* ---- what is recorded ---- */
+
+/* Whether an event's name matches, for a figure by the name of events. */
+static bool has_row(const struct figure *figure, const struct event_names *names)
+{
+	for (size_t i = 0; i < names->count; i++) {
+		if (fnmatch(figure->pattern, names->at[i], 0) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool can_hold(const struct condition *c, const struct event_names *names,
+		     const struct period_set *periods, struct missing_events *ret)
+{
+	const struct figure *figure = &c->figure;
+	bool left, right;
+
+	if (c->kind != NODE_COMPARE) {
+		left = can_hold(c->left, names, periods, ret);
+		right = can_hold(c->right, names, periods, ret);
+		return c->kind == NODE_AND ? left && right : left || right;
+	}
+	if (figure->table->scope == SCOPE_EVENT && figure->pattern && !has_row(figure, names)) {
+		missing_add(ret, figure->analysis, figure->pattern);
+		return false;
+	}
+	return !missing_figure(names, figure->analysis,
+			       (size_t)(figure->table - figure->analysis->tables), figure->column,
+			       periods, ret);
+}
+
+bool trigger_can_hold(const struct trigger *trigger, const struct event_names *names,
+		      const struct period_set *periods, struct missing_events *ret)
+{
+	return can_hold(trigger->when, names, periods, ret);
 }
 
 /* ---- conditions ---- */
@@ -209,10 +253,15 @@ static bool comparison_holds(const struct condition *c, const struct context *co
 	const struct figure *figure = &c->figure;
 	const struct report_table *table = table_of(context->report, figure->table);
 	struct trigger_value *value;
+	const struct report_row *row;
 	double found;
-	const struct report_row *row = deciding_row(c, context, table, &found);
-	bool holds = compare(c->op, found, c->limit);
+	bool holds;
 
+	if (table && report_is_unknown(table, figure->column)) {
+		return false; /* and has no value */
+	}
+	row = deciding_row(c, context, table, &found);
+	holds = compare(c->op, found, c->limit);
 	if (!event || event->count == TRIGGER_VALUES_MAX) {
 		return holds;
 	}

@@ -27,6 +27,7 @@
  * of its own: one single thread must hold for all of `for`.  Otherwise the trigger has one state
  * per trace, and one selected row beyond the limit is enough.  In a row that is missing from a
  * window the condition does not hold.  If no row is in the window, one with the value 0 is assumed.
+ * A comparison of a figure whose events are not recorded does not hold.
  * All rows that fire in one window make one event.  `every` counts per trace, over all rows.
  *
  * Triggers see closed windows only, so that they are exact.  With `complete` they skip windows in
@@ -36,6 +37,7 @@
 #define SILLAGE_LIVE_TRIGGER_TRIGGER_H
 
 #include "base/err.h"
+#include "engine/contract/missing.h"
 #include "engine/tables/report.h"
 #include "output/notice.h"
 #include "output/sink.h"
@@ -47,8 +49,17 @@ struct trigger;
 struct trigger *trigger_new(const char *name, const char *text, struct err *err);
 void trigger_free(struct trigger *trigger); /* NULL is fine */
 
+const char *trigger_name(const struct trigger *trigger);
+
 /* Sets used[i] for each analyses[i] whose figures it needs. */
 void trigger_uses(const struct trigger *trigger, bool used[ANALYSES_MAX]);
+
+/*
+ * Whether the condition can hold in a trace of these events; a figure whose events are not recorded
+ * never does.  False: what is missing is in @ret.
+ */
+bool trigger_can_hold(const struct trigger *trigger, const struct event_names *names,
+		      const struct period_set *periods, struct missing_events *ret);
 
 /* Evaluates a window.  True: the trigger fires, for the reasons in @event. */
 bool trigger_evaluate(struct trigger *trigger, const struct trace_identity *trace,

@@ -94,6 +94,7 @@ static int merge_trace(struct merging *m, const struct source *source,
 	engine = engine_new(&m->config);
 	m->trace = trace_new(engine, m);
 	m->misses_range = false;
+	trace_set_domain(m->trace, begun->domain);
 	r = partial_reader_merge(source->in, m->trace, &cmd_stop, &m->err);
 	trace_free(m->trace);
 	engine_free(engine);

@@ -135,6 +135,11 @@ static int build_timelines(const struct options *options, const struct reader_se
 		say("%s", err.text);
 		return EXIT_FAILED;
 	}
+	if (report->timeline->lacks >> LACKS_SWITCHES & 1) {
+		say("%s: not recorded: %s: nothing to explain; to record it: %s", name,
+		    timeline_events[LACKS_SWITCHES].event, timeline_events[LACKS_SWITCHES].command);
+		return EXIT_DONE;
+	}
 	if (report->timeline->begin >= report->timeline->end) {
 		say("%s: nothing of it is in this range", name);
 		return EXIT_FAILED;
@@ -188,8 +193,9 @@ static int discover(const struct options *options, const struct reader_setup *se
 	return r < 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
+/* *recorded grows if the trace records what a report needs. */
 static int report_one(const struct options *options, const struct recorded_path *path,
-		      const struct occasion *occasion, struct output *output)
+		      const struct occasion *occasion, struct output *output, size_t *recorded)
 {
 	struct deep_report report = { .name = path->name,
 				      .why = occasion->triggers,
@@ -205,9 +211,11 @@ static int report_one(const struct options *options, const struct recorded_path 
 					    .period_ns = options->every_ns };
 	struct jobs jobs = { 0 };
 	int status = build_timelines(options, &setup, &report);
+	bool lacks_switches = report.timeline && report.timeline->lacks >> LACKS_SWITCHES & 1;
 	struct err err;
 
-	if (status != EXIT_DONE || report.timeline->threads.count == 0) {
+	*recorded += status == EXIT_DONE && !lacks_switches;
+	if (status != EXIT_DONE || lacks_switches || report.timeline->threads.count == 0) {
 		deep_report_fini(&report);
 		return status;
 	}
@@ -235,6 +243,7 @@ static int report_all(const struct options *options, struct output *output)
 	struct recorded_paths paths = { 0 };
 	struct occasion occasion;
 	int status = EXIT_DONE;
+	size_t recorded = 0;
 	struct err err;
 
 	for (size_t i = 0; options->args[i]; i++) {
@@ -247,7 +256,8 @@ static int report_all(const struct options *options, struct output *output)
 		}
 		read_occasion(options->args[i], &occasion);
 		for (size_t k = first; k < paths.at.count; k++) {
-			int one = report_one(options, &paths.at.at[k], &occasion, output);
+			int one =
+				report_one(options, &paths.at.at[k], &occasion, output, &recorded);
 
 			status = status == EXIT_DONE ? one : status;
 		}
@@ -255,7 +265,7 @@ static int report_all(const struct options *options, struct output *output)
 		free(occasion.thread);
 	}
 	recorded_paths_fini(&paths);
-	return status;
+	return status == EXIT_DONE && recorded == 0 ? EXIT_FAILED : status;
 }
 
 /* Rows of each list: what fits on a screen or a page; JSON has all. */

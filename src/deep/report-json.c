@@ -68,6 +68,24 @@ static void put_states(struct printer *p, const uint64_t ns[STATES])
 	}
 }
 
+/* What is not recorded; left out if all is. */
+static void put_missing(struct printer *p)
+{
+	if (p->timeline->lacks == 0) {
+		return;
+	}
+	json_open(&p->json, "missing", '[');
+	for (unsigned int i = 0; i < LACKS; i++) {
+		if (p->timeline->lacks >> i & 1) {
+			json_open(&p->json, NULL, '{');
+			json_text(&p->json, "event", timeline_events[i].event);
+			json_text(&p->json, "command", timeline_events[i].command);
+			json_close(&p->json, '}');
+		}
+	}
+	json_close(&p->json, ']');
+}
+
 static void put_cpus(struct printer *p)
 {
 	json_open(&p->json, "cpus", '[');
@@ -419,6 +437,7 @@ static void put_report(struct printer *p, const char *key)
 	}
 	json_u64(&p->json, "events", p->timeline->events);
 	json_u64(&p->json, "gaps", p->timeline->gaps);
+	put_missing(p);
 	put_cpus(p);
 	put_threads(p);
 	put_changes(p);

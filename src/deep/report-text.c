@@ -58,6 +58,17 @@ static void put_more(FILE *out, size_t count, size_t shown)
 	}
 }
 
+static void put_lacks(const struct timeline *timeline, FILE *out)
+{
+	for (unsigned int i = 0; i < LACKS; i++) {
+		if (timeline->lacks >> i & 1) {
+			(void)fprintf(out, "not recorded: %s: %s\n  to record it: %s\n",
+				      timeline_events[i].event, timeline_events[i].means,
+				      timeline_events[i].command);
+		}
+	}
+}
+
 static void put_head(const struct deep_report *report, FILE *out)
 {
 	const struct timeline *timeline = report->timeline;
@@ -73,6 +84,7 @@ static void put_head(const struct deep_report *report, FILE *out)
 			      timeline->gaps == 1 ? "" : "s");
 	}
 	(void)fputc('\n', out);
+	put_lacks(timeline, out);
 	if (report->why) {
 		(void)fputs("captured because of ", out);
 		for (const char *c = report->why; *c; c++) {

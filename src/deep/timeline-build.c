@@ -193,6 +193,7 @@ struct timeline *timeline_build(const struct reader_setup *setup, uint64_t begin
 	}
 	if (reader) {
 		plan = reader_plan(reader);
+		build.timeline->lacks = timeline_lacks(plan);
 		build.states = task_state_encoding(plan->metadata);
 		build.wake_prio_offset = wake_prio_offset(plan->metadata);
 		build.has_wakeup = plan_has_event(plan, "sched_wakeup");

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ctf/plan/plan.h"
+
 void timeline_free(struct timeline *timeline)
 {
 	if (!timeline) {
@@ -195,4 +197,57 @@ void timeline_check(const struct timeline *timeline)
 			       cpu->oncpus.at[k].thread >= CPU_NOBODY);
 		}
 	}
+}
+
+/* ---- what is not recorded ---- */
+
+const struct lacks_event timeline_events[LACKS] = {
+	[LACKS_SWITCHES] = { { "sched_switch" },
+			     "sched_switch",
+			     "lttng enable-event -k sched_switch",
+			     "nothing can be explained" },
+	[LACKS_WAKEUPS] = { { "sched_waking", "sched_wakeup", "sched_ttwu" },
+			    "sched_waking",
+			    "lttng enable-event -k sched_waking",
+			    "waits after a wake-up count as sleep" },
+	[LACKS_CALLS] = { { "syscall_entry_*", "compat_syscall_entry_*", "sys_*", "compat_sys_*" },
+			  "syscall_*",
+			  "lttng enable-event -k --syscall --all",
+			  "system calls count as user code" },
+	[LACKS_IRQS] = { { "irq_handler_entry" },
+			 "irq_handler_entry",
+			 "lttng enable-event -k irq_handler_entry,irq_handler_exit",
+			 "hard interrupts count as what they interrupt" },
+	[LACKS_SOFTIRQS] = { { "irq_softirq_entry", "softirq_entry" },
+			     "irq_softirq_entry",
+			     "lttng enable-event -k irq_softirq_entry,irq_softirq_exit",
+			     "soft interrupts count as what they interrupt" },
+};
+
+static bool has_any(const struct plan *plan, const char *const *any)
+{
+	for (uint32_t c = 0; c < plan->class_count; c++) {
+		const char *name = plan->classes[c]->class->name;
+
+		for (size_t i = 0; any[i]; i++) {
+			size_t len = strlen(any[i]);
+			bool is_prefix = any[i][len - 1] == '*';
+
+			if (is_prefix ? strncmp(name, any[i], len - 1) == 0
+				      : strcmp(name, any[i]) == 0) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+uint32_t timeline_lacks(const struct plan *plan)
+{
+	uint32_t found = 0;
+
+	for (unsigned int i = 0; i < LACKS; i++) {
+		found |= has_any(plan, timeline_events[i].any) ? 0 : UINT32_C(1) << i;
+	}
+	return found;
 }

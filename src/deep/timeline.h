@@ -140,11 +140,31 @@ struct timeline {
 	uint64_t begin, end; /* of the range, at most that of the trace's events */
 	uint64_t events;     /* that were read */
 	uint64_t gaps;       /* places where events are missing */
+	uint32_t lacks;      /* bit by bit, the timeline_events that are not recorded */
 	VEC(struct deep_thread *) threads;
 	VEC(struct deep_cpu) cpus;       /* by id */
 	VEC(struct cpu_initial) initial; /* by time; CPUs whose initial thread is known */
 	VEC(struct deep_call) calls;
 };
+
+/*
+ * Events that a timeline is made of, and that a trace may not record.  Without switches nothing can
+ * be explained.  Without the others their states do not exist: the time counts in the state around
+ * them.
+ */
+enum { LACKS_SWITCHES, LACKS_WAKEUPS, LACKS_CALLS, LACKS_IRQS, LACKS_SOFTIRQS, LACKS };
+
+struct lacks_event {
+	const char *any[5]; /* any of these will do: names, or a prefix and "*"; ends with NULL */
+	const char *event;  /* as users are told */
+	const char *command;
+	const char *means; /* for what is reported */
+};
+extern const struct lacks_event timeline_events[LACKS];
+
+struct plan;
+/* Bit by bit the events that are not recorded. */
+uint32_t timeline_lacks(const struct plan *plan);
 
 /*
  * Builds the timeline of a recorded kernel trace for the range from @begin to @end (0 and

@@ -133,9 +133,15 @@ void trace_free(struct trace *trace)
 	free(trace);
 }
 
+void trace_set_domain(struct trace *trace, const char *domain)
+{
+	merger_set_domain(trace->merger, domain);
+}
+
 static int replan(struct trace *trace, struct err *err)
 {
 	const struct metadata *types = metadata_stream_types(trace->metadata);
+	const struct env_entry *domain = metadata_env(types, "domain");
 	struct plan *plan;
 	int r;
 
@@ -155,6 +161,7 @@ static int replan(struct trace *trace, struct err *err)
 	plan_unref(trace->plan);
 	trace->plan = plan;
 	merger_set_classes(trace->merger, plan);
+	merger_set_domain(trace->merger, domain ? domain->text : NULL);
 	return 0;
 }
 

@@ -47,6 +47,9 @@ int trace_metadata(struct trace *trace, const void *bytes, size_t len, bool is_l
 /* Starts with empty metadata: the relay sends all of it again after a reconnect. */
 void trace_metadata_restart(struct trace *trace);
 
+/* The domain of a trace that has no metadata here: its partials come from a file.  NULL: none. */
+void trace_set_domain(struct trace *trace, const char *domain);
+
 /* NULL until the metadata has a trace block. */
 const struct plan *trace_plan(const struct trace *trace);
 bool trace_uuid(const struct trace *trace, uint8_t ret_uuid[16]);

@@ -142,6 +142,20 @@ enum effect {
 
 #define FILE_CALLS(X) MOVING_CALLS(X) OTHER_FILE_CALLS(X)
 
+/* Instead of X: the names of the events, for lists.  Of MOVING_CALLS also only those of reads or of
+ * writes. */
+#define CALL_ENTRY_NAMES(name, ...)                                                                \
+	"syscall_entry_" #name, "compat_syscall_entry_" #name, "sys_" #name, "compat_sys_" #name,
+#define CALL_EXIT_NAMES(name, ...)            "syscall_exit_" #name, "compat_syscall_exit_" #name,
+#define CALL_READ_NAMES(name, operation, ...) CALL_READ_NAMES_##operation(name)
+#define CALL_READ_NAMES_OP_READ(name)         CALL_EXIT_NAMES(name)
+#define CALL_READ_NAMES_OP_WRITE(name)
+#define CALL_READ_NAMES_OP_BOTH(name)          CALL_EXIT_NAMES(name)
+#define CALL_WRITE_NAMES(name, operation, ...) CALL_WRITE_NAMES_##operation(name)
+#define CALL_WRITE_NAMES_OP_READ(name)
+#define CALL_WRITE_NAMES_OP_WRITE(name) CALL_EXIT_NAMES(name)
+#define CALL_WRITE_NAMES_OP_BOTH(name)  CALL_EXIT_NAMES(name)
+
 enum file_call {
 	FILE_CALL_UNNAMED, /* exit_syscall, which names no call */
 #define X(name, ...) FILE_CALL_##name,

@@ -88,8 +88,9 @@ void format_histogram(char *text, size_t size, const char *title, const struct h
 
 /* ---- cells ---- */
 
-size_t format_parts(const struct table *table, struct cell cells[CELLS_MAX])
+size_t format_parts(const struct report_table *of, struct cell cells[CELLS_MAX])
 {
+	const struct table *table = of->table;
 	size_t count = 0;
 
 	for (unsigned int i = 0; i < COLUMNS_MAX && table->columns[i].key; i++) {
@@ -101,7 +102,7 @@ size_t format_parts(const struct table *table, struct cell cells[CELLS_MAX])
 			continue;
 		}
 		for (unsigned int part = 0; part < parts; part++) {
-			cells[count++] = (struct cell){ column, i, part };
+			cells[count++] = (struct cell){ column, i, part, report_is_unknown(of, i) };
 		}
 	}
 	assert(count <= CELLS_MAX);
@@ -117,7 +118,9 @@ void format_cell(char text[CELL_MAX], const struct cell *cell, const struct repo
 {
 	const struct column *column = cell->column;
 
-	if (row->instance && cell->at > 0 && column->unit != UNIT_BYTES) {
+	if (cell->is_unknown) {
+		(void)snprintf(text, CELL_MAX, "-");
+	} else if (row->instance && cell->at > 0 && column->unit != UNIT_BYTES) {
 		(void)snprintf(text, CELL_MAX, "%" PRId64, row->instance->more[cell->at - 1]);
 	} else if (row->instance) {
 		format_value(text, column->unit,

@@ -23,13 +23,14 @@ struct cell {
 	const struct column *column;
 	unsigned int at;   /* the column's index */
 	unsigned int part; /* of a histogram; else 0 */
+	bool is_unknown;   /* its events are not recorded: it has no number */
 };
 
 #define CELL_PARTS 7 /* of a histogram, the most useful first */
 #define CELLS_MAX  (COLUMNS_MAX * CELL_PARTS)
 
 /* All cells that a table can show, in order.  Returns how many. */
-size_t format_parts(const struct table *table, struct cell cells[CELLS_MAX]);
+size_t format_parts(const struct report_table *table, struct cell cells[CELLS_MAX]);
 const char *format_title(const struct cell *cell);
 void format_cell(char text[CELL_MAX], const struct cell *cell, const struct report_row *row);
 /* The value of a cell, to sort rows by. */

@@ -44,6 +44,7 @@ KHASH_INIT(rollup_rows, struct rollup_row *, char, 0, row_hash, row_equal)
 
 struct rollup_table {
 	const struct table *table;
+	uint16_t unknown; /* in the last short window */
 	struct columns columns;
 	khash_t(rollup_rows) * by_key;
 	VEC(struct rollup_row *) all; /* of the window; single instances have no key */
@@ -57,6 +58,7 @@ struct rollup {
 	bool is_open; /* a long window has begun, and not ended */
 	uint64_t seq;
 	struct report report;
+	VEC(struct missing_event) missing;
 	VEC(struct report_table) shown; /* a table of the report for each of tables */
 	VEC(struct rollup_table *) tables;
 };
@@ -102,6 +104,7 @@ void rollup_free(struct rollup *rollup)
 	}
 	vec_fini(&rollup->tables);
 	vec_fini(&rollup->shown);
+	vec_fini(&rollup->missing);
 	free(rollup);
 }
 
@@ -197,6 +200,7 @@ static void add_instance(struct rollup_table *table, const struct report_row *fr
 
 static void add_rows(struct rollup_table *table, const struct report_table *from)
 {
+	table->unknown = from->unknown;
 	forget_last(table);
 	for (size_t i = 0; i < from->row_count; i++) {
 		struct rollup_row *row;
@@ -273,11 +277,21 @@ static const struct report *finish(struct rollup *rollup)
 		sort(rollup, rollup->tables.at[t]);
 		rollup->shown.at[t].rows = rollup->tables.at[t]->rows.at;
 		rollup->shown.at[t].row_count = rollup->tables.at[t]->rows.count;
+		rollup->shown.at[t].unknown = rollup->tables.at[t]->unknown;
 	}
 	rollup->report.tables = rollup->shown.at;
 	rollup->report.table_count = rollup->shown.count;
 	rollup->is_open = false;
 	return &rollup->report;
+}
+
+/* Events that come during the long window are recorded from there on. */
+static void add_missing(struct rollup *rollup, const struct report *window)
+{
+	rollup->missing.count = 0;
+	vec_append(&rollup->missing, window->missing, window->missing_count);
+	rollup->report.missing = rollup->missing.at;
+	rollup->report.missing_count = rollup->missing.count;
 }
 
 static void add(struct rollup *rollup, const struct report *window, rollup_show *show, void *user)
@@ -286,6 +300,7 @@ static void add(struct rollup *rollup, const struct report *window, rollup_show 
 		begin(rollup, window);
 	}
 	add_figures(&rollup->report, window);
+	add_missing(rollup, window);
 	for (size_t t = 0; t < window->table_count; t++) {
 		add_rows(table_of(rollup, &window->tables[t]), &window->tables[t]);
 	}

@@ -160,6 +160,7 @@ void output_report(struct output *output, const struct trace_identity *trace,
 		   const struct report *report)
 {
 	struct report_table *tables = mem_alloc((report->table_count + 1) * sizeof(*tables));
+	struct missing_event *missing = mem_alloc((report->missing_count + 1) * sizeof(*missing));
 	struct report wanted = *report;
 
 	wanted.tables = tables;
@@ -169,9 +170,17 @@ void output_report(struct output *output, const struct trace_identity *trace,
 			tables[wanted.table_count++] = report->tables[i];
 		}
 	}
+	wanted.missing = missing;
+	wanted.missing_count = 0;
+	for (size_t i = 0; i < report->missing_count; i++) {
+		if (is_wanted(output, report->missing[i].analysis)) {
+			missing[wanted.missing_count++] = report->missing[i];
+		}
+	}
 	assert(wanted.table_count <= report->table_count);
 	output->sink->report(output, trace, &wanted);
 	free(tables);
+	free(missing);
 }
 
 void output_trigger(struct output *output, const struct trace_identity *trace,

@@ -96,6 +96,12 @@ struct snapshot *snapshot_new(const struct trace_identity *trace, const struct r
 		snapshot->bytes += copy_table(&tables[i], rows);
 	}
 	snapshot->report.tables = tables;
+	if (report->missing_count > 0) {
+		size_t bytes = report->missing_count * sizeof(*report->missing);
+
+		snapshot->report.missing = memcpy(mem_alloc(bytes), report->missing, bytes);
+		snapshot->bytes += bytes;
+	}
 	assert(snapshot->bytes >= sizeof(*snapshot));
 	return snapshot;
 }
@@ -122,6 +128,7 @@ void snapshot_free(struct snapshot *snapshot)
 		free_table(&snapshot->report.tables[i]);
 	}
 	free((struct report_table *)snapshot->report.tables);
+	free((struct missing_event *)snapshot->report.missing);
 	free(snapshot->trace);
 	free(snapshot->key);
 	free(snapshot);

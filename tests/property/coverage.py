@@ -37,7 +37,8 @@ def reports(sillage, scratch, count):
 def missing(names, totals):
     """What nothing came for: analyses, and lists of those."""
     for name in names:
-        said = [total[name] for total in totals if name in total]
+        said = [{key: value for key, value in total[name].items() if key != 'missing'}
+                for total in totals if name in total]
         if not any(laws.sums_of(one) for one in said):
             yield name
         lists = {key for one in said for key, value in one.items() if isinstance(value, list)}

@@ -62,7 +62,7 @@ def refused(data, expected='', totals=0):
 def whole(trace, ust, folder):
     both = same('several traces in one file', ['-a', 'all', '-i', '100ms'], [trace, ust])
     same('a range', ['--begin', '01:38:16.9', '--end', '01:38:17.1', '-i', '50ms'], [trace])
-    same('periods', ['--period', 'r = syscall_entry_read; syscall_exit_read; group fd', '--ust-span', 'a,b'], [trace])
+    same('periods', ['--period', 'r = syscall_entry_read; syscall_exit_read; group fd', '--ust-span', 'sched_waking,sched_switch'], [trace])
     one = os.path.join(folder, 'one')
     note('a file, by its name', sillage(['map', '-o', one, trace])[0] == 0)
     code, out, said = sillage(['merge', one, one])

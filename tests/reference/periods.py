@@ -10,6 +10,7 @@ usage: periods.py SILLAGE TRACE... [--ust TRACE]     (also: babeltrace2 in the p
 """
 import collections
 import json
+import re
 import subprocess
 import sys
 
@@ -55,8 +56,14 @@ def spreads(rows):
     return {row['name']: row['time'] for row in rows if row['time']['count']}
 
 
+def recorded(trace, specs):
+    """Those whose events the trace can have; others are refused."""
+    names = reference.declared(trace)[1]
+    return [spec for spec in specs if all(word in names for word in re.findall(r'[;=] (\w+_\w+)', spec))]
+
+
 def check_known(sillage, trace):
-    total = run(sillage, trace, 'irq,syscalls,block', KNOWN)
+    total = run(sillage, trace, 'irq,syscalls,block', recorded(trace, KNOWN))
     wanted = {'soft vec=%d' % row['vec']: row['time'] for row in total['irq']['soft'] if row['time']['count']}
     lines = collections.Counter(row['irq'] for row in total['irq']['hard'])
     wanted.update({'irq irq=%d' % row['irq']: row['time'] for row in total['irq']['hard'] if lines[row['irq']] == 1})
@@ -74,7 +81,8 @@ def check_known(sillage, trace):
 
 
 class Plain:
-    def __init__(self, events):
+    def __init__(self, events, wanted):
+        self.wanted = wanted
         self.current, self.open, self.found = {}, {}, collections.defaultdict(list)
         self.counts = collections.Counter()
         for _, name, cpu, text in events:
@@ -101,7 +109,7 @@ class Plain:
         return found if found is not None or not group else string(text, group)
 
     def event(self, ns, name, cpu, text):
-        for what, begin, end, keys, group, within in PLAIN:
+        for what, begin, end, keys, group, within in self.wanted:
             place = self.where(end, keys, name, cpu, text)
             if place is not None:
                 opened = self.open.pop((what, place), None)
@@ -119,15 +127,16 @@ class Plain:
                 self.open[what, place] = ns, self.value(group, text)
 
     def inside(self, outer, place):
-        for what, _, _, _, _, within in PLAIN:
+        for what, _, _, _, _, within in self.wanted:
             if within == outer and self.open.pop((what, place), None):
                 self.counts['cut'] += 1
 
 
 def check_plain(sillage, trace):
     events = [event for event in reference.events_of(trace) if event[2] is not None]
-    plain = Plain(events)
-    periods = run(sillage, trace, 'count', [text_of(*one) for one in PLAIN])['periods']
+    texts = recorded(trace, [text_of(*one) for one in PLAIN])
+    plain = Plain(events, [one for one in PLAIN if text_of(*one) in texts])
+    periods = run(sillage, trace, 'count', texts)['periods']
     ours = {name: (time['count'], time['sum_ns'], time['min_ns'], time['max_ns'])
             for name, time in spreads(periods['by_name']).items()}
     wanted = {name: (len(times), sum(times), min(times), max(times)) for name, times in plain.found.items()}

@@ -487,11 +487,13 @@ def flat(line):
             if isinstance(value, dict):
                 if value['count']:
                     spreads[path + (key,)].append(value)
-            elif key not in NAMES:
+            elif key not in NAMES and value is not None:  # None: not recorded, so it must be 0 here
                 sums[path + (key,)] += value
 
     for analysis in ANALYSES:
         for key, value in line[analysis].items():
+            if key == 'missing':
+                continue
             if not isinstance(value, list):
                 figures((analysis,), {key: value})
             elif key not in ('processes', 'longest') and (analysis, key) != ('block', 'threads'):

@@ -22,6 +22,9 @@
  * the longest instances       | -                           | shard_longest()
  * a level at a window's end   | -                           | on_window_end
  *
+ * An analysis also says which events its figures are made of (`essentials`): without them a figure
+ * is unknown, not 0.
+ *
  * Tables hold what commutes: sums, maxima, histograms, longest instances.  The engine owns their
  * storage, for the open window and for the total.  It closes windows, adds them to totals, sorts
  * and reports.  So windows add up to totals, and live equals recorded, for every analysis.
@@ -145,6 +148,30 @@ struct need {
 	bool may_rest; /* not wanted while the analysis rests (worker_rest()) */
 };
 
+/* ---- what has to be recorded ---- */
+
+/*
+ * An event that figures are made of.  If the trace's metadata declares no event of @events, these
+ * figures are unknown, which is not the same as 0: reports leave them out, and say what is missing
+ * (missing.h).
+ */
+struct essential {
+	/* Any one of them will do: names, or a prefix and "*".  NULL ends them.  The first is the
+	 * one that users are told to record. */
+	const char *const *events;
+	/* The figures, bit by bit, of each table; all 0: all of the analysis.  A table of processes
+	 * has those of the table of threads. */
+	uint16_t columns[TABLES_MAX];
+	const char *domain; /* only traces of this domain ("ust") have them; NULL: all */
+};
+
+#define ANY_EVENT(...) ((const char *const[]){ __VA_ARGS__, NULL })
+#define ALL_COLUMNS    ((uint16_t)((1u << COLUMNS_MAX) - 1))
+#define COLUMN(name)   ((uint16_t)(1u << (name)))
+
+struct event_names;
+struct missing_events;
+
 /* ---- the merger's half ---- */
 
 /* What a stream's first packet says; @cpu_id UINT64_MAX: it names no CPU. */
@@ -245,6 +272,13 @@ struct analysis {
 	/* In place of needs, where the user says what is wanted (setup.periods): returns an array
 	 * that the caller frees, and its length. */
 	size_t (*needs_of)(const struct period_set *periods, struct need **ret);
+	/* Without which events which figures are unknown; NULL: all are always known. */
+	const struct essential *essentials;
+	size_t essential_count;
+	/* In place of essentials, where the user says what is wanted: adds the events that the
+	 * trace lacks to @ret; false: all figures are unknown. */
+	bool (*missing_of)(const struct period_set *periods, const struct event_names *names,
+			   struct missing_events *ret);
 	bool uses_threads;        /* the merger's half is called for threads and switches */
 	size_t worker_state_size; /* zeroed at the start of each chunk */
 	size_t thread_state_size; /* zeroed when a thread, or an entity, appears */

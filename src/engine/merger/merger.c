@@ -69,6 +69,11 @@ void merger_set_classes(struct merger *merger, const struct plan *plan)
 	tables_set_classes(&merger->tables, plan);
 }
 
+void merger_set_domain(struct merger *merger, const char *domain)
+{
+	tables_set_domain(&merger->tables, domain);
+}
+
 int merger_check_classes(const struct merger *merger, const struct plan *plan, struct err *err)
 {
 	const struct tables *tables = &merger->tables;

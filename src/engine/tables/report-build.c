@@ -194,7 +194,8 @@ static void list_table(struct tables *tables, struct listing *listing, struct li
 {
 	enum scope scope = listing->table->scope;
 
-	if (scope != SCOPE_TRACE && !selection_wants_table(listing->selection, listing->table)) {
+	if (scope != SCOPE_TRACE && (!selection_wants_table(listing->selection, listing->table) ||
+				     missing_is_whole(listing->table, listing->unknown))) {
 		return;
 	}
 	switch (scope) {
@@ -248,6 +249,7 @@ static struct listing *listing_new(const struct tables *tables, size_t a, size_t
 		.t = t,
 		.offset = tables->layout.offsets[a][source_of(analysis, t)],
 		.columns = column_count(&analysis->tables[t]),
+		.unknown = tables->missing.unknown[a][t],
 		.total = total,
 		.selection = tables->layout.setup->selection,
 		.memory = memory,
@@ -266,7 +268,8 @@ static void take_listing(const struct tables *tables, struct listing *listing)
 	*vec_push(&memory->tables) = (struct report_table){ .analysis = listing->analysis,
 							    .table = listing->table,
 							    .rows = listing->rows.at,
-							    .row_count = listing->rows.count };
+							    .row_count = listing->rows.count,
+							    .unknown = listing->unknown };
 	free(listing);
 }
 
@@ -296,6 +299,9 @@ void tables_report(struct tables *tables, bool total, struct report *report,
 	if (total) {
 		close_shards(tables);
 	}
+	tables_find_missing(tables);
+	report->missing = tables->missing.events.at.at;
+	report->missing_count = tables->missing.events.at.count;
 	for (size_t a = 0; a < setup->analysis_count; a++) {
 		for (size_t t = 0; t < TABLES_MAX && setup->analyses[a]->tables[t].columns[0].key;
 		     t++) {

@@ -20,6 +20,7 @@ struct listing {
 	size_t a, t;      /* table t of analysis a */
 	uint32_t offset;  /* in a row of its scope; SCOPE_PROCESS: of the table of threads */
 	uint32_t columns; /* how many */
+	uint16_t unknown; /* report_table.unknown */
 	bool total;       /* else the open window */
 	uint32_t sort_mask;
 	const struct selection *selection; /* NULL: all */

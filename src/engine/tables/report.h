@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "engine/contract/analysis.h"
+#include "engine/contract/missing.h"
 #include "engine/tables/selection.h"
 
 struct report_row {
@@ -39,7 +40,14 @@ struct report_table {
 	const struct table *table;
 	size_t row_count;
 	const struct report_row *rows;
+	uint16_t unknown; /* bit by bit the columns whose events are not recorded */
 };
+
+/* Whether the column's figures are not known, and not 0. */
+static inline bool report_is_unknown(const struct report_table *table, unsigned int column)
+{
+	return table->unknown >> column & 1;
+}
 
 enum report_kind { REPORT_WINDOW, REPORT_TOTAL, REPORT_SO_FAR };
 
@@ -55,6 +63,8 @@ struct report {
 	uint64_t discarded, lost_packets, bad_packets, late_events;
 	size_t table_count;
 	const struct report_table *tables; /* all of one analysis are adjacent */
+	size_t missing_count;
+	const struct missing_event *missing; /* what the trace does not record, by analysis */
 };
 
 /* ---- order (report-sort.c) ---- */

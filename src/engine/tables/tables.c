@@ -41,6 +41,7 @@ void tables_init(struct tables *tables, const struct setup *setup)
 		shard_init(&tables->shards[i], &tables->layout);
 	}
 	tables->whole.layout = &tables->layout;
+	tables->missing_names = SIZE_MAX;
 	accumulators_init(tables);
 }
 
@@ -84,6 +85,8 @@ void tables_fini(struct tables *tables)
 	}
 	vec_fini(&tables->names);
 	vec_fini(&tables->class_names);
+	missing_fini(&tables->missing);
+	free(tables->domain);
 	layout_fini(&tables->layout);
 }
 
@@ -128,6 +131,33 @@ static uint32_t name_id(struct tables *tables, const char *text)
 void tables_add_class(struct tables *tables, const char *name)
 {
 	*vec_push(&tables->class_names) = name_id(tables, name);
+}
+
+void tables_set_domain(struct tables *tables, const char *domain)
+{
+	free(tables->domain);
+	tables->domain = domain ? mem_strdup(domain) : NULL;
+	tables->missing_names = SIZE_MAX;
+}
+
+void tables_find_missing(struct tables *tables)
+{
+	const struct setup *setup = tables->layout.setup;
+	struct event_names names = { .count = tables->names.count, .domain = tables->domain };
+	const char **texts;
+
+	if (tables->missing_names == names.count) {
+		return;
+	}
+	texts = mem_alloc((names.count + 1) * sizeof(*texts));
+	for (size_t i = 0; i < names.count; i++) {
+		texts[i] = tables->names.at[i]->name;
+	}
+	names.at = texts;
+	missing_find(&names, setup->analyses, setup->analysis_count, setup->periods,
+		     &tables->missing);
+	tables->missing_names = names.count;
+	free(texts);
 }
 
 void tables_set_classes(struct tables *tables, const struct plan *plan)

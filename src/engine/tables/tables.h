@@ -17,6 +17,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "engine/contract/analysis.h"
+#include "engine/contract/missing.h"
 #include "engine/tables/report-build.h"
 #include "engine/tables/report.h"
 #include "engine/tables/shard.h"
@@ -80,6 +81,9 @@ struct tables {
 	VEC(struct event_name *) names; /* by name id */
 	khash_t(name_ids) * name_ids;
 	VEC(uint32_t) class_names; /* name id by class index */
+	char *domain;              /* of the trace; NULL: it names none */
+	struct missing missing;    /* for so many names, and that domain: */
+	size_t missing_names;      /* SIZE_MAX: to be found */
 	struct keyed_rows keyed_rows;
 	struct longest *longest, *longest_total; /* of the open window, and of those closed */
 	void *states[ANALYSES_MAX];              /* analyses' states of the trace; NULL: none */
@@ -94,6 +98,9 @@ void tables_fini(struct tables *tables);
 struct cpu *tables_cpu(struct tables *tables, uint64_t id); /* made when new */
 void tables_set_classes(struct tables *tables, const struct plan *plan);
 void tables_add_class(struct tables *tables, const char *name);
+void tables_set_domain(struct tables *tables, const char *domain); /* may be NULL */
+/* Brings `missing` up to date. */
+void tables_find_missing(struct tables *tables);
 
 /* The thread of rename->from goes on as rename->to (exec by a thread that is not the leader). */
 void tables_rename_thread(struct tables *tables, const struct rename *rename);

@@ -195,7 +195,11 @@ static void draw_figures(struct canvas *canvas, const struct snapshot *snapshot,
 		if (!column->title || column->kind == COLUMN_HISTOGRAM) {
 			continue;
 		}
-		format_value(value, column->unit, table->rows[0].values[i]);
+		if (report_is_unknown(table, i)) {
+			(void)snprintf(value, sizeof(value), "-");
+		} else {
+			format_value(value, column->unit, table->rows[0].values[i]);
+		}
 		(void)snprintf(text + len, sizeof(text) - len, "%s%s %s", len ? "  " : "",
 			       column->title, value);
 	}
@@ -255,7 +259,39 @@ static void draw_head(struct canvas *canvas, const struct listing *listing, size
 	canvas->line++;
 }
 
-static void draw_table(struct view *view, struct canvas *canvas, const struct report_table *table)
+/* In place of rows: the events that would make them, and how to record those. */
+static void draw_missing(struct canvas *canvas, const struct analysis *analysis,
+			 const struct snapshot *snapshot)
+{
+	const struct missing_event *events = snapshot->report.missing;
+	size_t first = 0, count = 0;
+	char text[VIEW_LINE_MAX], *says;
+
+	while (first < snapshot->report.missing_count && events[first].analysis != analysis) {
+		first++;
+	}
+	while (first + count < snapshot->report.missing_count &&
+	       events[first + count].analysis == analysis) {
+		count++;
+	}
+	if (count == 0) {
+		put_line(canvas, STYLE_DIM, "nothing was asked for");
+		return;
+	}
+	says = missing_text(events + first, count, false);
+	(void)snprintf(text, sizeof(text), "not recorded: %s", says);
+	put_line(canvas, STYLE_WARNING, text);
+	free(says);
+	says = missing_commands(events + first, count, "\n", (size_t)canvas->columns);
+	for (char *line = says, *rest = says; line; line = rest) {
+		(void)strsep(&rest, "\n");
+		put_line(canvas, STYLE_PLAIN, line);
+	}
+	free(says);
+}
+
+static void draw_table(struct view *view, struct canvas *canvas, const struct snapshot *snapshot,
+		       const struct report_table *table)
 {
 	struct listing listing;
 	int room = canvas->lines - canvas->line - 2;
@@ -278,7 +314,9 @@ static void draw_table(struct view *view, struct canvas *canvas, const struct re
 		draw_row(canvas, canvas->line++, &listing, listing.rows.at[i], first, fit,
 			 i == view->chosen ? STYLE_CHOSEN : STYLE_PLAIN);
 	}
-	if (listing.rows.count == 0) {
+	if (missing_is_whole(table->table, table->unknown)) {
+		draw_missing(canvas, table->analysis, snapshot);
+	} else if (listing.rows.count == 0) {
 		put_line(canvas, STYLE_DIM,
 			 view->filter[0] ? "nothing matches" : "nothing in this window");
 	}
@@ -305,7 +343,7 @@ static void draw_thread_rows(const struct view *view, struct canvas *canvas,
 	char text[CELL_MAX];
 	size_t fit;
 
-	listing.cell_count = format_parts(table->table, listing.cells);
+	listing.cell_count = format_parts(table, listing.cells);
 	fit = cells_that_fit(canvas, listing.cell_count);
 	for (size_t i = 0; i < table->row_count && canvas->line < canvas->lines - 1; i++) {
 		if (!is_about(view, table, &table->rows[i])) {
@@ -407,7 +445,7 @@ void view_draw(struct view *view, int lines, int columns, view_put *put, void *u
 	} else if (table) {
 		draw_tabs(view, &canvas, snapshot);
 		draw_figures(&canvas, snapshot, table->analysis);
-		draw_table(view, &canvas, table);
+		draw_table(view, &canvas, snapshot, table);
 	}
 	draw_foot(view, &canvas);
 }

@@ -58,7 +58,7 @@ static void next_sort(struct view *view, int by)
 	if (!table) {
 		return;
 	}
-	count = format_parts(table->table, cells);
+	count = format_parts(table, cells);
 	if (view->sort == SIZE_MAX) {
 		view->sort = by > 0 ? 0 : count - 1;
 	} else if (by > 0) {

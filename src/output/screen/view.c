@@ -167,7 +167,7 @@ void view_list(const struct view *view, const struct report_table *table, struct
 
 	memset(listing, 0, sizeof(*listing));
 	listing->table = table;
-	listing->cell_count = format_parts(table->table, listing->cells);
+	listing->cell_count = format_parts(table, listing->cells);
 	for (size_t i = 0; i < table->row_count; i++) {
 		format_row(text, table->table, &table->rows[i], CELL_MAX - 1);
 		if (matches(text, view->filter)) {

@@ -141,6 +141,10 @@ static void put_columns(struct json *json, const struct report_table *table,
 	for (unsigned int i = 0; i < COLUMNS_MAX && table->table->columns[i].key; i++) {
 		const struct column *column = &table->table->columns[i];
 
+		if (report_is_unknown(table, i) && column->kind != COLUMN_PRIO) {
+			json_null(json, column->key);
+			continue;
+		}
 		switch (column->kind) {
 		case COLUMN_PRIO:
 			if (row->thread && row->thread->has_prio) {
@@ -260,6 +264,34 @@ static void put_table(struct json *json, const struct report_table *table, uint6
 	}
 }
 
+/* What the trace does not record of what the analysis needs; left out if it records all. */
+static void put_missing(struct json *json, const struct report *report,
+			const struct analysis *analysis)
+{
+	bool is_open = false;
+	char command[MISSING_COMMAND_BYTES];
+
+	for (size_t i = 0; i < report->missing_count; i++) {
+		const struct missing_event *missing = &report->missing[i];
+
+		if (missing->analysis != analysis) {
+			continue;
+		}
+		if (!is_open) {
+			json_open(json, "missing", '[');
+			is_open = true;
+		}
+		missing_command(missing, command);
+		json_open(json, NULL, '{');
+		json_text(json, "event", missing->event);
+		json_text(json, "command", command);
+		json_close(json, '}');
+	}
+	if (is_open) {
+		json_close(json, ']');
+	}
+}
+
 static void report_line(struct output *output, const struct trace_identity *trace,
 			const struct report *report)
 {
@@ -293,6 +325,7 @@ static void report_line(struct output *output, const struct trace_identity *trac
 			}
 			analysis = table->analysis;
 			json_open(&json, analysis->name, '{');
+			put_missing(&json, report, analysis);
 		}
 		put_table(&json, table, output->top);
 	}

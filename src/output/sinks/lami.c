@@ -271,8 +271,20 @@ static void put_instance(struct json *json, const struct table *table, const str
 	}
 }
 
-static void put_row(struct json *json, const struct table *table, const struct report_row *row)
+/* No number in place of one that is not known. */
+static void put_unknown(struct json *json, const struct column *column)
 {
+	size_t cells = column->kind == COLUMN_HISTOGRAM ? HISTOGRAM_TITLES : 1;
+
+	for (size_t i = 0; i < cells; i++) {
+		json_null(json, NULL);
+	}
+}
+
+static void put_row(struct json *json, const struct report_table *of, const struct report_row *row)
+{
+	const struct table *table = of->table;
+
 	if (row->instance) {
 		put_instance(json, table, row);
 		return;
@@ -283,7 +295,9 @@ static void put_row(struct json *json, const struct table *table, const struct r
 	for (unsigned int i = 0; i < COLUMNS_MAX && table->columns[i].key; i++) {
 		const struct column *column = &table->columns[i];
 
-		if (column->kind == COLUMN_HISTOGRAM) {
+		if (column->kind != COLUMN_PRIO && report_is_unknown(of, i)) {
+			put_unknown(json, column);
+		} else if (column->kind == COLUMN_HISTOGRAM) {
 			put_histogram(json, column_histogram(row->values, i));
 		} else if (column->kind != COLUMN_PRIO) {
 			put_u64(json, class_of(column), row->values[i]);
@@ -304,7 +318,7 @@ static void put_table(struct json *json, const struct report *report,
 	json_open(json, "data", '[');
 	for (size_t i = 0; i < count; i++) {
 		json_open(json, NULL, '[');
-		put_row(json, table->table, &table->rows[i]);
+		put_row(json, table, &table->rows[i]);
 		json_close(json, ']');
 	}
 	json_close(json, ']');
@@ -326,8 +340,10 @@ static void report_tables(struct output *output, const struct trace_identity *tr
 {
 	(void)trace;
 	for (size_t i = 0; report->kind == REPORT_TOTAL && i < report->table_count; i++) {
-		if (report->tables[i].row_count > 0) {
-			put_table(output->state, report, &report->tables[i], output->top);
+		const struct report_table *table = &report->tables[i];
+
+		if (table->row_count > 0 && !missing_is_whole(table->table, table->unknown)) {
+			put_table(output->state, report, table, output->top);
 		}
 	}
 }

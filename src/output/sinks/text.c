@@ -95,6 +95,12 @@ static void put_figures(FILE *out, const struct report_table *table)
 		if (!column->title) {
 			continue;
 		}
+		if (report_is_unknown(table, i)) {
+			bool has_line = column->kind == COLUMN_HISTOGRAM;
+
+			(void)fprintf(out, has_line ? "\n  %-8s -" : "  %s -", column->title);
+			continue;
+		}
 		if (column->kind == COLUMN_HISTOGRAM) {
 			format_histogram(text, sizeof(text), column->title,
 					 column_histogram(values, i));
@@ -286,7 +292,7 @@ static void put_rows(FILE *out, const struct output *output, const struct report
 		output->top > 0 && output->top < table->row_count ? output->top : table->row_count;
 	struct cell cells[CELLS_MAX];
 	char text[CELL_MAX];
-	size_t shown = cells_shown(output, table, cells, format_parts(table->table, cells));
+	size_t shown = cells_shown(output, table, cells, format_parts(table, cells));
 
 	if (count == 0) {
 		return;
@@ -301,7 +307,10 @@ static void put_rows(FILE *out, const struct output *output, const struct report
 		for (size_t i = 0; i < shown; i++) {
 			format_cell(text, &cells[i], row);
 			(void)fprintf(out, " %10s", text);
-			if (cells[i].column->is_share) {
+			if (cells[i].is_unknown && cells[i].column->is_share) {
+				(void)fprintf(out, "%*s", cell_width(output, cells[i].column) - 11,
+					      "");
+			} else if (cells[i].column->is_share) {
 				put_share(out, output, row->values[cells[i].at],
 					  whole_of(report, table, cells[i].at));
 			}
@@ -381,16 +390,74 @@ static void put_header(FILE *out, const struct output *output, const struct trac
 	(void)fputc('\n', out);
 }
 
+/* Writes words in lines that are as wide as the output; the further ones are indented. */
+static void put_wrapped(FILE *out, const struct output *output, const char *head, char *words)
+{
+	size_t used = strlen(head);
+	char *rest = words, *word;
+
+	(void)fputs(head, out);
+	while ((word = strsep(&rest, " "))) {
+		used += 1 + strlen(word);
+		if (used > output->columns) {
+			(void)fputs("\n ", out);
+			used = 2 + strlen(word);
+		}
+		(void)fprintf(out, " %s", word);
+	}
+	(void)fputc('\n', out);
+}
+
+/* One line names what is missing for which analyses.  The first window and the total also say how
+ * to record it. */
+static void put_missing(FILE *out, const struct output *output, const struct report *report)
+{
+	char *text;
+
+	if (report->missing_count == 0) {
+		return;
+	}
+	text = missing_text(report->missing, report->missing_count, true);
+	put_wrapped(out, output, "not recorded:", text);
+	free(text);
+	if (report->kind != REPORT_WINDOW || report->seq == 0) {
+		text = missing_commands(report->missing, report->missing_count, "\n  ",
+					output->columns - 2);
+		(void)fprintf(out, "to record it:\n  %s\n", text);
+		free(text);
+	}
+}
+
+/* Whether something is known of the analysis whose first table is @tables[0]. */
+static bool is_any_known(const struct report_table *tables, size_t count)
+{
+	for (size_t i = 0; i < count && tables[i].analysis == tables[0].analysis; i++) {
+		if (!missing_is_whole(tables[i].table, tables[i].unknown)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static void report_tables(struct output *output, const struct trace_identity *trace,
 			  const struct report *report)
 {
 	const struct analysis *analysis = NULL;
+	bool is_shown = false;
 	FILE *out = output->out;
 
 	put_header(out, output, trace, report);
+	put_missing(out, output, report);
 	for (size_t i = 0; i < report->table_count; i++) {
 		const struct report_table *table = &report->tables[i];
 
+		if (table->analysis != analysis) {
+			is_shown = is_any_known(table, report->table_count - i);
+		}
+		if (!is_shown) {
+			analysis = table->analysis;
+			continue;
+		}
 		if (table->analysis != analysis) {
 			analysis = table->analysis;
 			(void)fprintf(out, "\n%s%s%s", bold(output), analysis->name, plain(output));

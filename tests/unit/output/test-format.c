@@ -106,7 +106,7 @@ START_TEST(writes_cells)
 
 	made_init(&made, 0, 0, 1000);
 	made_thread(&made, 7, "sh", 2500, 12, 30);
-	count = format_parts(made.tables[MADE_THREADS].table, cells);
+	count = format_parts(&made.tables[MADE_THREADS], cells);
 	ck_assert_uint_eq(count, sizeof(titles) / sizeof(titles[0]));
 	for (size_t i = 0; i < count; i++) {
 		ck_assert_str_eq(format_title(&cells[i]), titles[i]);

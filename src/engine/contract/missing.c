@@ -1,0 +1,358 @@
+/*
+ * missing: see missing.h.
+ */
+#include "engine/contract/missing.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* ---- names ---- */
+
+static bool is_match(const char *event, const char *name)
+{
+	size_t len = strlen(event);
+
+	return len > 0 && event[len - 1] == '*' ? strncmp(name, event, len - 1) == 0
+						: strcmp(name, event) == 0;
+}
+
+bool missing_has_event(const struct event_names *names, const char *event)
+{
+	for (size_t i = 0; i < names->count; i++) {
+		if (is_match(event, names->at[i])) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The name of the call in syscall_entry_X and syscall_exit_X; NULL: it is no system call. */
+static const char *call_of(const char *event)
+{
+	static const char *const prefixes[] = { "syscall_entry_", "syscall_exit_" };
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+		if (strncmp(event, prefixes[i], strlen(prefixes[i])) == 0) {
+			return event + strlen(prefixes[i]);
+		}
+	}
+	return NULL;
+}
+
+static bool has_calls(const struct event_names *names)
+{
+	static const char *const calls[] = { "syscall_*", "compat_syscall_*", "sys_*",
+					     "compat_sys_*", "exit_syscall" };
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		if (missing_has_event(names, calls[i])) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- what is missing ---- */
+
+void missing_add(struct missing_events *events, const struct analysis *analysis, const char *event)
+{
+	for (size_t i = 0; i < events->at.count; i++) {
+		if (events->at.at[i].analysis == analysis &&
+		    strcmp(events->at.at[i].event, event) == 0) {
+			return;
+		}
+	}
+	*vec_push(&events->at) = (struct missing_event){ .analysis = analysis, .event = event };
+}
+
+static bool is_recorded(const struct event_names *names, const struct essential *essential)
+{
+	if (essential->domain &&
+	    (!names->domain || strcmp(names->domain, essential->domain) != 0)) {
+		return false;
+	}
+	for (size_t i = 0; essential->events[i]; i++) {
+		if (missing_has_event(names, essential->events[i])) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void mark_unknown(const struct essential *essential, uint16_t unknown[TABLES_MAX])
+{
+	uint16_t any = 0;
+
+	for (size_t t = 0; t < TABLES_MAX; t++) {
+		any |= essential->columns[t];
+	}
+	for (size_t t = 0; t < TABLES_MAX; t++) {
+		unknown[t] |= any ? essential->columns[t] : ALL_COLUMNS;
+	}
+}
+
+/* Tables of processes are made from the table of threads. */
+static void mark_processes(const struct analysis *analysis, uint16_t unknown[TABLES_MAX])
+{
+	uint16_t of_threads = 0;
+
+	for (size_t t = 0; t < TABLES_MAX && analysis->tables[t].columns[0].key; t++) {
+		of_threads |= analysis->tables[t].scope == SCOPE_THREAD ? unknown[t] : 0;
+	}
+	for (size_t t = 0; t < TABLES_MAX && analysis->tables[t].columns[0].key; t++) {
+		unknown[t] |= analysis->tables[t].scope == SCOPE_PROCESS ? of_threads : 0;
+	}
+}
+
+static void add_essential(const struct event_names *names, const struct analysis *analysis,
+			  const struct essential *essential, struct missing_events *ret)
+{
+	const char *event = essential->events[0];
+
+	event = call_of(event) && !has_calls(names) ? MISSING_SYSCALLS : event;
+	missing_add(ret, analysis, event);
+}
+
+bool missing_figure(const struct event_names *names, const struct analysis *analysis, size_t table,
+		    unsigned int column, const struct period_set *periods,
+		    struct missing_events *ret)
+{
+	bool is_unknown = false;
+
+	for (size_t i = 0; i < analysis->essential_count; i++) {
+		const struct essential *essential = &analysis->essentials[i];
+		uint16_t unknown[TABLES_MAX] = { 0 };
+
+		mark_unknown(essential, unknown);
+		mark_processes(analysis, unknown);
+		if (unknown[table] >> column & 1 && !is_recorded(names, essential)) {
+			add_essential(names, analysis, essential, ret);
+			is_unknown = true;
+		}
+	}
+	return is_unknown || (analysis->missing_of && !analysis->missing_of(periods, names, ret));
+}
+
+void missing_find(const struct event_names *names, const struct analysis *const *list, size_t count,
+		  const struct period_set *periods, struct missing *ret)
+{
+	assert(count <= ANALYSES_MAX);
+	ret->events.at.count = 0;
+	memset(ret->unknown, 0, sizeof(ret->unknown));
+	for (size_t a = 0; a < count; a++) {
+		const struct analysis *analysis = list[a];
+
+		for (size_t i = 0; i < analysis->essential_count; i++) {
+			const struct essential *essential = &analysis->essentials[i];
+
+			if (!is_recorded(names, essential)) {
+				add_essential(names, analysis, essential, &ret->events);
+				mark_unknown(essential, ret->unknown[a]);
+			}
+		}
+		if (analysis->missing_of && !analysis->missing_of(periods, names, &ret->events)) {
+			mark_unknown(&(struct essential){ 0 }, ret->unknown[a]);
+		}
+		mark_processes(analysis, ret->unknown[a]);
+	}
+}
+
+void missing_fini(struct missing *missing)
+{
+	vec_fini(&missing->events.at);
+}
+
+bool missing_is_whole(const struct table *table, uint16_t unknown)
+{
+	for (size_t i = 0; i < COLUMNS_MAX && table->columns[i].key; i++) {
+		if (table->columns[i].kind != COLUMN_PRIO && !(unknown >> i & 1)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* ---- what users are told ---- */
+
+/* The kinds of commands; events of one kind fit into one. */
+enum { KIND_KERNEL, KIND_CALL, KIND_ALL_CALLS, KIND_USER, KINDS };
+
+static const char *const heads[KINDS] = {
+	[KIND_KERNEL] = "lttng enable-event -k ",
+	[KIND_CALL] = "lttng enable-event -k --syscall ",
+	[KIND_ALL_CALLS] = "lttng enable-event -k --syscall --all",
+	[KIND_USER] = "lttng enable-event -u ",
+};
+
+/* @ret_name: what stands behind the head. */
+static unsigned int kind_of(const struct missing_event *event, const char **ret_name)
+{
+	const char *call = call_of(event->event);
+
+	*ret_name = event->event;
+	if (strcmp(event->event, MISSING_USER) == 0 || strchr(event->event, ':')) {
+		return KIND_USER; /* names of the kernel's events have no colon */
+	}
+	if (strcmp(event->event, MISSING_SYSCALLS) == 0 || (call && strchr(call, '*'))) {
+		*ret_name = "";
+		return KIND_ALL_CALLS;
+	}
+	*ret_name = call ? call : event->event;
+	return call ? KIND_CALL : KIND_KERNEL;
+}
+
+void missing_command(const struct missing_event *event, char text[MISSING_COMMAND_BYTES])
+{
+	const char *name;
+	unsigned int kind = kind_of(event, &name);
+	const char *quote = strchr(name, '*') ? "'" : "";
+
+	(void)snprintf(text, MISSING_COMMAND_BYTES, "%s%s%.256s%s", heads[kind], quote, name,
+		       quote);
+}
+
+/* Whether the same name stands behind the same head already. */
+static bool is_again(const struct missing_event *events, size_t at, unsigned int kind,
+		     const char *name)
+{
+	for (size_t i = 0; i < at; i++) {
+		const char *other;
+
+		if (kind_of(&events[i], &other) == kind && strcmp(other, name) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+char *missing_commands(const struct missing_event *events, size_t count, const char *between,
+		       size_t most)
+{
+	char *text = NULL;
+	size_t size, len = 0; /* of the last command */
+	FILE *out = open_memstream(&text, &size);
+	bool any = false;
+
+	for (unsigned int kind = 0; kind < KINDS; kind++) {
+		bool is_first = true; /* in its command */
+
+		for (size_t i = 0; i < count; i++) {
+			const char *name, *quote;
+
+			if (kind_of(&events[i], &name) != kind || is_again(events, i, kind, name)) {
+				continue;
+			}
+			quote = strchr(name, '*') ? "'" : "";
+			if (is_first || len + 3 + strlen(name) > most) {
+				(void)fprintf(out, "%s%s", any ? between : "", heads[kind]);
+				len = strlen(heads[kind]);
+				is_first = true;
+			}
+			len += (size_t)fprintf(out, "%s%s%s%s", is_first ? "" : ",", quote, name,
+					       quote);
+			is_first = false;
+			any = true;
+		}
+	}
+	(void)fclose(out);
+	return text;
+}
+
+/* An event in the text. */
+struct named {
+	const char *event;
+	uint32_t users; /* analyses that need it, bit by bit in the order in which they first appear
+			 */
+	bool is_again;  /* it was listed before, for another analysis */
+};
+
+static void name_all(const struct missing_event *events, size_t count, struct named *ret)
+{
+	unsigned int number = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t first = 0;
+
+		number += i > 0 && events[i].analysis != events[i - 1].analysis;
+		assert(number < ANALYSES_MAX);
+		while (strcmp(events[first].event, events[i].event) != 0) {
+			first++;
+		}
+		ret[i] = (struct named){ .event = events[i].event, .is_again = first < i };
+		ret[first].users |= UINT32_C(1) << number;
+	}
+}
+
+static void put_analyses(FILE *out, const struct missing_event *events, size_t count, uint32_t bits)
+{
+	unsigned int number = 0;
+	const char *between = " (";
+
+	for (size_t i = 0; i < count; i++) {
+		bool is_new = i == 0 || events[i].analysis != events[i - 1].analysis;
+
+		number += i > 0 && is_new;
+		if (is_new && bits >> number & 1) {
+			(void)fprintf(out, "%s%s", between, events[i].analysis->name);
+			between = ", ";
+		}
+	}
+	(void)fputc(')', out);
+}
+
+/* Of events that the same analyses need so many are named; of the others only the number. */
+#define NAMED_MAX 3
+
+/* Writes the events from @at on that the same analyses need, which are marked as written. */
+static void put_group(FILE *out, struct named *named, size_t count, size_t at)
+{
+	uint32_t users = named[at].users;
+	size_t group = 0;
+
+	for (size_t i = at; i < count; i++) {
+		if (named[i].is_again || named[i].users != users) {
+			continue;
+		}
+		named[i].is_again = true;
+		if (++group <= NAMED_MAX) {
+			(void)fprintf(out, "%s%s", group > 1 ? ", " : "",
+				      strcmp(named[i].event, MISSING_USER) == 0
+					      ? "user-space events"
+					      : named[i].event);
+		}
+	}
+	if (group > NAMED_MAX) {
+		(void)fprintf(out, " and %zu more", group - NAMED_MAX);
+	}
+}
+
+char *missing_text(const struct missing_event *events, size_t count, bool names_analyses)
+{
+	struct named *named = mem_alloc((count + 1) * sizeof(*named));
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	const char *between = "";
+
+	name_all(events, count, named);
+	for (size_t i = 0; i < count; i++) {
+		uint32_t users = named[i].users;
+
+		if (named[i].is_again) {
+			continue;
+		}
+		(void)fputs(between, out);
+		between = "; ";
+		put_group(out, named, count, i);
+		if (names_analyses) {
+			put_analyses(out, events, count, users);
+		}
+	}
+	(void)fclose(out);
+	free(named);
+	return text;
+}

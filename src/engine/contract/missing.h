@@ -1,0 +1,75 @@
+/*
+ * missing: events that analyses need and that a trace does not record.
+ *
+ * The metadata of a trace declares the events that can be in it.  A figure that is made of others
+ * is unknown.  Metadata may grow: then the events are looked for again.
+ *
+ *     names of event classes ──┐
+ *     analysis.essentials ─────┴─ missing_find() ──► missing events, unknown columns
+ */
+#ifndef SILLAGE_ENGINE_CONTRACT_MISSING_H
+#define SILLAGE_ENGINE_CONTRACT_MISSING_H
+
+#include "base/vec.h"
+#include "engine/contract/analysis.h"
+
+/* The event classes of a trace. */
+struct event_names {
+	const char *const *at;
+	size_t count;
+	const char *domain; /* of the trace; NULL: it names none */
+};
+
+/* Whether the trace has an event of this name, or whose name starts with what is before a "*". */
+bool missing_has_event(const struct event_names *names, const char *event);
+
+/* Points into descriptors and periods. */
+struct missing_event {
+	const struct analysis *analysis;
+	/* As lttng names it; MISSING_SYSCALLS: no system call is recorded; MISSING_USER: no event
+	 * of user space is. */
+	const char *event;
+};
+#define MISSING_SYSCALLS "syscall_*"
+#define MISSING_USER     "*"
+
+struct missing_events {
+	VEC(struct missing_event) at; /* by analysis, each once */
+};
+
+struct missing {
+	struct missing_events events;
+	/* Bit by bit the columns that are unknown, by index of the analysis and table. */
+	uint16_t unknown[ANALYSES_MAX][TABLES_MAX];
+};
+
+/* Adds the event to those of the analysis, if it is not there yet. */
+void missing_add(struct missing_events *events, const struct analysis *analysis, const char *event);
+/* What @names lacks for the analyses of @list; @ret is zeroed, or filled before. */
+void missing_find(const struct event_names *names, const struct analysis *const *list, size_t count,
+		  const struct period_set *periods, struct missing *ret);
+void missing_fini(struct missing *missing);
+/* Whether one figure is unknown; adds what is missing for it to @ret. */
+bool missing_figure(const struct event_names *names, const struct analysis *analysis, size_t table,
+		    unsigned int column, const struct period_set *periods,
+		    struct missing_events *ret);
+
+/* Whether nothing of the table is known. */
+bool missing_is_whole(const struct table *table, uint16_t unknown);
+
+/* ---- what users are told ---- */
+
+/* The command that records the event: "lttng enable-event -k sched_switch". */
+#define MISSING_COMMAND_BYTES 320
+void missing_command(const struct missing_event *event, char text[MISSING_COMMAND_BYTES]);
+
+/* Both return a text from malloc(). */
+
+/* "sched_switch (cpu, sched); syscall_* (io)"; the analyses only if @names_analyses. */
+char *missing_text(const struct missing_event *events, size_t count, bool names_analyses);
+/* The commands that record all of it, with @between between them; lists are divided so that no
+ * command is longer than @most, if that is possible. */
+char *missing_commands(const struct missing_event *events, size_t count, const char *between,
+		       size_t most);
+
+#endif
