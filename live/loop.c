@@ -41,6 +41,60 @@ void loop_check_output(struct loop *loop)
 	}
 }
 
+static void on_warning(void *user, const struct engine_warning *warning)
+{
+	struct live_trace *trace = user;
+	struct loop *loop = session_owner_user(trace->session);
+
+	if (loop->config->verbosity >= 0) {
+		loop->config->say("%s/%s: %s", trace->identity.host, trace->identity.session,
+				  warning->message);
+	}
+	output_warning(loop->config->output, &trace->identity, warning);
+	loop_check_output(loop);
+}
+
+/* ---- names ---- */
+
+static void warn_of_name(void *user, const char *text)
+{
+	struct engine_warning warning = { .what = "names", .packet = -1 };
+
+	(void)snprintf(warning.message, sizeof(warning.message), "%s", text);
+	on_warning(user, &warning);
+}
+
+/* Once a trace has a window, most of the others are attached, too. */
+static void check_names(struct loop *loop, struct live_trace *trace)
+{
+	VEC(const struct metadata *) all = { 0 };
+
+	if (!loop->config->check_names || trace->has_window) {
+		return;
+	}
+	trace->has_window = true;
+	for (size_t r = 0; r < loop->relays.count; r++) {
+		for (size_t i = 0; i < loop->relays.at[r]->sessions.count; i++) {
+			struct live_trace *const *traces;
+			size_t count;
+
+			traces = session_traces(loop->relays.at[r]->sessions.at[i], &count);
+			for (size_t t = 0; t < count; t++) {
+				const struct plan *plan =
+					traces[t]->trace ? trace_plan(traces[t]->trace) : NULL;
+
+				if (plan) {
+					*vec_push(&all) = plan->metadata;
+				}
+			}
+		}
+	}
+	loop->config->check_names(loop->config->names_user, all.at, all.count, warn_of_name, trace);
+	vec_fini(&all);
+}
+
+/* ---- reports ---- */
+
 static void show(void *user, const struct report *report)
 {
 	struct live_trace *trace = user;
@@ -65,6 +119,9 @@ static void on_report(void *user, const struct report *report)
 		trace->rollup = rollup_new(config->engine.shown_interval_ns, config->engine.top,
 					   config->engine.selection);
 	}
+	if (report->kind == REPORT_WINDOW) {
+		check_names(loop, trace);
+	}
 	rollup_report(trace->rollup, report, show, trace);
 	if (config->actions) {
 		actions_report(config->actions, config->output, &trace->identity, report, trace);
@@ -73,19 +130,6 @@ static void on_report(void *user, const struct report *report)
 	if (report->has_lag && report->lag_ns > 0) {
 		session_lags(trace->session, (uint64_t)report->lag_ns);
 	}
-}
-
-static void on_warning(void *user, const struct engine_warning *warning)
-{
-	struct live_trace *trace = user;
-	struct loop *loop = session_owner_user(trace->session);
-
-	if (loop->config->verbosity >= 0) {
-		loop->config->say("%s/%s: %s", trace->identity.host, trace->identity.session,
-				  warning->message);
-	}
-	output_warning(loop->config->output, &trace->identity, warning);
-	loop_check_output(loop);
 }
 
 static void on_attach(void *user, const struct trace_identity *trace, bool is_attach,

@@ -36,6 +36,7 @@ struct captures;
 struct loop;
 struct checkpoint_file;
 struct actions;
+struct metadata;
 
 struct loop_config {
 	const struct url *urls;
@@ -58,6 +59,11 @@ struct loop_config {
 	 * NULL: standard input is not used. */
 	bool (*on_input)(void *user);
 	void *input_user;
+	/* Called with the metadata of all traces at the first window of each, to look for what the
+	 * user named; warnings go to @warn.  NULL: nothing was named. */
+	void (*check_names)(void *user, const struct metadata *const *traces, size_t count,
+			    void (*warn)(void *warn_user, const char *text), void *warn_user);
+	void *names_user;
 };
 
 /* Starts the output and runs until the end; fills @summary.  Negative with the reason. */

@@ -180,6 +180,7 @@ static void resume_trace(struct live_trace *trace, struct live_trace *away)
 	assert(!trace->is_away);
 	trace->trace = away->trace;
 	trace->has_attached = away->has_attached;
+	trace->has_window = away->has_window;
 	trace_set_user(trace->trace, trace);
 	trace_metadata_restart(trace->trace);
 	away->trace = NULL;

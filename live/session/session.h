@@ -79,6 +79,7 @@ struct live_trace {
 	bool has_plan;                 /* packets can be decoded */
 	bool has_failed;               /* it cannot be analysed; its packets are dropped */
 	bool has_attached;             /* on_attach was called */
+	bool has_window;               /* the owner's: it has reported a window */
 	VEC(uint8_t) metadata;         /* received before the UUID is known */
 	VEC(struct waiting) waiting;   /* packets that came before their metadata */
 	struct history_trace *history; /* NULL: none */

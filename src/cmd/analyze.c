@@ -15,6 +15,7 @@
 #include "base/now.h"
 #include "base/units.h"
 #include "cmd/analyze.h"
+#include "cmd/check-names.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
 #include "cmd/say.h"
@@ -184,6 +185,16 @@ static void on_warning(void *user, const struct engine_warning *warning)
 	output_warning(a->output, &a->identity, warning);
 }
 
+/* Reports a failure that is not about an opened trace. */
+static void note_failure(struct analyze *a)
+{
+	struct engine_warning warning = { .what = "trace", .packet = -1 };
+
+	say("%s", a->err.text);
+	(void)snprintf(warning.message, sizeof(warning.message), "%s", a->err.text);
+	output_warning(a->output, NULL, &warning);
+}
+
 static int analyze_one(struct analyze *a, struct engine_config *config,
 		       const struct recorded_path *path)
 {
@@ -220,18 +231,25 @@ static int analyze_one(struct analyze *a, struct engine_config *config,
 	}
 	clear_progress(a);
 	if (r < 0) {
-		struct engine_warning warning = { .what = "trace", .packet = -1 };
-
-		say("%s", a->err.text);
-		(void)snprintf(warning.message, sizeof(warning.message), "%s", a->err.text);
-		output_warning(a->output, NULL, &warning);
+		note_failure(a);
 	}
 	return r;
+}
+
+/* With --state the trace goes on later, and with it its metadata: then it is only a warning. */
+static bool check_names(struct analyze *a, const struct recorded_paths *paths)
+{
+	if (cmd_check_names(a->options, a->actions, paths, &a->err) == 0) {
+		return true;
+	}
+	note_failure(a);
+	return a->options->state;
 }
 
 static int analyze_all(struct analyze *a, struct engine_config *config)
 {
 	struct recorded_paths paths = { 0 };
+	bool is_refused;
 	int failed = 0;
 
 	for (size_t i = 0; a->options->args[i]; i++) {
@@ -240,7 +258,8 @@ static int analyze_all(struct analyze *a, struct engine_config *config)
 			failed = EXIT_FAILED;
 		}
 	}
-	for (size_t i = 0; i < paths.at.count; i++) {
+	is_refused = !check_names(a, &paths);
+	for (size_t i = 0; i < paths.at.count && !is_refused; i++) {
 		if (cmd_signal_status() != 0) {
 			say("%s: interrupted before it was read", paths.at.at[i].name);
 			a->summary.is_interrupted = true;
@@ -251,7 +270,10 @@ static int analyze_all(struct analyze *a, struct engine_config *config)
 		}
 	}
 	recorded_paths_fini(&paths);
-	return a->summary.is_interrupted ? cmd_signal_status() : failed;
+	if (a->summary.is_interrupted) {
+		return cmd_signal_status();
+	}
+	return is_refused ? EXIT_FAILED : failed;
 }
 
 static void fill_config(const struct options *options, const struct actions *actions,

@@ -7,6 +7,7 @@
 #include <sys/statvfs.h>
 
 #include "base/now.h"
+#include "cmd/check-names.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
 #include "cmd/say.h"
@@ -122,6 +123,7 @@ static int make_captures(const struct options *options, struct loop_config *conf
 static int run(const struct options *options)
 {
 	struct loop_config config = { 0 };
+	struct live_names names = { .options = options };
 	struct stats stats = { 0 };
 	struct url *urls;
 	struct err err;
@@ -134,6 +136,9 @@ static int run(const struct options *options)
 	} else {
 		config.urls = urls;
 		cmd_fill_loop(options, &config);
+		config.check_names = cmd_check_live_names;
+		config.names_user = &names;
+		names.actions = config.actions;
 		config.engine.stats = options->stats ? &stats : NULL;
 		if (cmd_checkpoint_file(options, &config.engine, &config.checkpoint_file, &err) <
 		    0) {
@@ -143,6 +148,7 @@ static int run(const struct options *options)
 		}
 		stats_fini(&stats);
 	}
+	cmd_live_names_fini(&names);
 	checkpoint_file_free(config.checkpoint_file);
 	captures_free(config.captures);
 	retained_file_free(config.engine.store);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "cmd/check-names.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
 #include "cmd/say.h"
@@ -151,6 +152,11 @@ static int map_all(struct map_run *m)
 			say("%s", m->err.text);
 			status = EXIT_FAILED;
 		}
+	}
+	if (cmd_check_names(m->options, NULL, &paths, &m->err) < 0) {
+		say("%s", m->err.text);
+		recorded_paths_fini(&paths);
+		return EXIT_FAILED;
 	}
 	for (size_t i = 0; i < paths.at.count; i++) {
 		if (cmd_signal_status() != 0) {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/check-names.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
 #include "cmd/say.h"
@@ -238,6 +239,21 @@ static int report_one(const struct options *options, const struct recorded_path 
 	return status;
 }
 
+/* Of all traces; those that cannot be found are reported when they are read. */
+static int check_names(const struct options *options, struct err *err)
+{
+	struct recorded_paths paths = { 0 };
+	struct err unfound;
+	int r;
+
+	for (size_t i = 0; options->args[i]; i++) {
+		(void)recorded_find(options->args[i], &paths, &unfound);
+	}
+	r = cmd_check_names(options, NULL, &paths, err);
+	recorded_paths_fini(&paths);
+	return r;
+}
+
 static int report_all(const struct options *options, struct output *output)
 {
 	struct recorded_paths paths = { 0 };
@@ -246,6 +262,10 @@ static int report_all(const struct options *options, struct output *output)
 	size_t recorded = 0;
 	struct err err;
 
+	if (check_names(options, &err) < 0) {
+		say("%s", err.text);
+		return EXIT_FAILED;
+	}
 	for (size_t i = 0; options->args[i]; i++) {
 		size_t first = paths.at.count;
 

@@ -15,6 +15,7 @@
 
 #include "base/limits.h"
 #include "cmd/analyze.h"
+#include "cmd/check-names.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
 #include "cmd/say.h"
@@ -83,6 +84,7 @@ static bool on_input(void *user)
 static int follow(const struct options *options, struct output *output)
 {
 	struct loop_config config = { 0 };
+	struct live_names names = { .options = options };
 	struct run_summary summary = { 0 };
 	struct err err = { 0 };
 	int status = EXIT_USAGE;
@@ -92,6 +94,8 @@ static int follow(const struct options *options, struct output *output)
 		config.urls = urls;
 		config.output = output;
 		cmd_fill_loop(options, &config);
+		config.check_names = cmd_check_live_names;
+		config.names_user = &names;
 		config.engine.top = VIEW_ROWS_MAX;
 		config.say = say_on_screen;
 		config.on_input = on_input;
@@ -106,6 +110,7 @@ static int follow(const struct options *options, struct output *output)
 	if (status != EXIT_DONE) {
 		say("%s", err.text);
 	}
+	cmd_live_names_fini(&names);
 	cmd_urls_free(urls, config.url_count);
 	return status;
 }

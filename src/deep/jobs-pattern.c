@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "deep/jobs-pattern.h"
+#include "query/names.h"
 
 const struct jobs_model jobs_models[] = {
 	{ "run", "sched_in; sched_out", "a stay on a CPU" },
@@ -67,6 +68,17 @@ int jobs_check(const char *pattern, struct err *err)
 	struct jobs_pattern parsed;
 
 	return jobs_pattern_parse(pattern, &parsed, err);
+}
+
+int jobs_look_up(struct names *names, const void *pattern)
+{
+	struct jobs_pattern parsed;
+	int r = jobs_pattern_parse(pattern, &parsed, names->err);
+
+	for (size_t i = 0; r == 0 && i < parsed.count; i++) {
+		r = names_definition(names, &parsed.at[i].is);
+	}
+	return r;
 }
 
 /* ---- requests ---- */

@@ -91,6 +91,10 @@ struct jobs {
 /* Whether a pattern is valid: 0, or -EINVAL with the place and what was expected there. */
 int jobs_check(const char *pattern, struct err *err);
 
+/* Whether the trace has the events and fields of a valid pattern (query/names.h). */
+struct names;
+int jobs_look_up(struct names *names, const void *pattern);
+
 /* Finds the executions that lie in the timeline's range.  What cannot be read was reported when the
  * timeline was built. */
 int jobs_find(const struct reader_setup *setup, const struct timeline *timeline,

@@ -1208,6 +1208,36 @@ def test_metrics(t):
     assert taken.returncode == 1 and b'cannot listen' in taken.stderr, taken
 
 
+def test_missing(t):
+    """What is not recorded has no number: windows say what is missing, metrics have no series, triggers and
+    misspelt names are warned of once."""
+    for trace, unknown, known in (('ust', 'cpu', None), ('sched-compact', 'syscalls', 'cpu')):
+        relay, port = t.relay(), free_ports()
+        live = t.live('-a', 'cpu,syscalls,periods', '-i', '1ms', '--from', 'beginning', '--metrics', ':%d' % port,
+                      '--trigger', unknown + '.' + {'cpu': 'busy < 100%', 'syscalls': 'calls < 100'}[unknown],
+                      '--period', 'r = sched_swich; sched_out', relay.live)
+        t.play(live, relay, trace, '--session', trace, '--hostname', 'h', '--speed', '0', '--live-timer', '100ms')
+        live.wait_for(lambda one: totals(one.lines()))
+        found = samples(fetch(port)[1])
+        lines = live.lines()
+        for line in [line for line in lines if line['type'] in ('window', 'total')]:
+            events = {one['event'] for one in line[unknown]['missing']}
+            assert ('sched_switch' if unknown == 'cpu' else 'syscall_*') in events, line
+            assert all(value in (None, []) for key, value in line[unknown].items() if key != 'missing'), line
+            if known:
+                assert 'missing' not in line[known] and isinstance(line[known]['busy_ns'], int), line
+        prefix = 'sillage_%s_' % unknown
+        assert not [name for name in found if name.startswith(prefix)], found
+        assert not known or 'sillage_%s_busy_seconds_total' % known in found, found
+        assert any(('analysis', unknown) in labels for labels in found['sillage_not_recorded']), found
+        assert not [line for line in lines if line['type'] == 'trigger']
+        warned = [line['message'] for line in lines if line['type'] == 'warning' and line['what'] == 'names']
+        assert len(warned) == 2, warned
+        assert 'no event "sched_swich"' in warned[0] and 'cannot hold: not recorded' in warned[1], warned
+        assert live.said().count('so far: ') == 2, live.said()
+        live.finish(signal.SIGTERM)
+
+
 def scrape(t, port, text, total):
     """promtool takes the text, and a Prometheus of our own has its figures."""
     plain = fetch(port)[1]

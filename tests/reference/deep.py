@@ -248,10 +248,11 @@ def check_kinds(sillage, trace):
         elif begun is not None and name == 'sched_switch' and reference.number(text, 'next_tid') == who:
             wanted.append((begun, ns))
             begun = None
-    jobs = report(sillage, trace, '--job', 'timer_hrtimer_expire_entry; sched_in @%d' % who)['jobs']
-    same('from an interrupt to %d' % who, sorted((one['begin'], one['end']) for one in jobs['longest']), wanted)
-    for one in jobs['longest']:
-        same('where it ends', one.get('last', one.get('thread'))['tid'], who)
+    if 'timer_hrtimer_expire_entry' in reference.declared(trace)[1]:  # else it is refused
+        jobs = report(sillage, trace, '--job', 'timer_hrtimer_expire_entry; sched_in @%d' % who)['jobs']
+        same('from an interrupt to %d' % who, sorted((one['begin'], one['end']) for one in jobs['longest']), wanted)
+        for one in jobs['longest']:
+            same('where it ends', one.get('last', one.get('thread'))['tid'], who)
     inner, outer = 'sched_waking tid=$tid; sched_in', 'sched_in; sched_out; sched_in; sched_out'
 
     def all_of(*args):

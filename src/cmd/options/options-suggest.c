@@ -5,56 +5,11 @@
 #include <string.h>
 
 #include "cmd/options/options-parts.h"
-
-#define WORD_BYTES_MAX 62 /* longer words are never suggested */
-
-static unsigned int least(unsigned int a, unsigned int b, unsigned int c)
-{
-	unsigned int low = a < b ? a : b;
-
-	return low < c ? low : c;
-}
-
-/* Levenshtein distance of short words. */
-static unsigned int distance(const char *a, const char *b)
-{
-	unsigned int row[WORD_BYTES_MAX + 2];
-	size_t len = strlen(b);
-
-	if (len > WORD_BYTES_MAX) {
-		return UINT32_MAX;
-	}
-	for (unsigned int i = 0; i <= len; i++) {
-		row[i] = i;
-	}
-	for (unsigned int k = 0; a[k]; k++) {
-		unsigned int corner = row[0];
-
-		row[0] = k + 1;
-		for (unsigned int i = 0; i < len; i++) {
-			unsigned int above = row[i + 1];
-
-			row[i + 1] = least(above + 1, row[i] + 1, corner + (a[k] != b[i]));
-			corner = above;
-		}
-	}
-	return row[len];
-}
+#include "query/nearest.h"
 
 const char *options_nearest(const char *word, const char *const *words)
 {
-	const char *found = NULL;
-	unsigned int best = (unsigned int)strlen(word) / 2 + 2;
-
-	for (; *words; words++) {
-		unsigned int d = distance(word, *words);
-
-		if (d < best) {
-			best = d;
-			found = *words;
-		}
-	}
-	return found;
+	return nearest_word(word, words, (unsigned int)strlen(word) / 2 + 1);
 }
 
 int options_refuse(struct err *err, const char *noun, const char *word, const char *const *words)

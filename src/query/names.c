@@ -1,0 +1,281 @@
+/*
+ * names: see names.h.
+ */
+#include "query/names.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "ctf/metadata/type.h"
+#include "query/nearest.h"
+
+static const char context[] = "context.";
+
+/* ---- events ---- */
+
+static bool is_match(const char *event, const char *name)
+{
+	size_t len = strlen(event);
+
+	return len > 0 && event[len - 1] == '*' ? strncmp(name, event, len - 1) == 0
+						: strcmp(name, event) == 0;
+}
+
+/* The event that was probably meant: it contains the word, or few letters differ. */
+static const char *suggest_event(const struct metadata *metadata, const char *event)
+{
+	VEC(const char *) all = { 0 };
+	const char *found = NULL;
+
+	for (const struct event_class *class = metadata->events; class; class = class->next) {
+		*vec_push(&all) = class->name;
+		if (!found && strlen(event) >= 4 && strstr(class->name, event)) {
+			found = class->name;
+		}
+	}
+	*vec_push(&all) = NULL;
+	if (!found) {
+		found = nearest_word(event, all.at, (unsigned int)strlen(event) / 4 + 1);
+	}
+	vec_fini(&all);
+	return found;
+}
+
+/* Names of the kernel's events have no colon. */
+static int lacks_event(const struct names *names, const char *event)
+{
+	const char *near = suggest_event(names->metadata, event);
+	const char *call = strncmp(event, "syscall_entry_", 14) == 0  ? event + 14
+			   : strncmp(event, "syscall_exit_", 13) == 0 ? event + 13
+								      : NULL;
+	const char *quote = strchr(event, '*') ? "'" : "";
+
+	if (near) {
+		return err_raise(names->err, -ENOENT,
+				 "no event \"%s\" is recorded; did you mean \"%.100s\"?", event,
+				 near);
+	}
+	return err_raise(names->err, -ENOENT,
+			 "no event \"%s\" is recorded: lttng enable-event %s%s%s%s%s", event,
+			 strchr(event, ':') ? "-u " : "-k ", call ? "--syscall " : "", quote,
+			 call ? call : event, quote);
+}
+
+int names_event(struct names *names, const char *event)
+{
+	for (const struct event_class *class = names->metadata->events; class;
+	     class = class->next) {
+		if (is_match(event, class->name)) {
+			names->found++;
+			return 0;
+		}
+	}
+	return lacks_event(names, event);
+}
+
+/* ---- fields ---- */
+
+/* The structs that have an event's fields. */
+struct parts {
+	const struct type *at[3];
+	bool is_context[3];
+};
+
+static struct parts parts_of(const struct metadata *metadata, const struct event_class *class)
+{
+	const struct stream_class *stream = metadata_stream(metadata, class->stream_id);
+
+	return (struct parts){ .at = { class->fields, class->context,
+				       stream ? stream->event_context : NULL },
+			       .is_context = { false, true, true } };
+}
+
+static bool is_text(const struct type *type)
+{
+	return type->kind == TYPE_STRING || type->kind == TYPE_ARRAY || type->kind == TYPE_SEQUENCE;
+}
+
+static bool is_number(const struct type *type)
+{
+	return type->kind == TYPE_INT || type->kind == TYPE_ENUM || type->kind == TYPE_FLOAT;
+}
+
+/* Which kinds of a field some event of this name has. */
+struct kinds {
+	bool number, text;
+};
+
+static struct kinds kinds_of(const struct metadata *metadata, const char *event, const char *field)
+{
+	bool in_context = strncmp(field, context, sizeof(context) - 1) == 0;
+	const char *name = field + (in_context ? sizeof(context) - 1 : 0);
+	struct kinds kinds = { 0 };
+
+	for (const struct event_class *class = metadata->events; class; class = class->next) {
+		const struct parts parts = parts_of(metadata, class);
+
+		for (size_t p = 0; is_match(event, class->name) && p < 3; p++) {
+			const struct type *part = parts.at[p];
+
+			for (size_t i = 0;
+			     part && parts.is_context[p] == in_context && i < part->field_count;
+			     i++) {
+				if (strcmp(type_name(part->fields[i].name), name) == 0) {
+					kinds.number |= is_number(part->fields[i].type);
+					kinds.text |= is_text(part->fields[i].type);
+				}
+			}
+		}
+	}
+	return kinds;
+}
+
+/* The field that was probably meant; the caller frees it. */
+static char *suggest_field(const struct metadata *metadata, const char *event, const char *field)
+{
+	VEC(char *) all = { 0 };
+	const char *near;
+	char *found;
+
+	for (const struct event_class *class = metadata->events; class; class = class->next) {
+		const struct parts parts = parts_of(metadata, class);
+
+		for (size_t p = 0; is_match(event, class->name) && p < 3; p++) {
+			for (size_t i = 0; parts.at[p] && i < parts.at[p]->field_count; i++) {
+				*vec_push(&all) =
+					mem_printf("%s%s", parts.is_context[p] ? context : "",
+						   type_name(parts.at[p]->fields[i].name));
+			}
+		}
+	}
+	*vec_push(&all) = NULL;
+	near = nearest_word(field, (const char *const *)all.at,
+			    (unsigned int)strlen(field) / 3 + 1);
+	found = near ? mem_strdup(near) : NULL;
+	for (size_t i = 0; i + 1 < all.count; i++) {
+		free(all.at[i]);
+	}
+	vec_fini(&all);
+	return found;
+}
+
+static int lacks_field(const struct names *names, const char *event, const char *field)
+{
+	char *near = suggest_field(names->metadata, event, field);
+
+	if (near) {
+		(void)err_raise(names->err, -ENOENT,
+				"the event \"%s\" has no field \"%s\"; did you mean \"%.100s\"?",
+				event, field, near);
+	} else {
+		(void)err_raise(names->err, -ENOENT, "the event \"%s\" has no field \"%s\"", event,
+				field);
+	}
+	free(near);
+	return -ENOENT;
+}
+
+/* @field: as in a plan_request.  What compares numbers needs a number, what compares text a text.
+ */
+static int look_up_field(struct names *names, const char *event, const char *field)
+{
+	bool wants_text = field[0] == PLAN_TEXT[0];
+	const char *name = field + wants_text;
+	struct kinds kinds = kinds_of(names->metadata, event, name);
+
+	if (wants_text ? kinds.text : kinds.number) {
+		names->found++;
+		return 0;
+	}
+	if (kinds.text || kinds.number) {
+		return err_raise(names->err, -ENOENT, "the field \"%s\" of \"%s\" is %s", name,
+				 event, wants_text ? "a number" : "a text");
+	}
+	return lacks_field(names, event, name);
+}
+
+/* A field that may be of either kind. */
+static int look_up_any(struct names *names, const char *event, const char *field)
+{
+	struct kinds kinds = kinds_of(names->metadata, event, field);
+
+	names->found += kinds.number || kinds.text;
+	return kinds.number || kinds.text ? 0 : lacks_field(names, event, field);
+}
+
+/* ---- definitions and periods ---- */
+
+int names_definition(struct names *names, const struct definition *definition)
+{
+	int r = names_event(names, definition->event);
+
+	for (size_t i = 0; r == 0 && i < definition->count; i++) {
+		r = look_up_field(names, definition->event, definition->conditions[i].field);
+	}
+	return r;
+}
+
+static int look_up_keys(struct names *names, const struct period *period,
+			const struct period_side *side)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < period->key_count; i++) {
+		if (side->keys[i] != FIELD_CPU) {
+			r = look_up_any(names, side->what.event, side->names[side->keys[i]]);
+		}
+	}
+	return r;
+}
+
+/* One of the two events has it. */
+static int look_up_group(struct names *names, const struct period *period, const char *field)
+{
+	struct kinds end = kinds_of(names->metadata, period->end.what.event, field);
+
+	if (end.number || end.text) {
+		names->found++;
+		return 0;
+	}
+	return look_up_any(names, period->begin.what.event, field);
+}
+
+int names_period(struct names *names, const struct period *period)
+{
+	int r = names_definition(names, &period->begin.what);
+
+	r = r < 0 ? r : names_definition(names, &period->end.what);
+	r = r < 0 ? r : look_up_keys(names, period, &period->begin);
+	r = r < 0 ? r : look_up_keys(names, period, &period->end);
+	for (size_t i = 0; r == 0 && i < period->group_count; i++) {
+		r = look_up_group(names, period, period->groups[i]);
+	}
+	return r;
+}
+
+/* ---- several traces ---- */
+
+int names_in_any(const struct metadata *const *traces, size_t count, names_look *look,
+		 const void *of, struct err *err)
+{
+	unsigned int most = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct err why;
+		struct names names = { .metadata = traces[i], .err = &why };
+
+		r = look(&names, of);
+		if (r == 0) {
+			return 0;
+		}
+		if (i == 0 || names.found > most) {
+			most = names.found;
+			*err = why;
+		}
+	}
+	return r;
+}

@@ -1,0 +1,44 @@
+/*
+ * names: whether the events and fields that a user names are in the metadata of a trace.
+ *
+ * A misspelt name would match nothing and count 0.  So names are looked up before a recorded trace
+ * is read; in a live one they may come later.
+ *
+ *     period or definitions ── names_period(), names_definition() ──► 0, or -ENOENT: no event
+ *                                                "sched_swich"; did you mean "sched_switch"?
+ */
+#ifndef SILLAGE_QUERY_NAMES_H
+#define SILLAGE_QUERY_NAMES_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "query/period.h"
+
+struct metadata;
+
+/* A look-up in one trace. */
+struct names {
+	const struct metadata *metadata;
+	unsigned int found; /* names that the trace has, before the first that it lacks */
+	struct err *err;
+};
+
+/* Each returns 0, or -ENOENT with what the trace lacks, and what was probably meant. */
+
+/* The event, or one that the pattern matches. */
+int names_event(struct names *names, const char *event);
+/* The event, and the fields of its conditions. */
+int names_definition(struct names *names, const struct definition *definition);
+/* Both events, and all fields. */
+int names_period(struct names *names, const struct period *period);
+
+/*
+ * The same in several traces: one that has all is enough.  -ENOENT: the error is of the trace that
+ * has the most.
+ */
+typedef int names_look(struct names *names, const void *of);
+int names_in_any(const struct metadata *const *traces, size_t count, names_look *look,
+		 const void *of, struct err *err);
+
+#endif
