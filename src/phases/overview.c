@@ -173,7 +173,7 @@ static void add_figures(struct overview *overview, size_t slice, const struct re
 		struct overview_series *series;
 
 		if (column->kind != COLUMN_SUM || !column->title || seconds <= 0 ||
-		    table->row_count == 0) {
+		    table->row_count == 0 || report_is_unknown(table, i)) {
 			continue;
 		}
 		series = series_of(overview, table->table, i, column->title, UINT64_MAX);
