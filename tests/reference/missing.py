@@ -14,9 +14,10 @@ import fnmatch
 import json
 import os
 import re
-import struct
 import subprocess
 import sys
+
+import reference
 
 ENTRIES = 'syscall_entry_*', 'compat_syscall_entry_*', 'sys_*', 'compat_sys_*'
 EXITS = 'syscall_exit_*', 'compat_syscall_exit_*', 'exit_syscall'
@@ -91,22 +92,11 @@ def total_of(out):
     return [line for line in map(json.loads, out.splitlines()) if line['type'] == 'total'][-1]
 
 
-def unpacked(data):
-    """The text of metadata in packets (CTF 1.8.3, section 7.1), or as it is."""
-    order = {b'\x57\x1d\xd1\x75': '<', b'\x75\xd1\x1d\x57': '>'}.get(data[:4])
-    text, at = b'', 0
-    while order and at < len(data):
-        content, size = struct.unpack_from(order + 'II', data, at + 24)
-        text += data[at + 37:at + content // 8]
-        at += size // 8
-    return text if order else data
-
-
 class Trace:
     def __init__(self, path):
         self.path = path
         with open(os.path.join(path, 'metadata'), 'rb') as file:
-            text = unpacked(file.read()).decode('utf-8', 'replace')
+            text = reference.unpacked(file.read()).decode('utf-8', 'replace')
         self.names = {a or b for a, b in re.findall(r'\bname = "([^"]*)"|"name": *"([^"]*)"', text)}
         self.is_user = 'domain = "ust"' in text or '"domain": "ust"' in text
 

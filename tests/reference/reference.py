@@ -309,10 +309,21 @@ def check_last_known(total, reference):
                         row['tid'], key, row.get(key), getattr(thread, key))
 
 
+def unpacked(data):
+    """The text of metadata in packets (CTF 1.8.3, section 7.1), or as it is."""
+    order = {b'\x57\x1d\xd1\x75': '<', b'\x75\xd1\x1d\x57': '>'}.get(data[:4])
+    text, at = b'', 0
+    while order and at < len(data):
+        content, size = struct.unpack_from(order + 'II', data, at + 24)
+        text += data[at + 37:at + content // 8]
+        at += size // 8
+    return text if order else data
+
+
 def declared(trace):
     """The kernel's release, which says how states are encoded, and the names of events."""
     with open(os.path.join(trace, 'metadata'), 'rb') as file:
-        text = file.read()
+        text = unpacked(file.read())
     found = re.search(rb'kernel_release = "(\d+)\.(\d+)', text)
     names = {name.decode('utf-8', 'replace') for name in re.findall(rb'name = "([^"]*)"', text)}
     return tuple(map(int, found.groups())) if found else (9, 0), names
