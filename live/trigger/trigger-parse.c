@@ -126,58 +126,12 @@ static const struct table *find_list(const struct analysis *analysis, const char
 	return NULL;
 }
 
-/* Whether rows of the list can be selected by @key. */
-static bool is_row_key(const struct table *list, const char *key)
-{
-	switch (list->scope) {
-	case SCOPE_THREAD:
-		return !strcmp(key, "comm") || !strcmp(key, "tid") || !strcmp(key, "pid");
-	case SCOPE_PROCESS:
-		return !strcmp(key, "comm") || !strcmp(key, "pid");
-	case SCOPE_CPU:
-		return !strcmp(key, "cpu");
-	case SCOPE_EVENT:
-		return !strcmp(key, "name");
-	default:
-		return (list->name_key && !strcmp(key, list->name_key)) ||
-		       (list->id_key && !strcmp(key, list->id_key));
-	}
-}
-
-static bool has_numbers(const struct table *list)
-{
-	return list->scope != SCOPE_EVENT && (list->scope != SCOPE_KEYED || list->id_key);
-}
-
 /* [3], [comm=redis*] */
 static bool take_which(struct parser *p, struct figure *figure, const struct table *list)
 {
-	const char *end = strchr(p->at, ']');
-	const char *begin;
-	char key[32], *past;
+	char why[160];
 
-	if (!end) {
-		return fail(p, "the bracket is not closed"), false;
-	}
-	begin = ++p->at;
-	figure->id = strtoll(p->at, &past, 10);
-	if (past == end && past != p->at && has_numbers(list)) {
-		figure->has_id = true;
-	} else if (take_name(p, key, sizeof(key)) && *p->at == '=' && is_row_key(list, key)) {
-		p->at++;
-		figure->key = mem_strdup(key);
-		figure->pattern = mem_alloc((size_t)(end - p->at) + 1);
-		memcpy(figure->pattern, p->at, (size_t)(end - p->at));
-	} else {
-		p->at = begin;
-		return fail(p,
-			    "rows of %s are selected by %sKEY=PATTERN, with a key that they have "
-			    "in JSON",
-			    list->key, has_numbers(list) ? "a number or " : ""),
-		       false;
-	}
-	p->at = end + 1;
-	return true;
+	return which_parse(&p->at, list, figure, why, sizeof(why)) || fail(p, "%s", why);
 }
 
 static const struct {

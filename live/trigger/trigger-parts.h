@@ -24,6 +24,15 @@ struct figure {
 	char *key, *pattern; /* ... or where the text of `key` matches; NULL: no pattern */
 };
 
+/* ---- trigger-which.c ---- */
+
+/* Parses [WHICH] of the list; *at is moved from the bracket to what is behind.  False: *at is where
+ * the fault is, and @why says what. */
+bool which_parse(const char **at, const struct table *list, struct figure *figure, char *why,
+		 size_t size);
+/* Whether the figure is about this row of its table. */
+bool which_chooses(const struct figure *figure, const struct report_row *row);
+
 enum node_kind { NODE_COMPARE, NODE_AND, NODE_OR };
 
 struct condition {

@@ -2,7 +2,6 @@
  * trigger: see trigger.h.
  */
 #include <assert.h>
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,39 +93,6 @@ bool trigger_can_hold(const struct trigger *trigger, const struct event_names *n
 }
 
 /* ---- conditions ---- */
-
-/* The text of the row's key.  The parser has checked that rows of this table have the key. */
-static const char *text_of(const struct figure *figure, const struct report_row *row,
-			   char number[24])
-{
-	const struct table *table = figure->table;
-	int64_t id = (int64_t)row->id;
-
-	if (strcmp(figure->key, "comm") == 0) {
-		return row->thread->comm;
-	}
-	if (row->thread) {
-		id = strcmp(figure->key, "tid") == 0 ? row->thread->tid : row->thread->pid;
-	} else if (table->scope != SCOPE_CPU &&
-		   !(table->id_key && strcmp(figure->key, table->id_key) == 0)) {
-		return row->name;
-	}
-	(void)snprintf(number, 24, "%" PRId64, id);
-	return number;
-}
-
-static bool is_chosen(const struct figure *figure, const struct report_row *row)
-{
-	enum scope scope = figure->table->scope;
-	char number[24];
-
-	if (figure->has_id) {
-		return scope == SCOPE_THREAD    ? row->thread->tid == figure->id
-		       : scope == SCOPE_PROCESS ? row->thread->pid == figure->id
-						: (int64_t)row->id == figure->id;
-	}
-	return !figure->pattern || fnmatch(figure->pattern, text_of(figure, row, number), 0) == 0;
-}
 
 /* The 100 % of a share: the window's length, or for a figure of all CPUs the time of all. */
 static double whole_of(const struct report *report, const struct figure *figure,
@@ -235,7 +201,7 @@ static const struct report_row *deciding_row(const struct condition *c,
 		const struct report_row *row = &table->rows[r];
 		double found;
 
-		if (table->table->scope != SCOPE_TRACE && !is_chosen(&c->figure, row)) {
+		if (table->table->scope != SCOPE_TRACE && !which_chooses(&c->figure, row)) {
 			continue;
 		}
 		found = figure_of(c, context->report, table, row);
@@ -429,7 +395,7 @@ static void step_rows(const struct evaluation *evaluation, struct context *conte
 	bool has_rows = false;
 
 	for (size_t r = 0; table && r < table->row_count; r++) {
-		if (is_chosen(context->subject, &table->rows[r])) {
+		if (which_chooses(context->subject, &table->rows[r])) {
 			context->row = &table->rows[r];
 			step_row(evaluation, context, key_of(context->subject, context->row));
 			has_rows = true;

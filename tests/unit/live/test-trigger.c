@@ -35,6 +35,20 @@ static const struct {
 	{ "cpu.busy > 1% for long", "column 19", "expected a duration" },
 	{ "cpu.busy > 1% or cpu.idle > 1% until < 2%", "column 38", "name the figure" },
 	{ "cpu.busy > 1% now", "column 15", "expected and, or, for" },
+	{ "cpu.thread[name=x].run > 1%", "column 12", "KEY being comm, tid or pid" },
+	{ "cpu.cpu[id=1].busy > 1%", "column 9", "KEY being cpu" },
+	{ "cpu.cpu[cpu=abc].busy > 1%", "column 13", "cpu is a number" },
+	{ "cpu.cpu[cpu=].busy > 1%", "column 13", "cpu is a number" },
+	{ "cpu.cpu[-1].busy > 1%", "column 9", "no row has this number" },
+	{ "cpu.cpu[99999999999999999999].busy > 1%", "column 9", "no row has this number" },
+	{ "cpu.thread[tid=1x].run > 1%", "column 16", "tid is a number" },
+	{ "cpu.thread[comm=\"a].run > 1%", "column 17", "quote is not closed" },
+	{ "cpu.thread[comm=\"a\"b].run > 1%", "column 20", "expected ] behind the quote" },
+	{ "cpu.thread[comm=a\\].run > 1%", "column 17", "bracket is not closed" },
+	{ "cpu.thread[comm=sixteen-letters-].run > 1%", "column 17", "at most 15 letters" },
+	{ "irq.soft[vec=TIMMER].time.max > 1ms", "column 14", "no vec has this number or name" },
+	{ "count.by_name[sched_switch] > 1", "column 15",
+	  "selected by KEY=PATTERN, KEY being name" },
 };
 
 START_TEST(names_the_column)
@@ -120,6 +134,11 @@ static const struct {
 	{ "cpu.thread[2].run > 40%", "1=50,2=50", "01" },
 	{ "cpu.thread[comm=dou*].run > 40%", "1=50,10=50", "01" },
 	{ "cpu.thread[tid=1?].run > 40%", "1=50,10=50,11=50", "011" },
+	{ "cpu.thread[comm=\"dou*\"].run > 40%", "1=50,10=50", "01" },
+	{ "cpu.thread[comm='double'].run > 40%", "1=50,10=50", "01" },
+	{ "cpu.thread[comm=\"d\\ouble\"].run > 40%", "1=50,10=50", "01" },
+	{ "cpu.thread[comm=\"[a-d]*\"].run > 40%", "1=50,10=50", "01" },
+	{ "cpu.thread[comm=\"dou\\*\"].run > 40%", "1=50,10=50", "00" },
 	{ "cpu.thread.run < 10%", ",1=50,1=5", "101" }, /* without rows: one with 0 */
 	/* and, or */
 	{ "cpu.busy > 90% and cpu.idle > 1%", "1=95,1=100", "10" },
