@@ -6,7 +6,7 @@ _sillage() {
         return
     fi
     case ${COMP_WORDS[1]} in
-    live) options='--analyses --format --interval --top --jobs --output --chunk-size --max-memory --duration --windows --from --grace --on-lag --lag-limit --retry --no-retry --state --tid --pid --comm --cpu --irq --per --sort --min --max --freq --freq-bins --period --ust-span --trigger --triggers --on-trigger --trigger-interval --dry-run --history --history-dir --before --after --capture-dir --keep --captures-per-hour --control --metrics --stats --quiet --verbose --help' ;;
+    live) options='--analyses --format --interval --top --jobs --output --chunk-size --max-memory --duration --windows --from --grace --on-lag --lag-limit --retry --no-retry --state --state-every --tid --pid --comm --cpu --irq --per --sort --min --max --freq --freq-bins --period --ust-span --trigger --triggers --on-trigger --trigger-interval --dry-run --history --history-dir --before --after --capture-dir --keep --captures-per-hour --control --metrics --stats --quiet --verbose --help' ;;
     analyze) options='--analyses --format --interval --top --jobs --output --chunk-size --max-memory --begin --end --state --tid --pid --comm --cpu --irq --per --sort --min --max --freq --freq-bins --period --ust-span --trigger --triggers --on-trigger --trigger-interval --dry-run --stats --quiet --verbose --help' ;;
     top) options='--analyses --interval --jobs --chunk-size --max-memory --from --grace --on-lag --lag-limit --retry --no-retry --begin --end --tid --pid --comm --cpu --irq --per --sort --min --max --period --ust-span --metrics --quiet --verbose --help' ;;
     list) options='--format --quiet --verbose --help' ;;

@@ -1,6 +1,7 @@
 /*
  * loop-state: shared by the parts of the live loop: loop.c (events, output, the end), loop-relay.c
- * (relays, and which of their sessions are followed) and loop-capture.c (captures).
+ * (relays, and which of their sessions are followed), loop-checkpoint.c (the state is saved) and
+ * loop-capture.c (captures).
  */
 #ifndef SILLAGE_LIVE_LOOP_STATE_H
 #define SILLAGE_LIVE_LOOP_STATE_H
@@ -49,12 +50,13 @@ struct loop {
 	bool *url_said;             /* by URL: it was reported as missing */
 	struct event *signals[5];
 	struct event *engine_event, *step_event, *duration_event, *input_event, *size_event,
-		*watchdog_event;
+		*watchdog_event, *state_event;
 	struct metrics *metrics; /* NULL: they are not served */
 	struct metrics_server *metrics_server;
 	struct control *control;
 	uint64_t windows; /* shown so far */
 	bool is_stopping, has_failed;
+	bool said_state; /* that the state cannot be saved was reported */
 	struct err err;
 	struct run_summary ended; /* figures of freed sessions */
 };
@@ -75,6 +77,11 @@ bool loop_has_listed(struct relay *relay);
 void loop_add_relay(struct loop *loop, const struct url *url);
 void loop_free_relays(struct loop *loop);
 void loop_on_session_change(void *user, struct session *session);
+
+/* ---- loop-checkpoint.c ---- */
+
+/* Saves the state from time to time, if the configuration wants that. */
+void loop_start_checkpoints(struct loop *loop);
 
 /* ---- loop-capture.c ---- */
 

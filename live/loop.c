@@ -362,6 +362,7 @@ static void add_events(struct loop *loop)
 		(void)event_add(loop->engine_event, NULL);
 	}
 	add_watchdog(loop);
+	loop_start_checkpoints(loop);
 	if (loop->config->on_input) {
 		add_input(loop);
 	}
@@ -374,7 +375,8 @@ static void add_events(struct loop *loop)
 static void loop_fini(struct loop *loop)
 {
 	struct event *events[] = { loop->engine_event, loop->step_event, loop->duration_event,
-				   loop->input_event,  loop->size_event, loop->watchdog_event };
+				   loop->input_event,  loop->size_event, loop->watchdog_event,
+				   loop->state_event };
 
 	loop_free_relays(loop);
 	for (size_t i = 0; i < sizeof(loop->signals) / sizeof(loop->signals[0]); i++) {
@@ -495,9 +497,8 @@ int loop_run(const struct loop_config *config, struct run_summary *summary, stru
 			session_account(loop.relays.at[r]->sessions.at[i], &loop.ended);
 		}
 	}
-	summary->events = loop.ended.events;
-	summary->packets = loop.ended.packets;
-	summary->bytes = loop.ended.bytes;
+	*summary = loop.ended;
+	summary->is_live = true;
 	*err = loop.err;
 	loop_fini(&loop);
 	return loop.has_failed ? -EIO : 0;

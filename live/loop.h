@@ -49,9 +49,10 @@ struct loop_config {
 	const char *metrics;       /* [HOST]:PORT to serve metrics on; NULL: none */
 	bool from_beginning;
 	struct checkpoint_file *checkpoint_file; /* to resume from and to save; NULL: none */
-	uint64_t retry_ns;     /* how long to retry a relay; UINT64_MAX: for ever; 0: never */
-	uint64_t grace_ns;     /* windows wait this long for silent streams */
-	uint64_t lag_limit_ns; /* a session further behind skips to the present; 0: never */
+	uint64_t state_every_ns; /* how often it is saved before the end; 0: never */
+	uint64_t retry_ns;       /* how long to retry a relay; UINT64_MAX: for ever; 0: never */
+	uint64_t grace_ns;       /* windows wait this long for silent streams */
+	uint64_t lag_limit_ns;   /* a session further behind skips to the present; 0: never */
 	uint64_t duration_ns, windows; /* when to stop; 0: no limit */
 	int verbosity;
 	void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

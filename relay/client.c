@@ -29,6 +29,7 @@ struct client_stream {
 	uint64_t heard;            /* ns: when the last beacon or packet arrived */
 	unsigned int retries;      /* consecutive ones */
 	struct viewer_index index; /* HELD, FETCHING */
+	bool is_look, has_looked;  /* FETCHING: its first bytes only; they were fetched */
 	uint8_t *bytes;            /* FETCHING: the packet so far */
 	uint64_t len, done;        /* of bytes: size, and what has arrived */
 };
@@ -228,6 +229,9 @@ static void fetch(struct client *client, struct client_stream *stream)
 	assert(client->fetching < RELAY_IN_FLIGHT_MAX);
 	stream->state = STREAM_FETCHING;
 	stream->len = (stream->index.content_bits + 7) / 8;
+	if (stream->is_look && stream->len > PACKET_HEAD_BYTES) {
+		stream->len = PACKET_HEAD_BYTES;
+	}
 	stream->done = 0;
 	assert(stream->len <= PACKET_BYTES_MAX); /* check_index() refused larger ones */
 	stream->bytes = malloc(stream->len);     /* not zeroed: pages are taken as bytes arrive */
@@ -236,18 +240,40 @@ static void fetch(struct client *client, struct client_stream *stream)
 	}
 	client->fetching++;
 	ask_piece(client, stream);
-	if (stream->len <= RELAY_PIECE_BYTES &&
+	if (!stream->is_look && stream->len <= RELAY_PIECE_BYTES &&
 	    client->config.events->may_fetch(client->config.user, stream->user)) {
 		ask_index(client, stream);
 	}
 }
 
-static void fetch_held(struct client *client)
+/* Does what the owner wants of the packet whose index is held, if that is possible now. */
+static void take_held(struct client *client, struct client_stream *stream)
+{
+	const struct client_events *events = client->config.events;
+	enum client_wish wish = CLIENT_FETCH;
+
+	assert(stream->state == STREAM_HELD);
+	if (client->fetching == RELAY_IN_FLIGHT_MAX) {
+		return;
+	}
+	if (events->wants_packet) {
+		wish = events->wants_packet(client->config.user, stream->user, &stream->index);
+	}
+	if (wish == CLIENT_PASS) {
+		stream->state = STREAM_IDLE;
+		stream->due = 0; /* the next tick requests the next index */
+	} else if (wish != CLIENT_WAIT) {
+		stream->is_look = wish == CLIENT_LOOK && !stream->has_looked;
+		fetch(client, stream);
+	}
+}
+
+static void take_all_held(struct client *client)
 {
 	for (size_t i = 0; i < client->streams.count && client->fetching < RELAY_IN_FLIGHT_MAX;
 	     i++) {
 		if (client->streams.at[i]->state == STREAM_HELD) {
-			fetch(client, client->streams.at[i]);
+			take_held(client, client->streams.at[i]);
 		}
 	}
 }
@@ -296,9 +322,8 @@ static void index_ok(struct client *client, struct client_stream *stream,
 	}
 	stream->index = *index;
 	stream->state = STREAM_HELD;
-	if (client->fetching < RELAY_IN_FLIGHT_MAX) {
-		fetch(client, stream);
-	}
+	stream->has_looked = false;
+	take_held(client, stream);
 }
 
 /*
@@ -381,6 +406,20 @@ static void on_index(struct client *client, const struct viewer_reply *reply, ui
 	end_stream(client, stream);
 }
 
+/* The first bytes of the packet have come: asks the owner again. */
+static void end_look(struct client *client, struct client_stream *stream)
+{
+	assert(!stream->index_asked);
+	client->config.events->on_look(client->config.user, stream->user, &stream->index,
+				       stream->bytes, stream->len);
+	free(stream->bytes);
+	stream->bytes = NULL;
+	client->fetching--;
+	stream->has_looked = true;
+	stream->state = STREAM_HELD;
+	take_held(client, stream);
+}
+
 static void on_packet(struct client *client, const struct viewer_reply *reply, uint64_t now)
 {
 	struct client_stream *stream = find_stream(client, reply->tag);
@@ -395,6 +434,10 @@ static void on_packet(struct client *client, const struct viewer_reply *reply, u
 		stream->done += left < RELAY_PIECE_BYTES ? left : RELAY_PIECE_BYTES;
 		if (stream->done < stream->len) {
 			ask_piece(client, stream);
+			return;
+		}
+		if (stream->is_look) {
+			end_look(client, stream);
 			return;
 		}
 		events->on_packet(client->config.user, stream->user, &stream->index, stream->bytes,
@@ -557,7 +600,7 @@ void client_tick(struct client *client, uint64_t now)
 			ask_metadata(client, trace);
 		}
 	}
-	fetch_held(client);
+	take_all_held(client);
 	for (size_t i = 0; i < client->streams.count; i++) {
 		struct client_stream *stream = client->streams.at[i];
 

@@ -17,6 +17,9 @@
  * RELAY_IN_FLIGHT_MAX packets of all streams are fetched at the same time; further streams stay
  * HELD.
  *
+ * The owner may pass over the packet of an index (wants_packet()).  So a stream is walked by its
+ * indexes, which costs 64 bytes a packet.
+ *
  * Per trace, its metadata:
  *
  *     NEEDED ── due ──► ASKED ── OK ──► ASKED (until the relay has no more)
@@ -51,6 +54,14 @@ enum client_end {
 	CLIENT_GONE,     /* the session vanished; unread data is lost */
 };
 
+/* What the owner wants of the packet whose index is held. */
+enum client_wish {
+	CLIENT_FETCH,
+	CLIENT_PASS, /* nothing; the next index is requested at once */
+	CLIENT_LOOK, /* its first PACKET_HEAD_BYTES; on_look() gets them, then it is asked again */
+	CLIENT_WAIT, /* not known yet: it is asked again at each tick */
+};
+
 /* All are called from client_reply() or client_tick(). */
 struct client_events {
 	/* Attached; streams follow. */
@@ -71,6 +82,12 @@ struct client_events {
 	void (*on_end)(void *user, enum client_end end);
 	/* Whether another packet of this stream may be fetched now. */
 	bool (*may_fetch)(void *user, void *stream);
+	/* NULL: all packets are fetched.  CLIENT_LOOK a second time fetches the packet. */
+	enum client_wish (*wants_packet)(void *user, void *stream,
+					 const struct viewer_index *index);
+	/* The first bytes of a packet, valid during the call.  Needed for CLIENT_LOOK only. */
+	void (*on_look)(void *user, void *stream, const struct viewer_index *index,
+			const uint8_t *bytes, uint64_t len);
 };
 
 struct client_config {

@@ -75,6 +75,7 @@ void session_on_packet(void *user, void *arg, const struct viewer_index *index, 
 
 	(void)user;
 	(void)index;
+	trace->session->account.fetched_bytes += len;
 	stream->heard = now_monotonic_ns();
 	if (trace->has_failed) {
 		free(bytes);

@@ -1,15 +1,17 @@
 /*
  * session-state: shared by the parts of a session: session.c (connection and states),
- * session-feed.c (from the relay to the engine) and session-trace.c (traces).
+ * session-feed.c (from the relay to the engine), session-walk.c (packets that are not fetched) and
+ * session-trace.c (traces).
  */
 #ifndef SILLAGE_LIVE_SESSION_SESSION_STATE_H
 #define SILLAGE_LIVE_SESSION_SESSION_STATE_H
 
+#include "ctf/clock.h"
+#include "engine/stream.h"
 #include "live/session/session.h"
+#include "relay/client.h"
 
-struct client;
 struct decoder;
-struct stream;
 
 /* A packet that arrived before its trace had a plan. */
 struct waiting {
@@ -17,6 +19,13 @@ struct waiting {
 	const char *lost; /* why it is missing; NULL: it is there */
 	uint8_t *bytes;
 	uint64_t len;
+};
+
+/* Which packets of a stream are fetched; see session-walk.c. */
+enum walk {
+	WALK_UNKNOWN,  /* it may continue an earlier stream: its identity is not known yet */
+	WALK_TO_PLACE, /* it does: packets before that place are passed over */
+	WALK_OVER,     /* every packet is fetched */
 };
 
 struct live_stream {
@@ -28,6 +37,11 @@ struct live_stream {
 	uint64_t filling;      /* monotonic ns: since when its chunk fills; 0: it is empty */
 	uint64_t beacon;       /* cycles: the last one */
 	bool is_ended;
+	enum walk walk;
+	uint64_t walk_begun;       /* monotonic ns; 0: not yet */
+	struct stream_place place; /* WALK_TO_PLACE, with the next two */
+	struct clock clock;
+	uint64_t seq_num; /* of the next packet, at least; UINT64_MAX: unknown */
 };
 
 struct session {
@@ -49,7 +63,7 @@ struct session {
 	bool skips;           /* the next connection starts at the present, not where this ended */
 	VEC(struct live_trace *) traces;
 	VEC(struct live_stream *) streams;
-	struct run_summary account; /* figures of finished traces */
+	struct run_summary account; /* figures of finished traces, and of all connections */
 };
 
 /* Reports a line about the session. */
@@ -67,6 +81,12 @@ void session_on_idle(void *user, void *arg, bool has_beacon, uint64_t cycles);
 void session_on_stream_end(void *user, void *arg);
 bool session_may_fetch(void *user, void *arg);
 
+/* ---- session-walk.c: client_events, too ---- */
+
+enum client_wish session_wants_packet(void *user, void *arg, const struct viewer_index *index);
+void session_on_look(void *user, void *arg, const struct viewer_index *index, const uint8_t *bytes,
+		     uint64_t len);
+
 /* ---- session-trace.c ---- */
 
 /* The trace with this id on the current connection; created if it is new. */
@@ -77,6 +97,8 @@ void session_trace_drop_waiting(struct live_trace *trace);
 void session_trace_account(const struct live_trace *trace, struct run_summary *summary);
 /* See session_finish(). */
 void session_trace_finish(struct live_trace *trace, const char *reason, bool is_over);
+/* See session_checkpoint(). */
+void session_trace_checkpoint(struct live_trace *trace);
 /* Finds or creates the engine's trace, if the metadata so far contains the UUID. */
 void session_trace_bind(struct live_trace *trace);
 /* Reports that it cannot be analysed; its packets are dropped from now on. */

@@ -86,17 +86,41 @@ void session_trace_account(const struct live_trace *trace, struct run_summary *s
 	}
 }
 
-/* Saves a checkpoint for another run; false: the session is over, or nothing can be saved. */
-static bool save_checkpoint(struct live_trace *trace, bool is_over)
+/* Whether it can be saved, and its UUID. */
+static bool can_be_saved(const struct live_trace *trace, uint8_t ret_uuid[16])
+{
+	return trace->trace && trace->has_plan && !trace->has_failed &&
+	       trace_uuid(trace->trace, ret_uuid);
+}
+
+static void put_checkpoint(struct live_trace *trace, const uint8_t uuid[16])
 {
 	const struct partial_file_trace identity = { .host = trace->identity.host,
 						     .session = trace->identity.session,
 						     .domain = trace->identity.domain,
 						     .path = trace->identity.path,
 						     .range_end = UINT64_MAX };
+
+	checkpoint_file_put(trace->session->owner.checkpoint_file, uuid, trace->trace, &identity);
+}
+
+void session_trace_checkpoint(struct live_trace *trace)
+{
 	uint8_t uuid[16];
 
-	if (!trace->has_plan || trace->has_failed || !trace_uuid(trace->trace, uuid)) {
+	assert(trace->session->owner.checkpoint_file);
+	if (can_be_saved(trace, uuid)) {
+		trace_pause(trace->trace, now_wall_ns());
+		put_checkpoint(trace, uuid);
+	}
+}
+
+/* Saves a checkpoint for another run; false: the session is over, or nothing can be saved. */
+static bool save_last(struct live_trace *trace, bool is_over)
+{
+	uint8_t uuid[16];
+
+	if (!can_be_saved(trace, uuid)) {
 		return false;
 	}
 	if (is_over) {
@@ -105,7 +129,7 @@ static bool save_checkpoint(struct live_trace *trace, bool is_over)
 	}
 	trace_pause(trace->trace, now_wall_ns());
 	(void)trace_total_so_far(trace->trace);
-	checkpoint_file_put(trace->session->owner.checkpoint_file, uuid, trace->trace, &identity);
+	put_checkpoint(trace, uuid);
 	return true;
 }
 
@@ -120,7 +144,7 @@ void session_trace_finish(struct live_trace *trace, const char *reason, bool is_
 			    trace->identity.path ? trace->identity.path : "a trace");
 	}
 	if (trace->trace) {
-		if (!session->owner.checkpoint_file || !save_checkpoint(trace, is_over)) {
+		if (!session->owner.checkpoint_file || !save_last(trace, is_over)) {
 			trace_finish(trace->trace, now_wall_ns());
 		}
 		session_trace_account(trace, &session->account);
@@ -181,6 +205,7 @@ static void resume_trace(struct live_trace *trace, struct live_trace *away)
 	trace->trace = away->trace;
 	trace->has_attached = away->has_attached;
 	trace->has_window = away->has_window;
+	trace->is_resumed = true;
 	trace_set_user(trace->trace, trace);
 	trace_metadata_restart(trace->trace);
 	away->trace = NULL;
@@ -226,6 +251,7 @@ static void new_trace(struct live_trace *trace, const uint8_t uuid[16])
 		session_say(session, 0, "%s; the trace starts without it", err.text);
 	} else if (r > 0) {
 		session_trace_account(trace, &trace->before);
+		trace->is_resumed = true;
 		session_say(session, 0, "goes on from %s",
 			    checkpoint_file_path(session->owner.checkpoint_file));
 	}

@@ -129,6 +129,8 @@ static const struct client_events client_events = {
 	.on_stream_end = session_on_stream_end,
 	.on_end = on_end,
 	.may_fetch = session_may_fetch,
+	.wants_packet = session_wants_packet,
+	.on_look = session_on_look,
 };
 
 /* Makes the requests that are due and sets the timer for the next ones. */
@@ -387,6 +389,13 @@ void session_finish(struct session *session, const char *reason, bool is_over)
 	session->streams.count = 0;
 }
 
+void session_checkpoint(struct session *session)
+{
+	for (size_t i = 0; i < session->traces.count; i++) {
+		session_trace_checkpoint(session->traces.at[i]);
+	}
+}
+
 uint64_t session_now(const struct session *session)
 {
 	uint64_t now = 0;
@@ -425,6 +434,8 @@ void session_account(const struct session *session, struct run_summary *summary)
 	summary->events += session->account.events;
 	summary->packets += session->account.packets;
 	summary->bytes += session->account.bytes;
+	summary->fetched_bytes += session->account.fetched_bytes;
+	summary->passed_packets += session->account.passed_packets;
 	for (size_t i = 0; i < session->traces.count; i++) {
 		session_trace_account(session->traces.at[i], summary);
 	}

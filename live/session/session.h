@@ -80,6 +80,7 @@ struct live_trace {
 	bool has_failed;               /* it cannot be analysed; its packets are dropped */
 	bool has_attached;             /* on_attach was called */
 	bool has_window;               /* the owner's: it has reported a window */
+	bool is_resumed;               /* continues a lost connection, or a checkpoint */
 	VEC(uint8_t) metadata;         /* received before the UUID is known */
 	VEC(struct waiting) waiting;   /* packets that came before their metadata */
 	struct history_trace *history; /* NULL: none */
@@ -110,6 +111,8 @@ void session_lags(struct session *session, uint64_t lag_ns);
 /* Ends all traces with their last windows and totals.  @is_over false: this program stops but the
  * session goes on, so that checkpoints are saved, if there is a file for them. */
 void session_finish(struct session *session, const char *reason, bool is_over);
+/* Puts checkpoints of its traces into the file; they go on.  Reports windows that close. */
+void session_checkpoint(struct session *session);
 /* ns: the latest time up to which one of its traces is known; 0: none is. */
 uint64_t session_now(const struct session *session);
 /* Valid until the next change of the session. */

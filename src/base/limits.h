@@ -107,6 +107,8 @@
 #define RELAY_QUIET_S 3
 /* Receives on one connection before other connections are served. */
 #define RELAY_RECEIVES_MAX 64
+/* How long a stream that may be an earlier one waits for metadata before all of it is fetched. */
+#define WALK_METADATA_NS (10 * NS_PER_S)
 /* Packets of one trace that wait for its metadata. */
 #define WAITING_PACKETS_MAX 1024
 /* Memory for a reply is allocated in steps of this, as its bytes arrive. */

@@ -180,9 +180,13 @@ int cmd_checkpoint_file(const struct options *options, const struct engine_confi
 {
 	struct partial_file_setup setup;
 
+	int r;
+
 	*ret = NULL;
 	if (!options->state) {
-		return 0;
+		return options->has_state_every
+			       ? err_raise(err, -EINVAL, "--state-every needs --state")
+			       : 0;
 	}
 	if (options->begin || options->end) {
 		return err_raise(err, -EINVAL,
@@ -193,7 +197,11 @@ int cmd_checkpoint_file(const struct options *options, const struct engine_confi
 				 "--state cannot be combined with --trigger-interval");
 	}
 	cmd_partial_file_setup(options, config, &setup);
-	return checkpoint_file_open(options->state, &setup, analyses, ret, err);
+	r = checkpoint_file_open(options->state, &setup, analyses, ret, err);
+	if (r == 0 && checkpoint_file_note(*ret)) {
+		say("%s", checkpoint_file_note(*ret));
+	}
+	return r;
 }
 
 /* ---- relays ---- */
@@ -244,6 +252,7 @@ void cmd_fill_loop(const struct options *options, struct loop_config *config)
 	config->from_beginning = strcmp(options->from, "beginning") == 0;
 	config->retry_ns = options->retry_ns;
 	config->grace_ns = options->grace_ns;
+	config->state_every_ns = options->state_every_ns;
 	config->lag_limit_ns = strcmp(options->on_lag, "skip") == 0 ? options->lag_limit_ns : 0;
 	config->duration_ns = options->duration_ns;
 	config->windows = options->windows;

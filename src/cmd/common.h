@@ -3,7 +3,7 @@
  * options, URLs of relays, outputs.
  *
  * Functions that return int without saying more return 0, or a negative errno with the reason in
- * @err.  Nothing here prints, but cmd_output().
+ * @err.  Only cmd_output() and cmd_checkpoint_file() print.
  */
 #ifndef SILLAGE_CMD_COMMON_H
 #define SILLAGE_CMD_COMMON_H

@@ -78,6 +78,18 @@ static bool adopt(struct stream *stream, const struct packet_info *info)
 	return false;
 }
 
+bool stream_resume(struct stream *stream, const struct packet_info *info,
+		   struct stream_place *ret_place)
+{
+	assert(!stream->is_ended && !stream->is_away);
+	if (merger_stream_identity(stream->merger) || !adopt(stream, info) || !stream->has_packet) {
+		return false;
+	}
+	ret_place->end = stream->end;
+	ret_place->seq_num = stream->seq_num;
+	return true;
+}
+
 /* Events after the submitted chunks are at @ts or later. */
 static void report_known(struct stream *stream, uint64_t ts)
 {

@@ -55,6 +55,18 @@ struct stream_input {
 };
 void stream_packet(struct stream *stream, const struct stream_input *input);
 
+/*
+ * Live: the header of a packet of a new stream, before its first packet is added.  True: an earlier
+ * stream of this identity is away, and the new one has taken over from it.  Packets up to
+ * @ret_place were added to that one; the packet that ends there may be added again, and is dropped.
+ */
+struct stream_place {
+	uint64_t end;     /* ns: of its last packet */
+	uint64_t seq_num; /* of that packet; UINT64_MAX: packets have no numbers */
+};
+bool stream_resume(struct stream *stream, const struct packet_info *info,
+		   struct stream_place *ret_place);
+
 /* Recorded: identifies the stream by its first packet, before that is added. */
 void stream_expect(struct stream *stream, const struct packet_info *info);
 

@@ -47,6 +47,10 @@ struct run_summary {
 	uint64_t events, packets, bytes, wall_ns;
 	bool is_interrupted; /* by a signal, before all was read */
 	int exit;
+	/* Live: bytes of packets that came from relays, and packets that were not fetched because
+	 * an earlier connection, or the run that was resumed, had them. */
+	bool is_live;
+	uint64_t fetched_bytes, passed_packets;
 };
 
 /* Functions other than report() may be NULL: the form has nothing for it. */

@@ -37,6 +37,7 @@ int main(void)
 	srunner_add_suite(runner, suite_setup());
 	srunner_add_suite(runner, suite_stream());
 	srunner_add_suite(runner, suite_exchange());
+	srunner_add_suite(runner, suite_checkpoint_file());
 	srunner_add_suite(runner, suite_worker());
 	srunner_add_suite(runner, suite_history());
 	srunner_add_suite(runner, suite_kernel());
@@ -50,6 +51,7 @@ int main(void)
 	srunner_add_suite(runner, suite_partition());
 	srunner_add_suite(runner, suite_viewer());
 	srunner_add_suite(runner, suite_client());
+	srunner_add_suite(runner, suite_walk());
 	srunner_add_suite(runner, suite_trigger());
 	srunner_add_suite(runner, suite_actions());
 	srunner_add_suite(runner, suite_metrics());

@@ -86,6 +86,8 @@ const struct option options_table[] = {
 	  FOR_ANALYZE | FOR_MAP | FOR_LAMI | FOR_TOP | FOR_REPORT | FOR_OVERVIEW, TEXT(end) },
 	{ 0, "state", "FILE", "go on from there, and leave there what is known at the end",
 	  FOR_BOTH, TEXT(state) },
+	{ 0, "state-every", "DURATION", "save --state so often before the end, 0: never (10s)",
+	  FOR_LIVE, DURATION(state_every_ns), GIVEN(has_state_every) },
 	{ 0, "thread", "TID|NAME", "explain this one (the trigger's, or that which ran longest)",
 	  FOR_REPORT, TEXT(thread) },
 	{ 0, "job", "MODEL|PATTERN", "its executions: 'EVENT; EVENT', a model, or help", FOR_REPORT,

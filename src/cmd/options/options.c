@@ -32,6 +32,7 @@ static void set_defaults(struct options *o)
 	o->worst = 3;
 	o->selection.max_ns = UINT64_MAX;
 	o->lag_limit_ns = 10 * NS_PER_S;
+	o->state_every_ns = 10 * NS_PER_S;
 	o->interval_ns = NS_PER_S;
 	o->top = 10;
 	o->jobs = cpus > 0 ? (uint64_t)cpus : 1;

@@ -50,6 +50,8 @@ struct options {
 	uint64_t duration_ns, windows; /* 0: no limit */
 	uint64_t retry_ns;             /* UINT64_MAX: for ever; 0: not at all */
 	uint64_t grace_ns;
+	bool has_state_every;
+	uint64_t state_every_ns; /* how often --state is saved before the end; 0: never */
 	double speed; /* 0: as fast as possible */
 	uint64_t loops;
 	uint64_t live_timer_ns;

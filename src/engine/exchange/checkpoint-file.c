@@ -7,6 +7,9 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +21,25 @@ struct saved_trace {
 	VEC(uint8_t) bytes; /* the UUID, then what checkpoint_trace() wrote */
 };
 
+typedef VEC(struct saved_trace) saved_vec;
+
+/* A copy of all traces that a thread writes. */
+struct save {
+	const struct checkpoint_file *checkpoint_file; /* the thread reads path and setup only */
+	saved_vec all;
+	pthread_t thread;
+	bool has_thread;
+	atomic_bool is_done;
+	int result; /* set before is_done, as is err */
+	struct err err;
+};
+
 struct checkpoint_file {
 	char *path;
 	struct partial_file_setup setup;
-	VEC(struct saved_trace) all;
+	saved_vec all;
+	char *note;        /* why the file before is used; NULL: it is not */
+	struct save *save; /* NULL: none was begun */
 };
 
 static void saved_trace_fini(struct saved_trace *saved)
@@ -30,16 +48,25 @@ static void saved_trace_fini(struct saved_trace *saved)
 	vec_fini(&saved->bytes);
 }
 
+static void saved_all_fini(saved_vec *all)
+{
+	for (size_t i = 0; i < all->count; i++) {
+		saved_trace_fini(&all->at[i]);
+	}
+	vec_fini(all);
+}
+
 void checkpoint_file_free(struct checkpoint_file *checkpoint_file)
 {
+	struct err err;
+
 	if (!checkpoint_file) {
 		return;
 	}
-	for (size_t i = 0; i < checkpoint_file->all.count; i++) {
-		saved_trace_fini(&checkpoint_file->all.at[i]);
-	}
-	vec_fini(&checkpoint_file->all);
+	(void)checkpoint_file_end_save(checkpoint_file, &err);
+	saved_all_fini(&checkpoint_file->all);
 	partial_file_setup_fini(&checkpoint_file->setup);
+	free(checkpoint_file->note);
 	free(checkpoint_file->path);
 	free(checkpoint_file);
 }
@@ -68,8 +95,9 @@ static int read_trace(struct checkpoint_file *checkpoint_file, struct partial_re
 	return 0;
 }
 
+/* @ret_is_other: the file is whole, and of another kind of run. */
 static int read_all(struct checkpoint_file *checkpoint_file, FILE *file,
-		    const struct analysis *const *all, struct err *err)
+		    const struct analysis *const *all, bool *ret_is_other, struct err *err)
 {
 	struct partial_file_trace identity;
 	struct partial_reader *in;
@@ -78,7 +106,8 @@ static int read_all(struct checkpoint_file *checkpoint_file, FILE *file,
 	if (r < 0) {
 		return r;
 	}
-	if (!partial_file_setup_same(partial_reader_setup(in), &checkpoint_file->setup)) {
+	*ret_is_other = !partial_file_setup_same(partial_reader_setup(in), &checkpoint_file->setup);
+	if (*ret_is_other) {
 		r = err_raise(err, -EINVAL, "made with other analyses, windows or periods");
 	}
 	while (r >= 0 && (r = partial_reader_trace(in, &identity, err)) > 0) {
@@ -88,27 +117,60 @@ static int read_all(struct checkpoint_file *checkpoint_file, FILE *file,
 	return r;
 }
 
+/* -ENOENT: there is none. */
+static int read_file(struct checkpoint_file *checkpoint_file, const char *path,
+		     const struct analysis *const *all, bool *ret_is_other, struct err *err)
+{
+	FILE *file = fopen(path, "re");
+	int r;
+
+	if (!file) {
+		return err_raise(err, -errno, "%s: %s", path, strerror(errno));
+	}
+	r = read_all(checkpoint_file, file, all, ret_is_other, err);
+	(void)fclose(file);
+	return r < 0 ? err_note(err, r, "%s", path) : 0;
+}
+
+/* Reads the file before, if there is one; @err: why the file cannot be used.  If this one cannot be
+ * used either, that stays the reason. */
+static int read_before(struct checkpoint_file *checkpoint_file, const struct analysis *const *all,
+		       struct err *err)
+{
+	char *path = mem_printf("%s.1", checkpoint_file->path);
+	struct err other;
+	bool is_other;
+	int r;
+
+	saved_all_fini(&checkpoint_file->all);
+	checkpoint_file->all = (saved_vec){ 0 };
+	r = read_file(checkpoint_file, path, all, &is_other, &other);
+	if (r == 0) {
+		checkpoint_file->note =
+			mem_printf("%s; the one before, %s, is used", err->text, path);
+	}
+	free(path);
+	return r < 0 ? -EINVAL : 0;
+}
+
 int checkpoint_file_open(const char *path, struct partial_file_setup *setup,
 			 const struct analysis *const *all, struct checkpoint_file **ret,
 			 struct err *err)
 {
 	struct checkpoint_file *checkpoint_file = mem_alloc(sizeof(*checkpoint_file));
-	FILE *file;
-	int r = 0;
+	bool is_other = false;
+	int r;
 
 	checkpoint_file->path = mem_strdup(path);
 	checkpoint_file->setup = *setup;
 	*setup = (struct partial_file_setup){ 0 };
-	file = fopen(path, "re");
-	if (file) {
-		r = read_all(checkpoint_file, file, all, err);
-		(void)fclose(file);
-	} else if (errno != ENOENT) {
-		r = err_raise(err, -errno, "%s", strerror(errno));
+	r = read_file(checkpoint_file, path, all, &is_other, err);
+	if (r == -EINVAL && !is_other) {
+		r = read_before(checkpoint_file, all, err);
 	}
-	if (r < 0) {
+	if (r < 0 && r != -ENOENT) {
 		checkpoint_file_free(checkpoint_file);
-		return err_note(err, r, "%s", path);
+		return r;
 	}
 	*ret = checkpoint_file;
 	return 0;
@@ -119,6 +181,21 @@ int checkpoint_file_open(const char *path, struct partial_file_setup *setup,
 const char *checkpoint_file_path(const struct checkpoint_file *checkpoint_file)
 {
 	return checkpoint_file->path;
+}
+
+const char *checkpoint_file_note(const struct checkpoint_file *checkpoint_file)
+{
+	return checkpoint_file->note;
+}
+
+uint64_t checkpoint_file_bytes(const struct checkpoint_file *checkpoint_file)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < checkpoint_file->all.count; i++) {
+		bytes += checkpoint_file->all.at[i].bytes.count;
+	}
+	return bytes;
 }
 
 bool checkpoint_file_any(const struct checkpoint_file *checkpoint_file)
@@ -172,6 +249,16 @@ static char *copy_of(const char *text)
 	return text ? mem_strdup(text) : NULL;
 }
 
+static struct partial_file_trace copy_of_identity(const struct partial_file_trace *identity)
+{
+	return (struct partial_file_trace){ .host = copy_of(identity->host),
+					    .session = copy_of(identity->session),
+					    .domain = copy_of(identity->domain),
+					    .path = copy_of(identity->path),
+					    .range_begin = identity->range_begin,
+					    .range_end = identity->range_end };
+}
+
 void checkpoint_file_put(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16],
 			 struct trace *trace, const struct partial_file_trace *identity)
 {
@@ -186,12 +273,7 @@ void checkpoint_file_put(struct checkpoint_file *checkpoint_file, const uint8_t 
 	memcpy(saved->uuid, uuid, sizeof(saved->uuid));
 	codec_bytes(&codec, saved->uuid, sizeof(saved->uuid));
 	checkpoint_trace(trace, &codec);
-	saved->identity = (struct partial_file_trace){ .host = copy_of(identity->host),
-						       .session = copy_of(identity->session),
-						       .domain = copy_of(identity->domain),
-						       .path = copy_of(identity->path),
-						       .range_begin = identity->range_begin,
-						       .range_end = identity->range_end };
+	saved->identity = copy_of_identity(identity);
 	saved->bytes.at = out.bytes.at;
 	saved->bytes.count = out.bytes.count;
 	saved->bytes.room = out.bytes.room;
@@ -199,13 +281,14 @@ void checkpoint_file_put(struct checkpoint_file *checkpoint_file, const uint8_t 
 
 /* ---- writing ---- */
 
-static int write_all(const struct checkpoint_file *checkpoint_file, FILE *file, struct err *err)
+static int write_all(const struct checkpoint_file *checkpoint_file, const saved_vec *all,
+		     FILE *file, struct err *err)
 {
 	struct partial_writer *out = partial_writer_new(file, &checkpoint_file->setup);
 	int r;
 
-	for (size_t i = 0; i < checkpoint_file->all.count; i++) {
-		const struct saved_trace *saved = &checkpoint_file->all.at[i];
+	for (size_t i = 0; i < all->count; i++) {
+		const struct saved_trace *saved = &all->at[i];
 
 		partial_writer_checkpoint(out, &saved->identity, saved->bytes.at,
 					  saved->bytes.count);
@@ -219,7 +302,37 @@ static int write_all(const struct checkpoint_file *checkpoint_file, FILE *file, 
 	return r;
 }
 
-int checkpoint_file_save(const struct checkpoint_file *checkpoint_file, struct err *err)
+/* Makes renames in the directory of @path survive a power cut. */
+static void sync_directory(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *dir = slash ? mem_printf("%.*s", (int)(slash - path) + 1, path) : mem_strdup(".");
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		(void)fsync(fd);
+		(void)close(fd);
+	}
+	free(dir);
+}
+
+/* Puts @fresh in the place of @path, which becomes the file before. */
+static int replace(const char *fresh, const char *path, struct err *err)
+{
+	char *before = mem_printf("%s.1", path);
+
+	(void)unlink(before);
+	(void)link(path, before); /* a file system without links has no file before */
+	free(before);
+	if (rename(fresh, path) < 0) {
+		return err_raise(err, -errno, "%s", strerror(errno));
+	}
+	sync_directory(path);
+	return 0;
+}
+
+static int save_all(const struct checkpoint_file *checkpoint_file, const saved_vec *all,
+		    struct err *err)
 {
 	char *fresh = mem_printf("%s.new", checkpoint_file->path);
 	FILE *file = fopen(fresh, "we");
@@ -228,13 +341,11 @@ int checkpoint_file_save(const struct checkpoint_file *checkpoint_file, struct e
 	if (!file) {
 		r = err_raise(err, -errno, "%s", strerror(errno));
 	} else {
-		r = write_all(checkpoint_file, file, err);
+		r = write_all(checkpoint_file, all, file, err);
 		if (fclose(file) != 0 && r == 0) {
 			r = err_raise(err, -errno, "%s", strerror(errno));
 		}
-		if (r == 0 && rename(fresh, checkpoint_file->path) < 0) {
-			r = err_raise(err, -errno, "%s", strerror(errno));
-		}
+		r = r < 0 ? r : replace(fresh, checkpoint_file->path, err);
 		if (r < 0) {
 			(void)unlink(fresh);
 		}
@@ -243,5 +354,73 @@ int checkpoint_file_save(const struct checkpoint_file *checkpoint_file, struct e
 		(void)err_note(err, r, "%s", fresh);
 	}
 	free(fresh);
+	return r;
+}
+
+int checkpoint_file_save(struct checkpoint_file *checkpoint_file, struct err *err)
+{
+	struct err ignored; /* this save has it all */
+
+	(void)checkpoint_file_end_save(checkpoint_file, &ignored);
+	return save_all(checkpoint_file, &checkpoint_file->all, err);
+}
+
+/* ---- writing in a thread ---- */
+
+static void *save_in_thread(void *arg)
+{
+	struct save *save = arg;
+
+	save->result = save_all(save->checkpoint_file, &save->all, &save->err);
+	atomic_store_explicit(&save->is_done, true, memory_order_release);
+	return NULL;
+}
+
+void checkpoint_file_begin_save(struct checkpoint_file *checkpoint_file)
+{
+	struct save *save = mem_alloc(sizeof(*save));
+
+	assert(!checkpoint_file->save);
+	save->checkpoint_file = checkpoint_file;
+	for (size_t i = 0; i < checkpoint_file->all.count; i++) {
+		const struct saved_trace *from = &checkpoint_file->all.at[i];
+		struct saved_trace *saved = vec_push(&save->all);
+
+		memset(saved, 0, sizeof(*saved));
+		memcpy(saved->uuid, from->uuid, sizeof(saved->uuid));
+		saved->identity = copy_of_identity(&from->identity);
+		vec_append(&saved->bytes, from->bytes.at, from->bytes.count);
+	}
+	checkpoint_file->save = save;
+	save->has_thread = pthread_create(&save->thread, NULL, save_in_thread, save) == 0;
+	if (!save->has_thread) {
+		(void)save_in_thread(save);
+	}
+}
+
+bool checkpoint_file_is_saving(const struct checkpoint_file *checkpoint_file)
+{
+	return checkpoint_file->save &&
+	       !atomic_load_explicit(&checkpoint_file->save->is_done, memory_order_acquire);
+}
+
+int checkpoint_file_end_save(struct checkpoint_file *checkpoint_file, struct err *err)
+{
+	struct save *save = checkpoint_file->save;
+	int r;
+
+	if (!save) {
+		return 0;
+	}
+	if (save->has_thread) {
+		(void)pthread_join(save->thread, NULL);
+	}
+	r = save->result;
+	if (r < 0) {
+		*err = save->err;
+	}
+	saved_all_fini(&save->all);
+	free(save);
+	checkpoint_file->save = NULL;
 	return r;
 }

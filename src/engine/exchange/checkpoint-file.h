@@ -3,13 +3,20 @@
  *
  *     checkpoint_file_open
  *       each trace that comes:              checkpoint_file_restore
+ *       from time to time, each trace:      trace_pause, checkpoint_file_put
+ *                                           checkpoint_file_begin_save
  *       each that does not end in this run: trace_pause, checkpoint_file_put
  *       each that ends:                     checkpoint_file_drop
  *     checkpoint_file_save
  *
  * The UUID identifies a trace.  Traces that do not come in this run, or fail, keep their
- * checkpoints.  Saving writes a new file and renames it, so the path has a whole file at any time.
- * `sillage merge` shows its contents.
+ * checkpoints.  `sillage merge` shows the contents of the file.
+ *
+ *     write PATH.new ─► fsync ─► link PATH to PATH.1 ─► rename PATH.new to PATH ─► fsync of DIR
+ *
+ * So PATH is a whole file at any time, whatever ends the process or the machine.  PATH.1 is the one
+ * before; it is read if PATH cannot be.  checkpoint_file_begin_save() does this in a thread of its
+ * own, on a copy.
  */
 #ifndef SILLAGE_ENGINE_EXCHANGE_CHECKPOINT_FILE_H
 #define SILLAGE_ENGINE_EXCHANGE_CHECKPOINT_FILE_H
@@ -23,7 +30,9 @@
 struct checkpoint_file;
 
 /* Takes ownership of @setup.  @all: the analyses of this program.  A missing file is one without
- * checkpoints.  -EINVAL: not such a file, or made with other analyses, windows or periods. */
+ * checkpoints.  If the file is damaged or of another version, the one before is used, and
+ * checkpoint_file_note() says so.  -EINVAL: neither can be used, or the file was made with other
+ * analyses, windows or periods. */
 int checkpoint_file_open(const char *path, struct partial_file_setup *setup,
 			 const struct analysis *const *all, struct checkpoint_file **ret,
 			 struct err *err);
@@ -31,6 +40,8 @@ void checkpoint_file_free(
 	struct checkpoint_file *checkpoint_file); /* NULL is fine; does not save */
 
 const char *checkpoint_file_path(const struct checkpoint_file *checkpoint_file);
+/* Why the file before is used; NULL: it is not. */
+const char *checkpoint_file_note(const struct checkpoint_file *checkpoint_file);
 /* Whether it has a checkpoint. */
 bool checkpoint_file_any(const struct checkpoint_file *checkpoint_file);
 
@@ -48,7 +59,16 @@ void checkpoint_file_put(struct checkpoint_file *checkpoint_file, const uint8_t 
 /* The trace has ended: removes its checkpoint, if any. */
 void checkpoint_file_drop(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16]);
 
-/* Writes the file; -errno, with the reason. */
-int checkpoint_file_save(const struct checkpoint_file *checkpoint_file, struct err *err);
+/* Writes the file; -errno, with the reason.  Waits for checkpoint_file_begin_save(). */
+int checkpoint_file_save(struct checkpoint_file *checkpoint_file, struct err *err);
+
+/* Starts to write the file as it is now.  No other save may be running. */
+void checkpoint_file_begin_save(struct checkpoint_file *checkpoint_file);
+/* Whether that is still being written. */
+bool checkpoint_file_is_saving(const struct checkpoint_file *checkpoint_file);
+/* Waits for it; its result.  0 if there was none since the last call. */
+int checkpoint_file_end_save(struct checkpoint_file *checkpoint_file, struct err *err);
+/* Bytes of all checkpoints, before compression. */
+uint64_t checkpoint_file_bytes(const struct checkpoint_file *checkpoint_file);
 
 #endif

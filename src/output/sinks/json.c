@@ -442,6 +442,10 @@ static void end(struct output *output, const struct run_summary *summary)
 	json_u64(&json, "events", summary->events);
 	json_u64(&json, "packets", summary->packets);
 	json_u64(&json, "bytes", summary->bytes);
+	if (summary->is_live) {
+		json_u64(&json, "fetched_bytes", summary->fetched_bytes);
+		json_u64(&json, "passed_packets", summary->passed_packets);
+	}
 	json_u64(&json, "wall_ns", summary->wall_ns);
 	if (summary->is_interrupted) {
 		json_bool(&json, "interrupted", true);

@@ -1,0 +1,74 @@
+/*
+ * loop-checkpoint: saves the state from time to time (--state-every).
+ *
+ *     timer ─► each trace: trace_pause, its checkpoint into memory ─► a thread writes the file
+ *
+ * The loop stands still while workers finish the chunks that are in flight, and while checkpoints
+ * are made; -v says for how long.  It does not wait for the disk: while a file is being written, no
+ * other is begun.
+ */
+#include <inttypes.h>
+
+#include "base/now.h"
+#include "engine/exchange/checkpoint-file.h"
+#include "live/loop-state.h"
+
+/* Reports that saving fails, or works again: once each. */
+static void note_result(struct loop *loop, int result, const struct err *err)
+{
+	const struct loop_config *config = loop->config;
+
+	if (result < 0 && !loop->said_state && config->verbosity >= 0) {
+		config->say("the state cannot be saved: %s", err->text);
+	} else if (result == 0 && loop->said_state && config->verbosity >= 0) {
+		config->say("the state is saved again");
+	}
+	loop->said_state = result < 0;
+}
+
+static void on_state(evutil_socket_t fd, short what, void *arg)
+{
+	struct loop *loop = arg;
+	struct checkpoint_file *checkpoint_file = loop->config->checkpoint_file;
+	uint64_t begin = now_monotonic_ns();
+	struct err err = { 0 };
+	int r;
+
+	(void)fd;
+	(void)what;
+	if (checkpoint_file_is_saving(checkpoint_file)) {
+		return;
+	}
+	r = checkpoint_file_end_save(checkpoint_file, &err);
+	note_result(loop, r, &err);
+	for (size_t i = 0; i < loop->relays.count; i++) {
+		struct relay *relay = loop->relays.at[i];
+
+		for (size_t k = 0; k < relay->sessions.count; k++) {
+			session_checkpoint(relay->sessions.at[k]);
+		}
+	}
+	if (loop->is_stopping) {
+		return; /* the last save has it all */
+	}
+	checkpoint_file_begin_save(checkpoint_file);
+	if (loop->config->verbosity > 0) {
+		loop->config->say("saving the state: %" PRIu64 " bytes, %.1f ms",
+				  checkpoint_file_bytes(checkpoint_file),
+				  (double)(now_monotonic_ns() - begin) / 1e6);
+	}
+}
+
+void loop_start_checkpoints(struct loop *loop)
+{
+	const struct loop_config *config = loop->config;
+	struct timeval every = {
+		.tv_sec = (time_t)(config->state_every_ns / NS_PER_S),
+		.tv_usec = (suseconds_t)(config->state_every_ns % NS_PER_S / 1000),
+	};
+
+	if (config->checkpoint_file && config->state_every_ns > 0) {
+		loop->state_event = event_new(loop->base, -1, EV_PERSIST, on_state, loop);
+		(void)event_add(loop->state_event, &every);
+	}
+}

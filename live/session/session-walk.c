@@ -1,0 +1,101 @@
+/*
+ * session-walk: which packets of a stream are fetched after a reconnect or from a checkpoint.
+ *
+ * The relay offers all packets of a session again, from the first.  Those that the engine has are
+ * not fetched: only their indexes are read.  An index has times, but no sequence number and no
+ * CPU, so the identity of a stream comes from the header of its first packet:
+ *
+ *     index 0      fetch its first bytes: class, CPU, instance, sequence number
+ *     index 1..n   end before the place: pass
+ *     index n+1    ends at the place, or after it: fetch it and all that follow
+ *
+ * Nothing depends on the place being exact.  The engine drops a packet that it has, and reports
+ * numbers that are missing.  A packet whose number must be above the place is fetched whatever its
+ * time is: clocks may step back.
+ */
+#include <assert.h>
+
+#include "base/limits.h"
+#include "base/now.h"
+#include "ctf/decoder.h"
+#include "ctf/plan/plan.h"
+#include "engine/exchange/checkpoint-file.h"
+#include "engine/trace.h"
+#include "live/session/session-state.h"
+
+/* Whether the trace may turn out to be one of a lost connection, or of the checkpoint file. */
+static bool may_be_resumed(const struct live_trace *trace)
+{
+	const struct session *session = trace->session;
+
+	if (trace->is_resumed || trace->trace || trace->has_failed) {
+		return trace->is_resumed && !trace->has_failed;
+	}
+	for (size_t i = 0; i < session->traces.count; i++) {
+		if (session->traces.at[i]->is_away) {
+			return true;
+		}
+	}
+	return session->owner.checkpoint_file &&
+	       checkpoint_file_any(session->owner.checkpoint_file);
+}
+
+/* Whether the packet of the index may be one that the engine does not have. */
+static bool may_be_new(const struct live_stream *stream, const struct viewer_index *index)
+{
+	bool has_numbers = stream->seq_num != UINT64_MAX && stream->place.seq_num != UINT64_MAX;
+
+	if (has_numbers && stream->seq_num > stream->place.seq_num) {
+		return true;
+	}
+	return index->end == 0 || clock_ns(&stream->clock, index->end) >= stream->place.end;
+}
+
+enum client_wish session_wants_packet(void *user, void *arg, const struct viewer_index *index)
+{
+	struct live_stream *stream = arg;
+	uint64_t now = now_monotonic_ns();
+
+	(void)user;
+	if (stream->walk == WALK_UNKNOWN) {
+		stream->walk_begun = stream->walk_begun ? stream->walk_begun : now;
+		if (!may_be_resumed(stream->trace) || now - stream->walk_begun > WALK_METADATA_NS) {
+			stream->walk = WALK_OVER;
+		} else {
+			return stream->trace->has_plan ? CLIENT_LOOK : CLIENT_WAIT;
+		}
+	}
+	if (stream->walk == WALK_TO_PLACE) {
+		if (!may_be_new(stream, index)) {
+			stream->seq_num += stream->seq_num != UINT64_MAX;
+			stream->heard = now;
+			stream->trace->session->account.passed_packets++;
+			return CLIENT_PASS;
+		}
+		stream->walk = WALK_OVER;
+	}
+	return CLIENT_FETCH;
+}
+
+void session_on_look(void *user, void *arg, const struct viewer_index *index, const uint8_t *bytes,
+		     uint64_t len)
+{
+	struct session *session = user;
+	struct live_stream *stream = arg;
+	const struct live_trace *trace = stream->trace;
+	struct packet_info info;
+	struct err err;
+
+	assert(stream->walk == WALK_UNKNOWN);
+	assert(stream->stream && trace->has_plan);
+	(void)index;
+	session->account.fetched_bytes += len;
+	stream->walk = WALK_OVER;
+	if (packet_info_read(session->decoder, trace_plan(trace->trace), bytes, len,
+			     PACKET_BYTES_MAX, &info, &err) == 0 &&
+	    info.stream->clock && stream_resume(stream->stream, &info, &stream->place)) {
+		stream->walk = WALK_TO_PLACE;
+		stream->seq_num = info.seq_num;
+		clock_init(&stream->clock, info.stream->clock);
+	}
+}

@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""kill: what a killed `sillage live --state`, or a killed relay, costs: nothing, or it is reported.
+
+The relay is a real lttng-relayd.  Viewers and relays are killed by SIGKILL at random times.  At the
+end the total must be that of `sillage analyze`.  A run that continues fetches only what it lacks.
+
+usage: kill.py SILLAGE APP DATA [--only NAME] [--count N] [--seed S]
+    N       kills of each test (few: 6)
+"""
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import peer  # noqa: E402
+from peer import LONG, ended, plain, totals  # noqa: E402
+
+COUNT = 6
+SEED = random.randrange(1 << 32)
+EVERY = '100ms'
+
+
+def taken(name, default):
+    """The value of an option of ours, which is taken off the command line."""
+    if name not in sys.argv:
+        return default
+    at = sys.argv.index(name)
+    value = int(sys.argv[at + 1])
+    del sys.argv[at:at + 2]
+    return value
+
+
+def tiled(t, trace, times):
+    """A trace that is @times as long, each copy 4.3 s after the one before."""
+    tile = os.path.join(os.path.dirname(os.path.dirname(t.app)), 'bench', 'tile')
+    out = os.path.join(t.scratch, 'tiled-' + trace)
+    subprocess.run([tile, os.path.join(t.data, trace, 'kernel'), out, str(times)], check=True, stdout=subprocess.DEVNULL)
+    return out
+
+
+def lines_of(text):
+    return [json.loads(line) for line in text.decode().splitlines()]
+
+
+def analyzed(t, trace, *args):
+    """Windows by their begin, and the total."""
+    out = subprocess.run([t.sillage, 'analyze', '-q', '-f', 'json', *args, trace], stdout=subprocess.PIPE, check=True)
+    lines = lines_of(out.stdout)
+    return {line['begin']: plain(line) for line in lines if line['type'] == 'window'}, plain(totals(lines)[0])
+
+
+def differences(ours, theirs):
+    return str([(key, ours.get(key), theirs.get(key)) for key in sorted({*ours, *theirs})
+                if ours.get(key) != theirs.get(key)])[:400]
+
+
+def check_total(lines, wanted):
+    ours = [plain(line) for line in totals(lines)]
+    assert len(ours) == 1, '%d totals' % len(ours)
+    ours = ours[0]
+    if ours['end'] > wanted['end']:
+        # A second went by before the session ended: an idle trace has its last window closed.
+        ours, wanted = ({key: one[key] for key in ('begin', 'count', 'io')} for one in (ours, wanted))
+    assert ours == wanted, differences(ours, wanted)
+
+
+def check_windows(t, lines, wanted):
+    """Each window was printed, and one that was printed again was the same; the last of a run may be cut."""
+    seen = {}
+    for line in lines:
+        if line['type'] == 'window':
+            window = plain(line)
+            begin = window['begin']
+            assert seen.setdefault(begin, window) == window, 'printed again, differently: %s' % differences(seen[begin], window)
+    assert not wanted.keys() - seen.keys(), '%d windows are missing' % len(wanted.keys() - seen.keys())
+    for begin, window in wanted.items():
+        assert seen[begin] == window or begin == max(wanted), 'window %d: %s' % (begin, differences(seen[begin], window))
+
+
+def test_kill_live(t):
+    """Killed at random times, with a state that is saved often."""
+    rng = random.Random(SEED)
+    print('# kill_live: --seed %d' % SEED)
+    relay = t.relay()
+    trace = tiled(t, 'small-packets', 12)
+    windows, total = analyzed(t, trace, '-a', 'all', '-i', '50ms')
+    # As long as the kills take, about.
+    replay = t.replay(relay, trace, '--session', 'k', '--hostname', 'h', '--speed', '%g' % (52 / (0.8 * COUNT + 1)),
+                      '--live-timer', '100ms', '--linger', LONG)
+    lines, went_on = [], 0
+    for kill in range(COUNT + 1):
+        live = t.live('-a', 'all', '-i', '50ms', '--from', 'beginning', '--state', os.path.join(t.scratch, 'state'),
+                      '--state-every', EVERY, relay.live + '/host/h/k')
+        if kill < COUNT:
+            time.sleep(rng.uniform(0.02, 1.2))
+            lines += live.finish(signal.SIGKILL, -signal.SIGKILL)
+        else:
+            live.wait_said('attached to')
+            t.stop_replay(replay, relay, trace, 'k')
+            lines += live.finish()
+        went_on += 'goes on from' in live.said()
+        assert 'is used' not in live.said() and 'cannot be saved' not in live.said(), live.said()
+    assert went_on > 0, 'no run went on from another'
+    check_total(lines, total)
+    check_windows(t, lines, windows)
+
+
+def test_kill_relay(t):
+    """The relay is killed at random times; its producer begins again each time."""
+    rng = random.Random(SEED)
+    print('# kill_relay: --seed %d' % SEED)
+    relay = t.relay()
+    trace = tiled(t, 'small-packets', 4)
+    _, total = analyzed(t, trace, '-a', 'all', '-i', '100ms')
+    live = t.live('-a', 'all', '-i', '100ms', '--from', 'beginning', relay.live)
+    for _ in range(COUNT):
+        replay = t.replay(relay, trace, '--session', 'k', '--hostname', 'h', '--speed', '10', '--live-timer', '100ms',
+                          '--linger', LONG)
+        time.sleep(rng.uniform(0.3, 2))
+        relay.stop(signal.SIGKILL)
+        ended(replay)
+        back = live.said().count('is back')
+        relay.start()
+        live.wait_for(lambda one, back=back: one.said().count('is back') > back or 'trying again' not in one.said())
+    attached = live.said().count('attached')
+    replay = t.replay(relay, trace, '--session', 'k', '--hostname', 'h', '--speed', '0', '--live-timer', '100ms',
+                      '--linger', LONG)
+    live.wait_for(lambda one: one.said().count('attached') > attached)
+    t.stop_replay(replay, relay, trace, 'k')
+    live.wait_for(lambda one: totals(one.lines()))
+    check_total(live.finish(signal.SIGTERM), total)
+
+
+class Watched:
+    """A long session, all of it in the relay, and what a viewer needs of it."""
+
+    def __init__(self, t):
+        self.t, self.relay = t, t.relay()
+        self.trace = tiled(t, 'io-mix', 60)
+        self.size = sum(os.path.getsize(os.path.join(self.trace, name)) for name in os.listdir(self.trace)
+                        if name not in ('metadata', 'index'))
+        self.total = analyzed(t, self.trace, '-i', '100ms')[1]
+        self.replay = t.replay(self.relay, self.trace, '--session', 'w', '--hostname', 'h', '--speed', '0', '--linger',
+                               LONG)
+        self.relay.wait_stored('w', self.trace)
+
+    def live(self, port, *args):
+        return self.t.live('-i', '100ms', '--from', 'beginning', *args, 'net://127.0.0.1:%d/host/h/w' % port)
+
+    def end(self):
+        self.t.stop_replay(self.replay, self.relay, self.trace, 'w')
+
+    def check(self, live):
+        """The total is right, and next to nothing was fetched that was not analysed."""
+        lines = live.lines()
+        check_total(lines, self.total)
+        again = lines[-1]['fetched_bytes'] - lines[-1]['bytes']
+        assert 0 < again <= self.size // 100, 'fetched %d of %d bytes again' % (again, self.size)
+        assert lines[-1]['passed_packets'] > 0
+
+
+def has_all(live, total):
+    """Whether all windows of the trace but the last have come."""
+    ends = [line['end'] for line in live.lines() if line['type'] == 'window']
+    return bool(ends) and ends[-1] > total['end'] - 500_000_000
+
+
+def test_resume_state(t):
+    """A run that continues another fetches only what it lacks: here, nothing but heads."""
+    watched = Watched(t)
+    state = os.path.join(t.scratch, 'state')
+    live = watched.live(watched.relay.port + 2, '--state', state)
+    live.wait_for(lambda one: has_all(one, watched.total))
+    live.finish(signal.SIGTERM)
+    live = watched.live(watched.relay.port + 2, '--state', state)
+    live.wait_said('goes on from')
+    watched.end()
+    live.finish()
+    watched.check(live)
+
+
+def test_resume_connection(t):
+    """After a lost connection, too."""
+    watched = Watched(t)
+    proxy = peer.Proxy(watched.relay.port + 2, 0, 0)
+    live = watched.live(int(proxy.url.rpartition(':')[2]))
+    live.wait_for(lambda one: has_all(one, watched.total))
+    proxy.cut_all()
+    live.wait_said('trying again')
+    proxy.is_down = False
+    live.wait_said('attached again')
+    watched.end()
+    live.finish()
+    watched.check(live)
+
+
+if __name__ == '__main__':
+    COUNT = taken('--count', COUNT)
+    SEED = taken('--seed', SEED)
+    sys.exit(peer.main(globals()))
