@@ -2,6 +2,7 @@
  * trigger: see trigger.h.
  */
 #include <assert.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
