@@ -433,6 +433,7 @@ static void set_owner(struct loop *loop)
 		.from_beginning =
 			config->from_beginning ||
 			(config->checkpoint_file && checkpoint_file_any(config->checkpoint_file)),
+		.from_ns = config->from_ns,
 		.checkpoint_file = config->checkpoint_file,
 		.grace_ns = config->grace_ns,
 		.lag_limit_ns = config->lag_limit_ns,

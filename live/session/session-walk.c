@@ -1,5 +1,6 @@
 /*
- * session-walk: which packets of a stream are fetched after a reconnect or from a checkpoint.
+ * session-walk: which packets of a stream are fetched: after a reconnect, from a checkpoint, and
+ * from a time in the past (--from).
  *
  * The relay offers all packets of a session again, from the first.  Those that the engine has are
  * not fetched: only their indexes are read.  An index has times, but no sequence number and no
@@ -12,6 +13,8 @@
  * Nothing depends on the place being exact.  The engine drops a packet that it has, and reports
  * numbers that are missing.  A packet whose number must be above the place is fetched whatever its
  * time is: clocks may step back.
+ *
+ * With --from the place is that time, and the clock is all that has to be known.
  */
 #include <assert.h>
 
@@ -40,6 +43,45 @@ static bool may_be_resumed(const struct live_trace *trace)
 	       checkpoint_file_any(session->owner.checkpoint_file);
 }
 
+/* Passes over packets that end before the time of --from; false: the clock is unknown. */
+static bool walk_to_time(struct live_stream *stream, const struct viewer_index *index)
+{
+	const struct plan *plan = trace_plan(stream->trace->trace);
+	const struct plan_stream *class = plan_stream(plan, index->class_id);
+
+	if (!class || !class->clock) {
+		return false;
+	}
+	clock_init(&stream->clock, class->clock);
+	stream->place = (struct stream_place){ .end = stream->trace->session->owner.from_ns,
+					       .seq_num = UINT64_MAX };
+	stream->seq_num = UINT64_MAX;
+	stream->walk = WALK_TO_PLACE;
+	return true;
+}
+
+/* What is needed of the first packet before it is known how far to walk.  CLIENT_FETCH: nothing. */
+static enum client_wish begin_walk(struct live_stream *stream, const struct viewer_index *index)
+{
+	const struct live_trace *trace = stream->trace;
+	uint64_t now = now_monotonic_ns();
+
+	stream->walk_begun = stream->walk_begun ? stream->walk_begun : now;
+	stream->walk = WALK_OVER;
+	if (!may_be_resumed(trace) && trace->session->owner.from_ns == 0) {
+		return CLIENT_FETCH;
+	}
+	if (trace->has_failed || now - stream->walk_begun > WALK_METADATA_NS) {
+		return CLIENT_FETCH;
+	}
+	if (trace->has_plan && !trace->is_resumed) {
+		(void)walk_to_time(stream, index);
+		return CLIENT_FETCH;
+	}
+	stream->walk = WALK_UNKNOWN;
+	return trace->has_plan ? CLIENT_LOOK : CLIENT_WAIT;
+}
+
 /* Whether the packet of the index may be one that the engine does not have. */
 static bool may_be_new(const struct live_stream *stream, const struct viewer_index *index)
 {
@@ -54,27 +96,22 @@ static bool may_be_new(const struct live_stream *stream, const struct viewer_ind
 enum client_wish session_wants_packet(void *user, void *arg, const struct viewer_index *index)
 {
 	struct live_stream *stream = arg;
-	uint64_t now = now_monotonic_ns();
+	enum client_wish wish = CLIENT_FETCH;
 
 	(void)user;
 	if (stream->walk == WALK_UNKNOWN) {
-		stream->walk_begun = stream->walk_begun ? stream->walk_begun : now;
-		if (!may_be_resumed(stream->trace) || now - stream->walk_begun > WALK_METADATA_NS) {
-			stream->walk = WALK_OVER;
-		} else {
-			return stream->trace->has_plan ? CLIENT_LOOK : CLIENT_WAIT;
-		}
+		wish = begin_walk(stream, index);
 	}
 	if (stream->walk == WALK_TO_PLACE) {
 		if (!may_be_new(stream, index)) {
 			stream->seq_num += stream->seq_num != UINT64_MAX;
-			stream->heard = now;
+			stream->heard = now_monotonic_ns();
 			stream->trace->session->account.passed_packets++;
 			return CLIENT_PASS;
 		}
 		stream->walk = WALK_OVER;
 	}
-	return CLIENT_FETCH;
+	return wish;
 }
 
 void session_on_look(void *user, void *arg, const struct viewer_index *index, const uint8_t *bytes,
@@ -88,7 +125,6 @@ void session_on_look(void *user, void *arg, const struct viewer_index *index, co
 
 	assert(stream->walk == WALK_UNKNOWN);
 	assert(stream->stream && trace->has_plan);
-	(void)index;
 	session->account.fetched_bytes += len;
 	stream->walk = WALK_OVER;
 	if (packet_info_read(session->decoder, trace_plan(trace->trace), bytes, len,
@@ -97,5 +133,7 @@ void session_on_look(void *user, void *arg, const struct viewer_index *index, co
 		stream->walk = WALK_TO_PLACE;
 		stream->seq_num = info.seq_num;
 		clock_init(&stream->clock, info.stream->clock);
+	} else if (session->owner.from_ns > 0) {
+		(void)walk_to_time(stream, index); /* all of it was before that time so far */
 	}
 }

@@ -309,7 +309,8 @@ void session_connect(struct session *session, const struct viewer_session *liste
 	bool is_again = session->traces.count > 0;
 	struct client_config config = {
 		.session_id = listed->id,
-		.seek = !session->skips && (is_again || session->owner.from_beginning)
+		.seek = !session->skips && (is_again || session->owner.from_beginning ||
+					    session->owner.from_ns > 0)
 				? VIEWER_SEEK_BEGINNING
 				: VIEWER_SEEK_LAST,
 		.live_timer_us = listed->live_timer_us,

@@ -56,6 +56,7 @@ struct session_owner {
 	struct event_base *base;
 	struct engine *engine;
 	bool from_beginning;
+	uint64_t from_ns; /* packets that end before this time are not fetched; 0: all are */
 	struct checkpoint_file *checkpoint_file; /* to resume from and to save; NULL: none */
 	uint64_t grace_ns;
 	uint64_t lag_limit_ns; /* 0: never skip */

@@ -192,6 +192,9 @@ int cmd_checkpoint_file(const struct options *options, const struct engine_confi
 		return err_raise(err, -EINVAL,
 				 "--state needs the whole trace: no --begin, no --end");
 	}
+	if (options->from_ns > 0) {
+		return err_raise(err, -EINVAL, "--state needs the whole trace: no time in --from");
+	}
 	if (options->trigger_interval_ns > 0) {
 		return err_raise(err, -EINVAL,
 				 "--state cannot be combined with --trigger-interval");
@@ -249,7 +252,8 @@ void cmd_fill_loop(const struct options *options, struct loop_config *config)
 	config->engine.jobs = (unsigned int)options->jobs;
 	config->engine.chunk_bytes = options->chunk_bytes;
 	config->engine.max_memory = options->max_memory;
-	config->from_beginning = strcmp(options->from, "beginning") == 0;
+	config->from_beginning = options->from_beginning;
+	config->from_ns = config->engine.range_begin = options->from_ns;
 	config->retry_ns = options->retry_ns;
 	config->grace_ns = options->grace_ns;
 	config->state_every_ns = options->state_every_ns;

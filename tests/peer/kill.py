@@ -10,7 +10,10 @@ usage: kill.py SILLAGE APP DATA [--only NAME] [--count N] [--seed S]
 import json
 import os
 import random
+import re
+import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -197,6 +200,63 @@ def test_resume_connection(t):
     watched.end()
     live.finish()
     watched.check(live)
+
+
+def packets(trace, name):
+    """Offset, size and end in cycles of each packet of a stream, from its index."""
+    with open(os.path.join(trace, 'index', name + '.idx'), 'rb') as file:
+        head = file.read(16)
+        magic, major, minor, size = struct.unpack('>IIII', head)
+        assert (magic, major, minor) == (0xC1F1DCC1, 1, 1)
+        for entry in struct.iter_unpack('>9Q', file.read()):
+            assert size == 72
+            yield entry[0], entry[1] // 8, entry[4]
+
+
+def cut(t, trace, from_ns):
+    """A copy of @trace without the packets that end before that time; the bytes of all that are left."""
+    out, left = os.path.join(t.scratch, 'cut-%d' % from_ns), 0
+    os.mkdir(out)
+    with open(os.path.join(trace, 'metadata'), 'rb') as file:
+        metadata = file.read()
+    shutil.copy(os.path.join(trace, 'metadata'), out)
+    offset = int(re.search(rb'\boffset = (\d+);', metadata).group(1))
+    for name in os.listdir(trace):
+        if name in ('metadata', 'index'):
+            continue
+        with open(os.path.join(trace, name), 'rb') as source, open(os.path.join(out, name), 'wb') as sink:
+            for at, size, end in packets(trace, name):
+                if end + offset >= from_ns:
+                    source.seek(at)
+                    left += sink.write(source.read(size))
+    return out, left
+
+
+def test_from(t):
+    """From a time in the past: as of a trace without the packets that end before it, and no more is fetched."""
+    relay = t.relay()
+    trace = os.path.join(t.data, 'small-packets', 'kernel')
+    _, total = analyzed(t, trace, '-a', 'all', '-i', '10ms')
+    replay = t.replay(relay, trace, '--session', 'f', '--hostname', 'h', '--speed', '0', '--linger', LONG)
+    relay.wait_stored('f', trace)
+    for share in (0.3, 0.7):
+        begin = total['begin'] + int((total['end'] - total['begin']) * share)
+        shorter, left = cut(t, trace, begin)
+        assert 0 < left < sum(os.path.getsize(os.path.join(trace, name)) for name in os.listdir(trace)
+                              if name not in ('index', 'metadata')), 'nothing was cut'
+        windows, wanted = analyzed(t, shorter, '-a', 'all', '-i', '10ms', '--begin', str(begin))
+        live = t.live('-a', 'all', '-i', '10ms', '--from', str(begin), relay.live + '/host/h/f')
+        live.wait_for(lambda one, last=max(windows): any(line.get('begin', 0) >= last - 20_000_000 for line in one.lines()
+                                                         if line['type'] == 'window'))
+        if share > 0.5:
+            t.stop_replay(replay, relay, trace, 'f')
+            lines = live.finish()
+            check_total(lines, wanted)
+        else:
+            lines = live.finish(signal.SIGTERM)
+            windows = {key: value for key, value in windows.items() if key < max(windows) - 30_000_000}
+        check_windows(t, [line for line in lines if line['type'] != 'window' or line['begin'] in windows], windows)
+        assert lines[-1]['fetched_bytes'] <= left and lines[-1]['passed_packets'] > 0, (lines[-1], left)
 
 
 if __name__ == '__main__':

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/now.h"
 #include "base/units.h"
 #include "cmd/options/options-parts.h"
 #include "phases/partition.h"
@@ -135,6 +136,26 @@ int options_interval(struct options *options, const char *value, struct err *err
 	}
 	if (options->interval_ns < NS_PER_MS) {
 		return options_bad_value(err, "interval", value, "at least 1ms");
+	}
+	return 0;
+}
+
+int options_from(struct options *options, const char *value, struct err *err)
+{
+	uint64_t now = now_wall_ns(), ago;
+	const struct units_span day = { .first = now - 24 * 3600 * NS_PER_S, .last = now };
+
+	options->from_beginning = strcmp(value, "beginning") == 0;
+	options->from_ns = 0;
+	if (options->from_beginning || strcmp(value, "now") == 0) {
+		return 0;
+	}
+	if (value[0] == '-' && units_parse_duration(value + 1, &ago) == 0) {
+		options->from_ns = ago < now ? now - ago : 1;
+	} else if (units_parse_time(value, &day, &options->from_ns) < 0) {
+		return options_bad_value(err, "from", value,
+					 "beginning, now, a duration before now such as -10m, or a "
+					 "time as for --begin");
 	}
 	return 0;
 }

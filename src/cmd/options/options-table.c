@@ -42,7 +42,6 @@
 #define GIVEN(member)   .given = MEMBER(bool, member)
 
 static const char *const formats[] = { "text", "json", "html", NULL };
-static const char *const places[] = { "beginning", "now", NULL };
 static const char *const lag_actions[] = { "keep", "skip", NULL };
 
 const struct option options_table[] = {
@@ -68,8 +67,8 @@ const struct option options_table[] = {
 	  FOR_WORK | FOR_MERGE | FOR_OVERVIEW, SIZE(max_memory) },
 	{ 0, "duration", "DURATION", "stop after this time", FOR_LIVE, DURATION(duration_ns) },
 	{ 0, "windows", "N", "stop after so many windows", FOR_LIVE, COUNT(windows, UINT32_MAX) },
-	{ 0, "from", "PLACE", "where to attach: beginning or now (now)", FOR_LIVE | FOR_TOP,
-	  WORD(from, "place", places) },
+	{ 0, "from", "PLACE", "where to begin: beginning, now, -DURATION, or TIME (now)",
+	  FOR_LIVE | FOR_TOP, CUSTOM(options_from) },
 	{ 0, "grace", "DURATION", "how long to wait for a silent stream (5s)", FOR_LIVE | FOR_TOP,
 	  DURATION(grace_ns) },
 	{ 0, "on-lag", "WHAT", "when far behind: keep on, or skip to now (keep)",

@@ -20,7 +20,6 @@ static void set_defaults(struct options *o)
 
 	memset(o, 0, sizeof(*o));
 	o->format = "text";
-	o->from = "now";
 	o->on_lag = "keep";
 	o->before_ns = 10 * NS_PER_S;
 	o->after_ns = NS_PER_S;

@@ -39,7 +39,7 @@ enum {
 struct options {
 	const struct analysis *analyses[ANALYSES_MAX]; /* ends with NULL */
 	bool has_analyses;
-	const char *format, *output, *from, *begin, *end, *to;
+	const char *format, *output, *begin, *end, *to;
 	uint64_t interval_ns;
 	bool has_interval;
 	uint64_t top;
@@ -52,7 +52,9 @@ struct options {
 	uint64_t grace_ns;
 	bool has_state_every;
 	uint64_t state_every_ns; /* how often --state is saved before the end; 0: never */
-	double speed; /* 0: as fast as possible */
+	bool from_beginning;
+	uint64_t from_ns; /* from_beginning is false: from this time on; 0: from now on */
+	double speed;     /* 0: as fast as possible */
 	uint64_t loops;
 	uint64_t live_timer_ns;
 	const char *session, *host;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/now.h"
 #include "cmd/options/options.h"
 #include "suites.h"
 
@@ -55,6 +56,13 @@ static const struct {
 	{ FOR_LIVE, { "--no-retry" }, MEMBER(retry_ns), 0 },
 	{ FOR_LIVE, { "--no-retry", "--retry=2s" }, MEMBER(retry_ns), 2 * S },
 	{ FOR_LIVE, { "--duration=1m" }, MEMBER(duration_ns), 60 * S },
+	{ FOR_LIVE, { NULL }, MEMBER(from_ns), 0 },
+	{ FOR_LIVE, { "--from=17ns" }, MEMBER(from_ns), 17 },
+	{ FOR_LIVE, { "--from", "2026-01-01T00:00:01Z" }, MEMBER(from_ns), 1767225601 * S },
+	{ FOR_LIVE, { "--from=17ns", "--from=beginning" }, MEMBER(from_ns), 0 },
+	{ FOR_LIVE, { "--from", "-1000000h" }, MEMBER(from_ns), 1 },
+	{ FOR_LIVE, { NULL }, MEMBER(state_every_ns), 10 * S },
+	{ FOR_LIVE, { "--state-every=0" }, MEMBER(state_every_ns), 0 },
 	{ FOR_LIVE, { "--history=5m" }, MEMBER(history_ns), 300 * S },
 	{ FOR_LIVE, { "--history=5m" }, MEMBER(history_bytes), 0 },
 	{ FOR_LIVE, { "--history=5M" }, MEMBER(history_bytes), 5 << 20 },
@@ -94,7 +102,6 @@ static const struct {
 	{ FOR_ANALYZE, { NULL }, MEMBER(format), "text" },
 	{ FOR_ANALYZE, { "-f", "json" }, MEMBER(format), "json" },
 	{ FOR_REPORT, { "-fhtml" }, MEMBER(format), "html" },
-	{ FOR_LIVE, { "--from=beginning" }, MEMBER(from), "beginning" },
 	{ FOR_LIVE, { "--on-lag", "skip" }, MEMBER(on_lag), "skip" },
 	{ FOR_ANALYZE, { "-o", "file" }, MEMBER(output), "file" },
 	{ FOR_ANALYZE, { "-o", "file", "-o", "-" }, MEMBER(output), NULL },
@@ -131,6 +138,8 @@ static const struct {
 	{ FOR_ANALYZE, { "-n1" }, MEMBER(has_top) },
 	{ FOR_ANALYZE, { "-j0" }, MEMBER(has_jobs) },
 	{ FOR_ANALYZE, { "-h" }, MEMBER(wants_help) },
+	{ FOR_LIVE, { "--from=beginning" }, MEMBER(from_beginning) },
+	{ FOR_LIVE, { "--state-every=1s" }, MEMBER(has_state_every) },
 	{ FOR_LIVE, { "--history=1s" }, MEMBER(has_history) },
 	{ FOR_LIVE, { "--before=1s" }, MEMBER(has_before) },
 	{ FOR_REPLAY, { "--as-now" }, MEMBER(as_now) },
@@ -243,7 +252,8 @@ static const struct {
 	{ FOR_ANALYZE, { "--per=cpus" }, "unknown per \"cpus\"; did you mean \"cpu\"?" },
 	{ FOR_ANALYZE, { "--trigger-interval=300ms" }, "--trigger-interval has to be" },
 	{ FOR_ANALYZE, { "--period", "x" }, "x" },
-	{ FOR_LIVE, { "--from=then" }, "unknown place \"then\"" },
+	{ FOR_LIVE, { "--from=then" }, "--from: \"then\" is not beginning, now, a duration" },
+	{ FOR_LIVE, { "--from=-" }, "--from: \"-\" is not beginning, now, a duration" },
 	{ FOR_LIVE, { "--history=0s" }, "--history: \"0s\" is not a duration such as" },
 	{ FOR_LIVE, { "--history=" }, "--history: \"\" is not a duration such as" },
 	{ FOR_LIVE, { "--keep=0" }, "--keep: \"0\" is not a number such as" },
@@ -260,6 +270,34 @@ START_TEST(refuses_options)
 	ck_assert_int_eq(parse(&options, refused[_i].command, refused[_i].words, &err), -EINVAL);
 	ck_assert_msg(strstr(err.text, refused[_i].message), "%s", err.text);
 	options_fini(&options);
+}
+END_TEST
+
+/* A duration is before now; a time of day is the last one. */
+START_TEST(resolves_from)
+{
+	struct options options;
+	uint64_t now;
+	struct err err;
+
+	ck_assert_int_eq(
+		parse(&options, FOR_LIVE, (const char *[WORDS_MAX]){ "--from", "-10m" }, &err), 0);
+	now = now_wall_ns();
+	ck_assert_uint_le(options.from_ns, now - 600 * S);
+	ck_assert_uint_ge(options.from_ns, now - 630 * S);
+	options_fini(&options);
+	for (unsigned int hour = 0; hour < 24; hour++) {
+		char text[10];
+
+		(void)snprintf(text, sizeof(text), "%02u:30:00", hour);
+		ck_assert_int_eq(parse(&options, FOR_LIVE,
+				       (const char *[WORDS_MAX]){ "--from", text }, &err),
+				 0);
+		now = now_wall_ns();
+		ck_assert_uint_le(options.from_ns, now);
+		ck_assert_uint_ge(options.from_ns, now - 26 * 3600 * S); /* clocks may change */
+		options_fini(&options);
+	}
 }
 END_TEST
 
@@ -287,6 +325,7 @@ Suite *suite_options(void)
 	tcase_add_test(tcase, takes_lists);
 	tcase_add_test(tcase, chooses_analyses);
 	tcase_add_loop_test(tcase, refuses_options, 0, COUNT(refused));
+	tcase_add_test(tcase, resolves_from);
 	tcase_add_test(tcase, finds_nearest);
 	suite_add_tcase(suite, tcase);
 	return suite;
