@@ -5,6 +5,9 @@
 
 #include <assert.h>
 
+#define FORMAT_CTF_1_8 1 /* a viewer's list has other numbers for them */
+#define FORMAT_CTF_2   2
+
 #define CHUNK_LEAVE_IN_PLACE 1 /* command of CLOSE_TRACE_CHUNK: no rotation, no clear */
 
 #define CONTROL_HEADER_BYTES  24
@@ -74,6 +77,9 @@ void producer_create_session(struct producer_message *m, const struct producer_s
 	put(m, session->creation_s, 8);
 	put(m, 0, 1); /* no trace chunk yet */
 	put(m, 0, 8);
+	if (session->minor >= 15) {
+		put(m, session->is_ctf2 ? FORMAT_CTF_2 : FORMAT_CTF_1_8, 4);
+	}
 	put_bytes(m, session->name, strlen(session->name) + 1);
 	put_bytes(m, session->host, strlen(session->host) + 1);
 	put(m, 0, 1);

@@ -3,7 +3,7 @@
  *
  * Control connection: each command is a header of 24 bytes and a payload; replies come in order and
  * have no header.  Data connection: each packet follows a header of 32 bytes; there are no replies.
- * Layouts: doc/viewer-protocol.md, part B (2.11 to 2.14).
+ * Layouts: doc/viewer-protocol.md, part B (2.11 to 2.15).
  */
 #ifndef SILLAGE_RELAY_PRODUCER_H
 #define SILLAGE_RELAY_PRODUCER_H
@@ -15,7 +15,7 @@
 #include "relay/wire.h"
 
 #define PRODUCER_MAJOR 2
-#define PRODUCER_MINOR 13
+#define PRODUCER_MINOR 15
 #define PRODUCER_OK    10 /* LTTNG_OK in a reply */
 
 enum producer_command {
@@ -52,6 +52,8 @@ struct producer_session {
 	uint8_t uuid[16]; /* of the session daemon */
 	uint64_t id;      /* of the session at the session daemon */
 	uint64_t creation_s;
+	uint32_t minor; /* that both sides speak; from 15 on the next member is sent */
+	bool is_ctf2;   /* else CTF 1.8 */
 };
 
 struct producer_index {

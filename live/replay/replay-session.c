@@ -153,6 +153,15 @@ static int skip_path(struct replay *replay, uint32_t len)
 
 /* ---- opening ---- */
 
+/* Metadata of CTF 2 is JSON; each object may follow a record separator. */
+static bool is_ctf2(const struct replay *replay)
+{
+	size_t len;
+	const char *text = metadata_stream_text(replay->trace.metadata, &len);
+
+	return len > 0 && (text[0] == '\x1E' || text[0] == '{');
+}
+
 static int open_session(struct replay *replay)
 {
 	struct producer_session session = {
@@ -179,6 +188,10 @@ static int open_session(struct replay *replay)
 				 wire_get_u32(reply), wire_get_u32(reply + 4), PRODUCER_MAJOR,
 				 PRODUCER_MINOR);
 	}
+	replay->minor = wire_get_u32(reply + 4);
+	replay->minor = replay->minor < PRODUCER_MINOR ? replay->minor : PRODUCER_MINOR;
+	session.minor = replay->minor;
+	session.is_ctf2 = is_ctf2(replay);
 	producer_create_session(&replay->message, &session);
 	r = exchange(replay, reply, PRODUCER_REPLY_SESSION);
 	if (r < 0) {
@@ -274,9 +287,14 @@ int replay_send_metadata(struct replay *replay)
 	char *text = shift_clocks(&replay->trace, shift, &len);
 	int r;
 
-	producer_wrap_metadata(&packets, text, len, types->uuid, types->order == ORDER_BE);
-	producer_send_metadata(&replay->message, replay->metadata_handle, packets.bytes.at,
-			       packets.bytes.count);
+	if (replay->minor >= 15 && is_ctf2(replay)) { /* its metadata has no packets */
+		producer_send_metadata(&replay->message, replay->metadata_handle,
+				       (const uint8_t *)text, len);
+	} else {
+		producer_wrap_metadata(&packets, text, len, types->uuid, types->order == ORDER_BE);
+		producer_send_metadata(&replay->message, replay->metadata_handle, packets.bytes.at,
+				       packets.bytes.count);
+	}
 	r = replay_send_message(replay); /* the relay sends no reply */
 	producer_message_fini(&packets);
 	free(text);

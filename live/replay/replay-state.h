@@ -27,6 +27,7 @@ struct replay {
 	struct producer_message message;
 	char *session, *host, *path;
 	uint64_t session_id, metadata_handle;
+	uint32_t minor;                    /* of the protocol that both sides speak */
 	VEC(struct replay_stream) streams; /* by file */
 	unsigned int replies;              /* reply codes not yet read */
 	uint64_t first_ns;                 /* of the trace */

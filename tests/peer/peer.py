@@ -350,10 +350,9 @@ def test_ipv6(t):
     subprocess.run([t.sillage, 'list', '-q', relay.live.replace('net6', 'net')], stdout=subprocess.DEVNULL, check=True)
 
 
-def test_ctf2(t):
-    """A kernel trace whose metadata is said again in CTF 2, through a relay that knows only 1.8."""
+def ctf2_of(t, plain):
+    """The trace @plain with its metadata said again in CTF 2."""
     events = os.path.join(os.path.dirname(t.app), 'events')
-    plain = os.path.join(t.data, 'burst', 'kernel')
     trace = os.path.join(t.scratch, 'ctf2')
     os.mkdir(trace)
     with open(os.path.join(trace, 'metadata'), 'wb') as metadata:
@@ -361,6 +360,13 @@ def test_ctf2(t):
     for name in os.listdir(plain):
         if name.startswith('channel'):
             shutil.copy(os.path.join(plain, name), trace)
+    return trace
+
+
+def test_ctf2(t):
+    """A kernel trace whose metadata is said again in CTF 2, also through a relay that knows only 1.8."""
+    plain = os.path.join(t.data, 'burst', 'kernel')
+    trace = ctf2_of(t, plain)
     relay = t.relay()
     live = t.live('-i', '100ms', '--from', 'beginning', relay.live + '/host/h/two')
     t.play(live, relay, trace, '--session', 'two', '--hostname', 'h', '--speed', '0')
@@ -368,6 +374,40 @@ def test_ctf2(t):
     check_sums(lines)
     assert figures(totals(lines)[0]) == figures(t.analyze(trace, '-i', '100ms')), 'live differs from analyze'
     assert figures(totals(lines)[0]) == figures(t.analyze(plain, '-i', '100ms')), 'CTF 2 differs from 1.8'
+
+
+def listed_formats(port):
+    """The trace format of each session that a relay lists for a viewer of minor 15; None before that."""
+    def receive(count):
+        data = b''
+        while len(data) < count:
+            got = link.recv(count - len(data))
+            assert got, 'the relay closed the connection'
+            data += got
+        return data
+
+    with socket.create_connection(('127.0.0.1', port)) as link:
+        link.sendall(struct.pack('>QII', 20, 1, 0) + struct.pack('>QIII', 2**64 - 1, 2, 15, 1))
+        if struct.unpack('>QIII', receive(20))[2] < 15:
+            return None
+        link.sendall(struct.pack('>QII', 0, 2, 0))
+        found = {}
+        for _ in range(struct.unpack('>I', receive(4))[0]):
+            host, name, form = struct.unpack('>QIIIIII', receive(32))[4:]
+            found[receive(host + name)[host:].decode()] = form
+        return found
+
+
+def test_replay_format(t):
+    """A relay from 2.15 on is told the format of a trace: 0 is CTF 1.8 and 1 is CTF 2 in a viewer's list."""
+    trace = ctf2_of(t, os.path.join(t.data, 'burst', 'kernel'))
+    relay = t.relay()
+    if listed_formats(relay.port + 2) is None:
+        raise Skip('this relay is older than 2.15')
+    for name, path in (('two', trace), ('one', 'burst')):
+        t.replay(relay, path, '--session', name, '--hostname', 'h', '--speed', '0', '--linger', LONG)
+    wait_until(lambda: len(listed_formats(relay.port + 2)) == 2)
+    assert listed_formats(relay.port + 2) == {'one': 0, 'two': 1}
 
 
 def test_back_pressure(t):

@@ -51,6 +51,7 @@ int main(void)
 	srunner_add_suite(runner, suite_partition());
 	srunner_add_suite(runner, suite_viewer());
 	srunner_add_suite(runner, suite_client());
+	srunner_add_suite(runner, suite_producer());
 	srunner_add_suite(runner, suite_walk());
 	srunner_add_suite(runner, suite_trigger());
 	srunner_add_suite(runner, suite_actions());

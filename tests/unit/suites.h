@@ -48,6 +48,7 @@ Suite *suite_recorded(void);
 Suite *suite_timeline(void);
 Suite *suite_viewer(void);
 Suite *suite_client(void);
+Suite *suite_producer(void);
 Suite *suite_walk(void);
 Suite *suite_trigger(void);
 Suite *suite_actions(void);

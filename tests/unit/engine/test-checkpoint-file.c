@@ -265,8 +265,8 @@ START_TEST(uses_the_one_before)
 END_TEST
 
 /* A file of another kind of run is no reason to use the one before.  A file that was removed is a
- * wish to start anew. */
-START_TEST(refuses_others_and_starts_anew)
+ * wish to begin again. */
+START_TEST(refuses_others_and_begins_again)
 {
 	struct checkpoint_file *file;
 	struct place place;
@@ -318,7 +318,7 @@ Suite *suite_checkpoint_file(void)
 	tcase_add_loop_test(tcase, checkpoints_in_between, 0, 3);
 	tcase_add_loop_test(tcase, keeps_the_one_before, 0, 2);
 	tcase_add_loop_test(tcase, uses_the_one_before, 0, 5);
-	tcase_add_test(tcase, refuses_others_and_starts_anew);
+	tcase_add_test(tcase, refuses_others_and_begins_again);
 	tcase_add_test(tcase, reports_failures);
 	suite_add_tcase(suite, tcase);
 	return suite;
