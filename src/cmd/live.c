@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
 
 #include "base/now.h"
 #include "cmd/check-names.h"
@@ -16,6 +18,8 @@
 #include "live/capture/captures.h"
 #include "live/loop.h"
 #include "live/trigger/actions.h"
+
+#define STATE_LOCK_US 200000 /* between attempts to lock the state file */
 
 static int follow(const struct options *options, struct loop_config *config)
 {
@@ -120,6 +124,37 @@ static int make_captures(const struct options *options, struct loop_config *conf
 	return 0;
 }
 
+/*
+ * Stand-by: while another process has the state file, waits until that has ended; a signal ends
+ * this one.  Then the file is what the other left.  *ret_lock stays -1 without a state file.
+ */
+static int wait_for_state(const struct options *options, int *ret_lock, struct err *err)
+{
+	bool said = false;
+	int r;
+
+	if (!options->state) {
+		return 0;
+	}
+	while ((r = checkpoint_file_lock(options->state, err)) == -EAGAIN) {
+		if (!said && options->verbosity >= 0) {
+			say("another process uses %s; waiting to take over from it",
+			    options->state);
+		}
+		said = true;
+		(void)sd_notify(0, "READY=1\nWATCHDOG=1");
+		(void)usleep(STATE_LOCK_US);
+	}
+	if (said && r >= 0 && options->verbosity >= 0) {
+		say("taking over");
+	}
+	if (r < 0) {
+		return r;
+	}
+	*ret_lock = r;
+	return 0;
+}
+
 static int run(const struct options *options)
 {
 	struct loop_config config = { 0 };
@@ -127,7 +162,7 @@ static int run(const struct options *options)
 	struct stats stats = { 0 };
 	struct url *urls;
 	struct err err;
-	int status = EXIT_USAGE;
+	int status = EXIT_USAGE, lock = -1;
 
 	if (cmd_urls(options->args, &urls, &config.url_count, &err) < 0 ||
 	    cmd_actions(options, &config.actions, &err) < 0 ||
@@ -140,8 +175,9 @@ static int run(const struct options *options)
 		config.names_user = &names;
 		names.actions = config.actions;
 		config.engine.stats = options->stats ? &stats : NULL;
-		if (cmd_checkpoint_file(options, &config.engine, &config.checkpoint_file, &err) <
-		    0) {
+		if (wait_for_state(options, &lock, &err) < 0 ||
+		    cmd_checkpoint_file(options, &config.engine, &config.checkpoint_file, &err) <
+			    0) {
 			say("%s", err.text);
 		} else {
 			status = follow(options, &config);
@@ -150,6 +186,9 @@ static int run(const struct options *options)
 	}
 	cmd_live_names_fini(&names);
 	checkpoint_file_free(config.checkpoint_file);
+	if (lock >= 0) {
+		(void)close(lock);
+	}
 	captures_free(config.captures);
 	retained_file_free(config.engine.store);
 	actions_free(config.actions);

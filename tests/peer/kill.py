@@ -113,6 +113,32 @@ def test_kill_live(t):
     check_windows(t, lines, windows)
 
 
+def test_stand_by(t):
+    """A second run with the same state waits, and takes over from one that is killed."""
+    relay = t.relay()
+    trace = tiled(t, 'small-packets', 3)
+    windows, total = analyzed(t, trace, '-a', 'all', '-i', '50ms')
+    replay = t.replay(relay, trace, '--session', 's', '--hostname', 'h', '--speed', '3', '--live-timer', '100ms',
+                      '--linger', LONG)
+    lives = []
+    for _ in range(3):
+        lives.append(t.live('-a', 'all', '-i', '50ms', '--from', 'beginning', '--state', os.path.join(t.scratch, 'state'),
+                            '--state-every', EVERY, relay.live + '/host/h/s'))
+        lives[-1].wait_said('waiting to take over' if len(lives) > 1 else 'attached to')
+    lives[2].finish(signal.SIGTERM, -signal.SIGTERM)  # who waits has nothing to save
+    lives[0].wait_for(lambda one: any(line['type'] == 'window' for line in one.lines()))
+    time.sleep(0.5)
+    assert 'taking over' not in lives[1].said()
+    lines = lives[0].finish(signal.SIGKILL, -signal.SIGKILL)
+    lives[1].wait_said('taking over')
+    lives[1].wait_said('attached to')
+    t.stop_replay(replay, relay, trace, 's')
+    lines += lives[1].finish()
+    assert 'goes on from' in lives[1].said()
+    check_total(lines, total)
+    check_windows(t, lines, windows)
+
+
 def test_kill_relay(t):
     """The relay is killed at random times; its producer begins again each time."""
     rng = random.Random(SEED)

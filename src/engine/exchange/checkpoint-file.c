@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 struct saved_trace {
@@ -174,6 +175,24 @@ int checkpoint_file_open(const char *path, struct partial_file_setup *setup,
 	}
 	*ret = checkpoint_file;
 	return 0;
+}
+
+int checkpoint_file_lock(const char *path, struct err *err)
+{
+	char *name = mem_printf("%s.lock", path);
+	int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666), r;
+
+	if (fd < 0) {
+		r = err_raise(err, -errno, "%s: %s", name, strerror(errno));
+	} else if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		r = err_raise(err, errno == EWOULDBLOCK ? -EAGAIN : -errno, "%s: %s", name,
+			      strerror(errno));
+		(void)close(fd);
+	} else {
+		r = fd;
+	}
+	free(name);
+	return r;
 }
 
 /* ---- traces ---- */

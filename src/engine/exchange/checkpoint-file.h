@@ -39,6 +39,12 @@ int checkpoint_file_open(const char *path, struct partial_file_setup *setup,
 void checkpoint_file_free(
 	struct checkpoint_file *checkpoint_file); /* NULL is fine; does not save */
 
+/*
+ * Two processes must not save into one file.  Locks PATH.lock, a file that stays: the descriptor,
+ * whose end, like that of the process, unlocks it.  -EAGAIN: another process has the lock.
+ */
+int checkpoint_file_lock(const char *path, struct err *err);
+
 const char *checkpoint_file_path(const struct checkpoint_file *checkpoint_file);
 /* Why the file before is used; NULL: it is not. */
 const char *checkpoint_file_note(const struct checkpoint_file *checkpoint_file);
