@@ -292,6 +292,10 @@ void stream_packet(struct stream *stream, const struct stream_input *input)
 		stream->end = packet.begin;
 	}
 	if (is_duplicate(stream, input, &packet)) {
+		/* Packets come in order: the one after the last that was seen is the next. */
+		if (info->seq_num == UINT64_MAX && packet.end == stream->end) {
+			stream->is_resumed = false;
+		}
 		/* The loss before it was counted, too; a loss after it is found again. */
 		stream->has_gap = stream->has_gap && !stream->may_repeat;
 		stream->gap_lost = stream->may_repeat ? 0 : stream->gap_lost;
