@@ -255,6 +255,7 @@ static void on_stop_signal(evutil_socket_t number, short what, void *arg)
 {
 	(void)number;
 	(void)what;
+	now_leave_soon();
 	loop_stop(arg);
 }
 

@@ -52,6 +52,14 @@ class Process:
         return True
 
 
+def alone(pid):
+    """For Asleep: that process, or none once it has ended."""
+    try:
+        return [Process(pid)]
+    except OSError:
+        return []
+
+
 def descendants(root):
     children = {}
     for name in os.listdir('/proc'):

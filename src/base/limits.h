@@ -42,10 +42,21 @@
 #define EVENT_ID_DIRECT_MAX 65536
 #define EVENT_CLASSES_MAX   1000000
 
+/* After a signal, how long what was begun may take before it is left in the middle (base/now.h).
+ * With what comes after it, a command ends within 1 s. */
+#define STOP_PATIENCE_NS (NS_PER_S / 2)
+
 /* One packet.  LTTng sub-buffers are powers of two, seldom above 16 MiB. */
 #define PACKET_BYTES_MAX ((uint64_t)1 << 30)
+/* A longer packet is read from its file in pieces of this: between them a signal is seen. */
+#define READ_PIECE_BYTES ((uint64_t)32 << 20)
 /* Bytes of a file that are read for the header and context of one packet. */
 #define PACKET_HEAD_BYTES 512
+
+/* What looks like the begin of a packet may be none.  Of a file of so many bytes, these times as
+ * many are read in search of readable packets, and a little more. */
+#define SEARCH_BYTES_FACTOR 16
+#define SEARCH_BYTES_MORE   ((uint64_t)1 << 20)
 
 /* A packet index file: 72 bytes a packet, so some fifteen million packets. */
 #define INDEX_BYTES_MAX ((off_t)1 << 30)

@@ -5,6 +5,7 @@
 
 #include <time.h>
 
+#include "base/limits.h"
 #include "base/units.h"
 
 static uint64_t read_ns(clockid_t clock)
@@ -28,4 +29,15 @@ uint64_t now_wall_ns(void)
 uint64_t now_thread_cpu_ns(void)
 {
 	return read_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+_Atomic uint64_t now_leave_at_ns;
+atomic_bool now_has_left;
+
+void now_leave_soon(void)
+{
+	uint64_t none = 0;
+
+	(void)atomic_compare_exchange_strong(&now_leave_at_ns, &none,
+					     now_monotonic_ns() + STOP_PATIENCE_NS);
 }

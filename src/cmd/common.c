@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/now.h"
 #include "base/units.h"
 #include "cmd/say.h"
 #include "engine/engine.h"
@@ -28,6 +29,7 @@ static void on_signal(int number)
 {
 	stop_signal = number;
 	cmd_stop = true;
+	now_leave_soon();
 }
 
 int cmd_signal_status(void)

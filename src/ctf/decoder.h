@@ -337,6 +337,10 @@ static inline __attribute__((always_inline)) bool decoder_peek(const uint8_t *da
 #define DECODER_AHEAD_BYTES 4096
 #define DECODER_AHEAD_LEVEL 2 /* of __builtin_prefetch() */
 
+/* One call of decoder_wanted() or decoder_each() passes over so many bytes at most, and returns the
+ * event after them, wanted or not: a caller can stop within a packet of 1 GiB. */
+#define DECODER_PIECE_BYTES ((uint64_t)1 << 20)
+
 /* The event is the next one of decoder_wanted(). */
 static inline void decoder_stop(struct decoder *d, const struct ctf_event *event, uint64_t past)
 {
@@ -361,7 +365,8 @@ decoder_wanted_form(struct decoder *d, const struct decoder_form *form,
 	const uint8_t *data = d->data;
 	/* An event may end within a byte: the next begins behind it. */
 	uint64_t at = (d->at_bits + 7) / 8, before = at, ahead, clock = d->clock, count = 0;
-	const uint64_t end = d->end_bits / 8, limit = passed->limit;
+	const uint64_t whole = d->end_bits / 8, limit = passed->limit;
+	const uint64_t end = at + DECODER_PIECE_BYTES < whole ? at + DECODER_PIECE_BYTES : whole;
 	uint64_t *counts = passed->counts;
 	enum plan_use unwanted = passed->unwanted;
 	struct peeked_header head;
@@ -449,7 +454,8 @@ static inline __attribute__((always_inline)) int decoder_pass(struct decoder *d,
 
 /*
  * The next event with a request, like decoder_next().  Events before it without a request are only
- * counted, if their time does not decrease and is before the limit.
+ * counted, if their time does not decrease and is before the limit.  An event of any class is
+ * returned where that ends, and after each piece.
  */
 static inline int decoder_wanted(struct decoder *d, struct decoder_passed *passed,
 				 struct ctf_event *event)

@@ -13,13 +13,16 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/now.h"
 #include "recorded/recorded.h"
 
 /* The packet's magic number (CTF 1.8.3, 5.1), in both byte orders. */
 static const uint8_t magic_le[4] = { 0xC1, 0x1F, 0xFC, 0xC1 };
 static const uint8_t magic_be[4] = { 0xC1, 0xFC, 0x1F, 0xC1 };
 
-#define SCAN_BYTES 65536
+/* The next magic number is looked for in a small block first: it is often near. */
+#define SCAN_BYTES_MIN 4096
+#define SCAN_BYTES     65536
 
 /* ---- one packet ---- */
 
@@ -39,6 +42,7 @@ static int read_head(struct recorded_file *file, const struct plan *plan, struct
 	if (got < 0) {
 		return err_raise(err, -errno, "%s", strerror(errno));
 	}
+	file->searched += file->is_searching ? len : 0;
 	if ((size_t)got < len) {
 		return err_raise(err, -EIO, "the file became shorter");
 	}
@@ -93,15 +97,26 @@ static int read_index(struct recorded_part *part, struct err *err)
 	return r;
 }
 
+/* Whether the search may go on.  Bytes that look like packets without end would otherwise cost the
+ * square of their number. */
+static bool may_search(const struct recorded_file *file)
+{
+	return file->searched / SEARCH_BYTES_FACTOR <= file->size + SEARCH_BYTES_MORE &&
+	       !now_must_leave();
+}
+
 /* The place of the first magic number from @from on, or the size of the file. */
-static uint64_t find_magic(const struct recorded_file *file, uint64_t from)
+static uint64_t find_magic(struct recorded_file *file, uint64_t from)
 {
 	uint8_t block[SCAN_BYTES];
+	size_t want = SCAN_BYTES_MIN;
 
-	while (from < file->size) {
-		ssize_t got = pread(file->fd, block, sizeof(block), (off_t)from);
+	while (from < file->size && may_search(file)) {
+		ssize_t got = pread(file->fd, block, want, (off_t)from);
 		const uint8_t *at = block;
 
+		want = SCAN_BYTES;
+		file->searched += got > 0 ? (uint64_t)got : 0;
 		if (got < (ssize_t)sizeof(magic_le)) {
 			return file->size;
 		}
@@ -140,9 +155,11 @@ static uint64_t find_packet(struct recorded_file *file, const struct plan *plan,
 	if (plan->slot_magic == SLOT_NONE) {
 		return file->size;
 	}
+	file->is_searching = true;
 	do {
 		at = find_magic(file, at + 1);
 	} while (at < file->size && read_info(file, plan, decoder, at, &err) < 0);
+	file->is_searching = false;
 	return at;
 }
 
@@ -173,6 +190,7 @@ static bool next_part(struct recorded_file *file)
 	file->fd = file->parts.at[file->part].fd;
 	file->size = file->parts.at[file->part].size;
 	file->offset = 0;
+	file->searched = 0;
 	return true;
 }
 
@@ -185,9 +203,9 @@ static void look(struct recorded_file *file, const struct plan *plan, struct dec
 		bool is_cut;
 		int r;
 
-		if (file->offset >= file->size) {
+		if (file->offset >= file->size || now_must_leave()) {
 			file->has_info = false;
-			if (!next_part(file)) {
+			if (now_must_leave() || !next_part(file)) {
 				return;
 			}
 			continue;
@@ -266,7 +284,7 @@ static int open_file(const char *dir, const char *name, const struct plan *plan,
 	struct stat status;
 	int r = 0;
 
-	part.fd = open(part.path, O_RDONLY | O_CLOEXEC);
+	part.fd = open(part.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a pipe */
 	if (part.fd < 0 || fstat(part.fd, &status) < 0) {
 		r = err_raise(err, -errno, "%s: %s", part.path, strerror(errno));
 	}

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/now.h"
 #include "ctf/clock.h"
 #include "engine/engine.h"
 #include "engine/stream.h"
@@ -37,6 +38,8 @@ static int read_whole(const char *path, feed_fn *feed, void *user, struct err *e
 	while (r == 0 && (got = read(fd, buffer, sizeof(buffer))) != 0) {
 		if (got < 0) {
 			r = err_raise(err, -errno, "%s: %s", path, strerror(errno));
+		} else if (now_must_leave()) {
+			r = err_raise(err, -EINTR, "%s: the run was interrupted", path);
 		} else {
 			r = feed(user, buffer, (size_t)got, err);
 			if (r < 0) {

@@ -89,6 +89,8 @@ struct recorded_file {
 	char *fault; /* what could not be read before it, or at the end; NULL: nothing */
 	uint8_t *head;
 	size_t head_room;
+	bool is_searching; /* the next header to read is that of what may be a packet */
+	uint64_t searched; /* bytes of the part that were read in search of readable packets */
 };
 
 struct recorded_files {

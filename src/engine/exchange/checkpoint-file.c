@@ -16,6 +16,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/now.h"
+
 struct saved_trace {
 	uint8_t uuid[16];
 	struct partial_file_trace identity;
@@ -353,10 +355,17 @@ static int replace(const char *fresh, const char *path, struct err *err)
 static int save_all(const struct checkpoint_file *checkpoint_file, const saved_vec *all,
 		    struct err *err)
 {
-	char *fresh = mem_printf("%s.new", checkpoint_file->path);
-	FILE *file = fopen(fresh, "we");
+	char *fresh;
+	FILE *file;
 	int r;
 
+	if (now_has_left) {
+		return err_raise(err, -EINTR,
+				 "%s: interrupted in the middle of a packet; it stays as it was",
+				 checkpoint_file->path);
+	}
+	fresh = mem_printf("%s.new", checkpoint_file->path);
+	file = fopen(fresh, "we");
 	if (!file) {
 		r = err_raise(err, -errno, "%s", strerror(errno));
 	} else {

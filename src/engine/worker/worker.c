@@ -13,6 +13,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/now.h"
 #include "ctf/clock.h"
 #include "engine/worker/guard.h"
 #include "kernel/task-state.h"
@@ -287,6 +288,18 @@ static int next_wanted(struct worker *worker, struct ctf_event *event)
 	return r;
 }
 
+/* The next event, or a fault where the process has to end in the middle of a long packet. */
+static int next_unless_due(struct worker *worker, struct ctf_event *event)
+{
+	int r = next_wanted(worker, event);
+
+	if (r > 0 && now_must_leave()) {
+		now_has_left = true;
+		return decoder_fail(&worker->decoder, "the run was interrupted", 0);
+	}
+	return r;
+}
+
 /* -1: the packet could not be decoded to its end; the fault is noted. */
 static int worker_events(struct worker *worker, const struct packet *packet)
 {
@@ -301,7 +314,7 @@ static int worker_events(struct worker *worker, const struct packet *packet)
 	while (r > 0) {
 		events++;
 		on_event(worker, &event);
-		r = next_wanted(worker, &event);
+		r = next_unless_due(worker, &event);
 		events += worker->passed.events;
 	}
 	if (events > 0) {
@@ -349,11 +362,18 @@ static const uint8_t *packet_bytes(struct worker *worker, const struct packet *p
 		worker->buffer_size = packet->size;
 	}
 	while (done < packet->size) {
-		ssize_t got = pread(worker->chunk->fd, worker->buffer + done, packet->size - done,
+		uint64_t piece = packet->size - done < READ_PIECE_BYTES ? packet->size - done
+									: READ_PIECE_BYTES;
+		ssize_t got = pread(worker->chunk->fd, worker->buffer + done, piece,
 				    (off_t)(packet->file_offset + done));
 
 		if (got < 0 && errno == EINTR) {
 			continue;
+		}
+		if (now_must_leave()) {
+			now_has_left = true;
+			(void)err_raise(err, -EINTR, "the run was interrupted");
+			return NULL;
 		}
 		if (got <= 0) {
 			(void)err_raise(err, -EIO, "reading %" PRIu64 " bytes at %" PRIu64 ": %s",
@@ -498,8 +518,11 @@ static void advise_pages(const struct chunk *chunk, int advice)
 		 * page of each chunk would stay. */
 		end = ((uintptr_t)(chunk->mapped + last->file_offset + last->size) + page - 1) /
 		      page * page;
-		if (end > begin) {
-			(void)madvise((void *)begin, end - begin, advice);
+		for (; begin < end && !now_must_leave(); begin += READ_PIECE_BYTES) {
+			uintptr_t left = end - begin;
+
+			(void)madvise((void *)begin,
+				      left < READ_PIECE_BYTES ? left : READ_PIECE_BYTES, advice);
 		}
 	}
 }
@@ -518,6 +541,10 @@ void worker_run_chunk(struct worker *worker, struct chunk *chunk)
 	worker_reset(worker, chunk);
 	advise_pages(chunk, MADV_POPULATE_READ); /* faster than one page fault each */
 	for (size_t i = 0; i < chunk->packets.count; i++) {
+		if (now_must_leave()) {
+			now_has_left = true;
+			break;
+		}
 		worker_packet(worker, &chunk->packets.at[i]);
 		worker->partial->end = chunk->packets.at[i].end;
 		if (worker->partial->end == PACKET_END_UNKNOWN) {
