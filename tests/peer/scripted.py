@@ -1,0 +1,285 @@
+#!/usr/bin/env python3
+"""scripted: `sillage live` against a relay that does wrong by a script (scripted_relay.py).
+
+Each case is one session of a recorded trace, a few faults, and one law by which it is judged:
+
+    packets        those whose index the viewer was given = analysed + reported lost, once each.  Where
+                   the relay recovers, so must the viewer: then it is all packets of the session.
+    events         those of the packets that were delivered, once each
+    the end        the run ends by itself, says what happened, and does not connect in a busy loop; no
+                   assertion, no signal, no report of a sanitizer
+
+usage: scripted.py SILLAGE DATA [--all] [--only PATTERN] [--lanes N] [--random N [--seed S]] [--list]
+
+    --all      each byte and each value, not only some; several minutes
+    --random   N sessions with random faults; a failure prints its seed, which --seed repeats
+"""
+import argparse
+import fnmatch
+import json
+import os
+import queue
+import random
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import guard  # noqa: E402
+import scripted_cases  # noqa: E402
+import scripted_relay as relays  # noqa: E402
+
+CPU_S = 60  # of one run
+ASLEEP_S, ASLEEP_SLOW_S = 15, 75  # of one run; the second is longer than all limits of the program together
+ATTACHES_MAX = 12  # in 5 s; with pauses that double from 0.5 s on it is 4
+CONNECTIONS_MAX = 60  # in 5 s
+
+
+def count_events(sillage, traces, folder):
+    """Each packet's own number of events: each is made a trace."""
+    packets = {}
+    for number, trace in enumerate(traces):
+        for i, packet in enumerate(trace.packets()):
+            name = '%d-%d' % (number, i)
+            os.makedirs(os.path.join(folder, name))
+            packets[os.path.join(folder, name)] = packet
+            for file, data in (('metadata', trace.metadata), ('stream', packet.data)):
+                with open(os.path.join(folder, name, file), 'wb') as out:
+                    out.write(data)
+    out = subprocess.run([sillage, 'analyze', '-q', '-f', 'json', '-a', 'count', folder], check=True,
+                         stdout=subprocess.PIPE).stdout
+    for line in map(json.loads, out.decode().splitlines()):
+        if line['type'] == 'total':
+            packets[line['trace']['path']].events = line['count']['events']
+    assert all(packet.events is not None for packet in packets.values())
+
+
+class Wrong(Exception):
+    pass
+
+
+def limits():
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S + 5))
+
+
+class Run:
+    """One case, from its start to its judgement."""
+
+    def __init__(self, sillage, traces, case, folder):
+        self.sillage, self.case, self.folder = sillage, case, folder
+        self.sessions = case.sessions(traces)
+        self.relay = relays.Relay(self.sessions, case.rules(), **case.relay_options)
+        self.said, self.lines, self.status = '', [], None
+
+    def go(self):
+        try:
+            self.live()
+            self.judge()
+        finally:
+            self.relay.close()
+
+    def live(self):
+        case = self.case
+        options = {'--from': 'beginning', '-a': 'count,lost', '--retry': '3s', '-j': '1'}
+        options.update(case.options)
+        words = [self.sillage, 'live', '-f', 'json']
+        for name, value in options.items():
+            words += [name] if value is None else [name, value]
+        words += [self.relay.url(session) for session in case.follows]
+        with open(os.path.join(self.folder, 'out'), 'wb') as out, open(os.path.join(self.folder, 'err'), 'wb') as err:
+            process = subprocess.Popen(words, stdout=out, stderr=err, preexec_fn=limits)
+        try:
+            self.wait(process)
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+        self.status = process.returncode
+        with open(os.path.join(self.folder, 'err'), errors='replace') as err:
+            self.said = err.read()
+        with open(os.path.join(self.folder, 'out')) as out:
+            self.lines = [json.loads(line) for line in out]
+
+    def patience(self):
+        is_slow = self.case.is_slow and self.case.name not in scripted_cases.FAILS
+        return ASLEEP_SLOW_S if is_slow else ASLEEP_S
+
+    def wait(self, process):
+        asleep = guard.Asleep(lambda: guard.alone(process.pid), period_s=0.25)
+        story = self.case.story
+        thread = threading.Thread(target=story, args=(self.relay, process), daemon=True) if story else None
+        if thread:
+            thread.start()
+        try:
+            while True:
+                try:
+                    process.wait(timeout=0.5)
+                    return
+                except subprocess.TimeoutExpired:
+                    if asleep.now() > self.patience():
+                        with open(os.path.join(self.folder, 'err'), errors='replace') as err:
+                            raise Wrong('it does not end; it said:\n' + err.read()) from None
+        finally:
+            asleep.stop()
+
+    # -- judgement --
+
+    def expect(self, fine, what):
+        if not fine:
+            raise Wrong('%s\n  exit status %s, it said:\n%s' % (what, self.status, self.said[-3000:]))
+
+    def judge(self):
+        case = self.case
+        for word in ('Sanitizer', 'runtime error:', 'Assertion', 'assertion'):
+            self.expect(word not in self.said, word)
+        self.expect(self.status in (0, 1), 'it ended by a signal')
+        self.expect(case.status is None or self.status == case.status, 'exit status %d' % self.status)
+        self.expect(self.lines and self.lines[-1]['type'] == 'end', 'no last line')
+        self.pauses([at for at in self.relay.attaches], ATTACHES_MAX, 'attaches')
+        self.pauses([at for at, _, command, _ in self.relay.log if command == relays.CONNECT], CONNECTIONS_MAX,
+                    'connections')
+        if case.says:
+            self.expect(re.search(case.says, self.said), 'it does not say "%s"' % case.says)
+        if case.law:
+            self.account()
+
+    def pauses(self, times, most, what):
+        for i in range(len(times) - most):
+            self.expect(times[i + most] - times[i] > 5, '%d %s in 5 s' % (most, what))
+
+    def account(self):
+        totals = [line['count'] for line in self.lines if line['type'] == 'total' and not line.get('so_far')]
+        analysed = self.lines[-1]['packets']
+        events = sum(total['events'] for total in totals)
+        lost = sum(total['lost_packets'] for total in totals)
+        # A trace whose metadata never came has no total.
+        lost += sum(map(int, re.findall(r'(\d+) packets of \S+ are lost', self.said)))
+        known = set(self.relay.announced)
+        if self.case.law == 'all':
+            for session in self.sessions:
+                known |= session.all_keys()
+        by_key = {}
+        for session in self.sessions:
+            for trace in session.traces:
+                for packet in trace.packets():
+                    by_key[(session.name,) + packet.key] = packet.events
+        wanted = sum(by_key[key] for key in self.relay.delivered) if totals else 0
+        text = ('%d packets (announced %d, delivered %d) are %d analysed and %d reported lost; '
+                '%d events, wanted %d' % (len(known), len(self.relay.announced), len(self.relay.delivered), analysed,
+                                          lost, events, wanted))
+        self.expect(analysed + lost == len(known), text)
+        self.expect(events == wanted, text)
+        self.expect(events == self.lines[-1]['events'], 'the last line has %d events' % self.lines[-1]['events'])
+        if self.case.law == 'all' and not self.case.may_lose:
+            self.expect(lost == 0, text)
+
+
+# ---- the run ----
+
+class Results:
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.wrong, self.right, self.known = [], 0, 0
+
+    def take(self, case, why, seconds, says_all):
+        known = case.name in scripted_cases.FAILS
+        with self.lock:
+            if why is None and known:
+                why = 'it passes: remove it from the table of those that fail'
+            elif why is not None and known:
+                self.known += 1
+                if says_all:
+                    print('ok %s (known: %s)' % (case.name, scripted_cases.FAILS[case.name]))
+                return
+            if why is None:
+                self.right += 1
+                if says_all:
+                    print('ok %s (%.1f s)' % (case.name, seconds))
+            else:
+                self.wrong.append(case.name)
+                print('not ok %s: %s' % (case.name, why))
+            sys.stdout.flush()
+
+
+def work(todo, results, args, traces, folder):
+    while True:
+        try:
+            number, case = todo.get_nowait()
+        except queue.Empty:
+            return
+        place = os.path.join(folder, 'case-%d' % number)
+        os.mkdir(place)
+        begin, why = time.monotonic(), None
+        try:
+            Run(args.sillage, traces, case, place).go()
+        except Wrong as wrong:
+            why = str(wrong)
+        except Exception:  # a mistake of this program
+            why = traceback.format_exc()
+        if why is None:
+            shutil.rmtree(place)
+        results.take(case, why, time.monotonic() - begin, args.verbose)
+
+
+def choose(args):
+    if args.random:
+        return [scripted_cases.chaos(args.seed + i) for i in range(args.random)]
+    cases = [case for case in scripted_cases.cases(args.all) if fnmatch.fnmatch(case.name, args.only)]
+    cases = [case for case in cases if not (args.fast and case.is_slow)]
+    names = [case.name for case in cases]
+    assert len(names) == len(set(names)), [name for name in names if names.count(name) > 1]
+    if args.only == '*':
+        assert set(scripted_cases.FAILS) <= {case.name for case in scripted_cases.cases(True)}
+    return sorted(cases, key=lambda case: not case.is_slow)  # these wait most of their time
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('sillage')
+    parser.add_argument('data')
+    parser.add_argument('--all', action='store_true')
+    parser.add_argument('--only', default='*')
+    parser.add_argument('--lanes', type=int, default=12)
+    parser.add_argument('--random', type=int, default=0)
+    parser.add_argument('--seed', type=int, default=1)
+    parser.add_argument('--list', action='store_true')
+    parser.add_argument('--fast', action='store_true', help='without the cases that wait long')
+    parser.add_argument('--keep', action='store_true', help='the folder with the output of what failed')
+    parser.add_argument('-v', '--verbose', action='store_true')
+    args = parser.parse_args()
+    cases = choose(args)
+    if args.list:
+        print('\n'.join(case.name for case in cases))
+        return 0
+    folder = tempfile.mkdtemp(prefix='sillage-scripted-')
+    try:
+        traces = scripted_cases.load(args.data)
+        os.mkdir(os.path.join(folder, 'packets'))
+        count_events(args.sillage, list(traces.values()), os.path.join(folder, 'packets'))
+        todo, results = queue.Queue(), Results()
+        for item in enumerate(cases):
+            todo.put(item)
+        lanes = [threading.Thread(target=work, args=(todo, results, args, traces, folder)) for _ in range(args.lanes)]
+        for lane in lanes:
+            lane.start()
+        for lane in lanes:
+            lane.join()
+    finally:
+        if args.keep:
+            print('output: %s' % folder)
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+    print('%d cases: %d right, %d known to fail, %d wrong' %
+          (len(cases), results.right, results.known, len(results.wrong)))
+    return 1 if results.wrong else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,467 @@
+"""scripted_cases: the cases of scripted.py: faults of a relay, and what may be asked of the viewer then.
+
+`law` of a case:
+    all          the relay recovers, so the viewer gets all: each packet analysed, or lost once
+    announced    the relay never tells of the rest: only what was announced has to be accounted for
+    None         the relay tells things that cannot be true: the run ends and says something
+"""
+import os
+import random
+import struct
+import subprocess
+import tempfile
+import time
+
+import scripted_relay as relays
+from scripted_relay import (ATTACH, CONNECT, CREATE, INDEX, LIST, METADATA, NAMES, PACKET, STREAMS, Rule, Session,
+                            Trace, after, before, both, call, close_after, close_before, cut, delay, drip, hold, missing,
+                            mute, patch, raw, split, tail)
+
+COMMANDS = (CONNECT, LIST, CREATE, ATTACH, STREAMS, INDEX, PACKET, METADATA)
+ODD_NUMBERS = (0, 1, 1 << 31, 1 << 63, (1 << 64) - 1)
+BIG, SMALL = 'channel0_0', 'channel0_1'  # streams of the trace, of 67 and 8 packets
+
+# What fails today, and why in a word.  One that passes must be removed.
+FAILS = {name: word for word, names in {
+    'account': '''
+        all-packets-of-a-stream-refused all-packets-refused
+    ''',
+    'doubles': '''
+        packet-length-ffffffff lost-before-streams-2 lost-after-streams-2 lost-before-index-40
+        lost-after-index-40 lost-before-index-75 lost-after-index-75 lost-before-index-77
+        lost-after-index-77 lost-before-packet-30 lost-after-packet-30 lost-before-packet-75
+        lost-after-packet-75 reset-in-packet-30 reset-in-packet-60 lost-at-the-end-of-channel0_0
+        lost-before-the-end-of-channel0_0 lost-at-the-end-of-channel0_1 lost-after-one-stream-ended
+        relay-restarts-40 relay-restarts-same-ids-40 relay-restarts-74 relay-restarts-same-ids-74
+        relay-restarts-after-a-stream two-of-one-name-restart
+    ''',
+    'metadata': '''
+        metadata-in-pieces-of-1000 metadata-in-pieces-of-4096 metadata-in-pieces-of-4095
+        metadata-in-pieces-of-4097 metadata-in-pieces-of-37 metadata-in-pieces-of-36 metadata-in-pieces-of-5
+        metadata-in-pieces-of-50000 metadata-half-for-ever metadata-half-then-all
+        metadata-12338-bytes-then-all metadata-missing metadata-shorter-than-said metadata-length-36001
+        metadata-half
+    ''',
+    'out-of-step': '''
+        before-create more-after-attach-64 more-after-streams-1 zeros-for-streams
+        swapped-index swapped-packet packet-status-2-with-bytes streams-count-1 more-after-index-4
+        more-after-packet-12 index-missing packet-missing more-after-create-12 ones-for-index
+    ''',
+    'refused': '''
+        attach-status-0 attach-status-3 attach-status-4 attach-status-5 attach-status-6 attach-status-7
+        attach-status-255 attach-status-2147483648 attach-status-4294967295
+    ''',
+    'silence': '''
+        silent-from-streams silent-from-index-40 silent-from-index silent-from-packet silent-from-packet-60
+        silent-from-metadata
+    ''',
+    'unread': '''
+        stream-1-id-0 stream-1-id-8000000000000000 index-status-0 index-status-0-first index-status-4
+        index-status-4-first index-status-7 index-status-7-first index-status-255 index-status-255-first
+        index-status-2147483648 index-status-2147483648-first index-status-4294967295
+        index-status-4294967295-first index-err-for-a-while index-err-of-one-stream
+        index-unknown-of-one-stream
+    ''',
+}.items() for name in names.split()}
+
+
+def load(data, events=None):
+    """The traces.  In CTF 2 the first one has another metadata: @events (events.c) says it."""
+    traces = {'kernel': Trace(os.path.join(data, 'small-packets', 'kernel')), 'ust': Trace(os.path.join(data, 'ust'), 'ust')}
+    if events:
+        traces['ctf2'] = Trace(os.path.join(data, 'small-packets', 'kernel'))
+        traces['ctf2'].metadata = subprocess.run([events, '--ctf2', os.path.join(data, 'small-packets', 'kernel')],
+                                                 check=True, stdout=subprocess.PIPE).stdout
+    return traces
+
+
+class Case:
+    def __init__(self, name, rules=list, law='all', says=None, status=0, may_lose=False, options=(), story=None,
+                 sessions=None, follows=('s',), is_slow=False, **relay_options):
+        self.name, self.rules, self.law, self.says, self.status = name, rules, law, says, status
+        self.may_lose, self.options, self.story, self.follows = may_lose, dict(options), story, follows
+        self.is_slow, self.relay_options = is_slow, relay_options
+        self.make_sessions = sessions
+
+    def sessions(self, traces):
+        return self.make_sessions(traces) if self.make_sessions else [Session('s', [traces['kernel']])]
+
+
+def one(name, *rule, law='all', **more):
+    """A case with one rule; each run has its own."""
+    words = {key: more.pop(key) for key in ('nth', 'count', 'stream', 'connection', 'size', 'of_status') if key in more}
+    if 'of_status' in words:
+        words['status'] = words.pop('of_status')
+    return Case(name, lambda: [Rule(*rule, **words)], law=law, **more)
+
+
+# ---- what breaks and comes back ----
+
+def connection_lost():
+    """Before and after each reply, at several places; cut anywhere; with a reset."""
+    for command in COMMANDS:
+        name = NAMES[command]
+        places = {INDEX: (1, 2, 9, 40, 75, 77), PACKET: (1, 2, 8, 30, 75), METADATA: (1, 2), STREAMS: (1, 2)}
+        for nth in places.get(command, (1,)):
+            yield one('lost-before-%s-%d' % (name, nth), command, close_before, nth=nth)
+            yield one('lost-after-%s-%d' % (name, nth), command, close_after, nth=nth)
+        yield one('reset-in-%s' % name, command, cut(3, reset=True))
+    for nth in (10, 30, 60):
+        yield one('reset-in-packet-%d' % nth, PACKET, cut(2000, reset=True), nth=nth)
+    for stream in (BIG, SMALL):
+        yield one('lost-at-the-end-of-%s' % stream, INDEX, close_after, stream=stream, of_status=relays.HUP)
+        yield one('lost-before-the-end-of-%s' % stream, INDEX, close_before, stream=stream, of_status=relays.HUP)
+    yield Case('lost-after-one-stream-ended', lambda: [
+        Rule(PACKET, close_before, stream=BIG, nth=60)], story=None)
+    for times in (2, 4):
+        yield Case('lost-%d-times' % times, lambda times=times: [
+            Rule(PACKET, cut(100), nth=5, connection=i) for i in range(times)])
+
+
+def cuts_and_splits(has_all):
+    """Each reply cut, and sent in pieces, at each byte of its fixed part and at some of the rest."""
+    heads = {CONNECT: 20, LIST: 38, CREATE: 4, ATTACH: 8, STREAMS: 8, INDEX: 64, PACKET: 12, METADATA: 12}
+    for command, size in heads.items():
+        some = (1, size // 2, size - 1) if size > 4 else (2,)
+        longer = {ATTACH: (size + 1, size + 4370, size + 4371, size + 2 * 4371), PACKET: (13, 2000, 4000),
+                  METADATA: (13, 5000, 100000)}.get(command, ())
+        places = sorted(set(range(1, size) if has_all else some) | set(longer))
+        for at in places:
+            yield one('cut-%s-at-%d' % (NAMES[command], at), command, cut(at), nth=2 if command == INDEX else 1)
+        for at in places if has_all else places[::2]:
+            yield one('split-%s-at-%d' % (NAMES[command], at), command, split(at), nth=0)
+        yield one('drip-%s' % NAMES[command], command, drip, nth=1)
+
+
+def held_back():
+    """Late, missing, in another order."""
+    for command in COMMANDS:
+        yield one('late-%s' % NAMES[command], command, delay(0.4))
+        yield one('silent-from-%s' % NAMES[command], command, mute, is_slow=True)
+    yield one('late-all-indexes', INDEX, delay(0.005), nth=0)
+    yield one('silent-from-index-40', INDEX, mute, nth=40, is_slow=True)
+    yield one('silent-from-packet-60', PACKET, mute, nth=60, is_slow=True)
+    yield one('index-missing', INDEX, missing, nth=20, is_slow=True)
+    yield one('packet-missing', PACKET, missing, nth=20, is_slow=True)
+    yield one('metadata-missing', METADATA, both(tail(lambda _: b'')), is_slow=True)
+    for command in (INDEX, PACKET, METADATA):
+        yield one('swapped-%s' % NAMES[command], command, hold, nth=3 if command != METADATA else 1, is_slow=True)
+
+
+def not_asked_for():
+    """Bytes before or after a reply, and others in its place."""
+    for command in COMMANDS:
+        for size in (1, 4, 12, 64):
+            yield one('more-after-%s-%d' % (NAMES[command], size), command, after(bytes(size)), may_lose=True,
+                      nth=3 if command in (INDEX, PACKET) else 1, is_slow=True)
+        # Of CONNECT they are another version of the protocol.
+        end = {'law': 'announced', 'status': None} if command == CONNECT else {}
+        yield one('zeros-for-%s' % NAMES[command], command, raw(bytes(12)), may_lose=True, is_slow=True, **end)
+        yield one('ones-for-%s' % NAMES[command], command, raw(b'\xff' * 64), may_lose=True, is_slow=True, **end)
+        yield one('before-%s' % NAMES[command], command, before(b'\x00\x00\x00\x01'), may_lose=True, is_slow=True)
+
+
+# ---- each status ----
+
+def refuse(status):
+    """No packet, no metadata."""
+    return both(patch(status=status, length=0), tail(lambda _: b''))
+
+
+def statuses():
+    for status in (0, 2, 3, 4, 5, 6, 7, 255, 1 << 31, (1 << 32) - 1):
+        # Once, and for some time: the relay gets over it.
+        yield one('index-status-%d' % status, INDEX, patch(status=status), nth=30,
+                  law='announced' if status in (relays.HUP, 6) else 'all')
+        yield one('index-status-%d-first' % status, INDEX, patch(status=status), nth=1,
+                  law='announced' if status in (relays.HUP, 6) else 'all')
+        yield one('packet-status-%d' % status, PACKET, refuse(status), nth=30, may_lose=True) \
+            if status not in (1,) else None
+        yield one('attach-status-%d' % status, ATTACH, patch(status=status, count=0),
+                  law='announced' if status == 4 else 'all')
+        yield one('create-status-%d' % status, CREATE, patch(status=status))
+        yield one('streams-status-%d' % status, STREAMS, patch(status=status))
+        if status != 1:
+            yield one('metadata-status-%d' % status, METADATA, refuse(status), may_lose=True)
+    yield one('packet-status-2-with-bytes', PACKET, patch(status=2), nth=30, may_lose=True, is_slow=True)
+    yield one('index-err-for-a-while', INDEX, patch(status=4), nth=20, count=6)
+    yield one('index-err-of-one-stream', INDEX, patch(status=4), nth=3, count=3, stream=SMALL)
+    yield one('index-unknown-of-one-stream', INDEX, patch(status=77), nth=3, count=3, stream=SMALL)
+    yield one('all-packets-of-a-stream-refused', PACKET, refuse(3), nth=0, stream=BIG, may_lose=True)
+    yield one('all-packets-refused', PACKET, refuse(3), nth=0, may_lose=True)
+    yield one('last-packet-refused', PACKET, refuse(3), nth=8, stream=SMALL, may_lose=True)
+    yield one('first-packet-refused', PACKET, refuse(3), nth=1, stream=SMALL, may_lose=True)
+    # For ever: until the relay goes away.
+    for status in (4, 77):
+        yield Case('index-status-%d-for-ever' % status, lambda status=status: [
+            Rule(INDEX, patch(status=status), nth=5, count=1 << 30, stream=SMALL)],
+                   story=gone_after(4), law='announced', status=None, options={'--retry': '1s'})
+    for status in (2, 3, 5, 99):
+        yield Case('attach-status-%d-for-ever' % status, lambda status=status: [
+            Rule(ATTACH, patch(status=status, count=0), nth=0)],
+                   story=gone_after(4), law='announced', status=None, says='.', options={'--retry': '1s'})
+
+
+def gone_after(seconds):
+    """The relay goes away for good."""
+    def story(relay, process):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and process.poll() is None:
+            time.sleep(0.05)
+        relay.stop_listening()
+        relay.drop_connections()
+    return story
+
+
+# ---- each member of each structure ----
+
+# (offset, type) of members behind the head of a reply
+SESSION = {'id': (0, 'Q'), 'timer': (8, 'I'), 'clients': (12, 'I'), 'streams': (16, 'I'), 'host': (20, 'I'),
+           'name': (24, 'I'), 'format': (28, 'I')}
+STREAM = {'id': (0, 'Q'), 'trace': (8, 'Q'), 'metadata': (16, 'I')}
+
+
+def poke(offset, kind, value):
+    def change(data):
+        size = struct.calcsize(kind)
+        return data[:offset] + struct.pack('>' + kind, value) + data[offset + size:]
+    return tail(change)
+
+
+def odd(kind):
+    return [value for value in ODD_NUMBERS if value < 1 << {'I': 32, 'Q': 64}[kind]] + (
+        [(1 << 32) - 1] if kind == 'I' else [])
+
+
+def members():
+    for name, kind in (('offset', 'Q'), ('packet', 'Q'), ('content', 'Q'), ('begin', 'Q'), ('end', 'Q'),
+                       ('discarded', 'Q'), ('class', 'Q'), ('flags', 'I')):
+        for value in odd(kind):
+            yield one('index-%s-%x' % (name, value), INDEX, patch(**{name: value}), nth=30, may_lose=True)
+    for value in odd('Q'):
+        yield Case('beacon-%x' % value, lambda value=value: [
+            Rule(INDEX, both(patch(status=5, end=value)), nth=30)], may_lose=True)
+    for value in odd('I'):
+        yield one('packet-length-%x' % value, PACKET, patch(length=value), nth=30, may_lose=True, is_slow=True)
+        if value:
+            yield one('attach-count-%x' % value, ATTACH, patch(count=value), is_slow=True, may_lose=True)
+            yield one('streams-count-%x' % value, STREAMS, patch(status=1, count=value), is_slow=True, may_lose=True)
+        yield one('list-count-%x' % value, LIST, patch(count=value), is_slow=True)
+    for value in odd('Q') + [221184 + 1, 221184 - 1]:
+        yield one('metadata-length-%x' % value, METADATA, patch(length=value), is_slow=True, may_lose=True)
+    for name, (offset, kind) in SESSION.items():
+        for value in odd(kind):
+            yield one('session-%s-%x' % (name, value), LIST, poke(offset, kind, value), is_slow=True)
+    for name, (offset, kind) in STREAM.items():
+        for which in (0, 1):
+            for value in odd(kind):
+                is_lie = name == 'trace' or name == 'metadata' and which == (value != 0)
+                yield one('stream-%d-%s-%x' % (which, name, value), ATTACH, poke(which * 4371 + offset, kind, value),
+                          law=None if is_lie else 'all', may_lose=True, is_slow=True, status=None,
+                          options={'--retry': '2s'}, story=gone_after(12))
+    for value in odd('Q'):
+        yield one('connect-id-%x' % value, CONNECT, patch(id=value))
+    for name in ('major', 'minor'):
+        for value in odd('I'):
+            fine = name == 'minor' and value >= 4
+            yield one('connect-%s-%x' % (name, value), CONNECT, patch(**{name: value}),
+                      law='all' if fine else 'announced', status=0 if fine else 1, is_slow=True)
+
+
+# ---- metadata ----
+
+def metadata():
+    for piece in (1000, 4096, 4095, 4097, 37, 36, 5, 50000):
+        yield Case('metadata-in-pieces-of-%d' % piece, metadata_piece=piece if piece > 100 else 100 + piece)
+    yield one('metadata-half', METADATA, tail(lambda data: data[:110000]), is_slow=True, may_lose=True)
+    yield Case('metadata-half-for-ever', law='announced', may_lose=True, says='metadata', story=more_metadata(None),
+               sessions=half_metadata, status=None)
+    yield Case('metadata-half-then-all', story=more_metadata(1.0), sessions=half_metadata)
+    yield Case('metadata-none-then-all', story=more_metadata(1.0), sessions=lambda traces: half_metadata(traces, 0))
+    for at in (1, 36, 37, 4095, 4096 * 3 + 50):
+        yield Case('metadata-%d-bytes-then-all' % at, story=more_metadata(0.5),
+                   sessions=lambda traces, at=at: half_metadata(traces, at))
+    yield one('metadata-shorter-than-said', METADATA, tail(lambda data: data[:-4096]), is_slow=True, may_lose=True)
+    yield one('metadata-damaged', METADATA, tail(lambda data: data[:50000] + b'\xff' * 64 + data[50064:]),
+              law=None)
+    yield one('metadata-of-zeros', METADATA, tail(lambda data: bytes(len(data))), law=None)
+
+
+def half_metadata(traces, size=110000):
+    session = Session('s', [traces['kernel']])
+    session.metadata_at = {session.first_id: size}
+    session.is_over = False
+    return [session]
+
+
+def more_metadata(seconds):
+    """The rest of the metadata comes, or never, and the session ends."""
+    def story(relay, process):
+        time.sleep(seconds or 1.0)
+        with relay.lock:
+            for session in relay.sessions:
+                if seconds:
+                    session.metadata_at = {}
+                session.is_over = True
+    return story
+
+
+# ---- sessions, traces, streams ----
+
+def several():
+    yield Case('plain')
+    yield Case('plain-ust', sessions=lambda traces: [Session('s', [traces['ust']])])
+    yield Case('plain-two-traces', sessions=lambda traces: [Session('s', [traces['kernel'], traces['ust']])])
+    yield Case('plain-two-sessions', follows=('s', 't'), sessions=lambda traces: [
+        Session('s', [traces['kernel']]), Session('t', [traces['ust']], number=2, first_id=50)])
+    yield Case('one-name-two-sessions', sessions=lambda traces: [
+        Session('s', [traces['kernel']]), Session('s', [traces['ust']], number=2, first_id=50)])
+    yield Case('same-stream-ids', follows=('s', 't'), sessions=lambda traces: [
+        Session('s', [traces['kernel']]), Session('t', [traces['ust']], number=2)])
+    yield Case('stream-appears-later', story=show_later(SMALL), sessions=hide(SMALL))
+    yield Case('metadata-appears-later', story=show_later('metadata'), sessions=hide('metadata'))
+    yield Case('packets-appear-later', story=release(0.2, 10), sessions=hold_packets)
+    yield Case('packets-one-by-one', story=release(0.02, 1), sessions=hold_packets)
+    yield one('attached-without-streams', ATTACH, no_streams)
+    yield one('announced-twice', STREAMS, announce_again(0), of_status=4, nth=1)
+    yield one('announced-again-at-once', ATTACH, announce_twice)
+
+
+def no_streams(step):
+    """They are told later."""
+    step.reply.tail, step.reply.values['count'], step.done = b'', 0, []
+
+
+def announce_twice(step):
+    """All streams twice in one reply."""
+    step.reply.tail *= 2
+    step.reply.values['count'] *= 2
+
+
+def announce_again(_):
+    """A stream that has ended, once more."""
+    def act(step):
+        session = step.connection.session
+        number, trace, stream = [one for one in session.ids() if one[2]][-1]
+        step.reply.values.update(status=1, count=1)
+        step.reply.tail = relays.stream_bytes(number, 100, False, trace.path, stream.name)
+    return act
+
+
+def hide(name):
+    def sessions(traces):
+        session = Session('s', [traces['kernel']])
+        session.hidden, session.is_over = {name}, False
+        return [session]
+    return sessions
+
+
+def show_later(name):
+    def story(relay, process):
+        time.sleep(0.5)
+        with relay.lock:
+            relay.sessions[0].hidden = set()
+        time.sleep(1.5)
+        with relay.lock:
+            relay.sessions[0].is_over = True
+    return story
+
+
+def hold_packets(traces):
+    session = Session('s', [traces['kernel']])
+    session.held = {BIG: 0, SMALL: 0}
+    session.is_over = False
+    return [session]
+
+
+def release(pause, number):
+    def story(relay, process):
+        session = relay.sessions[0]
+        while any(session.held[stream.name] < len(stream.packets) for stream in session.traces[0].streams):
+            time.sleep(pause)
+            with relay.lock:
+                for name in session.held:
+                    session.held[name] += number
+        with relay.lock:
+            session.is_over = True
+    return story
+
+
+def restarts():
+    """The relay is another one from some request on: other ids, perhaps another trace."""
+    def again(traces, **more):
+        def act(relay):
+            relay.restart([Session('s', [relay.sessions[0].traces[0]], **more)])
+        return act
+
+    for nth in (5, 40, 74):
+        yield one('relay-restarts-%d' % nth, PACKET, call(again(None, number=7, first_id=300)), nth=nth)
+        yield one('relay-restarts-same-ids-%d' % nth, PACKET, call(again(None)), nth=nth)
+    yield Case('relay-restarts-after-a-stream', lambda: [
+        Rule(PACKET, call(again(None, number=7, first_id=300)), nth=60, stream=BIG)])
+    yield Case('ids-of-another-trace', lambda: [Rule(PACKET, call(other_trace), nth=40)],
+               sessions=lambda traces: [Session('s', [traces['kernel']]),
+                                        Session('hidden', [traces['ust']], number=99, first_id=500)], law=None)
+    yield Case('two-of-one-name-restart', lambda: [Rule(PACKET, call(restart_both), nth=40)],
+               sessions=lambda traces: [Session('s', [traces['kernel']]),
+                                        Session('s', [traces['ust']], number=2, first_id=50)])
+
+
+def other_trace(relay):
+    """The session's id and its streams' ids are those of another trace now."""
+    relay.restart([Session('s', [relay.sessions[1].traces[0]])])
+
+
+def restart_both(relay):
+    first, second = relay.sessions
+    relay.restart([Session('s', second.traces, number=1, first_id=10), Session('s', first.traces, number=2, first_id=50)])
+
+
+# ---- all ----
+
+def cases(has_all):
+    for make in (several, connection_lost, held_back, statuses, metadata, restarts):
+        yield from (case for case in make() if case)
+    yield from cuts_and_splits(has_all)
+    for make, part in ((not_asked_for, 4), (members, 3)):
+        for i, case in enumerate(make()):
+            if has_all or i % part == 0 or case.name in FAILS:
+                yield case
+
+
+# ---- at random ----
+
+RECOVERS = (
+    lambda rng: (rng.choice(COMMANDS), close_before), lambda rng: (rng.choice(COMMANDS), close_after),
+    lambda rng: (rng.choice(COMMANDS), cut(rng.choice((1, 3, 11, 12, 63, 64, 2000, -1, rng.randrange(5000))))),
+    lambda rng: (rng.choice(COMMANDS), cut(rng.randrange(100), reset=True)),
+    lambda rng: (rng.choice(COMMANDS), delay(rng.random() * 0.3)), lambda rng: (rng.choice(COMMANDS), drip),
+    lambda rng: (rng.choice(COMMANDS), split(rng.randrange(1, 5000))),
+    lambda rng: (INDEX, patch(status=rng.choice((0, 2, 4, 7, 1 << 31)))),
+    lambda rng: (STREAMS, patch(status=rng.choice((0, 2, 5, 77)))),
+    lambda rng: (PACKET, refuse(rng.choice((2, 3, 4, 9)))),
+    lambda rng: (METADATA, refuse(2)),
+    lambda rng: (INDEX, patch(**{rng.choice(('offset', 'content', 'begin', 'end', 'packet')): rng.choice(ODD_NUMBERS)})),
+    lambda rng: (INDEX, patch(flags=rng.randrange(4))), lambda rng: (ATTACH, announce_twice),
+    lambda rng: (PACKET, patch(length=rng.choice((0, 1, 5000)))),
+)
+
+
+def chaos(seed):
+    """Some faults at random places, from which the relay recovers."""
+    def choices(rng):
+        for _ in range(rng.randrange(1, 5)):
+            command, action = rng.choice(RECOVERS)(rng)
+            yield Rule(command, action, nth=rng.choice((1, 2, rng.randrange(1, 30), rng.randrange(1, 90))),
+                       count=rng.choice((1, 1, 2, 5)))
+
+    kind = random.Random(seed).choice(('kernel', 'kernel', 'ust', 'both', 'held'))
+
+    def sessions(traces):
+        if kind == 'held':
+            return hold_packets(traces)
+        return [Session('s', [traces[name] for name in (('kernel', 'ust') if kind == 'both' else (kind,))])]
+
+    return Case('seed-%d' % seed, lambda: list(choices(random.Random(seed + (1 << 40)))), may_lose=True,
+                sessions=sessions, story=release(0.05, 7) if kind == 'held' else None,
+                metadata_piece=random.Random(seed).choice((1 << 30, 10000, 4096, 1111)))
