@@ -9,7 +9,7 @@ Each case is one session of a recorded trace, a few faults, and one law by which
     the end        the run ends by itself, says what happened, and does not connect in a busy loop; no
                    assertion, no signal, no report of a sanitizer
 
-usage: scripted.py SILLAGE DATA [--all] [--only PATTERN] [--lanes N] [--random N [--seed S]] [--list]
+usage: scripted.py SILLAGE DATA [--events EVENTS] [--all] [--only PATTERN] [--lanes N] [--random N [--seed S]] [--list]
 
     --all      each byte and each value, not only some; several minutes
     --random   N sessions with random faults; a failure prints its seed, which --seed repeats
@@ -145,6 +145,8 @@ class Run:
         self.pauses([at for at in self.relay.attaches], ATTACHES_MAX, 'attaches')
         self.pauses([at for at, _, command, _ in self.relay.log if command == relays.CONNECT], CONNECTIONS_MAX,
                     'connections')
+        if self.relay.has_vanished:
+            self.expect(re.search('connection lost|no reply', self.said), 'it does not say that the relay is gone')
         if case.says:
             self.expect(re.search(case.says, self.said), 'it does not say "%s"' % case.says)
         if case.law:
@@ -166,7 +168,7 @@ class Run:
             for session in self.sessions:
                 known |= session.all_keys()
         by_key = {}
-        for session in self.sessions:
+        for session in self.relay.all_sessions:
             for trace in session.traces:
                 for packet in trace.packets():
                     by_key[(session.name,) + packet.key] = packet.events
@@ -230,13 +232,13 @@ def work(todo, results, args, traces, folder):
 
 def choose(args):
     if args.random:
-        return [scripted_cases.chaos(args.seed + i) for i in range(args.random)]
-    cases = [case for case in scripted_cases.cases(args.all) if fnmatch.fnmatch(case.name, args.only)]
+        return [scripted_cases.chaos(args.seed + i, bool(args.events)) for i in range(args.random)]
+    cases = [case for case in scripted_cases.cases(args.all, bool(args.events)) if fnmatch.fnmatch(case.name, args.only)]
     cases = [case for case in cases if not (args.fast and case.is_slow)]
     names = [case.name for case in cases]
     assert len(names) == len(set(names)), [name for name in names if names.count(name) > 1]
     if args.only == '*':
-        assert set(scripted_cases.FAILS) <= {case.name for case in scripted_cases.cases(True)}
+        assert set(scripted_cases.FAILS) <= {case.name for case in scripted_cases.cases(True, True)}
     return sorted(cases, key=lambda case: not case.is_slow)  # these wait most of their time
 
 
@@ -244,6 +246,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('sillage')
     parser.add_argument('data')
+    parser.add_argument('--events', help='the program that says metadata in CTF 2 (events.c)')
     parser.add_argument('--all', action='store_true')
     parser.add_argument('--only', default='*')
     parser.add_argument('--lanes', type=int, default=12)
@@ -260,7 +263,7 @@ def main():
         return 0
     folder = tempfile.mkdtemp(prefix='sillage-scripted-')
     try:
-        traces = scripted_cases.load(args.data)
+        traces = scripted_cases.load(args.data, args.events)
         os.mkdir(os.path.join(folder, 'packets'))
         count_events(args.sillage, list(traces.values()), os.path.join(folder, 'packets'))
         todo, results = queue.Queue(), Results()

@@ -15,7 +15,7 @@ import time
 import scripted_relay as relays
 from scripted_relay import (ATTACH, CONNECT, CREATE, INDEX, LIST, METADATA, NAMES, PACKET, STREAMS, Rule, Session,
                             Trace, after, before, both, call, close_after, close_before, cut, delay, drip, hold, missing,
-                            mute, patch, raw, split, tail)
+                            mute, patch, raw, split, tail, vanish)
 
 COMMANDS = (CONNECT, LIST, CREATE, ATTACH, STREAMS, INDEX, PACKET, METADATA)
 ODD_NUMBERS = (0, 1, 1 << 31, 1 << 63, (1 << 64) - 1)
@@ -24,7 +24,7 @@ BIG, SMALL = 'channel0_0', 'channel0_1'  # streams of the trace, of 67 and 8 pac
 # What fails today, and why in a word.  One that passes must be removed.
 FAILS = {name: word for word, names in {
     'account': '''
-        all-packets-of-a-stream-refused all-packets-refused
+        all-packets-of-a-stream-refused all-packets-refused ids-of-another-trace
     ''',
     'doubles': '''
         packet-length-ffffffff lost-before-streams-2 lost-after-streams-2 lost-before-index-40
@@ -33,14 +33,19 @@ FAILS = {name: word for word, names in {
         lost-after-packet-75 reset-in-packet-30 reset-in-packet-60 lost-at-the-end-of-channel0_0
         lost-before-the-end-of-channel0_0 lost-at-the-end-of-channel0_1 lost-after-one-stream-ended
         relay-restarts-40 relay-restarts-same-ids-40 relay-restarts-74 relay-restarts-same-ids-74
-        relay-restarts-after-a-stream two-of-one-name-restart
+        relay-restarts-after-a-stream two-of-one-name-restart ctf2-lost
     ''',
     'metadata': '''
         metadata-in-pieces-of-1000 metadata-in-pieces-of-4096 metadata-in-pieces-of-4095
         metadata-in-pieces-of-4097 metadata-in-pieces-of-37 metadata-in-pieces-of-36 metadata-in-pieces-of-5
         metadata-in-pieces-of-50000 metadata-half-for-ever metadata-half-then-all
         metadata-12338-bytes-then-all metadata-missing metadata-shorter-than-said metadata-length-36001
-        metadata-half
+        metadata-half ctf2-metadata-in-pieces-of-997 ctf2-metadata-in-pieces-of-4096
+        ctf2-metadata-in-pieces-of-20000
+    ''',
+    'numbers': '''
+        numbers-begin-anew numbers-begin-anew-often numbers-all-zero numbers-jump-by-2^63 numbers-wrap
+        numbers-begin-anew-and-lost-20 numbers-begin-anew-and-lost-50
     ''',
     'out-of-step': '''
         before-create more-after-attach-64 more-after-streams-1 zeros-for-streams
@@ -53,14 +58,14 @@ FAILS = {name: word for word, names in {
     ''',
     'silence': '''
         silent-from-streams silent-from-index-40 silent-from-index silent-from-packet silent-from-packet-60
-        silent-from-metadata
+        silent-from-metadata vanishes-and-comes-back vanishes-while-idle-and-comes-back
     ''',
     'unread': '''
         stream-1-id-0 stream-1-id-8000000000000000 index-status-0 index-status-0-first index-status-4
         index-status-4-first index-status-7 index-status-7-first index-status-255 index-status-255-first
         index-status-2147483648 index-status-2147483648-first index-status-4294967295
         index-status-4294967295-first index-err-for-a-while index-err-of-one-stream
-        index-unknown-of-one-stream
+        index-unknown-of-one-stream id-of-an-ended-stream
     ''',
 }.items() for name in names.split()}
 
@@ -116,6 +121,7 @@ def connection_lost():
     for times in (2, 4):
         yield Case('lost-%d-times' % times, lambda times=times: [
             Rule(PACKET, cut(100), nth=5, connection=i) for i in range(times)])
+    yield from gone()
 
 
 def cuts_and_splits(has_all):
@@ -348,6 +354,18 @@ def announce_again(_):
     return act
 
 
+def give_id_away(step):
+    """The stream has ended.  Its id is now that of another one, which is announced."""
+    connection, session = step.connection, step.connection.session
+    connection.told.discard(step.stream_id)
+    connection.positions.pop(step.stream_id, None)
+    step.done = []
+    session.renumber = {BIG: 9999, SMALL: step.stream_id}
+    connection.positions[9999] = None
+    connection.told.add(9999)
+    session.hidden, session.is_over = set(), True
+
+
 def hide(name):
     def sessions(traces):
         session = Session('s', [traces['kernel']])
@@ -401,10 +419,89 @@ def restarts():
         Rule(PACKET, call(again(None, number=7, first_id=300)), nth=60, stream=BIG)])
     yield Case('ids-of-another-trace', lambda: [Rule(PACKET, call(other_trace), nth=40)],
                sessions=lambda traces: [Session('s', [traces['kernel']]),
-                                        Session('hidden', [traces['ust']], number=99, first_id=500)], law=None)
+                                        Session('hidden', [traces['ust']], number=99, first_id=500)],
+               law='announced')
+    yield Case('id-of-an-ended-stream', lambda: [
+        Rule(INDEX, give_id_away, stream=BIG, nth=68)], sessions=hide(SMALL))
     yield Case('two-of-one-name-restart', lambda: [Rule(PACKET, call(restart_both), nth=40)],
                sessions=lambda traces: [Session('s', [traces['kernel']]),
                                         Session('s', [traces['ust']], number=2, first_id=50)])
+
+
+def ctf2():
+    def sessions(traces):
+        return [Session('s', [traces['ctf2']])]
+
+    yield Case('ctf2', sessions=sessions)
+    yield Case('ctf2-lost', lambda: [Rule(PACKET, cut(100), nth=20)], sessions=sessions)
+    for piece in (997, 4096, 20000):
+        yield Case('ctf2-metadata-in-pieces-of-%d' % piece, sessions=sessions, metadata_piece=piece)
+
+
+def numbers():
+    """Sequence numbers that do not go up by one."""
+    def changed(function):
+        return lambda traces: [Session('s', [traces['kernel'].renumbered(function)])]
+
+    yield Case('numbers-begin-anew', sessions=changed(lambda name, i: i if i < 30 else i - 30))
+    yield Case('numbers-begin-anew-often', sessions=changed(lambda name, i: i % 5))
+    yield Case('numbers-begin-late', sessions=changed(lambda name, i: i + 1000))
+    yield Case('numbers-all-zero', sessions=changed(lambda name, i: 0))
+    yield Case('numbers-jump-by-2^63', sessions=changed(lambda name, i: i if i < 30 else i + (1 << 63)))
+    yield Case('numbers-wrap', sessions=changed(lambda name, i: (i - 30) % (1 << 64)))
+    for at in (20, 50):
+        yield Case('numbers-begin-anew-and-lost-%d' % at, lambda at=at: [Rule(PACKET, close_before, nth=at)],
+                   sessions=changed(lambda name, i: i if i < 30 else i - 30))
+
+
+def gone():
+    """The host of the relay loses its power."""
+    def idle(traces):
+        session = hold_packets(traces)[0]
+        session.held = {BIG: 30, SMALL: 5}
+        session.beacons, session.timer_us = True, 600 * 1000 * 1000
+        return [session]
+
+    def idle_story(relay, process):
+        time.sleep(1.5)
+        relay.vanish()
+        stop_later(relay, process)
+
+    more = {'law': None, 'status': None, 'is_slow': True}
+    yield Case('vanishes-while-idle', story=idle_story, sessions=idle, **more)
+    for command, nth in ((ATTACH, 1), (INDEX, 1), (INDEX, 40), (PACKET, 20), (METADATA, 1)):
+        yield Case('vanishes-at-%s-%d' % (NAMES[command], nth), lambda command=command, nth=nth: [
+            Rule(command, vanish, nth=nth)], story=stop_later, **more)
+
+
+    yield Case('vanishes-and-comes-back', lambda: [Rule(PACKET, vanish, nth=30)], story=back_after(2), is_slow=True,
+               options={'--retry': '1h'})
+    yield Case('vanishes-while-idle-and-comes-back', story=idle_and_back, sessions=idle, is_slow=True,
+               options={'--retry': '1h'})
+
+
+def back_after(seconds):
+    def story(relay, process):
+        while not relay.has_vanished and process.poll() is None:
+            time.sleep(0.05)
+        time.sleep(seconds)
+        relay.come_back()
+    return story
+
+
+def idle_and_back(relay, process):
+    time.sleep(1.5)
+    relay.vanish()
+    time.sleep(2)
+    with relay.lock:
+        relay.sessions[0].held, relay.sessions[0].is_over = {}, True
+    relay.come_back()
+
+
+def stop_later(relay, process):
+    """It has to say that the relay is gone within 30 s, and a little for the check itself."""
+    time.sleep(36)
+    process.terminate()
 
 
 def other_trace(relay):
@@ -419,9 +516,11 @@ def restart_both(relay):
 
 # ---- all ----
 
-def cases(has_all):
-    for make in (several, connection_lost, held_back, statuses, metadata, restarts):
+def cases(has_all, has_ctf2):
+    for make in (several, connection_lost, held_back, statuses, metadata, restarts, numbers):
         yield from (case for case in make() if case)
+    if has_ctf2:
+        yield from ctf2()
     yield from cuts_and_splits(has_all)
     for make, part in ((not_asked_for, 4), (members, 3)):
         for i, case in enumerate(make()):
@@ -447,7 +546,7 @@ RECOVERS = (
 )
 
 
-def chaos(seed):
+def chaos(seed, has_ctf2):
     """Some faults at random places, from which the relay recovers."""
     def choices(rng):
         for _ in range(rng.randrange(1, 5)):
@@ -455,7 +554,7 @@ def chaos(seed):
             yield Rule(command, action, nth=rng.choice((1, 2, rng.randrange(1, 30), rng.randrange(1, 90))),
                        count=rng.choice((1, 1, 2, 5)))
 
-    kind = random.Random(seed).choice(('kernel', 'kernel', 'ust', 'both', 'held'))
+    kind = random.Random(seed).choice(('kernel', 'ctf2' if has_ctf2 else 'kernel', 'ust', 'both', 'held'))
 
     def sessions(traces):
         if kind == 'held':
@@ -463,5 +562,5 @@ def chaos(seed):
         return [Session('s', [traces[name] for name in (('kernel', 'ust') if kind == 'both' else (kind,))])]
 
     return Case('seed-%d' % seed, lambda: list(choices(random.Random(seed + (1 << 40)))), may_lose=True,
-                sessions=sessions, story=release(0.05, 7) if kind == 'held' else None,
+                sessions=sessions, story=release(0.05, 7) if kind == 'held' else None, is_slow=True,
                 metadata_piece=random.Random(seed).choice((1 << 30, 10000, 4096, 1111)))

@@ -14,6 +14,8 @@ and counts those that fit.  An action gets the Step, whose reply it changes, cut
 The relay writes down what it has told: `announced` are the packets whose index was sent whole with
 status OK, `delivered` those whose bytes were, as (session, stream, number).
 """
+import copy
+import ctypes
 import os
 import socket
 import struct
@@ -27,6 +29,8 @@ PAYLOAD = {CONNECT: 20, LIST: 0, ATTACH: 20, INDEX: 8, PACKET: 20, METADATA: 8, 
 OK = 1
 RETRY, HUP, ERR, INACTIVE, EOF = 2, 3, 4, 5, 6
 NEW_METADATA, NEW_STREAM = 1, 2
+SEQ_AT = 64  # of a packet of LTTng: its sequence number
+SO_ATTACH_FILTER = 26
 SILENCE_S = 0.002  # between two pieces of a reply
 
 
@@ -67,6 +71,21 @@ class Trace:
     def packets(self):
         return [packet for stream in self.streams for packet in stream.packets]
 
+    def renumbered(self, number_of):
+        """The same with other sequence numbers: number_of(stream's name, number)."""
+        other = copy.copy(self)
+        other.streams = []
+        for stream in self.streams:
+            new = copy.copy(stream)
+            new.packets = []
+            for packet in stream.packets:
+                one = copy.copy(packet)
+                one.stream, one.seq = new, number_of(stream.name, packet.number)
+                one.data = packet.data[:SEQ_AT] + struct.pack('<Q', one.seq) + packet.data[SEQ_AT + 8:]
+                new.packets.append(one)
+            other.streams.append(new)
+        return other
+
 
 class Session:
     """One relay session.  Its streams have ids from @first_id on, each trace's metadata first."""
@@ -79,6 +98,8 @@ class Session:
         self.metadata_at = {}  # stream id: bytes that may be handed out; absent: all
         self.hidden = set()  # names of streams that are not announced yet
         self.held = {}  # name of a stream: number of packets that may be handed out; absent: all
+        self.beacons = False  # a stream without news answers INACTIVE, once, with the end of its last packet
+        self.renumber = {}  # name of a stream: its id, in place of the usual one
 
     def ids(self):
         """(id, trace, stream or None for metadata) of each."""
@@ -87,7 +108,7 @@ class Session:
             yield number, trace, None
             number += 1
             for stream in trace.streams:
-                yield number, trace, stream
+                yield self.renumber.get(stream.name, number), trace, stream
                 number += 1
 
     def all_keys(self):
@@ -199,6 +220,12 @@ def mute(step):
     step.connection.is_mute = True
 
 
+def vanish(step):
+    """The relay's host has lost its power: what is sent to it is dropped."""
+    step.relay.vanish()
+    step.is_dropped = True
+
+
 def delay(seconds):
     def act(step):
         step.delay = seconds
@@ -297,6 +324,7 @@ class Connection:
         self.told = set()  # ids of announced streams
         self.held = b''
         self.is_mute = False
+        self.beacons = set()  # ids of streams that sent one
 
     def stream_name(self, number):
         for one, trace, stream in self.session.ids() if self.session else ():
@@ -385,6 +413,10 @@ class Connection:
             # As relays do since 2.13.12: the viewer asks for streams, and learns that there are no more.
             values = (0,) * 7 + (HUP, self.flags() | NEW_STREAM)
             done.append((self.note_end, number))
+        elif self.session.beacons and position > 0 and number not in self.beacons:
+            values = (0, 0, 0, 0, stream.packets[position - 1].end, 0, stream.packets[0].stream_class, INACTIVE,
+                      self.flags())
+            done.append((self.beacons.add, number))
         else:
             values = (0,) * 7 + (RETRY, self.flags())
         return Reply([(name, kind, value) for (name, kind, _), value in zip(members, values)])
@@ -467,18 +499,17 @@ class Connection:
             self.held = data
             self.finish(step)
             return
+        if self.relay.has_vanished:
+            return
         data = step.before + data + step.after + self.held
         self.held = b''
         if step.cut_at is not None:
-            whole = step.cut_at >= len(data)
-            if whole:
-                self.finish(step)
             self.sock.sendall(data[:step.cut_at])
+            if step.cut_at >= len(data):
+                self.finish(step)
             if step.is_reset:
                 self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
             raise Close
-        # Before the bytes: a viewer that has them may ask, or be asked, at once.
-        self.finish(step)
         at = 0
         for end in list(step.splits) + [len(data)]:
             if at < end <= len(data):
@@ -486,6 +517,7 @@ class Connection:
                 at = end
                 if at < len(data):
                     time.sleep(SILENCE_S)
+        self.finish(step)
         if step.closes:
             raise Close
 
@@ -535,6 +567,8 @@ class Relay:
         self.lock = threading.RLock()
         self.announced, self.delivered = set(), set()
         self.attaches = []  # when
+        self.has_vanished = False
+        self.all_sessions = list(sessions)
         self.log = []  # (time, number of the connection, command, stream id)
         self.connections, self.threads = [], []
         self.listener = None
@@ -599,7 +633,33 @@ class Relay:
         """Another relay in its place."""
         with self.lock:
             self.sessions = sessions
+            self.all_sessions += sessions
             self.drop_connections()
+
+    def vanish(self):
+        """From now on no byte of a viewer is received, and not even acknowledged."""
+        class Instruction(ctypes.Structure):
+            _fields_ = [('code', ctypes.c_ushort), ('jt', ctypes.c_ubyte), ('jf', ctypes.c_ubyte), ('k', ctypes.c_uint)]
+
+        class Program(ctypes.Structure):
+            _fields_ = [('length', ctypes.c_ushort), ('first', ctypes.POINTER(Instruction))]
+
+        drop = Instruction(0x06, 0, 0, 0)  # return 0 bytes of each packet
+        program = bytes(Program(1, ctypes.pointer(drop)))
+        with self.lock:
+            for sock in [self.listener] + [connection.sock for connection in self.connections]:
+                sock.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, program)
+            self.has_vanished = True
+
+    def come_back(self):
+        """After vanish(): a relay of the same sessions, which knows nothing of the connections before."""
+        with self.lock:
+            for connection in self.connections:
+                connection.is_mute = True
+            self.connections = []
+            self.has_vanished = False
+        self.stop_listening()
+        self.listen()
 
     def close(self):
         self.stop_listening()
