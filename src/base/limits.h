@@ -138,6 +138,11 @@
 /* Trace time that windows wait for the first sched_switch of a CPU. */
 #define INITIAL_WAIT_NS (5 * NS_PER_S)
 
+/* A time that no packet covers is a hole if it is longer: what went on in it is unknown.  A tracer
+ * of switches that runs has some within this time: timers of the kernel, and the tracer's own, do
+ * not rest for longer on all CPUs. */
+#define HOLE_NS NS_PER_S
+
 /* Output is buffered up to this, and written at the end of each report. */
 #define OUTPUT_BUFFER_BYTES ((size_t)65536)
 

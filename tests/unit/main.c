@@ -61,6 +61,7 @@ int main(void)
 	srunner_add_suite(runner, suite_url());
 	srunner_add_suite(runner, suite_session());
 	srunner_add_suite(runner, suite_codec());
+	srunner_add_suite(runner, suite_coverage());
 	srunner_add_suite(runner, suite_format());
 	srunner_add_suite(runner, suite_snapshot());
 	srunner_add_suite(runner, suite_rollup());
