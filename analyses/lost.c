@@ -30,6 +30,9 @@ static void on_slice(struct shard *shard, const struct slice *slice,
 	struct row_key key;
 
 	(void)snprintf(channel, sizeof(channel), "%" PRIu64, stream->class_id);
+	if (stream->class_id == UINT64_MAX) { /* no packet of it could be read */
+		(void)snprintf(channel, sizeof(channel), "unknown");
+	}
 	key = row_key_of(cpu, channel, sizeof(channel));
 	add_losses(shard_trace_row(shard, TOTALS), slice, late_events);
 	shard_trace_row(shard, TOTALS)[EVENTS] += slice->events;

@@ -59,7 +59,7 @@ static void add_streams(struct fetch *f, const struct viewer_reply *reply)
 	for (uint32_t i = 0; i < reply->count; i++) {
 		*vec_push(&f->streams) = (struct fetched){ .id = reply->streams[i].id };
 		if (reply->streams[i].is_metadata) {
-			viewer_get_metadata(&f->viewer, reply->streams[i].id, 0);
+			viewer_get_metadata(&f->viewer, reply->streams[i].id, 0, false);
 		} else {
 			viewer_get_index(&f->viewer, reply->streams[i].id, f->streams.count - 1);
 		}

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/limits.h"
 #include "base/now.h"
 #include "live/loop-state.h"
@@ -15,6 +16,21 @@
 #define RETRY_NS_MAX (4 * NS_PER_S)
 
 /* ---- sessions ---- */
+
+/* The relay that has the session; none in the list yet: it is being made. */
+static struct relay *relay_of(const struct loop *loop, const struct session *session)
+{
+	for (size_t r = 0; r < loop->relays.count; r++) {
+		struct relay *relay = loop->relays.at[r];
+
+		for (size_t i = 0; i < relay->sessions.count; i++) {
+			if (relay->sessions.at[i] == session) {
+				return relay;
+			}
+		}
+	}
+	return NULL;
+}
 
 void loop_on_session_change(void *user, struct session *session)
 {
@@ -26,6 +42,9 @@ void loop_on_session_change(void *user, struct session *session)
 			loop->url_seen[i] |=
 				url_matches(&loop->config->urls[i], listed->host, listed->name);
 		}
+	}
+	if (session_state(session) == SESSION_AWAY && session_is_orphaned(session)) {
+		loop_note_ended(relay_of(loop, session), session);
 	}
 	if (session_state(session) == SESSION_ENDED) {
 		struct timeval now = { 0 };
@@ -99,10 +118,32 @@ static void new_session(struct relay *relay, const struct viewer_session *listed
 	*vec_push(&relay->sessions) = session_new(&relay->loop->owner, listed, &relay->address);
 }
 
-static bool has_ended(const struct relay *relay, uint64_t id)
+static uint64_t hash_name(const struct viewer_session *listed)
+{
+	return hash_text(hash_text(0, listed->host), listed->name);
+}
+
+void loop_note_ended(struct relay *relay, const struct session *session)
+{
+	const struct viewer_session *listed = session_listed(session);
+	size_t count;
+	const uint8_t *uuids = session_read_uuids(session, &count);
+
+	*vec_push(&relay->ended) =
+		(struct relay_ended){ .id = listed->id, .name = hash_name(listed) };
+	for (size_t i = 0; i < count; i++) {
+		struct relay_read *read = vec_push(&relay->read);
+
+		read->name = hash_name(listed);
+		memcpy(read->uuid, uuids + 16 * i, 16);
+	}
+}
+
+static bool has_ended(const struct relay *relay, const struct viewer_session *listed)
 {
 	for (size_t i = 0; i < relay->ended.count; i++) {
-		if (relay->ended.at[i] == id) {
+		if (relay->ended.at[i].id == listed->id &&
+		    relay->ended.at[i].name == hash_name(listed)) {
 			return true;
 		}
 	}
@@ -115,14 +156,15 @@ static void prune_ended(struct relay *relay, const struct viewer_reply *reply)
 	size_t left = 0;
 
 	for (size_t i = 0; i < relay->ended.count; i++) {
-		uint64_t id = relay->ended.at[i];
+		struct relay_ended ended = relay->ended.at[i];
 		bool is_listed = false;
 
 		for (uint32_t k = 0; k < reply->count; k++) {
-			is_listed |= reply->sessions[k].id == id;
+			is_listed |= reply->sessions[k].id == ended.id &&
+				     hash_name(&reply->sessions[k]) == ended.name;
 		}
 		if (is_listed) {
-			relay->ended.at[left++] = id;
+			relay->ended.at[left++] = ended;
 		}
 	}
 	relay->ended.count = left;
@@ -132,12 +174,12 @@ static void take_listed(struct relay *relay, const struct viewer_session *listed
 {
 	struct session *session = find_session(relay, listed);
 
-	if (has_ended(relay, listed->id)) {
+	if (has_ended(relay, listed)) {
 		return; /* not live, or read to its end */
 	}
 	if (session) {
 		session_set_listed(session, true);
-		if (session_state(session) == SESSION_WATCHED &&
+		if (session_state(session) == SESSION_REFUSED &&
 		    session_retry_at(session) <= now_monotonic_ns()) {
 			session_connect(session, listed);
 		}
@@ -146,6 +188,7 @@ static void take_listed(struct relay *relay, const struct viewer_session *listed
 	session = find_away(relay, listed);
 	assert(!session || session_state(session) == SESSION_AWAY);
 	if (session) {
+		session_set_listed(session, true);
 		if (session_retry_at(session) <= now_monotonic_ns()) {
 			session_connect(session, listed);
 		}
@@ -235,11 +278,24 @@ bool loop_has_listed(struct relay *relay)
 	return false;
 }
 
+/* A relay is there once it has listed its sessions: one that lies about them is as good as away. */
+static void note_up(struct relay *relay)
+{
+	const struct loop_config *config = relay->loop->config;
+
+	relay->state = RELAY_UP;
+	relay->retry_ns = 0;
+	if (relay->said_down && config->verbosity >= 0) {
+		config->say("relay %s:%u is back", relay->address.host, relay->address.port);
+	}
+	relay->said_down = false;
+}
+
 static void on_list(struct relay *relay, const struct viewer_reply *reply)
 {
 	struct timeval again = { .tv_usec = LIST_NS / 1000 };
 
-	assert(relay->state == RELAY_UP);
+	note_up(relay);
 	for (size_t i = 0; i < relay->sessions.count; i++) {
 		session_set_listed(relay->sessions.at[i], false);
 	}
@@ -248,6 +304,9 @@ static void on_list(struct relay *relay, const struct viewer_reply *reply)
 		if (is_wanted(relay, &reply->sessions[i])) {
 			take_listed(relay, &reply->sessions[i]);
 		}
+	}
+	for (size_t i = 0; i < relay->sessions.count; i++) {
+		session_check_listed(relay->sessions.at[i], relay->loop->config->retry_ns);
 	}
 	say_missing(relay);
 	say_empty(relay, reply->count);
@@ -276,17 +335,12 @@ static int relay_reply(void *user, const struct viewer_reply *reply, struct err 
 
 	(void)err;
 	if (reply->command == VIEWER_CONNECT) {
-		relay->state = RELAY_UP;
-		relay->retry_ns = 0;
-		if (relay->said_down && loop->config->verbosity >= 0) {
-			loop->config->say("relay %s:%u is back", relay->address.host,
-					  relay->address.port);
-		} else if (loop->config->verbosity > 0) {
+		if (!relay->said_down && loop->config->verbosity > 0) {
 			loop->config->say("relay %s:%u speaks viewer protocol %u.%u",
 					  relay->address.host, relay->address.port, reply->major,
 					  reply->minor);
 		}
-		relay->said_down = relay->said_quiet = false;
+		relay->said_quiet = false;
 	} else if (reply->command == VIEWER_LIST_SESSIONS) {
 		on_list(relay, reply);
 	}
@@ -325,6 +379,7 @@ static void relay_closed(void *user, const struct err *err)
 	if (relay->state != RELAY_DOWN) {
 		relay->down_since = now;
 		relay->ended.count = 0; /* a restarted relayd assigns other ids */
+		relay->read_before = relay->read.count;
 	}
 	relay->state = RELAY_DOWN;
 	/* Retrying does not help with a relay of another protocol version. */
@@ -391,6 +446,38 @@ static void on_relay_timer(evutil_socket_t fd, short what, void *arg)
 	}
 }
 
+bool loop_was_read(void *user, const struct session *session, const uint8_t *uuid)
+{
+	const struct relay *relay = relay_of(user, session);
+
+	for (size_t i = 0; relay && i < relay->read_before; i++) {
+		const struct relay_read *read = &relay->read.at[i];
+
+		if (read->name == hash_name(session_listed(session)) &&
+		    (!uuid || memcmp(read->uuid, uuid, 16) == 0)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+struct live_trace *loop_find_away(void *user, const struct session *session, const uint8_t *uuid)
+{
+	const struct relay *relay = relay_of(user, session);
+
+	for (size_t i = 0; relay && i < relay->sessions.count; i++) {
+		const struct session *other = relay->sessions.at[i];
+		struct live_trace *found = same_name(session_listed(other), session_listed(session))
+						   ? session_find_away(other, uuid)
+						   : NULL;
+
+		if (found) {
+			return found;
+		}
+	}
+	return NULL;
+}
+
 void loop_add_relay(struct loop *loop, const struct url *url)
 {
 	struct relay *relay;
@@ -420,6 +507,7 @@ void loop_free_relays(struct loop *loop)
 		}
 		vec_fini(&relay->sessions);
 		vec_fini(&relay->ended);
+		vec_fini(&relay->read);
 		relay_connection_free(relay->connection);
 		event_free(relay->timer);
 		free(relay);

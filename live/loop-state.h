@@ -21,6 +21,16 @@ struct trigger_event;
 
 enum relay_state { RELAY_CONNECTING, RELAY_UP, RELAY_DOWN, RELAY_GIVEN_UP };
 
+struct relay_ended {
+	uint64_t id, name; /* a hash of its host and name: ids may be used again */
+};
+
+/* A trace that was read to its end. */
+struct relay_read {
+	uint64_t name; /* of its session, likewise */
+	uint8_t uuid[16];
+};
+
 /* One relay: the connection that lists its sessions, and the sessions followed. */
 struct relay {
 	struct loop *loop;
@@ -37,7 +47,9 @@ struct relay {
 	bool asks_last;    /* the list now requested is newer than the last end of a session */
 	bool has_listed;   /* such a list has arrived */
 	VEC(struct session *) sessions;
-	VEC(uint64_t) ended; /* ids of ended sessions that the relay still lists */
+	VEC(struct relay_ended) ended; /* sessions that have ended and that the relay still lists */
+	VEC(struct relay_read) read;
+	size_t read_before; /* of those, before the relay was started again */
 };
 
 struct loop {
@@ -74,8 +86,14 @@ void loop_check(struct loop *loop);
 /* Whether the relay has listed its sessions since the last one ended.  Requests the list if not. */
 bool loop_has_listed(struct relay *relay);
 
+/* A trace of any session whose connection was lost; see struct session_owner. */
+struct live_trace *loop_find_away(void *user, const struct session *session, const uint8_t *uuid);
 void loop_add_relay(struct loop *loop, const struct url *url);
 void loop_free_relays(struct loop *loop);
+/* See struct session_owner. */
+bool loop_was_read(void *user, const struct session *session, const uint8_t *uuid);
+/* It has ended, and is not followed again while the relay still lists it. */
+void loop_note_ended(struct relay *relay, const struct session *session);
 void loop_on_session_change(void *user, struct session *session);
 
 /* ---- loop-checkpoint.c ---- */

@@ -172,7 +172,7 @@ void loop_check(struct loop *loop)
 				relay->sessions.at[left++] = session;
 				continue;
 			}
-			*vec_push(&relay->ended) = session_listed(session)->id;
+			loop_note_ended(relay, session);
 			relay->asks_last = relay->has_listed = false;
 			session_account(session, &loop->ended);
 			session_free(session);
@@ -442,6 +442,8 @@ static void set_owner(struct loop *loop)
 		.say = on_say,
 		.on_change = loop_on_session_change,
 		.on_progress = on_progress,
+		.find_away = loop_find_away,
+		.was_read = loop_was_read,
 		.history = config->captures ? captures_history(config->captures) : NULL,
 		.on_finished = loop_on_finished,
 	};

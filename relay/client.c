@@ -1,69 +1,15 @@
 /*
  * client: see client.h.
  */
-#include "relay/client.h"
+#include "relay/client-state.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 
-#include "base/hash.h"
 #include "base/limits.h"
 
-#define NS_PER_MS UINT64_C(1000000)
-
-#define RETRIES_MAX  2 /* consecutive retries that double the pause: at most 4 polls */
-#define GRID_NS_MAX  (50 * NS_PER_MS)
-#define GRID_ONE_MAX (100 * NS_PER_MS) /* for live timers up to this the grid is the timer */
-#define STREAMS_NS   (500 * NS_PER_MS) /* period of requests for new streams */
-
-enum stream_state { STREAM_IDLE, STREAM_ASKED, STREAM_HELD, STREAM_FETCHING, STREAM_DONE };
-
-struct client_stream {
-	uint64_t id, trace_id;
-	void *user;
-	enum stream_state state;
-	bool index_asked;          /* an index request is in flight */
-	uint64_t due;              /* ns: when to request the next index */
-	uint64_t beacon;           /* time stamp of the last beacon, cycles */
-	uint64_t heard;            /* ns: when the last beacon or packet arrived */
-	unsigned int retries;      /* consecutive ones */
-	struct viewer_index index; /* HELD, FETCHING */
-	bool is_look, has_looked;  /* FETCHING: its first bytes only; they were fetched */
-	uint8_t *bytes;            /* FETCHING: the packet so far */
-	uint64_t len, done;        /* of bytes: size, and what has arrived */
-};
-
-enum metadata_state { META_CURRENT, META_NEEDED, META_ASKED, META_FINAL };
-
-struct client_trace {
-	uint64_t id;              /* ctf_trace_id */
-	uint64_t stream_id;       /* of the metadata stream */
-	bool has_stream, has_any; /* the stream is known; some metadata arrived */
-	enum metadata_state state;
-	uint64_t due; /* ns: META_NEEDED, when to request it */
-};
-
-HASH_DECLARE(client_streams, struct client_stream *)
-
-enum client_state { CLIENT_STARTING, CLIENT_RUNNING, CLIENT_DRAINING, CLIENT_ENDED };
-
-struct client {
-	struct client_config config;
-	struct viewer *viewer;
-	enum client_state state;
-	uint64_t poll_ns;          /* pause before the next request to a stream without data */
-	uint64_t grid_ns, tick_ns; /* see next_tick(); tick_ns: from a beacon to the next request */
-	uint64_t gone_ns;          /* silence after which an unlisted session counts as gone */
-	uint64_t new_streams_due;
-	bool new_streams_asked, is_unlisted;
-	unsigned int fetching; /* packets in flight */
-	uint64_t progress;     /* ns: when the last data or beacon arrived */
-	VEC(struct client_stream *) streams;
-	khash_t(client_streams) * by_id;
-	VEC(struct client_trace) traces;
-	size_t live_streams; /* not DONE */
-};
+#define STREAMS_ERRORS_MAX 3 /* consecutive ones, then no more streams come */
 
 struct client *client_new(const struct client_config *config, struct viewer *viewer)
 {
@@ -118,6 +64,27 @@ void client_set_listed(struct client *client, bool is_listed)
 	client->is_unlisted = !is_listed;
 }
 
+uint64_t client_announced(const struct client *client)
+{
+	return client->announced;
+}
+
+bool client_index_failed(const struct client *client)
+{
+	return client->index_failed;
+}
+
+void client_abandon(struct client *client)
+{
+	for (size_t i = 0; i < client->streams.count; i++) {
+		const struct client_stream *stream = client->streams.at[i];
+
+		if (stream->state == STREAM_HELD || stream->state == STREAM_FETCHING) {
+			client->config.events->on_unfetched(client->config.user, stream->user);
+		}
+	}
+}
+
 /* ---- streams and traces ---- */
 
 static struct client_trace *find_trace(struct client *client, uint64_t id)
@@ -141,34 +108,66 @@ static struct client_stream *find_stream(const struct client *client, uint64_t i
 	return at == kh_end(client->by_id) ? NULL : kh_value(client->by_id, at);
 }
 
+static void add_metadata_stream(struct client *client, const struct viewer_stream *announced,
+				uint64_t now)
+{
+	struct client_trace *trace = find_trace(client, announced->trace_id);
+
+	if (trace->has_any && trace->stream_id != announced->id) {
+		client->wrong = "another metadata stream is announced for a trace that has one";
+		return;
+	}
+	trace->stream_id = announced->id;
+	trace->has_stream = true;
+	if (trace->state != META_ASKED) {
+		trace->state = META_NEEDED;
+		trace->due = now;
+	}
+}
+
+/* Whether a stream of a known id is to be read.  One that is announced again after its end is:
+ * relays use ids again, and a stream may have more to read.  Packets that were read are known by
+ * their numbers. */
+static bool is_read_again(struct client *client, struct client_stream *known,
+			  const struct viewer_stream *announced, uint64_t name)
+{
+	if (known->state == STREAM_DONE) {
+		return known->announced < RELAY_ANNOUNCED_MAX;
+	}
+	if (known->trace_id != announced->trace_id || known->name != name) {
+		client->wrong = "the id of a stream is announced for another one";
+	}
+	return false;
+}
+
 static void add_stream(struct client *client, const struct viewer_stream *announced, uint64_t now)
 {
-	struct client_stream *stream;
+	uint64_t name = hash_text(hash_text(0, announced->path), announced->channel);
+	struct client_stream *stream, *known;
 	khint_t at;
 	int is_new;
 
 	if (announced->is_metadata) {
-		struct client_trace *trace = find_trace(client, announced->trace_id);
-
-		trace->stream_id = announced->id;
-		trace->has_stream = true;
-		trace->state = META_NEEDED;
-		trace->due = now;
+		add_metadata_stream(client, announced, now);
 		return;
 	}
 	at = kh_put(client_streams, client->by_id, announced->id, &is_new);
-	if (!is_new) {
-		return; /* announced twice */
+	known = is_new ? NULL : kh_value(client->by_id, at);
+	if (known && !is_read_again(client, known, announced, name)) {
+		return;
 	}
 	(void)find_trace(client, announced->trace_id);
 	stream = mem_alloc(sizeof(*stream));
 	kh_value(client->by_id, at) = stream;
 	stream->id = announced->id;
 	stream->trace_id = announced->trace_id;
+	stream->name = name;
+	stream->announced = known ? known->announced + 1 : 1;
 	stream->due = now;
 	stream->user = client->config.events->on_stream(client->config.user, announced);
 	*vec_push(&client->streams) = stream;
 	client->live_streams++;
+	client->progress = now;
 }
 
 static void end_stream(struct client *client, struct client_stream *stream)
@@ -195,7 +194,9 @@ static void ask_index(struct client *client, struct client_stream *stream)
 static void ask_metadata(struct client *client, struct client_trace *trace)
 {
 	assert(trace->has_stream);
-	viewer_get_metadata(client->viewer, trace->stream_id, trace->id);
+	viewer_get_metadata(client->viewer, trace->stream_id, trace->id,
+			    !trace->has_any || client->config.events->ends_packet(
+						       client->config.user, trace->id));
 	trace->state = META_ASKED;
 }
 
@@ -315,6 +316,7 @@ static void index_ok(struct client *client, struct client_stream *stream,
 {
 	const char *wrong = check_index(index);
 
+	client->announced++;
 	if (wrong) {
 		client->config.events->on_packet_lost(client->config.user, stream->user, wrong);
 		stream->due = 0;
@@ -327,48 +329,23 @@ static void index_ok(struct client *client, struct client_stream *stream,
 }
 
 /*
- * When to request the next index of a stream whose last reply was a beacon.
- *
- * An idle stream has news only when the tracer's live timer ticks.  So the request is due when the
- * timer should have ticked again, rounded up to a grid that all streams share: on an idle host,
- * waking up is nearly the whole cost of following.  The grid is aligned to the wall clock plus half
- * a poll.  Windows end on the wall clock's grid, so one live timer later every stream has reported
- * past the window's end.  With a short timer the grid is one timer wide: all streams are requested
- * once per timer.  A stream that needed a retry skips one grid point; otherwise its requests would
- * come too early for ever.
+ * An error is not the end: some relays answer so for a while after a clear.  If asking again does
+ * not help, attaching again may, unless the relay would no longer have the session.
  */
-static uint64_t next_tick(const struct client *client, const struct client_stream *stream)
+static void index_refused(struct client *client, struct client_stream *stream, uint32_t status,
+			  uint64_t now)
 {
-	uint64_t grid = client->grid_ns;
-	uint64_t phase = (client->config.phase_ns + client->poll_ns / 2) % grid;
-	uint64_t at = stream->heard + client->tick_ns + grid - phase;
-
-	return (at - 1) / grid * grid + phase;
-}
-
-static void stream_idle(struct client *client, struct client_stream *stream, uint64_t beacon,
-			uint64_t now)
-{
-	stream->due = now + client->poll_ns;
-	if (beacon > stream->beacon) {
-		stream->beacon = beacon;
-		stream->heard = now;
-		stream->retries = 0;
-		stream->due = next_tick(client, stream);
+	if (client_stream_error(stream, now)) {
+		return;
 	}
-}
-
-/* The pause doubles: the longer no full buffer came, the less likely the next one is soon. */
-static void stream_retry(struct client *client, struct client_stream *stream, uint64_t now)
-{
-	uint64_t tick = next_tick(client, stream);
-
-	stream->due = now + client->poll_ns;
-	if (now < tick) {
-		stream->due = now + (client->poll_ns << stream->retries);
-		stream->due = stream->due > tick ? tick : stream->due;
-		stream->retries += stream->retries < RETRIES_MAX;
+	if (!client->config.gives_streams_up && client->state == CLIENT_RUNNING &&
+	    !client->is_unlisted) {
+		client->index_failed = true;
+		client->wrong = "requests for an index of a stream are answered with an error";
+		return;
 	}
+	client->config.events->on_stream_broken(client->config.user, stream->user, status);
+	end_stream(client, stream);
 }
 
 static void on_index(struct client *client, const struct viewer_reply *reply, uint64_t now)
@@ -384,26 +361,31 @@ static void on_index(struct client *client, const struct viewer_reply *reply, ui
 	switch ((enum viewer_index_status)index->status) {
 	case INDEX_OK:
 		client->progress = now;
+		stream->errors = 0;
 		stream->heard = now;
 		stream->retries = 0;
 		index_ok(client, stream, index);
 		return;
 	case INDEX_INACTIVE:
 		client->progress = now;
+		stream->errors = 0;
 		client->config.events->on_idle(client->config.user, stream->user, true, index->end);
-		stream_idle(client, stream, index->end, now);
+		client_stream_idle(client, stream, index->end, now);
 		return;
 	case INDEX_RETRY:
+		stream->errors = 0;
 		client->config.events->on_idle(client->config.user, stream->user, false, 0);
-		stream_retry(client, stream, now);
+		client_stream_retry(client, stream, now);
 		return;
 	case INDEX_HUP:
 	case INDEX_EOF:
+		client->progress = now;
+		end_stream(client, stream);
+		return;
 	case INDEX_ERROR:
 		break;
 	}
-	client->progress = now;
-	end_stream(client, stream);
+	index_refused(client, stream, index->status, now);
 }
 
 /* The first bytes of the packet have come: asks the owner again. */
@@ -453,12 +435,26 @@ static void on_packet(struct client *client, const struct viewer_reply *reply, u
 	stream->due = now;
 }
 
+/* All metadata that the relay has now is here, or none.  It is asked for again soon if there must
+ * be more. */
+static void metadata_is_current(struct client *client, struct client_trace *trace, uint64_t now)
+{
+	bool is_whole = trace->has_any &&
+			client->config.events->on_metadata_end(client->config.user, trace->id);
+
+	trace->state = is_whole ? META_CURRENT : META_NEEDED;
+	trace->due = now + client->poll_ns;
+}
+
 static void on_metadata(struct client *client, const struct viewer_reply *reply, uint64_t now)
 {
 	struct client_trace *trace = find_trace(client, reply->tag);
 
 	switch ((enum viewer_metadata_status)reply->status) {
 	case METADATA_OK:
+		if (reply->len == 0) {
+			break;
+		}
 		client->progress = now;
 		trace->has_any = true;
 		client->config.events->on_metadata(client->config.user, trace->id, reply->bytes,
@@ -466,13 +462,13 @@ static void on_metadata(struct client *client, const struct viewer_reply *reply,
 		ask_metadata(client, trace); /* until the relay has no more */
 		return;
 	case METADATA_NO_NEW:
-		trace->state = trace->has_any ? META_CURRENT : META_NEEDED;
-		trace->due = now + client->poll_ns;
-		return;
-	case METADATA_ERROR:
 		break;
+	case METADATA_ERROR: /* the usual end: the stream is closed and read completely */
+		metadata_is_current(client, trace, now);
+		trace->state = META_FINAL;
+		return;
 	}
-	trace->state = META_FINAL; /* the usual end: the stream is closed and read completely */
+	metadata_is_current(client, trace, now);
 }
 
 static void on_new_streams(struct client *client, const struct viewer_reply *reply, uint64_t now)
@@ -481,18 +477,24 @@ static void on_new_streams(struct client *client, const struct viewer_reply *rep
 	client->new_streams_asked = false;
 	switch ((enum viewer_streams_status)reply->status) {
 	case STREAMS_OK:
+		client->new_streams_errors = 0;
 		for (uint32_t i = 0; i < reply->count; i++) {
 			add_stream(client, &reply->streams[i], now);
-			client->progress = now;
 		}
 		return;
 	case STREAMS_NO_NEW:
+		client->new_streams_errors = 0;
+		return;
+	case STREAMS_HUP:
+		client->state = CLIENT_DRAINING;
 		return;
 	case STREAMS_ERROR:
-	case STREAMS_HUP:
 		break;
 	}
-	client->state = CLIENT_DRAINING;
+	client->new_streams_due = now + STREAMS_NS;
+	if (++client->new_streams_errors > STREAMS_ERRORS_MAX) {
+		client->state = CLIENT_DRAINING;
+	}
 }
 
 static void on_attach(struct client *client, const struct viewer_reply *reply, uint64_t now)
@@ -542,16 +544,10 @@ int client_reply(struct client *client, const struct viewer_reply *reply, uint64
 		on_metadata(client, reply, now);
 		break;
 	}
-	return 0;
+	return client->wrong ? err_raise(err, -EPROTO, "%s", client->wrong) : 0;
 }
 
 /* ---- time ---- */
-
-static bool wants_index(const struct client *client, const struct client_stream *stream)
-{
-	return stream->state == STREAM_IDLE && !stream->index_asked &&
-	       client->config.events->may_fetch(client->config.user, stream->user);
-}
 
 /* False while metadata may still arrive.  The wait is bounded by gone_ns. */
 static bool metadata_is_read(const struct client *client, uint64_t now)
@@ -573,8 +569,8 @@ static void check_end(struct client *client, uint64_t now)
 {
 	enum client_end end = CLIENT_FINISHED;
 
-	if (client->state == CLIENT_DRAINING) {
-		if (client->live_streams > 0 || !metadata_is_read(client, now)) {
+	if (client->state == CLIENT_DRAINING && client->live_streams == 0) {
+		if (!metadata_is_read(client, now)) {
 			return;
 		}
 	} else if (client->is_unlisted && now - client->progress > client->gone_ns) {
@@ -604,7 +600,10 @@ void client_tick(struct client *client, uint64_t now)
 	for (size_t i = 0; i < client->streams.count; i++) {
 		struct client_stream *stream = client->streams.at[i];
 
-		if (stream->due <= now && wants_index(client, stream)) {
+		if (stream->state == STREAM_IDLE && stream->due <= now &&
+		    !client_wants_index(client, stream)) {
+			client->progress = now; /* it is this program that waits */
+		} else if (stream->due <= now && client_wants_index(client, stream)) {
 			ask_index(client, stream);
 			stream->state = STREAM_ASKED;
 			asks_any = true;
@@ -615,29 +614,4 @@ void client_tick(struct client *client, uint64_t now)
 		ask_new_streams(client, now);
 	}
 	check_end(client, now);
-}
-
-uint64_t client_due(const struct client *client)
-{
-	bool asks_streams = client->state == CLIENT_RUNNING && !client->new_streams_asked;
-	uint64_t due = asks_streams ? client->new_streams_due : UINT64_MAX;
-
-	if (client->state == CLIENT_STARTING || client->state == CLIENT_ENDED) {
-		return UINT64_MAX;
-	}
-	for (size_t i = 0; i < client->streams.count; i++) {
-		const struct client_stream *stream = client->streams.at[i];
-
-		if (stream->due < due && wants_index(client, stream)) {
-			due = stream->due;
-		}
-	}
-	for (size_t i = 0; i < client->traces.count; i++) {
-		const struct client_trace *trace = &client->traces.at[i];
-
-		if (trace->state == META_NEEDED && trace->has_stream && trace->due < due) {
-			due = trace->due;
-		}
-	}
-	return due;
 }

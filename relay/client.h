@@ -11,7 +11,9 @@
  *
  *     IDLE ── due ──► ASKED ── OK ──► HELD ── room ──► FETCHING ── OK ──► IDLE or ASKED
  *       ▲               │ RETRY, INACTIVE                 │ ERROR: packet lost
- *       └───────────────┘ HUP, ERROR ──► DONE
+ *       └───────────────┘ HUP ──► DONE; ERROR: asked again after a pause
+ *
+ * A stream that is announced again after its end is read again.
  *
  * A stream has at most one index request in flight and at most one packet being fetched.  At most
  * RELAY_IN_FLIGHT_MAX packets of all streams are fetched at the same time; further streams stay
@@ -23,7 +25,7 @@
  * Per trace, its metadata:
  *
  *     NEEDED ── due ──► ASKED ── OK ──► ASKED (until the relay has no more)
- *       ▲  ▲              │ NO_NEW: CURRENT, or NEEDED if none arrived yet
+ *       ▲  ▲              │ NO_NEW: CURRENT, or NEEDED if it is none yet, or not whole
  *       │  └──────────────┤ ERROR ──► FINAL
  *       └── flag ── CURRENT
  *
@@ -71,6 +73,11 @@ struct client_events {
 	/* A data stream appeared.  The result is passed to the later calls about this stream. */
 	void *(*on_stream)(void *user, const struct viewer_stream *stream);
 	void (*on_metadata)(void *user, uint64_t trace_id, const uint8_t *bytes, uint64_t len);
+	/* All that the relay has now was passed on.  False: it is not whole, so more will come. */
+	bool (*on_metadata_end)(void *user, uint64_t trace_id);
+	/* Whether the metadata so far ends with a packet of it, so that the next bytes begin one.
+	 */
+	bool (*ends_packet)(void *user, uint64_t trace_id);
 	/* The content of a whole packet.  @bytes is from malloc(); the callee frees it. */
 	void (*on_packet)(void *user, void *stream, const struct viewer_index *index,
 			  uint8_t *bytes, uint64_t len);
@@ -79,6 +86,10 @@ struct client_events {
 	/* The stream has no data now.  @has_beacon: nothing older than @cycles will come. */
 	void (*on_idle)(void *user, void *stream, bool has_beacon, uint64_t cycles);
 	void (*on_stream_end)(void *user, void *stream);
+	/* Index requests are answered with this status for too long: its rest is lost; it ends. */
+	void (*on_stream_broken)(void *user, void *stream, uint32_t status);
+	/* From client_abandon() only. */
+	void (*on_unfetched)(void *user, void *stream);
 	void (*on_end)(void *user, enum client_end end);
 	/* Whether another packet of this stream may be fetched now. */
 	bool (*may_fetch)(void *user, void *stream);
@@ -94,6 +105,8 @@ struct client_config {
 	uint64_t session_id;
 	uint32_t seek; /* VIEWER_SEEK_... */
 	uint32_t live_timer_us;
+	bool gives_streams_up; /* attaching again has not helped streams whose index requests fail
+				*/
 	uint64_t phase_ns; /* a time of our clock at which the wall clock shows a whole second */
 	const struct client_events *events;
 	void *user;
@@ -113,6 +126,14 @@ int client_reply(struct client *client, const struct viewer_reply *reply, uint64
  * changed. */
 void client_tick(struct client *client, uint64_t now);
 uint64_t client_due(const struct client *client);
+
+/* Packets whose index came. */
+uint64_t client_announced(const struct client *client);
+/* Whether it gave the connection up because index requests fail. */
+bool client_index_failed(const struct client *client);
+/* The connection is over: calls on_unfetched() for each stream with a packet that was announced and
+ * not fetched. */
+void client_abandon(struct client *client);
 
 /* Whether the relay still lists the session.  An unlisted and silent session counts as gone. */
 void client_set_listed(struct client *client, bool is_listed);

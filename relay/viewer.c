@@ -13,6 +13,8 @@
 #include "base/limits.h"
 #include "base/probe.h"
 
+#define METADATA_MAGIC 0x75D11D57u /* of a packet of metadata */
+
 void viewer_init(struct viewer *viewer)
 {
 	memset(viewer, 0, sizeof(*viewer));
@@ -110,9 +112,10 @@ void viewer_get_new_streams(struct viewer *viewer, uint64_t session_id)
 	request_u64(viewer, VIEWER_GET_NEW_STREAMS, session_id, 0);
 }
 
-void viewer_get_metadata(struct viewer *viewer, uint64_t stream_id, uint64_t tag)
+void viewer_get_metadata(struct viewer *viewer, uint64_t stream_id, uint64_t tag, bool begins)
 {
 	request_u64(viewer, VIEWER_GET_METADATA, stream_id, tag);
+	viewer->pending.at[viewer->pending.count - 1].begins = begins;
 }
 
 void viewer_get_index(struct viewer *viewer, uint64_t stream_id, uint64_t tag)
@@ -174,9 +177,23 @@ static size_t head_bytes(enum viewer_command command)
 	return 4;
 }
 
+/* Where bytes go that nobody needs. */
+static uint8_t *want_skipped(struct viewer *viewer, size_t *ret_len)
+{
+	while (viewer->body.room < viewer->body.count + RELAY_RECEIVE_BYTES) {
+		vec_grow_slow_((void **)&viewer->body.at, &viewer->body.room, 1);
+	}
+	*ret_len = viewer->skip < RELAY_RECEIVE_BYTES ? viewer->skip : RELAY_RECEIVE_BYTES;
+	return viewer->body.at + viewer->body.count;
+}
+
 uint8_t *viewer_want(struct viewer *viewer, size_t *ret_len)
 {
 	size_t room;
+
+	if (viewer->skip > 0) {
+		return want_skipped(viewer, ret_len);
+	}
 
 	if (viewer->direct > 0) {
 		const struct viewer_request *one = expected(viewer);
@@ -290,13 +307,42 @@ static int packet_head(struct viewer *viewer, const uint8_t *at, struct err *err
 	if (status != PACKET_OK) {
 		return 0;
 	}
-	if (len != expected(viewer)->len) {
+	viewer->is_of_other_length = len != expected(viewer)->len;
+	if (viewer->is_of_other_length && viewer->takes_any_length && len <= PACKET_BYTES_MAX) {
+		viewer->skip = len;
+		return 0;
+	}
+	if (viewer->is_of_other_length) {
 		return err_raise(err, -EPROTO,
 				 "the relay sends %u bytes of a packet, %u were asked for", len,
 				 expected(viewer)->len);
 	}
 	viewer->direct = len;
 	return 0;
+}
+
+/*
+ * Metadata begins with the magic number of its packets in either byte order (CTF 1.8), with text,
+ * or with a record separator (CTF 2).  The replies to all other requests begin with a zero.
+ */
+static int check_metadata(const struct viewer *viewer, struct err *err)
+{
+	const uint8_t *at = viewer->body.at + 12;
+	size_t len = viewer->body.count - 12;
+	uint32_t magic;
+
+	if (!expected(viewer)->begins || len == 0 || (len < 4 && viewer->need > 0)) {
+		return 0;
+	}
+	magic = len < 4 ? 0 : wire_get_u32(at);
+	if (magic == METADATA_MAGIC || magic == __builtin_bswap32(METADATA_MAGIC) ||
+	    *at == '\x1E' || *at == '\t' || *at == '\n' || *at == '\r' ||
+	    (*at >= ' ' && *at <= '~')) {
+		return 0;
+	}
+	return err_raise(err, -EPROTO,
+			 "metadata begins with 0x%02x: it is not metadata that the relay sent",
+			 *at);
 }
 
 /* The fixed part has arrived: decides what follows. */
@@ -384,8 +430,13 @@ static void complete(struct viewer *viewer, struct viewer_reply *reply)
 		fill_lists(viewer, reply);
 		break;
 	case VIEWER_CREATE_SESSION:
+		reply->status = wire_get_u32(at);
+		break;
 	case VIEWER_GET_PACKET:
 		reply->status = wire_get_u32(at);
+		if (reply->status == PACKET_OK && viewer->is_of_other_length) {
+			reply->status = PACKET_ERROR; /* it was dropped */
+		}
 		break;
 	case VIEWER_GET_NEXT_INDEX:
 		wire_get_index(at, &reply->index);
@@ -410,10 +461,18 @@ int viewer_fed(struct viewer *viewer, size_t len, struct viewer_reply *ret_reply
 	if (viewer->direct > 0) {
 		assert(len <= viewer->direct);
 		viewer->direct -= len;
+	} else if (viewer->skip > 0) {
+		assert(len <= viewer->skip);
+		viewer->skip -= len;
 	} else {
 		assert(len <= viewer->need);
 		viewer->body.count += len;
 		viewer->need -= len;
+		if (viewer->has_head && viewer_pending(viewer) > 0 &&
+		    expected(viewer)->command == VIEWER_GET_METADATA &&
+		    check_metadata(viewer, err) < 0) {
+			return -EPROTO;
+		}
 		if (viewer->need > 0) {
 			return 0;
 		}
@@ -431,7 +490,7 @@ int viewer_fed(struct viewer *viewer, size_t len, struct viewer_reply *ret_reply
 			return r;
 		}
 	}
-	if (viewer->direct > 0 || viewer->need > 0) {
+	if (viewer->direct > 0 || viewer->skip > 0 || viewer->need > 0) {
 		return 0;
 	}
 	complete(viewer, ret_reply);

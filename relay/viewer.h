@@ -28,6 +28,7 @@ struct viewer_request {
 	uint64_t tag;
 	uint8_t *into; /* VIEWER_GET_PACKET: where the bytes go ... */
 	uint32_t len;  /* ... and exactly how many */
+	bool begins;   /* VIEWER_GET_METADATA: the bytes begin a packet, or text */
 };
 
 struct viewer_reply {
@@ -50,14 +51,17 @@ struct viewer {
 	uint32_t minor;                     /* common protocol version; 0 before CONNECT */
 
 	/* the reply being received */
-	VEC(uint8_t) body;      /* bytes that arrived */
-	size_t need;            /* bytes until the next decision */
-	size_t direct;          /* of a packet: bytes still to go to `into` */
-	bool is_receiving;      /* need is set for the oldest request */
-	bool has_head;          /* the fixed part has arrived */
-	uint32_t count;         /* announced sessions or streams */
-	uint32_t sessions_left; /* still to come in a list of minor 15 ... */
-	size_t session_at;      /* ... the next one starts here in the body */
+	VEC(uint8_t) body;       /* bytes that arrived */
+	size_t need;             /* bytes until the next decision */
+	size_t direct;           /* of a packet: bytes still to go to `into` */
+	size_t skip;             /* of a packet of another length: bytes still to be dropped */
+	bool is_of_other_length; /* a packet of another length than requested has come: then ... */
+	bool takes_any_length;   /* ... it is an error, or with this the packet is refused */
+	bool is_receiving;       /* need is set for the oldest request */
+	bool has_head;           /* the fixed part has arrived */
+	uint32_t count;          /* announced sessions or streams */
+	uint32_t sessions_left;  /* still to come in a list of minor 15 ... */
+	size_t session_at;       /* ... the next one starts here in the body */
 	VEC(struct viewer_session) sessions;
 	VEC(struct viewer_stream) streams;
 };
@@ -71,7 +75,9 @@ void viewer_create_session(struct viewer *viewer);
 void viewer_attach(struct viewer *viewer, uint64_t session_id, uint32_t seek);
 
 void viewer_get_new_streams(struct viewer *viewer, uint64_t session_id);
-void viewer_get_metadata(struct viewer *viewer, uint64_t stream_id, uint64_t tag);
+/* @begins: what comes is at the beginning of a metadata packet, or of text.  Other bytes are an
+ * error at once: relays announce more metadata than they send, in a race with a clear. */
+void viewer_get_metadata(struct viewer *viewer, uint64_t stream_id, uint64_t tag, bool begins);
 void viewer_get_index(struct viewer *viewer, uint64_t stream_id, uint64_t tag);
 /* @into must stay valid until the reply. */
 void viewer_get_packet(struct viewer *viewer, uint64_t stream_id, uint64_t offset, uint8_t *into,

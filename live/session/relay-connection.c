@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/now.h"
 #include "base/probe.h"
 #include "live/session/resolve.h"
 
@@ -28,6 +29,9 @@ struct relay_connection {
 	struct addrinfo *addresses, *address; /* of the host, and the one being tried */
 	int fd;
 	bool is_connected;
+	bool is_wrong;   /* see relay_connection_is_wrong() */
+	bool is_waiting; /* for a reply */
+	uint64_t heard;  /* monotonic ns, while waiting: the last bytes, or the request */
 	struct event *reading, *writing, *timer; /* the first two only with a socket */
 	uint8_t ahead[4096]; /* received but not yet used: several small replies together */
 	size_t ahead_used, ahead_count;
@@ -60,16 +64,34 @@ static void fail_errno(struct relay_connection *connection, const char *doing, i
 	fail(connection);
 }
 
-/* Limits the silence of a relay that owes a reply. */
+/* Limits the silence of a relay that owes a reply.  The timer is not moved by each reply: it looks
+ * how long the silence is. */
 static void watch_silence(struct relay_connection *connection)
 {
 	struct timeval limit = { .tv_sec = RELAY_SILENCE_S };
 
-	if (viewer_pending(&connection->viewer) > 0) {
+	if (viewer_pending(&connection->viewer) == 0) {
+		connection->is_waiting = false;
+	} else if (!connection->is_waiting) {
+		connection->is_waiting = true;
+		connection->heard = now_monotonic_ns();
 		(void)event_add(connection->timer, &limit);
-	} else {
-		(void)event_del(connection->timer);
 	}
+}
+
+/* Sets the timer to the end of the silence that is allowed; false: it is over. */
+static bool may_be_silent(struct relay_connection *connection)
+{
+	uint64_t silent = now_monotonic_ns() - connection->heard;
+	uint64_t limit = RELAY_SILENCE_S * UINT64_C(1000000000);
+	uint64_t left = silent < limit ? limit - silent : 0;
+	struct timeval wait = { .tv_sec = (time_t)(left / 1000000000),
+				.tv_usec = (suseconds_t)(left % 1000000000 / 1000) };
+
+	if (connection->is_waiting && left > 0) {
+		(void)event_add(connection->timer, &wait);
+	}
+	return !connection->is_waiting || left > 0;
 }
 
 static void on_silence(evutil_socket_t fd, short what, void *arg)
@@ -78,6 +100,9 @@ static void on_silence(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	if (connection->is_connected && may_be_silent(connection)) {
+		return;
+	}
 	(void)err_raise(&connection->err, -ETIMEDOUT, "no %s for %d s",
 			connection->is_connected ? "reply" : "connection",
 			connection->is_connected ? RELAY_SILENCE_S : RELAY_CONNECT_S);
@@ -142,6 +167,7 @@ static bool receive(struct relay_connection *connection)
 		}
 		return false;
 	}
+	connection->is_wrong = false;
 	r = viewer_fed(&connection->viewer, (size_t)got, &reply, &connection->err);
 	if (r > 0) {
 		probe_reply((uint32_t)reply.command, (uint64_t)got);
@@ -151,8 +177,10 @@ static bool receive(struct relay_connection *connection)
 			return false;
 		}
 		connection->is_freed = NULL;
+		watch_silence(connection);
 	}
 	if (r < 0) {
+		connection->is_wrong = true;
 		fail(connection);
 		return false;
 	}
@@ -166,6 +194,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	connection->is_drained = false;
+	connection->heard = now_monotonic_ns();
 	for (unsigned int i = 0; i < RELAY_RECEIVES_MAX; i++) {
 		if (!receive(connection)) {
 			return;
@@ -230,6 +259,26 @@ void relay_connection_send(struct relay_connection *connection)
 	}
 }
 
+/* A host that vanishes (power, network) sends nothing: neither data nor a request may remain
+ * without an acknowledgement for longer than RELAY_SILENCE_S. */
+static void notice_gone_hosts(int fd)
+{
+	const struct {
+		int level, name, value;
+	} options[] = {
+		{ SOL_SOCKET, SO_KEEPALIVE, 1 },
+		{ IPPROTO_TCP, TCP_KEEPIDLE, RELAY_SILENCE_S / 4 },
+		{ IPPROTO_TCP, TCP_KEEPINTVL, RELAY_SILENCE_S / 4 },
+		{ IPPROTO_TCP, TCP_KEEPCNT, 3 },
+		{ IPPROTO_TCP, TCP_USER_TIMEOUT, RELAY_SILENCE_S * 1000 },
+	};
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		(void)setsockopt(fd, options[i].level, options[i].name, &options[i].value,
+				 sizeof(options[i].value));
+	}
+}
+
 /* Connects to the next address of the host.  Fails when there is none left. */
 static void try_address(struct relay_connection *connection)
 {
@@ -249,7 +298,7 @@ static void try_address(struct relay_connection *connection)
 		connection->writing = event_new(connection->base, connection->fd, EV_WRITE,
 						on_writable, connection);
 		(void)setsockopt(connection->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-		(void)setsockopt(connection->fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
+		notice_gone_hosts(connection->fd);
 		if (connect(connection->fd, connection->address->ai_addr,
 			    connection->address->ai_addrlen) == 0 ||
 		    errno == EINPROGRESS) {
@@ -314,6 +363,11 @@ void relay_connection_free(struct relay_connection *connection)
 	}
 	viewer_fini(&connection->viewer);
 	free(connection);
+}
+
+bool relay_connection_is_wrong(const struct relay_connection *connection)
+{
+	return connection->is_wrong;
 }
 
 struct viewer *relay_connection_viewer(struct relay_connection *connection)

@@ -11,7 +11,9 @@
  *
  * Promises: callbacks come from the event loop only, never from within a call by the owner.  After
  * on_closed no other callback comes.  The connection may be freed in each callback.  A connection
- * attempt ends after RELAY_CONNECT_S.  A relay that owes a reply may be silent for RELAY_SILENCE_S.
+ * attempt ends after RELAY_CONNECT_S.  A relay that owes a reply may be silent for RELAY_SILENCE_S,
+ * however many requests follow.  A host that is gone is noticed after the same time, also if
+ * nothing was requested: TCP asks it for a sign of life.
  *
  * Receiving: small replies are read in blocks of 4 KiB, since several may arrive together.  Packets
  * are read directly to their destination.
@@ -22,6 +24,7 @@
 #ifndef SILLAGE_LIVE_SESSION_RELAY_CONNECTION_H
 #define SILLAGE_LIVE_SESSION_RELAY_CONNECTION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -52,6 +55,9 @@ struct relay_connection *relay_connection_new(struct event_base *base,
 					      const struct relay_connection_events *events,
 					      void *user);
 void relay_connection_free(struct relay_connection *connection); /* NULL is fine */
+
+/* In on_closed: the relay broke the protocol. */
+bool relay_connection_is_wrong(const struct relay_connection *connection);
 
 struct viewer *relay_connection_viewer(struct relay_connection *connection);
 

@@ -5,6 +5,7 @@
  * that.  Until the trace has a plan they wait, in their order.
  */
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,7 +20,9 @@
 #include "live/session/session-state.h"
 #include "relay/client.h"
 
-#define FILLING_NS (UINT64_C(1000000000) / 20) /* a chunk is handed on after this */
+#define WAITING_SAID_NS     (UINT64_C(1000000000) * 5)
+#define WAITING_GIVEN_UP_NS (UINT64_C(1000000000) * 10)
+#define FILLING_NS          (UINT64_C(1000000000) / 20) /* a chunk is handed on after this */
 
 /* ---- packets ---- */
 
@@ -39,6 +42,7 @@ static void flush_old(struct live_stream *stream)
 static void push_packet(struct live_stream *stream, uint8_t *bytes, uint64_t len)
 {
 	struct live_trace *trace = stream->trace;
+	uint64_t duplicates = trace_duplicates(trace->trace);
 	struct packet_info info;
 	struct err err;
 
@@ -53,18 +57,33 @@ static void push_packet(struct live_stream *stream, uint8_t *bytes, uint64_t len
 	stream_packet(
 		stream->stream,
 		&(struct stream_input){ .info = &info, .bytes = bytes, .len = len, .fd = -1 });
+	if (trace_duplicates(trace->trace) == duplicates) {
+		trace->session->useless = 0;
+	}
 	flush_old(stream);
 	if (!engine_has_room(trace->session->owner.engine)) {
 		trace->session->owner.on_progress(trace->session->owner.user);
 	}
 }
 
-static void lose_packet(struct live_stream *stream, const char *why)
+static void lose_packets(struct live_stream *stream, uint64_t packets, const char *why)
 {
 	char message[256];
 
-	(void)snprintf(message, sizeof(message), "a packet is lost: %s", why);
-	stream_lost_packet(stream->stream, message);
+	if (packets == 1) {
+		(void)snprintf(message, sizeof(message), "a packet is lost: %s", why);
+	} else {
+		(void)snprintf(message, sizeof(message), "%" PRIu64 " packets are lost: %s",
+			       packets, why);
+	}
+	stream_lost_packets(stream->stream, packets, message);
+}
+
+/* Whether packets can be decoded now. */
+static bool is_ready(const struct live_trace *trace)
+{
+	assert(!trace->is_current || trace->has_plan || trace->has_failed);
+	return trace->is_current && trace->has_plan && !trace->has_failed;
 }
 
 void session_on_packet(void *user, void *arg, const struct viewer_index *index, uint8_t *bytes,
@@ -78,8 +97,9 @@ void session_on_packet(void *user, void *arg, const struct viewer_index *index, 
 	trace->session->account.fetched_bytes += len;
 	stream->heard = now_monotonic_ns();
 	if (trace->has_failed) {
+		trace->dropped++;
 		free(bytes);
-	} else if (trace->has_plan) {
+	} else if (is_ready(trace)) {
 		push_packet(stream, bytes, len);
 	} else {
 		*vec_push(&trace->waiting) =
@@ -92,12 +112,20 @@ void session_on_packet_lost(void *user, void *arg, const char *why)
 	struct live_stream *stream = arg;
 
 	(void)user;
-	if (stream->trace->has_plan) {
-		lose_packet(stream, why);
-	} else if (!stream->trace->has_failed) {
+	if (stream->trace->has_failed) {
+		stream->trace->dropped++;
+	} else if (is_ready(stream->trace)) {
+		lose_packets(stream, 1, why);
+	} else {
 		*vec_push(&stream->trace->waiting) =
-			(struct waiting){ .stream = stream, .lost = why };
+			(struct waiting){ .stream = stream, .lost = why, .packets = 1 };
 	}
+}
+
+void session_on_unfetched(void *user, void *arg)
+{
+	(void)user;
+	((struct live_stream *)arg)->unfetched++;
 }
 
 /* ---- metadata ---- */
@@ -107,17 +135,18 @@ static void push_waiting(struct live_trace *trace)
 {
 	struct session *session = trace->session;
 
-	assert(trace->has_plan);
+	assert(is_ready(trace));
 	for (size_t i = 0; i < trace->waiting.count; i++) {
 		const struct waiting *waiting = &trace->waiting.at[i];
 
 		if (waiting->lost) {
-			lose_packet(waiting->stream, waiting->lost);
+			lose_packets(waiting->stream, waiting->packets, waiting->lost);
 		} else {
 			push_packet(waiting->stream, waiting->bytes, waiting->len);
 		}
 	}
 	trace->waiting.count = 0;
+	trace->said_waiting = false;
 	for (size_t i = 0; i < session->streams.count; i++) {
 		struct live_stream *stream = session->streams.at[i];
 
@@ -135,9 +164,11 @@ void session_on_metadata(void *user, uint64_t trace_id, const uint8_t *bytes, ui
 	if (trace->has_failed) {
 		return;
 	}
+	trace->is_current = false;
+	trace->waits_since = 0;
 	if (!trace->trace) {
 		vec_append(&trace->metadata, bytes, len);
-		session_trace_bind(trace);
+		session_trace_bind(trace); /* which may pass it over */
 		if (!trace->trace) {
 			return;
 		}
@@ -152,19 +183,109 @@ void session_on_metadata(void *user, uint64_t trace_id, const uint8_t *bytes, ui
 	}
 	vec_fini(&trace->metadata);
 	session_trace_note_plan(trace);
-	if (trace->has_plan) {
+}
+
+bool session_on_metadata_end(void *user, uint64_t trace_id)
+{
+	struct live_trace *trace = session_find_trace(user, trace_id, NULL);
+	struct err err;
+
+	if (trace->has_failed) {
+		return true;
+	}
+	if (!trace->has_plan || !trace_metadata_is_whole(trace->trace, &err)) {
+		return false;
+	}
+	if (!trace->is_current) {
+		trace->is_current = true;
 		push_waiting(trace);
+	}
+	return true;
+}
+
+bool session_ends_packet(void *user, uint64_t trace_id)
+{
+	const struct live_trace *trace = session_find_trace(user, trace_id, NULL);
+
+	return trace->trace && !trace->has_failed && trace_metadata_ends_packet(trace->trace);
+}
+
+/* Of the packets that wait, only their number is kept. */
+static void give_waiting_up(struct live_trace *trace)
+{
+	struct session *session = trace->session;
+	VEC(struct waiting) lost = { 0 };
+
+	for (size_t i = 0; i < session->streams.count; i++) {
+		struct waiting one = { .stream = session->streams.at[i],
+				       .lost = "their metadata did not come" };
+
+		for (size_t k = 0; k < trace->waiting.count; k++) {
+			const struct waiting *waiting = &trace->waiting.at[k];
+
+			if (waiting->stream == one.stream) {
+				one.packets += waiting->lost ? waiting->packets : 1;
+			}
+		}
+		if (one.packets > 0) {
+			*vec_push(&lost) = one;
+		}
+	}
+	session_trace_drop_waiting(trace, NULL);
+	vec_append(&trace->waiting, lost.at, lost.count);
+	vec_fini(&lost);
+}
+
+void session_check_waiting(struct session *session)
+{
+	uint64_t now = now_monotonic_ns();
+
+	for (size_t i = 0; i < session->traces.count; i++) {
+		struct live_trace *trace = session->traces.at[i];
+
+		if (trace->waiting.count == 0) {
+			trace->waits_since = 0;
+			continue;
+		}
+		trace->waits_since = trace->waits_since ? trace->waits_since : now;
+		if (!trace->said_waiting && now - trace->waits_since > WAITING_SAID_NS) {
+			trace->said_waiting = true;
+			session_say(session, 0, "packets of %s wait: %s",
+				    trace->identity.path ? trace->identity.path : "a trace",
+				    trace->has_plan ? "their metadata is incomplete"
+						    : "they have no metadata yet");
+		}
+		if (trace->waiting.count >= WAITING_PACKETS_MAX &&
+		    now - trace->waits_since > WAITING_GIVEN_UP_NS) {
+			give_waiting_up(trace);
+			trace->waits_since = 0;
+		}
 	}
 }
 
 /* ---- streams ---- */
+
+/* A stream that has ended is announced once more: all its packets may come again. */
+static void read_again(struct session *session, uint64_t id)
+{
+	for (size_t i = 0; i < session->streams.count; i++) {
+		struct live_stream *stream = session->streams.at[i];
+
+		if (stream->id == id && stream->is_ended && stream->stream) {
+			session_trace_drop_waiting(stream->trace, stream);
+			stream_away(stream->stream, 0);
+		}
+	}
+}
 
 void *session_on_stream(void *user, const struct viewer_stream *announced)
 {
 	struct session *session = user;
 	struct live_stream *stream = mem_alloc(sizeof(*stream));
 
+	read_again(session, announced->id);
 	stream->trace = session_find_trace(session, announced->trace_id, announced->path);
+	stream->id = announced->id;
 	stream->name = mem_strdup(announced->channel);
 	stream->heard = now_monotonic_ns();
 	if (stream->trace->trace) {
@@ -188,7 +309,7 @@ void session_on_idle(void *user, void *arg, bool has_beacon, uint64_t cycles)
 	if (!stream_flush(stream->stream) && !(has_beacon && cycles > stream->beacon)) {
 		return;
 	}
-	if (has_beacon && cycles > stream->beacon && stream->trace->has_plan) {
+	if (has_beacon && cycles > stream->beacon && is_ready(stream->trace)) {
 		stream->heard = now_monotonic_ns();
 		stream->beacon = cycles;
 		stream_known(stream->stream, cycles);
@@ -202,8 +323,24 @@ void session_on_stream_end(void *user, void *arg)
 
 	session_say(user, 1, "stream %s ended", stream->name);
 	stream->is_ended = true;
-	if (stream->trace->has_plan) {
+	if (is_ready(stream->trace)) {
 		stream_end(stream->stream);
+	}
+}
+
+void session_on_stream_broken(void *user, void *arg, uint32_t status)
+{
+	struct live_stream *stream = arg;
+	char message[128];
+
+	(void)snprintf(message, sizeof(message),
+		       "what follows is lost: the relay answers each request for an index with "
+		       "status %" PRIu32,
+		       status);
+	if (stream->stream) {
+		stream_broken(stream->stream, message);
+	} else {
+		session_say(user, 0, "stream %s: %s", stream->name, message);
 	}
 }
 

@@ -13,10 +13,11 @@
 
 struct decoder;
 
-/* A packet that arrived before its trace had a plan. */
+/* A packet that arrived before its metadata, or packets that are lost in this place. */
 struct waiting {
 	struct live_stream *stream;
-	const char *lost; /* why it is missing; NULL: it is there */
+	const char *lost; /* why they are missing; NULL: it is there */
+	uint64_t packets; /* that are lost */
 	uint8_t *bytes;
 	uint64_t len;
 };
@@ -30,7 +31,9 @@ enum walk {
 
 struct live_stream {
 	struct live_trace *trace;
+	uint64_t id; /* valid for this connection */
 	char *name;
+	uint64_t unfetched;    /* packets that were announced and are gone with the connection */
 	struct stream *stream; /* NULL until its trace is known */
 	uint64_t heard;        /* monotonic ns: when a packet or newer beacon last came */
 	uint64_t idle;         /* monotonic ns: when the relay last had no more data of it */
@@ -53,17 +56,25 @@ struct session {
 	struct client *client;
 	struct event *timer;
 	struct decoder *decoder;
-	uint64_t retry_at;    /* monotonic ns: SESSION_WATCHED, SESSION_AWAY: when to try again */
+	uint64_t retry_at;    /* monotonic ns: SESSION_REFUSED, SESSION_AWAY: when to try again */
 	uint64_t retry_ns;    /* the pause before that, which doubles */
 	uint64_t attached_at; /* monotonic ns */
 	bool said_watched;    /* another viewer has it: was reported */
 	bool is_listed;
-	bool is_finishing;    /* the connection will be dropped after this callback */
-	bool is_behind_limit; /* too far behind: the next tick reconnects */
+	uint64_t orphaned_at;    /* monotonic ns: see session_is_orphaned(); 0: it is not */
+	bool said_unlisted;      /* that the relay does not list it any more */
+	uint64_t unlisted_since; /* monotonic ns: SESSION_AWAY, while the relay is there; 0: not */
+	bool is_finishing;       /* the connection will be dropped after this callback */
+	bool is_behind_limit;    /* too far behind: the next tick reconnects */
+	bool said_refused;       /* that the relay refuses to attach */
+	bool takes_any_length;   /* a relay sends packets of another length than requested */
+	unsigned int index_failures; /* connections given up because index requests fail */
+	unsigned int useless; /* ... because the relay broke the protocol, and nothing new came */
 	bool skips;           /* the next connection starts at the present, not where this ended */
 	VEC(struct live_trace *) traces;
 	VEC(struct live_stream *) streams;
 	struct run_summary account; /* figures of finished traces, and of all connections */
+	VEC(uint8_t) read_uuids;    /* see session_read_uuids() */
 };
 
 /* Reports a line about the session. */
@@ -79,6 +90,12 @@ void session_on_packet(void *user, void *arg, const struct viewer_index *index, 
 void session_on_packet_lost(void *user, void *arg, const char *why);
 void session_on_idle(void *user, void *arg, bool has_beacon, uint64_t cycles);
 void session_on_stream_end(void *user, void *arg);
+void session_on_stream_broken(void *user, void *arg, uint32_t status);
+void session_on_unfetched(void *user, void *arg);
+bool session_on_metadata_end(void *user, uint64_t trace_id);
+bool session_ends_packet(void *user, uint64_t trace_id);
+/* Reports packets that wait for their metadata for long; gives some up where memory is short. */
+void session_check_waiting(struct session *session);
 bool session_may_fetch(void *user, void *arg);
 
 /* ---- session-walk.c: client_events, too ---- */
@@ -92,8 +109,8 @@ void session_on_look(void *user, void *arg, const struct viewer_index *index, co
 /* The trace with this id on the current connection; created if it is new. */
 struct live_trace *session_find_trace(struct session *session, uint64_t relay_id, const char *path);
 void session_trace_free(struct live_trace *trace);
-/* Drops the packets that wait for metadata. */
-void session_trace_drop_waiting(struct live_trace *trace);
+/* Drops the packets that wait for metadata; those of one stream, if @stream is not NULL. */
+void session_trace_drop_waiting(struct live_trace *trace, const struct live_stream *stream);
 void session_trace_account(const struct live_trace *trace, struct run_summary *summary);
 /* See session_finish(). */
 void session_trace_finish(struct live_trace *trace, const char *reason, bool is_over);

@@ -2,6 +2,7 @@
  * session-trace: the traces of a session: recognising them, starting and ending them.
  */
 #include <assert.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,12 +54,20 @@ struct live_trace *session_find_trace(struct session *session, uint64_t relay_id
 	return trace;
 }
 
-void session_trace_drop_waiting(struct live_trace *trace)
+void session_trace_drop_waiting(struct live_trace *trace, const struct live_stream *stream)
 {
+	size_t left = 0;
+
 	for (size_t i = 0; i < trace->waiting.count; i++) {
-		free(trace->waiting.at[i].bytes);
+		struct waiting *waiting = &trace->waiting.at[i];
+
+		if (stream && waiting->stream != stream) {
+			trace->waiting.at[left++] = *waiting;
+		} else {
+			free(waiting->bytes);
+		}
 	}
-	trace->waiting.count = 0;
+	trace->waiting.count = left;
 }
 
 void session_trace_free(struct live_trace *trace)
@@ -68,7 +77,7 @@ void session_trace_free(struct live_trace *trace)
 	}
 	history_trace_free(trace->history);
 	rollup_free(trace->rollup);
-	session_trace_drop_waiting(trace);
+	session_trace_drop_waiting(trace, NULL);
 	vec_fini(&trace->waiting);
 	vec_fini(&trace->metadata);
 	output_trace_fini(&trace->identity);
@@ -83,6 +92,8 @@ void session_trace_account(const struct live_trace *trace, struct run_summary *s
 		summary->events += account->events - trace->before.events;
 		summary->packets += account->packets - trace->before.packets;
 		summary->bytes += account->bytes - trace->before.bytes;
+		summary->lost_packets += account->lost_packets - trace->before.lost_packets;
+		summary->duplicates += trace_duplicates(trace->trace);
 	}
 }
 
@@ -133,15 +144,54 @@ static bool save_last(struct live_trace *trace, bool is_over)
 	return true;
 }
 
+/* Packets without metadata; reports them. */
+static uint64_t lose_waiting(const struct live_trace *trace)
+{
+	uint64_t packets = 0;
+	struct err err;
+
+	for (size_t i = 0; i < trace->waiting.count; i++) {
+		packets += trace->waiting.at[i].lost ? trace->waiting.at[i].packets : 1;
+	}
+	if (packets > 0) {
+		const char *path = trace->identity.path ? trace->identity.path : "a trace";
+
+		if (trace->has_plan && !trace_metadata_is_whole(trace->trace, &err)) {
+			session_say(trace->session, 0,
+				    "%" PRIu64 " packets of %s are lost: metadata incomplete: %s",
+				    packets, path, err.text);
+		} else {
+			session_say(trace->session, 0,
+				    "%" PRIu64 " packets of %s are lost: there was no metadata for "
+				    "them",
+				    packets, path);
+		}
+	}
+	return packets;
+}
+
+/* Packets of a trace whose connection was lost, if it was never known which one it is. */
+static uint64_t lose_unfetched(const struct live_trace *trace)
+{
+	if (trace->unfetched > 0) {
+		session_say(
+			trace->session, 0, "%" PRIu64 " packets of %s are lost with the connection",
+			trace->unfetched, trace->identity.path ? trace->identity.path : "a trace");
+	}
+	return trace->unfetched;
+}
+
 void session_trace_finish(struct live_trace *trace, const char *reason, bool is_over)
 {
 	struct session *session = trace->session;
+	uint64_t dropped = trace->was_read ? 0 : trace->dropped;
+	uint64_t lost = dropped + lose_waiting(trace) + lose_unfetched(trace);
 
-	if (trace->waiting.count > 0) {
-		session_say(session, 0,
-			    "%zu packets of %s are lost: there was no metadata for them",
-			    trace->waiting.count,
-			    trace->identity.path ? trace->identity.path : "a trace");
+	session->account.duplicates += trace->dropped - dropped;
+	if (trace->trace) {
+		trace_lose(trace->trace, lost);
+	} else {
+		session->account.lost_packets += lost;
 	}
 	if (trace->trace) {
 		if (!session->owner.checkpoint_file || !save_last(trace, is_over)) {
@@ -154,29 +204,29 @@ void session_trace_finish(struct live_trace *trace, const char *reason, bool is_
 	}
 }
 
-/* The trace of a lost connection that has this UUID. */
-static struct live_trace *find_away(struct session *session, const uint8_t uuid[16])
+struct live_trace *session_find_away(const struct session *session, const uint8_t *uuid)
 {
 	for (size_t i = 0; i < session->traces.count; i++) {
 		struct live_trace *trace = session->traces.at[i];
 		uint8_t other[16];
 
-		if (trace->is_away && trace->trace && trace_uuid(trace->trace, other) &&
-		    memcmp(uuid, other, 16) == 0) {
+		if (trace->is_away && trace->trace &&
+		    (!uuid || (trace_uuid(trace->trace, other) && memcmp(uuid, other, 16) == 0))) {
 			return trace;
 		}
 	}
 	return NULL;
 }
 
-static bool any_away(const struct session *session)
+/* The same, of this session or another one: after a restart of the relay, two sessions of one name
+ * cannot be told apart. */
+static struct live_trace *find_away(const struct session *session, const uint8_t *uuid)
 {
-	for (size_t i = 0; i < session->traces.count; i++) {
-		if (session->traces.at[i]->is_away) {
-			return true;
-		}
-	}
-	return false;
+	struct live_trace *trace = session_find_away(session, uuid);
+
+	return trace || !session->owner.find_away
+		       ? trace
+		       : session->owner.find_away(session->owner.user, session, uuid);
 }
 
 /* Reads the UUID from the metadata so far; all zeros: the trace has none.  False: more metadata is
@@ -206,6 +256,9 @@ static void resume_trace(struct live_trace *trace, struct live_trace *away)
 	trace->has_attached = away->has_attached;
 	trace->has_window = away->has_window;
 	trace->is_resumed = true;
+	trace->before = away->before;
+	trace->dropped = away->dropped;
+	away->dropped = 0;
 	trace_set_user(trace->trace, trace);
 	trace_metadata_restart(trace->trace);
 	away->trace = NULL;
@@ -234,6 +287,25 @@ static void open_streams(struct live_trace *trace)
 	}
 }
 
+static bool was_read(const struct live_trace *trace, const uint8_t *uuid)
+{
+	const struct session_owner *owner = &trace->session->owner;
+
+	return owner->was_read && owner->was_read(owner->user, trace->session, uuid);
+}
+
+/* All packets of the trace came before. */
+static void pass_over(struct live_trace *trace)
+{
+	trace->has_failed = trace->was_read = true;
+	trace->dropped += trace->waiting.count;
+	session_trace_drop_waiting(trace, NULL);
+	session_say(trace->session, 0,
+		    "%s was read to its end before the relay was started again; it is not read "
+		    "once more",
+		    trace->identity.path ? trace->identity.path : "its trace");
+}
+
 static void new_trace(struct live_trace *trace, const uint8_t uuid[16])
 {
 	struct session *session = trace->session;
@@ -241,6 +313,7 @@ static void new_trace(struct live_trace *trace, const uint8_t uuid[16])
 	int r;
 
 	trace->trace = trace_new(session->owner.engine, trace);
+	trace_set_live(trace->trace);
 	if (!session->owner.checkpoint_file) {
 		return;
 	}
@@ -248,6 +321,7 @@ static void new_trace(struct live_trace *trace, const uint8_t uuid[16])
 	if (r < 0) { /* a partly restored trace is of no use */
 		trace_free(trace->trace);
 		trace->trace = trace_new(session->owner.engine, trace);
+		trace_set_live(trace->trace);
 		session_say(session, 0, "%s; the trace starts without it", err.text);
 	} else if (r > 0) {
 		session_trace_account(trace, &trace->before);
@@ -264,11 +338,15 @@ void session_trace_bind(struct live_trace *trace)
 	uint8_t uuid[16] = { 0 };
 
 	assert(!trace->trace);
-	if (any_away(session) || session->owner.checkpoint_file) {
+	if (find_away(session, NULL) || session->owner.checkpoint_file || was_read(trace, NULL)) {
 		if (!read_uuid(trace, uuid)) {
 			return;
 		}
 		away = find_away(session, uuid);
+	}
+	if (!away && was_read(trace, uuid)) {
+		pass_over(trace);
+		return;
 	}
 	if (away) {
 		resume_trace(trace, away);
@@ -287,7 +365,10 @@ void session_trace_fail(struct live_trace *trace, const struct err *err)
 	struct engine_warning warning = { .what = "trace", .packet = -1 };
 
 	trace->has_failed = true;
-	session_trace_drop_waiting(trace);
+	for (size_t i = 0; i < trace->waiting.count; i++) {
+		trace->dropped += trace->waiting.at[i].lost ? trace->waiting.at[i].packets : 1;
+	}
+	session_trace_drop_waiting(trace, NULL);
 	(void)snprintf(warning.message, sizeof(warning.message),
 		       "the trace %.100s is skipped: %.350s",
 		       trace->identity.path ? trace->identity.path : "", err->text);

@@ -16,8 +16,10 @@
 #include "engine/trace.h"
 #include "relay/client.h"
 
-#define NS_PER_S  UINT64_C(1000000000)
-#define STEADY_NS (5 * NS_PER_S) /* after this a connection counts as stable */
+#define NS_PER_S           UINT64_C(1000000000)
+#define STEADY_NS          (5 * NS_PER_S) /* after this a connection counts as stable */
+#define ORPHANED_NS        (2 * NS_PER_S) /* see session_is_orphaned() */
+#define INDEX_FAILURES_MAX 2 /* connections; then a stream whose indexes fail is given up */
 
 static void set_state(struct session *session, enum session_state state)
 {
@@ -48,11 +50,24 @@ static void exclude_silent(struct session *session)
 
 static void drop_connection(struct session *session)
 {
+	session->account.announced += session->client ? client_announced(session->client) : 0;
 	relay_connection_free(session->connection);
 	session->connection = NULL;
 	client_free(session->client);
 	session->client = NULL;
 	(void)event_del(session->timer);
+}
+
+/* What was announced and is gone with the connection is lost. */
+static void lose_unfetched(struct session *session)
+{
+	for (size_t i = 0; i < session->streams.count; i++) {
+		struct live_stream *stream = session->streams.at[i];
+
+		for (; stream->unfetched > 0; stream->unfetched--) {
+			session_on_packet_lost(session, stream, "the relay did not send it");
+		}
+	}
 }
 
 static void end(struct session *session, const char *reason)
@@ -62,11 +77,33 @@ static void end(struct session *session, const char *reason)
 	set_state(session, SESSION_ENDED);
 }
 
+/* Notes which traces were read to their end. */
+static void note_read(struct session *session)
+{
+	for (size_t i = 0; i < session->traces.count; i++) {
+		const struct live_trace *trace = session->traces.at[i];
+		uint8_t uuid[16];
+
+		if (trace->trace && !trace->is_away && trace_uuid(trace->trace, uuid)) {
+			vec_append(&session->read_uuids, uuid, sizeof(uuid));
+		}
+	}
+}
+
 static void on_end(void *user, enum client_end why)
 {
 	struct session *session = user;
 
 	session->is_finishing = true;
+	client_abandon(session->client);
+	lose_unfetched(session);
+	if (why == CLIENT_FINISHED) {
+		note_read(session);
+	}
+	if (why == CLIENT_FINISHED && session_find_away(session, NULL)) {
+		session->orphaned_at = now_monotonic_ns(); /* the callers go on from here */
+		return;
+	}
 	end(session, why == CLIENT_FINISHED
 			     ? "the session ended"
 			     : "the session is gone from the relay; unread data is lost");
@@ -84,7 +121,10 @@ static void on_attached(void *user)
 	struct session *session = user;
 
 	session->attached_at = now_monotonic_ns();
-	session->said_watched = false;
+	session->said_watched = session->said_refused = session->said_unlisted = false;
+	for (size_t i = 0; i < session->traces.count; i++) {
+		session->traces.at[i]->unfetched = 0; /* they are announced again */
+	}
 	set_state(session, SESSION_RUNNING);
 }
 
@@ -93,29 +133,23 @@ static void on_refused(void *user, uint32_t status)
 	struct session *session = user;
 
 	session->is_finishing = true;
-	switch ((enum viewer_attach_status)status) {
-	case ATTACH_ALREADY:
-		if (!session->said_watched) {
-			session->said_watched = true;
-			session_say(session, 0,
-				    "another viewer has this session; waiting until it is free");
-		}
-		back_off(session);
-		set_state(session, SESSION_WATCHED);
-		return;
-	case ATTACH_NOT_LIVE:
+	if (status == ATTACH_NOT_LIVE && session->listed.live_timer_us == 0) {
 		end(session, "this is not a live session (no live timer); it cannot be followed");
 		return;
-	case ATTACH_UNKNOWN:
-		end(session, "the relay no longer knows the session");
-		return;
-	case ATTACH_OK:
-	case ATTACH_SEEK_ERROR:
-	case ATTACH_NO_SESSION:
-		break;
 	}
-	session_say(session, 0, "the relay refuses to attach (status %u)", status);
-	end(session, "attaching failed");
+	if (status == ATTACH_ALREADY && !session->said_watched) {
+		session->said_watched = true;
+		session_say(session, 0,
+			    "another viewer has this session; waiting until it is free");
+	} else if (status != ATTACH_ALREADY && !session->said_refused) {
+		session->said_refused = true;
+		session_say(session, 0, "%s (status %u); trying again while it is listed",
+			    status == ATTACH_UNKNOWN ? "the relay no longer knows the session"
+						     : "the relay refuses to attach",
+			    status);
+	}
+	back_off(session);
+	set_state(session, SESSION_REFUSED);
 }
 
 static const struct client_events client_events = {
@@ -123,10 +157,14 @@ static const struct client_events client_events = {
 	.on_refused = on_refused,
 	.on_stream = session_on_stream,
 	.on_metadata = session_on_metadata,
+	.on_metadata_end = session_on_metadata_end,
+	.ends_packet = session_ends_packet,
 	.on_packet = session_on_packet,
 	.on_packet_lost = session_on_packet_lost,
 	.on_idle = session_on_idle,
 	.on_stream_end = session_on_stream_end,
+	.on_stream_broken = session_on_stream_broken,
+	.on_unfetched = session_on_unfetched,
 	.on_end = on_end,
 	.may_fetch = session_may_fetch,
 	.wants_packet = session_wants_packet,
@@ -146,6 +184,7 @@ static void go_on(struct session *session)
 		return;
 	}
 	exclude_silent(session);
+	session_check_waiting(session);
 	relay_connection_send(session->connection);
 	due = client_due(session->client);
 	left = due > now ? due - now : 0;
@@ -163,6 +202,53 @@ static void on_connected(void *user)
 	relay_connection_send(session->connection);
 }
 
+/* Packets that wait for metadata are announced again by the next connection, if there is one. */
+static void note_waiting(struct live_trace *trace)
+{
+	for (size_t i = 0; i < trace->waiting.count; i++) {
+		const struct waiting *waiting = &trace->waiting.at[i];
+
+		waiting->stream->unfetched += waiting->lost ? waiting->packets : 1;
+	}
+	session_trace_drop_waiting(trace, NULL);
+}
+
+/* Drops the connection and its streams.  The traces stay until the session is attached again. */
+static void go_away(struct session *session)
+{
+	client_abandon(session->client);
+	for (size_t i = 0; i < session->traces.count; i++) {
+		note_waiting(session->traces.at[i]);
+	}
+	for (size_t i = 0; i < session->streams.count; i++) {
+		struct live_stream *stream = session->streams.at[i];
+
+		if (stream->stream) {
+			stream_away(stream->stream, stream->unfetched);
+		} else {
+			stream->trace->unfetched += stream->unfetched;
+		}
+		free(stream->name);
+		free(stream);
+	}
+	session->streams.count = 0;
+	for (size_t i = 0; i < session->traces.count; i++) {
+		session->traces.at[i]->is_away = true;
+	}
+	drop_connection(session);
+	set_state(session, SESSION_AWAY);
+}
+
+/* After a callback that ended the session, or all that this connection has of it. */
+static void finish_connection(struct session *session)
+{
+	if (session->orphaned_at > 0) {
+		go_away(session);
+	} else {
+		drop_connection(session);
+	}
+}
+
 static int on_reply(void *user, const struct viewer_reply *reply, struct err *err)
 {
 	struct session *session = user;
@@ -176,30 +262,21 @@ static int on_reply(void *user, const struct viewer_reply *reply, struct err *er
 	}
 	if (session->is_finishing) {
 		session->is_finishing = false;
-		drop_connection(session);
+		finish_connection(session);
 	}
 	return 0;
 }
 
-/* Drops the connection and its streams.  The traces stay until the session is attached again. */
-static void go_away(struct session *session)
+/* What the lost connection says about the relay.  False: attaching again would not help. */
+static bool note_faults(struct session *session)
 {
-	for (size_t i = 0; i < session->streams.count; i++) {
-		struct live_stream *stream = session->streams.at[i];
-
-		if (stream->stream && !stream->is_ended) {
-			stream_away(stream->stream);
-		}
-		free(stream->name);
-		free(stream);
+	session->index_failures += client_index_failed(session->client);
+	session->takes_any_length |=
+		relay_connection_viewer(session->connection)->is_of_other_length;
+	if (relay_connection_is_wrong(session->connection)) {
+		session->useless++;
 	}
-	session->streams.count = 0;
-	for (size_t i = 0; i < session->traces.count; i++) {
-		session_trace_drop_waiting(session->traces.at[i]);
-		session->traces.at[i]->is_away = true;
-	}
-	drop_connection(session);
-	set_state(session, SESSION_AWAY);
+	return session->useless < RELAY_USELESS_MAX;
 }
 
 static void on_closed(void *user, const struct err *err)
@@ -212,6 +289,14 @@ static void on_closed(void *user, const struct err *err)
 		session->retry_ns = 0;
 	}
 	session_say(session, session->retry_ns == 0 ? 0 : 1, "connection lost: %s", err->text);
+	if (!note_faults(session)) {
+		session_say(session, 0, "%s", err->text);
+		client_abandon(session->client);
+		lose_unfetched(session);
+		end(session, "the relay contradicts itself each time; what was not read is lost");
+		drop_connection(session);
+		return;
+	}
 	back_off(session);
 	go_away(session);
 }
@@ -277,7 +362,7 @@ void session_tick(struct session *session)
 		go_on(session);
 		if (session->is_finishing) {
 			session->is_finishing = false;
-			drop_connection(session);
+			finish_connection(session);
 		}
 	}
 }
@@ -314,6 +399,7 @@ void session_connect(struct session *session, const struct viewer_session *liste
 				? VIEWER_SEEK_BEGINNING
 				: VIEWER_SEEK_LAST,
 		.live_timer_us = listed->live_timer_us,
+		.gives_streams_up = session->index_failures >= INDEX_FAILURES_MAX,
 		.phase_ns = phase_of_wall(),
 		.events = &client_events,
 		.user = session,
@@ -323,11 +409,13 @@ void session_connect(struct session *session, const struct viewer_session *liste
 	assert(!session->client);
 	assert(session->state != SESSION_ENDED);
 	session->skips = false;
+	session->orphaned_at = 0;
 	session->listed = *listed;
 	session->state = SESSION_CONNECTING;
 	session->connection = relay_connection_new(session->owner.base, &session->address,
 						   &relay_connection_events, session);
 	session->client = client_new(&config, relay_connection_viewer(session->connection));
+	relay_connection_viewer(session->connection)->takes_any_length = session->takes_any_length;
 }
 
 void session_free(struct session *session)
@@ -345,9 +433,15 @@ void session_free(struct session *session)
 	}
 	vec_fini(&session->streams);
 	vec_fini(&session->traces);
+	vec_fini(&session->read_uuids);
 	event_free(session->timer);
 	decoder_free(session->decoder);
 	free(session);
+}
+
+bool session_is_orphaned(const struct session *session)
+{
+	return session->orphaned_at > 0;
 }
 
 enum session_state session_state(const struct session *session)
@@ -370,6 +464,33 @@ void session_set_listed(struct session *session, bool is_listed)
 	session->is_listed = is_listed;
 	if (session->client) {
 		client_set_listed(session->client, is_listed);
+	}
+}
+
+void session_check_listed(struct session *session, uint64_t wait_ns)
+{
+	static const char gone[] = "the session is gone from the relay; unread data is lost";
+	uint64_t now = now_monotonic_ns();
+
+	if (session->orphaned_at > 0) {
+		if (session->state == SESSION_AWAY && now - session->orphaned_at > ORPHANED_NS) {
+			end(session, "the session ended");
+		}
+		return;
+	}
+	if (session->is_listed || session->state != SESSION_AWAY) {
+		session->unlisted_since = 0;
+		if (!session->is_listed && session->state == SESSION_REFUSED) {
+			end(session, gone);
+		}
+		return;
+	}
+	session->unlisted_since = session->unlisted_since ? session->unlisted_since : now;
+	if (now - session->unlisted_since >= wait_ns) {
+		end(session, gone);
+	} else if (now - session->unlisted_since > STEADY_NS && !session->said_unlisted) {
+		session->said_unlisted = true;
+		session_say(session, 0, "the relay does not list it any more; waiting for it");
 	}
 }
 
@@ -412,6 +533,12 @@ uint64_t session_now(const struct session *session)
 	return now;
 }
 
+const uint8_t *session_read_uuids(const struct session *session, size_t *ret_count)
+{
+	*ret_count = session->read_uuids.count / 16;
+	return session->read_uuids.at;
+}
+
 struct live_trace *const *session_traces(const struct session *session, size_t *ret_count)
 {
 	*ret_count = session->traces.count;
@@ -437,6 +564,10 @@ void session_account(const struct session *session, struct run_summary *summary)
 	summary->bytes += session->account.bytes;
 	summary->fetched_bytes += session->account.fetched_bytes;
 	summary->passed_packets += session->account.passed_packets;
+	summary->announced += session->account.announced;
+	summary->duplicates += session->account.duplicates;
+	summary->lost_packets += session->account.lost_packets;
+	summary->announced += session->client ? client_announced(session->client) : 0;
 	for (size_t i = 0; i < session->traces.count; i++) {
 		session_trace_account(session->traces.at[i], summary);
 	}

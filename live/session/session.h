@@ -9,13 +9,15 @@
  *       │ │  │ └── lost ──► AWAY ◄─┘ connection lost, or too far behind
  *       │ │  │               │
  *       │ └──│── retry ──────┘
- *       │    └── another viewer has it ──► WATCHED
- *       └── retry ────────────────────────────┘      (refused for other reasons: ENDED)
+ *       │    └── refused: another viewer has it, or something else ──► REFUSED
+ *       └── retry ────────────────────────────────────────────────────────┘
  *
  * Promises:
  *   - A session whose connection is lost keeps its traces.  When it is attached again, traces are
- *     recognised by their UUID and streams by their packets.
- *   - Packets that arrive before their metadata wait for it, in their order.
+ *     recognised by their UUID, in whatever session of the name they come, and streams by their
+ *     packets.
+ *   - Packets that arrive before their metadata wait for it, in their order.  They also wait while
+ *     the metadata so far ends inside a declaration.
  *   - No packet is fetched while the engine has no room, except for the stream that holds back all
  *     others.
  *   - A stream that is silent for the grace period does not hold back windows.
@@ -44,7 +46,8 @@ struct checkpoint_file;
 
 enum session_state {
 	SESSION_CONNECTING,
-	SESSION_WATCHED, /* another viewer has it: try again later */
+	SESSION_REFUSED, /* another viewer has it, or the relay has other reasons: try again later
+			  */
 	SESSION_RUNNING,
 	SESSION_AWAY, /* the connection was lost */
 	SESSION_ENDED,
@@ -65,7 +68,14 @@ struct session_owner {
 	void (*say)(void *user, int verbosity, const char *text);
 	void (*on_change)(void *user, struct session *session); /* the state changed */
 	void (*on_progress)(void *user);                        /* the engine may have work */
-	struct history *history;                                /* of all sessions; NULL: none */
+	/* A trace with this UUID of another session of the same relay and name whose connection was
+	 * lost; @uuid NULL: any.  Returns NULL if there is none; may be NULL. */
+	struct live_trace *(*find_away)(void *user, const struct session *session,
+					const uint8_t *uuid);
+	/* Whether a session of the same relay and name has read the trace with this UUID to its
+	 * end, before the relay was started again; @uuid NULL: any.  May be NULL. */
+	bool (*was_read)(void *user, const struct session *session, const uint8_t *uuid);
+	struct history *history; /* of all sessions; NULL: none */
 	/* The traces have reported their last windows and will be freed. */
 	void (*on_finished)(void *user, struct session *session);
 };
@@ -74,16 +84,23 @@ struct session_owner {
 struct live_trace {
 	struct session *session;
 	struct trace_identity identity;
-	struct trace *trace;           /* NULL until its UUID is known */
-	uint64_t relay_id;             /* ctf_trace_id, valid for this connection */
-	bool is_away;                  /* belongs to a lost connection */
-	bool has_plan;                 /* packets can be decoded */
-	bool has_failed;               /* it cannot be analysed; its packets are dropped */
-	bool has_attached;             /* on_attach was called */
-	bool has_window;               /* the owner's: it has reported a window */
-	bool is_resumed;               /* continues a lost connection, or a checkpoint */
-	VEC(uint8_t) metadata;         /* received before the UUID is known */
-	VEC(struct waiting) waiting;   /* packets that came before their metadata */
+	struct trace *trace;         /* NULL until its UUID is known */
+	uint64_t relay_id;           /* ctf_trace_id, valid for this connection */
+	bool is_away;                /* belongs to a lost connection */
+	bool has_plan;               /* some packets can be decoded */
+	bool is_current;             /* all that were announced can: no metadata is missing */
+	bool has_failed;             /* it cannot be analysed; its packets are dropped */
+	bool was_read;               /* it has failed because all of it came before */
+	bool has_attached;           /* on_attach was called */
+	bool has_window;             /* the owner's: it has reported a window */
+	bool is_resumed;             /* continues a lost connection, or a checkpoint */
+	VEC(uint8_t) metadata;       /* received before the UUID is known */
+	VEC(struct waiting) waiting; /* packets that came before their metadata */
+	uint64_t waits_since;        /* monotonic ns: since when, without new metadata */
+	bool said_waiting;           /* that they do was reported */
+	uint64_t dropped;            /* packets lost because the metadata cannot be read */
+	uint64_t
+		unfetched; /* packets gone with the connection, of a trace that was not known yet */
 	struct history_trace *history; /* NULL: none */
 	struct rollup *rollup;         /* the owner's; NULL: windows are shown as they come */
 	struct run_summary before;     /* figures of the run that is resumed */
@@ -98,9 +115,15 @@ void *session_owner_user(const struct session *session);
 void session_connect(struct session *session, const struct viewer_session *listed);
 enum session_state session_state(const struct session *session);
 const struct viewer_session *session_listed(const struct session *session);
-/* Monotonic ns: when SESSION_WATCHED or SESSION_AWAY may be tried again. */
+/* SESSION_AWAY: it has ended, with a trace of an earlier connection that did not come again.  For a
+ * moment it waits for another session of its name that has this trace. */
+bool session_is_orphaned(const struct session *session);
+/* Monotonic ns: when SESSION_REFUSED or SESSION_AWAY may be tried again. */
 uint64_t session_retry_at(const struct session *session);
 void session_set_listed(struct session *session, bool is_listed);
+/* All sessions were listed.  Without a connection, one that is not among them has ended: at once if
+ * it was refused, after @wait_ns if its connection was lost. */
+void session_check_listed(struct session *session, uint64_t wait_ns);
 
 /* Makes the requests that are due; call it also when the engine may have room again. */
 void session_tick(struct session *session);
@@ -116,6 +139,10 @@ void session_finish(struct session *session, const char *reason, bool is_over);
 void session_checkpoint(struct session *session);
 /* ns: the latest time up to which one of its traces is known; 0: none is. */
 uint64_t session_now(const struct session *session);
+/* The UUIDs of traces that were read to their end, 16 bytes each. */
+const uint8_t *session_read_uuids(const struct session *session, size_t *ret_count);
+/* Its trace of a lost connection that has this UUID; @uuid NULL: any. */
+struct live_trace *session_find_away(const struct session *session, const uint8_t *uuid);
 /* Valid until the next change of the session. */
 struct live_trace *const *session_traces(const struct session *session, size_t *ret_count);
 void session_totals_so_far(struct session *session);

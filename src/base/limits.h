@@ -108,11 +108,15 @@
 #define CONTROL_LINE_MAX     256
 #define CONTROL_CAPTURES_MAX 1024
 
+/* Missing packets between two of one stream: more than any tracer numbers in a year. */
+#define LOST_PACKETS_MAX ((uint64_t)1 << 32)
+
 /* Replies of a relay. */
 #define RELAY_SESSIONS_MAX 65536
 #define RELAY_STREAMS_MAX  16384
-/* A relay that owes a reply may be blocked by another viewer, but not for longer. */
-#define RELAY_SILENCE_S 30
+/* A relay that owes a reply may be blocked by another viewer, but not for longer.  A relay that is
+ * gone is to be noticed within 30 s. */
+#define RELAY_SILENCE_S 20
 #define RELAY_CONNECT_S 10
 /* After so long a user is told that a relay has not answered yet. */
 #define RELAY_QUIET_S 3
@@ -120,6 +124,10 @@
 #define RELAY_RECEIVES_MAX 64
 /* How long a stream that may be an earlier one waits for metadata before all of it is fetched. */
 #define WALK_METADATA_NS (10 * NS_PER_S)
+/* Connections of a session that end because the relay broke the protocol, without a new packet. */
+#define RELAY_USELESS_MAX 6
+/* How often a stream is read that is announced again after its end. */
+#define RELAY_ANNOUNCED_MAX 4
 /* Packets of one trace that wait for its metadata. */
 #define WAITING_PACKETS_MAX 1024
 /* Memory for a reply is allocated in steps of this, as its bytes arrive. */

@@ -41,6 +41,10 @@ struct trace {
 	size_t in_flight; /* chunks at the workers, or done and not reaped */
 	unsigned int warnings;
 	bool has_told_remedy; /* for events that the tracer discards */
+	uint64_t duplicates;  /* packets that came again */
+	uint64_t unplaced;    /* packets lost of streams that were never identified */
+	uint64_t unfetched;   /* the same, unless the next connection announces them again */
+	bool is_live;         /* see trace_set_live() */
 	bool has_finished;
 	bool is_restored; /* from a checkpoint: its metadata must be the same */
 };
@@ -62,10 +66,13 @@ struct stream {
 	uint64_t end;     /* ns */
 	uint64_t seq_num;
 	uint64_t discarded;
-	bool has_gap;      /* the next packet follows a gap that no counter shows */
-	bool is_resumed;   /* a gap, too, unless its number is the next one */
-	bool may_repeat;   /* packets that were seen may come again, first */
-	uint64_t gap_lost; /* packets known to be lost in it */
+	bool has_gap;       /* the next packet follows a gap that no counter shows */
+	bool is_resumed;    /* a gap, too, unless its number is the next one */
+	bool may_repeat;    /* packets that were seen may come again, first */
+	bool may_return;    /* it has ended; all its packets may come again, in another stream */
+	bool is_renumbered; /* sequence numbers began again: only times show what was seen */
+	uint64_t gap_lost;  /* packets known to be lost in it */
+	uint64_t away_lost; /* packets announced and not fetched when it went away */
 };
 
 /* Takes one finished job, with @wait for it to finish; false: no job is in the pool, or done. */

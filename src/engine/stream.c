@@ -42,40 +42,58 @@ static bool same_identity(const struct stream_identity *a, const struct packet_i
 	       a->instance_id == info->instance_id;
 }
 
-/* Takes over from a stream of the same identity that is away. */
-static bool adopt(struct stream *stream, const struct packet_info *info)
+/* The stream of this identity that is away, or else one that has ended and comes again. */
+static struct stream *find_former(const struct stream *stream, const struct packet_info *info)
 {
-	struct trace *trace = stream->trace;
+	const struct trace *trace = stream->trace;
+	struct stream *found = NULL;
 
 	for (size_t i = 0; i < trace->streams.count; i++) {
 		struct stream *old = trace->streams.at[i];
 
-		/* A stream that is away was identified: stream_away() ends the others. */
-		if (!old->is_away || !same_identity(merger_stream_identity(old->merger), info)) {
-			continue;
+		/* Both were identified: stream_away() ends the others. */
+		if ((old->is_away || (old->may_return && !found)) &&
+		    same_identity(merger_stream_identity(old->merger), info)) {
+			found = old;
+			if (!old->is_ended) {
+				break;
+			}
 		}
-		assert(!old->is_ended);
-		assert(!old->filling); /* stream_away() flushed it */
-		assert(!stream->filling && stream->submitted == 0);
-		merger_stream_end(stream->merger, 0); /* the placeholder */
-		stream->merger = old->merger;
-		stream->submitted = old->submitted;
-		stream->has_packet = old->has_packet;
-		stream->packets = old->packets;
-		stream->end = old->end;
-		stream->seq_num = old->seq_num;
-		stream->discarded = old->discarded;
-		stream->has_gap = old->has_gap;
-		stream->gap_lost = old->gap_lost;
-		stream->has_anomalies = old->has_anomalies;
-		stream->is_resumed = stream->may_repeat = true;
-		old->is_away = false;
-		old->is_ended = true;
-		old->merger = NULL;
-		merger_stream_exclude(stream->merger, false);
-		return true;
 	}
-	return false;
+	return found;
+}
+
+/* Takes over from a stream of the same identity that is away, or has ended before. */
+static bool adopt(struct stream *stream, const struct packet_info *info)
+{
+	struct stream *old = find_former(stream, info);
+
+	if (!old) {
+		return false;
+	}
+	assert(!old->filling); /* stream_away() flushed it */
+	assert(!stream->filling && stream->submitted == 0);
+	merger_stream_end(stream->merger, 0); /* the placeholder */
+	stream->merger = old->merger;
+	stream->submitted = old->submitted;
+	stream->has_packet = old->has_packet;
+	stream->packets = old->packets;
+	stream->end = old->end;
+	stream->seq_num = old->seq_num;
+	stream->discarded = old->discarded;
+	stream->has_gap = old->has_gap;
+	stream->gap_lost = old->gap_lost;
+	stream->has_anomalies = old->has_anomalies;
+	stream->is_renumbered = old->is_renumbered;
+	stream->is_resumed = stream->may_repeat = true;
+	if (old->is_ended) {
+		merger_stream_reopen(stream->merger);
+	}
+	old->is_away = old->may_return = false;
+	old->is_ended = true;
+	old->merger = NULL;
+	merger_stream_exclude(stream->merger, false);
+	return true;
 }
 
 bool stream_resume(struct stream *stream, const struct packet_info *info,
@@ -168,13 +186,22 @@ static void new_chunk(struct stream *stream, const struct stream_input *input)
 	stream->filling = job;
 }
 
+/* Whether the numbers of packets do not go on: a file may consist of joined pieces, and a number
+ * may be damaged.  Then nothing is known of what is missing. */
+static bool begins_again(const struct stream *stream, const struct packet_info *info)
+{
+	return stream->has_packet && info->seq_num != UINT64_MAX && stream->seq_num != UINT64_MAX &&
+	       (info->seq_num <= stream->seq_num ||
+		info->seq_num - stream->seq_num > LOST_PACKETS_MAX);
+}
+
 /* Events discarded since the previous packet.  The counter wraps at its declared width. */
 static uint64_t discarded_since(const struct stream *stream, const struct packet_info *info)
 {
 	unsigned int bits = info->stream->discarded_bits;
 	uint64_t mask = bits >= 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
 
-	if (info->discarded == UINT64_MAX || !stream->has_packet) {
+	if (info->discarded == UINT64_MAX || !stream->has_packet || begins_again(stream, info)) {
 		return 0;
 	}
 	return (info->discarded - stream->discarded) & mask;
@@ -182,12 +209,25 @@ static uint64_t discarded_since(const struct stream *stream, const struct packet
 
 static uint64_t lost_since(const struct stream *stream, const struct packet_info *info)
 {
-	/* Numbers may restart: a file may consist of joined pieces. */
-	if (info->seq_num == UINT64_MAX || !stream->has_packet ||
-	    info->seq_num <= stream->seq_num) {
+	if (info->seq_num == UINT64_MAX || stream->seq_num == UINT64_MAX || !stream->has_packet ||
+	    begins_again(stream, info)) {
 		return 0;
 	}
 	return info->seq_num - stream->seq_num - 1;
+}
+
+/* Reports it.  From now on a number does not show whether a packet came before. */
+static void note_again(struct stream *stream, const struct packet_info *info)
+{
+	warn_trace(stream->trace, stream, (int64_t)info->seq_num, "numbers",
+		   info->seq_num <= stream->seq_num
+			   ? "stream %s: packet numbers begin again, with %" PRIu64
+			     " after %" PRIu64 "; what is missing between them is unknown"
+			   : "stream %s: packet numbers are not plausible, %" PRIu64
+			     " after %" PRIu64 "; what is missing between them is unknown",
+		   stream->name, info->seq_num, stream->seq_num);
+	stream->is_renumbered = true;
+	stream->has_gap = true;
 }
 
 static void find_gap(struct stream *stream, const struct packet_info *info, struct packet *packet)
@@ -199,6 +239,9 @@ static void find_gap(struct stream *stream, const struct packet_info *info, stru
 	bool is_next = info->seq_num != UINT64_MAX && stream->has_packet &&
 		       info->seq_num == stream->seq_num + 1;
 
+	if (begins_again(stream, info)) {
+		note_again(stream, info);
+	}
 	packet->discarded = discarded_since(stream, info);
 	packet->lost_packets = lost_since(stream, info);
 	if (packet->lost_packets == 0) {
@@ -231,19 +274,26 @@ static void find_gap(struct stream *stream, const struct packet_info *info, stru
 	stream->gap_lost = 0;
 }
 
-/* Whether a packet came before.  Older tracers give no number: then its time decides, until the
- * first new packet.  A packet without either is new: better counted twice than never. */
+/*
+ * Whether a packet came before.  Its number shows that, unless its time is later than all that
+ * came: then numbers begin again.  Older tracers give no number: then time decides, until the first
+ * new packet.  A packet without either is new: better counted twice than never.
+ */
 static bool was_seen(const struct stream *stream, const struct packet_info *info,
 		     const struct packet *packet)
 {
+	bool has_numbers = info->seq_num != UINT64_MAX && stream->seq_num != UINT64_MAX &&
+			   !stream->is_renumbered;
+	bool has_time = info->stream->clock && (info->has_end || info->has_begin);
+	bool is_later = has_time && (info->has_end ? packet->end : packet->begin) > stream->end;
+
 	if (!stream->has_packet) {
 		return false;
 	}
-	if (info->seq_num != UINT64_MAX) {
-		return info->seq_num <= stream->seq_num;
+	if (has_numbers) {
+		return info->seq_num <= stream->seq_num && !is_later;
 	}
-	return stream->may_repeat && info->has_end && info->stream->clock &&
-	       packet->end <= stream->end;
+	return stream->may_repeat && has_time && !is_later;
 }
 
 /* A relay repeats its packets after a reconnect, and a file is read again from its start after a
@@ -299,6 +349,7 @@ void stream_packet(struct stream *stream, const struct stream_input *input)
 		/* The loss before it was counted, too; a loss after it is found again. */
 		stream->has_gap = stream->has_gap && !stream->may_repeat;
 		stream->gap_lost = stream->may_repeat ? 0 : stream->gap_lost;
+		stream->trace->duplicates++;
 		free(input->bytes);
 		return;
 	}
@@ -342,7 +393,7 @@ void stream_bad_packet(struct stream *stream, const char *message)
 	stream->packets++;
 }
 
-void stream_lost_packet(struct stream *stream, const char *message)
+void stream_broken(struct stream *stream, const char *message)
 {
 	struct loss loss = { .what = "lost-packets",
 			     .packet = (int64_t)stream->packets,
@@ -350,7 +401,12 @@ void stream_lost_packet(struct stream *stream, const char *message)
 
 	warn_loss(stream->trace, stream, &loss, "stream %s: %s", stream->name, message);
 	stream->has_gap = true;
-	stream->gap_lost++;
+}
+
+void stream_lost_packets(struct stream *stream, uint64_t packets, const char *message)
+{
+	stream_broken(stream, message);
+	stream->gap_lost += packets;
 }
 
 bool stream_flush(struct stream *stream)
@@ -389,8 +445,8 @@ void stream_next(struct stream *stream, const struct packet_info *info)
 
 	(void)stream_flush(stream);
 	/* After a gap it is unknown which thread ran: the packet after it has to come first. */
-	if (info->has_begin && !stream->has_gap && discarded_since(stream, info) == 0 &&
-	    lost_since(stream, info) == 0) {
+	if (info->has_begin && !stream->has_gap && !begins_again(stream, info) &&
+	    discarded_since(stream, info) == 0 && lost_since(stream, info) == 0) {
 		clock_init(&clock, info->stream->clock);
 		report_known(stream, clock_ns(&clock, info->begin));
 	}
@@ -424,7 +480,12 @@ void stream_end(struct stream *stream)
 	if (stream->is_ended) {
 		return;
 	}
+	stream->gap_lost += stream->away_lost;
 	push_final_gap(stream);
+	if (stream->trace->is_live) {
+		trace_lose(stream->trace, stream->gap_lost); /* nothing of it was seen */
+		stream->gap_lost = 0;
+	}
 	stream->is_ended = true;
 	(void)stream_flush(stream);
 	merger_stream_end(stream->merger, stream->submitted);
@@ -434,18 +495,22 @@ void stream_end(struct stream *stream)
 	}
 }
 
-void stream_away(struct stream *stream)
+void stream_away(struct stream *stream, uint64_t unfetched)
 {
 	if (stream->is_ended) {
+		stream->may_return = stream->merger && merger_stream_identity(stream->merger);
 		return;
 	}
 	(void)stream_flush(stream);
 	if (!merger_stream_identity(stream->merger)) {
 		assert(!stream->has_packet);
+		stream->trace->unfetched += stream->gap_lost + unfetched;
+		stream->gap_lost = 0;
 		stream_end(stream);
 		return;
 	}
 	assert(!stream->filling);
+	stream->away_lost = unfetched;
 	stream->is_away = true;
 	merger_stream_exclude(stream->merger, true);
 }

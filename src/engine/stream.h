@@ -14,8 +14,12 @@
  *      └───────────────────── stream_away, stream_end ─────────────────────┘
  *
  * After a reconnect the caller makes new streams.  The first packet of a new stream shows its
- * identity (class, CPU, instance).  If a stream of this identity is away, the new one takes over
- * its place in the merger and its counters; the old one has ended then.
+ * identity (class, CPU, instance).  If a stream of this identity is away, or had ended before the
+ * connection was lost, the new one takes over its place in the merger and its counters; the old one
+ * has ended then.
+ *
+ * A packet came before if its number is not above the last one and its time is not later.  With a
+ * later time numbers begin again, as they do after a jump of more than LOST_PACKETS_MAX.
  *
  * A gap is where events may be missing: the counter of discarded events grew (it wraps), sequence
  * numbers are missing, a packet could not be read or fetched, or the stream was away and the
@@ -73,8 +77,10 @@ void stream_expect(struct stream *stream, const struct packet_info *info);
 /* Reports bytes that are no packet: a gap, and one packet lost. */
 void stream_bad_packet(struct stream *stream, const char *message);
 
-/* Reports a packet that was announced and could not be fetched: a gap, and one packet lost. */
-void stream_lost_packet(struct stream *stream, const char *message);
+/* Reports packets that were announced and could not be fetched: a gap, and so many lost. */
+void stream_lost_packets(struct stream *stream, uint64_t packets, const char *message);
+/* Reports that more is missing, and nobody knows how much: a gap. */
+void stream_broken(struct stream *stream, const char *message);
 /* Live: the time of a beacon, in clock cycles; no later event is older. */
 void stream_known(struct stream *stream, uint64_t cycles);
 /* Recorded: the header of the next packet, so that windows before it can close. */
@@ -82,8 +88,9 @@ void stream_next(struct stream *stream, const struct packet_info *info);
 /* Hands the chunk to a worker; false: it is empty. */
 bool stream_flush(struct stream *stream);
 void stream_end(struct stream *stream);
-/* The connection is lost; another stream may continue this one. */
-void stream_away(struct stream *stream);
+/* The connection is lost; another stream may continue this one, also if it has ended.  @unfetched:
+ * packets that were announced and not fetched; they are lost if no stream continues it. */
+void stream_away(struct stream *stream, uint64_t unfetched);
 /* Windows do not wait for an excluded stream. */
 void stream_exclude(struct stream *stream, bool excluded);
 /* ns: the time up to which the stream is merged; 0: unknown. */

@@ -191,6 +191,7 @@ void trace_metadata_restart(struct trace *trace)
 	*vec_push(&trace->old_builders) = trace->builder;
 	plan_unref(trace->plan);
 	trace->plan = NULL;
+	trace->unfetched = 0; /* they are announced again, or found missing by their numbers */
 	new_metadata(trace);
 }
 
@@ -209,6 +210,32 @@ bool trace_uuid(const struct trace *trace, uint8_t ret_uuid[16])
 	return types->has_uuid;
 }
 
+void trace_set_live(struct trace *trace)
+{
+	trace->is_live = true;
+}
+
+bool trace_metadata_is_whole(const struct trace *trace, struct err *ret_err)
+{
+	return metadata_stream_end(trace->metadata, ret_err) == 0;
+}
+
+bool trace_metadata_ends_packet(const struct trace *trace)
+{
+	return metadata_stream_ends_packet(trace->metadata);
+}
+
+void trace_lose(struct trace *trace, uint64_t packets)
+{
+	assert(!trace->has_finished);
+	trace->unplaced += packets;
+}
+
+uint64_t trace_duplicates(const struct trace *trace)
+{
+	return trace->duplicates;
+}
+
 void trace_finish(struct trace *trace, uint64_t now_ns)
 {
 	const struct engine_export *exporter = trace->engine->config.exporter;
@@ -219,6 +246,8 @@ void trace_finish(struct trace *trace, uint64_t now_ns)
 		stream_end(trace->streams.at[i]);
 	}
 	drain(trace);
+	merger_lose(trace->merger, trace->unplaced + trace->unfetched);
+	trace->unplaced = trace->unfetched = 0;
 	timer = engine_timer_start(trace->engine);
 	merger_finish(trace->merger, now_ns);
 	if (exporter) {

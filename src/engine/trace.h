@@ -54,6 +54,18 @@ void trace_set_domain(struct trace *trace, const char *domain);
 const struct plan *trace_plan(const struct trace *trace);
 bool trace_uuid(const struct trace *trace, uint8_t ret_uuid[16]);
 
+/* Packets come from a relay: those of a stream that is never identified count as lost. */
+void trace_set_live(struct trace *trace);
+/* Live: whether the metadata ends between two declarations; if not, @ret_err says where. */
+bool trace_metadata_is_whole(const struct trace *trace, struct err *ret_err);
+/* Live: whether the metadata so far ends with a packet of its own, so that another may follow. */
+bool trace_metadata_ends_packet(const struct trace *trace);
+
+/* Live: @packets that the relay announced are lost, whatever stream they are of. */
+void trace_lose(struct trace *trace, uint64_t packets);
+/* Packets that came again and were dropped. */
+uint64_t trace_duplicates(const struct trace *trace);
+
 /* Ends all streams; reports the last window and the total. */
 void trace_finish(struct trace *trace, uint64_t now_ns);
 /* Reports a total of the windows that are closed, while the trace goes on.  False: none is. */

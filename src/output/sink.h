@@ -47,9 +47,12 @@ struct run_summary {
 	uint64_t events, packets, bytes, wall_ns;
 	bool is_interrupted; /* by a signal, before all was read */
 	int exit;
-	/* Live: bytes of packets that came from relays, and packets that were not fetched because
-	 * an earlier connection, or the run that was resumed, had them. */
+	/* Live: packets whose index a relay gave, each time it did; of them those that came again
+	 * and were dropped; packets that are missing.  Bytes of packets that came from relays, and
+	 * packets that were not fetched because an earlier connection, or the run that was resumed,
+	 * had them. */
 	bool is_live;
+	uint64_t announced, duplicates, lost_packets;
 	uint64_t fetched_bytes, passed_packets;
 };
 

@@ -265,6 +265,11 @@ int metadata_stream_end(const struct metadata_stream *stream, struct err *err)
 	return 0;
 }
 
+bool metadata_stream_ends_packet(const struct metadata_stream *stream)
+{
+	return stream->packets > 0 && stream->raw.count == 0;
+}
+
 const struct metadata *metadata_stream_types(const struct metadata_stream *stream)
 {
 	static const struct metadata none;

@@ -41,6 +41,9 @@ const char *metadata_stream_text(const struct metadata_stream *stream, size_t *r
 /* The stream is complete: -EINVAL if it ends inside a packet or a declaration. */
 int metadata_stream_end(const struct metadata_stream *stream, struct err *err);
 
+/* Whether the bytes so far end with a whole packet: text or another packet follows. */
+bool metadata_stream_ends_packet(const struct metadata_stream *stream);
+
 /* The types so far.  They and the arena live as long as the stream. */
 const struct metadata *metadata_stream_types(const struct metadata_stream *stream);
 struct arena *metadata_stream_arena(struct metadata_stream *stream);

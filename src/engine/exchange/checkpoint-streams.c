@@ -9,21 +9,23 @@
 #include "engine/exchange/checkpoint.h"
 #include "engine/merger/merger.h"
 
-/* Whether packets may continue it. */
+/* Whether packets may continue it, or come again: a relay also offers streams that have ended. */
 static bool goes_on(const struct stream *stream)
 {
-	return !stream->is_ended && stream->merger && merger_stream_identity(stream->merger);
+	return stream->merger && merger_stream_identity(stream->merger);
 }
 
 static void coordinator_codec(struct stream *stream, struct codec *codec)
 {
+	uint64_t no_number = UINT64_MAX; /* times alone show which packets came before */
+
 	codec_text(codec, &stream->name);
 	codec_u64(codec, &stream->submitted);
 	codec_bool(codec, &stream->has_anomalies);
 	codec_bool(codec, &stream->has_packet);
 	codec_u64(codec, &stream->packets);
 	codec_u64(codec, &stream->end);
-	codec_u64(codec, &stream->seq_num);
+	codec_u64(codec, stream->is_renumbered ? &no_number : &stream->seq_num);
 	codec_u64(codec, &stream->discarded);
 	codec_bool(codec, &stream->has_gap);
 	codec_u64(codec, &stream->gap_lost);
@@ -52,6 +54,11 @@ static void read_coordinator(struct trace *trace, struct codec *codec)
 				 merger_stream_submitted(stream->merger) <= stream->submitted)) {
 		stream->is_away = false;
 		stream->is_ended = true;
+		return;
+	}
+	if (merger_stream_has_ended(stream->merger)) {
+		stream->is_away = false;
+		stream->is_ended = stream->may_return = true;
 		return;
 	}
 	merger_stream_exclude(stream->merger, true);

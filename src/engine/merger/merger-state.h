@@ -86,6 +86,7 @@ struct merger {
 	struct slice applied;   /* sums of slices in the open window */
 	uint64_t window_late;
 	uint64_t total_events;
+	uint64_t unplaced; /* packets lost of streams that were never identified */
 	struct merger_account account;
 };
 

@@ -205,6 +205,17 @@ void merger_stream_end(struct merger_stream *stream, uint64_t seq)
 	apply_known(stream);
 }
 
+bool merger_stream_has_ended(const struct merger_stream *stream)
+{
+	return stream->is_ended;
+}
+
+void merger_stream_reopen(struct merger_stream *stream)
+{
+	stream->end_seq = UINT64_MAX;
+	stream->is_ended = false;
+}
+
 void merger_stream_exclude(struct merger_stream *stream, bool excluded)
 {
 	stream->is_excluded = excluded;

@@ -101,6 +101,9 @@ uint64_t merger_stream_submitted(const struct merger_stream *stream);
 void merger_stream_known(struct merger_stream *stream, uint64_t seq, uint64_t ts);
 /* The stream ends after @seq chunks. */
 void merger_stream_end(struct merger_stream *stream, uint64_t seq);
+bool merger_stream_has_ended(const struct merger_stream *stream);
+/* A stream that has ended goes on. */
+void merger_stream_reopen(struct merger_stream *stream);
 /* While excluded, a stream does not hold the watermark back: it is silent or lost. */
 void merger_stream_exclude(struct merger_stream *stream, bool excluded);
 
@@ -126,6 +129,10 @@ enum merger_room {
  * returns; the next call continues.  @now_ns: wall clock, for the lag; 0: a recorded trace.
  */
 void merger_advance(struct merger *merger, enum merger_room room, uint64_t now_ns);
+
+/* At the end: @packets of streams that were never identified are lost.  They count in the window
+ * that is open then, or in the total alone. */
+void merger_lose(struct merger *merger, uint64_t packets);
 
 /* No partial comes any more: closes the last window and emits the total. */
 void merger_finish(struct merger *merger, uint64_t now_ns);

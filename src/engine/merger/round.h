@@ -76,6 +76,9 @@ int64_t round_last(const struct merger *merger);
  */
 void round_forget(struct merger_stream *stream, int64_t last, uint64_t bound, bool closed);
 
+/* Adds lost packets of no stream to the open window. */
+void round_lose(struct merger *merger, uint64_t packets);
+
 /* Asserts the invariants of the round that has begun. */
 void round_check(const struct merger *merger);
 

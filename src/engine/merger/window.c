@@ -439,14 +439,38 @@ static void close_rest(struct merger *merger, uint64_t now_ns)
 	}
 }
 
+void merger_lose(struct merger *merger, uint64_t packets)
+{
+	merger->unplaced += packets;
+}
+
+/* Adds what no stream can say to the open window; without one, to the total. */
+static void lose_unplaced(struct merger *merger)
+{
+	bool is_open = merger->has_started && in_range(merger) && !merger->is_before_range &&
+		       merger->last_ts >= merger->window_begin;
+
+	if (merger->unplaced > 0) {
+		round_lose(merger, merger->unplaced);
+		merger->unplaced = 0;
+		if (!is_open) {
+			tables_close_window(&merger->tables, true);
+		}
+	}
+}
+
 void merger_finish(struct merger *merger, uint64_t now_ns)
 {
+	bool has_started;
+
 	if (CHECKS_ON) {
 		merger_check(merger);
 	}
 	merger_wait(merger);
 	(void)end_open_round(merger, UINT64_MAX, now_ns);
-	if (start(merger, UINT64_MAX)) {
+	has_started = start(merger, UINT64_MAX);
+	lose_unplaced(merger);
+	if (has_started) {
 		(void)resolve_initial(merger, UINT64_MAX);
 		assert(merger->initial_count == 0); /* every limit is below that watermark */
 		close_rest(merger, now_ns);

@@ -85,7 +85,7 @@ static struct codec_out half_a_trace(struct engine_fixture *fixture)
 	add_streams(fixture, streams);
 	add_packets(fixture, streams, 0, 4);
 	for (uint32_t cpu = 0; cpu < CPUS; cpu++) {
-		stream_away(streams[cpu]);
+		stream_away(streams[cpu], 0);
 	}
 	trace_pause(fixture->trace, 0);
 	checkpoint_trace(fixture->trace, &codec);

@@ -1,6 +1,7 @@
 /*
  * stream: gaps, duplicates, and where chunks close.
  */
+#include "base/limits.h"
 #include "ctf/plan/plan.h"
 #include "engine/chunk-job.h"
 #include "engine/engine-fixture.h"
@@ -109,7 +110,7 @@ START_TEST(continues_after_reconnect)
 	for (uint64_t seq = 0; seq < 3; seq++) {
 		add(&fixture, before, seq, 0);
 	}
-	stream_away(before);
+	stream_away(before, 0);
 	ck_assert(before->is_away);
 	after = stream_new(fixture.trace, "a");
 	for (size_t i = 0; i < 3; i++) {
@@ -119,6 +120,165 @@ START_TEST(continues_after_reconnect)
 	ck_assert(before->is_ended && !before->merger);
 	stream_end(after);
 	finish(&fixture, &reconnects[_i].expected);
+}
+END_TEST
+
+/* The same where the stream had ended, once or twice. */
+START_TEST(continues_what_had_ended)
+{
+	struct engine_fixture fixture = { 0 };
+	struct stream *stream;
+
+	engine_fixture_init(&fixture);
+	engine_fixture_metadata(&fixture);
+	stream = stream_new(fixture.trace, "a");
+	for (uint64_t seq = 0; seq < 3; seq++) {
+		add(&fixture, stream, seq, 0);
+	}
+	for (int times = 0; times < 2; times++) {
+		stream_end(stream);
+		engine_step(fixture.engine, false, 0);
+		ck_assert_uint_eq(trace_watermark(fixture.trace), UINT64_MAX);
+		stream_away(stream, 0);
+		stream = stream_new(fixture.trace, "a");
+		for (uint64_t seq = 0; seq < 3; seq++) {
+			add(&fixture, stream, seq, 0);
+		}
+	}
+	ck_assert_uint_eq(trace_duplicates(fixture.trace), 6);
+	add(&fixture, stream, 4, 0);
+	stream_end(stream);
+	finish(&fixture, &(struct expected){ 40, 0, 1 });
+}
+END_TEST
+
+/* Within a connection two streams of one identity are two streams. */
+START_TEST(ended_is_not_continued_without_a_reconnect)
+{
+	struct engine_fixture fixture = { 0 };
+
+	engine_fixture_init(&fixture);
+	engine_fixture_metadata(&fixture);
+	for (int times = 0; times < 2; times++) {
+		struct stream *stream = stream_new(fixture.trace, "a");
+
+		add(&fixture, stream, 0, 0);
+		stream_end(stream);
+	}
+	finish(&fixture, &(struct expected){ 20, 0, 0 });
+}
+END_TEST
+
+/*
+ * Goal    Numbers that begin again, or are not plausible, drop nothing and count nothing.
+ * Method  One row for each sequence; packets of later times.  Then the relay repeats all of them.
+ */
+static const struct {
+	uint64_t seqs[6];
+	unsigned int warnings;
+	uint64_t lost;
+} renumbered[] = {
+	{ { 7, 8, 9, 0, 1, 2 }, 1, 0 },
+	{ { 7, 8, 9, 9, 10, 12 }, 1, 1 },
+	{ { 7, 8, 9, 5, 3, 1 }, 3, 0 },
+	{ { 0, 1, (uint64_t)1 << 63, 3, 4, 5 }, 2, 0 },
+	{ { 0, 1, UINT64_MAX - 1, 3, 4, 6 }, 2, 1 },
+	{ { 0, 1, LOST_PACKETS_MAX, 3, 4, 5 }, 1, LOST_PACKETS_MAX - 2 },
+};
+
+START_TEST(numbers_begin_again)
+{
+	struct engine_fixture fixture = { 0 };
+	struct stream *stream = NULL;
+
+	engine_fixture_init(&fixture);
+	engine_fixture_metadata(&fixture);
+	for (int times = 0; times < 2; times++) {
+		if (stream) {
+			stream_away(stream, 0);
+		}
+		stream = stream_new(fixture.trace, "a");
+		for (uint64_t i = 0; i < 6; i++) {
+			engine_fixture_packet(
+				&fixture, stream,
+				&(struct made_packet){ .begin = 1000 * (i + 1),
+						       .end = 1000 * (i + 2),
+						       .seq = renumbered[_i].seqs[i] });
+		}
+	}
+	ck_assert_uint_eq(engine_fixture_warned(&fixture, "numbers"), renumbered[_i].warnings);
+	ck_assert_uint_eq(trace_duplicates(fixture.trace), 6);
+	finish(&fixture, &(struct expected){ 60, 0, renumbered[_i].lost });
+}
+END_TEST
+
+/*
+ * Goal    What was announced and is gone counts as lost, unless the next connection has it.
+ * Method  A packet, or none; a connection lost with one packet that was not fetched; then none, or
+ *         one with that packet.
+ */
+START_TEST(unfetched_packets_are_lost)
+{
+	bool has_packet = _i & 1, comes_again = _i & 2;
+	struct engine_fixture fixture = { 0 };
+	struct stream *stream;
+
+	engine_fixture_init(&fixture);
+	engine_fixture_metadata(&fixture);
+	trace_set_live(fixture.trace);
+	stream = stream_new(fixture.trace, "a");
+	if (has_packet) {
+		add(&fixture, stream, 0, 0);
+	} else {
+		stream_lost_packets(stream, 1, "it is gone");
+	}
+	stream_away(stream, 1);
+	if (comes_again) {
+		trace_metadata_restart(fixture.trace);
+		engine_fixture_metadata(&fixture);
+		stream = stream_new(fixture.trace, "a");
+		add(&fixture, stream, 0, 0);
+		add(&fixture, stream, 1, 0);
+	}
+	finish(&fixture, &(struct expected){ comes_again  ? 20
+					     : has_packet ? 10
+							  : 0,
+					     0,
+					     comes_again  ? 0
+					     : has_packet ? 1
+							  : 2 });
+}
+END_TEST
+
+/* A stream of which no packet could be had: what is lost counts all the same. */
+START_TEST(loss_of_no_stream_counts)
+{
+	bool has_other = _i;
+	struct engine_fixture fixture = { 0 };
+	struct stream *stream, *other;
+	uint64_t in_windows = 0;
+
+	engine_fixture_init(&fixture);
+	engine_fixture_metadata(&fixture);
+	trace_set_live(fixture.trace);
+	stream = stream_new(fixture.trace, "a");
+	stream_lost_packets(stream, 67, "they are gone");
+	stream_end(stream);
+	if (has_other) {
+		other = stream_new(fixture.trace, "b");
+		add(&fixture, other, 0, 0);
+	}
+	trace_finish(fixture.trace, 0);
+	for (size_t i = 0; i < fixture.reports.count; i++) {
+		const struct seen_report *report = &fixture.reports.at[i];
+
+		in_windows += report->kind == REPORT_WINDOW ? report->lost_packets : 0;
+		if (report->kind == REPORT_TOTAL) {
+			ck_assert_uint_eq(report->lost_packets, 67);
+		}
+	}
+	ck_assert_uint_eq(in_windows, has_other ? 67 : 0);
+	engine_fixture_fini(&fixture);
 }
 END_TEST
 
@@ -132,7 +292,7 @@ START_TEST(another_cpu_does_not_continue)
 	engine_fixture_metadata(&fixture);
 	before = stream_new(fixture.trace, "a");
 	add(&fixture, before, 0, 0);
-	stream_away(before);
+	stream_away(before, 0);
 	after = stream_new(fixture.trace, "b");
 	engine_fixture_packet(
 		&fixture, after,
@@ -151,7 +311,7 @@ START_TEST(away_without_packet_ends)
 	engine_fixture_init(&fixture);
 	engine_fixture_metadata(&fixture);
 	stream = stream_new(fixture.trace, "a");
-	stream_away(stream);
+	stream_away(stream, 0);
 	ck_assert(stream->is_ended && !stream->is_away);
 	finish(&fixture, &(struct expected){ 0, 0, 0 });
 }
@@ -167,7 +327,7 @@ START_TEST(lost_packet_counts_once)
 	engine_fixture_metadata(&fixture);
 	stream = stream_new(fixture.trace, "a");
 	add(&fixture, stream, 0, 0);
-	stream_lost_packet(stream, "it is gone");
+	stream_lost_packets(stream, 1, "it is gone");
 	add(&fixture, stream, 2, 0);
 	add(&fixture, stream, 3, 0);
 	ck_assert_uint_eq(engine_fixture_warned(&fixture, "lost-packets"), 1);
@@ -185,8 +345,8 @@ START_TEST(final_loss_counts)
 	engine_fixture_metadata(&fixture);
 	stream = stream_new(fixture.trace, "a");
 	add(&fixture, stream, 0, 0);
-	stream_lost_packet(stream, "it is gone");
-	stream_lost_packet(stream, "this one, too");
+	stream_lost_packets(stream, 1, "it is gone");
+	stream_lost_packets(stream, 1, "this one, too");
 	finish(&fixture, &(struct expected){ 10, 0, 2 });
 }
 END_TEST
@@ -234,6 +394,12 @@ Suite *suite_stream(void)
 	tcase_add_loop_test(tcase, continues_after_reconnect, 0,
 			    sizeof(reconnects) / sizeof(reconnects[0]));
 	tcase_add_test(tcase, another_cpu_does_not_continue);
+	tcase_add_test(tcase, continues_what_had_ended);
+	tcase_add_test(tcase, ended_is_not_continued_without_a_reconnect);
+	tcase_add_loop_test(tcase, numbers_begin_again, 0,
+			    sizeof(renumbered) / sizeof(renumbered[0]));
+	tcase_add_loop_test(tcase, unfetched_packets_are_lost, 0, 4);
+	tcase_add_loop_test(tcase, loss_of_no_stream_counts, 0, 2);
 	tcase_add_test(tcase, away_without_packet_ends);
 	tcase_add_test(tcase, lost_packet_counts_once);
 	tcase_add_test(tcase, final_loss_counts);

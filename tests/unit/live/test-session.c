@@ -48,7 +48,9 @@ static void on_attach(void *user, const struct trace_identity *trace, bool is_at
 static void on_say(void *user, int verbosity, const char *text)
 {
 	if (verbosity == 0) {
-		note(user, strstr(text, "there was no metadata") ? "no-metadata" : "said");
+		note(user, strstr(text, "there was no metadata") ? "no-metadata"
+			   : strstr(text, "metadata incomplete") ? "incomplete"
+								 : "said");
 	}
 }
 
@@ -74,6 +76,13 @@ static void on_report(void *user, const struct report *report)
 		char total[40];
 
 		(void)snprintf(total, sizeof(total), "total=%u", (unsigned int)report->events);
+		if (report->lost_packets > 0) {
+			(void)snprintf(total + strlen(total), sizeof(total) - strlen(total),
+				       ",%u lost", (unsigned int)report->lost_packets);
+			/* What the tables say is what the report says. */
+			ck_assert_uint_eq(report->tables[0].rows[0].values[2],
+					  report->lost_packets);
+		}
 		note(b, total);
 	}
 }
@@ -146,10 +155,12 @@ static void packet(struct bench *b, void *to, uint64_t ts)
 static void send_metadata(struct bench *b, size_t from, size_t to)
 {
 	session_on_metadata(&b->session, 3, (const uint8_t *)metadata + from, to - from);
+	ck_assert_int_eq(session_on_metadata_end(&b->session, 3), to == strlen(metadata));
 }
 
 /* In what order things arrive: s: a stream, p: a packet, l: a packet that is lost, e: the end of
- * the stream, 1 and 2: the halves of the metadata. */
+ * the stream, 1 and 2: the halves of the metadata; 3 and 4: its parts before the stream class and
+ * from there on, 5 and 6: before the event and from there on. */
 static const struct {
 	const char *arrives;
 	size_t waiting; /* packets before the total */
@@ -161,15 +172,29 @@ static const struct {
 	{ "12sppe", 0, "attach total=6 detach " },
 	{ "sp1p2pe", 0, "attach total=9 detach " },
 	/* What is lost is lost in its place. */
-	{ "slp12e", 0, "attach lost-packets total=3 detach " },
+	{ "slp12e", 0, "attach lost-packets total=3,1 lost detach " },
 	/* Without metadata it is said how many packets went. */
 	{ "sppl", 3, "no-metadata " },
-	{ "spp1", 2, "no-metadata total=0 " },
+	{ "spp1", 2, "no-metadata total=0,2 lost " },
+	/* The first part can be read, but does not declare the packets yet, or their events. */
+	{ "spp3p4pe", 0, "attach total=12 detach " },
+	{ "3spp4pe", 0, "attach total=9 detach " },
+	{ "spp5p6pe", 0, "attach total=12 detach " },
+	{ "spp5p", 3, "attach incomplete total=0,3 lost detach " },
+	/* No packet of the stream is there, so that no packet says which one it is. */
+	{ "12slle", 0, "attach lost-packets lost-packets total=0,2 lost detach " },
+	{ "12sllpe", 0, "attach lost-packets lost-packets total=3,2 lost detach " },
+	{ "12splle", 0, "attach lost-packets lost-packets total=3,2 lost detach " },
 };
 
 START_TEST(packets_wait_for_metadata)
 {
 	const size_t half = (size_t)(strstr(metadata, "uuid") - metadata);
+	const size_t class = (size_t)(strstr(metadata, "eam {") - metadata);
+	const size_t event = (size_t)(strstr(metadata, "name = e;") - metadata);
+	const size_t end = strlen(metadata);
+	const size_t borders[6][2] = { { 0, half },    { half, end }, { 0, class },
+				       { class, end }, { 0, event },  { event, end } };
 	void *stream_of = NULL;
 	struct bench b;
 	uint64_t ts = 1000;
@@ -190,8 +215,7 @@ START_TEST(packets_wait_for_metadata)
 			session_on_stream_end(&b.session, stream_of);
 			break;
 		default:
-			send_metadata(&b, *at == '1' ? 0 : half,
-				      *at == '1' ? half : strlen(metadata));
+			send_metadata(&b, borders[*at - '1'][0], borders[*at - '1'][1]);
 			break;
 		}
 	}
@@ -243,7 +267,7 @@ START_TEST(gives_wrong_metadata_up)
 	ck_assert_uint_eq(b.session.traces.at[0]->waiting.count, 0);
 	ck_assert(b.session.traces.at[0]->has_failed);
 	teardown(&b);
-	ck_assert_str_eq(b.log, "trace total=0 ");
+	ck_assert_str_eq(b.log, "trace total=0,3 lost ");
 }
 END_TEST
 

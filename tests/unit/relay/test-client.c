@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "relay/client.h"
 #include "suites.h"
 
@@ -15,7 +16,9 @@ struct seen {
 	uint32_t refused_status;
 	enum client_end how;
 	uint64_t beacon;
-	bool is_full; /* what may_fetch() answers no for */
+	unsigned int broken, unfetched;
+	bool is_full;  /* what may_fetch() answers no for */
+	bool is_begun; /* the metadata is not whole */
 };
 
 static void on_attached(void *user)
@@ -42,6 +45,32 @@ static void on_metadata(void *user, uint64_t trace, const uint8_t *bytes, uint64
 	(void)bytes;
 	(void)len;
 	((struct seen *)user)->metadata++;
+}
+
+static bool on_metadata_end(void *user, uint64_t trace)
+{
+	(void)trace;
+	return !((struct seen *)user)->is_begun;
+}
+
+static bool ends_packet(void *user, uint64_t trace)
+{
+	(void)user;
+	(void)trace;
+	return false;
+}
+
+static void on_stream_broken(void *user, void *stream, uint32_t status)
+{
+	(void)stream;
+	ck_assert_uint_ne(status, INDEX_OK);
+	((struct seen *)user)->broken++;
+}
+
+static void on_unfetched(void *user, void *stream)
+{
+	(void)stream;
+	((struct seen *)user)->unfetched++;
 }
 
 static void on_packet(void *user, void *stream, const struct viewer_index *index, uint8_t *bytes,
@@ -90,6 +119,10 @@ static const struct client_events events = {
 	.on_refused = on_refused,
 	.on_stream = on_stream,
 	.on_metadata = on_metadata,
+	.on_metadata_end = on_metadata_end,
+	.ends_packet = ends_packet,
+	.on_stream_broken = on_stream_broken,
+	.on_unfetched = on_unfetched,
 	.on_packet = on_packet,
 	.on_packet_lost = on_packet_lost,
 	.on_idle = on_idle,
@@ -105,11 +138,12 @@ struct bench {
 	uint64_t now;
 };
 
-static void setup(struct bench *b)
+static void setup_with(struct bench *b, bool gives_streams_up)
 {
 	struct client_config config = { .session_id = 1,
 					.seek = VIEWER_SEEK_LAST,
 					.live_timer_us = 100000,
+					.gives_streams_up = gives_streams_up,
 					.events = &events,
 					.user = &b->seen };
 
@@ -118,6 +152,11 @@ static void setup(struct bench *b)
 	b->client = client_new(&config, &b->viewer);
 	b->now = 1000 * MS;
 	client_start(b->client, b->now);
+}
+
+static void setup(struct bench *b)
+{
+	setup_with(b, false);
 }
 
 static void teardown(struct bench *b)
@@ -520,6 +559,201 @@ START_TEST(passes_refusals_on)
 }
 END_TEST
 
+/* ---- relays that do wrong ---- */
+
+static int reply_to(struct bench *b, struct viewer_reply reply)
+{
+	struct err err;
+
+	return client_reply(b->client, &reply, b->now, &err);
+}
+
+/* Waits for the next index request, and answers it. */
+static int answer_index(struct bench *b, uint32_t status)
+{
+	const struct viewer_reply no_streams = { .command = VIEWER_GET_NEW_STREAMS,
+						 .status = STREAMS_OK };
+
+	for (int i = 0; i < 10000; i++) {
+		if (viewer_pending(&b->viewer) == 0) {
+			b->now += MS;
+			client_tick(b->client, b->now);
+		} else if (b->viewer.pending.at[b->viewer.pending_first].command ==
+			   VIEWER_GET_NEW_STREAMS) {
+			b->viewer.pending_first++;
+			ck_assert_int_eq(reply_to(b, no_streams), 0);
+		} else {
+			break;
+		}
+	}
+	(void)asked(b, VIEWER_GET_NEXT_INDEX);
+	return reply_to(b, index_reply(status, 0));
+}
+
+/* An error, or a status of another time, is not the end: it is asked again, not at once. */
+START_TEST(index_errors_are_not_the_end)
+{
+	static const uint32_t statuses[] = { INDEX_ERROR, 0, 7, 255, UINT32_MAX };
+	struct bench b;
+	uint64_t begin;
+
+	setup(&b);
+	attach_with_streams(&b);
+	begin = b.now;
+	ck_assert_int_eq(reply_to(&b, index_reply(statuses[_i], 0)), 0);
+	client_tick(b.client, b.now);
+	ck_assert_uint_eq(viewer_pending(&b.viewer), 0);
+	ck_assert_int_eq(answer_index(&b, INDEX_OK), 0);
+	ck_assert_uint_ge(b.now, begin + 50 * MS);
+	(void)asked(&b, VIEWER_GET_PACKET);
+	ck_assert_uint_eq(b.seen.ends, 0);
+	ck_assert_uint_eq(b.seen.broken, 0);
+	teardown(&b);
+}
+END_TEST
+
+/* Errors for ever: the connection is made again, and where that does not help the stream ends. */
+START_TEST(index_errors_end)
+{
+	bool gives_up = _i != 0;
+	int r = 0, count = 0;
+	struct bench b;
+
+	setup_with(&b, gives_up);
+	attach_with_streams(&b);
+	r = reply_to(&b, index_reply(INDEX_ERROR, 0));
+	for (; r == 0 && b.seen.ends == 0 && count < 100; count++) {
+		r = answer_index(&b, INDEX_ERROR);
+	}
+	ck_assert_int_ge(count, 3);
+	ck_assert_int_eq(r, gives_up ? 0 : -EPROTO);
+	ck_assert_int_eq(client_index_failed(b.client), !gives_up);
+	ck_assert_uint_eq(b.seen.broken, gives_up);
+	ck_assert_uint_eq(b.seen.ends, gives_up);
+	teardown(&b);
+}
+END_TEST
+
+static int announce_one(struct bench *b, uint64_t id, uint64_t trace_id, bool is_metadata)
+{
+	const struct viewer_stream stream = {
+		.id = id, .trace_id = trace_id, .is_metadata = is_metadata, .channel = "c_0"
+	};
+
+	for (int i = 0; i < 10000 && viewer_pending(&b->viewer) == 0; i++) {
+		b->now += MS;
+		client_tick(b->client, b->now);
+	}
+	(void)asked(b, VIEWER_GET_NEW_STREAMS);
+	return reply_to(b, (struct viewer_reply){ .command = VIEWER_GET_NEW_STREAMS,
+						  .status = STREAMS_OK,
+						  .streams = &stream,
+						  .count = 1 });
+}
+
+/* A stream that is announced again after its end is read again, some times. */
+START_TEST(reads_streams_again)
+{
+	unsigned int times;
+	struct bench b;
+
+	setup(&b);
+	attach_with_streams(&b);
+	answer(&b, index_reply(INDEX_HUP, 0));
+	for (times = 1; times < 20 && b.seen.streams == times; times++) {
+		ck_assert_uint_eq(b.seen.ends, times);
+		ck_assert_int_eq(announce_one(&b, 11, 3 + times, false), 0);
+		client_tick(b.client, b.now);
+		if (b.seen.streams == times + 1) {
+			ck_assert_int_eq(answer_index(&b, INDEX_HUP), 0);
+		}
+	}
+	ck_assert_uint_eq(b.seen.streams, RELAY_ANNOUNCED_MAX);
+	teardown(&b);
+}
+END_TEST
+
+/* Of a stream that is being read: the same is no news, another one is a contradiction. */
+START_TEST(notices_ids_used_twice)
+{
+	static const struct {
+		uint64_t id, trace_id;
+		bool is_metadata;
+		int r;
+	} cases[] = {
+		{ 11, 3, false, 0 },
+		{ 11, 4, false, -EPROTO },
+		{ 10, 3, true, 0 },
+		{ 12, 3, true, -EPROTO },
+	};
+	struct bench b;
+
+	setup(&b);
+	attach_with_streams(&b);
+	answer(&b, index_reply(INDEX_RETRY, VIEWER_FLAG_NEW_STREAM));
+	ck_assert_int_eq(announce_one(&b, cases[_i].id, cases[_i].trace_id, cases[_i].is_metadata),
+			 cases[_i].r);
+	ck_assert_uint_eq(b.seen.streams, 1);
+	teardown(&b);
+}
+END_TEST
+
+/* Metadata that ends inside a declaration is asked for again, and so is none. */
+START_TEST(asks_for_the_rest_of_metadata)
+{
+	struct viewer_reply empty = some_metadata;
+	struct bench b;
+
+	setup(&b);
+	b.seen.is_begun = true;
+	attach_with_streams(&b);
+	answer(&b, index_reply(INDEX_INACTIVE, 0));
+	b.now += 10 * MS;
+	client_tick(b.client, b.now);
+	(void)asked(&b, VIEWER_GET_METADATA);
+	empty.len = 0;
+	answer(&b, empty); /* not a reason to ask at once, for ever */
+	ck_assert_uint_eq(viewer_pending(&b.viewer), 0);
+	b.seen.is_begun = false;
+	b.now += 10 * MS;
+	client_tick(b.client, b.now);
+	(void)asked(&b, VIEWER_GET_METADATA);
+	answer(&b, some_metadata);
+	(void)asked(&b, VIEWER_GET_METADATA);
+	answer(&b, no_metadata);
+	ck_assert_uint_eq(b.seen.metadata, 2);
+	b.now += 20 * MS;
+	client_tick(b.client, b.now);
+	ck_assert_uint_eq(viewer_pending(&b.viewer), 0);
+	teardown(&b);
+}
+END_TEST
+
+/* The producer is gone and a stream has no end: the session does not wait for ever. */
+START_TEST(drains_not_for_ever)
+{
+	struct bench b;
+
+	setup(&b);
+	attach_with_streams(&b);
+	answer(&b, index_reply(INDEX_OK, VIEWER_FLAG_NEW_STREAM));
+	(void)asked(&b, VIEWER_GET_NEW_STREAMS);
+	(void)asked(&b, VIEWER_GET_PACKET);
+	(void)asked(&b, VIEWER_GET_NEXT_INDEX);
+	answer(&b,
+	       (struct viewer_reply){ .command = VIEWER_GET_NEW_STREAMS, .status = STREAMS_HUP });
+	client_set_listed(b.client, false);
+	b.now += 6000 * MS;
+	client_tick(b.client, b.now);
+	ck_assert_uint_eq(b.seen.done, 1);
+	ck_assert_int_eq(b.seen.how, CLIENT_GONE);
+	client_abandon(b.client);
+	ck_assert_uint_eq(b.seen.unfetched, 1);
+	ck_assert_uint_eq(client_announced(b.client), 1);
+	teardown(&b);
+}
+END_TEST
+
 Suite *suite_client(void)
 {
 	Suite *suite = suite_create("client");
@@ -534,6 +768,12 @@ Suite *suite_client(void)
 	tcase_add_test(tcase, waits_for_room);
 	tcase_add_test(tcase, notices_vanished_sessions);
 	tcase_add_test(tcase, asks_quiet_streams_together);
+	tcase_add_loop_test(tcase, index_errors_are_not_the_end, 0, 5);
+	tcase_add_loop_test(tcase, index_errors_end, 0, 2);
+	tcase_add_test(tcase, reads_streams_again);
+	tcase_add_loop_test(tcase, notices_ids_used_twice, 0, 4);
+	tcase_add_test(tcase, asks_for_the_rest_of_metadata);
+	tcase_add_test(tcase, drains_not_for_ever);
 	tcase_add_loop_test(tcase, passes_refusals_on, ATTACH_ALREADY, ATTACH_NO_SESSION + 1);
 	suite_add_tcase(suite, tcase);
 	return suite;

@@ -206,7 +206,7 @@ START_TEST(speaks_each_command)
 	ck_assert_int_eq(play(&viewer, &script, steps[_i], &reply, &err), 1);
 	ck_assert_mem_eq(packet, "12345", 5);
 
-	viewer_get_metadata(&viewer, 5, 1);
+	viewer_get_metadata(&viewer, 5, 1, false);
 	script.bytes.count = 0;
 	put(&script, 4, 8);
 	put(&script, METADATA_OK, 4);
@@ -256,7 +256,7 @@ START_TEST(knows_error_statuses)
 		ck_assert_uint_eq(reply.status, status);
 	}
 	for (uint32_t status = METADATA_NO_NEW; status <= METADATA_ERROR; status++) {
-		viewer_get_metadata(&viewer, 1, 1);
+		viewer_get_metadata(&viewer, 1, 1, false);
 		script.bytes.count = 0;
 		put(&script, UINT64_MAX, 8);
 		put(&script, status, 4);
@@ -290,7 +290,7 @@ static void ask(struct viewer *viewer, enum viewer_command command, uint8_t *pac
 		viewer_get_packet(viewer, 1, 0, packet, 4, 1);
 		break;
 	default:
-		viewer_get_metadata(viewer, 1, 1);
+		viewer_get_metadata(viewer, 1, 1, false);
 		break;
 	}
 }
@@ -356,12 +356,88 @@ START_TEST(takes_memory_slowly)
 	size_t len;
 
 	viewer_init(&viewer);
-	viewer_get_metadata(&viewer, 1, 1);
+	viewer_get_metadata(&viewer, 1, 1, false);
 	put(&script, METADATA_BYTES_MAX, 8);
 	put(&script, METADATA_OK, 4);
 	ck_assert_int_eq(play(&viewer, &script, 12, &reply, &err), 0);
 	(void)viewer_want(&viewer, &len);
 	ck_assert_uint_le(viewer.body.room, 4 * RELAY_RECEIVE_BYTES);
+	vec_fini(&script.bytes);
+	viewer_fini(&viewer);
+}
+END_TEST
+
+/*
+ * Goal    Metadata that is something else is noticed with its first bytes.
+ * Method  A reply that announces much and is followed by these bytes, alone or after a packet.
+ */
+static const struct {
+	const char *bytes;
+	bool begins;
+	int r;
+} beginnings[] = {
+	{ "\x75\xD1\x1D\x57", true, 0 },
+	{ "\x57\x1D\xD1\x75", true, 0 },
+	{ "\x1E{\"t", true, 0 },
+	{ "{\n\"t", true, 0 },
+	{ "/* C", true, 0 },
+	{ "\ntra", true, 0 },
+	{ "\0\0\0\1", true, -EPROTO },
+	{ "\x75\xD1\x1D\x58", true, 0 }, /* 'u': may be text */
+	{ "\x57\x1D\xD1\x76", true, 0 },
+	{ "\xC1\xFC\x1F\xC1", true, -EPROTO },
+	{ "\0\0\0\1", false, 0 },
+};
+
+START_TEST(checks_how_metadata_begins)
+{
+	struct script script = { 0 };
+	struct viewer viewer;
+	struct viewer_reply reply;
+	struct err err;
+
+	viewer_init(&viewer);
+	viewer_get_metadata(&viewer, 5, 1, beginnings[_i].begins);
+	put(&script, 4096, 8);
+	put(&script, METADATA_OK, 4);
+	for (size_t i = 0; i < 4; i++) {
+		put(&script, (uint8_t)beginnings[_i].bytes[i], 1);
+	}
+	ck_assert_int_eq(play(&viewer, &script, SIZE_MAX, &reply, &err), beginnings[_i].r);
+	vec_fini(&script.bytes);
+	viewer_fini(&viewer);
+}
+END_TEST
+
+/* A packet of another length than requested: an error, or dropped where that has not helped. */
+START_TEST(drops_packets_of_other_lengths)
+{
+	static const uint32_t lengths[] = { 0, 1, 99, 101, 100000 };
+	uint32_t length = lengths[_i / 2];
+	bool takes_any = _i & 1;
+	uint8_t into[100];
+	struct script script = { 0 };
+	struct viewer viewer;
+	struct viewer_reply reply;
+	struct err err;
+
+	viewer_init(&viewer);
+	viewer.takes_any_length = takes_any;
+	viewer_get_packet(&viewer, 5, 0, into, sizeof(into), 1);
+	put(&script, PACKET_OK, 4);
+	put(&script, length, 4);
+	put(&script, 0, 4);
+	for (uint32_t i = 0; takes_any && i < length; i++) {
+		put(&script, 0xAA, 1);
+	}
+	memset(into, 0, sizeof(into));
+	ck_assert_int_eq(play(&viewer, &script, 1000, &reply, &err), takes_any ? 1 : -EPROTO);
+	ck_assert(viewer.is_of_other_length);
+	if (takes_any) {
+		ck_assert_uint_eq(reply.status, PACKET_ERROR);
+		ck_assert_uint_eq(into[0], 0);
+		ck_assert_uint_eq(viewer_pending(&viewer), 0);
+	}
 	vec_fini(&script.bytes);
 	viewer_fini(&viewer);
 }
@@ -378,6 +454,9 @@ Suite *suite_viewer(void)
 	tcase_add_loop_test(tcase, refuses_lies, 0, (int)(sizeof(lies) / sizeof(lies[0])));
 	tcase_add_test(tcase, refuses_unasked_bytes);
 	tcase_add_test(tcase, takes_memory_slowly);
+	tcase_add_loop_test(tcase, checks_how_metadata_begins, 0,
+			    sizeof(beginnings) / sizeof(beginnings[0]));
+	tcase_add_loop_test(tcase, drops_packets_of_other_lengths, 0, 10);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
