@@ -133,7 +133,8 @@ class Run:
 
     def expect(self, fine, what):
         if not fine:
-            raise Wrong('%s\n  exit status %s, it said:\n%s' % (what, self.status, self.said[-3000:]))
+            rules = ''.join('  rule: %s\n' % rule for rule in self.relay.rules)
+            raise Wrong('%s\n%s  exit status %s, it said:\n%s' % (what, rules, self.status, self.said[-3000:]))
 
     def judge(self):
         case = self.case
@@ -177,7 +178,10 @@ class Run:
                 '%d events, wanted %d' % (len(known), len(self.relay.announced), len(self.relay.delivered), analysed,
                                           lost, events, wanted))
         self.expect(analysed + lost == len(known), text)
-        self.expect(events == wanted, text)
+        # A packet that was reported lost may be delivered later, and is not counted then.
+        late = sorted((by_key[key] for key in self.relay.delivered), reverse=True)
+        late = late[:max(0, len(self.relay.delivered) - analysed) if lost else 0]
+        self.expect(wanted - sum(late) <= events <= wanted, text)
         self.expect(events == self.lines[-1]['events'], 'the last line has %d events' % self.lines[-1]['events'])
         if self.case.law == 'all' and not self.case.may_lose:
             self.expect(lost == 0, text)

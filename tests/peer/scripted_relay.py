@@ -175,6 +175,17 @@ class Step:
 
 # ---- actions ----
 
+def named(make):
+    """What an action was made of, for messages."""
+    def inner(*words, **more):
+        act = make(*words, **more)
+        texts = [getattr(word, 'text', str(word)) for word in words] + ['%s=%s' % item for item in more.items()]
+        act.text = '%s(%s)' % (make.__name__, ', '.join(texts))
+        return act
+    return inner
+
+
+@named
 def patch(**values):
     """Other values of members.  What a status says decides what the relay believes to have told."""
     def act(step):
@@ -183,6 +194,7 @@ def patch(**values):
     return act
 
 
+@named
 def cut(at, reset=False):
     """Closes after @at bytes of the reply; negative: from its end."""
     def act(step):
@@ -199,6 +211,7 @@ def close_after(step):
     step.closes = True
 
 
+@named
 def split(*at):
     def act(step):
         step.splits = at
@@ -226,24 +239,28 @@ def vanish(step):
     step.is_dropped = True
 
 
+@named
 def delay(seconds):
     def act(step):
         step.delay = seconds
     return act
 
 
+@named
 def before(data):
     def act(step):
         step.before = data
     return act
 
 
+@named
 def after(data):
     def act(step):
         step.after = data
     return act
 
 
+@named
 def raw(data):
     def act(step):
         step.raw = data
@@ -254,6 +271,7 @@ def hold(step):
     step.holds = True
 
 
+@named
 def tail(change):
     """Other bytes behind the fixed members."""
     def act(step):
@@ -261,6 +279,7 @@ def tail(change):
     return act
 
 
+@named
 def call(function):
     """function(relay) first; the reply is what it would have been."""
     def act(step):
@@ -268,6 +287,7 @@ def call(function):
     return act
 
 
+@named
 def both(*actions):
     def act(step):
         for action in actions:
@@ -293,6 +313,13 @@ class Rule:
         self.stream, self.connection, self.size, self.status = stream, connection, size, status
         self.seen = 0
         self.used = 0
+
+    def __str__(self):
+        where = ['%s=%s' % (key, value) for key, value in (
+            ('stream', self.stream), ('connection', self.connection), ('status', self.status)) if value is not None]
+        action = getattr(self.action, 'text', getattr(self.action, '__name__', '?'))
+        return '%s %d+%d %s%s, used %d times' % (NAMES.get(self.command), self.nth, self.count, action,
+                                                 ' '.join([''] + where), self.used)
 
     def fits(self, step):
         if self.command is not None and step.command != self.command:
