@@ -209,6 +209,21 @@ static void put_thread_samples(const struct writer *w, const struct metrics_trac
 	}
 }
 
+/* Whether the figure of threads is known in the last window of some trace. */
+static bool is_known_last(const struct metrics *metrics, const struct analysis *analysis,
+			  unsigned int c)
+{
+	for (size_t t = 0; t < metrics->traces.count; t++) {
+		const struct report_table *rows =
+			snapshot_table(metrics->traces.at[t]->last, analysis->name, SCOPE_THREAD);
+
+		if (rows && !report_is_unknown(rows, c)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static void put_threads(const struct writer *w, const struct analysis *analysis,
 			const struct table *table)
 {
@@ -216,7 +231,8 @@ static void put_threads(const struct writer *w, const struct analysis *analysis,
 		const struct column *column = &table->columns[c];
 		char name[128];
 
-		if (!(table->sort_mask >> c & 1) || column->kind != COLUMN_SUM) {
+		if (!(table->sort_mask >> c & 1) || column->kind != COLUMN_SUM ||
+		    !is_known_last(w->metrics, analysis, c)) {
 			continue;
 		}
 		name_of(name, analysis, table, column);

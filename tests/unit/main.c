@@ -29,6 +29,7 @@ int main(void)
 	srunner_add_suite(runner, suite_tables());
 	srunner_add_suite(runner, suite_cpus());
 	srunner_add_suite(runner, suite_merger());
+	srunner_add_suite(runner, suite_missing());
 	srunner_add_suite(runner, suite_ordered());
 	srunner_add_suite(runner, suite_round());
 	srunner_add_suite(runner, suite_window());

@@ -26,6 +26,7 @@ Suite *suite_shard(void);
 Suite *suite_tables(void);
 Suite *suite_cpus(void);
 Suite *suite_merger(void);
+Suite *suite_missing(void);
 Suite *suite_ordered(void);
 Suite *suite_round(void);
 Suite *suite_window(void);

@@ -82,16 +82,23 @@ static void drop_oldest(struct view *view, struct view_trace *trace)
 	}
 }
 
-/* Threads are the most useful list, so they are shown first. */
+/* Threads are the most useful list, so they are shown first; a list that is not recorded, last. */
 static void choose_table(struct view *view, const struct snapshot *snapshot)
 {
 	const struct report_table *table;
-	size_t count, i = 0;
+	size_t count, known = SIZE_MAX;
 
-	while ((table = view_table(snapshot, i, &count)) && table->table->scope != SCOPE_THREAD) {
-		i++;
+	for (size_t i = 0; (table = view_table(snapshot, i, &count)); i++) {
+		if (missing_is_whole(table->table, table->unknown)) {
+			continue;
+		}
+		known = known == SIZE_MAX ? i : known;
+		if (table->table->scope == SCOPE_THREAD) {
+			known = i;
+			break;
+		}
 	}
-	view->table = table ? i : 0;
+	view->table = known == SIZE_MAX ? 0 : known;
 }
 
 bool view_add(struct view *view, const struct trace_identity *trace, const struct report *report)

@@ -179,6 +179,41 @@ START_TEST(bounds_traces)
 }
 END_TEST
 
+/* What is not recorded has no series until it is. */
+START_TEST(leaves_out_what_is_unknown)
+{
+	static const struct trace_identity trace = { .host = (char *)"h" };
+	const struct missing_event missing = { made_analysis("cpu"), "sched_switch" };
+	struct metrics *metrics = metrics_new();
+	char *text;
+
+	make_window(1);
+	for (size_t t = 0; t < made.report.table_count; t++) {
+		if (made.tables[t].analysis == missing.analysis) {
+			made.tables[t].unknown = ALL_COLUMNS;
+		}
+	}
+	made.report.missing = &missing;
+	made.report.missing_count = 1;
+	metrics_add(metrics, &trace, &made.report);
+	text = metrics_text(metrics, false);
+	ck_assert_uint_eq(lines_with(text, "sillage_cpu_"), 0);
+	ck_assert_uint_gt(lines_with(text, "sillage_irq_"), 0);
+	ck_assert_ptr_nonnull(strstr(
+		text,
+		"sillage_not_recorded{host=\"h\",analysis=\"cpu\",event=\"sched_switch\"} 1"));
+	free(text);
+	make_window(2);
+	metrics_add(metrics, &trace, &made.report);
+	text = metrics_text(metrics, false);
+	ck_assert_ptr_nonnull(
+		strstr(text, "sillage_cpu_busy_seconds_total{host=\"h\"} 1.500000000"));
+	ck_assert_uint_eq(lines_with(text, "sillage_not_recorded{"), 0);
+	free(text);
+	metrics_free(metrics);
+}
+END_TEST
+
 Suite *suite_metrics(void)
 {
 	Suite *suite = suite_create("metrics");
@@ -187,6 +222,7 @@ Suite *suite_metrics(void)
 	tcase_add_loop_test(tcase, writes_lines, 0, COUNT(lines));
 	tcase_add_test(tcase, writes_open_metrics);
 	tcase_add_test(tcase, is_empty_at_first);
+	tcase_add_test(tcase, leaves_out_what_is_unknown);
 	tcase_add_test(tcase, bounds_rows);
 	tcase_add_test(tcase, bounds_traces);
 	suite_add_tcase(suite, tcase);

@@ -104,6 +104,67 @@ static void window_of(uint64_t second, const char *text)
 	ck_assert_str_eq(totals->table->columns[1].key, "idle_ns");
 }
 
+/* A figure whose events are not recorded never holds, and has no value. */
+START_TEST(unknown_holds_never)
+{
+	static const char *const texts[] = { "cpu.busy < 90%", "cpu.busy > 1%",
+					     "cpu.busy < 90% and cpu.idle > 0%" };
+	struct trigger_event event;
+	struct trigger *trigger;
+	struct err err;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		trigger = trigger_new(NULL, texts[i], &err);
+		window_of(1, "1=50");
+		made.tables[0].unknown = 1; /* busy_ns */
+		ck_assert(!trigger_evaluate(trigger, &trace_a, &made.report, &event));
+		made.tables[0].unknown = 0;
+		ck_assert(trigger_evaluate(trigger, &trace_a, &made.report, &event));
+		trigger_free(trigger);
+	}
+	/* The other alternative decides alone. */
+	trigger = trigger_new(NULL, "cpu.busy > 1% or cpu.idle > 1%", &err);
+	window_of(1, "1=50");
+	made.tables[0].unknown = 1;
+	ck_assert(trigger_evaluate(trigger, &trace_a, &made.report, &event));
+	ck_assert_uint_eq(event.count, 1);
+	ck_assert_str_eq(event.values[0].figure, "cpu.idle");
+	trigger_free(trigger);
+}
+END_TEST
+
+static bool can_hold(const char *text, const char *event, char missing[64])
+{
+	struct event_names names = { .at = &event, .count = 1 };
+	struct missing_events events = { 0 };
+	struct err err;
+	struct trigger *trigger = trigger_new(NULL, text, &err);
+	bool can = trigger_can_hold(trigger, &names, NULL, &events);
+
+	(void)snprintf(missing, 64, "%s", events.at.count > 0 ? events.at.at[0].event : "");
+	vec_fini(&events.at);
+	trigger_free(trigger);
+	return can;
+}
+
+START_TEST(knows_what_it_needs)
+{
+	char missing[64];
+
+	ck_assert(can_hold("cpu.busy > 1%", "sched_switch", missing));
+	ck_assert(!can_hold("cpu.busy > 1%", "sched_waking", missing));
+	ck_assert_str_eq(missing, "sched_switch");
+	ck_assert(can_hold("sched.wakeups > 1", "sched_waking", missing));
+	ck_assert(!can_hold("sched.wake.p99 > 1ms", "sched_waking", missing));
+	ck_assert(can_hold("count.events > 1", "anything", missing));
+	ck_assert(!can_hold("cpu.busy > 1% and block.requests > 1", "sched_switch", missing));
+	ck_assert(can_hold("cpu.busy > 1% or block.requests > 1", "sched_switch", missing));
+	ck_assert(can_hold("count.by_name[name=sched_sw*] > 1", "sched_switch", missing));
+	ck_assert(!can_hold("count.by_name[name=sched_x*] > 1", "sched_switch", missing));
+	ck_assert_str_eq(missing, "sched_x*");
+}
+END_TEST
+
 /* Windows are separated by commas; in those marked by '1' the trigger fires. */
 static const struct {
 	const char *text, *windows, *fires;
@@ -266,6 +327,8 @@ Suite *suite_trigger(void)
 	TCase *tcase = tcase_create("trigger");
 
 	tcase_add_loop_test(tcase, names_the_column, 0, COUNT(wrong));
+	tcase_add_test(tcase, unknown_holds_never);
+	tcase_add_test(tcase, knows_what_it_needs);
 	tcase_add_test(tcase, bounds_brackets);
 	tcase_add_loop_test(tcase, fires_when_it_should, 0, COUNT(firing));
 	tcase_add_test(tcase, keeps_traces_apart);

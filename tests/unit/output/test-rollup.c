@@ -184,6 +184,39 @@ START_TEST(finds_rows_again)
 END_TEST
 
 /* A total shows the window that was begun, then itself; without a rollup all pass through. */
+/* What is missing is as of the last short window: it may have come meanwhile. */
+static void look_at_missing(struct shown *shown, const struct report *report)
+{
+	bool is_first = shown->windows == 1;
+
+	ck_assert_uint_eq(report->missing_count, is_first ? 1 : 0);
+	ck_assert(!is_first || strcmp(report->missing[0].event, "sched_switch") == 0);
+	ck_assert_uint_eq(report->tables[MADE_TOTALS].unknown, is_first ? 1 : 0);
+}
+
+START_TEST(knows_what_is_missing)
+{
+	static struct made part;
+	struct missing_event missing = { &made_analysis, "sched_switch" };
+	struct shown shown = { .look = look_at_missing };
+	struct rollup *rollup = rollup_new(2 * SHORT_NS, 0, NULL);
+
+	for (uint64_t w = 0; w < 4; w++) {
+		made_init(&part, w, w * SHORT_NS, (w + 1) * SHORT_NS);
+		if (w < 3) {
+			part.report.missing = &missing;
+			part.report.missing_count = 1;
+			part.tables[MADE_TOTALS].unknown = 1;
+		}
+		rollup_report(rollup, &part.report, on_show, &shown);
+		made_fini(&part);
+		memset(&part, 0xAA, sizeof(part)); /* whatever still points there is found */
+	}
+	ck_assert_uint_eq(shown.windows, 2);
+	rollup_free(rollup);
+}
+END_TEST
+
 START_TEST(ends_with_a_total)
 {
 	static struct made part, total;
@@ -216,6 +249,7 @@ Suite *suite_rollup(void)
 
 	tcase_add_loop_test(tcase, adds_up, 0, 8);
 	tcase_add_test(tcase, finds_rows_again);
+	tcase_add_test(tcase, knows_what_is_missing);
 	tcase_add_test(tcase, ends_with_a_total);
 	suite_add_tcase(suite, tcase);
 	return suite;

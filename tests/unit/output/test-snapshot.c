@@ -56,6 +56,26 @@ START_TEST(copies_all_of_a_row)
 }
 END_TEST
 
+START_TEST(copies_what_is_missing)
+{
+	static struct made made;
+	struct missing_event missing = { &made_analysis, "sched_switch" };
+	struct snapshot *snapshot;
+
+	made_init(&made, 0, 0, 1000);
+	made.report.missing = &missing;
+	made.report.missing_count = 1;
+	made.tables[MADE_CPUS].unknown = 1;
+	snapshot = snapshot_new(&identity, &made.report, 1);
+	memset(&missing, 0xAA, sizeof(missing));
+	ck_assert_uint_eq(snapshot->report.missing_count, 1);
+	ck_assert_str_eq(snapshot->report.missing[0].event, "sched_switch");
+	ck_assert_uint_eq(snapshot_table(snapshot, "cpu", SCOPE_CPU)->unknown, 1);
+	snapshot_free(snapshot);
+	made_fini(&made);
+}
+END_TEST
+
 /* Fewer rows are fewer bytes, by which the full screen bounds its memory. */
 START_TEST(copies_the_first_rows)
 {
@@ -78,6 +98,7 @@ Suite *suite_snapshot(void)
 	TCase *tcase = tcase_create("snapshot");
 
 	tcase_add_test(tcase, copies_all_of_a_row);
+	tcase_add_test(tcase, copies_what_is_missing);
 	tcase_add_test(tcase, copies_the_first_rows);
 	suite_add_tcase(suite, tcase);
 	return suite;

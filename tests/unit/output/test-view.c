@@ -293,6 +293,33 @@ END_TEST
 
 #define COUNT(rows) ((int)(sizeof(rows) / sizeof((rows)[0])))
 
+/* In place of rows that cannot be known: why, and what to do. */
+START_TEST(says_what_is_missing)
+{
+	static const struct trace_identity trace = { .host = (char *)"h" };
+	static struct made made;
+	const struct missing_event missing = { &made_analysis, "sched_switch" };
+	struct view *view = view_new();
+
+	made_init(&made, 0, 0, 1000000000);
+	made_file(&made, 1, "/etc/passwd", 4096);
+	made.tables[MADE_TOTALS].unknown = ALL_COLUMNS;
+	made.tables[MADE_THREADS].unknown = ALL_COLUMNS;
+	made.report.missing = &missing;
+	made.report.missing_count = 1;
+	ck_assert(view_add(view, &trace, &made.report));
+	ck_assert(has(view, "busy -"));
+	ck_assert(!has(view, "THREAD (TID)")); /* it begins with a list that is known */
+	for (int i = 0; i < 5 && !has(view, "THREAD (TID)"); i++) {
+		ck_assert(view_key(view, VIEW_KEY_TAB));
+	}
+	ck_assert(has(view, "not recorded: sched_switch"));
+	ck_assert(has(view, "lttng enable-event -k sched_switch"));
+	view_free(view);
+	made_fini(&made);
+}
+END_TEST
+
 Suite *suite_view(void)
 {
 	Suite *suite = suite_create("view");
@@ -305,6 +332,7 @@ Suite *suite_view(void)
 	tcase_add_test(tcase, sorts_rows);
 	tcase_add_test(tcase, scrolls);
 	tcase_add_test(tcase, shows_one_trace);
+	tcase_add_test(tcase, says_what_is_missing);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ctf/metadata/metadata.h"
+#include "query/names.h"
 #include "query/pattern.h"
 #include "query/period.h"
 #include "suites.h"
@@ -204,6 +206,90 @@ START_TEST(reads_spans)
 }
 END_TEST
 
+/* ---- names ---- */
+
+static const char names_metadata[] =
+	"/* CTF 1.8 */\n"
+	"typealias integer { size = 32; align = 8; signed = true; } := int32_t;\n"
+	"trace { major = 1; minor = 8; byte_order = le; };\n"
+	"stream { id = 0; event.header := struct { int32_t id; };\n"
+	"	event.context := struct { int32_t _tid; string _procname; }; };\n"
+	"event { name = sched_switch; id = 0; stream_id = 0; fields := struct {\n"
+	"	int32_t _prev_tid; string _prev_comm; }; };\n"
+	"event { name = sched_waking; id = 1; stream_id = 0; fields := struct {\n"
+	"	int32_t _tid; int32_t prio; string comm; }; };\n"
+	"event { name = \"app:begin\"; id = 2; stream_id = 0; fields := struct { int32_t a; }; };\n"
+	"event { name = \"app:end\"; id = 3; stream_id = 0; fields := struct { string a; }; };\n";
+
+static const struct {
+	const char *period;
+	const char *message; /* NULL: the trace has all of it */
+} looked_up[] = {
+	{ "x = sched_switch; sched_waking", NULL },
+	{ "x = sched_*; app:*", NULL },
+	{ "x = sched_switch prev_tid=$tid, prev_comm=a; sched_waking", NULL },
+	{ "x = sched_switch context.tid=1, context.procname=a; sched_waking", NULL },
+	{ "x = app:begin; app:end; by a", NULL },
+	{ "x = app:begin; sched_waking; group prio", NULL },
+	{ "x = sched_switch; sched_waking; by prev_tid=tid, $cpu", NULL },
+	{ "x = app:*; app:* a=text", NULL },
+	{ "x = sched_swich; sched_waking",
+	  "no event \"sched_swich\" is recorded; did you mean \"sched_switch\"?" },
+	{ "x = begin; sched_waking",
+	  "no event \"begin\" is recorded; did you mean \"app:begin\"?" },
+	{ "x = net_dev_xmit; sched_waking",
+	  "no event \"net_dev_xmit\" is recorded: lttng enable-event -k net_dev_xmit" },
+	{ "x = syscall_entry_read; sched_waking",
+	  "no event \"syscall_entry_read\" is recorded: lttng enable-event -k --syscall read" },
+	{ "x = other:*; sched_waking",
+	  "no event \"other:*\" is recorded: lttng enable-event -u 'other:*'" },
+	{ "x = sched_switch; sched_waking prioo=1",
+	  "the event \"sched_waking\" has no field \"prioo\"; did you mean \"prio\"?" },
+	{ "x = sched_switch context.vtid=1; sched_waking",
+	  "the event \"sched_switch\" has no field \"context.vtid\"; did you mean "
+	  "\"context.tid\"?" },
+	{ "x = sched_switch prev_comm=1; sched_waking",
+	  "the field \"prev_comm\" of \"sched_switch\" is a text" },
+	{ "x = sched_switch prev_tid=init; sched_waking",
+	  "the field \"prev_tid\" of \"sched_switch\" is a number" },
+	{ "x = app:begin; sched_waking; by a", "the event \"sched_waking\" has no field \"a\"" },
+	{ "x = app:begin; sched_waking; group zzzzzz",
+	  "the event \"app:begin\" has no field \"zzzzzz\"" },
+};
+
+static int look_up(struct names *names, const void *period)
+{
+	return names_period(names, period);
+}
+
+START_TEST(looks_names_up)
+{
+	struct metadata_stream *stream = metadata_stream_new();
+	struct metadata_stream *none = metadata_stream_new();
+	const struct metadata *traces[2];
+	struct period_set set = { 0 };
+	struct err err;
+	int r;
+
+	ck_assert_int_eq(
+		metadata_stream_feed(stream, names_metadata, sizeof(names_metadata) - 1, &err), 0);
+	traces[0] = metadata_stream_types(none);
+	traces[1] = metadata_stream_types(stream);
+	ck_assert_int_eq(period_add(&set, looked_up[_i].period, &err), 0);
+	/* One of the traces has to have all; the error is of the one that has the most. */
+	for (size_t first = 0; first < 2; first++) {
+		r = names_in_any(traces + first, 2 - first, look_up, set.all.at[0], &err);
+		ck_assert_int_eq(r, looked_up[_i].message ? -ENOENT : 0);
+		if (looked_up[_i].message && first == 1) {
+			ck_assert_str_eq(err.text, looked_up[_i].message);
+		}
+	}
+	period_set_fini(&set);
+	metadata_stream_free(stream);
+	metadata_stream_free(none);
+}
+END_TEST
+
 Suite *suite_query(void)
 {
 	Suite *suite = suite_create("query");
@@ -215,6 +301,7 @@ Suite *suite_query(void)
 	tcase_add_loop_test(tcase, reads_periods, 0, sizeof(periods) / sizeof(periods[0]));
 	tcase_add_test(tcase, finds_places_of_fields);
 	tcase_add_loop_test(tcase, reads_spans, 0, sizeof(spans) / sizeof(spans[0]));
+	tcase_add_loop_test(tcase, looks_names_up, 0, sizeof(looked_up) / sizeof(looked_up[0]));
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

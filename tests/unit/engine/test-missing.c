@@ -1,0 +1,271 @@
+/*
+ * missing: what a trace does not record, and what users are told of it.
+ */
+#include "engine/contract/missing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "engine/engine.h"
+#include "engine/trace.h"
+#include "query/period.h"
+#include "suites.h"
+
+static const struct analysis *named(const char *name)
+{
+	for (size_t i = 0; analyses[i]; i++) {
+		if (strcmp(analyses[i]->name, name) == 0) {
+			return analyses[i];
+		}
+	}
+	ck_abort_msg("no analysis %s", name);
+	return NULL;
+}
+
+/* The events that are missing for the analysis in a trace of these events: "a b c". */
+static const char *missing_of(const char *analysis, const char *events, const char *domain,
+			      const struct period_set *periods)
+{
+	static char text[512];
+	const struct analysis *list[] = { named(analysis) };
+	struct missing missing = { 0 };
+	const char *at[16];
+	struct event_names names = { .at = at, .domain = domain };
+	char *copy = mem_strdup(events), *rest = copy, *word;
+
+	while ((word = strsep(&rest, " ")) && *word) {
+		at[names.count++] = word;
+	}
+	missing_find(&names, list, 1, periods, &missing);
+	text[0] = '\0';
+	for (size_t i = 0; i < missing.events.at.count; i++) {
+		ck_assert_ptr_eq(missing.events.at.at[i].analysis, list[0]);
+		(void)strcat(strcat(text, i ? " " : ""), missing.events.at.at[i].event);
+	}
+	missing_fini(&missing);
+	free(copy);
+	return text;
+}
+
+START_TEST(finds_what_is_missing)
+{
+	ck_assert_str_eq(missing_of("cpu", "", NULL, NULL), "sched_switch");
+	ck_assert_str_eq(missing_of("cpu", "sched_switch", NULL, NULL), "");
+	ck_assert_str_eq(missing_of("count", "", NULL, NULL), "");
+	/* One of several is enough, and older names will do. */
+	ck_assert_str_eq(
+		missing_of("sched", "sched_switch sched_ttwu sched_wakeup_new", NULL, NULL), "");
+	ck_assert_str_eq(missing_of("sched", "sched_switch", NULL, NULL),
+			 "sched_waking sched_process_fork");
+	ck_assert_str_eq(missing_of("syscalls", "sys_read exit_syscall sched_switch", NULL, NULL),
+			 "");
+	/* All calls, or one kind of event. */
+	ck_assert_str_eq(missing_of("syscalls", "sched_switch", NULL, NULL), MISSING_SYSCALLS);
+	ck_assert_str_eq(missing_of("syscalls", "sched_switch syscall_exit_read", NULL, NULL),
+			 "syscall_entry_*");
+	ck_assert_str_eq(missing_of("io", "syscall_entry_read syscall_exit_read", NULL, NULL),
+			 "syscall_exit_write");
+	/* An event that several figures need is listed once. */
+	ck_assert_str_eq(
+		missing_of("irq", "irq_softirq_entry irq_softirq_exit softirq_raise", NULL, NULL),
+		"irq_handler_entry irq_handler_exit");
+	/* By domain. */
+	ck_assert_str_eq(missing_of("ust", "a:b", "kernel", NULL), MISSING_USER);
+	ck_assert_str_eq(missing_of("ust", "a:b", NULL, NULL), MISSING_USER);
+	ck_assert_str_eq(missing_of("ust", "a:b", "ust", NULL), "");
+}
+END_TEST
+
+/* Bit by bit the unknown columns of a table of sched in a trace of this event. */
+static uint16_t unknown_of(const char *event, enum scope scope)
+{
+	const struct analysis *list[] = { named("cpu"), named("sched") };
+	struct event_names names = { .at = &event, .count = 1 };
+	struct missing missing = { 0 };
+	uint16_t unknown = 0;
+
+	missing_find(&names, list, 2, NULL, &missing);
+	for (size_t t = 0; t < TABLES_MAX && list[1]->tables[t].columns[0].key; t++) {
+		if (list[1]->tables[t].scope == scope) {
+			unknown |= missing.unknown[1][t];
+		}
+	}
+	missing_fini(&missing);
+	return unknown;
+}
+
+START_TEST(marks_columns)
+{
+	const struct analysis *cpu = named("cpu");
+
+	/* wakeups, unexplained, races, wake, requeue, fork; of threads wake, requeue */
+	ck_assert_uint_eq(unknown_of("sched_waking", SCOPE_TRACE) & 0x3F, 0x3E);
+	ck_assert_uint_eq(unknown_of("sched_switch", SCOPE_TRACE) & 0x3F, 0x2F);
+	ck_assert_uint_eq(unknown_of("sched_switch", SCOPE_THREAD) & 3, 1);
+	ck_assert_uint_eq(unknown_of("sched_switch", SCOPE_PROCESS) & 3, 1); /* made from threads */
+	/* A priority is no figure. */
+	ck_assert(missing_is_whole(&cpu->tables[2], ALL_COLUMNS));
+	ck_assert(missing_is_whole(&cpu->tables[2], ALL_COLUMNS ^ 1 << 3));
+	ck_assert_int_eq(cpu->tables[2].columns[3].kind, COLUMN_PRIO);
+	ck_assert(!missing_is_whole(&cpu->tables[2], ALL_COLUMNS ^ 1));
+	ck_assert(!missing_is_whole(&cpu->tables[0], 0));
+}
+END_TEST
+
+START_TEST(looks_at_one_figure)
+{
+	const char *event = "sched_switch";
+	struct event_names names = { .at = &event, .count = 1 };
+	struct missing_events events = { 0 };
+
+	ck_assert(!missing_figure(&names, named("sched"), 0, 4, NULL, &events)); /* requeue */
+	ck_assert_uint_eq(events.at.count, 0);
+	ck_assert(missing_figure(&names, named("sched"), 0, 3, NULL, &events)); /* wake */
+	ck_assert(missing_figure(&names, named("sched"), 0, 0, NULL, &events)); /* wakeups */
+	ck_assert_uint_eq(events.at.count, 1);
+	ck_assert_str_eq(events.at.at[0].event, "sched_waking");
+	vec_fini(&events.at);
+}
+END_TEST
+
+START_TEST(looks_at_periods)
+{
+	struct period_set periods = { 0 };
+	const char *at[] = { "a:begin", "a:end" };
+	struct event_names names = { .at = at, .count = 2 };
+	struct missing_events events = { 0 };
+	struct err err;
+
+	ck_assert(
+		missing_figure(&names, named("periods"), 0, 0, NULL, &events)); /* nothing asked */
+	ck_assert_uint_eq(events.at.count, 0);
+	ck_assert_int_eq(period_add(&periods, "one = a:begin; b:end", &err), 0);
+	ck_assert_str_eq(missing_of("periods", "a:begin a:end", "ust", &periods), "b:end");
+	ck_assert(missing_figure(&names, named("periods"), 0, 0, &periods, &events));
+	ck_assert_int_eq(period_add(&periods, "two = a:begin; a:end", &err), 0);
+	ck_assert_str_eq(missing_of("periods", "a:begin a:end", "ust", &periods), "b:end");
+	ck_assert(!missing_figure(&names, named("periods"), 0, 0, &periods, &events));
+	vec_fini(&events.at);
+	period_set_fini(&periods);
+}
+END_TEST
+
+START_TEST(says_what_to_do)
+{
+	const struct missing_event events[] = {
+		{ named("cpu"), "sched_switch" },   { named("io"), MISSING_SYSCALLS },
+		{ named("sched"), "sched_switch" }, { named("sched"), "sched_waking" },
+		{ named("periods"), "a:b" },        { named("periods"), "a:*" },
+		{ named("periods"), "a:c" },        { named("periods"), "a:d" },
+		{ named("ust"), MISSING_USER },     { named("faults"), "syscall_entry_futex" },
+	};
+	const size_t count = sizeof(events) / sizeof(events[0]);
+	char command[MISSING_COMMAND_BYTES];
+	char *text = missing_text(events, count, true);
+
+	ck_assert_str_eq(text, "sched_switch (cpu, sched); syscall_* (io); sched_waking (sched); "
+			       "a:b, a:*, a:c and 1 more (periods); user-space events (ust); "
+			       "syscall_entry_futex (faults)");
+	free(text);
+	text = missing_text(events, 1, false);
+	ck_assert_str_eq(text, "sched_switch");
+	free(text);
+	text = missing_commands(events, count, "; ", SIZE_MAX);
+	ck_assert_str_eq(text, "lttng enable-event -k sched_switch,sched_waking; "
+			       "lttng enable-event -k --syscall futex; "
+			       "lttng enable-event -k --syscall --all; "
+			       "lttng enable-event -u a:b,'a:*',a:c,a:d,'*'");
+	free(text);
+	text = missing_commands(events, 4, "\n", 40);
+	ck_assert_str_eq(text, "lttng enable-event -k sched_switch\n"
+			       "lttng enable-event -k sched_waking\n"
+			       "lttng enable-event -k --syscall --all");
+	free(text);
+	missing_command(&events[5], command);
+	ck_assert_str_eq(command, "lttng enable-event -u 'a:*'");
+	text = missing_text(events, 0, true);
+	ck_assert_str_eq(text, "");
+	free(text);
+}
+END_TEST
+
+/* ---- while the trace grows ---- */
+
+static const char head[] =
+	"/* CTF 1.8 */\n"
+	"typealias integer { size = 32; align = 8; signed = false; } := uint32_t;\n"
+	"trace { major = 1; minor = 8; byte_order = le;\n"
+	"	packet.header := struct { uint32_t magic; uint32_t stream_id; }; };\n"
+	"stream { id = 0; event.header := struct { uint32_t id; }; };\n"
+	"event { name = other; id = 0; stream_id = 0; fields := struct { uint32_t a; }; };\n";
+static const char later[] =
+	"event { name = sched_switch; id = 1; stream_id = 0; fields := struct {\n"
+	"	uint32_t prev_tid; uint32_t next_tid; }; };\n";
+
+struct grown {
+	size_t reports, missing;
+	bool is_unknown;
+};
+
+static void on_report(void *user, const struct report *report)
+{
+	struct grown *grown = user;
+
+	grown->reports++;
+	grown->missing = report->missing_count;
+	grown->is_unknown = report_is_unknown(&report->tables[0], 0);
+}
+
+static void on_warning(void *user, const struct engine_warning *warning)
+{
+	(void)user;
+	(void)warning;
+}
+
+/* What was missing may come with more metadata, and is not missing any more. */
+START_TEST(grows)
+{
+	struct engine_config config = { .analyses = { named("cpu") },
+					.interval_ns = 1000,
+					.range_end = UINT64_MAX,
+					.chunk_bytes = 1,
+					.max_memory = 1 << 20,
+					.on_report = on_report,
+					.on_warning = on_warning };
+	struct grown grown = { 0 };
+	struct engine *engine = engine_new(&config);
+	struct trace *trace = trace_new(engine, &grown);
+	struct err err;
+
+	ck_assert_int_eq(trace_metadata(trace, head, sizeof(head) - 1, false, &err), 0);
+	trace_total_so_far(trace);
+	ck_assert_uint_eq(grown.reports, 1);
+	ck_assert_uint_eq(grown.missing, 1);
+	ck_assert(grown.is_unknown);
+	trace_total_so_far(trace);
+	ck_assert_uint_eq(grown.missing, 1);
+	ck_assert_int_eq(trace_metadata(trace, later, sizeof(later) - 1, false, &err), 0);
+	trace_total_so_far(trace);
+	ck_assert_uint_eq(grown.reports, 3);
+	ck_assert_uint_eq(grown.missing, 0);
+	ck_assert(!grown.is_unknown);
+	trace_free(trace);
+	engine_free(engine);
+}
+END_TEST
+
+Suite *suite_missing(void)
+{
+	Suite *suite = suite_create("missing");
+	TCase *tests = tcase_create("missing");
+
+	tcase_add_test(tests, finds_what_is_missing);
+	tcase_add_test(tests, marks_columns);
+	tcase_add_test(tests, looks_at_one_figure);
+	tcase_add_test(tests, looks_at_periods);
+	tcase_add_test(tests, says_what_to_do);
+	tcase_add_test(tests, grows);
+	suite_add_tcase(suite, tests);
+	return suite;
+}
