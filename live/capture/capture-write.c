@@ -489,6 +489,7 @@ void capture_report(struct capture_order *order)
 	     to[] = "-o";
 	char *argv[] = { name, command, quiet, format, to, page, order->path, NULL };
 	posix_spawnattr_t attributes;
+	struct stat made;
 	sigset_t none;
 	pid_t pid;
 	int status;
@@ -502,6 +503,9 @@ void capture_report(struct capture_order *order)
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
 		}
 		order->has_report = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+		if (!order->has_report && stat(page, &made) == 0 && made.st_size == 0) {
+			(void)unlink(page); /* the traces have nothing that it could explain */
+		}
 	}
 	(void)posix_spawnattr_destroy(&attributes);
 	free(page);

@@ -150,12 +150,28 @@ static void show(void *user, const struct report *report)
 	}
 }
 
+static void say_missing(const struct analyze *a, const struct report *report)
+{
+	char *text, *commands;
+
+	if (!a->output->sink->lacks_missing || report->kind != REPORT_TOTAL ||
+	    report->missing_count == 0 || a->options->verbosity < 0) {
+		return;
+	}
+	text = missing_text(report->missing, report->missing_count, true);
+	commands = missing_commands(report->missing, report->missing_count, "; ", SIZE_MAX);
+	say("%s: not recorded: %s; to record it: %s", a->path, text, commands);
+	free(text);
+	free(commands);
+}
+
 static void on_report(void *user, const struct report *report)
 {
 	struct analyze *a = user;
 	struct report shown = *report;
 
 	clear_progress(a);
+	say_missing(a, report);
 	if (report->kind == REPORT_TOTAL) {
 		add_account(a);
 	}

@@ -59,6 +59,7 @@ struct run_summary {
 /* Functions other than report() may be NULL: the form has nothing for it. */
 struct sink {
 	const char *name;
+	bool lacks_missing; /* it has no place for what is not recorded: the command says it */
 	void (*start)(struct output *output);
 	void (*attach)(struct output *output, const struct trace_identity *trace, bool is_attach,
 		       const char *reason);

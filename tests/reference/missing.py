@@ -174,9 +174,10 @@ def check_text(sillage, trace, total):
 
 def check_lami(sillage, trace, total):
     for name in ('cpu', 'sched', 'syscalls'):
-        status, out, _ = run(sillage, 'lami', '-q', '-a', name, trace.path)
+        status, out, err = run(sillage, 'lami', '-a', name, trace.path)
         results = json.loads(out)['results'] if status == 0 else None
-        if status != 0 or (is_unknown(total[name]) and results):
+        if status != 0 or (is_unknown(total[name]) and results) or (
+                ('not recorded: ' in err) != ('missing' in total[name])):
             yield 'lami: %s: status %d, %s' % (name, status, str(results)[:100])
 
 

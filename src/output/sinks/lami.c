@@ -358,6 +358,7 @@ static void end(struct output *output, const struct run_summary *summary)
 
 const struct sink sink_lami = {
 	.name = "lami",
+	.lacks_missing = true,
 	.start = start,
 	.report = report_tables,
 	.end = end,
