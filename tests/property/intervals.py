@@ -13,6 +13,7 @@ import os
 import random
 import resource
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -24,8 +25,18 @@ PERIODS = ('run = sched_in; sched_out', 'call = syscall_entry_*; syscall_exit_*'
            'disk = block_rq_issue; block_rq_complete; by dev, sector', 'log = app:begin; app:end; by id')
 
 
-def total_of(sillage, path, interval, jobs):
-    asked = [word for spec in PERIODS for word in ('--period', spec)] + (['-i', interval] if interval else [])
+def periods_of(sillage, path):
+    """Those of PERIODS whose events the trace declares; others are refused."""
+    found = []
+    for spec in PERIODS:
+        done = subprocess.run([sillage, 'analyze', '-q', '-a', 'periods', '-o', '/dev/null', '--period', spec, path],
+                              stderr=subprocess.DEVNULL)
+        found += [spec] if done.returncode == 0 else []
+    return found
+
+
+def total_of(sillage, path, interval, jobs, periods):
+    asked = [word for spec in periods for word in ('--period', spec)] + (['-i', interval] if interval else [])
     lines = [json.loads(line) for line in cuts.report(sillage, path, '1G', jobs, asked)]
     return [line for line in lines if line['type'] == 'total'][0]
 
@@ -42,9 +53,10 @@ def difference(a, b, path=''):
 
 
 def check(sillage, path):
-    base = total_of(sillage, path, None, 0)
+    periods = periods_of(sillage, path)
+    base = total_of(sillage, path, None, 0, periods)
     for interval in INTERVALS[1:]:
-        found = difference(base, total_of(sillage, path, interval, 1))
+        found = difference(base, total_of(sillage, path, interval, 1, periods))
         if found:
             return '-i %s: %s' % (interval, found)
     return None

@@ -178,6 +178,11 @@ def states(trace, ust, folder):
     with open(state, 'wb') as file:
         file.write(data[:len(data) // 2])
     code, out, said = sillage(asked + ['--state', state, trace])
+    note('instead of a damaged state the one before is used', code == 0 and 'the one before' in said)
+    with open(state, 'wb') as file:
+        file.write(data[:len(data) // 2])
+    os.remove(state + '.1')
+    code, out, said = sillage(asked + ['--state', state, trace])
     note('a damaged state is refused, and stays', code == 2 and state in said and os.path.getsize(state) == len(data) // 2)
 
 

@@ -41,7 +41,7 @@ EVENTS = [
     ('sched_switch', (('comm', 'prev_comm'), ('s32', 'prev_tid'), ('s32', 'prev_prio'),
                       ('s64', 'prev_state'), ('comm', 'next_comm'), ('s32', 'next_tid'),
                       ('s32', 'next_prio'))),
-    ('syscall_entry_futex', (('s64', 'uaddr'),)), ('syscall_exit_futex', (('s64', 'ret'),)),
+    ('syscall_entry_futex', (('s64', 'uaddr'), ('s32', 'op'))), ('syscall_exit_futex', (('s64', 'ret'),)),
     ('syscall_entry_read', ()), ('syscall_exit_read', (('s64', 'ret'),)),
     ('syscall_entry_write', ()), ('syscall_exit_write', (('s64', 'ret'),)),
     ('sched_process_fork', (('comm', 'child_comm'), ('s32', 'child_tid'), ('s32', 'child_pid'),

@@ -277,7 +277,7 @@ def test_triggers(scratch):
     for when, column, why in (('cpu.busy > 90% fro 3s', 16, 'expected and, or, for'), ('cpu', 4, 'expected .FIGURE'),
                               ('cqu.busy > 1', 1, 'no analysis has this name'), ('cpu.busy = 3', 10, 'expected >'),
                               ('cpu.thread[x].run > 1', 12, 'a number or KEY=PATTERN'),
-                              ('cpu.thread[com=x].run > 1%', 12, 'a key that they have in JSON'),
+                              ('cpu.thread[com=x].run > 1%', 12, 'KEY being comm, tid or pid'),
                               ('net.rate > 1', 9, 'no figure of the trace as a whole'),
                               ('count.events > 3ms', 16, 'expected a number'), ('(cpu.busy > 1%', 15, 'expected )')):
         status, _, err = run('analyze', '--trigger', when, trace.path)

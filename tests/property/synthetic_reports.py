@@ -57,10 +57,10 @@ def test_inversion(scratch):
 
 
 def test_urgency(scratch):
-    """Thread 30 on the path of 10 is as urgent, or less so by nice levels only, or it inherits."""
+    """Thread 30 has the lock that 10 waits for: it is as urgent, or less so by nice levels only, or it inherits."""
     for name, prio, boost, wanted in (('same', 20, None, (3000, [], 0)), ('nice', 25, None, (0, [('dispatch', True)], 0)),
                                       ('inherit', 25, 20, (3000, [], 50000))):
-        events = [switch_prio(1000, (0, 20), (10, 20), 0), switch_prio(2000, (10, 20), (30, prio))]
+        events = [switch_prio(1000, (0, 20), (10, 20), 0), event(1500, 'syscall_entry_futex', 0x7f00), switch_prio(2000, (10, 20), (30, prio))]
         events += [event(2000, 'sched_pi_setprio', 30, prio, boost)] if boost else []
         events += [event(52000, 'sched_waking', 10), switch_prio(55000, (30, boost or prio), (10, 20), 0x100), event(60000, 'sched_process_free', 99)]
         found = report_of(Made(scratch, 'urgency-' + name, [packet(0, 0, 0, 60000, events)]), '--thread', '10')
