@@ -240,6 +240,7 @@ const struct analysis analysis_memory = {
 		[ORDERS] = {
 			.key = "orders",
 			.scope = SCOPE_KEYED,
+			.of_all = OF_ALL_THREADS,
 			.id_key = "order",
 			.title = "ORDER",
 			.sort_mask = 1u << ALLOCATED | 1u << FREED,

@@ -72,6 +72,7 @@ const struct analysis analysis_net = {
 		[INTERFACES] = {
 			.key = "interfaces",
 			.scope = SCOPE_KEYED,
+			.of_all = OF_ALL_THREADS,
 			.name_key = "name",
 			.title = "INTERFACE",
 			.lami_class = "netif",

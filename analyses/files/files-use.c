@@ -64,7 +64,12 @@ static uint64_t *columns_of(struct shard *shard, unsigned int table, struct keye
 			    uint64_t id, const char *name)
 {
 	if (!*keyed) {
-		*keyed = shard_keyed_named(shard, table, id, name);
+		struct keyed_row *found = shard_keyed_named(shard, table, id, name);
+
+		if (shard_leaves_out(shard, table)) {
+			return shard_keyed_again(shard, found);
+		}
+		*keyed = found;
 	}
 	return shard_keyed_again(shard, *keyed);
 }

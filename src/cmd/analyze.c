@@ -47,6 +47,7 @@ struct analyze {
 	bool is_cut;       /* a signal left packets of the current trace unread */
 	bool misses_range; /* the current trace has nothing in the range of the options */
 	bool cannot_write;
+	bool has_matched, has_unmatched; /* what the user selected is in some trace, not in some */
 	struct err err;
 };
 
@@ -174,6 +175,8 @@ static void on_report(void *user, const struct report *report)
 	say_missing(a, report);
 	if (report->kind == REPORT_TOTAL) {
 		add_account(a);
+		a->has_matched |= !report->nothing_matched;
+		a->has_unmatched |= report->nothing_matched;
 	}
 	if (cmd_misses_range(report, a->range)) {
 		a->misses_range = true;
@@ -345,6 +348,9 @@ int analyze_into(const struct options *options, struct output *output)
 	config.top = output->top;
 	output_start(output);
 	a.summary.exit = analyze_all(&a, &config);
+	if (a.has_unmatched && !a.has_matched) {
+		a.summary.exit = EXIT_FAILED;
+	}
 	save_checkpoints(&a);
 	a.summary.wall_ns = now_monotonic_ns() - begin;
 	output_end(output, &a.summary);

@@ -202,6 +202,7 @@ int cmd_checkpoint_file(const struct options *options, const struct engine_confi
 				 "--state cannot be combined with --trigger-interval");
 	}
 	cmd_partial_file_setup(options, config, &setup);
+	setup.selection = selection_text(&options->selection);
 	r = checkpoint_file_open(options->state, &setup, analyses, ret, err);
 	if (r == 0 && checkpoint_file_note(*ret)) {
 		say("%s", checkpoint_file_note(*ret));

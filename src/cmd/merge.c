@@ -37,6 +37,7 @@ struct merging {
 	struct run_summary summary;
 	bool misses_range; /* the current trace has nothing in its range */
 	bool cannot_write;
+	bool has_matched, has_unmatched; /* as in analyze.c */
 	struct err err;
 };
 
@@ -59,6 +60,8 @@ static void on_report(void *user, const struct report *report)
 		m->summary.events += account->events;
 		m->summary.packets += account->packets;
 		m->summary.bytes += account->bytes;
+		m->has_matched |= !report->nothing_matched;
+		m->has_unmatched |= report->nothing_matched;
 	}
 	if (output_check(m->output, &m->err) < 0) {
 		m->cannot_write = true;
@@ -148,6 +151,9 @@ static void merge_all(struct merging *m)
 		m->summary.is_interrupted = true;
 		m->summary.exit = cmd_signal_status();
 	}
+	if (m->has_unmatched && !m->has_matched) {
+		m->summary.exit = EXIT_FAILED;
+	}
 	m->summary.wall_ns = now_monotonic_ns() - begin;
 	output_end(m->output, &m->summary);
 }
@@ -188,11 +194,27 @@ static int open_source(struct merging *m, const char *name)
 	*vec_push(&m->sources) = source;
 	if (!partial_file_setup_same(partial_reader_setup(m->sources.at[0].in),
 				     partial_reader_setup(source.in))) {
-		return err_raise(&m->err, -EINVAL,
-				 "%s: has other analyses, windows or periods than %s", source.name,
-				 m->sources.at[0].name);
+		return err_raise(
+			&m->err, -EINVAL,
+			"%s: has other analyses, windows, periods, threads or CPUs than %s",
+			source.name, m->sources.at[0].name);
 	}
 	return 0;
+}
+
+/* A checkpoint has tables: what was not selected then is not in them. */
+static int check_selection(struct merging *m)
+{
+	const char *made_with = partial_reader_setup(m->sources.at[0].in)->selection;
+	char *asked = selection_text(&m->options->selection);
+	int r = 0;
+
+	if (made_with && strcmp(made_with, asked) != 0) {
+		r = err_raise(&m->err, -EINVAL, "%s: made with %s: give the same options",
+			      m->sources.at[0].name, made_with);
+	}
+	free(asked);
+	return r;
 }
 
 static int open_sources(struct merging *m)
@@ -211,7 +233,7 @@ static int open_sources(struct merging *m)
 	for (size_t i = 0; r == 0 && i < setup->periods.count; i++) {
 		r = period_add(&m->periods, setup->periods.at[i], &m->err);
 	}
-	return r;
+	return r < 0 ? r : check_selection(m);
 }
 
 static void close_sources(struct merging *m)

@@ -46,7 +46,8 @@ struct trace {
 	uint64_t unfetched;   /* the same, unless the next connection announces them again */
 	bool is_live;         /* see trace_set_live() */
 	bool has_finished;
-	bool is_restored; /* from a checkpoint: its metadata must be the same */
+	bool has_said_unmatched; /* the user selected what is not in the trace */
+	bool is_restored;        /* from a checkpoint: its metadata must be the same */
 };
 
 struct stream {

@@ -11,6 +11,23 @@
 #include "ctf/metadata/metadata.h"
 #include "engine/chunk-job.h"
 #include "engine/engine-state.h"
+#include "engine/warn.h"
+
+/* Recorded, at the end; live, after the first window, since what is selected may still come. */
+static void warn_unmatched(struct trace *trace, const struct report *report)
+{
+	char *selection;
+
+	if (!report->nothing_matched || trace->has_said_unmatched ||
+	    (report->kind == REPORT_WINDOW && !report->has_lag)) {
+		return;
+	}
+	selection = selection_text(trace->engine->config.selection);
+	trace->has_said_unmatched = true;
+	warn_trace(trace, NULL, -1, "nothing-matched", "nothing matched %s%s", selection,
+		   report->kind == REPORT_TOTAL ? "" : " so far");
+	free(selection);
+}
 
 static void on_merge_report(void *user, const struct report *report)
 {
@@ -18,6 +35,7 @@ static void on_merge_report(void *user, const struct report *report)
 	struct stats *stats = trace->engine->config.stats;
 
 	trace->engine->config.on_report(trace->user, report);
+	warn_unmatched(trace, report);
 	if (stats) {
 		stats->windows += report->kind == REPORT_WINDOW;
 		if (report->has_lag && report->lag_ns > 0) {

@@ -208,6 +208,14 @@ static void keyed_text(char text[KEYED_TEXT_MAX], const struct table *table,
 	}
 }
 
+void format_cut(char *text, int width)
+{
+	assert(width > 2);
+	if ((int)strlen(text) > width) {
+		strcpy(text + width - 2, "..");
+	}
+}
+
 /* The end of a path distinguishes it from others, so that is what is shown. */
 static void fit(char text[CELL_MAX], const char *whole, int width)
 {
@@ -215,9 +223,10 @@ static void fit(char text[CELL_MAX], const char *whole, int width)
 	int len = (int)strlen(whole), head = path ? (int)(path - whole) : 0;
 	int room = width - head - 2; /* for the end of the path, after two dots */
 
-	assert(width > 0 && width < CELL_MAX);
+	assert(width < CELL_MAX);
 	if (len <= width || !path || room < 4) {
 		(void)snprintf(text, CELL_MAX, "%.*s", CELL_MAX - 1, whole);
+		format_cut(text, width);
 	} else {
 		(void)snprintf(text, CELL_MAX, "%.*s..%s", head, whole, whole + len - room);
 	}
@@ -237,6 +246,7 @@ void format_row(char text[CELL_MAX], const struct table *table, const struct rep
 		break;
 	case SCOPE_EVENT:
 		(void)snprintf(text, CELL_MAX, "%s", row->name);
+		format_cut(text, width);
 		break;
 	case SCOPE_THREAD:
 		format_thread(text, row->thread, row->thread->tid);

@@ -38,9 +38,14 @@ double format_number(const struct cell *cell, const struct report_row *row);
 
 /* The title of the column of names, "THREAD (TID)". */
 const char *format_rows_title(const struct table *table);
-/* The name of a row.  A path that is longer than @width shows its end, after two dots. */
+/* What is written beside figures that a selection does not concern (report_table.is_whole). */
+#define FORMAT_WHOLE "whole system"
+/* The name of a row, at most @width bytes.  A longer name is cut, which two dots show; of a path
+ * they stand before its end. */
 void format_row(char text[CELL_MAX], const struct table *table, const struct report_row *row,
 		int width);
+/* Cuts a text that is longer than @width bytes; it ends with two dots then. */
+void format_cut(char *text, int width);
 /* "comm (id)"; with what is known if not all is. */
 void format_thread(char text[CELL_MAX], const struct thread_view *thread, int64_t id);
 void format_value(char text[CELL_MAX], enum unit unit, uint64_t value);

@@ -124,8 +124,9 @@ static struct rollup_table *table_of(struct rollup *rollup, const struct report_
 	columns_append(&table->columns, from->table);
 	table->by_key = kh_init(rollup_rows);
 	*vec_push(&rollup->tables) = table;
-	*vec_push(&rollup->shown) =
-		(struct report_table){ .analysis = from->analysis, .table = from->table };
+	*vec_push(&rollup->shown) = (struct report_table){ .analysis = from->analysis,
+							   .table = from->table,
+							   .is_whole = from->is_whole };
 	return table;
 }
 

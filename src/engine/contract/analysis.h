@@ -83,6 +83,9 @@ enum scope {
 	SCOPE_LONGEST,              /* the longest instances of something; see struct instance */
 };
 
+/* What a user selects, by bit: threads (--tid, --pid, --comm), CPUs (--cpu), interrupts (--irq). */
+enum { OF_ALL_THREADS = 1, OF_ALL_CPUS = 2, OF_ALL_IRQS = 4 };
+
 #define COLUMNS_MAX 12
 #define TABLES_MAX  8
 
@@ -101,6 +104,10 @@ struct table {
 	/* SCOPE_KEYED: the upper half of the number is this other number (the process of a
 	 * descriptor), the lower half is called id_key; NULL: it is one number. */
 	const char *owner_key;
+	/* Figures that a selection of these (OF_ALL_...) does not concern: they belong to no
+	 * thread, or to no single CPU.  They stay those of all, and reports say so.  A table that
+	 * is fed by on_slice, on_tally, on_cpu or worker_keyed_row() has OF_ALL_THREADS. */
+	uint8_t of_all;
 };
 
 /* Something that took long.  The first column of its table is the duration; others, if any, are
@@ -204,6 +211,7 @@ struct ordered {
 	struct shard *shard; /* of the thread */
 	uint8_t owner;       /* index of the analysis in the run */
 	uint8_t kind;        /* the analysis' own */
+	uint8_t left_out;    /* shard.left_out when it was noted */
 	uint64_t words[ORDERED_WORDS];
 };
 

@@ -39,6 +39,10 @@ uint64_t *shard_keyed_again(struct shard *shard, struct keyed_row *keyed);
 /* Shown in place of the key's name from here on; copied. */
 void keyed_label(struct keyed_row *keyed, const char *label);
 
+/* Whether what is added to the table now does not count: the user selected other threads or CPUs.
+ * Rows are given all the same, but a keyed row that is given then must not be kept. */
+bool shard_leaves_out(const struct shard *shard, unsigned int table);
+
 /* ---- the longest ---- */
 
 /* Keeps the instance if it is one of the longest. */

@@ -111,7 +111,8 @@ static int read_all(struct checkpoint_file *checkpoint_file, FILE *file,
 	}
 	*ret_is_other = !partial_file_setup_same(partial_reader_setup(in), &checkpoint_file->setup);
 	if (*ret_is_other) {
-		r = err_raise(err, -EINVAL, "made with other analyses, windows or periods");
+		r = err_raise(err, -EINVAL,
+			      "made with other analyses, windows, periods, threads or CPUs");
 	}
 	while (r >= 0 && (r = partial_reader_trace(in, &identity, err)) > 0) {
 		r = read_trace(checkpoint_file, in, &identity, err);

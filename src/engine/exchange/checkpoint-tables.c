@@ -134,6 +134,7 @@ static void thread_codec(const struct checkpoint *checkpoint, const struct layou
 	codec_u32(codec, &thread->incarnation);
 	codec_u64(codec, &thread->before_ts);
 	view_codec(codec, &thread->view);
+	codec_u8(codec, &thread->picked);
 	codec_bool(codec, &thread->is_touched);
 	row_codec(codec, &layout->columns[SCOPE_THREAD], thread_window(layout, thread));
 	if (!layout->is_direct) {
@@ -376,6 +377,7 @@ static void shard_codec(const struct checkpoint *checkpoint, struct shard *shard
 	bool has_other = shard->other != NULL;
 
 	shard_close_window(shard);
+	codec_bool(codec, &shard->has_picked);
 	threads_codec(checkpoint, shard);
 	holes_codec(codec, shard);
 	slots_codec(codec, shard);

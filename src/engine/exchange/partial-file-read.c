@@ -340,6 +340,7 @@ static int take_setup(struct partial_reader *in, struct codec *frame, struct err
 		codec_text(frame, &text);
 		*vec_push(&in->setup.periods) = text ? text : mem_strdup("");
 	}
+	codec_text(frame, &in->setup.selection);
 	if (frame->is_wrong || frame->left > 0 || in->setup.interval_ns == 0) {
 		return err_raise(err, -EINVAL, "the setup is damaged");
 	}

@@ -22,6 +22,8 @@ void partial_file_setup_fini(struct partial_file_setup *setup)
 		free(setup->periods.at[i]);
 	}
 	vec_fini(&setup->periods);
+	free(setup->selection);
+	setup->selection = NULL;
 }
 
 static bool same_analyses(const struct partial_file_setup *a, const struct partial_file_setup *b)
@@ -37,7 +39,9 @@ static bool same_analyses(const struct partial_file_setup *a, const struct parti
 bool partial_file_setup_same(const struct partial_file_setup *a, const struct partial_file_setup *b)
 {
 	if (!same_analyses(a, b) || a->interval_ns != b->interval_ns ||
-	    a->wants_windows != b->wants_windows || a->periods.count != b->periods.count) {
+	    a->wants_windows != b->wants_windows || a->periods.count != b->periods.count ||
+	    !a->selection != !b->selection ||
+	    (a->selection && strcmp(a->selection, b->selection) != 0)) {
 		return false;
 	}
 	for (size_t i = 0; i < a->periods.count; i++) {
@@ -216,6 +220,7 @@ static void put_setup(struct partial_writer *out, const struct partial_file_setu
 	for (size_t i = 0; i < setup->periods.count; i++) {
 		codec_put_text(&codec, setup->periods.at[i]);
 	}
+	codec_text(&codec, &copy.selection);
 	end_frame(out);
 }
 

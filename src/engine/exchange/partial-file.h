@@ -42,6 +42,7 @@ struct partial_file_setup {
 	uint64_t interval_ns;
 	bool wants_windows;
 	VEC(char *) periods; /* arguments of --period; owned */
+	char *selection;     /* of a checkpoint's tables, as a text; owned; NULL: has no tables */
 };
 void partial_file_setup_fini(struct partial_file_setup *setup);
 bool partial_file_setup_same(const struct partial_file_setup *a,

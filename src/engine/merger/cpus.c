@@ -491,7 +491,11 @@ static void charge(struct merger *merger, struct cpu *cpu, const struct segment 
 		return;
 	}
 	merger->window_has_gap |= kind == RUN_UNKNOWN && !segment->is_before;
+	if (merger->tables.layout.selects) {
+		shard_select_cpu(shard, cpu->id);
+	}
 	shard_each_with(shard, on_cpu, (shard, cpu, kind, ns));
+	shard->left_out = 0;
 	if (kind == RUN_THREAD) {
 		record = partial_add_record(merger->stitched, stitched_group(merger, segment->tid),
 					    segment->begin, RECORD_RUN);

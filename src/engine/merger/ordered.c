@@ -149,9 +149,13 @@ static void replay(struct tables *tables)
 		assert_hot(setup->analyses[ordered->owner]->on_ordered);
 		tables->whole.running = ordered->owner;
 		ordered->shard->running = ordered->owner;
+		tables->whole.left_out = ordered->left_out;
+		ordered->shard->left_out = ordered->left_out;
 		setup->analyses[ordered->owner]->on_ordered(
 			&tables->whole, tables->states[ordered->owner], ordered);
+		ordered->shard->left_out = 0;
 	}
+	tables->whole.left_out = 0;
 }
 
 void ordered_run(struct tables *tables)

@@ -32,6 +32,7 @@ static void apply_name(struct thread *thread, const struct group *group)
 
 	if (group->has_name && is_new && memcmp(thread->view.comm, group->name, NAME_BYTES) != 0) {
 		memcpy(thread->view.comm, group->name, NAME_BYTES);
+		shard_pick_again(thread);
 	}
 }
 
@@ -41,7 +42,28 @@ static void apply_pid(struct thread *thread, const struct group *group)
 {
 	if (group->pid != INT32_MIN) {
 		thread->view.pid = group->pid;
+		shard_pick_again(thread);
 	}
+}
+
+/* The CPU on which the record happened; UINT64_MAX: none. */
+static uint64_t cpu_of(const struct applying *at, const struct record *record)
+{
+	return record->kind == RECORD_RUN ? (uint32_t)record->arg32 : at->entry->source.cpu_id;
+}
+
+/* Whether what the thread does in this record counts. */
+static inline void select_thread(struct applying *at, struct thread *thread,
+				 const struct record *record)
+{
+	if (!at->shard->layout->selects) {
+		return;
+	}
+	if (record->kind == RECORD_IN || record->kind == RECORD_ON ||
+	    record->kind == RECORD_INITIAL) {
+		shard_pick(at->shard, thread);
+	}
+	shard_select(at->shard, thread, cpu_of(at, record));
 }
 
 /* ---- records ---- */
@@ -92,6 +114,7 @@ static void run_on(struct applying *at, struct thread *thread, const struct reco
 
 	if (switched_in) {
 		thread = switched_in;
+		select_thread(at, thread, record);
 	} else {
 		shard_open_oncpu(at->shard, &(struct open_oncpu){ .ts = record->ts,
 								  .cpu = cpu,
@@ -124,6 +147,7 @@ static void switch_out_at(struct applying *at, struct thread *thread, const stru
 	if (!at->group->is_weak) { /* else a RECORD_PROCESS of the group carries the pid */
 		apply_pid(thread, at->group);
 	}
+
 	shard_each_with(at->shard, on_switch_out, (at->shard, thread, &out));
 }
 
@@ -197,6 +221,7 @@ static void fork_thread(struct applying *at, const struct record *record)
 	if (record->arg64 != UINT64_MAX) {
 		at->key->thread->view.pid = (int64_t)record->arg64;
 	}
+	select_thread(at, at->key->thread, record);
 	shard_each_with(at->shard, on_fork, (at->shard, at->key->thread, record->ts));
 }
 
@@ -296,6 +321,7 @@ static inline void use_record(struct applying *at, const struct record *record, 
 	if (key->thread->is_dead) {
 		shard_reopen(at->shard, key->thread);
 	}
+	select_thread(at, key->thread, record);
 	apply(at, record);
 }
 
@@ -509,6 +535,7 @@ void round_run_shard(struct shard *shard, const struct round *round, unsigned in
 			use_nodes(shard, round, key);
 		}
 	}
+	shard->left_out = 0;
 }
 
 static void count_slice(struct shard *shard, const struct round_entry *entry,
@@ -518,6 +545,9 @@ static void count_slice(struct shard *shard, const struct round_entry *entry,
 
 	assert(slice->tally_count == 0 ||
 	       slice->tally_first + (size_t)slice->tally_count <= entry->partial->tallies.count);
+	if (shard->layout->selects) {
+		shard_select_cpu(shard, entry->source.cpu_id);
+	}
 	for (uint32_t i = 0; i < slice->tally_count; i++) {
 		const struct tally *tally = &entry->partial->tallies.at[slice->tally_first + i];
 
@@ -535,4 +565,5 @@ void round_count_shard(struct shard *shard, const struct round *round, size_t fi
 			count_slice(shard, &round->entries.at[e], class_names);
 		}
 	}
+	shard->left_out = 0;
 }

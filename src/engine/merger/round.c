@@ -58,6 +58,9 @@ static void apply_slice(struct merger *merger, const struct merger_stream *strea
 	struct shard *shard = &merger->tables.shards[0];
 	uint64_t late = slice->window < merger->window ? slice->events : 0;
 
+	if (merger->tables.layout.selects) {
+		shard_select_cpu(shard, stream->identity.cpu_id);
+	}
 	shard_each_with(shard, on_slice, (shard, slice, &stream->identity, late));
 	add_keyed_rows(merger, partial, slice);
 	for (unsigned int kind = 0; stream->owns_cpu && kind < RUN_KINDS; kind++) {
@@ -67,6 +70,7 @@ static void apply_slice(struct merger *merger, const struct merger_stream *strea
 				(shard, stream->cpu, (enum run_kind)kind, slice->cpu_ns[kind]));
 		}
 	}
+	shard->left_out = 0;
 	merger->window_has_gap |= stream->owns_cpu && slice->has_gap;
 	account_slice(merger, slice, late);
 }

@@ -11,6 +11,35 @@
 
 /* ---- lifecycle ---- */
 
+static struct left_out *left_out_new(const struct layout *layout)
+{
+	struct left_out *left_out;
+
+	if (layout->selects == 0) {
+		return NULL;
+	}
+	left_out = mem_alloc(sizeof(*left_out));
+	for (unsigned int scope = 0; scope < SCOPES_FIXED; scope++) {
+		left_out->rows[scope] =
+			mem_alloc((layout->columns[scope].count + 1) * sizeof(uint64_t));
+	}
+	keyed_init(&left_out->keyed_rows, false);
+	return left_out;
+}
+
+static void left_out_free(const struct layout *layout, struct left_out *left_out)
+{
+	if (!left_out) {
+		return;
+	}
+	for (unsigned int scope = 0; scope < SCOPES_FIXED; scope++) {
+		columns_empty(&layout->columns[scope], left_out->rows[scope]);
+		free(left_out->rows[scope]);
+	}
+	keyed_fini(&left_out->keyed_rows, layout->keyed_columns);
+	free(left_out);
+}
+
 static struct accumulator *accumulator_new(const struct layout *layout)
 {
 	struct accumulator *accumulator = mem_alloc(sizeof(*accumulator));
@@ -19,6 +48,7 @@ static struct accumulator *accumulator_new(const struct layout *layout)
 	accumulator->keyed_rows = mem_alloc(sizeof(*accumulator->keyed_rows));
 	keyed_init(accumulator->keyed_rows, false);
 	accumulator->longest = longest_new(layout);
+	accumulator->left_out = left_out_new(layout);
 	return accumulator;
 }
 
@@ -27,6 +57,7 @@ static void accumulator_free(const struct layout *layout, struct accumulator *ac
 	columns_empty(&layout->columns[SCOPE_TRACE], accumulator->trace);
 	keyed_fini(accumulator->keyed_rows, layout->keyed_columns);
 	longest_free(layout, accumulator->longest);
+	left_out_free(layout, accumulator->left_out);
 	for (size_t a = 0; a < ANALYSES_MAX; a++) {
 		vec_fini(&accumulator->indexed[a]);
 	}
@@ -57,6 +88,7 @@ void accumulators_init(struct tables *tables)
 	tables->whole_accumulator.keyed_rows = &tables->keyed_rows;
 	tables->whole_accumulator.trace = tables->trace.window;
 	tables->whole_accumulator.longest = longest_new(&tables->layout);
+	tables->whole_accumulator.left_out = left_out_new(&tables->layout);
 	tables->whole.accumulator = &tables->whole_accumulator;
 }
 
@@ -70,6 +102,7 @@ void accumulators_fini(struct tables *tables)
 		vec_fini(&tables->whole_accumulator.indexed[a]);
 	}
 	longest_free(&tables->layout, tables->whole_accumulator.longest);
+	left_out_free(&tables->layout, tables->whole_accumulator.left_out);
 }
 
 /* ---- event names ---- */

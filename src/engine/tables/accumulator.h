@@ -40,6 +40,12 @@ struct indexed_rows {
 	size_t count, room;
 };
 
+/* Where figures go that the user did not select.  Nobody reads them. */
+struct left_out {
+	uint64_t *rows[SCOPES_FIXED];
+	struct keyed_rows keyed_rows; /* one row for each table */
+};
+
 struct accumulator {
 	uint64_t *trace; /* a row of SCOPE_TRACE */
 	uint64_t *names; /* rows of SCOPE_EVENT, by event name */
@@ -47,7 +53,8 @@ struct accumulator {
 	VEC(uint32_t) names_touched; /* a name may be listed more than once */
 	struct keyed_rows *keyed_rows;
 	struct indexed_rows indexed[ANALYSES_MAX];
-	struct longest *longest; /* by table of the longest */
+	struct longest *longest;   /* by table of the longest */
+	struct left_out *left_out; /* NULL: all threads and CPUs are selected */
 	/* Working memory for the shard that the task is at. */
 	VEC(struct shard_node) nodes;
 	VEC(struct shard_key) keys;

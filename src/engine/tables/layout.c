@@ -4,6 +4,7 @@
 #include "engine/tables/layout.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/limits.h"
 #include "engine/tables/longest.h"
@@ -15,6 +16,7 @@ static void add_table(struct layout *layout, size_t a, size_t t)
 {
 	const struct table *table = &layout->setup->analyses[a]->tables[t];
 
+	layout->knows_irqs |= table->lami_class && strcmp(table->lami_class, "irq") == 0;
 	switch (table->scope) {
 	case SCOPE_TRACE:
 	case SCOPE_CPU:
@@ -55,11 +57,10 @@ void layout_init(struct layout *layout, const struct setup *setup, const struct 
 	layout->setup = setup;
 	layout->tables = tables;
 	layout->is_direct = !setup->wants_windows && setup->range_begin == 0;
+	layout->selects = selection_of(setup->selection) & (OF_ALL_THREADS | OF_ALL_CPUS);
+	layout->selects_irqs = selection_of(setup->selection) & OF_ALL_IRQS;
 	layout->longest_shown = longest_shown(setup->top);
-	/* A selection is applied to what is shown: more are kept, so that enough remain. */
-	layout->longest_room = setup->selection && selection_picks(setup->selection)
-				       ? LONGEST_MAX
-				       : layout->longest_shown;
+	layout->longest_room = layout->longest_shown;
 	for (size_t a = 0; a < setup->analysis_count; a++) {
 		const struct analysis *analysis = setup->analyses[a];
 

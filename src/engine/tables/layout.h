@@ -45,7 +45,9 @@ struct layout {
 	size_t thread_state_offsets[ANALYSES_MAX];
 	size_t thread_state_size; /* all states */
 	size_t thread_window_at, thread_total_at, thread_bytes;
-	bool is_direct; /* threads have no open window */
+	bool is_direct;  /* threads have no open window */
+	uint8_t selects; /* the user selects threads, CPUs (OF_ALL_THREADS, OF_ALL_CPUS) */
+	bool selects_irqs, knows_irqs; /* ... interrupts; some table has them */
 };
 
 static inline uint64_t *thread_window(const struct layout *layout, struct thread *thread)

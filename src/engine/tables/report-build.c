@@ -81,7 +81,6 @@ static bool is_keyed_wanted(const struct listing *listing, const struct keyed_ro
 	const struct selection *selection = listing->selection;
 
 	return (!is_by_cpu || selection_wants_cpu(selection, keyed->key.id)) &&
-	       selection_wants_owner(selection, listing->table, &keyed->key) &&
 	       selection_wants_irq(selection, listing->table, keyed->key.id, name_of_keyed(keyed));
 }
 
@@ -122,22 +121,6 @@ static void list_keyed(struct tables *tables, struct listing *listing)
 
 /* ---- the longest ---- */
 
-static bool is_instance_wanted(const struct listing *listing, const struct shown_instance *shown)
-{
-	const struct instance *instance = &shown->instance;
-	const struct selection *selection = listing->selection;
-
-	if (!selection_wants_irq(selection, listing->table, instance->keyed.id,
-				 instance->keyed.name)) {
-		return false;
-	}
-	if (shown->has_view ? !selection_wants_thread(selection, listing->table, &shown->view)
-			    : selection_picks_threads(selection)) {
-		return false;
-	}
-	return instance->cpu == UINT64_MAX || selection_wants_cpu(selection, instance->cpu);
-}
-
 /*
  * Shows the thread that began what belongs to no thread.  Only its tid is known.  Name and process
  * are those of the thread of this tid, unless several had it, or one of the shard lost its row.
@@ -169,15 +152,11 @@ static void list_longest(struct tables *tables, struct listing *listing)
 	const struct longest *longest =
 		&(listing->total ? tables->longest_total : tables->longest)[listing->offset];
 
-	for (size_t i = 0;
-	     i < longest->all.count && listing->rows.count < tables->layout.longest_shown; i++) {
+	for (size_t i = 0; i < longest->all.count; i++) {
 		struct shown_instance *shown = &longest->all.at[i];
 
 		assert_hot(!shown->instance.thread); /* it may be freed: a copy is shown */
 		show_begun_by(tables, shown);
-		if (!is_instance_wanted(listing, shown)) {
-			continue;
-		}
 		*vec_push(&listing->rows) = (struct report_row){
 			.sort = shown->instance.ns,
 			.id = i,
@@ -265,11 +244,14 @@ static void take_listing(const struct tables *tables, struct listing *listing)
 
 	report_sort_rows(listing->rows.at, listing->rows.count, tables->layout.setup->top);
 	*vec_push(&memory->lists) = listing->rows.at;
-	*vec_push(&memory->tables) = (struct report_table){ .analysis = listing->analysis,
-							    .table = listing->table,
-							    .rows = listing->rows.at,
-							    .row_count = listing->rows.count,
-							    .unknown = listing->unknown };
+	*vec_push(&memory->tables) =
+		(struct report_table){ .analysis = listing->analysis,
+				       .table = listing->table,
+				       .rows = listing->rows.at,
+				       .row_count = listing->rows.count,
+				       .unknown = listing->unknown,
+				       .is_whole = selection_leaves_whole(listing->selection,
+									  listing->table) };
 	free(listing);
 }
 
@@ -285,6 +267,36 @@ static void close_shards(struct tables *tables)
 	if (CHECKS_ON) {
 		tables_check(tables);
 	}
+}
+
+static bool has_irqs(const struct report *report)
+{
+	for (size_t i = 0; i < report->table_count; i++) {
+		const char *class = report->tables[i].table->lami_class;
+
+		if (class && strcmp(class, "irq") == 0 && report->tables[i].row_count > 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Whether the user selected threads, CPUs or interrupts, and the trace has had none of them.
+ * Without an analysis that knows them, nobody knows. */
+static bool has_none(const struct tables *tables, const struct report *report)
+{
+	const struct layout *layout = &tables->layout;
+	bool has_picked = false, has_table = false;
+
+	for (size_t i = 0; i < report->table_count; i++) {
+		has_table |= layout->selects != 0 &&
+			     (layout->selects & report->tables[i].table->of_all) == 0;
+	}
+	for (size_t s = 0; s < SHARDS; s++) {
+		has_picked |= tables->shards[s].has_picked;
+	}
+	return (has_table && !has_picked) || (layout->selects_irqs && layout->knows_irqs &&
+					      report->kind == REPORT_TOTAL && !has_irqs(report));
 }
 
 void tables_report(struct tables *tables, bool total, struct report *report,
@@ -319,6 +331,7 @@ void tables_report(struct tables *tables, bool total, struct report *report,
 	vec_fini(&of_threads.all);
 	report->tables = memory->tables.at;
 	report->table_count = memory->tables.count;
+	report->nothing_matched = has_none(tables, report);
 }
 
 void report_memory_fini(struct report_memory *memory)

@@ -14,8 +14,7 @@ HASH_DECLARE(process_numbers, uint32_t)
 struct pass {
 	const struct listings *listings;
 	khash_t(process_numbers) * numbers;
-	bool by_name;     /* processes are put together by their threads' names */
-	bool has_omitted; /* the selection leaves threads out */
+	bool by_name; /* processes are put together by their threads' names */
 };
 
 static const uint64_t *values_of_thread(const struct tables *tables, const struct listing *listing,
@@ -142,10 +141,6 @@ static void list_thread(const struct tables *tables, struct pass *pass, struct t
 		struct listing *listing = pass->listings->all.at[i];
 		struct report_row *row;
 
-		if (pass->has_omitted &&
-		    !selection_wants_thread(listing->selection, listing->table, &thread->view)) {
-			continue;
-		}
 		if (listing->table->scope == SCOPE_PROCESS) {
 			add_to_process(tables, pass, listing, thread);
 			continue;
@@ -202,8 +197,7 @@ void report_threads(struct tables *tables, const struct listings *listings, bool
 	const struct selection *selection = tables->layout.setup->selection;
 	struct pass pass = { .listings = listings,
 			     .numbers = kh_init(process_numbers),
-			     .by_name = selection && selection->per == PER_COMM,
-			     .has_omitted = selection_picks_threads(selection) };
+			     .by_name = selection && selection->per == PER_COMM };
 	struct thread *others = total ? others_sum(tables) : NULL;
 
 	for (size_t s = 0; s < SHARDS; s++) {

@@ -41,6 +41,7 @@ struct report_table {
 	size_t row_count;
 	const struct report_row *rows;
 	uint16_t unknown; /* bit by bit the columns whose events are not recorded */
+	bool is_whole; /* the user selected something that these figures are not concerned with */
 };
 
 /* Whether the column's figures are not known, and not 0. */
@@ -61,6 +62,7 @@ struct report {
 	int64_t lag_ns;
 	uint64_t events; /* in it, for rates */
 	uint64_t discarded, lost_packets, bad_packets, late_events;
+	bool nothing_matched; /* so far nothing of what the user selected was in the trace */
 	size_t table_count;
 	const struct report_table *tables; /* all of one analysis are adjacent */
 	size_t missing_count;

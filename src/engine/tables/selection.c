@@ -3,6 +3,7 @@
  */
 #include "engine/tables/selection.h"
 
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,19 +23,60 @@ static bool has(const int64_t *at, size_t count, int64_t value)
 	return count == 0;
 }
 
-static bool has_text(const char *const *at, size_t count, const char *text)
+/* The list has patterns, as those of a shell. */
+static bool matches(const char *const *at, size_t count, const char *text)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (strcmp(at[i], text) == 0) {
+		if (fnmatch(at[i], text, 0) == 0) {
 			return true;
 		}
 	}
 	return count == 0;
 }
 
-bool selection_picks_threads(const struct selection *s)
+uint8_t selection_of(const struct selection *s)
 {
-	return s && s->tids.count + s->pids.count + s->comms.count > 0;
+	if (!s) {
+		return 0;
+	}
+	return (s->tids.count + s->pids.count + s->comms.count > 0 ? OF_ALL_THREADS : 0) |
+	       (s->cpus.count > 0 ? OF_ALL_CPUS : 0) | (s->irqs.count > 0 ? OF_ALL_IRQS : 0);
+}
+
+static void put_numbers(FILE *out, const char *option, const int64_t *at, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		(void)fprintf(out, "%s%s%" PRId64, i == 0 ? (ftell(out) > 0 ? " " : "") : ",",
+			      i == 0 ? option : "", at[i]);
+	}
+}
+
+static void put_names(FILE *out, const char *option, const char *const *at, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		(void)fprintf(out, "%s%s%s", i == 0 ? (ftell(out) > 0 ? " " : "") : ",",
+			      i == 0 ? option : "", at[i]);
+	}
+}
+
+char *selection_text(const struct selection *s)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (s) {
+		put_numbers(out, "--tid ", s->tids.at, s->tids.count);
+		put_numbers(out, "--pid ", s->pids.at, s->pids.count);
+		put_names(out, "--comm ", s->comms.at, s->comms.count);
+		put_numbers(out, "--cpu ", s->cpus.at, s->cpus.count);
+		put_names(out, "--irq ", s->irqs.at, s->irqs.count);
+	}
+	if (selection_of(s) == 0) {
+		(void)fputs("all threads, CPUs and interrupts", out);
+	}
+	(void)fclose(out);
+	return text;
 }
 
 bool selection_wants_table(const struct selection *s, const struct table *table)
@@ -62,26 +104,12 @@ bool selection_wants_cpu(const struct selection *s, uint64_t cpu)
 	return !s || has(s->cpus.at, s->cpus.count, (int64_t)cpu);
 }
 
-bool selection_wants_thread(const struct selection *s, const struct table *table,
-			    const struct thread_view *view)
+/* A thread whose process is not known may be the one that leads the process of its number. */
+bool selection_wants_thread(const struct selection *s, const struct thread_view *view)
 {
-	assert_hot(table->scope == SCOPE_THREAD || table->scope == SCOPE_PROCESS ||
-		   table->scope == SCOPE_LONGEST);
-	if (!s) {
-		return true;
-	}
-	return has_text(s->comms.at, s->comms.count, view->comm) &&
-	       has(s->pids.at, s->pids.count, view->pid) &&
-	       (table->scope == SCOPE_PROCESS || has(s->tids.at, s->tids.count, view->tid));
-}
-
-bool selection_wants_owner(const struct selection *s, const struct table *table,
-			   const struct row_key *key)
-{
-	assert_hot(table->scope == SCOPE_KEYED);
-	return !s || !table->owner_key || s->pids.count == 0 ||
-	       (key->id != ROW_KEY_NO_ID &&
-		has(s->pids.at, s->pids.count, (int32_t)(key->id >> 32)));
+	return !s || (has(s->tids.at, s->tids.count, view->tid) &&
+		      has(s->pids.at, s->pids.count, view->pid < 0 ? view->tid : view->pid) &&
+		      matches(s->comms.at, s->comms.count, view->comm));
 }
 
 bool selection_wants_irq(const struct selection *s, const struct table *table, uint64_t id,
@@ -96,7 +124,7 @@ bool selection_wants_irq(const struct selection *s, const struct table *table, u
 		return true;
 	}
 	(void)snprintf(number, sizeof(number), "%" PRIu64, id);
-	return has_text(s->irqs.at, s->irqs.count, number) ||
-	       has_text(s->irqs.at, s->irqs.count, name) ||
-	       (id_name && has_text(s->irqs.at, s->irqs.count, id_name));
+	return matches(s->irqs.at, s->irqs.count, number) ||
+	       matches(s->irqs.at, s->irqs.count, name) ||
+	       (id_name && matches(s->irqs.at, s->irqs.count, id_name));
 }

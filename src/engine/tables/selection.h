@@ -1,8 +1,8 @@
 /*
- * selection: which rows a report shows.
+ * selection: which threads, CPUs and interrupts the user wants to see.
  *
- * A selection only leaves rows out.  Figures of the trace as a whole stay those of all.  NULL in
- * place of a selection: all rows.
+ * What a selection of threads and CPUs leaves out is never added up (shard-select.c).  Tables that
+ * it does not concern (table.of_all) stay those of all.  NULL in place of a selection: all.
  */
 #ifndef SILLAGE_ENGINE_TABLES_SELECTION_H
 #define SILLAGE_ENGINE_TABLES_SELECTION_H
@@ -22,30 +22,28 @@ enum per { PER_ALL, PER_CPU, PER_TID, PER_PID, PER_COMM, PER_PRIO };
 /* Empty lists: all. */
 struct selection {
 	VEC(int64_t) tids, pids, cpus;
-	VEC(const char *) comms;
-	VEC(const char *) irqs; /* numbers, or names */
+	VEC(const char *) comms; /* patterns, as those of a shell */
+	VEC(const char *) irqs;  /* patterns of numbers, or names */
 	enum per per;
 	uint64_t min_ns, max_ns; /* of single instances; max_ns UINT64_MAX: any */
 	const char *sort; /* key of the column to sort by, where a table has it; NULL: its own */
 };
 
-/* Whether it leaves rows out. */
-static inline bool selection_picks(const struct selection *s)
-{
-	return s->tids.count + s->pids.count + s->cpus.count + s->comms.count + s->irqs.count > 0;
-}
+/* What it selects, by bit: OF_ALL_... */
+uint8_t selection_of(const struct selection *s);
 
-/* Whether it leaves threads out. */
-bool selection_picks_threads(const struct selection *s);
+/* The same as a text, "--pid 1,2 --comm sh", for messages and files; from malloc(), never empty. */
+char *selection_text(const struct selection *s);
+
+/* Whether it selects something that the table's figures are not concerned with (table.of_all). */
+static inline bool selection_leaves_whole(const struct selection *s, const struct table *table)
+{
+	return selection_of(s) & table->of_all;
+}
 
 bool selection_wants_table(const struct selection *s, const struct table *table);
 bool selection_wants_cpu(const struct selection *s, uint64_t cpu);
-/* The thread, or for a table of processes the process of the thread. */
-bool selection_wants_thread(const struct selection *s, const struct table *table,
-			    const struct thread_view *view);
-/* The keyed row of a process (table.owner_key). */
-bool selection_wants_owner(const struct selection *s, const struct table *table,
-			   const struct row_key *key);
+bool selection_wants_thread(const struct selection *s, const struct thread_view *view);
 /* The keyed row of an interrupt, by number or name. */
 bool selection_wants_irq(const struct selection *s, const struct table *table, uint64_t id,
 			 const char *name);

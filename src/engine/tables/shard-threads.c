@@ -277,6 +277,7 @@ void tables_rename_thread(struct tables *tables, const struct rename *rename)
 	}
 	thread->view.tid = rename->to;
 	thread->view.pid = rename->to; /* it leads the process now */
+	thread->picked = 0;
 	add_resident(to, thread);
 	if (thread->is_touched) {
 		*vec_push(&to->touched) = thread;

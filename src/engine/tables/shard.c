@@ -60,21 +60,44 @@ static inline enum scope scope_of(const struct shard *shard, unsigned int table)
 	return shard->layout->setup->analyses[shard->running]->tables[table].scope;
 }
 
+bool shard_leaves_out(const struct shard *shard, unsigned int table)
+{
+	const struct analysis *analysis = shard->layout->setup->analyses[shard->running];
+
+	return shard->left_out & ~analysis->tables[table].of_all;
+}
+
+/* A row for what does not count. */
+static uint64_t *row_left_out(const struct shard *shard, unsigned int table)
+{
+	return shard->accumulator->left_out->rows[scope_of(shard, table)] +
+	       shard->layout->offsets[shard->running][table];
+}
+
 uint64_t *shard_trace_row(struct shard *shard, unsigned int table)
 {
 	assert_hot(scope_of(shard, table) == SCOPE_TRACE);
+	if (shard->left_out && shard_leaves_out(shard, table)) {
+		return row_left_out(shard, table);
+	}
 	return shard->accumulator->trace + shard->layout->offsets[shard->running][table];
 }
 
 uint64_t *shard_cpu_row(struct shard *shard, struct cpu *cpu, unsigned int table)
 {
 	assert_hot(scope_of(shard, table) == SCOPE_CPU);
+	if (shard->left_out && shard_leaves_out(shard, table)) {
+		return row_left_out(shard, table);
+	}
 	return cpu->sums.window + shard->layout->offsets[shard->running][table];
 }
 
 uint64_t *shard_thread_row(struct shard *shard, struct thread *thread, unsigned int table)
 {
 	assert_hot(scope_of(shard, table) == SCOPE_THREAD);
+	if (shard->left_out && shard_leaves_out(shard, table)) {
+		return row_left_out(shard, table);
+	}
 	if (!thread->is_touched && !shard->layout->is_direct) {
 		thread->is_touched = true;
 		*vec_push(&shard->touched) = thread;
@@ -85,10 +108,14 @@ uint64_t *shard_thread_row(struct shard *shard, struct thread *thread, unsigned 
 uint64_t *shard_event_row(struct shard *shard, uint32_t event_name, unsigned int table)
 {
 	struct accumulator *accumulator = shard->accumulator;
-	uint64_t *row = accumulator_names_row(shard->layout, accumulator, event_name) +
-			shard->layout->offsets[shard->running][table];
+	uint64_t *row;
 
 	assert_hot(scope_of(shard, table) == SCOPE_EVENT);
+	if (shard->left_out && shard_leaves_out(shard, table)) {
+		return row_left_out(shard, table);
+	}
+	row = accumulator_names_row(shard->layout, accumulator, event_name) +
+	      shard->layout->offsets[shard->running][table];
 	if (row[0] == 0) {
 		*vec_push(&accumulator->names_touched) = event_name; /* may be listed again */
 	}
@@ -97,9 +124,16 @@ uint64_t *shard_event_row(struct shard *shard, uint32_t event_name, unsigned int
 
 struct keyed_row *shard_keyed(struct shard *shard, unsigned int table, const struct row_key *key)
 {
+	struct keyed_rows *keyed_rows = shard->accumulator->keyed_rows;
+
 	assert_hot(scope_of(shard, table) == SCOPE_KEYED);
-	return keyed_find(shard->accumulator->keyed_rows,
-			  &shard->layout->keyed_columns[shard->running][table],
+	if (shard->left_out && shard_leaves_out(shard, table)) {
+		static const struct row_key any;
+
+		keyed_rows = &shard->accumulator->left_out->keyed_rows;
+		key = &any;
+	}
+	return keyed_find(keyed_rows, &shard->layout->keyed_columns[shard->running][table],
 			  (unsigned int)shard->running, table, key);
 }
 
@@ -137,6 +171,9 @@ uint64_t *shard_keyed_row(struct shard *shard, unsigned int table, const struct 
 uint64_t *shard_keyed_again(struct shard *shard, struct keyed_row *keyed)
 {
 	assert_hot(scope_of(shard, keyed->table) == SCOPE_KEYED);
+	if (shard->left_out && shard_leaves_out(shard, keyed->table)) {
+		return shard_keyed(shard, keyed->table, &keyed->key)->window;
+	}
 	keyed_touch(shard->accumulator->keyed_rows, keyed);
 	return keyed->window;
 }
@@ -150,13 +187,25 @@ struct ordered *shard_note_ordered(struct shard *shard, struct thread *thread, u
 				     .thread = thread,
 				     .shard = shard,
 				     .owner = (uint8_t)shard->running,
-				     .kind = (uint8_t)kind };
+				     .kind = (uint8_t)kind,
+				     .left_out = shard->left_out };
 	return ordered;
 }
 
 void shard_longest(struct shard *shard, unsigned int table, const struct instance *instance)
 {
+	const struct setup *setup = shard->layout->setup;
+	const struct row_key *key = &instance->keyed;
+
 	assert_hot(scope_of(shard, table) == SCOPE_LONGEST);
+	if (shard->left_out && shard_leaves_out(shard, table)) {
+		return;
+	}
+	if (shard->layout->selects_irqs &&
+	    !selection_wants_irq(setup->selection, &setup->analyses[shard->running]->tables[table],
+				 key->id, key->name)) {
+		return;
+	}
 	longest_add(&shard->accumulator->longest[shard->layout->offsets[shard->running][table]],
 		    instance);
 }
@@ -165,8 +214,11 @@ uint64_t *shard_indexed_row(struct shard *shard, unsigned int table, uint32_t in
 			    struct row_key (*key_of)(const struct shard *shard, uint32_t index))
 {
 	struct indexed_rows *known = &shard->accumulator->indexed[shard->running];
-	struct row_key key;
+	struct row_key key = { 0 };
 
+	if (shard->left_out && shard_leaves_out(shard, table)) {
+		return shard_keyed(shard, table, &key)->window;
+	}
 	while (known->count <= index) {
 		*vec_push(known) = NULL;
 	}
@@ -196,7 +248,7 @@ bool shard_is_long(const struct shard *shard, unsigned int table, uint64_t ns)
 	const struct longest *longest =
 		&shard->accumulator->longest[shard->layout->offsets[shard->running][table]];
 
-	return longest_may_have(longest, ns);
+	return !shard_leaves_out(shard, table) && longest_may_have(longest, ns);
 }
 
 uint64_t shard_channel(const struct shard *shard)
@@ -252,6 +304,9 @@ static void end_window_of(struct shard *shard, struct thread *thread, uint64_t e
 {
 	uint32_t at = thread->resident_at;
 
+	if (shard->layout->selects) {
+		shard_select(shard, thread, thread->cpu);
+	}
 	shard_each_with(shard, on_window_end, (shard, thread, end));
 	if (thread->is_dead) {
 		shard->window_ended.at[at / 64] |= (uint64_t)1 << at % 64;
@@ -276,6 +331,7 @@ void shard_end_window(struct shard *shard, uint64_t end)
 			}
 		}
 	}
+	shard->left_out = 0;
 }
 
 static void close_thread(const struct shard *shard, struct thread *thread)

@@ -61,6 +61,13 @@ struct thread {
 	bool is_touched;  /* listed in shard->touched */
 	bool is_replaced; /* a fork made another thread the newest of its key */
 	bool is_reused;   /* another thread had its tid before */
+	uint8_t picked;   /* PICKED_...: whether the selection has it; 0: not looked up yet */
+};
+
+enum {
+	PICKED_YES = 1,
+	PICKED_NO = 2,
+	PICKED_STAYS = 4, /* whatever becomes known, until the thread is switched in again */
 };
 
 _Static_assert(sizeof(struct thread) % sizeof(uint64_t) == 0, "states and rows follow, aligned");
@@ -107,6 +114,10 @@ struct shard {
 	struct accumulator *accumulator;    /* of the task that goes through it, or did last */
 	size_t running;                     /* index of the analysis whose hook runs */
 	const struct record_source *source; /* of the records being applied */
+	/* Why figures that are added now are not those that the user selected (OF_ALL_THREADS,
+	 * OF_ALL_CPUS).  They go to accumulator->left_out instead of the tables; 0: they count. */
+	uint8_t left_out;
+	bool has_picked; /* some figure counted although the user selected threads or CPUs */
 	struct slots slots;
 	VEC(struct thread *) resident; /* all that have a row, live and dead; NULL: a hole */
 	VEC(uint32_t) resident_free;   /* indexes of the holes */
@@ -166,6 +177,21 @@ struct thread *shard_thread_alloc(struct shard *shard);
 void shard_thread_fini(const struct layout *layout, struct thread *thread);
 /* Adds threads that ended first to `other` while there are too many.  No thread may be touched. */
 void shard_drop_dead(struct shard *shard);
+
+/* ---- selection ---- */
+
+/* What the thread does on the CPU counts, or not: sets left_out.  Call it where layout->selects;
+ * elsewhere left_out stays 0. */
+void shard_select(struct shard *shard, struct thread *thread, uint64_t cpu);
+/* The thread is switched in: what is known of it now decides until the next time. */
+void shard_pick(const struct shard *shard, struct thread *thread);
+/* Something else is known of the thread. */
+static inline void shard_pick_again(struct thread *thread)
+{
+	thread->picked = thread->picked & PICKED_STAYS ? thread->picked : 0;
+}
+/* The same for figures that belong to no thread. */
+void shard_select_cpu(struct shard *shard, uint64_t cpu);
 
 /* ---- windows ---- */
 

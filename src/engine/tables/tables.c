@@ -221,6 +221,7 @@ static void close_shards(struct tables *tables, bool keep)
 		assert(!shard->is_closing);
 		shard->is_closing = true;
 		shard->keeps = keep;
+		shard->has_picked &= keep;
 	}
 }
 

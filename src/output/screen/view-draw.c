@@ -188,6 +188,9 @@ static void draw_figures(struct canvas *canvas, const struct snapshot *snapshot,
 	const struct report_table *table = snapshot_table(snapshot, analysis->name, SCOPE_TRACE);
 	char text[VIEW_LINE_MAX] = "", value[2 * CELL_MAX];
 
+	if (table && table->is_whole) {
+		(void)snprintf(text, sizeof(text), "(%s)", FORMAT_WHOLE);
+	}
 	for (unsigned int i = 0; table && i < COLUMNS_MAX && table->table->columns[i].key; i++) {
 		const struct column *column = &table->table->columns[i];
 		size_t len = strlen(text);
@@ -247,8 +250,9 @@ static void draw_head(struct canvas *canvas, const struct listing *listing, size
 {
 	char text[VIEW_LINE_MAX];
 
-	(void)snprintf(text, sizeof(text), "%-*.*s", NAME_WIDTH, NAME_WIDTH,
-		       format_rows_title(listing->table->table));
+	(void)snprintf(text, sizeof(text), "%s%s", format_rows_title(listing->table->table),
+		       listing->table->is_whole ? " (" FORMAT_WHOLE ")" : "");
+	format_cut(text, NAME_WIDTH);
 	put_at(canvas, canvas->line, 0, STYLE_BOLD, text);
 	for (size_t i = first; i < first + fit; i++) {
 		(void)snprintf(text, sizeof(text), " %9s%c", format_title(&listing->cells[i]),

@@ -292,10 +292,51 @@ static void put_missing(struct json *json, const struct report *report,
 	}
 }
 
+/* The tables of an analysis, from @first on, whose figures are those of the whole system although
+ * the user selected threads, CPUs or interrupts. */
+static void put_whole(struct json *json, const struct report *report, size_t first)
+{
+	bool any = false;
+
+	for (size_t i = first; i < report->table_count &&
+			       report->tables[i].analysis == report->tables[first].analysis;
+	     i++) {
+		const struct report_table *table = &report->tables[i];
+
+		/* An analysis may have two tables of the trace's figures: they are one object. */
+		if (!table->is_whole || (!table->table->key && i > first)) {
+			continue;
+		}
+		if (!any) {
+			json_open(json, "whole_system", '[');
+			any = true;
+		}
+		json_text(json, NULL, table->table->key ? table->table->key : "totals");
+	}
+	if (any) {
+		json_close(json, ']');
+	}
+}
+
+static void put_tables(struct json *json, const struct report *report, uint64_t top)
+{
+	for (size_t i = 0, end; i < report->table_count; i = end) {
+		const struct analysis *analysis = report->tables[i].analysis;
+
+		json_open(json, analysis->name, '{');
+		put_missing(json, report, analysis);
+		for (end = i; end < report->table_count && report->tables[end].analysis == analysis;
+		     end++) {
+			put_table(json, &report->tables[end], top);
+		}
+		put_whole(json, report, i);
+		json_close(json, '}');
+	}
+}
+
 static void report_line(struct output *output, const struct trace_identity *trace,
 			const struct report *report)
 {
-	const struct analysis *analysis = NULL;
 	struct json json;
 
 	begin_line(&json, output, report->kind == REPORT_WINDOW ? "window" : "total");
@@ -316,22 +357,7 @@ static void report_line(struct output *output, const struct trace_identity *trac
 	if (report->has_lag) {
 		json_i64(&json, "lag_ns", report->lag_ns);
 	}
-	for (size_t i = 0; i < report->table_count; i++) {
-		const struct report_table *table = &report->tables[i];
-
-		if (table->analysis != analysis) {
-			if (analysis) {
-				json_close(&json, '}');
-			}
-			analysis = table->analysis;
-			json_open(&json, analysis->name, '{');
-			put_missing(&json, report, analysis);
-		}
-		put_table(&json, table, output->top);
-	}
-	if (analysis) {
-		json_close(&json, '}');
-	}
+	put_tables(&json, report, output->top);
 	end_line(&json);
 }
 

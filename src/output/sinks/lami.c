@@ -20,6 +20,13 @@ static void class_name(char name[CELL_MAX], const struct analysis *analysis,
 	(void)snprintf(name, CELL_MAX, "%s-%s", analysis->name, table->key ? table->key : "total");
 }
 
+static void table_title(char title[2 * CELL_MAX], const struct analysis *analysis,
+			const struct table *table)
+{
+	(void)snprintf(title, 2 * CELL_MAX, "%s: %s", analysis->name,
+		       table->key ? table->key : "totals");
+}
+
 static void put_column(struct json *json, const char *title, const char *class)
 {
 	json_open(json, NULL, '{');
@@ -78,8 +85,7 @@ static void describe_table(struct json *json, const struct analysis *analysis,
 	char name[CELL_MAX], title[2 * CELL_MAX];
 
 	class_name(name, analysis, table);
-	(void)snprintf(title, sizeof(title), "%s: %s", analysis->name,
-		       table->key ? table->key : "totals");
+	table_title(title, analysis, table);
 	json_open(json, name, '{');
 	json_text(json, "title", title);
 	json_open(json, "column-descriptions", '[');
@@ -309,11 +315,21 @@ static void put_table(struct json *json, const struct report *report,
 		      const struct report_table *table, uint64_t top)
 {
 	size_t count = top > 0 && top < table->row_count ? top : table->row_count;
-	char name[CELL_MAX];
+	char name[CELL_MAX], title[2 * CELL_MAX];
 
 	class_name(name, table->analysis, table->table);
 	json_open(json, NULL, '{');
-	json_text(json, "class", name);
+	if (table->is_whole) { /* a class of this table's own, with another title */
+		table_title(title, table->analysis, table->table);
+		(void)snprintf(title + strlen(title), sizeof(title) - strlen(title), " (%s)",
+			       FORMAT_WHOLE);
+		json_open(json, "class", '{');
+		json_text(json, "inherit", name);
+		json_text(json, "title", title);
+		json_close(json, '}');
+	} else {
+		json_text(json, "class", name);
+	}
 	put_range(json, "time-range", report->begin, report->end);
 	json_open(json, "data", '[');
 	for (size_t i = 0; i < count; i++) {

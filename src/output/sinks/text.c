@@ -17,7 +17,7 @@
 #define NAME_WIDTH 25 /* "comm (tid)" and other names; longer ones are cut */
 #define PATH_WIDTH 52 /* paths, on a wide terminal */
 #define BAR_WIDTH  16
-#define WHO_WIDTH  40 /* when an instance ended, and its thread */
+#define WHO_WIDTH  41 /* when an instance ended, and its thread */
 #define FREQ_WIDTH 40
 #define WIDE       100 /* terminals at least this wide show bars */
 
@@ -85,6 +85,9 @@ static void put_figures(FILE *out, const struct report_table *table)
 	const uint64_t *values = table->rows[0].values;
 	uint64_t time = 0;
 
+	if (table->is_whole) {
+		(void)fputs("  (" FORMAT_WHOLE ")", out);
+	}
 	for (size_t i = 0; i < COLUMNS_MAX && table->table->columns[i].key; i++) {
 		time += is_share_of_time(&table->table->columns[i]) ? values[i] : 0;
 	}
@@ -261,6 +264,9 @@ static void put_head(FILE *out, const struct output *output, const struct report
 	if (table->table->by_key) {
 		(void)fputs("  BY", out);
 	}
+	if (table->is_whole) {
+		(void)fputs("  (" FORMAT_WHOLE ")", out);
+	}
 	(void)fprintf(out, "%s\n", plain(output));
 }
 
@@ -282,6 +288,7 @@ static void put_who(FILE *out, const struct report_row *row)
 		(void)snprintf(text, sizeof(text), "CPU %" PRIu64, row->instance->cpu);
 	}
 	(void)fprintf(out, "  %.12s  ", units_clock(ended, row->instance->end));
+	format_cut(text, WHO_WIDTH - 16);
 	put_name(out, text, WHO_WIDTH - 16);
 }
 

@@ -313,92 +313,137 @@ END_TEST
 
 /* ---- selections ---- */
 
-static void one_thread(struct fixture *fixture)
+static void some(struct fixture *fixture)
 {
 	*vec_push(&fixture->selection.tids) = 11;
 	*vec_push(&fixture->selection.tids) = 22;
-	*vec_push(&fixture->selection.pids) = 10;
+	*vec_push(&fixture->selection.comms) = "no such name";
+	*vec_push(&fixture->selection.comms) = "o*r";
 	*vec_push(&fixture->selection.cpus) = 4;
 	*vec_push(&fixture->selection.irqs) = "17";
-	*vec_push(&fixture->selection.irqs) = "timer";
+	*vec_push(&fixture->selection.irqs) = "tim*";
 	fixture->setup.selection = &fixture->selection;
+	fixture->analysis.tables[OF_NAMES].of_all = OF_ALL_THREADS;
+	fixture->analysis.tables[OF_IRQS].of_all = OF_ALL_THREADS | OF_ALL_CPUS;
 }
 
-/* A row has to be in every list; a process is not left out for its threads. */
-START_TEST(selects_rows)
+static struct row_key key_of_index(const struct shard *shard, uint32_t index)
 {
-	struct fixture *fixture = fixture_new(one_thread);
-	struct shard *shard = &fixture->tables.shards[0];
-	struct row_key keys[] = { row_key_of((uint64_t)10 << 32 | 3, NULL, 0),
-				  row_key_of((uint64_t)20 << 32 | 3, NULL, 0),
-				  row_key_of(ROW_KEY_NO_ID, "none", 4) };
+	(void)shard;
+	return (struct row_key){ .id = index };
+}
+
+/* Adds 1 in each table, as an event of the thread on the CPU. */
+static void add_event(struct fixture *fixture, struct thread *thread, uint64_t cpu)
+{
+	struct shard *shard = fixture_shard(fixture, thread->view.tid);
+	struct row_key key = { .id = (uint64_t)thread->view.tid };
+	struct row_key long_key = row_key_of(17, "disk", 4), no_irq = row_key_of(18, "x", 1);
+
+	shard_select(shard, thread, cpu);
+	shard_trace_row(shard, OF_TRACE)[SUM]++;
+	shard_thread_row(shard, thread, OF_THREADS)[SUM]++;
+	shard_cpu_row(shard, tables_cpu(&fixture->tables, cpu), OF_CPUS)[SUM]++;
+	shard_event_row(shard, 0, OF_NAMES)[SUM]++;
+	column_add(shard_keyed_row(shard, OF_KEYED, &key), SPREAD, 5);
+	shard_keyed_again(shard, shard_keyed(shard, OF_KEYED, &key))[SUM]++;
+	shard_indexed_row(shard, OF_KEYED, 7, key_of_index)[SUM]++;
+	shard_longest(
+		shard, OF_LONGEST,
+		&(struct instance){ .ns = 5, .cpu = cpu, .thread = thread, .keyed = long_key });
+	shard_longest(shard, OF_LONGEST, &(struct instance){ .ns = 9, .keyed = no_irq });
+	shard->left_out = 0;
+}
+
+/* What counts is decided when it is added, for each table. */
+START_TEST(selects_what_counts)
+{
+	struct fixture *fixture = fixture_new(some);
 	struct row_key irqs[] = { row_key_of(17, "disk", 4), row_key_of(18, "timer", 5),
 				  row_key_of(19, "other", 5) };
-	struct instance long_ones[] = { { .ns = 5, .cpu = 4 },
-					{ .ns = 4, .cpu = 4 },
-					{ .ns = 3, .cpu = 5 },
-					{ .ns = 2, .cpu = UINT64_MAX } };
+	struct thread *threads[3];
 	struct report_memory memory;
 	struct report report;
 
+	fixture->analysis.tables[OF_LONGEST].lami_class = "irq";
+	tables_add_class(&fixture->tables, "event");
 	add_threads(fixture);
+	tables_close_window(&fixture->tables, false);
+	threads[0] = shard_thread(fixture_shard(fixture, 11), 11); /* "other" */
+	threads[1] = shard_thread(fixture_shard(fixture, 12), 12);
+	threads[2] = shard_thread(fixture_shard(fixture, 22), 22); /* "second" */
+	for (size_t s = 0; s < SHARDS; s++) {
+		shard_close_window(&fixture->tables.shards[s]);
+	}
+	window_or_total(fixture, false, &report, &memory);
+	ck_assert(report.nothing_matched);
+	report_memory_fini(&memory);
 	for (uint64_t cpu = 3; cpu <= 5; cpu++) {
 		tables_cpu(&fixture->tables, cpu)->owner = (struct merger_stream *)&report;
+		for (size_t i = 0; i < 3; i++) {
+			add_event(fixture, threads[i], cpu);
+		}
 	}
 	for (size_t i = 0; i < 3; i++) {
-		shard_keyed_row(shard, OF_KEYED, &keys[i])[SUM] = 1;
-		shard_keyed_row(shard, OF_IRQS, &irqs[i])[SUM] = 3 - i;
+		shard_keyed_row(&fixture->tables.shards[0], OF_IRQS, &irqs[i])[0] = 3 - i;
 	}
-	for (size_t i = 0; i < 4; i++) {
-		int64_t tid = i == 1 ? 12 : 11;
-
-		long_ones[i].thread = shard_thread(fixture_shard(fixture, tid), tid);
-		shard_longest(shard, OF_LONGEST, &long_ones[i]);
-	}
-	shard_longest(shard, OF_LONGEST, &(struct instance){ .ns = 1, .cpu = 4 });
+	tables_collect(&fixture->tables);
 	window_or_total(fixture, false, &report, &memory);
-	ck_assert_uint_eq(table_of(&report, OF_TRACE)->row_count, 1);
+	ck_assert(!report.nothing_matched);
+	ck_assert_uint_eq(table_of(&report, OF_TRACE)->rows[0].values[SUM], 1);
 	ck_assert_uint_eq(table_of(&report, OF_THREADS)->row_count, 1);
 	ck_assert_int_eq(table_of(&report, OF_THREADS)->rows[0].thread->tid, 11);
-	ck_assert_uint_eq(table_of(&report, OF_PROCESSES)->row_count, 1);
-	ck_assert_uint_eq(table_of(&report, OF_PROCESSES)->rows[0].values[SUM], 6);
+	ck_assert_uint_eq(table_of(&report, OF_PROCESSES)->rows[0].values[SUM], 1);
 	ck_assert_uint_eq(table_of(&report, OF_CPUS)->row_count, 1);
-	ck_assert_uint_eq(table_of(&report, OF_CPUS)->rows[0].id, 4);
-	ck_assert_uint_eq(table_of(&report, OF_KEYED)->row_count, 1);
-	ck_assert_int_eq(table_of(&report, OF_KEYED)->rows[0].owner, 10);
+	ck_assert_uint_eq(table_of(&report, OF_CPUS)->rows[0].values[SUM], 1);
+	ck_assert_uint_eq(table_of(&report, OF_NAMES)->rows[0].values[SUM], 3);
+	ck_assert_uint_eq(table_of(&report, OF_KEYED)->row_count, 2);
+	ck_assert_uint_eq(table_of(&report, OF_KEYED)->rows[0].values[SUM], 1);
+	ck_assert_uint_eq(table_of(&report, OF_LONGEST)->row_count, 1);
+	ck_assert_uint_eq(table_of(&report, OF_LONGEST)->rows[0].sort, 5);
 	ck_assert_uint_eq(table_of(&report, OF_IRQS)->row_count, 2);
 	ck_assert_str_eq(table_of(&report, OF_IRQS)->rows[0].name, "disk");
 	ck_assert_str_eq(table_of(&report, OF_IRQS)->rows[1].name, "timer");
-	ck_assert_uint_eq(table_of(&report, OF_LONGEST)->row_count, 2);
-	ck_assert_uint_eq(table_of(&report, OF_LONGEST)->rows[0].sort, 5);
-	ck_assert_uint_eq(table_of(&report, OF_LONGEST)->rows[1].sort, 2);
+	for (size_t i = 0; i < report.table_count; i++) {
+		ck_assert_int_eq(report.tables[i].is_whole, report.tables[i].table->of_all != 0);
+	}
 	report_memory_fini(&memory);
 	fixture_free(fixture);
 }
 END_TEST
 
-static void one_name(struct fixture *fixture)
+/* A thread that gets another name, or a process, is looked up again. */
+START_TEST(selects_as_known)
 {
-	*vec_push(&fixture->selection.comms) = "no such name";
-	*vec_push(&fixture->selection.comms) = "worker";
-	fixture->setup.selection = &fixture->selection;
-}
+	struct selection selection = { .per = PER_ALL };
+	struct thread_view view = { .tid = 5, .pid = -1, .comm = "a" };
+	char *text;
 
-START_TEST(selects_names)
-{
-	struct fixture *fixture = fixture_new(one_name);
-	struct report_memory memory;
-	struct report report;
-	const struct report_table *threads;
-
-	add_threads(fixture);
-	window_or_total(fixture, false, &report, &memory);
-	threads = table_of(&report, OF_THREADS);
-	ck_assert_uint_eq(threads->row_count, 2);
-	ck_assert_int_eq(threads->rows[0].thread->tid, 31);
-	ck_assert_int_eq(threads->rows[1].thread->tid, 12);
-	report_memory_fini(&memory);
-	fixture_free(fixture);
+	ck_assert(selection_wants_thread(NULL, &view));
+	ck_assert_uint_eq(selection_of(NULL), 0);
+	ck_assert_uint_eq(selection_of(&selection), 0);
+	*vec_push(&selection.pids) = 7;
+	ck_assert(!selection_wants_thread(&selection, &view));
+	view.pid = 7;
+	ck_assert(selection_wants_thread(&selection, &view));
+	*vec_push(&selection.comms) = "[b-d]\\*";
+	*vec_push(&selection.comms) = "x";
+	ck_assert(!selection_wants_thread(&selection, &view));
+	strcpy(view.comm, "c*");
+	ck_assert(selection_wants_thread(&selection, &view));
+	strcpy(view.comm, "cc");
+	ck_assert(!selection_wants_thread(&selection, &view));
+	*vec_push(&selection.cpus) = 1;
+	*vec_push(&selection.cpus) = 2;
+	text = selection_text(&selection);
+	ck_assert_str_eq(text, "--pid 7 --comm [b-d]\\*,x --cpu 1,2");
+	free(text);
+	text = selection_text(NULL);
+	ck_assert_str_eq(text, "all threads, CPUs and interrupts");
+	free(text);
+	vec_fini(&selection.pids);
+	vec_fini(&selection.comms);
+	vec_fini(&selection.cpus);
 }
 END_TEST
 
@@ -449,8 +494,8 @@ Suite *suite_report(void)
 	tcase_add_test(tcase, adds_up_names);
 	tcase_add_test(tcase, shows_ended);
 	tcase_add_test(tcase, shows_keyed_rows);
-	tcase_add_test(tcase, selects_rows);
-	tcase_add_test(tcase, selects_names);
+	tcase_add_test(tcase, selects_what_counts);
+	tcase_add_test(tcase, selects_as_known);
 	tcase_add_test(tcase, selects_tables);
 	suite_add_tcase(suite, tcase);
 	return suite;

@@ -71,11 +71,13 @@ static const struct {
 	{ 3, "/etc/passwd", 13, "3 /etc/passwd" },
 	{ 3, "/etc/passwd", 12, "3 ..c/passwd" },
 	{ 3, "/etc/passwd", 8, "3 ..sswd" },
-	{ 3, "/etc/passwd", 7, "3 /etc/passwd" }, /* too narrow for an end worth reading */
-	{ 3, "no path at all", 5, "3 no path at all" },
+	{ 3, "/etc/passwd", 7, "3 /et.." }, /* too narrow for an end worth reading */
+	{ 3, "no path at all", 5, "3 n.." },
+	{ 3, "no path at all", 16, "3 no path at all" },
+	{ 3, "no path at all", 15, "3 no path at .." },
 	{ 12345, "/a/b", 10, "12345 /a/b" },
 	{ 1, "0123456789012345678901234567890123456789012345678901234567890123456789", 25,
-	  "1 0123456789012345678901234567890123456789012345678901234567890" },
+	  "1 012345678901234567890.." },
 };
 
 START_TEST(cuts_names)
