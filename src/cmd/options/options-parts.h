@@ -47,6 +47,7 @@ struct option {
 	const char *noun; /* what the words are, in messages */
 	const char *const *words;
 	option_take_function *take;
+	const char *needs; /* it has no effect without one of these options, commas between */
 };
 
 /* ---- options-table.c ---- */

@@ -3,7 +3,8 @@
  *
  * A row ends with what the value is and where it goes: KIND(member of struct options, ...).  The
  * kind's macro refuses to compile with a member of another type.  GIVEN(member) also notes that the
- * option was there, for defaults that depend on it.
+ * option was there, for defaults that depend on it.  NEEDS(names) has it refused where it would
+ * have no effect.
  */
 #include "base/histogram.h"
 #include "cmd/options/options-parts.h"
@@ -40,6 +41,7 @@
 #define NAMES(member)   .kind = OPTION_NAMES, .offset = LIST(const char *, member)
 #define CUSTOM(f)       .kind = OPTION_CUSTOM, .take = (f)
 #define GIVEN(member)   .given = MEMBER(bool, member)
+#define NEEDS(options)  .needs = (options)
 
 static const char *const formats[] = { "text", "json", "html", NULL };
 static const char *const lag_actions[] = { "keep", "skip", NULL };
@@ -74,7 +76,7 @@ const struct option options_table[] = {
 	{ 0, "on-lag", "WHAT", "when far behind: keep on, or skip to now (keep)",
 	  FOR_LIVE | FOR_TOP, WORD(on_lag, "on-lag", lag_actions) },
 	{ 0, "lag-limit", "DURATION", "how far behind --on-lag skip skips (10s)",
-	  FOR_LIVE | FOR_TOP, DURATION(lag_limit_ns) },
+	  FOR_LIVE | FOR_TOP, DURATION(lag_limit_ns), NEEDS("on-lag") },
 	{ 0, "retry", "DURATION", "keep trying a relay that is away (for ever)", FOR_LIVE | FOR_TOP,
 	  DURATION(retry_ns) },
 	{ 0, "no-retry", NULL, "give up on a relay that is away", FOR_LIVE | FOR_TOP,
@@ -92,13 +94,13 @@ const struct option options_table[] = {
 	{ 0, "job", "MODEL|PATTERN", "its executions: 'EVENT; EVENT', a model, or help", FOR_REPORT,
 	  TEXT(job) },
 	{ 0, "deadline", "DURATION", "count executions that take longer", FOR_REPORT,
-	  DURATION(deadline_ns) },
+	  DURATION(deadline_ns), NEEDS("job") },
 	{ 0, "discover", NULL, "find the jobs that threads execute again and again", FOR_REPORT,
 	  FLAG(discover) },
 	{ 0, "within", "MODEL|PATTERN", "only those that lie in one of these", FOR_REPORT,
-	  TEXT(within) },
+	  TEXT(within), NEEDS("job") },
 	{ 0, "every", "DURATION", "they arrive so often; deadlines count from then", FOR_REPORT,
-	  DURATION(every_ns) },
+	  DURATION(every_ns), NEEDS("job") },
 	{ 0, "worst", "K", "explain the K worst executions, 0: none (3)", FOR_REPORT,
 	  COUNT(worst, WORST_MAX), GIVEN(has_worst) },
 	{ 0, "slices", "N", "overview: look at so many slices of time (100)", FOR_OVERVIEW,
@@ -119,11 +121,11 @@ const struct option options_table[] = {
 	{ 0, "linger", "DURATION", "keep the sessions after the last packet (0)", FOR_REPLAY,
 	  DURATION(linger_ns) },
 	{ 0, "as-now", NULL, "move the clocks so that traces begin now", FOR_REPLAY, FLAG(as_now) },
-	{ 0, "tid", "LIST", "only rows of these threads", FOR_ROWS, NUMBERS(selection.tids) },
-	{ 0, "pid", "LIST", "only rows of these processes", FOR_ROWS, NUMBERS(selection.pids) },
-	{ 0, "comm", "LIST", "only rows of threads with these names", FOR_ROWS,
+	{ 0, "tid", "LIST", "only what these threads did", FOR_ROWS, NUMBERS(selection.tids) },
+	{ 0, "pid", "LIST", "only what these processes did", FOR_ROWS, NUMBERS(selection.pids) },
+	{ 0, "comm", "LIST", "only what threads of these names (patterns) did", FOR_ROWS,
 	  NAMES(selection.comms) },
-	{ 0, "cpu", "LIST", "only rows of these CPUs", FOR_ROWS, NUMBERS(selection.cpus) },
+	{ 0, "cpu", "LIST", "only what happened on these CPUs", FOR_ROWS, NUMBERS(selection.cpus) },
 	{ 0, "irq", "LIST", "only rows of these interrupts, by number or name", FOR_ROWS,
 	  NAMES(selection.irqs) },
 	{ 0, "per", "cpu|tid|pid|comm|prio", "only lists by these", FOR_ROWS, CUSTOM(options_per) },
@@ -145,25 +147,28 @@ const struct option options_table[] = {
 	{ 0, "triggers", "FILE", "triggers with names and actions", FOR_BOTH,
 	  TEXTS(trigger_files) },
 	{ 0, "on-trigger", "ACTION", "of --trigger: print, capture, exec COMMAND, ...", FOR_BOTH,
-	  TEXT(on_trigger) },
+	  TEXT(on_trigger), NEEDS("trigger") },
 	{ 0, "trigger-interval", "DURATION",
 	  "look at triggers so often, not only when a window is printed", FOR_BOTH,
-	  DURATION(trigger_interval_ns) },
-	{ 0, "dry-run", NULL, "triggers are only printed", FOR_BOTH, FLAG(dry_run) },
+	  DURATION(trigger_interval_ns), NEEDS("trigger,triggers") },
+	{ 0, "dry-run", NULL, "triggers are only printed", FOR_BOTH, FLAG(dry_run),
+	  NEEDS("trigger,triggers") },
 	{ 0, "history", "DURATION|SIZE", "keep the last packets for captures", FOR_LIVE,
 	  CUSTOM(options_history), GIVEN(has_history) },
-	{ 0, "history-dir", "DIR", "keep them there, not in memory", FOR_LIVE, TEXT(history_dir) },
+	{ 0, "history-dir", "DIR", "keep them there, not in memory", FOR_LIVE, TEXT(history_dir),
+	  NEEDS("history") },
 	{ 0, "before", "DURATION", "captured before a trigger (10s, or --history)", FOR_LIVE,
-	  DURATION(before_ns), GIVEN(has_before) },
-	{ 0, "after", "DURATION", "captured after it (1s)", FOR_LIVE, DURATION(after_ns) },
+	  DURATION(before_ns), GIVEN(has_before), NEEDS("history") },
+	{ 0, "after", "DURATION", "captured after it (1s)", FOR_LIVE, DURATION(after_ns),
+	  NEEDS("history") },
 	{ 0, "capture-dir", "DIR", "where captures go (sillage-captures)", FOR_LIVE,
-	  TEXT(capture_dir) },
+	  TEXT(capture_dir), NEEDS("history") },
 	{ 0, "keep", "N|SIZE", "remove older captures beyond that (all are kept)", FOR_LIVE,
-	  CUSTOM(options_keep) },
+	  CUSTOM(options_keep), NEEDS("history") },
 	{ 0, "captures-per-hour", "N", "of triggers, no more than that (30)", FOR_LIVE,
-	  COUNT(per_hour, UINT32_MAX) },
+	  COUNT(per_hour, UINT32_MAX), NEEDS("history") },
 	{ 0, "control", "SOCKET", "listen there for `sillage capture SOCKET`", FOR_LIVE,
-	  TEXT(control) },
+	  TEXT(control), NEEDS("history") },
 	{ 0, "check", "FILE", "say whether a file of triggers is right", FOR_TRIGGERS,
 	  TEXT(check) },
 	{ 0, "mi-version", NULL, "print the version of LAMI", FOR_LAMI, FLAG(mi_version) },

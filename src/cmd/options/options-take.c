@@ -80,15 +80,26 @@ static int take_numbers(const char *option, const char *value, numbers_vec *numb
 	return r;
 }
 
-static void take_names(const char *value, texts_vec *names)
+/* Patterns as those of a shell.  A backslash takes what is behind it as it is, a comma too. */
+static int take_names(const char *option, const char *value, texts_vec *names, struct err *err)
 {
-	char *list = mem_strdup(value), *rest = list;
-	const char *word;
+	const char *begin = value;
 
-	while ((word = strsep(&rest, ","))) {
-		*vec_push(names) = mem_strdup(word);
+	for (const char *at = value;; at++) {
+		if (*at == '\\' && at[1] == '\0') {
+			return options_bad_value(err, option, value,
+						 "a list of patterns: nothing is behind \\");
+		}
+		if (*at == '\\') {
+			at++;
+		} else if (*at == ',' || *at == '\0') {
+			*vec_push(names) = mem_printf("%.*s", (int)(at - begin), begin);
+			begin = at + 1;
+		}
+		if (*at == '\0') {
+			return 0;
+		}
 	}
-	free(list);
 }
 
 /* ---- any ---- */
@@ -121,8 +132,7 @@ static int take_by_kind(struct options *options, const struct option *option, co
 	case OPTION_NUMBERS:
 		return take_numbers(option->name, value, member, err);
 	case OPTION_NAMES:
-		take_names(value, member);
-		return 0;
+		return take_names(option->name, value, member, err);
 	case OPTION_CUSTOM:
 		return option->take(options, value, err);
 	}

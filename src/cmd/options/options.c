@@ -97,11 +97,70 @@ static int check_intervals(const struct options *options, struct err *err)
 	return 0;
 }
 
-static int check_together(struct options *options, unsigned int command, struct err *err)
+static bool is_any_given(const bool given[OPTIONS_COUNT_MAX], const char *names)
+{
+	for (size_t i = 0; options_table[i].name; i++) {
+		size_t len = strlen(options_table[i].name);
+
+		for (const char *at = given[i] ? names : NULL; at; at = strchr(at, ',')) {
+			at += *at == ',';
+			if (strcspn(at, ",") == len &&
+			    strncmp(at, options_table[i].name, len) == 0) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* An option that has no effect is a mistake that nobody would see.  @given: by row of the table. */
+static int check_needs(const bool given[OPTIONS_COUNT_MAX], struct err *err)
+{
+	for (size_t i = 0; options_table[i].name; i++) {
+		const char *needs = given[i] ? options_table[i].needs : NULL;
+
+		if (needs && !is_any_given(given, needs)) {
+			const char *comma = strchr(needs, ','); /* two at most */
+
+			return err_raise(err, -EINVAL, "--%s has no effect without --%.*s%s%s",
+					 options_table[i].name, (int)strcspn(needs, ","), needs,
+					 comma ? " or --" : "", comma ? comma + 1 : "");
+		}
+	}
+	return 0;
+}
+
+/* What belongs to no thread is left out where the user selects threads. */
+static int check_selection(const struct options *options, struct err *err)
+{
+	for (size_t i = 0;
+	     (selection_of(&options->selection) & OF_ALL_THREADS) && i < options->periods.all.count;
+	     i++) {
+		const struct period *period = options->periods.all.at[i];
+
+		if (!period->by_thread) {
+			return err_raise(
+				err, -EINVAL,
+				"period \"%s\" is paired by keys and belongs to no thread: "
+				"--tid, --pid and --comm leave it out",
+				period->name);
+		}
+	}
+	return 0;
+}
+
+static int check_together(struct options *options, unsigned int command,
+			  const bool given[OPTIONS_COUNT_MAX], struct err *err)
 {
 	static const char *const others[] = { "text", "json", NULL };
 	int r = check_intervals(options, err);
 
+	r = r < 0 ? r : check_needs(given, err);
+	r = r < 0 ? r : check_selection(options, err);
+	if (r == 0 && options->freq && strcmp(options->format, "text") != 0) {
+		return err_raise(err, -EINVAL, "--freq has no effect with --format %s",
+				 options->format);
+	}
 	if (r == 0 && (command & (FOR_LIVE | FOR_ANALYZE | FOR_TOP | FOR_LAMI | FOR_MAP))) {
 		r = choose_periods(options, err);
 	}
@@ -144,6 +203,7 @@ int options_parse(struct options *options, unsigned int command, int argc, const
 {
 	struct poptOption table[OPTIONS_COUNT_MAX + 1] = { 0 };
 	struct retained *retained = mem_alloc(sizeof(*retained));
+	bool given[OPTIONS_COUNT_MAX] = { false };
 	int r = 0, row;
 
 	assert(command != 0 && (command & (command - 1)) == 0); /* one command */
@@ -161,12 +221,13 @@ int options_parse(struct options *options, unsigned int command, int argc, const
 		char *value = poptGetOptArg(retained->context);
 
 		*vec_push(&retained->values) = value;
+		given[row - 1] = true;
 		r = options_take(options, &options_table[row - 1], value, err);
 	}
 	if (r == 0 && row < -1) {
 		r = bad_option(retained->context, row, command, err);
 	}
-	r = r == 0 ? check_together(options, command, err) : r;
+	r = r == 0 ? check_together(options, command, given, err) : r;
 	if (r == 0) {
 		static const char *none[] = { NULL };
 

@@ -6,8 +6,8 @@
  * that the value goes to.  Parsing, --help, suggestions and the completion read the same rows.
  *
  * What it promises: after options_parse() returned 0, every member has a value that its option
- * allows, or its default; options that exclude each other are refused.  Members point into memory
- * that options_fini() frees.
+ * allows, or its default; options that exclude each other, or have no effect, are refused.  Members
+ * point into memory that options_fini() frees.
  */
 #ifndef SILLAGE_CMD_OPTIONS_H
 #define SILLAGE_CMD_OPTIONS_H

@@ -47,7 +47,10 @@ static const struct {
 	{ FOR_ANALYZE, { "--max-memory", "1.5G" }, MEMBER(max_memory), UINT64_C(3) << 29 },
 	{ FOR_ANALYZE, { NULL }, MEMBER(interval_ns), S },
 	{ FOR_ANALYZE, { "-i", "1ms" }, MEMBER(interval_ns), 1000000 },
-	{ FOR_ANALYZE, { "--trigger-interval=500ms" }, MEMBER(trigger_interval_ns), S / 2 },
+	{ FOR_ANALYZE,
+	  { "--trigger-interval=500ms", "--trigger=x" },
+	  MEMBER(trigger_interval_ns),
+	  S / 2 },
 	{ FOR_ANALYZE, { "--min=1us" }, MEMBER(selection.min_ns), 1000 },
 	{ FOR_ANALYZE, { NULL }, MEMBER(selection.max_ns), UINT64_MAX },
 	{ FOR_ANALYZE, { "--max=2h" }, MEMBER(selection.max_ns), 7200 * S },
@@ -68,16 +71,16 @@ static const struct {
 	{ FOR_LIVE, { "--history=5M" }, MEMBER(history_bytes), 5 << 20 },
 	{ FOR_LIVE, { "--history=5M" }, MEMBER(history_ns), UINT64_MAX },
 	{ FOR_LIVE, { NULL }, MEMBER(before_ns), 10 * S },
-	{ FOR_LIVE, { "--before=3s" }, MEMBER(before_ns), 3 * S },
+	{ FOR_LIVE, { "--before=3s", "--history=1s" }, MEMBER(before_ns), 3 * S },
 	{ FOR_LIVE, { NULL }, MEMBER(keep_count), UINT64_MAX },
-	{ FOR_LIVE, { "--keep=20" }, MEMBER(keep_count), 20 },
-	{ FOR_LIVE, { "--keep=20" }, MEMBER(keep_bytes), UINT64_MAX },
-	{ FOR_LIVE, { "--keep=20K" }, MEMBER(keep_bytes), 20480 },
+	{ FOR_LIVE, { "--keep=20", "--history=1s" }, MEMBER(keep_count), 20 },
+	{ FOR_LIVE, { "--keep=20", "--history=1s" }, MEMBER(keep_bytes), UINT64_MAX },
+	{ FOR_LIVE, { "--keep=20K", "--history=1s" }, MEMBER(keep_bytes), 20480 },
 	{ FOR_LIVE, { NULL }, MEMBER(per_hour), 30 },
-	{ FOR_LIVE, { "--captures-per-hour=0" }, MEMBER(per_hour), 0 },
+	{ FOR_LIVE, { "--captures-per-hour=0", "--history=1s" }, MEMBER(per_hour), 0 },
 	{ FOR_REPLAY, { "--loop=3" }, MEMBER(loops), 3 },
 	{ FOR_REPORT, { NULL }, MEMBER(deadline_ns), UINT64_MAX },
-	{ FOR_REPORT, { "--deadline=1ms", "--every=2ms" }, MEMBER(every_ns), 2000000 },
+	{ FOR_REPORT, { "--deadline=1ms", "--every=2ms", "--job=run" }, MEMBER(every_ns), 2000000 },
 	{ FOR_REPORT, { NULL }, MEMBER(worst), 3 },
 	{ FOR_REPORT, { "--worst=0" }, MEMBER(worst), 0 },
 };
@@ -107,7 +110,7 @@ static const struct {
 	{ FOR_ANALYZE, { "-o", "file", "-o", "-" }, MEMBER(output), NULL },
 	{ FOR_ANALYZE, { "--begin", "1" }, MEMBER(begin), "1" },
 	{ FOR_ANALYZE, { "--sort", "run_ns" }, MEMBER(selection.sort), "run_ns" },
-	{ FOR_LIVE, { "--capture-dir", "" }, MEMBER(capture_dir), "" },
+	{ FOR_LIVE, { "--capture-dir", "", "--history=1s" }, MEMBER(capture_dir), "" },
 	{ FOR_LIVE, { NULL }, MEMBER(capture_dir), "sillage-captures" },
 	{ FOR_REPORT, { "--thread=-1" }, MEMBER(thread), "-1" },
 	{ FOR_TRIGGERS, { NULL }, MEMBER(check), NULL },
@@ -133,7 +136,7 @@ static const struct {
 	{ FOR_ANALYZE, { "--freq" }, MEMBER(freq) },
 	{ FOR_ANALYZE, { "--freq-bins=5" }, MEMBER(freq) },
 	{ FOR_ANALYZE, { "--stats" }, MEMBER(stats) },
-	{ FOR_ANALYZE, { "--dry-run" }, MEMBER(dry_run) },
+	{ FOR_ANALYZE, { "--dry-run", "--triggers=x" }, MEMBER(dry_run) },
 	{ FOR_ANALYZE, { "-i1s" }, MEMBER(has_interval) },
 	{ FOR_ANALYZE, { "-n1" }, MEMBER(has_top) },
 	{ FOR_ANALYZE, { "-j0" }, MEMBER(has_jobs) },
@@ -141,7 +144,7 @@ static const struct {
 	{ FOR_LIVE, { "--from=beginning" }, MEMBER(from_beginning) },
 	{ FOR_LIVE, { "--state-every=1s" }, MEMBER(has_state_every) },
 	{ FOR_LIVE, { "--history=1s" }, MEMBER(has_history) },
-	{ FOR_LIVE, { "--before=1s" }, MEMBER(has_before) },
+	{ FOR_LIVE, { "--before=1s", "--history=1s" }, MEMBER(has_before) },
 	{ FOR_REPLAY, { "--as-now" }, MEMBER(as_now) },
 	{ FOR_REPLAY, { "--wait-viewer" }, MEMBER(wait_viewer) },
 	{ FOR_LAMI, { "--metadata" }, MEMBER(metadata) },
@@ -166,7 +169,7 @@ END_TEST
 
 START_TEST(takes_lists)
 {
-	static const char *const words[] = { "--tid=1,20", "--tid=3",   "--comm=a,,b",
+	static const char *const words[] = { "--tid=1,20", "--tid=3",   "--comm=a,,b\\,c",
 					     "--cpu=0",    "--irq=RCU", NULL };
 	static const char *const more[] = {
 		"--trigger=a > 1", "--trigger=b > 2", "-q", "--per=prio", "one", "two"
@@ -180,7 +183,7 @@ START_TEST(takes_lists)
 	ck_assert_int_eq(options.selection.tids.at[2], 3);
 	ck_assert_uint_eq(options.selection.comms.count, 3);
 	ck_assert_str_eq(options.selection.comms.at[1], "");
-	ck_assert_str_eq(options.selection.comms.at[2], "b");
+	ck_assert_str_eq(options.selection.comms.at[2], "b\\,c");
 	ck_assert_uint_eq(options.selection.cpus.count, 1);
 	ck_assert_uint_eq(options.selection.pids.count, 0);
 	ck_assert_str_eq(options.selection.irqs.at[0], "RCU");
@@ -254,6 +257,15 @@ static const struct {
 	{ FOR_ANALYZE, { "--period", "x" }, "x" },
 	{ FOR_LIVE, { "--from=then" }, "--from: \"then\" is not beginning, now, a duration" },
 	{ FOR_LIVE, { "--from=-" }, "--from: \"-\" is not beginning, now, a duration" },
+	{ FOR_ANALYZE, { "--comm=a\\" }, "nothing is behind \\" },
+	{ FOR_ANALYZE, { "--freq", "-f", "json" }, "--freq has no effect with --format json" },
+	{ FOR_ANALYZE, { "--dry-run" }, "--dry-run has no effect without --trigger or --triggers" },
+	{ FOR_ANALYZE,
+	  { "--pid=1", "--period=x = a; b; by c" },
+	  "period \"x\" is paired by keys and belongs to no thread" },
+	{ FOR_LIVE, { "--before=1s" }, "--before has no effect without --history" },
+	{ FOR_LIVE, { "--lag-limit=1s" }, "--lag-limit has no effect without --on-lag" },
+	{ FOR_REPORT, { "--every=1s" }, "--every has no effect without --job" },
 	{ FOR_LIVE, { "--history=0s" }, "--history: \"0s\" is not a duration such as" },
 	{ FOR_LIVE, { "--history=" }, "--history: \"\" is not a duration such as" },
 	{ FOR_LIVE, { "--keep=0" }, "--keep: \"0\" is not a number such as" },
