@@ -19,6 +19,7 @@
 
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/plain-name.h"
 #include "ctf/packet-index.h"
 #include "live/capture/capture-prune.h"
 #include "version.h"
@@ -59,34 +60,19 @@ void capture_order_free(struct capture_order *order)
 
 /* ---- names ---- */
 
-/* Names come from a relay: characters that could change a path or confuse a shell become '_'. */
-static void make_plain(char *name)
-{
-	for (char *c = name; *c; c++) {
-		bool is_plain = (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') ||
-				(*c >= 'A' && *c <= 'Z') || strchr("-_.+:@", *c);
-
-		if (!is_plain || (c == name && (*c == '.' || *c == '-'))) {
-			*c = '_';
-		}
-	}
-}
-
-/* Of one name: two of them, the time and a number stay below the 255 bytes of a file name. */
-#define NAME_MAX_BYTES 100
-
 static char *capture_name(const struct capture_order *order)
 {
 	time_t seconds = (time_t)(order->at / 1000000000);
+	char *host = plain_name(order->host), *session = plain_name(order->session), *name;
 	char when[32];
-	char *name;
 	struct tm tm;
 
 	(void)gmtime_r(&seconds, &tm);
 	(void)strftime(when, sizeof(when), "%Y%m%dT%H%M%S", &tm);
-	name = mem_printf("%.*s-%.*s-%s.%03uZ", NAME_MAX_BYTES, order->host, NAME_MAX_BYTES,
-			  order->session, when, (unsigned int)(order->at / 1000000 % 1000));
-	make_plain(name);
+	name = mem_printf("%s-%s-%s.%03uZ", host, session, when,
+			  (unsigned int)(order->at / 1000000 % 1000));
+	free(host);
+	free(session);
 	return name;
 }
 
@@ -98,25 +84,71 @@ static int make_dir(const char *path, struct err *err)
 	return 0;
 }
 
-/* Creates the directory of a trace, part by part; NULL with the reason. */
-static char *make_trace_dir(const char *dir, const char *path, struct err *err)
-{
-	char *all = mem_strdup(path ? path : "trace"), *rest = all, *part;
-	char *made = mem_strdup(dir), *longer;
-	size_t depth = 0;
-	int r = 0;
+#define SAME_NAME_MAX 10000 /* names that become the same plain name, of traces or of streams */
 
-	while (r == 0 && (part = strsep(&rest, "/"))) {
+static bool exists(const char *dir, const char *name)
+{
+	char *path = mem_printf("%s/%s", dir, name);
+	bool is_there = access(path, F_OK) == 0;
+
+	free(path);
+	return is_there;
+}
+
+/* A part of a trace's path.  "index" and "metadata" are what a trace before may have in it. */
+static char *plain_part(const char *part)
+{
+	char *plain = plain_name(part), *other;
+
+	if (strcmp(plain, "index") != 0 && strcmp(plain, "metadata") != 0) {
+		return plain;
+	}
+	other = mem_printf("_%s", plain);
+	free(plain);
+	return other;
+}
+
+/* The path of a trace below its capture, with a @number if that is not 1; never empty. */
+static char *plain_path(const char *path, unsigned int number)
+{
+	char *all = mem_strdup(path ? path : ""), *rest = all, *part, *plain, *longer;
+	char *made = mem_strdup("");
+	size_t depth = 0;
+
+	while ((part = strsep(&rest, "/"))) {
 		if (!part[0] || depth++ >= TRACE_DEPTH_MAX) {
 			continue;
 		}
-		make_plain(part);
-		longer = mem_printf("%s/%.*s", made, NAME_MAX_BYTES, part);
+		plain = plain_part(part);
+		longer = mem_printf("%s/%s", made, plain);
 		free(made);
+		free(plain);
 		made = longer;
-		r = make_dir(made, err);
 	}
+	longer = mem_printf(number > 1 ? "%s-%u" : "%s", made[0] ? made : "/trace", number);
+	free(made);
 	free(all);
+	return longer;
+}
+
+/* Creates the directory of a trace, part by part; NULL with the reason. */
+static char *make_trace_dir(const char *dir, const char *path, unsigned int number, struct err *err)
+{
+	char *plain = plain_path(path, number), *made = mem_printf("%s%s", dir, plain);
+	int r = 0;
+
+	for (char *at = made + strlen(dir) + 1; r == 0 && at; at = strchr(at + 1, '/')) {
+		char *end = strchr(at + 1, '/');
+
+		if (end) {
+			*end = '\0';
+		}
+		r = make_dir(made, err);
+		if (end) {
+			*end = '/';
+		}
+	}
+	free(plain);
 	if (r < 0) {
 		free(made);
 		return NULL;
@@ -124,26 +156,41 @@ static char *make_trace_dir(const char *dir, const char *path, struct err *err)
 	return made;
 }
 
-/* The same, with a number if another trace has this directory.  A session that was recreated while
- * it was followed has two traces with the same path. */
+/* The same, with a number if another trace has this directory: different paths may become the same
+ * plain one, and a session that was recreated while it was followed has two traces with the same
+ * path.  Where a stream of another trace is in the way, it is a "trace". */
 static char *own_trace_dir(const char *dir, const char *path, struct err *err)
 {
-	char *made = make_trace_dir(dir, path, err), *metadata, *other;
-	bool is_used;
+	for (unsigned int i = 1; i < SAME_NAME_MAX; i++) {
+		char *made = make_trace_dir(dir, path, i, err);
 
-	for (unsigned int i = 2; made; i++) {
-		metadata = mem_printf("%s/metadata", made);
-		is_used = access(metadata, F_OK) == 0;
-		free(metadata);
-		if (!is_used) {
-			break;
+		if (!made && !path) {
+			return NULL;
+		}
+		if (made && !exists(made, "metadata")) {
+			return made;
+		}
+		if (!made) {
+			path = NULL;
+			i = 0;
 		}
 		free(made);
-		other = mem_printf("%s-%u", path ? path : "trace", i);
-		made = make_trace_dir(dir, other, err);
-		free(other);
 	}
-	return made;
+	(void)err_raise(err, -EEXIST, "%s: too many traces of one name", dir);
+	return NULL;
+}
+
+/* A name in the trace's directory that no file has. */
+static char *own_stream_name(const char *dir, const char *stream)
+{
+	char *plain = plain_name(stream), *name = mem_strdup(plain);
+
+	for (unsigned int i = 2; exists(dir, name) && i < SAME_NAME_MAX; i++) {
+		free(name);
+		name = mem_printf("%s-%u", plain, i);
+	}
+	free(plain);
+	return name;
 }
 
 /* ---- files ---- */
@@ -273,14 +320,13 @@ static void put_packet(struct file *stream, struct file *index, const struct ret
 static int write_stream(const char *dir, const struct history_packet *packets, size_t count,
 			struct written *written, struct err *err)
 {
-	char *name = mem_printf("%.*s", NAME_MAX_BYTES, packets[0].stream);
+	char *name = own_stream_name(dir, packets[0].stream);
 	uint8_t header[INDEX_HEADER_BYTES];
 	struct file stream, index;
 	uint64_t offset = 0;
 	int r, r_index;
 
 	assert(count > 0);
-	make_plain(name);
 	file_open(&stream, mem_printf("%s/%s", dir, name));
 	file_open(&index, mem_printf("%s/index/%s.idx", dir, name));
 	packet_index_put_header(header);

@@ -16,6 +16,7 @@
 
 #include "base/limits.h"
 #include "base/now.h"
+#include "base/plain-name.h"
 #include "base/units.h"
 #include "ctf/clock.h"
 #include "relay/viewer.h"
@@ -307,13 +308,19 @@ static const char *env_text(const struct metadata *types, const char *name)
 	return entry && entry->text && entry->text[0] ? entry->text : NULL;
 }
 
-/* Makes a name that the relay accepts: not empty, no slash, no leading dot. */
-static char *relay_name(const char *wanted, const char *otherwise)
+/* What a relay stores of a name. */
+#define RELAY_HOST_MAX    64
+#define RELAY_SESSION_MAX 254
+
+/* Makes a name that the relay accepts, since it makes a directory of it: not empty, at most @most
+ * bytes, no slash, no leading dot, no control characters. */
+static char *relay_name(const char *wanted, const char *otherwise, int most)
 {
-	char *name = mem_strdup(wanted ? wanted : otherwise);
+	char *name = mem_printf("%.*s", most, wanted && wanted[0] ? wanted : otherwise);
 
 	for (char *at = name; *at; at++) {
-		if (*at == '/' || (at == name && *at == '.')) {
+		if (*at == '/' || (at == name && *at == '.') || (unsigned char)*at < ' ' ||
+		    *at == 0x7F) {
 			*at = '_';
 		}
 	}
@@ -327,13 +334,16 @@ static void choose_names(struct replay *replay)
 	const char *host = env_text(types, "hostname");
 	const char *domain = env_text(types, "domain");
 
-	replay->session =
-		relay_name(replay->config->session ? replay->config->session : session, "replay");
-	replay->host = relay_name(replay->config->host ? replay->config->host : host, "localhost");
+	char *path = plain_name(domain ? domain : "ust");
+
+	replay->session = relay_name(replay->config->session ? replay->config->session : session,
+				     "replay", RELAY_SESSION_MAX);
+	replay->host = relay_name(replay->config->host ? replay->config->host : host, "localhost",
+				  RELAY_HOST_MAX);
 	/* Traces of one session need different paths. */
-	replay->path = replay->number == 0
-			       ? mem_printf("%s", domain ? domain : "ust")
-			       : mem_printf("%s-%u", domain ? domain : "ust", replay->number);
+	replay->path = replay->number == 0 ? mem_printf("%s", path)
+					   : mem_printf("%s-%u", path, replay->number);
+	free(path);
 }
 
 static int replay_once(struct replay *replay)

@@ -3,10 +3,12 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -224,10 +226,15 @@ static const struct {
 	const char *name, *path, *plain_name, *plain_path;
 } names[] = {
 	{ "a b", "ust/uid/0/64-bit", "host-a_b-", "ust/uid/0/64-bit" },
-	{ "../../x", "../../up", "host-.._.._x-", "_./_./up" },
+	{ "../../x", "../../up", "host-_._.._x-", "_./_./up" },
+	{ "a/b", "h/x/a/b-1/kernel", "host-a_b-", "h/x/a/b-1/kernel" },
+	{ "/", "/", "host-_-", "trace" },
+	{ ".", "..", "host-_-", "_." },
+	{ "s", "ust/index", "host-s-", "ust/_index" },
+	{ "s", "metadata", "host-s-", "_metadata" },
 	{ "$(c);'\"", "/abs//x", "host-__c____-", "abs/x" },
 	{ "\xC3\xA9\n", "-rf", "host-___-", "_rf" },
-	{ "", NULL, "host--", "trace" },
+	{ "", NULL, "host-_-", "trace" },
 };
 
 START_TEST(makes_names_plain)
@@ -300,19 +307,70 @@ START_TEST(reports_failure)
 }
 END_TEST
 
-/* A file cannot be written, here because the relay names a stream as another file: nothing is left.
- */
+/* Streams of any name are written, each to a file of its own: also those whose names become the
+ * same, are those of other files, or those of directories of other traces. */
+START_TEST(writes_any_stream)
+{
+	static const char *const streams[] = {
+		"a/b", "a_b", "", "_", ".", "..", "index", "metadata"
+	};
+	static const char *const files[] = { "a_b", "a_b-2", "_",       "_-2",
+					     "_-3", "_.",    "index-2", "metadata-2" };
+	char *longest = mem_printf("%0500d", 0), *path;
+	struct captures_trace other;
+	struct capture_order *order;
+	struct bench b;
+
+	setup(&b, "s", "k", UINT64_MAX);
+	other = b.session.traces.at[0];
+	other.path = "k/a_b/below"; /* a stream of the first trace has the name of a directory */
+	*vec_push(&b.session.traces) = other;
+	for (size_t i = 0; i < 8; i++) {
+		history_add(b.session.traces.at[0].history, streams[i], packet_at(15), 0);
+	}
+	history_add(b.session.traces.at[0].history, longest, packet_at(15), 0);
+	longest[499] = '1';
+	history_add(b.session.traces.at[0].history, longest, packet_at(15), 0);
+	(void)captures_begin(b.captures, &b.session, 15 * NS_PER_S, NULL);
+	captures_step(b.captures, &b.session, true);
+	order = captures_done(b.captures, true);
+	ck_assert_msg(order->path, "%s", order->err.text);
+	for (size_t i = 0; i < 8; i++) {
+		path = mem_printf("k/%s", files[i]);
+		ck_assert_msg(size_of(order->path, path) > 0, "no %s", path);
+		free(path);
+		path = mem_printf("k/index/%s.idx", files[i]);
+		ck_assert_msg(size_of(order->path, path) > 0, "no %s", path);
+		free(path);
+	}
+	path = mem_printf("k/%.100s-2", longest);
+	ck_assert_int_gt(size_of(order->path, path), 0);
+	ck_assert_int_eq(size_of(order->path, "k/metadata"), 13);
+	ck_assert_int_eq(size_of(order->path, "trace/metadata"), 13);
+	free(path);
+	free(longest);
+	capture_order_free(order);
+	teardown(&b);
+}
+END_TEST
+
+/* A file cannot be written, here because files may have no bytes: nothing is left. */
 START_TEST(leaves_nothing)
 {
+	struct rlimit limit, none;
 	struct capture_order *order;
 	struct bench b;
 
 	setup(&b, "s", "kernel", UINT64_MAX);
-	history_add(b.session.traces.at[0].history, "metadata", packet_at(15), 0);
+	(void)signal(SIGXFSZ, SIG_IGN);
+	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	none = (struct rlimit){ .rlim_cur = 1, .rlim_max = limit.rlim_max };
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &none), 0);
 	(void)captures_begin(b.captures, &b.session, 15 * NS_PER_S, NULL);
 	order = written_at(&b, 17);
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	ck_assert_ptr_null(order->path);
-	ck_assert_ptr_nonnull(strstr(order->err.text, strerror(EEXIST)));
+	ck_assert_ptr_nonnull(strstr(order->err.text, strerror(EFBIG)));
 	ck_assert_uint_eq(entries_of(b.into), 0);
 	capture_order_free(order);
 	teardown(&b);
@@ -460,6 +518,7 @@ Suite *suite_captures(void)
 	tcase_add_test(tcase, overwrites_nothing);
 	tcase_add_test(tcase, reports_failure);
 	tcase_add_test(tcase, leaves_nothing);
+	tcase_add_test(tcase, writes_any_stream);
 	tcase_add_test(tcase, joins_reasons);
 	tcase_add_test(tcase, holds_its_packets);
 	tcase_add_loop_test(tcase, prunes, 0, COUNT(prunings));
