@@ -308,9 +308,10 @@ static const char *env_text(const struct metadata *types, const char *name)
 	return entry && entry->text && entry->text[0] ? entry->text : NULL;
 }
 
-/* What a relay stores of a name. */
-#define RELAY_HOST_MAX    64
-#define RELAY_SESSION_MAX 254
+/* What a relay stores of a name.  It makes a file name of the session's, with the time behind it.
+ */
+#define RELAY_HOST_MAX    63
+#define RELAY_SESSION_MAX 200
 
 /* Makes a name that the relay accepts, since it makes a directory of it: not empty, at most @most
  * bytes, no slash, no leading dot, no control characters. */

@@ -348,6 +348,31 @@ def test_names(t):
     assert all(re.fullmatch(r'_h_-a_b___c_-\d{8}T\d{6}\.\d{3}Z(-\d+)?', name) for name in left_in(into)), left_in(into)
 
 
+def test_odd_names(t):
+    """Sessions and hosts of any name: they are replayed, followed, and captured into one directory."""
+    for session, host, into_one in (('a/b', 'h/x', 'h_x-a_b-'), ('../..', '..', '_.-_._..-'), ('x\ty', '', 'localhost-x_y-'),
+                                    ('s' * 300, 'h' * 100, 'h' * 63 + '-' + 's' * 100 + '-')):
+        relay, into = t.relay(), os.path.join(t.scratch, 'captures' + into_one[:4])
+        live = t.live('-a', 'count', '--from', 'beginning', '--history', '1h', '--trigger', 'count.events > 0 every 1h',
+                      '--capture-dir', into, '-q', relay.live)
+        t.replay(relay, 'burst', '--session', session, '--hostname', host, '--speed', '0', '--wait-viewer', '--linger', '1s')
+        live.wait_for(lambda one: captured(one.lines()))
+        assert all('path' in line for line in captured(live.lines())), captured(live.lines())
+        assert [name for name in left_in(into) if name.startswith(into_one)] and len(left_in(into)) == 1, left_in(into)
+        live.finish(signal.SIGTERM)
+
+
+def test_journal(t):
+    """Nobody reads the output, and -q is given: what fired and what was captured is said all the same."""
+    relay, into = t.relay(), os.path.join(t.scratch, 'captures')
+    live = t.live('-a', 'count', '--from', 'beginning', '--history', '1h', '--trigger', 'count.events > 0 every 1h',
+                  '--capture-dir', into, '-q', '-o', '/dev/null', relay.live)
+    t.replay(relay, 'burst', '--session', 's', '--hostname', 'h', '--speed', '0', '--wait-viewer', '--linger', '1s')
+    live.wait_for(lambda one: 'h/s: captured ' in one.said())
+    assert 'trigger count.events > 0 every 1h fired in h/s/kernel: count.events' in live.said(), live.said()
+    live.finish(signal.SIGTERM)
+
+
 def test_killed(t):
     """Killed at any time: what has a name is whole.  Stopped: it is still written."""
     seed = int(os.environ.get('SILLAGE_CHAOS_SEED', random.randrange(10**6)))
