@@ -12,6 +12,7 @@
 #include "live/capture/captures.h"
 #include "live/control.h"
 #include "live/loop-state.h"
+#include "live/metrics.h"
 #include "live/trigger/trigger.h"
 
 void loop_on_retained(void *user, const char *stream, struct retained *retained)
@@ -77,6 +78,23 @@ static void step_session(struct loop *loop, const struct session *session, bool 
 	vec_fini(&described.traces);
 }
 
+/* Where the output is a file, perhaps /dev/null, the journal has a line all the same. */
+void loop_on_fired(void *context, const struct trace_identity *identity,
+		   const struct trigger_event *event)
+{
+	struct live_trace *trace = context;
+	struct loop *loop = session_owner_user(trace->session);
+	char says[1024], *name;
+
+	metrics_own_add(loop->metrics, METRICS_TRIGGERS_FIRED, event->name, 1);
+	if (loop->config->output->path) {
+		notice_trigger_text(event, says, sizeof(says));
+		name = output_trace_text(identity, false);
+		loop->config->say("trigger %s fired in %s: %s", event->name, name, says);
+		free(name);
+	}
+}
+
 void loop_on_capture(void *context, const struct trace_identity *identity,
 		     const struct trigger_event *event, bool reports)
 {
@@ -99,10 +117,12 @@ static void say_captured(struct loop *loop, const struct capture_order *order)
 	const struct capture_result result = capture_order_result(order);
 	char bytes[UNITS_TEXT_MAX];
 
+	metrics_own_add(loop->metrics,
+			order->path ? METRICS_CAPTURES_WRITTEN : METRICS_CAPTURES_FAILED, "", 1);
 	if (!order->path) {
 		loop->config->say("%s/%s: could not be captured: %s", order->host, order->session,
 				  order->err.text);
-	} else if (loop->config->verbosity >= 0) {
+	} else {
 		loop->config->say(
 			"%s/%s: captured %s%s into %s; look at it with: sillage %s %s", order->host,
 			order->session, units_bytes(bytes, order->bytes),

@@ -10,10 +10,20 @@
 #include "base/limits.h"
 #include "base/now.h"
 #include "live/loop-state.h"
+#include "live/metrics.h"
 
 #define LIST_NS      (NS_PER_S / 4) /* sessions that exist for less may be missed */
 #define RETRY_NS_MIN (NS_PER_S / 4)
 #define RETRY_NS_MAX (4 * NS_PER_S)
+
+/* Metrics say whether the relay is connected. */
+static void count_up(const struct relay *relay, bool is_up)
+{
+	char name[300];
+
+	(void)snprintf(name, sizeof(name), "%s:%u", relay->address.host, relay->address.port);
+	metrics_own_set(relay->loop->metrics, METRICS_RELAY_UP, name, is_up);
+}
 
 /* ---- sessions ---- */
 
@@ -283,6 +293,7 @@ static void note_up(struct relay *relay)
 {
 	const struct loop_config *config = relay->loop->config;
 
+	count_up(relay, true);
 	relay->state = RELAY_UP;
 	relay->retry_ns = 0;
 	if (relay->said_down && config->verbosity >= 0) {
@@ -382,6 +393,7 @@ static void relay_closed(void *user, const struct err *err)
 		relay->read_before = relay->read.count;
 	}
 	relay->state = RELAY_DOWN;
+	count_up(relay, false);
 	/* Retrying does not help with a relay of another protocol version. */
 	if (now - relay->down_since >= loop->config->retry_ns ||
 	    strstr(why.text, "viewer protocol")) {
@@ -494,6 +506,7 @@ void loop_add_relay(struct loop *loop, const struct url *url)
 	relay->address.family = url->family;
 	relay->timer = event_new(loop->base, -1, 0, on_relay_timer, relay);
 	*vec_push(&loop->relays) = relay;
+	count_up(relay, false);
 	relay_connect(relay);
 }
 

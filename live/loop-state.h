@@ -107,6 +107,8 @@ void loop_start_checkpoints(struct loop *loop);
 void loop_on_retained(void *user, const char *stream, struct retained *retained);
 void loop_on_capture(void *context, const struct trace_identity *identity,
 		     const struct trigger_event *event, bool reports);
+void loop_on_fired(void *context, const struct trace_identity *identity,
+		   const struct trigger_event *event);
 void loop_on_finished(void *user, struct session *session);
 size_t loop_capture_now(void *user, uint64_t *ret_numbers, size_t most);
 void loop_on_capture_signal(evutil_socket_t number, short what, void *arg);

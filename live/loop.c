@@ -411,6 +411,12 @@ static int start_servers(struct loop *loop, struct err *err)
 		if (!loop->metrics_server) {
 			return -EIO;
 		}
+		metrics_own_add(loop->metrics, METRICS_CAPTURES_WRITTEN, "", 0);
+		metrics_own_add(loop->metrics, METRICS_CAPTURES_FAILED, "", 0);
+		for (size_t i = 0; config->actions && i < actions_count(config->actions); i++) {
+			metrics_own_add(loop->metrics, METRICS_TRIGGERS_FIRED,
+					actions_name(config->actions, i), 0);
+		}
 	}
 	if (config->control) {
 		loop->control =
@@ -474,6 +480,9 @@ int loop_run(const struct loop_config *config, struct run_summary *summary, stru
 	}
 	if (config->captures && config->actions) {
 		actions_on_capture(config->actions, loop_on_capture);
+	}
+	if (config->actions) {
+		actions_on_fired(config->actions, loop_on_fired);
 	}
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGXFSZ, SIG_IGN); /* write() reports a file that is too large */

@@ -35,6 +35,7 @@ struct total_table {
 struct metrics_trace {
 	char *labels; /* host="...",session="...",domain="..." */
 	uint64_t events, windows;
+	uint64_t discarded, lost_packets, bad_packets, late_events;
 	uint64_t reported; /* metrics.windows at its last window */
 	double end_s, lag_s;
 	bool has_lag;
@@ -42,7 +43,14 @@ struct metrics_trace {
 	struct snapshot *last; /* the last window, for its threads */
 };
 
+struct own_figure {
+	enum metrics_own family;
+	char *of; /* owned */
+	uint64_t value;
+};
+
 struct metrics {
+	VEC(struct own_figure) own;
 	uint64_t windows; /* of all traces */
 	VEC(struct metrics_trace *) traces;
 };

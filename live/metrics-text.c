@@ -18,6 +18,9 @@
 #define POWER_FIRST 10
 #define POWER_LAST  34
 
+_Static_assert(METRICS_HISTOGRAM_SERIES == POWER_LAST - POWER_FIRST + 2 + 3,
+	       "buckets, +Inf, sum and count");
+
 struct writer {
 	FILE *out;
 	bool is_open_metrics;
@@ -185,6 +188,28 @@ static bool was_written(const struct metrics *metrics, size_t trace, const struc
 	return false;
 }
 
+/* One tid may be two threads in a window.  Labels that differ for them would be other labels in the
+ * next window, so they are added up.  False: a row before has them. */
+static bool sum_of_thread(const struct report_table *table, size_t row, unsigned int c,
+			  uint64_t *ret_sum)
+{
+	const struct thread_view *thread = table->rows[row].thread;
+
+	*ret_sum = 0;
+	for (size_t r = 0; r < table->row_count && r < METRICS_THREADS; r++) {
+		const struct thread_view *other = table->rows[r].thread;
+
+		if (other->tid != thread->tid || strcmp(other->comm, thread->comm) != 0) {
+			continue;
+		}
+		if (r < row) {
+			return false;
+		}
+		*ret_sum += table->rows[r].values[c];
+	}
+	return true;
+}
+
 /* Writes the first threads of the last window, by the figure that sorts them. */
 static void put_thread_samples(const struct writer *w, const struct metrics_trace *trace,
 			       const struct report_table *table, const char *name,
@@ -194,17 +219,21 @@ static void put_thread_samples(const struct writer *w, const struct metrics_trac
 		const struct report_row *row = &table->rows[r];
 		char *labels = NULL, tid[16];
 		bool is_first = true;
+		uint64_t sum;
 		size_t size;
-		FILE *out = open_memstream(&labels, &size);
+		FILE *out;
 
+		if (!sum_of_thread(table, r, c, &sum)) {
+			continue;
+		}
+		out = open_memstream(&labels, &size);
 		(void)snprintf(tid, sizeof(tid), "%" PRId32, row->thread->tid);
 		metrics_add_label(out, &is_first, "tid", tid);
 		metrics_add_label(out, &is_first, "comm", row->thread->comm);
-		(void)fprintf(out, ",rank=\"%zu\"", r + 1); /* one tid may be two threads */
 		(void)fclose(out);
 		(void)fputs(name, w->out);
 		put_labels(w, trace, labels, NULL);
-		put_number(w, column->unit, row->values[c]);
+		put_number(w, column->unit, sum);
 		free(labels);
 	}
 }
@@ -306,6 +335,66 @@ static void put_missing(const struct writer *w)
 	}
 }
 
+static void put_losses(const struct writer *w)
+{
+	static const char *const kinds[] = { "discarded_events", "lost_packets", "bad_packets",
+					     "late_events" };
+
+	put_family(w, "sillage_losses", "counter", "what is missing in the windows reported");
+	for (size_t t = 0; t < w->metrics->traces.count; t++) {
+		const struct metrics_trace *trace = w->metrics->traces.at[t];
+		const uint64_t values[] = { trace->discarded, trace->lost_packets,
+					    trace->bad_packets, trace->late_events };
+
+		for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+			char label[40];
+
+			(void)snprintf(label, sizeof(label), "kind=\"%s\"", kinds[k]);
+			(void)fputs("sillage_losses_total", w->out);
+			put_labels(w, trace, label, NULL);
+			(void)fprintf(w->out, " %" PRIu64 "\n", values[k]);
+		}
+	}
+}
+
+/* What the program does. */
+static void put_own(const struct writer *w)
+{
+	static const struct {
+		const char *name, *type, *label, *help;
+	} families[METRICS_OWN_FAMILIES] = {
+		[METRICS_TRIGGERS_FIRED] = { "sillage_triggers_fired", "counter", "trigger",
+					     "how often the trigger fired" },
+		[METRICS_CAPTURES_WRITTEN] = { "sillage_captures_written", "counter", NULL,
+					       "captures written" },
+		[METRICS_CAPTURES_FAILED] = { "sillage_captures_failed", "counter", NULL,
+					      "captures that could not be written" },
+		[METRICS_RELAY_UP] = { "sillage_relay_up", "gauge", "relay",
+				       "whether the relay is connected" },
+	};
+
+	for (unsigned int f = 0; f < METRICS_OWN_FAMILIES; f++) {
+		bool is_counter = strcmp(families[f].type, "counter") == 0;
+
+		put_family(w, families[f].name, families[f].type, families[f].help);
+		for (size_t i = 0; i < w->metrics->own.count; i++) {
+			const struct own_figure *figure = &w->metrics->own.at[i];
+			bool is_first = true;
+
+			if (figure->family != f) {
+				continue;
+			}
+			(void)fprintf(w->out, "%s%s", families[f].name, is_counter ? "_total" : "");
+			if (families[f].label) {
+				(void)fputc('{', w->out);
+				metrics_add_label(w->out, &is_first, families[f].label, figure->of);
+				(void)fputc('}', w->out);
+			}
+			(void)fprintf(w->out, " %" PRIu64 "\n", figure->value);
+		}
+	}
+}
+
 char *metrics_text(const struct metrics *metrics, bool is_open_metrics)
 {
 	struct writer w = { .is_open_metrics = is_open_metrics, .metrics = metrics };
@@ -315,6 +404,8 @@ char *metrics_text(const struct metrics *metrics, bool is_open_metrics)
 	w.out = open_memstream(&text, &size);
 	put_traces(&w);
 	put_missing(&w);
+	put_losses(&w);
+	put_own(&w);
 	for (size_t t = 0; t < metrics->traces.count; t++) {
 		const struct metrics_trace *trace = metrics->traces.at[t];
 

@@ -165,7 +165,17 @@ static struct total_table *table_of(struct metrics_trace *trace, const struct re
 	return found;
 }
 
-/* Rows beyond METRICS_ROWS_MAX share one: a client stores a series for each row. */
+/* So many rows, that the table has METRICS_SERIES_MAX series: a client stores each of them. */
+static size_t rows_most(const struct table *table)
+{
+	size_t series = 0;
+
+	for (unsigned int c = 0; c < COLUMNS_MAX && table->columns[c].key; c++) {
+		series += table->columns[c].kind == COLUMN_HISTOGRAM ? METRICS_HISTOGRAM_SERIES : 1;
+	}
+	return METRICS_SERIES_MAX / series;
+}
+
 static struct total_row *total_of(struct total_table *total, const struct report_row *row)
 {
 	char *labels = row_labels(total->table, row);
@@ -173,7 +183,7 @@ static struct total_row *total_of(struct total_table *total, const struct report
 	struct total_row *found;
 	int is_new;
 
-	if (at == kh_end(total->by_labels) && total->rows.count >= METRICS_ROWS_MAX) {
+	if (at == kh_end(total->by_labels) && total->rows.count >= rows_most(total->table)) {
 		free(labels);
 		labels = mem_strdup("other=\"all\"");
 		at = kh_get(total_rows, total->by_labels, labels);
@@ -188,7 +198,7 @@ static struct total_row *total_of(struct total_table *total, const struct report
 	kh_value(total->by_labels, at) = found;
 	*vec_push(&total->rows) = found;
 	assert(total->rows.count == kh_size(total->by_labels));
-	assert(total->rows.count <= METRICS_ROWS_MAX + 1);
+	assert(total->rows.count <= rows_most(total->table) + 1);
 	return found;
 }
 
@@ -203,11 +213,14 @@ static void add_row(struct total_table *total, struct total_row *row, const uint
 	free(window);
 }
 
-/* Tables with few rows: threads, processes and descriptors are left out. */
+/* Tables with few rows: threads, processes, descriptors and paths are left out. */
 static bool is_counted(const struct table *table)
 {
 	enum scope scope = table->scope;
 
+	if (table->name_key && strcmp(table->name_key, "path") == 0) {
+		return false;
+	}
 	return scope == SCOPE_TRACE || scope == SCOPE_CPU || scope == SCOPE_EVENT ||
 	       (scope == SCOPE_KEYED && !table->owner_key);
 }
@@ -223,6 +236,10 @@ void metrics_add(struct metrics *metrics, const struct trace_identity *identity,
 	trace = trace_of(metrics, identity);
 	trace->events += report->events;
 	trace->windows++;
+	trace->discarded += report->discarded;
+	trace->lost_packets += report->lost_packets;
+	trace->bad_packets += report->bad_packets;
+	trace->late_events += report->late_events;
 	trace->reported = ++metrics->windows;
 	trace->end_s = (double)report->end / 1e9;
 	trace->has_lag = report->has_lag;
@@ -244,6 +261,40 @@ void metrics_add(struct metrics *metrics, const struct trace_identity *identity,
 	trace->last = snapshot_new(identity, report, METRICS_THREADS);
 }
 
+/* ---- what the program does ---- */
+
+static struct own_figure *own_of(struct metrics *metrics, enum metrics_own family, const char *of)
+{
+	struct own_figure *figure;
+
+	for (size_t i = 0; i < metrics->own.count; i++) {
+		figure = &metrics->own.at[i];
+		if (figure->family == family && strcmp(figure->of, of) == 0) {
+			return figure;
+		}
+	}
+	figure = vec_push(&metrics->own);
+	*figure = (struct own_figure){ .family = family, .of = mem_strdup(of) };
+	return figure;
+}
+
+void metrics_own_add(struct metrics *metrics, enum metrics_own family, const char *of, uint64_t by)
+{
+	if (metrics) {
+		own_of(metrics, family, of)->value += by;
+	}
+}
+
+void metrics_own_set(struct metrics *metrics, enum metrics_own family, const char *of,
+		     uint64_t value)
+{
+	if (metrics) {
+		own_of(metrics, family, of)->value = value;
+	}
+}
+
+/* ---- lifecycle ---- */
+
 struct metrics *metrics_new(void)
 {
 	return mem_alloc(sizeof(struct metrics));
@@ -257,6 +308,10 @@ void metrics_free(struct metrics *metrics)
 	for (size_t t = 0; t < metrics->traces.count; t++) {
 		free_trace(metrics->traces.at[t]);
 	}
+	for (size_t i = 0; i < metrics->own.count; i++) {
+		free(metrics->own.at[i].of);
+	}
+	vec_fini(&metrics->own);
 	vec_fini(&metrics->traces);
 	free(metrics);
 }

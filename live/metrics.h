@@ -5,9 +5,11 @@
  * are powers of two.  Threads come and go, so they are not added up: the text shows the first
  * METRICS_THREADS of each list of the last window, as gauges.
  *
- * Memory is bounded.  Beyond METRICS_TRACES_MAX traces, the one without a window for the longest
- * time is removed.  Beyond METRICS_ROWS_MAX rows of a table, further rows are added to one row
- * {other="all"}.
+ * Memory is bounded, and so are the series that a client has to store.  Beyond METRICS_TRACES_MAX
+ * traces, the one without a window for the longest time is removed.  Beyond METRICS_SERIES_MAX
+ * series of a table, further rows are added to one row {other="all"}.  Rows of paths are left out.
+ *
+ * Besides, it says what the program does: triggers that fired, captures, relays.
  */
 #ifndef SILLAGE_LIVE_METRICS_H
 #define SILLAGE_LIVE_METRICS_H
@@ -23,6 +25,19 @@ void metrics_free(struct metrics *metrics); /* NULL is fine */
 /* Adds a window; other reports are ignored. */
 void metrics_add(struct metrics *metrics, const struct trace_identity *trace,
 		 const struct report *report);
+
+/* What the program does, by family; `of` is a trigger's name or a relay, "": the family has one. */
+enum metrics_own {
+	METRICS_TRIGGERS_FIRED,
+	METRICS_CAPTURES_WRITTEN,
+	METRICS_CAPTURES_FAILED,
+	METRICS_RELAY_UP,
+	METRICS_OWN_FAMILIES
+};
+/* Both do nothing if @metrics is NULL.  Adding 0 shows the counter. */
+void metrics_own_add(struct metrics *metrics, enum metrics_own family, const char *of, uint64_t by);
+void metrics_own_set(struct metrics *metrics, enum metrics_own family, const char *of,
+		     uint64_t value);
 
 /* The whole text, from malloc(), in the text format 0.0.4 or as OpenMetrics 1.0.0. */
 char *metrics_text(const struct metrics *metrics, bool is_open_metrics);

@@ -40,6 +40,7 @@ struct actions {
 	VEC(struct rule *) rules;
 	VEC(struct command) running;
 	actions_capture_fn *capture; /* NULL: nothing is captured */
+	actions_fired_fn *fired;     /* NULL: nobody asks */
 	bool is_dry;
 	void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 };
@@ -230,6 +231,17 @@ bool actions_captures(const struct actions *actions)
 		}
 	}
 	return false;
+}
+
+void actions_on_fired(struct actions *actions, actions_fired_fn *fired)
+{
+	actions->fired = fired;
+}
+
+const char *actions_name(const struct actions *actions, size_t number)
+{
+	assert(number < actions->rules.count);
+	return trigger_name(actions->rules.at[number]->trigger);
 }
 
 void actions_dry_run(struct actions *actions)
@@ -491,6 +503,9 @@ void actions_report(struct actions *actions, struct output *output,
 			continue;
 		}
 		probe_trigger(event.name);
+		if (actions->fired) {
+			actions->fired(context, trace, &event);
+		}
 		if (rule->prints || actions->is_dry) {
 			output_trigger(output, trace, &event);
 		}

@@ -56,6 +56,12 @@ void actions_add_analyses(const struct actions *actions, const struct analysis *
 typedef void actions_capture_fn(void *context, const struct trace_identity *trace,
 				const struct trigger_event *event, bool reports);
 void actions_on_capture(struct actions *actions, actions_capture_fn *capture);
+/* Called whenever a trigger fires, with the context of actions_report(). */
+typedef void actions_fired_fn(void *context, const struct trace_identity *trace,
+			      const struct trigger_event *event);
+void actions_on_fired(struct actions *actions, actions_fired_fn *fired);
+/* The name of the trigger with this number, below actions_count(). */
+const char *actions_name(const struct actions *actions, size_t number);
 /* Whether any trigger captures. */
 bool actions_captures(const struct actions *actions);
 /* From now on triggers that fire are only printed, whatever their actions are. */

@@ -87,13 +87,15 @@
 #define VIEW_ROWS_MAX  1000
 #define VIEW_BYTES_MAX ((size_t)256 << 20)
 
-/* --metrics: traces (the longest silent is dropped), series of one list (more are summed up in
- * one), threads of each list, bytes that a client may send, and how long it may take. */
-#define METRICS_TRACES_MAX  256
-#define METRICS_ROWS_MAX    1000
-#define METRICS_THREADS     10
-#define METRICS_HEADERS_MAX 8192
-#define METRICS_TIMEOUT_S   10
+/* --metrics: traces (the longest silent is dropped), series of one list (more rows are summed up in
+ * one; a row has a series for each figure, and as many for a distribution), threads of each list,
+ * bytes that a client may send, and how long it may take. */
+#define METRICS_TRACES_MAX       256
+#define METRICS_SERIES_MAX       3200
+#define METRICS_HISTOGRAM_SERIES 29
+#define METRICS_THREADS          10
+#define METRICS_HEADERS_MAX      8192
+#define METRICS_TIMEOUT_S        10
 
 /* Commands of triggers: at the same time; how long each may run; how long when sillage ends. */
 #define ACTIONS_MAX         4

@@ -1199,8 +1199,8 @@ def samples(text):
     found = collections.defaultdict(dict)
     for line in text.splitlines():
         if not line.startswith('#'):
-            name, labels, value = re.match(r'(\w+)\{(.*)\} (\S+)$', line).groups()
-            found[name][frozenset(re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', labels))] = float(value)
+            name, labels, value = re.match(r'(\w+)(?:\{(.*)\})? (\S+)$', line).groups()
+            found[name][frozenset(re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', labels or ''))] = float(value)
     return found
 
 
@@ -1232,6 +1232,8 @@ def test_metrics(t):
     below = sum(count for power, count in total['sched']['wake']['log2'].items() if int(power) < 15)
     assert value('sillage_sched_wake_seconds_bucket', le='%.9f' % ((2**15 - 1) / 1e9)) == below
     assert len(found['sillage_cpu_threads_run_seconds_last_window']) <= 10
+    assert found['sillage_relay_up'] == {frozenset({('relay', '%s:%d' % (relay.host, relay.port + 2))}): 1}
+    assert len(text.splitlines()) < 6000 and 'path=' not in text and 'rank=' not in text, len(text.splitlines())
     kind, text = fetch(port, Accept='application/openmetrics-text; version=1.0.0')
     assert kind.startswith('application/openmetrics-text') and text.endswith('# EOF\n')
     for path, data in (('/', None), ('/metrics', b'x')):
@@ -1275,6 +1277,26 @@ def test_missing(t):
         assert len(warned) == 2, warned
         assert 'no event "sched_swich"' in warned[0] and 'cannot hold: not recorded' in warned[1], warned
         assert live.said().count('so far: ') == 2, live.said()
+        live.finish(signal.SIGTERM)
+
+
+def test_dashboard(t):
+    """The command that contrib/prometheus.yml names serves every figure of the panels, and the unit's does."""
+    contrib = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'contrib')
+    with open(os.path.join(contrib, 'grafana.json')) as file:
+        panels = json.load(file)['panels']
+    asked = {name: panel['title'] for panel in panels for target in panel['targets']
+             for name in re.findall(r'\bsillage_\w+', target['expr'])}
+    for name in ('prometheus.yml', 'sillage.service'):
+        with open(os.path.join(contrib, name)) as file:
+            command = re.search(r'sillage live (.*?)--metrics', file.read().replace('\\\n', ' ')).group(1).split()
+        relay, port = t.relay(), free_ports()
+        live = t.live(*command, '-i', '100ms', '--from', 'beginning', '--metrics', ':%d' % port, relay.live)
+        t.play(live, relay, 'io-mix', '--session', 'm', '--hostname', 'h', '--speed', '0', '--live-timer', '100ms')
+        live.wait_for(lambda one: totals(one.lines()))
+        found = samples(fetch(port)[1])
+        missing = {one: title for one, title in asked.items() if one not in found}
+        assert len(asked) > 8 and not missing, (name, missing)
         live.finish(signal.SIGTERM)
 
 

@@ -92,7 +92,7 @@ static const char *const lines[] = {
 	"\nsillage_irq_hard_time_seconds_sum{" TRACE ",irq=\"17\",name=\"nic\\\\0\"} 0.000006000\n",
 	/* threads: of the last window only */
 	"\nsillage_cpu_threads_run_seconds_last_window{" TRACE
-	",tid=\"42\",comm=\"a\\\"b?\",rank=\"1\"} 0.250000000\n",
+	",tid=\"42\",comm=\"a\\\"b?\"} 0.250000000\n",
 };
 
 START_TEST(writes_lines)
@@ -137,7 +137,7 @@ START_TEST(bounds_rows)
 	for (uint64_t window = 0; window < 2; window++) {
 		made_window(&made, window);
 		(void)made_table(&made, "cpu", SCOPE_CPU, NULL);
-		for (uint64_t cpu = 0; cpu < METRICS_ROWS_MAX + 50; cpu++) {
+		for (uint64_t cpu = 0; cpu < METRICS_SERIES_MAX / 3 + 50; cpu++) {
 			(void)made_row(&made, cpu, 0, "");
 			*made_value(&made, "busy_ns") = MADE_NS_PER_S;
 		}
@@ -145,9 +145,67 @@ START_TEST(bounds_rows)
 	}
 	text = metrics_text(metrics, false);
 	ck_assert_uint_eq(lines_with(text, "\nsillage_cpu_cpus_busy_seconds_total{"),
-			  METRICS_ROWS_MAX + 1);
+			  METRICS_SERIES_MAX / 3 + 1); /* it has three figures */
 	ck_assert_ptr_nonnull(strstr(text, "cpus_busy_seconds_total{host=\"h\",other=\"all\"} "
 					   "100.000000000\n"));
+	free(text);
+	metrics_free(metrics);
+}
+END_TEST
+
+/* Labels are the same in each scrape: no rank; paths would be without end. */
+START_TEST(has_steady_series)
+{
+	const struct trace_identity trace = { .host = (char *)"h" };
+	struct metrics *metrics = metrics_new();
+	char *text;
+
+	made_window(&made, 1);
+	(void)made_table(&made, "cpu", SCOPE_THREAD, NULL);
+	for (unsigned int i = 0; i < 3; i++) {
+		(void)made_row(&made, 0, i < 2 ? 7 : 8, "a");
+		*made_value(&made, "run_ns") = MADE_NS_PER_S / 4;
+	}
+	(void)made_table(&made, "files", SCOPE_KEYED, "files");
+	made_row(&made, 0, 0, "")->name = "/etc/passwd";
+	*made_value(&made, "reads") = 1;
+	metrics_add(metrics, &trace, &made.report);
+	text = metrics_text(metrics, false);
+	ck_assert_uint_eq(lines_with(text, "\nsillage_cpu_threads_run_seconds_last_window{"), 2);
+	ck_assert_ptr_nonnull(strstr(text, "{host=\"h\",tid=\"7\",comm=\"a\"} 0.500000000\n"));
+	ck_assert_ptr_nonnull(strstr(text, "{host=\"h\",tid=\"8\",comm=\"a\"} 0.250000000\n"));
+	ck_assert_ptr_null(strstr(text, "passwd"));
+	free(text);
+	metrics_free(metrics);
+}
+END_TEST
+
+START_TEST(tells_what_it_does)
+{
+	const struct trace_identity trace = { .host = (char *)"h" };
+	struct metrics *metrics = metrics_new();
+	char *text;
+
+	metrics_own_add(NULL, METRICS_CAPTURES_WRITTEN, "", 1); /* nobody asks for metrics */
+	metrics_own_set(NULL, METRICS_RELAY_UP, "r", 1);
+	metrics_own_add(metrics, METRICS_TRIGGERS_FIRED, "a\"b", 0);
+	metrics_own_add(metrics, METRICS_TRIGGERS_FIRED, "c", 1);
+	metrics_own_add(metrics, METRICS_TRIGGERS_FIRED, "c", 1);
+	metrics_own_add(metrics, METRICS_CAPTURES_WRITTEN, "", 1);
+	metrics_own_set(metrics, METRICS_RELAY_UP, "r:1", 1);
+	metrics_own_set(metrics, METRICS_RELAY_UP, "r:1", 0);
+	made_window(&made, 1);
+	made.report.lost_packets = 5;
+	metrics_add(metrics, &trace, &made.report);
+	metrics_add(metrics, &trace, &made.report);
+	text = metrics_text(metrics, false);
+	ck_assert_ptr_nonnull(
+		strstr(text, "\nsillage_triggers_fired_total{trigger=\"a\\\"b\"} 0\n"));
+	ck_assert_ptr_nonnull(strstr(text, "\nsillage_triggers_fired_total{trigger=\"c\"} 2\n"));
+	ck_assert_ptr_nonnull(strstr(text, "\nsillage_captures_written_total 1\n"));
+	ck_assert_ptr_nonnull(strstr(text, "\nsillage_relay_up{relay=\"r:1\"} 0\n"));
+	ck_assert_ptr_nonnull(
+		strstr(text, "\nsillage_losses_total{host=\"h\",kind=\"lost_packets\"} 10\n"));
 	free(text);
 	metrics_free(metrics);
 }
@@ -224,6 +282,8 @@ Suite *suite_metrics(void)
 	tcase_add_test(tcase, is_empty_at_first);
 	tcase_add_test(tcase, leaves_out_what_is_unknown);
 	tcase_add_test(tcase, bounds_rows);
+	tcase_add_test(tcase, has_steady_series);
+	tcase_add_test(tcase, tells_what_it_does);
 	tcase_add_test(tcase, bounds_traces);
 	suite_add_tcase(suite, tcase);
 	return suite;
