@@ -254,6 +254,7 @@ START_TEST(leaves_out_what_is_unknown)
 	made.report.missing = &missing;
 	made.report.missing_count = 1;
 	metrics_add(metrics, &trace, &made.report);
+	free_window();
 	text = metrics_text(metrics, false);
 	ck_assert_uint_eq(lines_with(text, "sillage_cpu_"), 0);
 	ck_assert_uint_gt(lines_with(text, "sillage_irq_"), 0);
@@ -263,6 +264,7 @@ START_TEST(leaves_out_what_is_unknown)
 	free(text);
 	make_window(2);
 	metrics_add(metrics, &trace, &made.report);
+	free_window();
 	text = metrics_text(metrics, false);
 	ck_assert_ptr_nonnull(
 		strstr(text, "sillage_cpu_busy_seconds_total{host=\"h\"} 1.500000000"));
