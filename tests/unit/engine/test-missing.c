@@ -7,10 +7,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "engine/engine.h"
-#include "engine/trace.h"
 #include "query/period.h"
 #include "suites.h"
+#include "tables-fixture.h"
 
 static const struct analysis *named(const char *name)
 {
@@ -192,66 +191,33 @@ END_TEST
 
 /* ---- while the trace grows ---- */
 
-static const char head[] =
-	"/* CTF 1.8 */\n"
-	"typealias integer { size = 32; align = 8; signed = false; } := uint32_t;\n"
-	"trace { major = 1; minor = 8; byte_order = le;\n"
-	"	packet.header := struct { uint32_t magic; uint32_t stream_id; }; };\n"
-	"stream { id = 0; event.header := struct { uint32_t id; }; };\n"
-	"event { name = other; id = 0; stream_id = 0; fields := struct { uint32_t a; }; };\n";
-static const char later[] =
-	"event { name = sched_switch; id = 1; stream_id = 0; fields := struct {\n"
-	"	uint32_t prev_tid; uint32_t next_tid; }; };\n";
-
-struct grown {
-	size_t reports, missing;
-	bool is_unknown;
+static const struct essential fixture_essentials[] = {
+	{ ANY_EVENT("sched_switch"), { [OF_TRACE] = COLUMN(SUM), [OF_CPUS] = ALL_COLUMNS } },
 };
 
-static void on_report(void *user, const struct report *report)
+static void need_switches(struct fixture *fixture)
 {
-	struct grown *grown = user;
-
-	grown->reports++;
-	grown->missing = report->missing_count;
-	grown->is_unknown = report_is_unknown(&report->tables[0], 0);
-}
-
-static void on_warning(void *user, const struct engine_warning *warning)
-{
-	(void)user;
-	(void)warning;
+	fixture->analysis.essentials = fixture_essentials;
+	fixture->analysis.essential_count = 1;
 }
 
 /* What was missing may come with more metadata, and is not missing any more. */
 START_TEST(grows)
 {
-	struct engine_config config = { .analyses = { named("cpu") },
-					.interval_ns = 1000,
-					.range_end = UINT64_MAX,
-					.chunk_bytes = 1,
-					.max_memory = 1 << 20,
-					.on_report = on_report,
-					.on_warning = on_warning };
-	struct grown grown = { 0 };
-	struct engine *engine = engine_new(&config);
-	struct trace *trace = trace_new(engine, &grown);
-	struct err err;
+	struct fixture *fixture = fixture_new(need_switches);
 
-	ck_assert_int_eq(trace_metadata(trace, head, sizeof(head) - 1, false, &err), 0);
-	trace_total_so_far(trace);
-	ck_assert_uint_eq(grown.reports, 1);
-	ck_assert_uint_eq(grown.missing, 1);
-	ck_assert(grown.is_unknown);
-	trace_total_so_far(trace);
-	ck_assert_uint_eq(grown.missing, 1);
-	ck_assert_int_eq(trace_metadata(trace, later, sizeof(later) - 1, false, &err), 0);
-	trace_total_so_far(trace);
-	ck_assert_uint_eq(grown.reports, 3);
-	ck_assert_uint_eq(grown.missing, 0);
-	ck_assert(!grown.is_unknown);
-	trace_free(trace);
-	engine_free(engine);
+	for (unsigned int i = 0; i < 4; i++) {
+		struct report_memory memory = { 0 };
+		struct report report = { 0 };
+
+		tables_report(&fixture->tables, true, &report, &memory);
+		ck_assert_uint_eq(report.missing_count, i < 3);
+		ck_assert_int_eq(report_is_unknown(&report.tables[OF_TRACE], SUM), i < 3);
+		ck_assert(!report_is_unknown(&report.tables[OF_TRACE], MOST));
+		report_memory_fini(&memory);
+		tables_add_class(&fixture->tables, i < 2 ? "other" : "sched_switch");
+	}
+	fixture_free(fixture);
 }
 END_TEST
 
