@@ -170,6 +170,18 @@ def test_interrupted(scratch):
         total = [line for line in lines if line['type'] == 'total']
         same(([line.get('interrupted') for line in total], lines[-1]['interrupted'], lines[-1]['exit']),
              ([True], True, status))
+    # What map wrote until then is complete in itself, and says that there was more.
+    done = subprocess.Popen([synthetic.SILLAGE, 'map', '-j', '0', '--chunk-size', '1', made.path],
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+    first = done.stdout.read(100)
+    done.send_signal(signal.SIGINT)
+    out, err = done.communicate()
+    same((done.returncode, b'interrupted' in err, len(err.splitlines())), (130, True, 1))
+    out = subprocess.run([synthetic.SILLAGE, 'merge', '-q', '-f', 'json', '-'], input=first + out, check=True,
+                         stdout=subprocess.PIPE).stdout
+    lines = [json.loads(line) for line in out.splitlines()]
+    same([line['type'] for line in lines if 'interrupted' in line.get('message', '')], ['warning'])
+    same(0 < [line for line in lines if line['type'] == 'total'][0]['count']['events'] < 3000, True)
 
 
 def interrupted(path, number, status):

@@ -81,7 +81,7 @@ const struct option options_table[] = {
 	  DURATION(retry_ns) },
 	{ 0, "no-retry", NULL, "give up on a relay that is away", FOR_LIVE | FOR_TOP,
 	  CUSTOM(options_no_retry) },
-	{ 0, "begin", "TIME", "only from HH:MM:SS[.frac], ISO time, or ns",
+	{ 0, "begin", "TIME", "only from HH:MM:SS[.frac], ISO time, @SECONDS or ns",
 	  FOR_ANALYZE | FOR_MAP | FOR_LAMI | FOR_TOP | FOR_REPORT | FOR_OVERVIEW, TEXT(begin) },
 	{ 0, "end", "TIME", "only until then",
 	  FOR_ANALYZE | FOR_MAP | FOR_LAMI | FOR_TOP | FOR_REPORT | FOR_OVERVIEW, TEXT(end) },

@@ -135,6 +135,41 @@ START_TEST(outlives_threads)
 	ck_assert(total[0].all.at[1].has_view);
 	ck_assert_ptr_null(total[0].all.at[1].instance.thread);
 	ck_assert_str_eq(total[0].all.at[1].view.comm, "first");
+	longest_refresh(&total[0]);
+	ck_assert_str_eq(total[0].all.at[1].view.comm, "second");
+	thread->life++; /* its memory is another thread's now */
+	strcpy(thread->view.comm, "another");
+	longest_refresh(&total[0]);
+	ck_assert_str_eq(total[0].all.at[1].view.comm, "second");
+	ck_assert_ptr_null(total[0].all.at[1].owner);
+	fixture_free(fixture);
+}
+END_TEST
+
+/* A thread takes another tid, which decides the order of what is equally long. */
+START_TEST(refreshes_the_order)
+{
+	struct fixture *fixture = fixture_new(NULL);
+	struct longest *from = &accumulator_of_task(&fixture->tables, 0)->longest[0];
+	struct longest *total = fixture->tables.longest_total;
+	struct thread *threads[] = { fixture_thread(fixture, 7, 7, "a"),
+				     fixture_thread(fixture, 8, 8, "b") };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct instance instance = of(10, 0);
+
+		instance.thread = threads[i];
+		longest_add(from, &instance);
+	}
+	longest_collect(total, from);
+	ck_assert_int_eq(total->all.at[0].view.tid, 7);
+	threads[1]->view.tid = 5;
+	longest_refresh(total);
+	ck_assert(longest_is_sound(total, true));
+	ck_assert_int_eq(total->all.at[0].view.tid, 5);
+	ck_assert_int_eq(total->all.at[1].view.tid, 7);
+	threads[1]->view.tid = 8;
+	longest_refresh(total);
 	fixture_free(fixture);
 }
 END_TEST
@@ -171,6 +206,7 @@ Suite *suite_longest(void)
 	tcase_add_test(tcase, has_bounds);
 	tcase_add_test(tcase, orders_ties);
 	tcase_add_test(tcase, outlives_threads);
+	tcase_add_test(tcase, refreshes_the_order);
 	tcase_add_test(tcase, tells_unsound);
 	suite_add_tcase(suite, tcase);
 	return suite;
