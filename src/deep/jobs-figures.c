@@ -190,7 +190,7 @@ static void note_responses(const struct jobs_config *config, struct jobs_figures
 
 static void note_group(struct jobs *jobs, struct execution **all, size_t count, uint64_t *lengths)
 {
-	struct jobs_group group = { .thread = all[0]->thread };
+	struct jobs_group group = { .thread = all[0]->thread, .urgency = all[0]->urgency };
 	size_t ended = 0;
 
 	note_responses(jobs->config, &group.sum, all, count);
@@ -270,10 +270,14 @@ static int by_length(const void *left, const void *right)
 	return a != b ? (a > b ? -1 : 1) : by_time(left, right);
 }
 
+/* The most urgent thread first. */
 static int by_response(const void *left, const void *right)
 {
 	const struct execution *a = left, *b = right;
 
+	if (a->urgency != b->urgency) {
+		return a->urgency < b->urgency ? -1 : 1;
+	}
 	if (a->response_ns != b->response_ns) {
 		return a->response_ns > b->response_ns ? -1 : 1;
 	}
@@ -292,6 +296,14 @@ static int by_misses(const void *left, const void *right)
 		return a->sum.total_ns > b->sum.total_ns ? -1 : 1;
 	}
 	return a->thread < b->thread ? -1 : a->thread > b->thread;
+}
+
+static int by_urgency(const void *left, const void *right)
+{
+	const struct jobs_group *a = left, *b = right;
+
+	return a->urgency != b->urgency ? (a->urgency < b->urgency ? -1 : 1)
+					: by_misses(left, right);
 }
 
 bool jobs_have_responses(const struct jobs *jobs)
@@ -349,7 +361,8 @@ void jobs_add_up(struct jobs *jobs)
 	note_sum(jobs, lengths);
 	free(all);
 	free(lengths);
-	qsort(jobs->groups.at, jobs->groups.count, sizeof(*jobs->groups.at), by_misses);
+	qsort(jobs->groups.at, jobs->groups.count, sizeof(*jobs->groups.at),
+	      jobs_have_responses(jobs) ? by_urgency : by_misses);
 	if (jobs->all.count > 0) {
 		qsort(jobs->all.at, jobs->all.count, sizeof(*jobs->all.at), order);
 	}

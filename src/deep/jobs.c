@@ -83,6 +83,7 @@ static void add_execution(struct matcher *matcher, int32_t tid, const struct mac
 					   .begin = begin,
 					   .end = end,
 					   .arrival = machine->arrival };
+		one->urgency = matcher->timeline->threads.at[thread]->urgency;
 		timeline_thread_sums(matcher->timeline->threads.at[thread], begin, end, one->ns);
 	}
 }
@@ -105,6 +106,7 @@ static void leave_open(struct matcher *matcher, int32_t tid, uint64_t until)
 		return;
 	}
 	one.group = one.thread;
+	one.urgency = timeline->threads.at[one.thread]->urgency;
 	one.is_open = true;
 	one.end = timeline->threads.at[one.thread]->end;
 	one.end = one.end < timeline->end ? one.end : timeline->end;

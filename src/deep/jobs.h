@@ -36,6 +36,7 @@ struct execution {
 	uint32_t thread; /* where it begins; NOBODY: on an idle CPU (only with @WHO) */
 	uint32_t last;   /* where it ends: the same thread, or another (only with @WHO) */
 	uint32_t group;  /* its thread; 0 if executions go from one thread to another */
+	int32_t urgency; /* of its thread (deep_thread.urgency) */
 	bool is_open;
 	uint64_t begin, end;
 	uint64_t outer_begin; /* with jobs_config.within: start of the execution around it */
@@ -73,18 +74,21 @@ struct jobs_figures {
 /* The executions of one thread. */
 struct jobs_group {
 	uint32_t thread;
+	int32_t urgency;
 	struct jobs_figures sum;
 };
 
 struct jobs {
 	const struct jobs_config *config;
-	/* Longest first; with a period or a deadline by response. */
+	/* Longest first; with a period or a deadline those of the most urgent thread first, and by
+	 * response. */
 	VEC(struct execution) all;
 	/* Begun and not ended, in the same order: they end where their thread or the range ends. */
 	VEC(struct execution) open;
 	uint64_t cut; /* open where events are missing: dropped, they may have ended there */
 	struct jobs_figures sum;
-	/* Most misses first, then most time.  Executions between threads (@) are one group. */
+	/* The most urgent first, as above, then most misses, then most time.  Executions between
+	 * threads (@) are one group. */
 	VEC(struct jobs_group) groups;
 };
 

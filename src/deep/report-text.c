@@ -272,7 +272,7 @@ static void put_findings(const struct deep_report *report, const char *title,
 		(void)snprintf(whom, sizeof(whom), "%s%s%.40s%s",
 			       comm(text, report, is_other ? findings[i].on_path : report->thread),
 			       call ? " (" : "", call ? call->name : "", call ? ")" : "");
-		(void)fprintf(out, "  %.12s %-10s %.20s\n", units_clock(clock, findings[i].begin),
+		(void)fprintf(out, "  %.12s %-10s %.19s\n", units_clock(clock, findings[i].begin),
 			      path_inversion_name(findings[i].kind), whom);
 	}
 	put_more(out, count, shown);
@@ -502,13 +502,13 @@ static void put_victims(const struct deep_report *report, size_t most, FILE *out
 	if (count == 0) {
 		return;
 	}
-	(void)fprintf(out, "\n%-20s %5s %5s %8s %8s %8s %8s  %s\n", "WHO WAS DELAYED", "PRIO",
+	(void)fprintf(out, "\n%-18s %5s %5s %8s %8s %8s %8s  %s\n", "WHO WAS DELAYED", "PRIO",
 		      "WAITS", "UNBOUND", "DIRECT", "DISPATCH", "LONGEST", "SINCE");
 	for (size_t i = 0; i < shown; i++) {
 		const struct report_victim *victim = &report->victims.at[i];
 		char text[WHO_MAX], clock[UNITS_TEXT_MAX];
 
-		(void)fprintf(out, "  %-18.18s %5d", who(text, report, victim->thread),
+		(void)fprintf(out, "  %-16.16s %5d", who(text, report, victim->thread),
 			      victim->prio);
 		(void)fprintf(out, " %5s", units_count(text, victim->times[INVERSION_UNBOUNDED]));
 		put_ns(out, victim->ns[INVERSION_UNBOUNDED]);

@@ -243,21 +243,6 @@ static void explain_worst(struct deep_report *report)
 
 /* ---- victims ---- */
 
-/* The most urgent priority of its own that the thread is known to have had; 0: it never was
- * real-time. */
-static int32_t most_urgent(const struct deep_thread *thread)
-{
-	int32_t prio = 0;
-
-	for (size_t i = 0; i < thread->prios.count; i++) {
-		if (!thread->prios.at[i].is_unknown && !thread->prios.at[i].is_boost &&
-		    thread->prios.at[i].prio < prio) {
-			prio = thread->prios.at[i].prio;
-		}
-	}
-	return prio;
-}
-
 static int by_wait(const void *left, const void *right)
 {
 	const struct finding *a = left, *b = right;
@@ -292,9 +277,8 @@ static void add_victim(struct deep_report *report, uint32_t thread, struct rival
 	size_t count = rivals->findings.count;
 	struct finding *all = rivals->findings.at;
 
-	*victim =
-		(struct report_victim){ .thread = thread,
-					.prio = most_urgent(report->timeline->threads.at[thread]) };
+	*victim = (struct report_victim){ .thread = thread,
+					  .prio = report->timeline->threads.at[thread]->urgency };
 	assert(count > 0);
 	qsort(all, count, sizeof(*all), by_wait);
 	for (size_t i = 0; i < count; i++) {
@@ -351,7 +335,7 @@ static void list_victims(struct deep_report *report)
 		struct rivals rivals;
 		struct path path;
 
-		if (most_urgent(timeline->threads.at[thread]) == 0) {
+		if (timeline->threads.at[thread]->urgency == 0) {
 			continue;
 		}
 		path_find(timeline, thread, timeline->begin, timeline->end, &path);

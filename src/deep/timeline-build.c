@@ -131,6 +131,19 @@ static int by_id(const void *left, const void *right)
 	return a->id < b->id ? -1 : a->id > b->id;
 }
 
+static int32_t urgency_of(const struct deep_thread *thread)
+{
+	int32_t prio = 0;
+
+	for (size_t i = 0; i < thread->prios.count; i++) {
+		if (!thread->prios.at[i].is_unknown && !thread->prios.at[i].is_boost &&
+		    thread->prios.at[i].prio < prio) {
+			prio = thread->prios.at[i].prio;
+		}
+	}
+	return prio;
+}
+
 /* Cuts the timeline to the range: it ends at @end. */
 static void clip(struct build *build, uint64_t end)
 {
@@ -146,6 +159,7 @@ static void clip(struct build *build, uint64_t end)
 	for (size_t i = 0; i < timeline->threads.count; i++) {
 		struct deep_thread *thread = timeline->threads.at[i];
 
+		thread->urgency = urgency_of(thread);
 		if (thread->end > timeline->end) {
 			thread->end = timeline->end;
 		}

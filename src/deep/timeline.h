@@ -95,6 +95,8 @@ struct deep_thread {
 	uint32_t parent;     /* NOBODY: unknown */
 	VEC(struct interval) intervals;
 	VEC(struct prio_change) prios; /* before the first one: that one */
+	/* The most urgent one of its own that is known, not inherited; 0: never real-time. */
+	int32_t urgency;
 	VEC(struct call_sleep) sleeps;
 	/* State of the build. */
 	bool is_in_call;
