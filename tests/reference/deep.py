@@ -276,8 +276,25 @@ def check_figures(sillage, trace):
     same('their figures', [jobs[key] for key in ('total_ns', 'min_ns', 'median_ns', 'p95_ns', 'p99_ns', 'max_ns', 'outliers')],
          [sum(ns), ns[0], middle] + [ns[math.ceil(len(ns) * share) - 1] for share in (0.95, 0.99)] +
          [ns[-1], sum(one > middle + 5 * away for one in ns)])
+    check_responses(report(sillage, trace, '--job', 'run', '--every', '1ms', '--worst', '0')['jobs'])
     deviation = statistics.stdev(ns) if len(ns) > 1 else 0
     same('their deviation', math.isclose(jobs['deviation_ns'], deviation, rel_tol=1e-6, abs_tol=1e-6), True)
+
+
+def check_responses(jobs):
+    """Of executions with a deadline, from their list: sums, and what each has by itself."""
+    executions = jobs['longest'] + jobs['open']
+    same('as many', (len(jobs['longest']), len(jobs['open'])), (jobs['count'], jobs['open_count']))
+    for one in executions:
+        same('a response', (one['response_ns'], one['late_ns']), (one['end'] - one['arrival'], one['begin'] - one['arrival']))
+        assert one['arrival'] <= one['begin'] <= one['end'], one
+        same('its time', spent(one), one['end'] - one['begin'])
+    same('arrivals', jobs['arrivals'], {how: sum(one['arrival_from'] == how for one in executions) for how in jobs['arrivals']})
+    same('misses', jobs['misses'], sum(one['response_ns'] > jobs['deadline_ns'] for one in executions))
+    same('the longest response', jobs['response_max_ns'], max([one['response_ns'] for one in executions], default=0))
+    for key in ('count', 'open_count', 'total_ns', 'misses', 'skipped') + STATES:
+        # Damaged time stamps make executions of centuries: sums have 64 bits.
+        same('%s of all threads' % key, jobs.get(key, 0), sum(row.get(key, 0) for row in jobs['threads']) % 2 ** 64)
 
 
 def printed(sillage, trace, threads, *args):
@@ -316,6 +333,7 @@ def check_damaged(sillage, trace, seed):
             same('the life of %r' % row['thread'], spent(row), row['end'] - row['begin'])
         if 'path' in found:
             check_path(found['path'])
+        check_responses(report(sillage, broken, '-q', '--job', 'sched_waking tid=$tid; sched_in', '--deadline', '50us')['jobs'])
 
 
 def check_published(sillage, trace):
