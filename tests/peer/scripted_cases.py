@@ -131,6 +131,11 @@ def connection_lost():
     for nth in (1, 2, 3, 5):
         yield Case('two-traces-lost-after-index-%d' % nth, lambda nth=nth: [
             Rule(INDEX, cut(64, reset=nth % 2 == 0), nth=nth)], sessions=two_traces)
+    for piece in (100, 300, 3000):
+        yield Case('lost-with-%d-bytes-of-metadata' % piece, lambda: [Rule(METADATA, close_before, nth=2)],
+                   metadata_piece=piece)
+        yield Case('two-traces-lost-with-%d-bytes-of-metadata' % piece, lambda: [Rule(METADATA, close_before, nth=4)],
+                   metadata_piece=piece, sessions=two_traces)
     # A packet that was reported lost is had later: it stays lost, or it is not.
     for name, stream, nth in (('kernel', SMALL, 1), ('kernel', SMALL, 4), ('ust', 'c_0', 1), ('ust', 'c_1', 1)):
         yield Case('refused-and-lost-%s-%s-%d' % (name, stream, nth), lambda stream=stream, nth=nth: [
