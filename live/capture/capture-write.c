@@ -19,9 +19,9 @@
 
 #include "base/json.h"
 #include "base/limits.h"
-#include "base/plain-name.h"
 #include "ctf/packet-index.h"
 #include "live/capture/capture-prune.h"
+#include "output/plain-name.h"
 #include "version.h"
 
 struct capture_result capture_order_result(const struct capture_order *order)

@@ -16,9 +16,9 @@
 
 #include "base/limits.h"
 #include "base/now.h"
-#include "base/plain-name.h"
 #include "base/units.h"
 #include "ctf/clock.h"
+#include "output/plain-name.h"
 #include "relay/viewer.h"
 
 #define CONTROL_PORT   5342

@@ -6,8 +6,8 @@
  * is longer than PLAIN_NAME_MAX bytes.  Different names may become the same: who makes a file of
  * one looks whether it exists.
  */
-#ifndef SILLAGE_BASE_PLAIN_NAME_H
-#define SILLAGE_BASE_PLAIN_NAME_H
+#ifndef SILLAGE_OUTPUT_PLAIN_NAME_H
+#define SILLAGE_OUTPUT_PLAIN_NAME_H
 
 #include <stdbool.h>
 

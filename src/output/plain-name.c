@@ -1,7 +1,7 @@
 /*
  * plain-name: see plain-name.h.
  */
-#include "base/plain-name.h"
+#include "output/plain-name.h"
 
 #include <string.h>
 
