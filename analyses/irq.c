@@ -183,6 +183,14 @@ static void leave(struct shard *shard, struct irq_cpu *cpu, const struct record 
 	}
 }
 
+/* Events are missing: which interrupts are open is unknown. */
+static void drop_open(struct shard *shard, struct irq_cpu *cpu)
+{
+	shard_trace_row(shard, TOTALS)[UNMATCHED] += cpu->depth;
+	cpu->depth = 0;
+	cpu->raised = 0;
+}
+
 static bool accepts(const struct untrusted_record *untrusted)
 {
 	const struct record *record = untrusted->record;
@@ -254,10 +262,18 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 		}
 		break;
 	case OWN_LOST:
-		shard_trace_row(shard, TOTALS)[UNMATCHED] += cpu->depth;
-		cpu->depth = 0;
-		cpu->raised = 0;
+		drop_open(shard, cpu);
 		break;
+	}
+}
+
+static void on_hole(struct shard *shard, struct thread *entity, uint64_t ts)
+{
+	struct irq_cpu **state = shard_thread_state(shard, entity);
+
+	(void)ts;
+	if (*state) {
+		drop_open(shard, *state);
 	}
 }
 
@@ -380,6 +396,7 @@ const struct analysis analysis_irq = {
 	},
 	.on_lost = on_lost,
 	.on_record = on_record,
+	.on_hole = on_hole,
 	.accepts = accepts,
 	.on_checkpoint = on_checkpoint,
 	.on_forget = on_forget,

@@ -35,7 +35,8 @@ ROOMS = {
     'src/engine/worker': ('base/', 'kernel/') + CTF + CONTRACT,
     'src/engine/tables': ('base/',) + CONTRACT,
     # A pool runs any job, and knows none of the engine.
-    'src/engine/merger': ('base/', 'engine/tables/', 'engine/pool.h', 'engine/stats.h') + CONTRACT,
+    'src/engine/merger': ('base/', 'ctf/coverage.h', 'engine/tables/', 'engine/pool.h', 'engine/stats.h')
+                         + CONTRACT,
     'src/engine': ('base/', 'history/', 'engine/worker/', 'engine/tables/', 'engine/merger/')
                   + CTF + CONTRACT,
     'src/engine/exchange': ('base/', 'engine/', 'engine/tables/', 'engine/merger/') + CONTRACT,

@@ -41,6 +41,7 @@ static void clear(struct batch *batch)
 		free(batch->messages.at[i]);
 	}
 	batch->messages.count = 0;
+	batch->covered.count = 0;
 	batch->values.count = 0;
 	batch->count = 0;
 	batch->is_last = false;
@@ -54,6 +55,7 @@ void batch_free(struct batch *batch)
 	clear(batch);
 	vec_fini(&batch->values);
 	vec_fini(&batch->messages);
+	vec_fini(&batch->covered);
 	arena_fini(&batch->text);
 	free(batch);
 }
@@ -125,6 +127,22 @@ static bool is_gap(const struct batch_cursor *cursor, const struct packet_info *
 	       (info->seq_num != UINT64_MAX && info->seq_num > cursor->seq_num + 1);
 }
 
+/* The time that the packet covers, as the engine has it (engine/stream.c). */
+static void add_covered(struct batch *batch, struct batch_cursor *cursor,
+			const struct packet_info *info)
+{
+	uint64_t begin = info->has_begin ? clock_ns(&cursor->clock, info->begin) : 0;
+	uint64_t end = info->has_end ? clock_ns(&cursor->clock, info->end) : UINT64_MAX;
+
+	if (!info->stream->clock) {
+		return;
+	}
+	begin = begin < cursor->covered_until ? cursor->covered_until : begin;
+	end = end < begin ? begin : end;
+	cursor->covered_until = end;
+	*vec_push(&batch->covered) = (struct coverage_interval){ begin, end };
+}
+
 static void next_packet(struct batch_cursor *cursor)
 {
 	cursor->is_in_packet = false;
@@ -152,6 +170,7 @@ static bool begin_packet(struct batch *batch, struct batch_cursor *cursor)
 	batch->cpu = cursor->cpu = info->cpu_id;
 	batch->stream = cursor->stream = info->stream;
 	clock_init(&cursor->clock, info->stream->clock);
+	add_covered(batch, cursor, info);
 	gap_ts = cursor->end_ns;
 	if (info->has_begin && clock_ns(&cursor->clock, info->begin) < gap_ts) {
 		gap_ts = clock_ns(&cursor->clock, info->begin);

@@ -21,6 +21,7 @@
 #include "base/arena.h"
 #include "base/mem.h"
 #include "ctf/clock.h"
+#include "ctf/coverage.h"
 #include "ctf/decoder.h"
 
 struct recorded_file;
@@ -44,8 +45,9 @@ struct batch {
 	uint64_t first_ts; /* of the stream's first event; UINT64_MAX: an earlier batch had it */
 	struct batch_event events[BATCH_EVENTS];
 	VEC(struct value) values;
-	VEC(char *) messages; /* what could not be read, and why */
-	struct arena text;    /* text that was converted */
+	VEC(char *) messages;                  /* what could not be read, and why */
+	struct arena text;                     /* text that was converted */
+	VEC(struct coverage_interval) covered; /* by packets that were begun */
 };
 
 /* How many values an event has for a binding. */
@@ -73,6 +75,7 @@ struct batch_cursor {
 	uint64_t seq_num, discarded, end_ns; /* of the previous packet */
 	uint64_t ts;                         /* of the last event or gap */
 	uint64_t last_ts;                    /* of the last event */
+	uint64_t covered_until;              /* by the packets so far */
 	uint64_t passed;                     /* events since the last wanted one */
 };
 

@@ -230,10 +230,13 @@ static void wake(const struct build *build, struct deep_thread *thread, uint64_t
 {
 	struct interval *last = &thread->intervals.at[thread->intervals.count - 1];
 
-	last->state = STATE_BLOCKED;
-	last->cause = source.cause;
-	last->who = source.who;
-	last->cpu = NO_CPU;
+	/* Of a thread that was lost in a hole it is not known since when it sleeps. */
+	if (last->state != STATE_UNKNOWN || build->hole_ts == 0 || last->begin > build->hole_ts) {
+		last->state = STATE_BLOCKED;
+		last->cause = source.cause;
+		last->who = source.who;
+		last->cpu = NO_CPU;
+	}
 	thread->is_tentative = false;
 	source.state = STATE_WAIT;
 	source.cpu = target;
@@ -580,10 +583,36 @@ static void on_gap(const struct build *build, const struct reader_event *event)
 	build_oncpu(cpu, event->ts, CPU_NOBODY);
 }
 
+/* Nothing was traced from there on: any thread may have done anything. */
+static void on_hole(struct build *build, uint64_t ts)
+{
+	struct timeline *timeline = build->timeline;
+
+	build->hole_ts = ts;
+	for (size_t i = 0; i < timeline->cpus.count; i++) {
+		timeline->cpus.at[i].contexts->count = 0;
+		build_oncpu(&timeline->cpus.at[i], ts, CPU_NOBODY);
+	}
+	for (size_t i = 0; i < timeline->threads.count; i++) {
+		struct deep_thread *thread = timeline->threads.at[i];
+
+		thread->is_in_call = false;
+		thread->is_tentative = false;
+		thread->pending_ts = 0;
+		if (thread->end == UINT64_MAX) {
+			build_put(build, thread, ts, build_interval(STATE_UNKNOWN));
+		}
+	}
+}
+
 void build_take(struct build *build, const struct reader_event *event)
 {
 	uint16_t request;
 
+	if (event->is_hole) {
+		on_hole(build, event->ts);
+		return;
+	}
 	if (!event->class) {
 		on_gap(build, event);
 		return;

@@ -65,6 +65,7 @@ struct build {
 	khash_t(indexes) * by_lock; /* those that wait for a lock, by futex address */
 	size_t initial_put;         /* how many of timeline.initial are on their CPUs */
 	uint64_t range_begin;
+	uint64_t hole_ts;         /* begin of the last hole; 0: there was none */
 	uint16_t states;          /* encoding of prev_state (kernel/task-state.h) */
 	enum kind source;         /* the wake-up event that this trace has */
 	bool has_wakeup;          /* the trace can have sched_wakeup */

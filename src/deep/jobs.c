@@ -258,20 +258,44 @@ static void put_initial(struct matcher *matcher, uint64_t ts)
 	}
 }
 
-/* Events are missing: an open execution there may have ended in the gap. */
-static void cut(struct matcher *matcher, const struct reader_event *event, int32_t *tid)
+/* Counts what is open of the thread as cut. */
+static void count_cut(struct matcher *matcher, int32_t tid)
 {
-	khint_t at = kh_get(machines, matcher->machines, (uint64_t)(uint32_t)*tid);
+	khint_t at = kh_get(machines, matcher->machines, (uint64_t)(uint32_t)tid);
 
 	if (at != kh_end(matcher->machines) && kh_value(matcher->machines, at).next > 0 &&
-	    owners_since(&matcher->owners, *tid, matcher->config->who,
+	    owners_since(&matcher->owners, tid, matcher->config->who,
 			 kh_value(matcher->machines, at).begin, UINT64_MAX) != NOBODY) {
 		matcher->jobs->cut++;
 	}
+}
+
+/* Events are missing: an open execution there may have ended in the gap. */
+static void cut(struct matcher *matcher, const struct reader_event *event, int32_t *tid)
+{
+	count_cut(matcher, *tid);
 	forget_machine(matcher, *tid);
 	if (reader_sees(event, REQUEST_SWITCH)) {
 		*tid = TID_UNKNOWN;
 	}
+}
+
+/* Nothing was traced for a while: all of them may have. */
+static void cut_all(struct matcher *matcher)
+{
+	for (khint_t at = kh_begin(matcher->machines); at != kh_end(matcher->machines); at++) {
+		if (kh_exist(matcher->machines, at)) {
+			count_cut(matcher, (int32_t)kh_key(matcher->machines, at));
+		}
+	}
+	kh_clear(machines, matcher->machines);
+	arrivals_lose(matcher->arrivals);
+	for (khint_t at = kh_begin(matcher->running); at != kh_end(matcher->running); at++) {
+		if (kh_exist(matcher->running, at)) {
+			kh_value(matcher->running, at) = TID_UNKNOWN;
+		}
+	}
+	matcher->is_open = false;
 }
 
 /* The tid that runs on the event's CPU after the event. */
@@ -322,9 +346,15 @@ static int32_t current_of(const struct matcher *matcher, const struct reader_eve
 static void take(struct matcher *matcher, const struct reader_event *event)
 {
 	int32_t tried[JOBS_DEFINITIONS_MAX * CONDITIONS_MAX + 1];
-	int32_t current = follow(matcher, event);
+	int32_t current;
 	size_t count = 0;
 
+	if (event->is_hole) {
+		put_initial(matcher, event->ts);
+		cut_all(matcher);
+		return;
+	}
+	current = follow(matcher, event);
 	arrivals_take(matcher->arrivals, event);
 	if (!event->class) {
 		return;

@@ -26,6 +26,8 @@ struct reader {
 	struct source **heap; /* those that have a next event, oldest first */
 	size_t heap_count;
 	bool has_given; /* the caller uses the event of heap[0] */
+	bool has_holes; /* the trace tells who runs */
+	struct coverage coverage;
 	size_t cpu_count;
 	reader_warn_fn *warn;
 	void *user;
@@ -43,7 +45,7 @@ size_t reader_cpu_count(const struct reader *reader)
 
 /* ---- events ---- */
 
-static void next_batch(const struct reader *reader, struct source *source)
+static void next_batch(struct reader *reader, struct source *source)
 {
 	struct batch *batch = source->batch;
 
@@ -52,11 +54,15 @@ static void next_batch(const struct reader *reader, struct source *source)
 	for (size_t i = 0; reader->warn && i < batch->messages.count; i++) {
 		reader->warn(reader->user, batch->messages.at[i]);
 	}
+	for (size_t i = 0; i < batch->covered.count; i++) {
+		coverage_add(&reader->coverage, batch->covered.at[i].begin,
+			     batch->covered.at[i].end);
+	}
 	source->first = batch->first_ts < source->first ? batch->first_ts : source->first;
 }
 
 /* Goes to the stream's next event; false: it has no more. */
-static bool advance(const struct reader *reader, struct source *source)
+static bool advance(struct reader *reader, struct source *source)
 {
 	const struct batch *batch = source->batch;
 	const struct batch_event *event;
@@ -117,6 +123,26 @@ static void push(struct reader *reader, struct source *source)
 	heap[at] = source;
 }
 
+/* Whether there is a hole between the last event and @next.  All packets that begin before that
+ * event were begun. */
+static bool take_hole(struct reader *reader, const struct reader_event *next,
+		      struct reader_event *ret_hole)
+{
+	struct reader_seen seen;
+	uint64_t begin;
+
+	while (coverage_next_hole(&reader->coverage, next->ts, &begin)) {
+		reader_seen(reader, &seen);
+		if (reader->has_holes && begin >= seen.first) {
+			*ret_hole = (struct reader_event){ .is_hole = true,
+							   .ts = begin,
+							   .cpu = UINT64_MAX };
+			return true;
+		}
+	}
+	return false;
+}
+
 bool reader_next(struct reader *reader, struct reader_event *event)
 {
 	if (reader->has_given) {
@@ -127,11 +153,15 @@ bool reader_next(struct reader *reader, struct reader_event *event)
 			sift(reader);
 		}
 	}
-	reader->has_given = reader->heap_count > 0;
-	if (reader->has_given) {
-		*event = reader->heap[0]->event;
+	reader->has_given = false;
+	if (reader->heap_count == 0) {
+		return false;
 	}
-	return reader->has_given;
+	if (!take_hole(reader, &reader->heap[0]->event, event)) {
+		*event = reader->heap[0]->event;
+		reader->has_given = true;
+	}
+	return true;
 }
 
 void reader_seen(const struct reader *reader, struct reader_seen *ret_seen)
@@ -200,6 +230,7 @@ struct reader *reader_open(const struct reader_setup *setup, const struct plan_r
 		source->first = UINT64_MAX;
 		source->since = begin_if_late(&reader->trace.files.at.at[i]);
 	}
+	reader->has_holes = plan_has_event(reader->trace.plan, "sched_switch");
 	for (size_t i = 0; i < reader->count; i++) {
 		if (advance(reader, &reader->sources[i])) {
 			push(reader, &reader->sources[i]);
@@ -221,6 +252,7 @@ void reader_close(struct reader *reader)
 	}
 	free(reader->sources);
 	free(reader->heap);
+	coverage_fini(&reader->coverage);
 	recorded_close(&reader->trace);
 	free(reader);
 }

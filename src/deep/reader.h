@@ -9,6 +9,7 @@
  * the time of their next event.  A reader gives only events of the requested classes.
  *
  * Owns    the opened trace, and one batch and cursor per stream.
+ * Holes   are found as the engine finds them (ctf/coverage.h), in a trace with sched_switch.
  * Order   timestamps never decrease.  Events with equal timestamps come in the order of their
  *         streams (by file name); events of one stream keep their order.
  */
@@ -20,8 +21,10 @@
 
 struct reader;
 
-/* An event, or a place where events are missing (class NULL). */
+/* An event, a place where events are missing (class NULL), or the begin of a time that no packet
+ * covers (is_hole; class and stream NULL, no CPU). */
 struct reader_event {
+	bool is_hole;
 	uint64_t ts;  /* ns, never less than that of the event before */
 	uint64_t cpu; /* UINT64_MAX: its stream names none */
 	const struct plan_stream *stream;

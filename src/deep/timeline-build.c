@@ -80,7 +80,8 @@ static bool find_initial(struct build *build, const struct reader_setup *setup, 
 	missing = reader_cpu_count(reader);
 	reader_seen(reader, &seen);
 	timeline->begin = seen.events > 0 ? seen.first : 0;
-	while (missing > 0 && reader_next(reader, &event)) {
+	/* A switch after a hole does not tell who ran before it. */
+	while (missing > 0 && reader_next(reader, &event) && !event.is_hole) {
 		struct deep_cpu *cpu = build_cpu(build, event.cpu);
 
 		if (cpu->is_resolved || !build_sees_switches(&event) ||

@@ -38,8 +38,6 @@ struct engine *engine_new(const struct engine_config *config)
 		engine->setup.analyses[i] = config->analyses[i];
 	}
 	engine->setup.interval_ns = config->interval_ns;
-	engine->setup.shown_interval_ns =
-		config->shown_interval_ns ? config->shown_interval_ns : config->interval_ns;
 	engine->setup.wants_windows = config->wants_windows;
 	engine->setup.range_begin = config->range_begin;
 	engine->setup.range_end = config->range_end;

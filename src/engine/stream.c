@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "ctf/clock.h"
 #include "engine/chunk-job.h"
 #include "engine/engine-state.h"
@@ -363,8 +364,9 @@ void stream_packet(struct stream *stream, const struct stream_input *input)
 		packet.retained->begin = packet.begin;
 		packet.retained->end = packet.end == PACKET_END_UNKNOWN ? UINT64_MAX : packet.end;
 	}
-	if (stream->filling && stream->filling->chunk.plan != stream->trace->plan) {
-		(void)stream_flush(stream);
+	if (stream->filling && (stream->filling->chunk.plan != stream->trace->plan ||
+				packet.begin - packet.floor > HOLE_NS)) {
+		(void)stream_flush(stream); /* no hole lies within a chunk */
 	}
 	if (!stream->filling) {
 		new_chunk(stream, input);

@@ -4,14 +4,15 @@ A random schedule: threads migrate, are preempted, fork, die, come back under an
 where a thread is not the leader), change name and priority, and make calls.  They are woken before
 and after they sleep, also in page faults.  There are nested interrupts, pages, packets and block
 requests; CPUs with ties in time, and empty streams; calls, interrupts and other kinds of events in a
-channel of their own, or a call that is not traced; event headers of LTTng and others, packed or
-aligned, in either byte order; contexts that name the thread that runs.
+channel of their own, or a call that is not traced; times that no packet covers; event headers of
+LTTng and others, packed or aligned, in either byte order; contexts that name the thread that runs.
 
 A new analysis needs its events here: coverage.py fails if it gets none.
 """
 import collections
 import itertools
 import os
+import random
 import re
 import struct
 
@@ -88,6 +89,7 @@ IDS = {name: i for i, name in enumerate({**FIELDS, **UST_FIELDS})}
 CONTEXTS = (('s32', 'tid'), ('s32', 'pid'), ('comm', 'procname'))
 UST_CONTEXTS = (('s32', 'vtid'), ('s32', 'vpid'), ('comm', 'procname'))
 START = 10**18  # ns
+PAUSES = (900_000_000, 10**9, 10**9 + 1, 1_300_000_000, 2_100_000_000)  # beyond 1 s they are holes
 STATES = (1, 1, 1, 2, 0, 0x100)  # of a thread that leaves a CPU: it sleeps (1, 2), or is preempted
 
 
@@ -149,7 +151,14 @@ class Schedule:
         for disk in (8 << 20, 'sda'), (8 << 20 | 16, 'sdb'):  # a reference knows one name of each
             if rng.random() < 0.3:
                 self.add(0, 'lttng_statedump_block_device', *disk)
-        for _ in range(rng.randrange(30, 600)):
+        self.stops = []  # after these times nothing is traced for a while
+        apart = random.Random(repr(rng.getstate()[1][:9]))  # which takes nothing from @rng
+        steps = rng.randrange(30, 600)
+        pauses = apart.sample(range(steps), apart.choice((0, 0, 1, 3)))
+        for i in range(steps):
+            if i in pauses:
+                self.stops.append(self.now)
+                self.now += apart.choice(PAUSES)
             self.step()
         for cpu in self.running:  # each CPU shows who was there
             self.switch(cpu)
@@ -373,15 +382,17 @@ def pack(rng, layout, begin, events):
     return packing.body
 
 
-def packets(rng, layout, stream, cpu, events, loses):
+def packets(rng, layout, stream, cpu, events, loses, stops=()):
     """
     The bytes of a stream of events: (ts, name, values, kinds and values of the context).  With @loses, some packets
-    are missing and some events discarded.
+    are missing and some events discarded.  At @stops a packet ends, and the next one begins with its first event.
     """
     out, seq, discarded = b'', 0, 0
     begin = events[0][0] if events else START
     while events or seq == 0:
-        cut = rng.randrange(1, 60)
+        cut, stop = rng.randrange(1, 60), min((stop for stop in stops if events and stop >= events[0][0]), default=None)
+        while stop is not None and events[min(cut, len(events)) - 1][0] > stop:
+            cut -= 1
         now, events = events[:cut], events[cut:]
         end = (now[-1][0] if now else begin) + rng.choice((0, 0, 1, 1000))  # what comes may have been known later
         end = min(end, events[0][0]) if events else end
@@ -391,6 +402,8 @@ def packets(rng, layout, stream, cpu, events, loses):
         if not (loses and rng.random() < 0.1):
             out += data
         seq, begin = seq + 1, end
+        if stop is not None and events and events[0][0] > stop:
+            begin = events[0][0]
     if rng.random() < 0.2:  # as tracers end a stream, perhaps behind some that are missing
         begin += rng.choice((0, 1000))
         missing = loses and rng.random() < 0.5
@@ -428,7 +441,7 @@ def make(rng, path, loses):
     names = ['s%d' % i for i in range(len(streams))]
     rng.shuffle(names)
     write(path, metadata(layout, contexts, calls=schedule.calls), {
-        name: packets(rng, layout, stream, cpu, events, loses)
+        name: packets(rng, layout, stream, cpu, events, loses, schedule.stops)
         for name, ((stream, cpu), events) in zip(names, streams.items())})
     return [(ts, name, cpu, text) for ts, _, cpu, _, name, text in sorted(ordered)]
 

@@ -82,6 +82,24 @@ def bare(value):
     return value
 
 
+def total_of(lines):
+    """The total, without who the longest were: as that was known in the window."""
+    total = [bare(line) for line in lines if line['type'] == 'total'][0]
+    for row in (row for one in total.values() if isinstance(one, dict) for row in one.get('longest', ())):
+        row.pop('tid', None)
+    return total
+
+
+def totals_differ(sillage, rng, path, asked, lines):
+    """An interval with which the total is another than with that of @asked; None: no interval is asked for."""
+    for interval in (None, '10s', rng.choice(('3ms', '250ms', '3s'))):
+        extra = (['-i', interval] if interval else []) + asked[2:]
+        ours = [json.loads(line) for line in cuts.report(sillage, path, rng.choice((300, '1G')), rng.randrange(3), extra)]
+        if total_of(ours) != total_of(lines):
+            return str(interval)
+    return None
+
+
 def gathered_differ(sillage, path, asked, interval, lines):
     """Windows put together from those that triggers are looked at in."""
     short = {'100ms': '20ms', '1s': '100ms'}.get(interval)
@@ -167,20 +185,29 @@ def explained_differ(found, loses, total):
             (row.get('tid'), row) for row in total['cpu']['threads'])
 
 
-def open_waits(events):
-    """By tid, how long threads may have been waiting in all that were when the trace, or they, ended."""
-    number, begins, found = reference.number, {}, {}
+def open_waits(events, holes):
+    """By tid, how long threads may have been waiting in all that were when the trace, or they, ended, or a hole began."""
+    number, begins, found, ahead = reference.number, {}, {}, [begin for begin, _ in holes]
+    lost = set()  # threads that may run since a hole, although they were not switched in
 
     def ends(tid, ts):
         waits = [0] + [ts - begin for begin in begins.pop(tid, [])]  # since any of these
         found[tid] = {wait + more for wait in waits for more in found.get(tid, {0})}
 
     for ts, name, _, text in events:
+        while ahead and ahead[0] < ts:
+            for tid in list(begins):
+                ends(tid, ahead[0])
+            lost = {number(text, 'prev_tid') for _, name, _, text in events if name == 'sched_switch'}
+            del ahead[0]
         if name in ('sched_waking', 'sched_wakeup'):
             begins.setdefault(number(text, 'tid'), []).append(ts)
         elif name == 'sched_switch':
+            if number(text, 'prev_tid') in lost:
+                ends(number(text, 'prev_tid'), ts)
             begins.setdefault(number(text, 'prev_tid'), []).append(ts)
             begins.pop(number(text, 'next_tid'), None)
+            lost -= {number(text, 'prev_tid'), number(text, 'next_tid')}
         elif name == 'sched_process_fork':
             ends(number(text, 'child_tid'), ts)
         elif name == 'sched_process_exec' and number(text, 'tid') != number(text, 'old_tid'):
@@ -191,9 +218,9 @@ def open_waits(events):
     return found
 
 
-def waits_differ(found, events, total):
+def waits_differ(found, events, holes, total):
     """Whether threads wait otherwise in a report than `sched` has it, which knows of none that did not end."""
-    still, waits = open_waits(events), {}
+    still, waits = open_waits(events, holes), {}
     for row in found['threads']:
         sums = waits.setdefault(row['thread'].get('tid'), [0, 0])
         sums[0] += row.get('wait_ns', 0)
@@ -258,6 +285,9 @@ def report_of(sillage, rng, path, periods, renamed):
         raise Fault('not the same in pieces, from state to state')
     if not adds_up(lines, lines[0]['analyses']):
         raise Fault('windows of %s do not add up' % interval)
+    other = totals_differ(sillage, rng, path, asked, lines)
+    if other:
+        raise Fault('the total of windows of %s is not that of %s' % (interval, other))
     if not renamed and gathered_differ(sillage, path, asked, interval, lines):
         raise Fault('windows of %s are not those of shorter ones put together' % interval)
     if ranged_differ(sillage, rng, path, asked, lines):
@@ -304,7 +334,7 @@ def check(sillage, rng, path, loses):
         found = found and json.loads(found)
         if explained_differ(found, loses, total):
             return "a report's CPUs and threads are not those of analyze"
-        if found and not loses and waits_differ(found, events, total):
+        if found and not loses and waits_differ(found, events, reference.holes_of(path), total):
             return "threads do not wait in a report as they do in sched"
         pair = executions_differ(sillage, rng, path, sorted({name for _, name, _, _ in events}))
         if pair:

@@ -89,7 +89,8 @@ class Files:
         if ns != self.time:
             self.settle()
         self.time = ns
-        self.pending.append(((thread.tid, thread.born) if thread else (-1, 0), what, arguments))
+        is_known = thread and thread.tid is not None
+        self.pending.append(((thread.tid, thread.born) if is_known else (-1, 0), what, arguments))
 
     def settle(self):
         for _, what, arguments in sorted(self.pending, key=lambda one: one[0]):
@@ -193,6 +194,10 @@ class Files:
 
     # ---- calls ----
 
+    def hole(self):
+        """Calls that are open count, but have no duration."""
+        self.open = {thread: (call, None, text) for thread, (call, _, text) in self.open.items()}
+
     def event(self, ns, name, thread, text, book):
         entry, exit_ = ENTRY.match(name), EXIT.match(name)
         if not thread or not (entry or exit_ or name == 'exit_syscall'):
@@ -207,7 +212,8 @@ class Files:
         named = exit_.group(1) if exit_ else None
         opened = self.open.pop(thread, None) if named is None or named in CALLS else None
         if opened and named in (None, opened[0]):
-            self.ended(ns, thread, opened[0], ns - opened[1], opened[2], text, book)
+            took = ns - opened[1] if opened[1] is not None else None
+            self.ended(ns, thread, opened[0], took, opened[2], text, book)
         elif named in CALLS:
             self.ended(ns, thread, named, None, None, text, book)
 

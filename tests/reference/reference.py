@@ -80,6 +80,38 @@ def events_of(trace):
         yield ns, name, int(cpu.group(1)) if cpu else None, text
 
 
+HOLE = 10**9  # no packet covers more than that
+
+
+def holes_of(trace):
+    """
+    Begin and end of each time that no packet of a trace covers, by the headers of packets in LTTng's layout, clock
+    of 1 GHz.  Only a trace that tells who runs has holes.
+    """
+    with open(os.path.join(trace, 'metadata'), 'rb') as file:
+        text = file.read()
+    if b'"sched_switch"' not in text:
+        return []
+    offset = re.search(rb'\boffset = (\d+);', text)
+    order, offset, covered = '>' if b'byte_order = be' in text else '<', int(offset.group(1)) if offset else 0, []
+    for name in os.listdir(trace):
+        if name == 'metadata' or os.path.isdir(os.path.join(trace, name)):
+            continue
+        with open(os.path.join(trace, name), 'rb') as file:
+            data, at = file.read(), 0
+        while at < len(data):
+            begin, end, _, bits = struct.unpack_from(order + 'QQQQ', data, at + 24)
+            covered.append((begin + offset, end + offset))
+            at += bits // 8
+    covered.sort()
+    holes, until = [], covered[0][1]
+    for begin, end in covered:
+        if begin - until > HOLE:
+            holes.append((until, begin))
+        until = max(until, end)
+    return holes
+
+
 class Thread:
     def __init__(self, tid, born):
         self.tid, self.born = tid, born
@@ -95,8 +127,9 @@ class Window:
 
 
 class Reference:
-    def __init__(self, events, release, names):
+    def __init__(self, events, release, names, holes=()):
         self.events, self.interval = list(events), INTERVAL
+        self.holes, self.unknown = [hole for hole in holes if hole[0] >= self.events[0][0]], {}
         self.begin, self.last = self.events[0][0], self.events[-1][0]
         self.windows = collections.defaultdict(Window)
         self.threads = {}
@@ -104,21 +137,49 @@ class Reference:
         self.current, self.since, self.came = {}, {}, {}
         self.others = sequential.Sequential(self, release, names)
         self.heads()
-        at = self.begin // INTERVAL
+        self.at, ahead = self.begin // INTERVAL, list(self.holes)
         for event in self.events:
-            while event[0] // INTERVAL > at:
-                at += 1
-                self.others.end_window(at * INTERVAL, at - 1)
+            while ahead and ahead[0][0] < event[0]:
+                self.hole(ahead.pop(0)[0])
+            self.go_to(event[0])
             self.event(*event)
-        self.others.end_window(self.last, at)
+        self.others.end_window(self.last, self.at)
         for cpu in self.current:
             self.charge(cpu, self.last)
+
+    def go_to(self, ns):
+        """Ends the windows before."""
+        while ns // INTERVAL > self.at:
+            self.at += 1
+            self.others.end_window(self.at * INTERVAL, self.at - 1)
+
+    def hole(self, begin):
+        """Nothing was traced from there on."""
+        self.go_to(begin)
+        for cpu in self.current:
+            self.charge(cpu, begin)
+            self.current[cpu] = None
+        self.came.clear()
+        self.unknown.clear()
+        for thread in self.threads.values():
+            if thread.open:
+                thread.open = (thread.open[0], None, thread.open[2])
+        self.others.hole(begin)
+
+    def running(self, cpu):
+        """The thread that runs there; None: nobody.  An unknown one is one thread up to the next hole."""
+        tid = self.current.get(cpu)
+        if cpu in self.current and tid is None:
+            self.born += 1
+            return self.unknown.setdefault(cpu, Thread(None, self.born))
+        return self.thread(tid) if tid else None
 
     def heads(self):
         """Who runs first: the prev_tid of each CPU's first switch."""
         for ns, name, cpu, text in self.events:
             if name == 'sched_switch' and cpu not in self.current:
-                self.current[cpu] = number(text, 'prev_tid')
+                is_lost = self.holes and ns > self.holes[0][0]
+                self.current[cpu] = None if is_lost else number(text, 'prev_tid')
                 self.since[cpu] = self.came[cpu] = self.begin
                 if self.current[cpu]:
                     thread = self.thread(self.current[cpu])
@@ -139,7 +200,7 @@ class Reference:
         while self.since[cpu] < until:
             end = min(until, (self.since[cpu] // INTERVAL + 1) * INTERVAL)
             window, ns = self.window(self.since[cpu]), end - self.since[cpu]
-            window.cpus[cpu][0 if tid else 1] += ns
+            window.cpus[cpu][0 if tid else 1] += ns if tid is not None else 0
             if tid:  # what is open when a window ends counts with its length so far
                 row = window.rows[self.thread(tid)]
                 row['run_ns'] += ns
@@ -148,11 +209,12 @@ class Reference:
 
     def switch(self, ns, cpu, text):
         prev, next_ = number(text, 'prev_tid'), number(text, 'next_tid')
-        assert self.current[cpu] == prev, 'lost switch'
+        assert self.current[cpu] in (prev, None), 'lost switch'
         self.charge(cpu, ns)
         if prev:
             thread = self.thread(prev)
             thread.comm, thread.prio = string(text, 'prev_comm'), number(text, 'prev_prio')
+            thread.cpu = cpu if thread.cpu is None else thread.cpu
             if number(text, 'context_pid') is not None:
                 thread.pid = number(text, 'context_pid')
             self.window(ns).rows[thread]['preemptions'] += self.others.sched.is_preempted(number(text, 'prev_state'))
@@ -183,11 +245,9 @@ class Reference:
         window.rows[thread].update(row)
 
     def syscall(self, ns, name, cpu, text):
-        tid = self.current.get(cpu)
-        entry, exit_ = ENTRY.match(name), EXIT.match(name)
-        if not tid or not (entry or exit_ or name == 'exit_syscall'):
+        thread, entry, exit_ = self.running(cpu), ENTRY.match(name), EXIT.match(name)
+        if not thread or not (entry or exit_ or name == 'exit_syscall'):
             return
-        thread = self.thread(tid)
         if entry:
             thread.open = (entry.group(1), ns, number(text, 'msg_len'))
             return
@@ -219,8 +279,7 @@ class Reference:
             thread.comm = thread.comm or string(text, 'name')
         else:
             self.syscall(ns, name, cpu, text)
-            tid = self.current.get(cpu)
-            self.others.event(ns, name, cpu, text, self.thread(tid) if tid else None)
+            self.others.event(ns, name, cpu, text, self.running(cpu))
         self.others.files.life(ns, name, text, self.thread)
 
     def exec(self, ns, text):
@@ -254,7 +313,8 @@ def rows_of(window, keys):
 
 
 def our_rows(rows, keys):
-    return collections.Counter((row.get('tid'),) + tuple(row[key] for key in keys) for row in rows)
+    return collections.Counter((row.get('tid'),) + tuple(row[key] for key in keys) for row in rows
+                               if any(row[key] for key in keys))
 
 
 def merge(windows):
@@ -284,7 +344,7 @@ def compare(what, line, window):
             if row['cpu'] in window.cpus or row['busy_ns'] + row['idle_ns']}
     same('cpus', cpus, {cpu: list(times) for cpu, times in window.cpus.items()})
     ours, theirs = our_rows(line['cpu']['threads'], CPU_KEYS), rows_of(window, CPU_KEYS)
-    same('threads', sorted((ours - theirs).elements()), sorted((theirs - ours).elements()))
+    same('threads', sorted((ours - theirs).elements(), key=str), sorted((theirs - ours).elements(), key=str))
     ours, theirs = our_rows(line['io']['threads'], IO_KEYS), rows_of(window, IO_KEYS)
     same('io', sorted((ours - theirs).elements(), key=str),
          sorted((theirs - ours).elements(), key=str))
@@ -330,7 +390,7 @@ def declared(trace):
 
 
 def check(sillage, trace, events=None):
-    reference = Reference(events or events_of(trace), *declared(trace))
+    reference = Reference(events or events_of(trace), *declared(trace), holes_of(trace))
     out = subprocess.run([sillage, 'analyze', '-q', '-f', 'json', '-a', 'all', '-i',
                           '%dns' % INTERVAL, trace],
                          stdout=subprocess.PIPE, check=True)

@@ -117,6 +117,12 @@ class Sched:
     def fork(self, ns, thread):
         self.phase[thread], self.since[thread] = 'new', ns
 
+    def hole(self):
+        """Nothing was traced for a while: any thread may have done anything."""
+        self.phase = {thread: phase for thread, phase in self.phase.items() if phase == 'dead'}
+        for of_threads in self.pending, self.tentative, self.left:
+            of_threads.clear()
+
     def event(self, ns, name, cpu, text, book):
         if name not in ('sched_ttwu', 'sched_waking', 'sched_wakeup', 'sched_wakeup_new'):
             return
@@ -138,12 +144,16 @@ class Sched:
         where = [c for c, current in self.reference.current.items() if current == tid]
         if where:
             if cpu not in where:
-                self.pending[thread], self.waker[thread] = ns, self.reference.current.get(cpu, -1)
+                self.pending[thread], self.waker[thread] = ns, self.who(cpu)
                 book.add('sched', 'races')
         elif phase in (None, 'blocked') or thread in self.tentative:
             self.phase[thread], self.since[thread] = 'wait', ns
-            self.waker[thread] = self.reference.current.get(cpu, -1)
+            self.waker[thread] = self.who(cpu)
             self.tentative.discard(thread)
+
+    def who(self, cpu):
+        tid = self.reference.current.get(cpu)
+        return -1 if tid is None else tid
 
 
 class Syscalls:
@@ -170,7 +180,7 @@ class Syscalls:
         if found and found.group(2) != 'syscall_exit_':
             if thread in self.open:
                 book.add('syscalls', 'overwritten')
-            self.open[thread] = [call, ns, 0]
+            self.open[thread] = [call, ns, 0, False]
             return
         ret, opened = number(text, 'ret'), self.open.pop(thread, None)
         if opened and call in (None, opened[0]):
@@ -182,20 +192,29 @@ class Syscalls:
 
     @staticmethod
     def done(ns, thread, opened, ret, book):
-        call, entry, off = opened
+        call, entry, off, is_tainted = opened
         error = ret is not None and -4095 <= ret < 0
         for path in ((), ('by_name', call), ('threads', thread)):
             book.add('syscalls', *path, 'calls')
             book.add('syscalls', *path, 'errors', by=error)
-            book.sample('syscalls', *path, 'time', ns=ns - entry)
-            if path:
+            if not is_tainted:
+                book.sample('syscalls', *path, 'time', ns=ns - entry)
+            if path and not is_tainted:
                 book.add('syscalls', *path, 'off_cpu_ns', by=off)
-        book.longest['syscalls'].append((ns - entry, ns, thread, (call, ret)))
+        book.add('syscalls', 'untimed', by=is_tainted)
+        if not is_tainted:
+            book.longest['syscalls'].append((ns - entry, ns, thread, (call, ret)))
         if error:
             book.add('syscalls', 'by_error', (-ret, call), 'count')
 
+    def hole(self):
+        """Calls that are open may have ended, and others of their kind begun."""
+        self.open = {thread: opened[:3] + [True] for thread, opened in self.open.items() if thread.tid is not None}
+
     def end_window(self, end, book):
         for thread in list(self.open):
+            if thread.tid is None:
+                continue
             if thread in self.dead:
                 del self.open[thread]
                 book.add('syscalls', 'never_returned')
@@ -230,6 +249,11 @@ class Irq:
             self.stacks[cpu].append([ns, 'hard', key, 0])
         elif name == 'irq_handler_exit':
             self.leave(ns, cpu, 'hard', number(text, 'irq'), number(text, 'ret'), book)
+
+    def hole(self, book):
+        book.add('irq', 'unmatched', by=sum(map(len, self.stacks.values())))
+        self.stacks.clear()
+        self.raised.clear()
 
     def room(self, cpu, book):
         """More than 8 levels: exits are missing."""
@@ -340,6 +364,11 @@ class Block:
         elif name == 'block_rq_complete':
             self.complete(ns, dev, sector, count, text, book)
         self.deepest(dev, self.depth(dev), book)
+
+    def hole(self, begin, book):
+        for dev in self.since:
+            self.advance(begin, dev, book)
+        self.open.clear()
 
     def deepest(self, dev, depth, book):
         path = self.path(dev) + ('depth_max',)
@@ -465,6 +494,17 @@ class Sequential:
         self.files.event(ns, name, thread, text, book)
         self.faults.event(ns, name, thread, text, book)
 
+    def hole(self, begin):
+        """Nothing is known from @begin on."""
+        book = self.books[begin // self.reference.interval]
+        self.sched.hole()
+        self.syscalls.hole()
+        self.irq.hole(book)
+        self.memory.begun.clear()
+        self.block.hole(begin, book)
+        self.files.hole()
+        self.faults.open.clear()
+
     def end_window(self, end, number_):
         self.files.settle()
         self.syscalls.end_window(end, self.books[number_])
@@ -540,9 +580,9 @@ LONGEST = {'sched': ('cpu', 'prio', 'waker_tid'), 'syscalls': ('name', 'ret'), '
 
 def longest_differ(line, book):
     for name, keys in LONGEST.items():
-        ours = [(row['ns'], row['end'], row['tid'], tuple(row[key] for key in keys))
+        ours = [(row['ns'], row['end'], row.get('tid'), tuple(row[key] for key in keys))
                 for row in line[name]['longest']]
-        all_ = sorted(book.longest[name], key=lambda one: (-one[0], one[1], one[2]))
+        all_ = sorted(book.longest[name], key=lambda one: (-one[0], one[1], -1 if one[2] is None else one[2]))
         if [one[:3] for one in ours] != [one[:3] for one in all_[:10]] or set(ours) - set(all_):
             yield '%s longest: %s, the reference has %s' % (name, ours[:4], all_[:4])
 
@@ -559,6 +599,9 @@ def differences(line, book, tid_of):
         wanted[plain(path)] += value
     for path, values in book.samples.items():
         samples[plain(path)] += values
+    wanted = {path: value for path, value in wanted.items() if None not in path}  # unknown threads
+    samples = collections.defaultdict(list, {path: some for path, some in samples.items() if None not in path})
+    wanted = collections.Counter(wanted)
     for path in sorted(set(ours) | {path for path, value in wanted.items() if value}, key=str):
         if ours.get(path, 0) != wanted[path]:
             yield '%s is %s, the reference has %s' % (path, ours.get(path, 0), wanted[path])

@@ -450,13 +450,21 @@ struct arrivals *arrivals_new(const struct owners *owners, const struct plan *pl
 	return arrivals;
 }
 
-void arrivals_free(struct arrivals *arrivals)
+void arrivals_lose(struct arrivals *arrivals)
 {
 	for (khint_t at = kh_begin(arrivals->releases); at != kh_end(arrivals->releases); at++) {
 		if (kh_exist(arrivals->releases, at)) {
 			free_release(kh_value(arrivals->releases, at));
 		}
 	}
+	kh_clear(timers, arrivals->timers);
+	kh_clear(cpus_now, arrivals->cpus);
+	kh_clear(releases, arrivals->releases);
+}
+
+void arrivals_free(struct arrivals *arrivals)
+{
+	arrivals_lose(arrivals);
 	kh_destroy(timers, arrivals->timers);
 	kh_destroy(cpus_now, arrivals->cpus);
 	kh_destroy(releases, arrivals->releases);

@@ -326,6 +326,9 @@ struct analysis {
 	void (*on_gap)(struct shard *shard, struct thread *thread);
 	/* Switches may be missing: the thread may have left its CPU.  Comes before on_gap(). */
 	void (*on_unseen)(struct shard *shard, struct thread *thread);
+	/* From @ts on no packet covers the time of the trace.  Called for each live thread and
+	 * entity, after on_unseen() and on_gap(): what it began may be over. */
+	void (*on_hole)(struct shard *shard, struct thread *thread, uint64_t ts);
 	/* The window ends at @end.  Called for each live thread and entity; for a dead one only
 	 * once, unless there are records of it again. */
 	void (*on_window_end)(struct shard *shard, struct thread *thread, uint64_t end);

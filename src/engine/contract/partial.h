@@ -207,7 +207,10 @@ struct partial_fault {
 enum initial_kind { INITIAL_NONE, INITIAL_THREAD, INITIAL_GAP };
 
 struct partial {
-	uint64_t begin, end;        /* ns: end of the packet before, and of the last one */
+	uint64_t begin, end; /* ns: end of the packet before, and of the last one */
+	/* ns: from the begin of the first packet to the end of the last one; there is no hole in
+	 * between.  Until UINT64_MAX: some packet does not say when it ends. */
+	uint64_t covered_from, covered_until;
 	uint64_t first_ts, last_ts; /* ns: events; UINT64_MAX and 0 without any */
 	uint64_t first_anomaly;     /* number of a packet, UINT64_MAX: none; not in files */
 	uint64_t events, packets, bytes;

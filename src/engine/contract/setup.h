@@ -22,6 +22,7 @@ struct selection;
 	each(on_no_open_calls);                                                                    \
 	each(on_gap);                                                                              \
 	each(on_unseen);                                                                           \
+	each(on_hole);                                                                             \
 	each(on_window_end);                                                                       \
 	each(on_cpu);                                                                              \
 	each(on_slice);                                                                            \
@@ -48,7 +49,7 @@ struct route {
 struct setup {
 	const struct analysis *analyses[ANALYSES_MAX]; /* the first analysis_count */
 	size_t analysis_count;
-	uint64_t interval_ns, shown_interval_ns;
+	uint64_t interval_ns;
 	uint64_t window_ns; /* length of a window; longer than the interval if no windows are shown
 			     */
 	bool wants_windows; /* else only the total is reported */

@@ -201,11 +201,12 @@ static void held_codec(struct merger_stream *stream, struct codec *codec)
 		}
 	}
 	count = codec_count(codec, stream->ready.count, 8);
-	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
+	stream->waiting = codec_count(codec, stream->waiting, 8);
+	for (size_t i = 0; i < count && codec_check(codec, stream->waiting <= count); i++) {
 		if (codec_reads(codec)) {
 			*vec_push(&stream->ready) = partial_new();
 		}
-		if (merger->has_started) {
+		if (i + stream->waiting < count) {
 			taken_codec(merger, codec, stream->ready.at[i]);
 		} else {
 			held_partial_codec(merger, codec, stream->ready.at[i]);
@@ -231,6 +232,7 @@ static void stream_codec(struct merger_stream *stream, struct codec *codec)
 	codec_u64(codec, &stream->known_ts);
 	codec_bool(codec, &stream->has_known);
 	codec_u64(codec, &stream->end_seq);
+	codec_bool(codec, &stream->has_stitched);
 	if (codec_reads(codec) && stream->is_identified && stream->identity.cpu_id != UINT64_MAX) {
 		stream->cpu = tables_cpu(&stream->merger->tables, stream->identity.cpu_id);
 		if (stream->owns_cpu &&
@@ -279,6 +281,7 @@ static void cpu_codec(struct merger *merger, struct codec *codec, struct cpu *cp
 	}
 	codec_i32(codec, &cpu->tid);
 	codec_u64(codec, &cpu->since);
+	codec_u64(codec, &cpu->unknown_from);
 	codec_u64(codec, &cpu->initial_limit);
 	codec_bool(codec, &cpu->initial_is_new);
 	codec_bool(codec, &cpu->initial_has_prio);
@@ -378,6 +381,36 @@ static void renames_codec(struct merger *merger, struct codec *codec)
 	}
 }
 
+static void holes_codec(struct merger *merger, struct codec *codec)
+{
+	struct coverage *coverage = &merger->coverage;
+	size_t count;
+
+	codec_bool(codec, &coverage->has_any);
+	codec_bool(codec, &coverage->is_open);
+	codec_u64(codec, &coverage->since);
+	codec_u64(codec, &coverage->until);
+	count = codec_count(codec, coverage->ahead.count, 16);
+	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
+		struct coverage_interval interval = { 0 };
+
+		if (!codec_reads(codec)) {
+			interval = coverage->ahead.at[i];
+		}
+		codec_u64(codec, &interval.begin);
+		codec_u64(codec, &interval.end);
+		if (codec_reads(codec) && codec_check(codec, interval.begin <= interval.end)) {
+			coverage_add(coverage, interval.begin, interval.end);
+		}
+	}
+	count = codec_count(codec, merger->holes.count, 8);
+	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
+		uint64_t *begin = codec_at(codec, &merger->holes, i);
+
+		codec_u64(codec, begin);
+	}
+}
+
 static void streams_codec(struct merger *merger, struct codec *codec)
 {
 	size_t count = codec_count(codec, merger->streams.count, 80);
@@ -432,6 +465,7 @@ void checkpoint_merger(struct merger *merger, struct codec *codec)
 	window_codec(merger, codec);
 	account_codec(codec, &merger->account);
 	renames_codec(merger, codec);
+	holes_codec(merger, codec);
 	cpus_codec(merger, codec);
 	streams_codec(merger, codec);
 	checkpoint_tables(&merger->tables, &checkpoint);

@@ -30,6 +30,8 @@ static int ends_codec(struct work *work)
 
 	codec_u64(codec, &partial->begin);
 	codec_u64(codec, &partial->end);
+	codec_u64(codec, &partial->covered_from);
+	codec_u64(codec, &partial->covered_until);
 	codec_u64(codec, &partial->first_ts);
 	codec_u64(codec, &partial->last_ts);
 	codec_u64(codec, &partial->records_until);
@@ -49,6 +51,10 @@ static int ends_codec(struct work *work)
 	codec_bytes(codec, partial->initial_name, NAME_BYTES);
 	if (codec_reads(codec) && (initial > INITIAL_GAP || tail >= RUN_KINDS)) {
 		return REFUSE(work, "initial %u or tail %u is no known kind", initial, tail);
+	}
+	if (codec_reads(codec) && (partial->covered_from < partial->begin ||
+				   partial->covered_until < partial->covered_from)) {
+		return REFUSE(work, "the packets cover an impossible time");
 	}
 	partial->initial = (enum initial_kind)initial;
 	partial->tail = (enum run_kind)tail;

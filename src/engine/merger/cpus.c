@@ -123,6 +123,24 @@ void cpus_give_up(struct merger *merger, struct cpu *cpu)
 	resolve_waiting(cpu);
 }
 
+void cpus_lose(struct merger *merger, struct cpu *cpu, uint64_t ts)
+{
+	if (cpu->state == CPU_INITIAL) {
+		cpus_give_up(merger, cpu);
+	}
+	if (cpu->since > ts) {
+		return; /* it was unknown before, by a gap, and the evidence after that is known */
+	}
+	add_segment(cpu, ts, false);
+	cpu->state = CPU_UNKNOWN;
+}
+
+void cpus_pass_hole(struct cpu *cpu, uint64_t ts)
+{
+	cpu->unknown_from = ts;
+	add_change(cpu, ts, KEY_CPU(cpu->number));
+}
+
 /* A new group with @key in the stitched partial, for one record. */
 static uint32_t stitched_group(struct merger *merger, int64_t key)
 {
@@ -439,7 +457,8 @@ void cpus_forget(struct merger_stream *stream, const struct partial *partial)
 	int64_t key;
 
 	if (!stream->owns_cpu || stream->merger->needs_running ||
-	    partial->initial == INITIAL_NONE) {
+	    partial->initial == INITIAL_NONE ||
+	    (cpu->unknown_from > 0 && partial->tail_ts <= cpu->unknown_from)) {
 		return;
 	}
 	key = partial->tail == RUN_THREAD ? partial->tail_tid
@@ -504,9 +523,8 @@ static void charge(struct merger *merger, struct cpu *cpu, const struct segment 
 	}
 }
 
-/* A broken segment counts as unknown in the window in which it ends.  Windows before that charge it
- * to its thread: whether the contradiction is known when they close depends on the cut of chunks.
- */
+/* A broken segment is charged to the thread that was switched in: windows may have closed before
+ * the contradiction is known.  The window in which it ends is not complete. */
 static void charge_cpu(struct merger *merger, struct cpu *cpu, uint64_t bound, bool closes)
 {
 	if (cpu->initial_is_new) {
@@ -518,7 +536,6 @@ static void charge_cpu(struct merger *merger, struct cpu *cpu, uint64_t bound, b
 	assert(cpu->segments_used <= cpu->segments.count);
 	while (cpu->segments_used < cpu->segments.count) {
 		struct segment *segment = &cpu->segments.at[cpu->segments_used];
-		bool is_broken = segment->is_broken && segment->end < merger->window_end;
 
 		if (segment->end > bound) {
 			if (closes && segment->begin < bound) {
@@ -527,8 +544,8 @@ static void charge_cpu(struct merger *merger, struct cpu *cpu, uint64_t bound, b
 			}
 			return;
 		}
-		charge(merger, cpu, segment, segment->end,
-		       is_broken ? RUN_UNKNOWN : (enum run_kind)segment->kind);
+		merger->window_has_gap |= segment->is_broken;
+		charge(merger, cpu, segment, segment->end, (enum run_kind)segment->kind);
 		cpu->segments_used++;
 	}
 	cpu->segments.count = 0;
@@ -542,57 +559,4 @@ void cpus_charge(struct merger *merger, uint64_t bound, bool closes)
 	if (CHECKS_ON) {
 		merger_each_cpu(merger, cpu, cpus_check(cpu));
 	}
-}
-
-/* ---- checks ---- */
-
-static bool segments_in_order(const struct cpu *cpu)
-{
-	uint64_t end = 0;
-
-	for (size_t i = cpu->segments_used; i < cpu->segments.count; i++) {
-		const struct segment *segment = &cpu->segments.at[i];
-
-		if (segment->begin < end || segment->end < segment->begin) {
-			return false;
-		}
-		end = segment->end;
-	}
-	return end <= cpu->since;
-}
-
-static bool changes_in_order(const struct cpu *cpu)
-{
-	for (size_t i = 1; i < cpu->running.count; i++) {
-		if (cpu->running.at[i].ts < cpu->running.at[i - 1].ts) {
-			return false;
-		}
-	}
-	return true;
-}
-
-/* Whether a partial of the owner waits for the initial thread although that is decided. */
-static bool any_waits(const struct cpu *cpu)
-{
-	for (size_t i = 0; cpu->state != CPU_INITIAL && i < cpu->owner->ready.count; i++) {
-		if (cpu->owner->ready.at[i]->waits) {
-			return true;
-		}
-	}
-	return false;
-}
-
-bool cpus_is_sound(const struct cpu *cpu)
-{
-	return segments_in_order(cpu) && changes_in_order(cpu) && (!cpu->owner || !any_waits(cpu));
-}
-
-void cpus_check(const struct cpu *cpu)
-{
-	assert(cpu->owner->cpu == cpu);
-	assert(cpu->owner->owns_cpu);
-	assert(cpu->segments_used <= cpu->segments.count);
-	assert(segments_in_order(cpu));
-	assert(changes_in_order(cpu));
-	assert(!any_waits(cpu));
 }

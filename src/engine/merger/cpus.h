@@ -16,7 +16,7 @@
  *     (a) The initial thread: the first switch of the CPU says that 5 left.  Records of chunk 0
  *         before that switch belong to 5 (KEY_INITIAL in the partial).  Windows wait for this.
  *     (b) The tail of chunk 0 and the first evidence of chunk 1 agree: a segment of 7.  If they
- *         disagree, a switch is missing: the segment is broken and counts as unknown time.
+ *         disagree, a switch is missing: the segment is broken, and the window not complete.
  *     (c) After a gap the thread is unknown up to the next evidence.  That 4 left then does not
  *         say when it came.
  *
@@ -53,6 +53,11 @@ void cpus_take(struct merger_stream *stream, struct partial *partial);
 
 /* The initial thread of the CPU stays unknown: nothing names it in time. */
 void cpus_give_up(struct merger *merger, struct cpu *cpu);
+
+/* A hole begins at @ts: who runs from there to the next evidence is unknown. */
+void cpus_lose(struct merger *merger, struct cpu *cpu, uint64_t ts);
+/* Rounds have come to the begin of the hole. */
+void cpus_pass_hole(struct cpu *cpu, uint64_t ts);
 
 /* Extends all lists of changes up to the last round: before a checkpoint, which leaves out records
  * that were used. */

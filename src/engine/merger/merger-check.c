@@ -29,21 +29,36 @@ static bool early_is_sound(const struct merger_stream *stream)
 	return true;
 }
 
-/* Those that are ready will be stitched when the merger starts. */
+/* The last of those that are ready will be stitched; before the merger starts, all of them. */
 static bool ready_is_sound(const struct merger_stream *stream)
 {
-	for (size_t i = 0; !stream->merger->has_started && i < stream->ready.count; i++) {
+	size_t count = stream->ready.count;
+
+	if (stream->waiting > count || (!stream->merger->has_started && stream->waiting < count)) {
+		return false;
+	}
+	for (size_t i = count - stream->waiting; i < count; i++) {
 		if (!gap_is_sound(stream->ready.at[i])) {
 			return false;
 		}
 	}
-	return stream->ready.count <= stream->next_seq;
+	return count <= stream->next_seq;
 }
 
 static bool renames_in_order(const struct merger *merger)
 {
 	for (size_t i = 1; i < merger->renames.count; i++) {
 		if (merger->renames.at[i].ts < merger->renames.at[i - 1].ts) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool holes_in_order(const struct merger *merger)
+{
+	for (size_t i = 1; i < merger->holes.count; i++) {
+		if (merger->holes.at[i] < merger->holes.at[i - 1]) {
 			return false;
 		}
 	}
@@ -83,8 +98,8 @@ bool merger_is_sound(const struct merger *merger)
 			return false;
 		}
 	}
-	return renames_in_order(merger) && window_is_sound(merger) && bound_is_sound(merger) &&
-	       cpus_are_sound(merger);
+	return renames_in_order(merger) && holes_in_order(merger) && window_is_sound(merger) &&
+	       bound_is_sound(merger) && cpus_are_sound(merger);
 }
 
 /* ---- all ---- */
@@ -143,6 +158,7 @@ void merger_check(const struct merger *merger)
 	assert(merger->held_bytes == held);
 	assert(merger->initial_count == count_initial(merger));
 	assert(renames_in_order(merger));
+	assert(holes_in_order(merger));
 	assert(window_is_sound(merger));
 	check_round(merger);
 	merger_each_cpu(merger, cpu, cpus_check(cpu));

@@ -10,6 +10,7 @@
 
 #include <stdatomic.h>
 
+#include "ctf/coverage.h"
 #include "engine/merger/merger.h"
 #include "engine/merger/round.h"
 #include "engine/tables/tables.h"
@@ -37,6 +38,8 @@ struct merger_stream {
 
 	VEC(struct held) early;      /* out of sequence, in any order */
 	VEC(struct partial *) ready; /* in sequence, not used up */
+	size_t waiting;              /* the last ones of these are not stitched (holes.h) */
+	bool has_stitched;           /* at least one was */
 };
 
 /* A part of a round that one worker does. */
@@ -56,6 +59,8 @@ struct merger {
 	VEC(struct merger_stream *) order; /* sorted by identity; empty: to be rebuilt */
 	size_t held_bytes;
 	VEC(struct rename) renames; /* not yet applied, in time order */
+	struct coverage coverage;   /* by the packets of all streams */
+	VEC(uint64_t) holes;        /* ns: begins of those not yet applied, in time order */
 
 	/* the round */
 	struct round round;

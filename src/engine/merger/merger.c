@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "engine/merger/cpus.h"
+#include "engine/merger/holes.h"
 #include "engine/merger/merger-state.h"
 #include "engine/merger/ordered.h"
 #include "engine/merger/window.h"
@@ -57,6 +58,8 @@ void merger_free(struct merger *merger)
 	vec_fini(&merger->streams);
 	vec_fini(&merger->order);
 	vec_fini(&merger->renames);
+	coverage_fini(&merger->coverage);
+	vec_fini(&merger->holes);
 	vec_fini(&merger->round.entries);
 	ordered_fini(&merger->tables);
 	tables_fini(&merger->tables);
@@ -132,7 +135,10 @@ static void await_initial(struct merger *merger, struct cpu *cpu, uint64_t begin
 	merger->initial_count++;
 	if (merger->has_started) {
 		cpu->since = merger->window_begin;
-		cpu->initial_limit = window_initial_limit(merger, begin);
+		cpu->initial_limit = window_initial_limit(begin);
+	}
+	if (holes_had_one_since(merger, cpu->since)) {
+		cpus_give_up(merger, cpu);
 	}
 }
 
@@ -257,10 +263,12 @@ static void take_in_sequence(struct merger_stream *stream, struct partial *parti
 		stream->until = partial->end;
 		stream->has_until = true;
 	}
-	if (merger->has_started) {
-		cpus_take(stream, partial);
-	}
+	coverage_add(&merger->coverage, partial->covered_from, partial->covered_until);
 	*vec_push(&stream->ready) = partial;
+	stream->waiting++;
+	if (merger->has_started) {
+		holes_stitch(stream, 0);
+	}
 	apply_known(stream);
 }
 

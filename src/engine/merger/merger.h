@@ -143,6 +143,9 @@ void merger_drain(struct merger *merger, uint64_t now_ns);
 /* Emits the total up to the last closed window, now. */
 void merger_emit_total(struct merger *merger, bool so_far);
 
+/* ns: where all packets ended if none covers the time since, for longer than HOLE_NS; else 0. */
+uint64_t merger_silent_since(const struct merger *merger);
+
 /* Bytes of the partials that are held. */
 size_t merger_held_bytes(const struct merger *merger);
 uint64_t merger_watermark(const struct merger *merger);

@@ -141,10 +141,11 @@ static void add_entry(struct merger *merger, const struct merger_stream *stream,
 	}
 }
 
-/* The slices that the stream holds of windows up to @last. */
+/* The slices that the stream holds of windows up to @last.  What waits to be stitched lies after
+ * the round. */
 static void add_entries(struct merger *merger, struct merger_stream *stream, int64_t last)
 {
-	for (size_t p = 0; p < stream->ready.count; p++) {
+	for (size_t p = 0; p + stream->waiting < stream->ready.count; p++) {
 		struct partial *partial = stream->ready.at[p];
 
 		for (size_t s = partial->slices_used; s < partial->slices.count; s++) {
@@ -364,8 +365,9 @@ static void pass_slices(struct partial *partial, int64_t last)
 void round_forget(struct merger_stream *stream, int64_t last, uint64_t bound, bool closed)
 {
 	struct merger *merger = stream->merger;
-	size_t kept = 0;
+	size_t kept = 0, stitched = stream->ready.count - stream->waiting;
 
+	assert(stream->waiting <= stream->ready.count);
 	assert(merger->tasks_running == 0); /* tasks read partials */
 	for (size_t i = 0; i < stream->ready.count; i++) {
 		struct partial *partial = stream->ready.at[i];
@@ -377,6 +379,7 @@ void round_forget(struct merger_stream *stream, int64_t last, uint64_t bound, bo
 			assert(merger->held_bytes >= partial->held_bytes);
 			merger->held_bytes -= partial->held_bytes;
 			cpus_forget(stream, partial);
+			stream->waiting -= i >= stitched;
 			partial_cache_put(merger->setup->partial_cache, partial);
 		} else {
 			stream->ready.at[kept++] = partial;

@@ -11,6 +11,7 @@
 #include "base/now.h"
 #include "base/probe.h"
 #include "engine/merger/cpus.h"
+#include "engine/merger/holes.h"
 #include "engine/merger/merger-state.h"
 #include "engine/stats.h"
 
@@ -26,19 +27,11 @@ uint64_t window_end_of(uint64_t interval_ns, uint64_t ts)
 	return later_by(ts / interval_ns * interval_ns, interval_ns);
 }
 
-/*
- * Two intervals count.  The one that the user asked for, so that the result is the same whether
- * windows are shown or only a total.  The one that is shown, so that it is the same whatever
- * windows a shown one is made of.  The shorter of both wins: triggers look at the windows
- * themselves, and must not wait for the end of a first window of an hour.
+/* From the begin of the trace, not from the end of a window: the total is the same for any windows.
  */
-uint64_t window_initial_limit(const struct merger *merger, uint64_t begin)
+uint64_t window_initial_limit(uint64_t begin)
 {
-	const struct setup *setup = merger->setup;
-	uint64_t shown = window_end_of(setup->shown_interval_ns, begin);
-	uint64_t latest = later_by(window_end_of(setup->interval_ns, begin), INITIAL_WAIT_NS);
-
-	return later_by(shown < latest ? shown : latest, INITIAL_WAIT_NS);
+	return later_by(begin, INITIAL_WAIT_NS);
 }
 
 /* ---- reports ---- */
@@ -211,7 +204,7 @@ static void start_cpus(struct merger *merger)
 		if (kh_exist(merger->tables.cpus, i)) {
 			kh_value(merger->tables.cpus, i)->since = merger->window_begin;
 			kh_value(merger->tables.cpus, i)->initial_limit =
-				window_initial_limit(merger, merger->window_begin);
+				window_initial_limit(merger->window_begin);
 		}
 	}
 }
@@ -229,13 +222,6 @@ static bool start(struct merger *merger, uint64_t watermark)
 	merger->begin = merger->first_ts;
 	open_window(merger, merger->first_ts, watermark);
 	start_cpus(merger);
-	for (size_t i = 0; i < merger->streams.count; i++) {
-		struct merger_stream *stream = merger->streams.at[i];
-
-		for (size_t k = 0; k < stream->ready.count; k++) {
-			cpus_take(stream, stream->ready.at[k]);
-		}
-	}
 	return true;
 }
 
@@ -248,7 +234,8 @@ static bool resolve_initial(struct merger *merger, uint64_t watermark)
 			kh_exist(merger->tables.cpus, i) ? kh_value(merger->tables.cpus, i) : NULL;
 
 		if (cpu && cpu->owner && cpu->state == CPU_INITIAL &&
-		    (watermark >= cpu->initial_limit || cpu->owner->is_ended)) {
+		    (watermark >= cpu->initial_limit ||
+		     (cpu->owner->is_ended && cpu->owner->waiting == 0))) {
 			cpus_give_up(merger, cpu);
 		}
 	}
@@ -269,8 +256,9 @@ static bool may_close(struct merger *merger, uint64_t end, uint64_t now_ns)
 		/* Not the wall clock, which may be set. */
 		merger->taken_ns = now_ns == 0 ? 0 : now_monotonic_ns();
 	}
-	return merger->last_ts >= end ||
-	       (now_ns != 0 && now_monotonic_ns() - merger->taken_ns >= IDLE_CLOSE_NS);
+	return holes_are_decided(merger, end) &&
+	       (merger->last_ts >= end ||
+		(now_ns != 0 && now_monotonic_ns() - merger->taken_ns >= IDLE_CLOSE_NS));
 }
 
 static bool in_range(const struct merger *merger)
@@ -360,6 +348,30 @@ static void round_to_rename(struct merger *merger, uint64_t watermark, uint64_t 
 	(void)end_open_round(merger, watermark, now_ns);
 }
 
+/* A round up to the next hole, which is over when this returns. */
+static void round_to_hole(struct merger *merger, uint64_t watermark, uint64_t now_ns)
+{
+	one_round(merger, holes_bound(merger), false, watermark, now_ns);
+	merger_wait(merger);
+	holes_apply(merger);
+	(void)end_open_round(merger, watermark, now_ns);
+}
+
+/* Applies the next rename or hole before @bound; false: there is none. */
+static bool stop_before(struct merger *merger, uint64_t bound, uint64_t watermark, uint64_t now_ns)
+{
+	bool is_hole = holes_is_next(merger, bound);
+
+	if (rename_is_next(merger, is_hole ? merger->holes.at[0] + 1 : bound)) {
+		round_to_rename(merger, watermark, now_ns);
+		return true;
+	}
+	if (is_hole) {
+		round_to_hole(merger, watermark, now_ns);
+	}
+	return is_hole;
+}
+
 static void advance(struct merger *merger, enum merger_room room, uint64_t watermark,
 		    uint64_t now_ns)
 {
@@ -371,8 +383,7 @@ static void advance(struct merger *merger, enum merger_room room, uint64_t water
 		if (!closes && !is_round_due(merger, bound, room)) {
 			return;
 		}
-		if (rename_is_next(merger, bound)) {
-			round_to_rename(merger, watermark, now_ns);
+		if (stop_before(merger, bound, watermark, now_ns)) {
 			continue;
 		}
 		one_round(merger, bound, closes, watermark, now_ns);
@@ -393,9 +404,11 @@ void merger_advance(struct merger *merger, enum merger_room room, uint64_t now_n
 		merger_check(merger);
 	}
 	if (end_open_round(merger, watermark, now_ns) && merger->streams.count > 0 &&
-	    watermark != UINT64_MAX && start(merger, watermark) &&
-	    resolve_initial(merger, watermark)) {
-		advance(merger, room, watermark, now_ns);
+	    watermark != UINT64_MAX && start(merger, watermark)) {
+		holes_advance(merger, watermark);
+		if (resolve_initial(merger, watermark)) {
+			advance(merger, room, watermark, now_ns);
+		}
 	}
 	if (CHECKS_ON) {
 		merger_check(merger);
@@ -416,8 +429,7 @@ void merger_drain(struct merger *merger, uint64_t now_ns)
 /* Rounds up to @bound; the last one closes the window at close_at. */
 static void close_now(struct merger *merger, uint64_t bound, uint64_t now_ns)
 {
-	while (rename_is_next(merger, bound)) {
-		round_to_rename(merger, UINT64_MAX, now_ns);
+	while (stop_before(merger, bound, UINT64_MAX, now_ns)) {
 	}
 	one_round(merger, bound, true, UINT64_MAX, now_ns);
 	merger_wait(merger);
@@ -471,6 +483,7 @@ void merger_finish(struct merger *merger, uint64_t now_ns)
 	has_started = start(merger, UINT64_MAX);
 	lose_unplaced(merger);
 	if (has_started) {
+		holes_advance(merger, UINT64_MAX);
 		(void)resolve_initial(merger, UINT64_MAX);
 		assert(merger->initial_count == 0); /* every limit is below that watermark */
 		close_rest(merger, now_ns);

@@ -34,6 +34,6 @@ struct merger;
 uint64_t window_end_of(uint64_t interval_ns, uint64_t ts);
 
 /* ns: how far the watermark may go before a CPU whose stream begins at @begin is given up. */
-uint64_t window_initial_limit(const struct merger *merger, uint64_t begin);
+uint64_t window_initial_limit(uint64_t begin);
 
 #endif

@@ -334,6 +334,29 @@ void shard_end_window(struct shard *shard, uint64_t end)
 	shard->left_out = 0;
 }
 
+void shard_lose(struct shard *shard, uint64_t ts)
+{
+	static const struct record_source any = { .channel = UINT64_MAX,
+						  .cpu_id = UINT64_MAX,
+						  .cpu_number = UINT32_MAX,
+						  .owns_cpu = true };
+
+	assert(!shard->is_closing); /* a hook adds to the open window */
+	shard->source = &any;
+	shard->oncpus.count = 0;
+	for (size_t i = 0; i < shard->resident.count; i++) {
+		struct thread *thread = shard->resident.at[i];
+
+		if (thread && !thread->is_dead) {
+			thread->is_in = false;
+			thread->before_ts = 0;
+			shard_each_with(shard, on_unseen, (shard, thread));
+			shard_each_with(shard, on_gap, (shard, thread));
+			shard_each_with(shard, on_hole, (shard, thread, ts));
+		}
+	}
+}
+
 static void close_thread(const struct shard *shard, struct thread *thread)
 {
 	const struct columns *columns = &shard->layout->columns[SCOPE_THREAD];

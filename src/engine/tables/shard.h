@@ -199,6 +199,8 @@ void shard_select_cpu(struct shard *shard, uint64_t cpu);
 void shard_close_window(struct shard *shard);
 /* The window ends at @end: reports that to the analyses, for each thread. */
 void shard_end_window(struct shard *shard, uint64_t end);
+/* Nothing was traced from @ts on: the same. */
+void shard_lose(struct shard *shard, uint64_t ts);
 
 /* Calls a hook of every analysis that has it. */
 #define shard_each_with(shard, member, call)                                                       \

@@ -167,6 +167,38 @@ void tables_set_classes(struct tables *tables, const struct plan *plan)
 	}
 }
 
+bool tables_has_event(const struct tables *tables, const char *name)
+{
+	return kh_get(name_ids, tables->name_ids, name) != kh_end(tables->name_ids);
+}
+
+/* ---- holes ---- */
+
+/* Of two unknown threads of a CPU, the one after the hole is another. */
+static void lose_unknown(struct tables *tables, int64_t key)
+{
+	struct shard *shard = &tables->shards[key_shard(key)];
+	struct thread *thread = shard_thread_known(shard, key);
+
+	if (thread) {
+		shard_each_with(shard, on_no_open_calls, (shard, thread));
+	}
+}
+
+void tables_lose(struct tables *tables, uint64_t ts)
+{
+	for (size_t s = 0; s < SHARDS; s++) {
+		shard_close_window(&tables->shards[s]);
+		shard_lose(&tables->shards[s], ts);
+	}
+	for (khint_t i = kh_begin(tables->cpus); i != kh_end(tables->cpus); i++) {
+		if (kh_exist(tables->cpus, i)) {
+			lose_unknown(tables, KEY_CPU(kh_value(tables->cpus, i)->number));
+		}
+	}
+	lose_unknown(tables, KEY_NOBODY);
+}
+
 /* ---- windows ---- */
 
 void tables_collect(struct tables *tables)

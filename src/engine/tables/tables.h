@@ -45,8 +45,9 @@ struct cpu {
 	struct merger_stream *owner; /* the stream whose switches count; NULL: none */
 	enum cpu_state state;        /* from `since` on */
 	int32_t tid;
-	uint64_t since;                        /* ns: end of the last segment charged */
-	uint64_t initial_limit;                /* ns: a watermark that ends CPU_INITIAL */
+	uint64_t since;         /* ns: end of the last segment charged */
+	uint64_t unknown_from;  /* ns: begin of the last hole that rounds came to; 0: none */
+	uint64_t initial_limit; /* ns: a watermark that ends CPU_INITIAL */
 	bool initial_is_new, initial_has_prio; /* what the first switch showed of ... */
 	int32_t initial_tid, initial_prio;     /* ... the initial thread */
 	char initial_name[NAME_BYTES];
@@ -98,12 +99,16 @@ void tables_fini(struct tables *tables);
 struct cpu *tables_cpu(struct tables *tables, uint64_t id); /* made when new */
 void tables_set_classes(struct tables *tables, const struct plan *plan);
 void tables_add_class(struct tables *tables, const char *name);
+bool tables_has_event(const struct tables *tables, const char *name); /* among the classes */
 void tables_set_domain(struct tables *tables, const char *domain); /* may be NULL */
 /* Brings `missing` up to date. */
 void tables_find_missing(struct tables *tables);
 
 /* The thread of rename->from goes on as rename->to (exec by a thread that is not the leader). */
 void tables_rename_thread(struct tables *tables, const struct rename *rename);
+
+/* From @ts on nothing was traced for a while: any thread may have done anything. */
+void tables_lose(struct tables *tables, uint64_t ts);
 
 /* Adds what accumulators have to the trace's open window. */
 void tables_collect(struct tables *tables);

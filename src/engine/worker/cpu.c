@@ -66,10 +66,8 @@ static void charge(struct worker *worker, uint64_t ts, bool is_broken)
 	worker->partial->broken += is_broken;
 	if (!is_within(worker, ts)) {
 		leave_to_merger(worker, ts, is_broken);
-	} else if (is_broken) {
-		worker->slice.cpu_ns[RUN_UNKNOWN] += ns;
-		worker->slice.has_gap = true;
 	} else {
+		worker->slice.has_gap |= is_broken;
 		worker->slice.cpu_ns[kind] += ns;
 		if (kind == RUN_THREAD) {
 			struct record *oncpu = worker_record(worker, worker->oncpu);

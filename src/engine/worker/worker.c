@@ -480,6 +480,8 @@ static void worker_reset(struct worker *worker, struct chunk *chunk)
 	assert(worker->passed.seen_count == 0);
 	worker->partial = partial_cache_take(worker->setup->partial_cache);
 	worker->partial->begin = chunk->begin;
+	worker->partial->covered_from =
+		chunk->packets.count > 0 ? chunk->packets.at[0].begin : chunk->begin;
 	worker->has_slice = false;
 	worker->packet_end_ns = UINT64_MAX;
 	worker->passed.limit = 0;
@@ -549,6 +551,10 @@ void worker_run_chunk(struct worker *worker, struct chunk *chunk)
 		worker->partial->end = chunk->packets.at[i].end;
 		if (worker->partial->end == PACKET_END_UNKNOWN) {
 			worker->partial->end = worker->last_ts;
+			worker->partial->covered_until = UINT64_MAX;
+		}
+		if (worker->partial->covered_until < worker->partial->end) {
+			worker->partial->covered_until = worker->partial->end;
 		}
 	}
 	advise_pages(

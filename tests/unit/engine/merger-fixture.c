@@ -208,7 +208,6 @@ void fixture_init(struct fixture *fixture)
 	(void)fixture_log();
 	setup->analyses[setup->analysis_count++] = &teller;
 	setup->interval_ns = WINDOW_NS;
-	setup->shown_interval_ns = WINDOW_NS;
 	setup->wants_windows = true;
 	setup->range_end = setup->range_end ? setup->range_end : UINT64_MAX;
 	setup_init(setup, NULL, 0);
@@ -247,8 +246,8 @@ struct maker maker_start(uint64_t begin, uint64_t end)
 {
 	struct maker maker = { .partial = partial_new(), .draft = partial_new() };
 
-	maker.partial->begin = begin;
-	maker.partial->end = end;
+	maker.partial->begin = maker.partial->covered_from = begin;
+	maker.partial->end = maker.partial->covered_until = end;
 	maker.partial->tail = RUN_UNKNOWN;
 	return maker;
 }

@@ -150,8 +150,8 @@ START_TEST(gap_of_an_idle_cpu_is_of_no_thread)
 }
 END_TEST
 
-/* A switch is missing although nothing was lost: that time is unknown, and it is an anomaly. */
-START_TEST(contradiction_is_unknown_time)
+/* A switch is missing although nothing was lost: who came is charged, and it is an anomaly. */
+START_TEST(contradiction_is_of_who_came)
 {
 	struct fixture fixture = { 0 };
 	struct merger_stream *stream;
@@ -168,9 +168,10 @@ START_TEST(contradiction_is_unknown_time)
 	maker_slice(&second, 1, 1);
 	maker_take(&second, stream);
 	finish_at(&fixture, stream, 1500);
-	expect_log("");
-	ck_assert_uint_eq(fixture.cpu_ns[RUN_UNKNOWN], 200);
+	expect_log("run 7 200\n");
+	ck_assert_uint_eq(fixture.cpu_ns[RUN_UNKNOWN], 0);
 	ck_assert_uint_eq(merger_account(fixture.merger)->anomalies, 1);
+	ck_assert(!fixture.reports.at[0].complete);
 	fixture_fini(&fixture);
 }
 END_TEST
@@ -362,6 +363,86 @@ START_TEST(goes_on_under_a_new_tid)
 }
 END_TEST
 
+/* A merger whose trace has switches, and a stream where 7 runs from 1100 to 1900 and on. */
+static struct merger_stream *start_with_switches(struct fixture *fixture)
+{
+	struct merger_stream *stream;
+	struct maker maker = maker_start(1100, 1900);
+
+	fixture_init(fixture);
+	merger_add_class(fixture->merger, "sched_switch");
+	stream = fixture_stream(fixture, 0, 0, true);
+	maker_initial(&maker, 1100, 0, NULL);
+	(void)maker_add(&maker, 7, 1100, RECORD_IN, 0);
+	maker_tail(&maker, 1100, 7);
+	maker_slice(&maker, 1, 1);
+	maker_take(&maker, stream);
+	return stream;
+}
+
+/* From the end of the last packet on it is unknown who runs, and what threads did. */
+START_TEST(is_unknown_in_a_hole)
+{
+	const uint64_t later = 1900 + HOLE_NS + 101;
+	struct fixture fixture = { 0 };
+	struct merger_stream *stream = start_with_switches(&fixture);
+	struct maker maker = maker_start(1900, later + 50);
+
+	maker.partial->covered_from = later;
+	maker_initial(&maker, later + 10, 7, NULL);
+	maker_tail(&maker, later + 10, 0);
+	maker_slice(&maker, (int64_t)(later / WINDOW_NS), 1);
+	maker_take(&maker, stream);
+	merger_finish(fixture.merger, 0);
+	ck_assert_uint_eq(fixture.cpu_ns[RUN_THREAD], 800);
+	ck_assert_uint_eq(fixture.cpu_ns[RUN_IDLE], 40);
+	ck_assert_uint_eq(fixture.cpu_ns[RUN_UNKNOWN], HOLE_NS + 111);
+	expect_log("in 7 1100\nrun 7 800\ngap 7\n");
+	fixture_fini(&fixture);
+}
+END_TEST
+
+/* Another stream covers the time: the CPU was idle, or busy, without a packet. */
+START_TEST(hole_of_one_stream_is_none)
+{
+	const uint64_t later = 1900 + HOLE_NS + 101;
+	struct fixture fixture = { 0 };
+	struct merger_stream *stream = start_with_switches(&fixture);
+	struct merger_stream *other = fixture_stream(&fixture, 0, 1, true);
+	struct maker maker = maker_start(1900, later + 50);
+
+	maker.partial->covered_from = later;
+	maker_initial(&maker, later + 10, 7, NULL);
+	maker_tail(&maker, later + 10, 0);
+	maker_slice(&maker, (int64_t)(later / WINDOW_NS), 1);
+	maker_take(&maker, stream);
+	fixture_take(other, 1500, later, 1);
+	merger_finish(fixture.merger, 0);
+	ck_assert_uint_eq(fixture.cpu_ns[RUN_THREAD], later + 10 - 1100);
+	fixture_fini(&fixture);
+}
+END_TEST
+
+/* Live: the window waits until it is known whether its end lies in a hole, and no longer. */
+START_TEST(window_waits_for_a_hole)
+{
+	struct fixture fixture = { 0 };
+	struct merger_stream *stream = start_with_switches(&fixture);
+
+	fixture.merger->taken_events = 1; /* the last event is long ago */
+	merger_stream_known(stream, 1, 1900 + HOLE_NS);
+	merger_advance(fixture.merger, ROOM_ENOUGH, 1);
+	ck_assert_uint_eq(fixture.reports.count, 0);
+	ck_assert_uint_eq(merger_silent_since(fixture.merger), 0);
+	merger_stream_known(stream, 1, 1900 + HOLE_NS + 1);
+	merger_advance(fixture.merger, ROOM_ENOUGH, 1);
+	ck_assert_uint_ge(fixture.reports.count, 1);
+	ck_assert_uint_eq(merger_silent_since(fixture.merger), 1900);
+	ck_assert_uint_eq(fixture.cpu_ns[RUN_THREAD], 800);
+	fixture_fini(&fixture);
+}
+END_TEST
+
 Suite *suite_cpus(void)
 {
 	Suite *suite = suite_create("cpus");
@@ -372,13 +453,16 @@ Suite *suite_cpus(void)
 	tcase_add_test(tcase, takes_the_segments_of_a_chunk);
 	tcase_add_test(tcase, is_unknown_after_a_gap);
 	tcase_add_test(tcase, gap_of_an_idle_cpu_is_of_no_thread);
-	tcase_add_test(tcase, contradiction_is_unknown_time);
+	tcase_add_test(tcase, contradiction_is_of_who_came);
 	tcase_add_test(tcase, initial_thread_is_known_late);
 	tcase_add_test(tcase, initial_thread_is_given_up);
 	tcase_add_test(tcase, stream_that_begins_late);
 	tcase_add_test(tcase, other_streams_get_their_threads);
 	tcase_add_test(tcase, switch_counts_from_its_time_on);
 	tcase_add_test(tcase, goes_on_under_a_new_tid);
+	tcase_add_test(tcase, is_unknown_in_a_hole);
+	tcase_add_test(tcase, hole_of_one_stream_is_none);
+	tcase_add_test(tcase, window_waits_for_a_hole);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

@@ -80,8 +80,8 @@ static struct partial *one_of_each(const struct setup *setup, const char *analys
 	}
 	*vec_push(&partial->keyed_rows) =
 		(struct slice_row){ .analysis = owner, .table = (uint8_t)table };
-	partial->begin = 5000;
-	partial->end = 5100;
+	partial->begin = partial->covered_from = 5000;
+	partial->end = partial->covered_until = 5100;
 	partial->records_until = 5100;
 	return partial;
 }
@@ -138,6 +138,8 @@ START_TEST(refuses_wrong_partials)
 	} while (0)
 	WRONG(bad->initial = (enum initial_kind)7);
 	WRONG(bad->tail = RUN_KINDS);
+	WRONG(bad->covered_from = 4999);
+	WRONG(bad->covered_until = 4999);
 	WRONG(bad->last_ts = 1);
 	WRONG(bad->events = 2);
 	WRONG(bad->events = 2; bad->last_ts = 6000); /* of window 6 */

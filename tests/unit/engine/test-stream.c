@@ -385,6 +385,27 @@ START_TEST(closes_chunks)
 }
 END_TEST
 
+/* A chunk closes before a time that the stream does not cover, if that may be a hole. */
+START_TEST(closes_chunks_at_holes)
+{
+	static const uint64_t begins[] = { 1000, 2000 + HOLE_NS, 3001 + 2 * HOLE_NS };
+	struct engine_fixture fixture = { .config.chunk_bytes = 1 << 20 };
+	struct stream *stream;
+
+	engine_fixture_init(&fixture);
+	engine_fixture_metadata(&fixture);
+	stream = stream_new(fixture.trace, "a");
+	for (uint64_t i = 0; i < 3; i++) {
+		engine_fixture_packet(&fixture, stream,
+				      &(struct made_packet){ .begin = begins[i],
+							     .end = begins[i] + 1000,
+							     .seq = i });
+		ck_assert_uint_eq(stream->submitted, i / 2);
+	}
+	finish(&fixture, &(struct expected){ 30, 0, 0 });
+}
+END_TEST
+
 Suite *suite_stream(void)
 {
 	Suite *suite = suite_create("stream");
@@ -404,6 +425,7 @@ Suite *suite_stream(void)
 	tcase_add_test(tcase, lost_packet_counts_once);
 	tcase_add_test(tcase, final_loss_counts);
 	tcase_add_test(tcase, closes_chunks);
+	tcase_add_test(tcase, closes_chunks_at_holes);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

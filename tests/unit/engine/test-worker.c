@@ -411,8 +411,8 @@ START_TEST(missing_switch_breaks_interval)
 	put_switch(&run, 1100, 5, 7);
 	put_switch(&run, 1150, 9, 8);
 	(void)put_packet(&run, 1000, 1050, 1900);
-	ck_assert_str_eq(describe(&run), "1: ran 0 idle 0 unknown 50 gap; 5=t5 out@1100sp;"
-					 " 7=t7 in@1100; 9=t9 out@1150sp; 8=t8 in@1150\n"
+	ck_assert_str_eq(describe(&run), "1: ran 50 idle 0 unknown 0 gap; 5=t5 out@1100sp;"
+					 " 7=t7 in@1100+50; 9=t9 out@1150sp; 8=t8 in@1150\n"
 					 "thread 5=t5 to 1100, thread 8 from 1150\n");
 	ck_assert_uint_eq(run.chunk.partial->broken, 1);
 	run_fini(&run);

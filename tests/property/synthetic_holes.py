@@ -1,0 +1,111 @@
+"""synthetic_holes: cases of synthetic_cases.py on time that no packet covers.
+
+Where tracing was stopped and started, who ran meanwhile is unknown: the same in windows of any length,
+in totals, and in reports.
+"""
+from synthetic import event, HEADER, lines_of, Made, metadata, packet, report_of, same, switch, thread, total_of
+
+S = 10**9
+WAYS = (('--chunk-size', '1'), ('--chunk-size', '1M'), ('-i', '100ms'), ('-i', '1s'), ('-i', '7s'),
+        ('-i', '100ms', '--chunk-size', '1', '--max-memory', '1K', '-j', '2'))
+
+
+def stopped(scratch, name, pause, others=()):
+    """Thread 7 runs when tracing stops, 9 leaves the CPU some time after it goes on."""
+    later = 100 + pause
+    return Made(scratch, name, [
+        packet(0, 0, 0, 100, [event(0, 'sched_process_exit', 1), switch(20, 3, 7), event(30, 'syscall_entry_read'),
+                              event(90, 'sched_process_exit', 1)]) +
+        packet(0, 1, later, later + 100, [event(later, 'sched_process_exit', 1), switch(later + 40, 9, 7),
+                                          event(later + 50, 'syscall_exit_read', 8), switch(later + 60, 7, 0),
+                                          event(later + 100, 'sched_process_exit', 1)])] + list(others))
+
+
+def times(figures):
+    return figures['busy_ns'], figures['idle_ns'], figures['unknown_ns']
+
+
+def test_stopped_and_started(scratch):
+    """From the end of the last packet to the next switch the thread is unknown.  A call across has no duration."""
+    made = stopped(scratch, 'stopped', 5 * S)
+    for way in WAYS:
+        total = total_of(made, '-a', 'all', *way)
+        same(times(total['cpu']), (100 + 20, 40, 5 * S + 40))
+        same(thread(total['cpu']['threads'], 7)['run_ns'], 80 + 20)
+        same([row for row in total['cpu']['threads'] if row.get('tid') == 9], [])
+        same((total['io']['read_bytes'], total['syscalls']['calls'], total['syscalls']['untimed']), (8, 1, 1))
+        same(sum(row['read_ns'] for row in total['io']['threads']), 0)
+    found = report_of(made)
+    same([(cpu['busy_ns'], cpu['unknown_ns']) for cpu in found['cpus']], [(120, 5 * S + 40)])
+    same(report_of(made, '--job', 'run')['jobs']['total_ns'], 20)
+
+
+def test_windows_in_a_hole(scratch):
+    """Nothing runs in them, as far as is known."""
+    windows = [line for line in lines_of(stopped(scratch, 'windows', 5 * S), '-i', '1s') if line['type'] == 'window']
+    same([times(line['cpu']) for line in windows],
+         [(100, 0, S - 100)] + [(0, 0, S)] * 4 + [(20, 40, 140)])
+    same([line['complete'] for line in windows], [False] * 6)
+
+
+def test_short_pause(scratch):
+    """Up to a second is no hole: a CPU that is idle has no packet."""
+    for pause, unknown in (S, 0), (S + 1, S + 1 + 40):
+        made = stopped(scratch, 'pause-%d' % pause, pause)
+        for way in WAYS:
+            same(times(total_of(made, *way)['cpu'])[2], unknown)
+
+
+def test_hole_of_one_stream(scratch):
+    """Another CPU has packets: there is no hole."""
+    busy = b''.join(packet(1, i, i * S, (i + 1) * S, [switch(i * S + 5, i, i + 1)]) for i in range(6))
+    made = Made(scratch, 'one', [
+        packet(0, 0, 0, 100, [switch(0, 3, 7)]) +
+        packet(0, 1, 5 * S, 5 * S + 100, [switch(5 * S + 40, 7, 0), event(5 * S + 100, 'sched_process_exit', 1)]), busy])
+    for way in WAYS:
+        same([cpu['busy_ns'] for cpu in total_of(made, *way)['cpu']['cpus'] if cpu['cpu'] == 0], [5 * S + 40])
+
+
+def test_no_switch_before_a_hole(scratch):
+    """The first switch comes after it: who ran before the hole is unknown as well."""
+    made = Made(scratch, 'before', [
+        packet(0, 0, 0, 100, [event(0, 'syscall_entry_read')]) +
+        packet(0, 1, 3 * S, 3 * S + 100, [switch(3 * S + 40, 7, 8), event(3 * S + 100, 'sched_process_exit', 1)])])
+    for way in WAYS:
+        same(times(total_of(made, *way)['cpu']), (60, 0, 3 * S + 40))
+    same([(cpu['busy_ns'], cpu['unknown_ns']) for cpu in report_of(made)['cpus']], [(60, 3 * S + 40)])
+
+
+def test_interrupts_and_requests(scratch):
+    """What is open at a hole is dropped: an interrupt, and a request of a disk."""
+    made = Made(scratch, 'dropped', [
+        packet(0, 0, 0, 100, [switch(0, 3, 7), event(10, 'block_rq_issue', 8, 64, 8, 4), event(20, 'irq_handler_entry', 5, 'x')]) +
+        packet(0, 1, 5 * S, 5 * S + 100, [event(5 * S + 10, 'irq_handler_exit', 5, 1), event(5 * S + 20, 'block_rq_complete', 8, 64, 8, 4, 0),
+                                          event(5 * S + 100, 'sched_process_exit', 1)])])
+    for way in WAYS:
+        total = total_of(made, '-a', 'irq,block', *way)
+        same((total['irq']['unmatched'], total['irq']['hard_ns']), (2, 0))
+        same((total['block']['requests'], total['block']['orphans']), (0, 1))
+        same([disk['busy_ns'] for disk in total['block']['disks']], [90])
+
+
+def test_no_switches_no_hole(scratch):
+    """A trace that does not tell who runs, as one of programs: calls last as long as they do."""
+    text = metadata(0).replace('"sched_switch"', '"switched"')
+    made = Made(scratch, 'silent', [
+        packet(0, 0, 0, 100, [event(20, 'irq_handler_entry', 5, 'x')]) +
+        packet(0, 1, 5 * S, 5 * S + 100, [event(5 * S + 20, 'irq_handler_exit', 5, 1)])], text)
+    for way in WAYS:
+        total = total_of(made, '-a', 'irq', *way)
+        same((total['irq']['unmatched'], total['irq']['hard_ns']), (0, 5 * S))
+
+
+def test_packets_without_end(scratch):
+    """They cover the time up to the next one."""
+    text = metadata(0).replace('timestamp_end;', 'nothing;')
+    made = stopped(scratch, 'endless', 5 * S)
+    with open(made.path + '/metadata', 'w') as file:
+        file.write(text)
+    assert HEADER.count('timestamp_end;') == 1
+    for way in WAYS:
+        same(times(total_of(made, *way)['cpu']), (120 + 5 * S + 40, 40, 0))
