@@ -40,11 +40,12 @@ struct trace {
 	VEC(struct stream *) streams;
 	size_t in_flight; /* chunks at the workers, or done and not reaped */
 	unsigned int warnings;
-	bool has_told_remedy; /* for events that the tracer discards */
-	uint64_t duplicates;  /* packets that came again */
-	uint64_t unplaced;    /* packets lost of streams that were never identified */
-	uint64_t unfetched;   /* the same, unless the next connection announces them again */
-	bool is_live;         /* see trace_set_live() */
+	bool has_told_remedy;  /* for events that the tracer discards */
+	uint64_t duplicates;   /* packets that came again */
+	uint64_t unplaced;     /* packets lost of streams that were never identified */
+	uint64_t unfetched;    /* the same, unless the next connection announces them again */
+	bool is_live;          /* see trace_set_live() */
+	uint64_t silent_since; /* ns: the silence that was warned of last; 0: none */
 	bool has_finished;
 	bool has_said_unmatched; /* the user selected what is not in the trace */
 	bool is_restored;        /* from a checkpoint: its metadata must be the same */

@@ -237,6 +237,26 @@ static enum merger_room room_of(const struct engine *engine)
 	return held >= most ? ROOM_NONE : held >= most / 4 ? ROOM_LITTLE : ROOM_ENOUGH;
 }
 
+/*
+ * Says once that a live trace is silent.  A tracer of switches has always some; programs may be
+ * silent for any time, so of these it is said of the first time only.
+ */
+static void warn_of_silence(struct trace *trace)
+{
+	uint64_t since = merger_silent_since(trace->merger);
+	bool is_first = trace->silent_since == 0;
+
+	if (since <= trace->silent_since) {
+		return;
+	}
+	trace->silent_since = since;
+	if (is_first || (trace->plan && plan_has_event(trace->plan, "sched_switch"))) {
+		warn_trace(trace, NULL, -1, "silent",
+			   "no events for more than %" PRIu64 " s of its time; is tracing stopped?",
+			   (uint64_t)(HOLE_NS / NS_PER_S));
+	}
+}
+
 static void step(struct engine *engine, bool wait, uint64_t now_ns)
 {
 	pool_drain_event(engine->pool);
@@ -246,6 +266,9 @@ static void step(struct engine *engine, bool wait, uint64_t now_ns)
 	for (size_t i = 0; i < engine->traces.count; i++) {
 		if (!engine->traces.at[i]->has_finished) {
 			merger_advance(engine->traces.at[i]->merger, room_of(engine), now_ns);
+		}
+		if (!engine->traces.at[i]->has_finished && now_ns != 0) {
+			warn_of_silence(engine->traces.at[i]);
 		}
 	}
 }
