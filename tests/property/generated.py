@@ -433,6 +433,8 @@ def make(rng, path, loses):
     streams.update({(1, cpu): [] for cpu in schedule.running if apart})
     ordered = []
     contexts = [[one for one in CONTEXTS if rng.random() < 0.5] if rng.random() < 0.4 else [] for _ in range(2)]
+    if schedule.stops:
+        contexts[1] = []  # the reference does not know channels: which threads these tell after a hole
     for i, (ts, name, cpu, values, runs) in enumerate(schedule.events):
         stream = int(any(name.startswith(kind) for kind in away))
         streams[stream, cpu].append((ts, name, values, [(kind, runs[key]) for kind, key in contexts[stream]]))

@@ -272,7 +272,7 @@ class Reference:
             self.others.sched.fork(ns, child)
             child.comm, child.pid = string(text, 'child_comm'), number(text, 'child_pid')
         elif name == 'sched_process_exec':
-            self.exec(ns, text)
+            self.exec(ns, cpu, text)
         elif name == 'lttng_statedump_process_state':
             thread = self.thread(number(text, 'tid'))
             thread.pid = number(text, 'pid')
@@ -282,22 +282,23 @@ class Reference:
             self.others.event(ns, name, cpu, text, self.running(cpu))
         self.others.files.life(ns, name, text, self.thread)
 
-    def exec(self, ns, text):
+    def exec(self, ns, cpu, text):
         tid, old = number(text, 'tid'), number(text, 'old_tid')
         thread = self.thread(tid if old is None else old)
         if old is not None and old != tid:
-            for cpu in self.current:
-                self.charge(cpu, ns)
+            for place in self.current:
+                self.charge(place, ns)
             for number_, window in self.windows.items():
                 if number_ < ns // INTERVAL:
                     window.tids.setdefault(thread, old)
-            del self.threads[old]
+            self.threads.pop(old, None)
             if tid in self.threads:
                 self.others.died(self.threads[tid])
             thread.tid = tid
             self.threads[tid] = thread
-            for cpu, current in self.current.items():
-                self.current[cpu] = tid if current == old else current
+            for place, current in self.current.items():
+                is_here = place == cpu and current is None  # it tells who runs, as a switch does
+                self.current[place] = tid if current == old or is_here else current
         thread.comm = string(text, 'filename').rsplit('/', 1)[-1][:15]
 
 
