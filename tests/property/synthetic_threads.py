@@ -256,3 +256,15 @@ def test_call_without_its_exit(scratch):
     for chunk in '1', '1M':
         calls = total_of(made, '-a', 'syscalls', '--chunk-size', chunk)['syscalls']
         same((calls['calls'], calls['overwritten'], calls['in_flight'], calls['time']['sum_ns']), (1, 1, 0, 5))
+
+
+def test_prio_of_an_instant(scratch):
+    """A thread comes to CPU 0 in the ns in which it leaves CPU 1: the priority is the one that it has last."""
+    def left(ts, prev, prio, next_):
+        return event(ts, 'sched_switch', 't%d' % prev, prev, prio, 1, 't%d' % next_, next_, 20)
+
+    made = Made(scratch, 'prio-of-an-instant', [
+        packet(0, 0, 0, 100, [switch(30, 0, 7), left(40, 7, 39, 0), event(100, 'sched_waking', 9)]),
+        packet(1, 0, 0, 20, [switch(10, 0, 7)]) + packet(1, 1, 20, 100, [left(30, 7, 20, 0)])])
+    for chunk in '1', '1M':
+        same(thread(total_of(made, '--chunk-size', chunk)['cpu']['threads'], 7)['prio'], 39)

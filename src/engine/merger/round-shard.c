@@ -124,18 +124,22 @@ static void run_on(struct applying *at, struct thread *thread, const struct reco
 	run_for(at->shard, thread, record->arg64);
 }
 
-/*
- * The thread leaves its CPU at @ts, with the flags of @record.  A tie: it was switched in on
- * another CPU in the same ns, and that record came first.  The interval that ends is then the one
- * before.
- */
+/* Whether the thread that leaves its CPU at @ts was switched in on another one in the same ns, and
+ * that record came first. */
+static bool is_tie(const struct applying *at, const struct thread *thread, uint64_t ts)
+{
+	return thread->cpu != at->entry->source.cpu_id && thread->in_ts == ts && ts != 0;
+}
+
+/* The thread leaves its CPU at @ts, with the flags of @record.  With a tie, the interval that ends
+ * is the one before. */
 static void switch_out_at(struct applying *at, struct thread *thread, const struct record *record,
 			  uint64_t ts)
 {
 	bool is_here = thread->cpu == at->entry->source.cpu_id;
 	struct switch_out out = { .ts = ts,
 				  .flags = record->arg16,
-				  .is_tie = !is_here && thread->in_ts == ts && ts != 0 };
+				  .is_tie = is_tie(at, thread, ts) };
 
 	if (out.is_tie) {
 		out.in_ts = thread->before_ts;
@@ -193,7 +197,9 @@ static void continue_on(struct applying *at, struct thread *thread, const struct
 
 static void switch_out(struct applying *at, struct thread *thread, const struct record *record)
 {
-	set_prio(thread, record->arg32);
+	if (!is_tie(at, thread, record->ts)) { /* else that record has a later one */
+		set_prio(thread, record->arg32);
+	}
 	if (thread->cpu == UINT64_MAX) {
 		thread->cpu = at->entry->source.cpu_id; /* its switch-in was not traced */
 	}
