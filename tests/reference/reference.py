@@ -297,8 +297,10 @@ class Reference:
             thread.tid = tid
             self.threads[tid] = thread
             for place, current in self.current.items():
-                is_here = place == cpu and current is None  # it tells who runs, as a switch does
-                self.current[place] = tid if current == old or is_here else current
+                if place == cpu and current is None:  # it tells who runs, as a switch does
+                    self.current[place], self.came[place] = tid, ns
+                elif current == old:
+                    self.current[place] = tid
         thread.comm = string(text, 'filename').rsplit('/', 1)[-1][:15]
 
 
