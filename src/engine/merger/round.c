@@ -84,7 +84,11 @@ void round_lose(struct merger *merger, uint64_t packets)
 	struct shard *shard = &merger->tables.shards[0];
 
 	assert(merger->tasks_running == 0); /* they use the shard */
+	if (merger->tables.layout.selects) {
+		shard_select_cpu(shard, nobody.cpu_id);
+	}
 	shard_each_with(shard, on_slice, (shard, &slice, &nobody, 0));
+	shard->left_out = 0;
 	account_slice(merger, &slice, 0);
 }
 
