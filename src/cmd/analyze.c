@@ -172,7 +172,6 @@ static void on_report(void *user, const struct report *report)
 	struct report shown = *report;
 
 	clear_progress(a);
-	say_missing(a, report);
 	if (report->kind == REPORT_TOTAL) {
 		add_account(a);
 		a->has_matched |= !report->nothing_matched;
@@ -182,6 +181,7 @@ static void on_report(void *user, const struct report *report)
 		a->misses_range = true;
 		return;
 	}
+	say_missing(a, report);
 	shown.is_interrupted = a->is_cut && report->kind != REPORT_WINDOW;
 	rollup_report(a->rollup, &shown, show, a);
 	if (a->actions) {
