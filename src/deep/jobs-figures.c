@@ -171,19 +171,18 @@ static void note_responses(const struct jobs_config *config, struct jobs_figures
 	for (size_t i = 0; i < count; i++) {
 		struct execution *one = all[i];
 		uint64_t late = one->begin - one->arrival.ts;
-		bool is_missed;
 
 		assert(one->arrival.ts <= one->begin);
 		one->response_ns = one->end - one->arrival.ts;
-		is_missed = one->response_ns > config->deadline_ns;
+		one->is_missed = one->response_ns > config->deadline_ns;
 		sum->arrivals[one->arrival.from]++;
 		sum->jitter_ns = late > sum->jitter_ns ? late : sum->jitter_ns;
 		if (one->response_ns > sum->response_max_ns) {
 			sum->response_max_ns = one->response_ns;
 		}
 		note_skipped(sum, one, i > 0 ? all[i - 1] : NULL, config->period_ns);
-		sum->misses += is_missed;
-		run = is_missed ? run + 1 : 0;
+		sum->misses += one->is_missed;
+		run = one->is_missed ? run + 1 : 0;
 		sum->misses_run = run > sum->misses_run ? run : sum->misses_run;
 	}
 }
@@ -270,13 +269,29 @@ static int by_length(const void *left, const void *right)
 	return a != b ? (a > b ? -1 : 1) : by_time(left, right);
 }
 
-/* The most urgent thread first. */
+/* Real-time threads first; of these the ones that missed a deadline, and then the most urgent.
+ * Positive: b is before a. */
+static int by_class(int32_t a_urgency, bool a_missed, int32_t b_urgency, bool b_missed)
+{
+	bool a_real_time = a_urgency < 0, b_real_time = b_urgency < 0;
+
+	if (a_real_time != b_real_time) {
+		return a_real_time ? -1 : 1;
+	}
+	if (a_real_time && a_missed != b_missed) {
+		return a_missed ? -1 : 1;
+	}
+	return a_urgency < b_urgency ? -1 : a_urgency > b_urgency;
+}
+
 static int by_response(const void *left, const void *right)
 {
 	const struct execution *a = left, *b = right;
 
-	if (a->urgency != b->urgency) {
-		return a->urgency < b->urgency ? -1 : 1;
+	int order = by_class(a->urgency, a->is_missed, b->urgency, b->is_missed);
+
+	if (order != 0) {
+		return order;
 	}
 	if (a->response_ns != b->response_ns) {
 		return a->response_ns > b->response_ns ? -1 : 1;
@@ -302,8 +317,9 @@ static int by_urgency(const void *left, const void *right)
 {
 	const struct jobs_group *a = left, *b = right;
 
-	return a->urgency != b->urgency ? (a->urgency < b->urgency ? -1 : 1)
-					: by_misses(left, right);
+	int order = by_class(a->urgency, a->sum.misses > 0, b->urgency, b->sum.misses > 0);
+
+	return order != 0 ? order : by_misses(left, right);
 }
 
 bool jobs_have_responses(const struct jobs *jobs)

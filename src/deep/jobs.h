@@ -38,6 +38,7 @@ struct execution {
 	uint32_t group;  /* its thread; 0 if executions go from one thread to another */
 	int32_t urgency; /* of its thread (deep_thread.urgency) */
 	bool is_open;
+	bool is_missed; /* its response is longer than the deadline */
 	uint64_t begin, end;
 	uint64_t outer_begin; /* with jobs_config.within: start of the execution around it */
 	uint64_t response_ns; /* from its arrival to its end */
@@ -80,14 +81,14 @@ struct jobs_group {
 
 struct jobs {
 	const struct jobs_config *config;
-	/* Longest first; with a period or a deadline those of the most urgent thread first, and by
-	 * response. */
+	/* Longest first.  With a period or a deadline: of real-time threads first, of these what
+	 * missed it, then by the urgency of the thread, then by response. */
 	VEC(struct execution) all;
 	/* Begun and not ended, in the same order: they end where their thread or the range ends. */
 	VEC(struct execution) open;
 	uint64_t cut; /* open where events are missing: dropped, they may have ended there */
 	struct jobs_figures sum;
-	/* The most urgent first, as above, then most misses, then most time.  Executions between
+	/* In the same order, then most misses, then most time.  Executions between
 	 * threads (@) are one group. */
 	VEC(struct jobs_group) groups;
 };

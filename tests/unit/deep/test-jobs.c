@@ -247,6 +247,45 @@ START_TEST(finds_arrivals)
 }
 END_TEST
 
+/* Of several threads: those of real-time threads first, then misses, urgency, responses. */
+START_TEST(orders_threads)
+{
+	static const struct execution all[] = {
+		{ .thread = 1, .group = 1, .urgency = -10, .end = 20 },
+		{ .thread = 2, .group = 2, .urgency = 0, .end = 900 },   /* missed, not real-time */
+		{ .thread = 1, .group = 1, .urgency = -10, .end = 200 }, /* missed */
+		{ .thread = 3, .group = 3, .urgency = -99, .end = 10 },
+		{ .thread = 4, .group = 4, .urgency = -20, .end = 101 }, /* missed */
+		{ .thread = 2, .group = 2, .urgency = 0, .end = 5 },
+	};
+	static const uint64_t ends[] = { 101, 200, 10, 20, 900, 5 };
+	static const uint32_t threads[] = { 4, 1, 3, 2 };
+	const struct jobs_config config = { .deadline_ns = 100 };
+	const struct execution *worst[3];
+	struct jobs jobs = { .config = &config };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		*vec_push(&jobs.all) = all[i];
+	}
+	*vec_push(&jobs.open) = (struct execution){
+		.thread = 3, .group = 3, .urgency = -99, .end = 50, .is_open = true
+	};
+	jobs_add_up(&jobs);
+	for (size_t i = 0; i < jobs.all.count; i++) {
+		ck_assert_uint_eq(jobs.all.at[i].end, ends[i]);
+	}
+	ck_assert_uint_eq(jobs.groups.count, sizeof(threads) / sizeof(threads[0]));
+	for (size_t i = 0; i < jobs.groups.count; i++) {
+		ck_assert_uint_eq(jobs.groups.at[i].thread, threads[i]);
+	}
+	ck_assert_uint_eq(jobs_worst(&jobs, worst, 3), 3);
+	ck_assert_uint_eq(worst[0]->end, 101);
+	ck_assert_uint_eq(worst[1]->end, 200);
+	ck_assert(worst[2]->is_open); /* 50 so far */
+	jobs_fini(&jobs);
+}
+END_TEST
+
 Suite *suite_jobs(void)
 {
 	Suite *suite = suite_create("jobs");
@@ -256,6 +295,7 @@ Suite *suite_jobs(void)
 	tcase_add_loop_test(tcase, finds_executions, 0, sizeof(matches) / sizeof(matches[0]));
 	tcase_add_loop_test(tcase, adds_up, 0, sizeof(figures) / sizeof(figures[0]));
 	tcase_add_loop_test(tcase, finds_arrivals, 0, sizeof(grids) / sizeof(grids[0]));
+	tcase_add_test(tcase, orders_threads);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
