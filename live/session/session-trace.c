@@ -94,6 +94,7 @@ void session_trace_account(const struct live_trace *trace, struct run_summary *s
 		summary->bytes += account->bytes - trace->before.bytes;
 		summary->lost_packets += account->lost_packets - trace->before.lost_packets;
 		summary->duplicates += trace_duplicates(trace->trace);
+		summary->unfetched_packets += trace_refound(trace->trace);
 	}
 }
 

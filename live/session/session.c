@@ -223,6 +223,7 @@ static void go_away(struct session *session)
 	for (size_t i = 0; i < session->streams.count; i++) {
 		struct live_stream *stream = session->streams.at[i];
 
+		session->account.unfetched_packets += stream->unfetched;
 		if (stream->stream) {
 			stream_away(stream->stream, stream->unfetched);
 		} else {
@@ -494,8 +495,20 @@ void session_check_listed(struct session *session, uint64_t wait_ns)
 	}
 }
 
+/* This program stops: what was announced and has not arrived remains at the relay. */
+static void count_unfetched(struct session *session)
+{
+	client_abandon(session->client);
+	for (size_t i = 0; i < session->streams.count; i++) {
+		session->account.unfetched_packets += session->streams.at[i]->unfetched;
+	}
+}
+
 void session_finish(struct session *session, const char *reason, bool is_over)
 {
+	if (!is_over && session->client) {
+		count_unfetched(session);
+	}
 	for (size_t i = 0; i < session->traces.count; i++) {
 		session_trace_finish(session->traces.at[i], reason, is_over);
 	}
@@ -566,6 +579,7 @@ void session_account(const struct session *session, struct run_summary *summary)
 	summary->passed_packets += session->account.passed_packets;
 	summary->announced += session->account.announced;
 	summary->duplicates += session->account.duplicates;
+	summary->unfetched_packets += session->account.unfetched_packets;
 	summary->lost_packets += session->account.lost_packets;
 	summary->announced += session->client ? client_announced(session->client) : 0;
 	for (size_t i = 0; i < session->traces.count; i++) {

@@ -349,7 +349,10 @@ void stream_packet(struct stream *stream, const struct stream_input *input)
 		}
 		/* The loss before it was counted, too; a loss after it is found again. */
 		stream->has_gap = stream->has_gap && !stream->may_repeat;
-		stream->gap_lost = stream->may_repeat ? 0 : stream->gap_lost;
+		if (stream->may_repeat) {
+			stream->trace->refound += stream->gap_lost;
+			stream->gap_lost = 0;
+		}
 		stream->trace->duplicates++;
 		free(input->bytes);
 		return;
@@ -507,6 +510,7 @@ void stream_away(struct stream *stream, uint64_t unfetched)
 	if (!merger_stream_identity(stream->merger)) {
 		assert(!stream->has_packet);
 		stream->trace->unfetched += stream->gap_lost + unfetched;
+		stream->trace->refused += stream->gap_lost;
 		stream->gap_lost = 0;
 		stream_end(stream);
 		return;

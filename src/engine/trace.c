@@ -209,7 +209,8 @@ void trace_metadata_restart(struct trace *trace)
 	*vec_push(&trace->old_builders) = trace->builder;
 	plan_unref(trace->plan);
 	trace->plan = NULL;
-	trace->unfetched = 0; /* they are announced again, or found missing by their numbers */
+	trace->refound += trace->refused;
+	trace->unfetched = trace->refused = 0; /* announced again, or missing by their numbers */
 	new_metadata(trace);
 }
 
@@ -252,6 +253,11 @@ void trace_lose(struct trace *trace, uint64_t packets)
 uint64_t trace_duplicates(const struct trace *trace)
 {
 	return trace->duplicates;
+}
+
+uint64_t trace_refound(const struct trace *trace)
+{
+	return trace->refound;
 }
 
 void trace_finish(struct trace *trace, uint64_t now_ns)

@@ -471,6 +471,7 @@ static void end(struct output *output, const struct run_summary *summary)
 	if (summary->is_live) {
 		json_u64(&json, "announced", summary->announced);
 		json_u64(&json, "duplicates", summary->duplicates);
+		json_u64(&json, "unfetched_packets", summary->unfetched_packets);
 		json_u64(&json, "lost_packets", summary->lost_packets);
 		json_u64(&json, "fetched_bytes", summary->fetched_bytes);
 		json_u64(&json, "passed_packets", summary->passed_packets);
