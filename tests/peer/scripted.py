@@ -161,9 +161,13 @@ class Run:
         totals = [line['count'] for line in self.lines if line['type'] == 'total' and not line.get('so_far')]
         analysed = self.lines[-1]['packets']
         events = sum(total['events'] for total in totals)
-        lost = sum(total['lost_packets'] for total in totals)
+        end = self.lines[-1]
+        lost = end['lost_packets']
+        in_totals = sum(total['lost_packets'] for total in totals)
         # A trace whose metadata never came has no total.
-        lost += sum(map(int, re.findall(r'(\d+) packets of \S+ are lost', self.said)))
+        self.expect(in_totals == lost or not totals, '%d packets are lost, %d by the totals' % (lost, in_totals))
+        accounted = end['packets'] + end['duplicates'] + end['passed_packets'] + end['unfetched_packets'] + lost
+        self.expect(end['announced'] <= accounted, '%d packets announced, of %d' % (end['announced'], accounted))
         known = set(self.relay.announced)
         if self.case.law == 'all':
             for session in self.sessions:
@@ -173,7 +177,7 @@ class Run:
             for trace in session.traces:
                 for packet in trace.packets():
                     by_key[(session.name,) + packet.key] = packet.events
-        wanted = sum(by_key[key] for key in self.relay.delivered) if totals else 0
+        wanted = sum(by_key[key] for key in self.relay.delivered) if analysed else 0
         text = ('%d packets (announced %d, delivered %d) are %d analysed and %d reported lost; '
                 '%d events, wanted %d' % (len(known), len(self.relay.announced), len(self.relay.delivered), analysed,
                                           lost, events, wanted))

@@ -22,55 +22,7 @@ ODD_NUMBERS = (0, 1, 1 << 31, 1 << 63, (1 << 64) - 1)
 BIG, SMALL = 'channel0_0', 'channel0_1'  # streams of the trace, of 67 and 8 packets
 
 # What fails today, and why in a word.  One that passes must be removed.
-FAILS = {name: word for word, names in {
-    'account': '''
-        all-packets-of-a-stream-refused all-packets-refused ids-of-another-trace refused-and-lost-ust-c_1-1
-    ''',
-    'doubles': '''
-        packet-length-ffffffff lost-before-streams-2 lost-after-streams-2 lost-before-index-40
-        lost-after-index-40 lost-before-index-75 lost-after-index-75 lost-before-index-77
-        lost-after-index-77 lost-before-packet-30 lost-after-packet-30 lost-before-packet-75
-        lost-after-packet-75 reset-in-packet-30 reset-in-packet-60 lost-at-the-end-of-channel0_0
-        lost-before-the-end-of-channel0_0 lost-at-the-end-of-channel0_1 lost-after-one-stream-ended
-        relay-restarts-40 relay-restarts-same-ids-40 relay-restarts-74 relay-restarts-same-ids-74
-        relay-restarts-after-a-stream two-of-one-name-restart ctf2-lost
-        two-traces-lost-before-packet-5 two-traces-lost-after-packet-5 two-traces-lost-in-packet-5
-        two-traces-lost-before-packet-30 two-traces-lost-after-packet-30
-        two-traces-lost-in-packet-30 two-traces-lost-and-refused
-    ''',
-    'metadata': '''
-        metadata-in-pieces-of-1000 metadata-in-pieces-of-4096 metadata-in-pieces-of-4095
-        metadata-in-pieces-of-4097 metadata-in-pieces-of-37 metadata-in-pieces-of-36 metadata-in-pieces-of-5
-        metadata-in-pieces-of-50000 metadata-half-for-ever metadata-half-then-all
-        metadata-12338-bytes-then-all metadata-missing metadata-shorter-than-said metadata-length-36001
-        metadata-half ctf2-metadata-in-pieces-of-997 ctf2-metadata-in-pieces-of-4096
-        ctf2-metadata-in-pieces-of-20000
-    ''',
-    'numbers': '''
-        numbers-begin-anew numbers-begin-anew-often numbers-all-zero numbers-jump-by-2^63 numbers-wrap
-        numbers-begin-anew-and-lost-20 numbers-begin-anew-and-lost-50
-    ''',
-    'out-of-step': '''
-        before-create more-after-attach-64 more-after-streams-1 zeros-for-streams
-        swapped-index swapped-packet packet-status-2-with-bytes streams-count-1 more-after-index-4
-        more-after-packet-12 index-missing packet-missing more-after-create-12 ones-for-index
-    ''',
-    'refused': '''
-        attach-status-0 attach-status-3 attach-status-4 attach-status-5 attach-status-6 attach-status-7
-        attach-status-255 attach-status-2147483648 attach-status-4294967295
-    ''',
-    'silence': '''
-        silent-from-streams silent-from-index-40 silent-from-index silent-from-packet silent-from-packet-60
-        silent-from-metadata vanishes-and-comes-back vanishes-while-idle-and-comes-back
-    ''',
-    'unread': '''
-        stream-1-id-0 stream-1-id-8000000000000000 index-status-0 index-status-0-first index-status-4
-        index-status-4-first index-status-7 index-status-7-first index-status-255 index-status-255-first
-        index-status-2147483648 index-status-2147483648-first index-status-4294967295
-        index-status-4294967295-first index-err-for-a-while index-err-of-one-stream
-        index-unknown-of-one-stream id-of-an-ended-stream
-    ''',
-}.items() for name in names.split()}
+FAILS = {}
 
 
 def load(data, events=None):
