@@ -118,6 +118,9 @@ void session_trace_finish(struct live_trace *trace, const char *reason, bool is_
 void session_trace_checkpoint(struct live_trace *trace);
 /* Finds or creates the engine's trace, if the metadata so far contains the UUID. */
 void session_trace_bind(struct live_trace *trace);
+/* Whether it continues a trace of a lost connection or of the checkpoint file, or may turn out to.
+ */
+bool session_trace_may_resume(const struct live_trace *trace);
 /* Reports that it cannot be analysed; its packets are dropped from now on. */
 void session_trace_fail(struct live_trace *trace, const struct err *err);
 /* Call it after new metadata: reports the trace as attached once there is a plan. */

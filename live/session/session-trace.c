@@ -361,6 +361,17 @@ void session_trace_bind(struct live_trace *trace)
 	open_streams(trace);
 }
 
+bool session_trace_may_resume(const struct live_trace *trace)
+{
+	const struct session_owner *owner = &trace->session->owner;
+
+	if (trace->trace) {
+		return trace->is_resumed;
+	}
+	return find_away(trace->session, NULL) ||
+	       (owner->checkpoint_file && checkpoint_file_any(owner->checkpoint_file));
+}
+
 void session_trace_fail(struct live_trace *trace, const struct err *err)
 {
 	struct engine_warning warning = { .what = "trace", .packet = -1 };

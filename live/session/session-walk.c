@@ -22,26 +22,8 @@
 #include "base/now.h"
 #include "ctf/decoder.h"
 #include "ctf/plan/plan.h"
-#include "engine/exchange/checkpoint-file.h"
 #include "engine/trace.h"
 #include "live/session/session-state.h"
-
-/* Whether the trace may turn out to be one of a lost connection, or of the checkpoint file. */
-static bool may_be_resumed(const struct live_trace *trace)
-{
-	const struct session *session = trace->session;
-
-	if (trace->is_resumed || trace->trace || trace->has_failed) {
-		return trace->is_resumed && !trace->has_failed;
-	}
-	for (size_t i = 0; i < session->traces.count; i++) {
-		if (session->traces.at[i]->is_away) {
-			return true;
-		}
-	}
-	return session->owner.checkpoint_file &&
-	       checkpoint_file_any(session->owner.checkpoint_file);
-}
 
 /* Passes over packets that end before the time of --from; false: the clock is unknown. */
 static bool walk_to_time(struct live_stream *stream, const struct viewer_index *index)
@@ -68,18 +50,18 @@ static enum client_wish begin_walk(struct live_stream *stream, const struct view
 
 	stream->walk_begun = stream->walk_begun ? stream->walk_begun : now;
 	stream->walk = WALK_OVER;
-	if (!may_be_resumed(trace) && trace->session->owner.from_ns == 0) {
+	if (!session_trace_may_resume(trace) && trace->session->owner.from_ns == 0) {
 		return CLIENT_FETCH;
 	}
 	if (trace->has_failed || now - stream->walk_begun > WALK_METADATA_NS) {
 		return CLIENT_FETCH;
 	}
-	if (trace->has_plan && !trace->is_resumed) {
+	if (trace->is_current && !trace->is_resumed) {
 		(void)walk_to_time(stream, index);
 		return CLIENT_FETCH;
 	}
 	stream->walk = WALK_UNKNOWN;
-	return trace->has_plan ? CLIENT_LOOK : CLIENT_WAIT;
+	return trace->is_current ? CLIENT_LOOK : CLIENT_WAIT;
 }
 
 /* Whether the packet of the index may be one that the engine does not have. */

@@ -105,7 +105,7 @@ bool stream_resume(struct stream *stream, const struct packet_info *info,
 		return false;
 	}
 	ret_place->end = stream->end;
-	ret_place->seq_num = stream->seq_num;
+	ret_place->seq_num = stream->is_renumbered ? UINT64_MAX : stream->seq_num;
 	return true;
 }
 

@@ -66,7 +66,7 @@ void stream_packet(struct stream *stream, const struct stream_input *input);
  */
 struct stream_place {
 	uint64_t end;     /* ns: of its last packet */
-	uint64_t seq_num; /* of that packet; UINT64_MAX: packets have no numbers */
+	uint64_t seq_num; /* of that packet; UINT64_MAX: numbers tell nothing */
 };
 bool stream_resume(struct stream *stream, const struct packet_info *info,
 		   struct stream_place *ret_place);

@@ -49,8 +49,8 @@ struct run_summary {
 	int exit;
 	/* Live: packets whose index a relay gave, each time it did; of them those that came again
 	 * and were dropped, and those that were not analysed before their connection ended; packets
-	 * that are missing.  Bytes of packets that came from relays, and
-	 * packets that were not fetched because an earlier connection, or the run that was resumed,
+	 * that are missing.  Bytes of packets that came from relays, and packets that were not
+	 * fetched: they are before --from, or an earlier connection, or the run that was resumed,
 	 * had them. */
 	bool is_live;
 	uint64_t announced, duplicates, unfetched_packets, lost_packets;
