@@ -58,6 +58,7 @@ Suite *suite_captures(void);
 Suite *suite_control(void);
 Suite *suite_url(void);
 Suite *suite_session(void);
+Suite *suite_session_walk(void);
 Suite *suite_codec(void);
 Suite *suite_coverage(void);
 Suite *suite_format(void);
