@@ -44,15 +44,10 @@ struct trace {
 	uint64_t duplicates;   /* packets that came again */
 	uint64_t unplaced;     /* packets lost of streams that were never identified */
 	uint64_t unfetched;    /* the same, unless the next connection announces them again */
+	uint64_t refused;      /* of these, those that the relay did not give */
+	uint64_t refound;      /* packets that were lost, and that the next connection announced */
 	bool is_live;          /* see trace_set_live() */
 	uint64_t silent_since; /* ns: the silence that was warned of last; 0: none */
-	bool has_told_remedy; /* for events that the tracer discards */
-	uint64_t duplicates;  /* packets that came again */
-	uint64_t unplaced;    /* packets lost of streams that were never identified */
-	uint64_t unfetched;   /* the same, unless the next connection announces them again */
-	uint64_t refused;     /* of these, those that the relay did not give */
-	uint64_t refound;     /* packets that were lost, and that the next connection announced */
-	bool is_live;         /* see trace_set_live() */
 	bool has_finished;
 	bool has_said_unmatched; /* the user selected what is not in the trace */
 	bool is_restored;        /* from a checkpoint: its metadata must be the same */

@@ -100,7 +100,7 @@ struct cpu *tables_cpu(struct tables *tables, uint64_t id); /* made when new */
 void tables_set_classes(struct tables *tables, const struct plan *plan);
 void tables_add_class(struct tables *tables, const char *name);
 bool tables_has_event(const struct tables *tables, const char *name); /* among the classes */
-void tables_set_domain(struct tables *tables, const char *domain); /* may be NULL */
+void tables_set_domain(struct tables *tables, const char *domain);    /* may be NULL */
 /* Brings `missing` up to date. */
 void tables_find_missing(struct tables *tables);
 
