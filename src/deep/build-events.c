@@ -583,34 +583,12 @@ static void on_gap(const struct build *build, const struct reader_event *event)
 	build_oncpu(cpu, event->ts, CPU_NOBODY);
 }
 
-/* Nothing was traced from there on: any thread may have done anything. */
-static void on_hole(struct build *build, uint64_t ts)
-{
-	struct timeline *timeline = build->timeline;
-
-	build->hole_ts = ts;
-	for (size_t i = 0; i < timeline->cpus.count; i++) {
-		timeline->cpus.at[i].contexts->count = 0;
-		build_oncpu(&timeline->cpus.at[i], ts, CPU_NOBODY);
-	}
-	for (size_t i = 0; i < timeline->threads.count; i++) {
-		struct deep_thread *thread = timeline->threads.at[i];
-
-		thread->is_in_call = false;
-		thread->is_tentative = false;
-		thread->pending_ts = 0;
-		if (thread->end == UINT64_MAX) {
-			build_put(build, thread, ts, build_interval(STATE_UNKNOWN));
-		}
-	}
-}
-
 void build_take(struct build *build, const struct reader_event *event)
 {
 	uint16_t request;
 
 	if (event->is_hole) {
-		on_hole(build, event->ts);
+		build_lose(build, event->ts);
 		return;
 	}
 	if (!event->class) {

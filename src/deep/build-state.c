@@ -252,3 +252,26 @@ void build_prio_was_set(const struct build *build, struct deep_thread *caller, u
 		}
 	}
 }
+
+/* ---- holes ---- */
+
+void build_lose(struct build *build, uint64_t ts)
+{
+	struct timeline *timeline = build->timeline;
+
+	build->hole_ts = ts;
+	for (size_t i = 0; i < timeline->cpus.count; i++) {
+		timeline->cpus.at[i].contexts->count = 0;
+		build_oncpu(&timeline->cpus.at[i], ts, CPU_NOBODY);
+	}
+	for (size_t i = 0; i < timeline->threads.count; i++) {
+		struct deep_thread *thread = timeline->threads.at[i];
+
+		thread->is_in_call = false;
+		thread->is_tentative = false;
+		thread->pending_ts = 0;
+		if (thread->end == UINT64_MAX) {
+			build_put(build, thread, ts, build_interval(STATE_UNKNOWN));
+		}
+	}
+}

@@ -147,6 +147,9 @@ void build_prio_set(const struct build *build, struct deep_thread *caller, uint6
 void build_prio_was_set(const struct build *build, struct deep_thread *caller, uint64_t ts,
 			bool has_failed);
 
+/* Nothing was traced from @ts on: any thread may have done anything. */
+void build_lose(struct build *build, uint64_t ts);
+
 /* ---- build-events.c ---- */
 
 extern const struct plan_request build_requests[];
