@@ -109,6 +109,9 @@ void session_on_look(void *user, void *arg, const struct viewer_index *index, co
 /* The trace with this id on the current connection; created if it is new. */
 struct live_trace *session_find_trace(struct session *session, uint64_t relay_id, const char *path);
 void session_trace_free(struct live_trace *trace);
+/* Attached again.  A trace that was not known yet when its connection was lost comes as a new one.
+ */
+void session_trace_announced_again(struct live_trace *trace);
 /* Drops the packets that wait for metadata; those of one stream, if @stream is not NULL. */
 void session_trace_drop_waiting(struct live_trace *trace, const struct live_stream *stream);
 void session_trace_account(const struct live_trace *trace, struct run_summary *summary);

@@ -145,6 +145,16 @@ static bool save_last(struct live_trace *trace, bool is_over)
 	return true;
 }
 
+void session_trace_announced_again(struct live_trace *trace)
+{
+	uint8_t uuid[16];
+
+	trace->unfetched = 0;
+	if (trace->trace && !trace_uuid(trace->trace, uuid)) {
+		trace_announced_again(trace->trace);
+	}
+}
+
 /* Packets without metadata; reports them. */
 static uint64_t lose_waiting(const struct live_trace *trace)
 {

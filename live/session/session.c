@@ -123,7 +123,7 @@ static void on_attached(void *user)
 	session->attached_at = now_monotonic_ns();
 	session->said_watched = session->said_refused = session->said_unlisted = false;
 	for (size_t i = 0; i < session->traces.count; i++) {
-		session->traces.at[i]->unfetched = 0; /* they are announced again */
+		session_trace_announced_again(session->traces.at[i]);
 	}
 	set_state(session, SESSION_RUNNING);
 }

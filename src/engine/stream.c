@@ -83,7 +83,8 @@ static bool adopt(struct stream *stream, const struct packet_info *info)
 	stream->seq_num = old->seq_num;
 	stream->discarded = old->discarded;
 	stream->has_gap = old->has_gap;
-	stream->gap_lost = old->gap_lost;
+	stream->gap_lost +=
+		old->gap_lost; /* what this connection refused is before its first packet */
 	stream->has_anomalies = old->has_anomalies;
 	stream->is_renumbered = old->is_renumbered;
 	stream->is_resumed = stream->may_repeat = true;
@@ -242,6 +243,10 @@ static void find_gap(struct stream *stream, const struct packet_info *info, stru
 
 	if (begins_again(stream, info)) {
 		note_again(stream, info);
+	}
+	if (stream->is_resumed && info->seq_num != UINT64_MAX && stream->seq_num != UINT64_MAX) {
+		stream->trace->refound += stream->gap_lost; /* numbers show what is missing */
+		stream->gap_lost = 0;
 	}
 	packet->discarded = discarded_since(stream, info);
 	packet->lost_packets = lost_since(stream, info);
@@ -478,6 +483,14 @@ static void push_final_gap(struct stream *stream)
 	stream->gap_lost = 0;
 }
 
+/* Nothing of the stream was seen.  What it lost is lost unless another connection has it. */
+static void note_unseen(struct stream *stream, uint64_t refused)
+{
+	stream->trace->unfetched += refused;
+	stream->trace->refused += refused;
+	stream->gap_lost = 0;
+}
+
 void stream_end(struct stream *stream)
 {
 	const struct engine_export *exporter = stream->trace->engine->config.exporter;
@@ -488,8 +501,7 @@ void stream_end(struct stream *stream)
 	stream->gap_lost += stream->away_lost;
 	push_final_gap(stream);
 	if (stream->trace->is_live) {
-		trace_lose(stream->trace, stream->gap_lost); /* nothing of it was seen */
-		stream->gap_lost = 0;
+		note_unseen(stream, stream->gap_lost);
 	}
 	stream->is_ended = true;
 	(void)stream_flush(stream);
@@ -509,9 +521,8 @@ void stream_away(struct stream *stream, uint64_t unfetched)
 	(void)stream_flush(stream);
 	if (!merger_stream_identity(stream->merger)) {
 		assert(!stream->has_packet);
-		stream->trace->unfetched += stream->gap_lost + unfetched;
-		stream->trace->refused += stream->gap_lost;
-		stream->gap_lost = 0;
+		note_unseen(stream, stream->gap_lost);
+		stream->trace->unfetched += unfetched;
 		stream_end(stream);
 		return;
 	}

@@ -203,14 +203,19 @@ int trace_metadata(struct trace *trace, const void *bytes, size_t len, bool is_l
 	return replan(trace, err);
 }
 
+void trace_announced_again(struct trace *trace)
+{
+	trace->refound += trace->refused;
+	trace->unfetched = trace->refused = 0;
+}
+
 void trace_metadata_restart(struct trace *trace)
 {
 	*vec_push(&trace->old_metadata) = trace->metadata;
 	*vec_push(&trace->old_builders) = trace->builder;
 	plan_unref(trace->plan);
 	trace->plan = NULL;
-	trace->refound += trace->refused;
-	trace->unfetched = trace->refused = 0; /* announced again, or missing by their numbers */
+	trace_announced_again(trace); /* what does not come is missing by its number */
 	new_metadata(trace);
 }
 

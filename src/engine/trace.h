@@ -65,6 +65,8 @@ bool trace_metadata_ends_packet(const struct trace *trace);
 void trace_lose(struct trace *trace, uint64_t packets);
 /* Packets that came again and were dropped. */
 uint64_t trace_duplicates(const struct trace *trace);
+/* The next connection announces all of it again: nothing of it was seen. */
+void trace_announced_again(struct trace *trace);
 /* Packets that were lost, and that the next connection announced again. */
 uint64_t trace_refound(const struct trace *trace);
 
