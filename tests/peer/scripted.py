@@ -37,7 +37,7 @@ import scripted_cases  # noqa: E402
 import scripted_relay as relays  # noqa: E402
 
 CPU_S = 60  # of one run
-ASLEEP_S, ASLEEP_SLOW_S = 15, 75  # of one run; the second is longer than all limits of the program together
+ASLEEP_S, ASLEEP_SLOW_S = 60, 150  # of one run; the second is longer than all limits of the program together
 ATTACHES_MAX = 12  # in 5 s; with pauses that double from 0.5 s on it is 4
 CONNECTIONS_MAX = 60  # in 5 s
 

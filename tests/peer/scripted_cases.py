@@ -145,7 +145,7 @@ def not_asked_for():
         end = {'law': 'announced', 'status': None} if command == CONNECT else {}
         yield one('zeros-for-%s' % NAMES[command], command, raw(bytes(12)), may_lose=True, is_slow=True, **end)
         yield one('ones-for-%s' % NAMES[command], command, raw(b'\xff' * 64), may_lose=True, is_slow=True, **end)
-        yield one('before-%s' % NAMES[command], command, before(b'\x00\x00\x00\x01'), may_lose=True, is_slow=True)
+        yield one('before-%s' % NAMES[command], command, before(b'\x00\x00\x00\x01'), may_lose=True, is_slow=True, **end)
 
 
 # ---- each status ----

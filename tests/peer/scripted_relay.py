@@ -640,13 +640,14 @@ class Relay:
 
     def stop_listening(self):
         """Connections that are made from now on are refused."""
-        if self.listener:
+        with self.lock:
+            listener, self.listener = self.listener, None
+        if listener:
             try:
-                self.listener.shutdown(socket.SHUT_RDWR)
+                listener.shutdown(socket.SHUT_RDWR)
             except OSError:
                 pass
-            self.listener.close()
-            self.listener = None
+            listener.close()
 
     def drop_connections(self):
         with self.lock:
