@@ -21,6 +21,7 @@ struct applying {
 	const struct round_entry *entry;
 	const struct group *group;
 	struct shard_key *key;
+	bool selects; /* what counts is decided record by record */
 };
 
 /* ---- names and processes ---- */
@@ -56,7 +57,7 @@ static uint64_t cpu_of(const struct applying *at, const struct record *record)
 static inline void select_thread(struct applying *at, struct thread *thread,
 				 const struct record *record)
 {
-	if (!at->shard->layout->selects) {
+	if (!at->selects) {
 		return;
 	}
 	if (record->kind == RECORD_IN || record->kind == RECORD_ON ||
@@ -340,7 +341,7 @@ static bool use_node(struct shard *shard, const struct round *round, struct shar
 {
 	const struct round_entry *entry = &round->entries.at[node->entry];
 	struct group *group = &entry->partial->groups.at[node->group];
-	struct applying at = { shard, entry, group, key };
+	struct applying at = { shard, entry, group, key, shard->layout->selects != 0 };
 	bool is_fresh = true;
 	uint32_t i = group->first;
 
