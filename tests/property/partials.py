@@ -177,6 +177,8 @@ def states(trace, ust, folder):
     note('... by merge, too', sillage(['merge', state])[0] == 1)
     with open(state, 'wb') as file:
         file.write(data[:len(data) // 2])
+    with open(state + '.1', 'wb') as file:
+        file.write(data)
     code, out, said = sillage(asked + ['--state', state, trace])
     note('instead of a damaged state the one before is used', code == 0)
     with open(state, 'wb') as file:

@@ -84,8 +84,8 @@ class Selected(reference.Reference):
             next_.picked = self.wants(next_)
         super().switch(ns, cpu, text)
 
-    def exec(self, ns, text):
-        super().exec(ns, text)
+    def exec(self, ns, cpu, text):
+        super().exec(ns, cpu, text)
         if number(text, 'old_tid') not in (None, number(text, 'tid')):
             thread = self.thread(number(text, 'tid'))
             thread.picked = self.wants(thread)

@@ -268,16 +268,17 @@ START_TEST(partials_give_the_same)
 }
 END_TEST
 
-/* A file that lacks its end, or has a wrong byte, is refused.  (In a frame's header zstd has a bit
- * of value 0x10 that means nothing.) */
+/* A file that lacks its end, or has a wrong byte, is refused.  In a frame's header zstd has bits
+ * that mean nothing: then the result is the same. */
 START_TEST(refuses_damaged_files)
 {
 	FILE *file = write_partials(0), *wrong = tmpfile();
-	struct engine_fixture merged;
+	struct engine_fixture merged, whole = { .config.jobs = 3 };
 	uint8_t bytes[65536];
 	size_t len = fread(bytes, 1, sizeof(bytes), file);
 
 	ck_assert_uint_lt(len, sizeof(bytes));
+	analyze(&whole);
 	for (size_t at = 0; at < len; at += 97) {
 		for (unsigned int flip = 0; flip < 2; flip++) {
 			rewind(wrong);
@@ -288,11 +289,14 @@ START_TEST(refuses_damaged_files)
 			rewind(wrong);
 			merged = (struct engine_fixture){ .config.jobs = 3 };
 			engine_fixture_init(&merged);
-			ck_assert_msg(merge(wrong, &merged) == -EINVAL, "at %zu, flip %u", at,
-				      flip);
+			if (merge(wrong, &merged) != -EINVAL) {
+				ck_assert_msg(flip, "at %zu", at);
+				expect_same(&whole, &merged);
+			}
 			engine_fixture_fini(&merged);
 		}
 	}
+	engine_fixture_fini(&whole);
 	(void)fclose(file);
 	(void)fclose(wrong);
 }
