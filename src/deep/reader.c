@@ -27,6 +27,7 @@ struct reader {
 	size_t heap_count;
 	bool has_given; /* the caller uses the event of heap[0] */
 	bool has_holes; /* the trace tells who runs */
+	uint64_t given; /* ns: the time of the last event or hole that was given */
 	struct coverage coverage;
 	size_t cpu_count;
 	reader_warn_fn *warn;
@@ -134,6 +135,8 @@ static bool take_hole(struct reader *reader, const struct reader_event *next,
 	while (coverage_next_hole(&reader->coverage, next->ts, &begin)) {
 		reader_seen(reader, &seen);
 		if (reader->has_holes && begin >= seen.first) {
+			/* Events of a damaged packet may lie behind its end. */
+			begin = begin < reader->given ? reader->given : begin;
 			*ret_hole = (struct reader_event){ .is_hole = true,
 							   .ts = begin,
 							   .cpu = UINT64_MAX };
@@ -161,6 +164,8 @@ bool reader_next(struct reader *reader, struct reader_event *event)
 		*event = reader->heap[0]->event;
 		reader->has_given = true;
 	}
+	assert(event->ts >= reader->given);
+	reader->given = event->ts;
 	return true;
 }
 
