@@ -262,7 +262,7 @@ def test_on_disk(t):
         assert len(babeltrace(made['path'])) > 4000 and os.listdir(on) == [], made
         live.finish(signal.SIGTERM)
         replay.kill()
-    for options, said in ((('--history-dir', t.scratch), 'needs --history'),
+    for options, said in ((('--history-dir', t.scratch), 'no effect without --history'),
                           (('--history', '1s', '--history-dir', '/nowhere'), 'cannot be made there')):
         live = t.live(*options, relay.live)
         assert peer.ended(live.process) == 2 and said in live.said(), live.said()

@@ -121,14 +121,14 @@ def run(*args):
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
-def lines_of(trace, *args):
+def lines_of(trace, *args, wanted=0):
     status, out, err = run('analyze', '-f', 'json', '-q', *args, trace.path)
-    assert status == 0, err
+    assert status == wanted, err
     return [json.loads(line) for line in out.splitlines()]
 
 
-def total_of(trace, *args):
-    lines = lines_of(trace, *args)
+def total_of(trace, *args, wanted=0):
+    lines = lines_of(trace, *args, wanted=wanted)
     return [line for line in lines if line['type'] == 'total'][0]
 
 

@@ -97,7 +97,8 @@ def test_nested_irq(scratch):
     same([(row['irq'], row['name'], row['unhandled'], row['time']['sum_ns']) for row in irq['hard']],
          [(5, 'eth0', 1, 15)])
     same([(row['vec_name'], row['time']['sum_ns']) for row in irq['soft']], [('NET_RX', 50)])
-    same([len(total_of(trace, '-a', 'irq', '--cpu', cpu)['irq']['cpus']) for cpu in '01'], [1, 0])
+    same([len(total_of(trace, '-a', 'irq', '--cpu', cpu, wanted=status)['irq']['cpus'])
+          for cpu, status in (('0', 0), ('1', 1))], [1, 0])  # 1: nothing matched
 
 
 def test_lost_irq(scratch):
@@ -119,8 +120,8 @@ def test_rows_chosen(scratch):
         packet(0, 0, 0, 100, [switch(10, 0, 5), switch(40, 5, 6), switch(60, 6, 5), switch(70, 5, 0)]),
         packet(1, 0, 0, 100, [switch(20, 0, 8), switch(90, 8, 0)])])
 
-    def tids(*args):
-        cpu = total_of(trace, '-a', 'cpu', *args)['cpu']
+    def tids(*args, wanted=0):
+        cpu = total_of(trace, '-a', 'cpu', *args, wanted=wanted)['cpu']
         same(cpu['busy_ns'], 60 + 70)
         return [row['tid'] for row in cpu['threads']]
 
@@ -128,7 +129,7 @@ def test_rows_chosen(scratch):
     same(tids('--sort', 'switches'), [5, 6, 8])
     same(tids('--tid', '5,6'), [5, 6])
     same(tids('--comm', 't8,t6'), [8, 6])
-    same(tids('--pid', '1'), [])
+    same(tids('--pid', '1', wanted=1), [])  # nothing matched
     same([row['cpu'] for row in total_of(trace, '--cpu', '1')['cpu']['cpus']], [1])
     twice = Made(scratch, 'per', [packet(0, 0, 0, 100, [
         switch(10, 0, 5), event(30, 'sched_switch', 't5', 5, 20, 1, 't5', 6, 20), event(
