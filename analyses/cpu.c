@@ -5,9 +5,8 @@
  * threads add up to the busy times of all CPUs.  The engine follows sched_switch and reports every
  * stretch of time once.
  *
- * An on-CPU interval is reported in parts, one for each window.  Their sum so far is what the
- * interval counts as the longest one with: so it counts in each window in which it is open, and
- * the total, which has the maximum of all windows, is the same for windows of any length.
+ * The longest on-CPU interval: an open one counts in each window with its length so far.  So the
+ * total, which has the maximum of all windows, is the same for windows of any length.
  */
 #include "engine/contract/merge.h"
 
@@ -27,19 +26,41 @@ static void on_cpu(struct shard *shard, struct cpu *cpu, enum run_kind kind, uin
 	shard_cpu_row(shard, cpu, CPUS)[column[kind]] += ns;
 }
 
-/* A thread on a CPU. */
+/*
+ * The on-CPU interval of a thread.  Where switches are lost, a thread seems to run on two CPUs at a
+ * time.  Then the interval ends where the next one begins, and what it still seems to run elsewhere
+ * counts as run time only.  Parts of it may come late, so nothing is counted when they come.
+ */
 struct oncpu {
-	uint64_t ns; /* since it was switched in, or since the trace began */
+	uint64_t since; /* ns: switched in, or the first part that is known */
+	uint64_t until; /* ns: the end of the last part */
+	uint64_t shown; /* ns: `until` at the end of the last window in which it ran */
+	uint32_t cpu_number;
+	enum { ONCPU_UNSEEN, ONCPU_OPEN, ONCPU_CLOSED } state;
 };
 
-static void on_run(struct shard *shard, struct thread *thread, uint64_t ns)
+static void count_longest(struct shard *shard, struct thread *thread, const struct oncpu *oncpu,
+			  uint64_t end)
+{
+	if (oncpu->state == ONCPU_OPEN && end > oncpu->since) {
+		column_raise(shard_thread_row(shard, thread, THREADS), LONGEST_NS,
+			     end - oncpu->since);
+	}
+}
+
+static void on_run(struct shard *shard, struct thread *thread, const struct run_part *part)
 {
 	struct oncpu *oncpu = shard_thread_state(shard, thread);
-	uint64_t *row = shard_thread_row(shard, thread, THREADS);
 
-	row[RUN] += ns;
-	oncpu->ns += ns;
-	column_raise(row, LONGEST_NS, oncpu->ns);
+	shard_thread_row(shard, thread, THREADS)[RUN] += part->ns;
+	if (oncpu->state == ONCPU_UNSEEN) {
+		*oncpu = (struct oncpu){ .since = part->ts,
+					 .cpu_number = part->cpu_number,
+					 .state = ONCPU_OPEN };
+	}
+	if (oncpu->state == ONCPU_OPEN && oncpu->cpu_number == part->cpu_number) {
+		oncpu->until = part->ts + part->ns;
+	}
 }
 
 static void on_switch_in(struct shard *shard, struct thread *thread, const struct switch_in *in)
@@ -47,7 +68,10 @@ static void on_switch_in(struct shard *shard, struct thread *thread, const struc
 	struct oncpu *oncpu = shard_thread_state(shard, thread);
 	uint64_t *row = shard_thread_row(shard, thread, THREADS);
 
-	oncpu->ns = 0;
+	count_longest(shard, thread, oncpu, in->ts);
+	*oncpu = (struct oncpu){
+		.since = in->ts, .until = in->ts, .cpu_number = in->cpu_number, .state = ONCPU_OPEN
+	};
 	row[SWITCHES]++;
 	row[MIGRATIONS] += in->is_migration;
 }
@@ -55,8 +79,14 @@ static void on_switch_in(struct shard *shard, struct thread *thread, const struc
 /* A switch that is no preemption is voluntary, as far as the kernel says. */
 static void on_switch_out(struct shard *shard, struct thread *thread, const struct switch_out *out)
 {
+	struct oncpu *oncpu = shard_thread_state(shard, thread);
+
 	if (out->flags & RECORD_PREEMPTED) {
 		shard_thread_row(shard, thread, THREADS)[PREEMPTIONS]++;
+	}
+	if (!out->is_tie) { /* else the interval that it ends was counted */
+		count_longest(shard, thread, oncpu, out->ts);
+		oncpu->state = ONCPU_CLOSED;
 	}
 }
 
@@ -65,7 +95,20 @@ static void on_unseen(struct shard *shard, struct thread *thread)
 {
 	struct oncpu *oncpu = shard_thread_state(shard, thread);
 
-	oncpu->ns = 0;
+	count_longest(shard, thread, oncpu, oncpu->until);
+	oncpu->state = ONCPU_UNSEEN;
+}
+
+/* What is open counts in each window with its length so far. */
+static void on_window_end(struct shard *shard, struct thread *thread, uint64_t end)
+{
+	struct oncpu *oncpu = shard_thread_state(shard, thread);
+
+	(void)end;
+	if (oncpu->until > oncpu->shown) { /* it ran in this window */
+		count_longest(shard, thread, oncpu, oncpu->until);
+		oncpu->shown = oncpu->until;
+	}
 }
 
 #define FIGURES                                                                                    \
@@ -128,4 +171,5 @@ const struct analysis analysis_cpu = {
 	.on_switch_in = on_switch_in,
 	.on_switch_out = on_switch_out,
 	.on_unseen = on_unseen,
+	.on_window_end = on_window_end,
 };

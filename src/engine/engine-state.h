@@ -40,7 +40,6 @@ struct trace {
 	VEC(struct stream *) streams;
 	size_t in_flight; /* chunks at the workers, or done and not reaped */
 	unsigned int warnings;
-	bool has_told_remedy;  /* for events that the tracer discards */
 	uint64_t duplicates;   /* packets that came again */
 	uint64_t unplaced;     /* packets lost of streams that were never identified */
 	uint64_t unfetched;    /* the same, unless the next connection announces them again */
@@ -60,7 +59,8 @@ struct stream {
 	uint64_t submitted;        /* chunks: the seq of the next one */
 	struct chunk_job *filling; /* NULL: no packet since the last chunk */
 	bool is_away, is_ended;
-	bool has_anomalies; /* a warning reported them */
+	bool has_anomalies;   /* a warning reported them */
+	bool has_told_remedy; /* for events that the tracer discards */
 	/* The first chunk with an anomaly so far, and the packet; packet + 1, 0: none. */
 	uint64_t anomaly_seq, anomaly_after;
 

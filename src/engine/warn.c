@@ -60,8 +60,9 @@ static void append_time(struct engine_warning *warning, const char *before, uint
 	append(warning, text);
 }
 
-void warn_loss(struct trace *trace, const struct stream *stream, const struct loss *loss,
-	       const char *fmt, ...)
+/* What helps is said once a stream: which stream of a trace comes first depends on the chunks. */
+void warn_loss(struct trace *trace, struct stream *stream, const struct loss *loss, const char *fmt,
+	       ...)
 {
 	struct engine_warning warning = { .what = loss->what,
 					  .stream_name = stream->name,
@@ -80,8 +81,8 @@ void warn_loss(struct trace *trace, const struct stream *stream, const struct lo
 	} else if (loss->begin != 0) {
 		append_time(&warning, ", after ", loss->begin);
 	}
-	if (strcmp(loss->what, "discarded") == 0 && !trace->has_told_remedy) {
-		trace->has_told_remedy = true;
+	if (strcmp(loss->what, "discarded") == 0 && !stream->has_told_remedy) {
+		stream->has_told_remedy = true;
 		append(&warning, "; larger or more sub-buffers would hold them (lttng "
 				 "enable-channel --subbuf-size, --num-subbuf)");
 	}

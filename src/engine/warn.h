@@ -25,7 +25,7 @@ struct loss {
 
 /* The same about a loss.  The time is added to the message.  The first warning of events that the
  * tracer discarded also says what helps. */
-void warn_loss(struct trace *trace, const struct stream *stream, const struct loss *loss,
-	       const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void warn_loss(struct trace *trace, struct stream *stream, const struct loss *loss, const char *fmt,
+	       ...) __attribute__((format(printf, 4, 5)));
 
 #endif

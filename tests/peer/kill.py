@@ -189,7 +189,7 @@ class Watched:
         lines = live.lines()
         check_total(lines, self.total)
         again = lines[-1]['fetched_bytes'] - lines[-1]['bytes']
-        assert 0 < again <= self.size // 100, 'fetched %d of %d bytes again' % (again, self.size)
+        assert 0 < again <= self.size // 50, 'fetched %d of %d bytes again' % (again, self.size)
         assert lines[-1]['passed_packets'] > 0
 
 

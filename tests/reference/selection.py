@@ -162,8 +162,9 @@ def differences(what, line, window, book, tid_of, whole):
         if ours != theirs:
             yield '%s: %s: %s, the reference has %s' % (what, analysis, (ours - theirs), (theirs - ours))
     for key in ('read_bytes', 'write_bytes'):
-        if line['io'][key] != sum(row[key] for row in window.rows.values()):
-            yield '%s: io.%s is %d' % (what, key, line['io'][key])
+        # None: the trace has no system calls.
+        if (line['io'][key] or 0) != sum(row[key] for row in window.rows.values()):
+            yield '%s: io.%s is %s' % (what, key, line['io'][key])
     for path in [path for path in book.sums if path[:2] == ('memory', 'orders')]:
         if 'orders' not in line['memory']:
             del book.sums[path]

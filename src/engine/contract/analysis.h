@@ -191,9 +191,16 @@ struct stream_identity {
 
 struct switch_in {
 	uint64_t ts;
-	uint64_t cpu; /* its id, UINT64_MAX: none */
-	int32_t prio; /* -128 to 127 */
+	uint64_t cpu;        /* its id, UINT64_MAX: none */
+	uint32_t cpu_number; /* as run_part has it */
+	int32_t prio;        /* -128 to 127 */
 	bool is_migration;
+};
+
+/* A part of an on-CPU interval. */
+struct run_part {
+	uint64_t ts, ns;
+	uint32_t cpu_number; /* as in switch_in */
 };
 
 struct switch_out {
@@ -315,8 +322,9 @@ struct analysis {
 			     const struct switch_in *in);
 	void (*on_switch_out)(struct shard *shard, struct thread *thread,
 			      const struct switch_out *out);
-	/* The thread ran for @ns more. */
-	void (*on_run)(struct shard *shard, struct thread *thread, uint64_t ns);
+	/* The thread ran for @ns more, from @ts on.  Such a part may come after a switch in on
+	 * another CPU: where switches are lost, a thread seems to be on several. */
+	void (*on_run)(struct shard *shard, struct thread *thread, const struct run_part *part);
 	void (*on_fork)(struct shard *shard, struct thread *thread, uint64_t ts);
 	/* The thread was on this CPU when the trace began. */
 	void (*on_initial_thread)(struct shard *shard, struct thread *thread, uint64_t cpu);

@@ -69,10 +69,15 @@ static inline void select_thread(struct applying *at, struct thread *thread,
 
 /* ---- records ---- */
 
-static void run_for(struct shard *shard, struct thread *thread, uint64_t ns)
+static void run_for(struct shard *shard, struct thread *thread, uint32_t cpu,
+		    const struct record *record)
 {
-	if (ns > 0) {
-		shard_each_with(shard, on_run, (shard, thread, ns));
+	if (record->arg64 > 0) {
+		const struct run_part part = { .ts = record->ts,
+					       .ns = record->arg64,
+					       .cpu_number = cpu };
+
+		shard_each_with(shard, on_run, (shard, thread, &part));
 	}
 }
 
@@ -122,7 +127,7 @@ static void run_on(struct applying *at, struct thread *thread, const struct reco
 								  .key = at->key->key,
 								  .thread = thread });
 	}
-	run_for(at->shard, thread, record->arg64);
+	run_for(at->shard, thread, cpu, record);
 }
 
 /* Whether the thread that leaves its CPU at @ts was switched in on another one in the same ns, and
@@ -161,6 +166,7 @@ static void switch_in(struct applying *at, struct thread *thread, const struct r
 	struct shard *shard = at->shard;
 	struct switch_in in = { .ts = record->ts,
 				.cpu = at->entry->source.cpu_id,
+				.cpu_number = at->entry->source.cpu_number,
 				.prio = (int8_t)(record->arg16 >> RECORD_PRIO_SHIFT) };
 
 	set_prio(thread, record->arg32);
@@ -173,7 +179,7 @@ static void switch_in(struct applying *at, struct thread *thread, const struct r
 	if (record->arg16 & (RECORD_NO_OPEN_CALLS | RECORD_NO_OPEN_CALLS_EXIT)) {
 		shard_each_with(shard, on_no_open_calls, (shard, thread));
 	}
-	run_for(shard, thread, record->arg64);
+	run_for(shard, thread, at->entry->source.cpu_number, record);
 	if (record->arg16 & RECORD_PRIO) {
 		switch_out_at(at, thread, record, record->ts + record->arg64);
 	}
@@ -188,7 +194,7 @@ static void continue_on(struct applying *at, struct thread *thread, const struct
 		set_prio(thread, record->arg32);
 	}
 	thread->cpu = at->entry->source.cpu_id;
-	run_for(at->shard, thread, record->arg64);
+	run_for(at->shard, thread, at->entry->source.cpu_number, record);
 	if (record->arg16 & RECORD_PRIO) {
 		switch_out_at(at, thread, record, record->ts + record->arg64);
 	}

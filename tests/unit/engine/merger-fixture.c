@@ -73,10 +73,10 @@ static void on_switch_out(struct shard *shard, struct thread *thread, const stru
 	say("out %d %" PRIu64 "%s\n", thread->view.tid, out->ts, out->is_tie ? " tie" : "");
 }
 
-static void on_run(struct shard *shard, struct thread *thread, uint64_t ns)
+static void on_run(struct shard *shard, struct thread *thread, const struct run_part *part)
 {
 	(void)shard;
-	say("run %d %" PRIu64 "\n", thread->view.tid, ns);
+	say("run %d %" PRIu64 "\n", thread->view.tid, part->ns);
 }
 
 static void on_fork(struct shard *shard, struct thread *thread, uint64_t ts)
