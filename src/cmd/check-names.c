@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "ctf/metadata/metadata.h"
-#include "deep/jobs.h"
+#include "deep/jobs/jobs.h"
 #include "engine/contract/missing.h"
 #include "live/trigger/actions.h"
 #include "query/names.h"

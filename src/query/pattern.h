@@ -9,7 +9,7 @@
  * name, says which thread that must be.  sched_in and sched_out stand for a sched_switch to and
  * from a thread.
  *
- * The parser is shared by periods (query/period.h) and executions (deep/jobs.h), which put
+ * The parser is shared by periods (query/period.h) and executions (deep/jobs/jobs.h), which put
  * definitions together.
  */
 #ifndef SILLAGE_QUERY_PATTERN_H

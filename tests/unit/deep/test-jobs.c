@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "deep/jobs.h"
+#include "deep/jobs/jobs.h"
 #include "deep/reader.h"
 #include "suites.h"
 #include "trace-maker.h"

@@ -1,7 +1,7 @@
 /*
  * jobs: see jobs.h.
  */
-#include "deep/jobs.h"
+#include "deep/jobs/jobs.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "deep/jobs-pattern.h"
+#include "deep/jobs/jobs-pattern.h"
 #include "deep/jobs/owners.h"
 #include "deep/path.h"
 #include "deep/reader.h"

@@ -7,8 +7,8 @@
 
 #include "base/json.h"
 #include "base/units.h"
-#include "deep/report-page.h"
-#include "deep/report.h"
+#include "deep/report/report-page.h"
+#include "deep/report/report.h"
 
 struct printer {
 	struct json json;

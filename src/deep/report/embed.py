@@ -5,7 +5,7 @@ import sys
 with open(sys.argv[1], 'rb') as file:
     data = file.read() + b'\0'
 with open(sys.argv[3], 'w') as out:
-    out.write('/* Made by embed.py. */\n#include "deep/report-page.h"\n\nconst unsigned char %s[] = {\n' % sys.argv[2])
+    out.write('/* Made by embed.py. */\n#include "deep/report/report-page.h"\n\nconst unsigned char %s[] = {\n' % sys.argv[2])
     for i in range(0, len(data), 20):
         out.write('\t%s,\n' % ', '.join(str(byte) for byte in data[i:i + 20]))
     out.write('};\n')

@@ -5,8 +5,8 @@
 #define SILLAGE_DEEP_JOBS_PATTERN_H
 
 #include "ctf/plan/plan.h"
-#include "deep/jobs.h"
 #include "deep/jobs/arrivals.h"
+#include "deep/jobs/jobs.h"
 #include "query/pattern.h"
 
 #define JOBS_DEFINITIONS_MAX 16

@@ -15,7 +15,7 @@
 
 #include <stdio.h>
 
-#include "deep/jobs.h"
+#include "deep/jobs/jobs.h"
 #include "deep/links.h"
 #include "deep/path.h"
 #include "deep/timeline.h"

@@ -1,7 +1,7 @@
 /*
  * report: see report.h.
  */
-#include "deep/report.h"
+#include "deep/report/report.h"
 
 #include <assert.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "deep/jobs-pattern.h"
+#include "deep/jobs/jobs-pattern.h"
 #include "query/names.h"
 
 const struct jobs_model jobs_models[] = {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "deep/report.h"
+#include "deep/report/report.h"
 
 #define WHO_MAX 48
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "deep/jobs.h"
+#include "deep/jobs/jobs.h"
 
 static uint64_t length_of(const struct execution *execution)
 {
