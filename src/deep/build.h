@@ -4,6 +4,7 @@
  *     timeline-build.c  reads the trace twice: initial threads, then all events
  *     build-state.c     changes the states of threads and CPUs, and priorities
  *     build-events.c    one function per kind of event
+ *     build-calls.c     those of system calls
  *
  * The rules are in doc/definitions.md: the running thread (2.1), threads (2.3), states (5),
  * wake-ups and their race (4.4), the source of a wake-up (7.1), gaps (0.7).
@@ -149,6 +150,18 @@ void build_prio_was_set(const struct build *build, struct deep_thread *caller, u
 
 /* Nothing was traced from @ts on: any thread may have done anything. */
 void build_lose(struct build *build, uint64_t ts);
+
+/* ---- build-calls.c ---- */
+
+/* The fields of an entry: a futex's address, the thread or process meant, the futex operation. */
+#define CALL_FIELDS                                                                                \
+	{                                                                                          \
+		"uaddr", "pid", "op"                                                               \
+	}
+enum { CALL_FUTEX, CALL_PID, CALL_OP };
+
+/* The running thread enters or leaves a system call. */
+void build_on_call(const struct build *build, const struct reader_event *event, bool is_entry);
 
 /* ---- build-events.c ---- */
 
