@@ -147,14 +147,20 @@ static void merge_exit(struct shard *shard, struct thread *thread, struct thread
 	files->path = NULL;
 }
 
-/* The process of the thread is known from here on. */
+/* The process of the thread is known from here on.  An unknown thread does not count among the
+ * threads of its process: it may be one that is known by its tid. */
 static void set_pid(struct shard *shard, struct thread *thread, uint64_t ts, int32_t pid)
 {
 	struct thread_files *files = shard_thread_state(shard, thread);
 	uint64_t former = key_of(thread, files);
 	struct ordered *ordered;
 
-	if (shard_tid(thread) < 0 || (files->has_pid && files->pid == pid)) {
+	if (shard_tid(thread) < 0) {
+		files->has_pid = true;
+		files->pid = pid;
+		return;
+	}
+	if (files->has_pid && files->pid == pid) {
 		return;
 	}
 	if (files->has_pid) {
@@ -328,6 +334,7 @@ static void on_no_open_calls(struct shard *shard, struct thread *thread)
 
 	if (shard_tid(thread) < 0) { /* the unknown thread is another one from here on */
 		call_forget(&files->pairing);
+		files->has_pid = false;
 	}
 }
 

@@ -3,7 +3,8 @@
 Where tracing was stopped and started, who ran meanwhile is unknown: the same in windows of any length,
 in totals, and in reports.
 """
-from synthetic import event, HEADER, lines_of, Made, metadata, packet, report_of, same, switch, thread, total_of
+from synthetic import (event, FIELD, HEADER, lines_of, Made, metadata, packet, report_of, same, switch, thread, total_of,
+                       with_context)
 
 S = 10**9
 WAYS = (('--chunk-size', '1'), ('--chunk-size', '1M'), ('-i', '100ms'), ('-i', '1s'), ('-i', '7s'),
@@ -109,3 +110,19 @@ def test_packets_without_end(scratch):
     assert HEADER.count('timestamp_end;') == 1
     for way in WAYS:
         same(times(total_of(made, *way)['cpu']), (120 + 5 * S + 40, 40, 0))
+
+
+def test_process_of_an_unknown_thread(scratch):
+    """The context of a call names its process.  Another unknown thread, behind the next hole, has another one."""
+    text = metadata(0).replace('id = 0;', 'id = 0; event.context := struct { %s _pid; };' % FIELD['s32'], 1)
+
+    def calls(ts, pid, switched=()):
+        made = [event(ts, 'sched_waking', 1), event(ts + 10, 'syscall_entry_pread64', 3), event(ts + 20, 'syscall_exit_pread64', 8)]
+        return [with_context(pid, one) for one in made] + [with_context(pid, one) for one in switched]
+
+    made = Made(scratch, 'context', [
+        packet(0, 0, 0, 100, calls(0, 70, [switch(50, 7, 8)])) + packet(0, 1, 3 * S, 3 * S + 100, calls(3 * S, 80)) +
+        packet(0, 2, 6 * S, 6 * S + 100, calls(6 * S, 90, [switch(6 * S + 50, 9, 0)]))], text)
+    for way in WAYS:
+        fds = total_of(made, '-a', 'files', *way)['files']['fds']
+        same(sorted((row['pid'], row['reads'], row['read_bytes']) for row in fds), [(70, 1, 8), (80, 1, 8), (90, 1, 8)])

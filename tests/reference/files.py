@@ -107,7 +107,7 @@ class Files:
         return entry if entry and entry.file else None
 
     def put(self, key, fd, file, cloexec=False):
-        if fd >= 0:
+        if fd >= 0 and key is not None:
             self.table(key).entries[fd] = Entry(file, self.dumps, cloexec)
 
     def put_dumped(self, key, fd, file, cloexec):
@@ -151,11 +151,15 @@ class Files:
     # ---- threads ----
 
     def key(self, thread):
-        return self.pids.get(thread, thread)
+        """Of an unknown thread of an unknown process, nothing is kept."""
+        return self.pids.get(thread, None if thread.tid is None else thread)
 
     def set_pid(self, ns, thread, pid):
         former = self.pids.get(thread)
         if former == pid:
+            return
+        if thread.tid is None:
+            self.pids[thread] = pid
             return
         if former is not None:
             self.later(ns, thread, self.leave, former)
