@@ -143,7 +143,7 @@ void recorded_close(struct recorded *trace)
 struct source {
 	struct ahead *ahead;
 	struct stream *stream;
-	bool is_behind; /* the last packet that was fed begins behind the range */
+	bool is_behind; /* a packet with events that begins behind the range was fed */
 	bool is_over;   /* no further packet is wanted */
 };
 
@@ -232,10 +232,17 @@ static void report_fault(struct stream *stream, char *fault)
 	}
 }
 
+/* Whether the packet has events, and all of them are at the range's end or later. */
+static bool has_events_behind(const struct play *play, const struct packet_info *info)
+{
+	return info->content_bits > info->events_at_bits && begin_ns(info) >= play->run->range_end;
+}
+
 /*
- * The first packet behind the range reports the events lost at the end of the range.  A stream that
- * still waits for its first switch, which names the initial thread, is read INITIAL_WAIT_NS
- * further: windows wait as long for it.
+ * The first packet behind the range tells what was lost at the end of the range, and the first one
+ * with events that the trace goes on there (a tracer that rotates leaves packets without).  So the
+ * range does not end with the last event in it.  A stream that still waits for its first switch,
+ * which names the initial thread, is read INITIAL_WAIT_NS further: windows wait as long for it.
  */
 static bool is_over(const struct play *play, const struct source *source, uint64_t begin)
 {
@@ -268,7 +275,7 @@ static void feed_chunk(struct play *play, size_t i)
 			packet = NULL;
 			break;
 		}
-		source->is_behind = begin_ns(&packet->info) >= play->run->range_end;
+		source->is_behind |= has_events_behind(play, &packet->info);
 		bytes += packet->info.size_bits / 8;
 		stream_packet(stream, &input);
 		ahead_next(source->ahead);

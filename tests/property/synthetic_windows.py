@@ -126,6 +126,30 @@ def test_range_that_misses(scratch):
     same((total['begin'], total['end'], total['count']['events']), (300, 400, 0))
 
 
+def test_range_before_empty_packets(scratch):
+    """The packets behind the range have no events, as where a session is rotated: the range has its end all the same."""
+    ms = S // 1000
+
+    def stream(cpu, later):
+        return (packet(cpu, 0, 0, 40 * ms, [switch(10 * ms, 0, 7), switch(30 * ms, 7, 0)]) +
+                packet(cpu, 1, 40 * ms, 100 * ms, []) + packet(cpu, 2, 100 * ms, 200 * ms, []) + later)
+
+    made = Made(scratch, 'rotated', [stream(0, packet(0, 3, 200 * ms, 300 * ms, [switch(250 * ms, 0, 7)])), stream(1, b'')])
+    ends = Made(scratch, 'ends', [stream(0, b''), stream(1, b'')])
+    asked = ['-a', 'cpu', '--begin', str(20 * ms), '--end', str(90 * ms)]
+    for more in ([], ['-i', '10ms'], ['-i', '10ms', '-j', '3', '--chunk-size', '1']):
+        for trace, end in (made, 90 * ms), (ends, 30 * ms):
+            lines = lines_of(trace, *asked, *more)
+            total = [line for line in lines if line['type'] == 'total'][0]
+            windows = [line for line in lines if line['type'] == 'window']
+            same((total['begin'], total['end'], total['cpu']['idle_ns']), (20 * ms, end, 2 * (end - 30 * ms)))
+            same(not more or windows[-1]['end'] == end, True)
+    partials = os.path.join(scratch, 'partials')
+    same(run('map', '-q', *asked, '-o', partials, made.path)[0], 0)
+    out = run('merge', '-q', '-f', 'json', partials)[1]
+    same([line['end'] for line in map(json.loads, out.splitlines()) if line['type'] == 'total'], [90 * ms])
+
+
 # ---- losses ----
 
 def test_time_of_losses(scratch):
