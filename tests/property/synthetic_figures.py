@@ -163,6 +163,21 @@ def call(begin, name, arguments, ret, took=5):
             event(begin + took, 'syscall_exit_' + name, ret)]
 
 
+def test_selected_threads_that_do_nothing(scratch):
+    """A state dump or a fork shows a process: it is in the trace, although nothing of it counts."""
+    made = Made(scratch, 'still', [packet(0, 0, 0, 100, [
+        switch(5, 3, 4), event(10, 'lttng_statedump_process_state', 71, 70, 't71'),
+        event(20, 'sched_process_fork', 't81', 81, 80, 4), switch(90, 4, 3)])])
+    for key, shown in (('--pid', ('70', '80')), ('--tid', ('71', '81')), ('--comm', ('t71', 't8*'))):
+        for one in shown:
+            for chunk in '1', '1M':
+                rows = total_of(made, '-a', 'cpu,sched', '--chunk-size', chunk, key, one)['cpu']['threads']
+                same([row['run_ns'] for row in rows if row['run_ns']], [])
+    for key, absent in (('--pid', ('71', '81')), ('--tid', ('70', '80')), ('--comm', ('t70', 't80'))):
+        for one in absent:
+            total_of(made, '-a', 'cpu,sched', key, one, wanted=1)
+
+
 def test_files(scratch):
     """
     The file behind a descriptor: after open, dup, fork, exec and close, and in another process.

@@ -93,6 +93,8 @@ class Selected(reference.Reference):
     def event(self, ns, name, cpu, text):
         self.cpu = cpu
         super().event(ns, name, cpu, text)
+        if name == 'lttng_statedump_process_state' or name == 'sched_process_fork':  # of a thread that may do nothing
+            self.picks(self.thread(number(text, 'tid' if name.startswith('lttng') else 'child_tid')))
 
 
 class Noting(sequential.Sequential):
@@ -211,6 +213,12 @@ def additive(value, path=()):
         yield path, value
 
 
+def add_up(sums, value, name):
+    """Several rows may have one name: a tid that was used again."""
+    for path, number_ in additive(value, (name,)):
+        sums[path] += number_
+
+
 def check_laws(sillage, trace, selection, cpus):
     asked = ['-a', 'all', *words(selection)]
     whole = total_of(run(sillage, trace, *asked)[1])
@@ -228,11 +236,11 @@ def check_laws(sillage, trace, selection, cpus):
         one = total_of(run(sillage, trace, *asked, '--cpu', str(cpu))[1])
         for name in whole:
             if isinstance(whole[name], dict) and name not in ('trace', 'block'):
-                added.update(dict(additive(one[name], (name,))))
+                add_up(added, one[name], name)
     wanted = collections.Counter()
     for name in whole:
         if isinstance(whole[name], dict) and name not in ('trace', 'block'):
-            wanted.update(dict(additive(whole[name], (name,))))
+            add_up(wanted, whole[name], name)
     for path in sorted(set(wanted) | set(added)):
         if wanted[path] != added[path]:
             yield 'CPUs add up to %d, not %d: %s' % (added[path], wanted[path], path)
