@@ -20,6 +20,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "ctf/packet-index.h"
+#include "ctf/packet.h"
 #include "live/capture/capture-prune.h"
 #include "output/plain-name.h"
 #include "version.h"
@@ -255,6 +256,7 @@ static int file_close(struct file *file, struct err *err)
 /* Figures of a trace for the description. */
 struct written {
 	uint64_t begin, end, packets, bytes, streams, discarded, lost_packets;
+	bool begins_again; /* packet numbers of a stream: what is missing there is unknown */
 };
 
 /* Adds the events and packets that are missing between two packets of a stream. */
@@ -263,6 +265,10 @@ static void count_missing(const struct retained *before, const struct retained *
 {
 	const struct packet_info *a = &before->info, *b = &retained->info;
 
+	if (packet_numbers_begin_again(a->seq_num, b->seq_num)) {
+		written->begins_again = true;
+		return;
+	}
 	if (a->discarded != UINT64_MAX && b->discarded != UINT64_MAX &&
 	    b->discarded > a->discarded) {
 		written->discarded += b->discarded - a->discarded;
@@ -427,7 +433,8 @@ static int write_trace(struct capture_trace *trace, const char *unfinished, stru
 	json_close(json, '}');
 	order->packets += written.packets;
 	order->bytes += written.bytes;
-	order->is_complete &= was_room && written.discarded + written.lost_packets == 0;
+	order->is_complete &=
+		was_room && written.discarded + written.lost_packets == 0 && !written.begins_again;
 	free(index);
 	free(dir);
 	return r;

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "ctf/decoder.h"
 
 #define PACKET_MAGIC 0xC1FC1FC1u
@@ -154,4 +155,10 @@ bool packet_info_cut(struct packet_info *info, uint64_t bytes)
 	assert(info->content_bits <= info->size_bits);
 	assert(info->size_bits <= bytes * 8);
 	return is_cut;
+}
+
+bool packet_numbers_begin_again(uint64_t before, uint64_t seq_num)
+{
+	return before != UINT64_MAX && seq_num != UINT64_MAX &&
+	       (seq_num <= before || seq_num - before > LOST_PACKETS_MAX);
 }

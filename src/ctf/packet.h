@@ -44,6 +44,11 @@ int packet_info_read(struct decoder *d, const struct plan *plan, const uint8_t *
 		     uint64_t bytes, uint64_t bytes_max, struct packet_info *ret_info,
 		     struct err *err);
 
+/* Whether the numbers of packets do not go on from @before to @seq_num: a stream may consist of
+ * joined pieces, and a number may be damaged.  Then nothing is known of what is missing between
+ * them. */
+bool packet_numbers_begin_again(uint64_t before, uint64_t seq_num);
+
 /* Only @bytes of the packet exist: cuts @info to them; true if some of its content is missing. */
 bool packet_info_cut(struct packet_info *info, uint64_t bytes);
 

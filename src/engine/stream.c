@@ -188,13 +188,9 @@ static void new_chunk(struct stream *stream, const struct stream_input *input)
 	stream->filling = job;
 }
 
-/* Whether the numbers of packets do not go on: a file may consist of joined pieces, and a number
- * may be damaged.  Then nothing is known of what is missing. */
 static bool begins_again(const struct stream *stream, const struct packet_info *info)
 {
-	return stream->has_packet && info->seq_num != UINT64_MAX && stream->seq_num != UINT64_MAX &&
-	       (info->seq_num <= stream->seq_num ||
-		info->seq_num - stream->seq_num > LOST_PACKETS_MAX);
+	return stream->has_packet && packet_numbers_begin_again(stream->seq_num, info->seq_num);
 }
 
 /* Events discarded since the previous packet.  The counter wraps at its declared width. */

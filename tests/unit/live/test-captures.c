@@ -287,6 +287,48 @@ START_TEST(overwrites_nothing)
 }
 END_TEST
 
+/* Packets that are missing are counted; what numbers do not tell is not, and the capture is not
+ * complete. */
+static const struct {
+	uint64_t seq_num;
+	const char *said;
+} jumps[] = { { 15, "\"lost_packets\":0" },
+	      { 17, "\"lost_packets\":2" },
+	      { 14, "\"lost_packets\":0" },
+	      { 3, "\"lost_packets\":0" },
+	      { (uint64_t)1 << 63, "\"lost_packets\":0" },
+	      { UINT64_MAX - 1, "\"lost_packets\":0" } };
+
+START_TEST(counts_missing)
+{
+	struct history_trace *history;
+	struct capture_order *order;
+	struct bench b;
+	size_t len;
+	char *text;
+
+	setup(&b, "s", "kernel", UINT64_MAX);
+	history = b.session.traces.at[0].history;
+	for (uint64_t second = 13; second < 16; second++) {
+		struct retained *retained = packet_at(second);
+
+		if (second == 15) {
+			retained->info.seq_num = jumps[_i].seq_num;
+		}
+		history_add(history, "jumps", retained, 0);
+	}
+	(void)captures_begin(b.captures, &b.session, 15 * NS_PER_S, NULL);
+	order = written_at(&b, 17);
+	ck_assert_ptr_nonnull(order);
+	text = text_of(order->path, CAPTURE_DESCRIPTION, &len);
+	ck_assert_msg(strstr(text, jumps[_i].said), "%s", text);
+	ck_assert_int_eq(order->is_complete, jumps[_i].seq_num == 15);
+	free(text);
+	capture_order_free(order);
+	teardown(&b);
+}
+END_TEST
+
 /* The directory cannot be made: the reason is there, and nothing is left. */
 START_TEST(reports_failure)
 {
@@ -516,6 +558,7 @@ Suite *suite_captures(void)
 	tcase_add_test(tcase, writes_the_range);
 	tcase_add_loop_test(tcase, makes_names_plain, 0, COUNT(names));
 	tcase_add_test(tcase, overwrites_nothing);
+	tcase_add_loop_test(tcase, counts_missing, 0, COUNT(jumps));
 	tcase_add_test(tcase, reports_failure);
 	tcase_add_test(tcase, leaves_nothing);
 	tcase_add_test(tcase, writes_any_stream);
