@@ -47,6 +47,7 @@ struct analyze {
 	bool is_cut;       /* a signal left packets of the current trace unread */
 	bool misses_range; /* the current trace has nothing in the range of the options */
 	bool cannot_write;
+	bool has_checkpoint;             /* a trace left one for the file of --state */
 	bool has_matched, has_unmatched; /* what the user selected is in some trace, not in some */
 	struct err err;
 };
@@ -140,6 +141,7 @@ static void on_pause(void *user, struct trace *trace)
 	add_account(a);
 	(void)trace_uuid(trace, uuid); /* on_trace() refuses traces without one */
 	checkpoint_file_put(a->checkpoint_file, uuid, trace, &identity);
+	a->has_checkpoint = true;
 }
 
 static void show(void *user, const struct report *report)
@@ -310,10 +312,10 @@ static void fill_config(const struct options *options, const struct actions *act
 	config->on_warning = on_warning;
 }
 
-/* Checkpoints are saved whatever else failed. */
+/* Checkpoints are saved whatever else failed.  Without a new one the file stays as it is. */
 static void save_checkpoints(struct analyze *a)
 {
-	if (a->checkpoint_file && checkpoint_file_save(a->checkpoint_file, &a->err) < 0) {
+	if (a->has_checkpoint && checkpoint_file_save(a->checkpoint_file, &a->err) < 0) {
 		say("%s", a->err.text);
 		a->summary.exit = EXIT_FAILED;
 	}

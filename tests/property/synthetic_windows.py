@@ -184,6 +184,34 @@ def test_state_without_a_window(scratch):
     same(total['count']['events'], 2)
 
 
+def test_state_that_is_damaged(scratch):
+    """The one before is used, and stays: nothing but a whole file takes its place."""
+    made = [Made(scratch, 'piece-%d' % i, [packet(0, i, 100 * i, 100 * i + 100, [switch(100 * i + 1, 0, 7), switch(100 * i + 50, 7, 0)])])
+            for i in range(4)]
+    os.mkdir(os.path.join(scratch, 'nothing'))
+    state = os.path.join(scratch, 'state')
+
+    def bytes_of(name):
+        with open(name, 'rb') as file:
+            return file.read()
+
+    for trace in made[:2]:
+        same(run('analyze', '-q', '--state', state, trace.path)[0], 0)
+    before = bytes_of(state + '.1')
+    with open(state, 'r+b') as file:
+        file.seek(100)
+        file.write(b'damage')
+    damaged = bytes_of(state)
+    same(run('analyze', '-q', '--state', state, os.path.join(scratch, 'nothing'))[0], 1)
+    same((bytes_of(state) == damaged, bytes_of(state + '.1') == before), (True, True))
+    status, _, err = run('analyze', '-q', '--state', state, made[1].path)
+    same((status, 'the one before' in err, bytes_of(state + '.1') == before), (0, True, True))
+    same(run('analyze', '-q', '--state', state, made[2].path)[0], 0)
+    same(bytes_of(state + '.1') == before, False)
+    total = [line for line in map(json.loads, run('merge', '-f', 'json', state)[1].splitlines()) if line['type'] == 'total'][0]
+    same(total['count']['events'], 6)
+
+
 def test_interrupted(scratch):
     """A signal before all is read: the output says so, and so does the exit status."""
     made = Made(scratch, 'long', [b''.join(

@@ -30,6 +30,7 @@ typedef VEC(struct saved_trace) saved_vec;
 struct save {
 	const struct checkpoint_file *checkpoint_file; /* the thread reads path and setup only */
 	saved_vec all;
+	bool rotates;
 	pthread_t thread;
 	bool has_thread;
 	atomic_bool is_done;
@@ -42,6 +43,9 @@ struct checkpoint_file {
 	struct partial_file_setup setup;
 	saved_vec all;
 	char *note;        /* why the file before is used; NULL: it is not */
+	bool was_refused;  /* the checkpoint of a trace was of no use: the file before may have one
+			    */
+	bool is_whole;     /* what lies at `path` was written by this run */
 	struct save *save; /* NULL: none was begun */
 };
 
@@ -250,6 +254,7 @@ int checkpoint_file_restore(struct checkpoint_file *checkpoint_file, const uint8
 				.left = saved->bytes.count - sizeof(saved->uuid) };
 	checkpoint_trace(trace, &codec);
 	if (codec.is_wrong || codec.left > 0) {
+		checkpoint_file->was_refused = true;
 		return err_raise(err, -EINVAL, "%s: the checkpoint of the trace cannot be used",
 				 checkpoint_file->path);
 	}
@@ -338,13 +343,23 @@ static void sync_directory(const char *path)
 	free(dir);
 }
 
-/* Puts @fresh in the place of @path, which becomes the file before. */
-static int replace(const char *fresh, const char *path, struct err *err)
+/* Whether the file becomes the one before.  One that could not be used does not: the one before it
+ * may be the last that can. */
+static bool rotates(const struct checkpoint_file *checkpoint_file)
+{
+	return !checkpoint_file->was_refused &&
+	       (!checkpoint_file->note || checkpoint_file->is_whole);
+}
+
+/* Puts @fresh in the place of @path, which becomes the file before if it @rotates. */
+static int replace(const char *fresh, const char *path, bool rotates, struct err *err)
 {
 	char *before = mem_printf("%s.1", path);
 
-	(void)unlink(before);
-	(void)link(path, before); /* a file system without links has no file before */
+	if (rotates) {
+		(void)unlink(before);
+		(void)link(path, before); /* a file system without links has no file before */
+	}
 	free(before);
 	if (rename(fresh, path) < 0) {
 		return err_raise(err, -errno, "%s", strerror(errno));
@@ -354,7 +369,7 @@ static int replace(const char *fresh, const char *path, struct err *err)
 }
 
 static int save_all(const struct checkpoint_file *checkpoint_file, const saved_vec *all,
-		    struct err *err)
+		    bool rotates, struct err *err)
 {
 	char *fresh;
 	FILE *file;
@@ -374,7 +389,7 @@ static int save_all(const struct checkpoint_file *checkpoint_file, const saved_v
 		if (fclose(file) != 0 && r == 0) {
 			r = err_raise(err, -errno, "%s", strerror(errno));
 		}
-		r = r < 0 ? r : replace(fresh, checkpoint_file->path, err);
+		r = r < 0 ? r : replace(fresh, checkpoint_file->path, rotates, err);
 		if (r < 0) {
 			(void)unlink(fresh);
 		}
@@ -389,9 +404,12 @@ static int save_all(const struct checkpoint_file *checkpoint_file, const saved_v
 int checkpoint_file_save(struct checkpoint_file *checkpoint_file, struct err *err)
 {
 	struct err ignored; /* this save has it all */
+	int r;
 
 	(void)checkpoint_file_end_save(checkpoint_file, &ignored);
-	return save_all(checkpoint_file, &checkpoint_file->all, err);
+	r = save_all(checkpoint_file, &checkpoint_file->all, rotates(checkpoint_file), err);
+	checkpoint_file->is_whole |= r == 0;
+	return r;
 }
 
 /* ---- writing in a thread ---- */
@@ -400,7 +418,7 @@ static void *save_in_thread(void *arg)
 {
 	struct save *save = arg;
 
-	save->result = save_all(save->checkpoint_file, &save->all, &save->err);
+	save->result = save_all(save->checkpoint_file, &save->all, save->rotates, &save->err);
 	atomic_store_explicit(&save->is_done, true, memory_order_release);
 	return NULL;
 }
@@ -411,6 +429,7 @@ void checkpoint_file_begin_save(struct checkpoint_file *checkpoint_file)
 
 	assert(!checkpoint_file->save);
 	save->checkpoint_file = checkpoint_file;
+	save->rotates = rotates(checkpoint_file);
 	for (size_t i = 0; i < checkpoint_file->all.count; i++) {
 		const struct saved_trace *from = &checkpoint_file->all.at[i];
 		struct saved_trace *saved = vec_push(&save->all);
@@ -445,6 +464,7 @@ int checkpoint_file_end_save(struct checkpoint_file *checkpoint_file, struct err
 		(void)pthread_join(save->thread, NULL);
 	}
 	r = save->result;
+	checkpoint_file->is_whole |= r == 0;
 	if (r < 0) {
 		*err = save->err;
 	}

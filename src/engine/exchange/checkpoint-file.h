@@ -15,7 +15,8 @@
  *     write PATH.new ─► fsync ─► link PATH to PATH.1 ─► rename PATH.new to PATH ─► fsync of DIR
  *
  * So PATH is a whole file at any time, whatever ends the process or the machine.  PATH.1 is the one
- * before; it is read if PATH cannot be.  checkpoint_file_begin_save() does this in a thread of its
+ * before; it is read if PATH cannot be.  A file that could not be used is replaced without a link:
+ * PATH.1 stays as it is.  checkpoint_file_begin_save() does this in a thread of its
  * own, on a copy.
  */
 #ifndef SILLAGE_ENGINE_EXCHANGE_CHECKPOINT_FILE_H

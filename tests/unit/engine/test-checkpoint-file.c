@@ -264,6 +264,89 @@ START_TEST(uses_the_one_before)
 }
 END_TEST
 
+/* Writes a whole file, whose checkpoint of the trace makes no sense. */
+static void write_senseless(const char *path)
+{
+	struct partial_file_trace identity = { .host = (char *)"h", .range_end = UINT64_MAX };
+	struct partial_file_setup setup = { .interval_ns = 1000, .wants_windows = true };
+	struct partial_writer *out;
+	uint8_t bytes[64];
+	struct err err;
+	FILE *file;
+
+	for (size_t i = 0; analyses[i]; i++) {
+		setup.analyses[i] = analyses[i];
+	}
+	(void)unlink(path); /* not the bytes, which the one before may share */
+	file = fopen(path, "we");
+	ck_assert_ptr_nonnull(file);
+	memset(bytes, 0xA5, sizeof(bytes));
+	memcpy(bytes, uuid, sizeof(uuid));
+	out = partial_writer_new(file, &setup);
+	partial_writer_checkpoint(out, &identity, bytes, sizeof(bytes));
+	partial_writer_last(out);
+	ck_assert_int_eq(partial_writer_check(out, &err), 0);
+	partial_writer_free(out);
+	(void)fclose(file);
+	partial_file_setup_fini(&setup);
+}
+
+static uint64_t events_in(const char *path)
+{
+	struct checkpoint_file *file;
+	uint64_t events;
+	struct err err;
+
+	ck_assert_msg(open_file(path, 1000, &file, &err) == 0, "%s", err.text);
+	events = saved_events(file);
+	checkpoint_file_free(file);
+	return events;
+}
+
+/* A file that cannot be used does not take the place of the one before, which can: neither a
+ * damaged one, nor a whole one whose trace cannot be restored. */
+START_TEST(keeps_what_can_be_used)
+{
+	bool is_damaged = _i % 2 == 0, in_thread = _i / 2 == 1;
+	struct engine_fixture fixture = { 0 };
+	struct checkpoint_file *file;
+	struct place place;
+	struct err err;
+
+	make_place(&place);
+	save(place.path, 2, false);
+	save(place.path, 4, false);
+	if (is_damaged) {
+		spoil(place.path, 100, false);
+	} else {
+		write_senseless(place.path);
+	}
+	ck_assert_int_eq(open_file(place.path, 1000, &file, &err), 0);
+	engine_fixture_init(&fixture);
+	ck_assert_int_eq(checkpoint_file_restore(file, uuid, fixture.trace, &err),
+			 is_damaged ? 1 : -EINVAL);
+	for (int times = 0; times < 2; times++) {
+		if (in_thread) {
+			checkpoint_file_begin_save(file);
+			ck_assert_int_eq(checkpoint_file_end_save(file, &err), 0);
+		} else {
+			ck_assert_int_eq(checkpoint_file_save(file, &err), 0);
+		}
+		ck_assert_uint_eq(events_in(place.before), CPUS * 2 * 7);
+	}
+	ck_assert_uint_eq(events_in(place.path), is_damaged ? CPUS * 2 * 7 : 0);
+	checkpoint_file_free(file);
+	engine_fixture_fini(&fixture);
+	/* Once the file is whole, it is the one before, as ever. */
+	if (is_damaged) {
+		save(place.path, 6, in_thread);
+		save(place.path, 8, in_thread);
+		ck_assert_uint_eq(events_in(place.before), CPUS * 6 * 7);
+	}
+	remove_place(&place);
+}
+END_TEST
+
 /* A file of another kind of run is no reason to use the one before.  A file that was removed is a
  * wish to begin again. */
 START_TEST(refuses_others_and_begins_again)
@@ -318,6 +401,7 @@ Suite *suite_checkpoint_file(void)
 	tcase_add_loop_test(tcase, checkpoints_in_between, 0, 3);
 	tcase_add_loop_test(tcase, keeps_the_one_before, 0, 2);
 	tcase_add_loop_test(tcase, uses_the_one_before, 0, 5);
+	tcase_add_loop_test(tcase, keeps_what_can_be_used, 0, 4);
 	tcase_add_test(tcase, refuses_others_and_begins_again);
 	tcase_add_test(tcase, reports_failures);
 	suite_add_tcase(suite, tcase);
