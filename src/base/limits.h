@@ -139,8 +139,10 @@
 /* Packet requests in flight on one connection; eight keep it busy (doc/viewer-protocol.md, C). */
 #define RELAY_IN_FLIGHT_MAX 8
 
-/* Threads in the totals of one trace; the others are summed up in one row. */
-#define THREADS_RESIDENT_MAX 131072
+/* Threads that have ended, in the totals of one trace; those that ended before them are summed up
+ * in one row.  Meanwhile there may be more, so that few have to be looked at each time. */
+#define THREADS_ENDED_MAX  131072
+#define THREADS_ENDED_MORE (THREADS_ENDED_MAX / 4)
 /* Threads that a checkpoint may have in one shard: pids end at 2^22, over 64 shards. */
 #define THREADS_OF_SHARD_MAX ((size_t)1 << 18)
 /* A jump of time over more windows than this closes one long window. */

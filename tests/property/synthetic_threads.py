@@ -268,3 +268,22 @@ def test_prio_of_an_instant(scratch):
         packet(1, 0, 0, 20, [switch(10, 0, 7)]) + packet(1, 1, 20, 100, [left(30, 7, 20, 0)])])
     for chunk in '1', '1M':
         same(thread(total_of(made, '--chunk-size', chunk)['cpu']['threads'], 7)['prio'], 39)
+
+
+def test_threads_beyond_the_limit(scratch):
+    """Which threads lose their row, as too many have ended, does not depend on windows; nor do the sums."""
+    ms, count, data = 10**6, 6000, b''
+    for first in range(0, count, 60):
+        events = [switch(1, 3, 4)] if first == 0 else []
+        for i in range(first, first + 60):  # in the same 64th of all tids, of which 2048 keep a row
+            tid, ts = 64 * (1 + i % 100), 100 + i * ms // 20
+            events += [event(ts, 'sched_process_fork', 'short', tid, tid, 4), switch(ts + 10, 4, tid),
+                       switch(ts + 20 + i % 7, tid, 4, 16)]
+        data += packet(0, first // 60, first * ms // 20, (first + 60) * ms // 20, events)
+    made, wanted = Made(scratch, 'many', [data]), None
+    for more in ([], ['-i', '1ms'], ['-i', '40ms'], ['-i', '100ms', '--chunk-size', '1', '-j', '2'], ['-i', '10s']):
+        rows = total_of(made, '-a', 'cpu', '-n', '0', *more)['cpu']['threads']
+        same((len([row for row in rows if row.get('tid', 0) >= 64]), sum(row['run_ns'] for row in rows if row.get('tid') not in (3, 4))),
+             (2048, sum(10 + i % 7 for i in range(count))))
+        wanted = wanted or rows
+        same(rows == wanted, True)

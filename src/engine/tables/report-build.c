@@ -263,6 +263,7 @@ static void close_shards(struct tables *tables)
 	}
 	for (size_t i = 0; i < SHARDS; i++) {
 		shard_close_window(&tables->shards[i]);
+		shard_drop_for_total(&tables->shards[i]);
 	}
 	if (CHECKS_ON) {
 		tables_check(tables);

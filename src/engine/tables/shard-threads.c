@@ -307,41 +307,86 @@ static void fold_ended(struct shard *shard, struct thread *thread)
 	*vec_push(&shard->free_threads) = thread;
 }
 
-/* The middle of the time in which threads ended. */
-static uint64_t middle_death(const struct shard *shard)
+static bool ended_before(const struct dead *a, const struct dead *b)
 {
-	uint64_t first = UINT64_MAX, last = 0;
+	const struct thread *x = a->thread, *y = b->thread;
 
-	for (size_t i = 0; i < shard->dead.count; i++) {
-		first = shard->dead.at[i].ts < first ? shard->dead.at[i].ts : first;
-		last = shard->dead.at[i].ts > last ? shard->dead.at[i].ts : last;
+	if (a->ts != b->ts) {
+		return a->ts < b->ts;
 	}
-	return first + (last - first) / 2;
+	return x->view.tid != y->view.tid ? x->view.tid < y->view.tid
+					  : x->incarnation < y->incarnation;
+}
+
+/* Splits @at into those that ended before its middle one, and the others; the count of the first.
+ */
+static size_t split(struct dead *at, size_t count)
+{
+	struct dead pivot = at[count / 2];
+	size_t kept = 0;
+
+	at[count / 2] = at[count - 1];
+	for (size_t i = 0; i + 1 < count; i++) {
+		if (ended_before(&at[i], &pivot)) {
+			struct dead moved = at[kept];
+
+			at[kept++] = at[i];
+			at[i] = moved;
+		}
+	}
+	at[count - 1] = at[kept];
+	at[kept] = pivot;
+	return kept;
+}
+
+/* Moves the @first that ended first to the front. */
+static void select_first(struct dead *at, size_t count, size_t first)
+{
+	while (first > 0 && first < count) {
+		size_t before = split(at, count);
+
+		if (before >= first) {
+			count = before;
+		} else {
+			at += before + 1;
+			count -= before + 1;
+			first -= before + 1;
+		}
+	}
 }
 
 #define DEAD_AHEAD 8 /* prefetched: threads are far apart in memory */
 
+/* Adds all but the last @keep that ended to `other`. */
+static void fold_first(struct shard *shard, size_t keep)
+{
+	struct dead *dead = shard->dead.at;
+	size_t first = shard->dead.count - keep;
+
+	assert(shard->dead.count > keep);
+	assert(shard->touched.count == 0);
+	select_first(dead, shard->dead.count, first);
+	for (size_t i = 0; i < first; i++) {
+		if (i + DEAD_AHEAD < first) {
+			__builtin_prefetch(dead[i + DEAD_AHEAD].thread);
+			__builtin_prefetch((char *)dead[i + DEAD_AHEAD].thread + LINE_BYTES);
+		}
+		fold_ended(shard, dead[i].thread);
+	}
+	memmove(dead, dead + first, keep * sizeof(*dead));
+	shard->dead.count = keep;
+}
+
 void shard_drop_dead(struct shard *shard)
 {
-	assert(shard->touched.count == 0);
-	while (shard->resident.count - shard->resident_free.count > THREADS_RESIDENT_MAX / SHARDS &&
-	       shard->dead.count > 0) {
-		uint64_t until = middle_death(shard);
-		size_t kept = 0;
+	if (shard->dead.count > (THREADS_ENDED_MAX + THREADS_ENDED_MORE) / SHARDS) {
+		fold_first(shard, THREADS_ENDED_MAX / SHARDS);
+	}
+}
 
-		for (size_t i = 0; i < shard->dead.count; i++) {
-			struct dead *dead = &shard->dead.at[i];
-
-			if (i + DEAD_AHEAD < shard->dead.count && dead[DEAD_AHEAD].ts <= until) {
-				__builtin_prefetch(dead[DEAD_AHEAD].thread);
-				__builtin_prefetch((char *)dead[DEAD_AHEAD].thread + LINE_BYTES);
-			}
-			if (dead->ts <= until) {
-				fold_ended(shard, dead->thread);
-			} else {
-				shard->dead.at[kept++] = *dead;
-			}
-		}
-		shard->dead.count = kept;
+void shard_drop_for_total(struct shard *shard)
+{
+	if (shard->dead.count > THREADS_ENDED_MAX / SHARDS && shard->touched.count == 0) {
+		fold_first(shard, THREADS_ENDED_MAX / SHARDS);
 	}
 }

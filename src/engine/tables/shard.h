@@ -19,8 +19,9 @@
  * `other` │ ▲ ▼ │ tables_rename_thread(): to another shard, under another key
  *
  * shard_thread_ends() ends a thread; a fork ends the former thread of its key.  A dead thread keeps
- * its row, and stays the newest of its key until another is: late records find it.  Beyond
- * THREADS_RESIDENT_MAX threads of a trace, those that ended first lose their row.
+ * its row, and stays the newest of its key until another is: late records find it.  A total has the
+ * THREADS_ENDED_MAX threads of a trace that ended last: those that ended before them lose their
+ * row, the same whenever that happens.
  *
  * Memory of threads belongs to the shard that allocated it, whichever shard has the thread.  It is
  * freed with the shard, and not before.
@@ -175,8 +176,10 @@ static inline void shard_reopen(struct shard *shard, const struct thread *thread
 struct thread *shard_thread_alloc(struct shard *shard);
 /* Frees what the thread points to; its own memory belongs to a shard. */
 void shard_thread_fini(const struct layout *layout, struct thread *thread);
-/* Adds threads that ended first to `other` while there are too many.  No thread may be touched. */
+/* Adds threads that ended first to `other` if there are too many.  No thread may be touched. */
 void shard_drop_dead(struct shard *shard);
+/* The same for a total, which is not to depend on when that was.  Not in the middle of a window. */
+void shard_drop_for_total(struct shard *shard);
 
 /* ---- selection ---- */
 

@@ -194,7 +194,8 @@ START_TEST(skips_the_dead)
 }
 END_TEST
 
-#define RESIDENT_MAX (THREADS_RESIDENT_MAX / SHARDS)
+#define KEPT      (THREADS_ENDED_MAX / SHARDS)
+#define DEAD_MOST ((THREADS_ENDED_MAX + THREADS_ENDED_MORE) / SHARDS)
 
 static unsigned int forgotten;
 
@@ -209,16 +210,16 @@ static void with_forget(struct fixture *fixture)
 	fixture->analysis.on_forget = on_forget;
 }
 
-/* Too many threads: those that ended first become one row, and lose nothing. */
+/* Too many threads that ended: those that ended first become one row, and lose nothing. */
 START_TEST(bounds_threads)
 {
 	struct fixture *fixture = fixture_new(with_forget);
 	struct shard *shard = fixture_shard(fixture, key_of(0));
-	struct thread *live = shard_thread(shard, key_of(RESIDENT_MAX)), *newest;
+	struct thread *live = shard_thread(shard, key_of(DEAD_MOST + 1)), *newest;
 	uint64_t sum = 0;
 
 	forgotten = 0;
-	for (size_t i = 0; i < RESIDENT_MAX; i++) {
+	for (size_t i = 0; i <= DEAD_MOST; i++) {
 		struct thread *thread = shard_thread(shard, key_of(i));
 
 		fixture_add(fixture, key_of(i), thread, 2);
@@ -227,30 +228,75 @@ START_TEST(bounds_threads)
 							      .thread = thread });
 		shard_thread_ends(shard, thread, 100 + i);
 	}
-	newest = shard_thread(shard, key_of(RESIDENT_MAX - 1));
-	shard_close_oncpu(shard, 0, key_of(RESIDENT_MAX - 2));
+	newest = shard_thread(shard, key_of(DEAD_MOST));
+	shard_close_oncpu(shard, 0, key_of(DEAD_MOST - 1));
 	ck_assert_ptr_null(shard->other);
 	close_window(fixture, true);
 	ck_assert_ptr_nonnull(shard->other);
-	ck_assert_uint_eq(forgotten, RESIDENT_MAX / 2);
-	ck_assert_uint_eq(fixture_total(fixture, shard->other)[SUM], RESIDENT_MAX);
+	ck_assert_uint_eq(forgotten, DEAD_MOST + 1 - KEPT);
+	ck_assert_uint_eq(fixture_total(fixture, shard->other)[SUM], 2 * forgotten);
 	ck_assert_uint_eq(fixture_total(fixture, shard->other)[MOST], 2);
 	ck_assert_uint_eq(column_histogram(fixture_total(fixture, shard->other), SPREAD)->count,
-			  RESIDENT_MAX / 2);
-	ck_assert_uint_eq(shard->dead.count, RESIDENT_MAX / 2);
+			  forgotten);
+	ck_assert_uint_eq(shard->dead.count, KEPT);
 	ck_assert_ptr_null(shard_thread_known(shard, key_of(0)));
-	ck_assert_ptr_null(shard_thread_known(shard, key_of(RESIDENT_MAX / 2 - 1)));
-	ck_assert_ptr_nonnull(shard_thread_known(shard, key_of(RESIDENT_MAX / 2)));
-	ck_assert_ptr_eq(shard_thread_known(shard, key_of(RESIDENT_MAX - 1)), newest);
-	ck_assert_ptr_eq(shard_thread_known(shard, key_of(RESIDENT_MAX)), live);
+	ck_assert_ptr_null(shard_thread_known(shard, key_of(forgotten - 1)));
+	ck_assert_ptr_nonnull(shard_thread_known(shard, key_of(forgotten)));
+	ck_assert_ptr_eq(shard_thread_known(shard, key_of(DEAD_MOST)), newest);
+	ck_assert_ptr_eq(shard_thread_known(shard, key_of(DEAD_MOST + 1)), live);
 	for (size_t i = 0; i < shard->resident.count; i++) {
 		sum += shard->resident.at[i] ? fixture_total(fixture, shard->resident.at[i])[SUM]
 					     : 0;
 	}
-	ck_assert_uint_eq(sum, RESIDENT_MAX);
+	ck_assert_uint_eq(sum, 2 * KEPT);
 	/* Places and memory are used again. */
 	(void)shard_thread(shard, key_of(0));
-	ck_assert_uint_eq(shard->resident.count, RESIDENT_MAX + 1);
+	ck_assert_uint_eq(shard->resident.count, DEAD_MOST + 2);
+	fixture_free(fixture);
+}
+END_TEST
+
+#define ENDED (3 * KEPT)
+
+/* When the threads end, in what order they are told within a window, how many windows there are:
+ * several end at one time. */
+static uint64_t end_of(uint32_t i)
+{
+	return i / 5;
+}
+
+/* Which rows a total has does not depend on how many windows there were. */
+START_TEST(keeps_the_last)
+{
+	static const uint32_t windows[] = { 1, 2, 7, 60, ENDED / 5 };
+	struct fixture *fixture = fixture_new(NULL);
+	struct shard *shard = fixture_shard(fixture, key_of(0));
+	uint32_t each = ENDED / windows[_i], order = 1;
+
+	each += 5 - each % 5; /* those of one time are in one window */
+	for (uint32_t first = 0; first < ENDED; first += each) {
+		uint32_t count = each < ENDED - first ? each : ENDED - first;
+
+		for (uint32_t i = 0; i < count; i++) {
+			/* Down, or from both ends to the middle. */
+			uint32_t one = first + (order % 2 ? count - 1 - i
+						: i % 2   ? count - 1 - i / 2
+							  : i / 2);
+			struct thread *thread = shard_thread(shard, key_of(one));
+
+			fixture_add(fixture, key_of(one), thread, 1);
+			shard_thread_ends(shard, thread, end_of(one));
+		}
+		order++;
+		close_window(fixture, true);
+		ck_assert_uint_le(shard->dead.count, DEAD_MOST);
+	}
+	shard_drop_for_total(shard);
+	ck_assert_uint_eq(shard->dead.count, KEPT);
+	ck_assert_uint_eq(fixture_total(fixture, shard->other)[SUM], ENDED - KEPT);
+	for (uint32_t i = 0; i < ENDED; i++) {
+		ck_assert_int_eq(shard_thread_known(shard, key_of(i)) != NULL, i >= ENDED - KEPT);
+	}
 	fixture_free(fixture);
 }
 END_TEST
@@ -266,12 +312,14 @@ START_TEST(forgets_dropped)
 			 &(struct open_oncpu){ .cpu = 5, .key = key_of(0), .thread = former });
 	successor = shard_thread_fork(shard, key_of(0), 1);
 	ck_assert_ptr_eq(shard_oncpu(shard, 5, key_of(0)), former);
-	for (size_t i = 1; i < RESIDENT_MAX; i++) {
-		(void)shard_thread(shard, key_of(i));
+	for (size_t i = 1; i <= KEPT; i++) {
+		shard_thread_ends(shard, shard_thread(shard, key_of(i)), 1000);
 	}
-	shard_thread_ends(shard, shard_thread(shard, key_of(1)), 1000);
 	close_window(fixture, true);
-	ck_assert_uint_eq(shard->dead.count, 1);
+	ck_assert_uint_eq(shard->dead.count, KEPT + 1);
+	ck_assert_ptr_eq(shard_oncpu(shard, 5, key_of(0)), former);
+	shard_drop_for_total(shard);
+	ck_assert_uint_eq(shard->dead.count, KEPT);
 	ck_assert_ptr_null(shard_oncpu(shard, 5, key_of(0)));
 	ck_assert_ptr_eq(shard_thread_known(shard, key_of(0)), successor);
 	fixture_free(fixture);
@@ -365,6 +413,7 @@ Suite *suite_shard(void)
 	tcase_add_test(tcase, renames_the_dead);
 	tcase_add_test(tcase, skips_the_dead);
 	tcase_add_test(tcase, bounds_threads);
+	tcase_add_loop_test(tcase, keeps_the_last, 0, 5);
 	tcase_add_test(tcase, forgets_dropped);
 	tcase_add_test(tcase, knows_who_is_on_a_cpu);
 	tcase_add_test(tcase, tells_unsound);
