@@ -2,6 +2,7 @@
  * build-calls: see build.h; system calls: which one a thread is in, and what it says of priorities.
  */
 #include <string.h>
+#include <sys/resource.h>
 
 #include "deep/build.h"
 #include "kernel/syscall-names.h"
@@ -9,16 +10,20 @@
 static bool sets_prio(const char *name)
 {
 	return strcmp(name, "sched_setscheduler") == 0 || strcmp(name, "sched_setparam") == 0 ||
-	       strcmp(name, "sched_setattr") == 0;
+	       strcmp(name, "sched_setattr") == 0 || strcmp(name, "setpriority") == 0 ||
+	       strcmp(name, "nice") == 0;
 }
 
-/* A call that sets the priority of a thread, the caller's if no pid is given. */
+/* A call that sets the priority of a thread, the caller's if no pid is given; or of a group of
+ * threads, which is not followed. */
 static void on_set_prio(const struct build *build, const struct reader_event *event,
 			struct deep_thread *caller)
 {
-	int64_t tid = reader_has(event, CALL_PID) ? event->values[CALL_PID].i : 0;
+	bool has_which = reader_has(event, CALL_WHICH);
+	unsigned int whose = has_which ? CALL_WHO : CALL_PID;
+	int64_t tid = reader_has(event, whose) ? event->values[whose].i : 0;
 
-	if (tid >= 0) {
+	if (tid >= 0 && !(has_which && event->values[CALL_WHICH].i != PRIO_PROCESS)) {
 		build_prio_set(build, caller, event->ts,
 			       build_thread(build, tid != 0 ? (int32_t)tid : caller->tid));
 	}

@@ -153,12 +153,13 @@ void build_lose(struct build *build, uint64_t ts);
 
 /* ---- build-calls.c ---- */
 
-/* The fields of an entry: a futex's address, the thread or process meant, the futex operation. */
+/* The fields of an entry: a futex's address, the thread or process meant, the futex operation,
+ * and what setpriority() is about. */
 #define CALL_FIELDS                                                                                \
 	{                                                                                          \
-		"uaddr", "pid", "op"                                                               \
+		"uaddr", "pid", "op", "which", "who"                                               \
 	}
-enum { CALL_FUTEX, CALL_PID, CALL_OP };
+enum { CALL_FUTEX, CALL_PID, CALL_OP, CALL_WHICH, CALL_WHO };
 
 /* The running thread enters or leaves a system call. */
 void build_on_call(const struct build *build, const struct reader_event *event, bool is_entry);

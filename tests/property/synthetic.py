@@ -64,6 +64,9 @@ EVENTS = [
     ('sched_process_exec', (('comm', 'filename'), ('s32', 'tid'), ('s32', 'old_tid'))),
     ('kmem_mm_page_alloc', (('s32', 'order'), ('s64', 'pfn'))),
     ('lttng_statedump_process_state', (('s32', 'tid'), ('s32', 'pid'), ('comm', 'name'))),
+    ('syscall_entry_setpriority', (('s32', 'which'), ('s32', 'who'), ('s32', 'niceval'))),
+    ('syscall_exit_setpriority', (('s64', 'ret'),)),
+    ('syscall_entry_nice', (('s32', 'increment'),)), ('syscall_exit_nice', (('s64', 'ret'),)),
 ]
 IDS = {name: i for i, (name, _) in enumerate(EVENTS)}
 

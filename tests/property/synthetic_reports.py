@@ -70,6 +70,20 @@ def test_urgency(scratch):
         same([one['kind'] for one in found['inversions'] if one['kind'] == 'direct'], ['direct'] if name == 'nice' else [])
 
 
+def test_nice_levels(scratch):
+    """Thread 30 makes itself less urgent while 10 waits for it: it is so from the call's exit on, as the next event shows."""
+    for name, arguments, ret, prio, wanted in (
+            ('setpriority', (0, 0, 5), 0, 25, (1000, [(11000, 52000)])), ('setpriority', (0, 30, 5), 0, 25, (1000, [(11000, 52000)])),
+            ('nice', (5,), 0, 25, (1000, [(11000, 52000)])), ('setpriority', (0, 0, -5), -13, 20, (0, [])),
+            ('setpriority', (0, 31, 5), 0, 25, (49999, [])), ('setpriority', (1, 0, 5), 0, 25, (49999, []))):
+        made = Made(scratch, '-'.join(map(str, (name, *arguments))), [packet(0, 0, 0, 60000, [
+            switch_prio(1000, (0, 20), (10, 20), 0), event(1500, 'syscall_entry_futex', 0x7f00), switch_prio(2000, (10, 20), (30, 20)),
+            event(10000, 'syscall_entry_' + name, *arguments), event(11000, 'syscall_exit_' + name, ret),
+            event(52000, 'sched_waking', 10), switch_prio(55000, (30, prio), (10, 20), 0x100), event(60000, 'sched_process_free', 99)])])
+        found = report_of(made, '--thread', '10')
+        same((found['unknown_prio_ns'], [(one['begin'], one['end']) for one in found['inversions'] if one['kind'] == 'direct']), wanted)
+
+
 def test_page_names(scratch):
     """A name in a trace cannot end the script of the page."""
     trace = Made(scratch, 'names', [packet(0, 0, 0, 90, [

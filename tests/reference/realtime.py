@@ -16,7 +16,7 @@ import deep
 import files
 import reference
 
-SETS = ('sched_setscheduler', 'sched_setparam', 'sched_setattr')
+SETS = ('sched_setscheduler', 'sched_setparam', 'sched_setattr', 'setpriority', 'nice')
 CALLS = ('clock_nanosleep', 'read', 'rt_sigtimedwait', 'mq_timedreceive', 'futex')
 
 
@@ -137,8 +137,9 @@ class Plain:
     def entry(self, ts, thread, name, field):
         thread.marks.append((ts, 'entry', name))
         thread.call = None
-        if name in SETS:
-            whose = self.threads[field('pid')] if field('pid') else thread
+        if name in SETS and not field('which'):  # else it is about a group of threads
+            pid = field('who' if name == 'setpriority' else 'pid')
+            whose = self.threads[pid] if pid else thread
             whose.prios.append((ts, 'call', None))
             thread.call = (whose, len(whose.prios) - 1)
 
