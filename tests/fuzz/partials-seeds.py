@@ -8,7 +8,10 @@ The seven seeds are the minimised set: each covers code that the others do not (
 them).  Inputs that a fuzzer found for a former version of the form are deleted, because it is refused by number.  New
 ones are added by `corpus.py minimise BUILD partials DIRECTORY`.
 
-usage: partials-seeds.py SILLAGE UST-TRACE
+usage: partials-seeds.py [--check] SILLAGE UST-TRACE
+
+--check: nothing is written; each seed is put into a file again, which `sillage merge` has to take.  Seeds of a former
+form would be refused at once, and the target would see nothing behind that.
 """
 import ctypes
 import itertools
@@ -29,7 +32,7 @@ PERIODS = ('outer = sched_waking; sched_wakeup; by $tid',
            'inner = irq_handler_entry; irq_handler_exit; by $tid; within outer',
            'cpu = irq_handler_entry; irq_handler_exit; by irq, $cpu')
 ASKED = ['-q', '-a', 'all', '-i', '1ms'] + [word for period in PERIODS for word in ('--period', period)]
-HEADER, FINISH = 20, 8
+HEADER, FRAME_HEAD, FINISH = 20, 9, 8
 SEED_MAX = 60000  # bytes
 
 
@@ -37,7 +40,7 @@ def frames(data):
     zstd, at = ctypes.CDLL('libzstd.so.1'), HEADER
     while at < len(data):
         size, stored = struct.unpack_from('<II', data, at)
-        at += 9
+        at += FRAME_HEAD
         room = ctypes.create_string_buffer(size)
         assert zstd.ZSTD_decompress(room, size, data[at:at + stored], stored) == size
         yield room.raw
@@ -78,7 +81,44 @@ def put_state(sillage, scratch, seed, pieces):
     return put('state-%d' % pieces, data)
 
 
+def mapped(sillage, scratch, ust):
+    """Partials of a trace of programs.  A kernel's is behind it: one of the traces has to have the events of the periods."""
+    kernel = os.path.join(scratch, 'kernel')
+    generated.make(random.Random(1), kernel, False)
+    return subprocess.run([sillage, 'map'] + ASKED + [ust, kernel], stdout=subprocess.PIPE, check=True).stdout
+
+
+def framed(raw):
+    zstd = ctypes.CDLL('libzstd.so.1')
+    room = ctypes.create_string_buffer(len(raw) + 1000)
+    stored = zstd.ZSTD_compress(room, len(room), raw, len(raw), 1)
+    return struct.pack('<IIB', len(raw), stored, raw[0]) + room.raw[:stored]
+
+
+def check(sillage, ust):
+    """Whether all seeds are of the form that the program reads."""
+    with tempfile.TemporaryDirectory() as scratch:
+        data = mapped(sillage, scratch, ust)
+    around, failed = list(frames(data)), 0
+    for name in sorted(os.listdir(CORPUS)):
+        with open(os.path.join(CORPUS, name), 'rb') as file:
+            seed = file.read()
+        whole, at = data[:HEADER] + b''.join(map(framed, around[:2])), 0
+        while at < len(seed) and name.startswith(('generated-', 'state-', 'ust')):
+            size, = struct.unpack_from('>H', seed, at)
+            whole, at = whole + framed(seed[at + 2:at + 2 + size]), at + 2 + size
+        done = subprocess.run([sillage, 'merge', '-q', '-f', 'json', '-'], input=whole + framed(around[-1]),
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        if at > 0 and (done.returncode != 0 or b'"total"' not in done.stdout):
+            print('not ok %s: %s' % (name, done.stderr.decode().strip()))
+            failed += 1
+    print('%s partials-seeds' % ('not ok' if failed else 'ok'))
+    return 1 if failed else 0
+
+
 def main():
+    if sys.argv[1] == '--check':
+        sys.exit(check(*sys.argv[2:4]))
     sillage, ust = sys.argv[1:3]
     for name in os.listdir(CORPUS):
         os.remove(os.path.join(CORPUS, name))
@@ -90,7 +130,7 @@ def main():
         for pieces in 1, 2:
             while not put_state(sillage, scratch, next(seeds), pieces):
                 pass
-        assert put('ust', subprocess.run([sillage, 'map'] + ASKED + [ust], stdout=subprocess.PIPE, check=True).stdout)
+        assert put('ust', mapped(sillage, scratch, ust))
 
 
 if __name__ == '__main__':
