@@ -57,6 +57,8 @@ ROOMS = {
     'live/session': ('base/', 'relay/', 'history/', 'output/', 'engine/', 'engine/exchange/',
                      'live/url.h') + CTF + CONTRACT,
     'live/replay': ('base/', 'relay/', 'recorded/', 'live/url.h', 'output/plain-name.h') + CTF,
+    'live/range': ('base/', 'relay/', 'recorded/', 'output/plain-name.h', 'live/url.h', 'live/loop.h',
+                   'live/session/', 'live/capture/capture-prune.h') + CTF,
     'live': ('base/', 'relay/', 'history/', 'output/', 'engine/', 'engine/tables/',
              'engine/exchange/', 'live/session/', 'live/trigger/', 'live/capture/',
              'live/replay/', 'version.h') + CTF + CONTRACT,

@@ -13,6 +13,7 @@ struct lister {
 	const struct url *url;
 	loop_list_fn *each;
 	void (*on_quiet)(const struct url *url);
+	const atomic_bool *stop;
 	void *user;
 	struct event_base *base;
 	struct relay_connection *connection;
@@ -40,7 +41,8 @@ static int lister_reply(void *user, const struct viewer_reply *reply, struct err
 	assert(lister->connection);
 	for (uint32_t i = 0; i < reply->count; i++) {
 		const struct viewer_session *session = &reply->sessions[i];
-		struct loop_listed listed = { .host = (char *)session->host,
+		struct loop_listed listed = { .id = session->id,
+					      .host = (char *)session->host,
 					      .name = (char *)session->name,
 					      .live_timer_us = session->live_timer_us,
 					      .clients = session->clients,
@@ -72,17 +74,33 @@ static void on_quiet(evutil_socket_t fd, short what, void *arg)
 	lister->on_quiet(lister->url);
 }
 
+/* The signal's handler belongs to the command, so the loop looks from time to time. */
+static void on_look(evutil_socket_t fd, short what, void *arg)
+{
+	struct lister *lister = arg;
+
+	(void)fd;
+	(void)what;
+	if (atomic_load(lister->stop)) {
+		(void)err_raise(&lister->err, -EINTR, "interrupted");
+		lister->r = -EINTR;
+		(void)event_base_loopbreak(lister->base);
+	}
+}
+
 int loop_list(const struct url *url, loop_list_fn *each, void (*on_quiet_)(const struct url *url),
-	      void *user, struct err *err)
+	      const atomic_bool *stop, void *user, struct err *err)
 {
 	static const struct relay_connection_events events = {
 		.on_connected = lister_connected,
 		.on_reply = lister_reply,
 		.on_closed = lister_closed,
 	};
-	struct lister lister = { .url = url, .each = each, .on_quiet = on_quiet_, .user = user };
-	struct timeval quiet = { .tv_sec = RELAY_QUIET_S };
-	struct event *timer;
+	struct lister lister = {
+		.url = url, .each = each, .on_quiet = on_quiet_, .stop = stop, .user = user
+	};
+	struct timeval quiet = { .tv_sec = RELAY_QUIET_S }, often = { .tv_usec = 100000 };
+	struct event *timer, *look;
 	struct relay_address address = { .host = url->host,
 					 .port = url->port ? url->port : URL_PORT_LIVE,
 					 .family = url->family };
@@ -90,11 +108,16 @@ int loop_list(const struct url *url, loop_list_fn *each, void (*on_quiet_)(const
 	lister.base = event_base_new();
 	lister.connection = relay_connection_new(lister.base, &address, &events, &lister);
 	timer = event_new(lister.base, -1, 0, on_quiet, &lister);
+	look = event_new(lister.base, -1, EV_PERSIST, on_look, &lister);
 	if (lister.on_quiet) {
 		(void)event_add(timer, &quiet);
 	}
+	if (stop) {
+		(void)event_add(look, &often);
+	}
 	(void)event_base_dispatch(lister.base);
 	event_free(timer);
+	event_free(look);
 	relay_connection_free(lister.connection);
 	event_base_free(lister.base);
 	if (lister.r < 0) {

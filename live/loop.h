@@ -24,6 +24,7 @@
 #ifndef SILLAGE_LIVE_LOOP_H
 #define SILLAGE_LIVE_LOOP_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -73,14 +74,16 @@ int loop_run(const struct loop_config *config, struct run_summary *summary, stru
 
 /* A session that a relay lists. */
 struct loop_listed {
+	uint64_t id;
 	char *host, *name;
 	uint64_t live_timer_us;
 	uint32_t clients, streams;
 };
 typedef void loop_list_fn(void *user, const struct url *url, const struct loop_listed *session);
 /* Lists the sessions of a relay once, those that match @url.  @on_quiet is called once if the relay
- * has not answered for RELAY_QUIET_S; NULL: nothing is.  Negative with the reason. */
+ * has not answered for RELAY_QUIET_S; NULL: nothing is.  @stop is set by a signal: -EINTR; NULL:
+ * none is.  Negative with the reason. */
 int loop_list(const struct url *url, loop_list_fn *each, void (*on_quiet)(const struct url *url),
-	      void *user, struct err *err);
+	      const atomic_bool *stop, void *user, struct err *err);
 
 #endif

@@ -134,6 +134,16 @@ void url_fini(struct url *url)
 	memset(url, 0, sizeof(*url));
 }
 
+bool url_is_one(const char *text)
+{
+	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+		if (strncmp(text, schemes[i].prefix, strlen(schemes[i].prefix)) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
 bool url_matches(const struct url *url, const char *host, const char *session)
 {
 	if (url->is_exact) {

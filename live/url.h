@@ -26,6 +26,8 @@ struct url {
 /* -EINVAL with the reason. */
 int url_parse(const char *text, struct url *ret_url, struct err *err);
 void url_fini(struct url *url);
+/* Whether @text begins like a URL of a relay, as no path does. */
+bool url_is_one(const char *text);
 bool url_matches(const struct url *url, const char *host, const char *session);
 
 #endif

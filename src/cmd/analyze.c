@@ -274,9 +274,10 @@ static int analyze_all(struct analyze *a, struct engine_config *config)
 	int failed = 0;
 
 	for (size_t i = 0; a->options->args[i]; i++) {
-		if (recorded_find(a->options->args[i], &paths, &a->err) < 0) {
+		if (cmd_find(a->options, a->options->args[i], &paths, &a->err) < 0) {
 			say("%s", a->err.text);
 			failed = EXIT_FAILED;
+			a->summary.is_interrupted |= cmd_signal_status() != 0;
 		}
 	}
 	is_refused = !check_names(a, &paths);
@@ -378,10 +379,11 @@ static int run(const struct options *options)
 
 const struct command cmd_analyze = {
 	.name = "analyze",
-	.args = "TRACE...",
-	.summary = "statistics over recorded traces",
+	.args = "TRACE|URL...",
+	.summary = "statistics over recorded traces, and what relays still have",
 	.examples = "  sillage analyze ~/lttng-traces/prod-20260101-120000\n"
-		    "  sillage analyze -i 100ms -f json -a cpu TRACE | jq .cpu.busy_ns\n",
+		    "  sillage analyze -i 100ms -f json -a cpu TRACE | jq .cpu.busy_ns\n"
+		    "  sillage analyze --begin -10m net://localhost/host/web1/prod\n",
 	.options = FOR_ANALYZE,
 	.args_min = 1,
 	.run = run,

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/now.h"
 #include "base/units.h"
@@ -15,6 +16,7 @@
 #include "engine/engine.h"
 #include "engine/exchange/checkpoint-file.h"
 #include "live/loop.h"
+#include "live/range/range.h"
 #include "live/trigger/actions.h"
 #include "output/sink.h"
 #include "recorded/recorded.h"
@@ -63,8 +65,17 @@ void cmd_identify(struct trace_identity *identity, const struct metadata *types,
 static int take_time(const char *option, const char *text, const struct units_span *span,
 		     uint64_t *ret, struct err *err)
 {
-	int r = text ? units_parse_time(text, span, ret) : 0;
+	uint64_t ago;
+	int r;
 
+	if (!text) {
+		return 0;
+	}
+	if (text[0] == '-' && units_parse_duration(text + 1, &ago) == 0) {
+		*ret = !span ? *ret : ago < span->last ? span->last - ago : 0;
+		return 0;
+	}
+	r = units_parse_time(text, span, ret);
 	if (r == -EDOM) {
 		return err_raise(err, r,
 				 "--%s: %s may be seconds or ns since the epoch: write @%s or %sns",
@@ -73,23 +84,28 @@ static int take_time(const char *option, const char *text, const struct units_sp
 	if (r < 0) {
 		return err_raise(err, r,
 				 "--%s: \"%s\" is not a time (HH:MM:SS[.frac], "
-				 "YYYY-MM-DDTHH:MM:SS[.frac][Z], @SECONDS[.frac] or ns since the "
-				 "epoch)",
+				 "YYYY-MM-DDTHH:MM:SS[.frac][Z], @SECONDS[.frac], ns since the "
+				 "epoch, or -DURATION before the newest)",
 				 option, text);
 	}
 	return 0;
 }
 
-static bool needs_day(const char *text)
+/* Whether only the times of the trace tell which time is meant. */
+static bool needs_span(const char *text)
 {
-	return text && units_time_needs_day(text);
+	return text && (text[0] == '-' || units_time_needs_day(text));
 }
 
-/* Where times without a date are looked for. */
+/* Where such times are looked for. */
 static void span_of(const struct recorded_path *path, struct units_span *span)
 {
 	struct err err; /* reading the trace reports it again */
 
+	if (path->span.last > 0) {
+		*span = path->span;
+		return;
+	}
 	(void)recorded_span(path, &span->first, &span->last, &err);
 	span->last = span->last == UINT64_MAX ? span->first : span->last; /* no packet tells it */
 	if (span->first > span->last) {
@@ -97,26 +113,140 @@ static void span_of(const struct recorded_path *path, struct units_span *span)
 	}
 }
 
-int cmd_range(const struct options *options, const struct recorded_path *path, uint64_t *ret_begin,
-	      uint64_t *ret_end, struct err *err)
+/* @span NULL: only what does not need it is known. */
+static int range_in(const struct options *options, const struct units_span *span,
+		    uint64_t *ret_begin, uint64_t *ret_end, struct err *err)
 {
-	bool has_day = !needs_day(options->begin) && !needs_day(options->end);
-	struct units_span span = { 0 };
+	bool is_known = span || (!needs_span(options->begin) && !needs_span(options->end));
+	struct units_span rest = span ? *span : (struct units_span){ 0 };
 	int r;
 
 	*ret_begin = 0;
 	*ret_end = UINT64_MAX;
-	if (path && !has_day) {
-		span_of(path, &span);
-	}
-	r = take_time("begin", options->begin, path ? &span : NULL, ret_begin, err);
+	r = take_time("begin", options->begin, span, ret_begin, err);
 	/* A range over midnight ends on the day after. */
-	span.first = *ret_begin > span.first && *ret_begin < span.last ? *ret_begin : span.first;
-	r = r < 0 ? r : take_time("end", options->end, path ? &span : NULL, ret_end, err);
-	if (r == 0 && *ret_begin >= *ret_end && (path || has_day)) {
+	rest.first = *ret_begin > rest.first && *ret_begin < rest.last ? *ret_begin : rest.first;
+	r = r < 0 ? r : take_time("end", options->end, span ? &rest : NULL, ret_end, err);
+	if (r == 0 && *ret_begin >= *ret_end && is_known) {
 		return err_raise(err, -EINVAL, "--begin is not before --end");
 	}
 	return r;
+}
+
+int cmd_range(const struct options *options, const struct recorded_path *path, uint64_t *ret_begin,
+	      uint64_t *ret_end, struct err *err)
+{
+	struct units_span span = { 0 };
+	int r;
+
+	if (path && (needs_span(options->begin) || needs_span(options->end))) {
+		span_of(path, &span);
+	}
+	r = range_in(options, path ? &span : NULL, ret_begin, ret_end, err);
+	if (r == 0 && path && *ret_begin < path->from) {
+		*ret_begin = path->from;
+	}
+	return r;
+}
+
+/* ---- traces of relays ---- */
+
+/* A URL that was fetched. */
+struct fetched {
+	const char *arg;
+	struct recorded_paths paths;
+	int r;
+	struct err err; /* why r is negative */
+};
+
+static struct range_store *store;
+static VEC(struct fetched) all_fetched;
+
+static void forget_fetched(void)
+{
+	for (size_t i = 0; i < all_fetched.count; i++) {
+		recorded_paths_fini(&all_fetched.at[i].paths);
+	}
+	vec_fini(&all_fetched);
+	range_store_free(store);
+}
+
+/* What a range of a session is. */
+static int resolve(void *user, const struct units_span *span, uint64_t *ret_from,
+		   uint64_t *ret_begin, uint64_t *ret_end, struct err *err)
+{
+	const struct options *options = user;
+	int r = range_in(options, span, ret_begin, ret_end, err);
+
+	*ret_from = 0;
+	if (r == 0 && options->from && !options->from_beginning) {
+		r = take_time("from", options->from, span, ret_from, err);
+	}
+	if (r == 0 && *ret_from >= *ret_end) {
+		r = err_raise(err, -EINVAL, "--from is not before --end");
+	}
+	return r;
+}
+
+static int fetch(const struct options *options, const char *arg, struct recorded_paths *paths,
+		 struct err *err)
+{
+	const struct range_config config = {
+		.stop = &cmd_stop,
+		.shows_progress = isatty(STDERR_FILENO) && options->verbosity >= 0,
+		.say = say,
+		.verbosity = options->verbosity,
+		.needs_span = needs_span(options->begin) || needs_span(options->end) ||
+			      needs_span(options->from),
+		.resolve = resolve,
+		.user = (void *)options,
+	};
+	struct url url;
+	int r = url_parse(arg, &url, err);
+
+	if (r < 0) {
+		return r;
+	}
+	if (options->state) {
+		r = err_raise(err, -EINVAL, "%s: --state needs a trace's directory, or `live`",
+			      arg);
+	} else if (options->from && strcmp(options->from, "now") == 0) {
+		r = err_raise(err, -EINVAL, "--from now: only `live` and `top` begin now");
+	} else if (!store && !(store = range_store_new(err))) {
+		r = -EIO;
+	} else {
+		r = range_fetch(&config, &url, store, paths, err);
+	}
+	url_fini(&url);
+	return r;
+}
+
+int cmd_find(const struct options *options, const char *arg, struct recorded_paths *paths,
+	     struct err *err)
+{
+	struct fetched *new;
+
+	if (!url_is_one(arg)) {
+		return options->from ? err_raise(err, -EINVAL,
+						 "%s: --from needs a URL; there is --begin", arg)
+				     : recorded_find(arg, paths, err);
+	}
+	for (size_t i = 0; i < all_fetched.count; i++) {
+		if (strcmp(all_fetched.at[i].arg, arg) == 0) {
+			recorded_paths_copy(paths, &all_fetched.at[i].paths);
+			*err = all_fetched.at[i].err;
+			return all_fetched.at[i].r;
+		}
+	}
+	if (all_fetched.count == 0) {
+		(void)atexit(forget_fetched);
+	}
+	new = vec_push(&all_fetched);
+	*new = (struct fetched){ .arg = arg };
+	new->r = fetch(options, arg, &new->paths, &new->err);
+	recorded_paths_copy(paths, &new->paths);
+	*err = new->err;
+	return new->r;
 }
 
 bool cmd_misses_range(const struct report *total, const struct engine_config *config)

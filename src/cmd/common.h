@@ -20,6 +20,7 @@ struct metadata;
 struct output;
 struct partial_file_setup;
 struct recorded_path;
+struct recorded_paths;
 struct trace_identity;
 struct url;
 
@@ -35,8 +36,16 @@ void cmd_stop_on_signals(void); /* SIGINT, SIGTERM */
 
 /* ---- traces ---- */
 
-/* --begin and --end; 0 and UINT64_MAX without them.  A time without a date is on a day of @path; if
- * that is NULL, it is only checked. */
+/*
+ * Adds the traces at or below the directory @arg, or those of the sessions that the URL @arg names,
+ * as far as the options ask for them.  A URL is fetched once, the first time, into a directory that
+ * is removed when the program ends.  -errno; -EINTR: a signal came.
+ */
+int cmd_find(const struct options *options, const char *arg, struct recorded_paths *paths,
+	     struct err *err);
+
+/* --begin and --end; 0 and UINT64_MAX without them.  A time without a date is on a day of @path,
+ * and one before the newest is before its end; if @path is NULL, they are only checked. */
 int cmd_range(const struct options *options, const struct recorded_path *path, uint64_t *ret_begin,
 	      uint64_t *ret_end, struct err *err);
 

@@ -88,7 +88,7 @@ static int run(const struct options *options)
 			say("%s", err.text);
 			return EXIT_USAGE;
 		}
-		if (loop_list(&url, on_session, options->verbosity >= 0 ? say_quiet : NULL,
+		if (loop_list(&url, on_session, options->verbosity >= 0 ? say_quiet : NULL, NULL,
 			      &listing, &err) < 0) {
 			say("%s", err.text);
 			status = EXIT_FAILED;

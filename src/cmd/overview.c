@@ -80,7 +80,7 @@ static int analyze(const struct options *options, const struct recorded_path *pa
 		   const struct overview_config *span, struct overview_run *run, struct err *err)
 {
 	struct engine_config config = {
-		.range_begin = options->begin ? span->begin : 0,
+		.range_begin = options->begin || path->from > 0 ? span->begin : 0,
 		.range_end = options->end ? span->end : UINT64_MAX,
 		.wants_windows = true,
 		.jobs = (unsigned int)options->jobs,
@@ -151,7 +151,7 @@ static int overview_all(const struct options *options, struct output *output)
 	struct err err;
 
 	for (size_t i = 0; options->args[i]; i++) {
-		if (recorded_find(options->args[i], &paths, &err) < 0) {
+		if (cmd_find(options, options->args[i], &paths, &err) < 0) {
 			say("%s", err.text);
 			status = EXIT_FAILED;
 		}
@@ -181,7 +181,7 @@ static int run(const struct options *options)
 
 const struct command cmd_overview = {
 	.name = "overview",
-	.args = "TRACE|CAPTURE...",
+	.args = "TRACE|CAPTURE|URL...",
 	.summary = "the phases of a trace: when its behaviour changed, and what changed",
 	.examples = "  sillage overview TRACE\n"
 		    "  sillage overview -p 0.2 --slices 500 TRACE\n"

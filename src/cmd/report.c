@@ -247,7 +247,7 @@ static int check_names(const struct options *options, struct err *err)
 	int r;
 
 	for (size_t i = 0; options->args[i]; i++) {
-		(void)recorded_find(options->args[i], &paths, &unfound);
+		(void)cmd_find(options, options->args[i], &paths, &unfound);
 	}
 	r = cmd_check_names(options, NULL, &paths, err);
 	recorded_paths_fini(&paths);
@@ -269,7 +269,7 @@ static int report_all(const struct options *options, struct output *output)
 	for (size_t i = 0; options->args[i]; i++) {
 		size_t first = paths.at.count;
 
-		if (recorded_find(options->args[i], &paths, &err) < 0) {
+		if (cmd_find(options, options->args[i], &paths, &err) < 0) {
 			say("%s", err.text);
 			status = EXIT_FAILED;
 			continue;
@@ -340,7 +340,7 @@ static int run(const struct options *options)
 
 const struct command cmd_report = {
 	.name = "report",
-	.args = "TRACE|CAPTURE...",
+	.args = "TRACE|CAPTURE|URL...",
 	.summary = "explain where the time of a thread went, and who was in its way",
 	.examples =
 		"  sillage report sillage-captures/host-prod-20260101T120000.000Z\n"

@@ -176,8 +176,35 @@ void recorded_paths_fini(struct recorded_paths *paths)
 		for (size_t k = 0; k < path->dirs.count; k++) {
 			free(path->dirs.at[k]);
 		}
+		for (size_t k = 0; k < path->lost.count; k++) {
+			free(path->lost.at[k].file);
+			free(path->lost.at[k].why);
+		}
 		vec_fini(&path->dirs);
+		vec_fini(&path->lost);
 		free(path->name);
 	}
 	vec_fini(&paths->at);
+}
+
+void recorded_paths_copy(struct recorded_paths *to, const struct recorded_paths *from)
+{
+	for (size_t i = 0; i < from->at.count; i++) {
+		const struct recorded_path *path = &from->at.at[i];
+		struct recorded_path *copy = vec_push(&to->at);
+
+		*copy = (struct recorded_path){ .name = mem_strdup(path->name),
+						.span = path->span,
+						.from = path->from };
+		for (size_t k = 0; k < path->dirs.count; k++) {
+			*vec_push(&copy->dirs) = mem_strdup(path->dirs.at[k]);
+		}
+		for (size_t k = 0; k < path->lost.count; k++) {
+			struct recorded_lost *lost = vec_push(&copy->lost);
+
+			*lost = path->lost.at[k];
+			lost->file = mem_strdup(lost->file);
+			lost->why = mem_strdup(lost->why);
+		}
+	}
 }

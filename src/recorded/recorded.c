@@ -149,6 +149,8 @@ struct source {
 
 struct play {
 	const struct recorded_run *run;
+	const struct recorded_path *path;
+	VEC(bool) told; /* by path->lost: it was reported */
 	struct trace *trace;
 	const struct plan *plan;
 	struct decoder *decoder;
@@ -238,6 +240,53 @@ static bool has_events_behind(const struct play *play, const struct packet_info 
 	return info->content_bits > info->events_at_bits && begin_ns(info) >= play->run->range_end;
 }
 
+/* Whether a place is before @offset of the file's part. */
+static bool is_before(const struct recorded_file *file, const struct recorded_lost *lost,
+		      size_t part, uint64_t offset)
+{
+	for (size_t i = 0; i <= part && i < file->parts.count; i++) {
+		if (strcmp(file->parts.at[i].path, lost->file) == 0) {
+			return i < part || lost->offset <= offset;
+		}
+	}
+	return false;
+}
+
+/* Reports packets that are missing before @offset of the file's part. */
+static void tell_lost(struct play *play, size_t i, size_t part, uint64_t offset)
+{
+	for (size_t k = 0; k < play->path->lost.count; k++) {
+		const struct recorded_lost *lost = &play->path->lost.at[k];
+		char message[256];
+
+		if (play->told.at[k] || !is_before(&play->files.at.at[i], lost, part, offset)) {
+			continue;
+		}
+		play->told.at[k] = true;
+		(void)snprintf(message, sizeof(message),
+			       lost->packets == 1 ? "%" PRIu64 " packet is lost: %s"
+						  : "%" PRIu64 " packets are lost: %s",
+			       lost->packets, lost->why);
+		stream_lost_packets(play->sources.at[i].stream, lost->packets, message);
+	}
+}
+
+/* Counts those of streams without any packet, which have no file. */
+static void count_lost(struct play *play)
+{
+	for (size_t k = 0; k < play->path->lost.count; k++) {
+		const struct recorded_lost *lost = &play->path->lost.at[k];
+		bool has_file = false;
+
+		for (size_t i = 0; i < play->files.at.count; i++) {
+			const struct recorded_file *file = &play->files.at.at[i];
+
+			has_file |= is_before(file, lost, file->parts.count - 1, UINT64_MAX);
+		}
+		trace_lose(play->trace, has_file ? 0 : lost->packets);
+	}
+}
+
 /*
  * The first packet behind the range tells what was lost at the end of the range, and the first one
  * with events that the trace goes on there (a tracer that rotates leaves packets without).  So the
@@ -276,6 +325,7 @@ static void feed_chunk(struct play *play, size_t i)
 			break;
 		}
 		source->is_behind |= has_events_behind(play, &packet->info);
+		tell_lost(play, i, part, packet->offset);
 		bytes += packet->info.size_bits / 8;
 		stream_packet(stream, &input);
 		ahead_next(source->ahead);
@@ -287,6 +337,9 @@ static void feed_chunk(struct play *play, size_t i)
 	if (packet) {
 		stream_next(stream, &packet->info);
 	} else if (!play->run->on_pause) {
+		if (!source->is_over) {
+			tell_lost(play, i, part, UINT64_MAX);
+		}
 		stream_end(stream);
 	}
 }
@@ -335,7 +388,7 @@ static void open_streams(struct play *play)
 int recorded_analyze(const struct recorded_path *path, const struct recorded_run *run,
 		     struct err *err)
 {
-	struct play play = { .run = run };
+	struct play play = { .run = run, .path = path };
 	int r;
 
 	play.trace = trace_new(run->engine, run->user);
@@ -349,6 +402,9 @@ int recorded_analyze(const struct recorded_path *path, const struct recorded_run
 	r = run->on_trace(run->user, play.trace, err);
 	r = r < 0 ? r : recorded_open_files(path, play.plan, play.decoder, &play.files, err);
 	if (r == 0) {
+		for (size_t i = 0; i < path->lost.count; i++) {
+			*vec_push(&play.told) = false;
+		}
 		open_streams(&play);
 		trace_end_away(play.trace);
 		feed_all(&play);
@@ -356,6 +412,7 @@ int recorded_analyze(const struct recorded_path *path, const struct recorded_run
 			trace_pause(play.trace, 0);
 			run->on_pause(run->user, play.trace);
 		} else {
+			count_lost(&play);
 			trace_finish(play.trace, 0);
 		}
 	}
@@ -365,6 +422,7 @@ int recorded_analyze(const struct recorded_path *path, const struct recorded_run
 	trace_free(play.trace);
 	recorded_files_fini(&play.files);
 	vec_fini(&play.sources);
+	vec_fini(&play.told);
 	decoder_free(play.decoder);
 	return r;
 }

@@ -31,6 +31,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/units.h"
 #include "ctf/decoder.h"
 #include "ctf/metadata/metadata.h"
 #include "ctf/packet-index.h"
@@ -39,6 +40,14 @@
 struct engine;
 struct trace;
 
+/* Packets of a stream that are known to be missing in a place. */
+struct recorded_lost {
+	char *file;      /* the path of the stream's file, which may not exist */
+	uint64_t offset; /* of the packet behind them; the end of the file: there is none */
+	uint64_t packets;
+	char *why;
+};
+
 /*
  * One trace: a directory, or the chunks of a rotated session (`archives/CHUNK/...`), oldest first,
  * and the directory that is not rotated yet.
@@ -46,6 +55,10 @@ struct trace;
 struct recorded_path {
 	char *name; /* for messages: the directory, or where it would be without rotation */
 	VEC(char *) dirs;
+	VEC(struct recorded_lost) lost; /* in order of their places, for each file */
+	/* Of a copy of a part: the times of all that there was; last is 0: the copy is whole. */
+	struct units_span span;
+	uint64_t from; /* ns: what came before was left out; 0: nothing was */
 };
 
 struct recorded_paths {
@@ -55,6 +68,7 @@ struct recorded_paths {
 /* Adds the traces at or below @path, sorted.  -errno; -ENOENT: it holds none. */
 int recorded_find(const char *path, struct recorded_paths *paths, struct err *err);
 void recorded_paths_fini(struct recorded_paths *paths);
+void recorded_paths_copy(struct recorded_paths *to, const struct recorded_paths *from);
 
 /* Feeds the metadata file of the newest chunk to @metadata. */
 int recorded_read_metadata(const struct recorded_path *path, struct metadata_stream *metadata,

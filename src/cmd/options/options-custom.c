@@ -146,6 +146,7 @@ int options_from(struct options *options, const char *value, struct err *err)
 	const struct units_span day = { .first = now - 24 * 3600 * NS_PER_S, .last = now };
 
 	options->from_beginning = strcmp(value, "beginning") == 0;
+	options->from = value;
 	options->from_ns = 0;
 	if (options->from_beginning || strcmp(value, "now") == 0) {
 		return 0;

@@ -52,6 +52,7 @@ struct options {
 	uint64_t grace_ns;
 	bool has_state_every;
 	uint64_t state_every_ns; /* how often --state is saved before the end; 0: never */
+	const char *from;        /* --from as it was given */
 	bool from_beginning;
 	uint64_t from_ns; /* from_beginning is false: from this time on; 0: from now on */
 	double speed;     /* 0: as fast as possible */

@@ -1,0 +1,291 @@
+#!/usr/bin/env python3
+"""ranges: what a relay still has of a session, by analyze, report and overview of its URL.
+
+Goal    What is printed of a URL is what is printed of the directory that was played into the relay,
+        for any range; losses are reported; nothing stays in the temporary folder.
+Method  A real lttng-relayd that has a finished or a growing session, and a scripted relay that
+        refuses packets and loses connections.
+
+usage: ranges.py SILLAGE APP DATA [x NAME]
+"""
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import peer  # noqa: E402
+import scripted_relay as relays  # noqa: E402
+from peer import LONG, ctf2_of, ended, totals, wait_until  # noqa: E402
+from scripted_relay import ATTACH, INDEX, PACKET, Rule, patch  # noqa: E402
+
+COMMANDS = (['analyze', '-f', 'json', '-a', 'all'], ['analyze', '-i', '50ms'], ['report', '-f', 'json'],
+            ['overview', '-f', 'json'])
+
+
+class Runs:
+    """Commands whose temporary folder is looked at."""
+
+    def __init__(self, t):
+        self.t, self.folder = t, os.path.join(t.scratch, 'tmp')
+        os.mkdir(self.folder)
+        self.env = dict(os.environ, TMPDIR=self.folder)
+
+    def start(self, *words):
+        process = subprocess.Popen([self.t.sillage, *words], env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.t.processes.append(process)
+        return process
+
+    def go(self, *words, status=0):
+        """Its output without what differs between any two runs, and what it said."""
+        process = self.start(*words)
+        out, said = peer.output(process)
+        assert process.returncode == status, (words, process.returncode, said)
+        self.is_empty()
+        return out.decode(), said.decode()
+
+    def is_empty(self):
+        assert not os.listdir(self.folder), os.listdir(self.folder)
+
+
+def plain(text, name):
+    text = re.sub(r'"wall_ns":\d+,', '', text)
+    for path in (name + '/kernel', name + '/ust', name):
+        text = text.replace(path, 'TRACE')
+    # Bytes and packets of the run: a directory may be read further behind a range.
+    return [line for line in text.splitlines() if '"type":"end"' not in line]
+
+
+def served(t, trace, session, *args):
+    """A session that has all of @trace, and the URL of it."""
+    relay = t.relay()
+    path = os.path.join(t.data, trace)
+    process = t.replay(relay, path, '--session', session, '--hostname', 'h', '--linger', LONG, '--speed', '0', *args)
+    kernel = os.path.join(path, 'kernel')
+    wait_until(lambda: os.path.isdir(os.path.join(t.scratch, 'relay')) and process.poll() is None)
+    relay.wait_stored(session, kernel if os.path.isdir(kernel) else path)
+    return relay.live + '/host/h/' + session, path
+
+
+def span_of(t, path):
+    total = t.analyze(path, '-a', 'count')
+    return total['begin'], total['end']
+
+
+def same(runs, url, path, words, commands=COMMANDS):
+    for command in commands:
+        theirs = subprocess.run([runs.t.sillage, *command, *words, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        ours, said = runs.go(*command, *words, url, status=theirs.returncode)
+        assert plain(ours, url) == plain(theirs.stdout.decode(), path), (command, words, said)
+
+
+def check_law(t, trace, commands=COMMANDS):
+    url, path = served(t, trace, 'law')
+    begin, end = span_of(t, path)
+    runs = Runs(t)
+
+    def at(part):
+        return '%dns' % (begin + int((end - begin) * part))
+
+    def ago(part):
+        return '-%dus' % ((end - begin) * part / 1000)
+
+    for words in ([], ['--begin', at(.3)], ['--end', at(.5)], ['--begin', at(.2), '--end', at(.6)],
+                  ['--begin', at(.45), '--end', at(.46)], ['--begin', ago(.4)], ['--begin', ago(.5), '--end', ago(.2)]):
+        same(runs, url, path, words, commands)
+
+
+def test_law_bursts(t):
+    check_law(t, 'burst')
+
+
+def test_law_io(t):
+    check_law(t, 'io-mix', COMMANDS[:2])
+
+
+def test_law_ctf2(t):
+    """The metadata of CTF 2, as relays of 2.13 and of 2.15 hand it out."""
+    check_law(t, ctf2_of(t, os.path.join(t.data, 'burst', 'kernel')), COMMANDS[:1])
+
+
+def test_law_ust(t):
+    check_law(t, 'ust', COMMANDS[:1])
+
+
+def test_time_of_day(t):
+    """A time without a date is looked for in what the relay has, not in the part that is fetched."""
+    url, path = served(t, 'burst', 'day')
+    begin, end = span_of(t, path)
+    words = []
+    for option, part in (('--begin', .25), ('--end', .75)):
+        seconds, rest = divmod(begin + int((end - begin) * part), 10**9)
+        words += [option, time.strftime('%H:%M:%S', time.localtime(seconds)) + '.%09d' % rest]
+    same(Runs(t), url, path, words)
+
+
+def test_growing(t):
+    """A session that is still written: without --end what there is, with a later --end up to that."""
+    relay = t.relay()
+    path = os.path.join(t.data, 'idle-gaps')
+    begin, end = span_of(t, path)
+    process = t.replay(relay, path, '--session', 'g', '--hostname', 'h', '--linger', LONG, '--speed', '2')
+    url, runs = relay.live + '/host/h/g', Runs(t)
+    wait_until(lambda: 'g' in subprocess.run([t.sillage, 'list', '-q', relay.live], stdout=subprocess.PIPE).stdout.decode())
+    time.sleep(0.5)
+    middle = '%dns' % (begin + (end - begin) // 2)
+    same(runs, url, path, ['--end', middle], COMMANDS[:1])
+    assert process.poll() is None
+    out, _ = runs.go('analyze', '-f', 'json', '-a', 'count', url)
+    events = totals(map(json.loads, out.splitlines()))[0]['count']['events']
+    assert events > 0
+    later = '%dns' % (end + 10**9)
+    reader = runs.start('analyze', '-f', 'json', '-a', 'count', '--end', later, url)
+    relay.wait_stored('g', os.path.join(path, 'kernel'))
+    assert reader.poll() is None, 'it does not wait for the end of the range'
+    process.terminate()
+    ended(process)
+    out, said = peer.output(reader)
+    assert reader.returncode == 0 and b'waiting for its data' in said, said
+    total = totals(map(json.loads, out.decode().splitlines()))[0]
+    assert total['count']['events'] == t.analyze('idle-gaps')['count']['events'] > events
+    runs.is_empty()
+
+
+def fetched(said):
+    return int(re.search(r'fetched (\d+) packets', said).group(1))
+
+
+def test_from(t):
+    """--from leaves out the packets before: the same events, from fewer of them."""
+    url, path = served(t, 'small-packets', 'f')
+    begin, end = span_of(t, path)
+    runs, asked = Runs(t), ['-f', 'json', '-a', 'count']
+    middle = '%dns' % ((begin + end) // 2)
+    whole, said = runs.go('analyze', *asked, url)
+    part, said_part = runs.go('analyze', *asked, '--from', middle, url)
+    assert fetched(said_part) < 0.7 * fetched(said), (said, said_part)
+    wanted = t.analyze(path, '-a', 'count', '--begin', middle)
+    found = totals(map(json.loads, part.splitlines()))[0]
+    assert found['count'] == wanted['count'] and found['end'] == wanted['end'], (found, wanted)
+    ago = '-%dus' % ((end - begin) // 2000)
+    both, _ = runs.go('analyze', *asked, '--from', ago, '--begin', middle, url)
+    assert totals(map(json.loads, both.splitlines()))[0]['count'] == wanted['count']
+    for words, why in ((['--from', 'now'], 'begin now'), (['--from', '-1s', '--end', '-2s'], 'not before --end')):
+        assert why in runs.go('analyze', *words, url, status=1)[1]
+    assert 'needs a URL' in runs.go('analyze', '--from', '-1s', path, status=1)[1]
+
+
+def test_refused(t):
+    """What cannot be read is said, and ends the command with 1."""
+    url, path = served(t, 'burst', 'r')
+    begin, end = span_of(t, path)
+    runs, relay = Runs(t), url[:url.index('/host')]
+    for command in ('analyze', 'report', 'overview'):
+        for words, why in (
+                ([relay + '/host/h/none'], 'no such session'), ([relay + '/host/x*/none'], 'no session of this name'),
+                (['net://127.0.0.1:1/host/h/s'], 'refused'), (['net://127.0.0.1:x/'], 'is not net://'),
+                (['--end', '%dns' % (begin - 10**9), url], 'nothing of it is in this range; the relay has what was traced from'),
+                (['--begin', '%dns' % (end + 10**9), url], 'nothing of it is in this range'),
+                (['--begin', '-1s', '--end', '-2s', url], 'not before')):
+            out, said = runs.go(command, *words, status=1)
+            assert why in said, (command, words, said)
+    assert '--state' in runs.go('analyze', '--state', os.path.join(t.scratch, 's'), url, status=1)[1]
+    watcher = t.live('--from', 'beginning', url)
+    watcher.wait_said('attached to')
+    assert 'another viewer' in runs.go('analyze', url, status=1)[1]
+    watcher.finish(signal.SIGINT)
+    assert runs.go('analyze', url)[0]
+
+
+def test_interrupted(t):
+    """However it ends, its copy is removed."""
+    url, path = served(t, 'burst', 'i')
+    begin, end = span_of(t, path)
+    runs = Runs(t)
+    for command in ('analyze', 'report', 'overview'):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+            process = runs.start(command, '--end', '%dns' % (end + 10**12), url)
+            wait_until(lambda: any(files for _, _, files in os.walk(runs.folder)))
+            process.send_signal(number)
+            out, said = peer.output(process)
+            assert not out and process.returncode != 0, (command, number, process.returncode, said)
+            if command == 'analyze' and number != signal.SIGKILL:
+                assert process.returncode == 128 + number and b'interrupted' in said, (process.returncode, said)
+            wait_until(lambda: not os.listdir(runs.folder), 'its copy stays')
+
+
+def scripted(t, rules=(), **options):
+    trace = relays.Trace(os.path.join(t.data, 'small-packets', 'kernel'))
+    session = relays.Session('s', [trace], **options)
+    session.is_over = False
+    relay = relays.Relay([session], rules)
+    t.cleanups.append(relay.close)
+    return relay, session
+
+
+def test_scripted_refused(t):
+    """Packets that are announced and refused are lost, once each: between others, at the end, all of a stream."""
+    path = os.path.join(t.data, 'small-packets')
+    trace = relays.Trace(os.path.join(path, 'kernel'))
+    events = {stream.name: len(stream.packets) for stream in trace.streams}
+    name, count = max(events.items(), key=lambda one: one[1])
+    runs = Runs(t)
+
+    def refuse(step):
+        step.reply.values.update(status=3, length=0)
+        step.reply.tail = b''
+
+    for nth, lost in ((2, 1), (3, 4), (count, 1), (count - 2, 3), (1, count)):
+        relay, _ = scripted(t, [Rule(PACKET, refuse, nth=nth, count=lost, stream=name)])
+        out, said = runs.go('analyze', '-f', 'json', '-a', 'count', relay.url('s'))
+        total = totals(map(json.loads, out.splitlines()))[0]
+        assert total['count']['lost_packets'] == lost, (nth, lost, total['count'])
+        assert '%d packets that the relay announced could not be fetched' % lost in said, said
+        relay.close()
+
+
+def test_scripted_lost(t):
+    """A connection that is lost midway: all is fetched again, a few times."""
+    runs = Runs(t)
+    path = os.path.join(t.data, 'small-packets')
+    asked = ['analyze', '-f', 'json', '-a', 'count']
+    wanted = t.analyze(path, '-a', 'count')['count']
+    for command in (INDEX, PACKET):
+        relay, _ = scripted(t, [Rule(command, relays.close_before, nth=9)])
+        out, said = runs.go(*asked, relay.url('s'))
+        assert totals(map(json.loads, out.splitlines()))[0]['count'] == wanted, said
+        assert 'connection lost' in said, said
+        relay, _ = scripted(t, [Rule(command, relays.close_before, nth=0)])
+        out, said = runs.go(*asked, relay.url('s'), status=1)
+        assert '"total"' not in out and said.count('trying again') == 2 and 'connection lost' in said, said
+    relay, session = scripted(t, [Rule(PACKET, relays.end_session, nth=20)])
+    out, said = runs.go(*asked, relay.url('s'), status=1)
+    assert '"total"' not in out and 'sillage' in said, (out, said)
+
+
+def test_scripted_odd(t):
+    """A session that is not live, has no data, ends meanwhile, or is watched at first."""
+    runs = Runs(t)
+    relay, _ = scripted(t, timer_us=0)
+    assert 'not a live session' in runs.go('analyze', relay.url('s'), status=1)[1]
+    relay, session = scripted(t)
+    session.hidden = {stream.name for stream in session.traces[0].streams}
+    said = runs.go('analyze', relay.url('s'), status=1)[1]
+    assert 'no data' in said, said
+    relay, session = scripted(t)
+    session.is_over = True
+    out, _ = runs.go('analyze', '-f', 'json', '-a', 'count', relay.url('s'))
+    wanted = t.analyze(os.path.join(t.data, 'small-packets'), '-a', 'count')['count']
+    assert totals(map(json.loads, out.splitlines()))[0]['count'] == wanted
+    relay, _ = scripted(t, [Rule(ATTACH, patch(status=2), count=2)])
+    assert runs.go('analyze', '-q', '-a', 'count', relay.url('s'))[1] == ''
+
+
+if __name__ == '__main__':
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    sys.exit(peer.main(globals()))
