@@ -207,8 +207,21 @@ static void take_listed(struct relay *relay, const struct viewer_session *listed
 	}
 }
 
+/* Whether the relay has the session of a URL, but it is not live. */
+static bool is_not_live(const struct url *url, const struct viewer_reply *reply)
+{
+	for (uint32_t i = 0; i < reply->count; i++) {
+		const struct viewer_session *listed = &reply->sessions[i];
+
+		if (listed->live_timer_us == 0 && url_matches(url, listed->host, listed->name)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* Reports once for each URL of one session that the relay does not have this session yet. */
-static void say_missing(struct relay *relay)
+static void say_missing(struct relay *relay, const struct viewer_reply *reply)
 {
 	struct loop *loop = relay->loop;
 
@@ -229,12 +242,18 @@ static void say_missing(struct relay *relay)
 		}
 		loop->url_said[i] = true;
 		if (loop->config->retry_ns == 0) {
-			(void)err_raise(&loop->err, -ENOENT, "%s: no such session on this relay",
+			(void)err_raise(&loop->err, -ENOENT,
+					is_not_live(url, reply)
+						? "%s: not a live session (no live timer)"
+						: "%s: no such session on this relay",
 					url->text);
 			loop->has_failed = true;
 			loop_stop(loop);
 		} else if (loop->config->verbosity >= 0) {
-			loop->config->say("%s: no such session yet; waiting for it", url->text);
+			loop->config->say(is_not_live(url, reply)
+						  ? "%s: waiting for a live session of this name"
+						  : "%s: no such session yet; waiting for it",
+					  url->text);
 		}
 	}
 }
@@ -319,7 +338,7 @@ static void on_list(struct relay *relay, const struct viewer_reply *reply)
 	for (size_t i = 0; i < relay->sessions.count; i++) {
 		session_check_listed(relay->sessions.at[i], relay->loop->config->retry_ns);
 	}
-	say_missing(relay);
+	say_missing(relay, reply);
 	say_empty(relay, reply->count);
 	relay->has_listed = relay->asks_last;
 	relay->asks_last = false;
