@@ -47,6 +47,7 @@ struct live_trace *session_find_trace(struct session *session, uint64_t relay_id
 	trace = mem_alloc(sizeof(*trace));
 	trace->session = session;
 	trace->relay_id = relay_id;
+	trace->session_id = session->listed.id;
 	trace->identity.host = mem_strdup(session->listed.host);
 	trace->identity.session = mem_strdup(session->listed.name);
 	trace->identity.path = path ? mem_strdup(path) : NULL;
@@ -240,9 +241,27 @@ static struct live_trace *find_away(const struct session *session, const uint8_t
 		       : session->owner.find_away(session->owner.user, session, uuid);
 }
 
-/* Reads the UUID from the metadata so far; all zeros: the trace has none.  False: more metadata is
- * needed. */
-static bool read_uuid(const struct live_trace *trace, uint8_t uuid[16])
+/* The same for a trace without UUID: only the relay's names tell that it is the same one. */
+static struct live_trace *find_away_by_path(const struct live_trace *trace)
+{
+	const struct session *session = trace->session;
+
+	for (size_t i = 0; i < session->traces.count && trace->identity.path; i++) {
+		struct live_trace *other = session->traces.at[i];
+		uint8_t uuid[16];
+
+		if (other->is_away && other->trace && !trace_uuid(other->trace, uuid) &&
+		    other->session_id == trace->session_id && other->identity.path &&
+		    strcmp(other->identity.path, trace->identity.path) == 0) {
+			return other;
+		}
+	}
+	return NULL;
+}
+
+/* Reads the UUID from the metadata so far; *@ret_has is false if the trace has none.  False: more
+ * metadata is needed. */
+static bool read_uuid(const struct live_trace *trace, uint8_t uuid[16], bool *ret_has)
 {
 	struct metadata_stream *stream = metadata_stream_new();
 	const struct metadata *types;
@@ -253,6 +272,7 @@ static bool read_uuid(const struct live_trace *trace, uint8_t uuid[16])
 		types = metadata_stream_types(stream);
 		is_known = types->has_uuid || types->has_trace;
 		memcpy(uuid, types->uuid, 16);
+		*ret_has = types->has_uuid;
 	}
 	metadata_stream_free(stream);
 	return is_known;
@@ -347,13 +367,14 @@ void session_trace_bind(struct live_trace *trace)
 	struct session *session = trace->session;
 	struct live_trace *away = NULL;
 	uint8_t uuid[16] = { 0 };
+	bool has_uuid = false;
 
 	assert(!trace->trace);
 	if (find_away(session, NULL) || session->owner.checkpoint_file || was_read(trace, NULL)) {
-		if (!read_uuid(trace, uuid)) {
+		if (!read_uuid(trace, uuid, &has_uuid)) {
 			return;
 		}
-		away = find_away(session, uuid);
+		away = has_uuid ? find_away(session, uuid) : find_away_by_path(trace);
 	}
 	if (!away && was_read(trace, uuid)) {
 		pass_over(trace);

@@ -15,7 +15,7 @@
  * Promises:
  *   - A session whose connection is lost keeps its traces.  When it is attached again, traces are
  *     recognised by their UUID, in whatever session of the name they come, and streams by their
- *     packets.
+ *     packets.  A trace without UUID is recognised by its path, if the session has the same id.
  *   - Packets that arrive before their metadata wait for it, in their order.  They also wait while
  *     the metadata so far ends inside a declaration.
  *   - No packet is fetched while the engine has no room, except for the stream that holds back all
@@ -86,6 +86,7 @@ struct live_trace {
 	struct trace_identity identity;
 	struct trace *trace;         /* NULL until its UUID is known */
 	uint64_t relay_id;           /* ctf_trace_id, valid for this connection */
+	uint64_t session_id;         /* of the relay, when it was announced */
 	bool is_away;                /* belongs to a lost connection */
 	bool has_plan;               /* some packets can be decoded */
 	bool is_current;             /* all that were announced can: no metadata is missing */

@@ -286,6 +286,18 @@ def test_scripted_odd(t):
     assert runs.go('analyze', '-q', '-a', 'count', relay.url('s'))[1] == ''
 
 
+def test_live_not_live(t):
+    """`live` of a session that exists and is not live does not say that it is missing."""
+    relay, _ = scripted(t, [Rule(ATTACH, relays.patch(status=4), nth=0)], timer_us=0)
+    live = t.live(relay.url('s'))
+    live.wait_said('waiting for a live session of this name')
+    live.finish(signal.SIGTERM)
+    assert 'not a live session' in live.said() and 'no such session' not in live.said(), live.said()
+    live = t.live('--no-retry', relay.url('s'))
+    live.finish(status=1)
+    assert 'no such session' not in live.said(), live.said()
+
+
 if __name__ == '__main__':
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     sys.exit(peer.main(globals()))

@@ -7,6 +7,7 @@
 """
 import os
 import random
+import re
 import struct
 import subprocess
 import tempfile
@@ -28,11 +29,24 @@ FAILS = {}
 def load(data, events=None):
     """The traces.  In CTF 2 the first one has another metadata: @events (events.c) says it."""
     traces = {'kernel': Trace(os.path.join(data, 'small-packets', 'kernel')), 'ust': Trace(os.path.join(data, 'ust'), 'ust')}
+    for name, path in (('kernel', ('small-packets', 'kernel')), ('ust', ('ust',))):
+        traces['%s-unnamed' % name] = Trace(os.path.join(data, *path), name)
+        traces['%s-unnamed' % name].metadata = re.sub(rb'uuid = "[^"]*";', b'', text_of(traces[name].metadata))
     if events:
         traces['ctf2'] = Trace(os.path.join(data, 'small-packets', 'kernel'))
         traces['ctf2'].metadata = subprocess.run([events, '--ctf2', os.path.join(data, 'small-packets', 'kernel')],
                                                  check=True, stdout=subprocess.PIPE).stdout
     return traces
+
+
+def text_of(metadata):
+    """Without the headers of its packets."""
+    text = b''
+    while metadata[:4] == struct.pack('<I', 0x75D11D57):
+        content, size = struct.unpack('<II', metadata[24:32])
+        text += metadata[37:content // 8]
+        metadata = metadata[size // 8:]
+    return text + metadata
 
 
 class Case:
@@ -495,10 +509,29 @@ def restart_both(relay):
     relay.restart([Session('s', second.traces, number=1, first_id=10), Session('s', first.traces, number=2, first_id=50)])
 
 
+# ---- traces without UUID ----
+
+def unnamed(*names):
+    def sessions(traces):
+        return [Session('s', [traces[name + '-unnamed'] for name in names])]
+    return sessions
+
+
+def without_uuid():
+    yield Case('unnamed', sessions=unnamed('kernel'))
+    for names in (('kernel',), ('ust',), ('kernel', 'ust')):
+        for nth in (1, 5, 9):
+            yield Case('unnamed-lost-%s-%d' % ('-'.join(names), nth), lambda nth=nth: [Rule(PACKET, close_before, nth=nth)],
+                       sessions=unnamed(*names))
+    for command, nth in ((INDEX, 40), (METADATA, 1), (METADATA, 2), (PACKET, 60)):
+        yield Case('unnamed-lost-twice-%s-%d' % (NAMES[command], nth), lambda command=command, nth=nth: [
+            Rule(command, close_after, nth=nth), Rule(PACKET, cut(100), nth=5, connection=1)], sessions=unnamed('kernel'))
+
+
 # ---- all ----
 
 def cases(has_all, has_ctf2):
-    for make in (several, connection_lost, held_back, statuses, metadata, restarts, numbers):
+    for make in (several, connection_lost, held_back, statuses, metadata, restarts, numbers, without_uuid):
         yield from (case for case in make() if case)
     if has_ctf2:
         yield from ctf2()
