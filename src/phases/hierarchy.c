@@ -5,9 +5,10 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdbool.h>
+#include <string.h>
 
 #define TOLERANCE 1e-12
+#define CLEARLY   1e-9 /* more than any rounding */
 
 enum choice { WHOLE, CHILDREN, CUT };
 
@@ -18,27 +19,38 @@ struct best {
 	uint8_t cut; /* CUT: the last slice before it */
 };
 
-struct search {
-	const struct hierarchy_model *model;
-	double p;
-	double *sums, *inner; /* [nodes][series][slices]: of values, and of f(value), below it */
-	uint32_t *leaves;     /* below each node */
-	bool *has_children;   /* each node */
-	double gain, loss;    /* the divisors */
-	size_t ranges;        /* first <= last */
-	struct best *best;    /* [nodes][ranges] */
+/* Of one node and one range as they are, normalised. */
+struct quality {
+	double gain, loss;
 };
 
-static size_t range_of(const struct search *search, size_t first, size_t last)
+struct hierarchy_table {
+	size_t slices, nodes;
+	size_t ranges;           /* first <= last */
+	uint32_t *parents;       /* each node */
+	bool *has_children;      /* each node */
+	struct quality *quality; /* [nodes][ranges] */
+	struct best *best;       /* [nodes][ranges]: of the search in progress */
+};
+
+/* What is needed to measure the qualities. */
+struct sums {
+	const struct hierarchy_model *model;
+	double *sums, *inner; /* [nodes][series][slices]: of values, and of f(value), below it */
+	uint32_t *leaves;     /* below each node */
+};
+
+static size_t range_of(const struct hierarchy_table *table, size_t first, size_t last)
 {
 	assert(first <= last);
-	assert(last < search->model->slices);
-	return first * search->model->slices - first * (first + 1) / 2 + last;
+	assert(last < table->slices);
+	return first * table->slices - first * (first + 1) / 2 + last;
 }
 
-static struct best *best_of(const struct search *search, size_t node, size_t first, size_t last)
+static struct best *best_of(const struct hierarchy_table *table, size_t node, size_t first,
+			    size_t last)
 {
-	return &search->best[node * search->ranges + range_of(search, first, last)];
+	return &table->best[node * table->ranges + range_of(table, first, last)];
 }
 
 static double f(double x)
@@ -48,86 +60,116 @@ static double f(double x)
 
 /* ---- sums below a node ---- */
 
-static void add_node(struct search *search, size_t node)
+static void add_node(const struct hierarchy_table *table, struct sums *sums, size_t node)
 {
-	const struct hierarchy_model *model = search->model;
+	const struct hierarchy_model *model = sums->model;
 	size_t size = model->series * model->slices, parent = model->parents[node];
-	bool is_leaf = !search->has_children[node];
+	bool is_leaf = !table->has_children[node];
 
 	for (size_t i = 0; i < size; i++) {
 		size_t at = node * size + i;
 
 		if (is_leaf) {
 			assert(model->values[at] >= 0 && isfinite(model->values[at]));
-			search->sums[at] = model->values[at];
-			search->inner[at] = f(model->values[at]);
+			sums->sums[at] = model->values[at];
+			sums->inner[at] = f(model->values[at]);
 		}
 		if (node > 0) {
-			search->sums[parent * size + i] += search->sums[at];
-			search->inner[parent * size + i] += search->inner[at];
+			sums->sums[parent * size + i] += sums->sums[at];
+			sums->inner[parent * size + i] += sums->inner[at];
 		}
 	}
-	search->leaves[node] += is_leaf;
+	sums->leaves[node] += is_leaf;
 	if (node > 0) {
 		assert(parent < node);
-		search->leaves[parent] += search->leaves[node];
-		search->has_children[parent] = true;
-	}
-}
-
-/* Children come after their parents, so from the last node to the first one. */
-static void add_nodes(struct search *search)
-{
-	for (size_t node = search->model->nodes; node-- > 0;) {
-		add_node(search, node);
+		sums->leaves[parent] += sums->leaves[node];
+		table->has_children[parent] = true;
 	}
 }
 
 /* ---- gain and loss of aggregates ---- */
 
 /* Adds one series of a node to all ranges. */
-static void add_series(struct search *search, size_t node, size_t series)
+static void add_series(struct hierarchy_table *table, const struct sums *sums, size_t node,
+		       size_t series)
 {
-	const struct hierarchy_model *model = search->model;
-	const double *sums = &search->sums[(node * model->series + series) * model->slices];
-	const double *inners = &search->inner[(node * model->series + series) * model->slices];
+	const struct hierarchy_model *model = sums->model;
+	const double *values = &sums->sums[(node * model->series + series) * model->slices];
+	const double *inners = &sums->inner[(node * model->series + series) * model->slices];
+	struct quality *quality = &table->quality[node * table->ranges];
 
 	for (size_t first = 0; first < model->slices; first++) {
 		double sum = 0, inner = 0;
 
-		for (size_t last = first; last < model->slices; last++) {
-			struct best *best = best_of(search, node, first, last);
+		for (size_t last = first; last < model->slices; last++, quality++) {
 			double entropy, even, cells = (double)(last - first + 1);
 
-			sum += sums[last];
+			sum += values[last];
 			inner += inners[last];
 			entropy = f(sum) - inner;
-			even = sum * log2(cells * search->leaves[node]);
-			best->gain += entropy > TOLERANCE * fabs(f(sum)) ? entropy : 0;
-			best->loss += even - entropy > TOLERANCE * even ? even - entropy : 0;
+			even = sum * log2(cells * sums->leaves[node]);
+			quality->gain += entropy > TOLERANCE * fabs(f(sum)) ? entropy : 0;
+			quality->loss += even - entropy > TOLERANCE * even ? even - entropy : 0;
 		}
 	}
 }
 
-static void measure(struct search *search)
+static void measure(struct hierarchy_table *table, const struct sums *sums)
 {
-	const struct best *whole;
+	struct quality whole;
 
-	for (size_t node = 0; node < search->model->nodes; node++) {
-		for (size_t series = 0; series < search->model->series; series++) {
-			add_series(search, node, series);
+	for (size_t node = 0; node < table->nodes; node++) {
+		for (size_t series = 0; series < sums->model->series; series++) {
+			add_series(table, sums, node, series);
 		}
 	}
-	whole = best_of(search, 0, 0, search->model->slices - 1);
-	search->gain = whole->gain > 0 ? whole->gain : 1;
-	search->loss = whole->loss > 0 ? whole->loss : 1;
-	for (size_t i = 0; i < search->model->nodes * search->ranges; i++) {
-		struct best *best = &search->best[i];
+	whole = table->quality[range_of(table, 0, table->slices - 1)];
+	whole.gain = whole.gain > 0 ? whole.gain : 1;
+	whole.loss = whole.loss > 0 ? whole.loss : 1;
+	for (size_t i = 0; i < table->nodes * table->ranges; i++) {
+		table->quality[i].gain /= whole.gain;
+		table->quality[i].loss /= whole.loss;
+	}
+}
 
-		best->gain /= search->gain;
-		best->loss /= search->loss;
-		best->value = search->p * best->gain - (1 - search->p) * best->loss;
-		best->choice = WHOLE;
+struct hierarchy_table *hierarchy_table_new(const struct hierarchy_model *model)
+{
+	struct hierarchy_table *table = mem_alloc(sizeof(*table));
+	size_t cells = model->nodes * model->series * model->slices;
+	struct sums sums = { .model = model };
+
+	assert(model->slices >= 1 && model->slices <= HIERARCHY_SLICES_MAX);
+	assert(model->nodes >= 1 && model->nodes <= HIERARCHY_NODES_MAX);
+	table->slices = model->slices;
+	table->nodes = model->nodes;
+	table->ranges = model->slices * (model->slices + 1) / 2;
+	table->parents = mem_alloc(model->nodes * sizeof(*table->parents));
+	memcpy(table->parents, model->parents, model->nodes * sizeof(*table->parents));
+	table->has_children = mem_alloc(model->nodes * sizeof(*table->has_children));
+	table->quality = mem_alloc(model->nodes * table->ranges * sizeof(*table->quality));
+	table->best = mem_alloc(model->nodes * table->ranges * sizeof(*table->best));
+	sums.sums = mem_alloc((cells + 1) * sizeof(*sums.sums));
+	sums.inner = mem_alloc((cells + 1) * sizeof(*sums.inner));
+	sums.leaves = mem_alloc(model->nodes * sizeof(*sums.leaves));
+	/* Children come after their parents, so from the last node to the first one. */
+	for (size_t node = model->nodes; node-- > 0;) {
+		add_node(table, &sums, node);
+	}
+	measure(table, &sums);
+	free(sums.sums);
+	free(sums.inner);
+	free(sums.leaves);
+	return table;
+}
+
+void hierarchy_table_free(struct hierarchy_table *table)
+{
+	if (table) {
+		free(table->parents);
+		free(table->has_children);
+		free(table->quality);
+		free(table->best);
+		free(table);
 	}
 }
 
@@ -144,14 +186,17 @@ static void improve(struct best *best, const struct best *other)
 	}
 }
 
-static void try_cuts(struct search *search, size_t node, size_t first, size_t last)
+static void try_cuts(const struct hierarchy_table *table, size_t node, size_t first, size_t last)
 {
-	struct best *best = best_of(search, node, first, last);
+	struct best *best = best_of(table, node, first, last);
 
 	for (size_t cut = first; cut < last; cut++) {
-		const struct best *left = best_of(search, node, first, cut);
-		const struct best *right = best_of(search, node, cut + 1, last);
+		const struct best *left = best_of(table, node, first, cut);
+		const struct best *right = best_of(table, node, cut + 1, last);
 
+		if (left->value + right->value < best->value - CLEARLY) {
+			continue; /* most are */
+		}
 		improve(best, &(struct best){ .value = left->value + right->value,
 					      .gain = left->gain + right->gain,
 					      .loss = left->loss + right->loss,
@@ -161,31 +206,31 @@ static void try_cuts(struct search *search, size_t node, size_t first, size_t la
 }
 
 /* @children: the sums of the best of all children for each range; NULL for a leaf. */
-static void solve_node(struct search *search, size_t node, const struct best *children)
+static void solve_node(const struct hierarchy_table *table, size_t node,
+		       const struct best *children)
 {
-	for (size_t length = 1; length <= search->model->slices; length++) {
-		for (size_t first = 0; first + length <= search->model->slices; first++) {
+	for (size_t length = 1; length <= table->slices; length++) {
+		for (size_t first = 0; first + length <= table->slices; first++) {
 			size_t last = first + length - 1;
 
 			if (children) {
-				improve(best_of(search, node, first, last),
-					&children[range_of(search, first, last)]);
+				improve(best_of(table, node, first, last),
+					&children[range_of(table, first, last)]);
 			}
-			try_cuts(search, node, first, last);
+			try_cuts(table, node, first, last);
 		}
 	}
 }
 
-static void sum_children(const struct search *search, size_t node, struct best *ret)
+static void sum_children(const struct hierarchy_table *table, size_t node, struct best *ret)
 {
-	for (size_t i = 0; i < search->ranges; i++) {
+	for (size_t i = 0; i < table->ranges; i++) {
 		ret[i] = (struct best){ .choice = CHILDREN };
 	}
-	for (size_t child = node + 1; child < search->model->nodes; child++) {
-		const struct best *best = &search->best[child * search->ranges];
+	for (size_t child = node + 1; child < table->nodes; child++) {
+		const struct best *best = &table->best[child * table->ranges];
 
-		for (size_t i = 0; search->model->parents[child] == node && i < search->ranges;
-		     i++) {
+		for (size_t i = 0; table->parents[child] == node && i < table->ranges; i++) {
 			ret[i].value += best[i].value;
 			ret[i].gain += best[i].gain;
 			ret[i].loss += best[i].loss;
@@ -193,15 +238,23 @@ static void sum_children(const struct search *search, size_t node, struct best *
 	}
 }
 
-static void solve(struct search *search)
+static void solve(struct hierarchy_table *table, double p)
 {
-	struct best *children = mem_alloc(search->ranges * sizeof(*children));
+	struct best *children = mem_alloc(table->ranges * sizeof(*children));
 
-	for (size_t node = search->model->nodes; node-- > 0;) {
-		if (search->has_children[node]) {
-			sum_children(search, node, children);
+	for (size_t i = 0; i < table->nodes * table->ranges; i++) {
+		double gain = table->quality[i].gain, loss = table->quality[i].loss;
+
+		table->best[i] = (struct best){ .value = p * gain - (1 - p) * loss,
+						.gain = gain,
+						.loss = loss,
+						.choice = WHOLE };
+	}
+	for (size_t node = table->nodes; node-- > 0;) {
+		if (table->has_children[node]) {
+			sum_children(table, node, children);
 		}
-		solve_node(search, node, search->has_children[node] ? children : NULL);
+		solve_node(table, node, table->has_children[node] ? children : NULL);
 	}
 	free(children);
 }
@@ -209,10 +262,10 @@ static void solve(struct search *search)
 /* ---- the result ---- */
 
 /* Depth: levels of the tree and cuts, each of which shortens the range. */
-static void collect(const struct search *search, size_t node, size_t first, size_t last,
+static void collect(const struct hierarchy_table *table, size_t node, size_t first, size_t last,
 		    struct aggregates *ret)
 {
-	const struct best *best = best_of(search, node, first, last);
+	const struct best *best = best_of(table, node, first, last);
 
 	switch ((enum choice)best->choice) {
 	case WHOLE:
@@ -221,48 +274,159 @@ static void collect(const struct search *search, size_t node, size_t first, size
 							  .last = (uint32_t)last };
 		return;
 	case CUT:
-		collect(search, node, first, best->cut, ret);
-		collect(search, node, best->cut + 1U, last, ret);
+		collect(table, node, first, best->cut, ret);
+		collect(table, node, best->cut + 1U, last, ret);
 		return;
 	case CHILDREN:
 		break;
 	}
-	for (size_t child = node + 1; child < search->model->nodes; child++) {
-		if (search->model->parents[child] == node) {
-			collect(search, child, first, last, ret);
+	for (size_t child = node + 1; child < table->nodes; child++) {
+		if (table->parents[child] == node) {
+			collect(table, child, first, last, ret);
 		}
 	}
 }
 
-void hierarchy_find(const struct hierarchy_model *model, double p, struct aggregates *ret)
+void hierarchy_find(struct hierarchy_table *table, double p, struct aggregates *ret)
 {
-	struct search search = { .model = model, .p = p };
-	size_t cells = model->nodes * model->series * model->slices;
-	const struct best *root;
+	const struct best *root = best_of(table, 0, 0, table->slices - 1);
 
-	assert(model->slices >= 1 && model->slices <= HIERARCHY_SLICES_MAX);
-	assert(model->nodes >= 1 && model->nodes <= HIERARCHY_NODES_MAX);
 	assert(p >= 0 && p <= 1);
-	search.ranges = model->slices * (model->slices + 1) / 2;
-	search.sums = mem_alloc((cells + 1) * sizeof(*search.sums));
-	search.inner = mem_alloc((cells + 1) * sizeof(*search.inner));
-	search.leaves = mem_alloc(model->nodes * sizeof(*search.leaves));
-	search.has_children = mem_alloc(model->nodes * sizeof(*search.has_children));
-	search.best = mem_alloc(model->nodes * search.ranges * sizeof(*search.best));
-	add_nodes(&search);
-	measure(&search);
-	solve(&search);
-	root = best_of(&search, 0, 0, model->slices - 1);
-	*ret = (struct aggregates){ .gain = root->gain, .loss = root->loss };
-	collect(&search, 0, 0, model->slices - 1, ret);
-	free(search.sums);
-	free(search.inner);
-	free(search.leaves);
-	free(search.has_children);
-	free(search.best);
+	solve(table, p);
+	*ret = (struct aggregates){ .p = p, .gain = root->gain, .loss = root->loss };
+	collect(table, 0, 0, table->slices - 1, ret);
 }
 
 void hierarchy_fini(struct aggregates *aggregates)
 {
 	vec_fini(&aggregates->at);
+}
+
+/* ---- several compromises ---- */
+
+/*
+ * Finds the best between two neighbours: where these are equally good, either they meet, or others
+ * are better there.  False: they meet, at *ret->p.
+ */
+static bool find_between(struct hierarchy_table *table, const struct aggregates *low,
+			 const struct aggregates *high, struct aggregates *ret)
+{
+	double gain = high->gain - low->gain, loss = high->loss - low->loss;
+	double p = gain + loss > 0 ? fmin(fmax(loss / (gain + loss), 0), 1) : 1;
+
+	hierarchy_find(table, p, ret);
+	if (ret->gain > low->gain + CLEARLY && ret->gain < high->gain - CLEARLY) {
+		return true;
+	}
+	hierarchy_fini(ret);
+	return false;
+}
+
+static void insert(struct hierarchies *all, size_t at, const struct aggregates *aggregates)
+{
+	(void)vec_push(&all->at);
+	memmove(&all->at.at[at + 1], &all->at.at[at],
+		(all->at.count - at - 1) * sizeof(all->at.at[0]));
+	all->at.at[at] = *aggregates;
+}
+
+/* Puts what is best between two neighbours there.  False: they meet. */
+static bool fill_between(struct hierarchy_table *table, struct hierarchies *all, size_t low)
+{
+	struct aggregates found;
+
+	if (!find_between(table, &all->at.at[low], &all->at.at[low + 1], &found)) {
+		all->at.at[low + 1].p = found.p;
+		all->at.at[low + 1].meets = true;
+		return false;
+	}
+	insert(all, low + 1, &found);
+	return true;
+}
+
+/* Halves the way to the suggested ones; what it comes by stays. */
+static void find_suggested(struct hierarchy_table *table, struct hierarchies *all)
+{
+	size_t low = 0;
+
+	if (all->at.at[all->at.count - 1].loss <= HIERARCHY_LOSS_SUGGESTED) {
+		all->suggested = all->at.count - 1;
+		return;
+	}
+	while (fill_between(table, all, low)) {
+		low += all->at.at[low + 1].loss <= HIERARCHY_LOSS_SUGGESTED;
+	}
+	all->suggested = low;
+}
+
+/* Fills the widest steps. */
+static void find_more(struct hierarchy_table *table, struct hierarchies *all)
+{
+	while (all->at.count < HIERARCHIES_MAX) {
+		size_t widest = 0;
+		double width = 0;
+
+		for (size_t i = 0; i + 1 < all->at.count; i++) {
+			double step = all->at.at[i + 1].gain - all->at.at[i].gain;
+
+			if (step > width && !all->at.at[i + 1].meets) {
+				width = step;
+				widest = i;
+			}
+		}
+		if (width <= 0) {
+			return;
+		}
+		if (fill_between(table, all, widest)) {
+			all->suggested += widest < all->suggested;
+		}
+	}
+}
+
+/* Adds those for @p, unless they are there. */
+static void choose(struct hierarchy_table *table, double p, struct hierarchies *all)
+{
+	struct aggregates own;
+	size_t at = 0;
+
+	hierarchy_find(table, p, &own);
+	while (at < all->at.count && all->at.at[at].gain < own.gain - CLEARLY) {
+		at++;
+	}
+	all->chosen = at;
+	if (at < all->at.count && all->at.at[at].gain <= own.gain + CLEARLY) {
+		hierarchy_fini(&own);
+		return;
+	}
+	insert(all, at, &own);
+	all->suggested += at <= all->suggested;
+}
+
+void hierarchies_find(struct hierarchy_table *table, double p, struct hierarchies *ret)
+{
+	struct aggregates simplest;
+
+	*ret = (struct hierarchies){ .suggested = 0 };
+	hierarchy_find(table, 0, vec_push(&ret->at));
+	hierarchy_find(table, 1, &simplest);
+	if (simplest.gain > ret->at.at[0].gain + CLEARLY) {
+		*vec_push(&ret->at) = simplest;
+		find_suggested(table, ret);
+		find_more(table, ret);
+	} else {
+		hierarchy_fini(&simplest);
+	}
+	if (p >= 0) {
+		choose(table, p, ret);
+	} else {
+		ret->chosen = ret->suggested;
+	}
+}
+
+void hierarchies_fini(struct hierarchies *hierarchies)
+{
+	for (size_t i = 0; i < hierarchies->at.count; i++) {
+		hierarchy_fini(&hierarchies->at.at[i]);
+	}
+	vec_fini(&hierarchies->at);
 }

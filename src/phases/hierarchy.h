@@ -16,6 +16,7 @@
 #ifndef SILLAGE_PHASES_HIERARCHY_H
 #define SILLAGE_PHASES_HIERARCHY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,18 +33,43 @@ struct hierarchy_model {
 	const double *values;
 };
 
+/* The suggested aggregates lose no more than that. */
+#define HIERARCHY_LOSS_SUGGESTED 0.02
+/* hierarchies_find() looks at no more compromises. */
+#define HIERARCHIES_MAX 24
+
+/* Gain and loss of each node and range of slices. */
+struct hierarchy_table;
+
 struct aggregate {
 	uint32_t node;
 	uint32_t first, last; /* slices */
 };
 
 struct aggregates {
+	double p;                 /* a p for which they are the best */
+	bool meets;               /* p is the smallest one; no other lies before them in the list */
 	double gain, loss;        /* normalised sums */
 	VEC(struct aggregate) at; /* each leaf and slice is in exactly one */
 };
 
+/* Some that are best for some p, among them those of 0 and 1, and the suggested ones. */
+struct hierarchies {
+	VEC(struct aggregates) at; /* in the order of p */
+	size_t suggested;          /* of all for some p, the simplest that lose little enough */
+	size_t chosen;             /* those of the p that was asked for, or the suggested ones */
+};
+
+/* @model may be freed afterwards. */
+struct hierarchy_table *hierarchy_table_new(const struct hierarchy_model *model);
+void hierarchy_table_free(struct hierarchy_table *table); /* NULL is fine */
+
 /* The best aggregates for @p, from 0 to 1.  Release them with hierarchy_fini(). */
-void hierarchy_find(const struct hierarchy_model *model, double p, struct aggregates *ret);
+void hierarchy_find(struct hierarchy_table *table, double p, struct aggregates *ret);
 void hierarchy_fini(struct aggregates *aggregates);
+
+/* Among them those for @p, if that is not negative.  Release them with hierarchies_fini(). */
+void hierarchies_find(struct hierarchy_table *table, double p, struct hierarchies *ret);
+void hierarchies_fini(struct hierarchies *hierarchies);
 
 #endif

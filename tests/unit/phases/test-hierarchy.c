@@ -102,21 +102,24 @@ START_TEST(equals_exhaustive_search)
 	struct hierarchy_model model = {
 		.slices = SLICES, .series = 1, .nodes = NODES, .parents = tree, .values = values[0]
 	};
+	struct hierarchy_table *table;
 
 	for (size_t i = 0; i < NODES * SLICES; i++) {
 		seed = seed * 1664525 + 1013904223;
 		values[i / SLICES][i % SLICES] = (seed >> 24) % 4 * 0.25;
 	}
+	table = hierarchy_table_new(&model);
 	for (unsigned int i = 0; i <= 10; i++) {
 		double p = i / 10., wanted = best_of(values, 0, 0, SLICES - 1, p);
 		struct aggregates aggregates;
 
-		hierarchy_find(&model, p, &aggregates);
+		hierarchy_find(table, p, &aggregates);
 		ck_assert_double_eq_tol(p * aggregates.gain - (1 - p) * aggregates.loss, wanted,
 					1e-9);
 		check_cover(&aggregates);
 		hierarchy_fini(&aggregates);
 	}
+	hierarchy_table_free(table);
 }
 END_TEST
 
@@ -129,13 +132,14 @@ START_TEST(one_node_is_a_partition)
 		.slices = 6, .series = 2, .nodes = 1, .parents = tree, .values = values
 	};
 	struct partition_table *table = partition_table_new(&time);
+	struct hierarchy_table *tables = hierarchy_table_new(&model);
 
 	for (unsigned int i = 0; i <= 10; i++) {
 		struct partition partition;
 		struct aggregates aggregates;
 
 		partition_find(table, i / 10., &partition);
-		hierarchy_find(&model, i / 10., &aggregates);
+		hierarchy_find(tables, i / 10., &aggregates);
 		ck_assert_double_eq_tol(aggregates.gain, partition.gain, 1e-9);
 		ck_assert_double_eq_tol(aggregates.loss, partition.loss, 1e-9);
 		ck_assert_uint_eq(aggregates.at.count, partition.parts.count);
@@ -143,6 +147,7 @@ START_TEST(one_node_is_a_partition)
 		hierarchy_fini(&aggregates);
 	}
 	partition_table_free(table);
+	hierarchy_table_free(tables);
 }
 END_TEST
 
@@ -155,9 +160,10 @@ START_TEST(cuts_only_what_changes)
 	struct hierarchy_model model = {
 		.slices = SLICES, .series = 1, .nodes = NODES, .parents = tree, .values = values[0]
 	};
+	struct hierarchy_table *table = hierarchy_table_new(&model);
 	struct aggregates aggregates;
 
-	hierarchy_find(&model, 0, &aggregates);
+	hierarchy_find(table, 0, &aggregates);
 	ck_assert_uint_eq(aggregates.at.count, 3);
 	ck_assert_uint_eq(aggregates.at.at[0].node, 1);
 	ck_assert_uint_eq(aggregates.at.at[0].last, 3);
@@ -165,6 +171,59 @@ START_TEST(cuts_only_what_changes)
 	ck_assert_uint_eq(aggregates.at.at[2].first, 2);
 	check_cover(&aggregates);
 	hierarchy_fini(&aggregates);
+	hierarchy_table_free(table);
+}
+END_TEST
+
+static double value_at(const struct aggregates *aggregates, double p)
+{
+	return p * aggregates->gain - (1 - p) * aggregates->loss;
+}
+
+/* Each one listed is the best for its p; none that loses little is simpler than the suggested. */
+START_TEST(lists_what_is_best_somewhere)
+{
+	unsigned int seed = (unsigned int)_i;
+	double values[NODES][SLICES];
+	struct hierarchy_model model = {
+		.slices = SLICES, .series = 1, .nodes = NODES, .parents = tree, .values = values[0]
+	};
+	struct hierarchy_table *table;
+	struct hierarchies all;
+
+	for (size_t i = 0; i < NODES * SLICES; i++) {
+		seed = seed * 1664525 + 1013904223;
+		values[i / SLICES][i % SLICES] = (seed >> 24) % 100 * 0.01;
+	}
+	table = hierarchy_table_new(&model);
+	hierarchies_find(table, _i % 3 == 0 ? 0.3 : -1, &all);
+	ck_assert_double_eq(all.at.at[0].p, 0);
+	for (size_t i = 0; i < all.at.count; i++) {
+		const struct aggregates *at = &all.at.at[i];
+
+		check_cover(at);
+		ck_assert_double_eq_tol(value_at(at, at->p),
+					best_of(values, 0, 0, SLICES - 1, at->p), 1e-9);
+		ck_assert(i == 0 || at->p >= all.at.at[i - 1].p);
+		ck_assert(i == 0 || at->gain > all.at.at[i - 1].gain);
+	}
+	for (unsigned int i = 0; i <= 200; i++) {
+		struct aggregates one;
+
+		hierarchy_find(table, i / 200., &one);
+		ck_assert(one.loss > HIERARCHY_LOSS_SUGGESTED ||
+			  one.gain <= all.at.at[all.suggested].gain + 1e-9);
+		hierarchy_fini(&one);
+	}
+	ck_assert_double_le(all.at.at[all.suggested].loss, HIERARCHY_LOSS_SUGGESTED);
+	if (_i % 3 == 0) {
+		ck_assert_double_eq_tol(value_at(&all.at.at[all.chosen], 0.3),
+					best_of(values, 0, 0, SLICES - 1, 0.3), 1e-9);
+	} else {
+		ck_assert_uint_eq(all.chosen, all.suggested);
+	}
+	hierarchies_fini(&all);
+	hierarchy_table_free(table);
 }
 END_TEST
 
@@ -176,6 +235,7 @@ Suite *suite_hierarchy(void)
 	tcase_add_loop_test(tcase, equals_exhaustive_search, 0, 40);
 	tcase_add_test(tcase, one_node_is_a_partition);
 	tcase_add_test(tcase, cuts_only_what_changes);
+	tcase_add_loop_test(tcase, lists_what_is_best_somewhere, 0, 40);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
