@@ -108,11 +108,28 @@ static int analyze(const struct options *options, const struct recorded_path *pa
 static void print(const struct options *options, const struct overview_run *run,
 		  struct output *output)
 {
-	if (strcmp(options->format, "json") == 0) {
-		overview_json(run->overview, run->path, output->top, output->out);
+	if (strcmp(options->format, "html") == 0) {
+		const char *source = options->args[1] ? run->path : options->args[0];
+
+		overview_page(run->overview, run->path, source, output->top, output->out);
+	} else if (strcmp(options->format, "json") == 0) {
+		overview_json(run->overview, run->path, output->top, true, output->out);
 	} else {
 		overview_text(run->overview, run->path, output->top, output->out);
 	}
+}
+
+static bool wants(const struct options *options, const char *hierarchy)
+{
+	return strcmp(options->format, "html") == 0 ||
+	       (options->hierarchy && strcmp(options->hierarchy, hierarchy) == 0);
+}
+
+/* Whether the hierarchy that the user asked for is there. */
+static bool has_hierarchy(const struct options *options, const struct overview *overview)
+{
+	return !options->hierarchy || overview_tree(overview, TREE_CPU) ||
+	       overview_tree(overview, TREE_PROCESS);
 }
 
 static int overview_one(const struct options *options, const struct recorded_path *path,
@@ -120,6 +137,9 @@ static int overview_one(const struct options *options, const struct recorded_pat
 {
 	struct overview_config config = { .slices = options->slices,
 					  .uses_figures = options->has_analyses,
+					  .wants_tree = { [TREE_CPU] = wants(options, "cpu"),
+							  [TREE_PROCESS] =
+								  wants(options, "process") },
 					  .p = options->compromise };
 	struct overview_run run = { .path = path->name, .verbosity = options->verbosity };
 	struct err err;
@@ -139,6 +159,11 @@ static int overview_one(const struct options *options, const struct recorded_pat
 		r = -ENODATA;
 	} else {
 		print(options, &run, output);
+		if (!has_hierarchy(options, run.overview)) {
+			say("%s: --hierarchy: no sched_switch events show who ran where",
+			    path->name);
+			r = -ENODATA;
+		}
 	}
 	overview_free(run.overview);
 	return r < 0 ? EXIT_FAILED : EXIT_DONE;
@@ -156,6 +181,13 @@ static int overview_all(const struct options *options, struct output *output)
 			status = EXIT_FAILED;
 		}
 	}
+	if (strcmp(options->format, "html") == 0 && paths.at.count > 1) {
+		say("--format html: a page shows one trace, and there are %zu: %s, %s%s",
+		    paths.at.count, paths.at.at[0].name, paths.at.at[1].name,
+		    paths.at.count > 2 ? ", ..." : "");
+		recorded_paths_fini(&paths);
+		return EXIT_USAGE;
+	}
 	for (size_t i = 0; i < paths.at.count && !cmd_stop; i++) {
 		int one = overview_one(options, &paths.at.at[i], output);
 
@@ -165,15 +197,38 @@ static int overview_all(const struct options *options, struct output *output)
 	return status;
 }
 
+/* Of each phase on a page: so many processes fit into a line or two. */
+#define PAGE_PROCESSES 4
+
+static size_t rows_of(const struct options *options)
+{
+	if (options->has_top || strcmp(options->format, "text") == 0) {
+		return options->top;
+	}
+	return strcmp(options->format, "html") == 0 ? PAGE_PROCESSES : 0;
+}
+
+static bool has_analysis(const struct options *options, const char *name)
+{
+	for (size_t i = 0; options->analyses[i]; i++) {
+		if (strcmp(options->analyses[i]->name, name) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static int run(const struct options *options)
 {
 	struct output output = { .sink = &sink_json,
 				 .path = options->output,
-				 .top = options->has_top || strcmp(options->format, "text") == 0
-						? options->top
-						: 0,
+				 .top = rows_of(options),
 				 .analyses = options->analyses };
 
+	if (options->hierarchy && !has_analysis(options, "cpu")) {
+		say("--hierarchy: needs the analysis cpu (-a cpu,...)");
+		return EXIT_USAGE;
+	}
 	cmd_stop_on_signals();
 	(void)signal(SIGPIPE, SIG_IGN);
 	return cmd_output(options, &output, overview_all);
@@ -185,6 +240,7 @@ const struct command cmd_overview = {
 	.summary = "the phases of a trace: when its behaviour changed, and what changed",
 	.examples = "  sillage overview TRACE\n"
 		    "  sillage overview -p 0.2 --slices 500 TRACE\n"
+		    "  sillage overview -f html -o phases.html TRACE\n"
 		    "  sillage overview -a cpu,syscalls,io -f json TRACE | jq '.phases[].change'\n",
 	.options = FOR_OVERVIEW,
 	.args_min = 1,

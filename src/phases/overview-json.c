@@ -99,7 +99,90 @@ static void put_partitions(struct json *json, const struct overview *overview)
 	json_close(json, ']');
 }
 
-void overview_json(const struct overview *overview, const char *path, size_t top, FILE *out)
+static void put_nodes(struct json *json, const struct tree *tree)
+{
+	size_t count;
+	const struct tree_node *nodes = tree_nodes(tree, &count);
+
+	json_open(json, "nodes", '[');
+	for (size_t i = 0; i < count; i++) {
+		json_open(json, NULL, '{');
+		json_text(json, "name", nodes[i].name);
+		if (i > 0) {
+			json_u64(json, "parent", nodes[i].parent);
+		}
+		for (unsigned int k = 0; k < TREE_STATES && nodes[i].is_leaf; k++) {
+			const double *values = tree_values(tree, i, k);
+
+			json_open(json, tree_states(tree)[k], '[');
+			for (size_t s = 0; s < tree_slices(tree); s++) {
+				json_real(json, NULL, values[s]);
+			}
+			json_close(json, ']');
+		}
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_tree(struct json *json, const char *by, const struct tree *tree)
+{
+	const struct hierarchies *all = tree_hierarchies(tree);
+	const struct aggregates *chosen = &all->at.at[all->chosen];
+
+	json_open(json, NULL, '{');
+	json_text(json, "by", by);
+	json_open(json, "slices", '[');
+	for (size_t s = 0; s < tree_slices(tree); s++) {
+		json_u64(json, NULL, tree_time(tree, s));
+	}
+	json_close(json, ']');
+	put_nodes(json, tree);
+	json_real(json, "p", chosen->p);
+	json_real(json, "gain", chosen->gain);
+	json_real(json, "loss", chosen->loss);
+	json_open(json, "aggregates", '[');
+	for (size_t i = 0; i < chosen->at.count; i++) {
+		const struct aggregate *aggregate = &chosen->at.at[i];
+
+		json_open(json, NULL, '{');
+		json_u64(json, "node", aggregate->node);
+		json_u64(json, "first", aggregate->first);
+		json_u64(json, "last", aggregate->last);
+		json_u64(json, "begin", tree_time(tree, aggregate->first));
+		json_u64(json, "end", tree_time(tree, aggregate->last + 1));
+		for (unsigned int k = 0; k < TREE_STATES; k++) {
+			json_real(json, tree_states(tree)[k], tree_share(tree, aggregate, k));
+		}
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+	json_close(json, '}');
+}
+
+static void put_trees(struct json *json, const struct overview *overview)
+{
+	static const char *const by[] = { "cpu", "process" };
+	bool is_first = true;
+
+	for (unsigned int i = 0; i < TREE_KINDS; i++) {
+		const struct tree *tree = overview_tree(overview, (enum tree_kind)i);
+
+		if (tree && is_first) {
+			json_open(json, "hierarchies", '[');
+		}
+		if (tree) {
+			put_tree(json, by[i], tree);
+			is_first = false;
+		}
+	}
+	if (!is_first) {
+		json_close(json, ']');
+	}
+}
+
+void overview_json(const struct overview *overview, const char *path, size_t top, bool has_trees,
+		   FILE *out)
 {
 	const struct partition *partition = overview_chosen(overview);
 	size_t count;
@@ -134,6 +217,9 @@ void overview_json(const struct overview *overview, const char *path, size_t top
 	json_close(&json, ']');
 	put_series(&json, overview);
 	put_partitions(&json, overview);
+	if (has_trees) {
+		put_trees(&json, overview);
+	}
 	json_close(&json, '}');
 	json_end_line(&json);
 }

@@ -2,6 +2,7 @@
  * overview-text: see overview.h; a line for each phase.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -141,6 +142,92 @@ static void put_partitions(const struct overview *overview, size_t top, FILE *ou
 	}
 }
 
+/* ---- time and a hierarchy ---- */
+
+struct rectangle {
+	double ran; /* of the first state: slices of one leaf */
+	struct aggregate aggregate;
+};
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct rectangle *x = a, *y = b;
+
+	return x->aggregate.first != y->aggregate.first
+		       ? (x->aggregate.first < y->aggregate.first ? -1 : 1)
+		       : (x->aggregate.node > y->aggregate.node) -
+				 (x->aggregate.node < y->aggregate.node);
+}
+
+static int by_ran(const void *a, const void *b)
+{
+	const struct rectangle *x = a, *y = b;
+
+	return x->ran != y->ran ? (x->ran > y->ran ? -1 : 1) : by_begin(a, b);
+}
+
+static void put_aggregate(const struct tree *tree, const struct aggregate *aggregate, FILE *out)
+{
+	char clock[UNITS_TEXT_MAX], length[UNITS_TEXT_MAX];
+	uint64_t begin = tree_time(tree, aggregate->first);
+	double unknown = tree_share(tree, aggregate, 2);
+	size_t count;
+	const struct tree_node *nodes = tree_nodes(tree, &count), *node = &nodes[aggregate->node];
+
+	(void)fprintf(out, "  %.12s  %9s  %4.0f %%", units_clock(clock, begin),
+		      units_ns(length, tree_time(tree, aggregate->last + 1) - begin),
+		      100 * tree_share(tree, aggregate, 0));
+	(void)fprintf(out, unknown > 0.005 ? "  %4.0f %%  " : "       -  ", 100 * unknown);
+	if (node->parent > 0) {
+		put_name(nodes[node->parent].name, out);
+		(void)fputs(": ", out);
+	}
+	put_name(node->name, out);
+	(void)fputc('\n', out);
+}
+
+/* Those that ran most, in the order of time; returns how many. */
+static size_t rectangles_of(const struct tree *tree, const struct aggregates *all, size_t top,
+			    struct rectangle *ret)
+{
+	size_t count = top > 0 && top < all->at.count ? top : all->at.count, nodes;
+	const struct tree_node *node = tree_nodes(tree, &nodes);
+
+	for (size_t i = 0; i < all->at.count; i++) {
+		const struct aggregate *at = &all->at.at[i];
+		double cells = (double)node[at->node].leaves * (at->last - at->first + 1);
+
+		ret[i] = (struct rectangle){ cells * tree_share(tree, at, 0), *at };
+	}
+	qsort(ret, all->at.count, sizeof(*ret), by_ran);
+	qsort(ret, count, sizeof(*ret), by_begin);
+	return count;
+}
+
+static void put_tree(const struct tree *tree, bool is_cpu, size_t top, FILE *out)
+{
+	const struct hierarchies *all = tree_hierarchies(tree);
+	const struct aggregates *chosen = &all->at.at[all->chosen];
+	size_t count = chosen->at.count, shown;
+	struct rectangle *rectangles = mem_alloc(count * sizeof(*rectangles));
+
+	(void)fprintf(out,
+		      "\nTime and %s: %zu slices, %zu rectangle%s at p %.4f: %.1f %% simpler, "
+		      "loses %.1f %%\n\n",
+		      is_cpu ? "CPUs" : "processes", tree_slices(tree), count,
+		      count == 1 ? "" : "s", chosen->p, 100 * chosen->gain, 100 * chosen->loss);
+	(void)fprintf(out, "  BEGIN          DURATION    %s UNKNOWN  %s\n",
+		      is_cpu ? "BUSY" : " RUN", is_cpu ? "CPU" : "PROCESS OR THREAD");
+	shown = rectangles_of(tree, chosen, top, rectangles);
+	for (size_t i = 0; i < shown; i++) {
+		put_aggregate(tree, &rectangles[i].aggregate, out);
+	}
+	if (shown < count) {
+		(void)fprintf(out, "  ... and %zu that ran less\n", count - shown);
+	}
+	free(rectangles);
+}
+
 void overview_text(const struct overview *overview, const char *path, size_t top, FILE *out)
 {
 	const struct partition *partition = overview_chosen(overview);
@@ -159,4 +246,10 @@ void overview_text(const struct overview *overview, const char *path, size_t top
 		put_phase(overview, phases, i, out);
 	}
 	put_partitions(overview, top, out);
+	for (unsigned int i = 0; i < TREE_KINDS; i++) {
+		if (overview_tree(overview, (enum tree_kind)i)) {
+			put_tree(overview_tree(overview, (enum tree_kind)i), i == TREE_CPU, top,
+				 out);
+		}
+	}
 }

@@ -11,15 +11,9 @@
 #include "base/hash.h"
 #include "base/units.h"
 
-/* What a process ran in one slice. */
-struct run {
-	uint32_t slice;
-	uint64_t ns;
-};
-
 struct process {
 	char *name;
-	VEC(struct run) runs; /* in the order of slices */
+	VEC(struct overview_ran) runs; /* in the order of slices */
 };
 
 HASH_DECLARE(process_of, uint32_t)
@@ -39,7 +33,8 @@ struct overview {
 	struct partition_table *table; /* of overview_find() */
 	struct partitions partitions;
 	struct partition own; /* of config.p */
-	VEC(struct part) phases;
+	overview_parts phases;
+	struct tree *trees[TREE_KINDS];
 };
 
 /* ---- slices ---- */
@@ -73,6 +68,10 @@ struct overview *overview_new(const struct overview_config *config)
 	overview->by_key = kh_init(series_of);
 	overview->by_pid = kh_init(process_of);
 	assert(overview->room <= config->slices);
+	for (unsigned int i = 0; i < TREE_KINDS; i++) {
+		overview->trees[i] =
+			config->wants_tree[i] ? tree_new((enum tree_kind)i, overview->room) : NULL;
+	}
 	return overview;
 }
 
@@ -97,6 +96,9 @@ void overview_free(struct overview *overview)
 	partitions_fini(&overview->partitions);
 	partition_fini(&overview->own);
 	vec_fini(&overview->phases);
+	for (unsigned int i = 0; i < TREE_KINDS; i++) {
+		tree_free(overview->trees[i]);
+	}
 	free(overview);
 }
 
@@ -219,7 +221,7 @@ static void add_processes(struct overview *overview, size_t slice, const struct 
 						     row->thread->comm[0] ? row->thread->comm : "?",
 						     row->thread->pid);
 		*vec_push(&process->runs) =
-			(struct run){ .slice = (uint32_t)slice, .ns = row->values[0] };
+			(struct overview_ran){ .slice = (uint32_t)slice, .ns = row->values[0] };
 	}
 }
 
@@ -263,6 +265,11 @@ void overview_report(struct overview *overview, const struct report *report)
 	for (size_t i = 0; i < report->table_count; i++) {
 		add_table(overview, slice, &report->tables[i]);
 	}
+	for (unsigned int i = 0; i < TREE_KINDS; i++) {
+		if (overview->trees[i]) {
+			tree_report(overview->trees[i], slice, report);
+		}
+	}
 }
 
 /* ---- the model ---- */
@@ -276,8 +283,7 @@ static bool is_in_model(const struct overview *overview, const struct overview_s
 
 #define MIX_TOLERANCE 0.1 /* of a series' largest value */
 
-/* The largest value that the model takes of a series; 0: the series is not in it. */
-static double scale_of(const struct overview *overview, const struct overview_series *series)
+double overview_scale(const struct overview *overview, const struct overview_series *series)
 {
 	return !is_in_model(overview, series) ? 0 : series->is_share ? 1 : series->most;
 }
@@ -293,7 +299,7 @@ static double mixture(const struct overview *overview, const struct part *slice,
 
 	for (size_t i = 0; i < overview->series.count; i++) {
 		const struct overview_series *series = &overview->series.at[i];
-		double scale = scale_of(overview, series), a = overview_mean(series, before);
+		double scale = overview_scale(overview, series), a = overview_mean(series, before);
 		double change = overview_mean(series, after) - a;
 
 		if (scale > 0) {
@@ -308,8 +314,8 @@ static double mixture(const struct overview *overview, const struct part *slice,
 		double wanted = a + share * (b - a);
 
 		if (fabs(overview_mean(series, slice) - wanted) >
-			    MIX_TOLERANCE * scale_of(overview, series) &&
-		    scale_of(overview, series) > 0) {
+			    MIX_TOLERANCE * overview_scale(overview, series) &&
+		    overview_scale(overview, series) > 0) {
 			return -1;
 		}
 	}
@@ -317,29 +323,46 @@ static double mixture(const struct overview *overview, const struct part *slice,
 }
 
 /* Joins slices in which the behaviour changes to the phase that has the larger share of them. */
-static void find_phases(struct overview *overview)
+void overview_phases_of(const struct overview *overview, const struct partition *partition,
+			overview_parts *ret)
 {
-	const struct partition *partition = overview_chosen(overview);
-
+	assert(ret->count == 0);
 	for (size_t i = 0; i < partition->parts.count; i++) {
 		const struct part *part = &partition->parts.at[i];
-		struct part *last = overview->phases.count == 0
-					    ? NULL
-					    : &overview->phases.at[overview->phases.count - 1];
+		struct part *last = ret->count == 0 ? NULL : &ret->at[ret->count - 1];
 		bool is_inner = last && i + 1 < partition->parts.count && part->first == part->last;
 		double share = is_inner ? mixture(overview, part, last, part + 1) : -1;
 
 		if (share < 0) {
-			*vec_push(&overview->phases) = *part;
+			*vec_push(ret) = *part;
 		} else if (share < 0.5) {
 			last->last = part->last;
 		} else {
 			struct part joined = { .first = part->first, .last = part[1].last };
 
-			*vec_push(&overview->phases) = joined;
+			*vec_push(ret) = joined;
 			i++;
 		}
 	}
+}
+
+/* A tree without anything in it goes. */
+static void find_trees(struct overview *overview)
+{
+	uint64_t *times = mem_alloc((overview->slices + 1) * sizeof(*times));
+
+	for (size_t s = 0; s <= overview->slices; s++) {
+		times[s] = overview_time(overview, s);
+	}
+	for (unsigned int i = 0; i < TREE_KINDS; i++) {
+		struct tree *tree = overview->trees[i];
+
+		if (tree && !tree_find(tree, times, overview->slices, overview->config.p)) {
+			tree_free(tree);
+			overview->trees[i] = NULL;
+		}
+	}
+	free(times);
 }
 
 bool overview_find(struct overview *overview)
@@ -374,7 +397,8 @@ bool overview_find(struct overview *overview)
 		partition_find(overview->table, overview->config.p, &overview->own);
 	}
 	if (overview->table) {
-		find_phases(overview);
+		overview_phases_of(overview, overview_chosen(overview), &overview->phases);
+		find_trees(overview);
 	}
 	return overview->table != NULL;
 }
@@ -405,6 +429,23 @@ const struct part *overview_phases(const struct overview *overview, size_t *ret_
 {
 	*ret_count = overview->phases.count;
 	return overview->phases.at;
+}
+
+const struct tree *overview_tree(const struct overview *overview, enum tree_kind kind)
+{
+	assert(kind < TREE_KINDS);
+	return overview->trees[kind];
+}
+
+const struct overview_ran *overview_runs(const struct overview *overview, size_t index,
+					 const char **ret_name, size_t *ret_count)
+{
+	if (index >= overview->processes.count) {
+		return NULL;
+	}
+	*ret_name = overview->processes.at[index].name;
+	*ret_count = overview->processes.at[index].runs.count;
+	return overview->processes.at[index].runs.at;
 }
 
 double overview_mean(const struct overview_series *series, const struct part *part)
@@ -467,7 +508,7 @@ size_t overview_processes(const struct overview *overview, const struct part *pa
 		uint64_t ns = 0;
 
 		for (size_t k = 0; k < process->runs.count; k++) {
-			const struct run *run = &process->runs.at[k];
+			const struct overview_ran *run = &process->runs.at[k];
 
 			ns += run->slice >= part->first && run->slice <= part->last ? run->ns : 0;
 		}

@@ -27,6 +27,7 @@
 
 #include "engine/tables/report.h"
 #include "phases/partition.h"
+#include "phases/tree.h"
 
 #define OVERVIEW_CPUS_MAX      64
 #define OVERVIEW_PROCESSES_MAX 64 /* of a slice */
@@ -35,6 +36,7 @@ struct overview_config {
 	uint64_t begin, end; /* ns: of the trace */
 	size_t slices;       /* no more than that; from 2 to PARTITION_SLICES_MAX */
 	bool uses_figures;
+	bool wants_tree[TREE_KINDS]; /* time and CPUs, time and processes */
 	double p; /* of the partition that is described; negative: the suggested one */
 };
 
@@ -79,6 +81,14 @@ const struct partitions *overview_partitions(const struct overview *overview);
 const struct partition *overview_chosen(const struct overview *overview);
 /* In order; they cover all slices. */
 const struct part *overview_phases(const struct overview *overview, size_t *ret_count);
+typedef VEC(struct part) overview_parts;
+/* Those of any partition; @ret is empty before. */
+void overview_phases_of(const struct overview *overview, const struct partition *partition,
+			overview_parts *ret);
+/* NULL: not wanted, or no CPU's time is known. */
+const struct tree *overview_tree(const struct overview *overview, enum tree_kind kind);
+/* What the model divides a series by; 0: the series is not in it. */
+double overview_scale(const struct overview *overview, const struct overview_series *series);
 /* The mean of a series over a part. */
 double overview_mean(const struct overview_series *series, const struct part *part);
 /* The series that differs most between two parts, in its own largest value; NULL: none does. */
@@ -88,10 +98,24 @@ const struct overview_series *overview_change(const struct overview *overview,
 size_t overview_processes(const struct overview *overview, const struct part *part,
 			  struct overview_process *ret, size_t room);
 
-/* ---- output (overview-text.c, overview-json.c) ---- */
+/* What a process ran in one slice. */
+struct overview_ran {
+	uint32_t slice;
+	uint64_t ns;
+};
+/* All that were seen, by @index; NULL: there are no more.  Its name lives as long as @overview. */
+const struct overview_ran *overview_runs(const struct overview *overview, size_t index,
+					 const char **ret_name, size_t *ret_count);
+
+/* ---- output (overview-text.c, overview-json.c, overview-page.c) ---- */
 
 void overview_text(const struct overview *overview, const char *path, size_t top, FILE *out);
 /* One line. */
-void overview_json(const struct overview *overview, const char *path, size_t top, FILE *out);
+void overview_json(const struct overview *overview, const char *path, size_t top, bool has_trees,
+		   FILE *out);
+/* A page with all partitions; @top: processes of a phase.  @source: what a command reads the trace
+ * by again; NULL: none can. */
+void overview_page(const struct overview *overview, const char *path, const char *source,
+		   size_t top, FILE *out);
 
 #endif

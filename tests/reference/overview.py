@@ -177,7 +177,7 @@ def check_usage(sillage, trace):
     for options, status, text in (
             (('-p', '1.5'), 2, 'from 0 to 1'), (('-p', 'nan'), 2, 'from 0 to 1'),
             (('--slices', '1'), 2, 'from 2 to 1000'), (('--slices', '9' * 30), 2, 'from 2 to 1000'),
-            (('--begin', '2100-01-01T00:00:00Z'), 1, 'in'), (('-f', 'html'), 2, 'html')):
+            (('--begin', '2100-01-01T00:00:00Z'), 1, 'in'), (('-f', 'htm'), 2, 'html')):
         said = run(sillage, 'overview', *options, trace, status=status)
         check(text in said and len(said.splitlines()) == 1, options, repr(said))
     one = json.loads(run(sillage, 'overview', '-f', 'json', '-p', '1', trace))

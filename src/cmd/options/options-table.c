@@ -44,12 +44,13 @@
 #define NEEDS(options)  .needs = (options)
 
 static const char *const formats[] = { "text", "json", "html", NULL };
+static const char *const hierarchies[] = { "cpu", "process", NULL };
 static const char *const lag_actions[] = { "keep", "skip", NULL };
 
 const struct option options_table[] = {
 	{ 'a', "analyses", "LIST", "names, all, or help (count,cpu,io; top: all; overview: cpu)",
 	  FOR_WORK | FOR_OVERVIEW, CUSTOM(options_analyses), GIVEN(has_analyses) },
-	{ 'f', "format", "FORMAT", "text, json (an object per line), report: html (text)",
+	{ 'f', "format", "FORMAT", "text, json (an object per line), report, overview: html (text)",
 	  FOR_BOTH | FOR_MERGE | FOR_LIST | FOR_CAPTURE | FOR_REPORT | FOR_OVERVIEW,
 	  WORD(format, "format", formats) },
 	{ 'i', "interval", "DURATION", "window (1s); analyze prints windows only if given",
@@ -107,6 +108,8 @@ const struct option options_table[] = {
 	  CUSTOM(options_slices) },
 	{ 'p', "compromise", "P", "from 0, each change is a phase, to 1, all is one (suggested)",
 	  FOR_OVERVIEW, CUSTOM(options_compromise) },
+	{ 0, "hierarchy", "cpu|process", "also what changed where: on which CPU, in which process",
+	  FOR_OVERVIEW, WORD(hierarchy, "hierarchy", hierarchies) },
 	{ 0, "to", "URL", "the relay, net://HOST[:CONTROL[:DATA]] (5342)", FOR_REPLAY, TEXT(to) },
 	{ 0, "speed", "X", "times the original speed, 0: full speed (1)", FOR_REPLAY,
 	  CUSTOM(options_speed) },

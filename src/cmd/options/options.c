@@ -164,7 +164,12 @@ static int check_together(struct options *options, unsigned int command,
 	if (r == 0 && (command & (FOR_LIVE | FOR_ANALYZE | FOR_TOP | FOR_LAMI | FOR_MAP))) {
 		r = choose_periods(options, err);
 	}
-	if (r == 0 && strcmp(options->format, "html") == 0 && command != FOR_REPORT) {
+	if (r == 0 && options->hierarchy && strcmp(options->format, "html") == 0) {
+		return err_raise(err, -EINVAL,
+				 "--hierarchy has no effect with --format html: the page has both");
+	}
+	if (r == 0 && strcmp(options->format, "html") == 0 &&
+	    !(command & (FOR_REPORT | FOR_OVERVIEW))) {
 		r = options_refuse(err, "format", "html", others);
 	}
 	return r;

@@ -84,11 +84,12 @@ struct options {
 	uint64_t deadline_ns; /* UINT64_MAX: none */
 	uint64_t every_ns;    /* 0: none */
 	bool has_worst;
-	uint64_t worst;     /* executions to explain */
-	const char *state;  /* checkpoint file: read at the start, written at the end */
-	uint64_t slices;    /* of an overview */
-	double compromise;  /* of an overview; negative: the suggested one */
-	const char *thread; /* to explain: a tid or a name; NULL: the most important one */
+	uint64_t worst;        /* executions to explain */
+	const char *state;     /* checkpoint file: read at the start, written at the end */
+	uint64_t slices;       /* of an overview */
+	double compromise;     /* of an overview; negative: the suggested one */
+	const char *hierarchy; /* of an overview: cpu, process */
+	const char *thread;    /* to explain: a tid or a name; NULL: the most important one */
 	uint64_t keep_count, keep_bytes, per_hour; /* UINT64_MAX: no limit */
 	const char *on_lag;                        /* keep, skip */
 	uint64_t lag_limit_ns;
