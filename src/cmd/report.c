@@ -158,18 +158,6 @@ static int build_timelines(const struct options *options, const struct reader_se
 	return EXIT_DONE;
 }
 
-static void print(const struct options *options, const struct deep_report *report,
-		  struct output *output)
-{
-	if (strcmp(options->format, "html") == 0) {
-		deep_report_html(report, output->top, output->out);
-	} else if (strcmp(options->format, "json") == 0) {
-		deep_report_json(report, output->top, output->out);
-	} else {
-		deep_report_text(report, output->top, output->out);
-	}
-}
-
 /* Prints the jobs that the threads execute, behind the report. */
 static int discover(const struct options *options, const struct reader_setup *setup,
 		    const struct deep_report *report, const struct output *output)
@@ -194,10 +182,33 @@ static int discover(const struct options *options, const struct reader_setup *se
 	return r < 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
-/* *recorded grows if the trace records what a report needs. */
-static int report_one(const struct options *options, const struct recorded_path *path,
-		      const struct occasion *occasion, struct output *output, size_t *recorded)
+/* What all traces share. */
+struct reports {
+	const struct options *options;
+	struct output *output;
+	struct report_page page;
+	size_t recorded; /* traces that record what a report needs */
+};
+
+static void print(struct reports *reports, const struct deep_report *report)
 {
+	const char *format = reports->options->format;
+	struct output *output = reports->output;
+
+	if (strcmp(format, "html") == 0) {
+		report_page_add(&reports->page, report, output->top);
+	} else if (strcmp(format, "json") == 0) {
+		deep_report_json(report, output->top, output->out);
+	} else {
+		deep_report_text(report, output->top, output->out);
+	}
+}
+
+static int report_one(struct reports *reports, const struct recorded_path *path,
+		      const struct occasion *occasion)
+{
+	const struct options *options = reports->options;
+	const struct output *output = reports->output;
 	struct deep_report report = { .name = path->name,
 				      .why = occasion->triggers,
 				      .changed_at = occasion->since,
@@ -215,7 +226,7 @@ static int report_one(const struct options *options, const struct recorded_path 
 	bool lacks_switches = report.timeline && report.timeline->lacks >> LACKS_SWITCHES & 1;
 	struct err err;
 
-	*recorded += status == EXIT_DONE && !lacks_switches;
+	reports->recorded += status == EXIT_DONE && !lacks_switches;
 	if (status != EXIT_DONE || lacks_switches || report.timeline->threads.count == 0) {
 		deep_report_fini(&report);
 		return status;
@@ -229,7 +240,7 @@ static int report_one(const struct options *options, const struct recorded_path 
 			say("%s: no thread %s", path->name, wanted);
 			status = options->thread ? EXIT_FAILED : status;
 		}
-		print(options, &report, output);
+		print(reports, &report);
 	}
 	if (options->discover && status == EXIT_DONE) {
 		status = discover(options, &setup, &report, output);
@@ -239,8 +250,8 @@ static int report_one(const struct options *options, const struct recorded_path 
 	return status;
 }
 
-/* Of all traces; those that cannot be found are reported when they are read. */
-static int check_names(const struct options *options, struct err *err)
+/* Of all traces, *ret_count; those that cannot be found are reported when they are read. */
+static int check_names(const struct options *options, size_t *ret_count, struct err *err)
 {
 	struct recorded_paths paths = { 0 };
 	struct err unfound;
@@ -250,6 +261,7 @@ static int check_names(const struct options *options, struct err *err)
 		(void)cmd_find(options, options->args[i], &paths, &unfound);
 	}
 	r = cmd_check_names(options, NULL, &paths, err);
+	*ret_count = paths.at.count;
 	recorded_paths_fini(&paths);
 	return r;
 }
@@ -257,12 +269,14 @@ static int check_names(const struct options *options, struct err *err)
 static int report_all(const struct options *options, struct output *output)
 {
 	struct recorded_paths paths = { 0 };
+	struct reports reports = { .options = options,
+				   .output = output,
+				   .page = { .out = output->out } };
 	struct occasion occasion;
 	int status = EXIT_DONE;
-	size_t recorded = 0;
 	struct err err;
 
-	if (check_names(options, &err) < 0) {
+	if (check_names(options, &reports.page.parts, &err) < 0) {
 		say("%s", err.text);
 		return EXIT_FAILED;
 	}
@@ -276,16 +290,16 @@ static int report_all(const struct options *options, struct output *output)
 		}
 		read_occasion(options->args[i], &occasion);
 		for (size_t k = first; k < paths.at.count; k++) {
-			int one =
-				report_one(options, &paths.at.at[k], &occasion, output, &recorded);
+			int one = report_one(&reports, &paths.at.at[k], &occasion);
 
 			status = status == EXIT_DONE ? one : status;
 		}
 		free(occasion.triggers);
 		free(occasion.thread);
 	}
+	report_page_end(&reports.page);
 	recorded_paths_fini(&paths);
-	return status == EXIT_DONE && recorded == 0 ? EXIT_FAILED : status;
+	return status == EXIT_DONE && reports.recorded == 0 ? EXIT_FAILED : status;
 }
 
 /* Rows of each list: what fits on a screen or a page; JSON has all. */

@@ -392,7 +392,10 @@ static void add_rival(struct search *search, const struct path_segment *segment,
 	}
 	rival = &search->rivals->at.at[kh_value(search->places, at)];
 	rival->total += end - begin;
-	rival->longest = end - begin > rival->longest ? end - begin : rival->longest;
+	if (end - begin > rival->longest) {
+		rival->longest = end - begin;
+		rival->longest_begin = begin;
+	}
 	rival->times++;
 	for (uint64_t until; begin < end; begin = until) {
 		until = same_until(search, segment->thread, runs, begin, end);

@@ -57,6 +57,7 @@ const char *path_inversion_name(enum inversion kind);
 struct rival {
 	uint32_t thread;
 	uint64_t total, longest, times;
+	uint64_t longest_begin;
 	uint64_t inverted; /* part of total: less urgent than the explained thread ... */
 	uint64_t apart;    /* ... which waited for something else (WAIT_OTHER) */
 	uint64_t same;     /* part of total: as urgent */

@@ -1,74 +1,282 @@
 #!/usr/bin/env python3
 """page: the report as a page, in a real browser.
 
-Goal    It loads without a word on the console, and shows what the same report says in JSON.
-Method  Headless Chromium prints the document as it is when its scripts have run.
+Goal    It loads without a word on the console, and shows what the same report says in JSON.  A click
+        on an execution, a wait, a rival or an inversion, and each key, go where the JSON says.
+Method  Headless Chromium is driven over a pipe (browser.py).
 
 usage: page.py SILLAGE TRACE...
 """
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
 
+import browser
+
 ARGS = ('--job', 'sched_in; sched_out', '--deadline', '1ms', '--worst', '2')
+EXACT_NS = 1
 
 
-def browse(browser, page, scratch):
-    done = subprocess.run([browser, '--headless=new', '--no-sandbox', '--disable-gpu', '--enable-logging=stderr',
-                           '--user-data-dir=' + os.path.join(scratch, 'profile'), '--virtual-time-budget=10000',
-                           '--dump-dom', 'file://' + page],
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    said = [line for line in done.stderr.decode(errors='replace').splitlines() if 'CONSOLE' in line]
-    return done.stdout.decode(), said
+def name(thread):
+    return '%s (%d)' % (thread['comm'] or '?', thread['tid'])
 
 
-def table(document, title):
-    """How many rows the table under a heading says it has, and how many it has."""
-    found = re.search(r'<h2>%s</h2>.*?<table data-rows="(\d+)">(.*?)</table>' % title, document, re.S)
+def near(found, wanted, what):
+    assert all(abs(a - b) <= EXACT_NS for a, b in zip(found, wanted)), (what, found, wanted)
+
+
+def table(page, title):
+    """Of the table under a heading: how many rows it says it has, and how many it has."""
+    found = page.evaluate('''(() => {
+        const heading = [...document.querySelectorAll('h2')].find((one) => one.textContent.match(%s));
+        let at = heading;
+        while (at && !(at.matches('.wide') && at.firstChild.matches('table'))) at = at.nextElementSibling;
+        return at ? [Number(at.firstChild.dataset.rows), at.firstChild.rows.length - 1] : null;
+    })()''' % json.dumps(title))
     assert found, 'no table "%s"' % title
-    return int(found.group(1)), found.group(2).count('<tr>') - 1
+    return found
 
 
-def check(sillage, browser, trace, scratch):
-    out = subprocess.run([sillage, 'report', '-f', 'json', '-n', '10', *ARGS, trace], stdout=subprocess.PIPE, check=True)
-    report = json.loads(out.stdout.decode())
-    page = os.path.join(scratch, 'report.html')
-    subprocess.run([sillage, 'report', '-f', 'html', '-n', '10', '-o', page, *ARGS, trace], check=True)
-    document, said = browse(browser, page, scratch)
-    assert not said, said
-    assert 'data-state="ready"' in document, 'it did not come to its end'
-    for title, key in (('Who ran', 'threads'), ('Who waited longest for a CPU', 'waits'), ('Who had its CPU', 'rivals')):
+def check_tables(page, report):
+    for title, key in (('^Who ran$', 'threads'), ('^Who waited longest for a CPU$', 'waits'), ('^Who had its CPU$', 'rivals')):
         wanted = len(report[key])
-        assert table(document, title) == (wanted, wanted), (title, table(document, title), wanted)
-    assert table(document, 'Where the time of .*? went')[0] == len(report['path']['parts'])
-    lanes = int(re.search(r'data-lanes="(\d+)"', document).group(1))
+        assert table(page, title) == [wanted, wanted], (title, table(page, title), wanted)
+    heading = '^Where the time of .* went$'
+    assert table(page, heading)[0] == len(report['path']['parts'])
+    assert page.evaluate("[...document.querySelectorAll('h2')].some((one) => one.textContent === %s)" %
+                         json.dumps('Where the time of %s went' % name(report['path']['thread'])))
+    lanes = int(page.evaluate("document.getElementById('timeline').dataset.lanes"))
     assert lanes > len(report['cpus']) + 2, lanes
-    bars = int(re.search(r'data-bars="(\d+)"', document).group(1))
+    bars = int(page.evaluate("document.getElementById('compared').dataset.bars"))
     assert bars == min(report['jobs']['count'], 5000) + min(report['jobs']['open_count'], 5000), bars
     for i, one in enumerate(report['jobs']['worst']):
-        title = 'Worst execution %d: .*?' % (i + 1)
-        assert table(document, title)[0] == len(one['path']['parts']), title
+        assert table(page, '^Worst execution %d: ' % (i + 1))[0] == len(one['path']['parts'])
     if report['victims']:
-        assert table(document, 'Who was delayed by less urgent threads')[0] == len(report['victims'])
-    name = report['path']['thread']['comm'] + ' (%d)' % report['path']['thread']['tid']
-    assert '<h2>Where the time of %s went</h2>' % name in document, name
+        assert table(page, '^Who was delayed by less urgent threads$')[0] == len(report['victims'])
     return lanes
 
 
+def picked(page):
+    """Begin, end and row of what is picked, and what the page says of it."""
+    text = page.evaluate("document.getElementById('timeline').dataset.picked")
+    return [float(one) for one in text.split()], page.evaluate("document.getElementById('details').textContent")
+
+
+def view(page):
+    return page.evaluate("[Number(document.getElementById('timeline').dataset.begin), Number(document.getElementById('timeline').dataset.end)]")
+
+
+def row_of(title, i):
+    return ("((title) => { let at = [...document.querySelectorAll('h2')].find((one) => one.textContent.match(title)); "
+            "while (!at.matches('.wide')) at = at.nextElementSibling; return at.firstChild.rows[%d]; })(%s)" % (i + 1, json.dumps(title)))
+
+
+def check_went(page, report, begin, end, says):
+    found, text = picked(page)
+    near(found[:2], (begin - report['begin'], end - report['begin']), says)
+    left, right = view(page)
+    assert left <= max(0, found[0]) + EXACT_NS and right >= min(found[1], report['end'] - report['begin']) - EXACT_NS, (left, right, found)
+    assert right - left < 4 * max(found[1] - found[0], 1000), (left, right, found)
+    for word in says:
+        assert word in text, (word, text)
+
+
+def check_clicks(page, report):
+    wait = report['waits'][0]
+    page.click_on(row_of('^Who waited longest', 0))
+    check_went(page, report, wait['begin'], wait['end'], [name(wait['thread'])] + ([name(wait['rival'])] if 'rival' in wait else []))
+    for one in report['rivals'][:1]:
+        page.click_on(row_of('^Who had its CPU$', 0))
+        check_went(page, report, one['longest_begin'], one['longest_begin'] + one['longest_ns'], [name(one['thread'])])
+    for one in report['inversions'][:1]:
+        page.click_on(row_of('^Priority inversions$', 0))
+        check_went(page, report, one['begin'], one['end'], [name(one['rival']), one['kind']])
+    # An execution, by its row, and by its bar: the first by response is the same.
+    both = sorted(report['jobs']['longest'] + report['jobs']['open'], key=lambda one: -one['response_ns'])
+    one = both[0]
+    page.evaluate("[...document.querySelectorAll('th button')].filter((one) => one.textContent === 'response')[0].click()")
+    page.click_on(row_of('^Each execution$', 0))
+    check_went(page, report, one['arrival'], one['end'], [name(one.get('last', one['thread']))])
+    page.press('Escape')
+    assert picked(page)[0] == []
+    left, top, _, _ = page.place("document.querySelector('#compared canvas')")
+    height = page.evaluate("document.querySelector('#compared canvas').clientHeight")
+    page.evaluate('scrollBy(0, %f)' % (top - 40))
+    left, top = page.evaluate("(() => { const at = document.querySelector('#compared canvas').getBoundingClientRect(); return [at.left, at.top]; })()")
+    assert height > 20
+    page.click(left + 3, top + 1)
+    check_went(page, report, one['arrival'], one['end'], [name(one.get('last', one['thread']))])
+    # Sorted by any part.
+    for part in ('preempted', 'blocked'):
+        most = max(both, key=lambda one: one.get(part + '_ns', 0)).get(part + '_ns', 0)
+        page.evaluate("(() => { const it = document.getElementById('order'); it.value = '%s'; it.dispatchEvent(new Event('change')); })()" % part)
+        first = int(page.evaluate("document.getElementById('compared').dataset.first"))
+        assert any(one['begin'] - report['begin'] == first and one.get(part + '_ns', 0) == most for one in both), (part, first)
+
+
+def check_pieces(page, report):
+    """Clicks on intervals of rows: each is what the page's data says, and says who and why."""
+    page.press('Home')
+    page.evaluate("document.getElementById('timeline').scrollIntoView()")
+    pieces = page.evaluate('''rows.map((row, i) => [row, i]).filter(([row]) => row.kind === 'thread').flatMap(([row, i]) => {
+        const found = [];
+        for (const state of [WAIT, PREEMPTED, BLOCKED]) {
+            const k = row.state.findIndex((one, k) => one === state && !row.isSum[k] && row.until(k) - row.begins[k] > 2000 && row.why(k).length);
+            if (k >= 0) found.push([i, k, row.begins[k], row.until(k), row.why(k)]);
+        }
+        return found;
+    }).slice(0, 12)''')
+    assert pieces
+    for row, _, begin, end, why in pieces:
+        page.evaluate('look(%d - %d, %d)' % (begin, (end - begin) // 2, 2 * (end - begin)))
+        x, y = page.evaluate('''(() => {
+            const at = chart.canvas.getBoundingClientRect();
+            scrollBy(0, at.top + %d * LANE - 200);
+            return [at.left + xOf(%d, chart.canvas.clientWidth), chart.canvas.getBoundingClientRect().top + %d * LANE + LANE / 2];
+        })()''' % (row, (begin + end) // 2, row))
+        page.click(x, y)
+        found, text = picked(page)
+        near(found, (begin, end, row), 'interval')
+        for line in why:
+            assert line in text, (line, text)
+        page.move(x + 1, y)
+        assert all(line in page.evaluate("document.getElementById('tip').textContent") for line in why)
+
+
+def check_keys(page, report):
+    length = report['end'] - report['begin']
+    page.press('Escape')
+    page.press('Home')
+    near(view(page), (0, length), 'Home')
+    page.press('+')
+    near(view(page), (length / 4, length * 3 / 4), '+')
+    page.press('ArrowRight')
+    near(view(page), (length * 0.35, length * 0.85), 'right')
+    page.press('ArrowLeft')
+    near(view(page), (length / 4, length * 3 / 4), 'left')
+    page.press('-')
+    near(view(page), (0, length), '-')
+    # Search for the explained thread, go to its row, pick the next interval twice.
+    thread = report['path']['thread']
+    page.press('/')
+    page.type(thread['comm'][:8])
+    page.press('Enter')
+    cursor = int(page.evaluate("document.getElementById('timeline').dataset.cursor"))
+    assert thread['comm'] in page.evaluate('rows[%d].name' % cursor)
+    page.press('Escape')
+    page.press('ArrowDown')
+    assert int(page.evaluate("document.getElementById('timeline').dataset.cursor")) == cursor + 1
+    page.press('ArrowUp')
+    page.press('Enter')
+    first, _ = picked(page)
+    page.press('Enter')
+    second, _ = picked(page)
+    assert first[2] == second[2] == cursor and second[0] in (first[1], first[0]), (first, second)
+    page.press('Escape')
+
+
+def check_times(page, report):
+    page.evaluate("(() => { const it = document.getElementById('clock'); it.value = 'utc'; it.dispatchEvent(new Event('change')); })()")
+    wait = report['waits'][0]
+    seconds, rest = divmod(wait['begin'], 10**9)
+    wanted = '%02d:%02d:%02d.%09d' % (seconds // 3600 % 24, seconds // 60 % 60, seconds % 60, rest)
+    assert wanted in page.evaluate(row_of('^Who waited longest', 0) + '.textContent'), wanted
+
+
+def check_rows(page, report):
+    """All of the drawing: the time of each thread and CPU by state, and each wait that is there by itself."""
+    threads = {(one['thread']['tid'], one['begin'] - report['begin']): one for one in report['threads']}
+    waits = {(one['thread']['tid'], one['begin'] - report['begin'], one['state']): one for one in report['waits']}
+    rows = page.evaluate('''rows.filter((row) => row.kind === 'thread').map((row) => {
+        const all = {}, list = [];
+        row.state.forEach((_, i) => row.shares(i).forEach(([state, ns]) => { all[states[state]] = (all[states[state]] || 0) + ns; }));
+        row.state.forEach((state, i) => {
+            if (!row.isSum[i] && [NEW, WAIT, PREEMPTED].includes(state)) list.push([row.begins[i], row.until(i), states[state], ...row.why(i)]);
+        });
+        return [data.names[row.n].tid, row.begins[0], all, list];
+    })''')
+    checked = 0
+    for tid, begin, parts, list_ in rows:
+        one = threads[tid, begin]
+        assert parts == {key[:-3]: ns for key, ns in one.items() if key.endswith('_ns') and key not in ('run_ns', 'dead_ns')}, (tid, parts, one)
+        for first, until, state, *why in list_:
+            wait = waits[tid, first, state]
+            says = ['its CPU had ' + name(wait['rival']) if 'rival' in wait else 'no other thread had its CPU']
+            says += ['woken by ' + name(wait['waker'])] if 'waker' in wait else []
+            assert wait['end'] - report['begin'] == until and why == says, (wait, until, why)
+            checked += 1
+    busy = page.evaluate('''rows.filter((row) => row.kind === 'cpu').map((row) =>
+        row.state.reduce((all, _, i) => all + row.shares(i).reduce((sum, [state, ns]) => sum + (state === USER ? ns : 0), 0), 0))''')
+    assert busy == [cpu['busy_ns'] for cpu in report['cpus']], busy
+    assert checked
+    return checked
+
+
+def check(sillage, trace, scratch):
+    out = subprocess.run([sillage, 'report', '-f', 'json', '-n', '10', *ARGS, trace], stdout=subprocess.PIPE, check=True)
+    report = json.loads(out.stdout.decode())
+    path = os.path.join(scratch, 'report.html')
+    subprocess.run([sillage, 'report', '-f', 'html', '-n', '10', '-o', path, *ARGS, trace], check=True)
+    everything = subprocess.run([sillage, 'report', '-f', 'json', *ARGS, trace], stdout=subprocess.PIPE, check=True)
+    everything = json.loads(everything.stdout.decode())
+    report['jobs'] = everything['jobs']
+    assert os.path.getsize(path) <= 10 << 20
+    with browser.Browser() as page:
+        page.open(path)
+        for worst in report['jobs']['worst']:
+            worst['path']['parts'] = worst['path']['parts'][:10]
+        lanes = check_tables(page, report)
+        check_rows(page, everything)
+        check_clicks(page, report)
+        check_pieces(page, report)
+        check_keys(page, report)
+        check_times(page, report)
+        assert not page.said, page.said
+    return lanes
+
+
+def check_hostile(sillage, trace, scratch):
+    """Names of threads that look like markup are text."""
+    copy, path = os.path.join(scratch, 'hostile'), os.path.join(scratch, 'hostile.html')
+    names = {b'mtx-high': b'</script', b'mtx-medium': b'<img src=x', b'mtx-low': b'\'"&<b>x'}
+    shutil.copytree(trace, copy)
+    for file in os.listdir(copy):
+        file = os.path.join(copy, file)
+        if os.path.isfile(file) and os.path.basename(file) != 'metadata':
+            with open(file, 'rb') as stream:
+                data = stream.read()
+            for old, new in names.items():
+                data = data.replace(old, new)
+            with open(file, 'wb') as stream:
+                stream.write(data)
+    subprocess.run([sillage, 'report', '-f', 'html', '-o', path, *ARGS, copy], check=True)
+    with browser.Browser(400, 800) as page:
+        page.open(path)
+        for hostile in names.values():
+            assert page.evaluate("[...document.querySelectorAll('td')].some((one) => one.textContent.startsWith(%s))" %
+                                 json.dumps(hostile.decode() + ' (')), hostile
+        page.click_on(row_of('^Who waited longest', 0))
+        page.type('/<')
+        assert page.evaluate("document.querySelectorAll('img, b:not(#details b)').length") == 0
+        assert page.evaluate('document.scripts.length') == 2
+        assert not page.said, page.said
+
+
 def main():
-    browser = shutil.which('chromium') or shutil.which('chromium-browser')
-    if not browser:
+    if not browser.program():
         print('skipped: chromium is not installed')
         return 77
     for trace in sys.argv[2:]:
         scratch = tempfile.mkdtemp(prefix='sillage-page-')
         try:
-            lanes = check(sys.argv[1], browser, trace, scratch)
+            lanes = check(sys.argv[1], trace, scratch)
             print('ok page: %s, %d lanes' % (os.path.basename(os.path.dirname(trace)), lanes))
+            if 'rt-mutex-none' in trace:
+                check_hostile(sys.argv[1], trace, scratch)
+                print('ok page: hostile names')
         except AssertionError as failure:
             print('not ok page: %s: %s' % (trace, failure))
             return 1

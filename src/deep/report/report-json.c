@@ -1,24 +1,13 @@
 /*
- * report-json: see report.h; a report as JSON, and as a page that draws it (report.html).
+ * report-json: see report.h; a report as JSON, for users and for a page.
  */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "base/units.h"
 #include "deep/report/report-page.h"
-#include "deep/report/report.h"
-
-struct printer {
-	struct json json;
-	const struct deep_report *report;
-	const struct timeline *timeline;
-	size_t most;
-	/* For the page: times are relative to the start of the report, since numbers in a browser
-	 * have 53 bits. */
-	bool is_page;
-};
+#include "deep/report/report-print.h"
 
 static void put_who(struct printer *p, const char *key, uint32_t index)
 {
@@ -28,6 +17,10 @@ static void put_who(struct printer *p, const char *key, uint32_t index)
 		return;
 	}
 	assert(index < p->timeline->threads.count);
+	if (p->names) {
+		json_u64(&p->json, key, page_names_of(p->names, index));
+		return;
+	}
 	thread = p->timeline->threads.at[index];
 	json_open(&p->json, key, '{');
 	json_i64(&p->json, "tid", thread->tid);
@@ -41,7 +34,7 @@ static void put_who(struct printer *p, const char *key, uint32_t index)
 static void put_span(struct printer *p, uint64_t begin, uint64_t end)
 {
 	assert(begin <= end);
-	if (p->is_page) {
+	if (p->names) {
 		assert(begin >= p->timeline->begin);
 		json_u64(&p->json, "begin_ns", begin - p->timeline->begin);
 		json_u64(&p->json, "ns", end - begin);
@@ -124,8 +117,8 @@ static void put_changes(struct printer *p)
 	if (p->report->changed_at == 0) {
 		return;
 	}
-	json_u64(&p->json, p->is_page ? "changed_ns" : "changed_at",
-		 p->report->changed_at - (p->is_page ? p->timeline->begin : 0));
+	json_u64(&p->json, p->names ? "changed_ns" : "changed_at",
+		 p->report->changed_at - (p->names ? p->timeline->begin : 0));
 	json_open(&p->json, "changes", '[');
 	for (size_t i = 0; i < p->report->changes.count; i++) {
 		const struct report_change *change = &p->report->changes.at[i];
@@ -196,7 +189,7 @@ static void put_path(struct printer *p)
 		json_close(&p->json, '}');
 	}
 	json_close(&p->json, ']');
-	if (!p->is_page) { /* a page draws them from put_path_lane() */
+	if (!p->names) { /* a page draws them from put_path_lane() */
 		put_segments(p);
 	}
 	json_close(&p->json, '}');
@@ -242,6 +235,8 @@ static void put_rivals(struct printer *p)
 		put_who(p, "thread", rival->thread);
 		json_u64(&p->json, "total_ns", rival->total);
 		json_u64(&p->json, "longest_ns", rival->longest);
+		json_u64(&p->json, "longest_begin",
+			 rival->longest_begin - (p->names ? p->timeline->begin : 0));
 		json_u64(&p->json, "times", rival->times);
 		json_u64(&p->json, "inversion_ns", rival->inverted);
 		json_u64(&p->json, "apart_ns", rival->apart);
@@ -277,7 +272,7 @@ static void put_execution(struct printer *p, const struct execution *one)
 {
 	put_who(p, "thread", one->thread);
 	put_span(p, one->begin, one->end);
-	if (!p->is_page) {
+	if (!p->names) {
 		json_u64(&p->json, "arrival", one->arrival.ts);
 	}
 	json_u64(&p->json, "late_ns", one->begin - one->arrival.ts);
@@ -292,14 +287,14 @@ static void put_execution(struct printer *p, const struct execution *one)
 	}
 	if (p->report->jobs->config->within) {
 		json_u64(&p->json, "within_begin",
-			 one->outer_begin - (p->is_page ? p->timeline->begin : 0));
+			 one->outer_begin - (p->names ? p->timeline->begin : 0));
 	}
 }
 
 static void put_executions(struct printer *p, const char *key, const struct execution *all,
 			   size_t count)
 {
-	count = deep_report_rows(count, p->is_page ? PAGE_BARS : p->most);
+	count = deep_report_rows(count, p->names ? PAGE_BARS : p->most);
 	json_open(&p->json, key, '[');
 	for (size_t i = 0; i < count; i++) {
 		json_open(&p->json, NULL, '{');
@@ -341,7 +336,8 @@ static void put_worst(struct printer *p)
 	const struct deep_report *report = p->report;
 
 	json_open(&p->json, "worst", '[');
-	for (size_t i = 0; i < report->worst.count; i++) {
+	for (size_t i = 0; i < deep_report_rows(report->worst.count, p->names ? PAGE_WORST : 0);
+	     i++) {
 		const struct report_worst *worst = &report->worst.at[i];
 		struct deep_report of = *report; /* what it borrows is not freed */
 
@@ -417,7 +413,7 @@ static void put_victims(struct printer *p)
 	json_close(&p->json, ']');
 }
 
-static void put_report(struct printer *p, const char *key)
+void report_json_put(struct printer *p, const char *key)
 {
 	const struct deep_report *report = p->report;
 	char begin[UNITS_TEXT_MAX];
@@ -428,7 +424,7 @@ static void put_report(struct printer *p, const char *key)
 	if (report->why) {
 		json_text(&p->json, "triggers", report->why);
 	}
-	if (p->is_page) {
+	if (p->names) {
 		json_text(&p->json, "begin_text", units_clock(begin, p->timeline->begin));
 		json_u64(&p->json, "length_ns", p->timeline->end - p->timeline->begin);
 	} else {
@@ -461,149 +457,6 @@ void deep_report_json(const struct deep_report *report, size_t most, FILE *out)
 	struct printer p = { .report = report, .timeline = report->timeline, .most = most };
 
 	json_init(&p.json, out);
-	put_report(&p, NULL);
+	report_json_put(&p, NULL);
 	json_end_line(&p.json);
-}
-
-/* ---- the page ---- */
-
-/* Time since the start of the range, to which it is clamped. */
-static uint64_t relative(const struct printer *p, uint64_t ts)
-{
-	ts = ts > p->timeline->end ? p->timeline->end : ts;
-	return ts > p->timeline->begin ? ts - p->timeline->begin : 0;
-}
-
-/* Writes an array of numbers: @value for each i below @count_. */
-#define put_each(p, key, count_, value)                                                            \
-	do {                                                                                       \
-		json_open(&(p)->json, key, '[');                                                   \
-		for (size_t i = 0; i < (count_); i++) {                                            \
-			json_i64(&(p)->json, NULL, (int64_t)(value));                              \
-		}                                                                                  \
-		json_close(&(p)->json, ']');                                                       \
-	} while (0)
-
-/* The number of a CPU's thread in report.html: its index, -1: idle, -2: unknown. */
-static int64_t who_oncpus(const struct cpu_oncpu *oncpu)
-{
-	if (oncpu->thread >= CPU_NOBODY) {
-		return oncpu->thread == CPU_IDLE ? -1 : -2;
-	}
-	return oncpu->thread;
-}
-
-static void put_lane_of_cpu(struct printer *p, const struct deep_cpu *cpu)
-{
-	json_open(&p->json, NULL, '{');
-	json_u64(&p->json, "cpu", cpu->id);
-	put_each(p, "begins", cpu->oncpus.count, relative(p, cpu->oncpus.at[i].begin));
-	put_each(p, "who", cpu->oncpus.count, who_oncpus(&cpu->oncpus.at[i]));
-	json_close(&p->json, '}');
-}
-
-static void put_lane(struct printer *p, uint32_t index)
-{
-	const struct deep_thread *thread = p->timeline->threads.at[index];
-
-	json_open(&p->json, NULL, '{');
-	json_i64(&p->json, "tid", thread->tid);
-	json_text(&p->json, "comm", thread->comm);
-	json_u64(&p->json, "end", relative(p, thread->end));
-	put_each(p, "begins", thread->intervals.count, relative(p, thread->intervals.at[i].begin));
-	put_each(p, "states", thread->intervals.count, thread->intervals.at[i].state);
-	json_close(&p->json, '}');
-}
-
-/* The explained thread, the threads on its path, and those that ran longest. */
-static void put_lanes(struct printer *p)
-{
-	const struct deep_report *report = p->report;
-	size_t count = 0, intervals = 0;
-	bool *is_there = mem_alloc(p->timeline->threads.count + 1);
-
-	json_open(&p->json, "threads", '[');
-	for (size_t i = 0; i < report->parts.at.count + report->threads.count; i++) {
-		uint32_t index = i < report->parts.at.count
-					 ? report->parts.at.at[i].thread
-					 : report->threads.at[i - report->parts.at.count].thread;
-
-		bool runs = i < report->parts.at.count ||
-			    report->threads.at[i - report->parts.at.count].run_ns > 0;
-
-		if (is_there[index] || !runs || count >= PAGE_LANES ||
-		    (i < report->parts.at.count && count >= PAGE_LANES / 2)) {
-			continue;
-		}
-		intervals += p->timeline->threads.at[index]->intervals.count;
-		if (count > 0 && intervals > PAGE_INTERVALS) {
-			break;
-		}
-		is_there[index] = true;
-		put_lane(p, index);
-		count++;
-	}
-	json_close(&p->json, ']');
-	free(is_there);
-}
-
-static void put_path_lane(struct printer *p)
-{
-	const struct path *path = &p->report->path;
-
-	json_open(&p->json, "path", '{');
-	json_u64(&p->json, "end", relative(p, path->end));
-	put_each(p, "begins", path->segments.count, relative(p, path->segments.at[i].begin));
-	put_each(p, "states", path->segments.count, path->segments.at[i].state);
-	put_each(p, "who", path->segments.count, path->segments.at[i].thread);
-	json_close(&p->json, '}');
-}
-
-static void put_data(struct printer *p)
-{
-	json_open(&p->json, NULL, '{');
-	put_report(p, "report");
-	json_open(&p->json, "names", '[');
-	for (uint32_t i = 0; i < p->timeline->threads.count; i++) {
-		put_who(p, NULL, i);
-	}
-	json_close(&p->json, ']');
-	json_open(&p->json, "cpus", '[');
-	for (size_t i = 0; i < p->timeline->cpus.count; i++) {
-		put_lane_of_cpu(p, &p->timeline->cpus.at[i]);
-	}
-	json_close(&p->json, ']');
-	if (p->report->path.segments.count > 0) {
-		put_path_lane(p);
-	}
-	put_lanes(p);
-	json_close(&p->json, '}');
-}
-
-void deep_report_html(const struct deep_report *report, size_t most, FILE *out)
-{
-	static const char mark[] = "@DATA@";
-	const char *page = (const char *)deep_page, *at = strstr(page, mark);
-	struct printer p = {
-		.report = report, .timeline = report->timeline, .most = most, .is_page = true
-	};
-	char *data = NULL;
-	size_t len = 0;
-
-	assert(at);
-	json_init(&p.json, open_memstream(&data, &len));
-	put_data(&p);
-	json_flush(&p.json);
-	(void)fclose(p.json.out);
-	(void)fwrite(page, 1, (size_t)(at - page), out);
-	/* Names come from an untrusted trace: none may end the script element. */
-	for (size_t i = 0; i < len; i++) {
-		if (data[i] == '<') {
-			(void)fputs("\\u003c", out);
-		} else {
-			(void)putc_unlocked(data[i], out);
-		}
-	}
-	(void)fputs(at + strlen(mark), out);
-	free(data);
 }

@@ -1,14 +1,22 @@
 /*
- * report-page: report.html as an array; embed.py makes it during the build.
+ * report-page: a report as a page.
+ *
+ *     report.html, report-*.js ── embed.py, during the build ──> deep_page[]
+ *     report ── report-page.c ──> data, in place of @DATA@
  */
 #ifndef SILLAGE_DEEP_REPORT_PAGE_H
 #define SILLAGE_DEEP_REPORT_PAGE_H
 
 extern const unsigned char deep_page[]; /* zero-terminated */
 
-/* Limits of a page: a browser draws 400,000 intervals at once. */
-#define PAGE_LANES     40 /* rows of the drawing, one per thread */
-#define PAGE_INTERVALS 400000
-#define PAGE_BARS      5000 /* executions */
+/* Limits of a page, which a browser opens in a second. */
+#define PAGE_BYTES_MAX 9000000 /* of data */
+#define PAGE_PIECES    260000  /* intervals and sums of them, besides those of chosen ranges */
+#define PAGE_DETAIL    40000   /* intervals in chosen ranges */
+#define PAGE_RANGES    200     /* chosen ranges */
+#define PAGE_LANES     48      /* rows of the drawing that show threads */
+#define PAGE_BARS      5000    /* executions */
+#define PAGE_ROWS      1000    /* of a table */
+#define PAGE_WORST     100     /* executions with a path of their own */
 
 #endif

@@ -4,7 +4,7 @@
  *
  *     timeline (and jobs) ── deep_report_fill() ──> rows ──┬─ deep_report_text()   report-text.c
  *                                                          ├─ deep_report_json()   report-json.c
- *                                                          └─ deep_report_html()   report.html
+ *                                                          └─ report_page_add()    report-page.c
  *
  * The caller sets the timeline, the names, `changed_at`, `jobs`, and what to fill;
  * deep_report_fill() makes everything else.  Rows refer to threads by their index in the timeline,
@@ -96,8 +96,14 @@ void deep_report_fini(struct deep_report *report); /* also frees its timelines *
 void deep_report_text(const struct deep_report *report, size_t most, FILE *out);
 /* One JSON object in one line (doc/json.md). */
 void deep_report_json(const struct deep_report *report, size_t most, FILE *out);
-/* A self-contained page. */
-void deep_report_html(const struct deep_report *report, size_t most, FILE *out);
+/* A self-contained page of one or more reports. */
+struct report_page {
+	FILE *out;
+	size_t parts; /* at most so many reports share its size */
+	size_t count; /* of those that it has */
+};
+void report_page_add(struct report_page *page, const struct deep_report *report, size_t most);
+void report_page_end(struct report_page *page); /* nothing is written if it has none */
 
 /* ---- for report-*.c ---- */
 

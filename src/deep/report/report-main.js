@@ -1,0 +1,110 @@
+/* ---- the page ---- */
+
+/* What an inversion says, in lines. */
+function inverted(row) {
+	return [row.kind + ' inversion: ' + who(row.rival) + ' for ' + duration(row.ns) +
+		(row.kind === 'unbounded' ? ', which keeps ' + who(row.on_path) + ' from running' : '')]
+		.concat(row.call ? 'while it waits in ' + row.call + (row.futex ? ' 0x' + row.futex.toString(16) : '') : []);
+}
+function inversions(title, says, found, n) {
+	if (!found.length) return;
+	table(title, says, found, [['thread', (row) => who(row.rival), true],
+		['for', (row) => duration(row.ns), false, (row) => row.ns], ['since', (row) => since(row.begin_ns), false, (row) => row.begin_ns],
+		['kind', (row) => row.kind, true, (row) => row.kind],
+		['keeps from running', (row) => row.kind === 'unbounded' ? who(row.on_path) : '', true],
+		['while it waits in', (row) => (row.call || '') + (row.futex ? ' 0x' + row.futex.toString(16) : ''), true]],
+	(row) => [row.begin_ns, row.ns, n, who(n) + ' was delayed', inverted(row)]);
+}
+/* A critical path, of the range or of an execution, and who was in its way. */
+function explained(of, title, place) {
+	const n = of.path.thread;
+	table(title, 'Critical path: ' + count(of.path.segment_count) +
+		' segments. A sleep that another thread ended is what that one did.',
+	of.path.parts, [['thread', (row) => who(row.thread), true], ['all', (row) => duration(sum(row, states))],
+		['run', (row) => duration(row.user_ns)], ['waited', (row) => duration(sum(row, ['wait', 'new']))],
+		['preempted', (row) => duration(row.preempted_ns)], ['slept', (row) => duration(row.blocked_ns)]]);
+	if (place) button('in the timeline', element('p', '', document.getElementById('body')), () => show(...place));
+	table('Who had its CPU', of.rivals.length ? 'Click: where it had it longest.' : '', of.rivals, [['thread', (row) => who(row.thread), true],
+		['all', (row) => duration(row.total_ns), false, (row) => row.total_ns], ['longest', (row) => duration(row.longest_ns), false, (row) => row.longest_ns],
+		['times', (row) => row.times, false, (row) => row.times], ['inversion', (row) => duration(row.inversion_ns), false, (row) => row.inversion_ns],
+		['priority unknown', (row) => duration(row.unknown_prio_ns)]],
+	(row) => [row.longest_begin, row.longest_ns, row.thread, who(row.thread) + ' had the CPU that ' + who(n) + ' waited for',
+		[count(row.times) + ' times, ' + duration(row.total_ns) + ' in all']]);
+	inversions('Priority inversions', '', of.inversions, n);
+	inversions('No inversions: waits for an event', 'It waited for something that may be all it had to do then, such as its next ' +
+		'release. In an execution (--job) such waits count.', of.apart, n);
+}
+function head() {
+	const top = document.getElementById('head');
+	top.textContent = '';
+	document.title = report.trace + ' - sillage';
+	document.getElementById('title').textContent = report.trace;
+	if (sets.length > 1) {
+		const line = element('p', '', top);
+		line.className = 'controls';
+		sets.forEach((set, i) => {
+			button(set.label || set.report.trace, line, () => choose(i)).setAttribute('aria-pressed', set === data);
+		});
+	}
+	element('p', report.begin_text + ', ' + duration(end) + ', ' + count(report.events) + ' events' +
+		(report.gaps ? ', ' + report.gaps + ' gaps' : '') +
+		(report.missing ? '; not recorded: ' + report.missing.map(m => m.event).join(', ') : ''), top);
+	if (report.triggers) element('p', 'Captured because of ' + report.triggers, top);
+	element('p', report.cpus.map((cpu) => 'CPU ' + cpu.cpu + ' ' + (100 * cpu.busy_ns / end).toFixed(1) + ' %').join('   '), top);
+}
+function threads() {
+	const ns = (title, of) => [title, (row) => duration(of(row)), false, of];
+	table('Who ran', report.threads.length < data.thread_count ? count(report.threads.length) + ' of ' + count(data.thread_count) + ' threads.' : '',
+		report.threads, [['thread', (row) => who(row.thread), true], ns('run', (row) => row.run_ns),
+			ns('in calls', (row) => row.syscall_ns || 0), ns('interrupts', (row) => sum(row, ['irq', 'softirq'])),
+			ns('waited', (row) => sum(row, ['wait', 'new'])), ns('preempted', (row) => row.preempted_ns || 0), ns('slept', (row) => row.blocked_ns || 0)],
+		(row) => [row.begin_ns, row.ns, row.thread, who(row.thread)]);
+	if (report.changes) {
+		table('What changed in who ran', 'Shares of the time before and after ' + since(report.changed_ns) + '.', report.changes,
+			[['thread', (row) => who(row.thread), true], ['before', (row) => (100 * row.before).toFixed(1) + ' %'],
+				['after', (row) => (100 * row.after).toFixed(1) + ' %']]);
+	}
+	table('Who waited longest for a CPU', '', report.waits, [['thread', (row) => who(row.thread), true, (row) => who(row.thread)],
+		['for', (row) => duration(row.ns), false, (row) => row.ns], ['since', (row) => since(row.begin_ns), false, (row) => row.begin_ns],
+		['why', (row) => row.state, true, (row) => row.state],
+		['woken by', (row) => who(row.waker), true], ['while', (row) => who(row.rival), true]],
+	(row) => [row.begin_ns, row.ns, row.thread, who(row.thread) + ' waited for a CPU (' + row.state + ')',
+		(row.rival === undefined ? [] : ['its CPU had ' + who(row.rival)]).concat(row.waker === undefined ? [] : ['woken by ' + who(row.waker)])]);
+}
+function victims() {
+	table('Who was delayed by less urgent threads', 'Real-time threads; waits: those in which an unbounded inversion lies.', report.victims,
+		[['thread', (row) => who(row.thread), true], ['priority', (row) => row.prio], ['waits', (row) => row.unbounded_waits],
+			['unbounded', (row) => duration(row.unbounded_ns)], ['direct', (row) => duration(row.direct_ns)],
+			['dispatch', (row) => duration(row.dispatch_ns)], ['longest', (row) => duration(row.inversions[0].ns)],
+			['since', (row) => since(row.inversions[0].begin_ns)]],
+		(row) => [row.inversions[0].begin_ns, row.inversions[0].ns, row.thread, who(row.thread) + ' was delayed', inverted(row.inversions[0])]);
+}
+/* Draws all of what is shown, where the view is. */
+function render() {
+	document.getElementById('body').textContent = '';
+	drawings = [];
+	head();
+	timeline();
+	threads();
+	if (report.victims && report.victims.length) victims();
+	if (report.path) explained(report, 'Where the time of ' + who(report.path.thread) + ' went');
+	if (report.links && report.links.length) {
+		table('Who woke it, and was woken', 'Hops: wake-ups on the way to it.', report.links, [['thread', (row) => who(row.thread), true],
+			['hops', (row) => row.hops], ['woke it', (row) => row.hops === 1 ? row.wakes : ''],
+			['woken by it', (row) => row.hops === 1 ? row.woken : '']]);
+	}
+	if (report.jobs && report.jobs.count + report.jobs.open_count) executions(report.jobs);
+}
+function choose(i) {
+	data = sets[i];
+	report = data.report;
+	end = report.length_ns;
+	rows = makeRows();
+	view = [0, end];
+	picked = null;
+	cursor = -1;
+	found = new Set();
+	render();
+}
+choose(0);
+document.body.dataset.state = 'ready';

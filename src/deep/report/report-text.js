@@ -1,0 +1,145 @@
+/* ---- text, and elements of the page ---- */
+
+const sets = JSON.parse(document.getElementById('data').textContent);
+const states = ['unknown', 'new', 'user', 'syscall', 'irq', 'softirq', 'wait', 'preempted', 'blocked', 'dead'];
+const colours = { unknown: '#8d949e', new: '#7cc6dd', user: '#3f9b68', syscall: '#3876cf', irq: '#d64541', softirq: '#e58a2f',
+	wait: '#e9c92b', preempted: '#a650bd', blocked: '#c3c9d2', dead: '', run: '#3f9b68' };
+const causes = ['', '', 'a timer', 'a disk', 'the network', 'another CPU', 'an interrupt', 'an untraced interrupt'];
+const run = ['user', 'syscall', 'irq', 'softirq'];
+
+/* What is shown: a report, its data, and its length. */
+let data, report, end;
+let clock = 'start'; /* how times are written: since the start, utc, local */
+
+function duration(ns) {
+	const units = [['s', 1e9], ['ms', 1e6], ['us', 1e3], ['ns', 1]];
+	const [unit, size] = units.find(([, size]) => Math.abs(ns) >= size) || ['ns', 1];
+	return !ns ? '-' : size === 1 ? ns + ' ns' : (ns / size).toPrecision(3) + ' ' + unit;
+}
+/* Times are ns since the start of the report: a number here cannot hold ns since the epoch. */
+function time(ns, digits) {
+	if (clock === 'start') return (ns < 0 ? '-' : '+') + (Math.abs(ns) / 1e9).toFixed(digits) + ' s';
+	const all = data.begin_rest_ns + ns, seconds = Math.floor(all / 1e9), date = new Date((data.begin_s + seconds) * 1000);
+	const two = (number) => String(number).padStart(2, '0');
+	const parts = clock === 'utc' ? [date.getUTCHours(), date.getUTCMinutes(), date.getUTCSeconds()]
+		: [date.getHours(), date.getMinutes(), date.getSeconds()];
+	const rest = String(Math.floor(all - seconds * 1e9)).padStart(9, '0').slice(0, digits);
+	return parts.map(two).join(':') + (digits ? '.' + rest : '');
+}
+function since(ns) { return time(ns, clock === 'start' ? 6 : 9); }
+/* Threads have numbers here. */
+function who(n) {
+	const thread = data.names[n];
+	return thread ? (thread.comm || '?') + ' (' + thread.tid + ')' : '';
+}
+function sum(row, keys) { return keys.reduce((all, key) => all + (row[key + '_ns'] || 0), 0); }
+function count(number) { return number.toLocaleString('en'); }
+
+function element(name, text, parent) {
+	const made = document.createElement(name);
+	made.textContent = text === undefined ? '' : text;
+	if (parent) parent.append(made);
+	return made;
+}
+function section(title, says) {
+	const body = document.getElementById('body');
+	element('h2', title, body);
+	if (says) element('p', says, body);
+	return element('div', '', body);
+}
+function button(text, parent, press, hint) {
+	const made = element('button', text, parent);
+	made.type = 'button';
+	made.title = hint || '';
+	made.addEventListener('click', press);
+	return made;
+}
+
+const ROWS_SHOWN = 200;
+
+/* Columns: [title, function from a row to the cell's text, whether the cell is aligned as text,
+ * function from a row to what it is sorted by].  Go: function from a row to where it is in the
+ * timeline, as show() takes it. */
+function table(title, says, rows, columns, go) {
+	const into = section(title, says), made = element('table', '', into), top = element('tr', '', made);
+	let shown = ROWS_SHOWN, more = null, sorted = null;
+	into.className = 'wide';
+	made.dataset.rows = rows.length;
+	function fill() {
+		while (made.rows.length > 1) made.deleteRow(1);
+		for (const row of rows.slice(0, shown)) {
+			const line = element('tr', '', made), place = go && go(row);
+			for (const [, of, text] of columns) element('td', of(row), line).className = text ? 'text' : '';
+			if (!place) continue;
+			line.className = 'go';
+			line.tabIndex = 0;
+			line.addEventListener('click', () => show(...place));
+		}
+		if (more) more.remove();
+		more = null;
+		if (rows.length > shown) {
+			more = button('more of ' + count(rows.length), into, () => { shown += 5 * ROWS_SHOWN; fill(); });
+		}
+	}
+	for (const column of columns) {
+		const cell = element('th', '', top), value = column[3];
+		cell.className = column[2] ? 'text' : '';
+		if (!value) {
+			cell.textContent = column[0];
+			continue;
+		}
+		button(column[0], cell, () => {
+			const back = sorted === column ? 1 : -1;
+			rows = rows.slice().sort((a, b) => (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0) * back);
+			sorted = sorted === column ? null : column;
+			for (const other of top.cells) other.removeAttribute('aria-sort');
+			cell.setAttribute('aria-sort', back < 0 ? 'descending' : 'ascending');
+			fill();
+		}, 'sort by this');
+	}
+	fill();
+}
+function key(names, into) {
+	const made = element('p', '', into);
+	made.className = 'key';
+	for (const name of names) {
+		const one = element('span', '', made);
+		element('i', '', one).style.background = colours[name];
+		one.append(name);
+	}
+}
+
+/* ---- canvases ---- */
+
+const tip = document.getElementById('tip');
+let drawings = [];
+function hint(event, text) {
+	tip.style.display = text ? 'block' : 'none';
+	tip.textContent = text || '';
+	tip.style.left = Math.max(0, Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8)) + 'px';
+	tip.style.top = Math.min(event.clientY + 14, innerHeight - tip.offsetHeight - 4) + 'px';
+}
+/* A canvas that is redrawn when its width changes: draw(context, width, height), text(x, y, width),
+ * press(x, y, width). */
+function drawing(into, height, draw, text, press) {
+	const canvas = element('canvas', '', into), context = canvas.getContext('2d');
+	function again() {
+		const width = canvas.clientWidth, scale = devicePixelRatio || 1;
+		canvas.style.height = height + 'px';
+		canvas.width = width * scale;
+		canvas.height = height * scale;
+		context.setTransform(scale, 0, 0, scale, 0, 0);
+		context.clearRect(0, 0, width, height);
+		context.font = '11px system-ui, sans-serif';
+		context.textBaseline = 'middle';
+		draw(context, width, height);
+	}
+	drawings.push(again);
+	canvas.addEventListener('mousemove', (event) => hint(event, text(event.offsetX, event.offsetY, canvas.clientWidth)));
+	canvas.addEventListener('mouseleave', (event) => hint(event));
+	if (press) canvas.addEventListener('click', (event) => press(event.offsetX, event.offsetY, canvas.clientWidth));
+	again();
+	return { canvas, again };
+}
+addEventListener('resize', () => drawings.forEach((again) => again()));
+function fore() { return getComputedStyle(document.body).color; }

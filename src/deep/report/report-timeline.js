@@ -1,0 +1,264 @@
+/* ---- the timeline ---- */
+
+const LANE = 18, AXIS = 26, SHORTEST = 200 /* ns */;
+let view = [0, 1], rows = [], chart = null;
+let picked = null;   /* {begin, end, row (-1: none), title, lines}: what is shown in the details */
+let cursor = -1;     /* the row that keys are about */
+let found = new Set(); /* rows that a search found */
+
+function namesWidth(width) { return width < 600 ? 96 : 176; }
+/* Pixels of a time, and the time of a pixel. */
+function xOf(ns, width) { const left = namesWidth(width); return left + (ns - view[0]) / (view[1] - view[0]) * (width - left); }
+function timeOf(x, width) { const left = namesWidth(width); return view[0] + (x - left) / (width - left) * (view[1] - view[0]); }
+function rowOfThread(n) { return rows.findIndex((row) => row.kind === 'thread' && row.n === n); }
+
+/* Steps of 1, 2 and 5 times a power of ten. */
+function step(length, most) {
+	const power = 10 ** Math.floor(Math.log10(length / most));
+	return [1, 2, 5, 10].map((times) => times * power).find((size) => length / size <= most);
+}
+function drawAxis(context, width, height) {
+	const left = namesWidth(width), room = width - left, size = step(view[1] - view[0], Math.max(2, Math.floor(room / 130)));
+	const digits = Math.min(9, Math.max(0, 9 - Math.floor(Math.log10(size))));
+	/* Ticks of absolute times lie on round absolute times. */
+	const shift = clock === 'start' ? 0 : data.begin_rest_ns;
+	context.fillStyle = fore();
+	for (let tick = Math.ceil((view[0] + shift) / size) * size - shift; tick <= view[1]; tick += size) {
+		const x = xOf(tick, width), text = time(tick, digits);
+		context.globalAlpha = 0.15;
+		context.fillRect(x, 0, 1, height - AXIS);
+		context.globalAlpha = 1;
+		context.fillRect(x, height - AXIS, 1, 5);
+		if (x + context.measureText(text).width < width) context.fillText(text, x + 2, height - 11);
+	}
+	context.fillText(duration(view[1] - view[0]), 4, height - 11);
+}
+function drawMarks(context, width, height) {
+	const left = namesWidth(width), inside = (ns) => Math.min(Math.max(xOf(ns, width), left), width);
+	if (rows.some((row) => row.bin)) {
+		context.fillStyle = colours.softirq;
+		for (let i = 0; i < data.chosen.length; i += 2) {
+			const from = inside(data.chosen[i]), until = inside(data.chosen[i + 1]);
+			if (data.chosen[i + 1] > view[0] && data.chosen[i] < view[1]) {
+				context.fillRect(from, height - AXIS - 3, Math.max(1, until - from), 3);
+			}
+		}
+	}
+	if (picked && picked.end >= view[0] && picked.begin <= view[1]) {
+		const from = inside(picked.begin), wide = Math.max(1, inside(picked.end) - from);
+		context.fillStyle = fore();
+		context.globalAlpha = 0.12;
+		context.fillRect(from, 0, wide, height - AXIS);
+		context.globalAlpha = 1;
+		context.strokeStyle = fore();
+		if (picked.row >= 0) context.strokeRect(from + 0.5, picked.row * LANE + 0.5, wide, LANE - 1);
+	}
+}
+function drawTimeline(context, width, height) {
+	const left = namesWidth(width), x = (ns) => xOf(ns, width);
+	rows.forEach((row, i) => {
+		if (i === cursor || found.has(i)) {
+			context.fillStyle = i === cursor ? colours.syscall : colours.wait;
+			context.globalAlpha = 0.35;
+			context.fillRect(0, i * LANE, left - 4, LANE);
+			context.globalAlpha = 1;
+		}
+		context.save();
+		context.beginPath();
+		context.rect(0, i * LANE, left - 6, LANE);
+		context.clip();
+		context.fillStyle = fore();
+		context.fillText(row.name, 4, i * LANE + LANE / 2);
+		context.restore();
+		drawRow(context, row, i * LANE + 2, LANE - 4, x, view);
+	});
+	drawMarks(context, width, height);
+	drawAxis(context, width, height);
+}
+
+/* ---- where it is, and what is picked ---- */
+
+function look(begin, length) {
+	length = Math.min(Math.max(length, Math.min(SHORTEST, end)), end);
+	begin = Math.min(Math.max(begin, 0), end - length);
+	view = [begin, begin + length];
+	redraw();
+}
+function zoom(times, share) {
+	const length = view[1] - view[0], next = Math.min(length * times, end);
+	look(view[0] + share * (length - next), next);
+}
+function redraw() {
+	const into = document.getElementById('timeline');
+	if (chart) chart.again();
+	into.dataset.begin = view[0];
+	into.dataset.end = view[1];
+	into.dataset.picked = picked ? picked.begin + ' ' + picked.end + ' ' + picked.row : '';
+	into.dataset.cursor = cursor;
+}
+function tell() {
+	const pane = document.getElementById('details');
+	pane.textContent = '';
+	if (!picked) {
+		element('p', 'Click an interval, or a row of a table, to see who and why.', pane);
+		return;
+	}
+	element('b', picked.title, pane);
+	for (const line of picked.lines) element('div', line, pane);
+	element('div', since(picked.begin) + ' to ' + since(picked.end) + ', ' + duration(picked.end - picked.begin), pane);
+	if (picked.row < 0 && picked.n !== undefined) element('div', who(picked.n) + ' has no row in the timeline.', pane);
+}
+function pick(value) {
+	picked = value;
+	tell();
+	redraw();
+}
+/* Goes to a range of a thread, and says what it is. */
+function show(begin, ns, n, title, lines) {
+	const margin = Math.max(ns * 0.3, SHORTEST), row = n === undefined ? -1 : rowOfThread(n);
+	if (row >= 0) cursor = row;
+	picked = { begin, end: begin + ns, row, n, title, lines: (lines || []).concat(row >= 0 ? within(rows[row], begin, begin + ns) : []) };
+	tell();
+	look(begin - margin, ns + 2 * margin);
+	document.getElementById('timeline').scrollIntoView({ block: 'start' });
+}
+/* The longest waits and sleeps of a row in a range, with who and why. */
+function within(row, begin, until) {
+	const list = [];
+	for (let i = find(row.begins, begin); i < row.begins.length && row.begins[i] < until; i++) {
+		if (!row.isSum[i] && [NEW, WAIT, PREEMPTED, BLOCKED].includes(row.state[i]) && row.until(i) > begin) list.push(i);
+	}
+	return list.sort((a, b) => (row.until(b) - row.begins[b]) - (row.until(a) - row.begins[a])).slice(0, 5)
+		.map((i) => [states[row.state[i]] + ' for ' + duration(row.until(i) - row.begins[i]) + ' at ' + since(row.begins[i]), ...row.why(i)].join(', '));
+}
+function pickPiece(index, i) {
+	const row = rows[index], lines = row.text(i);
+	cursor = index;
+	pick({ begin: row.begins[i], end: row.until(i), row: index, title: lines[0], lines: lines.slice(1, -1) });
+}
+function pickAt(x, y, width) {
+	const index = Math.floor(y / LANE), row = rows[index];
+	if (!row) return;
+	const i = x < namesWidth(width) ? -1 : row.piece(timeOf(x, width));
+	cursor = index;
+	if (i >= 0) pickPiece(index, i); else redraw();
+}
+/* The next piece of the row that keys are about, after the picked one or the middle of the view. */
+function pickNext() {
+	const row = rows[cursor];
+	if (!row || !row.begins.length) return;
+	const from = picked && picked.row === cursor && picked.begin >= view[0] && picked.begin < view[1] ? picked.end : (view[0] + view[1]) / 2;
+	const i = Math.max(0, row.piece(Math.min(from, row.end - 1)));
+	pickPiece(cursor, i);
+	if (picked.begin < view[0] || picked.end > view[1]) look((picked.begin + picked.end - view[1] + view[0]) / 2, view[1] - view[0]);
+}
+
+/* ---- search ---- */
+
+function search(text) {
+	const wanted = text.trim().toLowerCase();
+	found = new Set(rows.map((row, i) => i).filter((i) => wanted && rows[i].name.toLowerCase().includes(wanted)));
+	const others = wanted ? data.names.map((_, n) => n).filter((n) => rowOfThread(n) < 0 && who(n).toLowerCase().includes(wanted)) : [];
+	document.getElementById('found').textContent = wanted ? count(found.size) + ' rows' +
+		(others.length ? ', and without a row: ' + others.slice(0, 3).map(who).join(', ') + (others.length > 3 ? ' ...' : '') : '') : '';
+	redraw();
+}
+function searchNext() {
+	const list = [...found];
+	if (!list.length) return;
+	cursor = list.find((i) => i > cursor) ?? list[0];
+	const top = chart.canvas.getBoundingClientRect().top + cursor * LANE;
+	if (top < 0 || top > innerHeight - 3 * LANE) scrollBy(0, top - innerHeight / 3);
+	redraw();
+}
+
+/* ---- mouse and keys ---- */
+
+function listen(canvas) {
+	let from = null, moved = false;
+	canvas.addEventListener('wheel', (event) => {
+		const left = namesWidth(canvas.clientWidth);
+		event.preventDefault();
+		zoom(event.deltaY > 0 ? 1.25 : 0.8, (event.offsetX - left) / (canvas.clientWidth - left));
+	}, { passive: false });
+	canvas.addEventListener('pointerdown', (event) => { from = [event.clientX, view[0]]; moved = false; });
+	canvas.addEventListener('pointermove', (event) => {
+		if (!from || Math.abs(event.clientX - from[0]) < 4 && !moved) return;
+		moved = true;
+		canvas.setPointerCapture(event.pointerId);
+		look(from[1] - (event.clientX - from[0]) * (view[1] - view[0]) / (canvas.clientWidth - namesWidth(canvas.clientWidth)), view[1] - view[0]);
+	});
+	canvas.addEventListener('pointerup', (event) => {
+		if (from && !moved) pickAt(event.offsetX, event.offsetY, canvas.clientWidth);
+		from = null;
+	});
+	canvas.addEventListener('pointercancel', () => { from = null; });
+	canvas.addEventListener('dblclick', () => look(0, end));
+}
+const keys = {
+	ArrowLeft: () => look(view[0] - (view[1] - view[0]) / 5, view[1] - view[0]),
+	ArrowRight: () => look(view[0] + (view[1] - view[0]) / 5, view[1] - view[0]),
+	ArrowUp: () => { cursor = Math.max(0, cursor - 1); redraw(); },
+	ArrowDown: () => { cursor = Math.min(rows.length - 1, cursor + 1); redraw(); },
+	'+': () => zoom(0.5, 0.5), '=': () => zoom(0.5, 0.5), '-': () => zoom(2, 0.5),
+	Home: () => look(0, end), Enter: pickNext,
+	'/': () => document.getElementById('search').focus(),
+	Escape: () => { hint({ clientX: 0, clientY: 0 }); found = new Set(); pick(null); },
+};
+addEventListener('keydown', (event) => {
+	const on = event.target, isText = on.tagName === 'INPUT';
+	if (event.ctrlKey || event.altKey || event.metaKey) return;
+	if (isText && event.key === 'Enter') searchNext();
+	else if (isText && event.key === 'Escape') { on.value = ''; search(''); on.blur(); }
+	else if (on.tagName === 'TR' && event.key === 'Enter') on.click();
+	else if (isText || ['SELECT', 'BUTTON'].includes(on.tagName) && event.key !== 'Escape' || !keys[event.key]) return;
+	else keys[event.key]();
+	event.preventDefault();
+});
+
+function controls(into) {
+	const line = element('p', '', into), input = element('input', '', line), select = element('select');
+	line.className = 'controls';
+	input.id = 'search';
+	input.type = 'search';
+	input.placeholder = 'search a thread  /';
+	input.addEventListener('input', () => search(input.value));
+	for (const [text, press, says] of [['+', keys['+'], 'closer (+)'], ['\u2212', keys['-'], 'farther (-)'], ['all', keys.Home, 'the whole range (Home)']]) {
+		button(text, line, press, says);
+	}
+	for (const [value, text] of [['start', 'times since the start'], ['utc', 'UTC'], ['local', 'local time']]) {
+		const option = element('option', text, select);
+		option.value = value;
+		option.selected = value === clock;
+	}
+	select.id = 'clock';
+	select.addEventListener('change', () => { clock = select.value; render(); });
+	line.append(select);
+	element('span', '', line).id = 'found';
+}
+function timeline() {
+	const into = section('Timeline', 'Wheel or + and -: zoom. Drag or arrows: move. Click: who and why. Up, down and Enter: rows, and the next interval of one. ' +
+		'/: search. Home or double click: all of it. Esc: nothing is picked.');
+	const bins = rows.map((row) => row.bin).filter((bin) => bin);
+	into.id = 'timeline';
+	into.dataset.lanes = rows.length;
+	controls(into);
+	key(states.slice(0, 9), into);
+	chart = drawing(into, rows.length * LANE + AXIS, drawTimeline, (x, y, width) => {
+		const row = rows[Math.floor(y / LANE)], i = row && x >= namesWidth(width) ? row.piece(timeOf(x, width)) : -1;
+		return i < 0 ? row && x < namesWidth(width) ? row.name : '' : row.text(i).join('\n');
+	});
+	listen(chart.canvas);
+	if (bins.length) {
+		const longest = 2 * bins.reduce((a, b) => Math.max(a, b)), note = element('p', '', into);
+		note.id = 'sums';
+		note.textContent = 'In ' + bins.length + ' of ' + rows.length + ' rows short intervals are added up: a column of shares stands for several, at most ' +
+			duration(longest) + '. In the ' + data.chosen.length / 2 + ' ranges that are marked above the axis, each interval is there. Tables are exact.';
+	}
+	if (data.threads.length < data.thread_count) {
+		element('p', count(data.threads.length) + ' of ' + count(data.thread_count) + ' threads have a row.', into);
+	}
+	element('div', '', into).id = 'details';
+	tell();
+	redraw();
+}
