@@ -42,6 +42,7 @@ ROOMS = {
     'src/engine/exchange': ('base/', 'engine/', 'engine/tables/', 'engine/merger/') + CONTRACT,
     'analyses': ('base/', 'kernel/', 'query/', 'analyses.inc') + CONTRACT,
     'analyses/files': ('base/', 'kernel/') + CONTRACT,
+    'analyses/jobs': ('base/', 'query/') + CONTRACT,
     'src/recorded': ('base/', 'engine/') + CTF + CONTRACT,
     'src/deep': ('base/', 'kernel/', 'recorded/') + CTF,
     'src/deep/jobs': ('base/', 'query/', 'recorded/', 'deep/') + CTF,

@@ -77,6 +77,11 @@
 /* Periods of --period; open ones of one thread, or of one in 4096 sets of keys. */
 #define PERIODS_MAX      256
 #define PERIODS_OPEN_MAX 1024
+/* Jobs of --job; timers of a trace that are known, some 60 bytes each, and signals that wait for a
+ * thread: beyond that what releases an execution is known from other events. */
+#define JOBS_ASKED_MAX   64
+#define JOBS_TIMERS_MAX  262144
+#define JOBS_SIGNALS_MAX 1024
 /* Requests of block devices that have not completed.  Queues hold some thousands. */
 #define REQUESTS_MAX 65536
 /* Longest instances of a list: as many are stored as are shown, within these bounds. */

@@ -302,8 +302,8 @@ void cmd_partial_file_setup(const struct options *options, const struct engine_c
 	*ret = (struct partial_file_setup){ .interval_ns = config->interval_ns,
 					    .wants_windows = config->wants_windows };
 	memcpy(ret->analyses, config->analyses, sizeof(ret->analyses));
-	for (size_t i = 0; i < options->periods.all.count; i++) {
-		*vec_push(&ret->periods) = mem_strdup(options->periods.all.at[i]->text);
+	for (size_t i = 0; i < period_set_count(&options->periods); i++) {
+		*vec_push(&ret->periods) = period_set_text(&options->periods, i);
 	}
 }
 

@@ -231,7 +231,7 @@ static int open_sources(struct merging *m)
 	assert(m->sources.count > 0); /* the command needs an argument */
 	setup = partial_reader_setup(m->sources.at[0].in);
 	for (size_t i = 0; r == 0 && i < setup->periods.count; i++) {
-		r = period_add(&m->periods, setup->periods.at[i], &m->err);
+		r = period_add_text(&m->periods, setup->periods.at[i], &m->err);
 	}
 	return r < 0 ? r : check_selection(m);
 }

@@ -16,6 +16,7 @@
 #include "deep/report/report.h"
 #include "discovery/discovery.h"
 #include "output/sinks/json.h"
+#include "query/job.h"
 #include "recorded/recorded.h"
 
 /* Why a capture was made. */
@@ -321,9 +322,9 @@ static int run(const struct options *options)
 	struct err err;
 
 	if (options->job && strcmp(options->job, "help") == 0) {
-		for (size_t i = 0; jobs_models[i].name[0]; i++) {
-			(void)printf("%-14s %s: %s\n", jobs_models[i].name, jobs_models[i].summary,
-				     jobs_models[i].pattern);
+		for (size_t i = 0; job_models[i].name[0]; i++) {
+			(void)printf("%-14s %s: %s\n", job_models[i].name, job_models[i].summary,
+				     job_models[i].pattern);
 		}
 		return EXIT_DONE;
 	}

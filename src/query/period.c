@@ -297,6 +297,57 @@ int period_add_span(struct period_set *set, const char *text, struct err *err)
 	return r;
 }
 
+int period_add_job(struct period_set *set, const char *text, struct err *err)
+{
+	struct job_spec *job;
+	int r;
+
+	if (set->jobs.count >= JOBS_ASKED_MAX) {
+		return err_raise(err, -EINVAL, "no more than %d jobs", JOBS_ASKED_MAX);
+	}
+	r = job_parse(text, &job, err);
+	for (size_t i = 0; r == 0 && i < set->jobs.count; i++) {
+		if (strcmp(set->jobs.at[i]->name, job->name) == 0) {
+			r = err_raise(err, -EINVAL, "\"%s\": there is another job of this name",
+				      job->name);
+			job_free(job);
+		}
+	}
+	if (r == 0) {
+		*vec_push(&set->jobs) = job;
+	}
+	return r;
+}
+
+/* ---- all as texts ---- */
+
+#define JOB_WORD "job "
+
+size_t period_set_count(const struct period_set *set)
+{
+	return set->all.count + set->jobs.count;
+}
+
+char *period_set_text(const struct period_set *set, size_t i)
+{
+	assert(i < period_set_count(set));
+	return i < set->all.count
+		       ? mem_strdup(set->all.at[i]->text)
+		       : mem_printf(JOB_WORD "%s", set->jobs.at[i - set->all.count]->text);
+}
+
+/* No period begins like that: a "=" follows its name. */
+int period_add_text(struct period_set *set, const char *text, struct err *err)
+{
+	size_t len = strlen(JOB_WORD);
+	const char *at = text + len;
+
+	if (strncmp(text, JOB_WORD, len) == 0 && at[strspn(at, " \t")] != '=') {
+		return period_add_job(set, at, err);
+	}
+	return period_add(set, text, err);
+}
+
 void period_set_fini(struct period_set *set)
 {
 	for (size_t i = 0; i < set->all.count; i++) {
@@ -304,4 +355,8 @@ void period_set_fini(struct period_set *set)
 		free(set->all.at[i]);
 	}
 	vec_fini(&set->all);
+	for (size_t i = 0; i < set->jobs.count; i++) {
+		job_free(set->jobs.at[i]);
+	}
+	vec_fini(&set->jobs);
 }

@@ -18,7 +18,7 @@
 #define SILLAGE_QUERY_PERIOD_H
 
 #include "base/mem.h"
-#include "query/pattern.h"
+#include "query/job.h"
 
 #define PERIOD_KEYS_MAX   3
 #define PERIOD_GROUPS_MAX 2
@@ -51,14 +51,22 @@ struct period {
 	int within; /* index of another period, always a smaller one; -1: none */
 };
 
+/* What the user wants to have measured. */
 struct period_set {
 	VEC(struct period *) all;
+	VEC(struct job_spec *) jobs;
 };
 
 /* Adds a period.  -EINVAL with the place and what was expected there. */
 int period_add(struct period_set *set, const char *text, struct err *err);
 /* The same for "BEGIN,END", two names of events on one thread. */
 int period_add_span(struct period_set *set, const char *text, struct err *err);
+/* Adds a job (query/job.h). */
+int period_add_job(struct period_set *set, const char *text, struct err *err);
+/* All as texts: "job TEXT" for a job, else that of a period.  period_add_text() adds one again. */
+size_t period_set_count(const struct period_set *set);
+char *period_set_text(const struct period_set *set, size_t i); /* from malloc() */
+int period_add_text(struct period_set *set, const char *text, struct err *err);
 void period_set_fini(struct period_set *set);
 
 #endif

@@ -121,6 +121,11 @@ int options_period(struct options *options, const char *value, struct err *err)
 	return period_add(&options->periods, value, err);
 }
 
+int options_job(struct options *options, const char *value, struct err *err)
+{
+	return period_add_job(&options->periods, value, err);
+}
+
 int options_ust_span(struct options *options, const char *value, struct err *err)
 {
 	return period_add_span(&options->periods, value, err);

@@ -143,6 +143,8 @@ const struct option options_table[] = {
 	  COUNT(freq_bins, HISTOGRAM_BINS_MAX), GIVEN(freq) },
 	{ 0, "period", "SPEC", "measure from one event to another: 'NAME = EVENT; EVENT; by FIELD'",
 	  FOR_WORK, CUSTOM(options_period) },
+	{ 0, "job", "SPEC", "follow executions: 'NAME = MODEL; deadline 2ms', or a pattern",
+	  FOR_WORK, CUSTOM(options_job) },
 	{ 0, "ust-span", "BEGIN,END", "the same of two events of one thread", FOR_WORK,
 	  CUSTOM(options_ust_span) },
 	{ 0, "trigger", "EXPR", "say when it holds: 'cpu.busy > 90% for 3s'", FOR_BOTH,

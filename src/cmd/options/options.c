@@ -64,22 +64,45 @@ static void fill_popt(unsigned int command, struct poptOption *table)
 
 /* ---- what has to fit together ---- */
 
-/* The analysis of periods is chosen if, and only if, there are periods to measure. */
-static int choose_periods(struct options *options, struct err *err)
+/* What the user asks an analysis for, if it is one that measures only that; else NULL. */
+struct asked {
+	const char *name, *what, *option;
+	size_t count;
+};
+
+static const struct asked *asked_of(const struct asked *asked, const char *name)
 {
+	for (; asked->name; asked++) {
+		if (strcmp(asked->name, name) == 0) {
+			return asked;
+		}
+	}
+	return NULL;
+}
+
+/* The analyses of periods and jobs are chosen if, and only if, there are some to measure. */
+static int choose_asked(struct options *options, struct err *err)
+{
+	const struct asked all[] = {
+		{ "periods", "period to measure", "--period", options->periods.all.count },
+		{ "jobs", "job to follow", "--job", options->periods.jobs.count },
+		{ NULL, NULL, NULL, 0 },
+	};
 	bool chosen[ANALYSES_MAX] = { false }, others = false;
+	const struct asked *empty = NULL;
 
 	for (size_t i = 0; analyses[i]; i++) {
-		bool is_periods = strcmp(analyses[i]->name, "periods") == 0;
+		const struct asked *asked = asked_of(all, analyses[i]->name);
 
 		for (size_t k = 0; options->analyses[k]; k++) {
 			chosen[i] |= options->analyses[k] == analyses[i];
 		}
-		others |= chosen[i] && !is_periods;
-		if (is_periods && chosen[i] && !others && options->periods.all.count == 0) {
-			return err_raise(err, -EINVAL, "no period to measure: --period says which");
-		}
-		chosen[i] = is_periods ? options->periods.all.count > 0 : chosen[i];
+		empty = asked && chosen[i] && asked->count == 0 ? asked : empty;
+		chosen[i] = asked ? asked->count > 0 : chosen[i];
+		others |= chosen[i];
+	}
+	if (empty && !others) {
+		return err_raise(err, -EINVAL, "no %s: %s says which", empty->what, empty->option);
 	}
 	options_choose(options, chosen);
 	return 0;
@@ -162,7 +185,7 @@ static int check_together(struct options *options, unsigned int command,
 				 options->format);
 	}
 	if (r == 0 && (command & (FOR_LIVE | FOR_ANALYZE | FOR_TOP | FOR_LAMI | FOR_MAP))) {
-		r = choose_periods(options, err);
+		r = choose_asked(options, err);
 	}
 	if (r == 0 && options->hierarchy && strcmp(options->format, "html") == 0) {
 		return err_raise(err, -EINVAL,

@@ -8,58 +8,19 @@
 #include "deep/jobs/jobs-pattern.h"
 #include "query/names.h"
 
-const struct jobs_model jobs_models[] = {
-	{ "run", "sched_in; sched_out", "a stay on a CPU" },
-	{ "run-to-sleep", "sched_in; sched_switch prev_tid=$tid, prev_state&207!=0",
-	  "from the first stay to sleep" },
-	{ "wake-to-sleep",
-	  "sched_waking tid=$tid; sched_in; sched_switch prev_tid=$tid, prev_state&207!=0",
-	  "from the wake-up to sleep" },
-	{ "sleep", "sched_switch prev_tid=$tid, prev_state&207!=0; sched_in", "a sleep" },
-	{ "periodic", "syscall_exit_clock_nanosleep; syscall_entry_clock_nanosleep",
-	  "between two sleeps of a periodic thread" },
-	{ "timerfd", "syscall_exit_read; syscall_entry_read", "between two reads, of a timer too" },
-	{ "mq", "syscall_exit_mq_timedreceive; syscall_entry_mq_timedreceive",
-	  "from a message to the next wait for one" },
-	{ "signal", "syscall_exit_rt_sigtimedwait; syscall_entry_rt_sigtimedwait",
-	  "from a signal to the next wait for one" },
-	{ "", NULL, NULL },
-};
-
 /* ---- patterns ---- */
 
 int jobs_pattern_parse(const char *text, struct jobs_pattern *pattern, struct err *err)
 {
-	struct pattern_parser parser = { .text = text, .at = text, .err = err };
-	int r = 0;
+	struct job_pattern parsed;
+	int r = job_pattern_parse(text, &parsed, err);
 
-	for (size_t i = 0; jobs_models[i].name[0]; i++) {
-		if (strcmp(jobs_models[i].name, text) == 0) {
-			parser.text = parser.at = jobs_models[i].pattern;
-		}
-	}
 	memset(pattern, 0, sizeof(*pattern));
-	pattern_blanks(&parser);
-	do {
-		if (pattern->count == JOBS_DEFINITIONS_MAX) {
-			return pattern_expected(&parser, "no more than sixteen events");
-		}
-		r = pattern_definition(&parser, &pattern->at[pattern->count++].is);
-		if (r == 0 && *parser.at == ';') {
-			parser.at++;
-			pattern_blanks(&parser);
-		}
-	} while (r == 0 && *parser.at);
-	if (r == 0 && pattern->count < 2) {
-		return pattern_expected(&parser,
-					"; and another event: an execution has a start and an end");
+	for (size_t i = 0; r == 0 && i < parsed.count; i++) {
+		pattern->at[i].is = parsed.at[i];
 	}
-	for (size_t i = 0; r == 0 && i < pattern->count; i++) {
-		pattern->is_across |= pattern->at[i].is.who[0] != '\0';
-	}
-	if (r == 0 && pattern->is_across && pattern->count > 2) {
-		return pattern_expected(&parser, "two events: from one thread to another (@)");
-	}
+	pattern->count = r == 0 ? parsed.count : 0;
+	pattern->is_across = r == 0 && parsed.is_across;
 	return r;
 }
 

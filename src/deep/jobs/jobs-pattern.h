@@ -7,9 +7,9 @@
 #include "ctf/plan/plan.h"
 #include "deep/jobs/arrivals.h"
 #include "deep/jobs/jobs.h"
-#include "query/pattern.h"
+#include "query/job.h"
 
-#define JOBS_DEFINITIONS_MAX 16
+#define JOBS_DEFINITIONS_MAX JOB_EVENTS_MAX
 
 /* One event of a pattern. */
 struct jobs_part {

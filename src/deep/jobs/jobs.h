@@ -8,7 +8,7 @@
  *
  *     sched_waking tid=$tid; sched_in; sched_switch prev_tid=$tid, prev_state&255=1
  *
- * A pattern is a list of definitions (query/pattern.h), separated by semicolons.  An execution is
+ * A pattern is a list of definitions (query/job.h), separated by semicolons.  An execution is
  * the time from the event of the first definition to the event of the last one, on one thread:
  * conditions name it as $tid, and a definition without $tid must happen on it.  sched_in and
  * sched_out are a sched_switch to and from that thread.
@@ -16,7 +16,7 @@
  * If one of exactly two definitions has @WHO (a tid or a name), an execution goes from one thread
  * to another: "irq_handler_entry irq=36; sched_in @worker".  Such executions do not overlap.
  *
- * The name of a model stands for its pattern: see jobs_models.
+ * The name of a model stands for its pattern: see job_models (query/job.h).
  *
  * Each thread has a machine that counts the definitions matched so far:
  *
@@ -118,11 +118,5 @@ bool jobs_have_responses(const struct jobs *jobs);
 
 /* For jobs.c: sorts the executions and fills the figures. */
 void jobs_add_up(struct jobs *jobs);
-
-struct jobs_model {
-	const char *name, *pattern, *summary;
-};
-/* The last one has an empty name. */
-extern const struct jobs_model jobs_models[];
 
 #endif

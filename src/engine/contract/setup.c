@@ -49,8 +49,9 @@ static void find_callers(struct setup *setup)
 
 void setup_init(struct setup *setup, const struct need *base, size_t base_count)
 {
-	struct need *wanted = NULL;
-	size_t total = 0, wanted_count = 0;
+	struct need *wanted[ANALYSES_MAX] = { NULL };
+	size_t total = 0, wanted_count[ANALYSES_MAX] = { 0 };
+	uint16_t group = ANALYSES_MAX;
 	bool uses_threads = false;
 
 	assert(setup->interval_ns > 0);
@@ -71,8 +72,8 @@ void setup_init(struct setup *setup, const struct need *base, size_t base_count)
 		setup->has_ordered |= setup->analyses[i]->on_ordered != NULL;
 		total += setup->analyses[i]->need_count;
 		if (setup->analyses[i]->needs_of) {
-			wanted_count = setup->analyses[i]->needs_of(setup->periods, &wanted);
-			total += wanted_count;
+			wanted_count[i] = setup->analyses[i]->needs_of(setup->periods, &wanted[i]);
+			total += wanted_count[i];
 		}
 		setup->state_offsets[i] = setup->state_size;
 		setup->state_size += (setup->analyses[i]->worker_state_size + 15) / 16 * 16;
@@ -89,12 +90,12 @@ void setup_init(struct setup *setup, const struct need *base, size_t base_count)
 		add_needs(setup, setup->analyses[i]->needs, setup->analyses[i]->need_count,
 			  (uint8_t)i, (uint16_t)(i + 1));
 		/* An event may belong to many periods: each has a group of its own. */
-		for (size_t k = 0; setup->analyses[i]->needs_of && k < wanted_count; k++) {
-			add_needs(setup, &wanted[k], 1, (uint8_t)i, (uint16_t)(ANALYSES_MAX + k));
+		for (size_t k = 0; k < wanted_count[i]; k++) {
+			add_needs(setup, &wanted[i][k], 1, (uint8_t)i, group++);
 		}
+		free(wanted[i]);
 	}
 	assert(setup->request_count == total);
-	free(wanted);
 }
 
 void setup_fini(struct setup *setup)

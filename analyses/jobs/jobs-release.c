@@ -1,0 +1,558 @@
+/*
+ * jobs-release: see jobs.h; what released a thread (doc/definitions.md, 6.2).
+ *
+ *     timer   expires                      thread   sleeps ──── woken ── runs: execution begins
+ *             └─ arrival                            └─ the wake-up says what released it
+ *
+ *     timer   expires                      thread   executes ──────── begins the next one at once
+ *             └─ arrival: it was not asleep, so the expiry waited for it
+ *
+ * Of a wake-up by a timer it shows only later whether the thread slept: NOTE_SLEPT of the thread
+ * comes after NOTE_WOKEN of the CPU.  Until then it is in doubt.
+ */
+#include "analyses/jobs/jobs.h"
+
+#include "base/limits.h"
+
+/* What has come for a job while its thread was not asleep. */
+struct waiting {
+	struct jobs_expiry pending; /* the first of ... */
+	uint32_t pending_count;
+	VEC(uint64_t) signals; /* its times, from index `taken` on */
+	size_t taken;
+	int32_t signal; /* the one that released it before; 0: none */
+	bool is_executing;
+	uint64_t since;   /* when its last execution ended, or began */
+	uint64_t arrival; /* of its last execution */
+};
+
+/* What may release a thread. */
+struct jobs_release {
+	/* Its last wake-up. */
+	uint64_t wake_ts;
+	bool is_timer;
+	struct jobs_expiry expiry; /* is_timer */
+	int32_t wake_signal;       /* 0: without a signal */
+	/* It may not have slept at wake_ts: then the expiry waits for it. */
+	bool is_in_doubt;
+	uint32_t incarnation; /* of the last thread with this tid, as far as it is known */
+	struct waiting jobs[];
+};
+
+/* ---- tables ---- */
+
+static void init(struct jobs_trace *trace, size_t count)
+{
+	trace->jobs = count;
+	if (!trace->timers) {
+		trace->timers = kh_init(jobs_timers);
+		trace->cpus = kh_init(jobs_cpus);
+		trace->releases = kh_init(jobs_releases);
+	}
+}
+
+/* Valid until the next call. */
+static struct jobs_timer *timer_at(struct jobs_trace *trace, uint64_t address)
+{
+	int is_new;
+	khint_t at;
+
+	if (kh_size(trace->timers) >= JOBS_TIMERS_MAX) {
+		kh_clear(jobs_timers, trace->timers);
+	}
+	at = kh_put(jobs_timers, trace->timers, address, &is_new);
+	if (is_new) {
+		kh_value(trace->timers, at) = (struct jobs_timer){ 0 };
+	}
+	return &kh_value(trace->timers, at);
+}
+
+/* Valid until the next call. */
+static struct jobs_cpu *cpu_at(struct jobs_trace *trace, uint64_t cpu)
+{
+	int is_new;
+	khint_t at = kh_put(jobs_cpus, trace->cpus, cpu, &is_new);
+
+	if (is_new) {
+		kh_value(trace->cpus, at) = (struct jobs_cpu){ 0 };
+	}
+	return &kh_value(trace->cpus, at);
+}
+
+static struct jobs_release *release_of(struct jobs_trace *trace, size_t count, int32_t tid)
+{
+	int is_new;
+	khint_t at = kh_put(jobs_releases, trace->releases, (uint64_t)(uint32_t)tid, &is_new);
+
+	if (is_new) {
+		kh_value(trace->releases, at) =
+			mem_alloc(sizeof(struct jobs_release) + count * sizeof(struct waiting));
+	}
+	return kh_value(trace->releases, at);
+}
+
+/* NULL: nothing is known. */
+static struct jobs_release *known_release(const struct jobs_trace *trace, int32_t tid)
+{
+	khint_t at = kh_get(jobs_releases, trace->releases, (uint64_t)(uint32_t)tid);
+
+	return at == kh_end(trace->releases) ? NULL : kh_value(trace->releases, at);
+}
+
+static void free_release(struct jobs_release *release, size_t count)
+{
+	for (size_t j = 0; j < count; j++) {
+		vec_fini(&release->jobs[j].signals);
+	}
+	free(release);
+}
+
+static void forget(struct jobs_trace *trace, size_t count, int32_t tid)
+{
+	khint_t at = kh_get(jobs_releases, trace->releases, (uint64_t)(uint32_t)tid);
+
+	if (at != kh_end(trace->releases)) {
+		free_release(kh_value(trace->releases, at), count);
+		kh_del(jobs_releases, trace->releases, at);
+	}
+}
+
+static void forget_all(struct jobs_trace *trace, size_t count)
+{
+	for (khint_t at = kh_begin(trace->releases); at != kh_end(trace->releases); at++) {
+		if (kh_exist(trace->releases, at)) {
+			free_release(kh_value(trace->releases, at), count);
+		}
+	}
+	kh_clear(jobs_releases, trace->releases);
+	kh_clear(jobs_timers, trace->timers);
+	kh_clear(jobs_cpus, trace->cpus);
+}
+
+/* ---- what waits for a thread ---- */
+
+static void add_pending(struct waiting *waiting, const struct jobs_expiry *expiry)
+{
+	if (waiting->pending_count == 0) {
+		waiting->pending = *expiry;
+	}
+	waiting->pending_count += waiting->pending_count < UINT32_MAX;
+}
+
+/* The thread did not sleep when the timer woke it. */
+static void settle(struct jobs_release *release, size_t count)
+{
+	for (size_t j = 0; release->is_in_doubt && j < count; j++) {
+		if (!release->jobs[j].is_executing) {
+			add_pending(&release->jobs[j], &release->expiry);
+		}
+	}
+	release->is_in_doubt = false;
+}
+
+/* ---- what happens on CPUs ---- */
+
+static void on_set(struct jobs_trace *trace, const uint64_t *words)
+{
+	struct jobs_timer *timer = timer_at(trace, words[0]);
+
+	timer->is_set = true;
+	timer->expires = (int64_t)words[1];
+}
+
+static void on_expire(struct jobs_trace *trace, const struct ordered *ordered, uint64_t id)
+{
+	const uint64_t *words = ordered->words;
+	struct jobs_timer *timer = timer_at(trace, words[0]);
+	struct jobs_cpu *cpu = cpu_at(trace, id);
+
+	*cpu = (struct jobs_cpu){ .is_in_expiry = true,
+				  .timer = words[0],
+				  .expiry.ts = ordered->ts };
+	if (timer->is_set && words[2] && (int64_t)words[1] > timer->expires) {
+		cpu->expiry.late_ns = words[1] - (uint64_t)timer->expires;
+	}
+	timer->is_set = false;
+}
+
+/* A timer of a thread that is not asleep wakes nobody. */
+static void on_expired(struct jobs_trace *trace, size_t count, uint64_t id)
+{
+	struct jobs_cpu *cpu = cpu_at(trace, id);
+	struct jobs_release *release;
+	int32_t tid;
+
+	if (!cpu->is_in_expiry) {
+		return;
+	}
+	cpu->is_in_expiry = false;
+	tid = timer_at(trace, cpu->timer)->tid;
+	if (!cpu->has_woken && tid != 0) {
+		release = release_of(trace, count, tid);
+		settle(release, count);
+		for (size_t j = 0; j < count; j++) {
+			add_pending(&release->jobs[j], &cpu->expiry);
+		}
+	}
+}
+
+static void on_woken(struct jobs_trace *trace, size_t count, const struct ordered *ordered,
+		     uint64_t id)
+{
+	int32_t tid = (int32_t)ordered->words[0];
+	struct jobs_cpu *cpu = cpu_at(trace, id);
+	struct jobs_release *release = release_of(trace, count, tid);
+	struct jobs_timer *timer;
+
+	settle(release, count);
+	release->wake_ts = ordered->ts;
+	release->wake_signal = 0;
+	release->is_timer = cpu->is_in_expiry;
+	release->expiry = cpu->expiry;
+	cpu->woken = tid;
+	if (!cpu->is_in_expiry) {
+		return;
+	}
+	cpu->has_woken = true;
+	timer = timer_at(trace, cpu->timer);
+	timer->is_shared |= timer->tid != 0 && timer->tid != tid;
+	timer->tid = timer->is_shared ? 0 : tid;
+	release->is_in_doubt = true;
+}
+
+static void on_signal(struct jobs_trace *trace, size_t count, const struct ordered *ordered,
+		      uint64_t id)
+{
+	int32_t tid = (int32_t)ordered->words[0], signal = (int32_t)ordered->words[1];
+	struct jobs_cpu *cpu = cpu_at(trace, id);
+	struct jobs_release *release = release_of(trace, count, tid);
+
+	if (cpu->woken == tid) {
+		release->wake_signal = signal; /* it follows its wake-up */
+		cpu->woken = 0;
+		return;
+	}
+	for (size_t j = 0; j < count; j++) {
+		struct waiting *waiting = &release->jobs[j];
+
+		if (signal == waiting->signal && signal != 0 &&
+		    waiting->signals.count - waiting->taken < JOBS_SIGNALS_MAX) {
+			*vec_push(&waiting->signals) = ordered->ts;
+		}
+	}
+}
+
+/* ---- the life of threads ---- */
+
+/* What a wake-up under the new tid said is kept. */
+static void rename_release(struct jobs_trace *trace, size_t count, int32_t from, int32_t to)
+{
+	struct jobs_release *moved = known_release(trace, from), *old = known_release(trace, to);
+	khint_t at = kh_get(jobs_releases, trace->releases, (uint64_t)(uint32_t)from);
+	int is_new;
+
+	if (!moved) {
+		return;
+	}
+	if (old && old->wake_ts > moved->wake_ts) {
+		settle(moved, count);
+		moved->wake_ts = old->wake_ts;
+		moved->is_timer = old->is_timer;
+		moved->expiry = old->expiry;
+		moved->wake_signal = old->wake_signal;
+		moved->is_in_doubt = old->is_in_doubt;
+	}
+	kh_del(jobs_releases, trace->releases, at);
+	forget(trace, count, to);
+	at = kh_put(jobs_releases, trace->releases, (uint64_t)(uint32_t)to, &is_new);
+	kh_value(trace->releases, at) = moved;
+}
+
+static void on_thread(struct jobs_trace *trace, size_t count, const struct ordered *ordered)
+{
+	int32_t tid = shard_tid(ordered->thread);
+	uint32_t incarnation = shard_incarnation(ordered->thread);
+	struct jobs_release *release = known_release(trace, tid);
+
+	switch (ordered->kind) {
+	case NOTE_SLEPT:
+		if (release && release->wake_ts == ordered->ts) {
+			release->is_in_doubt = false;
+		}
+		break;
+	case NOTE_FORKED:
+		forget(trace, count, tid);
+		release_of(trace, count, tid)->incarnation = incarnation;
+		return;
+	case NOTE_ENDED:
+		if (release && release->incarnation <= incarnation) {
+			forget(trace, count, tid);
+		}
+		return;
+	case NOTE_RENAMED:
+		rename_release(trace, count, (int32_t)ordered->words[0], tid);
+		break;
+	default:
+		break;
+	}
+	release = known_release(trace, tid);
+	if (release) {
+		release->incarnation = incarnation;
+	}
+}
+
+void jobs_release_take(struct jobs_trace *trace, size_t count, const struct ordered *ordered)
+{
+	uint64_t id = shard_entity_id(ordered->thread);
+
+	init(trace, count);
+	switch (ordered->kind) {
+	case NOTE_SET:
+		on_set(trace, ordered->words);
+		break;
+	case NOTE_EXPIRE:
+		on_expire(trace, ordered, id);
+		break;
+	case NOTE_EXPIRED:
+		on_expired(trace, count, id);
+		break;
+	case NOTE_WOKEN:
+		on_woken(trace, count, ordered, id);
+		break;
+	case NOTE_SIGNAL:
+		on_signal(trace, count, ordered, id);
+		break;
+	case NOTE_LOST:
+		*cpu_at(trace, id) = (struct jobs_cpu){ 0 };
+		break;
+	case NOTE_LOSE:
+		forget_all(trace, count);
+		break;
+	default:
+		on_thread(trace, count, ordered);
+		break;
+	}
+}
+
+/* ---- executions ---- */
+
+/* When the timer should have expired, or when it did if that is no release: before the last one. */
+static uint64_t due(const struct waiting *waiting, const struct jobs_expiry *expiry)
+{
+	return expiry->late_ns < expiry->ts && expiry->ts - expiry->late_ns > waiting->arrival
+		       ? expiry->ts - expiry->late_ns
+		       : expiry->ts;
+}
+
+/* The wake-up that ended its sleep at @slept released it. */
+static struct jobs_arrival of_wake(const struct jobs_release *release, struct waiting *waiting,
+				   uint64_t slept)
+{
+	struct jobs_arrival arrival = { .ts = slept, .from = FROM_WAKE };
+
+	if (release->wake_ts > slept || release->wake_ts < waiting->since) {
+		return arrival; /* another one came since */
+	}
+	arrival.ts = release->wake_ts;
+	if (release->is_timer) {
+		arrival.from = FROM_TIMER;
+		arrival.ts = due(waiting, &release->expiry);
+	} else if (release->wake_signal != 0) {
+		arrival.from = FROM_SIGNAL;
+		waiting->signal = release->wake_signal;
+	}
+	waiting->taken = waiting->signals.count = 0;
+	return arrival;
+}
+
+/* What has come while it was not asleep released it. */
+static struct jobs_arrival of_pending(struct waiting *waiting, uint64_t ts)
+{
+	struct jobs_arrival arrival = { .ts = ts, .from = FROM_NOTHING };
+
+	if (waiting->pending_count > 0) {
+		arrival.from = FROM_TIMER;
+		arrival.ts = due(waiting, &waiting->pending);
+		arrival.skipped = waiting->pending_count - 1;
+	} else if (waiting->taken < waiting->signals.count) {
+		arrival.from = FROM_SIGNAL;
+		arrival.ts = waiting->signals.at[waiting->taken++];
+	}
+	if (waiting->taken == waiting->signals.count) {
+		waiting->taken = waiting->signals.count = 0;
+	}
+	return arrival;
+}
+
+struct jobs_arrival jobs_release_begin(struct jobs_trace *trace, size_t count,
+				       const struct ordered *ordered)
+{
+	uint64_t ts = ordered->ts, slept = ordered->words[1];
+	struct jobs_release *release;
+	struct jobs_arrival arrival;
+	struct waiting *waiting;
+
+	init(trace, count);
+	release = release_of(trace, count, shard_tid(ordered->thread));
+	release->incarnation = shard_incarnation(ordered->thread);
+	settle(release, count);
+	waiting = &release->jobs[NOTE_JOB(ordered->words[0])];
+	arrival = slept != 0 && slept >= waiting->since ? of_wake(release, waiting, slept)
+							: of_pending(waiting, ts);
+	arrival.ts = arrival.ts < ts ? arrival.ts : ts;
+	waiting->pending_count = 0;
+	waiting->is_executing = true;
+	waiting->since = ts;
+	waiting->arrival = arrival.ts;
+	return arrival;
+}
+
+void jobs_release_end(struct jobs_trace *trace, size_t count, const struct ordered *ordered)
+{
+	struct jobs_release *release;
+	struct waiting *waiting;
+
+	init(trace, count);
+	release = release_of(trace, count, shard_tid(ordered->thread));
+	settle(release, count);
+	waiting = &release->jobs[NOTE_JOB(ordered->words[0])];
+	waiting->is_executing = false;
+	waiting->since = ordered->ts;
+}
+
+/* ---- lifecycle ---- */
+
+static void expiry_codec(struct codec *codec, struct jobs_expiry *expiry)
+{
+	codec_u64(codec, &expiry->ts);
+	codec_u64(codec, &expiry->late_ns);
+}
+
+static void waiting_codec(struct codec *codec, struct waiting *waiting)
+{
+	size_t signals =
+		codec_count(codec, waiting->signals.count - waiting->taken, sizeof(uint64_t));
+
+	for (size_t i = 0; i < signals; i++) {
+		if (codec_reads(codec)) {
+			*vec_push(&waiting->signals) = 0;
+		}
+		codec_u64(codec, &waiting->signals.at[waiting->taken + i]);
+	}
+	expiry_codec(codec, &waiting->pending);
+	codec_u32(codec, &waiting->pending_count);
+	codec_i32(codec, &waiting->signal);
+	codec_bool(codec, &waiting->is_executing);
+	codec_u64(codec, &waiting->since);
+	codec_u64(codec, &waiting->arrival);
+}
+
+static void release_codec(struct codec *codec, struct jobs_release *release, size_t count)
+{
+	codec_u64(codec, &release->wake_ts);
+	codec_bool(codec, &release->is_timer);
+	expiry_codec(codec, &release->expiry);
+	codec_i32(codec, &release->wake_signal);
+	codec_bool(codec, &release->is_in_doubt);
+	codec_u32(codec, &release->incarnation);
+	for (size_t j = 0; j < count; j++) {
+		waiting_codec(codec, &release->jobs[j]);
+	}
+}
+
+static void timer_codec(struct codec *codec, struct jobs_timer *timer)
+{
+	codec_bool(codec, &timer->is_set);
+	codec_i64(codec, &timer->expires);
+	codec_i32(codec, &timer->tid);
+	codec_bool(codec, &timer->is_shared);
+}
+
+static void cpu_codec(struct codec *codec, struct jobs_cpu *cpu)
+{
+	codec_bool(codec, &cpu->is_in_expiry);
+	codec_u64(codec, &cpu->timer);
+	expiry_codec(codec, &cpu->expiry);
+	codec_bool(codec, &cpu->has_woken);
+	codec_i32(codec, &cpu->woken);
+}
+
+/* Bytes of one at least. */
+#define TIMER_BYTES   22
+#define CPU_BYTES     38
+#define RELEASE_BYTES 45
+
+static void read_all(struct codec *codec, struct jobs_trace *trace, size_t jobs)
+{
+	size_t count = codec_count(codec, 0, TIMER_BYTES);
+	uint64_t key = 0;
+
+	for (size_t i = 0; i < count && codec_check(codec, count <= JOBS_TIMERS_MAX); i++) {
+		codec_u64(codec, &key);
+		timer_codec(codec, timer_at(trace, key));
+	}
+	count = codec_count(codec, 0, CPU_BYTES);
+	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
+		codec_u64(codec, &key);
+		cpu_codec(codec, cpu_at(trace, key));
+	}
+	count = codec_count(codec, 0, RELEASE_BYTES);
+	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
+		codec_u64(codec, &key);
+		if (codec_check(codec, key <= INT32_MAX && !known_release(trace, (int32_t)key))) {
+			release_codec(codec, release_of(trace, jobs, (int32_t)key), jobs);
+		}
+	}
+}
+
+void jobs_release_checkpoint(const struct checkpoint *checkpoint, void *state)
+{
+	struct codec *codec = checkpoint->codec;
+	struct jobs_trace *trace = state;
+	size_t jobs = checkpoint->periods ? checkpoint->periods->jobs.count : 0;
+
+	init(trace, jobs);
+	if (codec_reads(codec)) {
+		read_all(codec, trace, jobs);
+		return;
+	}
+	(void)codec_count(codec, kh_size(trace->timers), TIMER_BYTES);
+	for (khint_t i = 0; i != kh_end(trace->timers); i++) {
+		if (kh_exist(trace->timers, i)) {
+			uint64_t key = kh_key(trace->timers, i);
+
+			codec_u64(codec, &key);
+			timer_codec(codec, &kh_value(trace->timers, i));
+		}
+	}
+	(void)codec_count(codec, kh_size(trace->cpus), CPU_BYTES);
+	for (khint_t i = 0; i != kh_end(trace->cpus); i++) {
+		if (kh_exist(trace->cpus, i)) {
+			uint64_t key = kh_key(trace->cpus, i);
+
+			codec_u64(codec, &key);
+			cpu_codec(codec, &kh_value(trace->cpus, i));
+		}
+	}
+	(void)codec_count(codec, kh_size(trace->releases), RELEASE_BYTES);
+	for (khint_t i = 0; i != kh_end(trace->releases); i++) {
+		if (kh_exist(trace->releases, i)) {
+			uint64_t key = kh_key(trace->releases, i);
+
+			codec_u64(codec, &key);
+			release_codec(codec, kh_value(trace->releases, i), jobs);
+		}
+	}
+}
+
+void jobs_release_forget(void *state)
+{
+	struct jobs_trace *trace = state;
+
+	if (trace->timers) {
+		forget_all(trace, trace->jobs);
+		kh_destroy(jobs_timers, trace->timers);
+		kh_destroy(jobs_cpus, trace->cpus);
+		kh_destroy(jobs_releases, trace->releases);
+	}
+}

@@ -1,0 +1,226 @@
+/*
+ * jobs-worker: see jobs.h; which definitions of jobs an event meets, and what releases threads.
+ */
+#include "analyses/jobs/jobs.h"
+
+/* ---- wake-ups ---- */
+
+enum { EVENT_TTWU, EVENT_WAKING, EVENT_WAKEUP, EVENT_WAKEUP_NEW };
+enum { EXPIRIES_UNKNOWN, EXPIRIES_NONE, EXPIRIES_ONE };
+
+static void find_source(struct worker *worker, struct jobs_worker *jobs)
+{
+	jobs->is_known = true;
+	jobs->has_wakeup = worker_has_event(worker, "sched_wakeup");
+	jobs->source = worker_has_event(worker, "sched_ttwu")     ? EVENT_TTWU
+		       : worker_has_event(worker, "sched_waking") ? EVENT_WAKING
+								  : EVENT_WAKEUP;
+	if (!worker_has_event(worker, "timer_hrtimer_expire_entry") &&
+	    !worker_has_event(worker, "hrtimer_expire_entry")) {
+		jobs->expiries = EXPIRIES_NONE;
+	}
+}
+
+/* A record of the CPU that the stream is of. */
+static struct record *emit_of_cpu(struct worker *worker, uint64_t ts, unsigned int kind)
+{
+	return worker_emit_entity(worker, ts, worker_cpu(worker), kind);
+}
+
+static void on_wake(struct worker *worker, void *state, const struct trace_event *event,
+		    uint32_t wake)
+{
+	enum { TID, SUCCESS };
+	struct jobs_worker *jobs = state;
+	int32_t tid = (int32_t)event_i64(event, TID, 0);
+	struct record *record;
+	uint16_t kind;
+
+	if (!jobs->is_known) {
+		find_source(worker, jobs);
+	}
+	kind = wake == EVENT_WAKEUP_NEW ? WAKE_NEW
+	       : wake == jobs->source   ? WAKE_SOURCE
+	       : wake == EVENT_WAKEUP   ? WAKE_CONFIRMS
+					: 0;
+	if (kind == 0 || tid <= 0 ||
+	    (event_has(event, SUCCESS) && event_u64(event, SUCCESS, 0) == 0)) {
+		return;
+	}
+	if (kind == WAKE_SOURCE) {
+		emit_of_cpu(worker, event->ts, OWN_WOKEN)->arg32 = tid;
+	}
+	record = worker_emit(worker, event->ts, tid, OWN_WAKE);
+	record->arg64 = worker_cpu(worker);
+	record->arg16 = (uint16_t)(kind | (jobs->has_wakeup ? 0 : WAKE_TENTATIVE) |
+				   (jobs->expiries == EXPIRIES_NONE ? WAKE_CALM : 0));
+}
+
+/* ---- timers and signals ---- */
+
+static void on_set(struct worker *worker, void *state, const struct trace_event *event,
+		   uint32_t user)
+{
+	enum { TIMER, EXPIRES, SOFT };
+	uint64_t words[2] = { event_u64(event, TIMER, 0),
+			      event_u64(event, SOFT, event_u64(event, EXPIRES, 0)) };
+
+	(void)state;
+	(void)user;
+	if (event_has(event, TIMER) && event_has(event, EXPIRES)) {
+		uint64_t at = worker_numbers(worker, words, 2);
+
+		emit_of_cpu(worker, event->ts, OWN_SET)->arg64 = at;
+	}
+}
+
+static void on_expire(struct worker *worker, void *state, const struct trace_event *event,
+		      uint32_t user)
+{
+	enum { TIMER, NOW };
+	struct jobs_worker *jobs = state;
+	uint64_t words[3] = { event_u64(event, TIMER, 0), event_u64(event, NOW, 0),
+			      event_has(event, NOW) };
+
+	(void)user;
+	if (event_has(event, TIMER)) {
+		uint64_t at = worker_numbers(worker, words, 3);
+
+		emit_of_cpu(worker, event->ts, OWN_EXPIRE)->arg64 = at;
+		jobs->expiries = EXPIRIES_ONE;
+	}
+}
+
+static void on_expired(struct worker *worker, void *state, const struct trace_event *event,
+		       uint32_t user)
+{
+	struct jobs_worker *jobs = state;
+
+	(void)user;
+	(void)emit_of_cpu(worker, event->ts, OWN_EXPIRED);
+	jobs->expiries = EXPIRIES_NONE;
+}
+
+static void on_signal(struct worker *worker, void *state, const struct trace_event *event,
+		      uint32_t user)
+{
+	enum { SIGNAL, TID, RESULT };
+	int32_t tid = (int32_t)event_i64(event, TID, 0);
+	struct record *record;
+
+	(void)state;
+	(void)user;
+	if (event_has(event, SIGNAL) && tid > 0 && event_i64(event, RESULT, 0) == 0) {
+		record = emit_of_cpu(worker, event->ts, OWN_SIGNAL);
+		record->arg32 = tid;
+		record->arg64 = event_u64(event, SIGNAL, 0);
+	}
+}
+
+void jobs_worker_lost(struct worker *worker, void *state, uint64_t ts)
+{
+	struct jobs_worker *jobs = state;
+
+	jobs->expiries = EXPIRIES_UNKNOWN;
+	jobs->is_known = false; /* whether there are expiries at all is looked up again */
+	(void)emit_of_cpu(worker, ts, OWN_LOST);
+}
+
+const struct need jobs_needs[JOBS_NEEDS] = {
+	{ "sched_ttwu", { "tid", "success" }, on_wake, EVENT_TTWU },
+	{ "sched_waking", { "tid", "success" }, on_wake, EVENT_WAKING },
+	{ "sched_wakeup", { "tid", "success" }, on_wake, EVENT_WAKEUP },
+	{ "sched_wakeup_new", { "tid", "success" }, on_wake, EVENT_WAKEUP_NEW },
+	{ "timer_hrtimer_start", { "hrtimer", "expires", "softexpires" }, on_set, 0 },
+	{ "hrtimer_start", { "hrtimer", "expires", "softexpires" }, on_set, 0 },
+	{ "timer_hrtimer_expire_entry", { "hrtimer", "now" }, on_expire, 0 },
+	{ "hrtimer_expire_entry", { "hrtimer", "now" }, on_expire, 0 },
+	{ "timer_hrtimer_expire_exit", { NULL }, on_expired, 0 },
+	{ "hrtimer_expire_exit", { NULL }, on_expired, 0 },
+	{ "signal_generate", { "sig", "pid", "result" }, on_signal, 0 },
+};
+
+/* ---- definitions ---- */
+
+/* Whether the event meets the definition; *tid is the thread that its conditions name. */
+static bool holds(const struct definition *is, const struct job_event *fields,
+		  const struct trace_event *event, int32_t *tid)
+{
+	bool has_tid = false;
+
+	for (size_t i = 0; i < is->count; i++) {
+		const struct condition *condition = &is->conditions[i];
+		const struct value *value = &event->values[fields->conditions[i]];
+
+		if (!event_has(event, fields->conditions[i])) {
+			return false;
+		}
+		if (condition->is_tid && !has_tid) {
+			*tid = (int32_t)value->i;
+			has_tid = true;
+		} else if (!pattern_condition_holds(condition, value, *tid)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* @user: the job and its definition, as in arg16 of the record. */
+static void on_match(struct worker *worker, void *state, const struct trace_event *event,
+		     uint32_t user)
+{
+	struct jobs_worker *jobs = state;
+	size_t number = user / MATCH_DEFINITIONS, at = user % MATCH_DEFINITIONS;
+	const struct job_spec *job = worker_periods(worker)->jobs.at[number];
+	const struct definition *is = &job->is.at[at];
+	bool is_last = at + 1 == job->is.count;
+	struct record *record;
+	int32_t tid = 0;
+
+	if (is_last) {
+		jobs->ended[number].class = NULL;
+	}
+	if (!holds(is, &job->events[at], event, &tid)) {
+		return;
+	}
+	tid = is->has_tid ? tid : worker_tid_of(worker, event, job->events[at].tid);
+	if (tid <= 0 && tid != TID_CURRENT) {
+		return; /* nobody's, or of the idle thread */
+	}
+	record = worker_emit(worker, event->ts, tid, OWN_MATCH);
+	record->arg16 = (uint16_t)user;
+	record->arg64 = worker_cpu(worker);
+	record->arg32 = at == 0 && jobs->ended[number].class == event->class &&
+			jobs->ended[number].ts == event->ts && jobs->ended[number].tid == tid;
+	if (is_last) {
+		jobs->ended[number].class = event->class;
+		jobs->ended[number].ts = event->ts;
+		jobs->ended[number].tid = tid;
+	}
+}
+
+/* Of an event that meets several definitions of a job the last comes first: so it makes one step of
+ * a thread, as each event does. */
+size_t jobs_worker_needs_of(const struct period_set *asked, struct need **ret)
+{
+	size_t count = 0;
+
+	for (size_t j = 0; asked && j < asked->jobs.count; j++) {
+		count += asked->jobs.at[j]->is.count;
+	}
+	*ret = mem_alloc((count + 1) * sizeof(**ret));
+	count = 0;
+	for (size_t j = 0; asked && j < asked->jobs.count; j++) {
+		const struct job_spec *job = asked->jobs.at[j];
+
+		for (size_t d = job->is.count; d-- > 0;) {
+			struct need *need = &(*ret)[count++];
+
+			need->event = job->is.at[d].event;
+			memcpy(need->fields, job->events[d].fields, sizeof(need->fields));
+			need->on_event = on_match;
+			need->user = (uint32_t)(j * MATCH_DEFINITIONS + d);
+		}
+	}
+	return count;
+}

@@ -1,0 +1,735 @@
+/*
+ * jobs: see jobs.h; the state of each thread, where executions begin and end, and their figures.
+ *
+ *              sleeps          woken                switched in
+ *     RUNNING ────────► BLOCKED ────► WAIT ───────────► RUNNING
+ *        └───── made to leave ────► PREEMPTED ────────►
+ *                       forked ────► NEW ─────────────►
+ *
+ * The time of a state is added to the parts of what the thread executes when the state ends, since
+ * only then it is known which one it was: a wake-up shows that an unknown thread slept.
+ *
+ * As in sched, on_switch_out() may come before its time: it is noted, and applied later.
+ */
+#include "analyses/jobs/jobs.h"
+
+#include "base/limits.h"
+#include "engine/contract/missing.h"
+
+extern const struct analysis analysis_jobs;
+
+enum phase { UNKNOWN, NEW, RUNNING, BLOCKED, WAIT, PREEMPTED, DEAD, PHASES };
+
+struct executing {
+	uint64_t since;  /* of the phase */
+	uint64_t out_ts; /* RUNNING: when it leaves the CPU, if has_out */
+	uint64_t cpu;
+	uint64_t slept; /* when its last sleep ended; 0: none did */
+	int32_t tid;    /* 0: not noted yet */
+	uint16_t out_flags;
+	uint8_t phase;
+	bool has_out;
+	bool has_pending;  /* RUNNING: it was woken before it sleeps */
+	bool is_tentative; /* WAIT: by a wake-up before the switch-out that no event confirms */
+	bool is_lost;      /* UNKNOWN: since a hole */
+	struct machine *machines; /* by job; NULL: it has executed none */
+};
+
+static struct executing *executing_of(struct shard *shard, struct thread *thread)
+{
+	return shard_thread_state(shard, thread);
+}
+
+static size_t count_of(const struct shard *shard)
+{
+	const struct period_set *asked = shard_periods(shard);
+
+	return asked ? asked->jobs.count : 0;
+}
+
+static const struct job_spec *job_at(const struct shard *shard, size_t job)
+{
+	return shard_periods(shard)->jobs.at[job];
+}
+
+static struct row_key key_of_job(const struct shard *shard, uint32_t job)
+{
+	const char *name = job_at(shard, job)->name;
+
+	return row_key_of(0, name, strlen(name));
+}
+
+static uint64_t *job_row(struct shard *shard, size_t job)
+{
+	return shard_indexed_row(shard, BY_JOB, (uint32_t)job, key_of_job);
+}
+
+/* Adds to a figure of the trace and of the job. */
+static void count_one(struct shard *shard, size_t job, unsigned int figure)
+{
+	shard_trace_row(shard, TOTALS)[figure]++;
+	job_row(shard, job)[figure]++;
+}
+
+/* ---- states ---- */
+
+static enum part part_of(enum phase phase)
+{
+	static const uint8_t parts[PHASES] = {
+		[UNKNOWN] = PART_UNKNOWN, [NEW] = PART_WAITING,  [RUNNING] = PART_RUNNING,
+		[BLOCKED] = PART_BLOCKED, [WAIT] = PART_WAITING, [PREEMPTED] = PART_PREEMPTED,
+		[DEAD] = PART_UNKNOWN,
+	};
+
+	assert(phase < PHASES);
+	return parts[phase];
+}
+
+/* Adds the time of the phase up to @ts to the execution. */
+static void add_part(struct machine *machine, uint64_t since, uint64_t ts, enum phase phase)
+{
+	uint64_t begin = since > machine->begin ? since : machine->begin;
+
+	if (machine->next > 0 && ts > begin) {
+		machine->ns[part_of(phase)] += ts - begin;
+	}
+}
+
+/* The thread is in phase @next from @ts on; the one before was in fact @was. */
+static void change(struct shard *shard, struct executing *e, uint64_t ts, enum phase was,
+		   enum phase next)
+{
+	for (size_t j = 0; e->machines && j < count_of(shard); j++) {
+		add_part(&e->machines[j], e->since, ts, was);
+	}
+	e->since = ts;
+	e->phase = (uint8_t)next;
+	e->is_tentative = e->is_lost = false;
+}
+
+/* Applies a noted switch-out that lies before @ts. */
+static void apply_switch_out(struct shard *shard, struct executing *e, uint64_t ts)
+{
+	bool sleeps = e->out_flags & RECORD_SLEEPS;
+	bool is_tentative = e->is_tentative;
+
+	if (!e->has_out || ts <= e->out_ts) {
+		return;
+	}
+	if (e->out_flags & RECORD_DEAD) {
+		change(shard, e, e->out_ts, e->phase, DEAD);
+	} else if (sleeps && e->has_pending) {
+		change(shard, e, e->out_ts, e->phase, WAIT);
+		e->is_tentative = is_tentative;
+		e->slept = e->out_ts;
+	} else {
+		change(shard, e, e->out_ts, e->phase, sleeps ? BLOCKED : PREEMPTED);
+	}
+	e->has_out = false;
+	e->has_pending = false;
+}
+
+static void wake(struct shard *shard, struct thread *thread, struct executing *e,
+		 const struct record *record)
+{
+	enum phase was = e->phase == UNKNOWN && e->is_lost ? UNKNOWN : BLOCKED;
+
+	if (e->phase == RUNNING) {
+		if (e->cpu != record->arg64) { /* else it wakes itself */
+			e->has_pending = true;
+			e->is_tentative = record->arg16 & WAKE_TENTATIVE;
+		}
+	} else if (e->phase == UNKNOWN || e->phase == BLOCKED ||
+		   (e->phase == WAIT && e->is_tentative)) {
+		change(shard, e, record->ts, was, WAIT);
+		e->slept = record->ts;
+		if (!(record->arg16 & WAKE_CALM)) {
+			(void)shard_note_ordered(shard, thread, record->ts, NOTE_SLEPT);
+		}
+	}
+}
+
+/* ---- executions ---- */
+
+/* The thread took another tid since it was looked at. */
+static void note_tid(struct shard *shard, struct thread *thread, struct executing *e, uint64_t ts)
+{
+	int32_t tid = shard_tid(thread);
+
+	if (e->tid != tid) {
+		if (e->tid != 0) {
+			shard_note_ordered(shard, thread, ts, NOTE_RENAMED)->words[0] =
+				(uint64_t)e->tid;
+		}
+		e->tid = tid;
+	}
+}
+
+static void begin_execution(struct shard *shard, struct thread *thread, const struct executing *e,
+			    size_t job, uint64_t ts)
+{
+	struct machine *machine = &e->machines[job];
+	struct ordered *note = shard_note_ordered(shard, thread, ts, NOTE_BEGIN);
+
+	note->words[0] = job;
+	note->words[1] = e->slept;
+	machine->begin = ts;
+	memset(machine->ns, 0, sizeof(machine->ns));
+}
+
+_Static_assert(2 + PART_COUNT <= ORDERED_WORDS, "the parts fit an ordered event");
+
+static void end_execution(struct shard *shard, struct thread *thread, const struct executing *e,
+			  size_t job, const struct record *record)
+{
+	struct machine *machine = &e->machines[job];
+	struct ordered *note = shard_note_ordered(shard, thread, record->ts, NOTE_END);
+
+	add_part(machine, e->since, record->ts, e->phase);
+	note->words[0] = job | (record->arg64 + 1) << 8; /* 0: no CPU */
+	note->words[1] = machine->begin;
+	memcpy(note->words + 2, machine->ns, sizeof(machine->ns));
+	machine->next = 0;
+}
+
+/* The event meets a definition: the next one of the thread's execution? */
+static void on_match(struct shard *shard, struct thread *thread, struct executing *e,
+		     const struct record *record)
+{
+	size_t job = record->arg16 / MATCH_DEFINITIONS, at = record->arg16 % MATCH_DEFINITIONS;
+	size_t last = job_at(shard, job)->is.count - 1;
+	struct machine *machine;
+
+	if (!e->machines) {
+		e->machines = mem_alloc(count_of(shard) * sizeof(*e->machines));
+	}
+	machine = &e->machines[job];
+	if (at == last) {
+		machine->has_ended = machine->next == last;
+		machine->ended_ts = record->ts;
+	}
+	if (machine->next != at || (at == 0 && record->arg32 != 0 && machine->has_ended &&
+				    machine->ended_ts == record->ts)) {
+		return; /* an event that ends an execution does not begin the next one */
+	}
+	if (at == 0) {
+		begin_execution(shard, thread, e, job, record->ts);
+	}
+	machine->next++;
+	if (at == last) {
+		end_execution(shard, thread, e, job, record);
+	}
+}
+
+/* ---- hooks ---- */
+
+static void on_cpu_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
+			  struct thread *cpu)
+{
+	static const uint8_t notes[] = {
+		[OWN_SET] = NOTE_SET,     [OWN_EXPIRE] = NOTE_EXPIRE, [OWN_EXPIRED] = NOTE_EXPIRED,
+		[OWN_WOKEN] = NOTE_WOKEN, [OWN_SIGNAL] = NOTE_SIGNAL, [OWN_LOST] = NOTE_LOST,
+	};
+	struct ordered *note = shard_note_ordered(shard, cpu, record->ts, notes[record->kind]);
+
+	switch (record->kind) {
+	case OWN_SET:
+		memcpy(note->words, numbers + record->arg64, 2 * sizeof(uint64_t));
+		break;
+	case OWN_EXPIRE:
+		memcpy(note->words, numbers + record->arg64, 3 * sizeof(uint64_t));
+		break;
+	default:
+		note->words[0] = (uint64_t)record->arg32;
+		note->words[1] = record->arg64;
+		break;
+	}
+}
+
+static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
+		      struct thread *thread)
+{
+	struct executing *e = executing_of(shard, thread);
+
+	if (record->kind >= OWN_SET) {
+		on_cpu_record(shard, record, numbers, thread);
+		return;
+	}
+	if (shard_tid(thread) <= 0) {
+		return; /* nobody knows whose it is */
+	}
+	note_tid(shard, thread, e, record->ts);
+	apply_switch_out(shard, e, record->ts);
+	if (record->kind == OWN_MATCH) {
+		on_match(shard, thread, e, record);
+	} else if ((record->arg16 & WAKE_KIND) == WAKE_CONFIRMS) {
+		e->has_pending = false; /* it never left */
+	} else {
+		wake(shard, thread, e, record);
+	}
+}
+
+static void on_switch_in(struct shard *shard, struct thread *thread, const struct switch_in *in)
+{
+	struct executing *e = executing_of(shard, thread);
+
+	note_tid(shard, thread, e, in->ts);
+	apply_switch_out(shard, e, in->ts);
+	change(shard, e, in->ts, e->phase, RUNNING);
+	e->has_pending = false;
+	e->cpu = in->cpu;
+}
+
+static void on_switch_out(struct shard *shard, struct thread *thread, const struct switch_out *out)
+{
+	struct executing *e = executing_of(shard, thread);
+
+	if (!out->is_tie) {
+		e->phase = RUNNING; /* whatever it seemed to be before */
+		e->has_out = true;
+		e->out_ts = out->ts;
+		e->out_flags = out->flags;
+	}
+}
+
+static void on_initial_thread(struct shard *shard, struct thread *thread, uint64_t cpu)
+{
+	struct executing *e = executing_of(shard, thread);
+
+	e->phase = RUNNING;
+	e->cpu = cpu;
+}
+
+static void on_fork(struct shard *shard, struct thread *thread, uint64_t ts)
+{
+	struct executing *e = executing_of(shard, thread);
+
+	e->phase = NEW;
+	e->since = ts;
+	e->tid = shard_tid(thread);
+	(void)shard_note_ordered(shard, thread, ts, NOTE_FORKED);
+}
+
+static void on_unseen(struct shard *shard, struct thread *thread)
+{
+	struct executing *e = executing_of(shard, thread);
+
+	e->phase = UNKNOWN;
+	e->has_out = e->has_pending = e->is_tentative = false;
+}
+
+/* In the gap, executions may have ended. */
+static void on_gap(struct shard *shard, struct thread *thread)
+{
+	const struct executing *e = executing_of(shard, thread);
+
+	for (size_t j = 0; e->machines && j < count_of(shard); j++) {
+		if (e->machines[j].next > 0) {
+			e->machines[j].next = 0;
+			count_one(shard, j, CUT);
+		}
+	}
+}
+
+static void on_hole(struct shard *shard, struct thread *thread, uint64_t ts)
+{
+	if (shard_tid(thread) < 0) {
+		(void)shard_note_ordered(shard, thread, ts, NOTE_LOSE);
+	} else {
+		executing_of(shard, thread)->is_lost = true;
+	}
+}
+
+/* ---- figures ---- */
+
+/* Fills the arrival on the grid of the period that the last known one is on.  A begin up to so
+ * large a part of the period before the grid is not late. */
+#define EARLY_PARTS 8
+
+static void find_on_grid(struct machine *machine, uint64_t begin, uint64_t period)
+{
+	uint64_t late;
+
+	if (machine->arrival.from != FROM_NOTHING) {
+		machine->has_known = true;
+		machine->known = machine->arrival.ts;
+	} else if (period > 0 && machine->has_known && begin >= machine->known) {
+		late = (begin - machine->known) % period;
+		late = late >= period - period / EARLY_PARTS ? 0 : late;
+		machine->arrival.from = FROM_PERIOD;
+		machine->arrival.ts = begin - late;
+	}
+}
+
+/* With a period: arrivals between two successive ones.  Else: expiries before the begin. */
+static uint64_t skipped_of(const struct machine *machine, uint64_t period)
+{
+	uint64_t ns, periods;
+
+	if (period == 0) {
+		return machine->arrival.skipped;
+	}
+	ns = machine->has_before && machine->arrival.ts > machine->before
+		     ? machine->arrival.ts - machine->before
+		     : 0;
+	periods = (ns + period / 2) / period;
+	return periods > 1 ? periods - 1 : 0;
+}
+
+static uint64_t deadline_of(const struct job_spec *job)
+{
+	return job->deadline_ns == UINT64_MAX && job->period_ns > 0 ? job->period_ns
+								    : job->deadline_ns;
+}
+
+static void count_miss(struct shard *shard, struct machine *machine, size_t job, bool is_miss)
+{
+	machine->run = is_miss ? machine->run + 1 : 0;
+	if (is_miss) {
+		count_one(shard, job, MISSES);
+		column_raise(shard_trace_row(shard, TOTALS), MISSES_RUN, machine->run);
+		column_raise(job_row(shard, job), MISSES_RUN, machine->run);
+	}
+}
+
+static void note_worst(struct shard *shard, const struct ordered *ordered,
+		       const struct job_spec *job, uint64_t response, uint64_t late)
+{
+	if (shard_is_long(shard, WORST, response)) {
+		shard_longest(
+			shard, WORST,
+			&(struct instance){ .ns = response,
+					    .end = ordered->ts,
+					    .more = { (int64_t)(ordered->ts - ordered->words[1]),
+						      (int64_t)late },
+					    .cpu = (ordered->words[0] >> 8) - 1,
+					    .thread = ordered->thread,
+					    .keyed = row_key_of(0, job->name, strlen(job->name)) });
+	}
+}
+
+/* An execution has ended: now its arrival is known, too. */
+static void add_execution(struct shard *shard, const struct ordered *ordered)
+{
+	size_t number = NOTE_JOB(ordered->words[0]);
+	const struct job_spec *job = job_at(shard, number);
+	const struct row_key key = key_of_job(shard, (uint32_t)number);
+	uint64_t begin = ordered->words[1], duration = ordered->ts - begin;
+	struct machine *machine = &executing_of(ordered->shard, ordered->thread)->machines[number];
+	uint64_t late = begin - machine->arrival.ts, response = duration + late;
+	uint64_t skipped = skipped_of(machine, job->period_ns);
+	uint64_t *row = shard_trace_row(shard, TOTALS);
+
+	assert(machine->arrival.ts <= begin);
+	row[ALL_ENDED]++;
+	row[SKIPPED] += skipped;
+	row[UNARRIVED] += machine->arrival.from == FROM_NOTHING;
+	row = job_row(shard, number);
+	row[SKIPPED] += skipped;
+	row[UNARRIVED] += machine->arrival.from == FROM_NOTHING;
+	column_add(row, JOB_DURATION, duration);
+	column_add(row, JOB_RESPONSE, response);
+	column_add(row, JOB_LATE, late);
+	count_miss(shard, machine, number, response > deadline_of(job));
+	row = shard_keyed_row(shard, PARTS, &key);
+	for (unsigned int part = 0; part < PART_COUNT; part++) {
+		column_add(row, part, ordered->words[2 + part]);
+	}
+	row = shard_thread_row(ordered->shard, ordered->thread, THREADS);
+	column_add(row, THREAD_DURATION, duration);
+	column_add(row, THREAD_RESPONSE, response);
+	row[THREAD_MISSES] += response > deadline_of(job);
+	machine->has_before = true;
+	machine->before = machine->arrival.ts;
+	note_worst(shard, ordered, job, response, late);
+}
+
+static void on_ordered(struct shard *shard, void *state, const struct ordered *ordered)
+{
+	size_t count = count_of(shard);
+	struct machine *machine;
+
+	if (ordered->kind == NOTE_BEGIN) {
+		size_t job = NOTE_JOB(ordered->words[0]);
+
+		machine = &executing_of(ordered->shard, ordered->thread)->machines[job];
+		machine->arrival = jobs_release_begin(state, count, ordered);
+		find_on_grid(machine, ordered->ts, job_at(shard, job)->period_ns);
+	} else if (ordered->kind == NOTE_END) {
+		jobs_release_end(state, count, ordered);
+		add_execution(shard, ordered);
+	} else {
+		jobs_release_take(state, count, ordered);
+	}
+}
+
+/* ---- windows ---- */
+
+/* The thread has ended: so have its executions, without their last events. */
+static void abandon(struct shard *shard, struct thread *thread, struct executing *e, uint64_t end)
+{
+	apply_switch_out(shard, e, end + 1);
+	end = e->phase == DEAD && e->since < end ? e->since : end;
+	for (size_t j = 0; e->machines && j < count_of(shard); j++) {
+		struct machine *machine = &e->machines[j];
+
+		if (machine->next > 0) {
+			count_one(shard, j, ABANDONED);
+			count_miss(shard, machine, j,
+				   end - machine->arrival.ts > deadline_of(job_at(shard, j)));
+		}
+	}
+	free(e->machines);
+	e->machines = NULL;
+	if (shard_tid(thread) > 0) {
+		(void)shard_note_ordered(shard, thread, end, NOTE_ENDED);
+	}
+}
+
+static void on_window_end(struct shard *shard, struct thread *thread, uint64_t end)
+{
+	struct executing *e = executing_of(shard, thread);
+
+	if (shard_is_dead(thread)) {
+		abandon(shard, thread, e, end);
+		return;
+	}
+	for (size_t j = 0; e->machines && j < count_of(shard); j++) {
+		const struct machine *machine = &e->machines[j];
+
+		if (machine->next == 0) {
+			continue;
+		}
+		count_one(shard, j, OPEN);
+		column_raise(shard_trace_row(shard, TOTALS), ALL_OLDEST_NS,
+			     end > machine->begin ? end - machine->begin : 0);
+		if (end > machine->arrival.ts &&
+		    end - machine->arrival.ts > deadline_of(job_at(shard, j))) {
+			count_one(shard, j, OPEN_MISSES);
+		}
+	}
+}
+
+/* ---- files ---- */
+
+static bool accepts(const struct untrusted_record *untrusted)
+{
+	const struct record *record = untrusted->record;
+	const struct period_set *asked = untrusted->periods;
+	size_t job = record->arg16 / MATCH_DEFINITIONS;
+
+	if (untrusted->has_current || !asked) {
+		return false;
+	}
+	switch (record->kind) {
+	case OWN_MATCH:
+		return job < asked->jobs.count &&
+		       record->arg16 % MATCH_DEFINITIONS < asked->jobs.at[job]->is.count;
+	case OWN_SET:
+		return untrusted_has(untrusted, 2);
+	case OWN_EXPIRE:
+		return untrusted_has(untrusted, 3);
+	case OWN_WOKEN:
+	case OWN_SIGNAL:
+		return record->arg32 > 0;
+	case OWN_WAKE:
+	case OWN_EXPIRED:
+	case OWN_LOST:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void machine_codec(struct codec *codec, struct machine *machine, const struct job_spec *job)
+{
+	codec_u8(codec, &machine->next);
+	codec_bool(codec, &machine->has_ended);
+	codec_u64(codec, &machine->ended_ts);
+	codec_u64(codec, &machine->begin);
+	for (unsigned int part = 0; part < PART_COUNT; part++) {
+		codec_u64(codec, &machine->ns[part]);
+	}
+	codec_u64(codec, &machine->arrival.ts);
+	codec_u32(codec, &machine->arrival.skipped);
+	codec_u8(codec, &machine->arrival.from);
+	codec_bool(codec, &machine->has_before);
+	codec_bool(codec, &machine->has_known);
+	codec_u64(codec, &machine->before);
+	codec_u64(codec, &machine->known);
+	codec_u64(codec, &machine->run);
+	(void)codec_check(codec, machine->next < job->is.count &&
+					 machine->arrival.ts <= machine->begin &&
+					 machine->arrival.from < FROM_COUNT);
+}
+
+static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
+{
+	struct codec *codec = checkpoint->codec;
+	size_t count = checkpoint->periods ? checkpoint->periods->jobs.count : 0;
+	struct executing *e = state;
+	bool has_machines = e->machines;
+
+	codec_u64(codec, &e->since);
+	codec_u64(codec, &e->out_ts);
+	codec_u64(codec, &e->cpu);
+	codec_u64(codec, &e->slept);
+	codec_i32(codec, &e->tid);
+	codec_u16(codec, &e->out_flags);
+	codec_u8(codec, &e->phase);
+	codec_bool(codec, &e->has_out);
+	codec_bool(codec, &e->has_pending);
+	codec_bool(codec, &e->is_tentative);
+	codec_bool(codec, &e->is_lost);
+	codec_bool(codec, &has_machines);
+	if (!codec_check(codec, e->phase < PHASES && (!has_machines || count > 0)) ||
+	    !has_machines) {
+		e->phase = e->phase < PHASES ? e->phase : UNKNOWN;
+		return;
+	}
+	if (codec_reads(codec)) {
+		e->machines = mem_alloc(count * sizeof(*e->machines));
+	}
+	for (size_t j = 0; j < count; j++) {
+		machine_codec(codec, &e->machines[j], checkpoint->periods->jobs.at[j]);
+	}
+}
+
+static void on_forget(void *state)
+{
+	free(((struct executing *)state)->machines);
+}
+
+/* An execution can end only if the trace has all of its events. */
+static bool missing_of(const struct period_set *asked, const struct event_names *names,
+		       struct missing_events *ret)
+{
+	bool any = false;
+
+	for (size_t j = 0; asked && j < asked->jobs.count; j++) {
+		const struct job_spec *job = asked->jobs.at[j];
+		bool has_all = true;
+
+		for (size_t d = 0; d < job->is.count; d++) {
+			if (!missing_has_event(names, job->is.at[d].event)) {
+				missing_add(ret, &analysis_jobs, job->is.at[d].event);
+				has_all = false;
+			}
+		}
+		any |= has_all;
+	}
+	return any;
+}
+
+static const struct essential essentials[] = {
+	{ ANY_EVENT("sched_switch"), { [PARTS] = ALL_COLUMNS } },
+	{ ANY_EVENT("sched_waking", "sched_wakeup", "sched_ttwu"),
+	  { [TOTALS] = COLUMN(SKIPPED),
+	    [BY_JOB] = COLUMN(SKIPPED) | COLUMN(JOB_RESPONSE) | COLUMN(JOB_LATE),
+	    [PARTS] = COLUMN(PART_WAITING) | COLUMN(PART_BLOCKED),
+	    [THREADS] = COLUMN(THREAD_RESPONSE) } },
+	{ ANY_EVENT("timer_hrtimer_expire_entry", "hrtimer_expire_entry"),
+	  { [TOTALS] = COLUMN(SKIPPED), [BY_JOB] = COLUMN(SKIPPED) } },
+};
+
+#define OF_THREADS                                                                                 \
+	.sort_mask = 1u << THREAD_DURATION, .columns = {                                           \
+		[THREAD_DURATION] = { "duration", "DURATION", UNIT_NS, COLUMN_HISTOGRAM },         \
+		[THREAD_RESPONSE] = { "response", "RESPONSE", UNIT_NS, COLUMN_HISTOGRAM },         \
+		[THREAD_MISSES] = { "misses", "MISSES", UNIT_COUNT },                              \
+	}
+
+const struct analysis analysis_jobs = {
+	.name = "jobs",
+	.summary = "executions of what --job names: durations, responses, missed deadlines",
+	.needs = jobs_needs,
+	.need_count = JOBS_NEEDS,
+	.needs_of = jobs_worker_needs_of,
+	.essentials = essentials,
+	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
+	.missing_of = missing_of,
+	.worker_state_size = sizeof(struct jobs_worker),
+	.thread_state_size = sizeof(struct executing),
+	.trace_state_size = sizeof(struct jobs_trace),
+	.uses_threads = true,
+	.tables = {
+		[TOTALS] = {
+			.scope = SCOPE_TRACE,
+			.columns = {
+				[MISSES] = { "misses", "missed", UNIT_COUNT },
+				[MISSES_RUN] = { "misses_run", "in a row", UNIT_COUNT, COLUMN_MAX },
+				[SKIPPED] = { "skipped", "skipped", UNIT_COUNT },
+				[UNARRIVED] = { "unarrived", NULL, UNIT_COUNT },
+				[ABANDONED] = { "abandoned", NULL, UNIT_COUNT },
+				[CUT] = { "cut", "cut", UNIT_COUNT },
+				[OPEN] = { "open", "open", UNIT_COUNT, COLUMN_LAST },
+				[OPEN_MISSES] = { "open_misses", NULL, UNIT_COUNT, COLUMN_LAST },
+				[ALL_ENDED] = { "ended", "ended", UNIT_COUNT },
+				[ALL_OLDEST_NS] = { "oldest_ns", "oldest", UNIT_NS, COLUMN_LAST_MAX },
+			},
+		},
+		[BY_JOB] = {
+			.key = "jobs",
+			.scope = SCOPE_KEYED,
+			.name_key = "name",
+			.title = "JOB",
+			.sort_mask = 1u << JOB_DURATION,
+			.columns = {
+				[MISSES] = { "misses", "MISSED", UNIT_COUNT },
+				[MISSES_RUN] = { "misses_run", "IN A ROW", UNIT_COUNT, COLUMN_MAX },
+				[SKIPPED] = { "skipped", "SKIPPED", UNIT_COUNT },
+				[UNARRIVED] = { "unarrived", NULL, UNIT_COUNT },
+				[ABANDONED] = { "abandoned", NULL, UNIT_COUNT },
+				[CUT] = { "cut", NULL, UNIT_COUNT },
+				[OPEN] = { "open", NULL, UNIT_COUNT, COLUMN_LAST },
+				[OPEN_MISSES] = { "open_misses", NULL, UNIT_COUNT, COLUMN_LAST },
+				[JOB_DURATION] = { "duration", "DURATION", UNIT_NS, COLUMN_HISTOGRAM },
+				[JOB_RESPONSE] = { "response", "RESPONSE", UNIT_NS, COLUMN_HISTOGRAM },
+				[JOB_LATE] = { "late", "LATE", UNIT_NS, COLUMN_HISTOGRAM },
+			},
+		},
+		[PARTS] = {
+			.key = "parts",
+			.scope = SCOPE_KEYED,
+			.name_key = "name",
+			.title = "JOB",
+			.sort_mask = (1u << PART_COUNT) - 1,
+			.columns = {
+				[PART_RUNNING] = { "running", "RUNNING", UNIT_NS, COLUMN_HISTOGRAM },
+				[PART_PREEMPTED] = { "preempted", "PREEMPTED", UNIT_NS, COLUMN_HISTOGRAM },
+				[PART_WAITING] = { "waiting", "WAITING", UNIT_NS, COLUMN_HISTOGRAM },
+				[PART_BLOCKED] = { "blocked", "BLOCKED", UNIT_NS, COLUMN_HISTOGRAM },
+				[PART_UNKNOWN] = { "unknown", NULL, UNIT_NS, COLUMN_HISTOGRAM },
+			},
+		},
+		[THREADS] = { .key = "threads", .scope = SCOPE_THREAD, OF_THREADS },
+		[PROCESSES] = { .key = "processes", .scope = SCOPE_PROCESS, OF_THREADS },
+		[WORST] = {
+			.key = "worst",
+			.scope = SCOPE_LONGEST,
+			.name_key = "name",
+			.title = "WORST EXECUTIONS",
+			.columns = {
+				{ "ns", "RESPONSE", UNIT_NS },
+				{ "duration_ns", "DURATION", UNIT_NS },
+				{ "late_ns", "LATE", UNIT_NS },
+			},
+		},
+	},
+	.on_lost = jobs_worker_lost,
+	.on_record = on_record,
+	.accepts = accepts,
+	.on_checkpoint = on_checkpoint,
+	.on_trace_checkpoint = jobs_release_checkpoint,
+	.on_switch_in = on_switch_in,
+	.on_switch_out = on_switch_out,
+	.on_initial_thread = on_initial_thread,
+	.on_fork = on_fork,
+	.on_unseen = on_unseen,
+	.on_gap = on_gap,
+	.on_hole = on_hole,
+	.on_window_end = on_window_end,
+	.on_forget = on_forget,
+	.on_ordered = on_ordered,
+	.on_trace_forget = jobs_release_forget,
+};

@@ -1,0 +1,170 @@
+/*
+ * jobs: executions of patterns that --job names (query/job.h), live and recorded.
+ *
+ * The definitions are those of reports (doc/definitions.md, 6.1 and 6.2), so that a report of the
+ * same trace has the same figures.  They are found in three steps:
+ *
+ *     jobs-worker.c   worker   which definitions an event meets, and for which thread
+ *     jobs.c          shard    thread by thread: its state, and where executions begin and end
+ *     jobs-release.c  trace    in order over all: which timer, signal or wake-up released a thread
+ *
+ *     CPU     timer expires, wakes thread 7 ─────────────┐ ordered events
+ *     thread  7 sleeps ──────────────── woken ── runs: begins ──── ends
+ *                                         └─ NOTE_SLEPT  └─ NOTE_BEGIN └─ NOTE_END: figures
+ *
+ * What happens on a CPU (timers, wake-ups, signals) are records of an entity, the CPU, so that it
+ * has one order.  At the same time the ordered events of entities come before those of threads.
+ */
+#ifndef SILLAGE_ANALYSES_JOBS_JOBS_H
+#define SILLAGE_ANALYSES_JOBS_JOBS_H
+
+#include "base/hash.h"
+#include "engine/contract/handler.h"
+#include "engine/contract/merge.h"
+#include "query/period.h"
+
+enum table_index { TOTALS, BY_JOB, PARTS, THREADS, PROCESSES, WORST };
+
+/* Columns of the trace and of a job. */
+enum { MISSES, MISSES_RUN, SKIPPED, UNARRIVED, ABANDONED, CUT, OPEN, OPEN_MISSES, FIGURES };
+enum { ALL_ENDED = FIGURES, ALL_OLDEST_NS };
+enum { JOB_DURATION = FIGURES, JOB_RESPONSE, JOB_LATE };
+enum { THREAD_DURATION, THREAD_RESPONSE, THREAD_MISSES };
+
+/* How an execution's time divides. */
+enum part { PART_RUNNING, PART_PREEMPTED, PART_WAITING, PART_BLOCKED, PART_UNKNOWN, PART_COUNT };
+
+/* ---- records: jobs-worker.c makes them ---- */
+
+enum {
+	OWN_MATCH = RECORD_OWN, /* of a thread: the event meets definition arg16; see below */
+	OWN_WAKE,               /* of a thread: as in sched */
+	/* Of a CPU. */
+	OWN_SET,     /* words: timer, when it expires */
+	OWN_EXPIRE,  /* words: timer, now, whether that is known; it is handled until ... */
+	OWN_EXPIRED, /* ... here */
+	OWN_WOKEN,   /* thread arg32 */
+	OWN_SIGNAL,  /* number arg64 for thread arg32 */
+	OWN_LOST,    /* events are missing */
+};
+
+/* OWN_MATCH: arg16 has the job and the definition, arg64 the CPU; arg32 is 1 if the event meets the
+ * last definition, too: then its record came before. */
+#define MATCH_DEFINITIONS JOB_EVENTS_MAX
+
+/* OWN_WAKE: what the event means in arg16, the CPU in arg64. */
+enum { WAKE_SOURCE = 1, WAKE_CONFIRMS, WAKE_NEW };
+#define WAKE_KIND      0xFF
+#define WAKE_TENTATIVE 0x100 /* nothing in the trace confirms wake-ups */
+#define WAKE_CALM      0x200 /* it does not come from the expiry of a timer */
+
+struct jobs_worker {
+	bool is_known, has_wakeup;
+	unsigned int source;   /* the event that is the source of wake-ups */
+	unsigned int expiries; /* whether the expiry of a timer is being handled */
+	/* The last event that met the last definition of a job, and its thread. */
+	struct {
+		const struct plan_event *class;
+		uint64_t ts;
+		int32_t tid;
+	} ended[JOBS_ASKED_MAX];
+};
+
+#define JOBS_NEEDS 11
+extern const struct need jobs_needs[JOBS_NEEDS];
+size_t jobs_worker_needs_of(const struct period_set *asked, struct need **ret);
+void jobs_worker_lost(struct worker *worker, void *state, uint64_t ts);
+
+/* ---- the state of a thread: jobs.c has it ---- */
+
+/* Where an arrival is known from. */
+enum jobs_from { FROM_NOTHING, FROM_TIMER, FROM_SIGNAL, FROM_WAKE, FROM_PERIOD, FROM_COUNT };
+
+struct jobs_arrival {
+	uint64_t ts; /* not after the begin */
+	uint32_t skipped;
+	uint8_t from;
+};
+
+/* The executions of a job on a thread. */
+struct machine {
+	uint8_t next;   /* the definition to match; 0: not begun */
+	bool has_ended; /* at ended_ts, by the last event that met the last definition */
+	uint64_t ended_ts;
+	uint64_t begin;
+	uint64_t ns[PART_COUNT];
+	/* Written in on_ordered only. */
+	struct jobs_arrival arrival;
+	bool has_before, has_known;
+	uint64_t before; /* the arrival of the execution before */
+	uint64_t known;  /* the last arrival that is known */
+	uint64_t run;    /* misses one after the other */
+};
+
+/* ---- ordered events, and jobs-release.c, which follows them ---- */
+
+enum {
+	NOTE_SET,    /* timer, when it expires */
+	NOTE_EXPIRE, /* timer, now, whether that is known */
+	NOTE_EXPIRED,
+	NOTE_WOKEN,  /* tid */
+	NOTE_SIGNAL, /* tid, number */
+	NOTE_LOST,
+	NOTE_LOSE, /* nothing was traced for a while */
+	/* Of threads. */
+	NOTE_SLEPT,   /* a wake-up ended its sleep */
+	NOTE_FORKED,  /* the tid has a new thread */
+	NOTE_ENDED,   /* the thread has ended */
+	NOTE_RENAMED, /* its former tid */
+	NOTE_BEGIN,   /* job, end of its last sleep */
+	NOTE_END,     /* job and CPU, begin, parts */
+};
+
+/* An expiry of a timer. */
+struct jobs_expiry {
+	uint64_t ts;
+	uint64_t late_ns; /* after the time that the timer was set to, if that is known */
+};
+
+struct jobs_timer {
+	bool is_set;
+	int64_t expires; /* is_set: by the timer's own clock */
+	int32_t tid;     /* the thread that it wakes; 0: none was seen, or several */
+	bool is_shared;  /* it woke several */
+};
+
+struct jobs_cpu {
+	bool is_in_expiry;
+	uint64_t timer;
+	struct jobs_expiry expiry;
+	bool has_woken; /* the expiry woke a thread */
+	int32_t woken;  /* the last thread woken here; 0: a signal for it was seen, too */
+};
+
+struct jobs_release;
+
+HASH_DECLARE(jobs_timers, struct jobs_timer)
+HASH_DECLARE(jobs_cpus, struct jobs_cpu)
+HASH_DECLARE(jobs_releases, struct jobs_release *)
+
+/* The state of a trace. */
+struct jobs_trace {
+	size_t jobs; /* how many there are */
+	khash_t(jobs_timers) * timers;
+	khash_t(jobs_cpus) * cpus;
+	khash_t(jobs_releases) * releases; /* by tid */
+};
+
+/* Takes an ordered event up to NOTE_RENAMED.  @count: of jobs. */
+void jobs_release_take(struct jobs_trace *trace, size_t count, const struct ordered *ordered);
+/* The next execution of @job begins at @ts; the thread's last sleep ended at @slept (0: none). */
+struct jobs_arrival jobs_release_begin(struct jobs_trace *trace, size_t count,
+				       const struct ordered *ordered);
+void jobs_release_end(struct jobs_trace *trace, size_t count, const struct ordered *ordered);
+void jobs_release_forget(void *state);
+void jobs_release_checkpoint(const struct checkpoint *checkpoint, void *state);
+
+/* The job in the first word of NOTE_BEGIN and NOTE_END. */
+#define NOTE_JOB(word) ((size_t)((word)&0xFF))
+
+#endif

@@ -1,0 +1,256 @@
+/*
+ * job: see job.h.
+ */
+#include "query/job.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+
+const struct job_model job_models[] = {
+	{ "run", "sched_in; sched_out", "a stay on a CPU" },
+	{ "run-to-sleep", "sched_in; sched_switch prev_tid=$tid, prev_state&207!=0",
+	  "from the first stay to sleep" },
+	{ "wake-to-sleep",
+	  "sched_waking tid=$tid; sched_in; sched_switch prev_tid=$tid, prev_state&207!=0",
+	  "from the wake-up to sleep" },
+	{ "sleep", "sched_switch prev_tid=$tid, prev_state&207!=0; sched_in", "a sleep" },
+	{ "periodic", "syscall_exit_clock_nanosleep; syscall_entry_clock_nanosleep",
+	  "between two sleeps of a periodic thread" },
+	{ "timerfd", "syscall_exit_read; syscall_entry_read", "between two reads, of a timer too" },
+	{ "mq", "syscall_exit_mq_timedreceive; syscall_entry_mq_timedreceive",
+	  "from a message to the next wait for one" },
+	{ "signal", "syscall_exit_rt_sigtimedwait; syscall_entry_rt_sigtimedwait",
+	  "from a signal to the next wait for one" },
+	{ "", NULL, NULL },
+};
+
+/* ---- patterns ---- */
+
+/* Whether "deadline TIME" or "every TIME" comes next: no definition looks like that. */
+static bool is_clause(const char *at)
+{
+	static const char *const words[] = { "deadline", "every" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		size_t len = strlen(words[i]);
+
+		if (strncmp(at, words[i], len) == 0 && (at[len] == ' ' || at[len] == '\t')) {
+			at += len;
+			return isdigit((unsigned char)at[strspn(at, " \t")]) != 0;
+		}
+	}
+	return false;
+}
+
+/* Skips a semicolon; false: the pattern ends here. */
+static bool take_next(struct pattern_parser *parser, bool has_clauses)
+{
+	const char *next;
+
+	if (*parser->at != ';') {
+		return false;
+	}
+	next = parser->at + 1 + strspn(parser->at + 1, " \t");
+	if (has_clauses && is_clause(next)) {
+		return false;
+	}
+	parser->at = next;
+	return true;
+}
+
+static int take_pattern(struct pattern_parser *parser, struct job_pattern *pattern,
+			bool has_clauses)
+{
+	int r;
+
+	memset(pattern, 0, sizeof(*pattern));
+	pattern_blanks(parser);
+	do {
+		if (pattern->count == JOB_EVENTS_MAX) {
+			return pattern_expected(parser, "no more than sixteen events");
+		}
+		r = pattern_definition(parser, &pattern->at[pattern->count++]);
+	} while (r == 0 && take_next(parser, has_clauses) && *parser->at);
+	if (r == 0 && pattern->count < 2) {
+		return pattern_expected(parser,
+					"; and another event: an execution has a start and an end");
+	}
+	for (size_t i = 0; r == 0 && i < pattern->count; i++) {
+		pattern->is_across |= pattern->at[i].who[0] != '\0';
+	}
+	if (r == 0 && pattern->is_across && pattern->count > 2) {
+		return pattern_expected(parser, "two events: from one thread to another (@)");
+	}
+	return r;
+}
+
+int job_pattern_parse(const char *text, struct job_pattern *pattern, struct err *err)
+{
+	struct pattern_parser parser = { .text = text, .at = text, .err = err };
+
+	for (size_t i = 0; job_models[i].name[0]; i++) {
+		if (strcmp(job_models[i].name, text) == 0) {
+			parser.text = parser.at = job_models[i].pattern;
+		}
+	}
+	return take_pattern(&parser, pattern, false);
+}
+
+/* ---- fields ---- */
+
+/* The index of a field, which is added if it is new. */
+static uint8_t want(struct job_event *event, const char *field)
+{
+	uint8_t i = 0;
+
+	while (event->fields[i] && strcmp(event->fields[i], field) != 0) {
+		i++;
+		assert(i < PLAN_FIELDS_MAX);
+	}
+	event->fields[i] = field;
+	return i;
+}
+
+_Static_assert(CONDITIONS_MAX + 1 < PLAN_FIELDS_MAX, "each condition has a field");
+
+static void find_fields(struct job_spec *job)
+{
+	for (size_t d = 0; d < job->is.count; d++) {
+		const struct definition *is = &job->is.at[d];
+		struct job_event *event = &job->events[d];
+
+		for (size_t i = 0; i < is->count; i++) {
+			event->conditions[i] = want(event, is->conditions[i].field);
+		}
+		event->tid = want(event, "context.tid");
+	}
+}
+
+/* ---- the whole ---- */
+
+static int take_name(struct pattern_parser *parser, struct job_spec *job)
+{
+	char name[PATTERN_WORD_BYTES];
+	int r = pattern_word(parser, "NAME = PATTERN or MODEL", name);
+
+	if (r == 0 && strlen(name) >= JOB_NAME_BYTES) {
+		return pattern_expected(parser, "a name of at most 31 characters before");
+	}
+	if (r == 0 && *parser->at != '=') {
+		return pattern_expected(parser, "= and a pattern or model: NAME = PATTERN");
+	}
+	if (r == 0) {
+		(void)snprintf(job->name, sizeof(job->name), "%.31s", name);
+		parser->at++;
+		pattern_blanks(parser);
+	}
+	return r;
+}
+
+/* Takes a model, if its name is all there is before the clauses. */
+static bool take_model(struct pattern_parser *parser, struct job_spec *job)
+{
+	for (size_t i = 0; job_models[i].name[0]; i++) {
+		size_t len = strlen(job_models[i].name);
+		struct pattern_parser after = *parser;
+
+		if (strncmp(parser->at, job_models[i].name, len) != 0) {
+			continue;
+		}
+		after.at += len;
+		pattern_blanks(&after);
+		if (*after.at == '\0' || (*after.at == ';' && !take_next(&after, true))) {
+			struct err unused;
+			int r = job_pattern_parse(job_models[i].name, &job->is, &unused);
+
+			assert(r == 0); /* models are right */
+			(void)r;
+			parser->at = after.at;
+			return true;
+		}
+	}
+	return false;
+}
+
+static int take_clause(struct pattern_parser *parser, struct job_spec *job)
+{
+	bool is_deadline;
+	char text[PATTERN_WORD_BYTES];
+	uint64_t *into, was;
+	int r;
+
+	parser->at++; /* the semicolon */
+	pattern_blanks(parser);
+	is_deadline = *parser->at == 'd';
+	into = is_deadline ? &job->deadline_ns : &job->period_ns;
+	was = *into;
+	parser->at += strlen(is_deadline ? "deadline" : "every");
+	pattern_blanks(parser);
+	if (was != (is_deadline ? UINT64_MAX : 0)) {
+		return pattern_expected(parser, "one deadline and one period");
+	}
+	r = pattern_word(parser, "a duration", text);
+	if (r == 0 && (units_parse_duration(text, into) < 0 || *into == 0 || *into == UINT64_MAX)) {
+		parser->at -= strlen(text);
+		return pattern_expected(parser, "a duration as 2ms or 1.5s");
+	}
+	return r;
+}
+
+static int parse(struct pattern_parser *parser, struct job_spec *job)
+{
+	const char *begin;
+	int r;
+
+	pattern_blanks(parser);
+	r = take_name(parser, job);
+	begin = parser->at;
+	if (r == 0 && !take_model(parser, job)) {
+		r = take_pattern(parser, &job->is, true);
+	}
+	if (r == 0 && job->is.is_across) {
+		return pattern_expected(parser, "no @ before: only reports follow executions "
+						"from one thread to another");
+	}
+	job->pattern = mem_printf("%.*s", (int)(parser->at - begin), begin);
+	while (r == 0 && *parser->at == ';' &&
+	       is_clause(parser->at + 1 + strspn(parser->at + 1, " \t"))) {
+		r = take_clause(parser, job);
+	}
+	return r == 0 && *parser->at ? pattern_expected(parser, "; deadline, ; every, or the end")
+				     : r;
+}
+
+int job_parse(const char *text, struct job_spec **ret, struct err *err)
+{
+	struct pattern_parser parser = { .text = text, .at = text, .err = err };
+	struct job_spec *job = mem_alloc(sizeof(*job));
+	int r;
+
+	job->deadline_ns = UINT64_MAX;
+	r = parse(&parser, job);
+	if (r < 0) {
+		job_free(job);
+		return r;
+	}
+	assert(job->name[0]);
+	assert(job->is.count >= 2);
+	find_fields(job);
+	job->text = mem_strdup(text);
+	*ret = job;
+	return 0;
+}
+
+void job_free(struct job_spec *job)
+{
+	free(job->text);
+	free(job->pattern);
+	free(job);
+}

@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""jobs: the rolling analysis of executions against what reports say of the same ones, and against recorded truth.
+
+Goal    `analyze -a jobs` and `report --job` find executions in two ways: thread by thread in shards, and event by event
+        in one order of time with a timeline.  They must have the same ones: counts, durations, parts, responses,
+        misses, what is open and what was cut.
+Method  Models and patterns, with and without a deadline and a period, over recorded traces.  The figures of the
+        report are those of its list of all executions, added up here.  Of the traces of periodic jobs, the workload's
+        own record says how many missed their deadline.
+
+usage: jobs.py SILLAGE TRACE... [--truth FOLDER...]
+"""
+import json
+import math
+import os
+import subprocess
+import sys
+
+JOBS = (
+    ('periodic', ('3ms', None)),
+    ('periodic', ('3ms', '5ms')),
+    ('timerfd', ('2ms', None)),
+    ('signal', ('2ms', None)),
+    ('mq', ('2ms', None)),
+    ('run', (None, None)),
+    ('run-to-sleep', (None, '4ms')),
+    ('wake-to-sleep', ('1ms', None)),
+    ('sleep', ('50ms', None)),
+    ('syscall_entry_*; syscall_exit_*', ('100us', None)),
+    ('syscall_exit_*; syscall_exit_*', (None, None)),
+    ('sched_switch; sched_switch', (None, None)),
+    ('sched_switch prev_tid=$tid; sched_waking tid=$tid; sched_switch next_tid=$tid', ('1ms', None)),
+    ('sched_waking tid=$tid, target_cpu=0; sched_in; sched_out', (None, '1s')),
+)
+PARTS = {'running': ('user_ns', 'syscall_ns', 'irq_ns', 'softirq_ns'), 'preempted': ('preempted_ns',),
+         'waiting': ('wait_ns', 'new_ns'), 'blocked': ('blocked_ns',), 'unknown': ('unknown_ns',)}
+SHOWN = 10  # differences of a trace
+
+
+def run(command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
+    if done.returncode not in (0, 1):
+        raise SystemExit('%s: exit %d: %s' % (' '.join(command), done.returncode, done.stderr))
+    return done.stdout, done.stderr
+
+
+def rolling(sillage, trace, specs, more=()):
+    """The total of `analyze -a jobs`, by its name of each job."""
+    asked = [word for spec in specs for word in ('--job', spec)]
+    out, err = run([sillage, 'analyze', '-q', '-f', 'json', '-a', 'jobs'] + asked + list(more) + [trace])
+    lines = [json.loads(line) for line in out.splitlines()]
+    totals = [line for line in lines if line['type'] == 'total']
+    return (totals[0] if totals else None), err
+
+
+def ns(text):
+    for unit, factor in (('us', 10**3), ('ms', 10**6), ('s', 10**9)):
+        if text.endswith(unit) and text[:-len(unit)].isdigit():
+            return int(text[:-len(unit)]) * factor
+    raise ValueError(text)
+
+
+def reported(sillage, trace, pattern, deadline, every):
+    asked = (['--deadline', deadline] if deadline else []) + (['--every', every] if every else [])
+    out, _ = run([sillage, 'report', '-q', '-f', 'json', '-n', '0', '--worst', '0', '--job', pattern] + asked + [trace])
+    return json.loads(out).get('jobs') if out else None
+
+
+def skipped_of(ended, period):
+    """With a period: the arrivals between those of successive executions of a thread."""
+    skipped, before = 0, {}
+    for one in sorted(ended, key=lambda one: one['begin']):
+        # A tid may have had two threads: they are told apart by their names and processes.
+        thread = tuple(sorted((key, str(value)) for key, value in one['thread'].items()))
+        if thread in before and one['arrival'] > before[thread]:
+            skipped += max(0, (one['arrival'] - before[thread] + period // 2) // period - 1)
+        before[thread] = one['arrival']
+    return skipped
+
+
+def figures_of_report(jobs, period):
+    ended = jobs['longest']
+    # Without a period or a deadline nothing is said of arrivals, which are there all the same.
+    figures = {'ended': len(ended), 'duration sum': sum(one['end'] - one['begin'] for one in ended),
+               'duration max': max((one['end'] - one['begin'] for one in ended), default=None),
+               'duration min': min((one['end'] - one['begin'] for one in ended), default=None),
+               'open': jobs['open_count'], 'cut': jobs['cut'], 'misses': jobs.get('misses', 0)}
+    for part, states in PARTS.items():
+        figures[part] = sum(jobs.get(state, 0) for state in states)
+    if ended and all('response_ns' in one for one in ended):
+        figures['response sum'] = sum(one['response_ns'] for one in ended)
+        figures['response max'] = max(one['response_ns'] for one in ended)
+        figures['late max'] = max(one['late_ns'] for one in ended)
+        figures['late sum'] = sum(one['late_ns'] for one in ended)
+        if period:
+            figures['skipped'] = skipped_of(ended, period)
+        elif not figures['open']:
+            figures['skipped'] = jobs['skipped']
+    return figures
+
+
+def figures_of_rolling(jobs, name):
+    job = [row for row in jobs['jobs'] if row['name'] == name]
+    parts = [row for row in jobs['parts'] if row['name'] == name]
+    job = job[0] if job else {}
+    parts = parts[0] if parts else {}
+
+    def spread(row, key, figure):
+        value = row.get(key) or {}
+        return value.get(figure) if value.get('count') else None
+
+    figures = {'ended': (job.get('duration') or {}).get('count', 0), 'cut': job.get('cut', 0),
+               'open': job.get('open', 0) + job.get('abandoned', 0),
+               'misses': job.get('misses', 0) + job.get('open_misses', 0),
+               'skipped': job.get('skipped', 0)}
+    for key, column, figure in (('duration sum', 'duration', 'sum_ns'), ('duration max', 'duration', 'max_ns'),
+                                ('duration min', 'duration', 'min_ns'), ('response sum', 'response', 'sum_ns'),
+                                ('response max', 'response', 'max_ns'), ('late sum', 'late', 'sum_ns'),
+                                ('late max', 'late', 'max_ns')):
+        value = spread(job, column, figure)
+        figures[key] = 0 if value is None and figure == 'sum_ns' else value
+    for part in PARTS:
+        figures[part] = spread(parts, part, 'sum_ns') or 0
+    return figures
+
+
+def compare(sillage, trace):
+    """Each job in a report, and all together in the rolling analysis."""
+    specs = ['j%d = %s%s%s' % (i, pattern, '; deadline ' + deadline if deadline else '', '; every ' + every if every else '')
+             for i, (pattern, (deadline, every)) in enumerate(JOBS)]
+    known, faults, compared = [], [], 0
+    for i, spec in enumerate(specs):
+        alone, err = rolling(sillage, trace, [spec])
+        if alone is None:
+            if 'not in' not in err and 'no event' not in err:
+                faults.append('%s: %s: %s' % (trace, spec, err.strip()))
+            continue
+        known.append(i)
+    if not known:
+        return faults, 0
+    total, _ = rolling(sillage, trace, [specs[i] for i in known])
+    for i in known:
+        pattern, (deadline, every) = JOBS[i]
+        jobs = reported(sillage, trace, pattern, deadline, every)
+        if jobs is None:
+            continue
+        if every and any(one.get('arrival_from') == 'period' for one in jobs['longest'] + jobs['open']):
+            continue  # the grid of a report is that of all executions: see doc/definitions.md
+        wanted = figures_of_report(jobs, ns(every) if every else 0)
+        found = figures_of_rolling(total['jobs'], 'j%d' % i)
+        compared += wanted['ended'] > 0
+        faults += ['%s: %s: %s is %s, not %s' % (trace, specs[i], key, found.get(key), value)
+                   for key, value in sorted(wanted.items()) if found.get(key) != value]
+    return faults, compared
+
+
+def main():
+    arguments = sys.argv[1:]
+    truth_at = arguments.index('--truth') if '--truth' in arguments else len(arguments)
+    sillage, traces = arguments[0], arguments[1:truth_at]
+    faults, compared = [], 0
+    for trace in traces:
+        if not os.path.isdir(trace):
+            print('jobs: %s is not there: skipped' % trace)
+            continue
+        found, count = compare(sillage, trace)
+        faults += found[:SHOWN]
+        compared += count
+    for fault in faults:
+        print('jobs:', fault)
+    if not faults:
+        print('jobs: %d jobs in %d traces: as in reports' % (compared, len(traces)))
+    return 1 if faults or not compared else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
