@@ -165,6 +165,13 @@ static void note_tid(struct shard *shard, struct thread *thread, struct executin
 	}
 }
 
+/* Whether it leaves its CPU at @ts to sleep, after it was woken (doc/definitions.md, 4.4). */
+static bool races(const struct executing *e, uint64_t ts)
+{
+	return e->has_out && e->out_ts == ts && e->has_pending &&
+	       (e->out_flags & (RECORD_SLEEPS | RECORD_DEAD)) == RECORD_SLEEPS;
+}
+
 static void begin_execution(struct shard *shard, struct thread *thread, const struct executing *e,
 			    size_t job, uint64_t ts)
 {
@@ -172,7 +179,7 @@ static void begin_execution(struct shard *shard, struct thread *thread, const st
 	struct ordered *note = shard_note_ordered(shard, thread, ts, NOTE_BEGIN);
 
 	note->words[0] = job;
-	note->words[1] = e->slept;
+	note->words[1] = races(e, ts) ? ts : e->slept;
 	machine->begin = ts;
 	memset(machine->ns, 0, sizeof(machine->ns));
 }

@@ -28,8 +28,7 @@ def reports(sillage, scratch, count):
         rng, path = random.Random(seed), os.path.join(scratch, 'trace-%d' % seed)
         is_ust = seed % 4 == 3
         (generated.make_ust if is_ust else generated.make)(rng, path, seed % 2 == 1)
-        periods = laws.UST_PERIODS if is_ust else laws.PERIODS
-        asked = [word for spec in periods for word in ('--period', spec)]
+        asked = laws.asked_of(laws.UST_PERIODS if is_ust else laws.PERIODS)
         lines = [json.loads(line) for line in cuts.report(sillage, path, '1G', 0, asked)]
         yield [line for line in lines if line['type'] == 'total'][0]
 

@@ -23,6 +23,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'reference'))
 import cuts
 import generated
+import jobs
 import reference
 
 PERIODS = (
@@ -33,9 +34,14 @@ PERIODS = (
 UST_PERIODS = (
     'own = app:begin; app:end', 'id = app:begin; app:end; by id', 'log = lib:call; app:log; within own; group msg',
     'cpu = lib:size size>2; app:end id>1; by $cpu', 'size = app:begin; lib:size; by id=size; group size')
+JOBS = (
+    'stay = run; deadline 1ms', 'loop = syscall_entry_*; syscall_exit_*; syscall_entry_*; every 2ms',
+    'wait = sched_waking tid=$tid; sched_in; deadline 20us', 'away = sleep; deadline 3ms; every 5ms',
+    'all = sched_switch; sched_switch')
 LABELS = ('cpu', 'fd', 'tid', 'pid', 'prio', 'comm', 'irq', 'vec', 'order', 'errno', 'vpid', 'level')
 NO_SUMS = ('min_ns', 'mean_ns', 'max_ns', 'stdev_ns', 'p50_ns', 'p95_ns', 'p99_ns', 'p999_ns',
-           'longest_ns', 'depth_max', 'in_flight', 'open', 'oldest_ns', 'longest')
+           'longest_ns', 'depth_max', 'in_flight', 'open', 'oldest_ns', 'longest',
+           'misses_run', 'open_misses', 'worst')
 
 
 class Fault(Exception):
@@ -85,7 +91,8 @@ def bare(value):
 def total_of(lines):
     """The total, without who the longest were: as that was known in the window."""
     total = [bare(line) for line in lines if line['type'] == 'total'][0]
-    for row in (row for one in total.values() if isinstance(one, dict) for row in one.get('longest', ())):
+    for row in (row for one in total.values() if isinstance(one, dict) for key in ('longest', 'worst')
+                for row in one.get(key, ())):
         row.pop('tid', None)
     return total
 
@@ -152,7 +159,9 @@ def alone_differs(sillage, rng, path, asked, lines):
     names = lines[0]['analyses']
     for name in ['io'] + rng.sample(names, 2):
         some = ','.join(sorted({name, rng.choice(names)}))
-        used = asked if 'periods' in some else asked[:2]  # periods that are asked for would be among them
+        # Periods and jobs that are asked for would be among them.
+        used = asked[:2] + [word for option, spec in zip(asked[2::2], asked[3::2]) for word in (option, spec)
+                            if {'--period': 'periods', '--job': 'jobs'}.get(option, some) in some.split(',')]
         ours = [json.loads(line) for line in cuts.run(
             [sillage, 'analyze', '-q', '-f', 'json', '-a', some, '--chunk-size', str(rng.choice((300, 10**9)))] + used +
             [path]).splitlines()]
@@ -241,16 +250,47 @@ def executions_differ(sillage, rng, path, names):
         periods = [line for line in periods if line['type'] == 'total'][0]['periods']
         report = cuts.run([sillage, 'report', '-q', '-f', 'json', '-n', '0', '--job', pair, path])
         report = json.loads(report) if report else {}
-        jobs = report.get('jobs')
+        found = report.get('jobs')
         # A period begins anew with each first event, an execution ends the one that is open.
-        if not jobs or periods['restarted']:
+        if not found or periods['restarted']:
             continue
         # Of a thread that only contexts name, since its switches are missing, a report has no times.
         known = {row['thread'].get('tid') for row in report['threads']}
         times = [row['time'] for row in periods['threads']
                  if row.get('tid', 0) > 0 and row['tid'] in known and row['time']['count']]
-        if (jobs['count'], jobs['total_ns']) != tuple(sum(time[key] for time in times) for key in ('count', 'sum_ns')):
+        if (found['count'], found['total_ns']) != tuple(sum(time[key] for time in times) for key in ('count', 'sum_ns')):
             return pair
+    return None
+
+
+def asked_of(periods):
+    """The options for these periods; of a kernel for jobs, too."""
+    return [word for spec in periods for word in ('--period', spec)] + [
+        word for spec in (JOBS if periods is PERIODS else ()) for word in ('--job', spec)]
+
+
+def moves_at_once(events):
+    """Whether a thread leaves a CPU in the ns in which it enters another one: which came first is not known."""
+    left, entered = set(), set()
+    for ts, name, cpu, text in events:
+        if name == 'sched_switch':
+            left.add((ts, reference.number(text, 'prev_tid')))
+            entered.add((ts, reference.number(text, 'next_tid')))
+    return any(tid != 0 for _, tid in left & entered)
+
+
+def jobs_differ(sillage, path, total):
+    """The first figure of jobs that is not that of a report; None: they agree."""
+    for spec in JOBS:
+        name, pattern, clauses = jobs.split(spec)
+        found = jobs.reported(sillage, path, pattern, clauses.get('deadline'), clauses.get('every'))
+        if not found or any(one.get('arrival_from') == 'period' for one in found['longest'] + found['open']):
+            continue
+        wanted = jobs.figures_of_report(found, jobs.ns(clauses['every']) if 'every' in clauses else 0)
+        ours = jobs.figures_of_rolling(total['jobs'], name)
+        for key, value in sorted(wanted.items()):
+            if ours.get(key) != value and (key != 'skipped' or key in ours):
+                return '%s: %s is %s, not %s' % (spec, key, ours.get(key), value)
     return None
 
 
@@ -261,17 +301,17 @@ def report_of(sillage, rng, path, periods, renamed):
     """
     folders = generated.rotated(rng, path)
     interval = rng.choice(('100ms', '1s', '17ms'))
-    asked = ['-i', interval] + [word for spec in periods for word in ('--period', spec)]
+    asked = ['-i', interval] + asked_of(periods)
     base = cuts.report(sillage, path, '1G', 0, asked)
     lines = [json.loads(line) for line in base]
     for _ in range(4):
-        chunk, jobs = rng.choice((1, 300, 4000, 10**9)), rng.randrange(4)
+        chunk, workers = rng.choice((1, 300, 4000, 10**9)), rng.randrange(4)
         extra = asked + rng.choice(([], ['--max-memory', '1K']))
-        if cuts.report(sillage, path, chunk, jobs, extra) != base:
-            raise Fault('not the same with --chunk-size %d -j %d %s' % (chunk, jobs, ' '.join(extra)))
-    chunk, jobs = rng.choice((1, 300, 4000, 10**9)), rng.randrange(3)
-    if cuts.merged(sillage, path, chunk, jobs, asked) != base:
-        raise Fault('not the same by map and merge, --chunk-size %d -j %d' % (chunk, jobs))
+        if cuts.report(sillage, path, chunk, workers, extra) != base:
+            raise Fault('not the same with --chunk-size %d -j %d %s' % (chunk, workers, ' '.join(extra)))
+    chunk, workers = rng.choice((1, 300, 4000, 10**9)), rng.randrange(3)
+    if cuts.merged(sillage, path, chunk, workers, asked) != base:
+        raise Fault('not the same by map and merge, --chunk-size %d -j %d' % (chunk, workers))
     if by_pieces(sillage, rng, folders, asked, path + '.state') != windows_of(base):
         raise Fault('not the same in pieces, from state to state')
     if not adds_up(lines, lines[0]['analyses']):
@@ -331,6 +371,10 @@ def check(sillage, rng, path, loses):
         pair = executions_differ(sillage, rng, path, sorted({name for _, name, _, _ in events}))
         if pair:
             return 'executions of %s are not the periods' % pair
+        fault = found and not loses and not has_late_head(events) and not moves_at_once(events) and not reference.holes_of(path) and jobs_differ(
+            sillage, path, total)
+        if fault:
+            return 'executions in a report: ' + fault
     if not whole_cpus(lines):
         return "a CPU's times are not the window"
     if not loses and not has_late_head(events) and not reference.check(sillage, path, events):

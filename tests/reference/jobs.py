@@ -60,6 +60,14 @@ def ns(text):
     raise ValueError(text)
 
 
+def split(spec):
+    """The name, the pattern, and the clauses of what --job takes."""
+    name, text = spec.split(' = ', 1)
+    parts = [part.strip() for part in text.split(';')]
+    clauses = dict(part.split(' ', 1) for part in parts if part.startswith(('deadline ', 'every ')))
+    return name, '; '.join(part for part in parts if not part.startswith(('deadline ', 'every '))), clauses
+
+
 def reported(sillage, trace, pattern, deadline, every):
     asked = (['--deadline', deadline] if deadline else []) + (['--every', every] if every else [])
     out, _ = run([sillage, 'report', '-q', '-f', 'json', '-n', '0', '--worst', '0', '--job', pattern] + asked + [trace])
@@ -111,8 +119,9 @@ def figures_of_rolling(jobs, name):
 
     figures = {'ended': (job.get('duration') or {}).get('count', 0), 'cut': job.get('cut', 0),
                'open': job.get('open', 0) + job.get('abandoned', 0),
-               'misses': job.get('misses', 0) + job.get('open_misses', 0),
-               'skipped': job.get('skipped', 0)}
+               'misses': job.get('misses', 0) + job.get('open_misses', 0)}
+    if job.get('skipped') is not None:  # null: the trace has no expiries of timers
+        figures['skipped'] = job['skipped']
     for key, column, figure in (('duration sum', 'duration', 'sum_ns'), ('duration max', 'duration', 'max_ns'),
                                 ('duration min', 'duration', 'min_ns'), ('response sum', 'response', 'sum_ns'),
                                 ('response max', 'response', 'max_ns'), ('late sum', 'late', 'sum_ns'),
@@ -150,7 +159,8 @@ def compare(sillage, trace):
         found = figures_of_rolling(total['jobs'], 'j%d' % i)
         compared += wanted['ended'] > 0
         faults += ['%s: %s: %s is %s, not %s' % (trace, specs[i], key, found.get(key), value)
-                   for key, value in sorted(wanted.items()) if found.get(key) != value]
+                   for key, value in sorted(wanted.items())
+                   if found.get(key) != value and not (key == 'skipped' and key not in found)]
     return faults, compared
 
 

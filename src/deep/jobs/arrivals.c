@@ -342,10 +342,13 @@ void arrivals_take(struct arrivals *arrivals, const struct reader_event *event)
 
 /* ---- executions ---- */
 
-/* The end of the thread's last sleep in [@since, @ts]; 0: it did not sleep. */
-static uint64_t sleep_end(const struct deep_thread *thread, uint64_t since, uint64_t ts)
+/* The end of the thread's last sleep in [@since, @ts]; 0: it did not sleep.  @wake_ts: of its last
+ * wake-up, which may be the first that the trace shows of it. */
+static uint64_t sleep_end(const struct deep_thread *thread, uint64_t since, uint64_t ts,
+			  uint64_t wake_ts)
 {
-	size_t i = timeline_thread_before(thread, ts + 1);
+	/* At the very end of its life there is no interval that begins then. */
+	size_t i = timeline_thread_before(thread, ts < thread->end ? ts + 1 : ts);
 
 	for (; i != SIZE_MAX && i > 0 && thread->intervals.at[i].begin >= since; i--) {
 		unsigned int before = thread->intervals.at[i - 1].state;
@@ -356,7 +359,10 @@ static uint64_t sleep_end(const struct deep_thread *thread, uint64_t since, uint
 			return thread->intervals.at[i].begin;
 		}
 	}
-	return 0;
+	return i == 0 && thread->intervals.at[0].state == STATE_WAIT &&
+			       thread->intervals.at[0].begin == wake_ts && wake_ts >= since
+		       ? wake_ts
+		       : 0;
 }
 
 /* When the timer should have expired, or when it did if that is no release: before the last one. */
@@ -413,7 +419,7 @@ struct arrival arrivals_begin(struct arrivals *arrivals, int32_t tid,
 {
 	struct release *release = release_of(arrivals, tid);
 	uint64_t least = arrivals->owners->timeline->begin;
-	uint64_t end = sleep_end(thread, release->since, ts);
+	uint64_t end = sleep_end(thread, release->since, ts, release->wake_ts);
 	struct arrival arrival =
 		end != 0 ? of_wake(release, end, least) : of_pending(release, ts, least);
 
