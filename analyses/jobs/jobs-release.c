@@ -35,7 +35,7 @@ struct jobs_release {
 	int32_t wake_signal;       /* 0: without a signal */
 	/* It may not have slept at wake_ts: then the expiry waits for it. */
 	bool is_in_doubt;
-	uint32_t incarnation; /* of the last thread with this tid, as far as it is known */
+	uint64_t seen_ts; /* when something last came of it */
 	struct waiting jobs[];
 };
 
@@ -79,15 +79,50 @@ static struct jobs_cpu *cpu_at(struct jobs_trace *trace, uint64_t cpu)
 	return &kh_value(trace->cpus, at);
 }
 
-static struct jobs_release *release_of(struct jobs_trace *trace, size_t count, int32_t tid)
+static void free_release(struct jobs_release *release, size_t count)
+{
+	for (size_t j = 0; j < count; j++) {
+		vec_fini(&release->jobs[j].signals);
+	}
+	free(release);
+}
+
+/* Forgets what has not been seen for more than half of the time: threads that have ended, mostly.
+ */
+static void sweep(struct jobs_trace *trace, uint64_t now)
+{
+	uint64_t first = now;
+
+	for (khint_t at = kh_begin(trace->releases); at != kh_end(trace->releases); at++) {
+		if (kh_exist(trace->releases, at) &&
+		    kh_value(trace->releases, at)->seen_ts < first) {
+			first = kh_value(trace->releases, at)->seen_ts;
+		}
+	}
+	for (khint_t at = kh_begin(trace->releases); at != kh_end(trace->releases); at++) {
+		if (kh_exist(trace->releases, at) &&
+		    kh_value(trace->releases, at)->seen_ts <= first + (now - first) / 2) {
+			free_release(kh_value(trace->releases, at), trace->jobs);
+			kh_del(jobs_releases, trace->releases, at);
+		}
+	}
+}
+
+static struct jobs_release *release_of(struct jobs_trace *trace, size_t count, int32_t tid,
+				       uint64_t ts)
 {
 	int is_new;
-	khint_t at = kh_put(jobs_releases, trace->releases, (uint64_t)(uint32_t)tid, &is_new);
+	khint_t at;
 
+	if (kh_size(trace->releases) >= JOBS_RELEASES_MAX) {
+		sweep(trace, ts);
+	}
+	at = kh_put(jobs_releases, trace->releases, (uint64_t)(uint32_t)tid, &is_new);
 	if (is_new) {
 		kh_value(trace->releases, at) =
 			mem_alloc(sizeof(struct jobs_release) + count * sizeof(struct waiting));
 	}
+	kh_value(trace->releases, at)->seen_ts = ts;
 	return kh_value(trace->releases, at);
 }
 
@@ -97,14 +132,6 @@ static struct jobs_release *known_release(const struct jobs_trace *trace, int32_
 	khint_t at = kh_get(jobs_releases, trace->releases, (uint64_t)(uint32_t)tid);
 
 	return at == kh_end(trace->releases) ? NULL : kh_value(trace->releases, at);
-}
-
-static void free_release(struct jobs_release *release, size_t count)
-{
-	for (size_t j = 0; j < count; j++) {
-		vec_fini(&release->jobs[j].signals);
-	}
-	free(release);
 }
 
 static void forget(struct jobs_trace *trace, size_t count, int32_t tid)
@@ -176,7 +203,8 @@ static void on_expire(struct jobs_trace *trace, const struct ordered *ordered, u
 }
 
 /* A timer of a thread that is not asleep wakes nobody. */
-static void on_expired(struct jobs_trace *trace, size_t count, uint64_t id)
+static void on_expired(struct jobs_trace *trace, size_t count, const struct ordered *ordered,
+		       uint64_t id)
 {
 	struct jobs_cpu *cpu = cpu_at(trace, id);
 	struct jobs_release *release;
@@ -188,7 +216,7 @@ static void on_expired(struct jobs_trace *trace, size_t count, uint64_t id)
 	cpu->is_in_expiry = false;
 	tid = timer_at(trace, cpu->timer)->tid;
 	if (!cpu->has_woken && tid != 0) {
-		release = release_of(trace, count, tid);
+		release = release_of(trace, count, tid, ordered->ts);
 		settle(release, count);
 		for (size_t j = 0; j < count; j++) {
 			add_pending(&release->jobs[j], &cpu->expiry);
@@ -201,7 +229,7 @@ static void on_woken(struct jobs_trace *trace, size_t count, const struct ordere
 {
 	int32_t tid = (int32_t)ordered->words[0];
 	struct jobs_cpu *cpu = cpu_at(trace, id);
-	struct jobs_release *release = release_of(trace, count, tid);
+	struct jobs_release *release = release_of(trace, count, tid, ordered->ts);
 	struct jobs_timer *timer;
 
 	settle(release, count);
@@ -225,7 +253,7 @@ static void on_signal(struct jobs_trace *trace, size_t count, const struct order
 {
 	int32_t tid = (int32_t)ordered->words[0], signal = (int32_t)ordered->words[1];
 	struct jobs_cpu *cpu = cpu_at(trace, id);
-	struct jobs_release *release = release_of(trace, count, tid);
+	struct jobs_release *release = release_of(trace, count, tid, ordered->ts);
 
 	if (cpu->woken == tid) {
 		release->wake_signal = signal; /* it follows its wake-up */
@@ -271,7 +299,6 @@ static void rename_release(struct jobs_trace *trace, size_t count, int32_t from,
 static void on_thread(struct jobs_trace *trace, size_t count, const struct ordered *ordered)
 {
 	int32_t tid = shard_tid(ordered->thread);
-	uint32_t incarnation = shard_incarnation(ordered->thread);
 	struct jobs_release *release = known_release(trace, tid);
 
 	switch (ordered->kind) {
@@ -282,22 +309,12 @@ static void on_thread(struct jobs_trace *trace, size_t count, const struct order
 		break;
 	case NOTE_FORKED:
 		forget(trace, count, tid);
-		release_of(trace, count, tid)->incarnation = incarnation;
-		return;
-	case NOTE_ENDED:
-		if (release && release->incarnation <= incarnation) {
-			forget(trace, count, tid);
-		}
-		return;
+		break;
 	case NOTE_RENAMED:
 		rename_release(trace, count, (int32_t)ordered->words[0], tid);
 		break;
 	default:
 		break;
-	}
-	release = known_release(trace, tid);
-	if (release) {
-		release->incarnation = incarnation;
 	}
 }
 
@@ -314,7 +331,7 @@ void jobs_release_take(struct jobs_trace *trace, size_t count, const struct orde
 		on_expire(trace, ordered, id);
 		break;
 	case NOTE_EXPIRED:
-		on_expired(trace, count, id);
+		on_expired(trace, count, ordered, id);
 		break;
 	case NOTE_WOKEN:
 		on_woken(trace, count, ordered, id);
@@ -393,8 +410,7 @@ struct jobs_arrival jobs_release_begin(struct jobs_trace *trace, size_t count,
 	struct waiting *waiting;
 
 	init(trace, count);
-	release = release_of(trace, count, shard_tid(ordered->thread));
-	release->incarnation = shard_incarnation(ordered->thread);
+	release = release_of(trace, count, shard_tid(ordered->thread), ordered->ts);
 	settle(release, count);
 	waiting = &release->jobs[NOTE_JOB(ordered->words[0])];
 	arrival = slept != 0 && slept >= waiting->since ? of_wake(release, waiting, slept)
@@ -413,7 +429,7 @@ void jobs_release_end(struct jobs_trace *trace, size_t count, const struct order
 	struct waiting *waiting;
 
 	init(trace, count);
-	release = release_of(trace, count, shard_tid(ordered->thread));
+	release = release_of(trace, count, shard_tid(ordered->thread), ordered->ts);
 	settle(release, count);
 	waiting = &release->jobs[NOTE_JOB(ordered->words[0])];
 	waiting->is_executing = false;
@@ -454,7 +470,7 @@ static void release_codec(struct codec *codec, struct jobs_release *release, siz
 	expiry_codec(codec, &release->expiry);
 	codec_i32(codec, &release->wake_signal);
 	codec_bool(codec, &release->is_in_doubt);
-	codec_u32(codec, &release->incarnation);
+	codec_u64(codec, &release->seen_ts);
 	for (size_t j = 0; j < count; j++) {
 		waiting_codec(codec, &release->jobs[j]);
 	}
@@ -480,7 +496,7 @@ static void cpu_codec(struct codec *codec, struct jobs_cpu *cpu)
 /* Bytes of one at least. */
 #define TIMER_BYTES   22
 #define CPU_BYTES     38
-#define RELEASE_BYTES 45
+#define RELEASE_BYTES 49
 
 static void read_all(struct codec *codec, struct jobs_trace *trace, size_t jobs)
 {
@@ -499,8 +515,9 @@ static void read_all(struct codec *codec, struct jobs_trace *trace, size_t jobs)
 	count = codec_count(codec, 0, RELEASE_BYTES);
 	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
 		codec_u64(codec, &key);
-		if (codec_check(codec, key <= INT32_MAX && !known_release(trace, (int32_t)key))) {
-			release_codec(codec, release_of(trace, jobs, (int32_t)key), jobs);
+		if (codec_check(codec, i < JOBS_RELEASES_MAX && key <= INT32_MAX &&
+					       !known_release(trace, (int32_t)key))) {
+			release_codec(codec, release_of(trace, jobs, (int32_t)key, 0), jobs);
 		}
 	}
 }

@@ -107,8 +107,29 @@ static void change(struct shard *shard, struct executing *e, uint64_t ts, enum p
 	e->is_tentative = e->is_lost = false;
 }
 
+/* The thread ended at @end, and so did what it executes.  Something of its tid comes at @ts. */
+static void die(struct shard *shard, struct thread *thread, struct executing *e, uint64_t end,
+		uint64_t ts)
+{
+	for (size_t j = 0; e->machines && j < count_of(shard); j++) {
+		struct machine *machine = &e->machines[j];
+		struct ordered *note;
+
+		if (machine->next > 0) {
+			note = shard_note_ordered(shard, thread, ts, NOTE_ABANDON);
+			note->words[0] = j;
+			note->words[1] = end;
+		}
+		machine->next = 0;
+		machine->has_ended = false;
+	}
+	e->slept = 0;
+	(void)shard_note_ordered(shard, thread, ts, NOTE_DIED);
+}
+
 /* Applies a noted switch-out that lies before @ts. */
-static void apply_switch_out(struct shard *shard, struct executing *e, uint64_t ts)
+static void apply_switch_out(struct shard *shard, struct thread *thread, struct executing *e,
+			     uint64_t ts)
 {
 	bool sleeps = e->out_flags & RECORD_SLEEPS;
 	bool is_tentative = e->is_tentative;
@@ -118,6 +139,7 @@ static void apply_switch_out(struct shard *shard, struct executing *e, uint64_t 
 	}
 	if (e->out_flags & RECORD_DEAD) {
 		change(shard, e, e->out_ts, e->phase, DEAD);
+		die(shard, thread, e, e->out_ts, ts);
 	} else if (sleeps && e->has_pending) {
 		change(shard, e, e->out_ts, e->phase, WAIT);
 		e->is_tentative = is_tentative;
@@ -266,7 +288,7 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 		return; /* nobody knows whose it is */
 	}
 	note_tid(shard, thread, e, record->ts);
-	apply_switch_out(shard, e, record->ts);
+	apply_switch_out(shard, thread, e, record->ts);
 	if (record->kind == OWN_MATCH) {
 		on_match(shard, thread, e, record);
 	} else if ((record->arg16 & WAKE_KIND) == WAKE_CONFIRMS) {
@@ -281,8 +303,9 @@ static void on_switch_in(struct shard *shard, struct thread *thread, const struc
 	struct executing *e = executing_of(shard, thread);
 
 	note_tid(shard, thread, e, in->ts);
-	apply_switch_out(shard, e, in->ts);
+	apply_switch_out(shard, thread, e, in->ts);
 	change(shard, e, in->ts, e->phase, RUNNING);
+	e->has_out = false; /* in this ns it left another CPU */
 	e->has_pending = false;
 	e->cpu = in->cpu;
 }
@@ -451,46 +474,66 @@ static void add_execution(struct shard *shard, const struct ordered *ordered)
 	note_worst(shard, ordered, job, response, late);
 }
 
+/* Its thread ended before it did. */
+static void count_abandoned(struct shard *shard, struct machine *machine, size_t job, uint64_t end)
+{
+	count_one(shard, job, ABANDONED);
+	count_miss(shard, machine, job,
+		   end > machine->arrival.ts &&
+			   end - machine->arrival.ts > deadline_of(job_at(shard, job)));
+}
+
+/* What comes next of the tid belongs to another thread. */
+static void forget_machines(struct machine *machines, size_t count)
+{
+	for (size_t j = 0; machines && j < count; j++) {
+		machines[j].has_before = machines[j].has_known = false;
+		machines[j].run = 0;
+	}
+}
+
 static void on_ordered(struct shard *shard, void *state, const struct ordered *ordered)
 {
-	size_t count = count_of(shard);
-	struct machine *machine;
+	size_t count = count_of(shard), job = NOTE_JOB(ordered->words[0]);
+	struct machine *machines;
 
-	if (ordered->kind == NOTE_BEGIN) {
-		size_t job = NOTE_JOB(ordered->words[0]);
-
-		machine = &executing_of(ordered->shard, ordered->thread)->machines[job];
-		machine->arrival = jobs_release_begin(state, count, ordered);
-		find_on_grid(machine, ordered->ts, job_at(shard, job)->period_ns);
-	} else if (ordered->kind == NOTE_END) {
+	if (ordered->kind < NOTE_BEGIN) {
+		jobs_release_take(state, count, ordered);
+		return;
+	}
+	machines = executing_of(ordered->shard, ordered->thread)->machines;
+	switch (ordered->kind) {
+	case NOTE_BEGIN:
+		machines[job].arrival = jobs_release_begin(state, count, ordered);
+		find_on_grid(&machines[job], ordered->ts, job_at(shard, job)->period_ns);
+		break;
+	case NOTE_END:
 		jobs_release_end(state, count, ordered);
 		add_execution(shard, ordered);
-	} else {
-		jobs_release_take(state, count, ordered);
+		break;
+	case NOTE_ABANDON:
+		count_abandoned(shard, &machines[job], job, ordered->words[1]);
+		break;
+	default:
+		forget_machines(machines, count);
+		break;
 	}
 }
 
 /* ---- windows ---- */
 
-/* The thread has ended: so have its executions, without their last events. */
-static void abandon(struct shard *shard, struct thread *thread, struct executing *e, uint64_t end)
+/* The thread has ended.  If that was not seen, what it executes ended when it was last seen. */
+static void end_thread(struct shard *shard, struct executing *e)
 {
-	apply_switch_out(shard, e, end + 1);
-	end = e->phase == DEAD && e->since < end ? e->since : end;
-	for (size_t j = 0; e->machines && j < count_of(shard); j++) {
-		struct machine *machine = &e->machines[j];
+	uint64_t end = e->has_out ? e->out_ts : e->since;
 
-		if (machine->next > 0) {
-			count_one(shard, j, ABANDONED);
-			count_miss(shard, machine, j,
-				   end - machine->arrival.ts > deadline_of(job_at(shard, j)));
+	for (size_t j = 0; e->machines && j < count_of(shard); j++) {
+		if (e->machines[j].next > 0) {
+			count_abandoned(shard, &e->machines[j], j, end);
 		}
 	}
 	free(e->machines);
-	e->machines = NULL;
-	if (shard_tid(thread) > 0) {
-		(void)shard_note_ordered(shard, thread, end, NOTE_ENDED);
-	}
+	*e = (struct executing){ .phase = DEAD, .since = end, .tid = e->tid };
 }
 
 static void on_window_end(struct shard *shard, struct thread *thread, uint64_t end)
@@ -498,7 +541,7 @@ static void on_window_end(struct shard *shard, struct thread *thread, uint64_t e
 	struct executing *e = executing_of(shard, thread);
 
 	if (shard_is_dead(thread)) {
-		abandon(shard, thread, e, end);
+		end_thread(shard, e);
 		return;
 	}
 	for (size_t j = 0; e->machines && j < count_of(shard); j++) {

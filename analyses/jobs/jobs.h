@@ -114,10 +114,11 @@ enum {
 	/* Of threads. */
 	NOTE_SLEPT,   /* a wake-up ended its sleep */
 	NOTE_FORKED,  /* the tid has a new thread */
-	NOTE_ENDED,   /* the thread has ended */
 	NOTE_RENAMED, /* its former tid */
 	NOTE_BEGIN,   /* job, end of its last sleep */
 	NOTE_END,     /* job and CPU, begin, parts */
+	NOTE_ABANDON, /* job, when its thread ended */
+	NOTE_DIED,    /* the thread has ended; there may be another one with its state */
 };
 
 /* An expiry of a timer. */

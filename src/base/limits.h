@@ -82,6 +82,8 @@
 #define JOBS_ASKED_MAX   64
 #define JOBS_TIMERS_MAX  262144
 #define JOBS_SIGNALS_MAX 1024
+/* Threads of which is known what may release them, some 200 bytes each. */
+#define JOBS_RELEASES_MAX 131072
 /* Requests of block devices that have not completed.  Queues hold some thousands. */
 #define REQUESTS_MAX 65536
 /* Longest instances of a list: as many are stored as are shown, within these bounds. */
