@@ -1,5 +1,5 @@
 /*
- * faults: page faults by thread, and those of user code that sleep (doc/definitions.md, 4.13).
+ * faults: page faults by thread, and those of user code that sleep (doc/definitions.md, 4.14).
  *
  * No event marks the end of a fault: what its thread does next shows what it was.
  */

@@ -185,7 +185,7 @@ static void on_match(struct worker *worker, void *state, const struct trace_even
 	}
 	tid = is->has_tid ? tid : worker_tid_of(worker, event, job->events[at].tid);
 	if (tid <= 0 && tid != TID_CURRENT) {
-		return; /* nobody's, or of the idle thread */
+		return; /* of an unknown thread, or the idle one */
 	}
 	record = worker_emit(worker, event->ts, tid, OWN_MATCH);
 	record->arg16 = (uint16_t)user;

@@ -18,59 +18,6 @@
 
 extern const struct analysis analysis_jobs;
 
-enum phase { UNKNOWN, NEW, RUNNING, BLOCKED, WAIT, PREEMPTED, DEAD, PHASES };
-
-struct executing {
-	uint64_t since;  /* of the phase */
-	uint64_t out_ts; /* RUNNING: when it leaves the CPU, if has_out */
-	uint64_t cpu;
-	uint64_t slept; /* when its last sleep ended; 0: none did */
-	int32_t tid;    /* 0: not noted yet */
-	uint16_t out_flags;
-	uint8_t phase;
-	bool has_out;
-	bool has_pending;  /* RUNNING: it was woken before it sleeps */
-	bool is_tentative; /* WAIT: by a wake-up before the switch-out that no event confirms */
-	bool is_lost;      /* UNKNOWN: since a hole */
-	struct machine *machines; /* by job; NULL: it has executed none */
-};
-
-static struct executing *executing_of(struct shard *shard, struct thread *thread)
-{
-	return shard_thread_state(shard, thread);
-}
-
-static size_t count_of(const struct shard *shard)
-{
-	const struct period_set *asked = shard_periods(shard);
-
-	return asked ? asked->jobs.count : 0;
-}
-
-static const struct job_spec *job_at(const struct shard *shard, size_t job)
-{
-	return shard_periods(shard)->jobs.at[job];
-}
-
-static struct row_key key_of_job(const struct shard *shard, uint32_t job)
-{
-	const char *name = job_at(shard, job)->name;
-
-	return row_key_of(0, name, strlen(name));
-}
-
-static uint64_t *job_row(struct shard *shard, size_t job)
-{
-	return shard_indexed_row(shard, BY_JOB, (uint32_t)job, key_of_job);
-}
-
-/* Adds to a figure of the trace and of the job. */
-static void count_one(struct shard *shard, size_t job, unsigned int figure)
-{
-	shard_trace_row(shard, TOTALS)[figure]++;
-	job_row(shard, job)[figure]++;
-}
-
 /* ---- states ---- */
 
 static enum part part_of(enum phase phase)
@@ -99,7 +46,7 @@ static void add_part(struct machine *machine, uint64_t since, uint64_t ts, enum 
 static void change(struct shard *shard, struct executing *e, uint64_t ts, enum phase was,
 		   enum phase next)
 {
-	for (size_t j = 0; e->machines && j < count_of(shard); j++) {
+	for (size_t j = 0; e->machines && j < jobs_asked(shard); j++) {
 		add_part(&e->machines[j], e->since, ts, was);
 	}
 	e->since = ts;
@@ -111,7 +58,7 @@ static void change(struct shard *shard, struct executing *e, uint64_t ts, enum p
 static void die(struct shard *shard, struct thread *thread, struct executing *e, uint64_t end,
 		uint64_t ts)
 {
-	for (size_t j = 0; e->machines && j < count_of(shard); j++) {
+	for (size_t j = 0; e->machines && j < jobs_asked(shard); j++) {
 		struct machine *machine = &e->machines[j];
 		struct ordered *note;
 
@@ -226,11 +173,11 @@ static void on_match(struct shard *shard, struct thread *thread, struct executin
 		     const struct record *record)
 {
 	size_t job = record->arg16 / MATCH_DEFINITIONS, at = record->arg16 % MATCH_DEFINITIONS;
-	size_t last = job_at(shard, job)->is.count - 1;
+	size_t last = jobs_at(shard, job)->is.count - 1;
 	struct machine *machine;
 
 	if (!e->machines) {
-		e->machines = mem_alloc(count_of(shard) * sizeof(*e->machines));
+		e->machines = mem_alloc(jobs_asked(shard) * sizeof(*e->machines));
 	}
 	machine = &e->machines[job];
 	if (at == last) {
@@ -278,7 +225,7 @@ static void on_cpu_record(struct shard *shard, const struct record *record, cons
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
 		      struct thread *thread)
 {
-	struct executing *e = executing_of(shard, thread);
+	struct executing *e = jobs_executing(shard, thread);
 
 	if (record->kind >= OWN_SET) {
 		on_cpu_record(shard, record, numbers, thread);
@@ -300,7 +247,7 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 
 static void on_switch_in(struct shard *shard, struct thread *thread, const struct switch_in *in)
 {
-	struct executing *e = executing_of(shard, thread);
+	struct executing *e = jobs_executing(shard, thread);
 
 	note_tid(shard, thread, e, in->ts);
 	apply_switch_out(shard, thread, e, in->ts);
@@ -312,7 +259,7 @@ static void on_switch_in(struct shard *shard, struct thread *thread, const struc
 
 static void on_switch_out(struct shard *shard, struct thread *thread, const struct switch_out *out)
 {
-	struct executing *e = executing_of(shard, thread);
+	struct executing *e = jobs_executing(shard, thread);
 
 	if (!out->is_tie) {
 		e->phase = RUNNING; /* whatever it seemed to be before */
@@ -324,7 +271,7 @@ static void on_switch_out(struct shard *shard, struct thread *thread, const stru
 
 static void on_initial_thread(struct shard *shard, struct thread *thread, uint64_t cpu)
 {
-	struct executing *e = executing_of(shard, thread);
+	struct executing *e = jobs_executing(shard, thread);
 
 	e->phase = RUNNING;
 	e->cpu = cpu;
@@ -332,7 +279,7 @@ static void on_initial_thread(struct shard *shard, struct thread *thread, uint64
 
 static void on_fork(struct shard *shard, struct thread *thread, uint64_t ts)
 {
-	struct executing *e = executing_of(shard, thread);
+	struct executing *e = jobs_executing(shard, thread);
 
 	e->phase = NEW;
 	e->since = ts;
@@ -342,7 +289,7 @@ static void on_fork(struct shard *shard, struct thread *thread, uint64_t ts)
 
 static void on_unseen(struct shard *shard, struct thread *thread)
 {
-	struct executing *e = executing_of(shard, thread);
+	struct executing *e = jobs_executing(shard, thread);
 
 	e->phase = UNKNOWN;
 	e->has_out = e->has_pending = e->is_tentative = false;
@@ -351,12 +298,12 @@ static void on_unseen(struct shard *shard, struct thread *thread)
 /* In the gap, executions may have ended. */
 static void on_gap(struct shard *shard, struct thread *thread)
 {
-	const struct executing *e = executing_of(shard, thread);
+	const struct executing *e = jobs_executing(shard, thread);
 
-	for (size_t j = 0; e->machines && j < count_of(shard); j++) {
+	for (size_t j = 0; e->machines && j < jobs_asked(shard); j++) {
 		if (e->machines[j].next > 0) {
 			e->machines[j].next = 0;
-			count_one(shard, j, CUT);
+			jobs_count_one(shard, j, CUT);
 		}
 	}
 }
@@ -366,157 +313,7 @@ static void on_hole(struct shard *shard, struct thread *thread, uint64_t ts)
 	if (shard_tid(thread) < 0) {
 		(void)shard_note_ordered(shard, thread, ts, NOTE_LOSE);
 	} else {
-		executing_of(shard, thread)->is_lost = true;
-	}
-}
-
-/* ---- figures ---- */
-
-/* Fills the arrival on the grid of the period that the last known one is on.  A begin up to so
- * large a part of the period before the grid is not late. */
-#define EARLY_PARTS 8
-
-static void find_on_grid(struct machine *machine, uint64_t begin, uint64_t period)
-{
-	uint64_t late;
-
-	if (machine->arrival.from != FROM_NOTHING) {
-		machine->has_known = true;
-		machine->known = machine->arrival.ts;
-	} else if (period > 0 && machine->has_known && begin >= machine->known) {
-		late = (begin - machine->known) % period;
-		late = late >= period - period / EARLY_PARTS ? 0 : late;
-		machine->arrival.from = FROM_PERIOD;
-		machine->arrival.ts = begin - late;
-	}
-}
-
-/* With a period: arrivals between two successive ones.  Else: expiries before the begin. */
-static uint64_t skipped_of(const struct machine *machine, uint64_t period)
-{
-	uint64_t ns, periods;
-
-	if (period == 0) {
-		return machine->arrival.skipped;
-	}
-	ns = machine->has_before && machine->arrival.ts > machine->before
-		     ? machine->arrival.ts - machine->before
-		     : 0;
-	periods = (ns + period / 2) / period;
-	return periods > 1 ? periods - 1 : 0;
-}
-
-static uint64_t deadline_of(const struct job_spec *job)
-{
-	return job->deadline_ns == UINT64_MAX && job->period_ns > 0 ? job->period_ns
-								    : job->deadline_ns;
-}
-
-static void count_miss(struct shard *shard, struct machine *machine, size_t job, bool is_miss)
-{
-	machine->run = is_miss ? machine->run + 1 : 0;
-	if (is_miss) {
-		count_one(shard, job, MISSES);
-		column_raise(shard_trace_row(shard, TOTALS), MISSES_RUN, machine->run);
-		column_raise(job_row(shard, job), MISSES_RUN, machine->run);
-	}
-}
-
-static void note_worst(struct shard *shard, const struct ordered *ordered,
-		       const struct job_spec *job, uint64_t response, uint64_t late)
-{
-	if (shard_is_long(shard, WORST, response)) {
-		shard_longest(
-			shard, WORST,
-			&(struct instance){ .ns = response,
-					    .end = ordered->ts,
-					    .more = { (int64_t)(ordered->ts - ordered->words[1]),
-						      (int64_t)late },
-					    .cpu = (ordered->words[0] >> 8) - 1,
-					    .thread = ordered->thread,
-					    .keyed = row_key_of(0, job->name, strlen(job->name)) });
-	}
-}
-
-/* An execution has ended: now its arrival is known, too. */
-static void add_execution(struct shard *shard, const struct ordered *ordered)
-{
-	size_t number = NOTE_JOB(ordered->words[0]);
-	const struct job_spec *job = job_at(shard, number);
-	const struct row_key key = key_of_job(shard, (uint32_t)number);
-	uint64_t begin = ordered->words[1], duration = ordered->ts - begin;
-	struct machine *machine = &executing_of(ordered->shard, ordered->thread)->machines[number];
-	uint64_t late = begin - machine->arrival.ts, response = duration + late;
-	uint64_t skipped = skipped_of(machine, job->period_ns);
-	uint64_t *row = shard_trace_row(shard, TOTALS);
-
-	assert(machine->arrival.ts <= begin);
-	row[ALL_ENDED]++;
-	row[SKIPPED] += skipped;
-	row[UNARRIVED] += machine->arrival.from == FROM_NOTHING;
-	row = job_row(shard, number);
-	row[SKIPPED] += skipped;
-	row[UNARRIVED] += machine->arrival.from == FROM_NOTHING;
-	column_add(row, JOB_DURATION, duration);
-	column_add(row, JOB_RESPONSE, response);
-	column_add(row, JOB_LATE, late);
-	count_miss(shard, machine, number, response > deadline_of(job));
-	row = shard_keyed_row(shard, PARTS, &key);
-	for (unsigned int part = 0; part < PART_COUNT; part++) {
-		column_add(row, part, ordered->words[2 + part]);
-	}
-	row = shard_thread_row(ordered->shard, ordered->thread, THREADS);
-	column_add(row, THREAD_DURATION, duration);
-	column_add(row, THREAD_RESPONSE, response);
-	row[THREAD_MISSES] += response > deadline_of(job);
-	machine->has_before = true;
-	machine->before = machine->arrival.ts;
-	note_worst(shard, ordered, job, response, late);
-}
-
-/* Its thread ended before it did. */
-static void count_abandoned(struct shard *shard, struct machine *machine, size_t job, uint64_t end)
-{
-	count_one(shard, job, ABANDONED);
-	count_miss(shard, machine, job,
-		   end > machine->arrival.ts &&
-			   end - machine->arrival.ts > deadline_of(job_at(shard, job)));
-}
-
-/* What comes next of the tid belongs to another thread. */
-static void forget_machines(struct machine *machines, size_t count)
-{
-	for (size_t j = 0; machines && j < count; j++) {
-		machines[j].has_before = machines[j].has_known = false;
-		machines[j].run = 0;
-	}
-}
-
-static void on_ordered(struct shard *shard, void *state, const struct ordered *ordered)
-{
-	size_t count = count_of(shard), job = NOTE_JOB(ordered->words[0]);
-	struct machine *machines;
-
-	if (ordered->kind < NOTE_BEGIN) {
-		jobs_release_take(state, count, ordered);
-		return;
-	}
-	machines = executing_of(ordered->shard, ordered->thread)->machines;
-	switch (ordered->kind) {
-	case NOTE_BEGIN:
-		machines[job].arrival = jobs_release_begin(state, count, ordered);
-		find_on_grid(&machines[job], ordered->ts, job_at(shard, job)->period_ns);
-		break;
-	case NOTE_END:
-		jobs_release_end(state, count, ordered);
-		add_execution(shard, ordered);
-		break;
-	case NOTE_ABANDON:
-		count_abandoned(shard, &machines[job], job, ordered->words[1]);
-		break;
-	default:
-		forget_machines(machines, count);
-		break;
+		jobs_executing(shard, thread)->is_lost = true;
 	}
 }
 
@@ -527,9 +324,9 @@ static void end_thread(struct shard *shard, struct executing *e)
 {
 	uint64_t end = e->has_out ? e->out_ts : e->since;
 
-	for (size_t j = 0; e->machines && j < count_of(shard); j++) {
+	for (size_t j = 0; e->machines && j < jobs_asked(shard); j++) {
 		if (e->machines[j].next > 0) {
-			count_abandoned(shard, &e->machines[j], j, end);
+			jobs_count_abandoned(shard, &e->machines[j], j, end);
 		}
 	}
 	free(e->machines);
@@ -538,24 +335,24 @@ static void end_thread(struct shard *shard, struct executing *e)
 
 static void on_window_end(struct shard *shard, struct thread *thread, uint64_t end)
 {
-	struct executing *e = executing_of(shard, thread);
+	struct executing *e = jobs_executing(shard, thread);
 
 	if (shard_is_dead(thread)) {
 		end_thread(shard, e);
 		return;
 	}
-	for (size_t j = 0; e->machines && j < count_of(shard); j++) {
+	for (size_t j = 0; e->machines && j < jobs_asked(shard); j++) {
 		const struct machine *machine = &e->machines[j];
 
 		if (machine->next == 0) {
 			continue;
 		}
-		count_one(shard, j, OPEN);
+		jobs_count_one(shard, j, OPEN);
 		column_raise(shard_trace_row(shard, TOTALS), ALL_OLDEST_NS,
 			     end > machine->begin ? end - machine->begin : 0);
 		if (end > machine->arrival.ts &&
-		    end - machine->arrival.ts > deadline_of(job_at(shard, j))) {
-			count_one(shard, j, OPEN_MISSES);
+		    end - machine->arrival.ts > jobs_deadline(jobs_at(shard, j))) {
+			jobs_count_one(shard, j, OPEN_MISSES);
 		}
 	}
 }
@@ -780,6 +577,6 @@ const struct analysis analysis_jobs = {
 	.on_hole = on_hole,
 	.on_window_end = on_window_end,
 	.on_forget = on_forget,
-	.on_ordered = on_ordered,
+	.on_ordered = jobs_count_ordered,
 	.on_trace_forget = jobs_release_forget,
 };

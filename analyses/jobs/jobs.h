@@ -2,11 +2,12 @@
  * jobs: executions of patterns that --job names (query/job.h), live and recorded.
  *
  * The definitions are those of reports (doc/definitions.md, 6.1 and 6.2), so that a report of the
- * same trace has the same figures.  They are found in three steps:
+ * same trace has the same figures.  They are found in steps:
  *
  *     jobs-worker.c   worker   which definitions an event meets, and for which thread
  *     jobs.c          shard    thread by thread: its state, and where executions begin and end
  *     jobs-release.c  trace    in order over all: which timer, signal or wake-up released a thread
+ *     jobs-count.c    trace    the figures of executions
  *
  *     CPU     timer expires, wakes thread 7 ─────────────┐ ordered events
  *     thread  7 sleeps ──────────────── woken ── runs: begins ──── ends
@@ -101,6 +102,46 @@ struct machine {
 	uint64_t run;    /* misses one after the other */
 };
 
+enum phase { UNKNOWN, NEW, RUNNING, BLOCKED, WAIT, PREEMPTED, DEAD, PHASES };
+
+struct executing {
+	uint64_t since;  /* of the phase */
+	uint64_t out_ts; /* RUNNING: when it leaves the CPU, if has_out */
+	uint64_t cpu;
+	uint64_t slept; /* when its last sleep ended; 0: none did */
+	int32_t tid;    /* 0: not noted yet */
+	uint16_t out_flags;
+	uint8_t phase;
+	bool has_out;
+	bool has_pending;  /* RUNNING: it was woken before it sleeps */
+	bool is_tentative; /* WAIT: by a wake-up before the switch-out that no event confirms */
+	bool is_lost;      /* UNKNOWN: since a hole */
+	struct machine *machines; /* by job; NULL: it has executed none */
+};
+
+static inline struct executing *jobs_executing(struct shard *shard, struct thread *thread)
+{
+	return shard_thread_state(shard, thread);
+}
+
+static inline size_t jobs_asked(const struct shard *shard)
+{
+	const struct period_set *asked = shard_periods(shard);
+
+	return asked ? asked->jobs.count : 0;
+}
+
+static inline const struct job_spec *jobs_at(const struct shard *shard, size_t job)
+{
+	return shard_periods(shard)->jobs.at[job];
+}
+
+static inline uint64_t jobs_deadline(const struct job_spec *job)
+{
+	return job->deadline_ns == UINT64_MAX && job->period_ns > 0 ? job->period_ns
+								    : job->deadline_ns;
+}
+
 /* ---- ordered events, and jobs-release.c, which follows them ---- */
 
 enum {
@@ -164,6 +205,15 @@ struct jobs_arrival jobs_release_begin(struct jobs_trace *trace, size_t count,
 void jobs_release_end(struct jobs_trace *trace, size_t count, const struct ordered *ordered);
 void jobs_release_forget(void *state);
 void jobs_release_checkpoint(const struct checkpoint *checkpoint, void *state);
+
+/* ---- jobs-count.c: figures ---- */
+
+/* The analysis' on_ordered(). */
+void jobs_count_ordered(struct shard *shard, void *state, const struct ordered *ordered);
+/* Adds one to a figure of the trace and of the job. */
+void jobs_count_one(struct shard *shard, size_t job, unsigned int figure);
+/* The thread of an execution ended at @end, before it did. */
+void jobs_count_abandoned(struct shard *shard, struct machine *machine, size_t job, uint64_t end);
 
 /* The job in the first word of NOTE_BEGIN and NOTE_END. */
 #define NOTE_JOB(word) ((size_t)((word)&0xFF))

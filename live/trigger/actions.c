@@ -188,6 +188,19 @@ size_t actions_count(const struct actions *actions)
 	return actions->rules.count;
 }
 
+static bool is_about(const struct trigger *trigger, const char *analysis)
+{
+	bool used[ANALYSES_MAX] = { false };
+
+	trigger_uses(trigger, used);
+	for (size_t k = 0; analyses[k]; k++) {
+		if (used[k] && strcmp(analyses[k]->name, analysis) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
 int actions_check(const struct actions *actions, size_t at, const struct event_names *traces,
 		  size_t count, const struct period_set *periods, struct err *err)
 {
@@ -202,9 +215,9 @@ int actions_check(const struct actions *actions, size_t at, const struct event_n
 		can_hold = trigger_can_hold(trigger, &traces[i], periods, &missing);
 	}
 	if (!can_hold && missing.at.count == 0) {
-		(void)err_raise(err, -ENOENT,
-				"trigger \"%.100s\" cannot hold: no --period is given",
-				trigger_name(trigger));
+		(void)err_raise(err, -ENOENT, "trigger \"%.100s\" cannot hold: no --%s is given",
+				trigger_name(trigger),
+				is_about(trigger, "jobs") ? "job" : "period");
 	} else if (!can_hold) {
 		text = missing_text(missing.at.at, missing.at.count, false);
 		commands = missing_commands(missing.at.at, missing.at.count, "; ", SIZE_MAX);

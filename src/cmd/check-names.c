@@ -78,6 +78,9 @@ static int check_all(const struct options *options, const struct actions *action
 	for (size_t i = 0; r == 0 && i < options->periods.all.count; i++) {
 		r = check_period(options->periods.all.at[i], traces, count, err);
 	}
+	for (size_t i = 0; r == 0 && i < options->periods.jobs.count; i++) {
+		r = check_job("job", options->periods.jobs.at[i]->pattern, traces, count, err);
+	}
 	for (size_t i = 0; r == 0 && actions && i < actions_count(actions); i++) {
 		r = check_trigger(options, actions, i, traces, count, err);
 	}
@@ -93,7 +96,7 @@ int cmd_check_names(const struct options *options, const struct actions *actions
 	struct err unread;
 	int r = 0;
 
-	if (options->periods.all.count == 0 && !actions && !options->job) {
+	if (period_set_count(&options->periods) == 0 && !actions && !options->job) {
 		return 0;
 	}
 	for (size_t i = 0; i < paths->at.count; i++) {
@@ -153,9 +156,14 @@ void cmd_check_live_names(void *live_names, const struct metadata *const *traces
 			warn_of(names, i, err.text, warn, user);
 		}
 	}
+	for (size_t i = 0; i < periods->jobs.count; i++) {
+		if (check_job("job", periods->jobs.at[i]->pattern, traces, count, &err) < 0) {
+			warn_of(names, periods->all.count + i, err.text, warn, user);
+		}
+	}
 	for (size_t i = 0; names->actions && i < actions_count(names->actions); i++) {
 		if (check_trigger(names->options, names->actions, i, traces, count, &err) < 0) {
-			warn_of(names, periods->all.count + i, err.text, warn, user);
+			warn_of(names, period_set_count(periods) + i, err.text, warn, user);
 		}
 	}
 }

@@ -22,7 +22,7 @@ int cmd_check_names(const struct options *options, const struct actions *actions
 struct live_names {
 	const struct options *options;
 	const struct actions *actions;
-	VEC(bool) warned; /* by number of the period, then of the trigger */
+	VEC(bool) warned; /* by number of the period, the job, the trigger */
 };
 typedef void live_names_warn(void *user, const char *text);
 void cmd_check_live_names(void *live_names, const struct metadata *const *traces, size_t count,

@@ -123,6 +123,13 @@ int options_period(struct options *options, const char *value, struct err *err)
 
 int options_job(struct options *options, const char *value, struct err *err)
 {
+	if (strcmp(value, "help") == 0) {
+		for (size_t i = 0; job_models[i].name[0]; i++) {
+			(void)printf("%-14s %s: %s\n", job_models[i].name, job_models[i].summary,
+				     job_models[i].pattern);
+		}
+		return 1;
+	}
 	return period_add_job(&options->periods, value, err);
 }
 

@@ -1,0 +1,166 @@
+/*
+ * jobs-count: see jobs.h; the figures of executions, once it is known when they arrived.
+ */
+#include "analyses/jobs/jobs.h"
+
+static struct row_key key_of_job(const struct shard *shard, uint32_t job)
+{
+	const char *name = jobs_at(shard, job)->name;
+
+	return row_key_of(0, name, strlen(name));
+}
+
+static uint64_t *job_row(struct shard *shard, size_t job)
+{
+	return shard_indexed_row(shard, BY_JOB, (uint32_t)job, key_of_job);
+}
+
+/* Adds to a figure of the trace and of the job. */
+void jobs_count_one(struct shard *shard, size_t job, unsigned int figure)
+{
+	shard_trace_row(shard, TOTALS)[figure]++;
+	job_row(shard, job)[figure]++;
+}
+
+/* Fills the arrival on the grid of the period that the last known one is on.  A begin up to so
+ * large a part of the period before the grid is not late. */
+#define EARLY_PARTS 8
+
+static void find_on_grid(struct machine *machine, uint64_t begin, uint64_t period)
+{
+	uint64_t late;
+
+	if (machine->arrival.from != FROM_NOTHING) {
+		machine->has_known = true;
+		machine->known = machine->arrival.ts;
+	} else if (period > 0 && machine->has_known && begin >= machine->known) {
+		late = (begin - machine->known) % period;
+		late = late >= period - period / EARLY_PARTS ? 0 : late;
+		machine->arrival.from = FROM_PERIOD;
+		machine->arrival.ts = begin - late;
+	}
+}
+
+/* With a period: arrivals between two successive ones.  Else: expiries before the begin. */
+static uint64_t skipped_of(const struct machine *machine, uint64_t period)
+{
+	uint64_t ns, periods;
+
+	if (period == 0) {
+		return machine->arrival.skipped;
+	}
+	ns = machine->has_before && machine->arrival.ts > machine->before
+		     ? machine->arrival.ts - machine->before
+		     : 0;
+	periods = (ns + period / 2) / period;
+	return periods > 1 ? periods - 1 : 0;
+}
+
+static void count_miss(struct shard *shard, struct machine *machine, size_t job, bool is_miss)
+{
+	machine->run = is_miss ? machine->run + 1 : 0;
+	if (is_miss) {
+		jobs_count_one(shard, job, MISSES);
+		column_raise(shard_trace_row(shard, TOTALS), MISSES_RUN, machine->run);
+		column_raise(job_row(shard, job), MISSES_RUN, machine->run);
+	}
+}
+
+static void note_worst(struct shard *shard, const struct ordered *ordered,
+		       const struct job_spec *job, uint64_t response, uint64_t late)
+{
+	if (shard_is_long(shard, WORST, response)) {
+		shard_longest(
+			shard, WORST,
+			&(struct instance){ .ns = response,
+					    .end = ordered->ts,
+					    .more = { (int64_t)(ordered->ts - ordered->words[1]),
+						      (int64_t)late },
+					    .cpu = (ordered->words[0] >> 8) - 1,
+					    .thread = ordered->thread,
+					    .keyed = row_key_of(0, job->name, strlen(job->name)) });
+	}
+}
+
+/* An execution has ended: now its arrival is known, too. */
+static void add_execution(struct shard *shard, const struct ordered *ordered)
+{
+	size_t number = NOTE_JOB(ordered->words[0]);
+	const struct job_spec *job = jobs_at(shard, number);
+	const struct row_key key = key_of_job(shard, (uint32_t)number);
+	uint64_t begin = ordered->words[1], duration = ordered->ts - begin;
+	struct machine *machine =
+		&jobs_executing(ordered->shard, ordered->thread)->machines[number];
+	uint64_t late = begin - machine->arrival.ts, response = duration + late;
+	uint64_t skipped = skipped_of(machine, job->period_ns);
+	uint64_t *row = shard_trace_row(shard, TOTALS);
+
+	assert(machine->arrival.ts <= begin);
+	row[ALL_ENDED]++;
+	row[SKIPPED] += skipped;
+	row[UNARRIVED] += machine->arrival.from == FROM_NOTHING;
+	row = job_row(shard, number);
+	row[SKIPPED] += skipped;
+	row[UNARRIVED] += machine->arrival.from == FROM_NOTHING;
+	column_add(row, JOB_DURATION, duration);
+	column_add(row, JOB_RESPONSE, response);
+	column_add(row, JOB_LATE, late);
+	count_miss(shard, machine, number, response > jobs_deadline(job));
+	row = shard_keyed_row(shard, PARTS, &key);
+	for (unsigned int part = 0; part < PART_COUNT; part++) {
+		column_add(row, part, ordered->words[2 + part]);
+	}
+	row = shard_thread_row(ordered->shard, ordered->thread, THREADS);
+	column_add(row, THREAD_DURATION, duration);
+	column_add(row, THREAD_RESPONSE, response);
+	row[THREAD_MISSES] += response > jobs_deadline(job);
+	machine->has_before = true;
+	machine->before = machine->arrival.ts;
+	note_worst(shard, ordered, job, response, late);
+}
+
+/* Its thread ended before it did. */
+void jobs_count_abandoned(struct shard *shard, struct machine *machine, size_t job, uint64_t end)
+{
+	jobs_count_one(shard, job, ABANDONED);
+	count_miss(shard, machine, job,
+		   end > machine->arrival.ts &&
+			   end - machine->arrival.ts > jobs_deadline(jobs_at(shard, job)));
+}
+
+/* What comes next of the tid belongs to another thread. */
+static void forget_machines(struct machine *machines, size_t count)
+{
+	for (size_t j = 0; machines && j < count; j++) {
+		machines[j].has_before = machines[j].has_known = false;
+		machines[j].run = 0;
+	}
+}
+
+void jobs_count_ordered(struct shard *shard, void *state, const struct ordered *ordered)
+{
+	size_t count = jobs_asked(shard), job = NOTE_JOB(ordered->words[0]);
+	struct machine *machines;
+
+	if (ordered->kind < NOTE_BEGIN) {
+		jobs_release_take(state, count, ordered);
+		return;
+	}
+	machines = jobs_executing(ordered->shard, ordered->thread)->machines;
+	switch (ordered->kind) {
+	case NOTE_BEGIN:
+		machines[job].arrival = jobs_release_begin(state, count, ordered);
+		find_on_grid(&machines[job], ordered->ts, jobs_at(shard, job)->period_ns);
+		break;
+	case NOTE_END:
+		jobs_release_end(state, count, ordered);
+		add_execution(shard, ordered);
+		break;
+	case NOTE_ABANDON:
+		jobs_count_abandoned(shard, &machines[job], job, ordered->words[1]);
+		break;
+	default:
+		forget_machines(machines, count);
+		break;
+	}
+}
