@@ -57,7 +57,7 @@ static uint64_t cpu_of(const struct applying *at, const struct record *record)
 static inline void select_thread(struct applying *at, struct thread *thread,
 				 const struct record *record)
 {
-	if (!at->selects) {
+	if (!at->selects || record->kind == RECORD_PROCESS) { /* which tells first whose it is */
 		return;
 	}
 	if (record->kind == RECORD_IN || record->kind == RECORD_ON ||
@@ -283,11 +283,14 @@ static void apply(struct applying *at, const struct record *record)
 	case RECORD_RESET_UNKNOWN:
 		shard_each_with(at->shard, on_no_open_calls, (at->shard, thread));
 		break;
-	case RECORD_FORK: /* use_record() */
+	case RECORD_FORK:
+		fork_thread(at, record);
 		break;
 	case RECORD_PROCESS:
 		apply_pid(thread, at->group);
-		select_thread(at, thread, record);
+		if (at->selects) {
+			shard_select(at->shard, thread, at->entry->source.cpu_id);
+		}
 		break;
 	case RECORD_EXEC: /* the group has the name */
 		break;
@@ -323,24 +326,22 @@ static inline void use_record(struct applying *at, const struct record *record, 
 {
 	struct shard_key *key = at->key;
 
-	if (record->kind == RECORD_FORK) { /* it is about a new thread, not the one before */
-		fork_thread(at, record);
-		return;
-	}
 	if (!key->thread) {
+		if (record->kind == RECORD_FORK) { /* it is about a new thread, not one before */
+			fork_thread(at, record);
+			return;
+		}
 		key->thread = shard_thread(at->shard, key->key);
 	}
 	/* Records of analyses may also belong to unknown threads, which have no name. */
-	if (*is_fresh && record->kind < RECORD_OWN) {
+	if (*is_fresh && record->kind < RECORD_OWN && record->kind != RECORD_FORK) {
 		apply_name(key->thread, at->group);
 		*is_fresh = false;
 	}
 	if (key->thread->is_dead) {
 		shard_reopen(at->shard, key->thread);
 	}
-	if (record->kind != RECORD_PROCESS) { /* which tells whose thread it is first */
-		select_thread(at, key->thread, record);
-	}
+	select_thread(at, key->thread, record);
 	apply(at, record);
 }
 
