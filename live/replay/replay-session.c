@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/now.h"
+#include "live/replay/replay-clocks.h"
 #include "live/replay/replay-state.h"
 
 #define NS_PER_S    UINT64_C(1000000000)
@@ -252,39 +253,14 @@ int replay_open(struct replay *replay)
 	return r < 0 ? r : add_streams(replay);
 }
 
-/* A copy of the metadata text with the offset of each clock moved by @shift_ns. */
-static char *shift_clocks(const struct recorded *trace, int64_t shift_ns, size_t *ret_len)
-{
-	size_t len;
-	const char *text = metadata_stream_text(trace->metadata, &len);
-	char *copy = mem_alloc(len + 1), *at = copy, *shifted = NULL;
-	char *result = NULL;
-	size_t result_len = 0;
-	FILE *out = open_memstream(&result, &result_len);
-
-	memcpy(copy, text, len);
-	while ((shifted = strstr(at, "\n\toffset = "))) {
-		char *number = shifted + strlen("\n\toffset = "), *past;
-		int64_t offset = (int64_t)strtoull(number, &past, 10);
-
-		/* The offset is in cycles; LTTng's clocks run at 1 GHz. */
-		(void)fprintf(out, "%.*s%" PRId64, (int)(number - at), at, offset + shift_ns);
-		at = past;
-	}
-	(void)fputs(at, out);
-	(void)fclose(out);
-	free(copy);
-	*ret_len = result_len;
-	return result;
-}
-
 int replay_send_metadata(struct replay *replay)
 {
 	const struct metadata *types = replay->trace.plan->metadata;
 	struct producer_message packets = { 0 };
 	int64_t shift = replay->config->as_now ? (int64_t)(now_wall_ns() - replay->first_ns) : 0;
 	size_t len;
-	char *text = shift_clocks(&replay->trace, shift, &len);
+	const char *original = metadata_stream_text(replay->trace.metadata, &len);
+	char *text = replay_clocks_shift(original, len, shift, &len);
 	int r;
 
 	if (replay->minor >= 15 && is_ctf2(replay)) { /* its metadata has no packets */

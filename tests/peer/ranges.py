@@ -298,6 +298,18 @@ def test_live_not_live(t):
     assert 'no such session' not in live.said(), live.said()
 
 
+def test_as_now_ctf2(t):
+    """`replay --as-now` moves the clocks of CTF 2, too."""
+    path = ctf2_of(t, os.path.join(t.data, 'burst', 'kernel'))
+    url, _ = served(t, path, 'now', '--as-now')
+    now = time.time()
+    out, _ = Runs(t).go('analyze', '-f', 'json', '-a', 'count', url)
+    total = totals(map(json.loads, out.splitlines()))[0]
+    wanted = t.analyze(path, '-a', 'count')
+    assert abs(total['begin'] / 1e9 - now) < 60, (total['begin'], now)
+    assert total['count'] == wanted['count'] and total['end'] - total['begin'] == wanted['end'] - wanted['begin']
+
+
 if __name__ == '__main__':
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     sys.exit(peer.main(globals()))
