@@ -116,6 +116,14 @@ static void on_stop(void *user)
 	}
 }
 
+/* Whether the trace has nothing in the range, which is an error. */
+static bool misses_range(const struct map_run *m)
+{
+	bool has_range = m->config.range_begin > 0 || m->config.range_end < UINT64_MAX;
+
+	return has_range && !m->is_cut && !partial_writer_reaches_range(m->out);
+}
+
 static int map_one(struct map_run *m, const struct recorded_path *path)
 {
 	struct recorded_run run = {
@@ -138,6 +146,9 @@ static int map_one(struct map_run *m, const struct recorded_path *path)
 	}
 	if (r < 0) {
 		note_failure(m);
+	} else if (misses_range(m)) { /* merge finds that, too */
+		r = err_raise(&m->err, -ERANGE, "%s: nothing of it is in this range", m->path);
+		say("%s", m->err.text);
 	}
 	return r;
 }

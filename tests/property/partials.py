@@ -62,6 +62,11 @@ def refused(data, expected='', totals=0):
 def whole(trace, ust, folder):
     both = same('several traces in one file', ['-a', 'all', '-i', '100ms'], [trace, ust])
     same('a range', ['--begin', '01:38:16.9', '--end', '01:38:17.1', '-i', '50ms'], [trace])
+    for words in (['--begin', '1', '--end', '2'], ['--begin', '2100-01-01T00:00:00']):
+        code, out, said = sillage(['map', *words, trace])
+        note('map says that nothing is in a range', code == 1 and 'nothing of it is in this range' in said)
+        code, out, said = sillage(['merge', '-f', 'json', '-'], out)
+        note('merge says so, too', code == 1 and 'nothing of it is in this range' in said)
     same('periods', ['--period', 'r = syscall_entry_read; syscall_exit_read; group fd', '--ust-span', 'sched_waking,sched_switch'], [trace])
     one = os.path.join(folder, 'one')
     note('a file, by its name', sillage(['map', '-o', one, trace])[0] == 0)

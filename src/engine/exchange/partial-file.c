@@ -169,7 +169,9 @@ struct partial_writer {
 	struct packed packed;
 	size_t classes; /* event classes of the trace that are written */
 	struct merger_account account;
-	struct engine_export exporter; /* the engine calls it */
+	uint64_t first_ts, last_ts;      /* ns: events of the trace */
+	uint64_t range_begin, range_end; /* of the trace */
+	struct engine_export exporter;   /* the engine calls it */
 };
 
 static void write_bytes(struct partial_writer *out, const void *bytes, size_t len)
@@ -265,6 +267,11 @@ void partial_writer_account(const struct partial_writer *out, struct merger_acco
 	*ret = out->account;
 }
 
+bool partial_writer_reaches_range(const struct partial_writer *out)
+{
+	return out->last_ts >= out->range_begin && out->first_ts < out->range_end;
+}
+
 void partial_file_trace_codec(struct codec *codec, struct partial_file_trace *trace)
 {
 	codec_text(codec, &trace->host);
@@ -283,6 +290,10 @@ void partial_writer_trace(struct partial_writer *out, const struct partial_file_
 	assert(trace->range_begin < trace->range_end); /* readers refuse others */
 	partial_file_trace_codec(&codec, &copy);
 	out->classes = 0;
+	out->first_ts = UINT64_MAX;
+	out->last_ts = 0;
+	out->range_begin = trace->range_begin;
+	out->range_end = trace->range_end;
 	end_frame(out);
 }
 
@@ -338,6 +349,8 @@ static void put_partial(void *user, const struct packed *packed, const struct pa
 	out->account.events += partial->events;
 	out->account.packets += partial->packets;
 	out->account.bytes += partial->bytes;
+	out->first_ts = partial->first_ts < out->first_ts ? partial->first_ts : out->first_ts;
+	out->last_ts = partial->last_ts > out->last_ts ? partial->last_ts : out->last_ts;
 	write_packed(out, packed);
 }
 

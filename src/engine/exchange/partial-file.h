@@ -69,6 +69,9 @@ int partial_writer_check(struct partial_writer *out, struct err *err);
 /* Events, packets and bytes of all partials so far. */
 void partial_writer_account(const struct partial_writer *out, struct merger_account *ret);
 
+/* Whether the events of the current trace so far reach into its range. */
+bool partial_writer_reaches_range(const struct partial_writer *out);
+
 void partial_writer_trace(struct partial_writer *out, const struct partial_file_trace *trace);
 void partial_writer_warning(struct partial_writer *out, const struct engine_warning *warning);
 /* For engine_config.exporter; lives as long as the writer. */
