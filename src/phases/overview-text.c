@@ -212,10 +212,11 @@ static void put_tree(const struct tree *tree, bool is_cpu, size_t top, FILE *out
 	struct rectangle *rectangles = mem_alloc(count * sizeof(*rectangles));
 
 	(void)fprintf(out,
-		      "\nTime and %s: %zu slices, %zu rectangle%s at p %.4f: %.1f %% simpler, "
+		      "\nTime and %s: %zu slice%s, %zu rectangle%s at p %.4f: %.1f %% simpler, "
 		      "loses %.1f %%\n\n",
-		      is_cpu ? "CPUs" : "processes", tree_slices(tree), count,
-		      count == 1 ? "" : "s", chosen->p, 100 * chosen->gain, 100 * chosen->loss);
+		      is_cpu ? "CPUs" : "processes", tree_slices(tree),
+		      tree_slices(tree) == 1 ? "" : "s", count, count == 1 ? "" : "s", chosen->p,
+		      100 * chosen->gain, 100 * chosen->loss);
 	(void)fprintf(out, "  BEGIN          DURATION    %s UNKNOWN  %s\n",
 		      is_cpu ? "BUSY" : " RUN", is_cpu ? "CPU" : "PROCESS OR THREAD");
 	shown = rectangles_of(tree, chosen, top, rectangles);
@@ -236,10 +237,10 @@ void overview_text(const struct overview *overview, const char *path, size_t top
 	char begin[UNITS_TEXT_MAX], length[UNITS_TEXT_MAX];
 
 	(void)fprintf(
-		out, "%s: from %s, %s in %zu slices: %zu phase%s at p %.4f\n\n", path,
+		out, "%s: from %s, %s in %zu slice%s: %zu phase%s at p %.4f\n\n", path,
 		units_clock(begin, overview_time(overview, 0)),
 		units_ns(length, overview_time(overview, slices) - overview_time(overview, 0)),
-		slices, count, count == 1 ? "" : "s", partition->p);
+		slices, slices == 1 ? "" : "s", count, count == 1 ? "" : "s", partition->p);
 	(void)fprintf(out, "     #  BEGIN          DURATION    BUSY UNKNOWN  %s\n",
 		      mean_of(overview, phases, "busy") >= 0 ? "RAN MOST" : "RATES");
 	for (size_t i = 0; i < count; i++) {

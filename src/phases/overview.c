@@ -123,9 +123,10 @@ static uint64_t length_of(const struct overview *overview, size_t slice)
 
 /* ---- series ---- */
 
-/* The series of a column; @cpu is UINT64_MAX for the whole trace. */
+/* The series of a column; @cpu is UINT64_MAX for the whole trace, @analysis NULL for cpu. */
 static struct overview_series *series_of(struct overview *overview, const struct table *table,
-					 unsigned int column, const char *title, uint64_t cpu)
+					 unsigned int column, const char *analysis,
+					 const char *title, uint64_t cpu)
 {
 	uint64_t key = hash_bytes((uintptr_t)&table->columns[column], &cpu, sizeof(cpu));
 	struct overview_series *series;
@@ -141,8 +142,10 @@ static struct overview_series *series_of(struct overview *overview, const struct
 	*series = (struct overview_series){
 		.figure = title,
 		.cpu = cpu,
-		.name = cpu == UINT64_MAX ? mem_strdup(title)
-					  : mem_printf("CPU %" PRIu64 " %s", cpu, title),
+		/* Several analyses have a figure of one title, as "read". */
+		.name = cpu != UINT64_MAX ? mem_printf("CPU %" PRIu64 " %s", cpu, title)
+			: analysis        ? mem_printf("%s: %s", analysis, title)
+					  : mem_strdup(title),
 		.values = mem_alloc(overview->room * sizeof(double)),
 	};
 	return series;
@@ -156,7 +159,8 @@ static void add_states(struct overview *overview, size_t slice, const struct tab
 	uint64_t all = values[0] + values[1] + values[2];
 
 	for (unsigned int i = 0; i < 3 && all > 0; i++) {
-		struct overview_series *series = series_of(overview, table, i, titles[i], cpu);
+		struct overview_series *series =
+			series_of(overview, table, i, NULL, titles[i], cpu);
 
 		series->is_share = true;
 		series->is_counterpart = i == 1;
@@ -178,7 +182,8 @@ static void add_figures(struct overview *overview, size_t slice, const struct re
 		    table->row_count == 0 || report_is_unknown(table, i)) {
 			continue;
 		}
-		series = series_of(overview, table->table, i, column->title, UINT64_MAX);
+		series = series_of(overview, table->table, i, table->analysis->name, column->title,
+				   UINT64_MAX);
 		series->values[slice] = (double)table->rows[0].values[i] / seconds;
 	}
 }
