@@ -365,12 +365,12 @@ static bool accepts(const struct untrusted_record *untrusted)
 	const struct period_set *asked = untrusted->periods;
 	size_t job = record->arg16 / MATCH_DEFINITIONS;
 
-	if (untrusted->has_current || !asked) {
+	if (untrusted->has_current) {
 		return false;
 	}
 	switch (record->kind) {
 	case OWN_MATCH:
-		return job < asked->jobs.count &&
+		return asked && job < asked->jobs.count &&
 		       record->arg16 % MATCH_DEFINITIONS < asked->jobs.at[job]->is.count;
 	case OWN_SET:
 		return untrusted_has(untrusted, 2);
