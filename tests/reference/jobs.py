@@ -8,13 +8,20 @@ Method  Models and patterns, with and without a deadline and a period, over reco
         report are those of its list of all executions, added up here.  Of the traces of periodic jobs, the workload's
         own record says how many missed their deadline.
 
-usage: jobs.py SILLAGE TRACE... [--truth FOLDER...]
+        What the slow tenth of the executions had more of than the rest is added up again from the events that
+        babeltrace2 prints.
+
+usage: jobs.py SILLAGE TRACE...
 """
+import collections
 import json
 import math
 import os
 import subprocess
 import sys
+
+import files
+import reference
 
 JOBS = (
     ('periodic', ('3ms', None)),
@@ -164,22 +171,135 @@ def compare(sillage, trace):
     return faults, compared
 
 
+class Plain:
+    """What each thread did, as a list of (begin, state, CPU or call); and who ran on each CPU."""
+
+    def __init__(self, trace):
+        self.did, self.ran = collections.defaultdict(list), collections.defaultdict(list)
+        self.call, self.pending, events = {}, {}, list(reference.events_of(trace))
+        names = {name for _, name, _, _ in events}
+        source = [name for name in ('sched_ttwu', 'sched_waking', 'sched_wakeup') if name in names][0]
+        running = {}
+        for _, name, cpu, text in events:
+            if name == 'sched_switch':
+                running.setdefault(cpu, files.number(text, 'prev_tid'))
+        for cpu, tid in running.items():
+            self.did[tid].append((0, 'run', cpu))
+            self.ran[cpu].append((0, tid))
+        for ts, name, cpu, text in events:
+            tid = running.get(cpu)
+            if name == 'sched_switch':
+                self.leave(ts, cpu, files.number(text, 'prev_tid'), files.number(text, 'prev_state'))
+                running[cpu] = tid = files.number(text, 'next_tid')
+                self.did[tid].append((ts, 'run', cpu))
+                self.ran[cpu].append((ts, tid))
+                self.pending.pop(tid, None)
+            elif name == source:
+                self.wake(ts, tid, files.number(text, 'tid'), files.number(text, 'target_cpu'))
+            elif name == 'sched_wakeup':
+                self.pending.pop(files.number(text, 'tid'), None)
+            elif name == 'sched_migrate_task':
+                moved = files.number(text, 'tid')
+                if self.did[moved] and self.did[moved][-1][1] in ('wait', 'preempted'):
+                    self.did[moved].append((ts, self.did[moved][-1][1], files.number(text, 'dest_cpu')))
+            elif name.startswith('syscall_entry_'):
+                self.call[tid] = name[len('syscall_entry_'):]
+            elif name.startswith('syscall_exit_'):
+                self.call.pop(tid, None)
+
+    def leave(self, ts, cpu, tid, state):
+        if state in (0, 256):
+            self.did[tid].append((ts, 'preempted', cpu))
+        elif tid in self.pending:
+            self.did[tid].append((ts, 'wait', self.pending[tid]))
+        else:
+            self.did[tid].append((ts, 'blocked', self.call.get(tid, '')))
+        self.pending.pop(tid, None)
+
+    def wake(self, ts, runs, tid, target):
+        if not self.did[tid] or self.did[tid][-1][1] == 'blocked':
+            self.did[tid].append((ts, 'wait', target))
+        elif self.did[tid][-1][1] == 'run' and runs != tid:
+            self.pending[tid] = target
+
+    def parts(self, tid, begin, end):
+        """The time of each part of an execution: by (state, name), ('rival', tid) and ('call', name)."""
+        parts, did = collections.Counter(), self.did[tid]
+        for i, (since, state, where) in enumerate(did):
+            until = did[i + 1][0] if i + 1 < len(did) else end
+            since, until = max(since, begin), min(until, end)
+            if since >= until:
+                continue
+            parts['state', state] += until - since
+            if state == 'blocked':
+                parts['call', where] += until - since
+            elif state != 'run':
+                ran = self.ran[where]
+                for k, (at, other) in enumerate(ran):
+                    over = min(until, ran[k + 1][0] if k + 1 < len(ran) else until) - max(since, at)
+                    if over > 0 and other:
+                        parts['rival', other] += over
+        return parts
+
+
+def slow_tenth(plain, ended):
+    """The parts that the slow tenth has more of: their means, there and in the rest."""
+    ended = sorted(ended, key=lambda one: (one['begin'] - one['end'], one['begin']))
+    tenth, sums = math.ceil(len(ended) / 10), (collections.Counter(), collections.Counter())
+    for i, one in enumerate(ended):
+        sums[i >= tenth].update(plain.parts(one['thread']['tid'], one['begin'], one['end']))
+    means = {part: (sums[0][part] / tenth, sums[1][part] / (len(ended) - tenth)) for part in sums[0] + sums[1]}
+    return {part: both for part, both in means.items() if both[0] > both[1]}
+
+
+def check_slow(sillage, trace, pattern, who):
+    """Faults of `slow_tenth`, of one thread's executions."""
+    out, _ = run([sillage, 'report', '-q', '-f', 'json', '-n', '0', '--worst', '1', '--job', pattern, '--thread', who, trace])
+    jobs = json.loads(out)['jobs']
+    if 'slow_tenth' not in jobs:
+        return ['%s: %s: no slow tenth of %d executions' % (trace, pattern, jobs['count'])]
+    wanted, found = slow_tenth(Plain(trace), jobs['longest']), {}
+    for part in jobs['slow_tenth']['parts']:
+        key = (('state', part['state']) if 'state' in part else ('rival', part['rival']['tid']) if 'rival' in part
+               else ('call', part['call']))
+        found[key] = part['slow_mean_ns'], part['rest_mean_ns']
+    more = [part['more_ns'] for part in jobs['slow_tenth']['parts']]
+    faults = [] if more == sorted(more, reverse=True) and more[0] > 0 else ['not the largest first']
+    faults += ['%s is %s, not %s' % (part, found.get(part), wanted.get(part)) for part in sorted(set(found) | set(wanted), key=str)
+               if part not in found or part not in wanted
+               or any(abs(ours - theirs) > 0.01 for ours, theirs in zip(found[part], wanted[part]))]
+    return ['%s: slow tenth of %s: %s' % (trace, pattern, fault) for fault in faults]
+
+
+def check_truth(sillage, trace):
+    """Whether each job that the workload says missed its deadline is a miss here, and no other of its thread."""
+    with open(os.path.join(os.path.dirname(trace), 'truth.json')) as file:
+        workload = json.load(file)['workload']
+    model = {'nanosleep': 'periodic', 'timerfd': 'timerfd', 'signal': 'signal'}[workload['timer']]
+    missed = sum(job['deadline_missed'] for job in workload['jobs'])
+    spec = 'job = %s; deadline %dus' % (model, workload['period_us'])
+    tid = workload['threads'][0]['tid']
+    total, _ = rolling(sillage, trace, [spec], ['--tid', str(tid)])
+    found = total['jobs']['misses'] + total['jobs']['open_misses']  # the last one ends with its thread
+    faults = [] if found == missed else ['%s: %d misses of %s, not %d' % (trace, found, spec, missed)]
+    return faults + check_slow(sillage, trace, model, str(tid))
+
+
 def main():
-    arguments = sys.argv[1:]
-    truth_at = arguments.index('--truth') if '--truth' in arguments else len(arguments)
-    sillage, traces = arguments[0], arguments[1:truth_at]
-    faults, compared = [], 0
+    sillage, traces = sys.argv[1], sys.argv[2:]
+    faults, compared, truths = [], 0, 0
     for trace in traces:
-        if not os.path.isdir(trace):
-            print('jobs: %s is not there: skipped' % trace)
-            continue
         found, count = compare(sillage, trace)
         faults += found[:SHOWN]
         compared += count
+        truth = os.path.join(os.path.dirname(trace), 'truth.json')
+        if os.path.exists(truth) and 'timer-jobs' in trace:
+            faults += check_truth(sillage, trace)
+            truths += 1
     for fault in faults:
         print('jobs:', fault)
     if not faults:
-        print('jobs: %d jobs in %d traces: as in reports' % (compared, len(traces)))
+        print('jobs: %d jobs in %d traces: as in reports; %d as recorded' % (compared, len(traces), truths))
     return 1 if faults or not compared else 0
 
 

@@ -140,12 +140,20 @@ function figures(jobs) {
 			ns('median', 'median_ns'), ns('p99', 'p99_ns'), ns('max', 'max_ns'), ns('longest response', 'response_max_ns'), ns('jitter', 'jitter_ns'), late]);
 	}
 }
+/* What the slow tenth had more of than the rest. */
+function slowTenth(slow) {
+	const ns = (title, name) => [title, (row) => duration(row[name]), false, (row) => row[name]];
+	table('The slow tenth', count(slow.slow) + ' executions of at least ' + duration(slow.shortest_ns) + ': what they had more of, in mean, than the others.',
+		slow.parts, [['part', (row) => row.state || (row.rival !== undefined ? 'CPU taken by ' + who(row.rival) : 'asleep in ' + (row.call || 'no known call')), true],
+			ns('more', 'more_ns'), ns('these', 'slow_mean_ns'), ns('others', 'rest_mean_ns')]);
+}
 function executions(jobs) {
 	const all = jobs.longest.concat(jobs.open);
 	figures(jobs);
 	comparison(jobs, all);
 	perspective(jobs, all);
 	list(jobs, all);
+	if (jobs.slow_tenth) slowTenth(jobs.slow_tenth);
 	jobs.worst.forEach((one, i) => {
 		explained(one, 'Worst execution ' + (i + 1) + ': ' + who(one.thread) + ', ' + since(one.begin_ns) +
 			', response ' + duration(one.response_ns) + (one.is_open ? ' so far' : ''), placeOf(one));

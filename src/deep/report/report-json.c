@@ -357,6 +357,42 @@ static void put_worst(struct printer *p)
 	json_close(&p->json, ']');
 }
 
+/* What the slow tenth had more of. */
+static void put_slow(struct printer *p)
+{
+	const struct jobs_slow *slow = &p->report->slow;
+
+	if (slow->slow == 0) {
+		return;
+	}
+	json_open(&p->json, "slow_tenth", '{');
+	json_u64(&p->json, "slow", slow->slow);
+	json_u64(&p->json, "rest", slow->rest);
+	json_u64(&p->json, "shortest_ns", slow->shortest_ns);
+	json_open(&p->json, "parts", '[');
+	for (size_t i = 0; i < deep_report_rows(slow->parts.count, p->most); i++) {
+		const struct jobs_slow_part *part = &slow->parts.at[i];
+
+		json_open(&p->json, NULL, '{');
+		if (part->kind == JOBS_SLOW_STATE) {
+			json_text(&p->json, "state",
+				  timeline_state_runs(part->state)
+					  ? "run"
+					  : timeline_state_name(part->state));
+		} else if (part->kind == JOBS_SLOW_RIVAL) {
+			put_who(p, "rival", part->rival);
+		} else {
+			json_text(&p->json, "call", part->call ? part->call : "");
+		}
+		json_fixed(&p->json, "more_ns", part->more_ns);
+		json_fixed(&p->json, "slow_mean_ns", (double)part->slow_ns / (double)slow->slow);
+		json_fixed(&p->json, "rest_mean_ns", (double)part->rest_ns / (double)slow->rest);
+		json_close(&p->json, '}');
+	}
+	json_close(&p->json, ']');
+	json_close(&p->json, '}');
+}
+
 static void put_jobs(struct printer *p)
 {
 	const struct jobs *jobs = p->report->jobs;
@@ -385,6 +421,7 @@ static void put_jobs(struct printer *p)
 	put_executions(p, "longest", jobs->all.at, jobs->all.count);
 	put_executions(p, "open", jobs->open.at, jobs->open.count);
 	put_worst(p);
+	put_slow(p);
 	json_close(&p->json, '}');
 }
 

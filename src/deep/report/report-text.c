@@ -469,6 +469,45 @@ static void put_jobs(const struct deep_report *report, size_t most, FILE *out)
 	}
 }
 
+/* What the slow tenth of the executions had more of than the rest. */
+static void put_slow(const struct deep_report *report, size_t most, FILE *out)
+{
+	const struct jobs_slow *slow = &report->slow;
+	size_t shown = deep_report_rows(slow->parts.count, most);
+	char text[WHO_MAX], slowest[UNITS_TEXT_MAX];
+
+	if (slow->slow == 0) {
+		return;
+	}
+	(void)fprintf(out, "THE SLOW TENTH: %s of at least %s\n", units_count(text, slow->slow),
+		      units_ns(slowest, slow->shortest_ns));
+	if (shown > 0) {
+		(void)fprintf(out, "%-34s %8s %8s %8s\n", "  HAD MORE, IN MEAN, OF", "MORE",
+			      "THESE", "OTHERS");
+	}
+	for (size_t i = 0; i < shown; i++) {
+		const struct jobs_slow_part *part = &slow->parts.at[i];
+
+		if (part->kind == JOBS_SLOW_STATE) {
+			(void)fprintf(out, "  %-32s",
+				      timeline_state_runs(part->state)
+					      ? "running"
+					      : timeline_state_name(part->state));
+		} else if (part->kind == JOBS_SLOW_RIVAL) {
+			(void)fprintf(out, "  CPU taken by %-19.19s",
+				      who(text, report, part->rival));
+		} else {
+			(void)fprintf(out, "  asleep in %-22.22s",
+				      part->call ? part->call : "no known call");
+		}
+		put_ns(out, (uint64_t)part->more_ns);
+		put_ns(out, part->slow_ns / slow->slow);
+		put_ns(out, part->rest_ns / slow->rest);
+		(void)fputc('\n', out);
+	}
+	put_more(out, slow->parts.count, shown);
+}
+
 /* Each with its own critical path. */
 static void put_worst(const struct deep_report *report, size_t most, FILE *out)
 {
@@ -535,6 +574,7 @@ void deep_report_text(const struct deep_report *report, size_t most, FILE *out)
 	}
 	if (report->jobs) {
 		put_jobs(report, most, out);
+		put_slow(report, most, out);
 		put_worst(report, most, out);
 	}
 	(void)fputc('\n', out);

@@ -364,6 +364,9 @@ bool deep_report_fill(struct deep_report *report, const char *who, size_t most)
 	if (report->jobs) {
 		explain_worst(report);
 	}
+	if (report->jobs && report->worst_count > 0) {
+		jobs_slow_find(report->jobs, timeline, &report->slow);
+	}
 	if (report->wants_victims) {
 		list_victims(report);
 	}
@@ -390,6 +393,7 @@ void deep_report_fini(struct deep_report *report)
 		path_fini_rivals(&report->worst.at[i].rivals);
 	}
 	vec_fini(&report->worst);
+	jobs_slow_fini(&report->slow);
 	for (size_t i = 0; i < report->victims.count; i++) {
 		vec_fini(&report->victims.at[i].findings);
 	}

@@ -15,6 +15,7 @@
 
 #include <stdio.h>
 
+#include "deep/jobs/jobs-slow.h"
 #include "deep/jobs/jobs.h"
 #include "deep/links.h"
 #include "deep/path.h"
@@ -80,6 +81,7 @@ struct deep_report {
 	const struct jobs *jobs;           /* NULL: none */
 	size_t worst_count;                /* how many of the worst executions to explain */
 	VEC(struct report_worst) worst;    /* the worst first */
+	struct jobs_slow slow;             /* with @worst_count: what slow ones had more of */
 	bool wants_victims;                /* of all threads */
 	VEC(struct report_victim) victims; /* most urgent first, dispatch only last */
 };
