@@ -10,6 +10,7 @@
 #include "cmd/check-names.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
+#include "cmd/report-ranges.h"
 #include "cmd/say.h"
 #include "deep/jobs/jobs.h"
 #include "deep/reader.h"
@@ -119,20 +120,25 @@ static struct reader_setup setup_of(const struct options *options, const struct 
 	return (struct reader_setup){ .path = path, .warn = warn, .user = (void *)options };
 }
 
+/* What is explained of a trace. */
+struct extent {
+	uint64_t begin, end;
+	uint64_t max_bytes; /* of a timeline */
+	/* Ranges that were chosen, and the one that it is about; none: what the user wants. */
+	const struct report_range *ranges;
+	size_t count, at;
+};
+
 /* Builds the timeline, and with --begin a second one of the same length before it, to compare. */
 static int build_timelines(const struct options *options, const struct reader_setup *setup,
-			   struct deep_report *report)
+			   const struct extent *scope, struct deep_report *report)
 {
 	struct reader_setup quiet = *setup;
 	const char *name = setup->path->name;
-	uint64_t begin, end, length;
+	uint64_t begin = scope->begin, length;
 	struct err err;
 
-	if (cmd_range(options, setup->path, &begin, &end, &err) < 0) {
-		say("%s", err.text);
-		return EXIT_FAILED;
-	}
-	report->timeline = timeline_build(setup, begin, end, &err);
+	report->timeline = timeline_build_within(setup, begin, scope->end, scope->max_bytes, &err);
 	if (!report->timeline) {
 		say("%s", err.text);
 		return EXIT_FAILED;
@@ -150,11 +156,12 @@ static int build_timelines(const struct options *options, const struct reader_se
 		say("%s: has no sched_switch events: nothing to explain", name);
 		return EXIT_DONE;
 	}
-	if (options->begin && report->changed_at == 0) {
+	if (options->begin && report->changed_at == 0 && scope->count == 0 &&
+	    !report->timeline->is_cut) {
 		length = report->timeline->end - report->timeline->begin;
 		quiet.warn = NULL;
-		report->before =
-			timeline_build(&quiet, begin > length ? begin - length : 0, begin, &err);
+		report->before = timeline_build_within(&quiet, begin > length ? begin - length : 0,
+						       begin, scope->max_bytes, &err);
 	}
 	return EXIT_DONE;
 }
@@ -205,50 +212,124 @@ static void print(struct reports *reports, const struct deep_report *report)
 	}
 }
 
-static int report_one(struct reports *reports, const struct recorded_path *path,
-		      const struct occasion *occasion)
+/* Fills the report and prints it, with what is found behind it. */
+static int explain(struct reports *reports, const struct reader_setup *setup, const char *wanted,
+		   struct deep_report *report)
 {
 	const struct options *options = reports->options;
-	const struct output *output = reports->output;
-	struct deep_report report = { .name = path->name,
-				      .why = occasion->triggers,
-				      .changed_at = occasion->since,
-				      .worst_count = options->worst,
-				      .wants_victims = !options->thread };
-	const char *wanted = options->thread ? options->thread : occasion->thread;
-	const struct reader_setup setup = setup_of(options, path);
 	const struct jobs_config config = { .pattern = options->job,
 					    .within = options->within,
 					    .who = options->thread,
 					    .deadline_ns = deadline_of(options),
 					    .period_ns = options->every_ns };
 	struct jobs jobs = { 0 };
-	int status = build_timelines(options, &setup, &report);
-	bool lacks_switches = report.timeline && report.timeline->lacks >> LACKS_SWITCHES & 1;
+	int status = EXIT_DONE;
 	struct err err;
 
-	reports->recorded += status == EXIT_DONE && !lacks_switches;
-	if (status != EXIT_DONE || lacks_switches || report.timeline->threads.count == 0) {
-		deep_report_fini(&report);
-		return status;
-	}
-	if (options->job && jobs_find(&setup, report.timeline, &config, &jobs, &err) < 0) {
+	if (options->job && jobs_find(setup, report->timeline, &config, &jobs, &err) < 0) {
 		say("%s", err.text);
 		status = EXIT_FAILED;
 	} else {
-		report.jobs = options->job ? &jobs : NULL;
-		if (!deep_report_fill(&report, wanted, output->top) && wanted) {
-			say("%s: no thread %s", path->name, wanted);
+		report->jobs = options->job ? &jobs : NULL;
+		if (!deep_report_fill(report, wanted, reports->output->top) && wanted) {
+			say("%s: no thread %s%s", setup->path->name, wanted,
+			    report->range_count > 0 ? " in this range" : "");
 			status = options->thread ? EXIT_FAILED : status;
 		}
-		print(reports, &report);
+		print(reports, report);
 	}
 	if (options->discover && status == EXIT_DONE) {
-		status = discover(options, &setup, &report, output);
+		status = discover(options, setup, report, reports->output);
 	}
 	jobs_fini(&jobs);
+	return status;
+}
+
+/* TOO_LARGE: the scope has no room in memory. */
+enum { TOO_LARGE = -1 };
+
+static int report_scope(struct reports *reports, const struct recorded_path *path,
+			const struct occasion *occasion, const struct extent *scope)
+{
+	const struct options *options = reports->options;
+	struct deep_report report = { .name = path->name,
+				      .why = occasion->triggers,
+				      .changed_at = occasion->since,
+				      .worst_count = options->worst,
+				      .ranges = scope->ranges,
+				      .range_count = scope->count,
+				      .range = scope->at,
+				      .wants_victims = !options->thread };
+	const char *wanted = options->thread ? options->thread : occasion->thread;
+	const struct reader_setup setup = setup_of(options, path);
+	int status = build_timelines(options, &setup, scope, &report);
+	bool lacks_switches = report.timeline && report.timeline->lacks >> LACKS_SWITCHES & 1;
+	bool is_cut = report.timeline &&
+		      (report.timeline->is_cut || (report.before && report.before->is_cut));
+
+	if (status == EXIT_DONE && is_cut && !lacks_switches && scope->count == 0) {
+		deep_report_fini(&report);
+		return TOO_LARGE;
+	}
+	reports->recorded += status == EXIT_DONE && !lacks_switches;
+	if (status == EXIT_DONE && !lacks_switches && report.timeline->threads.count > 0) {
+		status = explain(reports, &setup, wanted, &report);
+	}
 	deep_report_fini(&report);
 	return status;
+}
+
+/* Explains what is worth it of a trace that is too large. */
+static int report_ranges(struct reports *reports, const struct recorded_path *path,
+			 const struct occasion *occasion, struct extent scope)
+{
+	struct report_range ranges[REPORT_RANGES_MAX];
+	int status = EXIT_FAILED;
+	struct err err;
+	int count =
+		report_ranges_choose(reports->options, path, scope.begin, scope.end, ranges, &err);
+
+	if (count < 0) {
+		say("%s", err.text);
+		return EXIT_FAILED;
+	}
+	if (reports->options->verbosity >= 0) {
+		say("%s: too large for --max-memory: %d ranges of it are explained", path->name,
+		    count);
+	}
+	scope.ranges = ranges;
+	scope.count = (size_t)count;
+	reports->page.parts *= scope.count;
+	for (scope.at = 0; scope.at < scope.count; scope.at++) {
+		int one;
+
+		scope.begin = ranges[scope.at].begin;
+		scope.end = ranges[scope.at].end;
+		one = report_scope(reports, path, occasion, &scope);
+		status = one == EXIT_DONE ? EXIT_DONE : status;
+	}
+	for (size_t i = 0; i < scope.count; i++) {
+		free((char *)ranges[i].why);
+	}
+	return status;
+}
+
+static int report_one(struct reports *reports, const struct recorded_path *path,
+		      const struct occasion *occasion)
+{
+	const struct options *options = reports->options;
+	struct extent scope = { .max_bytes = options->has_max_memory
+						     ? report_ranges_timeline(options)
+						     : UINT64_MAX };
+	struct err err;
+	int status;
+
+	if (cmd_range(options, path, &scope.begin, &scope.end, &err) < 0) {
+		say("%s", err.text);
+		return EXIT_FAILED;
+	}
+	status = report_scope(reports, path, occasion, &scope);
+	return status == TOO_LARGE ? report_ranges(reports, path, occasion, scope) : status;
 }
 
 /* Of all traces, *ret_count; those that cannot be found are reported when they are read. */

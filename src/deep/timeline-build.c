@@ -174,16 +174,75 @@ static void clip(struct build *build, uint64_t end)
 	}
 }
 
-static void read_all(struct build *build, struct reader *reader, uint64_t end)
+/* So often, in events, memory is looked at. */
+#define MEMORY_EVERY 65536
+
+/* Bytes of the timeline. */
+static uint64_t bytes_of(const struct timeline *timeline)
+{
+	uint64_t bytes = timeline->threads.room * sizeof(*timeline->threads.at) +
+			 timeline->calls.room * sizeof(*timeline->calls.at);
+
+	for (size_t i = 0; i < timeline->threads.count; i++) {
+		const struct deep_thread *thread = timeline->threads.at[i];
+
+		bytes += sizeof(*thread) + thread->intervals.room * sizeof(*thread->intervals.at) +
+			 thread->prios.room * sizeof(*thread->prios.at) +
+			 thread->sleeps.room * sizeof(*thread->sleeps.at);
+	}
+	for (size_t i = 0; i < timeline->cpus.count; i++) {
+		bytes += timeline->cpus.at[i].oncpus.room * sizeof(*timeline->cpus.at[i].oncpus.at);
+	}
+	return bytes;
+}
+
+/* Forgets what lies before the range, up to the last of each list, which lasts. */
+static void forget(const struct timeline *timeline)
+{
+	for (size_t i = 0; i < timeline->cpus.count; i++) {
+		struct deep_cpu *cpu = &timeline->cpus.at[i];
+
+		cpu->oncpus.at[0] = cpu->oncpus.at[cpu->oncpus.count - 1];
+		cpu->oncpus.count = 1;
+	}
+	for (size_t i = 0; i < timeline->threads.count; i++) {
+		struct deep_thread *thread = timeline->threads.at[i];
+
+		if (thread->sleeps.count > 1) {
+			thread->sleeps.at[0] = thread->sleeps.at[thread->sleeps.count - 1];
+			thread->sleeps.count = 1;
+		}
+	}
+}
+
+/* Returns the end of what has room in @max_bytes; at most @end. */
+static uint64_t take_all(struct build *build, struct reader *reader, uint64_t end,
+			 uint64_t max_bytes, bool *ret_has_more)
 {
 	struct reader_event event;
-	struct reader_seen seen;
-	bool has_more;
+	uint64_t taken = 0;
 
-	while ((has_more = reader_next(reader, &event)) && event.ts < end) {
+	while ((*ret_has_more = reader_next(reader, &event)) && event.ts < end) {
+		if (max_bytes < UINT64_MAX && ++taken % MEMORY_EVERY == 0) {
+			if (event.ts <= build->range_begin) {
+				forget(build->timeline);
+			} else if (bytes_of(build->timeline) > max_bytes) {
+				build->timeline->is_cut = true;
+				return event.ts;
+			}
+		}
 		put_initial(build, event.ts);
 		build_take(build, &event);
 	}
+	return end;
+}
+
+static void read_all(struct build *build, struct reader *reader, uint64_t end, uint64_t max_bytes)
+{
+	struct reader_seen seen;
+	bool has_more;
+
+	end = take_all(build, reader, end, max_bytes, &has_more);
 	put_initial(build, end - 1);
 	reader_seen(reader, &seen);
 	build->timeline->events = seen.events;
@@ -192,6 +251,12 @@ static void read_all(struct build *build, struct reader *reader, uint64_t end)
 
 struct timeline *timeline_build(const struct reader_setup *setup, uint64_t begin, uint64_t end,
 				struct err *err)
+{
+	return timeline_build_within(setup, begin, end, UINT64_MAX, err);
+}
+
+struct timeline *timeline_build_within(const struct reader_setup *setup, uint64_t begin,
+				       uint64_t end, uint64_t max_bytes, struct err *err)
 {
 	struct build build = { .range_begin = begin };
 	const struct plan *plan;
@@ -215,7 +280,7 @@ struct timeline *timeline_build(const struct reader_setup *setup, uint64_t begin
 		build.source = plan_has_event(plan, "sched_ttwu")     ? EVENT_TTWU
 			       : plan_has_event(plan, "sched_waking") ? EVENT_WAKING
 								      : EVENT_WAKEUP;
-		read_all(&build, reader, end);
+		read_all(&build, reader, end, max_bytes);
 		if (CHECKS_ON) {
 			timeline_check(build.timeline);
 		}

@@ -142,6 +142,7 @@ struct timeline {
 	uint64_t begin, end; /* of the range, at most that of the trace's events */
 	uint64_t events;     /* that were read */
 	uint64_t gaps;       /* places where events are missing */
+	bool is_cut;         /* it ends before the range that was wanted: more had no room */
 	uint32_t lacks;      /* bit by bit, the timeline_events that are not recorded */
 	VEC(struct deep_thread *) threads;
 	VEC(struct deep_cpu) cpus;       /* by id */
@@ -175,6 +176,9 @@ uint32_t timeline_lacks(const struct plan *plan);
  */
 struct timeline *timeline_build(const struct reader_setup *setup, uint64_t begin, uint64_t end,
 				struct err *err);
+/* The same, in about @max_bytes of memory. */
+struct timeline *timeline_build_within(const struct reader_setup *setup, uint64_t begin,
+				       uint64_t end, uint64_t max_bytes, struct err *err);
 void timeline_free(struct timeline *timeline); /* NULL is fine */
 
 const char *timeline_state_name(enum state state);

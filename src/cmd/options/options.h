@@ -47,6 +47,7 @@ struct options {
 	bool has_jobs;
 	uint64_t jobs;
 	uint64_t chunk_bytes, max_memory;
+	bool has_max_memory;
 	uint64_t duration_ns, windows; /* 0: no limit */
 	uint64_t retry_ns;             /* UINT64_MAX: for ever; 0: not at all */
 	uint64_t grace_ns;

@@ -79,6 +79,25 @@ static void put_missing(struct printer *p)
 	json_close(&p->json, ']');
 }
 
+/* What else of the trace is explained; a page shows it apart. */
+static void put_ranges(struct printer *p)
+{
+	const struct deep_report *report = p->report;
+
+	if (report->range_count == 0 || p->names) {
+		return;
+	}
+	json_open(&p->json, "ranges", '[');
+	for (size_t i = 0; i < report->range_count; i++) {
+		json_open(&p->json, NULL, '{');
+		put_span(p, report->ranges[i].begin, report->ranges[i].end);
+		json_text(&p->json, "why", report->ranges[i].why);
+		json_close(&p->json, '}');
+	}
+	json_close(&p->json, ']');
+	json_u64(&p->json, "range", report->range);
+}
+
 static void put_cpus(struct printer *p)
 {
 	json_open(&p->json, "cpus", '[');
@@ -470,7 +489,11 @@ void report_json_put(struct printer *p, const char *key)
 	}
 	json_u64(&p->json, "events", p->timeline->events);
 	json_u64(&p->json, "gaps", p->timeline->gaps);
+	if (p->timeline->is_cut) {
+		json_bool(&p->json, "is_cut", true);
+	}
 	put_missing(p);
+	put_ranges(p);
 	put_cpus(p);
 	put_threads(p);
 	put_changes(p);

@@ -43,9 +43,14 @@ function head() {
 		const line = element('p', '', top);
 		line.className = 'controls';
 		sets.forEach((set, i) => {
-			button(set.label || set.report.trace, line, () => choose(i)).setAttribute('aria-pressed', set === data);
+			button(set.label || set.report.trace, line, () => choose(i), set.why).setAttribute('aria-pressed', set === data);
 		});
 	}
+	if (data.why) {
+		element('p', 'The trace is too large to be explained as a whole (--max-memory). Of ' + sets.filter((set) => set.why).length +
+			' ranges of it this was chosen because: ' + data.why, top);
+	}
+	if (report.is_cut) element('p', 'It is cut at its end: more does not fit into memory.', top);
 	element('p', report.begin_text + ', ' + duration(end) + ', ' + count(report.events) + ' events' +
 		(report.gaps ? ', ' + report.gaps + ' gaps' : '') +
 		(report.missing ? '; not recorded: ' + report.missing.map(m => m.event).join(', ') : ''), top);

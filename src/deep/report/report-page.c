@@ -379,6 +379,18 @@ static void put_chosen(struct drawing *d)
 	json_close(&d->p.json, ']');
 }
 
+/* Which range of the trace this is, and why. */
+static void put_label(struct printer *p)
+{
+	const struct report_range *range = &p->report->ranges[p->report->range];
+	char begin[UNITS_TEXT_MAX];
+	char *text = mem_printf("%.15s", units_clock(begin, p->timeline->begin));
+
+	json_text(&p->json, "label", text);
+	json_text(&p->json, "why", range->why);
+	free(text);
+}
+
 static void put_data(struct drawing *d)
 {
 	struct printer *p = &d->p;
@@ -388,6 +400,9 @@ static void put_data(struct drawing *d)
 	json_u64(&p->json, "begin_s", p->timeline->begin / NS_PER_S);
 	json_u64(&p->json, "begin_rest_ns", p->timeline->begin % NS_PER_S);
 	json_u64(&p->json, "thread_count", p->report->threads.count);
+	if (p->report->range_count > 0) {
+		put_label(p);
+	}
 	put_rows(d, "cpus", 0, d->paths);
 	put_rows(d, "paths", d->paths, d->threads);
 	json_bool(&p->json, "has_path", p->report->path.segments.count > 0);

@@ -69,6 +69,30 @@ static void put_lacks(const struct timeline *timeline, FILE *out)
 	}
 }
 
+/* Names in it come from an untrusted trace. */
+static void put_printable(const char *text, FILE *out)
+{
+	for (const char *c = text; *c; c++) {
+		(void)fputc(units_letter(*c), out);
+	}
+	(void)fputc('\n', out);
+}
+
+/* Of a range that was chosen: which, and why. */
+static void put_range(const struct deep_report *report, FILE *out)
+{
+	char end[UNITS_TEXT_MAX];
+
+	if (report->range_count > 0) {
+		(void)fprintf(out, "range %zu of %zu: ", report->range + 1, report->range_count);
+		put_printable(report->ranges[report->range].why, out);
+	}
+	if (report->timeline->is_cut) {
+		(void)fprintf(out, "cut at %.15s: more does not fit into memory (--max-memory)\n",
+			      units_clock(end, report->timeline->end));
+	}
+}
+
 static void put_head(const struct deep_report *report, FILE *out)
 {
 	const struct timeline *timeline = report->timeline;
@@ -84,13 +108,11 @@ static void put_head(const struct deep_report *report, FILE *out)
 			      timeline->gaps == 1 ? "" : "s");
 	}
 	(void)fputc('\n', out);
+	put_range(report, out);
 	put_lacks(timeline, out);
 	if (report->why) {
 		(void)fputs("captured because of ", out);
-		for (const char *c = report->why; *c; c++) {
-			(void)fputc(units_letter(*c), out);
-		}
-		(void)fputc('\n', out);
+		put_printable(report->why, out);
 	}
 	(void)fputc('\n', out);
 	for (size_t i = 0; i < timeline->cpus.count; i++) {

@@ -47,7 +47,7 @@ function drawMarks(context, width, height) {
 	if (picked && picked.end >= view[0] && picked.begin <= view[1]) {
 		const from = inside(picked.begin), wide = Math.max(1, inside(picked.end) - from);
 		context.fillStyle = fore();
-		context.globalAlpha = 0.12;
+		context.globalAlpha = 0.07;
 		context.fillRect(from, 0, wide, height - AXIS);
 		context.globalAlpha = 1;
 		context.strokeStyle = fore();

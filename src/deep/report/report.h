@@ -62,10 +62,20 @@ struct report_victim {
 	VEC(struct finding) findings; /* longest first */
 };
 
+/* A part of a trace that is too large to be explained as a whole. */
+struct report_range {
+	uint64_t begin, end;
+	const char *why; /* it was chosen */
+};
+
 struct deep_report {
 	const char *name; /* of the trace */
 	const char *why;  /* names of a capture's triggers; NULL: none */
 	struct timeline *timeline;
+	/* All ranges of the trace that are explained, each by a report; none: all of it is, or the
+	 * range that the user gave. */
+	const struct report_range *ranges;
+	size_t range_count, range; /* which of them this report is about */
 	/* The time before the range, as long as that, from the same trace; NULL: unknown. */
 	struct timeline *before;
 	VEC(struct report_thread) threads; /* alive in the range, most running time first */
