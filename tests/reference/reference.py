@@ -308,16 +308,23 @@ CPU_KEYS = ('run_ns', 'switches', 'migrations', 'preemptions', 'longest_ns')
 IO_KEYS = ('read_bytes', 'write_bytes', 'reads', 'writes', 'errors', 'read_ns', 'write_ns')
 
 
+def of_known(rows):
+    """Counted rows (tid, figures); those of unknown threads are one, whoever they were."""
+    rows = list(rows)
+    known = collections.Counter(row for row in rows if row[0] is not None)
+    unknown = [sum(figures) for figures in zip(*(row[1:] for row in rows if row[0] is None))]
+    return known + collections.Counter([(None, *unknown)] if unknown else [])
+
+
 def rows_of(window, keys):
     """{(tid, figures): how many} of rows with any figure; tids may be reused."""
-    return collections.Counter(
-        (window.tids.get(thread, thread.tid),) + tuple(row[key] for key in keys)
-        for thread, row in window.rows.items() if any(row[key] for key in keys))
+    return of_known((window.tids.get(thread, thread.tid),) + tuple(row[key] for key in keys)
+                    for thread, row in window.rows.items() if any(row[key] for key in keys))
 
 
 def our_rows(rows, keys):
-    return collections.Counter((row.get('tid'),) + tuple(row[key] for key in keys) for row in rows
-                               if any(row[key] for key in keys))
+    return of_known((row.get('tid'),) + tuple(row[key] for key in keys) for row in rows
+                    if any(row[key] for key in keys))
 
 
 def merge(windows):
