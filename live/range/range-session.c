@@ -11,6 +11,7 @@
 
 #include "base/limits.h"
 #include "base/now.h"
+#include "ctf/decoder.h"
 #include "ctf/plan/plan.h"
 #include "live/range/range-state.h"
 
@@ -238,6 +239,7 @@ static void reading_fini(struct reading *reading)
 	relay_connection_free(reading->connection);
 	client_free(reading->client);
 	event_free(reading->timer);
+	decoder_free(reading->decoder);
 	event_base_free(reading->base);
 	for (size_t i = 0; i < reading->streams.count; i++) {
 		free(reading->streams.at[i]->path);
@@ -276,6 +278,7 @@ int range_session_read(struct range_job *job, struct err *err)
 	assert(job->traces.count == 0);
 	job->span = (struct units_span){ .first = UINT64_MAX };
 	reading.base = event_base_new();
+	reading.decoder = mem_alloc(sizeof(*reading.decoder));
 	reading.timer = event_new(reading.base, -1, 0, on_timer, &reading);
 	reading.connection = relay_connection_new(reading.base, job->address, &events, &reading);
 	reading.client = client_new(&config, relay_connection_viewer(reading.connection));

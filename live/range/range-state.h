@@ -32,7 +32,7 @@ struct source_stream {
 	uint64_t repeats_to;  /* ns: announced again after its end: what ends until then was read */
 	bool is_fetching;
 	bool is_done;     /* nothing more of it is wanted */
-	bool is_behind;   /* a packet that begins behind the range was announced */
+	bool is_behind;   /* a packet with events that begins behind the range was fetched */
 	bool reaches_end; /* its data, or a beacon, is at the end of the range or behind */
 };
 
@@ -42,6 +42,7 @@ struct reading {
 	struct event *timer;
 	struct relay_connection *connection;
 	struct client *client;
+	struct decoder *decoder;
 	VEC(struct source_trace *) traces;
 	VEC(struct source_stream *) streams;
 	uint64_t begun; /* monotonic ns */

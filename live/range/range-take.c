@@ -14,6 +14,7 @@
 #include "base/limits.h"
 #include "base/now.h"
 #include "ctf/clock.h"
+#include "ctf/decoder.h"
 #include "ctf/plan/plan.h"
 #include "live/range/range-state.h"
 #include "output/plain-name.h"
@@ -251,6 +252,25 @@ void range_take_packet_lost(void *user, void *arg, const char *why)
 	lose(stream, 1, why);
 }
 
+/* Whether the packet has events, and begins behind the range. */
+static bool is_behind(const struct source_stream *stream, const uint8_t *bytes, uint64_t len)
+{
+	const struct reading *reading = stream->trace->reading;
+	struct packet_info info;
+	struct clock clock;
+	struct err err;
+
+	if (!stream->reaches_end || !stream->trace->plan ||
+	    packet_info_read(reading->decoder, stream->trace->plan, bytes, len, PACKET_BYTES_MAX,
+			     &info, &err) < 0 ||
+	    !info.has_begin) {
+		return false;
+	}
+	clock_init(&clock, info.stream->clock);
+	return info.content_bits > info.events_at_bits &&
+	       clock_ns(&clock, info.begin) >= reading->job->end;
+}
+
 void range_take_packet(void *user, void *arg, const struct viewer_index *index, uint8_t *bytes,
 		       uint64_t len)
 {
@@ -263,6 +283,7 @@ void range_take_packet(void *user, void *arg, const struct viewer_index *index, 
 	size = size < len ? len : size;
 	stream->is_fetching = false;
 	put(reading, stream->path, stream->offset, bytes, len, size);
+	stream->is_behind |= is_behind(stream, bytes, len);
 	free(bytes);
 	stream->offset += size;
 	reading->job->packets++;
@@ -304,8 +325,9 @@ static void note_times(struct source_stream *stream, uint64_t begin, uint64_t en
 	stream->known_until = stream->last;
 }
 
-/* The first packet behind the range tells what was lost at its end.  Those of the next
- * INITIAL_WAIT_NS may tell which thread ran (see src/recorded/recorded.c). */
+/* The first packet behind the range tells what was lost at its end, and the first one with events
+ * that the trace goes on.  Those of the next INITIAL_WAIT_NS may tell which thread ran (see
+ * src/recorded/recorded.c). */
 static enum client_wish take_by_time(struct source_stream *stream, uint64_t begin, uint64_t end)
 {
 	const struct range_job *job = stream->trace->reading->job;
@@ -319,7 +341,7 @@ static enum client_wish take_by_time(struct source_stream *stream, uint64_t begi
 	}
 	if (begin >= job->end) {
 		stream->is_done = stream->is_behind && begin - job->end >= INITIAL_WAIT_NS;
-		stream->is_behind = stream->reaches_end = true;
+		stream->reaches_end = true;
 	}
 	return CLIENT_FETCH;
 }

@@ -19,10 +19,12 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'property'))
 import peer  # noqa: E402
 import scripted_relay as relays  # noqa: E402
 from peer import LONG, ctf2_of, ended, totals, wait_until  # noqa: E402
 from scripted_relay import ATTACH, INDEX, PACKET, Rule, patch  # noqa: E402
+from synthetic import Made, packet, switch  # noqa: E402
 
 COMMANDS = (['analyze', '-f', 'json', '-a', 'all'], ['analyze', '-i', '50ms'], ['report', '-f', 'json'],
             ['overview', '-f', 'json'])
@@ -115,6 +117,20 @@ def test_law_ctf2(t):
 
 def test_law_ust(t):
     check_law(t, 'ust', COMMANDS[:1])
+
+
+def test_law_empty_packets(t):
+    """Behind the range lie packets without events for longer than others are looked for."""
+    S = 10**9
+    packets = [packet(0, 0, S, 2 * S, [switch(S + i * S // 10, 1 + i % 2, 2 - i % 2) for i in range(9)])]
+    packets += [packet(0, i, i * S + 1, (i + 1) * S, []) for i in range(2, 20)]
+    packets.append(packet(0, 20, 20 * S + 1, 21 * S, [switch(20 * S + 5, 1, 2)]))
+    url, path = served(t, Made(t.scratch, 'empty', [b''.join(packets)]).path, 'e')
+    runs = Runs(t)
+    for end in (S + S // 2, 3 * S, 12 * S):
+        same(runs, url, path, ['--end', '%dns' % end], COMMANDS[:2])
+        total = totals(map(json.loads, runs.go('analyze', '-f', 'json', '--end', '%dns' % end, url)[0].splitlines()))[0]
+        assert total['end'] == end, (total['end'], end)
 
 
 def test_time_of_day(t):
