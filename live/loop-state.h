@@ -13,6 +13,7 @@
 #include "live/session/session.h"
 
 struct control;
+struct loop_signals;
 struct metrics;
 struct metrics_server;
 struct trigger_event;
@@ -60,7 +61,8 @@ struct loop {
 	struct session_owner owner; /* given to all sessions */
 	bool *url_seen;             /* by URL: a session that it names was attached */
 	bool *url_said;             /* by URL: it was reported as missing */
-	struct event *signals[5];
+	struct event *signals[3];
+	struct loop_signals *stop_signals;
 	struct event *engine_event, *step_event, *duration_event, *input_event, *size_event,
 		*watchdog_event, *state_event;
 	struct metrics *metrics; /* NULL: they are not served */

@@ -17,6 +17,7 @@
 #include "engine/exchange/checkpoint-file.h"
 #include "live/capture/captures.h"
 #include "live/control.h"
+#include "live/loop-signals.h"
 #include "live/loop-state.h"
 #include "live/metrics-server.h"
 #include "live/metrics.h"
@@ -251,11 +252,10 @@ static void on_step(evutil_socket_t fd, short what, void *arg)
 	(void)event_add(loop->step_event, &again);
 }
 
-static void on_stop_signal(evutil_socket_t number, short what, void *arg)
+static void on_stop_signal(evutil_socket_t fd, short what, void *arg)
 {
-	(void)number;
+	(void)fd;
 	(void)what;
-	now_leave_soon();
 	loop_stop(arg);
 }
 
@@ -340,8 +340,8 @@ static void add_events(struct loop *loop)
 		int number;
 		event_callback_fn call;
 	} signals[] = {
-		{ SIGINT, on_stop_signal },          { SIGTERM, on_stop_signal },
-		{ SIGUSR1, on_totals_signal },       { SIGHUP, on_reopen_signal },
+		{ SIGUSR1, on_totals_signal },
+		{ SIGHUP, on_reopen_signal },
 		{ SIGUSR2, loop_on_capture_signal },
 	};
 	struct timeval soon = { .tv_usec = 20000 };
@@ -355,6 +355,7 @@ static void add_events(struct loop *loop)
 			evsignal_new(loop->base, signals[i].number, signals[i].call, loop);
 		(void)event_add(loop->signals[i], NULL);
 	}
+	loop->stop_signals = loop_signals_new(loop->base, on_stop_signal, loop);
 	loop->step_event = event_new(loop->base, -1, 0, on_step, loop);
 	(void)event_add(loop->step_event, &soon);
 	if (engine_event_fd(loop->engine) >= 0) {
@@ -380,6 +381,7 @@ static void loop_fini(struct loop *loop)
 				   loop->state_event };
 
 	loop_free_relays(loop);
+	loop_signals_free(loop->stop_signals);
 	for (size_t i = 0; i < sizeof(loop->signals) / sizeof(loop->signals[0]); i++) {
 		if (loop->signals[i]) {
 			event_free(loop->signals[i]);

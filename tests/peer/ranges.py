@@ -13,6 +13,7 @@ import os
 import re
 import resource
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -324,6 +325,31 @@ def test_as_now_ctf2(t):
     wanted = t.analyze(path, '-a', 'count')
     assert abs(total['begin'] / 1e9 - now) < 60, (total['begin'], now)
     assert total['count'] == wanted['count'] and total['end'] - total['begin'] == wanted['end'] - wanted['begin']
+
+
+def test_long_packet(t):
+    """`live` without workers ends soon after a signal, also while it decodes a packet of 300 MB."""
+    S = 10**9
+    some = [b''.join(switch(S, 1, 2) + switch(S, 2, 1) for _ in range(1000))]
+    made = Made(t.scratch, 'long', [packet(0, 0, S, 2 * S, some * (300 * 10**6 // len(some[0])))])
+    size = os.path.getsize(os.path.join(made.path, 'channel0_0')) * 8
+    os.mkdir(os.path.join(made.path, 'index'))
+    with open(os.path.join(made.path, 'index', 'channel0_0.idx'), 'wb') as index:
+        index.write(struct.pack('>4I', 0xC1F1DCC1, 1, 1, 72) + struct.pack('>9Q', 0, size, size, S, 2 * S, 0, 0, 0, 0))
+    begin = time.monotonic()
+    subprocess.run([t.sillage, 'analyze', '-q', '-a', 'all', '-j', '0', made.path], stdout=subprocess.DEVNULL, check=True)
+    whole = time.monotonic() - begin
+    if whole < 3:
+        raise peer.Skip('this build decodes it in %.1f s' % whole)
+    relay = relays.Relay([relays.Session('s', [relays.Trace(made.path)])])
+    t.cleanups.append(relay.close)
+    live = t.live('-a', 'all', '-j', '0', '--from', 'beginning', relay.url('s'))
+    pieces = -(-size // 8 // relays.PIECE)
+    wait_until(lambda: sum(entry[2] == PACKET for entry in relay.log) == pieces)
+    time.sleep(whole / 10)
+    begin = time.monotonic()
+    live.finish(signal.SIGTERM)
+    assert time.monotonic() - begin < 0.7 * whole, (time.monotonic() - begin, whole)
 
 
 if __name__ == '__main__':

@@ -31,6 +31,7 @@ RETRY, HUP, ERR, INACTIVE, EOF = 2, 3, 4, 5, 6
 NEW_METADATA, NEW_STREAM = 1, 2
 SEQ_AT = 64  # of a packet of LTTng: its sequence number
 SO_ATTACH_FILTER = 26
+PIECE = 16 << 20  # larger packets are asked for in pieces of this
 SILENCE_S = 0.002  # between two pieces of a reply
 
 
@@ -460,10 +461,11 @@ class Connection:
         number, offset, length = struct.unpack('>QQI', payload)
         _, stream = self.find(number)
         for packet in stream.packets if stream else ():
-            if packet.offset == offset and length <= len(packet.data):
+            part = packet.data[offset - packet.offset:] if packet.offset <= offset else b''
+            if length <= len(part) and (packet.offset == offset or len(packet.data) > PIECE):
                 if length >= (packet.content + 7) // 8:
                     done.append((self.relay.delivered.add, (self.session.name,) + packet.key))
-                return Reply([('status', 'I', OK), ('length', 'I', length), ('flags', 'I', 0)], packet.data[:length])
+                return Reply([('status', 'I', OK), ('length', 'I', length), ('flags', 'I', 0)], part[:length])
         return Reply([('status', 'I', 3), ('length', 'I', 0), ('flags', 'I', 0)])
 
     def get_metadata(self, payload, done):
