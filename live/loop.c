@@ -23,6 +23,7 @@
 #include "live/metrics.h"
 #include "live/trigger/actions.h"
 #include "output/rollup.h"
+#include "phases/phases.h"
 
 static void on_progress(void *user);
 
@@ -101,13 +102,32 @@ static void show(void *user, const struct report *report)
 	struct live_trace *trace = user;
 	struct loop *loop = session_owner_user(trace->session);
 
-	output_report(loop->config->output, &trace->identity, report);
+	if (trace->phases) {
+		phases_report(trace->phases, report);
+	}
+	output_phased(loop->config->output, &trace->identity, report, trace->phases);
+	output_phases(loop->config->output, &trace->identity, trace->phases);
 	if (loop->metrics) {
 		metrics_add(loop->metrics, &trace->identity, report);
 	}
 	if (report->kind == REPORT_WINDOW && ++loop->windows == loop->config->windows) {
 		loop_stop(loop);
 	}
+}
+
+/* Triggers see the figures of phases, too. */
+static void act(struct live_trace *trace, const struct report *report)
+{
+	struct loop *loop = session_owner_user(trace->session);
+	struct report_table *tables = NULL;
+	struct report extended = *report;
+
+	if (trace->phases) {
+		tables = phases_extend(trace->phases, report, &extended);
+	}
+	actions_report(loop->config->actions, loop->config->output, &trace->identity, &extended,
+		       trace);
+	free(tables);
 }
 
 static void on_report(void *user, const struct report *report)
@@ -123,9 +143,12 @@ static void on_report(void *user, const struct report *report)
 	if (report->kind == REPORT_WINDOW) {
 		check_names(loop, trace);
 	}
+	if (trace->phases) {
+		phases_rest(trace->phases);
+	}
 	rollup_report(trace->rollup, report, show, trace);
 	if (config->actions) {
-		actions_report(config->actions, config->output, &trace->identity, report, trace);
+		act(trace, report);
 	}
 	loop_check_output(loop);
 	if (report->has_lag && report->lag_ns > 0) {
@@ -444,6 +467,7 @@ static void set_owner(struct loop *loop)
 			(config->checkpoint_file && checkpoint_file_any(config->checkpoint_file)),
 		.from_ns = config->from_ns,
 		.checkpoint_file = config->checkpoint_file,
+		.wants_phases = config->wants_phases,
 		.grace_ns = config->grace_ns,
 		.lag_limit_ns = config->lag_limit_ns,
 		.on_attach = on_attach,

@@ -17,6 +17,7 @@
 #include "history/history.h"
 #include "live/session/session-state.h"
 #include "output/rollup.h"
+#include "phases/phases.h"
 
 void session_say(const struct session *session, int verbosity, const char *fmt, ...)
 {
@@ -78,6 +79,7 @@ void session_trace_free(struct live_trace *trace)
 	}
 	history_trace_free(trace->history);
 	rollup_free(trace->rollup);
+	phases_free(trace->phases);
 	session_trace_drop_waiting(trace, NULL);
 	vec_fini(&trace->waiting);
 	vec_fini(&trace->metadata);
@@ -114,7 +116,15 @@ static void put_checkpoint(struct live_trace *trace, const uint8_t uuid[16])
 						     .path = trace->identity.path,
 						     .range_end = UINT64_MAX };
 
-	checkpoint_file_put(trace->session->owner.checkpoint_file, uuid, trace->trace, &identity);
+	struct codec_out beside = { 0 };
+	struct codec codec = { .out = &beside };
+
+	if (trace->phases) {
+		phases_codec(trace->phases, &codec);
+	}
+	checkpoint_file_put(trace->session->owner.checkpoint_file, uuid, trace->trace, &identity,
+			    &beside);
+	vec_fini(&beside.bytes);
 }
 
 void session_trace_checkpoint(struct live_trace *trace)
@@ -298,6 +308,9 @@ static void resume_trace(struct live_trace *trace, struct live_trace *away)
 	away->history = NULL;
 	trace->rollup = away->rollup;
 	away->rollup = NULL;
+	phases_free(trace->phases);
+	trace->phases = away->phases;
+	away->phases = NULL;
 	if (trace->history) {
 		history_metadata_restart(trace->history);
 	}
@@ -340,15 +353,20 @@ static void pass_over(struct live_trace *trace)
 static void new_trace(struct live_trace *trace, const uint8_t uuid[16])
 {
 	struct session *session = trace->session;
+	struct codec beside;
 	struct err err;
 	int r;
 
 	trace->trace = trace_new(session->owner.engine, trace);
 	trace_set_live(trace->trace);
+	if (session->owner.wants_phases && !trace->phases) {
+		trace->phases = phases_new();
+	}
 	if (!session->owner.checkpoint_file) {
 		return;
 	}
-	r = checkpoint_file_restore(session->owner.checkpoint_file, uuid, trace->trace, &err);
+	r = checkpoint_file_restore(session->owner.checkpoint_file, uuid, trace->trace, &beside,
+				    &err);
 	if (r < 0) { /* a partly restored trace is of no use */
 		trace_free(trace->trace);
 		trace->trace = trace_new(session->owner.engine, trace);
@@ -357,6 +375,9 @@ static void new_trace(struct live_trace *trace, const uint8_t uuid[16])
 	} else if (r > 0) {
 		session_trace_account(trace, &trace->before);
 		trace->is_resumed = true;
+		if (trace->phases) {
+			trace->phases = phases_restore(trace->phases, &beside);
+		}
 		session_say(session, 0, "goes on from %s",
 			    checkpoint_file_path(session->owner.checkpoint_file));
 	}

@@ -61,6 +61,7 @@ struct session_owner {
 	bool from_beginning;
 	uint64_t from_ns; /* packets that end before this time are not fetched; 0: all are */
 	struct checkpoint_file *checkpoint_file; /* to resume from and to save; NULL: none */
+	bool wants_phases;
 	uint64_t grace_ns;
 	uint64_t lag_limit_ns; /* 0: never skip */
 	void (*on_attach)(void *user, const struct trace_identity *trace, bool is_attach,
@@ -104,6 +105,7 @@ struct live_trace {
 		unfetched; /* packets gone with the connection, of a trace that was not known yet */
 	struct history_trace *history; /* NULL: none */
 	struct rollup *rollup;         /* the owner's; NULL: windows are shown as they come */
+	struct phases *phases;         /* the owner's; NULL: not wanted */
 	struct run_summary before;     /* figures of the run that is resumed */
 };
 

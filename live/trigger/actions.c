@@ -283,6 +283,16 @@ void actions_add_analyses(const struct actions *actions, const struct analysis *
 	list[count] = NULL;
 }
 
+bool actions_use_phases(const struct actions *actions)
+{
+	bool uses = false;
+
+	for (size_t i = 0; i < actions->rules.count; i++) {
+		uses |= trigger_uses_phases(actions->rules.at[i]->trigger);
+	}
+	return uses;
+}
+
 /* ---- files ---- */
 
 struct section {

@@ -51,6 +51,9 @@ int actions_check(const struct actions *actions, size_t at, const struct event_n
 /* Adds the analyses that the triggers need to @list, which ends with NULL. */
 void actions_add_analyses(const struct actions *actions, const struct analysis *list[ANALYSES_MAX]);
 
+/* Whether a trigger needs the figures of phases/phases.h in the windows. */
+bool actions_use_phases(const struct actions *actions);
+
 /* Called for the action `capture`, with the context of actions_report().  @reports: a report of the
  * capture is wanted, too. */
 typedef void actions_capture_fn(void *context, const struct trace_identity *trace,

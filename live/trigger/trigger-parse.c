@@ -11,6 +11,7 @@
 
 #include "base/units.h"
 #include "live/trigger/trigger-parts.h"
+#include "phases/phases.h"
 
 struct parser {
 	const char *text, *at;
@@ -234,6 +235,9 @@ static bool take_figure(struct parser *p, struct figure *figure)
 	for (size_t i = 0; analyses[i]; i++) {
 		figure->analysis =
 			strcmp(analyses[i]->name, name) == 0 ? analyses[i] : figure->analysis;
+	}
+	if (strcmp(analysis_phase.name, name) == 0) {
+		figure->analysis = &analysis_phase;
 	}
 	if (!figure->analysis) {
 		p->at = begin;

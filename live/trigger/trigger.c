@@ -13,6 +13,7 @@
 #include "engine/tables/columns.h"
 #include "live/trigger/trigger-parts.h"
 #include "output/format.h"
+#include "phases/phases.h"
 
 void trigger_free(struct trigger *trigger)
 {
@@ -36,13 +37,25 @@ const char *trigger_name(const struct trigger *trigger)
 	return trigger->name;
 }
 
+static bool uses_phases(const struct condition *c)
+{
+	return c && (c->kind == NODE_COMPARE ? c->figure.analysis == &analysis_phase
+					     : uses_phases(c->left) || uses_phases(c->right));
+}
+
+bool trigger_uses_phases(const struct trigger *trigger)
+{
+	return uses_phases(trigger->when) || uses_phases(trigger->until);
+}
+
 static void mark_used(const struct condition *c, bool used[ANALYSES_MAX])
 {
 	if (!c) {
 		return;
 	}
 	for (size_t i = 0; c->kind == NODE_COMPARE && analyses[i]; i++) {
-		used[i] |= analyses[i] == c->figure.analysis;
+		used[i] |= analyses[i] == c->figure.analysis ||
+			   (uses_phases(c) && strcmp(analyses[i]->name, "cpu") == 0);
 	}
 	mark_used(c->left, used);
 	mark_used(c->right, used);

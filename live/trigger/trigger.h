@@ -54,6 +54,9 @@ const char *trigger_name(const struct trigger *trigger);
 /* Sets used[i] for each analyses[i] whose figures it needs. */
 void trigger_uses(const struct trigger *trigger, bool used[ANALYSES_MAX]);
 
+/* Whether it needs the figures of phases/phases.h. */
+bool trigger_uses_phases(const struct trigger *trigger);
+
 /*
  * Whether the condition can hold in a trace of these events; a figure whose events are not recorded
  * never does.  False: what is missing is in @ret.

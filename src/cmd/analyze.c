@@ -25,6 +25,7 @@
 #include "live/trigger/actions.h"
 #include "output/rollup.h"
 #include "output/sink.h"
+#include "phases/phases.h"
 #include "recorded/recorded.h"
 
 #define PROGRESS_NS (NS_PER_S / 5) /* between two progress lines */
@@ -34,6 +35,7 @@ struct analyze {
 	struct output *output;
 	struct actions *actions; /* triggers; NULL: none */
 	struct rollup *rollup;   /* of the current trace; NULL: shown windows are the engine's */
+	struct phases *phases;   /* of the current trace; NULL: not wanted */
 	struct checkpoint_file *checkpoint_file; /* of --state; NULL: none */
 	struct merger_account before;            /* what earlier runs analysed of the trace */
 	struct trace_identity identity;
@@ -81,6 +83,7 @@ static void on_progress(void *user, uint64_t done, uint64_t total)
 static int on_trace(void *user, struct trace *trace, struct err *err)
 {
 	struct analyze *a = user;
+	struct codec beside = { 0 };
 	uint8_t uuid[16];
 	int r = 0;
 
@@ -90,7 +93,10 @@ static int on_trace(void *user, struct trace *trace, struct err *err)
 		r = err_raise(err, -EINVAL, "%s: the trace has no UUID, which --state needs",
 			      a->path);
 	} else if (a->checkpoint_file) {
-		r = checkpoint_file_restore(a->checkpoint_file, uuid, trace, err);
+		r = checkpoint_file_restore(a->checkpoint_file, uuid, trace, &beside, err);
+	}
+	if (a->phases && r > 0) {
+		a->phases = phases_restore(a->phases, &beside);
 	}
 	a->before = *trace_account(trace);
 	return r < 0 ? r : 0;
@@ -129,6 +135,8 @@ static void on_pause(void *user, struct trace *trace)
 						     .domain = a->identity.domain,
 						     .path = a->identity.path,
 						     .range_end = UINT64_MAX };
+	struct codec_out beside = { 0 };
+	struct codec codec = { .out = &beside };
 	uint8_t uuid[16];
 
 	assert(trace == a->trace);
@@ -140,17 +148,25 @@ static void on_pause(void *user, struct trace *trace)
 	}
 	add_account(a);
 	(void)trace_uuid(trace, uuid); /* on_trace() refuses traces without one */
-	checkpoint_file_put(a->checkpoint_file, uuid, trace, &identity);
+	if (a->phases) {
+		phases_codec(a->phases, &codec);
+	}
+	checkpoint_file_put(a->checkpoint_file, uuid, trace, &identity, &beside);
 	a->has_checkpoint = true;
+	vec_fini(&beside.bytes);
 }
 
 static void show(void *user, const struct report *report)
 {
 	struct analyze *a = user;
 
-	if (report->kind != REPORT_WINDOW || a->options->has_interval) {
-		output_report(a->output, &a->identity, report); /* else only triggers need it */
+	if (a->phases) {
+		phases_report(a->phases, report);
 	}
+	if (report->kind != REPORT_WINDOW || a->options->has_interval) {
+		output_phased(a->output, &a->identity, report, a->phases); /* else others need it */
+	}
+	output_phases(a->output, &a->identity, a->phases);
 }
 
 static void say_missing(const struct analyze *a, const struct report *report)
@@ -166,6 +182,19 @@ static void say_missing(const struct analyze *a, const struct report *report)
 	say("%s: not recorded: %s; to record it: %s", a->path, text, commands);
 	free(text);
 	free(commands);
+}
+
+/* Triggers see the figures of phases, too. */
+static void act(struct analyze *a, const struct report *report)
+{
+	struct report_table *tables = NULL;
+	struct report extended = *report;
+
+	if (a->phases) {
+		tables = phases_extend(a->phases, report, &extended);
+	}
+	actions_report(a->actions, a->output, &a->identity, &extended, NULL);
+	free(tables);
 }
 
 static void on_report(void *user, const struct report *report)
@@ -185,9 +214,12 @@ static void on_report(void *user, const struct report *report)
 	}
 	say_missing(a, report);
 	shown.is_interrupted = a->is_cut && report->kind != REPORT_WINDOW;
+	if (a->phases) {
+		phases_rest(a->phases);
+	}
 	rollup_report(a->rollup, &shown, show, a);
 	if (a->actions) {
-		actions_report(a->actions, a->output, &a->identity, report, NULL);
+		act(a, report);
 	}
 	if (output_check(a->output, &a->err) < 0) {
 		a->cannot_write = true;
@@ -240,12 +272,15 @@ static int analyze_one(struct analyze *a, struct engine_config *config,
 			a->rollup = rollup_new(config->shown_interval_ns, config->top,
 					       config->selection);
 		}
+		a->phases = cmd_wants_phases(a->options, a->actions) ? phases_new() : NULL;
 		run.engine = engine_new(config);
 		run.range_end = config->range_end;
 		r = recorded_analyze(path, &run, &a->err);
 		engine_free(run.engine);
 		rollup_free(a->rollup);
 		a->rollup = NULL;
+		phases_free(a->phases);
+		a->phases = NULL;
 	}
 	if (r == 0 && a->misses_range) {
 		r = err_raise(&a->err, -ERANGE, "%s: nothing of it is in this range", path->name);
@@ -336,6 +371,10 @@ int analyze_into(const struct options *options, struct output *output)
 	fill_config(options, a.actions, &config);
 	if (a.actions) {
 		actions_add_analyses(a.actions, config.analyses);
+		config.wants_windows = true;
+	}
+	if (cmd_wants_phases(options, a.actions)) {
+		cmd_add_cpu(config.analyses);
 		config.wants_windows = true;
 	}
 	config.stats = options->stats ? &stats : NULL;

@@ -270,6 +270,28 @@ void cmd_fill_intervals(const struct options *options, const struct actions *act
 	assert(config->shown_interval_ns % config->interval_ns == 0);
 }
 
+bool cmd_wants_phases(const struct options *options, const struct actions *actions)
+{
+	return options->phases || (actions && actions_use_phases(actions));
+}
+
+void cmd_add_cpu(const struct analysis *list[ANALYSES_MAX])
+{
+	const struct analysis *old[ANALYSES_MAX];
+	size_t count = 0, from = 0;
+
+	memcpy(old, list, sizeof(old));
+	for (size_t i = 0; analyses[i]; i++) { /* in the order of all */
+		if (old[from] == analyses[i]) {
+			from++;
+		} else if (strcmp(analyses[i]->name, "cpu") != 0) {
+			continue;
+		}
+		list[count++] = analyses[i];
+	}
+	list[count] = NULL;
+}
+
 int cmd_actions(const struct options *options, struct actions **ret_actions, struct err *err)
 {
 	struct actions *actions = actions_new(say);
@@ -377,6 +399,10 @@ void cmd_fill_loop(const struct options *options, struct loop_config *config)
 	if (config->actions) {
 		actions_add_analyses(config->actions, config->engine.analyses);
 	}
+	config->wants_phases = cmd_wants_phases(options, config->actions);
+	if (config->wants_phases) {
+		cmd_add_cpu(config->engine.analyses);
+	}
 	cmd_fill_intervals(options, config->actions, &config->engine);
 	config->engine.wants_windows = true;
 	config->engine.range_end = UINT64_MAX;
@@ -428,6 +454,7 @@ struct output cmd_output_of(const struct options *options)
 				.top = options->has_top || is_text ? options->top : 0,
 				.shows_freq = options->freq,
 				.bins = options->freq_bins,
+				.shows_phases = options->phases,
 				.interval_ns = options->interval_ns,
 				.analyses = options->analyses };
 }

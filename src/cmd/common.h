@@ -61,6 +61,10 @@ void cmd_identify(struct trace_identity *identity, const struct metadata *types,
 /* The engine's windows, and those that are shown, which may be longer (--trigger-interval). */
 void cmd_fill_intervals(const struct options *options, const struct actions *actions,
 			struct engine_config *config);
+/* Whether --phases, or a trigger, needs phases (phases/phases.h). */
+bool cmd_wants_phases(const struct options *options, const struct actions *actions);
+/* Adds the analysis of CPU time, which phases need, to a list that ends with NULL. */
+void cmd_add_cpu(const struct analysis *list[ANALYSES_MAX]);
 /* The triggers of the options; NULL: there are none. */
 int cmd_actions(const struct options *options, struct actions **ret_actions, struct err *err);
 /* What a file of partials or checkpoints records about the run; the caller finishes it. */

@@ -14,6 +14,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "output/sinks/text.h"
+#include "phases/phases.h"
 
 #define COLUMNS_NO_TERMINAL 120 /* width of text in a file or a pipe */
 
@@ -152,7 +153,7 @@ static bool is_wanted(const struct output *output, const struct analysis *analys
 			return true;
 		}
 	}
-	return false;
+	return analysis == &analysis_phase; /* reports have it only if it is wanted */
 }
 
 /* Triggers may need analyses that the user does not want to see. */
@@ -181,6 +182,36 @@ void output_report(struct output *output, const struct trace_identity *trace,
 	output->sink->report(output, trace, &wanted);
 	free(tables);
 	free(missing);
+}
+
+void output_phased(struct output *output, const struct trace_identity *trace,
+		   const struct report *report, struct phases *phases)
+{
+	struct report_table *tables;
+	struct report extended;
+
+	if (!phases || !output->shows_phases) {
+		output_report(output, trace, report);
+		return;
+	}
+	tables = phases_extend(phases, report, &extended);
+	output_report(output, trace, &extended);
+	free(tables);
+}
+
+void output_phases(struct output *output, const struct trace_identity *trace,
+		   const struct phases *phases)
+{
+	const struct phase_record *records;
+	size_t count;
+
+	if (!phases || !output->shows_phases || !output->sink->phase) {
+		return;
+	}
+	records = phases_records(phases, &count);
+	for (size_t i = 0; i < count; i++) {
+		output->sink->phase(output, trace, &records[i]);
+	}
 }
 
 void output_trigger(struct output *output, const struct trace_identity *trace,

@@ -20,6 +20,8 @@
 
 struct capture_result;
 struct engine_warning;
+struct phase_record;
+struct phases;
 struct trigger_event;
 
 /* The trace that a line is about.  Members that are NULL are not printed. */
@@ -38,6 +40,7 @@ struct output {
 	uint64_t bins;    /* in so many bins of equal width; 0: powers of two */
 	bool is_terminal, has_colour;
 	unsigned int columns; /* width of the text */
+	bool shows_phases;
 	uint64_t interval_ns;
 	const struct analysis *const *analyses; /* to print; ends with NULL */
 	void *state;                            /* LAMI: a struct json */
@@ -70,6 +73,8 @@ struct sink {
 			const struct engine_warning *warning);
 	void (*trigger)(struct output *output, const struct trace_identity *trace,
 			const struct trigger_event *event);
+	void (*phase)(struct output *output, const struct trace_identity *trace,
+		      const struct phase_record *phase);
 	void (*capture)(struct output *output, const struct capture_result *capture);
 	void (*end)(struct output *output, const struct run_summary *summary);
 };
@@ -88,6 +93,12 @@ void output_warning(struct output *output, const struct trace_identity *trace,
 		    const struct engine_warning *warning);
 void output_trigger(struct output *output, const struct trace_identity *trace,
 		    const struct trigger_event *event);
+/* The report with the figures of its phases, and what it said of them.  With output->shows_phases
+ * only; else the report alone. */
+void output_phased(struct output *output, const struct trace_identity *trace,
+		   const struct report *report, struct phases *phases);
+void output_phases(struct output *output, const struct trace_identity *trace,
+		   const struct phases *phases);
 void output_capture(struct output *output, const struct capture_result *capture);
 void output_end(struct output *output, const struct run_summary *summary);
 

@@ -42,6 +42,7 @@ Suite *suite_episodes(void);
 Suite *suite_jobs(void);
 Suite *suite_hierarchy(void);
 Suite *suite_partition(void);
+Suite *suite_phases(void);
 Suite *suite_rolling(void);
 Suite *suite_kernel(void);
 Suite *suite_query(void);

@@ -148,6 +148,8 @@ const struct option options_table[] = {
 	  FOR_WORK, CUSTOM(options_job) },
 	{ 0, "ust-span", "BEGIN,END", "the same of two events of one thread", FOR_WORK,
 	  CUSTOM(options_ust_span) },
+	{ 0, "phases", NULL, "say when the behaviour changes, and what changes", FOR_BOTH,
+	  FLAG(phases) },
 	{ 0, "trigger", "EXPR", "say when it holds: 'cpu.busy > 90% for 3s'", FOR_BOTH,
 	  TEXTS(triggers) },
 	{ 0, "triggers", "FILE", "triggers with names and actions", FOR_BOTH,

@@ -65,6 +65,7 @@ struct options {
 	const char *metrics;
 	struct selection selection;
 	struct period_set periods;
+	bool phases;
 	bool freq;
 	uint64_t freq_bins; /* 0: powers of two */
 	bool mi_version, metadata, test_compatibility;

@@ -21,7 +21,7 @@
 struct saved_trace {
 	uint8_t uuid[16];
 	struct partial_file_trace identity;
-	VEC(uint8_t) bytes; /* the UUID, then what checkpoint_trace() wrote */
+	VEC(uint8_t) bytes; /* the UUID, what checkpoint_trace() wrote, what is beside it */
 };
 
 typedef VEC(struct saved_trace) saved_vec;
@@ -241,11 +241,13 @@ static struct saved_trace *find(struct checkpoint_file *checkpoint_file, const u
 }
 
 int checkpoint_file_restore(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16],
-			    struct trace *trace, struct err *err)
+			    struct trace *trace, struct codec *ret_beside, struct err *err)
 {
 	const struct saved_trace *saved = find(checkpoint_file, uuid);
 	struct codec codec;
+	size_t beside;
 
+	*ret_beside = (struct codec){ 0 };
 	if (!saved) {
 		return 0;
 	}
@@ -253,11 +255,13 @@ int checkpoint_file_restore(struct checkpoint_file *checkpoint_file, const uint8
 	codec = (struct codec){ .at = saved->bytes.at + sizeof(saved->uuid),
 				.left = saved->bytes.count - sizeof(saved->uuid) };
 	checkpoint_trace(trace, &codec);
-	if (codec.is_wrong || codec.left > 0) {
+	beside = codec.left > 0 ? codec_count(&codec, 0, 1) : 0;
+	if (codec.is_wrong || codec.left != beside) {
 		checkpoint_file->was_refused = true;
 		return err_raise(err, -EINVAL, "%s: the checkpoint of the trace cannot be used",
 				 checkpoint_file->path);
 	}
+	*ret_beside = codec;
 	return 1;
 }
 
@@ -287,7 +291,8 @@ static struct partial_file_trace copy_of_identity(const struct partial_file_trac
 }
 
 void checkpoint_file_put(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16],
-			 struct trace *trace, const struct partial_file_trace *identity)
+			 struct trace *trace, const struct partial_file_trace *identity,
+			 const struct codec_out *beside)
 {
 	struct codec_out out = { 0 };
 	struct codec codec = { .out = &out };
@@ -300,6 +305,10 @@ void checkpoint_file_put(struct checkpoint_file *checkpoint_file, const uint8_t 
 	memcpy(saved->uuid, uuid, sizeof(saved->uuid));
 	codec_bytes(&codec, saved->uuid, sizeof(saved->uuid));
 	checkpoint_trace(trace, &codec);
+	if (beside && beside->bytes.count > 0) {
+		(void)codec_count(&codec, beside->bytes.count, 1);
+		vec_append(&out.bytes, beside->bytes.at, beside->bytes.count);
+	}
 	saved->identity = copy_of_identity(identity);
 	saved->bytes.at = out.bytes.at;
 	saved->bytes.count = out.bytes.count;

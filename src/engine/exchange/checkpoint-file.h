@@ -25,6 +25,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/codec.h"
 #include "base/err.h"
 #include "engine/exchange/partial-file.h"
 
@@ -54,14 +55,17 @@ bool checkpoint_file_any(const struct checkpoint_file *checkpoint_file);
 
 /*
  * Reads the checkpoint of the trace with @uuid into @trace, which is new.  1: done; 0: the file has
- * none; -EINVAL: it is damaged, and @trace can only be freed.
+ * none; -EINVAL: it is damaged, and @trace can only be freed.  @ret_beside: what was put beside the
+ * trace, borrowed until the file changes; nothing is left in it if nothing was.
  */
 int checkpoint_file_restore(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16],
-			    struct trace *trace, struct err *err);
+			    struct trace *trace, struct codec *ret_beside, struct err *err);
 
-/* Adds the checkpoint of a paused trace, or replaces the one with its UUID. */
+/* Adds the checkpoint of a paused trace, or replaces the one with its UUID.  @beside: what the
+ * caller knows of the trace and the engine does not; NULL: nothing. */
 void checkpoint_file_put(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16],
-			 struct trace *trace, const struct partial_file_trace *identity);
+			 struct trace *trace, const struct partial_file_trace *identity,
+			 const struct codec_out *beside);
 
 /* The trace has ended: removes its checkpoint, if any. */
 void checkpoint_file_drop(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16]);

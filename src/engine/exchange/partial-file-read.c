@@ -219,6 +219,9 @@ static int take_checkpoint(const struct partial_intake *intake, struct codec *fr
 	assert(intake->merger->streams.count == 0);
 	(void)codec_next(frame, 16); /* its UUID */
 	checkpoint_trace(intake->trace, frame);
+	if (frame->left > 0) { /* what was put beside it is for the run that goes on */
+		(void)codec_next(frame, codec_count(frame, 0, 1));
+	}
 	return frame->is_wrong ? err_raise(err, -EINVAL, "the checkpoint is damaged") : 1;
 }
 

@@ -10,6 +10,7 @@
 #include "engine/engine.h"
 #include "engine/tables/columns.h"
 #include "output/notice.h"
+#include "phases/phases.h"
 #include "version.h"
 
 static void begin_line_to(struct json *json, FILE *out, const char *type)
@@ -431,6 +432,37 @@ static void trigger_line(struct output *output, const struct trace_identity *tra
 	json_trigger(output->out, trace, event);
 }
 
+static void phase_line(struct output *output, const struct trace_identity *trace,
+		       const struct phase_record *phase)
+{
+	struct json json;
+
+	begin_line(&json, output, "phase");
+	put_trace(&json, trace);
+	json_u64(&json, "number", phase->number);
+	json_u64(&json, "begin", phase->begin);
+	json_u64(&json, "end", phase->end);
+	json_bool(&json, "open", phase->is_open);
+	json_u64(&json, "slices", phase->slices);
+	json_open(&json, "means", '[');
+	for (size_t i = 0; i < phase->mean_count; i++) {
+		json_open(&json, NULL, '{');
+		json_text(&json, "series", phase->means[i].series);
+		json_text(&json, "unit", phase->means[i].is_share ? "share" : "1/s");
+		json_real(&json, "mean", phase->means[i].mean);
+		json_close(&json, '}');
+	}
+	json_close(&json, ']');
+	if (phase->change) {
+		json_open(&json, "change", '{');
+		json_text(&json, "series", phase->change->series);
+		json_real(&json, "before", phase->before);
+		json_real(&json, "after", phase->change->mean);
+		json_close(&json, '}');
+	}
+	end_line(&json);
+}
+
 void json_capture(FILE *out, const struct capture_result *capture)
 {
 	struct json json;
@@ -567,6 +599,7 @@ const struct sink sink_json = {
 	.report = report_line,
 	.warning = warning_line,
 	.trigger = trigger_line,
+	.phase = phase_line,
 	.capture = capture_line,
 	.end = end,
 };

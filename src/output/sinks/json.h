@@ -6,9 +6,10 @@
  *     {"type":"total",...}                            for each trace
  *     {"type":"end",...}                              one
  *
- * and lines of the types attach, detach, warning, trigger and capture in between.  Keys and rows
- * come from the analyses' tables, so that a new analysis needs nothing here.  A line is written
- * with json_end_line() and has no newline within, so that readers may take a line at a time.
+ * and lines of the types attach, detach, warning, trigger, phase and capture in between.  Keys and
+ * rows come from the analyses' tables, so that a new analysis needs nothing here.  A line is
+ * written with json_end_line() and has no newline within, so that readers may take a line at a
+ * time.
  */
 #ifndef SILLAGE_OUTPUT_SINKS_JSON_H
 #define SILLAGE_OUTPUT_SINKS_JSON_H

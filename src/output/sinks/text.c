@@ -12,6 +12,7 @@
 #include "engine/tables/columns.h"
 #include "output/format.h"
 #include "output/notice.h"
+#include "phases/phases.h"
 
 /* In columns. */
 #define NAME_WIDTH 25 /* "comm (tid)" and other names; longer ones are cut */
@@ -503,9 +504,67 @@ static void put_trigger(struct output *output, const struct trace_identity *trac
 	(void)fputs("\n\n", output->out);
 }
 
+#define MEANS_SHOWN 4
+
+static void put_mean(FILE *out, const struct phase_mean *series, double mean)
+{
+	char text[UNITS_TEXT_MAX];
+
+	if (series->is_share) {
+		(void)fprintf(out, "%.1f %%", 100 * mean);
+	} else {
+		(void)fprintf(out, "%s/s", units_count(text, (uint64_t)(mean + 0.5)));
+	}
+}
+
+/* Its figures, those that are not 0. */
+static void put_means(FILE *out, const struct phase_record *phase)
+{
+	size_t shown = 0;
+
+	for (size_t i = 0; i < phase->mean_count; i++) {
+		const struct phase_mean *mean = &phase->means[i];
+
+		if (mean->is_counterpart || mean->mean < 0.0005) {
+			continue;
+		}
+		if (shown++ < MEANS_SHOWN) {
+			(void)fprintf(out, "%s%s ", shown > 1 ? ", " : ": ", mean->series);
+			put_mean(out, mean, mean->mean);
+		}
+	}
+	if (shown > MEANS_SHOWN) {
+		(void)fprintf(out, ", and %zu more", shown - MEANS_SHOWN);
+	}
+}
+
+/* A phase that is over, with its figures; one that has begun, with what changed. */
+static void put_phase(struct output *output, const struct trace_identity *trace,
+		      const struct phase_record *phase)
+{
+	char begin[UNITS_TEXT_MAX], lasted[UNITS_TEXT_MAX];
+	FILE *out = output->out;
+
+	(void)fprintf(out, "%s~ phase %" PRIu64 "%s  ", bold(output), phase->number, plain(output));
+	put_trace_name(out, trace);
+	(void)fprintf(out, "  %s %.12s, %s %s", phase->is_open ? "since" : "from",
+		      units_clock(begin, phase->begin), phase->is_open ? "so far" : "for",
+		      units_ns(lasted, phase->end - phase->begin));
+	if (phase->is_open && phase->change) {
+		(void)fprintf(out, ": %s ", phase->change->series);
+		put_mean(out, phase->change, phase->before);
+		(void)fputs(" -> ", out);
+		put_mean(out, phase->change, phase->change->mean);
+	} else {
+		put_means(out, phase);
+	}
+	(void)fputs("\n\n", out);
+}
+
 /* Warnings, attaching and captures go to standard error; the commands print them. */
 const struct sink sink_text = {
 	.name = "text",
 	.report = report_tables,
 	.trigger = put_trigger,
+	.phase = put_phase,
 };

@@ -172,7 +172,7 @@ static void save(const char *path, unsigned int packets, bool in_thread)
 	add_packets(&fixture, streams, 0, packets);
 	trace_pause(fixture.trace, 0);
 	ck_assert_int_eq(open_file(path, 1000, &file, &err), 0);
-	checkpoint_file_put(file, uuid, fixture.trace, &identity);
+	checkpoint_file_put(file, uuid, fixture.trace, &identity, NULL);
 	ck_assert_uint_gt(checkpoint_file_bytes(file), 100);
 	if (in_thread) {
 		checkpoint_file_begin_save(file);
@@ -190,11 +190,13 @@ static void save(const char *path, unsigned int packets, bool in_thread)
 static uint64_t saved_events(const struct checkpoint_file *file)
 {
 	struct engine_fixture fixture = { 0 };
+	struct codec beside;
 	uint64_t events;
 	struct err err;
 
 	engine_fixture_init(&fixture);
-	(void)checkpoint_file_restore((struct checkpoint_file *)file, uuid, fixture.trace, &err);
+	(void)checkpoint_file_restore((struct checkpoint_file *)file, uuid, fixture.trace, &beside,
+				      &err);
 	events = trace_account(fixture.trace)->events;
 	engine_fixture_fini(&fixture);
 	return events;

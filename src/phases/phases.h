@@ -1,0 +1,90 @@
+/*
+ * phases: the phases of a run while it goes on, from the windows of its analyses.
+ *
+ *     window ── phases_report() ──► a slice ──► best partition of the last ones (rolling.h)
+ *                    │                                         │ a cut has stayed
+ *                    ▼                                         ▼
+ *          figures of analysis_phase                     struct phase_record
+ *
+ * A window is a slice.  Series are the shares of time in which each CPU was busy, idle and unknown,
+ * as in overview.h; in a trace without CPU time, the sums of the analyses a second.  The largest
+ * value of a run that goes on is not known, so these are divided by the power of two at or above
+ * the largest one so far.
+ *
+ * A phase begins where the best partition is cut; a single slice that is a mixture of its
+ * neighbours joins one of them (as in overview.h).  It is a change when the cut was there after
+ * each of PHASES_STAY slices, the part behind it has as many slices, and the mean of a series has
+ * changed by PHASES_CHANGE.  What was reported stays: later changes are behind it.  A cut that
+ * moves by PHASES_STAY slices or less after it was reported is the same change.
+ *
+ * doc/definitions.md, 8.6.
+ */
+#ifndef SILLAGE_PHASES_PHASES_H
+#define SILLAGE_PHASES_PHASES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/codec.h"
+#include "engine/tables/report.h"
+
+#define PHASES_STAY   3
+#define PHASES_CHANGE 0.1 /* of a series' largest value; of time, for shares */
+
+struct phases;
+
+/* The mean of a series over a phase. */
+struct phase_mean {
+	const char *series;  /* "CPU 1 busy", "syscalls calls" */
+	bool is_share;       /* of time; else a rate a second */
+	bool is_counterpart; /* says the opposite of another series: idle */
+	double mean;
+};
+
+/* A phase that has begun, or one that is over.  All of it is borrowed. */
+struct phase_record {
+	uint64_t number;     /* from 1 on */
+	uint64_t begin, end; /* ns; of an open one: as far as it is known */
+	uint64_t slices;
+	bool is_open;
+	size_t mean_count;
+	const struct phase_mean *means;
+	/* What changed most when it began, and the means before and after; NULL: it is the first.
+	 */
+	const struct phase_mean *change;
+	double before;
+};
+
+struct phases *phases_new(void);
+void phases_free(struct phases *phases); /* NULL is fine */
+
+/* Takes a window, or the total, which ends the run. */
+void phases_report(struct phases *phases, const struct report *report);
+/*
+ * What the last report said: for each change that became known, the phase that is over and the one
+ * that has begun; of a total, the last phase, which is open.  Valid until the next report.
+ */
+const struct phase_record *phases_records(const struct phases *phases, size_t *ret_count);
+
+/* ---- figures, for windows and triggers ---- */
+
+/* One table, of the trace: `change`, `number` and `age_ns`.  It is in no list of analyses: only
+ * phases_extend() adds it to reports. */
+extern const struct analysis analysis_phase;
+
+/* Changes that became known since phases_rest() count in phases_extend(). */
+void phases_rest(struct phases *phases);
+/* Makes a report with the table of analysis_phase.  The caller frees the result, which is the list
+ * of its tables. */
+struct report_table *phases_extend(struct phases *phases, const struct report *report,
+				   struct report *ret);
+
+/* ---- checkpoints (phases-codec.c) ---- */
+
+/* Writes the state, or reads it into a new one, which can only be freed if codec->is_wrong. */
+void phases_codec(struct phases *phases, struct codec *codec);
+/* Reads the state into @phases, which is new.  If @codec has none, or a wrong one, phases begin
+ * again.  Returns what replaces @phases. */
+struct phases *phases_restore(struct phases *phases, struct codec *codec);
+
+#endif
