@@ -81,8 +81,10 @@ static bool on_input(void *user)
 	return goes_on;
 }
 
-static int follow(const struct options *options, struct output *output)
+static int follow(const struct options *given, struct output *output)
 {
+	struct options phased = *given;
+	const struct options *options = &phased;
 	struct loop_config config = { 0 };
 	struct live_names names = { .options = options };
 	struct run_summary summary = { 0 };
@@ -90,6 +92,7 @@ static int follow(const struct options *options, struct output *output)
 	int status = EXIT_USAGE;
 	struct url *urls;
 
+	phased.phases = true;
 	if (cmd_urls(options->args, &urls, &config.url_count, &err) == 0) {
 		config.urls = urls;
 		config.output = output;
@@ -141,7 +144,7 @@ static int look(const struct options *options, struct output *output)
 	struct options windows = *options;
 	int status;
 
-	windows.has_interval = true;
+	windows.has_interval = windows.phases = true;
 	status = analyze_into(&windows, output);
 	view_waits_for(view, "there is no window in these traces");
 	return status == EXIT_DONE ? browse() : status;
@@ -157,6 +160,7 @@ static int run(const struct options *options)
 	struct output output = { .sink = &sink_screen,
 				 .interval_ns = options->interval_ns,
 				 .top = VIEW_ROWS_MAX,
+				 .shows_phases = true,
 				 .analyses = options->analyses };
 	struct err err;
 	int status;

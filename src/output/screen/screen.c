@@ -69,6 +69,9 @@ int screen_open(struct err *err)
 		(void)use_default_colors();
 		(void)init_pair(1, COLOR_GREEN, -1);
 		(void)init_pair(2, COLOR_YELLOW, -1);
+		for (short i = 0; i <= STYLE_PHASE_LAST - STYLE_PHASE; i++) {
+			(void)init_pair((short)(3 + i), COLOR_BLACK, (short)(COLOR_RED + i));
+		}
 	}
 	return 0;
 }
@@ -87,6 +90,12 @@ static void put(void *user, int line, int column, enum view_style style, const c
 		[STYLE_CHOSEN] = A_REVERSE,
 		[STYLE_WARNING] = A_BOLD | COLOR_PAIR(2),
 		[STYLE_DIM] = A_DIM,
+		[STYLE_PHASE] = COLOR_PAIR(3),
+		[STYLE_PHASE + 1] = COLOR_PAIR(4),
+		[STYLE_PHASE + 2] = COLOR_PAIR(5),
+		[STYLE_PHASE + 3] = COLOR_PAIR(6),
+		[STYLE_PHASE + 4] = COLOR_PAIR(7),
+		[STYLE_PHASE + 5] = COLOR_PAIR(8),
 	};
 
 	(void)user;

@@ -3,6 +3,7 @@
  *
  *     header    the trace, the window's time, its rate
  *     CPUs      a bar each, side by side
+ *     phases    the one that goes on, and a letter for each of the last windows
  *     tabs      the lists; the shown one is marked
  *     figures   of the trace as a whole
  *     table     titles, then rows            (or: help, or all about one thread)
@@ -23,6 +24,7 @@
 #define CELL_WIDTH    11
 #define BAR_WIDTH_MIN 22 /* columns of a CPU */
 #define BAR_LINES_MAX 8  /* of all CPUs */
+#define PHASES_FROM   28 /* the column where the letters of phases begin */
 
 struct canvas {
 	view_put *put;
@@ -139,6 +141,65 @@ static void draw_cpus(struct canvas *canvas, const struct snapshot *snapshot)
 			: lines;
 	canvas->line += lines;
 	free(rows);
+}
+
+/* ---- phases ---- */
+
+enum { PHASE_NUMBER = 1, PHASE_AGE }; /* columns of the table "phase" */
+
+static const uint64_t *phase_of(const struct snapshot *snapshot)
+{
+	const struct report_table *table = snapshot_table(snapshot, "phase", SCOPE_TRACE);
+
+	return table && table->row_count > 0 ? table->rows[0].values : NULL;
+}
+
+/*
+ * A letter for each window up to @last, the newest one to the right.  A change becomes known some
+ * windows later, so the phase of a window is what the windows after it say.
+ */
+static void draw_letters(const struct canvas *canvas, const struct view_trace *trace, size_t last,
+			 int from)
+{
+	uint64_t number = 0, begin = UINT64_MAX;
+	int room = canvas->columns - from, column;
+
+	for (size_t i = trace->windows.count; i-- > 0 && room > 0;) {
+		const struct snapshot *snapshot = trace->windows.at[i];
+		const uint64_t *phase = phase_of(snapshot);
+		char letter[2] = { 0 };
+
+		if (phase && (snapshot->report.begin < begin || number == 0)) {
+			number = phase[PHASE_NUMBER];
+			begin = snapshot->report.end - phase[PHASE_AGE];
+		}
+		if (i > last || last - i >= (size_t)room) {
+			continue;
+		}
+		column = from + (int)(last < (size_t)room ? i : i + (size_t)room - 1 - last);
+		letter[0] = phase && number > 0 ? (char)('a' + (number - 1) % 26) : '.';
+		put_at(canvas, canvas->line, column,
+		       STYLE_PHASE + (int)(number % (STYLE_PHASE_LAST - STYLE_PHASE + 1)), letter);
+	}
+}
+
+static void draw_phases(const struct view *view, struct canvas *canvas,
+			const struct snapshot *snapshot)
+{
+	const struct view_trace *trace = view_current(view);
+	size_t last = view->at < trace->windows.count ? view->at : trace->windows.count - 1;
+	const uint64_t *phase = phase_of(snapshot);
+	char text[VIEW_LINE_MAX], lasted[UNITS_TEXT_MAX];
+
+	if (!phase) {
+		return;
+	}
+	(void)snprintf(text, sizeof(text), "phase %" PRIu64 " (%c) for %s", phase[PHASE_NUMBER],
+		       (int)('a' + (phase[PHASE_NUMBER] + 25) % 26),
+		       units_ns(lasted, phase[PHASE_AGE]));
+	put_at(canvas, canvas->line, 0, STYLE_PLAIN, text);
+	draw_letters(canvas, trace, last, PHASES_FROM);
+	canvas->line++;
 }
 
 static void tab_text(char text[CELL_MAX], const struct report_table *table)
@@ -437,6 +498,7 @@ void view_draw(struct view *view, int lines, int columns, view_put *put, void *u
 	}
 	draw_header(view, &canvas, snapshot);
 	draw_cpus(&canvas, snapshot);
+	draw_phases(view, &canvas, snapshot);
 	table = view_table(snapshot, view->table, &count);
 	if (!table && count > 0) {
 		view->table = 0;

@@ -3,6 +3,7 @@
  *
  *   host/session/kernel  14:03:07.000  31,204 events/s
  *   CPU 0 [||||||||||||        54.2 %]   CPU 1 [||                   8.0 %]
+ *   phase 3 c for 4.0 s  aaaaaaaabbbbbbbbbbbbbbbbcccc
  *   [cpu threads] cpu processes | io threads | sched threads ...
  *   THREAD (TID)               RUN v    SWITCHES ...
  *   redis-server (4042)       803 ms       1,031
@@ -17,7 +18,16 @@
 
 #include "output/snapshot.h"
 
-enum view_style { STYLE_PLAIN, STYLE_BOLD, STYLE_BAR, STYLE_CHOSEN, STYLE_WARNING, STYLE_DIM };
+enum view_style {
+	STYLE_PLAIN,
+	STYLE_BOLD,
+	STYLE_BAR,
+	STYLE_CHOSEN,
+	STYLE_WARNING,
+	STYLE_DIM,
+	STYLE_PHASE, /* and those after it: one colour each */
+	STYLE_PHASE_LAST = STYLE_PHASE + 5,
+};
 
 /* Draws @text, which is printable ASCII and lies within the surface. */
 typedef void view_put(void *user, int line, int column, enum view_style style, const char *text);

@@ -9,6 +9,7 @@
 
 #include "made-report.h"
 #include "output/screen/view.h"
+#include "phases/phases.h"
 #include "suites.h"
 
 #define LINES_MAX 60
@@ -320,6 +321,60 @@ START_TEST(says_what_is_missing)
 }
 END_TEST
 
+/* A window with the figures of phases: the number of the one that goes on, and for how long. */
+static void add_phased(struct view *view, uint64_t seq, uint64_t number, uint64_t age)
+{
+	struct trace_identity identity = { .session = (char *)"s" };
+	uint64_t values[COLUMNS_MAX] = { 0, number, age * 1000000000 };
+	const struct report_row row = { .values = values };
+	struct report_table tables[8];
+	static struct made made;
+	struct report report;
+
+	made_init(&made, seq, seq * 1000000000, (seq + 1) * 1000000000);
+	made_cpu(&made, 0, 500000000);
+	report = made.report;
+	ck_assert_uint_lt(report.table_count, 8);
+	memcpy(tables, report.tables, report.table_count * sizeof(tables[0]));
+	tables[report.table_count++] = (struct report_table){ .analysis = &analysis_phase,
+							      .table = &analysis_phase.tables[0],
+							      .row_count = 1,
+							      .rows = &row };
+	report.tables = tables;
+	(void)view_add(view, &identity, &report);
+	made_fini(&made);
+}
+
+/* A change that becomes known three windows later colours these, too. */
+START_TEST(shows_phases)
+{
+	struct view *view = view_new();
+	const struct grid *grid;
+	int line;
+
+	for (uint64_t seq = 0; seq < 40; seq++) {
+		bool is_second = seq >= 32;
+
+		add_phased(view, seq, is_second ? 2 : 1, seq + 1 - (is_second ? 30 : 0));
+	}
+	grid = draw(view, 24, 80);
+	line = line_of(grid, "phase 2 (b) for 10.0 s");
+	ck_assert_int_ge(line, 0);
+	ck_assert(strstr(grid->text[line], "  aaaaaaaaaaaaaaaaaaaaaaaaaaaaaabbbbbbbbbb "));
+	ck_assert_int_ne(grid->styles[line][28], grid->styles[line][28 + 30]);
+	grid = draw(view, 24, 60); /* the newest ones */
+	ck_assert(strstr(grid->text[line], "  aaaaaaaaaaaaaaaaaaaaaabbbbbbbbbb"));
+	(void)draw(view, 24, 20);
+	(void)draw(view, 2, 29);
+	for (int i = 0; i < 9; i++) {
+		ck_assert(view_key(view, VIEW_KEY_LEFT));
+	}
+	grid = draw(view, 24, 60); /* up to the shown window, which is the first of the phase */
+	ck_assert(strstr(grid->text[line], "  aaaaaaaaaaaaaaaaaaaaaaaaaaaaaab "));
+	view_free(view);
+}
+END_TEST
+
 Suite *suite_view(void)
 {
 	Suite *suite = suite_create("view");
@@ -333,6 +388,7 @@ Suite *suite_view(void)
 	tcase_add_test(tcase, scrolls);
 	tcase_add_test(tcase, shows_one_trace);
 	tcase_add_test(tcase, says_what_is_missing);
+	tcase_add_test(tcase, shows_phases);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
