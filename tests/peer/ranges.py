@@ -23,7 +23,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'property'))
 import peer  # noqa: E402
 import scripted_relay as relays  # noqa: E402
-from peer import LONG, ctf2_of, ended, totals, wait_until  # noqa: E402
+from peer import LONG, Ust, ctf2_of, ended, totals, wait_until  # noqa: E402
 from scripted_relay import ATTACH, INDEX, PACKET, Rule, patch  # noqa: E402
 from synthetic import Made, packet, switch  # noqa: E402
 
@@ -170,6 +170,27 @@ def test_growing(t):
     assert reader.returncode == 0 and b'waiting for its data' in said, said
     total = totals(map(json.loads, out.decode().splitlines()))[0]
     assert total['count']['events'] == t.analyze('idle-gaps')['count']['events'] > events
+    runs.is_empty()
+
+
+def test_ust_running(t):
+    """A session of the tracer itself, read while it runs, again and again, and in its last seconds."""
+    relay, runs = t.relay(), Runs(t)
+    ust = Ust(t, relay)
+    ust.start('r')
+
+    def events(*words):
+        process = runs.start('analyze', '-q', '-f', 'json', '-a', 'count', *words, relay.live)
+        out, _ = peer.output(process)
+        return sum(one['count']['events'] for one in totals(map(json.loads, out.decode().splitlines())))
+
+    for times in (1, 2):
+        ust.run(50)
+        wait_until(lambda times=times: events() == 150 * times)
+    assert events('--begin', '-1h') == events('--from', '-1h') == 300
+    ust.lttng('stop', 'r')
+    assert events() == 300
+    ust.lttng('destroy', 'r')
     runs.is_empty()
 
 
