@@ -118,13 +118,16 @@ void range_take_metadata(void *user, uint64_t trace_id, const uint8_t *bytes, ui
 	struct err err;
 
 	trace->is_current = false;
+	if (trace->has_failed) {
+		return; /* the copy has what is wrong; more could fill the disk */
+	}
 	if (trace->result->dir) {
 		path = mem_printf("%s/metadata", trace->result->dir);
 		put(reading, path, stat(path, &status) == 0 ? (uint64_t)status.st_size : 0, bytes,
 		    len, len);
 		free(path);
 	}
-	if (!trace->has_failed && metadata_stream_feed(trace->metadata, bytes, len, &err) < 0) {
+	if (metadata_stream_feed(trace->metadata, bytes, len, &err) < 0) {
 		trace->has_failed = true; /* who analyses it says why */
 	}
 }

@@ -160,14 +160,15 @@ def test_growing(t):
     out, _ = runs.go('analyze', '-f', 'json', '-a', 'count', url)
     events = totals(map(json.loads, out.splitlines()))[0]['count']['events']
     assert events > 0
-    later = '%dns' % (end + 10**9)
+    later = '%dns' % (end + 10**12)
     reader = runs.start('analyze', '-f', 'json', '-a', 'count', '--end', later, url)
     relay.wait_stored('g', os.path.join(path, 'kernel'))
+    time.sleep(3)  # it says after a second that it waits
     assert reader.poll() is None, 'it does not wait for the end of the range'
     process.terminate()
     ended(process)
     out, said = peer.output(reader)
-    assert reader.returncode == 0 and b'waiting for its data' in said, said
+    assert reader.returncode == 0 and b'waiting for its data' in said, (reader.returncode, said)
     total = totals(map(json.loads, out.decode().splitlines()))[0]
     assert total['count']['events'] == t.analyze('idle-gaps')['count']['events'] > events
     runs.is_empty()
