@@ -60,7 +60,7 @@ ROOMS = {
     'live/replay': ('base/', 'relay/', 'recorded/', 'live/url.h', 'output/plain-name.h') + CTF,
     'live/range': ('base/', 'relay/', 'recorded/', 'output/plain-name.h', 'live/url.h', 'live/loop.h',
                    'live/session/', 'live/capture/capture-prune.h') + CTF,
-    'live': ('base/', 'relay/', 'history/', 'output/', 'engine/', 'engine/tables/',
+    'live': ('base/', 'query/', 'relay/', 'history/', 'output/', 'engine/', 'engine/tables/',
              'engine/exchange/', 'phases/', 'live/session/', 'live/trigger/', 'live/capture/',
              'live/replay/', 'version.h') + CTF + CONTRACT,
     'src/cmd/options': ('base/', 'query/', 'phases/partition.h', 'engine/tables/') + CONTRACT,

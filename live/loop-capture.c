@@ -14,6 +14,7 @@
 #include "live/loop-state.h"
 #include "live/metrics.h"
 #include "live/trigger/trigger.h"
+#include "query/period.h"
 
 void loop_on_retained(void *user, const char *stream, struct retained *retained)
 {
@@ -95,10 +96,27 @@ void loop_on_fired(void *context, const struct trace_identity *identity,
 	}
 }
 
+/* The job that the event is about, as --job has it: that of the row, or the first; NULL: none. */
+static const char *job_of(const struct period_set *asked, const struct trigger_event *event)
+{
+	for (size_t i = 0; asked && i < event->count; i++) {
+		const struct trigger_value *value = &event->values[i];
+
+		for (size_t j = 0; strncmp(value->figure, "jobs.", 5) == 0 && j < asked->jobs.count;
+		     j++) {
+			if (!value->row[0] || strcmp(asked->jobs.at[j]->name, value->row) == 0) {
+				return asked->jobs.at[j]->text;
+			}
+		}
+	}
+	return NULL;
+}
+
 void loop_on_capture(void *context, const struct trace_identity *identity,
 		     const struct trigger_event *event, bool reports)
 {
 	struct live_trace *trace = context;
+	struct loop *loop = session_owner_user(trace->session);
 	char *line = NULL;
 	size_t len = 0;
 	FILE *out = open_memstream(&line, &len);
@@ -106,9 +124,12 @@ void loop_on_capture(void *context, const struct trace_identity *identity,
 	json_trigger(out, identity, event);
 	(void)fclose(out);
 	line[strcspn(line, "\n")] = '\0';
-	(void)begin_capture(session_owner_user(trace->session), trace->session, event->end,
-			    &(struct captures_reason){
-				    .name = event->name, .json = line, .wants_report = reports });
+	(void)begin_capture(
+		loop, trace->session, event->end,
+		&(struct captures_reason){ .name = event->name,
+					   .json = line,
+					   .wants_report = reports,
+					   .job = job_of(loop->config->engine.periods, event) });
 	free(line);
 }
 

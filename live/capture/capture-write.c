@@ -54,6 +54,7 @@ void capture_order_free(struct capture_order *order)
 	free(order->host);
 	free(order->session);
 	free(order->triggers);
+	free(order->job);
 	free(order->names);
 	free(order->path);
 	free(order);
@@ -461,6 +462,9 @@ static int write_all(struct capture_order *order, const char *unfinished, struct
 	json_open(&json, "triggers", '[');
 	json_raw(&json, order->triggers);
 	json_close(&json, ']');
+	if (order->job) {
+		json_text(&json, "job", order->job);
+	}
 	json_open(&json, "traces", '[');
 	for (size_t i = 0; r == 0 && i < order->traces.count; i++) {
 		if (order->traces.at[i].stretch.packets.count > 0) {

@@ -36,6 +36,7 @@ struct capture_order {
 	char *host, *session;
 	char *triggers;      /* JSON objects separated by commas; "": the user asked for it */
 	char *names;         /* of those triggers, for people */
+	char *job;           /* that the first of them is about, as --job has it; NULL: none is */
 	bool has_kernel;     /* one of the traces is a kernel trace */
 	bool wants_report;   /* an HTML report is wanted, too */
 	uint64_t at;         /* ns: the occasion */

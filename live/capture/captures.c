@@ -302,6 +302,9 @@ uint64_t captures_begin(struct captures *captures, const struct captures_session
 		append(&waiting->order->triggers, ",", reason->json);
 		append(&waiting->order->names, ", ", reason->name);
 		waiting->order->wants_report |= reason->wants_report;
+		if (reason->job && !waiting->order->job) {
+			waiting->order->job = mem_strdup(reason->job);
+		}
 	}
 	assert(waiting->order->number > 0);
 	return waiting->order->number;

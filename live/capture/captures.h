@@ -71,6 +71,7 @@ struct captures_reason {
 	const char *name;
 	const char *json;  /* the trigger's line of output, as a JSON object */
 	bool wants_report; /* also write a report of the capture */
+	const char *job;   /* what the trigger is about, as --job has it; NULL: no job */
 };
 
 /* Starts a capture of all traces of @session around the time @at; @reason NULL: the user asked.  If

@@ -20,16 +20,17 @@
 #include "query/job.h"
 #include "recorded/recorded.h"
 
-/* Why a capture was made. */
 /* Limits of --discover: seconds at most. */
 #define DISCOVERY_THREADS 10
 #define DISCOVERY_EVENTS  1000000
 #define DISCOVERY_WORK    UINT64_C(100000000)
 
+/* Why a capture was made. */
 struct occasion {
 	char *triggers; /* their names; NULL: no capture, or not made by a trigger */
 	uint64_t since; /* when the first of them began to hold; 0: unknown */
 	char *thread;   /* the tid of the first thread that a trigger names; NULL: none does */
+	struct job_spec *job; /* that a trigger is about; NULL: none is */
 };
 
 static const char *text_of(struct json_object *object, const char *key)
@@ -79,13 +80,28 @@ static void take_trigger(struct occasion *occasion, struct json_object *trigger)
 	}
 }
 
+static void occasion_fini(struct occasion *occasion)
+{
+	free(occasion->triggers);
+	free(occasion->thread);
+	if (occasion->job) {
+		job_free(occasion->job);
+	}
+}
+
 /* Reads capture.json, which only a capture has. */
 static void read_occasion(const char *path, struct occasion *occasion)
 {
 	char *file = mem_printf("%s/capture.json", path);
 	struct json_object *object = json_object_from_file(file), *triggers;
+	const char *job = object ? text_of(object, "job") : NULL;
+	struct err err;
 
 	memset(occasion, 0, sizeof(*occasion));
+	if (job && job_parse(job, &occasion->job, &err) < 0) {
+		say("%s: job: %s", file, err.text);
+		occasion->job = NULL;
+	}
 	if (object && json_object_object_get_ex(object, "triggers", &triggers) &&
 	    json_object_is_type(triggers, json_type_array)) {
 		for (size_t i = 0; i < json_object_array_length(triggers); i++) {
@@ -107,11 +123,25 @@ static void warn(void *user, const char *message)
 	}
 }
 
-/* For periodic executions the deadline is the next arrival, unless --deadline says otherwise. */
-static uint64_t deadline_of(const struct options *options)
+/* The job that the user wants, or else that a capture is about.  For periodic executions the
+ * deadline is the next arrival, unless a deadline says otherwise. */
+static struct jobs_config config_of(const struct options *options, const struct occasion *occasion)
 {
-	return options->deadline_ns == UINT64_MAX && options->every_ns > 0 ? options->every_ns
-									   : options->deadline_ns;
+	struct jobs_config config = { .pattern = options->job,
+				      .within = options->within,
+				      .who = options->thread,
+				      .deadline_ns = options->deadline_ns,
+				      .period_ns = options->every_ns };
+
+	if (!config.pattern && occasion->job) {
+		config.pattern = occasion->job->pattern;
+		config.deadline_ns = occasion->job->deadline_ns;
+		config.period_ns = occasion->job->period_ns;
+	}
+	if (config.deadline_ns == UINT64_MAX && config.period_ns > 0) {
+		config.deadline_ns = config.period_ns;
+	}
+	return config;
 }
 
 /* How a trace is read. */
@@ -213,24 +243,21 @@ static void print(struct reports *reports, const struct deep_report *report)
 }
 
 /* Fills the report and prints it, with what is found behind it. */
-static int explain(struct reports *reports, const struct reader_setup *setup, const char *wanted,
-		   struct deep_report *report)
+static int explain(struct reports *reports, const struct reader_setup *setup,
+		   const struct occasion *occasion, struct deep_report *report)
 {
 	const struct options *options = reports->options;
-	const struct jobs_config config = { .pattern = options->job,
-					    .within = options->within,
-					    .who = options->thread,
-					    .deadline_ns = deadline_of(options),
-					    .period_ns = options->every_ns };
+	const char *wanted = options->thread ? options->thread : occasion->thread;
+	const struct jobs_config config = config_of(options, occasion);
 	struct jobs jobs = { 0 };
 	int status = EXIT_DONE;
 	struct err err;
 
-	if (options->job && jobs_find(setup, report->timeline, &config, &jobs, &err) < 0) {
+	if (config.pattern && jobs_find(setup, report->timeline, &config, &jobs, &err) < 0) {
 		say("%s", err.text);
 		status = EXIT_FAILED;
 	} else {
-		report->jobs = options->job ? &jobs : NULL;
+		report->jobs = config.pattern ? &jobs : NULL;
 		if (!deep_report_fill(report, wanted, reports->output->top) && wanted) {
 			say("%s: no thread %s%s", setup->path->name, wanted,
 			    report->range_count > 0 ? " in this range" : "");
@@ -260,7 +287,6 @@ static int report_scope(struct reports *reports, const struct recorded_path *pat
 				      .range_count = scope->count,
 				      .range = scope->at,
 				      .wants_victims = !options->thread };
-	const char *wanted = options->thread ? options->thread : occasion->thread;
 	const struct reader_setup setup = setup_of(options, path);
 	int status = build_timelines(options, &setup, scope, &report);
 	bool lacks_switches = report.timeline && report.timeline->lacks >> LACKS_SWITCHES & 1;
@@ -273,7 +299,7 @@ static int report_scope(struct reports *reports, const struct recorded_path *pat
 	}
 	reports->recorded += status == EXIT_DONE && !lacks_switches;
 	if (status == EXIT_DONE && !lacks_switches && report.timeline->threads.count > 0) {
-		status = explain(reports, &setup, wanted, &report);
+		status = explain(reports, &setup, occasion, &report);
 	}
 	deep_report_fini(&report);
 	return status;
@@ -376,8 +402,7 @@ static int report_all(const struct options *options, struct output *output)
 
 			status = status == EXIT_DONE ? one : status;
 		}
-		free(occasion.triggers);
-		free(occasion.thread);
+		occasion_fini(&occasion);
 	}
 	report_page_end(&reports.page);
 	recorded_paths_fini(&paths);

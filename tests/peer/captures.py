@@ -126,6 +126,31 @@ def test_burst(t):
     assert left_in(into) == sorted(os.path.basename(capture['path']) for capture in made)
 
 
+def test_jobs(t):
+    """A missed deadline is captured, and the capture's report explains the job's executions without being told which."""
+    relay, into = t.relay(), os.path.join(t.scratch, 'captures')
+    live = t.live('-a', 'count', '-i', '100ms', '--from', 'beginning', '--job', 'other = run', '--job',
+                  'ctl = timerfd; deadline 4ms; every 4ms', '--trigger', 'jobs.job[name=ctl].misses > 0', '--on-trigger',
+                  'capture,report', '--history', '10s', '--before', '300ms', '--after', '50ms', '--capture-dir', into, relay.live)
+    t.play(live, relay, 'timer-jobs-timerfd', '--session', 'j', '--hostname', 'h', '--live-timer', '100ms')
+    lines = finished(live)
+    total = [line for line in lines if line['type'] == 'total'][0]
+    recorded = t.analyze(os.path.join(t.data, 'timer-jobs-timerfd'), '--job', 'other = run', '--job',
+                         'ctl = timerfd; deadline 4ms; every 4ms', '-a', 'jobs')
+    assert total['jobs'] == recorded['jobs'], 'live is not as recorded'
+    made = captured(lines)
+    assert made, 'nothing was captured'
+    for capture in made:
+        said = described(capture['path'])
+        assert said['job'] == 'ctl = timerfd; deadline 4ms; every 4ms', said
+        report = subprocess.run([t.sillage, 'report', '-f', 'json', capture['path']], stdout=subprocess.PIPE, check=True)
+        jobs = json.loads(report.stdout.decode())['jobs']
+        assert (jobs['pattern'], jobs['deadline_ns'], jobs['period_ns']) == ('timerfd', 4 * 10**6, 4 * 10**6), jobs
+        assert jobs['misses'] > 0 and jobs['worst'][0]['response_ns'] > 4 * 10**6, jobs['worst'][0]
+        with open(os.path.join(capture['path'], 'report.html')) as page:
+            assert 'timerfd' in page.read()
+
+
 def test_snapshot(t):
     """A trigger has a flight recorder on this host record a snapshot."""
     relay = t.relay()
