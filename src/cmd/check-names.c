@@ -68,6 +68,14 @@ static int check_job(const char *option, const char *pattern, const struct metad
 	return r < 0 ? err_note(err, r, "--%s", option) : 0;
 }
 
+static int check_job_spec(const struct job_spec *job, const struct metadata *const *traces,
+			  size_t count, struct err *err)
+{
+	int r = names_in_any(traces, count, jobs_look_up, job->pattern, err);
+
+	return r < 0 ? err_note(err, r, "--job %s", job->name) : 0;
+}
+
 /* ---- recorded ---- */
 
 static int check_all(const struct options *options, const struct actions *actions,
@@ -79,7 +87,7 @@ static int check_all(const struct options *options, const struct actions *action
 		r = check_period(options->periods.all.at[i], traces, count, err);
 	}
 	for (size_t i = 0; r == 0 && i < options->periods.jobs.count; i++) {
-		r = check_job("job", options->periods.jobs.at[i]->pattern, traces, count, err);
+		r = check_job_spec(options->periods.jobs.at[i], traces, count, err);
 	}
 	for (size_t i = 0; r == 0 && actions && i < actions_count(actions); i++) {
 		r = check_trigger(options, actions, i, traces, count, err);
@@ -157,7 +165,7 @@ void cmd_check_live_names(void *live_names, const struct metadata *const *traces
 		}
 	}
 	for (size_t i = 0; i < periods->jobs.count; i++) {
-		if (check_job("job", periods->jobs.at[i]->pattern, traces, count, &err) < 0) {
+		if (check_job_spec(periods->jobs.at[i], traces, count, &err) < 0) {
 			warn_of(names, periods->all.count + i, err.text, warn, user);
 		}
 	}

@@ -4,7 +4,6 @@
 #include "query/job.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,9 +40,9 @@ static bool is_clause(const char *at)
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		size_t len = strlen(words[i]);
 
-		if (strncmp(at, words[i], len) == 0 && (at[len] == ' ' || at[len] == '\t')) {
-			at += len;
-			return isdigit((unsigned char)at[strspn(at, " \t")]) != 0;
+		if (strncmp(at, words[i], len) == 0 &&
+		    (at[len] == ' ' || at[len] == '\t' || at[len] == '\0')) {
+			return true;
 		}
 	}
 	return false;
@@ -206,7 +205,7 @@ static int take_clause(struct pattern_parser *parser, struct job_spec *job)
 
 static int parse(struct pattern_parser *parser, struct job_spec *job)
 {
-	const char *begin;
+	const char *begin, *past;
 	int r;
 
 	pattern_blanks(parser);
@@ -219,7 +218,11 @@ static int parse(struct pattern_parser *parser, struct job_spec *job)
 		return pattern_expected(parser, "no @ before: only reports follow executions "
 						"from one thread to another");
 	}
-	job->pattern = mem_printf("%.*s", (int)(parser->at - begin), begin);
+	past = parser->at;
+	while (past > begin && (past[-1] == ' ' || past[-1] == '\t')) {
+		past--;
+	}
+	job->pattern = mem_printf("%.*s", (int)(past - begin), begin);
 	while (r == 0 && *parser->at == ';' &&
 	       is_clause(parser->at + 1 + strspn(parser->at + 1, " \t"))) {
 		r = take_clause(parser, job);

@@ -262,6 +262,87 @@ static int look_up(struct names *names, const void *period)
 	return names_period(names, period);
 }
 
+/* ---- jobs ---- */
+
+static const struct {
+	const char *text;
+	const char *message; /* NULL: it is valid */
+	const char *pattern; /* of it that for reports */
+	size_t events;
+	uint64_t deadline_ns, period_ns;
+} jobs[] = {
+	{ "x = timerfd", NULL, "timerfd", 2, UINT64_MAX, 0 },
+	{ " x=run ;every 5ms", NULL, "run", 2, UINT64_MAX, 5000000 },
+	{ "x = a; b", NULL, "a; b", 2, UINT64_MAX, 0 },
+	{ "x = a f=$tid; b; c; deadline 2ms; every 1.5s", NULL, "a f=$tid; b; c", 3, 2000000,
+	  1500000000 },
+	{ "x = deadline; every; deadline 1us", NULL, "deadline; every", 2, 1000, 0 },
+	{ "run", "\"run\": column 4: expected = and a pattern or model: NAME = PATTERN" },
+	{ "x = a", "\"x = a\": column 6: expected ; and another event: an execution has a start "
+		   "and an end" },
+	{ "x = run; deadline", "\"x = run; deadline\": column 18: expected a duration" },
+	{ "x = run; deadline 2", "\"x = run; deadline 2\": column 19: expected a duration as 2ms "
+				 "or 1.5s" },
+	{ "x = run; every 0s",
+	  "\"x = run; every 0s\": column 16: expected a duration as 2ms or 1.5s" },
+	{ "x = run; every 1s; every 1s",
+	  "\"x = run; every 1s; every 1s\": column 26: expected one deadline and one period" },
+	{ "x = a; b; every 1s; c",
+	  "\"x = a; b; every 1s; c\": column 19: expected ; deadline, ; every, or the end" },
+	{ "x = a; b @w", "\"x = a; b @w\": column 12: expected no @ before: only reports follow "
+			 "executions from one thread to another" },
+	{ "a-name-of-thirty-two-characters-x = run",
+	  "\"a-name-of-thirty-two-characters-x = run\": column 35: expected a name of at most 31 "
+	  "characters before" },
+};
+
+START_TEST(reads_jobs)
+{
+	struct period_set set = { 0 };
+	struct err err;
+	int r = period_add_job(&set, jobs[_i].text, &err);
+
+	ck_assert_int_eq(r, jobs[_i].message ? -EINVAL : 0);
+	if (jobs[_i].message) {
+		ck_assert_str_eq(err.text, jobs[_i].message);
+	} else {
+		ck_assert_str_eq(set.jobs.at[0]->name, "x");
+		ck_assert_str_eq(set.jobs.at[0]->pattern, jobs[_i].pattern);
+		ck_assert_uint_eq(set.jobs.at[0]->is.count, jobs[_i].events);
+		ck_assert_uint_eq(set.jobs.at[0]->deadline_ns, jobs[_i].deadline_ns);
+		ck_assert_uint_eq(set.jobs.at[0]->period_ns, jobs[_i].period_ns);
+	}
+	period_set_fini(&set);
+}
+END_TEST
+
+/* A file has all of them as texts. */
+START_TEST(texts_make_them_again)
+{
+	static const char *const texts[] = { "job = a; b", "job job = a; b", "job x = run" };
+	struct period_set set = { 0 }, again = { 0 };
+	struct err err;
+
+	for (size_t i = 0; i < 3; i++) {
+		ck_assert_int_eq(period_add_text(&set, texts[i], &err), 0);
+	}
+	ck_assert_int_eq(period_add_job(&set, "x = sleep", &err), -EINVAL);
+	ck_assert_str_eq(err.text, "\"x\": there is another job of this name");
+	ck_assert_uint_eq(set.all.count, 1);
+	ck_assert_uint_eq(set.jobs.count, 2);
+	for (size_t i = 0; i < period_set_count(&set); i++) {
+		char *text = period_set_text(&set, i);
+
+		ck_assert_str_eq(text, texts[i]);
+		ck_assert_int_eq(period_add_text(&again, text, &err), 0);
+		free(text);
+	}
+	ck_assert_uint_eq(again.jobs.count, 2);
+	period_set_fini(&set);
+	period_set_fini(&again);
+}
+END_TEST
+
 START_TEST(looks_names_up)
 {
 	struct metadata_stream *stream = metadata_stream_new();
@@ -301,6 +382,8 @@ Suite *suite_query(void)
 	tcase_add_loop_test(tcase, reads_periods, 0, sizeof(periods) / sizeof(periods[0]));
 	tcase_add_test(tcase, finds_places_of_fields);
 	tcase_add_loop_test(tcase, reads_spans, 0, sizeof(spans) / sizeof(spans[0]));
+	tcase_add_loop_test(tcase, reads_jobs, 0, sizeof(jobs) / sizeof(jobs[0]));
+	tcase_add_test(tcase, texts_make_them_again);
 	tcase_add_loop_test(tcase, looks_names_up, 0, sizeof(looked_up) / sizeof(looked_up[0]));
 	suite_add_tcase(suite, tcase);
 	return suite;
