@@ -319,18 +319,16 @@ static void on_hole(struct shard *shard, struct thread *thread, uint64_t ts)
 
 /* ---- windows ---- */
 
-/* The thread has ended.  If that was not seen, what it executes ended when it was last seen. */
-static void end_thread(struct shard *shard, struct executing *e)
+static void end_thread(struct shard *shard, struct thread *thread, struct executing *e)
 {
-	uint64_t end = e->has_out ? e->out_ts : e->since;
-
 	for (size_t j = 0; e->machines && j < jobs_asked(shard); j++) {
 		if (e->machines[j].next > 0) {
-			jobs_count_abandoned(shard, &e->machines[j], j, end);
+			jobs_count_abandoned(shard, &e->machines[j], j,
+					     shard_end_ts(shard, thread));
 		}
 	}
 	free(e->machines);
-	*e = (struct executing){ .phase = DEAD, .since = end, .tid = e->tid };
+	*e = (struct executing){ .phase = DEAD, .tid = e->tid };
 }
 
 static void on_window_end(struct shard *shard, struct thread *thread, uint64_t end)
@@ -338,7 +336,7 @@ static void on_window_end(struct shard *shard, struct thread *thread, uint64_t e
 	struct executing *e = jobs_executing(shard, thread);
 
 	if (shard_is_dead(thread)) {
-		end_thread(shard, e);
+		end_thread(shard, thread, e);
 		return;
 	}
 	for (size_t j = 0; e->machines && j < jobs_asked(shard); j++) {

@@ -71,6 +71,10 @@ FIELDS['block_rq_requeue'] = FIELDS['block_rq_insert']
 FIELDS['block_rq_issue'] = FIELDS['block_rq_insert'] + (('s32', 'tid'),)
 FIELDS['x86_exceptions_page_fault_user'] = (('s64', 'address'), ('s64', 'ip'), ('s64', 'error_code'))
 FIELDS['x86_exceptions_page_fault_kernel'] = FIELDS['x86_exceptions_page_fault_user']
+FIELDS['timer_hrtimer_start'] = (('s64', 'hrtimer'), ('s64', 'expires'), ('s64', 'softexpires'))
+FIELDS['timer_hrtimer_expire_entry'] = (('s64', 'hrtimer'), ('s64', 'now'))
+FIELDS['timer_hrtimer_expire_exit'] = (('s64', 'hrtimer'),)
+FIELDS['signal_generate'] = (('s32', 'sig'), ('s32', 'pid'), ('s32', 'result'))
 FIELDS['sched_process_exit'] = (('s32', 'tid'),)
 FIELDS['lttng_statedump_start'] = ()
 FIELDS['lttng_statedump_file_descriptor'] = (('s32', 'pid'), ('s32', 'fd'), ('s32', 'flags'), ('text', 'filename'))
@@ -159,6 +163,8 @@ class Schedule:
             if i in pauses:
                 self.stops.append(self.now)
                 self.now += apart.choice(PAUSES)
+            if apart.random() < 0.08:
+                self.release(apart, apart.choice(list(self.running)))
             self.step()
         for cpu in self.running:  # each CPU shows who was there
             self.switch(cpu)
@@ -227,6 +233,29 @@ class Schedule:
         self.now += 1  # what a wake-up means is no matter of order within a moment
         self.add(cpu, self.rng.choice(('sched_waking', 'sched_waking', 'sched_wakeup')), thread.tid)
         self.now += 1
+
+    def release(self, rng, cpu):
+        """What releases threads: a timer that wakes one or nobody, or a signal with its wake-up."""
+        thread, timer = rng.choice(list(self.alive.values())), rng.randrange(4) << 8
+        self.now += 1
+        if rng.random() < 0.3:
+            if rng.random() < 0.6:
+                self.add(cpu, 'sched_waking', thread.tid)
+                self.now += 1
+            self.add(cpu, 'signal_generate', rng.choice((10, 14)), thread.tid, rng.choice((0, 0, 0, 1)))
+            self.now += 1
+            return
+        if rng.random() < 0.7:
+            self.add(rng.choice(list(self.running)), 'timer_hrtimer_start', timer, self.now - START, self.now - START - 5)
+            self.now += 1 + rng.choice((0, 1000, 400_000))
+        self.add(cpu, 'timer_hrtimer_expire_entry', timer, self.now - START)
+        self.now += 1
+        if rng.random() < 0.6:
+            self.add(cpu, 'sched_waking', thread.tid)
+            self.now += 1
+        if rng.random() < 0.9:
+            self.add(cpu, 'timer_hrtimer_expire_exit', timer)
+            self.now += 1
 
     def interrupt(self, cpu):
         name = self.rng.choice([name for name in FIELDS if name.startswith('irq_')])

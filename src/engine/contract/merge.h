@@ -74,6 +74,8 @@ int32_t shard_tid(const struct thread *thread); /* below 0: unknown */
 /* The number of a thread among those that had its tid; or the number of an entity. */
 uint32_t shard_incarnation(const struct thread *thread);
 bool shard_is_dead(const struct thread *thread);
+/* When a dead thread ended.  It takes time in proportion to the threads that ended. */
+uint64_t shard_end_ts(const struct shard *shard, const struct thread *thread);
 /* When the thread was last switched in, 0: not known. */
 uint64_t shard_switch_in_ts(const struct thread *thread);
 /* The number of an entity (worker_emit_entity), its low 32 bits; UINT64_MAX for UINT64_MAX. */

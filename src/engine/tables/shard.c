@@ -283,6 +283,18 @@ bool shard_is_dead(const struct thread *thread)
 	return thread->is_dead;
 }
 
+uint64_t shard_end_ts(const struct shard *shard, const struct thread *thread)
+{
+	size_t i = shard->dead.count;
+
+	assert(thread->is_dead);
+	while (i > 0 && shard->dead.at[i - 1].thread != thread) {
+		i--;
+	}
+	assert(i > 0); /* it is listed as long as it has a row */
+	return shard->dead.at[i - 1].ts;
+}
+
 uint64_t shard_switch_in_ts(const struct thread *thread)
 {
 	return thread->in_ts;
