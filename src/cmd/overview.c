@@ -109,7 +109,8 @@ static void print(const struct options *options, const struct overview_run *run,
 		  struct output *output)
 {
 	if (strcmp(options->format, "html") == 0) {
-		const char *source = options->args[1] ? run->path : options->args[0];
+		/* Of several arguments it is not known which one led here. */
+		const char *source = options->args[1] ? NULL : options->args[0];
 
 		overview_page(run->overview, run->path, source, output->top, output->out);
 	} else if (strcmp(options->format, "json") == 0) {

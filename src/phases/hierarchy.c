@@ -16,7 +16,8 @@ enum choice { WHOLE, CHILDREN, CUT };
 struct best {
 	double value, gain, loss;
 	uint8_t choice;
-	uint8_t cut; /* CUT: the last slice before it */
+	uint8_t piece; /* the choice without cuts */
+	uint8_t cut;   /* CUT: the last slice of the first piece */
 };
 
 /* Of one node and one range as they are, normalised. */
@@ -186,28 +187,73 @@ static void improve(struct best *best, const struct best *other)
 	}
 }
 
-static void try_cuts(const struct hierarchy_table *table, size_t node, size_t first, size_t last)
+/*
+ * What is best of one node, in two orders, so that each search reads two rows.  A range is cut
+ * behind its first piece, which is not cut itself: so each way to cut it is looked at once.
+ */
+struct values {
+	double pieces[HIERARCHY_SLICES_MAX][HIERARCHY_SLICES_MAX]; /* [first][last] */
+	double best[HIERARCHY_SLICES_MAX][HIERARCHY_SLICES_MAX];   /* [last][first] */
+};
+
+/* The largest sum of two elements; four at a time, which compilers make vectors of. */
+static double largest_sum(const double *a, const double *b, size_t count)
 {
-	struct best *best = best_of(table, node, first, last);
+	double largest[4] = { -INFINITY, -INFINITY, -INFINITY, -INFINITY };
+	size_t at = 0;
 
-	for (size_t cut = first; cut < last; cut++) {
-		const struct best *left = best_of(table, node, first, cut);
-		const struct best *right = best_of(table, node, cut + 1, last);
+	for (; at + 4 <= count; at += 4) {
+		for (size_t i = 0; i < 4; i++) {
+			double sum = a[at + i] + b[at + i];
 
-		if (left->value + right->value < best->value - CLEARLY) {
-			continue; /* most are */
+			largest[i] = sum > largest[i] ? sum : largest[i];
 		}
-		improve(best, &(struct best){ .value = left->value + right->value,
-					      .gain = left->gain + right->gain,
-					      .loss = left->loss + right->loss,
-					      .choice = CUT,
-					      .cut = (uint8_t)cut });
 	}
+	for (; at < count; at++) {
+		largest[0] = a[at] + b[at] > largest[0] ? a[at] + b[at] : largest[0];
+	}
+	largest[0] = largest[1] > largest[0] ? largest[1] : largest[0];
+	largest[2] = largest[3] > largest[2] ? largest[3] : largest[2];
+	return largest[2] > largest[0] ? largest[2] : largest[0];
 }
 
 /* @children: the sums of the best of all children for each range; NULL for a leaf. */
+static void try_cuts(const struct hierarchy_table *table, size_t node, size_t first, size_t last,
+		     const struct best *children, struct values *values)
+{
+	struct best *best = best_of(table, node, first, last);
+	const double *left = values->pieces[first], *right = values->best[last] + 1;
+	/* Of most ranges no cut is good enough. */
+	double enough =
+		fmax(largest_sum(left + first, right + first, last - first), best->value) - CLEARLY;
+
+	values->pieces[first][last] = best->value;
+	best->piece = best->choice;
+	for (size_t cut = first; cut < last; cut++) {
+		size_t range = range_of(table, first, cut);
+		const struct best *after;
+		struct quality piece;
+
+		if (left[cut] + right[cut] < enough) {
+			continue;
+		}
+		after = best_of(table, node, cut + 1, last);
+		piece = table->quality[node * table->ranges + range];
+		if (table->best[node * table->ranges + range].piece == CHILDREN) {
+			piece = (struct quality){ children[range].gain, children[range].loss };
+		}
+		improve(best, &(struct best){ .value = left[cut] + after->value,
+					      .gain = piece.gain + after->gain,
+					      .loss = piece.loss + after->loss,
+					      .choice = CUT,
+					      .piece = best->piece,
+					      .cut = (uint8_t)cut });
+	}
+	values->best[last][first] = best->value;
+}
+
 static void solve_node(const struct hierarchy_table *table, size_t node,
-		       const struct best *children)
+		       const struct best *children, struct values *values)
 {
 	for (size_t length = 1; length <= table->slices; length++) {
 		for (size_t first = 0; first + length <= table->slices; first++) {
@@ -217,7 +263,7 @@ static void solve_node(const struct hierarchy_table *table, size_t node,
 				improve(best_of(table, node, first, last),
 					&children[range_of(table, first, last)]);
 			}
-			try_cuts(table, node, first, last);
+			try_cuts(table, node, first, last, children, values);
 		}
 	}
 }
@@ -241,6 +287,7 @@ static void sum_children(const struct hierarchy_table *table, size_t node, struc
 static void solve(struct hierarchy_table *table, double p)
 {
 	struct best *children = mem_alloc(table->ranges * sizeof(*children));
+	struct values *values = mem_alloc(sizeof(*values));
 
 	for (size_t i = 0; i < table->nodes * table->ranges; i++) {
 		double gain = table->quality[i].gain, loss = table->quality[i].loss;
@@ -254,9 +301,10 @@ static void solve(struct hierarchy_table *table, double p)
 		if (table->has_children[node]) {
 			sum_children(table, node, children);
 		}
-		solve_node(table, node, table->has_children[node] ? children : NULL);
+		solve_node(table, node, table->has_children[node] ? children : NULL, values);
 	}
 	free(children);
+	free(values);
 }
 
 /* ---- the result ---- */
@@ -265,25 +313,24 @@ static void solve(struct hierarchy_table *table, double p)
 static void collect(const struct hierarchy_table *table, size_t node, size_t first, size_t last,
 		    struct aggregates *ret)
 {
-	const struct best *best = best_of(table, node, first, last);
+	size_t piece = last;
 
-	switch ((enum choice)best->choice) {
-	case WHOLE:
+	if (best_of(table, node, first, last)->choice == CUT) {
+		piece = best_of(table, node, first, last)->cut;
+	}
+	if (best_of(table, node, first, piece)->piece == WHOLE) {
 		*vec_push(&ret->at) = (struct aggregate){ .node = (uint32_t)node,
 							  .first = (uint32_t)first,
-							  .last = (uint32_t)last };
-		return;
-	case CUT:
-		collect(table, node, first, best->cut, ret);
-		collect(table, node, best->cut + 1U, last, ret);
-		return;
-	case CHILDREN:
-		break;
-	}
-	for (size_t child = node + 1; child < table->nodes; child++) {
-		if (table->parents[child] == node) {
-			collect(table, child, first, last, ret);
+							  .last = (uint32_t)piece };
+	} else {
+		for (size_t child = node + 1; child < table->nodes; child++) {
+			if (table->parents[child] == node) {
+				collect(table, child, first, piece, ret);
+			}
 		}
+	}
+	if (piece < last) {
+		collect(table, node, piece + 1, last, ret);
 	}
 }
 

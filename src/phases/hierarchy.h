@@ -36,7 +36,7 @@ struct hierarchy_model {
 /* The suggested aggregates lose no more than that. */
 #define HIERARCHY_LOSS_SUGGESTED 0.02
 /* hierarchies_find() looks at no more compromises. */
-#define HIERARCHIES_MAX 24
+#define HIERARCHIES_MAX 16
 
 /* Gain and loss of each node and range of slices. */
 struct hierarchy_table;
