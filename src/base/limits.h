@@ -190,6 +190,15 @@
 /* Chunks that were handed to the workers and are not merged, for each worker. */
 #define CHUNKS_PER_WORKER 4
 
+/* Resources of a report: timers on stacks are as many as the calls that sleep, and only some are
+ * ever looked at.  Intervals of all of them: 12 MiB.  Rows are threads of a resource, and pairs. */
+#define RESOURCES_MAX          65536
+#define RESOURCE_INTERVALS_MAX 262144
+#define RESOURCE_ROWS_MAX      262144
+#define RESOURCE_ROWS_EACH     1024
+/* Open queues, and files of a state dump, whose names are kept. */
+#define RESOURCE_NAMES_MAX 65536
+
 _Static_assert(PACKET_BYTES_MAX <= UINT64_MAX / 8, "sizes are also kept in bits");
 _Static_assert(RELAY_PIECE_BYTES <= PACKET_BYTES_MAX, "a piece is part of a packet");
 

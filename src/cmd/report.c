@@ -15,6 +15,7 @@
 #include "deep/jobs/jobs.h"
 #include "deep/reader.h"
 #include "deep/report/report.h"
+#include "deep/resources/resources.h"
 #include "discovery/discovery.h"
 #include "output/sinks/json.h"
 #include "query/job.h"
@@ -242,6 +243,58 @@ static void print(struct reports *reports, const struct deep_report *report)
 	}
 }
 
+/* Whether each thread is one whose resources are wanted: those of --thread, or those that execute
+ * jobs; NULL: all. */
+static bool *resource_scope(const struct options *options, const struct deep_report *report)
+{
+	const struct timeline *timeline = report->timeline;
+	const struct jobs *jobs = report->jobs;
+	bool *scope;
+
+	if (!options->thread && !jobs) {
+		return NULL;
+	}
+	scope = mem_alloc(timeline->threads.count + 1);
+	for (size_t i = 0; i < timeline->threads.count && !jobs; i++) {
+		scope[i] = timeline_thread_is(timeline->threads.at[i], options->thread);
+	}
+	for (size_t i = 0; jobs && i < jobs->all.count + jobs->open.count; i++) {
+		const struct execution *one = i < jobs->all.count
+						      ? &jobs->all.at[i]
+						      : &jobs->open.at[i - jobs->all.count];
+
+		if (one->thread != NOBODY) {
+			scope[one->thread] = true;
+		}
+		if (one->last != NOBODY) {
+			scope[one->last] = true;
+		}
+	}
+	return scope;
+}
+
+/* Adds the resources to the report. */
+static int find_resources(const struct options *options, const struct reader_setup *setup,
+			  struct deep_report *report, struct resources *resources)
+{
+	bool *scope;
+	struct err err;
+	int r;
+
+	if (!options->resources) {
+		return EXIT_DONE;
+	}
+	scope = resource_scope(options, report);
+	r = resources_find(setup, report->timeline, scope, resources, &err);
+	free(scope);
+	if (r < 0) {
+		say("%s", err.text);
+		return EXIT_FAILED;
+	}
+	report->resources = resources;
+	return EXIT_DONE;
+}
+
 /* Fills the report and prints it, with what is found behind it. */
 static int explain(struct reports *reports, const struct reader_setup *setup,
 		   const struct occasion *occasion, struct deep_report *report)
@@ -249,6 +302,7 @@ static int explain(struct reports *reports, const struct reader_setup *setup,
 	const struct options *options = reports->options;
 	const char *wanted = options->thread ? options->thread : occasion->thread;
 	const struct jobs_config config = config_of(options, occasion);
+	struct resources resources = { 0 };
 	struct jobs jobs = { 0 };
 	int status = EXIT_DONE;
 	struct err err;
@@ -263,11 +317,15 @@ static int explain(struct reports *reports, const struct reader_setup *setup,
 			    report->range_count > 0 ? " in this range" : "");
 			status = options->thread ? EXIT_FAILED : status;
 		}
+		if (find_resources(options, setup, report, &resources) != EXIT_DONE) {
+			status = EXIT_FAILED;
+		}
 		print(reports, report);
 	}
 	if (options->discover && status == EXIT_DONE) {
 		status = discover(options, setup, report, reports->output);
 	}
+	resources_fini(&resources);
 	jobs_fini(&jobs);
 	return status;
 }

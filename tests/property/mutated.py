@@ -41,6 +41,7 @@ WAYS = (('analyze', '-q', '-a', 'all', '-j', '0', '-f', 'json'),
         ('analyze', '-q', '-a', 'all', '-j', '2', '--chunk-size', '4K'),
         ('analyze', '-q', '-a', 'count,lost', '-j', '0', '-i', '10s', '-f', 'json'),
         ('report', '-q', '-f', 'json'),
+        ('report', '-q', '--resources', '-f', 'json'),
         ('map', '-q', '-a', 'all', '-j', '0'))
 
 

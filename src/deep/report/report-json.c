@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "deep/report/report-page.h"
 #include "deep/report/report-print.h"
+#include "deep/report/report-resources.h"
 
 static void put_who(struct printer *p, const char *key, uint32_t index)
 {
@@ -505,6 +506,9 @@ void report_json_put(struct printer *p, const char *key)
 		put_path(p);
 		put_rivals(p);
 		put_links(p);
+	}
+	if (report->resources && !p->names) {
+		report_resources_json(report, p->most, &p->json);
 	}
 	if (report->jobs) {
 		put_jobs(p);

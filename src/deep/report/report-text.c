@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "deep/report/report-resources.h"
 #include "deep/report/report.h"
 
 #define WHO_MAX 48
@@ -593,6 +594,9 @@ void deep_report_text(const struct deep_report *report, size_t most, FILE *out)
 		put_rivals(report, most, out);
 		put_inversions(report, most, out);
 		put_links(report, most, out);
+	}
+	if (report->resources) {
+		report_resources_text(report, most, out);
 	}
 	if (report->jobs) {
 		put_jobs(report, most, out);

@@ -68,6 +68,8 @@ struct report_range {
 	const char *why; /* it was chosen */
 };
 
+struct resources;
+
 struct deep_report {
 	const char *name; /* of the trace */
 	const char *why;  /* names of a capture's triggers; NULL: none */
@@ -92,6 +94,7 @@ struct deep_report {
 	size_t worst_count;                /* how many of the worst executions to explain */
 	VEC(struct report_worst) worst;    /* the worst first */
 	struct jobs_slow slow;             /* with @worst_count: what slow ones had more of */
+	const struct resources *resources; /* NULL: not asked for */
 	bool wants_victims;                /* of all threads */
 	VEC(struct report_victim) victims; /* most urgent first, dispatch only last */
 };

@@ -311,6 +311,7 @@ START_TEST(keeps_what_can_be_used)
 {
 	bool is_damaged = _i % 2 == 0, in_thread = _i / 2 == 1;
 	struct engine_fixture fixture = { 0 };
+	struct codec beside;
 	struct checkpoint_file *file;
 	struct place place;
 	struct err err;
@@ -325,7 +326,7 @@ START_TEST(keeps_what_can_be_used)
 	}
 	ck_assert_int_eq(open_file(place.path, 1000, &file, &err), 0);
 	engine_fixture_init(&fixture);
-	ck_assert_int_eq(checkpoint_file_restore(file, uuid, fixture.trace, &err),
+	ck_assert_int_eq(checkpoint_file_restore(file, uuid, fixture.trace, &beside, &err),
 			 is_damaged ? 1 : -EINVAL);
 	for (int times = 0; times < 2; times++) {
 		if (in_thread) {

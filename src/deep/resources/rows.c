@@ -1,0 +1,296 @@
+/*
+ * rows: see resources.h; the resources, and what is counted of them.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "deep/resources/track.h"
+
+static uint64_t key_of(enum resource_kind kind, int64_t pid, uint64_t address, const char *name)
+{
+	uint64_t hash = hash_bytes(0, &kind, sizeof(kind));
+
+	if (name) {
+		return hash_text(hash, name);
+	}
+	hash = hash_bytes(hash, &pid, sizeof(pid));
+	return hash_bytes(hash, &address, sizeof(address));
+}
+
+static bool is_it(const struct resource *resource, enum resource_kind kind, int64_t pid,
+		  uint64_t address, const char *name)
+{
+	if (resource->kind != kind || !resource->name != !name) {
+		return false;
+	}
+	return name ? strcmp(resource->name, name) == 0
+		    : resource->pid == pid && resource->address == address;
+}
+
+void rows_refresh(const struct track *track, uint32_t index)
+{
+	struct resource *resource = track_at(track, index);
+
+	if (resource->epoch != track->epoch) {
+		resource->epoch = track->epoch;
+		timers_lose(resource);
+		resource->sleepers.count = 0;
+		resource->senders = resource->receivers = resource->handed = 0;
+		resource->has_gap = true;
+	}
+}
+
+uint32_t rows_resource(struct track *track, enum resource_kind kind, int64_t pid, uint64_t address,
+		       const char *name)
+{
+	uint64_t key = key_of(kind, pid, address, name);
+	khint_t at = kh_get(tracked_indexes, track->by_key, key);
+	uint32_t first = at == kh_end(track->by_key) ? NOBODY : kh_value(track->by_key, at);
+	struct resource *made;
+	int is_new;
+
+	for (uint32_t i = first; i != NOBODY; i = track_at(track, i)->next) {
+		if (is_it(track_at(track, i), kind, pid, address, name)) {
+			rows_refresh(track, i);
+			return i;
+		}
+	}
+	if (track->resources->all.count >= RESOURCES_MAX) {
+		track->resources->dropped.resources++;
+		return NOBODY;
+	}
+	made = mem_alloc(sizeof(*made));
+	made->kind = kind;
+	made->pid = name ? -1 : pid;
+	made->address = name ? 0 : address;
+	made->name = name ? mem_strdup(name) : NULL;
+	made->next = first;
+	made->state = RESOURCE_STATES;
+	made->setter = NOBODY;
+	made->epoch = track->epoch;
+	at = kh_put(tracked_indexes, track->by_key, key, &is_new);
+	kh_value(track->by_key, at) = (uint32_t)track->resources->all.count;
+	*vec_push(&track->resources->all) = made;
+	return (uint32_t)track->resources->all.count - 1;
+}
+
+uint64_t rows_part(const struct track *track, uint64_t begin, uint64_t end)
+{
+	begin = begin < track->timeline->begin ? track->timeline->begin : begin;
+	end = end > track->timeline->end ? track->timeline->end : end;
+	return end > begin ? end - begin : 0;
+}
+
+void rows_interval(struct track *track, uint32_t resource, struct resource_interval interval)
+{
+	const struct timeline *timeline = track->timeline;
+
+	assert(interval.begin <= interval.end);
+	if (interval.end < timeline->begin || interval.begin > timeline->end) {
+		return;
+	}
+	interval.begin = interval.begin < timeline->begin ? timeline->begin : interval.begin;
+	interval.end = interval.end > timeline->end ? timeline->end : interval.end;
+	if (track->interval_count >= RESOURCE_INTERVALS_MAX) {
+		track->resources->dropped.intervals++;
+		return;
+	}
+	track->interval_count++;
+	*vec_push(&track_at(track, resource)->intervals) = interval;
+}
+
+struct resource_member *rows_member(struct track *track, uint32_t resource, uint32_t thread)
+{
+	static struct resource_member scratch;
+	struct resource *of = track_at(track, resource);
+	struct resource_member *made;
+
+	/* The last ones come first: few threads share a resource, and the same ones again. */
+	for (size_t i = of->members.count; i > 0; i--) {
+		if (of->members.at[i - 1].thread == thread) {
+			return &of->members.at[i - 1];
+		}
+	}
+	if (of->members.count >= RESOURCE_ROWS_EACH || track->row_count >= RESOURCE_ROWS_MAX) {
+		track->resources->dropped.rows++;
+		return &scratch;
+	}
+	track->row_count++;
+	made = vec_push(&of->members);
+	*made = (struct resource_member){ .thread = thread };
+	return made;
+}
+
+static void add_to_pair(struct resource_pair *pair, uint64_t ns)
+{
+	pair->times++;
+	pair->total_ns += ns;
+	pair->longest_ns = ns > pair->longest_ns ? ns : pair->longest_ns;
+}
+
+void rows_pair(struct track *track, uint32_t resource, struct resource_pair pair, uint64_t ns)
+{
+	struct resource *of = track_at(track, resource);
+	struct resource_pair *made;
+
+	for (size_t i = of->pairs.count; i > 0; i--) {
+		struct resource_pair *one = &of->pairs.at[i - 1];
+
+		if (one->by == pair.by && one->who == pair.who &&
+		    one->is_sender == pair.is_sender) {
+			add_to_pair(one, ns);
+			return;
+		}
+	}
+	if (of->pairs.count >= RESOURCE_ROWS_EACH || track->row_count >= RESOURCE_ROWS_MAX) {
+		track->resources->dropped.rows++;
+		return;
+	}
+	track->row_count++;
+	made = vec_push(&of->pairs);
+	*made = pair;
+	add_to_pair(made, ns);
+}
+
+void rows_sum(struct resource_sum *sum, uint64_t ns)
+{
+	sum->min = sum->count == 0 || ns < sum->min ? ns : sum->min;
+	sum->max = ns > sum->max ? ns : sum->max;
+	sum->count++;
+	sum->total += ns;
+}
+
+void rows_touch(const struct track *track, uint32_t resource, uint32_t thread, uint64_t ts)
+{
+	if (track_counts(track, ts) &&
+	    (!track->scope || (thread != NOBODY && track->scope[thread]))) {
+		track_at(track, resource)->is_touched = true;
+	}
+}
+
+/* ---- order ---- */
+
+static int by_begin(const void *left, const void *right)
+{
+	const struct resource_interval *a = left, *b = right;
+
+	if (a->begin != b->begin) {
+		return a->begin < b->begin ? -1 : 1;
+	}
+	if (a->end != b->end) {
+		return a->end < b->end ? -1 : 1;
+	}
+	return a->who < b->who ? -1 : a->who > b->who;
+}
+
+static int by_use(const void *left, const void *right)
+{
+	const struct resource_member *a = left, *b = right;
+
+	if (a->total_ns != b->total_ns) {
+		return a->total_ns > b->total_ns ? -1 : 1;
+	}
+	return a->thread < b->thread ? -1 : a->thread > b->thread;
+}
+
+static int by_total(const void *left, const void *right)
+{
+	const struct resource_pair *a = left, *b = right;
+
+	if (a->total_ns != b->total_ns || a->times != b->times) {
+		return a->total_ns > b->total_ns ||
+				       (a->total_ns == b->total_ns && a->times > b->times)
+			       ? -1
+			       : 1;
+	}
+	if (a->who != b->who) {
+		return a->who < b->who ? -1 : 1;
+	}
+	if (a->by != b->by) {
+		return a->by < b->by ? -1 : 1;
+	}
+	return a->is_sender - b->is_sender;
+}
+
+static uint64_t weight(const struct resource *resource)
+{
+	return resource->kind == RESOURCE_TIMER ? resource->woken
+						: resource->waits.total + resource->full.total;
+}
+
+static uint64_t uses(const struct resource *resource)
+{
+	return resource->kind == RESOURCE_TIMER ? resource->expiries
+						: resource->calls + resource->wake_calls;
+}
+
+static int by_weight(const void *left, const void *right)
+{
+	const struct resource *a = *(const struct resource *const *)left;
+	const struct resource *b = *(const struct resource *const *)right;
+
+	if (a->kind != b->kind) {
+		return a->kind < b->kind ? -1 : 1;
+	}
+	if (weight(a) != weight(b)) {
+		return weight(a) > weight(b) ? -1 : 1;
+	}
+	if (uses(a) != uses(b)) {
+		return uses(a) > uses(b) ? -1 : 1;
+	}
+	if (a->name && b->name) {
+		return strcmp(a->name, b->name);
+	}
+	if (a->pid != b->pid) {
+		return a->pid < b->pid ? -1 : 1;
+	}
+	return a->address < b->address ? -1 : a->address > b->address;
+}
+
+static void free_resource(struct resource *resource)
+{
+	free(resource->name);
+	vec_fini(&resource->members);
+	vec_fini(&resource->pairs);
+	vec_fini(&resource->intervals);
+	vec_fini(&resource->sleepers);
+	free(resource);
+}
+
+#define sort(v, order)                                                                             \
+	do {                                                                                       \
+		if ((v)->count > 0) {                                                              \
+			qsort((v)->at, (v)->count, sizeof(*(v)->at), order);                       \
+		}                                                                                  \
+	} while (0)
+
+void rows_finish(struct track *track)
+{
+	struct resources *resources = track->resources;
+	size_t count = 0;
+
+	for (size_t i = 0; i < resources->all.count; i++) {
+		struct resource *one = resources->all.at[i];
+
+		if (!one->is_touched) {
+			free_resource(one);
+			continue;
+		}
+		sort(&one->intervals, by_begin);
+		sort(&one->members, by_use);
+		sort(&one->pairs, by_total);
+		resources->all.at[count++] = one;
+	}
+	resources->all.count = count;
+	sort(&resources->all, by_weight);
+}
+
+void resources_fini(struct resources *resources)
+{
+	for (size_t i = 0; i < resources->all.count; i++) {
+		free_resource(resources->all.at[i]);
+	}
+	vec_fini(&resources->all);
+}
