@@ -187,6 +187,16 @@
  * than their packets. */
 #define PARTIAL_FILE_HELD_FACTOR 4
 
+/* auto(q) of triggers: windows before there is a limit, excesses that are kept, and the largest
+ * share, below which the level of the warm-up lies far enough. */
+#define AUTO_WARM_UP      100
+#define AUTO_EXCESSES_MAX 200
+#define AUTO_Q_MAX        0.01
+/* The mean of auto(q, drift D) is kept as so many sums, whatever D is. */
+#define AUTO_PARTS_MAX 512
+/* Rows of one comparison and trace that have a limit of their own, 8 KiB each. */
+#define AUTO_ROWS_MAX 256
+
 /* Chunks that were handed to the workers and are not merged, for each worker. */
 #define CHUNKS_PER_WORKER 4
 
