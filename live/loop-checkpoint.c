@@ -8,10 +8,12 @@
  * other is begun.
  */
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/now.h"
 #include "engine/exchange/checkpoint-file.h"
 #include "live/loop-state.h"
+#include "live/trigger/actions.h"
 
 /* Reports that saving fails, or works again: once each. */
 static void note_result(struct loop *loop, int result, const struct err *err)
@@ -56,6 +58,32 @@ static void on_state(evutil_socket_t fd, short what, void *arg)
 		loop->config->say("saving the state: %" PRIu64 " bytes, %.1f ms",
 				  checkpoint_file_bytes(checkpoint_file),
 				  (double)(now_monotonic_ns() - begin) / 1e6);
+	}
+}
+
+/* Now and not before, since the trace's name is known. */
+void loop_restore_triggers(const struct loop *loop, struct live_trace *trace)
+{
+	const struct loop_config *config = loop->config;
+
+	if (trace->attached.count == 0) {
+		return;
+	}
+	if (config->actions && actions_restore(config->actions, &trace->identity,
+					       trace->attached.at, trace->attached.count) < 0) {
+		config->say("the state of the triggers is damaged: they start without it");
+	}
+	vec_fini(&trace->attached);
+	memset(&trace->attached, 0, sizeof(trace->attached));
+}
+
+void loop_on_save(void *user, struct live_trace *trace, struct codec_out *out)
+{
+	struct loop *loop = user;
+
+	if (loop->config->actions) {
+		loop_restore_triggers(loop, trace);
+		actions_save(loop->config->actions, &trace->identity, out);
 	}
 }
 

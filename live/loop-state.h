@@ -102,6 +102,9 @@ void loop_on_session_change(void *user, struct session *session);
 
 /* Saves the state from time to time, if the configuration wants that. */
 void loop_start_checkpoints(struct loop *loop);
+/* Gives triggers the state of the checkpoint that the trace continues, once. */
+void loop_restore_triggers(const struct loop *loop, struct live_trace *trace);
+void loop_on_save(void *user, struct live_trace *trace, struct codec_out *out);
 
 /* ---- loop-capture.c ---- */
 

@@ -148,6 +148,7 @@ static void on_report(void *user, const struct report *report)
 	}
 	rollup_report(trace->rollup, report, show, trace);
 	if (config->actions) {
+		loop_restore_triggers(loop, trace);
 		act(trace, report);
 	}
 	loop_check_output(loop);
@@ -477,6 +478,7 @@ static void set_owner(struct loop *loop)
 		.find_away = loop_find_away,
 		.was_read = loop_was_read,
 		.history = config->captures ? captures_history(config->captures) : NULL,
+		.on_save = loop_on_save,
 		.on_finished = loop_on_finished,
 	};
 }

@@ -1,8 +1,8 @@
 /*
  * main: finds the command and runs it.
  *
- * Exit statuses: 0 done, 1 failed, 2 wrong usage, 128 + N ended by signal N before all was
- * read.
+ * Exit statuses: 0 done, 1 failed, 2 wrong usage, 3 a condition of --fail held, 4 data is missing
+ * (--strict), 128 + N ended by signal N before all was read.
  */
 #include <errno.h>
 #include <locale.h>

@@ -83,6 +83,7 @@ void session_trace_free(struct live_trace *trace)
 	session_trace_drop_waiting(trace, NULL);
 	vec_fini(&trace->waiting);
 	vec_fini(&trace->metadata);
+	vec_fini(&trace->attached);
 	output_trace_fini(&trace->identity);
 	free(trace);
 }
@@ -116,12 +117,17 @@ static void put_checkpoint(struct live_trace *trace, const uint8_t uuid[16])
 						     .path = trace->identity.path,
 						     .range_end = UINT64_MAX };
 
-	struct codec_out beside = { 0 };
-	struct codec codec = { .out = &beside };
+	struct codec_out beside = { 0 }, phases = { 0 }, attached = { 0 };
+	struct codec codec = { .out = &phases };
 
 	if (trace->phases) {
 		phases_codec(trace->phases, &codec);
 	}
+	if (trace->session->owner.on_save) {
+		trace->session->owner.on_save(trace->session->owner.user, trace, &attached);
+	}
+	checkpoint_file_add_part(&beside, &phases);
+	checkpoint_file_add_part(&beside, &attached);
 	checkpoint_file_put(trace->session->owner.checkpoint_file, uuid, trace->trace, &identity,
 			    &beside);
 	vec_fini(&beside.bytes);
@@ -297,6 +303,7 @@ static void resume_trace(struct live_trace *trace, struct live_trace *away)
 	trace->has_attached = away->has_attached;
 	trace->has_window = away->has_window;
 	trace->is_resumed = true;
+	vec_append(&trace->attached, away->attached.at, away->attached.count);
 	trace->before = away->before;
 	trace->dropped = away->dropped;
 	away->dropped = 0;
@@ -373,10 +380,14 @@ static void new_trace(struct live_trace *trace, const uint8_t uuid[16])
 		trace_set_live(trace->trace);
 		session_say(session, 0, "%s; the trace starts without it", err.text);
 	} else if (r > 0) {
+		struct codec phases = checkpoint_file_take_part(&beside);
+		struct codec attached = checkpoint_file_take_part(&beside);
+
+		vec_append(&trace->attached, attached.at, attached.left);
 		session_trace_account(trace, &trace->before);
 		trace->is_resumed = true;
 		if (trace->phases) {
-			trace->phases = phases_restore(trace->phases, &beside);
+			trace->phases = phases_restore(trace->phases, &phases);
 		}
 		session_say(session, 0, "goes on from %s",
 			    checkpoint_file_path(session->owner.checkpoint_file));

@@ -38,6 +38,7 @@
 #include "relay/viewer.h"
 
 struct engine;
+struct live_trace;
 struct event_base;
 struct history;
 struct history_trace;
@@ -77,6 +78,8 @@ struct session_owner {
 	 * end, before the relay was started again; @uuid NULL: any.  May be NULL. */
 	bool (*was_read)(void *user, const struct session *session, const uint8_t *uuid);
 	struct history *history; /* of all sessions; NULL: none */
+	/* A checkpoint of the trace is made: the owner adds what it knows of the trace. */
+	void (*on_save)(void *user, struct live_trace *trace, struct codec_out *out);
 	/* The traces have reported their last windows and will be freed. */
 	void (*on_finished)(void *user, struct session *session);
 };
@@ -103,6 +106,7 @@ struct live_trace {
 	uint64_t dropped;            /* packets lost because the metadata cannot be read */
 	uint64_t
 		unfetched; /* packets gone with the connection, of a trace that was not known yet */
+	VEC(uint8_t) attached; /* what the owner attached to the checkpoint that it continues */
 	struct history_trace *history; /* NULL: none */
 	struct rollup *rollup;         /* the owner's; NULL: windows are shown as they come */
 	struct phases *phases;         /* the owner's; NULL: not wanted */

@@ -41,6 +41,7 @@ struct actions {
 	VEC(struct command) running;
 	actions_capture_fn *capture; /* NULL: nothing is captured */
 	actions_fired_fn *fired;     /* NULL: nobody asks */
+	struct gate *gate;           /* NULL: none */
 	bool is_dry;
 	void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 };
@@ -293,6 +294,22 @@ bool actions_use_phases(const struct actions *actions)
 	return uses;
 }
 
+void actions_set_gate(struct actions *actions, struct gate *gate)
+{
+	actions->gate = gate;
+}
+
+struct gate *actions_gate(const struct actions *actions)
+{
+	return actions->gate;
+}
+
+struct trigger *actions_trigger(const struct actions *actions, size_t number)
+{
+	assert(number < actions->rules.count);
+	return actions->rules.at[number]->trigger;
+}
+
 /* ---- files ---- */
 
 struct section {
@@ -519,6 +536,9 @@ void actions_report(struct actions *actions, struct output *output,
 	struct trigger_event event;
 
 	actions_poll(actions);
+	if (actions->gate) {
+		gate_report(actions->gate, trace, report);
+	}
 	for (size_t i = 0; i < actions->rules.count; i++) {
 		struct rule *rule = actions->rules.at[i];
 
@@ -526,6 +546,9 @@ void actions_report(struct actions *actions, struct output *output,
 			continue;
 		}
 		probe_trigger(event.name);
+		if (actions->gate) {
+			gate_fired(actions->gate, i, trace, &event);
+		}
 		if (actions->fired) {
 			actions->fired(context, trace, &event);
 		}

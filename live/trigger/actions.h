@@ -27,6 +27,7 @@
 #ifndef SILLAGE_LIVE_TRIGGER_ACTIONS_H
 #define SILLAGE_LIVE_TRIGGER_ACTIONS_H
 
+#include "live/trigger/gate.h"
 #include "live/trigger/trigger.h"
 
 struct actions;
@@ -63,12 +64,34 @@ void actions_on_capture(struct actions *actions, actions_capture_fn *capture);
 typedef void actions_fired_fn(void *context, const struct trace_identity *trace,
 			      const struct trigger_event *event);
 void actions_on_fired(struct actions *actions, actions_fired_fn *fired);
-/* The name of the trigger with this number, below actions_count(). */
+/* The trigger with this number, below actions_count(), and its name. */
+struct trigger *actions_trigger(const struct actions *actions, size_t number);
 const char *actions_name(const struct actions *actions, size_t number);
 /* Whether any trigger captures. */
 bool actions_captures(const struct actions *actions);
 /* From now on triggers that fire are only printed, whatever their actions are. */
 void actions_dry_run(struct actions *actions);
+
+/* From now on @gate, whose cases are the triggers by their numbers, sees what fires and all
+ * reports. */
+void actions_set_gate(struct actions *actions, struct gate *gate);
+struct gate *actions_gate(const struct actions *actions); /* NULL: none */
+/* Tells the gate at the end which triggers could not be evaluated. */
+void actions_end_gate(struct actions *actions);
+
+/* The length of the windows that triggers look at. */
+void actions_set_interval(struct actions *actions, uint64_t ns);
+
+/* Prints what the trigger number @at means. */
+void actions_describe(const struct actions *actions, size_t at, FILE *out);
+
+/* Writes the state of all triggers in a trace. */
+void actions_save(struct actions *actions, const struct trace_identity *trace,
+		  struct codec_out *out);
+/* Reads it, for those triggers that have the same name and text; others start from scratch.
+ * -EINVAL: it is damaged, and all of them do. */
+int actions_restore(struct actions *actions, const struct trace_identity *trace,
+		    const uint8_t *bytes, size_t size);
 
 /* Forgets commands that ended and kills those that run too long.  Call it periodically. */
 void actions_poll(struct actions *actions);

@@ -15,6 +15,7 @@
 
 struct parser {
 	const char *text, *at;
+	bool is_until;
 	struct err *err;
 };
 
@@ -311,12 +312,25 @@ static bool read_value(struct condition *c, const char *word)
 	return true;
 }
 
+static bool take_auto(struct parser *p, struct condition *c)
+{
+	char why[160];
+
+	if (p->is_until) {
+		return fail(p, "auto() is not possible in `until`"), false;
+	}
+	return auto_parse(&p->at, c, why, sizeof(why)) || fail(p, "%s", why);
+}
+
 static bool take_value(struct parser *p, struct condition *c)
 {
 	char word[40];
 	size_t len;
 
 	skip_space(p);
+	if (strncmp(p->at, "auto(", 5) == 0) {
+		return take_auto(p, c);
+	}
 	len = strcspn(p->at, " \t\n)");
 	if (len == 0 || len >= sizeof(word)) {
 		return fail(p, "expected a value such as 90%%, 3ms or 200M/s"), false;
@@ -464,6 +478,7 @@ static void copy_figure(struct figure *to, const struct figure *from)
 static bool take_until(struct parser *p, struct trigger *trigger)
 {
 	skip_space(p);
+	p->is_until = true;
 	if (*p->at != '<' && *p->at != '>') {
 		trigger->until = take_any(p, 0);
 		return trigger->until;

@@ -5,7 +5,9 @@
 #ifndef SILLAGE_LIVE_TRIGGER_TRIGGER_PARTS_H
 #define SILLAGE_LIVE_TRIGGER_TRIGGER_PARTS_H
 
+#include "base/codec.h"
 #include "base/mem.h"
+#include "live/trigger/auto-limit.h"
 #include "live/trigger/trigger.h"
 
 enum part { PART_NONE, PART_COUNT, PART_SUM, PART_MIN, PART_MEAN, PART_MAX, PART_PERCENTILE };
@@ -42,6 +44,10 @@ struct condition {
 	char op; /* '>' '<' 'g' (>=) 'l' (<=) */
 	double limit;
 	bool is_share;
+	bool is_auto; /* the limit is found: auto_setup, without the drift, which depends on windows
+		       */
+	struct auto_setup auto_setup;
+	uint64_t drift_ns; /* 0: none */
 };
 
 /* Identifies a row of the subject's table across windows. */
@@ -58,11 +64,23 @@ struct row_state {
 	bool is_seen;   /* the row is in the window being evaluated */
 };
 
+/* The limit of one row of a comparison with auto(). */
+struct auto_row {
+	const struct condition *condition;
+	struct row_identity key;
+	uint64_t seen;  /* end of the window that had its last value */
+	bool has_limit; /* of that window: the warm-up was over, */
+	bool is_beyond; /* the value was beyond the limit, */
+	double shown;   /* and the limit */
+	struct auto_limit *limit;
+};
+
 /* The state of the trigger in one trace. */
 struct trace_state {
 	char *trace;
 	uint64_t fired;             /* ns: end of the window in which it last fired, 0: never */
 	VEC(struct row_state) rows; /* those that hold or have fired, sorted by key */
+	VEC(struct auto_row) autos;
 };
 
 struct trigger {
@@ -71,9 +89,39 @@ struct trigger {
 	struct condition *until; /* arms it again; NULL: it is armed again once `when` fails */
 	uint64_t for_ns, every_ns;
 	bool wants_complete;
+	bool was_measured;            /* some window had all that decides whether it holds */
+	uint64_t interval_ns;         /* length of a whole window; 0: any */
 	const struct figure *subject; /* its rows are evaluated one by one; NULL: all together */
 	VEC(struct trace_state) states;
 };
+
+/* ---- trigger-auto.c ---- */
+
+/* Parses auto(...), where *at is; c->op is known.  False: *at is where the fault is, and @why says
+ * what. */
+bool auto_parse(const char **at, struct condition *c, char *why, size_t size);
+/* Takes the values of a window; then its rows can be asked about. */
+void auto_take_window(const struct trigger *trigger, struct trace_state *state,
+		      const struct report *report);
+/* The limit of a row in the window that ends @now; NULL: it has no value there, or no limit. */
+const struct auto_row *auto_find(const struct trace_state *state, const struct condition *c,
+				 const struct report_row *row, uint64_t now);
+/* Whether any row of the comparison has a limit and a value there. */
+bool auto_has_any(const struct trace_state *state, const struct condition *c, uint64_t now);
+/* Windows until some row has a limit; UINT64_MAX: no row had a value. */
+uint64_t auto_warms_up(const struct trace_state *state);
+void auto_rows_fini(struct trace_state *state);
+/* Writes the limits, or reads them into a state without any. */
+void auto_codec(const struct trigger *trigger, struct trace_state *state, struct codec *codec);
+
+/* ---- trigger.c ---- */
+
+/* The table of a report; NULL: it has none. */
+const struct report_table *trigger_table(const struct report *report, const struct table *table);
+/* The figure of a comparison in a row, per second or as a share if it is so compared. */
+double trigger_figure(const struct condition *c, const struct report *report,
+		      const struct report_table *table, const struct report_row *row);
+struct row_identity trigger_row_identity(const struct figure *figure, const struct report_row *row);
 
 void trigger_condition_free(struct condition *condition); /* NULL is fine */
 

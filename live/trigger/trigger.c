@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <fnmatch.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ void trigger_free(struct trigger *trigger)
 	for (size_t i = 0; i < trigger->states.count; i++) {
 		free(trigger->states.at[i].trace);
 		vec_fini(&trigger->states.at[i].rows);
+		auto_rows_fini(&trigger->states.at[i]);
 	}
 	vec_fini(&trigger->states);
 	trigger_condition_free(trigger->when);
@@ -35,6 +37,11 @@ void trigger_free(struct trigger *trigger)
 const char *trigger_name(const struct trigger *trigger)
 {
 	return trigger->name;
+}
+
+const char *trigger_text(const struct trigger *trigger)
+{
+	return trigger->text;
 }
 
 static bool uses_phases(const struct condition *c)
@@ -164,7 +171,7 @@ static bool compare(char op, double value, double limit)
 			   : value <= limit;
 }
 
-static const struct report_table *table_of(const struct report *report, const struct table *table)
+const struct report_table *trigger_table(const struct report *report, const struct table *table)
 {
 	for (size_t i = 0; i < report->table_count; i++) {
 		if (report->tables[i].table == table) {
@@ -184,10 +191,11 @@ struct context {
 	const struct report *report;
 	const struct figure *subject; /* NULL: the rows of all figures together */
 	const struct report_row *row; /* of the subject's table; NULL: not in the window */
+	const struct trace_state *state;
 };
 
-static double figure_of(const struct condition *c, const struct report *report,
-			const struct report_table *table, const struct report_row *row)
+double trigger_figure(const struct condition *c, const struct report *report,
+		      const struct report_table *table, const struct report_row *row)
 {
 	const struct figure *figure = &c->figure;
 	double found = value_of(figure, row->values);
@@ -197,18 +205,33 @@ static double figure_of(const struct condition *c, const struct report *report,
 				 : found;
 }
 
+/* Whether the row is beyond the limit that was found for it; *ret_limit is not changed if it has
+ * none in this window. */
+static bool auto_holds(const struct condition *c, const struct context *context,
+		       const struct report_row *row, double *ret_limit)
+{
+	const struct auto_row *found =
+		row ? auto_find(context->state, c, row, context->report->end) : NULL;
+
+	*ret_limit = found ? found->shown : *ret_limit;
+	return found && found->is_beyond;
+}
+
 /* The row that decides a comparison: with > the one with the largest value, with < the one with the
- * smallest; NULL: the table has no selected row. */
+ * smallest; of those with a limit of their own first one that is beyond it.  NULL: the table has no
+ * selected row. */
 static const struct report_row *deciding_row(const struct condition *c,
 					     const struct context *context,
 					     const struct report_table *table, double *ret_value)
 {
-	bool wants_more = c->op == '>' || c->op == 'g';
+	bool wants_more = c->op == '>' || c->op == 'g', is_beyond, best_is_beyond = false;
 	const struct report_row *best = NULL;
+	double limit;
 
 	*ret_value = 0;
 	if (context->subject && table && table->table == context->subject->table) {
-		*ret_value = context->row ? figure_of(c, context->report, table, context->row) : 0;
+		*ret_value =
+			context->row ? trigger_figure(c, context->report, table, context->row) : 0;
 		return context->row;
 	}
 	for (size_t r = 0; table && r < table->row_count; r++) {
@@ -218,9 +241,13 @@ static const struct report_row *deciding_row(const struct condition *c,
 		if (table->table->scope != SCOPE_TRACE && !which_chooses(&c->figure, row)) {
 			continue;
 		}
-		found = figure_of(c, context->report, table, row);
-		if (!best || (wants_more ? found > *ret_value : found < *ret_value)) {
+		found = trigger_figure(c, context->report, table, row);
+		is_beyond = c->is_auto && auto_holds(c, context, row, &limit);
+		if (!best || (is_beyond && !best_is_beyond) ||
+		    (is_beyond == best_is_beyond &&
+		     (wants_more ? found > *ret_value : found < *ret_value))) {
 			*ret_value = found;
+			best_is_beyond = is_beyond;
 			best = row;
 		}
 	}
@@ -231,17 +258,17 @@ static bool comparison_holds(const struct condition *c, const struct context *co
 			     struct trigger_event *event)
 {
 	const struct figure *figure = &c->figure;
-	const struct report_table *table = table_of(context->report, figure->table);
+	const struct report_table *table = trigger_table(context->report, figure->table);
 	struct trigger_value *value;
 	const struct report_row *row;
-	double found;
+	double found, limit = c->is_auto ? NAN : c->limit;
 	bool holds;
 
 	if (table && report_is_unknown(table, figure->column)) {
 		return false; /* and has no value */
 	}
 	row = deciding_row(c, context, table, &found);
-	holds = compare(c->op, found, c->limit);
+	holds = c->is_auto ? auto_holds(c, context, row, &limit) : compare(c->op, found, limit);
 	if (!event || event->count == TRIGGER_VALUES_MAX) {
 		return holds;
 	}
@@ -255,7 +282,7 @@ static bool comparison_holds(const struct condition *c, const struct context *co
 					 .is_rate = figure->is_rate,
 					 .is_share = c->is_share,
 					 .value = found,
-					 .limit = c->limit,
+					 .limit = limit,
 					 .op = c->op,
 					 .tid = -1 };
 	if (row) {
@@ -277,6 +304,24 @@ static bool holds(const struct condition *c, const struct context *context,
 	left = holds(c->left, context, event);
 	right = holds(c->right, context, event);
 	return c->kind == NODE_AND ? left && right : left || right;
+}
+
+/* Whether the window has what decides if the condition holds. */
+static bool is_measured(const struct condition *c, const struct context *context)
+{
+	const struct report_table *table;
+
+	if (c->kind == NODE_AND) {
+		return is_measured(c->left, context) && is_measured(c->right, context);
+	}
+	if (c->kind == NODE_OR) {
+		return is_measured(c->left, context) || is_measured(c->right, context);
+	}
+	table = trigger_table(context->report, c->figure.table);
+	if (c->is_auto) {
+		return auto_has_any(context->state, c, context->report->end);
+	}
+	return !table || !report_is_unknown(table, c->figure.column);
 }
 
 /* ---- states ---- */
@@ -312,9 +357,11 @@ static uint64_t hash_name(const char *text)
 	return text ? hash_text(0, text) : 0;
 }
 
-static struct row_identity key_of(const struct figure *subject, const struct report_row *row)
+struct row_identity trigger_row_identity(const struct figure *figure, const struct report_row *row)
 {
-	switch (subject->table->scope) {
+	switch (figure->table->scope) {
+	case SCOPE_TRACE:
+		return (struct row_identity){ 0, 0 };
 	case SCOPE_THREAD:
 		return (struct row_identity){ (uint64_t)(int64_t)row->thread->tid, row->id };
 	case SCOPE_PROCESS:
@@ -322,7 +369,7 @@ static struct row_identity key_of(const struct figure *subject, const struct rep
 	case SCOPE_CPU:
 		return (struct row_identity){ row->id, 0 };
 	default: /* the number of a keyed row, in two parts if it has an owner */
-		return (struct row_identity){ subject->table->owner_key
+		return (struct row_identity){ figure->table->owner_key
 						      ? (uint64_t)row->owner << 32 |
 								(uint32_t)row->id
 						      : row->id,
@@ -405,13 +452,14 @@ static void step_row(const struct evaluation *evaluation, const struct context *
  * window.  If no row is in the window, one with the value 0 is assumed. */
 static void step_rows(const struct evaluation *evaluation, struct context *context)
 {
-	const struct report_table *table = table_of(context->report, context->subject->table);
+	const struct report_table *table = trigger_table(context->report, context->subject->table);
 	bool has_rows = false;
 
 	for (size_t r = 0; table && r < table->row_count; r++) {
 		if (which_chooses(context->subject, &table->rows[r])) {
 			context->row = &table->rows[r];
-			step_row(evaluation, context, key_of(context->subject, context->row));
+			step_row(evaluation, context,
+				 trigger_row_identity(context->subject, context->row));
 			has_rows = true;
 		}
 	}
@@ -444,6 +492,9 @@ bool trigger_evaluate(struct trigger *trigger, const struct trace_identity *trac
 		return false;
 	}
 	evaluation.state = state_of(trigger, trace);
+	context.state = evaluation.state;
+	auto_take_window(trigger, evaluation.state, report);
+	trigger->was_measured |= is_measured(trigger->when, &context);
 	evaluation.old = evaluation.state->rows.at;
 	evaluation.old_count = evaluation.state->rows.count;
 	memset(&evaluation.state->rows, 0, sizeof(evaluation.state->rows));
@@ -457,4 +508,67 @@ bool trigger_evaluate(struct trigger *trigger, const struct trace_identity *trac
 		evaluation.state->fired = report->end;
 	}
 	return event->rows > 0;
+}
+
+/* ---- what it has seen ---- */
+
+void trigger_set_interval(struct trigger *trigger, uint64_t ns)
+{
+	trigger->interval_ns = ns;
+}
+
+bool trigger_was_measured(const struct trigger *trigger, char *why, size_t size)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (size_t i = 0; i < trigger->states.count; i++) {
+		uint64_t left = auto_warms_up(&trigger->states.at[i]);
+
+		least = left < least ? left : least;
+	}
+	if (trigger->states.count == 0) {
+		(void)snprintf(why, size, "there was no window to look at");
+	} else if (least > 0 && least < UINT64_MAX) {
+		(void)snprintf(why, size,
+			       "auto() has no limit yet: %" PRIu64 " more windows are needed",
+			       least);
+	} else {
+		(void)snprintf(why, size, "no window had its figures");
+	}
+	return trigger->was_measured;
+}
+
+static void codec_row_state(struct codec *codec, struct row_state *row)
+{
+	codec_u64(codec, &row->key.of);
+	codec_u64(codec, &row->key.which);
+	codec_u64(codec, &row->since);
+	codec_bool(codec, &row->holds);
+	codec_bool(codec, &row->has_fired);
+	codec_check(codec, row->holds || row->has_fired);
+}
+
+void trigger_codec(struct trigger *trigger, const struct trace_identity *trace, struct codec *codec)
+{
+	struct trace_state *state = state_of(trigger, trace);
+	size_t count;
+
+	if (codec_reads(codec)) {
+		state->rows.count = 0;
+		auto_rows_fini(state);
+	}
+	codec_u64(codec, &state->fired);
+	count = codec_count(codec, state->rows.count, 26);
+	for (size_t i = 0; i < count && !codec->is_wrong; i++) {
+		codec_row_state(codec, codec_at(codec, &state->rows, i));
+	}
+	for (size_t i = 1; i < state->rows.count; i++) {
+		codec_check(codec, by_key(&state->rows.at[i - 1], &state->rows.at[i]) <= 0);
+	}
+	auto_codec(trigger, state, codec);
+	if (codec->is_wrong) {
+		state->fired = 0;
+		state->rows.count = 0;
+		auto_rows_fini(state);
+	}
 }

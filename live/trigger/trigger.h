@@ -9,7 +9,7 @@
  *     ALTERNATIVE  ALL {or ALL};  ALL  ONE {and ONE};  ONE  FIGURE > VALUE, or in brackets
  *     FIGURE     ANALYSIS.COLUMN, ANALYSIS.LIST[WHICH].COLUMN; then .rate: per second
  *     WHICH      a number (CPU, tid, pid), or KEY=PATTERN (comm=, name=); nothing: any row
- *     VALUE      90%  3.5ms  200M  200M/s  12
+ *     VALUE      90%  3.5ms  200M  200M/s  12  auto(1e-4)  auto(1e-4, drift 10m)
  *
  * Columns and lists have the names of their JSON keys; "_ns" and the plural's ending may be left
  * out.  Distributions have the parts .count .sum .min .mean .max .p50 .p95 .p99 .p999.  A share (%)
@@ -30,12 +30,17 @@
  * A comparison of a figure whose events are not recorded does not hold.
  * All rows that fire in one window make one event.  `every` counts per trace, over all rows.
  *
+ * auto(q) is a limit that is found for each row: auto-limit.h.
+ *
  * Triggers see closed windows only, so that they are exact.  With `complete` they skip windows in
  * which anything is missing.
  */
 #ifndef SILLAGE_LIVE_TRIGGER_TRIGGER_H
 #define SILLAGE_LIVE_TRIGGER_TRIGGER_H
 
+#include <stdio.h>
+
+#include "base/codec.h"
 #include "base/err.h"
 #include "engine/contract/missing.h"
 #include "engine/tables/report.h"
@@ -50,6 +55,7 @@ struct trigger *trigger_new(const char *name, const char *text, struct err *err)
 void trigger_free(struct trigger *trigger); /* NULL is fine */
 
 const char *trigger_name(const struct trigger *trigger);
+const char *trigger_text(const struct trigger *trigger);
 
 /* Sets used[i] for each analyses[i] whose figures it needs. */
 void trigger_uses(const struct trigger *trigger, bool used[ANALYSES_MAX]);
@@ -67,5 +73,20 @@ bool trigger_can_hold(const struct trigger *trigger, const struct event_names *n
 /* Evaluates a window.  True: the trigger fires, for the reasons in @event. */
 bool trigger_evaluate(struct trigger *trigger, const struct trace_identity *trace,
 		      const struct report *report, struct trigger_event *event);
+
+/* The length of whole windows, which alone have values for auto(); 0: all have. */
+void trigger_set_interval(struct trigger *trigger, uint64_t ns);
+
+/* Whether some window had all that decides if the condition holds; if not, @why says what lacked.
+ */
+bool trigger_was_measured(const struct trigger *trigger, char *why, size_t size);
+
+/* Writes its state in a trace, or reads it in place of the one it has.  On codec->is_wrong it has a
+ * new one. */
+void trigger_codec(struct trigger *trigger, const struct trace_identity *trace,
+		   struct codec *codec);
+
+/* Prints for people what it looks at, and how. */
+void trigger_describe(const struct trigger *trigger, FILE *out);
 
 #endif

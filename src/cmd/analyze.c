@@ -80,6 +80,37 @@ static void on_progress(void *user, uint64_t done, uint64_t total)
 		      total ? 100.0 * (double)done / (double)total : 0);
 }
 
+/* ---- beside the checkpoint: phases, triggers ---- */
+
+static void restore_beside(struct analyze *a, struct codec *beside)
+{
+	struct codec phases = checkpoint_file_take_part(beside);
+	struct codec triggers = checkpoint_file_take_part(beside);
+
+	if (a->phases) {
+		a->phases = phases_restore(a->phases, &phases);
+	}
+	if (a->actions && triggers.left > 0 &&
+	    actions_restore(a->actions, &a->identity, triggers.at, triggers.left) < 0) {
+		say("%s: the state of the triggers is damaged: they start without it", a->path);
+	}
+}
+
+static void save_beside(struct analyze *a, struct codec_out *beside)
+{
+	struct codec_out phases = { 0 }, triggers = { 0 };
+	struct codec codec = { .out = &phases };
+
+	if (a->phases) {
+		phases_codec(a->phases, &codec);
+	}
+	if (a->actions) {
+		actions_save(a->actions, &a->identity, &triggers);
+	}
+	checkpoint_file_add_part(beside, &phases);
+	checkpoint_file_add_part(beside, &triggers);
+}
+
 static int on_trace(void *user, struct trace *trace, struct err *err)
 {
 	struct analyze *a = user;
@@ -95,8 +126,8 @@ static int on_trace(void *user, struct trace *trace, struct err *err)
 	} else if (a->checkpoint_file) {
 		r = checkpoint_file_restore(a->checkpoint_file, uuid, trace, &beside, err);
 	}
-	if (a->phases && r > 0) {
-		a->phases = phases_restore(a->phases, &beside);
+	if (r > 0) {
+		restore_beside(a, &beside);
 	}
 	a->before = *trace_account(trace);
 	return r < 0 ? r : 0;
@@ -136,7 +167,6 @@ static void on_pause(void *user, struct trace *trace)
 						     .path = a->identity.path,
 						     .range_end = UINT64_MAX };
 	struct codec_out beside = { 0 };
-	struct codec codec = { .out = &beside };
 	uint8_t uuid[16];
 
 	assert(trace == a->trace);
@@ -148,9 +178,7 @@ static void on_pause(void *user, struct trace *trace)
 	}
 	add_account(a);
 	(void)trace_uuid(trace, uuid); /* on_trace() refuses traces without one */
-	if (a->phases) {
-		phases_codec(a->phases, &codec);
-	}
+	save_beside(a, &beside);
 	checkpoint_file_put(a->checkpoint_file, uuid, trace, &identity, &beside);
 	a->has_checkpoint = true;
 	vec_fini(&beside.bytes);
@@ -369,7 +397,7 @@ int analyze_into(const struct options *options, struct output *output)
 		return EXIT_USAGE;
 	}
 	fill_config(options, a.actions, &config);
-	if (a.actions) {
+	if (a.actions && actions_count(a.actions) > 0) {
 		actions_add_analyses(a.actions, config.analyses);
 		config.wants_windows = true;
 	}
@@ -381,7 +409,7 @@ int analyze_into(const struct options *options, struct output *output)
 	if (cmd_range(options, NULL, &config.range_begin, &config.range_end, &a.err) < 0 ||
 	    cmd_checkpoint_file(options, &config, &a.checkpoint_file, &a.err) < 0) {
 		say("%s", a.err.text);
-		actions_free(a.actions);
+		cmd_actions_free(a.actions);
 		return EXIT_USAGE;
 	}
 	a.shows_progress = isatty(STDERR_FILENO) && options->verbosity >= 0;
@@ -394,6 +422,7 @@ int analyze_into(const struct options *options, struct output *output)
 		a.summary.exit = EXIT_FAILED;
 	}
 	save_checkpoints(&a);
+	a.summary.exit = cmd_gate(options, a.actions, a.summary.exit);
 	a.summary.wall_ns = now_monotonic_ns() - begin;
 	output_end(output, &a.summary);
 	if (a.cannot_write) {
@@ -403,7 +432,7 @@ int analyze_into(const struct options *options, struct output *output)
 		stats_print(&stats, a.summary.events, a.summary.packets, a.summary.bytes,
 			    a.summary.wall_ns, say);
 	}
-	actions_free(a.actions);
+	cmd_actions_free(a.actions);
 	checkpoint_file_free(a.checkpoint_file);
 	output_trace_fini(&a.identity);
 	return a.summary.exit;

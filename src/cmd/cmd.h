@@ -6,7 +6,7 @@
 
 #include "cmd/options/options.h"
 
-enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_HELD = 3, EXIT_LOST = 4 };
 
 struct command {
 	const char *name;

@@ -12,6 +12,7 @@
 
 #include "base/now.h"
 #include "base/units.h"
+#include "cmd/cmd.h"
 #include "cmd/say.h"
 #include "engine/engine.h"
 #include "engine/exchange/checkpoint-file.h"
@@ -292,30 +293,89 @@ void cmd_add_cpu(const struct analysis *list[ANALYSES_MAX])
 	list[count] = NULL;
 }
 
-int cmd_actions(const struct options *options, struct actions **ret_actions, struct err *err)
+/* The triggers in their order, those of --fail last. */
+static int add_all(const struct options *options, struct actions *actions, struct err *err)
 {
-	struct actions *actions = actions_new(say);
 	const char *action = options->on_trigger    ? options->on_trigger
 			     : options->has_history ? "capture"
 						    : "print";
 	int r = 0;
 
-	*ret_actions = NULL;
 	for (size_t i = 0; r == 0 && i < options->triggers.count; i++) {
 		r = actions_add(actions, NULL, options->triggers.at[i], action, err);
 	}
 	for (size_t i = 0; r == 0 && i < options->trigger_files.count; i++) {
 		r = actions_add_file(actions, options->trigger_files.at[i], err);
 	}
+	for (size_t i = 0; r == 0 && i < options->fails.count; i++) {
+		r = actions_add(actions, NULL, options->fails.at[i], "print", err);
+		if (r < 0) {
+			return err_note(err, r, "--fail");
+		}
+	}
+	return r;
+}
+
+static struct gate *gate_of(const struct options *options, const struct actions *actions)
+{
+	struct gate *gate = gate_new(options->strict);
+	size_t count = actions_count(actions);
+
+	for (size_t i = 0; i < count; i++) {
+		gate_add(gate, actions_name(actions, i), i >= count - options->fails.count);
+	}
+	return gate;
+}
+
+int cmd_actions(const struct options *options, struct actions **ret_actions, struct err *err)
+{
+	struct actions *actions = actions_new(say);
+	int r = add_all(options, actions, err);
+
+	*ret_actions = NULL;
 	if (options->dry_run) {
 		actions_dry_run(actions);
 	}
-	if (r < 0 || actions_count(actions) == 0) {
+	if (r < 0 || (actions_count(actions) == 0 && !options->strict)) {
 		actions_free(actions);
-	} else {
-		*ret_actions = actions;
+		return r;
 	}
-	return r;
+	actions_set_interval(actions, options->trigger_interval_ns ? options->trigger_interval_ns
+								   : options->interval_ns);
+	actions_set_gate(actions, gate_of(options, actions));
+	*ret_actions = actions;
+	return 0;
+}
+
+void cmd_actions_free(struct actions *actions)
+{
+	struct gate *gate = actions ? actions_gate(actions) : NULL;
+
+	actions_free(actions);
+	gate_free(gate);
+}
+
+int cmd_gate(const struct options *options, struct actions *actions, int status)
+{
+	const char *failure = status == EXIT_DONE ? NULL
+			      : status > 128      ? "interrupted before all was read"
+						  : "the run failed: see standard error";
+	struct gate *gate = actions ? actions_gate(actions) : NULL;
+	struct err err;
+
+	if (!gate) {
+		return status;
+	}
+	actions_end_gate(actions);
+	if (options->verbosity >= 0) {
+		gate_say(gate, say);
+	}
+	if ((options->junit && gate_write_junit(gate, options->junit, failure, &err) < 0) ||
+	    (options->tap && gate_write_tap(gate, options->tap, failure, &err) < 0)) {
+		say("%s", err.text);
+		return status == EXIT_DONE ? EXIT_FAILED : status;
+	}
+	return status == EXIT_DONE ? gate_status(gate) : status;
 }
 
 void cmd_partial_file_setup(const struct options *options, const struct engine_config *config,

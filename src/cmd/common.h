@@ -65,8 +65,13 @@ void cmd_fill_intervals(const struct options *options, const struct actions *act
 bool cmd_wants_phases(const struct options *options, const struct actions *actions);
 /* Adds the analysis of CPU time, which phases need, to a list that ends with NULL. */
 void cmd_add_cpu(const struct analysis *list[ANALYSES_MAX]);
-/* The triggers of the options; NULL: there are none. */
+/* The triggers and the gate of the options; NULL: there are none.  cmd_actions_free() frees both.
+ */
 int cmd_actions(const struct options *options, struct actions **ret_actions, struct err *err);
+void cmd_actions_free(struct actions *actions); /* NULL is fine */
+/* At the end of a run: what the gate makes of its exit status @status.  Says it and writes the
+ * files of --junit and --tap. */
+int cmd_gate(const struct options *options, struct actions *actions, int status);
 /* What a file of partials or checkpoints records about the run; the caller finishes it. */
 void cmd_partial_file_setup(const struct options *options, const struct engine_config *config,
 			    struct partial_file_setup *ret);

@@ -42,6 +42,7 @@ static int follow(const struct options *options, struct loop_config *config)
 		say("%s", err.text);
 		summary.exit = EXIT_FAILED;
 	}
+	summary.exit = cmd_gate(options, config->actions, summary.exit);
 	summary.wall_ns = now_monotonic_ns() - begin;
 	output_end(&output, &summary);
 	if (output_close(&output, &output_err) < 0 && summary.exit == EXIT_DONE) {
@@ -191,7 +192,7 @@ static int run(const struct options *options)
 	}
 	captures_free(config.captures);
 	retained_file_free(config.engine.store);
-	actions_free(config.actions);
+	cmd_actions_free(config.actions);
 	cmd_urls_free(urls, config.url_count);
 	return status;
 }

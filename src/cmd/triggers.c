@@ -1,11 +1,35 @@
 /*
- * triggers: checks a file of triggers.
+ * triggers: checks a file of triggers, or explains an expression.
  */
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "cmd/cmd.h"
 #include "cmd/say.h"
 #include "live/trigger/actions.h"
+
+/* What is no file and has a comparison is an expression. */
+static bool is_expression(const char *text)
+{
+	return access(text, F_OK) != 0 && strpbrk(text, "<>");
+}
+
+static void describe(const struct options *options, const struct actions *actions)
+{
+	bool is_file = !is_expression(options->check);
+
+	if (is_file) {
+		(void)printf("%s: %zu triggers\n", options->check, actions_count(actions));
+	}
+	for (size_t i = 0; (!is_file || options->verbosity > 0) && i < actions_count(actions);
+	     i++) {
+		if (is_file) {
+			(void)printf("\n[%s]\n", actions_name(actions, i));
+		}
+		actions_describe(actions, i, stdout);
+	}
+}
 
 static int run(const struct options *options)
 {
@@ -14,15 +38,17 @@ static int run(const struct options *options)
 	int r;
 
 	if (!options->check) {
-		say("triggers needs --check FILE");
+		say("triggers needs --check FILE or --check EXPR");
 		actions_free(actions);
 		return EXIT_USAGE;
 	}
-	r = actions_add_file(actions, options->check, &err);
+	r = is_expression(options->check)
+		    ? actions_add(actions, NULL, options->check, "print", &err)
+		    : actions_add_file(actions, options->check, &err);
 	if (r < 0) {
 		say("%s", err.text);
 	} else {
-		(void)printf("%s: %zu triggers\n", options->check, actions_count(actions));
+		describe(options, actions);
 	}
 	actions_free(actions);
 	return r < 0 ? EXIT_FAILED : EXIT_DONE;
@@ -30,9 +56,10 @@ static int run(const struct options *options)
 
 const struct command cmd_triggers = {
 	.name = "triggers",
-	.args = "--check FILE",
-	.summary = "whether a file of triggers is right",
+	.args = "--check FILE|EXPR",
+	.summary = "whether triggers are right, and what they mean",
 	.examples = "  sillage triggers --check /etc/sillage/triggers\n"
+		    "  sillage triggers --check 'sched.wake.p99 > auto(1e-4)'\n"
 		    "  sillage analyze -i 1s --triggers FILE TRACE\n",
 	.options = FOR_TRIGGERS,
 	.run = run,

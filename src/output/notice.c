@@ -4,6 +4,7 @@
 #include "output/notice.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "output/format.h"
@@ -17,6 +18,14 @@ static void say_value(char text[CELL_MAX], const struct trigger_value *v, double
 {
 	char number[CELL_MAX];
 
+	if (isnan(value)) {
+		(void)snprintf(text, CELL_MAX, "auto (no limit yet)");
+		return;
+	}
+	if (value < 0) { /* a limit may be, a figure not */
+		(void)snprintf(text, CELL_MAX, "below 0");
+		return;
+	}
 	if (v->is_share) {
 		(void)snprintf(text, CELL_MAX, "%.1f %%", value * 100);
 		return;

@@ -20,10 +20,10 @@ struct trigger_value {
 	bool is_share; /* value and limit are shares: 1 is all */
 	bool is_rate;  /* per second */
 	enum unit unit;
-	double value, limit;
-	char op;      /* '>' '<' 'g' (>=) 'l' (<=) */
-	char row[64]; /* the row, as text; "": the trace as a whole */
-	int64_t tid;  /* the row's thread; below 0: none, or unknown */
+	double value, limit; /* limit: NAN: auto() has none in this window */
+	char op;             /* '>' '<' 'g' (>=) 'l' (<=) */
+	char row[64];        /* the row, as text; "": the trace as a whole */
+	int64_t tid;         /* the row's thread; below 0: none, or unknown */
 };
 
 #define TRIGGER_VALUES_MAX 16

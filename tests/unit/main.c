@@ -58,6 +58,7 @@ int main(void)
 	srunner_add_suite(runner, suite_walk());
 	srunner_add_suite(runner, suite_trigger());
 	srunner_add_suite(runner, suite_actions());
+	srunner_add_suite(runner, suite_auto_limit());
 	srunner_add_suite(runner, suite_metrics());
 	srunner_add_suite(runner, suite_captures());
 	srunner_add_suite(runner, suite_control());

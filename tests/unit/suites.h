@@ -55,6 +55,7 @@ Suite *suite_producer(void);
 Suite *suite_walk(void);
 Suite *suite_trigger(void);
 Suite *suite_actions(void);
+Suite *suite_auto_limit(void);
 Suite *suite_metrics(void);
 Suite *suite_captures(void);
 Suite *suite_control(void);

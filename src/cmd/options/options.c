@@ -136,6 +136,21 @@ static bool is_any_given(const bool given[OPTIONS_COUNT_MAX], const char *names)
 	return false;
 }
 
+/* "a,b,c": "--a, --b or --c". */
+static void name_them(char *text, size_t size, const char *names)
+{
+	size_t used = 0;
+
+	for (const char *at = names; at && used < size; at = strchr(at, ',')) {
+		at += *at == ',';
+		used += (size_t)snprintf(text + used, size - used, "%s--%.*s",
+					 at == names       ? ""
+					 : strchr(at, ',') ? ", "
+							   : " or ",
+					 (int)strcspn(at, ","), at);
+	}
+}
+
 /* An option that has no effect is a mistake that nobody would see.  @given: by row of the table. */
 static int check_needs(const bool given[OPTIONS_COUNT_MAX], struct err *err)
 {
@@ -143,11 +158,11 @@ static int check_needs(const bool given[OPTIONS_COUNT_MAX], struct err *err)
 		const char *needs = given[i] ? options_table[i].needs : NULL;
 
 		if (needs && !is_any_given(given, needs)) {
-			const char *comma = strchr(needs, ','); /* two at most */
+			char names[120];
 
-			return err_raise(err, -EINVAL, "--%s has no effect without --%.*s%s%s",
-					 options_table[i].name, (int)strcspn(needs, ","), needs,
-					 comma ? " or --" : "", comma ? comma + 1 : "");
+			name_them(names, sizeof(names), needs);
+			return err_raise(err, -EINVAL, "--%s has no effect without %s",
+					 options_table[i].name, names);
 		}
 	}
 	return 0;
@@ -286,6 +301,7 @@ void options_fini(struct options *options)
 	period_set_fini(&options->periods);
 	vec_fini(&options->triggers);
 	vec_fini(&options->trigger_files);
+	vec_fini(&options->fails);
 	if (retained) {
 		(void)poptFreeContext(retained->context);
 		for (size_t i = 0; i < retained->values.count; i++) {

@@ -73,6 +73,9 @@ struct options {
 	const char *on_trigger;                    /* NULL: capture with a history, else print */
 	const char *check;
 	bool dry_run;
+	VEC(const char *) fails;      /* conditions that fail the run */
+	bool strict;                  /* so does what is missing */
+	const char *junit, *tap;      /* files of test cases; NULL: none */
 	uint64_t trigger_interval_ns; /* 0: as interval_ns */
 	bool has_history, has_before;
 	uint64_t history_ns;    /* UINT64_MAX: as far back as history_bytes allows */

@@ -265,6 +265,24 @@ int checkpoint_file_restore(struct checkpoint_file *checkpoint_file, const uint8
 	return 1;
 }
 
+void checkpoint_file_add_part(struct codec_out *beside, struct codec_out *part)
+{
+	struct codec codec = { .out = beside };
+
+	(void)codec_count(&codec, part->bytes.count, 1);
+	vec_append(&beside->bytes, part->bytes.at, part->bytes.count);
+	vec_fini(&part->bytes);
+	*part = (struct codec_out){ 0 };
+}
+
+struct codec checkpoint_file_take_part(struct codec *beside)
+{
+	size_t size = beside->left > 0 ? codec_count(beside, 0, 1) : 0;
+	const uint8_t *at = codec_next(beside, size);
+
+	return (struct codec){ .at = at, .left = at ? size : 0 };
+}
+
 void checkpoint_file_drop(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16])
 {
 	struct saved_trace *saved = find(checkpoint_file, uuid);

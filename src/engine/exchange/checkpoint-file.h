@@ -67,6 +67,12 @@ void checkpoint_file_put(struct checkpoint_file *checkpoint_file, const uint8_t 
 			 struct trace *trace, const struct partial_file_trace *identity,
 			 const struct codec_out *beside);
 
+/* What is beside a trace has parts, in a fixed order; an empty one is one that nobody wrote. */
+/* Adds a part to @beside and frees it. */
+void checkpoint_file_add_part(struct codec_out *beside, struct codec_out *part);
+/* The next part, to be read; nothing is left in it if there is none. */
+struct codec checkpoint_file_take_part(struct codec *beside);
+
 /* The trace has ended: removes its checkpoint, if any. */
 void checkpoint_file_drop(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16]);
 

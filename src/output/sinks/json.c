@@ -3,6 +3,7 @@
  */
 #include "output/sinks/json.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -401,7 +402,11 @@ static void put_trigger_value(struct json *json, const struct trigger_value *val
 	json_bool(json, "holds", value->holds);
 	json_fixed(json, "value", value->value);
 	json_text(json, "op", op);
-	json_fixed(json, "limit", value->limit);
+	if (isfinite(value->limit)) {
+		json_fixed(json, "limit", value->limit);
+	} else {
+		json_null(json, "limit");
+	}
 	json_close(json, '}');
 }
 

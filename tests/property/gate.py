@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""gate: exit statuses and test cases of --fail, --strict, --junit and --tap.
+
+Goal    The statuses 0, 1, 2, 3, 4 and 130 come when the manual page says so; the files are what a
+        parser of XML and one of TAP take, whatever the names; all say the same as the status; a run
+        that was stopped and resumed fires as one that went on.
+
+usage: gate.py SILLAGE DATA
+"""
+import json
+import os
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree
+
+HOLDS, NEVER = 'count.events > 1', 'count.rate > 900G'
+
+
+def run(sillage, *words):
+    done = subprocess.run([sillage, 'analyze', '-q', '-o', '/dev/null', *words], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, check=False)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def tap_of(text):
+    """By name: ok, not ok or skip; the plan has to be right, and nothing but TAP may be there."""
+    lines = [line for line in text.split('\n') if line and not line.startswith('#')]
+    assert lines[0] == 'TAP version 13', lines
+    count, cases = int(re.fullmatch(r'1\.\.(\d+)', lines[1]).group(1)), {}
+    for line in lines[2:]:
+        found = re.fullmatch(r'(not ok|ok) (\d+) - (.*?)(?<!\\)( # SKIP .*)?', line)
+        if line.startswith('Bail out! '):
+            cases['bail'] = line
+            continue
+        assert found and int(found.group(2)) == len(cases) + 1, line
+        cases[re.sub(r'\\(.)', r'\1', found.group(3))] = 'skip' if found.group(4) else found.group(1)
+    assert len([name for name in cases if name != 'bail']) == count, text
+    return cases
+
+
+def junit_of(path):
+    suite = xml.etree.ElementTree.parse(path).getroot()
+    kinds = {'failure': 'not ok', 'error': 'bail', 'skipped': 'skip'}
+    cases = {}
+    for case in suite:
+        found = [kinds[child.tag] for child in case if child.tag in kinds]
+        prefix = case.get('classname').partition('.')[2]
+        cases[(prefix + ': ' if prefix else '') + case.get('name')] = found[0] if found else 'ok'
+    assert int(suite.get('tests')) == len(suite)
+    for name, kind in (('failures', 'not ok'), ('skipped', 'skip'), ('errors', 'bail')):
+        assert int(suite.get(name)) == list(cases.values()).count(kind), (name, cases)
+    return cases
+
+
+def check_status(sillage, data, folder):
+    """Each case: what is asked of which trace, its status, and what the test cases are."""
+    burst, lost, bad = (os.path.join(data, name) for name in ('burst', 'lost-events', 'bad'))
+    hostile = 'count.by_name[name="<&\\">]]>\x07 # SKIP \\\\ \xff"] > 1'
+    empty = os.path.join(folder, 'empty')
+    os.makedirs(os.path.join(empty, 'kernel'))
+    shutil.copy(os.path.join(burst, 'kernel', 'metadata'), os.path.join(empty, 'kernel'))
+    for words, status, cases in (
+            (['--fail', NEVER, burst], 0, {'fail: ' + NEVER: 'ok'}),
+            (['--fail', HOLDS, burst], 3, {'fail: ' + HOLDS: 'not ok'}),
+            (['--trigger', HOLDS, '--fail', NEVER, burst], 0, {'trigger: ' + HOLDS: 'ok', 'fail: ' + NEVER: 'ok'}),
+            (['--trigger', HOLDS, burst], 0, {'trigger: ' + HOLDS: 'ok'}),
+            (['--fail', NEVER, '--fail', HOLDS, burst], 3, {'fail: ' + NEVER: 'ok', 'fail: ' + HOLDS: 'not ok'}),
+            (['--strict', burst], 0, {'nothing is missing': 'ok'}),
+            (['--strict', lost], 4, {'nothing is missing': 'not ok'}),
+            (['--strict', '--fail', HOLDS, lost], 4, {'fail: ' + HOLDS: 'not ok', 'nothing is missing': 'not ok'}),
+            (['--fail', HOLDS, lost], 3, {'fail: ' + HOLDS: 'not ok'}),
+            # What the chosen analyses need and no trace has.
+            (['--strict', '-a', 'block', burst], 4, {'nothing is missing': 'not ok'}),
+            (['--strict', '-a', 'cpu', os.path.join(data, 'ust')], 4, {'nothing is missing': 'not ok'}),
+            # What was never evaluated has not passed.
+            (['--fail', 'cpu.busy > auto(1e-3)', burst], 0, {'fail: cpu.busy > auto(1e-3)': 'skip'}),
+            (['--strict', '--fail', 'cpu.busy > auto(1e-3)', burst], 4,
+             {'fail: cpu.busy > auto(1e-3)': 'skip', 'nothing is missing': 'not ok'}),
+            (['--fail', NEVER, empty], 0, {'fail: ' + NEVER: 'skip'}),
+            (['--strict', '--fail', NEVER, empty], 4, {'fail: ' + NEVER: 'skip', 'nothing is missing': 'not ok'}),
+            # Failures go before all.
+            (['--fail', HOLDS, burst, os.path.join(folder, 'none')], 1, {'fail: ' + HOLDS: 'not ok'}),
+            (['--fail', 'block.requests > 1', burst], 1, {'fail: block.requests > 1': 'skip'}),
+            (['--trigger', hostile, '--fail', HOLDS, burst], 1, None)):
+        junit, tap = os.path.join(folder, 'junit'), os.path.join(folder, 'tap')
+        found, _, said = run(sillage, *words, '--junit', junit, '--tap', tap)
+        what = '%s: ' % ' '.join(words)
+        if found != status:
+            yield what + 'status %d, not %d: %s' % (found, status, said)
+        with open(tap) as file:
+            text = file.read()
+        by_tap, by_junit = tap_of(text), junit_of(junit)
+        has_bailed = by_tap.pop('bail', None) is not None
+        if has_bailed != (status == 1) or has_bailed != (by_junit.pop('the run came to its end', 'ok') == 'bail'):
+            yield what + 'a run that failed and the files differ'
+        if cases and by_tap != cases or by_tap != {re.sub(r'[^ -~]', '?', name): kind for name, kind in by_junit.items()}:
+            yield what + 'cases are %s and %s' % (by_tap, by_junit)
+        if run(sillage, *words, '--tap', '-')[1] != text:
+            yield what + 'another TAP on standard output'
+    # What one of several traces has is there.
+    for traces, is_there in (([], False), ([burst], True)):
+        done = subprocess.run([sillage, 'analyze', '-o', '/dev/null', '--strict', '-a', 'cpu', os.path.join(data, 'ust'), *traces],
+                              stderr=subprocess.PIPE, check=False)
+        if (b'--strict: not recorded: sched_switch' in done.stderr) == is_there:
+            yield 'missing in %d traces: %s' % (1 + len(traces), done.stderr.decode())
+    for words in (['--fail', 'cpu'], ['--fail', 'cpu.busy > auto(3)'], ['--junit', 'x'], ['--tap', 'x'], ['--trigger-interval', '1ms']):
+        if run(sillage, *words, burst)[0] != 2:
+            yield '%s: not refused' % words
+    if run(sillage, '--strict', '--junit', folder, burst)[0] != 1:
+        yield 'a file that cannot be written is no failure'
+    if os.path.isdir(bad) and run(sillage, '--strict', bad)[0] not in (1, 4):
+        yield 'damaged traces pass'
+
+
+def check_interrupt(sillage, data, folder):
+    """A stream that is a pipe lets the run wait until the signal comes."""
+    slow = os.path.join(folder, 'slow')
+    os.makedirs(slow)
+    for name in ('burst',):
+        shutil.copytree(os.path.join(data, name, 'kernel'), os.path.join(slow, 'kernel'))
+    long = [os.path.join(slow, 'kernel')] * 3000
+    tap = os.path.join(folder, 'interrupted')
+    process = subprocess.Popen([sillage, 'analyze', '-q', '-a', 'all', '-o', '/dev/null', '--strict', '--fail', HOLDS, '--tap', tap, *long],
+                               stderr=subprocess.DEVNULL)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    if process.wait() != 130:
+        yield 'interrupted: status %d' % process.returncode
+    with open(tap) as file:
+        if 'bail' not in tap_of(file.read()):
+            yield 'interrupted: the test cases do not say so'
+
+
+def part(trace, folder, share):
+    """A copy of the trace whose streams end after a share of their packets."""
+    copy = os.path.join(folder, 'part')
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(trace, copy)
+    index = os.path.join(copy, 'index')
+    for name in os.listdir(index):
+        with open(os.path.join(index, name), 'rb') as file:
+            data = file.read()
+        each = struct.unpack('>I', data[12:16])[0]
+        entries = [data[at:at + each] for at in range(16, len(data), each)]
+        offset = struct.unpack('>Q', entries[int(len(entries) * share)][:8])[0]
+        os.truncate(os.path.join(copy, name[:-4]), offset)
+    shutil.rmtree(index)
+    return copy
+
+
+def fired(sillage, *words):
+    done = subprocess.run([sillage, 'analyze', '-q', '-f', 'json', '-i', '1ms', *words], stdout=subprocess.PIPE, check=True)
+    lines = [json.loads(line) for line in done.stdout.decode().split('\n') if line]
+    for line in lines:
+        line.get('trace', {}).pop('path', None)
+    return [line for line in lines if line['type'] == 'trigger']
+
+
+def check_state(sillage, data, folder):
+    triggers = ['--trigger', 'cpu.busy > auto(1e-2)', '--trigger', 'cpu.cpu.busy > auto(1e-2, drift 20ms)', '--trigger',
+                'count.events < auto(1e-2)', '--trigger', 'cpu.busy > 90% for 20ms']
+    trace, state = os.path.join(data, 'small-packets', 'kernel'), os.path.join(folder, 'state')
+    both = 0
+    for trace, share in ((trace, 0.5), (trace, 0.8), *((os.path.join(data, 'burst', 'kernel'), i / 8) for i in range(1, 8))):
+        if os.path.exists(state):
+            os.remove(state)
+        # The last windows are closed by the end of the trace only, which --state never takes it for.
+        whole = fired(sillage, *triggers, trace)
+        first = fired(sillage, *triggers, '--state', state, part(trace, folder, share))
+        second = fired(sillage, *triggers, '--state', state, trace)
+        both += bool(first and second)
+        parts = first + second
+        if parts != whole[:len(parts)] or len(whole) - len(parts) > 4:
+            yield '%s: %d triggers fired, in two pieces %d and %d' % (trace, len(whole), len(first), len(second))
+    if not both:
+        yield 'nothing fired before and after a stop'
+
+
+def main():
+    sillage, data = sys.argv[1:3]
+    folder = tempfile.mkdtemp(prefix='sillage-gate-')
+    try:
+        wrong = [*check_status(sillage, data, folder), *check_interrupt(sillage, data, folder), *check_state(sillage, data, folder)]
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    print('\n'.join(wrong) or 'ok')
+    return 1 if wrong else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
