@@ -65,6 +65,7 @@ ROOMS = {
              'engine/exchange/', 'phases/', 'live/session/', 'live/trigger/', 'live/capture/',
              'live/replay/', 'version.h') + CTF + CONTRACT,
     'src/cmd/options': ('base/', 'query/', 'phases/partition.h', 'engine/tables/') + CONTRACT,
+    'src/cmd/ranges': None,
     'src/cmd': None,  # all
     'src': None,
 }

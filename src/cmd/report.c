@@ -10,7 +10,7 @@
 #include "cmd/check-names.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
-#include "cmd/report-ranges.h"
+#include "cmd/ranges/report-ranges.h"
 #include "cmd/say.h"
 #include "deep/jobs/jobs.h"
 #include "deep/reader.h"

@@ -1,10 +1,10 @@
 /*
  * report-ranges: what to explain of a trace that is too large to be explained as a whole.
  */
-#ifndef SILLAGE_CMD_REPORT_RANGES_H
-#define SILLAGE_CMD_REPORT_RANGES_H
+#ifndef SILLAGE_CMD_RANGES_REPORT_RANGES_H
+#define SILLAGE_CMD_RANGES_REPORT_RANGES_H
 
-#include "cmd/cmd.h"
+#include "cmd/options/options.h"
 #include "deep/report/report.h"
 #include "recorded/recorded.h"
 

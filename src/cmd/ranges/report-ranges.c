@@ -1,14 +1,13 @@
 /*
  * report-ranges: see report-ranges.h.
  */
-#include "cmd/report-ranges.h"
+#include "cmd/ranges/report-ranges.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <malloc.h>
 #include <string.h>
 
-#include "cmd/common.h"
 #include "engine/engine.h"
 #include "phases/ranges.h"
 
@@ -78,7 +77,6 @@ static int analyze(const struct options *options, const struct recorded_path *pa
 	struct recorded_run recorded = { .user = search,
 					 .chunk_bytes = config.chunk_bytes,
 					 .range_end = config.range_end,
-					 .stop = &cmd_stop,
 					 .on_trace = on_trace };
 	int r;
 
