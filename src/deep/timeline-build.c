@@ -196,8 +196,9 @@ static uint64_t bytes_of(const struct timeline *timeline)
 	return bytes;
 }
 
-/* Forgets what lies before the range, up to the last of each list, which lasts. */
-static void forget(const struct timeline *timeline)
+/* Forgets what lies before the range: threads that have ended at @ts, and all but the last of each
+ * list, which lasts. */
+static void forget(const struct timeline *timeline, uint64_t ts)
 {
 	for (size_t i = 0; i < timeline->cpus.count; i++) {
 		struct deep_cpu *cpu = &timeline->cpus.at[i];
@@ -208,7 +209,11 @@ static void forget(const struct timeline *timeline)
 	for (size_t i = 0; i < timeline->threads.count; i++) {
 		struct deep_thread *thread = timeline->threads.at[i];
 
-		if (thread->sleeps.count > 1) {
+		if (thread->end <= ts) {
+			vec_fini(&thread->intervals);
+			vec_fini(&thread->prios);
+			vec_fini(&thread->sleeps);
+		} else if (thread->sleeps.count > 1) {
 			thread->sleeps.at[0] = thread->sleeps.at[thread->sleeps.count - 1];
 			thread->sleeps.count = 1;
 		}
@@ -225,7 +230,7 @@ static uint64_t take_all(struct build *build, struct reader *reader, uint64_t en
 	while ((*ret_has_more = reader_next(reader, &event)) && event.ts < end) {
 		if (max_bytes < UINT64_MAX && ++taken % MEMORY_EVERY == 0) {
 			if (event.ts <= build->range_begin) {
-				forget(build->timeline);
+				forget(build->timeline, event.ts);
 			} else if (bytes_of(build->timeline) > max_bytes) {
 				build->timeline->is_cut = true;
 				return event.ts;

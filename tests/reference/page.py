@@ -5,7 +5,11 @@ Goal    It loads without a word on the console, and shows what the same report s
         on an execution, a wait, a rival or an inversion, and each key, go where the JSON says.
 Method  Headless Chromium is driven over a pipe (browser.py).
 
+With --tile, the trace is repeated first: the page is no longer than 10 MB, short intervals are added
+up, and the time of each row and state is still that of the JSON.
+
 usage: page.py SILLAGE TRACE...
+       page.py --tile TILE TIMES SILLAGE TRACE
 """
 import json
 import os
@@ -265,7 +269,38 @@ def check_hostile(sillage, trace, scratch):
         assert not page.said, page.said
 
 
+def check_large(tile, times, sillage, trace, scratch):
+    large, path = os.path.join(scratch, 'large'), os.path.join(scratch, 'large.html')
+    subprocess.run([tile, trace, large, times], stdout=subprocess.DEVNULL, check=True)
+    out = subprocess.run([sillage, 'report', '-f', 'json', *ARGS, large], stdout=subprocess.PIPE, check=True)
+    subprocess.run([sillage, 'report', '-f', 'html', '-o', path, *ARGS, large], check=True)
+    report = json.loads(out.stdout.decode())
+    size = os.path.getsize(path)
+    assert size <= 10 << 20, size
+    with browser.Browser() as page:
+        seconds = page.open(path)
+        summed = page.evaluate('rows.filter((row) => row.bin).length')
+        assert summed and page.evaluate("document.getElementById('sums').textContent.includes('added up')")
+        check_rows(page, report)
+        # What the page led to is there in full.
+        whole = page.evaluate('''data.chosen.every((_, i) => i % 2 || rows.every((row) => {
+            for (let k = find(row.begins, data.chosen[i]); k < row.begins.length && row.begins[k] < data.chosen[i + 1]; k++) {
+                if (row.isSum[k] && row.until(k) > data.chosen[i] && row.begins[k] < data.chosen[i + 1]) return false;
+            }
+            return true;
+        }))''')
+        assert whole and page.evaluate('data.chosen.length') > 0
+        # Sums are shorter than two bins.
+        assert page.evaluate('rows.every((row) => row.isSum.every((is, i) => !is || row.until(i) - row.begins[i] < 2 * row.bin))')
+        assert not page.said, page.said
+    print('ok page: %s events, %d bytes, ready after %.2f s' % (report['events'], size, seconds))
+
+
 def main():
+    if sys.argv[1] == '--tile' and browser.program():
+        with tempfile.TemporaryDirectory(prefix='sillage-page-') as scratch:
+            check_large(*sys.argv[2:], scratch)
+        return 0
     if not browser.program():
         print('skipped: chromium is not installed')
         return 77

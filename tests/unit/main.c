@@ -46,6 +46,7 @@ int main(void)
 	srunner_add_suite(runner, suite_recorded());
 	srunner_add_suite(runner, suite_reader());
 	srunner_add_suite(runner, suite_timeline());
+	srunner_add_suite(runner, suite_page_rows());
 	srunner_add_suite(runner, suite_episodes());
 	srunner_add_suite(runner, suite_jobs());
 	srunner_add_suite(runner, suite_hierarchy());

@@ -48,6 +48,7 @@ Suite *suite_kernel(void);
 Suite *suite_query(void);
 Suite *suite_reader(void);
 Suite *suite_recorded(void);
+Suite *suite_page_rows(void);
 Suite *suite_timeline(void);
 Suite *suite_viewer(void);
 Suite *suite_client(void);
