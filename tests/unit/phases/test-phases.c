@@ -123,7 +123,7 @@ END_TEST
 START_TEST(passes_over_what_does_not_last)
 {
 	struct phases *phases = phases_new();
-	uint64_t at = 0;
+	uint64_t at = 0, mixed;
 
 	ck_assert_uint_eq(add(phases, &at, 30, 10, 20), 0);
 	ck_assert_uint_eq(add(phases, &at, 2, 100, 20), 0);
@@ -132,6 +132,10 @@ START_TEST(passes_over_what_does_not_last)
 	ck_assert_uint_eq(add(phases, &at, 1, 55, 20), 0);   /* half before, half after */
 	ck_assert_uint_eq(add(phases, &at, 30, 100, 20), 2);
 	ck_assert_uint_eq(figures_of(phases, REPORT_WINDOW)[1], 2);
+	mixed = at;
+	ck_assert_uint_eq(add(phases, &at, 1, 40, 20), 0); /* more of what comes after */
+	ck_assert_uint_eq(add(phases, &at, 30, 10, 20), 2);
+	ck_assert_uint_eq(figures_of(phases, REPORT_WINDOW)[2], at - mixed);
 	phases_free(phases);
 }
 END_TEST
