@@ -49,6 +49,7 @@ Suite *suite_query(void);
 Suite *suite_reader(void);
 Suite *suite_recorded(void);
 Suite *suite_page_rows(void);
+Suite *suite_resources(void);
 Suite *suite_timeline(void);
 Suite *suite_viewer(void);
 Suite *suite_client(void);

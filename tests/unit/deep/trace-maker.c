@@ -11,7 +11,20 @@
 
 #define HEAD_BYTES 60 /* of a packet: header and context */
 
-enum { ID_SWITCH, ID_WAKING, ID_READ_ENTRY, ID_READ_EXIT, ID_MARK };
+enum {
+	ID_SWITCH,
+	ID_WAKING,
+	ID_READ_ENTRY,
+	ID_READ_EXIT,
+	ID_MARK,
+	ID_FUTEX_ENTRY,
+	ID_FUTEX_EXIT,
+	ID_TIMER,
+	ID_SEND_ENTRY = ID_TIMER + 4,
+	ID_SEND_EXIT,
+	ID_RECEIVE_ENTRY,
+	ID_RECEIVE_EXIT
+};
 
 static const char metadata[] =
 	"/* CTF 1.8 */\n"
@@ -39,7 +52,27 @@ static const char metadata[] =
 	"event { name = syscall_exit_read; id = 3; stream_id = 0; fields := struct {\n"
 	"	int64_t ret; }; };\n"
 	"event { name = mark; id = 4; stream_id = 0; fields := struct {\n"
-	"	uint32_t number; string text; }; };\n";
+	"	uint32_t number; string text; }; };\n"
+	"event { name = syscall_entry_futex; id = 5; stream_id = 0; fields := struct {\n"
+	"	uint64_t uaddr; int32_t op; uint64_t uaddr2; }; };\n"
+	"event { name = syscall_exit_futex; id = 6; stream_id = 0; fields := struct {\n"
+	"	int64_t ret; }; };\n"
+	"event { name = timer_hrtimer_start; id = 7; stream_id = 0; fields := struct {\n"
+	"	uint64_t hrtimer; int64_t expires; }; };\n"
+	"event { name = timer_hrtimer_cancel; id = 8; stream_id = 0; fields := struct {\n"
+	"	uint64_t hrtimer; int64_t unused; }; };\n"
+	"event { name = timer_hrtimer_expire_entry; id = 9; stream_id = 0; fields := struct {\n"
+	"	uint64_t hrtimer; int64_t now; }; };\n"
+	"event { name = timer_hrtimer_expire_exit; id = 10; stream_id = 0; fields := struct {\n"
+	"	uint64_t hrtimer; int64_t unused; }; };\n"
+	"event { name = syscall_entry_mq_timedsend; id = 11; stream_id = 0; fields := struct {\n"
+	"	int32_t mqdes; uint64_t msg_len; }; };\n"
+	"event { name = syscall_exit_mq_timedsend; id = 12; stream_id = 0; fields := struct {\n"
+	"	int64_t ret; }; };\n"
+	"event { name = syscall_entry_mq_timedreceive; id = 13; stream_id = 0; fields := struct {\n"
+	"	int32_t mqdes; uint64_t msg_len; }; };\n"
+	"event { name = syscall_exit_mq_timedreceive; id = 14; stream_id = 0; fields := struct {\n"
+	"	int64_t ret; }; };\n";
 
 static void write_file(struct trace_maker *maker, const char *name, const void *bytes, size_t len)
 {
@@ -131,6 +164,43 @@ void maker_mark(struct trace_maker *maker, uint64_t ts, uint32_t number)
 	put(maker, number, 4);
 	(void)snprintf(text, sizeof(text), "%u", number);
 	vec_append(&maker->events, (const uint8_t *)text, strlen(text) + 1);
+}
+
+void maker_futex_entry(struct trace_maker *maker, uint64_t ts, uint64_t uaddr, int32_t op,
+		       uint64_t uaddr2)
+{
+	begin_event(maker, ts, ID_FUTEX_ENTRY);
+	put(maker, uaddr, 8);
+	put(maker, (uint32_t)op, 4);
+	put(maker, uaddr2, 8);
+}
+
+void maker_futex_exit(struct trace_maker *maker, uint64_t ts, int64_t ret)
+{
+	begin_event(maker, ts, ID_FUTEX_EXIT);
+	put(maker, (uint64_t)ret, 8);
+}
+
+void maker_timer(struct trace_maker *maker, uint64_t ts, unsigned int what, uint64_t timer,
+		 int64_t time)
+{
+	begin_event(maker, ts, (uint16_t)(ID_TIMER + what));
+	put(maker, timer, 8);
+	put(maker, (uint64_t)time, 8);
+}
+
+void maker_queue_entry(struct trace_maker *maker, uint64_t ts, bool is_send, int32_t descriptor,
+		       uint64_t len)
+{
+	begin_event(maker, ts, is_send ? ID_SEND_ENTRY : ID_RECEIVE_ENTRY);
+	put(maker, (uint32_t)descriptor, 4);
+	put(maker, len, 8);
+}
+
+void maker_queue_exit(struct trace_maker *maker, uint64_t ts, bool is_send, int64_t ret)
+{
+	begin_event(maker, ts, is_send ? ID_SEND_EXIT : ID_RECEIVE_EXIT);
+	put(maker, (uint64_t)ret, 8);
 }
 
 /* ---- packets ---- */

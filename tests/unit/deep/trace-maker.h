@@ -35,6 +35,18 @@ void maker_read_exit(struct trace_maker *maker, uint64_t ts);
 /* An event "mark" with a number, and the same number as text. */
 void maker_mark(struct trace_maker *maker, uint64_t ts, uint32_t number);
 
+void maker_futex_entry(struct trace_maker *maker, uint64_t ts, uint64_t uaddr, int32_t op,
+		       uint64_t uaddr2);
+void maker_futex_exit(struct trace_maker *maker, uint64_t ts, int64_t ret);
+enum { MADE_TIMER_START, MADE_TIMER_CANCEL, MADE_TIMER_ENTRY, MADE_TIMER_EXIT };
+/* @time: of a start or an entry, by the timer's clock. */
+void maker_timer(struct trace_maker *maker, uint64_t ts, unsigned int what, uint64_t timer,
+		 int64_t time);
+/* mq_timedsend or mq_timedreceive. */
+void maker_queue_entry(struct trace_maker *maker, uint64_t ts, bool is_send, int32_t descriptor,
+		       uint64_t len);
+void maker_queue_exit(struct trace_maker *maker, uint64_t ts, bool is_send, int64_t ret);
+
 void maker_packet(struct trace_maker *maker, uint32_t cpu, uint64_t seq_num, uint64_t discarded);
 void maker_stream(struct trace_maker *maker, const char *name);
 
