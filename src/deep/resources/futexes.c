@@ -6,6 +6,8 @@
  */
 #include <stdlib.h>
 
+#include "deep/resources/futexes.h"
+#include "deep/resources/rows.h"
 #include "deep/resources/track.h"
 
 enum {

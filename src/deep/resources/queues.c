@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "deep/resources/queues.h"
+#include "deep/resources/rows.h"
 #include "deep/resources/track.h"
 
 /* Processes that inherit descriptors from each other. */

@@ -8,6 +8,8 @@
  * Most kernels write a cancel just before each expire_entry of the same timer, on the same CPU.
  * That is no cancellation: a timer that was cancelled cannot expire before it is started again.
  */
+#include "deep/resources/timers.h"
+#include "deep/resources/rows.h"
 #include "deep/resources/track.h"
 
 void timers_lose(struct resource *timer)

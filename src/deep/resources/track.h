@@ -83,10 +83,13 @@ static inline bool track_counts(const struct track *track, uint64_t ts)
 	return ts >= track->timeline->begin;
 }
 
-/* ---- resources.c ---- */
+void track_init(struct track *track); /* its timeline is set */
+void track_fini(struct track *track);
 
 /* Valid until the next call. */
 struct cpu_track *track_cpu(struct track *track, uint64_t cpu);
+/* Drops the call if events were missing since it was entered. */
+void track_refresh(const struct track *track, struct task *task);
 /* NULL: it made no call. */
 struct task *track_task(const struct track *track, int32_t tid);
 /* Made if new; NULL for the idle thread or an unknown one. */
@@ -98,27 +101,7 @@ int64_t track_pid(const struct track *track, int32_t tid, uint64_t ts);
 void track_drop_call(struct track *track, struct task *task);
 enum outcome track_outcome(int64_t ret);
 
-/* ---- rows.c ---- */
-
-/* The resource of this key; made if new.  NOBODY: there are too many. */
-uint32_t rows_resource(struct track *track, enum resource_kind kind, int64_t pid, uint64_t address,
-		       const char *name);
-/* Its state is forgotten if events were missing since it was used. */
-void rows_refresh(const struct track *track, uint32_t resource);
-/* Adds the part of the interval in the range. */
-void rows_interval(struct track *track, uint32_t resource, struct resource_interval interval);
-/* The thread's row; a scratch one if there are too many. */
-struct resource_member *rows_member(struct track *track, uint32_t resource, uint32_t thread);
-void rows_pair(struct track *track, uint32_t resource, struct resource_pair pair, uint64_t ns);
-void rows_sum(struct resource_sum *sum, uint64_t ns);
-/* The part of [begin, end) in the range. */
-uint64_t rows_part(const struct track *track, uint64_t begin, uint64_t end);
-/* The thread used the resource at @ts. */
-void rows_touch(const struct track *track, uint32_t resource, uint32_t thread, uint64_t ts);
-/* Drops what is not touched, and sorts. */
-void rows_finish(struct track *track);
-
-/* ---- timers.c, futexes.c, queues.c: requests and what they mean ---- */
+/* ---- requests ---- */
 
 enum {
 	ON_SWITCH,
@@ -155,26 +138,5 @@ enum { EXIT_RET };
 enum { FUTEX2_UADDR, FUTEX2_FLAGS };
 enum { QUEUE_NAME };
 enum { QUEUE_DESCRIPTOR, QUEUE_BYTES };
-
-void timers_take(struct track *track, const struct reader_event *event, unsigned int kind);
-/* A thread was woken from the timer's callback. */
-void timers_wake(struct track *track, uint32_t timer, int32_t tid, uint64_t ts);
-void timers_lose(struct resource *timer);
-void timers_finish(struct track *track);
-
-void futexes_enter(struct track *track, const struct reader_event *event, unsigned int kind);
-void futexes_leave(struct track *track, struct task *task, const struct reader_event *event);
-/* The thread's wait ends with this outcome at @ts. */
-void futexes_end_wait(struct track *track, struct task *task, uint64_t ts, enum outcome outcome);
-
-void queues_enter(struct track *track, const struct reader_event *event, unsigned int kind);
-void queues_leave(struct track *track, struct task *task, uint64_t ts, int64_t ret,
-		  enum outcome outcome);
-/* The call that opens a queue returns. */
-void queues_opened(struct track *track, struct task *task, const struct reader_event *event);
-void queues_close(struct track *track, const struct reader_event *event);
-void queues_file(struct track *track, const struct reader_event *event);
-/* The thread that receives was woken by a sender, or is not any more. */
-void queues_handed(const struct track *track, struct call *call, bool is_handed);
 
 #endif
