@@ -366,6 +366,13 @@ void engine_make_room(struct engine *engine)
 	}
 }
 
+void engine_settle(struct engine *engine)
+{
+	while (engine_in_flight(engine) > 0) {
+		engine_step(engine, true, 0);
+	}
+}
+
 void engine_submit(struct engine *engine, struct job *job)
 {
 	assert(job->kind == JOB_FIND); /* no other kind waits for is_reaped */

@@ -119,6 +119,8 @@ uint64_t engine_held_bytes(const struct engine *engine);
 bool engine_has_room(const struct engine *engine);
 /* Waits until there is room, or until nothing is in flight that could free some. */
 void engine_make_room(struct engine *engine);
+/* Steps until nothing is in flight: what merging knows then depends on the packets alone. */
+void engine_settle(struct engine *engine);
 size_t engine_in_flight(const struct engine *engine); /* jobs in the pool */
 /* Runs a JOB_FIND of the caller in the pool; a later engine_step() sets is_reaped. */
 void engine_submit(struct engine *engine, struct job *job);

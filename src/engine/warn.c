@@ -72,6 +72,9 @@ void warn_loss(struct trace *trace, struct stream *stream, const struct loss *lo
 	va_list args;
 
 	assert(stream->trace == trace);
+	if (loss->begin != 0 && loss->begin >= trace->engine->setup.range_end) {
+		return; /* read only for what it tells of the range */
+	}
 	va_start(args, fmt);
 	(void)vsnprintf(warning.message, sizeof(warning.message), fmt, args);
 	va_end(args);

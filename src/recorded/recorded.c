@@ -292,13 +292,20 @@ static void count_lost(struct play *play)
  * with events that the trace goes on there (a tracer that rotates leaves packets without).  So the
  * range does not end with the last event in it.  A stream that still waits for its first switch,
  * which names the initial thread, is read INITIAL_WAIT_NS further: windows wait as long for it.
+ * Whether it waits is known when all its chunks are done: the speed of workers must not decide.
  */
 static bool is_over(const struct play *play, const struct source *source, uint64_t begin)
 {
 	uint64_t range_end = play->run->range_end;
 
-	return source->is_behind && begin >= range_end &&
-	       (begin - range_end >= INITIAL_WAIT_NS || !stream_waits_for_initial(source->stream));
+	if (!source->is_behind || begin < range_end) {
+		return false;
+	}
+	if (begin - range_end >= INITIAL_WAIT_NS) {
+		return true;
+	}
+	engine_settle(play->run->engine);
+	return !stream_waits_for_initial(source->stream);
 }
 
 /* Feeds packets of one file until they make a chunk. */

@@ -5,7 +5,7 @@ What is known across a gap, and where kinds of events have channels of their own
 import struct
 
 from synthetic import (apart, channel, event, FIELD, HEADER, lines_of, Made, metadata, packet,
-                       report_of, same, switch, thread, total_of)
+                       report_of, run, same, switch, thread, total_of)
 
 
 def test_gap(scratch):
@@ -351,3 +351,25 @@ def test_unknown_threads_of_two_gaps(scratch):
     for chunk in '1', '1M':
         calls = total_of(made, '-a', 'syscalls', '--chunk-size', chunk)['syscalls']
         same((calls['calls'], calls['orphans'], calls['in_flight']), (0, 1, 0))
+
+
+def test_lost_behind_the_range(scratch):
+    """
+    Packets behind a range may be read, for the thread that ran at its end.  What was lost there is
+    not said, whether merging was fast or slow, and whether map or analyze reads.
+    """
+    made = Made(scratch, 'lost-behind', [
+        packet(0, 0, 0, 40, [event(10, 'sched_process_exit', 1), switch(20, 3, 7)]) +
+        b''.join(packet(0, seq, 100 * seq, 100 * seq + 50, [event(100 * seq + 10, 'sched_process_exit', 1)],
+                        discarded=seq // 2) for seq in range(1, 6)),
+        packet(1, 0, 0, 40, [event(10, 'sched_process_exit', 1)]) +
+        b''.join(packet(1, seq, 100 * seq, 100 * seq + 50, [event(100 * seq + 10, 'sched_process_exit', 1)],
+                        discarded=seq // 2) for seq in range(1, 6))])
+    for command in 'analyze', 'map':
+        for chunk in '1', '1M':
+            for jobs in '0', '1', '3':
+                got = run(command, '-a', 'count,cpu', '--end', '60', '-o', '/dev/null', '--chunk-size', chunk, '-j',
+                          jobs, made.path)
+                same((got[0], got[2]), (0, ''))
+    _, _, err = run('analyze', '-a', 'count', '--end', '320', '-o', '/dev/null', made.path)
+    same(sorted(line.split(':')[2] for line in err.splitlines()), [' stream channel0_0', ' stream channel0_1'])
