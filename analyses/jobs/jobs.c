@@ -14,7 +14,6 @@
 #include "analyses/jobs/jobs.h"
 
 #include "base/limits.h"
-#include "engine/contract/missing.h"
 
 extern const struct analysis analysis_jobs;
 
@@ -445,27 +444,6 @@ static void on_forget(void *state)
 	free(((struct executing *)state)->machines);
 }
 
-/* An execution can end only if the trace has all of its events. */
-static bool missing_of(const struct period_set *asked, const struct event_names *names,
-		       struct missing_events *ret)
-{
-	bool any = false;
-
-	for (size_t j = 0; asked && j < asked->jobs.count; j++) {
-		const struct job_spec *job = asked->jobs.at[j];
-		bool has_all = true;
-
-		for (size_t d = 0; d < job->is.count; d++) {
-			if (!missing_has_event(names, job->is.at[d].event)) {
-				missing_add(ret, &analysis_jobs, job->is.at[d].event);
-				has_all = false;
-			}
-		}
-		any |= has_all;
-	}
-	return any;
-}
-
 static const struct essential essentials[] = {
 	{ ANY_EVENT("sched_switch"), { [PARTS] = ALL_COLUMNS } },
 	{ ANY_EVENT("sched_waking", "sched_wakeup", "sched_ttwu"),
@@ -492,7 +470,8 @@ const struct analysis analysis_jobs = {
 	.needs_of = jobs_worker_needs_of,
 	.essentials = essentials,
 	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
-	.missing_of = missing_of,
+	.missing_of = jobs_missing_of,
+	.is_asked = jobs_is_asked,
 	.worker_state_size = sizeof(struct jobs_worker),
 	.thread_state_size = sizeof(struct executing),
 	.trace_state_size = sizeof(struct jobs_trace),

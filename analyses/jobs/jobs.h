@@ -76,6 +76,13 @@ extern const struct need jobs_needs[JOBS_NEEDS];
 size_t jobs_worker_needs_of(const struct period_set *asked, struct need **ret);
 void jobs_worker_lost(struct worker *worker, void *state, uint64_t ts);
 
+/* ---- jobs-asked.c: missing_of and is_asked of struct analysis ---- */
+
+bool jobs_missing_of(const struct period_set *asked, const struct event_names *names,
+		     struct missing_events *ret);
+bool jobs_is_asked(const struct period_set *asked, size_t table, unsigned int column,
+		   const char *name);
+
 /* ---- the state of a thread: jobs.c has it ---- */
 
 /* Where an arrival is known from. */

@@ -216,9 +216,12 @@ int actions_check(const struct actions *actions, size_t at, const struct event_n
 		can_hold = trigger_can_hold(trigger, &traces[i], periods, &missing);
 	}
 	if (!can_hold && missing.at.count == 0) {
-		(void)err_raise(err, -ENOENT, "trigger \"%.100s\" cannot hold: no --%s is given",
+		(void)err_raise(err, -ENOENT, "trigger \"%.100s\" cannot hold: %s",
 				trigger_name(trigger),
-				is_about(trigger, "jobs") ? "job" : "period");
+				is_about(trigger, "jobs")
+					? "no --job is given that has this figure (misses need a "
+					  "deadline or every)"
+					: "no --period is given");
 	} else if (!can_hold) {
 		text = missing_text(missing.at.at, missing.at.count, false);
 		commands = missing_commands(missing.at.at, missing.at.count, "; ", SIZE_MAX);

@@ -102,6 +102,10 @@ static bool can_hold(const struct condition *c, const struct event_names *names,
 		missing_add(ret, figure->analysis, figure->pattern);
 		return false;
 	}
+	if (!missing_is_asked(figure->analysis, (size_t)(figure->table - figure->analysis->tables),
+			      figure->column, figure->pattern, periods)) {
+		return false;
+	}
 	return !missing_figure(names, figure->analysis,
 			       (size_t)(figure->table - figure->analysis->tables), figure->column,
 			       periods, ret);

@@ -182,11 +182,40 @@ def check_state(sillage, data, folder):
         yield 'nothing fired before and after a stop'
 
 
+def check_jobs(sillage, data, folder):
+    """What no job can have is refused, not passed: a job that is not given, misses without a deadline."""
+    trace = os.path.join(data, 'timer-jobs-timerfd')
+    free, strict = ['--job', 'x = timerfd'], ['--job', 'y = timerfd; deadline 3ms']
+    every = ['--job', 'y = timerfd; every 5ms']
+    for jobs, figure, wanted in (
+            (free, 'jobs.misses', 1), (free, 'jobs.job[name=x].misses', 1), (free, 'jobs.thread.misses', 1),
+            (free, 'jobs.process.misses', 1), (free, 'jobs.job[name=x].open_misses', 1),
+            (free, 'jobs.job[name=x].duration.count', 3), (strict, 'jobs.job[name=x].duration.count', 1),
+            (strict, 'jobs.part[name=x].running.count', 1), (strict, 'jobs.job[name=y].misses', 3),
+            (strict, 'jobs.job[name=?].misses', 3), (every, 'jobs.job[name=y].response.count', 3),
+            (free + strict, 'jobs.misses', 3), (free + strict, 'jobs.job[name=x].misses', 1),
+            (free + strict, 'jobs.job.misses', 3)):
+        status, _, err = run(sillage, *jobs, '--fail', figure + ' > 0', trace)
+        if status != wanted or ('cannot hold' in err) != (wanted == 1):
+            yield '%s %s: status %d, wanted %d: %s' % (' '.join(jobs), figure, status, wanted, err)
+    for jobs, is_known in ((free, False), (strict, True), (free + strict, True), (every, True)):
+        path = os.path.join(folder, 'jobs.json')
+        run(sillage, '-f', 'json', '-a', 'jobs', *jobs, '-o', path, trace)
+        with open(path) as file:
+            total = [line for line in map(json.loads, file) if line['type'] == 'total'][0]['jobs']
+        keys = ('misses', 'misses_run', 'open_misses')
+        found = [row[key] for row in [total] + total['jobs'] for key in keys]
+        found += [row['misses'] for row in total['threads'] + total['processes']]
+        if {value is not None for value in found} != {is_known}:
+            yield '%s: misses are %r' % (' '.join(jobs), found)
+
+
 def main():
     sillage, data = sys.argv[1:3]
     folder = tempfile.mkdtemp(prefix='sillage-gate-')
     try:
-        wrong = [*check_status(sillage, data, folder), *check_interrupt(sillage, data, folder), *check_state(sillage, data, folder)]
+        wrong = [fault for check in (check_status, check_interrupt, check_state, check_jobs)
+                 for fault in check(sillage, data, folder)]
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     print('\n'.join(wrong) or 'ok')

@@ -126,7 +126,7 @@ def figures_of_rolling(jobs, name):
 
     figures = {'ended': (job.get('duration') or {}).get('count', 0), 'cut': job.get('cut', 0),
                'open': job.get('open', 0) + job.get('abandoned', 0),
-               'misses': job.get('misses', 0) + job.get('open_misses', 0)}
+               'misses': (job.get('misses') or 0) + (job.get('open_misses') or 0)}  # null: no deadline
     if job.get('skipped') is not None:  # null: the trace has no expiries of timers
         figures['skipped'] = job['skipped']
     for key, column, figure in (('duration sum', 'duration', 'sum_ns'), ('duration max', 'duration', 'max_ns'),

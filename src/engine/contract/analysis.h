@@ -294,6 +294,10 @@ struct analysis {
 	 * trace lacks to @ret; false: all figures are unknown. */
 	bool (*missing_of)(const struct period_set *periods, const struct event_names *names,
 			   struct missing_events *ret);
+	/* There, too: whether some of what is wanted, with a name that matches the pattern (NULL:
+	 * any), has the figure.  NULL: all have. */
+	bool (*is_asked)(const struct period_set *periods, size_t table, unsigned int column,
+			 const char *name);
 	bool uses_threads;        /* the merger's half is called for threads and switches */
 	size_t worker_state_size; /* zeroed at the start of each chunk */
 	size_t thread_state_size; /* zeroed when a thread, or an entity, appears */

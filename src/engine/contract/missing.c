@@ -137,6 +137,25 @@ bool missing_figure(const struct event_names *names, const struct analysis *anal
 	return is_unknown || (analysis->missing_of && !analysis->missing_of(periods, names, ret));
 }
 
+bool missing_is_asked(const struct analysis *analysis, size_t table, unsigned int column,
+		      const char *name, const struct period_set *periods)
+{
+	return !analysis->is_asked || analysis->is_asked(periods, table, column, name);
+}
+
+static void mark_unasked(const struct analysis *analysis, const struct period_set *periods,
+			 uint16_t unknown[TABLES_MAX])
+{
+	for (size_t t = 0; t < TABLES_MAX && analysis->tables[t].columns[0].key; t++) {
+		for (unsigned int k = 0; k < COLUMNS_MAX && analysis->tables[t].columns[k].key;
+		     k++) {
+			if (!missing_is_asked(analysis, t, k, NULL, periods)) {
+				unknown[t] |= (uint16_t)(1u << k);
+			}
+		}
+	}
+}
+
 void missing_find(const struct event_names *names, const struct analysis *const *list, size_t count,
 		  const struct period_set *periods, struct missing *ret)
 {
@@ -157,6 +176,7 @@ void missing_find(const struct event_names *names, const struct analysis *const 
 		if (analysis->missing_of && !analysis->missing_of(periods, names, &ret->events)) {
 			mark_unknown(&(struct essential){ 0 }, ret->unknown[a]);
 		}
+		mark_unasked(analysis, periods, ret->unknown[a]);
 		mark_processes(analysis, ret->unknown[a]);
 	}
 }

@@ -53,6 +53,10 @@ void missing_fini(struct missing *missing);
 bool missing_figure(const struct event_names *names, const struct analysis *analysis, size_t table,
 		    unsigned int column, const struct period_set *periods,
 		    struct missing_events *ret);
+/* Whether the user asked for something that has the figure, with a name that matches (NULL: any).
+ */
+bool missing_is_asked(const struct analysis *analysis, size_t table, unsigned int column,
+		      const char *name, const struct period_set *periods);
 
 /* Whether nothing of the table is known. */
 bool missing_is_whole(const struct table *table, uint16_t unknown);

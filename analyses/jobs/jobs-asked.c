@@ -1,0 +1,62 @@
+/*
+ * jobs-asked: which figures the jobs that the user asked for have in a trace; see jobs.h.
+ */
+#include "analyses/jobs/jobs.h"
+
+#include <fnmatch.h>
+
+#include "engine/contract/missing.h"
+
+extern const struct analysis analysis_jobs;
+
+/* An execution can end only if the trace has all of its events. */
+bool jobs_missing_of(const struct period_set *asked, const struct event_names *names,
+		     struct missing_events *ret)
+{
+	bool any = false;
+
+	for (size_t j = 0; asked && j < asked->jobs.count; j++) {
+		const struct job_spec *job = asked->jobs.at[j];
+		bool has_all = true;
+
+		for (size_t d = 0; d < job->is.count; d++) {
+			if (!missing_has_event(names, job->is.at[d].event)) {
+				missing_add(ret, &analysis_jobs, job->is.at[d].event);
+				has_all = false;
+			}
+		}
+		any |= has_all;
+	}
+	return any;
+}
+
+static bool is_miss(size_t table, unsigned int column)
+{
+	switch (table) {
+	case TOTALS:
+	case BY_JOB:
+		return column == MISSES || column == MISSES_RUN || column == OPEN_MISSES;
+	case THREADS:
+	case PROCESSES:
+		return column == THREAD_MISSES;
+	default:
+		return false;
+	}
+}
+
+/* Only jobs with a deadline, or a period instead, can miss it. */
+bool jobs_is_asked(const struct period_set *asked, size_t table, unsigned int column,
+		   const char *name)
+{
+	bool has_name = name && (table == BY_JOB || table == PARTS);
+
+	for (size_t j = 0; asked && j < asked->jobs.count; j++) {
+		const struct job_spec *job = asked->jobs.at[j];
+
+		if ((!has_name || fnmatch(name, job->name, 0) == 0) &&
+		    (!is_miss(table, column) || jobs_deadline(job) != UINT64_MAX)) {
+			return true;
+		}
+	}
+	return false;
+}
