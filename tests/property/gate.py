@@ -109,7 +109,9 @@ def check_status(sillage, data, folder):
                               stderr=subprocess.PIPE, check=False)
         if (b'--strict: not recorded: sched_switch' in done.stderr) == is_there:
             yield 'missing in %d traces: %s' % (1 + len(traces), done.stderr.decode())
-    for words in (['--fail', 'cpu'], ['--fail', 'cpu.busy > auto(3)'], ['--junit', 'x'], ['--tap', 'x'], ['--trigger-interval', '1ms']):
+    for words in (['--fail', 'cpu'], ['--fail', 'cpu.busy > auto(3)'], ['--junit', 'x'], ['--tap', 'x'], ['--trigger-interval', '1ms'],
+                  ['--strict', '--junit', '-', '--tap', '-'], ['--strict', '--junit', 'x', '--tap', 'x'],
+                  ['--strict', '--tap', 'x', '-o', 'x'], ['--strict', '--junit', 'x', '-o', 'x']):
         if run(sillage, *words, burst)[0] != 2:
             yield '%s: not refused' % words
     if run(sillage, '--strict', '--junit', folder, burst)[0] != 1:

@@ -187,6 +187,28 @@ static int check_selection(const struct options *options, struct err *err)
 	return 0;
 }
 
+static bool is_same_file(const char *one, const char *other)
+{
+	return one && other && strcmp(one, other) == 0 && strcmp(one, "/dev/null") != 0;
+}
+
+/* The later one would replace the earlier one. */
+static int check_files(const struct options *options, struct err *err)
+{
+	const char *output =
+		options->output && strcmp(options->output, "-") != 0 ? options->output : NULL;
+
+	if (is_same_file(options->junit, options->tap)) {
+		return err_raise(err, -EINVAL, "--junit and --tap: both would write to %s",
+				 options->tap);
+	}
+	if (is_same_file(options->junit, output) || is_same_file(options->tap, output)) {
+		return err_raise(err, -EINVAL, "--%s and --output: both would write to %s",
+				 is_same_file(options->junit, output) ? "junit" : "tap", output);
+	}
+	return 0;
+}
+
 static int check_together(struct options *options, unsigned int command,
 			  const bool given[OPTIONS_COUNT_MAX], struct err *err)
 {
@@ -195,6 +217,7 @@ static int check_together(struct options *options, unsigned int command,
 
 	r = r < 0 ? r : check_needs(given, err);
 	r = r < 0 ? r : check_selection(options, err);
+	r = r < 0 ? r : check_files(options, err);
 	if (r == 0 && options->freq && strcmp(options->format, "text") != 0) {
 		return err_raise(err, -EINVAL, "--freq has no effect with --format %s",
 				 options->format);
