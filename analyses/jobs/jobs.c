@@ -457,8 +457,8 @@ static const struct essential essentials[] = {
 
 #define OF_THREADS                                                                                 \
 	.sort_mask = 1u << THREAD_DURATION, .columns = {                                           \
-		[THREAD_DURATION] = { "duration", "DURATION", UNIT_NS, COLUMN_HISTOGRAM },         \
-		[THREAD_RESPONSE] = { "response", "RESPONSE", UNIT_NS, COLUMN_HISTOGRAM },         \
+		[THREAD_DURATION] = { "duration", "EXECUTIONS", UNIT_NS, COLUMN_HISTOGRAM },       \
+		[THREAD_RESPONSE] = { "response", "RESPONSES", UNIT_NS, COLUMN_HISTOGRAM },        \
 		[THREAD_MISSES] = { "misses", "MISSES", UNIT_COUNT },                              \
 	}
 
@@ -507,8 +507,8 @@ const struct analysis analysis_jobs = {
 				[CUT] = { "cut", NULL, UNIT_COUNT },
 				[OPEN] = { "open", NULL, UNIT_COUNT, COLUMN_LAST },
 				[OPEN_MISSES] = { "open_misses", NULL, UNIT_COUNT, COLUMN_LAST },
-				[JOB_DURATION] = { "duration", "DURATION", UNIT_NS, COLUMN_HISTOGRAM },
-				[JOB_RESPONSE] = { "response", "RESPONSE", UNIT_NS, COLUMN_HISTOGRAM },
+				[JOB_DURATION] = { "duration", "EXECUTIONS", UNIT_NS, COLUMN_HISTOGRAM },
+				[JOB_RESPONSE] = { "response", "RESPONSES", UNIT_NS, COLUMN_HISTOGRAM },
 				[JOB_LATE] = { "late", "LATE", UNIT_NS, COLUMN_HISTOGRAM },
 			},
 		},
@@ -516,14 +516,15 @@ const struct analysis analysis_jobs = {
 			.key = "parts",
 			.scope = SCOPE_KEYED,
 			.name_key = "name",
-			.title = "JOB",
+			.title = "MEAN PARTS OF EXECUTIONS",
+			.shows_means = true,
 			.sort_mask = (1u << PART_COUNT) - 1,
 			.columns = {
 				[PART_RUNNING] = { "running", "RUNNING", UNIT_NS, COLUMN_HISTOGRAM },
 				[PART_PREEMPTED] = { "preempted", "PREEMPTED", UNIT_NS, COLUMN_HISTOGRAM },
 				[PART_WAITING] = { "waiting", "WAITING", UNIT_NS, COLUMN_HISTOGRAM },
 				[PART_BLOCKED] = { "blocked", "BLOCKED", UNIT_NS, COLUMN_HISTOGRAM },
-				[PART_UNKNOWN] = { "unknown", NULL, UNIT_NS, COLUMN_HISTOGRAM },
+				[PART_UNKNOWN] = { "unknown", "UNKNOWN", UNIT_NS, COLUMN_HISTOGRAM },
 			},
 		},
 		[THREADS] = { .key = "threads", .scope = SCOPE_THREAD, OF_THREADS },

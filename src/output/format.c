@@ -101,8 +101,15 @@ size_t format_parts(const struct report_table *of, struct cell cells[CELLS_MAX])
 		    (column->kind == COLUMN_PRIO && table->scope == SCOPE_PROCESS)) {
 			continue;
 		}
+		if (table->shows_means && parts > 1) {
+			cells[count++] = (struct cell){ column, i, PART_MEAN,
+							report_is_unknown(of, i), column->title };
+			continue;
+		}
 		for (unsigned int part = 0; part < parts; part++) {
-			cells[count++] = (struct cell){ column, i, part, report_is_unknown(of, i) };
+			cells[count++] =
+				(struct cell){ column, i, part, report_is_unknown(of, i),
+					       part > 0 ? part_titles[part] : column->title };
 		}
 	}
 	assert(count <= CELLS_MAX);
@@ -111,7 +118,7 @@ size_t format_parts(const struct report_table *of, struct cell cells[CELLS_MAX])
 
 const char *format_title(const struct cell *cell)
 {
-	return cell->part > 0 ? part_titles[cell->part] : cell->column->title;
+	return cell->title;
 }
 
 void format_cell(char text[CELL_MAX], const struct cell *cell, const struct report_row *row)
@@ -120,7 +127,7 @@ void format_cell(char text[CELL_MAX], const struct cell *cell, const struct repo
 
 	if (cell->is_unknown) {
 		(void)snprintf(text, CELL_MAX, "-");
-	} else if (row->instance && cell->at > 0 && column->unit != UNIT_BYTES) {
+	} else if (row->instance && cell->at > 0 && column->unit == UNIT_COUNT) {
 		(void)snprintf(text, CELL_MAX, "%" PRId64, row->instance->more[cell->at - 1]);
 	} else if (row->instance) {
 		format_value(text, column->unit,

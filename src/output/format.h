@@ -24,6 +24,7 @@ struct cell {
 	unsigned int at;   /* the column's index */
 	unsigned int part; /* of a histogram; else 0 */
 	bool is_unknown;   /* its events are not recorded: it has no number */
+	const char *title;
 };
 
 #define CELL_PARTS 7 /* of a histogram, the most useful first */

@@ -271,6 +271,19 @@ def check_slow(sillage, trace, pattern, who):
     return ['%s: slow tenth of %s: %s' % (trace, pattern, fault) for fault in faults]
 
 
+def check_text(sillage, trace, spec):
+    """Faults of the tables in text: times have units, and each part is there with its mean."""
+    words = ['analyze', '-q', '-n', '0', '-a', 'jobs', '--job', spec, trace]
+    lines = subprocess.run([sillage, *words], stdout=subprocess.PIPE, check=True).stdout.decode().split('\n')
+    worst = lines[next(i for i, line in enumerate(lines) if 'WORST EXECUTIONS' in line) + 1].split()
+    head = next(i for i, line in enumerate(lines) if 'MEAN PARTS' in line)
+    units, parts = ('ns', 'us', 'ms', 's'), lines[head].split()[4:]
+    faults = [] if [word in units for word in worst[2:7:2]] == [True] * 3 else ['no units in %s' % worst]
+    if parts != ['RUNNING', 'PREEMPTED', 'WAITING', 'BLOCKED', 'UNKNOWN'] or len(lines[head + 1].split()) != 1 + 2 * len(parts):
+        faults.append('%s: %s' % (lines[head], lines[head + 1]))
+    return ['%s: text: %s' % (trace, fault) for fault in faults]
+
+
 def check_truth(sillage, trace):
     """Whether each job that the workload says missed its deadline is a miss here, and no other of its thread."""
     with open(os.path.join(os.path.dirname(trace), 'truth.json')) as file:
@@ -282,7 +295,7 @@ def check_truth(sillage, trace):
     total, _ = rolling(sillage, trace, [spec], ['--tid', str(tid)])
     found = total['jobs']['misses'] + total['jobs']['open_misses']  # the last one ends with its thread
     faults = [] if found == missed else ['%s: %d misses of %s, not %d' % (trace, found, spec, missed)]
-    return faults + check_slow(sillage, trace, model, str(tid))
+    return faults + check_slow(sillage, trace, model, str(tid)) + check_text(sillage, trace, spec)
 
 
 def main():

@@ -100,6 +100,7 @@ struct table {
 	const char *by_key; /* SCOPE_LONGEST: what instance.by is called; NULL: there is none */
 	const char *(*id_name)(uint64_t id); /* a name for the number, or NULL; may be NULL */
 	const char *title;                   /* in text: what the rows are; NULL: by scope */
+	bool shows_means; /* in text: of a histogram only the mean, below the column's title */
 	const char *lami_class; /* LAMI's class of a key: "irq", "syscall", ...; NULL: a text */
 	/* SCOPE_KEYED: the upper half of the number is this other number (the process of a
 	 * descriptor), the lower half is called id_key; NULL: it is one number. */
