@@ -252,7 +252,9 @@ char *output_trace_text(const struct trace_identity *identity, bool with_path)
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		if (parts[i]) {
-			longer = mem_printf("%s%s%s", text, text[0] ? "/" : "", parts[i]);
+			const char *between = parts[i] == identity->path ? " in " : "/";
+
+			longer = mem_printf("%s%s%s", text, text[0] ? between : "", parts[i]);
 			free(text);
 			text = longer;
 		}

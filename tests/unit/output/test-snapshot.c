@@ -39,7 +39,7 @@ START_TEST(copies_all_of_a_row)
 	const struct report_table *waits = snapshot_table(snapshot, "cpu", SCOPE_LONGEST);
 
 	ck_assert_str_eq(snapshot->trace, "h/s/kernel");
-	ck_assert_str_eq(snapshot->key, "h/s/kernel//p");
+	ck_assert_str_eq(snapshot->key, "h/s/kernel in /p");
 	ck_assert_uint_eq(snapshot->report.seq, 3);
 	ck_assert_uint_eq(threads->row_count, 3);
 	ck_assert_str_eq(threads->rows[1].thread->comm, "cat");
