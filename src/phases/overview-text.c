@@ -125,20 +125,25 @@ static void put_phase(const struct overview *overview, const struct part *phases
 static void put_partitions(const struct overview *overview, size_t top, FILE *out)
 {
 	const struct partitions *partitions = overview_partitions(overview);
+	size_t shown = 0;
 
 	(void)fputs("\n       P  PHASES  SIMPLER   LOSES\n", out);
 	for (size_t i = 0; i < partitions->at.count; i++) {
 		const struct partition *partition = &partitions->at.at[i];
+		overview_parts phases = { 0 };
 
 		if (top > 0 && i >= top && i != partitions->suggested) {
 			continue;
 		}
+		overview_phases_of(overview, partition, &phases);
 		(void)fprintf(out, "  %6.4f  %6zu  %5.1f %%  %5.1f %%%s\n", partition->p,
-			      partition->parts.count, 100 * partition->gain, 100 * partition->loss,
+			      phases.count, 100 * partition->gain, 100 * partition->loss,
 			      i == partitions->suggested ? "  suggested" : "");
+		vec_fini(&phases);
+		shown++;
 	}
-	if (top > 0 && partitions->at.count > top) {
-		(void)fprintf(out, "  ... of %zu\n", partitions->at.count);
+	if (shown < partitions->at.count) {
+		(void)fprintf(out, "  ... and %zu more\n", partitions->at.count - shown);
 	}
 }
 

@@ -168,7 +168,10 @@ def check_trace(sillage, name):
     said = check_truth(base, truth, overview) if os.path.exists(truth) else ''
     other = run(sillage, 'overview', '-f', 'json', '-j', '0', '--chunk-size', '4K', trace)
     check(other.splitlines() == lines, base, 'depends on chunks or workers')
-    check('phase' in run(sillage, 'overview', trace), base, 'no text')
+    text = run(sillage, 'overview', trace)
+    check('%d phase' % len(overview['phases']) in text, base, 'no text')
+    suggested = [line.split()[1] for line in text.splitlines() if line.endswith('  suggested')]
+    check(suggested == ['%d' % len(overview['phases'])], base, 'the suggested partition has', suggested, 'phases')
     print('ok %s: %d partitions, %d phases%s' % (base, count, len(overview['phases']), said))
 
 
