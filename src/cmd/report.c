@@ -485,13 +485,6 @@ static int run(const struct options *options)
 	uint64_t begin, end;
 	struct err err;
 
-	if (options->job && strcmp(options->job, "help") == 0) {
-		for (size_t i = 0; job_models[i].name[0]; i++) {
-			(void)printf("%-14s %s: %s\n", job_models[i].name, job_models[i].summary,
-				     job_models[i].pattern);
-		}
-		return EXIT_DONE;
-	}
 	if (options->job && jobs_check(options->job, &err) < 0) {
 		say("--job: %s", err.text);
 		return EXIT_USAGE;

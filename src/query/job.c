@@ -79,7 +79,7 @@ static int take_pattern(struct pattern_parser *parser, struct job_pattern *patte
 	} while (r == 0 && take_next(parser, has_clauses) && *parser->at);
 	if (r == 0 && pattern->count < 2) {
 		return pattern_expected(parser,
-					"; and another event: an execution has a start and an end");
+					"; and a second event, or a model (--job help lists them)");
 	}
 	for (size_t i = 0; r == 0 && i < pattern->count; i++) {
 		pattern->is_across |= pattern->at[i].who[0] != '\0';

@@ -191,7 +191,7 @@ def test_patterns(scratch):
                            ('sched_in; sched_switch prev_tid=$tid, prev_comm=t', []), ('sched_in; syscall_exit_read ret>4, ret<=5', [(1, 30)])):
         jobs = report_of(trace, '--job', pattern)['jobs']
         same([(one['begin'], one['end']) for one in jobs['longest']], found)
-    assert 'wake-to-sleep' in run('report', '--job', 'help', trace.path)[1]
+    assert 'wake-to-sleep' in run('report', '--job', 'help')[1]
 
 
 def test_deep_race(scratch):

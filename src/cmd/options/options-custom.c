@@ -121,16 +121,32 @@ int options_period(struct options *options, const char *value, struct err *err)
 	return period_add(&options->periods, value, err);
 }
 
+static bool prints_models(const char *value)
+{
+	if (strcmp(value, "help") != 0) {
+		return false;
+	}
+	for (size_t i = 0; job_models[i].name[0]; i++) {
+		(void)printf("%-14s %s: %s\n", job_models[i].name, job_models[i].summary,
+			     job_models[i].pattern);
+	}
+	return true;
+}
+
 int options_job(struct options *options, const char *value, struct err *err)
 {
-	if (strcmp(value, "help") == 0) {
-		for (size_t i = 0; job_models[i].name[0]; i++) {
-			(void)printf("%-14s %s: %s\n", job_models[i].name, job_models[i].summary,
-				     job_models[i].pattern);
-		}
+	return prints_models(value) ? 1 : period_add_job(&options->periods, value, err);
+}
+
+/* Of report: one job without a name. */
+int options_job_alone(struct options *options, const char *value, struct err *err)
+{
+	(void)err;
+	if (prints_models(value)) {
 		return 1;
 	}
-	return period_add_job(&options->periods, value, err);
+	options->job = value;
+	return 0;
 }
 
 int options_ust_span(struct options *options, const char *value, struct err *err)

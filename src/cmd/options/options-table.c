@@ -94,7 +94,7 @@ const struct option options_table[] = {
 	{ 0, "thread", "TID|NAME", "explain this one (the trigger's, or that which ran longest)",
 	  FOR_REPORT, TEXT(thread) },
 	{ 0, "job", "MODEL|PATTERN", "its executions: 'EVENT; EVENT', a model, or help", FOR_REPORT,
-	  TEXT(job) },
+	  CUSTOM(options_job_alone) },
 	{ 0, "deadline", "DURATION", "count executions that take longer", FOR_REPORT,
 	  DURATION(deadline_ns), NEEDS("job") },
 	{ 0, "discover", NULL, "find the jobs that threads execute again and again", FOR_REPORT,

@@ -19,10 +19,10 @@ static const struct {
 	{ " a x=1, y!=z ;b&", "\" a x=1, y!=z ;b&\": column 16: expected a field" },
 	{ "a@10; b", NULL },
 	{ "a",
-	  "\"a\": column 2: expected ; and another event: an execution has a start and an end" },
+	  "\"a\": column 2: expected ; and a second event, or a model (--job help lists them)" },
 	{ "", "\"\": column 1: expected the name of an event" },
-	{ "a; ", "\"a; \": column 4: expected ; and another event: an execution has a start and an "
-		 "end" },
+	{ "a; ",
+	  "\"a; \": column 4: expected ; and a second event, or a model (--job help lists them)" },
 	{ "a; b; c @w",
 	  "\"a; b; c @w\": column 11: expected two events: from one thread to another (@)" },
 	{ "a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;b",

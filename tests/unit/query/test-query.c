@@ -278,8 +278,8 @@ static const struct {
 	  1500000000 },
 	{ "x = deadline; every; deadline 1us", NULL, "deadline; every", 2, 1000, 0 },
 	{ "run", "\"run\": column 4: expected = and a pattern or model: NAME = PATTERN" },
-	{ "x = a", "\"x = a\": column 6: expected ; and another event: an execution has a start "
-		   "and an end" },
+	{ "x = a", "\"x = a\": column 6: expected ; and a second event, or a model (--job "
+		   "help lists them)" },
 	{ "x = run; deadline", "\"x = run; deadline\": column 18: expected a duration" },
 	{ "x = run; deadline 2", "\"x = run; deadline 2\": column 19: expected a duration as 2ms "
 				 "or 1.5s" },
