@@ -40,7 +40,7 @@ void discovery_text(const struct discovery *discovery, const struct timeline *ti
 	uint32_t thread = NOBODY;
 	size_t of_thread = 0;
 
-	(void)fprintf(out, "\nJOBS FOUND in the %zu thread%s that ran most%s\n", discovery->threads,
+	(void)fprintf(out, "JOBS FOUND in the %zu thread%s that ran most%s\n", discovery->threads,
 		      discovery->threads == 1 ? "" : "s", discovery->at.count == 0 ? ": none" : "");
 	for (size_t i = 0; i < discovery->at.count; i++) {
 		const struct discovered *one = &discovery->at.at[i];
@@ -59,7 +59,7 @@ void discovery_text(const struct discovery *discovery, const struct timeline *ti
 		}
 	}
 	if (discovery->is_cut) {
-		(void)fputs("\n  Limits were reached: there may be more.  --thread searches one.\n",
+		(void)fputs("\n  Limits were reached: there may be more. --thread searches one.\n",
 			    out);
 	}
 }
