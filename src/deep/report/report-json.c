@@ -507,8 +507,8 @@ void report_json_put(struct printer *p, const char *key)
 		put_rivals(p);
 		put_links(p);
 	}
-	if (report->resources && !p->names) {
-		report_resources_json(report, p->most, &p->json);
+	if (report->resources) {
+		report_resources_json(p);
 	}
 	if (report->jobs) {
 		put_jobs(p);

@@ -98,6 +98,7 @@ function render() {
 			['hops', (row) => row.hops], ['woke it', (row) => row.hops === 1 ? row.wakes : ''],
 			['woken by it', (row) => row.hops === 1 ? row.woken : '']]);
 	}
+	if (report.resources) resources();
 	if (report.jobs && report.jobs.count + report.jobs.open_count) executions(report.jobs);
 }
 function choose(i) {

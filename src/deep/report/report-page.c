@@ -8,8 +8,10 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "deep/report/page-resources.h"
 #include "deep/report/page-rows.h"
 #include "deep/report/report-print.h"
+#include "deep/resources/resources.h"
 
 #define LESS_THAN "\\u003c"
 
@@ -44,6 +46,7 @@ struct drawing {
 	struct path_spans chosen;  /* ranges in which nothing is added up */
 	struct page_names calls;   /* numbers of the system calls that are named */
 	size_t detail;             /* intervals in those */
+	size_t pieces;             /* intervals and sums of them that there is room for */
 };
 
 /* ---- rows ---- */
@@ -61,6 +64,8 @@ static void add_thread(struct drawing *d, uint32_t thread, size_t most)
 static void add_threads(struct drawing *d)
 {
 	const struct deep_report *report = d->p.report;
+	const struct resource *resources[PAGE_RESOURCES_ROWS];
+	size_t count = page_resources_rows(report, d->p.most, resources);
 
 	add_thread(d, report->thread, PAGE_LANES);
 	for (size_t i = 0; i < report->worst.count && i < PAGE_WORST; i++) {
@@ -72,6 +77,12 @@ static void add_threads(struct drawing *d)
 	}
 	for (size_t i = 0; i < report->victims.count; i++) {
 		add_thread(d, report->victims.at[i].thread, PAGE_LANES * 5 / 8);
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (resources[i]->pairs.count > 0) {
+			add_thread(d, resources[i]->pairs.at[0].who, PAGE_LANES * 5 / 8);
+			add_thread(d, resources[i]->pairs.at[0].by, PAGE_LANES * 5 / 8);
+		}
 	}
 	for (size_t i = 0; i < deep_report_rows(report->waits.count, d->p.most); i++) {
 		add_thread(d, report->waits.at[i].thread, PAGE_LANES * 3 / 4);
@@ -407,6 +418,9 @@ static void put_data(struct drawing *d)
 	put_rows(d, "paths", d->paths, d->threads);
 	json_bool(&p->json, "has_path", p->report->path.segments.count > 0);
 	put_rows(d, "threads", d->threads, d->rows.count);
+	if (p->report->resources) {
+		page_resources_put(p, d->pieces / 8);
+	}
 	put_chosen(d);
 	put_calls(p, &d->calls);
 	put_names(p); /* all have numbers now */
@@ -424,6 +438,13 @@ static size_t written(const char *data, size_t len)
 	return bytes;
 }
 
+/* Resources of a kind in a table: no fewer than have a row, whose index it is. */
+static size_t table_rows(const struct drawing *d, size_t wanted)
+{
+	return deep_report_rows(d->p.most,
+				wanted > PAGE_RESOURCES_ROWS ? wanted : PAGE_RESOURCES_ROWS);
+}
+
 /* The data in no more than @room bytes, with as many pieces as that allows. */
 static char *make_data(struct drawing *d, size_t room, size_t *ret_len)
 {
@@ -435,6 +456,8 @@ static char *make_data(struct drawing *d, size_t room, size_t *ret_len)
 		names_reset(&names, d->p.timeline->threads.count);
 		names_reset(&d->calls, d->p.timeline->calls.count);
 		page_rows_fit(d->rows.at, d->rows.count, &d->chosen, pieces);
+		d->pieces = pieces;
+		d->p.resources_most = table_rows(d, pieces / 256);
 		json_init(&d->p.json, open_memstream(&data, ret_len));
 		assert(d->p.json.out);
 		put_data(d);

@@ -19,6 +19,7 @@ struct printer {
 	const struct deep_report *report;
 	const struct timeline *timeline;
 	size_t most;
+	size_t resources_most; /* of a page: resources of a kind in its tables */
 	/* Of a page; NULL: this is plain JSON.  A page has numbers of threads in place of threads,
 	 * and times since the start of the report, since numbers in a browser have 53 bits. */
 	struct page_names *names;

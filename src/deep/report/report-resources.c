@@ -14,6 +14,8 @@
 #define NAME_ROOM 80
 /* Pairs of threads below each row of text. */
 #define PAIRS_SHOWN 3
+/* Pairs of a resource in a page. */
+#define PAGE_PAIRS 10
 
 static const struct deep_thread *thread_of(const struct deep_report *report, uint32_t index)
 {
@@ -228,6 +230,7 @@ struct writer {
 	struct json *json;
 	const struct deep_report *report;
 	size_t most;
+	struct page_names *names; /* of a page; NULL: plain JSON */
 };
 
 static void put_thread(const struct writer *w, const char *key, uint32_t index)
@@ -235,6 +238,10 @@ static void put_thread(const struct writer *w, const char *key, uint32_t index)
 	const struct deep_thread *thread = thread_of(w->report, index);
 
 	if (!thread) {
+		return;
+	}
+	if (w->names) {
+		json_u64(w->json, key, page_names_of(w->names, index));
 		return;
 	}
 	json_open(w->json, key, '{');
@@ -340,8 +347,10 @@ static void put_members(const struct writer *w, const struct resource *one)
 
 static void put_pairs_json(const struct writer *w, const struct resource *one)
 {
+	size_t most = w->names ? PAGE_PAIRS : w->most;
+
 	json_open(w->json, "pairs", '[');
-	for (size_t i = 0; i < deep_report_rows(one->pairs.count, w->most); i++) {
+	for (size_t i = 0; i < deep_report_rows(one->pairs.count, most); i++) {
 		const struct resource_pair *pair = &one->pairs.at[i];
 
 		json_open(w->json, NULL, '{');
@@ -387,10 +396,37 @@ static void put_intervals(const struct writer *w, const struct resource *one)
 	json_close(w->json, ']');
 }
 
-static void put_resource(const struct writer *w, const struct resource *one)
+/* A page leads to the longest interval.  Of several that are as long: the first. */
+static void put_longest(const struct writer *w, const struct resource *one)
 {
-	json_open(w->json, NULL, '{');
-	if (one->name) {
+	const struct resource_interval *longest = NULL;
+
+	for (size_t i = 0; i < one->intervals.count; i++) {
+		const struct resource_interval *other = &one->intervals.at[i];
+
+		if (!longest || other->end - other->begin > longest->end - longest->begin) {
+			longest = other;
+		}
+	}
+	if (longest) {
+		json_u64(w->json, "begin_ns", longest->begin - w->report->timeline->begin);
+		json_u64(w->json, "ns", longest->end - longest->begin);
+		json_u64(w->json, "state", longest->state);
+		json_u64(w->json, "outcome", longest->outcome);
+		put_thread(w, "who", longest->who);
+		put_thread(w, "by", longest->by);
+	}
+}
+
+/* Numbers in a browser have 53 bits: an address is text there. */
+static void put_name(const struct writer *w, const struct resource *one)
+{
+	char text[NAME_ROOM];
+
+	if (w->names) {
+		json_text(w->json, "name", name_of(text, one));
+		put_longest(w, one);
+	} else if (one->name) {
 		json_text(w->json, "name", one->name);
 	} else {
 		json_u64(w->json, one->kind == RESOURCE_QUEUE ? "descriptor" : "address",
@@ -399,8 +435,14 @@ static void put_resource(const struct writer *w, const struct resource *one)
 	if (one->pid >= 0) {
 		json_i64(w->json, "pid", one->pid);
 	}
+}
+
+static void put_resource(const struct writer *w, const struct resource *one)
+{
+	json_open(w->json, NULL, '{');
+	put_name(w, one);
 	if (one->kind == RESOURCE_TIMER) {
-		if (one->function != 0) {
+		if (one->function != 0 && !w->names) {
 			json_u64(w->json, "function", one->function);
 		}
 		put_timer_figures(w, one);
@@ -409,11 +451,13 @@ static void put_resource(const struct writer *w, const struct resource *one)
 	} else {
 		put_queue_figures(w, one);
 	}
-	if (one->kind != RESOURCE_TIMER) {
+	if (one->kind != RESOURCE_TIMER && !w->names) {
 		put_members(w, one);
 	}
 	put_pairs_json(w, one);
-	put_intervals(w, one);
+	if (!w->names) {
+		put_intervals(w, one);
+	}
 	json_close(w->json, '}');
 }
 
@@ -427,19 +471,57 @@ static void put_lacks(const struct writer *w)
 			json_open(w->json, NULL, '{');
 			json_text(w->json, "event", resources_lacks[kind].event);
 			json_text(w->json, "command", resources_lacks[kind].command);
+			if (w->names) {
+				json_text(w->json, "means", resources_lacks[kind].means);
+			}
 			json_close(w->json, '}');
 		}
 	}
 	json_close(w->json, ']');
 }
 
-void report_resources_json(const struct deep_report *report, size_t most, struct json *json)
+static const char *const keys[RESOURCE_KINDS] = { "timers", "futexes", "queues" };
+
+/* What the page says of names and numbers. */
+static void put_words(const struct writer *w)
 {
-	static const char *const keys[RESOURCE_KINDS] = { "timers", "futexes", "queues" };
-	const struct resources *resources = report->resources;
-	const struct writer w = { .json = json, .report = report, .most = most };
+	const struct resources *resources = w->report->resources;
+	uint64_t counts[RESOURCE_KINDS] = { 0 };
+
+	for (size_t i = 0; i < resources->all.count; i++) {
+		counts[resources->all.at[i]->kind]++;
+	}
+	json_open(w->json, "counts", '{');
+	for (unsigned int kind = 0; kind < RESOURCE_KINDS; kind++) {
+		json_u64(w->json, keys[kind], counts[kind]);
+	}
+	json_close(w->json, '}');
+	json_open(w->json, "states", '[');
+	for (unsigned int state = 0; state < RESOURCE_STATES; state++) {
+		json_text(w->json, NULL, resources_state_name((enum resource_state)state));
+	}
+	json_close(w->json, ']');
+	json_open(w->json, "outcome_names", '[');
+	json_text(w->json, NULL, "");
+	for (unsigned int i = OUTCOME_DONE; i < OUTCOMES; i++) {
+		json_text(w->json, NULL, resources_outcome_name((enum outcome)i));
+	}
+	json_close(w->json, ']');
+}
+
+void report_resources_json(struct printer *p)
+{
+	const struct resources *resources = p->report->resources;
+	struct json *json = &p->json;
+	size_t most = p->names ? p->resources_most : p->most;
+	const struct writer w = {
+		.json = json, .report = p->report, .most = most, .names = p->names
+	};
 
 	json_open(json, "resources", '{');
+	if (p->names) {
+		put_words(&w);
+	}
 	for (unsigned int kind = 0; kind < RESOURCE_KINDS; kind++) {
 		size_t count = 0;
 

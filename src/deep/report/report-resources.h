@@ -4,12 +4,12 @@
 #ifndef SILLAGE_DEEP_REPORT_RESOURCES_H
 #define SILLAGE_DEEP_REPORT_RESOURCES_H
 
-#include "base/json.h"
-#include "deep/report/report.h"
+#include "deep/report/report-print.h"
 
 /* The report has resources. */
 void report_resources_text(const struct deep_report *report, size_t most, FILE *out);
-/* The object "resources" (doc/json.md). */
-void report_resources_json(const struct deep_report *report, size_t most, struct json *json);
+/* The object "resources" (doc/json.md).  Of a page: without intervals and threads, names in place
+ * of addresses, the first pairs, and what the page says besides the figures. */
+void report_resources_json(struct printer *p);
 
 #endif

@@ -105,6 +105,8 @@ class Row {
 	}
 	/* The piece at a time; -1: none. */
 	piece(at) { return !this.begins.length || at < this.begins[0] || at >= this.end ? -1 : find(this.begins, at); }
+	/* The next piece after the picked one, or the one at a time. */
+	after(_, at) { return Math.max(0, this.piece(Math.min(at, this.end - 1))); }
 	/* What a piece says of itself, in lines. */
 	text(i) {
 		const from = this.begins[i], ns = this.until(i) - from, lines = [this.name];
@@ -148,6 +150,7 @@ function makeRows() {
 		made.push(new Row('path', number ? 'path of worst ' + number : 'critical path', path));
 	});
 	for (const thread of data.threads) made.push(new Row('thread', who(thread.n), thread));
+	addResources(made);
 	return made;
 }
 
@@ -191,6 +194,10 @@ function drawPieces(context, row, top, high, x, view) {
 	flush();
 }
 function drawRow(context, row, top, high, x, view) {
+	if (row.kind === 'resource') {
+		row.draw(context, top, high, x, view);
+		return;
+	}
 	const k = Math.max(0, Math.ceil(Math.log2((view[1] - view[0]) / Math.max(1, x(view[1]) - x(view[0])))));
 	const wide = 2 ** k, visible = find(row.begins, view[1]) - find(row.begins, view[0]);
 	if (visible < LEVEL_FROM || end / wide > LEVEL_BINS) {

@@ -99,12 +99,12 @@ function table(title, says, rows, columns, go) {
 	}
 	fill();
 }
-function key(names, into) {
+function key(names, into, of = colours) {
 	const made = element('p', '', into);
 	made.className = 'key';
 	for (const name of names) {
 		const one = element('span', '', made);
-		element('i', '', one).style.background = colours[name];
+		element('i', '', one).style.background = of[name];
 		one.append(name);
 	}
 }

@@ -113,11 +113,11 @@ function pick(value) {
 	tell();
 	redraw();
 }
-/* Goes to a range of a thread, and says what it is. */
-function show(begin, ns, n, title, lines) {
-	const margin = Math.max(ns * 0.3, SHORTEST), row = n === undefined ? -1 : rowOfThread(n);
+/* Goes to a range of a thread, or of the row @at, and says what it is. */
+function show(begin, ns, n, title, lines, at) {
+	const margin = Math.max(ns * 0.3, SHORTEST), row = at >= 0 ? at : n === undefined ? -1 : rowOfThread(n);
 	if (row >= 0) cursor = row;
-	picked = { begin, end: begin + ns, row, n, title, lines: (lines || []).concat(row >= 0 ? within(rows[row], begin, begin + ns) : []) };
+	picked = { begin, end: begin + ns, row, n, title, lines: (lines || []).concat(row >= 0 && rows[row].kind !== 'resource' ? within(rows[row], begin, begin + ns) : []) };
 	tell();
 	look(begin - margin, ns + 2 * margin);
 	document.getElementById('timeline').scrollIntoView({ block: 'start' });
@@ -134,12 +134,17 @@ function within(row, begin, until) {
 function pickPiece(index, i) {
 	const row = rows[index], lines = row.text(i);
 	cursor = index;
-	pick({ begin: row.begins[i], end: row.until(i), row: index, title: lines[0], lines: lines.slice(1, -1) });
+	pick({ begin: row.begins[i], end: row.until(i), row: index, piece: i, title: lines[0], lines: lines.slice(1, -1) });
+}
+/* The piece of a row under the mouse; -1: none. */
+function pieceAt(row, x, y, width) {
+	const near = 3 * (view[1] - view[0]) / Math.max(1, width - namesWidth(width));
+	return x < namesWidth(width) ? -1 : row.piece(timeOf(x, width), (y % LANE - 2) / (LANE - 4), near);
 }
 function pickAt(x, y, width) {
 	const index = Math.floor(y / LANE), row = rows[index];
 	if (!row) return;
-	const i = x < namesWidth(width) ? -1 : row.piece(timeOf(x, width));
+	const i = pieceAt(row, x, y, width);
 	cursor = index;
 	if (i >= 0) pickPiece(index, i); else redraw();
 }
@@ -147,8 +152,8 @@ function pickAt(x, y, width) {
 function pickNext() {
 	const row = rows[cursor];
 	if (!row || !row.begins.length) return;
-	const from = picked && picked.row === cursor && picked.begin >= view[0] && picked.begin < view[1] ? picked.end : (view[0] + view[1]) / 2;
-	const i = Math.max(0, row.piece(Math.min(from, row.end - 1)));
+	const goesOn = picked && picked.row === cursor && picked.begin >= view[0] && picked.begin < view[1];
+	const i = row.after(goesOn && picked.piece !== undefined ? picked.piece : -1, goesOn ? picked.end : (view[0] + view[1]) / 2);
 	pickPiece(cursor, i);
 	if (picked.begin < view[0] || picked.end > view[1]) look((picked.begin + picked.end - view[1] + view[0]) / 2, view[1] - view[0]);
 }
@@ -245,7 +250,7 @@ function timeline() {
 	controls(into);
 	key(states.slice(0, 9), into);
 	chart = drawing(into, rows.length * LANE + AXIS, drawTimeline, (x, y, width) => {
-		const row = rows[Math.floor(y / LANE)], i = row && x >= namesWidth(width) ? row.piece(timeOf(x, width)) : -1;
+		const row = rows[Math.floor(y / LANE)], i = row ? pieceAt(row, x, y, width) : -1;
 		return i < 0 ? row && x < namesWidth(width) ? row.name : '' : row.text(i).join('\n');
 	});
 	listen(chart.canvas);
@@ -255,6 +260,7 @@ function timeline() {
 		note.textContent = 'In ' + bins.length + ' of ' + rows.length + ' rows short intervals are added up: a column of shares stands for several, at most ' +
 			duration(longest) + '. In the ' + data.chosen.length / 2 + ' ranges that are marked above the axis, each interval is there. Tables are exact.';
 	}
+	if (report.resources) resourcesNote(into);
 	if (data.threads.length < data.thread_count) {
 		element('p', count(data.threads.length) + ' of ' + count(data.thread_count) + ' threads have a row.', into);
 	}
