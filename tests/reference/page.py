@@ -8,7 +8,10 @@ Method  Headless Chromium is driven over a pipe (browser.py).
 With --tile, the trace is repeated first: the page is no longer than 10 MB, short intervals are added
 up, and the time of each row and state is still that of the JSON.
 
+With --resources, the rows and tables of timers, futexes and message queues are compared.
+
 usage: page.py SILLAGE TRACE...
+       page.py --resources SILLAGE TRACE...
        page.py --tile TILE TIMES SILLAGE TRACE
 """
 import json
@@ -269,11 +272,104 @@ def check_hostile(sillage, trace, scratch):
         assert not page.said, page.said
 
 
+KINDS = ('timers', 'futexes', 'queues')
+TITLES = ('Timers', 'Futexes', 'Message queues')
+
+
+def figures(one):
+    """What a table and the JSON have in common."""
+    return {key: value for key, value in one.items() if key not in (
+        'name', 'address', 'descriptor', 'pid', 'function', 'intervals', 'threads', 'pairs', 'begin_ns', 'ns', 'state', 'outcome', 'who', 'by')}
+
+
+def pairs_of(one, names):
+    return [(names(pair.get('who')), names(pair.get('by')), pair['times'], pair.get('total_ns')) for pair in one['pairs'][:10]]
+
+
+def cells(of, kind):
+    """Counts that a row of a table shows, by column."""
+    columns = ({1: of.get('expiries'), 8: of.get('cancelled'), 9: of.get('woken')},
+               {1: of.get('calls'), 2: of.get('waits', {}).get('count'), 10: of.get('wake_calls')},
+               {1: of.get('sent'), 2: of.get('received'), 4: of.get('empty_waits', {}).get('count')})[kind]
+    return {column: '{:,}'.format(value) for column, value in columns.items()}
+
+
+def check_resource_tables(page, report):
+    found = page.evaluate('report.resources')
+    threads = page.evaluate('data.names.map((_, n) => who(n))')
+    for kind, (key, title) in enumerate(zip(KINDS, TITLES)):
+        assert (key in found) == (key in report['resources']), key
+        wanted = report['resources'].get(key, [])
+        assert [figures(one) for one in found.get(key, [])] == [figures(one) for one in wanted], key
+        assert [pairs_of(one, lambda n: None if n is None else threads[n]) for one in found.get(key, [])] == [
+            pairs_of(one, lambda thread: thread and name(thread)) for one in wanted], key
+        if not wanted:
+            continue
+        assert table(page, '^%s$' % title) == [len(wanted), min(len(wanted), 200)]
+        for i, one in enumerate(wanted[:5]):
+            texts = page.evaluate('[...%s.cells].map((cell) => cell.textContent)' % row_of('^%s$' % title, i))
+            assert all(texts[column] == text for column, text in cells(one, kind).items()), (key, texts, one)
+            assert (one['name'] if 'name' in one else '0x%x' % one['address']) in texts[0], (texts, one)
+            if one['intervals']:
+                longest = max(one['intervals'], key=lambda it: it['end'] - it['begin'])
+                page.click_on(row_of('^%s$' % title, i) + '.cells[0]')
+                check_went(page, report, longest['begin'], longest['end'],
+                           [longest['state']] + [name(longest[who]) for who in ('who', 'by') if who in longest])
+                if i < 8:
+                    assert picked(page)[0][2] >= 0, one
+    for one in report['resources']['missing']:
+        assert one['command'] in page.evaluate("document.getElementById('body').textContent"), one
+
+
+def check_resource_rows(page, report):
+    """The rows hold each interval of the JSON, and a click on one says who and why."""
+    rows = page.evaluate('''rows.map((row, i) => [row, i]).filter(([row]) => row.kind === 'resource').map(([row, i]) => [i, row.type, row.index, row.items.map((one) =>
+        [one.begin, one.begin + one.ns, data.report.resources.states[one.state], data.report.resources.outcome_names[one.outcome], who(one.who), who(one.by)])])''')
+    assert len(rows) == sum(min(8, len(report['resources'].get(key, []))) for key in KINDS)
+    for at, kind, index, items in rows:
+        wanted = [[one['begin'] - report['begin'], one['end'] - report['begin'], one['state'], one.get('outcome', ''),
+                   name(one['who']) if 'who' in one else '', name(one['by']) if 'by' in one else '']
+                  for one in report['resources'][KINDS[kind]][index]['intervals']]
+        assert items == wanted, (KINDS[kind], index, items[:3], wanted[:3])
+        for i in {0, len(items) // 2, len(items) - 1} if items else ():
+            begin, end, state, result, who, by = items[i]
+            page.evaluate('look(%f, %f)' % (begin - 2000 - (end - begin), 3 * (end - begin) + 4000))
+            x, y = page.evaluate('''(() => {
+                const at = chart.canvas.getBoundingClientRect(), row = rows[%d];
+                scrollBy(0, at.top + %d * LANE - 200);
+                return [at.left + xOf(%f, chart.canvas.clientWidth),
+                    chart.canvas.getBoundingClientRect().top + %d * LANE + 2 + (row.slot[%d] + 0.5) / row.slots * (LANE - 4)];
+            })()''' % (at, at, (begin + end) / 2, at, i))
+            page.click(x, y)
+            found, text = picked(page)
+            same = [one for one in items if one[:2] == [begin, end]]
+            near(found, (begin, end, at), ('resource', items[i]))
+            assert len(same) > 1 or all(word in text for word in (state, who, by, result.replace('_', ' '))), (text, items[i])
+            page.move(x + 1, y)
+            assert page.evaluate('rows[%d].name' % at) in page.evaluate("document.getElementById('tip').textContent")
+    page.press('Escape')
+    return sum(len(items) for _, _, _, items in rows)
+
+
+def check_resources(sillage, trace, scratch):
+    path = os.path.join(scratch, 'resources.html')
+    out = subprocess.run([sillage, 'report', '--resources', '-n', '0', '-f', 'json', trace], stdout=subprocess.PIPE, check=True)
+    report = json.loads(out.stdout.decode())
+    subprocess.run([sillage, 'report', '--resources', '-n', '0', '-f', 'html', '-o', path, trace], check=True)
+    for size in ((1280, 800), (400, 800)):
+        with browser.Browser(*size) as page:
+            page.open(path)
+            check_resource_tables(page, report)
+            count = check_resource_rows(page, report)
+            assert not page.said, page.said
+    return count
+
+
 def check_large(tile, times, sillage, trace, scratch):
     large, path = os.path.join(scratch, 'large'), os.path.join(scratch, 'large.html')
     subprocess.run([tile, trace, large, times], stdout=subprocess.DEVNULL, check=True)
     out = subprocess.run([sillage, 'report', '-f', 'json', *ARGS, large], stdout=subprocess.PIPE, check=True)
-    subprocess.run([sillage, 'report', '-f', 'html', '-o', path, *ARGS, large], check=True)
+    subprocess.run([sillage, 'report', '--resources', '-f', 'html', '-o', path, *ARGS, large], check=True)
     report = json.loads(out.stdout.decode())
     size = os.path.getsize(path)
     assert size <= 10 << 20, size
@@ -290,6 +386,10 @@ def check_large(tile, times, sillage, trace, scratch):
             return true;
         }))''')
         assert whole and page.evaluate('data.chosen.length') > 0
+        # Of too many intervals of a timer, futex or queue, the longest are drawn.
+        drawn, all_ = page.evaluate("rows.filter((row) => row.kind === 'resource').reduce(([a, b], row) => [a + row.items.length, b + row.total], [0, 0])")
+        assert 0 < drawn <= all_, (drawn, all_)
+        assert (drawn < all_) == page.evaluate("document.getElementById('resourcerows').textContent.includes('longest are drawn')")
         # Sums are shorter than two bins.
         assert page.evaluate('rows.every((row) => row.isSum.every((is, i) => !is || row.until(i) - row.begins[i] < 2 * row.bin))')
         assert not page.said, page.said
@@ -304,6 +404,12 @@ def main():
     if not browser.program():
         print('skipped: chromium is not installed')
         return 77
+    if sys.argv[1] == '--resources':
+        for trace in sys.argv[3:]:
+            with tempfile.TemporaryDirectory(prefix='sillage-page-') as scratch:
+                count = check_resources(sys.argv[2], trace, scratch)
+                print('ok page: %s, %d intervals of resources' % (os.path.basename(os.path.dirname(trace)), count))
+        return 0
     for trace in sys.argv[2:]:
         scratch = tempfile.mkdtemp(prefix='sillage-page-')
         try:
