@@ -23,7 +23,9 @@ enum {
 	ID_SEND_ENTRY = ID_TIMER + 4,
 	ID_SEND_EXIT,
 	ID_RECEIVE_ENTRY,
-	ID_RECEIVE_EXIT
+	ID_RECEIVE_EXIT,
+	ID_FUTEX2_ENTRY,
+	ID_FUTEX2_EXIT = ID_FUTEX2_ENTRY + 2
 };
 
 static const char metadata[] =
@@ -72,6 +74,14 @@ static const char metadata[] =
 	"event { name = syscall_entry_mq_timedreceive; id = 13; stream_id = 0; fields := struct {\n"
 	"	int32_t mqdes; uint64_t msg_len; }; };\n"
 	"event { name = syscall_exit_mq_timedreceive; id = 14; stream_id = 0; fields := struct {\n"
+	"	int64_t ret; }; };\n"
+	"event { name = syscall_entry_futex_wait; id = 15; stream_id = 0; fields := struct {\n"
+	"	uint64_t uaddr; uint32_t flags; }; };\n"
+	"event { name = syscall_entry_futex_wake; id = 16; stream_id = 0; fields := struct {\n"
+	"	uint64_t uaddr; uint32_t flags; }; };\n"
+	"event { name = syscall_exit_futex_wait; id = 17; stream_id = 0; fields := struct {\n"
+	"	int64_t ret; }; };\n"
+	"event { name = syscall_exit_futex_wake; id = 18; stream_id = 0; fields := struct {\n"
 	"	int64_t ret; }; };\n";
 
 static void write_file(struct trace_maker *maker, const char *name, const void *bytes, size_t len)
@@ -178,6 +188,20 @@ void maker_futex_entry(struct trace_maker *maker, uint64_t ts, uint64_t uaddr, i
 void maker_futex_exit(struct trace_maker *maker, uint64_t ts, int64_t ret)
 {
 	begin_event(maker, ts, ID_FUTEX_EXIT);
+	put(maker, (uint64_t)ret, 8);
+}
+
+void maker_futex2_entry(struct trace_maker *maker, uint64_t ts, bool is_wake, uint64_t uaddr,
+			uint32_t flags)
+{
+	begin_event(maker, ts, (uint16_t)(ID_FUTEX2_ENTRY + is_wake));
+	put(maker, uaddr, 8);
+	put(maker, flags, 4);
+}
+
+void maker_futex2_exit(struct trace_maker *maker, uint64_t ts, bool is_wake, int64_t ret)
+{
+	begin_event(maker, ts, (uint16_t)(ID_FUTEX2_EXIT + is_wake));
 	put(maker, (uint64_t)ret, 8);
 }
 

@@ -38,6 +38,10 @@ void maker_mark(struct trace_maker *maker, uint64_t ts, uint32_t number);
 void maker_futex_entry(struct trace_maker *maker, uint64_t ts, uint64_t uaddr, int32_t op,
 		       uint64_t uaddr2);
 void maker_futex_exit(struct trace_maker *maker, uint64_t ts, int64_t ret);
+/* futex_wait or futex_wake. */
+void maker_futex2_entry(struct trace_maker *maker, uint64_t ts, bool is_wake, uint64_t uaddr,
+			uint32_t flags);
+void maker_futex2_exit(struct trace_maker *maker, uint64_t ts, bool is_wake, int64_t ret);
 enum { MADE_TIMER_START, MADE_TIMER_CANCEL, MADE_TIMER_ENTRY, MADE_TIMER_EXIT };
 /* @time: of a start or an entry, by the timer's clock. */
 void maker_timer(struct trace_maker *maker, uint64_t ts, unsigned int what, uint64_t timer,
