@@ -105,6 +105,7 @@ void futexes_enter(struct track *track, const struct reader_event *event, unsign
 
 /* ---- waits ---- */
 
+/* As many threads as wait for one futex are looked through. */
 static void remove_sleeper(struct resource *futex, int32_t tid)
 {
 	size_t i = 0;

@@ -107,22 +107,29 @@ struct resource_member *rows_member(struct track *track, uint32_t resource, uint
 {
 	static struct resource_member scratch;
 	struct resource *of = track_at(track, resource);
+	uint64_t key = (uint64_t)resource << 32 | thread;
+	khint_t at = kh_get(tracked_indexes, track->members, key);
 	struct resource_member *made;
+	int is_new;
 
-	/* The last ones come first: few threads share a resource, and the same ones again. */
-	for (size_t i = of->members.count; i > 0; i--) {
-		if (of->members.at[i - 1].thread == thread) {
-			return &of->members.at[i - 1];
-		}
+	if (at != kh_end(track->members)) {
+		return &of->members.at[kh_value(track->members, at)];
 	}
 	if (of->members.count >= RESOURCE_ROWS_EACH || track->row_count >= RESOURCE_ROWS_MAX) {
 		track->resources->dropped.rows++;
 		return &scratch;
 	}
 	track->row_count++;
+	at = kh_put(tracked_indexes, track->members, key, &is_new);
+	kh_value(track->members, at) = (uint32_t)of->members.count;
 	made = vec_push(&of->members);
 	*made = (struct resource_member){ .thread = thread };
 	return made;
+}
+
+static bool is_pair(const struct resource_pair *one, const struct resource_pair *other)
+{
+	return one->by == other->by && one->who == other->who && one->is_sender == other->is_sender;
 }
 
 static void add_to_pair(struct resource_pair *pair, uint64_t ns)
@@ -132,25 +139,46 @@ static void add_to_pair(struct resource_pair *pair, uint64_t ns)
 	pair->longest_ns = ns > pair->longest_ns ? ns : pair->longest_ns;
 }
 
+/* Its index in the resource's pairs; NOBODY: it has none.  A hash may be that of another pair, too:
+ * then all are looked through. */
+static uint32_t find_pair(const struct track *track, const struct resource *of, uint64_t key,
+			  const struct resource_pair *pair)
+{
+	khint_t at = kh_get(tracked_indexes, track->pairs, key);
+	uint32_t first = at == kh_end(track->pairs) ? NOBODY : kh_value(track->pairs, at);
+
+	if (first == NOBODY || (first < of->pairs.count && is_pair(&of->pairs.at[first], pair))) {
+		return first;
+	}
+	for (uint32_t i = 0; i < of->pairs.count; i++) {
+		if (is_pair(&of->pairs.at[i], pair)) {
+			return i;
+		}
+	}
+	return NOBODY;
+}
+
 void rows_pair(struct track *track, uint32_t resource, struct resource_pair pair, uint64_t ns)
 {
 	struct resource *of = track_at(track, resource);
+	uint32_t words[] = { resource, pair.by, pair.who, pair.is_sender };
+	uint64_t key = hash_bytes(0, words, sizeof(words));
+	uint32_t found = find_pair(track, of, key, &pair);
 	struct resource_pair *made;
+	int is_new;
+	khint_t at;
 
-	for (size_t i = of->pairs.count; i > 0; i--) {
-		struct resource_pair *one = &of->pairs.at[i - 1];
-
-		if (one->by == pair.by && one->who == pair.who &&
-		    one->is_sender == pair.is_sender) {
-			add_to_pair(one, ns);
-			return;
-		}
+	if (found != NOBODY) {
+		add_to_pair(&of->pairs.at[found], ns);
+		return;
 	}
 	if (of->pairs.count >= RESOURCE_ROWS_EACH || track->row_count >= RESOURCE_ROWS_MAX) {
 		track->resources->dropped.rows++;
 		return;
 	}
 	track->row_count++;
+	at = kh_put(tracked_indexes, track->pairs, key, &is_new);
+	kh_value(track->pairs, at) = (uint32_t)of->pairs.count;
 	made = vec_push(&of->pairs);
 	*made = pair;
 	add_to_pair(made, ns);

@@ -15,6 +15,8 @@ void track_init(struct track *track)
 	track->tasks = kh_init(tracked_tasks);
 	track->cpus = kh_init(tracked_cpus);
 	track->by_key = kh_init(tracked_indexes);
+	track->members = kh_init(tracked_indexes);
+	track->pairs = kh_init(tracked_indexes);
 	track->open = kh_init(tracked_indexes);
 	track->pids = kh_init(tracked_pids);
 	track->parents = kh_init(tracked_pids);
@@ -38,6 +40,8 @@ void track_fini(struct track *track)
 	kh_destroy(tracked_tasks, track->tasks);
 	kh_destroy(tracked_cpus, track->cpus);
 	kh_destroy(tracked_indexes, track->by_key);
+	kh_destroy(tracked_indexes, track->members);
+	kh_destroy(tracked_indexes, track->pairs);
 	kh_destroy(tracked_indexes, track->open);
 	kh_destroy(tracked_pids, track->pids);
 	kh_destroy(tracked_pids, track->parents);

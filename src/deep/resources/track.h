@@ -66,11 +66,13 @@ struct track {
 	khash_t(tracked_tasks) * tasks;
 	khash_t(tracked_cpus) * cpus;
 	khash_t(tracked_indexes) * by_key;
-	khash_t(tracked_pids) * pids;    /* by tid */
-	khash_t(tracked_pids) * parents; /* processes, by pid */
-	khash_t(tracked_indexes) * open; /* queues, by (pid, descriptor); NOBODY: closed */
-	khash_t(tracked_pids) * tables;  /* file tables, by pid */
-	khash_t(tracked_names) * names;  /* of files, by (file table or pid, descriptor) */
+	khash_t(tracked_indexes) * members; /* by resource and thread */
+	khash_t(tracked_indexes) * pairs;   /* by a hash of resource and threads */
+	khash_t(tracked_pids) * pids;       /* by tid */
+	khash_t(tracked_pids) * parents;    /* processes, by pid */
+	khash_t(tracked_indexes) * open;    /* queues, by (pid, descriptor); NOBODY: closed */
+	khash_t(tracked_pids) * tables;     /* file tables, by pid */
+	khash_t(tracked_names) * names;     /* of files, by (file table or pid, descriptor) */
 };
 
 static inline struct resource *track_at(const struct track *track, uint32_t index)
