@@ -2,7 +2,7 @@
 _sillage() {
     local word=${COMP_WORDS[COMP_CWORD]} options
     if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W 'live analyze top list replay triggers lami capture report overview map merge help' -- "$word"))
+        COMPREPLY=($(compgen -W 'live analyze top list replay triggers lami capture report overview map merge setup help' -- "$word"))
         return
     fi
     case ${COMP_WORDS[1]} in
@@ -18,6 +18,7 @@ _sillage() {
     overview) options='--analyses --format --top --jobs --output --chunk-size --max-memory --from --begin --end --slices --compromise --hierarchy --quiet --verbose --help' ;;
     map) options='--analyses --interval --jobs --output --chunk-size --max-memory --begin --end --period --job --ust-span --quiet --verbose --help' ;;
     merge) options='--format --top --jobs --output --max-memory --tid --pid --comm --cpu --irq --per --sort --min --max --freq --freq-bins --quiet --verbose --help' ;;
+    setup) options='--analyses --session --live-timer --ust --relay --run --period --job --ust-span --quiet --verbose --help' ;;
     esac
     case $word in
     -*) COMPREPLY=($(compgen -W "$options" -- "$word")) ;;

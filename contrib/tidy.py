@@ -64,8 +64,10 @@ ROOMS = {
     'live': ('base/', 'query/', 'relay/', 'history/', 'output/', 'engine/', 'engine/tables/',
              'engine/exchange/', 'phases/', 'live/session/', 'live/trigger/', 'live/capture/',
              'live/replay/', 'version.h') + CTF + CONTRACT,
+    'src/setup': ('base/', 'engine/worker/') + CTF + CONTRACT,
     'src/cmd/options': ('base/', 'query/', 'phases/partition.h', 'engine/tables/') + CONTRACT,
     'src/cmd/ranges': None,
+    'src/cmd/setup': None,
     'src/cmd': None,  # all
     'src': None,
 }

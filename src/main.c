@@ -21,7 +21,7 @@
 
 static const struct command *const commands[] = {
 	&cmd_live,    &cmd_analyze, &cmd_top,      &cmd_list, &cmd_replay, &cmd_triggers, &cmd_lami,
-	&cmd_capture, &cmd_report,  &cmd_overview, &cmd_map,  &cmd_merge,  NULL,
+	&cmd_capture, &cmd_report,  &cmd_overview, &cmd_map,  &cmd_merge,  &cmd_setup,    NULL,
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

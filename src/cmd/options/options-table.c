@@ -15,7 +15,7 @@
 #define FOR_ROWS (FOR_SHOW | FOR_MERGE) /* selects rows */
 #define FOR_ALL                                                                                    \
 	(FOR_WORK | FOR_ROWS | FOR_LIST | FOR_REPLAY | FOR_TRIGGERS | FOR_CAPTURE | FOR_REPORT |   \
-	 FOR_OVERVIEW)
+	 FOR_OVERVIEW | FOR_SETUP)
 
 #define JOBS_MAX  1024
 #define WORST_MAX 1000 /* executions: each has a critical path of its own */
@@ -49,7 +49,7 @@ static const char *const lag_actions[] = { "keep", "skip", NULL };
 
 const struct option options_table[] = {
 	{ 'a', "analyses", "LIST", "names, all, or help (count,cpu,io; top: all; overview: cpu)",
-	  FOR_WORK | FOR_OVERVIEW, CUSTOM(options_analyses), GIVEN(has_analyses) },
+	  FOR_WORK | FOR_OVERVIEW | FOR_SETUP, CUSTOM(options_analyses), GIVEN(has_analyses) },
 	{ 'f', "format", "FORMAT", "text, json (an object per line), report, overview: html (text)",
 	  FOR_BOTH | FOR_MERGE | FOR_LIST | FOR_CAPTURE | FOR_REPORT | FOR_OVERVIEW,
 	  WORD(format, "format", formats) },
@@ -118,15 +118,22 @@ const struct option options_table[] = {
 	  CUSTOM(options_speed) },
 	{ 0, "loop", "N", "play N times, one after the other (1)", FOR_REPLAY,
 	  COUNT(loops, UINT32_MAX) },
-	{ 0, "session", "NAME", "session name (each trace's own)", FOR_REPLAY, TEXT(session) },
+	{ 0, "session", "NAME", "session name (each trace's own; setup: sillage)",
+	  FOR_REPLAY | FOR_SETUP, TEXT(session) },
 	{ 0, "hostname", "NAME", "host name (each trace's own)", FOR_REPLAY, TEXT(host) },
-	{ 0, "live-timer", "DURATION", "live timer of the sessions (1s)", FOR_REPLAY,
+	{ 0, "live-timer", "DURATION", "live timer of the sessions (1s)", FOR_REPLAY | FOR_SETUP,
 	  DURATION(live_timer_ns) },
 	{ 0, "wait-viewer", NULL, "begin when a viewer has attached", FOR_REPLAY,
 	  FLAG(wait_viewer) },
 	{ 0, "linger", "DURATION", "keep the sessions after the last packet (0)", FOR_REPLAY,
 	  DURATION(linger_ns) },
 	{ 0, "as-now", NULL, "move the clocks so that traces begin now", FOR_REPLAY, FLAG(as_now) },
+	{ 0, "ust", "PATTERN", "also record these user-space events: 'my_app:*'", FOR_SETUP,
+	  TEXTS(ust) },
+	{ 0, "relay", "URL", "record to net://HOST[:CONTROL[:DATA]] (lttng's own, on this host)",
+	  FOR_SETUP, TEXT(relay) },
+	{ 0, "run", NULL, "run the commands; if one fails, undo those before it", FOR_SETUP,
+	  FLAG(run) },
 	{ 0, "tid", "LIST", "only what these threads did", FOR_ROWS, NUMBERS(selection.tids) },
 	{ 0, "pid", "LIST", "only what these processes did", FOR_ROWS, NUMBERS(selection.pids) },
 	{ 0, "comm", "LIST", "only what threads of these names (patterns) did", FOR_ROWS,
@@ -145,10 +152,10 @@ const struct option options_table[] = {
 	{ 0, "freq-bins", "N", "--freq with N bins of one width", FOR_BOTH | FOR_MERGE,
 	  COUNT(freq_bins, HISTOGRAM_BINS_MAX), GIVEN(freq) },
 	{ 0, "period", "SPEC", "measure from one event to another: 'NAME = EVENT; EVENT; by FIELD'",
-	  FOR_WORK, CUSTOM(options_period) },
+	  FOR_WORK | FOR_SETUP, CUSTOM(options_period) },
 	{ 0, "job", "SPEC", "follow executions: 'NAME = MODEL; deadline 2ms', or a pattern",
-	  FOR_WORK, CUSTOM(options_job) },
-	{ 0, "ust-span", "BEGIN,END", "the same of two events of one thread", FOR_WORK,
+	  FOR_WORK | FOR_SETUP, CUSTOM(options_job) },
+	{ 0, "ust-span", "BEGIN,END", "the same of two events of one thread", FOR_WORK | FOR_SETUP,
 	  CUSTOM(options_ust_span) },
 	{ 0, "phases", NULL, "say when the behaviour changes, and what changes", FOR_BOTH,
 	  FLAG(phases) },

@@ -222,7 +222,8 @@ static int check_together(struct options *options, unsigned int command,
 		return err_raise(err, -EINVAL, "--freq has no effect with --format %s",
 				 options->format);
 	}
-	if (r == 0 && (command & (FOR_LIVE | FOR_ANALYZE | FOR_TOP | FOR_LAMI | FOR_MAP))) {
+	if (r == 0 &&
+	    (command & (FOR_LIVE | FOR_ANALYZE | FOR_TOP | FOR_LAMI | FOR_MAP | FOR_SETUP))) {
 		r = choose_asked(options, err);
 	}
 	if (r == 0 && options->hierarchy && strcmp(options->format, "html") == 0) {
@@ -325,6 +326,7 @@ void options_fini(struct options *options)
 	vec_fini(&options->triggers);
 	vec_fini(&options->trigger_files);
 	vec_fini(&options->fails);
+	vec_fini(&options->ust);
 	if (retained) {
 		(void)poptFreeContext(retained->context);
 		for (size_t i = 0; i < retained->values.count; i++) {

@@ -33,6 +33,8 @@ enum {
 	FOR_MAP = 512,
 	FOR_MERGE = 1024,
 	FOR_OVERVIEW = 2048,
+	FOR_SETUP = 4096,
+	FOR_WATCH = 8192,
 };
 
 /* A text of NULL: the option was not given. */
@@ -101,6 +103,9 @@ struct options {
 	uint64_t lag_limit_ns;
 	uint64_t linger_ns;
 	bool wants_help;
+	VEC(const char *) ust; /* patterns of user-space events; the texts are borrowed */
+	const char *relay;
+	bool run;
 	int verbosity;     /* -1 quiet, 0, 1 verbose */
 	const char **args; /* what is no option; ends with NULL */
 	void *memory;      /* of values and arguments */

@@ -1,0 +1,176 @@
+/*
+ * commands: see commands.h.
+ */
+#include "setup/commands.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+
+#define CHANNEL "sillage"
+
+/* Of a CPU's buffers, in the kernel.  A busy CPU makes a million events of 32 bytes in a second:
+ * 8 MiB hold a quarter of it, which is the time that the consumer has to write them. */
+#define KERNEL_SUBBUF "1M"
+#define KERNEL_COUNT  "8"
+#define MUCH_COUNT    "16"
+/* User space has buffers for each user and CPU. */
+#define USER_SUBBUF "512K"
+#define USER_COUNT  "8"
+/* What a bounded relay keeps of each stream; a file holds some sub-buffers. */
+#define FILE_SIZE  "4M"
+#define FILE_COUNT "4"
+
+/* Names in one command: a line of a shell that people can read. */
+#define NAMES_BYTES_MAX 800
+
+bool commands_is_session_name(const char *name)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789-_.";
+
+	return *name && strlen(name) < 200 && name[strspn(name, letters)] == '\0' && *name != '-' &&
+	       *name != '.';
+}
+
+void commands_add(struct command_lines *lines, const char *const *words)
+{
+	struct command_line *line = vec_push(&lines->at);
+
+	*line = (struct command_line){ 0 };
+	for (; *words; words++) {
+		if (**words) {
+			*vec_push(&line->words) = mem_strdup(*words);
+		}
+	}
+	*vec_push(&line->words) = NULL;
+}
+
+/* Adds one or more of "lttng enable-event DOMAIN [--syscall] -s SESSION -c CHANNEL NAMES". */
+static void add_events(struct command_lines *lines, const char *session, const char *domain,
+		       const char *syscall, const struct wanted_names *names)
+{
+	for (size_t i = 0; i < names->at.count;) {
+		char *list = mem_strdup(names->at.at[i++]);
+
+		while (i < names->at.count &&
+		       strlen(list) + 1 + strlen(names->at.at[i]) <= NAMES_BYTES_MAX) {
+			char *longer = mem_printf("%s,%s", list, names->at.at[i++]);
+
+			free(list);
+			list = longer;
+		}
+		commands_add(lines,
+			     (const char *const[]){ "lttng", "enable-event", domain, syscall, "-s",
+						    session, "-c", CHANNEL, list, NULL });
+		free(list);
+	}
+}
+
+static void add_contexts(struct command_lines *lines, const char *session, const char *domain,
+			 const struct wanted_names *contexts)
+{
+	for (size_t i = 0; i < contexts->at.count; i++) {
+		commands_add(lines, (const char *const[]){ "lttng", "add-context", domain, "-s",
+							   session, "-c", CHANNEL, "-t",
+							   contexts->at.at[i], NULL });
+	}
+}
+
+static void add_channel(struct command_lines *lines, const struct commands_config *config,
+			const char *domain, const char *subbuf, const char *count)
+{
+	commands_add(lines, (const char *const[]){
+				    "lttng", "enable-channel", domain, "-s", config->session,
+				    "--subbuf-size", subbuf, "--num-subbuf", count,
+				    config->is_bounded ? "--tracefile-size" : "",
+				    config->is_bounded ? FILE_SIZE : "",
+				    config->is_bounded ? "--tracefile-count" : "",
+				    config->is_bounded ? FILE_COUNT : "", CHANNEL, NULL });
+}
+
+static void add_create(struct command_lines *lines, const struct commands_config *config)
+{
+	char *live = mem_printf("--live=%" PRIu64, config->live_timer_ns / 1000);
+	char *url = config->relay ? mem_printf("--set-url=%s", config->relay) : mem_strdup("");
+
+	commands_add(lines,
+		     (const char *const[]){ "lttng", "create", config->session, live, url, NULL });
+	free(live);
+	free(url);
+}
+
+void commands_make(struct command_lines *lines, const struct wanted *wanted,
+		   const struct commands_config *config)
+{
+	const char *session = config->session;
+
+	add_create(lines, config);
+	if (wanted_has_kernel(wanted)) {
+		add_channel(lines, config, "-k", KERNEL_SUBBUF,
+			    wanted_is_much(wanted) ? MUCH_COUNT : KERNEL_COUNT);
+		add_contexts(lines, session, "-k", &wanted->kernel_contexts);
+		add_events(lines, session, "-k", "", &wanted->kernel);
+		add_events(lines, session, "-k", "--syscall", &wanted->calls);
+		if (wanted->all_calls) {
+			commands_add(lines, (const char *const[]){ "lttng", "enable-event", "-k",
+								   "--syscall", "-s", session, "-c",
+								   CHANNEL, "--all", NULL });
+		}
+	}
+	if (wanted->user.at.count > 0) {
+		add_channel(lines, config, "-u", USER_SUBBUF, USER_COUNT);
+		add_contexts(lines, session, "-u", &wanted->user_contexts);
+		add_events(lines, session, "-u", "", &wanted->user);
+	}
+	commands_add(lines, (const char *const[]){ "lttng", "start", session, NULL });
+}
+
+/* ---- text ---- */
+
+static void print_word(const char *word, FILE *out)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789-_.,:/=+@";
+
+	if (*word && word[strspn(word, plain)] == '\0') {
+		(void)fputs(word, out);
+		return;
+	}
+	(void)fputc('\'', out);
+	for (; *word; word++) {
+		if (*word == '\'') {
+			(void)fputs("'\\''", out);
+		} else {
+			(void)fputc(*word, out);
+		}
+	}
+	(void)fputc('\'', out);
+}
+
+void commands_print(const struct command_line *line, FILE *out)
+{
+	for (size_t i = 0; line->words.at[i]; i++) {
+		if (i > 0) {
+			(void)fputc(' ', out);
+		}
+		print_word(line->words.at[i], out);
+	}
+	(void)fputc('\n', out);
+}
+
+void commands_fini(struct command_lines *lines)
+{
+	for (size_t i = 0; i < lines->at.count; i++) {
+		struct command_line *line = &lines->at.at[i];
+
+		for (size_t k = 0; k < line->words.count; k++) {
+			free(line->words.at[k]);
+		}
+		vec_fini(&line->words);
+	}
+	vec_fini(&lines->at);
+}
