@@ -16,7 +16,7 @@
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
 
-enum table_index { TOTALS, DISKS, THREADS, PROCESSES, LONGEST };
+enum table_index { TOTALS, DISKS, THREADS, PROCESSES, LONGEST, CONTAINERS };
 enum { REQUESTS, DISCARDS, FLUSHES, REQUEUES, ORPHANS, REPLACED };
 enum {
 	DISK_REQUESTS,
@@ -530,6 +530,7 @@ const struct analysis analysis_block = {
 				{ "bytes", "BYTES", UNIT_BYTES },
 			},
 		},
+		[CONTAINERS] = { CONTAINERS_TABLE, .sort_mask = 1u << THREAD_READ | 1u << THREAD_WRITTEN, ISSUERS },
 	},
 	.on_record = on_record,
 	.record_shapes = record_shapes,

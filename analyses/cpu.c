@@ -10,7 +10,7 @@
  */
 #include "engine/contract/merge.h"
 
-enum table_index { TOTALS, CPUS, THREADS, PROCESSES };
+enum table_index { TOTALS, CPUS, THREADS, PROCESSES, CONTAINERS };
 enum { BUSY, IDLE, UNKNOWN };
 enum { RUN, SWITCHES, MIGRATIONS, PRIO, PREEMPTIONS, LONGEST_NS };
 
@@ -165,6 +165,7 @@ const struct analysis analysis_cpu = {
 			.sort_mask = 1u << RUN,
 			FIGURES,
 		},
+		[CONTAINERS] = { CONTAINERS_TABLE, .sort_mask = 1u << RUN, FIGURES },
 	},
 	.on_cpu = on_cpu,
 	.on_run = on_run,

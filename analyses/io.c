@@ -20,7 +20,7 @@
 #include "kernel/call-pairing.h"
 #include "kernel/file-calls.h"
 
-enum table_index { TOTALS, THREADS, PROCESSES };
+enum table_index { TOTALS, THREADS, PROCESSES, CONTAINERS };
 enum { READ_BYTES, WRITE_BYTES, READS, WRITES, ERRORS, READ_NS, WRITE_NS, FIGURES };
 
 enum { OWN_SUMS = RECORD_OWN, OWN_OPEN, OWN_EXIT, OWN_NO_OPEN_CALLS };
@@ -499,6 +499,7 @@ const struct analysis analysis_io = {
 			.sort_mask = 1u << READ_BYTES | 1u << WRITE_BYTES,
 			FIGURE_COLUMNS,
 		},
+		[CONTAINERS] = { CONTAINERS_TABLE, .sort_mask = 1u << READ_BYTES | 1u << WRITE_BYTES, FIGURE_COLUMNS },
 	},
 	.on_oncpu_end = on_oncpu_end,
 	.on_record = on_record,

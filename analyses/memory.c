@@ -11,7 +11,7 @@
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
 
-enum table_index { TOTALS, ORDERS, THREADS, PROCESSES };
+enum table_index { TOTALS, ORDERS, THREADS, PROCESSES, CONTAINERS };
 /* Columns of the trace, and of a thread. */
 enum { ALLOCATED, FREED, FAILED, BATCHED, KSWAPD_WAKES, RECLAIM };
 enum { THREAD_ALLOCATED, THREAD_FREED, THREAD_FAILED, THREAD_RECLAIM };
@@ -261,6 +261,7 @@ const struct analysis analysis_memory = {
 			.sort_mask = 1u << THREAD_ALLOCATED | 1u << THREAD_FREED,
 			FIGURES,
 		},
+		[CONTAINERS] = { CONTAINERS_TABLE, .sort_mask = 1u << THREAD_ALLOCATED | 1u << THREAD_FREED, FIGURES },
 	},
 	.on_oncpu_end = on_oncpu_end,
 	.on_record = on_record,

@@ -18,7 +18,7 @@
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
 
-enum table_index { TOTALS, THREADS, PROCESSES, CPUS, PRIOS, LONGEST };
+enum table_index { TOTALS, THREADS, PROCESSES, CPUS, PRIOS, LONGEST, CONTAINERS };
 enum { WAKEUPS, UNEXPLAINED, RACES, ALL_WAKE, ALL_REQUEUE, ALL_FORK };
 enum { THREAD_WAKE, THREAD_REQUEUE };
 enum { CPU_WAITED, CPU_WAKE }; /* the sum of all waits; the histogram of those after a wake-up */
@@ -380,6 +380,7 @@ const struct analysis analysis_sched = {
 				{ "waker_tid", "WAKER", UNIT_COUNT },
 			},
 		},
+		[CONTAINERS] = { CONTAINERS_TABLE, .sort_mask = 1u << THREAD_WAKE | 1u << THREAD_REQUEUE, LATENCIES },
 	},
 	.on_record = on_record,
 	.record_shapes = record_shapes,

@@ -20,7 +20,7 @@
 #include "kernel/call-pairing.h"
 #include "kernel/syscall-names.h"
 
-enum table_index { TOTALS, CALLS, ERRNOS, THREADS, PROCESSES, LONGEST };
+enum table_index { TOTALS, CALLS, ERRNOS, THREADS, PROCESSES, LONGEST, CONTAINERS };
 enum {
 	TOTAL_CALLS,
 	TOTAL_ERRORS,
@@ -576,6 +576,7 @@ const struct analysis analysis_syscalls = {
 				{ "ret", "RET", UNIT_COUNT },
 			},
 		},
+		[CONTAINERS] = { CONTAINERS_TABLE, .sort_mask = 1u << TIME, FIGURES },
 	},
 	.on_oncpu_end = on_oncpu_end,
 	.on_record = on_record,

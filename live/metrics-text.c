@@ -151,7 +151,7 @@ static void put_figure(const struct writer *w, const struct total_table *like, u
 	const struct column *column = &like->table->columns[c];
 	char name[128], help[160];
 
-	if (!is_known(w->metrics, like, c)) {
+	if (column->kind == COLUMN_PRIO || !is_known(w->metrics, like, c)) {
 		return;
 	}
 	name_of(name, like->analysis, like->table, column);

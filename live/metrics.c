@@ -75,6 +75,7 @@ static char *row_labels(const struct table *table, const struct report_row *row)
 	case SCOPE_EVENT:
 		metrics_add_label(out, &is_first, "event", row->name);
 		break;
+	case SCOPE_CONTAINER:
 	case SCOPE_KEYED:
 		keyed_labels(out, &is_first, table, row->id, row->name);
 		break;
@@ -222,7 +223,7 @@ static bool is_counted(const struct table *table)
 		return false;
 	}
 	return scope == SCOPE_TRACE || scope == SCOPE_CPU || scope == SCOPE_EVENT ||
-	       (scope == SCOPE_KEYED && !table->owner_key);
+	       scope == SCOPE_CONTAINER || (scope == SCOPE_KEYED && !table->owner_key);
 }
 
 void metrics_add(struct metrics *metrics, const struct trace_identity *identity,

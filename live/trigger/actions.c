@@ -297,6 +297,16 @@ bool actions_use_phases(const struct actions *actions)
 	return uses;
 }
 
+bool actions_use_containers(const struct actions *actions)
+{
+	bool uses = false;
+
+	for (size_t i = 0; i < actions->rules.count; i++) {
+		uses |= trigger_uses_containers(actions->rules.at[i]->trigger);
+	}
+	return uses;
+}
+
 void actions_set_gate(struct actions *actions, struct gate *gate)
 {
 	actions->gate = gate;

@@ -54,6 +54,7 @@ void actions_add_analyses(const struct actions *actions, const struct analysis *
 
 /* Whether a trigger needs the figures of phases/phases.h in the windows. */
 bool actions_use_phases(const struct actions *actions);
+bool actions_use_containers(const struct actions *actions);
 
 /* Called for the action `capture`, with the context of actions_report().  @reports: a report of the
  * capture is wanted, too. */

@@ -55,6 +55,18 @@ bool trigger_uses_phases(const struct trigger *trigger)
 	return uses_phases(trigger->when) || uses_phases(trigger->until);
 }
 
+static bool uses_containers(const struct condition *c)
+{
+	return c &&
+	       (c->kind == NODE_COMPARE ? c->figure.table->scope == SCOPE_CONTAINER
+					: uses_containers(c->left) || uses_containers(c->right));
+}
+
+bool trigger_uses_containers(const struct trigger *trigger)
+{
+	return uses_containers(trigger->when) || uses_containers(trigger->until);
+}
+
 static void mark_used(const struct condition *c, bool used[ANALYSES_MAX])
 {
 	if (!c) {
@@ -370,6 +382,8 @@ struct row_identity trigger_row_identity(const struct figure *figure, const stru
 		return (struct row_identity){ (uint64_t)(int64_t)row->thread->tid, row->id };
 	case SCOPE_PROCESS:
 		return (struct row_identity){ row->id, hash_name(row->thread->comm) };
+	case SCOPE_CONTAINER: /* its name may become known later */
+		return (struct row_identity){ row->id, 0 };
 	case SCOPE_CPU:
 		return (struct row_identity){ row->id, 0 };
 	default: /* the number of a keyed row, in two parts if it has an owner */

@@ -62,6 +62,8 @@ void trigger_uses(const struct trigger *trigger, bool used[ANALYSES_MAX]);
 
 /* Whether it needs the figures of phases/phases.h. */
 bool trigger_uses_phases(const struct trigger *trigger);
+/* Whether a figure of it is in a list of containers. */
+bool trigger_uses_containers(const struct trigger *trigger);
 
 /*
  * Whether the condition can hold in a trace of these events; a figure whose events are not recorded

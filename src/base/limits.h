@@ -84,6 +84,8 @@
 #define JOBS_SIGNALS_MAX 1024
 /* Threads of which is known what may release them, some 200 bytes each. */
 #define JOBS_RELEASES_MAX 131072
+/* PID namespaces whose names are known from traces, in each of 64 shards; others have numbers. */
+#define CONTAINERS_NAMED_MAX 1024
 /* Requests of block devices that have not completed.  Queues hold some thousands. */
 #define REQUESTS_MAX 65536
 /* Longest instances of a list: as many are stored as are shown, within these bounds. */

@@ -399,6 +399,7 @@ int analyze_into(const struct options *options, struct output *output)
 	fill_config(options, a.actions, &config);
 	if (a.actions && actions_count(a.actions) > 0) {
 		actions_add_analyses(a.actions, config.analyses);
+		config.wants_containers = actions_use_containers(a.actions);
 		config.wants_windows = true;
 	}
 	if (cmd_wants_phases(options, a.actions)) {

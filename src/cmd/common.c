@@ -458,6 +458,7 @@ void cmd_fill_loop(const struct options *options, struct loop_config *config)
 	memcpy(config->engine.analyses, options->analyses, sizeof(config->engine.analyses));
 	if (config->actions) {
 		actions_add_analyses(config->actions, config->engine.analyses);
+		config->engine.wants_containers = actions_use_containers(config->actions);
 	}
 	config->wants_phases = cmd_wants_phases(options, config->actions);
 	if (config->wants_phases) {

@@ -98,7 +98,7 @@ size_t format_parts(const struct report_table *of, struct cell cells[CELLS_MAX])
 		unsigned int parts = column->kind == COLUMN_HISTOGRAM ? CELL_PARTS : 1;
 
 		if (!column->title ||
-		    (column->kind == COLUMN_PRIO && table->scope == SCOPE_PROCESS)) {
+		    (column->kind == COLUMN_PRIO && scope_is_of_threads(table->scope))) {
 			continue;
 		}
 		if (table->shows_means && parts > 1) {
@@ -172,6 +172,7 @@ const char *format_rows_title(const struct table *table)
 		[SCOPE_EVENT] = "EVENT",
 		[SCOPE_KEYED] = "NAME",
 		[SCOPE_PROCESS] = "PROCESS (PID)",
+		[SCOPE_CONTAINER] = "CONTAINER",
 		[SCOPE_LONGEST] = "LONGEST",
 	};
 
@@ -239,6 +240,16 @@ static void fit(char text[CELL_MAX], const char *whole, int width)
 	}
 }
 
+/* Its name, else the number of its PID namespace. */
+static void format_container(char text[CELL_MAX], const struct report_row *row)
+{
+	if (row->id == ROW_KEY_NO_ID || row->name[0]) {
+		(void)snprintf(text, CELL_MAX, "%s", row->name[0] ? row->name : "(not known)");
+	} else {
+		(void)snprintf(text, CELL_MAX, "%" PRIu64, row->id);
+	}
+}
+
 void format_row(char text[CELL_MAX], const struct table *table, const struct report_row *row,
 		int width)
 {
@@ -260,6 +271,10 @@ void format_row(char text[CELL_MAX], const struct table *table, const struct rep
 		break;
 	case SCOPE_PROCESS:
 		format_thread(text, row->thread, row->thread->pid);
+		break;
+	case SCOPE_CONTAINER:
+		format_container(text, row);
+		format_cut(text, width);
 		break;
 	case SCOPE_KEYED:
 		keyed_text(keyed, table, row, row->id);

@@ -81,8 +81,14 @@ int options_analyses(struct options *options, const char *value, struct err *err
 int options_per(struct options *options, const char *value, struct err *err)
 {
 	static const char *const names[] = {
-		[PER_ALL] = "all",   [PER_CPU] = "cpu",   [PER_TID] = "tid",     [PER_PID] = "pid",
-		[PER_COMM] = "comm", [PER_PRIO] = "prio", [PER_PRIO + 1] = NULL,
+		[PER_ALL] = "all",
+		[PER_CPU] = "cpu",
+		[PER_TID] = "tid",
+		[PER_PID] = "pid",
+		[PER_COMM] = "comm",
+		[PER_PRIO] = "prio",
+		[PER_CONTAINER] = "container",
+		[PER_CONTAINER + 1] = NULL,
 	};
 	const char *found = NULL;
 	int r = options_take_word("per", value, names, &found, err);
@@ -92,6 +98,67 @@ int options_per(struct options *options, const char *value, struct err *err)
 			options->selection.per = (enum per)i;
 		}
 	}
+	return r;
+}
+
+/* "PID_NS NAME"; false: it is none. */
+static bool take_container(struct selection *selection, char *line)
+{
+	struct container_name *names = selection->containers.at;
+	char *at = line + strspn(line, " \t"), *end;
+	unsigned long long pid_ns;
+
+	at[strcspn(at, "\r\n")] = '\0';
+	if (*at == '\0' || *at == '#') {
+		return true;
+	}
+	if (*at < '0' || *at > '9') {
+		return false;
+	}
+	errno = 0;
+	pid_ns = strtoull(at, &end, 10);
+	at = end + strspn(end, " \t");
+	if (errno != 0 || pid_ns == 0 || pid_ns > UINT32_MAX || at == end || *at == '\0') {
+		return false;
+	}
+	for (end = at + strlen(at); end[-1] == ' ' || end[-1] == '\t';) {
+		*--end = '\0';
+	}
+	for (size_t i = 0; i < selection->containers.count; i++) {
+		if (names[i].pid_ns == pid_ns) {
+			return false; /* it has two names */
+		}
+	}
+	*vec_push(&selection->containers) =
+		(struct container_name){ .pid_ns = (uint32_t)pid_ns, .name = mem_strdup(at) };
+	return true;
+}
+
+int options_containers(struct options *options, const char *value, struct err *err)
+{
+	FILE *file = fopen(value, "re");
+	char *line = NULL;
+	size_t size = 0, number = 0;
+	int r = 0;
+
+	if (!file) {
+		return err_raise(err, -errno, "%s: %s", value, strerror(errno));
+	}
+	while (r == 0 && getline(&line, &size, file) >= 0) {
+		number++;
+		if (!take_container(&options->selection, line)) {
+			r = err_raise(
+				err, -EINVAL,
+				"%s: line %zu: expected the number of a PID namespace and its "
+				"name, each number once",
+				value, number);
+		}
+	}
+	if (r == 0 && ferror(file)) {
+		r = err_raise(err, -EIO, "%s: cannot be read", value);
+	}
+	free(line);
+	(void)fclose(file);
 	return r;
 }
 

@@ -317,6 +317,10 @@ void options_fini(struct options *options)
 
 	free_names(options->selection.comms.at, options->selection.comms.count);
 	free_names(options->selection.irqs.at, options->selection.irqs.count);
+	for (size_t i = 0; i < options->selection.containers.count; i++) {
+		free(options->selection.containers.at[i].name);
+	}
+	vec_fini(&options->selection.containers);
 	vec_fini(&options->selection.comms);
 	vec_fini(&options->selection.irqs);
 	vec_fini(&options->selection.tids);

@@ -80,11 +80,18 @@ enum scope {
 	/* Each table of these has rows of its own. */
 	SCOPE_KEYED = SCOPES_FIXED, /* a row for each key: a number, a name, or both */
 	SCOPE_PROCESS,              /* the rows of the analysis' table of threads, by process */
+	SCOPE_CONTAINER,            /* the same by container, which is a PID namespace */
 	SCOPE_LONGEST,              /* the longest instances of something; see struct instance */
 };
 
 /* What a user selects, by bit: threads (--tid, --pid, --comm), CPUs (--cpu), interrupts (--irq). */
 enum { OF_ALL_THREADS = 1, OF_ALL_CPUS = 2, OF_ALL_IRQS = 4 };
+
+/* Scopes whose tables have the figures of the analysis' table of threads. */
+static inline bool scope_is_of_threads(enum scope scope)
+{
+	return scope == SCOPE_PROCESS || scope == SCOPE_CONTAINER;
+}
 
 #define COLUMNS_MAX 12
 #define TABLES_MAX  8
@@ -172,6 +179,11 @@ struct essential {
 	uint16_t columns[TABLES_MAX];
 	const char *domain; /* only traces of this domain ("ust") have them; NULL: all */
 };
+
+/* The table of containers beside that of threads; what FIGURES are, the analysis says. */
+#define CONTAINERS_TABLE                                                                           \
+	.key = "containers", .scope = SCOPE_CONTAINER, .id_key = "pid_ns", .name_key = "name",     \
+	.title = "CONTAINER"
 
 #define ANY_EVENT(...) ((const char *const[]){ __VA_ARGS__, NULL })
 #define ALL_COLUMNS    ((uint16_t)((1u << COLUMNS_MAX) - 1))

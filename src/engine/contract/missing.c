@@ -95,7 +95,7 @@ static void mark_unknown(const struct essential *essential, uint16_t unknown[TAB
 	}
 }
 
-/* Tables of processes are made from the table of threads. */
+/* Tables of processes and containers are made from the table of threads. */
 static void mark_processes(const struct analysis *analysis, uint16_t unknown[TABLES_MAX])
 {
 	uint16_t of_threads = 0;
@@ -104,7 +104,7 @@ static void mark_processes(const struct analysis *analysis, uint16_t unknown[TAB
 		of_threads |= analysis->tables[t].scope == SCOPE_THREAD ? unknown[t] : 0;
 	}
 	for (size_t t = 0; t < TABLES_MAX && analysis->tables[t].columns[0].key; t++) {
-		unknown[t] |= analysis->tables[t].scope == SCOPE_PROCESS ? of_threads : 0;
+		unknown[t] |= scope_is_of_threads(analysis->tables[t].scope) ? of_threads : 0;
 	}
 }
 

@@ -25,9 +25,11 @@ enum record_kind {
 	/* From any stream. */
 	RECORD_GAP,           /* ran when events were lost, switches too if the stream has them */
 	RECORD_RESET_UNKNOWN, /* from ts on the unknown thread is another one */
-	RECORD_FORK,          /* was created; arg64: its process, or UINT64_MAX */
-	RECORD_EXEC,          /* executes a new program */
-	RECORD_PROCESS,       /* a statedump says its process and name */
+	/* was created; arg64: its process, or UINT64_MAX; arg32: its container, 0: unknown */
+	RECORD_FORK,
+	RECORD_EXEC,      /* executes a new program */
+	RECORD_PROCESS,   /* a statedump says its process and name */
+	RECORD_CONTAINER, /* a statedump says a PID namespace (arg32); its level is arg64 */
 	/* Kinds from here on belong to the analysis in `owner`. */
 	RECORD_OWN,
 };
@@ -51,6 +53,9 @@ enum record_kind {
 #define RECORD_PREEMPTED 32u
 /* RECORD_IN: the priority when it was switched in, an int8_t. */
 #define RECORD_PRIO_SHIFT 8
+/* RECORD_CONTAINER: the thread is the first process of the namespace.  RECORD_FORK: it came from
+ * another namespace, so it may be. */
+#define RECORD_ENTERS 1u
 
 struct record {
 	uint64_t ts; /* ns since the epoch */

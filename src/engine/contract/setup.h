@@ -53,6 +53,7 @@ struct setup {
 	uint64_t window_ns; /* length of a window; longer than the interval if no windows are shown
 			     */
 	bool wants_windows; /* else only the total is reported */
+	bool wants_containers; /* reports list containers, whatever the selection lists */
 	/* ns, recorded traces: only [range_begin, range_end) is reported; 0 and UINT64_MAX: all. */
 	uint64_t range_begin, range_end;
 	unsigned int jobs;                 /* workers in the pool */

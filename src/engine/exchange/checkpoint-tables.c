@@ -115,6 +115,9 @@ static void view_codec(struct codec *codec, struct thread_view *view)
 	codec_bytes(codec, view->comm, sizeof(view->comm));
 	codec_bool(codec, &view->has_prio);
 	codec_i32(codec, &view->prio);
+	codec_u32(codec, &view->container);
+	codec_u8(codec, &view->container_level);
+	codec_bool(codec, &view->names_container);
 	if (!codec_check(codec, view->comm[sizeof(view->comm) - 1] == 0)) {
 		view->comm[sizeof(view->comm) - 1] = 0;
 	}
@@ -371,6 +374,24 @@ static void longest_codec(struct codec *codec, struct tables *tables, struct lon
 
 /* ---- shards ---- */
 
+static void containers_codec(struct codec *codec, struct shard *shard)
+{
+	size_t count = codec_count(codec, shard->containers.count, 17);
+
+	for (size_t i = 0; i < count && codec_check(codec, count <= CONTAINERS_NAMED_MAX); i++) {
+		struct container *container = codec_at(codec, &shard->containers, i);
+
+		codec_u64(codec, &container->ts);
+		codec_u32(codec, &container->pid_ns);
+		codec_i32(codec, &container->tid);
+		codec_bool(codec, &container->is_first);
+		codec_bytes(codec, container->comm, sizeof(container->comm));
+		if (!codec_check(codec, container->comm[sizeof(container->comm) - 1] == 0)) {
+			container->comm[sizeof(container->comm) - 1] = 0;
+		}
+	}
+}
+
 static void shard_codec(const struct checkpoint *checkpoint, struct shard *shard)
 {
 	struct codec *codec = checkpoint->codec;
@@ -378,6 +399,7 @@ static void shard_codec(const struct checkpoint *checkpoint, struct shard *shard
 
 	shard_close_window(shard);
 	codec_bool(codec, &shard->has_picked);
+	containers_codec(codec, shard);
 	threads_codec(checkpoint, shard);
 	holes_codec(codec, shard);
 	slots_codec(codec, shard);

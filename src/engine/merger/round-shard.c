@@ -27,13 +27,16 @@ struct applying {
 /* ---- names and processes ---- */
 
 /* The name that all records of the group have for their thread. */
-static void apply_name(struct thread *thread, const struct group *group)
+static void apply_name(struct shard *shard, struct thread *thread, const struct group *group)
 {
 	bool is_new = !group->is_weak || !thread->view.comm[0];
 
 	if (group->has_name && is_new && memcmp(thread->view.comm, group->name, NAME_BYTES) != 0) {
 		memcpy(thread->view.comm, group->name, NAME_BYTES);
 		shard_pick_again(thread);
+		if (thread->view.names_container) {
+			shard_rename_container(shard, thread);
+		}
 	}
 }
 
@@ -57,7 +60,8 @@ static uint64_t cpu_of(const struct applying *at, const struct record *record)
 static inline void select_thread(struct applying *at, struct thread *thread,
 				 const struct record *record)
 {
-	if (!at->selects || record->kind == RECORD_PROCESS) { /* which tells first whose it is */
+	if (!at->selects || record->kind == RECORD_PROCESS ||
+	    record->kind == RECORD_CONTAINER) { /* which tells first whose it is */
 		return;
 	}
 	if (record->kind == RECORD_IN || record->kind == RECORD_ON ||
@@ -230,10 +234,15 @@ static void initial_thread(struct shard *shard, struct thread *thread, const str
 static void fork_thread(struct applying *at, const struct record *record)
 {
 	at->key->thread = shard_thread_fork(at->shard, at->key->key, record->ts);
-	apply_name(at->key->thread, at->group);
+	apply_name(at->shard, at->key->thread, at->group);
 	if (record->arg64 != UINT64_MAX) {
 		at->key->thread->view.pid = (int64_t)record->arg64;
 	}
+	shard_contain(at->shard, at->key->thread,
+		      &(struct container_record){ .pid_ns = (uint32_t)record->arg32,
+						  .level = CONTAINER_LEVEL_FORK,
+						  .enters = record->arg16 & RECORD_ENTERS,
+						  .ts = record->ts });
 	select_thread(at, at->key->thread, record);
 	shard_each_with(at->shard, on_fork, (at->shard, at->key->thread, record->ts));
 }
@@ -288,9 +297,18 @@ static void apply(struct applying *at, const struct record *record)
 		break;
 	case RECORD_PROCESS:
 		apply_pid(thread, at->group);
+		thread->view.container_level = 0; /* what the statedump says next counts */
 		if (at->selects) {
 			shard_select(at->shard, thread, at->entry->source.cpu_id);
 		}
+		break;
+	case RECORD_CONTAINER:
+		shard_contain(at->shard, thread,
+			      &(struct container_record){ .pid_ns = (uint32_t)record->arg32,
+							  .level = container_level(record->arg64),
+							  .enters = record->arg16 & RECORD_ENTERS,
+							  .is_first = record->arg16 & RECORD_ENTERS,
+							  .ts = record->ts });
 		break;
 	case RECORD_EXEC: /* the group has the name */
 		break;
@@ -335,7 +353,7 @@ static inline void use_record(struct applying *at, const struct record *record, 
 	}
 	/* Records of analyses may also belong to unknown threads, which have no name. */
 	if (*is_fresh && record->kind < RECORD_OWN && record->kind != RECORD_FORK) {
-		apply_name(key->thread, at->group);
+		apply_name(at->shard, key->thread, at->group);
 		*is_fresh = false;
 	}
 	if (key->thread->is_dead) {

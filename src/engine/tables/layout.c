@@ -30,6 +30,7 @@ static void add_table(struct layout *layout, size_t a, size_t t)
 		break;
 	case SCOPE_KEYED:
 	case SCOPE_PROCESS:
+	case SCOPE_CONTAINER:
 		columns_append(&layout->keyed_columns[a][t], table);
 		break;
 	}

@@ -172,9 +172,11 @@ static void list_longest(struct tables *tables, struct listing *listing)
 static void list_table(struct tables *tables, struct listing *listing, struct listings *of_threads)
 {
 	enum scope scope = listing->table->scope;
+	bool is_wanted = scope == SCOPE_CONTAINER ||
+			 selection_wants_table(listing->selection, listing->table);
 
-	if (scope != SCOPE_TRACE && (!selection_wants_table(listing->selection, listing->table) ||
-				     missing_is_whole(listing->table, listing->unknown))) {
+	if (scope != SCOPE_TRACE &&
+	    (!is_wanted || missing_is_whole(listing->table, listing->unknown))) {
 		return;
 	}
 	switch (scope) {
@@ -195,17 +197,19 @@ static void list_table(struct tables *tables, struct listing *listing, struct li
 		break;
 	case SCOPE_THREAD:
 	case SCOPE_PROCESS:
+	case SCOPE_CONTAINER:
 		*vec_push(&of_threads->all) = listing;
 		break;
 	}
 }
 
-/* The table that has the figures: processes have those of the analysis' table of threads. */
+/* The table that has the figures: processes and containers have those of the analysis' table of
+ * threads. */
 static size_t source_of(const struct analysis *analysis, size_t table)
 {
 	size_t source = 0;
 
-	if (analysis->tables[table].scope != SCOPE_PROCESS) {
+	if (!scope_is_of_threads(analysis->tables[table].scope)) {
 		return table;
 	}
 	while (source < TABLES_MAX && analysis->tables[source].scope != SCOPE_THREAD) {
@@ -300,6 +304,13 @@ static bool has_none(const struct tables *tables, const struct report *report)
 					      report->kind == REPORT_TOTAL && !has_irqs(report));
 }
 
+/* Whether reports have the table at all: lists of containers only on request. */
+static bool is_listed(const struct setup *setup, const struct table *table)
+{
+	return table->scope != SCOPE_CONTAINER || setup->wants_containers ||
+	       (setup->selection && setup->selection->per == PER_CONTAINER);
+}
+
 void tables_report(struct tables *tables, bool total, struct report *report,
 		   struct report_memory *memory)
 {
@@ -318,7 +329,12 @@ void tables_report(struct tables *tables, bool total, struct report *report,
 	for (size_t a = 0; a < setup->analysis_count; a++) {
 		for (size_t t = 0; t < TABLES_MAX && setup->analyses[a]->tables[t].columns[0].key;
 		     t++) {
-			struct listing *listing = listing_new(tables, a, t, total, memory);
+			struct listing *listing;
+
+			if (!is_listed(setup, &setup->analyses[a]->tables[t])) {
+				continue;
+			}
+			listing = listing_new(tables, a, t, total, memory);
 
 			*vec_push(&listings) = listing;
 			list_table(tables, listing, &of_threads);

@@ -14,6 +14,14 @@ struct process_row {
 	uint64_t values[COLUMNS_MAX];
 };
 
+/* The first is a report_process.memory. */
+struct container_row {
+	uint32_t pid_ns; /* 0: unknown */
+	bool is_ended;   /* the sum of threads that lost their row: of which container is unknown */
+	char name[NAME_BYTES + 1];
+	uint64_t values[COLUMNS_MAX];
+};
+
 struct listing {
 	const struct analysis *analysis;
 	const struct table *table;
@@ -26,6 +34,7 @@ struct listing {
 	const struct selection *selection; /* NULL: all */
 	VEC(struct report_row) rows;
 	VEC(struct process_row *) processes; /* by process number; NULL: no value */
+	VEC(struct container_row *) containers;
 	struct report_memory *memory;
 };
 

@@ -1,8 +1,8 @@
 /*
- * report-threads: tables of threads and of processes.
+ * report-threads: tables of threads, of processes and of containers.
  *
- * A thread is looked at once, for all these tables.  A process has no figures of its own: its row
- * is the sum of the rows of its threads.
+ * A thread is looked at once, for all these tables.  Processes and containers have no figures of
+ * their own: a row is the sum of the rows of its threads.
  */
 #include <assert.h>
 #include <string.h>
@@ -133,6 +133,82 @@ static void list_processes(struct listing *listing)
 	vec_fini(&listing->processes);
 }
 
+/* ---- containers ---- */
+
+/* Namespaces are few, and threads of one come together: the last one is looked at first. */
+static struct container_row *container_at(const struct tables *tables, struct listing *listing,
+					  uint32_t pid_ns, bool is_ended)
+{
+	struct container_row *row;
+
+	for (size_t i = listing->containers.count; i-- > 0;) {
+		row = listing->containers.at[i];
+		if (row->pid_ns == pid_ns && row->is_ended == is_ended) {
+			return row;
+		}
+	}
+	row = mem_alloc(sizeof(*row));
+	row->pid_ns = pid_ns;
+	row->is_ended = is_ended;
+	*vec_push(&listing->containers) = row;
+	*vec_push(&listing->memory->processes) = (struct report_process){
+		.row = row->values,
+		.memory = row,
+		.columns = &tables->layout.keyed_columns[listing->a][listing->t],
+	};
+	return row;
+}
+
+static void add_to_container(const struct tables *tables, struct listing *listing,
+			     struct thread *thread)
+{
+	const uint64_t *values = values_of_thread(tables, listing, thread);
+
+	if (report_has_value(listing, values)) {
+		columns_add(&tables->layout.keyed_columns[listing->a][listing->t],
+			    container_at(tables, listing, thread->view.container,
+					 thread == tables->other)
+				    ->values,
+			    values);
+	}
+}
+
+/* What the user says, else the kernel's own namespace, else its first process. */
+static const char *name_container(const struct tables *tables, const struct listing *listing,
+				  struct container_row *row)
+{
+	const char *name = selection_container(listing->selection, row->pid_ns);
+	const struct container *first = NULL;
+
+	if (name || row->is_ended || row->pid_ns == CONTAINER_HOST) {
+		return name ? name : row->is_ended ? "(ended)" : CONTAINER_HOST_NAME;
+	}
+	for (size_t s = 0; row->pid_ns != 0 && s < SHARDS; s++) {
+		const struct container *known = shard_container(&tables->shards[s], row->pid_ns);
+
+		first = known && (!first || shard_container_before(known, first)) ? known : first;
+	}
+	if (first) {
+		memcpy(row->name, first->comm, sizeof(row->name));
+	}
+	return row->name;
+}
+
+static void list_containers(const struct tables *tables, struct listing *listing)
+{
+	for (size_t i = 0; i < listing->containers.count; i++) {
+		struct container_row *container = listing->containers.at[i];
+		struct report_row *row = report_add_row(listing, container->values, false);
+
+		if (row) {
+			row->id = container->pid_ns != 0 ? container->pid_ns : ROW_KEY_NO_ID;
+			row->name = name_container(tables, listing, container);
+			row->keyed = container->is_ended ? row->name : "";
+		}
+	}
+	vec_fini(&listing->containers);
+}
+
 /* ---- threads ---- */
 
 static void list_thread(const struct tables *tables, struct pass *pass, struct thread *thread)
@@ -143,6 +219,10 @@ static void list_thread(const struct tables *tables, struct pass *pass, struct t
 
 		if (listing->table->scope == SCOPE_PROCESS) {
 			add_to_process(tables, pass, listing, thread);
+			continue;
+		}
+		if (listing->table->scope == SCOPE_CONTAINER) {
+			add_to_container(tables, listing, thread);
 			continue;
 		}
 		row = report_add_row(listing, values_of_thread(tables, listing, thread), false);
@@ -208,6 +288,7 @@ void report_threads(struct tables *tables, const struct listings *listings, bool
 	}
 	for (size_t i = 0; i < listings->all.count; i++) {
 		list_processes(listings->all.at[i]);
+		list_containers(tables, listings->all.at[i]);
 	}
 	kh_destroy(process_numbers, pass.numbers);
 }

@@ -20,8 +20,8 @@ struct report_row {
 	uint64_t sort;     /* the figure that rows are sorted by */
 	uint64_t id;       /* CPU, number of a key, or pid; orders threads that had one tid */
 	int64_t owner;     /* the number that table.owner_key names */
-	const char *name;  /* SCOPE_EVENT, KEYED, LONGEST */
-	const char *keyed; /* SCOPE_KEYED: the key's name, the same in all reports */
+	const char *name;  /* SCOPE_EVENT, KEYED, CONTAINER, LONGEST */
+	const char *keyed; /* SCOPE_KEYED, CONTAINER: the key's name, the same in all reports */
 	const struct thread_view *thread; /* SCOPE_THREAD, PROCESS; LONGEST: may be NULL */
 	const uint64_t *values; /* by column (engine/tables/columns.h); COLUMN_PRIO has none */
 	const struct instance *instance; /* SCOPE_LONGEST, in place of values */
@@ -31,9 +31,14 @@ struct thread_view {
 	int64_t pid; /* -1: unknown */
 	int32_t tid; /* below 0: left out (an unknown thread, or the sum of ended ones) */
 	int32_t prio;
+	uint32_t container; /* number of its PID namespace, 0: unknown */
 	char comm[17]; /* "": unknown; what was traced behind its zero stays; the last byte is 0 */
 	bool has_prio;
+	uint8_t container_level; /* of the namespace; any higher one counts more */
+	bool names_container;    /* it may be the container's first process */
 };
+
+_Static_assert(sizeof(struct thread_view) == 40, "threads are many");
 
 struct report_table {
 	const struct analysis *analysis;

@@ -79,6 +79,16 @@ char *selection_text(const struct selection *s)
 	return text;
 }
 
+const char *selection_container(const struct selection *s, uint32_t pid_ns)
+{
+	for (size_t i = 0; s && i < s->containers.count; i++) {
+		if (s->containers.at[i].pid_ns == pid_ns) {
+			return s->containers.at[i].name;
+		}
+	}
+	return NULL;
+}
+
 bool selection_wants_table(const struct selection *s, const struct table *table)
 {
 	const char *id_key = table->id_key ? table->id_key : "";
@@ -95,6 +105,8 @@ bool selection_wants_table(const struct selection *s, const struct table *table)
 		return table->scope == SCOPE_PROCESS;
 	case PER_PRIO:
 		return strcmp(id_key, "prio") == 0;
+	case PER_CONTAINER:
+		return table->scope == SCOPE_CONTAINER;
 	}
 	return true;
 }

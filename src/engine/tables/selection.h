@@ -17,7 +17,13 @@
 struct thread_view;
 
 /* Which lists are wanted; PER_COMM: processes are put together by their threads' names. */
-enum per { PER_ALL, PER_CPU, PER_TID, PER_PID, PER_COMM, PER_PRIO };
+enum per { PER_ALL, PER_CPU, PER_TID, PER_PID, PER_COMM, PER_PRIO, PER_CONTAINER };
+
+/* What the user calls a container. */
+struct container_name {
+	uint32_t pid_ns;
+	char *name;
+};
 
 /* Empty lists: all. */
 struct selection {
@@ -25,6 +31,7 @@ struct selection {
 	VEC(const char *) comms; /* patterns, as those of a shell */
 	VEC(const char *) irqs;  /* patterns of numbers, or names */
 	enum per per;
+	VEC(struct container_name) containers;
 	uint64_t min_ns, max_ns; /* of single instances; max_ns UINT64_MAX: any */
 	const char *sort; /* key of the column to sort by, where a table has it; NULL: its own */
 };
@@ -41,6 +48,8 @@ static inline bool selection_leaves_whole(const struct selection *s, const struc
 	return selection_of(s) & table->of_all;
 }
 
+/* The user's name of a container; NULL: none. */
+const char *selection_container(const struct selection *s, uint32_t pid_ns);
 bool selection_wants_table(const struct selection *s, const struct table *table);
 bool selection_wants_cpu(const struct selection *s, uint64_t cpu);
 bool selection_wants_thread(const struct selection *s, const struct thread_view *view);

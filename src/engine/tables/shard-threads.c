@@ -146,6 +146,78 @@ void shard_thread_ends(struct shard *shard, struct thread *thread, uint64_t ts)
 	}
 }
 
+/* ---- containers ---- */
+
+const struct container *shard_container(const struct shard *shard, uint32_t pid_ns)
+{
+	for (size_t i = 0; i < shard->containers.count; i++) {
+		if (shard->containers.at[i].pid_ns == pid_ns) {
+			return &shard->containers.at[i];
+		}
+	}
+	return NULL;
+}
+
+/* What a statedump says counts more than a fork; then the earlier one. */
+bool shard_container_before(const struct container *a, const struct container *b)
+{
+	if (a->is_first != b->is_first) {
+		return a->is_first;
+	}
+	return a->ts != b->ts ? a->ts < b->ts : a->tid < b->tid;
+}
+
+/* The thread may be the first process of its container: it is if no better one is known. */
+static void note_first(struct shard *shard, const struct thread_view *view,
+		       const struct container_record *record)
+{
+	struct container *known = NULL;
+	struct container found = { .ts = record->ts,
+				   .pid_ns = view->container,
+				   .tid = view->tid,
+				   .is_first = record->is_first };
+
+	memcpy(found.comm, view->comm, sizeof(found.comm));
+	for (size_t i = 0; i < shard->containers.count && !known; i++) {
+		known = shard->containers.at[i].pid_ns == found.pid_ns ? &shard->containers.at[i]
+								       : NULL;
+	}
+	if (known && shard_container_before(&found, known)) {
+		*known = found;
+	} else if (!known && shard->containers.count < CONTAINERS_NAMED_MAX) {
+		*vec_push(&shard->containers) = found;
+	}
+}
+
+void shard_contain(struct shard *shard, struct thread *thread,
+		   const struct container_record *record)
+{
+	struct thread_view *view = &thread->view;
+
+	if (record->pid_ns == 0 || record->level <= view->container_level) {
+		return;
+	}
+	view->container = record->pid_ns;
+	view->container_level = record->level;
+	view->names_container = record->enters;
+	if (record->enters) {
+		note_first(shard, view, record);
+	}
+}
+
+void shard_rename_container(struct shard *shard, const struct thread *thread)
+{
+	assert(thread->view.names_container);
+	for (size_t i = 0; i < shard->containers.count; i++) {
+		struct container *container = &shard->containers.at[i];
+
+		if (container->pid_ns == thread->view.container &&
+		    container->tid == thread->view.tid) {
+			memcpy(container->comm, thread->view.comm, sizeof(container->comm));
+		}
+	}
+}
+
 /* ---- on-CPU intervals ---- */
 
 static struct open_oncpu *oncpu_on(const struct shard *shard, uint32_t cpu)

@@ -50,6 +50,7 @@ void shard_fini(struct shard *shard)
 	vec_fini(&shard->free_threads);
 	vec_fini(&shard->touched);
 	vec_fini(&shard->ordered_events);
+	vec_fini(&shard->containers);
 }
 
 /* ---- for analyses ---- */

@@ -73,6 +73,45 @@ enum {
 
 _Static_assert(sizeof(struct thread) % sizeof(uint64_t) == 0, "states and rows follow, aligned");
 
+/*
+ * A container is a PID namespace.  A thread stays in the one that it was created in, so one number
+ * belongs to its whole life (thread_view.container).  It is known from a statedump, which has an
+ * event for each level of namespaces, and from the fork that made the thread.
+ *
+ * A container is named by its first process: the one that a statedump shows as process 1 of the
+ * namespace, else the first that was forked into it from another one.  The shard of that thread
+ * keeps the name: the thread may have no figures in a window, or may have ended.
+ */
+
+/* The namespace that the kernel begins with; every kernel gives it this number. */
+#define CONTAINER_HOST      UINT32_C(4026531836)
+#define CONTAINER_HOST_NAME "host"
+
+/* thread_view.container_level: 0 if none is known, else the level and 1; a fork says the thread's
+ * own. */
+#define CONTAINER_LEVEL_FORK UINT8_MAX
+
+static inline uint8_t container_level(uint64_t level)
+{
+	return level < CONTAINER_LEVEL_FORK - 2 ? (uint8_t)(level + 1) : CONTAINER_LEVEL_FORK - 1;
+}
+
+struct container {
+	uint64_t ts; /* when its first process was seen */
+	uint32_t pid_ns;
+	int32_t tid;   /* of the first process */
+	bool is_first; /* a statedump says so */
+	char comm[sizeof(((struct thread_view *)0)->comm)];
+};
+
+struct container_record {
+	uint64_t ts;
+	uint32_t pid_ns; /* 0: unknown */
+	uint8_t level;
+	bool enters; /* it may be the first process there */
+	bool is_first;
+};
+
 struct dead {
 	uint64_t ts;
 	struct thread *thread;
@@ -128,6 +167,7 @@ struct shard {
 	VEC(char *) blocks;                /* memory for threads */
 	VEC(struct thread *) free_threads; /* memory that is not in use */
 	VEC(struct thread *) touched;
+	VEC(struct container) containers;   /* those whose first process is in the shard */
 	struct thread *other;               /* the sum of those that lost their row; NULL: none */
 	bool is_closing, keeps;             /* a window has closed: work for shard_close_window() */
 	VEC(struct ordered) ordered_events; /* of the round */
@@ -180,6 +220,17 @@ void shard_thread_fini(const struct layout *layout, struct thread *thread);
 void shard_drop_dead(struct shard *shard);
 /* The same for a total, which is not to depend on when that was.  Not in the middle of a window. */
 void shard_drop_for_total(struct shard *shard);
+
+/* ---- containers ---- */
+
+/* Puts the thread into a container, unless a higher level of namespaces is known. */
+void shard_contain(struct shard *shard, struct thread *thread,
+		   const struct container_record *record);
+/* The thread, which has view.names_container, has another name. */
+void shard_rename_container(struct shard *shard, const struct thread *thread);
+const struct container *shard_container(const struct shard *shard, uint32_t pid_ns);
+/* Whether @a tells the first process of the container better than @b. */
+bool shard_container_before(const struct container *a, const struct container *b);
 
 /* ---- selection ---- */
 

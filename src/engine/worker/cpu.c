@@ -361,7 +361,7 @@ bool worker_mark_no_open_calls(struct worker *worker)
 void worker_on_fork(struct worker *worker, void *state, const struct trace_event *event,
 		    uint32_t user)
 {
-	enum { COMM, TID, PID };
+	enum { COMM, TID, PID, CHILD_NS, PARENT_NS };
 	int32_t tid = (int32_t)event->values[TID].i;
 	char scratch[NAME_BYTES];
 	struct record *record;
@@ -379,6 +379,13 @@ void worker_on_fork(struct worker *worker, void *state, const struct trace_event
 	}
 	record = worker_add(worker, group, event->ts, RECORD_FORK);
 	record->arg64 = event->present & (1u << PID) ? event->values[PID].u : UINT64_MAX;
+	if (event_u64(event, CHILD_NS, UINT64_MAX) <= UINT32_MAX) {
+		record->arg32 = (int32_t)event_u64(event, CHILD_NS, 0);
+		record->arg16 = event_has(event, PARENT_NS) && event_u64(event, PARENT_NS, 0) !=
+								       event_u64(event, CHILD_NS, 0)
+					? RECORD_ENTERS
+					: 0;
+	}
 }
 
 /* The thread that runs, known as @former, goes on as @tid. */
@@ -468,6 +475,29 @@ void worker_on_process(struct worker *worker, void *state, const struct trace_ev
 		worker_group_set_name(group, worker_name_bytes(&event->values[NAME], scratch));
 	}
 	(void)worker_add(worker, index, event->ts, RECORD_PROCESS);
+}
+
+/* One event for each level of namespaces, the thread's own first.  Events of one thread may be in
+ * different chunks: the merger tells which one counts. */
+void worker_on_container(struct worker *worker, void *state, const struct trace_event *event,
+			 uint32_t user)
+{
+	enum { TID, VPID, LEVEL, INUM, VTID };
+	uint64_t inum = event_u64(event, INUM, 0);
+	int32_t tid = (int32_t)event_i64(event, TID, 0);
+	struct record *record;
+
+	(void)state;
+	(void)user;
+	if (!event_has(event, LEVEL) || tid == 0 || inum == 0 || inum > UINT32_MAX) {
+		return;
+	}
+	record = worker_add(worker, worker_group_of(worker, tid), event->ts, RECORD_CONTAINER);
+	record->arg64 = event_u64(event, LEVEL, 0);
+	record->arg32 = (int32_t)inum;
+	record->arg16 = event_i64(event, VPID, 0) == 1 && event_i64(event, VTID, 0) == 1
+				? RECORD_ENTERS
+				: 0;
 }
 
 /* ---- gaps and ends ---- */

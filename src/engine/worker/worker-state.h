@@ -102,7 +102,7 @@ void worker_on_plain_switch(struct worker *worker, uint64_t ts, const uint8_t *f
 void worker_set_states(struct worker *worker, uint16_t form);
 
 /* The handlers of worker_needs. */
-handler_fn worker_on_switch, worker_on_fork, worker_on_exec, worker_on_process;
+handler_fn worker_on_switch, worker_on_fork, worker_on_exec, worker_on_process, worker_on_container;
 
 /* Tells the analyses that the on-CPU interval ends, or only (@is_window) the window. */
 void worker_end_oncpu(struct worker *worker, uint64_t ts, bool is_window);

@@ -26,9 +26,16 @@ const struct need worker_needs[WORKER_NEEDS] = {
 	    "next_prio", "context.pid" },
 	  worker_on_switch,
 	  0 },
-	{ "sched_process_fork", { "@child_comm", "child_tid", "child_pid" }, worker_on_fork, 0 },
+	{ "sched_process_fork",
+	  { "@child_comm", "child_tid", "child_pid", "child_ns_inum", "parent_ns_inum" },
+	  worker_on_fork,
+	  0 },
 	{ "sched_process_exec", { "@filename", "tid", "old_tid" }, worker_on_exec, 0 },
 	{ "lttng_statedump_process_state", { "@name", "tid", "pid" }, worker_on_process, 0 },
+	{ "lttng_statedump_process_pid_ns",
+	  { "tid", "vpid", "ns_level", "ns_inum", "vtid" },
+	  worker_on_container,
+	  0 },
 };
 
 /* ---- lifecycle ---- */

@@ -222,6 +222,7 @@ static void put_row(struct json *json, const struct report_table *table,
 	case SCOPE_CPU:
 		json_u64(json, "cpu", row->id);
 		break;
+	case SCOPE_CONTAINER:
 	case SCOPE_KEYED:
 		if (table->table->owner_key && row->id != ROW_KEY_NO_ID) {
 			json_i64(json, table->table->owner_key, row->owner);

@@ -72,6 +72,7 @@ static const char *object_of(const struct table *table)
 	case SCOPE_PROCESS:
 		return "process";
 	case SCOPE_KEYED:
+	case SCOPE_CONTAINER:
 	case SCOPE_LONGEST:
 		return table->lami_class ? table->lami_class : "string";
 	default:
