@@ -24,10 +24,10 @@ def report(sillage, trace, chunk, jobs, extra):
                          str(jobs)] + extra + [trace]))
 
 
-def merged(sillage, trace, chunk, jobs, extra):
-    """The same by two processes, of which one maps and the other merges."""
+def merged(sillage, trace, chunk, jobs, extra, shown=()):
+    """The same by two processes, of which one maps and the other merges, with the options @shown."""
     partials = run([sillage, 'map', '-q', '-a', 'all', '--chunk-size', str(chunk), '-j', str(jobs)] + extra + [trace])
-    return in_order(run([sillage, 'merge', '-q', '-f', 'json', '-j', str(jobs), '-'], partials))
+    return in_order(run([sillage, 'merge', '-q', '-f', 'json', '-j', str(jobs), *shown, '-'], partials))
 
 
 def in_order(out):

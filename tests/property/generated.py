@@ -45,7 +45,9 @@ LONG_NAME = '/a/name/that/is/longer/than/a/key/of/an/item/'
 FIELDS = {
     'sched_switch': dict(synthetic.EVENTS)['sched_switch'],
     'sched_process_fork': (('comm', 'child_comm'), ('row', 'vtids'), ('s32', 'child_tid'), ('s32', 'child_pid'),
-                           ('s32', 'parent_pid')),
+                           ('s32', 'parent_pid'), ('s64', 'parent_ns_inum'), ('s64', 'child_ns_inum')),
+    'lttng_statedump_process_pid_ns': (('s32', 'tid'), ('s32', 'vtid'), ('s32', 'vpid'), ('s32', 'ns_level'),
+                                       ('s64', 'ns_inum')),
     'sched_process_exec': (('text', 'filename'), ('s32', 'tid'), ('s32', 'old_tid')),
     'lttng_statedump_process_state': (('s32', 'tid'), ('s32', 'pid'), ('comm', 'name')),
     'sched_waking': (('s32', 'tid'),),
@@ -131,6 +133,14 @@ def metadata(layout, contexts=((), ()), domain='kernel', calls=CALLS):
             name, IDS[name], stream, level, struct_of(fields))
     text = text.replace('byte_order = le', 'byte_order = ' + ('le' if layout.order == '<' else 'be'))
     return align_all(text) if layout.is_aligned else text
+
+
+HOST = 4026531836
+
+
+def namespace(pid):
+    """The PID namespace of a process: one of three, of which the first is the host's."""
+    return HOST + 7 * (pid % 3)
 
 
 class Thread:
@@ -307,7 +317,7 @@ class Schedule:
         child = self.alive[tid] = Thread(tid, pid, parent.comm)
         child.call = self.rng.choice((None, 'clone'))  # from which it returns, too
         self.now += 1  # as in exec
-        self.add(cpu, 'sched_process_fork', child.comm, tid, pid, parent.pid)
+        self.add(cpu, 'sched_process_fork', child.comm, tid, pid, parent.pid, namespace(parent.pid), namespace(pid))
         if self.rng.random() < 0.5:
             self.now += 1
             self.add(cpu, 'sched_wakeup_new', tid)
@@ -338,6 +348,15 @@ class Schedule:
                      self.argument('text', 'filename'))
         else:
             self.add(cpu, 'lttng_statedump_process_state', thread.tid, thread.pid, thread.comm)
+            self.pid_ns(thread)
+
+    def pid_ns(self, thread):
+        """An event for each level, the own first; a dump goes on wherever its thread runs."""
+        for level in range(1 if namespace(thread.pid) != HOST else 0, -1, -1):
+            self.now += 1
+            ids = (thread.tid % 3, thread.pid % 3) if level else (thread.tid, thread.pid)
+            self.add((thread.tid + level) % len(self.running), 'lttng_statedump_process_pid_ns', thread.tid, *ids,
+                     level, namespace(thread.pid) if level else HOST)
 
 
 class Packing:

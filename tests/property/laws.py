@@ -38,7 +38,8 @@ JOBS = (
     'stay = run; deadline 1ms', 'loop = syscall_entry_*; syscall_exit_*; syscall_entry_*; every 2ms',
     'wait = sched_waking tid=$tid; sched_in; deadline 20us', 'away = sleep; deadline 3ms; every 5ms',
     'all = sched_switch; sched_switch')
-LABELS = ('cpu', 'fd', 'tid', 'pid', 'prio', 'comm', 'irq', 'vec', 'order', 'errno', 'vpid', 'level')
+LABELS = ('cpu', 'fd', 'tid', 'pid', 'prio', 'comm', 'irq', 'vec', 'order', 'errno', 'vpid', 'level',
+          'pid_ns')
 NO_SUMS = ('min_ns', 'mean_ns', 'max_ns', 'stdev_ns', 'p50_ns', 'p95_ns', 'p99_ns', 'p999_ns',
            'longest_ns', 'depth_max', 'in_flight', 'open', 'oldest_ns', 'longest',
            'misses_run', 'open_misses', 'worst')
@@ -126,13 +127,13 @@ def windows_of(lines):
     return [one for one in objects if one['type'] in ('window', 'total') and not one.get('so_far')]
 
 
-def by_pieces(sillage, rng, folders, asked, state):
+def by_pieces(sillage, rng, folders, asked, state, shown=()):
     """What runs on one piece after the other report, each going on from the state that the one before left."""
     lines = []
     for folder in folders:
         lines += cuts.report(sillage, folder, rng.choice((1, 4000, 10**9)), rng.randrange(3),
-                             asked + ['--state', state] + rng.choice(([], ['--max-memory', '1K'])))
-    lines += cuts.in_order(cuts.run([sillage, 'merge', '-q', '-f', 'json', state]))
+                             asked + [*shown, '--state', state] + rng.choice(([], ['--max-memory', '1K'])))
+    lines += cuts.in_order(cuts.run([sillage, 'merge', '-q', '-f', 'json', *shown, state]))
     return windows_of(lines)
 
 
@@ -294,6 +295,29 @@ def jobs_differ(sillage, path, total):
     return None
 
 
+OF_CONTAINERS = ('cpu', 'sched', 'syscalls', 'io', 'memory', 'block')
+
+
+def check_containers(sillage, rng, path, folders, interval, lines):
+    """The same laws of lists by container, whose rows add up to those of threads."""
+    asked, shown = ['-i', interval], ['--per', 'container']
+    base = cuts.report(sillage, path, '1G', 0, asked + shown)
+    ours = [json.loads(line) for line in base]
+    for line, all_lists in zip(ours, lines):
+        for name in OF_CONTAINERS if line['type'] in ('window', 'total') else ():
+            if sums_of(line[name].get('containers')) != sums_of(all_lists[name]['threads']):
+                raise Fault('%s: containers do not add up to threads' % name)
+    chunk, workers = rng.choice((1, 300, 4000, 10**9)), rng.randrange(4)
+    if cuts.report(sillage, path, chunk, workers, asked + shown) != base:
+        raise Fault('containers: not the same with --chunk-size %d -j %d' % (chunk, workers))
+    if cuts.merged(sillage, path, chunk, workers, asked, shown) != base:
+        raise Fault('containers: not the same by map and merge, --chunk-size %d -j %d' % (chunk, workers))
+    if by_pieces(sillage, rng, folders, asked, path + '.containers', shown) != windows_of(base):
+        raise Fault('containers: not the same in pieces, from state to state')
+    if total_of([json.loads(line) for line in cuts.report(sillage, path, '1G', 1, shown)]) != total_of(ours):
+        raise Fault('containers: the total of windows of %s is another' % interval)
+
+
 def report_of(sillage, rng, path, periods, renamed):
     """
     The lines of a trace's report, after what holds of any trace.  @renamed: a thread takes another tid; then a window
@@ -323,6 +347,7 @@ def report_of(sillage, rng, path, periods, renamed):
         raise Fault('windows of %s are not those of shorter ones put together' % interval)
     if ranged_differ(sillage, rng, path, asked, lines):
         raise Fault('windows of a range are not those of the whole')
+    check_containers(sillage, random.Random(repr(rng.getstate()[1][:9])), path, folders, interval, lines)
     some = alone_differs(sillage, rng, path, asked, lines)
     if some:
         raise Fault('%s is not what it is among all' % some)

@@ -141,7 +141,7 @@ const struct option options_table[] = {
 	{ 0, "cpu", "LIST", "only what happened on these CPUs", FOR_ROWS, NUMBERS(selection.cpus) },
 	{ 0, "irq", "LIST", "only rows of these interrupts, by number or name", FOR_ROWS,
 	  NAMES(selection.irqs) },
-	{ 0, "per", "cpu|tid|pid|comm|prio|container", "only lists by these", FOR_ROWS,
+	{ 0, "per", "KIND", "only lists by cpu, tid, pid, comm, prio or container", FOR_ROWS,
 	  CUSTOM(options_per) },
 	{ 0, "containers", "FILE", "names of containers, 'PID_NS NAME' in each line", FOR_ROWS,
 	  CUSTOM(options_containers) },
