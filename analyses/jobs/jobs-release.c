@@ -408,13 +408,15 @@ struct jobs_arrival jobs_release_begin(struct jobs_trace *trace, size_t count,
 	struct jobs_release *release;
 	struct jobs_arrival arrival;
 	struct waiting *waiting;
+	bool has_slept;
 
 	init(trace, count);
 	release = release_of(trace, count, shard_tid(ordered->thread), ordered->ts);
 	settle(release, count);
 	waiting = &release->jobs[NOTE_JOB(ordered->words[0])];
-	arrival = slept != 0 && slept >= waiting->since ? of_wake(release, waiting, slept)
-							: of_pending(waiting, ts);
+	/* What was swept has no wake-up. */
+	has_slept = slept != 0 && slept >= waiting->since && release->wake_ts != 0;
+	arrival = has_slept ? of_wake(release, waiting, slept) : of_pending(waiting, ts);
 	arrival.ts = arrival.ts < ts ? arrival.ts : ts;
 	waiting->pending_count = 0;
 	waiting->is_executing = true;

@@ -47,7 +47,7 @@ static void on_wake(struct worker *worker, void *state, const struct trace_event
 	    (event_has(event, SUCCESS) && event_u64(event, SUCCESS, 0) == 0)) {
 		return;
 	}
-	if (kind == WAKE_SOURCE) {
+	if (kind != WAKE_CONFIRMS) {
 		emit_of_cpu(worker, event->ts, OWN_WOKEN)->arg32 = tid;
 	}
 	record = worker_emit(worker, event->ts, tid, OWN_WAKE);

@@ -313,6 +313,7 @@ static void on_hole(struct shard *shard, struct thread *thread, uint64_t ts)
 		(void)shard_note_ordered(shard, thread, ts, NOTE_LOSE);
 	} else {
 		jobs_executing(shard, thread)->is_lost = true;
+		jobs_executing(shard, thread)->slept = 0;
 	}
 }
 

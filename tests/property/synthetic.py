@@ -2,8 +2,8 @@
 
 A trace is in LTTng's layout: one stream for each CPU, or more, each a list of packets.  The cases
 are in synthetic_threads.py, synthetic_gaps.py, synthetic_figures.py, synthetic_reports.py,
-synthetic_input.py, synthetic_windows.py and synthetic_relays.py; synthetic_cases.py runs them.  generated.py writes its traces with the same
-functions.
+synthetic_input.py, synthetic_windows.py, synthetic_arrivals.py and synthetic_relays.py; synthetic_cases.py
+runs them.  generated.py writes its traces with the same functions.
 """
 import json
 import os
@@ -67,6 +67,7 @@ EVENTS = [
     ('syscall_entry_setpriority', (('s32', 'which'), ('s32', 'who'), ('s32', 'niceval'))),
     ('syscall_exit_setpriority', (('s64', 'ret'),)),
     ('syscall_entry_nice', (('s32', 'increment'),)), ('syscall_exit_nice', (('s64', 'ret'),)),
+    ('sched_wakeup_new', (('s32', 'tid'),)),
 ]
 IDS = {name: i for i, (name, _) in enumerate(EVENTS)}
 

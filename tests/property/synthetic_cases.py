@@ -17,6 +17,7 @@ import tempfile
 import traceback
 
 import synthetic
+import synthetic_arrivals
 import synthetic_figures
 import synthetic_gaps
 import synthetic_holes
@@ -27,7 +28,7 @@ import synthetic_threads
 import synthetic_windows
 
 MODULES = (synthetic_threads, synthetic_gaps, synthetic_holes, synthetic_figures, synthetic_reports, synthetic_input,
-           synthetic_windows, synthetic_relays)
+           synthetic_windows, synthetic_relays, synthetic_arrivals)
 
 
 def cases():

@@ -10,7 +10,19 @@
 /* Signals that wait for a thread: more are not kept. */
 #define SIGNALS_MAX 1024
 
-enum { TTWU, WAKING, WAKEUP, START, OLD_START, ENTRY, OLD_ENTRY, EXIT, OLD_EXIT, SIGNAL };
+enum {
+	TTWU,
+	WAKING,
+	WAKEUP,
+	WAKEUP_NEW,
+	START,
+	OLD_START,
+	ENTRY,
+	OLD_ENTRY,
+	EXIT,
+	OLD_EXIT,
+	SIGNAL,
+};
 enum { WAKE_TID, WAKE_SUCCESS };
 enum { START_TIMER, START_EXPIRES, START_SOFT };
 enum { ENTRY_TIMER, ENTRY_NOW };
@@ -33,6 +45,7 @@ const struct plan_request arrivals_requests[ARRIVALS_REQUESTS] = {
 	[TTWU] = { .event = "sched_ttwu", .fields = WAKE_FIELDS },
 	[WAKING] = { .event = "sched_waking", .fields = WAKE_FIELDS },
 	[WAKEUP] = { .event = "sched_wakeup", .fields = WAKE_FIELDS },
+	[WAKEUP_NEW] = { .event = "sched_wakeup_new", .fields = WAKE_FIELDS },
 	[START] = { .event = "timer_hrtimer_start", .fields = START_FIELDS },
 	[OLD_START] = { .event = "hrtimer_start", .fields = START_FIELDS },
 	[ENTRY] = { .event = "timer_hrtimer_expire_entry", .fields = ENTRY_FIELDS },
@@ -65,6 +78,7 @@ struct cpu_now {
 
 /* What may release a thread. */
 struct release {
+	uint64_t first_wake_ts;
 	/* Its last wake-up. */
 	uint64_t wake_ts;
 	bool is_timer;
@@ -90,6 +104,7 @@ struct arrivals {
 	const struct owners *owners;
 	size_t first;
 	unsigned int source; /* the wake-up event that this trace has */
+	uint64_t lost_ts;    /* begin of the last hole; 0: there was none */
 	khash_t(timers) * timers;
 	khash_t(cpus_now) * cpus;
 	khash_t(releases) * releases; /* by tid */
@@ -263,6 +278,7 @@ static void on_wake(struct arrivals *arrivals, const struct reader_event *event)
 	}
 	tid = (int32_t)v[WAKE_TID].i;
 	release = release_of(arrivals, tid);
+	release->first_wake_ts = release->first_wake_ts != 0 ? release->first_wake_ts : event->ts;
 	release->wake_ts = event->ts;
 	release->wake_signal = 0;
 	release->is_timer = cpu->is_in_expiry;
@@ -320,6 +336,9 @@ void arrivals_take(struct arrivals *arrivals, const struct reader_event *event)
 			on_wake(arrivals, event);
 		}
 		break;
+	case WAKEUP_NEW:
+		on_wake(arrivals, event);
+		break;
 	case START:
 	case OLD_START:
 		on_start(arrivals, event);
@@ -342,10 +361,10 @@ void arrivals_take(struct arrivals *arrivals, const struct reader_event *event)
 
 /* ---- executions ---- */
 
-/* The end of the thread's last sleep in [@since, @ts]; 0: it did not sleep.  @wake_ts: of its last
- * wake-up, which may be the first that the trace shows of it. */
+/* The end of the thread's last sleep in [@since, @ts]; 0: it did not sleep.  @first_wake_ts: of its
+ * first wake-up, which may be the first that the trace shows of it. */
 static uint64_t sleep_end(const struct deep_thread *thread, uint64_t since, uint64_t ts,
-			  uint64_t wake_ts)
+			  uint64_t first_wake_ts)
 {
 	/* At the very end of its life there is no interval that begins then. */
 	size_t i = timeline_thread_before(thread, ts < thread->end ? ts + 1 : ts);
@@ -360,8 +379,9 @@ static uint64_t sleep_end(const struct deep_thread *thread, uint64_t since, uint
 		}
 	}
 	return i == 0 && thread->intervals.at[0].state == STATE_WAIT &&
-			       thread->intervals.at[0].begin == wake_ts && wake_ts >= since
-		       ? wake_ts
+			       thread->intervals.at[0].begin == first_wake_ts &&
+			       first_wake_ts >= since
+		       ? first_wake_ts
 		       : 0;
 }
 
@@ -419,7 +439,8 @@ struct arrival arrivals_begin(struct arrivals *arrivals, int32_t tid,
 {
 	struct release *release = release_of(arrivals, tid);
 	uint64_t least = arrivals->owners->timeline->begin;
-	uint64_t end = sleep_end(thread, release->since, ts, release->wake_ts);
+	uint64_t since = release->since > arrivals->lost_ts ? release->since : arrivals->lost_ts;
+	uint64_t end = sleep_end(thread, since, ts, release->first_wake_ts);
 	struct arrival arrival =
 		end != 0 ? of_wake(release, end, least) : of_pending(release, ts, least);
 
@@ -456,7 +477,7 @@ struct arrivals *arrivals_new(const struct owners *owners, const struct plan *pl
 	return arrivals;
 }
 
-void arrivals_lose(struct arrivals *arrivals)
+static void forget_all(struct arrivals *arrivals)
 {
 	for (khint_t at = kh_begin(arrivals->releases); at != kh_end(arrivals->releases); at++) {
 		if (kh_exist(arrivals->releases, at)) {
@@ -468,9 +489,15 @@ void arrivals_lose(struct arrivals *arrivals)
 	kh_clear(releases, arrivals->releases);
 }
 
+void arrivals_lose(struct arrivals *arrivals, uint64_t ts)
+{
+	forget_all(arrivals);
+	arrivals->lost_ts = ts;
+}
+
 void arrivals_free(struct arrivals *arrivals)
 {
-	arrivals_lose(arrivals);
+	forget_all(arrivals);
 	kh_destroy(timers, arrivals->timers);
 	kh_destroy(cpus_now, arrivals->cpus);
 	kh_destroy(releases, arrivals->releases);

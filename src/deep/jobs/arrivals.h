@@ -35,7 +35,7 @@ struct arrival {
 };
 
 /* Events to request, one after the other. */
-#define ARRIVALS_REQUESTS 10
+#define ARRIVALS_REQUESTS 11
 extern const struct plan_request arrivals_requests[ARRIVALS_REQUESTS];
 
 struct arrivals;
@@ -52,8 +52,8 @@ struct arrival arrivals_begin(struct arrivals *arrivals, int32_t tid,
 			      const struct deep_thread *thread, uint64_t ts);
 void arrivals_end(struct arrivals *arrivals, int32_t tid, uint64_t ts);
 
-/* Nothing was traced for a while: what released threads before says nothing of what comes. */
-void arrivals_lose(struct arrivals *arrivals);
+/* Nothing was traced from @ts on: what released threads before says nothing of what comes. */
+void arrivals_lose(struct arrivals *arrivals, uint64_t ts);
 /* The tid has a new thread; a thread has another tid. */
 void arrivals_forget(struct arrivals *arrivals, int32_t tid);
 void arrivals_rename(struct arrivals *arrivals, int32_t from, int32_t to);

@@ -281,7 +281,7 @@ static void cut(struct matcher *matcher, const struct reader_event *event, int32
 }
 
 /* Nothing was traced for a while: all of them may have. */
-static void cut_all(struct matcher *matcher)
+static void cut_all(struct matcher *matcher, uint64_t ts)
 {
 	for (khint_t at = kh_begin(matcher->machines); at != kh_end(matcher->machines); at++) {
 		if (kh_exist(matcher->machines, at)) {
@@ -289,7 +289,7 @@ static void cut_all(struct matcher *matcher)
 		}
 	}
 	kh_clear(machines, matcher->machines);
-	arrivals_lose(matcher->arrivals);
+	arrivals_lose(matcher->arrivals, ts);
 	for (khint_t at = kh_begin(matcher->running); at != kh_end(matcher->running); at++) {
 		if (kh_exist(matcher->running, at)) {
 			kh_value(matcher->running, at) = TID_UNKNOWN;
@@ -351,7 +351,7 @@ static void take(struct matcher *matcher, const struct reader_event *event)
 
 	if (event->is_hole) {
 		put_initial(matcher, event->ts);
-		cut_all(matcher);
+		cut_all(matcher, event->ts);
 		return;
 	}
 	current = follow(matcher, event);

@@ -1,0 +1,43 @@
+"""synthetic_arrivals: cases of synthetic_cases.py on when executions of jobs arrive.
+
+`report` and `analyze` find it in two ways, and must say the same: how late executions begin, and of how
+many it is not known.
+"""
+from synthetic import event, Made, packet, report_of, same, switch, total_of
+
+S = 10**9
+
+
+def lates(made, job='run'):
+    """How late each execution begins; None where the arrival is unknown."""
+    ended = sorted(report_of(made, '--job', job)['jobs']['longest'], key=lambda one: one['begin'])
+    found = [None if one['arrival_from'] == 'unknown' else one['late_ns'] for one in ended]
+    for way in (), ('--chunk-size', '1'), ('-i', '7s'):
+        row = total_of(made, '-a', 'jobs', '--job', 'x = %s; deadline 1ms' % job, *way)['jobs']['jobs'][0]
+        same((row['late']['count'], row['late']['sum_ns'], row['unarrived']),
+             (len(found), sum(late or 0 for late in found), found.count(None)))
+    return found
+
+
+def test_arrival_first_wake(scratch):
+    """The first event of the trace wakes a thread: it slept before, although a second wake-up follows."""
+    for more in [], [event(110, 'sched_waking', 7)]:
+        made = Made(scratch, 'first-%d' % len(more), [packet(0, 0, 100, 200, [
+            event(100, 'sched_waking', 7)] + more + [switch(150, 0, 7), switch(160, 7, 0)])])
+        same(lates(made), [50])
+
+
+def test_arrival_before_a_hole(scratch):
+    """A wake-up before the hole is none of an execution behind it."""
+    made = Made(scratch, 'hole', [
+        packet(0, 0, 100, 200, [switch(100, 7, 0), event(110, 'sched_waking', 7), switch(120, 0, 7)]) +
+        packet(0, 1, 5 * S, 5 * S + 100, [switch(5 * S + 10, 8, 7), switch(5 * S + 20, 7, 0), event(5 * S + 30, 'sched_waking', 7),
+                                          switch(5 * S + 40, 0, 7), switch(5 * S + 50, 7, 0)])])
+    same(lates(made), [None, 10])
+
+
+def test_arrival_new(scratch):
+    """The wake-up of a new thread, whose fork is not in the trace."""
+    made = Made(scratch, 'new', [packet(0, 0, 100, 200, [
+        switch(100, 0, 3), event(110, 'sched_wakeup_new', 7), switch(120, 3, 7), switch(130, 7, 0)])])
+    same(lates(made), [None, 10])
