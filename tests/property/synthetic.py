@@ -68,6 +68,8 @@ EVENTS = [
     ('syscall_exit_setpriority', (('s64', 'ret'),)),
     ('syscall_entry_nice', (('s32', 'increment'),)), ('syscall_exit_nice', (('s64', 'ret'),)),
     ('sched_wakeup_new', (('s32', 'tid'),)),
+    ('lttng_statedump_process_pid_ns', (('s32', 'tid'), ('s32', 'vtid'), ('s32', 'vpid'), ('s32', 'ns_level'),
+                                        ('s64', 'ns_inum'))),
 ]
 IDS = {name: i for i, (name, _) in enumerate(EVENTS)}
 

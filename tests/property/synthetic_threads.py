@@ -286,3 +286,14 @@ def test_threads_beyond_the_limit(scratch):
              (2048, sum(10 + i % 7 for i in range(count))))
         wanted = wanted or rows
         same(rows == wanted, True)
+
+
+def test_name_after_dump(scratch):
+    """A state dump tells the container of a thread, and no name.  A later thread with its tid has one in that stream."""
+    made = Made(scratch, 'dumped', [
+        packet(0, 0, 0, 100, [switch(0, 0, 7), switch(30, 7, 3), event(40, 'sched_process_fork', 'young', 7, 7, 3),
+                              switch(50, 3, 0), event(100, 'sched_process_exit', 1)]),
+        packet(1, 0, 0, 100, [event(20, 'lttng_statedump_process_pid_ns', 7, 7, 7, 0, 4026531836),
+                              event(60, 'sched_switch', 'idle', 0, 20, 1, 'young', 7, 20), switch(80, 7, 0)])])
+    rows = total_of(made, '-a', 'cpu')['cpu']['threads']
+    same(sorted((row['comm'], row['run_ns']) for row in rows if row['tid'] == 7), [('t7', 20), ('t7', 30)])

@@ -339,6 +339,14 @@ static inline bool is_beyond(const struct round *round, int64_t key, uint64_t ts
 	return ts >= round->bound && (ts > round->bound || key != round->former);
 }
 
+/* Whether the thread is called as its group when the record is made.  Others may have gone to a
+ * group without a name, which got one later: perhaps of another thread with the same tid. */
+static inline bool carries_name(const struct record *record)
+{
+	return record->kind <= RECORD_OUT || record->kind == RECORD_INITIAL ||
+	       record->kind == RECORD_EXEC || record->kind == RECORD_PROCESS;
+}
+
 /* Applies one record; @is_fresh: the group's name has not been applied. */
 static inline void use_record(struct applying *at, const struct record *record, bool *is_fresh)
 {
@@ -351,8 +359,7 @@ static inline void use_record(struct applying *at, const struct record *record, 
 		}
 		key->thread = shard_thread(at->shard, key->key);
 	}
-	/* Records of analyses may also belong to unknown threads, which have no name. */
-	if (*is_fresh && record->kind < RECORD_OWN && record->kind != RECORD_FORK) {
+	if (*is_fresh && carries_name(record)) {
 		apply_name(at->shard, key->thread, at->group);
 		*is_fresh = false;
 	}
