@@ -102,7 +102,7 @@ static void wake(struct shard *shard, struct thread *thread, struct executing *e
 {
 	enum phase was = e->phase == UNKNOWN && e->is_lost ? UNKNOWN : BLOCKED;
 
-	if (e->phase == RUNNING) {
+	if (e->phase == RUNNING || e->has_out) {
 		if (e->cpu != record->arg64) { /* else it wakes itself */
 			e->has_pending = true;
 			e->is_tentative = record->arg16 & WAKE_TENTATIVE;
@@ -260,8 +260,7 @@ static void on_switch_out(struct shard *shard, struct thread *thread, const stru
 {
 	struct executing *e = jobs_executing(shard, thread);
 
-	if (!out->is_tie) {
-		e->phase = RUNNING; /* whatever it seemed to be before */
+	if (!out->is_tie) { /* if nobody saw it come, its time until then is what it seemed to be */
 		e->has_out = true;
 		e->out_ts = out->ts;
 		e->out_flags = out->flags;

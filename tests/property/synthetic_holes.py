@@ -126,3 +126,16 @@ def test_process_of_an_unknown_thread(scratch):
     for way in WAYS:
         fds = total_of(made, '-a', 'files', *way)['files']['fds']
         same(sorted((row['pid'], row['reads'], row['read_bytes']) for row in fds), [(70, 1, 8), (80, 1, 8), (90, 1, 8)])
+
+
+def test_woken_behind_a_hole(scratch):
+    """A thread that is woken waits until an event tells otherwise: where nobody saw it come it did not run."""
+    made = Made(scratch, 'woken', [
+        packet(0, 0, 0, 100, [switch(0, 3, 7)]) +
+        packet(0, 1, 5 * S, 5 * S + 100, [event(5 * S + 10, 'sched_waking', 7), switch(5 * S + 50, 7, 0), switch(5 * S + 60, 0, 7)])])
+    job = 'sched_waking tid=$tid; sched_in'
+    found = report_of(made, '--job', job)['jobs']
+    same((found['total_ns'], found.get('wait_ns'), found.get('blocked_ns')), (50, 40, 10))
+    for way in WAYS:
+        parts = total_of(made, '-a', 'jobs', '--job', 'x = ' + job, *way)['jobs']['parts'][0]
+        same([parts[part]['sum_ns'] for part in ('waiting', 'blocked', 'running', 'unknown')], [40, 10, 0, 0])
