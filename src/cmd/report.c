@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "cmd/check-names.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
@@ -21,10 +22,11 @@
 #include "query/job.h"
 #include "recorded/recorded.h"
 
-/* Limits of --discover: seconds at most. */
+/* Limits of --discover. */
 #define DISCOVERY_THREADS 10
 #define DISCOVERY_EVENTS  1000000
-#define DISCOVERY_WORK    UINT64_C(100000000)
+#define DISCOVERY_WORK    UINT64_C(3000000000) /* seconds */
+#define DISCOVERY_TIME_NS (5 * NS_PER_S)
 
 /* Why a capture was made. */
 struct occasion {
@@ -204,7 +206,8 @@ static int discover(const struct options *options, const struct reader_setup *se
 	const struct discovery_config config = { .who = options->thread,
 						 .threads_max = DISCOVERY_THREADS,
 						 .events_max = DISCOVERY_EVENTS,
-						 .work_max = DISCOVERY_WORK };
+						 .work_max = DISCOVERY_WORK,
+						 .time_max_ns = DISCOVERY_TIME_NS };
 	struct discovery discovery;
 	struct err err;
 	int r = discovery_find(setup, report->timeline, &config, &discovery, &err);

@@ -10,7 +10,9 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/now.h"
 #include "deep/reader.h"
+#include "query/job.h"
 
 /* What is about a thread comes first, then the classes of events. */
 enum { TYPE_IN, TYPE_SLEEP, TYPE_PREEMPTED, TYPE_WOKEN, TYPES_OWN };
@@ -60,6 +62,7 @@ struct search {
 	size_t initial_put;
 	khash_t(type_of) * types; /* by class id of the plan */
 	VEC(char *) names;        /* of types from TYPES_OWN on */
+	uint64_t work, until_ns;  /* of the thread that is searched: done, and when to end */
 	struct discovery *found;
 };
 
@@ -327,12 +330,16 @@ static void measure(const struct search *search, const struct sequence *sequence
 	ret->rank = ret->coverage / (1 + ret->variation);
 }
 
+/* A pattern that is too long for --job leaves some types out, none of its ends; it comes as often.
+ */
 static char *pattern_of(const struct search *search, const struct episode *episode)
 {
+	size_t count = episode->count < JOB_EVENTS_MAX ? episode->count : JOB_EVENTS_MAX;
 	char *text = mem_strdup("");
 
-	for (size_t i = 0; i < episode->count; i++) {
-		uint32_t type = episode->types[i];
+	for (size_t i = 0; i < count; i++) {
+		uint32_t type =
+			episode->types[count > 1 ? i * (episode->count - 1) / (count - 1) : 0];
 		const char *name =
 			type < TYPES_OWN ? own_patterns[type] : search->names.at[type - TYPES_OWN];
 		char *longer = mem_printf("%s%s%s", text, i > 0 ? "; " : "", name);
@@ -425,7 +432,9 @@ static void try_start(struct search *search, const struct sequence *sequence, ui
 		.type_count = TYPES_OWN + search->names.count,
 		.support_min = (size_t)((double)count * DISCOVERY_SUPPORT),
 		.start = start,
-		.work_max = search->config->work_max,
+		.work_max = search->config->work_max - search->work,
+		.until_ns = search->until_ns,
+		.stop = search->config->stop,
 	};
 	struct episodes episodes;
 
@@ -433,6 +442,7 @@ static void try_start(struct search *search, const struct sequence *sequence, ui
 								       : config.support_min;
 	episodes_find(&config, &episodes);
 	search->found->is_cut |= episodes.is_cut;
+	search->work += episodes.work < config.work_max ? episodes.work : config.work_max;
 	for (size_t i = 0; i < episodes.at.count; i++) {
 		struct candidate candidate = { .episode = episodes.at.at[i],
 					       .is = { .thread = sequence->thread } };
@@ -463,6 +473,7 @@ static void search_thread(struct search *search, const struct sequence *sequence
 	size_t *counts = mem_alloc(types * sizeof(*counts));
 	candidate_list list = { 0 };
 
+	search->work = 0;
 	for (size_t i = 0; i < sequence->types.count; i++) {
 		counts[sequence->types.at[i]]++;
 	}
@@ -501,6 +512,15 @@ static void search_fini(struct search *search)
 	kh_destroy(type_of, search->types);
 }
 
+/* A thread may use an equal share of the time that is left: of one thread that is all of it. */
+static uint64_t until(uint64_t begin, uint64_t time_max_ns, size_t threads_left)
+{
+	uint64_t now = now_monotonic_ns(), end = begin + time_max_ns;
+
+	assert(threads_left > 0);
+	return time_max_ns == 0 ? 0 : now < end ? now + (end - now) / threads_left : now;
+}
+
 int discovery_find(const struct reader_setup *setup, const struct timeline *timeline,
 		   const struct discovery_config *config, struct discovery *ret, struct err *err)
 {
@@ -510,6 +530,7 @@ int discovery_find(const struct reader_setup *setup, const struct timeline *time
 				 .runs = kh_init(runs_on),
 				 .types = kh_init(type_of),
 				 .found = ret };
+	uint64_t begin;
 	int r;
 
 	assert(config->events_max < UINT32_MAX);
@@ -517,7 +538,9 @@ int discovery_find(const struct reader_setup *setup, const struct timeline *time
 	choose_threads(&search);
 	r = read_sequences(&search, setup, err);
 	ret->threads = search.sequences.count;
+	begin = now_monotonic_ns();
 	for (size_t i = 0; r == 0 && i < search.sequences.count; i++) {
+		search.until_ns = until(begin, config->time_max_ns, search.sequences.count - i);
 		search_thread(&search, &search.sequences.at[i]);
 	}
 	search_fini(&search);

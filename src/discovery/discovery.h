@@ -30,10 +30,12 @@ struct reader_setup;
 #define DISCOVERY_EXECUTIONS 5 /* fewer are no job */
 
 struct discovery_config {
-	const char *who;    /* a tid or a name; NULL: the threads that ran most */
-	size_t threads_max; /* so many of them */
-	size_t events_max;  /* the first so many of a thread */
-	uint64_t work_max;  /* of the search, for each thread (episodes.h) */
+	const char *who;         /* a tid or a name; NULL: the threads that ran most */
+	size_t threads_max;      /* so many of them */
+	size_t events_max;       /* the first so many of a thread */
+	uint64_t work_max;       /* of the search, for each thread (episodes.h) */
+	uint64_t time_max_ns;    /* of the search, for all threads; 0: no limit */
+	const atomic_bool *stop; /* the search ends when this is set; NULL: never */
 };
 
 /* A job that was found. */

@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/now.h"
+
+#define NEARLY 32 /* one of so many may differ: the first, the last, a disturbed one */
+
 /* Where a type occurs. */
 struct places {
 	uint32_t type;
@@ -22,6 +26,8 @@ struct search {
 	uint32_t prefix[EPISODE_TYPES_MAX];
 	size_t length;
 	episode_windows windows[EPISODE_TYPES_MAX]; /* of the prefix of each length */
+	episode_windows next[EPISODE_TYPES_MAX];    /* of the prefix and what comes next (search) */
+	episode_windows room;
 	struct episodes *found;
 };
 
@@ -127,6 +133,15 @@ static int by_length(const void *a, const void *b)
 
 /* ---- the search ---- */
 
+/* A type that may follow the prefix. */
+struct branch {
+	const struct places *type;
+	size_t support;
+	uint64_t distance; /* mean length of the windows that it ends */
+};
+
+typedef VEC(struct branch) branch_list;
+
 static bool has_type(const struct search *search, uint32_t type)
 {
 	for (size_t i = 0; i < search->length; i++) {
@@ -137,36 +152,145 @@ static bool has_type(const struct search *search, uint32_t type)
 	return false;
 }
 
-/* Depth first; the depth is at most EPISODE_TYPES_MAX. */
-static void grow(struct search *search)
+/* Whether the search must end. */
+static bool is_over(struct search *search)
+{
+	const struct episodes_config *config = search->config;
+
+	if (search->work >= config->work_max ||
+	    (config->until_ns > 0 && now_monotonic_ns() >= config->until_ns) ||
+	    (config->stop && atomic_load(config->stop))) {
+		search->found->is_cut = true;
+	}
+	return search->found->is_cut;
+}
+
+static void extend(struct search *search, const episode_windows *windows, const struct places *type,
+		   episode_windows *ret)
+{
+	search->work += windows->count + type->at.count;
+	episodes_extend(windows, type->at.at, type->at.count, ret);
+}
+
+static uint64_t mean_length(const episode_windows *windows)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < windows->count; i++) {
+		sum += windows->at[i].last - windows->at[i].first;
+	}
+	return windows->count > 0 ? sum / windows->count : 0;
+}
+
+/* The types with which the prefix still has the support. */
+static void find_branches(struct search *search, branch_list *ret)
 {
 	const episode_windows *windows = &search->windows[search->length - 1];
-	bool has_grown = false;
+	episode_windows *longer = &search->windows[search->length];
 
-	for (size_t i = 0; i < search->frequent_count && search->length < EPISODE_TYPES_MAX; i++) {
+	for (size_t i = 0; i < search->frequent_count && !is_over(search); i++) {
 		const struct places *type = &search->types[search->frequent[i]];
+		size_t support;
 
 		if (has_type(search, type->type)) {
 			continue;
 		}
-		if (search->work >= search->config->work_max) {
-			search->found->is_cut = true;
-			break;
+		extend(search, windows, type, longer);
+		support = count_apart(longer);
+		if (support >= search->config->support_min) {
+			*vec_push(ret) = (struct branch){ .type = type,
+							  .support = support,
+							  .distance = mean_length(longer) };
 		}
-		search->work += windows->count + type->at.count;
-		episodes_extend(windows, type->at.at, type->at.count,
-				&search->windows[search->length]);
-		if (count_apart(&search->windows[search->length]) < search->config->support_min) {
-			continue;
+	}
+}
+
+/* Of the types that follow most often the one that follows first.  Its windows go to `next`. */
+static const struct branch *find_next(struct search *search, const branch_list *branches)
+{
+	const struct branch *next = NULL;
+	size_t most = 0;
+
+	for (size_t i = 0; i < branches->count; i++) {
+		most = branches->at[i].support > most ? branches->at[i].support : most;
+	}
+	for (size_t i = 0; i < branches->count; i++) {
+		const struct branch *one = &branches->at[i];
+
+		if (one->support + most / NEARLY >= most &&
+		    (!next || one->distance < next->distance)) {
+			next = one;
 		}
-		has_grown = true;
-		search->prefix[search->length++] = type->type;
-		grow(search);
-		search->length--;
+	}
+	if (next) {
+		extend(search, &search->windows[search->length - 1], next->type,
+		       &search->next[search->length]);
+	}
+	return next;
+}
+
+/* How many of the windows do not contain a shorter one that begins where they do. */
+static size_t count_without(const episode_windows *windows, const episode_windows *shorter)
+{
+	size_t without = 0, at = 0;
+
+	for (size_t i = 0; i < windows->count; i++) {
+		while (at < shorter->count && shorter->at[at].first < windows->at[i].first) {
+			at++;
+		}
+		without += at == shorter->count || shorter->at[at].first != windows->at[i].first ||
+			   shorter->at[at].last >= windows->at[i].last;
+	}
+	return without;
+}
+
+/*
+ * Whether all that grows from the prefix and the type behind it, whose windows are known, is part
+ * of a longer episode.  That is so if `next` lies between the two in each window, and does not come
+ * after them: whatever follows, the episode with `next` in between has the same windows.  Without
+ * this the search would try each subset of the types of a loop.
+ */
+static bool is_covered(struct search *search, const struct branch *next)
+{
+	const episode_windows *windows = &search->windows[search->length];
+	size_t few = search->config->is_exact ? 0 : windows->count / NEARLY;
+
+	if (count_without(windows, &search->next[search->length]) > few) {
+		return false;
+	}
+	extend(search, windows, next->type, &search->room);
+	return count_apart(&search->room) < search->config->support_min;
+}
+
+/* Depth first; the depth is at most EPISODE_TYPES_MAX. */
+static void grow(struct search *search)
+{
+	branch_list branches = { 0 };
+	const struct branch *next;
+	bool has_grown = false;
+
+	if (search->length == EPISODE_TYPES_MAX) {
+		add_found(search);
+		return;
+	}
+	find_branches(search, &branches);
+	next = find_next(search, &branches);
+	for (size_t i = 0; i < branches.count && !is_over(search); i++) {
+		const struct branch *branch = &branches.at[i];
+
+		extend(search, &search->windows[search->length - 1], branch->type,
+		       &search->windows[search->length]);
+		if (branch == next || !is_covered(search, next)) {
+			has_grown = true;
+			search->prefix[search->length++] = branch->type->type;
+			grow(search);
+			search->length--;
+		}
 	}
 	if (!has_grown) {
 		add_found(search);
 	}
+	vec_fini(&branches);
 }
 
 static void start_with(struct search *search, uint32_t type)
@@ -224,6 +348,7 @@ void episodes_find(const struct episodes_config *config, struct episodes *ret)
 			start_with(&search, search.frequent[i]);
 		}
 	}
+	ret->work = search.work;
 	if (ret->at.count > 0) {
 		qsort(ret->at.at, ret->at.count, sizeof(ret->at.at[0]), by_length);
 	}
@@ -232,7 +357,9 @@ void episodes_find(const struct episodes_config *config, struct episodes *ret)
 	}
 	for (size_t i = 0; i < EPISODE_TYPES_MAX; i++) {
 		vec_fini(&search.windows[i]);
+		vec_fini(&search.next[i]);
 	}
+	vec_fini(&search.room);
 	free(search.types);
 	free(search.frequent);
 }

@@ -13,13 +13,14 @@
 #ifndef SILLAGE_DISCOVERY_EPISODES_H
 #define SILLAGE_DISCOVERY_EPISODES_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/mem.h"
 
-#define EPISODE_TYPES_MAX 16 /* of one episode; as many as a pattern of --job may have */
+#define EPISODE_TYPES_MAX 64 /* of one episode */
 
 /* Indexes into the sequence. */
 struct episode_window {
@@ -40,12 +41,16 @@ struct episodes_config {
 	size_t type_count;
 	size_t support_min; /* at least 1 */
 	int64_t start;      /* the first type of each episode; -1: any */
+	bool is_exact;      /* false: episodes that miss little to be part of another may lack */
 	uint64_t work_max;  /* of the search: occurrences looked at */
+	uint64_t until_ns;  /* of the monotonic clock, when it ends; 0: no limit */
+	const atomic_bool *stop; /* it ends when this is set; NULL: never */
 };
 
 struct episodes {
 	VEC(struct episode) at; /* the longest first, then by support */
-	bool is_cut;            /* work_max was reached; what was found holds */
+	bool is_cut;            /* a limit was reached; what was found holds */
+	uint64_t work;          /* that was done */
 };
 
 /* Finds all episodes with the support that are no part of a longer one. */

@@ -12,9 +12,11 @@ import os
 import subprocess
 import sys
 
-# The thread that repeats the loop, by workload.
-THREADS = {'rt_timer_jobs': 'job', 'rt_mutex_inversion': 'mtx-low', 'rt_mqueue_inversion': 'mq-server',
-           'rt_signal_inversion': 'sig-worker'}
+# The thread that repeats the loop, by workload, and the calls in which it waits for the next turn: the
+# pattern begins and ends there.
+THREADS = {'rt_timer_jobs': ('job', ('clock_nanosleep', 'read', 'rt_sigtimedwait')),
+           'rt_mutex_inversion': ('mtx-low', ('clock_nanosleep', 'futex')),
+           'rt_mqueue_inversion': ('mq-server', ('mq_timedreceive',)), 'rt_signal_inversion': ('sig-worker', ('rt_sigtimedwait',))}
 
 
 def run(*command, status=0):
@@ -33,7 +35,7 @@ def check_trace(sillage, name):
     with open(os.path.join(name, 'truth.json'), encoding='utf-8') as file:
         workload = json.load(file)['workload']
     base, trace = os.path.basename(os.path.normpath(name)), os.path.join(name, 'kernel')
-    comm = THREADS.get(workload.get('workload'))
+    comm, calls = THREADS.get(workload.get('workload'), (None, ()))
     if not comm:
         return
     lines = run(sillage, 'report', '--discover', '-f', 'json', trace).splitlines()
@@ -47,6 +49,12 @@ def check_trace(sillage, name):
     check(abs(first['period_ns'] - period) <= period / 100, base, 'period', first['period_ns'])
     check(0.95 * recorded <= first['count'] <= recorded, base, 'count', first['count'], 'of', recorded)
     check(first['coverage'] > 0.95, base, 'coverage', first['coverage'])
+    parts = first['job'].split('; ')
+    turns = [call for call in calls if 'syscall_exit_' + call in parts and 'syscall_entry_' + call in parts and
+             parts.index('syscall_exit_' + call) < parts.index('syscall_entry_' + call)]
+    check(turns, base, 'no turn of the loop in', first['job'])
+    check(parts[0] == 'sched_waking tid=$tid' and parts[-1] == 'sched_switch prev_tid=$tid, prev_state&207!=0',
+          base, 'not from its wake-up to its sleep:', first['job'])
     tid = str(first['thread']['tid'])
     report = json.loads(run(sillage, 'report', '-f', 'json', '--thread', tid, '--job', first['job'],
                             trace).splitlines()[0])

@@ -232,6 +232,7 @@ START_TEST(finds_all_episodes)
 					  .type_count = TYPES,
 					  .support_min = support_min,
 					  .start = -1,
+					  .is_exact = true,
 					  .work_max = UINT64_MAX };
 	struct episodes episodes;
 	uint32_t types[TYPES];
@@ -243,6 +244,62 @@ START_TEST(finds_all_episodes)
 	for (size_t i = 0; i < episodes.at.count; i++) {
 		ck_assert_uint_ge(episodes.at.at[i].windows.count, support_min);
 	}
+	episodes_fini(&episodes);
+}
+END_TEST
+
+/* A loop of many types is found whole, without a look at each subset of them (2^20). */
+START_TEST(finds_long_loops)
+{
+	enum { LONG = 20, TIMES = 40 };
+	static uint32_t events[LONG * TIMES];
+	struct episodes_config config = { .events = events,
+					  .count = LONG * TIMES,
+					  .type_count = LONG + 1,
+					  .support_min = TIMES - 4,
+					  .start = 0,
+					  .is_exact = _i == 0,
+					  .work_max = 2000000 };
+	struct episodes episodes;
+
+	for (size_t i = 0; i < LONG * TIMES; i++) {
+		events[i] = (uint32_t)(i % LONG);
+	}
+	if (!config.is_exact) {
+		events[5 * LONG + 7] = LONG; /* once another event took the place */
+	}
+	episodes_find(&config, &episodes);
+	ck_assert(!episodes.is_cut);
+	ck_assert_uint_eq(episodes.at.count, 1);
+	ck_assert_uint_eq(episodes.at.at[0].count, LONG);
+	ck_assert_uint_eq(episodes.at.at[0].windows.count, TIMES - (config.is_exact ? 0 : 1));
+	episodes_fini(&episodes);
+}
+END_TEST
+
+START_TEST(stops_when_it_is_told)
+{
+	static const uint32_t loop[] = { 0, 1, 0, 1, 0, 1 };
+	atomic_bool stop = true;
+	struct episodes_config config = { .events = loop,
+					  .count = 6,
+					  .type_count = 2,
+					  .support_min = 3,
+					  .start = -1,
+					  .work_max = UINT64_MAX };
+	struct episodes episodes;
+
+	episodes_find(&config, &episodes);
+	ck_assert(!episodes.is_cut);
+	episodes_fini(&episodes);
+	config.stop = &stop;
+	episodes_find(&config, &episodes);
+	ck_assert(episodes.is_cut);
+	episodes_fini(&episodes);
+	config.stop = NULL;
+	config.until_ns = 1;
+	episodes_find(&config, &episodes);
+	ck_assert(episodes.is_cut);
 	episodes_fini(&episodes);
 }
 END_TEST
@@ -282,6 +339,8 @@ Suite *suite_episodes(void)
 
 	tcase_add_loop_test(tcase, finds_minimal_occurrences, 0, 400);
 	tcase_add_loop_test(tcase, finds_all_episodes, 0, 400);
+	tcase_add_loop_test(tcase, finds_long_loops, 0, 2);
+	tcase_add_test(tcase, stops_when_it_is_told);
 	tcase_add_test(tcase, stops_at_the_limit);
 	suite_add_tcase(suite, tcase);
 	return suite;
