@@ -351,6 +351,37 @@ size_t jobs_worst(const struct jobs *jobs, const struct execution **worst, size_
 	return all + open;
 }
 
+static int by_span(const void *left, const void *right)
+{
+	const struct jobs_span *a = left, *b = right;
+
+	if (a->thread != b->thread) {
+		return a->thread < b->thread ? -1 : 1;
+	}
+	return a->is.begin < b->is.begin ? -1 : a->is.begin > b->is.begin;
+}
+
+/* @all: by thread, unless executions go from one thread to another. */
+static void note_spans(struct jobs *jobs, struct execution *const *all, size_t count)
+{
+	bool is_across = false;
+
+	for (size_t i = 0; i < count; i++) {
+		struct path_span is = { all[i]->begin, all[i]->end };
+
+		if (all[i]->thread != NOBODY) {
+			*vec_push(&jobs->spans) = (struct jobs_span){ all[i]->thread, is };
+		}
+		if (all[i]->last != all[i]->thread && all[i]->last != NOBODY) {
+			*vec_push(&jobs->spans) = (struct jobs_span){ all[i]->last, is };
+			is_across = true;
+		}
+	}
+	if (is_across) {
+		qsort(jobs->spans.at, jobs->spans.count, sizeof(*jobs->spans.at), by_span);
+	}
+}
+
 void jobs_add_up(struct jobs *jobs)
 {
 	order_fn *order = order_of(jobs);
@@ -375,6 +406,7 @@ void jobs_add_up(struct jobs *jobs)
 		}
 	}
 	note_sum(jobs, lengths);
+	note_spans(jobs, all, count);
 	free(all);
 	free(lengths);
 	qsort(jobs->groups.at, jobs->groups.count, sizeof(*jobs->groups.at),

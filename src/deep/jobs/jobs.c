@@ -11,7 +11,6 @@
 #include "base/hash.h"
 #include "deep/jobs/jobs-pattern.h"
 #include "deep/jobs/owners.h"
-#include "deep/path.h"
 #include "deep/reader.h"
 
 /* The state of a thread's next execution. */
@@ -516,41 +515,38 @@ int jobs_find(const struct reader_setup *setup, const struct timeline *timeline,
 	return r;
 }
 
-static int by_span(const void *left, const void *right)
+/* The first span of the thread, or of one behind it. */
+static size_t first_span(const struct jobs *jobs, uint32_t thread)
 {
-	const struct path_span *a = left, *b = right;
+	size_t low = 0, high = jobs->spans.count;
 
-	return a->begin < b->begin ? -1 : a->begin > b->begin;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (jobs->spans.at[middle].thread < thread) {
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	return low;
 }
 
 void jobs_spans(const struct jobs *jobs, uint32_t thread, struct path_spans *spans)
 {
-	size_t count = 0;
-
-	for (size_t i = 0; i < jobs->all.count + jobs->open.count; i++) {
-		const struct execution *one = i < jobs->all.count
-						      ? &jobs->all.at[i]
-						      : &jobs->open.at[i - jobs->all.count];
-
-		if (one->thread == thread || one->last == thread) {
-			*vec_push(&spans->at) = (struct path_span){ one->begin, one->end };
-		}
-	}
-	if (spans->at.count > 0) {
-		qsort(spans->at.at, spans->at.count, sizeof(*spans->at.at), by_span);
-	}
-	for (size_t i = 0; i < spans->at.count; i++) {
-		struct path_span next = spans->at.at[i];
+	for (size_t i = first_span(jobs, thread);
+	     i < jobs->spans.count && jobs->spans.at[i].thread == thread; i++) {
+		struct path_span next = jobs->spans.at[i].is;
+		size_t count = spans->at.count;
 
 		if (count > 0 && next.begin <= spans->at.at[count - 1].end) {
 			struct path_span *last = &spans->at.at[count - 1];
 
 			last->end = last->end > next.end ? last->end : next.end;
 		} else {
-			spans->at.at[count++] = next;
+			*vec_push(&spans->at) = next;
 		}
 	}
-	spans->at.count = count;
 }
 
 void jobs_fini(struct jobs *jobs)
@@ -558,4 +554,5 @@ void jobs_fini(struct jobs *jobs)
 	vec_fini(&jobs->all);
 	vec_fini(&jobs->open);
 	vec_fini(&jobs->groups);
+	vec_fini(&jobs->spans);
 }

@@ -28,6 +28,7 @@
 #define SILLAGE_DEEP_JOBS_H
 
 #include "deep/jobs/arrivals.h"
+#include "deep/path.h"
 #include "deep/timeline.h"
 
 struct reader_setup;
@@ -72,6 +73,12 @@ struct jobs_figures {
 	uint64_t arrivals[ARRIVALS];
 };
 
+/* When a thread executes. */
+struct jobs_span {
+	uint32_t thread;
+	struct path_span is;
+};
+
 /* The executions of one thread. */
 struct jobs_group {
 	uint32_t thread;
@@ -91,6 +98,7 @@ struct jobs {
 	/* In the same order, then most misses, then most time.  Executions between
 	 * threads (@) are one group. */
 	VEC(struct jobs_group) groups;
+	VEC(struct jobs_span) spans; /* of all and open ones, by thread and begin */
 };
 
 /* Whether a pattern is valid: 0, or -EINVAL with the place and what was expected there. */
@@ -110,7 +118,6 @@ void jobs_fini(struct jobs *jobs);
 size_t jobs_worst(const struct jobs *jobs, const struct execution **worst, size_t most);
 
 /* When the thread executes, open ones too.  Executions that overlap are one. */
-struct path_spans;
 void jobs_spans(const struct jobs *jobs, uint32_t thread, struct path_spans *spans);
 
 /* Whether responses are asked for: then they order executions. */

@@ -22,22 +22,26 @@ static bool has_tid(const struct owners *owners, const struct deep_thread *threa
 	return thread->renamed_ts == 0 || thread->renamed_ts < ts;
 }
 
+static uint32_t newest_of(const khash_t(newest) * by_tid, int32_t tid)
+{
+	khint_t at = kh_get(newest, by_tid, (uint64_t)(uint32_t)tid);
+
+	return at == kh_end(by_tid) ? NOBODY : kh_value(by_tid, at);
+}
+
 uint32_t owners_at(const struct owners *owners, int32_t tid, const char *who, uint64_t begin,
 		   uint64_t end)
 {
-	khint_t at = kh_get(newest, owners->newest, (uint64_t)(uint32_t)tid);
-	uint32_t i = at == kh_end(owners->newest) ? NOBODY : kh_value(owners->newest, at);
+	uint32_t i = newest_of(owners->former, tid);
 
-	for (size_t r = 0; r < owners->renamed.count; r++) {
-		const struct deep_thread *thread =
-			owners->timeline->threads.at[owners->renamed.at[r]];
+	for (; i != NOBODY; i = owners->former_before[i]) {
+		const struct deep_thread *thread = owners->timeline->threads.at[i];
 
-		if (thread->former_tid == tid && thread->birth <= begin &&
-		    thread->renamed_ts >= end && is_meant(thread, who)) {
-			return owners->renamed.at[r];
+		if (thread->birth <= begin && thread->renamed_ts >= end && is_meant(thread, who)) {
+			return i;
 		}
 	}
-	for (; i != NOBODY; i = owners->before[i]) {
+	for (i = newest_of(owners->newest, tid); i != NOBODY; i = owners->before[i]) {
 		const struct deep_thread *thread = owners->timeline->threads.at[i];
 
 		if (has_tid(owners, thread, end) && thread->birth <= begin && thread->end >= end &&
@@ -48,22 +52,32 @@ uint32_t owners_at(const struct owners *owners, int32_t tid, const char *who, ui
 	return NOBODY;
 }
 
-/* Chains the threads of each tid, the newest first. */
+/* Makes the thread the newest of the tid. */
+static void chain(khash_t(newest) * by_tid, uint32_t *before, int32_t tid, uint32_t thread)
+{
+	int is_new;
+	khint_t at = kh_put(newest, by_tid, (uint64_t)(uint32_t)tid, &is_new);
+
+	before[thread] = is_new ? NOBODY : kh_value(by_tid, at);
+	kh_value(by_tid, at) = thread;
+}
+
 void owners_init(struct owners *owners, const struct timeline *timeline)
 {
+	size_t size = (timeline->threads.count + 1) * sizeof(*owners->before);
+
 	memset(owners, 0, sizeof(*owners));
 	owners->timeline = timeline;
 	owners->newest = kh_init(newest);
-	owners->before = mem_alloc((timeline->threads.count + 1) * sizeof(*owners->before));
+	owners->before = mem_alloc(size);
+	owners->former = kh_init(newest);
+	owners->former_before = mem_alloc(size);
 	for (uint32_t i = 0; i < timeline->threads.count; i++) {
-		int is_new;
-		khint_t at = kh_put(newest, owners->newest,
-				    (uint64_t)(uint32_t)timeline->threads.at[i]->tid, &is_new);
+		const struct deep_thread *thread = timeline->threads.at[i];
 
-		owners->before[i] = is_new ? NOBODY : kh_value(owners->newest, at);
-		kh_value(owners->newest, at) = i;
-		if (timeline->threads.at[i]->renamed_ts != 0) {
-			*vec_push(&owners->renamed) = i;
+		chain(owners->newest, owners->before, thread->tid, i);
+		if (thread->renamed_ts != 0) {
+			chain(owners->former, owners->former_before, thread->former_tid, i);
 		}
 	}
 }
@@ -73,9 +87,7 @@ uint32_t owners_since(const struct owners *owners, int32_t tid, const char *who,
 {
 	const struct deep_thread *const *threads =
 		(const struct deep_thread *const *)owners->timeline->threads.at;
-	khint_t at = kh_get(newest, owners->newest, (uint64_t)(uint32_t)tid);
-	uint32_t i = at == kh_end(owners->newest) ? NOBODY : kh_value(owners->newest, at);
-	uint32_t found = NOBODY;
+	uint32_t i = newest_of(owners->newest, tid), found = NOBODY;
 
 	/* Two did if one took the tid of the other (exec): the one that lives longer. */
 	for (; i != NOBODY; i = owners->before[i]) {
@@ -97,6 +109,7 @@ void owners_taken(struct owners *owners, int32_t tid, uint64_t ts)
 void owners_fini(struct owners *owners)
 {
 	kh_destroy(newest, owners->newest);
+	kh_destroy(newest, owners->former);
 	free(owners->before);
-	vec_fini(&owners->renamed);
+	free(owners->former_before);
 }

@@ -15,9 +15,10 @@ struct owners {
 	const struct timeline *timeline;
 	khash_t(newest) * newest; /* index of the newest thread, by tid */
 	uint32_t *before;         /* index of the thread before with the same tid, by thread */
-	VEC(uint32_t) renamed;    /* threads that had another tid first */
-	uint64_t taken_ts;        /* when a thread last took another's tid (exec) ... */
-	int32_t taken;            /* ... and that tid */
+	khash_t(newest) * former; /* the same of threads that had another tid first, by that one */
+	uint32_t *former_before;
+	uint64_t taken_ts; /* when a thread last took another's tid (exec) ... */
+	int32_t taken;     /* ... and that tid */
 };
 
 void owners_init(struct owners *owners, const struct timeline *timeline);
