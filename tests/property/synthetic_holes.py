@@ -139,3 +139,19 @@ def test_woken_behind_a_hole(scratch):
     for way in WAYS:
         parts = total_of(made, '-a', 'jobs', '--job', 'x = ' + job, *way)['jobs']['parts'][0]
         same([parts[part]['sum_ns'] for part in ('waiting', 'blocked', 'running', 'unknown')], [40, 10, 0, 0])
+
+
+def test_woken_before_a_hole(scratch):
+    """What woke a thread before the hole did not release the execution behind it."""
+    made = Made(scratch, 'woken', [
+        packet(0, 0, 0, 100, [switch(10, 7, 8), event(90, 'sched_waking', 7)]) +
+        packet(0, 1, 3 * S, 3 * S + 100, [switch(3 * S + 40, 8, 7), switch(3 * S + 60, 7, 8), event(3 * S + 70, 'sched_waking', 7),
+                                          switch(3 * S + 80, 8, 7), switch(3 * S + 90, 7, 8)])])
+    found = report_of(made, '--thread', '7', '--worst', '0', '--job', 'run')['jobs']
+    arrivals = [(one['arrival_from'], one['late_ns']) for one in sorted(found['longest'], key=lambda one: one['begin'])]
+    same(arrivals, [('unknown', 0), ('wake', 10)])
+    for way in WAYS:
+        jobs = total_of(made, '-a', 'jobs', '--job', 'r = sched_waking tid=$tid; sched_in; sched_out', *way)['jobs']
+        same([row['late']['max_ns'] for row in jobs['jobs']], [0])
+        jobs = total_of(made, '-a', 'jobs', '--job', 'r = run', *way)['jobs']
+        same([(row['late']['max_ns'], row['unarrived']) for row in jobs['jobs'] if row['duration']['count'] > 1], [(10, 2)])
