@@ -66,6 +66,7 @@ ROOMS = {
              'live/replay/', 'version.h') + CTF + CONTRACT,
     'src/setup': ('base/', 'engine/worker/') + CTF + CONTRACT,
     'src/cmd/options': ('base/', 'query/', 'phases/partition.h', 'engine/tables/') + CONTRACT,
+    'src/cmd/found': None,
     'src/cmd/ranges': None,
     'src/cmd/setup': None,
     'src/cmd': None,  # all

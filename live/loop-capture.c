@@ -113,7 +113,7 @@ static const char *job_of(const struct period_set *asked, const struct trigger_e
 }
 
 void loop_on_capture(void *context, const struct trace_identity *identity,
-		     const struct trigger_event *event, bool reports)
+		     const struct trigger_event *event, enum actions_with with)
 {
 	struct live_trace *trace = context;
 	struct loop *loop = session_owner_user(trace->session);
@@ -128,7 +128,8 @@ void loop_on_capture(void *context, const struct trace_identity *identity,
 		loop, trace->session, event->end,
 		&(struct captures_reason){ .name = event->name,
 					   .json = line,
-					   .wants_report = reports,
+					   .wants_report = with != ACTIONS_NO_REPORT,
+					   .wants_jobs = with == ACTIONS_REPORT_JOBS,
 					   .job = job_of(loop->config->engine.periods, event) });
 	free(line);
 }
@@ -138,6 +139,10 @@ static void say_captured(struct loop *loop, const struct capture_order *order)
 	const struct capture_result result = capture_order_result(order);
 	char bytes[UNITS_TEXT_MAX];
 
+	if (loop->config->on_captured) {
+		loop->config->on_captured(loop->config->input_user, order);
+		return;
+	}
 	metrics_own_add(loop->metrics,
 			order->path ? METRICS_CAPTURES_WRITTEN : METRICS_CAPTURES_FAILED, "", 1);
 	if (!order->path) {
@@ -198,6 +203,38 @@ size_t loop_capture_now(void *user, uint64_t *ret_numbers, size_t most)
 		}
 	}
 	return count;
+}
+
+static bool has_kernel(const struct captures_session *described)
+{
+	for (size_t i = 0; i < described->traces.count; i++) {
+		if (described->traces.at[i].is_kernel) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool loop_capture(struct loop *loop, const char *host, const char *name)
+{
+	bool has_begun = false;
+
+	for (size_t r = 0; r < loop->relays.count; r++) {
+		for (size_t i = 0; i < loop->relays.at[r]->sessions.count; i++) {
+			struct session *session = loop->relays.at[r]->sessions.at[i];
+			struct captures_session described = describe(session);
+
+			if (strcmp(described.host, host) == 0 &&
+			    strcmp(described.name, name) == 0 && has_kernel(&described) &&
+			    session_now(session) > 0) {
+				(void)captures_begin(loop->config->captures, &described,
+						     session_now(session), NULL);
+				has_begun = true;
+			}
+			vec_fini(&described.traces);
+		}
+	}
+	return has_begun;
 }
 
 void loop_on_capture_signal(evutil_socket_t number, short what, void *arg)

@@ -11,6 +11,7 @@
 #include "live/loop.h"
 #include "live/session/relay-connection.h"
 #include "live/session/session.h"
+#include "live/trigger/actions.h"
 
 struct control;
 struct loop_signals;
@@ -111,7 +112,7 @@ void loop_on_save(void *user, struct live_trace *trace, struct codec_out *out);
 /* Callbacks of the engine, the actions, the sessions, the control socket and SIGUSR2. */
 void loop_on_retained(void *user, const char *stream, struct retained *retained);
 void loop_on_capture(void *context, const struct trace_identity *identity,
-		     const struct trigger_event *event, bool reports);
+		     const struct trigger_event *event, enum actions_with with);
 void loop_on_fired(void *context, const struct trace_identity *identity,
 		   const struct trigger_event *event);
 void loop_on_finished(void *user, struct session *session);

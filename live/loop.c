@@ -315,7 +315,7 @@ static void on_input(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	if (!loop->config->on_input(loop->config->input_user)) {
+	if (!loop->config->on_input(loop->config->input_user, loop)) {
 		loop_stop(loop);
 	}
 }

@@ -34,6 +34,7 @@
 #include "output/sink.h"
 
 struct captures;
+struct capture_order;
 struct loop;
 struct checkpoint_file;
 struct actions;
@@ -61,8 +62,10 @@ struct loop_config {
 	void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 	/* Called when standard input is readable or the terminal's size changed; false: stop.
 	 * NULL: standard input is not used. */
-	bool (*on_input)(void *user);
-	void *input_user;
+	bool (*on_input)(void *user, struct loop *loop);
+	/* Called with each capture that was written, or failed, in place of a line about it. */
+	void (*on_captured)(void *user, const struct capture_order *order);
+	void *input_user; /* for both */
 	/* Called with the metadata of all traces at the first window of each, to look for what the
 	 * user named; warnings go to @warn.  NULL: nothing was named. */
 	void (*check_names)(void *user, const struct metadata *const *traces, size_t count,
@@ -72,6 +75,10 @@ struct loop_config {
 
 /* Starts the output and runs until the end; fills @summary.  Negative with the reason. */
 int loop_run(const struct loop_config *config, struct run_summary *summary, struct err *err);
+
+/* For on_input: captures the kernel traces of these sessions as they are now.  False: none is
+ * followed. */
+bool loop_capture(struct loop *loop, const char *host, const char *session);
 
 /* A session that a relay lists. */
 struct loop_listed {

@@ -56,6 +56,7 @@ void capture_order_free(struct capture_order *order)
 	free(order->triggers);
 	free(order->job);
 	free(order->names);
+	free(order->found);
 	free(order->path);
 	free(order);
 }
@@ -543,8 +544,10 @@ void capture_report(struct capture_order *order)
 {
 	char *page = mem_printf("%s/report.html", order->path);
 	char name[] = "sillage", command[] = "report", quiet[] = "-q", format[] = "-fhtml",
-	     to[] = "-o";
-	char *argv[] = { name, command, quiet, format, to, page, order->path, NULL };
+	     to[] = "-o", discover[] = "--discover";
+	char *argv[] = { name, command, quiet,       format,
+			 to,   page,    order->path, order->wants_jobs ? discover : NULL,
+			 NULL };
 	posix_spawnattr_t attributes;
 	struct stat made;
 	sigset_t none;

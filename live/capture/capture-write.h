@@ -38,7 +38,8 @@ struct capture_order {
 	char *names;         /* of those triggers, for people */
 	char *job;           /* that the first of them is about, as --job has it; NULL: none is */
 	bool has_kernel;     /* one of the traces is a kernel trace */
-	bool wants_report;   /* an HTML report is wanted, too */
+	bool wants_report;   /* an HTML report is wanted, too, ... */
+	bool wants_jobs;     /* ... with the jobs that ran */
 	uint64_t at;         /* ns: the occasion */
 	uint64_t begin, end; /* ns: the range */
 	VEC(struct capture_trace) traces;
@@ -49,6 +50,7 @@ struct capture_order {
 	bool has_report;         /* report.html was written */
 	bool is_complete;        /* nothing is known to be missing in it */
 	struct err err;          /* why it failed */
+	char *found;             /* text, by captures_config.on_written; NULL: none */
 };
 
 /* The result, for output; borrows from the order. */

@@ -56,6 +56,9 @@ static void *write_orders(void *arg)
 				capture_prune(captures->config.dir, captures->config.keep_count,
 					      captures->config.keep_bytes);
 			}
+			if (captures->config.on_written) {
+				captures->config.on_written(captures->config.user, order);
+			}
 			(void)pthread_mutex_lock(&captures->mutex);
 			assert(captures->unwritten > 0);
 			queue_push(&captures->done, order);
@@ -302,6 +305,7 @@ uint64_t captures_begin(struct captures *captures, const struct captures_session
 		append(&waiting->order->triggers, ",", reason->json);
 		append(&waiting->order->names, ", ", reason->name);
 		waiting->order->wants_report |= reason->wants_report;
+		waiting->order->wants_jobs |= reason->wants_jobs;
 		if (reason->job && !waiting->order->job) {
 			waiting->order->job = mem_strdup(reason->job);
 		}

@@ -36,6 +36,9 @@ struct captures_config {
 	uint64_t before_ns, after_ns;
 	uint64_t keep_count, keep_bytes; /* older captures are removed; UINT64_MAX: no limit */
 	uint64_t per_hour; /* captures because of triggers; further ones are dropped */
+	/* Called in the thread that writes, after each capture; NULL: nothing is. */
+	void (*on_written)(void *user, struct capture_order *order);
+	void *user;
 	void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 };
 
@@ -70,7 +73,8 @@ struct captures_session {
 struct captures_reason {
 	const char *name;
 	const char *json;  /* the trigger's line of output, as a JSON object */
-	bool wants_report; /* also write a report of the capture */
+	bool wants_report; /* also write a report of the capture ... */
+	bool wants_jobs;   /* ... with the jobs that ran */
 	const char *job;   /* what the trigger is about, as --job has it; NULL: no job */
 };
 

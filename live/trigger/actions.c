@@ -26,7 +26,8 @@ extern char **environ;
 /* A trigger and what to do when it fires. */
 struct rule {
 	struct trigger *trigger;
-	bool prints, captures, reports;
+	bool prints, captures;
+	enum actions_with with;
 	VEC(char *) commands;
 };
 
@@ -152,10 +153,13 @@ static int add_action(struct rule *rule, const char *action, struct err *err)
 {
 	if (strcmp(action, "print") == 0) {
 		rule->prints = true;
-	} else if (strcmp(action, "capture") == 0 || strcmp(action, "capture,report") == 0) {
+	} else if (strcmp(action, "capture") == 0 || strcmp(action, "capture,report") == 0 ||
+		   strcmp(action, "capture,report,discover") == 0) {
 		rule->prints = true;
 		rule->captures = true;
-		rule->reports = strcmp(action, "capture") != 0;
+		rule->with = strcmp(action, "capture") == 0          ? ACTIONS_NO_REPORT
+			     : strcmp(action, "capture,report") == 0 ? ACTIONS_REPORT
+								     : ACTIONS_REPORT_JOBS;
 	} else if (strncmp(action, "lttng-snapshot ", 15) == 0) {
 		return add_snapshot(rule, action + 15 + strspn(action + 15, " "), err);
 	} else if (strncmp(action, "exec ", 5) == 0 && action[5 + strspn(action + 5, " ")]) {
@@ -163,7 +167,7 @@ static int add_action(struct rule *rule, const char *action, struct err *err)
 	} else {
 		return err_raise(err, -EINVAL,
 				 "action \"%.60s\": expected print, capture, capture,report, "
-				 "lttng-snapshot SESSION, or exec COMMAND",
+				 "capture,report,discover, lttng-snapshot SESSION, or exec COMMAND",
 				 action);
 	}
 	return 0;
@@ -572,7 +576,7 @@ void actions_report(struct actions *actions, struct output *output,
 			continue;
 		}
 		if (rule->captures && actions->capture) {
-			actions->capture(context, trace, &event, rule->reports);
+			actions->capture(context, trace, &event, rule->with);
 		}
 		for (size_t k = 0; k < rule->commands.count; k++) {
 			run(actions, rule->commands.at[k], trace, &event);

@@ -7,26 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/units.h"
 #include "cmd/check-names.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
+#include "cmd/found/found.h"
 #include "cmd/ranges/report-ranges.h"
 #include "cmd/say.h"
 #include "deep/jobs/jobs.h"
 #include "deep/reader.h"
 #include "deep/report/report.h"
 #include "deep/resources/resources.h"
-#include "discovery/discovery.h"
 #include "output/sinks/json.h"
 #include "query/job.h"
 #include "recorded/recorded.h"
-
-/* Limits of --discover. */
-#define DISCOVERY_THREADS 10
-#define DISCOVERY_EVENTS  1000000
-#define DISCOVERY_WORK    UINT64_C(3000000000) /* seconds */
-#define DISCOVERY_TIME_NS (5 * NS_PER_S)
 
 /* Why a capture was made. */
 struct occasion {
@@ -199,31 +192,6 @@ static int build_timelines(const struct options *options, const struct reader_se
 	return EXIT_DONE;
 }
 
-/* Prints the jobs that the threads execute, behind the report. */
-static int discover(const struct options *options, const struct reader_setup *setup,
-		    const struct deep_report *report, const struct output *output)
-{
-	const struct discovery_config config = { .who = options->thread,
-						 .threads_max = DISCOVERY_THREADS,
-						 .events_max = DISCOVERY_EVENTS,
-						 .work_max = DISCOVERY_WORK,
-						 .time_max_ns = DISCOVERY_TIME_NS };
-	struct discovery discovery;
-	struct err err;
-	int r = discovery_find(setup, report->timeline, &config, &discovery, &err);
-
-	if (r < 0) {
-		say("%s", err.text);
-	} else if (strcmp(options->format, "json") == 0) {
-		discovery_json(&discovery, report->timeline, report->name, output->top,
-			       output->out);
-	} else {
-		discovery_text(&discovery, report->timeline, output->top, output->out);
-	}
-	discovery_fini(&discovery);
-	return r < 0 ? EXIT_FAILED : EXIT_DONE;
-}
-
 /* What all traces share. */
 struct reports {
 	const struct options *options;
@@ -244,6 +212,34 @@ static void print(struct reports *reports, const struct deep_report *report)
 	} else {
 		deep_report_text(report, output->top, output->out);
 	}
+}
+
+/* Prints the report with the jobs that the threads execute: behind it, or in its page. */
+static int print_with_jobs(struct reports *reports, const struct reader_setup *setup,
+			   struct deep_report *report)
+{
+	struct output *output = reports->output;
+	struct report_found *rows = NULL;
+	struct discovery discovery;
+	struct err err;
+	int r = found_search(reports->options, setup, report->timeline, &discovery, &err);
+
+	if (r < 0) {
+		say("%s", err.text);
+	} else {
+		rows = found_rows(&discovery, output->top, &report->found_count);
+		report->found = rows;
+	}
+	print(reports, report);
+	if (r == 0 && strcmp(reports->options->format, "json") == 0) {
+		discovery_json(&discovery, report->timeline, report->name, output->top,
+			       output->out);
+	} else if (r == 0 && strcmp(reports->options->format, "text") == 0) {
+		discovery_text(&discovery, report->timeline, output->top, false, output->out);
+	}
+	free(rows);
+	discovery_fini(&discovery);
+	return r < 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
 /* Whether each thread is one whose resources are wanted: those of --thread, or those that execute
@@ -323,10 +319,11 @@ static int explain(struct reports *reports, const struct reader_setup *setup,
 		if (find_resources(options, setup, report, &resources) != EXIT_DONE) {
 			status = EXIT_FAILED;
 		}
-		print(reports, report);
-	}
-	if (options->discover && status == EXIT_DONE) {
-		status = discover(options, setup, report, reports->output);
+		if (!options->discover || status != EXIT_DONE) {
+			print(reports, report);
+		} else {
+			status = print_with_jobs(reports, setup, report);
+		}
 	}
 	resources_fini(&resources);
 	jobs_fini(&jobs);
@@ -495,10 +492,6 @@ static int run(const struct options *options)
 	if (options->within && (!options->job || jobs_check(options->within, &err) < 0)) {
 		say("--within: %s",
 		    options->job ? err.text : "needs --job, which says what executes");
-		return EXIT_USAGE;
-	}
-	if (options->discover && strcmp(options->format, "html") == 0) {
-		say("--discover: not with --format html");
 		return EXIT_USAGE;
 	}
 	if (cmd_range(options, NULL, &begin, &end, &err) < 0) {

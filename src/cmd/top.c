@@ -18,7 +18,11 @@
 #include "cmd/check-names.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
+#include "cmd/found/found.h"
 #include "cmd/say.h"
+#include "live/capture/capture-prune.h"
+#include "live/capture/capture-write.h"
+#include "live/capture/captures.h"
 #include "live/loop.h"
 #include "live/session/relay-connection.h"
 #include "live/url.h"
@@ -70,15 +74,79 @@ static const struct sink sink_screen = {
 
 /* ---- live ---- */
 
-static bool on_input(void *user)
+/* Finding jobs: the history of the session is captured into a directory of its own, in which the
+ * thread that writes captures looks for them. */
+static atomic_bool is_leaving;
+
+static void on_written(void *user, struct capture_order *order)
 {
+	(void)user;
+	if (order->path) {
+		order->found = found_in_capture(order->path, &is_leaving);
+		capture_remove_tree(order->path);
+	}
+}
+
+static void on_captured(void *user, const struct capture_order *order)
+{
+	(void)user;
+	view_show_jobs(view, order->found ? order->found : order->err.text);
+	screen_draw(view);
+}
+
+static void find_jobs(struct loop *loop, bool has_history)
+{
+	const char *host, *session;
+
+	if (!view_asks_jobs(view, &host, &session)) {
+		return;
+	}
+	if (!has_history) {
+		view_show_jobs(view, "Jobs are found in the last packets of a session, which are "
+				     "not kept:\nbegin with --history 10s, for example.\n");
+	} else if (!loop_capture(loop, host, session)) {
+		view_show_jobs(view, "Jobs are found in kernel traces of sessions that go on.\n");
+	}
+}
+
+static bool on_input(void *user, struct loop *loop)
+{
+	const struct options *options = user;
 	bool goes_on = screen_keys(view);
 
-	(void)user;
 	if (goes_on) {
+		find_jobs(loop, options->has_history);
 		screen_draw(view);
 	}
+	atomic_store(&is_leaving, !goes_on);
 	return goes_on;
+}
+
+/* Of all that is kept. */
+static int make_captures(const struct options *options, struct loop_config *config, char *dir,
+			 struct err *err)
+{
+	const struct captures_config captures = {
+		.dir = dir,
+		.history_ns = options->history_ns,
+		.history_bytes =
+			options->history_bytes ? options->history_bytes : options->max_memory,
+		.before_ns = options->history_ns,
+		.keep_count = UINT64_MAX,
+		.keep_bytes = UINT64_MAX,
+		.say = say_on_screen,
+		.on_written = on_written,
+	};
+
+	if (!options->has_history) {
+		return 0;
+	}
+	if (!mkdtemp(dir)) {
+		return err_raise(err, -errno, "%s: %s", dir, strerror(errno));
+	}
+	config->captures = captures_new(&captures);
+	config->on_captured = on_captured;
+	return 0;
 }
 
 static int follow(const struct options *given, struct output *output)
@@ -88,12 +156,15 @@ static int follow(const struct options *given, struct output *output)
 	struct loop_config config = { 0 };
 	struct live_names names = { .options = options };
 	struct run_summary summary = { 0 };
+	char *dir =
+		mem_printf("%s/sillage-top-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
 	struct err err = { 0 };
 	int status = EXIT_USAGE;
 	struct url *urls;
 
 	phased.phases = true;
-	if (cmd_urls(options->args, &urls, &config.url_count, &err) == 0) {
+	if (cmd_urls(options->args, &urls, &config.url_count, &err) == 0 &&
+	    make_captures(options, &config, dir, &err) == 0) {
 		config.urls = urls;
 		config.output = output;
 		cmd_fill_loop(options, &config);
@@ -102,6 +173,7 @@ static int follow(const struct options *given, struct output *output)
 		config.engine.top = VIEW_ROWS_MAX;
 		config.say = say_on_screen;
 		config.on_input = on_input;
+		config.input_user = &phased;
 		view_waits_for(view, "waiting for the first window ...");
 		status = EXIT_FAILED;
 		if (screen_open(&err) == 0) {
@@ -113,6 +185,11 @@ static int follow(const struct options *given, struct output *output)
 	if (status != EXIT_DONE) {
 		say("%s", err.text);
 	}
+	if (config.captures) {
+		captures_free(config.captures);
+		capture_remove_tree(dir);
+	}
+	free(dir);
 	cmd_live_names_fini(&names);
 	cmd_urls_free(urls, config.url_count);
 	return status;
@@ -133,6 +210,12 @@ static int browse(void)
 	}
 	(void)view_key(view, VIEW_KEY_HOME); /* a recorded trace is shown from its start */
 	do {
+		const char *host, *session;
+
+		if (view_asks_jobs(view, &host, &session)) {
+			view_show_jobs(view, "Of a recorded trace, this finds its jobs: sillage "
+					     "report --discover TRACE\n");
+		}
 		screen_draw(view);
 	} while ((poll(&input, 1, -1) >= 0 || errno == EINTR) && screen_keys(view));
 	screen_close();
@@ -185,6 +268,7 @@ const struct command cmd_top = {
 	.args = "URL...|TRACE...",
 	.summary = "the same on the whole screen: sort, filter, step through windows",
 	.examples = "  sillage top net://localhost\n"
+		    "  sillage top --history 10s net://localhost      and press j\n"
 		    "  sillage top -i 100ms ~/lttng-traces/prod-20260101-120000\n",
 	.options = FOR_TOP,
 	.args_min = 1,

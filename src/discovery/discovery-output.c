@@ -1,6 +1,7 @@
 /*
  * discovery-output: see discovery.h; what was found as text and as JSON.
  */
+#include <ctype.h>
 #include <inttypes.h>
 
 #include "base/json.h"
@@ -22,7 +23,17 @@ static void put_pattern(const char *pattern, FILE *out)
 	}
 }
 
-static void put_one(const struct discovered *one, FILE *out)
+/* The name of a job: that of the thread, as far as a name may have its letters. */
+static void put_job_name(const struct deep_thread *thread, FILE *out)
+{
+	for (const char *c = thread->comm; *c; c++) {
+		(void)fputc(isalnum((unsigned char)*c) || *c == '-' || *c == '_' ? *c : '_', out);
+	}
+	(void)fprintf(out, "%s = ", thread->comm[0] ? "" : "job");
+}
+
+/* @named: the thread that gives the job its name; NULL: it has none. */
+static void put_one(const struct discovered *one, const struct deep_thread *named, FILE *out)
 {
 	char period[UNITS_TEXT_MAX], jitter[UNITS_TEXT_MAX], mean[UNITS_TEXT_MAX];
 
@@ -30,12 +41,15 @@ static void put_one(const struct discovered *one, FILE *out)
 		      units_ns(period, one->period_ns), units_ns(jitter, one->jitter_ns),
 		      units_ns(mean, one->mean_ns), 100 * one->coverage);
 	(void)fputs("           --job '", out);
+	if (named) {
+		put_job_name(named, out);
+	}
 	put_pattern(one->pattern, out);
 	(void)fputs("'\n", out);
 }
 
 void discovery_text(const struct discovery *discovery, const struct timeline *timeline, size_t top,
-		    FILE *out)
+		    bool is_named, FILE *out)
 {
 	uint32_t thread = NOBODY;
 	size_t of_thread = 0;
@@ -55,7 +69,7 @@ void discovery_text(const struct discovery *discovery, const struct timeline *ti
 		}
 		of_thread++;
 		if (top == 0 || of_thread <= top) {
-			put_one(one, out);
+			put_one(one, is_named ? timeline->threads.at[thread] : NULL, out);
 		}
 	}
 	if (discovery->is_cut) {

@@ -62,7 +62,9 @@ struct search {
 	size_t initial_put;
 	khash_t(type_of) * types; /* by class id of the plan */
 	VEC(char *) names;        /* of types from TYPES_OWN on */
-	uint64_t work, until_ns;  /* of the thread that is searched: done, and when to end */
+	/* Of the thread that is searched. */
+	uint64_t work, until_ns; /* done, and when to end; 0: no limit */
+	size_t starts_left;      /* types that episodes may begin with */
 	struct discovery *found;
 };
 
@@ -422,6 +424,15 @@ static void add_candidate(candidate_list *list, struct candidate *candidate)
 	*vec_push(list) = *candidate;
 }
 
+/* The end of an equal share of the time that is left until @end. */
+static uint64_t share(uint64_t end, size_t left)
+{
+	uint64_t now = now_monotonic_ns();
+
+	assert(left > 0);
+	return now < end ? now + (end - now) / left : now;
+}
+
 /* All episodes that begin with a type and come nearly as often as it does. */
 static void try_start(struct search *search, const struct sequence *sequence, uint32_t start,
 		      size_t count, candidate_list *list)
@@ -432,8 +443,8 @@ static void try_start(struct search *search, const struct sequence *sequence, ui
 		.type_count = TYPES_OWN + search->names.count,
 		.support_min = (size_t)((double)count * DISCOVERY_SUPPORT),
 		.start = start,
-		.work_max = search->config->work_max - search->work,
-		.until_ns = search->until_ns,
+		.work_max = (search->config->work_max - search->work) / search->starts_left,
+		.until_ns = search->until_ns > 0 ? share(search->until_ns, search->starts_left) : 0,
 		.stop = search->config->stop,
 	};
 	struct episodes episodes;
@@ -467,20 +478,43 @@ static int by_rank(const void *left, const void *right)
 		       : memcmp(a->episode.types, b->episode.types, sizeof(a->episode.types));
 }
 
+struct start {
+	uint32_t type;
+	size_t count;
+};
+
+static int by_count(const void *left, const void *right)
+{
+	const struct start *a = left, *b = right;
+
+	return a->count != b->count ? (a->count < b->count ? 1 : -1) : a->type < b->type ? -1 : 1;
+}
+
+/*
+ * Frequent types first.  Each may use an equal share of the limits that are left: the few events of
+ * a thread's beginning and end come in any order, and a search for what they have in common is
+ * long.
+ */
 static void search_thread(struct search *search, const struct sequence *sequence)
 {
-	size_t types = TYPES_OWN + search->names.count;
-	size_t *counts = mem_alloc(types * sizeof(*counts));
+	size_t types = TYPES_OWN + search->names.count, count = 0;
+	struct start *starts = mem_alloc(types * sizeof(*starts));
 	candidate_list list = { 0 };
 
 	search->work = 0;
-	for (size_t i = 0; i < sequence->types.count; i++) {
-		counts[sequence->types.at[i]]++;
-	}
 	for (uint32_t type = 0; type < types; type++) {
-		if (counts[type] >= DISCOVERY_EXECUTIONS) {
-			try_start(search, sequence, type, counts[type], &list);
-		}
+		starts[type].type = type;
+	}
+	for (size_t i = 0; i < sequence->types.count; i++) {
+		starts[sequence->types.at[i]].count++;
+	}
+	qsort(starts, types, sizeof(*starts), by_count);
+	while (count < types && starts[count].count >= DISCOVERY_EXECUTIONS) {
+		count++;
+	}
+	for (size_t i = 0; i < count; i++) {
+		search->starts_left = count - i;
+		try_start(search, sequence, starts[i].type, starts[i].count, &list);
 	}
 	if (list.count > 0) {
 		qsort(list.at, list.count, sizeof(list.at[0]), by_rank);
@@ -491,7 +525,7 @@ static void search_thread(struct search *search, const struct sequence *sequence
 		vec_fini(&list.at[i].episode.windows);
 	}
 	vec_fini(&list);
-	free(counts);
+	free(starts);
 }
 
 /* ---- a whole trace ---- */
@@ -512,15 +546,6 @@ static void search_fini(struct search *search)
 	kh_destroy(type_of, search->types);
 }
 
-/* A thread may use an equal share of the time that is left: of one thread that is all of it. */
-static uint64_t until(uint64_t begin, uint64_t time_max_ns, size_t threads_left)
-{
-	uint64_t now = now_monotonic_ns(), end = begin + time_max_ns;
-
-	assert(threads_left > 0);
-	return time_max_ns == 0 ? 0 : now < end ? now + (end - now) / threads_left : now;
-}
-
 int discovery_find(const struct reader_setup *setup, const struct timeline *timeline,
 		   const struct discovery_config *config, struct discovery *ret, struct err *err)
 {
@@ -530,7 +555,7 @@ int discovery_find(const struct reader_setup *setup, const struct timeline *time
 				 .runs = kh_init(runs_on),
 				 .types = kh_init(type_of),
 				 .found = ret };
-	uint64_t begin;
+	uint64_t end;
 	int r;
 
 	assert(config->events_max < UINT32_MAX);
@@ -538,9 +563,9 @@ int discovery_find(const struct reader_setup *setup, const struct timeline *time
 	choose_threads(&search);
 	r = read_sequences(&search, setup, err);
 	ret->threads = search.sequences.count;
-	begin = now_monotonic_ns();
+	end = config->time_max_ns > 0 ? now_monotonic_ns() + config->time_max_ns : 0;
 	for (size_t i = 0; r == 0 && i < search.sequences.count; i++) {
-		search.until_ns = until(begin, config->time_max_ns, search.sequences.count - i);
+		search.until_ns = end > 0 ? share(end, search.sequences.count - i) : 0;
 		search_thread(&search, &search.sequences.at[i]);
 	}
 	search_fini(&search);

@@ -64,8 +64,9 @@ void discovery_fini(struct discovery *discovery);
 
 /* ---- output (discovery-output.c) ---- */
 
+/* @is_named: patterns with a name, as `live` and `analyze` take them; else as `report` does. */
 void discovery_text(const struct discovery *discovery, const struct timeline *timeline, size_t top,
-		    FILE *out);
+		    bool is_named, FILE *out);
 /* One line. */
 void discovery_json(const struct discovery *discovery, const struct timeline *timeline,
 		    const char *path, size_t top, FILE *out);

@@ -1125,6 +1125,32 @@ def test_screen_live(t):
     screen.wait_for('status 0')
 
 
+def test_screen_jobs(t):
+    """The key j finds what threads execute in the last packets; without them it says what to do."""
+    relay = t.relay()
+    t.replay(relay, 'timer-jobs', '--session', 's', '--hostname', 'h', '--wait-viewer', '--live-timer', '100ms', '--linger', '1000s')
+    screen = Screen(t, 'env', 'TMPDIR=' + t.scratch, t.sillage, 'top', '--from', 'beginning', '--history', '100s', relay.live)
+    screen.wait_for('q quit')
+
+    def looked(text):
+        if 'JOBS FOUND' not in text or '294    5.00 ms' not in text:
+            screen.keys('j')  # not all has come yet
+        return 'JOBS FOUND' in text and '294    5.00 ms' in text
+    text = screen.wait_for(looked)
+    assert "--job 'job = sched_waking tid=$tid; sched_in; syscall_exit_clock_nanosleep" in text.replace('\n', ''), text
+    screen.keys('Escape')
+    screen.wait_for('THREAD (TID)')
+    screen.keys('q')
+    screen.wait_for('status 0')
+    left = [name for name in os.listdir(t.scratch) if name.startswith('sillage-top-')]
+    assert not left, left
+    screen.keys("'%s' top '%s'" % (t.sillage, os.path.join(t.data, 'burst')), 'Enter')
+    screen.wait_for('THREAD (TID)')
+    screen.keys('j')
+    screen.wait_for('report --discover TRACE')
+    screen.keys('q')
+
+
 def test_service(t):
     """As systemd runs it: ready, the watchdog is fed, stopping."""
     path = os.path.join(t.scratch, 'notify')

@@ -84,6 +84,15 @@ function victims() {
 			['since', (row) => since(row.inversions[0].begin_ns)]],
 		(row) => [row.inversions[0].begin_ns, row.inversions[0].ns, row.thread, who(row.thread) + ' was delayed', inverted(row.inversions[0])]);
 }
+/* What threads execute again and again, each as an option that explains it. */
+function jobsFound() {
+	table('Jobs found', data.found.length ? 'What threads execute again and again. Of each, sillage report --job ... explains the worst executions.'
+		: 'No thread executes the same again and again.', data.found,
+	[['thread', (row) => who(row.thread), true, (row) => who(row.thread)], ['count', (row) => count(row.count), false, (row) => row.count],
+		['period', (row) => duration(row.period_ns), false, (row) => row.period_ns], ['jitter', (row) => duration(row.jitter_ns), false, (row) => row.jitter_ns],
+		['mean', (row) => duration(row.mean_ns), false, (row) => row.mean_ns], ['of its time', (row) => (100 * row.coverage).toFixed(1) + ' %', false, (row) => row.coverage],
+		['job', (row) => "--job '" + row.job + "'", true]]);
+}
 /* Draws all of what is shown, where the view is. */
 function render() {
 	document.getElementById('body').textContent = '';
@@ -98,6 +107,7 @@ function render() {
 			['hops', (row) => row.hops], ['woke it', (row) => row.hops === 1 ? row.wakes : ''],
 			['woken by it', (row) => row.hops === 1 ? row.woken : '']]);
 	}
+	if (data.found) jobsFound();
 	if (report.resources) resources();
 	if (report.jobs && report.jobs.count + report.jobs.open_count) executions(report.jobs);
 }

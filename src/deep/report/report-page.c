@@ -380,6 +380,25 @@ static void put_calls(struct printer *p, const struct page_names *calls)
 	json_close(&p->json, ']');
 }
 
+static void put_found(struct printer *p)
+{
+	json_open(&p->json, "found", '[');
+	for (size_t i = 0; i < p->report->found_count; i++) {
+		const struct report_found *one = &p->report->found[i];
+
+		json_open(&p->json, NULL, '{');
+		json_u64(&p->json, "thread", page_names_of(p->names, one->thread));
+		json_text(&p->json, "job", one->job);
+		json_u64(&p->json, "count", one->count);
+		json_u64(&p->json, "period_ns", one->period_ns);
+		json_u64(&p->json, "jitter_ns", one->jitter_ns);
+		json_u64(&p->json, "mean_ns", one->mean_ns);
+		json_real(&p->json, "coverage", one->coverage);
+		json_close(&p->json, '}');
+	}
+	json_close(&p->json, ']');
+}
+
 static void put_chosen(struct drawing *d)
 {
 	json_open(&d->p.json, "chosen", '[');
@@ -420,6 +439,9 @@ static void put_data(struct drawing *d)
 	put_rows(d, "threads", d->threads, d->rows.count);
 	if (p->report->resources) {
 		page_resources_put(p, d->pieces / 8);
+	}
+	if (p->report->found) {
+		put_found(p);
 	}
 	put_chosen(d);
 	put_calls(p, &d->calls);

@@ -68,6 +68,15 @@ struct report_range {
 	const char *why; /* it was chosen */
 };
 
+/* A job that a thread executes, found in the trace; for the page. */
+struct report_found {
+	uint32_t thread;
+	const char *job; /* as report --job takes it */
+	size_t count;
+	uint64_t period_ns, jitter_ns, mean_ns;
+	double coverage; /* share of the thread's running time, 0 to 1 */
+};
+
 struct resources;
 
 struct deep_report {
@@ -95,6 +104,8 @@ struct deep_report {
 	VEC(struct report_worst) worst;    /* the worst first */
 	struct jobs_slow slow;             /* with @worst_count: what slow ones had more of */
 	const struct resources *resources; /* NULL: not asked for */
+	const struct report_found *found;  /* the best of each thread first; NULL: not asked for */
+	size_t found_count;
 	bool wants_victims;                /* of all threads */
 	VEC(struct report_victim) victims; /* most urgent first, dispatch only last */
 };

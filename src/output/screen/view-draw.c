@@ -6,7 +6,7 @@
  *     phases    the one that goes on, and a letter for each of the last windows
  *     tabs      the lists; the shown one is marked
  *     figures   of the trace as a whole
- *     table     titles, then rows            (or: help, or all about one thread)
+ *     table     titles, then rows            (or: help, all about one thread, or jobs)
  *     foot      a message, the filter, or the keys
  *
  * Nothing is drawn beyond the surface, however small it is.
@@ -444,6 +444,46 @@ static void draw_detail(const struct view *view, struct canvas *canvas,
 	}
 }
 
+/* The next line of a text, in pieces of the canvas's width; @rest goes on behind it. */
+static void next_piece(const struct canvas *canvas, const char **rest, char piece[VIEW_LINE_MAX])
+{
+	size_t len = strcspn(*rest, "\n");
+	size_t room = canvas->columns > 1 ? (size_t)canvas->columns : 1;
+
+	room = room < VIEW_LINE_MAX ? room : VIEW_LINE_MAX - 1;
+	len = len < room ? len : room;
+	memcpy(piece, *rest, len);
+	piece[len] = '\0';
+	*rest += len;
+	*rest += **rest == '\n';
+}
+
+/* A --job option is longer than a line: it is cut into lines, so that it can be copied. */
+static void draw_jobs(struct view *view, struct canvas *canvas)
+{
+	int room = canvas->lines - canvas->line - 2;
+	char piece[VIEW_LINE_MAX];
+	size_t count = 0, line = 0;
+
+	if (!view->jobs) {
+		put_line(canvas, STYLE_DIM, "looking for what threads execute again and again ...");
+		return;
+	}
+	view->shown_rows = room < 1 ? 1 : (size_t)room;
+	for (const char *rest = view->jobs; *rest; count++) {
+		next_piece(canvas, &rest, piece);
+	}
+	if (view->jobs_top + view->shown_rows > count) {
+		view->jobs_top = count > view->shown_rows ? count - view->shown_rows : 0;
+	}
+	for (const char *rest = view->jobs; *rest; line++) {
+		next_piece(canvas, &rest, piece);
+		if (line >= view->jobs_top && line < view->jobs_top + view->shown_rows) {
+			put_line(canvas, STYLE_PLAIN, piece);
+		}
+	}
+}
+
 static void draw_help(struct canvas *canvas)
 {
 	static const char *const lines[] = {
@@ -456,6 +496,7 @@ static void draw_help(struct canvas *canvas)
 		"space              pause, go on",
 		"left, right        a window back, a window on; Home, End: the oldest, the newest",
 		"t                  the next trace",
+		"j                  jobs: what threads execute again and again (Esc: back)",
 		"q                  quit",
 	};
 
@@ -508,6 +549,8 @@ void view_draw(struct view *view, int lines, int columns, view_put *put, void *u
 		draw_help(&canvas);
 	} else if (view->mode == MODE_DETAIL) {
 		draw_detail(view, &canvas, snapshot);
+	} else if (view->mode == MODE_JOBS) {
+		draw_jobs(view, &canvas);
 	} else if (table) {
 		draw_tabs(view, &canvas, snapshot);
 		draw_figures(&canvas, snapshot, table->analysis);

@@ -1,6 +1,7 @@
 /*
  * view-keys: what keys do to a view; view-draw.c has their help.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "output/screen/view-state.h"
@@ -93,6 +94,29 @@ static void open_detail(struct view *view)
 		view_say(view, "this row is no thread");
 	}
 	vec_fini(&listing.rows);
+}
+
+/* Asks for jobs, each time that it is pressed. */
+static void open_jobs(struct view *view)
+{
+	free(view->jobs);
+	view->jobs = NULL;
+	view->jobs_top = 0;
+	view->asks_jobs = true;
+	view->mode = MODE_JOBS;
+}
+
+/* The last screen may be short of lines: view-draw.c sees to it that some are left. */
+static void move_jobs(struct view *view, int key)
+{
+	size_t page = view->shown_rows > 1 ? view->shown_rows - 1 : 1;
+	size_t by = key == VIEW_KEY_PAGE_UP || key == VIEW_KEY_PAGE_DOWN ? page : 1;
+
+	if (key == VIEW_KEY_UP || key == VIEW_KEY_PAGE_UP) {
+		view->jobs_top -= view->jobs_top > by ? by : view->jobs_top;
+	} else if (key == VIEW_KEY_DOWN || key == VIEW_KEY_PAGE_DOWN) {
+		view->jobs_top += by;
+	}
 }
 
 static void filter_key(struct view *view, int key)
@@ -207,9 +231,14 @@ bool view_key(struct view *view, int key)
 	}
 	if (key == '?') {
 		view->mode = view->mode == MODE_HELP ? MODE_TABLE : MODE_HELP;
+	} else if (key == 'j') {
+		open_jobs(view);
 	} else if (window_key(view, key)) {
 		return true;
 	} else if (view->mode != MODE_TABLE) {
+		if (view->mode == MODE_JOBS) {
+			move_jobs(view, key);
+		}
 		view->mode =
 			key == VIEW_KEY_ESCAPE || key == VIEW_KEY_ENTER ? MODE_TABLE : view->mode;
 	} else {

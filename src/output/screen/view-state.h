@@ -19,10 +19,11 @@
 /* One trace; its windows, oldest first. */
 struct view_trace {
 	char *key;
+	char *host, *session;
 	VEC(struct snapshot *) windows;
 };
 
-enum mode { MODE_TABLE, MODE_FILTER, MODE_DETAIL, MODE_HELP };
+enum mode { MODE_TABLE, MODE_FILTER, MODE_DETAIL, MODE_HELP, MODE_JOBS };
 
 struct view {
 	VEC(struct view_trace *) traces;
@@ -39,6 +40,9 @@ struct view {
 	int32_t detail_tid;
 	int64_t detail_pid; /* -1: unknown */
 	char detail_name[CELL_MAX];
+	bool asks_jobs;
+	char *jobs;      /* the answer; NULL: there is none yet */
+	size_t jobs_top; /* its first line on the screen */
 	char message[VIEW_LINE_MAX], waiting[VIEW_LINE_MAX];
 };
 

@@ -30,9 +30,12 @@ void view_free(struct view *view)
 		}
 		vec_fini(&trace->windows);
 		free(trace->key);
+		free(trace->host);
+		free(trace->session);
 		free(trace);
 	}
 	vec_fini(&view->traces);
+	free(view->jobs);
 	free(view);
 }
 
@@ -53,7 +56,8 @@ const struct report_table *view_table(const struct snapshot *snapshot, size_t in
 	return found;
 }
 
-static struct view_trace *trace_of(struct view *view, const char *key)
+static struct view_trace *trace_of(struct view *view, const char *key,
+				   const struct trace_identity *identity)
 {
 	struct view_trace *trace;
 
@@ -64,6 +68,8 @@ static struct view_trace *trace_of(struct view *view, const char *key)
 	}
 	trace = mem_alloc(sizeof(*trace));
 	trace->key = mem_strdup(key);
+	trace->host = mem_strdup(identity->host ? identity->host : "");
+	trace->session = mem_strdup(identity->session ? identity->session : "");
 	*vec_push(&view->traces) = trace;
 	return trace;
 }
@@ -113,7 +119,7 @@ bool view_add(struct view *view, const struct trace_identity *trace, const struc
 	if (view->traces.count == 0) {
 		choose_table(view, snapshot);
 	}
-	to = trace_of(view, snapshot->key);
+	to = trace_of(view, snapshot->key, trace);
 	*vec_push(&to->windows) = snapshot;
 	view->bytes += snapshot->bytes;
 	while (view->bytes > VIEW_BYTES_MAX && to->windows.count > 1) {
@@ -131,6 +137,26 @@ void view_say(struct view *view, const char *text)
 void view_waits_for(struct view *view, const char *text)
 {
 	(void)snprintf(view->waiting, sizeof(view->waiting), "%s", text);
+}
+
+bool view_asks_jobs(struct view *view, const char **ret_host, const char **ret_session)
+{
+	const struct view_trace *trace = view_current(view);
+	bool asks = view->asks_jobs && trace;
+
+	view->asks_jobs = false;
+	if (asks) {
+		*ret_host = trace->host;
+		*ret_session = trace->session;
+	}
+	return asks;
+}
+
+void view_show_jobs(struct view *view, const char *text)
+{
+	free(view->jobs);
+	view->jobs = mem_strdup(text);
+	view->jobs_top = 0;
 }
 
 const struct view_trace *view_current(const struct view *view)

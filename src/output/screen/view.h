@@ -61,6 +61,12 @@ void view_say(struct view *view, const char *text);
 /* The text that is shown while there is no window. */
 void view_waits_for(struct view *view, const char *text);
 
+/* Whether the user has asked for the jobs of the shown trace since the last call; *ret_host and
+ * *ret_session name it until the next call of any function. */
+bool view_asks_jobs(struct view *view, const char **ret_host, const char **ret_session);
+/* Shows the answer, lines of text, where the user asked for it. */
+void view_show_jobs(struct view *view, const char *text);
+
 /* Handles a key: a character or enum view_key.  False: the user quits. */
 bool view_key(struct view *view, int key);
 /* Draws all of it; the surface is empty. */

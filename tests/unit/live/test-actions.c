@@ -39,13 +39,13 @@ static void print(struct output *output, const struct trace_identity *identity,
 }
 
 static void capture(void *context, const struct trace_identity *identity,
-		    const struct trigger_event *event, bool wants_report)
+		    const struct trigger_event *event, enum actions_with with)
 {
 	(void)identity;
 	(void)event;
 	ck_assert_ptr_eq(context, &made);
 	captured++;
-	reports += wants_report;
+	reports += with;
 }
 
 static const struct sink sink = { .name = "counting", .trigger = print };
@@ -81,9 +81,13 @@ static const struct {
 	bool is_dry;
 	unsigned int printed, captured, reports;
 } kinds[] = {
-	{ "print", false, 1, 0, 0 },          { "capture", false, 1, 1, 0 },
-	{ "capture,report", false, 1, 1, 1 }, { "exec true", false, 0, 0, 0 },
-	{ "capture,report", true, 1, 0, 0 },  { "exec false", true, 1, 0, 0 },
+	{ "print", false, 1, 0, 0 },
+	{ "capture", false, 1, 1, 0 },
+	{ "capture,report", false, 1, 1, 1 },
+	{ "exec true", false, 0, 0, 0 },
+	{ "capture,report,discover", false, 1, 1, 2 },
+	{ "capture,report", true, 1, 0, 0 },
+	{ "exec false", true, 1, 0, 0 },
 };
 
 START_TEST(does_what_it_says)

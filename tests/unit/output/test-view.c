@@ -375,6 +375,52 @@ START_TEST(shows_phases)
 }
 END_TEST
 
+START_TEST(asks_for_jobs)
+{
+	struct view *view = filled();
+	const char *host = NULL, *session = NULL;
+	char *longer = mem_alloc(301);
+
+	ck_assert(!view_asks_jobs(view, &host, &session));
+	press(view, "j");
+	ck_assert(has(view, "looking for what threads execute"));
+	ck_assert(!has(view, "seven (7)"));
+	ck_assert(view_asks_jobs(view, &host, &session));
+	ck_assert_str_eq(host, "h");
+	ck_assert_str_eq(session, "s");
+	ck_assert(!view_asks_jobs(view, &host, &session)); /* once */
+	/* An option that is longer than a line is there to its end. */
+	memset(longer, 'x', 299);
+	longer[299] = 'Y';
+	view_show_jobs(view, longer);
+	ck_assert_int_eq(line_of(draw(view, 24, 80), "Y"), line_of(draw(view, 24, 80), "x") + 3);
+	view_show_jobs(view, "first\n\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n14\n15\n16\n17\n"
+			     "18\n19\n20\n21\n22\n23\n24\n25\nlast\n");
+	ck_assert(has(view, "first") && !has(view, "last"));
+	for (int i = 0; i < 50; i++) {
+		ck_assert(view_key(view, VIEW_KEY_DOWN));
+		(void)draw(view, 24, 80);
+	}
+	ck_assert(!has(view, "first") && has(view, "last"));
+	ck_assert(view_key(view, VIEW_KEY_PAGE_UP));
+	ck_assert(view_key(view, VIEW_KEY_PAGE_UP));
+	ck_assert(has(view, "first"));
+	/* Back to the list; the same key asks again. */
+	ck_assert(view_key(view, VIEW_KEY_ESCAPE));
+	ck_assert(has(view, "seven (7)"));
+	press(view, "j");
+	ck_assert(has(view, "looking for"));
+	ck_assert(view_asks_jobs(view, &host, &session));
+	free(longer);
+	view_free(view);
+	/* Without a window there is no trace to ask for. */
+	view = view_new();
+	press(view, "j");
+	ck_assert(!view_asks_jobs(view, &host, &session));
+	view_free(view);
+}
+END_TEST
+
 Suite *suite_view(void)
 {
 	Suite *suite = suite_create("view");
@@ -389,6 +435,7 @@ Suite *suite_view(void)
 	tcase_add_test(tcase, shows_one_trace);
 	tcase_add_test(tcase, says_what_is_missing);
 	tcase_add_test(tcase, shows_phases);
+	tcase_add_test(tcase, asks_for_jobs);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

@@ -1,0 +1,114 @@
+/*
+ * found: see found.h.
+ */
+#include "cmd/found/found.h"
+
+#include <stdlib.h>
+
+#include "base/units.h"
+#include "deep/reader.h"
+#include "recorded/recorded.h"
+
+#define THREADS_MAX 10
+#define EVENTS_MAX  1000000              /* of a thread */
+#define WORK_MAX    UINT64_C(3000000000) /* seconds */
+
+/* Live: a user waits, and the session goes on beside it. */
+#define LIVE_EVENTS_MAX 200000
+#define LIVE_BYTES_MAX  (UINT64_C(256) << 20) /* of the timeline */
+#define LIVE_ROWS       3                     /* of a thread */
+
+int found_search(const struct options *options, const struct reader_setup *setup,
+		 const struct timeline *timeline, struct discovery *ret, struct err *err)
+{
+	const struct discovery_config config = { .who = options->thread,
+						 .threads_max = THREADS_MAX,
+						 .events_max = EVENTS_MAX,
+						 .work_max = WORK_MAX,
+						 .time_max_ns = 5 * NS_PER_S };
+
+	return discovery_find(setup, timeline, &config, ret, err);
+}
+
+struct report_found *found_rows(const struct discovery *discovery, size_t top, size_t *ret_count)
+{
+	struct report_found *rows = mem_alloc((discovery->at.count + 1) * sizeof(*rows));
+	size_t of_thread = 0;
+
+	*ret_count = 0;
+	for (size_t i = 0; i < discovery->at.count; i++) {
+		const struct discovered *one = &discovery->at.at[i];
+
+		of_thread = i > 0 && one->thread == one[-1].thread ? of_thread + 1 : 1;
+		if (top > 0 && of_thread > top) {
+			continue;
+		}
+		rows[(*ret_count)++] = (struct report_found){ .thread = one->thread,
+							      .job = one->pattern,
+							      .count = one->count,
+							      .period_ns = one->period_ns,
+							      .jitter_ns = one->jitter_ns,
+							      .mean_ns = one->mean_ns,
+							      .coverage = one->coverage };
+	}
+	return rows;
+}
+
+/* ---- live ---- */
+
+/* False: the trace shows nothing of threads. */
+static bool add_trace(const struct recorded_path *path, const atomic_bool *stop, FILE *out)
+{
+	const struct discovery_config config = { .threads_max = THREADS_MAX,
+						 .events_max = LIVE_EVENTS_MAX,
+						 .work_max = WORK_MAX,
+						 .time_max_ns = 2 * NS_PER_S,
+						 .stop = stop };
+	const struct reader_setup setup = { .path = path };
+	struct discovery discovery = { 0 };
+	struct timeline *timeline;
+	char length[UNITS_TEXT_MAX];
+	struct err err;
+
+	timeline = timeline_build_within(&setup, 0, UINT64_MAX, LIVE_BYTES_MAX, &err);
+	if (!timeline || timeline->lacks >> LACKS_SWITCHES & 1 || timeline->threads.count == 0) {
+		timeline_free(timeline);
+		return false;
+	}
+	if (discovery_find(&setup, timeline, &config, &discovery, &err) < 0) {
+		(void)fprintf(out, "%s\n", err.text);
+	} else {
+		(void)fprintf(out, "The last %s:\n\n",
+			      units_ns(length, timeline->end - timeline->begin));
+		discovery_text(&discovery, timeline, LIVE_ROWS, true, out);
+	}
+	discovery_fini(&discovery);
+	timeline_free(timeline);
+	return true;
+}
+
+char *found_in_capture(const char *path, const atomic_bool *stop)
+{
+	struct recorded_paths paths = { 0 };
+	bool has_any = false;
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+	struct err err;
+
+	if (recorded_find(path, &paths, &err) < 0) {
+		(void)fprintf(out, "%s\n", err.text);
+		has_any = true;
+	}
+	for (size_t i = 0; i < paths.at.count && !atomic_load(stop); i++) {
+		has_any |= add_trace(&paths.at.at[i], stop, out);
+	}
+	if (!has_any) {
+		(void)fputs("Jobs are found by what threads do: these packets have no "
+			    "sched_switch.\n",
+			    out);
+	}
+	(void)fclose(out);
+	recorded_paths_fini(&paths);
+	return text;
+}
