@@ -75,6 +75,14 @@ static char *row_labels(const struct table *table, const struct report_row *row)
 	case SCOPE_EVENT:
 		metrics_add_label(out, &is_first, "event", row->name);
 		break;
+	case SCOPE_CONTAINER_PAIR:
+		keyed_labels(out, &is_first, table, row->id, row->name);
+		if (row->owner != REPORT_NO_NUMBER) {
+			(void)snprintf(number, sizeof(number), "%" PRId64, row->owner);
+			metrics_add_label(out, &is_first, table->owner_key, number);
+		}
+		metrics_add_label(out, &is_first, table->by_key, row->by);
+		break;
 	case SCOPE_CONTAINER:
 	case SCOPE_KEYED:
 		keyed_labels(out, &is_first, table, row->id, row->name);
@@ -223,7 +231,7 @@ static bool is_counted(const struct table *table)
 		return false;
 	}
 	return scope == SCOPE_TRACE || scope == SCOPE_CPU || scope == SCOPE_EVENT ||
-	       scope == SCOPE_CONTAINER || (scope == SCOPE_KEYED && !table->owner_key);
+	       scope_is_of_containers(scope) || (scope == SCOPE_KEYED && !table->owner_key);
 }
 
 void metrics_add(struct metrics *metrics, const struct trace_identity *identity,

@@ -21,17 +21,23 @@
 /* ---- keys ---- */
 
 /* What rows of the list are selected by, as in JSON; ends with NULL. */
-static void list_keys(const struct table *list, const char *keys[5])
+static void list_keys(const struct table *list, const char *keys[7])
 {
 	size_t count = 0;
 
+	if (scope_is_of_pairs(list->scope)) {
+		keys[count++] = list->by_key;
+		keys[count++] = list->owner_key;
+	}
 	switch (list->scope) {
 	case SCOPE_THREAD:
+	case SCOPE_PAIR:
 		keys[count++] = "comm";
 		keys[count++] = "tid";
 		keys[count++] = "pid";
 		break;
 	case SCOPE_PROCESS:
+	case SCOPE_PROCESS_PAIR:
 		keys[count++] = "comm";
 		keys[count++] = "pid";
 		break;
@@ -48,7 +54,7 @@ static void list_keys(const struct table *list, const char *keys[5])
 		if (list->id_key) {
 			keys[count++] = list->id_key;
 		}
-		if (list->owner_key) {
+		if (list->owner_key && !scope_is_of_pairs(list->scope)) {
 			keys[count++] = list->owner_key;
 		}
 		break;
@@ -58,7 +64,7 @@ static void list_keys(const struct table *list, const char *keys[5])
 
 static bool is_key(const struct table *list, const char *word, size_t len)
 {
-	const char *keys[5];
+	const char *keys[7];
 
 	list_keys(list, keys);
 	for (size_t i = 0; keys[i]; i++) {
@@ -77,6 +83,7 @@ static bool has_numbers(const struct table *list)
 static bool is_number(const struct table *list, const char *key)
 {
 	return strcmp(key, "comm") != 0 && list->scope != SCOPE_EVENT &&
+	       !(list->by_key && strcmp(key, list->by_key) == 0) &&
 	       !(list->name_key && strcmp(key, list->name_key) == 0);
 }
 
@@ -84,7 +91,7 @@ static bool is_number(const struct table *list, const char *key)
 
 static bool say_keys(const struct table *list, char *why, size_t size)
 {
-	const char *keys[5];
+	const char *keys[7];
 	int used = snprintf(why, size, "rows of %s are selected by %sKEY=PATTERN, KEY being ",
 			    list->key, has_numbers(list) ? "a number or " : "");
 
@@ -139,7 +146,8 @@ static bool may_match(const struct table *list, const char *key, const char *pat
 		(void)snprintf(why, size, "%s is a number", key);
 		return pattern[0] && strspn(pattern, "0123456789-*?[]!^\\") == strlen(pattern);
 	}
-	if (strcmp(key, "comm") == 0 && !strpbrk(pattern, "*[\\")) {
+	if ((strcmp(key, "comm") == 0 || strcmp(key, "by_comm") == 0) &&
+	    !strpbrk(pattern, "*[\\")) {
 		(void)snprintf(why, size, "names of threads have at most %d letters",
 			       NAME_BYTES - 1);
 		return strlen(pattern) < NAME_BYTES;
@@ -212,11 +220,11 @@ bool which_parse(const char **at, const struct table *list, struct figure *figur
 /* The number that the key names. */
 static int64_t number_of(const struct figure *figure, const struct report_row *row)
 {
-	if (row->thread) {
-		return strcmp(figure->key, "tid") == 0 ? row->thread->tid : row->thread->pid;
-	}
 	if (figure->table->owner_key && strcmp(figure->key, figure->table->owner_key) == 0) {
 		return row->owner;
+	}
+	if (row->thread) {
+		return strcmp(figure->key, "tid") == 0 ? row->thread->tid : row->thread->pid;
 	}
 	return (int64_t)row->id;
 }
@@ -227,6 +235,9 @@ static bool matches(const struct figure *figure, const struct report_row *row)
 	const char *name;
 	char number[24];
 
+	if (row->by && strcmp(figure->key, table->by_key) == 0) {
+		return fnmatch(figure->pattern, row->by, 0) == 0;
+	}
 	if (strcmp(figure->key, "comm") == 0) {
 		return fnmatch(figure->pattern, row->thread->comm, 0) == 0;
 	}
@@ -245,9 +256,10 @@ bool which_chooses(const struct figure *figure, const struct report_row *row)
 	enum scope scope = figure->table->scope;
 
 	if (figure->has_id) {
-		return scope == SCOPE_THREAD    ? row->thread->tid == figure->id
-		       : scope == SCOPE_PROCESS ? row->thread->pid == figure->id
-						: (int64_t)row->id == figure->id;
+		return scope == SCOPE_THREAD || scope == SCOPE_PAIR ? row->thread->tid == figure->id
+		       : scope == SCOPE_PROCESS || scope == SCOPE_PROCESS_PAIR
+			       ? row->thread->pid == figure->id
+			       : (int64_t)row->id == figure->id;
 	}
 	return !figure->pattern || matches(figure, row);
 }

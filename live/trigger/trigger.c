@@ -58,7 +58,7 @@ bool trigger_uses_phases(const struct trigger *trigger)
 static bool uses_containers(const struct condition *c)
 {
 	return c &&
-	       (c->kind == NODE_COMPARE ? c->figure.table->scope == SCOPE_CONTAINER
+	       (c->kind == NODE_COMPARE ? scope_is_of_containers(c->figure.table->scope)
 					: uses_containers(c->left) || uses_containers(c->right));
 }
 
@@ -384,6 +384,10 @@ struct row_identity trigger_row_identity(const struct figure *figure, const stru
 		return (struct row_identity){ row->id, hash_name(row->thread->comm) };
 	case SCOPE_CONTAINER: /* its name may become known later */
 		return (struct row_identity){ row->id, 0 };
+	case SCOPE_PAIR:
+	case SCOPE_PROCESS_PAIR:
+	case SCOPE_CONTAINER_PAIR:
+		return (struct row_identity){ row->id, (uint64_t)row->owner };
 	case SCOPE_CPU:
 		return (struct row_identity){ row->id, 0 };
 	default: /* the number of a keyed row, in two parts if it has an owner */

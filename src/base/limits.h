@@ -69,6 +69,9 @@
 /* Keyed rows (system calls, interrupts, devices, user processes) of one table, in a trace and in
  * one accumulator.  Their names come from traces.  Some 500 bytes each. */
 #define KEYED_ROWS_MAX 16384
+/* Pairs of threads of a trace, some 100 bytes each with what is known of the threads.  Beyond that
+ * the half with the least becomes one row. */
+#define PAIRS_MAX 32768
 /* Known file descriptors of all processes of a trace, some 100 bytes each; of one process, whose
  * children get copies.  Of longer paths the end is stored. */
 #define FDS_MAX        1048576

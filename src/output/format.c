@@ -174,6 +174,9 @@ const char *format_rows_title(const struct table *table)
 		[SCOPE_PROCESS] = "PROCESS (PID)",
 		[SCOPE_CONTAINER] = "CONTAINER",
 		[SCOPE_LONGEST] = "LONGEST",
+		[SCOPE_PAIR] = "PAIR",
+		[SCOPE_PROCESS_PAIR] = "PAIR",
+		[SCOPE_CONTAINER_PAIR] = "PAIR",
 	};
 
 	return table->title ? table->title : titles[table->scope];
@@ -250,6 +253,38 @@ static void format_container(char text[CELL_MAX], const struct report_row *row)
 	}
 }
 
+/* "A (1) by B (2)": both have half of the room, or what the other one leaves of it. */
+static void format_pair(char text[CELL_MAX], const struct table *table,
+			const struct report_row *row, int width)
+{
+	char of[CELL_MAX], by[CELL_MAX];
+	struct report_row other = { .id = ROW_KEY_NO_ID, .name = row->by };
+	int half = (width - 4) / 2, of_len, by_len;
+
+	if (table->scope == SCOPE_CONTAINER_PAIR) {
+		format_container(of, row);
+		other.id = row->owner == REPORT_NO_NUMBER ? ROW_KEY_NO_ID : (uint64_t)row->owner;
+		format_container(by, &other);
+	} else {
+		format_thread(of, row->thread,
+			      table->scope == SCOPE_PAIR ? row->thread->tid : row->thread->pid);
+		if (row->owner <= 0) {
+			(void)snprintf(by, sizeof(by), "%s", row->by[0] ? row->by : "(not known)");
+		} else {
+			(void)snprintf(by, sizeof(by), "%s (%" PRId64 ")",
+				       row->by[0] ? row->by : "?", row->owner);
+		}
+	}
+	of_len = (int)strlen(of);
+	by_len = (int)strlen(by);
+	if (of_len + by_len > width - 4) {
+		format_cut(of,
+			   of_len > half ? (by_len < half ? width - 4 - by_len : half) : of_len);
+		format_cut(by, width - 4 - (int)strlen(of));
+	}
+	(void)snprintf(text, CELL_MAX, "%.*s by %.*s", CELL_MAX / 2 - 3, of, CELL_MAX / 2 - 3, by);
+}
+
 void format_row(char text[CELL_MAX], const struct table *table, const struct report_row *row,
 		int width)
 {
@@ -279,6 +314,11 @@ void format_row(char text[CELL_MAX], const struct table *table, const struct rep
 	case SCOPE_KEYED:
 		keyed_text(keyed, table, row, row->id);
 		fit(text, keyed, width);
+		break;
+	case SCOPE_PAIR:
+	case SCOPE_PROCESS_PAIR:
+	case SCOPE_CONTAINER_PAIR:
+		format_pair(text, table, row, width);
 		break;
 	case SCOPE_LONGEST:
 		if (!table->id_key && !table->name_key && row->thread) {

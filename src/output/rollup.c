@@ -17,7 +17,7 @@ struct rollup_row {
 	struct report_row row;
 	struct thread_view view;
 	struct instance instance;
-	char *name, *keyed; /* owned */
+	char *name, *keyed, *by; /* owned */
 	uint64_t values[COLUMNS_MAX];
 };
 
@@ -80,6 +80,7 @@ static void empty(struct rollup_table *table)
 		columns_empty(&table->columns, table->all.at[i]->values);
 		free(table->all.at[i]->name);
 		free(table->all.at[i]->keyed);
+		free(table->all.at[i]->by);
 		free(table->all.at[i]);
 	}
 	table->all.count = 0;
@@ -137,6 +138,11 @@ static void show_name(struct rollup_row *to, const struct report_row *from)
 		to->name = mem_strdup(from->name);
 	}
 	to->row.name = to->name;
+	if (from->by && (!to->by || strcmp(to->by, from->by) != 0)) {
+		free(to->by);
+		to->by = mem_strdup(from->by);
+	}
+	to->row.by = to->by;
 }
 
 static void show_thread(struct rollup_row *to, const struct report_row *from)

@@ -13,7 +13,7 @@
 struct snapshot_row {
 	struct thread_view thread;
 	struct instance instance;
-	char name[256];
+	char name[256], by[64];
 	uint64_t values[COLUMNS_MAX];
 };
 
@@ -50,6 +50,10 @@ static size_t copy_row(const struct table *table, struct snapshot_row *copy, str
 	if (row->name) {
 		(void)snprintf(copy->name, sizeof(copy->name), "%s", row->name);
 		row->name = copy->name;
+	}
+	if (row->by) {
+		(void)snprintf(copy->by, sizeof(copy->by), "%s", row->by);
+		row->by = copy->by;
 	}
 	if (row->instance) {
 		copy->instance = *row->instance;

@@ -50,8 +50,9 @@ FIELDS = {
                                        ('s64', 'ns_inum')),
     'sched_process_exec': (('text', 'filename'), ('s32', 'tid'), ('s32', 'old_tid')),
     'lttng_statedump_process_state': (('s32', 'tid'), ('s32', 'pid'), ('comm', 'name')),
-    'sched_waking': (('s32', 'tid'),),
-    'sched_wakeup': (('s32', 'tid'),),
+    'sched_waking': (('s32', 'tid'), ('s32', 'target_cpu')),
+    'sched_wakeup': (('s32', 'tid'), ('s32', 'target_cpu')),
+    'sched_migrate_task': (('s32', 'tid'), ('s32', 'dest_cpu')),
     'irq_handler_entry': (('s32', 'irq'), ('text', 'name')),
     'irq_handler_exit': (('s32', 'irq'), ('s32', 'ret')),
     'irq_softirq_raise': (('s32', 'vec'),),
@@ -237,11 +238,18 @@ class Schedule:
             'flags': (0, 4, 0o2000000), 'type': (1, 0o2000001), 'family': (1, 2, 10, 16),
             'cmd': (0, 1, 2, 1030), 'arg': (0, 1), 'msg_len': (5, 77), 'dfd': (-100, 3)}.get(field, (0, 1, 2, 3, 4)))
 
+    def queue(self, tid):
+        """The CPU that a thread will wait for, one or the other."""
+        return (tid + self.now) % len(self.running)
+
     def wake(self, cpu):
         """Perhaps of one who runs: on another CPU (a race), or here."""
         thread = self.rng.choice(list(self.alive.values()))
         self.now += 1  # what a wake-up means is no matter of order within a moment
-        self.add(cpu, self.rng.choice(('sched_waking', 'sched_waking', 'sched_wakeup')), thread.tid)
+        self.add(cpu, self.rng.choice(('sched_waking', 'sched_waking', 'sched_wakeup')), thread.tid, self.queue(thread.tid))
+        if thread.tid % 3 == 0:
+            self.now += 1
+            self.add(cpu, 'sched_migrate_task', thread.tid, self.queue(thread.tid))
         self.now += 1
 
     def release(self, rng, cpu):
@@ -252,7 +260,7 @@ class Schedule:
         self.now += 1
         if rng.random() < 0.3:
             if rng.random() < 0.6:
-                self.add(cpu, 'sched_waking', thread.tid)
+                self.add(cpu, 'sched_waking', thread.tid, self.queue(thread.tid))
                 self.now += 1
             self.add(cpu, 'signal_generate', rng.choice((10, 14)), thread.tid, rng.choice((0, 0, 0, 1)))
             self.now += 1
@@ -263,7 +271,7 @@ class Schedule:
         self.add(cpu, 'timer_hrtimer_expire_entry', timer, self.now - START)
         self.now += 1
         if rng.random() < 0.6:
-            self.add(cpu, 'sched_waking', thread.tid)
+            self.add(cpu, 'sched_waking', thread.tid, self.queue(thread.tid))
             self.now += 1
         if rng.random() < 0.9:
             self.add(cpu, 'timer_hrtimer_expire_exit', timer)
@@ -320,7 +328,7 @@ class Schedule:
         self.add(cpu, 'sched_process_fork', child.comm, tid, pid, parent.pid, namespace(parent.pid), namespace(pid))
         if self.rng.random() < 0.5:
             self.now += 1
-            self.add(cpu, 'sched_wakeup_new', tid)
+            self.add(cpu, 'sched_wakeup_new', tid, self.queue(tid))
         self.now += 1
 
     def exec(self, cpu):

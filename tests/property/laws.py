@@ -24,6 +24,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 import cuts
 import generated
 import jobs
+import preempt
 import reference
 
 PERIODS = (
@@ -39,7 +40,7 @@ JOBS = (
     'wait = sched_waking tid=$tid; sched_in; deadline 20us', 'away = sleep; deadline 3ms; every 5ms',
     'all = sched_switch; sched_switch')
 LABELS = ('cpu', 'fd', 'tid', 'pid', 'prio', 'comm', 'irq', 'vec', 'order', 'errno', 'vpid', 'level',
-          'pid_ns')
+          'pid_ns', 'by_tid', 'by_pid', 'by_pid_ns')
 NO_SUMS = ('min_ns', 'mean_ns', 'max_ns', 'stdev_ns', 'p50_ns', 'p95_ns', 'p99_ns', 'p999_ns',
            'longest_ns', 'depth_max', 'in_flight', 'open', 'oldest_ns', 'longest',
            'misses_run', 'open_misses', 'worst')
@@ -85,7 +86,7 @@ def bare(value):
     if isinstance(value, list):
         return [bare(below) for below in value]
     if isinstance(value, dict):
-        return {key: bare(below) for key, below in value.items() if key not in ('comm', 'pid', 'prio', 'processes')}
+        return {key: bare(below) for key, below in value.items() if key not in ('comm', 'pid', 'prio', 'processes', 'by_comm', 'by_pid', 'process_pairs')}
     return value
 
 
@@ -95,6 +96,10 @@ def total_of(lines):
     for row in (row for one in total.values() if isinstance(one, dict) for key in ('longest', 'worst')
                 for row in one.get(key, ())):
         row.pop('tid', None)
+    if total['lost']['events'] or total['lost']['packets']:
+        # A thread may seem to be on two CPUs.  How long others wait stays the same, what counts as one overlap does not.
+        for row in total['preempt'].get('pairs', []) + total['preempt'].get('container_pairs', []):
+            row['times'] = row['longest_ns'] = None
     return total
 
 
@@ -231,6 +236,35 @@ def waits_differ(found, events, total):
         sums[0] -= row['wake'].get('sum_ns', 0)
         sums[1] -= row['requeue'].get('sum_ns', 0)
     return any(more and more not in still.get(tid, ()) for tid, sums in waits.items() for more in sums)
+
+
+def rivals_differ(sillage, path, found, total):
+    """
+    Whether pairs are otherwise in a report, of a trace that loses nothing.  What a report says of who had a thread's CPU
+    is about its whole critical path, so that is compared of threads on whose paths no other one waits for a CPU.
+    """
+    waited, pairs = collections.Counter(), collections.defaultdict(collections.Counter)
+    for row in total['preempt']['pairs']:
+        waited[row['tid']] += row['waited_ns']
+        pairs[row['tid']][row.get('by_tid')] += row['waited_ns']
+    told = collections.Counter()
+    for row in found['threads']:
+        told[row['thread'].get('tid')] += sum(row.get(key, 0) for key in ('wait_ns', 'preempted_ns', 'new_ns'))
+    if +told != +waited:
+        return 'threads wait for %r in a report, for %r in preempt' % (+told, +waited)
+    lives = collections.Counter(row['thread'].get('tid') for row in found['threads'])
+    for tid in [tid for tid in sorted(waited) if lives[tid] == 1][:4]:
+        out = json.loads(cuts.run([sillage, 'report', '-q', '-f', 'json', '-n', '0', '--thread', str(tid), path]))
+        if any(part['tid'] != tid and part['state'] in ('wait', 'preempted', 'new') for part in out['path']['segments']):
+            continue
+        theirs = collections.Counter()
+        for row in out['rivals']:
+            theirs[row['thread'].get('tid')] += row['total_ns']
+        theirs[0] += out['idle_ns']
+        ours = collections.Counter({by: ns for by, ns in pairs[tid].items() if by is not None})
+        if +theirs != +ours:
+            return 'thread %d: a report has rivals %r, preempt %r' % (tid, +theirs, +ours)
+    return None
 
 
 def has_late_head(events):
@@ -393,6 +427,15 @@ def check(sillage, rng, path, loses):
         # Who waits after a hole is told by what comes later: a report does not look that far ahead.
         if found and not loses and not reference.holes_of(path) and waits_differ(found, events, total):
             return "threads do not wait in a report as they do in sched"
+        if found and not loses and not has_late_head(events) and not reference.holes_of(path) and (
+                any(name == 'sched_wakeup' for _, name, _, _ in events)):  # else wake-ups are tentative
+            fault = rivals_differ(sillage, path, found, total)
+            if fault:
+                return fault
+        if not loses and not has_late_head(events) and not moves_at_once(events) and not reference.holes_of(path):
+            fault = preempt.check_pairs(total['preempt'], path, *reference.declared(path), events)
+            if fault:
+                return fault
         pair = executions_differ(sillage, rng, path, sorted({name for _, name, _, _ in events}))
         if pair:
             return 'executions of %s are not the periods' % pair

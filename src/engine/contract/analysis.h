@@ -19,6 +19,7 @@
  * few records, many events    | worker state, on_oncpu_end  | on_record
  * a disk, interrupts of a CPU | worker_emit_entity()        | on_record
  * order over several threads  | worker_emit()               | shard_note_ordered(), on_ordered
+ * what threads do to others   | worker_emit()               | the same, shard_pair_row()
  * the longest instances       | -                           | shard_longest()
  * a level at a window's end   | -                           | on_window_end
  *
@@ -82,6 +83,9 @@ enum scope {
 	SCOPE_PROCESS,              /* the rows of the analysis' table of threads, by process */
 	SCOPE_CONTAINER,            /* the same by container, which is a PID namespace */
 	SCOPE_LONGEST,              /* the longest instances of something; see struct instance */
+	SCOPE_PAIR,                 /* a row for two threads; of one table of a run (merge.h) */
+	SCOPE_PROCESS_PAIR,         /* its rows by the processes of the two */
+	SCOPE_CONTAINER_PAIR,       /* the same by their containers */
 };
 
 /* What a user selects, by bit: threads (--tid, --pid, --comm), CPUs (--cpu), interrupts (--irq). */
@@ -91,6 +95,16 @@ enum { OF_ALL_THREADS = 1, OF_ALL_CPUS = 2, OF_ALL_IRQS = 4 };
 static inline bool scope_is_of_threads(enum scope scope)
 {
 	return scope == SCOPE_PROCESS || scope == SCOPE_CONTAINER;
+}
+
+static inline bool scope_is_of_pairs(enum scope scope)
+{
+	return scope == SCOPE_PAIR || scope == SCOPE_PROCESS_PAIR || scope == SCOPE_CONTAINER_PAIR;
+}
+
+static inline bool scope_is_of_containers(enum scope scope)
+{
+	return scope == SCOPE_CONTAINER || scope == SCOPE_CONTAINER_PAIR;
 }
 
 #define COLUMNS_MAX 12
@@ -104,7 +118,9 @@ struct table {
 	struct column columns[COLUMNS_MAX]; /* ends at the first without a key */
 	/* SCOPE_KEYED, SCOPE_LONGEST: what number and name are called; NULL: there is none. */
 	const char *id_key, *name_key;
-	const char *by_key; /* SCOPE_LONGEST: what instance.by is called; NULL: there is none */
+	/* SCOPE_LONGEST: what instance.by is called; NULL: there is none.  Pairs: what the name of
+	 * the second one is called, whose number is called owner_key. */
+	const char *by_key;
 	const char *(*id_name)(uint64_t id); /* a name for the number, or NULL; may be NULL */
 	const char *title;                   /* in text: what the rows are; NULL: by scope */
 	bool shows_means; /* in text: of a histogram only the mean, below the column's title */
@@ -208,6 +224,10 @@ struct switch_in {
 	uint32_t cpu_number; /* as run_part has it */
 	int32_t prio;        /* -128 to 127 */
 	bool is_migration;
+	/* When it leaves, and RECORD_... of that; 0: on_switch_out() will tell.  Else that tells
+	 * the same again, right after on_switch_in(). */
+	uint64_t out_ts;
+	uint16_t out_flags;
 };
 
 /* A part of an on-CPU interval. */
@@ -269,6 +289,7 @@ struct checkpoint {
 	struct codec *codec;
 	uint32_t classes; /* event classes of the trace */
 	const struct period_set *periods;
+	struct shard *shard; /* of on_trace_checkpoint(): for shard_pair_claim() */
 };
 
 /* A member of a state; the last of an array is FIELD_END. */
@@ -345,6 +366,10 @@ struct analysis {
 	void (*on_fork)(struct shard *shard, struct thread *thread, uint64_t ts);
 	/* The thread was on this CPU when the trace began. */
 	void (*on_initial_thread)(struct shard *shard, struct thread *thread, uint64_t cpu);
+	/* When the trace began, this CPU (its id) ran the thread @tid, 0: the idle one.  @unknown
+	 * stands for the CPU's unknown threads. */
+	void (*on_initial_cpu)(struct shard *shard, struct thread *unknown, uint64_t cpu,
+			       int32_t tid, uint64_t ts);
 	/* No system call that the thread entered before is still open (RECORD_NO_OPEN_CALLS). */
 	void (*on_no_open_calls)(struct shard *shard, struct thread *thread);
 	/* Events are missing where the thread ran: what it began may be over (shard_may_miss). */
@@ -366,6 +391,8 @@ struct analysis {
 	 * their own (ordered->shard).
 	 */
 	void (*on_ordered)(struct shard *shard, void *state, const struct ordered *ordered);
+	/* The window ends at @end.  Called after the ordered events before that. */
+	void (*on_ordered_window_end)(struct shard *shard, void *state, uint64_t end);
 	void (*on_trace_forget)(void *state);
 	/* A CPU spent @ns in this way. */
 	void (*on_cpu)(struct shard *shard, struct cpu *cpu, enum run_kind kind, uint64_t ns);

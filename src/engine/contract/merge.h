@@ -43,6 +43,31 @@ void keyed_label(struct keyed_row *keyed, const char *label);
  * Rows are given all the same, but a keyed row that is given then must not be kept. */
 bool shard_leaves_out(const struct shard *shard, unsigned int table);
 
+/* ---- pairs: rows of the table of SCOPE_PAIR, in on_ordered() only (tables/pairs.h) ---- */
+
+/* Members of pairs: these, or threads from PAIR_FIRST on. */
+enum pair_member_id {
+	PAIR_OTHERS,  /* of a row that is the sum of rows which had the least */
+	PAIR_IDLE,    /* nobody */
+	PAIR_UNKNOWN, /* it is not known who */
+	PAIR_FIRST,
+};
+
+/* A new member, which stays valid until shard_pair_release().  Only its tid is known, until
+ * shard_pair_link() returns the thread's member, which may be another: use that one instead. */
+uint32_t shard_pair_member(struct shard *shard, int32_t tid);
+uint32_t shard_pair_link(struct shard *shard, uint32_t member, struct thread *thread);
+void shard_pair_release(struct shard *shard, uint32_t member);
+/* In on_trace_checkpoint(): a member that was read is in use; false: there is no such one. */
+bool shard_pair_claim(struct shard *shard, uint32_t member);
+/* The row of @of and @by in the open window.  Valid until the next call. */
+uint64_t *shard_pair_row(struct shard *shard, unsigned int table, uint32_t of, uint32_t by);
+/* Bounds the rows, if there are more than PAIRS_MAX.  All that is known has to be added before, so
+ * that which rows are kept does not depend on windows. */
+void shard_pair_fold(struct shard *shard, unsigned int table);
+/* What is added from here on is of a thread whose ordered event had @left_out, and of this CPU. */
+void shard_leave_out(struct shard *shard, uint8_t left_out, uint64_t cpu);
+
 /* ---- the longest ---- */
 
 /* Keeps the instance if it is one of the longest. */
@@ -62,6 +87,8 @@ struct ordered *shard_note_ordered(struct shard *shard, struct thread *thread, u
 
 /* The stream class (LTTng: the channel) that on_record()'s record came from. */
 uint64_t shard_channel(const struct shard *shard);
+/* The CPU of the stream, by its id; UINT64_MAX: none. */
+uint64_t shard_source_cpu(const struct shard *shard);
 /* In on_gap(): whether events of @channel may be missing.  Not, if only another channel misses
  * events and the running thread stays known. */
 bool shard_may_miss(const struct shard *shard, uint64_t channel);

@@ -17,11 +17,13 @@
 
 enum record_kind {
 	/* Only from the stream that has the sched_switch events of a CPU. */
-	RECORD_IN,      /* switched in at ts; ran for arg64 ns (see RECORD_LEFT) */
-	RECORD_ON,      /* the same, but it ran already, under another tid (exec) */
-	RECORD_OUT,     /* switched out at ts */
-	RECORD_RUN,     /* ran for arg64 ns more, which no IN or ON counts */
-	RECORD_INITIAL, /* ran on CPU arg64 when the trace began */
+	RECORD_IN,  /* switched in at ts; ran for arg64 ns (see RECORD_LEFT) */
+	RECORD_ON,  /* the same, but it ran already, under another tid (exec) */
+	RECORD_OUT, /* switched out at ts */
+	RECORD_RUN, /* ran for arg64 ns more, which no IN or ON counts */
+	/* ran on CPU arg64 when the trace began; of KEY_CPU: the CPU ran arg32, 0: the idle thread
+	 */
+	RECORD_INITIAL,
 	/* From any stream. */
 	RECORD_GAP,           /* ran when events were lost, switches too if the stream has them */
 	RECORD_RESET_UNKNOWN, /* from ts on the unknown thread is another one */

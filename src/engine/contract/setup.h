@@ -19,11 +19,13 @@ struct selection;
 	each(on_run);                                                                              \
 	each(on_fork);                                                                             \
 	each(on_initial_thread);                                                                   \
+	each(on_initial_cpu);                                                                      \
 	each(on_no_open_calls);                                                                    \
 	each(on_gap);                                                                              \
 	each(on_unseen);                                                                           \
 	each(on_hole);                                                                             \
 	each(on_window_end);                                                                       \
+	each(on_ordered_window_end);                                                               \
 	each(on_cpu);                                                                              \
 	each(on_slice);                                                                            \
 	each(on_tally);

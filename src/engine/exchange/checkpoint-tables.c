@@ -372,6 +372,74 @@ static void longest_codec(struct codec *codec, struct tables *tables, struct lon
 	}
 }
 
+/* ---- pairs ---- */
+
+static void member_codec(struct codec *codec, struct tables *tables, struct pair_member *member,
+			 uint32_t number)
+{
+	bool has_thread = member->thread != NULL;
+
+	codec_u32(codec, &member->serial);
+	view_codec(codec, &member->view);
+	codec_bool(codec, &has_thread);
+	if (!has_thread) {
+		return;
+	}
+	any_thread_codec(codec, tables, &member->thread);
+	if (codec_reads(codec) && member->thread) {
+		if (codec_check(codec, member->thread->member == 0)) {
+			member->thread->member = number;
+		} else {
+			member->thread = NULL;
+		}
+	}
+}
+
+static void pair_codec(struct codec *codec, struct pairs *pairs, const struct columns *columns,
+		       uint32_t at)
+{
+	struct pair_row like = codec_reads(codec) ? (struct pair_row){ 0 } : pairs->rows.at[at];
+
+	codec_u32(codec, &like.of);
+	codec_u32(codec, &like.by);
+	codec_bool(codec, &like.is_touched);
+	row_codec(codec, columns, like.window);
+	row_codec(codec, columns, like.total);
+	if (!codec_reads(codec)) {
+		return;
+	}
+	if (codec_check(codec,
+			pairs_is_member(pairs, like.of) && pairs_is_member(pairs, like.by)) &&
+	    codec_check(codec, pairs_row(pairs, like.of, like.by) == at)) {
+		memcpy(pairs->rows.at[at].window, like.window, sizeof(like.window));
+		memcpy(pairs->rows.at[at].total, like.total, sizeof(like.total));
+		pairs->rows.at[at].is_touched = like.is_touched;
+	}
+}
+
+static void pairs_codec(struct codec *codec, struct tables *tables)
+{
+	struct pairs *pairs = &tables->pairs;
+	size_t count = codec_count(codec, pairs->members.count, 40);
+
+	codec_u32(codec, &pairs->made);
+	for (uint32_t i = 0; i < count && codec_check(codec, count < UINT32_MAX / 2); i++) {
+		member_codec(codec, tables, codec_at(codec, &pairs->members, i), i + PAIR_FIRST);
+	}
+	count = codec_count(codec, pairs->rows.count, 9);
+	for (uint32_t i = 0; i < count && codec_check(codec, true); i++) {
+		pair_codec(codec, pairs, tables->layout.pair_columns, i);
+	}
+	if (codec_reads(codec)) { /* pairs_row() adds all of them */
+		pairs->touched.count = 0;
+		for (uint32_t i = 0; i < pairs->rows.count; i++) {
+			if (pairs->rows.at[i].is_touched) {
+				*vec_push(&pairs->touched) = i;
+			}
+		}
+	}
+}
+
 /* ---- shards ---- */
 
 static void containers_codec(struct codec *codec, struct shard *shard)
@@ -523,5 +591,12 @@ void checkpoint_tables(struct tables *tables, const struct checkpoint *checkpoin
 	longest_codec(codec, tables, tables->whole_accumulator.longest, false);
 	longest_codec(codec, tables, tables->longest, true);
 	longest_codec(codec, tables, tables->longest_total, true);
+	if (tables->layout.pair_columns) {
+		pairs_codec(codec, tables);
+	}
+	with_classes.shard = &tables->whole;
 	states_codec(&with_classes, tables);
+	if (codec_reads(codec)) {
+		pairs_count_free(&tables->pairs);
+	}
 }

@@ -283,6 +283,8 @@ static void cpu_codec(struct merger *merger, struct codec *codec, struct cpu *cp
 	codec_u64(codec, &cpu->since);
 	codec_u64(codec, &cpu->unknown_from);
 	codec_u64(codec, &cpu->initial_limit);
+	codec_u64(codec, &cpu->initial_since);
+	codec_bool(codec, &cpu->has_initial);
 	codec_bool(codec, &cpu->initial_is_new);
 	codec_bool(codec, &cpu->initial_has_prio);
 	codec_i32(codec, &cpu->initial_tid);

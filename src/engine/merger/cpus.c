@@ -179,7 +179,9 @@ static void decide_initial(struct merger_stream *stream, const struct partial *p
 	}
 	cpu->state = CPU_KNOWN;
 	cpu->tid = partial->initial_tid;
-	add_change(cpu, is_late ? stream->identity.begin : 0, current_key(cpu));
+	cpu->initial_since = is_late ? stream->identity.begin : 0;
+	cpu->has_initial = true;
+	add_change(cpu, cpu->initial_since, current_key(cpu));
 	resolve_waiting(cpu);
 	note_initial(cpu, partial);
 }
@@ -200,6 +202,19 @@ static void add_initial_record(struct merger *merger, struct cpu *cpu)
 	merger->stitched->records.at[record].arg32 = cpu->initial_prio;
 	merger->stitched->records.at[record].arg16 = cpu->initial_has_prio ? RECORD_PRIO : 0;
 	cpu->initial_is_new = false;
+}
+
+/* Tells when the CPU began, and what it ran then. */
+static void add_initial_cpu_record(struct merger *merger, struct cpu *cpu)
+{
+	uint32_t index = stitched_group(merger, KEY_CPU(cpu->number));
+	uint64_t begin = merger->window_begin - (merger->window_begin > 0);
+	uint64_t ts = cpu->initial_since > begin ? cpu->initial_since : begin;
+	uint32_t record = partial_add_record(merger->stitched, index, ts, RECORD_INITIAL);
+
+	merger->stitched->records.at[record].arg64 = cpu->id;
+	merger->stitched->records.at[record].arg32 = cpu->initial_tid;
+	cpu->has_initial = false;
 }
 
 /* ---- from chunk to chunk ---- */
@@ -529,6 +544,10 @@ static void charge_cpu(struct merger *merger, struct cpu *cpu, uint64_t bound, b
 {
 	if (cpu->initial_is_new) {
 		add_initial_record(merger, cpu);
+	}
+	if (cpu->has_initial && cpu->initial_since < bound &&
+	    merger->setup->callers.on_initial_cpu != 0) {
+		add_initial_cpu_record(merger, cpu);
 	}
 	if (closes && cpu->since < bound) {
 		add_segment(cpu, bound, false); /* no evidence up to the bound says otherwise */

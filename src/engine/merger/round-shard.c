@@ -61,7 +61,8 @@ static inline void select_thread(struct applying *at, struct thread *thread,
 				 const struct record *record)
 {
 	if (!at->selects || record->kind == RECORD_PROCESS ||
-	    record->kind == RECORD_CONTAINER) { /* which tells first whose it is */
+	    record->kind == RECORD_CONTAINER || /* which tells first whose it is */
+	    (record->kind == RECORD_INITIAL && thread->view.tid < 0)) {
 		return;
 	}
 	if (record->kind == RECORD_IN || record->kind == RECORD_ON ||
@@ -175,6 +176,10 @@ static void switch_in(struct applying *at, struct thread *thread, const struct r
 
 	set_prio(thread, record->arg32);
 	in.is_migration = thread->cpu != UINT64_MAX && thread->cpu != in.cpu;
+	if (record->arg16 & RECORD_PRIO) {
+		in.out_ts = record->ts + record->arg64;
+		in.out_flags = record->arg16;
+	}
 	shard_each_with(shard, on_switch_in, (shard, thread, &in));
 	thread->cpu = in.cpu;
 	thread->before_ts = thread->is_in ? thread->in_ts : 0;
@@ -222,6 +227,11 @@ static void switch_out(struct applying *at, struct thread *thread, const struct 
 /* The initial thread of a CPU, as the first switch there describes it (cpus.c). */
 static void initial_thread(struct shard *shard, struct thread *thread, const struct record *record)
 {
+	if (thread->view.tid < 0) { /* about the CPU: arg32 says which thread it is (cpus.c) */
+		shard_each_with(shard, on_initial_cpu,
+				(shard, thread, record->arg64, record->arg32, record->ts));
+		return;
+	}
 	if (!thread->view.has_prio && (record->arg16 & RECORD_PRIO)) {
 		set_prio(thread, record->arg32);
 	}

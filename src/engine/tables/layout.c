@@ -8,6 +8,7 @@
 
 #include "base/limits.h"
 #include "engine/tables/longest.h"
+#include "engine/tables/pairs.h"
 #include "engine/tables/report.h"
 #include "engine/tables/shard.h"
 
@@ -28,9 +29,17 @@ static void add_table(struct layout *layout, size_t a, size_t t)
 	case SCOPE_LONGEST:
 		layout->offsets[a][t] = layout->longest_count++;
 		break;
+	case SCOPE_PAIR:
+		assert(!layout->pair_columns); /* one of a run */
+		assert(column_count(table) <= PAIR_COLUMNS);
+		columns_append(&layout->keyed_columns[a][t], table);
+		layout->pair_columns = &layout->keyed_columns[a][t];
+		break;
 	case SCOPE_KEYED:
 	case SCOPE_PROCESS:
 	case SCOPE_CONTAINER:
+	case SCOPE_PROCESS_PAIR:
+	case SCOPE_CONTAINER_PAIR:
 		columns_append(&layout->keyed_columns[a][t], table);
 		break;
 	}

@@ -172,7 +172,7 @@ static void list_longest(struct tables *tables, struct listing *listing)
 static void list_table(struct tables *tables, struct listing *listing, struct listings *of_threads)
 {
 	enum scope scope = listing->table->scope;
-	bool is_wanted = scope == SCOPE_CONTAINER ||
+	bool is_wanted = scope_is_of_containers(scope) ||
 			 selection_wants_table(listing->selection, listing->table);
 
 	if (scope != SCOPE_TRACE &&
@@ -194,6 +194,11 @@ static void list_table(struct tables *tables, struct listing *listing, struct li
 		break;
 	case SCOPE_LONGEST:
 		list_longest(tables, listing);
+		break;
+	case SCOPE_PAIR:
+	case SCOPE_PROCESS_PAIR:
+	case SCOPE_CONTAINER_PAIR:
+		report_pairs(tables, listing);
 		break;
 	case SCOPE_THREAD:
 	case SCOPE_PROCESS:
@@ -307,7 +312,7 @@ static bool has_none(const struct tables *tables, const struct report *report)
 /* Whether reports have the table at all: lists of containers only on request. */
 static bool is_listed(const struct setup *setup, const struct table *table)
 {
-	return table->scope != SCOPE_CONTAINER || setup->wants_containers ||
+	return !scope_is_of_containers(table->scope) || setup->wants_containers ||
 	       (setup->selection && setup->selection->per == PER_CONTAINER);
 }
 

@@ -47,6 +47,14 @@ bool report_has_value(const struct listing *listing, const uint64_t *values);
 /* Adds a row; NULL: all its columns are zero, and @always is not set. */
 struct report_row *report_add_row(struct listing *listing, const uint64_t *values, bool always);
 
+/* The name of a container: what the user says, else the kernel's own namespace, else its first
+ * process, which is copied to @room; "": unknown. */
+const char *report_container_name(const struct tables *tables, const struct selection *selection,
+				  uint32_t pid_ns, char room[NAME_BYTES + 1]);
+
+/* Fills a table of pairs (report-pairs.c). */
+void report_pairs(struct tables *tables, struct listing *listing);
+
 /* Fills the tables of threads and processes. */
 void report_threads(struct tables *tables, const struct listings *listings, bool total);
 

@@ -44,7 +44,10 @@ static int by_sort(const void *left, const void *right)
 	if (a->owner != b->owner) {
 		return a->owner < b->owner ? -1 : 1;
 	}
-	return a->id < b->id ? -1 : a->id > b->id;
+	if (a->id != b->id) {
+		return a->id < b->id ? -1 : 1;
+	}
+	return a->by && b->by ? strcmp(a->by, b->by) : 0;
 }
 
 /* Brings the first @top rows to the front, in any order (Hoare's selection). */

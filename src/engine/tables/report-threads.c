@@ -173,25 +173,33 @@ static void add_to_container(const struct tables *tables, struct listing *listin
 	}
 }
 
-/* What the user says, else the kernel's own namespace, else its first process. */
-static const char *name_container(const struct tables *tables, const struct listing *listing,
-				  struct container_row *row)
+const char *report_container_name(const struct tables *tables, const struct selection *selection,
+				  uint32_t pid_ns, char room[NAME_BYTES + 1])
 {
-	const char *name = selection_container(listing->selection, row->pid_ns);
+	const char *name = selection_container(selection, pid_ns);
 	const struct container *first = NULL;
 
-	if (name || row->is_ended || row->pid_ns == CONTAINER_HOST) {
-		return name ? name : row->is_ended ? "(ended)" : CONTAINER_HOST_NAME;
+	if (name || pid_ns == CONTAINER_HOST) {
+		return name ? name : CONTAINER_HOST_NAME;
 	}
-	for (size_t s = 0; row->pid_ns != 0 && s < SHARDS; s++) {
-		const struct container *known = shard_container(&tables->shards[s], row->pid_ns);
+	for (size_t s = 0; pid_ns != 0 && s < SHARDS; s++) {
+		const struct container *known = shard_container(&tables->shards[s], pid_ns);
 
 		first = known && (!first || shard_container_before(known, first)) ? known : first;
 	}
+	memset(room, 0, NAME_BYTES + 1);
 	if (first) {
-		memcpy(row->name, first->comm, sizeof(row->name));
+		memcpy(room, first->comm, sizeof(first->comm));
 	}
-	return row->name;
+	return room;
+}
+
+static const char *name_container(const struct tables *tables, const struct listing *listing,
+				  struct container_row *row)
+{
+	return row->is_ended
+		       ? "(ended)"
+		       : report_container_name(tables, listing->selection, row->pid_ns, row->name);
 }
 
 static void list_containers(const struct tables *tables, struct listing *listing)

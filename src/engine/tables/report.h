@@ -16,13 +16,17 @@
 #include "engine/contract/missing.h"
 #include "engine/tables/selection.h"
 
+#define REPORT_NO_NUMBER INT64_MIN
+
 struct report_row {
-	uint64_t sort;     /* the figure that rows are sorted by */
-	uint64_t id;       /* CPU, number of a key, or pid; orders threads that had one tid */
-	int64_t owner;     /* the number that table.owner_key names */
-	const char *name;  /* SCOPE_EVENT, KEYED, CONTAINER, LONGEST */
+	uint64_t sort;    /* the figure that rows are sorted by */
+	uint64_t id;      /* CPU, number of a key, or pid; orders threads that had one tid */
+	int64_t owner;    /* the number that table.owner_key names; pairs: REPORT_NO_NUMBER: none */
+	const char *by;   /* pairs: the name of the second one; "": unknown */
+	const char *name; /* SCOPE_EVENT, KEYED, CONTAINER, CONTAINER_PAIR, LONGEST */
 	const char *keyed; /* SCOPE_KEYED, CONTAINER: the key's name, the same in all reports */
-	const struct thread_view *thread; /* SCOPE_THREAD, PROCESS; LONGEST: may be NULL */
+	/* SCOPE_THREAD, PROCESS, PAIR, PROCESS_PAIR; LONGEST: may be NULL */
+	const struct thread_view *thread;
 	const uint64_t *values; /* by column (engine/tables/columns.h); COLUMN_PRIO has none */
 	const struct instance *instance; /* SCOPE_LONGEST, in place of values */
 };

@@ -99,14 +99,14 @@ bool selection_wants_table(const struct selection *s, const struct table *table)
 	case PER_CPU:
 		return table->scope == SCOPE_CPU || strcmp(id_key, "cpu") == 0;
 	case PER_TID:
-		return table->scope == SCOPE_THREAD;
+		return table->scope == SCOPE_THREAD || table->scope == SCOPE_PAIR;
 	case PER_PID:
 	case PER_COMM:
-		return table->scope == SCOPE_PROCESS;
+		return table->scope == SCOPE_PROCESS || table->scope == SCOPE_PROCESS_PAIR;
 	case PER_PRIO:
 		return strcmp(id_key, "prio") == 0;
 	case PER_CONTAINER:
-		return table->scope == SCOPE_CONTAINER;
+		return scope_is_of_containers(table->scope);
 	}
 	return true;
 }

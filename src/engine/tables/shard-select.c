@@ -57,3 +57,14 @@ void shard_select_cpu(struct shard *shard, uint64_t cpu)
 	}
 	shard->has_picked |= shard->left_out == 0;
 }
+
+void shard_leave_out(struct shard *shard, uint8_t left_out, uint64_t cpu)
+{
+	const struct layout *layout = shard->layout;
+
+	shard->left_out = left_out & OF_ALL_THREADS;
+	if ((layout->selects & OF_ALL_CPUS) &&
+	    !selection_wants_cpu(layout->setup->selection, cpu)) {
+		shard->left_out |= OF_ALL_CPUS;
+	}
+}

@@ -371,6 +371,9 @@ static void fold_ended(struct shard *shard, struct thread *thread)
 		     thread_total(shard->layout, shard->other),
 		     thread_total(shard->layout, thread));
 	shard_thread_fini(shard->layout, thread);
+	if (thread->member != 0) { /* no task that adds to pairs runs meanwhile */
+		pairs_forget_thread(&((struct tables *)shard->layout->tables)->pairs, thread);
+	}
 	if (!thread->is_replaced && shard_thread_known(shard, thread->view.tid) == thread) {
 		put_thread(shard, thread->view.tid, NULL);
 	}

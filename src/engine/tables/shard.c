@@ -239,6 +239,12 @@ const char *shard_event_name(const struct shard *shard, uint32_t class_index)
 		       : "";
 }
 
+uint64_t shard_source_cpu(const struct shard *shard)
+{
+	assert_hot(shard->source); /* a record is being applied */
+	return shard->source->cpu_id;
+}
+
 void *shard_thread_state(struct shard *shard, struct thread *thread)
 {
 	return (char *)(thread + 1) + shard->layout->thread_state_offsets[shard->running];

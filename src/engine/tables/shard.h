@@ -63,6 +63,7 @@ struct thread {
 	bool is_replaced; /* a fork made another thread the newest of its key */
 	bool is_reused;   /* another thread had its tid before */
 	uint8_t picked;   /* PICKED_...: whether the selection has it; 0: not looked up yet */
+	uint32_t member;  /* its number in pairs; 0: none */
 };
 
 enum {

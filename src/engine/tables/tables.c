@@ -33,6 +33,7 @@ void tables_init(struct tables *tables, const struct setup *setup)
 	layout_init(&tables->layout, setup, tables);
 	sums_init(&tables->layout, &tables->trace, SCOPE_TRACE);
 	keyed_init(&tables->keyed_rows, true);
+	pairs_init(&tables->pairs);
 	tables->longest = longest_new(&tables->layout);
 	tables->longest_total = longest_new(&tables->layout);
 	tables->cpus = kh_init(cpus);
@@ -63,6 +64,7 @@ void tables_fini(struct tables *tables)
 	}
 	sums_fini(layout, &tables->trace, SCOPE_TRACE);
 	keyed_fini(&tables->keyed_rows, layout->keyed_columns);
+	pairs_fini(&tables->pairs);
 	longest_free(layout, tables->longest);
 	longest_free(layout, tables->longest_total);
 	for (khint_t i = kh_begin(tables->cpus); i != kh_end(tables->cpus); i++) {
@@ -219,6 +221,12 @@ void tables_end_window(struct tables *tables, uint64_t end)
 		shard_close_window(&tables->shards[s]);
 		shard_end_window(&tables->shards[s], end);
 	}
+	each_analysis_with(tables->layout.setup, on_ordered_window_end, a) {
+		tables->whole.running = a;
+		tables->layout.setup->analyses[a]->on_ordered_window_end(&tables->whole,
+									 tables->states[a], end);
+		tables->whole.left_out = 0;
+	}
 }
 
 static void close_sums(const struct columns *columns, struct sums *sums, bool keep)
@@ -265,6 +273,9 @@ void tables_close_window(struct tables *tables, bool keep)
 	tables_collect(tables);
 	close_sums(&layout->columns[SCOPE_TRACE], &tables->trace, keep);
 	keyed_close(&tables->keyed_rows, layout->keyed_columns, keep);
+	if (layout->pair_columns) {
+		pairs_close(&tables->pairs, layout->pair_columns, keep);
+	}
 	for (uint32_t i = 0; i < layout->longest_count; i++) {
 		if (keep) {
 			longest_move(&tables->longest_total[i], &tables->longest[i]);
@@ -340,6 +351,7 @@ void tables_check(const struct tables *tables)
 	check_cpus(tables);
 	check_longest(tables);
 	keyed_check(&tables->keyed_rows);
+	assert(pairs_are_sound(&tables->pairs));
 	assert(tables->keyed_rows.has_totals);
 	accumulators_check(tables);
 	for (unsigned int s = 0; s < SHARDS; s++) {

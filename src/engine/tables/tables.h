@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "engine/contract/analysis.h"
 #include "engine/contract/missing.h"
+#include "engine/tables/pairs.h"
 #include "engine/tables/report-build.h"
 #include "engine/tables/report.h"
 #include "engine/tables/shard.h"
@@ -48,6 +49,8 @@ struct cpu {
 	uint64_t since;         /* ns: end of the last segment charged */
 	uint64_t unknown_from;  /* ns: begin of the last hole that rounds came to; 0: none */
 	uint64_t initial_limit; /* ns: a watermark that ends CPU_INITIAL */
+	uint64_t initial_since; /* has_initial: the CPU ran initial_tid from then on */
+	bool has_initial;       /* ... which was not told yet (on_initial_cpu) */
 	bool initial_is_new, initial_has_prio; /* what the first switch showed of ... */
 	int32_t initial_tid, initial_prio;     /* ... the initial thread */
 	char initial_name[NAME_BYTES];
@@ -87,7 +90,8 @@ struct tables {
 	size_t missing_names;      /* SIZE_MAX: to be found */
 	struct keyed_rows keyed_rows;
 	struct longest *longest, *longest_total; /* of the open window, and of those closed */
-	void *states[ANALYSES_MAX];              /* analyses' states of the trace; NULL: none */
+	struct pairs pairs;
+	void *states[ANALYSES_MAX]; /* analyses' states of the trace; NULL: none */
 	VEC(struct ordered_at) ordered_events, ordered_sorted; /* of the round */
 	struct shard whole;                   /* what on_ordered() gets; has no threads */
 	struct accumulator whole_accumulator; /* of `whole`; its rows are the trace's */

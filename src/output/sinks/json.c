@@ -215,6 +215,21 @@ static void put_instance(struct json *json, const struct table *table, const str
 	}
 }
 
+static void put_pair(struct json *json, const struct table *table, const struct report_row *row)
+{
+	if (row->thread) {
+		put_thread(json, row->thread);
+	} else {
+		put_keyed(json, table, row->id, row->name);
+	}
+	if (row->owner != REPORT_NO_NUMBER) {
+		json_i64(json, table->owner_key, row->owner);
+	}
+	if (row->by[0]) {
+		json_text(json, table->by_key, row->by);
+	}
+}
+
 static void put_row(struct json *json, const struct report_table *table,
 		    const struct report_row *row)
 {
@@ -228,6 +243,11 @@ static void put_row(struct json *json, const struct report_table *table,
 			json_i64(json, table->table->owner_key, row->owner);
 		}
 		put_keyed(json, table->table, row->id, row->name);
+		break;
+	case SCOPE_PAIR:
+	case SCOPE_PROCESS_PAIR:
+	case SCOPE_CONTAINER_PAIR:
+		put_pair(json, table->table, row);
 		break;
 	case SCOPE_LONGEST:
 		put_instance(json, table->table, row);
@@ -541,11 +561,30 @@ static void describe_key(FILE *out, const char *key, const char *suffix, bool *i
 	}
 }
 
+static void describe_pair(FILE *out, const struct table *table)
+{
+	bool is_first = true;
+
+	describe_key(out, table->scope == SCOPE_PAIR ? "tid" : NULL, "", &is_first);
+	describe_key(out, table->id_key ? NULL : "pid", "", &is_first);
+	describe_key(out, table->id_key ? NULL : "comm", "", &is_first);
+	describe_key(out, table->id_key, "", &is_first);
+	describe_key(out, table->name_key, "", &is_first);
+	describe_key(out, table->owner_key, "", &is_first);
+	describe_key(out, table->by_key, "", &is_first);
+	describe_columns(out, table, &is_first);
+	(void)fputs("}]", out);
+}
+
 static void describe_list(FILE *out, const struct table *table)
 {
 	bool is_first = true;
 
 	(void)fprintf(out, "\"%s\":[{", table->key);
+	if (scope_is_of_pairs(table->scope)) {
+		describe_pair(out, table);
+		return;
+	}
 	if (table->scope == SCOPE_CPU) {
 		describe_key(out, "cpu", "", &is_first);
 	} else if (table->scope == SCOPE_LONGEST) {

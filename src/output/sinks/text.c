@@ -15,6 +15,7 @@
 #include "phases/phases.h"
 
 /* In columns. */
+#define PAIR_WIDTH 46 /* of both names of a pair */
 #define NAME_WIDTH 25 /* "comm (tid)" and other names; longer ones are cut */
 #define PATH_WIDTH 52 /* paths, on a wide terminal */
 #define BAR_WIDTH  16
@@ -216,6 +217,9 @@ static int name_width(const struct output *output, const struct table *table)
 	if (table->scope == SCOPE_CPU) {
 		return 4;
 	}
+	if (scope_is_of_pairs(table->scope)) {
+		return PAIR_WIDTH;
+	}
 	return is_path && output->columns >= WIDE ? PATH_WIDTH : NAME_WIDTH;
 }
 
@@ -262,7 +266,7 @@ static void put_head(FILE *out, const struct output *output, const struct report
 	if (table->table->scope == SCOPE_LONGEST) {
 		(void)fprintf(out, "  %-*s", WHO_WIDTH - 2, "ENDED         THREAD (TID)");
 	}
-	if (table->table->by_key) {
+	if (table->table->by_key && table->table->scope == SCOPE_LONGEST) {
 		(void)fputs("  BY", out);
 	}
 	if (table->is_whole) {

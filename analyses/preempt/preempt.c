@@ -1,0 +1,293 @@
+/*
+ * preempt: see preempt.h; the worker's half, hooks and the descriptor.
+ */
+#include "analyses/preempt/preempt.h"
+
+enum { OWN_WAKE = RECORD_OWN, OWN_MIGRATE, OWN_EXEC, OWN_LOST };
+
+enum { EVENT_TTWU, EVENT_WAKING, EVENT_WAKEUP, EVENT_WAKEUP_NEW };
+
+/* ---- worker's half ---- */
+
+struct preempt_worker {
+	bool is_known;
+	unsigned int source; /* the event that is the source of wake-ups */
+};
+
+static enum wake_kind kind_of(struct worker *worker, struct preempt_worker *wakes, uint32_t event)
+{
+	if (!wakes->is_known) {
+		wakes->is_known = true;
+		wakes->source = worker_has_event(worker, "sched_ttwu")     ? EVENT_TTWU
+				: worker_has_event(worker, "sched_waking") ? EVENT_WAKING
+									   : EVENT_WAKEUP;
+	}
+	if (event == EVENT_WAKEUP_NEW) {
+		return WAKE_NEW;
+	}
+	if (event == wakes->source) {
+		return WAKE_SOURCE;
+	}
+	return event == EVENT_WAKEUP ? WAKE_CONFIRMS : WAKE_NONE;
+}
+
+/* A CPU in 32 bits: -1: unknown. */
+static int32_t cpu_of(const struct trace_event *event, unsigned int field)
+{
+	uint64_t cpu = event_u64(event, field, UINT64_MAX);
+
+	return cpu <= INT32_MAX ? (int32_t)cpu : -1;
+}
+
+static void on_wake(struct worker *worker, void *state, const struct trace_event *event,
+		    uint32_t event_kind)
+{
+	enum { TID, TARGET, SUCCESS };
+	enum wake_kind kind = kind_of(worker, state, event_kind);
+	int32_t tid = (int32_t)event_i64(event, TID, 0);
+	struct record *record;
+
+	if (kind != WAKE_NONE && tid > 0 && event_u64(event, SUCCESS, 1) != 0) {
+		record = worker_emit(worker, event->ts, tid, OWN_WAKE);
+		record->arg64 = worker_cpu(worker);
+		record->arg32 = cpu_of(event, TARGET);
+		record->arg16 = (uint16_t)kind;
+	}
+}
+
+static void on_migrate(struct worker *worker, void *state, const struct trace_event *event,
+		       uint32_t user)
+{
+	enum { TID, CPU };
+	int32_t tid = (int32_t)event_i64(event, TID, 0);
+
+	(void)state;
+	(void)user;
+	if (tid > 0 && event_has(event, CPU)) {
+		worker_emit(worker, event->ts, tid, OWN_MIGRATE)->arg32 = cpu_of(event, CPU);
+	}
+}
+
+static void on_exec(struct worker *worker, void *state, const struct trace_event *event,
+		    uint32_t user)
+{
+	enum { TID, OLD_TID };
+	int32_t tid = (int32_t)event_i64(event, TID, 0),
+		former = (int32_t)event_i64(event, OLD_TID, 0);
+	struct record *record;
+
+	(void)state;
+	(void)user;
+	if (tid > 0 && former > 0 && tid != former) {
+		record = worker_emit(worker, event->ts, tid, OWN_EXEC);
+		record->arg64 = worker_sees_switches(worker) ? worker_cpu(worker) : UINT64_MAX;
+		record->arg32 = former;
+	}
+}
+
+static void on_lost(struct worker *worker, void *state, uint64_t ts)
+{
+	(void)state;
+	if (worker_sees_switches(worker)) {
+		worker_emit_entity(worker, ts, worker_cpu(worker), OWN_LOST)->arg64 =
+			worker_cpu(worker);
+	}
+}
+
+static const struct need needs[] = {
+	{ "sched_ttwu", { "tid", "target_cpu", "success" }, on_wake, EVENT_TTWU },
+	{ "sched_waking", { "tid", "target_cpu", "success" }, on_wake, EVENT_WAKING },
+	{ "sched_wakeup", { "tid", "target_cpu", "success" }, on_wake, EVENT_WAKEUP },
+	{ "sched_wakeup_new", { "tid", "target_cpu", "success" }, on_wake, EVENT_WAKEUP_NEW },
+	{ "sched_migrate_task", { "tid", "dest_cpu" }, on_migrate, 0 },
+	{ "sched_process_exec", { "tid", "old_tid" }, on_exec, 0 },
+};
+
+static const struct record_shape record_shapes[] = {
+	[OWN_WAKE - RECORD_OWN] = { .exists = true },
+	[OWN_MIGRATE - RECORD_OWN] = { .exists = true },
+	[OWN_EXEC - RECORD_OWN] = { .exists = true },
+	[OWN_LOST - RECORD_OWN] = { .exists = true },
+};
+
+/* ---- hooks ---- */
+
+/* Whether NOTE_IN told when the thread leaves its CPU. */
+struct preempt_thread {
+	uint64_t is_told;
+};
+
+static uint64_t cpu_id(int32_t cpu)
+{
+	return cpu < 0 ? UINT64_MAX : (uint64_t)cpu;
+}
+
+static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
+		      struct thread *thread)
+{
+	struct ordered *note;
+
+	(void)numbers;
+	if (record->kind == OWN_LOST) {
+		shard_note_ordered(shard, thread, record->ts, NOTE_LOST)->words[0] = record->arg64;
+		return;
+	}
+	if (shard_tid(thread) <= 0) {
+		return;
+	}
+	switch (record->kind) {
+	case OWN_WAKE:
+		note = shard_note_ordered(shard, thread, record->ts, NOTE_WAKE);
+		note->words[0] = record->arg16;
+		note->words[1] = record->arg64;
+		note->words[2] = cpu_id(record->arg32);
+		break;
+	case OWN_MIGRATE:
+		shard_note_ordered(shard, thread, record->ts, NOTE_MIGRATE)->words[0] =
+			cpu_id(record->arg32);
+		break;
+	default:
+		note = shard_note_ordered(shard, thread, record->ts, NOTE_EXEC);
+		note->words[0] = record->arg64;
+		note->words[1] = (uint64_t)record->arg32;
+		break;
+	}
+}
+
+static void on_switch_in(struct shard *shard, struct thread *thread, const struct switch_in *in)
+{
+	struct preempt_thread *told = shard_thread_state(shard, thread);
+	struct ordered *note;
+
+	told->is_told = in->out_ts != 0;
+	if (shard_tid(thread) > 0) {
+		note = shard_note_ordered(shard, thread, in->ts, NOTE_IN);
+		note->words[0] = in->cpu;
+		note->words[1] = in->out_ts;
+		note->words[2] = in->out_flags;
+	}
+}
+
+static void on_switch_out(struct shard *shard, struct thread *thread, const struct switch_out *out)
+{
+	struct preempt_thread *told = shard_thread_state(shard, thread);
+	struct ordered *note;
+
+	if (!told->is_told && !out->is_tie && shard_tid(thread) > 0) {
+		note = shard_note_ordered(shard, thread, out->ts, NOTE_OUT);
+		note->words[0] = shard_source_cpu(shard);
+		note->words[1] = out->flags;
+	}
+	told->is_told = false;
+}
+
+/* It only links the thread: at which time does not matter, if it is before all others. */
+static void on_initial_thread(struct shard *shard, struct thread *thread, uint64_t cpu)
+{
+	(void)cpu;
+	if (shard_tid(thread) > 0) {
+		(void)shard_note_ordered(shard, thread, 0, NOTE_INITIAL);
+	}
+}
+
+static void on_initial_cpu(struct shard *shard, struct thread *unknown, uint64_t cpu, int32_t tid,
+			   uint64_t ts)
+{
+	struct ordered *note = shard_note_ordered(shard, unknown, ts, NOTE_INITIAL_CPU);
+
+	note->words[0] = cpu;
+	note->words[1] = (uint64_t)tid;
+}
+
+static void on_fork(struct shard *shard, struct thread *thread, uint64_t ts)
+{
+	if (shard_tid(thread) > 0) {
+		shard_note_ordered(shard, thread, ts, NOTE_FORK)->words[0] =
+			shard_source_cpu(shard);
+	}
+}
+
+static void on_hole(struct shard *shard, struct thread *thread, uint64_t ts)
+{
+	struct preempt_thread *told = shard_thread_state(shard, thread);
+
+	told->is_told = false;
+	(void)shard_note_ordered(shard, thread, ts, NOTE_LOSE);
+}
+
+/* ---- the descriptor ---- */
+
+static const struct essential essentials[] = {
+	{ ANY_EVENT("sched_switch"), { 0 } },
+	{ ANY_EVENT("sched_waking", "sched_wakeup", "sched_ttwu"), { 0 } },
+};
+
+#define OF_PAIRS                                                                                   \
+	.sort_mask = 1u << PAIR_WAITED, .columns = {                                               \
+		[PAIR_WAITED] = { "waited_ns", "WAITED", UNIT_NS, .is_share = true },              \
+		[PAIR_TIMES] = { "times", "TIMES", UNIT_COUNT },                                   \
+		[PAIR_LONGEST] = { "longest_ns", "LONGEST", UNIT_NS, COLUMN_MAX },                 \
+	}
+
+const struct analysis analysis_preempt = {
+	.name = "preempt",
+	.summary = "who had the CPU that threads waited for: pairs of threads, with times",
+	.needs = needs,
+	.need_count = sizeof(needs) / sizeof(needs[0]),
+	.essentials = essentials,
+	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
+	.worker_state_size = sizeof(struct preempt_worker),
+	.thread_state_size = sizeof(struct preempt_thread),
+	.trace_state_size = sizeof(struct preempt_trace),
+	.uses_threads = true,
+	.tables = {
+		[TOTALS] = {
+			.scope = SCOPE_TRACE,
+			.columns = {
+				[WAITED] = { "waited_ns", "waited", UNIT_NS },
+				[WAITED_IDLE] = { "idle_ns", "CPU idle", UNIT_NS },
+				[WAITED_UNKNOWN] = { "unknown_ns", "not known", UNIT_NS },
+			},
+		},
+		[PAIRS] = {
+			.key = "pairs",
+			.scope = SCOPE_PAIR,
+			.owner_key = "by_tid",
+			.by_key = "by_comm",
+			.title = "THREAD (TID) BY THREAD (TID)",
+			OF_PAIRS,
+		},
+		[PROCESS_PAIRS] = {
+			.key = "process_pairs",
+			.scope = SCOPE_PROCESS_PAIR,
+			.owner_key = "by_pid",
+			.by_key = "by_comm",
+			.title = "PROCESS (PID) BY PROCESS (PID)",
+			OF_PAIRS,
+		},
+		[CONTAINER_PAIRS] = {
+			.key = "container_pairs",
+			.scope = SCOPE_CONTAINER_PAIR,
+			.id_key = "pid_ns",
+			.name_key = "name",
+			.owner_key = "by_pid_ns",
+			.by_key = "by_name",
+			.title = "CONTAINER BY CONTAINER",
+			OF_PAIRS,
+		},
+	},
+	.on_lost = on_lost,
+	.on_record = on_record,
+	.record_shapes = record_shapes,
+	.record_shape_count = sizeof(record_shapes) / sizeof(record_shapes[0]),
+	.on_switch_in = on_switch_in,
+	.on_switch_out = on_switch_out,
+	.on_initial_thread = on_initial_thread,
+	.on_initial_cpu = on_initial_cpu,
+	.on_fork = on_fork,
+	.on_hole = on_hole,
+	.on_ordered = preempt_on_ordered,
+	.on_ordered_window_end = preempt_on_window_end,
+	.on_trace_forget = preempt_on_trace_forget,
+	.on_trace_checkpoint = preempt_on_trace_checkpoint,
+};
