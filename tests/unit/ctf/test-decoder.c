@@ -291,7 +291,7 @@ START_TEST(short_cuts_agree)
 	ck_assert_msg(plan_build(builder, metadata_stream_types(stream), &plan, &err) == 0, "%s",
 		      err.text);
 	check_classes(plan);
-	for (int round = 0; round < 20000; round++) {
+	for (size_t round = 0; round < rounds(20000); round++) {
 		/* Allocated with their exact size, so sanitizers see reads behind them. */
 		size_t bytes = 1 + random_next(&state) % PACKET_BYTES;
 		uint8_t all[PACKET_BYTES], *packet = malloc(bytes);

@@ -9,8 +9,9 @@
 #include "live/trigger/actions.h"
 #include "live/trigger/auto-limit.h"
 #include "made-report.h"
+#include "suites.h"
 
-#define DRAWS 1000000
+#define DRAWS 250000 /* of which 250 are beyond a limit of 1e-3 */
 
 static uint64_t random_state = 88172645463325252;
 
@@ -41,20 +42,12 @@ static double pareto(void)
 
 static double (*const laws[])(void) = { uniform, normal, exponential, pareto };
 
-/* valgrind is some 30 times slower. */
-static size_t draws(void)
-{
-	const char *preloaded = getenv("LD_PRELOAD");
-
-	return preloaded && strstr(preloaded, "vgpreload") ? DRAWS / 20 : DRAWS;
-}
-
 START_TEST(alarms_as_often_as_asked)
 {
 	const struct auto_setup setup = { .q = 1e-3, .is_lower = _i >= 4 };
 	double sign = setup.is_lower ? -1 : 1, limit = NAN, share;
 	struct auto_limit *tested = auto_limit_new(&setup);
-	size_t count = draws(), beyond = 0;
+	size_t count = rounds(DRAWS), beyond = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		double value = sign * laws[_i % 4]();

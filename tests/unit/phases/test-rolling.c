@@ -101,7 +101,7 @@ START_TEST(equals_whole_recurrence)
 {
 	static const double weights[] = { 0, 0.003, 0.05, 0.5, 3 };
 
-	for (unsigned int seed = 1; seed <= 200; seed++) {
+	for (unsigned int seed = 1; seed <= rounds(200); seed++) {
 		double weight = weights[seed % 5], best[SLICES + 1];
 		struct rolling *rolling = rolling_new(SLICES);
 		struct model model;
@@ -190,7 +190,7 @@ END_TEST
 /* Beyond what is held: memory stays, parts stay in order, and a part that goes on is not cut. */
 START_TEST(drops_the_oldest)
 {
-	for (unsigned int seed = 1; seed <= 60; seed++) {
+	for (unsigned int seed = 1; seed <= rounds(60); seed++) {
 		struct rolling *rolling = rolling_new(2 + seed % 20);
 		double sums[SERIES] = { 0 }, all[SERIES] = { 0 };
 		struct model model;
@@ -258,7 +258,7 @@ END_TEST
 /* A state that was written and read goes on as if nothing had been. */
 START_TEST(goes_on_from_a_checkpoint)
 {
-	for (unsigned int seed = 1; seed <= 40; seed++) {
+	for (unsigned int seed = 1; seed <= rounds(40); seed++) {
 		struct rolling *rolling = rolling_new(13), *other;
 		struct codec_out out;
 		struct codec codec;
