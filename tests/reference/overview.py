@@ -172,6 +172,8 @@ def check_trace(sillage, name):
     check('%d phase' % len(overview['phases']) in text, base, 'no text')
     suggested = [line.split()[1] for line in text.splitlines() if line.endswith('  suggested')]
     check(suggested == ['%d' % len(overview['phases'])], base, 'the suggested partition has', suggested, 'phases')
+    page = run(sillage, 'overview', '-q', '-f', 'html', trace)
+    check(page.startswith('<!DOCTYPE html>') and page.endswith('</html>\n'), base, 'no page')
     print('ok %s: %d partitions, %d phases%s' % (base, count, len(overview['phases']), said))
 
 

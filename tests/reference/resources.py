@@ -285,6 +285,8 @@ def main():
             continue
         report = json.loads(subprocess.run([sillage, 'report', '--resources', '-f', 'json', trace], capture_output=True,
                                            text=True, check=True).stdout)
+        page = subprocess.run([sillage, 'report', '--resources', '-f', 'html', trace], capture_output=True, text=True, check=True).stdout
+        check(page.startswith('<!DOCTYPE html>') and page.endswith('</html>\n'), base, 'no page')
         counts = compare(base, report, Trace(trace))
         checks[workload['workload']](base, report['resources'], workload)
         print('ok %s: %d timers, %d futexes, %d queues' % (base, *counts))
