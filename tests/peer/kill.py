@@ -4,8 +4,9 @@
 The relay is a real lttng-relayd.  Viewers and relays are killed by SIGKILL at random times.  At the
 end the total must be that of `sillage analyze`.  A run that continues fetches only what it lacks.
 
-usage: kill.py SILLAGE APP DATA [--only NAME] [--count N] [--seed S]
+usage: kill.py SILLAGE APP DATA [--only NAME] [--count N] [--seed S] [--every MS]
     N       kills of each test (few: 6)
+    MS      between two saves of the state (100); a run lives up to a second longer
 """
 import json
 import os
@@ -25,7 +26,7 @@ from peer import LONG, ended, plain, totals  # noqa: E402
 
 COUNT = 6
 SEED = random.randrange(1 << 32)
-EVERY = '100ms'
+EVERY_MS = 100
 
 
 def taken(name, default):
@@ -92,15 +93,16 @@ def test_kill_live(t):
     relay = t.relay()
     trace = tiled(t, 'small-packets', 12)
     windows, total = analyzed(t, trace, '-a', 'all', '-i', '50ms')
+    longest_s = 1.1 + EVERY_MS / 1000
     # As long as the kills take, about.
-    replay = t.replay(relay, trace, '--session', 'k', '--hostname', 'h', '--speed', '%g' % (52 / (0.8 * COUNT + 1)),
+    replay = t.replay(relay, trace, '--session', 'k', '--hostname', 'h', '--speed', '%g' % (52 / (0.7 * longest_s * COUNT + 1)),
                       '--live-timer', '100ms', '--linger', LONG)
     lines, went_on = [], 0
     for kill in range(COUNT + 1):
         live = t.live('-a', 'all', '-i', '50ms', '--from', 'beginning', '--state', os.path.join(t.scratch, 'state'),
-                      '--state-every', EVERY, relay.live + '/host/h/k')
+                      '--state-every', '%dms' % EVERY_MS, relay.live + '/host/h/k')
         if kill < COUNT:
-            time.sleep(rng.uniform(0.02, 1.2))
+            time.sleep(rng.uniform(0.02, longest_s))
             lines += live.finish(signal.SIGKILL, -signal.SIGKILL)
         else:
             live.wait_said('attached to')
@@ -108,6 +110,7 @@ def test_kill_live(t):
             lines += live.finish()
         went_on += 'goes on from' in live.said()
         assert 'is used' not in live.said() and 'cannot be saved' not in live.said(), live.said()
+    print('# kill_live: %d of %d runs went on from a state' % (went_on, COUNT))
     assert went_on > 0, 'no run went on from another'
     check_total(lines, total)
     check_windows(t, lines, windows)
@@ -123,7 +126,7 @@ def test_stand_by(t):
     lives = []
     for _ in range(3):
         lives.append(t.live('-a', 'all', '-i', '50ms', '--from', 'beginning', '--state', os.path.join(t.scratch, 'state'),
-                            '--state-every', EVERY, relay.live + '/host/h/s'))
+                            '--state-every', '%dms' % EVERY_MS, relay.live + '/host/h/s'))
         lives[-1].wait_said('waiting to take over' if len(lives) > 1 else 'attached to')
     lives[2].finish(signal.SIGTERM, -signal.SIGTERM)  # who waits has nothing to save
     lives[0].wait_for(lambda one: any(line['type'] == 'window' for line in one.lines()))
@@ -351,4 +354,5 @@ def test_from(t):
 if __name__ == '__main__':
     COUNT = taken('--count', COUNT)
     SEED = taken('--seed', SEED)
+    EVERY_MS = taken('--every', EVERY_MS)
     sys.exit(peer.main(globals()))
