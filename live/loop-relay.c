@@ -139,13 +139,17 @@ void loop_note_ended(struct relay *relay, const struct session *session)
 	size_t count;
 	const uint8_t *uuids = session_read_uuids(session, &count);
 
-	*vec_push(&relay->ended) =
-		(struct relay_ended){ .id = listed->id, .name = hash_name(listed) };
 	for (size_t i = 0; i < count; i++) {
 		struct relay_read *read = vec_push(&relay->read);
 
 		read->name = hash_name(listed);
 		memcpy(read->uuid, uuids + 16 * i, 16);
+	}
+	if (relay->state == RELAY_UP) {
+		*vec_push(&relay->ended) =
+			(struct relay_ended){ .id = listed->id, .name = hash_name(listed) };
+	} else { /* its relay is gone already, and another one may give the id to another session */
+		relay->read_before = relay->read.count;
 	}
 }
 

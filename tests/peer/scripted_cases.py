@@ -8,6 +8,7 @@
 import os
 import random
 import re
+import socket
 import struct
 import subprocess
 import tempfile
@@ -421,6 +422,25 @@ def restarts():
     yield Case('two-of-one-name-restart', lambda: [Rule(PACKET, call(restart_both), nth=40)],
                sessions=lambda traces: [Session('s', [traces['kernel']]),
                                         Session('s', [traces['ust']], number=2, first_id=50)])
+
+
+    def held_and_whole(traces):
+        held = Session('s', [traces['kernel']])
+        held.held = {BIG: 20, SMALL: 3}
+        return [held, Session('s', [traces['ust']], number=2, first_id=50)]
+
+    yield Case('one-of-two-ends-as-the-relay-goes', lambda: [Rule(STREAMS, end_as_the_relay_goes, status=4)],
+               sessions=held_and_whole)
+
+
+def end_as_the_relay_goes(step):
+    """The connection that lists sessions is closed before the session ends: the viewer has no relay then."""
+    relay = step.relay
+    for connection in relay.connections:
+        if connection.number is None:
+            connection.sock.shutdown(socket.SHUT_RDWR)
+    time.sleep(0.1)
+    step.done.append((restart_both, relay))
 
 
 def ctf2():
