@@ -41,6 +41,8 @@ struct client_trace {
 	uint64_t stream_id;       /* of the metadata stream */
 	bool has_stream, has_any; /* the stream is known; some metadata arrived */
 	enum metadata_state state;
+	bool is_promised;    /* a flag told of more since some last arrived */
+	unsigned int denied; /* replies that there is no more in spite of that, consecutive ones */
 	uint64_t due; /* ns: META_NEEDED, when to request it */
 };
 

@@ -9,6 +9,7 @@
 
 #include "base/limits.h"
 
+#define METADATA_DENIED_MAX 20 /* consecutive ones: a second, if polls are as far apart as can be */
 #define STREAMS_ERRORS_MAX 3 /* consecutive ones, then no more streams come */
 
 struct client *client_new(const struct client_config *config, struct viewer *viewer)
@@ -301,6 +302,7 @@ static void take_flags(struct client *client, struct client_stream *stream, uint
 	if (flags & VIEWER_FLAG_NEW_STREAM) {
 		ask_new_streams(client, now);
 	}
+	trace->is_promised |= (flags & VIEWER_FLAG_NEW_METADATA) != 0;
 	/* The relay sets the flag even while it has no metadata at all: no busy loop then. */
 	if ((flags & VIEWER_FLAG_NEW_METADATA) && trace->state == META_CURRENT) {
 		trace->state = META_NEEDED;
@@ -446,6 +448,22 @@ static void metadata_is_current(struct client *client, struct client_trace *trac
 	trace->due = now + client->poll_ns;
 }
 
+/* What the flag of an index told of does not come, as while a relay changes its files.  Packets may
+ * need it.  A relay that keeps saying both is not believed for ever. */
+static bool is_denied(struct client *client, struct client_trace *trace, uint64_t now)
+{
+	if (!trace->has_any || !trace->is_promised || trace->denied >= METADATA_DENIED_MAX) {
+		return false;
+	}
+	trace->denied++;
+	trace->state = META_NEEDED;
+	trace->due = now + client->poll_ns;
+	if (client->config.events->on_metadata_due) {
+		client->config.events->on_metadata_due(client->config.user, trace->id);
+	}
+	return true;
+}
+
 static void on_metadata(struct client *client, const struct viewer_reply *reply, uint64_t now)
 {
 	struct client_trace *trace = find_trace(client, reply->tag);
@@ -457,11 +475,16 @@ static void on_metadata(struct client *client, const struct viewer_reply *reply,
 		}
 		client->progress = now;
 		trace->has_any = true;
+		trace->is_promised = false;
+		trace->denied = 0;
 		client->config.events->on_metadata(client->config.user, trace->id, reply->bytes,
 						   reply->len);
 		ask_metadata(client, trace); /* until the relay has no more */
 		return;
 	case METADATA_NO_NEW:
+		if (is_denied(client, trace, now)) {
+			return;
+		}
 		break;
 	case METADATA_ERROR: /* the usual end: the stream is closed and read completely */
 		metadata_is_current(client, trace, now);

@@ -25,7 +25,8 @@
  * Per trace, its metadata:
  *
  *     NEEDED ── due ──► ASKED ── OK ──► ASKED (until the relay has no more)
- *       ▲  ▲              │ NO_NEW: CURRENT, or NEEDED if it is none yet, or not whole
+ *       ▲  ▲              │ NO_NEW: CURRENT, or NEEDED if it is none yet, not whole, or
+ *       │  │              │ a flag told of more, which is asked for some times
  *       │  └──────────────┤ ERROR ──► FINAL
  *       └── flag ── CURRENT
  *
@@ -75,6 +76,8 @@ struct client_events {
 	void (*on_metadata)(void *user, uint64_t trace_id, const uint8_t *bytes, uint64_t len);
 	/* All that the relay has now was passed on.  False: it is not whole, so more will come. */
 	bool (*on_metadata_end)(void *user, uint64_t trace_id);
+	/* The relay has more than that after all, and does not hand it out yet.  May be NULL. */
+	void (*on_metadata_due)(void *user, uint64_t trace_id);
 	/* Whether the metadata so far ends with a packet of it, so that the next bytes begin one.
 	 */
 	bool (*ends_packet)(void *user, uint64_t trace_id);

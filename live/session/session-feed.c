@@ -203,6 +203,11 @@ bool session_on_metadata_end(void *user, uint64_t trace_id)
 	return true;
 }
 
+void session_on_metadata_due(void *user, uint64_t trace_id)
+{
+	session_find_trace(user, trace_id, NULL)->is_current = false;
+}
+
 bool session_ends_packet(void *user, uint64_t trace_id)
 {
 	const struct live_trace *trace = session_find_trace(user, trace_id, NULL);

@@ -93,6 +93,7 @@ void session_on_stream_end(void *user, void *arg);
 void session_on_stream_broken(void *user, void *arg, uint32_t status);
 void session_on_unfetched(void *user, void *arg);
 bool session_on_metadata_end(void *user, uint64_t trace_id);
+void session_on_metadata_due(void *user, uint64_t trace_id);
 bool session_ends_packet(void *user, uint64_t trace_id);
 /* Reports packets that wait for their metadata for long; gives some up where memory is short. */
 void session_check_waiting(struct session *session);

@@ -158,6 +158,7 @@ static const struct client_events client_events = {
 	.on_stream = session_on_stream,
 	.on_metadata = session_on_metadata,
 	.on_metadata_end = session_on_metadata_end,
+	.on_metadata_due = session_on_metadata_due,
 	.ends_packet = session_ends_packet,
 	.on_packet = session_on_packet,
 	.on_packet_lost = session_on_packet_lost,

@@ -283,6 +283,11 @@ def metadata():
     for at in (1, 36, 37, 4095, 4096 * 3 + 50):
         yield Case('metadata-%d-bytes-then-all' % at, story=more_metadata(0.5),
                    sessions=lambda traces, at=at: half_metadata(traces, at))
+    # The 35th piece ends between two declarations.
+    for count in (2, 5):
+        yield Case('metadata-refused-%d-times-midway' % count, lambda count=count: [
+            Rule(METADATA, refuse(2), nth=36, count=count)], metadata_piece=4096)
+    yield one('metadata-promised-for-ever', INDEX, patch(flags=1), nth=0)
     yield one('metadata-shorter-than-said', METADATA, tail(lambda data: data[:-4096]), is_slow=True, may_lose=True)
     yield one('metadata-damaged', METADATA, tail(lambda data: data[:50000] + b'\xff' * 64 + data[50064:]),
               law=None)
@@ -599,5 +604,5 @@ def chaos(seed, has_ctf2):
 
     return Case('seed-%d' % seed, lambda: list(choices(random.Random(seed + (1 << 40)))), may_lose=True,
                 sessions=sessions, story=release(0.05, 7) if kind == 'held' else None, is_slow=True,
-                options={'--retry': '1m'},
+                options={'--retry': '1h'},
                 metadata_piece=random.Random(seed).choice((1 << 30, 10000, 4096, 1111)))
