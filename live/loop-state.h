@@ -1,7 +1,7 @@
 /*
  * loop-state: shared by the parts of the live loop: loop.c (events, output, the end), loop-relay.c
- * (relays, and which of their sessions are followed), loop-checkpoint.c (the state is saved) and
- * loop-capture.c (captures).
+ * (relays, and which of their sessions are followed), loop-checkpoint.c (the state is saved),
+ * loop-capture.c (captures) and loop-dump.c (state dumps).
  */
 #ifndef SILLAGE_LIVE_LOOP_STATE_H
 #define SILLAGE_LIVE_LOOP_STATE_H
@@ -14,6 +14,7 @@
 #include "live/trigger/actions.h"
 
 struct control;
+struct dump;
 struct loop_signals;
 struct metrics;
 struct metrics_server;
@@ -69,7 +70,8 @@ struct loop {
 	struct metrics *metrics; /* NULL: they are not served */
 	struct metrics_server *metrics_server;
 	struct control *control;
-	uint64_t windows; /* shown so far */
+	VEC(struct dump *) dumps; /* state dumps that are asked for */
+	uint64_t windows;         /* shown so far */
 	bool is_stopping, has_failed;
 	bool said_state; /* that the state cannot be saved was reported */
 	struct err err;
@@ -106,6 +108,12 @@ void loop_start_checkpoints(struct loop *loop);
 /* Gives triggers the state of the checkpoint that the trace continues, once. */
 void loop_restore_triggers(const struct loop *loop, struct live_trace *trace);
 void loop_on_save(void *user, struct live_trace *trace, struct codec_out *out);
+
+/* ---- loop-dump.c ---- */
+
+/* See struct session_owner: says what is missed and what helps, or asks for it. */
+void loop_on_late(void *user, const struct trace_identity *trace);
+void loop_free_dumps(struct loop *loop);
 
 /* ---- loop-capture.c ---- */
 

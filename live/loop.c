@@ -405,6 +405,7 @@ static void loop_fini(struct loop *loop)
 				   loop->state_event };
 
 	loop_free_relays(loop);
+	loop_free_dumps(loop);
 	loop_signals_free(loop->stop_signals);
 	for (size_t i = 0; i < sizeof(loop->signals) / sizeof(loop->signals[0]); i++) {
 		if (loop->signals[i]) {
@@ -472,6 +473,7 @@ static void set_owner(struct loop *loop)
 		.grace_ns = config->grace_ns,
 		.lag_limit_ns = config->lag_limit_ns,
 		.on_attach = on_attach,
+		.on_late = loop_on_late,
 		.say = on_say,
 		.on_change = loop_on_session_change,
 		.on_progress = on_progress,

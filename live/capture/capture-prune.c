@@ -16,22 +16,9 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/remove.h"
 
 #define OPEN_DIRS 16 /* descriptors that nftw() may use */
-
-static int remove_one(const char *path, const struct stat *found, int type, struct FTW *level)
-{
-	(void)found;
-	(void)type;
-	(void)level;
-	(void)remove(path);
-	return 0;
-}
-
-void capture_remove_tree(const char *path)
-{
-	(void)nftw(path, remove_one, OPEN_DIRS, FTW_DEPTH | FTW_PHYS);
-}
 
 void capture_sweep(const char *dir)
 {
@@ -47,7 +34,7 @@ void capture_sweep(const char *dir)
 		pid = strtol(entry->d_name + strlen(CAPTURE_UNFINISHED), NULL, 10);
 		if (pid > 0 && pid != (long)getpid() && kill((pid_t)pid, 0) < 0 && errno == ESRCH) {
 			path = mem_printf("%s/%s", dir, entry->d_name);
-			capture_remove_tree(path);
+			remove_tree(path);
 			free(path);
 		}
 	}
@@ -129,7 +116,7 @@ void capture_prune(const char *dir, uint64_t count, uint64_t bytes)
 	for (size_t i = 0; i < found.count; i++) {
 		total += found.at[i].bytes;
 		if (i > 0 && (i >= count || total > bytes)) {
-			capture_remove_tree(found.at[i].path);
+			remove_tree(found.at[i].path);
 		}
 		free(found.at[i].path);
 	}

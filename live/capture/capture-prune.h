@@ -11,9 +11,6 @@
 #define CAPTURE_DESCRIPTION "capture.json"
 #define CAPTURE_UNFINISHED  ".sillage-" /* then the process number, "-", the capture's number */
 
-/* Removes a directory with all that it contains.  Errors are ignored. */
-void capture_remove_tree(const char *path);
-
 /* Removes the oldest captures in @dir until at most @count of them and @bytes in all are left.  The
  * newest one always stays.  Directories without a capture.json of this program are not touched. */
 void capture_prune(const char *dir, uint64_t count, uint64_t bytes);

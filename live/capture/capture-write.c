@@ -19,6 +19,7 @@
 
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/remove.h"
 #include "ctf/packet-index.h"
 #include "ctf/packet.h"
 #include "live/capture/capture-prune.h"
@@ -531,7 +532,7 @@ int capture_write(struct capture_order *order, const char *dir, struct err *err)
 	r = r < 0 ? r : write_all(order, unfinished, err);
 	r = r < 0 ? r : give_name(order, dir, unfinished, err);
 	if (r < 0) {
-		capture_remove_tree(unfinished);
+		remove_tree(unfinished);
 	}
 	assert((r == 0) == (order->path != NULL));
 	free(unfinished);

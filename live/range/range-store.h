@@ -1,10 +1,8 @@
 /*
  * range-store: a temporary directory for what was fetched from relays.
  *
- *     this process ── pipe ──► guardian: waits until the pipe is closed, then removes the directory
- *
- * The directory is in $TMPDIR, or /tmp.  The guardian is a child process, so that the directory is
- * removed whatever ends this process: its return, a signal, or a failed assertion.
+ * The directory is in $TMPDIR, or /tmp.  A guardian (base/guardian.h) removes it whatever ends this
+ * process: its return, a signal, or a failed assertion.
  */
 #ifndef SILLAGE_LIVE_RANGE_RANGE_STORE_H
 #define SILLAGE_LIVE_RANGE_RANGE_STORE_H

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/limits.h"
 #include "base/now.h"
@@ -39,6 +40,23 @@ static void flush_old(struct live_stream *stream)
 	}
 }
 
+/* The first packet that comes of a stream is not its first one: what was dumped at the start of
+ * tracing has gone by.  From the beginning, the engine warns of that. */
+static void note_late(struct live_stream *stream, const struct packet_info *info)
+{
+	struct live_trace *trace = stream->trace;
+	const struct session_owner *owner = &trace->session->owner;
+	bool is_first = !stream->has_packet;
+
+	stream->has_packet = true;
+	if (is_first && info->seq_num != UINT64_MAX && info->seq_num > 0 && !trace->said_late &&
+	    !trace->is_resumed && !owner->from_beginning && owner->on_late &&
+	    trace->identity.domain && strcmp(trace->identity.domain, "kernel") == 0) {
+		trace->said_late = true;
+		owner->on_late(owner->user, &trace->identity);
+	}
+}
+
 static void push_packet(struct live_stream *stream, uint8_t *bytes, uint64_t len)
 {
 	struct live_trace *trace = stream->trace;
@@ -54,6 +72,7 @@ static void push_packet(struct live_stream *stream, uint8_t *bytes, uint64_t len
 		stream_bad_packet(stream->stream, err.text);
 		return;
 	}
+	note_late(stream, &info);
 	stream_packet(
 		stream->stream,
 		&(struct stream_input){ .info = &info, .bytes = bytes, .len = len, .fd = -1 });

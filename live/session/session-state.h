@@ -39,6 +39,7 @@ struct live_stream {
 	uint64_t idle;         /* monotonic ns: when the relay last had no more data of it */
 	uint64_t filling;      /* monotonic ns: since when its chunk fills; 0: it is empty */
 	uint64_t beacon;       /* cycles: the last one */
+	bool has_packet;
 	bool is_ended;
 	enum walk walk;
 	uint64_t walk_begun;       /* monotonic ns; 0: not yet */

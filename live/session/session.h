@@ -67,6 +67,9 @@ struct session_owner {
 	uint64_t lag_limit_ns; /* 0: never skip */
 	void (*on_attach)(void *user, const struct trace_identity *trace, bool is_attach,
 			  const char *reason);
+	/* It was attached to from a later time than its begin: its state dump is missed.  May be
+	 * NULL. */
+	void (*on_late)(void *user, const struct trace_identity *trace);
 	void (*say)(void *user, int verbosity, const char *text);
 	void (*on_change)(void *user, struct session *session); /* the state changed */
 	void (*on_progress)(void *user);                        /* the engine may have work */
@@ -97,6 +100,7 @@ struct live_trace {
 	bool has_failed;             /* it cannot be analysed; its packets are dropped */
 	bool was_read;               /* it has failed because all of it came before */
 	bool has_attached;           /* on_attach was called */
+	bool said_late;              /* on_late was called */
 	bool has_window;             /* the owner's: it has reported a window */
 	bool is_resumed;             /* continues a lost connection, or a checkpoint */
 	VEC(uint8_t) metadata;       /* received before the UUID is known */

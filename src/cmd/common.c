@@ -474,6 +474,7 @@ void cmd_fill_loop(const struct options *options, struct loop_config *config)
 	config->engine.max_memory = options->max_memory;
 	config->from_beginning = options->from_beginning;
 	config->from_ns = config->engine.range_begin = options->from_ns;
+	config->regenerates = options->regenerate;
 	config->retry_ns = options->retry_ns;
 	config->grace_ns = options->grace_ns;
 	config->state_every_ns = options->state_every_ns;

@@ -12,6 +12,7 @@
 #include "cmd/check-names.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
+#include "cmd/live.h"
 #include "cmd/say.h"
 #include "engine/exchange/checkpoint-file.h"
 #include "history/retained-file.h"
@@ -21,32 +22,55 @@
 
 #define STATE_LOCK_US 200000 /* between attempts to lock the state file */
 
-static int follow(const struct options *options, struct loop_config *config)
+/* Until the end.  @output is open. */
+static void run_loop(const struct options *options, struct loop_config *config,
+		     const struct live_screen *screen, struct run_summary *summary)
 {
-	struct output output = cmd_output_of(options);
-	struct run_summary summary = { 0 };
-	uint64_t begin = now_monotonic_ns();
-	struct err err, output_err;
+	struct err err;
 
-	if (output_open(&output, &err) < 0) {
+	if (screen && screen->open(&err) < 0) {
 		say("%s", err.text);
-		return EXIT_FAILED;
+		summary->exit = EXIT_FAILED;
+		return;
 	}
-	config->output = &output;
-	config->engine.top = output.top;
-	if (loop_run(config, &summary, &err) < 0) {
+	if (loop_run(config, summary, &err) < 0) {
+		summary->exit = EXIT_FAILED;
+	}
+	if (screen) {
+		screen->close();
+	}
+	if (summary->exit != EXIT_DONE) {
 		say("%s", err.text);
-		summary.exit = EXIT_FAILED;
 	}
 	if (config->checkpoint_file && checkpoint_file_save(config->checkpoint_file, &err) < 0) {
 		say("%s", err.text);
-		summary.exit = EXIT_FAILED;
+		summary->exit = EXIT_FAILED;
 	}
-	summary.exit = cmd_gate(options, config->actions, summary.exit);
+	summary->exit = cmd_gate(options, config->actions, summary->exit);
+}
+
+static int follow(const struct options *options, struct loop_config *config,
+		  const struct live_screen *screen)
+{
+	struct output own = cmd_output_of(options);
+	struct output *output = screen ? screen->output : &own;
+	struct run_summary summary = { 0 };
+	uint64_t begin = now_monotonic_ns();
+	struct err err;
+
+	if (output_open(output, &err) < 0) {
+		say("%s", err.text);
+		return EXIT_FAILED;
+	}
+	config->output = output;
+	config->engine.top = output->top;
+	config->on_input = screen ? screen->on_input : NULL;
+	config->input_user = screen ? screen->user : NULL;
+	run_loop(options, config, screen, &summary);
 	summary.wall_ns = now_monotonic_ns() - begin;
-	output_end(&output, &summary);
-	if (output_close(&output, &output_err) < 0 && summary.exit == EXIT_DONE) {
-		say("%s", output_err.text);
+	output_end(output, &summary);
+	if (output_close(output, &err) < 0 && summary.exit == EXIT_DONE) {
+		say("%s", err.text);
 		summary.exit = EXIT_FAILED;
 	}
 	if (options->stats) {
@@ -78,7 +102,8 @@ static int make_store(const struct options *options, struct loop_config *config,
 }
 
 /* Sets up captures if there is a history; without one, options that need it are refused. */
-static int make_captures(const struct options *options, struct loop_config *config, struct err *err)
+static int make_captures(const struct options *options, const struct live_screen *screen,
+			 struct loop_config *config, struct err *err)
 {
 	struct captures_config captures = {
 		.dir = options->capture_dir,
@@ -120,6 +145,13 @@ static int make_captures(const struct options *options, struct loop_config *conf
 	if (make_store(options, config, &captures.history_bytes, err) < 0) {
 		return -EINVAL;
 	}
+	if (screen && screen->dir) {
+		captures.dir = screen->dir;
+		captures.before_ns = captures.history_ns;
+		captures.after_ns = 0;
+		captures.on_written = screen->on_written;
+		config->on_captured = screen->on_captured;
+	}
 	config->captures = captures_new(&captures);
 	config->control = options->control;
 	return 0;
@@ -156,7 +188,7 @@ static int wait_for_state(const struct options *options, int *ret_lock, struct e
 	return 0;
 }
 
-static int run(const struct options *options)
+int live_follow(const struct options *options, const char **args, const struct live_screen *screen)
 {
 	struct loop_config config = { 0 };
 	struct live_names names = { .options = options };
@@ -165,9 +197,9 @@ static int run(const struct options *options)
 	struct err err;
 	int status = EXIT_USAGE, lock = -1;
 
-	if (cmd_urls(options->args, &urls, &config.url_count, &err) < 0 ||
+	if (cmd_urls(args, &urls, &config.url_count, &err) < 0 ||
 	    cmd_actions(options, &config.actions, &err) < 0 ||
-	    make_captures(options, &config, &err) < 0) {
+	    make_captures(options, screen, &config, &err) < 0) {
 		say("%s", err.text);
 	} else {
 		config.urls = urls;
@@ -181,7 +213,7 @@ static int run(const struct options *options)
 			    0) {
 			say("%s", err.text);
 		} else {
-			status = follow(options, &config);
+			status = follow(options, &config, screen);
 		}
 		stats_fini(&stats);
 	}
@@ -195,6 +227,11 @@ static int run(const struct options *options)
 	cmd_actions_free(config.actions);
 	cmd_urls_free(urls, config.url_count);
 	return status;
+}
+
+static int run(const struct options *options)
+{
+	return live_follow(options, options->args, NULL);
 }
 
 const struct command cmd_live = {

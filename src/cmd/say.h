@@ -8,4 +8,7 @@
  * log level. */
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* Has say() give its lines to @show instead, without "sillage: ".  NULL: as before. */
+void say_to(void (*show)(const char *line));
+
 #endif

@@ -15,34 +15,25 @@
 
 #include "base/limits.h"
 #include "cmd/analyze.h"
-#include "cmd/check-names.h"
 #include "cmd/cmd.h"
-#include "cmd/common.h"
 #include "cmd/found/found.h"
+#include "cmd/live.h"
 #include "cmd/say.h"
+#include "cmd/top.h"
+#include "engine/engine.h"
 #include "live/capture/capture-prune.h"
 #include "live/capture/capture-write.h"
-#include "live/capture/captures.h"
 #include "live/loop.h"
-#include "live/session/relay-connection.h"
-#include "live/url.h"
+#include "output/notice.h"
 #include "output/screen/screen.h"
 
 static struct view *view; /* global, since callbacks like say() have no user pointer */
 
-static void say_on_screen(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
-static void say_on_screen(const char *fmt, ...)
+static void say_on_screen(const char *line)
 {
-	char text[512];
-	va_list args;
-
 	assert(view);
-	va_start(args, fmt);
-	(void)vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	view_say(view, text);
-	view_waits_for(view, text);
+	view_say(view, line);
+	view_waits_for(view, line);
 	screen_draw(view);
 }
 
@@ -66,11 +57,32 @@ static void on_warning(struct output *output, const struct trace_identity *trace
 	screen_draw(view);
 }
 
+static void on_trigger(struct output *output, const struct trace_identity *trace,
+		       const struct trigger_event *event)
+{
+	char says[400];
+
+	(void)output;
+	(void)trace;
+	notice_trigger_text(event, says, sizeof(says));
+	say("trigger %s: %s", event->name, says);
+}
+
 static const struct sink sink_screen = {
 	.name = "screen",
 	.report = on_report,
 	.warning = on_warning,
+	.trigger = on_trigger,
 };
+
+static struct output output_of(const struct options *options)
+{
+	return (struct output){ .sink = &sink_screen,
+				.interval_ns = options->interval_ns,
+				.top = VIEW_ROWS_MAX,
+				.shows_phases = true,
+				.analyses = options->analyses };
+}
 
 /* ---- live ---- */
 
@@ -103,96 +115,98 @@ static void find_jobs(struct loop *loop, bool has_history)
 	}
 	if (!has_history) {
 		view_show_jobs(view, "Jobs are found in the last packets of a session, which are "
-				     "not kept:\nbegin with --history 10s, for example.\n");
+				     "not kept:\nbegin with `top --history 10s URL`, for "
+				     "example.\n");
 	} else if (!loop_capture(loop, host, session)) {
 		view_show_jobs(view, "Jobs are found in kernel traces of sessions that go on.\n");
 	}
 }
 
+/* @user: the directory of captures in which jobs are looked for; NULL: there is none. */
 static bool on_input(void *user, struct loop *loop)
 {
-	const struct options *options = user;
 	bool goes_on = screen_keys(view);
 
 	if (goes_on) {
-		find_jobs(loop, options->has_history);
+		find_jobs(loop, user != NULL);
 		screen_draw(view);
 	}
 	atomic_store(&is_leaving, !goes_on);
 	return goes_on;
 }
 
-/* Of all that is kept. */
-static int make_captures(const struct options *options, struct loop_config *config, char *dir,
-			 struct err *err)
+static int take_screen(struct err *err)
 {
-	const struct captures_config captures = {
-		.dir = dir,
-		.history_ns = options->history_ns,
-		.history_bytes =
-			options->history_bytes ? options->history_bytes : options->max_memory,
-		.before_ns = options->history_ns,
-		.keep_count = UINT64_MAX,
-		.keep_bytes = UINT64_MAX,
-		.say = say_on_screen,
-		.on_written = on_written,
-	};
+	int r = screen_open(err);
 
-	if (!options->has_history) {
-		return 0;
+	if (r == 0) {
+		say_to(say_on_screen);
+		screen_draw(view);
 	}
-	if (!mkdtemp(dir)) {
-		return err_raise(err, -errno, "%s: %s", dir, strerror(errno));
-	}
-	config->captures = captures_new(&captures);
-	config->on_captured = on_captured;
-	return 0;
+	return r;
 }
 
-static int follow(const struct options *given, struct output *output)
+static void leave_screen(void)
 {
-	struct options phased = *given;
-	const struct options *options = &phased;
-	struct loop_config config = { 0 };
-	struct live_names names = { .options = options };
-	struct run_summary summary = { 0 };
-	char *dir =
-		mem_printf("%s/sillage-top-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
-	struct err err = { 0 };
-	int status = EXIT_USAGE;
-	struct url *urls;
+	say_to(NULL);
+	screen_close();
+}
+
+static int follow(const struct options *options, const char **args, const char *note,
+		  const char *dir)
+{
+	struct options phased = *options;
+	struct output output = output_of(options);
+	const struct live_screen screen = {
+		.output = &output,
+		.open = take_screen,
+		.close = leave_screen,
+		.on_input = on_input,
+		.user = (void *)dir,
+		.dir = dir,
+		.on_written = on_written,
+		.on_captured = on_captured,
+	};
+	int status;
 
 	phased.phases = true;
-	if (cmd_urls(options->args, &urls, &config.url_count, &err) == 0 &&
-	    make_captures(options, &config, dir, &err) == 0) {
-		config.urls = urls;
-		config.output = output;
-		cmd_fill_loop(options, &config);
-		config.check_names = cmd_check_live_names;
-		config.names_user = &names;
-		config.engine.top = VIEW_ROWS_MAX;
-		config.say = say_on_screen;
-		config.on_input = on_input;
-		config.input_user = &phased;
-		view_waits_for(view, "waiting for the first window ...");
-		status = EXIT_FAILED;
-		if (screen_open(&err) == 0) {
-			screen_draw(view);
-			status = loop_run(&config, &summary, &err) < 0 ? EXIT_FAILED : EXIT_DONE;
-			screen_close();
-		}
+	view = view_new();
+	view_waits_for(view, "waiting for the first window ...");
+	if (*note) {
+		view_say(view, note);
 	}
-	if (status != EXIT_DONE) {
-		say("%s", err.text);
-	}
-	if (config.captures) {
-		captures_free(config.captures);
+	status = live_follow(&phased, args, &screen);
+	view_free(view);
+	return status;
+}
+
+int top_follow(const struct options *options, const char **args, const char *note)
+{
+	return follow(options, args, note, NULL);
+}
+
+/* With a directory for the captures in which jobs are looked for. */
+static int follow_alone(const struct options *options)
+{
+	const char *parent = getenv("TMPDIR");
+	char *dir = mem_printf("%s/sillage-top-XXXXXX", parent ? parent : "/tmp");
+	int status = EXIT_FAILED;
+
+	if (!options->has_history) {
+		status = follow(options, options->args, "", NULL);
+	} else if (!mkdtemp(dir)) {
+		say("%s: %s", dir, strerror(errno));
+	} else {
+		status = follow(options, options->args, "", dir);
 		capture_remove_tree(dir);
 	}
 	free(dir);
-	cmd_live_names_fini(&names);
-	cmd_urls_free(urls, config.url_count);
 	return status;
+}
+
+bool top_has_terminal(void)
+{
+	return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 }
 
 /* ---- recorded ---- */
@@ -222,15 +236,25 @@ static int browse(void)
 	return EXIT_DONE;
 }
 
-static int look(const struct options *options, struct output *output)
+static int look(const struct options *options)
 {
 	struct options windows = *options;
+	struct output output = output_of(options);
+	struct err err;
 	int status;
 
+	if (output_open(&output, &err) < 0) {
+		say("%s", err.text);
+		return EXIT_FAILED;
+	}
 	windows.has_interval = windows.phases = true;
-	status = analyze_into(&windows, output);
+	view = view_new();
+	status = analyze_into(&windows, &output);
 	view_waits_for(view, "there is no window in these traces");
-	return status == EXIT_DONE ? browse() : status;
+	status = status == EXIT_DONE ? browse() : status;
+	view_free(view);
+	(void)output_close(&output, &err);
+	return status;
 }
 
 static bool is_url(const char *text)
@@ -240,27 +264,11 @@ static bool is_url(const char *text)
 
 static int run(const struct options *options)
 {
-	struct output output = { .sink = &sink_screen,
-				 .interval_ns = options->interval_ns,
-				 .top = VIEW_ROWS_MAX,
-				 .shows_phases = true,
-				 .analyses = options->analyses };
-	struct err err;
-	int status;
-
-	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
+	if (!top_has_terminal()) {
 		say("top needs a terminal; `live` and `analyze` do not");
 		return EXIT_FAILED;
 	}
-	if (output_open(&output, &err) < 0) {
-		say("%s", err.text);
-		return EXIT_FAILED;
-	}
-	view = view_new();
-	status = is_url(options->args[0]) ? follow(options, &output) : look(options, &output);
-	view_free(view);
-	(void)output_close(&output, &err);
-	return status;
+	return is_url(options->args[0]) ? follow_alone(options) : look(options);
 }
 
 const struct command cmd_top = {

@@ -20,8 +20,9 @@
 /* User space has buffers for each user and CPU. */
 #define USER_SUBBUF "512K"
 #define USER_COUNT  "8"
-/* What a bounded relay keeps of each stream; a file holds some sub-buffers. */
-#define FILE_SIZE  "4M"
+/* What a bounded relay keeps of each stream: all of the state dump of a large host, and some
+ * seconds of a busy CPU. */
+#define FILE_SIZE  "16M"
 #define FILE_COUNT "4"
 
 /* Names in one command: a line of a shell that people can read. */
@@ -42,6 +43,7 @@ void commands_add(struct command_lines *lines, const char *const *words)
 
 	*line = (struct command_line){ 0 };
 	for (; *words; words++) {
+		line->is_kernel |= strcmp(*words, "-k") == 0;
 		if (**words) {
 			*vec_push(&line->words) = mem_strdup(*words);
 		}
@@ -73,11 +75,19 @@ static void add_events(struct command_lines *lines, const char *session, const c
 static void add_contexts(struct command_lines *lines, const char *session, const char *domain,
 			 const struct wanted_names *contexts)
 {
-	for (size_t i = 0; i < contexts->at.count; i++) {
-		commands_add(lines, (const char *const[]){ "lttng", "add-context", domain, "-s",
-							   session, "-c", CHANNEL, "-t",
-							   contexts->at.at[i], NULL });
+	VEC(const char *) words = { 0 };
+	const char *const head[] = { "lttng", "add-context", domain, "-s", session, "-c", CHANNEL };
+
+	if (contexts->at.count > 0) {
+		vec_append(&words, head, sizeof(head) / sizeof(head[0]));
+		for (size_t i = 0; i < contexts->at.count; i++) {
+			*vec_push(&words) = "-t";
+			*vec_push(&words) = contexts->at.at[i];
+		}
+		*vec_push(&words) = NULL;
+		commands_add(lines, words.at);
 	}
+	vec_fini(&words);
 }
 
 static void add_channel(struct command_lines *lines, const struct commands_config *config,

@@ -10,6 +10,7 @@
 
 struct command_line {
 	VEC(char *) words; /* the first is "lttng"; ends with NULL */
+	bool is_kernel;    /* of the kernel's channel */
 };
 
 struct command_lines {

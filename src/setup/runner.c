@@ -9,161 +9,264 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "base/now.h"
 #include "base/units.h"
 
 #define COMMAND_NS (30 * NS_PER_S) /* lttng waits for programs that are traced */
-#define DAEMON_NS  (5 * NS_PER_S)
+#define DESTROY_NS (5 * NS_PER_S)
 #define POLL_MS    10
 
-/* In the child: never returns.  @out_fd: for both outputs; the parent may be gone already. */
-static void become(const char *const *words, const char *home, int out_fd, pid_t parent)
+/* In the child: never returns.  @out_fd: for both outputs. */
+static void become(const char *const *words, const char *env, int out_fd)
 {
 	sigset_t none;
 	int in_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	(void)setpgid(0, 0);
-	if (home) {
-		(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-		(void)setenv("LTTNG_HOME", home, 1);
+	if (env) {
+		(void)putenv((char *)env);
 	}
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)signal(SIGPIPE, SIG_DFL);
+	(void)signal(SIGINT, SIG_DFL);
+	(void)signal(SIGTERM, SIG_DFL);
 	if (dup2(in_fd, STDIN_FILENO) >= 0 && dup2(out_fd, STDOUT_FILENO) >= 0 &&
-	    dup2(out_fd, STDERR_FILENO) >= 0 && getppid() == parent) {
+	    dup2(out_fd, STDERR_FILENO) >= 0) {
 		(void)execvp(words[0], (char *const *)words);
 	}
 	_exit(127);
 }
 
-static pid_t start(const char *const *words, const char *home, int out_fd, struct err *err)
+static pid_t start(const char *const *words, const char *env, int out_fd, struct err *err)
 {
-	pid_t parent = getpid();
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		become(words, home, out_fd, parent);
+		become(words, env, out_fd);
 	}
 	return pid < 0 ? err_raise(err, -errno, "%s: %s", words[0], strerror(errno)) : pid;
 }
 
 /* ---- commands ---- */
 
-/* What it writes until it has ended: the last line that is not empty. */
-struct answer {
-	char line[400];
-	size_t len;
-	bool is_over; /* the next byte begins another line */
-};
-
-static void take(struct answer *answer, const char *bytes, size_t count)
+static void take(struct runner *runner, const char *bytes, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (bytes[i] == '\n') {
-			answer->is_over = answer->len > 0;
+			runner->is_over = runner->len > 0;
 			continue;
 		}
-		if (answer->is_over) {
-			answer->len = 0;
-			answer->is_over = false;
+		if (runner->is_over && strncmp(runner->line, "Error: ", 7) == 0) {
+			return;
 		}
-		if (answer->len + 1 < sizeof(answer->line)) {
-			answer->line[answer->len++] = bytes[i];
-			answer->line[answer->len] = '\0';
+		if (runner->is_over) {
+			runner->len = 0;
+			runner->is_over = false;
 		}
-	}
-}
-
-/* The exit status; -ETIME: it did not end in time, and was killed. */
-static int wait_for(pid_t pid, int fd, struct answer *answer)
-{
-	uint64_t end = now_monotonic_ns() + COMMAND_NS;
-	bool is_open = true;
-	int status;
-
-	for (;;) {
-		struct pollfd input = { .fd = is_open ? fd : -1, .events = POLLIN };
-		char bytes[4096];
-		ssize_t count;
-		pid_t ended = waitpid(pid, &status, WNOHANG);
-
-		/* A daemon that it has started may hold the pipe open. */
-		while (is_open && poll(&input, 1, ended == pid ? 0 : POLL_MS) > 0) {
-			count = read(fd, bytes, sizeof(bytes));
-			is_open = count > 0;
-			take(answer, bytes, count > 0 ? (size_t)count : 0);
-		}
-		if (ended == pid) {
-			return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-		}
-		if (!is_open) {
-			(void)poll(NULL, 0, POLL_MS);
-		}
-		if (now_monotonic_ns() > end) {
-			(void)kill(pid, SIGKILL);
-			(void)waitpid(pid, &status, 0);
-			return -ETIME;
+		if (runner->len + 1 < sizeof(runner->line)) {
+			runner->line[runner->len++] = bytes[i];
+			runner->line[runner->len] = '\0';
 		}
 	}
 }
 
-int runner_run(const char *const *words, struct err *err)
+int runner_begin(struct runner *runner, const char *const *words, struct err *err)
 {
-	struct answer answer = { .len = 0 };
-	int pipe_fds[2], status;
-	pid_t pid;
+	int ends[2];
 
-	if (pipe2(pipe_fds, O_CLOEXEC) < 0) {
+	*runner = (struct runner){ .program = words[0], .verb = words[1] };
+	if (pipe2(ends, O_CLOEXEC) < 0) {
 		return err_raise(err, -errno, "%s: %s", words[0], strerror(errno));
 	}
-	pid = start(words, NULL, pipe_fds[1], err);
-	(void)close(pipe_fds[1]);
-	status = pid < 0 ? pid : wait_for(pid, pipe_fds[0], &answer);
-	(void)close(pipe_fds[0]);
-	if (status == -ETIME) {
-		return err_raise(err, status, "%s %s did not end in time", words[0], words[1]);
+	runner->fd = ends[0];
+	runner->pid = start(words, NULL, ends[1], err);
+	(void)close(ends[1]);
+	if (runner->pid < 0) {
+		(void)close(ends[0]);
+		return runner->pid;
 	}
-	if (status == 127 && answer.len == 0) {
-		return err_raise(err, -ENOENT, "%s is not installed", words[0]);
+	return 0;
+}
+
+bool runner_read(struct runner *runner)
+{
+	char bytes[4096];
+	ssize_t count = read(runner->fd, bytes, sizeof(bytes));
+
+	take(runner, bytes, count > 0 ? (size_t)count : 0);
+	return count > 0 || (count < 0 && errno == EINTR);
+}
+
+/* What its end means. */
+static int judge(const struct runner *runner, int ended, struct err *err)
+{
+	int status = WIFEXITED(ended) ? WEXITSTATUS(ended) : 128 + WTERMSIG(ended);
+
+	if (status == 127 && runner->len == 0) {
+		return err_raise(err, -ENOENT, "%s is not installed: package lttng-tools",
+				 runner->program);
+	}
+	if (status > 0 && runner->len > 0) {
+		return err_raise(err, -ECHILD, "%s", runner->line);
 	}
 	if (status > 0) {
-		return answer.len > 0 ? err_raise(err, -ECHILD, "%s", answer.line)
-				      : err_raise(err, -ECHILD, "%s %s: exit status %d", words[0],
-						  words[1], status);
+		return err_raise(err, -ECHILD, "%s %s: exit status %d", runner->program,
+				 runner->verb, status);
 	}
-	return status;
+	return 0;
+}
+
+int runner_end(struct runner *runner, bool kills, struct err *err)
+{
+	int status = 0;
+
+	if (kills) {
+		(void)kill(runner->pid, SIGKILL);
+	}
+	while (waitpid(runner->pid, &status, 0) < 0 && errno == EINTR) {
+	}
+	(void)close(runner->fd);
+	return judge(runner, status, err);
+}
+
+/* @must_stop: NULL: it need not. */
+static int run(const char *const *words, uint64_t limit_ns, bool (*must_stop)(void),
+	       struct err *err)
+{
+	uint64_t end = now_monotonic_ns() + (limit_ns ? limit_ns : COMMAND_NS);
+	struct runner runner;
+	bool is_open = true;
+	int r = runner_begin(&runner, words, err);
+
+	while (r == 0) {
+		struct pollfd input = { .fd = is_open ? runner.fd : -1, .events = POLLIN };
+		siginfo_t ended = { .si_pid = 0 };
+
+		(void)waitid(P_PID, (id_t)runner.pid, &ended, WEXITED | WNOHANG | WNOWAIT);
+		/* A daemon that it has started may hold the pipe open. */
+		while (is_open && poll(&input, 1, ended.si_pid ? 0 : POLL_MS) > 0) {
+			is_open = runner_read(&runner);
+		}
+		if (ended.si_pid) {
+			return runner_end(&runner, false, err);
+		}
+		if (!is_open) {
+			(void)poll(NULL, 0, 1);
+		}
+		if (must_stop && must_stop()) {
+			(void)runner_end(&runner, true, err);
+			return err_raise(err, -EINTR, "interrupted");
+		}
+		if (now_monotonic_ns() > end) {
+			(void)runner_end(&runner, true, err);
+			return err_raise(err, -ETIME, "%s %s did not end in time", words[0],
+					 words[1]);
+		}
+	}
+	return r;
+}
+
+int runner_run(const char *const *words, uint64_t limit_ns, struct err *err)
+{
+	return run(words, limit_ns, NULL, err);
 }
 
 int runner_destroy(const char *session, struct err *err)
 {
-	return runner_run((const char *const[]){ "lttng", "--no-sessiond", "destroy", "--no-wait",
-						 session, NULL },
-			  err);
+	return runner_run(
+		(const char *const[]){ "lttng", "--no-sessiond", "destroy", session, NULL },
+		DESTROY_NS, err);
 }
 
-int runner_run_all(const struct command_lines *lines, const char *session, FILE *out,
-		   bool (*must_stop)(void), struct err *err)
+bool runner_has_sessions(void)
 {
+	struct err answer;
+	/* The list is one line of XML, at least as far as the first session. */
+	const char *const words[] = { "sh", "-c",
+				      "lttng --no-sessiond --mi xml list | grep -q '<session>'",
+				      NULL };
+
+	return runner_run(words, 0, &answer) == 0;
+}
+
+/* ---- several commands ---- */
+
+static bool is_enable_event(const struct command_line *line)
+{
+	return strcmp(line->words.at[1], "enable-event") == 0;
+}
+
+/* A command that enables several of the kernel's events has failed: one by one.  Fails if none can
+ * be enabled. */
+static int run_each(const struct command_line *line, const struct runner_config *config,
+		    struct err *err)
+{
+	VEC(char *) words = { 0 };
+	char **last, *names, *rest, *name;
+	bool is_any = false;
+	int r = 0;
+
+	vec_append(&words, line->words.at, line->words.count);
+	last = &words.at[words.count - 2]; /* before NULL */
+	names = mem_strdup(*last);
+	for (name = strtok_r(names, ",", &rest); name && r != -EINTR;
+	     name = strtok_r(NULL, ",", &rest)) {
+		*last = name;
+		r = run((const char *const *)words.at, 0, config->must_stop, err);
+		is_any |= r == 0;
+		if (r == -ECHILD) {
+			config->say("the kernel has no event %s, or it cannot be recorded: %s",
+				    name, err->text);
+		}
+	}
+	free(names);
+	vec_fini(&words);
+	return is_any && r != -EINTR ? 0 : r;
+}
+
+static int run_one(const struct command_line *line, const struct runner_config *config,
+		   struct err *err)
+{
+	int r;
+
+	if (config->must_stop()) {
+		return err_raise(err, -EINTR, "interrupted");
+	}
+	if (config->out) {
+		commands_print(line, config->out);
+		(void)fflush(config->out);
+	}
+	r = run((const char *const *)line->words.at, 0, config->must_stop, err);
+	if (r == -ECHILD && line->is_kernel && is_enable_event(line) &&
+	    strchr(line->words.at[line->words.count - 2], ',')) {
+		r = run_each(line, config, err);
+	}
+	return r;
+}
+
+int runner_run_all(const struct command_lines *lines, const struct runner_config *config,
+		   struct err *err)
+{
+	bool has_kernel = true;
 	struct err ignored;
 
 	for (size_t i = 0; i < lines->at.count; i++) {
 		const struct command_line *line = &lines->at.at[i];
-		int r;
+		int r = line->is_kernel && !has_kernel ? 0 : run_one(line, config, err);
 
-		if (out) {
-			commands_print(line, out);
-			(void)fflush(out);
+		if (r == -ECHILD && line->is_kernel && config->no_kernel) {
+			*config->no_kernel = *err;
+			has_kernel = false;
+			r = 0;
 		}
-		r = must_stop() ? err_raise(err, -EINTR, "interrupted")
-				: runner_run((const char *const *)line->words.at, err);
 		if (r < 0) {
 			if (i > 0) {
-				(void)runner_destroy(session, &ignored);
+				(void)runner_destroy(config->session, &ignored);
 			}
 			return r;
 		}
@@ -173,7 +276,7 @@ int runner_run_all(const struct command_lines *lines, const char *session, FILE 
 
 /* ---- daemons ---- */
 
-int runner_start(const char *const *words, const char *home, const char *log, pid_t *ret_pid,
+int runner_start(const char *const *words, const char *env, const char *log, pid_t *ret_pid,
 		 struct err *err)
 {
 	int fd = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -182,7 +285,7 @@ int runner_start(const char *const *words, const char *home, const char *log, pi
 	if (fd < 0) {
 		return err_raise(err, -errno, "%s: %s", log, strerror(errno));
 	}
-	pid = start(words, home, fd, err);
+	pid = start(words, env, fd, err);
 	(void)close(fd);
 	if (pid < 0) {
 		return pid;
@@ -194,19 +297,4 @@ int runner_start(const char *const *words, const char *home, const char *log, pi
 bool runner_has_ended(pid_t pid)
 {
 	return waitpid(pid, NULL, WNOHANG) == pid;
-}
-
-void runner_stop(pid_t pid)
-{
-	uint64_t end = now_monotonic_ns() + DAEMON_NS;
-
-	(void)kill(pid, SIGTERM);
-	while (!runner_has_ended(pid)) {
-		if (now_monotonic_ns() > end) {
-			(void)kill(pid, SIGKILL);
-			(void)waitpid(pid, NULL, 0);
-			return;
-		}
-		(void)poll(NULL, 0, POLL_MS);
-	}
 }

@@ -2,7 +2,7 @@
  * runner: runs other programs: commands to their end, daemons beside us.
  *
  * All run in a process group of their own: the terminal's ^C ends this program, which then ends
- * them in order.
+ * them in order.  All but runner_begin() and runner_read() block.
  */
 #ifndef SILLAGE_SETUP_RUNNER_H
 #define SILLAGE_SETUP_RUNNER_H
@@ -12,21 +12,52 @@
 #include "base/err.h"
 #include "setup/commands.h"
 
-/* Runs the command.  -ECHILD with what it said, or its exit status; -ETIME: it did not end. */
-int runner_run(const char *const *words, struct err *err);
-/* Says each command on @out and runs it.  If one fails, the session that the first has created is
- * destroyed.  @must_stop: no command is begun once it returns true; then -EINTR. */
-int runner_run_all(const struct command_lines *lines, const char *session, FILE *out,
-		   bool (*must_stop)(void), struct err *err);
-/* Destroys the session; one that does not exist is an error. */
+/* A command that runs. */
+struct runner {
+	const char *program, *verb; /* borrowed from its words */
+	pid_t pid;
+	int fd; /* what it writes; readable at its end, too */
+	/* The first line that begins with "Error: "; else the last that is not empty, so far. */
+	char line[400];
+	size_t len;
+	bool is_over; /* the next byte begins another line */
+};
+
+/* Begins the command.  Call runner_end(). */
+int runner_begin(struct runner *runner, const char *const *words, struct err *err);
+/* Reads what is there; false: that was the end. */
+bool runner_read(struct runner *runner);
+/* Waits for its end; @kills: kills it first.  Fails as runner_run(). */
+int runner_end(struct runner *runner, bool kills, struct err *err);
+
+/* Runs the command.  -ECHILD with what it said, or its exit status; -ETIME: it did not end in
+ * @limit_ns, or 30 s if that is 0; -ENOENT: it is not installed. */
+int runner_run(const char *const *words, uint64_t limit_ns, struct err *err);
+
+struct runner_config {
+	const char *session;     /* is destroyed if a command after the first fails */
+	FILE *out;               /* gets each command before it runs; NULL: nothing does */
+	bool (*must_stop)(void); /* once it returns true, the command is killed: -EINTR */
+	struct err *no_kernel;   /* what the kernel's first command that fails says: the rest is
+				    left out; NULL: that fails, too */
+	void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+};
+
+/*
+ * Runs all.  An event that this kernel does not have is left out, and @say names it; a channel
+ * without any is a failure.  -ECHILD and others as runner_run().
+ */
+int runner_run_all(const struct command_lines *lines, const struct runner_config *config,
+		   struct err *err);
+/* Whether the session daemon has any session; false also if there is none. */
+bool runner_has_sessions(void);
+/* Returns when it is destroyed, or has not been after 5 s.  One that does not exist is an error. */
 int runner_destroy(const char *session, struct err *err);
 
-/* Starts a daemon that writes to the file @log and ends when this process does. */
-int runner_start(const char *const *words, const char *home, const char *log, pid_t *ret_pid,
+/* Starts a daemon that writes to the file @log.  @env: NAME=VALUE, one, for it; NULL: none. */
+int runner_start(const char *const *words, const char *env, const char *log, pid_t *ret_pid,
 		 struct err *err);
-/* True once: it has ended by itself. */
+/* True once: a child has ended. */
 bool runner_has_ended(pid_t pid);
-/* Asks it to end, and kills it after 5 s. */
-void runner_stop(pid_t pid);
 
 #endif

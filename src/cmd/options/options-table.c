@@ -9,13 +9,14 @@
 #include "base/histogram.h"
 #include "cmd/options/options-parts.h"
 
-#define FOR_BOTH (FOR_LIVE | FOR_ANALYZE)
-#define FOR_SHOW (FOR_LIVE | FOR_ANALYZE | FOR_TOP | FOR_LAMI)
-#define FOR_WORK (FOR_SHOW | FOR_MAP)   /* configures the workers */
-#define FOR_ROWS (FOR_SHOW | FOR_MERGE) /* selects rows */
+#define FOR_FOLLOW (FOR_LIVE | FOR_WATCH)
+#define FOR_BOTH   (FOR_FOLLOW | FOR_ANALYZE)
+#define FOR_SHOW   (FOR_FOLLOW | FOR_ANALYZE | FOR_TOP | FOR_LAMI)
+#define FOR_WORK   (FOR_SHOW | FOR_MAP)   /* configures the workers */
+#define FOR_ROWS   (FOR_SHOW | FOR_MERGE) /* selects rows */
 #define FOR_ALL                                                                                    \
 	(FOR_WORK | FOR_ROWS | FOR_LIST | FOR_REPLAY | FOR_TRIGGERS | FOR_CAPTURE | FOR_REPORT |   \
-	 FOR_OVERVIEW | FOR_SETUP)
+	 FOR_OVERVIEW | FOR_SETUP | FOR_WATCH)
 
 #define JOBS_MAX  1024
 #define WORST_MAX 1000 /* executions: each has a critical path of its own */
@@ -48,11 +49,12 @@ static const char *const hierarchies[] = { "cpu", "process", NULL };
 static const char *const lag_actions[] = { "keep", "skip", NULL };
 
 const struct option options_table[] = {
-	{ 'a', "analyses", "LIST", "names, all, or help (count,cpu,io; top: all; overview: cpu)",
+	{ 'a', "analyses", "LIST",
+	  "names, all, or help (top: all; overview: cpu; watch: also ust; count,cpu,io)",
 	  FOR_WORK | FOR_OVERVIEW | FOR_SETUP, CUSTOM(options_analyses), GIVEN(has_analyses) },
 	{ 'f', "format", "FORMAT", "text, json (an object per line), report, overview: html (text)",
 	  FOR_BOTH | FOR_MERGE | FOR_LIST | FOR_CAPTURE | FOR_REPORT | FOR_OVERVIEW,
-	  WORD(format, "format", formats) },
+	  WORD(format, "format", formats), GIVEN(has_format) },
 	{ 'i', "interval", "DURATION", "window (1s); analyze prints windows only if given",
 	  FOR_WORK, CUSTOM(options_interval), GIVEN(has_interval) },
 	{ 'n', "top", "N", "rows per table, 0: all (10 in text, 0 in JSON)",
@@ -69,16 +71,16 @@ const struct option options_table[] = {
 	{ 0, "max-memory", "SIZE", "bound for packets and partials held (256M); report: for all",
 	  FOR_WORK | FOR_MERGE | FOR_OVERVIEW | FOR_REPORT, SIZE(max_memory),
 	  GIVEN(has_max_memory) },
-	{ 0, "duration", "DURATION", "stop after this time", FOR_LIVE, DURATION(duration_ns) },
-	{ 0, "windows", "N", "stop after so many windows", FOR_LIVE, COUNT(windows, UINT32_MAX) },
+	{ 0, "duration", "DURATION", "stop after this time", FOR_FOLLOW, DURATION(duration_ns) },
+	{ 0, "windows", "N", "stop after so many windows", FOR_FOLLOW, COUNT(windows, UINT32_MAX) },
 	{ 0, "from", "PLACE", "where to begin: beginning, now, -DURATION, TIME (live: now)",
 	  FOR_LIVE | FOR_TOP | FOR_ANALYZE | FOR_REPORT | FOR_OVERVIEW, CUSTOM(options_from) },
-	{ 0, "grace", "DURATION", "how long to wait for a silent stream (5s)", FOR_LIVE | FOR_TOP,
+	{ 0, "grace", "DURATION", "how long to wait for a silent stream (5s)", FOR_FOLLOW | FOR_TOP,
 	  DURATION(grace_ns) },
 	{ 0, "on-lag", "WHAT", "when far behind: keep on, or skip to now (keep)",
-	  FOR_LIVE | FOR_TOP, WORD(on_lag, "on-lag", lag_actions) },
+	  FOR_FOLLOW | FOR_TOP, WORD(on_lag, "on-lag", lag_actions) },
 	{ 0, "lag-limit", "DURATION", "how far behind --on-lag skip skips (10s)",
-	  FOR_LIVE | FOR_TOP, DURATION(lag_limit_ns), NEEDS("on-lag") },
+	  FOR_FOLLOW | FOR_TOP, DURATION(lag_limit_ns), NEEDS("on-lag") },
 	{ 0, "retry", "DURATION", "keep trying a relay that is away (for ever)", FOR_LIVE | FOR_TOP,
 	  DURATION(retry_ns) },
 	{ 0, "no-retry", NULL, "give up on a relay that is away", FOR_LIVE | FOR_TOP,
@@ -88,7 +90,7 @@ const struct option options_table[] = {
 	{ 0, "end", "TIME", "only until then",
 	  FOR_ANALYZE | FOR_MAP | FOR_LAMI | FOR_TOP | FOR_REPORT | FOR_OVERVIEW, TEXT(end) },
 	{ 0, "state", "FILE", "go on from there, and leave there what is known at the end",
-	  FOR_BOTH, TEXT(state) },
+	  FOR_LIVE | FOR_ANALYZE, TEXT(state) },
 	{ 0, "state-every", "DURATION", "save --state so often before the end, 0: never (10s)",
 	  FOR_LIVE, DURATION(state_every_ns), GIVEN(has_state_every) },
 	{ 0, "thread", "TID|NAME", "explain this one (the trigger's, or that which ran longest)",
@@ -121,19 +123,21 @@ const struct option options_table[] = {
 	{ 0, "session", "NAME", "session name (each trace's own; setup: sillage)",
 	  FOR_REPLAY | FOR_SETUP, TEXT(session) },
 	{ 0, "hostname", "NAME", "host name (each trace's own)", FOR_REPLAY, TEXT(host) },
-	{ 0, "live-timer", "DURATION", "live timer of the sessions (1s)", FOR_REPLAY | FOR_SETUP,
-	  DURATION(live_timer_ns) },
+	{ 0, "live-timer", "DURATION", "live timer of the sessions (1s)",
+	  FOR_REPLAY | FOR_SETUP | FOR_WATCH, DURATION(live_timer_ns) },
 	{ 0, "wait-viewer", NULL, "begin when a viewer has attached", FOR_REPLAY,
 	  FLAG(wait_viewer) },
 	{ 0, "linger", "DURATION", "keep the sessions after the last packet (0)", FOR_REPLAY,
 	  DURATION(linger_ns) },
 	{ 0, "as-now", NULL, "move the clocks so that traces begin now", FOR_REPLAY, FLAG(as_now) },
-	{ 0, "ust", "PATTERN", "also record these user-space events: 'my_app:*'", FOR_SETUP,
-	  TEXTS(ust) },
+	{ 0, "ust", "PATTERN", "also record these user-space events: 'my_app:*'",
+	  FOR_SETUP | FOR_WATCH, TEXTS(ust) },
 	{ 0, "relay", "URL", "record to net://HOST[:CONTROL[:DATA]] (lttng's own, on this host)",
 	  FOR_SETUP, TEXT(relay) },
 	{ 0, "run", NULL, "run the commands; if one fails, undo those before it", FOR_SETUP,
 	  FLAG(run) },
+	{ 0, "regenerate", NULL, "have this host's session dump its state again if that is missed",
+	  FOR_LIVE | FOR_TOP, FLAG(regenerate) },
 	{ 0, "tid", "LIST", "only what these threads did", FOR_ROWS, NUMBERS(selection.tids) },
 	{ 0, "pid", "LIST", "only what these processes did", FOR_ROWS, NUMBERS(selection.pids) },
 	{ 0, "comm", "LIST", "only what threads of these names (patterns) did", FOR_ROWS,
@@ -181,20 +185,20 @@ const struct option options_table[] = {
 	{ 0, "tap", "FILE", "the same in the Test Anything Protocol (-, standard output)", FOR_BOTH,
 	  TEXT(tap), NEEDS("fail,strict,trigger,triggers") },
 	{ 0, "history", "DURATION|SIZE", "keep the last packets for captures; top: to find jobs",
-	  FOR_LIVE | FOR_TOP, CUSTOM(options_history), GIVEN(has_history) },
-	{ 0, "history-dir", "DIR", "keep them there, not in memory", FOR_LIVE, TEXT(history_dir),
+	  FOR_FOLLOW | FOR_TOP, CUSTOM(options_history), GIVEN(has_history) },
+	{ 0, "history-dir", "DIR", "keep them there, not in memory", FOR_FOLLOW, TEXT(history_dir),
 	  NEEDS("history") },
-	{ 0, "before", "DURATION", "captured before a trigger (10s, or --history)", FOR_LIVE,
+	{ 0, "before", "DURATION", "captured before a trigger (10s, or --history)", FOR_FOLLOW,
 	  DURATION(before_ns), GIVEN(has_before), NEEDS("history") },
-	{ 0, "after", "DURATION", "captured after it (1s)", FOR_LIVE, DURATION(after_ns),
+	{ 0, "after", "DURATION", "captured after it (1s)", FOR_FOLLOW, DURATION(after_ns),
 	  NEEDS("history") },
-	{ 0, "capture-dir", "DIR", "where captures go (sillage-captures)", FOR_LIVE,
+	{ 0, "capture-dir", "DIR", "where captures go (sillage-captures)", FOR_FOLLOW,
 	  TEXT(capture_dir), NEEDS("history") },
-	{ 0, "keep", "N|SIZE", "remove older captures beyond that (all are kept)", FOR_LIVE,
+	{ 0, "keep", "N|SIZE", "remove older captures beyond that (all are kept)", FOR_FOLLOW,
 	  CUSTOM(options_keep), NEEDS("history") },
-	{ 0, "captures-per-hour", "N", "of triggers, no more than that (30)", FOR_LIVE,
+	{ 0, "captures-per-hour", "N", "of triggers, no more than that (30)", FOR_FOLLOW,
 	  COUNT(per_hour, UINT32_MAX), NEEDS("history") },
-	{ 0, "control", "SOCKET", "listen there for `sillage capture SOCKET`", FOR_LIVE,
+	{ 0, "control", "SOCKET", "listen there for `sillage capture SOCKET`", FOR_FOLLOW,
 	  TEXT(control), NEEDS("history") },
 	{ 0, "check", "FILE|EXPR", "whether a file of triggers is right; what an expression means",
 	  FOR_TRIGGERS, TEXT(check) },
@@ -204,7 +208,7 @@ const struct option options_table[] = {
 	  FLAG(test_compatibility) },
 	{ 0, "output-progress", NULL, "accepted, without effect", FOR_LAMI, IGNORED },
 	{ 0, "metrics", "[HOST]:PORT", "serve http://HOST:PORT/metrics (loopback)",
-	  FOR_LIVE | FOR_TOP, TEXT(metrics) },
+	  FOR_FOLLOW | FOR_TOP, TEXT(metrics) },
 	{ 0, "stats", NULL, "say at the end where time and memory went", FOR_BOTH, FLAG(stats) },
 	{ 'q', "quiet", NULL, "say less on standard error", FOR_ALL, CUSTOM(options_quiet) },
 	{ 'v', "verbose", NULL, "say more on standard error", FOR_ALL, CUSTOM(options_verbose) },

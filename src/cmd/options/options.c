@@ -222,8 +222,8 @@ static int check_together(struct options *options, unsigned int command,
 		return err_raise(err, -EINVAL, "--freq has no effect with --format %s",
 				 options->format);
 	}
-	if (r == 0 &&
-	    (command & (FOR_LIVE | FOR_ANALYZE | FOR_TOP | FOR_LAMI | FOR_MAP | FOR_SETUP))) {
+	if (r == 0 && (command & (FOR_LIVE | FOR_ANALYZE | FOR_TOP | FOR_LAMI | FOR_MAP |
+				  FOR_SETUP | FOR_WATCH))) {
 		r = choose_asked(options, err);
 	}
 	if (r == 0 && options->hierarchy && strcmp(options->format, "html") == 0) {
@@ -277,6 +277,7 @@ int options_parse(struct options *options, unsigned int command, int argc, const
 	set_defaults(options);
 	r = options_analyses(options,
 			     command == FOR_TOP        ? "all"
+			     : command == FOR_WATCH    ? "count,cpu,io,ust"
 			     : command == FOR_OVERVIEW ? "count,cpu"
 						       : "count,cpu,io",
 			     err);

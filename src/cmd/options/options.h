@@ -42,6 +42,7 @@ struct options {
 	const struct analysis *analyses[ANALYSES_MAX]; /* ends with NULL */
 	bool has_analyses;
 	const char *format, *output, *begin, *end, *to;
+	bool has_format;
 	uint64_t interval_ns;
 	bool has_interval;
 	uint64_t top;
@@ -106,6 +107,7 @@ struct options {
 	VEC(const char *) ust; /* patterns of user-space events; the texts are borrowed */
 	const char *relay;
 	bool run;
+	bool regenerate; /* a state dump, where it is missed */
 	int verbosity;     /* -1 quiet, 0, 1 verbose */
 	const char **args; /* what is no option; ends with NULL */
 	void *memory;      /* of values and arguments */

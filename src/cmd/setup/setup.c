@@ -1,22 +1,38 @@
 /*
  * setup: prints, or runs, the `lttng` commands that record what analyses need.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
 #include "cmd/common.h"
 #include "cmd/say.h"
+#include "cmd/setup/setup.h"
 #include "setup/commands.h"
+#include "setup/missing.h"
 #include "setup/runner.h"
-#include "setup/wanted.h"
 
-static bool must_stop(void)
+bool setup_must_stop(void)
 {
 	return cmd_stop;
 }
 
-static int check(const struct options *options, const struct wanted *wanted)
+int setup_wanted(const struct options *options, struct wanted *wanted)
+{
+	wanted_find(wanted, options->analyses, &options->periods);
+	for (size_t i = 0; i < options->ust.count; i++) {
+		wanted_add_user(wanted, options->ust.at[i]);
+	}
+	if (!wanted_has_kernel(wanted) && wanted->user.at.count == 0) {
+		say("these analyses count what is recorded, whatever it is: choose another with "
+		    "-a, or events of user space with --ust PATTERN");
+		return EXIT_USAGE;
+	}
+	return EXIT_DONE;
+}
+
+static int check(const struct options *options)
 {
 	const char *relay = options->relay;
 
@@ -27,12 +43,6 @@ static int check(const struct options *options, const struct wanted *wanted)
 	}
 	if (relay && strncmp(relay, "net://", 6) != 0 && strncmp(relay, "net6://", 7) != 0) {
 		say("--relay: \"%s\" is not net://HOST[:CONTROL[:DATA]]", relay);
-		return EXIT_USAGE;
-	}
-	if (!wanted_has_kernel(wanted) && wanted->user.at.count == 0) {
-		say("these analyses count what is recorded, whatever it is: choose another with "
-		    "-a, "
-		    "or events of user space with --ust PATTERN");
 		return EXIT_USAGE;
 	}
 	return EXIT_DONE;
@@ -50,6 +60,34 @@ static void print_next(const struct options *options, const char *session)
 	printf("# at the end: lttng destroy %s\n", session);
 }
 
+static int print_all(const struct command_lines *lines)
+{
+	for (size_t i = 0; i < lines->at.count; i++) {
+		commands_print(&lines->at.at[i], stdout);
+	}
+	return EXIT_DONE;
+}
+
+static int run_all(const struct command_lines *lines, const char *session)
+{
+	const struct runner_config config = {
+		.session = session, .out = stdout, .must_stop = setup_must_stop, .say = say
+	};
+	struct err err;
+	int r;
+
+	cmd_stop_on_signals();
+	r = runner_run_all(lines, &config, &err);
+	if (r == -ECHILD) {
+		missing_kernel(&err);
+	}
+	if (r < 0) {
+		say("%s", err.text);
+		return cmd_stop ? cmd_signal_status() : EXIT_FAILED;
+	}
+	return EXIT_DONE;
+}
+
 static int run(const struct options *options)
 {
 	const char *session = options->session ? options->session : "sillage";
@@ -60,30 +98,15 @@ static int run(const struct options *options)
 	};
 	struct command_lines lines = { 0 };
 	struct wanted wanted = { 0 };
-	struct err err;
-	int status;
+	int status = check(options);
 
-	wanted_find(&wanted, options->analyses, &options->periods);
-	for (size_t i = 0; i < options->ust.count; i++) {
-		wanted_add_user(&wanted, options->ust.at[i]);
-	}
-	status = check(options, &wanted);
+	status = status == EXIT_DONE ? setup_wanted(options, &wanted) : status;
 	if (status == EXIT_DONE) {
 		commands_make(&lines, &wanted, &config);
-		if (!options->run) {
-			for (size_t i = 0; i < lines.at.count; i++) {
-				commands_print(&lines.at.at[i], stdout);
-			}
-		} else {
-			cmd_stop_on_signals();
-			if (runner_run_all(&lines, session, stdout, must_stop, &err) < 0) {
-				say("%s", err.text);
-				status = cmd_stop ? cmd_signal_status() : EXIT_FAILED;
-			}
-		}
-		if (status == EXIT_DONE) {
-			print_next(options, session);
-		}
+		status = options->run ? run_all(&lines, session) : print_all(&lines);
+	}
+	if (status == EXIT_DONE) {
+		print_next(options, session);
 	}
 	commands_fini(&lines);
 	wanted_fini(&wanted);

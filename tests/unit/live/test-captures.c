@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/remove.h"
 #include "ctf/packet-index.h"
 #include "live/capture/capture-prune.h"
 #include "live/capture/capture-write.h"
@@ -108,7 +109,7 @@ static void teardown(struct bench *b)
 	history_trace_free(b->session.traces.at[0].history);
 	vec_fini(&b->session.traces);
 	captures_free(b->captures);
-	capture_remove_tree(b->dir);
+	remove_tree(b->dir);
 	free(b->into);
 }
 
@@ -524,7 +525,7 @@ START_TEST(prunes)
 				      (strchr(prunings[_i].left, *name) != NULL),
 			      "%s", one);
 	}
-	capture_remove_tree(dir);
+	remove_tree(dir);
 }
 END_TEST
 
@@ -546,7 +547,7 @@ START_TEST(sweeps)
 	ck_assert_int_lt(size_of(dir, CAPTURE_UNFINISHED "4194304-1"), 0);
 	free(ours);
 	free(parents);
-	capture_remove_tree(dir);
+	remove_tree(dir);
 }
 END_TEST
 

@@ -1,0 +1,219 @@
+/*
+ * place: see place.h.
+ */
+#include "watch/place.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/remove.h"
+#include "setup/runner.h"
+#include "watch/daemons.h"
+
+#define RUN        "watch-" /* then what mkdtemp() makes */
+#define DAEMON_PID "sessiond.pid"
+
+const char *place_session(const struct place *place)
+{
+	assert(place->dir);
+	return strrchr(place->dir, '/') + 1;
+}
+
+static char *pidfile_in(const char *base)
+{
+	return mem_printf("%s/" DAEMON_PID, base);
+}
+
+char *place_daemon_pidfile(const struct place *place)
+{
+	return pidfile_in(place->base);
+}
+
+/* ---- the base ---- */
+
+static int open_base(const char *base)
+{
+	int fd = open(base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static bool is_private(int fd)
+{
+	struct stat found;
+
+	return fstat(fd, &found) == 0 && found.st_uid == geteuid() && (found.st_mode & 077) == 0;
+}
+
+/* Whether the directory that is locked is still the one of that name. */
+static bool is_there(const char *base, int fd)
+{
+	struct stat locked, named;
+
+	return fstat(fd, &locked) == 0 && lstat(base, &named) == 0 &&
+	       locked.st_dev == named.st_dev && locked.st_ino == named.st_ino;
+}
+
+/* -errno; waits for runs that begin or end. */
+static int lock_base(const char *base)
+{
+	for (;;) {
+		int fd = open_base(base);
+
+		if (fd < 0 || !is_private(fd)) {
+			int r = fd < 0 ? fd : -EPERM;
+
+			(void)(fd >= 0 && close(fd));
+			return r;
+		}
+		while (flock(fd, LOCK_EX) < 0 && errno == EINTR) {
+		}
+		if (is_there(base, fd)) {
+			return fd;
+		}
+		(void)close(fd); /* it was removed meanwhile */
+	}
+}
+
+int place_begin(struct place *place, struct err *err)
+{
+	const char *where = getenv("TMPDIR");
+	int r;
+
+	*place = (struct place){ .base_lock = -1, .lock = -1 };
+	/* As an absolute path: it names processes. */
+	place->base = mem_printf("%s/sillage-%u", where && where[0] == '/' ? where : "/tmp",
+				 (unsigned int)geteuid());
+	do {
+		r = mkdir(place->base, 0700) < 0 && errno != EEXIST ? -errno
+								    : lock_base(place->base);
+	} while (r == -ENOENT && access(where && where[0] == '/' ? where : "/tmp", W_OK) == 0);
+	if (r == -EPERM || r == -ENOTDIR || r == -ELOOP) {
+		return err_raise(err, r,
+				 "%s is not a private directory of yours: remove it, or set TMPDIR",
+				 place->base);
+	}
+	place->base_lock = r < 0 ? -1 : r;
+	return r < 0 ? err_raise(err, r, "%s: %s", place->base, strerror(-r)) : 0;
+}
+
+void place_unlock(struct place *place)
+{
+	if (place->base_lock >= 0) {
+		(void)close(place->base_lock);
+		place->base_lock = -1;
+	}
+}
+
+/* ---- the end of a run ---- */
+
+/* What runs share ends with the last one.  The base is locked. */
+static void leave(const char *base)
+{
+	char *pidfile = pidfile_in(base);
+
+	if (daemons_run("lttng-sessiond", pidfile) && !runner_has_sessions()) {
+		daemons_end("lttng-sessiond", pidfile);
+		(void)unlink(pidfile);
+	}
+	(void)rmdir(base); /* if no other run is there */
+	free(pidfile);
+}
+
+/* The base is locked. */
+static void clear(const char *base, const char *dir)
+{
+	char *mark = mem_printf("%s/", dir);
+	struct err ignored;
+
+	(void)runner_destroy(strrchr(dir, '/') + 1, &ignored); /* it may never have been made */
+	daemons_end("lttng-relayd", mark);
+	remove_tree(dir);
+	leave(base);
+	free(mark);
+}
+
+void place_clear(const char *dir)
+{
+	char *base = mem_strdup(dir);
+	int lock;
+
+	*strrchr(base, '/') = '\0';
+	lock = lock_base(base);
+	if (lock >= 0) {
+		if (access(dir, F_OK) == 0) {
+			clear(base, dir);
+		}
+		(void)close(lock);
+	}
+	free(base);
+}
+
+void place_sweep(const struct place *place, void (*say)(const char *fmt, ...))
+{
+	DIR *all = opendir(place->base);
+	const struct dirent *entry;
+
+	assert(place->base_lock >= 0);
+	while (all && (entry = readdir(all))) {
+		int fd;
+
+		if (strncmp(entry->d_name, RUN, strlen(RUN)) != 0) {
+			continue;
+		}
+		fd = openat(dirfd(all), entry->d_name,
+			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+			char *dir = mem_printf("%s/%s", place->base, entry->d_name);
+
+			say("removing the session and the relay %s of a run that was killed",
+			    entry->d_name);
+			clear(place->base, dir);
+			free(dir);
+		}
+		(void)(fd >= 0 && close(fd));
+	}
+	(void)(all && closedir(all));
+}
+
+/* ---- a run ---- */
+
+int place_make(struct place *place, struct err *err)
+{
+	char *dir = mem_printf("%s/" RUN "XXXXXX", place->base);
+
+	assert(place->base_lock >= 0 && !place->dir);
+	/* A sweep may have removed an empty base. */
+	if ((mkdir(place->base, 0700) < 0 && errno != EEXIST) || !mkdtemp(dir)) {
+		int r = err_raise(err, -errno, "%s: %s", dir, strerror(errno));
+
+		free(dir);
+		return r;
+	}
+	place->dir = dir;
+	place->lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (place->lock < 0 || flock(place->lock, LOCK_EX | LOCK_NB) < 0) {
+		return err_raise(err, -errno, "%s: %s", dir, strerror(errno));
+	}
+	return 0;
+}
+
+void place_fini(struct place *place)
+{
+	if (place->base_lock >= 0 && !place->dir) {
+		leave(place->base); /* no guardian does it */
+	}
+	place_unlock(place);
+	(void)(place->lock >= 0 && close(place->lock));
+	free(place->base);
+	free(place->dir);
+}

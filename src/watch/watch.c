@@ -1,0 +1,153 @@
+/*
+ * watch: see watch.h.
+ */
+#include "watch/watch.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/guardian.h"
+#include "base/mem.h"
+#include "setup/commands.h"
+#include "setup/missing.h"
+#include "setup/runner.h"
+#include "watch/daemons.h"
+#include "watch/place.h"
+
+struct watch {
+	const struct watch_config *config;
+	struct place place;
+	struct guardian *guardian;
+	pid_t relay; /* -1: none */
+	char *url;
+};
+
+/* Starts a session daemon if none answers. */
+static int need_daemon(const struct watch *watch, struct err *err)
+{
+	char *pidfile;
+	int r = runner_run((const char *const[]){ "lttng", "--no-sessiond", "list", NULL }, 0, err);
+
+	if (r != -ECHILD) {
+		return r;
+	}
+	pidfile = place_daemon_pidfile(&watch->place);
+	r = runner_run((const char *const[]){ "lttng-sessiond", "--daemonize", "--pidfile", pidfile,
+					      NULL },
+		       0, err);
+	free(pidfile);
+	if (r < 0) {
+		return err_note(err, r,
+				"no session daemon answers (`sudo systemctl start "
+				"lttng-sessiond`), and none can be started");
+	}
+	if (watch->config->verbosity > 0) {
+		watch->config->say("no session daemon ran; started one, which ends with the last "
+				   "session");
+	}
+	return 0;
+}
+
+static void clear(const void *dir)
+{
+	place_clear(dir);
+}
+
+static int run_commands(const struct watch *watch, const struct relay_ports *ports, struct err *err)
+{
+	const struct watch_config *config = watch->config;
+	char *relay = mem_printf("net://127.0.0.1:%u:%u", ports->control, ports->data);
+	const struct commands_config commands = { .session = place_session(&watch->place),
+						  .relay = relay,
+						  .live_timer_ns = config->live_timer_ns,
+						  .is_bounded = true };
+	bool has_other = config->wanted->user.at.count > 0;
+	struct err no_kernel = { .text = "" };
+	const struct runner_config running = { .session = commands.session,
+					       .out = config->verbosity > 0 ? stderr : NULL,
+					       .must_stop = config->must_stop,
+					       .no_kernel = has_other ? &no_kernel : NULL,
+					       .say = config->say };
+	struct command_lines lines = { 0 };
+	int r;
+
+	commands_make(&lines, config->wanted, &commands);
+	r = runner_run_all(&lines, &running, err);
+	if (r == -ECHILD) {
+		missing_kernel(err);
+	}
+	if (r == 0 && no_kernel.text[0]) {
+		missing_kernel(&no_kernel);
+		config->say("only user space is recorded: %s", no_kernel.text);
+	}
+	commands_fini(&lines);
+	free(relay);
+	return r;
+}
+
+/* The base is locked. */
+static int begin(struct watch *watch, struct err *err)
+{
+	char host[HOST_NAME_MAX + 1] = "";
+	struct relay_ports ports;
+	int r;
+
+	place_sweep(&watch->place, watch->config->say);
+	r = need_daemon(watch, err);
+	r = r < 0 ? r : place_make(&watch->place, err);
+	if (r < 0) {
+		return r;
+	}
+	watch->guardian = guardian_new(clear, watch->place.dir, watch->place.lock, err);
+	if (!watch->guardian) {
+		return -EIO;
+	}
+	r = daemons_start_relay(watch->place.dir, watch->config->must_stop, &ports, &watch->relay,
+				err);
+	r = r < 0 ? r : run_commands(watch, &ports, err);
+	(void)gethostname(host, sizeof(host) - 1);
+	watch->url = mem_printf("net://127.0.0.1:%u/host/%s/%s", ports.live, host,
+				place_session(&watch->place));
+	return r;
+}
+
+struct watch *watch_new(const struct watch_config *config, struct err *err)
+{
+	struct watch *watch = mem_alloc(sizeof(*watch));
+	int r;
+
+	watch->config = config;
+	watch->relay = -1;
+	r = place_begin(&watch->place, err);
+	r = r < 0 ? r : begin(watch, err);
+	if (watch->guardian) {
+		place_unlock(&watch->place); /* which the guardian needs */
+	}
+	if (r < 0) {
+		watch_free(watch);
+		return NULL;
+	}
+	return watch;
+}
+
+const char *watch_url(const struct watch *watch)
+{
+	return watch->url;
+}
+
+void watch_free(struct watch *watch)
+{
+	if (!watch) {
+		return;
+	}
+	guardian_free(watch->guardian);
+	if (watch->relay >= 0) {
+		(void)runner_has_ended(watch->relay);
+	}
+	place_fini(&watch->place);
+	free(watch->url);
+	free(watch);
+}

@@ -1,0 +1,37 @@
+/*
+ * watch: a live session of our own on this host, with a relay of its own, for as long as a run
+ * lasts.
+ *
+ *     this process ── lttng ──► session daemon ── packets ──► relay on loopback ──► viewer (live/)
+ *          │                        ▲
+ *          └── pipe ──► guardian: ends the session, the relay and their directory (place.h)
+ *
+ * A session daemon that runs is used and left as it is.  If none does, one is started; it ends with
+ * the last session.
+ */
+#ifndef SILLAGE_WATCH_WATCH_H
+#define SILLAGE_WATCH_WATCH_H
+
+#include "setup/wanted.h"
+
+struct watch;
+
+struct watch_config {
+	const struct wanted *wanted;
+	uint64_t live_timer_ns;
+	bool (*must_stop)(void); /* true: give up while it starts */
+	void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+	int verbosity; /* 1: also the commands, as they run */
+};
+
+/*
+ * Starts the session.  What cannot be recorded of the kernel is said, if something else is left.
+ * Call it before any thread starts.  NULL with the reason; then nothing is left.
+ */
+struct watch *watch_new(const struct watch_config *config, struct err *err);
+/* Of the session, for viewers. */
+const char *watch_url(const struct watch *watch);
+/* Ends all of it.  NULL is fine. */
+void watch_free(struct watch *watch);
+
+#endif
