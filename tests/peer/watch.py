@@ -418,7 +418,7 @@ def test_state_dump(t):
         open(home.env['FAKE_LOG'], 'w').close()
         name = 'burst-%d' % number
         # Slowly, so that packets come after the attaching.
-        replay = t.replay(relay, 'burst', '--session', name, '--hostname', host, '--speed', '0.02', '--live-timer', '100ms',
+        replay = t.replay(relay, 'small-packets', '--session', name, '--hostname', host, '--speed', '0.1', '--live-timer', '100ms',
                           '--linger', LONG)
         wait_until(lambda: has_packets(relay, name), 'nothing is sent')
         live = t.live('-a', 'cpu', *asked, relay.live + '/host/%s/%s' % (host, name), env=home.env)
