@@ -33,6 +33,8 @@ static bool may_ask_root(void)
 void missing_kernel(struct err *err)
 {
 	struct utsname host = { 0 };
+	/* A daemon that refuses may be gone before lttng has sent all: SIGPIPE, and no text. */
+	bool is_silent = geteuid() != 0 && strstr(err->text, "exit status 141");
 
 	(void)uname(&host);
 	if (strstr(err->text, "Kernel tracer not available")) {
@@ -41,7 +43,7 @@ void missing_kernel(struct err *err)
 				"then `systemctl restart lttng-sessiond`; for a container, on its "
 				"host",
 				host.release);
-	} else if (strstr(err->text, "requires a root lttng-sessiond")) {
+	} else if (is_silent || strstr(err->text, "requires a root lttng-sessiond")) {
 		(void)err_raise(
 			err, -EPERM,
 			may_ask_root()
