@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/remove.h"
 #include "cmd/analyze.h"
 #include "cmd/cmd.h"
 #include "cmd/found/found.h"
@@ -21,7 +23,6 @@
 #include "cmd/say.h"
 #include "cmd/top.h"
 #include "engine/engine.h"
-#include "live/capture/capture-prune.h"
 #include "live/capture/capture-write.h"
 #include "live/loop.h"
 #include "output/notice.h"
@@ -95,7 +96,7 @@ static void on_written(void *user, struct capture_order *order)
 	(void)user;
 	if (order->path) {
 		order->found = found_in_capture(order->path, &is_leaving);
-		capture_remove_tree(order->path);
+		remove_tree(order->path);
 	}
 }
 
@@ -198,7 +199,7 @@ static int follow_alone(const struct options *options)
 		say("%s: %s", dir, strerror(errno));
 	} else {
 		status = follow(options, options->args, "", dir);
-		capture_remove_tree(dir);
+		remove_tree(dir);
 	}
 	free(dir);
 	return status;
