@@ -22,7 +22,7 @@ static const char *unit_of(const struct condition *c)
 	if (c->is_share) {
 		return "a share of the time";
 	}
-	if (c->figure.part == PART_COUNT) {
+	if (c->figure.part == HISTOGRAM_COUNT) {
 		unit = UNIT_COUNT;
 	}
 	return unit < sizeof(unit_names) / sizeof(unit_names[0]) && unit_names[unit]
@@ -75,7 +75,7 @@ static void print_limit(const struct condition *c, FILE *out)
 	static const char *const words[] = {
 		['>'] = "more than", ['<'] = "less than", ['g'] = "at least", ['l'] = "at most"
 	};
-	enum unit unit = c->figure.part == PART_COUNT
+	enum unit unit = c->figure.part == HISTOGRAM_COUNT
 				 ? UNIT_COUNT
 				 : c->figure.table->columns[c->figure.column].unit;
 	char limit[CELL_MAX];

@@ -136,18 +136,6 @@ static bool take_which(struct parser *p, struct figure *figure, const struct tab
 	return which_parse(&p->at, list, figure, why, sizeof(why)) || fail(p, "%s", why);
 }
 
-static const struct {
-	const char *name;
-	enum part part;
-	unsigned int per_mille;
-} parts[] = {
-	{ "count", PART_COUNT, 0 },       { "sum", PART_SUM, 0 },
-	{ "min", PART_MIN, 0 },           { "mean", PART_MEAN, 0 },
-	{ "max", PART_MAX, 0 },           { "p50", PART_PERCENTILE, 500 },
-	{ "p95", PART_PERCENTILE, 950 },  { "p99", PART_PERCENTILE, 990 },
-	{ "p999", PART_PERCENTILE, 999 },
-};
-
 static bool take_part(struct parser *p, struct figure *figure, const char *name)
 {
 	bool is_histogram = figure->table->columns[figure->column].kind == COLUMN_HISTOGRAM;
@@ -156,17 +144,13 @@ static bool take_part(struct parser *p, struct figure *figure, const char *name)
 		figure->is_rate = true;
 		return true;
 	}
-	for (size_t i = 0; is_histogram && i < sizeof(parts) / sizeof(parts[0]); i++) {
-		if (strcmp(parts[i].name, name) == 0) {
-			figure->part = parts[i].part;
-			figure->per_mille = parts[i].per_mille;
-			return true;
-		}
+	figure->part = is_histogram ? histogram_part_of(name) : HISTOGRAM_NO_PART;
+	if (figure->part != HISTOGRAM_NO_PART) {
+		return true;
 	}
 	p->at -= strlen(name);
-	return fail(p, is_histogram
-			       ? "expected count, sum, min, mean, max, p50, p95, p99, p999 or rate"
-			       : "expected rate, or nothing"),
+	return fail(p, is_histogram ? "expected " HISTOGRAM_PARTS " or rate"
+				    : "expected rate, or nothing"),
 	       false;
 }
 
@@ -258,7 +242,7 @@ static bool take_figure(struct parser *p, struct figure *figure)
 		}
 	}
 	if (figure->table->columns[figure->column].kind == COLUMN_HISTOGRAM &&
-	    figure->part == PART_NONE) {
+	    figure->part == HISTOGRAM_NO_PART) {
 		return fail(p, "this is a distribution: add .p99, .max, .mean or another part"),
 		       false;
 	}
@@ -300,7 +284,7 @@ static bool read_value(struct condition *c, const char *word)
 		c->limit = scaled(number, rest, column->unit, &is_known);
 		return is_known;
 	}
-	if (strcmp(rest, "%") == 0 && c->figure.part == PART_NONE) {
+	if (strcmp(rest, "%") == 0 && c->figure.part == HISTOGRAM_NO_PART) {
 		c->is_share = true;
 		c->limit = number / 100;
 		return true;
@@ -343,7 +327,7 @@ static bool take_value(struct parser *p, struct condition *c)
 	}
 	if (!read_value(c, word)) {
 		return fail(p, !figure_is_time(&c->figure) ? "expected a number: 12, 200K, 1.5M/s"
-			       : c->figure.part == PART_NONE
+			       : c->figure.part == HISTOGRAM_NO_PART
 				       ? "expected a share or a duration: 90%%, 3ms"
 				       : "expected a duration: 3ms"),
 		       false;

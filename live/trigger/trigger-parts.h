@@ -6,11 +6,10 @@
 #define SILLAGE_LIVE_TRIGGER_TRIGGER_PARTS_H
 
 #include "base/codec.h"
+#include "base/histogram.h"
 #include "base/mem.h"
 #include "live/trigger/auto-limit.h"
 #include "live/trigger/trigger.h"
-
-enum part { PART_NONE, PART_COUNT, PART_SUM, PART_MIN, PART_MEAN, PART_MAX, PART_PERCENTILE };
 
 /* What is compared: a column of a table, in the selected rows. */
 struct figure {
@@ -18,8 +17,7 @@ struct figure {
 	const struct analysis *analysis;
 	const struct table *table;
 	unsigned int column;
-	enum part part;
-	unsigned int per_mille;
+	enum histogram_part part;
 	bool is_rate;        /* per second */
 	bool has_id;         /* rows are selected by id ... */
 	int64_t id;          /* (CPU, tid, pid, number of a keyed row) */
@@ -128,7 +126,8 @@ void trigger_condition_free(struct condition *condition); /* NULL is fine */
 /* Whether its value is a time in ns. */
 static inline bool figure_is_time(const struct figure *figure)
 {
-	return figure->table->columns[figure->column].unit == UNIT_NS && figure->part != PART_COUNT;
+	return figure->table->columns[figure->column].unit == UNIT_NS &&
+	       figure->part != HISTOGRAM_COUNT;
 }
 
 #endif

@@ -157,25 +157,7 @@ static double value_of(const struct figure *figure, const uint64_t *values)
 		return (double)values[figure->column];
 	}
 	histogram = column_histogram(values, figure->column);
-	if (!histogram) {
-		return 0;
-	}
-	switch (figure->part) {
-	case PART_COUNT:
-		return (double)histogram->count;
-	case PART_MIN:
-		return (double)histogram->min;
-	case PART_MEAN:
-		return histogram_mean(histogram);
-	case PART_MAX:
-		return (double)histogram->max;
-	case PART_PERCENTILE:
-		return (double)histogram_percentile(histogram, figure->per_mille);
-	case PART_NONE:
-	case PART_SUM:
-		break;
-	}
-	return (double)histogram->sum;
+	return histogram ? histogram_part(histogram, figure->part) : 0;
 }
 
 static bool compare(char op, double value, double limit)
@@ -292,9 +274,10 @@ static bool comparison_holds(const struct condition *c, const struct context *co
 	value = &event->values[event->count++];
 	*value = (struct trigger_value){ .figure = figure->text,
 					 .holds = holds,
-					 .unit = figure_is_time(figure)       ? UNIT_NS
-						 : figure->part == PART_COUNT ? UNIT_COUNT
-									      : table_unit(figure),
+					 .unit = figure_is_time(figure) ? UNIT_NS
+						 : figure->part == HISTOGRAM_COUNT
+							 ? UNIT_COUNT
+							 : table_unit(figure),
 					 .is_rate = figure->is_rate,
 					 .is_share = c->is_share,
 					 .value = found,

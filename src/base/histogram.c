@@ -413,6 +413,53 @@ uint64_t histogram_percentile(const struct histogram *histogram, unsigned int pe
 	return end > histogram->max ? histogram->max : end;
 }
 
+enum histogram_part histogram_part_of(const char *name)
+{
+	static const char *const names[] = {
+		[HISTOGRAM_COUNT] = "count", [HISTOGRAM_SUM] = "sum", [HISTOGRAM_MIN] = "min",
+		[HISTOGRAM_MEAN] = "mean",   [HISTOGRAM_MAX] = "max", [HISTOGRAM_STDEV] = "stdev",
+		[HISTOGRAM_P50] = "p50",     [HISTOGRAM_P95] = "p95", [HISTOGRAM_P99] = "p99",
+		[HISTOGRAM_P999] = "p999",
+	};
+
+	for (size_t i = HISTOGRAM_COUNT; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(names[i], name) == 0) {
+			return (enum histogram_part)i;
+		}
+	}
+	return HISTOGRAM_NO_PART;
+}
+
+double histogram_part(const struct histogram *histogram, enum histogram_part part)
+{
+	switch (part) {
+	case HISTOGRAM_COUNT:
+		return (double)histogram->count;
+	case HISTOGRAM_SUM:
+		return (double)histogram->sum;
+	case HISTOGRAM_MIN:
+		return (double)histogram->min;
+	case HISTOGRAM_MEAN:
+		return histogram_mean(histogram);
+	case HISTOGRAM_MAX:
+		return (double)histogram->max;
+	case HISTOGRAM_STDEV:
+		return histogram->count > 1 ? histogram_deviation(histogram) : 0;
+	case HISTOGRAM_P50:
+		return (double)histogram_percentile(histogram, 500);
+	case HISTOGRAM_P95:
+		return (double)histogram_percentile(histogram, 950);
+	case HISTOGRAM_P99:
+		return (double)histogram_percentile(histogram, 990);
+	case HISTOGRAM_P999:
+		return (double)histogram_percentile(histogram, 999);
+	case HISTOGRAM_NO_PART:
+		break;
+	}
+	assert(!"a part of a histogram");
+	return 0;
+}
+
 void histogram_powers(const struct histogram *histogram, uint64_t counts[HISTOGRAM_POWERS])
 {
 	memset(counts, 0, HISTOGRAM_POWERS * sizeof(*counts));

@@ -61,6 +61,26 @@ double histogram_deviation(const struct histogram *histogram);
  * end of its bucket. */
 uint64_t histogram_percentile(const struct histogram *histogram, unsigned int per_mille);
 
+/* The figures by name, as triggers and --sort use them. */
+enum histogram_part {
+	HISTOGRAM_NO_PART,
+	HISTOGRAM_COUNT,
+	HISTOGRAM_SUM,
+	HISTOGRAM_MIN,
+	HISTOGRAM_MEAN,
+	HISTOGRAM_MAX,
+	HISTOGRAM_STDEV,
+	HISTOGRAM_P50,
+	HISTOGRAM_P95,
+	HISTOGRAM_P99,
+	HISTOGRAM_P999,
+};
+#define HISTOGRAM_PARTS "count, sum, min, mean, max, stdev, p50, p95, p99, p999"
+/* HISTOGRAM_NO_PART: no figure has that name. */
+enum histogram_part histogram_part_of(const char *name);
+/* The deviation of one value is 0. */
+double histogram_part(const struct histogram *histogram, enum histogram_part part);
+
 /* Counts values by power of two: counts[i] is for 2^i .. 2^(i+1) - 1; 0 counts as 1. */
 #define HISTOGRAM_POWERS 64
 void histogram_powers(const struct histogram *histogram, uint64_t counts[HISTOGRAM_POWERS]);

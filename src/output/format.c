@@ -33,40 +33,25 @@ void format_value(char text[CELL_MAX], enum unit unit, uint64_t value)
 	(void)snprintf(text, CELL_MAX, "%s", number);
 }
 
-enum { PART_COUNT, PART_MEAN, PART_P99, PART_MAX, PART_P50, PART_MIN, PART_STDEV };
-
 /* The count has the title of the column. */
-static const char *const part_titles[CELL_PARTS] = { NULL,  "MEAN", "P99",  "MAX",
-						     "P50", "MIN",  "STDEV" };
+static const struct {
+	enum histogram_part part;
+	const char *title;
+} parts[CELL_PARTS] = {
+	{ HISTOGRAM_COUNT, NULL }, { HISTOGRAM_MEAN, "MEAN" },   { HISTOGRAM_P99, "P99" },
+	{ HISTOGRAM_MAX, "MAX" },  { HISTOGRAM_SUM, "TOTAL" },   { HISTOGRAM_P50, "P50" },
+	{ HISTOGRAM_MIN, "MIN" },  { HISTOGRAM_STDEV, "STDEV" },
+};
 
-static double part_number(const struct histogram *histogram, unsigned int part)
+static void part_text(char text[CELL_MAX], const struct histogram *histogram,
+		      enum histogram_part part)
 {
-	switch (part) {
-	case PART_COUNT:
-		return (double)histogram->count;
-	case PART_MEAN:
-		return histogram_mean(histogram);
-	case PART_P99:
-		return (double)histogram_percentile(histogram, 990);
-	case PART_MAX:
-		return (double)histogram->max;
-	case PART_P50:
-		return (double)histogram_percentile(histogram, 500);
-	case PART_MIN:
-		return (double)histogram->min;
-	default:
-		return histogram->count > 1 ? histogram_deviation(histogram) : 0;
-	}
-}
-
-static void part_text(char text[CELL_MAX], const struct histogram *histogram, unsigned int part)
-{
-	if (part == PART_COUNT) {
+	if (part == HISTOGRAM_COUNT) {
 		format_value(text, UNIT_COUNT, histogram ? histogram->count : 0);
-	} else if (!histogram || (part == PART_STDEV && histogram->count < 2)) {
+	} else if (!histogram || (part == HISTOGRAM_STDEV && histogram->count < 2)) {
 		(void)snprintf(text, CELL_MAX, "-");
 	} else {
-		format_value(text, UNIT_NS, (uint64_t)(part_number(histogram, part) + 0.5));
+		format_value(text, UNIT_NS, (uint64_t)(histogram_part(histogram, part) + 0.5));
 	}
 }
 
@@ -74,10 +59,10 @@ void format_histogram(char *text, size_t size, const char *title, const struct h
 {
 	char count[CELL_MAX], mean[CELL_MAX], high[CELL_MAX], max[CELL_MAX];
 
-	part_text(count, histogram, PART_COUNT);
-	part_text(mean, histogram, PART_MEAN);
-	part_text(high, histogram, PART_P99);
-	part_text(max, histogram, PART_MAX);
+	part_text(count, histogram, HISTOGRAM_COUNT);
+	part_text(mean, histogram, HISTOGRAM_MEAN);
+	part_text(high, histogram, HISTOGRAM_P99);
+	part_text(max, histogram, HISTOGRAM_MAX);
 	if (histogram) {
 		(void)snprintf(text, size, "%-8s %s  mean %s  p99 %s  max %s", title, count, mean,
 			       high, max);
@@ -95,21 +80,23 @@ size_t format_parts(const struct report_table *of, struct cell cells[CELLS_MAX])
 
 	for (unsigned int i = 0; i < COLUMNS_MAX && table->columns[i].key; i++) {
 		const struct column *column = &table->columns[i];
-		unsigned int parts = column->kind == COLUMN_HISTOGRAM ? CELL_PARTS : 1;
+		bool is_histogram = column->kind == COLUMN_HISTOGRAM;
 
 		if (!column->title ||
 		    (column->kind == COLUMN_PRIO && scope_is_of_threads(table->scope))) {
 			continue;
 		}
-		if (table->shows_means && parts > 1) {
-			cells[count++] = (struct cell){ column, i, PART_MEAN,
-							report_is_unknown(of, i), column->title };
+		if (!is_histogram || table->shows_means) {
+			cells[count++] =
+				(struct cell){ column, i,
+					       is_histogram ? HISTOGRAM_MEAN : HISTOGRAM_NO_PART,
+					       report_is_unknown(of, i), column->title };
 			continue;
 		}
-		for (unsigned int part = 0; part < parts; part++) {
+		for (size_t k = 0; k < CELL_PARTS; k++) {
 			cells[count++] =
-				(struct cell){ column, i, part, report_is_unknown(of, i),
-					       part > 0 ? part_titles[part] : column->title };
+				(struct cell){ column, i, parts[k].part, report_is_unknown(of, i),
+					       parts[k].title ? parts[k].title : column->title };
 		}
 	}
 	assert(count <= CELLS_MAX);
@@ -156,7 +143,7 @@ double format_number(const struct cell *cell, const struct report_row *row)
 	}
 	if (cell->column->kind == COLUMN_HISTOGRAM) {
 		histogram = column_histogram(row->values, cell->at);
-		return histogram ? part_number(histogram, cell->part) : 0;
+		return histogram ? histogram_part(histogram, cell->part) : 0;
 	}
 	return (double)row->values[cell->at];
 }

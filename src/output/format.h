@@ -5,7 +5,7 @@
  * A table shows cells.  A column is one cell, but a histogram is several: its parts.
  *
  *     column   key "run_ns"       one cell     803 ms
- *     column   key "latency"      parts        COUNT  MEAN  P99  MAX  P50  MIN  STDEV
+ *     column   key "latency"      parts        COUNT  MEAN  P99  MAX  TOTAL  P50  MIN  STDEV
  *
  * Texts are cut to CELL_MAX bytes.  Names come from traces and may hold any bytes; whoever prints
  * them makes them harmless (units_letter()).
@@ -21,13 +21,13 @@
 /* A column, or one part of it if it is a histogram. */
 struct cell {
 	const struct column *column;
-	unsigned int at;   /* the column's index */
-	unsigned int part; /* of a histogram; else 0 */
-	bool is_unknown;   /* its events are not recorded: it has no number */
+	unsigned int at;          /* the column's index */
+	enum histogram_part part; /* of a histogram; else HISTOGRAM_NO_PART */
+	bool is_unknown;          /* its events are not recorded: it has no number */
 	const char *title;
 };
 
-#define CELL_PARTS 7 /* of a histogram, the most useful first */
+#define CELL_PARTS 8 /* of a histogram, the most useful first */
 #define CELLS_MAX  (COLUMNS_MAX * CELL_PARTS)
 
 /* All cells that a table can show, in order.  Returns how many. */
