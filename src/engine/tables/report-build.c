@@ -35,9 +35,8 @@ struct report_row *report_add_row(struct listing *listing, const uint64_t *value
 		return NULL;
 	}
 	row = vec_push(&listing->rows);
-	*row = (struct report_row){ .sort = report_sort_value(listing->table, listing->sort_mask,
-							      values),
-				    .values = values };
+	*row = (struct report_row){ .values = values };
+	row->sort = report_sort_value(listing->table, listing->order, row);
 	return row;
 }
 
@@ -242,7 +241,7 @@ static struct listing *listing_new(const struct tables *tables, size_t a, size_t
 		.selection = tables->layout.setup->selection,
 		.memory = memory,
 	};
-	listing->sort_mask = report_sort_mask(listing->table, listing->selection);
+	listing->order = report_order(listing->table, listing->selection);
 	return listing;
 }
 

@@ -30,7 +30,7 @@ struct listing {
 	uint32_t columns; /* how many */
 	uint16_t unknown; /* report_table.unknown */
 	bool total;       /* else the open window */
-	uint32_t sort_mask;
+	struct report_order order;
 	const struct selection *selection; /* NULL: all */
 	VEC(struct report_row) rows;
 	VEC(struct process_row *) processes; /* by process number; NULL: no value */

@@ -8,25 +8,36 @@
 #include "engine/tables/columns.h"
 #include "engine/tables/report.h"
 
-/* What a column adds to the figure that rows are sorted by; a histogram adds its sum. */
-static uint64_t value_of(const struct column *column, uint64_t value)
+/* What a column adds to the figure that rows are sorted by. */
+static uint64_t value_of(const struct column *column, enum histogram_part part, uint64_t value)
 {
 	const struct histogram *histogram = (const struct histogram *)(uintptr_t)value;
 
-	if (column->kind == COLUMN_HISTOGRAM) {
-		return histogram ? histogram->sum : 0;
+	if (column->kind != COLUMN_HISTOGRAM) {
+		return value;
 	}
-	return value;
+	if (!histogram) {
+		return 0;
+	}
+	return part == HISTOGRAM_NO_PART ? histogram->sum
+					 : (uint64_t)(histogram_part(histogram, part) + 0.5);
 }
 
-uint64_t report_sort_value(const struct table *table, uint32_t mask, const uint64_t *values)
+/* A smaller number is more urgent; an unknown priority comes last. */
+static uint64_t urgency(const struct thread_view *thread)
 {
-	uint64_t sum = 0;
+	return thread && thread->has_prio ? (uint64_t)(UINT32_MAX - (int64_t)thread->prio) : 0;
+}
 
-	for (; mask != 0; mask &= mask - 1) {
+uint64_t report_sort_value(const struct table *table, struct report_order order,
+			   const struct report_row *row)
+{
+	uint64_t sum = order.by_prio ? urgency(row->thread) : 0;
+
+	for (uint32_t mask = order.mask; mask != 0; mask &= mask - 1) {
 		unsigned int i = (unsigned int)__builtin_ctz(mask);
 
-		sum += value_of(&table->columns[i], values[i]);
+		sum += value_of(&table->columns[i], order.part, row->values[i]);
 	}
 	return sum;
 }
@@ -95,27 +106,47 @@ void report_sort_rows(struct report_row *rows, size_t count, size_t top)
 	}
 }
 
-uint32_t report_sort_mask(const struct table *table, const struct selection *selection)
+/* Without a key a part is that of the first distribution by which the table is sorted, or else of
+ * its first one. */
+static bool is_chosen(const struct table *table, uint32_t column, const struct selection *selection)
 {
-	const char *key = selection ? selection->sort : NULL;
-	uint32_t columns = column_count(table);
+	const struct column *of = &table->columns[column];
+
+	if (selection->sort_part != HISTOGRAM_NO_PART && of->kind != COLUMN_HISTOGRAM) {
+		return false;
+	}
+	return !selection->sort || strcmp(of->key, selection->sort) == 0;
+}
+
+struct report_order report_order(const struct table *table, const struct selection *selection)
+{
+	struct report_order order = { .mask = 0 };
+	uint32_t columns = column_count(table), chosen = 0;
 
 	assert(table->sort_mask < 1u << columns);
-	for (uint32_t i = 0; key && i < columns; i++) {
-		if (strcmp(table->columns[i].key, key) == 0) {
-			return 1u << i;
-		}
+	if (!selection || (!selection->sort && selection->sort_part == HISTOGRAM_NO_PART)) {
+		order.mask = table->sort_mask;
+		return order;
 	}
-	return table->sort_mask;
+	for (uint32_t i = 0; i < columns; i++) {
+		chosen |= (uint32_t)is_chosen(table, i, selection) << i;
+	}
+	chosen = chosen & table->sort_mask ? chosen & table->sort_mask : chosen;
+	order.mask = chosen ? chosen & -chosen : table->sort_mask;
+	order.part = chosen ? selection->sort_part : HISTOGRAM_NO_PART;
+	if (chosen && table->columns[__builtin_ctz(chosen)].kind == COLUMN_PRIO) {
+		order = (struct report_order){ .by_prio = true };
+	}
+	return order;
 }
 
 void report_sort(const struct table *table, const struct selection *selection,
 		 struct report_row *rows, size_t count, size_t top)
 {
-	uint32_t mask = report_sort_mask(table, selection);
+	struct report_order order = report_order(table, selection);
 
 	for (size_t i = 0; i < count; i++) {
-		rows[i].sort = report_sort_value(table, mask, rows[i].values);
+		rows[i].sort = report_sort_value(table, order, &rows[i]);
 	}
 	report_sort_rows(rows, count, top);
 }

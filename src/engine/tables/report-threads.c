@@ -237,6 +237,9 @@ static void list_thread(const struct tables *tables, struct pass *pass, struct t
 		if (row) {
 			row->thread = &thread->view;
 			row->id = id_of(thread);
+			if (listing->order.by_prio) {
+				row->sort = report_sort_value(listing->table, listing->order, row);
+			}
 		}
 	}
 }

@@ -80,10 +80,19 @@ struct report {
 
 /* ---- order (report-sort.c) ---- */
 
-/* The columns that rows are sorted by: the selection's, if the table has one of that key. */
-uint32_t report_sort_mask(const struct table *table, const struct selection *selection);
-/* The sum of these columns of a row, for report_row.sort. */
-uint64_t report_sort_value(const struct table *table, uint32_t mask, const uint64_t *values);
+/* What rows are sorted by: the sum of columns, of a distribution one part (HISTOGRAM_NO_PART: its
+ * sum), or threads' priorities, the most urgent first. */
+struct report_order {
+	uint32_t mask;
+	enum histogram_part part;
+	bool by_prio;
+};
+
+/* The selection's order, if the table has such a column, else the table's own. */
+struct report_order report_order(const struct table *table, const struct selection *selection);
+/* For report_row.sort, from the row's values and thread. */
+uint64_t report_sort_value(const struct table *table, struct report_order order,
+			   const struct report_row *row);
 /* Sorts rows; of many, only the first @top (0: all) are in order. */
 void report_sort_rows(struct report_row *rows, size_t count, size_t top);
 /* The same for rows of one table whose values changed. */

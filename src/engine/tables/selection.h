@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/histogram.h"
 #include "base/mem.h"
 #include "engine/contract/analysis.h"
 
@@ -34,6 +35,7 @@ struct selection {
 	VEC(struct container_name) containers;
 	uint64_t min_ns, max_ns; /* of single instances; max_ns UINT64_MAX: any */
 	const char *sort; /* key of the column to sort by, where a table has it; NULL: its own */
+	enum histogram_part sort_part; /* of a distribution; HISTOGRAM_NO_PART: its sum */
 };
 
 /* What it selects, by bit: OF_ALL_... */

@@ -75,6 +75,14 @@ START_TEST(orders_ties)
 }
 END_TEST
 
+static uint64_t sort_value(const struct table *table, uint32_t mask, enum histogram_part part,
+			   const uint64_t *values)
+{
+	const struct report_row row = { .values = values };
+
+	return report_sort_value(table, (struct report_order){ .mask = mask, .part = part }, &row);
+}
+
 /* By the user's column where the table has it, else by the table's own. */
 START_TEST(sorts_by_column)
 {
@@ -83,17 +91,26 @@ START_TEST(sorts_by_column)
 	uint64_t one[4] = { 10, 1 }, two[4] = { 2, 2 };
 	struct report_row rows[] = { { .values = one }, { .values = two } };
 
-	ck_assert_uint_eq(report_sort_mask(table, NULL), 1 << SUM);
-	ck_assert_uint_eq(report_sort_mask(table, &selection), 1 << SPREAD);
+	ck_assert_uint_eq(report_order(table, NULL).mask, 1 << SUM);
+	ck_assert_uint_eq(report_order(table, &selection).mask, 1 << SPREAD);
 	column_add(two, SPREAD, 40);
 	column_add(two, SPREAD, 2);
-	ck_assert_uint_eq(report_sort_value(table, 1 << SPREAD, two), 42);
-	ck_assert_uint_eq(report_sort_value(table, 1 << SPREAD, one), 0);
-	ck_assert_uint_eq(report_sort_value(table, 1 << SPREAD | 1 << SUM, two), 44);
+	ck_assert_uint_eq(sort_value(table, 1 << SPREAD, HISTOGRAM_NO_PART, two), 42);
+	ck_assert_uint_eq(sort_value(table, 1 << SPREAD, HISTOGRAM_NO_PART, one), 0);
+	ck_assert_uint_eq(sort_value(table, 1 << SPREAD | 1 << SUM, HISTOGRAM_NO_PART, two), 44);
+	ck_assert_uint_eq(sort_value(table, 1 << SPREAD, HISTOGRAM_MAX, two), 40);
+	ck_assert_uint_eq(sort_value(table, 1 << SPREAD, HISTOGRAM_MEAN, two), 21);
+	ck_assert_uint_eq(sort_value(table, 1 << SPREAD, HISTOGRAM_COUNT, one), 0);
 	report_sort(table, &selection, rows, 2, 0);
 	ck_assert_ptr_eq(rows[0].values, two);
+	selection.sort = NULL;
+	selection.sort_part = HISTOGRAM_P99;
+	ck_assert_uint_eq(report_order(table, &selection).mask, 1 << SPREAD);
+	ck_assert_uint_eq(report_order(table, &selection).part, HISTOGRAM_P99);
+	selection.sort = table->columns[SUM].key; /* no distribution */
+	ck_assert_uint_eq(report_order(table, &selection).part, HISTOGRAM_NO_PART);
 	selection.sort = "no such column";
-	ck_assert_uint_eq(report_sort_mask(table, &selection), 1 << SUM);
+	ck_assert_uint_eq(report_order(table, &selection).mask, 1 << SUM);
 	report_sort(table, &selection, rows, 2, 0);
 	ck_assert_ptr_eq(rows[0].values, one);
 	histogram_free((struct histogram *)(uintptr_t)two[SPREAD]);
