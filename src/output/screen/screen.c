@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <term.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -52,6 +53,13 @@ int screen_open(struct err *err)
 	screen = newterm(NULL, stdout, stdin);
 	if (!screen) {
 		return err_raise(err, -ENOTTY, "the terminal \"%s\" is not known",
+				 getenv("TERM") ? getenv("TERM") : "");
+	}
+	if (!tigetstr("cup") || tigetstr("cup") == (char *)-1) {
+		delscreen(screen);
+		return err_raise(err, -ENOTTY,
+				 "the terminal \"%s\" cannot place text; `live` and `analyze` "
+				 "need no screen",
 				 getenv("TERM") ? getenv("TERM") : "");
 	}
 	is_open = true;

@@ -4,7 +4,8 @@
  *     header    the trace, the window's time, its rate
  *     CPUs      a bar each, side by side
  *     phases    the one that goes on, and a letter for each of the last windows
- *     tabs      the lists; the shown one is marked
+ *     groups    the analyses, each with the key that shows it
+ *     tabs      the lists of the shown one
  *     figures   of the trace as a whole
  *     table     titles, then rows            (or: help, all about one thread, or jobs)
  *     foot      a message, the filter, or the keys
@@ -24,6 +25,7 @@
 #define CELL_WIDTH    11
 #define BAR_WIDTH_MIN 22 /* columns of a CPU */
 #define BAR_LINES_MAX 8  /* of all CPUs */
+#define NAME_ROOM_MIN 12 /* of a trace */
 #define PHASES_FROM   28 /* the column where the letters of phases begin */
 
 struct canvas {
@@ -59,29 +61,45 @@ static void put_line(struct canvas *canvas, enum view_style style, const char *t
 	put_at(canvas, canvas->line++, 0, style, text);
 }
 
+/* When the window was, and how much was in it. */
+static void window_text(char *text, size_t size, const struct report *report)
+{
+	uint64_t length = report->end - report->begin;
+	uint64_t rate = length > 0 ? (uint64_t)((double)report->events * 1e9 / (double)length) : 0;
+	char begin[UNITS_TEXT_MAX], lasts[UNITS_TEXT_MAX], events[UNITS_TEXT_MAX],
+		lag[UNITS_TEXT_MAX] = "";
+
+	if (report->has_lag) {
+		(void)units_ns(lag, report->lag_ns > 0 ? (uint64_t)report->lag_ns : 0);
+	}
+	(void)snprintf(text, size, "  %.12s + %s  %s events/s%s%s%s",
+		       units_clock(begin, report->begin), units_ns(lasts, length),
+		       units_count(events, rate), lag[0] ? "  lag " : "", lag,
+		       report->complete ? "" : "  ! incomplete");
+}
+
+/* The name of the trace gives way to the figures. */
 static void draw_header(const struct view *view, struct canvas *canvas,
 			const struct snapshot *snapshot)
 {
-	const struct report *report = &snapshot->report;
-	uint64_t length = report->end - report->begin;
-	char begin[UNITS_TEXT_MAX], rate[UNITS_TEXT_MAX], lag[UNITS_TEXT_MAX], text[VIEW_LINE_MAX];
+	char name[VIEW_LINE_MAX], window[VIEW_LINE_MAX], text[2 * VIEW_LINE_MAX], paused[80] = "";
 	size_t count = view->traces.at[view->trace]->windows.count;
 	size_t at = view->at < count ? view->at : count - 1;
+	int room;
 
-	(void)snprintf(
-		text, sizeof(text), "%s%s  %.12s + %s  %s events/s%s%s%s", snapshot->trace,
-		view->traces.count > 1 ? " (t: next)" : "", units_clock(begin, report->begin),
-		units_ns(lag, length),
-		units_count(rate,
-			    length ? (uint64_t)((double)report->events * 1e9 / (double)length) : 0),
-		report->has_lag ? "  lag " : "",
-		report->has_lag ? units_ns(lag, report->lag_ns > 0 ? (uint64_t)report->lag_ns : 0)
-				: "",
-		report->complete ? "" : "  ! incomplete");
-	put_line(canvas, STYLE_BOLD, text);
+	window_text(window, sizeof(window), &snapshot->report);
+	(void)snprintf(name, sizeof(name), "%s%s", snapshot->trace,
+		       view->traces.count > 1 ? " (t: next)" : "");
 	if (view->at != WINDOW_NEWEST) {
-		(void)snprintf(text, sizeof(text), " window %zu of %zu, paused ", at + 1, count);
-		put_at(canvas, 0, canvas->columns - (int)strlen(text), STYLE_CHOSEN, text);
+		(void)snprintf(paused, sizeof(paused), " window %zu of %zu, paused ", at + 1,
+			       count);
+	}
+	room = canvas->columns - (int)strlen(window) - (int)strlen(paused);
+	format_cut(name, room > NAME_ROOM_MIN ? room : NAME_ROOM_MIN);
+	(void)snprintf(text, sizeof(text), "%s%s", name, window);
+	put_line(canvas, STYLE_BOLD, text);
+	if (paused[0]) {
+		put_at(canvas, 0, canvas->columns - (int)strlen(paused), STYLE_CHOSEN, paused);
 	}
 }
 
@@ -207,39 +225,71 @@ static void tab_text(char text[CELL_MAX], const struct report_table *table)
 	(void)snprintf(text, CELL_MAX, "%s %s", table->analysis->name, table->table->key);
 }
 
-/* The lists; if they do not all fit, those before and at the chosen one. */
-static void draw_tabs(const struct view *view, struct canvas *canvas,
-		      const struct snapshot *snapshot)
+#define TABS_MAX 64
+
+struct tabs {
+	char texts[TABS_MAX][CELL_MAX];
+	size_t count, chosen;
+};
+
+/* Side by side; if they do not all fit, those before and at the chosen one. */
+static void draw_tabs(struct canvas *canvas, const struct tabs *tabs)
 {
-	size_t count, first = 0;
+	size_t first = 0;
 	int column = 0, used = 0;
-	char text[CELL_MAX];
 
-	for (size_t i = 0; i <= view->table; i++) {
-		const struct report_table *table = view_table(snapshot, i, &count);
-
-		if (!table) {
-			break;
-		}
-		tab_text(text, table);
-		used += (int)strlen(text) + 3;
+	for (size_t i = 0; i < tabs->count && i <= tabs->chosen; i++) {
+		used += (int)strlen(tabs->texts[i]) + 2;
 		while (used > canvas->columns && first < i) {
-			tab_text(text, view_table(snapshot, first++, &count));
-			used -= (int)strlen(text) + 3;
+			used -= (int)strlen(tabs->texts[first++]) + 2;
 		}
 	}
-	for (size_t i = first; column < canvas->columns; i++) {
-		const struct report_table *table = view_table(snapshot, i, &count);
-
-		if (!table) {
-			break;
-		}
-		tab_text(text, table);
-		put_at(canvas, canvas->line, column, i == view->table ? STYLE_CHOSEN : STYLE_DIM,
-		       text);
-		column += (int)strlen(text) + 3;
+	for (size_t i = first; i < tabs->count && column < canvas->columns; i++) {
+		put_at(canvas, canvas->line, column, i == tabs->chosen ? STYLE_CHOSEN : STYLE_DIM,
+		       tabs->texts[i]);
+		column += (int)strlen(tabs->texts[i]) + 2;
 	}
 	canvas->line++;
+}
+
+static void draw_groups(struct canvas *canvas, const struct snapshot *snapshot,
+			const struct analysis *chosen)
+{
+	struct tabs tabs = { .count = 0 };
+	size_t at, count;
+
+	while (tabs.count < TABS_MAX && (at = view_group(snapshot, tabs.count)) != SIZE_MAX) {
+		const struct analysis *analysis = view_table(snapshot, at, &count)->analysis;
+		size_t i = tabs.count++;
+
+		tabs.chosen = analysis == chosen ? i : tabs.chosen;
+		if (i < 10) {
+			(void)snprintf(tabs.texts[i], CELL_MAX, "%zu %s", (i + 1) % 10,
+				       analysis->name);
+		} else {
+			(void)snprintf(tabs.texts[i], CELL_MAX, "%s", analysis->name);
+		}
+	}
+	draw_tabs(canvas, &tabs);
+}
+
+/* The lists of the shown analysis. */
+static void draw_lists(const struct view *view, struct canvas *canvas,
+		       const struct snapshot *snapshot, const struct analysis *chosen)
+{
+	struct tabs tabs = { .count = 0 };
+	const struct report_table *table;
+	size_t count;
+
+	for (size_t i = 0; (table = view_table(snapshot, i, &count)) && tabs.count < TABS_MAX;
+	     i++) {
+		if (table->analysis != chosen) {
+			continue;
+		}
+		tabs.chosen = i == view->table ? tabs.count : tabs.chosen;
+		(void)snprintf(tabs.texts[tabs.count++], CELL_MAX, "%s", table->table->key);
+	}
+	draw_tabs(canvas, &tabs);
 }
 
 /* The shown analysis' figures of the trace as a whole. */
@@ -278,9 +328,16 @@ static size_t cells_that_fit(const struct canvas *canvas, size_t count)
 	return count < (size_t)room ? count : (size_t)room;
 }
 
-/* The first cell on the screen, so that the one that rows are sorted by is there. */
-static size_t first_cell(const struct view *view, const struct listing *listing, size_t fit)
+/* The first cell on the screen: the user's, else so that the one that rows are sorted by is there.
+ */
+static size_t first_cell(struct view *view, const struct listing *listing, size_t fit)
 {
+	size_t last = listing->cell_count > fit ? listing->cell_count - fit : 0;
+
+	view->first = view->first < last ? view->first : last;
+	if (view->first > 0) {
+		return view->first;
+	}
 	return view->sort < listing->cell_count && view->sort >= fit ? view->sort - fit + 1 : 0;
 }
 
@@ -489,7 +546,9 @@ static void draw_help(struct canvas *canvas)
 	static const char *const lines[] = {
 		"up, down, page     choose a row",
 		"Enter              all about the thread of this row; again, or Esc: back",
+		"1 to 9, 0          the lists of an analysis",
 		"Tab, Shift-Tab     the next list, the one before",
+		"[ ]                more columns: to the left, to the right",
 		"< >                sort by the column to the left, to the right",
 		"r                  the other way round",
 		"/                  show only names that contain a text (Esc: all)",
@@ -518,8 +577,8 @@ static void draw_foot(const struct view *view, struct canvas *canvas)
 		put_at(canvas, line, 0, STYLE_WARNING, view->message);
 	} else {
 		(void)snprintf(text, sizeof(text),
-			       "q quit  ? help  Tab list  < > sort  / filter%s%s  space pause  "
-			       "Enter thread",
+			       "q quit  ? help  1-9 Tab list  < > sort  [ ] columns  / filter%s%s  "
+			       "space pause",
 			       view->filter[0] ? ": " : "", view->filter);
 		put_at(canvas, line, 0, STYLE_DIM, text);
 	}
@@ -552,7 +611,8 @@ void view_draw(struct view *view, int lines, int columns, view_put *put, void *u
 	} else if (view->mode == MODE_JOBS) {
 		draw_jobs(view, &canvas);
 	} else if (table) {
-		draw_tabs(view, &canvas, snapshot);
+		draw_groups(&canvas, snapshot, table->analysis);
+		draw_lists(view, &canvas, snapshot, table->analysis);
 		draw_figures(&canvas, snapshot, table->analysis);
 		draw_table(view, &canvas, snapshot, table);
 	}

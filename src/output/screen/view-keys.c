@@ -30,6 +30,16 @@ static void pause(struct view *view)
 	}
 }
 
+static void show_table(struct view *view, size_t table)
+{
+	view->table = table;
+	view->sort = SIZE_MAX;
+	view->is_reversed = false;
+	view->first = 0;
+	view->chosen = 0;
+	view->top = 0;
+}
+
 static void next_table(struct view *view, int by)
 {
 	const struct snapshot *snapshot = view_shown(view);
@@ -39,12 +49,29 @@ static void next_table(struct view *view, int by)
 		(void)view_table(snapshot, 0, &count);
 	}
 	if (count > 0) {
-		view->table =
-			by > 0 ? (view->table + 1) % count : (view->table + count - 1) % count;
-		view->sort = SIZE_MAX;
-		view->is_reversed = false;
-		view->chosen = 0;
-		view->top = 0;
+		show_table(view,
+			   by > 0 ? (view->table + 1) % count : (view->table + count - 1) % count);
+	}
+}
+
+/* The lists of the analysis with that number on the screen; 0 is the tenth. */
+static void show_group(struct view *view, int key)
+{
+	const struct snapshot *snapshot = view_shown(view);
+	size_t table =
+		snapshot ? view_group(snapshot, key == '0' ? 9 : (size_t)(key - '1')) : SIZE_MAX;
+
+	if (table != SIZE_MAX) {
+		show_table(view, table);
+	}
+}
+
+static void scroll(struct view *view, int key)
+{
+	if (key == ']') {
+		view->first++; /* drawing limits it */
+	} else {
+		view->first -= view->first > 0;
 	}
 }
 
@@ -68,6 +95,7 @@ static void next_sort(struct view *view, int by)
 		view->sort = (view->sort + count - 1) % count;
 	}
 	view->chosen = 0;
+	view->first = 0;
 }
 
 /* Shows all about the thread of the chosen row. */
@@ -173,6 +201,10 @@ static void table_key(struct view *view, int key)
 	case ',':
 		next_sort(view, key == '>' || key == '.' ? 1 : -1);
 		break;
+	case '[':
+	case ']':
+		scroll(view, key);
+		break;
 	case 'r':
 		view->is_reversed = !view->is_reversed;
 		break;
@@ -186,7 +218,11 @@ static void table_key(struct view *view, int key)
 		open_detail(view);
 		break;
 	default:
-		move_rows(view, key);
+		if (key >= '0' && key <= '9') {
+			show_group(view, key);
+		} else {
+			move_rows(view, key);
+		}
 		break;
 	}
 }

@@ -33,6 +33,7 @@ struct view {
 	size_t table; /* the shown list, as view_table() counts them */
 	size_t sort;  /* the cell that rows are sorted by; SIZE_MAX: as reported */
 	bool is_reversed;
+	size_t first;       /* the first cell on the screen, if there are more than have room */
 	size_t chosen, top; /* the marked row, and the first on the screen */
 	size_t shown_rows;  /* rows that the last screen had room for */
 	enum mode mode;
@@ -61,6 +62,9 @@ const struct snapshot *view_shown(const struct view *view);
 /* The list number @index of a window, or NULL.  *ret_count: how many lists it has. */
 const struct report_table *view_table(const struct snapshot *snapshot, size_t index,
 				      size_t *ret_count);
+/* The first list of the analysis number @group of a window, counting only analyses that have lists;
+ * SIZE_MAX: it has fewer. */
+size_t view_group(const struct snapshot *snapshot, size_t group);
 /* Fills @listing; the caller frees its rows. */
 void view_list(const struct view *view, const struct report_table *table, struct listing *listing);
 

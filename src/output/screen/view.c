@@ -56,6 +56,21 @@ const struct report_table *view_table(const struct snapshot *snapshot, size_t in
 	return found;
 }
 
+size_t view_group(const struct snapshot *snapshot, size_t group)
+{
+	const struct analysis *analysis = NULL;
+	const struct report_table *table;
+	size_t count, groups = 0;
+
+	for (size_t i = 0; (table = view_table(snapshot, i, &count)); i++) {
+		if (table->analysis != analysis && groups++ == group) {
+			return i;
+		}
+		analysis = table->analysis;
+	}
+	return SIZE_MAX;
+}
+
 static struct view_trace *trace_of(struct view *view, const char *key,
 				   const struct trace_identity *identity)
 {

@@ -110,14 +110,38 @@ START_TEST(draws_windows)
 	ck_assert(strstr(grid->text[0], "66 events/s"));
 	ck_assert(strstr(grid->text[1], "   0 [") && strstr(grid->text[1], "50.0%]"));
 	ck_assert(strstr(grid->text[1], "   1 [") && strstr(grid->text[1], "25.0%]"));
-	ck_assert(strstr(grid->text[2], "cpu cpus   cpu threads   cpu files   cpu waits"));
-	ck_assert(strstr(grid->text[3], "busy 750 ms"));
-	ck_assert(strncmp(grid->text[4], "THREAD (TID)", 12) == 0);
-	ck_assert(strstr(grid->text[5], "seven (7)") && strstr(grid->text[5], "300 ms"));
-	ck_assert_int_eq(grid->styles[5][0], STYLE_CHOSEN);
-	ck_assert(strstr(grid->text[6], "eight (8)"));
-	ck_assert(strstr(grid->text[7], "nine?[2J (9)"));
+	ck_assert(strncmp(grid->text[2], "1 cpu", 5) == 0);
+	ck_assert(strncmp(grid->text[3], "cpus  threads  files  waits", 27) == 0);
+	ck_assert_int_eq(grid->styles[3][6], STYLE_CHOSEN);
+	ck_assert(strstr(grid->text[4], "busy 750 ms"));
+	ck_assert(strncmp(grid->text[5], "THREAD (TID)", 12) == 0);
+	ck_assert(strstr(grid->text[6], "seven (7)") && strstr(grid->text[6], "300 ms"));
+	ck_assert_int_eq(grid->styles[6][0], STYLE_CHOSEN);
+	ck_assert(strstr(grid->text[7], "eight (8)"));
+	ck_assert(strstr(grid->text[8], "nine?[2J (9)"));
 	ck_assert(strncmp(grid->text[23], "q quit", 6) == 0);
+	view_free(view);
+}
+END_TEST
+
+/* Time and rate are on the screen, however long the name of the trace is, also while it is paused.
+ */
+START_TEST(keeps_figures)
+{
+	struct view *view = view_new();
+	const struct grid *grid;
+
+	for (uint64_t seq = 0; seq < 2; seq++) {
+		add(view, "a-host-with-a-name-that-is-longer-than-any-line-should-be-in-practice",
+		    seq);
+	}
+	grid = draw(view, 24, 80);
+	ck_assert(strstr(grid->text[0], "..  "));
+	ck_assert(strstr(grid->text[0], "63 events/s"));
+	press(view, " ");
+	grid = draw(view, 24, 80);
+	ck_assert(strstr(grid->text[0], "63 events/s"));
+	ck_assert(strstr(grid->text[0], "window 2 of 2, paused"));
 	view_free(view);
 }
 END_TEST
@@ -199,6 +223,10 @@ static const struct {
 	{ "> sorts by the first column", { '>' }, { "RUNv" } },
 	{ "> > by the second", { '>', '>' }, { "SWITCHESv" } },
 	{ "< by the last", { '<' }, { "STDEVv" } },
+	{ "] shows more columns", { ']' }, { "WAKEUPS       MEAN", "!    RUN " } },
+	{ "[ goes back", { ']', ']', '[', '[', '[' }, { "    RUN ", "!MEAN" } },
+	{ "1: lists of the first analysis", { '1' }, { "BUSY", "!THREAD (TID)" } },
+	{ "2: there is no second", { '2' }, { "THREAD (TID)" } },
 	{ "r reverses", { '>', 'r' }, { "RUN^" } },
 	{ "a filter", { '/', 'n', 'I' }, { "show names with: nI_", "nine", "!seven" } },
 	{ "it stays", { '/', 'n', 'i', VIEW_KEY_ENTER }, { "filter: ni", "nine", "!seven" } },
@@ -256,17 +284,17 @@ START_TEST(scrolls)
 {
 	struct view *view = filled();
 
-	(void)draw(view, 8, 80);
+	(void)draw(view, 9, 80);
 	ck_assert(view_key(view, VIEW_KEY_PAGE_DOWN));
 	ck_assert(view_key(view, VIEW_KEY_PAGE_DOWN));
 	ck_assert(view_key(view, VIEW_KEY_DOWN));
 	ck_assert(view_key(view, VIEW_KEY_DOWN));
-	ck_assert_int_ge(line_of(draw(view, 8, 80), "nine"), 0);
-	ck_assert_int_ge(line_of(draw(view, 8, 80), "eight"), 0);
-	ck_assert_int_lt(line_of(draw(view, 8, 80), "seven"), 0);
+	ck_assert_int_ge(line_of(draw(view, 9, 80), "nine"), 0);
+	ck_assert_int_ge(line_of(draw(view, 9, 80), "eight"), 0);
+	ck_assert_int_lt(line_of(draw(view, 9, 80), "seven"), 0);
 	ck_assert(view_key(view, VIEW_KEY_UP));
 	ck_assert(view_key(view, VIEW_KEY_UP));
-	ck_assert_int_ge(line_of(draw(view, 8, 80), "seven"), 0);
+	ck_assert_int_ge(line_of(draw(view, 9, 80), "seven"), 0);
 	view_free(view);
 }
 END_TEST
@@ -427,6 +455,7 @@ Suite *suite_view(void)
 	TCase *tcase = tcase_create("view");
 
 	tcase_add_test(tcase, draws_windows);
+	tcase_add_test(tcase, keeps_figures);
 	tcase_add_loop_test(tcase, fits_any_size, 0, COUNT(sizes));
 	tcase_add_test(tcase, waits_for_windows);
 	tcase_add_loop_test(tcase, obeys_keys, 0, COUNT(cases));
