@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/units.h"
+
 /* A report may have 100,000 rows: no format strings, and no call of stdio for each value. */
 
 void json_init(struct json *json, FILE *out)
@@ -204,4 +206,14 @@ void json_end_line(struct json *json)
 	byte_out(json, '\n');
 	json->needs_comma = false;
 	json_flush(json);
+}
+
+void json_moment(struct json *json, const char *key, uint64_t ns)
+{
+	char iso[UNITS_TEXT_MAX], second[32];
+	int len = snprintf(second, sizeof(second), "%s_time", key);
+
+	assert(len > 0 && (size_t)len < sizeof(second));
+	json_u64(json, key, ns);
+	json_text(json, second, units_iso(iso, ns));
 }

@@ -283,3 +283,17 @@ const char *units_clock(char text[UNITS_TEXT_MAX], uint64_t ns)
 	(void)snprintf(text + len, UNITS_TEXT_MAX - len, ".%09" PRIu64, ns % NS_PER_S);
 	return text;
 }
+
+const char *units_iso(char text[UNITS_TEXT_MAX], uint64_t ns)
+{
+	time_t seconds = (time_t)(ns / NS_PER_S);
+	struct tm tm;
+	size_t len;
+
+	if (!gmtime_r(&seconds, &tm)) {
+		memset(&tm, 0, sizeof(tm));
+	}
+	len = strftime(text, UNITS_TEXT_MAX, "%Y-%m-%dT%H:%M:%S", &tm);
+	(void)snprintf(text + len, UNITS_TEXT_MAX - len, ".%09" PRIu64 "Z", ns % NS_PER_S);
+	return text;
+}

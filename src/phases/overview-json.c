@@ -193,8 +193,8 @@ void overview_json(const struct overview *overview, const char *path, size_t top
 	json_open(&json, NULL, '{');
 	json_text(&json, "type", "overview");
 	json_text(&json, "path", path);
-	json_u64(&json, "begin", overview_time(overview, 0));
-	json_u64(&json, "end", overview_time(overview, overview_slices(overview)));
+	json_moment(&json, "begin", overview_time(overview, 0));
+	json_moment(&json, "end", overview_time(overview, overview_slices(overview)));
 	json_open(&json, "slices", '[');
 	for (size_t s = 0; s < overview_slices(overview); s++) {
 		json_u64(&json, NULL, overview_time(overview, s));

@@ -485,8 +485,8 @@ void report_json_put(struct printer *p, const char *key)
 		json_text(&p->json, "begin_text", units_clock(begin, p->timeline->begin));
 		json_u64(&p->json, "length_ns", p->timeline->end - p->timeline->begin);
 	} else {
-		json_u64(&p->json, "begin", p->timeline->begin);
-		json_u64(&p->json, "end", p->timeline->end);
+		json_moment(&p->json, "begin", p->timeline->begin);
+		json_moment(&p->json, "end", p->timeline->end);
 	}
 	json_u64(&p->json, "events", p->timeline->events);
 	json_u64(&p->json, "gaps", p->timeline->gaps);

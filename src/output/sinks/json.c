@@ -367,8 +367,8 @@ static void report_line(struct output *output, const struct trace_identity *trac
 	if (report->kind == REPORT_WINDOW) {
 		json_u64(&json, "seq", report->seq);
 	}
-	json_u64(&json, "begin", report->begin);
-	json_u64(&json, "end", report->end);
+	json_moment(&json, "begin", report->begin);
+	json_moment(&json, "end", report->end);
 	if (report->kind == REPORT_WINDOW) {
 		json_bool(&json, "complete", report->complete);
 	} else if (report->kind == REPORT_SO_FAR) {
@@ -400,10 +400,10 @@ static void warning_line(struct output *output, const struct trace_identity *tra
 		json_i64(&json, "packet", warning->packet);
 	}
 	if (warning->begin != 0) {
-		json_u64(&json, "begin", warning->begin);
+		json_moment(&json, "begin", warning->begin);
 	}
 	if (warning->end != 0) {
-		json_u64(&json, "end", warning->end);
+		json_moment(&json, "end", warning->end);
 	}
 	end_line(&json);
 }
@@ -439,8 +439,8 @@ void json_trigger(FILE *out, const struct trace_identity *trace, const struct tr
 	put_trace(&json, trace);
 	json_text(&json, "name", event->name);
 	json_text(&json, "when", event->text);
-	json_u64(&json, "begin", event->begin);
-	json_u64(&json, "end", event->end);
+	json_moment(&json, "begin", event->begin);
+	json_moment(&json, "end", event->end);
 	if (event->rows > 1) {
 		json_u64(&json, "rows", event->rows);
 	}
@@ -466,8 +466,8 @@ static void phase_line(struct output *output, const struct trace_identity *trace
 	begin_line(&json, output, "phase");
 	put_trace(&json, trace);
 	json_u64(&json, "number", phase->number);
-	json_u64(&json, "begin", phase->begin);
-	json_u64(&json, "end", phase->end);
+	json_moment(&json, "begin", phase->begin);
+	json_moment(&json, "end", phase->end);
 	json_bool(&json, "open", phase->is_open);
 	json_u64(&json, "slices", phase->slices);
 	json_open(&json, "means", '[');
@@ -497,8 +497,8 @@ void json_capture(FILE *out, const struct capture_result *capture)
 	json_text(&json, "host", capture->host);
 	json_text(&json, "session", capture->session);
 	json_text(&json, "triggers", capture->triggers);
-	json_u64(&json, "begin", capture->begin);
-	json_u64(&json, "end", capture->end);
+	json_moment(&json, "begin", capture->begin);
+	json_moment(&json, "end", capture->end);
 	if (capture->path) {
 		json_text(&json, "path", capture->path);
 		json_u64(&json, "packets", capture->packets);
