@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 
@@ -117,7 +118,11 @@ int url_parse(const char *text, struct url *ret_url, struct err *err)
 	if (!at || parse_authority(at, &at, &url) < 0 || parse_path(at, &url) < 0) {
 		url_fini(&url);
 		return err_raise(err, -EINVAL,
-				 "\"%s\" is not net://HOST[:PORT][/host/TARGET/SESSION]", text);
+				 access(text, F_OK) == 0
+					 ? "\"%s\" is a file, not a URL; `sillage analyze`, "
+					   "`report` and `top` read traces"
+					 : "\"%s\" is not net://HOST[:PORT][/host/TARGET/SESSION]",
+				 text);
 	}
 	url.is_exact =
 		url.target && url.session && !is_pattern(url.target) && !is_pattern(url.session);

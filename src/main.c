@@ -2,7 +2,8 @@
  * main: finds the command and runs it.
  *
  * Exit statuses: 0 done, 1 failed, 2 wrong usage, 3 a condition of --fail held, 4 data is missing
- * (--strict), 128 + N ended by signal N before all was read.
+ * (--strict), 128 + N ended by signal N before all was read; 141, which is SIGPIPE: standard output
+ * was a pipe whose reader has ended.
  */
 #include <errno.h>
 #include <locale.h>
@@ -38,7 +39,8 @@ static void print_usage(FILE *out)
 	}
 	(void)fputs(
 		"  help     [COMMAND]            this text, or a command's options\n"
-		"  help     json|completion      the keys of JSON lines; a completion for bash\n\n"
+		"  help     json|completion      the keys of JSON lines; a completion for bash\n"
+		"  --version, -V                 the version\n\n"
 		"URL is net://HOST[:PORT]/host/TARGET/SESSION, or net://HOST[:PORT] for all\n"
 		"sessions of a relay; TARGET and SESSION may be patterns.  TRACE is a trace\n"
 		"directory or one above some.  See sillage(1).\n",
@@ -100,7 +102,7 @@ static int help(const char *name)
 {
 	const struct command *command = name ? find(name) : NULL;
 
-	if (!name) {
+	if (!name || strcmp(name, "help") == 0) {
 		print_usage(stdout);
 		return EXIT_DONE;
 	}
@@ -182,15 +184,17 @@ int main(int argc, char **argv)
 	} else if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 ||
 		   strcmp(name, "-h") == 0) {
 		status = help(argc > 2 ? argv[2] : NULL);
-	} else if (strcmp(name, "--version") == 0) {
+	} else if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
 		(void)printf("sillage %s\n", SILLAGE_VERSION);
 		status = EXIT_DONE;
 	} else {
 		status = unknown_command(name);
 	}
 	if (fflush(stdout) != 0 && status == EXIT_DONE) {
-		say("writing to standard output: %s", strerror(errno));
-		status = EXIT_FAILED;
+		if (errno != EPIPE) {
+			say("writing to standard output: %s", strerror(errno));
+		}
+		status = errno == EPIPE ? EXIT_CLOSED : EXIT_FAILED;
 	}
 	return status;
 }

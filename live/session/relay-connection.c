@@ -29,6 +29,7 @@ struct relay_connection {
 	struct addrinfo *addresses, *address; /* of the host, and the one being tried */
 	int fd;
 	bool is_connected;
+	bool has_heard;  /* anything from the relay */
 	bool is_wrong;   /* see relay_connection_is_wrong() */
 	bool is_waiting; /* for a reply */
 	uint64_t heard;  /* monotonic ns, while waiting: the last bytes, or the request */
@@ -56,12 +57,6 @@ static void fail(struct relay_connection *connection)
 	close_socket(connection);
 	(void)event_del(connection->timer);
 	connection->events->on_closed(connection->user, &connection->err);
-}
-
-static void fail_errno(struct relay_connection *connection, const char *doing, int code)
-{
-	(void)err_raise(&connection->err, -EIO, "%s: %s", doing, strerror(code));
-	fail(connection);
 }
 
 /* Limits the silence of a relay that owes a reply.  The timer is not moved by each reply: it looks
@@ -144,6 +139,25 @@ static ssize_t get_bytes(struct relay_connection *connection, uint8_t *into, siz
 	return (ssize_t)len;
 }
 
+/*
+ * The peer has closed the connection, or reset it (@code).  The ports of a relay that tracers
+ * connect to do so at the first message of a viewer.
+ */
+static void fail_closed(struct relay_connection *connection, int code)
+{
+	if (code == 0) {
+		(void)err_raise(&connection->err, -EPIPE, "the relay closed the connection");
+	} else {
+		(void)err_raise(&connection->err, -EIO, "receiving: %s", strerror(code));
+	}
+	if (!connection->has_heard && (code == 0 || code == ECONNRESET)) {
+		(void)err_note(&connection->err, -EIO,
+			       "is this the live port of a relay (5344, not 5342 or 5343)?  it did "
+			       "not answer");
+	}
+	fail(connection);
+}
+
 /* One receive; false when nothing more is available or the connection is closed. */
 static bool receive(struct relay_connection *connection)
 {
@@ -158,15 +172,10 @@ static bool receive(struct relay_connection *connection)
 		return false;
 	}
 	if (got <= 0) {
-		if (got == 0) {
-			(void)err_raise(&connection->err, -EPIPE,
-					"the relay closed the connection");
-			fail(connection);
-		} else {
-			fail_errno(connection, "receiving", errno);
-		}
+		fail_closed(connection, got == 0 ? 0 : errno);
 		return false;
 	}
+	connection->has_heard = true;
 	connection->is_wrong = false;
 	r = viewer_fed(&connection->viewer, (size_t)got, &reply, &connection->err);
 	if (r > 0) {

@@ -500,11 +500,16 @@ int cmd_output(const struct options *options, struct output *output,
 		return EXIT_FAILED;
 	}
 	status = work(options, output);
-	if (output_close(output, &err) < 0) {
-		say("%s", err.text);
-		status = EXIT_FAILED;
+	return output_close(output, &err) < 0 ? cmd_failed(output, &err) : status;
+}
+
+int cmd_failed(const struct output *output, const struct err *err)
+{
+	if (output->failure == EPIPE && !output->path) {
+		return EXIT_CLOSED;
 	}
-	return status;
+	say("%s", err->text);
+	return EXIT_FAILED;
 }
 
 struct output cmd_output_of(const struct options *options)
@@ -514,6 +519,8 @@ struct output cmd_output_of(const struct options *options)
 	return (struct output){ .sink = sink_find(options->format),
 				.path = options->output,
 				.top = options->has_top || is_text ? options->top : 0,
+				.has_width = options->has_width,
+				.width = options->width,
 				.shows_freq = options->freq,
 				.bins = options->freq_bins,
 				.shows_phases = options->phases,

@@ -94,5 +94,8 @@ struct output cmd_output_of(const struct options *options);
 /* Opens @output, calls @work and closes it.  Prints what fails; returns the exit status. */
 int cmd_output(const struct options *options, struct output *output,
 	       int (*work)(const struct options *options, struct output *output));
+/* The exit status of a run whose output, or anything else, failed.  Says why, unless the reader of
+ * a pipe has ended. */
+int cmd_failed(const struct output *output, const struct err *err);
 
 #endif

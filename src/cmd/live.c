@@ -40,7 +40,7 @@ static void run_loop(const struct options *options, struct loop_config *config,
 		screen->close();
 	}
 	if (summary->exit != EXIT_DONE) {
-		say("%s", err.text);
+		summary->exit = cmd_failed(config->output, &err);
 	}
 	if (config->checkpoint_file && checkpoint_file_save(config->checkpoint_file, &err) < 0) {
 		say("%s", err.text);
@@ -70,8 +70,7 @@ static int follow(const struct options *options, struct loop_config *config,
 	summary.wall_ns = now_monotonic_ns() - begin;
 	output_end(output, &summary);
 	if (output_close(output, &err) < 0 && summary.exit == EXIT_DONE) {
-		say("%s", err.text);
-		summary.exit = EXIT_FAILED;
+		summary.exit = cmd_failed(output, &err);
 	}
 	if (options->stats) {
 		stats_print(config->engine.stats, summary.events, summary.packets, summary.bytes,

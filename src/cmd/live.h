@@ -13,8 +13,8 @@ struct output;
 /* The full screen, in the place of an output of the options. */
 struct live_screen {
 	struct output *output;
-	int (*open)(struct err *err); /* takes the terminal */
-	void (*close)(void);          /* gives it back */
+	int (*open)(struct err *err);                    /* takes the terminal */
+	void (*close)(void);                             /* gives it back */
 	bool (*on_input)(void *user, struct loop *loop); /* false: the user quits */
 	void *user;                                      /* for on_input */
 	/* If @dir is set, captures go there, with all that is kept, and then to these functions

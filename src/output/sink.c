@@ -16,7 +16,8 @@
 #include "output/sinks/text.h"
 #include "phases/phases.h"
 
-#define COLUMNS_NO_TERMINAL 120 /* width of text in a file or a pipe */
+#define COLUMNS_LEAST     20
+#define COLUMNS_UNLIMITED (1u << 20) /* width of text in a file or a pipe: nothing is left out */
 
 static const struct sink *const sinks[] = { &sink_text, &sink_json, NULL };
 
@@ -30,17 +31,31 @@ const struct sink *sink_find(const char *name)
 	return NULL;
 }
 
+/* The option, else COLUMNS, else the terminal's. */
+static unsigned int width_of(const struct output *output)
+{
+	const char *columns = getenv("COLUMNS");
+	unsigned long wanted = columns ? strtoul(columns, NULL, 10) : 0;
+	struct winsize size;
+
+	wanted = output->has_width ? output->width : wanted;
+	if (wanted > 0 && wanted < COLUMNS_UNLIMITED) {
+		return wanted > COLUMNS_LEAST ? (unsigned int)wanted : COLUMNS_LEAST;
+	}
+	if (!output->has_width && output->is_terminal &&
+	    ioctl(output->fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+		return size.ws_col;
+	}
+	return COLUMNS_UNLIMITED;
+}
+
 static void look_at_terminal(struct output *output)
 {
 	const char *no_colour = getenv("NO_COLOR");
-	struct winsize size;
 
 	output->is_terminal = isatty(output->fd);
 	output->has_colour = output->is_terminal && !(no_colour && *no_colour);
-	output->columns = COLUMNS_NO_TERMINAL;
-	if (output->is_terminal && ioctl(output->fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-		output->columns = size.ws_col;
-	}
+	output->columns = width_of(output);
 }
 
 /* stdio remembers that a write failed, but not why. */

@@ -39,7 +39,9 @@ struct output {
 	bool shows_freq;  /* text: distributions as bars, */
 	uint64_t bins;    /* in so many bins of equal width; 0: powers of two */
 	bool is_terminal, has_colour;
-	unsigned int columns; /* width of the text */
+	bool has_width;
+	uint64_t width;       /* has_width: of the text, as the user wants it; 0: no limit */
+	unsigned int columns; /* width of the text; set by output_open() */
 	bool shows_phases;
 	uint64_t interval_ns;
 	const struct analysis *const *analyses; /* to print; ends with NULL */

@@ -1381,16 +1381,26 @@ def test_windows_limit(t):
 
 
 def test_reader_gone(t):
-    """Nobody reads standard output any more: ends with a message and status 1."""
+    """Nobody reads standard output any more: ends without a message, as by SIGPIPE."""
     relay = t.relay()
     process = subprocess.Popen([t.sillage, 'live', '-f', 'json', '-i', '50ms', '--from', 'beginning',
                                 relay.live], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     t.processes.append(process)
     process.stdout.close()
     replay = t.replay(relay, 'burst', '--session', 'p', '--hostname', 'h', '--linger', LONG)
-    assert ended(process) == 1
-    assert b'Broken pipe' in process.stderr.read()
+    assert ended(process) == 128 + signal.SIGPIPE
+    assert b'ipe' not in process.stderr.read()
     replay.kill()
+
+
+def test_wrong_port(t):
+    """The ports for tracers close the connection of a viewer: the message names the port for viewers."""
+    relay = t.relay()
+    for port in (relay.port, relay.port + 1):
+        found = subprocess.run([t.sillage, 'list', 'net://127.0.0.1:%d' % port], stderr=subprocess.PIPE)
+        assert found.returncode == 1 and b'is this the live port of a relay (5344' in found.stderr, found.stderr
+    found = subprocess.run([t.sillage, 'list', relay.live], stderr=subprocess.PIPE)
+    assert found.returncode == 0, found.stderr
 
 
 def test_as_now(t):

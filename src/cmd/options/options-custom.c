@@ -58,6 +58,13 @@ int options_analyses(struct options *options, const char *value, struct err *err
 	const char *name;
 	int r = 0;
 
+	/* Given several times, the option adds. */
+	for (size_t i = 0; analyses[i]; i++) {
+		for (size_t k = 0; options->analyses[k]; k++) {
+			chosen[i] |= options->analyses[k] == analyses[i];
+		}
+	}
+
 	while (r == 0 && (name = strsep(&rest, ","))) {
 		const struct analysis *found = NULL;
 
@@ -78,23 +85,24 @@ int options_analyses(struct options *options, const char *value, struct err *err
 
 /* ---- rows ---- */
 
+const char *const options_kinds[] = {
+	[PER_ALL] = "all",
+	[PER_CPU] = "cpu",
+	[PER_TID] = "tid",
+	[PER_PID] = "pid",
+	[PER_COMM] = "comm",
+	[PER_PRIO] = "prio",
+	[PER_CONTAINER] = "container",
+	[PER_CONTAINER + 1] = NULL,
+};
+
 int options_per(struct options *options, const char *value, struct err *err)
 {
-	static const char *const names[] = {
-		[PER_ALL] = "all",
-		[PER_CPU] = "cpu",
-		[PER_TID] = "tid",
-		[PER_PID] = "pid",
-		[PER_COMM] = "comm",
-		[PER_PRIO] = "prio",
-		[PER_CONTAINER] = "container",
-		[PER_CONTAINER + 1] = NULL,
-	};
 	const char *found = NULL;
-	int r = options_take_word("per", value, names, &found, err);
+	int r = options_take_word("per", value, options_kinds, &found, err);
 
-	for (unsigned int i = 0; r == 0 && names[i]; i++) {
-		if (names[i] == found) {
+	for (unsigned int i = 0; r == 0 && options_kinds[i]; i++) {
+		if (options_kinds[i] == found) {
 			options->selection.per = (enum per)i;
 		}
 	}
@@ -163,24 +171,49 @@ int options_containers(struct options *options, const char *value, struct err *e
 }
 
 /* The key of a column that some analysis has. */
-int options_sort(struct options *options, const char *value, struct err *err)
+size_t options_figures(const char *keys[OPTIONS_FIGURES_MAX], bool distributions)
 {
-	const char *keys[ANALYSES_MAX * TABLES_MAX * COLUMNS_MAX + 1];
 	size_t count = 0;
 
-	for (size_t a = 0; analyses[a]; a++) {
+	for (size_t i = 0; analyses[i]; i++) {
 		for (size_t t = 0; t < TABLES_MAX; t++) {
-			const struct table *table = &analyses[a]->tables[t];
+			const struct table *table = &analyses[i]->tables[t];
 
 			for (size_t c = 0; table->key && c < COLUMNS_MAX && table->columns[c].key;
 			     c++) {
-				keys[count++] = table->columns[c].key;
+				if (!distributions || table->columns[c].kind == COLUMN_HISTOGRAM) {
+					keys[count++] = table->columns[c].key;
+				}
 			}
 		}
 	}
-	assert(count < sizeof(keys) / sizeof(keys[0]));
+	assert(count < OPTIONS_FIGURES_MAX);
 	keys[count] = NULL;
-	return options_take_word("figure", value, keys, &options->selection.sort, err);
+	return count;
+}
+
+/* KEY of a column, KEY.PART of a distribution, or a PART alone: of each table's own distribution.
+ */
+int options_sort(struct options *options, const char *value, struct err *err)
+{
+	const char *keys[OPTIONS_FIGURES_MAX], *part = strrchr(value, '.');
+	char key[64];
+
+	options->selection.sort = NULL;
+	options->selection.sort_part = histogram_part_of(part ? part + 1 : value);
+	if (!part && options->selection.sort_part != HISTOGRAM_NO_PART) {
+		return 0;
+	}
+	if (part && options->selection.sort_part == HISTOGRAM_NO_PART) {
+		return options_bad_value(
+			err, "sort", value,
+			"a figure: behind the point comes one of " HISTOGRAM_PARTS);
+	}
+	(void)snprintf(key, sizeof(key), "%.*s", part ? (int)(part - value) : (int)strlen(value),
+		       value);
+	(void)options_figures(keys, part != NULL);
+	return options_take_word(part ? "distribution" : "figure", key, keys,
+				 &options->selection.sort, err);
 }
 
 int options_period(struct options *options, const char *value, struct err *err)

@@ -1,11 +1,12 @@
 /*
  * options-parts: what the parts of the options share.
  *
- *   options.c          parsing, defaults, what has to fit together, help, completion
+ *   options.c          parsing, defaults, what has to fit together, help
  *   options-table.c    the table: a row an option
  *   options-take.c     takes a value by its kind
  *   options-custom.c   values that no kind covers
  *   options-suggest.c  "did you mean"
+ *   options-complete.c completion
  *
  * Values are borrowed from the argument vector's copies, which live as long as struct options.
  */
@@ -13,6 +14,8 @@
 #define SILLAGE_CMD_OPTIONS_PARTS_H
 
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "cmd/options/options.h"
 
@@ -47,7 +50,8 @@ struct option {
 	const char *noun; /* what the words are, in messages */
 	const char *const *words;
 	option_take_function *take;
-	const char *needs; /* it has no effect without one of these options, commas between */
+	void (*list)(FILE *out); /* prints the words that its value is made of, for completion */
+	const char *needs;       /* it has no effect without one of these options, commas between */
 };
 
 /* ---- options-table.c ---- */
@@ -75,9 +79,21 @@ option_take_function options_analyses, options_interval, options_output, options
 	options_containers, options_sort, options_period, options_job, options_job_alone,
 	options_ust_span, options_history, options_keep, options_quiet, options_verbose;
 
+/* The keys of all columns, of distributions only if @distributions.  Returns how many; some are
+ * there several times. */
+#define OPTIONS_FIGURES_MAX (ANALYSES_MAX * TABLES_MAX * COLUMNS_MAX + 1)
+size_t options_figures(const char *keys[OPTIONS_FIGURES_MAX], bool distributions);
+extern const char *const options_kinds[]; /* of --per, by enum per; ends with NULL */
+
 /* Chooses analyses in the order of their list, whatever the order given: JSON keys have a fixed
  * order. */
 void options_choose(struct options *options, const bool chosen[ANALYSES_MAX]);
+
+/* ---- options-complete.c ---- */
+
+void options_list_analyses(FILE *out);
+void options_list_models(FILE *out);
+void options_list_figures(FILE *out);
 
 /* ---- options-suggest.c ---- */
 

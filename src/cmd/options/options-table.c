@@ -42,6 +42,7 @@
 #define NAMES(member)   .kind = OPTION_NAMES, .offset = LIST(const char *, member)
 #define CUSTOM(f)       .kind = OPTION_CUSTOM, .take = (f)
 #define GIVEN(member)   .given = MEMBER(bool, member)
+#define LIST_OF(f)      .list = (f)
 #define NEEDS(options)  .needs = (options)
 
 static const char *const formats[] = { "text", "json", "html", NULL };
@@ -51,7 +52,8 @@ static const char *const lag_actions[] = { "keep", "skip", NULL };
 const struct option options_table[] = {
 	{ 'a', "analyses", "LIST",
 	  "names, all, or help (top: all; overview: cpu; watch: also ust; count,cpu,io)",
-	  FOR_WORK | FOR_OVERVIEW | FOR_SETUP, CUSTOM(options_analyses), GIVEN(has_analyses) },
+	  FOR_WORK | FOR_OVERVIEW | FOR_SETUP, CUSTOM(options_analyses), GIVEN(has_analyses),
+	  LIST_OF(options_list_analyses) },
 	{ 'f', "format", "FORMAT", "text, json (an object per line), report, overview: html (text)",
 	  FOR_BOTH | FOR_MERGE | FOR_LIST | FOR_CAPTURE | FOR_REPORT | FOR_OVERVIEW,
 	  WORD(format, "format", formats), GIVEN(has_format) },
@@ -96,7 +98,7 @@ const struct option options_table[] = {
 	{ 0, "thread", "TID|NAME", "explain this one (the trigger's, or that which ran longest)",
 	  FOR_REPORT, TEXT(thread) },
 	{ 0, "job", "MODEL|PATTERN", "its executions: 'EVENT; EVENT', a model, or help", FOR_REPORT,
-	  CUSTOM(options_job_alone) },
+	  CUSTOM(options_job_alone), LIST_OF(options_list_models) },
 	{ 0, "deadline", "DURATION", "count executions that take longer", FOR_REPORT,
 	  DURATION(deadline_ns), NEEDS("job") },
 	{ 0, "discover", NULL, "find the jobs that threads execute again and again", FOR_REPORT,
@@ -146,22 +148,24 @@ const struct option options_table[] = {
 	{ 0, "irq", "LIST", "only rows of these interrupts, by number or name", FOR_ROWS,
 	  NAMES(selection.irqs) },
 	{ 0, "per", "KIND", "only lists by cpu, tid, pid, comm, prio or container", FOR_ROWS,
-	  CUSTOM(options_per) },
+	  CUSTOM(options_per), .words = options_kinds },
 	{ 0, "containers", "FILE", "names of containers, 'PID_NS NAME' in each line", FOR_ROWS,
 	  CUSTOM(options_containers) },
-	{ 0, "sort", "KEY", "sort by this figure, named as in JSON, where there is one", FOR_ROWS,
-	  CUSTOM(options_sort) },
+	{ 0, "sort", "KEY", "sort by this figure, named as in JSON: run_ns, wake.p99, max",
+	  FOR_ROWS, CUSTOM(options_sort), LIST_OF(options_list_figures) },
 	{ 0, "min", "DURATION", "in lists of the longest: only those that took so long", FOR_ROWS,
 	  DURATION(selection.min_ns) },
 	{ 0, "max", "DURATION", "only those that took no longer", FOR_ROWS,
 	  DURATION(selection.max_ns) },
+	{ 0, "width", "N", "text: columns of a line, 0: no limit (the terminal's; elsewhere 0)",
+	  FOR_BOTH | FOR_MERGE, COUNT(width, UINT32_MAX), GIVEN(has_width) },
 	{ 0, "freq", NULL, "text: distributions as bars", FOR_BOTH | FOR_MERGE, FLAG(freq) },
 	{ 0, "freq-bins", "N", "--freq with N bins of one width", FOR_BOTH | FOR_MERGE,
 	  COUNT(freq_bins, HISTOGRAM_BINS_MAX), GIVEN(freq) },
 	{ 0, "period", "SPEC", "measure from one event to another: 'NAME = EVENT; EVENT; by FIELD'",
 	  FOR_WORK | FOR_SETUP, CUSTOM(options_period) },
 	{ 0, "job", "SPEC", "follow executions: 'NAME = MODEL; deadline 2ms', or a pattern",
-	  FOR_WORK | FOR_SETUP, CUSTOM(options_job) },
+	  FOR_WORK | FOR_SETUP, CUSTOM(options_job), LIST_OF(options_list_models) },
 	{ 0, "ust-span", "BEGIN,END", "the same of two events of one thread", FOR_WORK | FOR_SETUP,
 	  CUSTOM(options_ust_span) },
 	{ 0, "phases", NULL, "say when the behaviour changes, and what changes", FOR_BOTH,

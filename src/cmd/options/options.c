@@ -275,13 +275,6 @@ int options_parse(struct options *options, unsigned int command, int argc, const
 
 	assert(command != 0 && (command & (command - 1)) == 0); /* one command */
 	set_defaults(options);
-	r = options_analyses(options,
-			     command == FOR_TOP        ? "all"
-			     : command == FOR_WATCH    ? "count,cpu,io,ust"
-			     : command == FOR_OVERVIEW ? "count,cpu"
-						       : "count,cpu,io",
-			     err);
-	assert(r == 0); /* they exist */
 	options->memory = retained;
 	fill_popt(command, table);
 	retained->context = poptGetContext("sillage", argc, argv, table, 0);
@@ -294,6 +287,15 @@ int options_parse(struct options *options, unsigned int command, int argc, const
 	}
 	if (r == 0 && row < -1) {
 		r = bad_option(retained->context, row, command, err);
+	}
+	if (r == 0 && !options->has_analyses) {
+		r = options_analyses(options,
+				     command == FOR_TOP        ? "all"
+				     : command == FOR_WATCH    ? "count,cpu,io,ust"
+				     : command == FOR_OVERVIEW ? "count,cpu"
+							       : "count,cpu,io",
+				     err);
+		assert(r == 0); /* they exist */
 	}
 	r = r == 0 ? check_together(options, command, given, err) : r;
 	if (r == 0) {
@@ -345,55 +347,30 @@ void options_fini(struct options *options)
 
 /* ---- help ---- */
 
-void options_print_help(unsigned int command, FILE *out)
+/* "-a, --analyses LIST"; returns its length. */
+static int option_names(char *text, size_t size, const struct option *option)
 {
-	for (const struct option *option = options_table; option->name; option++) {
-		char names[40];
-
-		if (!(option->commands & command)) {
-			continue;
-		}
-		(void)snprintf(names, sizeof(names), "%s%c%s --%s%s%s", option->letter ? "-" : " ",
-			       option->letter ? option->letter : ' ', option->letter ? "," : " ",
-			       option->name, option->argument ? " " : "",
-			       option->argument ? option->argument : "");
-		(void)fprintf(out, "  %-27s %s\n", names, option->help);
-	}
+	return snprintf(text, size, "%s%c%s --%s%s%s", option->letter ? "-" : " ",
+			option->letter ? option->letter : ' ', option->letter ? "," : " ",
+			option->name, option->argument ? " " : "",
+			option->argument ? option->argument : "");
 }
 
-/* ---- completion ---- */
-
-void options_print_completion(const struct options_command *commands, FILE *out)
+void options_print_help(unsigned int command, FILE *out)
 {
-	(void)fputs("# bash completion for sillage; made by `sillage help completion`.\n"
-		    "_sillage() {\n"
-		    "    local word=${COMP_WORDS[COMP_CWORD]} options\n"
-		    "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-		    "        COMPREPLY=($(compgen -W '",
-		    out);
-	for (size_t i = 0; commands[i].name; i++) {
-		(void)fprintf(out, "%s ", commands[i].name);
-	}
-	(void)fputs("help' -- \"$word\"))\n        return\n    fi\n    case ${COMP_WORDS[1]} in\n",
-		    out);
-	for (size_t i = 0; commands[i].name; i++) {
-		const char *space = "";
+	char names[80];
+	int width = 0;
 
-		(void)fprintf(out, "    %s) options='", commands[i].name);
-		for (const struct option *option = options_table; option->name; option++) {
-			if (option->commands & commands[i].options) {
-				(void)fprintf(out, "%s--%s", space, option->name);
-				space = " ";
-			}
-		}
-		(void)fputs("' ;;\n", out);
+	for (const struct option *option = options_table; option->name; option++) {
+		int len = option_names(names, sizeof(names), option);
+
+		assert(len > 0 && (size_t)len < sizeof(names));
+		width = (option->commands & command) && len > width ? len : width;
 	}
-	(void)fputs("    esac\n"
-		    "    case $word in\n"
-		    "    -*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
-		    "    *) compopt -o default ;;\n"
-		    "    esac\n"
-		    "}\n"
-		    "complete -F _sillage sillage\n",
-		    out);
+	for (const struct option *option = options_table; option->name; option++) {
+		if (option->commands & command) {
+			(void)option_names(names, sizeof(names), option);
+			(void)fprintf(out, "  %-*s  %s\n", width, names, option->help);
+		}
+	}
 }

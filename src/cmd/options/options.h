@@ -47,6 +47,8 @@ struct options {
 	bool has_interval;
 	uint64_t top;
 	bool has_top;
+	bool has_width;
+	uint64_t width; /* of tables in text; 0: no limit */
 	bool has_jobs;
 	uint64_t jobs;
 	uint64_t chunk_bytes, max_memory;
@@ -107,7 +109,7 @@ struct options {
 	VEC(const char *) ust; /* patterns of user-space events; the texts are borrowed */
 	const char *relay;
 	bool run;
-	bool regenerate; /* a state dump, where it is missed */
+	bool regenerate;   /* a state dump, where it is missed */
 	int verbosity;     /* -1 quiet, 0, 1 verbose */
 	const char **args; /* what is no option; ends with NULL */
 	void *memory;      /* of values and arguments */

@@ -15,13 +15,14 @@
 #include "phases/phases.h"
 
 /* In columns. */
-#define PAIR_WIDTH 46 /* of both names of a pair */
-#define NAME_WIDTH 25 /* "comm (tid)" and other names; longer ones are cut */
-#define PATH_WIDTH 52 /* paths, on a wide terminal */
-#define BAR_WIDTH  16
-#define WHO_WIDTH  41 /* when an instance ended, and its thread */
-#define FREQ_WIDTH 40
-#define WIDE       100 /* terminals at least this wide show bars */
+#define PAIR_WIDTH  46 /* of both names of a pair */
+#define NAME_WIDTH  25 /* "comm (tid)" and other names; longer ones are cut */
+#define PATH_WIDTH  52 /* paths, on a wide terminal */
+#define BAR_WIDTH   16
+#define WHO_WIDTH   41 /* when an instance ended, and its thread */
+#define FREQ_WIDTH  40
+#define WIDE        100 /* terminals at least this wide show bars */
+#define PROSE_WIDTH 120
 
 static const char *bold(const struct output *output)
 {
@@ -402,6 +403,12 @@ static void put_header(FILE *out, const struct output *output, const struct trac
 	(void)fputc('\n', out);
 }
 
+/* Of sentences and commands: nobody reads lines without end. */
+static size_t prose_width(const struct output *output)
+{
+	return output->columns < PROSE_WIDTH ? output->columns : PROSE_WIDTH;
+}
+
 /* Writes words in lines that are as wide as the output; the further ones are indented. */
 static void put_wrapped(FILE *out, const struct output *output, const char *head, char *words)
 {
@@ -411,7 +418,7 @@ static void put_wrapped(FILE *out, const struct output *output, const char *head
 	(void)fputs(head, out);
 	while ((word = strsep(&rest, " "))) {
 		used += 1 + strlen(word);
-		if (used > output->columns) {
+		if (used > prose_width(output)) {
 			(void)fputs("\n ", out);
 			used = 2 + strlen(word);
 		}
@@ -434,7 +441,7 @@ static void put_missing(FILE *out, const struct output *output, const struct rep
 	free(text);
 	if (report->kind != REPORT_WINDOW || report->seq == 0) {
 		text = missing_commands(report->missing, report->missing_count, "\n  ",
-					output->columns - 2);
+					prose_width(output) - 2);
 		(void)fprintf(out, "to record it:\n  %s\n", text);
 		free(text);
 	}

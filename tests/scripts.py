@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""scripts: what scripts and shells rely on.
+
+Goal    Pipes that close early are silent; tables keep all columns in a pipe; rows are sorted by any
+        figure; times are there as texts; -a adds; values are completed; the wrong command and the
+        wrong kind of argument name the right one.
+Method  The program is run as a shell would.  What text shows is compared with its own JSON.
+
+usage: scripts.py SILLAGE DATA
+"""
+import datetime
+import json
+import os
+import subprocess
+import sys
+
+SILLAGE, DATA = sys.argv[1:3]
+IO_MIX = os.path.join(DATA, 'io-mix')
+faults = []
+
+
+def check(what, holds, seen=''):
+    if not holds:
+        faults.append(what)
+        print('not ok: %s: %s' % (what, str(seen)[:300]), flush=True)
+
+
+def run(*args, columns=None):
+    env = {name: value for name, value in os.environ.items() if name != 'COLUMNS'}
+    if columns:
+        env['COLUMNS'] = columns
+    return subprocess.run([SILLAGE, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+
+
+def closed_pipe(*args):
+    """Its reader ends after the first byte, sooner than head does."""
+    child = subprocess.Popen([SILLAGE, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    os.read(child.stdout.fileno(), 1)
+    child.stdout.close()
+    said = child.stderr.read().decode()
+    child.stderr.close()
+    return child.wait(), said
+
+
+def check_pipes():
+    for args in (['analyze', '-q', '-a', 'all', '-n', '0', '-i', '1ms', IO_MIX],
+                 ['report', '-f', 'json', '-n', '0', os.path.join(DATA, 'migrate')]):
+        status, said = closed_pipe(*args)
+        check('%s | head' % args[0], status == 141 and said == '', (status, said))
+    with open('/dev/full', 'w') as full:
+        failed = subprocess.run([SILLAGE, 'analyze', '-q', IO_MIX], stdout=full, stderr=subprocess.PIPE, text=True)
+    check('a full disk is said', failed.returncode == 1 and 'No space left' in failed.stderr, failed)
+
+
+def longest_line(*args, **more):
+    lines = run('analyze', '-q', '-a', 'block', *args, IO_MIX, **more).stdout.splitlines()
+    return max([len(line.rstrip()) for line in lines if line.startswith('  ')] or [0])
+
+
+def check_width():
+    head = [line for line in run('analyze', '-q', '-a', 'block', IO_MIX).stdout.splitlines() if 'DISK' in line][0]
+    check('all columns in a pipe', head.split()[-3:] == ['P50', 'MIN', 'STDEV'], head)
+    check('COLUMNS', 60 < longest_line(columns='90') <= 90)
+    check('--width wins', longest_line('--width', '70', columns='90') <= 70)
+    check('--width 0', longest_line('--width', '0', columns='90') > 90)
+    check('COLUMNS that is no number', longest_line(columns='wide') == longest_line())
+
+
+def shown_tids(key):
+    text = run('analyze', '-q', '-a', 'cpu,sched', '--per', 'tid', '-n', '0', '--sort', key, IO_MIX).stdout
+    tables, rows = [], None
+    for line in text.splitlines():
+        if line.startswith('  THREAD (TID)'):
+            rows = []
+            tables.append(rows)
+        elif rows is not None and line.startswith('  ') and '(' in line:
+            rows.append(int(line.split('(')[1].split(')')[0]))
+        else:
+            rows = None
+    return tables
+
+
+def check_sort():
+    line = run('analyze', '-q', '-f', 'json', '-a', 'cpu,sched', '--per', 'tid', IO_MIX).stdout.splitlines()[1]
+    cpu, sched = (json.loads(line)[name]['threads'] for name in ('cpu', 'sched'))
+    cases = {'switches': (0, cpu, lambda row: -row['switches']),
+             'prio': (0, cpu, lambda row: row['prio']),
+             'p99': (1, sched, lambda row: -row['wake'].get('p99_ns', 0)),
+             'wake.max': (1, sched, lambda row: -row['wake'].get('max_ns', 0)),
+             'requeue.count': (1, sched, lambda row: -row['requeue']['count'])}
+    for key, (table, rows, figure) in cases.items():
+        figures = {row['tid']: figure(row) for row in rows}
+        shown = [figures[tid] for tid in shown_tids(key)[table]]
+        check('--sort %s' % key, len(set(shown)) > 1 and shown == sorted(shown), shown[:8])
+    for key, says in (('run_ns.p99', 'unknown distribution'), ('wake.p42', 'behind the point'), ('runs', 'unknown figure')):
+        refused = run('analyze', '-q', '--sort', key, IO_MIX)
+        check('--sort %s' % key, refused.returncode == 2 and says in refused.stderr, refused.stderr)
+
+
+def as_ns(text):
+    whole, fraction = text.rstrip('Z').split('.')
+    seconds = datetime.datetime.fromisoformat(whole).replace(tzinfo=datetime.timezone.utc).timestamp()
+    return int(seconds) * 10**9 + int(fraction)
+
+
+def check_times():
+    os.environ['TZ'] = 'America/New_York'  # texts are in UTC all the same
+    found = 0
+    for line in run('analyze', '-q', '-f', 'json', '-a', 'cpu,lost', '-i', '50ms', '--trigger', 'cpu.busy > 1%',
+                    os.path.join(DATA, 'lost-events')).stdout.splitlines():
+        value = json.loads(line)
+        for key in ('begin', 'end'):
+            if key in value:
+                found += 1
+                check('%s_time of %s' % (key, value['type']), as_ns(value[key + '_time']) == value[key], value)
+    check('there are times', found > 10, found)
+
+
+def check_words():
+    check('-V', run('-V').stdout == run('--version').stdout != '')
+    check('help help', run('help', 'help').stdout == run('help').stdout != '')
+    names = json.loads(run('analyze', '-q', '-f', 'json', '-a', 'lost', '-a', 'cpu,count', '-a', 'cpu', IO_MIX).stdout.splitlines()[0])
+    check('-a adds', names['analyses'] == ['count', 'cpu', 'lost'], names)
+    lines = [line for line in run('help', 'analyze').stdout.splitlines() if line.startswith('  ') and '--' in line[:8]]
+    begins = {line.index(line[6:].split('  ')[-1].strip(), 6) for line in lines}
+    check('help is aligned', len(begins) == 1, begins)
+    for command in ('live', 'list'):
+        said = run(command, IO_MIX)
+        check('%s TRACE' % command, said.returncode == 2 and 'analyze' in said.stderr, said.stderr)
+
+
+def completed(*words):
+    script = 'source <("$0" help completion); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sillage; echo "${COMPREPLY[@]}"'
+    return subprocess.run(['bash', '-c', script, SILLAGE, *words], stdout=subprocess.PIPE, text=True).stdout.split()
+
+
+def check_completion():
+    for words, expected in ((('sillage', 'ov'), ['overview']), (('sillage', 'help', 'jso'), ['json']),
+                            (('sillage', 'live', '--phas'), ['--phases']),
+                            (('sillage', 'analyze', '-a', 'cpu,sc'), ['cpu,sched']),
+                            (('sillage', 'top', '--per', 'con'), ['container']),
+                            (('sillage', 'report', '--job', 'timer'), ['timerfd'])):
+        check('completion of %s' % ' '.join(words), completed(*words) == expected, completed(*words))
+
+
+for test in (check_pipes, check_width, check_sort, check_times, check_words, check_completion):
+    test()
+sys.exit(1 if faults else 0)
