@@ -24,7 +24,8 @@ CTF = ('ctf/metadata/', 'ctf/plan/', 'ctf/')
 CONTRACT = ('engine/contract/',)
 # What each room may include beside itself; a name that ends in / is a room, others are files.
 ROOMS = {
-    'src/base': (),
+    'src/base': ('base/text/',),
+    'src/base/text': (),
     'src/ctf/metadata': ('base/',),
     'src/ctf/plan': ('base/', 'ctf/metadata/'),
     'src/ctf': ('base/', 'ctf/metadata/', 'ctf/plan/'),
@@ -65,11 +66,14 @@ ROOMS = {
     'live': ('base/', 'query/', 'relay/', 'history/', 'output/', 'engine/', 'engine/tables/',
              'engine/exchange/', 'phases/', 'live/session/', 'live/trigger/', 'live/capture/',
              'live/replay/', 'setup/runner.h', 'version.h') + CTF + CONTRACT,
+    'src/perfetto': ('base/', 'base/text/', 'ctf/metadata/', 'kernel/', 'deep/', 'deep/report/', 'engine/pool.h', 'engine/tables/',
+                     'output/', 'perfetto.pb-c.h') + CONTRACT,
     'src/setup': ('base/', 'engine/worker/') + CTF + CONTRACT,
     'src/watch': ('base/', 'setup/'),
     'src/cmd/options': ('base/', 'query/', 'phases/partition.h', 'engine/tables/') + CONTRACT,
     'src/cmd/found': None,
     'src/cmd/ranges': None,
+    'src/cmd/report': None,
     'src/cmd/setup': None,
     'src/cmd': None,  # all
     'src': None,

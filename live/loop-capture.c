@@ -113,7 +113,7 @@ static const char *job_of(const struct period_set *asked, const struct trigger_e
 }
 
 void loop_on_capture(void *context, const struct trace_identity *identity,
-		     const struct trigger_event *event, enum actions_with with)
+		     const struct trigger_event *event, unsigned int extras)
 {
 	struct live_trace *trace = context;
 	struct loop *loop = session_owner_user(trace->session);
@@ -128,8 +128,7 @@ void loop_on_capture(void *context, const struct trace_identity *identity,
 		loop, trace->session, event->end,
 		&(struct captures_reason){ .name = event->name,
 					   .json = line,
-					   .wants_report = with != ACTIONS_NO_REPORT,
-					   .wants_jobs = with == ACTIONS_REPORT_JOBS,
+					   .extras = extras,
 					   .job = job_of(loop->config->engine.periods, event) });
 	free(line);
 }

@@ -38,8 +38,8 @@ struct capture_result capture_order_result(const struct capture_order *order)
 					.packets = order->packets,
 					.bytes = order->bytes,
 					.is_complete = order->is_complete,
-					.wants_report = order->wants_report,
-					.has_report = order->has_report };
+					.extras = order->extras,
+					.has_extras = order->has_extras };
 }
 
 void capture_order_free(struct capture_order *order)
@@ -539,35 +539,51 @@ int capture_write(struct capture_order *order, const char *dir, struct err *err)
 	return r;
 }
 
-/* ---- reports ---- */
+/* ---- what is written of a capture ---- */
 
-void capture_report(struct capture_order *order)
+/* Runs this program with @argv and waits for it.  What it leaves empty at @made is removed. */
+static bool run_self(char *const argv[], const char *made)
 {
-	char *page = mem_printf("%s/report.html", order->path);
-	char name[] = "sillage", command[] = "report", quiet[] = "-q", format[] = "-fhtml",
-	     to[] = "-o", discover[] = "--discover";
-	char *argv[] = { name, command, quiet,       format,
-			 to,   page,    order->path, order->wants_jobs ? discover : NULL,
-			 NULL };
 	posix_spawnattr_t attributes;
-	struct stat made;
+	struct stat file;
 	sigset_t none;
 	pid_t pid;
-	int status;
+	int status = -1;
 
 	(void)posix_spawnattr_init(&attributes);
 	(void)sigemptyset(&none);
 	(void)posix_spawnattr_setsigmask(&attributes, &none);
 	(void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-	if (order->wants_report && order->has_kernel &&
-	    posix_spawn(&pid, "/proc/self/exe", NULL, &attributes, argv, environ) == 0) {
+	if (posix_spawn(&pid, "/proc/self/exe", NULL, &attributes, argv, environ) == 0) {
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-		}
-		order->has_report = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-		if (!order->has_report && stat(page, &made) == 0 && made.st_size == 0) {
-			(void)unlink(page); /* the traces have nothing that it could explain */
 		}
 	}
 	(void)posix_spawnattr_destroy(&attributes);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+		return true;
+	}
+	if (stat(made, &file) == 0 && file.st_size == 0) {
+		(void)unlink(made); /* the traces have nothing for it */
+	}
+	return false;
+}
+
+void capture_write_extras(struct capture_order *order)
+{
+	char *page = mem_printf("%s/report.html", order->path);
+	char *file = mem_printf("%s/trace.perfetto", order->path);
+	char name[] = "sillage", report[] = "report", export[] = "export", quiet[] = "-q",
+	     format[] = "-fhtml", to[] = "-o", discover[] = "--discover";
+	char *jobs = order->extras & CAPTURE_JOBS ? discover : NULL;
+	char *reports[] = { name, report, quiet, format, to, page, order->path, jobs, NULL };
+	char *exports[] = { name, export, quiet, to, file, order->path, NULL };
+
+	if ((order->extras & CAPTURE_REPORT) && order->has_kernel && run_self(reports, page)) {
+		order->has_extras |= CAPTURE_REPORT;
+	}
+	if ((order->extras & CAPTURE_PERFETTO) && run_self(exports, file)) {
+		order->has_extras |= CAPTURE_PERFETTO;
+	}
 	free(page);
+	free(file);
 }

@@ -38,8 +38,7 @@ struct capture_order {
 	char *names;         /* of those triggers, for people */
 	char *job;           /* that the first of them is about, as --job has it; NULL: none is */
 	bool has_kernel;     /* one of the traces is a kernel trace */
-	bool wants_report;   /* an HTML report is wanted, too, ... */
-	bool wants_jobs;     /* ... with the jobs that ran */
+	unsigned int extras; /* what else is wanted: CAPTURE_REPORT, CAPTURE_JOBS, CAPTURE_PERFETTO */
 	uint64_t at;         /* ns: the occasion */
 	uint64_t begin, end; /* ns: the range */
 	VEC(struct capture_trace) traces;
@@ -47,7 +46,7 @@ struct capture_order {
 	/* the result */
 	char *path;              /* of the capture; NULL: it failed */
 	uint64_t packets, bytes; /* written */
-	bool has_report;         /* report.html was written */
+	unsigned int has_extras; /* what of that was written */
 	bool is_complete;        /* nothing is known to be missing in it */
 	struct err err;          /* why it failed */
 	char *found;             /* text, by captures_config.on_written; NULL: none */
@@ -60,8 +59,8 @@ void capture_order_free(struct capture_order *order); /* NULL is fine */
 /* Writes the capture into @dir, which is created if it does not exist.  -errno with the reason. */
 int capture_write(struct capture_order *order, const char *dir, struct err *err);
 
-/* Runs `sillage report` to write report.html into the capture, if a report is wanted, and waits for
- * it.  If that fails, only has_report stays false. */
-void capture_report(struct capture_order *order);
+/* Runs `sillage report` and `sillage export` to write report.html and trace.perfetto into the
+ * capture, as far as they are wanted, and waits for them.  Only has_extras tells of failures. */
+void capture_write_extras(struct capture_order *order);
 
 #endif

@@ -52,7 +52,7 @@ static void *write_orders(void *arg)
 		if (order) {
 			(void)pthread_mutex_unlock(&captures->mutex);
 			if (capture_write(order, captures->config.dir, &order->err) == 0) {
-				capture_report(order);
+				capture_write_extras(order);
 				capture_prune(captures->config.dir, captures->config.keep_count,
 					      captures->config.keep_bytes);
 			}
@@ -304,8 +304,7 @@ uint64_t captures_begin(struct captures *captures, const struct captures_session
 	if (reason) {
 		append(&waiting->order->triggers, ",", reason->json);
 		append(&waiting->order->names, ", ", reason->name);
-		waiting->order->wants_report |= reason->wants_report;
-		waiting->order->wants_jobs |= reason->wants_jobs;
+		waiting->order->extras |= reason->extras;
 		if (reason->job && !waiting->order->job) {
 			waiting->order->job = mem_strdup(reason->job);
 		}

@@ -72,10 +72,9 @@ struct captures_session {
 /* The trigger that a capture is made for. */
 struct captures_reason {
 	const char *name;
-	const char *json;  /* the trigger's line of output, as a JSON object */
-	bool wants_report; /* also write a report of the capture ... */
-	bool wants_jobs;   /* ... with the jobs that ran */
-	const char *job;   /* what the trigger is about, as --job has it; NULL: no job */
+	const char *json;    /* the trigger's line of output, as a JSON object */
+	unsigned int extras; /* also write these of the capture (CAPTURE_REPORT, ...) */
+	const char *job;     /* what the trigger is about, as --job has it; NULL: no job */
 };
 
 /* Starts a capture of all traces of @session around the time @at; @reason NULL: the user asked.  If

@@ -27,7 +27,7 @@ extern char **environ;
 struct rule {
 	struct trigger *trigger;
 	bool prints, captures;
-	enum actions_with with;
+	unsigned int extras; /* what captures have beside them: CAPTURE_... */
 	VEC(char *) commands;
 };
 
@@ -149,25 +149,47 @@ static int add_snapshot(struct rule *rule, const char *session, struct err *err)
 	return 0;
 }
 
+/* "capture", "capture,report" and so on; false: it is none. */
+static bool take_capture(struct rule *rule, const char *action)
+{
+	static const struct {
+		const char *name;
+		unsigned int extra;
+	} names[] = { { ",report,discover", CAPTURE_REPORT | CAPTURE_JOBS },
+		      { ",report", CAPTURE_REPORT },
+		      { ",perfetto", CAPTURE_PERFETTO } };
+	const char *at = action + strlen("capture");
+	unsigned int extras = 0;
+
+	if (strncmp(action, "capture", strlen("capture")) != 0) {
+		return false;
+	}
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strncmp(at, names[i].name, strlen(names[i].name)) == 0) {
+			extras |= names[i].extra;
+			at += strlen(names[i].name);
+		}
+	}
+	rule->extras |= *at ? 0 : extras;
+	return !*at;
+}
+
 static int add_action(struct rule *rule, const char *action, struct err *err)
 {
 	if (strcmp(action, "print") == 0) {
 		rule->prints = true;
-	} else if (strcmp(action, "capture") == 0 || strcmp(action, "capture,report") == 0 ||
-		   strcmp(action, "capture,report,discover") == 0) {
+	} else if (take_capture(rule, action)) {
 		rule->prints = true;
 		rule->captures = true;
-		rule->with = strcmp(action, "capture") == 0          ? ACTIONS_NO_REPORT
-			     : strcmp(action, "capture,report") == 0 ? ACTIONS_REPORT
-								     : ACTIONS_REPORT_JOBS;
 	} else if (strncmp(action, "lttng-snapshot ", 15) == 0) {
 		return add_snapshot(rule, action + 15 + strspn(action + 15, " "), err);
 	} else if (strncmp(action, "exec ", 5) == 0 && action[5 + strspn(action + 5, " ")]) {
 		*vec_push(&rule->commands) = mem_strdup(action + 5);
 	} else {
 		return err_raise(err, -EINVAL,
-				 "action \"%.60s\": expected print, capture, capture,report, "
-				 "capture,report,discover, lttng-snapshot SESSION, or exec COMMAND",
+				 "action \"%.60s\": expected print, "
+				 "capture[,report[,discover]][,perfetto], "
+				 "lttng-snapshot SESSION, or exec COMMAND",
 				 action);
 	}
 	return 0;
@@ -576,7 +598,7 @@ void actions_report(struct actions *actions, struct output *output,
 			continue;
 		}
 		if (rule->captures && actions->capture) {
-			actions->capture(context, trace, &event, rule->with);
+			actions->capture(context, trace, &event, rule->extras);
 		}
 		for (size_t k = 0; k < rule->commands.count; k++) {
 			run(actions, rule->commands.at[k], trace, &event);

@@ -7,6 +7,7 @@
  *   capture                 the same, and a capture (through a callback: see actions_on_capture())
  *   capture,report          the same, and a report of the capture
  *   capture,report,discover the report says which jobs ran
+ *   capture,perfetto        the same for the viewer of Perfetto; or capture,report,perfetto
  *   lttng-snapshot SESSION  has a flight recorder on this host record a snapshot
  *   exec COMMAND            runs a shell command
  *
@@ -57,11 +58,10 @@ void actions_add_analyses(const struct actions *actions, const struct analysis *
 bool actions_use_phases(const struct actions *actions);
 bool actions_use_containers(const struct actions *actions);
 
-/* What is wanted of a capture beside it: a report, one with the jobs that ran. */
-enum actions_with { ACTIONS_NO_REPORT, ACTIONS_REPORT, ACTIONS_REPORT_JOBS };
-/* Called for the action `capture`, with the context of actions_report(). */
+/* Called for the action `capture`, with the context of actions_report().  @extras: what else is
+ * wanted of it, CAPTURE_REPORT and CAPTURE_PERFETTO (output/notice.h). */
 typedef void actions_capture_fn(void *context, const struct trace_identity *trace,
-				const struct trigger_event *event, enum actions_with with);
+				const struct trigger_event *event, unsigned int extras);
 void actions_on_capture(struct actions *actions, actions_capture_fn *capture);
 /* Called whenever a trigger fires, with the context of actions_report(). */
 typedef void actions_fired_fn(void *context, const struct trace_identity *trace,

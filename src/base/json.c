@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/text/utf8.h"
 #include "base/units.h"
 
 /* A report may have 100,000 rows: no format strings, and no call of stdio for each value. */
@@ -136,23 +137,6 @@ void json_bool(struct json *json, const char *key, bool value)
 	string_out(json, value ? "true" : "false");
 }
 
-/* The length of the valid UTF-8 sequence at @at (RFC 3629), or 0. */
-static size_t utf8_length(const unsigned char *at)
-{
-	size_t len = at[0] < 0xC2 ? 0 : at[0] < 0xE0 ? 2 : at[0] < 0xF0 ? 3 : at[0] < 0xF5 ? 4 : 0;
-
-	for (size_t i = 1; i < len; i++) {
-		if ((at[i] & 0xC0) != 0x80) {
-			return 0;
-		}
-	}
-	if ((at[0] == 0xE0 && at[1] < 0xA0) || (at[0] == 0xED && at[1] > 0x9F) ||
-	    (at[0] == 0xF0 && at[1] < 0x90) || (at[0] == 0xF4 && at[1] > 0x8F)) {
-		return 0;
-	}
-	return len;
-}
-
 static void text_out(struct json *json, const char *text)
 {
 	const unsigned char *at = (const unsigned char *)text;
@@ -174,7 +158,7 @@ static void text_out(struct json *json, const char *text)
 			bytes_out(json, (const char *)at, len);
 			at += len;
 		} else {
-			string_out(json, "\xEF\xBF\xBD"); /* U+FFFD: the byte is not UTF-8 */
+			string_out(json, UTF8_REPLACEMENT);
 			at++;
 		}
 	}

@@ -16,7 +16,7 @@ static unsigned int env_number(const struct metadata *metadata, const char *name
 }
 
 /* Before lttng-modules 2.7.1 wake-ups carry the kernel's own value (doc/definitions.md, 0.4). */
-static int32_t wake_prio_offset(const struct metadata *metadata)
+int32_t timeline_wake_prio_offset(const struct metadata *metadata)
 {
 	unsigned int version = env_number(metadata, "tracer_major") * 10000 +
 			       env_number(metadata, "tracer_minor") * 100 +
@@ -254,6 +254,19 @@ static void read_all(struct build *build, struct reader *reader, uint64_t end, u
 	clip(build, has_more || seen.last > end ? end : seen.last);
 }
 
+struct timeline *timeline_build_initial(const struct reader_setup *setup, struct err *err)
+{
+	struct build build = { .timeline = mem_alloc(sizeof(*build.timeline)),
+			       .by_cpu = kh_init(indexes) };
+
+	if (!find_initial(&build, setup, err)) {
+		timeline_free(build.timeline);
+		build.timeline = NULL;
+	}
+	kh_destroy(indexes, build.by_cpu);
+	return build.timeline;
+}
+
 struct timeline *timeline_build(const struct reader_setup *setup, uint64_t begin, uint64_t end,
 				struct err *err)
 {
@@ -280,7 +293,7 @@ struct timeline *timeline_build_within(const struct reader_setup *setup, uint64_
 		plan = reader_plan(reader);
 		build.timeline->lacks = timeline_lacks(plan);
 		build.states = task_state_encoding(plan->metadata);
-		build.wake_prio_offset = wake_prio_offset(plan->metadata);
+		build.wake_prio_offset = timeline_wake_prio_offset(plan->metadata);
 		build.has_wakeup = plan_has_event(plan, "sched_wakeup");
 		build.source = plan_has_event(plan, "sched_ttwu")     ? EVENT_TTWU
 			       : plan_has_event(plan, "sched_waking") ? EVENT_WAKING

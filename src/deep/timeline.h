@@ -165,7 +165,10 @@ struct lacks_event {
 };
 extern const struct lacks_event timeline_events[LACKS];
 
+struct metadata;
 struct plan;
+/* What to subtract from the priority in wake-ups to have that of switches. */
+int32_t timeline_wake_prio_offset(const struct metadata *metadata);
 /* Bit by bit the events that are not recorded. */
 uint32_t timeline_lacks(const struct plan *plan);
 
@@ -179,6 +182,8 @@ struct timeline *timeline_build(const struct reader_setup *setup, uint64_t begin
 /* The same, in about @max_bytes of memory. */
 struct timeline *timeline_build_within(const struct reader_setup *setup, uint64_t begin,
 				       uint64_t end, uint64_t max_bytes, struct err *err);
+/* The same, but only its begin and the initial threads of CPUs. */
+struct timeline *timeline_build_initial(const struct reader_setup *setup, struct err *err);
 void timeline_free(struct timeline *timeline); /* NULL is fine */
 
 const char *timeline_state_name(enum state state);

@@ -39,16 +39,20 @@ struct trigger_event {
 /* Writes the values of the event as text for people. */
 void notice_trigger_text(const struct trigger_event *event, char *text, size_t size);
 
+/* What is written of a capture, into its directory. */
+/* CAPTURE_JOBS: the report lists the jobs that ran. */
+enum { CAPTURE_REPORT = 1, CAPTURE_PERFETTO = 2, CAPTURE_JOBS = 4 };
+
 /* A capture that was written, or failed.  All texts are borrowed. */
 struct capture_result {
 	const char *host, *session;
-	const char *triggers;    /* their names */
-	uint64_t begin, end;     /* ns: the range */
-	const char *path;        /* of the capture; NULL: it failed */
-	const char *error;       /* why it failed; else NULL */
-	uint64_t packets, bytes; /* written */
-	bool is_complete;        /* nothing is known to be missing in it */
-	bool wants_report, has_report;
+	const char *triggers;            /* their names */
+	uint64_t begin, end;             /* ns: the range */
+	const char *path;                /* of the capture; NULL: it failed */
+	const char *error;               /* why it failed; else NULL */
+	uint64_t packets, bytes;         /* written */
+	bool is_complete;                /* nothing is known to be missing in it */
+	unsigned int extras, has_extras; /* CAPTURE_...: wanted, and written */
 };
 
 #endif

@@ -86,8 +86,8 @@ def test_burst(t):
     relay, into = t.relay(), os.path.join(t.scratch, 'captures')
     # The second of these never is: the phases last 0.2 and 0.4 s.
     live = t.live('-a', 'count', '-i', '20ms', '--from', 'beginning', '--trigger', 'cpu.thread[comm=burst-*].run > 95% for 60ms',
-                  '--trigger', 'cpu.busy > 80% for 1s', '--on-trigger', 'capture,report', '--history', '10s', '--before', '300ms', '--after',
-                  '50ms', '--capture-dir', into, relay.live)
+                  '--trigger', 'cpu.busy > 80% for 1s', '--on-trigger', 'capture,report,perfetto', '--history', '10s', '--before', '300ms',
+                  '--after', '50ms', '--capture-dir', into, relay.live)
     t.play(live, relay, 'burst', '--session', 'b', '--hostname', 'h', '--live-timer', '100ms')
     lines = finished(live)
     fired = [line for line in lines if line['type'] == 'trigger']
@@ -123,6 +123,14 @@ def test_burst(t):
         assert capture['report'], capture
         with open(os.path.join(capture['path'], 'report.html')) as page:
             assert 'burst-1' in page.read()
+        exported = os.path.join(capture['path'], 'trace.perfetto')
+        assert capture['perfetto'] == os.path.exists(exported), capture
+        again = subprocess.run([t.sillage, 'export', '-q', capture['path']], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        if capture['perfetto']:
+            with open(exported, 'rb') as file:
+                assert again.stdout == file.read(), 'the action wrote what export does not'
+        else:
+            assert again.stderr.startswith(b'sillage: built without'), again.stderr
     assert left_in(into) == sorted(os.path.basename(capture['path']) for capture in made)
 
 

@@ -16,7 +16,7 @@
 #define FOR_ROWS   (FOR_SHOW | FOR_MERGE) /* selects rows */
 #define FOR_ALL                                                                                    \
 	(FOR_WORK | FOR_ROWS | FOR_LIST | FOR_REPLAY | FOR_TRIGGERS | FOR_CAPTURE | FOR_REPORT |   \
-	 FOR_OVERVIEW | FOR_SETUP | FOR_WATCH)
+	 FOR_OVERVIEW | FOR_SETUP | FOR_WATCH | FOR_EXPORT)
 
 #define JOBS_MAX  1024
 #define WORST_MAX 1000 /* executions: each has a critical path of its own */
@@ -45,28 +45,30 @@
 #define LIST_OF(f)      .list = (f)
 #define NEEDS(options)  .needs = (options)
 
-static const char *const formats[] = { "text", "json", "html", NULL };
+static const char *const formats[] = { "text", "json", "html", "perfetto", NULL };
+static const char *const export_forms[] = { "perfetto", NULL };
 static const char *const hierarchies[] = { "cpu", "process", NULL };
 static const char *const lag_actions[] = { "keep", "skip", NULL };
 
 const struct option options_table[] = {
 	{ 'a', "analyses", "LIST",
 	  "names, all, or help (top: all; overview: cpu; watch: also ust; count,cpu,io)",
-	  FOR_WORK | FOR_OVERVIEW | FOR_SETUP, CUSTOM(options_analyses), GIVEN(has_analyses),
-	  LIST_OF(options_list_analyses) },
-	{ 'f', "format", "FORMAT", "text, json (an object per line), report, overview: html (text)",
+	  FOR_WORK | FOR_OVERVIEW | FOR_SETUP | FOR_EXPORT, CUSTOM(options_analyses),
+	  GIVEN(has_analyses), LIST_OF(options_list_analyses) },
+	{ 'f', "format", "FORMAT",
+	  "text, json (lines), report: html, perfetto, overview: html (text)",
 	  FOR_BOTH | FOR_MERGE | FOR_LIST | FOR_CAPTURE | FOR_REPORT | FOR_OVERVIEW,
 	  WORD(format, "format", formats), GIVEN(has_format) },
 	{ 'i', "interval", "DURATION", "window (1s); analyze prints windows only if given",
-	  FOR_WORK, CUSTOM(options_interval), GIVEN(has_interval) },
+	  FOR_WORK | FOR_EXPORT, CUSTOM(options_interval), GIVEN(has_interval) },
 	{ 'n', "top", "N", "rows per table, 0: all (10 in text, 0 in JSON)",
 	  FOR_BOTH | FOR_MERGE | FOR_LAMI | FOR_REPORT | FOR_OVERVIEW, COUNT(top, UINT32_MAX),
 	  GIVEN(has_top) },
 	{ 'j', "jobs", "N", "worker threads, 0 for none (online CPUs; report: 1)",
-	  FOR_WORK | FOR_MERGE | FOR_REPORT | FOR_OVERVIEW, COUNT(jobs, JOBS_MAX),
+	  FOR_WORK | FOR_MERGE | FOR_REPORT | FOR_OVERVIEW | FOR_EXPORT, COUNT(jobs, JOBS_MAX),
 	  GIVEN(has_jobs) },
 	{ 'o', "output", "FILE", "write there (-, standard output)",
-	  FOR_BOTH | FOR_MAP | FOR_MERGE | FOR_LAMI | FOR_REPORT | FOR_OVERVIEW,
+	  FOR_BOTH | FOR_MAP | FOR_MERGE | FOR_LAMI | FOR_REPORT | FOR_OVERVIEW | FOR_EXPORT,
 	  CUSTOM(options_output) },
 	{ 0, "chunk-size", "SIZE", "bytes at which a chunk closes (1M)", FOR_WORK | FOR_OVERVIEW,
 	  SIZE(chunk_bytes) },
@@ -76,7 +78,8 @@ const struct option options_table[] = {
 	{ 0, "duration", "DURATION", "stop after this time", FOR_FOLLOW, DURATION(duration_ns) },
 	{ 0, "windows", "N", "stop after so many windows", FOR_FOLLOW, COUNT(windows, UINT32_MAX) },
 	{ 0, "from", "PLACE", "where to begin: beginning, now, -DURATION, TIME (live: now)",
-	  FOR_LIVE | FOR_TOP | FOR_ANALYZE | FOR_REPORT | FOR_OVERVIEW, CUSTOM(options_from) },
+	  FOR_LIVE | FOR_TOP | FOR_ANALYZE | FOR_REPORT | FOR_OVERVIEW | FOR_EXPORT,
+	  CUSTOM(options_from) },
 	{ 0, "grace", "DURATION", "how long to wait for a silent stream (5s)", FOR_FOLLOW | FOR_TOP,
 	  DURATION(grace_ns) },
 	{ 0, "on-lag", "WHAT", "when far behind: keep on, or skip to now (keep)",
@@ -88,9 +91,11 @@ const struct option options_table[] = {
 	{ 0, "no-retry", NULL, "give up on a relay that is away", FOR_LIVE | FOR_TOP,
 	  CUSTOM(options_no_retry) },
 	{ 0, "begin", "TIME", "only from HH:MM:SS[.frac], ISO time, @SECONDS, ns, -DURATION",
-	  FOR_ANALYZE | FOR_MAP | FOR_LAMI | FOR_TOP | FOR_REPORT | FOR_OVERVIEW, TEXT(begin) },
+	  FOR_ANALYZE | FOR_MAP | FOR_LAMI | FOR_TOP | FOR_REPORT | FOR_OVERVIEW | FOR_EXPORT,
+	  TEXT(begin) },
 	{ 0, "end", "TIME", "only until then",
-	  FOR_ANALYZE | FOR_MAP | FOR_LAMI | FOR_TOP | FOR_REPORT | FOR_OVERVIEW, TEXT(end) },
+	  FOR_ANALYZE | FOR_MAP | FOR_LAMI | FOR_TOP | FOR_REPORT | FOR_OVERVIEW | FOR_EXPORT,
+	  TEXT(end) },
 	{ 0, "state", "FILE", "go on from there, and leave there what is known at the end",
 	  FOR_LIVE | FOR_ANALYZE, TEXT(state) },
 	{ 0, "state-every", "DURATION", "save --state so often before the end, 0: never (10s)",
@@ -118,6 +123,8 @@ const struct option options_table[] = {
 	{ 0, "hierarchy", "cpu|process", "also what changed where: on which CPU, in which process",
 	  FOR_OVERVIEW, WORD(hierarchy, "hierarchy", hierarchies) },
 	{ 0, "to", "URL", "the relay, net://HOST[:CONTROL[:DATA]] (5342)", FOR_REPLAY, TEXT(to) },
+	{ 0, "to", "FORM", "what to write: perfetto (perfetto)", FOR_EXPORT,
+	  WORD(to, "form", export_forms) },
 	{ 0, "speed", "X", "times the original speed, 0: full speed (1)", FOR_REPLAY,
 	  CUSTOM(options_speed) },
 	{ 0, "loop", "N", "play N times, one after the other (1)", FOR_REPLAY,
@@ -163,16 +170,16 @@ const struct option options_table[] = {
 	{ 0, "freq-bins", "N", "--freq with N bins of one width", FOR_BOTH | FOR_MERGE,
 	  COUNT(freq_bins, HISTOGRAM_BINS_MAX), GIVEN(freq) },
 	{ 0, "period", "SPEC", "measure from one event to another: 'NAME = EVENT; EVENT; by FIELD'",
-	  FOR_WORK | FOR_SETUP, CUSTOM(options_period) },
+	  FOR_WORK | FOR_SETUP | FOR_EXPORT, CUSTOM(options_period) },
 	{ 0, "job", "SPEC", "follow executions: 'NAME = MODEL; deadline 2ms', or a pattern",
-	  FOR_WORK | FOR_SETUP, CUSTOM(options_job), LIST_OF(options_list_models) },
+	  FOR_WORK | FOR_SETUP | FOR_EXPORT, CUSTOM(options_job), LIST_OF(options_list_models) },
 	{ 0, "ust-span", "BEGIN,END", "the same of two events of one thread", FOR_WORK | FOR_SETUP,
 	  CUSTOM(options_ust_span) },
 	{ 0, "phases", NULL, "say when the behaviour changes, and what changes", FOR_BOTH,
 	  FLAG(phases) },
-	{ 0, "trigger", "EXPR", "say when it holds: 'cpu.busy > 90% for 3s'", FOR_BOTH,
+	{ 0, "trigger", "EXPR", "say when it holds: 'cpu.busy > 90% for 3s'", FOR_BOTH | FOR_EXPORT,
 	  TEXTS(triggers) },
-	{ 0, "triggers", "FILE", "triggers with names and actions", FOR_BOTH,
+	{ 0, "triggers", "FILE", "triggers with names and actions", FOR_BOTH | FOR_EXPORT,
 	  TEXTS(trigger_files) },
 	{ 0, "on-trigger", "ACTION", "of --trigger: print, capture, exec COMMAND, ...", FOR_BOTH,
 	  TEXT(on_trigger), NEEDS("trigger") },

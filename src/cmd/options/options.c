@@ -223,7 +223,7 @@ static int check_together(struct options *options, unsigned int command,
 				 options->format);
 	}
 	if (r == 0 && (command & (FOR_LIVE | FOR_ANALYZE | FOR_TOP | FOR_LAMI | FOR_MAP |
-				  FOR_SETUP | FOR_WATCH))) {
+				  FOR_SETUP | FOR_WATCH | FOR_EXPORT))) {
 		r = choose_asked(options, err);
 	}
 	if (r == 0 && options->hierarchy && strcmp(options->format, "html") == 0) {
@@ -233,6 +233,11 @@ static int check_together(struct options *options, unsigned int command,
 	if (r == 0 && strcmp(options->format, "html") == 0 &&
 	    !(command & (FOR_REPORT | FOR_OVERVIEW))) {
 		r = options_refuse(err, "format", "html", others);
+	}
+	if (r == 0 && strcmp(options->format, "perfetto") == 0 && command != FOR_REPORT) {
+		return err_raise(err, -EINVAL,
+				 "--format perfetto: only of report; for a whole trace "
+				 "there is `sillage export`");
 	}
 	return r;
 }

@@ -35,6 +35,7 @@ enum {
 	FOR_OVERVIEW = 2048,
 	FOR_SETUP = 4096,
 	FOR_WATCH = 8192,
+	FOR_EXPORT = 16384,
 };
 
 /* A text of NULL: the option was not given. */

@@ -504,8 +504,11 @@ void json_capture(FILE *out, const struct capture_result *capture)
 		json_u64(&json, "packets", capture->packets);
 		json_u64(&json, "bytes", capture->bytes);
 		json_bool(&json, "complete", capture->is_complete);
-		if (capture->wants_report) {
-			json_bool(&json, "report", capture->has_report);
+		if (capture->extras & CAPTURE_REPORT) {
+			json_bool(&json, "report", capture->has_extras & CAPTURE_REPORT);
+		}
+		if (capture->extras & CAPTURE_PERFETTO) {
+			json_bool(&json, "perfetto", capture->has_extras & CAPTURE_PERFETTO);
 		}
 	} else {
 		json_text(&json, "error", capture->error);

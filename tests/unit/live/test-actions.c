@@ -39,13 +39,13 @@ static void print(struct output *output, const struct trace_identity *identity,
 }
 
 static void capture(void *context, const struct trace_identity *identity,
-		    const struct trigger_event *event, enum actions_with with)
+		    const struct trigger_event *event, unsigned int extras)
 {
 	(void)identity;
 	(void)event;
 	ck_assert_ptr_eq(context, &made);
 	captured++;
-	reports += with;
+	reports += extras;
 }
 
 static const struct sink sink = { .name = "counting", .trigger = print };
@@ -85,9 +85,11 @@ static const struct {
 	{ "capture", false, 1, 1, 0 },
 	{ "capture,report", false, 1, 1, 1 },
 	{ "exec true", false, 0, 0, 0 },
-	{ "capture,report,discover", false, 1, 1, 2 },
 	{ "capture,report", true, 1, 0, 0 },
 	{ "exec false", true, 1, 0, 0 },
+	{ "capture,perfetto", false, 1, 1, CAPTURE_PERFETTO },
+	{ "capture,report,perfetto", false, 1, 1, CAPTURE_REPORT | CAPTURE_PERFETTO },
+	{ "capture,report,discover", false, 1, 1, CAPTURE_REPORT | CAPTURE_JOBS },
 };
 
 START_TEST(does_what_it_says)

@@ -424,7 +424,7 @@ END_TEST
 START_TEST(joins_reasons)
 {
 	const struct captures_reason one = { .name = "one", .json = "{\"n\":1}" }, two = {
-		.name = "two", .json = "{\"n\":2}", .wants_report = true
+		.name = "two", .json = "{\"n\":2}", .extras = CAPTURE_REPORT
 	};
 	struct capture_order *order;
 	struct bench b;
@@ -447,7 +447,7 @@ START_TEST(joins_reasons)
 	ck_assert_uint_eq(order->number, 1);
 	ck_assert_str_eq(order->triggers, "{\"n\":1},{\"n\":2}");
 	ck_assert_str_eq(order->names, "one, two");
-	ck_assert(order->wants_report);
+	ck_assert_uint_eq(order->extras, CAPTURE_REPORT);
 	capture_order_free(order);
 	for (uint64_t number = 2; number <= 3; number++) {
 		order = captures_done(b.captures, true);

@@ -6,12 +6,14 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/check-names.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
 #include "cmd/found/found.h"
 #include "cmd/ranges/report-ranges.h"
+#include "cmd/report/export.h"
 #include "cmd/say.h"
 #include "deep/jobs/jobs.h"
 #include "deep/reader.h"
@@ -197,14 +199,19 @@ struct reports {
 	const struct options *options;
 	struct output *output;
 	struct report_page page;
-	size_t recorded; /* traces that record what a report needs */
+	struct perfetto *perfetto; /* NULL: another format is wanted */
+	size_t recorded;           /* traces that record what a report needs */
 };
 
-static void print(struct reports *reports, const struct deep_report *report)
+static int print(struct reports *reports, const struct recorded_path *path,
+		 const struct deep_report *report)
 {
 	const char *format = reports->options->format;
 	struct output *output = reports->output;
 
+	if (reports->perfetto) {
+		return export_report(reports->perfetto, path, report);
+	}
 	if (strcmp(format, "html") == 0) {
 		report_page_add(&reports->page, report, output->top);
 	} else if (strcmp(format, "json") == 0) {
@@ -212,6 +219,7 @@ static void print(struct reports *reports, const struct deep_report *report)
 	} else {
 		deep_report_text(report, output->top, output->out);
 	}
+	return EXIT_DONE;
 }
 
 /* Prints the report with the jobs that the threads execute: behind it, or in its page. */
@@ -230,7 +238,7 @@ static int print_with_jobs(struct reports *reports, const struct reader_setup *s
 		rows = found_rows(&discovery, output->top, &report->found_count);
 		report->found = rows;
 	}
-	print(reports, report);
+	(void)print(reports, setup->path, report);
 	if (r == 0 && strcmp(reports->options->format, "json") == 0) {
 		discovery_json(&discovery, report->timeline, report->name, output->top,
 			       output->out);
@@ -319,10 +327,10 @@ static int explain(struct reports *reports, const struct reader_setup *setup,
 		if (find_resources(options, setup, report, &resources) != EXIT_DONE) {
 			status = EXIT_FAILED;
 		}
-		if (!options->discover || status != EXIT_DONE) {
-			print(reports, report);
-		} else {
+		if (options->discover && status == EXIT_DONE) {
 			status = print_with_jobs(reports, setup, report);
+		} else if (print(reports, setup->path, report) != EXIT_DONE) {
+			status = EXIT_FAILED;
 		}
 	}
 	resources_fini(&resources);
@@ -446,6 +454,9 @@ static int report_all(const struct options *options, struct output *output)
 		say("%s", err.text);
 		return EXIT_FAILED;
 	}
+	if (strcmp(options->format, "perfetto") == 0) {
+		reports.perfetto = export_begin(options, output);
+	}
 	for (size_t i = 0; options->args[i]; i++) {
 		size_t first = paths.at.count;
 
@@ -463,6 +474,7 @@ static int report_all(const struct options *options, struct output *output)
 		occasion_fini(&occasion);
 	}
 	report_page_end(&reports.page);
+	export_end(reports.perfetto);
 	recorded_paths_fini(&paths);
 	return status == EXIT_DONE && reports.recorded == 0 ? EXIT_FAILED : status;
 }
@@ -492,6 +504,17 @@ static int run(const struct options *options)
 	if (options->within && (!options->job || jobs_check(options->within, &err) < 0)) {
 		say("--within: %s",
 		    options->job ? err.text : "needs --job, which says what executes");
+		return EXIT_USAGE;
+	}
+	if (options->discover && strcmp(options->format, "perfetto") == 0) {
+		say("--discover: not with --format perfetto");
+		return EXIT_USAGE;
+	}
+	if (strcmp(options->format, "perfetto") == 0 && !export_is_built()) {
+		return EXIT_FAILED;
+	}
+	if (strcmp(options->format, "perfetto") == 0 && !options->output && isatty(STDOUT_FILENO)) {
+		say("--format perfetto: the file is no text for a terminal: -o FILE");
 		return EXIT_USAGE;
 	}
 	if (cmd_range(options, NULL, &begin, &end, &err) < 0) {

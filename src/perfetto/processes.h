@@ -1,0 +1,28 @@
+/*
+ * processes: names of threads and the processes that they belong to, as the state dump and forks
+ * tell them.
+ *
+ * Before the range they are collected; from processes_show() on each is written at once.
+ */
+#ifndef SILLAGE_PERFETTO_PROCESSES_H
+#define SILLAGE_PERFETTO_PROCESSES_H
+
+#include "perfetto/writer.h"
+
+struct processes;
+
+/* A thread; -1: unknown. */
+struct process {
+	int32_t tid, tgid, ppid;
+	char name[PERFETTO_NAME]; /* UTF-8; "": unknown */
+};
+
+struct processes *processes_new(struct perfetto *writer);
+void processes_free(struct processes *processes);
+
+void processes_set(struct processes *processes, const struct process *row);
+void processes_remove(struct processes *processes, int32_t tid);
+/* Writes those that were collected. */
+void processes_show(struct processes *processes);
+
+#endif

@@ -1,0 +1,72 @@
+/*
+ * trace-kernel: what trace-kernel.c and trace-kernel-irq.c share.
+ */
+#ifndef SILLAGE_PERFETTO_TRACE_KERNEL_H
+#define SILLAGE_PERFETTO_TRACE_KERNEL_H
+
+#include "base/hash.h"
+#include "deep/timeline.h"
+#include "perfetto/processes.h"
+#include "perfetto/trace.h"
+
+enum kind {
+	KIND_SWITCH,
+	KIND_TTWU,
+	KIND_WAKING,
+	KIND_WAKEUP,
+	KIND_WAKEUP_NEW,
+	KIND_FORK,
+	KIND_EXEC,
+	KIND_FREE,
+	KIND_PROCESS,
+	KIND_IRQ_ENTRY,
+	KIND_IRQ_EXIT,
+	KIND_SOFTIRQ_ENTRY,
+	KIND_SOFTIRQ_EXIT,
+	KIND_CALL,
+	KIND_CALL_END,
+};
+
+struct kernel_cpu {
+	uint32_t id;
+	bool is_known; /* tid runs there, or "unknown" after a loss */
+	int32_t tid, prio;
+	bool has_prio;
+	char comm[PERFETTO_NAME];
+	uint64_t since;               /* it runs from then on */
+	unsigned int irqs[2];         /* interrupts and softirqs that were begun and not ended */
+	struct perfetto_block *block; /* the open one; NULL: none */
+};
+
+HASH_DECLARE(open_calls, uint8_t)
+
+struct kernel {
+	struct perfetto *writer;
+	struct trace_export *export;
+	const struct timeline *initial;
+	size_t initial_put;
+	struct kernel_cpu *cpus[PERFETTO_CPUS_MAX]; /* NULL: not seen */
+	uint16_t states;
+	int32_t wake_prio_offset;
+	enum kind source;            /* the wake-up event that this trace has */
+	bool shows;                  /* the range has begun */
+	uint64_t lost_track;         /* 0: none yet */
+	khash_t(open_calls) * calls; /* of threads that are in one, by tid */
+	char **labels;               /* "B|0|NAME" by event class; NULL: not needed yet */
+	struct processes *processes;
+};
+
+/* An event of the running thread. */
+struct perfetto_event *trace_kernel_event(struct kernel *kernel, struct kernel_cpu *cpu,
+					  uint64_t ts);
+
+/* ---- trace-kernel-irq.c ---- */
+
+void trace_kernel_irq(struct kernel *kernel, struct kernel_cpu *cpu,
+		      const struct reader_event *event, bool is_entry);
+void trace_kernel_softirq(struct kernel *kernel, struct kernel_cpu *cpu,
+			  const struct reader_event *event, bool is_entry);
+/* Ends those that are open. */
+void trace_kernel_end_interrupts(struct kernel *kernel, struct kernel_cpu *cpu, uint64_t ts);
+
+#endif

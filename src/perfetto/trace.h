@@ -1,0 +1,64 @@
+/*
+ * trace: the events of a recorded trace, written for Perfetto as they are read.
+ *
+ *     trace-kernel.c  a kernel's: scheduling, wake-ups, interrupts, system calls, threads' names
+ *     trace-user.c    any other: instants, and slices where names of events pair
+ *
+ * Memory does not grow with the trace.  Losses are shown: the running thread of a CPU is unknown
+ * until an event names it, and an instant says where events are missing.
+ */
+#ifndef SILLAGE_PERFETTO_TRACE_H
+#define SILLAGE_PERFETTO_TRACE_H
+
+#include <stdatomic.h>
+
+#include "base/text/utf8.h"
+#include "deep/reader.h"
+#include "perfetto/writer.h"
+
+/* What is written of a trace. */
+struct trace_export {
+	const struct reader_setup *setup;
+	uint64_t begin, end;     /* ns; 0 and UINT64_MAX: all */
+	const atomic_bool *stop; /* set by a signal: finish with what was read */
+	/* What was found. */
+	uint64_t read;   /* events of all kinds, before the range too */
+	bool has_range;  /* some of the range is in the trace */
+	uint64_t calls;  /* system calls left out, because it is unknown which thread made them */
+	bool lacks_cpus; /* some were left out (PERFETTO_CPUS_MAX) */
+};
+
+/* Writes the trace.  -errno with the reason: it cannot be opened. */
+int trace_write(struct perfetto *writer, struct trace_export *export, struct err *err);
+
+/* ---- for trace-kernel.c and trace-user.c ---- */
+
+extern const struct plan_request kernel_requests[], user_requests[];
+extern const size_t kernel_request_count, user_request_count;
+
+int trace_write_kernel(struct perfetto *writer, struct trace_export *export, struct reader *reader,
+		       struct err *err);
+void trace_write_user(struct perfetto *writer, struct trace_export *export, struct reader *reader);
+
+/* The next event before the range's end; false: there is none. */
+bool trace_next(struct trace_export *export, struct reader *reader, struct reader_event *event);
+
+/* A thread's name as UTF-8. */
+static inline void trace_name(char to[PERFETTO_NAME], const struct value *value)
+{
+	size_t len = value->len < 16 ? value->len : 16;
+	uint8_t high = 0;
+
+	/* Nearly all names are ASCII. */
+	for (size_t i = 0; i < len; i++) {
+		high |= value->bytes[i];
+	}
+	if (high < 0x80) {
+		memcpy(to, value->bytes, len);
+		to[len] = '\0';
+	} else {
+		(void)utf8_copy(to, PERFETTO_NAME, value->bytes, len);
+	}
+}
+
+#endif

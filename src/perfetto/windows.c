@@ -1,0 +1,205 @@
+/*
+ * windows: see windows.h.
+ */
+#include "perfetto/windows.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "engine/tables/columns.h"
+#include "output/notice.h"
+#include "perfetto/tracks.h"
+
+HASH_DECLARE(counters, uint64_t)
+
+struct windows {
+	struct perfetto *writer;
+	char *trace;                  /* the one that the tracks are of; NULL: none yet */
+	uint64_t parent, triggers;    /* tracks; 0: none yet */
+	khash_t(counters) * counters; /* tracks by what they count */
+};
+
+/* What is shown of a distribution. */
+static const struct {
+	const char *name;
+	unsigned int permille; /* 0: the count; 1000: the maximum */
+} parts[] = { { ".count", 0 }, { ".p50", 500 }, { ".p99", 990 }, { ".max", 1000 } };
+
+#define PARTS (sizeof(parts) / sizeof(parts[0]))
+
+/* ---- traces ---- */
+
+static void begin_trace(struct windows *windows, const struct trace_identity *trace, uint64_t ts)
+{
+	char *text = output_trace_text(trace, true), *name;
+
+	if (windows->trace && strcmp(windows->trace, text) == 0) {
+		free(text);
+		return;
+	}
+	free(windows->trace);
+	windows->trace = text;
+	kh_clear(counters, windows->counters);
+	windows->triggers = 0;
+	writer_host(windows->writer, trace->host, NULL, ts);
+	name = output_trace_text(trace, false);
+	text = mem_printf("windows of %s", name);
+	windows->parent = tracks_add(windows->writer, 0, text);
+	free(name);
+	free(text);
+}
+
+/* ---- counters ---- */
+
+static Perfetto__CounterDescriptor__Unit unit_of(const struct column *column, size_t part)
+{
+	if (column->kind == COLUMN_HISTOGRAM && parts[part].permille == 0) {
+		return PERFETTO__COUNTER_DESCRIPTOR__UNIT__UNIT_COUNT;
+	}
+	return column->unit == UNIT_NS      ? PERFETTO__COUNTER_DESCRIPTOR__UNIT__UNIT_TIME_NS
+	       : column->unit == UNIT_BYTES ? PERFETTO__COUNTER_DESCRIPTOR__UNIT__UNIT_SIZE_BYTES
+					    : PERFETTO__COUNTER_DESCRIPTOR__UNIT__UNIT_COUNT;
+}
+
+/* "sched.wake.p99", "cpu.cpus[3].busy" */
+static char *name_of(const struct report_table *table, const struct report_row *row,
+		     const struct column *column, size_t part)
+{
+	size_t len = strlen(column->key);
+	const char *of_part = column->kind == COLUMN_HISTOGRAM ? parts[part].name : "";
+	char list[64] = "";
+
+	if (len > 3 && strcmp(column->key + len - 3, "_ns") == 0) {
+		len -= 3;
+	}
+	if (table->table->scope == SCOPE_CPU) {
+		(void)snprintf(list, sizeof(list), "%s[%" PRIu64 "].", table->table->key, row->id);
+	}
+	return mem_printf("%s.%s%.*s%s", table->analysis->name, list, (int)len, column->key,
+			  of_part);
+}
+
+/* A counter, by the number of its table in the report. */
+struct counted {
+	const struct report_table *table;
+	const struct report_row *row;
+	unsigned int number, column;
+	size_t part;
+};
+
+static void count(struct windows *windows, const struct counted *counted, uint64_t ts,
+		  uint64_t value)
+{
+	const struct column *column = &counted->table->table->columns[counted->column];
+	uint64_t cpu = counted->table->table->scope == SCOPE_CPU ? counted->row->id : 0;
+	uint64_t key =
+		((uint64_t)counted->number * COLUMNS_MAX + counted->column) * PARTS + counted->part;
+	char *name;
+	int is_new;
+	khint_t at = kh_put(counters, windows->counters, key << 40 | (cpu & 0xFFFFFFFFFF), &is_new);
+
+	if (is_new) {
+		name = name_of(counted->table, counted->row, column, counted->part);
+		kh_value(windows->counters, at) = tracks_add_counter(
+			windows->writer, windows->parent, name, unit_of(column, counted->part));
+		free(name);
+	}
+	tracks_count(windows->writer, kh_value(windows->counters, at), ts, value);
+}
+
+static uint64_t part_of(const struct histogram *histogram, size_t part)
+{
+	if (!histogram) {
+		return 0;
+	}
+	return parts[part].permille == 0 ? histogram->count
+	       : parts[part].permille == 1000
+		       ? histogram->max
+		       : histogram_percentile(histogram, parts[part].permille);
+}
+
+static void count_row(struct windows *windows, struct counted counted, uint64_t ts)
+{
+	const struct table *table = counted.table->table;
+
+	for (unsigned int i = 0; i < COLUMNS_MAX && table->columns[i].key; i++) {
+		counted.column = i;
+		counted.part = 0;
+		if (table->columns[i].kind == COLUMN_PRIO || report_is_unknown(counted.table, i)) {
+			continue;
+		}
+		if (table->columns[i].kind != COLUMN_HISTOGRAM) {
+			count(windows, &counted, ts, counted.row->values[i]);
+			continue;
+		}
+		for (; counted.part < PARTS; counted.part++) {
+			count(windows, &counted, ts,
+			      part_of(column_histogram(counted.row->values, i), counted.part));
+		}
+	}
+}
+
+static void report(struct output *output, const struct trace_identity *trace,
+		   const struct report *report)
+{
+	struct windows *windows = output->state;
+
+	if (report->kind != REPORT_WINDOW) {
+		return;
+	}
+	begin_trace(windows, trace, report->begin);
+	for (size_t i = 0; i < report->table_count; i++) {
+		struct counted counted = { .table = &report->tables[i], .number = (unsigned int)i };
+		enum scope scope = counted.table->table->scope;
+
+		for (size_t k = 0;
+		     (scope == SCOPE_TRACE || scope == SCOPE_CPU) && k < counted.table->row_count;
+		     k++) {
+			counted.row = &counted.table->rows[k];
+			count_row(windows, counted, report->begin);
+		}
+	}
+}
+
+/* ---- triggers ---- */
+
+static void trigger(struct output *output, const struct trace_identity *trace,
+		    const struct trigger_event *event)
+{
+	struct windows *windows = output->state;
+	char values[256], *text;
+
+	begin_trace(windows, trace, event->begin);
+	if (windows->triggers == 0) {
+		windows->triggers = tracks_add(windows->writer, windows->parent, "triggers");
+	}
+	notice_trigger_text(event, values, sizeof(values));
+	text = mem_printf("%s: %s", event->name, values);
+	tracks_instant(windows->writer, windows->triggers, event->end, text);
+	free(text);
+}
+
+const struct sink windows_sink = {
+	.name = "perfetto",
+	.lacks_missing = true,
+	.report = report,
+	.trigger = trigger,
+};
+
+struct windows *windows_new(struct perfetto *writer)
+{
+	struct windows *windows = mem_alloc(sizeof(*windows));
+
+	windows->writer = writer;
+	windows->counters = kh_init(counters);
+	return windows;
+}
+
+void windows_free(struct windows *windows)
+{
+	kh_destroy(counters, windows->counters);
+	free(windows->trace);
+	free(windows);
+}

@@ -1,0 +1,22 @@
+/*
+ * windows: the figures of windows as counters, and triggers as instants.
+ *
+ *     engine ──► windows_sink ──► tracks "cpu.cpus[3].busy", "sched.wake.p99", "triggers"
+ *
+ * Each column of the tables of traces and CPUs is a counter, named as a trigger names it.  Its
+ * value stands from the window's begin on; a distribution without values is 0.  Figures that are
+ * not recorded have no counter.
+ */
+#ifndef SILLAGE_PERFETTO_WINDOWS_H
+#define SILLAGE_PERFETTO_WINDOWS_H
+
+#include "output/sink.h"
+#include "perfetto/writer.h"
+
+/* A sink whose output.state is a struct windows. */
+extern const struct sink windows_sink;
+
+struct windows *windows_new(struct perfetto *writer);
+void windows_free(struct windows *windows);
+
+#endif

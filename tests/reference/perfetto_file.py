@@ -1,0 +1,190 @@
+"""perfetto_file: reads files of Perfetto's, by the wire format alone.
+
+A message is a dictionary from field number to the list of its values: integers, or bytes.
+"""
+import collections
+import struct
+import zlib
+
+# Fields by number, as Perfetto's own definitions have them (protos/perfetto/trace/).
+FTRACE, PROCESSES, CLOCKS, TIME, SEQUENCE, TRACK_EVENT, FLAGS = 1, 2, 6, 8, 10, 11, 13
+SYSTEM, COMPRESSED, CLOCK_ID, TRACK, MACHINE = 45, 50, 58, 60, 98
+BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
+PRINT, SWITCH, WAKING, SOFTIRQ_ENTRY, SOFTIRQ_EXIT, IRQ_ENTRY, IRQ_EXIT, NEWTASK, FREE = 3, 4, 20, 24, 25, 36, 37, 235, 240
+UNKNOWN_TID = 0x40000000
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 127) << shift
+        at += 1
+        shift += 7
+        if byte < 128:
+            return value, at
+
+
+def message(data):
+    fields, at = collections.defaultdict(list), 0
+    while at < len(data):
+        tag, at = varint(data, at)
+        kind = tag & 7
+        if kind == 0:
+            value, at = varint(data, at)
+        elif kind == 1:
+            value, at = struct.unpack_from('<Q', data, at)[0], at + 8
+        else:
+            assert kind == 2, 'wire type %d' % kind
+            size, at = varint(data, at)
+            value, at = data[at:at + size], at + size
+            assert len(value) == size, 'a field passes the end'
+        fields[tag >> 3].append(value)
+    return fields
+
+
+def one(fields, number, default=None):
+    values = fields.get(number, [])
+    assert len(values) < 2, 'field %d twice' % number
+    return values[0] if values else default
+
+
+def signed(value):
+    return value - (1 << 64) if value is not None and value >> 63 else value
+
+
+def text(value):
+    return None if value is None else value.decode()  # strict: it must be UTF-8
+
+
+def inflate(data):
+    """The file with the compressed packets in place of what they are in."""
+    whole = []
+    for packet in message(data)[1]:
+        fields = message(packet)
+        assert list(fields) == [COMPRESSED], 'a packet is not compressed'
+        assert len(packet) < 512 << 10, 'a compressed packet is larger than the viewer takes'
+        whole.append(zlib.decompress(fields[COMPRESSED][0]))
+    return b''.join(whole)
+
+
+Switch = collections.namedtuple('Switch', 'ts cpu prev state next prev_comm next_comm')
+Event = collections.namedtuple('Event', 'ts cpu pid kind body')  # of ftrace
+Track = collections.namedtuple('Track', 'name parent thread machine')
+Mark = collections.namedtuple('Mark', 'ts kind track name value flows ends')  # of a track
+
+
+class File:
+    """All that a file has, by host."""
+
+    def __init__(self, data):
+        self.plain = inflate(data)
+        self.events, self.marks, self.tracks = collections.defaultdict(list), [], {}
+        self.processes, self.lost, self.hosts, self.clocks = [], set(), {}, set()
+        begun = set()
+        for packet in message(self.plain)[1]:
+            fields = message(packet)
+            machine = one(fields, MACHINE, 0)
+            if FTRACE not in fields:
+                sequence = one(fields, SEQUENCE)
+                assert sequence, 'a packet without a sequence is dropped'
+                assert sequence in begun or one(fields, FLAGS) == 1, 'a sequence does not begin'
+                begun.add(sequence)
+            self.take(fields, machine)
+
+    def take(self, fields, machine):
+        if FTRACE in fields:
+            assert machine in self.clocks, 'events stand before the clocks'
+            bundle = message(fields[FTRACE][0])
+            cpu = one(bundle, 1)
+            if one(bundle, 3):
+                self.lost.add((machine, cpu))
+            for event in bundle[2]:
+                event = message(event)
+                kind = [number for number in event if number not in (1, 2)]
+                assert len(kind) == 1
+                self.events[machine].append(Event(one(event, 1), cpu, one(event, 2), kind[0], message(event[kind[0]][0])))
+        elif PROCESSES in fields:
+            for thread in message(fields[PROCESSES][0])[2]:
+                thread = message(thread)
+                self.processes.append((machine, one(thread, 1), one(thread, 3), text(one(thread, 2))))
+        elif CLOCKS in fields:
+            clocks = [message(clock) for clock in message(fields[CLOCKS][0])[1]]
+            assert {one(clock, 1) for clock in clocks} == {1, 6} and len({one(clock, 2) for clock in clocks}) == 1
+            self.clocks.add(machine)
+        elif SYSTEM in fields:
+            self.hosts[machine] = text(one(message(fields[SYSTEM][0]), 17))
+        elif TRACK in fields:
+            track = message(fields[TRACK][0])
+            assert one(track, 1) not in self.tracks, 'a track twice'
+            thread = one(track, 4)
+            thread = thread and message(thread)
+            self.tracks[one(track, 1)] = Track(text(one(track, 2)), one(track, 5, 0), thread and (one(thread, 1), one(thread, 2), text(one(thread, 5))), machine)
+        else:
+            assert one(fields, CLOCK_ID) == 6
+            event = message(fields[TRACK_EVENT][0])
+            assert one(event, 11) in self.tracks, 'an event stands before its track'
+            self.marks.append(Mark(one(fields, TIME), one(event, 9), one(event, 11), text(one(event, 23)), one(event, 30), event[47], event[48]))
+
+    def switches(self, machine=0):
+        """In order of time; of one time, in the order of the file."""
+        found = [Switch(e.ts, e.cpu, signed(one(e.body, 2)), one(e.body, 4), signed(one(e.body, 6)), text(one(e.body, 1)), text(one(e.body, 5)))
+                 for e in self.events[machine] if e.kind == SWITCH]
+        return sorted(found, key=lambda switch: switch.ts)
+
+    def running(self, end, machine=0):
+        """Time on CPUs by tid, without the idle and the unknown threads."""
+        ns, now = collections.Counter(), {}
+        for switch in self.switches(machine):
+            if switch.cpu in now:
+                tid, since = now[switch.cpu]
+                assert tid == switch.prev, 'CPU %d: %d leaves, and %s ran' % (switch.cpu, switch.prev, tid)
+                ns[tid] += switch.ts - since
+            now[switch.cpu] = switch.next, switch.ts
+        for tid, since in now.values():
+            ns[tid] += end - since
+        return {tid: value for tid, value in ns.items() if 0 < tid < UNKNOWN_TID and value}
+
+    def calls(self, machine=0):
+        """Of each thread, its slices of system calls: (begin, end, name); end None: open."""
+        found, now = collections.defaultdict(list), {}
+        for event in sorted((e for e in self.events[machine] if e.kind == PRINT), key=lambda e: e.ts):
+            words = text(one(event.body, 2)).split('|', 2)
+            if words[0] == 'B':
+                assert event.pid not in now, 'thread %d: a call inside %s' % (event.pid, now.get(event.pid))
+                now[event.pid] = event.ts, words[2]
+            else:
+                begin, name = now.pop(event.pid)
+                found[event.pid].append((begin, event.ts, name))
+        for pid, (begin, name) in now.items():
+            found[pid].append((begin, None, name))
+        return found
+
+    def check_interrupts(self, machine=0):
+        for entry, leave in ((IRQ_ENTRY, IRQ_EXIT), (SOFTIRQ_ENTRY, SOFTIRQ_EXIT)):
+            depth = collections.Counter()
+            for event in self.events[machine]:
+                depth[event.cpu] += (event.kind == entry) - (event.kind == leave)
+                assert depth[event.cpu] >= 0, 'an interrupt ends that did not begin'
+
+    def slices(self, open_allowed=False):
+        """Of each track, its slices: (begin, end, name, depth); checks that they nest and that no time of a track decreases."""
+        found, stacks, last = collections.defaultdict(list), collections.defaultdict(list), collections.Counter()
+        for mark in self.marks:
+            assert mark.ts >= last[mark.track], 'a track goes back in time'
+            last[mark.track] = mark.ts
+            stack = stacks[mark.track]
+            if mark.kind == BEGIN:
+                stack.append((mark.ts, mark.name))
+            elif mark.kind == END:
+                assert stack, 'a slice ends that did not begin'
+                begin, name = stack.pop()
+                found[mark.track].append((begin, mark.ts, name, len(stack)))
+        assert open_allowed or not any(stacks.values()), 'a slice does not end'
+        return found
+
+    def check_flows(self):
+        begins = collections.Counter(flow for mark in self.marks for flow in mark.flows)
+        ends = collections.Counter(flow for mark in self.marks for flow in mark.ends)
+        assert begins == ends and set(begins.values()) <= {1}, 'a flow has one end'
+        return len(begins)
