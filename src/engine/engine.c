@@ -40,6 +40,7 @@ struct engine *engine_new(const struct engine_config *config)
 	engine->setup.interval_ns = config->interval_ns;
 	engine->setup.wants_windows = config->wants_windows;
 	engine->setup.wants_containers = config->wants_containers;
+	engine->setup.wants_views = config->wants_views;
 	engine->setup.range_begin = config->range_begin;
 	engine->setup.range_end = config->range_end;
 	engine->setup.jobs = config->jobs;

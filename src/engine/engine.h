@@ -88,6 +88,7 @@ struct engine_config {
 	uint64_t range_begin, range_end; /* ns; 0 and UINT64_MAX: all */
 	bool wants_windows;              /* else only totals */
 	bool wants_containers;           /* lists of containers, whatever the selection lists */
+	bool wants_views;                /* reports list what became known of threads */
 	bool expects_beginning;          /* warn of a stream whose first packets are missing */
 	unsigned int jobs;
 	uint64_t chunk_bytes;

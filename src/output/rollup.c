@@ -7,61 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
-#include "engine/tables/columns.h"
 #include "engine/tables/keyed.h"
 #include "engine/tables/longest.h"
-
-/* A row of a long window; `row` points to the other members. */
-struct rollup_row {
-	struct report_row row;
-	struct thread_view view;
-	struct instance instance;
-	char *name, *keyed, *by; /* owned */
-	uint64_t values[COLUMNS_MAX];
-};
-
-/* The text by which the row is found again.  A shown name may become known after the row began. */
-static const char *key_of(const struct rollup_row *row)
-{
-	return row->row.keyed ? row->row.keyed : row->row.name ? row->row.name : "";
-}
-
-static uint32_t row_hash(const struct rollup_row *row)
-{
-	uint64_t hash = hash_text(row->row.id, key_of(row));
-
-	return hash_mix(hash ^ (uint64_t)row->row.owner << 32);
-}
-
-static bool row_equal(const struct rollup_row *a, const struct rollup_row *b)
-{
-	return a->row.id == b->row.id && a->row.owner == b->row.owner &&
-	       strcmp(key_of(a), key_of(b)) == 0;
-}
-
-KHASH_INIT(rollup_rows, struct rollup_row *, char, 0, row_hash, row_equal)
-
-struct rollup_table {
-	const struct table *table;
-	uint16_t unknown; /* in the last short window */
-	struct columns columns;
-	khash_t(rollup_rows) * by_key;
-	VEC(struct rollup_row *) all; /* of the window; single instances have no key */
-	VEC(struct report_row) rows;  /* the same, sorted, for the report */
-};
-
-struct rollup {
-	uint64_t interval_ns;
-	size_t top;
-	const struct selection *selection;
-	bool is_open; /* a long window has begun, and not ended */
-	uint64_t seq;
-	struct report report;
-	VEC(struct missing_event) missing;
-	VEC(struct report_table) shown; /* a table of the report for each of tables */
-	VEC(struct rollup_table *) tables;
-};
+#include "output/rollup-state.h"
 
 struct rollup *rollup_new(uint64_t interval_ns, size_t top, const struct selection *selection)
 {
@@ -71,6 +19,7 @@ struct rollup *rollup_new(uint64_t interval_ns, size_t top, const struct selecti
 	rollup->interval_ns = interval_ns;
 	rollup->top = top;
 	rollup->selection = selection;
+	rollup->view_at = kh_init(rollup_views);
 	return rollup;
 }
 
@@ -106,14 +55,36 @@ void rollup_free(struct rollup *rollup)
 	vec_fini(&rollup->tables);
 	vec_fini(&rollup->shown);
 	vec_fini(&rollup->missing);
+	vec_fini(&rollup->views);
+	vec_fini(&rollup->names);
+	kh_destroy(rollup_views, rollup->view_at);
 	free(rollup);
 }
 
 /* ---- rows ---- */
 
+static size_t index_of(const struct analysis *analysis)
+{
+	size_t i = 0;
+
+	while (analyses[i] && analyses[i] != analysis) {
+		i++;
+	}
+	return i;
+}
+
+/* Whether reports have @a before @b: by analysis, then as that has them. */
+static bool is_before(const struct rollup_table *a, const struct report_table *b)
+{
+	size_t i = index_of(a->analysis), k = index_of(b->analysis);
+
+	return i != k ? i < k : a->table < b->table;
+}
+
 static struct rollup_table *table_of(struct rollup *rollup, const struct report_table *from)
 {
 	struct rollup_table *table;
+	size_t at = 0;
 
 	for (size_t i = 0; i < rollup->tables.count; i++) {
 		if (rollup->tables.at[i]->table == from->table) {
@@ -121,13 +92,17 @@ static struct rollup_table *table_of(struct rollup *rollup, const struct report_
 		}
 	}
 	table = mem_alloc(sizeof(*table));
+	table->analysis = from->analysis;
 	table->table = from->table;
 	columns_append(&table->columns, from->table);
 	table->by_key = kh_init(rollup_rows);
-	*vec_push(&rollup->tables) = table;
-	*vec_push(&rollup->shown) = (struct report_table){ .analysis = from->analysis,
-							   .table = from->table,
-							   .is_whole = from->is_whole };
+	while (at < rollup->tables.count && is_before(rollup->tables.at[at], from)) {
+		at++;
+	}
+	(void)vec_push(&rollup->tables);
+	memmove(rollup->tables.at + at + 1, rollup->tables.at + at,
+		(rollup->tables.count - at - 1) * sizeof(rollup->tables.at[0]));
+	rollup->tables.at[at] = table;
 	return table;
 }
 
@@ -153,11 +128,14 @@ static void show_thread(struct rollup_row *to, const struct report_row *from)
 	}
 }
 
-static struct rollup_row *new_row(struct rollup_table *table, const struct report_row *from)
+static struct rollup_row *new_row(struct rollup_table *table, const struct report_row *from,
+				  uint32_t source)
 {
 	struct rollup_row *row = mem_alloc(sizeof(*row));
 
 	row->row = *from;
+	row->source = source;
+	row->named_by = INT64_MAX;
 	show_name(row, from);
 	row->keyed = from->keyed ? mem_strdup(from->keyed) : NULL;
 	row->row.keyed = row->keyed;
@@ -166,9 +144,18 @@ static struct rollup_row *new_row(struct rollup_table *table, const struct repor
 	return row;
 }
 
-static struct rollup_row *row_of(struct rollup_table *table, const struct report_row *from)
+struct rollup_row *rollup_row_known(struct rollup_table *table, uint64_t id)
 {
-	struct rollup_row like = { .row = *from };
+	struct rollup_row like = { .row = { .id = id } };
+	khint_t at = kh_get(rollup_rows, table->by_key, &like);
+
+	return at == kh_end(table->by_key) ? NULL : kh_key(table->by_key, at);
+}
+
+struct rollup_row *rollup_row_of(struct rollup_table *table, const struct report_row *from,
+				 uint32_t source)
+{
+	struct rollup_row like = { .row = *from, .source = source };
 	khint_t at = kh_get(rollup_rows, table->by_key, &like);
 	struct rollup_row *row;
 	int is_new;
@@ -177,7 +164,7 @@ static struct rollup_row *row_of(struct rollup_table *table, const struct report
 		show_name(kh_key(table->by_key, at), from);
 		return kh_key(table->by_key, at);
 	}
-	row = new_row(table, from);
+	row = new_row(table, from, source);
 	(void)kh_put(rollup_rows, table->by_key, row, &is_new);
 	return row;
 }
@@ -185,7 +172,7 @@ static struct rollup_row *row_of(struct rollup_table *table, const struct report
 /* Figures at the end of a window are those of the last short window. */
 static void forget_last(struct rollup_table *table)
 {
-	for (uint32_t c = 0; c < table->columns.count; c++) {
+	for (uint32_t c = 0; table->columns.special_count > 0 && c < table->columns.count; c++) {
 		bool is_last = table->columns.kinds[c] == COLUMN_LAST ||
 			       table->columns.kinds[c] == COLUMN_LAST_MAX;
 
@@ -195,9 +182,9 @@ static void forget_last(struct rollup_table *table)
 	}
 }
 
-static void add_instance(struct rollup_table *table, const struct report_row *from)
+static void add_instance(struct rollup_table *table, const struct report_row *from, uint32_t source)
 {
-	struct rollup_row *row = new_row(table, from);
+	struct rollup_row *row = new_row(table, from, source);
 
 	row->instance = *from->instance;
 	row->row.instance = &row->instance;
@@ -205,18 +192,40 @@ static void add_instance(struct rollup_table *table, const struct report_row *fr
 	show_thread(row, from);
 }
 
-static void add_rows(struct rollup_table *table, const struct report_table *from)
+/* Names and numbers mean the same in all traces, unless they are of a trace's threads or CPUs. */
+static uint32_t source_in(const struct table *table, const struct report_row *row, uint32_t source)
 {
-	table->unknown = from->unknown;
-	forget_last(table);
+	bool is_of_cpu = table->id_key && strcmp(table->id_key, "cpu") == 0;
+	bool is_common = table->scope == SCOPE_TRACE || table->scope == SCOPE_EVENT ||
+			 (table->scope == SCOPE_PROCESS && row->name) ||
+			 (table->scope == SCOPE_KEYED && !table->owner_key && !is_of_cpu);
+
+	return is_common ? 0 : source;
+}
+
+static void add_rows(struct rollup *rollup, struct rollup_table *table,
+		     const struct report_table *from, uint32_t source)
+{
+	table->is_whole = from->is_whole;
+	table->unknown = from->unknown & (rollup->joins ? table->unknown : UINT16_MAX);
+	if (!rollup->joins) {
+		forget_last(table);
+	}
+	if (!rollup->joins && from->table->scope == SCOPE_CONTAINER) {
+		rollup_note_names(rollup, from);
+	}
+	if (rollup_threads_of(rollup, table)) {
+		return; /* rollup_group() adds them up */
+	}
 	for (size_t i = 0; i < from->row_count; i++) {
 		struct rollup_row *row;
 
 		if (from->rows[i].instance) {
-			add_instance(table, &from->rows[i]);
+			add_instance(table, &from->rows[i], source);
 			continue;
 		}
-		row = row_of(table, &from->rows[i]);
+		row = rollup_row_of(table, &from->rows[i],
+				    source_in(from->table, &from->rows[i], source));
 		show_thread(row, &from->rows[i]);
 		columns_add(&table->columns, row->values, from->rows[i].values);
 	}
@@ -231,13 +240,28 @@ static int by_instance(const void *left, const void *right)
 	return longest_compare(a->instance, a->thread, b->instance, b->thread);
 }
 
+/* A row of which nothing is left is none, but a trace and a CPU always have theirs. */
+static bool is_shown(const struct rollup_table *table, const struct rollup_row *row)
+{
+	bool always = table->table->scope == SCOPE_TRACE || table->table->scope == SCOPE_CPU ||
+		      table->table->scope == SCOPE_LONGEST;
+	uint64_t any = always;
+
+	for (uint32_t i = 0; any == 0 && i < table->columns.count; i++) {
+		any |= row->values[i];
+	}
+	return any != 0;
+}
+
 static void sort(struct rollup *rollup, struct rollup_table *table)
 {
 	size_t most = longest_shown(rollup->top);
 
 	table->rows.count = 0;
 	for (size_t i = 0; i < table->all.count; i++) {
-		*vec_push(&table->rows) = table->all.at[i]->row;
+		if (is_shown(table, table->all.at[i])) {
+			*vec_push(&table->rows) = table->all.at[i]->row;
+		}
 	}
 	if (table->table->scope != SCOPE_LONGEST) {
 		report_sort(table->table, rollup->selection, table->rows.at, table->rows.count,
@@ -246,6 +270,37 @@ static void sort(struct rollup *rollup, struct rollup_table *table)
 		qsort(table->rows.at, table->rows.count, sizeof(table->rows.at[0]), by_instance);
 		table->rows.count = table->rows.count < most ? table->rows.count : most;
 	}
+	for (size_t i = 0; table->table->scope == SCOPE_LONGEST && i < table->rows.count; i++) {
+		table->rows.at[i].id = i;
+	}
+}
+
+/* Those that are too short for the long window need not be kept up to its end. */
+static void drop_short(struct rollup *rollup, struct rollup_table *table)
+{
+	size_t kept = 0;
+
+	if (table->table->scope != SCOPE_LONGEST ||
+	    table->all.count < 8 * longest_shown(rollup->top)) {
+		return;
+	}
+	sort(rollup, table);
+	for (size_t i = 0; i < table->all.count; i++) {
+		bool is_kept = false;
+
+		for (size_t k = 0; k < table->rows.count && !is_kept; k++) {
+			is_kept = table->rows.at[k].instance == &table->all.at[i]->instance;
+		}
+		if (is_kept) {
+			table->all.at[kept++] = table->all.at[i];
+		} else {
+			free(table->all.at[i]->name);
+			free(table->all.at[i]->keyed);
+			free(table->all.at[i]->by);
+			free(table->all.at[i]);
+		}
+	}
+	table->all.count = kept;
 }
 
 /* ---- windows ---- */
@@ -254,7 +309,11 @@ static void begin(struct rollup *rollup, const struct report *window)
 {
 	for (size_t t = 0; t < rollup->tables.count; t++) {
 		empty(rollup->tables.at[t]);
+		rollup->tables.at[t]->unknown = UINT16_MAX;
 	}
+	rollup->views.count = 0;
+	rollup->names.count = 0;
+	kh_clear(rollup_views, rollup->view_at);
 	rollup->is_open = true;
 	rollup->report = (struct report){ .kind = REPORT_WINDOW,
 					  .seq = rollup->seq++,
@@ -264,8 +323,8 @@ static void begin(struct rollup *rollup, const struct report *window)
 
 static void add_figures(struct report *to, const struct report *from)
 {
-	assert(from->begin >= to->begin);
-	to->end = from->end;
+	to->begin = from->begin < to->begin ? from->begin : to->begin;
+	to->end = from->end > to->end ? from->end : to->end;
 	to->complete &= from->complete;
 	to->has_lag = from->has_lag;
 	to->lag_ns = from->lag_ns;
@@ -276,43 +335,78 @@ static void add_figures(struct report *to, const struct report *from)
 	to->late_events += from->late_events;
 }
 
-static const struct report *finish(struct rollup *rollup)
+const struct report *rollup_take(struct rollup *rollup)
 {
-	assert(rollup->is_open);
-	assert(rollup->shown.count == rollup->tables.count);
+	if (!rollup->is_open) {
+		return NULL;
+	}
+	rollup->shown.count = 0;
 	for (size_t t = 0; t < rollup->tables.count; t++) {
-		sort(rollup, rollup->tables.at[t]);
-		rollup->shown.at[t].rows = rollup->tables.at[t]->rows.at;
-		rollup->shown.at[t].row_count = rollup->tables.at[t]->rows.count;
-		rollup->shown.at[t].unknown = rollup->tables.at[t]->unknown;
+		struct rollup_table *table = rollup->tables.at[t];
+
+		rollup_group(rollup, table);
+		sort(rollup, table);
+		*vec_push(&rollup->shown) = (struct report_table){ .analysis = table->analysis,
+								   .table = table->table,
+								   .rows = table->rows.at,
+								   .row_count = table->rows.count,
+								   .unknown = table->unknown,
+								   .is_whole = table->is_whole };
 	}
 	rollup->report.tables = rollup->shown.at;
 	rollup->report.table_count = rollup->shown.count;
+	rollup->report.views = rollup->views.at;
+	rollup->report.view_count = rollup->views.count;
 	rollup->is_open = false;
 	return &rollup->report;
 }
 
-/* Events that come during the long window are recorded from there on. */
+/* Events that come during the long window are recorded from there on.  Joining: what any trace
+ * lacks. */
 static void add_missing(struct rollup *rollup, const struct report *window)
 {
-	rollup->missing.count = 0;
-	vec_append(&rollup->missing, window->missing, window->missing_count);
+	rollup->missing.count = rollup->joins ? rollup->missing.count : 0;
+	for (size_t i = 0; i < window->missing_count; i++) {
+		bool is_known = false;
+
+		for (size_t k = 0; k < rollup->missing.count; k++) {
+			is_known |=
+				rollup->missing.at[k].analysis == window->missing[i].analysis &&
+				strcmp(rollup->missing.at[k].event, window->missing[i].event) == 0;
+		}
+		if (!is_known) {
+			*vec_push(&rollup->missing) = window->missing[i];
+		}
+	}
 	rollup->report.missing = rollup->missing.at;
 	rollup->report.missing_count = rollup->missing.count;
 }
 
-static void add(struct rollup *rollup, const struct report *window, rollup_show *show, void *user)
+void rollup_join(struct rollup *rollup)
 {
+	rollup->joins = true;
+}
+
+void rollup_add(struct rollup *rollup, const struct report *window, uint32_t source)
+{
+	assert(source == 0 || rollup->joins);
 	if (!rollup->is_open) {
 		begin(rollup, window);
+		rollup->missing.count = 0;
 	}
 	add_figures(&rollup->report, window);
 	add_missing(rollup, window);
-	for (size_t t = 0; t < window->table_count; t++) {
-		add_rows(table_of(rollup, &window->tables[t]), &window->tables[t]);
+	if (!rollup->joins) {
+		rollup_learn(rollup, window);
 	}
-	if (window->end / rollup->interval_ns > rollup->report.begin / rollup->interval_ns) {
-		show(user, finish(rollup));
+	for (size_t t = 0; t < window->table_count; t++) {
+		(void)table_of(rollup, &window->tables[t]);
+	}
+	for (size_t t = 0; t < window->table_count; t++) {
+		struct rollup_table *table = table_of(rollup, &window->tables[t]);
+
+		add_rows(rollup, table, &window->tables[t], source);
+		drop_short(rollup, table);
 	}
 }
 
@@ -320,11 +414,15 @@ void rollup_report(struct rollup *rollup, const struct report *report, rollup_sh
 		   void *user)
 {
 	if (rollup && report->kind == REPORT_WINDOW) {
-		add(rollup, report, show, user);
+		rollup_add(rollup, report, 0);
+		if (report->end / rollup->interval_ns >
+		    rollup->report.begin / rollup->interval_ns) {
+			show(user, rollup_take(rollup));
+		}
 		return;
 	}
 	if (rollup && report->kind == REPORT_TOTAL && rollup->is_open) {
-		show(user, finish(rollup)); /* the trace ends within a long window */
+		show(user, rollup_take(rollup)); /* the trace ends within a long window */
 	}
 	show(user, report);
 }

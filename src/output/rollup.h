@@ -7,11 +7,14 @@
  *     engine    | w0 | w1 | w2 | w3 | w4 | w5 | total
  *     shown     |      W0      |      W1      | total
  *
- * Sums, maxima, histograms and the longest instances of a long window are exact.  Names, priorities
- * and figures at the end of a window are those of the last short window that has them.  So a
- * process whose pid becomes known within a long window has two rows in it.
+ * Sums, maxima, histograms and the longest instances of a long window are exact.  Priorities and
+ * figures at the end of a window are those of the last short window that has them.  Names and
+ * processes are what is known at the end, if the short windows have report_view; else those of the
+ * last short window in which the row is, and a process whose pid becomes known within a long window
+ * has two rows in it.
  *
- * A rollup serves one trace.  Reports that it shows point into it, and are valid during the call.
+ * A rollup serves one trace, or joins windows of several traces.  Reports that it shows point into
+ * it, and are valid until the next call.
  */
 #ifndef SILLAGE_OUTPUT_ROLLUP_H
 #define SILLAGE_OUTPUT_ROLLUP_H
@@ -20,7 +23,8 @@
 
 struct rollup;
 
-/* @interval_ns: of the long windows.  @top: rows of each list that are shown; 0: all. */
+/* @interval_ns: of the long windows, for rollup_report().  @top: rows of each list that are shown;
+ * 0: all. */
 struct rollup *rollup_new(uint64_t interval_ns, size_t top, const struct selection *selection);
 void rollup_free(struct rollup *rollup); /* NULL is fine */
 
@@ -29,5 +33,15 @@ void rollup_free(struct rollup *rollup); /* NULL is fine */
 typedef void rollup_show(void *user, const struct report *report);
 void rollup_report(struct rollup *rollup, const struct report *report, rollup_show *show,
 		   void *user);
+
+/* ---- the same step by step, where the caller knows which windows belong together ---- */
+
+/* From now on windows are of several traces at one time.  Rows of threads, processes, containers
+ * and CPUs stay apart; those of names and numbers are added up. */
+void rollup_join(struct rollup *rollup);
+/* Adds a window.  @source: the number of its trace from 1, when joining; else 0. */
+void rollup_add(struct rollup *rollup, const struct report *window, uint32_t source);
+/* The long window, which is over; NULL: none was begun. */
+const struct report *rollup_take(struct rollup *rollup);
 
 #endif

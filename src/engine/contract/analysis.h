@@ -148,6 +148,7 @@ struct instance {
 	 */
 	bool has_begun_by;
 	int32_t begun_by;
+	uint64_t thread_id; /* set when a window ends: report_row.id of the thread; 0: none */
 	char by[INSTANCE_BY_BYTES]; /* "dev=8 sector=5": what else tells it from others; ends in a 0
 				     */
 };

@@ -56,6 +56,7 @@ struct setup {
 			     */
 	bool wants_windows; /* else only the total is reported */
 	bool wants_containers; /* reports list containers, whatever the selection lists */
+	bool wants_views;      /* reports have struct report_view */
 	/* ns, recorded traces: only [range_begin, range_end) is reported; 0 and UINT64_MAX: all. */
 	uint64_t range_begin, range_end;
 	unsigned int jobs;                 /* workers in the pool */

@@ -139,6 +139,9 @@ static void thread_codec(const struct checkpoint *checkpoint, const struct layou
 	view_codec(codec, &thread->view);
 	codec_u8(codec, &thread->picked);
 	codec_bool(codec, &thread->is_touched);
+	if (codec_reads(codec)) {
+		thread->told_id = shard_row_id(thread);
+	}
 	row_codec(codec, &layout->columns[SCOPE_THREAD], thread_window(layout, thread));
 	if (!layout->is_direct) {
 		row_codec(codec, &layout->columns[SCOPE_THREAD], thread_total(layout, thread));

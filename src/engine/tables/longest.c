@@ -106,6 +106,7 @@ void longest_collect(struct longest *to, struct longest *from)
 
 		if (shown.instance.thread) {
 			shown.view = shown.instance.thread->view;
+			shown.instance.thread_id = shard_row_id(shown.instance.thread);
 			shown.has_view = true;
 			shown.owner = shown.instance.thread;
 			shown.owner_life = shown.owner->life;

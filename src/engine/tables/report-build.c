@@ -345,6 +345,11 @@ void tables_report(struct tables *tables, bool total, struct report *report,
 		}
 	}
 	report_threads(tables, &of_threads, total);
+	if (setup->wants_views && !total) {
+		report_views(tables, memory);
+		report->views = memory->views.at;
+		report->view_count = memory->views.count;
+	}
 	for (size_t i = 0; i < listings.count; i++) {
 		take_listing(tables, listings.at[i]);
 	}
@@ -365,6 +370,7 @@ void report_memory_fini(struct report_memory *memory)
 		free(memory->processes.at[i].memory);
 	}
 	vec_fini(&memory->processes);
+	vec_fini(&memory->views);
 	vec_fini(&memory->lists);
 	vec_fini(&memory->tables);
 }

@@ -29,6 +29,7 @@ struct report_memory {
 	VEC(struct report_table) tables;
 	VEC(struct report_row *) lists;
 	VEC(struct report_process) processes;
+	VEC(struct report_view) views;
 };
 
 /* Fills the tables of @report from the open window or the total.  No task may run. */

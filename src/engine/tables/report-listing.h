@@ -57,5 +57,7 @@ void report_pairs(struct tables *tables, struct listing *listing);
 
 /* Fills the tables of threads and processes. */
 void report_threads(struct tables *tables, const struct listings *listings, bool total);
+/* Lists the threads of which something else is known than the last time. */
+void report_views(struct tables *tables, struct report_memory *memory);
 
 #endif

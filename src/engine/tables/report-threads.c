@@ -25,12 +25,6 @@ static const uint64_t *values_of_thread(const struct tables *tables, const struc
 	       listing->offset;
 }
 
-/* Orders the threads that had one tid, too. */
-static uint64_t id_of(const struct thread *thread)
-{
-	return ((uint64_t)(uint32_t)thread->view.tid << 32) | thread->incarnation;
-}
-
 /* ---- processes ---- */
 
 /* Processes are numbered as they are met.  Threads of unknown processes share one. */
@@ -93,10 +87,10 @@ static void name_process(struct process_row *process, const struct thread *threa
 		return;
 	}
 	if (view->tid == process->named_by
-		    ? id_of(thread) > process->named_by_id
+		    ? shard_row_id(thread) > process->named_by_id
 		    : leads || (!has_leader && view->tid < process->named_by)) {
 		process->named_by = view->tid;
-		process->named_by_id = id_of(thread);
+		process->named_by_id = shard_row_id(thread);
 		memcpy(process->view.comm, view->comm, sizeof(view->comm));
 	}
 }
@@ -236,7 +230,7 @@ static void list_thread(const struct tables *tables, struct pass *pass, struct t
 		row = report_add_row(listing, values_of_thread(tables, listing, thread), false);
 		if (row) {
 			row->thread = &thread->view;
-			row->id = id_of(thread);
+			row->id = shard_row_id(thread);
 			if (listing->order.by_prio) {
 				row->sort = report_sort_value(listing->table, listing->order, row);
 			}
@@ -302,4 +296,37 @@ void report_threads(struct tables *tables, const struct listings *listings, bool
 		list_containers(tables, listings->all.at[i]);
 	}
 	kh_destroy(process_numbers, pass.numbers);
+}
+
+/* ---- what is known of threads ---- */
+
+static void report_view(struct thread *thread, struct report_memory *memory)
+{
+	uint64_t id = shard_row_id(thread);
+	uint64_t hash = hash_bytes(0, &thread->view, sizeof(thread->view));
+	uint32_t told = hash_mix(hash ^ id) | 1;
+
+	if (thread->told == told && thread->told_id == id) {
+		return;
+	}
+	*vec_push(&memory->views) = (struct report_view){ .id = id,
+							  .was = thread->told_id,
+							  .is_reused = thread->is_reused,
+							  .view = thread->view };
+	thread->told = told;
+	thread->told_id = id;
+}
+
+/* A tid below 0: an entity, or a thread of which nothing can become known. */
+void report_views(struct tables *tables, struct report_memory *memory)
+{
+	for (size_t s = 0; s < SHARDS; s++) {
+		const struct shard *shard = &tables->shards[s];
+
+		for (size_t i = 0; i < shard->resident.count; i++) {
+			if (shard->resident.at[i] && shard->resident.at[i]->view.tid >= 0) {
+				report_view(shard->resident.at[i], memory);
+			}
+		}
+	}
 }

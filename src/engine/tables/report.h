@@ -59,6 +59,14 @@ static inline bool report_is_unknown(const struct report_table *table, unsigned 
 	return table->unknown >> column & 1;
 }
 
+/* What is known of a thread, where it is not what the last window knew. */
+struct report_view {
+	uint64_t id;    /* report_row.id of its rows */
+	uint64_t was;   /* of its rows in windows before; 0: it had none */
+	bool is_reused; /* another thread had its tid before */
+	struct thread_view view;
+};
+
 enum report_kind { REPORT_WINDOW, REPORT_TOTAL, REPORT_SO_FAR };
 
 struct report {
@@ -76,6 +84,9 @@ struct report {
 	const struct report_table *tables; /* all of one analysis are adjacent */
 	size_t missing_count;
 	const struct missing_event *missing; /* what the trace does not record, by analysis */
+	/* Only if the engine is asked for it: whatever has rows in this window or in others. */
+	size_t view_count;
+	const struct report_view *views;
 };
 
 /* ---- order (report-sort.c) ---- */

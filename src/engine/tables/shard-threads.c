@@ -85,6 +85,7 @@ static struct thread *thread_new(struct shard *shard, int64_t key)
 		thread->incarnation = key == KEY_NOBODY ? UINT32_MAX : (uint32_t)key;
 	} else {
 		thread->view.tid = (int32_t)key;
+		thread->incarnation = shard->next_incarnation;
 	}
 	thread->view.pid = -1;
 	thread->cpu = UINT64_MAX;
@@ -328,6 +329,9 @@ static void take_out(struct shard *shard, struct thread *thread)
 	forget_oncpus(shard, thread);
 	forget_touched(shard, thread);
 	forget_death(shard, thread);
+	if (thread->incarnation >= shard->next_incarnation) {
+		shard->next_incarnation = thread->incarnation + 1;
+	}
 	put_thread(shard, thread->view.tid, NULL);
 }
 
@@ -346,6 +350,8 @@ void tables_rename_thread(struct tables *tables, const struct rename *rename)
 		shard_thread_ends(to, old, rename->ts);
 		thread->incarnation = old->incarnation + 1;
 		thread->is_reused = true;
+	} else if (to->next_incarnation > 0) {
+		thread->incarnation = to->next_incarnation;
 	}
 	thread->view.tid = rename->to;
 	thread->view.pid = rename->to; /* it leads the process now */

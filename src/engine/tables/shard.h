@@ -53,8 +53,10 @@ struct thread {
 	struct thread_view view;
 	uint64_t cpu;         /* of its last switch-in, UINT64_MAX: none */
 	uint64_t in_ts;       /* of that, 0: not known */
+	uint64_t told_id;     /* its row id when report_views() listed it last; 0: never */
 	uint64_t before_ts;   /* of the switch-in before, whose end was not reported; 0: none */
 	uint32_t incarnation; /* its number among those that had its tid; an entity: its number */
+	uint32_t told;        /* a hash of what was listed then */
 	uint32_t resident_at; /* index in shard->resident */
 	uint32_t life;        /* its number among the threads that had this memory */
 	bool is_dead;
@@ -65,6 +67,12 @@ struct thread {
 	uint8_t picked;   /* PICKED_...: whether the selection has it; 0: not looked up yet */
 	uint32_t member;  /* its number in pairs; 0: none */
 };
+
+/* Orders the threads that had one tid, too: report_row.id. */
+static inline uint64_t shard_row_id(const struct thread *thread)
+{
+	return ((uint64_t)(uint32_t)thread->view.tid << 32) | thread->incarnation;
+}
 
 enum {
 	PICKED_YES = 1,
@@ -162,6 +170,9 @@ struct shard {
 	struct slots slots;
 	VEC(struct thread *) resident; /* all that have a row, live and dead; NULL: a hole */
 	VEC(uint32_t) resident_free;   /* indexes of the holes */
+	/* Of a thread that is the first known of its tid: above those of all that left the shard,
+	 * so that no two rows have one id. */
+	uint32_t next_incarnation;
 	VEC(uint64_t) window_ended; /* bits by resident_at: dead, and one window has ended since */
 	VEC(struct dead) dead;
 	VEC(struct open_oncpu) oncpus;

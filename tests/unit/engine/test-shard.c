@@ -131,10 +131,12 @@ START_TEST(renames_the_dead)
 	tables_rename_thread(&fixture->tables, &rename);
 	ck_assert(!shard_is_dead(thread));
 	ck_assert_uint_eq(shard->dead.count, 0);
-	ck_assert_uint_eq(shard_incarnation(thread), 0); /* none had that tid */
+	ck_assert_uint_eq(shard_incarnation(thread), 1); /* its own row before had 0 */
 	ck_assert_ptr_eq(shard_thread_known(shard, key_of(1)), thread);
 	ck_assert_uint_eq(shard->resident.count, 2); /* the hole was filled */
 	ck_assert_uint_eq(shard->resident_free.count, 0);
+	/* Who has the old tid now has no row of the one that left. */
+	ck_assert_uint_eq(shard_incarnation(shard_thread(shard, key_of(0))), 1);
 	tables_check(&fixture->tables);
 	fixture_free(fixture);
 }

@@ -1,0 +1,244 @@
+/*
+ * rollup-threads: what windows know of threads, and what is added up from threads.
+ *
+ * Names, processes and numbers of threads may become known later than their figures.  The engine
+ * shows a window with what is known at its end, so a long window has to do the same: what became
+ * known is applied to the rows of the short windows before.  Rows of processes and containers are
+ * made of those of threads at the end only: by then it is known which process a thread is of.
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include <stdio.h>
+
+#include "engine/contract/row-key.h"
+#include "output/rollup-state.h"
+
+/* ---- what became known ---- */
+
+static void take_out(struct rollup_table *table, struct rollup_row *row)
+{
+	kh_del(rollup_rows, table->by_key, kh_get(rollup_rows, table->by_key, row));
+}
+
+/*
+ * Threads that have another number, all of one window at once: one may have the number that another
+ * one had.  A thread that is new has nothing to do with rows that have its number.
+ */
+static void renumber(struct rollup_table *table, const struct report *window)
+{
+	VEC(struct rollup_row *) moved = { 0 };
+	int is_new;
+
+	for (size_t i = 0; i < window->view_count; i++) {
+		const struct report_view *view = &window->views[i];
+		bool is_moved = view->was != 0 && view->was != view->id;
+		struct rollup_row *row = NULL;
+
+		if (is_moved || view->was == 0) {
+			row = rollup_row_known(table, is_moved ? view->was : view->id);
+		}
+		*vec_push(&moved) = is_moved ? row : NULL;
+		if (row) {
+			take_out(table, row);
+		}
+	}
+	for (size_t i = 0; i < moved.count; i++) {
+		if (moved.at[i]) {
+			moved.at[i]->row.id = window->views[i].id;
+			/* If there is one, which only a damaged store has, both stay. */
+			(void)kh_put(rollup_rows, table->by_key, moved.at[i], &is_new);
+		}
+	}
+	vec_fini(&moved);
+}
+
+static void show_begun_by(struct rollup_row *row, const struct report_view *view)
+{
+	row->view = view->view;
+	if (view->is_reused) {
+		row->view = (struct thread_view){ .pid = -1, .tid = view->view.tid };
+	}
+	row->row.thread = &row->view;
+}
+
+static void learn_instances(struct rollup_table *table, const struct report_view *view)
+{
+	for (size_t i = 0; i < table->all.count; i++) {
+		struct rollup_row *row = table->all.at[i];
+		struct instance *instance = &row->instance;
+
+		if (instance->thread_id != 0 &&
+		    (instance->thread_id == view->id || instance->thread_id == view->was)) {
+			instance->thread_id = view->id;
+			row->view = view->view;
+			row->row.thread = &row->view;
+		} else if (instance->has_begun_by && instance->begun_by > 0 &&
+			   instance->begun_by == view->view.tid) {
+			show_begun_by(row, view);
+		}
+	}
+}
+
+static void learn(struct rollup_table *table, const struct report_view *view)
+{
+	struct rollup_row *row;
+
+	if (table->table->scope == SCOPE_LONGEST) {
+		learn_instances(table, view);
+	}
+	if (table->table->scope != SCOPE_THREAD) {
+		return;
+	}
+	row = rollup_row_known(table, view->id);
+	if (row) {
+		row->view = view->view;
+		row->row.thread = &row->view;
+	}
+}
+
+/* The long window has it once, with what it was called before the long window. */
+static void note(struct rollup *rollup, const struct report_view *view)
+{
+	khint_t at = kh_get(rollup_views, rollup->view_at, view->was);
+	struct report_view kept = *view;
+	uint32_t index = (uint32_t)rollup->views.count;
+	int is_new;
+
+	if (at != kh_end(rollup->view_at)) {
+		index = kh_value(rollup->view_at, at);
+		kept.was = rollup->views.at[index].was;
+		kh_del(rollup_views, rollup->view_at, at);
+	} else {
+		(void)vec_push(&rollup->views);
+	}
+	rollup->views.at[index] = kept;
+	at = kh_put(rollup_views, rollup->view_at, view->id, &is_new);
+	kh_value(rollup->view_at, at) = index;
+}
+
+void rollup_learn(struct rollup *rollup, const struct report *window)
+{
+	for (size_t t = 0; t < rollup->tables.count; t++) {
+		if (rollup->tables.at[t]->table->scope == SCOPE_THREAD) {
+			renumber(rollup->tables.at[t], window);
+		}
+	}
+	for (size_t i = 0; i < window->view_count; i++) {
+		for (size_t t = 0; t < rollup->tables.count; t++) {
+			learn(rollup->tables.at[t], &window->views[i]);
+		}
+		note(rollup, &window->views[i]);
+	}
+}
+
+/* ---- processes and containers ---- */
+
+void rollup_note_names(struct rollup *rollup, const struct report_table *from)
+{
+	for (size_t i = 0; i < from->row_count; i++) {
+		struct rollup_name *name = NULL;
+
+		for (size_t k = 0; k < rollup->names.count && !name; k++) {
+			name = rollup->names.at[k].pid_ns == from->rows[i].id ? &rollup->names.at[k]
+									      : NULL;
+		}
+		if (!name) {
+			name = vec_push(&rollup->names);
+			name->pid_ns = from->rows[i].id;
+		}
+		(void)snprintf(name->name, sizeof(name->name), "%s", from->rows[i].name);
+	}
+}
+
+struct rollup_table *rollup_threads_of(struct rollup *rollup, const struct rollup_table *table)
+{
+	if (rollup->joins || !scope_is_of_threads(table->table->scope)) {
+		return NULL;
+	}
+	for (size_t t = 0; t < rollup->tables.count; t++) {
+		if (rollup->tables.at[t]->analysis == table->analysis &&
+		    rollup->tables.at[t]->table->scope == SCOPE_THREAD) {
+			return rollup->tables.at[t];
+		}
+	}
+	return NULL;
+}
+
+/* The name of a process is that of its leader, or else of the thread with the smallest tid; of
+ * several that had the tid, the newest (report-threads.c). */
+static void name_process(struct rollup_row *process, const struct rollup_row *thread)
+{
+	const struct thread_view *view = &thread->view;
+	bool leads = view->tid == view->pid, has_leader = process->named_by == view->pid;
+
+	if (!view->comm[0] || process->view.pid < 0) {
+		return;
+	}
+	if (view->tid == process->named_by
+		    ? thread->row.id > process->named_by_id
+		    : leads || (!has_leader && view->tid < process->named_by)) {
+		process->named_by = view->tid;
+		process->named_by_id = thread->row.id;
+		memcpy(process->view.comm, view->comm, sizeof(view->comm));
+	}
+}
+
+static struct rollup_row *process_of(struct rollup *rollup, struct rollup_table *table,
+				     const struct rollup_row *thread)
+{
+	bool by_name = rollup->selection && rollup->selection->per == PER_COMM;
+	struct thread_view view = { .tid = -1, .pid = by_name ? -1 : thread->view.pid };
+	struct report_row like = { .id = (uint64_t)view.pid };
+	struct rollup_row *row;
+
+	if (by_name) {
+		memcpy(view.comm, thread->view.comm, sizeof(view.comm));
+	}
+	like.name = view.pid < 0 ? view.comm : NULL;
+	row = rollup_row_of(table, &like, 0);
+	if (!row->row.thread) {
+		row->view = view;
+		row->row.thread = &row->view;
+	}
+	name_process(row, thread);
+	return row;
+}
+
+static const char *name_of(const struct rollup *rollup, uint32_t pid_ns)
+{
+	const char *name = selection_container(rollup->selection, pid_ns);
+
+	for (size_t i = 0; !name && i < rollup->names.count; i++) {
+		name = rollup->names.at[i].pid_ns == pid_ns ? rollup->names.at[i].name : NULL;
+	}
+	return name ? name : "";
+}
+
+static struct rollup_row *container_of(struct rollup *rollup, struct rollup_table *table,
+				       const struct rollup_row *thread)
+{
+	uint32_t pid_ns = thread->view.container;
+	struct report_row like = { .id = pid_ns != 0 ? pid_ns : ROW_KEY_NO_ID,
+				   .name = name_of(rollup, pid_ns),
+				   .keyed = "" };
+
+	return rollup_row_of(table, &like, 0);
+}
+
+void rollup_group(struct rollup *rollup, struct rollup_table *table)
+{
+	struct rollup_table *threads = rollup_threads_of(rollup, table);
+
+	for (size_t i = 0; threads && i < threads->all.count; i++) {
+		const struct rollup_row *thread = threads->all.at[i];
+		struct rollup_row *row;
+
+		if (!thread->row.thread) {
+			continue;
+		}
+		row = table->table->scope == SCOPE_PROCESS ? process_of(rollup, table, thread)
+							   : container_of(rollup, table, thread);
+		columns_add(&table->columns, row->values, thread->values);
+	}
+}
