@@ -68,12 +68,14 @@ ROOMS = {
              'live/replay/', 'setup/runner.h', 'version.h') + CTF + CONTRACT,
     'src/perfetto': ('base/', 'base/text/', 'ctf/metadata/', 'kernel/', 'deep/', 'deep/report/', 'engine/pool.h', 'engine/tables/',
                      'output/', 'perfetto.pb-c.h') + CONTRACT,
+    'src/store': ('base/', 'output/', 'engine/', 'engine/tables/') + CONTRACT,
     'src/setup': ('base/', 'engine/worker/') + CTF + CONTRACT,
     'src/watch': ('base/', 'setup/'),
     'src/cmd/options': ('base/', 'query/', 'phases/partition.h', 'engine/tables/') + CONTRACT,
     'src/cmd/found': None,
     'src/cmd/ranges': None,
     'src/cmd/report': None,
+    'src/cmd/history': None,
     'src/cmd/setup': None,
     'src/cmd': None,  # all
     'src': None,
@@ -85,6 +87,7 @@ NEVER = (
     (r'(src/(?!cmd/|output/screen/)|relay/|analyses/|live/(trigger|capture)/)', r'event2/',
      'libevent lives in live/ only'),
     (r'(?!src/output/screen/)', r'(curses|ncurses)', 'only the screen knows the terminal'),
+    (r'(?!src/store/)', r'sqlite3', 'only the store knows its database'),
     (r'(?!src/base/probe)', r'lttng/', "only the probes know LTTng-UST's headers"),
 )
 # Functions whose names are given from outside, with the reason.

@@ -18,12 +18,13 @@
 #include "cmd/cmd.h"
 #include "cmd/say.h"
 #include "output/sinks/json.h"
+#include "store/schema.h"
 #include "version.h"
 
 static const struct command *const commands[] = {
-	&cmd_live,     &cmd_analyze, &cmd_top,     &cmd_list,   &cmd_replay,
-	&cmd_triggers, &cmd_lami,    &cmd_capture, &cmd_report, &cmd_overview,
-	&cmd_map,      &cmd_merge,   &cmd_setup,   &cmd_watch,  &cmd_export, NULL,
+	&cmd_live,  &cmd_analyze, &cmd_top,    &cmd_list,     &cmd_replay, &cmd_triggers,
+	&cmd_lami,  &cmd_capture, &cmd_report, &cmd_overview, &cmd_map,    &cmd_merge,
+	&cmd_setup, &cmd_watch,   &cmd_export, &cmd_history,  NULL,
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -37,14 +38,14 @@ static void print_usage(FILE *out)
 		(void)fprintf(out, "  %-8s %-20s %s\n", commands[i]->name, commands[i]->args,
 			      commands[i]->summary);
 	}
-	(void)fputs(
-		"  help     [COMMAND]            this text, or a command's options\n"
-		"  help     json|completion      the keys of JSON lines; a completion for bash\n"
-		"  --version, -V                 the version\n\n"
-		"URL is net://HOST[:PORT]/host/TARGET/SESSION, or net://HOST[:PORT] for all\n"
-		"sessions of a relay; TARGET and SESSION may be patterns.  TRACE is a trace\n"
-		"directory or one above some.  See sillage(1).\n",
-		out);
+	(void)fputs("  help     [COMMAND]            this text, or a command's options\n"
+		    "  help     json|store|completion  keys of JSON lines; tables of a store; for "
+		    "bash\n"
+		    "  --version, -V                 the version\n\n"
+		    "URL is net://HOST[:PORT]/host/TARGET/SESSION, or net://HOST[:PORT] for all\n"
+		    "sessions of a relay; TARGET and SESSION may be patterns.  TRACE is a trace\n"
+		    "directory or one above some.  See sillage(1).\n",
+		    out);
 }
 
 static void print_command_help(const struct command *command)
@@ -108,6 +109,8 @@ static int help(const char *name)
 	}
 	if (strcmp(name, "json") == 0) {
 		json_describe(stdout, analyses);
+	} else if (strcmp(name, "store") == 0) {
+		store_describe(stdout, analyses);
 	} else if (strcmp(name, "completion") == 0) {
 		print_completion();
 	} else if (!command) {

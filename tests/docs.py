@@ -3,6 +3,7 @@
 
 Goal    Options of --help, of the manual page and of the completion are the same, in every command;
         doc/json.md has the keys that the tables have; the README names every command;
+        doc/store.md has the tables of a store;
         doc/definitions.md defines every key that `analyze` and `report` print in JSON.
 
 usage: docs.py SILLAGE ROOT
@@ -130,6 +131,8 @@ def main():
     faults += ['--%s is in the manual page only' % option for option in sorted(documented - options - {'version'})]
     if said(sillage, 'help', 'json') not in read(root, 'doc', 'json.md'):
         faults.append('doc/json.md has other keys than `sillage help json`')
+    if said(sillage, 'help', 'store') not in read(root, 'doc', 'store.md'):
+        faults.append('doc/store.md has other tables than `sillage help store`')
     for name in re.findall(r'^(\w+) ', said(sillage, 'analyze', '-a', 'help'), re.M):
         if not re.search(r'\b%s\b' % name, manual):
             faults.append('the analysis %s is not in the manual page' % name)

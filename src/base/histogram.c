@@ -25,8 +25,7 @@ static uint32_t index_of(uint64_t value)
 	       (uint32_t)((value >> (top - SUB_BITS)) - (1u << SUB_BITS));
 }
 
-/* The largest value of a bucket. */
-static uint64_t end_of(uint32_t index)
+uint64_t histogram_end(uint32_t index)
 {
 	unsigned int top = (index >> SUB_BITS) + SUB_BITS - 1;
 	uint64_t lowest = (index & ((1u << SUB_BITS) - 1)) + (1u << SUB_BITS);
@@ -245,6 +244,33 @@ void histogram_add(struct histogram **histogram, uint64_t value)
 	add_bucket(s, index_of(value), 1);
 }
 
+_Static_assert(HISTOGRAM_BUCKETS_MAX == (64 - SUB_BITS + 1) << SUB_BITS, "room for all");
+
+uint32_t histogram_list(const struct histogram *histogram,
+			struct histogram_bucket ret[HISTOGRAM_BUCKETS_MAX])
+{
+	struct sorted sorted;
+	uint32_t count = 0;
+
+	histogram = histogram ? in_order(histogram, &sorted) : NULL;
+	for (uint32_t i = 0; histogram && i < histogram->used; i++) {
+		struct histogram_bucket bucket = bucket_at(histogram, i);
+
+		if (bucket.count > 0) {
+			ret[count++] = bucket;
+		}
+	}
+	return count;
+}
+
+void histogram_add_bucket(struct histogram **histogram, uint64_t value, uint64_t count)
+{
+	struct histogram *s = allocated(histogram);
+
+	s->count += count;
+	add_bucket(s, index_of(value), count);
+}
+
 void histogram_merge(struct histogram **to, const struct histogram *from)
 {
 	struct histogram *s;
@@ -407,7 +433,7 @@ uint64_t histogram_percentile(const struct histogram *histogram, unsigned int pe
 		struct histogram_bucket bucket = bucket_at(ordered, i);
 
 		seen += bucket.count;
-		end = end_of(bucket.index);
+		end = histogram_end(bucket.index);
 	}
 	end = end < histogram->min ? histogram->min : end;
 	return end > histogram->max ? histogram->max : end;
@@ -465,7 +491,7 @@ void histogram_powers(const struct histogram *histogram, uint64_t counts[HISTOGR
 	memset(counts, 0, HISTOGRAM_POWERS * sizeof(*counts));
 	for (uint32_t i = 0; i < histogram->used; i++) {
 		struct histogram_bucket bucket = bucket_at(histogram, i);
-		uint64_t end = end_of(bucket.index);
+		uint64_t end = histogram_end(bucket.index);
 
 		counts[end ? 63 - __builtin_clzll(end) : 0] += bucket.count;
 	}
@@ -479,7 +505,7 @@ void histogram_bins(const struct histogram *histogram, uint64_t counts[], uint64
 	memset(counts, 0, count * sizeof(*counts));
 	for (uint32_t i = 0; i < histogram->used; i++) {
 		struct histogram_bucket bucket = bucket_at(histogram, i);
-		uint64_t end = end_of(bucket.index);
+		uint64_t end = histogram_end(bucket.index);
 		uint64_t above = end <= histogram->min  ? 0
 				 : end > histogram->max ? histogram->max - histogram->min
 							: end - histogram->min;

@@ -52,6 +52,19 @@ void histogram_free(struct histogram *histogram);            /* NULL is fine */
 /* Writes it, or reads it into *histogram, which must be NULL. */
 void histogram_codec(struct codec *codec, struct histogram **histogram);
 
+/* ---- buckets, for forms that other programs read ---- */
+
+#define HISTOGRAM_BUCKETS_MAX 3776 /* all that there are */
+
+/* Fills @ret with the buckets that have values, by index; NULL: none.  Returns how many. */
+uint32_t histogram_list(const struct histogram *histogram,
+			struct histogram_bucket ret[HISTOGRAM_BUCKETS_MAX]);
+/* The largest value of a bucket. */
+uint64_t histogram_end(uint32_t index);
+/* Adds @count values to the bucket of @value, and to the count alone: the caller sets the other
+ * figures. */
+void histogram_add_bucket(struct histogram **histogram, uint64_t value, uint64_t count);
+
 /* ---- figures; @histogram is not NULL ---- */
 
 double histogram_mean(const struct histogram *histogram);

@@ -214,6 +214,10 @@
 /* Open queues, and files of a state dump, whose names are kept. */
 #define RESOURCE_NAMES_MAX 65536
 
+/* Windows that wait for the writer of a store, and how many items one transaction takes. */
+#define STORE_QUEUE_BYTES ((size_t)64 << 20)
+#define STORE_BATCH       64
+
 _Static_assert(PACKET_BYTES_MAX <= UINT64_MAX / 8, "sizes are also kept in bits");
 _Static_assert(RELAY_PIECE_BYTES <= PACKET_BYTES_MAX, "a piece is part of a packet");
 

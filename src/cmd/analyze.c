@@ -193,6 +193,8 @@ static void show(void *user, const struct report *report)
 	}
 	if (report->kind != REPORT_WINDOW || a->options->has_interval) {
 		output_phased(a->output, &a->identity, report, a->phases); /* else others need it */
+	} else {
+		output_unseen(a->output, &a->identity, report);
 	}
 	output_phases(a->output, &a->identity, a->phases);
 }
@@ -390,7 +392,9 @@ int analyze_into(const struct options *options, struct output *output)
 	struct analyze a = { .options = options, .output = output };
 	struct engine_config config = { 0 };
 	struct stats stats = { 0 };
+	struct output also;
 	uint64_t begin = now_monotonic_ns();
+	int r;
 
 	if (cmd_actions(options, &a.actions, &a.err) < 0) {
 		say("%s", a.err.text);
@@ -413,6 +417,13 @@ int analyze_into(const struct options *options, struct output *output)
 		cmd_actions_free(a.actions);
 		return EXIT_USAGE;
 	}
+	r = cmd_store(options, true, &config, output, &also, &a.err);
+	if (r < 0) {
+		say("%s", a.err.text);
+		checkpoint_file_free(a.checkpoint_file);
+		cmd_actions_free(a.actions);
+		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+	}
 	a.shows_progress = isatty(STDERR_FILENO) && options->verbosity >= 0;
 	cmd_stop_on_signals();
 	(void)signal(SIGPIPE, SIG_IGN);
@@ -420,6 +431,9 @@ int analyze_into(const struct options *options, struct output *output)
 	output_start(output);
 	a.summary.exit = analyze_all(&a, &config);
 	if (a.has_unmatched && !a.has_matched) {
+		a.summary.exit = EXIT_FAILED;
+	}
+	if (cmd_store_close(options, output) < 0) { /* before a state says that it has them */
 		a.summary.exit = EXIT_FAILED;
 	}
 	save_checkpoints(&a);

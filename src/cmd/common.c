@@ -21,6 +21,7 @@
 #include "live/trigger/actions.h"
 #include "output/sink.h"
 #include "recorded/recorded.h"
+#include "store/store.h"
 
 /* ---- stopping ---- */
 
@@ -61,6 +62,8 @@ void cmd_identify(struct trace_identity *identity, const struct metadata *types,
 	identity->session = session && session->text ? mem_strdup(session->text) : NULL;
 	identity->domain = domain && domain->text ? mem_strdup(domain->text) : NULL;
 	identity->path = mem_strdup(path);
+	identity->has_uuid = types->has_uuid;
+	memcpy(identity->uuid, types->uuid, sizeof(identity->uuid));
 }
 
 static int take_time(const char *option, const char *text, const struct units_span *span,
@@ -115,8 +118,8 @@ static void span_of(const struct recorded_path *path, struct units_span *span)
 }
 
 /* @span NULL: only what does not need it is known. */
-static int range_in(const struct options *options, const struct units_span *span,
-		    uint64_t *ret_begin, uint64_t *ret_end, struct err *err)
+int cmd_range_in(const struct options *options, const struct units_span *span, uint64_t *ret_begin,
+		 uint64_t *ret_end, struct err *err)
 {
 	bool is_known = span || (!needs_span(options->begin) && !needs_span(options->end));
 	struct units_span rest = span ? *span : (struct units_span){ 0 };
@@ -124,12 +127,14 @@ static int range_in(const struct options *options, const struct units_span *span
 
 	*ret_begin = 0;
 	*ret_end = UINT64_MAX;
-	r = take_time("begin", options->begin, span, ret_begin, err);
+	r = take_time(options->begin_option, options->begin, span, ret_begin, err);
 	/* A range over midnight ends on the day after. */
 	rest.first = *ret_begin > rest.first && *ret_begin < rest.last ? *ret_begin : rest.first;
-	r = r < 0 ? r : take_time("end", options->end, span ? &rest : NULL, ret_end, err);
+	r = r < 0 ? r
+		  : take_time(options->end_option, options->end, span ? &rest : NULL, ret_end, err);
 	if (r == 0 && *ret_begin >= *ret_end && is_known) {
-		return err_raise(err, -EINVAL, "--begin is not before --end");
+		return err_raise(err, -EINVAL, "--%s is not before --%s", options->begin_option,
+				 options->end_option);
 	}
 	return r;
 }
@@ -143,7 +148,7 @@ int cmd_range(const struct options *options, const struct recorded_path *path, u
 	if (path && (needs_span(options->begin) || needs_span(options->end))) {
 		span_of(path, &span);
 	}
-	r = range_in(options, path ? &span : NULL, ret_begin, ret_end, err);
+	r = cmd_range_in(options, path ? &span : NULL, ret_begin, ret_end, err);
 	if (r == 0 && path && *ret_begin < path->from) {
 		*ret_begin = path->from;
 	}
@@ -177,7 +182,7 @@ static int resolve(void *user, const struct units_span *span, uint64_t *ret_from
 		   uint64_t *ret_begin, uint64_t *ret_end, struct err *err)
 {
 	const struct options *options = user;
-	int r = range_in(options, span, ret_begin, ret_end, err);
+	int r = cmd_range_in(options, span, ret_begin, ret_end, err);
 
 	*ret_from = 0;
 	if (r == 0 && options->from && !options->from_beginning) {
@@ -484,6 +489,67 @@ void cmd_fill_loop(const struct options *options, struct loop_config *config)
 	config->metrics = options->metrics;
 	config->verbosity = options->verbosity;
 	config->say = say;
+}
+
+/* ---- the store ---- */
+
+/* What selects rows would leave a store with some of a window, in the place of all. */
+static int check_store(const struct options *options, struct err *err)
+{
+	const struct selection *selection = &options->selection;
+
+	if (selection_of(selection) || selection->per != PER_ALL || selection->min_ns > 0 ||
+	    selection->max_ns < UINT64_MAX) {
+		return err_raise(
+			err, -EINVAL,
+			"--store keeps all rows: --tid, --pid, --comm, --cpu, --irq, --per, "
+			"--min and --max are for `sillage history`");
+	}
+	return 0;
+}
+
+int cmd_store(const struct options *options, bool may_wait, struct engine_config *config,
+	      struct output *output, struct output *also, struct err *err)
+{
+	const struct store_config windows = { .url = options->store,
+					      .may_wait = may_wait,
+					      .interval_ns = options->interval_ns,
+					      .say = say };
+	int r;
+
+	if (!options->store) {
+		return 0;
+	}
+	if (check_store(options, err) < 0) {
+		return -EINVAL;
+	}
+	*also = (struct output){ .sink = &sink_store, .analyses = options->analyses };
+	r = store_open(&windows, (struct store **)&also->state, err);
+	if (r == 0) {
+		output->also = also;
+		output->hides_containers = !config->wants_containers;
+		config->wants_containers = config->wants_views = config->wants_windows = true;
+	}
+	return r;
+}
+
+int cmd_store_close(const struct options *options, struct output *output)
+{
+	struct store_account account;
+	int r;
+
+	if (!output->also) {
+		return 0;
+	}
+	r = store_close(output->also->state, &account);
+	output->also = NULL;
+	if (options->verbosity > 0) {
+		say("%s: %llu windows closed, %llu stored with %llu rows, %llu lost",
+		    options->store, (unsigned long long)account.closed,
+		    (unsigned long long)account.stored, (unsigned long long)account.rows,
+		    (unsigned long long)account.lost);
+	}
+	return r;
 }
 
 /* ---- output ---- */

@@ -49,6 +49,11 @@ int cmd_find(const struct options *options, const char *arg, struct recorded_pat
 int cmd_range(const struct options *options, const struct recorded_path *path, uint64_t *ret_begin,
 	      uint64_t *ret_end, struct err *err);
 
+/* The same in @span, whose first and last moment are known; NULL: they are only checked. */
+struct units_span;
+int cmd_range_in(const struct options *options, const struct units_span *span, uint64_t *ret_begin,
+		 uint64_t *ret_end, struct err *err);
+
 /* Whether a total shows that the trace has nothing in the range, which is an error. */
 bool cmd_misses_range(const struct report *total, const struct engine_config *config);
 
@@ -86,6 +91,15 @@ int cmd_urls(const char **args, struct url **ret_urls, size_t *ret_count, struct
 void cmd_urls_free(struct url *urls, size_t count);
 /* For live and top; config->actions is set already. */
 void cmd_fill_loop(const struct options *options, struct loop_config *config);
+
+/* ---- the store ---- */
+
+/* Opens the store of --store, if it is given: all that @output gets goes there by way of @also, and
+ * @config asks for what it needs.  @may_wait: the run may wait for it.  -EINVAL: wrong usage. */
+int cmd_store(const struct options *options, bool may_wait, struct engine_config *config,
+	      struct output *output, struct output *also, struct err *err);
+/* Waits until all is stored; says what is lost.  Negative: some is. */
+int cmd_store_close(const struct options *options, struct output *output);
 
 /* ---- output ---- */
 

@@ -42,6 +42,9 @@ static void run_loop(const struct options *options, struct loop_config *config,
 	if (summary->exit != EXIT_DONE) {
 		summary->exit = cmd_failed(config->output, &err);
 	}
+	if (cmd_store_close(options, config->output) < 0) { /* before a state has them */
+		summary->exit = EXIT_FAILED;
+	}
 	if (config->checkpoint_file && checkpoint_file_save(config->checkpoint_file, &err) < 0) {
 		say("%s", err.text);
 		summary->exit = EXIT_FAILED;
@@ -56,7 +59,9 @@ static int follow(const struct options *options, struct loop_config *config,
 	struct output *output = screen ? screen->output : &own;
 	struct run_summary summary = { 0 };
 	uint64_t begin = now_monotonic_ns();
+	struct output also;
 	struct err err;
+	int r;
 
 	if (output_open(output, &err) < 0) {
 		say("%s", err.text);
@@ -66,6 +71,12 @@ static int follow(const struct options *options, struct loop_config *config,
 	config->engine.top = output->top;
 	config->on_input = screen ? screen->on_input : NULL;
 	config->input_user = screen ? screen->user : NULL;
+	r = cmd_store(options, false, &config->engine, output, &also, &err);
+	if (r < 0) {
+		say("%s", err.text);
+		(void)output_close(output, &(struct err){ 0 });
+		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+	}
 	run_loop(options, config, screen, &summary);
 	summary.wall_ns = now_monotonic_ns() - begin;
 	output_end(output, &summary);

@@ -161,6 +161,14 @@ void output_attach(struct output *output, const struct trace_identity *trace, bo
 	}
 }
 
+void output_unseen(struct output *output, const struct trace_identity *trace,
+		   const struct report *report)
+{
+	if (output->also) {
+		output_report(output->also, trace, report);
+	}
+}
+
 static bool is_wanted(const struct output *output, const struct analysis *analysis)
 {
 	for (size_t i = 0; output->analyses[i]; i++) {
@@ -182,7 +190,10 @@ void output_report(struct output *output, const struct trace_identity *trace,
 	wanted.tables = tables;
 	wanted.table_count = 0;
 	for (size_t i = 0; i < report->table_count; i++) {
-		if (is_wanted(output, report->tables[i].analysis)) {
+		bool is_hidden = output->hides_containers &&
+				 scope_is_of_containers(report->tables[i].table->scope);
+
+		if (!is_hidden && is_wanted(output, report->tables[i].analysis)) {
 			tables[wanted.table_count++] = report->tables[i];
 		}
 	}
@@ -195,6 +206,7 @@ void output_report(struct output *output, const struct trace_identity *trace,
 	}
 	assert(wanted.table_count <= report->table_count);
 	output->sink->report(output, trace, &wanted);
+	output_unseen(output, trace, report);
 	free(tables);
 	free(missing);
 }
@@ -235,6 +247,9 @@ void output_trigger(struct output *output, const struct trace_identity *trace,
 	if (output->sink->trigger) {
 		output->sink->trigger(output, trace, event);
 	}
+	if (output->also) {
+		output_trigger(output->also, trace, event);
+	}
 }
 
 void output_warning(struct output *output, const struct trace_identity *trace,
@@ -243,12 +258,18 @@ void output_warning(struct output *output, const struct trace_identity *trace,
 	if (output->sink->warning) {
 		output->sink->warning(output, trace, warning);
 	}
+	if (output->also) {
+		output_warning(output->also, trace, warning);
+	}
 }
 
 void output_capture(struct output *output, const struct capture_result *capture)
 {
 	if (output->sink->capture) {
 		output->sink->capture(output, capture);
+	}
+	if (output->also) {
+		output_capture(output->also, capture);
 	}
 }
 

@@ -27,6 +27,8 @@ struct trigger_event;
 /* The trace that a line is about.  Members that are NULL are not printed. */
 struct trace_identity {
 	char *host, *session, *domain, *path;
+	bool has_uuid;
+	uint8_t uuid[16];
 };
 
 struct output {
@@ -46,6 +48,9 @@ struct output {
 	uint64_t interval_ns;
 	const struct analysis *const *analyses; /* to print; ends with NULL */
 	void *state;                            /* LAMI: a struct json */
+	/* All that is written goes there, too, whatever rows and lists are shown; NULL: nowhere. */
+	struct output *also;
+	bool hides_containers; /* reports list them for others only */
 };
 
 struct run_summary {
@@ -90,6 +95,9 @@ void output_start(struct output *output);
 void output_attach(struct output *output, const struct trace_identity *trace, bool is_attach,
 		   const char *reason);
 void output_report(struct output *output, const struct trace_identity *trace,
+		   const struct report *report);
+/* To output->also alone: a window that is not shown. */
+void output_unseen(struct output *output, const struct trace_identity *trace,
 		   const struct report *report);
 void output_warning(struct output *output, const struct trace_identity *trace,
 		    const struct engine_warning *warning);

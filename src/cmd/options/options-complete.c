@@ -118,7 +118,7 @@ void options_print_completion(const struct options_command *commands, FILE *out)
 	for (size_t i = 0; commands[i].name; i++) {
 		put_options(&commands[i], out);
 	}
-	(void)fputs("    help) values=\"$commands json completion\" ;;\n"
+	(void)fputs("    help) values=\"$commands json store completion\" ;;\n"
 		    "    esac\n",
 		    out);
 	put_values(out);

@@ -12,11 +12,11 @@
 #define FOR_FOLLOW (FOR_LIVE | FOR_WATCH)
 #define FOR_BOTH   (FOR_FOLLOW | FOR_ANALYZE)
 #define FOR_SHOW   (FOR_FOLLOW | FOR_ANALYZE | FOR_TOP | FOR_LAMI)
-#define FOR_WORK   (FOR_SHOW | FOR_MAP)   /* configures the workers */
-#define FOR_ROWS   (FOR_SHOW | FOR_MERGE) /* selects rows */
+#define FOR_WORK   (FOR_SHOW | FOR_MAP)                 /* configures the workers */
+#define FOR_ROWS   (FOR_SHOW | FOR_MERGE | FOR_HISTORY) /* selects rows */
 #define FOR_ALL                                                                                    \
 	(FOR_WORK | FOR_ROWS | FOR_LIST | FOR_REPLAY | FOR_TRIGGERS | FOR_CAPTURE | FOR_REPORT |   \
-	 FOR_OVERVIEW | FOR_SETUP | FOR_WATCH | FOR_EXPORT)
+	 FOR_OVERVIEW | FOR_SETUP | FOR_WATCH | FOR_EXPORT | FOR_HISTORY)
 
 #define JOBS_MAX  1024
 #define WORST_MAX 1000 /* executions: each has a critical path of its own */
@@ -53,22 +53,23 @@ static const char *const lag_actions[] = { "keep", "skip", NULL };
 const struct option options_table[] = {
 	{ 'a', "analyses", "LIST",
 	  "names, all, or help (top: all; overview: cpu; watch: also ust; count,cpu,io)",
-	  FOR_WORK | FOR_OVERVIEW | FOR_SETUP | FOR_EXPORT, CUSTOM(options_analyses),
+	  FOR_WORK | FOR_OVERVIEW | FOR_SETUP | FOR_EXPORT | FOR_HISTORY, CUSTOM(options_analyses),
 	  GIVEN(has_analyses), LIST_OF(options_list_analyses) },
 	{ 'f', "format", "FORMAT",
 	  "text, json (lines), report: html, perfetto, overview: html (text)",
-	  FOR_BOTH | FOR_MERGE | FOR_LIST | FOR_CAPTURE | FOR_REPORT | FOR_OVERVIEW,
+	  FOR_BOTH | FOR_MERGE | FOR_LIST | FOR_CAPTURE | FOR_REPORT | FOR_OVERVIEW | FOR_HISTORY,
 	  WORD(format, "format", formats), GIVEN(has_format) },
-	{ 'i', "interval", "DURATION", "window (1s); analyze prints windows only if given",
-	  FOR_WORK | FOR_EXPORT, CUSTOM(options_interval), GIVEN(has_interval) },
+	{ 'i', "interval", "DURATION", "window (1s); analyze, history: windows only if given",
+	  FOR_WORK | FOR_EXPORT | FOR_HISTORY, CUSTOM(options_interval), GIVEN(has_interval) },
 	{ 'n', "top", "N", "rows per table, 0: all (10 in text, 0 in JSON)",
-	  FOR_BOTH | FOR_MERGE | FOR_LAMI | FOR_REPORT | FOR_OVERVIEW, COUNT(top, UINT32_MAX),
-	  GIVEN(has_top) },
+	  FOR_BOTH | FOR_MERGE | FOR_LAMI | FOR_REPORT | FOR_OVERVIEW | FOR_HISTORY,
+	  COUNT(top, UINT32_MAX), GIVEN(has_top) },
 	{ 'j', "jobs", "N", "worker threads, 0 for none (online CPUs; report: 1)",
 	  FOR_WORK | FOR_MERGE | FOR_REPORT | FOR_OVERVIEW | FOR_EXPORT, COUNT(jobs, JOBS_MAX),
 	  GIVEN(has_jobs) },
 	{ 'o', "output", "FILE", "write there (-, standard output)",
-	  FOR_BOTH | FOR_MAP | FOR_MERGE | FOR_LAMI | FOR_REPORT | FOR_OVERVIEW | FOR_EXPORT,
+	  FOR_BOTH | FOR_MAP | FOR_MERGE | FOR_LAMI | FOR_REPORT | FOR_OVERVIEW | FOR_EXPORT |
+		  FOR_HISTORY,
 	  CUSTOM(options_output) },
 	{ 0, "chunk-size", "SIZE", "bytes at which a chunk closes (1M)", FOR_WORK | FOR_OVERVIEW,
 	  SIZE(chunk_bytes) },
@@ -96,6 +97,13 @@ const struct option options_table[] = {
 	{ 0, "end", "TIME", "only until then",
 	  FOR_ANALYZE | FOR_MAP | FOR_LAMI | FOR_TOP | FOR_REPORT | FOR_OVERVIEW | FOR_EXPORT,
 	  TEXT(end) },
+	{ 0, "store", "URL", "windows also stay there: sqlite:FILE, or FILE.db", FOR_BOTH,
+	  TEXT(store) },
+	{ 0, "since", "TIME", "only windows that begin then or later", FOR_HISTORY, TEXT(begin) },
+	{ 0, "until", "TIME", "only windows that begin before", FOR_HISTORY, TEXT(end) },
+	{ 0, "host", "GLOB", "only traces of hosts with such a name", FOR_HISTORY, TEXT(host) },
+	{ 0, "merged", NULL, "one report of all traces, not one of each", FOR_HISTORY,
+	  FLAG(merged) },
 	{ 0, "state", "FILE", "go on from there, and leave there what is known at the end",
 	  FOR_LIVE | FOR_ANALYZE, TEXT(state) },
 	{ 0, "state-every", "DURATION", "save --state so often before the end, 0: never (10s)",
@@ -129,8 +137,8 @@ const struct option options_table[] = {
 	  CUSTOM(options_speed) },
 	{ 0, "loop", "N", "play N times, one after the other (1)", FOR_REPLAY,
 	  COUNT(loops, UINT32_MAX) },
-	{ 0, "session", "NAME", "session name (each trace's own; setup: sillage)",
-	  FOR_REPLAY | FOR_SETUP, TEXT(session) },
+	{ 0, "session", "NAME", "session name (each trace's own; setup: sillage; history: GLOB)",
+	  FOR_REPLAY | FOR_SETUP | FOR_HISTORY, TEXT(session) },
 	{ 0, "hostname", "NAME", "host name (each trace's own)", FOR_REPLAY, TEXT(host) },
 	{ 0, "live-timer", "DURATION", "live timer of the sessions (1s)",
 	  FOR_REPLAY | FOR_SETUP | FOR_WATCH, DURATION(live_timer_ns) },
@@ -165,10 +173,11 @@ const struct option options_table[] = {
 	{ 0, "max", "DURATION", "only those that took no longer", FOR_ROWS,
 	  DURATION(selection.max_ns) },
 	{ 0, "width", "N", "text: columns of a line, 0: no limit (the terminal's; elsewhere 0)",
-	  FOR_BOTH | FOR_MERGE, COUNT(width, UINT32_MAX), GIVEN(has_width) },
-	{ 0, "freq", NULL, "text: distributions as bars", FOR_BOTH | FOR_MERGE, FLAG(freq) },
-	{ 0, "freq-bins", "N", "--freq with N bins of one width", FOR_BOTH | FOR_MERGE,
-	  COUNT(freq_bins, HISTOGRAM_BINS_MAX), GIVEN(freq) },
+	  FOR_BOTH | FOR_MERGE | FOR_HISTORY, COUNT(width, UINT32_MAX), GIVEN(has_width) },
+	{ 0, "freq", NULL, "text: distributions as bars", FOR_BOTH | FOR_MERGE | FOR_HISTORY,
+	  FLAG(freq) },
+	{ 0, "freq-bins", "N", "--freq with N bins of one width",
+	  FOR_BOTH | FOR_MERGE | FOR_HISTORY, COUNT(freq_bins, HISTOGRAM_BINS_MAX), GIVEN(freq) },
 	{ 0, "period", "SPEC", "measure from one event to another: 'NAME = EVENT; EVENT; by FIELD'",
 	  FOR_WORK | FOR_SETUP | FOR_EXPORT, CUSTOM(options_period) },
 	{ 0, "job", "SPEC", "follow executions: 'NAME = MODEL; deadline 2ms', or a pattern",

@@ -36,6 +36,7 @@ enum {
 	FOR_SETUP = 4096,
 	FOR_WATCH = 8192,
 	FOR_EXPORT = 16384,
+	FOR_HISTORY = 32768,
 };
 
 /* A text of NULL: the option was not given. */
@@ -110,10 +111,13 @@ struct options {
 	VEC(const char *) ust; /* patterns of user-space events; the texts are borrowed */
 	const char *relay;
 	bool run;
-	bool regenerate;   /* a state dump, where it is missed */
-	int verbosity;     /* -1 quiet, 0, 1 verbose */
-	const char **args; /* what is no option; ends with NULL */
-	void *memory;      /* of values and arguments */
+	bool regenerate;                       /* a state dump, where it is missed */
+	const char *store;                     /* where windows stay; NULL: nowhere */
+	bool merged;                           /* history: one report of all traces */
+	const char *begin_option, *end_option; /* what the command calls --begin and --end */
+	int verbosity;                         /* -1 quiet, 0, 1 verbose */
+	const char **args;                     /* what is no option; ends with NULL */
+	void *memory;                          /* of values and arguments */
 };
 
 /*

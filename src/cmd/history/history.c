@@ -1,0 +1,334 @@
+/*
+ * history: what a store has, as `analyze` would print it (src/store).
+ *
+ *     store ──► windows of a trace ──► a long window (-i) ──► total        each trace
+ *                                           └──► joined with those of other traces (--merged)
+ */
+#include <assert.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/now.h"
+#include "base/units.h"
+#include "cmd/cmd.h"
+#include "cmd/common.h"
+#include "cmd/say.h"
+#include "engine/engine.h"
+#include "output/rollup.h"
+#include "output/sink.h"
+#include "store/reader.h"
+
+struct history {
+	const struct options *options;
+	struct output *output;
+	struct store_reader *reader;
+	const struct store_trace *traces;
+	size_t trace_count;
+	bool *wanted; /* by trace */
+	struct store_windows windows;
+	struct rollup **longs, **totals;      /* by trace; NULL: it has no window */
+	struct rollup *joined, *joined_total; /* of all traces, with --merged */
+	struct run_summary summary;
+	struct err err;
+};
+
+/* ---- output ---- */
+
+/* Lists that the store has and nobody asked for.  The caller frees the result. */
+static struct report_table *choose_tables(const struct options *options, const struct report *from,
+					  struct report *to)
+{
+	struct report_table *tables = mem_alloc((from->table_count + 1) * sizeof(*tables));
+	const struct selection *selection = &options->selection;
+
+	*to = *from;
+	to->tables = tables;
+	to->table_count = 0;
+	for (size_t i = 0; i < from->table_count; i++) {
+		const struct table *table = from->tables[i].table;
+		bool is_wanted =
+			table->scope == SCOPE_TRACE ||
+			(table->scope == SCOPE_CONTAINER ? selection->per == PER_CONTAINER
+							 : selection_wants_table(selection, table));
+
+		if (!is_wanted) {
+			continue;
+		}
+		tables[to->table_count] = from->tables[i];
+		if (table->scope != SCOPE_TRACE &&
+		    missing_is_whole(table, from->tables[i].unknown)) {
+			tables[to->table_count].row_count = 0;
+		}
+		to->table_count++;
+	}
+	return tables;
+}
+
+static void show(struct history *h, const struct trace_identity *trace, const struct report *report)
+{
+	struct report shown;
+	struct report_table *tables = choose_tables(h->options, report, &shown);
+
+	output_report(h->output, trace, &shown);
+	free(tables);
+}
+
+static void show_total(struct history *h, const struct trace_identity *trace,
+		       const struct report *total)
+{
+	struct report shown = *total;
+
+	shown.kind = REPORT_TOTAL;
+	shown.seq = 0;
+	h->summary.events += total->events;
+	show(h, trace, &shown);
+}
+
+/* ---- windows ---- */
+
+static uint64_t slot_of(const struct history *h, const struct store_window *window)
+{
+	return h->options->has_interval ? window->begin / h->options->interval_ns : 0;
+}
+
+/* A long window of the trace is over. */
+static void end_long(struct history *h, uint32_t trace)
+{
+	const struct report *window = rollup_take(h->longs[trace]);
+
+	if (!window) {
+		return;
+	}
+	if (h->joined) {
+		rollup_add(h->joined, window, trace + 1);
+	} else {
+		show(h, &h->traces[trace].identity, window);
+	}
+}
+
+static void end_joined(struct history *h, const struct trace_identity *all)
+{
+	const struct report *window = h->joined ? rollup_take(h->joined) : NULL;
+
+	if (window) {
+		show(h, all, window);
+	}
+}
+
+static int add_window(struct history *h, const struct store_window *window)
+{
+	struct report report;
+	int r = store_reader_read(h->reader, window, &report, &h->err);
+
+	if (r < 0) {
+		return r;
+	}
+	if (!h->totals[window->trace]) {
+		h->longs[window->trace] =
+			rollup_new(h->options->interval_ns, h->output->top, &h->options->selection);
+		h->totals[window->trace] =
+			rollup_new(h->options->interval_ns, h->output->top, &h->options->selection);
+	}
+	if (h->options->has_interval) {
+		rollup_add(h->longs[window->trace], &report, 0);
+	}
+	rollup_add(h->totals[window->trace], &report, 0);
+	return 0;
+}
+
+static void end_trace(struct history *h, uint32_t trace)
+{
+	const struct report *total = rollup_take(h->totals[trace]);
+
+	if (total && h->joined_total) {
+		rollup_add(h->joined_total, total, trace + 1);
+	} else if (total) {
+		show_total(h, &h->traces[trace].identity, total);
+	}
+}
+
+/* Windows come by trace and time; with --merged by time and trace. */
+static int go_through(struct history *h, const struct trace_identity *all)
+{
+	const struct store_window *last = NULL;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < h->windows.at.count && !cmd_stop; i++) {
+		const struct store_window *window = &h->windows.at.at[i];
+		bool is_other = last && last->trace != window->trace;
+		bool is_later = last && slot_of(h, last) != slot_of(h, window);
+
+		if (is_other || is_later) {
+			end_long(h, last->trace);
+		}
+		if (is_later && h->joined) {
+			end_joined(h, all);
+		}
+		if (is_other && !h->joined) {
+			end_trace(h, last->trace);
+		}
+		r = add_window(h, window);
+		last = window;
+		if (r == 0 && output_check(h->output, &h->err) < 0) {
+			cmd_stop = true;
+		}
+	}
+	if (r < 0 || !last) {
+		return r;
+	}
+	end_long(h, last->trace);
+	end_joined(h, all);
+	for (uint32_t i = 0; i < h->trace_count; i++) {
+		if (h->totals[i]) {
+			end_trace(h, i);
+		}
+	}
+	if (h->joined_total) {
+		show_total(h, all, rollup_take(h->joined_total));
+	}
+	return 0;
+}
+
+static uint64_t sorted_ns; /* the length of a slot, for by_slot() */
+
+static int by_slot(const void *left, const void *right)
+{
+	const struct store_window *a = left, *b = right;
+	uint64_t x = a->begin / sorted_ns, y = b->begin / sorted_ns;
+
+	if (x != y) {
+		return x < y ? -1 : 1;
+	}
+	if (a->trace != b->trace) {
+		return a->trace < b->trace ? -1 : 1;
+	}
+	return a->begin < b->begin ? -1 : a->begin > b->begin;
+}
+
+/* ---- the command ---- */
+
+static bool matches(const char *pattern, const char *text)
+{
+	return !pattern || fnmatch(pattern, text ? text : "", 0) == 0;
+}
+
+static void choose_traces(struct history *h)
+{
+	h->traces = store_reader_traces(h->reader, &h->trace_count);
+	h->wanted = mem_alloc(h->trace_count + 1);
+	h->longs = mem_alloc((h->trace_count + 1) * sizeof(*h->longs));
+	h->totals = mem_alloc((h->trace_count + 1) * sizeof(*h->totals));
+	for (size_t i = 0; i < h->trace_count; i++) {
+		h->wanted[i] = matches(h->options->host, h->traces[i].identity.host) &&
+			       matches(h->options->session, h->traces[i].identity.session);
+	}
+}
+
+static int choose_windows(struct history *h)
+{
+	const struct options *options = h->options;
+	struct units_span span;
+	uint64_t begin, end;
+	int r = store_reader_span(h->reader, &span.first, &span.last, &h->err);
+
+	r = r < 0 ? r : cmd_range_in(options, &span, &begin, &end, &h->err);
+	if (r < 0) {
+		return r;
+	}
+	r = store_reader_windows(h->reader, h->wanted,
+				 options->has_interval ? options->interval_ns : UINT64_MAX, begin,
+				 end, &h->windows, &h->err);
+	if (r == 0 && h->windows.at.count == 0) {
+		r = err_raise(&h->err, -ENOENT, "%s: it has no such windows", options->args[0]);
+	}
+	return r;
+}
+
+static int show_all(struct history *h)
+{
+	char star[] = "*";
+	const struct trace_identity all = { .host = h->options->host ? (char *)h->options->host
+								     : star };
+
+	if (h->options->merged) {
+		sorted_ns = h->options->has_interval ? h->options->interval_ns : UINT64_MAX;
+		qsort(h->windows.at.at, h->windows.at.count, sizeof(h->windows.at.at[0]), by_slot);
+		h->joined = rollup_new(1, h->output->top, &h->options->selection);
+		h->joined_total = rollup_new(1, h->output->top, &h->options->selection);
+		rollup_join(h->joined);
+		rollup_join(h->joined_total);
+	}
+	return go_through(h, &all);
+}
+
+static void history_fini(struct history *h)
+{
+	for (size_t i = 0; i < h->trace_count; i++) {
+		rollup_free(h->longs[i]);
+		rollup_free(h->totals[i]);
+	}
+	rollup_free(h->joined);
+	rollup_free(h->joined_total);
+	free(h->wanted);
+	free(h->longs);
+	free(h->totals);
+	vec_fini(&h->windows.at);
+	store_reader_close(h->reader);
+}
+
+static int look(const struct options *given, struct output *output)
+{
+	struct options options = *given;
+	struct history h = { .options = &options, .output = output };
+	uint64_t begin = now_monotonic_ns();
+	int r = store_reader_open(options.args[0], &h.reader, &h.err);
+
+	options.begin_option = "since";
+	options.end_option = "until";
+	if (r < 0) {
+		say("%s", h.err.text);
+		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+	}
+	cmd_stop_on_signals();
+	store_reader_want(h.reader, output->analyses, &options.selection);
+	choose_traces(&h);
+	r = choose_windows(&h);
+	h.summary.exit = r == 0 ? EXIT_DONE : r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+	if (r == 0) {
+		output_start(output);
+		r = show_all(&h);
+		h.summary.exit = r < 0 ? EXIT_FAILED : EXIT_DONE;
+	}
+	if (r < 0) {
+		say("%s", h.err.text);
+	}
+	h.summary.exit = cmd_signal_status() != 0 ? cmd_signal_status() : h.summary.exit;
+	h.summary.is_interrupted = cmd_signal_status() != 0;
+	h.summary.wall_ns = now_monotonic_ns() - begin;
+	if (h.windows.at.count > 0) {
+		output_end(output, &h.summary);
+	}
+	history_fini(&h);
+	return h.summary.exit;
+}
+
+static int run(const struct options *options)
+{
+	struct output output = cmd_output_of(options);
+
+	output.analyses = options->has_analyses ? options->analyses : analyses;
+	return cmd_output(options, &output, look);
+}
+
+const struct command cmd_history = {
+	.name = "history",
+	.args = "STORE",
+	.summary = "what a store of live or analyze has, as they print it",
+	.examples = "  sillage history --since -1h -i 1m store.db\n"
+		    "  sillage history --host 'web*' --merged --per comm store.db\n",
+	.options = FOR_HISTORY,
+	.args_min = 1,
+	.run = run,
+};

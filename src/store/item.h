@@ -1,0 +1,38 @@
+/*
+ * item: what goes to the writer of a store, with copies of all that it points to.
+ *
+ * Reports are valid during a callback only, and the writer is another thread.
+ */
+#ifndef SILLAGE_STORE_ITEM_H
+#define SILLAGE_STORE_ITEM_H
+
+#include "base/arena.h"
+#include "output/sink.h"
+
+enum store_kind { STORE_WINDOW, STORE_LOSS, STORE_TRIGGER, STORE_CAPTURE };
+
+#define STORE_UUID_TEXT 37
+
+struct store_item {
+	enum store_kind kind;
+	struct arena arena; /* has all that follows */
+	char uuid[STORE_UUID_TEXT];
+	const char *host, *session, *domain, *path; /* NULL: not known */
+	struct report report;                       /* a window */
+	uint64_t begin, end;                        /* all others */
+	const char *name, *text;                    /* what is lost, or a trigger; its JSON line */
+	const char *stream;
+	int64_t packet;
+};
+
+/* A window of all its tables. */
+struct store_item *store_item_window(const struct trace_identity *trace,
+				     const struct report *report);
+struct store_item *store_item_loss(const struct trace_identity *trace,
+				   const struct engine_warning *warning);
+struct store_item *store_item_trigger(const struct trace_identity *trace,
+				      const struct trigger_event *event);
+struct store_item *store_item_capture(const struct capture_result *capture);
+void store_item_free(struct store_item *item);
+
+#endif

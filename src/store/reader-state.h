@@ -1,0 +1,40 @@
+/*
+ * reader-state: the inside of a reader, shared by reader.c (one window) and reader-plan.c (which
+ * windows).
+ */
+#ifndef SILLAGE_STORE_READER_STATE_H
+#define SILLAGE_STORE_READER_STATE_H
+
+#include "base/arena.h"
+#include "engine/tables/columns.h"
+#include "store/reader.h"
+#include "store/sqlite-read.h"
+
+struct read_table {
+	struct store_column columns[STORE_COLUMNS_MAX];
+	size_t count;
+	uint16_t lacks; /* bit by bit the figures that the store does not have */
+	struct columns kinds;
+	struct sqlite_cursor cursor;
+	VEC(struct store_row) rows; /* of the last window that was read */
+	VEC(struct report_row) shown;
+};
+
+struct store_reader {
+	sqlite3 *db;
+	char *path;
+	const struct analysis *const *list;
+	const struct selection *selection; /* NULL: all */
+	VEC(struct store_trace) traces;
+	struct sqlite_cursor heads, views;
+	struct read_table *tables[ANALYSES_MAX][TABLES_MAX];
+	/* Of the last window that was read. */
+	VEC(struct report_table) report_tables;
+	VEC(struct missing_event) missing;
+	VEC(struct report_view) known_views;
+	struct arena texts;
+	struct arena events; /* texts that outlive it */
+	VEC(const char *) known;
+};
+
+#endif

@@ -1,0 +1,68 @@
+/*
+ * reader-without: a build without SQLite has no store to read, and says so.
+ */
+#include <errno.h>
+
+#include "store/reader.h"
+
+static int missing(const char *url, struct err *err)
+{
+	return err_raise(err, -ENOTSUP, "%s: this sillage was built without SQLite (libsqlite3)",
+			 url);
+}
+
+int store_reader_open(const char *url, struct store_reader **ret, struct err *err)
+{
+	(void)ret;
+	return missing(url, err);
+}
+
+void store_reader_close(struct store_reader *reader)
+{
+	(void)reader;
+}
+
+const struct store_trace *store_reader_traces(const struct store_reader *reader, size_t *ret_count)
+{
+	(void)reader;
+	*ret_count = 0;
+	return NULL;
+}
+
+void store_reader_want(struct store_reader *reader, const struct analysis *const *list,
+		       const struct selection *selection)
+{
+	(void)reader;
+	(void)list;
+	(void)selection;
+}
+
+int store_reader_span(struct store_reader *reader, uint64_t *ret_first, uint64_t *ret_last,
+		      struct err *err)
+{
+	(void)reader;
+	(void)ret_first;
+	(void)ret_last;
+	return missing("", err);
+}
+
+int store_reader_windows(struct store_reader *reader, const bool *wanted, uint64_t interval_ns,
+			 uint64_t begin, uint64_t end, struct store_windows *ret, struct err *err)
+{
+	(void)reader;
+	(void)wanted;
+	(void)interval_ns;
+	(void)begin;
+	(void)end;
+	(void)ret;
+	return missing("", err);
+}
+
+int store_reader_read(struct store_reader *reader, const struct store_window *window,
+		      struct report *ret, struct err *err)
+{
+	(void)reader;
+	(void)window;
+	(void)ret;
+	return missing("", err);
+}

@@ -1,0 +1,458 @@
+/*
+ * reader: see reader.h.
+ */
+#include "store/reader.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "engine/tables/columns.h"
+#include "store/reader-state.h"
+#include "store/store.h"
+
+/* ---- opening ---- */
+
+static char *column_text(sqlite3_stmt *statement, int at)
+{
+	const char *text = (const char *)sqlite3_column_text(statement, at);
+
+	return text ? mem_strdup(text) : NULL;
+}
+
+static int read_traces(struct store_reader *reader, struct err *err)
+{
+	sqlite3_stmt *all = NULL;
+	int r = sqlite_prepare(reader->db, reader->path,
+			       "SELECT trace, host, session, domain, path FROM traces"
+			       " ORDER BY host, session, domain, path, uuid",
+			       &all, err);
+	int step = SQLITE_DONE;
+
+	while (r == 0 && (step = sqlite3_step(all)) == SQLITE_ROW) {
+		*vec_push(&reader->traces) = (struct store_trace){
+			.number = sqlite3_column_int64(all, 0),
+			.identity = { .host = column_text(all, 1),
+				      .session = column_text(all, 2),
+				      .domain = column_text(all, 3),
+				      .path = column_text(all, 4) },
+		};
+	}
+	r = r < 0 || step == SQLITE_DONE ? r : sqlite_failed(reader->db, reader->path, err);
+	(void)sqlite3_finalize(all);
+	return r;
+}
+
+static int open_table(struct store_reader *reader, size_t a, size_t t, struct err *err)
+{
+	struct read_table *table = mem_alloc(sizeof(*table));
+	char name[STORE_NAME_MAX], *columns;
+	int r = 0;
+
+	reader->tables[a][t] = table;
+	table->count = store_columns(&analyses[a]->tables[t], table->columns);
+	columns_append(&table->kinds, &analyses[a]->tables[t]);
+	store_table_name(analyses[a], t, name);
+	columns = sqlite_columns_of(reader->db, name, table->columns, table->count, &table->lacks);
+	if (columns) {
+		r = sqlite_cursor_open(reader->db, reader->path, name, columns, &table->cursor,
+				       err);
+	}
+	free(columns);
+	return r;
+}
+
+static int open_tables(struct store_reader *reader, struct err *err)
+{
+	int r = sqlite_cursor_open(reader->db, reader->path, "windows",
+				   ", \"end\", complete, lag_ns, events, discarded, lost_packets,"
+				   " bad_packets, late_events, analyses, missing, unknown",
+				   &reader->heads, err);
+
+	r = r < 0 ? r
+		  : sqlite_cursor_open(reader->db, reader->path, "threads",
+				       ", tid, nth, was_tid, was_nth, is_reused, pid, comm, prio,"
+				       " container",
+				       &reader->views, err);
+	for (size_t a = 0; r == 0 && analyses[a]; a++) {
+		for (size_t t = 0;
+		     r == 0 && t < TABLES_MAX && analyses[a]->tables[t].columns[0].key; t++) {
+			r = open_table(reader, a, t, err);
+		}
+	}
+	return r;
+}
+
+int store_reader_open(const char *url, struct store_reader **ret, struct err *err)
+{
+	const char *path = store_file_of(url, err);
+	struct store_reader *reader;
+	bool is_new = false;
+	int r;
+
+	if (!path) {
+		return -EINVAL;
+	}
+	reader = mem_alloc(sizeof(*reader));
+	reader->path = mem_strdup(path);
+	r = sqlite_open(path, SQLITE_OPEN_READONLY, &reader->db, &is_new, err);
+	if (r == 0 && is_new) {
+		r = err_raise(err, -EINVAL, "%s: is no store: it is empty", path);
+	}
+	/* One state of the store, whatever is written meanwhile. */
+	r = r < 0 ? r : sqlite_run(reader->db, path, "BEGIN", err);
+	r = r < 0 ? r : read_traces(reader, err);
+	r = r < 0 ? r : open_tables(reader, err);
+	if (r < 0) {
+		store_reader_close(reader);
+		return r;
+	}
+	store_reader_want(reader, analyses, NULL);
+	*ret = reader;
+	return 0;
+}
+
+static void empty_rows(struct read_table *table)
+{
+	for (size_t i = 0; i < table->rows.count; i++) {
+		columns_empty(&table->kinds, table->rows.at[i].values);
+	}
+	table->rows.count = 0;
+	table->shown.count = 0;
+}
+
+void store_reader_close(struct store_reader *reader)
+{
+	if (!reader) {
+		return;
+	}
+	sqlite_cursor_close(&reader->heads);
+	sqlite_cursor_close(&reader->views);
+	for (size_t a = 0; a < ANALYSES_MAX; a++) {
+		for (size_t t = 0; t < TABLES_MAX; t++) {
+			struct read_table *table = reader->tables[a][t];
+
+			if (table) {
+				empty_rows(table);
+				sqlite_cursor_close(&table->cursor);
+				columns_fini(&table->kinds);
+				vec_fini(&table->rows);
+				vec_fini(&table->shown);
+				free(table);
+			}
+		}
+	}
+	for (size_t i = 0; i < reader->traces.count; i++) {
+		output_trace_fini(&reader->traces.at[i].identity);
+	}
+	vec_fini(&reader->traces);
+	vec_fini(&reader->report_tables);
+	vec_fini(&reader->missing);
+	vec_fini(&reader->known);
+	vec_fini(&reader->known_views);
+	arena_fini(&reader->texts);
+	arena_fini(&reader->events);
+	(void)sqlite3_close(reader->db);
+	free(reader->path);
+	free(reader);
+}
+
+const struct store_trace *store_reader_traces(const struct store_reader *reader, size_t *ret_count)
+{
+	*ret_count = reader->traces.count;
+	return reader->traces.at;
+}
+
+void store_reader_want(struct store_reader *reader, const struct analysis *const *list,
+		       const struct selection *selection)
+{
+	reader->list = list;
+	reader->selection = selection;
+}
+
+/* ---- one window ---- */
+
+static int failed(struct store_reader *reader, struct err *err)
+{
+	return sqlite_failed(reader->db, reader->path, err);
+}
+
+static bool is_row_wanted(const struct selection *selection, const struct table *table,
+			  const struct store_row *row)
+{
+	bool is_by_cpu = table->id_key && strcmp(table->id_key, "cpu") == 0;
+
+	switch (table->scope) {
+	case SCOPE_THREAD:
+		return selection_wants_thread(selection, &row->view);
+	case SCOPE_CPU:
+		return selection_wants_cpu(selection, row->row.id);
+	case SCOPE_KEYED:
+		return (!is_by_cpu || selection_wants_cpu(selection, row->row.id)) &&
+		       selection_wants_irq(selection, table, row->row.id, row->row.name);
+	case SCOPE_LONGEST:
+		return row->instance.ns >= selection->min_ns &&
+		       row->instance.ns <= selection->max_ns &&
+		       (selection->cpus.count == 0 ||
+			selection_wants_cpu(selection, row->instance.cpu)) &&
+		       (!(selection_of(selection) & OF_ALL_THREADS) ||
+			(row->row.thread && selection_wants_thread(selection, &row->view)));
+	default:
+		return true;
+	}
+}
+
+/* Whether the rows are needed: those of processes are made of those of threads. */
+static bool is_read(const struct store_reader *reader, const struct table *table)
+{
+	return table->scope != SCOPE_PROCESS &&
+	       (table->scope != SCOPE_CONTAINER ||
+		(reader->selection && reader->selection->per == PER_CONTAINER) ||
+		!reader->selection);
+}
+
+static int read_rows(struct store_reader *reader, struct read_table *table, const struct table *of,
+		     const struct sqlite_place *place, struct err *err)
+{
+	struct store_cell cells[STORE_COLUMNS_MAX];
+	int r = is_read(reader, of) ? sqlite_cursor_seek(&table->cursor, place) : 0;
+
+	while (r > 0) {
+		struct store_row *row = vec_push(&table->rows);
+
+		sqlite_cells(&table->cursor, table->columns, table->count, cells);
+		if (store_take_row(of, table->columns, table->count, cells, &reader->texts, row) <
+		    0) {
+			return err_raise(err, -EINVAL, "%s: damaged: a row of %s is impossible",
+					 reader->path, of->key ? of->key : "the totals");
+		}
+		if (reader->selection && !is_row_wanted(reader->selection, of, row)) {
+			columns_empty(&table->kinds, row->values);
+			table->rows.count--;
+		}
+		r = sqlite_cursor_next(&table->cursor, place);
+	}
+	return r < 0 ? failed(reader, err) : 0;
+}
+
+/* Rows do not move any more: they may point to each other's members. */
+static void show_rows(struct read_table *table)
+{
+	for (size_t i = 0; i < table->rows.count; i++) {
+		struct store_row *row = &table->rows.at[i];
+
+		row->row.values = row->values;
+		row->row.thread = row->row.thread ? &row->view : NULL;
+		row->row.instance = row->row.instance ? &row->instance : NULL;
+		row->row.keyed = row->row.keyed ? row->keyed : NULL;
+		if (row->row.instance) {
+			row->row.name = row->instance.keyed.name;
+		}
+		*vec_push(&table->shown) = row->row;
+	}
+}
+
+/* Figures that are those of all, whatever is selected. */
+static bool is_whole(const struct selection *selection, const struct table *table)
+{
+	uint8_t selected = selection ? selection_of(selection) : 0;
+	uint8_t concerned = table->scope == SCOPE_THREAD || table->scope == SCOPE_PROCESS ||
+					    table->scope == SCOPE_CONTAINER
+				    ? OF_ALL_THREADS
+			    : table->scope == SCOPE_CPU     ? OF_ALL_CPUS
+			    : table->scope == SCOPE_LONGEST ? OF_ALL_THREADS | OF_ALL_CPUS
+			    : table->lami_class && strcmp(table->lami_class, "irq") == 0
+				    ? OF_ALL_IRQS
+				    : 0;
+
+	return selected & ~concerned & (OF_ALL_THREADS | OF_ALL_CPUS);
+}
+
+/* "cpu.2:7 ": of the columns that are unknown. */
+static uint16_t unknown_of(const char *unknown, const struct analysis *analysis, size_t table)
+{
+	char word[STORE_NAME_MAX];
+	const char *at;
+
+	(void)snprintf(word, sizeof(word), "%s.%zu:", analysis->name, table);
+	for (at = unknown; (at = strstr(at, word)); at++) {
+		if (at == unknown || at[-1] == ' ') {
+			return (uint16_t)strtoul(at + strlen(word), NULL, 10);
+		}
+	}
+	return 0;
+}
+
+static bool is_word_of(const char *lists, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *at = lists; at; at = strchr(at, ',')) {
+		at += *at == ',';
+		if (strncmp(at, name, len) == 0 && (at[len] == ',' || at[len] == '\0')) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool is_listed(const struct store_reader *reader, const struct analysis *analysis)
+{
+	for (size_t i = 0; reader->list[i]; i++) {
+		if (reader->list[i] == analysis) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static int read_analysis(struct store_reader *reader, size_t a, const char *unknown,
+			 const struct sqlite_place *place, struct err *err)
+{
+	int r = 0;
+
+	for (size_t t = 0; r == 0 && t < TABLES_MAX && reader->tables[a][t]; t++) {
+		struct read_table *table = reader->tables[a][t];
+		const struct table *of = &analyses[a]->tables[t];
+		uint16_t unwritten = 0;
+
+		if (scope_is_of_pairs(of->scope)) {
+			continue;
+		}
+		empty_rows(table);
+		r = read_rows(reader, table, of, place, err);
+		if (of->scope == SCOPE_TRACE && table->rows.count == 0) {
+			/* The trace always has its row. */
+			memset(vec_push(&table->rows), 0, sizeof(table->rows.at[0]));
+			unwritten = ALL_COLUMNS;
+		}
+		show_rows(table);
+		*vec_push(&reader->report_tables) =
+			(struct report_table){ .analysis = analyses[a],
+					       .table = of,
+					       .rows = table->shown.at,
+					       .row_count = table->shown.count,
+					       .unknown = table->lacks | unwritten |
+							  unknown_of(unknown, analyses[a], t),
+					       .is_whole = is_whole(reader->selection, of) };
+	}
+	return r;
+}
+
+/* The text of an event that is missing, which outlives the report. */
+static const char *event_text(struct store_reader *reader, const char *text, size_t len)
+{
+	for (size_t i = 0; i < reader->known.count; i++) {
+		if (strlen(reader->known.at[i]) == len &&
+		    memcmp(reader->known.at[i], text, len) == 0) {
+			return reader->known.at[i];
+		}
+	}
+	*vec_push(&reader->known) = arena_strndup(&reader->events, text, len);
+	return reader->known.at[reader->known.count - 1];
+}
+
+/* Lines of "cpu:sched_switch". */
+static void read_missing(struct store_reader *reader, const char *text)
+{
+	reader->missing.count = 0;
+	for (const char *at = text, *end; (end = strchr(at, '\n')); at = end + 1) {
+		const char *colon = memchr(at, ':', (size_t)(end - at));
+
+		for (size_t a = 0; colon && analyses[a]; a++) {
+			if (strlen(analyses[a]->name) == (size_t)(colon - at) &&
+			    strncmp(analyses[a]->name, at, (size_t)(colon - at)) == 0 &&
+			    is_listed(reader, analyses[a])) {
+				*vec_push(&reader->missing) = (struct missing_event){
+					.analysis = analyses[a],
+					.event = event_text(reader, colon + 1,
+							    (size_t)(end - colon - 1)),
+				};
+			}
+		}
+	}
+}
+
+static int read_views(struct store_reader *reader, const struct sqlite_place *place,
+		      struct err *err)
+{
+	int r = sqlite_cursor_seek(&reader->views, place);
+
+	reader->known_views.count = 0;
+	while (r > 0) {
+		sqlite3_stmt *at = reader->views.scan;
+		struct report_view *view = vec_push(&reader->known_views);
+		const char *comm = (const char *)sqlite3_column_text(at, 8);
+
+		*view = (struct report_view){ .is_reused = sqlite3_column_int(at, 6) };
+		view->id = (uint64_t)(uint32_t)sqlite3_column_int64(at, 2) << 32 |
+			   (uint32_t)sqlite3_column_int64(at, 3);
+		view->was = (uint64_t)(uint32_t)sqlite3_column_int64(at, 4) << 32 |
+			    (uint32_t)sqlite3_column_int64(at, 5);
+		view->view.tid = (int32_t)sqlite3_column_int64(at, 2);
+		view->view.pid = sqlite3_column_int64(at, 7);
+		(void)snprintf(view->view.comm, sizeof(view->view.comm), "%s", comm ? comm : "");
+		view->view.has_prio = sqlite3_column_type(at, 9) != SQLITE_NULL;
+		view->view.prio = sqlite3_column_int(at, 9);
+		view->view.container = (uint32_t)sqlite3_column_int64(at, 10);
+		r = sqlite_cursor_next(&reader->views, place);
+	}
+	return r < 0 ? failed(reader, err) : 0;
+}
+
+static void read_head(sqlite3_stmt *at, struct report *ret)
+{
+	ret->end = (uint64_t)sqlite3_column_int64(at, 2);
+	ret->complete = sqlite3_column_int(at, 3);
+	ret->events = (uint64_t)sqlite3_column_int64(at, 5);
+	ret->discarded = (uint64_t)sqlite3_column_int64(at, 6);
+	ret->lost_packets = (uint64_t)sqlite3_column_int64(at, 7);
+	ret->bad_packets = (uint64_t)sqlite3_column_int64(at, 8);
+	ret->late_events = (uint64_t)sqlite3_column_int64(at, 9);
+}
+
+int store_reader_read(struct store_reader *reader, const struct store_window *window,
+		      struct report *ret, struct err *err)
+{
+	const struct sqlite_place place = { (int64_t)window->level, (int64_t)window->begin,
+					    reader->traces.at[window->trace].number };
+	char *lists, *missing, *unknown;
+	int r = sqlite_cursor_seek(&reader->heads, &place);
+
+	if (r <= 0) {
+		return r < 0 ? failed(reader, err)
+			     : err_raise(err, -EINVAL, "%s: damaged: a window is missing",
+					 reader->path);
+	}
+	*ret = (struct report){ .kind = REPORT_WINDOW, .begin = window->begin };
+	read_head(reader->heads.scan, ret);
+	lists = column_text(reader->heads.scan, 10);
+	missing = column_text(reader->heads.scan, 11);
+	unknown = column_text(reader->heads.scan, 12);
+	arena_reset(&reader->texts);
+	reader->report_tables.count = 0;
+	r = lists && missing && unknown ? read_views(reader, &place, err)
+					: err_raise(err, -EINVAL, "%s: damaged", reader->path);
+	for (size_t a = 0; r == 0 && analyses[a]; a++) {
+		if (is_listed(reader, analyses[a]) && is_word_of(lists, analyses[a]->name)) {
+			r = read_analysis(reader, a, unknown, &place, err);
+		}
+	}
+	if (r == 0) {
+		read_missing(reader, missing);
+	}
+	ret->tables = reader->report_tables.at;
+	ret->table_count = reader->report_tables.count;
+	ret->missing = reader->missing.at;
+	ret->missing_count = reader->missing.count;
+	ret->views = reader->known_views.at;
+	ret->view_count = reader->known_views.count;
+	free(lists);
+	free(missing);
+	free(unknown);
+	return r;
+}

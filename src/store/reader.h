@@ -1,0 +1,53 @@
+/*
+ * reader: windows of a store as the reports that they were (engine/tables/report.h).
+ *
+ * A store may have windows of several lengths for one time.  For windows of a wanted length it
+ * gives the longest ones that fit into those, and shorter or longer ones only where there are no
+ * such: each moment of a trace once.
+ */
+#ifndef SILLAGE_STORE_READER_H
+#define SILLAGE_STORE_READER_H
+
+#include "base/err.h"
+#include "output/sink.h"
+
+struct store_reader;
+
+struct store_trace {
+	int64_t number;
+	struct trace_identity identity;
+};
+
+struct store_window {
+	uint64_t level, begin, end; /* its length as it should be, and what it covers; ns */
+	uint32_t trace;             /* index in the list of traces */
+};
+
+struct store_windows {
+	VEC(struct store_window) at;
+};
+
+/* -errno: it cannot be read, or is no store. */
+int store_reader_open(const char *url, struct store_reader **ret, struct err *err);
+void store_reader_close(struct store_reader *reader); /* NULL is fine */
+
+/* By host, session, domain and path. */
+const struct store_trace *store_reader_traces(const struct store_reader *reader, size_t *ret_count);
+/* Only these analyses (ends with NULL), and of their rows only those selected.  Both must outlive
+ * the reader. */
+void store_reader_want(struct store_reader *reader, const struct analysis *const *list,
+		       const struct selection *selection);
+/* The newest end of a window; 0: there is none. */
+int store_reader_span(struct store_reader *reader, uint64_t *ret_first, uint64_t *ret_last,
+		      struct err *err);
+/*
+ * Adds the windows of the traces with @wanted[index] that begin in [begin, end), by trace and time.
+ * @interval_ns: the length that they will be put together to; UINT64_MAX: any.
+ */
+int store_reader_windows(struct store_reader *reader, const bool *wanted, uint64_t interval_ns,
+			 uint64_t begin, uint64_t end, struct store_windows *ret, struct err *err);
+/* The window as a report, valid until the next call.  Fastest by time, then by trace. */
+int store_reader_read(struct store_reader *reader, const struct store_window *window,
+		      struct report *ret, struct err *err);
+
+#endif

@@ -1,0 +1,668 @@
+/*
+ * sqlite-write: see sqlite-write.h.
+ */
+#include "store/sqlite-write.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "store/sqlite.h"
+
+/* A table of an analysis. */
+struct written {
+	struct store_column columns[STORE_COLUMNS_MAX];
+	size_t count;
+	sqlite3_stmt *insert, *remove;
+};
+
+struct known_trace {
+	char uuid[STORE_UUID_TEXT];
+	int64_t number;
+};
+
+struct sqlite_writer {
+	sqlite3 *db;
+	char *path;
+	int64_t level;
+	sqlite3_stmt *put_trace, *find_trace, *find_window, *put_window, *put_thread,
+		*remove_threads, *put_loss, *put_trigger, *put_capture, *put_gap;
+	struct written *tables[ANALYSES_MAX][TABLES_MAX]; /* NULL: not used yet */
+	VEC(struct known_trace) traces;
+	struct store_scratch scratch;
+	uint64_t rows; /* of the transaction */
+};
+
+static const char first_tables[] =
+	"CREATE TABLE IF NOT EXISTS traces(trace INTEGER PRIMARY KEY, uuid TEXT NOT NULL UNIQUE,"
+	" host TEXT, session TEXT, domain TEXT, path TEXT) STRICT;"
+	"CREATE TABLE IF NOT EXISTS windows(level INTEGER, begin INTEGER, trace INTEGER,"
+	" \"end\" INTEGER, complete INTEGER, lag_ns INTEGER, events INTEGER, discarded INTEGER,"
+	" lost_packets INTEGER, bad_packets INTEGER, late_events INTEGER, analyses TEXT,"
+	" missing TEXT, unknown TEXT, PRIMARY KEY(level, begin, trace)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE IF NOT EXISTS threads(level INTEGER, begin INTEGER, trace INTEGER,"
+	" tid INTEGER, nth INTEGER, was_tid INTEGER, was_nth INTEGER, is_reused INTEGER,"
+	" pid INTEGER, comm TEXT, prio INTEGER, container INTEGER,"
+	" PRIMARY KEY(level, begin, trace, tid, nth)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE IF NOT EXISTS losses(trace INTEGER, what TEXT, stream TEXT, packet INTEGER,"
+	" begin INTEGER, \"end\" INTEGER, message TEXT,"
+	" PRIMARY KEY(trace, what, stream, packet, begin)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE IF NOT EXISTS triggers(trace INTEGER, name TEXT, \"end\" INTEGER,"
+	" begin INTEGER, json TEXT, PRIMARY KEY(trace, name, \"end\")) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE IF NOT EXISTS captures(host TEXT, session TEXT, begin INTEGER, \"end\" "
+	"INTEGER,"
+	" path TEXT, json TEXT, PRIMARY KEY(host, session, begin, \"end\", path)) STRICT,"
+	" WITHOUT ROWID;"
+	"CREATE TABLE IF NOT EXISTS gaps(begin INTEGER, \"end\" INTEGER, windows INTEGER,"
+	" why TEXT) STRICT;";
+
+/* ---- opening ---- */
+
+static int prepare_all(struct sqlite_writer *writer, struct err *err)
+{
+	const struct {
+		sqlite3_stmt **statement;
+		const char *sql;
+	} all[] = {
+		{ &writer->put_trace,
+		  "INSERT INTO traces(uuid, host, session, domain, path) VALUES(?, ?, ?, ?, ?)"
+		  " ON CONFLICT(uuid) DO UPDATE SET host = excluded.host,"
+		  " session = excluded.session, domain = excluded.domain, path = excluded.path" },
+		{ &writer->find_trace, "SELECT trace FROM traces WHERE uuid = ?" },
+		{ &writer->find_window, "SELECT complete, analyses FROM windows"
+					" WHERE level = ? AND begin = ? AND trace = ?" },
+		{ &writer->put_window, "INSERT OR REPLACE INTO windows(" SQLITE_WINDOWS
+				       ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)" },
+		{ &writer->put_thread, "INSERT OR REPLACE INTO threads(" SQLITE_THREADS
+				       ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)" },
+		{ &writer->remove_threads,
+		  "DELETE FROM threads WHERE level = ? AND begin = ? AND trace = ?" },
+		{ &writer->put_loss,
+		  "INSERT OR REPLACE INTO losses(trace, what, stream, packet, begin, \"end\","
+		  " message) VALUES(?, ?, ?, ?, ?, ?, ?)" },
+		{ &writer->put_trigger, "INSERT OR REPLACE INTO triggers(trace, name, \"end\","
+					" begin, json) VALUES(?, ?, ?, ?, ?)" },
+		{ &writer->put_capture, "INSERT OR REPLACE INTO captures(host, session, begin,"
+					" \"end\", path, json) VALUES(?, ?, ?, ?, ?, ?)" },
+		{ &writer->put_gap,
+		  "INSERT INTO gaps(begin, \"end\", windows, why) VALUES(?, ?, ?, ?)" },
+	};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(all) / sizeof(all[0]); i++) {
+		r = sqlite_prepare(writer->db, writer->path, all[i].sql, all[i].statement, err);
+	}
+	return r;
+}
+
+int sqlite_writer_open(const char *path, uint64_t interval_ns, struct sqlite_writer **ret,
+		       struct err *err)
+{
+	struct sqlite_writer *writer = mem_alloc(sizeof(*writer));
+	bool is_new = false;
+	char version[64];
+	int r = sqlite_open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &writer->db, &is_new,
+			    err);
+
+	writer->path = mem_strdup(path);
+	writer->level = (int64_t)interval_ns;
+	(void)snprintf(version, sizeof(version),
+		       "PRAGMA application_id = %d; PRAGMA user_version = %d", SQLITE_STORE_ID,
+		       STORE_VERSION);
+	if (r == 0) {
+		r = sqlite_run(writer->db, path,
+			       "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
+			       "PRAGMA cache_size = -16384",
+			       err);
+	}
+	r = r < 0 ? r : sqlite_run(writer->db, path, "BEGIN IMMEDIATE", err);
+	r = r < 0 ? r : sqlite_run(writer->db, path, version, err);
+	r = r < 0 ? r : sqlite_run(writer->db, path, first_tables, err);
+	r = r < 0 ? r : sqlite_run(writer->db, path, "COMMIT", err);
+	r = r < 0 ? r : prepare_all(writer, err);
+	if (r < 0) {
+		sqlite_writer_close(writer);
+		return r;
+	}
+	*ret = writer;
+	return 0;
+}
+
+void sqlite_writer_close(struct sqlite_writer *writer)
+{
+	sqlite3_stmt *statement;
+
+	if (!writer) {
+		return;
+	}
+	while (writer->db && (statement = sqlite3_next_stmt(writer->db, NULL))) {
+		(void)sqlite3_finalize(statement);
+	}
+	(void)sqlite3_close(writer->db);
+	for (size_t a = 0; a < ANALYSES_MAX; a++) {
+		for (size_t t = 0; t < TABLES_MAX; t++) {
+			free(writer->tables[a][t]);
+		}
+	}
+	vec_fini(&writer->traces);
+	vec_fini(&writer->scratch.text);
+	free(writer->path);
+	free(writer);
+}
+
+/* ---- tables of the analyses ---- */
+
+static int make_table(struct sqlite_writer *writer, const char *name, const struct written *table,
+		      struct err *err)
+{
+	char *sql = mem_printf("CREATE TABLE IF NOT EXISTS \"%s\"(level INTEGER, begin INTEGER,"
+			       " trace INTEGER",
+			       name);
+	char *keys = mem_strdup(""), *longer;
+	int r;
+
+	for (size_t i = 0; i < table->count; i++) {
+		const struct store_column *column = &table->columns[i];
+
+		longer = mem_printf("%s, \"%s\" %s", sql, column->name,
+				    column->is_text ? "TEXT" : "INTEGER");
+		free(sql);
+		sql = longer;
+		if (column->is_key) {
+			longer = mem_printf("%s, \"%s\"", keys, column->name);
+			free(keys);
+			keys = longer;
+		}
+	}
+	longer = mem_printf("%s, PRIMARY KEY(level, begin, trace%s)) STRICT, WITHOUT ROWID", sql,
+			    keys);
+	r = sqlite_run(writer->db, writer->path, longer, err);
+	free(sql);
+	free(keys);
+	free(longer);
+	return r;
+}
+
+/* A store of an older version lacks columns that analyses have got since. */
+static int grow_table(struct sqlite_writer *writer, const char *name, const struct written *table,
+		      struct err *err)
+{
+	sqlite3_stmt *columns = NULL;
+	char *sql = mem_printf("SELECT name FROM pragma_table_info('%s')", name);
+	int r = sqlite_prepare(writer->db, writer->path, sql, &columns, err);
+
+	free(sql);
+	for (size_t i = 0; r == 0 && i < table->count; i++) {
+		if (sqlite_has_column(columns, table->columns[i].name)) {
+			continue;
+		}
+		(void)sqlite3_reset(columns);
+		sql = mem_printf("ALTER TABLE \"%s\" ADD COLUMN \"%s\" %s", name,
+				 table->columns[i].name,
+				 table->columns[i].is_text ? "TEXT" : "INTEGER");
+		r = sqlite_run(writer->db, writer->path, sql, err);
+		free(sql);
+	}
+	(void)sqlite3_finalize(columns);
+	return r;
+}
+
+static int prepare_table(struct sqlite_writer *writer, const char *name, struct written *table,
+			 struct err *err)
+{
+	char *sql = mem_printf("INSERT INTO \"%s\"(level, begin, trace", name);
+	char *marks = mem_strdup("?, ?, ?"), *longer;
+	int r;
+
+	for (size_t i = 0; i < table->count; i++) {
+		longer = mem_printf("%s, \"%s\"", sql, table->columns[i].name);
+		free(sql);
+		sql = longer;
+		longer = mem_printf("%s, ?", marks);
+		free(marks);
+		marks = longer;
+	}
+	longer = mem_printf("%s) VALUES(%s)", sql, marks);
+	r = sqlite_prepare(writer->db, writer->path, longer, &table->insert, err);
+	free(sql);
+	free(marks);
+	free(longer);
+	sql = mem_printf("DELETE FROM \"%s\" WHERE level = ? AND begin = ? AND trace = ?", name);
+	r = r < 0 ? r : sqlite_prepare(writer->db, writer->path, sql, &table->remove, err);
+	free(sql);
+	return r;
+}
+
+static int table_at(struct sqlite_writer *writer, size_t a, size_t t, struct written **ret,
+		    struct err *err)
+{
+	struct written *table = writer->tables[a][t];
+	char name[STORE_NAME_MAX];
+	int r;
+
+	*ret = table;
+	if (table) {
+		return 0;
+	}
+	table = mem_alloc(sizeof(*table));
+	table->count = store_columns(&analyses[a]->tables[t], table->columns);
+	store_table_name(analyses[a], t, name);
+	r = make_table(writer, name, table, err);
+	r = r < 0 ? r : grow_table(writer, name, table, err);
+	r = r < 0 ? r : prepare_table(writer, name, table, err);
+	if (r < 0) {
+		free(table);
+		return r;
+	}
+	writer->tables[a][t] = table;
+	*ret = table;
+	return 0;
+}
+
+/* ---- rows ---- */
+
+static void bind_text(sqlite3_stmt *statement, int at, const char *text)
+{
+	if (text) {
+		(void)sqlite3_bind_text(statement, at, text, -1, SQLITE_STATIC);
+	} else {
+		(void)sqlite3_bind_null(statement, at);
+	}
+}
+
+static int step(struct sqlite_writer *writer, sqlite3_stmt *statement, struct err *err)
+{
+	int r = sqlite3_step(statement);
+
+	r = r == SQLITE_DONE || r == SQLITE_ROW ? 0 : sqlite_failed(writer->db, writer->path, err);
+	(void)sqlite3_reset(statement);
+	return r;
+}
+
+/* The window that rows belong to. */
+struct place {
+	int64_t level, begin, trace;
+};
+
+static void bind_place(sqlite3_stmt *statement, const struct place *place)
+{
+	(void)sqlite3_bind_int64(statement, 1, place->level);
+	(void)sqlite3_bind_int64(statement, 2, place->begin);
+	(void)sqlite3_bind_int64(statement, 3, place->trace);
+}
+
+static int put_row(struct sqlite_writer *writer, const struct written *table,
+		   const struct store_cell *cells, struct err *err)
+{
+	for (size_t i = 0; i < table->count; i++) {
+		int at = (int)i + 4;
+
+		if (cells[i].is_null) {
+			(void)sqlite3_bind_null(table->insert, at);
+		} else if (table->columns[i].is_text) {
+			(void)sqlite3_bind_text(table->insert, at, cells[i].text, (int)cells[i].len,
+						SQLITE_STATIC);
+		} else {
+			(void)sqlite3_bind_int64(table->insert, at, cells[i].number);
+		}
+	}
+	writer->rows++;
+	return step(writer, table->insert, err);
+}
+
+static size_t index_of(const struct analysis *analysis)
+{
+	size_t i = 0;
+
+	while (analyses[i] != analysis) {
+		assert(analyses[i]);
+		i++;
+	}
+	return i;
+}
+
+static int put_table(struct sqlite_writer *writer, const struct report_table *from,
+		     const struct place *place, struct err *err)
+{
+	struct store_cell cells[STORE_COLUMNS_MAX];
+	size_t a = index_of(from->analysis), t = (size_t)(from->table - from->analysis->tables);
+	struct written *table;
+	int r = table_at(writer, a, t, &table, err);
+
+	if (r == 0) {
+		bind_place(table->insert, place);
+	}
+	for (size_t i = 0; r == 0 && i < from->row_count; i++) {
+		store_cells(from, &from->rows[i], table->columns, table->count, cells,
+			    &writer->scratch);
+		r = put_row(writer, table, cells, err);
+	}
+	return r;
+}
+
+/* ---- windows ---- */
+
+static int put_thread(struct sqlite_writer *writer, const struct report_view *view,
+		      const struct place *place, struct err *err)
+{
+	sqlite3_stmt *put = writer->put_thread;
+
+	bind_place(put, place);
+	(void)sqlite3_bind_int64(put, 4, (int32_t)(view->id >> 32));
+	(void)sqlite3_bind_int64(put, 5, (uint32_t)view->id);
+	(void)sqlite3_bind_int64(put, 6, (int32_t)(view->was >> 32));
+	(void)sqlite3_bind_int64(put, 7, (uint32_t)view->was);
+	(void)sqlite3_bind_int64(put, 8, view->is_reused);
+	(void)sqlite3_bind_int64(put, 9, view->view.pid);
+	bind_text(put, 10, view->view.comm);
+	if (view->view.has_prio) {
+		(void)sqlite3_bind_int64(put, 11, view->view.prio);
+	} else {
+		(void)sqlite3_bind_null(put, 11);
+	}
+	(void)sqlite3_bind_int64(put, 12, view->view.container);
+	writer->rows++;
+	return step(writer, put, err);
+}
+
+/* "count,cpu" of what was analysed; "cpu:sched_switch" of what is not recorded, a line each;
+ * "0.1:7" of the columns that are unknown, by analysis and table. */
+static void describe(const struct report *report, struct codec_out *lists,
+		     struct codec_out *missing, struct codec_out *unknown)
+{
+	char word[400];
+
+	for (size_t i = 0; i < report->table_count; i++) {
+		const struct report_table *table = &report->tables[i];
+		int len = 0;
+
+		if (i == 0 || report->tables[i - 1].analysis != table->analysis) {
+			len = snprintf(word, sizeof(word), "%s%s", i > 0 ? "," : "",
+				       table->analysis->name);
+			vec_append(&lists->bytes, (uint8_t *)word, (size_t)len);
+		}
+		if (table->unknown) {
+			len = snprintf(word, sizeof(word), "%s.%zu:%u ", table->analysis->name,
+				       (size_t)(table->table - table->analysis->tables),
+				       table->unknown);
+			vec_append(&unknown->bytes, (uint8_t *)word, (size_t)len);
+		}
+	}
+	for (size_t i = 0; i < report->missing_count; i++) {
+		int len = snprintf(word, sizeof(word), "%s:%.300s\n",
+				   report->missing[i].analysis->name, report->missing[i].event);
+
+		vec_append(&missing->bytes, (uint8_t *)word, (size_t)len);
+	}
+}
+
+static void bind_bytes(sqlite3_stmt *statement, int at, const struct codec_out *text)
+{
+	(void)sqlite3_bind_text(statement, at, text->bytes.at ? (const char *)text->bytes.at : "",
+				(int)text->bytes.count, SQLITE_TRANSIENT);
+}
+
+static int put_head(struct sqlite_writer *writer, const struct report *report,
+		    const struct place *place, struct err *err)
+{
+	sqlite3_stmt *put = writer->put_window;
+	const uint64_t figures[] = { report->events, report->discarded, report->lost_packets,
+				     report->bad_packets, report->late_events };
+	struct codec_out lists = { 0 }, missing = { 0 }, unknown = { 0 };
+
+	describe(report, &lists, &missing, &unknown);
+	bind_place(put, place);
+	(void)sqlite3_bind_int64(put, 4, (int64_t)report->end);
+	(void)sqlite3_bind_int64(put, 5, report->complete);
+	if (report->has_lag) {
+		(void)sqlite3_bind_int64(put, 6, report->lag_ns);
+	} else {
+		(void)sqlite3_bind_null(put, 6);
+	}
+	for (int i = 0; i < 5; i++) {
+		(void)sqlite3_bind_int64(put, 7 + i, (int64_t)figures[i]);
+	}
+	bind_bytes(put, 12, &lists);
+	bind_bytes(put, 13, &missing);
+	bind_bytes(put, 14, &unknown);
+	vec_fini(&lists.bytes);
+	vec_fini(&missing.bytes);
+	vec_fini(&unknown.bytes);
+	writer->rows++;
+	return step(writer, put, err);
+}
+
+/* Whether "count,cpu" names the analysis. */
+static bool is_listed(const char *lists, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *at = lists; at && *at; at = strchr(at, ',')) {
+		at += *at == ',';
+		if (strncmp(at, name, len) == 0 && (at[len] == ',' || at[len] == '\0')) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static int remove_rows(struct sqlite_writer *writer, const char *lists, const struct place *place,
+		       struct err *err)
+{
+	int r = 0;
+
+	for (size_t a = 0; analyses[a]; a++) {
+		if (!is_listed(lists, analyses[a]->name)) {
+			continue;
+		}
+		for (size_t t = 0;
+		     r == 0 && t < TABLES_MAX && analyses[a]->tables[t].columns[0].key; t++) {
+			struct written *table;
+
+			r = table_at(writer, a, t, &table, err);
+			if (r == 0) {
+				bind_place(table->remove, place);
+				r = step(writer, table->remove, err);
+			}
+		}
+	}
+	if (r == 0) {
+		bind_place(writer->remove_threads, place);
+		r = step(writer, writer->remove_threads, err);
+	}
+	return r;
+}
+
+/* A window that is there is replaced, with its rows; one that is complete only by another that is.
+ * *ret_stays: it is not replaced. */
+static int replace(struct sqlite_writer *writer, const struct report *report,
+		   const struct place *place, bool *ret_stays, struct err *err)
+{
+	char *lists = NULL;
+	int r = 0, found;
+
+	bind_place(writer->find_window, place);
+	found = sqlite3_step(writer->find_window);
+	*ret_stays = false;
+	if (found == SQLITE_ROW) {
+		*ret_stays = sqlite3_column_int64(writer->find_window, 0) && !report->complete;
+		lists = mem_strdup((const char *)sqlite3_column_text(writer->find_window, 1));
+	} else if (found != SQLITE_DONE) {
+		r = sqlite_failed(writer->db, writer->path, err);
+	}
+	(void)sqlite3_reset(writer->find_window);
+	if (r == 0 && lists && !*ret_stays) {
+		r = remove_rows(writer, lists, place, err);
+	}
+	free(lists);
+	return r;
+}
+
+static int find_trace(struct sqlite_writer *writer, const struct store_item *item, int64_t *ret,
+		      struct err *err)
+{
+	int r;
+
+	for (size_t i = 0; i < writer->traces.count; i++) {
+		if (strcmp(writer->traces.at[i].uuid, item->uuid) == 0) {
+			*ret = writer->traces.at[i].number;
+			return 0;
+		}
+	}
+	bind_text(writer->put_trace, 1, item->uuid);
+	bind_text(writer->put_trace, 2, item->host);
+	bind_text(writer->put_trace, 3, item->session);
+	bind_text(writer->put_trace, 4, item->domain);
+	bind_text(writer->put_trace, 5, item->path);
+	r = step(writer, writer->put_trace, err);
+	if (r == 0) {
+		struct known_trace known = { 0 };
+
+		bind_text(writer->find_trace, 1, item->uuid);
+		if (sqlite3_step(writer->find_trace) != SQLITE_ROW) {
+			r = sqlite_failed(writer->db, writer->path, err);
+		}
+		known.number = sqlite3_column_int64(writer->find_trace, 0);
+		memcpy(known.uuid, item->uuid, sizeof(known.uuid));
+		(void)sqlite3_reset(writer->find_trace);
+		*ret = known.number;
+		if (r == 0) {
+			*vec_push(&writer->traces) = known;
+		}
+	}
+	return r;
+}
+
+static int put_window(struct sqlite_writer *writer, const struct store_item *item, int64_t trace,
+		      struct err *err)
+{
+	const struct report *report = &item->report;
+	const struct place place = { writer->level, (int64_t)report->begin, trace };
+	bool stays;
+	int r = replace(writer, report, &place, &stays, err);
+
+	if (r < 0 || stays) {
+		return r;
+	}
+	for (size_t t = 0; r == 0 && t < report->table_count; t++) {
+		r = put_table(writer, &report->tables[t], &place, err);
+	}
+	for (size_t i = 0; r == 0 && i < report->view_count; i++) {
+		r = put_thread(writer, &report->views[i], &place, err);
+	}
+	return r < 0 ? r : put_head(writer, report, &place, err);
+}
+
+/* ---- all else ---- */
+
+static int put_loss(struct sqlite_writer *writer, const struct store_item *item, int64_t trace,
+		    struct err *err)
+{
+	sqlite3_stmt *put = writer->put_loss;
+
+	(void)sqlite3_bind_int64(put, 1, trace);
+	bind_text(put, 2, item->name);
+	bind_text(put, 3, item->stream ? item->stream : "");
+	(void)sqlite3_bind_int64(put, 4, item->packet);
+	(void)sqlite3_bind_int64(put, 5, (int64_t)item->begin);
+	(void)sqlite3_bind_int64(put, 6, (int64_t)item->end);
+	bind_text(put, 7, item->text);
+	return step(writer, put, err);
+}
+
+static int put_trigger(struct sqlite_writer *writer, const struct store_item *item, int64_t trace,
+		       struct err *err)
+{
+	sqlite3_stmt *put = writer->put_trigger;
+
+	(void)sqlite3_bind_int64(put, 1, trace);
+	bind_text(put, 2, item->name);
+	(void)sqlite3_bind_int64(put, 3, (int64_t)item->end);
+	(void)sqlite3_bind_int64(put, 4, (int64_t)item->begin);
+	bind_text(put, 5, item->text);
+	return step(writer, put, err);
+}
+
+static int put_capture(struct sqlite_writer *writer, const struct store_item *item, struct err *err)
+{
+	sqlite3_stmt *put = writer->put_capture;
+
+	bind_text(put, 1, item->host ? item->host : "");
+	bind_text(put, 2, item->session ? item->session : "");
+	(void)sqlite3_bind_int64(put, 3, (int64_t)item->begin);
+	(void)sqlite3_bind_int64(put, 4, (int64_t)item->end);
+	bind_text(put, 5, item->path ? item->path : "");
+	bind_text(put, 6, item->text);
+	return step(writer, put, err);
+}
+
+static int put_gap(struct sqlite_writer *writer, const struct sqlite_gap *gap, struct err *err)
+{
+	sqlite3_stmt *put = writer->put_gap;
+
+	(void)sqlite3_bind_int64(put, 1, (int64_t)gap->begin);
+	(void)sqlite3_bind_int64(put, 2, (int64_t)gap->end);
+	(void)sqlite3_bind_int64(put, 3, (int64_t)gap->windows);
+	bind_text(put, 4, gap->why);
+	return step(writer, put, err);
+}
+
+static int put_item(struct sqlite_writer *writer, const struct store_item *item, struct err *err)
+{
+	int64_t trace = 0;
+	int r = item->uuid[0] ? find_trace(writer, item, &trace, err) : 0;
+
+	if (r < 0) {
+		return r;
+	}
+	switch (item->kind) {
+	case STORE_WINDOW:
+		return put_window(writer, item, trace, err);
+	case STORE_LOSS:
+		return put_loss(writer, item, trace, err);
+	case STORE_TRIGGER:
+		return put_trigger(writer, item, trace, err);
+	default:
+		return put_capture(writer, item, err);
+	}
+}
+
+/* Traces and tables that the transaction made are gone with it. */
+static void forget(struct sqlite_writer *writer)
+{
+	writer->traces.count = 0;
+	for (size_t a = 0; a < ANALYSES_MAX; a++) {
+		for (size_t t = 0; t < TABLES_MAX; t++) {
+			struct written *table = writer->tables[a][t];
+
+			if (table) {
+				(void)sqlite3_finalize(table->insert);
+				(void)sqlite3_finalize(table->remove);
+				free(table);
+				writer->tables[a][t] = NULL;
+			}
+		}
+	}
+}
+
+int sqlite_writer_put(struct sqlite_writer *writer, struct store_item *const *items, size_t count,
+		      const struct sqlite_gap *gap, uint64_t *ret_rows, struct err *err)
+{
+	int r = sqlite_run(writer->db, writer->path, "BEGIN IMMEDIATE", err);
+
+	writer->rows = 0;
+	r = r < 0 || !gap ? r : put_gap(writer, gap, err);
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		r = put_item(writer, items[i], err);
+	}
+	r = r < 0 ? r : sqlite_run(writer->db, writer->path, "COMMIT", err);
+	if (r < 0) {
+		(void)sqlite3_exec(writer->db, "ROLLBACK", NULL, NULL, NULL);
+		forget(writer);
+		return r;
+	}
+	*ret_rows += writer->rows;
+	return 0;
+}

@@ -1,0 +1,105 @@
+/*
+ * sqlite: see sqlite.h.
+ */
+#include "store/sqlite.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define BUSY_MS 10000 /* another viewer writes the same file */
+
+int sqlite_failed(sqlite3 *db, const char *path, struct err *err)
+{
+	int code = sqlite3_errcode(db) & 0xff;
+
+	if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT) {
+		return err_raise(err, -EINVAL, "%s: is no store, or is damaged: %s", path,
+				 sqlite3_errmsg(db));
+	}
+	return err_raise(err, code == SQLITE_FULL ? -ENOSPC : -EIO, "%s: %s", path,
+			 sqlite3_errmsg(db));
+}
+
+int sqlite_run(sqlite3 *db, const char *path, const char *sql, struct err *err)
+{
+	return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0
+								    : sqlite_failed(db, path, err);
+}
+
+int sqlite_prepare(sqlite3 *db, const char *path, const char *sql, sqlite3_stmt **ret,
+		   struct err *err)
+{
+	return sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, ret, NULL) == SQLITE_OK
+		       ? 0
+		       : sqlite_failed(db, path, err);
+}
+
+static int pragma(sqlite3 *db, const char *path, const char *sql, int64_t *ret, struct err *err)
+{
+	sqlite3_stmt *statement = NULL;
+	int r = sqlite_prepare(db, path, sql, &statement, err);
+
+	if (r == 0) {
+		int step = sqlite3_step(statement);
+
+		*ret = step == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
+		r = step == SQLITE_ROW || step == SQLITE_DONE ? 0 : sqlite_failed(db, path, err);
+	}
+	(void)sqlite3_finalize(statement);
+	return r;
+}
+
+static int check(sqlite3 *db, const char *path, bool *ret_is_new, struct err *err)
+{
+	int64_t id = 0, version = 0, tables = 0;
+	int r = pragma(db, path, "PRAGMA application_id", &id, err);
+
+	r = r < 0 ? r : pragma(db, path, "PRAGMA user_version", &version, err);
+	r = r < 0 ? r : pragma(db, path, "SELECT count(*) FROM sqlite_master", &tables, err);
+	if (r < 0) {
+		return r;
+	}
+	*ret_is_new = tables == 0;
+	if (!*ret_is_new && id != SQLITE_STORE_ID) {
+		return err_raise(err, -EINVAL, "%s: a database, but no store of sillage", path);
+	}
+	if (version > STORE_VERSION) {
+		return err_raise(err, -EINVAL,
+				 "%s: a store of version %lld, of a newer sillage; this one knows "
+				 "version %d",
+				 path, (long long)version, STORE_VERSION);
+	}
+	return 0;
+}
+
+int sqlite_open(const char *path, int flags, sqlite3 **ret, bool *ret_is_new, struct err *err)
+{
+	int r = 0;
+
+	if (sqlite3_open_v2(path, ret, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
+		r = err_raise(err, -EIO, "%s: %s", path,
+			      *ret ? sqlite3_errmsg(*ret) : "out of memory");
+	}
+	if (r == 0) {
+		(void)sqlite3_busy_timeout(*ret, BUSY_MS);
+		r = check(*ret, path, ret_is_new, err);
+	}
+	if (r < 0) {
+		(void)sqlite3_close(*ret);
+		*ret = NULL;
+	}
+	return r;
+}
+
+bool sqlite_has_column(sqlite3_stmt *columns, const char *name)
+{
+	(void)sqlite3_reset(columns);
+	while (sqlite3_step(columns) == SQLITE_ROW) {
+		const char *known = (const char *)sqlite3_column_text(columns, 0);
+
+		if (known && strcmp(known, name) == 0) {
+			return true;
+		}
+	}
+	return false;
+}

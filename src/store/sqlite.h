@@ -1,0 +1,42 @@
+/*
+ * sqlite: what writer and reader of a store in SQLite share.
+ *
+ * Tables of the store, beside those of schema.h; times are ns since the epoch:
+ *
+ *     traces     trace, uuid, host, session, domain, path
+ *     windows    level, begin, trace, end, complete, lag_ns, events, ...
+ *     threads    level, begin, trace, tid, nth, ...      what became known of a thread
+ *     losses, triggers, captures, gaps
+ *
+ * `level` is the length of a window in ns, `trace` a number that `traces` gives.
+ */
+#ifndef SILLAGE_STORE_SQLITE_H
+#define SILLAGE_STORE_SQLITE_H
+
+#include <sqlite3.h>
+
+#include "base/err.h"
+#include "store/schema.h"
+
+#define SQLITE_STORE_ID 0x53494c4c /* application_id: "SILL" */
+
+/* The columns of windows and threads, in the order of the tables. */
+#define SQLITE_WINDOWS                                                                             \
+	"level, begin, trace, \"end\", complete, lag_ns, events, discarded, lost_packets, "        \
+	"bad_packets, late_events, analyses, missing, unknown"
+#define SQLITE_THREADS                                                                             \
+	"level, begin, trace, tid, nth, was_tid, was_nth, is_reused, pid, comm, prio, container"
+
+/* Takes the message of the database's last failure.  Returns -EIO, or what fits better. */
+int sqlite_failed(sqlite3 *db, const char *path, struct err *err);
+/* Runs statements that give no rows. */
+int sqlite_run(sqlite3 *db, const char *path, const char *sql, struct err *err);
+int sqlite_prepare(sqlite3 *db, const char *path, const char *sql, sqlite3_stmt **ret,
+		   struct err *err);
+/* Whether a column of this name is among the rows of a statement that lists names. */
+bool sqlite_has_column(sqlite3_stmt *columns, const char *name);
+/* Opens the file; @flags as sqlite3_open_v2().  *ret_is_new: it is empty.  Else it is a store of a
+ * version that this program can use. */
+int sqlite_open(const char *path, int flags, sqlite3 **ret, bool *ret_is_new, struct err *err);
+
+#endif

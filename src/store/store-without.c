@@ -1,0 +1,32 @@
+/*
+ * store-without: a build without SQLite has no store, and says so.
+ */
+#include <errno.h>
+
+#include "store/store.h"
+
+int store_open(const struct store_config *config, struct store **ret, struct err *err)
+{
+	(void)ret;
+	return err_raise(err, -ENOTSUP, "%s: this sillage was built without SQLite (libsqlite3)",
+			 config->url);
+}
+
+/* No function below is called: nothing was opened. */
+
+int store_close(struct store *store, struct store_account *ret_account)
+{
+	(void)store;
+	*ret_account = (struct store_account){ 0 };
+	return 0;
+}
+
+static void on_report(struct output *output, const struct trace_identity *trace,
+		      const struct report *report)
+{
+	(void)output;
+	(void)trace;
+	(void)report;
+}
+
+const struct sink sink_store = { .name = "store", .report = on_report };
