@@ -1,14 +1,14 @@
 # bash completion for sillage; made by `sillage help completion`.
 _sillage() {
     local word=${COMP_WORDS[COMP_CWORD]} commands options='' values='' before=''
-    commands='live analyze top list replay triggers lami capture report overview map merge setup watch help'
+    commands='live analyze top list replay triggers lami capture report overview map merge setup watch export history help'
     if [ "$COMP_CWORD" -eq 1 ]; then
         COMPREPLY=($(compgen -W "$commands" -- "$word"))
         return
     fi
     case ${COMP_WORDS[1]} in
-    live) options='--analyses --format --interval --top --jobs --output --chunk-size --max-memory --duration --windows --from --grace --on-lag --lag-limit --retry --no-retry --state --state-every --regenerate --tid --pid --comm --cpu --irq --per --containers --sort --min --max --width --freq --freq-bins --period --job --ust-span --phases --trigger --triggers --on-trigger --trigger-interval --dry-run --fail --strict --junit --tap --history --history-dir --before --after --capture-dir --keep --captures-per-hour --control --metrics --stats --quiet --verbose --help' ;;
-    analyze) options='--analyses --format --interval --top --jobs --output --chunk-size --max-memory --from --begin --end --state --tid --pid --comm --cpu --irq --per --containers --sort --min --max --width --freq --freq-bins --period --job --ust-span --phases --trigger --triggers --on-trigger --trigger-interval --dry-run --fail --strict --junit --tap --stats --quiet --verbose --help' ;;
+    live) options='--analyses --format --interval --top --jobs --output --chunk-size --max-memory --duration --windows --from --grace --on-lag --lag-limit --retry --no-retry --store --state --state-every --regenerate --tid --pid --comm --cpu --irq --per --containers --sort --min --max --width --freq --freq-bins --period --job --ust-span --phases --trigger --triggers --on-trigger --trigger-interval --dry-run --fail --strict --junit --tap --history --history-dir --before --after --capture-dir --keep --captures-per-hour --control --metrics --stats --quiet --verbose --help' ;;
+    analyze) options='--analyses --format --interval --top --jobs --output --chunk-size --max-memory --from --begin --end --store --state --tid --pid --comm --cpu --irq --per --containers --sort --min --max --width --freq --freq-bins --period --job --ust-span --phases --trigger --triggers --on-trigger --trigger-interval --dry-run --fail --strict --junit --tap --stats --quiet --verbose --help' ;;
     top) options='--analyses --interval --jobs --chunk-size --max-memory --from --grace --on-lag --lag-limit --retry --no-retry --begin --end --regenerate --tid --pid --comm --cpu --irq --per --containers --sort --min --max --period --job --ust-span --history --metrics --quiet --verbose --help' ;;
     list) options='--format --quiet --verbose --help' ;;
     replay) options='--to --speed --loop --session --hostname --live-timer --wait-viewer --linger --as-now --quiet --verbose --help' ;;
@@ -20,15 +20,18 @@ _sillage() {
     map) options='--analyses --interval --jobs --output --chunk-size --max-memory --begin --end --period --job --ust-span --quiet --verbose --help' ;;
     merge) options='--format --top --jobs --output --max-memory --tid --pid --comm --cpu --irq --per --containers --sort --min --max --width --freq --freq-bins --quiet --verbose --help' ;;
     setup) options='--analyses --session --live-timer --ust --relay --run --period --job --ust-span --quiet --verbose --help' ;;
-    watch) options='--analyses --format --interval --top --jobs --output --chunk-size --max-memory --duration --windows --grace --on-lag --lag-limit --live-timer --ust --tid --pid --comm --cpu --irq --per --containers --sort --min --max --width --freq --freq-bins --period --job --ust-span --phases --trigger --triggers --on-trigger --trigger-interval --dry-run --fail --strict --junit --tap --history --history-dir --before --after --capture-dir --keep --captures-per-hour --control --metrics --stats --quiet --verbose --help' ;;
-    help) values="$commands json completion" ;;
+    watch) options='--analyses --format --interval --top --jobs --output --chunk-size --max-memory --duration --windows --grace --on-lag --lag-limit --store --live-timer --ust --tid --pid --comm --cpu --irq --per --containers --sort --min --max --width --freq --freq-bins --period --job --ust-span --phases --trigger --triggers --on-trigger --trigger-interval --dry-run --fail --strict --junit --tap --history --history-dir --before --after --capture-dir --keep --captures-per-hour --control --metrics --stats --quiet --verbose --help' ;;
+    export) options='--analyses --interval --jobs --output --from --begin --end --to --period --job --trigger --triggers --quiet --verbose --help' ;;
+    history) options='--analyses --format --interval --top --output --since --until --host --merged --session --tid --pid --comm --cpu --irq --per --containers --sort --min --max --width --freq --freq-bins --quiet --verbose --help' ;;
+    help) values="$commands json store completion" ;;
     esac
     case ${COMP_WORDS[COMP_CWORD-1]} in
     -a|--analyses) values='count cpu io files sched syscalls irq block memory net lost ust periods jobs faults preempt all help' ;;
-    -f|--format) values='text json html' ;;
+    -f|--format) values='text json html perfetto' ;;
     --on-lag) values='keep skip' ;;
     --job) values='run run-to-sleep wake-to-sleep sleep periodic timerfd mq signal help' ;;
     --hierarchy) values='cpu process' ;;
+    --to) values='perfetto' ;;
     --per) values='all cpu tid pid comm prio container' ;;
     --sort) values='count busy_ns idle_ns unknown_ns run_ns switches migrations prio preemptions longest_ns read_bytes write_bytes reads writes errors read_ns write_ns calls time error_time read_time write_time opens time_ns disk_read_bytes disk_write_bytes net_read_bytes net_write_bytes other_read_bytes other_write_bytes unknown_read_bytes unknown_write_bytes ns fd bytes wake requeue waited_ns waker_tid off_cpu_ns ret unhandled raise hard_ns soft_ns is_soft requests depth_ns depth_max in_flight queued allocations frees allocated_pages freed_pages failed reclaim_ns rx_bytes tx_bytes rx_packets tx_packets tx_drops events packets bad_packets late_events anomalies misses misses_run skipped unarrived abandoned cut open open_misses duration response late running preempted waiting blocked unknown duration_ns late_ns user minor major kernel major_ns times count sum min mean max stdev p50 p95 p99 p999' ;;
     esac

@@ -43,7 +43,7 @@ struct client_trace {
 	enum metadata_state state;
 	bool is_promised;    /* a flag told of more since some last arrived */
 	unsigned int denied; /* replies that there is no more in spite of that, consecutive ones */
-	uint64_t due; /* ns: META_NEEDED, when to request it */
+	uint64_t due;        /* ns: META_NEEDED, when to request it */
 };
 
 HASH_DECLARE(client_streams, struct client_stream *)

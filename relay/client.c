@@ -9,9 +9,9 @@
 
 #include "base/limits.h"
 
-#define METADATA_DENIED_MAX 20 /* consecutive ones: a second, if polls are as far apart as can be  \
-				*/
-#define STREAMS_ERRORS_MAX 3   /* consecutive ones, then no more streams come */
+/* In a row: a second, if polls are as far apart as can be. */
+#define METADATA_DENIED_MAX 20
+#define STREAMS_ERRORS_MAX  3 /* consecutive ones, then no more streams come */
 
 struct client *client_new(const struct client_config *config, struct viewer *viewer)
 {

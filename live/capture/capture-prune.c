@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/remove.h"
+#include "base/process/remove.h"
 
 #define OPEN_DIRS 16 /* descriptors that nftw() may use */
 

@@ -19,7 +19,7 @@
 
 #include "base/json.h"
 #include "base/limits.h"
-#include "base/remove.h"
+#include "base/process/remove.h"
 #include "ctf/packet-index.h"
 #include "ctf/packet.h"
 #include "live/capture/capture-prune.h"

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/guardian.h"
 #include "base/mem.h"
-#include "base/remove.h"
+#include "base/process/guardian.h"
+#include "base/process/remove.h"
 
 struct range_store {
 	char *dir;

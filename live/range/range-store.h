@@ -1,8 +1,8 @@
 /*
  * range-store: a temporary directory for what was fetched from relays.
  *
- * The directory is in $TMPDIR, or /tmp.  A guardian (base/guardian.h) removes it whatever ends this
- * process: its return, a signal, or a failed assertion.
+ * The directory is in $TMPDIR, or /tmp.  A guardian (base/process/guardian.h) removes it whatever
+ * ends this process: its return, a signal, or a failed assertion.
  */
 #ifndef SILLAGE_LIVE_RANGE_RANGE_STORE_H
 #define SILLAGE_LIVE_RANGE_RANGE_STORE_H

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
-#include "base/remove.h"
+#include "base/process/remove.h"
 #include "cmd/analyze.h"
 #include "cmd/cmd.h"
 #include "cmd/found/found.h"

@@ -35,29 +35,6 @@ struct sqlite_writer {
 	uint64_t rows; /* of the transaction */
 };
 
-static const char first_tables[] =
-	"CREATE TABLE IF NOT EXISTS traces(trace INTEGER PRIMARY KEY, uuid TEXT NOT NULL UNIQUE,"
-	" host TEXT, session TEXT, domain TEXT, path TEXT) STRICT;"
-	"CREATE TABLE IF NOT EXISTS windows(level INTEGER, begin INTEGER, trace INTEGER,"
-	" \"end\" INTEGER, complete INTEGER, lag_ns INTEGER, events INTEGER, discarded INTEGER,"
-	" lost_packets INTEGER, bad_packets INTEGER, late_events INTEGER, analyses TEXT,"
-	" missing TEXT, unknown TEXT, PRIMARY KEY(level, begin, trace)) STRICT, WITHOUT ROWID;"
-	"CREATE TABLE IF NOT EXISTS threads(level INTEGER, begin INTEGER, trace INTEGER,"
-	" tid INTEGER, nth INTEGER, was_tid INTEGER, was_nth INTEGER, is_reused INTEGER,"
-	" pid INTEGER, comm TEXT, prio INTEGER, container INTEGER,"
-	" PRIMARY KEY(level, begin, trace, tid, nth)) STRICT, WITHOUT ROWID;"
-	"CREATE TABLE IF NOT EXISTS losses(trace INTEGER, what TEXT, stream TEXT, packet INTEGER,"
-	" begin INTEGER, \"end\" INTEGER, message TEXT,"
-	" PRIMARY KEY(trace, what, stream, packet, begin)) STRICT, WITHOUT ROWID;"
-	"CREATE TABLE IF NOT EXISTS triggers(trace INTEGER, name TEXT, \"end\" INTEGER,"
-	" begin INTEGER, json TEXT, PRIMARY KEY(trace, name, \"end\")) STRICT, WITHOUT ROWID;"
-	"CREATE TABLE IF NOT EXISTS captures(host TEXT, session TEXT, begin INTEGER, \"end\" "
-	"INTEGER,"
-	" path TEXT, json TEXT, PRIMARY KEY(host, session, begin, \"end\", path)) STRICT,"
-	" WITHOUT ROWID;"
-	"CREATE TABLE IF NOT EXISTS gaps(begin INTEGER, \"end\" INTEGER, windows INTEGER,"
-	" why TEXT) STRICT;";
-
 /* ---- opening ---- */
 
 static int prepare_all(struct sqlite_writer *writer, struct err *err)
@@ -119,7 +96,7 @@ int sqlite_writer_open(const char *path, uint64_t interval_ns, struct sqlite_wri
 	}
 	r = r < 0 ? r : sqlite_run(writer->db, path, "BEGIN IMMEDIATE", err);
 	r = r < 0 ? r : sqlite_run(writer->db, path, version, err);
-	r = r < 0 ? r : sqlite_run(writer->db, path, first_tables, err);
+	r = r < 0 ? r : sqlite_run(writer->db, path, sqlite_first_tables, err);
 	r = r < 0 ? r : sqlite_run(writer->db, path, "COMMIT", err);
 	r = r < 0 ? r : prepare_all(writer, err);
 	if (r < 0) {

@@ -103,3 +103,26 @@ bool sqlite_has_column(sqlite3_stmt *columns, const char *name)
 	}
 	return false;
 }
+
+const char sqlite_first_tables[] =
+	"CREATE TABLE IF NOT EXISTS traces(trace INTEGER PRIMARY KEY, uuid TEXT NOT NULL UNIQUE,"
+	" host TEXT, session TEXT, domain TEXT, path TEXT) STRICT;"
+	"CREATE TABLE IF NOT EXISTS windows(level INTEGER, begin INTEGER, trace INTEGER,"
+	" \"end\" INTEGER, complete INTEGER, lag_ns INTEGER, events INTEGER, discarded INTEGER,"
+	" lost_packets INTEGER, bad_packets INTEGER, late_events INTEGER, analyses TEXT,"
+	" missing TEXT, unknown TEXT, PRIMARY KEY(level, begin, trace)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE IF NOT EXISTS threads(level INTEGER, begin INTEGER, trace INTEGER,"
+	" tid INTEGER, nth INTEGER, was_tid INTEGER, was_nth INTEGER, is_reused INTEGER,"
+	" pid INTEGER, comm TEXT, prio INTEGER, container INTEGER,"
+	" PRIMARY KEY(level, begin, trace, tid, nth)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE IF NOT EXISTS losses(trace INTEGER, what TEXT, stream TEXT, packet INTEGER,"
+	" begin INTEGER, \"end\" INTEGER, message TEXT,"
+	" PRIMARY KEY(trace, what, stream, packet, begin)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE IF NOT EXISTS triggers(trace INTEGER, name TEXT, \"end\" INTEGER,"
+	" begin INTEGER, json TEXT, PRIMARY KEY(trace, name, \"end\")) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE IF NOT EXISTS captures(host TEXT, session TEXT, begin INTEGER, \"end\" "
+	"INTEGER,"
+	" path TEXT, json TEXT, PRIMARY KEY(host, session, begin, \"end\", path)) STRICT,"
+	" WITHOUT ROWID;"
+	"CREATE TABLE IF NOT EXISTS gaps(begin INTEGER, \"end\" INTEGER, windows INTEGER,"
+	" why TEXT) STRICT;";

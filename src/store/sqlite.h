@@ -27,6 +27,9 @@
 #define SQLITE_THREADS                                                                             \
 	"level, begin, trace, tid, nth, was_tid, was_nth, is_reused, pid, comm, prio, container"
 
+/* Makes the tables that no analysis has. */
+extern const char sqlite_first_tables[];
+
 /* Takes the message of the database's last failure.  Returns -EIO, or what fits better. */
 int sqlite_failed(sqlite3 *db, const char *path, struct err *err);
 /* Runs statements that give no rows. */

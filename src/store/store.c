@@ -50,7 +50,7 @@ static void lose(struct store *store, const struct report *report, const char *w
 	gap->begin = gap->windows == 0 || report->begin < gap->begin ? report->begin : gap->begin;
 	gap->end = report->end > gap->end ? report->end : gap->end;
 	gap->windows++;
-	(void)snprintf(gap->why, sizeof(gap->why), "%s", why);
+	(void)snprintf(gap->why, sizeof(gap->why), "%.*s", (int)sizeof(gap->why) - 1, why);
 	store->account.lost++;
 }
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/remove.h"
+#include "base/process/remove.h"
 #include "setup/runner.h"
 #include "watch/daemons.h"
 

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/guardian.h"
 #include "base/mem.h"
+#include "base/process/guardian.h"
 #include "setup/commands.h"
 #include "setup/missing.h"
 #include "setup/runner.h"

@@ -2,7 +2,7 @@
  * pairs: rows about two threads: what one did to the other.
  *
  * The one table of SCOPE_PAIR of a run has a row for each pair.  Tables of pairs of processes and
- * of containers are sums of these rows, made for a report (report-pairs.c).
+ * of containers are sums of these rows, made for a report.
  *
  *     members[]   who: a thread, or one of PAIR_OTHERS, PAIR_IDLE, PAIR_UNKNOWN
  *     rows[]      two members, and the columns of the open window and of the total
@@ -83,6 +83,11 @@ static inline bool pairs_is_member(const struct pairs *pairs, uint32_t member)
 {
 	return member < PAIR_FIRST || member - PAIR_FIRST < pairs->members.count;
 }
+
+struct listing;
+struct tables;
+/* Fills a table of pairs. */
+void report_pairs(struct tables *tables, struct listing *listing);
 
 /* Whether members, rows and lists agree.  For what was read from a checkpoint. */
 bool pairs_are_sound(const struct pairs *pairs);

@@ -1,7 +1,7 @@
 /*
  * selection: which threads, CPUs and interrupts the user wants to see.
  *
- * What a selection of threads and CPUs leaves out is never added up (shard-select.c).  Tables that
+ * What a selection of threads and CPUs leaves out is never added up (shard.c).  Tables that
  * it does not concern (table.of_all) stay those of all.  NULL in place of a selection: all.
  */
 #ifndef SILLAGE_ENGINE_TABLES_SELECTION_H

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/remove.h"
+#include "base/process/remove.h"
 #include "ctf/packet-index.h"
 #include "live/capture/capture-prune.h"
 #include "live/capture/capture-write.h"

@@ -6,8 +6,8 @@
  * It is deaf to the signals of the terminal, and has none of this process's files open but one, so
  * that no reader waits for its end.
  */
-#ifndef SILLAGE_BASE_GUARDIAN_H
-#define SILLAGE_BASE_GUARDIAN_H
+#ifndef SILLAGE_BASE_PROCESS_GUARDIAN_H
+#define SILLAGE_BASE_PROCESS_GUARDIAN_H
 
 #include "base/err.h"
 

@@ -1,7 +1,7 @@
 /*
  * guardian: see guardian.h.
  */
-#include "base/guardian.h"
+#include "base/process/guardian.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /*
  * remove: see remove.h.
  */
-#include "base/remove.h"
+#include "base/process/remove.h"
 
 #include <ftw.h>
 #include <stdio.h>
