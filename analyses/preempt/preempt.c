@@ -222,12 +222,17 @@ static const struct essential essentials[] = {
 	{ ANY_EVENT("sched_waking", "sched_wakeup", "sched_ttwu"), { 0 } },
 };
 
+/* Which process a thread belongs to may become known while it waits, and only of some waits.  So
+ * pairs are those of all threads, whatever the user selects. */
+#define WHOLE .of_all = OF_ALL_THREADS | OF_ALL_CPUS
+
 #define OF_PAIRS                                                                                   \
-	.sort_mask = 1u << PAIR_WAITED, .columns = {                                               \
-		[PAIR_WAITED] = { "waited_ns", "WAITED", UNIT_NS, .is_share = true },              \
-		[PAIR_TIMES] = { "times", "TIMES", UNIT_COUNT },                                   \
-		[PAIR_LONGEST] = { "longest_ns", "LONGEST", UNIT_NS, COLUMN_MAX },                 \
-	}
+	WHOLE, .sort_mask = 1u << PAIR_WAITED,                                                     \
+	       .columns = {                                                                        \
+		       [PAIR_WAITED] = { "waited_ns", "WAITED", UNIT_NS, .is_share = true },       \
+		       [PAIR_TIMES] = { "times", "TIMES", UNIT_COUNT },                            \
+		       [PAIR_LONGEST] = { "longest_ns", "LONGEST", UNIT_NS, COLUMN_MAX },          \
+	       }
 
 const struct analysis analysis_preempt = {
 	.name = "preempt",
@@ -243,6 +248,7 @@ const struct analysis analysis_preempt = {
 	.tables = {
 		[TOTALS] = {
 			.scope = SCOPE_TRACE,
+			WHOLE,
 			.columns = {
 				[WAITED] = { "waited_ns", "waited", UNIT_NS },
 				[WAITED_IDLE] = { "idle_ns", "CPU idle", UNIT_NS },

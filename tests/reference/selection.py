@@ -235,11 +235,11 @@ def check_laws(sillage, trace, selection, cpus):
     for cpu in cpus:
         one = total_of(run(sillage, trace, *asked, '--cpu', str(cpu))[1])
         for name in whole:
-            if isinstance(whole[name], dict) and name not in ('trace', 'block'):
+            if isinstance(whole[name], dict) and name not in ('trace', 'block', 'preempt'):  # whole with --cpu
                 add_up(added, one[name], name)
     wanted = collections.Counter()
     for name in whole:
-        if isinstance(whole[name], dict) and name not in ('trace', 'block'):
+        if isinstance(whole[name], dict) and name not in ('trace', 'block', 'preempt'):
             add_up(wanted, whole[name], name)
     for path in sorted(set(wanted) | set(added)):
         if wanted[path] != added[path]:
