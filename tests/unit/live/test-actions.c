@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -145,11 +146,16 @@ START_TEST(runs_commands)
 }
 END_TEST
 
-/* No more than ACTIONS_MAX run at the same time, and the end does not wait for them for ever. */
+/* No more than ACTIONS_MAX run at the same time: until a file is there. */
 START_TEST(bounds_commands)
 {
-	struct actions *actions = new_actions("exec exec sleep 1");
+	char dir[] = "/tmp/sillage-unit-XXXXXX", *action, *path;
+	struct actions *actions;
 
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	path = mem_printf("%s/over", dir);
+	action = mem_printf("exec until [ -e %s ]; do sleep 0.02; done", path);
+	actions = new_actions(action);
 	for (int i = 0; i < ACTIONS_MAX; i++) {
 		evaluate(actions, true);
 		evaluate(actions, false);
@@ -157,7 +163,12 @@ START_TEST(bounds_commands)
 	ck_assert_str_eq(said, "");
 	evaluate(actions, true);
 	ck_assert_ptr_nonnull(strstr(said, "trigger hot: its command is not run"));
-	actions_free(actions);
+	ck_assert_int_eq(mkdir(path, 0700), 0);
+	actions_free(actions); /* waits for them */
+	(void)rmdir(path);
+	(void)rmdir(dir);
+	free(action);
+	free(path);
 }
 END_TEST
 
