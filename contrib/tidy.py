@@ -278,12 +278,12 @@ def unformatted(names):
     if not version or 'version 14.' not in version:
         print('# no clang-format 14: the form is not checked')
         return
-    for path in names:
-        if os.path.basename(path) != 'app-tracepoints.h' and os.path.exists(os.path.join(ROOT, path)):
-            done = subprocess.run(['clang-format', '--dry-run', '-Werror', path], cwd=ROOT,
-                                  stderr=subprocess.DEVNULL)
-            if done.returncode != 0:
-                yield path
+    # All at once: to start it takes longer than a file.
+    paths = [path for path in names if os.path.basename(path) != 'app-tracepoints.h' and os.path.exists(os.path.join(ROOT, path))]
+    done = subprocess.run(['clang-format', '--dry-run', '-Werror', *paths], cwd=ROOT, stderr=subprocess.PIPE)
+    said = {line.split(':')[0] for line in done.stderr.decode(errors='replace').splitlines()}
+    found = [path for path in paths if path in said]
+    yield from found or (['clang-format'] if done.returncode else [])
 
 
 def binaries():
