@@ -24,7 +24,6 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 import cuts
 import generated
 import jobs
-import preempt
 import reference
 
 PERIODS = (
@@ -236,35 +235,6 @@ def waits_differ(found, events, total):
     return any(more and more not in still.get(tid, ()) for tid, sums in waits.items() for more in sums)
 
 
-def rivals_differ(sillage, path, found, total):
-    """
-    Whether pairs are otherwise in a report, of a trace that loses nothing.  What a report says of who had a thread's CPU
-    is about its whole critical path, so that is compared of threads on whose paths no other one waits for a CPU.
-    """
-    waited, pairs = collections.Counter(), collections.defaultdict(collections.Counter)
-    for row in total['preempt']['pairs']:
-        waited[row['tid']] += row['waited_ns']
-        pairs[row['tid']][row.get('by_tid')] += row['waited_ns']
-    told = collections.Counter()
-    for row in found['threads']:
-        told[row['thread'].get('tid')] += sum(row.get(key, 0) for key in ('wait_ns', 'preempted_ns', 'new_ns'))
-    if +told != +waited:
-        return 'threads wait for %r in a report, for %r in preempt' % (+told, +waited)
-    lives = collections.Counter(row['thread'].get('tid') for row in found['threads'])
-    for tid in [tid for tid in sorted(waited) if lives[tid] == 1][:4]:
-        out = json.loads(cuts.run([sillage, 'report', '-q', '-f', 'json', '-n', '0', '--thread', str(tid), path]))
-        if any(part['tid'] != tid and part['state'] in ('wait', 'preempted', 'new') for part in out['path']['segments']):
-            continue
-        theirs = collections.Counter()
-        for row in out['rivals']:
-            theirs[row['thread'].get('tid')] += row['total_ns']
-        theirs[0] += out['idle_ns']
-        ours = collections.Counter({by: ns for by, ns in pairs[tid].items() if by is not None})
-        if +theirs != +ours:
-            return 'thread %d: a report has rivals %r, preempt %r' % (tid, +theirs, +ours)
-    return None
-
-
 def has_late_head(events):
     """Whether a CPU's first switch comes so late that it is not waited for."""
     first = {}
@@ -425,15 +395,6 @@ def check(sillage, rng, path, loses):
         # Who waits after a hole is told by what comes later: a report does not look that far ahead.
         if found and not loses and not reference.holes_of(path) and waits_differ(found, events, total):
             return "threads do not wait in a report as they do in sched"
-        if found and not loses and not has_late_head(events) and not reference.holes_of(path) and (
-                any(name == 'sched_wakeup' for _, name, _, _ in events)):  # else wake-ups are tentative
-            fault = rivals_differ(sillage, path, found, total)
-            if fault:
-                return fault
-        if not loses and not has_late_head(events) and not moves_at_once(events) and not reference.holes_of(path):
-            fault = preempt.check_pairs(total['preempt'], path, *reference.declared(path), events)
-            if fault:
-                return fault
         pair = executions_differ(sillage, rng, path, sorted({name for _, name, _, _ in events}))
         if pair:
             return 'executions of %s are not the periods' % pair
