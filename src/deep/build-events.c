@@ -253,19 +253,8 @@ static void on_source(const struct build *build, const struct reader_event *even
 		source.cpu = target;
 		thread->pending = source;
 		thread->pending_ts = event->ts;
-	}
-}
-
-/* The thread waits for this CPU from @ts on. */
-static void change_queue(const struct build *build, struct deep_thread *thread, uint64_t ts,
-			 uint16_t cpu)
-{
-	struct interval moved = *build_last_interval(thread);
-
-	if (moved.state == STATE_WAIT || moved.state == STATE_PREEMPTED ||
-	    moved.state == STATE_NEW) {
-		moved.cpu = cpu;
-		build_put(build, thread, ts, moved);
+	} else if (last->state == STATE_NEW) {
+		thread->intervals.at[thread->intervals.count - 1].cpu = target;
 	}
 }
 
@@ -292,9 +281,6 @@ static void on_wake(const struct build *build, const struct reader_event *event,
 	} else if (kind == EVENT_WAKEUP &&
 		   timeline_state_runs(build_last_interval(thread)->state)) {
 		thread->pending_ts = 0; /* it did not leave its CPU */
-	}
-	if (kind != build->source) { /* the kernel has chosen its CPU */
-		change_queue(build, thread, event->ts, target);
 	}
 }
 
@@ -390,6 +376,7 @@ static void on_migrate(const struct build *build, const struct reader_event *eve
 	enum { TID, PRIO, CPU };
 	const struct value *v = event->values;
 	struct deep_thread *thread;
+	struct interval moved;
 
 	if (!reader_has(event, TID) || !reader_has(event, CPU) || v[TID].i == 0) {
 		return;
@@ -398,7 +385,12 @@ static void on_migrate(const struct build *build, const struct reader_event *eve
 	if (reader_has(event, PRIO)) {
 		build_prio_seen(thread, event->ts, v[PRIO].i);
 	}
-	change_queue(build, thread, event->ts, build_cpu_number(v[CPU].u));
+	moved = *build_last_interval(thread);
+	if (moved.state == STATE_WAIT || moved.state == STATE_PREEMPTED ||
+	    moved.state == STATE_NEW) {
+		moved.cpu = build_cpu_number(v[CPU].u);
+		build_put(build, thread, event->ts, moved);
+	}
 }
 
 /* A state dump is not atomic: what events showed before has priority. */
