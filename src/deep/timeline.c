@@ -80,6 +80,25 @@ size_t timeline_thread_before(const struct deep_thread *thread, uint64_t ts)
 	return low;
 }
 
+#define NEAR 8 /* intervals to look at before a search */
+
+size_t timeline_thread_near(const struct deep_thread *thread, uint64_t ts, size_t *hint)
+{
+	size_t count = thread->intervals.count, at;
+
+	if (*hint < count && thread->intervals.at[*hint].begin < ts && ts <= thread->end) {
+		for (at = *hint; at < *hint + NEAR; at++) {
+			if (at + 1 == count || thread->intervals.at[at + 1].begin >= ts) {
+				*hint = at;
+				return at;
+			}
+		}
+	}
+	at = timeline_thread_before(thread, ts);
+	*hint = at == SIZE_MAX ? 0 : at;
+	return at;
+}
+
 uint64_t timeline_thread_until(const struct deep_thread *thread, size_t interval)
 {
 	assert(interval < thread->intervals.count);
@@ -136,12 +155,21 @@ const struct deep_call *timeline_thread_call(const struct timeline *timeline,
 void timeline_thread_sums(const struct deep_thread *thread, uint64_t begin, uint64_t end,
 			  uint64_t ret_ns[STATES])
 {
-	size_t first = timeline_thread_before(thread, begin + 1);
+	size_t hint = 0;
+
+	timeline_thread_sums_near(thread, begin, end, ret_ns, &hint);
+}
+
+void timeline_thread_sums_near(const struct deep_thread *thread, uint64_t begin, uint64_t end,
+			       uint64_t ret_ns[STATES], size_t *hint)
+{
+	size_t first = timeline_thread_near(thread, begin + 1, hint);
 
 	assert(begin <= end);
 	memset(ret_ns, 0, STATES * sizeof(*ret_ns));
 	for (size_t i = first == SIZE_MAX ? 0 : first;
 	     i < thread->intervals.count && thread->intervals.at[i].begin < end; i++) {
+		*hint = i;
 		uint64_t from = thread->intervals.at[i].begin,
 			 until = timeline_thread_until(thread, i);
 

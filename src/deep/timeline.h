@@ -191,6 +191,8 @@ const char *timeline_cause_name(enum cause cause);
 
 /* The interval that contains the instant just before @ts; SIZE_MAX: none does. */
 size_t timeline_thread_before(const struct deep_thread *thread, uint64_t ts);
+/* The same, sooner if it is *hint or a little behind, which is then the result. */
+size_t timeline_thread_near(const struct deep_thread *thread, uint64_t ts, size_t *hint);
 /* Where an interval ends. */
 uint64_t timeline_thread_until(const struct deep_thread *thread, size_t interval);
 /* The priority at @ts; NULL: unknown. */
@@ -212,6 +214,9 @@ bool timeline_thread_is(const struct deep_thread *thread, const char *who);
 /* Time in each state within [begin, end). */
 void timeline_thread_sums(const struct deep_thread *thread, uint64_t begin, uint64_t end,
 			  uint64_t ret_ns[STATES]);
+/* The same, with a hint as above, which is then the last interval that was looked at. */
+void timeline_thread_sums_near(const struct deep_thread *thread, uint64_t begin, uint64_t end,
+			       uint64_t ret_ns[STATES], size_t *hint);
 
 /*
  * Aborts if a complete timeline breaks an invariant: intervals of a thread begin one after the

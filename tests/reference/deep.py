@@ -264,8 +264,18 @@ def check_kinds(sillage, trace):
          {one: begin for one in all_of(inner) for tid, begin, end in around if begin <= one[1] and one[2] <= end})
 
 
+def check_slow(jobs):
+    """What the slow tenth spent in each state, from the list of all."""
+    tenth = sorted(jobs['longest'], key=lambda one: (one['begin'] - one['end'], one['begin']))[:jobs.get('slow_tenth', {}).get('slow', 0)]
+    for part in jobs['slow_tenth']['parts'] if tenth else ():
+        if 'state' in part:
+            mean = sum(spent(one, RUN if part['state'] == 'run' else (part['state'] + '_ns',)) for one in tenth) / len(tenth)
+            assert abs(mean - part['slow_mean_ns']) < 0.01, (part, mean)
+
+
 def check_figures(sillage, trace):
     """Of executions, from their list."""
+    check_slow(report(sillage, trace, '--job', 'run-to-sleep')['jobs'])
     jobs = report(sillage, trace, '--job', 'run')['jobs']
     ns = sorted(one['end'] - one['begin'] for one in jobs['longest'])
     if not ns:

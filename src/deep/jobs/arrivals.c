@@ -94,6 +94,7 @@ struct release {
 	bool is_executing;
 	uint64_t since;   /* when its last execution ended, or began */
 	uint64_t arrival; /* of its last execution */
+	size_t hint;      /* where that one began in the timeline (timeline_thread_near) */
 };
 
 HASH_DECLARE(timers, struct timer)
@@ -364,10 +365,10 @@ void arrivals_take(struct arrivals *arrivals, const struct reader_event *event)
 /* The end of the thread's last sleep in [@since, @ts]; 0: it did not sleep.  @first_wake_ts: of its
  * first wake-up, which may be the first that the trace shows of it. */
 static uint64_t sleep_end(const struct deep_thread *thread, uint64_t since, uint64_t ts,
-			  uint64_t first_wake_ts)
+			  uint64_t first_wake_ts, size_t *hint)
 {
 	/* At the very end of its life there is no interval that begins then. */
-	size_t i = timeline_thread_before(thread, ts < thread->end ? ts + 1 : ts);
+	size_t i = timeline_thread_near(thread, ts < thread->end ? ts + 1 : ts, hint);
 
 	for (; i != SIZE_MAX && i > 0 && thread->intervals.at[i].begin >= since; i--) {
 		unsigned int before = thread->intervals.at[i - 1].state;
@@ -440,7 +441,7 @@ struct arrival arrivals_begin(struct arrivals *arrivals, int32_t tid,
 	struct release *release = release_of(arrivals, tid);
 	uint64_t least = arrivals->owners->timeline->begin;
 	uint64_t since = release->since > arrivals->lost_ts ? release->since : arrivals->lost_ts;
-	uint64_t end = sleep_end(thread, since, ts, release->first_wake_ts);
+	uint64_t end = sleep_end(thread, since, ts, release->first_wake_ts, &release->hint);
 	struct arrival arrival =
 		end != 0 ? of_wake(release, end, least) : of_pending(release, ts, least);
 

@@ -6,11 +6,78 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/radix.h"
 #include "deep/jobs/jobs.h"
 
 static uint64_t length_of(const struct execution *execution)
 {
 	return execution->end - execution->begin;
+}
+
+/* ---- orders ---- */
+
+/* What executions are sorted by: the smallest first. */
+typedef uint64_t key_fn(const struct execution *one);
+
+static uint64_t key_thread(const struct execution *one)
+{
+	return one->thread;
+}
+
+static uint64_t key_group(const struct execution *one)
+{
+	return one->group;
+}
+
+static uint64_t key_begin(const struct execution *one)
+{
+	return one->begin;
+}
+
+static uint64_t key_longest(const struct execution *one)
+{
+	return ~length_of(one);
+}
+
+static uint64_t key_response(const struct execution *one)
+{
+	return ~one->response_ns;
+}
+
+/* The order of by_class() as a number. */
+static uint64_t key_class(const struct execution *one)
+{
+	bool is_real_time = one->urgency < 0;
+	uint64_t urgency = (uint64_t)((int64_t)one->urgency - INT32_MIN);
+
+	return (uint64_t)!is_real_time << 33 | (uint64_t)(is_real_time && !one->is_missed) << 32 |
+	       urgency;
+}
+
+static key_fn *const by_place[] = { key_begin, key_group };
+/* The orders of by_length() and by_response(). */
+static key_fn *const longest_first[] = { key_thread, key_begin, key_longest };
+static key_fn *const worst_first[] = { key_thread, key_begin, key_longest, key_response,
+				       key_class };
+
+/* Sorts by keys, the last one first. */
+static void sort(struct execution **all, size_t count, key_fn *const *keys, size_t key_count)
+{
+	struct radix_item *items = mem_alloc((count + 1) * sizeof(*items));
+
+	for (size_t i = 0; i < count; i++) {
+		items[i].with = (uintptr_t)all[i];
+	}
+	for (size_t k = 0; k < key_count; k++) {
+		for (size_t i = 0; i < count; i++) {
+			items[i].key = keys[k]((const struct execution *)items[i].with);
+		}
+		radix_sort(items, count);
+	}
+	for (size_t i = 0; i < count; i++) {
+		all[i] = (struct execution *)items[i].with;
+	}
+	free(items);
 }
 
 static int by_number(const void *left, const void *right)
@@ -32,18 +99,25 @@ static uint64_t quantile(const uint64_t *lengths, size_t count, double share)
 	return lengths[rank > 0 ? rank - 1 : 0];
 }
 
-/* The median of the distances between lengths and their median. */
+/* The median of the distances between sorted lengths and their median, which is one of them. */
 static uint64_t median_deviation(const uint64_t *lengths, size_t count, uint64_t median)
 {
-	uint64_t *away = mem_alloc(count * sizeof(*away)), found;
+	size_t below = 0, above, left = count / 2 + 1;
+	uint64_t away = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		away[i] = lengths[i] > median ? lengths[i] - median : median - lengths[i];
+	while (lengths[below] < median) {
+		below++;
 	}
-	qsort(away, count, sizeof(*away), by_number);
-	found = away[count / 2];
-	free(away);
-	return found;
+	above = below;
+	for (; left > 0; left--) { /* the nearest of what is left on both sides */
+		if (below > 0 &&
+		    (above == count || median - lengths[below - 1] < lengths[above] - median)) {
+			away = median - lengths[--below];
+		} else {
+			away = lengths[above++] - median;
+		}
+	}
+	return away;
 }
 
 /* Sorts the lengths. */
@@ -240,18 +314,8 @@ static void note_sum(struct jobs *jobs, uint64_t *lengths)
 	}
 	if (jobs->all.count > 0) {
 		note_lengths(sum, lengths, jobs->all.count);
+		jobs->tenth_ns = lengths[jobs->all.count - (jobs->all.count + 9) / 10];
 	}
-}
-
-static int by_thread(const void *left, const void *right)
-{
-	const struct execution *a = *(const struct execution *const *)left;
-	const struct execution *b = *(const struct execution *const *)right;
-
-	if (a->group != b->group) {
-		return a->group < b->group ? -1 : 1;
-	}
-	return a->begin < b->begin ? -1 : a->begin > b->begin;
 }
 
 static int by_time(const struct execution *a, const struct execution *b)
@@ -339,9 +403,10 @@ size_t jobs_worst(const struct jobs *jobs, const struct execution **worst, size_
 	size_t all = 0, open = 0;
 
 	while (all + open < most && all + open < jobs->all.count + jobs->open.count) {
-		const struct execution *ended = all < jobs->all.count ? &jobs->all.at[all] : NULL;
+		const struct execution *ended =
+			all < jobs->worst.count ? jobs->worst.at[all] : NULL;
 		const struct execution *other =
-			open < jobs->open.count ? &jobs->open.at[open] : NULL;
+			open < jobs->worst_open.count ? jobs->worst_open.at[open] : NULL;
 		bool is_open = !ended || (other && order_of(jobs)(other, ended) < 0);
 
 		worst[all + open] = is_open ? other : ended;
@@ -382,9 +447,23 @@ static void note_spans(struct jobs *jobs, struct execution *const *all, size_t c
 	}
 }
 
+static void note_worst(const struct jobs *jobs, struct execution *all, size_t count,
+		       execution_list *ret)
+{
+	vec_reserve(ret, count);
+	for (size_t i = 0; i < count; i++) {
+		*vec_push(ret) = &all[i];
+	}
+	if (jobs_have_responses(jobs)) {
+		sort(ret->at, count, worst_first, sizeof(worst_first) / sizeof(worst_first[0]));
+	} else {
+		sort(ret->at, count, longest_first,
+		     sizeof(longest_first) / sizeof(longest_first[0]));
+	}
+}
+
 void jobs_add_up(struct jobs *jobs)
 {
-	order_fn *order = order_of(jobs);
 	size_t count = jobs->all.count + jobs->open.count, first = 0;
 	struct execution **all;
 	uint64_t *lengths;
@@ -393,12 +472,12 @@ void jobs_add_up(struct jobs *jobs)
 		return;
 	}
 	all = mem_alloc(count * sizeof(struct execution *));
-	lengths = mem_alloc(count * sizeof(*lengths));
 	for (size_t i = 0; i < count; i++) {
 		all[i] = i < jobs->all.count ? &jobs->all.at[i]
 					     : &jobs->open.at[i - jobs->all.count];
 	}
-	qsort(all, count, sizeof(struct execution *), by_thread);
+	sort(all, count, by_place, sizeof(by_place) / sizeof(by_place[0]));
+	lengths = mem_alloc(count * sizeof(*lengths));
 	for (size_t i = 1; i <= count; i++) {
 		if (i == count || all[i]->group != all[first]->group) {
 			note_group(jobs, all + first, i - first, lengths);
@@ -411,10 +490,6 @@ void jobs_add_up(struct jobs *jobs)
 	free(lengths);
 	qsort(jobs->groups.at, jobs->groups.count, sizeof(*jobs->groups.at),
 	      jobs_have_responses(jobs) ? by_urgency : by_misses);
-	if (jobs->all.count > 0) {
-		qsort(jobs->all.at, jobs->all.count, sizeof(*jobs->all.at), order);
-	}
-	if (jobs->open.count > 0) {
-		qsort(jobs->open.at, jobs->open.count, sizeof(*jobs->open.at), order);
-	}
+	note_worst(jobs, jobs->all.at, jobs->all.count, &jobs->worst);
+	note_worst(jobs, jobs->open.at, jobs->open.count, &jobs->worst_open);
 }

@@ -9,57 +9,58 @@
 
 #include "base/hash.h"
 
-HASH_DECLARE(slow_parts, size_t)
+HASH_DECLARE(slow_calls, uint32_t)
+
+/* Sums of the slow ones and of the rest. */
+struct times {
+	uint64_t of[2];
+};
 
 struct finder {
 	const struct timeline *timeline;
-	struct jobs_slow *slow;
-	khash_t(slow_parts) * parts; /* index into slow->parts, by kind and what it is about */
-	bool is_slow;                /* the execution that is being added */
+	struct times states[STATES];
+	struct times *rivals;        /* by thread */
+	khash_t(slow_calls) * names; /* index into calls, by name */
+	VEC(struct jobs_slow_part) calls;
+	uint32_t *by_call; /* by index of timeline.calls: 1 + index into calls; 0: not yet known */
+	/* Where the last execution of a thread ended, and where a CPU was looked at last. */
+	size_t *thread_hints, *cpu_hints;
+	bool is_rest; /* the execution that is being added */
 };
 
 /* ---- parts ---- */
 
-/* Adds time to a part, which is made if it is new. */
-static void add(struct finder *finder, struct jobs_slow_part part, uint64_t about, uint64_t ns)
+/* Index of the CPU with this number; the number of CPUs: none. */
+static size_t cpu_of(const struct timeline *timeline, uint16_t number)
 {
-	uint64_t key = hash_bytes(part.kind + UINT64_C(1), &about, sizeof(about));
-	struct jobs_slow_part *at;
-	int is_new;
-	khint_t found;
+	size_t low = 0, high = timeline->cpus.count;
 
-	if (ns == 0) {
-		return;
-	}
-	found = kh_put(slow_parts, finder->parts, key, &is_new);
-	if (is_new) {
-		kh_value(finder->parts, found) = finder->slow->parts.count;
-		*vec_push(&finder->slow->parts) = part;
-	}
-	at = &finder->slow->parts.at[kh_value(finder->parts, found)];
-	if (finder->is_slow) {
-		at->slow_ns += ns;
-	} else {
-		at->rest_ns += ns;
-	}
-}
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
 
-static const struct deep_cpu *cpu_of(const struct timeline *timeline, uint16_t number)
-{
-	for (size_t i = 0; i < timeline->cpus.count; i++) {
-		if (timeline->cpus.at[i].id == number) {
-			return &timeline->cpus.at[i];
+		if (timeline->cpus.at[middle].id < number) {
+			low = middle + 1;
+		} else {
+			high = middle;
 		}
 	}
-	return NULL;
+	return low < timeline->cpus.count && timeline->cpus.at[low].id == number
+		       ? low
+		       : timeline->cpus.count;
 }
 
-/* Index of the last on-CPU interval that does not begin after @ts. */
-static size_t oncpu_at(const struct deep_cpu *cpu, uint64_t ts)
-{
-	size_t low = 0, high = cpu->oncpus.count;
+#define NEAR 64 /* intervals on both sides of the last one to look at */
 
-	assert(high > 0);
+/* Index of the last on-CPU interval that does not begin after @ts.  *hint: the last result. */
+static size_t oncpu_at(const struct deep_cpu *cpu, uint64_t ts, size_t *hint)
+{
+	size_t low = *hint > NEAR ? *hint - NEAR : 0;
+	size_t high = cpu->oncpus.count - *hint > NEAR ? *hint + NEAR : cpu->oncpus.count;
+
+	assert(*hint < cpu->oncpus.count);
+	low = cpu->oncpus.at[low].begin <= ts ? low : 0;
+	high = high < cpu->oncpus.count && cpu->oncpus.at[high].begin > ts ? high
+									   : cpu->oncpus.count;
 	while (high - low > 1) {
 		size_t middle = low + (high - low) / 2;
 
@@ -69,18 +70,22 @@ static size_t oncpu_at(const struct deep_cpu *cpu, uint64_t ts)
 			high = middle;
 		}
 	}
+	*hint = low;
 	return low;
 }
 
 /* The threads that had the CPU from @begin to @end. */
 static void add_rivals(struct finder *finder, uint16_t number, uint64_t begin, uint64_t end)
 {
-	const struct deep_cpu *cpu = cpu_of(finder->timeline, number);
+	size_t index = cpu_of(finder->timeline, number);
+	const struct deep_cpu *cpu;
 
-	if (!cpu) {
+	if (index == finder->timeline->cpus.count) {
 		return;
 	}
-	for (size_t i = oncpu_at(cpu, begin); i < cpu->oncpus.count; i++) {
+	cpu = &finder->timeline->cpus.at[index];
+	for (size_t i = oncpu_at(cpu, begin, &finder->cpu_hints[index]); i < cpu->oncpus.count;
+	     i++) {
 		const struct cpu_oncpu *one = &cpu->oncpus.at[i];
 		uint64_t from = one->begin > begin ? one->begin : begin;
 		uint64_t until =
@@ -90,12 +95,31 @@ static void add_rivals(struct finder *finder, uint16_t number, uint64_t begin, u
 			break;
 		}
 		if (one->thread < CPU_NOBODY && until > from) {
-			add(finder,
-			    (struct jobs_slow_part){ .kind = JOBS_SLOW_RIVAL,
-						     .rival = one->thread },
-			    one->thread, until - from);
+			finder->rivals[one->thread].of[finder->is_rest] += until - from;
 		}
 	}
+}
+
+/* The part of a call.  Calls of one name are one; NULL: asleep in no call that is known. */
+static struct jobs_slow_part *call_part(struct finder *finder, const struct deep_call *call)
+{
+	size_t index = call ? (size_t)(call - finder->timeline->calls.at) + 1 : 0;
+	uint32_t *part = &finder->by_call[index];
+	int is_new;
+	khint_t at;
+
+	if (*part == 0) {
+		at = kh_put(slow_calls, finder->names, call ? hash_text(0, call->name) : 0,
+			    &is_new);
+		if (is_new) {
+			*vec_push(&finder->calls) =
+				(struct jobs_slow_part){ .kind = JOBS_SLOW_CALL,
+							 .call = call ? call->name : NULL };
+			kh_value(finder->names, at) = (uint32_t)finder->calls.count;
+		}
+		*part = kh_value(finder->names, at);
+	}
+	return &finder->calls.at[*part - 1];
 }
 
 static void add_interval(struct finder *finder, const struct deep_thread *thread,
@@ -104,30 +128,30 @@ static void add_interval(struct finder *finder, const struct deep_thread *thread
 	enum state state =
 		timeline_state_runs(interval->state) ? STATE_USER : (enum state)interval->state;
 	const struct deep_call *call;
+	struct jobs_slow_part *part;
 
-	add(finder, (struct jobs_slow_part){ .kind = JOBS_SLOW_STATE, .state = state }, state,
-	    end - begin);
+	finder->states[state].of[finder->is_rest] += end - begin;
 	if (state == STATE_WAIT || state == STATE_PREEMPTED || state == STATE_NEW) {
 		add_rivals(finder, interval->cpu, begin, end);
 	} else if (state == STATE_BLOCKED) {
 		call = timeline_thread_call(finder->timeline, thread, interval->begin);
-		add(finder,
-		    (struct jobs_slow_part){ .kind = JOBS_SLOW_CALL,
-					     .call = call ? call->name : NULL },
-		    call ? hash_text(0, call->name) : 0, end - begin);
+		part = call_part(finder, call);
+		*(finder->is_rest ? &part->rest_ns : &part->slow_ns) += end - begin;
 	}
 }
 
 static void add_execution(struct finder *finder, const struct execution *one)
 {
 	const struct deep_thread *thread = finder->timeline->threads.at[one->last];
-	size_t i = timeline_thread_before(thread, one->begin + 1);
+	size_t *hint = &finder->thread_hints[one->last];
+	size_t i = timeline_thread_near(thread, one->begin + 1, hint);
 
 	for (i = i == SIZE_MAX ? 0 : i;
 	     i < thread->intervals.count && thread->intervals.at[i].begin < one->end; i++) {
 		const struct interval *interval = &thread->intervals.at[i];
 		uint64_t from = interval->begin, until = timeline_thread_until(thread, i);
 
+		*hint = i;
 		from = from < one->begin ? one->begin : from;
 		until = until > one->end ? one->end : until;
 		if (until > from) {
@@ -143,15 +167,12 @@ static uint64_t length_of(const struct execution *one)
 	return one->end - one->begin;
 }
 
-/* Longest first; of equal ones the earlier. */
-static int by_length(const void *left, const void *right)
+/* Of equal length: the earlier ones are slow. */
+static int by_begin(const void *left, const void *right)
 {
 	const struct execution *a = *(const struct execution *const *)left;
 	const struct execution *b = *(const struct execution *const *)right;
 
-	if (length_of(a) != length_of(b)) {
-		return length_of(a) > length_of(b) ? -1 : 1;
-	}
 	if (a->begin != b->begin) {
 		return a->begin < b->begin ? -1 : 1;
 	}
@@ -175,53 +196,95 @@ static int by_more(const void *left, const void *right)
 					  : (a->rival < b->rival ? -1 : a->rival > b->rival);
 }
 
-/* Leaves the parts that the slow ones had more of. */
-static void compare(struct jobs_slow *slow)
+/* Keeps a part if the slow ones had more of it. */
+static void add_part(struct jobs_slow *slow, struct jobs_slow_part part, uint64_t slow_ns,
+		     uint64_t rest_ns)
 {
-	size_t kept = 0;
+	part.slow_ns = slow_ns;
+	part.rest_ns = rest_ns;
+	part.more_ns = (double)slow_ns / (double)slow->slow - (double)rest_ns / (double)slow->rest;
+	if (part.more_ns > 0) {
+		*vec_push(&slow->parts) = part;
+	}
+}
 
-	for (size_t i = 0; i < slow->parts.count; i++) {
-		struct jobs_slow_part part = slow->parts.at[i];
+static void compare(const struct finder *finder, struct jobs_slow *slow)
+{
+	for (unsigned int state = 0; state < STATES; state++) {
+		const struct times *times = &finder->states[state];
 
-		part.more_ns = (double)part.slow_ns / (double)slow->slow -
-			       (double)part.rest_ns / (double)slow->rest;
-		if (part.more_ns > 0) {
-			slow->parts.at[kept++] = part;
+		add_part(slow, (struct jobs_slow_part){ .kind = JOBS_SLOW_STATE, .state = state },
+			 times->of[0], times->of[1]);
+	}
+	for (uint32_t i = 0; i < finder->timeline->threads.count; i++) {
+		const struct times *times = &finder->rivals[i];
+
+		add_part(slow, (struct jobs_slow_part){ .kind = JOBS_SLOW_RIVAL, .rival = i },
+			 times->of[0], times->of[1]);
+	}
+	for (size_t i = 0; i < finder->calls.count; i++) {
+		const struct jobs_slow_part *part = &finder->calls.at[i];
+
+		add_part(slow, *part, part->slow_ns, part->rest_ns);
+	}
+	if (slow->parts.count > 0) {
+		qsort(slow->parts.at, slow->parts.count, sizeof(*slow->parts.at), by_more);
+	}
+}
+
+/* In order of time, so that timelines are read from front to back. */
+static void add_all(struct finder *finder, const struct jobs *jobs, const struct jobs_slow *slow)
+{
+	VEC(const struct execution *) equal = { 0 };
+	size_t longer = 0;
+
+	for (size_t i = 0; i < jobs->all.count; i++) {
+		const struct execution *one = &jobs->all.at[i];
+
+		if (length_of(one) == slow->shortest_ns) {
+			*vec_push(&equal) = one;
+			continue;
 		}
+		finder->is_rest = length_of(one) < slow->shortest_ns;
+		longer += !finder->is_rest;
+		add_execution(finder, one);
 	}
-	slow->parts.count = kept;
-	if (kept > 0) {
-		qsort(slow->parts.at, kept, sizeof(*slow->parts.at), by_more);
+	assert(longer < slow->slow);
+	assert(longer + equal.count >= slow->slow);
+	qsort(equal.at, equal.count, sizeof(*equal.at), by_begin);
+	for (size_t i = 0; i < equal.count; i++) {
+		finder->is_rest = longer + i >= slow->slow;
+		add_execution(finder, equal.at[i]);
 	}
+	vec_fini(&equal);
 }
 
 void jobs_slow_find(const struct jobs *jobs, const struct timeline *timeline,
 		    struct jobs_slow *slow)
 {
-	struct finder finder = { .timeline = timeline, .slow = slow };
+	struct finder finder = { .timeline = timeline };
 	size_t count = jobs->all.count, tenth = (count + 9) / 10;
-	const struct execution **all;
 
 	memset(slow, 0, sizeof(*slow));
 	if (count < JOBS_SLOW_LEAST) {
 		return;
 	}
-	all = mem_alloc(count * sizeof(*all));
-	for (size_t i = 0; i < count; i++) {
-		all[i] = &jobs->all.at[i];
-	}
-	qsort(all, count, sizeof(*all), by_length);
-	finder.parts = kh_init(slow_parts);
 	slow->slow = tenth;
 	slow->rest = count - tenth;
-	slow->shortest_ns = length_of(all[tenth - 1]);
-	for (size_t i = 0; i < count; i++) {
-		finder.is_slow = i < tenth;
-		add_execution(&finder, all[i]);
-	}
-	compare(slow);
-	kh_destroy(slow_parts, finder.parts);
-	free(all);
+	slow->shortest_ns = jobs->tenth_ns;
+	finder.rivals = mem_alloc(timeline->threads.count * sizeof(*finder.rivals));
+	finder.by_call = mem_alloc((timeline->calls.count + 1) * sizeof(*finder.by_call));
+	finder.thread_hints = mem_alloc(timeline->threads.count * sizeof(*finder.thread_hints));
+	finder.cpu_hints = mem_alloc((timeline->cpus.count + 1) * sizeof(*finder.cpu_hints));
+	finder.names = kh_init(slow_calls);
+	add_all(&finder, jobs, slow);
+	compare(&finder, slow);
+	kh_destroy(slow_calls, finder.names);
+	vec_fini(&finder.calls);
+	free(finder.rivals);
+	free(finder.by_call);
+	free(finder.thread_hints);
+	free(finder.cpu_hints);
 }
 
 void jobs_slow_fini(struct jobs_slow *slow)

@@ -34,6 +34,7 @@ struct matcher {
 	size_t initial_put;           /* how many of timeline.initial are in `running` */
 	struct owners owners;
 	struct arrivals *arrivals;
+	size_t *hints; /* by thread: where the last execution ended (timeline_thread_near) */
 	/* is_across: */
 	bool is_open;     /* an execution has begun ... */
 	uint32_t from;    /* ... on this thread (NOBODY: on an idle CPU) ... */
@@ -83,7 +84,8 @@ static void add_execution(struct matcher *matcher, int32_t tid, const struct mac
 					   .end = end,
 					   .arrival = machine->arrival };
 		one->urgency = matcher->timeline->threads.at[thread]->urgency;
-		timeline_thread_sums(matcher->timeline->threads.at[thread], begin, end, one->ns);
+		timeline_thread_sums_near(matcher->timeline->threads.at[thread], begin, end,
+					  one->ns, &matcher->hints[thread]);
 	}
 }
 
@@ -174,7 +176,11 @@ static void add_across(struct matcher *matcher, uint32_t last, uint64_t end)
 	if (one->thread != NOBODY) {
 		timeline_thread_sums(timeline->threads.at[one->thread], begin, end, one->ns);
 	}
-	timeline_thread_sums(timeline->threads.at[last], begin, end, one->last_ns);
+	if (last != one->thread) {
+		one->of_last = (uint32_t)matcher->jobs->of_last.count;
+		timeline_thread_sums(timeline->threads.at[last], begin, end,
+				     vec_push(&matcher->jobs->of_last)->ns);
+	}
 }
 
 /* True: the event begins or ends an execution between threads; one event does not do both. */
@@ -434,6 +440,7 @@ static int find_all(const struct reader_setup *setup, const struct timeline *tim
 	matcher.pattern = &pattern;
 	matcher.machines = kh_init(machines);
 	matcher.running = kh_init(running);
+	matcher.hints = mem_alloc((timeline->threads.count + 1) * sizeof(*matcher.hints));
 	owners_init(&matcher.owners, timeline);
 	matcher.arrivals = arrivals_new(&matcher.owners, reader_plan(reader), REQUEST_ARRIVALS);
 	while (reader_next(reader, &event) && event.ts <= timeline->end) {
@@ -444,6 +451,7 @@ static int find_all(const struct reader_setup *setup, const struct timeline *tim
 	kh_destroy(running, matcher.running);
 	arrivals_free(matcher.arrivals);
 	owners_fini(&matcher.owners);
+	free(matcher.hints);
 	reader_close(reader);
 	return 0;
 }
@@ -508,6 +516,7 @@ int jobs_find(const struct reader_setup *setup, const struct timeline *timeline,
 				    (struct executions){ outer.open.at, outer.open.count });
 		vec_fini(&outer.all);
 		vec_fini(&outer.open);
+		vec_fini(&outer.of_last);
 	}
 	if (r == 0) {
 		jobs_add_up(jobs);
@@ -553,6 +562,9 @@ void jobs_fini(struct jobs *jobs)
 {
 	vec_fini(&jobs->all);
 	vec_fini(&jobs->open);
+	vec_fini(&jobs->of_last);
+	vec_fini(&jobs->worst);
+	vec_fini(&jobs->worst_open);
 	vec_fini(&jobs->groups);
 	vec_fini(&jobs->spans);
 }

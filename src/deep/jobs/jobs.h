@@ -33,20 +33,27 @@
 
 struct reader_setup;
 
+struct states_ns {
+	uint64_t ns[STATES];
+};
+
+/* A trace may have millions of them. */
 struct execution {
-	uint32_t thread; /* where it begins; NOBODY: on an idle CPU (only with @WHO) */
-	uint32_t last;   /* where it ends: the same thread, or another (only with @WHO) */
-	uint32_t group;  /* its thread; 0 if executions go from one thread to another */
-	int32_t urgency; /* of its thread (deep_thread.urgency) */
+	uint32_t thread;  /* where it begins; NOBODY: on an idle CPU (only with @WHO) */
+	uint32_t last;    /* where it ends: the same thread, or another (only with @WHO) */
+	uint32_t of_last; /* index into jobs.of_last, if it is another */
+	uint32_t group;   /* its thread; 0 if executions go from one thread to another */
+	int32_t urgency;  /* of its thread (deep_thread.urgency) */
 	bool is_open;
 	bool is_missed; /* its response is longer than the deadline */
 	uint64_t begin, end;
 	uint64_t outer_begin; /* with jobs_config.within: start of the execution around it */
 	uint64_t response_ns; /* from its arrival to its end */
 	struct arrival arrival;
-	uint64_t ns[STATES];      /* states of its thread; they add up to end - begin */
-	uint64_t last_ns[STATES]; /* states of the thread where it ends, if that is another */
+	uint64_t ns[STATES]; /* states of its thread; they add up to end - begin */
 };
+
+typedef VEC(struct execution *) execution_list;
 
 /* What the user wants. */
 struct jobs_config {
@@ -88,13 +95,16 @@ struct jobs_group {
 
 struct jobs {
 	const struct jobs_config *config;
-	/* Longest first.  With a period or a deadline: of real-time threads first, of these what
-	 * missed it, then by the urgency of the thread, then by response. */
-	VEC(struct execution) all;
-	/* Begun and not ended, in the same order: they end where their thread or the range ends. */
+	VEC(struct execution) all; /* in the order in which they end */
+	/* Begun and not ended: they end where their thread or the range ends. */
 	VEC(struct execution) open;
+	/* All, and open ones, the longest first.  With a period or a deadline: of real-time threads
+	 * first, of these what missed it, then by the urgency of the thread, then by response. */
+	execution_list worst, worst_open;
+	VEC(struct states_ns) of_last; /* of the threads where executions end, if they are others */
 	uint64_t cut; /* open where events are missing: dropped, they may have ended there */
 	struct jobs_figures sum;
+	uint64_t tenth_ns; /* the shortest of the tenth that took longest; of none: 0 */
 	/* In the same order, then most misses, then most time.  Executions between
 	 * threads (@) are one group. */
 	VEC(struct jobs_group) groups;

@@ -302,7 +302,7 @@ static void put_execution(struct printer *p, const struct execution *one)
 	if (one->last != one->thread) {
 		put_who(p, "last", one->last);
 		json_open(&p->json, "of_last", '{');
-		put_states(p, one->last_ns);
+		put_states(p, p->report->jobs->of_last.at[one->of_last].ns);
 		json_close(&p->json, '}');
 	}
 	if (p->report->jobs->config->within) {
@@ -311,14 +311,14 @@ static void put_execution(struct printer *p, const struct execution *one)
 	}
 }
 
-static void put_executions(struct printer *p, const char *key, const struct execution *all,
-			   size_t count)
+static void put_executions(struct printer *p, const char *key, const execution_list *all)
 {
-	count = deep_report_rows(count, p->names ? PAGE_BARS : p->most);
+	size_t count = deep_report_rows(all->count, p->names ? PAGE_BARS : p->most);
+
 	json_open(&p->json, key, '[');
 	for (size_t i = 0; i < count; i++) {
 		json_open(&p->json, NULL, '{');
-		put_execution(p, &all[i]);
+		put_execution(p, all->at[i]);
 		json_close(&p->json, '}');
 	}
 	json_close(&p->json, ']');
@@ -438,8 +438,8 @@ static void put_jobs(struct printer *p)
 		json_close(&p->json, '}');
 	}
 	json_close(&p->json, ']');
-	put_executions(p, "longest", jobs->all.at, jobs->all.count);
-	put_executions(p, "open", jobs->open.at, jobs->open.count);
+	put_executions(p, "longest", &jobs->worst);
+	put_executions(p, "open", &jobs->worst_open);
 	put_worst(p);
 	put_slow(p);
 	json_close(&p->json, '}');

@@ -185,8 +185,8 @@ static void choose_ranges(struct drawing *d)
 	for (size_t i = 0; i < deep_report_rows(report->waits.count, most); i++) {
 		choose(d, report->waits.at[i].begin, report->waits.at[i].end);
 	}
-	for (size_t i = 0; report->jobs && i < report->jobs->all.count && i < PAGE_RANGES; i++) {
-		choose(d, report->jobs->all.at[i].begin, report->jobs->all.at[i].end);
+	for (size_t i = 0; report->jobs && i < report->jobs->worst.count && i < PAGE_RANGES; i++) {
+		choose(d, report->jobs->worst.at[i]->begin, report->jobs->worst.at[i]->end);
 	}
 	join_overlapping(&d->chosen);
 }

@@ -345,17 +345,17 @@ static void put_links(const struct deep_report *report, size_t most, FILE *out)
 
 /* With responses, which order them: their rows have no room for the time preempted apart. */
 static void put_executions(const struct deep_report *report, const char *title,
-			   const struct execution *all, size_t count, size_t most, FILE *out)
+			   const execution_list *all, size_t most, FILE *out)
 {
 	bool has_responses = jobs_have_responses(report->jobs);
-	size_t shown = deep_report_rows(count, most);
+	size_t shown = deep_report_rows(all->count, most);
 	char text[WHO_MAX], clock[UNITS_TEXT_MAX];
 
 	(void)fprintf(out, "%-21s%s %8s  %-12s %8s %8s%s %8s\n", title,
 		      has_responses ? " RESPONSE" : "", "FOR", "SINCE", "RUN", "WAITED",
 		      has_responses ? "" : "  PREEMPT", "SLEPT");
 	for (size_t i = 0; i < shown; i++) {
-		const struct execution *one = &all[i];
+		const struct execution *one = all->at[i];
 		uint64_t waited = one->ns[STATE_WAIT] + one->ns[STATE_NEW];
 
 		(void)fprintf(out, "  %-19.19s", who(text, report, one->thread));
@@ -376,7 +376,7 @@ static void put_executions(const struct deep_report *report, const char *title,
 		}
 		(void)fputc('\n', out);
 	}
-	put_more(out, count, shown);
+	put_more(out, all->count, shown);
 }
 
 /* Where arrivals are known from: "299 from a timer, 1 unknown". */
@@ -480,11 +480,10 @@ static void put_jobs(const struct deep_report *report, size_t most, FILE *out)
 	}
 	if (jobs->all.count > 0) {
 		put_executions(report, jobs_have_responses(jobs) ? "WORST" : "LONGEST",
-			       jobs->all.at, jobs->all.count, most, out);
+			       &jobs->worst, most, out);
 	}
 	if (jobs->open.count > 0) {
-		put_executions(report, "BEGUN, NOT ENDED", jobs->open.at, jobs->open.count, most,
-			       out);
+		put_executions(report, "BEGUN, NOT ENDED", &jobs->worst_open, most, out);
 	}
 	if (jobs->cut > 0) {
 		(void)fprintf(out, "  and %s that may have ended where events are missing\n",

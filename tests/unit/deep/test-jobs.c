@@ -134,7 +134,7 @@ START_TEST(finds_executions)
 	ck_assert_ptr_nonnull(timeline);
 	ck_assert_int_eq(jobs_find(&setup, timeline, &config, &jobs, &err), 0);
 	for (; matches[_i].executions[count].tid > 0; count++) {
-		const struct execution *one = &jobs.all.at[count];
+		const struct execution *one = jobs.worst.at[count];
 		int32_t last = matches[_i].executions[count].last;
 		uint64_t sum = 0;
 
@@ -231,7 +231,7 @@ START_TEST(finds_arrivals)
 	}
 	jobs_add_up(&jobs);
 	for (size_t i = 0; i < jobs.all.count; i++) {
-		const struct execution *one = &jobs.all.at[i];
+		const struct execution *one = jobs.worst.at[i];
 		size_t k = 0;
 
 		while (grids[_i].begins[k] != one->begin) {
@@ -239,7 +239,7 @@ START_TEST(finds_arrivals)
 		}
 		ck_assert_uint_eq(one->arrival.ts, grids[_i].arrivals[k]);
 		ck_assert_uint_eq(one->response_ns, one->end - one->arrival.ts);
-		ck_assert(i == 0 || jobs.all.at[i - 1].response_ns >= one->response_ns);
+		ck_assert(i == 0 || jobs.worst.at[i - 1]->response_ns >= one->response_ns);
 	}
 	ck_assert_uint_eq(jobs.sum.misses, grids[_i].misses);
 	ck_assert_uint_eq(jobs.sum.skipped, grids[_i].skipped);
@@ -272,7 +272,7 @@ START_TEST(orders_threads)
 	};
 	jobs_add_up(&jobs);
 	for (size_t i = 0; i < jobs.all.count; i++) {
-		ck_assert_uint_eq(jobs.all.at[i].end, ends[i]);
+		ck_assert_uint_eq(jobs.worst.at[i]->end, ends[i]);
 	}
 	ck_assert_uint_eq(jobs.groups.count, sizeof(threads) / sizeof(threads[0]));
 	for (size_t i = 0; i < jobs.groups.count; i++) {

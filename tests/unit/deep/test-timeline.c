@@ -352,6 +352,30 @@ START_TEST(finds_links)
 }
 END_TEST
 
+/* With a hint as without one, wherever the hint is and in whatever order times come. */
+START_TEST(finds_intervals_near)
+{
+	struct deep_thread thread = { .birth = 100, .end = 100000 };
+	uint64_t random_state = 5;
+	size_t hint = 0;
+
+	for (uint64_t ts = 100; ts < 90000; ts += 1 + ts % 700) {
+		*vec_push(&thread.intervals) = (struct interval){ .begin = ts };
+	}
+	for (uint64_t ts = 0; ts < 110000; ts += 13) {
+		random_state = random_state * 6364136223846793005 + 1442695040888963407;
+		for (uint64_t k = 0; k < 2; k++) {
+			uint64_t at = k == 0 ? ts : ts % 5 ? ts / 2 : random_state >> 47;
+
+			ck_assert_uint_eq(timeline_thread_near(&thread, at, &hint),
+					  timeline_thread_before(&thread, at));
+			hint = ts % 3 ? hint : (size_t)(random_state >> 53);
+		}
+	}
+	vec_fini(&thread.intervals);
+}
+END_TEST
+
 Suite *suite_timeline(void)
 {
 	Suite *suite = suite_create("timeline");
@@ -360,6 +384,7 @@ Suite *suite_timeline(void)
 	tcase_add_loop_test(tcase, follows_states, 0, sizeof(states) / sizeof(states[0]));
 	tcase_add_loop_test(tcase, tiles_a_life, 0, sizeof(ranges) / sizeof(ranges[0]));
 	tcase_add_test(tcase, clips_to_a_range);
+	tcase_add_test(tcase, finds_intervals_near);
 	tcase_add_loop_test(tcase, finds_paths, 0, sizeof(paths) / sizeof(paths[0]));
 	tcase_add_loop_test(tcase, paths_tile_the_range, 0, 7);
 	tcase_add_loop_test(tcase, finds_links, 0, sizeof(linked) / sizeof(linked[0]));
