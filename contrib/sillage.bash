@@ -15,7 +15,7 @@ _sillage() {
     triggers) options='--check --quiet --verbose --help' ;;
     lami) options='--analyses --interval --top --jobs --output --chunk-size --max-memory --begin --end --tid --pid --comm --cpu --irq --per --containers --sort --min --max --period --job --ust-span --mi-version --metadata --test-compatibility --output-progress --quiet --verbose --help' ;;
     capture) options='--format --quiet --verbose --help' ;;
-    report) options='--format --top --jobs --output --max-memory --from --begin --end --thread --job --deadline --discover --resources --within --every --worst --quiet --verbose --help' ;;
+    report) options='--format --top --jobs --output --max-memory --from --begin --end --thread --job --deadline --discover --start --resources --within --every --worst --quiet --verbose --help' ;;
     overview) options='--analyses --format --top --jobs --output --chunk-size --max-memory --from --begin --end --slices --compromise --hierarchy --quiet --verbose --help' ;;
     map) options='--analyses --interval --jobs --output --chunk-size --max-memory --begin --end --period --job --ust-span --quiet --verbose --help' ;;
     merge) options='--format --top --jobs --output --max-memory --tid --pid --comm --cpu --irq --per --containers --sort --min --max --width --freq --freq-bins --quiet --verbose --help' ;;

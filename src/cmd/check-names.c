@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "ctf/metadata/metadata.h"
 #include "deep/jobs/jobs.h"
+#include "discovery/discovery.h"
 #include "engine/contract/missing.h"
 #include "live/trigger/actions.h"
 #include "query/names.h"
@@ -68,6 +69,19 @@ static int check_job(const char *option, const char *pattern, const struct metad
 	return r < 0 ? err_note(err, r, "--%s", option) : 0;
 }
 
+static int look_up_start(struct names *names, const void *start)
+{
+	return names_event(names, start);
+}
+
+static int check_start(const char *start, const struct metadata *const *traces, size_t count,
+		       struct err *err)
+{
+	int r = names_in_any(traces, count, look_up_start, discovery_start(start), err);
+
+	return r < 0 ? err_note(err, r, "--start") : 0;
+}
+
 static int check_job_spec(const struct job_spec *job, const struct metadata *const *traces,
 			  size_t count, struct err *err)
 {
@@ -93,7 +107,8 @@ static int check_all(const struct options *options, const struct actions *action
 		r = check_trigger(options, actions, i, traces, count, err);
 	}
 	r = r < 0 ? r : check_job("job", options->job, traces, count, err);
-	return r < 0 ? r : check_job("within", options->within, traces, count, err);
+	r = r < 0 ? r : check_job("within", options->within, traces, count, err);
+	return r < 0 || !options->start ? r : check_start(options->start, traces, count, err);
 }
 
 int cmd_check_names(const struct options *options, const struct actions *actions,
@@ -104,7 +119,8 @@ int cmd_check_names(const struct options *options, const struct actions *actions
 	struct err unread;
 	int r = 0;
 
-	if (period_set_count(&options->periods) == 0 && !actions && !options->job) {
+	if (period_set_count(&options->periods) == 0 && !actions && !options->job &&
+	    !options->start) {
 		return 0;
 	}
 	for (size_t i = 0; i < paths->at.count; i++) {

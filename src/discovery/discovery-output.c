@@ -54,6 +54,10 @@ void discovery_text(const struct discovery *discovery, const struct timeline *ti
 	uint32_t thread = NOBODY;
 	size_t of_thread = 0;
 
+	if (discovery->threads == 0) {
+		(void)fputs("JOBS FOUND: none, no such thread ran\n", out);
+		return;
+	}
 	(void)fprintf(out, "JOBS FOUND in the %zu thread%s that ran most%s\n", discovery->threads,
 		      discovery->threads == 1 ? "" : "s", discovery->at.count == 0 ? ": none" : "");
 	for (size_t i = 0; i < discovery->at.count; i++) {

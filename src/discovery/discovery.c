@@ -94,7 +94,8 @@ static int by_ns(const void *left, const void *right)
 	return a->ns != b->ns ? (a->ns < b->ns ? 1 : -1) : a->thread < b->thread ? -1 : 1;
 }
 
-/* A tid that was reused stands for its thread that ran most. */
+/* Of the threads that had one tid, one after the other, the one that ran most: the others often are
+ * the same program, run again. */
 static void choose_threads(struct search *search)
 {
 	const struct timeline *timeline = search->timeline;
@@ -112,20 +113,22 @@ static void choose_threads(struct search *search)
 	if (runners.count > 0) {
 		qsort(runners.at, runners.count, sizeof(runners.at[0]), by_ns);
 	}
-	for (size_t i = 0; i < runners.count && i < search->config->threads_max; i++) {
-		const struct deep_thread *thread = timeline->threads.at[runners.at[i].thread];
+	for (size_t i = 0; i < runners.count; i++) {
+		uint64_t tid = (uint32_t)timeline->threads.at[runners.at[i].thread]->tid;
+		khint_t at = kh_get(sequence_of, search->by_tid, tid);
 		int is_new;
-		khint_t at = kh_put(sequence_of, search->by_tid, (uint64_t)(uint32_t)thread->tid,
-				    &is_new);
 
-		if (is_new) {
-			kh_value(search->by_tid, at) = (uint32_t)search->sequences.count;
-			*vec_push(&search->sequences) =
-				(struct sequence){ .thread = runners.at[i].thread };
+		if (at != kh_end(search->by_tid)) {
+			continue;
 		}
+		if (search->sequences.count == search->config->threads_max) {
+			search->found->is_cut |= !search->config->who;
+			break;
+		}
+		at = kh_put(sequence_of, search->by_tid, tid, &is_new);
+		kh_value(search->by_tid, at) = (uint32_t)search->sequences.count;
+		*vec_push(&search->sequences) = (struct sequence){ .thread = runners.at[i].thread };
 	}
-	search->found->is_cut |=
-		!search->config->who && runners.count > search->config->threads_max;
 	vec_fini(&runners);
 }
 
@@ -134,12 +137,17 @@ static void choose_threads(struct search *search)
 static void add_event(struct search *search, int32_t tid, uint64_t ts, uint32_t type)
 {
 	khint_t at = kh_get(sequence_of, search->by_tid, (uint64_t)(uint32_t)tid);
+	const struct deep_thread *thread;
 	struct sequence *sequence;
 
 	if (at == kh_end(search->by_tid) || ts < search->timeline->begin) {
 		return;
 	}
 	sequence = &search->sequences.at[kh_value(search->by_tid, at)];
+	thread = search->timeline->threads.at[sequence->thread];
+	if (ts < thread->birth || ts > thread->end) {
+		return; /* of another thread with this tid */
+	}
 	if (sequence->types.count >= search->config->events_max) {
 		search->found->is_cut = true;
 		return;
@@ -156,6 +164,15 @@ static bool is_noise(const char *name)
 		}
 	}
 	return false;
+}
+
+const char *discovery_start(const char *start)
+{
+	if (strcmp(start, "sched_in") == 0 || strcmp(start, "sched_out") == 0 ||
+	    strcmp(start, "sched_switch") == 0) {
+		return "sched_switch";
+	}
+	return strcmp(start, "sched_waking") == 0 || !is_noise(start) ? start : NULL;
 }
 
 /* The type of a class; UINT32_MAX: noise.  Classes of one name, in several channels, are one. */
@@ -441,7 +458,9 @@ static void try_start(struct search *search, const struct sequence *sequence, ui
 		.events = sequence->types.at,
 		.count = sequence->types.count,
 		.type_count = TYPES_OWN + search->names.count,
-		.support_min = (size_t)((double)count * DISCOVERY_SUPPORT),
+		.support_min =
+			(size_t)((double)count * (search->config->start ? DISCOVERY_SUPPORT_START
+									: DISCOVERY_SUPPORT)),
 		.start = start,
 		.work_max = (search->config->work_max - search->work) / search->starts_left,
 		.until_ns = search->until_ns > 0 ? share(search->until_ns, search->starts_left) : 0,
@@ -466,6 +485,27 @@ static void try_start(struct search *search, const struct sequence *sequence, ui
 		add_candidate(list, &candidate);
 	}
 	vec_fini(&episodes.at); /* the windows went to the candidates */
+}
+
+/* Whether jobs may begin with the type. */
+static bool is_start(const struct search *search, uint32_t type)
+{
+	const char *start = search->config->start;
+
+	if (!start) {
+		return true;
+	}
+	switch (type) {
+	case TYPE_IN:
+		return strcmp(start, "sched_in") == 0 || strcmp(start, "sched_switch") == 0;
+	case TYPE_SLEEP:
+	case TYPE_PREEMPTED:
+		return strcmp(start, "sched_out") == 0;
+	case TYPE_WOKEN:
+		return strcmp(start, "sched_waking") == 0;
+	default:
+		return strcmp(start, search->names.at[type - TYPES_OWN]) == 0;
+	}
 }
 
 static int by_rank(const void *left, const void *right)
@@ -506,7 +546,7 @@ static void search_thread(struct search *search, const struct sequence *sequence
 		starts[type].type = type;
 	}
 	for (size_t i = 0; i < sequence->types.count; i++) {
-		starts[sequence->types.at[i]].count++;
+		starts[sequence->types.at[i]].count += is_start(search, sequence->types.at[i]);
 	}
 	qsort(starts, types, sizeof(*starts), by_count);
 	while (count < types && starts[count].count >= DISCOVERY_EXECUTIONS) {

@@ -26,11 +26,13 @@
 
 struct reader_setup;
 
-#define DISCOVERY_SUPPORT    0.9
-#define DISCOVERY_EXECUTIONS 5 /* fewer are no job */
+#define DISCOVERY_SUPPORT       0.9
+#define DISCOVERY_SUPPORT_START 0.5 /* where a user says what jobs begin with */
+#define DISCOVERY_EXECUTIONS    5   /* fewer are no job */
 
 struct discovery_config {
 	const char *who;         /* a tid or a name; NULL: the threads that ran most */
+	const char *start;       /* the event that jobs begin with (discovery_start); NULL: any */
 	size_t threads_max;      /* so many of them */
 	size_t events_max;       /* the first so many of a thread */
 	uint64_t work_max;       /* of the search, for each thread (episodes.h) */
@@ -56,6 +58,10 @@ struct discovery {
 	size_t threads;            /* that were searched */
 	bool is_cut;               /* a limit was reached: there may be more */
 };
+
+/* The event of a trace that a user calls @start: sched_in and sched_out are sched_switch, which
+ * means in.  NULL: it is one of those that are left out. */
+const char *discovery_start(const char *start);
 
 /* 0, or a negative errno with the reason. */
 int discovery_find(const struct reader_setup *setup, const struct timeline *timeline,

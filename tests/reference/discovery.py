@@ -5,13 +5,16 @@ In each real-time trace the job's thread has one loop of a known period (truth.j
 first for that thread must be it: its period within 1 %, nearly all of its executions, nearly all of
 the thread's running time.  The pattern that is printed must find as many executions with --job.
 
-usage: discovery.py SILLAGE TRACE...      directories with kernel/ and truth.json
+With --tile, the same is found in a trace that repeats the first one: a tid has several threads there.
+
+usage: discovery.py SILLAGE [--tile PROGRAM] TRACE...      directories with kernel/ and truth.json
 """
 import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
 
 # The thread that repeats the loop, by workload, and the calls in which it waits for the next turn: the
 # pattern begins and ends there.
@@ -77,8 +80,25 @@ def check_trace(sillage, name):
                                                   first['period_ns'] / 1e6))
 
 
+def check_tiled(sillage, tile, name):
+    """The job's thread is searched first in both, and its jobs are the same."""
+    with tempfile.TemporaryDirectory(prefix='sillage-discovery-') as scratch:
+        tiled = os.path.join(scratch, 'tiled')
+        run(tile, os.path.join(name, 'kernel'), tiled, '5')
+        found = []
+        for trace in (os.path.join(name, 'kernel'), tiled):
+            jobs = json.loads(run(sillage, 'report', '--discover', '-f', 'json', trace).splitlines()[-1])['jobs']
+            with open(os.path.join(name, 'truth.json'), encoding='utf-8') as file:
+                comm = THREADS[json.load(file)['workload']['workload']][0]
+            found.append([job for job in jobs if job['thread']['comm'] == comm])
+        check(found[0] and found[0] == found[1], name, 'five times:', found[1][:1], 'not', found[0][:1])
+
+
 def main():
     sillage, traces = sys.argv[1], sys.argv[2:]
+    if traces[0] == '--tile':
+        check_tiled(sillage, traces[1], traces[2])
+        traces = traces[2:]
     for trace in traces:
         check_trace(sillage, trace)
 

@@ -22,6 +22,7 @@ int found_search(const struct options *options, const struct reader_setup *setup
 		 const struct timeline *timeline, struct discovery *ret, struct err *err)
 {
 	const struct discovery_config config = { .who = options->thread,
+						 .start = options->start,
 						 .threads_max = THREADS_MAX,
 						 .events_max = EVENTS_MAX,
 						 .work_max = WORK_MAX,

@@ -116,6 +116,8 @@ const struct option options_table[] = {
 	  DURATION(deadline_ns), NEEDS("job") },
 	{ 0, "discover", NULL, "find the jobs that threads execute again and again", FOR_REPORT,
 	  FLAG(discover) },
+	{ 0, "start", "EVENT", "only jobs that begin with this event", FOR_REPORT, TEXT(start),
+	  NEEDS("discover") },
 	{ 0, "resources", NULL, "also the timers, futexes and message queues that threads used",
 	  FOR_REPORT, FLAG(resources) },
 	{ 0, "within", "MODEL|PATTERN", "only those that lie in one of these", FOR_REPORT,

@@ -93,6 +93,7 @@ struct options {
 	const char *job;         /* a pattern or model */
 	const char *within;      /* another */
 	bool discover;
+	const char *start;    /* an event that jobs begin with; NULL: any */
 	bool resources;       /* report: timers, futexes and message queues */
 	uint64_t deadline_ns; /* UINT64_MAX: none */
 	uint64_t every_ns;    /* 0: none */

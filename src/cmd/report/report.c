@@ -319,6 +319,12 @@ static int explain(struct reports *reports, const struct reader_setup *setup,
 		status = EXIT_FAILED;
 	} else {
 		report->jobs = config.pattern ? &jobs : NULL;
+		if (jobs.missing > 0 && options->verbosity >= 0) {
+			say("%s: --%s: nothing executes this: no thread comes to event %zu of "
+			    "it, %s",
+			    setup->path->name, jobs.is_missing_within ? "within" : "job",
+			    jobs.missing, jobs.missing_event);
+		}
 		if (!deep_report_fill(report, wanted, reports->output->top) && wanted) {
 			say("%s: no thread %s%s", setup->path->name, wanted,
 			    report->range_count > 0 ? " in this range" : "");
@@ -504,6 +510,11 @@ static int run(const struct options *options)
 	if (options->within && (!options->job || jobs_check(options->within, &err) < 0)) {
 		say("--within: %s",
 		    options->job ? err.text : "needs --job, which says what executes");
+		return EXIT_USAGE;
+	}
+	if (options->start && !discovery_start(options->start)) {
+		say("--start: \"%s\" is left out of jobs: it comes with whatever runs",
+		    options->start);
 		return EXIT_USAGE;
 	}
 	if (options->discover && strcmp(options->format, "perfetto") == 0) {
