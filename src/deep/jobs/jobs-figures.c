@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/radix.h"
 #include "deep/jobs/jobs.h"
+#include "deep/jobs/radix.h"
 
 static uint64_t length_of(const struct execution *execution)
 {

@@ -34,7 +34,8 @@ struct matcher {
 	size_t initial_put;           /* how many of timeline.initial are in `running` */
 	struct owners owners;
 	struct arrivals *arrivals;
-	size_t *hints; /* by thread: where the last execution ended (timeline_thread_near) */
+	size_t reached; /* how many definitions of the pattern a thread matched, at most */
+	size_t *hints;  /* by thread: where the last execution ended (timeline_thread_near) */
 	/* is_across: */
 	bool is_open;     /* an execution has begun ... */
 	uint32_t from;    /* ... on this thread (NOBODY: on an idle CPU) ... */
@@ -147,7 +148,9 @@ static void try_thread(struct matcher *matcher, const struct reader_event *event
 		machine.begin = event->ts;
 		machine.arrival = arrival_of(matcher, tid, event->ts);
 	}
-	if (++machine.next == matcher->pattern->count) {
+	machine.next++;
+	matcher->reached = machine.next > matcher->reached ? machine.next : matcher->reached;
+	if (machine.next == matcher->pattern->count) {
 		add_execution(matcher, tid, &machine, event->ts);
 		arrivals_end(matcher->arrivals, tid, event->ts);
 		machine.next = 0;
@@ -206,6 +209,9 @@ static bool try_across(struct matcher *matcher, const struct reader_event *event
 		matcher->from = thread;
 		matcher->from_ts = event->ts;
 	}
+	matcher->reached = matcher->is_open       ? matcher->pattern->count
+			   : matcher->reached > 0 ? matcher->reached
+						  : 1;
 	matcher->is_open = !matcher->is_open;
 	return true;
 }
@@ -447,6 +453,10 @@ static int find_all(const struct reader_setup *setup, const struct timeline *tim
 		take(&matcher, &event);
 	}
 	leave_all_open(&matcher);
+	if (matcher.reached < pattern.count) {
+		jobs->missing = matcher.reached + 1;
+		jobs->missing_event = mem_strdup(pattern.at[matcher.reached].is.event);
+	}
 	kh_destroy(machines, matcher.machines);
 	kh_destroy(running, matcher.running);
 	arrivals_free(matcher.arrivals);
@@ -517,6 +527,13 @@ int jobs_find(const struct reader_setup *setup, const struct timeline *timeline,
 		vec_fini(&outer.all);
 		vec_fini(&outer.open);
 		vec_fini(&outer.of_last);
+		if (jobs->missing == 0) {
+			jobs->missing = outer.missing;
+			jobs->missing_event = outer.missing_event;
+			jobs->is_missing_within = true;
+		} else {
+			free(outer.missing_event);
+		}
 	}
 	if (r == 0) {
 		jobs_add_up(jobs);
@@ -560,6 +577,7 @@ void jobs_spans(const struct jobs *jobs, uint32_t thread, struct path_spans *spa
 
 void jobs_fini(struct jobs *jobs)
 {
+	free(jobs->missing_event);
 	vec_fini(&jobs->all);
 	vec_fini(&jobs->open);
 	vec_fini(&jobs->of_last);

@@ -103,6 +103,11 @@ struct jobs {
 	execution_list worst, worst_open;
 	VEC(struct states_ns) of_last; /* of the threads where executions end, if they are others */
 	uint64_t cut; /* open where events are missing: dropped, they may have ended there */
+	/* What no thread came to, if none executed the whole pattern: an event of it, counted from
+	 * 1 on; 0: some did */
+	size_t missing;
+	char *missing_event;
+	bool is_missing_within; /* it is of the pattern that executions lie in */
 	struct jobs_figures sum;
 	uint64_t tenth_ns; /* the shortest of the tenth that took longest; of none: 0 */
 	/* In the same order, then most misses, then most time.  Executions between

@@ -1,5 +1,5 @@
 /*
- * base: units, errors, JSON text, numbers in order, URLs, clocks.
+ * base: units, errors, JSON text, URLs, clocks.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +9,6 @@
 #include "base/err.h"
 #include "base/histogram.h"
 #include "base/json.h"
-#include "base/radix.h"
 #include "base/units.h"
 #include "ctf/clock.h"
 #include "live/url.h"
@@ -394,32 +393,6 @@ END_TEST
 
 #define COUNT(rows) ((int)(sizeof(rows) / sizeof((rows)[0])))
 
-/* Keys of many widths, few and many equal ones: ascending, and equal ones as they were. */
-START_TEST(sorts_numbers)
-{
-	static const unsigned int widths[] = { 0, 1, 5, 11, 12, 34, 64 };
-	static struct radix_item items[3000], sorted[3000];
-	uint64_t random_state = 7 + (uint64_t)_i, seen = 0;
-	size_t count = _i < 3 ? (size_t)_i : (size_t)_i * 37;
-
-	for (size_t i = 0; i < count; i++) {
-		random_state = random_state * 6364136223846793005 + 1442695040888963407;
-		items[i].key = widths[_i % 7] > 0 ? random_state >> (64 - widths[_i % 7]) : 0;
-		items[i].with = i;
-		sorted[i] = items[i];
-	}
-	radix_sort(sorted, count);
-	for (size_t i = 0; i < count; i++) {
-		ck_assert_uint_eq(sorted[i].key, items[sorted[i].with].key);
-		ck_assert(i == 0 || sorted[i - 1].key < sorted[i].key ||
-			  (sorted[i - 1].key == sorted[i].key &&
-			   sorted[i - 1].with < sorted[i].with));
-		seen += sorted[i].with;
-	}
-	ck_assert_uint_eq(seen, count > 0 ? count * (count - 1) / 2 : 0);
-}
-END_TEST
-
 Suite *suite_base(void)
 {
 	Suite *suite = suite_create("base");
@@ -433,7 +406,6 @@ Suite *suite_base(void)
 	tcase_add_test(tcase, repairs_text);
 	tcase_add_test(tcase, writes_json);
 	tcase_add_test(tcase, writes_all_of_a_text);
-	tcase_add_loop_test(tcase, sorts_numbers, 0, 80);
 	tcase_add_test(tcase, histograms_values);
 	tcase_add_loop_test(tcase, histograms_alike, 1, 200);
 	tcase_add_loop_test(tcase, parses_urls, 0, COUNT(urls));

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "deep/jobs/jobs.h"
+#include "deep/jobs/radix.h"
 #include "deep/reader.h"
 #include "suites.h"
 #include "trace-maker.h"
@@ -286,6 +287,32 @@ START_TEST(orders_threads)
 }
 END_TEST
 
+/* Keys of many widths, few and many equal ones: ascending, and equal ones as they were. */
+START_TEST(sorts_numbers)
+{
+	static const unsigned int widths[] = { 0, 1, 5, 11, 12, 34, 64 };
+	static struct radix_item items[3000], sorted[3000];
+	uint64_t random_state = 7 + (uint64_t)_i, seen = 0;
+	size_t count = _i < 3 ? (size_t)_i : (size_t)_i * 37;
+
+	for (size_t i = 0; i < count; i++) {
+		random_state = random_state * 6364136223846793005 + 1442695040888963407;
+		items[i].key = widths[_i % 7] > 0 ? random_state >> (64 - widths[_i % 7]) : 0;
+		items[i].with = i;
+		sorted[i] = items[i];
+	}
+	radix_sort(sorted, count);
+	for (size_t i = 0; i < count; i++) {
+		ck_assert_uint_eq(sorted[i].key, items[sorted[i].with].key);
+		ck_assert(i == 0 || sorted[i - 1].key < sorted[i].key ||
+			  (sorted[i - 1].key == sorted[i].key &&
+			   sorted[i - 1].with < sorted[i].with));
+		seen += sorted[i].with;
+	}
+	ck_assert_uint_eq(seen, count > 0 ? count * (count - 1) / 2 : 0);
+}
+END_TEST
+
 Suite *suite_jobs(void)
 {
 	Suite *suite = suite_create("jobs");
@@ -293,6 +320,7 @@ Suite *suite_jobs(void)
 
 	tcase_add_loop_test(tcase, checks_patterns, 0, sizeof(patterns) / sizeof(patterns[0]));
 	tcase_add_loop_test(tcase, finds_executions, 0, sizeof(matches) / sizeof(matches[0]));
+	tcase_add_loop_test(tcase, sorts_numbers, 0, 80);
 	tcase_add_loop_test(tcase, adds_up, 0, sizeof(figures) / sizeof(figures[0]));
 	tcase_add_loop_test(tcase, finds_arrivals, 0, sizeof(grids) / sizeof(grids[0]));
 	tcase_add_test(tcase, orders_threads);

@@ -6,8 +6,8 @@
  * The order of equal keys is kept.  So sorting by one key and then by another one sorts by both,
  * the last one first.
  */
-#ifndef SILLAGE_BASE_RADIX_H
-#define SILLAGE_BASE_RADIX_H
+#ifndef SILLAGE_DEEP_RADIX_H
+#define SILLAGE_DEEP_RADIX_H
 
 #include <stddef.h>
 #include <stdint.h>

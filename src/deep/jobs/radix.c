@@ -1,7 +1,7 @@
 /*
  * radix: see radix.h.
  */
-#include "base/radix.h"
+#include "deep/jobs/radix.h"
 
 #include "base/mem.h"
 
