@@ -92,23 +92,35 @@ static void reach(const struct graph *graph, uint32_t thread, struct links *link
 	free(is_reached);
 }
 
-static void count_direct(const struct timeline *timeline, uint32_t thread, struct link *link)
+/* Wake-ups between the thread and each that is one hop away. */
+static void count_direct(const struct timeline *timeline, uint32_t thread, struct links *links)
 {
 	const struct deep_thread *self = timeline->threads.at[thread];
-	const struct deep_thread *other = timeline->threads.at[link->thread];
+	uint64_t *wakes = mem_alloc(timeline->threads.count * sizeof(*wakes)); /* by thread */
 
 	for (size_t i = 0; i < self->intervals.count; i++) {
 		const struct interval *interval = &self->intervals.at[i];
 
-		link->wakes += interval->state == STATE_WAIT && interval->cause == CAUSE_TASK &&
-			       interval->who == link->thread;
+		if (interval->state == STATE_WAIT && interval->cause == CAUSE_TASK) {
+			wakes[interval->who]++;
+		}
 	}
-	for (size_t i = 0; i < other->intervals.count; i++) {
-		const struct interval *interval = &other->intervals.at[i];
+	for (size_t k = 0; k < links->at.count; k++) {
+		struct link *link = &links->at.at[k];
+		const struct deep_thread *other = timeline->threads.at[link->thread];
 
-		link->woken += interval->state == STATE_WAIT && interval->cause == CAUSE_TASK &&
-			       interval->who == thread;
+		if (link->hops != 1) {
+			continue;
+		}
+		link->wakes = wakes[link->thread];
+		for (size_t i = 0; i < other->intervals.count; i++) {
+			const struct interval *interval = &other->intervals.at[i];
+
+			link->woken += interval->state == STATE_WAIT &&
+				       interval->cause == CAUSE_TASK && interval->who == thread;
+		}
 	}
+	free(wakes);
 }
 
 static int nearest_first(const void *left, const void *right)
@@ -134,11 +146,7 @@ void links_find(const struct timeline *timeline, uint32_t thread, struct links *
 	add_edges(timeline, &graph);
 	index_edges(&graph);
 	reach(&graph, thread, links);
-	for (size_t i = 0; i < links->at.count; i++) {
-		if (links->at.at[i].hops == 1) {
-			count_direct(timeline, thread, &links->at.at[i]);
-		}
-	}
+	count_direct(timeline, thread, links);
 	qsort(links->at.at, links->at.count, sizeof(*links->at.at), nearest_first);
 	assert(links->at.at[0].thread == thread); /* the only one without a hop: not a link */
 	links->at.count--;
