@@ -14,6 +14,7 @@ struct selection;
 #define CALLED_OFTEN(each)                                                                         \
 	each(on_oncpu_end);                                                                        \
 	each(on_lost);                                                                             \
+	each(on_found);                                                                            \
 	each(on_switch_in);                                                                        \
 	each(on_switch_out);                                                                       \
 	each(on_run);                                                                              \

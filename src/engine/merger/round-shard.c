@@ -149,6 +149,7 @@ static void switch_out_at(struct applying *at, struct thread *thread, const stru
 {
 	bool is_here = thread->cpu == at->entry->source.cpu_id;
 	struct switch_out out = { .ts = ts,
+				  .known_ts = record->ts,
 				  .flags = record->arg16,
 				  .is_tie = is_tie(at, thread, ts) };
 
