@@ -131,9 +131,9 @@ static void empty_moment(struct shard *shard, struct moment *moment)
 	for (size_t i = 0; i < moment->moved.count; i++) {
 		shard_pair_release(shard, moment->moved.at[i].member);
 	}
-	shard_pair_release(shard, moment->exec);
+	shard_pair_release(shard, moment->seen);
 	moment->moved.count = 0;
-	moment->exec = 0;
+	moment->seen = 0;
 	moment->is_open = moment->has_switched = moment->is_lost = moment->is_found = false;
 }
 
@@ -150,8 +150,8 @@ static void end_moment(struct shard *shard, struct place *place)
 		}
 	} else if (stays) {
 		run(shard, place, stays->member, ts, stays->until);
-	} else if (moment->exec != 0 && (place->runs == PAIR_UNKNOWN || moment->is_lost)) {
-		run(shard, place, moment->exec, ts, moved_of(shard, moment, moment->exec)->until);
+	} else if (moment->seen != 0 && (place->runs == PAIR_UNKNOWN || moment->is_lost)) {
+		run(shard, place, moment->seen, ts, moved_of(shard, moment, moment->seen)->until);
 	} else if (moment->has_switched || moment->is_found || place->until == ts) {
 		run(shard, place, PAIR_IDLE, ts, NO_END);
 	}
@@ -326,6 +326,7 @@ static void on_thread_note(struct shard *shard, struct preempt_trace *trace,
 			   const struct ordered *ordered, uint32_t member)
 {
 	struct place *place;
+	struct moment *moment;
 
 	switch ((enum note)ordered->kind) {
 	case NOTE_INITIAL:
@@ -342,18 +343,14 @@ static void on_thread_note(struct shard *shard, struct preempt_trace *trace,
 		place = place_of(trace, ordered->words[WORD_CPU]);
 		on_out(shard, place, member, trace->now, ordered->words[WORD_OUT]);
 		break;
-	case NOTE_EXEC:
-		if (ordered->words[WORD_CPU] != UINT64_MAX) {
-			struct moment *moment = moment_at(
-				shard, place_of(trace, ordered->words[WORD_CPU]), trace->now);
-
-			shard_pair_use(shard, member);
-			shard_pair_release(shard, moment->exec);
-			moment->exec = member;
-		}
-		leave_former(shard, trace, shard_tid(ordered->thread), member, trace->now);
+	case NOTE_SEEN:
+		moment = moment_at(shard, place_of(trace, ordered->words[WORD_CPU]), trace->now);
+		shard_pair_use(shard, member);
+		shard_pair_release(shard, moment->seen);
+		moment->seen = member;
 		break;
 	case NOTE_FORK:
+	case NOTE_EXEC:
 		leave_former(shard, trace, shard_tid(ordered->thread), member, trace->now);
 		break;
 	default: /* NOTE_WAIT: what all of them may have */
@@ -429,7 +426,7 @@ static void moment_codec(const struct checkpoint *checkpoint, struct moment *mom
 	codec_bool(codec, &moment->has_switched);
 	codec_bool(codec, &moment->is_lost);
 	codec_bool(codec, &moment->is_found);
-	member_codec(checkpoint, &moment->exec);
+	member_codec(checkpoint, &moment->seen);
 	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
 		struct moved *moved = codec_at(codec, &moment->moved, i);
 

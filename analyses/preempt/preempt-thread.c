@@ -174,21 +174,6 @@ static void on_wake(struct shard *shard, struct thread *thread, struct preempt_t
 
 /* ---- other records ---- */
 
-/* It took the tid of its process' leader, which ends. */
-static void on_exec(struct shard *shard, struct thread *thread, struct preempt_thread *t,
-		    const struct record *record)
-{
-	struct ordered *note = shard_note_ordered(shard, thread, record->ts, NOTE_EXEC);
-
-	note->words[WORD_CPU] = record->arg64;
-	if (record->arg64 != UINT64_MAX && t->phase != RUNNING) {
-		leave(t, note); /* its switch in was not seen */
-		*t = (struct preempt_thread){ .phase = RUNNING,
-					      .cpu = record->arg64,
-					      .has_cpu = true };
-	}
-}
-
 void preempt_on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
 		       struct thread *thread)
 {
@@ -208,8 +193,8 @@ void preempt_on_record(struct shard *shard, const struct record *record, const u
 	apply_out(t, record->ts);
 	if (kind == OWN_WAKE) {
 		on_wake(shard, thread, t, record);
-	} else if (kind == OWN_EXEC) {
-		on_exec(shard, thread, t, record);
+	} else if (kind == OWN_EXEC) { /* who had the tid before is gone */
+		(void)shard_note_ordered(shard, thread, record->ts, NOTE_EXEC);
 	} else if (t->phase == READY && t->queue != cpu_id(record->arg32)) {
 		move(shard, thread, t, cpu_id(record->arg32), record->ts);
 	}
@@ -248,6 +233,24 @@ void preempt_on_fork(struct shard *shard, struct thread *thread, uint64_t ts)
 		t->phase = READY;
 		t->cpu = cpu;
 		t->has_cpu = true;
+	}
+}
+
+void preempt_on_seen(struct shard *shard, struct thread *thread, uint64_t ts)
+{
+	struct preempt_thread *t = shard_thread_state(shard, thread);
+	uint64_t cpu = shard_source_cpu(shard);
+	struct ordered *note;
+
+	if (shard_tid(thread) <= 0) {
+		return;
+	}
+	note = shard_note_ordered(shard, thread, ts, NOTE_SEEN);
+	note->words[WORD_CPU] = cpu;
+	apply_out(t, ts);
+	if (t->phase != RUNNING) {
+		leave(t, note); /* its switch in was not seen */
+		*t = (struct preempt_thread){ .phase = RUNNING, .cpu = cpu, .has_cpu = true };
 	}
 }
 

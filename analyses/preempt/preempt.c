@@ -72,14 +72,11 @@ static void on_exec(struct worker *worker, void *state, const struct trace_event
 	enum { TID, OLD_TID };
 	int32_t tid = (int32_t)event_i64(event, TID, 0),
 		former = (int32_t)event_i64(event, OLD_TID, 0);
-	struct record *record;
 
 	(void)state;
 	(void)user;
 	if (tid > 0 && former > 0 && tid != former) {
-		record = worker_emit(worker, event->ts, tid, OWN_EXEC);
-		record->arg64 = worker_sees_switches(worker) ? worker_cpu(worker) : UINT64_MAX;
-		record->arg32 = former;
+		(void)worker_emit(worker, event->ts, tid, OWN_EXEC);
 	}
 }
 
@@ -192,6 +189,7 @@ const struct analysis analysis_preempt = {
 	.on_initial_thread = preempt_on_initial_thread,
 	.on_initial_cpu = preempt_on_initial_cpu,
 	.on_fork = preempt_on_fork,
+	.on_seen = preempt_on_seen,
 	.on_unseen = preempt_on_unseen,
 	.on_hole = preempt_on_hole,
 	.on_checkpoint = preempt_on_checkpoint,

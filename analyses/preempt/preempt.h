@@ -24,7 +24,7 @@ enum { PAIR_WAITED, PAIR_TIMES, PAIR_LONGEST };
 enum own_record {
 	OWN_WAKE = RECORD_OWN, /* arg64: from which CPU; arg32: to which; arg16: enum wake_kind */
 	OWN_MIGRATE,           /* arg32: to which CPU */
-	OWN_EXEC,              /* arg64: CPU, UINT64_MAX: it does not show switches */
+	OWN_EXEC,              /* it took the tid of its process' leader */
 	OWN_LOST,              /* arg64: CPU: switches are missing from here on */
 	OWN_FOUND,             /* arg64: CPU: the next event after those that are missing */
 };
@@ -34,8 +34,8 @@ enum wake_kind { WAKE_NONE, WAKE_SOURCE, WAKE_CONFIRMS, WAKE_NEW };
 
 /* ---- ordered events ---- */
 
-/* Their words are CPUs by id, UINT64_MAX: unknown.  NOTE_IN, OUT, WAIT and EXEC have two more:
- * what flags say of the thread's wait. */
+/* Their words are CPUs by id, UINT64_MAX: unknown.  Those about a thread also tell what becomes of
+ * its wait: WORD_FLAGS and what follows. */
 enum note {
 	NOTE_INITIAL,     /* CPU: the thread ran there when the trace began, if ... */
 	NOTE_INITIAL_CPU, /* CPU: ... it began with a thread; word 1: it did not, it was idle */
@@ -43,7 +43,8 @@ enum note {
 	NOTE_OUT,         /* CPU; when it leaves, which may be later */
 	NOTE_WAIT,        /* the thread's wait begins, ends, or moves */
 	NOTE_FORK,        /* the same; who had the tid before waits no more */
-	NOTE_EXEC,        /* the same; CPU: the thread is there */
+	NOTE_EXEC,        /* as NOTE_FORK */
+	NOTE_SEEN,        /* CPU: the thread is there */
 	NOTE_LOST,        /* CPU: switches are missing from here on */
 	NOTE_FOUND,       /* CPU: a switch or an exec comes after that */
 	NOTE_HOLE,        /* switches of all CPUs are missing, and nobody waits any more */
@@ -77,7 +78,7 @@ struct moment {
 	bool is_open;      /* at place.charged */
 	bool has_switched; /* somebody came or left */
 	bool is_lost, is_found;
-	uint32_t exec; /* a member, 0: none */
+	uint32_t seen; /* a member, 0: none; it is there, if nobody else is known to be */
 	VEC(struct moved) moved;
 };
 
@@ -127,6 +128,7 @@ void preempt_on_initial_thread(struct shard *shard, struct thread *thread, uint6
 void preempt_on_initial_cpu(struct shard *shard, struct thread *unknown, uint64_t cpu, int32_t tid,
 			    uint64_t ts);
 void preempt_on_fork(struct shard *shard, struct thread *thread, uint64_t ts);
+void preempt_on_seen(struct shard *shard, struct thread *thread, uint64_t ts);
 void preempt_on_unseen(struct shard *shard, struct thread *thread);
 void preempt_on_hole(struct shard *shard, struct thread *thread, uint64_t ts);
 void preempt_on_checkpoint(const struct checkpoint *checkpoint, void *state);

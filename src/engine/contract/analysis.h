@@ -369,6 +369,9 @@ struct analysis {
 	 * another CPU: where switches are lost, a thread seems to be on several. */
 	void (*on_run)(struct shard *shard, struct thread *thread, const struct run_part *part);
 	void (*on_fork)(struct shard *shard, struct thread *thread, uint64_t ts);
+	/* At @ts the thread is on the CPU of shard_source_cpu(): there it took another tid (exec).
+	 * Behind a gap or a hole, nobody may have seen it come. */
+	void (*on_seen)(struct shard *shard, struct thread *thread, uint64_t ts);
 	/* The thread was on this CPU when the trace began. */
 	void (*on_initial_thread)(struct shard *shard, struct thread *thread, uint64_t cpu);
 	/* When the trace began, this CPU (its id) ran the thread @tid, 0: the idle one.  @unknown

@@ -19,6 +19,7 @@ struct selection;
 	each(on_switch_out);                                                                       \
 	each(on_run);                                                                              \
 	each(on_fork);                                                                             \
+	each(on_seen);                                                                             \
 	each(on_initial_thread);                                                                   \
 	each(on_initial_cpu);                                                                      \
 	each(on_no_open_calls);                                                                    \
