@@ -35,12 +35,19 @@ static void begin(struct preempt_trace *trace)
 static struct place *place_of(struct preempt_trace *trace, uint64_t cpu)
 {
 	int is_new;
-	khint_t at = kh_put(preempt_indexes, trace->by_cpu, cpu, &is_new);
+	khint_t at;
 
+	if (cpu < LOW_CPUS && trace->low[cpu] != 0) {
+		return &trace->places.at[trace->low[cpu] - 1];
+	}
+	at = kh_put(preempt_indexes, trace->by_cpu, cpu, &is_new);
 	if (is_new) {
 		kh_value(trace->by_cpu, at) = (uint32_t)trace->places.count;
 		*vec_push(&trace->places) =
 			(struct place){ .id = cpu, .until = NO_END, .runs = PAIR_UNKNOWN };
+	}
+	if (cpu < LOW_CPUS) {
+		trace->low[cpu] = kh_value(trace->by_cpu, at) + 1;
 	}
 	return &trace->places.at[kh_value(trace->by_cpu, at)];
 }
