@@ -280,6 +280,16 @@ static void on_fork(struct shard *shard, struct thread *thread, uint64_t ts)
 	*w = (struct waiting){ .phase = NEW, .since = ts };
 }
 
+static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts)
+{
+	struct waiting *w = shard_thread_state(shard, thread);
+
+	apply_switch_out(w, ts);
+	if (w->phase != RUNNING) {
+		*w = (struct waiting){ .phase = RUNNING, .cpu = shard_source_cpu(shard) };
+	}
+}
+
 static void on_unseen(struct shard *shard, struct thread *thread)
 {
 	struct waiting *w = shard_thread_state(shard, thread);
@@ -390,5 +400,6 @@ const struct analysis analysis_sched = {
 	.on_switch_out = on_switch_out,
 	.on_initial_thread = on_initial_thread,
 	.on_fork = on_fork,
+	.on_seen = on_seen,
 	.on_unseen = on_unseen,
 };

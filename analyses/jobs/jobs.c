@@ -285,6 +285,19 @@ static void on_fork(struct shard *shard, struct thread *thread, uint64_t ts)
 	(void)shard_note_ordered(shard, thread, ts, NOTE_FORKED);
 }
 
+static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts)
+{
+	struct executing *e = jobs_executing(shard, thread);
+
+	note_tid(shard, thread, e, ts);
+	apply_switch_out(shard, thread, e, ts);
+	if (e->phase != RUNNING) {
+		change(shard, e, ts, e->phase, RUNNING);
+		e->has_pending = false;
+		e->cpu = shard_source_cpu(shard);
+	}
+}
+
 static void on_unseen(struct shard *shard, struct thread *thread)
 {
 	struct executing *e = jobs_executing(shard, thread);
@@ -550,6 +563,7 @@ const struct analysis analysis_jobs = {
 	.on_switch_out = on_switch_out,
 	.on_initial_thread = on_initial_thread,
 	.on_fork = on_fork,
+	.on_seen = on_seen,
 	.on_unseen = on_unseen,
 	.on_gap = on_gap,
 	.on_hole = on_hole,

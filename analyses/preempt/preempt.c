@@ -1,9 +1,7 @@
 /*
- * preempt: see preempt.h; the worker's half, hooks and the descriptor.
+ * preempt: see preempt.h; the worker's half and the descriptor.
  */
 #include "analyses/preempt/preempt.h"
-
-enum { OWN_WAKE = RECORD_OWN, OWN_MIGRATE, OWN_EXEC, OWN_LOST };
 
 enum { EVENT_TTWU, EVENT_WAKING, EVENT_WAKEUP, EVENT_WAKEUP_NEW };
 
@@ -74,24 +72,33 @@ static void on_exec(struct worker *worker, void *state, const struct trace_event
 	enum { TID, OLD_TID };
 	int32_t tid = (int32_t)event_i64(event, TID, 0),
 		former = (int32_t)event_i64(event, OLD_TID, 0);
-	struct record *record;
 
 	(void)state;
 	(void)user;
 	if (tid > 0 && former > 0 && tid != former) {
-		record = worker_emit(worker, event->ts, tid, OWN_EXEC);
-		record->arg64 = worker_sees_switches(worker) ? worker_cpu(worker) : UINT64_MAX;
-		record->arg32 = former;
+		(void)worker_emit(worker, event->ts, tid, OWN_EXEC);
+	}
+}
+
+/* About the CPU, from @ts on. */
+static void tell(struct worker *worker, uint64_t ts, enum own_record kind)
+{
+	if (worker_sees_switches(worker)) {
+		worker_emit_entity(worker, ts, worker_cpu(worker), kind)->arg64 =
+			worker_cpu(worker);
 	}
 }
 
 static void on_lost(struct worker *worker, void *state, uint64_t ts)
 {
 	(void)state;
-	if (worker_sees_switches(worker)) {
-		worker_emit_entity(worker, ts, worker_cpu(worker), OWN_LOST)->arg64 =
-			worker_cpu(worker);
-	}
+	tell(worker, ts, OWN_LOST);
+}
+
+static void on_found(struct worker *worker, void *state, uint64_t ts)
+{
+	(void)state;
+	tell(worker, ts, OWN_FOUND);
 }
 
 static const struct need needs[] = {
@@ -108,112 +115,8 @@ static const struct record_shape record_shapes[] = {
 	[OWN_MIGRATE - RECORD_OWN] = { .exists = true },
 	[OWN_EXEC - RECORD_OWN] = { .exists = true },
 	[OWN_LOST - RECORD_OWN] = { .exists = true },
+	[OWN_FOUND - RECORD_OWN] = { .exists = true },
 };
-
-/* ---- hooks ---- */
-
-/* Whether NOTE_IN told when the thread leaves its CPU. */
-struct preempt_thread {
-	uint64_t is_told;
-};
-
-static uint64_t cpu_id(int32_t cpu)
-{
-	return cpu < 0 ? UINT64_MAX : (uint64_t)cpu;
-}
-
-static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
-		      struct thread *thread)
-{
-	struct ordered *note;
-
-	(void)numbers;
-	if (record->kind == OWN_LOST) {
-		shard_note_ordered(shard, thread, record->ts, NOTE_LOST)->words[0] = record->arg64;
-		return;
-	}
-	if (shard_tid(thread) <= 0) {
-		return;
-	}
-	switch (record->kind) {
-	case OWN_WAKE:
-		note = shard_note_ordered(shard, thread, record->ts, NOTE_WAKE);
-		note->words[0] = record->arg16;
-		note->words[1] = record->arg64;
-		note->words[2] = cpu_id(record->arg32);
-		break;
-	case OWN_MIGRATE:
-		shard_note_ordered(shard, thread, record->ts, NOTE_MIGRATE)->words[0] =
-			cpu_id(record->arg32);
-		break;
-	default:
-		note = shard_note_ordered(shard, thread, record->ts, NOTE_EXEC);
-		note->words[0] = record->arg64;
-		note->words[1] = (uint64_t)record->arg32;
-		break;
-	}
-}
-
-static void on_switch_in(struct shard *shard, struct thread *thread, const struct switch_in *in)
-{
-	struct preempt_thread *told = shard_thread_state(shard, thread);
-	struct ordered *note;
-
-	told->is_told = in->out_ts != 0;
-	if (shard_tid(thread) > 0) {
-		note = shard_note_ordered(shard, thread, in->ts, NOTE_IN);
-		note->words[0] = in->cpu;
-		note->words[1] = in->out_ts;
-		note->words[2] = in->out_flags;
-	}
-}
-
-static void on_switch_out(struct shard *shard, struct thread *thread, const struct switch_out *out)
-{
-	struct preempt_thread *told = shard_thread_state(shard, thread);
-	struct ordered *note;
-
-	if (!told->is_told && !out->is_tie && shard_tid(thread) > 0) {
-		note = shard_note_ordered(shard, thread, out->ts, NOTE_OUT);
-		note->words[0] = shard_source_cpu(shard);
-		note->words[1] = out->flags;
-	}
-	told->is_told = false;
-}
-
-/* It only links the thread: at which time does not matter, if it is before all others. */
-static void on_initial_thread(struct shard *shard, struct thread *thread, uint64_t cpu)
-{
-	(void)cpu;
-	if (shard_tid(thread) > 0) {
-		(void)shard_note_ordered(shard, thread, 0, NOTE_INITIAL);
-	}
-}
-
-static void on_initial_cpu(struct shard *shard, struct thread *unknown, uint64_t cpu, int32_t tid,
-			   uint64_t ts)
-{
-	struct ordered *note = shard_note_ordered(shard, unknown, ts, NOTE_INITIAL_CPU);
-
-	note->words[0] = cpu;
-	note->words[1] = (uint64_t)tid;
-}
-
-static void on_fork(struct shard *shard, struct thread *thread, uint64_t ts)
-{
-	if (shard_tid(thread) > 0) {
-		shard_note_ordered(shard, thread, ts, NOTE_FORK)->words[0] =
-			shard_source_cpu(shard);
-	}
-}
-
-static void on_hole(struct shard *shard, struct thread *thread, uint64_t ts)
-{
-	struct preempt_thread *told = shard_thread_state(shard, thread);
-
-	told->is_told = false;
-	(void)shard_note_ordered(shard, thread, ts, NOTE_LOSE);
-}
 
 /* ---- the descriptor ---- */
 
@@ -222,17 +125,12 @@ static const struct essential essentials[] = {
 	{ ANY_EVENT("sched_waking", "sched_wakeup", "sched_ttwu"), { 0 } },
 };
 
-/* Which process a thread belongs to may become known while it waits, and only of some waits.  So
- * pairs are those of all threads, whatever the user selects. */
-#define WHOLE .of_all = OF_ALL_THREADS | OF_ALL_CPUS
-
 #define OF_PAIRS                                                                                   \
-	WHOLE, .sort_mask = 1u << PAIR_WAITED,                                                     \
-	       .columns = {                                                                        \
-		       [PAIR_WAITED] = { "waited_ns", "WAITED", UNIT_NS, .is_share = true },       \
-		       [PAIR_TIMES] = { "times", "TIMES", UNIT_COUNT },                            \
-		       [PAIR_LONGEST] = { "longest_ns", "LONGEST", UNIT_NS, COLUMN_MAX },          \
-	       }
+	.sort_mask = 1u << PAIR_WAITED, .columns = {                                               \
+		[PAIR_WAITED] = { "waited_ns", "WAITED", UNIT_NS, .is_share = true },              \
+		[PAIR_TIMES] = { "times", "TIMES", UNIT_COUNT },                                   \
+		[PAIR_LONGEST] = { "longest_ns", "LONGEST", UNIT_NS, COLUMN_MAX },                 \
+	}
 
 const struct analysis analysis_preempt = {
 	.name = "preempt",
@@ -248,7 +146,6 @@ const struct analysis analysis_preempt = {
 	.tables = {
 		[TOTALS] = {
 			.scope = SCOPE_TRACE,
-			WHOLE,
 			.columns = {
 				[WAITED] = { "waited_ns", "waited", UNIT_NS },
 				[WAITED_IDLE] = { "idle_ns", "CPU idle", UNIT_NS },
@@ -283,15 +180,19 @@ const struct analysis analysis_preempt = {
 		},
 	},
 	.on_lost = on_lost,
-	.on_record = on_record,
+	.on_found = on_found,
+	.on_record = preempt_on_record,
 	.record_shapes = record_shapes,
 	.record_shape_count = sizeof(record_shapes) / sizeof(record_shapes[0]),
-	.on_switch_in = on_switch_in,
-	.on_switch_out = on_switch_out,
-	.on_initial_thread = on_initial_thread,
-	.on_initial_cpu = on_initial_cpu,
-	.on_fork = on_fork,
-	.on_hole = on_hole,
+	.on_switch_in = preempt_on_switch_in,
+	.on_switch_out = preempt_on_switch_out,
+	.on_initial_thread = preempt_on_initial_thread,
+	.on_initial_cpu = preempt_on_initial_cpu,
+	.on_fork = preempt_on_fork,
+	.on_seen = preempt_on_seen,
+	.on_unseen = preempt_on_unseen,
+	.on_hole = preempt_on_hole,
+	.on_checkpoint = preempt_on_checkpoint,
 	.on_ordered = preempt_on_ordered,
 	.on_ordered_window_end = preempt_on_window_end,
 	.on_trace_forget = preempt_on_trace_forget,

@@ -1,15 +1,13 @@
 /*
  * preempt: who had the CPU that threads waited for (doc/definitions.md, 4.15).
  *
- *     preempt.c        worker's half; hooks, which note all as ordered events; the descriptor
- *     preempt-queue.c  the queue of each CPU, and who runs there; pairs
- *     preempt-order.c  ordered events: what each means for threads and CPUs
+ *     preempt.c         worker's half; the descriptor
+ *     preempt-thread.c  when a thread waits, and for which CPU: its own records tell
+ *     preempt-place.c   who runs on each CPU: the switches there tell; waits laid over that: pairs
  *
- * Waits and on-CPU intervals of different threads are laid over each other, so all of it needs one
- * order of time.  That is why this is an analysis apart from sched.
- *
- * A thread is known by its tid here.  What is known of it in the end, its name, process and
- * container, is looked up for a report (engine/tables/pairs.h).
+ * Neither depends on the other: a thread that seems to be on two CPUs, where events are lost, runs
+ * on both.  Laying them over each other needs one order of time.  That is why this is an analysis
+ * apart from sched.
  */
 #ifndef SILLAGE_ANALYSES_PREEMPT_H
 #define SILLAGE_ANALYSES_PREEMPT_H
@@ -22,115 +20,124 @@ enum preempt_table { TOTALS, PAIRS, PROCESS_PAIRS, CONTAINER_PAIRS };
 enum { WAITED, WAITED_IDLE, WAITED_UNKNOWN }; /* TOTALS */
 enum { PAIR_WAITED, PAIR_TIMES, PAIR_LONGEST };
 
-/* ---- ordered events ---- */
+/* Records of the analysis. */
+enum own_record {
+	OWN_WAKE = RECORD_OWN, /* arg64: from which CPU; arg32: to which; arg16: enum wake_kind */
+	OWN_MIGRATE,           /* arg32: to which CPU */
+	OWN_EXEC,              /* it took the tid of its process' leader */
+	OWN_LOST,              /* arg64: CPU: switches are missing from here on */
+	OWN_FOUND,             /* arg64: CPU: the next event after those that are missing */
+};
 
 /* What a wake-up means in this trace (doc/definitions.md, 4.4). */
 enum wake_kind { WAKE_NONE, WAKE_SOURCE, WAKE_CONFIRMS, WAKE_NEW };
 
-/* Their words are CPUs by id, UINT64_MAX: unknown. */
+/* ---- ordered events ---- */
+
+/* Their words are CPUs by id, UINT64_MAX: unknown.  Those about a thread also tell what becomes of
+ * its wait: WORD_FLAGS and what follows. */
 enum note {
-	NOTE_INITIAL_CPU, /* the CPU; the tid that it runs */
-	NOTE_INITIAL,     /* the thread is one of those */
-	NOTE_IN,          /* CPU; when it leaves (0: NOTE_OUT tells); RECORD_... of that */
-	NOTE_OUT,         /* CPU; RECORD_... */
-	NOTE_WAKE,        /* enum wake_kind; from which CPU; to which one */
-	NOTE_FORK,        /* CPU */
-	NOTE_MIGRATE,     /* to which CPU */
-	NOTE_EXEC,        /* CPU; the former tid */
+	NOTE_INITIAL,     /* CPU: the thread ran there when the trace began, if ... */
+	NOTE_INITIAL_CPU, /* CPU: ... it began with a thread; word 1: it did not, it was idle */
+	NOTE_IN,          /* CPU; when it leaves, 0: NOTE_OUT tells */
+	NOTE_OUT,         /* CPU; when it leaves, which may be later */
+	NOTE_WAIT,        /* the thread's wait begins, ends, or moves */
+	NOTE_FORK,        /* the same; who had the tid before waits no more */
+	NOTE_EXEC,        /* as NOTE_FORK */
+	NOTE_SEEN,        /* CPU: the thread is there */
 	NOTE_LOST,        /* CPU: switches are missing from here on */
-	NOTE_LOSE,        /* the same of all CPUs */
+	NOTE_FOUND,       /* CPU: a switch or an exec comes after that */
+	NOTE_HOLE,        /* switches of all CPUs are missing, and nobody waits any more */
 };
 
-/* ---- state of the trace ---- */
+enum note_word { WORD_CPU, WORD_OUT, WORD_FLAGS, WORD_FROM, WORD_TO, WORD_SINCE };
+#define NOTE_LEAVES 1u /* it leaves the queue of the CPU in WORD_FROM */
+#define NOTE_JOINS  2u /* it waits for the CPU in WORD_TO, from the time in WORD_SINCE on */
 
-enum task_phase { TASK_OTHER, TASK_RUNS, TASK_WAITS };
+/* ---- who runs, who waits ---- */
 
-#define NO_TASK  UINT32_MAX
-#define NO_PLACE UINT32_MAX
-
-struct task {
+struct waiter {
+	uint64_t since; /* it may be later than now */
+	uint32_t member;
 	int32_t tid;
-	uint32_t member; /* in pairs; 0: the slot is free */
-	uint32_t place;  /* where it runs, waits, or ran last */
-	uint32_t target; /* has_pending: where it will wait */
-	uint64_t joined; /* TASK_WAITS: since then in this place */
-	uint64_t out_ts; /* has_out: TASK_RUNS until then */
-	uint16_t out_flags;
-	uint8_t phase, left_out;
-	bool has_out;
-	bool has_pending; /* TASK_RUNS: it was woken before it sleeps */
-	bool is_due;      /* listed in preempt_trace.due */
+	uint8_t left_out;
+};
+
+/* How often a thread came and left at one time. */
+struct moved {
+	uint64_t until; /* when it leaves after that; UINT64_MAX: that is not known */
+	uint32_t member;
+	int32_t times;
+};
+
+/*
+ * What happens on a CPU at one time.  Ordered events of one time come by tid, not in the order in
+ * which they happened; what they come to is the same in any order (preempt-place.c).
+ */
+struct moment {
+	bool is_open;      /* at place.charged */
+	bool has_switched; /* somebody came or left */
+	bool is_lost, is_found;
+	uint32_t seen; /* a member, 0: none; it is there, if nobody else is known to be */
+	VEC(struct moved) moved;
 };
 
 /* A CPU.  The one with id UINT64_MAX stands for a CPU that is unknown. */
 struct place {
 	uint64_t id;
-	uint64_t charged;      /* up to then, waits in the queue are in pairs */
-	uint64_t since;        /* who runs there does so since then */
-	uint32_t runs;         /* a task; NO_TASK: none */
-	bool is_idle;          /* NO_TASK: the idle thread; else it is unknown who runs */
-	uint32_t before;       /* the task that ran there before, until `since` ... */
-	uint64_t before_since; /* ... since then */
-	VEC(uint32_t) queue;
+	uint64_t charged; /* up to then, waits in the queue are in pairs */
+	uint64_t since;   /* who runs there does so since then ... */
+	uint64_t until;   /* ... up to then; UINT64_MAX: that is not known yet */
+	uint32_t runs;    /* a member; PAIR_IDLE, PAIR_UNKNOWN */
+	uint32_t initial; /* a member, 0: none; who will run there after NOTE_INITIAL_CPU */
+	struct moment moment;
+	VEC(struct waiter) queue;
 };
 
 HASH_DECLARE(preempt_indexes, uint32_t)
+
+#define LOW_CPUS 256
 
 struct preempt_trace {
 	uint64_t now;      /* of the last ordered event */
 	uint64_t switches; /* so many NOTE_IN */
 	VEC(struct place) places;
-	VEC(struct task) tasks;
-	VEC(uint32_t) free; /* tasks */
-	/* Tasks that leave a CPU when time goes on: another one runs there, or they were woken. */
-	VEC(uint32_t) due;
 	khash_t(preempt_indexes) * by_cpu;
-	khash_t(preempt_indexes) * by_tid;
+	uint32_t
+		low[LOW_CPUS]; /* the same of CPUs below that, which is faster: 0: none, else + 1 */
 };
 
-/* ---- preempt-queue.c ---- */
+/* ---- preempt-thread.c: hooks of a thread ---- */
 
-/* Makes the state usable. */
-void preempt_begin(struct preempt_trace *trace);
+/* Of a thread.  The queue is that of a CPU. */
+struct preempt_thread {
+	uint64_t cpu;    /* has_cpu: where it runs, waits, or was last; UINT64_MAX: unknown */
+	uint64_t queue;  /* is_waiting */
+	uint64_t target; /* has_pending: where it will wait */
+	uint64_t out_ts; /* has_out: it runs until then */
+	uint16_t out_flags;
+	uint8_t phase;
+	bool has_cpu, has_out;
+	bool has_pending; /* it was woken before it sleeps */
+	bool is_waiting;  /* it waits, or will from out_ts on: a note tells that */
+	bool is_told;     /* on_switch_in() told of the switch out that comes next */
+};
 
-static inline struct task *preempt_task(const struct preempt_trace *trace, uint32_t task)
-{
-	return &trace->tasks.at[task];
-}
+void preempt_on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
+		       struct thread *thread);
+void preempt_on_switch_in(struct shard *shard, struct thread *thread, const struct switch_in *in);
+void preempt_on_switch_out(struct shard *shard, struct thread *thread,
+			   const struct switch_out *out);
+void preempt_on_initial_thread(struct shard *shard, struct thread *thread, uint64_t cpu);
+void preempt_on_initial_cpu(struct shard *shard, struct thread *unknown, uint64_t cpu, int32_t tid,
+			    uint64_t ts);
+void preempt_on_fork(struct shard *shard, struct thread *thread, uint64_t ts);
+void preempt_on_seen(struct shard *shard, struct thread *thread, uint64_t ts);
+void preempt_on_unseen(struct shard *shard, struct thread *thread);
+void preempt_on_hole(struct shard *shard, struct thread *thread, uint64_t ts);
+void preempt_on_checkpoint(const struct checkpoint *checkpoint, void *state);
 
-static inline struct place *preempt_place(const struct preempt_trace *trace, uint32_t place)
-{
-	return &trace->places.at[place];
-}
-
-/* The place of a CPU, and the task of a tid, by index; made when new.  Pointers to others are
- * invalid then. */
-uint32_t preempt_place_of(struct preempt_trace *trace, uint64_t cpu);
-uint32_t preempt_task_of(struct shard *shard, struct preempt_trace *trace, int32_t tid);
-void preempt_end_task(struct shard *shard, struct preempt_trace *trace, uint32_t task);
-
-/* Accounts for the queue of the place up to @ts; the thread that runs there may have left. */
-void preempt_settle(struct shard *shard, struct preempt_trace *trace, uint32_t place, uint64_t ts);
-void preempt_settle_all(struct shard *shard, struct preempt_trace *trace, uint64_t ts);
-/* The task waits in the queue of the place from @ts on, or does not wait any more. */
-void preempt_join(struct shard *shard, struct preempt_trace *trace, uint32_t task, uint32_t place,
-		  uint64_t ts);
-void preempt_leave(struct shard *shard, struct preempt_trace *trace, uint32_t task, uint64_t ts);
-/* From @ts on the task (NO_TASK: nobody, or somebody unknown) runs in the place. */
-void preempt_run(struct shard *shard, struct preempt_trace *trace, uint32_t place, uint32_t task,
-		 bool is_idle, uint64_t ts);
-/* Some task comes at @ts and leaves at once.  Of all that come then, only the one that stays runs
- * there, whichever is first in the order of events; if none does, the CPU is idle. */
-void preempt_pass(struct shard *shard, struct preempt_trace *trace, uint32_t place, uint64_t ts);
-/* The same of the task that runs there. */
-void preempt_undo(struct preempt_trace *trace, uint32_t place, uint64_t ts);
-/* The task leaves its CPU once time goes on. */
-void preempt_add_due(struct preempt_trace *trace, uint32_t task);
-void preempt_drop_due(struct preempt_trace *trace, uint32_t task);
-/* Time goes on to @ts. */
-void preempt_advance(struct shard *shard, struct preempt_trace *trace, uint64_t ts);
-
-/* ---- preempt-order.c ---- */
+/* ---- preempt-place.c: hooks of the trace ---- */
 
 void preempt_on_ordered(struct shard *shard, void *state, const struct ordered *ordered);
 void preempt_on_window_end(struct shard *shard, void *state, uint64_t end);

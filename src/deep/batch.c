@@ -143,6 +143,28 @@ static void add_covered(struct batch *batch, struct batch_cursor *cursor,
 	*vec_push(&batch->covered) = (struct coverage_interval){ begin, end };
 }
 
+/* Notes which times events of the packet may have, as the engine has it.  Returns the earliest one,
+ * which is that of a gap before it. */
+static uint64_t set_times(struct batch_cursor *cursor, const struct packet_info *info)
+{
+	bool has_clock = info->stream->clock != NULL;
+	uint64_t before = cursor->end_ns, begin = before;
+
+	if (has_clock && info->has_begin) {
+		begin = clock_ns(&cursor->clock, info->begin);
+		before = cursor->has_packet ? before : begin;
+		begin = begin < before ? before : begin;
+	}
+	cursor->limit_ns = UINT64_MAX;
+	cursor->end_ns = begin;
+	if (has_clock && info->has_end) {
+		cursor->end_ns = clock_ns(&cursor->clock, info->end);
+		cursor->end_ns = cursor->end_ns < begin ? begin : cursor->end_ns;
+		cursor->limit_ns = cursor->end_ns;
+	}
+	return before;
+}
+
 static void next_packet(struct batch_cursor *cursor)
 {
 	cursor->is_in_packet = false;
@@ -164,6 +186,9 @@ static bool begin_packet(struct batch *batch, struct batch_cursor *cursor)
 		add_message(batch, cursor, fault);
 	}
 	if (!file->has_info) {
+		if (fault && cursor->has_packet) {
+			add_gap(batch, cursor, cursor->end_ns);
+		}
 		free(fault);
 		return false;
 	}
@@ -171,14 +196,12 @@ static bool begin_packet(struct batch *batch, struct batch_cursor *cursor)
 	batch->stream = cursor->stream = info->stream;
 	clock_init(&cursor->clock, info->stream->clock);
 	add_covered(batch, cursor, info);
-	gap_ts = cursor->end_ns;
-	if (info->has_begin && clock_ns(&cursor->clock, info->begin) < gap_ts) {
-		gap_ts = clock_ns(&cursor->clock, info->begin);
-	}
+	gap_ts = set_times(cursor, info);
 	if (fault || is_gap(cursor, info)) {
 		add_gap(batch, cursor, gap_ts);
 	}
 	free(fault);
+	cursor->ts = gap_ts < cursor->ts ? cursor->ts : gap_ts;
 	cursor->has_packet = true;
 	cursor->seq_num = info->seq_num;
 	cursor->discarded = info->discarded;
@@ -191,7 +214,6 @@ static bool begin_packet(struct batch *batch, struct batch_cursor *cursor)
 		cursor->is_in_packet = true;
 		cursor->is_first = true;
 	}
-	cursor->end_ns = info->has_end ? clock_ns(&cursor->clock, info->end) : cursor->ts;
 	if (!cursor->is_in_packet) {
 		next_packet(cursor);
 	}
@@ -236,6 +258,16 @@ static void add_event(struct batch *batch, struct batch_cursor *cursor,
 	}
 }
 
+/* The time of an event must lie within its packet, and not before that of the event before. */
+static void note_time(struct batch_cursor *cursor, uint64_t cycles)
+{
+	uint64_t ts = clock_ns(&cursor->clock, cycles);
+
+	ts = ts > cursor->limit_ns ? cursor->limit_ns : ts;
+	cursor->ts = ts > cursor->ts ? ts : cursor->ts;
+	cursor->last_ts = cursor->ts;
+}
+
 /* The packet's next wanted event, or its first event of any class; returns as decoder_next(). */
 static int next_event(struct batch_cursor *cursor, struct ctf_event *event)
 {
@@ -250,13 +282,13 @@ static int next_event(struct batch_cursor *cursor, struct ctf_event *event)
 		r = decoder_wanted(d, passed, event);
 	}
 	cursor->is_first = false;
-	if (r > 0 || passed->events > 0) {
-		uint64_t ts = clock_ns(&cursor->clock, r > 0 ? event->cycles : passed->clock);
-
-		cursor->ts = ts > cursor->ts ? ts : cursor->ts;
-		cursor->last_ts = cursor->ts;
-		cursor->passed += passed->events + (r > 0);
+	if (passed->events > 0) { /* the event itself may be before them */
+		note_time(cursor, passed->clock);
 	}
+	if (r > 0) {
+		note_time(cursor, event->cycles);
+	}
+	cursor->passed += passed->events + (r > 0);
 	return r;
 }
 
@@ -279,6 +311,10 @@ static void take_events(struct batch *batch, struct batch_cursor *cursor)
 	if (r < 0) {
 		(void)decoder_fault(cursor->decoder, &err);
 		add_message(batch, cursor, err.text);
+		add_gap(batch, cursor, cursor->ts);
+	}
+	if (r == 0 && cursor->file->is_cut) {
+		add_message(batch, cursor, "the file ends within a packet, whose rest is lost");
 		add_gap(batch, cursor, cursor->ts);
 	}
 	if (r <= 0) {

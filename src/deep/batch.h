@@ -9,8 +9,8 @@
  *
  * Owns    the cursor owns the packet's bytes and the decoder; the batch owns values, converted text
  *         and messages.
- * Order   timestamps of one stream never decrease, across batches too: a clock that steps back is
- *         clamped to the timestamp before.
+ * Order   timestamps of one stream never decrease, across batches too, and lie within their packet:
+ *         others are moved to the nearest time that can be, as in the engine.
  * Gaps    an event whose class is NULL marks a place where events are missing.  Two gaps never
  *         follow each other within a batch.
  * Errors  what cannot be read becomes a message and a gap; decoding continues behind it.
@@ -69,14 +69,16 @@ struct batch_cursor {
 	uint8_t *packet; /* the current packet's bytes */
 	uint64_t packet_room;
 	bool is_in_packet;
-	bool has_packet;                     /* at least one packet was started */
-	bool is_first;                       /* no event of this packet was read */
-	bool has_event;                      /* at least one event of any class was read */
-	uint64_t seq_num, discarded, end_ns; /* of the previous packet */
-	uint64_t ts;                         /* of the last event or gap */
-	uint64_t last_ts;                    /* of the last event */
-	uint64_t covered_until;              /* by the packets so far */
-	uint64_t passed;                     /* events since the last wanted one */
+	bool has_packet;             /* at least one packet was started */
+	bool is_first;               /* no event of this packet was read */
+	bool has_event;              /* at least one event of any class was read */
+	uint64_t seq_num, discarded; /* of the previous packet */
+	uint64_t end_ns;             /* the same; of one without an end its begin */
+	uint64_t limit_ns;           /* of the current packet: its end, or UINT64_MAX */
+	uint64_t ts;                 /* of the last event or gap */
+	uint64_t last_ts;            /* of the last event */
+	uint64_t covered_until;      /* by the packets so far */
+	uint64_t passed;             /* events since the last wanted one */
 };
 
 /* The plan is made for @requests; all arguments must outlive the cursor. */

@@ -124,15 +124,14 @@ static void push(struct reader *reader, struct source *source)
 	heap[at] = source;
 }
 
-/* Whether there is a hole between the last event and @next.  All packets that begin before that
- * event were begun. */
-static bool take_hole(struct reader *reader, const struct reader_event *next,
-		      struct reader_event *ret_hole)
+/* Whether there is a hole between the last event and the next one, at @next_ts.  All packets that
+ * begin before that event were begun. */
+static bool take_hole(struct reader *reader, uint64_t next_ts, struct reader_event *ret_hole)
 {
 	struct reader_seen seen;
 	uint64_t begin;
 
-	while (coverage_next_hole(&reader->coverage, next->ts, &begin)) {
+	while (coverage_next_hole(&reader->coverage, next_ts, &begin)) {
 		reader_seen(reader, &seen);
 		if (reader->has_holes && begin >= seen.first) {
 			/* Events of a damaged packet may lie behind its end. */
@@ -144,6 +143,19 @@ static bool take_hole(struct reader *reader, const struct reader_event *next,
 		}
 	}
 	return false;
+}
+
+/* No event is left that was requested, but there may be others behind a hole. */
+static bool take_last_hole(struct reader *reader, struct reader_event *ret_hole)
+{
+	struct reader_seen seen;
+
+	reader_seen(reader, &seen);
+	if (seen.last <= reader->given || !take_hole(reader, seen.last, ret_hole)) {
+		return false;
+	}
+	reader->given = ret_hole->ts;
+	return true;
 }
 
 bool reader_next(struct reader *reader, struct reader_event *event)
@@ -158,9 +170,9 @@ bool reader_next(struct reader *reader, struct reader_event *event)
 	}
 	reader->has_given = false;
 	if (reader->heap_count == 0) {
-		return false;
+		return take_last_hole(reader, event);
 	}
-	if (!take_hole(reader, &reader->heap[0]->event, event)) {
+	if (!take_hole(reader, reader->heap[0]->event.ts, event)) {
 		*event = reader->heap[0]->event;
 		reader->has_given = true;
 	}

@@ -93,6 +93,12 @@ static struct kernel_cpu *cpu_of(struct kernel *kernel, uint64_t id)
 	return cpu;
 }
 
+/* Damaged events have other large numbers. */
+static bool is_unknown_tid(int32_t tid)
+{
+	return tid >= UNKNOWN_TID && tid < UNKNOWN_TID + PERFETTO_CPUS_MAX;
+}
+
 /* The thread that runs there, for events. */
 static int32_t running(const struct kernel_cpu *cpu)
 {
@@ -101,7 +107,7 @@ static int32_t running(const struct kernel_cpu *cpu)
 
 static bool is_unknown(const struct kernel_cpu *cpu)
 {
-	return !cpu->is_known || cpu->tid >= UNKNOWN_TID;
+	return !cpu->is_known || is_unknown_tid(cpu->tid);
 }
 
 struct perfetto_event *trace_kernel_event(struct kernel *kernel, struct kernel_cpu *cpu,
@@ -151,7 +157,7 @@ static void bridge(struct kernel *kernel, struct kernel_cpu *cpu, uint64_t ts, i
 	made->has_prev_prio = cpu->has_prio;
 	made->prev_prio = cpu->prio;
 	made->next_pid = tid;
-	if (tid >= UNKNOWN_TID) {
+	if (is_unknown_tid(tid)) {
 		made->next_comm = strcpy(event->names[1], "unknown");
 	}
 	set_running(cpu, ts, tid);
@@ -172,7 +178,7 @@ static void show_running(struct kernel *kernel, struct kernel_cpu *cpu)
 	if (cpu->comm[0]) {
 		memcpy(event->names[1], cpu->comm, sizeof(cpu->comm));
 		made->next_comm = event->names[1];
-	} else if (cpu->tid >= UNKNOWN_TID) {
+	} else if (is_unknown_tid(cpu->tid)) {
 		made->next_comm = strcpy(event->names[1], "unknown");
 	}
 }
@@ -267,7 +273,7 @@ static void lose_cpu(struct kernel *kernel, struct kernel_cpu *cpu, uint64_t ts,
 	if (kernel->shows) {
 		trace_kernel_end_interrupts(kernel, cpu, ts);
 	}
-	if (of_switches && cpu->is_known && cpu->tid < UNKNOWN_TID) {
+	if (of_switches && !is_unknown(cpu)) {
 		if (kernel->shows) {
 			bridge(kernel, cpu, ts, UNKNOWN_TID + (int32_t)cpu->id, STATE_IS_UNKNOWN);
 		} else {

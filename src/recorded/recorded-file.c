@@ -212,6 +212,7 @@ static void look(struct recorded_file *file, const struct plan *plan, struct dec
 		}
 		r = read_info(file, plan, decoder, file->offset, &err);
 		is_cut = r == 0 && packet_info_cut(&file->info, file->size - file->offset);
+		file->is_cut = false;
 		if (r == 0 && !is_cut) {
 			file->has_info = true;
 			return;
@@ -221,7 +222,7 @@ static void look(struct recorded_file *file, const struct plan *plan, struct dec
 			/* The file ends within this packet: read it as far as it goes. */
 			(void)read_info(file, plan, decoder, file->offset, &err);
 			(void)packet_info_cut(&file->info, file->size - file->offset);
-			file->has_info = true;
+			file->has_info = file->is_cut = true;
 			return;
 		}
 		add_fault(file, is_cut ? "the packet's size passes the end of the file" : err.text,

@@ -100,6 +100,7 @@ struct recorded_file {
 	uint64_t offset;         /* in the part: of the current packet */
 	bool has_info;           /* false: the stream has ended */
 	struct packet_info info; /* of the current packet */
+	bool is_cut;             /* the file ends within the current packet */
 	char *fault; /* what could not be read before it, or at the end; NULL: nothing */
 	uint8_t *head;
 	size_t head_room;

@@ -24,6 +24,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 import cuts
 import generated
 import jobs
+import preempt
 import reference
 
 PERIODS = (
@@ -95,7 +96,6 @@ def total_of(lines):
     for row in (row for one in total.values() if isinstance(one, dict) for key in ('longest', 'worst')
                 for row in one.get(key, ())):
         row.pop('tid', None)
-    total['preempt'] = None  # a thread may seem to be on two CPUs (definitions, 4.15)
     return total
 
 
@@ -232,6 +232,48 @@ def waits_differ(found, events, total):
         sums[0] -= row['wake'].get('sum_ns', 0)
         sums[1] -= row['requeue'].get('sum_ns', 0)
     return any(more and more not in still.get(tid, ()) for tid, sums in waits.items() for more in sums)
+
+
+def queue_of_source(events):
+    """
+    The threads of which a report and `preempt` say the same queue.  A report leaves a thread in the queue that the source
+    of wake-ups names, `preempt` moves it to that of a sched_wakeup or sched_wakeup_new; of a new thread they differ, too.
+    """
+    tids = {reference.number(text, 'tid') for _, name, _, text in events if name == 'sched_waking'}
+    others = {reference.number(text, 'child_tid' if name.endswith('fork') else 'tid') for _, name, _, text in events
+              if name in ('sched_wakeup', 'sched_wakeup_new', 'sched_process_fork')}
+    renamed = {reference.number(text, key) for _, name, _, text in events if name == 'sched_process_exec'
+               and reference.number(text, 'tid') != reference.number(text, 'old_tid') for key in ('tid', 'old_tid')}
+    return tids - others - renamed
+
+
+def rivals_differ(sillage, path, found, total, events):
+    """
+    Whether threads wait otherwise in a report, of a trace that loses nothing, or have other rivals.  What a report says of
+    who had a thread's CPU is about its whole critical path, so that is compared of threads on whose paths no other one waits
+    for a CPU, if both analyses mean the same queue.
+    """
+    waited, pairs = collections.Counter(), collections.defaultdict(collections.Counter)
+    for row in total['preempt']['pairs']:
+        waited[row['tid']] += row['waited_ns']
+        pairs[row['tid']][row.get('by_tid')] += row['waited_ns']
+    told = collections.Counter()
+    for row in found['threads']:
+        told[row['thread'].get('tid')] += sum(row.get(key, 0) for key in ('wait_ns', 'preempted_ns', 'new_ns'))
+    if +told != +waited:
+        return 'threads wait for %r in a report, for %r in preempt' % (+told, +waited)
+    for tid in sorted(queue_of_source(events) & set(waited))[:4]:
+        out = json.loads(cuts.run([sillage, 'report', '-q', '-f', 'json', '-n', '0', '--thread', str(tid), path]))
+        if any(part['tid'] != tid and part['state'] in ('wait', 'preempted', 'new') for part in out['path']['segments']):
+            continue
+        theirs = collections.Counter()
+        for row in out['rivals']:
+            theirs[row['thread'].get('tid')] += row['total_ns']
+        theirs[0] += out['idle_ns']
+        ours = collections.Counter({by: ns for by, ns in pairs[tid].items() if by is not None})
+        if +theirs != +ours:
+            return 'thread %d: a report has rivals %r, preempt %r' % (tid, +theirs, +ours)
+    return None
 
 
 def has_late_head(events):
@@ -394,10 +436,19 @@ def check(sillage, rng, path, loses):
         # Who waits after a hole is told by what comes later: a report does not look that far ahead.
         if found and not loses and not reference.holes_of(path) and waits_differ(found, events, total):
             return "threads do not wait in a report as they do in sched"
+        if found and not loses and not has_late_head(events) and not reference.holes_of(path) and (
+                any(name == 'sched_wakeup' for _, name, _, _ in events)):  # else wake-ups are tentative
+            fault = rivals_differ(sillage, path, found, total, events)
+            if fault:
+                return fault
+        if not loses and not has_late_head(events) and not moves_at_once(events):
+            fault = preempt.check_pairs(total['preempt'], path, *reference.declared(path), events)
+            if fault:
+                return fault
         pair = executions_differ(sillage, rng, path, sorted({name for _, name, _, _ in events}))
         if pair:
             return 'executions of %s are not the periods' % pair
-        fault = found and not loses and not has_late_head(events) and not moves_at_once(events) and not reference.holes_of(path) and jobs_differ(
+        fault = found and not loses and not has_late_head(events) and not moves_at_once(events) and jobs_differ(
             sillage, path, total)
         if fault:
             return 'executions in a report: ' + fault

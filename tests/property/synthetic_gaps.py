@@ -373,3 +373,20 @@ def test_lost_behind_the_range(scratch):
                 same((got[0], got[2]), (0, ''))
     _, _, err = run('analyze', '-a', 'count', '--end', '320', '-o', '/dev/null', made.path)
     same(sorted(line.split(':')[2] for line in err.splitlines()), [' stream channel0_0', ' stream channel0_1'])
+
+
+def test_report_of_damaged_packets(scratch):
+    """A report has the times of `analyze` where those of events cannot be, and knows nobody behind a packet that is cut."""
+    def check(made, figures):
+        for found in total_of(made, '-a', 'cpu')['cpu'], report_of(made):
+            same([(cpu['busy_ns'], cpu['unknown_ns']) for cpu in found['cpus'] if cpu['cpu'] == 0], [figures])
+
+    other = packet(1, 0, 0, 400, [switch(0, 0, 1), switch(400, 1, 0)])
+    check(Made(scratch, 'behind', [packet(0, 0, 0, 100, [switch(10, 0, 7), switch(200, 7, 0)]) +
+                                   packet(0, 1, 100, 300, [switch(50, 0, 7), switch(150, 7, 0), switch(300, 0, 7)]), other]),
+          (90 + 50 + 100, 0))
+    # An event that nobody asks for is ahead of the next one.
+    check(Made(scratch, 'ahead', [packet(0, 0, 0, 300, [switch(10, 0, 7), event(60, 'kmem_mm_page_alloc'), switch(40, 7, 0)]), other]),
+          (50, 0))
+    whole = packet(0, 0, 0, 300, [switch(10, 0, 7), switch(100, 7, 8), switch(200, 8, 0)])
+    check(Made(scratch, 'cut', [whole[:-len(switch(200, 8, 0))], other]), (90, 300))

@@ -155,3 +155,43 @@ def test_woken_before_a_hole(scratch):
         same([row['late']['max_ns'] for row in jobs['jobs']], [0])
         jobs = total_of(made, '-a', 'jobs', '--job', 'r = run', *way)['jobs']
         same([(row['late']['max_ns'], row['unarrived']) for row in jobs['jobs'] if row['duration']['count'] > 1], [(10, 2)])
+
+
+def test_exec_behind_a_hole(scratch):
+    """Who takes another tid runs from there on, also if a later chunk has its switch out: then a wake-up is a race."""
+    made = Made(scratch, 'exec', [
+        packet(0, 0, 0, 100, [switch(10, 3, 4)]) + packet(0, 1, 3 * S, 3 * S + 25, [event(3 * S + 10, 'sched_process_exec', 'x', 7, 8)]) +
+        packet(0, 2, 3 * S + 25, 3 * S + 100, [switch(3 * S + 30, 7, 0), switch(3 * S + 60, 0, 7), switch(3 * S + 90, 7, 0)]),
+        packet(1, 0, 3 * S, 3 * S + 100, [event(3 * S + 20, 'sched_waking', 7)])])
+    for way in WAYS:
+        total = total_of(made, '-a', 'sched,jobs', '--job', 'x = sched_waking tid=$tid; sched_in', *way)
+        sched, parts = total['sched'], total['jobs']['parts'][0]
+        same((sched['races'], sched['unexplained'], sched['wake'].get('sum_ns')), (1, 0, 30))
+        same([parts[part].get('sum_ns') for part in ('running', 'waiting', 'unknown')], [10, 30, 0])
+
+
+def test_cut_before_an_exec(scratch):
+    """An execution that a hole cuts is that of the thread which had the tid then."""
+    made = Made(scratch, 'cut', [
+        packet(0, 0, 0, 100, [switch(10, 3, 8), event(50, 'syscall_entry_read')]) +
+        packet(0, 1, 3 * S, 3 * S + 100, [event(3 * S + 10, 'sched_process_exec', 'x', 7, 8), event(3 * S + 20, 'syscall_entry_read'),
+                                          event(3 * S + 30, 'syscall_exit_read', 1), switch(3 * S + 90, 7, 0)])])
+    check_cut(made)
+
+
+def test_cut_before_other_events(scratch):
+    """A hole cuts executions also if a report asks for no event behind it."""
+    made = Made(scratch, 'rest', [
+        packet(0, 0, 0, 100, [switch(10, 3, 8), event(20, 'syscall_entry_read'), event(30, 'syscall_exit_read', 1),
+                              event(50, 'syscall_entry_read')]) +
+        packet(0, 1, 3 * S, 3 * S + 100, [event(3 * S + 50, 'kmem_mm_page_alloc', 0, 1)])])
+    check_cut(made)
+
+
+def check_cut(made):
+    job = 'syscall_entry_read; syscall_exit_read'
+    found = report_of(made, '--job', job)['jobs']
+    same((found['count'], found['cut'], found['open_count']), (1, 1, 0))
+    for way in WAYS:
+        row = total_of(made, '-a', 'jobs', '--job', 'r = ' + job, *way)['jobs']
+        same((row['jobs'][0]['duration']['count'], row['jobs'][0]['cut'], row['jobs'][0]['open']), (1, 1, 0))

@@ -11,7 +11,7 @@ FTRACE, PROCESSES, CLOCKS, TIME, SEQUENCE, TRACK_EVENT, FLAGS = 1, 2, 6, 8, 10, 
 SYSTEM, COMPRESSED, CLOCK_ID, TRACK, MACHINE = 45, 50, 58, 60, 98
 BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
 PRINT, SWITCH, WAKING, SOFTIRQ_ENTRY, SOFTIRQ_EXIT, IRQ_ENTRY, IRQ_EXIT, NEWTASK, FREE = 3, 4, 20, 24, 25, 36, 37, 235, 240
-UNKNOWN_TID = 0x40000000
+UNKNOWN_TID, CPUS_MAX = 0x40000000, 1024
 
 
 def varint(data, at):
@@ -143,7 +143,7 @@ class File:
             now[switch.cpu] = switch.next, switch.ts
         for tid, since in now.values():
             ns[tid] += end - since
-        return {tid: value for tid, value in ns.items() if 0 < tid < UNKNOWN_TID and value}
+        return {tid: value for tid, value in ns.items() if tid > 0 and not 0 <= tid - UNKNOWN_TID < CPUS_MAX and value}
 
     def calls(self, machine=0):
         """Of each thread, its slices of system calls: (begin, end, name); end None: open."""

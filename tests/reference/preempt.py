@@ -24,7 +24,10 @@ IDLE, UNKNOWN = 'idle', 'unknown'
 
 
 class Thread:
-    """One thread: what it does (None: not known, or asleep), and the CPU that it is on, waits for, or was on."""
+    """
+    One thread: what it does ('runs', 'waits', 'sleeps', 'dead', None: not known), and the CPU that it is on, waits for,
+    or was on last.
+    """
 
     def __init__(self, tid):
         self.tid, self.does, self.cpu, self.woken = tid, None, None, False
@@ -35,35 +38,45 @@ class Thread:
 
 
 class Pairs:
-    def __init__(self, events, release, names):
+    """Who runs is told by the switches of each CPU, who waits by the events about each thread."""
+
+    def __init__(self, events, release, names, holes=()):
         self.sched = sequential.Sched(None, release, names)
         self.threads, self.runs, self.waiting = {}, {}, set()
         self.all = collections.defaultdict(lambda: [0, 0, 0])  # ns, times, longest
-        now = events[0][0]
-        for _, name, cpu, text in events:
-            if name == 'sched_switch' and cpu not in self.runs:
-                self.put(cpu, number(text, 'prev_tid'))
+        now, holes = events[0][0], [begin for begin, _ in holes if begin >= events[0][0]]
         for ns, name, cpu, text in events:
-            if ns > now:
-                self.pass_time(ns - now)
-                now = ns
+            if name == 'sched_switch' and cpu not in self.runs:
+                first = number(text, 'prev_tid') if not holes or ns <= holes[0] else None
+                self.runs[cpu] = [UNKNOWN if first is None else self.thread(first) if first else IDLE]
+                if first:
+                    self.thread(first).does, self.thread(first).cpu = 'runs', cpu
+        for ns, name, cpu, text in events:
+            while holes and holes[0] < ns:
+                self.pass_time(holes[0] - now)
+                now = holes.pop(0)
+                self.hole()
+            self.pass_time(ns - now)
+            now = ns
             self.event(ns, name, cpu, text)
             self.waiting = {thread for thread in self.threads.values() if thread.does == 'waits'}
 
     def thread(self, tid):
         return self.threads.setdefault(tid, Thread(tid))
 
-    def put(self, cpu, tid):
-        """Each time that somebody runs is another one: a list is a new object."""
-        self.runs[cpu] = [self.thread(tid) if tid else IDLE]
-        if tid:
-            thread = self.thread(tid)
-            thread.does, thread.cpu, thread.woken = 'runs', cpu, False
+    def hole(self):
+        """Nothing is traced from here on: nobody is known to run or to wait."""
+        for cpu, runs in self.runs.items():
+            self.runs[cpu] = runs if runs[0] == UNKNOWN else [UNKNOWN]
+        for thread in self.threads.values():
+            thread.does, thread.woken, thread.came = 'dead' if thread.does == 'dead' else None, False, None
+        self.waiting = set()
 
     def pass_time(self, ns):
-        for thread in self.waiting:
-            who = self.runs.get(thread.cpu, [UNKNOWN])
+        for thread in self.waiting if ns > 0 else ():
+            who = self.runs.setdefault(thread.cpu, [UNKNOWN])
             book = self.all[thread, who[0]]
+            # Each time that somebody runs is another one: a list is a new object.
             if thread.overlap is None or thread.overlap[0] is not who:
                 thread.overlap = [who, 0]
                 book[1] += 1
@@ -79,7 +92,7 @@ class Pairs:
             self.threads[number(text, 'child_tid')] = Thread(number(text, 'child_tid'))
             self.thread(number(text, 'child_tid')).waits(cpu)
         elif name == 'sched_process_exec' and number(text, 'old_tid') not in (None, tid):
-            self.threads[tid] = self.threads.pop(number(text, 'old_tid'))
+            self.exec(cpu, tid, number(text, 'old_tid'))
         elif name == 'sched_migrate_task' and tid and self.thread(tid).does == 'waits':
             self.move(self.thread(tid), number(text, 'dest_cpu'))
         elif name in ('sched_ttwu', 'sched_waking', 'sched_wakeup', 'sched_wakeup_new') and tid and number(text, 'success') != 0:
@@ -90,19 +103,28 @@ class Pairs:
         if thread.cpu != cpu:
             thread.waits(cpu)
 
+    def exec(self, cpu, tid, old):
+        """The thread has another tid from now on; it runs here."""
+        thread = self.thread(old)
+        del self.threads[old]
+        thread.tid, self.threads[tid] = tid, thread
+        if self.runs[cpu][0] == UNKNOWN:
+            self.runs[cpu] = [thread]
+        if thread.does != 'runs':
+            thread.does, thread.cpu, thread.woken = 'runs', cpu, False
+
     def switch(self, ns, cpu, prev, state, next_):
         if prev:
             thread = self.thread(prev)
             if not (thread.does == 'runs' and thread.cpu != cpu and thread.came == ns):  # else it is elsewhere already
                 how, woken = self.sched.leaves(state), thread.woken
-                thread.does, thread.cpu, thread.woken = None, cpu, False
-                if how == 'dead':
-                    del self.threads[prev]
-                elif how == 'ready' or woken:
+                thread.does, thread.cpu, thread.woken = 'sleeps' if how == 'sleep' else 'dead', cpu, False
+                if how == 'ready' or (how == 'sleep' and woken):
                     thread.waits(cpu if how == 'ready' else thread.target)
-        self.put(cpu, next_)
+        self.runs[cpu] = [self.thread(next_) if next_ else IDLE]
         if next_:
-            self.thread(next_).came = ns
+            thread = self.thread(next_)
+            thread.does, thread.cpu, thread.woken, thread.came = 'runs', cpu, False, ns
 
     def wake(self, name, cpu, thread, target):
         target = thread.cpu if target is None else target
@@ -114,7 +136,7 @@ class Pairs:
         elif thread.does == 'waits':
             if name != self.sched.source:
                 self.move(thread, target)
-        elif name in (self.sched.source, 'sched_wakeup_new'):
+        elif thread.does != 'dead' and (name == self.sched.source or (name == 'sched_wakeup_new' and thread.does is None)):
             thread.waits(target)
 
 
@@ -134,7 +156,7 @@ def rows(pairs):
 
 def check_pairs(ours, trace, release, names, events=None):
     """What differs from the sequential program, or nothing."""
-    theirs = Pairs(list(events or reference.events_of(trace)), release, names)
+    theirs = Pairs(list(events or reference.events_of(trace)), release, names, reference.holes_of(trace))
     want = sorted(((thread.tid, {IDLE: 0, UNKNOWN: UNKNOWN}.get(by) if isinstance(by, str) else by.tid, *figures)
                    for (thread, by), figures in theirs.all.items()), key=repr)
     got = rows(ours['pairs'])

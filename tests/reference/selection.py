@@ -199,7 +199,7 @@ def additive(value, path=()):
     """{path: number} of what adds up: counts, bytes, times; rows by what names them."""
     if isinstance(value, dict):
         keys = [value[key] for key in ('tid', 'pid', 'cpu', 'name', 'prio', 'order', 'errno', 'path', 'fd',
-                                       'irq', 'vec', 'channel') if key in value]
+                                       'irq', 'vec', 'channel', 'by_tid', 'by_pid', 'by_pid_ns', 'by_comm') if key in value]
         for key, inner in value.items():
             if key not in ('longest', 'log2', 'whole_system', 'trace') and not isinstance(inner, str):
                 yield from additive(inner, path + tuple(map(str, keys)) + (key,))
@@ -209,7 +209,7 @@ def additive(value, path=()):
     elif value is not None and path[-1] not in (
             'min_ns', 'mean_ns', 'max_ns', 'stdev_ns', 'p50_ns', 'p95_ns', 'p99_ns', 'p999_ns', 'tid', 'pid', 'cpu', 'prio',
             'longest_ns', 'order', 'errno', 'fd', 'begin', 'end', 'oldest_ns', 'depth_max', 'depth_ns', 'irq', 'vec',
-            'channel', 'number', 'level'):
+            'channel', 'number', 'level', 'by_tid', 'by_pid', 'by_pid_ns'):
         yield path, value
 
 
@@ -235,11 +235,11 @@ def check_laws(sillage, trace, selection, cpus):
     for cpu in cpus:
         one = total_of(run(sillage, trace, *asked, '--cpu', str(cpu))[1])
         for name in whole:
-            if isinstance(whole[name], dict) and name not in ('trace', 'block', 'preempt'):  # whole with --cpu
+            if isinstance(whole[name], dict) and name not in ('trace', 'block'):
                 add_up(added, one[name], name)
     wanted = collections.Counter()
     for name in whole:
-        if isinstance(whole[name], dict) and name not in ('trace', 'block', 'preempt'):
+        if isinstance(whole[name], dict) and name not in ('trace', 'block'):
             add_up(wanted, whole[name], name)
     for path in sorted(set(wanted) | set(added)):
         if wanted[path] != added[path]:

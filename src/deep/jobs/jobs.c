@@ -269,14 +269,14 @@ static void put_initial(struct matcher *matcher, uint64_t ts)
 	}
 }
 
-/* Counts what is open of the thread as cut. */
-static void count_cut(struct matcher *matcher, int32_t tid)
+/* Counts as cut what is open of the thread that has the tid at @ts. */
+static void count_cut(struct matcher *matcher, int32_t tid, uint64_t ts)
 {
 	khint_t at = kh_get(machines, matcher->machines, (uint64_t)(uint32_t)tid);
 
 	if (at != kh_end(matcher->machines) && kh_value(matcher->machines, at).next > 0 &&
-	    owners_since(&matcher->owners, tid, matcher->config->who,
-			 kh_value(matcher->machines, at).begin, UINT64_MAX) != NOBODY) {
+	    owners_at(&matcher->owners, tid, matcher->config->who,
+		      kh_value(matcher->machines, at).begin, ts) != NOBODY) {
 		matcher->jobs->cut++;
 	}
 }
@@ -284,7 +284,7 @@ static void count_cut(struct matcher *matcher, int32_t tid)
 /* Events are missing: an open execution there may have ended in the gap. */
 static void cut(struct matcher *matcher, const struct reader_event *event, int32_t *tid)
 {
-	count_cut(matcher, *tid);
+	count_cut(matcher, *tid, event->ts);
 	forget_machine(matcher, *tid);
 	if (reader_sees(event, REQUEST_SWITCH)) {
 		*tid = TID_UNKNOWN;
@@ -296,7 +296,7 @@ static void cut_all(struct matcher *matcher, uint64_t ts)
 {
 	for (khint_t at = kh_begin(matcher->machines); at != kh_end(matcher->machines); at++) {
 		if (kh_exist(matcher->machines, at)) {
-			count_cut(matcher, (int32_t)kh_key(matcher->machines, at));
+			count_cut(matcher, (int32_t)kh_key(matcher->machines, at), ts);
 		}
 	}
 	kh_clear(machines, matcher->machines);

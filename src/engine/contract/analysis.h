@@ -239,9 +239,10 @@ struct run_part {
 
 struct switch_out {
 	uint64_t ts;
-	uint64_t in_ts; /* when it was switched in there, 0: not known */
-	bool is_tie;    /* at the same ns it was switched in elsewhere, which came before */
-	uint16_t flags; /* RECORD_DEAD, SLEEPS, PREEMPTED */
+	uint64_t known_ts; /* not above ts: the time of the record that tells it */
+	uint64_t in_ts;    /* when it was switched in there, 0: not known */
+	bool is_tie;       /* at the same ns it was switched in elsewhere, which came before */
+	uint16_t flags;    /* RECORD_DEAD, SLEEPS, PREEMPTED */
 };
 
 /* An event that has to be seen in time order over all threads. */
@@ -347,6 +348,9 @@ struct analysis {
 	void (*on_oncpu_end)(struct worker *worker, void *state, uint64_t ts, bool is_window);
 	/* Events are missing from @ts on.  Comes after on_oncpu_end(). */
 	void (*on_lost)(struct worker *worker, void *state, uint64_t ts);
+	/* An event at @ts, behind those that are missing, tells again which thread runs.  Only in
+	 * streams that show switches, and if it is in the same chunk. */
+	void (*on_found)(struct worker *worker, void *state, uint64_t ts);
 
 	/*
 	 * Merger's half, optional.  Several shards are at work at once: touch nothing but what the
@@ -365,6 +369,9 @@ struct analysis {
 	 * another CPU: where switches are lost, a thread seems to be on several. */
 	void (*on_run)(struct shard *shard, struct thread *thread, const struct run_part *part);
 	void (*on_fork)(struct shard *shard, struct thread *thread, uint64_t ts);
+	/* At @ts the thread is on the CPU of shard_source_cpu(): there it took another tid (exec).
+	 * Behind a gap or a hole, nobody may have seen it come. */
+	void (*on_seen)(struct shard *shard, struct thread *thread, uint64_t ts);
 	/* The thread was on this CPU when the trace began. */
 	void (*on_initial_thread)(struct shard *shard, struct thread *thread, uint64_t cpu);
 	/* When the trace began, this CPU (its id) ran the thread @tid, 0: the idle one.  @unknown

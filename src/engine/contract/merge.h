@@ -53,10 +53,11 @@ enum pair_member_id {
 	PAIR_FIRST,
 };
 
-/* A new member, which stays valid until shard_pair_release().  Only its tid is known, until
- * shard_pair_link() returns the thread's member, which may be another: use that one instead. */
-uint32_t shard_pair_member(struct shard *shard, int32_t tid);
-uint32_t shard_pair_link(struct shard *shard, uint32_t member, struct thread *thread);
+/* The thread's member, the same one under any tid as long as the thread has a row.  It stays valid
+ * as long as that, a row, or whoever called shard_pair_use() and not yet shard_pair_release() needs
+ * it. */
+uint32_t shard_pair_member(struct shard *shard, struct thread *thread);
+void shard_pair_use(struct shard *shard, uint32_t member);
 void shard_pair_release(struct shard *shard, uint32_t member);
 /* In on_trace_checkpoint(): a member that was read is in use; false: there is no such one. */
 bool shard_pair_claim(struct shard *shard, uint32_t member);

@@ -14,10 +14,12 @@ struct selection;
 #define CALLED_OFTEN(each)                                                                         \
 	each(on_oncpu_end);                                                                        \
 	each(on_lost);                                                                             \
+	each(on_found);                                                                            \
 	each(on_switch_in);                                                                        \
 	each(on_switch_out);                                                                       \
 	each(on_run);                                                                              \
 	each(on_fork);                                                                             \
+	each(on_seen);                                                                             \
 	each(on_initial_thread);                                                                   \
 	each(on_initial_cpu);                                                                      \
 	each(on_no_open_calls);                                                                    \

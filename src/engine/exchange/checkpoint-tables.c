@@ -392,6 +392,7 @@ static void member_codec(struct codec *codec, struct tables *tables, struct pair
 	if (codec_reads(codec) && member->thread) {
 		if (codec_check(codec, member->thread->member == 0)) {
 			member->thread->member = number;
+			pairs_use(&tables->pairs, number);
 		} else {
 			member->thread = NULL;
 		}

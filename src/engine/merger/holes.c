@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "engine/merger/cpus.h"
 #include "engine/merger/merger-state.h"
+#include "engine/merger/ordered.h"
 
 static bool has_holes(const struct merger *merger)
 {
@@ -108,6 +109,7 @@ void holes_apply(struct merger *merger)
 	assert(merger->tasks_running == 0); /* all shards are touched */
 	assert(merger->holes.count > 0);
 	tables_lose(&merger->tables, merger->holes.at[0]);
+	ordered_run(&merger->tables); /* what hooks noted: a checkpoint may come next */
 	merger_each_cpu(merger, cpu, cpus_pass_hole(cpu, merger->holes.at[0]));
 	memmove(merger->holes.at, merger->holes.at + 1,
 		--merger->holes.count * sizeof(merger->holes.at[0]));

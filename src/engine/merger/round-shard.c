@@ -149,6 +149,7 @@ static void switch_out_at(struct applying *at, struct thread *thread, const stru
 {
 	bool is_here = thread->cpu == at->entry->source.cpu_id;
 	struct switch_out out = { .ts = ts,
+				  .known_ts = record->ts,
 				  .flags = record->arg16,
 				  .is_tie = is_tie(at, thread, ts) };
 
@@ -203,6 +204,7 @@ static void continue_on(struct applying *at, struct thread *thread, const struct
 		set_prio(thread, record->arg32);
 	}
 	thread->cpu = at->entry->source.cpu_id;
+	shard_each_with(at->shard, on_seen, (at->shard, thread, record->ts));
 	run_for(at->shard, thread, at->entry->source.cpu_number, record);
 	if (record->arg16 & RECORD_PRIO) {
 		switch_out_at(at, thread, record, record->ts + record->arg64);

@@ -4,6 +4,7 @@
 #include "engine/tables/pairs.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,35 +46,22 @@ static uint32_t new_member(struct pairs *pairs)
 	return (uint32_t)pairs->members.count - 1 + PAIR_FIRST;
 }
 
-static void use_member(struct pairs *pairs, uint32_t member)
+void pairs_use(struct pairs *pairs, uint32_t member)
 {
 	if (member >= PAIR_FIRST) {
 		member_at(pairs, member)->uses++;
 	}
 }
 
-uint32_t pairs_member(struct pairs *pairs, int32_t tid)
+uint32_t pairs_member(struct pairs *pairs, struct thread *thread)
 {
-	uint32_t member = new_member(pairs);
-
-	*member_at(pairs, member) = (struct pair_member){ .view = { .tid = tid, .pid = -1 },
-							  .uses = 1,
-							  .serial = PAIR_FIRST + pairs->made++ };
-	return member;
-}
-
-uint32_t pairs_link(struct pairs *pairs, uint32_t member, struct thread *thread)
-{
-	if (thread->member == 0 && !member_at(pairs, member)->thread) {
-		member_at(pairs, member)->thread = thread;
-		thread->member = member;
+	if (thread->member == 0) {
+		thread->member = new_member(pairs);
+		*member_at(pairs, thread->member) = (struct pair_member){
+			.thread = thread, .uses = 1, .serial = PAIR_FIRST + pairs->made++
+		};
 	}
-	if (thread->member != 0 && thread->member != member) {
-		use_member(pairs, thread->member);
-		pairs_release(pairs, member);
-		return thread->member;
-	}
-	return member;
+	return thread->member;
 }
 
 bool pairs_claim(struct pairs *pairs, uint32_t member)
@@ -81,7 +69,7 @@ bool pairs_claim(struct pairs *pairs, uint32_t member)
 	if (member < PAIR_FIRST || member - PAIR_FIRST >= pairs->members.count) {
 		return false;
 	}
-	use_member(pairs, member);
+	pairs_use(pairs, member);
 	return true;
 }
 
@@ -94,14 +82,10 @@ void pairs_release(struct pairs *pairs, uint32_t member)
 	}
 	at = member_at(pairs, member);
 	assert(at->uses > 0);
-	if (--at->uses > 0) {
-		return;
+	if (--at->uses == 0) {
+		assert(!at->thread);
+		*vec_push(&pairs->free) = member;
 	}
-	if (at->thread) {
-		at->thread->member = 0;
-		at->thread = NULL;
-	}
-	*vec_push(&pairs->free) = member;
 }
 
 const struct thread_view *pairs_view(const struct pairs *pairs, uint32_t member)
@@ -128,7 +112,24 @@ void pairs_forget_thread(struct pairs *pairs, struct thread *thread)
 	assert(at->thread == thread);
 	at->view = thread->view;
 	at->thread = NULL;
+	at->is_orphan = true;
 	thread->member = 0;
+	atomic_fetch_add_explicit(&pairs->orphans, 1, memory_order_relaxed);
+}
+
+/* No other thread of the program is at work: the list of free numbers is touched. */
+static void release_orphans(struct pairs *pairs)
+{
+	if (atomic_load_explicit(&pairs->orphans, memory_order_relaxed) == 0) {
+		return;
+	}
+	for (uint32_t i = 0; i < pairs->members.count; i++) {
+		if (pairs->members.at[i].is_orphan) {
+			pairs->members.at[i].is_orphan = false;
+			pairs_release(pairs, i + PAIR_FIRST);
+		}
+	}
+	atomic_store_explicit(&pairs->orphans, 0, memory_order_relaxed);
 }
 
 /* ---- rows ---- */
@@ -154,8 +155,8 @@ uint32_t pairs_row(struct pairs *pairs, uint32_t of, uint32_t by)
 	if (is_new) {
 		kh_value(pairs->by_key, at) = (uint32_t)pairs->rows.count;
 		*vec_push(&pairs->rows) = (struct pair_row){ .of = of, .by = by };
-		use_member(pairs, of);
-		use_member(pairs, by);
+		pairs_use(pairs, of);
+		pairs_use(pairs, by);
 	}
 	touch(pairs, kh_value(pairs->by_key, at));
 	return kh_value(pairs->by_key, at);
@@ -261,6 +262,7 @@ void pairs_close(struct pairs *pairs, const struct columns *columns, bool keep)
 		row->is_touched = false;
 	}
 	pairs->touched.count = 0;
+	release_orphans(pairs);
 }
 
 /* ---- for analyses ---- */
@@ -274,14 +276,14 @@ static struct pairs *pairs_of(const struct shard *shard)
 	return &tables->pairs;
 }
 
-uint32_t shard_pair_member(struct shard *shard, int32_t tid)
+uint32_t shard_pair_member(struct shard *shard, struct thread *thread)
 {
-	return pairs_member(pairs_of(shard), tid);
+	return pairs_member(pairs_of(shard), thread);
 }
 
-uint32_t shard_pair_link(struct shard *shard, uint32_t member, struct thread *thread)
+void shard_pair_use(struct shard *shard, uint32_t member)
 {
-	return pairs_link(pairs_of(shard), member, thread);
+	pairs_use(pairs_of(shard), member);
 }
 
 bool shard_pair_claim(struct shard *shard, uint32_t member)

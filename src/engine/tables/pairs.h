@@ -9,8 +9,7 @@
  *
  * A member is a thread for its whole life, under any tid.  While the thread has a row of its own,
  * what is shown of the member is what is known of the thread; when it loses the row, a copy is
- * made. A member that no row and no user of pairs_member() needs is given up, and its number used
- * again.
+ * made. A member that no thread, row or user needs is given up, and its number used again.
  *
  * Only on_ordered() adds to pairs, which is serial: which rows there are depends on the events
  * alone.
@@ -27,10 +26,11 @@
 #define PAIR_COLUMNS 4 /* at most so many, which are sums and maxima */
 
 struct pair_member {
-	struct thread *thread; /* NULL: it has no row any more, or it was not seen yet */
+	struct thread *thread; /* NULL: it has no row any more */
 	struct thread_view view;
-	uint32_t uses;   /* 0: the number is free */
+	uint32_t uses;   /* by its thread, rows and users; 0: the number is free */
 	uint32_t serial; /* how many were made before it: the order of rows that are equal */
+	bool is_orphan;  /* its thread lost its row, and still counts in `uses` */
 };
 
 struct pair_row {
@@ -45,6 +45,7 @@ struct pairs {
 	VEC(struct pair_member) members; /* from PAIR_FIRST on */
 	uint32_t made;                   /* so many, ever */
 	VEC(uint32_t) free;              /* numbers of members */
+	_Atomic uint32_t orphans;        /* so many members are */
 	VEC(struct pair_row) rows;
 	VEC(uint32_t) touched;
 	khash_t(pair_rows) * by_key;
@@ -55,13 +56,13 @@ void pairs_init(struct pairs *pairs);
 void pairs_fini(struct pairs *pairs);
 
 /* See merge.h. */
-uint32_t pairs_member(struct pairs *pairs, int32_t tid);
-uint32_t pairs_link(struct pairs *pairs, uint32_t member, struct thread *thread);
+uint32_t pairs_member(struct pairs *pairs, struct thread *thread);
+void pairs_use(struct pairs *pairs, uint32_t member);
 bool pairs_claim(struct pairs *pairs, uint32_t member);
 void pairs_release(struct pairs *pairs, uint32_t member);
 /* All that uses members was read: the others are free. */
 void pairs_count_free(struct pairs *pairs);
-/* The thread loses its row. */
+/* The thread loses its row.  Several shards may do so at once. */
 void pairs_forget_thread(struct pairs *pairs, struct thread *thread);
 
 /* The index of the row, which is made when new and counts as used in the window. */

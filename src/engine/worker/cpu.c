@@ -90,6 +90,29 @@ static void note_initial(struct worker *worker, uint64_t ts, int32_t tid)
 	worker->since = ts;
 }
 
+/* ---- what is missing ---- */
+
+static void tell_lost(struct worker *worker, uint64_t ts)
+{
+	const struct setup *setup = worker->setup;
+
+	each_analysis_with(setup, on_lost, i) {
+		worker->analysis = (uint8_t)i;
+		setup->analyses[i]->on_lost(worker, worker->states + setup->state_offsets[i], ts);
+	}
+}
+
+static void tell_found(struct worker *worker, uint64_t ts)
+{
+	const struct setup *setup = worker->setup;
+
+	each_analysis_with(setup, on_found, i) {
+		worker->analysis = (uint8_t)i;
+		setup->analyses[i]->on_found(worker, worker->states + setup->state_offsets[i], ts);
+	}
+	worker->analysis = 0;
+}
+
 /* ---- switches ---- */
 
 /* A sched_switch event.  A name is NULL if it is not traced. */
@@ -125,6 +148,9 @@ static __attribute__((noinline)) void leave_in_part(struct worker *worker, const
 		}
 	} else {
 		charge(worker, s->ts, worker->known == KNOWN_TID && worker->tid != s->prev);
+	}
+	if (worker->known == KNOWN_NOT) {
+		tell_found(worker, s->ts);
 	}
 	if (s->prev != 0) {
 		show_leaving(worker, s, flags, group, NULL);
@@ -404,6 +430,9 @@ static void continue_as(struct worker *worker, uint64_t ts, int32_t former, int3
 	} else {
 		charge(worker, ts, false);
 	}
+	if (worker->known == KNOWN_NOT) {
+		tell_found(worker, ts);
+	}
 	worker->known = KNOWN_TID;
 	worker->tid = tid;
 	worker->group = group;
@@ -501,16 +530,6 @@ void worker_on_container(struct worker *worker, void *state, const struct trace_
 }
 
 /* ---- gaps and ends ---- */
-
-static void tell_lost(struct worker *worker, uint64_t ts)
-{
-	const struct setup *setup = worker->setup;
-
-	each_analysis_with(setup, on_lost, i) {
-		worker->analysis = (uint8_t)i;
-		setup->analyses[i]->on_lost(worker, worker->states + setup->state_offsets[i], ts);
-	}
-}
 
 void worker_note_gap(struct worker *worker, uint64_t ts)
 {
