@@ -595,6 +595,7 @@ class Relay:
         self.sessions, self.rules, self.metadata_piece = sessions, list(rules), metadata_piece
         self.lock = threading.RLock()
         self.announced, self.delivered = set(), set()
+        self.in_flight = set()  # announced when connections were dropped: perhaps in vain
         self.attaches = []  # when
         self.has_vanished = False
         self.all_sessions = list(sessions)
@@ -653,6 +654,7 @@ class Relay:
 
     def drop_connections(self):
         with self.lock:
+            self.in_flight |= self.announced - self.delivered
             for connection in self.connections:
                 try:
                     connection.sock.shutdown(socket.SHUT_RDWR)
