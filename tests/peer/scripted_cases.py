@@ -205,10 +205,15 @@ def statuses():
 
 
 def gone_after(seconds):
-    """The relay goes away for good."""
+    """The relay goes away for good, once it has been asked for nothing new so long."""
     def story(relay, process):
-        end = time.monotonic() + seconds
-        while time.monotonic() < end and process.poll() is None:
+        had, end = None, 0
+        while process.poll() is None:
+            has = len(relay.announced), len(relay.delivered)
+            if has != had:
+                had, end = has, time.monotonic() + seconds
+            if time.monotonic() > end:
+                break
             time.sleep(0.05)
         relay.stop_listening()
         relay.drop_connections()
