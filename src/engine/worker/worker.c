@@ -489,6 +489,7 @@ static void worker_reset(struct worker *worker, struct chunk *chunk)
 	worker->partial->begin = chunk->begin;
 	worker->partial->covered_from =
 		chunk->packets.count > 0 ? chunk->packets.at[0].begin : chunk->begin;
+	worker->partial->covered_until = worker->partial->covered_from; /* if no packet is read */
 	worker->has_slice = false;
 	worker->packet_end_ns = UINT64_MAX;
 	worker->passed.limit = 0;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/now.h"
 #include "ctf/metadata/metadata.h"
 #include "engine/contract/handler.h"
 #include "engine/worker/worker.h"
@@ -398,6 +399,28 @@ START_TEST(interval_across_windows_is_segment)
 					 " 8=t8 in@2100+50sp\n"
 					 "1900-2100 thread 7\n"
 					 "thread 5=t5 to 1900, idle from 2150\n");
+	run_fini(&run);
+}
+END_TEST
+
+/* A signal came long ago: no packet is read, and what the chunk covers is still a stretch of time. */
+START_TEST(left_before_first_packet)
+{
+	const struct partial *partial;
+	struct run run;
+
+	run_init(&run, 0, UINT64_MAX);
+	begin_chunk(&run, 1000, true);
+	put_switch(&run, 1100, 5, 7);
+	(void)put_packet(&run, 1000, 1050, 1900);
+	now_leave_at_ns = 1;
+	partial = decode(&run);
+	now_leave_at_ns = 0;
+	ck_assert(now_has_left);
+	now_has_left = false;
+	ck_assert_uint_eq(partial->packets, 0);
+	ck_assert_uint_eq(partial->covered_from, 1050);
+	ck_assert_uint_ge(partial->covered_until, partial->covered_from);
 	run_fini(&run);
 }
 END_TEST
@@ -913,6 +936,7 @@ Suite *suite_worker(void)
 	tcase_add_test(tcase, first_switch_names_initial_thread);
 	tcase_add_test(tcase, intervals_within_slice_are_whole);
 	tcase_add_test(tcase, interval_across_windows_is_segment);
+	tcase_add_test(tcase, left_before_first_packet);
 	tcase_add_test(tcase, missing_switch_breaks_interval);
 	tcase_add_test(tcase, name_changes_group);
 	tcase_add_test(tcase, gap_ends_what_is_known);
