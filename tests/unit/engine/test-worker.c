@@ -403,7 +403,8 @@ START_TEST(interval_across_windows_is_segment)
 }
 END_TEST
 
-/* A signal came long ago: no packet is read, and what the chunk covers is still a stretch of time. */
+/* A signal came long ago: no packet is read, and what the chunk covers is still a stretch of time.
+ */
 START_TEST(left_before_first_packet)
 {
 	const struct partial *partial;
