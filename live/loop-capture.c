@@ -14,6 +14,7 @@
 #include "live/loop-state.h"
 #include "live/metrics.h"
 #include "live/trigger/trigger.h"
+#include "live/web/web.h"
 #include "query/period.h"
 
 void loop_on_retained(void *user, const char *stream, struct retained *retained)
@@ -88,6 +89,7 @@ void loop_on_fired(void *context, const struct trace_identity *identity,
 	char says[1024], *name;
 
 	metrics_own_add(loop->metrics, METRICS_TRIGGERS_FIRED, event->name, 1);
+	web_trigger(loop->web, identity, event);
 	if (loop->config->output->path) {
 		notice_trigger_text(event, says, sizeof(says));
 		name = output_trace_text(identity, false);
@@ -156,6 +158,7 @@ static void say_captured(struct loop *loop, const struct capture_order *order)
 	}
 	output_capture(loop->config->output, &result);
 	control_captured(loop->control, order);
+	web_capture(loop->web, order->number, &result);
 	loop_check_output(loop);
 }
 

@@ -19,6 +19,7 @@ struct loop_signals;
 struct metrics;
 struct metrics_server;
 struct trigger_event;
+struct web;
 
 #define NS_PER_S UINT64_C(1000000000)
 
@@ -69,6 +70,7 @@ struct loop {
 		*watchdog_event, *state_event;
 	struct metrics *metrics; /* NULL: they are not served */
 	struct metrics_server *metrics_server;
+	struct web *web; /* NULL: no page is served */
 	struct control *control;
 	VEC(struct dump *) dumps; /* state dumps that are asked for */
 	uint64_t windows;         /* shown so far */

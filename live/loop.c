@@ -22,6 +22,7 @@
 #include "live/metrics-server.h"
 #include "live/metrics.h"
 #include "live/trigger/actions.h"
+#include "live/web/web.h"
 #include "output/rollup.h"
 #include "phases/phases.h"
 
@@ -110,6 +111,7 @@ static void show(void *user, const struct report *report)
 	if (loop->metrics) {
 		metrics_add(loop->metrics, &trace->identity, report);
 	}
+	web_report(loop->web, &trace->identity, report);
 	if (report->kind == REPORT_WINDOW && ++loop->windows == loop->config->windows) {
 		loop_stop(loop);
 	}
@@ -167,6 +169,7 @@ static void on_attach(void *user, const struct trace_identity *trace, bool is_at
 				  trace->path ? trace->path : "its trace");
 	}
 	output_attach(loop->config->output, trace, is_attach, reason);
+	web_attach(loop->web, trace, is_attach, reason);
 	loop_check_output(loop);
 }
 
@@ -420,6 +423,7 @@ static void loop_fini(struct loop *loop)
 	engine_free(loop->engine);
 	metrics_server_free(loop->metrics_server);
 	metrics_free(loop->metrics);
+	web_free(loop->web);
 	control_free(loop->control);
 	free(loop->url_seen);
 	free(loop->url_said);
@@ -443,6 +447,12 @@ static int start_servers(struct loop *loop, struct err *err)
 		for (size_t i = 0; config->actions && i < actions_count(config->actions); i++) {
 			metrics_own_add(loop->metrics, METRICS_TRIGGERS_FIRED,
 					actions_name(config->actions, i), 0);
+		}
+	}
+	if (config->web) {
+		loop->web = web_new(loop->base, config->web, err);
+		if (!loop->web) {
+			return -EIO;
 		}
 	}
 	if (config->control) {

@@ -8,9 +8,9 @@
  *                                                                 engine (its own threads)
  *     captures ◄── triggers ◄── windows and totals ◄─────────────────┘
  *                     output ◄──┤
- *                    metrics ◄──┘
+ *               metrics, web ◄──┘
  *
- * Owns the event loop, the engine, the relays and sessions, and the servers (metrics, control).  It
+ * Owns the event loop, the engine, the relays and sessions, and the servers (metrics, web, control).  It
  * decides which sessions to attach to, retries relays and sessions that are away, passes reports
  * on, and ends when nothing more can come: when each URL names one session and all of these have
  * ended, or on a signal, or at a limit of time or windows.
@@ -49,6 +49,7 @@ struct loop_config {
 	struct captures *captures; /* NULL: nothing is captured */
 	const char *control;       /* path of the control socket; NULL: none */
 	const char *metrics;       /* [HOST]:PORT to serve metrics on; NULL: none */
+	const char *web;           /* [HOST]:PORT to serve a page on; NULL: none */
 	bool from_beginning;
 	uint64_t from_ns; /* from_beginning is false: from this time on; 0: from now on */
 	struct checkpoint_file *checkpoint_file; /* to resume from and to save; NULL: none */

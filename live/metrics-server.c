@@ -14,6 +14,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "live/metrics.h"
+#include "live/url.h"
 
 struct metrics_server {
 	struct evhttp *http;
@@ -45,34 +46,14 @@ static void on_other(struct evhttp_request *request, void *arg)
 	evhttp_send_error(request, HTTP_NOTFOUND, "only /metrics exists");
 }
 
-/* Splits HOST:PORT, with brackets around an IPv6 address.  Without a host: loopback. */
-static int split_address(const char *address, char host[256], uint16_t *ret_port, struct err *err)
-{
-	const char *colon = strrchr(address, ':');
-	size_t len = colon ? (size_t)(colon - address) : 0;
-	char *past;
-	unsigned long port = colon ? strtoul(colon + 1, &past, 10) : 0;
-
-	if (!colon || colon[1] < '0' || colon[1] > '9' || *past || port > UINT16_MAX || len > 255) {
-		return err_raise(err, -EINVAL, "--metrics: \"%s\" is not [HOST]:PORT", address);
-	}
-	if (len >= 2 && address[0] == '[' && address[len - 1] == ']') {
-		address++;
-		len -= 2;
-	}
-	(void)snprintf(host, 256, "%.*s", len > 0 ? (int)len : 9, len > 0 ? address : "127.0.0.1");
-	*ret_port = (uint16_t)port;
-	return 0;
-}
-
 struct metrics_server *metrics_server_new(struct event_base *base, const char *address,
 					  const struct metrics *metrics, struct err *err)
 {
 	struct metrics_server *server;
-	char host[256];
+	char host[URL_HOST_BYTES];
 	uint16_t port = 0;
 
-	if (split_address(address, host, &port, err) < 0) {
+	if (url_split_listen("--metrics", address, host, &port, err) < 0) {
 		return NULL;
 	}
 	server = mem_alloc(sizeof(*server));

@@ -109,6 +109,19 @@
 #define METRICS_HEADERS_MAX      8192
 #define METRICS_TIMEOUT_S        10
 
+/* --web: viewers at once; bytes that wait for one of them, after which it gets the newest state only;
+ * seconds after which one that takes nothing is left; how often viewers get what is new; rows of
+ * each list, and CPUs; traces and notices that a new viewer gets; reports that can be opened. */
+#define WEB_VIEWERS_MAX 32
+#define WEB_PENDING_MAX (256 << 10)
+#define WEB_STUCK_S     60
+#define WEB_PERIOD_US   250000
+#define WEB_ROWS        12
+#define WEB_CPUS        256
+#define WEB_TRACES_MAX  64
+#define WEB_NOTICES_MAX 100
+#define WEB_REPORTS_MAX 256
+
 /* Commands of triggers: at the same time; how long each may run; how long when sillage ends. */
 #define ACTIONS_MAX         4
 #define ACTION_SECONDS_MAX  30

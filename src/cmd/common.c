@@ -487,6 +487,7 @@ void cmd_fill_loop(const struct options *options, struct loop_config *config)
 	config->duration_ns = options->duration_ns;
 	config->windows = options->windows;
 	config->metrics = options->metrics;
+	config->web = options->web;
 	config->verbosity = options->verbosity;
 	config->say = say;
 }

@@ -69,7 +69,7 @@ struct options {
 	const char *session, *host;
 	bool wait_viewer, as_now;
 	bool stats;
-	const char *metrics;
+	const char *metrics, *web;
 	struct selection selection;
 	struct period_set periods;
 	bool phases;

@@ -1,0 +1,308 @@
+// The page of `live --web`.  Names come from traces: they are set as text, never as markup.
+'use strict';
+
+const WINDOWS = 120; // shown over time
+const NOTICES = 100;
+const traces = new Map(); // by identity: { section, parts, windows }
+
+function element(kind, text, className) {
+	const made = document.createElement(kind);
+	if (text !== undefined) {
+		made.textContent = text;
+	}
+	if (className) {
+		made.className = className;
+	}
+	return made;
+}
+
+function time(ns) {
+	const units = [[1e9, 's'], [1e6, 'ms'], [1e3, 'us']];
+	if (ns === null || ns === undefined) {
+		return '-';
+	}
+	for (const [size, name] of units) {
+		if (ns >= size) {
+			return (ns / size).toPrecision(3).replace(/e\+?(\d+)/, '') + ' ' + name;
+		}
+	}
+	return ns + ' ns';
+}
+
+function percent(part, whole) {
+	return part === null || part === undefined || !(whole > 0) ? '-' : (100 * part / whole).toFixed(1) + ' %';
+}
+
+function nameOf(trace) {
+	return [trace.host, trace.session, trace.domain].filter((part) => part).join('/') || trace.path || 'trace';
+}
+
+function table(head, rows) {
+	const made = element('table'), top = element('tr');
+	for (const [text, isName] of head) {
+		top.append(element('th', text, isName ? 'name' : ''));
+	}
+	made.append(top);
+	for (const row of rows) {
+		const line = element('tr');
+		row.forEach((text, i) => {
+			const cell = element('td', text, head[i][1] ? 'name' : '');
+			cell.title = text;
+			line.append(cell);
+		});
+		made.append(line);
+	}
+	return made;
+}
+
+function part(parts, key, title) {
+	let made = parts.get(key);
+	if (!made) {
+		made = element('div', undefined, 'part');
+		made.append(element('h3', title), element('div'));
+		parts.set(key, made);
+	}
+	return made.lastChild;
+}
+
+// ---- over time ----
+
+function prepare(into, height) {
+	let canvas = into.querySelector('canvas');
+	if (!canvas) {
+		canvas = element('canvas');
+		canvas.setAttribute('role', 'img');
+		into.prepend(canvas);
+	}
+	const scale = window.devicePixelRatio || 1;
+	canvas.style.height = height + 'px';
+	canvas.width = Math.max(1, canvas.clientWidth) * scale;
+	canvas.height = height * scale;
+	const pen = canvas.getContext('2d');
+	pen.scale(scale, scale);
+	return [canvas, pen, Math.max(1, canvas.clientWidth)];
+}
+
+function busyShare(cpu) {
+	const known = cpu.busy_ns + cpu.idle_ns;
+	return cpu.busy_ns === null || !(known > 0) ? null : cpu.busy_ns / known;
+}
+
+// A row for each CPU, a column for each window, the newest at the right.
+function drawCpus(into, windows) {
+	const last = windows[windows.length - 1].cpu.cpus;
+	const height = Math.max(4, Math.min(18, 320 / last.length));
+	const ids = last.map((cpu) => cpu.cpu).sort((a, b) => a - b);
+	const [canvas, pen, width] = prepare(into, height * ids.length);
+	const left = 52, step = (width - left) / WINDOWS;
+	const style = getComputedStyle(document.body);
+	pen.font = '11px sans-serif';
+	pen.textBaseline = 'middle';
+	windows.forEach((one, i) => {
+		const x = left + (WINDOWS - windows.length + i) * step;
+		for (const cpu of one.cpu && one.cpu.cpus || []) {
+			const row = ids.indexOf(cpu.cpu), share = busyShare(cpu);
+			if (row >= 0 && share !== null) {
+				pen.fillStyle = 'hsl(' + (210 - 200 * share) + ' 75% 50% / ' + (0.1 + 0.9 * share) + ')';
+				pen.fillRect(x, row * height, step + 0.5, height - 1);
+			}
+		}
+	});
+	pen.fillStyle = style.color;
+	if (height >= 11) {
+		ids.forEach((id, row) => pen.fillText('cpu ' + id, 4, (row + 0.5) * height));
+	}
+	canvas.setAttribute('aria-label', 'how busy each CPU was in the last windows');
+}
+
+// The 99th percentile of wake-up latency.
+function drawWake(into, windows) {
+	const values = windows.map((one) => one.sched && one.sched.wake && one.sched.wake.p99_ns);
+	const most = Math.max(1, ...values.map((value) => value || 0));
+	const [canvas, pen, width] = prepare(into, 60);
+	const step = width / WINDOWS;
+	pen.fillStyle = getComputedStyle(document.body).getPropertyValue('--hot');
+	values.forEach((value, i) => {
+		if (value) {
+			const height = Math.max(1, 56 * value / most);
+			pen.fillRect((WINDOWS - values.length + i) * step, 60 - height, Math.max(1, step - 1), height);
+		}
+	});
+	canvas.setAttribute('aria-label', 'the 99th percentile of wake-up latency in the last windows');
+	return most;
+}
+
+// ---- a trace ----
+
+function missing(analysis) {
+	return analysis.missing ? 'not recorded: ' + analysis.missing.map((one) => one.event).join(', ') : '';
+}
+
+function note(into, text) {
+	let made = into.querySelector('.note');
+	if (!made) {
+		made = element('p', '', 'soft note');
+		into.append(made);
+	}
+	made.textContent = text;
+}
+
+function showRows(parts, key, title, head, rows) {
+	if (rows && rows.length) {
+		part(parts, key, title).replaceChildren(table(head, rows));
+	}
+}
+
+function threadName(row) {
+	return (row.comm || '?') + (row.tid === undefined ? '' : ' (' + row.tid + ')');
+}
+
+function containerName(row) {
+	const name = row.name || row.container || row.comm;
+	return name === undefined ? String(row.pid_ns) : name;
+}
+
+function showCpu(parts, all, now) {
+	const cpu = now.cpu, span = now.end - now.begin, head = [['thread', true], ['of one CPU'], ['switches'], ['longest']];
+	const row = (name) => (one) => [name(one), percent(one.run_ns, span), String(one.switches ?? '-'), time(one.longest_ns)];
+	if (cpu.cpus && cpu.cpus.length) {
+		const into = part(parts, 'cpus', 'CPUs over time');
+		drawCpus(into, all);
+		note(into, 'busy ' + percent(cpu.busy_ns, cpu.busy_ns + cpu.idle_ns) + ' of ' + cpu.cpus.length + ' CPUs ' + missing(cpu));
+	} else if (cpu.missing) {
+		note(part(parts, 'cpus', 'CPUs over time'), missing(cpu));
+	}
+	showRows(parts, 'threads', 'Threads that ran most', head, cpu.threads && cpu.threads.map(row(threadName)));
+	showRows(parts, 'containers', 'Containers', [['container', true]].concat(head.slice(1)),
+		cpu.containers && cpu.containers.map(row(containerName)));
+}
+
+function showSched(parts, all, now) {
+	const into = part(parts, 'wake', 'Wake-up latency'), wake = now.sched.wake;
+	if (wake && wake.count > 0) {
+		const most = drawWake(into, all);
+		note(into, 'now: p50 ' + time(wake.p50_ns) + ', p99 ' + time(wake.p99_ns) + ', longest ' + time(wake.max_ns) +
+			', ' + wake.count + ' wake-ups; the highest bar: ' + time(most) + ' ' + missing(now.sched));
+	} else {
+		note(into, wake ? 'no wake-up in this window' : missing(now.sched) || 'not recorded');
+	}
+	showRows(parts, 'waits', 'Threads that waited longest', [['thread', true], ['p50'], ['p99'], ['longest'], ['wake-ups']],
+		now.sched.threads && now.sched.threads.filter((one) => one.wake && one.wake.count > 0).map((one) => [
+			threadName(one), time(one.wake.p50_ns), time(one.wake.p99_ns), time(one.wake.max_ns), String(one.wake.count)]));
+}
+
+function known(trace) {
+	const key = JSON.stringify(trace);
+	if (!traces.has(key)) {
+		const section = element('section');
+		const made = { section, parts: new Map(), windows: [], when: element('p', '', 'soft') };
+		section.append(element('h2', nameOf(trace)), made.when, element('div', undefined, 'parts'));
+		section.querySelector('h2').title = trace.path || '';
+		traces.set(key, made);
+		document.getElementById('none').hidden = true;
+		document.getElementById('traces').append(section);
+	}
+	return traces.get(key);
+}
+
+function draw(trace) {
+	const now = trace.windows[trace.windows.length - 1];
+	const parts = trace.section.querySelector('.parts');
+	if (!now) {
+		return;
+	}
+	trace.when.textContent = now.end_time.slice(0, 23).replace('T', ' ') + ' UTC, window of ' + time(now.end - now.begin) +
+		(now.lag_ns === undefined ? '' : ', ' + time(now.lag_ns) + ' behind') + (now.complete ? '' : ', not complete');
+	// A new part has a place before it is drawn, since a canvas takes its width from there.
+	for (const [key, title] of [['cpus', 'CPUs over time'], ['wake', 'Wake-up latency']]) {
+		if (now[key === 'cpus' ? 'cpu' : 'sched']) {
+			part(trace.parts, key, title);
+		}
+	}
+	parts.append(...[...trace.parts.values()].filter((one) => !one.isConnected));
+	if (now.cpu) {
+		showCpu(trace.parts, trace.windows.filter((one) => one.cpu), now);
+	}
+	if (now.sched) {
+		showSched(trace.parts, trace.windows, now);
+	}
+	if (!now.cpu && !now.sched) {
+		note(part(trace.parts, 'none', 'Windows'), 'begin with -a cpu,sched to see threads, CPUs and latency here');
+	}
+	parts.append(...[...trace.parts.values()].filter((one) => !one.isConnected));
+}
+
+// ---- what arrives ----
+
+function onWindow(line) {
+	const trace = known(line.trace);
+	trace.section.className = '';
+	trace.windows = trace.windows.filter((one) => one.seq !== line.seq).concat(line).slice(-WINDOWS);
+	draw(trace);
+	document.body.dataset.state = 'ready';
+}
+
+function onNotice(key, make) {
+	const list = document.getElementById('list');
+	if ([...list.children].some((one) => one.dataset.key === key)) {
+		return; // the state is sent again after a connection was lost
+	}
+	const item = make();
+	item.dataset.key = key;
+	list.prepend(item);
+	while (list.children.length > NOTICES) {
+		list.lastChild.remove();
+	}
+	document.getElementById('notices').hidden = false;
+}
+
+function onTrigger(line) {
+	onNotice('t' + JSON.stringify([line.trace, line.name, line.end]), () => {
+		const values = line.values.map((one) => one.figure + (one.row ? '[' + one.row + ']' : '') + ' = ' + one.value);
+		return element('li', line.end_time.slice(11, 23) + ' ' + nameOf(line.trace) + ': ' + line.name + ': ' + values.join(', '));
+	});
+}
+
+function onCapture(line) {
+	onNotice('c' + line.number + line.capture.end, () => {
+		const capture = line.capture, item = element('li');
+		item.textContent = capture.end_time.slice(11, 23) + ' ' + capture.host + '/' + capture.session + ': ' +
+			(capture.path ? 'captured ' : 'could not be captured: ' + capture.error);
+		item.className = capture.path ? '' : 'failed';
+		if (line.has_report) {
+			const link = element('a', capture.path);
+			link.href = 'capture/' + line.number;
+			link.target = '_blank';
+			link.rel = 'noopener';
+			item.append(link);
+		} else if (capture.path) {
+			item.append(capture.path);
+		}
+		return item;
+	});
+}
+
+function follow() {
+	const link = document.getElementById('link');
+	const source = new EventSource('events');
+	const on = (name, take) => source.addEventListener(name, (event) => take(JSON.parse(event.data)));
+	source.onopen = () => {
+		link.textContent = 'connected';
+		link.className = '';
+	};
+	source.onerror = () => {
+		link.textContent = 'no connection; trying again';
+		link.className = 'lost';
+		if (source.readyState === EventSource.CLOSED) { // refused: there are too many viewers
+			setTimeout(follow, 5000);
+		}
+	};
+	on('window', onWindow);
+	on('trigger', onTrigger);
+	on('capture', onCapture);
+	on('attach', (line) => { known(line.trace).section.className = ''; });
+	on('detach', (line) => { known(line.trace).section.className = 'ended'; });
+}
+
+window.addEventListener('resize', () => traces.forEach(draw));
+follow();

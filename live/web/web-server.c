@@ -1,0 +1,327 @@
+/*
+ * web-server: the HTTP side of web; see web.h.
+ *
+ * GET / and its script and style, /events (the state, for ever), /capture/N (the report of a
+ * capture of this run).  All else gets 404.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+#include <event2/http.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "base/mem.h"
+#include "live/url.h"
+#include "live/web/web-state.h"
+
+/* Only what this server has, and nothing written into the page runs. */
+#define PAGE_POLICY                                                                                \
+	"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "            \
+	"img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+/* A report has all it needs within, and may not reach this server. */
+#define REPORT_POLICY                                                                              \
+	"sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; "                  \
+	"style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+
+struct viewer {
+	struct web_server *server;
+	struct evhttp_request *request;
+	uint64_t sent; /* the number of the last item */
+};
+
+struct web_server {
+	struct evhttp *http;
+	const struct web *web;
+	struct event *timer; /* pending while a viewer lacks items */
+	VEC(struct viewer *) viewers;
+	bool is_loopback;
+};
+
+/* ---- viewers ---- */
+
+static struct evbuffer *output_of(const struct viewer *viewer)
+{
+	struct evhttp_connection *connection = evhttp_request_get_connection(viewer->request);
+
+	return bufferevent_get_output(evhttp_connection_get_bufferevent(connection));
+}
+
+/* Gives what it lacks, as far as there is room.  True: it has all. */
+static bool feed(struct viewer *viewer)
+{
+	const struct web *web = viewer->server->web;
+	size_t pending = evbuffer_get_length(output_of(viewer));
+	struct evbuffer *more = evbuffer_new();
+
+	for (size_t i = 0; i < web->items.count; i++) {
+		const struct web_item *item = &web->items.at[i];
+
+		if (item->number <= viewer->sent) {
+			continue;
+		}
+		if (pending > 0 && pending + item->len > WEB_PENDING_MAX) {
+			break;
+		}
+		(void)evbuffer_add(more, item->text, item->len);
+		pending += item->len;
+		viewer->sent = item->number;
+	}
+	if (evbuffer_get_length(more) > 0) {
+		evhttp_send_reply_chunk(viewer->request, more);
+	}
+	evbuffer_free(more);
+	return viewer->sent == web->last;
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct web_server *server = arg;
+	bool has_all = true;
+
+	(void)fd;
+	(void)what;
+	for (size_t i = 0; i < server->viewers.count; i++) {
+		has_all &= feed(server->viewers.at[i]);
+	}
+	if (!has_all) {
+		web_server_changed(server);
+	}
+}
+
+void web_server_changed(struct web_server *server)
+{
+	const struct timeval soon = { .tv_usec = WEB_PERIOD_US };
+
+	if (server->viewers.count > 0 && !event_pending(server->timer, EV_TIMEOUT, NULL)) {
+		(void)event_add(server->timer, &soon);
+	}
+}
+
+/* The connection is about to be freed. */
+static void on_close(struct evhttp_connection *connection, void *arg)
+{
+	struct viewer *viewer = arg;
+	struct web_server *server = viewer->server;
+	size_t left = 0;
+
+	(void)connection;
+	for (size_t i = 0; i < server->viewers.count; i++) {
+		if (server->viewers.at[i] != viewer) {
+			server->viewers.at[left++] = server->viewers.at[i];
+		}
+	}
+	assert(left + 1 == server->viewers.count);
+	server->viewers.count = left;
+	if (!evhttp_request_get_connection(viewer->request)) {
+		evhttp_send_reply_end(viewer->request); /* it is ours, and this frees it */
+	}
+	free(viewer);
+}
+
+/* ---- answers ---- */
+
+static void add_headers(struct evhttp_request *request, const char *type, const char *policy)
+{
+	struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
+
+	(void)evhttp_add_header(headers, "Content-Type", type);
+	(void)evhttp_add_header(headers, "Content-Security-Policy", policy);
+	(void)evhttp_add_header(headers, "X-Content-Type-Options", "nosniff");
+	(void)evhttp_add_header(headers, "Referrer-Policy", "no-referrer");
+	(void)evhttp_add_header(headers, "Cross-Origin-Resource-Policy", "same-origin");
+	(void)evhttp_add_header(headers, "Cache-Control", "no-store");
+}
+
+static void refuse(struct evhttp_request *request, int status, const char *why)
+{
+	struct evbuffer *body = evbuffer_new();
+
+	(void)evbuffer_add_printf(body, "%s\n", why);
+	add_headers(request, "text/plain; charset=utf-8", PAGE_POLICY);
+	evhttp_send_reply(request, status, NULL, body);
+	evbuffer_free(body);
+}
+
+static void send_text(struct evhttp_request *request, const char *type, const unsigned char *text)
+{
+	struct evbuffer *body = evbuffer_new();
+
+	(void)evbuffer_add(body, text, strlen((const char *)text));
+	add_headers(request, type, PAGE_POLICY);
+	evhttp_send_reply(request, HTTP_OK, NULL, body);
+	evbuffer_free(body);
+}
+
+/* The state, and all that follows. */
+static void send_events(struct web_server *server, struct evhttp_request *request)
+{
+	const struct timeval stuck = { .tv_sec = WEB_STUCK_S };
+	struct evhttp_connection *connection = evhttp_request_get_connection(request);
+	struct bufferevent *buffer = evhttp_connection_get_bufferevent(connection);
+	struct viewer *viewer;
+
+	if (evhttp_request_get_command(request) != EVHTTP_REQ_GET) {
+		refuse(request, HTTP_BADMETHOD, "only GET");
+		return;
+	}
+	if (server->viewers.count >= WEB_VIEWERS_MAX) {
+		refuse(request, HTTP_SERVUNAVAIL, "there are as many viewers as there may be");
+		return;
+	}
+	viewer = mem_alloc(sizeof(*viewer));
+	viewer->server = server;
+	viewer->request = request;
+	*vec_push(&server->viewers) = viewer;
+	evhttp_connection_set_closecb(connection, on_close, viewer);
+	/* It says nothing more, and what it says all the same is not kept. */
+	bufferevent_setwatermark(buffer, EV_READ, 0, METRICS_HEADERS_MAX);
+	(void)bufferevent_set_timeouts(buffer, NULL, &stuck);
+	add_headers(request, "text/event-stream", PAGE_POLICY);
+	evhttp_send_reply_start(request, HTTP_OK, NULL);
+	if (!feed(viewer)) {
+		web_server_changed(server);
+	}
+}
+
+static const char *report_of(const struct web *web, const char *number)
+{
+	char *past;
+	unsigned long long wanted = strtoull(number, &past, 10);
+
+	for (size_t i = 0; i < web->reports.count && *number >= '0' && *number <= '9'; i++) {
+		if (!*past && web->reports.at[i].number == wanted) {
+			return web->reports.at[i].path;
+		}
+	}
+	return NULL;
+}
+
+static void send_capture(const struct web *web, struct evhttp_request *request, const char *number)
+{
+	const char *path = report_of(web, number);
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
+	struct evbuffer *body;
+	struct stat found;
+
+	if (fd < 0 || fstat(fd, &found) < 0 || !S_ISREG(found.st_mode) || found.st_size == 0) {
+		refuse(request, HTTP_NOTFOUND,
+		       path ? "the report is gone" : "no capture of this run has a report of it");
+		if (fd >= 0) {
+			(void)close(fd);
+		}
+		return;
+	}
+	body = evbuffer_new();
+	if (evbuffer_add_file(body, fd, 0, found.st_size) < 0) {
+		refuse(request, HTTP_INTERNAL, "the report cannot be read");
+	} else {
+		add_headers(request, "text/html; charset=utf-8", REPORT_POLICY);
+		evhttp_send_reply(request, HTTP_OK, NULL, body);
+	}
+	evbuffer_free(body);
+}
+
+/* A page of another site whose name is made to lead here (DNS rebinding) still says that name. */
+static bool is_for_us(const struct web_server *server, struct evhttp_request *request)
+{
+	static const char *const names[] = { "localhost", "127.0.0.1", "[::1]" };
+	const char *host = evhttp_find_header(evhttp_request_get_input_headers(request), "Host");
+
+	for (size_t i = 0; host && i < sizeof(names) / sizeof(names[0]); i++) {
+		size_t len = strlen(names[i]);
+
+		if (strncasecmp(host, names[i], len) == 0 &&
+		    (host[len] == '\0' || host[len] == ':')) {
+			return true;
+		}
+	}
+	return !server->is_loopback;
+}
+
+static void on_request(struct evhttp_request *request, void *arg)
+{
+	static const struct {
+		const char *path, *type;
+		const unsigned char *text;
+	} files[] = {
+		{ "/", "text/html; charset=utf-8", web_page },
+		{ "/page.js", "text/javascript; charset=utf-8", web_script },
+		{ "/page.css", "text/css; charset=utf-8", web_style },
+	};
+	static const char capture[] = "/capture/";
+	struct web_server *server = arg;
+	const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(request);
+	const char *path = uri ? evhttp_uri_get_path(uri) : NULL;
+
+	if (!is_for_us(server, request)) {
+		refuse(request, 403, "this is served to localhost only");
+		return;
+	}
+	for (size_t i = 0; path && i < sizeof(files) / sizeof(files[0]); i++) {
+		if (strcmp(path, files[i].path) == 0) {
+			send_text(request, files[i].type, files[i].text);
+			return;
+		}
+	}
+	if (path && strcmp(path, "/events") == 0) {
+		send_events(server, request);
+	} else if (path && strncmp(path, capture, strlen(capture)) == 0) {
+		send_capture(server->web, request, path + strlen(capture));
+	} else {
+		refuse(request, HTTP_NOTFOUND, "there is nothing here; the page is /");
+	}
+}
+
+/* ---- the server ---- */
+
+struct web_server *web_server_new(struct event_base *base, const char *address,
+				  const struct web *web, struct err *err)
+{
+	struct web_server *server;
+	char host[URL_HOST_BYTES];
+	uint16_t port = 0;
+
+	if (url_split_listen("--web", address, host, &port, err) < 0) {
+		return NULL;
+	}
+	server = mem_alloc(sizeof(*server));
+	server->web = web;
+	server->is_loopback = strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 ||
+			      strcasecmp(host, "localhost") == 0;
+	server->timer = event_new(base, -1, 0, on_timer, server);
+	server->http = evhttp_new(base);
+	evhttp_set_allowed_methods(server->http, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD);
+	evhttp_set_max_headers_size(server->http, METRICS_HEADERS_MAX);
+	evhttp_set_max_body_size(server->http, 0);
+	evhttp_set_timeout(server->http, METRICS_TIMEOUT_S);
+	evhttp_set_gencb(server->http, on_request, server);
+	if (evhttp_bind_socket(server->http, host, port) < 0) {
+		(void)err_raise(err, -errno, "--web: cannot listen on %s port %u: %s", host, port,
+				strerror(errno));
+		web_server_free(server);
+		return NULL;
+	}
+	return server;
+}
+
+void web_server_free(struct web_server *server)
+{
+	if (!server) {
+		return;
+	}
+	evhttp_free(server->http); /* closes all connections */
+	assert(server->viewers.count == 0);
+	event_free(server->timer);
+	vec_fini(&server->viewers);
+	free(server);
+}

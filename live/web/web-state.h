@@ -1,0 +1,45 @@
+/*
+ * web-state: what web.c keeps for web-server.c.
+ */
+#ifndef SILLAGE_LIVE_WEB_WEB_STATE_H
+#define SILLAGE_LIVE_WEB_WEB_STATE_H
+
+#include "base/vec.h"
+#include "live/web/web.h"
+
+struct web_server;
+
+/* One event, as it is sent. */
+struct web_item {
+	uint64_t number;
+	char *trace; /* the item is the window of this trace; NULL: it is no window */
+	char *text;
+	size_t len;
+};
+
+struct web_report {
+	uint64_t number; /* of the capture */
+	char *path;      /* of its report.html */
+};
+
+struct web {
+	VEC(struct web_item) items; /* by number */
+	uint64_t last;              /* number given */
+	VEC(struct web_report) reports;
+	struct web_server *server;
+};
+
+/* ---- web-server.c ---- */
+
+/* See web_new().  @web must outlive the server. */
+struct web_server *web_server_new(struct event_base *base, const char *address,
+				  const struct web *web, struct err *err);
+void web_server_free(struct web_server *server); /* NULL is fine */
+/* There are new items: viewers get them soon. */
+void web_server_changed(struct web_server *server);
+
+/* ---- made by embed.py; zero-terminated ---- */
+
+extern const unsigned char web_page[], web_script[], web_style[];
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * web: the state of a live run in browsers.
+ *
+ *     windows, triggers, captures ──> web.c: the newest line of each ──> web-server.c ──> viewers
+ *
+ * The page, its script and its style are served as they are; the data follow as server-sent events
+ * whose data are the lines of the JSON sink, with few rows of each list.  A viewer that is slow
+ * gets the newest window of each trace when it has taken what it was given; it never holds others.
+ *
+ * Everything runs in the thread of the event loop.  A web that is NULL takes all calls.
+ */
+#ifndef SILLAGE_LIVE_WEB_WEB_H
+#define SILLAGE_LIVE_WEB_WEB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct capture_result;
+struct event_base;
+struct report;
+struct trace_identity;
+struct trigger_event;
+struct web;
+
+/* Listens on "[HOST]:PORT" (HOST empty: loopback).  NULL with the reason. */
+struct web *web_new(struct event_base *base, const char *address, struct err *err);
+void web_free(struct web *web);
+
+/* Only windows are taken. */
+void web_report(struct web *web, const struct trace_identity *trace, const struct report *report);
+void web_attach(struct web *web, const struct trace_identity *trace, bool is_attach,
+		const char *reason);
+void web_trigger(struct web *web, const struct trace_identity *trace,
+		 const struct trigger_event *event);
+/* @number: of the capture in this run, by which its report is served. */
+void web_capture(struct web *web, uint64_t number, const struct capture_result *capture);
+
+#endif

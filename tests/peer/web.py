@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""web: the page of `live --web`, read by scripts and by a browser, while a real lttng-relayd serves a trace.
+
+usage: web.py SILLAGE APP DATA [x NAME]
+"""
+import contextlib
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import sys
+import urllib.error
+import urllib.request
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'reference'))
+import browser  # noqa: E402
+import peer  # noqa: E402
+
+VIEWERS = 20
+VIEWERS_MAX = 32  # WEB_VIEWERS_MAX
+ROWS = 12  # WEB_ROWS
+MARKUP = b'<i id=evil>'  # as long as NAME, a thread of the trace
+NAME = b'rcu_preempt'
+EVIL = '<img id=evil src=x onerror=document.title="evil">'
+
+
+def served(t, *options, trace='burst', host='h', session='s'):
+    """A live run that shows a page, when it has read all of @trace, and its port."""
+    relay, port = t.relay(), peer.free_ports()
+    live = t.live('-a', 'cpu,sched', '-i', '10ms', '--from', 'beginning', '--web', ':%d' % port, *options, relay.live)
+    peer.wait_port('127.0.0.1', port, live.process)
+    t.replay(relay, trace, '--session', session, '--hostname', host, '--speed', '0', '--wait-viewer', '--linger', peer.LONG)
+    live.wait_for(lambda one: len(windows(one.lines())) > 2)
+    return live, port
+
+
+def windows(lines):
+    return [line for line in lines if line['type'] == 'window']
+
+
+def get(port, path, host='localhost', method='GET'):
+    """Status, headers and body."""
+    link = http.client.HTTPConnection('127.0.0.1', port, timeout=peer.LIMIT)
+    link.request(method, path, headers={'Host': host} if host else {})
+    answer = link.getresponse()
+    body = answer.read()
+    link.close()
+    return answer.status, answer.headers, body
+
+
+def viewer(port):
+    return urllib.request.urlopen('http://localhost:%d/events' % port, timeout=peer.LIMIT)
+
+
+def until(stream, wanted):
+    """Reads events until one of this kind comes."""
+    while True:
+        event, data, end = (stream.readline() for _ in range(3))
+        assert event.startswith(b'event: ') and data.startswith(b'data: ') and end == b'\n', (event, data, end)
+        if event[7:-1].decode() == wanted:
+            return json.loads(data[6:])
+
+
+def cut(line):
+    """A line with as many rows as the page gets."""
+    return {name: {key: rows[:ROWS] if isinstance(rows, list) and key != 'cpus' else rows for key, rows in part.items()}
+            if name in ('cpu', 'sched') else part for name, part in line.items() if name != 'lag_ns'}
+
+
+def test_viewers(t):
+    """As many as are promised have the same windows as -f json; one that never reads holds nobody; more are refused."""
+    live, port = served(t)
+    with contextlib.ExitStack() as stack:
+        stuck = stack.enter_context(socket.socket())
+        stuck.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        stuck.connect(('127.0.0.1', port))
+        stuck.sendall(b'GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n' + b'x' * 100000)
+        streams = [stack.enter_context(viewer(port)) for _ in range(VIEWERS)]
+        for stream in streams:
+            assert stream.headers['Content-Type'] == 'text/event-stream'
+            line = until(stream, 'window')
+            line.pop('lag_ns', None)
+            assert line in [cut(one) for one in windows(live.lines())], line
+        streams += [stack.enter_context(viewer(port)) for _ in range(VIEWERS_MAX - VIEWERS - 1)]
+        assert get(port, '/events')[0] == 503
+        streams[0].close()
+        peer.wait_until(lambda: open_viewer(port), 'the place of one that left is not given again')
+        live.finish(signal.SIGTERM)
+        for stream in streams[1:]:
+            with contextlib.suppress(http.client.IncompleteRead, ConnectionResetError):
+                stream.read()  # it ends
+    assert 'Sanitizer' not in live.said(), live.said()
+
+
+def open_viewer(port):
+    try:
+        viewer(port).close()
+        return True
+    except urllib.error.HTTPError:
+        return False
+
+
+def raw(port, data):
+    with socket.create_connection(('127.0.0.1', port), timeout=peer.LIMIT) as link:
+        answer = b''
+        with contextlib.suppress(OSError):  # it may have enough before it has all
+            link.sendall(data)
+            link.shutdown(socket.SHUT_WR)
+            while more := link.recv(65536):
+                answer += more
+        return answer
+
+
+def test_requests(t):
+    """The page with its policy, and requests that are wrong."""
+    live, port = served(t)
+    for path, kind in (('/', 'text/html'), ('/page.js', 'text/javascript'), ('/page.css', 'text/css')):
+        status, headers, body = get(port, path)
+        assert status == 200 and headers['Content-Type'].startswith(kind) and body, path
+        assert headers['Content-Security-Policy'].startswith("default-src 'none'; script-src 'self'; ")
+        assert 'unsafe' not in headers['Content-Security-Policy'] and headers['X-Content-Type-Options'] == 'nosniff'
+    assert get(port, '/', method='HEAD')[::2] == (200, b'')
+    for host, status in (('localhost:%d' % port, 200), ('127.0.0.1', 200), ('[::1]:80', 200), ('evil.example', 403),
+                         ('localhost.evil.example', 403), ('127.0.0.1.evil.example', 403)):
+        assert get(port, '/', host)[0] == get(port, '/page.js', host)[0] == status, host
+    assert b' 403 ' in raw(port, b'GET / HTTP/1.0\r\n\r\n')
+    for path in ('/x', '//', '/events/', '/capture/', '/capture/1', '/capture/-1', '/capture/0', '/capture/../../etc/passwd',
+                 '/capture/%2e%2e/etc/passwd', '/capture/99999999999999999999', '/../page.js', '/page.html'):
+        assert get(port, path)[0] == 404, path
+    assert get(port, '/events', method='HEAD')[0] == 405
+    for bad in (b'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n', b'GET\r\n\r\n', b'\0' * 100,
+                b'GET / HTTP/1.1\r\nHost: localhost\r\nX: ' + b'x' * 100000 + b'\r\n\r\n'):
+        assert b' 200 ' not in raw(port, bad), bad[:40]
+    assert get(port, '/')[0] == 200
+    live.finish(signal.SIGTERM)
+    for address, why in (('x', 'is not [HOST]:PORT'), ('8.8.8.8:80', 'cannot listen')):
+        wrong = t.live('--web', address, 'net://localhost:1')
+        assert peer.ended(wrong.process) != 0 and why in wrong.said(), wrong.said()
+
+
+def test_captures(t):
+    """Triggers and captures are told, and the report of a capture is served by its number alone."""
+    into = os.path.join(t.scratch, 'captures')
+    live, port = served(t, '--history', '10s', '--after', '0', '--capture-dir', into, '--on-trigger', 'capture,report',
+                        '--trigger', 'cpu.busy > 0 every 1h')
+    live.wait_for(lambda one: [line for line in one.lines() if line['type'] == 'capture'])
+    with viewer(port) as stream:
+        assert until(stream, 'trigger')['name'] == 'cpu.busy > 0 every 1h'
+        made = until(stream, 'capture')
+    assert made['has_report'] and made['capture']['path'].startswith(into), made
+    with open(os.path.join(made['capture']['path'], 'report.html'), 'rb') as file:
+        report = file.read()
+    status, headers, body = get(port, '/capture/%d' % made['number'])
+    assert status == 200 and body == report and headers['Content-Security-Policy'].startswith('sandbox allow-scripts; ')
+    assert get(port, '/capture/%dx' % made['number'])[0] == get(port, '/capture/%d' % (made['number'] + 1))[0] == 404
+    shutil.rmtree(made['capture']['path'])
+    assert get(port, '/capture/%d' % made['number'])[0] == 404
+    live.finish(signal.SIGTERM)
+
+
+def hostile(t):
+    """The trace burst, with markup as the name of a thread."""
+    trace = os.path.join(t.scratch, 'hostile')
+    shutil.copytree(os.path.join(t.data, 'burst'), trace)
+    count = 0
+    for place, _, names in os.walk(trace):
+        for name in names:
+            if name.startswith('channel') and not name.endswith('.idx'):
+                with open(os.path.join(place, name), 'r+b') as file:
+                    data = file.read()
+                    count += data.count(NAME)
+                    file.seek(0)
+                    file.write(data.replace(NAME, MARKUP))
+    assert count > 0
+    return trace
+
+
+def test_browser(t):
+    """Names that hold markup are text on the page, which shows CPUs, threads, latency and what fired."""
+    if not browser.program():
+        raise peer.Skip('chromium is not installed')
+    live, port = served(t, '--trigger', 'cpu.busy > 0 every 1h', '--on-trigger', 'print', trace=hostile(t), host='<b>h', session=EVIL)
+    for width, height in ((1280, 800), (480, 900)):
+        with browser.Browser(width, height) as page:
+            page.call('Page.navigate', url='http://localhost:%d/' % port)
+            peer.wait_until(lambda: page.evaluate('document.body && document.body.dataset.state === "ready"'))
+            peer.wait_until(lambda: page.evaluate('document.getElementById("list").children.length') == 1)
+            peer.wait_until(lambda: MARKUP.decode() in page.evaluate('document.getElementById("traces").innerText'))
+            text = page.evaluate('document.body.innerText')
+            assert MARKUP.decode() in text and '<b>h/' + EVIL in text, text
+            for title in ('CPUs over time', 'Threads that ran most', 'Wake-up latency', 'Threads that waited longest'):
+                assert title in text, text
+            assert page.evaluate('document.getElementById("evil") === null && document.title') == 'sillage live'
+            assert page.evaluate('document.documentElement.scrollWidth') <= width
+            # What would run if markup were let in: the policy forbids it.
+            page.evaluate('document.body.insertAdjacentHTML("beforeend", %s)' % json.dumps(EVIL))
+            page.evaluate('new Promise((done) => setTimeout(done, 50))')
+            assert page.evaluate('document.title') == 'sillage live'
+            if os.environ.get('SILLAGE_PICTURES'):
+                page.picture(os.path.join(os.environ['SILLAGE_PICTURES'], 'web-%d.png' % width))
+    live.finish(signal.SIGTERM)
+
+
+if __name__ == '__main__':
+    sys.exit(peer.main(globals()))
