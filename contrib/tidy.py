@@ -64,7 +64,7 @@ ROOMS = {
     'live/replay': ('base/', 'relay/', 'recorded/', 'live/url.h', 'output/plain-name.h') + CTF,
     'live/range': ('base/', 'base/process/', 'relay/', 'recorded/', 'output/plain-name.h', 'live/url.h', 'live/loop.h',
                    'live/session/') + CTF,
-    'live/web': ('base/', 'output/', 'engine/tables/', 'live/url.h') + CONTRACT,
+    'live/web': ('base/', 'output/', 'engine/tables/') + CONTRACT,
     'live': ('base/', 'query/', 'relay/', 'history/', 'output/', 'engine/', 'engine/tables/',
              'engine/exchange/', 'phases/', 'live/session/', 'live/trigger/', 'live/capture/',
              'live/replay/', 'live/web/', 'setup/runner.h', 'version.h') + CTF + CONTRACT,

@@ -430,6 +430,19 @@ static void loop_fini(struct loop *loop)
 	event_base_free(loop->base);
 }
 
+static int start_web(struct loop *loop, struct err *err)
+{
+	char host[URL_HOST_BYTES];
+	uint16_t port;
+	int r = url_split_listen("--web", loop->config->web, host, &port, err);
+
+	if (r == 0) {
+		loop->web = web_new(loop->base, host, port, err);
+		r = loop->web ? 0 : -EIO;
+	}
+	return r;
+}
+
 /* Starts the servers that others may connect to. */
 static int start_servers(struct loop *loop, struct err *err)
 {
@@ -449,11 +462,8 @@ static int start_servers(struct loop *loop, struct err *err)
 					actions_name(config->actions, i), 0);
 		}
 	}
-	if (config->web) {
-		loop->web = web_new(loop->base, config->web, err);
-		if (!loop->web) {
-			return -EIO;
-		}
+	if (config->web && start_web(loop, err) < 0) {
+		return -EIO;
 	}
 	if (config->control) {
 		loop->control =

@@ -10,10 +10,10 @@
  *                     output ◄──┤
  *               metrics, web ◄──┘
  *
- * Owns the event loop, the engine, the relays and sessions, and the servers (metrics, web, control).  It
- * decides which sessions to attach to, retries relays and sessions that are away, passes reports
- * on, and ends when nothing more can come: when each URL names one session and all of these have
- * ended, or on a signal, or at a limit of time or windows.
+ * Owns the event loop, the engine, the relays and sessions, and the servers (metrics, web,
+ * control).  It decides which sessions to attach to, retries relays and sessions that are away,
+ * passes reports on, and ends when nothing more can come: when each URL names one session and all
+ * of these have ended, or on a signal, or at a limit of time or windows.
  *
  * Everything here runs in one thread.  Other threads (the engine's workers, name lookups, the
  * writer of captures) report through descriptors or are polled.

@@ -229,7 +229,11 @@ function draw(trace) {
 	if (!now.cpu && !now.sched) {
 		note(part(trace.parts, 'none', 'Windows'), 'begin with -a cpu,sched to see threads, CPUs and latency here');
 	}
-	parts.append(...[...trace.parts.values()].filter((one) => !one.isConnected));
+	const added = [...trace.parts.values()].filter((one) => !one.isConnected);
+	parts.append(...added);
+	if (added.length) {
+		draw(trace); // they have changed the width of the others
+	}
 }
 
 // ---- what arrives ----

@@ -21,7 +21,6 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
-#include "live/url.h"
 #include "live/web/web-state.h"
 
 /* Only what this server has, and nothing written into the page runs. */
@@ -284,17 +283,11 @@ static void on_request(struct evhttp_request *request, void *arg)
 
 /* ---- the server ---- */
 
-struct web_server *web_server_new(struct event_base *base, const char *address,
+struct web_server *web_server_new(struct event_base *base, const char *host, uint16_t port,
 				  const struct web *web, struct err *err)
 {
-	struct web_server *server;
-	char host[URL_HOST_BYTES];
-	uint16_t port = 0;
+	struct web_server *server = mem_alloc(sizeof(*server));
 
-	if (url_split_listen("--web", address, host, &port, err) < 0) {
-		return NULL;
-	}
-	server = mem_alloc(sizeof(*server));
 	server->web = web;
 	server->is_loopback = strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 ||
 			      strcasecmp(host, "localhost") == 0;

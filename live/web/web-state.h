@@ -32,7 +32,7 @@ struct web {
 /* ---- web-server.c ---- */
 
 /* See web_new().  @web must outlive the server. */
-struct web_server *web_server_new(struct event_base *base, const char *address,
+struct web_server *web_server_new(struct event_base *base, const char *host, uint16_t port,
 				  const struct web *web, struct err *err);
 void web_server_free(struct web_server *server); /* NULL is fine */
 /* There are new items: viewers get them soon. */

@@ -165,11 +165,11 @@ void web_capture(struct web *web, uint64_t number, const struct capture_result *
 	add(web, "capture", NULL, wrapped);
 }
 
-struct web *web_new(struct event_base *base, const char *address, struct err *err)
+struct web *web_new(struct event_base *base, const char *host, uint16_t port, struct err *err)
 {
 	struct web *web = mem_alloc(sizeof(*web));
 
-	web->server = web_server_new(base, address, web, err);
+	web->server = web_server_new(base, host, port, web, err);
 	if (!web->server) {
 		web_free(web);
 		return NULL;

@@ -24,8 +24,8 @@ struct trace_identity;
 struct trigger_event;
 struct web;
 
-/* Listens on "[HOST]:PORT" (HOST empty: loopback).  NULL with the reason. */
-struct web *web_new(struct event_base *base, const char *address, struct err *err);
+/* Listens there.  NULL with the reason. */
+struct web *web_new(struct event_base *base, const char *host, uint16_t port, struct err *err);
 void web_free(struct web *web);
 
 /* Only windows are taken. */

@@ -231,7 +231,7 @@ const struct option options_table[] = {
 	{ 0, "output-progress", NULL, "accepted, without effect", FOR_LAMI, IGNORED },
 	{ 0, "metrics", "[HOST]:PORT", "serve http://HOST:PORT/metrics (loopback)",
 	  FOR_FOLLOW | FOR_TOP, TEXT(metrics) },
-	{ 0, "web", "[HOST]:PORT", "serve a page with the rolling state (loopback)", FOR_FOLLOW,
+	{ 0, "web", "[HOST]:PORT", "serve a page with the rolling figures (loopback)", FOR_FOLLOW,
 	  TEXT(web) },
 	{ 0, "stats", NULL, "say at the end where time and memory went", FOR_BOTH, FLAG(stats) },
 	{ 'q', "quiet", NULL, "say less on standard error", FOR_ALL, CUSTOM(options_quiet) },
