@@ -7,8 +7,8 @@
 
 static int missing(const char *url, struct err *err)
 {
-	return err_raise(err, -ENOTSUP, "%s: this sillage was built without SQLite (libsqlite3)",
-			 url);
+	(void)url; /* it may have a password */
+	return err_raise(err, -ENOTSUP, "this sillage was built without stores (libsqlite3)");
 }
 
 int store_reader_open(const char *url, const atomic_bool *stop, struct store_reader **ret,

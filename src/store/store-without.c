@@ -7,9 +7,9 @@
 
 int store_open(const struct store_config *config, struct store **ret, struct err *err)
 {
+	(void)config;
 	(void)ret;
-	return err_raise(err, -ENOTSUP, "%s: this sillage was built without SQLite (libsqlite3)",
-			 config->url);
+	return err_raise(err, -ENOTSUP, "this sillage was built without stores (libsqlite3)");
 }
 
 const char *store_name(const struct store *store)
