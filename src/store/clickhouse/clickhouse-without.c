@@ -4,7 +4,6 @@
 #include <errno.h>
 
 #include "store/clickhouse/clickhouse-writer.h"
-#include "store/clickhouse/mirror.h"
 
 static int missing(struct err *err)
 {
@@ -20,14 +19,6 @@ int clickhouse_writer_open(const char *url, uint64_t interval_ns, bool may_wait,
 	(void)interval_ns;
 	(void)may_wait;
 	(void)events;
-	(void)ret;
-	return missing(err);
-}
-
-int mirror_open(const char *url, const atomic_bool *stop, struct mirror **ret, struct err *err)
-{
-	(void)url;
-	(void)stop;
 	(void)ret;
 	return missing(err);
 }
@@ -63,61 +54,4 @@ void clickhouse_writer_flush(struct clickhouse_writer *writer)
 void clickhouse_writer_close(struct clickhouse_writer *writer)
 {
 	(void)writer;
-}
-
-void mirror_close(struct mirror *mirror)
-{
-	(void)mirror;
-}
-
-sqlite3 *mirror_database(const struct mirror *mirror)
-{
-	(void)mirror;
-	return NULL;
-}
-
-const char *mirror_name(const struct mirror *mirror)
-{
-	(void)mirror;
-	return "";
-}
-
-int mirror_span(struct mirror *mirror, uint64_t *ret_first, uint64_t *ret_last, struct err *err)
-{
-	(void)mirror;
-	(void)ret_first;
-	(void)ret_last;
-	return missing(err);
-}
-
-int mirror_heads(struct mirror *mirror, const bool *wanted, uint64_t begin, uint64_t end,
-		 struct err *err)
-{
-	(void)mirror;
-	(void)wanted;
-	(void)begin;
-	(void)end;
-	return missing(err);
-}
-
-int mirror_threads(struct mirror *mirror, uint64_t level, uint64_t begin, uint64_t end,
-		   struct err *err)
-{
-	(void)mirror;
-	(void)level;
-	(void)begin;
-	(void)end;
-	return missing(err);
-}
-
-int mirror_rows(struct mirror *mirror, size_t analysis, size_t table, uint64_t level,
-		uint64_t begin, uint64_t end, struct err *err)
-{
-	(void)mirror;
-	(void)analysis;
-	(void)table;
-	(void)level;
-	(void)begin;
-	(void)end;
-	return missing(err);
 }
