@@ -120,6 +120,12 @@ class Test:
             code, found, said = self.history(url, interval)
             if code != 0 or said or windows(found) != expected:
                 fail('law: %s: exit %d, %s' % (interval, code, said))
+        # What a window had before it was replaced, and a window whose head has not come, are not there.
+        for level, version in (('level', 'version - 1'), ('level + 1', 'version')):
+            self.server.ask('INSERT INTO law.count_by_name (level, begin, trace, name, count, version)'
+                            " SELECT %s, begin, trace, 'stale', 7, %s FROM law.windows" % (level, version))
+        if windows(self.history(url, '50ms')[1]) != expected:
+            fail('law: stale rows are shown')
 
     def check_away(self):
         """The server is killed when the run has begun: live goes on, so does a run that was there."""
