@@ -70,7 +70,10 @@ ROOMS = {
              'live/replay/', 'live/web/', 'setup/runner.h', 'version.h') + CTF + CONTRACT,
     'src/perfetto': ('base/', 'base/text/', 'ctf/metadata/', 'kernel/', 'deep/', 'deep/report/', 'engine/pool.h', 'engine/tables/',
                      'output/', 'perfetto.pb-c.h') + CONTRACT,
-    'src/store': ('base/', 'output/', 'engine/', 'engine/tables/') + CONTRACT,
+    'src/store': ('base/', 'output/', 'engine/', 'engine/tables/', 'store/rows/', 'store/sqlite/', 'store/clickhouse/') + CONTRACT,
+    'src/store/rows': ('base/', 'output/', 'engine/', 'engine/tables/') + CONTRACT,
+    'src/store/sqlite': ('base/', 'engine/tables/', 'store/rows/') + CONTRACT,
+    'src/store/clickhouse': ('base/', 'engine/tables/', 'store/rows/', 'store/sqlite/') + CONTRACT,
     'src/setup': ('base/', 'engine/worker/') + CTF + CONTRACT,
     'src/watch': ('base/', 'base/process/', 'setup/'),
     'src/cmd/options': ('base/', 'query/', 'phases/partition.h', 'engine/tables/') + CONTRACT,
@@ -90,6 +93,7 @@ NEVER = (
      'libevent lives in live/ only'),
     (r'(?!src/output/screen/)', r'(curses|ncurses)', 'only the screen knows the terminal'),
     (r'(?!src/store/)', r'sqlite3', 'only the store knows its database'),
+    (r'(?!src/store/clickhouse/)', r'curl/', 'only stores on a server know HTTP'),
     (r'(?!src/base/probe)', r'lttng/', "only the probes know LTTng-UST's headers"),
 )
 # Functions whose names are given from outside, with the reason.

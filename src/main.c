@@ -18,7 +18,7 @@
 #include "cmd/cmd.h"
 #include "cmd/say.h"
 #include "output/sinks/json.h"
-#include "store/schema.h"
+#include "store/rows/schema.h"
 #include "version.h"
 
 static const struct command *const commands[] = {

@@ -230,6 +230,21 @@
 /* Windows that wait for the writer of a store, and how many items one transaction takes. */
 #define STORE_QUEUE_BYTES ((size_t)64 << 20)
 #define STORE_BATCH       64
+/* A store in ClickHouse: what one batch gathers, and batches that wait for the sender. */
+#define CLICKHOUSE_BATCH_BYTES ((size_t)8 << 20)
+#define CLICKHOUSE_OUTBOX      2
+/* How long a sender waits before it tries a server again, and what is left of a spool for the next
+ * run if the server takes it more slowly. */
+#define CLICKHOUSE_RETRY_MS     1000
+#define CLICKHOUSE_RETRY_MAX_MS 30000
+#define CLICKHOUSE_CLOSE_S      10
+/* A row that is read, and the traces that a statement names. */
+#define CLICKHOUSE_ROW_BYTES_MAX ((size_t)16 << 20)
+#define CLICKHOUSE_NAMED_MAX     1000
+/* Requests at a time, how often they look whether the user wants to end, and short answers. */
+#define HTTP_PARALLEL         4
+#define HTTP_POLL_MS          200
+#define HTTP_ANSWER_BYTES_MAX ((size_t)16 << 20)
 
 _Static_assert(PACKET_BYTES_MAX <= UINT64_MAX / 8, "sizes are also kept in bits");
 _Static_assert(RELAY_PIECE_BYTES <= PACKET_BYTES_MAX, "a piece is part of a packet");

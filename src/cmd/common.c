@@ -537,19 +537,22 @@ int cmd_store(const struct options *options, bool may_wait, struct engine_config
 int cmd_store_close(const struct options *options, struct output *output)
 {
 	struct store_account account;
+	char *name;
 	int r;
 
 	if (!output->also) {
 		return 0;
 	}
+	name = mem_strdup(store_name(output->also->state));
 	r = store_close(output->also->state, &account);
 	output->also = NULL;
 	if (options->verbosity > 0) {
-		say("%s: %llu windows closed, %llu stored with %llu rows, %llu lost",
-		    options->store, (unsigned long long)account.closed,
-		    (unsigned long long)account.stored, (unsigned long long)account.rows,
+		say("%s: %llu windows closed, %llu stored with %llu rows, %llu spooled, %llu lost",
+		    name, (unsigned long long)account.closed, (unsigned long long)account.stored,
+		    (unsigned long long)account.rows, (unsigned long long)account.spooled,
 		    (unsigned long long)account.lost);
 	}
+	free(name);
 	return r;
 }
 

@@ -234,6 +234,70 @@ static int by_trace(const void *left, const void *right)
 	return a->begin < b->begin ? -1 : a->begin > b->begin;
 }
 
+/* ---- a store on a server ---- */
+
+static int fetch_heads(struct store_reader *reader, const bool *wanted, uint64_t begin,
+		       uint64_t end, struct err *err)
+{
+	bool *by_number;
+	int r;
+
+	if (!reader->mirror) {
+		return 0;
+	}
+	by_number = mem_alloc(reader->traces.count + 1);
+	for (size_t i = 0; i < reader->traces.count; i++) {
+		by_number[reader->traces.at[i].number] = wanted[i];
+	}
+	r = mirror_heads(reader->mirror, by_number, begin, end, err);
+	free(by_number);
+	return r;
+}
+
+/* All rows of the windows of one length. */
+static int fetch_level(struct store_reader *reader, uint64_t level, const struct span *span,
+		       struct err *err)
+{
+	int r = mirror_threads(reader->mirror, level, span->begin, span->end, err);
+
+	for (size_t a = 0; analyses[a]; a++) {
+		for (size_t t = 0; t < TABLES_MAX && analyses[a]->tables[t].columns[0].key; t++) {
+			const struct table *table = &analyses[a]->tables[t];
+
+			if (r == 0 && store_reader_wants(reader, analyses[a]) &&
+			    store_reader_needs(reader, table)) {
+				r = mirror_rows(reader->mirror, a, t, level, span->begin, span->end,
+						err);
+			}
+		}
+	}
+	return r;
+}
+
+static int fetch_rows(struct store_reader *reader, const struct levels *levels,
+		      const struct store_windows *windows, struct err *err)
+{
+	int r = 0;
+
+	for (size_t l = 0; r == 0 && reader->mirror && l < levels->at.count; l++) {
+		struct span span = { UINT64_MAX, 0 };
+
+		for (size_t i = 0; i < windows->at.count; i++) {
+			const struct store_window *window = &windows->at.at[i];
+
+			if (window->level == levels->at.at[l]) {
+				span.begin =
+					window->begin < span.begin ? window->begin : span.begin;
+				span.end = window->begin >= span.end ? window->begin + 1 : span.end;
+			}
+		}
+		if (span.end > 0) {
+			r = fetch_level(reader, levels->at.at[l], &span, err);
+		}
+	}
+	return r;
+}
+
 int store_reader_windows(struct store_reader *reader, const bool *wanted, uint64_t interval_ns,
 			 uint64_t begin, uint64_t end, struct store_windows *ret, struct err *err)
 {
@@ -241,9 +305,10 @@ int store_reader_windows(struct store_reader *reader, const bool *wanted, uint64
 		.reader = reader, .wanted = wanted, .range = { begin, end }, .ret = ret
 	};
 	struct levels levels = { 0 };
-	int r = read_levels(reader, &levels, err);
+	int r = fetch_heads(reader, wanted, begin, end, err);
 
 	assert(interval_ns > 0);
+	r = r < 0 ? r : read_levels(reader, &levels, err);
 	order(&levels, interval_ns);
 	choice.covered = mem_alloc((reader->traces.count + 1) * sizeof(*choice.covered));
 	for (size_t i = 0; r == 0 && i < levels.at.count; i++) {
@@ -252,6 +317,7 @@ int store_reader_windows(struct store_reader *reader, const bool *wanted, uint64
 	if (ret->at.count > 1) {
 		qsort(ret->at.at, ret->at.count, sizeof(ret->at.at[0]), by_trace);
 	}
+	r = r < 0 ? r : fetch_rows(reader, &levels, ret, err);
 	for (size_t i = 0; i < reader->traces.count; i++) {
 		vec_fini(&choice.covered[i].at);
 	}
@@ -260,13 +326,41 @@ int store_reader_windows(struct store_reader *reader, const bool *wanted, uint64
 	return r;
 }
 
+int store_reader_gaps(struct store_reader *reader, uint64_t begin, uint64_t end, store_gap_fn *each,
+		      void *user, struct err *err)
+{
+	sqlite3_stmt *gaps = NULL;
+	int step = SQLITE_DONE;
+	int r = sqlite_prepare(reader->db, reader->path,
+			       "SELECT begin, \"end\", windows, why FROM gaps"
+			       " WHERE \"end\" > ? AND begin < ? ORDER BY 1, 2",
+			       &gaps, err);
+
+	(void)sqlite3_bind_int64(gaps, 1, (int64_t)begin);
+	(void)sqlite3_bind_int64(gaps, 2, end < INT64_MAX ? (int64_t)end : INT64_MAX);
+	while (r == 0 && (step = sqlite3_step(gaps)) == SQLITE_ROW) {
+		const char *why = (const char *)sqlite3_column_text(gaps, 3);
+
+		each(user, (uint64_t)sqlite3_column_int64(gaps, 0),
+		     (uint64_t)sqlite3_column_int64(gaps, 1),
+		     (uint64_t)sqlite3_column_int64(gaps, 2), why ? why : "");
+	}
+	r = r < 0 || step == SQLITE_DONE ? r : sqlite_failed(reader->db, reader->path, err);
+	(void)sqlite3_finalize(gaps);
+	return r;
+}
+
 int store_reader_span(struct store_reader *reader, uint64_t *ret_first, uint64_t *ret_last,
 		      struct err *err)
 {
 	sqlite3_stmt *span = NULL;
-	int r = sqlite_prepare(reader->db, reader->path,
-			       "SELECT min(begin), max(\"end\") FROM windows", &span, err);
+	int r;
 
+	if (reader->mirror) {
+		return mirror_span(reader->mirror, ret_first, ret_last, err);
+	}
+	r = sqlite_prepare(reader->db, reader->path, "SELECT min(begin), max(\"end\") FROM windows",
+			   &span, err);
 	if (r == 0 && sqlite3_step(span) == SQLITE_ROW) {
 		*ret_first = (uint64_t)sqlite3_column_int64(span, 0);
 		*ret_last = (uint64_t)sqlite3_column_int64(span, 1);

@@ -7,8 +7,9 @@
 
 #include "base/arena.h"
 #include "engine/tables/columns.h"
+#include "store/clickhouse/mirror.h"
 #include "store/reader.h"
-#include "store/sqlite-read.h"
+#include "store/sqlite/sqlite-read.h"
 
 struct read_table {
 	struct store_column columns[STORE_COLUMNS_MAX];
@@ -23,6 +24,7 @@ struct read_table {
 struct store_reader {
 	sqlite3 *db;
 	char *path;
+	struct mirror *mirror; /* NULL: the store is the file itself */
 	const struct analysis *const *list;
 	const struct selection *selection; /* NULL: all */
 	VEC(struct store_trace) traces;
@@ -36,5 +38,10 @@ struct store_reader {
 	struct arena events; /* texts that outlive it */
 	VEC(const char *) known;
 };
+
+/* Whether rows of the table are needed: those of processes are made of those of threads. */
+bool store_reader_needs(const struct store_reader *reader, const struct table *table);
+/* Whether the analysis is wanted. */
+bool store_reader_wants(const struct store_reader *reader, const struct analysis *analysis);
 
 #endif

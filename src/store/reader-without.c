@@ -7,19 +7,27 @@
 
 static int missing(const char *url, struct err *err)
 {
-	return err_raise(err, -ENOTSUP, "%s: this sillage was built without SQLite (libsqlite3)",
-			 url);
+	(void)url; /* it may have a password */
+	return err_raise(err, -ENOTSUP, "this sillage was built without stores (libsqlite3)");
 }
 
-int store_reader_open(const char *url, struct store_reader **ret, struct err *err)
+int store_reader_open(const char *url, const atomic_bool *stop, struct store_reader **ret,
+		      struct err *err)
 {
 	(void)ret;
+	(void)stop;
 	return missing(url, err);
 }
 
 void store_reader_close(struct store_reader *reader)
 {
 	(void)reader;
+}
+
+const char *store_reader_name(const struct store_reader *reader)
+{
+	(void)reader;
+	return "";
 }
 
 const struct store_trace *store_reader_traces(const struct store_reader *reader, size_t *ret_count)
@@ -64,5 +72,16 @@ int store_reader_read(struct store_reader *reader, const struct store_window *wi
 	(void)reader;
 	(void)window;
 	(void)ret;
+	return missing("", err);
+}
+
+int store_reader_gaps(struct store_reader *reader, uint64_t begin, uint64_t end, store_gap_fn *each,
+		      void *user, struct err *err)
+{
+	(void)reader;
+	(void)begin;
+	(void)end;
+	(void)each;
+	(void)user;
 	return missing("", err);
 }

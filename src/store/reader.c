@@ -29,7 +29,7 @@ static int read_traces(struct store_reader *reader, struct err *err)
 	sqlite3_stmt *all = NULL;
 	int r = sqlite_prepare(reader->db, reader->path,
 			       "SELECT trace, host, session, domain, path FROM traces"
-			       " ORDER BY host, session, domain, path, uuid",
+			       " ORDER BY host, session, domain, path, id",
 			       &all, err);
 	int step = SQLITE_DONE;
 
@@ -87,24 +87,43 @@ static int open_tables(struct store_reader *reader, struct err *err)
 	return r;
 }
 
-int store_reader_open(const char *url, struct store_reader **ret, struct err *err)
+static int open_file(struct store_reader *reader, const char *url, struct err *err)
 {
 	const char *path = store_file_of(url, err);
-	struct store_reader *reader;
 	bool is_new = false;
 	int r;
 
 	if (!path) {
 		return -EINVAL;
 	}
-	reader = mem_alloc(sizeof(*reader));
 	reader->path = mem_strdup(path);
 	r = sqlite_open(path, SQLITE_OPEN_READONLY, &reader->db, &is_new, err);
 	if (r == 0 && is_new) {
 		r = err_raise(err, -EINVAL, "%s: is no store: it is empty", path);
 	}
 	/* One state of the store, whatever is written meanwhile. */
-	r = r < 0 ? r : sqlite_run(reader->db, path, "BEGIN", err);
+	return r < 0 ? r : sqlite_run(reader->db, path, "BEGIN", err);
+}
+
+static int open_server(struct store_reader *reader, const char *url, const atomic_bool *stop,
+		       struct err *err)
+{
+	int r = mirror_open(url, stop, &reader->mirror, err);
+
+	if (r == 0) {
+		reader->db = mirror_database(reader->mirror);
+		reader->path = mem_strdup(mirror_name(reader->mirror));
+	}
+	return r;
+}
+
+int store_reader_open(const char *url, const atomic_bool *stop, struct store_reader **ret,
+		      struct err *err)
+{
+	struct store_reader *reader = mem_alloc(sizeof(*reader));
+	int r = store_is_clickhouse(url) ? open_server(reader, url, stop, err)
+					 : open_file(reader, url, err);
+
 	r = r < 0 ? r : read_traces(reader, err);
 	r = r < 0 ? r : open_tables(reader, err);
 	if (r < 0) {
@@ -156,9 +175,18 @@ void store_reader_close(struct store_reader *reader)
 	vec_fini(&reader->known_views);
 	arena_fini(&reader->texts);
 	arena_fini(&reader->events);
-	(void)sqlite3_close(reader->db);
+	if (reader->mirror) {
+		mirror_close(reader->mirror);
+	} else {
+		(void)sqlite3_close(reader->db);
+	}
 	free(reader->path);
 	free(reader);
+}
+
+const char *store_reader_name(const struct store_reader *reader)
+{
+	return reader->path;
 }
 
 const struct store_trace *store_reader_traces(const struct store_reader *reader, size_t *ret_count)
@@ -206,8 +234,7 @@ static bool is_row_wanted(const struct selection *selection, const struct table 
 	}
 }
 
-/* Whether the rows are needed: those of processes are made of those of threads. */
-static bool is_read(const struct store_reader *reader, const struct table *table)
+bool store_reader_needs(const struct store_reader *reader, const struct table *table)
 {
 	return table->scope != SCOPE_PROCESS &&
 	       (table->scope != SCOPE_CONTAINER ||
@@ -219,7 +246,7 @@ static int read_rows(struct store_reader *reader, struct read_table *table, cons
 		     const struct sqlite_place *place, struct err *err)
 {
 	struct store_cell cells[STORE_COLUMNS_MAX];
-	int r = is_read(reader, of) ? sqlite_cursor_seek(&table->cursor, place) : 0;
+	int r = store_reader_needs(reader, of) ? sqlite_cursor_seek(&table->cursor, place) : 0;
 
 	while (r > 0) {
 		struct store_row *row = vec_push(&table->rows);
@@ -300,7 +327,7 @@ static bool is_word_of(const char *lists, const char *name)
 	return false;
 }
 
-static bool is_listed(const struct store_reader *reader, const struct analysis *analysis)
+bool store_reader_wants(const struct store_reader *reader, const struct analysis *analysis)
 {
 	for (size_t i = 0; reader->list[i]; i++) {
 		if (reader->list[i] == analysis) {
@@ -366,7 +393,7 @@ static void read_missing(struct store_reader *reader, const char *text)
 		for (size_t a = 0; colon && analyses[a]; a++) {
 			if (strlen(analyses[a]->name) == (size_t)(colon - at) &&
 			    strncmp(analyses[a]->name, at, (size_t)(colon - at)) == 0 &&
-			    is_listed(reader, analyses[a])) {
+			    store_reader_wants(reader, analyses[a])) {
 				*vec_push(&reader->missing) = (struct missing_event){
 					.analysis = analyses[a],
 					.event = event_text(reader, colon + 1,
@@ -438,7 +465,8 @@ int store_reader_read(struct store_reader *reader, const struct store_window *wi
 	r = lists && missing && unknown ? read_views(reader, &place, err)
 					: err_raise(err, -EINVAL, "%s: damaged", reader->path);
 	for (size_t a = 0; r == 0 && analyses[a]; a++) {
-		if (is_listed(reader, analyses[a]) && is_word_of(lists, analyses[a]->name)) {
+		if (store_reader_wants(reader, analyses[a]) &&
+		    is_word_of(lists, analyses[a]->name)) {
 			r = read_analysis(reader, a, unknown, &place, err);
 		}
 	}

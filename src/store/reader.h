@@ -8,6 +8,8 @@
 #ifndef SILLAGE_STORE_READER_H
 #define SILLAGE_STORE_READER_H
 
+#include <stdatomic.h>
+
 #include "base/err.h"
 #include "output/sink.h"
 
@@ -27,10 +29,14 @@ struct store_windows {
 	VEC(struct store_window) at;
 };
 
-/* -errno: it cannot be read, or is no store. */
-int store_reader_open(const char *url, struct store_reader **ret, struct err *err);
+/* -errno: it cannot be read, or is no store (-EINVAL).  @stop: becomes true if the caller wants to
+ * end, which a server may take long to come to. */
+int store_reader_open(const char *url, const atomic_bool *stop, struct store_reader **ret,
+		      struct err *err);
 void store_reader_close(struct store_reader *reader); /* NULL is fine */
 
+/* What the store is called in messages, without a password. */
+const char *store_reader_name(const struct store_reader *reader);
 /* By host, session, domain and path. */
 const struct store_trace *store_reader_traces(const struct store_reader *reader, size_t *ret_count);
 /* Only these analyses (ends with NULL), and of their rows only those selected.  Both must outlive
@@ -46,6 +52,12 @@ int store_reader_span(struct store_reader *reader, uint64_t *ret_first, uint64_t
  */
 int store_reader_windows(struct store_reader *reader, const bool *wanted, uint64_t interval_ns,
 			 uint64_t begin, uint64_t end, struct store_windows *ret, struct err *err);
+/* Windows in [begin, end) that were lost before they came to the store; call it after
+ * store_reader_windows().  Negative: it cannot be read. */
+typedef void store_gap_fn(void *user, uint64_t begin, uint64_t end, uint64_t windows,
+			  const char *why);
+int store_reader_gaps(struct store_reader *reader, uint64_t begin, uint64_t end, store_gap_fn *each,
+		      void *user, struct err *err);
 /* The window as a report, valid until the next call.  Fastest by time, then by trace. */
 int store_reader_read(struct store_reader *reader, const struct store_window *window,
 		      struct report *ret, struct err *err);

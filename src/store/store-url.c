@@ -6,6 +6,11 @@
 
 #include "store/store.h"
 
+bool store_is_clickhouse(const char *url)
+{
+	return strncmp(url, "clickhouse:", strlen("clickhouse:")) == 0;
+}
+
 const char *store_file_of(const char *url, struct err *ret_why)
 {
 	const char *colon = strstr(url, "://");
@@ -18,6 +23,8 @@ const char *store_file_of(const char *url, struct err *ret_why)
 		return url;
 	}
 	(void)err_raise(ret_why, -EINVAL,
-			"\"%s\" is no store: sqlite:FILE, or a FILE whose name ends in .db", url);
+			"\"%s\" is no store: sqlite:FILE, a FILE whose name ends in .db, or "
+			"clickhouse://HOST/DATABASE",
+			url);
 	return NULL;
 }

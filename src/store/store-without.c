@@ -7,12 +7,24 @@
 
 int store_open(const struct store_config *config, struct store **ret, struct err *err)
 {
+	(void)config;
 	(void)ret;
-	return err_raise(err, -ENOTSUP, "%s: this sillage was built without SQLite (libsqlite3)",
-			 config->url);
+	return err_raise(err, -ENOTSUP, "this sillage was built without stores (libsqlite3)");
+}
+
+const char *store_name(const struct store *store)
+{
+	(void)store;
+	return "";
 }
 
 /* No function below is called: nothing was opened. */
+
+struct store_account store_account(struct store *store)
+{
+	(void)store;
+	return (struct store_account){ 0 };
+}
 
 int store_close(struct store *store, struct store_account *ret_account)
 {

@@ -12,11 +12,15 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
-#include "store/sqlite-write.h"
+#include "base/now.h"
+#include "base/units.h"
+#include "store/clickhouse/clickhouse-writer.h"
+#include "store/sqlite/sqlite-write.h"
 
 struct store {
 	struct store_config config;
-	struct sqlite_writer *writer; /* the thread's */
+	struct sqlite_writer *sqlite; /* one of both, the thread's */
+	struct clickhouse_writer *clickhouse;
 	pthread_t thread;
 	pthread_mutex_t mutex;
 	pthread_cond_t has_items, has_room;
@@ -25,7 +29,7 @@ struct store {
 	size_t queued_bytes;
 	bool is_closing;
 	struct store_account account;
-	struct sqlite_gap gap; /* windows lost that the store does not know of yet */
+	struct store_gap gap; /* windows lost that the store does not know of yet */
 	/* The thread's. */
 	bool has_failed; /* the last attempt, which was said */
 };
@@ -42,65 +46,101 @@ static size_t windows_in(struct store_item *const *items, size_t count)
 	return windows;
 }
 
-/* Behind the mutex: the window is lost. */
-static void lose(struct store *store, const struct report *report, const char *why)
+/* Behind the mutex: a store has to note @gap, of which @windows are lost now. */
+static void lose(struct store *store, const struct store_gap *gap, uint64_t windows)
 {
-	struct sqlite_gap *gap = &store->gap;
+	struct store_gap *all = &store->gap;
 
-	gap->begin = gap->windows == 0 || report->begin < gap->begin ? report->begin : gap->begin;
-	gap->end = report->end > gap->end ? report->end : gap->end;
-	gap->windows++;
-	(void)snprintf(gap->why, sizeof(gap->why), "%.*s", (int)sizeof(gap->why) - 1, why);
-	store->account.lost++;
+	if (gap->windows > 0) {
+		all->begin = all->windows == 0 || gap->begin < all->begin ? gap->begin : all->begin;
+		all->end = gap->end > all->end ? gap->end : all->end;
+		all->windows += gap->windows;
+		memcpy(all->why, gap->why, sizeof(all->why));
+	}
+	store->account.lost += windows;
+}
+
+/* Behind the mutex. */
+static void lose_window(struct store *store, const struct report *report, const char *why)
+{
+	struct store_gap gap = { .begin = report->begin, .end = report->end, .windows = 1 };
+
+	(void)snprintf(gap.why, sizeof(gap.why), "%.*s", (int)sizeof(gap.why) - 1, why);
+	lose(store, &gap, 1);
 }
 
 static void note_failure(struct store *store, struct store_item *const *items, size_t count,
-			 const struct err *err)
+			 const struct store_gap *gap, const struct err *err)
 {
 	if (!store->has_failed) {
 		store->config.say("%s: windows are lost until it can be written again", err->text);
 	}
 	store->has_failed = true;
 	(void)pthread_mutex_lock(&store->mutex);
+	lose(store, gap, 0);
 	for (size_t i = 0; i < count; i++) {
 		if (items[i]->kind == STORE_WINDOW) {
-			lose(store, &items[i]->report, err->text);
+			lose_window(store, &items[i]->report, err->text);
 		}
 	}
 	(void)pthread_mutex_unlock(&store->mutex);
 }
 
-/* @gap is in the store now; what was lost meanwhile is not. */
-static void note_success(struct store *store, size_t windows, uint64_t rows,
-			 const struct sqlite_gap *gap)
+static void on_stored(void *user, uint64_t windows, uint64_t rows)
 {
+	struct store *store = user;
+
+	(void)pthread_mutex_lock(&store->mutex);
+	store->account.stored += windows;
+	store->account.rows += rows;
+	(void)pthread_mutex_unlock(&store->mutex);
+}
+
+static void on_spooled(void *user, int64_t more)
+{
+	struct store *store = user;
+
+	(void)pthread_mutex_lock(&store->mutex);
+	store->account.spooled += (uint64_t)more;
+	(void)pthread_mutex_unlock(&store->mutex);
+}
+
+static void on_lost(void *user, const struct store_gap *gap, uint64_t windows)
+{
+	struct store *store = user;
+
+	(void)pthread_mutex_lock(&store->mutex);
+	lose(store, gap, windows);
+	(void)pthread_mutex_unlock(&store->mutex);
+}
+
+static void write_sqlite(struct store *store, struct store_item *const *items, size_t count,
+			 const struct store_gap *gap)
+{
+	uint64_t rows = 0;
+	struct err err;
+
+	if (sqlite_writer_put(store->sqlite, items, count, gap->windows > 0 ? gap : NULL, &rows,
+			      &err) < 0) {
+		note_failure(store, items, count, gap, &err);
+		return;
+	}
 	if (gap->windows > 0) {
 		store->config.say("%s: can be written again; %llu windows are missing",
 				  store->config.url, (unsigned long long)gap->windows);
 	}
 	store->has_failed = false;
-	(void)pthread_mutex_lock(&store->mutex);
-	store->account.stored += windows;
-	store->account.rows += rows;
-	assert(store->gap.windows >= gap->windows);
-	store->gap.windows -= gap->windows;
-	if (store->gap.windows == 0) {
-		store->gap = (struct sqlite_gap){ 0 };
-	}
-	(void)pthread_mutex_unlock(&store->mutex);
+	on_stored(store, windows_in(items, count), rows);
 }
 
 static void write_items(struct store *store, struct store_item *const *items, size_t count,
-			const struct sqlite_gap *gap)
+			const struct store_gap *gap)
 {
-	uint64_t rows = 0;
-	struct err err;
-
-	if (sqlite_writer_put(store->writer, items, count, gap->windows > 0 ? gap : NULL, &rows,
-			      &err) < 0) {
-		note_failure(store, items, count, &err);
-	} else {
-		note_success(store, windows_in(items, count), rows, gap);
+	if (store->clickhouse) {
+		clickhouse_writer_put(store->clickhouse, items, count,
+				      gap->windows > 0 ? gap : NULL);
+	} else if (count > 0 || gap->windows > 0) {
+		write_sqlite(store, items, count, gap);
 	}
 }
 
@@ -120,33 +160,45 @@ static size_t take(struct store *store, struct store_item *items[STORE_BATCH])
 	return count;
 }
 
+/* Behind the mutex: until there are items, or what was gathered is due. */
+static void wait_for_items(struct store *store)
+{
+	uint64_t due = store->clickhouse ? clickhouse_writer_due_ns(store->clickhouse) : UINT64_MAX;
+	struct timespec until = { .tv_sec = (time_t)(due / NS_PER_S),
+				  .tv_nsec = (long)(due % NS_PER_S) };
+
+	while (store->queue.count == 0 && !store->is_closing) {
+		if (due == UINT64_MAX) {
+			(void)pthread_cond_wait(&store->has_items, &store->mutex);
+		} else if (pthread_cond_timedwait(&store->has_items, &store->mutex, &until) != 0) {
+			break;
+		}
+	}
+}
+
 static void *run(void *arg)
 {
 	struct store *store = arg;
 	struct store_item *items[STORE_BATCH];
+	bool goes_on = true;
 
 	(void)pthread_mutex_lock(&store->mutex);
-	for (;;) {
-		struct sqlite_gap gap;
+	while (goes_on) {
+		struct store_gap gap;
 		size_t count;
 
-		while (store->queue.count == 0 && !store->is_closing) {
-			(void)pthread_cond_wait(&store->has_items, &store->mutex);
-		}
-		gap = store->gap;
-		if (store->queue.count == 0 && gap.windows == 0) {
-			break;
-		}
+		wait_for_items(store);
 		count = take(store, items);
+		gap = store->gap;
+		store->gap = (struct store_gap){ 0 };
+		/* The last attempt to note a gap is the last of all. */
+		goes_on = count > 0 || !store->is_closing;
 		(void)pthread_mutex_unlock(&store->mutex);
 		write_items(store, items, count, &gap);
 		for (size_t i = 0; i < count; i++) {
 			store_item_free(items[i]);
 		}
 		(void)pthread_mutex_lock(&store->mutex);
-		if (count == 0) {
-			break; /* that was the last attempt to note the gap */
-		}
 	}
 	(void)pthread_mutex_unlock(&store->mutex);
 	return NULL;
@@ -170,10 +222,10 @@ static void put(struct store *store, struct store_item *item)
 		if (item->kind == STORE_WINDOW) {
 			bool is_first = store->gap.windows == 0;
 
-			lose(store, &item->report, "the writer is too slow");
+			lose_window(store, &item->report, "the writer is too slow");
 			if (is_first) {
 				store->config.say("%s: the writer is too slow: windows are lost",
-						  store->config.url);
+						  store_name(store));
 			}
 		}
 		(void)pthread_mutex_unlock(&store->mutex);
@@ -238,7 +290,7 @@ static int start(struct store *store)
 
 static void store_free(struct store *store)
 {
-	sqlite_writer_close(store->writer);
+	sqlite_writer_close(store->sqlite);
 	(void)pthread_mutex_destroy(&store->mutex);
 	(void)pthread_cond_destroy(&store->has_items);
 	(void)pthread_cond_destroy(&store->has_room);
@@ -246,21 +298,47 @@ static void store_free(struct store *store)
 	free(store);
 }
 
+static void prepare(struct store *store, const struct store_config *config)
+{
+	pthread_condattr_t clock;
+
+	store->config = *config;
+	(void)pthread_condattr_init(&clock);
+	(void)pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	(void)pthread_mutex_init(&store->mutex, NULL);
+	(void)pthread_cond_init(&store->has_items, &clock);
+	(void)pthread_cond_init(&store->has_room, NULL);
+	(void)pthread_condattr_destroy(&clock);
+}
+
+static int open_database(struct store *store, struct err *err)
+{
+	const struct store_config *config = &store->config;
+	const struct sender_events events = { .user = store,
+					      .stored = on_stored,
+					      .spooled = on_spooled,
+					      .lost = on_lost,
+					      .say = config->say };
+	const char *path;
+
+	if (store_is_clickhouse(config->url)) {
+		return clickhouse_writer_open(config->url, config->interval_ns, config->may_wait,
+					      &events, &store->clickhouse, err);
+	}
+	path = store_file_of(config->url, err);
+	return path ? sqlite_writer_open(path, config->interval_ns, &store->sqlite, err) : -EINVAL;
+}
+
 int store_open(const struct store_config *config, struct store **ret, struct err *err)
 {
 	struct store *store = mem_alloc(sizeof(*store));
-	const char *path = store_file_of(config->url, err);
-	int r = path ? 0 : -EINVAL;
+	int r;
 
-	store->config = *config;
-	(void)pthread_mutex_init(&store->mutex, NULL);
-	(void)pthread_cond_init(&store->has_items, NULL);
-	(void)pthread_cond_init(&store->has_room, NULL);
-	if (r == 0) {
-		r = sqlite_writer_open(path, config->interval_ns, &store->writer, err);
-	}
+	prepare(store, config);
+	r = open_database(store, err);
 	if (r == 0 && start(store) < 0) {
-		r = err_raise(err, -EAGAIN, "%s: no thread can be started", config->url);
+		r = err_raise(err, -EAGAIN, "%s: no thread can be started", store_name(store));
+		clickhouse_writer_close(store->clickhouse);
 	}
 	if (r < 0) {
 		store_free(store);
@@ -270,21 +348,40 @@ int store_open(const struct store_config *config, struct store **ret, struct err
 	return 0;
 }
 
+const char *store_name(const struct store *store)
+{
+	return store->clickhouse ? clickhouse_writer_name(store->clickhouse) : store->config.url;
+}
+
+struct store_account store_account(struct store *store)
+{
+	struct store_account account;
+
+	(void)pthread_mutex_lock(&store->mutex);
+	account = store->account;
+	(void)pthread_mutex_unlock(&store->mutex);
+	return account;
+}
+
 int store_close(struct store *store, struct store_account *ret_account)
 {
+	const struct store_account *account = &store->account;
+
 	(void)pthread_mutex_lock(&store->mutex);
 	store->is_closing = true;
 	(void)pthread_cond_signal(&store->has_items);
 	(void)pthread_mutex_unlock(&store->mutex);
 	(void)pthread_join(store->thread, NULL);
+	clickhouse_writer_flush(store->clickhouse);
 	assert(store->queue.count == 0);
-	assert(store->account.stored + store->account.lost == store->account.closed);
-	if (store->account.lost > 0) {
-		store->config.say("%s: %llu of %llu windows are lost", store->config.url,
-				  (unsigned long long)store->account.lost,
-				  (unsigned long long)store->account.closed);
+	assert(account->stored + account->spooled + account->lost == account->closed);
+	if (account->lost > 0) {
+		store->config.say("%s: %llu of %llu windows are lost", store_name(store),
+				  (unsigned long long)account->lost,
+				  (unsigned long long)account->closed);
 	}
-	*ret_account = store->account;
+	*ret_account = *account;
+	clickhouse_writer_close(store->clickhouse);
 	store_free(store);
 	return ret_account->lost > 0 ? -EIO : 0;
 }

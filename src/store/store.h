@@ -2,13 +2,15 @@
  * store: where windows stay: a sink that writes them to a database (doc/store.md).
  *
  *     coordinator                       writer thread
- *     store_sink ──► items, a queue ──► sqlite-write.c: one transaction for what waits
+ *     store_sink ──► items, a queue ──► sqlite/sqlite-write.c: one transaction for what waits
+ *                                  └──► clickhouse/clickhouse-writer.c: batches, a spool
  *
  * The coordinator never waits for the database when it is live: if the queue is full, windows are
  * lost, which is said once, counted, and recorded as a gap.  A command that reads recorded traces
  * can wait.
  *
- * Windows written + windows lost = windows closed, always; store_close() says both.
+ * Windows stored + windows in the spool + windows lost = windows closed, always; store_close() says
+ * them.
  */
 #ifndef SILLAGE_STORE_STORE_H
 #define SILLAGE_STORE_STORE_H
@@ -29,15 +31,21 @@ struct store_config {
 };
 
 struct store_account {
-	uint64_t closed, stored, lost; /* windows */
+	uint64_t closed, stored, spooled, lost; /* windows; before the end some are in none yet */
 	uint64_t rows;
 };
 
+/* Whether it is a store in ClickHouse. */
+bool store_is_clickhouse(const char *url);
 /* The file of "sqlite:FILE" or "FILE.db"; NULL: it is none.  @ret_why says why. */
 const char *store_file_of(const char *url, struct err *ret_why);
 
-/* Opens the store, and begins it if there is none.  -errno: one line in @err. */
+/* Opens the store, and begins it if there is none.  -errno: one line in @err; -EINVAL: it is none,
+ * or of a newer version. */
 int store_open(const struct store_config *config, struct store **ret, struct err *err);
+/* What it is called in messages, without a password. */
+const char *store_name(const struct store *store);
+struct store_account store_account(struct store *store);
 /* Waits until all is written.  Negative: windows were lost, which was said. */
 int store_close(struct store *store, struct store_account *ret_account);
 

@@ -92,7 +92,7 @@ def check_full(sillage, trace, scratch):
         resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
 
     code, printed, said = run(sillage, 'analyze', '-v', '-f', 'json', *ANALYSES, '--store', path, trace, before=limit)
-    account = re.search(r'(\d+) windows closed, (\d+) stored with \d+ rows, (\d+) lost', said)
+    account = re.search(r'(\d+) windows closed, (\d+) stored with \d+ rows, 0 spooled, (\d+) lost', said)
     if code != 1 or not account or said.count('windows are lost until') != 1:
         fail('full: exit %d, %s' % (code, said))
     closed, stored, lost = map(int, account.groups())

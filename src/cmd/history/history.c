@@ -226,6 +226,15 @@ static void choose_traces(struct history *h)
 	}
 }
 
+static void say_gap(void *user, uint64_t begin, uint64_t end, uint64_t windows, const char *why)
+{
+	const struct history *h = user;
+	char from[UNITS_TEXT_MAX], to[UNITS_TEXT_MAX];
+
+	say("%s: %llu windows between %s and %s are missing: %s", store_reader_name(h->reader),
+	    (unsigned long long)windows, units_iso(from, begin), units_iso(to, end), why);
+}
+
 static int choose_windows(struct history *h)
 {
 	const struct options *options = h->options;
@@ -240,8 +249,10 @@ static int choose_windows(struct history *h)
 	r = store_reader_windows(h->reader, h->wanted,
 				 options->has_interval ? options->interval_ns : UINT64_MAX, begin,
 				 end, &h->windows, &h->err);
+	r = r < 0 ? r : store_reader_gaps(h->reader, begin, end, say_gap, h, &h->err);
 	if (r == 0 && h->windows.at.count == 0) {
-		r = err_raise(&h->err, -ENOENT, "%s: it has no such windows", options->args[0]);
+		r = err_raise(&h->err, -ENOENT, "%s: it has no such windows",
+			      store_reader_name(h->reader));
 	}
 	return r;
 }
@@ -283,15 +294,16 @@ static int look(const struct options *given, struct output *output)
 	struct options options = *given;
 	struct history h = { .options = &options, .output = output };
 	uint64_t begin = now_monotonic_ns();
-	int r = store_reader_open(options.args[0], &h.reader, &h.err);
+	int r;
 
 	options.begin_option = "since";
 	options.end_option = "until";
+	cmd_stop_on_signals();
+	r = store_reader_open(options.args[0], &cmd_stop, &h.reader, &h.err);
 	if (r < 0) {
 		say("%s", h.err.text);
 		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	}
-	cmd_stop_on_signals();
 	store_reader_want(h.reader, output->analyses, &options.selection);
 	choose_traces(&h);
 	r = choose_windows(&h);

@@ -97,7 +97,7 @@ const struct option options_table[] = {
 	{ 0, "end", "TIME", "only until then",
 	  FOR_ANALYZE | FOR_MAP | FOR_LAMI | FOR_TOP | FOR_REPORT | FOR_OVERVIEW | FOR_EXPORT,
 	  TEXT(end) },
-	{ 0, "store", "URL", "windows also stay there: sqlite:FILE, or FILE.db", FOR_BOTH,
+	{ 0, "store", "URL", "windows also stay there: FILE.db, or clickhouse://...", FOR_BOTH,
 	  TEXT(store) },
 	{ 0, "since", "TIME", "only windows that begin then or later", FOR_HISTORY, TEXT(begin) },
 	{ 0, "until", "TIME", "only windows that begin before", FOR_HISTORY, TEXT(end) },

@@ -3,7 +3,7 @@
  *
  * Tables of the store, beside those of schema.h; times are ns since the epoch:
  *
- *     traces     trace, uuid, host, session, domain, path
+ *     traces     trace, id, uuid, host, session, domain, path
  *     windows    level, begin, trace, end, complete, lag_ns, events, ...
  *     threads    level, begin, trace, tid, nth, ...      what became known of a thread
  *     losses, triggers, captures, gaps
@@ -16,7 +16,7 @@
 #include <sqlite3.h>
 
 #include "base/err.h"
-#include "store/schema.h"
+#include "store/rows/schema.h"
 
 #define SQLITE_STORE_ID 0x53494c4c /* application_id: "SILL" */
 

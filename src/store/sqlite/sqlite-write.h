@@ -7,14 +7,9 @@
 #define SILLAGE_STORE_SQLITE_WRITE_H
 
 #include "base/err.h"
-#include "store/item.h"
+#include "store/rows/item.h"
 
 struct sqlite_writer;
-
-struct sqlite_gap {
-	uint64_t begin, end, windows;
-	char why[160];
-};
 
 /* Opens or makes the file.  -errno: it cannot be written, or is no store. */
 int sqlite_writer_open(const char *path, uint64_t interval_ns, struct sqlite_writer **ret,
@@ -24,6 +19,6 @@ void sqlite_writer_close(struct sqlite_writer *writer);
 /* Writes all, or nothing.  *ret_rows grows by the rows.  @gap: windows that were lost before; NULL:
  * none. */
 int sqlite_writer_put(struct sqlite_writer *writer, struct store_item *const *items, size_t count,
-		      const struct sqlite_gap *gap, uint64_t *ret_rows, struct err *err);
+		      const struct store_gap *gap, uint64_t *ret_rows, struct err *err);
 
 #endif

@@ -7,7 +7,7 @@
 #ifndef SILLAGE_STORE_SQLITE_READ_H
 #define SILLAGE_STORE_SQLITE_READ_H
 
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 
 struct sqlite_place {
 	int64_t level, begin, trace;

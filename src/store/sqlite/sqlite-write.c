@@ -1,7 +1,7 @@
 /*
  * sqlite-write: see sqlite-write.h.
  */
-#include "store/sqlite-write.h"
+#include "store/sqlite/sqlite-write.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/limits.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 
 /* A table of an analysis. */
 struct written {
@@ -19,7 +19,7 @@ struct written {
 };
 
 struct known_trace {
-	char uuid[STORE_UUID_TEXT];
+	char trace[STORE_TRACE_TEXT];
 	int64_t number;
 };
 
@@ -44,10 +44,10 @@ static int prepare_all(struct sqlite_writer *writer, struct err *err)
 		const char *sql;
 	} all[] = {
 		{ &writer->put_trace,
-		  "INSERT INTO traces(uuid, host, session, domain, path) VALUES(?, ?, ?, ?, ?)"
-		  " ON CONFLICT(uuid) DO UPDATE SET host = excluded.host,"
-		  " session = excluded.session, domain = excluded.domain, path = excluded.path" },
-		{ &writer->find_trace, "SELECT trace FROM traces WHERE uuid = ?" },
+		  "INSERT INTO traces(id, uuid, host, session, domain, path) VALUES(?, ?, ?, ?, ?, "
+		  "?)"
+		  " ON CONFLICT(id) DO UPDATE SET domain = excluded.domain, path = excluded.path" },
+		{ &writer->find_trace, "SELECT trace FROM traces WHERE id = ?" },
 		{ &writer->find_window, "SELECT complete, analyses FROM windows"
 					" WHERE level = ? AND begin = ? AND trace = ?" },
 		{ &writer->put_window, "INSERT OR REPLACE INTO windows(" SQLITE_WINDOWS
@@ -344,52 +344,16 @@ static int put_thread(struct sqlite_writer *writer, const struct report_view *vi
 	return step(writer, put, err);
 }
 
-/* "count,cpu" of what was analysed; "cpu:sched_switch" of what is not recorded, a line each;
- * "0.1:7" of the columns that are unknown, by analysis and table. */
-static void describe(const struct report *report, struct codec_out *lists,
-		     struct codec_out *missing, struct codec_out *unknown)
-{
-	char word[400];
-
-	for (size_t i = 0; i < report->table_count; i++) {
-		const struct report_table *table = &report->tables[i];
-		int len = 0;
-
-		if (i == 0 || report->tables[i - 1].analysis != table->analysis) {
-			len = snprintf(word, sizeof(word), "%s%s", i > 0 ? "," : "",
-				       table->analysis->name);
-			vec_append(&lists->bytes, (uint8_t *)word, (size_t)len);
-		}
-		if (table->unknown) {
-			len = snprintf(word, sizeof(word), "%s.%zu:%u ", table->analysis->name,
-				       (size_t)(table->table - table->analysis->tables),
-				       table->unknown);
-			vec_append(&unknown->bytes, (uint8_t *)word, (size_t)len);
-		}
-	}
-	for (size_t i = 0; i < report->missing_count; i++) {
-		int len = snprintf(word, sizeof(word), "%s:%.300s\n",
-				   report->missing[i].analysis->name, report->missing[i].event);
-
-		vec_append(&missing->bytes, (uint8_t *)word, (size_t)len);
-	}
-}
-
-static void bind_bytes(sqlite3_stmt *statement, int at, const struct codec_out *text)
-{
-	(void)sqlite3_bind_text(statement, at, text->bytes.at ? (const char *)text->bytes.at : "",
-				(int)text->bytes.count, SQLITE_TRANSIENT);
-}
-
 static int put_head(struct sqlite_writer *writer, const struct report *report,
 		    const struct place *place, struct err *err)
 {
 	sqlite3_stmt *put = writer->put_window;
 	const uint64_t figures[] = { report->events, report->discarded, report->lost_packets,
 				     report->bad_packets, report->late_events };
-	struct codec_out lists = { 0 }, missing = { 0 }, unknown = { 0 };
+	struct store_head head;
+	int r;
 
-	describe(report, &lists, &missing, &unknown);
+	store_head_of(report, &head);
 	bind_place(put, place);
 	(void)sqlite3_bind_int64(put, 4, (int64_t)report->end);
 	(void)sqlite3_bind_int64(put, 5, report->complete);
@@ -401,14 +365,13 @@ static int put_head(struct sqlite_writer *writer, const struct report *report,
 	for (int i = 0; i < 5; i++) {
 		(void)sqlite3_bind_int64(put, 7 + i, (int64_t)figures[i]);
 	}
-	bind_bytes(put, 12, &lists);
-	bind_bytes(put, 13, &missing);
-	bind_bytes(put, 14, &unknown);
-	vec_fini(&lists.bytes);
-	vec_fini(&missing.bytes);
-	vec_fini(&unknown.bytes);
+	bind_text(put, 12, head.lists);
+	bind_text(put, 13, head.missing);
+	bind_text(put, 14, head.unknown);
 	writer->rows++;
-	return step(writer, put, err);
+	r = step(writer, put, err);
+	store_head_fini(&head);
+	return r;
 }
 
 /* Whether "count,cpu" names the analysis. */
@@ -483,26 +446,27 @@ static int find_trace(struct sqlite_writer *writer, const struct store_item *ite
 	int r;
 
 	for (size_t i = 0; i < writer->traces.count; i++) {
-		if (strcmp(writer->traces.at[i].uuid, item->uuid) == 0) {
+		if (strcmp(writer->traces.at[i].trace, item->trace) == 0) {
 			*ret = writer->traces.at[i].number;
 			return 0;
 		}
 	}
-	bind_text(writer->put_trace, 1, item->uuid);
-	bind_text(writer->put_trace, 2, item->host);
-	bind_text(writer->put_trace, 3, item->session);
-	bind_text(writer->put_trace, 4, item->domain);
-	bind_text(writer->put_trace, 5, item->path);
+	bind_text(writer->put_trace, 1, item->trace);
+	bind_text(writer->put_trace, 2, item->uuid);
+	bind_text(writer->put_trace, 3, item->host);
+	bind_text(writer->put_trace, 4, item->session);
+	bind_text(writer->put_trace, 5, item->domain);
+	bind_text(writer->put_trace, 6, item->path);
 	r = step(writer, writer->put_trace, err);
 	if (r == 0) {
 		struct known_trace known = { 0 };
 
-		bind_text(writer->find_trace, 1, item->uuid);
+		bind_text(writer->find_trace, 1, item->trace);
 		if (sqlite3_step(writer->find_trace) != SQLITE_ROW) {
 			r = sqlite_failed(writer->db, writer->path, err);
 		}
 		known.number = sqlite3_column_int64(writer->find_trace, 0);
-		memcpy(known.uuid, item->uuid, sizeof(known.uuid));
+		memcpy(known.trace, item->trace, sizeof(known.trace));
 		(void)sqlite3_reset(writer->find_trace);
 		*ret = known.number;
 		if (r == 0) {
@@ -575,7 +539,7 @@ static int put_capture(struct sqlite_writer *writer, const struct store_item *it
 	return step(writer, put, err);
 }
 
-static int put_gap(struct sqlite_writer *writer, const struct sqlite_gap *gap, struct err *err)
+static int put_gap(struct sqlite_writer *writer, const struct store_gap *gap, struct err *err)
 {
 	sqlite3_stmt *put = writer->put_gap;
 
@@ -589,7 +553,7 @@ static int put_gap(struct sqlite_writer *writer, const struct sqlite_gap *gap, s
 static int put_item(struct sqlite_writer *writer, const struct store_item *item, struct err *err)
 {
 	int64_t trace = 0;
-	int r = item->uuid[0] ? find_trace(writer, item, &trace, err) : 0;
+	int r = item->trace[0] ? find_trace(writer, item, &trace, err) : 0;
 
 	if (r < 0) {
 		return r;
@@ -625,7 +589,7 @@ static void forget(struct sqlite_writer *writer)
 }
 
 int sqlite_writer_put(struct sqlite_writer *writer, struct store_item *const *items, size_t count,
-		      const struct sqlite_gap *gap, uint64_t *ret_rows, struct err *err)
+		      const struct store_gap *gap, uint64_t *ret_rows, struct err *err)
 {
 	int r = sqlite_run(writer->db, writer->path, "BEGIN IMMEDIATE", err);
 

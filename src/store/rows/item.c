@@ -1,7 +1,7 @@
 /*
  * item: see item.h.
  */
-#include "store/item.h"
+#include "store/rows/item.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -19,30 +19,40 @@ static const char *copy_text(struct store_item *item, const char *text)
 
 /* ---- whose it is ---- */
 
-/* A trace without a UUID is known by what else identifies it. */
-static void make_uuid(const struct trace_identity *trace, uint8_t uuid[16])
+static void name_bytes(const uint8_t bytes[16], char ret[STORE_TRACE_TEXT])
 {
-	char *text = output_trace_text(trace, true);
-	uint64_t halves[2] = { hash_text(1, text), hash_text(2, text) };
-
-	memcpy(uuid, halves, 16);
-	free(text);
-}
-
-static void name_uuid(struct store_item *item, const struct trace_identity *trace)
-{
-	uint8_t uuid[16];
 	size_t used = 0;
 
-	memcpy(uuid, trace->uuid, sizeof(uuid));
-	if (!trace->has_uuid) {
-		make_uuid(trace, uuid);
+	for (size_t i = 0; i < 16; i++) {
+		used += (size_t)snprintf(ret + used, STORE_TRACE_TEXT - used, "%s%02x",
+					 i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+					 bytes[i]);
 	}
-	for (size_t i = 0; i < sizeof(uuid); i++) {
-		used += (size_t)snprintf(item->uuid + used, sizeof(item->uuid) - used, "%s%02x",
-					 i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
+	assert(used == STORE_TRACE_TEXT - 1);
+}
+
+/* A digest of its UUID, host and session: what is replayed in another name is another trace.  One
+ * without a UUID is known by what else identifies it.  Stores keep it: it must not change. */
+static void name_trace(struct store_item *item, const struct trace_identity *trace)
+{
+	char uuid[STORE_TRACE_TEXT], *text;
+	uint64_t halves[2];
+	uint8_t bytes[16];
+
+	if (trace->has_uuid) {
+		name_bytes(trace->uuid, uuid);
+		item->uuid = copy_text(item, uuid);
+		text = mem_printf("%s\n%s\n%s", uuid, trace->host ? trace->host : "",
+				  trace->session ? trace->session : "");
+	} else {
+		text = output_trace_text(trace, true);
 	}
-	assert(used == STORE_UUID_TEXT - 1);
+	for (uint64_t i = 0; i < 2; i++) {
+		halves[i] = hash_text(i + 1, text);
+	}
+	memcpy(bytes, halves, sizeof(bytes));
+	name_bytes(bytes, item->trace);
+	free(text);
 }
 
 static struct store_item *item_new(enum store_kind kind, const struct trace_identity *trace)
@@ -52,7 +62,7 @@ static struct store_item *item_new(enum store_kind kind, const struct trace_iden
 	item->kind = kind;
 	item->packet = -1;
 	if (trace) {
-		name_uuid(item, trace);
+		name_trace(item, trace);
 		item->host = copy_text(item, trace->host);
 		item->session = copy_text(item, trace->session);
 		item->domain = copy_text(item, trace->domain);

@@ -1,7 +1,7 @@
 /*
  * sqlite-read: see sqlite-read.h.
  */
-#include "store/sqlite-read.h"
+#include "store/sqlite/sqlite-read.h"
 
 #include <errno.h>
 #include <string.h>

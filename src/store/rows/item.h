@@ -11,18 +11,25 @@
 
 enum store_kind { STORE_WINDOW, STORE_LOSS, STORE_TRIGGER, STORE_CAPTURE };
 
-#define STORE_UUID_TEXT 37
+#define STORE_TRACE_TEXT 37 /* in the form of a UUID */
 
 struct store_item {
 	enum store_kind kind;
-	struct arena arena; /* has all that follows */
-	char uuid[STORE_UUID_TEXT];
+	struct arena arena;           /* has all that follows */
+	char trace[STORE_TRACE_TEXT]; /* what the trace is called in stores; "": it is of none */
+	const char *uuid;             /* LTTng's; NULL: it has none */
 	const char *host, *session, *domain, *path; /* NULL: not known */
 	struct report report;                       /* a window */
 	uint64_t begin, end;                        /* all others */
 	const char *name, *text;                    /* what is lost, or a trigger; its JSON line */
 	const char *stream;
 	int64_t packet;
+};
+
+/* Windows that are lost. */
+struct store_gap {
+	uint64_t begin, end, windows;
+	char why[160];
 };
 
 /* A window of all its tables. */

@@ -1,0 +1,325 @@
+/*
+ * clickhouse-tables: see clickhouse-tables.h.
+ */
+#include "store/clickhouse/clickhouse-tables.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* ---- columns ---- */
+
+/* "*name": a key; "name:t": the type. */
+static const struct {
+	const char *name, *columns;
+} first_tables[CLICKHOUSE_FIRST_LIST] = {
+	[CLICKHOUSE_TRACES] = { "traces", "*trace:u uuid:T host:T session:T domain:T path:T" },
+	[CLICKHOUSE_WINDOWS] = { "windows", "*level:i *begin:i *trace:u end:i complete:i lag_ns:I"
+					    " events:i discarded:i lost_packets:i bad_packets:i"
+					    " late_events:i analyses:t missing:t unknown:t" },
+	[CLICKHOUSE_THREADS] = { "threads", "*level:i *begin:i *trace:u *tid:i *nth:i was_tid:i"
+					    " was_nth:i is_reused:i pid:i comm:t prio:I"
+					    " container:i" },
+	[CLICKHOUSE_LOSSES] = { "losses", "*begin:i *trace:u *what:t *stream:t *packet:i end:i"
+					  " message:t" },
+	[CLICKHOUSE_TRIGGERS] = { "triggers", "*end:i *trace:u *name:t begin:i json:t" },
+	[CLICKHOUSE_CAPTURES] = { "captures", "*begin:i *end:i *host:t *session:t *path:t json:t" },
+	[CLICKHOUSE_GAPS] = { "gaps", "*begin:i *end:i *why:t windows:i" },
+};
+
+static void add(struct clickhouse_table *table, const char *name, size_t len,
+		enum clickhouse_type type, bool is_key)
+{
+	struct clickhouse_column *column = &table->columns[table->count++];
+
+	assert(table->count <= sizeof(table->columns) / sizeof(table->columns[0]));
+	(void)snprintf(column->name, sizeof(column->name), "%.*s", (int)len, name);
+	column->type = type;
+	column->is_key = is_key;
+}
+
+static void add_described(struct clickhouse_table *table, const char *columns)
+{
+	static const char letters[] = "iItTau";
+	static const enum clickhouse_type types[] = { CLICKHOUSE_INT,   CLICKHOUSE_INT_OR_NULL,
+						      CLICKHOUSE_TEXT,  CLICKHOUSE_TEXT_OR_NULL,
+						      CLICKHOUSE_ARRAY, CLICKHOUSE_TRACE };
+
+	for (const char *at = columns; *at; at += *at == ' ') {
+		bool is_key = *at == '*';
+		size_t len = strcspn(at, ":");
+
+		add(table, at + is_key, len - is_key, types[strchr(letters, at[len + 1]) - letters],
+		    is_key);
+		at += len + 2;
+	}
+}
+
+static void add_list(struct clickhouse_table *table, const struct table *of)
+{
+	struct store_column columns[STORE_COLUMNS_MAX];
+	size_t count = store_columns(of, columns);
+
+	add_described(table, "*level:i *begin:i *trace:u");
+	for (size_t i = 0; i < count; i++) {
+		const struct store_column *column = &columns[i];
+		enum clickhouse_type type = column->role >= STORE_BUCKETS       ? CLICKHOUSE_ARRAY
+					    : column->is_text && column->is_key ? CLICKHOUSE_TEXT
+					    : column->is_text ? CLICKHOUSE_TEXT_OR_NULL
+					    : column->is_key  ? CLICKHOUSE_INT
+							      : CLICKHOUSE_INT_OR_NULL;
+
+		add(table, column->name, strlen(column->name), type, column->is_key);
+	}
+}
+
+struct clickhouse_table *clickhouse_table_new(uint32_t number)
+{
+	struct clickhouse_table *table;
+	size_t a, t, known = 0;
+
+	if (number < CLICKHOUSE_FIRST_LIST) {
+		table = mem_alloc(sizeof(*table));
+		(void)snprintf(table->name, sizeof(table->name), "%s", first_tables[number].name);
+		add_described(table, first_tables[number].columns);
+	} else {
+		a = (number - CLICKHOUSE_FIRST_LIST) / TABLES_MAX;
+		t = (number - CLICKHOUSE_FIRST_LIST) % TABLES_MAX;
+		while (known <= a && analyses[known]) {
+			known++;
+		}
+		if (a >= known || !analyses[a]->tables[t].columns[0].key ||
+		    scope_is_of_pairs(analyses[a]->tables[t].scope)) {
+			return NULL;
+		}
+		table = mem_alloc(sizeof(*table));
+		store_table_name(analyses[a], t, table->name);
+		add_list(table, &analyses[a]->tables[t]);
+	}
+	add(table, "version", strlen("version"), CLICKHOUSE_VERSION, false);
+	return table;
+}
+
+/* ---- statements ---- */
+
+static const char *column_type(enum clickhouse_type type)
+{
+	static const char *const names[] = {
+		[CLICKHOUSE_INT] = "Int64",
+		[CLICKHOUSE_INT_OR_NULL] = "Nullable(Int64)",
+		[CLICKHOUSE_TEXT] = "String",
+		[CLICKHOUSE_TEXT_OR_NULL] = "Nullable(String)",
+		[CLICKHOUSE_ARRAY] = "Array(UInt64)",
+		[CLICKHOUSE_TRACE] = "UUID",
+		[CLICKHOUSE_VERSION] = "UInt64",
+	};
+
+	return names[type];
+}
+
+static char *finish(FILE *out, char **text)
+{
+	(void)fclose(out);
+	return *text;
+}
+
+static bool has_column(const struct clickhouse_table *table, const char *name)
+{
+	for (size_t i = 0; i < table->count; i++) {
+		if (strcmp(table->columns[i].name, name) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A part of the server's files has one length of windows and one day: old ones go as a whole. */
+static void put_partition(FILE *out, const struct clickhouse_table *table)
+{
+	static const char day[] = "86400000000000";
+
+	if (has_column(table, "level")) {
+		(void)fprintf(out, " PARTITION BY (`level`, intDiv(`begin`, %s))", day);
+	} else if (has_column(table, "begin")) {
+		(void)fprintf(out, " PARTITION BY intDiv(`%s`, %s)", table->columns[0].name, day);
+	}
+}
+
+static char *make_text(const struct clickhouse_table *table)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	const char *space = "";
+
+	(void)fprintf(out, "CREATE TABLE IF NOT EXISTS `%s` (", table->name);
+	for (size_t i = 0; i < table->count; i++) {
+		(void)fprintf(out, "%s`%s` %s", i > 0 ? ", " : "", table->columns[i].name,
+			      column_type(table->columns[i].type));
+	}
+	(void)fputs(") ENGINE = ReplacingMergeTree(`version`)", out);
+	put_partition(out, table);
+	(void)fputs(" ORDER BY (", out);
+	for (size_t i = 0; i < table->count; i++) {
+		if (table->columns[i].is_key) {
+			(void)fprintf(out, "%s`%s`", space, table->columns[i].name);
+			space = ", ";
+		}
+	}
+	(void)fputs(")", out);
+	return finish(out, &text);
+}
+
+char *clickhouse_insert_text(const struct clickhouse_table *table)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)fprintf(out, "INSERT INTO `%s` (", table->name);
+	for (size_t i = 0; i < table->count; i++) {
+		(void)fprintf(out, "%s`%s`", i > 0 ? ", " : "", table->columns[i].name);
+	}
+	(void)fputs(") FORMAT TabSeparated\n", out);
+	return finish(out, &text);
+}
+
+/* ---- what the server has ---- */
+
+bool clickhouse_has_line(const char *lines, const char *line)
+{
+	size_t len = strlen(line);
+
+	for (const char *at = lines; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+		if (strncmp(at, line, len) == 0 && (at[len] == '\n' || at[len] == '\0')) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static int run(struct http *http, const char *statement, bool has_no_database, struct err *err)
+{
+	const struct http_request request = { .body = statement,
+					      .len = strlen(statement),
+					      .has_no_database = has_no_database };
+
+	return http_run(http, &request, 1, err);
+}
+
+static int begin_store(struct http *http, const struct clickhouse_url *url, struct err *err)
+{
+	char *make = mem_printf("CREATE DATABASE IF NOT EXISTS `%s`", url->database);
+	char *note = mem_printf("INSERT INTO `store` (`id`, `version`) FORMAT TabSeparated\n"
+				"sillage\t%d\n",
+				STORE_VERSION);
+	int r = run(http, make, true, err);
+
+	r = r < 0 ? r
+		  : run(http,
+			"CREATE TABLE IF NOT EXISTS `store` (`id` String, `version` UInt64)"
+			" ENGINE = ReplacingMergeTree(`version`) ORDER BY (`id`)",
+			false, err);
+	r = r < 0 ? r : run(http, note, false, err);
+	free(make);
+	free(note);
+	return r;
+}
+
+static int check_version(struct http *http, const struct clickhouse_url *url, bool *ret_is_begun,
+			 struct err *err)
+{
+	char *found = NULL;
+	int r = http_ask(http,
+			 "SELECT max(`version`) FROM `store` WHERE `id` = 'sillage'"
+			 " FORMAT TabSeparated",
+			 false, &found, err);
+	unsigned long long version;
+
+	if (r < 0) {
+		return r;
+	}
+	version = strtoull(found, NULL, 10);
+	free(found);
+	*ret_is_begun = version > 0;
+	if (version > STORE_VERSION) {
+		return err_raise(err, -EINVAL,
+				 "%s: a store of version %llu, of a newer sillage; this one knows "
+				 "version %d",
+				 url->shown, version, STORE_VERSION);
+	}
+	return 0;
+}
+
+int clickhouse_check(struct http *http, const struct clickhouse_url *url, bool may_make,
+		     struct err *err)
+{
+	char *ask = mem_printf("SELECT `name` FROM system.tables WHERE `database` = '%s'"
+			       " FORMAT TabSeparated",
+			       url->database);
+	char *tables = NULL;
+	bool is_begun = false;
+	int r = http_ask(http, ask, true, &tables, err);
+
+	free(ask);
+	if (r == 0 && *tables && !clickhouse_has_line(tables, "store")) {
+		r = err_raise(err, -EINVAL, "%s: a database, but no store of sillage", url->shown);
+	}
+	if (r == 0 && *tables) {
+		r = check_version(http, url, &is_begun, err);
+	}
+	if (r == 0 && !is_begun) {
+		r = may_make ? begin_store(http, url, err)
+			     : err_raise(err, -EINVAL, "%s: is no store: it is empty", url->shown);
+	}
+	free(tables);
+	return r;
+}
+
+static int grow(struct http *http, const struct clickhouse_url *url,
+		const struct clickhouse_table *table, struct err *err)
+{
+	char *ask = mem_printf("SELECT `name` FROM system.columns WHERE `database` = '%s'"
+			       " AND `table` = '%s' FORMAT TabSeparated",
+			       url->database, table->name);
+	char *columns = NULL;
+	int r = http_ask(http, ask, true, &columns, err);
+
+	free(ask);
+	for (size_t i = 0; r == 0 && i < table->count; i++) {
+		const struct clickhouse_column *column = &table->columns[i];
+
+		if (!clickhouse_has_line(columns, column->name)) {
+			char *change =
+				mem_printf("ALTER TABLE `%s` ADD COLUMN `%s` %s", table->name,
+					   column->name, column_type(column->type));
+
+			r = run(http, change, false, err);
+			free(change);
+		}
+	}
+	free(columns);
+	return r;
+}
+
+int clickhouse_make_table(struct http *http, const struct clickhouse_url *url, uint32_t number,
+			  struct err *err)
+{
+	struct clickhouse_table *table = clickhouse_table_new(number);
+	char *make;
+	int r;
+
+	if (!table) {
+		return err_raise(err, -EINVAL, "%s: there is no table %u", url->shown, number);
+	}
+	make = make_text(table);
+	r = run(http, make, false, err);
+	r = r < 0 ? r : grow(http, url, table, err);
+	free(make);
+	free(table);
+	return r;
+}

@@ -1,0 +1,206 @@
+/*
+ * clickhouse-url: see clickhouse-url.h.
+ */
+#include "store/clickhouse/clickhouse-url.h"
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+
+#define PASSWORD_BYTES_MAX 256
+
+/* ---- options ---- */
+
+static int read_password(const char *path, struct clickhouse_url *url, struct err *err)
+{
+	char line[PASSWORD_BYTES_MAX] = "";
+	FILE *in = fopen(path, "re");
+
+	if (!in || (!fgets(line, sizeof(line), in) && ferror(in))) {
+		int r = -errno;
+
+		if (in) {
+			(void)fclose(in);
+		}
+		return err_raise(err, r, "%s: %s: %s", url->shown, path, strerror(-r));
+	}
+	(void)fclose(in);
+	line[strcspn(line, "\r\n")] = '\0';
+	free(url->password);
+	url->password = mem_strdup(line);
+	return 0;
+}
+
+static int take_number(const char *name, const char *value, struct clickhouse_url *url,
+		       struct err *err)
+{
+	const struct {
+		const char *name;
+		int (*parse)(const char *text, uint64_t *ret);
+		uint64_t *to;
+	} all[] = {
+		{ "timeout", units_parse_duration, &url->timeout_ns },
+		{ "every", units_parse_duration, &url->every_ns },
+		{ "spool-size", units_parse_size, &url->spool_bytes },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		if (strcmp(all[i].name, name) == 0) {
+			if (all[i].parse(value, all[i].to) < 0 || *all[i].to == 0) {
+				return err_raise(err, -EINVAL, "%s: %s=%s: no %s", url->shown, name,
+						 value, i < 2 ? "duration" : "size");
+			}
+			return 0;
+		}
+	}
+	return err_raise(err, -EINVAL,
+			 "%s: \"%s\" is no option of a store: https, ca, password-file, timeout, "
+			 "every, spool, spool-size",
+			 url->shown, name);
+}
+
+static void replace_text(char **text, const char *by)
+{
+	free(*text);
+	*text = mem_strdup(by);
+}
+
+static int take_option(char *option, struct clickhouse_url *url, struct err *err)
+{
+	char *equals = strchr(option, '=');
+	const char *value = equals ? equals + 1 : NULL;
+
+	if (equals) {
+		*equals = '\0';
+	}
+	if (strcmp(option, "https") == 0 && !value) {
+		url->is_https = true;
+		return 0;
+	}
+	if (!value || !*value) {
+		value = "";
+	}
+	if (strcmp(option, "ca") == 0 && *value) {
+		replace_text(&url->ca, value);
+	} else if (strcmp(option, "spool") == 0 && *value) {
+		replace_text(&url->spool, value);
+	} else if (strcmp(option, "password-file") == 0 && *value) {
+		return read_password(value, url, err);
+	} else {
+		return take_number(option, value, url, err);
+	}
+	return 0;
+}
+
+static int take_options(const char *query, struct clickhouse_url *url, struct err *err)
+{
+	char *text = mem_strdup(query), *rest = text, *option;
+	int r = 0;
+
+	while (r == 0 && (option = strsep(&rest, "&"))) {
+		char *plain = curl_easy_unescape(NULL, option, 0, NULL);
+
+		if (!plain) {
+			r = err_raise(err, -EINVAL, "%s: damaged options", url->shown);
+		} else if (*plain) {
+			r = take_option(plain, url, err);
+		}
+		curl_free(plain);
+	}
+	free(text);
+	return r;
+}
+
+/* ---- parts ---- */
+
+/* The caller frees it; NULL: there is none. */
+static char *part_of(CURLU *parts, CURLUPart which, unsigned int flags)
+{
+	char *found = NULL, *copy;
+
+	if (curl_url_get(parts, which, &found, flags) != CURLUE_OK) {
+		return NULL;
+	}
+	copy = mem_strdup(found);
+	curl_free(found);
+	return copy;
+}
+
+static bool is_name(const char *text)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789_";
+
+	return *text && strlen(text) <= 64 && strspn(text, letters) == strlen(text);
+}
+
+static int take_parts(CURLU *parts, struct clickhouse_url *url, struct err *err)
+{
+	char *host = part_of(parts, CURLUPART_HOST, 0), *port = part_of(parts, CURLUPART_PORT, 0);
+	char *path = part_of(parts, CURLUPART_PATH, 0), *query = part_of(parts, CURLUPART_QUERY, 0);
+	const char *environment = getenv("SILLAGE_STORE_PASSWORD");
+	int r = 0;
+
+	url->database = mem_strdup(path && path[0] == '/' ? path + 1 : "");
+	url->user = part_of(parts, CURLUPART_USER, CURLU_URLDECODE);
+	url->password = part_of(parts, CURLUPART_PASSWORD, CURLU_URLDECODE);
+	url->shown = mem_printf("clickhouse://%s%s%s/%s", host ? host : "", port ? ":" : "",
+				port ? port : "", url->database);
+	if (!url->password && environment) {
+		url->password = mem_strdup(environment);
+	}
+	if (!host || !is_name(url->database)) {
+		r = err_raise(err, -EINVAL,
+			      "%s: is no store: clickhouse://[USER[:PASSWORD]@]HOST[:PORT]/DATABASE"
+			      ", where DATABASE has letters, digits and _",
+			      url->shown);
+	}
+	r = r < 0 || !query ? r : take_options(query, url, err);
+	url->address = mem_printf("http%s://%s:%s/", url->is_https ? "s" : "", host ? host : "",
+				  port            ? port
+				  : url->is_https ? "8443"
+						  : "8123");
+	free(host);
+	free(port);
+	free(path);
+	free(query);
+	return r;
+}
+
+int clickhouse_url_parse(const char *text, struct clickhouse_url *ret, struct err *err)
+{
+	CURLU *parts = curl_url();
+	int r;
+
+	*ret = (struct clickhouse_url){ .timeout_ns = 30 * NS_PER_S,
+					.every_ns = NS_PER_S,
+					.spool_bytes = (uint64_t)1 << 30 };
+	if (curl_url_set(parts, CURLUPART_URL, text, CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK) {
+		/* It is not shown: it may have a password. */
+		r = err_raise(err, -EINVAL,
+			      "a damaged URL: clickhouse://[USER[:PASSWORD]@]HOST[:PORT]/DATABASE");
+	} else {
+		r = take_parts(parts, ret, err);
+	}
+	curl_url_cleanup(parts);
+	if (r < 0) {
+		clickhouse_url_fini(ret);
+	}
+	return r;
+}
+
+void clickhouse_url_fini(struct clickhouse_url *url)
+{
+	char *const all[] = { url->shown, url->address,  url->database, url->user,
+			      url->ca,    url->password, url->spool };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		free(all[i]);
+	}
+	*url = (struct clickhouse_url){ 0 };
+}

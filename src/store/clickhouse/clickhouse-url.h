@@ -1,0 +1,35 @@
+/*
+ * clickhouse-url: what a store in ClickHouse is called:
+ *
+ *     clickhouse://[USER[:PASSWORD]@]HOST[:PORT]/DATABASE[?OPTION[=VALUE]&...]
+ *
+ *     https               by TLS; the default port is 8443, and not 8123
+ *     ca=FILE             whom to trust, in place of the system's list
+ *     password-file=FILE  its first line is the password; else $SILLAGE_STORE_PASSWORD
+ *     timeout=DURATION    how long the server may be silent (30s)
+ *     every=DURATION      how long windows are gathered (1s)
+ *     spool=FILE          where windows wait while the server is away
+ *     spool-size=SIZE     at most so much (1G)
+ */
+#ifndef SILLAGE_STORE_CLICKHOUSE_URL_H
+#define SILLAGE_STORE_CLICKHOUSE_URL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct clickhouse_url {
+	char *shown;                        /* for messages: without user, password and options */
+	char *address;                      /* "http://host:port/" */
+	char *database;                     /* letters, digits and _ */
+	char *user, *password, *ca, *spool; /* NULL: not given */
+	uint64_t timeout_ns, every_ns, spool_bytes;
+	bool is_https;
+};
+
+/* -EINVAL: it is none; -errno: the password's file cannot be read. */
+int clickhouse_url_parse(const char *text, struct clickhouse_url *ret, struct err *err);
+void clickhouse_url_fini(struct clickhouse_url *url);
+
+#endif

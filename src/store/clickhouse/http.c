@@ -1,0 +1,277 @@
+/*
+ * http: see http.h.
+ */
+#include "store/clickhouse/http.h"
+
+#include <assert.h>
+#include <curl/curl.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "base/mem.h"
+#include "base/units.h"
+
+#define SAID_BYTES_MAX 400
+#define STATUS_OK      200
+
+struct transfer {
+	CURL *easy;
+	const struct http_request *request; /* NULL: it is free */
+	char error[CURL_ERROR_SIZE];
+	char said[SAID_BYTES_MAX]; /* what the server gave as its reason */
+	size_t said_len;
+	int failure; /* of on_data() */
+	struct err why;
+};
+
+struct http {
+	const struct clickhouse_url *url;
+	const atomic_bool *stop;
+	CURLM *multi;
+	struct curl_slist *headers;
+	char *with_database, *without;
+	struct transfer transfers[HTTP_PARALLEL];
+};
+
+/* ---- one transfer ---- */
+
+static size_t on_body(char *data, size_t size, size_t count, void *arg)
+{
+	struct transfer *transfer = arg;
+	size_t len = size * count;
+	long status = 0;
+
+	(void)curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
+	if (status == STATUS_OK && transfer->request->on_data) {
+		transfer->failure = transfer->request->on_data(transfer->request->user, data, len,
+							       &transfer->why);
+		return transfer->failure < 0 ? 0 : len;
+	}
+	for (size_t i = 0; i < len && transfer->said_len < SAID_BYTES_MAX - 1; i++) {
+		transfer->said[transfer->said_len++] = units_letter(data[i]);
+	}
+	return len;
+}
+
+static void set_up(struct http *http, CURL *easy)
+{
+	const struct clickhouse_url *url = http->url;
+	uint64_t seconds = (url->timeout_ns + NS_PER_S - 1) / NS_PER_S;
+
+	(void)curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+	(void)curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+	(void)curl_easy_setopt(easy, CURLOPT_POST, 1L);
+	(void)curl_easy_setopt(easy, CURLOPT_HTTPHEADER, http->headers);
+	(void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+	/* What is silent for so long is away. */
+	(void)curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+	(void)curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)seconds);
+	(void)curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
+			       (long)(url->timeout_ns / NS_PER_MS + 1));
+	if (url->user) {
+		(void)curl_easy_setopt(easy, CURLOPT_USERNAME, url->user);
+		(void)curl_easy_setopt(easy, CURLOPT_PASSWORD, url->password ? url->password : "");
+	}
+	if (url->ca) {
+		(void)curl_easy_setopt(easy, CURLOPT_CAINFO, url->ca);
+	}
+}
+
+struct http *http_new(const struct clickhouse_url *url, const atomic_bool *stop)
+{
+	struct http *http = mem_alloc(sizeof(*http));
+
+	(void)curl_global_init(CURL_GLOBAL_DEFAULT);
+	http->url = url;
+	http->stop = stop;
+	http->multi = curl_multi_init();
+	http->headers = curl_slist_append(NULL, "Expect:");
+	/* The status is that of the whole answer; what the server does meanwhile shows that it
+	 * lives. */
+	http->without =
+		mem_printf("%s?wait_end_of_query=1&send_progress_in_http_headers=1", url->address);
+	http->with_database = mem_printf("%s&database=%s", http->without, url->database);
+	for (size_t i = 0; i < HTTP_PARALLEL; i++) {
+		http->transfers[i].easy = curl_easy_init();
+		set_up(http, http->transfers[i].easy);
+	}
+	return http;
+}
+
+void http_free(struct http *http)
+{
+	if (!http) {
+		return;
+	}
+	for (size_t i = 0; i < HTTP_PARALLEL; i++) {
+		curl_easy_cleanup(http->transfers[i].easy);
+	}
+	(void)curl_multi_cleanup(http->multi);
+	curl_slist_free_all(http->headers);
+	curl_global_cleanup();
+	free(http->with_database);
+	free(http->without);
+	free(http);
+}
+
+static void begin(struct http *http, struct transfer *transfer, const struct http_request *request)
+{
+	CURL *easy = transfer->easy;
+
+	transfer->request = request;
+	transfer->said_len = 0;
+	transfer->failure = 0;
+	transfer->error[0] = '\0';
+	(void)curl_easy_setopt(easy, CURLOPT_URL,
+			       request->has_no_database ? http->without : http->with_database);
+	(void)curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->error);
+	(void)curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
+	(void)curl_easy_setopt(easy, CURLOPT_PRIVATE, transfer);
+	(void)curl_easy_setopt(easy, CURLOPT_POSTFIELDS, request->body);
+	(void)curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->len);
+	(void)curl_multi_add_handle(http->multi, easy);
+}
+
+/* Old servers give "Code: 193, e.displayText() = DB::Exception: Wrong ..., e.what() = ...". */
+static const char *reason_of(struct transfer *transfer)
+{
+	char *begin_of, *end_of;
+
+	transfer->said[transfer->said_len] = '\0';
+	begin_of = strstr(transfer->said, "DB::Exception: ");
+	begin_of = begin_of ? begin_of + strlen("DB::Exception: ") : transfer->said;
+	end_of = strstr(begin_of, ", e.what()");
+	if (end_of) {
+		*end_of = '\0';
+	}
+	return begin_of;
+}
+
+static int end(struct http *http, struct transfer *transfer, CURLcode code, struct err *err)
+{
+	const char *name = http->url->shown;
+	long status = 0;
+
+	(void)curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
+	(void)curl_multi_remove_handle(http->multi, transfer->easy);
+	transfer->request = NULL;
+	if (transfer->failure < 0) {
+		return err_raise(err, transfer->failure, "%s: %s", name, transfer->why.text);
+	}
+	if (code != CURLE_OK) {
+		return err_raise(err, -EIO, "%s: %s", name,
+				 transfer->error[0] ? transfer->error : curl_easy_strerror(code));
+	}
+	if (status == 401 || status == 403) {
+		return err_raise(err, -EACCES, "%s: %s", name, reason_of(transfer));
+	}
+	if (status != STATUS_OK) {
+		const char *reason = reason_of(transfer);
+
+		return err_raise(
+			err, status == 502 || status == 503 || status == 504 ? -EIO : -EREMOTEIO,
+			"%s: status %ld%s%s", name, status, *reason ? ": " : "", reason);
+	}
+	return 0;
+}
+
+/* ---- all of them ---- */
+
+/* Takes what has ended.  The first failure counts. */
+static int reap(struct http *http, size_t *running, int r, struct err *err)
+{
+	CURLMsg *message;
+	struct err why;
+	int left;
+
+	while ((message = curl_multi_info_read(http->multi, &left))) {
+		struct transfer *transfer = NULL;
+		CURLcode code = message->data.result;
+		int failure;
+
+		(void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&transfer);
+		failure = end(http, transfer, code, &why);
+		if (failure < 0 && r == 0) {
+			r = failure;
+			*err = why;
+		}
+		(*running)--;
+	}
+	return r;
+}
+
+static void give_up(struct http *http)
+{
+	for (size_t i = 0; i < HTTP_PARALLEL; i++) {
+		if (http->transfers[i].request) {
+			(void)curl_multi_remove_handle(http->multi, http->transfers[i].easy);
+			http->transfers[i].request = NULL;
+		}
+	}
+}
+
+int http_run(struct http *http, const struct http_request *requests, size_t count, struct err *err)
+{
+	size_t next = 0, running = 0;
+	int r = 0;
+
+	while (r == 0 && (next < count || running > 0)) {
+		int active;
+
+		for (size_t i = 0; i < HTTP_PARALLEL && next < count; i++) {
+			if (!http->transfers[i].request) {
+				begin(http, &http->transfers[i], &requests[next++]);
+				running++;
+			}
+		}
+		(void)curl_multi_perform(http->multi, &active);
+		r = reap(http, &running, r, err);
+		if (r == 0 && active > 0 && (size_t)active == running) {
+			(void)curl_multi_poll(http->multi, NULL, 0, HTTP_POLL_MS, NULL);
+		}
+		if (r == 0 && running > 0 && http->stop && atomic_load(http->stop)) {
+			r = err_raise(err, -EINTR, "%s: interrupted", http->url->shown);
+		}
+	}
+	give_up(http);
+	return r;
+}
+
+/* ---- short answers ---- */
+
+struct answer {
+	VEC(char) text;
+};
+
+static int on_answer(void *user, const char *data, size_t len, struct err *err)
+{
+	struct answer *answer = user;
+
+	if (answer->text.count + len > HTTP_ANSWER_BYTES_MAX) {
+		return err_raise(err, -EREMOTEIO, "an answer is too long");
+	}
+	vec_append(&answer->text, data, len);
+	return 0;
+}
+
+int http_ask(struct http *http, const char *statement, bool has_no_database, char **ret,
+	     struct err *err)
+{
+	struct answer answer = { 0 };
+	struct http_request request = { .body = statement,
+					.len = strlen(statement),
+					.has_no_database = has_no_database,
+					.on_data = on_answer,
+					.user = &answer };
+	int r = http_run(http, &request, 1, err);
+
+	*vec_push(&answer.text) = '\0';
+	if (r < 0) {
+		vec_fini(&answer.text);
+		return r;
+	}
+	*ret = answer.text.at;
+	return 0;
+}

@@ -1,0 +1,650 @@
+/*
+ * mirror: see mirror.h.
+ */
+#include "store/clickhouse/mirror.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "base/mem.h"
+#include "store/rows/item.h"
+#include "store/sqlite/sqlite.h"
+
+struct mirror {
+	struct clickhouse_url url;
+	struct http *http;
+	sqlite3 *db;
+	char *tables[CLICKHOUSE_TABLES_MAX]; /* the columns that the server has, a line each; "" */
+	VEC(char *) traces;                  /* what they are called, by number in the mirror */
+	bool *wanted;                        /* by number; NULL: all */
+	sqlite3_stmt *find_version;
+};
+
+/* Rows that come in. */
+struct rows {
+	struct mirror *mirror;
+	const struct clickhouse_table *table; /* the columns that the server has */
+	sqlite3_stmt *insert;
+	bool of_windows; /* only of those whose heads are there */
+	VEC(char) rest;  /* of a row whose end has not come */
+	/* The window of the last row. */
+	int64_t level, begin, trace;
+	uint64_t version;
+	bool is_known;
+};
+
+static int failed(struct mirror *mirror, struct err *err)
+{
+	return sqlite_failed(mirror->db, "the mirror of a store", err);
+}
+
+static int damaged(const struct rows *rows, struct err *err)
+{
+	return err_raise(err, -EREMOTEIO, "damaged: a row of %s is impossible", rows->table->name);
+}
+
+/* ---- fields ---- */
+
+/* Takes "\t", "\n", "\\", "\0" and the like back, in place. */
+static size_t unescape(char *text, size_t len)
+{
+	static const char letters[] = "tnr0bf", bytes[] = "\t\n\r\0\b\f";
+	size_t used = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		const char *found;
+
+		if (text[i] == '\\' && i + 1 < len) {
+			i++;
+			found = text[i] ? strchr(letters, text[i]) : NULL;
+			text[used++] = found ? bytes[found - letters] : text[i];
+		} else {
+			text[used++] = text[i];
+		}
+	}
+	return used;
+}
+
+/* The number of the trace in the mirror; -1: it is none that is wanted. */
+static int64_t trace_number(const struct mirror *mirror, const char *name, size_t len)
+{
+	size_t low = 0, high = mirror->traces.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = strncmp(mirror->traces.at[middle], name, len);
+
+		if (order == 0) {
+			return !mirror->wanted || mirror->wanted[middle] ? (int64_t)middle : -1;
+		}
+		if (order < 0) {
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	return -1;
+}
+
+static bool take_number(const char *text, size_t len, int64_t *ret)
+{
+	bool is_negative = len > 0 && text[0] == '-';
+	uint64_t number = 0;
+
+	for (size_t i = is_negative; i < len; i++) {
+		if (text[i] < '0' || text[i] > '9') {
+			return false;
+		}
+		number = number * 10 + (uint64_t)(text[i] - '0');
+	}
+	*ret = (int64_t)(is_negative ? -number : number);
+	return len > is_negative;
+}
+
+/* Binds a field.  0: the row is not wanted; negative: it is damaged. */
+static int take_field(struct rows *rows, size_t at, char *text, size_t len)
+{
+	enum clickhouse_type type = rows->table->columns[at].type;
+	int to = (int)at + 1;
+	int64_t number;
+
+	if (type == CLICKHOUSE_TRACE) {
+		number = trace_number(rows->mirror, text, len);
+		(void)sqlite3_bind_int64(rows->insert, to, number);
+		return number >= 0;
+	}
+	if (len == 2 && text[0] == '\\' && text[1] == 'N') {
+		(void)sqlite3_bind_null(rows->insert, to);
+		return 1;
+	}
+	if (type == CLICKHOUSE_INT || type == CLICKHOUSE_INT_OR_NULL ||
+	    type == CLICKHOUSE_VERSION) {
+		if (!take_number(text, len, &number)) {
+			return -EINVAL;
+		}
+		(void)sqlite3_bind_int64(rows->insert, to, number);
+		return 1;
+	}
+	(void)sqlite3_bind_text(rows->insert, to, text, (int)unescape(text, len), SQLITE_STATIC);
+	return 1;
+}
+
+/* ---- rows ---- */
+
+/* A row that is older than its window's head was replaced with all others of that window. */
+static bool is_current(struct rows *rows, int64_t level, int64_t begin, int64_t trace,
+		       uint64_t version)
+{
+	sqlite3_stmt *find = rows->mirror->find_version;
+
+	if (!rows->is_known || level != rows->level || begin != rows->begin ||
+	    trace != rows->trace) {
+		(void)sqlite3_bind_int64(find, 1, level);
+		(void)sqlite3_bind_int64(find, 2, begin);
+		(void)sqlite3_bind_int64(find, 3, trace);
+		rows->version = sqlite3_step(find) == SQLITE_ROW
+					? (uint64_t)sqlite3_column_int64(find, 0)
+					: UINT64_MAX;
+		(void)sqlite3_reset(find);
+		rows->level = level;
+		rows->begin = begin;
+		rows->trace = trace;
+		rows->is_known = true;
+	}
+	return version >= rows->version;
+}
+
+/* The first columns are level, begin and trace, the last the version. */
+static bool is_row_current(struct rows *rows, char *const *fields, const size_t *lens)
+{
+	int64_t level = 0, begin = 0, version = 0;
+
+	(void)take_number(fields[0], lens[0], &level);
+	(void)take_number(fields[1], lens[1], &begin);
+	(void)take_number(fields[rows->table->count - 1], lens[rows->table->count - 1], &version);
+	return is_current(rows, level, begin, trace_number(rows->mirror, fields[2], lens[2]),
+			  (uint64_t)version);
+}
+
+static int take_row(struct rows *rows, char *line, size_t len, struct err *err)
+{
+	char *fields[STORE_COLUMNS_MAX + 4];
+	size_t lens[STORE_COLUMNS_MAX + 4], count = 0;
+	int r = 1;
+
+	for (char *at = line, *end = line + len;; at++) {
+		char *tab = memchr(at, '\t', (size_t)(end - at));
+
+		if (count == rows->table->count) {
+			return damaged(rows, err);
+		}
+		fields[count] = at;
+		lens[count++] = (size_t)((tab ? tab : end) - at);
+		if (!tab) {
+			break;
+		}
+		at = tab;
+	}
+	if (count != rows->table->count) {
+		return damaged(rows, err);
+	}
+	if (rows->of_windows && !is_row_current(rows, fields, lens)) {
+		return 0;
+	}
+	for (size_t i = 0; r > 0 && i < count; i++) {
+		r = take_field(rows, i, fields[i], lens[i]);
+	}
+	if (r < 0) {
+		return damaged(rows, err);
+	}
+	if (r > 0) {
+		r = sqlite3_step(rows->insert) == SQLITE_DONE ? 0 : failed(rows->mirror, err);
+		(void)sqlite3_reset(rows->insert);
+	}
+	return r;
+}
+
+static int on_rows(void *user, const char *data, size_t len, struct err *err)
+{
+	struct rows *rows = user;
+	size_t begin = 0;
+	char *end;
+	int r = 0;
+
+	if (rows->rest.count + len > CLICKHOUSE_ROW_BYTES_MAX) {
+		return damaged(rows, err);
+	}
+	vec_append(&rows->rest, data, len);
+	while (r == 0 && begin < rows->rest.count &&
+	       (end = memchr(rows->rest.at + begin, '\n', rows->rest.count - begin))) {
+		r = take_row(rows, rows->rest.at + begin, (size_t)(end - rows->rest.at) - begin,
+			     err);
+		begin = (size_t)(end - rows->rest.at) + 1;
+	}
+	memmove(rows->rest.at, rows->rest.at + begin, rows->rest.count - begin);
+	rows->rest.count -= begin;
+	return r;
+}
+
+/* ---- statements ---- */
+
+static char *finish(FILE *out, char **text)
+{
+	(void)fclose(out);
+	return *text;
+}
+
+static void put_names(FILE *out, const struct clickhouse_table *table, bool quoted_for_clickhouse)
+{
+	char quote = quoted_for_clickhouse ? '`' : '"';
+
+	for (size_t i = 0; i < table->count; i++) {
+		(void)fprintf(out, "%s%c%s%c", i > 0 ? ", " : "", quote, table->columns[i].name,
+			      quote);
+	}
+}
+
+/* The table with the columns that the server has; NULL: it has no such table. */
+static struct clickhouse_table *table_of(const struct mirror *mirror, uint32_t number)
+{
+	struct clickhouse_table *table;
+	size_t kept = 0;
+
+	if (!mirror->tables[number]) {
+		return NULL;
+	}
+	table = clickhouse_table_new(number);
+	for (size_t i = 0; i < table->count; i++) {
+		if (clickhouse_has_line(mirror->tables[number], table->columns[i].name)) {
+			table->columns[kept++] = table->columns[i];
+		}
+	}
+	table->count = kept;
+	return table;
+}
+
+static int make_table(struct mirror *mirror, const struct clickhouse_table *table, struct err *err)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	const char *space = "";
+	int r;
+
+	(void)fprintf(out, "CREATE TABLE \"%s\"(", table->name);
+	for (size_t i = 0; i < table->count; i++) {
+		bool is_text = table->columns[i].type == CLICKHOUSE_TEXT ||
+			       table->columns[i].type == CLICKHOUSE_TEXT_OR_NULL ||
+			       table->columns[i].type == CLICKHOUSE_ARRAY;
+
+		(void)fprintf(out, "%s\"%s\" %s", i > 0 ? ", " : "", table->columns[i].name,
+			      is_text ? "TEXT" : "INTEGER");
+	}
+	(void)fputs(", PRIMARY KEY(", out);
+	for (size_t i = 0; i < table->count; i++) {
+		if (table->columns[i].is_key) {
+			(void)fprintf(out, "%s\"%s\"", space, table->columns[i].name);
+			space = ", ";
+		}
+	}
+	(void)fputs(")) STRICT, WITHOUT ROWID", out);
+	text = finish(out, &text);
+	r = sqlite_run(mirror->db, mirror->url.shown, text, err);
+	free(text);
+	return r;
+}
+
+/* " AND `trace` IN (...)", unless all are wanted, or too many. */
+static void put_wanted(FILE *out, const struct mirror *mirror)
+{
+	size_t wanted = 0;
+
+	for (size_t i = 0; mirror->wanted && i < mirror->traces.count; i++) {
+		wanted += mirror->wanted[i];
+	}
+	if (!mirror->wanted || wanted == mirror->traces.count || wanted > CLICKHOUSE_NAMED_MAX ||
+	    wanted == 0) {
+		return;
+	}
+	(void)fputs(" AND `trace` IN (", out);
+	for (size_t i = 0, n = 0; i < mirror->traces.count; i++) {
+		if (mirror->wanted[i]) {
+			(void)fprintf(out, "%s'%s'", n++ > 0 ? ", " : "", mirror->traces.at[i]);
+		}
+	}
+	(void)fputs(")", out);
+}
+
+static char *select_text(const struct mirror *mirror, const struct clickhouse_table *table,
+			 const char *where)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)fputs("SELECT ", out);
+	put_names(out, table, true);
+	(void)fprintf(out, " FROM `%s` FINAL", table->name);
+	if (where) {
+		(void)fprintf(out, " WHERE %s", where);
+		if (strcmp(table->columns[0].name, "level") == 0) {
+			put_wanted(out, mirror);
+		}
+		(void)fputs(" ORDER BY", out);
+		for (int i = 0; i < 3; i++) {
+			(void)fprintf(out, "%s `%s`", i > 0 ? "," : "", table->columns[i].name);
+		}
+	}
+	(void)fputs(" FORMAT TabSeparated", out);
+	return finish(out, &text);
+}
+
+static char *insert_text(const struct clickhouse_table *table)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)fprintf(out, "INSERT OR REPLACE INTO \"%s\"(", table->name);
+	put_names(out, table, false);
+	(void)fputs(") VALUES(", out);
+	for (size_t i = 0; i < table->count; i++) {
+		(void)fprintf(out, "%s?", i > 0 ? ", " : "");
+	}
+	(void)fputs(")", out);
+	return finish(out, &text);
+}
+
+/* Fetches rows of a table into the mirror's.  A table that the server does not have has none. */
+static int fetch(struct mirror *mirror, uint32_t number, const char *where, struct err *err)
+{
+	struct clickhouse_table *table = table_of(mirror, number);
+	struct rows rows = { .mirror = mirror, .table = table };
+	struct http_request request = { .on_data = on_rows, .user = &rows };
+	char *select, *insert;
+	int r;
+
+	if (!table) {
+		return 0;
+	}
+	rows.of_windows = number == CLICKHOUSE_THREADS || number >= CLICKHOUSE_FIRST_LIST;
+	select = select_text(mirror, table, where);
+	insert = insert_text(table);
+	request.body = select;
+	request.len = strlen(select);
+	r = sqlite_run(mirror->db, mirror->url.shown, "BEGIN", err);
+	r = r < 0 ? r : sqlite_prepare(mirror->db, mirror->url.shown, insert, &rows.insert, err);
+	r = r < 0 ? r : http_run(mirror->http, &request, 1, err);
+	if (r == 0 && rows.rest.count > 0) {
+		r = damaged(&rows, err);
+	}
+	(void)sqlite3_finalize(rows.insert);
+	r = r < 0 ? r : sqlite_run(mirror->db, mirror->url.shown, "COMMIT", err);
+	vec_fini(&rows.rest);
+	free(select);
+	free(insert);
+	free(table);
+	return r;
+}
+
+/* ---- opening ---- */
+
+/* "table\tcolumn" of all lines, by table. */
+static void take_columns(struct mirror *mirror, const char *lines)
+{
+	for (uint32_t i = 0; i < CLICKHOUSE_TABLES_MAX; i++) {
+		struct clickhouse_table *table = clickhouse_table_new(i);
+		size_t len = table ? strlen(table->name) : 0, size;
+		FILE *out = NULL;
+
+		for (const char *at = lines; table && *at; at += strcspn(at, "\n") + 1) {
+			if (strncmp(at, table->name, len) == 0 && at[len] == '\t') {
+				const char *name = at + len + 1;
+
+				out = out ? out : open_memstream(&mirror->tables[i], &size);
+				(void)fprintf(out, "%.*s\n", (int)strcspn(name, "\n"), name);
+			}
+		}
+		if (out) {
+			(void)fclose(out);
+		}
+		free(table);
+	}
+}
+
+static int find_tables(struct mirror *mirror, struct err *err)
+{
+	char *ask = mem_printf("SELECT `table`, `name` FROM system.columns WHERE `database` = '%s'"
+			       " FORMAT TabSeparated",
+			       mirror->url.database);
+	char *lines = NULL;
+	int r = http_ask(mirror->http, ask, true, &lines, err);
+
+	free(ask);
+	if (r < 0) {
+		return r;
+	}
+	take_columns(mirror, lines);
+	free(lines);
+	for (uint32_t i = CLICKHOUSE_TRACES + 1; r == 0 && i < CLICKHOUSE_TABLES_MAX; i++) {
+		struct clickhouse_table *table = table_of(mirror, i);
+
+		if (table) {
+			r = make_table(mirror, table, err);
+		}
+		free(table);
+	}
+	return r;
+}
+
+static int by_name(const void *left, const void *right)
+{
+	return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+static int take_trace(struct mirror *mirror, sqlite3_stmt *put, struct err *err)
+{
+	int r = sqlite3_step(put) == SQLITE_DONE ? 0 : failed(mirror, err);
+
+	(void)sqlite3_reset(put);
+	return r;
+}
+
+/* Their names in order, so that they are found: the number is the place. */
+static int name_traces(struct mirror *mirror, char *lines, struct err *err)
+{
+	sqlite3_stmt *put = NULL;
+	int r = sqlite_prepare(mirror->db, mirror->url.shown,
+			       "INSERT OR REPLACE INTO traces(trace, id, host, session, domain,"
+			       " path) VALUES(?, ?, ?, ?, ?, ?)",
+			       &put, err);
+
+	for (char *at = lines; *at; at += strcspn(at, "\n") + 1) {
+		if (strcspn(at, "\t") == STORE_TRACE_TEXT - 1) {
+			*vec_push(&mirror->traces) = mem_printf("%.*s", STORE_TRACE_TEXT - 1, at);
+		}
+	}
+	if (mirror->traces.count > 1) {
+		qsort(mirror->traces.at, mirror->traces.count, sizeof(mirror->traces.at[0]),
+		      by_name);
+	}
+	for (char *line = lines, *next; r == 0 && *line; line = next) {
+		size_t len = strcspn(line, "\n");
+		int column = 2;
+
+		next = line + len + (line[len] == '\n');
+		line[len] = '\0';
+		for (char *field; column <= 6 && (field = strsep(&line, "\t")); column++) {
+			if (strcmp(field, "\\N") == 0) {
+				(void)sqlite3_bind_null(put, column);
+				continue;
+			}
+			if (column == 2) {
+				(void)sqlite3_bind_int64(
+					put, 1, trace_number(mirror, field, strlen(field)));
+			}
+			(void)sqlite3_bind_text(put, column, field,
+						(int)unescape(field, strlen(field)), SQLITE_STATIC);
+		}
+		r = column == 7 ? take_trace(mirror, put, err)
+				: err_raise(err, -EREMOTEIO, "%s: damaged", mirror->url.shown);
+	}
+	(void)sqlite3_finalize(put);
+	return r;
+}
+
+static int find_traces(struct mirror *mirror, struct err *err)
+{
+	char *lines = NULL;
+	int r;
+
+	if (!mirror->tables[CLICKHOUSE_TRACES]) {
+		return 0;
+	}
+	r = http_ask(mirror->http,
+		     "SELECT `trace`, `host`, `session`, `domain`, `path` FROM `traces` FINAL"
+		     " FORMAT TabSeparated",
+		     false, &lines, err);
+	r = r < 0 ? r : name_traces(mirror, lines, err);
+	free(lines);
+	return r;
+}
+
+static int make_mirror(struct mirror *mirror, struct err *err)
+{
+	bool is_new;
+	int r = sqlite_open("", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &mirror->db, &is_new,
+			    err);
+
+	r = r < 0 ? r
+		  : sqlite_run(mirror->db, mirror->url.shown,
+			       "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;", err);
+	r = r < 0 ? r : find_tables(mirror, err);
+	r = r < 0 ? r : sqlite_run(mirror->db, mirror->url.shown, sqlite_first_tables, err);
+	r = r < 0 ? r : find_traces(mirror, err);
+	return r < 0 || !mirror->tables[CLICKHOUSE_WINDOWS]
+		       ? r
+		       : sqlite_prepare(mirror->db, mirror->url.shown,
+					"SELECT version FROM windows WHERE level = ? AND begin = ?"
+					" AND trace = ?",
+					&mirror->find_version, err);
+}
+
+int mirror_open(const char *url, const atomic_bool *stop, struct mirror **ret, struct err *err)
+{
+	struct mirror *mirror = mem_alloc(sizeof(*mirror));
+	int r = clickhouse_url_parse(url, &mirror->url, err);
+
+	if (r < 0) {
+		free(mirror);
+		return r;
+	}
+	mirror->http = http_new(&mirror->url, stop);
+	r = clickhouse_check(mirror->http, &mirror->url, false, err);
+	r = r < 0 ? r : make_mirror(mirror, err);
+	if (r < 0) {
+		mirror_close(mirror);
+		return r;
+	}
+	*ret = mirror;
+	return 0;
+}
+
+void mirror_close(struct mirror *mirror)
+{
+	if (!mirror) {
+		return;
+	}
+	for (size_t i = 0; i < CLICKHOUSE_TABLES_MAX; i++) {
+		free(mirror->tables[i]);
+	}
+	for (size_t i = 0; i < mirror->traces.count; i++) {
+		free(mirror->traces.at[i]);
+	}
+	vec_fini(&mirror->traces);
+	free(mirror->wanted);
+	(void)sqlite3_finalize(mirror->find_version);
+	(void)sqlite3_close(mirror->db);
+	http_free(mirror->http);
+	clickhouse_url_fini(&mirror->url);
+	free(mirror);
+}
+
+sqlite3 *mirror_database(const struct mirror *mirror)
+{
+	return mirror->db;
+}
+
+const char *mirror_name(const struct mirror *mirror)
+{
+	return mirror->url.shown;
+}
+
+/* ---- what is wanted ---- */
+
+int mirror_span(struct mirror *mirror, uint64_t *ret_first, uint64_t *ret_last, struct err *err)
+{
+	char *line = NULL, *at;
+	int r;
+
+	*ret_first = *ret_last = 0;
+	if (!mirror->tables[CLICKHOUSE_WINDOWS]) {
+		return 0;
+	}
+	r = http_ask(mirror->http,
+		     "SELECT min(`begin`), max(`end`) FROM `windows` FORMAT TabSeparated", false,
+		     &line, err);
+	if (r == 0) {
+		*ret_first = strtoull(line, &at, 10);
+		*ret_last = strtoull(at, NULL, 10);
+	}
+	free(line);
+	return r;
+}
+
+int mirror_heads(struct mirror *mirror, const bool *wanted, uint64_t begin, uint64_t end,
+		 struct err *err)
+{
+	int64_t before = end < INT64_MAX ? (int64_t)end : INT64_MAX;
+	char *where = mem_printf("`begin` >= %" PRIu64 " AND `begin` < %" PRId64, begin, before);
+	char *gaps = mem_printf("`end` > %" PRIu64 " AND `begin` < %" PRId64, begin, before);
+	int r;
+
+	mirror->wanted = mem_realloc(mirror->wanted, mirror->traces.count + 1);
+	memcpy(mirror->wanted, wanted, mirror->traces.count);
+	r = fetch(mirror, CLICKHOUSE_WINDOWS, where, err);
+	r = r < 0 ? r : fetch(mirror, CLICKHOUSE_GAPS, gaps, err);
+	free(where);
+	free(gaps);
+	return r;
+}
+
+/* Rows of windows of one length, as far as the heads of these are there. */
+static int fetch_level(struct mirror *mirror, uint32_t number, uint64_t level, uint64_t begin,
+		       uint64_t end, struct err *err)
+{
+	char *where = mem_printf("`level` = %" PRIu64 " AND `begin` >= %" PRIu64
+				 " AND `begin` < %" PRIu64,
+				 level, begin, end);
+	int r = fetch(mirror, number, where, err);
+
+	free(where);
+	return r;
+}
+
+int mirror_threads(struct mirror *mirror, uint64_t level, uint64_t begin, uint64_t end,
+		   struct err *err)
+{
+	return fetch_level(mirror, CLICKHOUSE_THREADS, level, begin, end, err);
+}
+
+int mirror_rows(struct mirror *mirror, size_t analysis, size_t table, uint64_t level,
+		uint64_t begin, uint64_t end, struct err *err)
+{
+	return fetch_level(mirror, clickhouse_list_number(analysis, table), level, begin, end, err);
+}

@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+"""server: a store in ClickHouse has what `analyze` prints, and windows outlast the server's absence.
+
+Goal    `history` of the store is `analyze -i`, byte by byte in JSON; what is stored again replaces
+        itself.  While the server is away (killed), windows wait in the spool, and the next run sends
+        them: nothing is lost or double, and closed = stored + spooled + lost.  A spool that is full: one
+        line, exit status 1, a gap.  A run that is killed leaves whole windows.  Wrong passwords, stores
+        of a newer version, other databases, servers that are not there, that answer with errors or with
+        half an answer are refused in one line.  A table that lacks a column grows.
+Method  Debian's clickhouse-server on loopback, with a configuration and a folder of its own; a small
+        server that misbehaves.  Skipped where there is no clickhouse-server.
+
+usage: server.py SILLAGE TRACE
+"""
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.request
+
+LISTS = ['-a', 'count,cpu,sched,io', '-j', '0']
+CONFIG = '''<?xml version="1.0"?>
+<yandex><logger><level>warning</level><log>{0}/log</log><errorlog>{0}/errors</errorlog></logger>
+<listen_host>127.0.0.1</listen_host><http_port>{1}</http_port><path>{0}/data/</path><tmp_path>{0}/tmp/</tmp_path>
+<users_config>users.xml</users_config><default_profile>default</default_profile>
+<default_database>default</default_database><mark_cache_size>67108864</mark_cache_size></yandex>'''
+USERS = '''<?xml version="1.0"?>
+<yandex><profiles><default><max_threads>2</max_threads></default></profiles><users>
+<default><password></password><networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></default>
+<writer><password>se/cr:t</password><networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></writer>
+</users><quotas><default/></quotas></yandex>'''
+
+
+def fail(text):
+    raise SystemExit('not ok ' + text)
+
+
+def run(*command, env=None):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ, **(env or {})))
+    return done.returncode, done.stdout.decode(errors='replace'), done.stderr.decode(errors='replace')
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(('127.0.0.1', 0))
+        return one.getsockname()[1]
+
+
+class Server:
+    def __init__(self, folder):
+        self.folder, self.port, self.process = folder, free_port(), None
+        for name in ('data', 'tmp'):
+            os.makedirs(os.path.join(folder, name))
+        for name, text in (('config.xml', CONFIG.format(folder, self.port)), ('users.xml', USERS)):
+            with open(os.path.join(folder, name), 'w') as file:
+                file.write(text)
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(['clickhouse-server', '--config-file=%s/config.xml' % self.folder],
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while True:
+            try:
+                return self.ask('SELECT 1')
+            except (urllib.error.URLError, ConnectionError):
+                if self.process.poll() is not None:
+                    fail('clickhouse-server: exit %d' % self.process.returncode)
+                time.sleep(0.1)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def ask(self, sql):
+        with urllib.request.urlopen('http://127.0.0.1:%d/' % self.port, data=sql.encode()) as reply:
+            return reply.read().decode()
+
+    def url(self, database, user='', options=''):
+        return 'clickhouse://%s127.0.0.1:%d/%s%s' % (user, self.port, database, options)
+
+
+def windows(text):
+    return sorted(line for line in text.splitlines() if line.startswith(('{"type":"window"', '{"type":"total"')))
+
+
+def account(said):
+    found = re.search(r'(\d+) windows closed, (\d+) stored with \d+ rows, (\d+) spooled, (\d+) lost', said)
+    closed, stored, spooled, lost = map(int, found.groups()) if found else (0, 1, 0, 0)
+    if closed != stored + spooled + lost:
+        fail('account: ' + said)
+    return closed, stored, spooled, lost
+
+
+class Test:
+    def __init__(self, sillage, trace, scratch):
+        self.sillage, self.trace, self.scratch = sillage, trace, scratch
+        self.server = Server(os.path.join(scratch, 'server'))
+
+    def analyze(self, url, interval='10ms'):
+        return run(self.sillage, 'analyze', '-v', '-f', 'json', *LISTS, '-i', interval, '--store', url, self.trace)
+
+    def history(self, url, interval='10ms', env=None):
+        return run(self.sillage, 'history', '-q', '-f', 'json', '-i', interval, url, env=env)
+
+    def check_law(self):
+        url = self.server.url('law')
+        for _ in range(2):
+            code, printed, said = self.analyze(url)
+            if code != 0 or account(said)[1] != printed.count('"type":"window"'):
+                fail('law: exit %d, %s' % (code, said))
+        for interval in ('10ms', '50ms'):
+            expected = windows(run(self.sillage, 'analyze', '-q', '-f', 'json', *LISTS, '-i', interval, self.trace)[1])
+            code, found, said = self.history(url, interval)
+            if code != 0 or said or windows(found) != expected:
+                fail('law: %s: exit %d, %s' % (interval, code, said))
+        # What a window had before it was replaced, and a window whose head has not come, are not there.
+        for level, version in (('level', 'version - 1'), ('level + 1', 'version')):
+            self.server.ask('INSERT INTO law.count_by_name (level, begin, trace, name, count, version)'
+                            " SELECT %s, begin, trace, 'stale', 7, %s FROM law.windows" % (level, version))
+        if windows(self.history(url, '50ms')[1]) != expected:
+            fail('law: stale rows are shown')
+
+    def check_away(self):
+        """The server is killed when the run has begun: live goes on, so does a run that was there."""
+        expected = windows(self.analyze(self.server.url('away'))[1])
+        self.server.ask('DROP DATABASE away')
+        state = {'XDG_STATE_HOME': os.path.join(self.scratch, 'state')}
+        child = subprocess.Popen([self.sillage, 'analyze', '-v', '-f', 'json', *LISTS, '-i', '10ms', '--store',
+                                  self.server.url('away', options='?every=20s'), self.trace],
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ, **state))
+        while b'"type":"window"' not in child.stdout.readline():
+            pass
+        self.server.kill()
+        child.stdout.read()
+        said = child.stderr.read().decode()
+        if child.wait() != 0 or account(said)[2] == 0 or said.count('wait in') != 1:
+            fail('away: exit %d, %s' % (child.returncode, said))
+        code, _, said = self.analyze(self.server.url('away'))
+        if code != 1 or 'connect' not in said:
+            fail('unreachable: exit %d, %s' % (code, said))
+        self.server.start()
+        code, _, said = run(self.sillage, 'analyze', '-v', '-a', 'count', '-i', '1s', '-o', '/dev/null', '--store',
+                            self.server.url('away'), self.trace, env=state)
+        if code != 0 or 'of an earlier run' not in said or os.listdir(os.path.join(state['XDG_STATE_HOME'], 'sillage')):
+            fail('away: the spool: exit %d, %s, %s' % (code, said, os.listdir(os.path.join(state['XDG_STATE_HOME'], 'sillage'))))
+        if windows(self.history(self.server.url('away'))[1]) != expected:
+            fail('away: other windows')
+
+    def check_full(self):
+        url = self.server.url('full', options='?every=20s&spool-size=1K')
+        child = subprocess.Popen([self.sillage, 'analyze', '-v', '-f', 'json', *LISTS, '-i', '10ms', '--store', url, self.trace],
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        while b'"type":"window"' not in child.stdout.readline():
+            pass
+        self.server.kill()
+        child.stdout.read()
+        said = child.stderr.read().decode()
+        if child.wait() != 1 or account(said)[3] == 0 or said.count('the spool is full') != 1:
+            fail('full: exit %d, %s' % (child.returncode, said))
+        self.server.start()
+
+    def check_kill(self):
+        url = self.server.url('killed', options='?every=1ms')
+        for moment in (0.05, 0.15):
+            child = subprocess.Popen([self.sillage, 'analyze', '-q', *LISTS, '-i', '10ms', '-o', '/dev/null', '--store', url, self.trace])
+            time.sleep(moment)
+            child.send_signal(signal.SIGKILL)
+            child.wait()
+        self.analyze(url)
+        if windows(self.history(url)[1]) != windows(self.history(self.server.url('law'))[1]):
+            fail('killed: other windows')
+
+    def refuse(self, what, status, text, code, said):
+        if code != status or text not in said or said.count('\n') != 1:
+            fail('%s: exit %d, %s' % (what, code, said))
+
+    def check_refused(self):
+        for user, secret, password in (('writer:bad@', 'bad', None), ('writer@', 'x', 'x')):
+            env = {'SILLAGE_STORE_PASSWORD': password} if password else {}
+            code, _, said = self.history(self.server.url('law', user), env=env)
+            self.refuse('password', 1, 'assword', code, said)
+            if secret == 'bad' and secret in said:
+                fail('password: it is shown')
+        path = os.path.join(self.scratch, 'password')
+        with open(path, 'w') as file:
+            file.write('se/cr:t\n')
+        for user, options, env in (('writer:se%2Fcr%3At@', '', {}), ('writer@', '?password-file=' + path, {}),
+                                   ('writer@', '', {'SILLAGE_STORE_PASSWORD': 'se/cr:t'})):
+            code, found, said = self.history(self.server.url('law', user, options), env=env)
+            if code != 0 or said or not windows(found):
+                fail('password: exit %d, %s' % (code, said))
+        self.server.ask('CREATE DATABASE other')
+        self.server.ask('CREATE TABLE other.a (b UInt8) ENGINE = Log')
+        self.refuse('other', 2, 'no store of sillage', *self.history(self.server.url('other'))[::2])
+        self.refuse('none', 2, 'it is empty', *self.history(self.server.url('none'))[::2])
+        self.refuse('option', 2, 'no option', *self.history(self.server.url('law', options='?x=1'))[::2])
+        self.refuse('name', 2, 'is no store', *self.history(self.server.url("a'b"))[::2])
+        self.server.ask('ALTER TABLE law.cpu_threads DROP COLUMN longest_ns')
+        if self.history(self.server.url('law'))[0] != 0 or self.analyze(self.server.url('law'))[0] != 0:
+            fail('older: it is refused')
+        if not int(self.server.ask('SELECT count() FROM law.cpu_threads FINAL WHERE longest_ns > 0')):
+            fail('older: it did not grow')
+        self.server.ask("INSERT INTO law.store (id, version) VALUES ('sillage', 2)")
+        self.refuse('newer', 2, 'newer sillage', *self.history(self.server.url('law'))[::2])
+
+    def check_replies(self):
+        for reply, text in ((b'HTTP/1.1 500 Oops\r\nContent-Length: 3\r\n\r\nno\x1b', 'status 500: no?'),
+                            (b'HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\nstore\n', 'remaining'),
+                            (b'', 'mpty reply'), (b'SSH-2.0\r\n', 'HTTP/0.9')):
+            with socket.create_server(('127.0.0.1', 0)) as listener:
+                def serve():
+                    peer, _ = listener.accept()
+                    with peer:
+                        peer.recv(65536)
+                        peer.sendall(reply)
+                thread = threading.Thread(target=serve)
+                thread.start()
+                code, _, said = self.history('clickhouse://127.0.0.1:%d/a' % listener.getsockname()[1])
+                thread.join()
+                self.refuse(text, 1, text, code, said)
+
+
+def main():
+    if not shutil.which('clickhouse-server'):
+        print('# clickhouse-server is not installed')
+        raise SystemExit(77)
+    with tempfile.TemporaryDirectory(prefix='sillage-store-') as scratch:
+        os.environ['XDG_STATE_HOME'] = os.path.join(scratch, 'own')
+        test = Test(*sys.argv[1:3], scratch)
+        try:
+            for check in (test.check_law, test.check_away, test.check_full, test.check_kill, test.check_refused, test.check_replies):
+                check()
+        finally:
+            test.server.kill()
+    print('ok store server')
+
+
+if __name__ == '__main__':
+    main()
