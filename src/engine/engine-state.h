@@ -77,6 +77,7 @@ struct stream {
 	bool is_renumbered; /* sequence numbers began again: only times show what was seen */
 	uint64_t gap_lost;  /* packets known to be lost in it */
 	uint64_t away_lost; /* packets announced and not fetched when it went away */
+	uint64_t owed;      /* the same of connections before, and not come since */
 };
 
 /* Takes one finished job, with @wait for it to finish; false: no job is in the pool, or done. */

@@ -85,6 +85,7 @@ static bool adopt(struct stream *stream, const struct packet_info *info)
 	stream->has_gap = old->has_gap;
 	stream->gap_lost +=
 		old->gap_lost; /* what this connection refused is before its first packet */
+	stream->owed = old->owed > old->away_lost ? old->owed : old->away_lost;
 	stream->has_anomalies = old->has_anomalies;
 	stream->is_renumbered = old->is_renumbered;
 	stream->is_resumed = stream->may_repeat = true;
@@ -249,6 +250,8 @@ static void find_gap(struct stream *stream, const struct packet_info *info, stru
 	if (packet->lost_packets == 0) {
 		packet->lost_packets = stream->gap_lost;
 	}
+	stream->owed -=
+		stream->owed > packet->lost_packets ? packet->lost_packets + 1 : stream->owed;
 	packet->has_gap = stream->has_gap || (stream->is_resumed && !is_next) ||
 			  packet->discarded > 0 || packet->lost_packets > 0;
 	if (packet->discarded > 0) {
@@ -495,6 +498,9 @@ void stream_end(struct stream *stream)
 		return;
 	}
 	stream->gap_lost += stream->away_lost;
+	if (stream->gap_lost < stream->owed) {
+		stream->gap_lost = stream->owed; /* it ends before they could come again */
+	}
 	push_final_gap(stream);
 	if (stream->trace->is_live) {
 		note_unseen(stream, stream->gap_lost);

@@ -88,6 +88,11 @@ def connection_lost():
         yield one('lost-before-the-end-of-%s' % stream, INDEX, close_before, stream=stream, of_status=relays.HUP)
     yield Case('lost-after-one-stream-ended', lambda: [
         Rule(PACKET, close_before, stream=BIG, nth=60)], story=None)
+    # The relay is gone before the packet that was not fetched is announced again.
+    for nth in (1, 3):
+        yield Case('lost-and-gone-%d' % nth, lambda nth=nth: [
+            Rule(PACKET, close_before, stream=BIG, nth=60), Rule(INDEX, relays.end_session, stream=BIG, nth=nth, connection=1)],
+                   law='announced', status=None, options={'--retry': '1s'})
     for times in (2, 4):
         yield Case('lost-%d-times' % times, lambda times=times: [
             Rule(PACKET, cut(100), nth=5, connection=i) for i in range(times)])

@@ -350,6 +350,7 @@ class Connection:
         self.positions = {}  # data stream id: number of the next packet; None: HUP was sent
         self.metadata = {}  # metadata stream id: bytes handed out
         self.told = set()  # ids of announced streams
+        self.announced = set()  # by it, as in Relay
         self.held = b''
         self.is_mute = False
         self.beacons = set()  # ids of streams that sent one
@@ -452,7 +453,8 @@ class Connection:
     def note_announced(self, what):
         number, packet = what
         self.positions[number] = packet.number + 1
-        self.relay.announced.add((self.session.name,) + packet.key)
+        self.announced.add((self.session.name,) + packet.key)
+        self.relay.announced |= self.announced
 
     def note_end(self, number):
         self.positions[number] = None
@@ -654,8 +656,8 @@ class Relay:
 
     def drop_connections(self):
         with self.lock:
-            self.in_flight |= self.announced - self.delivered
             for connection in self.connections:
+                self.in_flight |= connection.announced - self.delivered
                 try:
                     connection.sock.shutdown(socket.SHUT_RDWR)
                 except OSError:
