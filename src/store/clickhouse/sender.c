@@ -199,6 +199,7 @@ static struct clickhouse_batch *next_batch(struct sender *sender, bool *ret_is_s
 		sender->events.say("%s: what waits there cannot be sent", err.text);
 		spool_close(sender->spool); /* it stays there */
 		sender->spool = NULL;
+		(void)pthread_cond_broadcast(&sender->has_room); /* nothing older is sent first */
 	}
 	return batch;
 }
