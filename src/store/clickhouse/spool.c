@@ -230,13 +230,8 @@ int spool_open(const struct clickhouse_url *url, struct spool **ret, struct err 
 
 void spool_close(struct spool *spool)
 {
-	sqlite3_stmt *statement;
-
 	if (!spool) {
 		return;
-	}
-	while (spool->db && (statement = sqlite3_next_stmt(spool->db, NULL))) {
-		(void)sqlite3_finalize(statement);
 	}
 	if (spool->batches == 0) { /* before the lock is gone */
 		char *wal = mem_printf("%s-wal", spool->path);
@@ -245,7 +240,7 @@ void spool_close(struct spool *spool)
 		(void)unlink(wal);
 		free(wal);
 	}
-	(void)sqlite3_close(spool->db);
+	sqlite_close(spool->db);
 	free(spool->path);
 	free(spool);
 }
@@ -267,15 +262,6 @@ bool spool_is_empty(const struct spool *spool)
 
 /* ---- writing ---- */
 
-static int step(struct spool *spool, sqlite3_stmt *statement, struct err *err)
-{
-	int r = sqlite3_step(statement) == SQLITE_DONE ? 0
-						       : sqlite_failed(spool->db, spool->path, err);
-
-	(void)sqlite3_reset(statement);
-	return r;
-}
-
 static int put_part(struct spool *spool, const struct clickhouse_batch *batch, size_t nth,
 		    uint64_t *bytes, struct err *err)
 {
@@ -292,7 +278,7 @@ static int put_part(struct spool *spool, const struct clickhouse_batch *batch, s
 	(void)sqlite3_bind_text(spool->put_part, 3, table->name, -1, SQLITE_STATIC);
 	(void)sqlite3_bind_int64(spool->put_part, 4, (int64_t)part->body.count);
 	(void)sqlite3_bind_blob64(spool->put_part, 5, packed, len, SQLITE_STATIC);
-	r = step(spool, spool->put_part, err);
+	r = sqlite_step(spool->db, spool->path, spool->put_part, err);
 	*bytes += len + TABLE_BYTES;
 	if (r == 0 && spool->bytes + *bytes > spool->most) {
 		r = err_raise(err, -ENOSPC, "%s: the spool is full (%llu bytes)", spool->path,
@@ -324,7 +310,7 @@ static int put_batch(struct spool *spool, const struct clickhouse_batch *batch, 
 	}
 	(void)sqlite3_bind_text(put, at + 1, batch->gap.why, -1, SQLITE_STATIC);
 	(void)sqlite3_bind_int64(put, at + 2, (int64_t)bytes);
-	return step(spool, put, err);
+	return sqlite_step(spool->db, spool->path, put, err);
 }
 
 int spool_put(struct spool *spool, const struct clickhouse_batch *batch, struct err *err)
@@ -353,8 +339,8 @@ int spool_drop(struct spool *spool, int64_t number, struct err *err)
 
 	(void)sqlite3_bind_int64(spool->drop, 1, number);
 	(void)sqlite3_bind_int64(spool->drop_parts, 1, number);
-	r = r < 0 ? r : step(spool, spool->drop, err);
-	r = r < 0 ? r : step(spool, spool->drop_parts, err);
+	r = r < 0 ? r : sqlite_step(spool->db, spool->path, spool->drop, err);
+	r = r < 0 ? r : sqlite_step(spool->db, spool->path, spool->drop_parts, err);
 	r = r < 0 ? r : sqlite_run(spool->db, spool->path, "COMMIT", err);
 	if (r < 0) {
 		(void)sqlite3_exec(spool->db, "ROLLBACK", NULL, NULL, NULL);

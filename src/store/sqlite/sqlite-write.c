@@ -109,15 +109,10 @@ int sqlite_writer_open(const char *path, uint64_t interval_ns, struct sqlite_wri
 
 void sqlite_writer_close(struct sqlite_writer *writer)
 {
-	sqlite3_stmt *statement;
-
 	if (!writer) {
 		return;
 	}
-	while (writer->db && (statement = sqlite3_next_stmt(writer->db, NULL))) {
-		(void)sqlite3_finalize(statement);
-	}
-	(void)sqlite3_close(writer->db);
+	sqlite_close(writer->db);
 	for (size_t a = 0; a < ANALYSES_MAX; a++) {
 		for (size_t t = 0; t < TABLES_MAX; t++) {
 			free(writer->tables[a][t]);
@@ -249,15 +244,6 @@ static void bind_text(sqlite3_stmt *statement, int at, const char *text)
 	}
 }
 
-static int step(struct sqlite_writer *writer, sqlite3_stmt *statement, struct err *err)
-{
-	int r = sqlite3_step(statement);
-
-	r = r == SQLITE_DONE || r == SQLITE_ROW ? 0 : sqlite_failed(writer->db, writer->path, err);
-	(void)sqlite3_reset(statement);
-	return r;
-}
-
 /* The window that rows belong to. */
 struct place {
 	int64_t level, begin, trace;
@@ -286,7 +272,7 @@ static int put_row(struct sqlite_writer *writer, const struct written *table,
 		}
 	}
 	writer->rows++;
-	return step(writer, table->insert, err);
+	return sqlite_step(writer->db, writer->path, table->insert, err);
 }
 
 static size_t index_of(const struct analysis *analysis)
@@ -341,7 +327,7 @@ static int put_thread(struct sqlite_writer *writer, const struct report_view *vi
 	}
 	(void)sqlite3_bind_int64(put, 12, view->view.container);
 	writer->rows++;
-	return step(writer, put, err);
+	return sqlite_step(writer->db, writer->path, put, err);
 }
 
 static int put_head(struct sqlite_writer *writer, const struct report *report,
@@ -369,7 +355,7 @@ static int put_head(struct sqlite_writer *writer, const struct report *report,
 	bind_text(put, 13, head.missing);
 	bind_text(put, 14, head.unknown);
 	writer->rows++;
-	r = step(writer, put, err);
+	r = sqlite_step(writer->db, writer->path, put, err);
 	store_head_fini(&head);
 	return r;
 }
@@ -404,13 +390,13 @@ static int remove_rows(struct sqlite_writer *writer, const char *lists, const st
 			r = table_at(writer, a, t, &table, err);
 			if (r == 0) {
 				bind_place(table->remove, place);
-				r = step(writer, table->remove, err);
+				r = sqlite_step(writer->db, writer->path, table->remove, err);
 			}
 		}
 	}
 	if (r == 0) {
 		bind_place(writer->remove_threads, place);
-		r = step(writer, writer->remove_threads, err);
+		r = sqlite_step(writer->db, writer->path, writer->remove_threads, err);
 	}
 	return r;
 }
@@ -457,7 +443,7 @@ static int find_trace(struct sqlite_writer *writer, const struct store_item *ite
 	bind_text(writer->put_trace, 4, item->session);
 	bind_text(writer->put_trace, 5, item->domain);
 	bind_text(writer->put_trace, 6, item->path);
-	r = step(writer, writer->put_trace, err);
+	r = sqlite_step(writer->db, writer->path, writer->put_trace, err);
 	if (r == 0) {
 		struct known_trace known = { 0 };
 
@@ -510,7 +496,7 @@ static int put_loss(struct sqlite_writer *writer, const struct store_item *item,
 	(void)sqlite3_bind_int64(put, 5, (int64_t)item->begin);
 	(void)sqlite3_bind_int64(put, 6, (int64_t)item->end);
 	bind_text(put, 7, item->text);
-	return step(writer, put, err);
+	return sqlite_step(writer->db, writer->path, put, err);
 }
 
 static int put_trigger(struct sqlite_writer *writer, const struct store_item *item, int64_t trace,
@@ -523,7 +509,7 @@ static int put_trigger(struct sqlite_writer *writer, const struct store_item *it
 	(void)sqlite3_bind_int64(put, 3, (int64_t)item->end);
 	(void)sqlite3_bind_int64(put, 4, (int64_t)item->begin);
 	bind_text(put, 5, item->text);
-	return step(writer, put, err);
+	return sqlite_step(writer->db, writer->path, put, err);
 }
 
 static int put_capture(struct sqlite_writer *writer, const struct store_item *item, struct err *err)
@@ -536,7 +522,7 @@ static int put_capture(struct sqlite_writer *writer, const struct store_item *it
 	(void)sqlite3_bind_int64(put, 4, (int64_t)item->end);
 	bind_text(put, 5, item->path ? item->path : "");
 	bind_text(put, 6, item->text);
-	return step(writer, put, err);
+	return sqlite_step(writer->db, writer->path, put, err);
 }
 
 static int put_gap(struct sqlite_writer *writer, const struct store_gap *gap, struct err *err)
@@ -547,7 +533,7 @@ static int put_gap(struct sqlite_writer *writer, const struct store_gap *gap, st
 	(void)sqlite3_bind_int64(put, 2, (int64_t)gap->end);
 	(void)sqlite3_bind_int64(put, 3, (int64_t)gap->windows);
 	bind_text(put, 4, gap->why);
-	return step(writer, put, err);
+	return sqlite_step(writer->db, writer->path, put, err);
 }
 
 static int put_item(struct sqlite_writer *writer, const struct store_item *item, struct err *err)

@@ -91,6 +91,25 @@ int sqlite_open(const char *path, int flags, sqlite3 **ret, bool *ret_is_new, st
 	return r;
 }
 
+int sqlite_step(sqlite3 *db, const char *path, sqlite3_stmt *statement, struct err *err)
+{
+	int r = sqlite3_step(statement);
+
+	r = r == SQLITE_DONE || r == SQLITE_ROW ? 0 : sqlite_failed(db, path, err);
+	(void)sqlite3_reset(statement);
+	return r;
+}
+
+void sqlite_close(sqlite3 *db)
+{
+	sqlite3_stmt *statement;
+
+	while (db && (statement = sqlite3_next_stmt(db, NULL))) {
+		(void)sqlite3_finalize(statement);
+	}
+	(void)sqlite3_close(db);
+}
+
 bool sqlite_has_column(sqlite3_stmt *columns, const char *name)
 {
 	(void)sqlite3_reset(columns);

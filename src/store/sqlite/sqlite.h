@@ -36,6 +36,10 @@ int sqlite_failed(sqlite3 *db, const char *path, struct err *err);
 int sqlite_run(sqlite3 *db, const char *path, const char *sql, struct err *err);
 int sqlite_prepare(sqlite3 *db, const char *path, const char *sql, sqlite3_stmt **ret,
 		   struct err *err);
+/* Runs a statement, without what rows it gives, and makes it ready for the next time. */
+int sqlite_step(sqlite3 *db, const char *path, sqlite3_stmt *statement, struct err *err);
+/* Ends all statements, too.  NULL is allowed. */
+void sqlite_close(sqlite3 *db);
 /* Whether a column of this name is among the rows of a statement that lists names. */
 bool sqlite_has_column(sqlite3_stmt *columns, const char *name);
 /* Opens the file; @flags as sqlite3_open_v2().  *ret_is_new: it is empty.  Else it is a store of a

@@ -1,0 +1,54 @@
+/*
+ * mirror-rows: rows that a server of ClickHouse sends, in its format TabSeparated, go into a table
+ * of the mirror.  Internal to the mirror.
+ */
+#ifndef SILLAGE_STORE_MIRROR_ROWS_H
+#define SILLAGE_STORE_MIRROR_ROWS_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "store/clickhouse/clickhouse-tables.h"
+#include "store/clickhouse/clickhouse-url.h"
+
+struct http;
+
+struct mirror {
+	struct clickhouse_url url;
+	struct http *http;
+	sqlite3 *db;
+	char *tables[CLICKHOUSE_TABLES_MAX]; /* the columns that the server has, a line each; "" */
+	VEC(char *) traces;                  /* what they are called, by number in the mirror */
+	bool *wanted;                        /* by number; NULL: all */
+	sqlite3_stmt *find_version;
+};
+
+/* Rows that come in. */
+struct mirror_rows {
+	struct mirror *mirror;
+	const struct clickhouse_table *table; /* the columns that the server has */
+	sqlite3_stmt *insert;
+	bool of_windows; /* only of those whose heads are there */
+	VEC(char) rest;  /* of a row whose end has not come */
+	/* The window of the last row. */
+	int64_t level, begin, trace;
+	uint64_t version;
+	bool is_known;
+};
+
+/* Takes the message of the database's last failure, or says that a row is impossible. */
+int mirror_failed(struct mirror *mirror, struct err *err);
+int mirror_rows_damaged(const struct mirror_rows *rows, struct err *err);
+/* Takes "\t", "\n", "\\", "\0" and the like back, in place.  Returns the length that is left. */
+size_t mirror_unescape(char *text, size_t len);
+/* The number of the trace in the mirror; -1: it is none that is wanted. */
+int64_t mirror_trace_number(const struct mirror *mirror, const char *name, size_t len);
+/* Takes a piece of a reply, from @user, a mirror_rows; lines may be cut anywhere.  -EREMOTEIO if it
+ * is damaged. */
+int mirror_rows_take(void *user, const char *data, size_t len, struct err *err);
+
+#endif
