@@ -2,7 +2,8 @@
 """tutorial: each command of doc/tutorial.md runs, and prints what stands there.
 
 A block of `console` holds a command behind `$ ` and lines of its output in their order; [...] stands
-for lines that are left out.  Traces do not change, so each line is compared whole.
+for lines that are left out.  Traces do not change, so each line is compared whole.  A block of `sh`
+is for a live session: its command has to come as far as to be refused by a port without a relay.
 
 usage: tutorial.py SILLAGE ROOT
 """
@@ -10,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 OMITTED = '[...]'
 
@@ -39,9 +41,18 @@ def differs(wanted, got):
 def main():
     sillage, root = os.path.abspath(sys.argv[1]), sys.argv[2]
     with open(os.path.join(root, 'doc', 'tutorial.md'), encoding='utf-8') as file:
-        blocks = re.findall(r'^```console\n\$ (.*)\n((?:.*\n)*?)```$', file.read(), re.M)
+        text = file.read()
+    blocks = re.findall(r'^```console\n\$ (.*)\n((?:.*\n)*?)```$', text, re.M)
     assert len(blocks) >= 8, 'the blocks were not found'
+    live = re.findall(r'^```sh\n((?:.*\n)*?)```$', text, re.M)
+    assert live, 'no block of a live session was found'
     status = 0
+    for command in live:
+        asked = command.rstrip().replace('net://localhost', '--no-retry net://127.0.0.1:1')
+        said = run(asked, sillage, tempfile.gettempdir())
+        if not any('Connection refused' in line for line in said):
+            print('not ok %s\n    %s' % (command, '\n    '.join(said)))
+            status = 1
     for command, wanted in blocks:
         why = differs(wanted.splitlines(), run(command, sillage, root))
         if why:
