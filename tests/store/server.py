@@ -12,11 +12,13 @@ Method  Debian's clickhouse-server on loopback, with a configuration and a folde
 
 usage: server.py SILLAGE TRACE
 """
+import contextlib
 import os
 import re
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -146,12 +148,28 @@ class Test:
         if code != 1 or 'connect' not in said:
             fail('unreachable: exit %d, %s' % (code, said))
         self.server.start()
+        self.check_damaged(os.path.join(state['XDG_STATE_HOME'], 'sillage'))
         code, _, said = run(self.sillage, 'analyze', '-v', '-a', 'count', '-i', '1s', '-o', '/dev/null', '--store',
                             self.server.url('away'), self.trace, env=state)
         if code != 0 or 'of an earlier run' not in said or os.listdir(os.path.join(state['XDG_STATE_HOME'], 'sillage')):
             fail('away: the spool: exit %d, %s, %s' % (code, said, os.listdir(os.path.join(state['XDG_STATE_HOME'], 'sillage'))))
         if windows(self.history(self.server.url('away'))[1]) != expected:
             fail('away: other windows')
+
+    def check_damaged(self, folder):
+        """A spool is given up where it cannot be read: it stays, and holds nobody."""
+        name, = (name for name in os.listdir(folder) if name.endswith('.db'))
+        path = os.path.join(self.scratch, 'damaged.db')
+        shutil.copy(os.path.join(folder, name), path)
+        with contextlib.closing(sqlite3.connect(path)) as spool:
+            spool.execute('INSERT INTO batches SELECT number + 1, windows, begin, "end", rows, lost, lost_begin, lost_end, why, bytes'
+                          ' FROM batches')
+            spool.execute("INSERT INTO parts SELECT number + 1, nth, name, size, x'00' FROM parts")
+            spool.commit()
+        code, _, said = self.analyze(self.server.url('away', options='?every=1ns&spool=' + path))
+        if code != 0 or 'damaged: what waits there cannot be sent' not in said or not os.path.exists(path):
+            fail('damaged spool: exit %d, %s' % (code, said))
+        self.server.ask('DROP DATABASE away')
 
     def check_full(self):
         url = self.server.url('full', options='?every=20s&spool-size=1K')
