@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/check.h"
 #include "base/units.h"
 
 /* Arenas: a small first block, since most are small; large ones later, to amortise calloc. */
@@ -43,8 +44,9 @@
 #define EVENT_CLASSES_MAX   1000000
 
 /* After a signal, how long what was begun may take before it is left in the middle (base/now.h).
- * With what comes after it, a command ends within 1 s. */
-#define STOP_PATIENCE_NS (NS_PER_S / 2)
+ * With what comes after it, a command ends within 1 s.  With sanitizers all takes ten times as
+ * long. */
+#define STOP_PATIENCE_NS (CHECKS_ON ? 5 * NS_PER_S : NS_PER_S / 2)
 
 /* One packet.  LTTng sub-buffers are powers of two, seldom above 16 MiB. */
 #define PACKET_BYTES_MAX ((uint64_t)1 << 30)
