@@ -452,8 +452,8 @@ static bool next_number(const char **at, const char *end, uint64_t *ret)
 /* @cells: the eight of one histogram. */
 static int take_histogram(const struct store_cell *cells, uint64_t *value)
 {
-	const char *bucket = cells[6].text, *bucket_end = bucket + cells[6].len;
-	const char *counted = cells[7].text, *counted_end = counted + cells[7].len;
+	const char *bucket = cells[6].text, *bucket_end;
+	const char *counted = cells[7].text, *counted_end;
 	struct histogram *histogram = NULL;
 	uint64_t largest, count;
 
@@ -463,6 +463,8 @@ static int take_histogram(const struct store_cell *cells, uint64_t *value)
 	if (!bucket || !counted) {
 		return -EINVAL;
 	}
+	bucket_end = bucket + cells[6].len;
+	counted_end = counted + cells[7].len;
 	while (next_number(&bucket, bucket_end, &largest)) {
 		if (!next_number(&counted, counted_end, &count) || count == 0) {
 			break;
