@@ -22,6 +22,7 @@ import queue
 import random
 import re
 import resource
+import select
 import shutil
 import subprocess
 import sys
@@ -65,10 +66,6 @@ class Wrong(Exception):
     pass
 
 
-def limits():
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S + 5))
-
-
 class Run:
     """One case, from its start to its judgement."""
 
@@ -94,7 +91,9 @@ class Run:
             words += [name] if value is None else [name, value]
         words += [self.relay.url(session) for session in case.follows]
         with open(os.path.join(self.folder, 'out'), 'wb') as out, open(os.path.join(self.folder, 'err'), 'wb') as err:
-            process = subprocess.Popen(words, stdout=out, stderr=err, preexec_fn=limits)
+            process = subprocess.Popen(words, stdout=out, stderr=err)
+        # Not in the child: Python would copy itself, 24 threads and all.
+        resource.prlimit(process.pid, resource.RLIMIT_CPU, (CPU_S, CPU_S + 5))
         try:
             self.wait(process)
         finally:
@@ -117,16 +116,15 @@ class Run:
         thread = threading.Thread(target=story, args=(self.relay, process), daemon=True) if story else None
         if thread:
             thread.start()
+        ended = os.pidfd_open(process.pid)  # wait(timeout) of 24 lanes polls
         try:
-            while True:
-                try:
-                    process.wait(timeout=0.5)
-                    return
-                except subprocess.TimeoutExpired:
-                    if asleep.now() > self.patience():
-                        with open(os.path.join(self.folder, 'err'), errors='replace') as err:
-                            raise Wrong('it does not end; it said:\n' + err.read()) from None
+            while not select.select([ended], [], [], 0.5)[0]:
+                if asleep.now() > self.patience():
+                    with open(os.path.join(self.folder, 'err'), errors='replace') as err:
+                        raise Wrong('it does not end; it said:\n' + err.read())
+            process.wait()
         finally:
+            os.close(ended)
             asleep.stop()
 
     # -- judgement --

@@ -191,12 +191,9 @@ class Failed(Exception):
     pass
 
 
-def limits(cpu_s):
-    def act():
-        resource.setrlimit(resource.RLIMIT_CPU, (int(cpu_s) + 1, int(cpu_s) + 2))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    return act
+def limit(process, cpu_s):
+    # Not by the child: without a function to call there, Python need not copy itself.
+    resource.prlimit(process.pid, resource.RLIMIT_CPU, (int(cpu_s) + 1, int(cpu_s) + 2))
 
 
 def cpu_of(pid_usage):
@@ -207,7 +204,8 @@ def run(words, cpu_s, scratch, stdin=None):
     """Its CPU time.  Output goes to files, of which the last part is looked at."""
     out_path, err_path = os.path.join(scratch, 'out'), os.path.join(scratch, 'err')
     with open(out_path, 'wb') as out, open(err_path, 'wb') as err, open(stdin or os.devnull, 'rb') as given:
-        process = subprocess.Popen(words, stdin=given, stdout=out, stderr=err, preexec_fn=limits(cpu_s))
+        process = subprocess.Popen(words, stdin=given, stdout=out, stderr=err)
+        limit(process, cpu_s)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = status
     with open(err_path, 'rb') as err:
@@ -307,6 +305,7 @@ def main():
     parser.add_argument('--random', action='store_true')
     parser.add_argument('--keep')
     args = parser.parse_args()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     first = int(time.time()) * 100000 if args.random else args.seed
     folder = tempfile.mkdtemp(prefix='sillage-mutated-')
     try:
