@@ -65,7 +65,7 @@ ROOMS = {
     'live/range': ('base/', 'base/process/', 'relay/', 'recorded/', 'output/plain-name.h', 'live/url.h', 'live/loop.h',
                    'live/session/') + CTF,
     'live/web': ('base/', 'output/', 'engine/tables/') + CONTRACT,
-    'live': ('base/', 'query/', 'relay/', 'history/', 'output/', 'engine/', 'engine/tables/',
+    'live': ('base/', 'base/process/', 'query/', 'relay/', 'history/', 'output/', 'engine/', 'engine/tables/',
              'engine/exchange/', 'phases/', 'live/session/', 'live/trigger/', 'live/capture/',
              'live/replay/', 'live/web/', 'setup/runner.h', 'version.h') + CTF + CONTRACT,
     'src/perfetto': ('base/', 'base/text/', 'ctf/metadata/', 'kernel/', 'deep/', 'deep/report/', 'engine/pool.h', 'engine/tables/',

@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include "base/now.h"
+#include "base/process/service.h"
 #include "engine/exchange/checkpoint-file.h"
 #include "live/capture/captures.h"
 #include "live/control.h"
@@ -338,15 +338,15 @@ static void on_watchdog(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	(void)arg;
-	(void)sd_notify(0, "WATCHDOG=1");
+	service_notify("WATCHDOG=1");
 }
 
 static void add_watchdog(struct loop *loop)
 {
+	uint64_t us = service_watchdog_us();
 	struct timeval half;
-	uint64_t us;
 
-	if (sd_watchdog_enabled(0, &us) > 0) {
+	if (us > 0) {
 		half.tv_sec = (time_t)(us / 2 / 1000000);
 		half.tv_usec = (suseconds_t)(us / 2 % 1000000);
 		loop->watchdog_event = event_new(loop->base, -1, EV_PERSIST, on_watchdog, loop);
@@ -550,9 +550,9 @@ int loop_run(const struct loop_config *config, struct run_summary *summary, stru
 	for (size_t i = 0; i < config->url_count; i++) {
 		loop_add_relay(&loop, &config->urls[i]);
 	}
-	(void)sd_notify(0, "READY=1");
+	service_notify("READY=1");
 	(void)event_base_dispatch(loop.base);
-	(void)sd_notify(0, "STOPPING=1");
+	service_notify("STOPPING=1");
 	finish_all(&loop);
 	loop_step_captures(&loop, true);
 	for (size_t r = 0; r < loop.relays.count; r++) {

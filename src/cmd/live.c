@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
-#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include "base/now.h"
+#include "base/process/service.h"
 #include "cmd/check-names.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
@@ -185,7 +185,7 @@ static int wait_for_state(const struct options *options, int *ret_lock, struct e
 			    options->state);
 		}
 		said = true;
-		(void)sd_notify(0, "READY=1\nWATCHDOG=1");
+		service_notify("READY=1\nWATCHDOG=1");
 		(void)usleep(STATE_LOCK_US);
 	}
 	if (said && r >= 0 && options->verbosity >= 0) {

@@ -3,7 +3,6 @@
  */
 #include "store/clickhouse/clickhouse-url.h"
 
-#include <curl/curl.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 
 #include "base/mem.h"
 #include "base/units.h"
+#include "store/clickhouse/curl-library.h"
 
 #define PASSWORD_BYTES_MAX 256
 
@@ -99,18 +99,19 @@ static int take_option(char *option, struct clickhouse_url *url, struct err *err
 
 static int take_options(const char *query, struct clickhouse_url *url, struct err *err)
 {
+	const struct curl_library *curl = curl_library();
 	char *text = mem_strdup(query), *rest = text, *option;
 	int r = 0;
 
 	while (r == 0 && (option = strsep(&rest, "&"))) {
-		char *plain = curl_easy_unescape(NULL, option, 0, NULL);
+		char *plain = curl->easy_unescape(NULL, option, 0, NULL);
 
 		if (!plain) {
 			r = err_raise(err, -EINVAL, "%s: damaged options", url->shown);
 		} else if (*plain) {
 			r = take_option(plain, url, err);
 		}
-		curl_free(plain);
+		curl->free(plain);
 	}
 	free(text);
 	return r;
@@ -121,13 +122,14 @@ static int take_options(const char *query, struct clickhouse_url *url, struct er
 /* The caller frees it; NULL: there is none. */
 static char *part_of(CURLU *parts, CURLUPart which, unsigned int flags)
 {
+	const struct curl_library *curl = curl_library();
 	char *found = NULL, *copy;
 
-	if (curl_url_get(parts, which, &found, flags) != CURLUE_OK) {
+	if (curl->url_get(parts, which, &found, flags) != CURLUE_OK) {
 		return NULL;
 	}
 	copy = mem_strdup(found);
-	curl_free(found);
+	curl->free(found);
 	return copy;
 }
 
@@ -174,20 +176,26 @@ static int take_parts(CURLU *parts, struct clickhouse_url *url, struct err *err)
 
 int clickhouse_url_parse(const char *text, struct clickhouse_url *ret, struct err *err)
 {
-	CURLU *parts = curl_url();
-	int r;
+	const struct curl_library *curl;
+	CURLU *parts;
+	int r = curl_library_load(err);
 
+	if (r < 0) {
+		return r;
+	}
+	curl = curl_library();
+	parts = curl->url();
 	*ret = (struct clickhouse_url){ .timeout_ns = 30 * NS_PER_S,
 					.every_ns = NS_PER_S,
 					.spool_bytes = (uint64_t)1 << 30 };
-	if (curl_url_set(parts, CURLUPART_URL, text, CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK) {
+	if (curl->url_set(parts, CURLUPART_URL, text, CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK) {
 		/* It is not shown: it may have a password. */
 		r = err_raise(err, -EINVAL,
 			      "a damaged URL: clickhouse://[USER[:PASSWORD]@]HOST[:PORT]/DATABASE");
 	} else {
 		r = take_parts(parts, ret, err);
 	}
-	curl_url_cleanup(parts);
+	curl->url_cleanup(parts);
 	if (r < 0) {
 		clickhouse_url_fini(ret);
 	}

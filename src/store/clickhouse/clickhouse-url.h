@@ -28,7 +28,8 @@ struct clickhouse_url {
 	bool is_https;
 };
 
-/* -EINVAL: it is none; -errno: the password's file cannot be read. */
+/* -EINVAL: it is none; -ENOENT: libcurl is not installed; -errno: the password's file cannot be
+ * read. */
 int clickhouse_url_parse(const char *text, struct clickhouse_url *ret, struct err *err);
 void clickhouse_url_fini(struct clickhouse_url *url);
 

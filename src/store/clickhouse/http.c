@@ -4,7 +4,6 @@
 #include "store/clickhouse/http.h"
 
 #include <assert.h>
-#include <curl/curl.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "store/clickhouse/curl-library.h"
 
 #define SAID_BYTES_MAX 400
 #define STATUS_OK      200
@@ -39,11 +39,12 @@ struct http {
 
 static size_t on_body(char *data, size_t size, size_t count, void *arg)
 {
+	const struct curl_library *curl = curl_library();
 	struct transfer *transfer = arg;
 	size_t len = size * count;
 	long status = 0;
 
-	(void)curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
+	(void)curl->easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
 	if (status == STATUS_OK && transfer->request->on_data) {
 		transfer->failure = transfer->request->on_data(transfer->request->user, data, len,
 							       &transfer->why);
@@ -57,44 +58,46 @@ static size_t on_body(char *data, size_t size, size_t count, void *arg)
 
 static void set_up(struct http *http, CURL *easy)
 {
+	const struct curl_library *curl = curl_library();
 	const struct clickhouse_url *url = http->url;
 	uint64_t seconds = (url->timeout_ns + NS_PER_S - 1) / NS_PER_S;
 
-	(void)curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-	(void)curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-	(void)curl_easy_setopt(easy, CURLOPT_POST, 1L);
-	(void)curl_easy_setopt(easy, CURLOPT_HTTPHEADER, http->headers);
-	(void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+	(void)curl->easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+	(void)curl->easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+	(void)curl->easy_setopt(easy, CURLOPT_POST, 1L);
+	(void)curl->easy_setopt(easy, CURLOPT_HTTPHEADER, http->headers);
+	(void)curl->easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
 	/* What is silent for so long is away. */
-	(void)curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
-	(void)curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)seconds);
-	(void)curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
-			       (long)(url->timeout_ns / NS_PER_MS + 1));
+	(void)curl->easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+	(void)curl->easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)seconds);
+	(void)curl->easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
+				(long)(url->timeout_ns / NS_PER_MS + 1));
 	if (url->user) {
-		(void)curl_easy_setopt(easy, CURLOPT_USERNAME, url->user);
-		(void)curl_easy_setopt(easy, CURLOPT_PASSWORD, url->password ? url->password : "");
+		(void)curl->easy_setopt(easy, CURLOPT_USERNAME, url->user);
+		(void)curl->easy_setopt(easy, CURLOPT_PASSWORD, url->password ? url->password : "");
 	}
 	if (url->ca) {
-		(void)curl_easy_setopt(easy, CURLOPT_CAINFO, url->ca);
+		(void)curl->easy_setopt(easy, CURLOPT_CAINFO, url->ca);
 	}
 }
 
 struct http *http_new(const struct clickhouse_url *url, const atomic_bool *stop)
 {
+	const struct curl_library *curl = curl_library();
 	struct http *http = mem_alloc(sizeof(*http));
 
-	(void)curl_global_init(CURL_GLOBAL_DEFAULT);
+	(void)curl->global_init(CURL_GLOBAL_DEFAULT);
 	http->url = url;
 	http->stop = stop;
-	http->multi = curl_multi_init();
-	http->headers = curl_slist_append(NULL, "Expect:");
+	http->multi = curl->multi_init();
+	http->headers = curl->slist_append(NULL, "Expect:");
 	/* The status is that of the whole answer; what the server does meanwhile shows that it
 	 * lives. */
 	http->without =
 		mem_printf("%s?wait_end_of_query=1&send_progress_in_http_headers=1", url->address);
 	http->with_database = mem_printf("%s&database=%s", http->without, url->database);
 	for (size_t i = 0; i < HTTP_PARALLEL; i++) {
-		http->transfers[i].easy = curl_easy_init();
+		http->transfers[i].easy = curl->easy_init();
 		set_up(http, http->transfers[i].easy);
 	}
 	return http;
@@ -102,15 +105,16 @@ struct http *http_new(const struct clickhouse_url *url, const atomic_bool *stop)
 
 void http_free(struct http *http)
 {
+	const struct curl_library *curl = curl_library();
 	if (!http) {
 		return;
 	}
 	for (size_t i = 0; i < HTTP_PARALLEL; i++) {
-		curl_easy_cleanup(http->transfers[i].easy);
+		curl->easy_cleanup(http->transfers[i].easy);
 	}
-	(void)curl_multi_cleanup(http->multi);
-	curl_slist_free_all(http->headers);
-	curl_global_cleanup();
+	(void)curl->multi_cleanup(http->multi);
+	curl->slist_free_all(http->headers);
+	curl->global_cleanup();
 	free(http->with_database);
 	free(http->without);
 	free(http);
@@ -118,20 +122,21 @@ void http_free(struct http *http)
 
 static void begin(struct http *http, struct transfer *transfer, const struct http_request *request)
 {
+	const struct curl_library *curl = curl_library();
 	CURL *easy = transfer->easy;
 
 	transfer->request = request;
 	transfer->said_len = 0;
 	transfer->failure = 0;
 	transfer->error[0] = '\0';
-	(void)curl_easy_setopt(easy, CURLOPT_URL,
-			       request->has_no_database ? http->without : http->with_database);
-	(void)curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->error);
-	(void)curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
-	(void)curl_easy_setopt(easy, CURLOPT_PRIVATE, transfer);
-	(void)curl_easy_setopt(easy, CURLOPT_POSTFIELDS, request->body);
-	(void)curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->len);
-	(void)curl_multi_add_handle(http->multi, easy);
+	(void)curl->easy_setopt(easy, CURLOPT_URL,
+				request->has_no_database ? http->without : http->with_database);
+	(void)curl->easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->error);
+	(void)curl->easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
+	(void)curl->easy_setopt(easy, CURLOPT_PRIVATE, transfer);
+	(void)curl->easy_setopt(easy, CURLOPT_POSTFIELDS, request->body);
+	(void)curl->easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->len);
+	(void)curl->multi_add_handle(http->multi, easy);
 }
 
 /* Old servers give "Code: 193, e.displayText() = DB::Exception: Wrong ..., e.what() = ...". */
@@ -151,18 +156,19 @@ static const char *reason_of(struct transfer *transfer)
 
 static int end(struct http *http, struct transfer *transfer, CURLcode code, struct err *err)
 {
+	const struct curl_library *curl = curl_library();
 	const char *name = http->url->shown;
 	long status = 0;
 
-	(void)curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
-	(void)curl_multi_remove_handle(http->multi, transfer->easy);
+	(void)curl->easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
+	(void)curl->multi_remove_handle(http->multi, transfer->easy);
 	transfer->request = NULL;
 	if (transfer->failure < 0) {
 		return err_raise(err, transfer->failure, "%s: %s", name, transfer->why.text);
 	}
 	if (code != CURLE_OK) {
 		return err_raise(err, -EIO, "%s: %s", name,
-				 transfer->error[0] ? transfer->error : curl_easy_strerror(code));
+				 transfer->error[0] ? transfer->error : curl->easy_strerror(code));
 	}
 	if (status == 401 || status == 403) {
 		return err_raise(err, -EACCES, "%s: %s", name, reason_of(transfer));
@@ -182,16 +188,18 @@ static int end(struct http *http, struct transfer *transfer, CURLcode code, stru
 /* Takes what has ended.  The first failure counts. */
 static int reap(struct http *http, size_t *running, int r, struct err *err)
 {
+	const struct curl_library *curl = curl_library();
 	CURLMsg *message;
 	struct err why;
 	int left;
 
-	while ((message = curl_multi_info_read(http->multi, &left))) {
+	while ((message = curl->multi_info_read(http->multi, &left))) {
 		struct transfer *transfer = NULL;
 		CURLcode code = message->data.result;
 		int failure;
 
-		(void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&transfer);
+		(void)curl->easy_getinfo(message->easy_handle, CURLINFO_PRIVATE,
+					 (char **)&transfer);
 		failure = end(http, transfer, code, &why);
 		if (failure < 0 && r == 0) {
 			r = failure;
@@ -204,9 +212,10 @@ static int reap(struct http *http, size_t *running, int r, struct err *err)
 
 static void give_up(struct http *http)
 {
+	const struct curl_library *curl = curl_library();
 	for (size_t i = 0; i < HTTP_PARALLEL; i++) {
 		if (http->transfers[i].request) {
-			(void)curl_multi_remove_handle(http->multi, http->transfers[i].easy);
+			(void)curl->multi_remove_handle(http->multi, http->transfers[i].easy);
 			http->transfers[i].request = NULL;
 		}
 	}
@@ -214,6 +223,7 @@ static void give_up(struct http *http)
 
 int http_run(struct http *http, const struct http_request *requests, size_t count, struct err *err)
 {
+	const struct curl_library *curl = curl_library();
 	size_t next = 0, running = 0;
 	int r = 0;
 
@@ -226,10 +236,10 @@ int http_run(struct http *http, const struct http_request *requests, size_t coun
 				running++;
 			}
 		}
-		(void)curl_multi_perform(http->multi, &active);
+		(void)curl->multi_perform(http->multi, &active);
 		r = reap(http, &running, r, err);
 		if (r == 0 && active > 0 && (size_t)active == running) {
-			(void)curl_multi_poll(http->multi, NULL, 0, HTTP_POLL_MS, NULL);
+			(void)curl->multi_poll(http->multi, NULL, 0, HTTP_POLL_MS, NULL);
 		}
 		if (r == 0 && running > 0 && http->stop && atomic_load(http->stop)) {
 			r = err_raise(err, -EINTR, "%s: interrupted", http->url->shown);
