@@ -45,6 +45,7 @@ ROOMS = {
     'analyses': ('base/', 'kernel/', 'query/', 'analyses.inc') + CONTRACT,
     'analyses/files': ('base/', 'kernel/') + CONTRACT,
     'analyses/jobs': ('base/', 'query/') + CONTRACT,
+    'analyses/periods': ('base/', 'query/') + CONTRACT,
     'analyses/preempt': ('base/',) + CONTRACT,
     'src/recorded': ('base/', 'engine/') + CTF + CONTRACT,
     'src/deep': ('base/', 'kernel/', 'recorded/') + CTF,

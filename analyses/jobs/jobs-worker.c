@@ -213,7 +213,7 @@ size_t jobs_worker_needs_of(const struct period_set *asked, struct need **ret)
 	for (size_t j = 0; asked && j < asked->jobs.count; j++) {
 		const struct job_spec *job = asked->jobs.at[j];
 
-		for (size_t d = job->is.count; d-- > 0;) {
+		for (size_t d = job->is_left_out ? 0 : job->is.count; d-- > 0;) {
 			struct need *need = &(*ret)[count++];
 
 			need->event = job->is.at[d].event;

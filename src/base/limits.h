@@ -79,9 +79,18 @@
 #define FDS_MAX        1048576
 #define FDS_OF_ONE_MAX 65536
 #define FILE_NAME_MAX  255
-/* Periods of --period; open ones of one thread, or of one in 4096 sets of keys. */
-#define PERIODS_MAX      256
-#define PERIODS_OPEN_MAX 1024
+/* Periods of --period; open ones of one thread, or of one in 4096 sets of keys; open chains of a
+ * trace, some 150 bytes each. */
+#define PERIODS_MAX        256
+#define PERIODS_OPEN_MAX   1024
+#define PERIODS_CHAINS_MAX 65536
+/* Labels of --label; names of ids that a trace tells, and the bytes of one: symbols of C++ have
+ * hundreds. */
+#define LABELS_MAX           64
+#define LABELS_KNOWN_MAX     65536
+#define LABEL_TEXT_BYTES_MAX 1024
+/* A model: a page of text. */
+#define MODEL_BYTES_MAX ((size_t)1 << 20)
 /* Jobs of --job; timers of a trace that are known, some 60 bytes each, and signals that wait for a
  * thread: beyond that what releases an execution is known from other events. */
 #define JOBS_ASKED_MAX   64

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "cmd/say.h"
 #include "ctf/metadata/metadata.h"
 #include "deep/jobs/jobs.h"
 #include "discovery/discovery.h"
@@ -90,19 +91,144 @@ static int check_job_spec(const struct job_spec *job, const struct metadata *con
 	return r < 0 ? err_note(err, r, "--job %s", job->name) : 0;
 }
 
+static int look_up_label(struct names *names, const void *source)
+{
+	return names_label(names, source);
+}
+
+static int check_label(const struct label_source *source, const struct label_set *labels,
+		       const struct metadata *const *traces, size_t count, struct err *err)
+{
+	int r = names_in_any(traces, count, look_up_label, source, err);
+
+	return r < 0 ? err_note(err, r, "--label %s", labels->all.at[source->label].name) : 0;
+}
+
+/* ---- models ---- */
+
+/* What of a model the traces lack.  Some have one version of a program's events, some another. */
+struct lacking {
+	const char *model;
+	char *items;     /* "period topic, label node"; NULL: nothing */
+	size_t has;      /* periods and jobs that the traces have */
+	bool only_looks; /* leaves out nothing */
+	struct err first;
+};
+
+/* Notes an item of it; @r: of its look-up. */
+static void note_item(struct lacking *lacking, bool *is_left_out, int r, const struct err *err,
+		      const char *what, const char *name)
+{
+	char *longer;
+
+	*is_left_out = r < 0 && !lacking->only_looks;
+	lacking->has += r == 0;
+	if (r < 0) {
+		lacking->first = lacking->items ? lacking->first : *err;
+		longer = mem_printf("%s%s%s %s", lacking->items ? lacking->items : "",
+				    lacking->items ? ", " : "", what, name);
+		free(lacking->items);
+		lacking->items = longer;
+	}
+}
+
+static bool is_of(const char *model, const struct lacking *lacking)
+{
+	return model && strcmp(model, lacking->model) == 0;
+}
+
+/* Leaves out what the traces lack of the model. */
+static void look_at_model(struct lacking *lacking, const struct period_set *set,
+			  const struct metadata *const *traces, size_t count)
+{
+	struct err err;
+
+	for (size_t i = 0; i < set->all.count; i++) {
+		struct period *period = set->all.at[i];
+
+		if (is_of(period->model, lacking)) {
+			note_item(lacking, &period->is_left_out,
+				  check_period(period, traces, count, &err), &err, "period",
+				  period->name);
+		}
+	}
+	for (size_t i = 0; i < set->jobs.count; i++) {
+		struct job_spec *job = set->jobs.at[i];
+
+		if (is_of(job->model, lacking)) {
+			note_item(lacking, &job->is_left_out,
+				  check_job_spec(job, traces, count, &err), &err, "job", job->name);
+		}
+	}
+}
+
+/* Labels of a model that no trace tells are not used: their ids stay as they are. */
+static void leave_out_labels(const struct label_set *labels, const struct metadata *const *traces,
+			     size_t count)
+{
+	struct err unused;
+
+	for (size_t i = 0; i < labels->sources.count; i++) {
+		struct label_source *source = labels->sources.at[i];
+
+		source->is_left_out =
+			source->model && check_label(source, labels, traces, count, &unused) < 0;
+	}
+}
+
+/* -ENOENT: the traces have nothing of one of the models. */
+static int check_models(const struct options *options, const struct metadata *const *traces,
+			size_t count, struct err *err)
+{
+	const struct period_set *set = &options->periods;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < set->models.count; i++) {
+		struct lacking lacking = { .model = set->models.at[i] };
+
+		look_at_model(&lacking, set, traces, count);
+		if (lacking.items && lacking.has == 0) {
+			r = err_raise(err, -ENOENT, "--model %s: nothing of it is in the trace: %s",
+				      lacking.model, lacking.first.text);
+		} else if (lacking.items && options->verbosity >= 0) {
+			say("--model %s: not in the trace, and left out: %s", lacking.model,
+			    lacking.items);
+		}
+		free(lacking.items);
+	}
+	leave_out_labels(&set->labels, traces, count);
+	return r;
+}
+
 /* ---- recorded ---- */
+
+static int check_asked(const struct period_set *set, const struct metadata *const *traces,
+		       size_t count, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < set->labels.sources.count; i++) {
+		if (!set->labels.sources.at[i]->model) {
+			r = check_label(set->labels.sources.at[i], &set->labels, traces, count,
+					err);
+		}
+	}
+	for (size_t i = 0; r == 0 && i < set->all.count; i++) {
+		r = set->all.at[i]->model ? 0 : check_period(set->all.at[i], traces, count, err);
+	}
+	for (size_t i = 0; r == 0 && i < set->jobs.count; i++) {
+		r = set->jobs.at[i]->model ? 0
+					   : check_job_spec(set->jobs.at[i], traces, count, err);
+	}
+	return r;
+}
 
 static int check_all(const struct options *options, const struct actions *actions,
 		     const struct metadata *const *traces, size_t count, struct err *err)
 {
-	int r = 0;
+	int r = check_models(options, traces, count, err);
 
-	for (size_t i = 0; r == 0 && i < options->periods.all.count; i++) {
-		r = check_period(options->periods.all.at[i], traces, count, err);
-	}
-	for (size_t i = 0; r == 0 && i < options->periods.jobs.count; i++) {
-		r = check_job_spec(options->periods.jobs.at[i], traces, count, err);
-	}
+	r = r < 0 ? r : check_asked(&options->periods, traces, count, err);
 	for (size_t i = 0; r == 0 && actions && i < actions_count(actions); i++) {
 		r = check_trigger(options, actions, i, traces, count, err);
 	}
@@ -168,26 +294,57 @@ static void warn_of(struct live_names *names, size_t number, const char *why, li
 	}
 }
 
+/* Of a model only that there is nothing of it so far: of what a version of the program lacks
+ * nothing will come. */
+static void warn_of_models(struct live_names *names, const struct metadata *const *traces,
+			   size_t count, live_names_warn *warn, void *user)
+{
+	const struct period_set *set = &names->options->periods;
+
+	for (size_t i = 0; i < set->models.count; i++) {
+		struct lacking lacking = { .model = set->models.at[i], .only_looks = true };
+
+		look_at_model(&lacking, set, traces, count);
+		if (lacking.items && lacking.has == 0) {
+			warn_of(names, i, lacking.first.text, warn, user);
+		}
+		free(lacking.items);
+	}
+}
+
 void cmd_check_live_names(void *live_names, const struct metadata *const *traces, size_t count,
 			  live_names_warn *warn, void *user)
 {
 	struct live_names *names = live_names;
 	const struct period_set *periods = &names->options->periods;
+	size_t number = periods->models.count;
 	struct err err;
 
-	for (size_t i = 0; i < periods->all.count; i++) {
-		if (check_period(periods->all.at[i], traces, count, &err) < 0) {
-			warn_of(names, i, err.text, warn, user);
+	warn_of_models(names, traces, count, warn, user);
+	for (size_t i = 0; i < periods->labels.sources.count; i++) {
+		const struct label_source *source = periods->labels.sources.at[i];
+
+		if (!source->model &&
+		    check_label(source, &periods->labels, traces, count, &err) < 0) {
+			warn_of(names, number, err.text, warn, user);
+		}
+		number++;
+	}
+	for (size_t i = 0; i < periods->all.count; i++, number++) {
+		if (!periods->all.at[i]->model &&
+		    check_period(periods->all.at[i], traces, count, &err) < 0) {
+			warn_of(names, number, err.text, warn, user);
 		}
 	}
-	for (size_t i = 0; i < periods->jobs.count; i++) {
-		if (check_job_spec(periods->jobs.at[i], traces, count, &err) < 0) {
-			warn_of(names, periods->all.count + i, err.text, warn, user);
+	for (size_t i = 0; i < periods->jobs.count; i++, number++) {
+		if (!periods->jobs.at[i]->model &&
+		    check_job_spec(periods->jobs.at[i], traces, count, &err) < 0) {
+			warn_of(names, number, err.text, warn, user);
 		}
 	}
 	for (size_t i = 0; names->actions && i < actions_count(names->actions); i++) {
 		if (check_trigger(names->options, names->actions, i, traces, count, &err) < 0) {
-			warn_of(names, period_set_count(periods) + i, err.text, warn, user);
+			warn_of(names, number + i, err.text, warn, user);
 		}
 	}
 }

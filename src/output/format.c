@@ -202,7 +202,7 @@ static void keyed_text(char text[KEYED_TEXT_MAX], const struct table *table,
 		(void)snprintf(text, KEYED_TEXT_MAX, "%s", id_name ? id_name : "?");
 	} else {
 		(void)snprintf(text, KEYED_TEXT_MAX, "%s%s%s", id_name ? id_name : "",
-			       id_name ? " " : "", row->name);
+			       id_name ? " " : "", row->label ? row->label : row->name);
 	}
 }
 
@@ -214,10 +214,11 @@ void format_cut(char *text, int width)
 	}
 }
 
-/* The end of a path distinguishes it from others, so that is what is shown. */
-static void fit(char text[CELL_MAX], const char *whole, int width)
+/* The end of a path distinguishes it from others, so that is what is shown; not of what has a
+ * label. */
+static void fit(char text[CELL_MAX], const char *whole, const char *label, int width)
 {
-	const char *path = strchr(whole, '/');
+	const char *path = label ? NULL : strchr(whole, '/');
 	int len = (int)strlen(whole), head = path ? (int)(path - whole) : 0;
 	int room = width - head - 2; /* for the end of the path, after two dots */
 
@@ -300,7 +301,7 @@ void format_row(char text[CELL_MAX], const struct table *table, const struct rep
 		break;
 	case SCOPE_KEYED:
 		keyed_text(keyed, table, row, row->id);
-		fit(text, keyed, width);
+		fit(text, keyed, row->label, width);
 		break;
 	case SCOPE_PAIR:
 	case SCOPE_PROCESS_PAIR:
@@ -312,7 +313,7 @@ void format_row(char text[CELL_MAX], const struct table *table, const struct rep
 			format_thread(text, row->thread, row->thread->tid);
 		} else {
 			keyed_text(keyed, table, row, row->instance->keyed.id);
-			fit(text, keyed, width);
+			fit(text, keyed, row->label, width);
 		}
 		break;
 	}

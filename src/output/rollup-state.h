@@ -16,7 +16,7 @@ struct rollup_row {
 	uint32_t source; /* joining: the trace that it is of; 0 where all traces are added up */
 	struct thread_view view;
 	struct instance instance;
-	char *name, *keyed, *by; /* owned */
+	char *name, *label, *keyed, *by; /* owned */
 	int64_t named_by;     /* of a process: the tid that its name is of; INT64_MAX: none yet */
 	uint64_t named_by_id; /* row id of that thread */
 	uint64_t values[COLUMNS_MAX];

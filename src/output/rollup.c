@@ -28,6 +28,7 @@ static void empty(struct rollup_table *table)
 	for (size_t i = 0; i < table->all.count; i++) {
 		columns_empty(&table->columns, table->all.at[i]->values);
 		free(table->all.at[i]->name);
+		free(table->all.at[i]->label);
 		free(table->all.at[i]->keyed);
 		free(table->all.at[i]->by);
 		free(table->all.at[i]);
@@ -113,6 +114,11 @@ static void show_name(struct rollup_row *to, const struct report_row *from)
 		to->name = mem_strdup(from->name);
 	}
 	to->row.name = to->name;
+	if (from->label && (!to->label || strcmp(to->label, from->label) != 0)) {
+		free(to->label);
+		to->label = mem_strdup(from->label);
+	}
+	to->row.label = to->label;
 	if (from->by && (!to->by || strcmp(to->by, from->by) != 0)) {
 		free(to->by);
 		to->by = mem_strdup(from->by);
@@ -295,6 +301,7 @@ static void drop_short(struct rollup *rollup, struct rollup_table *table)
 			table->all.at[kept++] = table->all.at[i];
 		} else {
 			free(table->all.at[i]->name);
+			free(table->all.at[i]->label);
 			free(table->all.at[i]->keyed);
 			free(table->all.at[i]->by);
 			free(table->all.at[i]);

@@ -47,9 +47,11 @@ static size_t copy_row(const struct table *table, struct snapshot_row *copy, str
 		copy->thread = *row->thread;
 		row->thread = &copy->thread;
 	}
-	if (row->name) {
-		(void)snprintf(copy->name, sizeof(copy->name), "%s", row->name);
+	if (row->name) { /* only a label is shown */
+		(void)snprintf(copy->name, sizeof(copy->name), "%s",
+			       row->label ? row->label : row->name);
 		row->name = copy->name;
+		row->label = NULL;
 	}
 	if (row->by) {
 		(void)snprintf(copy->by, sizeof(copy->by), "%s", row->by);

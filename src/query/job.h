@@ -40,8 +40,10 @@ struct job_event {
 };
 
 struct job_spec {
-	char *text;    /* the user's */
-	char *pattern; /* of it the pattern or model */
+	char *text;        /* the user's */
+	const char *model; /* the model that it is from; NULL: none */
+	bool is_left_out;  /* no trace has it (query/names.h) */
+	char *pattern;     /* of it the pattern or model */
 	char name[JOB_NAME_BYTES];
 	struct job_pattern is;
 	struct job_event events[JOB_EVENTS_MAX];

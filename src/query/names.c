@@ -218,40 +218,77 @@ int names_definition(struct names *names, const struct definition *definition)
 	return r;
 }
 
-static int look_up_keys(struct names *names, const struct period *period,
-			const struct period_side *side)
+static int look_up_keys(struct names *names, const struct period_side *side,
+			const uint8_t keys[PERIOD_KEYS_MAX], size_t count)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < period->key_count; i++) {
-		if (side->keys[i] != FIELD_CPU) {
-			r = look_up_any(names, side->what.event, side->names[side->keys[i]]);
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		if (keys[i] != FIELD_CPU) {
+			r = look_up_any(names, side->what.event, side->fields.names[keys[i]]);
 		}
 	}
 	return r;
 }
 
-/* One of the two events has it. */
+/* One of the events has it. */
 static int look_up_group(struct names *names, const struct period *period, const char *field)
 {
-	struct kinds end = kinds_of(names->metadata, period->end.what.event, field);
+	for (size_t i = 1; i < period->step_count; i++) {
+		struct kinds kinds = kinds_of(names->metadata, period->steps[i].what.event, field);
 
-	if (end.number || end.text) {
-		names->found++;
-		return 0;
+		if (kinds.number || kinds.text) {
+			names->found++;
+			return 0;
+		}
 	}
-	return look_up_any(names, period->begin.what.event, field);
+	return look_up_any(names, period->steps[0].what.event, field);
+}
+
+static int look_up_step(struct names *names, const struct period *period, size_t step)
+{
+	const struct period_side *side = &period->steps[step];
+	int r = 0;
+
+	if (step > 0) {
+		r = look_up_keys(names, side, side->before, period->links[step - 1].key_count);
+	}
+	if (r == 0 && step + 1 < period->step_count) {
+		r = look_up_keys(names, side, side->after, period->links[step].key_count);
+	}
+	return r;
 }
 
 int names_period(struct names *names, const struct period *period)
 {
-	int r = names_definition(names, &period->begin.what);
+	int r = 0;
 
-	r = r < 0 ? r : names_definition(names, &period->end.what);
-	r = r < 0 ? r : look_up_keys(names, period, &period->begin);
-	r = r < 0 ? r : look_up_keys(names, period, &period->end);
+	for (size_t i = 0; r == 0 && i < period->step_count; i++) {
+		r = names_definition(names, &period->steps[i].what);
+	}
+	for (size_t i = 0; r == 0 && i < period->step_count; i++) {
+		r = look_up_step(names, period, i);
+	}
 	for (size_t i = 0; r == 0 && i < period->group_count; i++) {
-		r = look_up_group(names, period, period->groups[i]);
+		for (size_t k = 0; r == 0 && k < period->groups[i].count; k++) {
+			r = look_up_group(names, period, period->groups[i].fields[k]);
+		}
+	}
+	return r;
+}
+
+int names_label(struct names *names, const struct label_source *source)
+{
+	const char *event = source->what.event;
+	int r = names_definition(names, &source->what);
+
+	for (size_t i = 0; r == 0 && i < LABEL_KEYS_MAX; i++) {
+		if (i < source->key_count) {
+			r = look_up_any(names, event, source->fields.names[source->id.keys[i]]);
+		}
+		if (r == 0 && i < source->value.count) {
+			r = look_up_any(names, event, source->value.fields[i]);
+		}
 	}
 	return r;
 }

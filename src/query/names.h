@@ -30,8 +30,10 @@ struct names {
 int names_event(struct names *names, const char *event);
 /* The event, and the fields of its conditions. */
 int names_definition(struct names *names, const struct definition *definition);
-/* Both events, and all fields. */
+/* All its events, and all fields. */
 int names_period(struct names *names, const struct period *period);
+/* The event, and the fields of keys and name. */
+int names_label(struct names *names, const struct label_source *source);
 
 /*
  * The same in several traces: one that has all is enough.  -ENOENT: the error is of the trace that

@@ -93,7 +93,7 @@ static int parse_value(struct pattern_parser *parser, struct condition *conditio
 	return pattern_word(parser, "a number, a text, or $tid", condition->text);
 }
 
-static int parse_condition(struct pattern_parser *parser, struct definition *definition)
+int pattern_condition(struct pattern_parser *parser, struct definition *definition)
 {
 	struct condition *condition = &definition->conditions[definition->count];
 	char field[PATTERN_WORD_BYTES];
@@ -147,7 +147,7 @@ int pattern_definition(struct pattern_parser *parser, struct definition *definit
 			parser->at++;
 			r = pattern_word(parser, "a tid or the name of a thread", definition->who);
 		} else {
-			r = parse_condition(parser, definition);
+			r = pattern_condition(parser, definition);
 		}
 		if (r == 0 && *parser->at == ',') {
 			parser->at++;

@@ -58,6 +58,8 @@ int pattern_expected(const struct pattern_parser *parser, const char *what);
 void pattern_blanks(struct pattern_parser *parser);
 /* Reads a word and the blanks behind it.  @what: for the error if there is no word. */
 int pattern_word(struct pattern_parser *parser, const char *what, char word[PATTERN_WORD_BYTES]);
+/* Reads a condition, which is added. */
+int pattern_condition(struct pattern_parser *parser, struct definition *definition);
 /* Reads a definition up to a semicolon or the end. */
 int pattern_definition(struct pattern_parser *parser, struct definition *definition);
 

@@ -15,13 +15,18 @@ struct key {
 	char begin[PATTERN_WORD_BYTES], end[PATTERN_WORD_BYTES];
 };
 
+/* The keys of a link while it is parsed. */
+struct parsed_link {
+	struct key keys[PERIOD_KEYS_MAX];
+	bool has_keys, has_tid;
+};
+
 /* A period while it is parsed; resolve() gives its fields their indexes. */
 struct parsed {
 	struct pattern_parser parser;
 	struct period_set *set;
 	struct period *period;
-	struct key keys[PERIOD_KEYS_MAX];
-	bool has_keys, has_tid;
+	struct parsed_link links[PERIOD_STEPS_MAX];
 };
 
 /* ---- words ---- */
@@ -39,20 +44,24 @@ static bool take(struct pattern_parser *parser, const char *word)
 	return true;
 }
 
+/* A key belongs to the event that was given last. */
 static int take_key(struct parsed *p)
 {
 	struct pattern_parser *parser = &p->parser;
-	struct key *key = &p->keys[p->period->key_count];
+	size_t last = p->period->step_count - 2;
+	struct parsed_link *link = &p->links[last];
+	size_t *count = &p->period->links[last].key_count;
+	struct key *key = &link->keys[*count];
 	int r;
 
 	if (take(parser, "$tid")) {
-		p->has_tid = true;
+		link->has_tid = true;
 		return 0;
 	}
-	if (p->period->key_count == PERIOD_KEYS_MAX) {
+	if (*count == PERIOD_KEYS_MAX) {
 		return pattern_expected(parser, "no more than three keys");
 	}
-	p->period->key_count++;
+	++*count;
 	if (take(parser, "$cpu")) {
 		strcpy(key->begin, "$cpu");
 		strcpy(key->end, "$cpu");
@@ -71,7 +80,8 @@ static int take_group(struct parsed *p)
 	if (p->period->group_count == PERIOD_GROUPS_MAX) {
 		return pattern_expected(&p->parser, "no more than two fields");
 	}
-	return pattern_word(&p->parser, "a field", p->period->groups[p->period->group_count++]);
+	return label_take_use(&p->parser, &p->set->labels,
+			      &p->period->groups[p->period->group_count++]);
 }
 
 static int take_list(struct parsed *p, int (*take_one)(struct parsed *p))
@@ -102,13 +112,36 @@ static int take_within(struct parsed *p)
 	return r;
 }
 
+/* A definition without @WHO: keys choose the thread. */
+static int take_event(struct pattern_parser *parser, struct definition *definition)
+{
+	int r = pattern_definition(parser, definition);
+
+	return r == 0 && definition->who[0] ? pattern_expected(parser, "no @ before: use by") : r;
+}
+
+static int take_then(struct parsed *p)
+{
+	if (p->period->step_count == PERIOD_STEPS_MAX) {
+		return pattern_expected(&p->parser, "no more than eight events");
+	}
+	return take_event(&p->parser, &p->period->steps[p->period->step_count++].what);
+}
+
 static int take_clause(struct parsed *p)
 {
 	struct pattern_parser *parser = &p->parser;
 
 	if (take(parser, "by ")) {
-		p->has_keys = true;
+		p->links[p->period->step_count - 2].has_keys = true;
 		return take_list(p, take_key);
+	}
+	if (take(parser, "then ")) {
+		return take_then(p);
+	}
+	if (take(parser, "each")) {
+		p->period->has_each = true;
+		return 0;
 	}
 	if (take(parser, "group ")) {
 		return take_list(p, take_group);
@@ -116,15 +149,7 @@ static int take_clause(struct parsed *p)
 	if (take(parser, "within ")) {
 		return take_within(p);
 	}
-	return pattern_expected(parser, "by, group or within");
-}
-
-/* A definition without @WHO: keys choose the thread. */
-static int take_event(struct pattern_parser *parser, struct definition *definition)
-{
-	int r = pattern_definition(parser, definition);
-
-	return r == 0 && definition->who[0] ? pattern_expected(parser, "no @ before: use by") : r;
+	return pattern_expected(parser, "by, then, each, group or within");
 }
 
 static int take_semicolon(struct pattern_parser *parser, const char *what)
@@ -156,86 +181,83 @@ static int take_name(struct parsed *p)
 
 /* ---- fields ---- */
 
-/* The index of a field of the request, which is added if it is new; FIELD_NONE: no room. */
-static uint8_t want(struct period_side *side, const char *prefix, const char *name)
-{
-	char text[sizeof(side->names[0])];
-
-	(void)snprintf(text, sizeof(text), "%s%s", prefix, name);
-	for (size_t i = 0; i < side->count; i++) {
-		if (strcmp(side->names[i], text) == 0) {
-			return (uint8_t)i;
-		}
-	}
-	if (side->count == PLAN_FIELDS_MAX) {
-		return FIELD_NONE;
-	}
-	strcpy(side->names[side->count], text);
-	side->fields[side->count] = side->names[side->count];
-	return (uint8_t)side->count++;
-}
-
-/* The index of a field that the trace may have as a number or as text: both are added, in this
- * order. */
-static uint8_t want_any(struct period_side *side, const char *name)
-{
-	uint8_t at = (uint8_t)side->count;
-
-	if (strcmp(name, "$cpu") == 0) {
-		return FIELD_CPU;
-	}
-	if (side->count + 2 > PLAN_FIELDS_MAX) {
-		return FIELD_NONE;
-	}
-	for (unsigned int i = 0; i < 2; i++) {
-		(void)snprintf(side->names[at + i], sizeof(side->names[0]), "%s%s",
-			       i ? PLAN_TEXT : "", name);
-		side->fields[at + i] = side->names[at + i];
-	}
-	side->count += 2;
-	return at;
-}
-
-/* Fills the indexes of one event; false: it needs too many fields. */
-static bool resolve_side(const struct parsed *p, struct period_side *side, bool is_end)
+/* Asks for the keys of a link, for the event before it or the one after it. */
+static bool want_keys(const struct parsed *p, size_t link, bool is_end, struct fields *fields,
+		      uint8_t keys[PERIOD_KEYS_MAX])
 {
 	bool fits = true;
 
+	for (size_t i = 0; i < p->period->links[link].key_count; i++) {
+		const struct key *key = &p->links[link].keys[i];
+
+		keys[i] = fields_want_any(fields, is_end ? key->end : key->begin);
+		fits &= keys[i] != FIELD_NONE;
+	}
+	return fits;
+}
+
+/* Fills the indexes of one event; false: it needs too many fields. */
+static bool resolve_side(const struct parsed *p, size_t step)
+{
+	struct period_side *side = &p->period->steps[step];
+	struct fields *fields = &side->fields;
+	bool fits = fields_want_conditions(fields, &side->what, side->conditions);
+
 	side->thread = FIELD_NONE;
 	for (size_t i = 0; i < side->what.count; i++) {
-		side->conditions[i] = want(side, "", side->what.conditions[i].field);
-		fits &= side->conditions[i] != FIELD_NONE;
 		if (side->what.conditions[i].is_tid) {
 			side->thread = side->conditions[i];
 		}
 	}
-	for (size_t i = 0; i < p->period->key_count; i++) {
-		side->keys[i] = want_any(side, is_end ? p->keys[i].end : p->keys[i].begin);
-		fits &= side->keys[i] != FIELD_NONE;
-	}
+	fits &= step == 0 || want_keys(p, step - 1, true, fields, side->before);
+	fits &= step + 1 == p->period->step_count || want_keys(p, step, false, fields, side->after);
 	for (size_t i = 0; i < p->period->group_count; i++) {
-		side->groups[i] = want_any(side, p->period->groups[i]);
-		fits &= side->groups[i] != FIELD_NONE;
+		fits &= label_want(fields, &p->set->labels, &p->period->groups[i],
+				   &side->groups[i]);
 	}
-	side->tid = want(side, "context.", "tid");
-	side->vtid = want(side, "context.", "vtid");
+	side->tid = fields_want(fields, "context.", "tid");
+	side->vtid = fields_want(fields, "context.", "vtid");
 	return fits && side->tid != FIELD_NONE && side->vtid != FIELD_NONE;
+}
+
+static int resolve_links(struct parsed *p)
+{
+	struct period *period = p->period;
+	bool any_keys = false;
+
+	for (size_t i = 0; i + 1 < period->step_count; i++) {
+		period->links[i].by_thread = !p->links[i].has_keys || p->links[i].has_tid;
+		any_keys |= !period->links[i].by_thread;
+	}
+	period->is_chain = period->step_count > 2 || period->has_each;
+	period->by_thread = !period->is_chain && period->links[0].by_thread;
+	if (period->has_each && !any_keys) {
+		return pattern_expected(&p->parser, "events by keys, where each counts");
+	}
+	return 0;
 }
 
 static int resolve(struct parsed *p)
 {
 	struct period *period = p->period;
 	const struct period *parent = period->within < 0 ? NULL : p->set->all.at[period->within];
+	int r = resolve_links(p);
 
 	assert(period->within < (int)p->set->all.count);
-	period->by_thread = !p->has_keys || p->has_tid;
-	if (!resolve_side(p, &period->begin, false) || !resolve_side(p, &period->end, true)) {
-		return pattern_expected(&p->parser, "fewer fields in all");
+	for (size_t i = 0; r == 0 && i < period->step_count; i++) {
+		if (!resolve_side(p, i)) {
+			return pattern_expected(&p->parser, "fewer fields in all");
+		}
 	}
-	if (parent && !(parent->by_thread && period->by_thread)) {
+	if (r == 0 && parent && !(parent->by_thread && period->by_thread)) {
 		return pattern_expected(&p->parser, "periods by $tid, one within the other");
 	}
-	return 0;
+	return r;
+}
+
+const char *period_group_name(const struct period_set *set, const struct label_use *use)
+{
+	return use->label < 0 ? use->fields[0] : set->labels.all.at[use->label].name;
 }
 
 /* ---- the whole ---- */
@@ -247,9 +269,10 @@ static int parse(struct parsed *p)
 
 	pattern_blanks(parser);
 	r = take_name(p);
-	r = r < 0 ? r : take_event(parser, &p->period->begin.what);
+	p->period->step_count = 2;
+	r = r < 0 ? r : take_event(parser, &p->period->steps[0].what);
 	r = r < 0 ? r : take_semicolon(parser, "; and the event that ends it");
-	r = r < 0 ? r : take_event(parser, &p->period->end.what);
+	r = r < 0 ? r : take_event(parser, &p->period->steps[1].what);
 	while (r == 0 && *parser->at) {
 		r = take_semicolon(parser, "; or the end");
 		r = r < 0 ? r : take_clause(p);
@@ -273,7 +296,7 @@ int period_add(struct period_set *set, const char *text, struct err *err)
 		return r;
 	}
 	assert(p.period->name[0]);
-	assert(p.period->key_count <= PERIOD_KEYS_MAX);
+	assert(p.period->step_count <= PERIOD_STEPS_MAX);
 	assert(p.period->group_count <= PERIOD_GROUPS_MAX);
 	p.period->text = mem_strdup(text);
 	*vec_push(&set->all) = p.period;
@@ -321,31 +344,80 @@ int period_add_job(struct period_set *set, const char *text, struct err *err)
 
 /* ---- all as texts ---- */
 
-#define JOB_WORD "job "
+#define JOB_WORD   "job "
+#define LABEL_WORD "label "
+#define MODEL_WORD "model "
 
 size_t period_set_count(const struct period_set *set)
 {
-	return set->all.count + set->jobs.count;
+	return set->labels.sources.count + set->all.count + set->jobs.count;
 }
 
+/* Labels come first: what uses them is given after them. */
 char *period_set_text(const struct period_set *set, size_t i)
 {
+	size_t labels = set->labels.sources.count;
+	const char *text, *kind = "", *model;
+
 	assert(i < period_set_count(set));
-	return i < set->all.count
-		       ? mem_strdup(set->all.at[i]->text)
-		       : mem_printf(JOB_WORD "%s", set->jobs.at[i - set->all.count]->text);
+	if (i < labels) {
+		kind = LABEL_WORD;
+		text = set->labels.sources.at[i]->text;
+		model = set->labels.sources.at[i]->model;
+	} else if (i - labels < set->all.count) {
+		text = set->all.at[i - labels]->text;
+		model = set->all.at[i - labels]->model;
+	} else {
+		kind = JOB_WORD;
+		text = set->jobs.at[i - labels - set->all.count]->text;
+		model = set->jobs.at[i - labels - set->all.count]->model;
+	}
+	return mem_printf("%s%s%s", model ? MODEL_WORD : "", kind, text);
 }
 
-/* No period begins like that: a "=" follows its name. */
-int period_add_text(struct period_set *set, const char *text, struct err *err)
+/* What follows @word; NULL: the text is that of a period, whose name a "=" follows. */
+static const char *behind(const char *text, const char *word)
 {
-	size_t len = strlen(JOB_WORD);
+	size_t len = strlen(word);
 	const char *at = text + len;
 
-	if (strncmp(text, JOB_WORD, len) == 0 && at[strspn(at, " \t")] != '=') {
-		return period_add_job(set, at, err);
+	return strncmp(text, word, len) == 0 && at[strspn(at, " \t")] != '=' ? at : NULL;
+}
+
+static int add_text(struct period_set *set, const char *text, struct err *err)
+{
+	const char *job = behind(text, JOB_WORD), *label = behind(text, LABEL_WORD);
+
+	if (label) {
+		return label_add(&set->labels, label, err);
 	}
-	return period_add(set, text, err);
+	return job ? period_add_job(set, job, err) : period_add(set, text, err);
+}
+
+int period_add_text(struct period_set *set, const char *text, struct err *err)
+{
+	static const char some[] = "";
+	const char *of_model = behind(text, MODEL_WORD);
+	struct period_set before = *set;
+	int r = add_text(set, of_model ? of_model : text, err);
+
+	if (r == 0 && of_model) {
+		period_set_mark(set, &before, some);
+	}
+	return r;
+}
+
+void period_set_mark(struct period_set *set, const struct period_set *before, const char *model)
+{
+	for (size_t i = before->labels.sources.count; i < set->labels.sources.count; i++) {
+		set->labels.sources.at[i]->model = model;
+	}
+	for (size_t i = before->all.count; i < set->all.count; i++) {
+		set->all.at[i]->model = model;
+	}
+	for (size_t i = before->jobs.count; i < set->jobs.count; i++) {
+		set->jobs.at[i]->model = model;
+	}
 }
 
 void period_set_fini(struct period_set *set)
@@ -359,4 +431,9 @@ void period_set_fini(struct period_set *set)
 		job_free(set->jobs.at[i]);
 	}
 	vec_fini(&set->jobs);
+	label_set_fini(&set->labels);
+	for (size_t i = 0; i < set->models.count; i++) {
+		free(set->models.at[i]);
+	}
+	vec_fini(&set->models);
 }

@@ -1,16 +1,21 @@
 /*
  * period: a user's own measure: the time from one event to another.
  *
- *     NAME = BEGIN; END [; by KEY, ...] [; group FIELD, ...] [; within NAME]
+ *     NAME = BEGIN; END [; by KEY, ...] [; then EVENT [; by KEY, ...]]... [; each]
+ *            [; group USE, ...] [; within NAME]
  *
- * BEGIN and END are definitions of events (query/pattern.h).
+ * BEGIN, END and EVENT are definitions of events (query/pattern.h).
  *
  *   - Without keys, a begin and an end belong together if they have the same thread: the one that a
  *     condition with $tid names, or else the running one (in user space: the context vtid).
  *   - With keys ("by"), they belong together if all keys are equal.  A key is a field of both
  *     events, FIELD=FIELD if its name differs in the end event, $cpu, or $tid for the thread.
- *   - Fields after "group" divide the periods of a name into rows.  The begin event gives their
- *     values if it has the fields, else the end event does.
+ *   - With "then" the period is a chain: it goes on to the next such event, which belongs to END in
+ *     the same way, by thread or by keys of its own; and so on, up to the last one.
+ *   - With "each" every event that has the keys of one before it counts, not only the first: a
+ *     message may be taken by many.
+ *   - Uses after "group" (query/label.h) divide the periods of a name into rows.  The first of the
+ *     events that has the fields gives their values.
  *   - "within" counts a period only while the other period is open on the same thread; the end of
  *     that one ends it, too.
  */
@@ -19,40 +24,52 @@
 
 #include "base/mem.h"
 #include "query/job.h"
+#include "query/label.h"
 
 #define PERIOD_KEYS_MAX   3
 #define PERIOD_GROUPS_MAX 2
+#define PERIOD_STEPS_MAX  8
 #define PERIOD_NAME_BYTES 32
 
-#define FIELD_NONE UINT8_MAX
-#define FIELD_CPU  (UINT8_MAX - 1)
-
-/* One of the two events.  Members that stand for a field are indexes into `fields`. */
+/* One of the events.  Members that stand for a field are indexes into `fields`. */
 struct period_side {
 	struct definition what;
-	char names[PLAN_FIELDS_MAX][2 + PATTERN_WORD_BYTES];
-	const char *fields[PLAN_FIELDS_MAX]; /* for a plan_request; they point into `names` */
-	size_t count;
+	struct fields fields;
 	uint8_t conditions[CONDITIONS_MAX];
 	uint8_t thread; /* the field with $tid; FIELD_NONE: the running thread */
 	uint8_t tid, vtid;
-	/* The index of the field as a number; the next index is the same field as text.  A key can
-	 * be FIELD_CPU. */
-	uint8_t keys[PERIOD_KEYS_MAX], groups[PERIOD_GROUPS_MAX];
+	/* Keys that it shares with the event before it, and with the one after it: as a number; the
+	 * next index is the same field as text.  A key can be FIELD_CPU. */
+	uint8_t before[PERIOD_KEYS_MAX], after[PERIOD_KEYS_MAX];
+	struct label_at groups[PERIOD_GROUPS_MAX];
+};
+
+/* How an event belongs to the one before it. */
+struct period_link {
+	bool by_thread;
+	size_t key_count; /* keys other than $tid */
 };
 
 struct period {
-	char *text; /* the user's */
+	char *text;        /* the user's */
+	const char *model; /* the model that it is from; NULL: none */
+	bool is_left_out;  /* no trace has it (query/names.h) */
 	char name[PERIOD_NAME_BYTES];
-	struct period_side begin, end;
-	bool by_thread;
-	size_t key_count, group_count; /* keys other than $tid */
-	char groups[PERIOD_GROUPS_MAX][PATTERN_WORD_BYTES];
+	struct period_side steps[PERIOD_STEPS_MAX]; /* the first step_count, two or more */
+	struct period_link links[PERIOD_STEPS_MAX]; /* links[i] joins steps i and i + 1 */
+	size_t step_count;
+	bool is_chain;  /* it has "then" or "each": it belongs to no thread, whatever links do */
+	bool has_each;  /* "each" */
+	bool by_thread; /* it belongs to one thread */
+	size_t group_count;
+	struct label_use groups[PERIOD_GROUPS_MAX];
 	int within; /* index of another period, always a smaller one; -1: none */
 };
 
 /* What the user wants to have measured. */
 struct period_set {
+	struct label_set labels;
+	VEC(char *) models; /* names of those that items are from (query/model.h) */
 	VEC(struct period *) all;
 	VEC(struct job_spec *) jobs;
 };
@@ -63,10 +80,16 @@ int period_add(struct period_set *set, const char *text, struct err *err);
 int period_add_span(struct period_set *set, const char *text, struct err *err);
 /* Adds a job (query/job.h). */
 int period_add_job(struct period_set *set, const char *text, struct err *err);
-/* All as texts: "job TEXT" for a job, else that of a period.  period_add_text() adds one again. */
+/* What was added since the set was @before is of a model, whose name has to outlive it. */
+void period_set_mark(struct period_set *set, const struct period_set *before, const char *model);
+/* All as texts: "label TEXT" for a label, "job TEXT" for a job, else that of a period; "model "
+ * comes before those of models.  period_add_text() adds one again. */
 size_t period_set_count(const struct period_set *set);
 char *period_set_text(const struct period_set *set, size_t i); /* from malloc() */
 int period_add_text(struct period_set *set, const char *text, struct err *err);
 void period_set_fini(struct period_set *set);
+
+/* What an item is called by which a use in a group tells rows apart: "NAME=VALUE". */
+const char *period_group_name(const struct period_set *set, const struct label_use *use);
 
 #endif

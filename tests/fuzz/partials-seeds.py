@@ -28,10 +28,12 @@ import generated
 
 CORPUS = os.path.join(HERE, 'corpus', 'partials')
 # As the fuzz target has them.
+LABEL = 'line = irq_handler_entry key=irq name=name'
 PERIODS = ('outer = sched_waking; sched_wakeup; by $tid',
            'inner = irq_handler_entry; irq_handler_exit; by $tid; within outer',
-           'cpu = irq_handler_entry; irq_handler_exit; by irq, $cpu')
-ASKED = ['-q', '-a', 'all', '-i', '1ms'] + [word for period in PERIODS for word in ('--period', period)]
+           'cpu = irq_handler_entry; irq_handler_exit; by irq, $cpu; group line(irq)',
+           'chain = sched_waking; sched_wakeup; by tid; then irq_handler_entry; group line(irq)')
+ASKED = ['-q', '-a', 'all', '-i', '1ms', '--label', LABEL] + [word for period in PERIODS for word in ('--period', period)]
 HEADER, FRAME_HEAD, FINISH = 20, 9, 8
 SEED_MAX = 60000  # bytes
 

@@ -29,16 +29,21 @@ static void on_warning(void *user, const struct engine_warning *warning)
 
 static struct period_set *periods(void)
 {
+	static const char *const texts[] = {
+		"label line = irq_handler_entry key=irq name=name",
+		"outer = sched_waking; sched_wakeup; by $tid",
+		"inner = irq_handler_entry; irq_handler_exit; by $tid; within outer",
+		"cpu = irq_handler_entry; irq_handler_exit; by irq, $cpu; group line(irq)",
+		"chain = sched_waking; sched_wakeup; by tid; then irq_handler_entry; group "
+		"line(irq)",
+	};
 	static struct period_set set;
 	struct err err;
 
-	if (set.all.count == 0 &&
-	    (period_add(&set, "outer = sched_waking; sched_wakeup; by $tid", &err) < 0 ||
-	     period_add(&set, "inner = irq_handler_entry; irq_handler_exit; by $tid; within outer",
-			&err) < 0 ||
-	     period_add(&set, "cpu = irq_handler_entry; irq_handler_exit; by irq, $cpu", &err) <
-		     0)) {
-		abort(); /* they are ours */
+	for (size_t i = 0; set.all.count < 4; i++) {
+		if (period_add_text(&set, texts[i], &err) < 0) {
+			abort(); /* they are ours */
+		}
 	}
 	return &set;
 }

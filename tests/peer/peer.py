@@ -32,6 +32,8 @@ import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
 import guard  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'reference'))
+import models  # noqa: E402
 
 LIMIT = 60  # seconds for anything, by ASLEEP
 LONG = '24h'  # for what the test itself ends
@@ -176,6 +178,26 @@ class Relay:
     @property
     def control(self):
         return '%s:%d' % (self.url('net'), self.port)
+
+
+def test_labels(t):
+    """Names of ids and chains: windows and totals of a live run are those of the trace read as files."""
+    model = os.path.join(t.scratch, 'model')
+    with open(model, 'w') as file:
+        file.write(models.MODEL)
+    trace = models.make(t.scratch, 'made', 3)[0]
+    out = subprocess.run([t.sillage, 'analyze', '-q', '-f', 'json', '-i', '10ms', '--model', model, trace],
+                         stdout=subprocess.PIPE, check=True).stdout.decode()
+    wanted = [line['periods'] for line in map(json.loads, out.splitlines()) if line['type'] in ('window', 'total')]
+    assert any('label' in row for row in wanted[-1]['by_name'])
+    relay = t.relay()
+    live = t.live('-i', '10ms', '--from', 'beginning', '--model', model, relay.live + '/host/h/labels')
+    t.play(live, relay, trace, '--session', 'labels', '--hostname', 'h', '--speed', '0', '--live-timer', '100ms')
+    got = [line['periods'] for line in live.finish() if line['type'] == 'window' or line in totals([line])]
+    got = got[:len(wanted) - 1] + got[-1:]  # where a second went by, the last window closed, and others came
+    for one in (got, wanted):
+        one[-2]['oldest_ns'] = one[-1]['oldest_ns'] = None
+    assert got == wanted, 'live differs from analyze: %d and %d lines' % (len(got), len(wanted))
 
 
 class Live:

@@ -5,6 +5,7 @@
  *   options-table.c    the table: a row an option
  *   options-take.c     takes a value by its kind
  *   options-custom.c   values that no kind covers
+ *   options-model.c    labels and models, and where models are
  *   options-suggest.c  "did you mean"
  *   options-complete.c completion
  *
@@ -77,7 +78,8 @@ int options_take_word(const char *noun, const char *value, const char *const *wo
 option_take_function options_analyses, options_interval, options_output, options_no_retry,
 	options_from, options_speed, options_slices, options_compromise, options_per,
 	options_containers, options_sort, options_period, options_job, options_job_alone,
-	options_ust_span, options_history, options_keep, options_quiet, options_verbose;
+	options_ust_span, options_history, options_keep, options_quiet, options_verbose,
+	options_label, options_model;
 
 /* The keys of all columns, of distributions only if @distributions.  Returns how many; some are
  * there several times. */
@@ -94,6 +96,10 @@ void options_choose(struct options *options, const bool chosen[ANALYSES_MAX]);
 void options_list_analyses(FILE *out);
 void options_list_models(FILE *out);
 void options_list_figures(FILE *out);
+
+/* ---- options-model.c ---- */
+
+void options_list_label_models(FILE *out);
 
 /* ---- options-suggest.c ---- */
 

@@ -103,6 +103,9 @@ static int choose_asked(struct options *options, struct err *err)
 		chosen[i] = asked ? asked->count > 0 : chosen[i];
 		others |= chosen[i];
 	}
+	if (options->periods.labels.sources.count > 0 && all[0].count + all[1].count == 0) {
+		return err_raise(err, -EINVAL, "labels without a --period or --job that uses them");
+	}
 	if (empty && !others) {
 		return err_raise(err, -EINVAL, "no %s: %s says which", empty->what, empty->option);
 	}

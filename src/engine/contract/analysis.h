@@ -402,6 +402,10 @@ struct analysis {
 	/* The window ends at @end.  Called after the ordered events before that. */
 	void (*on_ordered_window_end)(struct shard *shard, void *state, uint64_t end);
 	void (*on_trace_forget)(void *state);
+	/* What a keyed row, or an instance (its @name and @by), is called by what the trace told up
+	 * to the end of the window: a text from malloc().  NULL: its name says all. */
+	char *(*label_of)(const void *state, const struct period_set *periods, size_t table,
+			  const char *name, const char *by);
 	/* A CPU spent @ns in this way. */
 	void (*on_cpu)(struct shard *shard, struct cpu *cpu, enum run_kind kind, uint64_t ns);
 	/* What fell into one window of one stream, before its records. */

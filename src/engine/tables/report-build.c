@@ -83,6 +83,23 @@ static bool is_keyed_wanted(const struct listing *listing, const struct keyed_ro
 	       selection_wants_irq(selection, listing->table, keyed->key.id, name_of_keyed(keyed));
 }
 
+/* The label of a row, which the report owns. */
+static const char *label_of(const struct tables *tables, const struct listing *listing,
+			    const char *name, const char *by)
+{
+	char *label = NULL;
+
+	if (listing->analysis->label_of) {
+		label = listing->analysis->label_of(tables->states[listing->a],
+						    tables->layout.setup->periods, listing->t, name,
+						    by);
+	}
+	if (label) {
+		*vec_push(&listing->memory->labels) = label;
+	}
+	return label;
+}
+
 static void fill_keyed(const struct table *table, const struct keyed_row *keyed,
 		       struct report_row *row)
 {
@@ -114,6 +131,7 @@ static void list_keyed(struct tables *tables, struct listing *listing)
 		row = report_add_row(listing, listing->total ? keyed->total : keyed->window, false);
 		if (row) {
 			fill_keyed(listing->table, keyed, row);
+			row->label = label_of(tables, listing, row->name, NULL);
 		}
 	}
 }
@@ -160,6 +178,8 @@ static void list_longest(struct tables *tables, struct listing *listing)
 			.sort = shown->instance.ns,
 			.id = i,
 			.name = shown->instance.keyed.name,
+			.label = label_of(tables, listing, shown->instance.keyed.name,
+					  shown->instance.by),
 			.thread = shown->has_view ? &shown->view : NULL,
 			.instance = &shown->instance,
 		};
@@ -369,6 +389,10 @@ void report_memory_fini(struct report_memory *memory)
 		columns_empty(memory->processes.at[i].columns, memory->processes.at[i].row);
 		free(memory->processes.at[i].memory);
 	}
+	for (size_t i = 0; i < memory->labels.count; i++) {
+		free(memory->labels.at[i]);
+	}
+	vec_fini(&memory->labels);
 	vec_fini(&memory->processes);
 	vec_fini(&memory->views);
 	vec_fini(&memory->lists);

@@ -30,6 +30,7 @@ struct report_memory {
 	VEC(struct report_row *) lists;
 	VEC(struct report_process) processes;
 	VEC(struct report_view) views;
+	VEC(char *) labels;
 };
 
 /* Fills the tables of @report from the open window or the total.  No task may run. */

@@ -24,6 +24,9 @@ struct report_row {
 	int64_t owner;    /* the number that table.owner_key names; pairs: REPORT_NO_NUMBER: none */
 	const char *by;   /* pairs: the name of the second one; "": unknown */
 	const char *name; /* SCOPE_EVENT, KEYED, CONTAINER, CONTAINER_PAIR, LONGEST */
+	/* SCOPE_KEYED, LONGEST: the name with ids as the trace calls them (analysis.label_of);
+	 * NULL: none of them is known.  Rows are told apart by `name`. */
+	const char *label;
 	const char *keyed; /* SCOPE_KEYED, CONTAINER: the key's name, the same in all reports */
 	/* SCOPE_THREAD, PROCESS, PAIR, PROCESS_PAIR; LONGEST: may be NULL */
 	const struct thread_view *thread;

@@ -35,7 +35,7 @@ static void describe_pair(FILE *out, const struct table *table)
 	(void)fputs("}]", out);
 }
 
-static void describe_list(FILE *out, const struct table *table)
+static void describe_list(FILE *out, const struct table *table, bool has_labels)
 {
 	bool is_first = true;
 
@@ -56,6 +56,7 @@ static void describe_list(FILE *out, const struct table *table)
 	describe_key(out, table->id_key, "", &is_first);
 	describe_key(out, table->id_name ? table->id_key : NULL, "_name", &is_first);
 	describe_key(out, table->name_key, "", &is_first);
+	describe_key(out, has_labels && table->name_key ? "label" : NULL, "", &is_first);
 	describe_key(out, table->by_key, "", &is_first);
 	if (table->scope == SCOPE_THREAD || table->scope == SCOPE_LONGEST) {
 		describe_key(out, "tid", "", &is_first);
@@ -89,7 +90,7 @@ void json_describe(FILE *out, const struct analysis *const *list)
 			if (table->scope == SCOPE_EVENT) {
 				(void)fprintf(out, "\"%s\":{NAME:N}", table->key);
 			} else {
-				describe_list(out, table);
+				describe_list(out, table, (*list)->label_of != NULL);
 			}
 		}
 		(void)fputs("}\n", out);

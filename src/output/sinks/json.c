@@ -193,6 +193,13 @@ static void put_keyed(struct json *json, const struct table *table, uint64_t id,
 	}
 }
 
+static void put_label(struct json *json, const struct report_row *row)
+{
+	if (row->label) {
+		json_text(json, "label", row->label);
+	}
+}
+
 static void put_instance(struct json *json, const struct table *table, const struct report_row *row)
 {
 	const struct instance *instance = row->instance;
@@ -207,6 +214,7 @@ static void put_instance(struct json *json, const struct table *table, const str
 		json_u64(json, "cpu", instance->cpu);
 	}
 	put_keyed(json, table, instance->keyed.id, instance->keyed.name);
+	put_label(json, row);
 	if (table->by_key && instance->by[0]) {
 		json_text(json, table->by_key, instance->by);
 	}
@@ -243,6 +251,7 @@ static void put_row(struct json *json, const struct report_table *table,
 			json_i64(json, table->table->owner_key, row->owner);
 		}
 		put_keyed(json, table->table, row->id, row->name);
+		put_label(json, row);
 		break;
 	case SCOPE_PAIR:
 	case SCOPE_PROCESS_PAIR:

@@ -210,11 +210,17 @@ static void put_freq(FILE *out, const struct output *output, const struct report
 
 /* ---- tables ---- */
 
-/* The width of the names' column; wide terminals have room for paths. */
-static int name_width(const struct output *output, const struct table *table)
+#define LABELS_LOOKED_AT 10 /* rows: a table may have thousands */
+
+/* The width of the names' column; wide terminals have room for paths and labels. */
+static int name_width(const struct output *output, const struct report_table *of)
 {
+	const struct table *table = of->table;
 	bool is_path = table->name_key && strcmp(table->name_key, "path") == 0;
 
+	for (size_t i = 0; i < of->row_count && i < LABELS_LOOKED_AT; i++) {
+		is_path |= of->rows[i].label != NULL;
+	}
 	if (table->scope == SCOPE_CPU) {
 		return 4;
 	}
@@ -235,7 +241,7 @@ static int cell_width(const struct output *output, const struct column *column)
 static size_t cells_shown(const struct output *output, const struct report_table *table,
 			  const struct cell *cells, size_t count)
 {
-	int used = 2 + name_width(output, table->table) +
+	int used = 2 + name_width(output, table) +
 		   (table->table->scope == SCOPE_LONGEST ? WHO_WIDTH : 0);
 
 	for (size_t i = 0; i < count; i++) {
@@ -251,8 +257,7 @@ static void put_head(FILE *out, const struct output *output, const struct report
 		     const struct cell *cells, size_t count)
 {
 	(void)fprintf(out, "  %s", bold(output));
-	(void)fprintf(out, "%-*s", name_width(output, table->table),
-		      format_rows_title(table->table));
+	(void)fprintf(out, "%-*s", name_width(output, table), format_rows_title(table->table));
 	for (size_t i = 0; i < count; i++) {
 		const struct column *column = cells[i].column;
 
@@ -277,7 +282,7 @@ static void put_head(FILE *out, const struct output *output, const struct report
 }
 
 /* What is left of the line for the keys of an instance. */
-static int by_width(const struct output *output, const struct table *table, size_t cells)
+static int by_width(const struct output *output, const struct report_table *table, size_t cells)
 {
 	int used = 2 + name_width(output, table) + (int)cells * 11 + WHO_WIDTH + 2;
 
@@ -314,9 +319,9 @@ static void put_rows(FILE *out, const struct output *output, const struct report
 	for (size_t r = 0; r < count; r++) {
 		const struct report_row *row = &table->rows[r];
 
-		format_row(text, table->table, row, name_width(output, table->table));
+		format_row(text, table->table, row, name_width(output, table));
 		(void)fputs("  ", out);
-		put_name(out, text, name_width(output, table->table));
+		put_name(out, text, name_width(output, table));
 		for (size_t i = 0; i < shown; i++) {
 			format_cell(text, &cells[i], row);
 			(void)fprintf(out, " %10s", text);
@@ -332,7 +337,7 @@ static void put_rows(FILE *out, const struct output *output, const struct report
 			put_who(out, row);
 		}
 		if (row->instance && row->instance->by[0]) {
-			int width = by_width(output, table->table, shown);
+			int width = by_width(output, table, shown);
 			int len = (int)strlen(row->instance->by);
 
 			(void)fputs("  ", out);

@@ -112,7 +112,8 @@ static const struct {
 	{ "x = a", "\"x = a\": column 6: expected ; and the event that ends it" },
 	{ "x = a; b c", "\"x = a; b c\": column 11: expected =, !=, <, <=, > or >=" },
 	{ "x = a @w; b", "\"x = a @w; b\": column 9: expected no @ before: use by" },
-	{ "x = a; b; on c", "\"x = a; b; on c\": column 11: expected by, group or within" },
+	{ "x = a; b; on c",
+	  "\"x = a; b; on c\": column 11: expected by, then, each, group or within" },
 	{ "x = a; b; by c,d,e,f",
 	  "\"x = a; b; by c,d,e,f\": column 20: expected no more than three keys" },
 	{ "x = a; b; by ?", "\"x = a; b; by ?\": column 14: expected a field, $tid or $cpu" },
@@ -122,6 +123,17 @@ static const struct {
 	  "\"x = a; b; group c,d,e\": column 21: expected no more than two fields" },
 	{ "x = a; b; within none", "\"x = a; b; within none\": column 18: expected the name of a "
 				   "period that was given before" },
+	{ "x = a; b; by c; then d; then e q=1; by c=f; each; group g", NULL },
+	{ "x = a; b; each", "\"x = a; b; each\": column 15: expected events by keys, where each "
+			    "counts" },
+	{ "x = a; b; then c; then d; then e; then f; then g; then h; then i",
+	  "\"x = a; b; then c; then d; then e; then f; then g; then h; then i\": column 64: "
+	  "expected no more than eight events" },
+	{ "x = a; b; then c @w",
+	  "\"x = a; b; then c @w\": column 20: expected no @ before: use by" },
+	{ "x = a; b; then c; within outer",
+	  "\"x = a; b; then c; within outer\": column 31: expected periods by $tid, one within "
+	  "the other" },
 	{ "x = a; b; by c; within outer",
 	  "\"x = a; b; by c; within outer\": column 29: expected periods by $tid, one within the "
 	  "other" },
@@ -158,25 +170,138 @@ START_TEST(finds_places_of_fields)
 {
 	struct period_set set = { 0 };
 	const struct period *period;
+	const struct period_side *begin, *end;
 	struct err err;
 
 	ck_assert_int_eq(period_add(&set, "x = a p=$tid, q=1; b; by k=l, $cpu; group g", &err), 0);
 	period = set.all.at[0];
 	ck_assert(!period->by_thread);
-	ck_assert_uint_eq(period->key_count, 2);
-	ck_assert_str_eq(period->begin.fields[period->begin.thread], "p");
-	ck_assert_str_eq(period->begin.fields[period->begin.conditions[1]], "q");
-	ck_assert_str_eq(period->begin.fields[period->begin.keys[0]], "k");
-	ck_assert_str_eq(period->begin.fields[period->begin.keys[0] + 1], PLAN_TEXT "k");
-	ck_assert_str_eq(period->end.fields[period->end.keys[0]], "l");
-	ck_assert_uint_eq(period->end.keys[1], FIELD_CPU);
-	ck_assert_uint_eq(period->end.thread, FIELD_NONE);
-	ck_assert_str_eq(period->end.fields[period->end.groups[0]], "g");
-	ck_assert_str_eq(period->end.fields[period->end.vtid], "context.vtid");
+	begin = &period->steps[0];
+	end = &period->steps[1];
+	ck_assert_uint_eq(period->step_count, 2);
+	ck_assert_uint_eq(period->links[0].key_count, 2);
+	ck_assert_str_eq(begin->fields.at[begin->thread], "p");
+	ck_assert_str_eq(begin->fields.at[begin->conditions[1]], "q");
+	ck_assert_str_eq(begin->fields.at[begin->after[0]], "k");
+	ck_assert_str_eq(begin->fields.at[begin->after[0] + 1], PLAN_TEXT "k");
+	ck_assert_str_eq(end->fields.at[end->before[0]], "l");
+	ck_assert_uint_eq(end->before[1], FIELD_CPU);
+	ck_assert_uint_eq(end->thread, FIELD_NONE);
+	ck_assert_str_eq(end->fields.at[end->groups[0].keys[0]], "g");
+	ck_assert_str_eq(end->fields.at[end->vtid], "context.vtid");
 	ck_assert_int_eq(period->within, -1);
 	period_set_fini(&set);
 }
 END_TEST
+
+/* Keys of a chain belong to the event that was given last, and to the one before it. */
+START_TEST(finds_places_of_chains)
+{
+	struct period_set set = { 0 };
+	const struct period *period;
+	struct err err;
+
+	ck_assert_int_eq(period_add(&set, "x = a; b; by k=l; then c; then d; by m, $tid", &err), 0);
+	period = set.all.at[0];
+	ck_assert(period->is_chain && !period->by_thread && !period->has_each);
+	ck_assert_uint_eq(period->step_count, 4);
+	ck_assert(!period->links[0].by_thread && period->links[1].by_thread &&
+		  period->links[2].by_thread);
+	ck_assert_uint_eq(period->links[1].key_count, 0);
+	ck_assert_uint_eq(period->links[2].key_count, 1);
+	ck_assert_str_eq(period->steps[0].fields.at[period->steps[0].after[0]], "k");
+	ck_assert_str_eq(period->steps[1].fields.at[period->steps[1].before[0]], "l");
+	ck_assert_str_eq(period->steps[2].fields.at[period->steps[2].after[0]], "m");
+	ck_assert_str_eq(period->steps[3].fields.at[period->steps[3].before[0]], "m");
+	period_set_fini(&set);
+}
+END_TEST
+
+/* ---- labels ---- */
+
+static const struct {
+	const char *text;
+	const char *message; /* NULL: it is valid */
+} labels[] = {
+	{ "x = a key=b name=c", NULL },
+	{ "x=a d=1,key=$pid,b,c name=first(e)", NULL },
+	{ "x = a b=1, name=first, key = b", NULL },
+	{ "first = b key=k name=n", NULL },
+	{ "x", "\"x\": column 2: expected = and an event" },
+	{ "x = a", "\"x = a\": column 6: expected key=FIELD" },
+	{ "x = a key=b", "\"x = a key=b\": column 12: expected name=FIELD" },
+	{ "x = a key=b key=c", "\"x = a key=b key=c\": column 17: expected one key" },
+	{ "x = a key=b name=c name=d",
+	  "\"x = a key=b name=c name=d\": column 25: expected one name" },
+	{ "x = a key=$pid name=c",
+	  "\"x = a key=$pid name=c\": column 16: expected a field beside $pid" },
+	{ "x = a key=b,c,d,e name=f",
+	  "\"x = a key=b,c,d,e name=f\": column 17: expected no more than three fields" },
+	{ "x = a key=b name=second(c)",
+	  "\"x = a key=b name=second(c)\": column 18: expected the name "
+	  "of a label that was given before" },
+	{ "x = a key=b name=first(c, d)",
+	  "\"x = a key=b name=first(c, d)\": column 28: expected as "
+	  "many fields as the label has keys before" },
+	{ "x = a key=b name=first(c",
+	  "\"x = a key=b name=first(c\": column 25: expected a comma or )" },
+	{ "first = a key=k,l name=n", "\"first = a key=k,l name=n\": column 25: expected the keys "
+				      "that this label has elsewhere" },
+	{ "first = a key=k name=first(k)",
+	  "\"first = a key=k name=first(k)\": column 30: expected a "
+	  "name by a label that was given before this" },
+	{ "abcdefghijklmnopqrstuvwxyzabcdef = a",
+	  "\"abcdefghijklmnopqrstuvwxyzabcdef = a\": column 34: expected a name of at most 31 "
+	  "characters before" },
+};
+
+START_TEST(reads_labels)
+{
+	struct label_set set = { 0 };
+	struct err err;
+	int r;
+
+	ck_assert_int_eq(label_add(&set, "first = a key=k name=n", &err), 0);
+	r = label_add(&set, labels[_i].text, &err);
+	if (labels[_i].message) {
+		ck_assert_str_eq(err.text, labels[_i].message);
+	}
+	ck_assert_int_eq(r, labels[_i].message ? -EINVAL : 0);
+	ck_assert_uint_eq(set.sources.count, labels[_i].message ? 1 : 2);
+	label_set_fini(&set);
+}
+END_TEST
+
+START_TEST(finds_places_of_labels)
+{
+	struct period_set set = { 0 };
+	const struct label_source *source;
+	const struct period_side *end;
+	struct err err;
+
+	ck_assert_int_eq(label_add(&set.labels, "f = a key=k name=n", &err), 0);
+	ck_assert_int_eq(label_add(&set.labels, "g = a key=$pid,k,l name=f(m)", &err), 0);
+	source = set.labels.sources.at[1];
+	ck_assert(set.labels.all.at[1].by_process && !set.labels.all.at[0].by_process);
+	ck_assert_uint_eq(set.labels.all.at[1].key_count, 2);
+	ck_assert_int_eq(source->value.label, 0);
+	ck_assert_str_eq(source->fields.at[source->id.keys[1]], "l");
+	ck_assert_str_eq(source->fields.at[source->id.vpid], "context.vpid");
+	ck_assert_str_eq(source->fields.at[source->value_at.keys[0]], "m");
+	/* In a group a label's name alone stands for its name of the field of that name. */
+	ck_assert_int_eq(period_add(&set, "x = a; b; group g(o, p), f", &err), 0);
+	end = &set.all.at[0]->steps[1];
+	ck_assert_int_eq(set.all.at[0]->groups[0].label, 1);
+	ck_assert_str_eq(end->fields.at[end->groups[0].keys[1]], "p");
+	ck_assert_str_eq(end->fields.at[end->groups[0].pid], "context.pid");
+	ck_assert_str_eq(end->fields.at[end->groups[1].keys[0]], "f");
+	ck_assert_str_eq(period_group_name(&set, &set.all.at[0]->groups[0]), "g");
+	ck_assert_int_eq(period_add(&set, "y = a; b; group g", &err), -EINVAL);
+	period_set_fini(&set);
+}
+END_TEST
+
+/* ---- spans ---- */
 
 static const struct {
 	const char *text;
@@ -319,16 +444,20 @@ END_TEST
 /* A file has all of them as texts. */
 START_TEST(texts_make_them_again)
 {
-	static const char *const texts[] = { "job = a; b", "job job = a; b", "job x = run" };
+	static const char *const texts[] = { "label l = a key=k name=n", "job = a; b",
+					     "label = a; b; group l",    "model y = a; b",
+					     "job job = a; b",           "model job x = run" };
 	struct period_set set = { 0 }, again = { 0 };
 	struct err err;
 
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < 6; i++) {
 		ck_assert_int_eq(period_add_text(&set, texts[i], &err), 0);
 	}
 	ck_assert_int_eq(period_add_job(&set, "x = sleep", &err), -EINVAL);
 	ck_assert_str_eq(err.text, "\"x\": there is another job of this name");
-	ck_assert_uint_eq(set.all.count, 1);
+	ck_assert_uint_eq(set.labels.sources.count, 1);
+	ck_assert_uint_eq(set.all.count, 3);
+	ck_assert(set.all.at[2]->model && !set.all.at[1]->model);
 	ck_assert_uint_eq(set.jobs.count, 2);
 	for (size_t i = 0; i < period_set_count(&set); i++) {
 		char *text = period_set_text(&set, i);
@@ -379,6 +508,9 @@ Suite *suite_query(void)
 	tcase_add_loop_test(tcase, reads_definitions, 0,
 			    sizeof(definitions) / sizeof(definitions[0]));
 	tcase_add_loop_test(tcase, compares_fields, 0, sizeof(conditions) / sizeof(conditions[0]));
+	tcase_add_test(tcase, finds_places_of_chains);
+	tcase_add_loop_test(tcase, reads_labels, 0, sizeof(labels) / sizeof(labels[0]));
+	tcase_add_test(tcase, finds_places_of_labels);
 	tcase_add_loop_test(tcase, reads_periods, 0, sizeof(periods) / sizeof(periods[0]));
 	tcase_add_test(tcase, finds_places_of_fields);
 	tcase_add_loop_test(tcase, reads_spans, 0, sizeof(spans) / sizeof(spans[0]));

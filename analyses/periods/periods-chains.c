@@ -1,0 +1,253 @@
+/*
+ * periods-chains: see periods.h; periods of more than two events, and those where each counts.
+ *
+ *     publish(5) ──by message──► take(5) on thread 7 ──by thread──► callback ends on thread 7
+ *        opens (0, 5)               closes (0, 5)                       closes (1, 7): it ends
+ *                                   opens (1, 7)
+ *
+ * What waits for its next event is found by period, step and keys.  A chain that goes on takes
+ * along when it began.
+ */
+#include "analyses/periods/periods.h"
+
+struct chain {
+	struct periods_node node; /* first: the list is of these */
+	uint64_t key;             /* of the table */
+	uint64_t begin;
+	int32_t tid; /* that began it; -1: unknown */
+	uint16_t period;
+	bool has_gone_on; /* with "each": it waits for more of the same */
+	struct items items;
+};
+
+/* ---- lists ---- */
+
+void periods_list_add(struct periods_list *list, struct periods_node *node)
+{
+	node->before = list->last;
+	node->after = NULL;
+	*(list->last ? &list->last->after : &list->first) = node;
+	list->last = node;
+	list->count++;
+}
+
+void periods_list_remove(struct periods_list *list, struct periods_node *node)
+{
+	assert(list->count > 0);
+	*(node->before ? &node->before->after : &list->first) = node->after;
+	*(node->after ? &node->after->before : &list->last) = node->before;
+	list->count--;
+}
+
+/* ---- chains ---- */
+
+/* What waits behind @step for an event with these keys. */
+static uint64_t key_of(const struct period *period, uint16_t number, size_t step, uint64_t keys,
+		       int32_t tid)
+{
+	uint64_t words[] = { number | step << STEP_SHIFT, keys,
+			     period->links[step].by_thread ? (uint32_t)tid : UINT64_MAX };
+
+	return hash_bytes(0, words, sizeof(words));
+}
+
+static struct chain *find_chain(const struct periods_trace *trace, uint64_t key)
+{
+	khint_t at = trace->chains ? kh_get(chains, trace->chains, key) : 0;
+
+	return !trace->chains || at == kh_end(trace->chains) ? NULL : kh_value(trace->chains, at);
+}
+
+static void remove_chain(struct periods_trace *trace, struct chain *chain)
+{
+	kh_del(chains, trace->chains, kh_get(chains, trace->chains, chain->key));
+	periods_list_remove(&trace->chain_list, &chain->node);
+	periods_items_fini(&chain->items);
+	free(chain);
+}
+
+/* Takes the chain, which is from malloc(). */
+static void add_chain(struct periods_trace *trace, struct chain *chain)
+{
+	int is_new;
+	khint_t at;
+
+	if (!trace->chains) {
+		trace->chains = kh_init(chains);
+	}
+	at = kh_put(chains, trace->chains, chain->key, &is_new);
+	assert(is_new);
+	kh_value(trace->chains, at) = chain;
+	periods_list_add(&trace->chain_list, &chain->node);
+}
+
+/* It waits; what waited for the same is dropped, and beyond the bound what moved longest ago. */
+static void open_chain(struct shard *shard, struct periods_trace *trace, struct chain *chain)
+{
+	struct chain *was = find_chain(trace, chain->key);
+
+	if (was) {
+		shard_trace_row(shard, TOTALS)[RESTARTED] += !was->has_gone_on;
+		remove_chain(trace, was);
+	} else if (trace->chain_list.count >= PERIODS_CHAINS_MAX) {
+		was = (struct chain *)trace->chain_list.first;
+		shard_trace_row(shard, TOTALS)[DROPPED] += !was->has_gone_on;
+		remove_chain(trace, was);
+	}
+	add_chain(trace, chain);
+}
+
+static struct chain *copy_of(const struct chain *chain)
+{
+	struct chain *copy = mem_alloc(sizeof(*copy));
+
+	*copy = *chain;
+	for (size_t i = 0; i < PERIOD_GROUPS_MAX; i++) {
+		copy->items.at[i] = chain->items.at[i] ? mem_strdup(chain->items.at[i]) : NULL;
+	}
+	copy->has_gone_on = false;
+	return copy;
+}
+
+/* The chain that goes on with this event, which the caller owns; NULL: none does. */
+static struct chain *take_chain(struct shard *shard, struct periods_trace *trace,
+				const struct period *period, uint16_t number, size_t step,
+				uint64_t key)
+{
+	struct chain *chain, *copy;
+
+	if (step == 0) {
+		chain = mem_alloc(sizeof(*chain));
+		chain->period = number;
+		return chain;
+	}
+	chain = find_chain(trace, key);
+	if (!chain) {
+		/* Events behind END also happen without: an end of work that had no cause here. */
+		shard_trace_row(shard, TOTALS)[UNMATCHED] += step == 1;
+		return NULL;
+	}
+	copy = copy_of(chain);
+	if (period->has_each && !period->links[step - 1].by_thread) {
+		chain->has_gone_on = true;
+	} else {
+		remove_chain(trace, chain);
+	}
+	return copy;
+}
+
+static void end_chain(struct shard *shard, const struct chain *chain, uint64_t end,
+		      const uint64_t *words)
+{
+	const struct ended ended = { .period = chain->period,
+				     .begin = chain->begin,
+				     .end = end,
+				     .cpu = words[WORD_CPU],
+				     .begun_by = chain->tid,
+				     .items = &chain->items,
+				     .words = words };
+
+	periods_add(shard, &ended);
+}
+
+void periods_chains_step(struct shard *shard, struct periods_trace *trace,
+			 const struct ordered *ordered)
+{
+	const uint64_t *words = (const uint64_t *)(uintptr_t)ordered->words[NOTE_WORDS];
+	uint16_t number = ordered->words[NOTE_WHICH] & ((1u << STEP_SHIFT) - 1);
+	size_t step = ordered->words[NOTE_WHICH] >> STEP_SHIFT;
+	const struct period *period = shard_periods(shard)->all.at[number];
+	int32_t tid = (int32_t)ordered->words[NOTE_TID];
+	struct chain *chain;
+
+	chain = take_chain(shard, trace, period, number, step,
+			   step > 0 ? key_of(period, number, step - 1, words[WORD_KEY], tid) : 0);
+	if (!chain) {
+		return;
+	}
+	if (step == 0) {
+		chain->begin = ordered->ts;
+		chain->tid = tid;
+	}
+	periods_items_add(&chain->items, period, words);
+	if (step + 1 < period->step_count) {
+		chain->key = key_of(period, number, step, words[WORD_AFTER], tid);
+		open_chain(shard, trace, chain);
+	} else {
+		end_chain(shard, chain, ordered->ts, words);
+		periods_items_fini(&chain->items);
+		free(chain);
+	}
+}
+
+void periods_chains_window_end(struct shard *shard, void *state, uint64_t end)
+{
+	struct periods_trace *trace = state;
+	uint64_t *totals = shard_trace_row(shard, TOTALS);
+
+	for (const struct periods_node *at = trace->chain_list.first; at; at = at->after) {
+		const struct chain *chain = (const struct chain *)at;
+
+		if (!chain->has_gone_on) {
+			totals[OPEN]++;
+			column_raise(totals, OLDEST_NS,
+				     end > chain->begin ? end - chain->begin : 0);
+		}
+	}
+}
+
+void periods_chains_forget(struct periods_trace *trace)
+{
+	while (trace->chain_list.first) {
+		remove_chain(trace, (struct chain *)trace->chain_list.first);
+	}
+	if (trace->chains) {
+		kh_destroy(chains, trace->chains);
+	}
+}
+
+/* ---- checkpoints ---- */
+
+static bool is_sound(const struct checkpoint *checkpoint, const struct periods_trace *trace,
+		     const struct chain *chain)
+{
+	const struct period_set *set = checkpoint->periods;
+
+	return set && chain->period < set->all.count && set->all.at[chain->period]->is_chain &&
+	       !find_chain(trace, chain->key);
+}
+
+static void codec_chain(struct codec *codec, struct chain *chain)
+{
+	codec_u64(codec, &chain->key);
+	codec_u64(codec, &chain->begin);
+	codec_i32(codec, &chain->tid);
+	codec_u16(codec, &chain->period);
+	codec_bool(codec, &chain->has_gone_on);
+	periods_items_codec(codec, &chain->items);
+}
+
+void periods_chains_checkpoint(const struct checkpoint *checkpoint, struct periods_trace *trace)
+{
+	struct codec *codec = checkpoint->codec;
+	struct periods_node *at = trace->chain_list.first;
+	size_t count = codec_count(codec, trace->chain_list.count, 31);
+
+	for (size_t i = 0; i < count && codec_check(codec, count <= PERIODS_CHAINS_MAX); i++) {
+		struct chain *chain = (struct chain *)at;
+
+		if (!codec_reads(codec)) {
+			codec_chain(codec, chain);
+			at = at->after;
+			continue;
+		}
+		chain = mem_alloc(sizeof(*chain));
+		codec_chain(codec, chain);
+		if (!codec_check(codec, is_sound(checkpoint, trace, chain))) {
+			periods_items_fini(&chain->items);
+			free(chain);
+			return;
+		}
+		add_chain(trace, chain);
+	}
+}

@@ -1,0 +1,561 @@
+/*
+ * periods: see periods.h; periods of two events, and the rows of all.
+ */
+#include "analyses/periods/periods.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A period can end only if the trace has all of its events. */
+static bool add_missing(const struct period_set *periods, const struct event_names *names,
+			struct missing_events *ret, bool with_models)
+{
+	bool any = false;
+
+	for (size_t i = 0; periods && i < periods->all.count; i++) {
+		const struct period *period = periods->all.at[i];
+		bool has_all = !period->is_left_out;
+
+		for (size_t k = 0; k < period->step_count && !period->is_left_out; k++) {
+			const char *event = period->steps[k].what.event;
+
+			if (!missing_has_event(names, event)) {
+				if (with_models || !period->model) {
+					missing_add(ret, &analysis_periods, event);
+				}
+				has_all = false;
+			}
+		}
+		any |= has_all;
+	}
+	return any;
+}
+
+/* A model has periods for several versions of a program: what one of them lacks is said only where
+ * there is nothing else. */
+static bool missing_of(const struct period_set *periods, const struct event_names *names,
+		       struct missing_events *ret)
+{
+	return add_missing(periods, names, ret, false) || add_missing(periods, names, ret, true);
+}
+
+/* ---- items of groups ---- */
+
+void periods_items_add(struct items *items, const struct period *period, const uint64_t *words)
+{
+	const uint64_t *from = words + periods_word_items(period);
+
+	for (size_t i = 0; i < period->group_count; i++) {
+		const char *item = items->at[i] ? NULL : periods_item(from, i);
+
+		if (item) {
+			items->at[i] = mem_strdup(item);
+		}
+	}
+}
+
+void periods_items_fini(struct items *items)
+{
+	for (size_t i = 0; i < PERIOD_GROUPS_MAX; i++) {
+		free(items->at[i]);
+		items->at[i] = NULL;
+	}
+}
+
+void periods_items_codec(struct codec *codec, struct items *items)
+{
+	for (size_t i = 0; i < PERIOD_GROUPS_MAX; i++) {
+		codec_text(codec, &items->at[i]);
+		(void)codec_check(codec, !items->at[i] || strlen(items->at[i]) < ITEM_BYTES);
+	}
+}
+
+/* ---- open periods ---- */
+
+struct open {
+	uint64_t key, begin;
+	int32_t tid; /* of the thread that began it, if it belongs to keys; -1: unknown */
+	uint16_t period;
+	bool is_tainted;
+	struct items items;
+};
+
+/* The open periods of a thread or an entity, in the order in which they began. */
+struct opens {
+	VEC(struct open) all;
+};
+
+static struct opens *opens_of(struct shard *shard, struct thread *thread)
+{
+	return shard_thread_state(shard, thread);
+}
+
+/* Ids of a group: the key of the row may have no room for them. */
+static size_t ids_text(char text[INSTANCE_BY_BYTES], const struct period *period,
+		       const struct items *items)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < period->group_count && len < INSTANCE_BY_BYTES; i++) {
+		int added = period->groups[i].label < 0 || !items->at[i]
+				    ? 0
+				    : snprintf(text + len, INSTANCE_BY_BYTES - len, "%s%s",
+					       len > 0 ? " " : "", items->at[i]);
+
+		len += added > 0 ? (size_t)added : 0;
+	}
+	return len;
+}
+
+/* "dev=8 sector=5" behind ids; the last key is cut if there is no room. */
+static void values_text(char text[INSTANCE_BY_BYTES], const struct period *period,
+			const struct ended *ended)
+{
+	size_t len = ids_text(text, period, ended->items);
+	size_t count = period->is_chain ? 0 : period->links[0].key_count;
+
+	for (size_t i = 0; i < count && len < INSTANCE_BY_BYTES; i++) {
+		const uint64_t *value = ended->words + WORD_VALUES + i * VALUE_WORDS;
+		const struct period_side *begin = &period->steps[0];
+		uint8_t field = begin->after[i];
+		const char *name = field == FIELD_CPU ? "$cpu" : begin->fields.names[field];
+		size_t room = INSTANCE_BY_BYTES - len;
+		const char *blank = len > 0 ? " " : "";
+		int added;
+
+		if (value[VALUE_KIND] == VALUE_TEXT) {
+			added = snprintf(text + len, room, "%s%s=%.*s", blank, name,
+					 (int)VALUE_TEXT_BYTES,
+					 (const char *)(value + VALUE_FIRST));
+		} else {
+			added = snprintf(text + len, room,
+					 value[VALUE_KIND] == VALUE_SIGNED ? "%s%s=%" PRId64
+									   : "%s%s=%" PRIu64,
+					 blank, name, value[VALUE_FIRST]);
+		}
+		len += added > 0 ? (size_t)added : 0;
+	}
+}
+
+static struct open *find_open(struct opens *opens, uint16_t period, uint64_t key)
+{
+	for (size_t i = opens->all.count; i-- > 0;) {
+		struct open *open = &opens->all.at[i];
+
+		if (open->period == period && open->key == key) {
+			return open;
+		}
+	}
+	return NULL;
+}
+
+static void remove_open(struct opens *opens, struct open *open)
+{
+	size_t at = (size_t)(open - opens->all.at);
+
+	periods_items_fini(&open->items);
+	memmove(open, open + 1, (--opens->all.count - at) * sizeof(*open));
+}
+
+/* Periods that lie within another are cut when it ends. */
+static void cut_within(struct shard *shard, struct opens *opens, uint16_t period)
+{
+	const struct period_set *set = shard_periods(shard);
+
+	for (size_t i = opens->all.count; i-- > 0;) {
+		uint16_t inner = opens->all.at[i].period;
+
+		if (set->all.at[inner]->within == (int)period) {
+			remove_open(opens, &opens->all.at[i]);
+			shard_trace_row(shard, TOTALS)[CUT]++;
+			cut_within(shard, opens, inner);
+			i = opens->all.count;
+		}
+	}
+}
+
+static bool has_outer(struct shard *shard, struct opens *opens, uint16_t period)
+{
+	int within = shard_periods(shard)->all.at[period]->within;
+
+	for (size_t i = 0; within >= 0 && i < opens->all.count; i++) {
+		if (opens->all.at[i].period == within) {
+			return true;
+		}
+	}
+	return within < 0;
+}
+
+static void begin_period(struct shard *shard, struct opens *opens, const struct record *record,
+			 const uint64_t *words)
+{
+	uint16_t period = record->arg16;
+	struct open *open = find_open(opens, period, words[WORD_KEY]);
+
+	if (!has_outer(shard, opens, period)) {
+		return;
+	}
+	if (open) {
+		shard_trace_row(shard, TOTALS)[RESTARTED]++;
+		cut_within(shard, opens, period);
+		remove_open(opens, find_open(opens, period, words[WORD_KEY]));
+	} else if (opens->all.count >= PERIODS_OPEN_MAX) {
+		shard_trace_row(shard, TOTALS)[DROPPED]++;
+		remove_open(opens, &opens->all.at[0]);
+	}
+	open = vec_push(&opens->all);
+	*open = (struct open){
+		.key = words[WORD_KEY], .begin = record->ts, .tid = record->arg32, .period = period
+	};
+	periods_items_add(&open->items, shard_periods(shard)->all.at[period], words);
+}
+
+static struct row_key key_of_period(const struct shard *shard, uint32_t index)
+{
+	const struct period *period = shard_periods(shard)->all.at[index];
+
+	return row_key_of(0, period->name, strlen(period->name));
+}
+
+/* Its row, by the items of its group. */
+static uint64_t *row_of(struct shard *shard, const struct ended *ended, const char *name)
+{
+	const struct period *period = shard_periods(shard)->all.at[ended->period];
+
+	if (strcmp(name, period->name) == 0 && !period->is_chain) {
+		return shard_indexed_row(shard, BY_NAME, ended->period, key_of_period);
+	}
+	return shard_keyed_again(shard, shard_keyed_named(shard, BY_NAME, 0, name));
+}
+
+#define NAMED_BYTES (PERIOD_NAME_BYTES + PERIOD_GROUPS_MAX * ITEM_BYTES)
+
+static void put_name(char named[NAMED_BYTES], const struct period *period,
+		     const struct items *items)
+{
+	(void)snprintf(named, NAMED_BYTES, "%s%s%s%s%s", period->name, items->at[0] ? " " : "",
+		       items->at[0] ? items->at[0] : "", items->at[1] ? " " : "",
+		       items->at[1] ? items->at[1] : "");
+}
+
+static void note_longest(struct shard *shard, const struct ended *ended, const char *name,
+			 uint64_t ns)
+{
+	const struct period *period = shard_periods(shard)->all.at[ended->period];
+	struct instance instance = { .ns = ns,
+				     .end = ended->end,
+				     .cpu = ended->cpu,
+				     .thread = ended->thread,
+				     .keyed = row_key_of(0, name, strlen(name)),
+				     .has_begun_by = !ended->thread && ended->begun_by >= 0 };
+
+	instance.begun_by = instance.has_begun_by ? ended->begun_by : 0;
+	values_text(instance.by, period, ended);
+	shard_longest(shard, LONGEST, &instance);
+}
+
+void periods_add(struct shard *shard, const struct ended *ended)
+{
+	const struct period *period = shard_periods(shard)->all.at[ended->period];
+	uint64_t ns = ended->end > ended->begin ? ended->end - ended->begin : 0;
+	uint64_t *totals = shard_trace_row(shard, TOTALS);
+	char name[NAMED_BYTES];
+
+	totals[ENDED]++;
+	totals[UNTIMED] += ended->is_tainted;
+	if (ended->is_tainted) {
+		return;
+	}
+	put_name(name, period, ended->items);
+	column_add(row_of(shard, ended, name), TIME, ns);
+	if (ended->thread) {
+		column_add(shard_thread_row(shard, ended->thread, THREADS), TIME, ns);
+	}
+	if (shard_is_long(shard, LONGEST, ns)) {
+		note_longest(shard, ended, name, ns);
+	}
+}
+
+static void end_period(struct shard *shard, struct thread *thread, struct opens *opens,
+		       const struct record *record, const uint64_t *words)
+{
+	const struct period *period = shard_periods(shard)->all.at[record->arg16];
+	struct open *open = find_open(opens, record->arg16, words[WORD_KEY]), was;
+
+	if (!open) {
+		shard_trace_row(shard, TOTALS)[UNMATCHED]++;
+		return;
+	}
+	was = *open;
+	open->items = (struct items){ 0 };
+	remove_open(opens, open);
+	cut_within(shard, opens, record->arg16);
+	periods_items_add(&was.items, period, words);
+	periods_add(shard, &(struct ended){ .period = record->arg16,
+					    .is_tainted = was.is_tainted,
+					    .begin = was.begin,
+					    .end = record->ts,
+					    .cpu = words[WORD_CPU],
+					    .thread = period->by_thread ? thread : NULL,
+					    .begun_by = was.tid,
+					    .items = &was.items,
+					    .words = words });
+	periods_items_fini(&was.items);
+}
+
+/* ---- files ---- */
+
+/* Whether so many words are items. */
+static bool are_items(const uint64_t *items, uint64_t count)
+{
+	uint64_t room = (count - 1) * sizeof(*items), used = 0;
+
+	if (count == 0) {
+		return false;
+	}
+	for (size_t i = 0; i < PERIOD_GROUPS_MAX; i++) {
+		size_t len = periods_item_len(items, i);
+		const char *text = (const char *)(items + 1) + used;
+
+		if (len >= ITEM_BYTES || used + len + 1 > room + (len == 0) ||
+		    (len > 0 && strnlen(text, len + 1) != len)) {
+			return false;
+		}
+		used += len > 0 ? len + 1 : 0;
+	}
+	return true;
+}
+
+static bool accepts_label(const struct untrusted_record *untrusted)
+{
+	const uint64_t *words = untrusted->numbers;
+	const struct period_set *set = untrusted->periods;
+	uint64_t len;
+
+	if (!set || untrusted->record->arg16 >= set->labels.sources.count ||
+	    !untrusted_has(untrusted, LABEL_TEXT + 1)) {
+		return false;
+	}
+	len = words[LABEL_LEN];
+	return len < LABEL_TEXT_BYTES_MAX &&
+	       untrusted->count >= LABEL_TEXT + len / sizeof(*words) + 1 &&
+	       strnlen((const char *)(words + LABEL_ID), ID_BYTES) < ID_BYTES &&
+	       strnlen((const char *)(words + LABEL_TEXT), len + 1) == len;
+}
+
+static bool accepts(const struct untrusted_record *untrusted)
+{
+	const struct record *record = untrusted->record;
+	const struct period_set *set = untrusted->periods;
+	uint16_t number = record->arg16 & ((1u << STEP_SHIFT) - 1);
+	size_t step = record->arg16 >> STEP_SHIFT, at;
+	const struct period *period;
+
+	if (record->kind == OWN_LABEL) {
+		return accepts_label(untrusted);
+	}
+	if (record->kind < OWN_BEGIN || record->kind > OWN_LABEL || !set ||
+	    number >= set->all.count) {
+		return false;
+	}
+	period = set->all.at[number];
+	at = periods_word_items(period);
+	/* arg32 is a tid, if the period belongs to keys. */
+	return (record->kind == OWN_STEP) == period->is_chain &&
+	       step < (period->is_chain ? period->step_count : 1) &&
+	       !(untrusted->has_current && period->by_thread) && untrusted->count > at &&
+	       are_items(untrusted->numbers + at, untrusted->count - at);
+}
+
+static void forget_opens(struct opens *opens)
+{
+	for (size_t i = 0; i < opens->all.count; i++) {
+		periods_items_fini(&opens->all.at[i].items);
+	}
+	opens->all.count = 0;
+}
+
+static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
+{
+	struct codec *codec = checkpoint->codec;
+	struct opens *opens = state;
+	size_t count = codec_count(codec, opens->all.count, 23 + 4 * PERIOD_GROUPS_MAX);
+
+	for (size_t i = 0; i < count && codec_check(codec, count <= PERIODS_OPEN_MAX); i++) {
+		struct open *open = codec_at(codec, &opens->all, i);
+
+		codec_u64(codec, &open->key);
+		codec_u64(codec, &open->begin);
+		codec_i32(codec, &open->tid);
+		codec_u16(codec, &open->period);
+		codec_bool(codec, &open->is_tainted);
+		periods_items_codec(codec, &open->items);
+		if (!codec_check(codec, checkpoint->periods &&
+						open->period < checkpoint->periods->all.count)) {
+			forget_opens(opens);
+		}
+	}
+}
+
+static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
+		      struct thread *thread)
+{
+	struct opens *opens = opens_of(shard, thread);
+
+	if (record->kind >= OWN_STEP) {
+		struct ordered *note =
+			shard_note_ordered(shard, thread, record->ts,
+					   record->kind == OWN_STEP ? NOTE_STEP : NOTE_LABEL);
+
+		note->words[NOTE_WHICH] = record->arg16;
+		note->words[NOTE_TID] = (uint32_t)record->arg32;
+		note->words[NOTE_WORDS] = (uint64_t)(uintptr_t)(numbers + record->arg64);
+	} else if (record->kind == OWN_BEGIN) {
+		begin_period(shard, opens, record, numbers + record->arg64);
+	} else {
+		end_period(shard, thread, opens, record, numbers + record->arg64);
+	}
+}
+
+/* In the gap, periods may have ended and begun again. */
+static void on_gap(struct shard *shard, struct thread *thread)
+{
+	struct opens *opens = opens_of(shard, thread);
+
+	for (size_t i = 0; i < opens->all.count; i++) {
+		opens->all.at[i].is_tainted = true;
+	}
+}
+
+static void on_no_open_calls(struct shard *shard, struct thread *thread)
+{
+	if (shard_tid(thread) < 0) { /* the unknown thread is another one from here on */
+		forget_opens(opens_of(shard, thread));
+	}
+}
+
+static void on_window_end(struct shard *shard, struct thread *thread, uint64_t end)
+{
+	struct opens *opens = opens_of(shard, thread);
+	uint64_t *totals;
+
+	if (opens->all.count == 0) {
+		return;
+	}
+	totals = shard_trace_row(shard, TOTALS);
+	if (shard_is_dead(thread)) {
+		totals[CUT] += opens->all.count;
+		forget_opens(opens);
+		vec_fini(&opens->all);
+		return;
+	}
+	totals[OPEN] += opens->all.count;
+	for (size_t i = 0; i < opens->all.count; i++) {
+		uint64_t begun = opens->all.at[i].begin;
+
+		column_raise(totals, OLDEST_NS, end > begun ? end - begun : 0);
+	}
+}
+
+static void on_forget(void *state)
+{
+	struct opens *opens = state;
+
+	forget_opens(opens);
+	vec_fini(&opens->all);
+}
+
+/* ---- the trace ---- */
+
+static void on_ordered(struct shard *shard, void *state, const struct ordered *ordered)
+{
+	if (ordered->kind == NOTE_LABEL) {
+		periods_labels_take(shard, state, ordered);
+	} else {
+		periods_chains_step(shard, state, ordered);
+	}
+}
+
+static void on_trace_forget(void *state)
+{
+	periods_chains_forget(state);
+	periods_labels_forget(state);
+}
+
+static void on_trace_checkpoint(const struct checkpoint *checkpoint, void *state)
+{
+	periods_chains_checkpoint(checkpoint, state);
+	periods_labels_checkpoint(checkpoint, state);
+}
+
+#define TIMES                                                                                      \
+	.columns = {                                                                               \
+		[TIME] = { "time", "ENDED", UNIT_NS, COLUMN_HISTOGRAM },                           \
+	}
+
+const struct analysis analysis_periods = {
+	.name = "periods",
+	.summary = "what lies between events that --period names, and for how long",
+	.needs_of = periods_needs_of,
+	.missing_of = missing_of,
+	.thread_state_size = sizeof(struct opens),
+	.trace_state_size = sizeof(struct periods_trace),
+	.uses_threads = true,
+	.tables = {
+		[TOTALS] = {
+			.scope = SCOPE_TRACE,
+			.columns = {
+				[ENDED] = { "ended", "ended", UNIT_COUNT },
+				[RESTARTED] = { "restarted", "begun again", UNIT_COUNT },
+				[UNMATCHED] = { "unmatched", "ends alone", UNIT_COUNT },
+				[CUT] = { "cut", "cut", UNIT_COUNT },
+				[UNTIMED] = { "untimed", NULL, UNIT_COUNT },
+				[DROPPED] = { "dropped", NULL, UNIT_COUNT },
+				[OPEN] = { "open", "open", UNIT_COUNT, COLUMN_LAST },
+				[OLDEST_NS] = { "oldest_ns", "oldest", UNIT_NS, COLUMN_LAST_MAX },
+				[FORGOTTEN] = { "names_forgotten", NULL, UNIT_COUNT },
+			},
+		},
+		[BY_NAME] = {
+			.key = "by_name",
+			.scope = SCOPE_KEYED,
+			.name_key = "name",
+			.title = "PERIOD",
+			.sort_mask = 1u << TIME,
+			TIMES,
+		},
+		[THREADS] = {
+			.key = "threads",
+			.scope = SCOPE_THREAD,
+			.sort_mask = 1u << TIME,
+			TIMES,
+		},
+		[PROCESSES] = {
+			.key = "processes",
+			.scope = SCOPE_PROCESS,
+			.sort_mask = 1u << TIME,
+			TIMES,
+		},
+		[LONGEST] = {
+			.key = "longest",
+			.scope = SCOPE_LONGEST,
+			.name_key = "name",
+			.by_key = "by",
+			.title = "LONGEST PERIODS",
+			.columns = { { "ns", "TIME", UNIT_NS } },
+		},
+	},
+	.on_record = on_record,
+	.accepts = accepts,
+	.on_checkpoint = on_checkpoint,
+	.on_gap = on_gap,
+	.on_no_open_calls = on_no_open_calls,
+	.on_window_end = on_window_end,
+	.on_forget = on_forget,
+	.on_ordered = on_ordered,
+	.on_ordered_window_end = periods_chains_window_end,
+	.on_trace_forget = on_trace_forget,
+	.on_trace_checkpoint = on_trace_checkpoint,
+	.label_of = periods_label_of,
+};

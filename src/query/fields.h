@@ -1,0 +1,29 @@
+/*
+ * fields: which fields of an event are asked for, and where each of them is found.
+ *
+ * A field that the trace may have as a number or as text is asked for as both: the text is at the
+ * next index.
+ */
+#ifndef SILLAGE_QUERY_FIELDS_H
+#define SILLAGE_QUERY_FIELDS_H
+
+#include "query/pattern.h"
+
+#define FIELD_NONE UINT8_MAX
+#define FIELD_CPU  (UINT8_MAX - 1)
+
+struct fields {
+	char names[PLAN_FIELDS_MAX][2 + PATTERN_WORD_BYTES];
+	const char *at[PLAN_FIELDS_MAX]; /* for a plan_request; they point into `names` */
+	size_t count;
+};
+
+/* The index of a field, which is added if it is new; FIELD_NONE: no room. */
+uint8_t fields_want(struct fields *fields, const char *prefix, const char *name);
+/* The index of a field as a number; the next one is the same field as text.  "$cpu": FIELD_CPU. */
+uint8_t fields_want_any(struct fields *fields, const char *name);
+/* The indexes of the fields that a definition's conditions are about; false: no room. */
+bool fields_want_conditions(struct fields *fields, const struct definition *what,
+			    uint8_t conditions[CONDITIONS_MAX]);
+
+#endif

@@ -1,0 +1,76 @@
+/*
+ * label: names for ids, as events of the trace tell them.
+ *
+ *     NAME = EVENT [CONDITION, ...] key=KEY,... name=VALUE
+ *     KEY   = FIELD | $pid
+ *     VALUE = FIELD | LABEL(FIELD, ...)
+ *
+ * Each such event says that, from then on, the id in the fields of `key` is called what the field
+ * of `name` has.  With $pid an id belongs to a process: the context vpid, else pid.  A VALUE that
+ * is LABEL(FIELD) is what another label, which was given before, calls that id.  A label may be
+ * given more than once: then each of its events tells names.
+ *
+ *     callback = ros2:rclcpp_callback_register key=$pid,callback name=symbol
+ *
+ * Where a use is asked for, FIELD stands for its value, LABEL(FIELD, ...) for the name of the id in
+ * the fields, and LABEL for LABEL(LABEL).  doc/definitions.md, 4.12, says which name holds when.
+ */
+#ifndef SILLAGE_QUERY_LABEL_H
+#define SILLAGE_QUERY_LABEL_H
+
+#include "base/mem.h"
+#include "query/fields.h"
+
+#define LABEL_KEYS_MAX   3 /* fields; $pid is one more */
+#define LABEL_NAME_BYTES 32
+
+struct label {
+	char name[LABEL_NAME_BYTES];
+	size_t key_count; /* fields */
+	bool by_process;  /* $pid is one of the keys */
+};
+
+/* FIELD, or LABEL(FIELD, ...). */
+struct label_use {
+	int label; /* index; -1: the field's own value */
+	size_t count;
+	char fields[LABEL_KEYS_MAX][PATTERN_WORD_BYTES];
+};
+
+/* Where an event has the id of a label: indexes of fields, as of fields_want_any(). */
+struct label_at {
+	uint8_t keys[LABEL_KEYS_MAX];
+	uint8_t vpid, pid; /* if the label is by process */
+};
+
+/* An event that tells names. */
+struct label_source {
+	char *text;        /* the user's */
+	const char *model; /* the model that it is from; NULL: none */
+	bool is_left_out;  /* no trace has it (query/names.h) */
+	unsigned int label;
+	struct definition what;
+	struct fields fields;
+	uint8_t conditions[CONDITIONS_MAX];
+	struct label_at id;
+	size_t key_count; /* fields of the id */
+	struct label_use value;
+	struct label_at value_at; /* a field of its own: keys[0] */
+};
+
+struct label_set {
+	VEC(struct label) all;
+	VEC(struct label_source *) sources;
+};
+
+/* Adds a label, or another source of one.  -EINVAL with the place and what was expected there. */
+int label_add(struct label_set *set, const char *text, struct err *err);
+/* Reads a use; LABEL alone is one. */
+int label_take_use(struct pattern_parser *parser, const struct label_set *set,
+		   struct label_use *use);
+/* Asks for the fields of a use; false: there is no room. */
+bool label_want(struct fields *fields, const struct label_set *set, const struct label_use *use,
+		struct label_at *at);
+void label_set_fini(struct label_set *set);
+
+#endif

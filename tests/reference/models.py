@@ -1,0 +1,434 @@
+#!/usr/bin/env python3
+"""models: names for ids, chains of events, and model files, against a plain program.
+
+Goal    The same rows, figures to the nanosecond, and names as of the end of each window.
+Method  A plain program reads what babeltrace2 prints and follows query/label.h and query/period.h
+        literally: of traces that are made here (ids that several processes use, names that come late,
+        change, or name the names of others, messages that several take), and of a recorded trace of
+        ROS 2 with the model that is shipped.  Output is the same with any workers, chunks and files.
+
+usage: models.py SILLAGE MODELS [--ros2 TRACE]     (also: babeltrace2 in the path)
+"""
+import collections
+import json
+import os
+import random
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'property'))
+import reference
+import synthetic
+from files import number
+
+NAME_MAX = 1023  # bytes of a name that are kept
+
+
+class Plain:
+    """Labels: (name, event, conditions, key, value); a key is '$pid' and fields, a value a field or
+    (label, fields).  Periods: (name, events, links, each, group); an event is (name, conditions), a link
+    None (by thread) or pairs of fields, '$tid' among them, and what is grouped by (word, label or None,
+    fields)."""
+
+    def __init__(self, labels, periods):
+        self.labels, self.periods = labels, periods
+        self.by_process = {label[0]: '$pid' in label[3] for label in labels}
+        self.names, self.waiting = {}, {}
+        self.counts, self.rows = collections.Counter(), collections.defaultdict(list)
+
+    @staticmethod
+    def value(text, field):
+        found = number(text, field)
+        if found is None:
+            string = re.search(r'\b%s = "((?:[^"\\]|\\.)*)"' % field, text)
+            return string and re.sub(r'\\(x?)(.[0-9a-f]?)', unescaped, string.group(1))
+        return str(found)
+
+    def id_of(self, label, fields, text):
+        values = [self.value(text, field) for field in fields]
+        if None in values:
+            return None
+        return ','.join(values) + ('@%d' % number(text, 'vpid') if self.by_process[label] else '')
+
+    def called(self, label, value):
+        """What the id is called; None: nothing is known."""
+        while label and value is not None:
+            label, value = self.names.get((label, value), (None, None))
+        return value
+
+    def item(self, word, label, fields, text):
+        found = self.id_of(label, fields, text) if label else self.value(text, fields[0])
+        return None if found is None else (word, label, found)
+
+    @staticmethod
+    def holds(definition, name, text):
+        return definition[0] == name and all(number(text, field) == value for field, value in definition[1].items())
+
+    def event(self, ns, name, text):
+        for label, event, conditions, key, value in self.labels:
+            if self.holds((event, conditions), name, text):
+                found = self.id_of(label, [field for field in key if field != '$pid'], text)
+                said = (None, self.value(text, value)) if isinstance(value, str) else (
+                    value[0], self.id_of(value[0], value[1], text))
+                self.names[label, found] = said
+        for period in self.periods:
+            for step in reversed(range(len(period[1]))):
+                if self.holds(period[1][step], name, text):
+                    self.step(ns, period, step, text)
+
+    def step(self, ns, period, step, text):
+        what, events, links, each, group = period
+        place = lambda link, side: (what, link, tuple(
+            self.value(text, 'vtid' if pair == '$tid' else pair[side]) for pair in links[link] or ['$tid']))
+        begin, items = ns, [None] * len(group)
+        if step > 0:
+            at = place(step - 1, 1)
+            found = self.waiting.get(at)
+            if not found:
+                self.counts['unmatched'] += step == 1
+                return
+            begin, items, _ = found
+            if each and links[step - 1] is not None:
+                self.waiting[at] = begin, items, True
+            else:
+                del self.waiting[at]
+        items = [old or self.item(*one, text) for old, one in zip(items, group)]
+        if step + 1 < len(events):
+            at = place(step, 0)
+            if at in self.waiting:
+                self.counts['restarted'] += not self.waiting[at][2]
+            self.waiting[at] = begin, items, False
+        else:
+            self.counts['ended'] += 1
+            self.rows[(what, tuple(items))].append(ns - begin)
+
+    def shown(self):
+        """{name: (label, count, sum, min, max)} of the rows; those of the next window begin empty."""
+        found = {}
+        for (what, items), times in self.rows.items():
+            name, label, any_known = what, what, False
+            for item in items:
+                if item:
+                    word, of, value = item
+                    called = self.called(of, value) if of else None
+                    any_known |= called is not None
+                    name += ' %s=%s' % (word, value)
+                    label += ' ' + (called if called is not None else '%s=%s' % (word, value))
+            found[name] = (label.encode()[:NAME_MAX * 4].decode() if any_known else None,
+                           len(times), sum(times), min(times), max(times))
+        self.rows.clear()
+        return found
+
+    def open(self):
+        return sum(not gone_on for _, _, gone_on in self.waiting.values())
+
+
+def unescaped(found):
+    letter = {'n': '\n', 't': '\t', 'r': '\r', 'e': '\x1b', 'a': '\a', 'b': '\b', 'f': '\f', 'v': '\v'}
+    if found.group(1):
+        return chr(int(found.group(2), 16))
+    return letter.get(found.group(2)[0], found.group(2)[0]) + found.group(2)[1:]
+
+
+def ours(line):
+    """The rows of a line of JSON, as shown() has them."""
+    return {row['name']: (row.get('label'), row['time']['count'], row['time']['sum_ns'], row['time']['min_ns'],
+                          row['time']['max_ns']) for row in line['periods']['by_name'] if row['time']['count']}
+
+
+def compared(what, got, wanted):
+    return ['%s: %r is %r, the plain program has %r' % (what, name, got.get(name), wanted.get(name))
+            for name in sorted(set(got) | set(wanted)) if got.get(name) != wanted.get(name)]
+
+
+def counted(what, periods, plain):
+    wanted = dict(plain.counts, open=plain.open())
+    return ['%s: %s is %d, not %d' % (what, key, periods[key], wanted.get(key, 0))
+            for key in ('ended', 'restarted', 'unmatched', 'open') if periods[key] != wanted.get(key, 0)]
+
+
+def run(sillage, *args):
+    done = subprocess.run([sillage] + list(args), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return done.returncode, done.stdout.decode('utf-8', 'surrogateescape'), done.stderr.decode()
+
+
+def total_in(out):
+    return [line for line in map(json.loads, out.splitlines()) if line['type'] == 'total'][0]
+
+
+# ---- ROS 2 ----
+
+PID = ['$pid']
+ROS2_LABELS = [
+    ('node', 'ros2:rcl_node_init', {}, PID + ['node_handle'], 'node_name'),
+    ('topic', 'ros2:rcl_subscription_init', {}, PID + ['subscription_handle'], 'topic_name'),
+    ('subscription', 'ros2:rclcpp_subscription_init', {}, PID + ['subscription'], ('topic', ['subscription_handle'])),
+    ('service', 'ros2:rcl_service_init', {}, PID + ['service_handle'], 'service_name'),
+    ('timer', 'ros2:rclcpp_timer_link_node', {}, PID + ['timer_handle'], ('node', ['node_handle'])),
+    ('origin', 'ros2:rclcpp_subscription_callback_added', {}, PID + ['callback'], ('subscription', ['subscription'])),
+    ('origin', 'ros2:rclcpp_service_callback_added', {}, PID + ['callback'], ('service', ['service_handle'])),
+    ('origin', 'ros2:rclcpp_timer_callback_added', {}, PID + ['callback'], ('timer', ['timer_handle'])),
+    ('callback', 'ros2:rclcpp_callback_register', {}, PID + ['callback'], 'symbol'),
+    ('taken', 'ros2:rcl_subscription_init', {}, PID + ['rmw_subscription_handle'], 'topic_name'),
+    ('writer', 'dds:create_writer', {}, PID + ['writer'], 'topic_name'),
+]
+TAKE, SENT = ('ros2:rmw_take', {'taken': 1}), [('timestamp', 'source_timestamp')]
+START, END, WRITE = ('ros2:callback_start', {}), ('ros2:callback_end', {}), ('dds:write', {})
+WRITER, ORIGIN = ('writer', 'writer', ['writer']), ('origin', 'origin', ['callback'])
+ROS2_PERIODS = [
+    ('callback', [START, END], [['$tid', ('callback', 'callback')]], False, [ORIGIN, ('callback', 'callback', ['callback'])]),
+    ('dds-message', [WRITE, TAKE], [SENT], True, [WRITER, ('taken', 'taken', ['rmw_subscription_handle'])]),
+    ('dds-handled', [WRITE, TAKE, START, END], [SENT, None, None], True, [WRITER, ORIGIN]),
+    ('dds-onward', [WRITE, TAKE, WRITE, TAKE, END], [SENT, None, SENT, None], True, [WRITER]),
+]
+
+
+def check_ros2(sillage, models, trace):
+    plain = Plain(ROS2_LABELS, ROS2_PERIODS)
+    for ns, name, _, text in reference.events_of(trace):
+        plain.event(ns, name, text)
+    wanted = plain.shown()
+    labels = {row[0] for row in wanted.values()}
+    faults = [] if {'dds-message rt/topic_a /topic_a', 'dds-onward rt/topic_a'} <= labels else ['topics are not known']
+    status, out, err = run(sillage, 'analyze', '-f', 'json', '-a', 'periods', '--model', os.path.join(models, 'ros2'), trace)
+    if status or err.count('\n') != 1 or 'left out: period message, period handled, period onward' not in err:
+        faults.append('status %d, says %r' % (status, err))
+    total = total_in(out)
+    return faults + compared('ros2', ours(total), wanted) + counted('ros2', total['periods'], plain)
+
+
+# ---- traces that are made here ----
+
+CONTEXT = '	event.context := struct { int32_t _vpid; int32_t _vtid; };\n};\n'
+EVENTS = {
+    'm:register': (('u64', 'cb'), ('text', 'symbol')), 'm:topic': (('u64', 'obj'), ('text', 'name')),
+    'm:attach': (('u64', 'obj'), ('u64', 'cb')), 'm:send': (('u64', 'obj'), ('u64', 'stamp')),
+    'm:recv': (('u64', 'obj'), ('u64', 'stamp'), ('u64', 'ok')), 'm:start': (('u64', 'cb'),), 'm:end': (('u64', 'cb'),),
+    'm:open': (('text', 'file'), ('u64', 'fd')), 'm:read': (('u64', 'fd'), ('text', 'file')),
+}
+KINDS = {'u64': 'uint64_t', 'text': 'string { encoding = UTF8; }'}
+MODEL = '''# of this test
+label callback = m:register key=$pid,cb name=symbol   # comment
+label topic = m:topic key=$pid,obj
+              name=name
+
+label of = m:attach key=$pid,cb name=topic(obj)
+label of = m:register key=$pid,cb name=symbol
+label pair = m:attach key=obj,cb name=of(cb)
+label file = m:open key=file name=fd
+period cb = m:start; m:end; by $tid, cb; group of(cb), callback(cb)
+period msg = m:send; m:recv ok=1; by stamp; each; group topic(obj)
+period done = m:send; m:recv ok=1; by stamp; each; then m:start; then m:end; group topic(obj), of(cb)
+period far = m:send; m:recv; by stamp; then m:send; then m:recv; by stamp; group pair(obj, stamp)
+period read = m:open; m:read; by fd; group file
+'''
+MADE_LABELS = [
+    ('callback', 'm:register', {}, PID + ['cb'], 'symbol'), ('topic', 'm:topic', {}, PID + ['obj'], 'name'),
+    ('of', 'm:attach', {}, PID + ['cb'], ('topic', ['obj'])), ('of', 'm:register', {}, PID + ['cb'], 'symbol'),
+    ('pair', 'm:attach', {}, ['obj', 'cb'], ('of', ['cb'])), ('file', 'm:open', {}, ['file'], 'fd'),
+]
+M_SEND, M_RECV, M_OK = ('m:send', {}), ('m:recv', {}), ('m:recv', {'ok': 1})
+M_START, M_END, STAMP = ('m:start', {}), ('m:end', {}), [('stamp', 'stamp')]
+M_TOPIC, M_OF = ('topic', 'topic', ['obj']), ('of', 'of', ['cb'])
+MADE_PERIODS = [
+    ('cb', [M_START, M_END], [['$tid', ('cb', 'cb')]], False, [M_OF, ('callback', 'callback', ['cb'])]),
+    ('msg', [M_SEND, M_OK], [STAMP], True, [M_TOPIC]),
+    ('done', [M_SEND, M_OK, M_START, M_END], [STAMP, None, None], True, [M_TOPIC, M_OF]),
+    ('far', [M_SEND, M_RECV, M_SEND, M_RECV], [STAMP, None, STAMP], False, [('pair', 'pair', ['obj', 'stamp'])]),
+    ('read', [('m:open', {}), ('m:read', {})], [[('fd', 'fd')]], False, [('file', 'file', ['file'])]),
+]
+NAMES = ['/a', '/b', 'plain', 'with blanks', 'x file=7', 'quote " and \\', 'esc \x1b[31m', 'line\nfeed', 'é€', 'S' * 2000]
+
+
+def made_metadata():
+    text = synthetic.HEADER % 0
+    text = text.replace('domain = "kernel"', 'domain = "ust"').rsplit('};\n', 1)[0] + CONTEXT
+    text = text.replace('typealias integer { size = 64; align = 8; signed = false; map',
+                        'typealias integer { size = 32; align = 8; signed = true; } := int32_t;\n'
+                        'typealias integer { size = 64; align = 8; signed = false; map')
+    for i, (name, fields) in enumerate(EVENTS.items()):
+        text += 'event { name = "%s"; id = %d; stream_id = 0; fields := struct { %s}; };\n' % (
+            name, i, ''.join('%s _%s; ' % (KINDS[kind], field) for kind, field in fields))
+    return text
+
+
+def made_event(ts, pid, tid, name, *values):
+    out = struct.pack('<HQii', list(EVENTS).index(name), ts, pid, tid)
+    for (kind, _), value in zip(EVENTS[name], values):
+        out += struct.pack('<Q', value) if kind == 'u64' else value.encode() + b'\0'
+    return ts, out
+
+
+def some_event(rng, ts, count, is_early):
+    """Ids are few, so that processes share them; stamps are of the last messages.  Topics have names early
+    only: who goes on from a state has to know them."""
+    pid = rng.choice((10, 20, 30))
+    tid, obj, cb = pid + rng.randrange(2), rng.choice((1, 2, 94511453262464, 2 ** 64 - 1)), rng.randrange(3)
+    stamp = max(0, count // 6 - rng.randrange(4))
+    name = rng.choice(list(EVENTS) + ['m:send', 'm:recv', 'm:recv', 'm:start', 'm:start', 'm:end', 'm:end'])
+    if (name in ('m:register', 'm:attach') and rng.random() < 0.6) or (name == 'm:topic' and not is_early):
+        name = 'm:recv'
+    values = {'obj': obj, 'cb': cb, 'stamp': stamp, 'ok': rng.randrange(2), 'symbol': rng.choice(NAMES),
+              'name': rng.choice(NAMES), 'fd': rng.randrange(4), 'file': rng.choice(('x', 'y z', 'fd=1 p', 'L' * 90))}
+    return made_event(ts, pid, tid, name, *[values[field] for _, field in EVENTS[name]])
+
+
+def made_streams(seed, count):
+    """[[packets] of each stream]: no two events are at one time."""
+    rng = random.Random(seed)
+    ts, streams = 1000000000, [[], [], []]
+    for i in range(count):
+        ts += rng.choice((500, 20000, 90000)) + rng.randrange(300)
+        rng.choice(streams).append(some_event(rng, ts, i, i < count // 4))
+    packets = []
+    for cpu, events in enumerate(streams):
+        packets.append([])
+        begin = 1000000000
+        while events:
+            some, events = events[:40], events[40:]
+            end = some[-1][0] if events else ts
+            packets[-1].append(synthetic.packet(cpu, len(packets[-1]), begin, end, [one[1] for one in some]))
+            begin = end
+    return packets
+
+
+def make(scratch, name, seed, count=1500):
+    """A trace, and the first half of it."""
+    packets = made_streams(seed, count)
+    made = synthetic.Made(scratch, name, [b''.join(one) for one in packets], made_metadata())
+    half = synthetic.Made(scratch, name + '-half', [b''.join(one[:len(one) // 2]) for one in packets], made_metadata())
+    return made.path, half.path
+
+
+def cut(name):
+    """As much of an id as fits; longer ones end in a hash, which only has to tell them apart."""
+    return re.sub(r'file=L{46}~[0-9a-f]{16}', 'file=' + 'L' * 90, name)
+
+
+def short(rows):
+    return {cut(name): ((row[0] and cut(row[0]).replace('S' * 2000, 'S' * (NAME_MAX - 3) + '...')),) + row[1:] for name, row in rows.items()}
+
+
+def check_windows(sillage, model, trace):
+    status, out, err = run(sillage, 'analyze', '-q', '-f', 'json', '-n', '0', '-i', '10ms', '--model', model, trace)
+    lines = [json.loads(line) for line in out.splitlines()]
+    windows = [line for line in lines if line['type'] == 'window']
+    plain, faults = Plain(MADE_LABELS, MADE_PERIODS), [] if status == 0 and not err else ['says %r' % err]
+    whole = Plain(MADE_LABELS, MADE_PERIODS)
+    events = collections.deque(reference.events_of(trace))
+    for ns, name, _, text in events:
+        whole.event(ns, name, text)
+    for window in windows:
+        while events and (events[0][0] < window['end'] or window is windows[-1]):  # it has the end of the trace
+            ns, name, _, text = events.popleft()
+            plain.event(ns, name, text)
+        faults += compared('window %d' % window['seq'], short(ours(window)), short(plain.shown()))
+    total = total_in(out)
+    wanted = whole.shown()
+    if not any(row[0] for row in wanted.values()) or len(windows) < 3:
+        faults.append('the trace shows nothing')
+    return faults + compared('total', short(ours(total)), short(wanted)) + counted('total', total['periods'], whole), out
+
+
+def check_laws(sillage, model, trace, half, out, scratch):
+    faults, base = [], ('-q', '-f', 'json', '-n', '0', '-i', '10ms', '--model', model)
+    for jobs, chunk in (('0', '1'), ('1', '1M'), ('3', '300'), ('3', '5k')):
+        other = run(sillage, 'analyze', *base, '-j', jobs, '--chunk-size', chunk, trace)[1]
+        if other.splitlines()[:-1] != out.splitlines()[:-1]:  # the last line has how long it took
+            faults.append('other output with -j %s --chunk-size %s' % (jobs, chunk))
+    wanted = total_in(out)['periods']
+    file, state = os.path.join(scratch, 'partials'), os.path.join(scratch, 'state-%s' % os.path.basename(trace))
+    run(sillage, 'map', '-q', '--model', model, '-o', file, trace)
+    status, merged, err = run(sillage, 'merge', '-q', '-f', 'json', '-n', '0', file)
+    if status or total_in(merged)['periods'] != wanted:
+        faults.append('map and merge: %s' % err)
+    for part in (half, trace):
+        status, _, err = run(sillage, 'analyze', '-q', '-i', '10ms', '--model', model, '--state', state, part)
+    status, merged, err = run(sillage, 'merge', '-q', '-f', 'json', '-n', '0', state)
+    if status or total_in(merged)['periods'] != wanted:
+        faults.append('from a state: %s' % err)
+    return faults
+
+
+BAD = (
+    (('--label', 'x = m:topic name=name'), 'expected key=FIELD'),
+    (('--label', 'x = m:topic key=obj'), 'expected name=FIELD'),
+    (('--label', 'x = m:topic key=$pid name=name'), 'expected a field beside $pid'),
+    (('--label', 'x = m:topic key=obj name=y(obj)'), 'expected the name of a label that was given before'),
+    (('--label', 'x = m:topic key=obj name=name', '--label', 'x = m:topic key=obj,name name=name'),
+     'expected the keys that this label has elsewhere'),
+    (('--label', 'x = m:topic key=obj name=name', '--label', 'x = m:topic key=obj name=x(obj)'),
+     'expected a name by a label that was given before this'),
+    (('--label', 'x = m:topic key=obj name=name', '-a', 'count'), 'labels without a --period or --job'),
+    (('--label', 'x = m:topc key=obj name=name', '--period', 'p = m:start; m:end'),
+     '--label x: no event "m:topc" is recorded; did you mean "m:topic"?'),
+    (('--label', 'x = m:topic key=obj name=nam', '--period', 'p = m:start; m:end'), 'did you mean "name"?'),
+    (('--label', 'x = m:topic key=obj,name name=name', '--period', 'p = m:start; m:end; group x'),
+     'expected ( and the fields of the label'),
+    (('--label', 'x = m:topic key=obj name=name', '--period', 'p = m:start; m:end; group x(cb, cb)'),
+     'expected as many fields'),
+    (('--period', 'p = m:start; m:end; each'), 'expected events by keys'),
+    (('--period', 'p = m:start; m:end; then'), 'expected'),
+    (('--period', 'p = m:start' + '; then m:end' * 8), 'expected'),
+    (('--model', 'nowhere/model'), 'nowhere/model: No such file'),
+    (('--model', 'rso2'), 'unknown model "rso2"; did you mean "ros2"?'),
+)
+BAD_MODELS = (
+    ('\n\nlabel x = m:topic key=obj\n', 'line 3: "x = m:topic key=obj": column'),
+    ('# only this\n', 'no label, period or job in it'), ('spoon x\n', 'line 1: "spoon x": expected label, period, job'),
+    ('period p = m:start;\n  m:end;\n  by\n', 'line 1: '), ('period p = a; b\n\0', 'is no model'),
+    ('# of others\nperiod p = n:x; n:y\nperiod q = n:z; n:y\n', 'nothing of it is in the trace: --period p: no event "n:x"'),
+)
+
+
+def check_bad(sillage, trace, scratch):
+    faults = []
+    cases = list(BAD)
+    for i, (text, says) in enumerate(BAD_MODELS):
+        path = os.path.join(scratch, 'bad-%d' % i)
+        with open(path, 'w') as file:
+            file.write(text)
+        cases.append((('--model', path), says))
+    for args, says in cases:
+        status, out, err = run(sillage, 'analyze', '-q', *args, trace)
+        if status == 0 or says not in err or err.count('\n') != 1:
+            faults.append('%s: status %d, says %r' % (' '.join(args), status, err))
+    return faults
+
+
+def check_shipped(sillage, models):
+    """Each model is read; none is of this trace, and each says so."""
+    status, out, _ = run(sillage, 'analyze', '--model', 'help')
+    names = sorted(os.listdir(models))
+    faults = [] if [line.split()[0] for line in out.splitlines()] == names and status == 0 else ['help: %r' % out]
+    for name in names:
+        status, out, err = run(sillage, 'setup', '-a', 'periods', '--model', os.path.join(models, name))
+        if status or 'lttng enable-event -u' not in out:
+            faults.append('%s: setup: %s %s' % (name, out, err))
+    return faults
+
+
+def main():
+    sillage, models = sys.argv[1:3]
+    synthetic.SILLAGE = sillage
+    faults = check_ros2(sillage, models, sys.argv[4]) if sys.argv[3:4] == ['--ros2'] else []
+    with tempfile.TemporaryDirectory(prefix='sillage-models-') as scratch:
+        model = os.path.join(scratch, 'model')
+        with open(model, 'w') as file:
+            file.write(MODEL)
+        for seed in (1, 2) if len(sys.argv) == 3 else ():
+            trace, half = make(scratch, 'made-%d' % seed, seed)
+            found, out = check_windows(sillage, model, trace)
+            faults += found + check_laws(sillage, model, trace, half, out, scratch)
+        if len(sys.argv) == 3:
+            faults += check_bad(sillage, trace, scratch) + check_shipped(sillage, models)
+    print('\n'.join('# ' + fault for fault in faults[:20]))
+    print('%s: %d faults' % ('not ok' if faults else 'ok', len(faults)))
+    return 1 if faults else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
