@@ -39,9 +39,9 @@ ROOMS = {
     # A pool runs any job, and knows none of the engine.
     'src/engine/merger': ('base/', 'ctf/coverage.h', 'engine/tables/', 'engine/pool.h', 'engine/stats.h')
                          + CONTRACT,
-    'src/engine': ('base/', 'history/', 'engine/worker/', 'engine/tables/', 'engine/merger/')
+    'src/engine': ('base/', 'base/process/', 'history/', 'engine/worker/', 'engine/tables/', 'engine/merger/')
                   + CTF + CONTRACT,
-    'src/engine/exchange': ('base/', 'engine/', 'engine/tables/', 'engine/merger/') + CONTRACT,
+    'src/engine/exchange': ('base/', 'base/process/', 'engine/', 'engine/tables/', 'engine/merger/') + CONTRACT,
     'analyses': ('base/', 'kernel/', 'query/', 'analyses.inc') + CONTRACT,
     'analyses/files': ('base/', 'kernel/') + CONTRACT,
     'analyses/jobs': ('base/', 'query/') + CONTRACT,
@@ -60,7 +60,7 @@ ROOMS = {
     'live/trigger': ('base/', 'output/', 'engine/', 'engine/tables/', 'phases/') + CONTRACT,
     'live/capture': ('base/', 'base/process/', 'history/', 'output/', 'live/trigger/',
                      'version.h') + CTF,
-    'live/session': ('base/', 'relay/', 'history/', 'output/', 'engine/', 'engine/exchange/',
+    'live/session': ('base/', 'base/process/', 'relay/', 'history/', 'output/', 'engine/', 'engine/exchange/',
                      'phases/', 'live/url.h') + CTF + CONTRACT,
     'live/replay': ('base/', 'relay/', 'recorded/', 'live/url.h', 'output/plain-name.h') + CTF,
     'live/range': ('base/', 'base/process/', 'relay/', 'recorded/', 'output/plain-name.h', 'live/url.h', 'live/loop.h',
@@ -87,7 +87,7 @@ ROOMS = {
     'src': None,
 }
 # Files whose directions are narrower than their room's.
-NARROWER = {'src/engine/pool.c': ('base/', 'engine/pool.h'), 'src/engine/pool.h': ('base/',)}
+NARROWER = {'src/engine/pool.c': ('base/', 'base/process/', 'engine/pool.h'), 'src/engine/pool.h': ('base/',)}
 # Never, wherever it stands: (a file that matches, must not include what matches, why).
 NEVER = (
     (r'(src/(?!cmd/|output/screen/)|relay/|analyses/|live/(trigger|capture)/)', r'event2/',

@@ -82,7 +82,8 @@ void client_abandon(struct client *client)
 		const struct client_stream *stream = client->streams.at[i];
 
 		if (stream->state == STREAM_HELD || stream->state == STREAM_FETCHING) {
-			client->config.events->on_unfetched(client->config.user, stream->user);
+			client->config.events->on_unfetched(client->config.user, stream->user,
+							    &stream->index);
 		}
 	}
 }
@@ -321,7 +322,8 @@ static void index_ok(struct client *client, struct client_stream *stream,
 
 	client->announced++;
 	if (wrong) {
-		client->config.events->on_packet_lost(client->config.user, stream->user, wrong);
+		client->config.events->on_packet_lost(client->config.user, stream->user, NULL,
+						      wrong);
 		stream->due = 0;
 		return;
 	}
@@ -429,7 +431,7 @@ static void on_packet(struct client *client, const struct viewer_reply *reply, u
 				  stream->len);
 	} else {
 		free(stream->bytes);
-		events->on_packet_lost(client->config.user, stream->user,
+		events->on_packet_lost(client->config.user, stream->user, &stream->index,
 				       "the relay no longer has it (overwritten or cleared)");
 	}
 	stream->bytes = NULL;

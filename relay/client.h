@@ -84,15 +84,17 @@ struct client_events {
 	/* The content of a whole packet.  @bytes is from malloc(); the callee frees it. */
 	void (*on_packet)(void *user, void *stream, const struct viewer_index *index,
 			  uint8_t *bytes, uint64_t len);
-	/* A packet was announced but could not be fetched; @why is a string constant. */
-	void (*on_packet_lost)(void *user, void *stream, const char *why);
+	/* A packet was announced but could not be fetched; @why is a string constant.  @index: NULL
+	 * if it cannot be believed. */
+	void (*on_packet_lost)(void *user, void *stream, const struct viewer_index *index,
+			       const char *why);
 	/* The stream has no data now.  @has_beacon: nothing older than @cycles will come. */
 	void (*on_idle)(void *user, void *stream, bool has_beacon, uint64_t cycles);
 	void (*on_stream_end)(void *user, void *stream);
 	/* Index requests are answered with this status for too long: its rest is lost; it ends. */
 	void (*on_stream_broken)(void *user, void *stream, uint32_t status);
-	/* From client_abandon() only. */
-	void (*on_unfetched)(void *user, void *stream);
+	/* From client_abandon() only: a packet that was announced with this index. */
+	void (*on_unfetched)(void *user, void *stream, const struct viewer_index *index);
 	void (*on_end)(void *user, enum client_end end);
 	/* Whether another packet of this stream may be fetched now. */
 	bool (*may_fetch)(void *user, void *stream);

@@ -413,7 +413,7 @@ static int write_trace(struct capture_trace *trace, const char *unfinished, stru
 	struct written written = { .begin = UINT64_MAX };
 	struct history_stretch *stretch = &trace->stretch;
 	char *dir = own_trace_dir(unfinished, trace->path, err), *index;
-	bool was_room = stretch->gone <= order->begin; /* no packet of the range had to go */
+	bool has_all = stretch->gone <= order->begin; /* packets of the range that there were */
 	int r;
 
 	if (!dir) {
@@ -432,12 +432,12 @@ static int write_trace(struct capture_trace *trace, const char *unfinished, stru
 	json_u64(json, "bytes", written.bytes);
 	json_u64(json, "discarded", written.discarded);
 	json_u64(json, "lost_packets", written.lost_packets);
-	json_bool(json, "has_all_kept", was_room);
+	json_bool(json, "has_all_kept", has_all);
 	json_close(json, '}');
 	order->packets += written.packets;
 	order->bytes += written.bytes;
 	order->is_complete &=
-		was_room && written.discarded + written.lost_packets == 0 && !written.begins_again;
+		has_all && written.discarded + written.lost_packets == 0 && !written.begins_again;
 	free(index);
 	free(dir);
 	return r;

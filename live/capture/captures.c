@@ -11,6 +11,7 @@
 
 #include "base/limits.h"
 #include "base/now.h"
+#include "base/process/thread.h"
 #include "base/queue.h"
 #include "live/capture/capture-prune.h"
 #include "live/capture/capture-write.h"
@@ -82,7 +83,7 @@ struct captures *captures_new(const struct captures_config *config)
 	captures->history = history_new(config->history_ns, config->history_bytes);
 	(void)pthread_mutex_init(&captures->mutex, NULL);
 	(void)pthread_cond_init(&captures->changed, NULL);
-	if (pthread_create(&captures->thread, NULL, write_orders, captures) != 0) {
+	if (thread_start(&captures->thread, write_orders, captures) != 0) {
 		(void)fprintf(stderr, "sillage: cannot start the thread that writes captures\n");
 		abort();
 	}

@@ -135,10 +135,11 @@ static void check_end(struct reading *reading)
 	}
 }
 
-static void on_unfetched(void *user, void *arg)
+static void on_unfetched(void *user, void *arg, const struct viewer_index *index)
 {
 	(void)user;
 	(void)arg;
+	(void)index;
 }
 
 static const struct client_events client_events = {

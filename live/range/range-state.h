@@ -65,7 +65,8 @@ bool range_take_ends_packet(void *user, uint64_t trace_id);
 void *range_take_stream(void *user, const struct viewer_stream *announced);
 void range_take_stream_end(void *user, void *arg);
 void range_take_stream_broken(void *user, void *arg, uint32_t status);
-void range_take_packet_lost(void *user, void *arg, const char *why);
+void range_take_packet_lost(void *user, void *arg, const struct viewer_index *index,
+			    const char *why);
 void range_take_packet(void *user, void *arg, const struct viewer_index *index, uint8_t *bytes,
 		       uint64_t len);
 enum client_wish range_take_wants_packet(void *user, void *arg, const struct viewer_index *index);

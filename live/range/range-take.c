@@ -246,10 +246,12 @@ void range_take_stream_broken(void *user, void *arg, uint32_t status)
 	}
 }
 
-void range_take_packet_lost(void *user, void *arg, const char *why)
+void range_take_packet_lost(void *user, void *arg, const struct viewer_index *index,
+			    const char *why)
 {
 	struct source_stream *stream = arg;
 
+	(void)index;
 	(void)user;
 	stream->is_fetching = false;
 	lose(stream, 1, why);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/process/thread.h"
 
 struct resolve {
 	atomic_int owners; /* the loop and the thread: the last one frees */
@@ -97,7 +98,7 @@ struct resolve *resolve_start(struct event_base *base, const char *host, uint16_
 	resolve->code = look_up(resolve, AI_NUMERICHOST);
 	if (resolve->code == EAI_NONAME) {
 		atomic_store(&resolve->owners, 2);
-		if (pthread_create(&thread, NULL, work, resolve) == 0) {
+		if (thread_start(&thread, work, resolve) == 0) {
 			(void)pthread_detach(thread);
 			return resolve;
 		}

@@ -126,12 +126,15 @@ void session_on_packet(void *user, void *arg, const struct viewer_index *index, 
 	}
 }
 
-void session_on_packet_lost(void *user, void *arg, const char *why)
+void session_on_packet_lost(void *user, void *arg, const struct viewer_index *index,
+			    const char *why)
 {
+	struct session *session = user;
 	struct live_stream *stream = arg;
 
-	(void)user;
-	if (stream->trace->has_failed) {
+	if (index && session_had_packet(stream, index)) {
+		session->account.unfetched_packets++;
+	} else if (stream->trace->has_failed) {
 		stream->trace->dropped++;
 	} else if (is_ready(stream->trace)) {
 		lose_packets(stream, 1, why);
@@ -139,12 +142,6 @@ void session_on_packet_lost(void *user, void *arg, const char *why)
 		*vec_push(&stream->trace->waiting) =
 			(struct waiting){ .stream = stream, .lost = why, .packets = 1 };
 	}
-}
-
-void session_on_unfetched(void *user, void *arg)
-{
-	(void)user;
-	((struct live_stream *)arg)->unfetched++;
 }
 
 /* ---- metadata ---- */

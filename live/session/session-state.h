@@ -88,11 +88,11 @@ void session_on_metadata(void *user, uint64_t trace_id, const uint8_t *bytes, ui
 void *session_on_stream(void *user, const struct viewer_stream *announced);
 void session_on_packet(void *user, void *arg, const struct viewer_index *index, uint8_t *bytes,
 		       uint64_t len);
-void session_on_packet_lost(void *user, void *arg, const char *why);
+void session_on_packet_lost(void *user, void *arg, const struct viewer_index *index,
+			    const char *why);
 void session_on_idle(void *user, void *arg, bool has_beacon, uint64_t cycles);
 void session_on_stream_end(void *user, void *arg);
 void session_on_stream_broken(void *user, void *arg, uint32_t status);
-void session_on_unfetched(void *user, void *arg);
 bool session_on_metadata_end(void *user, uint64_t trace_id);
 void session_on_metadata_due(void *user, uint64_t trace_id);
 bool session_ends_packet(void *user, uint64_t trace_id);
@@ -102,6 +102,9 @@ bool session_may_fetch(void *user, void *arg);
 
 /* ---- session-walk.c: client_events, too ---- */
 
+void session_on_unfetched(void *user, void *arg, const struct viewer_index *index);
+/* Whether the engine has had the packet, before the connection was lost. */
+bool session_had_packet(const struct live_stream *stream, const struct viewer_index *index);
 enum client_wish session_wants_packet(void *user, void *arg, const struct viewer_index *index);
 void session_on_look(void *user, void *arg, const struct viewer_index *index, const uint8_t *bytes,
 		     uint64_t len);
@@ -110,6 +113,8 @@ void session_on_look(void *user, void *arg, const struct viewer_index *index, co
 
 /* The trace with this id on the current connection; created if it is new. */
 struct live_trace *session_find_trace(struct session *session, uint64_t relay_id, const char *path);
+/* The trace of a lost connection that has the same name at the relay; NULL: none is known. */
+struct live_trace *session_find_namesake(const struct live_trace *trace);
 void session_trace_free(struct live_trace *trace);
 /* Attached again.  A trace that was not known yet when its connection was lost comes as a new one.
  */

@@ -257,22 +257,29 @@ static struct live_trace *find_away(const struct session *session, const uint8_t
 		       : session->owner.find_away(session->owner.user, session, uuid);
 }
 
-/* The same for a trace without UUID: only the relay's names tell that it is the same one. */
-static struct live_trace *find_away_by_path(const struct live_trace *trace)
+struct live_trace *session_find_namesake(const struct live_trace *trace)
 {
 	const struct session *session = trace->session;
 
 	for (size_t i = 0; i < session->traces.count && trace->identity.path; i++) {
 		struct live_trace *other = session->traces.at[i];
-		uint8_t uuid[16];
 
-		if (other->is_away && other->trace && !trace_uuid(other->trace, uuid) &&
-		    other->session_id == trace->session_id && other->identity.path &&
+		if (other->is_away && other->trace && other->session_id == trace->session_id &&
+		    other->identity.path &&
 		    strcmp(other->identity.path, trace->identity.path) == 0) {
 			return other;
 		}
 	}
 	return NULL;
+}
+
+/* The same for a trace without UUID: only the relay's names tell that it is the same one. */
+static struct live_trace *find_away_by_path(const struct live_trace *trace)
+{
+	struct live_trace *away = session_find_namesake(trace);
+	uint8_t uuid[16];
+
+	return away && !trace_uuid(away->trace, uuid) ? away : NULL;
 }
 
 /* Reads the UUID from the metadata so far; *@ret_has is false if the trace has none.  False: more

@@ -96,6 +96,38 @@ enum client_wish session_wants_packet(void *user, void *arg, const struct viewer
 	return wish;
 }
 
+/* The stream may have to show its identity yet, and its trace may not be known: then the relay's
+ * names tell which one it continues. */
+bool session_had_packet(const struct live_stream *stream, const struct viewer_index *index)
+{
+	const struct live_trace *trace =
+		stream->trace->trace ? stream->trace : session_find_namesake(stream->trace);
+	const struct plan *plan = trace ? trace_last_plan(trace->trace) : NULL;
+	const struct plan_stream *class = plan ? plan_stream(plan, index->class_id) : NULL;
+	bool has_numbers = stream->seq_num != UINT64_MAX && stream->place.seq_num != UINT64_MAX;
+	struct clock clock;
+
+	if (!class || !class->clock || index->end == 0 ||
+	    (has_numbers && stream->seq_num > stream->place.seq_num)) {
+		return false;
+	}
+	clock_init(&clock, class->clock);
+	return trace_has_had(trace->trace, stream->stream, stream->name,
+			     clock_ns(&clock, index->end));
+}
+
+void session_on_unfetched(void *user, void *arg, const struct viewer_index *index)
+{
+	struct session *session = user;
+	struct live_stream *stream = arg;
+
+	if (session_had_packet(stream, index)) {
+		session->account.unfetched_packets++;
+	} else {
+		stream->unfetched++;
+	}
+}
+
 void session_on_look(void *user, void *arg, const struct viewer_index *index, const uint8_t *bytes,
 		     uint64_t len)
 {

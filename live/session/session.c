@@ -65,7 +65,7 @@ static void lose_unfetched(struct session *session)
 		struct live_stream *stream = session->streams.at[i];
 
 		for (; stream->unfetched > 0; stream->unfetched--) {
-			session_on_packet_lost(session, stream, "the relay did not send it");
+			session_on_packet_lost(session, stream, NULL, "the relay did not send it");
 		}
 	}
 }

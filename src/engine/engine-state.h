@@ -36,6 +36,7 @@ struct trace {
 	struct plan_builder *builder;
 	VEC(struct plan_builder *) old_builders;
 	struct plan *plan;
+	struct plan *former_plan; /* live: of the metadata of the connection before */
 	struct merger *merger;
 	VEC(struct stream *) streams;
 	size_t in_flight; /* chunks at the workers, or done and not reaped */

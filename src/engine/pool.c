@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/now.h"
 #include "base/probe.h"
+#include "base/process/thread.h"
 #include "base/queue.h"
 
 struct pool {
@@ -136,7 +137,7 @@ struct pool *pool_new(const struct pool_scratch *scratch, unsigned int workers)
 	(void)pthread_cond_init(&pool->done_is_filled, NULL);
 	pool->threads = mem_alloc(workers * sizeof(*pool->threads));
 	for (unsigned int i = 0; i < workers; i++) {
-		if (pthread_create(&pool->threads[i], NULL, work, pool) != 0) {
+		if (thread_start(&pool->threads[i], work, pool) != 0) {
 			(void)fprintf(stderr, "sillage: cannot start worker %u\n", i);
 			abort();
 		}

@@ -138,6 +138,7 @@ void trace_free(struct trace *trace)
 	}
 	merger_free(trace->merger);
 	plan_unref(trace->plan);
+	plan_unref(trace->former_plan);
 	plan_builder_free(trace->builder);
 	metadata_stream_free(trace->metadata);
 	assert(trace->old_metadata.count == trace->old_builders.count);
@@ -213,8 +214,11 @@ void trace_metadata_restart(struct trace *trace)
 {
 	*vec_push(&trace->old_metadata) = trace->metadata;
 	*vec_push(&trace->old_builders) = trace->builder;
-	plan_unref(trace->plan);
-	trace->plan = NULL;
+	if (trace->plan) {
+		plan_unref(trace->former_plan);
+		trace->former_plan = trace->plan;
+		trace->plan = NULL;
+	}
 	trace_announced_again(trace); /* what does not come is missing by its number */
 	new_metadata(trace);
 }
@@ -222,6 +226,28 @@ void trace_metadata_restart(struct trace *trace)
 const struct plan *trace_plan(const struct trace *trace)
 {
 	return trace->plan;
+}
+
+const struct plan *trace_last_plan(const struct trace *trace)
+{
+	return trace->plan ? trace->plan : trace->former_plan;
+}
+
+bool trace_has_had(const struct trace *trace, const struct stream *stream, const char *name,
+		   uint64_t end)
+{
+	if (stream && merger_stream_identity(stream->merger)) {
+		return stream->may_repeat && end <= stream->end;
+	}
+	for (size_t i = 0; i < trace->streams.count; i++) {
+		const struct stream *before = trace->streams.at[i];
+
+		if (before != stream && before->merger && before->has_packet &&
+		    strcmp(before->name, name) == 0) {
+			return end <= before->end;
+		}
+	}
+	return false;
 }
 
 bool trace_uuid(const struct trace *trace, uint8_t ret_uuid[16])

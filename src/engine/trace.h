@@ -26,6 +26,7 @@ struct engine;
 struct engine_warning;
 struct merger_account;
 struct plan;
+struct stream;
 struct trace;
 
 struct trace *trace_new(struct engine *engine, void *user);
@@ -69,6 +70,14 @@ uint64_t trace_duplicates(const struct trace *trace);
 void trace_announced_again(struct trace *trace);
 /* Packets that were lost, and that the next connection announced again. */
 uint64_t trace_refound(const struct trace *trace);
+
+/* Live: the plan, or while the metadata comes again the one before; NULL: none was made. */
+const struct plan *trace_last_plan(const struct trace *trace);
+/* Live: whether a packet that ends at @end (ns) came before the connection was lost.  @stream: the
+ * one that the packet is of, or NULL; until it is identified, the stream of @name before is asked.
+ */
+bool trace_has_had(const struct trace *trace, const struct stream *stream, const char *name,
+		   uint64_t end);
 
 /* Ends all streams; reports the last window and the total. */
 void trace_finish(struct trace *trace, uint64_t now_ns);

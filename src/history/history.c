@@ -145,6 +145,16 @@ static char *stream_of(struct history_trace *trace, const char *name)
 	return trace->streams.at[trace->streams.count - 1];
 }
 
+/* The first packet of a stream is not its number 0: those before it were never had. */
+static void note_unhad(struct history_trace *trace, const struct retained *retained)
+{
+	uint64_t seq_num = retained->info.seq_num;
+
+	if (seq_num > 0 && seq_num != UINT64_MAX && retained->begin > trace->gone) {
+		trace->gone = retained->begin;
+	}
+}
+
 static void drop_old(struct history_trace *trace, uint64_t closed)
 {
 	uint64_t ns = trace->history->ns;
@@ -179,9 +189,13 @@ void history_add(struct history_trace *trace, const char *stream, struct retaine
 		 uint64_t closed)
 {
 	struct history *history = trace->history;
+	size_t streams = trace->streams.count;
 
 	*vec_push(&trace->packets) =
 		(struct history_packet){ .stream = stream_of(trace, stream), .retained = retained };
+	if (trace->streams.count > streams) {
+		note_unhad(trace, retained);
+	}
 	trace->stored += weight(retained);
 	history->stored += weight(retained);
 	drop_old(trace, closed);

@@ -55,7 +55,9 @@ struct history_packet {
 struct history_stretch {
 	VEC(uint8_t) metadata;
 	VEC(struct history_packet) packets; /* with references, and names of their own */
-	uint64_t gone; /* ns: packets up to here were dropped by bytes; 0: none */
+	/* ns: packets up to here were dropped by bytes, or are from before the first that was had;
+	 * 0: none */
+	uint64_t gone;
 };
 /* Copies the metadata and the packets that overlap [begin, end]. */
 void history_take(const struct history_trace *trace, uint64_t begin, uint64_t end,

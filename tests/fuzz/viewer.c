@@ -59,8 +59,10 @@ static void on_packet(void *user, void *stream, const struct viewer_index *index
 	owner->packets++;
 }
 
-static void on_packet_lost(void *user, void *stream, const char *why)
+static void on_packet_lost(void *user, void *stream, const struct viewer_index *index,
+			   const char *why)
 {
+	(void)index;
 	(void)user;
 	(void)stream;
 	if (!*why) {

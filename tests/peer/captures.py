@@ -228,6 +228,27 @@ def test_asked(t):
         assert len(babeltrace(capture['path'])) == 300 * (i + 2), capture
 
 
+def test_from(t):
+    """With --from a capture begins before the viewer came: all that it has was stored by then."""
+    relay, into = t.relay(), os.path.join(t.scratch, 'captures')
+    path = os.path.join(t.data, 'small-packets')
+    t.replay(relay, path, '--session', 's', '--hostname', 'h', '--speed', '0', '--linger', peer.LONG)
+    relay.wait_stored('s', os.path.join(path, 'kernel'))
+    total = t.analyze(path, '-a', 'count')
+    middle = (total['begin'] + total['end']) // 2
+    live = t.live('-a', 'count', '-i', '10ms', '--from', str(middle), '--history', '1h', '--before', '1h', '--after', '0',
+                  '--capture-dir', into, relay.live + '/host/h/s')
+    live.wait_for(lambda one: any(line['type'] == 'window' and line['end'] > total['end'] - 20 * 10**6 for line in one.lines()))
+    live.process.send_signal(signal.SIGUSR2)
+    live.wait_for(lambda one: captured(one.lines()))
+    live.finish(signal.SIGTERM)
+    capture = captured(live.lines())[0]
+    assert capture['begin'] < middle and not capture['complete'], capture  # what is before --from is missing, and said
+    found, everything = check_range(dict(capture, begin=middle), path)
+    check_bytes(os.path.join(capture['path'], 'kernel'), os.path.join(path, 'kernel'))
+    assert 0 < found < 0.7 * everything, (found, everything)
+
+
 def ask(t, at, *args):
     return peer.run([t.sillage, 'capture', at] + list(args), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 

@@ -970,16 +970,18 @@ def test_one_of_two_ends(t):
 
 def test_relay_killed(t):
     """relayd killed and started again: said, state kept, attached again, the gap reported."""
-    relay = t.relay()
-    live = t.live('-i', '100ms', '--from', 'beginning', relay.live)
+    relay, port = t.relay(), free_ports()
+    live = t.live('-i', '100ms', '--from', 'beginning', '--metrics', ':%d' % port, relay.live)
     replay = t.replay(relay, 'burst', '--session', 'k', '--hostname', 'h', '--wait-viewer', '--live-timer',
                       '100ms', '--linger', LONG)
     live.wait_for(lambda one: any(line['type'] == 'window' for line in one.lines()))
     relay.stop(signal.SIGKILL)
     live.wait_said('trying again')
+    assert list(samples(fetch(port)[1])['sillage_relay_up'].values()) == [0]
     ended(replay)
     relay.start()
     live.wait_said('is back')
+    assert list(samples(fetch(port)[1])['sillage_relay_up'].values()) == [1]
     # The producer cannot go on where it was: it plays all again, and what we had is dropped.
     t.play(live, relay, 'burst', '--session', 'k', '--hostname', 'h', '--speed', '0')
     live.wait_for(lambda one: totals(one.lines()))

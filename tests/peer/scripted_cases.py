@@ -93,6 +93,21 @@ def connection_lost():
         yield Case('lost-and-gone-%d' % nth, lambda nth=nth: [
             Rule(PACKET, close_before, stream=BIG, nth=60), Rule(INDEX, relays.end_session, stream=BIG, nth=nth, connection=1)],
                    law='announced', status=None, options={'--retry': '1s'})
+    # The relay is gone while a packet is asked for that was analysed before: its first bytes, as the first
+    # (with its metadata or without), and the one at which the connection before ended.
+    for name, command, nth, stream, more in (
+            ('first', PACKET, 1, BIG, {}), ('first-of-another', PACKET, 1, SMALL, {}), ('last', PACKET, 2, BIG, {}),
+            ('metadata', METADATA, 6, None, {'metadata_piece': 9000})):
+        for kind in ('kernel', 'kernel-unnamed'):
+            yield Case('gone-at-an-old-packet-%s-%s' % (name, kind), lambda command=command, nth=nth, stream=stream: [
+                Rule(INDEX, close_before, stream=BIG, nth=31, connection=0),
+                Rule(command, relays.end_session, nth=nth, stream=stream, connection=1)],
+                       sessions=lambda traces, kind=kind: [Session('s', [traces[kind]])],
+                       law='announced', status=None, options={'--retry': '1s'}, **more)
+    yield Case('gone-at-an-old-packet-refused', lambda: [
+        Rule(INDEX, close_before, stream=BIG, nth=31, connection=0), Rule(PACKET, refuse(3), stream=BIG, nth=1, connection=1),
+        Rule(PACKET, relays.end_session, stream=BIG, nth=2, connection=1)],
+               law='announced', status=None, options={'--retry': '1s'})
     for times in (2, 4):
         yield Case('lost-%d-times' % times, lambda times=times: [
             Rule(PACKET, cut(100), nth=5, connection=i) for i in range(times)])
@@ -105,9 +120,9 @@ def connection_lost():
             Rule(INDEX, cut(64, reset=nth % 2 == 0), nth=nth)], sessions=two_traces)
     for piece in (100, 300, 3000):
         yield Case('lost-with-%d-bytes-of-metadata' % piece, lambda: [Rule(METADATA, close_before, nth=2)],
-                   metadata_piece=piece)
+                   metadata_piece=piece, is_slow=piece == 100)  # 2000 requests
         yield Case('two-traces-lost-with-%d-bytes-of-metadata' % piece, lambda: [Rule(METADATA, close_before, nth=4)],
-                   metadata_piece=piece, sessions=two_traces)
+                   metadata_piece=piece, sessions=two_traces, is_slow=piece == 100)
     # A packet that was reported lost is had later: it stays lost, or it is not.
     for name, stream, nth in (('kernel', SMALL, 1), ('kernel', SMALL, 4), ('ust', 'c_0', 1), ('ust', 'c_1', 1)):
         yield Case('refused-and-lost-%s-%s-%d' % (name, stream, nth), lambda stream=stream, nth=nth: [

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/now.h"
+#include "base/process/thread.h"
 
 struct saved_trace {
 	uint8_t uuid[16];
@@ -467,7 +468,7 @@ void checkpoint_file_begin_save(struct checkpoint_file *checkpoint_file)
 		vec_append(&saved->bytes, from->bytes.at, from->bytes.count);
 	}
 	checkpoint_file->save = save;
-	save->has_thread = pthread_create(&save->thread, NULL, save_in_thread, save) == 0;
+	save->has_thread = thread_start(&save->thread, save_in_thread, save) == 0;
 	if (!save->has_thread) {
 		(void)save_in_thread(save);
 	}

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <string.h>
 #include <time.h>
 
@@ -231,6 +232,32 @@ START_TEST(wakes_event_loop)
 }
 END_TEST
 
+static sigset_t masked;
+
+static void run_look_at_mask(struct job *job, void *scratch)
+{
+	run_job(job, scratch);
+	ck_assert_int_eq(pthread_sigmask(SIG_BLOCK, NULL, &masked), 0);
+}
+
+/* Handlers of signals run in the first thread; faults of a worker are its own. */
+START_TEST(workers_get_no_signals)
+{
+	struct pool *pool = new_pool(1);
+	struct test_job job;
+	sigset_t here;
+
+	submit(pool, &job, 'a', JOB_WORKER, run_look_at_mask);
+	ck_assert_ptr_eq(pool_reap(pool, true), &job.job);
+	ck_assert_int_eq(sigismember(&masked, SIGTERM), 1);
+	ck_assert_int_eq(sigismember(&masked, SIGUSR1), 1);
+	ck_assert_int_eq(sigismember(&masked, SIGBUS), 0);
+	ck_assert_int_eq(pthread_sigmask(SIG_BLOCK, NULL, &here), 0);
+	ck_assert_int_eq(sigismember(&here, SIGTERM), 0);
+	pool_free(pool, drop);
+}
+END_TEST
+
 Suite *suite_pool(void)
 {
 	Suite *suite = suite_create("pool");
@@ -242,6 +269,7 @@ Suite *suite_pool(void)
 	tcase_add_test(tcase, waits_for_count);
 	tcase_add_test(tcase, waits_for_others);
 	tcase_add_test(tcase, wakes_event_loop);
+	tcase_add_test(tcase, workers_get_no_signals);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

@@ -95,6 +95,28 @@ START_TEST(drops_by_bytes)
 }
 END_TEST
 
+START_TEST(knows_what_it_never_had)
+{
+	struct history *history = history_new(UINT64_MAX, UINT64_MAX);
+	struct history_trace *trace = history_trace_new(history);
+	const struct {
+		const char *stream;
+		uint64_t second, gone;
+	} steps[] = { { "a", 0, 0 }, { "a", 2, 0 }, { "b", 5, 5 }, { "c", 3, 5 }, { "b", 9, 5 } };
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		struct history_stretch stretch;
+
+		history_add(trace, steps[i].stream, packet_at(steps[i].second, 100), 0);
+		history_take(trace, 0, UINT64_MAX, &stretch);
+		ck_assert_uint_eq(stretch.gone, steps[i].gone * NS_PER_S);
+		history_stretch_fini(&stretch);
+	}
+	history_trace_free(trace);
+	history_free(history);
+}
+END_TEST
+
 /* A stretch has the packets that overlap it, both ends included. */
 static const struct {
 	uint64_t begin, end; /* ns */
@@ -125,7 +147,7 @@ START_TEST(takes_stretches)
 	history_take(trace, stretches[_i].begin, stretches[_i].end, &stretch);
 	ck_assert_uint_eq(stretch.metadata.count, 3);
 	ck_assert_mem_eq(stretch.metadata.at, "new", 3);
-	ck_assert_uint_eq(stretch.gone, 0);
+	ck_assert_uint_eq(stretch.gone, 2 * NS_PER_S); /* the first that is even */
 	for (size_t i = 0; i < stretch.packets.count; i++) {
 		uint64_t second = stretch.packets.at[i].retained->info.seq_num;
 
@@ -267,6 +289,7 @@ Suite *suite_history(void)
 
 	tcase_add_test(tcase, drops_by_age);
 	tcase_add_test(tcase, drops_by_bytes);
+	tcase_add_test(tcase, knows_what_it_never_had);
 	tcase_add_loop_test(tcase, takes_stretches, 0, sizeof(stretches) / sizeof(stretches[0]));
 	tcase_add_test(tcase, keeps_unknown_ends);
 	tcase_add_test(tcase, spills_packets);

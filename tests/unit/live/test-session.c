@@ -209,7 +209,7 @@ START_TEST(packets_wait_for_metadata)
 			packet(&b, stream_of, ts += 1000);
 			break;
 		case 'l':
-			session_on_packet_lost(&b.session, stream_of, "gone");
+			session_on_packet_lost(&b.session, stream_of, NULL, "gone");
 			break;
 		case 'e':
 			session_on_stream_end(&b.session, stream_of);
@@ -263,7 +263,7 @@ START_TEST(gives_wrong_metadata_up)
 	packet(&b, one, 1000);
 	session_on_metadata(&b.session, 3, (const uint8_t *)"/* CTF 1.8 */ nonsense;", 23);
 	packet(&b, one, 2000);
-	session_on_packet_lost(&b.session, one, "gone");
+	session_on_packet_lost(&b.session, one, NULL, "gone");
 	ck_assert_uint_eq(b.session.traces.at[0]->waiting.count, 0);
 	ck_assert(b.session.traces.at[0]->has_failed);
 	teardown(&b);

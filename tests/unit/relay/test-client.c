@@ -67,9 +67,10 @@ static void on_stream_broken(void *user, void *stream, uint32_t status)
 	((struct seen *)user)->broken++;
 }
 
-static void on_unfetched(void *user, void *stream)
+static void on_unfetched(void *user, void *stream, const struct viewer_index *index)
 {
 	(void)stream;
+	ck_assert_uint_eq(index->status, INDEX_OK);
 	((struct seen *)user)->unfetched++;
 }
 
@@ -82,8 +83,10 @@ static void on_packet(void *user, void *stream, const struct viewer_index *index
 	((struct seen *)user)->packets++;
 }
 
-static void on_packet_lost(void *user, void *stream, const char *why)
+static void on_packet_lost(void *user, void *stream, const struct viewer_index *index,
+			   const char *why)
 {
+	(void)index;
 	(void)stream;
 	ck_assert_uint_gt(strlen(why), 0);
 	((struct seen *)user)->lost++;

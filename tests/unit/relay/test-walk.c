@@ -36,8 +36,10 @@ static void on_packet(void *user, void *stream, const struct viewer_index *index
 	((struct bench *)user)->packets++;
 }
 
-static void on_packet_lost(void *user, void *stream, const char *why)
+static void on_packet_lost(void *user, void *stream, const struct viewer_index *index,
+			   const char *why)
 {
+	(void)index;
 	(void)stream;
 	(void)why;
 	((struct bench *)user)->lost++;
