@@ -296,8 +296,8 @@ static int look(const struct options *given, struct output *output)
 	uint64_t begin = now_monotonic_ns();
 	int r;
 
-	options.begin_option = "since";
-	options.end_option = "until";
+	options.begin_option = "--since";
+	options.end_option = "--until";
 	cmd_stop_on_signals();
 	r = store_reader_open(options.args[0], &cmd_stop, &h.reader, &h.err);
 	if (r < 0) {
