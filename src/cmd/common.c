@@ -519,16 +519,19 @@ static int check_store(const struct options *options, struct err *err)
 int cmd_store(const struct options *options, bool may_wait, struct engine_config *config,
 	      struct output *output, struct output *also, struct err *err)
 {
-	const struct store_config windows = { .url = options->store,
-					      .may_wait = may_wait,
-					      .interval_ns = options->interval_ns,
-					      .say = say };
+	struct store_config windows = { .url = options->store,
+					.may_wait = may_wait,
+					.interval_ns = options->interval_ns,
+					.top = output->top,
+					.say = say };
 	int r;
 
 	if (!options->store) {
 		return 0;
 	}
-	if (check_store(options, err) < 0) {
+	if (check_store(options, err) < 0 ||
+	    (options->store_keep &&
+	     store_keep_parse(options->store_keep, options->interval_ns, &windows.keep, err) < 0)) {
 		return -EINVAL;
 	}
 	*also = (struct output){ .sink = &sink_store, .analyses = options->analyses };

@@ -115,6 +115,7 @@ struct options {
 	const char *relay;
 	bool run;
 	bool regenerate;                       /* a state dump, where it is missed */
+	const char *store_keep;                /* how long; NULL: for ever */
 	const char *store;                     /* where windows stay; NULL: nowhere */
 	bool merged;                           /* history: one report of all traces */
 	const char *begin_option, *end_option; /* what messages call begin and end */
