@@ -285,6 +285,9 @@ def check_limits(pair):
              ('sched.wake.p99 > +%dns' % wake['p99_ns']['difference'], 0),
              ('sched.wake.p99 >= %dns' % wake['p99_ns']['b'], 3), ('sched.wake.p99 > %dns' % wake['p99_ns']['b'], 0),
              ('count.events > %.0f/s' % (events['b'] - 1), 3), ('count.events > %.0f/s' % (events['b'] + 1), 0)]
+    mean = next(one for one in changes if one['figure'] == 'syscalls.time')['mean_ns']['change'] * 100
+    check(mean < -1, 'no figure falls')
+    cases += [('syscalls.time.mean < %+.3f%%' % (mean + 0.01), 3), ('syscalls.time.mean < %+.3f%%' % (mean - 0.01), 0)]
     for comm in ('kernel-*', '*'):
         runs = [one for one in changes if one.get('list') == 'threads' and one['analysis'] == 'cpu' and
                 one['key'] == 'run_ns' and fnmatch.fnmatch(one['comm'], comm) and one['change'] is not None]
@@ -340,6 +343,7 @@ def check_refused(pair, folder):
     for what, line in (('cut', good[total][:-40]), ('list', good[total].replace('"threads":[', '"threads":[7,', 1)),
                        ('number', good[total].replace('"busy_ns":', '"busy_ns":"x","y":', 1)),
                        ('buckets', re.sub(r'"buckets":\{"(\d+)":(\d+)', r'"buckets":{"\1":1\2', good[total], 1)),
+                       ('fewer', re.sub(r'"buckets":\{"\d+":\d+,', '"buckets":{', good[total], 1)),
                        ('deep', '[' * 100000)):
         with open(broken, 'w') as out:
             out.write(good[0] + '\n' + line + '\n')
@@ -352,6 +356,25 @@ def check_refused(pair, folder):
         check('--fail "%s"' % limit in text and text.count('\n') == 1, limit, text)
     text = run(pair.sillage, 'compare', pair.files[0] + '@-1s..', pair.files[1], status=2)[1]
     check('no range' in text, text)
+
+
+def check_joined(pair, folder):
+    """Two traces of one time are one side: its figures are twice as large, its time is not."""
+    path = os.path.join(folder, 'twice.json')
+    other = json.loads(json.dumps(pair.totals[0]))
+    other['trace']['domain'] = 'ust'
+    other['end'] -= 10 ** 9
+    with open(path, 'w') as out:
+        out.write('\n'.join(json.dumps(one) for one in (pair.totals[0], dict(pair.totals[0], so_far=True), other)) + '\n')
+    head, *changes = lines(pair.compare(pair.files[0], path))
+    check(head['b']['traces'] == 2 and head['b']['covered_ns'] == head['a']['covered_ns'], head)
+    for one in changes:
+        if one['type'] == 'change' and one['kind'] == 'rate':
+            check(near(one['b'], 2 * one['a']), 'joined', one)
+        elif one['type'] == 'change' and one['kind'] == 'spread':
+            check(near(one['count']['b'], 2 * one['count']['a']) and one['p99_ns']['difference'] == 0 and one['d'] == 0, one)
+        elif one['type'] == 'change' and one['key'] in MAXIMA:
+            check(one['difference'] == 0, one)
 
 
 # ---- D from the events ----
@@ -414,6 +437,7 @@ def main():
                     said.append('%d limits' % check_limits(pair))
                     check_unmeasured(pair, folder)
                     check_refused(pair, folder)
+                    check_joined(pair, folder)
                     if args.store:
                         check_store(pair, folder)
                     if args.babeltrace:
