@@ -378,6 +378,10 @@ int store_close(struct store *store, struct store_account *ret_account)
 	(void)pthread_mutex_unlock(&store->mutex);
 	(void)pthread_join(store->thread, NULL);
 	clickhouse_writer_flush(store->clickhouse);
+	/* Lost at the end; with a server that is away, nobody can be told. */
+	if (store->clickhouse && store->gap.windows > 0 && account->spooled == 0) {
+		clickhouse_writer_note(store->clickhouse, &store->gap);
+	}
 	assert(store->queue.count == 0);
 	assert(account->stored + account->spooled + account->lost == account->closed);
 	if (account->lost > 0) {

@@ -3,6 +3,7 @@
  */
 #include "store/clickhouse/clickhouse-send.h"
 
+#include <errno.h>
 #include <string.h>
 
 static int make_tables(struct clickhouse_link *link, const struct clickhouse_batch *batch,
@@ -42,8 +43,8 @@ static int send_parts(struct clickhouse_link *link, const struct clickhouse_batc
 }
 
 /* A window is there when its head is. */
-int clickhouse_send(struct clickhouse_link *link, const struct clickhouse_batch *batch,
-		    struct err *err)
+static int send_once(struct clickhouse_link *link, const struct clickhouse_batch *batch,
+		     struct err *err)
 {
 	int r = make_tables(link, batch, err);
 
@@ -54,4 +55,13 @@ int clickhouse_send(struct clickhouse_link *link, const struct clickhouse_batch 
 		memset(link->has_table, 0, sizeof(link->has_table));
 	}
 	return r;
+}
+
+int clickhouse_send(struct clickhouse_link *link, const struct clickhouse_batch *batch,
+		    struct err *err)
+{
+	int r = send_once(link, batch, err);
+
+	/* Tables may have changed since they were made. */
+	return r == -EBADMSG ? send_once(link, batch, err) : r;
 }

@@ -14,7 +14,8 @@ struct clickhouse_link {
 	bool has_table[CLICKHOUSE_TABLES_MAX];
 };
 
-/* Windows of it are there when all is.  Fails as http_run() and clickhouse_check(). */
+/* Windows of it are there when all is.  Fails as http_run() and clickhouse_check(); -EBADMSG: the
+ * server will never take it. */
 int clickhouse_send(struct clickhouse_link *link, const struct clickhouse_batch *batch,
 		    struct err *err);
 

@@ -52,7 +52,8 @@ static void lose(struct sender *sender, const struct clickhouse_batch *batch, co
 		sender->events.say("%s: windows are lost: %s", sender->url->shown, why);
 	}
 	sender->has_said_loss = true;
-	sender->events.lost(sender->events.user, &gap, batch->windows.windows);
+	sender->events.lost(sender->events.user, &gap,
+			    batch->number >= sender->first_number ? batch->windows.windows : 0);
 }
 
 /* Takes the batch.  @why: it could not be sent.  False: it is lost. */
@@ -96,6 +97,38 @@ static void note_failure(struct sender *sender, struct clickhouse_batch *batch, 
 		(void)keep(sender, sender->outbox.at[i], err->text);
 	}
 	sender->outbox.count = 0;
+	(void)pthread_cond_broadcast(&sender->has_room);
+}
+
+/* The server is there, and will never take the batch: others must not wait for it. */
+static void set_aside(struct sender *sender, struct clickhouse_batch *batch, bool is_spooled,
+		      const struct err *err)
+{
+	bool is_own = batch->number >= sender->first_number;
+	struct err failure;
+	int r = 0;
+
+	if (sender->spool && !is_spooled) {
+		r = spool_put(sender->spool, batch, &failure);
+	} else if (is_own && is_spooled) {
+		sender->events.spooled(sender->events.user, -(int64_t)batch->windows.windows);
+	}
+	if (r == 0 && sender->spool) {
+		r = spool_set_aside(sender->spool, batch->number, err->text, &failure);
+	}
+	if (!sender->has_said_loss) {
+		sender->events.say("%s: it refuses windows, which are lost%s%s", err->text,
+				   sender->spool && r == 0 ? "; they are in " : "",
+				   sender->spool && r == 0 ? spool_path(sender->spool) : "");
+	}
+	sender->has_said_loss = true;
+	lose(sender, batch, err->text);
+	clickhouse_batch_free(batch);
+	if (r < 0) { /* it cannot be taken out: nothing behind it can be sent */
+		sender->events.say("%s", failure.text);
+		spool_close(sender->spool);
+		sender->spool = NULL;
+	}
 	(void)pthread_cond_broadcast(&sender->has_room);
 }
 
@@ -209,7 +242,9 @@ static void *run(void *arg)
 		(void)pthread_mutex_unlock(&sender->mutex);
 		r = clickhouse_send(&sender->link, batch, &err);
 		(void)pthread_mutex_lock(&sender->mutex);
-		if (r < 0) {
+		if (r == -EBADMSG) {
+			set_aside(sender, batch, is_spooled, &err);
+		} else if (r < 0) {
 			note_failure(sender, batch, is_spooled, &err);
 		} else {
 			note_success(sender, batch, is_spooled);
