@@ -61,7 +61,7 @@ def follow(t, relay, url, *options, session='own', host='here'):
 def test_server(t):
     """Live into ClickHouse: what it printed is there; the account is in /metrics."""
     machine, relay, port = clickhouse(t), t.relay(), peer.free_ports()
-    url = machine.url('live', options='?every=10ms')
+    url = machine.url('live')
     live = t.live('-v', *LISTS, '--store', url, '--metrics', ':%d' % port, relay.live)
     t.play(live, relay, TRACE, '--session', 'own', '--hostname', 'here', '--speed', '0')
     live.wait_for(lambda one: any(line['type'] == 'detach' for line in one.lines()))
@@ -69,7 +69,7 @@ def test_server(t):
     states = {state: int(value) for state, value in re.findall(r'^sillage_store_windows\{state="(\w+)"\} (\d+)$', text, re.M)}
     windows = sum(line['type'] == 'window' for line in live.lines())
     assert set(states) == {'closed', 'stored', 'spooled', 'lost'} and 0 < states['closed'] <= windows, states
-    assert states['lost'] == states['spooled'] == 0 and states['stored'] <= states['closed'], states
+    assert states['lost'] == 0 and states['stored'] + states['spooled'] <= states['closed'], states
     lines = live.finish(signal.SIGTERM)
     assert server.account(live.said())[1] == windows, live.said()
     assert history(t, url, '-i', '100ms', '-a', 'count,cpu,sched') == shown(lines)
