@@ -1,14 +1,14 @@
 # bash completion for sillage; made by `sillage help completion`.
 _sillage() {
     local word=${COMP_WORDS[COMP_CWORD]} commands options='' values='' before=''
-    commands='live analyze top list replay triggers lami capture report overview map merge setup watch export history help'
+    commands='live analyze top list replay triggers lami capture report overview map merge setup watch export history compare help'
     if [ "$COMP_CWORD" -eq 1 ]; then
         COMPREPLY=($(compgen -W "$commands" -- "$word"))
         return
     fi
     case ${COMP_WORDS[1]} in
-    live) options='--analyses --format --interval --top --jobs --output --chunk-size --max-memory --duration --windows --from --grace --on-lag --lag-limit --retry --no-retry --store --state --state-every --regenerate --tid --pid --comm --cpu --irq --per --containers --sort --min --max --width --freq --freq-bins --period --job --label --model --ust-span --phases --trigger --triggers --on-trigger --trigger-interval --dry-run --fail --strict --junit --tap --history --history-dir --before --after --capture-dir --keep --captures-per-hour --control --metrics --web --stats --quiet --verbose --help' ;;
-    analyze) options='--analyses --format --interval --top --jobs --output --chunk-size --max-memory --from --begin --end --store --state --tid --pid --comm --cpu --irq --per --containers --sort --min --max --width --freq --freq-bins --period --job --label --model --ust-span --phases --trigger --triggers --on-trigger --trigger-interval --dry-run --fail --strict --junit --tap --stats --quiet --verbose --help' ;;
+    live) options='--analyses --format --interval --top --jobs --output --chunk-size --max-memory --duration --windows --from --grace --on-lag --lag-limit --retry --no-retry --store --store-keep --state --state-every --regenerate --tid --pid --comm --cpu --irq --per --containers --sort --min --max --width --freq --buckets --freq-bins --period --job --label --model --ust-span --phases --trigger --triggers --on-trigger --trigger-interval --dry-run --fail --strict --junit --tap --history --history-dir --before --after --capture-dir --keep --captures-per-hour --control --metrics --web --stats --quiet --verbose --help' ;;
+    analyze) options='--analyses --format --interval --top --jobs --output --chunk-size --max-memory --from --begin --end --store --store-keep --state --tid --pid --comm --cpu --irq --per --containers --sort --min --max --width --freq --buckets --freq-bins --period --job --label --model --ust-span --phases --trigger --triggers --on-trigger --trigger-interval --dry-run --fail --strict --junit --tap --stats --quiet --verbose --help' ;;
     top) options='--analyses --interval --jobs --chunk-size --max-memory --from --grace --on-lag --lag-limit --retry --no-retry --begin --end --regenerate --tid --pid --comm --cpu --irq --per --containers --sort --min --max --period --job --label --model --ust-span --history --metrics --quiet --verbose --help' ;;
     list) options='--format --quiet --verbose --help' ;;
     replay) options='--to --speed --loop --session --hostname --live-timer --wait-viewer --linger --as-now --quiet --verbose --help' ;;
@@ -18,11 +18,12 @@ _sillage() {
     report) options='--format --top --jobs --output --max-memory --from --begin --end --thread --job --deadline --discover --start --resources --within --every --worst --quiet --verbose --help' ;;
     overview) options='--analyses --format --top --jobs --output --chunk-size --max-memory --from --begin --end --slices --compromise --hierarchy --quiet --verbose --help' ;;
     map) options='--analyses --interval --jobs --output --chunk-size --max-memory --begin --end --period --job --label --model --ust-span --quiet --verbose --help' ;;
-    merge) options='--format --top --jobs --output --max-memory --tid --pid --comm --cpu --irq --per --containers --sort --min --max --width --freq --freq-bins --quiet --verbose --help' ;;
+    merge) options='--format --top --jobs --output --max-memory --tid --pid --comm --cpu --irq --per --containers --sort --min --max --width --freq --buckets --freq-bins --quiet --verbose --help' ;;
     setup) options='--analyses --session --live-timer --ust --relay --run --period --job --label --model --ust-span --quiet --verbose --help' ;;
-    watch) options='--analyses --format --interval --top --jobs --output --chunk-size --max-memory --duration --windows --grace --on-lag --lag-limit --store --live-timer --ust --tid --pid --comm --cpu --irq --per --containers --sort --min --max --width --freq --freq-bins --period --job --label --model --ust-span --phases --trigger --triggers --on-trigger --trigger-interval --dry-run --fail --strict --junit --tap --history --history-dir --before --after --capture-dir --keep --captures-per-hour --control --metrics --web --stats --quiet --verbose --help' ;;
+    watch) options='--analyses --format --interval --top --jobs --output --chunk-size --max-memory --duration --windows --grace --on-lag --lag-limit --store --store-keep --live-timer --ust --tid --pid --comm --cpu --irq --per --containers --sort --min --max --width --freq --buckets --freq-bins --period --job --label --model --ust-span --phases --trigger --triggers --on-trigger --trigger-interval --dry-run --fail --strict --junit --tap --history --history-dir --before --after --capture-dir --keep --captures-per-hour --control --metrics --web --stats --quiet --verbose --help' ;;
     export) options='--analyses --interval --jobs --output --from --begin --end --to --period --job --label --model --trigger --triggers --quiet --verbose --help' ;;
-    history) options='--analyses --format --interval --top --output --since --until --host --merged --session --tid --pid --comm --cpu --irq --per --containers --sort --min --max --width --freq --freq-bins --quiet --verbose --help' ;;
+    history) options='--analyses --format --interval --top --output --since --until --host --merged --session --tid --pid --comm --cpu --irq --per --containers --sort --min --max --width --freq --buckets --freq-bins --quiet --verbose --help' ;;
+    compare) options='--analyses --format --top --jobs --output --chunk-size --max-memory --host --session --per --period --job --label --model --fail --strict --junit --tap --quiet --verbose --help' ;;
     help) values="$commands json store completion" ;;
     esac
     case ${COMP_WORDS[COMP_CWORD-1]} in

@@ -98,6 +98,19 @@ static void check_names(struct loop *loop, struct live_trace *trace)
 
 /* ---- reports ---- */
 
+static void note_store(struct loop *loop)
+{
+	struct loop_store_windows windows;
+
+	if (loop->config->store) {
+		loop->config->on_store(loop->config->store, &windows);
+		metrics_own_set(loop->metrics, METRICS_STORE_WINDOWS, "closed", windows.closed);
+		metrics_own_set(loop->metrics, METRICS_STORE_WINDOWS, "stored", windows.stored);
+		metrics_own_set(loop->metrics, METRICS_STORE_WINDOWS, "spooled", windows.spooled);
+		metrics_own_set(loop->metrics, METRICS_STORE_WINDOWS, "lost", windows.lost);
+	}
+}
+
 static void show(void *user, const struct report *report)
 {
 	struct live_trace *trace = user;
@@ -110,6 +123,7 @@ static void show(void *user, const struct report *report)
 	output_phases(loop->config->output, &trace->identity, trace->phases);
 	if (loop->metrics) {
 		metrics_add(loop->metrics, &trace->identity, report);
+		note_store(loop);
 	}
 	web_report(loop->web, &trace->identity, report);
 	if (report->kind == REPORT_WINDOW && ++loop->windows == loop->config->windows) {

@@ -40,6 +40,10 @@ struct checkpoint_file;
 struct actions;
 struct metadata;
 
+struct loop_store_windows {
+	uint64_t closed, stored, spooled, lost;
+};
+
 struct loop_config {
 	const struct url *urls;
 	size_t url_count;
@@ -68,6 +72,9 @@ struct loop_config {
 	/* Called with each capture that was written, or failed, in place of a line about it. */
 	void (*on_captured)(void *user, const struct capture_order *order);
 	void *input_user; /* for both */
+	/* For metrics: what became so far of the windows that went to @store. */
+	void (*on_store)(void *store, struct loop_store_windows *ret);
+	void *store; /* NULL: there is none */
 	/* Called with the metadata of all traces at the first window of each, to look for what the
 	 * user named; warnings go to @warn.  NULL: nothing was named. */
 	void (*check_names)(void *user, const struct metadata *const *traces, size_t count,

@@ -371,6 +371,9 @@ static void put_own(const struct writer *w)
 					      "captures that could not be written" },
 		[METRICS_RELAY_UP] = { "sillage_relay_up", "gauge", "relay",
 				       "whether the relay is connected" },
+		[METRICS_STORE_WINDOWS] = { "sillage_store_windows", "gauge", "state",
+					    "windows closed = stored + spooled + lost + on their "
+					    "way" },
 	};
 
 	for (unsigned int f = 0; f < METRICS_OWN_FAMILIES; f++) {

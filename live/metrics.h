@@ -26,12 +26,14 @@ void metrics_free(struct metrics *metrics); /* NULL is fine */
 void metrics_add(struct metrics *metrics, const struct trace_identity *trace,
 		 const struct report *report);
 
-/* What the program does, by family; `of` is a trigger's name or a relay, "": the family has one. */
+/* What the program does, by family; `of` is a trigger's name, a relay or a state;
+ * "": the family has one. */
 enum metrics_own {
 	METRICS_TRIGGERS_FIRED,
 	METRICS_CAPTURES_WRITTEN,
 	METRICS_CAPTURES_FAILED,
 	METRICS_RELAY_UP,
+	METRICS_STORE_WINDOWS,
 	METRICS_OWN_FAMILIES
 };
 /* Both do nothing if @metrics is NULL.  Adding 0 shows the counter. */

@@ -38,6 +38,7 @@ struct gate {
 	VEC(struct loss) losses;
 	bool has_total;
 	VEC(struct missing_event) missing; /* in every trace with a total */
+	VEC(char *) others;                /* gate_lost() */
 };
 
 struct gate *gate_new(bool is_strict)
@@ -69,6 +70,10 @@ void gate_free(struct gate *gate)
 	vec_fini(&gate->cases);
 	vec_fini(&gate->losses);
 	vec_fini(&gate->missing);
+	for (size_t i = 0; i < gate->others.count; i++) {
+		free(gate->others.at[i]);
+	}
+	vec_fini(&gate->others);
 	free(gate);
 }
 
@@ -91,22 +96,35 @@ static void time_text(char text[48], uint64_t ns)
 	(void)snprintf(text + len, 48 - len, ".%09" PRIu64 "Z", ns % NS_PER_S);
 }
 
-void gate_fired(struct gate *gate, size_t number, const struct trace_identity *trace,
-		const struct trigger_event *event)
+/* Takes the text, which is from malloc(). */
+static void note_firing(struct gate *gate, size_t number, char *says)
 {
 	struct gate_case *one = &gate->cases.at[number];
-	char says[1024], begin[48], end[48], *name;
 
 	assert(number < gate->cases.count);
 	one->fired++;
-	if (one->firings.count == FIRINGS_MAX) {
-		return;
+	if (one->firings.count < FIRINGS_MAX) {
+		*vec_push(&one->firings) = says;
+	} else {
+		free(says);
 	}
+}
+
+void gate_held(struct gate *gate, size_t number, const char *says)
+{
+	note_firing(gate, number, mem_strdup(says));
+}
+
+void gate_fired(struct gate *gate, size_t number, const struct trace_identity *trace,
+		const struct trigger_event *event)
+{
+	char says[1024], begin[48], end[48];
+	char *name = output_trace_text(trace, true);
+
 	notice_trigger_text(event, says, sizeof(says));
 	time_text(begin, event->begin);
 	time_text(end, event->end);
-	name = output_trace_text(trace, true);
-	*vec_push(&one->firings) = mem_printf("%s (%s to %s, %s)", says, begin, end, name);
+	note_firing(gate, number, mem_printf("%s (%s to %s, %s)", says, begin, end, name));
 	free(name);
 }
 
@@ -178,6 +196,11 @@ void gate_report(struct gate *gate, const struct trace_identity *trace, const st
 	loss->late_events = report->late_events;
 }
 
+void gate_lost(struct gate *gate, const char *says)
+{
+	*vec_push(&gate->others) = mem_strdup(says);
+}
+
 /* ---- what it means ---- */
 
 static bool is_skipped(const struct gate_case *one)
@@ -192,7 +215,8 @@ static bool has_lost(const struct gate *gate)
 	for (size_t i = 0; i < gate->cases.count; i++) {
 		unmeasured |= gate->cases.at[i].fails && is_skipped(&gate->cases.at[i]);
 	}
-	return unmeasured || gate->losses.count > 0 || gate->missing.count > 0;
+	return unmeasured || gate->losses.count > 0 || gate->missing.count > 0 ||
+	       gate->others.count > 0;
 }
 
 int gate_status(const struct gate *gate)
@@ -225,6 +249,11 @@ static char *loss_text(const struct gate *gate)
 		missing = missing_text(gate->missing.at, gate->missing.count, true);
 		longer = mem_printf("%snot recorded: %s\n", text, missing);
 		free(missing);
+		free(text);
+		text = longer;
+	}
+	for (size_t i = 0; i < gate->others.count; i++) {
+		longer = mem_printf("%s%s\n", text, gate->others.at[i]);
 		free(text);
 		text = longer;
 	}

@@ -31,11 +31,16 @@ void gate_add(struct gate *gate, const char *name, bool fails);
 /* It fired. */
 void gate_fired(struct gate *gate, size_t number, const struct trace_identity *trace,
 		const struct trigger_event *event);
+/* The same, where @says is all that there is to say. */
+void gate_held(struct gate *gate, size_t number, const char *says);
 /* It could not be evaluated in any window. */
 void gate_skip(struct gate *gate, size_t number, const char *why);
 /* Looks for what is missing in the trace.  Call it with all reports. */
 void gate_report(struct gate *gate, const struct trace_identity *trace,
 		 const struct report *report);
+
+/* A loss that no report has, for --strict: "A: ...". */
+void gate_lost(struct gate *gate, const char *says);
 
 /* GATE_LOST goes before GATE_HELD: what is missing makes the rest doubtful. */
 int gate_status(const struct gate *gate);

@@ -14,6 +14,7 @@
 #include "phases/phases.h"
 
 struct parser {
+	const char *what; /* the text is: "trigger" */
 	const char *text, *at;
 	bool is_until;
 	struct err *err;
@@ -31,8 +32,8 @@ static void *fail(struct parser *p, const char *fmt, ...)
 	(void)vsnprintf(why, sizeof(why), fmt, args);
 	va_end(args);
 	assert(p->at >= p->text);
-	(void)err_raise(p->err, -EINVAL, "trigger \"%s\": column %zu, at \"%.20s\": %s", p->text,
-			(size_t)(p->at - p->text) + 1, p->at, why);
+	(void)err_raise(p->err, -EINVAL, "%s \"%s\": column %zu, at \"%.20s\": %s", p->what,
+			p->text, (size_t)(p->at - p->text) + 1, p->at, why);
 	return NULL;
 }
 
@@ -268,8 +269,7 @@ static double scaled(double number, const char *rest, enum unit unit, bool *ret_
 	return number;
 }
 
-/* Reads a number with its unit, without /s; false: the word is none. */
-static bool read_value(struct condition *c, const char *word)
+bool figure_value_parse(struct condition *c, const char *word)
 {
 	const struct column *column = &c->figure.table->columns[c->figure.column];
 	char *rest;
@@ -325,7 +325,7 @@ static bool take_value(struct parser *p, struct condition *c)
 		c->figure.is_rate = true;
 		word[len - 2] = '\0';
 	}
-	if (!read_value(c, word)) {
+	if (!figure_value_parse(c, word)) {
 		return fail(p, !figure_is_time(&c->figure) ? "expected a number: 12, 200K, 1.5M/s"
 			       : c->figure.part == HISTOGRAM_NO_PART
 				       ? "expected a share or a duration: 90%%, 3ms"
@@ -351,14 +351,32 @@ static bool take_op(struct parser *p, struct condition *c)
 	return true;
 }
 
+const char *figure_op_parse(struct condition *c, const char *what, const char *text,
+			    struct err *err)
+{
+	struct parser p = { .what = what, .text = text, .at = text, .err = err };
+
+	err->text[0] = '\0';
+	if (!take_figure(&p, &c->figure) || !take_op(&p, c)) {
+		return NULL;
+	}
+	skip_space(&p);
+	return p.at;
+}
+
+void trigger_condition_fini(struct condition *c)
+{
+	free(c->figure.text);
+	free(c->figure.key);
+	free(c->figure.pattern);
+}
+
 void trigger_condition_free(struct condition *c)
 {
 	if (c) {
 		trigger_condition_free(c->left);
 		trigger_condition_free(c->right);
-		free(c->figure.text);
-		free(c->figure.key);
-		free(c->figure.pattern);
+		trigger_condition_fini(c);
 		free(c);
 	}
 }
@@ -532,7 +550,7 @@ static bool has_one_list(const struct condition *c, const struct figure **list)
 struct trigger *trigger_new(const char *name, const char *text, struct err *err)
 {
 	struct trigger *trigger = mem_alloc(sizeof(*trigger));
-	struct parser p = { .text = text, .at = text, .err = err };
+	struct parser p = { .what = "trigger", .text = text, .at = text, .err = err };
 
 	err->text[0] = '\0';
 	trigger->text = mem_strdup(text);

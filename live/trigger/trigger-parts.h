@@ -93,6 +93,17 @@ struct trigger {
 	VEC(struct trace_state) states;
 };
 
+/* ---- trigger-parse.c; for what compares figures in other ways, too ---- */
+
+/* Parses FIGURE and the comparison behind it into a zeroed condition.  Returns where the value
+ * begins; NULL with an error that names the place in @text, which is called @what. */
+const char *figure_op_parse(struct condition *c, const char *what, const char *text,
+			    struct err *err);
+/* Reads a number with its unit, without /s, into c->limit; false: the word is none. */
+bool figure_value_parse(struct condition *c, const char *word);
+/* Frees what a comparison owns. */
+void trigger_condition_fini(struct condition *c);
+
 /* ---- trigger-auto.c ---- */
 
 /* Parses auto(...), where *at is; c->op is known.  False: *at is where the fault is, and @why says

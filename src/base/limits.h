@@ -241,6 +241,12 @@
 /* Windows that wait for the writer of a store, and how many items one transaction takes. */
 #define STORE_QUEUE_BYTES ((size_t)64 << 20)
 #define STORE_BATCH       64
+/* Windows that a transaction merges or removes (--store-keep): others wait for it, some 10 ms. */
+#define KEEP_WINDOWS_MAX 256
+/* How often --store-keep looks for what is old. */
+#define KEEP_EVERY_S 10
+/* Lengths of windows in one store; others stay. */
+#define KEEP_LENGTHS_MAX 32
 /* A store in ClickHouse: what one batch gathers, and batches that wait for the sender. */
 #define CLICKHOUSE_BATCH_BYTES ((size_t)8 << 20)
 #define CLICKHOUSE_OUTBOX      2

@@ -82,12 +82,12 @@ static int take_time(const char *option, const char *text, const struct units_sp
 	r = units_parse_time(text, span, ret);
 	if (r == -EDOM) {
 		return err_raise(err, r,
-				 "--%s: %s may be seconds or ns since the epoch: write @%s or %sns",
+				 "%s: %s may be seconds or ns since the epoch: write @%s or %sns",
 				 option, text, text, text);
 	}
 	if (r < 0) {
 		return err_raise(err, r,
-				 "--%s: \"%s\" is not a time (HH:MM:SS[.frac], "
+				 "%s: \"%s\" is not a time (HH:MM:SS[.frac], "
 				 "YYYY-MM-DDTHH:MM:SS[.frac][Z], @SECONDS[.frac], ns since the "
 				 "epoch, or -DURATION before the newest)",
 				 option, text);
@@ -133,7 +133,7 @@ int cmd_range_in(const struct options *options, const struct units_span *span, u
 	r = r < 0 ? r
 		  : take_time(options->end_option, options->end, span ? &rest : NULL, ret_end, err);
 	if (r == 0 && *ret_begin >= *ret_end && is_known) {
-		return err_raise(err, -EINVAL, "--%s is not before --%s", options->begin_option,
+		return err_raise(err, -EINVAL, "%s is not before %s", options->begin_option,
 				 options->end_option);
 	}
 	return r;
@@ -186,7 +186,7 @@ static int resolve(void *user, const struct units_span *span, uint64_t *ret_from
 
 	*ret_from = 0;
 	if (r == 0 && options->from && !options->from_beginning) {
-		r = take_time("from", options->from, span, ret_from, err);
+		r = take_time("--from", options->from, span, ret_from, err);
 	}
 	if (r == 0 && *ret_from >= *ret_end) {
 		r = err_raise(err, -EINVAL, "--from is not before --end");
@@ -360,18 +360,16 @@ void cmd_actions_free(struct actions *actions)
 	gate_free(gate);
 }
 
-int cmd_gate(const struct options *options, struct actions *actions, int status)
+int cmd_end_gate(const struct options *options, const struct gate *gate, int status)
 {
 	const char *failure = status == EXIT_DONE ? NULL
 			      : status > 128      ? "interrupted before all was read"
 						  : "the run failed: see standard error";
-	struct gate *gate = actions ? actions_gate(actions) : NULL;
 	struct err err;
 
 	if (!gate) {
 		return status;
 	}
-	actions_end_gate(actions);
 	if (options->verbosity >= 0) {
 		gate_say(gate, say);
 	}
@@ -381,6 +379,15 @@ int cmd_gate(const struct options *options, struct actions *actions, int status)
 		return status == EXIT_DONE ? EXIT_FAILED : status;
 	}
 	return status == EXIT_DONE ? gate_status(gate) : status;
+}
+
+int cmd_gate(const struct options *options, struct actions *actions, int status)
+{
+	if (!actions || !actions_gate(actions)) {
+		return status;
+	}
+	actions_end_gate(actions);
+	return cmd_end_gate(options, actions_gate(actions), status);
 }
 
 void cmd_partial_file_setup(const struct options *options, const struct engine_config *config,
@@ -512,16 +519,19 @@ static int check_store(const struct options *options, struct err *err)
 int cmd_store(const struct options *options, bool may_wait, struct engine_config *config,
 	      struct output *output, struct output *also, struct err *err)
 {
-	const struct store_config windows = { .url = options->store,
-					      .may_wait = may_wait,
-					      .interval_ns = options->interval_ns,
-					      .say = say };
+	struct store_config windows = { .url = options->store,
+					.may_wait = may_wait,
+					.interval_ns = options->interval_ns,
+					.top = output->top,
+					.say = say };
 	int r;
 
 	if (!options->store) {
 		return 0;
 	}
-	if (check_store(options, err) < 0) {
+	if (check_store(options, err) < 0 ||
+	    (options->store_keep &&
+	     store_keep_parse(options->store_keep, options->interval_ns, &windows.keep, err) < 0)) {
 		return -EINVAL;
 	}
 	*also = (struct output){ .sink = &sink_store, .analyses = options->analyses };
@@ -593,6 +603,7 @@ struct output cmd_output_of(const struct options *options)
 				.width = options->width,
 				.shows_freq = options->freq,
 				.bins = options->freq_bins,
+				.shows_buckets = options->buckets,
 				.shows_phases = options->phases,
 				.interval_ns = options->interval_ns,
 				.analyses = options->analyses };

@@ -77,6 +77,9 @@ void cmd_actions_free(struct actions *actions); /* NULL is fine */
 /* At the end of a run: what the gate makes of its exit status @status.  Says it and writes the
  * files of --junit and --tap. */
 int cmd_gate(const struct options *options, struct actions *actions, int status);
+/* The same for a gate of its own; NULL: there is none. */
+struct gate;
+int cmd_end_gate(const struct options *options, const struct gate *gate, int status);
 /* What a file of partials or checkpoints records about the run; the caller finishes it. */
 void cmd_partial_file_setup(const struct options *options, const struct engine_config *config,
 			    struct partial_file_setup *ret);

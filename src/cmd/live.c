@@ -19,6 +19,7 @@
 #include "live/capture/captures.h"
 #include "live/loop.h"
 #include "live/trigger/actions.h"
+#include "store/store.h"
 
 #define STATE_LOCK_US 200000 /* between attempts to lock the state file */
 
@@ -52,6 +53,16 @@ static void run_loop(const struct options *options, struct loop_config *config,
 	summary->exit = cmd_gate(options, config->actions, summary->exit);
 }
 
+static void ask_store(void *store, struct loop_store_windows *ret)
+{
+	const struct store_account account = store_account(store);
+
+	*ret = (struct loop_store_windows){ .closed = account.closed,
+					    .stored = account.stored,
+					    .spooled = account.spooled,
+					    .lost = account.lost };
+}
+
 static int follow(const struct options *options, struct loop_config *config,
 		  const struct live_screen *screen)
 {
@@ -77,6 +88,8 @@ static int follow(const struct options *options, struct loop_config *config,
 		(void)output_close(output, &(struct err){ 0 });
 		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	}
+	config->on_store = ask_store;
+	config->store = output->also ? output->also->state : NULL;
 	run_loop(options, config, screen, &summary);
 	summary.wall_ns = now_monotonic_ns() - begin;
 	output_end(output, &summary);

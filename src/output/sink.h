@@ -33,13 +33,14 @@ struct trace_identity {
 
 struct output {
 	const struct sink *sink;
-	FILE *out;        /* writes to fd, and records why that failed */
-	int fd;           /* changes when the file is opened again */
-	int failure;      /* errno of the first failed write; 0: none */
-	const char *path; /* NULL: standard output */
-	uint64_t top;     /* rows per table; 0: all */
-	bool shows_freq;  /* text: distributions as bars, */
-	uint64_t bins;    /* in so many bins of equal width; 0: powers of two */
+	FILE *out;          /* writes to fd, and records why that failed */
+	int fd;             /* changes when the file is opened again */
+	int failure;        /* errno of the first failed write; 0: none */
+	const char *path;   /* NULL: standard output */
+	uint64_t top;       /* rows per table; 0: all */
+	bool shows_freq;    /* text: distributions as bars, */
+	bool shows_buckets; /* JSON: distributions with all buckets */
+	uint64_t bins;      /* in so many bins of equal width; 0: powers of two */
 	bool is_terminal, has_colour;
 	bool has_width;
 	uint64_t width;       /* has_width: of the text, as the user wants it; 0: no limit */

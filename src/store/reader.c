@@ -28,7 +28,7 @@ static int read_traces(struct store_reader *reader, struct err *err)
 {
 	sqlite3_stmt *all = NULL;
 	int r = sqlite_prepare(reader->db, reader->path,
-			       "SELECT trace, host, session, domain, path FROM traces"
+			       "SELECT trace, host, session, domain, path, id, uuid FROM traces"
 			       " ORDER BY host, session, domain, path, id",
 			       &all, err);
 	int step = SQLITE_DONE;
@@ -36,6 +36,8 @@ static int read_traces(struct store_reader *reader, struct err *err)
 	while (r == 0 && (step = sqlite3_step(all)) == SQLITE_ROW) {
 		*vec_push(&reader->traces) = (struct store_trace){
 			.number = sqlite3_column_int64(all, 0),
+			.id = column_text(all, 5),
+			.uuid = column_text(all, 6),
 			.identity = { .host = column_text(all, 1),
 				      .session = column_text(all, 2),
 				      .domain = column_text(all, 3),
@@ -167,6 +169,8 @@ void store_reader_close(struct store_reader *reader)
 	}
 	for (size_t i = 0; i < reader->traces.count; i++) {
 		output_trace_fini(&reader->traces.at[i].identity);
+		free(reader->traces.at[i].id);
+		free(reader->traces.at[i].uuid);
 	}
 	vec_fini(&reader->traces);
 	vec_fini(&reader->report_tables);

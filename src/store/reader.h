@@ -17,6 +17,7 @@ struct store_reader;
 
 struct store_trace {
 	int64_t number;
+	char *id, *uuid; /* as the store has them; uuid: NULL: it has none */
 	struct trace_identity identity;
 };
 

@@ -15,12 +15,14 @@
 #include "base/now.h"
 #include "base/units.h"
 #include "store/clickhouse/clickhouse-writer.h"
+#include "store/keeper.h"
 #include "store/sqlite/sqlite-write.h"
 
 struct store {
 	struct store_config config;
 	struct sqlite_writer *sqlite; /* one of both, the thread's */
 	struct clickhouse_writer *clickhouse;
+	struct keeper *keeper; /* NULL: all stays */
 	pthread_t thread;
 	pthread_mutex_t mutex;
 	pthread_cond_t has_items, has_room;
@@ -340,6 +342,9 @@ int store_open(const struct store_config *config, struct store **ret, struct err
 		r = err_raise(err, -EAGAIN, "%s: no thread can be started", store_name(store));
 		clickhouse_writer_close(store->clickhouse);
 	}
+	if (r == 0 && config->keep.count > 0) {
+		store->keeper = keeper_new(config->url, &config->keep, config->top, config->say);
+	}
 	if (r < 0) {
 		store_free(store);
 		return r;
@@ -373,6 +378,10 @@ int store_close(struct store *store, struct store_account *ret_account)
 	(void)pthread_mutex_unlock(&store->mutex);
 	(void)pthread_join(store->thread, NULL);
 	clickhouse_writer_flush(store->clickhouse);
+	/* Lost at the end; with a server that is away, nobody can be told. */
+	if (store->clickhouse && store->gap.windows > 0 && account->spooled == 0) {
+		clickhouse_writer_note(store->clickhouse, &store->gap);
+	}
 	assert(store->queue.count == 0);
 	assert(account->stored + account->spooled + account->lost == account->closed);
 	if (account->lost > 0) {
@@ -381,6 +390,7 @@ int store_close(struct store *store, struct store_account *ret_account)
 				  (unsigned long long)account->closed);
 	}
 	*ret_account = *account;
+	keeper_free(store->keeper, store->config.may_wait);
 	clickhouse_writer_close(store->clickhouse);
 	store_free(store);
 	return ret_account->lost > 0 ? -EIO : 0;

@@ -20,6 +20,7 @@
 
 #include "base/err.h"
 #include "output/sink.h"
+#include "store/keep.h"
 
 struct store;
 
@@ -27,6 +28,8 @@ struct store_config {
 	const char *url;
 	bool may_wait; /* the caller can wait until there is room */
 	uint64_t interval_ns;
+	struct store_keep keep;
+	uint64_t top; /* of the longest instances in a window, so many rows */
 	void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 };
 

@@ -235,6 +235,28 @@ static void say_gap(void *user, uint64_t begin, uint64_t end, uint64_t windows, 
 	    (unsigned long long)windows, units_iso(from, begin), units_iso(to, end), why);
 }
 
+/* Of old times a store may have long windows only (--store-keep). */
+static void say_longer(const struct history *h)
+{
+	uint64_t begin = UINT64_MAX, end = 0, level = 0;
+	char from[UNITS_TEXT_MAX], to[UNITS_TEXT_MAX], length[UNITS_TEXT_MAX];
+
+	for (size_t i = 0; h->options->has_interval && i < h->windows.at.count; i++) {
+		const struct store_window *window = &h->windows.at.at[i];
+
+		if (h->options->interval_ns % window->level != 0) {
+			begin = window->begin < begin ? window->begin : begin;
+			end = window->end > end ? window->end : end;
+			level = window->level > level ? window->level : level;
+		}
+	}
+	if (level > 0) {
+		say("%s: between %s and %s there are windows that are longer than asked, up to %s",
+		    store_reader_name(h->reader), units_iso(from, begin), units_iso(to, end),
+		    units_ns(length, level));
+	}
+}
+
 static int choose_windows(struct history *h)
 {
 	const struct options *options = h->options;
@@ -250,6 +272,9 @@ static int choose_windows(struct history *h)
 				 options->has_interval ? options->interval_ns : UINT64_MAX, begin,
 				 end, &h->windows, &h->err);
 	r = r < 0 ? r : store_reader_gaps(h->reader, begin, end, say_gap, h, &h->err);
+	if (r == 0 && options->verbosity >= 0) {
+		say_longer(h);
+	}
 	if (r == 0 && h->windows.at.count == 0) {
 		r = err_raise(&h->err, -ENOENT, "%s: it has no such windows",
 			      store_reader_name(h->reader));
@@ -296,8 +321,8 @@ static int look(const struct options *given, struct output *output)
 	uint64_t begin = now_monotonic_ns();
 	int r;
 
-	options.begin_option = "since";
-	options.end_option = "until";
+	options.begin_option = "--since";
+	options.end_option = "--until";
 	cmd_stop_on_signals();
 	r = store_reader_open(options.args[0], &cmd_stop, &h.reader, &h.err);
 	if (r < 0) {

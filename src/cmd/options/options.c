@@ -42,8 +42,8 @@ static void set_defaults(struct options *o)
 	o->speed = 1;
 	o->loops = 1;
 	o->live_timer_ns = NS_PER_S;
-	o->begin_option = "begin";
-	o->end_option = "end";
+	o->begin_option = "--begin";
+	o->end_option = "--end";
 	o->slices = 100;
 	o->compromise = -1;
 }
@@ -227,6 +227,9 @@ static int check_together(struct options *options, unsigned int command,
 		return err_raise(err, -EINVAL, "--freq has no effect with --format %s",
 				 options->format);
 	}
+	if (r == 0 && options->buckets && strcmp(options->format, "json") != 0) {
+		return err_raise(err, -EINVAL, "--buckets has no effect without --format json");
+	}
 	if (r == 0 && (command & (FOR_LIVE | FOR_ANALYZE | FOR_TOP | FOR_LAMI | FOR_MAP |
 				  FOR_SETUP | FOR_WATCH | FOR_EXPORT))) {
 		r = choose_asked(options, err);
@@ -300,7 +303,7 @@ int options_parse(struct options *options, unsigned int command, int argc, const
 	}
 	if (r == 0 && !options->has_analyses) {
 		r = options_analyses(options,
-				     command == FOR_TOP        ? "all"
+				     command == FOR_TOP || command == FOR_COMPARE ? "all"
 				     : command == FOR_WATCH    ? "count,cpu,io,ust"
 				     : command == FOR_OVERVIEW ? "count,cpu"
 							       : "count,cpu,io",

@@ -37,6 +37,7 @@ enum {
 	FOR_WATCH = 8192,
 	FOR_EXPORT = 16384,
 	FOR_HISTORY = 32768,
+	FOR_COMPARE = 65536,
 };
 
 /* A text of NULL: the option was not given. */
@@ -74,6 +75,7 @@ struct options {
 	struct period_set periods;
 	bool phases;
 	bool freq;
+	bool buckets;       /* JSON: all buckets of distributions */
 	uint64_t freq_bins; /* 0: powers of two */
 	bool mi_version, metadata, test_compatibility;
 	VEC(const char *) triggers, trigger_files; /* the texts are borrowed */
@@ -113,9 +115,10 @@ struct options {
 	const char *relay;
 	bool run;
 	bool regenerate;                       /* a state dump, where it is missed */
+	const char *store_keep;                /* how long; NULL: for ever */
 	const char *store;                     /* where windows stay; NULL: nowhere */
 	bool merged;                           /* history: one report of all traces */
-	const char *begin_option, *end_option; /* what the command calls --begin and --end */
+	const char *begin_option, *end_option; /* what messages call begin and end */
 	int verbosity;                         /* -1 quiet, 0, 1 verbose */
 	const char **args;                     /* what is no option; ends with NULL */
 	void *memory;                          /* of values and arguments */

@@ -181,6 +181,31 @@ void missing_find(const struct event_names *names, const struct analysis *const 
 	}
 }
 
+/* Whether it is @event that stands for the essential where that lacks. */
+static bool stands_for(const char *event, const struct essential *essential)
+{
+	const char *first = essential->events[0];
+
+	return strcmp(event, first) == 0 ||
+	       (strcmp(event, MISSING_SYSCALLS) == 0 && call_of(first));
+}
+
+void missing_columns(const struct analysis *analysis, const struct missing_event *events,
+		     size_t count, uint16_t unknown[TABLES_MAX])
+{
+	for (size_t i = 0; i < count; i++) {
+		for (size_t e = 0; e < analysis->essential_count; e++) {
+			if (stands_for(events[i].event, &analysis->essentials[e])) {
+				mark_unknown(&analysis->essentials[e], unknown);
+			}
+		}
+	}
+	if (analysis->missing_of && count > 0) {
+		mark_unknown(&(struct essential){ 0 }, unknown);
+	}
+	mark_processes(analysis, unknown);
+}
+
 void missing_fini(struct missing *missing)
 {
 	vec_fini(&missing->events.at);

@@ -58,6 +58,11 @@ bool missing_figure(const struct event_names *names, const struct analysis *anal
 bool missing_is_asked(const struct analysis *analysis, size_t table, unsigned int column,
 		      const char *name, const struct period_set *periods);
 
+/* The other way round, where only the events are known that an analysis lacks: the columns that are
+ * unknown, by table; more than needed where the user says what is wanted (missing_of). */
+void missing_columns(const struct analysis *analysis, const struct missing_event *events,
+		     size_t count, uint16_t unknown[TABLES_MAX]);
+
 /* Whether nothing of the table is known. */
 bool missing_is_whole(const struct table *table, uint16_t unknown);
 

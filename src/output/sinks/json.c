@@ -3,7 +3,9 @@
  */
 #include "output/sinks/json.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -65,6 +67,9 @@ static void start(struct output *output)
 	}
 	json_close(&json, ']');
 	json_u64(&json, "interval_ns", output->interval_ns);
+	if (output->top > 0) {
+		json_u64(&json, "top", output->top);
+	}
 	end_line(&json);
 }
 
@@ -109,8 +114,23 @@ static void put_powers(struct json *json, const struct histogram *histogram)
 	json_close(json, '}');
 }
 
+static void put_buckets(struct json *json, const struct histogram *histogram)
+{
+	struct histogram_bucket *buckets = mem_alloc(HISTOGRAM_BUCKETS_MAX * sizeof(*buckets));
+	uint32_t count = histogram_list(histogram, buckets);
+	char end[24];
+
+	json_open(json, "buckets", '{');
+	for (uint32_t i = 0; i < count; i++) {
+		(void)snprintf(end, sizeof(end), "%" PRIu64, histogram_end(buckets[i].index));
+		json_u64(json, end, buckets[i].count);
+	}
+	json_close(json, '}');
+	free(buckets);
+}
+
 static void put_histogram(struct json *json, const char *key, const struct histogram *histogram,
-			  bool with_powers)
+			  bool with_powers, bool with_buckets)
 {
 	json_open(json, key, '{');
 	json_u64(json, "count", histogram ? histogram->count : 0);
@@ -131,12 +151,15 @@ static void put_histogram(struct json *json, const char *key, const struct histo
 		if (with_powers) {
 			put_powers(json, histogram);
 		}
+		if (with_buckets) {
+			put_buckets(json, histogram);
+		}
 	}
 	json_close(json, '}');
 }
 
-static void put_columns(struct json *json, const struct report_table *table,
-			const struct report_row *row)
+static void put_columns(struct json *json, const struct output *output,
+			const struct report_table *table, const struct report_row *row)
 {
 	bool has_powers = table->table->scope == SCOPE_TRACE || table->table->scope == SCOPE_KEYED;
 
@@ -155,7 +178,7 @@ static void put_columns(struct json *json, const struct report_table *table,
 			break;
 		case COLUMN_HISTOGRAM:
 			put_histogram(json, column->key, column_histogram(row->values, i),
-				      has_powers);
+				      has_powers, output->shows_buckets);
 			break;
 		case COLUMN_SUM:
 		case COLUMN_MAX:
@@ -238,8 +261,8 @@ static void put_pair(struct json *json, const struct table *table, const struct 
 	}
 }
 
-static void put_row(struct json *json, const struct report_table *table,
-		    const struct report_row *row)
+static void put_row(struct json *json, const struct output *output,
+		    const struct report_table *table, const struct report_row *row)
 {
 	switch (table->table->scope) {
 	case SCOPE_CPU:
@@ -265,33 +288,36 @@ static void put_row(struct json *json, const struct report_table *table,
 		put_thread(json, row->thread);
 		break;
 	}
-	put_columns(json, table, row);
+	put_columns(json, output, table, row);
 }
 
-static void put_rows(struct json *json, const struct report_table *table, size_t count)
+static void put_rows(struct json *json, const struct output *output,
+		     const struct report_table *table, size_t count)
 {
 	json_open(json, table->table->key, '[');
 	for (size_t i = 0; i < count; i++) {
 		json_open(json, NULL, '{');
-		put_row(json, table, &table->rows[i]);
+		put_row(json, output, table, &table->rows[i]);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
 }
 
-static void put_table(struct json *json, const struct report_table *table, uint64_t top)
+static void put_table(struct json *json, const struct output *output,
+		      const struct report_table *table)
 {
-	size_t count = top > 0 && top < table->row_count ? top : table->row_count;
+	size_t count =
+		output->top > 0 && output->top < table->row_count ? output->top : table->row_count;
 
 	switch (table->table->scope) {
 	case SCOPE_TRACE:
-		put_columns(json, table, &table->rows[0]);
+		put_columns(json, output, table, &table->rows[0]);
 		break;
 	case SCOPE_EVENT:
 		put_names(json, table, count);
 		break;
 	default:
-		put_rows(json, table, count);
+		put_rows(json, output, table, count);
 		break;
 	}
 }
@@ -350,7 +376,7 @@ static void put_whole(struct json *json, const struct report *report, size_t fir
 	}
 }
 
-static void put_tables(struct json *json, const struct report *report, uint64_t top)
+static void put_tables(struct json *json, const struct output *output, const struct report *report)
 {
 	for (size_t i = 0, end; i < report->table_count; i = end) {
 		const struct analysis *analysis = report->tables[i].analysis;
@@ -359,7 +385,7 @@ static void put_tables(struct json *json, const struct report *report, uint64_t 
 		put_missing(json, report, analysis);
 		for (end = i; end < report->table_count && report->tables[end].analysis == analysis;
 		     end++) {
-			put_table(json, &report->tables[end], top);
+			put_table(json, output, &report->tables[end]);
 		}
 		put_whole(json, report, i);
 		json_close(json, '}');
@@ -389,7 +415,7 @@ static void report_line(struct output *output, const struct trace_identity *trac
 	if (report->has_lag) {
 		json_i64(&json, "lag_ns", report->lag_ns);
 	}
-	put_tables(&json, report, output->top);
+	put_tables(&json, output, report);
 	end_line(&json);
 }
 

@@ -152,7 +152,7 @@ static void end_row(struct clickhouse_batch *batch, struct clickhouse_part *part
 static void put_place(const struct clickhouse_encoder *encoder, const struct store_item *item,
 		      struct clickhouse_part *part)
 {
-	put_number(part, (int64_t)encoder->level);
+	put_number(part, (int64_t)(item->level ? item->level : encoder->level));
 	put_number(part, (int64_t)item->report.begin);
 	put_raw(part, item->trace, STORE_TRACE_TEXT - 1);
 }

@@ -51,6 +51,12 @@ void clickhouse_writer_flush(struct clickhouse_writer *writer)
 	(void)writer;
 }
 
+void clickhouse_writer_note(struct clickhouse_writer *writer, const struct store_gap *gap)
+{
+	(void)writer;
+	(void)gap;
+}
+
 void clickhouse_writer_close(struct clickhouse_writer *writer)
 {
 	(void)writer;

@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/now.h"
+#include "store/clickhouse/clickhouse-send.h"
 
 struct clickhouse_writer {
 	struct clickhouse_url url;
@@ -94,6 +95,19 @@ void clickhouse_writer_flush(struct clickhouse_writer *writer)
 		sender_close(writer->sender);
 		writer->sender = NULL;
 	}
+}
+
+void clickhouse_writer_note(struct clickhouse_writer *writer, const struct store_gap *gap)
+{
+	struct clickhouse_link link = { .http = http_new(&writer->url, NULL), .url = &writer->url };
+	struct clickhouse_batch *batch = clickhouse_batch_new();
+	struct err ignored; /* that windows are lost was said */
+
+	assert(!writer->sender);
+	clickhouse_encode_gap(writer->encoder, gap, batch);
+	(void)clickhouse_send(&link, batch, &ignored);
+	clickhouse_batch_free(batch);
+	http_free(link.http);
 }
 
 void clickhouse_writer_close(struct clickhouse_writer *writer)

@@ -29,6 +29,8 @@ uint64_t clickhouse_writer_due_ns(const struct clickhouse_writer *writer);
 /* Sends what was gathered, and waits: nothing is undecided afterwards, and no more can be put. NULL
  * is fine, here and below. */
 void clickhouse_writer_flush(struct clickhouse_writer *writer);
+/* After that: tries to note windows that were lost. */
+void clickhouse_writer_note(struct clickhouse_writer *writer, const struct store_gap *gap);
 void clickhouse_writer_close(struct clickhouse_writer *writer);
 
 #endif

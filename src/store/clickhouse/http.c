@@ -154,6 +154,39 @@ static const char *reason_of(struct transfer *transfer)
 	return begin_of;
 }
 
+/* The server's own codes of errors, "Code: 27, ...": what a statement says cannot be taken.  Its
+ * statuses differ by version, and proxies have some of their own. */
+static bool refuses_for_good(const char *said)
+{
+	static const int codes[] = {
+		6,   /* CANNOT_PARSE_TEXT */
+		7,   /* INCORRECT_NUMBER_OF_COLUMNS */
+		16,  /* NO_SUCH_COLUMN_IN_TABLE */
+		25,  /* CANNOT_PARSE_ESCAPE_SEQUENCE */
+		26,  /* CANNOT_PARSE_QUOTED_STRING */
+		27,  /* CANNOT_PARSE_INPUT_ASSERTION_FAILED */
+		38,  /* CANNOT_PARSE_DATE */
+		41,  /* CANNOT_PARSE_DATETIME */
+		47,  /* UNKNOWN_IDENTIFIER */
+		53,  /* TYPE_MISMATCH */
+		62,  /* SYNTAX_ERROR */
+		70,  /* CANNOT_CONVERT_TYPE */
+		72,  /* CANNOT_PARSE_NUMBER */
+		117, /* INCORRECT_DATA */
+		130, /* CANNOT_READ_ARRAY_FROM_TEXT */
+		349, /* CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN */
+		376, /* CANNOT_PARSE_UUID */
+	};
+	long code = strncmp(said, "Code: ", 6) == 0 ? strtol(said + 6, NULL, 10) : 0;
+
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+		if (codes[i] == code) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static int end(struct http *http, struct transfer *transfer, CURLcode code, struct err *err)
 {
 	const struct curl_library *curl = curl_library();
@@ -175,10 +208,12 @@ static int end(struct http *http, struct transfer *transfer, CURLcode code, stru
 	}
 	if (status != STATUS_OK) {
 		const char *reason = reason_of(transfer);
+		int r = refuses_for_good(transfer->said)                  ? -EBADMSG
+			: status == 502 || status == 503 || status == 504 ? -EIO
+									  : -EREMOTEIO;
 
-		return err_raise(
-			err, status == 502 || status == 503 || status == 504 ? -EIO : -EREMOTEIO,
-			"%s: status %ld%s%s", name, status, *reason ? ": " : "", reason);
+		return err_raise(err, r, "%s: status %ld%s%s", name, status, *reason ? ": " : "",
+				 reason);
 	}
 	return 0;
 }

@@ -36,6 +36,7 @@ void http_free(struct http *http); /* NULL is fine */
  *     -EIO         the server is away, too slow, or left in the middle
  *     -EACCES      it does not know user and password
  *     -EREMOTEIO   it refused a statement
+ *     -EBADMSG     it refused what the statement says, and will always do so
  *     -EINTR       @stop
  */
 int http_run(struct http *http, const struct http_request *requests, size_t count, struct err *err);

@@ -245,8 +245,8 @@ static int name_traces(struct mirror *mirror, char *lines, struct err *err)
 {
 	sqlite3_stmt *put = NULL;
 	int r = sqlite_prepare(mirror->db, mirror->url.shown,
-			       "INSERT OR REPLACE INTO traces(trace, id, host, session, domain,"
-			       " path) VALUES(?, ?, ?, ?, ?, ?)",
+			       "INSERT OR REPLACE INTO traces(trace, id, uuid, host, session,"
+			       " domain, path) VALUES(?, ?, ?, ?, ?, ?, ?)",
 			       &put, err);
 
 	for (char *at = lines; *at; at += strcspn(at, "\n") + 1) {
@@ -264,7 +264,7 @@ static int name_traces(struct mirror *mirror, char *lines, struct err *err)
 
 		next = line + len + (line[len] == '\n');
 		line[len] = '\0';
-		for (char *field; column <= 6 && (field = strsep(&line, "\t")); column++) {
+		for (char *field; column <= 7 && (field = strsep(&line, "\t")); column++) {
 			if (strcmp(field, "\\N") == 0) {
 				(void)sqlite3_bind_null(put, column);
 				continue;
@@ -277,7 +277,7 @@ static int name_traces(struct mirror *mirror, char *lines, struct err *err)
 						(int)mirror_unescape(field, strlen(field)),
 						SQLITE_STATIC);
 		}
-		r = column == 7 ? take_trace(mirror, put, err)
+		r = column == 8 ? take_trace(mirror, put, err)
 				: err_raise(err, -EREMOTEIO, "%s: damaged", mirror->url.shown);
 	}
 	(void)sqlite3_finalize(put);
@@ -292,10 +292,11 @@ static int find_traces(struct mirror *mirror, struct err *err)
 	if (!mirror->tables[CLICKHOUSE_TRACES]) {
 		return 0;
 	}
-	r = http_ask(mirror->http,
-		     "SELECT `trace`, `host`, `session`, `domain`, `path` FROM `traces` FINAL"
-		     " FORMAT TabSeparated",
-		     false, &lines, err);
+	r = http_ask(
+		mirror->http,
+		"SELECT `trace`, `uuid`, `host`, `session`, `domain`, `path` FROM `traces` FINAL"
+		" FORMAT TabSeparated",
+		false, &lines, err);
 	r = r < 0 ? r : name_traces(mirror, lines, err);
 	free(lines);
 	return r;

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/now.h"
 #include "base/units.h"
+#include "store/clickhouse/clickhouse-send.h"
 #include "store/clickhouse/spool.h"
 
 struct sender {
@@ -31,61 +32,8 @@ struct sender {
 	bool has_said_loss; /* since the server went away */
 	uint64_t retry_ns, next_try_ns;
 	/* The thread's. */
-	struct http *http;
-	bool is_checked;
-	bool has_table[CLICKHOUSE_TABLES_MAX];
+	struct clickhouse_link link;
 };
-
-/* ---- one batch, in the thread ---- */
-
-static int make_tables(struct sender *sender, const struct clickhouse_batch *batch, struct err *err)
-{
-	int r = sender->is_checked ? 0 : clickhouse_check(sender->http, sender->url, true, err);
-
-	sender->is_checked = r == 0;
-	for (size_t i = 0; r == 0 && i < batch->parts.count; i++) {
-		uint32_t table = batch->parts.at[i].table;
-
-		if (!sender->has_table[table]) {
-			r = clickhouse_make_table(sender->http, sender->url, table, err);
-			sender->has_table[table] = r == 0;
-		}
-	}
-	return r;
-}
-
-static int send_parts(struct sender *sender, const struct clickhouse_batch *batch, bool heads,
-		      struct err *err)
-{
-	VEC(struct http_request) requests = { 0 };
-	int r;
-
-	for (size_t i = 0; i < batch->parts.count; i++) {
-		const struct clickhouse_part *part = &batch->parts.at[i];
-
-		if ((part->table == CLICKHOUSE_WINDOWS) == heads) {
-			*vec_push(&requests) = (struct http_request){ .body = part->body.at,
-								      .len = part->body.count };
-		}
-	}
-	r = http_run(sender->http, requests.at, requests.count, err);
-	vec_fini(&requests);
-	return r;
-}
-
-/* A window is there when its head is. */
-static int send_batch(struct sender *sender, const struct clickhouse_batch *batch, struct err *err)
-{
-	int r = make_tables(sender, batch, err);
-
-	r = r < 0 ? r : send_parts(sender, batch, false, err);
-	r = r < 0 ? r : send_parts(sender, batch, true, err);
-	if (r < 0) { /* it may be another server when it comes back */
-		sender->is_checked = false;
-		memset(sender->has_table, 0, sizeof(sender->has_table));
-	}
-	return r;
-}
 
 /* ---- what becomes of batches, behind the mutex ---- */
 
@@ -104,7 +52,8 @@ static void lose(struct sender *sender, const struct clickhouse_batch *batch, co
 		sender->events.say("%s: windows are lost: %s", sender->url->shown, why);
 	}
 	sender->has_said_loss = true;
-	sender->events.lost(sender->events.user, &gap, batch->windows.windows);
+	sender->events.lost(sender->events.user, &gap,
+			    batch->number >= sender->first_number ? batch->windows.windows : 0);
 }
 
 /* Takes the batch.  @why: it could not be sent.  False: it is lost. */
@@ -148,6 +97,38 @@ static void note_failure(struct sender *sender, struct clickhouse_batch *batch, 
 		(void)keep(sender, sender->outbox.at[i], err->text);
 	}
 	sender->outbox.count = 0;
+	(void)pthread_cond_broadcast(&sender->has_room);
+}
+
+/* The server is there, and will never take the batch: others must not wait for it. */
+static void set_aside(struct sender *sender, struct clickhouse_batch *batch, bool is_spooled,
+		      const struct err *err)
+{
+	bool is_own = batch->number >= sender->first_number;
+	struct err failure;
+	int r = 0;
+
+	if (sender->spool && !is_spooled) {
+		r = spool_put(sender->spool, batch, &failure);
+	} else if (is_own && is_spooled) {
+		sender->events.spooled(sender->events.user, -(int64_t)batch->windows.windows);
+	}
+	if (r == 0 && sender->spool) {
+		r = spool_set_aside(sender->spool, batch->number, err->text, &failure);
+	}
+	if (!sender->has_said_loss) {
+		sender->events.say("%s: it refuses windows, which are lost%s%s", err->text,
+				   sender->spool && r == 0 ? "; they are in " : "",
+				   sender->spool && r == 0 ? spool_path(sender->spool) : "");
+	}
+	sender->has_said_loss = true;
+	lose(sender, batch, err->text);
+	clickhouse_batch_free(batch);
+	if (r < 0) { /* it cannot be taken out: nothing behind it can be sent */
+		sender->events.say("%s", failure.text);
+		spool_close(sender->spool);
+		sender->spool = NULL;
+	}
 	(void)pthread_cond_broadcast(&sender->has_room);
 }
 
@@ -259,9 +240,11 @@ static void *run(void *arg)
 			continue;
 		}
 		(void)pthread_mutex_unlock(&sender->mutex);
-		r = send_batch(sender, batch, &err);
+		r = clickhouse_send(&sender->link, batch, &err);
 		(void)pthread_mutex_lock(&sender->mutex);
-		if (r < 0) {
+		if (r == -EBADMSG) {
+			set_aside(sender, batch, is_spooled, &err);
+		} else if (r < 0) {
 			note_failure(sender, batch, is_spooled, &err);
 		} else {
 			note_success(sender, batch, is_spooled);
@@ -350,9 +333,9 @@ int sender_open(const struct clickhouse_url *url, bool may_wait, const struct se
 	sender->url = url;
 	sender->events = *events;
 	sender->may_wait = may_wait;
-	sender->http = http_new(url, NULL);
-	r = clickhouse_check(sender->http, url, true, err);
-	sender->is_checked = r == 0;
+	sender->link = (struct clickhouse_link){ .http = http_new(url, NULL), .url = url };
+	r = clickhouse_check(sender->link.http, url, true, err);
+	sender->link.is_checked = r == 0;
 	if (r == -EIO && !may_wait) { /* it may come yet */
 		r = 0;
 		open_spool(sender);
@@ -401,6 +384,6 @@ void sender_close(struct sender *sender)
 	}
 	spool_close(sender->spool);
 	vec_fini(&sender->outbox);
-	http_free(sender->http);
+	http_free(sender->link.http);
 	free(sender);
 }

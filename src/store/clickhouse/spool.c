@@ -27,6 +27,7 @@ struct spool {
 	uint64_t most, bytes; /* that it may take, and that it has */
 	int64_t last;
 	uint64_t batches;
+	bool has_aside; /* batches that were set aside */
 	sqlite3_stmt *put, *put_part, *first, *parts, *drop, *drop_parts, *windows;
 };
 
@@ -115,7 +116,9 @@ static int begin_file(struct spool *spool, const struct clickhouse_url *url, str
 		" begin INTEGER, \"end\" INTEGER, rows INTEGER, lost INTEGER, lost_begin INTEGER,"
 		" lost_end INTEGER, why TEXT, bytes INTEGER) STRICT;"
 		"CREATE TABLE IF NOT EXISTS parts(number INTEGER, nth INTEGER, name TEXT,"
-		" size INTEGER, body BLOB, PRIMARY KEY(number, nth)) STRICT",
+		" size INTEGER, body BLOB, PRIMARY KEY(number, nth)) STRICT;"
+		"CREATE TABLE IF NOT EXISTS aside(at INTEGER, nth INTEGER, name TEXT, size INTEGER,"
+		" body BLOB, why TEXT) STRICT",
 		SPOOL_ID, url->shown);
 	int r = sqlite_run(spool->db, spool->path, sql, err);
 
@@ -159,11 +162,13 @@ static int check_file(struct spool *spool, const struct clickhouse_url *url, str
 
 static int count_all(struct spool *spool, struct err *err)
 {
-	int64_t bytes = 0, batches = 0;
+	int64_t bytes = 0, batches = 0, aside = 0;
 	int r = one_number(spool, "SELECT sum(bytes) FROM batches", &bytes, err);
 
 	r = r < 0 ? r : one_number(spool, "SELECT count(*) FROM batches", &batches, err);
 	r = r < 0 ? r : one_number(spool, "SELECT max(number) FROM batches", &spool->last, err);
+	r = r < 0 ? r : one_number(spool, "SELECT count(*) FROM aside", &aside, err);
+	spool->has_aside = aside > 0;
 	spool->bytes = (uint64_t)bytes;
 	spool->batches = (uint64_t)batches;
 	return r;
@@ -233,7 +238,7 @@ void spool_close(struct spool *spool)
 	if (!spool) {
 		return;
 	}
-	if (spool->batches == 0) { /* before the lock is gone */
+	if (spool->batches == 0 && !spool->has_aside) { /* before the lock is gone */
 		char *wal = mem_printf("%s-wal", spool->path);
 
 		(void)unlink(spool->path);
@@ -347,6 +352,23 @@ int spool_drop(struct spool *spool, int64_t number, struct err *err)
 		return r;
 	}
 	return count_all(spool, err);
+}
+
+/* Of a batch all parts have the time of the latest. */
+int spool_set_aside(struct spool *spool, int64_t number, const char *why, struct err *err)
+{
+	char *sql = sqlite3_mprintf(
+		"BEGIN; INSERT INTO aside SELECT (SELECT ifnull(max(at), 0) + 1 FROM aside), nth,"
+		" name, size, body, %Q FROM parts WHERE number = %lld;"
+		"DELETE FROM aside WHERE at <= (SELECT max(at) FROM aside) - %d; COMMIT",
+		why, (long long)number, SPOOL_ASIDE_MAX);
+	int r = sqlite_run(spool->db, spool->path, sql, err);
+
+	sqlite3_free(sql);
+	if (r < 0) {
+		(void)sqlite3_exec(spool->db, "ROLLBACK", NULL, NULL, NULL);
+	}
+	return r < 0 ? r : spool_drop(spool, number, err);
 }
 
 /* ---- reading ---- */

@@ -28,6 +28,10 @@ bool spool_is_empty(const struct spool *spool);
 int spool_put(struct spool *spool, const struct clickhouse_batch *batch, struct err *err);
 /* The oldest batch, which stays there.  -errno: it cannot be read. */
 int spool_first(struct spool *spool, struct clickhouse_batch **ret, struct err *err);
+/* Takes the batch out, and leaves it in a table `aside` for people to look at, with the reason; so
+ * the newest SPOOL_ASIDE_MAX.  The file is not removed then. */
+#define SPOOL_ASIDE_MAX 8
+int spool_set_aside(struct spool *spool, int64_t number, const char *why, struct err *err);
 int spool_drop(struct spool *spool, int64_t number, struct err *err);
 /* Windows in batches from @number on. */
 uint64_t spool_windows(const struct spool *spool, int64_t number);

@@ -157,6 +157,17 @@ struct store_item *store_item_window(const struct trace_identity *trace,
 	return item;
 }
 
+struct store_item *store_item_merged(const struct trace_identity *trace, const char *id,
+				     const char *uuid, uint64_t level, const struct report *report)
+{
+	struct store_item *item = store_item_window(trace, report);
+
+	(void)snprintf(item->trace, sizeof(item->trace), "%s", id);
+	item->uuid = copy_text(item, uuid);
+	item->level = level;
+	return item;
+}
+
 /* ---- all else ---- */
 
 struct store_item *store_item_loss(const struct trace_identity *trace,

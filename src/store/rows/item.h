@@ -16,6 +16,7 @@ enum store_kind { STORE_WINDOW, STORE_LOSS, STORE_TRIGGER, STORE_CAPTURE };
 struct store_item {
 	enum store_kind kind;
 	struct arena arena;           /* has all that follows */
+	uint64_t level;               /* of a window: its length; 0: that of the run */
 	char trace[STORE_TRACE_TEXT]; /* what the trace is called in stores; "": it is of none */
 	const char *uuid;             /* LTTng's; NULL: it has none */
 	const char *host, *session, *domain, *path; /* NULL: not known */
@@ -35,6 +36,10 @@ struct store_gap {
 /* A window of all its tables. */
 struct store_item *store_item_window(const struct trace_identity *trace,
 				     const struct report *report);
+/* A window that was put together from others of a store: @id and @uuid are what that calls the
+ * trace. */
+struct store_item *store_item_merged(const struct trace_identity *trace, const char *id,
+				     const char *uuid, uint64_t level, const struct report *report);
 struct store_item *store_item_loss(const struct trace_identity *trace,
 				   const struct engine_warning *warning);
 struct store_item *store_item_trigger(const struct trace_identity *trace,

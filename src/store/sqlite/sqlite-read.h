@@ -9,10 +9,6 @@
 
 #include "store/sqlite/sqlite.h"
 
-struct sqlite_place {
-	int64_t level, begin, trace;
-};
-
 struct sqlite_cursor {
 	sqlite3_stmt *scan; /* NULL: there is no such table */
 	struct sqlite_place at;

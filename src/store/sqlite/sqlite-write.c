@@ -8,32 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/limits.h"
-#include "store/sqlite/sqlite.h"
-
-/* A table of an analysis. */
-struct written {
-	struct store_column columns[STORE_COLUMNS_MAX];
-	size_t count;
-	sqlite3_stmt *insert, *remove;
-};
-
-struct known_trace {
-	char trace[STORE_TRACE_TEXT];
-	int64_t number;
-};
-
-struct sqlite_writer {
-	sqlite3 *db;
-	char *path;
-	int64_t level;
-	sqlite3_stmt *put_trace, *find_trace, *find_window, *put_window, *put_thread,
-		*remove_threads, *put_loss, *put_trigger, *put_capture, *put_gap;
-	struct written *tables[ANALYSES_MAX][TABLES_MAX]; /* NULL: not used yet */
-	VEC(struct known_trace) traces;
-	struct store_scratch scratch;
-	uint64_t rows; /* of the transaction */
-};
+#include "store/sqlite/sqlite-write-state.h"
 
 /* ---- opening ---- */
 
@@ -56,6 +31,8 @@ static int prepare_all(struct sqlite_writer *writer, struct err *err)
 				       ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)" },
 		{ &writer->remove_threads,
 		  "DELETE FROM threads WHERE level = ? AND begin = ? AND trace = ?" },
+		{ &writer->remove_window,
+		  "DELETE FROM windows WHERE level = ? AND begin = ? AND trace = ?" },
 		{ &writer->put_loss,
 		  "INSERT OR REPLACE INTO losses(trace, what, stream, packet, begin, \"end\","
 		  " message) VALUES(?, ?, ?, ?, ?, ?, ?)" },
@@ -124,115 +101,6 @@ void sqlite_writer_close(struct sqlite_writer *writer)
 	free(writer);
 }
 
-/* ---- tables of the analyses ---- */
-
-static int make_table(struct sqlite_writer *writer, const char *name, const struct written *table,
-		      struct err *err)
-{
-	char *sql = mem_printf("CREATE TABLE IF NOT EXISTS \"%s\"(level INTEGER, begin INTEGER,"
-			       " trace INTEGER",
-			       name);
-	char *keys = mem_strdup(""), *longer;
-	int r;
-
-	for (size_t i = 0; i < table->count; i++) {
-		const struct store_column *column = &table->columns[i];
-
-		longer = mem_printf("%s, \"%s\" %s", sql, column->name,
-				    column->is_text ? "TEXT" : "INTEGER");
-		free(sql);
-		sql = longer;
-		if (column->is_key) {
-			longer = mem_printf("%s, \"%s\"", keys, column->name);
-			free(keys);
-			keys = longer;
-		}
-	}
-	longer = mem_printf("%s, PRIMARY KEY(level, begin, trace%s)) STRICT, WITHOUT ROWID", sql,
-			    keys);
-	r = sqlite_run(writer->db, writer->path, longer, err);
-	free(sql);
-	free(keys);
-	free(longer);
-	return r;
-}
-
-/* A store of an older version lacks columns that analyses have got since. */
-static int grow_table(struct sqlite_writer *writer, const char *name, const struct written *table,
-		      struct err *err)
-{
-	sqlite3_stmt *columns = NULL;
-	char *sql = mem_printf("SELECT name FROM pragma_table_info('%s')", name);
-	int r = sqlite_prepare(writer->db, writer->path, sql, &columns, err);
-
-	free(sql);
-	for (size_t i = 0; r == 0 && i < table->count; i++) {
-		if (sqlite_has_column(columns, table->columns[i].name)) {
-			continue;
-		}
-		(void)sqlite3_reset(columns);
-		sql = mem_printf("ALTER TABLE \"%s\" ADD COLUMN \"%s\" %s", name,
-				 table->columns[i].name,
-				 table->columns[i].is_text ? "TEXT" : "INTEGER");
-		r = sqlite_run(writer->db, writer->path, sql, err);
-		free(sql);
-	}
-	(void)sqlite3_finalize(columns);
-	return r;
-}
-
-static int prepare_table(struct sqlite_writer *writer, const char *name, struct written *table,
-			 struct err *err)
-{
-	char *sql = mem_printf("INSERT INTO \"%s\"(level, begin, trace", name);
-	char *marks = mem_strdup("?, ?, ?"), *longer;
-	int r;
-
-	for (size_t i = 0; i < table->count; i++) {
-		longer = mem_printf("%s, \"%s\"", sql, table->columns[i].name);
-		free(sql);
-		sql = longer;
-		longer = mem_printf("%s, ?", marks);
-		free(marks);
-		marks = longer;
-	}
-	longer = mem_printf("%s) VALUES(%s)", sql, marks);
-	r = sqlite_prepare(writer->db, writer->path, longer, &table->insert, err);
-	free(sql);
-	free(marks);
-	free(longer);
-	sql = mem_printf("DELETE FROM \"%s\" WHERE level = ? AND begin = ? AND trace = ?", name);
-	r = r < 0 ? r : sqlite_prepare(writer->db, writer->path, sql, &table->remove, err);
-	free(sql);
-	return r;
-}
-
-static int table_at(struct sqlite_writer *writer, size_t a, size_t t, struct written **ret,
-		    struct err *err)
-{
-	struct written *table = writer->tables[a][t];
-	char name[STORE_NAME_MAX];
-	int r;
-
-	*ret = table;
-	if (table) {
-		return 0;
-	}
-	table = mem_alloc(sizeof(*table));
-	table->count = store_columns(&analyses[a]->tables[t], table->columns);
-	store_table_name(analyses[a], t, name);
-	r = make_table(writer, name, table, err);
-	r = r < 0 ? r : grow_table(writer, name, table, err);
-	r = r < 0 ? r : prepare_table(writer, name, table, err);
-	if (r < 0) {
-		free(table);
-		return r;
-	}
-	writer->tables[a][t] = table;
-	*ret = table;
-	return 0;
-}
-
 /* ---- rows ---- */
 
 static void bind_text(sqlite3_stmt *statement, int at, const char *text)
@@ -244,12 +112,7 @@ static void bind_text(sqlite3_stmt *statement, int at, const char *text)
 	}
 }
 
-/* The window that rows belong to. */
-struct place {
-	int64_t level, begin, trace;
-};
-
-static void bind_place(sqlite3_stmt *statement, const struct place *place)
+static void bind_place(sqlite3_stmt *statement, const struct sqlite_place *place)
 {
 	(void)sqlite3_bind_int64(statement, 1, place->level);
 	(void)sqlite3_bind_int64(statement, 2, place->begin);
@@ -287,12 +150,12 @@ static size_t index_of(const struct analysis *analysis)
 }
 
 static int put_table(struct sqlite_writer *writer, const struct report_table *from,
-		     const struct place *place, struct err *err)
+		     const struct sqlite_place *place, struct err *err)
 {
 	struct store_cell cells[STORE_COLUMNS_MAX];
 	size_t a = index_of(from->analysis), t = (size_t)(from->table - from->analysis->tables);
 	struct written *table;
-	int r = table_at(writer, a, t, &table, err);
+	int r = sqlite_table_at(writer, a, t, &table, err);
 
 	if (r == 0) {
 		bind_place(table->insert, place);
@@ -308,7 +171,7 @@ static int put_table(struct sqlite_writer *writer, const struct report_table *fr
 /* ---- windows ---- */
 
 static int put_thread(struct sqlite_writer *writer, const struct report_view *view,
-		      const struct place *place, struct err *err)
+		      const struct sqlite_place *place, struct err *err)
 {
 	sqlite3_stmt *put = writer->put_thread;
 
@@ -331,7 +194,7 @@ static int put_thread(struct sqlite_writer *writer, const struct report_view *vi
 }
 
 static int put_head(struct sqlite_writer *writer, const struct report *report,
-		    const struct place *place, struct err *err)
+		    const struct sqlite_place *place, struct err *err)
 {
 	sqlite3_stmt *put = writer->put_window;
 	const uint64_t figures[] = { report->events, report->discarded, report->lost_packets,
@@ -374,8 +237,8 @@ static bool is_listed(const char *lists, const char *name)
 	return false;
 }
 
-static int remove_rows(struct sqlite_writer *writer, const char *lists, const struct place *place,
-		       struct err *err)
+static int remove_rows(struct sqlite_writer *writer, const char *lists,
+		       const struct sqlite_place *place, struct err *err)
 {
 	int r = 0;
 
@@ -387,7 +250,10 @@ static int remove_rows(struct sqlite_writer *writer, const char *lists, const st
 		     r == 0 && t < TABLES_MAX && analyses[a]->tables[t].columns[0].key; t++) {
 			struct written *table;
 
-			r = table_at(writer, a, t, &table, err);
+			if (scope_is_of_pairs(analyses[a]->tables[t].scope)) {
+				continue; /* not stored */
+			}
+			r = sqlite_table_at(writer, a, t, &table, err);
 			if (r == 0) {
 				bind_place(table->remove, place);
 				r = sqlite_step(writer->db, writer->path, table->remove, err);
@@ -404,7 +270,7 @@ static int remove_rows(struct sqlite_writer *writer, const char *lists, const st
 /* A window that is there is replaced, with its rows; one that is complete only by another that is.
  * *ret_stays: it is not replaced. */
 static int replace(struct sqlite_writer *writer, const struct report *report,
-		   const struct place *place, bool *ret_stays, struct err *err)
+		   const struct sqlite_place *place, bool *ret_stays, struct err *err)
 {
 	char *lists = NULL;
 	int r = 0, found;
@@ -466,7 +332,8 @@ static int put_window(struct sqlite_writer *writer, const struct store_item *ite
 		      struct err *err)
 {
 	const struct report *report = &item->report;
-	const struct place place = { writer->level, (int64_t)report->begin, trace };
+	const struct sqlite_place place = { item->level ? (int64_t)item->level : writer->level,
+					    (int64_t)report->begin, trace };
 	bool stays;
 	int r = replace(writer, report, &place, &stays, err);
 
@@ -574,22 +441,77 @@ static void forget(struct sqlite_writer *writer)
 	}
 }
 
-int sqlite_writer_put(struct sqlite_writer *writer, struct store_item *const *items, size_t count,
-		      const struct store_gap *gap, uint64_t *ret_rows, struct err *err)
+int sqlite_writer_begin(struct sqlite_writer *writer, struct err *err)
 {
-	int r = sqlite_run(writer->db, writer->path, "BEGIN IMMEDIATE", err);
-
 	writer->rows = 0;
-	r = r < 0 || !gap ? r : put_gap(writer, gap, err);
-	for (size_t i = 0; r == 0 && i < count; i++) {
-		r = put_item(writer, items[i], err);
-	}
+	return sqlite_run(writer->db, writer->path, "BEGIN IMMEDIATE", err);
+}
+
+int sqlite_writer_end(struct sqlite_writer *writer, int r, struct err *err)
+{
 	r = r < 0 ? r : sqlite_run(writer->db, writer->path, "COMMIT", err);
 	if (r < 0) {
 		(void)sqlite3_exec(writer->db, "ROLLBACK", NULL, NULL, NULL);
 		forget(writer);
-		return r;
 	}
-	*ret_rows += writer->rows;
-	return 0;
+	return r;
+}
+
+int sqlite_writer_add(struct sqlite_writer *writer, const struct store_item *item, struct err *err)
+{
+	return put_item(writer, item, err);
+}
+
+int sqlite_writer_add_gap(struct sqlite_writer *writer, const struct store_gap *gap,
+			  struct err *err)
+{
+	return put_gap(writer, gap, err);
+}
+
+int sqlite_writer_remove(struct sqlite_writer *writer, const struct sqlite_place *place,
+			 struct err *err)
+{
+	char *lists = NULL;
+	int r;
+
+	bind_place(writer->find_window, place);
+	if (sqlite3_step(writer->find_window) == SQLITE_ROW) {
+		lists = mem_strdup((const char *)sqlite3_column_text(writer->find_window, 1));
+	}
+	(void)sqlite3_reset(writer->find_window);
+	r = lists ? remove_rows(writer, lists, place, err) : 0;
+	bind_place(writer->remove_window, place);
+	r = r < 0 ? r : sqlite_step(writer->db, writer->path, writer->remove_window, err);
+	free(lists);
+	return r;
+}
+
+int sqlite_writer_remove_others(struct sqlite_writer *writer, uint64_t before, struct err *err)
+{
+	static const char *const tables[] = { "losses", "triggers", "captures", "gaps" };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(tables) / sizeof(tables[0]); i++) {
+		char *sql = mem_printf("DELETE FROM %s WHERE \"end\" <= %" PRIu64
+				       " AND begin < %" PRIu64,
+				       tables[i], before, before);
+
+		r = sqlite_run(writer->db, writer->path, sql, err);
+		free(sql);
+	}
+	return r;
+}
+
+int sqlite_writer_put(struct sqlite_writer *writer, struct store_item *const *items, size_t count,
+		      const struct store_gap *gap, uint64_t *ret_rows, struct err *err)
+{
+	int r = sqlite_writer_begin(writer, err);
+
+	r = r < 0 || !gap ? r : put_gap(writer, gap, err);
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		r = put_item(writer, items[i], err);
+	}
+	r = sqlite_writer_end(writer, r, err);
+	*ret_rows += r == 0 ? writer->rows : 0;
+	return r;
 }

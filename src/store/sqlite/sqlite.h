@@ -27,6 +27,11 @@
 #define SQLITE_THREADS                                                                             \
 	"level, begin, trace, tid, nth, was_tid, was_nth, is_reused, pid, comm, prio, container"
 
+/* A window. */
+struct sqlite_place {
+	int64_t level, begin, trace;
+};
+
 /* Makes the tables that no analysis has. */
 extern const char sqlite_first_tables[];
 

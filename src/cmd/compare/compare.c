@@ -1,0 +1,206 @@
+/*
+ * compare: what changed from one run to another.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/common.h"
+#include "cmd/compare/side.h"
+#include "cmd/say.h"
+#include "compare/compare-output.h"
+#include "compare/limit.h"
+#include "engine/engine.h"
+#include "live/trigger/gate.h"
+#include "output/sink.h"
+
+struct comparing {
+	const struct options *options;
+	struct output *output;
+	const struct analysis *const *list;
+	struct profile *side[2];
+	struct comparison comparison;
+	VEC(struct limit *) limits;
+	struct gate *gate; /* NULL: there is none */
+	struct err err;
+};
+
+/* ---- the gate ---- */
+
+static int parse_limits(struct comparing *c)
+{
+	const struct options *options = c->options;
+
+	if (options->fails.count > 0 || options->strict) {
+		c->gate = gate_new(options->strict);
+	}
+	for (size_t i = 0; i < options->fails.count; i++) {
+		struct limit *limit = limit_new(options->fails.at[i], &c->err);
+
+		if (!limit) {
+			return -EINVAL;
+		}
+		*vec_push(&c->limits) = limit;
+		gate_add(c->gate, options->fails.at[i], true);
+	}
+	return 0;
+}
+
+/* What is missing in one side, for --strict. */
+static void look_for_losses(const struct comparing *c, const struct profile *side)
+{
+	char *text;
+
+	if (!side->knows_losses) {
+		text = mem_printf("%s: no figures of count tell whether something is missing",
+				  side->name);
+		gate_lost(c->gate, text);
+		free(text);
+	}
+	if (side->discarded + side->lost_packets + side->bad_packets + side->late_events > 0) {
+		text = mem_printf("%s: %llu events discarded, %llu packets lost, %llu packets bad, "
+				  "%llu events late",
+				  side->name, (unsigned long long)side->discarded,
+				  (unsigned long long)side->lost_packets,
+				  (unsigned long long)side->bad_packets,
+				  (unsigned long long)side->late_events);
+		gate_lost(c->gate, text);
+		free(text);
+	}
+	if (side->missing.count > 0) {
+		char *events = missing_text(side->missing.at, side->missing.count, true);
+
+		text = mem_printf("%s: not recorded: %s", side->name, events);
+		gate_lost(c->gate, text);
+		free(text);
+		free(events);
+	}
+}
+
+struct held {
+	struct gate *gate;
+	size_t number;
+};
+
+static void on_held(void *user, const char *says)
+{
+	const struct held *held = user;
+
+	gate_held(held->gate, held->number, says);
+}
+
+/* A figure that nobody recorded is a mistake that has to be seen, as in `analyze`. */
+static int check_limits(struct comparing *c)
+{
+	int status = EXIT_DONE;
+
+	for (size_t i = 0; i < c->limits.count; i++) {
+		struct held held = { c->gate, i };
+		struct err why;
+		int r = limit_check(c->limits.at[i], &c->comparison, on_held, &held, &why);
+
+		if (r < 0) {
+			gate_skip(c->gate, i, why.text);
+		}
+		status = r == -ENOENT ? EXIT_FAILED : status;
+	}
+	for (int i = 0; i < 2 && c->gate && c->options->strict; i++) {
+		look_for_losses(c, c->side[i]);
+	}
+	return status;
+}
+
+/* ---- the command ---- */
+
+static void print(const struct comparing *c)
+{
+	const struct output *output = c->output;
+
+	if (strcmp(c->options->format, "json") == 0) {
+		compare_json(&c->comparison, output->top, output->out);
+	} else {
+		compare_text(&c->comparison, output->top, c->options->selection.per != PER_ALL,
+			     output->out);
+	}
+}
+
+static int read_sides(struct comparing *c)
+{
+	for (int i = 0; i < 2; i++) {
+		int r = side_read(c->options, c->options->args[i], c->list, &c->side[i], &c->err);
+
+		if (r < 0) {
+			return r;
+		}
+	}
+	return 0;
+}
+
+static void comparing_fini(struct comparing *c)
+{
+	for (size_t i = 0; i < c->limits.count; i++) {
+		limit_free(c->limits.at[i]);
+	}
+	vec_fini(&c->limits);
+	comparison_fini(&c->comparison);
+	profile_free(c->side[0]);
+	profile_free(c->side[1]);
+	gate_free(c->gate);
+}
+
+static int compare_into(const struct options *options, struct output *output)
+{
+	struct comparing c = { .options = options,
+			       .output = output,
+			       .list = options->has_analyses ? options->analyses : analyses };
+	int r = parse_limits(&c), status = EXIT_DONE;
+
+	if (r == 0) {
+		r = read_sides(&c);
+	}
+	if (r < 0) {
+		say("%s", c.err.text);
+		status = cmd_signal_status() != 0 ? cmd_signal_status()
+			 : r == -EINVAL           ? EXIT_USAGE
+						  : EXIT_FAILED;
+	} else {
+		compare(c.side[0], c.side[1], c.list, &options->selection, &c.comparison);
+		print(&c);
+		status = check_limits(&c);
+	}
+	status = cmd_end_gate(options, c.gate, status);
+	comparing_fini(&c);
+	return status;
+}
+
+static int run(const struct options *options)
+{
+	struct output output = cmd_output_of(options);
+
+	if (options->args[2]) {
+		say("compare: two runs are compared, and %s is one more", options->args[2]);
+		return EXIT_USAGE;
+	}
+	if (strcmp(options->args[0], "-") == 0 && strcmp(options->args[1], "-") == 0) {
+		say("compare: standard input is one run, not both");
+		return EXIT_USAGE;
+	}
+	cmd_stop_on_signals();
+	(void)signal(SIGPIPE, SIG_IGN);
+	return cmd_output(options, &output, compare_into);
+}
+
+const struct command cmd_compare = {
+	.name = "compare",
+	.args = "A B",
+	.summary = "what changed from run A to run B, the largest cost first",
+	.examples =
+		"  sillage compare before/ after/\n"
+		"  sillage compare -a sched,cpu --fail 'sched.wake.p99 > +20%' base.json TRACE\n"
+		"  sillage compare 'web.db@-2d..-1d' 'web.db@-1d..'\n",
+	.options = FOR_COMPARE,
+	.args_min = 2,
+	.run = run,
+};

@@ -1,0 +1,305 @@
+/*
+ * side: see side.h.
+ */
+#include "cmd/compare/side.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/units.h"
+#include "cmd/check-names.h"
+#include "cmd/common.h"
+#include "cmd/say.h"
+#include "engine/engine.h"
+#include "engine/trace.h"
+#include "live/url.h"
+#include "output/rollup.h"
+#include "recorded/recorded.h"
+#include "store/reader.h"
+#include "store/store.h"
+
+struct side {
+	struct options options; /* with the side's own range */
+	const struct analysis *const *list;
+	struct profile *profile;
+	const char *name; /* of what is being read */
+	struct err *err;
+};
+
+/* ---- traces ---- */
+
+static void on_report(void *user, const struct report *report)
+{
+	struct side *side = user;
+
+	if (report->kind == REPORT_TOTAL) {
+		profile_add_span(side->profile, report->begin, report->end);
+		profile_add_report(side->profile, report);
+	}
+}
+
+static void on_warning(void *user, const struct engine_warning *warning)
+{
+	struct side *side = user;
+
+	if (side->options.verbosity >= 0) {
+		say("%s: %s", side->name, warning->message);
+	}
+}
+
+static int on_trace(void *user, struct trace *trace, struct err *err)
+{
+	(void)user;
+	(void)trace;
+	(void)err;
+	return 0;
+}
+
+/* Analyses of what the user asks for are only there if something is asked for. */
+static bool is_asked(const struct side *side, const struct analysis *analysis)
+{
+	const struct period_set *periods = &side->options.periods;
+
+	return strcmp(analysis->name, "periods") == 0 ? periods->all.count > 0
+	       : strcmp(analysis->name, "jobs") == 0  ? periods->jobs.count > 0
+						      : true;
+}
+
+static void fill_config(const struct side *side, struct engine_config *ret)
+{
+	const struct options *options = &side->options;
+	size_t count = 0;
+
+	*ret = (struct engine_config){ .interval_ns = options->interval_ns,
+				       .shown_interval_ns = options->interval_ns,
+				       .selection = &options->selection,
+				       .periods = &options->periods,
+				       .jobs = (unsigned int)options->jobs,
+				       .chunk_bytes = options->chunk_bytes,
+				       .max_memory = options->max_memory,
+				       .on_report = on_report,
+				       .on_warning = on_warning };
+	for (size_t i = 0; side->list[i]; i++) {
+		if (is_asked(side, side->list[i])) {
+			ret->analyses[count++] = side->list[i];
+		}
+	}
+}
+
+static int analyze_one(struct side *side, const struct recorded_path *path)
+{
+	struct engine_config config;
+	struct recorded_run run = { .user = side, .stop = &cmd_stop, .on_trace = on_trace };
+	int r;
+
+	fill_config(side, &config);
+	side->name = path->name;
+	r = cmd_range(&side->options, path, &config.range_begin, &config.range_end, side->err);
+	if (r < 0) {
+		return err_note(side->err, r, "%s", path->name);
+	}
+	run.chunk_bytes = config.chunk_bytes;
+	run.range_end = config.range_end;
+	run.engine = engine_new(&config);
+	r = recorded_analyze(path, &run, side->err);
+	engine_free(run.engine);
+	return r;
+}
+
+static int read_traces(struct side *side, const char *arg)
+{
+	struct recorded_paths paths = { 0 };
+	int r = cmd_find(&side->options, arg, &paths, side->err);
+
+	r = r < 0 ? r : cmd_check_names(&side->options, NULL, &paths, side->err);
+	for (size_t i = 0; r == 0 && i < paths.at.count && !cmd_stop; i++) {
+		r = analyze_one(side, &paths.at.at[i]);
+	}
+	recorded_paths_fini(&paths);
+	return r;
+}
+
+/* ---- stores ---- */
+
+static bool matches(const char *pattern, const char *text)
+{
+	return !pattern || fnmatch(pattern, text ? text : "", 0) == 0;
+}
+
+static void say_gap(void *user, uint64_t begin, uint64_t end, uint64_t windows, const char *why)
+{
+	const struct side *side = user;
+	char from[UNITS_TEXT_MAX], to[UNITS_TEXT_MAX];
+
+	say("%s: %llu windows between %s and %s are missing: %s", side->name,
+	    (unsigned long long)windows, units_iso(from, begin), units_iso(to, end), why);
+}
+
+static int find_windows(struct side *side, struct store_reader *reader, struct store_windows *ret)
+{
+	const struct options *options = &side->options;
+	struct units_span span;
+	uint64_t begin, end;
+	size_t count;
+	const struct store_trace *traces = store_reader_traces(reader, &count);
+	bool *wanted = mem_alloc(count + 1);
+	int r = store_reader_span(reader, &span.first, &span.last, side->err);
+
+	for (size_t i = 0; i < count; i++) {
+		wanted[i] = matches(options->host, traces[i].identity.host) &&
+			    matches(options->session, traces[i].identity.session);
+	}
+	if (r == 0) {
+		r = cmd_range_in(options, &span, &begin, &end, side->err);
+		r = r < 0 ? err_note(side->err, r, "%s", side->name) : 0;
+	}
+	r = r < 0 ? r
+		  : store_reader_windows(reader, wanted, UINT64_MAX, begin, end, ret, side->err);
+	r = r < 0 ? r : store_reader_gaps(reader, begin, end, say_gap, side, side->err);
+	free(wanted);
+	return r;
+}
+
+/* Windows come by trace. */
+static int add_windows(struct side *side, struct store_reader *reader,
+		       const struct store_windows *windows)
+{
+	struct rollup *total = rollup_new(1, 0, &side->options.selection);
+	struct report report;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < windows->at.count && !cmd_stop; i++) {
+		const struct store_window *window = &windows->at.at[i];
+
+		r = store_reader_read(reader, window, &report, side->err);
+		if (r < 0) {
+			break;
+		}
+		rollup_add(total, &report, 0);
+		profile_add_span(side->profile, report.begin, report.end);
+		if (i + 1 == windows->at.count || windows->at.at[i + 1].trace != window->trace) {
+			profile_add_report(side->profile, rollup_take(total));
+		}
+	}
+	rollup_free(total);
+	return r;
+}
+
+static int read_store(struct side *side, const char *url)
+{
+	struct store_windows windows = { 0 };
+	struct store_reader *reader = NULL;
+	int r = store_reader_open(url, &cmd_stop, &reader, side->err);
+
+	if (r == 0) {
+		store_reader_want(reader, side->list, &side->options.selection);
+		side->name = store_reader_name(reader);
+		r = find_windows(side, reader, &windows);
+	}
+	if (r == 0 && windows.at.count == 0) {
+		r = err_raise(side->err, -ENOENT, "%s: it has no such windows", side->name);
+	}
+	r = r < 0 ? r : add_windows(side, reader, &windows);
+	vec_fini(&windows.at);
+	store_reader_close(reader);
+	return r;
+}
+
+/* ---- JSON ---- */
+
+static int read_json(struct side *side, const char *path)
+{
+	bool is_stdin = strcmp(path, "-") == 0;
+	FILE *in = is_stdin ? stdin : fopen(path, "re");
+	int r;
+
+	if (!in) {
+		return err_raise(side->err, -errno, "%s: %s", path, strerror(errno));
+	}
+	r = profile_add_json(side->profile, side->list, in, side->err);
+	r = r < 0 ? err_note(side->err, r, "%s", path) : r;
+	if (!is_stdin) {
+		(void)fclose(in);
+	}
+	return r;
+}
+
+/* ---- which of them ---- */
+
+/* Cuts @BEGIN..END off; it may be no part of the name of a file. */
+static void take_range(struct side *side, char *name)
+{
+	char *dots = NULL, *at;
+	struct stat ignored;
+
+	for (char *next = name; (next = strstr(next, "..")); next++) {
+		dots = next;
+	}
+	at = dots ? memrchr(name, '@', (size_t)(dots - name)) : NULL;
+	if (!at || stat(name, &ignored) == 0) {
+		return;
+	}
+	at -= at > name && at[-1] == '@'; /* a time may begin with one */
+	*at = *dots = '\0';
+	side->options.begin = at[1] ? at + 1 : NULL;
+	side->options.end = dots[2] ? dots + 2 : NULL;
+}
+
+static bool is_store(const char *name)
+{
+	struct err ignored;
+
+	return store_is_clickhouse(name) || store_file_of(name, &ignored);
+}
+
+static int read_any(struct side *side, const char *name)
+{
+	bool has_range = side->options.begin || side->options.end;
+	struct stat file;
+
+	if (is_store(name)) {
+		return read_store(side, name);
+	}
+	if (url_is_one(name)) {
+		return read_traces(side, name);
+	}
+	if (strcmp(name, "-") != 0 && stat(name, &file) < 0) {
+		return err_raise(side->err, -errno, "%s: %s", name, strerror(errno));
+	}
+	if (strcmp(name, "-") != 0 && S_ISDIR(file.st_mode)) {
+		return read_traces(side, name);
+	}
+	return has_range ? err_raise(side->err, -EINVAL,
+				     "%s: JSON has totals only: no range of it can be taken", name)
+			 : read_json(side, name);
+}
+
+int side_read(const struct options *options, const char *arg, const struct analysis *const *list,
+	      struct profile **ret, struct err *err)
+{
+	struct side side = {
+		.options = *options, .list = list, .profile = profile_new(arg), .err = err
+	};
+	char *name = mem_strdup(arg);
+	int r;
+
+	side.options.begin_option = "begin of the range";
+	side.options.end_option = "end of the range";
+	take_range(&side, name);
+	r = read_any(&side, name);
+	if (r == 0 && cmd_stop) {
+		r = err_raise(err, -EINTR, "%s: interrupted before all was read", arg);
+	}
+	r = r < 0 ? r : profile_end(side.profile, err);
+	free(name);
+	if (r < 0) {
+		profile_free(side.profile);
+		return r;
+	}
+	*ret = side.profile;
+	return 0;
+}

@@ -1,0 +1,20 @@
+/*
+ * side: reads one side of `sillage compare`, whatever it is.
+ *
+ *     TRACE, CAPTURE, URL   its traces are analysed
+ *     STORE                 windows are added up, trace by trace
+ *     FILE                  the totals in the JSON lines of a run; "-": standard input
+ *
+ * Behind traces and stores may stand a range: @BEGIN..END, either of them may be left out.
+ */
+#ifndef SILLAGE_CMD_COMPARE_SIDE_H
+#define SILLAGE_CMD_COMPARE_SIDE_H
+
+#include "cmd/options/options.h"
+#include "compare/profile.h"
+
+/* @list: the analyses that are compared; ends with NULL.  -EINVAL: it is used wrongly. */
+int side_read(const struct options *options, const char *arg, const struct analysis *const *list,
+	      struct profile **ret, struct err *err);
+
+#endif

@@ -1,0 +1,159 @@
+/*
+ * compare-json: a comparison as JSON lines; see compare-output.h.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "compare/compare-output.h"
+
+static void put_real(struct json *json, const char *key, double value)
+{
+	if (isfinite(value)) {
+		json_real(json, key, value);
+	} else {
+		json_null(json, key);
+	}
+}
+
+static void begin_line(struct json *json, FILE *out, const char *type)
+{
+	json_init(json, out);
+	json_open(json, NULL, '{');
+	json_text(json, "type", type);
+}
+
+static void end_line(struct json *json)
+{
+	json_close(json, '}');
+	json_end_line(json);
+}
+
+static void put_side(struct json *json, const char *key, const struct profile *profile)
+{
+	json_open(json, key, '{');
+	json_text(json, "name", profile->name);
+	json_u64(json, "traces", profile->traces);
+	json_moment(json, "begin", profile->begin);
+	json_moment(json, "end", profile->end);
+	json_u64(json, "covered_ns", profile->covered_ns);
+	json_close(json, '}');
+}
+
+static void put_start(const struct comparison *comparison, FILE *out)
+{
+	struct json json;
+
+	begin_line(&json, out, "compare");
+	put_side(&json, "a", comparison->side[0]);
+	put_side(&json, "b", comparison->side[1]);
+	end_line(&json);
+}
+
+static const char *unit_text(enum unit unit)
+{
+	return unit == UNIT_NS ? "ns" : unit == UNIT_BYTES ? "bytes" : "count";
+}
+
+static void put_list(struct json *json, const struct analysis *analysis, const struct table *table)
+{
+	json_text(json, "analysis", analysis->name);
+	if (table->key) {
+		json_text(json, "list", table->key);
+	}
+}
+
+static void put_values(struct json *json, double a, double b)
+{
+	put_real(json, "a", a);
+	put_real(json, "b", b);
+	put_real(json, "difference", b - a);
+	put_real(json, "change", change_relative(a, b));
+}
+
+static void put_spread(struct json *json, const struct comparison *comparison,
+		       const struct change *change)
+{
+	static const struct {
+		const char *key;
+		enum histogram_part part;
+	} parts[] = { { "count", HISTOGRAM_COUNT }, { "sum_ns", HISTOGRAM_SUM },
+		      { "min_ns", HISTOGRAM_MIN },  { "mean_ns", HISTOGRAM_MEAN },
+		      { "max_ns", HISTOGRAM_MAX },  { "p50_ns", HISTOGRAM_P50 },
+		      { "p95_ns", HISTOGRAM_P95 },  { "p99_ns", HISTOGRAM_P99 },
+		      { "p999_ns", HISTOGRAM_P999 } };
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		json_open(json, parts[i].key, '{');
+		put_values(json, change_part(comparison, change, 0, parts[i].part),
+			   change_part(comparison, change, 1, parts[i].part));
+		json_close(json, '}');
+	}
+	put_real(json, "d", change->has_distance ? change->distance : NAN);
+	put_real(json, "p", change->has_distance ? change->probability : NAN);
+}
+
+static void put_change(const struct comparison *comparison, const struct change *change, FILE *out)
+{
+	static const char *const kinds[] = {
+		[CHANGE_RATE] = "rate", [CHANGE_LEVEL] = "level", [CHANGE_SPREAD] = "spread"
+	};
+	const char *key = profile_key(change->table);
+	char *figure = change_figure(change);
+	struct json json;
+
+	begin_line(&json, out, "change");
+	json_text(&json, "figure", figure);
+	put_list(&json, change->analysis, change->table);
+	if (change->table->key) {
+		json_text(&json, key ? key : "row", change->name);
+	}
+	json_text(&json, "key", change->table->columns[change->column].key);
+	json_text(&json, "kind", kinds[change->kind]);
+	json_text(&json, "unit", unit_text(change_unit(change)));
+	if (change->is_in[0] != change->is_in[1]) {
+		json_text(&json, "only", change->is_in[0] ? "a" : "b");
+	}
+	if (change->kind == CHANGE_SPREAD) {
+		put_spread(&json, comparison, change);
+	} else {
+		put_values(&json, change->value[0], change->value[1]);
+	}
+	end_line(&json);
+	free(figure);
+}
+
+static void put_unmeasured(const struct unmeasured *one, FILE *out)
+{
+	struct json json;
+
+	begin_line(&json, out, "not-compared");
+	put_list(&json, one->analysis, one->table);
+	json_open(&json, "keys", '[');
+	for (unsigned int i = 0; i < COLUMNS_MAX && one->table->columns[i].key; i++) {
+		if (one->columns >> i & 1) {
+			json_text(&json, NULL, one->table->columns[i].key);
+		}
+	}
+	json_close(&json, ']');
+	json_open(&json, "lacks", '[');
+	for (int i = 0; i < 2; i++) {
+		if (one->lacks[i]) {
+			json_text(&json, NULL, i == 0 ? "a" : "b");
+		}
+	}
+	json_close(&json, ']');
+	json_text(&json, "why", one->why);
+	end_line(&json);
+}
+
+void compare_json(const struct comparison *comparison, uint64_t top, FILE *out)
+{
+	put_start(comparison, out);
+	for (size_t i = 0; i < comparison->changes.count && (top == 0 || i < top); i++) {
+		put_change(comparison, &comparison->changes.at[i], out);
+	}
+	for (size_t i = 0; i < comparison->unmeasured.count; i++) {
+		put_unmeasured(&comparison->unmeasured.at[i], out);
+	}
+}

@@ -1,0 +1,16 @@
+/*
+ * compare-output: a comparison as text, and as JSON lines (doc/json.md).
+ */
+#ifndef SILLAGE_COMPARE_COMPARE_OUTPUT_H
+#define SILLAGE_COMPARE_COMPARE_OUTPUT_H
+
+#include <stdio.h>
+
+#include "compare/compare.h"
+
+/* @top: rows of each section; 0: all.  @lists_all: lists of processes, too. */
+void compare_text(const struct comparison *comparison, uint64_t top, bool lists_all, FILE *out);
+/* @top: of all; 0: all. */
+void compare_json(const struct comparison *comparison, uint64_t top, FILE *out);
+
+#endif

@@ -1,0 +1,329 @@
+/*
+ * compare: see compare.h.
+ */
+#include "compare/compare.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "compare/smirnov.h"
+
+/* ---- values ---- */
+
+static double seconds_of(const struct profile *profile)
+{
+	assert(profile->covered_ns > 0);
+	return (double)profile->covered_ns / (double)NS_PER_S;
+}
+
+static enum change_kind kind_of(const struct column *column)
+{
+	return column->kind == COLUMN_HISTOGRAM ? CHANGE_SPREAD
+	       : column->kind == COLUMN_SUM     ? CHANGE_RATE
+						: CHANGE_LEVEL;
+}
+
+/* A row that a complete list does not have did nothing: its sums are 0, but it has no maximum. */
+static double value_in(const struct change *change, const struct profile *profile,
+		       const struct profile_table *table, const struct profile_row *row)
+{
+	uint64_t number = !row                            ? 0
+			  : change->kind == CHANGE_SPREAD ? row->spreads[change->column].sum
+							  : row->values[change->column];
+
+	if (!row && (table->is_cut || change->kind == CHANGE_LEVEL)) {
+		return NAN;
+	}
+	return change->kind == CHANGE_LEVEL ? (double)number : (double)number / seconds_of(profile);
+}
+
+static double difference(double a, double b)
+{
+	return fabs((isnan(b) ? 0 : b) - (isnan(a) ? 0 : a));
+}
+
+static void measure_distance(struct change *change)
+{
+	const struct spread *a = change->spread[0], *b = change->spread[1];
+
+	change->has_distance = a && b && a->buckets && b->buckets;
+	if (change->has_distance) {
+		change->distance = smirnov_distance(a->buckets, b->buckets);
+		change->probability = smirnov_probability(change->distance, a->count, b->count);
+	}
+}
+
+static bool is_empty(const struct change *change)
+{
+	for (int i = 0; i < 2; i++) {
+		bool has_values = change->spread[i] && change->spread[i]->count > 0;
+
+		if (has_values || (!isnan(change->value[i]) && change->value[i] > 0)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* ---- rows ---- */
+
+struct pair {
+	struct comparison *comparison;
+	const struct profile_table *table[2];
+};
+
+static void compare_column(const struct pair *pair, const char *name, unsigned int column)
+{
+	static const struct spread none;
+	struct change change = { .analysis = pair->table[0]->analysis,
+				 .table = pair->table[0]->table,
+				 .column = column,
+				 .kind = kind_of(&pair->table[0]->table->columns[column]) };
+
+	for (int i = 0; i < 2; i++) {
+		const struct profile_row *row = profile_find_row(pair->table[i], name);
+
+		change.is_in[i] = row;
+		change.name = row ? row->name : change.name;
+		change.value[i] = value_in(&change, pair->comparison->side[i], pair->table[i], row);
+		if (change.kind == CHANGE_SPREAD && !isnan(change.value[i])) {
+			change.spread[i] = row ? &row->spreads[column] : &none;
+		}
+	}
+	if (is_empty(&change)) {
+		return;
+	}
+	measure_distance(&change);
+	change.cost = difference(change.value[0], change.value[1]);
+	*vec_push(&pair->comparison->changes) = change;
+}
+
+static void compare_row(const struct pair *pair, const char *name, uint16_t unknown)
+{
+	const struct table *table = pair->table[0]->table;
+
+	for (unsigned int i = 0; i < COLUMNS_MAX && table->columns[i].key; i++) {
+		if (table->columns[i].kind != COLUMN_PRIO && !(unknown >> i & 1)) {
+			compare_column(pair, name, i);
+		}
+	}
+}
+
+static void compare_rows(const struct pair *pair)
+{
+	uint16_t unknown = pair->table[0]->unknown | pair->table[1]->unknown;
+	struct profile_row *row;
+
+	kh_foreach_value(pair->table[0]->rows, row, compare_row(pair, row->name, unknown));
+	kh_foreach_value(pair->table[1]->rows, row, {
+		if (!profile_find_row(pair->table[0], row->name)) {
+			compare_row(pair, row->name, unknown);
+		}
+	});
+}
+
+/* ---- tables ---- */
+
+static uint16_t all_columns(const struct table *table)
+{
+	uint16_t all = 0;
+
+	for (unsigned int i = 0; i < COLUMNS_MAX && table->columns[i].key; i++) {
+		all |= table->columns[i].kind == COLUMN_PRIO ? 0 : (uint16_t)(1u << i);
+	}
+	return all;
+}
+
+static void note_unmeasured(struct comparison *comparison, const struct analysis *analysis,
+			    const struct table *table, const struct profile_table *const of[2])
+{
+	uint16_t all = all_columns(table), lacks[2];
+
+	for (int i = 0; i < 2; i++) {
+		lacks[i] = of[i] ? of[i]->unknown & all : all;
+	}
+	for (int who = 1; who <= 3; who++) { /* A, B, both */
+		uint16_t columns = (who & 1 ? lacks[0] : (uint16_t)~lacks[0]) &
+				   (who & 2 ? lacks[1] : (uint16_t)~lacks[1]) & all;
+		bool is_there = (!(who & 1) || of[0]) && (!(who & 2) || of[1]);
+
+		if (columns != 0) {
+			*vec_push(&comparison->unmeasured) = (struct unmeasured){
+				.analysis = analysis,
+				.table = table,
+				.columns = columns,
+				.lacks = { who & 1, who & 2 },
+				.why = is_there ? "not recorded" : "not there",
+			};
+		}
+	}
+}
+
+static int by_cost(const void *left, const void *right)
+{
+	const struct change *a = left, *b = right;
+	enum unit unit_a = change_unit(a), unit_b = change_unit(b);
+	/* Time, bytes, counts; maxima and levels cost nothing by themselves. */
+	int rank_a = (a->kind == CHANGE_LEVEL) * 4 + (unit_a == UNIT_NS      ? 0
+						      : unit_a == UNIT_BYTES ? 1
+									     : 2);
+	int rank_b = (b->kind == CHANGE_LEVEL) * 4 + (unit_b == UNIT_NS      ? 0
+						      : unit_b == UNIT_BYTES ? 1
+									     : 2);
+
+	if (rank_a != rank_b) {
+		return rank_a < rank_b ? -1 : 1;
+	}
+	if (a->cost != b->cost) {
+		return a->cost > b->cost ? -1 : 1;
+	}
+	if (a->analysis != b->analysis) {
+		return strcmp(a->analysis->name, b->analysis->name);
+	}
+	if (a->table != b->table) {
+		return a->table < b->table ? -1 : 1;
+	}
+	if (a->column != b->column) {
+		return a->column < b->column ? -1 : 1;
+	}
+	return strcmp(a->name, b->name);
+}
+
+static void compare_table(struct comparison *comparison, const struct analysis *analysis,
+			  const struct table *table)
+{
+	struct pair pair = { .comparison = comparison };
+
+	for (int i = 0; i < 2; i++) {
+		pair.table[i] = profile_find(comparison->side[i], table);
+	}
+	if (!pair.table[0] && !pair.table[1]) {
+		return; /* nobody asked for it */
+	}
+	note_unmeasured(comparison, analysis, table, pair.table);
+	if (pair.table[0] && pair.table[1]) {
+		compare_rows(&pair);
+	}
+}
+
+/* Lists of containers are there only if they are asked for. */
+static bool is_wanted(const struct table *table, const struct selection *selection)
+{
+	if (scope_is_of_containers(table->scope)) {
+		return selection->per == PER_CONTAINER;
+	}
+	return profile_has_names(table) &&
+	       (table->scope == SCOPE_TRACE || selection_wants_table(selection, table));
+}
+
+void compare(const struct profile *a, const struct profile *b, const struct analysis *const *list,
+	     const struct selection *selection, struct comparison *ret)
+{
+	*ret = (struct comparison){ .side = { a, b } };
+	for (; *list; list++) {
+		for (size_t t = 0; t < TABLES_MAX && (*list)->tables[t].columns[0].key; t++) {
+			const struct table *table = &(*list)->tables[t];
+
+			if (is_wanted(table, selection)) {
+				compare_table(ret, *list, table);
+			}
+		}
+	}
+	if (ret->changes.count > 1) {
+		qsort(ret->changes.at, ret->changes.count, sizeof(ret->changes.at[0]), by_cost);
+	}
+}
+
+void comparison_fini(struct comparison *comparison)
+{
+	vec_fini(&comparison->changes);
+	vec_fini(&comparison->unmeasured);
+}
+
+/* ---- what a change is ---- */
+
+enum unit change_unit(const struct change *change)
+{
+	return change->table->columns[change->column].unit;
+}
+
+double change_part(const struct comparison *comparison, const struct change *change, int side,
+		   enum histogram_part part)
+{
+	bool is_sum = part == HISTOGRAM_COUNT || part == HISTOGRAM_SUM;
+	double value;
+
+	assert(change->kind == CHANGE_SPREAD);
+	if (!change->spread[side] || !spread_part(change->spread[side], part, &value)) {
+		return NAN;
+	}
+	return is_sum ? value / seconds_of(comparison->side[side]) : value;
+}
+
+double change_relative(double a, double b)
+{
+	if (isnan(a) || isnan(b)) {
+		return NAN;
+	}
+	return a > 0 ? (b - a) / a : b > 0 ? INFINITY : 0;
+}
+
+bool change_differs(const struct change *change)
+{
+	const struct spread *a = change->spread[0], *b = change->spread[1];
+
+	/* NAN differs from itself, which is right only if one side is known. */
+	if (isnan(change->value[0]) || isnan(change->value[1])) {
+		return change->is_in[0] != change->is_in[1];
+	}
+	if (change->cost > 0 || !a || !b) {
+		return change->cost > 0;
+	}
+	return a->count != b->count || a->max != b->max || change->distance > 0;
+}
+
+/* A value that needs no quotes in a trigger. */
+static bool is_plain(const char *name)
+{
+	return name[0] && strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				       "0123456789_./:@%+-,#~") == strlen(name);
+}
+
+static void put_name(FILE *out, const char *name)
+{
+	if (is_plain(name)) {
+		(void)fputs(name, out);
+		return;
+	}
+	(void)fputc('"', out);
+	for (; *name; name++) {
+		if (strchr("\"\\*?[", *name)) {
+			(void)fputc('\\', out);
+		}
+		(void)fputc(units_letter(*name), out);
+	}
+	(void)fputc('"', out);
+}
+
+char *change_figure(const struct change *change)
+{
+	const char *key = profile_key(change->table);
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)fprintf(out, "%s", change->analysis->name);
+	if (change->table->key) {
+		(void)fprintf(out, ".%s[%s%s", change->table->key, key ? key : "", key ? "=" : "");
+		put_name(out, change->name);
+		(void)fputc(']', out);
+	}
+	if (change->table->scope != SCOPE_EVENT) {
+		(void)fprintf(out, ".%s", change->table->columns[change->column].key);
+	}
+	(void)fclose(out);
+	return text;
+}

@@ -1,0 +1,442 @@
+/*
+ * profile-json: the totals in the JSON lines of a run; see profile.h.
+ *
+ * The lines are untrusted: a member of the wrong type is an error that names line and member.  A
+ * member that is not there is not known, since another version may have written the lines.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare/profile.h"
+
+#define DEPTH_MAX 12 /* of the lines: 6 */
+
+/* The last total of a trace; totals "so far" come before it. */
+struct total {
+	char *trace; /* the member "trace" as text */
+	struct json_object *line;
+	uint64_t top;
+	unsigned long long number; /* of the line */
+};
+
+struct lines {
+	struct json_tokener *tokener;
+	const struct analysis *const *list;
+	unsigned long long number;
+	uint64_t top; /* of the run; 0: all rows */
+	VEC(struct total) totals;
+	struct err *err;
+};
+
+static int fail(const struct lines *lines, const char *member, const char *what)
+{
+	return err_raise(lines->err, -EINVAL, "line %llu: \"%.80s\" %s", lines->number, member,
+			 what);
+}
+
+/* ---- members ---- */
+
+/* NULL: it is not there, or null. */
+static struct json_object *member(struct json_object *of, const char *key)
+{
+	struct json_object *found = NULL;
+
+	(void)json_object_object_get_ex(of, key, &found);
+	return found;
+}
+
+static int take_number(const struct lines *lines, const char *key, struct json_object *from,
+		       uint64_t *ret)
+{
+	if (!json_object_is_type(from, json_type_int)) {
+		return fail(lines, key, "is no number");
+	}
+	*ret = json_object_get_uint64(from);
+	return 0;
+}
+
+/* 0 where there is none. */
+static int take_optional(const struct lines *lines, struct json_object *of, const char *key,
+			 uint64_t *ret)
+{
+	struct json_object *found = member(of, key);
+
+	*ret = 0;
+	return found ? take_number(lines, key, found, ret) : 0;
+}
+
+static int take_buckets(const struct lines *lines, struct json_object *of, struct spread *ret)
+{
+	uint64_t all = 0;
+	int r = 0;
+
+	json_object_object_foreach(of, key, value)
+	{
+		uint64_t count = 0;
+		char *past;
+		unsigned long long end = strtoull(key, &past, 10);
+
+		r = take_number(lines, key, value, &count);
+		if (r < 0 || key[0] < '0' || key[0] > '9' || *past || count == 0 ||
+		    count > ret->count - all) {
+			return r < 0 ? r : fail(lines, "buckets", "disagree with the count");
+		}
+		all += count;
+		histogram_add_bucket(&ret->buckets, end, count);
+	}
+	if (all != ret->count) {
+		return fail(lines, "buckets", "disagree with the count");
+	}
+	ret->buckets->sum = ret->sum;
+	ret->buckets->min = ret->min;
+	ret->buckets->max = ret->max;
+	return 0;
+}
+
+static int take_spread(const struct lines *lines, const char *key, struct json_object *from,
+		       struct spread *ret)
+{
+	const struct {
+		const char *key;
+		uint64_t *to;
+	} figures[] = { { "count", &ret->count }, { "sum_ns", &ret->sum },  { "min_ns", &ret->min },
+			{ "max_ns", &ret->max },  { "p50_ns", &ret->p50 },  { "p95_ns", &ret->p95 },
+			{ "p99_ns", &ret->p99 },  { "p999_ns", &ret->p999 } };
+	struct json_object *buckets;
+	int r = json_object_is_type(from, json_type_object) ? 0 : fail(lines, key, "is no object");
+
+	*ret = (struct spread){ .has_percentiles = member(from, "p50_ns") };
+	for (size_t i = 0; r == 0 && i < sizeof(figures) / sizeof(figures[0]); i++) {
+		r = take_optional(lines, from, figures[i].key, figures[i].to);
+	}
+	buckets = r == 0 ? member(from, "buckets") : NULL;
+	if (buckets && ret->count > 0) {
+		r = json_object_is_type(buckets, json_type_object)
+			    ? take_buckets(lines, buckets, ret)
+			    : fail(lines, "buckets", "is no object");
+	}
+	return r;
+}
+
+/* ---- rows ---- */
+
+static int take_column(const struct lines *lines, struct profile_table *table,
+		       struct profile_row *row, unsigned int i, struct json_object *value)
+{
+	const struct column *column = &table->table->columns[i];
+	struct spread spread;
+	uint64_t number = 0;
+	int r;
+
+	if (column->kind != COLUMN_HISTOGRAM) {
+		r = take_number(lines, column->key, value, &number);
+		if (r == 0) {
+			profile_add_number(table, row, i, number);
+		}
+		return r;
+	}
+	r = take_spread(lines, column->key, value, &spread);
+	if (r == 0) {
+		profile_add_spread(row, i, &spread);
+	}
+	histogram_free(spread.buckets);
+	return r;
+}
+
+/* Bit by bit the columns that the row does not have. */
+static uint16_t lacks(const struct table *table, struct json_object *row)
+{
+	uint16_t lacks = 0;
+
+	for (unsigned int i = 0; i < COLUMNS_MAX && table->columns[i].key; i++) {
+		bool is_there =
+			table->columns[i].kind == COLUMN_PRIO || member(row, table->columns[i].key);
+
+		lacks |= is_there ? 0 : (uint16_t)(1u << i);
+	}
+	return lacks;
+}
+
+static const char *text_of(struct json_object *of, const char *key)
+{
+	struct json_object *found = key ? member(of, key) : NULL;
+
+	return found ? json_object_get_string(found) : "";
+}
+
+/* As a report's row is called; from malloc(). */
+static char *name_of(const struct table *table, struct json_object *row)
+{
+	const char *name = text_of(row, profile_key(table));
+
+	if (scope_is_of_pairs(table->scope)) {
+		return mem_printf("%s by %s",
+				  text_of(row, table->name_key ? table->name_key : "comm"),
+				  text_of(row, table->by_key));
+	}
+	return mem_strdup(!name[0] && table->scope == SCOPE_KEYED && table->id_key
+				  ? text_of(row, table->id_key)
+				  : name);
+}
+
+static int take_row(const struct lines *lines, struct profile_table *table, const char *name,
+		    struct json_object *from)
+{
+	struct profile_row *row = profile_row_of(table, name);
+	int r = 0;
+
+	for (unsigned int i = 0; r == 0 && i < COLUMNS_MAX && table->table->columns[i].key; i++) {
+		struct json_object *value = member(from, table->table->columns[i].key);
+
+		if (value && table->table->columns[i].kind != COLUMN_PRIO) {
+			r = take_column(lines, table, row, i, value);
+		}
+	}
+	return r;
+}
+
+static int take_list(const struct lines *lines, struct profile *profile, const struct total *total,
+		     const struct analysis *analysis, const struct table *of, uint16_t unknown,
+		     struct json_object *list)
+{
+	size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list)
+								  : SIZE_MAX;
+	struct profile_table *table;
+	int r = 0;
+
+	for (size_t i = 0; i < count && count < SIZE_MAX; i++) {
+		unknown |= lacks(of, json_object_array_get_idx(list, i));
+	}
+	table = profile_table_of(profile, analysis, of, unknown);
+	table->is_cut |= total->top > 0 && count >= total->top;
+	for (size_t i = 0; r == 0 && i < count && count < SIZE_MAX; i++) {
+		struct json_object *row = json_object_array_get_idx(list, i);
+		char *name;
+
+		if (!json_object_is_type(row, json_type_object)) {
+			return fail(lines, of->key, "has a row that is no object");
+		}
+		name = name_of(of, row);
+		r = take_row(lines, table, name, row);
+		free(name);
+	}
+	return count == SIZE_MAX ? fail(lines, of->key, "is no list") : r;
+}
+
+/* An object from name to first column. */
+static int take_names(const struct lines *lines, struct profile *profile, const struct total *total,
+		      const struct analysis *analysis, const struct table *of, uint16_t unknown,
+		      struct json_object *names)
+{
+	struct profile_table *table = profile_table_of(profile, analysis, of, unknown);
+
+	if (!json_object_is_type(names, json_type_object)) {
+		return fail(lines, of->key, "is no object");
+	}
+	table->is_cut |= total->top > 0 && (size_t)json_object_object_length(names) >= total->top;
+	json_object_object_foreach(names, name, value)
+	{
+		int r = take_column(lines, table, profile_row_of(table, name), 0, value);
+
+		if (r < 0) {
+			return r;
+		}
+	}
+	return 0;
+}
+
+/* ---- totals ---- */
+
+/* What the analysis says that its trace does not record. */
+static int take_missing(const struct lines *lines, const struct analysis *analysis,
+			struct json_object *of, struct missing_events *ret)
+{
+	struct json_object *list = member(of, "missing");
+
+	if (list && !json_object_is_type(list, json_type_array)) {
+		return fail(lines, "missing", "is no list");
+	}
+	for (size_t i = 0; list && i < json_object_array_length(list); i++) {
+		*vec_push(&ret->at) = (struct missing_event){
+			analysis, text_of(json_object_array_get_idx(list, i), "event")
+		};
+	}
+	return 0;
+}
+
+static int take_analysis(const struct lines *lines, struct profile *profile,
+			 const struct total *total, const struct analysis *analysis,
+			 struct json_object *from, struct missing_events *missing)
+{
+	uint16_t unknown[TABLES_MAX] = { 0 };
+	size_t first = missing->at.count;
+	int r = json_object_is_type(from, json_type_object)
+			? take_missing(lines, analysis, from, missing)
+			: fail(lines, analysis->name, "is no object");
+
+	missing_columns(analysis, missing->at.at + first, missing->at.count - first, unknown);
+	for (size_t t = 0; r == 0 && t < TABLES_MAX && analysis->tables[t].columns[0].key; t++) {
+		const struct table *table = &analysis->tables[t];
+		struct json_object *list = table->key ? member(from, table->key) : NULL;
+
+		if (table->scope == SCOPE_TRACE) {
+			r = take_row(lines,
+				     profile_table_of(profile, analysis, table,
+						      unknown[t] | lacks(table, from)),
+				     "", from);
+		} else if (list && table->scope == SCOPE_EVENT) {
+			r = take_names(lines, profile, total, analysis, table, unknown[t], list);
+		} else if (list && profile_has_names(table)) {
+			r = take_list(lines, profile, total, analysis, table, unknown[t], list);
+		}
+	}
+	return r;
+}
+
+/* Losses are figures of `count`. */
+static int take_losses(const struct lines *lines, struct profile *profile, struct json_object *line)
+{
+	const struct {
+		const char *key;
+		uint64_t *to;
+	} losses[] = { { "discarded", &profile->discarded },
+		       { "lost_packets", &profile->lost_packets },
+		       { "bad_packets", &profile->bad_packets },
+		       { "late_events", &profile->late_events } };
+	struct json_object *count = member(line, "count");
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(losses) / sizeof(losses[0]); i++) {
+		struct json_object *value = count ? member(count, losses[i].key) : NULL;
+		uint64_t number = 0;
+
+		r = value ? take_number(lines, losses[i].key, value, &number) : 0;
+		*losses[i].to += number;
+		profile->knows_losses &= value != NULL;
+	}
+	return r;
+}
+
+static int take_total(const struct lines *lines, struct profile *profile, const struct total *total)
+{
+	struct missing_events missing = { 0 };
+	struct json_object *from;
+	uint64_t begin, end;
+	int r = take_optional(lines, total->line, "begin", &begin);
+
+	r = r < 0 ? r : take_optional(lines, total->line, "end", &end);
+	r = r < 0 ? r : take_losses(lines, profile, total->line);
+	for (size_t i = 0; r == 0 && lines->list[i]; i++) {
+		from = member(total->line, lines->list[i]->name);
+		r = from ? take_analysis(lines, profile, total, lines->list[i], from, &missing) : 0;
+	}
+	if (r == 0) {
+		profile_add_span(profile, begin, end);
+		profile_add_trace(profile, missing.at.at, missing.at.count);
+	}
+	vec_fini(&missing.at);
+	return r;
+}
+
+/* ---- lines ---- */
+
+/* Takes the line's object. */
+static void keep_total(struct lines *lines, struct json_object *line)
+{
+	struct json_object *trace = member(line, "trace");
+	const char *text =
+		trace ? json_object_to_json_string_ext(trace, JSON_C_TO_STRING_PLAIN) : "";
+	struct total *total = NULL;
+
+	for (size_t i = 0; i < lines->totals.count; i++) {
+		if (strcmp(lines->totals.at[i].trace, text) == 0) {
+			total = &lines->totals.at[i];
+			(void)json_object_put(total->line);
+		}
+	}
+	if (!total) {
+		total = vec_push(&lines->totals);
+		total->trace = mem_strdup(text);
+	}
+	total->line = line;
+	total->number = lines->number;
+	total->top = lines->top;
+}
+
+static int take_line(struct lines *lines, const char *text, size_t len)
+{
+	static const char window[] = "{\"type\":\"window\"";
+	struct json_object *line;
+	const char *type;
+	int r = 0;
+
+	if (strncmp(text, window, strlen(window)) == 0 || text[strspn(text, " \t\r\n")] == '\0') {
+		return 0; /* many, and not needed */
+	}
+	json_tokener_reset(lines->tokener);
+	line = len < INT32_MAX ? json_tokener_parse_ex(lines->tokener, text, (int)len) : NULL;
+	if (!json_object_is_type(line, json_type_object)) {
+		(void)json_object_put(line);
+		return err_raise(lines->err, -EINVAL,
+				 "line %llu: is no JSON object of a run (analyze -f json)",
+				 lines->number);
+	}
+	type = text_of(line, "type");
+	if (strcmp(type, "total") == 0) {
+		keep_total(lines, line);
+		return 0;
+	}
+	if (strcmp(type, "start") == 0) {
+		r = take_optional(lines, line, "top", &lines->top);
+	}
+	(void)json_object_put(line);
+	return r;
+}
+
+static int read_lines(struct lines *lines, FILE *in)
+{
+	char *text = NULL;
+	size_t room = 0;
+	ssize_t len;
+	int r = 0;
+
+	while (r == 0 && (len = getline(&text, &room, in)) >= 0) {
+		lines->number++;
+		r = take_line(lines, text, (size_t)len);
+	}
+	if (r == 0 && ferror(in)) {
+		r = err_raise(lines->err, -EIO, "cannot be read: %s", strerror(errno));
+	}
+	free(text);
+	return r;
+}
+
+int profile_add_json(struct profile *profile, const struct analysis *const *list, FILE *in,
+		     struct err *err)
+{
+	struct lines lines = { .tokener = json_tokener_new_ex(DEPTH_MAX),
+			       .list = list,
+			       .err = err };
+	int r;
+
+	if (!lines.tokener) {
+		return err_raise(err, -ENOMEM, "out of memory");
+	}
+	json_tokener_set_flags(lines.tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
+	r = read_lines(&lines, in);
+	for (size_t i = 0; i < lines.totals.count; i++) {
+		lines.number = lines.totals.at[i].number;
+		r = r < 0 ? r : take_total(&lines, profile, &lines.totals.at[i]);
+		(void)json_object_put(lines.totals.at[i].line);
+		free(lines.totals.at[i].trace);
+	}
+	if (r == 0 && lines.totals.count == 0) {
+		r = err_raise(err, -ENODATA, "has no total of a run (analyze -f json)");
+	}
+	vec_fini(&lines.totals);
+	json_tokener_free(lines.tokener);
+	return r;
+}

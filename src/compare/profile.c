@@ -1,0 +1,363 @@
+/*
+ * profile: see profile.h.
+ */
+#include "compare/profile.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/contract/row-key.h"
+#include "engine/contract/row.h"
+
+/* ---- lifecycle ---- */
+
+struct profile *profile_new(const char *name)
+{
+	struct profile *profile = mem_alloc(sizeof(*profile));
+
+	profile->name = mem_strdup(name);
+	profile->knows_losses = true;
+	return profile;
+}
+
+static void free_row(struct profile_row *row)
+{
+	for (unsigned int i = 0; i < COLUMNS_MAX; i++) {
+		histogram_free(row->spreads[i].buckets);
+	}
+	free((char *)row->name);
+	free(row);
+}
+
+void profile_free(struct profile *profile)
+{
+	if (!profile) {
+		return;
+	}
+	for (size_t t = 0; t < profile->tables.count; t++) {
+		struct profile_table *table = profile->tables.at[t];
+		struct profile_row *row;
+
+		kh_foreach_value(table->rows, row, free_row(row));
+		kh_destroy(profile_rows, table->rows);
+		free(table);
+	}
+	vec_fini(&profile->tables);
+	vec_fini(&profile->spans);
+	vec_fini(&profile->missing);
+	for (size_t i = 0; i < profile->texts.count; i++) {
+		free(profile->texts.at[i]);
+	}
+	vec_fini(&profile->texts);
+	free(profile->name);
+	free(profile);
+}
+
+/* ---- tables and rows ---- */
+
+const struct profile_table *profile_find(const struct profile *profile, const struct table *table)
+{
+	for (size_t i = 0; i < profile->tables.count; i++) {
+		if (profile->tables.at[i]->table == table) {
+			return profile->tables.at[i];
+		}
+	}
+	return NULL;
+}
+
+struct profile_table *profile_table_of(struct profile *profile, const struct analysis *analysis,
+				       const struct table *table, uint16_t unknown)
+{
+	struct profile_table *found = (struct profile_table *)profile_find(profile, table);
+
+	if (!found) {
+		found = mem_alloc(sizeof(*found));
+		found->analysis = analysis;
+		found->table = table;
+		found->unknown = UINT16_MAX;
+		found->rows = kh_init(profile_rows);
+		*vec_push(&profile->tables) = found;
+	}
+	found->unknown &= unknown;
+	return found;
+}
+
+const struct profile_row *profile_find_row(const struct profile_table *table, const char *name)
+{
+	khint_t at = table ? kh_get(profile_rows, table->rows, name) : 0;
+
+	return table && at != kh_end(table->rows) ? kh_value(table->rows, at) : NULL;
+}
+
+struct profile_row *profile_row_of(struct profile_table *table, const char *name)
+{
+	struct profile_row *row = (struct profile_row *)profile_find_row(table, name);
+	int is_new;
+	khint_t at;
+
+	if (!row) {
+		row = mem_alloc(sizeof(*row));
+		row->name = mem_strdup(name);
+		at = kh_put(profile_rows, table->rows, row->name, &is_new);
+		kh_value(table->rows, at) = row;
+	}
+	return row;
+}
+
+void profile_add_number(const struct profile_table *table, struct profile_row *row,
+			unsigned int column, uint64_t value)
+{
+	enum column_kind kind = table->table->columns[column].kind;
+
+	if (kind == COLUMN_MAX || kind == COLUMN_LAST_MAX) {
+		column_raise(row->values, column, value);
+	} else {
+		row->values[column] += value;
+	}
+}
+
+/* ---- distributions ---- */
+
+void profile_add_spread(struct profile_row *row, unsigned int column, const struct spread *from)
+{
+	struct spread *to = &row->spreads[column];
+
+	if (from->count == 0) {
+		return;
+	}
+	if (to->count == 0) {
+		*to = *from;
+		to->buckets = NULL;
+		histogram_merge(&to->buckets, from->buckets);
+		return;
+	}
+	if (to->buckets && from->buckets) {
+		histogram_merge(&to->buckets, from->buckets);
+	} else {
+		histogram_free(to->buckets);
+		to->buckets = NULL;
+	}
+	to->has_percentiles = false;
+	to->count += from->count;
+	to->sum += from->sum;
+	to->min = from->min < to->min ? from->min : to->min;
+	to->max = from->max > to->max ? from->max : to->max;
+}
+
+static uint64_t said_percentile(const struct spread *spread, enum histogram_part part)
+{
+	return part == HISTOGRAM_P50   ? spread->p50
+	       : part == HISTOGRAM_P95 ? spread->p95
+	       : part == HISTOGRAM_P99 ? spread->p99
+				       : spread->p999;
+}
+
+bool spread_part(const struct spread *spread, enum histogram_part part, double *ret)
+{
+	switch (part) {
+	case HISTOGRAM_COUNT:
+		*ret = (double)spread->count;
+		return true;
+	case HISTOGRAM_SUM:
+		*ret = (double)spread->sum;
+		return true;
+	case HISTOGRAM_NO_PART:
+	case HISTOGRAM_STDEV:
+		return false;
+	case HISTOGRAM_MIN:
+		*ret = (double)spread->min;
+		break;
+	case HISTOGRAM_MAX:
+		*ret = (double)spread->max;
+		break;
+	case HISTOGRAM_MEAN:
+		*ret = spread->count > 0 ? (double)spread->sum / (double)spread->count : 0;
+		break;
+	default:
+		if (!spread->buckets && !spread->has_percentiles) {
+			return false;
+		}
+		*ret = spread->buckets ? histogram_part(spread->buckets, part)
+				       : (double)said_percentile(spread, part);
+		break;
+	}
+	return spread->count > 0;
+}
+
+/* ---- names ---- */
+
+bool profile_has_names(const struct table *table)
+{
+	return table->scope != SCOPE_LONGEST;
+}
+
+const char *profile_key(const struct table *table)
+{
+	switch (table->scope) {
+	case SCOPE_CPU:
+		return "cpu";
+	case SCOPE_THREAD:
+	case SCOPE_PROCESS:
+		return "comm";
+	case SCOPE_EVENT:
+		return "name";
+	case SCOPE_KEYED:
+	case SCOPE_CONTAINER:
+		return table->name_key ? table->name_key : table->id_key;
+	default:
+		return NULL;
+	}
+}
+
+/* From malloc(). */
+static char *name_of(const struct table *table, const struct report_row *row)
+{
+	const char *name = row->name ? row->name : "";
+
+	switch (table->scope) {
+	case SCOPE_TRACE:
+		return mem_strdup("");
+	case SCOPE_CPU:
+		return mem_printf("%" PRIu64, row->id);
+	case SCOPE_THREAD:
+	case SCOPE_PROCESS:
+		return mem_strdup(row->thread ? row->thread->comm : name);
+	case SCOPE_PAIR:
+	case SCOPE_PROCESS_PAIR:
+	case SCOPE_CONTAINER_PAIR:
+		return mem_printf("%s by %s", row->thread ? row->thread->comm : name,
+				  row->by ? row->by : "");
+	case SCOPE_KEYED:
+		return (table->name_key && name[0]) || !table->id_key || row->id == ROW_KEY_NO_ID
+			       ? mem_strdup(name)
+			       : mem_printf("%" PRId64, (int64_t)row->id);
+	default:
+		return mem_strdup(name);
+	}
+}
+
+/* ---- reports ---- */
+
+static void add_row(const struct profile_table *to, struct profile_row *row,
+		    const struct report_table *from, const uint64_t *values)
+{
+	for (unsigned int i = 0; i < COLUMNS_MAX && from->table->columns[i].key; i++) {
+		enum column_kind kind = from->table->columns[i].kind;
+		const struct histogram *histogram;
+		struct spread spread = { 0 };
+
+		if (kind == COLUMN_PRIO || report_is_unknown(from, i)) {
+			continue;
+		}
+		if (kind != COLUMN_HISTOGRAM) {
+			profile_add_number(to, row, i, values[i]);
+			continue;
+		}
+		histogram = column_histogram(values, i);
+		if (histogram) {
+			spread = (struct spread){ .count = histogram->count,
+						  .sum = histogram->sum,
+						  .min = histogram->min,
+						  .max = histogram->max,
+						  .buckets = (struct histogram *)histogram };
+		}
+		profile_add_spread(row, i, &spread);
+	}
+}
+
+static bool is_among(const struct missing_event *one, const struct missing_event *all, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (all[i].analysis == one->analysis && strcmp(all[i].event, one->event) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+void profile_add_trace(struct profile *profile, const struct missing_event *missing, size_t count)
+{
+	size_t kept = 0;
+
+	if (profile->traces++ == 0) {
+		for (size_t i = 0; i < count; i++) {
+			char *event = mem_strdup(missing[i].event);
+
+			*vec_push(&profile->texts) = event;
+			*vec_push(&profile->missing) =
+				(struct missing_event){ missing[i].analysis, event };
+		}
+		return;
+	}
+	/* Kernel and user space of one session never record the same. */
+	for (size_t i = 0; i < profile->missing.count; i++) {
+		if (is_among(&profile->missing.at[i], missing, count)) {
+			profile->missing.at[kept++] = profile->missing.at[i];
+		}
+	}
+	profile->missing.count = kept;
+}
+
+void profile_add_report(struct profile *profile, const struct report *report)
+{
+	for (size_t t = 0; t < report->table_count; t++) {
+		const struct report_table *from = &report->tables[t];
+		struct profile_table *to;
+
+		if (!profile_has_names(from->table)) {
+			continue;
+		}
+		to = profile_table_of(profile, from->analysis, from->table, from->unknown);
+		for (size_t i = 0; i < from->row_count; i++) {
+			char *name = name_of(from->table, &from->rows[i]);
+
+			add_row(to, profile_row_of(to, name), from, from->rows[i].values);
+			free(name);
+		}
+	}
+	profile_add_trace(profile, report->missing, report->missing_count);
+	profile->discarded += report->discarded;
+	profile->lost_packets += report->lost_packets;
+	profile->bad_packets += report->bad_packets;
+	profile->late_events += report->late_events;
+}
+
+/* ---- time ---- */
+
+void profile_add_span(struct profile *profile, uint64_t begin, uint64_t end)
+{
+	if (begin < end) {
+		*vec_push(&profile->spans) = (struct profile_span){ begin, end };
+	}
+}
+
+static int by_begin(const void *left, const void *right)
+{
+	const struct profile_span *a = left, *b = right;
+
+	return a->begin < b->begin ? -1 : a->begin > b->begin;
+}
+
+int profile_end(struct profile *profile, struct err *err)
+{
+	uint64_t known = 0;
+
+	if (profile->spans.count == 0) {
+		return err_raise(err, -ENODATA, "%s: it covers no time", profile->name);
+	}
+	qsort(profile->spans.at, profile->spans.count, sizeof(profile->spans.at[0]), by_begin);
+	profile->begin = profile->spans.at[0].begin;
+	for (size_t i = 0; i < profile->spans.count; i++) {
+		const struct profile_span *span = &profile->spans.at[i];
+		uint64_t begin = span->begin > known ? span->begin : known;
+
+		profile->covered_ns += span->end > begin ? span->end - begin : 0;
+		known = span->end > known ? span->end : known;
+	}
+	profile->end = known;
+	assert(profile->covered_ns > 0 && profile->covered_ns <= known - profile->begin);
+	return 0;
+}

@@ -1,0 +1,67 @@
+/*
+ * clickhouse-send: see clickhouse-send.h.
+ */
+#include "store/clickhouse/clickhouse-send.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int make_tables(struct clickhouse_link *link, const struct clickhouse_batch *batch,
+		       struct err *err)
+{
+	int r = link->is_checked ? 0 : clickhouse_check(link->http, link->url, true, err);
+
+	link->is_checked = r == 0;
+	for (size_t i = 0; r == 0 && i < batch->parts.count; i++) {
+		uint32_t table = batch->parts.at[i].table;
+
+		if (!link->has_table[table]) {
+			r = clickhouse_make_table(link->http, link->url, table, err);
+			link->has_table[table] = r == 0;
+		}
+	}
+	return r;
+}
+
+static int send_parts(struct clickhouse_link *link, const struct clickhouse_batch *batch,
+		      bool heads, struct err *err)
+{
+	VEC(struct http_request) requests = { 0 };
+	int r;
+
+	for (size_t i = 0; i < batch->parts.count; i++) {
+		const struct clickhouse_part *part = &batch->parts.at[i];
+
+		if ((part->table == CLICKHOUSE_WINDOWS) == heads) {
+			*vec_push(&requests) = (struct http_request){ .body = part->body.at,
+								      .len = part->body.count };
+		}
+	}
+	r = http_run(link->http, requests.at, requests.count, err);
+	vec_fini(&requests);
+	return r;
+}
+
+/* A window is there when its head is. */
+static int send_once(struct clickhouse_link *link, const struct clickhouse_batch *batch,
+		     struct err *err)
+{
+	int r = make_tables(link, batch, err);
+
+	r = r < 0 ? r : send_parts(link, batch, false, err);
+	r = r < 0 ? r : send_parts(link, batch, true, err);
+	if (r < 0) { /* it may be another server when it comes back */
+		link->is_checked = false;
+		memset(link->has_table, 0, sizeof(link->has_table));
+	}
+	return r;
+}
+
+int clickhouse_send(struct clickhouse_link *link, const struct clickhouse_batch *batch,
+		    struct err *err)
+{
+	int r = send_once(link, batch, err);
+
+	/* Tables may have changed since they were made. */
+	return r == -EBADMSG ? send_once(link, batch, err) : r;
+}

@@ -1,0 +1,338 @@
+/*
+ * keep-server: a pass over a store in ClickHouse; see keep.h.
+ *
+ * Tables have a partition for each length and day.  When a day is old as a whole, its windows are
+ * merged, trace by trace, and then the partition is dropped in all tables: the heads of windows
+ * first, so that no window is there without its rows.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "base/units.h"
+#include "store/clickhouse/clickhouse-send.h"
+#include "store/keep-state.h"
+#include "store/reader-state.h"
+
+/* Files of the server: windows of one length that begin on one day; or what is of no length. */
+struct partition {
+	char table[STORE_NAME_MAX];
+	uint64_t level; /* 0: it has none */
+	uint64_t day;   /* since the epoch */
+	bool is_fresh;  /* written within the last day */
+};
+
+struct server_pass {
+	const struct keep_pass *pass;
+	struct clickhouse_url url;
+	struct clickhouse_link link;
+	struct clickhouse_encoder *encoder;
+	struct clickhouse_batch *batch;
+	uint64_t now; /* ages count back from it */
+	VEC(struct partition) partitions;
+	struct err *err;
+};
+
+/* ---- what is there ---- */
+
+static int ask(struct server_pass *s, char *statement, char **ret)
+{
+	int r = http_ask(s->link.http, statement, false, ret, s->err);
+
+	free(statement);
+	return r;
+}
+
+/* "windows\t(1000000000,20000)\t1" */
+static void take_partition(struct server_pass *s, const char *line)
+{
+	struct partition partition = { 0 };
+	size_t len = strcspn(line, "\t");
+	const char *at = line + len + 1;
+	char *past;
+
+	if (len == 0 || len >= sizeof(partition.table) || line[len] != '\t') {
+		return;
+	}
+	memcpy(partition.table, line, len);
+	if (*at == '(') {
+		partition.level = strtoull(at + 1, &past, 10);
+		past += *past == ',';
+		partition.day = strtoull(past, &past, 10);
+		past += *past == ')';
+	} else {
+		partition.day = strtoull(at, &past, 10);
+	}
+	if (*past == '\t' && past > at) {
+		partition.is_fresh = past[1] == '1';
+		*vec_push(&s->partitions) = partition;
+	}
+}
+
+static int find_partitions(struct server_pass *s)
+{
+	char *lines = NULL;
+	int r = ask(s,
+		    mem_printf("SELECT `table`, `partition`,"
+			       " max(`modification_time`) > now() - 86400 FROM system.parts"
+			       " WHERE `database` = '%s' AND `active` GROUP BY `table`, `partition`"
+			       " ORDER BY `table`, `partition` FORMAT TabSeparated",
+			       s->url.database),
+		    &lines);
+
+	for (const char *at = lines; r == 0 && *at; at += strcspn(at, "\n"), at += *at == '\n') {
+		take_partition(s, at);
+	}
+	free(lines);
+	return r;
+}
+
+/* Whether all of the day is older than what is kept for that long. */
+static bool is_old(const struct server_pass *s, uint64_t day, uint64_t age_ns)
+{
+	return (day + 1) * KEEP_DAY_NS <= (s->now > age_ns ? s->now - age_ns : 0);
+}
+
+static bool has_windows(const struct server_pass *s, uint64_t level, uint64_t day)
+{
+	for (size_t i = 0; i < s->partitions.count; i++) {
+		const struct partition *one = &s->partitions.at[i];
+
+		if (one->level == level && one->day == day && strcmp(one->table, "windows") == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- merging ---- */
+
+static int send(struct server_pass *s)
+{
+	int r = clickhouse_send(&s->link, s->batch, s->err);
+
+	clickhouse_batch_free(s->batch);
+	s->batch = clickhouse_batch_new();
+	return r;
+}
+
+static int merge_slot(struct server_pass *s, struct store_reader *reader,
+		      const struct store_window *windows, size_t count, uint64_t length_ns)
+{
+	struct keep_slot slot;
+	int r = keep_merge(reader, windows, count, length_ns, s->pass->top, &slot, s->err);
+
+	if (r < 0 || !slot.item) {
+		return r;
+	}
+	clickhouse_encode(s->encoder, slot.item, s->batch);
+	store_item_free(slot.item);
+	return s->batch->bytes >= CLICKHOUSE_BATCH_BYTES ? send(s) : 0;
+}
+
+/* One trace's windows of a day, each moment once. */
+static int merge_trace(struct server_pass *s, size_t trace, uint64_t day, uint64_t length_ns)
+{
+	struct store_reader *reader = NULL;
+	struct store_windows windows = { 0 };
+	size_t traces, kept = 0;
+	bool *wanted;
+	int r = store_reader_open(s->pass->url, s->pass->stop, &reader, s->err);
+
+	if (r < 0) {
+		return r;
+	}
+	(void)store_reader_traces(reader, &traces);
+	wanted = mem_alloc(traces + 1);
+	wanted[trace < traces ? trace : traces] = true;
+	r = store_reader_windows(reader, wanted, length_ns, day * KEEP_DAY_NS,
+				 (day + 1) * KEEP_DAY_NS, &windows, s->err);
+	for (size_t i = 0; i < windows.at.count; i++) {
+		if (length_ns % windows.at.at[i].level == 0) {
+			windows.at.at[kept++] = windows.at.at[i];
+		}
+	}
+	for (size_t i = 0, count; r == 0 && i < kept; i += count) {
+		const struct store_window *first = &windows.at.at[i];
+
+		count = 1;
+		while (i + count < kept &&
+		       first[count].begin / length_ns == first->begin / length_ns) {
+			count++;
+		}
+		r = *s->pass->stop ? err_raise(s->err, -EINTR, "interrupted")
+				   : merge_slot(s, reader, first, count, length_ns);
+	}
+	vec_fini(&windows.at);
+	free(wanted);
+	store_reader_close(reader);
+	return r;
+}
+
+static int merge_day(struct server_pass *s, uint64_t day, uint64_t length_ns)
+{
+	struct store_reader *reader = NULL;
+	size_t traces = 0;
+	int r = store_reader_open(s->pass->url, s->pass->stop, &reader, s->err);
+
+	if (r == 0) {
+		(void)store_reader_traces(reader, &traces);
+		store_reader_close(reader);
+	}
+	for (size_t i = 0; r == 0 && i < traces; i++) {
+		r = merge_trace(s, i, day, length_ns);
+	}
+	return r < 0 || s->batch->bytes == 0 ? r : send(s);
+}
+
+/* ---- dropping ---- */
+
+/* Changes when a window of the partition is written. */
+static int count_heads(struct server_pass *s, uint64_t level, uint64_t day, char **ret)
+{
+	return ask(
+		s,
+		mem_printf("SELECT count(), sum(`version`) FROM `windows` WHERE `level` = %" PRIu64
+			   " AND intDiv(`begin`, %" PRIu64 ") = %" PRIu64 " FORMAT TabSeparated",
+			   level, KEEP_DAY_NS, day),
+		ret);
+}
+
+static int drop(struct server_pass *s, const struct partition *one)
+{
+	char *ignored = NULL;
+	int r = one->level > 0 ? ask(s,
+				     mem_printf("ALTER TABLE `%s` DROP PARTITION (%" PRIu64
+						", %" PRIu64 ")",
+						one->table, one->level, one->day),
+				     &ignored)
+			       : ask(s,
+				     mem_printf("ALTER TABLE `%s` DROP PARTITION %" PRIu64,
+						one->table, one->day),
+				     &ignored);
+
+	free(ignored);
+	return r;
+}
+
+static int drop_day(struct server_pass *s, uint64_t level, uint64_t day)
+{
+	int r = 0;
+
+	for (int heads = 1; heads >= 0; heads--) {
+		for (size_t i = 0; r == 0 && i < s->partitions.count; i++) {
+			const struct partition *one = &s->partitions.at[i];
+
+			if (one->level == level && one->day == day &&
+			    (strcmp(one->table, "windows") == 0) == heads) {
+				r = drop(s, one);
+			}
+		}
+	}
+	return r;
+}
+
+/* ---- one partition of windows ---- */
+
+/* Merges the day's windows of this length, and drops them. */
+static int keep_partition(struct server_pass *s, const struct partition *one)
+{
+	const struct store_keep *keep = s->pass->keep;
+	size_t at = store_keep_level(keep, one->level);
+	uint64_t length = at + 1 < keep->count ? keep->at[at + 1].length_ns : 0;
+	uint64_t age = keep->at[at].age_ns;
+	char *before = NULL, *after = NULL;
+	int r;
+
+	if (length > 0 && length % one->level != 0) { /* what fits nowhere stays longest */
+		age = keep->at[keep->count - 1].age_ns;
+		length = 0;
+	}
+	if (!is_old(s, one->day, age)) {
+		return 0;
+	}
+	r = count_heads(s, one->level, one->day, &before);
+	r = r < 0 || length == 0 ? r : merge_day(s, one->day, length);
+	r = r < 0 ? r : count_heads(s, one->level, one->day, &after);
+	if (r == 0 && strcmp(before, after) == 0) { /* else there is more to merge the next time */
+		r = drop_day(s, one->level, one->day);
+	}
+	free(before);
+	free(after);
+	return r;
+}
+
+/* What is of no window goes when the last windows of its day do.  So do rows without a head, that a
+ * pass left which was cut. */
+static int keep_other(struct server_pass *s, const struct partition *one)
+{
+	static const char *const tables[] = { "losses", "triggers", "captures", "gaps" };
+	const struct store_keep *keep = s->pass->keep;
+	bool is_other = false;
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		is_other |= strcmp(one->table, tables[i]) == 0;
+	}
+	if (one->level > 0) {
+		return !one->is_fresh && !has_windows(s, one->level, one->day) &&
+				       is_old(s, one->day,
+					      keep->at[store_keep_level(keep, one->level)].age_ns)
+			       ? drop(s, one)
+			       : 0;
+	}
+	return is_other && is_old(s, one->day, keep->at[keep->count - 1].age_ns) ? drop(s, one) : 0;
+}
+
+static int find_now(struct server_pass *s)
+{
+	struct store_reader *reader = NULL;
+	int r = store_reader_open(s->pass->url, s->pass->stop, &reader, s->err);
+
+	if (r == 0) {
+		s->now = keep_before(reader, 0, s->err);
+		store_reader_close(reader);
+	}
+	return r;
+}
+
+static int keep_all(struct server_pass *s)
+{
+	int r;
+
+	s->partitions.count = 0;
+	r = find_partitions(s);
+	for (size_t i = 0; r == 0 && i < s->partitions.count && !*s->pass->stop; i++) {
+		const struct partition *one = &s->partitions.at[i];
+
+		r = strcmp(one->table, "windows") == 0 ? keep_partition(s, one)
+						       : keep_other(s, one);
+	}
+	return r;
+}
+
+int keep_pass_server(const struct keep_pass *pass, struct err *err)
+{
+	struct server_pass s = { .pass = pass, .err = err };
+	int r = clickhouse_url_parse(pass->url, &s.url, err);
+
+	if (r < 0) {
+		return r;
+	}
+	s.link = (struct clickhouse_link){ .http = http_new(&s.url, pass->stop), .url = &s.url };
+	s.encoder = clickhouse_encoder_new(1);
+	s.batch = clickhouse_batch_new();
+	r = find_now(&s);
+	for (size_t i = 0; r == 0 && i < pass->keep->count; i++) {
+		r = keep_all(&s); /* what was merged may be old enough for the next length */
+	}
+	vec_fini(&s.partitions);
+	clickhouse_batch_free(s.batch);
+	clickhouse_encoder_free(s.encoder);
+	http_free(s.link.http);
+	clickhouse_url_fini(&s.url);
+	return r;
+}

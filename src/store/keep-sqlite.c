@@ -1,0 +1,264 @@
+/*
+ * keep-sqlite: a pass over a file of SQLite; see keep.h.
+ *
+ * Each transaction merges some slots, or removes some windows.  It begins before what it reads is
+ * read, so that nobody writes in between; others wait for it, so it is short.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "base/units.h"
+#include "store/keep-state.h"
+#include "store/reader-state.h"
+#include "store/sqlite/sqlite-write.h"
+
+struct place_list {
+	VEC(struct sqlite_place) at;
+};
+
+struct file_pass {
+	const struct keep_pass *pass;
+	struct sqlite_writer *writer;
+	struct store_reader *reader; /* of the transaction */
+	size_t windows;              /* that the transaction has read or removed */
+	struct err *err;
+};
+
+/* ---- what is due ---- */
+
+/* The oldest windows of a length that begin before a time. */
+static int find_old(struct file_pass *f, uint64_t level, uint64_t before, struct place_list *ret)
+{
+	struct store_reader *reader = f->reader;
+	sqlite3_stmt *rows = NULL;
+	int step = SQLITE_DONE;
+	int r = sqlite_prepare(reader->db, reader->path,
+			       "SELECT begin, trace, \"end\" FROM windows WHERE level = ?"
+			       " AND begin < ? ORDER BY begin, trace LIMIT ?",
+			       &rows, f->err);
+
+	(void)sqlite3_bind_int64(rows, 1, (int64_t)level);
+	(void)sqlite3_bind_int64(rows, 2, (int64_t)before);
+	(void)sqlite3_bind_int64(rows, 3, KEEP_WINDOWS_MAX);
+	while (r == 0 && (step = sqlite3_step(rows)) == SQLITE_ROW) {
+		if ((uint64_t)sqlite3_column_int64(rows, 2) <= before) {
+			*vec_push(&ret->at) =
+				(struct sqlite_place){ (int64_t)level,
+						       sqlite3_column_int64(rows, 0),
+						       sqlite3_column_int64(rows, 1) };
+		}
+	}
+	r = r < 0 || step == SQLITE_DONE ? r : sqlite_failed(reader->db, reader->path, f->err);
+	(void)sqlite3_finalize(rows);
+	return r;
+}
+
+/* All windows of a trace that begin in a slot and are at most so long. */
+static int find_in_slot(struct file_pass *f, int64_t trace, uint64_t begin, uint64_t length_ns,
+			struct place_list *ret)
+{
+	struct store_reader *reader = f->reader;
+	sqlite3_stmt *rows = NULL;
+	int step = SQLITE_DONE;
+	int r = sqlite_prepare(reader->db, reader->path,
+			       "SELECT level, begin, trace FROM windows WHERE level <= ? AND"
+			       " begin >= ? AND begin < ? AND trace = ?",
+			       &rows, f->err);
+
+	(void)sqlite3_bind_int64(rows, 1, (int64_t)length_ns);
+	(void)sqlite3_bind_int64(rows, 2, (int64_t)begin);
+	(void)sqlite3_bind_int64(rows, 3, (int64_t)(begin + length_ns));
+	(void)sqlite3_bind_int64(rows, 4, trace);
+	while (r == 0 && (step = sqlite3_step(rows)) == SQLITE_ROW) {
+		if (length_ns % (uint64_t)sqlite3_column_int64(rows, 0) == 0) {
+			*vec_push(&ret->at) =
+				(struct sqlite_place){ sqlite3_column_int64(rows, 0),
+						       sqlite3_column_int64(rows, 1),
+						       sqlite3_column_int64(rows, 2) };
+		}
+	}
+	r = r < 0 || step == SQLITE_DONE ? r : sqlite_failed(reader->db, reader->path, f->err);
+	(void)sqlite3_finalize(rows);
+	return r;
+}
+
+/* ---- merging and removing ---- */
+
+/* Only windows that fit into the slot, each moment once. */
+static int choose(struct file_pass *f, int64_t trace, uint64_t begin, uint64_t length_ns,
+		  struct store_windows *ret)
+{
+	size_t traces, kept = 0;
+	const struct store_trace *all = store_reader_traces(f->reader, &traces);
+	bool *wanted = mem_alloc(traces + 1);
+	int r;
+
+	for (size_t i = 0; i < traces; i++) {
+		wanted[i] = all[i].number == trace;
+	}
+	r = store_reader_windows(f->reader, wanted, length_ns, begin, begin + length_ns, ret,
+				 f->err);
+	for (size_t i = 0; i < ret->at.count; i++) {
+		if (length_ns % ret->at.at[i].level == 0) {
+			ret->at.at[kept++] = ret->at.at[i];
+		}
+	}
+	ret->at.count = kept;
+	free(wanted);
+	return r;
+}
+
+/* Shorter windows that came when the long one was made already. */
+static int note_late(struct file_pass *f, const struct keep_slot *slot,
+		     const struct place_list *places, uint64_t begin, uint64_t length_ns)
+{
+	struct store_gap gap = { .begin = begin,
+				 .end = begin + length_ns,
+				 .why = "they came after longer windows were made" };
+
+	for (size_t i = 0; i < places->at.count; i++) {
+		gap.windows += (uint64_t)places->at.at[i].level < length_ns;
+	}
+	gap.windows -= slot->merged;
+	if (!slot->was_incomplete || gap.windows == 0) {
+		return 0; /* the same again, most likely */
+	}
+	f->pass->say("%s: %llu windows are left out: %s", f->pass->url,
+		     (unsigned long long)gap.windows, gap.why);
+	return sqlite_writer_add_gap(f->writer, &gap, f->err);
+}
+
+static int merge_slot(struct file_pass *f, int64_t trace, uint64_t begin, uint64_t length_ns)
+{
+	struct store_windows windows = { 0 };
+	struct place_list places = { 0 };
+	struct keep_slot slot = { 0 };
+	int r = choose(f, trace, begin, length_ns, &windows);
+
+	r = r < 0 ? r : find_in_slot(f, trace, begin, length_ns, &places);
+	if (r == 0 && windows.at.count > 0) {
+		r = keep_merge(f->reader, windows.at.at, windows.at.count, length_ns, f->pass->top,
+			       &slot, f->err);
+	}
+	r = r < 0 ? r : note_late(f, &slot, &places, begin, length_ns);
+	for (size_t i = 0; r == 0 && i < places.at.count; i++) {
+		if (slot.item || (uint64_t)places.at.at[i].level < length_ns) {
+			r = sqlite_writer_remove(f->writer, &places.at.at[i], f->err);
+		}
+	}
+	r = r < 0 || !slot.item ? r : sqlite_writer_add(f->writer, slot.item, f->err);
+	if (slot.item) {
+		store_item_free(slot.item);
+	}
+	f->windows += places.at.count + 1;
+	vec_fini(&windows.at);
+	vec_fini(&places.at);
+	return r;
+}
+
+/* The length of the windows that take the place of these; 0: none does, they go. */
+static uint64_t next_length(const struct store_keep *keep, uint64_t level)
+{
+	size_t i = store_keep_level(keep, level);
+
+	return i + 1 < keep->count ? keep->at[i + 1].length_ns : 0;
+}
+
+static int keep_level(struct file_pass *f, uint64_t level)
+{
+	const struct store_keep *keep = f->pass->keep;
+	uint64_t age = keep->at[store_keep_level(keep, level)].age_ns;
+	uint64_t length = next_length(keep, level);
+	struct place_list old = { 0 };
+	int r;
+
+	if (length > 0 && length % level != 0) { /* what fits nowhere stays longest */
+		age = keep->at[keep->count - 1].age_ns;
+		length = 0;
+	}
+	f->err->text[0] = '\0';
+	age = keep_before(f->reader, age, f->err);
+	age -= length > 0 ? age % length : 0; /* whole slots */
+	r = find_old(f, level, age, &old);
+	for (size_t i = 0; r == 0 && i < old.at.count && f->windows < KEEP_WINDOWS_MAX; i++) {
+		struct sqlite_place *place = &old.at.at[i];
+		uint64_t begin = length > 0 ? (uint64_t)place->begin / length * length : 0;
+		bool is_done = false;
+
+		for (size_t k = 0; length > 0 && k < i; k++) {
+			is_done |= old.at.at[k].trace == place->trace &&
+				   (uint64_t)old.at.at[k].begin / length * length == begin;
+		}
+		if (length == 0) {
+			r = sqlite_writer_remove(f->writer, place, f->err);
+			f->windows++;
+		} else if (!is_done) {
+			r = merge_slot(f, place->trace, begin, length);
+		}
+	}
+	vec_fini(&old.at);
+	return r;
+}
+
+/* ---- the pass ---- */
+
+static int read_levels(struct file_pass *f, uint64_t levels[KEEP_LENGTHS_MAX], size_t *ret_count)
+{
+	sqlite3_stmt *next = NULL;
+	int r = sqlite_prepare(f->reader->db, f->reader->path,
+			       "SELECT min(level) FROM windows WHERE level > ?", &next, f->err);
+
+	for (*ret_count = 0; r == 0 && *ret_count < KEEP_LENGTHS_MAX; (*ret_count)++) {
+		(void)sqlite3_bind_int64(next, 1, *ret_count ? (int64_t)levels[*ret_count - 1] : 0);
+		if (sqlite3_step(next) != SQLITE_ROW) {
+			r = sqlite_failed(f->reader->db, f->reader->path, f->err);
+		} else if (sqlite3_column_type(next, 0) == SQLITE_NULL) {
+			break;
+		}
+		levels[*ret_count] = (uint64_t)sqlite3_column_int64(next, 0);
+		(void)sqlite3_reset(next);
+	}
+	(void)sqlite3_finalize(next);
+	return r;
+}
+
+/* 1: there may be more to do. */
+static int one_transaction(struct file_pass *f)
+{
+	uint64_t levels[KEEP_LENGTHS_MAX];
+	uint64_t oldest = f->pass->keep->at[f->pass->keep->count - 1].age_ns;
+	size_t count = 0;
+	int r = sqlite_writer_begin(f->writer, f->err);
+
+	f->windows = 0;
+	r = r < 0 ? r : store_reader_open(f->pass->url, f->pass->stop, &f->reader, f->err);
+	r = r < 0 ? r : read_levels(f, levels, &count);
+	for (size_t i = 0; r == 0 && i < count && f->windows < KEEP_WINDOWS_MAX; i++) {
+		r = keep_level(f, levels[i]);
+	}
+	if (r == 0 && count > 0) {
+		r = sqlite_writer_remove_others(f->writer, keep_before(f->reader, oldest, f->err),
+						f->err);
+	}
+	r = sqlite_writer_end(f->writer, r, f->err);
+	store_reader_close(f->reader);
+	f->reader = NULL;
+	return r < 0 ? r : f->windows > 0;
+}
+
+int keep_pass_file(const struct keep_pass *pass, const char *path, struct err *err)
+{
+	struct file_pass f = { .pass = pass, .err = err };
+	int r = sqlite_writer_open(path, 1, &f.writer, err);
+
+	if (r < 0) {
+		return r;
+	}
+	do {
+		r = one_transaction(&f);
+	} while (r > 0 && !*pass->stop);
+	sqlite_writer_close(f.writer);
+	return r < 0 ? r : 0;
+}

@@ -1,0 +1,33 @@
+/*
+ * keep-state: what the parts of a pass share (keep.h): keep.c, and one file for each database.
+ */
+#ifndef SILLAGE_STORE_KEEP_STATE_H
+#define SILLAGE_STORE_KEEP_STATE_H
+
+#include "output/rollup.h"
+#include "store/keep.h"
+#include "store/reader.h"
+#include "store/rows/item.h"
+
+#define KEEP_DAY_NS (24 * 3600 * NS_PER_S)
+
+/* When what is kept for @age_ns goes: all that ends then or before. */
+uint64_t keep_before(struct store_reader *reader, uint64_t age_ns, struct err *err);
+
+/* What became of the windows of one slot. */
+struct keep_slot {
+	struct store_item *item; /* the long window; NULL: it is there already */
+	size_t merged;           /* shorter windows in it */
+	bool was_incomplete;     /* a long window was there, and lacked something */
+};
+
+/* Puts windows together that lie in one slot; they have one trace, and are at most @length_ns long.
+ */
+int keep_merge(struct store_reader *reader, const struct store_window *windows, size_t count,
+	       uint64_t length_ns, uint64_t top, struct keep_slot *ret, struct err *err);
+
+/* keep-sqlite.c, keep-server.c */
+int keep_pass_file(const struct keep_pass *pass, const char *path, struct err *err);
+int keep_pass_server(const struct keep_pass *pass, struct err *err);
+
+#endif

@@ -1,0 +1,174 @@
+/*
+ * keep: see keep.h.
+ */
+#include "store/keep.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/now.h"
+#include "base/units.h"
+#include "store/keep-state.h"
+#include "store/store.h"
+
+/* ---- the option ---- */
+
+/* Durations, and days, weeks, years. */
+static int parse_time(const char *text, size_t len, uint64_t *ret)
+{
+	static const struct {
+		char letter;
+		uint64_t ns;
+	} units[] = { { 'd', KEEP_DAY_NS }, { 'w', 7 * KEEP_DAY_NS }, { 'y', 365 * KEEP_DAY_NS } };
+	char word[32], *rest;
+
+	if (len == 0 || len >= sizeof(word)) {
+		return -EINVAL;
+	}
+	memcpy(word, text, len);
+	word[len] = '\0';
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		unsigned long long number = strtoull(word, &rest, 10);
+
+		if (word[0] >= '0' && word[0] <= '9' && rest[0] == units[i].letter && !rest[1] &&
+		    number < 1000000) {
+			*ret = number * units[i].ns;
+			return 0;
+		}
+	}
+	return units_parse_duration(word, ret);
+}
+
+static int fail(struct err *err, const char *text, const char *what)
+{
+	return err_raise(err, -EINVAL, "--store-keep \"%s\": %s", text, what);
+}
+
+/* "1m:30d" at *at, which is moved behind it. */
+static int take_level(const char *text, const char **at, struct store_keep *ret, struct err *err)
+{
+	struct keep_level *level = &ret->at[ret->count];
+	size_t len = strcspn(*at, ","), first = strcspn(*at, ":,");
+
+	if (ret->count == KEEP_LEVELS_MAX) {
+		return fail(err, text, "too many lengths");
+	}
+	level->length_ns = UINT64_MAX;
+	if (first < len && parse_time(*at, first, &level->length_ns) < 0) {
+		return fail(err, text, "expected LENGTH:AGE, such as 1m:30d");
+	}
+	first = first < len ? first + 1 : 0;
+	if (parse_time(*at + first, len - first, &level->age_ns) < 0 || level->age_ns == 0) {
+		return fail(err, text, "expected an age such as 12h, 7d or 2y");
+	}
+	*at += len + ((*at)[len] == ',');
+	ret->count++;
+	return 0;
+}
+
+/* Each slot lies in one day, and has whole windows of the lengths before. */
+static int check_levels(const char *text, uint64_t interval_ns, const struct store_keep *keep,
+			struct err *err)
+{
+	for (size_t i = 0; i < keep->count; i++) {
+		const struct keep_level *level = &keep->at[i], *last = i > 0 ? level - 1 : NULL;
+
+		if (level->length_ns == UINT64_MAX) {
+			if (keep->count > 1) {
+				return fail(err, text, "of several ages each has a length");
+			}
+			continue;
+		}
+		if (level->length_ns == 0 || KEEP_DAY_NS % level->length_ns != 0) {
+			return fail(err, text, "a length divides a day");
+		}
+		if (last &&
+		    (level->length_ns <= last->length_ns ||
+		     level->length_ns % last->length_ns != 0 || level->age_ns <= last->age_ns)) {
+			return fail(err, text,
+				    "each length is a multiple of the one before, and kept longer");
+		}
+		if (last && level->length_ns % interval_ns != 0) {
+			return fail(err, text, "windows of -i do not fit into the lengths");
+		}
+	}
+	return 0;
+}
+
+int store_keep_parse(const char *text, uint64_t interval_ns, struct store_keep *ret,
+		     struct err *err)
+{
+	const char *at = text;
+	int r = 0;
+
+	*ret = (struct store_keep){ 0 };
+	do {
+		r = take_level(text, &at, ret, err);
+	} while (r == 0 && at[-1] == ',');
+	return r < 0 ? r : check_levels(text, interval_ns, ret, err);
+}
+
+size_t store_keep_level(const struct store_keep *keep, uint64_t length_ns)
+{
+	size_t i = 0;
+
+	assert(keep->count > 0);
+	while (i + 1 < keep->count && keep->at[i].length_ns < length_ns) {
+		i++;
+	}
+	return i;
+}
+
+/* ---- what a pass does in both databases ---- */
+
+uint64_t keep_before(struct store_reader *reader, uint64_t age_ns, struct err *err)
+{
+	uint64_t first, last, now = now_wall_ns();
+
+	if (store_reader_span(reader, &first, &last, err) < 0) {
+		return 0;
+	}
+	now = last < now ? last : now;
+	return now > age_ns ? now - age_ns : 0;
+}
+
+int keep_merge(struct store_reader *reader, const struct store_window *windows, size_t count,
+	       uint64_t length_ns, uint64_t top, struct keep_slot *ret, struct err *err)
+{
+	struct rollup *rollup = rollup_new(length_ns, top, NULL);
+	size_t traces;
+	const struct store_trace *trace = &store_reader_traces(reader, &traces)[windows[0].trace];
+	int r = 0;
+
+	*ret = (struct keep_slot){ 0 };
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		struct report report;
+
+		assert(windows[i].trace == windows[0].trace && windows[i].level <= length_ns);
+		r = store_reader_read(reader, &windows[i], &report, err);
+		if (r == 0) {
+			ret->was_incomplete |= windows[i].level == length_ns && !report.complete;
+			ret->merged += windows[i].level < length_ns;
+			rollup_add(rollup, &report, 0);
+		}
+	}
+	if (r == 0 && ret->merged > 0) {
+		ret->item = store_item_merged(&trace->identity, trace->id, trace->uuid, length_ns,
+					      rollup_take(rollup));
+	}
+	rollup_free(rollup);
+	return r;
+}
+
+int store_keep_pass(const struct keep_pass *pass, struct err *err)
+{
+	const char *path;
+
+	if (store_is_clickhouse(pass->url)) {
+		return keep_pass_server(pass, err);
+	}
+	path = store_file_of(pass->url, err);
+	return path ? keep_pass_file(pass, path, err) : -EINVAL;
+}

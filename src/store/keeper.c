@@ -1,0 +1,122 @@
+/*
+ * keeper: see keeper.h.
+ */
+#include "store/keeper.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "base/mem.h"
+#include "base/now.h"
+#include "base/units.h"
+
+struct keeper {
+	struct store_keep keep;
+	struct keep_pass pass;
+	char *url;
+	atomic_bool stop;
+	pthread_t thread;
+	pthread_mutex_t mutex;
+	pthread_cond_t ends;
+	bool is_closing; /* behind the mutex */
+	bool has_failed; /* the last pass, which was said */
+};
+
+static void look(struct keeper *keeper)
+{
+	struct err err;
+	int r = store_keep_pass(&keeper->pass, &err);
+
+	if (r < 0 && !keeper->has_failed && !keeper->stop) {
+		keeper->pass.say("--store-keep: %s: it is tried again", err.text);
+	}
+	keeper->has_failed = r < 0;
+}
+
+static void *run(void *arg)
+{
+	struct keeper *keeper = arg;
+
+	(void)pthread_mutex_lock(&keeper->mutex);
+	while (!keeper->is_closing) {
+		uint64_t due = now_monotonic_ns() + KEEP_EVERY_S * NS_PER_S;
+		struct timespec until = { .tv_sec = (time_t)(due / NS_PER_S),
+					  .tv_nsec = (long)(due % NS_PER_S) };
+
+		while (!keeper->is_closing &&
+		       pthread_cond_timedwait(&keeper->ends, &keeper->mutex, &until) == 0) {
+		}
+		if (!keeper->is_closing) {
+			(void)pthread_mutex_unlock(&keeper->mutex);
+			look(keeper);
+			(void)pthread_mutex_lock(&keeper->mutex);
+		}
+	}
+	(void)pthread_mutex_unlock(&keeper->mutex);
+	return NULL;
+}
+
+static void dispose(struct keeper *keeper)
+{
+	(void)pthread_mutex_destroy(&keeper->mutex);
+	(void)pthread_cond_destroy(&keeper->ends);
+	free(keeper->url);
+	free(keeper);
+}
+
+/* Signals are for the coordinator. */
+static int start(struct keeper *keeper)
+{
+	sigset_t all, old;
+	int r;
+
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
+	r = pthread_create(&keeper->thread, NULL, run, keeper);
+	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return -r;
+}
+
+struct keeper *keeper_new(const char *url, const struct store_keep *keep, uint64_t top,
+			  void (*say)(const char *fmt, ...))
+{
+	struct keeper *keeper = mem_alloc(sizeof(*keeper));
+	pthread_condattr_t clock;
+
+	keeper->keep = *keep;
+	keeper->url = mem_strdup(url);
+	keeper->pass = (struct keep_pass){ .url = keeper->url,
+					   .keep = &keeper->keep,
+					   .top = top,
+					   .stop = &keeper->stop,
+					   .say = say };
+	(void)pthread_condattr_init(&clock);
+	(void)pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	(void)pthread_mutex_init(&keeper->mutex, NULL);
+	(void)pthread_cond_init(&keeper->ends, &clock);
+	(void)pthread_condattr_destroy(&clock);
+	if (start(keeper) < 0) {
+		dispose(keeper);
+		return NULL;
+	}
+	return keeper;
+}
+
+void keeper_free(struct keeper *keeper, bool has_time)
+{
+	if (!keeper) {
+		return;
+	}
+	(void)pthread_mutex_lock(&keeper->mutex);
+	keeper->is_closing = true;
+	keeper->stop = !has_time;
+	(void)pthread_cond_signal(&keeper->ends);
+	(void)pthread_mutex_unlock(&keeper->mutex);
+	(void)pthread_join(keeper->thread, NULL);
+	if (has_time) {
+		look(keeper);
+	}
+	dispose(keeper);
+}

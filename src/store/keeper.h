@@ -1,0 +1,21 @@
+/*
+ * keeper: the thread that makes a store keep what it should (keep.h), from time to time.
+ *
+ * It has connections of its own, so that nobody waits for it but other writers of a file, shortly.
+ */
+#ifndef SILLAGE_STORE_KEEPER_H
+#define SILLAGE_STORE_KEEPER_H
+
+#include <stdbool.h>
+
+#include "store/keep.h"
+
+struct keeper;
+
+/* @keep is copied.  NULL: no thread can be started. */
+struct keeper *keeper_new(const char *url, const struct store_keep *keep, uint64_t top,
+			  void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2))));
+/* @has_time: does all that is due first.  NULL is fine. */
+void keeper_free(struct keeper *keeper, bool has_time);
+
+#endif

@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+"""keep: --store-keep merges old windows exactly, and removes what is older still.
+
+Goal    In a file of SQLite each merged window has, row by row, what `analyze -i` of its length stores;
+        `history` of the store is that of one that keeps all, byte by byte in JSON, for all lengths that
+        are left, and says where windows are longer than asked.  What is older than the last age is
+        gone, in all tables.  Stored again, nothing is double.  A run that is killed while it merges
+        loses and doubles nothing, and the next one goes on.  ClickHouse: the same, by days.
+Wrong lengths and ages are refused in one line.
+
+usage: keep.py SILLAGE DATA [--server]
+"""
+import contextlib
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+
+import server
+
+MS = 1000000
+
+
+def fail(*what):
+    raise SystemExit('not ok ' + ' '.join(str(one) for one in what))
+
+
+def connected(path):
+    return contextlib.closing(sqlite3.connect('file:%s?mode=ro' % path, uri=True, timeout=30))
+
+
+def tables_of(db):
+    """Those that have rows of windows."""
+    names = [name for name, in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    return [name for name in names if 'level' in [row[1] for row in db.execute("PRAGMA table_info('%s')" % name)]]
+
+
+def rows_of(db, table, level, begins):
+    found = db.execute('SELECT * FROM "%s" WHERE level = %d AND begin IN (%s) ORDER BY 1, 2, 3, 4, 5' %
+                       (table, level, ','.join(map(str, begins))))
+    return [dict(zip([column[0] for column in found.description], row)) for row in found]
+
+
+def levels_of(path):
+    with connected(path) as db:
+        return dict(db.execute('SELECT level / 1000000, count(*) FROM windows GROUP BY 1'))
+
+
+class Test:
+    def __init__(self, sillage, data, scratch):
+        self.sillage, self.data, self.scratch = sillage, data, scratch
+
+    def store(self, trace, url, interval, *options, lists='all', status=0):
+        command = (self.sillage, 'analyze', '-v', '-a', lists, '-i', interval, '-o', '/dev/null', '--store', url,
+                   *options, os.path.join(self.data, trace))
+        code, _, said = server.run(*command)
+        if code != status:
+            fail(command, 'ended with', code, said)
+        if status == 0:
+            server.account(said)
+        return said
+
+    def history(self, url, *options):
+        code, printed, said = server.run(self.sillage, 'history', '-f', 'json', *options, url)
+        if code != 0:
+            fail('history', url, options, code, said)
+        return server.windows(printed), said
+
+    def check_same(self, kept, whole, *lengths):
+        if self.history(kept)[0] != self.history(whole)[0]:
+            fail(kept, 'has another total')
+        for length in lengths:
+            found, said = self.history(kept, '-i', length)
+            if found != self.history(whole, '-i', length)[0] or 'longer' in said:
+                fail(kept, 'differs in windows of', length, said)
+
+
+# ---- a file ----
+
+def check_rows(test, kept, trace, length):
+    """The long windows are those that `analyze -i` stores, in each row of each table."""
+    other = os.path.join(test.scratch, 'other.db')
+    test.store(trace, other, '%dms' % length)
+    count = 0
+    with connected(kept) as a, connected(other) as b:
+        begins = [begin for begin, in a.execute('SELECT begin FROM windows WHERE level = ?', (length * MS,))]
+        for table in tables_of(a):
+            rows = [rows_of(db, table, length * MS, begins) for db in (a, b)]
+            if rows[0] != rows[1]:
+                fail(trace, table, 'differs:', [pair for pair in zip(*rows) if pair[0] != pair[1]][:1],
+                     [len(one) for one in rows])
+            count += len(rows[0])
+    os.remove(other)
+    return count
+
+
+def check_law(test, trace, keep, interval, lengths, expected):
+    kept, whole = (os.path.join(test.scratch, name) for name in ('kept.db', 'whole.db'))
+    test.store(trace, whole, interval)
+    for _ in range(2):  # stored again, it is merged again
+        test.store(trace, kept, interval, '--store-keep', keep)
+        found = levels_of(kept)
+        if sorted(found) != expected:
+            fail(trace, 'has windows of', found, 'expected', expected)
+        test.check_same(kept, whole, *lengths)
+    said = test.history(kept, '-i', interval)[1]
+    if 'longer than asked' not in said:
+        fail('nothing says that windows are longer:', said)
+    count = sum(check_rows(test, kept, trace, length) for length in expected[1:])
+    print('ok %s: %s leaves %s, %d rows as analyze has them' % (trace, keep, found, count))
+    os.remove(kept)
+    os.remove(whole)
+
+
+def check_removed(test):
+    path = os.path.join(test.scratch, 'removed.db')
+    newest, old = 'containers/kernel', 'lost-events/kernel'
+    test.store(old, path, '10ms', '--trigger', 'count.events > 0', lists='count,cpu')
+    with connected(path) as db:
+        before = {table: db.execute('SELECT count(*) FROM "%s"' % table).fetchone()[0]
+                  for table in ('triggers', 'losses', 'count_totals', 'cpu_threads', 'threads')}
+    if not all(before.values()):
+        fail('nothing to remove:', before)
+    test.store(newest, path, '10ms', '--store-keep', '1d', lists='count,cpu')
+    with connected(path) as db:
+        first = db.execute('SELECT max("end") FROM windows').fetchone()[0] - 86400 * 1000 * MS
+        left = {table: db.execute('SELECT count(*) FROM "%s" WHERE begin < %d' % (table, first)).fetchone()[0]
+                for table in tables_of(db) + ['triggers', 'losses', 'captures', 'gaps']}
+        kept = db.execute('SELECT count(*) FROM windows').fetchone()[0]
+    if any(left.values()) or kept < 10:
+        fail('old rows are left:', left, kept)
+    print('ok %d windows left, none of the old ones' % kept)
+
+
+def check_kill(test):
+    """Killed while it merges; the machine is too uneven for one moment, so at some."""
+    whole, start = (os.path.join(test.scratch, name) for name in ('whole.db', 'start.db'))
+    test.store('migrate/kernel', whole, '1ms', lists='count,cpu,sched')
+    expected = test.history(whole)[0]
+    for name in os.listdir(test.scratch):
+        if name.startswith('whole.db'):
+            shutil.copy(os.path.join(test.scratch, name), os.path.join(test.scratch, name.replace('whole', 'start')))
+    cut = 0
+    for merged in (1, 3, 8):
+        process = subprocess.Popen([test.sillage, 'analyze', '-q', '-a', 'count', '-i', '1ms', '-o', '/dev/null', '--store',
+                                    start, '--store-keep', '1ms:1ms,2ms:2ms,4ms:1h',
+                                    os.path.join(test.data, 'rt-mutex-none', 'kernel')],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while process.poll() is None and levels_of(start).get(4, 0) < merged:
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        levels = levels_of(start)
+        cut += 4 in levels and (1 in levels or 2 in levels)
+        with connected(start) as db:
+            if db.execute('PRAGMA integrity_check').fetchone()[0] != 'ok':
+                fail('the file is damaged')
+        if [line for line in test.history(start, '--session', '*', '-a', 'count,cpu,sched')[0] if '/migrate/kernel' in line] != expected:
+            fail('killed after', merged, 'the total differs')
+    if cut == 0:
+        fail('no run was cut while it merged')
+    test.store('rt-mutex-none/kernel', start, '1ms', '--store-keep', '1ms:1ms,2ms:2ms,4ms:1h', lists='count')
+    test.check_same(start, start)
+    found = [line for line in test.history(start)[0] if '/migrate/kernel' in line]
+    if found != expected or levels_of(start).get(2, 0) > 3:
+        fail('the next run did not go on:', levels_of(start))
+    print('ok killed 3 times, %d of them while windows were merged' % cut)
+
+
+def check_refused(test):
+    for keep, text in (('', 'expected an age'), ('7', 'expected an age'), ('0d', 'expected an age'),
+                       ('1s:1d,7d', 'each has a length'), ('7s:1d', 'divides a day'), ('1s:1d,1500ms:2d', 'multiple'),
+                       ('1m:1d,1s:2d', 'multiple'), ('1s:2d,1m:1d', 'kept longer'), ('x:1d', 'LENGTH:AGE'),
+                       ('1s:1d,1m:2d,', 'expected an age'), ('10ms:1h,100ms:2h', 'windows of -i')):
+        said = test.store('migrate/kernel', os.path.join(test.scratch, 'none.db'), '30ms' if 'of -i' in text else '10ms',
+                          '--store-keep', keep, status=2)
+        if text not in said or said.count('\n') != 1:
+            fail(keep, said)
+    print('ok wrong ages and lengths are refused')
+
+
+# ---- a server ----
+
+def check_server(test):
+    machine = server.Server(os.path.join(test.scratch, 'server'))
+    try:
+        kept, whole = machine.url('kept'), os.path.join(test.scratch, 'server.db')
+        lists, old = 'count,cpu,sched', 'migrate/kernel'
+        for url in (whole, kept):
+            test.store(old, url, '10ms', lists=lists)
+            test.store('containers/kernel', url, '10ms', lists='count')
+        keep = ('--store-keep', '10ms:1d,20ms:25h,100ms:1y')
+        for _ in range(2):
+            test.store('containers/kernel', kept, '10ms', *keep, lists='count')
+            levels = machine.ask('SELECT DISTINCT intDiv(level, 1000000) FROM kept.windows FINAL'
+                                 ' WHERE begin < 1795300000000000000 ORDER BY 1')
+            if levels.split() != ['100']:
+                fail('the server has windows of', levels)
+            test.check_same(kept, whole, '100ms', '200ms')
+        tables = machine.ask("SELECT table FROM system.parts WHERE database = 'kept' AND active AND"
+                             " partition IN ('(10000000,20778)', '(20000000,20778)')").split()
+        if tables:
+            fail('rows without windows are left:', tables)
+        test.store('containers/kernel', kept, '10ms', '--store-keep', '1d', lists='count')
+        found = machine.ask('SELECT count() FROM kept.windows FINAL WHERE begin < 1795300000000000000')
+        if found.strip() != '0' or len(test.history(kept)[0]) != 1:
+            fail('old windows are left:', found)
+        print('ok ClickHouse: merged by days, and dropped')
+    finally:
+        machine.kill()
+
+
+def main():
+    sillage, data = sys.argv[1:3]
+    with tempfile.TemporaryDirectory() as scratch:
+        os.environ['XDG_STATE_HOME'] = scratch
+        test = Test(sillage, data, scratch)
+        check_law(test, 'burst/kernel', '100ms:200ms,500ms:1h', '100ms', ('500ms', '1s', '2s'), [100, 500])
+        check_law(test, 'migrate/kernel', '10ms:20ms,20ms:100ms,100ms:1h', '10ms', ('100ms', '200ms'), [10, 20, 100])
+        check_law(test, 'lost-events/kernel', '10ms:20ms,50ms:1h', '10ms', ('50ms', '1s'), [10, 50])
+        check_removed(test)
+        check_kill(test)
+        check_refused(test)
+        if '--server' in sys.argv and shutil.which('clickhouse-server'):
+            check_server(test)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""live: windows of a session that a real lttng-relayd serves stay in stores, whoever writes them.
+
+Goal    `live --store` to a real ClickHouse server and to a file of SQLite: `history` has the windows and
+        totals that live printed.  A trace that is followed and its record are one trace in a store; played
+        under another name it is another.  /metrics has the account.  A server that accepts and never
+        replies, that answers by halves or with errors holds nobody: live prints all, windows wait in the
+        spool, and closed = stored + spooled + lost.  What a server refuses for good is set aside, counted
+        as lost, and holds back nothing behind it.
+
+usage: live.py SILLAGE APP DATA
+"""
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import sqlite3
+import sys
+import tempfile
+import threading
+import urllib.request
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'peer'))
+import peer  # noqa: E402
+import server  # noqa: E402
+
+TRACE = 'burst'
+LISTS = ('-a', 'count,cpu,sched', '-i', '100ms')
+
+
+def clickhouse(t):
+    if not shutil.which('clickhouse-server'):
+        raise peer.Skip('clickhouse-server is not installed')
+    folder = tempfile.mkdtemp(prefix='server', dir=t.scratch)
+    one = server.Server(folder)
+    t.cleanups.append(one.kill)
+    return one
+
+
+def shown(lines):
+    """Windows and totals; live alone knows the lag."""
+    return [{key: value for key, value in line.items() if key != 'lag_ns'} for line in lines if line['type'] in ('window', 'total')]
+
+
+def history(t, url, *options):
+    code, printed, said = server.run(t.sillage, 'history', '-q', '-f', 'json', *options, url)
+    assert code == 0 and not said, (code, said)
+    return shown([json.loads(line) for line in printed.splitlines()])
+
+
+def follow(t, relay, url, *options, session='own', host='here'):
+    live = t.live('-v', *LISTS, '--store', url, *options, relay.live)
+    t.play(live, relay, TRACE, '--session', session, '--hostname', host, '--speed', '0')
+    live.wait_for(lambda one: any(line['type'] == 'detach' for line in one.lines()))
+    return live, live.finish(signal.SIGTERM)
+
+
+def test_server(t):
+    """Live into ClickHouse: what it printed is there; the account is in /metrics."""
+    machine, relay, port = clickhouse(t), t.relay(), peer.free_ports()
+    url = machine.url('live')
+    live = t.live('-v', *LISTS, '--store', url, '--metrics', ':%d' % port, relay.live)
+    t.play(live, relay, TRACE, '--session', 'own', '--hostname', 'here', '--speed', '0')
+    live.wait_for(lambda one: any(line['type'] == 'detach' for line in one.lines()))
+    text = urllib.request.urlopen('http://127.0.0.1:%d/metrics' % port, timeout=peer.LIMIT).read().decode()
+    states = {state: int(value) for state, value in re.findall(r'^sillage_store_windows\{state="(\w+)"\} (\d+)$', text, re.M)}
+    windows = sum(line['type'] == 'window' for line in live.lines())
+    assert set(states) == {'closed', 'stored', 'spooled', 'lost'} and 0 < states['closed'] <= windows, states
+    assert states['lost'] == 0 and states['stored'] + states['spooled'] <= states['closed'], states
+    lines = live.finish(signal.SIGTERM)
+    assert server.account(live.said())[1] == windows, live.said()
+    assert history(t, url, '-i', '100ms', '-a', 'count,cpu,sched') == shown(lines)
+
+
+def test_identity(t):
+    """A trace that is followed and its record are one in a file; in another name it is another."""
+    relay, path = t.relay(), os.path.join(t.scratch, 'one.db')
+    lines = follow(t, relay, path, session='burst', host='testhost')[1]  # as its metadata has it
+    assert history(t, path, '-i', '100ms', '-a', 'count,cpu,sched') == shown(lines)
+    record = next(place for place, _, names in os.walk(os.path.join(t.scratch, 'relay')) if 'metadata' in names)
+    code, _, said = server.run(t.sillage, 'analyze', '-v', *LISTS, '-o', '/dev/null', '--store', path, record)
+    assert code == 0 and server.account(said)[1] > 0, said
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        assert db.execute('SELECT count(*), min(host), min(session) FROM traces').fetchone() == (1, 'testhost', 'burst')
+    again = history(t, path, '-i', '100ms', '-a', 'count,cpu,sched')
+    for one, other in zip(again, shown(lines), strict=True):
+        assert {key: one[key] for key in one if key != 'trace'} == {key: other[key] for key in other if key != 'trace'}
+    follow(t, relay, path, session='other')
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        assert [row[0] for row in db.execute('SELECT session FROM traces ORDER BY 1')] == ['burst', 'other']
+    assert len(history(t, path)) == 2
+
+
+class Misbehaving:
+    """Answers what a store asks at first as an empty server does; then @how is what comes of INSERT."""
+
+    def __init__(self, how):
+        self.how, self.links, self.ends = how, [], False
+        self.listener = socket.create_server(('127.0.0.1', 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while not self.ends:
+            with contextlib.suppress(OSError):
+                link, _ = self.listener.accept()
+                self.links.append(link)
+                threading.Thread(target=self.serve, args=(link,), daemon=True).start()
+
+    def serve(self, link):
+        data = b''
+        with contextlib.suppress(OSError):
+            while True:
+                while b'\r\n\r\n' not in data:
+                    more = link.recv(65536)
+                    if not more:
+                        return
+                    data += more
+                head, data = data.split(b'\r\n\r\n', 1)
+                length = int(re.search(rb'(?i)content-length: (\d+)', head).group(1))
+                while len(data) < length:
+                    data += link.recv(65536)
+                body, data = data[:length], data[length:]
+                if body.startswith(b'INSERT INTO `store`') or not body.startswith(b'INSERT'):
+                    link.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
+                elif self.how == 'hangs':
+                    threading.Event().wait()  # for ever: the thread is a daemon
+                elif self.how == 'half':
+                    link.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\nhalf')
+                    link.close()
+                else:
+                    link.sendall(b'HTTP/1.1 500 Oops\r\nContent-Length: 4\r\n\r\noops')
+
+    def close(self):
+        self.ends = True
+        for one in [self.listener] + self.links:
+            one.close()
+
+
+def test_misbehaving(t):
+    """Hung, half an answer, errors: live goes on, windows wait on disk, nothing is unsaid."""
+    for how, text in (('hangs', 'too slow'), ('half', 'remaining'), ('errors', 'status 500')):
+        fake = Misbehaving(how)
+        spool = os.path.join(t.scratch, how + '.db')
+        url = 'clickhouse://127.0.0.1:%d/a?every=10ms&timeout=1s&spool=%s' % (fake.port, spool)
+        live, lines = follow(t, t.relay(), url)
+        closed, stored, spooled, lost = server.account(live.said())
+        assert closed == sum(line['type'] == 'window' for line in lines) == spooled and stored == lost == 0, live.said()
+        assert live.said().count('wait in') == 1 and (text in live.said() or how == 'hangs'), live.said()
+        expected = t.analyze(TRACE, *LISTS)
+        assert [line['count'] for line in lines if line['type'] == 'total'] == [expected['count']]
+        assert os.path.getsize(spool) > 0
+        fake.close()
+
+
+def test_refused(t):
+    """What the server refuses for good is set aside: what comes behind it is stored."""
+    machine = clickhouse(t)
+    trace, spool = os.path.join(t.data, TRACE), os.path.join(t.scratch, 'refused.db')
+    url = machine.url('refused', options='?spool=' + spool)
+
+    def store(lists, status, *options):
+        code, _, said = server.run(t.sillage, 'analyze', '-v', '-a', lists, '-i', '100ms', '-o', '/dev/null', '--store', url,
+                                   *options, trace)
+        assert code == status, (code, said)
+        return server.account(said), said
+
+    store('cpu', 0)
+    made = machine.ask('SHOW CREATE TABLE refused.cpu_threads')
+    machine.ask('DROP TABLE refused.cpu_threads')
+    machine.ask(made.replace('\\n', '\n').replace("\\'", "'").replace('switches Nullable(Int64)', 'switches Nullable(UUID)'))
+    (closed, stored, spooled, lost), said = store('cpu', 1)
+    assert closed == lost > 0 and stored == spooled == 0 and said.count('it refuses windows') == 1, said
+    lost_first = lost
+    with contextlib.closing(sqlite3.connect(spool)) as db:
+        assert db.execute('SELECT count(*) FROM batches').fetchone() == (0,)
+        assert {'cpu_threads', 'windows'} <= {row[0] for row in db.execute('SELECT name FROM aside')}
+        # Waiting in the spool since an earlier run, and older than what this run brings.
+        db.execute('INSERT INTO batches SELECT 1, 7, 0, 1, 1, 0, 0, 0, NULL, 100')
+        db.execute('INSERT INTO parts SELECT 1, nth, name, size, body FROM aside WHERE at = (SELECT min(at) FROM aside)')
+        db.commit()
+    (closed, stored, spooled, lost), said = store('count', 0)
+    assert closed == stored > 0 and 'it refuses windows' in said and 'earlier run' in said, said
+    code, printed, said = server.run(t.sillage, 'history', '-f', 'json', '-a', 'count', '-i', '100ms', url)
+    assert code == 0 and printed.count('"type":"window"') == stored, said
+    assert [int(count) for count in re.findall(r': (\d+) windows between .* are missing', said)] == [7, lost_first], said
+
+
+if __name__ == '__main__':
+    sys.exit(peer.main(globals()))
