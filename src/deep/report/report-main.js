@@ -51,7 +51,7 @@ function head() {
 			' ranges of it this was chosen because: ' + data.why, top);
 	}
 	if (report.is_cut) element('p', 'It is cut at its end: more does not fit into memory.', top);
-	element('p', report.begin_text + ', ' + duration(end) + ', ' + count(report.events) + ' events' +
+	element('p', iso(0) + ', ' + duration(end) + ', ' + count(report.events) + ' events' +
 		(report.gaps ? ', ' + report.gaps + ' gaps' : '') +
 		(report.missing ? '; not recorded: ' + report.missing.map(m => m.event).join(', ') : ''), top);
 	if (report.triggers) element('p', 'Captured because of ' + report.triggers, top);
