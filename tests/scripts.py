@@ -166,6 +166,18 @@ def check_whole_files():
         check('-o /dev/stdout', run('report', '-o', '/dev/stdout', trace).stdout == run('report', trace).stdout)
 
 
+def check_threads():
+    """Threads are named alike everywhere."""
+    for word, option in (('18678', '--tid'), ('18678,18679', '--tid'), ('io-*', '--comm'), ('io_mix,18678', '--comm')):
+        selected, same = (run('analyze', '-q', '-f', 'json', '-a', 'cpu', name, word, IO_MIX).stdout.splitlines()[1:-1] for name in ('--thread', option))
+        check('analyze --thread %s' % word, selected == same and '"tid"' in selected[0], (selected, same))
+    trace = os.path.join(DATA, 'timer-jobs')
+    explained = run('report', '--thread', 'disturber', trace).stdout
+    tid = explained.split('WENT')[0].rsplit('disturber (', 1)[1].split(')')[0]
+    for args in (('--comm', 'disturber'), ('--tid', tid), ('--thread', tid)):
+        check('report %s %s' % args, run('report', *args, trace).stdout == explained != run('report', trace).stdout, args)
+
+
 def completed(*words):
     script = 'source <("$0" help completion); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sillage; echo "${COMPREPLY[@]}"'
     return subprocess.run(['bash', '-c', script, SILLAGE, *words], stdout=subprocess.PIPE, text=True).stdout.split()
@@ -180,6 +192,6 @@ def check_completion():
         check('completion of %s' % ' '.join(words), completed(*words) == expected, completed(*words))
 
 
-for test in (check_pipes, check_width, check_sort, check_times, check_words, check_whole_files, check_completion):
+for test in (check_pipes, check_width, check_sort, check_times, check_words, check_whole_files, check_threads, check_completion):
     test()
 sys.exit(1 if faults else 0)

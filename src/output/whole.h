@@ -8,7 +8,8 @@
 #define SILLAGE_OUTPUT_WHOLE_H
 
 /* A file for writing, without a name, in the directory of @path.  -1: the place has no such files,
- * or @path is there and is no regular file that may be written, so that it is to be opened itself. */
+ * or @path is there and is no regular file that may be written, so that it is to be opened itself.
+ */
 int whole_open(const char *path);
 /* Gives it its name.  0, or a negative errno. */
 int whole_name(int fd, const char *path);

@@ -68,6 +68,9 @@ def check_tables(page, report):
         assert table(page, '^Worst execution %d: ' % (i + 1))[0] == len(one['path']['parts'])
     if report['victims']:
         assert table(page, '^Who was delayed by less urgent threads$')[0] == len(report['victims'])
+        prio = report['victims'][0]['prio']
+        text = page.evaluate(row_of('^Who was delayed', 0) + '.textContent')
+        assert '%d (FIFO or RR %d)' % (prio, -1 - prio) in text, text
     return lanes
 
 

@@ -78,7 +78,7 @@ function threads() {
 }
 function victims() {
 	table('Who was delayed by less urgent threads', 'Real-time threads; waits: those in which an unbounded inversion lies.', report.victims,
-		[['thread', (row) => who(row.thread), true], ['priority', (row) => row.prio], ['waits', (row) => row.unbounded_waits],
+		[['thread', (row) => who(row.thread), true], ['priority', (row) => priority(row.prio), true], ['waits', (row) => row.unbounded_waits],
 			['unbounded', (row) => duration(row.unbounded_ns)], ['direct', (row) => duration(row.direct_ns)],
 			['dispatch', (row) => duration(row.dispatch_ns)], ['longest', (row) => duration(row.inversions[0].ns)],
 			['since', (row) => since(row.inversions[0].begin_ns)]],

@@ -236,8 +236,7 @@ static void put_facts(struct columns *columns, const struct report_wait *wait,
 
 static void put_thread_facts(struct columns *columns, size_t item)
 {
-	const struct deep_thread *thread =
-		columns->d->p.timeline->threads.at[columns->row->thread];
+	const struct deep_thread *thread = columns->d->p.timeline->threads.at[columns->row->thread];
 	const struct interval *interval = &thread->intervals.at[item];
 
 	put_facts(columns,

@@ -48,6 +48,11 @@ function who(n) {
 	const thread = data.names[n];
 	return thread ? (thread.comm || '?') + ' (' + thread.tid + ')' : '';
 }
+/* A priority as the tracer gives it, and what it means (doc/definitions.md, 0.4). */
+function priority(value) {
+	const means = value < -100 ? 'deadline' : value < -1 ? 'FIFO or RR ' + (-1 - value) : value >= 0 ? 'nice ' + (value - 20) : '';
+	return value + (means ? ' (' + means + ')' : '');
+}
 function sum(row, keys) { return keys.reduce((all, key) => all + (row[key + '_ns'] || 0), 0); }
 function count(number) { return number.toLocaleString('en'); }
 
