@@ -11,6 +11,8 @@ usage: scripts.py SILLAGE DATA
 import datetime
 import json
 import os
+import pty
+import re
 import subprocess
 import sys
 import tempfile
@@ -178,6 +180,22 @@ def check_threads():
         check('report %s %s' % args, run('report', *args, trace).stdout == explained != run('report', trace).stdout, args)
 
 
+def check_longest():
+    """The longest periods name their thread and their key."""
+    lines = run('analyze', '-q', '-a', 'periods', '--period', 'disk = block_rq_issue; block_rq_complete; by dev, sector', IO_MIX).stdout
+    first = lines.split('LONGEST PERIODS')[1].splitlines()[1]
+    check('longest periods', re.fullmatch(r'  disk .* \S+ \(\d+\) +dev=\d+ sector=\d+ *', first), first)
+
+
+def check_dumb_terminal():
+    ours, theirs = pty.openpty()
+    child = subprocess.run([SILLAGE, 'top', IO_MIX], stdin=theirs, stdout=theirs, stderr=subprocess.PIPE, text=True,
+                           env={**os.environ, 'TERM': 'dumb'})
+    os.close(theirs)
+    os.close(ours)
+    check('TERM=dumb', child.returncode == 1 and '"dumb" cannot place text' in child.stderr, child)
+
+
 def completed(*words):
     script = 'source <("$0" help completion); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sillage; echo "${COMPREPLY[@]}"'
     return subprocess.run(['bash', '-c', script, SILLAGE, *words], stdout=subprocess.PIPE, text=True).stdout.split()
@@ -192,6 +210,6 @@ def check_completion():
         check('completion of %s' % ' '.join(words), completed(*words) == expected, completed(*words))
 
 
-for test in (check_pipes, check_width, check_sort, check_times, check_words, check_whole_files, check_threads, check_completion):
+for test in (check_pipes, check_width, check_sort, check_times, check_words, check_whole_files, check_threads, check_longest, check_dumb_terminal, check_completion):
     test()
 sys.exit(1 if faults else 0)
