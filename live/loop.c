@@ -451,7 +451,7 @@ static int start_web(struct loop *loop, struct err *err)
 	int r = url_split_listen("--web", loop->config->web, host, &port, err);
 
 	if (r == 0) {
-		loop->web = web_new(loop->base, host, port, err);
+		loop->web = web_new(loop->base, host, port, loop->config->say, err);
 		r = loop->web ? 0 : -EIO;
 	}
 	return r;

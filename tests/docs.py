@@ -4,6 +4,7 @@
 Goal    Options of --help, of the manual page and of the completion are the same, in every command;
         doc/json.md has the keys that the tables have; the README names every command;
         doc/store.md has the tables of a store;
+        the manual page shows examples line by line;
         doc/definitions.md defines every key that `analyze` and `report` print in JSON.
 
 usage: docs.py SILLAGE ROOT
@@ -11,6 +12,7 @@ usage: docs.py SILLAGE ROOT
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -112,6 +114,17 @@ def undefined(sillage, root):
             yield 'lacks "%s", which report prints' % key
 
 
+def run_together(root):
+    """Lines of the manual's examples that are not lines of their own on the page."""
+    source = read(root, 'doc', 'sillage.1.scd')
+    page = subprocess.run(['scdoc'], input=source.encode(), stdout=subprocess.PIPE, check=True).stdout
+    env = dict(os.environ, MANWIDTH='120', LC_ALL='C.UTF-8')
+    page = subprocess.run(['man', '-E', 'utf-8', '-l', '-'], input=page, stdout=subprocess.PIPE, check=True, env=env).stdout.decode()
+    shown = {' '.join(line.split()) for line in page.splitlines()}
+    for block in re.findall(r'^\t*```\n(.*?)\n\t*```$', source, re.M | re.S):
+        yield from (line for line in block.splitlines() if ' '.join(line.replace('\\\\', '\\').split()) not in shown)
+
+
 def main():
     sillage, root = sys.argv[1:3]
     usage, manual = said(sillage, 'help'), read(root, 'doc', 'sillage.1.scd')
@@ -137,6 +150,8 @@ def main():
         if not re.search(r'\b%s\b' % name, manual):
             faults.append('the analysis %s is not in the manual page' % name)
     faults += ['doc/definitions.md ' + fault for fault in undefined(sillage, root)]
+    if shutil.which('scdoc') and shutil.which('man'):
+        faults += ['the manual page has no line "%s"' % line.strip() for line in run_together(root)]
     for fault in faults:
         print('not ok: ' + fault)
     print('%s docs: %d commands, %d options' % ('not ok' if faults else 'ok', len(commands), len(options)))

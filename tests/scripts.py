@@ -3,7 +3,7 @@
 
 Goal    Pipes that close early are silent; tables keep all columns in a pipe; rows are sorted by any
         figure; times are there as texts; -a adds; values are completed; the wrong command and the
-        wrong kind of argument name the right one.
+        wrong kind of argument name the right one.  Files of reports are whole, or as they were.
 Method  The program is run as a shell would.  What text shows is compared with its own JSON.
 
 usage: scripts.py SILLAGE DATA
@@ -11,8 +11,11 @@ usage: scripts.py SILLAGE DATA
 import datetime
 import json
 import os
+import pty
+import re
 import subprocess
 import sys
+import tempfile
 
 SILLAGE, DATA = sys.argv[1:3]
 IO_MIX = os.path.join(DATA, 'io-mix')
@@ -129,6 +132,70 @@ def check_words():
         check('%s TRACE' % command, said.returncode == 2 and 'analyze' in said.stderr, said.stderr)
 
 
+def limited(*args):
+    """With files of at most 8 KiB."""
+    return subprocess.run(['bash', '-c', 'trap "" XFSZ; ulimit -f 8; exec "$0" "$@"', SILLAGE, *args], stderr=subprocess.PIPE, text=True)
+
+
+def check_whole_files():
+    """A file that is written at the end: it is there in full, or as it was before."""
+    trace, bad = os.path.join(DATA, 'timer-jobs'), os.path.join(DATA, 'timer-jobs', 'nothing')
+    with tempfile.TemporaryDirectory(prefix='sillage-scripts-') as scratch:
+        path = os.path.join(scratch, 'report')
+        for args in (['report'], ['report', '-f', 'html'], ['report', '-f', 'json'], ['overview']):
+            failed = run(*args, '-o', path, bad)
+            check('%s -o after a failure' % args, failed.returncode == 1 and os.listdir(scratch) == [], os.listdir(scratch))
+        failed = limited('report', '-f', 'html', '-o', path, trace)
+        check('no room', failed.returncode == 1 and 'too large' in failed.stderr and os.listdir(scratch) == [], failed)
+        for content in ('', 'before'):
+            with open(path, 'w') as file:
+                file.write(content)
+            os.chmod(path, 0o640)
+            run('report', '-o', path, bad)
+            failed = limited('report', '-f', 'html', '-o', path, trace)
+            with open(path) as file:
+                check('what was there stays', file.read() == content and failed.returncode == 1 and os.listdir(scratch) == ['report'])
+        for name in ('report', 'new', 'dangling'):
+            path = os.path.join(scratch, name)
+            if name == 'dangling':
+                os.symlink('target', path)
+            written = run('report', '-o', path, trace)
+            with open(path) as file:
+                check('-o %s' % name, written.returncode == 0 and file.read() == run('report', trace).stdout)
+        check('a link stays one', os.path.islink(path))
+        check('its mode stays', os.stat(os.path.join(scratch, 'report')).st_mode & 0o777 == 0o640)
+        check('no other file', sorted(os.listdir(scratch)) == ['dangling', 'new', 'report', 'target'], os.listdir(scratch))
+        check('-o /dev/stdout', run('report', '-o', '/dev/stdout', trace).stdout == run('report', trace).stdout)
+
+
+def check_threads():
+    """Threads are named alike everywhere."""
+    for word, option in (('18678', '--tid'), ('18678,18679', '--tid'), ('io-*', '--comm'), ('io_mix,18678', '--comm')):
+        selected, same = (run('analyze', '-q', '-f', 'json', '-a', 'cpu', name, word, IO_MIX).stdout.splitlines()[1:-1] for name in ('--thread', option))
+        check('analyze --thread %s' % word, selected == same and '"tid"' in selected[0], (selected, same))
+    trace = os.path.join(DATA, 'timer-jobs')
+    explained = run('report', '--thread', 'disturber', trace).stdout
+    tid = explained.split('WENT')[0].rsplit('disturber (', 1)[1].split(')')[0]
+    for args in (('--comm', 'disturber'), ('--tid', tid), ('--thread', tid)):
+        check('report %s %s' % args, run('report', *args, trace).stdout == explained != run('report', trace).stdout, args)
+
+
+def check_longest():
+    """The longest periods name their thread and their key."""
+    lines = run('analyze', '-q', '-a', 'periods', '--period', 'disk = block_rq_issue; block_rq_complete; by dev, sector', IO_MIX).stdout
+    first = lines.split('LONGEST PERIODS')[1].splitlines()[1]
+    check('longest periods', re.fullmatch(r'  disk .* \S+ \(\d+\) +dev=\d+ sector=\d+ *', first), first)
+
+
+def check_dumb_terminal():
+    ours, theirs = pty.openpty()
+    child = subprocess.run([SILLAGE, 'top', IO_MIX], stdin=theirs, stdout=theirs, stderr=subprocess.PIPE, text=True,
+                           env={**os.environ, 'TERM': 'dumb'})
+    os.close(theirs)
+    os.close(ours)
+    check('TERM=dumb', child.returncode == 1 and '"dumb" cannot place text' in child.stderr, child)
+
+
 def completed(*words):
     script = 'source <("$0" help completion); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sillage; echo "${COMPREPLY[@]}"'
     return subprocess.run(['bash', '-c', script, SILLAGE, *words], stdout=subprocess.PIPE, text=True).stdout.split()
@@ -143,6 +210,6 @@ def check_completion():
         check('completion of %s' % ' '.join(words), completed(*words) == expected, completed(*words))
 
 
-for test in (check_pipes, check_width, check_sort, check_times, check_words, check_completion):
+for test in (check_pipes, check_width, check_sort, check_times, check_words, check_whole_files, check_threads, check_longest, check_dumb_terminal, check_completion):
     test()
 sys.exit(1 if faults else 0)

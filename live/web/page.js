@@ -195,7 +195,7 @@ function known(trace) {
 	const key = JSON.stringify(trace);
 	if (!traces.has(key)) {
 		const section = element('section');
-		const made = { section, parts: new Map(), windows: [], when: element('p', '', 'soft') };
+		const made = { section, parts: new Map(), windows: [], skipped: 0, when: element('p', '', 'soft') };
 		section.append(element('h2', nameOf(trace)), made.when, element('div', undefined, 'parts'));
 		section.querySelector('h2').title = trace.path || '';
 		traces.set(key, made);
@@ -212,7 +212,8 @@ function draw(trace) {
 		return;
 	}
 	trace.when.textContent = now.end_time.slice(0, 23).replace('T', ' ') + ' UTC, window of ' + time(now.end - now.begin) +
-		(now.lag_ns === undefined ? '' : ', ' + time(now.lag_ns) + ' behind') + (now.complete ? '' : ', not complete');
+		(now.lag_ns === undefined ? '' : ', ' + time(now.lag_ns) + ' behind') + (now.complete ? '' : ', not complete') +
+		(trace.skipped ? ', ' + trace.skipped + ' windows between were not shown' : '');
 	// A new part has a place before it is drawn, since a canvas takes its width from there.
 	for (const [key, title] of [['cpus', 'CPUs over time'], ['wake', 'Wake-up latency']]) {
 		if (now[key === 'cpus' ? 'cpu' : 'sched']) {
@@ -241,6 +242,8 @@ function draw(trace) {
 function onWindow(line) {
 	const trace = known(line.trace);
 	trace.section.className = '';
+	const last = trace.windows.length ? trace.windows[trace.windows.length - 1].seq : line.seq;
+	trace.skipped += Math.max(0, line.seq - last - 1);
 	trace.windows = trace.windows.filter((one) => one.seq !== line.seq).concat(line).slice(-WINDOWS);
 	draw(trace);
 	document.body.dataset.state = 'ready';
@@ -260,10 +263,11 @@ function onNotice(key, make) {
 	document.getElementById('notices').hidden = false;
 }
 
-function onTrigger(line) {
+function onTrigger(fired) {
+	const line = fired.trigger;
 	onNotice('t' + JSON.stringify([line.trace, line.name, line.end]), () => {
-		const values = line.values.map((one) => one.figure + (one.row ? '[' + one.row + ']' : '') + ' = ' + one.value);
-		return element('li', line.end_time.slice(11, 23) + ' ' + nameOf(line.trace) + ': ' + line.name + ': ' + values.join(', '));
+		const more = line.rows > 1 ? ' (and ' + (line.rows - 1) + ' more)' : '';
+		return element('li', line.end_time.slice(11, 23) + ' ' + nameOf(line.trace) + ': ' + line.name + ': ' + fired.says + more);
 	});
 }
 

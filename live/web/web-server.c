@@ -16,11 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/now.h"
+#include "base/units.h"
 #include "live/web/web-state.h"
 
 /* Only what this server has, and nothing written into the page runs. */
@@ -35,7 +38,10 @@
 struct viewer {
 	struct web_server *server;
 	struct evhttp_request *request;
-	uint64_t sent; /* the number of the last item */
+	uint64_t sent;    /* the number of the last item */
+	size_t pending;   /* bytes that waited for it when it was last looked at */
+	uint64_t took_ns; /* monotonic: when it was seen to take some, or to have all */
+	bool is_slow;     /* that it misses windows was said */
 };
 
 struct web_server {
@@ -55,6 +61,19 @@ static struct evbuffer *output_of(const struct viewer *viewer)
 	return bufferevent_get_output(evhttp_connection_get_bufferevent(connection));
 }
 
+static void say_of(const struct viewer *viewer, const char *what)
+{
+	struct evhttp_connection *connection = evhttp_request_get_connection(viewer->request);
+	char *address = NULL;
+	ev_uint16_t port = 0;
+
+	if (connection) {
+		evhttp_connection_get_peer(connection, &address, &port);
+	}
+	viewer->server->web->say("--web: a viewer%s%s %s", address ? " on " : "",
+				 address ? address : "", what);
+}
+
 /* Gives what it lacks, as far as there is room.  True: it has all. */
 static bool feed(struct viewer *viewer)
 {
@@ -62,6 +81,9 @@ static bool feed(struct viewer *viewer)
 	size_t pending = evbuffer_get_length(output_of(viewer));
 	struct evbuffer *more = evbuffer_new();
 
+	if (pending < viewer->pending || pending == 0) {
+		viewer->took_ns = now_monotonic_ns();
+	}
 	for (size_t i = 0; i < web->items.count; i++) {
 		const struct web_item *item = &web->items.at[i];
 
@@ -79,7 +101,19 @@ static bool feed(struct viewer *viewer)
 		evhttp_send_reply_chunk(viewer->request, more);
 	}
 	evbuffer_free(more);
+	viewer->pending = evbuffer_get_length(output_of(viewer));
+	if (viewer->sent != web->last && !viewer->is_slow) {
+		viewer->is_slow = true;
+		say_of(viewer, "reads too slowly: it misses windows");
+	}
 	return viewer->sent == web->last;
+}
+
+/* libevent's own time begins again with each write, also of what only waits then. */
+static bool is_stuck(const struct viewer *viewer)
+{
+	return viewer->pending > 0 &&
+	       now_monotonic_ns() - viewer->took_ns >= WEB_STUCK_S * NS_PER_S;
 }
 
 static void on_timer(evutil_socket_t fd, short what, void *arg)
@@ -89,8 +123,14 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	for (size_t i = 0; i < server->viewers.count; i++) {
-		has_all &= feed(server->viewers.at[i]);
+	for (size_t i = server->viewers.count; i-- > 0;) {
+		struct viewer *viewer = server->viewers.at[i];
+
+		has_all &= feed(viewer);
+		if (is_stuck(viewer)) {
+			say_of(viewer, "took nothing for too long: it is left");
+			evhttp_connection_free(evhttp_request_get_connection(viewer->request));
+		}
 	}
 	if (!has_all) {
 		web_server_changed(server);
@@ -164,9 +204,10 @@ static void send_text(struct evhttp_request *request, const char *type, const un
 /* The state, and all that follows. */
 static void send_events(struct web_server *server, struct evhttp_request *request)
 {
-	const struct timeval stuck = { .tv_sec = WEB_STUCK_S };
+	const struct timeval stuck = { .tv_sec = 2 * (time_t)WEB_STUCK_S };
 	struct evhttp_connection *connection = evhttp_request_get_connection(request);
 	struct bufferevent *buffer = evhttp_connection_get_bufferevent(connection);
+	const int kept = WEB_KERNEL_MAX;
 	struct viewer *viewer;
 
 	if (evhttp_request_get_command(request) != EVHTTP_REQ_GET) {
@@ -182,9 +223,11 @@ static void send_events(struct web_server *server, struct evhttp_request *reques
 	viewer->request = request;
 	*vec_push(&server->viewers) = viewer;
 	evhttp_connection_set_closecb(connection, on_close, viewer);
-	/* It says nothing more, and what it says all the same is not kept. */
+	/* It says nothing more, and what it says all the same is not kept.  If nothing comes that
+	 * it lacks, the time of libevent holds. */
 	bufferevent_setwatermark(buffer, EV_READ, 0, METRICS_HEADERS_MAX);
 	(void)bufferevent_set_timeouts(buffer, NULL, &stuck);
+	(void)setsockopt(bufferevent_getfd(buffer), SOL_SOCKET, SO_SNDBUF, &kept, sizeof(kept));
 	add_headers(request, "text/event-stream", PAGE_POLICY);
 	evhttp_send_reply_start(request, HTTP_OK, NULL);
 	if (!feed(viewer)) {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "live/web/web-state.h"
@@ -114,19 +115,42 @@ void web_attach(struct web *web, const struct trace_identity *trace, bool is_att
 	}
 }
 
+/* { "says": the values for people }, which the line of the trigger follows. */
+static char *values_text(const struct trigger_event *event)
+{
+	char says[1024], *text = NULL;
+	struct json json;
+	size_t len;
+
+	notice_trigger_text(event, says, sizeof(says));
+	json_init(&json, open_memstream(&text, &len));
+	json_open(&json, NULL, '{');
+	json_text(&json, "says", says);
+	json_close(&json, '}');
+	json_flush(&json);
+	(void)fclose(json.out);
+	return text;
+}
+
 void web_trigger(struct web *web, const struct trace_identity *trace,
 		 const struct trigger_event *event)
 {
-	char *line = NULL;
+	char *line = NULL, *values;
 	size_t len;
 	FILE *out;
 
-	if (web) {
-		out = open_memstream(&line, &len);
-		json_trigger(out, trace, event);
-		(void)fclose(out);
-		add(web, "trigger", NULL, line);
+	if (!web) {
+		return;
 	}
+	out = open_memstream(&line, &len);
+	json_trigger(out, trace, event);
+	(void)fclose(out);
+	line[strcspn(line, "\n")] = '\0';
+	values = values_text(event);
+	add(web, "trigger", NULL,
+	    mem_printf("%.*s,\"trigger\":%s}", (int)strcspn(values, "\n") - 1, values, line));
+	free(values);
+	free(line);
 }
 
 static void keep_report(struct web *web, uint64_t number, const char *capture)
@@ -165,10 +189,12 @@ void web_capture(struct web *web, uint64_t number, const struct capture_result *
 	add(web, "capture", NULL, wrapped);
 }
 
-struct web *web_new(struct event_base *base, const char *host, uint16_t port, struct err *err)
+struct web *web_new(struct event_base *base, const char *host, uint16_t port, web_say *say,
+		    struct err *err)
 {
 	struct web *web = mem_alloc(sizeof(*web));
 
+	web->say = say;
 	web->server = web_server_new(base, host, port, web, err);
 	if (!web->server) {
 		web_free(web);

@@ -5,7 +5,8 @@
  *
  * The page, its script and its style are served as they are; the data follow as server-sent events
  * whose data are the lines of the JSON sink, with few rows of each list.  A viewer that is slow
- * gets the newest window of each trace when it has taken what it was given; it never holds others.
+ * gets the newest window of each trace when it has taken what it was given, and one that takes
+ * nothing is left; both is said.  It never holds others.
  *
  * Everything runs in the thread of the event loop.  A web that is NULL takes all calls.
  */
@@ -24,8 +25,11 @@ struct trace_identity;
 struct trigger_event;
 struct web;
 
-/* Listens there.  NULL with the reason. */
-struct web *web_new(struct event_base *base, const char *host, uint16_t port, struct err *err);
+typedef void web_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Listens there; @say tells what viewers do.  NULL with the reason. */
+struct web *web_new(struct event_base *base, const char *host, uint16_t port, web_say *say,
+		    struct err *err);
 void web_free(struct web *web);
 
 /* Only windows are taken. */

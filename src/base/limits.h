@@ -120,12 +120,14 @@
 #define METRICS_HEADERS_MAX      8192
 #define METRICS_TIMEOUT_S        10
 
-/* --web: viewers at once; bytes that wait for one of them, after which it gets the newest state
- * only; seconds after which one that takes nothing is left; how often viewers get what is new; rows
- * of each list, and CPUs; traces and notices that a new viewer gets; reports that can be opened. */
+/* --web: viewers at once; bytes that wait for one of them, here and in the kernel, after which it
+ * gets the newest state only; seconds after which one that takes nothing is left; how often viewers
+ * get what is new; rows of each list, and CPUs; traces and notices that a new viewer gets; reports
+ * that can be opened. */
 #define WEB_VIEWERS_MAX 32
 #define WEB_PENDING_MAX (256 << 10)
-#define WEB_STUCK_S     60
+#define WEB_KERNEL_MAX  (64 << 10) /* the kernel doubles it */
+#define WEB_STUCK_S     10
 #define WEB_PERIOD_US   250000
 #define WEB_ROWS        12
 #define WEB_CPUS        256

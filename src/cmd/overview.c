@@ -223,6 +223,7 @@ static int run(const struct options *options)
 {
 	struct output output = { .sink = &sink_json,
 				 .path = options->output,
+				 .is_whole = true,
 				 .top = rows_of(options),
 				 .analyses = options->analyses };
 

@@ -14,6 +14,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "output/sinks/text.h"
+#include "output/whole.h"
 #include "phases/phases.h"
 
 #define COLUMNS_LEAST     20
@@ -75,6 +76,7 @@ static ssize_t write_through(void *cookie, const char *bytes, size_t len)
 			return 0;
 		}
 		done += (size_t)put;
+		output->has_written = true;
 	}
 	return (ssize_t)len;
 }
@@ -90,7 +92,11 @@ int output_open(struct output *output, struct err *err)
 
 	assert(!output->out);
 	assert(output->sink && output->sink->report);
-	output->fd = output->path ? open_path(output, O_TRUNC) : STDOUT_FILENO;
+	output->fd = output->path && output->is_whole ? whole_open(output->path) : -1;
+	output->is_unnamed = output->fd >= 0;
+	if (!output->is_unnamed) {
+		output->fd = output->path ? open_path(output, O_TRUNC) : STDOUT_FILENO;
+	}
 	if (output->fd < 0) {
 		return err_raise(err, -errno, "cannot write to %s: %s", output->path,
 				 strerror(errno));
@@ -135,8 +141,14 @@ int output_check(struct output *output, struct err *err)
 
 int output_close(struct output *output, struct err *err)
 {
-	int r = output_check(output, err);
+	int r = output_check(output, err), named;
 
+	if (r == 0 && output->is_unnamed && output->has_written) {
+		named = whole_name(output->fd, output->path);
+		r = named == 0 ? 0
+			       : err_raise(err, named, "cannot write to %s: %s", output->path,
+					   strerror(-named));
+	}
 	(void)fclose(output->out);
 	if (output->path && close(output->fd) < 0 && r == 0) {
 		r = err_raise(err, -errno, "closing %s: %s", output->path, strerror(errno));

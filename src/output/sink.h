@@ -33,10 +33,13 @@ struct trace_identity {
 
 struct output {
 	const struct sink *sink;
-	FILE *out;          /* writes to fd, and records why that failed */
-	int fd;             /* changes when the file is opened again */
-	int failure;        /* errno of the first failed write; 0: none */
-	const char *path;   /* NULL: standard output */
+	FILE *out;        /* writes to fd, and records why that failed */
+	int fd;           /* changes when the file is opened again */
+	int failure;      /* errno of the first failed write; 0: none */
+	const char *path; /* NULL: standard output */
+	bool is_whole;    /* the file appears at the end, if anything was written (whole.h) */
+	bool is_unnamed;  /* so far */
+	bool has_written;
 	uint64_t top;       /* rows per table; 0: all */
 	bool shows_freq;    /* text: distributions as bars, */
 	bool shows_buckets; /* JSON: distributions with all buckets */

@@ -7,6 +7,7 @@ import contextlib
 import http.client
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -23,6 +24,8 @@ import peer  # noqa: E402
 VIEWERS = 20
 VIEWERS_MAX = 32  # WEB_VIEWERS_MAX
 ROWS = 12  # WEB_ROWS
+WEB_PENDING_MAX, WEB_KERNEL_MAX = 256 << 10, 64 << 10
+ROOM = 128 << 10  # in the kernel, which doubles it, of a viewer that does not read
 MARKUP = b'<i id=evil>'  # as long as NAME, a thread of the trace
 NAME = b'rcu_preempt'
 EVIL = '<img id=evil src=x onerror=document.title="evil">'
@@ -149,7 +152,9 @@ def test_captures(t):
                         '--trigger', 'cpu.busy > 0 every 1h')
     live.wait_for(lambda one: [line for line in one.lines() if line['type'] == 'capture'])
     with viewer(port) as stream:
-        assert until(stream, 'trigger')['name'] == 'cpu.busy > 0 every 1h'
+        fired = until(stream, 'trigger')
+        assert fired['trigger']['name'] == 'cpu.busy > 0 every 1h', fired
+        assert re.fullmatch(r'cpu.busy \d\.\d\d ms, > 0 ns', fired['says']), fired
         made = until(stream, 'capture')
     assert made['has_report'] and made['capture']['path'].startswith(into), made
     with open(os.path.join(made['capture']['path'], 'report.html'), 'rb') as file:
@@ -159,6 +164,44 @@ def test_captures(t):
     assert get(port, '/capture/%dx' % made['number'])[0] == get(port, '/capture/%d' % (made['number'] + 1))[0] == 404
     shutil.rmtree(made['capture']['path'])
     assert get(port, '/capture/%d' % made['number'])[0] == 404
+    live.finish(signal.SIGTERM)
+
+
+def stuck(port):
+    """A viewer that has some room for what it does not read: with next to none, TCP would send it drop by drop later."""
+    link = http.client.HTTPConnection('127.0.0.1', port)
+    link.sock = socket.socket()
+    link.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, ROOM)
+    link.sock.settimeout(peer.LIMIT)
+    link.sock.connect(('127.0.0.1', port))
+    link.request('GET', '/events', headers={'Host': 'localhost'})
+    return link.getresponse()
+
+
+def test_slow(t):
+    """A viewer that does not read has bounded room, misses windows, and is left; both is said, and others go on."""
+    relay, port = t.relay(), peer.free_ports()
+    live = t.live('-a', 'all', '-i', '50ms', '--from', 'beginning', '--web', ':%d' % port, relay.live)
+    peer.wait_port('127.0.0.1', port, live.process)
+    t.replay(relay, 'containers', '--session', 's', '--hostname', 'h', '--wait-viewer', '--live-timer', '100ms', '--as-now',
+             '--loop', '1000')
+    slow, never, good = stuck(port), stuck(port), viewer(port)
+    ends, seen, size, enough = [], [], 0, 0
+    while live.said().count('reads too slowly: it misses windows') < 2 or len(ends) < enough + 8:
+        ends.append(until(good, 'window')['end'])
+        enough = len(ends) if live.said().count('it misses windows') < 2 else enough
+    while not seen or seen[-1] < ends[-1]:
+        window = until(slow, 'window')
+        seen.append(window['end'])
+        size += len(json.dumps(window, separators=(',', ':')))
+    assert seen[0] == ends[0] and len(seen) < len(ends), (seen, ends)
+    assert WEB_PENDING_MAX / 2 < size < WEB_PENDING_MAX + 2 * (WEB_KERNEL_MAX + ROOM) + (128 << 10), size
+    while '--web: a viewer on 127.0.0.1 took nothing for too long: it is left' not in live.said():
+        until(good, 'window')
+        until(slow, 'window')
+    assert live.said().count('--web: ') == 3, live.said()
+    with contextlib.suppress(http.client.IncompleteRead, ConnectionResetError):
+        assert b'\n\n' in never.read()  # up to its end
     live.finish(signal.SIGTERM)
 
 

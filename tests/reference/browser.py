@@ -10,7 +10,7 @@ import tempfile
 import time
 
 TIMEOUT_S = 120
-KEYS = {'Enter': 13, 'Escape': 27, 'Home': 36, 'ArrowLeft': 37, 'ArrowUp': 38, 'ArrowRight': 39, 'ArrowDown': 40}
+KEYS = {'Tab': 9, 'Enter': 13, 'Escape': 27, 'Home': 36, 'ArrowLeft': 37, 'ArrowUp': 38, 'ArrowRight': 39, 'ArrowDown': 40}
 
 
 def program():
@@ -40,7 +40,7 @@ class Browser:
         self.session = self.call('Target.attachToTarget', targetId=pages[0]['targetId'], flatten=True)['sessionId']
         for domain in ('Page', 'Runtime', 'Log'):
             self.call(domain + '.enable')
-        self.call('Emulation.setDeviceMetricsOverride', width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.resize(width, height)
 
     def __enter__(self):
         return self
@@ -84,6 +84,18 @@ class Browser:
         assert 'exceptionDetails' not in answer, (expression, answer['exceptionDetails'])
         return answer['result'].get('value')
 
+    def resize(self, width, height):
+        self.call('Emulation.setDeviceMetricsOverride', width=width, height=height, deviceScaleFactor=1, mobile=False)
+
+    def media(self, name, **features):
+        self.call('Emulation.setEmulatedMedia', media=name,
+                  features=[{'name': key.replace('_', '-'), 'value': value} for key, value in features.items()])
+        self.frame()
+
+    def frame(self):
+        """Waits until what is there is drawn."""
+        self.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+
     def open(self, page):
         """Seconds until the page was ready."""
         begin = time.monotonic()
@@ -91,7 +103,7 @@ class Browser:
         while not self.evaluate('document.body && document.body.dataset.state === "ready" && document.readyState === "complete"'):
             assert time.monotonic() < begin + TIMEOUT_S, 'it did not come to its end: %s' % self.said
             time.sleep(0.01)
-        self.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+        self.frame()
         return time.monotonic() - begin
 
     def click(self, x, y):
@@ -100,6 +112,10 @@ class Browser:
 
     def move(self, x, y):
         self.call('Input.dispatchMouseEvent', type='mouseMoved', x=x, y=y)
+
+    def wheel(self, x, y, aside=0, down=0, ctrl=False):
+        self.call('Input.dispatchMouseEvent', type='mouseWheel', x=x, y=y, deltaX=aside, deltaY=down, modifiers=2 if ctrl else 0)
+        self.frame()
 
     def place(self, expression):
         """Where an element is, after it was brought into view."""

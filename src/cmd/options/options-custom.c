@@ -170,6 +170,22 @@ int options_containers(struct options *options, const char *value, struct err *e
 	return r;
 }
 
+/* As `report` names a thread: numbers are tids, all else is a name. */
+int options_thread(struct options *options, const char *value, struct err *err)
+{
+	static const struct option tids = { .name = "thread",
+					    .argument = "LIST",
+					    .kind = OPTION_NUMBERS,
+					    .offset = offsetof(struct options, selection.tids) };
+	static const struct option comms = { .name = "thread",
+					     .argument = "LIST",
+					     .kind = OPTION_NAMES,
+					     .offset = offsetof(struct options, selection.comms) };
+	bool is_number = strspn(value, "0123456789,") == strlen(value);
+
+	return options_take(options, is_number ? &tids : &comms, value, err);
+}
+
 /* The key of a column that some analysis has. */
 size_t options_figures(const char *keys[OPTIONS_FIGURES_MAX], bool distributions)
 {

@@ -16,6 +16,7 @@ static int run(const struct options *options)
 	/* The sink is not written to: the traces' own lines have no place in the file. */
 	struct output output = { .sink = &sink_json,
 				 .path = options->output,
+				 .is_whole = true,
 				 .analyses = options->analyses };
 
 	if (!export_is_built()) {

@@ -18,7 +18,7 @@ function placeOf(one) {
 	}
 	for (const finding of worst ? worst.inversions.slice(0, 3) : []) lines.push(...inverted(finding));
 	const begin = one.begin_ns - one.late_ns;
-	return [begin, one.begin_ns + one.ns - begin, one.last !== undefined ? one.last : one.thread, 'Execution of ' + told(one)[0], lines];
+	return [begin, one.begin_ns + one.ns - begin, one.last !== undefined ? one.last : one.thread, 'Execution of ' + told(one)[0], lines, -1, one];
 }
 function isLate(jobs, one) { return jobs.deadline_ns && one.response_ns > jobs.deadline_ns; }
 
@@ -117,7 +117,7 @@ function perspective(jobs, all) {
 }
 function list(jobs, all) {
 	const ns = (title, of) => [title, (one) => duration(of(one)), false, of];
-	table('Each execution', someOf(jobs, all) + 'Late: from its arrival to its begin. Click a title to sort, a row to see its place in the timeline.', all,
+	table('Each execution', someOf(jobs, all) + 'Late: from its arrival to its begin; the longest is the jitter. Click a title to sort, a row to see its place in the timeline.', all,
 		[['thread', (one) => who(one.thread) + (one.last !== undefined ? ' to ' + who(one.last) : ''), true, (one) => who(one.thread)],
 			['begin', (one) => since(one.begin_ns), false, (one) => one.begin_ns], ns('response', (one) => one.response_ns),
 			ns('duration', (one) => one.ns), ns('late', (one) => one.late_ns), ['arrival by', (one) => one.arrival_from, true, (one) => one.arrival_from],

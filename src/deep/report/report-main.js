@@ -51,7 +51,7 @@ function head() {
 			' ranges of it this was chosen because: ' + data.why, top);
 	}
 	if (report.is_cut) element('p', 'It is cut at its end: more does not fit into memory.', top);
-	element('p', report.begin_text + ', ' + duration(end) + ', ' + count(report.events) + ' events' +
+	element('p', iso(0) + ', ' + duration(end) + ', ' + count(report.events) + ' events' +
 		(report.gaps ? ', ' + report.gaps + ' gaps' : '') +
 		(report.missing ? '; not recorded: ' + report.missing.map(m => m.event).join(', ') : ''), top);
 	if (report.triggers) element('p', 'Captured because of ' + report.triggers, top);
@@ -78,7 +78,7 @@ function threads() {
 }
 function victims() {
 	table('Who was delayed by less urgent threads', 'Real-time threads; waits: those in which an unbounded inversion lies.', report.victims,
-		[['thread', (row) => who(row.thread), true], ['priority', (row) => row.prio], ['waits', (row) => row.unbounded_waits],
+		[['thread', (row) => who(row.thread), true], ['priority', (row) => priority(row.prio), true], ['waits', (row) => row.unbounded_waits],
 			['unbounded', (row) => duration(row.unbounded_ns)], ['direct', (row) => duration(row.direct_ns)],
 			['dispatch', (row) => duration(row.dispatch_ns)], ['longest', (row) => duration(row.inversions[0].ns)],
 			['since', (row) => since(row.inversions[0].begin_ns)]],

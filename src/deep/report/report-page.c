@@ -209,26 +209,21 @@ static int64_t number_of(struct columns *columns, uint32_t thread)
 
 /* Of a wait: who had the CPU, and the waker.  Of a sleep: its call, and what ended it: a thread,
  * or -2 and less, a cause. */
-static void put_facts(struct columns *columns, size_t item)
+static void put_facts(struct columns *columns, const struct report_wait *wait,
+		      const struct interval *interval)
 {
 	const struct timeline *timeline = columns->d->p.timeline;
-	const struct deep_thread *thread = timeline->threads.at[columns->row->thread];
-	const struct interval *interval = &thread->intervals.at[item];
-	const struct report_wait wait = { .thread = columns->row->thread,
-					  .begin = interval->begin,
-					  .end = timeline_thread_until(thread, item),
-					  .state = interval->state,
-					  .cpu = interval->cpu };
 	const struct deep_call *call;
 
-	if (interval->state == STATE_WAIT || interval->state == STATE_PREEMPTED ||
-	    interval->state == STATE_NEW) {
+	if (wait->state == STATE_WAIT || wait->state == STATE_PREEMPTED ||
+	    wait->state == STATE_NEW) {
 		*vec_push(&columns->facts) =
-			number_of(columns, deep_report_rival(columns->d->p.report, &wait));
+			number_of(columns, deep_report_rival(columns->d->p.report, wait));
 		*vec_push(&columns->facts) =
 			number_of(columns, interval->cause == CAUSE_TASK ? interval->who : NOBODY);
-	} else if (interval->state == STATE_BLOCKED) {
-		call = timeline_thread_call(timeline, thread, interval->begin);
+	} else if (wait->state == STATE_BLOCKED) {
+		call = timeline_thread_call(timeline, timeline->threads.at[wait->thread],
+					    interval->begin);
 		*vec_push(&columns->facts) =
 			call ? (int64_t)page_names_of(&columns->d->calls,
 						      (uint32_t)(call - timeline->calls.at))
@@ -237,6 +232,37 @@ static void put_facts(struct columns *columns, size_t item)
 						     ? number_of(columns, interval->who)
 						     : -2 - (int64_t)interval->cause;
 	}
+}
+
+static void put_thread_facts(struct columns *columns, size_t item)
+{
+	const struct deep_thread *thread = columns->d->p.timeline->threads.at[columns->row->thread];
+	const struct interval *interval = &thread->intervals.at[item];
+
+	put_facts(columns,
+		  &(struct report_wait){ .thread = columns->row->thread,
+					 .begin = interval->begin,
+					 .end = timeline_thread_until(thread, item),
+					 .state = interval->state,
+					 .cpu = interval->cpu },
+		  interval);
+}
+
+/* A segment is an interval of its thread, or a part of one. */
+static void put_path_facts(struct columns *columns, size_t item)
+{
+	const struct path_segment *segment = &columns->row->path->segments.at[item];
+	const struct deep_thread *thread = columns->d->p.timeline->threads.at[segment->thread];
+	size_t at = timeline_thread_before(thread, segment->begin + 1);
+
+	assert(at != SIZE_MAX); /* it is alive in its segments */
+	put_facts(columns,
+		  &(struct report_wait){ .thread = segment->thread,
+					 .begin = segment->begin,
+					 .end = segment->end,
+					 .state = segment->state,
+					 .cpu = segment->cpu },
+		  &thread->intervals.at[at]);
 }
 
 static void put_sum(struct columns *columns, const struct page_piece *piece)
@@ -279,7 +305,9 @@ static void take_piece(void *user, const struct page_piece *piece)
 			*vec_push(&columns->sums) = (int64_t)piece->who_ns;
 		}
 	} else if (columns->row->kind == PAGE_ROW_THREAD) {
-		put_facts(columns, piece->first);
+		put_thread_facts(columns, piece->first);
+	} else if (columns->row->kind == PAGE_ROW_PATH) {
+		put_path_facts(columns, piece->first);
 	}
 }
 

@@ -3,9 +3,9 @@
 const KINDS = ['timers', 'futexes', 'queues'];
 const NOUNS = ['timer', 'futex', 'queue'];
 const SLOTS = 4;
-/* By state, as data.report.resources.states has them; cancelled, expired and full stand out. */
+/* By state, as data.report.resources.states has them: no two alike; cancelled, expired and full stand out. */
 const resourceColours = { set: '#a9c4e4', expired: '#3876cf', cancelled: '#d64541', wait: '#e9c92b', wake: '#3f9b68',
-	empty: '#c3c9d2', full: '#d64541', send: '#3f9b68', receive: '#7a5fc0' };
+	empty: '#c3c9d2', full: '#e07b1f', send: '#4fb3c8', receive: '#7a5fc0' };
 
 /* What an interval says, in lines. */
 function toldInterval(kind, one) {

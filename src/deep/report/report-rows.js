@@ -46,7 +46,7 @@ class Row {
 			if (this.isSum[i]) {
 				this.at[i] = part;
 				part += 2 + 2 * sums[part + 1] + (kind === 'thread' ? 0 : 1);
-			} else if (kind === 'thread' && [NEW, WAIT, PREEMPTED, BLOCKED].includes(this.state[i])) {
+			} else if (kind !== 'cpu' && [NEW, WAIT, PREEMPTED, BLOCKED].includes(this.state[i])) {
 				this.at[i] = fact;
 				fact += 2;
 			}
@@ -120,7 +120,7 @@ class Row {
 			lines.push((this.state[i] === USER ? who(this.who[i]) : this.stateName(this.state[i])) + ' for ' + duration(ns));
 		} else {
 			lines.push((this.kind === 'path' ? who(this.who[i]) + ' ' : '') + this.stateName(this.state[i]) + ' for ' + duration(ns));
-			if (this.kind === 'thread') lines.push(...this.why(i));
+			lines.push(...this.why(i));
 		}
 		return lines.concat(since(from));
 	}

@@ -16,21 +16,42 @@ function duration(ns) {
 	const [unit, size] = units.find(([, size]) => Math.abs(ns) >= size) || ['ns', 1];
 	return !ns ? '-' : size === 1 ? ns + ' ns' : (ns / size).toPrecision(3) + ' ' + unit;
 }
-/* Times are ns since the start of the report: a number here cannot hold ns since the epoch. */
-function time(ns, digits) {
-	if (clock === 'start') return (ns < 0 ? '-' : '+') + (Math.abs(ns) / 1e9).toFixed(digits) + ' s';
-	const all = data.begin_rest_ns + ns, seconds = Math.floor(all / 1e9), date = new Date((data.begin_s + seconds) * 1000);
-	const two = (number) => String(number).padStart(2, '0');
-	const parts = clock === 'utc' ? [date.getUTCHours(), date.getUTCMinutes(), date.getUTCSeconds()]
-		: [date.getHours(), date.getMinutes(), date.getSeconds()];
-	const rest = String(Math.floor(all - seconds * 1e9)).padStart(9, '0').slice(0, digits);
-	return parts.map(two).join(':') + (digits ? '.' + rest : '');
+function two(number) { return String(number).padStart(2, '0'); }
+function relative(ns, digits) { return (ns < 0 ? '-' : '+') + (Math.abs(ns) / 1e9).toFixed(digits) + ' s'; }
+/* Minutes from UTC to the shown zone at a date. */
+function zone(date) { return clock === 'local' ? -date.getTimezoneOffset() : 0; }
+function zoneText(date) {
+	const minutes = zone(date), far = Math.abs(minutes);
+	return clock !== 'local' ? 'Z' : (minutes < 0 ? '-' : '+') + two(Math.floor(far / 60)) + ':' + two(far % 60);
 }
-function since(ns) { return time(ns, clock === 'start' ? 6 : 9); }
+/* Date, time of day and zone, apart.  Times are ns since the start of the report: a number here
+ * cannot hold ns since the epoch. */
+function absolute(ns, digits) {
+	const all = data.begin_rest_ns + ns, seconds = Math.floor(all / 1e9), date = new Date((data.begin_s + seconds) * 1000);
+	const rest = String(Math.floor(all - seconds * 1e9)).padStart(9, '0').slice(0, digits);
+	const [day, second] = new Date(date.getTime() + zone(date) * 60000).toISOString().slice(0, 19).split('T');
+	return [day, second + (digits ? '.' + rest : ''), zoneText(date)];
+}
+/* On an axis, which has little room. */
+function time(ns, digits) { return clock === 'start' ? relative(ns, digits) : absolute(ns, digits)[1]; }
+function iso(ns) {
+	const [day, second, at] = absolute(ns, 9);
+	return day + 'T' + second + at;
+}
+function since(ns) { return clock === 'start' ? relative(ns, 6) : iso(ns); }
+/* Of a range: both. */
+function both(begin, until) {
+	return [relative(begin, 9) + ' to ' + relative(until, 9) + ', ' + duration(until - begin), iso(begin) + ' to ' + iso(until)];
+}
 /* Threads have numbers here. */
 function who(n) {
 	const thread = data.names[n];
 	return thread ? (thread.comm || '?') + ' (' + thread.tid + ')' : '';
+}
+/* A priority as the tracer gives it, and what it means (doc/definitions.md, 0.4). */
+function priority(value) {
+	const means = value < -100 ? 'deadline' : value < -1 ? 'FIFO or RR ' + (-1 - value) : value >= 0 ? 'nice ' + (value - 20) : '';
+	return value + (means ? ' (' + means + ')' : '');
 }
 function sum(row, keys) { return keys.reduce((all, key) => all + (row[key + '_ns'] || 0), 0); }
 function count(number) { return number.toLocaleString('en'); }
@@ -72,13 +93,13 @@ function table(title, says, rows, columns, go) {
 			for (const [, of, text] of columns) element('td', of(row), line).className = text ? 'text' : '';
 			if (!place) continue;
 			line.className = 'go';
-			line.tabIndex = 0;
+			line.tabIndex = made.rows.length > 2 ? -1 : 0; /* arrows go to the other rows */
 			line.addEventListener('click', () => show(...place));
 		}
 		if (more) more.remove();
 		more = null;
 		if (rows.length > shown) {
-			more = button('more of ' + count(rows.length), into, () => { shown += 5 * ROWS_SHOWN; fill(); });
+			more = button(count(shown) + ' of ' + count(rows.length) + ': more', into, () => { shown += 5 * ROWS_SHOWN; fill(); });
 		}
 	}
 	for (const column of columns) {
@@ -114,6 +135,7 @@ function key(names, into, of = colours) {
 const tip = document.getElementById('tip');
 let drawings = [];
 function hint(event, text) {
+	if (!text && tip.style.display === 'none') return;
 	tip.style.display = text ? 'block' : 'none';
 	tip.textContent = text || '';
 	tip.style.left = Math.max(0, Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8)) + 'px';
@@ -141,5 +163,7 @@ function drawing(into, height, draw, text, press) {
 	again();
 	return { canvas, again };
 }
-addEventListener('resize', () => drawings.forEach((again) => again()));
+function drawAgain() { drawings.forEach((again) => again()); }
+addEventListener('resize', drawAgain);
+for (const media of ['print', '(prefers-color-scheme: dark)']) matchMedia(media).addEventListener('change', drawAgain);
 function fore() { return getComputedStyle(document.body).color; }

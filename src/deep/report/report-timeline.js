@@ -5,6 +5,7 @@ let view = [0, 1], rows = [], chart = null;
 let picked = null;   /* {begin, end, row (-1: none), title, lines}: what is shown in the details */
 let cursor = -1;     /* the row that keys are about */
 let found = new Set(); /* rows that a search found */
+let cameFrom = null; /* the row of a table that led here */
 
 function namesWidth(width) { return width < 600 ? 96 : 176; }
 /* Pixels of a time, and the time of a pixel. */
@@ -104,8 +105,7 @@ function tell() {
 		return;
 	}
 	element('b', picked.title, pane);
-	for (const line of picked.lines) element('div', line, pane);
-	element('div', since(picked.begin) + ' to ' + since(picked.end) + ', ' + duration(picked.end - picked.begin), pane);
+	for (const line of [...picked.lines, ...both(picked.begin, picked.end)]) element('div', line, pane);
 	if (picked.row < 0 && picked.n !== undefined) element('div', who(picked.n) + ' has no row in the timeline.', pane);
 }
 function pick(value) {
@@ -113,28 +113,39 @@ function pick(value) {
 	tell();
 	redraw();
 }
-/* Goes to a range of a thread, or of the row @at, and says what it is. */
-function show(begin, ns, n, title, lines, at) {
+/* Goes to a range of a thread, or of the row @at, and says what it is; of an execution too. */
+function show(begin, ns, n, title, lines, at, execution) {
 	const margin = Math.max(ns * 0.3, SHORTEST), row = at >= 0 ? at : n === undefined ? -1 : rowOfThread(n);
+	const on = document.activeElement;
+	if (on.tagName === 'TR') cameFrom = on;
 	if (row >= 0) cursor = row;
-	picked = { begin, end: begin + ns, row, n, title, lines: (lines || []).concat(row >= 0 && rows[row].kind !== 'resource' ? within(rows[row], begin, begin + ns) : []) };
+	picked = { begin, end: begin + ns, row, n, title, execution, lines: (lines || []).concat(row >= 0 && rows[row].kind !== 'resource' ? within(rows[row], begin, begin + ns) : []) };
 	tell();
 	look(begin - margin, ns + 2 * margin);
 	document.getElementById('timeline').scrollIntoView({ block: 'start' });
+	chart.canvas.focus({ preventScroll: true });
+	reveal();
 }
-/* The longest waits and sleeps of a row in a range, with who and why. */
+/* The longest waits and sleeps of a row in a range, with who and why; of one that is partly in it, that part. */
 function within(row, begin, until) {
 	const list = [];
 	for (let i = find(row.begins, begin); i < row.begins.length && row.begins[i] < until; i++) {
-		if (!row.isSum[i] && [NEW, WAIT, PREEMPTED, BLOCKED].includes(row.state[i]) && row.until(i) > begin) list.push(i);
+		const all = row.until(i) - row.begins[i], part = Math.min(row.until(i), until) - Math.max(row.begins[i], begin);
+		if (!row.isSum[i] && [NEW, WAIT, PREEMPTED, BLOCKED].includes(row.state[i]) && part > 0) list.push([i, part, all]);
 	}
-	return list.sort((a, b) => (row.until(b) - row.begins[b]) - (row.until(a) - row.begins[a])).slice(0, 5)
-		.map((i) => [states[row.state[i]] + ' for ' + duration(row.until(i) - row.begins[i]) + ' at ' + since(row.begins[i]), ...row.why(i)].join(', '));
+	return list.sort(([, a], [, b]) => b - a).slice(0, 5).map(([i, part, all]) => [states[row.state[i]] + ' for ' + duration(part) +
+		(part < all ? ' of ' + duration(all) : '') + ' at ' + since(row.begins[i]), ...row.why(i)].join(', '));
 }
 function pickPiece(index, i) {
-	const row = rows[index], lines = row.text(i);
+	const row = rows[index], lines = row.text(i), range = ['begin', 'end'].map((name, k) => '--' + name + ' ' + exactly(k ? row.until(i) : row.begins[i]));
 	cursor = index;
-	pick({ begin: row.begins[i], end: row.until(i), row: index, piece: i, title: lines[0], lines: lines.slice(1, -1) });
+	pick({ begin: row.begins[i], end: row.until(i), row: index, piece: i, title: lines[0],
+		lines: lines.slice(1, -1).concat(row.isSum[i] ? 'each of them: sillage report -f html ' + range.join(' ') : []) });
+}
+/* A time as the options of sillage take it. */
+function exactly(ns) {
+	const all = data.begin_rest_ns + ns, seconds = Math.floor(all / 1e9);
+	return '@' + (data.begin_s + seconds) + '.' + String(Math.floor(all - seconds * 1e9)).padStart(9, '0');
 }
 /* The piece of a row under the mouse; -1: none. */
 function pieceAt(row, x, y, width) {
@@ -172,54 +183,28 @@ function searchNext() {
 	const list = [...found];
 	if (!list.length) return;
 	cursor = list.find((i) => i > cursor) ?? list[0];
-	const top = chart.canvas.getBoundingClientRect().top + cursor * LANE;
-	if (top < 0 || top > innerHeight - 3 * LANE) scrollBy(0, top - innerHeight / 3);
+	reveal();
+}
+/* Scrolls to the row that keys are about, which the details may cover. */
+function reveal() {
+	const top = chart.canvas.getBoundingClientRect().top + cursor * LANE, bottom = innerHeight - document.getElementById('details').offsetHeight;
+	if (cursor >= 0 && (top < 0 || top + LANE > bottom)) scrollBy(0, top - bottom / 2);
 	redraw();
 }
 
-/* ---- mouse and keys ---- */
+/* ---- executions ---- */
 
-function listen(canvas) {
-	let from = null, moved = false;
-	canvas.addEventListener('wheel', (event) => {
-		const left = namesWidth(canvas.clientWidth);
-		event.preventDefault();
-		zoom(event.deltaY > 0 ? 1.25 : 0.8, (event.offsetX - left) / (canvas.clientWidth - left));
-	}, { passive: false });
-	canvas.addEventListener('pointerdown', (event) => { from = [event.clientX, view[0]]; moved = false; });
-	canvas.addEventListener('pointermove', (event) => {
-		if (!from || Math.abs(event.clientX - from[0]) < 4 && !moved) return;
-		moved = true;
-		canvas.setPointerCapture(event.pointerId);
-		look(from[1] - (event.clientX - from[0]) * (view[1] - view[0]) / (canvas.clientWidth - namesWidth(canvas.clientWidth)), view[1] - view[0]);
-	});
-	canvas.addEventListener('pointerup', (event) => {
-		if (from && !moved) pickAt(event.offsetX, event.offsetY, canvas.clientWidth);
-		from = null;
-	});
-	canvas.addEventListener('pointercancel', () => { from = null; });
-	canvas.addEventListener('dblclick', () => look(0, end));
+/* Goes to the next or previous execution by begin: from the picked one, or the first or last that is shown. */
+function executionFrom(by) {
+	const all = hasExecutions() ? report.jobs.longest.concat(report.jobs.open).sort((a, b) => a.begin_ns - b.begin_ns) : [];
+	const last = picked && picked.execution, at = last ? all.findIndex((one) => one.begin_ns === last.begin_ns && one.thread === last.thread) : -1;
+	const shown = all.map((one, i) => i).filter((i) => all[i].begin_ns >= view[0] && all[i].begin_ns < view[1]);
+	const wanted = at >= 0 ? at + by : shown.length ? shown.at(by > 0 ? 0 : -1) : -1;
+	if (wanted < 0 || wanted >= all.length) return;
+	const place = placeOf(all[wanted]);
+	place[4].unshift(count(wanted + 1) + ' of ' + count(all.length) + ' by begin');
+	show(...place);
 }
-const keys = {
-	ArrowLeft: () => look(view[0] - (view[1] - view[0]) / 5, view[1] - view[0]),
-	ArrowRight: () => look(view[0] + (view[1] - view[0]) / 5, view[1] - view[0]),
-	ArrowUp: () => { cursor = Math.max(0, cursor - 1); redraw(); },
-	ArrowDown: () => { cursor = Math.min(rows.length - 1, cursor + 1); redraw(); },
-	'+': () => zoom(0.5, 0.5), '=': () => zoom(0.5, 0.5), '-': () => zoom(2, 0.5),
-	Home: () => look(0, end), Enter: pickNext,
-	'/': () => document.getElementById('search').focus(),
-	Escape: () => { hint({ clientX: 0, clientY: 0 }); found = new Set(); pick(null); },
-};
-addEventListener('keydown', (event) => {
-	const on = event.target, isText = on.tagName === 'INPUT';
-	if (event.ctrlKey || event.altKey || event.metaKey) return;
-	if (isText && event.key === 'Enter') searchNext();
-	else if (isText && event.key === 'Escape') { on.value = ''; search(''); on.blur(); }
-	else if (on.tagName === 'TR' && event.key === 'Enter') on.click();
-	else if (isText || ['SELECT', 'BUTTON'].includes(on.tagName) && event.key !== 'Escape' || !keys[event.key]) return;
-	else keys[event.key]();
-	event.preventDefault();
-});
 
 function controls(into) {
 	const line = element('p', '', into), input = element('input', '', line), select = element('select');
@@ -228,9 +213,10 @@ function controls(into) {
 	input.type = 'search';
 	input.placeholder = 'search a thread  /';
 	input.addEventListener('input', () => search(input.value));
-	for (const [text, press, says] of [['+', keys['+'], 'closer (+)'], ['\u2212', keys['-'], 'farther (-)'], ['all', keys.Home, 'the whole range (Home)']]) {
-		button(text, line, press, says);
-	}
+	const buttons = [['+', keys['+'], 'closer (+)'], ['\u2212', keys['-'], 'farther (-)'], ['all', moves.Home, 'the whole range (Home)']];
+	if (hasExecutions()) buttons.push(['\u2039 execution', keys.p, 'the previous one (p)'], ['execution \u203a', keys.n, 'the next one (n)']);
+	for (const [text, press, says] of buttons) button(text, line, press, says).setAttribute('aria-label', says);
+	button('?', line, keys['?'], 'keys and mouse (?)').id = 'help';
 	for (const [value, text] of [['start', 'times since the start'], ['utc', 'UTC'], ['local', 'local time']]) {
 		const option = element('option', text, select);
 		option.value = value;
@@ -242,12 +228,12 @@ function controls(into) {
 	element('span', '', line).id = 'found';
 }
 function timeline() {
-	const into = section('Timeline', 'Wheel or + and -: zoom. Drag or arrows: move. Click: who and why. Up, down and Enter: rows, and the next interval of one. ' +
-		'/: search. Home or double click: all of it. Esc: nothing is picked.');
+	const into = section('Timeline', 'Click: who and why. Drag: move. Ctrl and wheel, or + and -: zoom. More: ?');
 	const bins = rows.map((row) => row.bin).filter((bin) => bin);
 	into.id = 'timeline';
 	into.dataset.lanes = rows.length;
 	controls(into);
+	help(into);
 	key(states.slice(0, 9), into);
 	chart = drawing(into, rows.length * LANE + AXIS, drawTimeline, (x, y, width) => {
 		const row = rows[Math.floor(y / LANE)], i = row ? pieceAt(row, x, y, width) : -1;
@@ -264,7 +250,9 @@ function timeline() {
 	if (data.threads.length < data.thread_count) {
 		element('p', count(data.threads.length) + ' of ' + count(data.thread_count) + ' threads have a row.', into);
 	}
-	element('div', '', into).id = 'details';
+	const details = element('div', '', into);
+	details.id = 'details';
+	details.setAttribute('aria-live', 'polite');
 	tell();
 	redraw();
 }

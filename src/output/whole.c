@@ -1,0 +1,53 @@
+/*
+ * whole: see whole.h.
+ */
+#include "output/whole.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+int whole_open(const char *path)
+{
+	struct stat old;
+	bool is_there = lstat(path, &old) == 0;
+	char *copy;
+	int fd;
+
+	if (is_there ? !S_ISREG(old.st_mode) || access(path, W_OK) < 0 : errno != ENOENT) {
+		return -1;
+	}
+	copy = mem_strdup(path);
+	fd = open(dirname(copy), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+	free(copy);
+	if (fd >= 0 && is_there) {
+		(void)fchmod(fd, old.st_mode & 07777);
+	}
+	return fd;
+}
+
+int whole_name(int fd, const char *path)
+{
+	char *from = mem_printf("/proc/self/fd/%d", fd);
+	int r = linkat(AT_FDCWD, from, AT_FDCWD, path, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
+
+	if (r == -EEXIST) { /* a link replaces nothing, a rename does */
+		char *beside = mem_printf("%s.%ld", path, (long)getpid());
+
+		r = linkat(AT_FDCWD, from, AT_FDCWD, beside, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
+		if (r == 0 && rename(beside, path) < 0) {
+			r = -errno;
+			(void)unlink(beside);
+		}
+		free(beside);
+	}
+	free(from);
+	return r;
+}
