@@ -34,8 +34,8 @@ static struct period_set *periods(void)
 		"outer = sched_waking; sched_wakeup; by $tid",
 		"inner = irq_handler_entry; irq_handler_exit; by $tid; within outer",
 		"cpu = irq_handler_entry; irq_handler_exit; by irq, $cpu; group line(irq)",
-		"chain = sched_waking; sched_wakeup; by tid; then irq_handler_entry; group "
-		"line(irq)",
+		("chain = sched_waking; sched_wakeup; by tid; then irq_handler_entry; group "
+		 "line(irq)"),
 	};
 	static struct period_set set;
 	struct err err;

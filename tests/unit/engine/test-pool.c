@@ -251,7 +251,9 @@ START_TEST(workers_get_no_signals)
 	ck_assert_ptr_eq(pool_reap(pool, true), &job.job);
 	ck_assert_int_eq(sigismember(&masked, SIGTERM), 1);
 	ck_assert_int_eq(sigismember(&masked, SIGUSR1), 1);
+#ifndef __SANITIZE_THREAD__ /* it starts threads with all signals blocked */
 	ck_assert_int_eq(sigismember(&masked, SIGBUS), 0);
+#endif
 	ck_assert_int_eq(pthread_sigmask(SIG_BLOCK, NULL, &here), 0);
 	ck_assert_int_eq(sigismember(&here, SIGTERM), 0);
 	pool_free(pool, drop);
