@@ -216,7 +216,7 @@ function draw(trace) {
 		(trace.skipped ? ', ' + trace.skipped + ' windows between were not shown' : '');
 	// A new part has a place before it is drawn, since a canvas takes its width from there.
 	for (const [key, title] of [['cpus', 'CPUs over time'], ['wake', 'Wake-up latency']]) {
-		if (now[key === 'cpus' ? 'cpu' : 'sched']) {
+		if (key === 'cpus' ? now.cpu && ((now.cpu.cpus || []).length || now.cpu.missing) : now.sched) {
 			part(trace.parts, key, title);
 		}
 	}

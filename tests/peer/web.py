@@ -248,5 +248,27 @@ def test_browser(t):
     live.finish(signal.SIGTERM)
 
 
+def test_containers(t):
+    """With --per container the page has the containers of the last window, and no list without rows."""
+    if not browser.program():
+        raise peer.Skip('chromium is not installed')
+    live, port = served(t, '--per', 'container', trace='containers')
+    with browser.Browser() as page:
+        page.call('Page.navigate', url='http://localhost:%d/' % port)
+        peer.wait_until(lambda: page.evaluate('document.body && document.body.dataset.state === "ready"'))
+        with viewer(port) as stream:
+            last = until(stream, 'window')
+        rows = page.evaluate('''(() => {
+            const title = [...document.querySelectorAll('h3')].find((one) => one.textContent === 'Containers');
+            return [...title.nextElementSibling.querySelectorAll('tr')].slice(1).map((row) => [...row.cells].map((cell) => cell.textContent));
+        })()''')
+        wanted = [[one.get('name', str(one['pid_ns'])), '%.1f %%' % (100 * one['run_ns'] / (last['end'] - last['begin'])), str(one['switches'])]
+                  for one in last['cpu']['containers']]
+        assert [row[:3] for row in rows] == wanted and wanted, (rows, wanted)
+        text = page.evaluate('document.body.innerText')
+        assert 'CPUs over time' not in text and 'Threads that ran' not in text, text
+    live.finish(signal.SIGTERM)
+
+
 if __name__ == '__main__':
     sys.exit(peer.main(globals()))
