@@ -277,7 +277,10 @@ static int take_analysis(const struct lines *lines, struct profile *profile,
 			? take_missing(lines, analysis, from, missing)
 			: fail(lines, analysis->name, "is no object");
 
-	missing_columns(analysis, missing->at.at + first, missing->at.count - first, unknown);
+	if (missing->at.count > first) {
+		missing_columns(analysis, missing->at.at + first, missing->at.count - first,
+				unknown);
+	}
 	for (size_t t = 0; r == 0 && t < TABLES_MAX && analysis->tables[t].columns[0].key; t++) {
 		const struct table *table = &analysis->tables[t];
 		struct json_object *list = table->key ? member(from, table->key) : NULL;

@@ -112,7 +112,7 @@ def test_law_bursts(t):
 
 
 def test_law_io(t):
-    check_law(t, 'io-mix', COMMANDS[:2])
+    check_law(t, 'io-mix', COMMANDS[:1])
 
 
 def test_law_ctf2(t):
