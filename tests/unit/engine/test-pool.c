@@ -243,18 +243,20 @@ static void run_look_at_mask(struct job *job, void *scratch)
 /* Handlers of signals run in the first thread; faults of a worker are its own. */
 START_TEST(workers_get_no_signals)
 {
-	struct pool *pool = new_pool(1);
 	struct test_job job;
-	sigset_t here;
+	struct pool *pool;
+	sigset_t here, none, before;
 
+	/* Under ThreadSanitizer a suite before this one leaves signals blocked. */
+	(void)sigemptyset(&none);
+	ck_assert_int_eq(pthread_sigmask(SIG_SETMASK, &none, &before), 0);
+	pool = new_pool(1);
 	submit(pool, &job, 'a', JOB_WORKER, run_look_at_mask);
 	ck_assert_ptr_eq(pool_reap(pool, true), &job.job);
 	ck_assert_int_eq(sigismember(&masked, SIGTERM), 1);
 	ck_assert_int_eq(sigismember(&masked, SIGUSR1), 1);
-#ifndef __SANITIZE_THREAD__ /* it starts threads with all signals blocked */
 	ck_assert_int_eq(sigismember(&masked, SIGBUS), 0);
-#endif
-	ck_assert_int_eq(pthread_sigmask(SIG_BLOCK, NULL, &here), 0);
+	ck_assert_int_eq(pthread_sigmask(SIG_SETMASK, &before, &here), 0);
 	ck_assert_int_eq(sigismember(&here, SIGTERM), 0);
 	pool_free(pool, drop);
 }
