@@ -111,30 +111,18 @@ struct parsed {
 	bool has_key, has_value;
 };
 
-static bool take(struct pattern_parser *parser, const char *word)
-{
-	size_t len = strlen(word);
-
-	if (strncmp(parser->at, word, len) != 0) {
-		return false;
-	}
-	parser->at += len;
-	pattern_blanks(parser);
-	return true;
-}
-
 static int take_keys(struct parsed *p)
 {
 	struct pattern_parser *parser = &p->parser;
 	int r = 0;
 
 	do {
-		if (take(parser, "$pid")) {
+		if (pattern_take(parser, "$pid")) {
 			p->label.by_process = true;
 		} else {
 			r = take_field(parser, &p->key);
 		}
-	} while (r == 0 && take(parser, ","));
+	} while (r == 0 && pattern_take(parser, ","));
 	if (r == 0 && p->key.count == 0) {
 		return pattern_expected(parser, "a field beside $pid");
 	}
@@ -146,7 +134,7 @@ static bool take_clause(struct pattern_parser *parser, const char *word)
 {
 	struct pattern_parser after = *parser;
 
-	if (!take(&after, word) || !take(&after, "=")) {
+	if (!pattern_take(&after, word) || !pattern_take(&after, "=")) {
 		return false;
 	}
 	parser->at = after.at;
@@ -169,7 +157,7 @@ static int take_parts(struct parsed *p, const struct label_set *set)
 		} else {
 			r = pattern_condition(parser, &p->source->what);
 		}
-		(void)(r == 0 && take(parser, ","));
+		(void)(r == 0 && pattern_take(parser, ","));
 	}
 	if (r == 0 && !p->has_key) {
 		return pattern_expected(parser, "key=FIELD");
@@ -185,7 +173,7 @@ static int take_name(struct parsed *p)
 	if (r == 0 && strlen(name) >= LABEL_NAME_BYTES) {
 		return pattern_expected(&p->parser, "a name of at most 31 characters before");
 	}
-	if (r == 0 && !take(&p->parser, "=")) {
+	if (r == 0 && !pattern_take(&p->parser, "=")) {
 		return pattern_expected(&p->parser, "= and an event");
 	}
 	(void)snprintf(p->label.name, sizeof(p->label.name), "%.31s", r == 0 ? name : "");

@@ -23,6 +23,18 @@ void pattern_blanks(struct pattern_parser *parser)
 	parser->at += strspn(parser->at, " \t");
 }
 
+bool pattern_take(struct pattern_parser *parser, const char *word)
+{
+	size_t len = strlen(word);
+
+	if (strncmp(parser->at, word, len) != 0) {
+		return false;
+	}
+	parser->at += len;
+	pattern_blanks(parser);
+	return true;
+}
+
 int pattern_word(struct pattern_parser *parser, const char *what, char word[PATTERN_WORD_BYTES])
 {
 	size_t len = 0;

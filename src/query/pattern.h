@@ -56,6 +56,8 @@ struct pattern_parser {
 int pattern_expected(const struct pattern_parser *parser, const char *what);
 /* Skips blanks. */
 void pattern_blanks(struct pattern_parser *parser);
+/* Skips @word and the blanks behind it, if the text goes on with it. */
+bool pattern_take(struct pattern_parser *parser, const char *word);
 /* Reads a word and the blanks behind it.  @what: for the error if there is no word. */
 int pattern_word(struct pattern_parser *parser, const char *what, char word[PATTERN_WORD_BYTES]);
 /* Reads a condition, which is added. */

@@ -29,21 +29,6 @@ struct parsed {
 	struct parsed_link links[PERIOD_STEPS_MAX];
 };
 
-/* ---- words ---- */
-
-/* Skips @word and the blanks behind it, if the text continues with it. */
-static bool take(struct pattern_parser *parser, const char *word)
-{
-	size_t len = strlen(word);
-
-	if (strncmp(parser->at, word, len) != 0) {
-		return false;
-	}
-	parser->at += len;
-	pattern_blanks(parser);
-	return true;
-}
-
 /* A key belongs to the event that was given last. */
 static int take_key(struct parsed *p)
 {
@@ -54,7 +39,7 @@ static int take_key(struct parsed *p)
 	struct key *key = &link->keys[*count];
 	int r;
 
-	if (take(parser, "$tid")) {
+	if (pattern_take(parser, "$tid")) {
 		link->has_tid = true;
 		return 0;
 	}
@@ -62,14 +47,14 @@ static int take_key(struct parsed *p)
 		return pattern_expected(parser, "no more than three keys");
 	}
 	++*count;
-	if (take(parser, "$cpu")) {
+	if (pattern_take(parser, "$cpu")) {
 		strcpy(key->begin, "$cpu");
 		strcpy(key->end, "$cpu");
 		return 0;
 	}
 	r = pattern_word(parser, "a field, $tid or $cpu", key->begin);
 	strcpy(key->end, key->begin);
-	if (r == 0 && take(parser, "=")) {
+	if (r == 0 && pattern_take(parser, "=")) {
 		r = pattern_word(parser, "the field of the other event", key->end);
 	}
 	return r;
@@ -88,7 +73,7 @@ static int take_list(struct parsed *p, int (*take_one)(struct parsed *p))
 {
 	int r = take_one(p);
 
-	while (r == 0 && take(&p->parser, ",")) {
+	while (r == 0 && pattern_take(&p->parser, ",")) {
 		r = take_one(p);
 	}
 	return r;
@@ -132,21 +117,21 @@ static int take_clause(struct parsed *p)
 {
 	struct pattern_parser *parser = &p->parser;
 
-	if (take(parser, "by ")) {
+	if (pattern_take(parser, "by ")) {
 		p->links[p->period->step_count - 2].has_keys = true;
 		return take_list(p, take_key);
 	}
-	if (take(parser, "then ")) {
+	if (pattern_take(parser, "then ")) {
 		return take_then(p);
 	}
-	if (take(parser, "each")) {
+	if (pattern_take(parser, "each")) {
 		p->period->has_each = true;
 		return 0;
 	}
-	if (take(parser, "group ")) {
+	if (pattern_take(parser, "group ")) {
 		return take_list(p, take_group);
 	}
-	if (take(parser, "within ")) {
+	if (pattern_take(parser, "within ")) {
 		return take_within(p);
 	}
 	return pattern_expected(parser, "by, then, each, group or within");
@@ -154,7 +139,7 @@ static int take_clause(struct parsed *p)
 
 static int take_semicolon(struct pattern_parser *parser, const char *what)
 {
-	return take(parser, ";") ? 0 : pattern_expected(parser, what);
+	return pattern_take(parser, ";") ? 0 : pattern_expected(parser, what);
 }
 
 static int take_name(struct parsed *p)
@@ -165,7 +150,7 @@ static int take_name(struct parsed *p)
 	if (r == 0 && strlen(name) >= PERIOD_NAME_BYTES) {
 		return pattern_expected(&p->parser, "a name of at most 31 characters before");
 	}
-	if (r == 0 && !take(&p->parser, "=")) {
+	if (r == 0 && !pattern_take(&p->parser, "=")) {
 		return pattern_expected(&p->parser, "= and an event");
 	}
 	for (size_t i = 0; r == 0 && i < p->set->all.count; i++) {

@@ -4,12 +4,12 @@
 #include "store/keeper.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/now.h"
+#include "base/process/thread.h"
 #include "base/units.h"
 
 struct keeper {
@@ -66,19 +66,6 @@ static void dispose(struct keeper *keeper)
 	free(keeper);
 }
 
-/* Signals are for the coordinator. */
-static int start(struct keeper *keeper)
-{
-	sigset_t all, old;
-	int r;
-
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
-	r = pthread_create(&keeper->thread, NULL, run, keeper);
-	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return -r;
-}
-
 struct keeper *keeper_new(const char *url, const struct store_keep *keep, uint64_t top,
 			  void (*say)(const char *fmt, ...))
 {
@@ -97,7 +84,7 @@ struct keeper *keeper_new(const char *url, const struct store_keep *keep, uint64
 	(void)pthread_mutex_init(&keeper->mutex, NULL);
 	(void)pthread_cond_init(&keeper->ends, &clock);
 	(void)pthread_condattr_destroy(&clock);
-	if (start(keeper) < 0) {
+	if (thread_start(&keeper->thread, run, keeper) != 0) {
 		dispose(keeper);
 		return NULL;
 	}

@@ -6,13 +6,13 @@
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/now.h"
+#include "base/process/thread.h"
 #include "base/units.h"
 #include "store/clickhouse/clickhouse-writer.h"
 #include "store/keeper.h"
@@ -277,19 +277,6 @@ const struct sink sink_store = {
 
 /* ---- lifecycle ---- */
 
-/* Signals are for the coordinator. */
-static int start(struct store *store)
-{
-	sigset_t all, old;
-	int r;
-
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
-	r = pthread_create(&store->thread, NULL, run, store);
-	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return -r;
-}
-
 static void store_free(struct store *store)
 {
 	sqlite_writer_close(store->sqlite);
@@ -338,7 +325,7 @@ int store_open(const struct store_config *config, struct store **ret, struct err
 
 	prepare(store, config);
 	r = open_database(store, err);
-	if (r == 0 && start(store) < 0) {
+	if (r == 0 && thread_start(&store->thread, run, store) != 0) {
 		r = err_raise(err, -EAGAIN, "%s: no thread can be started", store_name(store));
 		clickhouse_writer_close(store->clickhouse);
 	}

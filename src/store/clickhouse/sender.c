@@ -6,13 +6,13 @@
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/now.h"
+#include "base/process/thread.h"
 #include "base/units.h"
 #include "store/clickhouse/clickhouse-send.h"
 #include "store/clickhouse/spool.h"
@@ -303,11 +303,9 @@ static void open_spool(struct sender *sender)
 	}
 }
 
-/* Signals are for the coordinator. */
 static int start(struct sender *sender)
 {
 	pthread_condattr_t clock;
-	sigset_t all, old;
 	int r;
 
 	(void)pthread_condattr_init(&clock);
@@ -316,10 +314,7 @@ static int start(struct sender *sender)
 	(void)pthread_condattr_destroy(&clock);
 	(void)pthread_cond_init(&sender->has_room, NULL);
 	(void)pthread_mutex_init(&sender->mutex, NULL);
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
-	r = pthread_create(&sender->thread, NULL, run, sender);
-	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	r = thread_start(&sender->thread, run, sender);
 	sender->has_thread = r == 0;
 	return -r;
 }
