@@ -389,6 +389,12 @@ static void forget_opens(struct opens *opens)
 	opens->all.count = 0;
 }
 
+/* Others never end here. */
+static bool is_of_two_events(const struct period_set *set, uint16_t period)
+{
+	return set && period < set->all.count && !set->all.at[period]->is_chain;
+}
+
 static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 {
 	struct codec *codec = checkpoint->codec;
@@ -404,8 +410,7 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 		codec_u16(codec, &open->period);
 		codec_bool(codec, &open->is_tainted);
 		periods_items_codec(codec, &open->items);
-		if (!codec_check(codec, checkpoint->periods &&
-						open->period < checkpoint->periods->all.count)) {
+		if (!codec_check(codec, is_of_two_events(checkpoint->periods, open->period))) {
 			forget_opens(opens);
 		}
 	}
