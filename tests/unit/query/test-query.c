@@ -255,6 +255,8 @@ static const struct {
 	{ "abcdefghijklmnopqrstuvwxyzabcdef = a",
 	  "\"abcdefghijklmnopqrstuvwxyzabcdef = a\": column 34: expected a name of at most 31 "
 	  "characters before" },
+	{ "x = a b=$tid key=c name=d", "\"x = a b=$tid key=c name=d\": column 14: expected no $tid "
+				       "before: ids are of no thread" },
 };
 
 START_TEST(reads_labels)
