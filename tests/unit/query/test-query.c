@@ -384,6 +384,12 @@ static const struct {
 	{ "x = app:begin; sched_waking; by a", "the event \"sched_waking\" has no field \"a\"" },
 	{ "x = app:begin; sched_waking; group zzzzzz",
 	  "the event \"app:begin\" has no field \"zzzzzz\"" },
+	/* Each field is in some event, and all of the id are in none. */
+	{ "x = app:begin; sched_waking; group l(a, prio)",
+	  "the event \"app:begin\" has no field \"prio\"" },
+	{ "x = app:begin; sched_waking; group l(prio, a)",
+	  "the event \"sched_waking\" has no field \"a\"" },
+	{ "x = app:begin; sched_waking; group l(tid, prio)", NULL },
 };
 
 static int look_up(struct names *names, const void *period)
@@ -536,6 +542,7 @@ START_TEST(looks_names_up)
 		metadata_stream_feed(stream, names_metadata, sizeof(names_metadata) - 1, &err), 0);
 	traces[0] = metadata_stream_types(none);
 	traces[1] = metadata_stream_types(stream);
+	ck_assert_int_eq(label_add(&set.labels, "l = app:begin key=k,m name=n", &err), 0);
 	ck_assert_int_eq(period_add(&set, looked_up[_i].period, &err), 0);
 	/* One of the traces has to have all; the error is of the one that has the most. */
 	for (size_t first = 0; first < 2; first++) {
