@@ -422,6 +422,9 @@ BAD = (
     (('--label', 'x = m:topic key=obj name=name', '--label', 'x = m:topic key=obj name=x(obj)'),
      'expected a name by a label that was given before this'),
     (('--label', 'x = m:topic key=obj name=name', '-a', 'count'), 'labels without a --period or --job'),
+    (('--label', 'x = m:topic obj=$tid key=obj name=name', '-a', 'count'), 'expected no $tid before'),
+    (('--label', 'x = m:topic key=obj,name name=name', '--period', 'p = m:send; m:open; group x(obj, file)'),
+     '--period p: the event "m:send" has no field "file"'),
     (('--label', 'x = m:topc key=obj name=name', '--period', 'p = m:start; m:end'),
      '--label x: no event "m:topc" is recorded; did you mean "m:topic"?'),
     (('--label', 'x = m:topic key=obj name=nam', '--period', 'p = m:start; m:end'), 'did you mean "name"?'),
@@ -458,7 +461,66 @@ def check_bad(sillage, trace, scratch):
     return faults
 
 
-def check_shipped(sillage, models):
+UNKNOWN = '''
+period by-thread = m:send; m:recv; by stamp; then m:end
+period begun = m:start; m:end; then m:end
+period by-keys = m:send; m:recv; by stamp; then m:attach; by obj
+'''
+
+
+def check_unknown(sillage, scratch):
+    """No chain goes from one unknown, or idle, thread to another; by keys it goes on."""
+    faults = []
+    for name, tid, what in (('no-tid', None, 'without vtid'), ('idle', 0, 'with vtid 0')):
+        events = [made_event(ts, 10, tid or 0, *event) for ts, event in (
+            (1000, ('m:send', 1, 5)), (2000, ('m:start', 7)), (3000, ('m:recv', 1, 5, 1)), (4000, ('m:attach', 1, 7)),
+            (5000, ('m:end', 7)), (6000, ('m:end', 7)))]
+        text, data = made_metadata(), [event for _, event in events]
+        if tid is None:
+            text, data = text.replace(' int32_t _vtid;', ''), [event[:14] + event[18:] for event in data]
+        cpus = [[event for i, event in enumerate(data) if i % 2 == cpu] for cpu in (0, 1)]
+        trace = synthetic.Made(scratch, name, [synthetic.packet(cpu, 0, 1000, 6000, some) for cpu, some in enumerate(cpus)], text)
+        model = os.path.join(scratch, name + '-model')
+        with open(model, 'w') as file:
+            file.write(UNKNOWN)
+        _, out, err = run(sillage, 'analyze', '-q', '-f', 'json', '--model', model, trace.path)
+        found = total_in(out)['periods']
+        rows = [(row['name'], row['time']['sum_ns']) for row in found['by_name']]
+        # by-thread and by-keys begin by keys; both END events of begun, and END of by-thread, are on no thread.
+        if rows != [('by-keys', 3000)] or [found[key] for key in ('ended', 'open', 'unmatched')] != [1, 1, 3]:
+            faults.append('%s: %r %r %s' % (what, rows, found, err))
+    return faults
+
+
+def check_left_out(sillage, trace, scratch):
+    """What a trace lacks of a model is named, each label once; of a model of labels one is enough."""
+    model = os.path.join(scratch, 'lacks')
+    tells = 'label tells = m:topic key=obj name=name\n'
+    lacks = 'label lacks = n:a key=obj name=name\nlabel lacks = n:b key=obj name=name\n'
+    measures = 'period p = m:send; m:recv; by stamp\n'
+    other = ('--period', 'q = m:send; m:recv; by stamp')
+    faults = []
+    for text, args, says in (
+            (tells + lacks + measures, (), 'left out: label lacks'), (lacks + tells, other, 'left out: label lacks'),
+            (tells + lacks + measures + 'period r = n:a; n:b\n', (), 'left out: period r, label lacks'),
+            (lacks, other, 'nothing of it is in the trace: --label lacks: no event "n:a"')):
+        with open(model, 'w') as file:
+            file.write(text)
+        status, _, err = run(sillage, 'analyze', '-a', 'periods', '--model', model, *args, trace)
+        if err.count('\n') != 1 or not err.split('; did')[0].rstrip().split(' is recorded')[0].endswith(says) or (
+                (status == 0) != ('left out' in says)):
+            faults.append('%r: status %d, says %r' % (text, status, err))
+    others = [os.path.join(scratch, 'lacks-%d' % i) for i in range(2)]
+    for i, other in enumerate(others):
+        with open(other, 'w') as file:
+            file.write(lacks + measures.replace(' p ', ' p%d ' % i))
+    _, _, err = run(sillage, 'analyze', '-a', 'periods', '--model', others[0], '--model', others[1], trace)
+    if err.count('left out: label lacks\n') != 2:
+        faults.append('two models: says %r' % err)
+    return faults
+
+
+def check_shipped(sillage, models, trace):
     """Each model is read; none is of this trace, and each says so."""
     status, out, _ = run(sillage, 'analyze', '--model', 'help')
     names = sorted(os.listdir(models))
@@ -467,6 +529,10 @@ def check_shipped(sillage, models):
         status, out, err = run(sillage, 'setup', '-a', 'periods', '--model', os.path.join(models, name))
         if status or 'lttng enable-event -u' not in out:
             faults.append('%s: setup: %s %s' % (name, out, err))
+        status, out, err = run(sillage, 'analyze', '--model', os.path.join(models, name), trace)
+        says = '/%s: nothing of it is in the trace: --period ' % name
+        if status == 0 or out or says not in err or err.count('\n') != 1:
+            faults.append('%s: status %d, says %r' % (name, status, err))
     return faults
 
 
@@ -483,7 +549,8 @@ def main():
             found, out = check_windows(sillage, model, trace)
             faults += found + check_laws(sillage, model, trace, half, out, scratch)
         if len(sys.argv) == 3:
-            faults += check_bad(sillage, trace, scratch) + check_shipped(sillage, models)
+            faults += check_bad(sillage, trace, scratch) + check_shipped(sillage, models, trace)
+            faults += check_unknown(sillage, scratch) + check_left_out(sillage, trace, scratch)
     print('\n'.join('# ' + fault for fault in faults[:20]))
     print('%s: %d faults' % ('not ok' if faults else 'ok', len(faults)))
     return 1 if faults else 0
