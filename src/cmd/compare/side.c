@@ -69,7 +69,8 @@ static bool is_asked(const struct side *side, const struct analysis *analysis)
 						      : true;
 }
 
-static void fill_config(const struct side *side, struct engine_config *ret)
+/* -EINVAL: there is nothing to measure. */
+static int fill_config(const struct side *side, struct engine_config *ret)
 {
 	const struct options *options = &side->options;
 	size_t count = 0;
@@ -88,6 +89,9 @@ static void fill_config(const struct side *side, struct engine_config *ret)
 			ret->analyses[count++] = side->list[i];
 		}
 	}
+	return count > 0 ? 0
+			 : err_raise(side->err, -EINVAL,
+				     "no period or job to measure: --period and --job say which");
 }
 
 static int analyze_one(struct side *side, const struct recorded_path *path)
@@ -96,9 +100,11 @@ static int analyze_one(struct side *side, const struct recorded_path *path)
 	struct recorded_run run = { .user = side, .stop = &cmd_stop, .on_trace = on_trace };
 	int r;
 
-	fill_config(side, &config);
 	side->name = path->name;
-	r = cmd_range(&side->options, path, &config.range_begin, &config.range_end, side->err);
+	r = fill_config(side, &config);
+	r = r < 0 ? r
+		  : cmd_range(&side->options, path, &config.range_begin, &config.range_end,
+			      side->err);
 	if (r < 0) {
 		return err_note(side->err, r, "%s", path->name);
 	}
