@@ -58,12 +58,23 @@ static struct chain *find_chain(const struct periods_trace *trace, uint64_t key)
 	return !trace->chains || at == kh_end(trace->chains) ? NULL : kh_value(trace->chains, at);
 }
 
-static void remove_chain(struct periods_trace *trace, struct chain *chain)
+/* It waits no longer; the caller owns it. */
+static void unlink_chain(struct periods_trace *trace, struct chain *chain)
 {
 	kh_del(chains, trace->chains, kh_get(chains, trace->chains, chain->key));
 	periods_list_remove(&trace->chain_list, &chain->node);
+}
+
+static void free_chain(struct chain *chain)
+{
 	periods_items_fini(&chain->items);
 	free(chain);
+}
+
+static void remove_chain(struct periods_trace *trace, struct chain *chain)
+{
+	unlink_chain(trace, chain);
+	free_chain(chain);
 }
 
 /* Takes the chain, which is from malloc(). */
@@ -114,7 +125,7 @@ static struct chain *take_chain(struct shard *shard, struct periods_trace *trace
 				const struct period *period, uint16_t number, size_t step,
 				uint64_t key)
 {
-	struct chain *chain, *copy;
+	struct chain *chain;
 
 	if (step == 0) {
 		chain = mem_alloc(sizeof(*chain));
@@ -127,13 +138,19 @@ static struct chain *take_chain(struct shard *shard, struct periods_trace *trace
 		shard_trace_row(shard, TOTALS)[UNMATCHED] += step == 1;
 		return NULL;
 	}
-	copy = copy_of(chain);
-	if (period->has_each && !period->links[step - 1].by_thread) {
-		chain->has_gone_on = true;
-	} else {
-		remove_chain(trace, chain);
+	if (!period->has_each || period->links[step - 1].by_thread) {
+		unlink_chain(trace, chain);
+		return chain;
 	}
-	return copy;
+	chain->has_gone_on = true;
+	return copy_of(chain);
+}
+
+/* Whether a thread joins the step to the one before, or after, it. */
+static bool needs_thread(const struct period *period, size_t step)
+{
+	return (step > 0 && period->links[step - 1].by_thread) ||
+	       (step + 1 < period->step_count && period->links[step].by_thread);
 }
 
 static void end_chain(struct shard *shard, const struct chain *chain, uint64_t end,
@@ -160,6 +177,11 @@ void periods_chains_step(struct shard *shard, struct periods_trace *trace,
 	int32_t tid = (int32_t)ordered->words[NOTE_TID];
 	struct chain *chain;
 
+	/* Unknown threads are many, and so are idle ones: nothing is known to be on the same. */
+	if (tid <= 0 && needs_thread(period, step)) {
+		shard_trace_row(shard, TOTALS)[UNMATCHED] += step == 1;
+		return;
+	}
 	chain = take_chain(shard, trace, period, number, step,
 			   step > 0 ? key_of(period, number, step - 1, words[WORD_KEY], tid) : 0);
 	if (!chain) {
@@ -175,8 +197,7 @@ void periods_chains_step(struct shard *shard, struct periods_trace *trace,
 		open_chain(shard, trace, chain);
 	} else {
 		end_chain(shard, chain, ordered->ts, words);
-		periods_items_fini(&chain->items);
-		free(chain);
+		free_chain(chain);
 	}
 }
 
@@ -244,8 +265,7 @@ void periods_chains_checkpoint(const struct checkpoint *checkpoint, struct perio
 		chain = mem_alloc(sizeof(*chain));
 		codec_chain(codec, chain);
 		if (!codec_check(codec, is_sound(checkpoint, trace, chain))) {
-			periods_items_fini(&chain->items);
-			free(chain);
+			free_chain(chain);
 			return;
 		}
 		add_chain(trace, chain);

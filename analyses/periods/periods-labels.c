@@ -156,6 +156,12 @@ static size_t item_len(const char *at, const char *word)
 	return next ? (size_t)(next - at) : strlen(at);
 }
 
+/* Whether the items of a use are in the text: instance.by has those of labels only. */
+static bool is_listed(const struct label_use *use, size_t table)
+{
+	return table != LONGEST || use->label >= 0;
+}
+
 /* What follows the items of a group in instance.by: the first key; NULL: nothing does. */
 static const char *behind_items(const struct period *period)
 {
@@ -167,24 +173,37 @@ static const char *behind_items(const struct period *period)
 	return begin->after[0] == FIELD_CPU ? "$cpu" : begin->fields.names[begin->after[0]];
 }
 
+/* The length of item @i at @at: up to the nearest of what may follow, since any may be left out. */
+static size_t len_of(const struct period_set *set, const struct period *period, size_t i,
+		     size_t table, const char *at)
+{
+	size_t len = item_len(at, table == LONGEST ? behind_items(period) : NULL);
+
+	while (++i < period->group_count) {
+		const struct label_use *next = &period->groups[i];
+		size_t upto =
+			is_listed(next, table) ? item_len(at, period_group_name(set, next)) : len;
+
+		len = upto < len ? upto : len;
+	}
+	return len;
+}
+
 /* Adds the items of a group, those of labels by their names; true: some had one. */
 static bool add_items(char **text, const struct periods_trace *trace, const struct period_set *set,
-		      const struct period *period, const char *at, const char *behind)
+		      const struct period *period, size_t table, const char *at)
 {
 	bool any = false;
 
 	for (size_t i = 0; i < period->group_count; i++) {
 		const struct label_use *use = &period->groups[i];
 		const char *word = period_group_name(set, use), *name = NULL;
-		const char *next = i + 1 < period->group_count
-					   ? period_group_name(set, &period->groups[i + 1])
-					   : behind;
 		size_t len;
 
-		if (!is_next(at, word)) {
+		if (!is_listed(use, table) || !is_next(at, word)) {
 			continue;
 		}
-		len = item_len(at, next);
+		len = len_of(set, period, i, table, at);
 		if (use->label >= 0) {
 			char *id = mem_printf("%.*s", (int)(len - strlen(word) - 1),
 					      at + strlen(word) + 1);
@@ -211,8 +230,7 @@ char *periods_label_of(const void *state, const struct period_set *periods, size
 		return NULL;
 	}
 	text = mem_strdup(period->name);
-	if (!add_items(&text, state, periods, period, at,
-		       table == LONGEST ? behind_items(period) : NULL)) {
+	if (!add_items(&text, state, periods, period, table, at)) {
 		free(text);
 		return NULL;
 	}

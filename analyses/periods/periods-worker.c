@@ -73,18 +73,23 @@ static int32_t thread_of(const struct worker *worker, const struct period_side *
 struct text {
 	char *at;
 	size_t room, len;
-	uint64_t hash;
+	uint64_t hash; /* of what is longer than its room */
 };
 
 static void put(struct text *text, const void *bytes, size_t len)
 {
+	if (text->len + len > text->room) {
+		if (text->len <= text->room) {
+			text->hash = hash_bytes(0, text->at, text->len);
+		}
+		text->hash = hash_bytes(text->hash, bytes, len);
+	}
 	if (text->len < text->room) {
 		size_t left = text->room - text->len;
 
 		memcpy(text->at + text->len, bytes, len < left ? len : left);
 	}
 	text->len += len;
-	text->hash = hash_bytes(text->hash, bytes, len);
 }
 
 /* Adds the value of a field; false: the event lacks it. */
@@ -190,39 +195,55 @@ static void note_thread(struct worker *worker, struct record *record, int32_t ti
 }
 
 /* @user: the period, and from STEP_SHIFT on the step. */
-static void on_step(struct worker *worker, void *state, const struct trace_event *event,
-		    uint32_t user)
+static const struct period *period_of(const struct worker *worker, uint32_t user)
 {
-	const struct period_set *set = worker_periods(worker);
-	const struct period *period = set->all.at[user & ((1u << STEP_SHIFT) - 1)];
+	return worker_periods(worker)->all.at[user & ((1u << STEP_SHIFT) - 1)];
+}
+
+static bool is_step(const struct worker *worker, const struct trace_event *event, uint32_t user)
+{
+	const struct period_side *side = &period_of(worker, user)->steps[user >> STEP_SHIFT];
+
+	return conditions_hold(&side->what, side->conditions, event);
+}
+
+static void note_step(struct worker *worker, const struct trace_event *event, uint32_t user)
+{
+	const struct period *period = period_of(worker, user);
 	size_t step = user >> STEP_SHIFT;
 	const struct period_side *side = &period->steps[step];
 	uint64_t words[WORDS_MAX] = { [WORD_CPU] = worker_cpu(worker) };
 	struct record *record;
 	size_t count = periods_word_items(period);
 
-	(void)state;
-	if (!conditions_hold(&side->what, side->conditions, event) ||
-	    (step > 0 && !fill_keys(worker, side->before, period->links[step - 1].key_count, event,
+	if ((step > 0 && !fill_keys(worker, side->before, period->links[step - 1].key_count, event,
 				    &words[WORD_KEY], NULL)) ||
 	    (step + 1 < period->step_count &&
 	     !fill_keys(worker, side->after, period->links[step].key_count, event,
 			&words[WORD_AFTER], NULL))) {
 		return;
 	}
-	count += put_items(words + count, set, period, side, event);
+	count += put_items(words + count, worker_periods(worker), period, side, event);
 	record = worker_emit_entity(worker, event->ts, ENTITY_CHAINS, OWN_STEP);
 	note_thread(worker, record, thread_of(worker, side, event));
 	record->arg16 = (uint16_t)user;
 	record->arg64 = worker_numbers(worker, words, count);
 }
 
-/* The same of a period of two events. */
-static void on_event(struct worker *worker, void *state, const struct trace_event *event,
-		     uint32_t user)
+/* Of the words, which are many, nothing is touched for an event that is not meant. */
+static void on_step(struct worker *worker, void *state, const struct trace_event *event,
+		    uint32_t user)
 {
-	const struct period_set *set = worker_periods(worker);
-	const struct period *period = set->all.at[user & ((1u << STEP_SHIFT) - 1)];
+	(void)state;
+	if (is_step(worker, event, user)) {
+		note_step(worker, event, user);
+	}
+}
+
+/* The same of a period of two events. */
+static void note_event(struct worker *worker, const struct trace_event *event, uint32_t user)
+{
+	const struct period *period = period_of(worker, user);
 	bool is_end = user >> STEP_SHIFT;
 	const struct period_side *side = &period->steps[is_end];
 	unsigned int kind = is_end ? OWN_END : OWN_BEGIN;
@@ -230,13 +251,11 @@ static void on_event(struct worker *worker, void *state, const struct trace_even
 	size_t count = periods_word_items(period);
 	struct record *record;
 
-	(void)state;
-	if (!conditions_hold(&side->what, side->conditions, event) ||
-	    !fill_keys(worker, is_end ? side->before : side->after, period->links[0].key_count,
+	if (!fill_keys(worker, is_end ? side->before : side->after, period->links[0].key_count,
 		       event, &words[WORD_KEY], words + WORD_VALUES)) {
 		return;
 	}
-	count += put_items(words + count, set, period, side, event);
+	count += put_items(words + count, worker_periods(worker), period, side, event);
 	if (period->by_thread) {
 		record = worker_emit(worker, event->ts, thread_of(worker, side, event), kind);
 	} else {
@@ -249,9 +268,16 @@ static void on_event(struct worker *worker, void *state, const struct trace_even
 	record->arg64 = worker_numbers(worker, words, count);
 }
 
-/* @user: the source of a label. */
-static void on_label(struct worker *worker, void *state, const struct trace_event *event,
+static void on_event(struct worker *worker, void *state, const struct trace_event *event,
 		     uint32_t user)
+{
+	(void)state;
+	if (is_step(worker, event, user)) {
+		note_event(worker, event, user);
+	}
+}
+
+static void note_label(struct worker *worker, const struct trace_event *event, uint32_t user)
 {
 	const struct label_set *labels = &worker_periods(worker)->labels;
 	const struct label_source *source = labels->sources.at[user];
@@ -262,9 +288,7 @@ static void on_label(struct worker *worker, void *state, const struct trace_even
 	bool has_name;
 	struct record *record;
 
-	(void)state;
-	if (!conditions_hold(&source->what, source->conditions, event) ||
-	    !put_id((char *)(words + LABEL_ID), &labels->all.at[source->label], &source->id,
+	if (!put_id((char *)(words + LABEL_ID), &labels->all.at[source->label], &source->id,
 		    event)) {
 		return;
 	}
@@ -280,6 +304,18 @@ static void on_label(struct worker *worker, void *state, const struct trace_even
 	record = worker_emit_entity(worker, event->ts, ENTITY_LABELS, OWN_LABEL);
 	record->arg16 = (uint16_t)user;
 	record->arg64 = worker_numbers(worker, words, LABEL_TEXT + words[LABEL_LEN] / 8 + 1);
+}
+
+/* @user: the source of a label. */
+static void on_label(struct worker *worker, void *state, const struct trace_event *event,
+		     uint32_t user)
+{
+	const struct label_source *source = worker_periods(worker)->labels.sources.at[user];
+
+	(void)state;
+	if (conditions_hold(&source->what, source->conditions, event)) {
+		note_label(worker, event, user);
+	}
 }
 
 /* ---- needs ---- */

@@ -91,50 +91,63 @@ static struct opens *opens_of(struct shard *shard, struct thread *thread)
 	return shard_thread_state(shard, thread);
 }
 
-/* Ids of a group: the key of the row may have no room for them. */
-static size_t ids_text(char text[INSTANCE_BY_BYTES], const struct period *period,
-		       const struct items *items)
+/* Adds an item, if all of it fits: part of one is another one's text. */
+static bool add_item(char text[INSTANCE_BY_BYTES], const char *item)
 {
-	size_t len = 0;
+	size_t len = strlen(text), room = INSTANCE_BY_BYTES - len;
+	int added = snprintf(text + len, room, "%s%s", len > 0 ? " " : "", item);
 
-	for (size_t i = 0; i < period->group_count && len < INSTANCE_BY_BYTES; i++) {
-		int added = period->groups[i].label < 0 || !items->at[i]
-				    ? 0
-				    : snprintf(text + len, INSTANCE_BY_BYTES - len, "%s%s",
-					       len > 0 ? " " : "", items->at[i]);
-
-		len += added > 0 ? (size_t)added : 0;
+	if (added < 0 || (size_t)added >= room) {
+		text[len] = '\0';
+		return false;
 	}
-	return len;
+	return true;
 }
 
-/* "dev=8 sector=5" behind ids; the last key is cut if there is no room. */
+/* Ids of a group: the key of the row may have no room for them.  False: nor has the text. */
+static bool add_ids(char text[INSTANCE_BY_BYTES], const struct period *period,
+		    const struct items *items)
+{
+	bool fits = true;
+
+	for (size_t i = 0; fits && i < period->group_count; i++) {
+		if (period->groups[i].label >= 0 && items->at[i]) {
+			fits = add_item(text, items->at[i]);
+		}
+	}
+	return fits;
+}
+
+/* "dev=8" of key @i. */
+static void key_text(char text[INSTANCE_BY_BYTES], const struct period *period, size_t i,
+		     const struct ended *ended)
+{
+	const uint64_t *value = ended->words + WORD_VALUES + i * VALUE_WORDS;
+	const struct period_side *begin = &period->steps[0];
+	uint8_t field = begin->after[i];
+	const char *name = field == FIELD_CPU ? "$cpu" : begin->fields.names[field];
+
+	if (value[VALUE_KIND] == VALUE_TEXT) {
+		(void)snprintf(text, INSTANCE_BY_BYTES, "%s=%.*s", name, (int)VALUE_TEXT_BYTES,
+			       (const char *)(value + VALUE_FIRST));
+	} else {
+		(void)snprintf(text, INSTANCE_BY_BYTES,
+			       value[VALUE_KIND] == VALUE_SIGNED ? "%s=%" PRId64 : "%s=%" PRIu64,
+			       name, value[VALUE_FIRST]);
+	}
+}
+
+/* "dev=8 sector=5" behind ids. */
 static void values_text(char text[INSTANCE_BY_BYTES], const struct period *period,
 			const struct ended *ended)
 {
-	size_t len = ids_text(text, period, ended->items);
+	bool fits = add_ids(text, period, ended->items);
 	size_t count = period->is_chain ? 0 : period->links[0].key_count;
+	char key[INSTANCE_BY_BYTES];
 
-	for (size_t i = 0; i < count && len < INSTANCE_BY_BYTES; i++) {
-		const uint64_t *value = ended->words + WORD_VALUES + i * VALUE_WORDS;
-		const struct period_side *begin = &period->steps[0];
-		uint8_t field = begin->after[i];
-		const char *name = field == FIELD_CPU ? "$cpu" : begin->fields.names[field];
-		size_t room = INSTANCE_BY_BYTES - len;
-		const char *blank = len > 0 ? " " : "";
-		int added;
-
-		if (value[VALUE_KIND] == VALUE_TEXT) {
-			added = snprintf(text + len, room, "%s%s=%.*s", blank, name,
-					 (int)VALUE_TEXT_BYTES,
-					 (const char *)(value + VALUE_FIRST));
-		} else {
-			added = snprintf(text + len, room,
-					 value[VALUE_KIND] == VALUE_SIGNED ? "%s%s=%" PRId64
-									   : "%s%s=%" PRIu64,
-					 blank, name, value[VALUE_FIRST]);
-		}
-		len += added > 0 ? (size_t)added : 0;
+	for (size_t i = 0; fits && i < count; i++) {
+		key_text(key, period, i, ended);
+		fits = add_item(text, key);
 	}
 }
 
@@ -376,6 +389,12 @@ static void forget_opens(struct opens *opens)
 	opens->all.count = 0;
 }
 
+/* Others never end here. */
+static bool is_of_two_events(const struct period_set *set, uint16_t period)
+{
+	return set && period < set->all.count && !set->all.at[period]->is_chain;
+}
+
 static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 {
 	struct codec *codec = checkpoint->codec;
@@ -391,8 +410,7 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 		codec_u16(codec, &open->period);
 		codec_bool(codec, &open->is_tainted);
 		periods_items_codec(codec, &open->items);
-		if (!codec_check(codec, checkpoint->periods &&
-						open->period < checkpoint->periods->all.count)) {
+		if (!codec_check(codec, is_of_two_events(checkpoint->periods, open->period))) {
 			forget_opens(opens);
 		}
 	}

@@ -110,31 +110,74 @@ static int check_label(const struct label_source *source, const struct label_set
 struct lacking {
 	const char *model;
 	char *items;     /* "period topic, label node"; NULL: nothing */
-	size_t has;      /* periods and jobs that the traces have */
+	size_t has;      /* what is measured and the traces have; of a model of labels: labels */
+	size_t measures; /* periods and jobs of the model */
 	bool only_looks; /* leaves out nothing */
 	struct err first;
 };
 
-/* Notes an item of it; @r: of its look-up. */
+static void note_lack(struct lacking *lacking, const struct err *err, const char *what,
+		      const char *name)
+{
+	char *longer = mem_printf("%s%s%s %s", lacking->items ? lacking->items : "",
+				  lacking->items ? ", " : "", what, name);
+
+	lacking->first = lacking->items ? lacking->first : *err;
+	free(lacking->items);
+	lacking->items = longer;
+}
+
+/* Notes a period or job of it; @r: of its look-up. */
 static void note_item(struct lacking *lacking, bool *is_left_out, int r, const struct err *err,
 		      const char *what, const char *name)
 {
-	char *longer;
-
 	*is_left_out = r < 0 && !lacking->only_looks;
+	lacking->measures++;
 	lacking->has += r == 0;
 	if (r < 0) {
-		lacking->first = lacking->items ? lacking->first : *err;
-		longer = mem_printf("%s%s%s %s", lacking->items ? lacking->items : "",
-				    lacking->items ? ", " : "", what, name);
-		free(lacking->items);
-		lacking->items = longer;
+		note_lack(lacking, err, what, name);
 	}
 }
 
 static bool is_of(const char *model, const struct lacking *lacking)
 {
 	return model && strcmp(model, lacking->model) == 0;
+}
+
+/* Whether the model has another event before it that tells names of this label and is left out. */
+static bool is_said(const struct lacking *lacking, const struct label_set *labels, size_t source)
+{
+	for (size_t i = 0; i < source; i++) {
+		const struct label_source *before = labels->sources.at[i];
+
+		if (before->is_left_out && is_of(before->model, lacking) &&
+		    before->label == labels->sources.at[source]->label) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Labels come after what is measured.  Ids that no trace gives names to stay as they are. */
+static void look_at_labels(struct lacking *lacking, const struct label_set *labels,
+			   const struct metadata *const *traces, size_t count)
+{
+	struct err err;
+
+	for (size_t i = 0; i < labels->sources.count; i++) {
+		struct label_source *source = labels->sources.at[i];
+		int r;
+
+		if (!is_of(source->model, lacking)) {
+			continue;
+		}
+		r = check_label(source, labels, traces, count, &err);
+		lacking->has += r == 0 && lacking->measures == 0;
+		if (r < 0 && !is_said(lacking, labels, i)) {
+			note_lack(lacking, &err, "label", labels->all.at[source->label].name);
+		}
+		source->is_left_out = r < 0 && !lacking->only_looks;
+	}
 }
 
 /* Leaves out what the traces lack of the model. */
@@ -160,20 +203,7 @@ static void look_at_model(struct lacking *lacking, const struct period_set *set,
 				  check_job_spec(job, traces, count, &err), &err, "job", job->name);
 		}
 	}
-}
-
-/* Labels of a model that no trace tells are not used: their ids stay as they are. */
-static void leave_out_labels(const struct label_set *labels, const struct metadata *const *traces,
-			     size_t count)
-{
-	struct err unused;
-
-	for (size_t i = 0; i < labels->sources.count; i++) {
-		struct label_source *source = labels->sources.at[i];
-
-		source->is_left_out =
-			source->model && check_label(source, labels, traces, count, &unused) < 0;
-	}
+	look_at_labels(lacking, &set->labels, traces, count);
 }
 
 /* -ENOENT: the traces have nothing of one of the models. */
@@ -196,7 +226,6 @@ static int check_models(const struct options *options, const struct metadata *co
 		}
 		free(lacking.items);
 	}
-	leave_out_labels(&set->labels, traces, count);
 	return r;
 }
 

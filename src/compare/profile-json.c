@@ -170,7 +170,8 @@ static const char *text_of(struct json_object *of, const char *key)
 /* As a report's row is called; from malloc(). */
 static char *name_of(const struct table *table, struct json_object *row)
 {
-	const char *name = text_of(row, profile_key(table));
+	const char *label = table->scope == SCOPE_KEYED ? text_of(row, "label") : "";
+	const char *name = label[0] ? label : text_of(row, profile_key(table));
 
 	if (scope_is_of_pairs(table->scope)) {
 		return mem_printf("%s by %s",

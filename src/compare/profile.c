@@ -231,6 +231,9 @@ static char *name_of(const struct table *table, const struct report_row *row)
 		return mem_printf("%s by %s", row->thread ? row->thread->comm : name,
 				  row->by ? row->by : "");
 	case SCOPE_KEYED:
+		if (row->label) {
+			return mem_strdup(row->label);
+		}
 		return (table->name_key && name[0]) || !table->id_key || row->id == ROW_KEY_NO_ID
 			       ? mem_strdup(name)
 			       : mem_printf("%" PRId64, (int64_t)row->id);

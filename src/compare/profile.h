@@ -6,8 +6,9 @@
  *     JSON of a run ─────┘
  *
  * Rows of one name are one row: of threads and processes the name is comm, of a list by keys the
- * name of the key, or its number if it has none.  Numbers of threads and processes mean nothing in
- * another run.  Rows of several traces are added up in the same way.
+ * label of the row, else the name of the key, or its number if it has none.  Numbers of threads and
+ * processes, and ids with labels, mean nothing in another run.  Rows of several traces are added up
+ * in the same way.
  */
 #ifndef SILLAGE_COMPARE_PROFILE_H
 #define SILLAGE_COMPARE_PROFILE_H

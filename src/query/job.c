@@ -134,25 +134,6 @@ static void find_fields(struct job_spec *job)
 
 /* ---- the whole ---- */
 
-static int take_name(struct pattern_parser *parser, struct job_spec *job)
-{
-	char name[PATTERN_WORD_BYTES];
-	int r = pattern_word(parser, "NAME = PATTERN or MODEL", name);
-
-	if (r == 0 && strlen(name) >= JOB_NAME_BYTES) {
-		return pattern_expected(parser, "a name of at most 31 characters before");
-	}
-	if (r == 0 && *parser->at != '=') {
-		return pattern_expected(parser, "= and a pattern or model: NAME = PATTERN");
-	}
-	if (r == 0) {
-		(void)snprintf(job->name, sizeof(job->name), "%.31s", name);
-		parser->at++;
-		pattern_blanks(parser);
-	}
-	return r;
-}
-
 /* Takes a model, if its name is all there is before the clauses. */
 static bool take_model(struct pattern_parser *parser, struct job_spec *job)
 {
@@ -209,7 +190,8 @@ static int parse(struct pattern_parser *parser, struct job_spec *job)
 	int r;
 
 	pattern_blanks(parser);
-	r = take_name(parser, job);
+	r = pattern_name(parser, "NAME = PATTERN or MODEL",
+			 "= and a pattern or model: NAME = PATTERN", job->name);
 	begin = parser->at;
 	if (r == 0 && !take_model(parser, job)) {
 		r = take_pattern(parser, &job->is, true);

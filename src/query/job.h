@@ -15,7 +15,7 @@
 #include "query/pattern.h"
 
 #define JOB_EVENTS_MAX 16
-#define JOB_NAME_BYTES 32
+#define JOB_NAME_BYTES PATTERN_NAME_BYTES
 
 struct job_pattern {
 	struct definition at[JOB_EVENTS_MAX];

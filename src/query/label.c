@@ -141,6 +141,15 @@ static bool take_clause(struct pattern_parser *parser, const char *word)
 	return true;
 }
 
+static int take_condition(struct pattern_parser *parser, struct definition *what)
+{
+	int r = pattern_condition(parser, what);
+
+	return r == 0 && what->has_tid ? pattern_expected(parser, "no $tid before: ids are of no "
+								  "thread")
+				       : r;
+}
+
 static int take_parts(struct parsed *p, const struct label_set *set)
 {
 	struct pattern_parser *parser = &p->parser;
@@ -155,7 +164,7 @@ static int take_parts(struct parsed *p, const struct label_set *set)
 					 : label_take_use(parser, set, &p->source->value);
 			p->has_value = true;
 		} else {
-			r = pattern_condition(parser, &p->source->what);
+			r = take_condition(parser, &p->source->what);
 		}
 		(void)(r == 0 && pattern_take(parser, ","));
 	}
@@ -163,21 +172,6 @@ static int take_parts(struct parsed *p, const struct label_set *set)
 		return pattern_expected(parser, "key=FIELD");
 	}
 	return r == 0 && !p->has_value ? pattern_expected(parser, "name=FIELD") : r;
-}
-
-static int take_name(struct parsed *p)
-{
-	char name[PATTERN_WORD_BYTES];
-	int r = pattern_word(&p->parser, "NAME = EVENT key=FIELD name=FIELD", name);
-
-	if (r == 0 && strlen(name) >= LABEL_NAME_BYTES) {
-		return pattern_expected(&p->parser, "a name of at most 31 characters before");
-	}
-	if (r == 0 && !pattern_take(&p->parser, "=")) {
-		return pattern_expected(&p->parser, "= and an event");
-	}
-	(void)snprintf(p->label.name, sizeof(p->label.name), "%.31s", r == 0 ? name : "");
-	return r;
 }
 
 /* Whether it fits what is known of the label. */
@@ -237,7 +231,8 @@ int label_add(struct label_set *set, const char *text, struct err *err)
 		r = err_raise(err, -EINVAL, "no more than %d labels", LABELS_MAX);
 	} else {
 		pattern_blanks(&p.parser);
-		r = take_name(&p);
+		r = pattern_name(&p.parser, "NAME = EVENT key=FIELD name=FIELD", "= and an event",
+				 p.label.name);
 		r = r < 0 ? r : take_parts(&p, set);
 		r = r < 0 ? r : resolve(&p, set);
 	}

@@ -22,7 +22,7 @@
 #include "query/fields.h"
 
 #define LABEL_KEYS_MAX   3 /* fields; $pid is one more */
-#define LABEL_NAME_BYTES 32
+#define LABEL_NAME_BYTES PATTERN_NAME_BYTES
 
 struct label {
 	char name[LABEL_NAME_BYTES];

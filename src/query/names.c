@@ -231,18 +231,35 @@ static int look_up_keys(struct names *names, const struct period_side *side,
 	return r;
 }
 
-/* One of the events has it. */
-static int look_up_group(struct names *names, const struct period *period, const char *field)
+static int look_up_use(struct names *names, const char *event, const struct label_use *use)
 {
-	for (size_t i = 1; i < period->step_count; i++) {
-		struct kinds kinds = kinds_of(names->metadata, period->steps[i].what.event, field);
+	int r = 0;
 
-		if (kinds.number || kinds.text) {
-			names->found++;
-			return 0;
-		}
+	for (size_t i = 0; r == 0 && i < use->count; i++) {
+		r = look_up_any(names, event, use->fields[i]);
 	}
-	return look_up_any(names, period->steps[0].what.event, field);
+	return r;
+}
+
+/* One of the events has all its fields.  The error is of the one that has the most. */
+static int look_up_group(struct names *names, const struct period *period,
+			 const struct label_use *use)
+{
+	unsigned int most = names->found;
+	int r = -ENOENT;
+
+	for (size_t i = 0; r < 0 && i < period->step_count; i++) {
+		struct err why;
+		struct names one = { names->metadata, names->found, &why };
+
+		r = look_up_use(&one, period->steps[i].what.event, use);
+		if (r < 0 && (i == 0 || one.found > most)) {
+			*names->err = why;
+		}
+		most = one.found > most ? one.found : most;
+	}
+	names->found = most;
+	return r;
 }
 
 static int look_up_step(struct names *names, const struct period *period, size_t step)
@@ -270,9 +287,7 @@ int names_period(struct names *names, const struct period *period)
 		r = look_up_step(names, period, i);
 	}
 	for (size_t i = 0; r == 0 && i < period->group_count; i++) {
-		for (size_t k = 0; r == 0 && k < period->groups[i].count; k++) {
-			r = look_up_group(names, period, period->groups[i].fields[k]);
-		}
+		r = look_up_group(names, period, &period->groups[i]);
 	}
 	return r;
 }

@@ -53,6 +53,22 @@ int pattern_word(struct pattern_parser *parser, const char *what, char word[PATT
 	return 0;
 }
 
+int pattern_name(struct pattern_parser *parser, const char *whole, const char *value,
+		 char name[PATTERN_NAME_BYTES])
+{
+	char word[PATTERN_WORD_BYTES];
+	int r = pattern_word(parser, whole, word);
+
+	if (r == 0 && strlen(word) >= PATTERN_NAME_BYTES) {
+		return pattern_expected(parser, "a name of at most 31 characters before");
+	}
+	if (r == 0 && !pattern_take(parser, "=")) {
+		return pattern_expected(parser, value);
+	}
+	(void)snprintf(name, PATTERN_NAME_BYTES, "%.31s", r == 0 ? word : "");
+	return r;
+}
+
 static int parse_number(struct pattern_parser *parser, int64_t *ret)
 {
 	char *past;

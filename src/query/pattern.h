@@ -23,6 +23,7 @@
 #include "ctf/plan/plan.h"
 
 #define PATTERN_WORD_BYTES 64
+#define PATTERN_NAME_BYTES 32 /* of what the user names: a period, a job, a label */
 #define CONDITIONS_MAX     8
 
 enum condition_op { OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE };
@@ -60,6 +61,9 @@ void pattern_blanks(struct pattern_parser *parser);
 bool pattern_take(struct pattern_parser *parser, const char *word);
 /* Reads a word and the blanks behind it.  @what: for the error if there is no word. */
 int pattern_word(struct pattern_parser *parser, const char *what, char word[PATTERN_WORD_BYTES]);
+/* Reads "NAME =".  @whole: for the error if there is no name; @value: if there is no "=". */
+int pattern_name(struct pattern_parser *parser, const char *whole, const char *value,
+		 char name[PATTERN_NAME_BYTES]);
 /* Reads a condition, which is added. */
 int pattern_condition(struct pattern_parser *parser, struct definition *definition);
 /* Reads a definition up to a semicolon or the end. */

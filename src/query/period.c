@@ -144,22 +144,13 @@ static int take_semicolon(struct pattern_parser *parser, const char *what)
 
 static int take_name(struct parsed *p)
 {
-	char name[PATTERN_WORD_BYTES];
-	int r = pattern_word(&p->parser, "NAME = BEGIN; END", name);
+	char *name = p->period->name;
+	int r = pattern_name(&p->parser, "NAME = BEGIN; END", "= and an event", name);
 
-	if (r == 0 && strlen(name) >= PERIOD_NAME_BYTES) {
-		return pattern_expected(&p->parser, "a name of at most 31 characters before");
-	}
-	if (r == 0 && !pattern_take(&p->parser, "=")) {
-		return pattern_expected(&p->parser, "= and an event");
-	}
 	for (size_t i = 0; r == 0 && i < p->set->all.count; i++) {
 		if (strcmp(p->set->all.at[i]->name, name) == 0) {
 			return pattern_expected(&p->parser, "another name: there is one of this");
 		}
-	}
-	if (r == 0) {
-		(void)snprintf(p->period->name, sizeof(p->period->name), "%.31s", name);
 	}
 	return r;
 }

@@ -29,7 +29,7 @@
 #define PERIOD_KEYS_MAX   3
 #define PERIOD_GROUPS_MAX 2
 #define PERIOD_STEPS_MAX  8
-#define PERIOD_NAME_BYTES 32
+#define PERIOD_NAME_BYTES PATTERN_NAME_BYTES
 
 /* One of the events.  Members that stand for a field are indexes into `fields`. */
 struct period_side {

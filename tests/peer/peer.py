@@ -180,26 +180,6 @@ class Relay:
         return '%s:%d' % (self.url('net'), self.port)
 
 
-def test_labels(t):
-    """Names of ids and chains: windows and totals of a live run are those of the trace read as files."""
-    model = os.path.join(t.scratch, 'model')
-    with open(model, 'w') as file:
-        file.write(models.MODEL)
-    trace = models.make(t.scratch, 'made', 3)[0]
-    out = subprocess.run([t.sillage, 'analyze', '-q', '-f', 'json', '-i', '10ms', '--model', model, trace],
-                         stdout=subprocess.PIPE, check=True).stdout.decode()
-    wanted = [line['periods'] for line in map(json.loads, out.splitlines()) if line['type'] in ('window', 'total')]
-    assert any('label' in row for row in wanted[-1]['by_name'])
-    relay = t.relay()
-    live = t.live('-i', '10ms', '--from', 'beginning', '--model', model, relay.live + '/host/h/labels')
-    t.play(live, relay, trace, '--session', 'labels', '--hostname', 'h', '--speed', '0', '--live-timer', '100ms')
-    got = [line['periods'] for line in live.finish() if line['type'] == 'window' or line in totals([line])]
-    got = got[:len(wanted) - 1] + got[-1:]  # where a second went by, the last window closed, and others came
-    for one in (got, wanted):
-        one[-2]['oldest_ns'] = one[-1]['oldest_ns'] = None
-    assert got == wanted, 'live differs from analyze: %d and %d lines' % (len(got), len(wanted))
-
-
 class Live:
     """A running `sillage live`; its output goes to files, so that it never waits for us."""
 
@@ -370,6 +350,26 @@ def test_ipv6(t):
     t.play(live, relay, 'burst', '--session', 'six', '--hostname', 'h', '--speed', '0')
     assert figures(totals(live.finish())[0]) == figures(t.analyze('burst', '-i', '100ms'))
     subprocess.run([t.sillage, 'list', '-q', relay.live.replace('net6', 'net')], stdout=subprocess.DEVNULL, check=True)
+
+
+def test_labels(t):
+    """Names of ids and chains: windows and totals of a live run are those of the trace read as files."""
+    model = os.path.join(t.scratch, 'model')
+    with open(model, 'w') as file:
+        file.write(models.MODEL)
+    trace = models.make(t.scratch, 'made', 3)[0]
+    out = subprocess.run([t.sillage, 'analyze', '-q', '-f', 'json', '-i', '10ms', '--model', model, trace],
+                         stdout=subprocess.PIPE, check=True).stdout.decode()
+    wanted = [line['periods'] for line in map(json.loads, out.splitlines()) if line['type'] in ('window', 'total')]
+    assert any('label' in row for row in wanted[-1]['by_name'])
+    relay = t.relay()
+    live = t.live('-i', '10ms', '--from', 'beginning', '--model', model, relay.live + '/host/h/labels')
+    t.play(live, relay, trace, '--session', 'labels', '--hostname', 'h', '--speed', '0', '--live-timer', '100ms')
+    got = [line['periods'] for line in live.finish() if line['type'] == 'window' or line in totals([line])]
+    got = got[:len(wanted) - 1] + got[-1:]  # where a second went by, the last window closed, and others came
+    for one in (got, wanted):
+        one[-2]['oldest_ns'] = one[-1]['oldest_ns'] = None
+    assert got == wanted, 'live differs from analyze: %d and %d lines' % (len(got), len(wanted))
 
 
 def ctf2_of(t, plain):

@@ -6,7 +6,7 @@ Goal    Each change of `compare -f json` is what two outputs of `analyze -f json
         Kolmogorov's law; none is missing, and the largest come first.  D is also that of the values
         that babeltrace2 prints, rounded up to the ends of their buckets.
         A trace, its store, a range of it and its JSON are one side; without buckets there is no D,
-        and no percentile of rows that were added up.
+        and no percentile of rows that were added up.  Rows of ids that have names are found by these.
 Figures that one side lacks have no value.  --fail holds exactly where the changes say so.
 
 usage: compare.py SILLAGE DATA [--store] [--babeltrace PROGRAM]
@@ -21,6 +21,10 @@ import re
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import models  # noqa: E402
+import synthetic  # noqa: E402  (models knows where it is)
 
 # Keys that are no sums; all others are.  (doc/definitions.md)
 MAXIMA = {'longest_ns', 'oldest_ns', 'depth_max'}
@@ -102,7 +106,7 @@ def probability(d, n, m):
 
 
 def row_name(row):
-    for key in ('name', 'procname', 'channel') + NAMES:
+    for key in ('label', 'name', 'procname', 'channel') + NAMES:
         if row.get(key) not in (None, ''):
             name = str(row[key])
             break
@@ -231,13 +235,13 @@ def total_of(text):
 
 
 class Pair:
-    def __init__(self, sillage, folder, a, b):
+    def __init__(self, sillage, folder, a, b, options=()):
         self.sillage, self.traces = sillage, (a, b)
         self.files, self.bare, self.totals = [], [], []
         for i, trace in enumerate(self.traces):
             for buckets, to in ((['--buckets'], self.files), ([], self.bare)):
                 path = os.path.join(folder, '%d%d.json' % (i, len(buckets)))
-                run(sillage, 'analyze', '-q', '-f', 'json', '-a', 'all', '-o', path, *buckets, trace)
+                run(sillage, 'analyze', '-q', '-f', 'json', '-a', 'all', '-o', path, *buckets, *options, trace)
                 to.append(path)
             self.totals.append(total_of(open(self.files[-1]).read()))
 
@@ -377,6 +381,55 @@ def check_joined(pair, folder):
             check(one['difference'] == 0, one)
 
 
+# ---- names of ids ----
+
+LABELLED = '''label callback = m:register key=$pid,cb name=symbol
+period work = m:start; m:end; by $tid, cb; group callback(cb)
+'''
+
+
+def labelled(folder, name, pid, first, steps):
+    """A trace: callbacks from number @first on.  The first two have one name, the third another, the last none."""
+    events, ts = [], 1000000000
+    for i, symbol in enumerate(('one "of" two', 'one "of" two', 'alone')):
+        events.append(models.made_event(ts + i, pid, pid, 'm:register', first + i, symbol))
+    for i, ns in enumerate(steps):
+        ts += 1000000
+        events.append(models.made_event(ts, pid, pid, 'm:start', first + i % 4))
+        events.append(models.made_event(ts + ns, pid, pid, 'm:end', first + i % 4))
+    packet = synthetic.packet(0, 0, 1000000000, ts + 1000000, [data for _, data in events])
+    return synthetic.Made(folder, name, [packet], models.made_metadata()).path
+
+
+def check_labels(sillage, folder):
+    """The ids of two runs differ, their names do not."""
+    model = os.path.join(folder, 'model')
+    with open(model, 'w') as file:
+        file.write(LABELLED)
+    traces = [labelled(folder, 'before', 10, 64, [1000 * (i % 7 + 1) for i in range(40)]),
+              labelled(folder, 'after', 20, 512, [1500 * (i % 5 + 1) for i in range(60)])]
+    pair = Pair(sillage, folder, *traces, options=('--model', model))
+    text = pair.compare(*traces, options=('--model', model))
+    count = check_changes(text, pair.totals)
+    changes = {one['name']: one for one in lines(text) if one['type'] == 'change' and one.get('list') == 'by_name' and
+               one['analysis'] == 'periods'}
+    check(set(changes) == {'work one "of" two', 'work alone', 'work callback=67@10', 'work callback=515@20'}, changes)
+    check(changes['work one "of" two'].get('only') is None and changes['work callback=67@10']['only'] == 'a', changes)
+    check(near(changes['work one "of" two']['count']['b'] / 30 * 15, changes['work alone']['count']['b']), changes)
+    # JSON has the names that its run had, whatever is asked here.
+    check(pair.compare(*pair.files).split('\n', 1)[1] == text.split('\n', 1)[1], 'JSON differs from the traces')
+    some = pair.compare(*traces, options=('-a', 'count', '--model', model))
+    check(any(one.get('analysis') == 'periods' for one in lines(some)), 'what is asked for is not compared')
+    figure = changes['work one "of" two']['figure'] + '.p99'
+    limit = changes['work one "of" two']['p99_ns']['change'] * 100
+    pair.compare(*traces, options=('--model', model, '--fail', '%s > %+.3f%%' % (figure, limit - 0.01)), status=3)
+    pair.compare(*traces, options=('--model', model, '--fail', '%s > %+.3f%%' % (figure, limit + 0.01)))
+    text = run(sillage, 'compare', '-a', 'periods', *traces, status=2)[1]
+    check('before: no period or job to measure' in text and text.count('\n') == 1, text)
+    check(pair.compare(*pair.files, options=('-a', 'periods')).count('"analysis":"periods"') > 4, 'periods of JSON')
+    return count
+
+
 # ---- D from the events ----
 
 def soft_times(babeltrace, trace):
@@ -438,6 +491,7 @@ def main():
                     check_unmeasured(pair, folder)
                     check_refused(pair, folder)
                     check_joined(pair, folder)
+                    check_labels(args.sillage, folder)
                     if args.store:
                         check_store(pair, folder)
                     if args.babeltrace:

@@ -152,9 +152,7 @@ static void comparing_fini(struct comparing *c)
 
 static int compare_into(const struct options *options, struct output *output)
 {
-	struct comparing c = { .options = options,
-			       .output = output,
-			       .list = options->has_analyses ? options->analyses : analyses };
+	struct comparing c = { .options = options, .output = output, .list = options->analyses };
 	int r = parse_limits(&c), status = EXIT_DONE;
 
 	if (r == 0) {

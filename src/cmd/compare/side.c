@@ -4,7 +4,6 @@
 #include "cmd/compare/side.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "cmd/check-names.h"
 #include "cmd/common.h"
 #include "cmd/say.h"
+#include "cmd/stored.h"
 #include "engine/engine.h"
 #include "engine/trace.h"
 #include "live/url.h"
@@ -69,7 +69,8 @@ static bool is_asked(const struct side *side, const struct analysis *analysis)
 						      : true;
 }
 
-static void fill_config(const struct side *side, struct engine_config *ret)
+/* -EINVAL: there is nothing to measure. */
+static int fill_config(const struct side *side, struct engine_config *ret)
 {
 	const struct options *options = &side->options;
 	size_t count = 0;
@@ -88,6 +89,9 @@ static void fill_config(const struct side *side, struct engine_config *ret)
 			ret->analyses[count++] = side->list[i];
 		}
 	}
+	return count > 0 ? 0
+			 : err_raise(side->err, -EINVAL,
+				     "no period or job to measure: --period and --job say which");
 }
 
 static int analyze_one(struct side *side, const struct recorded_path *path)
@@ -96,9 +100,11 @@ static int analyze_one(struct side *side, const struct recorded_path *path)
 	struct recorded_run run = { .user = side, .stop = &cmd_stop, .on_trace = on_trace };
 	int r;
 
-	fill_config(side, &config);
 	side->name = path->name;
-	r = cmd_range(&side->options, path, &config.range_begin, &config.range_end, side->err);
+	r = fill_config(side, &config);
+	r = r < 0 ? r
+		  : cmd_range(&side->options, path, &config.range_begin, &config.range_end,
+			      side->err);
 	if (r < 0) {
 		return err_note(side->err, r, "%s", path->name);
 	}
@@ -125,41 +131,21 @@ static int read_traces(struct side *side, const char *arg)
 
 /* ---- stores ---- */
 
-static bool matches(const char *pattern, const char *text)
-{
-	return !pattern || fnmatch(pattern, text ? text : "", 0) == 0;
-}
-
-static void say_gap(void *user, uint64_t begin, uint64_t end, uint64_t windows, const char *why)
-{
-	const struct side *side = user;
-	char from[UNITS_TEXT_MAX], to[UNITS_TEXT_MAX];
-
-	say("%s: %llu windows between %s and %s are missing: %s", side->name,
-	    (unsigned long long)windows, units_iso(from, begin), units_iso(to, end), why);
-}
-
 static int find_windows(struct side *side, struct store_reader *reader, struct store_windows *ret)
 {
 	const struct options *options = &side->options;
 	struct units_span span;
 	uint64_t begin, end;
-	size_t count;
-	const struct store_trace *traces = store_reader_traces(reader, &count);
-	bool *wanted = mem_alloc(count + 1);
+	bool *wanted = stored_wanted(options, reader);
 	int r = store_reader_span(reader, &span.first, &span.last, side->err);
 
-	for (size_t i = 0; i < count; i++) {
-		wanted[i] = matches(options->host, traces[i].identity.host) &&
-			    matches(options->session, traces[i].identity.session);
-	}
 	if (r == 0) {
 		r = cmd_range_in(options, &span, &begin, &end, side->err);
 		r = r < 0 ? err_note(side->err, r, "%s", side->name) : 0;
 	}
 	r = r < 0 ? r
 		  : store_reader_windows(reader, wanted, UINT64_MAX, begin, end, ret, side->err);
-	r = r < 0 ? r : store_reader_gaps(reader, begin, end, say_gap, side, side->err);
+	r = r < 0 ? r : stored_say_gaps(reader, begin, end, side->err);
 	free(wanted);
 	return r;
 }

@@ -6,7 +6,6 @@
  */
 #include <assert.h>
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +14,7 @@
 #include "cmd/cmd.h"
 #include "cmd/common.h"
 #include "cmd/say.h"
+#include "cmd/stored.h"
 #include "engine/engine.h"
 #include "output/rollup.h"
 #include "output/sink.h"
@@ -209,30 +209,12 @@ static int by_slot(const void *left, const void *right)
 
 /* ---- the command ---- */
 
-static bool matches(const char *pattern, const char *text)
-{
-	return !pattern || fnmatch(pattern, text ? text : "", 0) == 0;
-}
-
 static void choose_traces(struct history *h)
 {
 	h->traces = store_reader_traces(h->reader, &h->trace_count);
-	h->wanted = mem_alloc(h->trace_count + 1);
+	h->wanted = stored_wanted(h->options, h->reader);
 	h->longs = mem_alloc((h->trace_count + 1) * sizeof(*h->longs));
 	h->totals = mem_alloc((h->trace_count + 1) * sizeof(*h->totals));
-	for (size_t i = 0; i < h->trace_count; i++) {
-		h->wanted[i] = matches(h->options->host, h->traces[i].identity.host) &&
-			       matches(h->options->session, h->traces[i].identity.session);
-	}
-}
-
-static void say_gap(void *user, uint64_t begin, uint64_t end, uint64_t windows, const char *why)
-{
-	const struct history *h = user;
-	char from[UNITS_TEXT_MAX], to[UNITS_TEXT_MAX];
-
-	say("%s: %llu windows between %s and %s are missing: %s", store_reader_name(h->reader),
-	    (unsigned long long)windows, units_iso(from, begin), units_iso(to, end), why);
 }
 
 /* Of old times a store may have long windows only (--store-keep). */
@@ -271,7 +253,7 @@ static int choose_windows(struct history *h)
 	r = store_reader_windows(h->reader, h->wanted,
 				 options->has_interval ? options->interval_ns : UINT64_MAX, begin,
 				 end, &h->windows, &h->err);
-	r = r < 0 ? r : store_reader_gaps(h->reader, begin, end, say_gap, h, &h->err);
+	r = r < 0 ? r : stored_say_gaps(h->reader, begin, end, &h->err);
 	if (r == 0 && options->verbosity >= 0) {
 		say_longer(h);
 	}

@@ -43,8 +43,7 @@ static void folders_free(folders *all)
 	vec_fini(all);
 }
 
-/* Calls @each for each model that is installed, and frees the paths; the same name may come again.
- */
+/* Calls @each for each model of the first folder that has some. */
 static void each_model(void (*each)(void *user, const char *name, const char *path), void *user)
 {
 	folders all = { 0 };
@@ -99,7 +98,7 @@ static void look_at(void *user, const char *name, const char *path)
 {
 	struct wanted *wanted = user;
 
-	if (!wanted->path && strcmp(name, wanted->name) == 0) {
+	if (strcmp(name, wanted->name) == 0) {
 		wanted->path = mem_strdup(path);
 	}
 	*vec_push(&wanted->names) = mem_strdup(name);

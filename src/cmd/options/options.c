@@ -82,8 +82,9 @@ static const struct asked *asked_of(const struct asked *asked, const char *name)
 	return NULL;
 }
 
-/* The analyses of periods and jobs are chosen if, and only if, there are some to measure. */
-static int choose_asked(struct options *options, struct err *err)
+/* The analyses of periods and jobs are chosen if, and only if, there are some to measure.
+ * @may_have: also without, since figures of such a run are compared as they are. */
+static int choose_asked(struct options *options, bool may_have, struct err *err)
 {
 	const struct asked all[] = {
 		{ "periods", "period to measure", "--period", options->periods.all.count },
@@ -99,8 +100,8 @@ static int choose_asked(struct options *options, struct err *err)
 		for (size_t k = 0; options->analyses[k]; k++) {
 			chosen[i] |= options->analyses[k] == analyses[i];
 		}
-		empty = asked && chosen[i] && asked->count == 0 ? asked : empty;
-		chosen[i] = asked ? asked->count > 0 : chosen[i];
+		empty = asked && chosen[i] && asked->count == 0 && !may_have ? asked : empty;
+		chosen[i] = asked ? asked->count > 0 || (chosen[i] && may_have) : chosen[i];
 		others |= chosen[i];
 	}
 	if (options->periods.labels.sources.count > 0 && all[0].count + all[1].count == 0) {
@@ -231,8 +232,8 @@ static int check_together(struct options *options, unsigned int command,
 		return err_raise(err, -EINVAL, "--buckets has no effect without --format json");
 	}
 	if (r == 0 && (command & (FOR_LIVE | FOR_ANALYZE | FOR_TOP | FOR_LAMI | FOR_MAP |
-				  FOR_SETUP | FOR_WATCH | FOR_EXPORT))) {
-		r = choose_asked(options, err);
+				  FOR_SETUP | FOR_WATCH | FOR_EXPORT | FOR_COMPARE))) {
+		r = choose_asked(options, command == FOR_COMPARE, err);
 	}
 	if (r == 0 && options->hierarchy && strcmp(options->format, "html") == 0) {
 		return err_raise(err, -EINVAL,

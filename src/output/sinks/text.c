@@ -238,11 +238,10 @@ static int cell_width(const struct output *output, const struct column *column)
 }
 
 /* How many cells fit beside the names.  Lines are not wrapped; the last cells are left out. */
-static size_t cells_shown(const struct output *output, const struct report_table *table,
+static size_t cells_shown(const struct output *output, const struct report_table *table, int names,
 			  const struct cell *cells, size_t count)
 {
-	int used = 2 + name_width(output, table) +
-		   (table->table->scope == SCOPE_LONGEST ? WHO_WIDTH : 0);
+	int used = 2 + names + (table->table->scope == SCOPE_LONGEST ? WHO_WIDTH : 0);
 
 	for (size_t i = 0; i < count; i++) {
 		used += cell_width(output, cells[i].column);
@@ -254,10 +253,10 @@ static size_t cells_shown(const struct output *output, const struct report_table
 }
 
 static void put_head(FILE *out, const struct output *output, const struct report_table *table,
-		     const struct cell *cells, size_t count)
+		     int names, const struct cell *cells, size_t count)
 {
 	(void)fprintf(out, "  %s", bold(output));
-	(void)fprintf(out, "%-*s", name_width(output, table), format_rows_title(table->table));
+	(void)fprintf(out, "%-*s", names, format_rows_title(table->table));
 	for (size_t i = 0; i < count; i++) {
 		const struct column *column = cells[i].column;
 
@@ -282,9 +281,9 @@ static void put_head(FILE *out, const struct output *output, const struct report
 }
 
 /* What is left of the line for the keys of an instance. */
-static int by_width(const struct output *output, const struct report_table *table, size_t cells)
+static int by_width(const struct output *output, int names, size_t cells)
 {
-	int used = 2 + name_width(output, table) + (int)cells * 11 + WHO_WIDTH + 2;
+	int used = 2 + names + (int)cells * 11 + WHO_WIDTH + 2;
 
 	return used < (int)output->columns ? (int)output->columns - used : 0;
 }
@@ -310,18 +309,19 @@ static void put_rows(FILE *out, const struct output *output, const struct report
 		output->top > 0 && output->top < table->row_count ? output->top : table->row_count;
 	struct cell cells[CELLS_MAX];
 	char text[CELL_MAX];
-	size_t shown = cells_shown(output, table, cells, format_parts(table, cells));
+	int names = name_width(output, table);
+	size_t shown = cells_shown(output, table, names, cells, format_parts(table, cells));
 
 	if (count == 0) {
 		return;
 	}
-	put_head(out, output, table, cells, shown);
+	put_head(out, output, table, names, cells, shown);
 	for (size_t r = 0; r < count; r++) {
 		const struct report_row *row = &table->rows[r];
 
-		format_row(text, table->table, row, name_width(output, table));
+		format_row(text, table->table, row, names);
 		(void)fputs("  ", out);
-		put_name(out, text, name_width(output, table));
+		put_name(out, text, names);
 		for (size_t i = 0; i < shown; i++) {
 			format_cell(text, &cells[i], row);
 			(void)fprintf(out, " %10s", text);
@@ -337,7 +337,7 @@ static void put_rows(FILE *out, const struct output *output, const struct report
 			put_who(out, row);
 		}
 		if (row->instance && row->instance->by[0]) {
-			int width = by_width(output, table, shown);
+			int width = by_width(output, names, shown);
 			int len = (int)strlen(row->instance->by);
 
 			(void)fputs("  ", out);

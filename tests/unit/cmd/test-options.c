@@ -207,6 +207,8 @@ START_TEST(chooses_analyses)
 	static const char *const chosen[] = { "-a", "io,count", NULL };
 	static const char *const periods[] = { "-a", "cpu", "--ust-span", "a,b", NULL };
 	static const char *const none[] = { NULL };
+	static const char *const asked[] = { "-a", "cpu", "--period", "x = a; b", NULL };
+	static const char *const unasked[] = { "-a", "periods", NULL };
 	struct options options;
 	struct err err;
 
@@ -222,6 +224,15 @@ START_TEST(chooses_analyses)
 	ck_assert_int_eq(parse(&options, FOR_TOP, none, &err), 0);
 	ck_assert_ptr_nonnull(options.analyses[3]); /* all, but periods */
 	options_fini(&options);
+	/* What is compared may have some that nobody asks for here. */
+	ck_assert_int_eq(parse(&options, FOR_COMPARE, asked, &err), 0);
+	ck_assert_str_eq(options.analyses[0]->name, "cpu");
+	ck_assert_str_eq(options.analyses[1]->name, "periods");
+	options_fini(&options);
+	ck_assert_int_eq(parse(&options, FOR_COMPARE, unasked, &err), 0);
+	ck_assert_str_eq(options.analyses[0]->name, "periods");
+	ck_assert_ptr_null(options.analyses[1]);
+	options_fini(&options);
 }
 END_TEST
 
@@ -234,6 +245,9 @@ static const struct {
 } refused[] = {
 	{ FOR_ANALYZE, { "--topp=1" }, "unknown option \"--topp=1\"; did you mean \"--top\"?" },
 	{ FOR_ANALYZE, { "--control=x" }, "unknown option \"--control=x\"" },
+	{ FOR_COMPARE,
+	  { "--label", "a = b key=c name=d" },
+	  "labels without a --period or --job that uses them" },
 	{ FOR_ANALYZE, { "-z" }, "unknown option \"-z\"" },
 	{ FOR_ANALYZE, { "--top" }, "option \"--top\": missing argument" },
 	{ FOR_ANALYZE, { "-n", "-1" }, "--top: \"-1\" is not a number in range" },

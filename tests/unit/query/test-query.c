@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/codec.h"
 #include "ctf/metadata/metadata.h"
+#include "engine/contract/analysis.h"
 #include "query/names.h"
 #include "query/pattern.h"
 #include "query/period.h"
@@ -253,6 +255,8 @@ static const struct {
 	{ "abcdefghijklmnopqrstuvwxyzabcdef = a",
 	  "\"abcdefghijklmnopqrstuvwxyzabcdef = a\": column 34: expected a name of at most 31 "
 	  "characters before" },
+	{ "x = a b=$tid key=c name=d", "\"x = a b=$tid key=c name=d\": column 14: expected no $tid "
+				       "before: ids are of no thread" },
 };
 
 START_TEST(reads_labels)
@@ -380,6 +384,12 @@ static const struct {
 	{ "x = app:begin; sched_waking; by a", "the event \"sched_waking\" has no field \"a\"" },
 	{ "x = app:begin; sched_waking; group zzzzzz",
 	  "the event \"app:begin\" has no field \"zzzzzz\"" },
+	/* Each field is in some event, and all of the id are in none. */
+	{ "x = app:begin; sched_waking; group l(a, prio)",
+	  "the event \"app:begin\" has no field \"prio\"" },
+	{ "x = app:begin; sched_waking; group l(prio, a)",
+	  "the event \"sched_waking\" has no field \"a\"" },
+	{ "x = app:begin; sched_waking; group l(tid, prio)", NULL },
 };
 
 static int look_up(struct names *names, const void *period)
@@ -472,6 +482,53 @@ START_TEST(texts_make_them_again)
 }
 END_TEST
 
+extern const struct analysis analysis_periods;
+
+/* An open period of two events, as a state has it. */
+static void put_open(struct codec *codec, uint16_t period)
+{
+	uint64_t number = 1;
+	int32_t tid = 7;
+	bool is_tainted = false;
+	char *item = NULL;
+
+	(void)codec_count(codec, 1, 1);
+	codec_u64(codec, &number);
+	codec_u64(codec, &number);
+	codec_i32(codec, &tid);
+	codec_u16(codec, &period);
+	codec_bool(codec, &is_tainted);
+	for (size_t i = 0; i < PERIOD_GROUPS_MAX; i++) {
+		codec_text(codec, &item);
+	}
+}
+
+/* A chain that is open as a period of two events would never end. */
+START_TEST(refuses_open_chains)
+{
+	struct period_set set = { 0 };
+	struct err err;
+
+	ck_assert_int_eq(period_add(&set, "pair = a; b", &err), 0);
+	ck_assert_int_eq(period_add(&set, "chain = a; b; then c", &err), 0);
+	for (uint16_t period = 0; period < 3; period++) {
+		struct codec_out out = { 0 };
+		struct codec writes = { .out = &out }, reads;
+		const struct checkpoint checkpoint = { .codec = &reads, .periods = &set };
+		void *state = mem_alloc(analysis_periods.thread_state_size);
+
+		put_open(&writes, period);
+		reads = (struct codec){ .at = out.bytes.at, .left = out.bytes.count };
+		analysis_periods.on_checkpoint(&checkpoint, state);
+		ck_assert_int_eq(reads.is_wrong, period != 0);
+		analysis_periods.on_forget(state);
+		free(state);
+		vec_fini(&out.bytes);
+	}
+	period_set_fini(&set);
+}
+END_TEST
+
 START_TEST(looks_names_up)
 {
 	struct metadata_stream *stream = metadata_stream_new();
@@ -485,6 +542,7 @@ START_TEST(looks_names_up)
 		metadata_stream_feed(stream, names_metadata, sizeof(names_metadata) - 1, &err), 0);
 	traces[0] = metadata_stream_types(none);
 	traces[1] = metadata_stream_types(stream);
+	ck_assert_int_eq(label_add(&set.labels, "l = app:begin key=k,m name=n", &err), 0);
 	ck_assert_int_eq(period_add(&set, looked_up[_i].period, &err), 0);
 	/* One of the traces has to have all; the error is of the one that has the most. */
 	for (size_t first = 0; first < 2; first++) {
@@ -516,6 +574,7 @@ Suite *suite_query(void)
 	tcase_add_loop_test(tcase, reads_spans, 0, sizeof(spans) / sizeof(spans[0]));
 	tcase_add_loop_test(tcase, reads_jobs, 0, sizeof(jobs) / sizeof(jobs[0]));
 	tcase_add_test(tcase, texts_make_them_again);
+	tcase_add_test(tcase, refuses_open_chains);
 	tcase_add_loop_test(tcase, looks_names_up, 0, sizeof(looked_up) / sizeof(looked_up[0]));
 	suite_add_tcase(suite, tcase);
 	return suite;

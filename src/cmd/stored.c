@@ -1,0 +1,41 @@
+/*
+ * stored: see stored.h.
+ */
+#include "cmd/stored.h"
+
+#include <fnmatch.h>
+
+#include "base/units.h"
+#include "cmd/say.h"
+
+static bool matches(const char *pattern, const char *text)
+{
+	return !pattern || fnmatch(pattern, text ? text : "", 0) == 0;
+}
+
+bool *stored_wanted(const struct options *options, struct store_reader *reader)
+{
+	size_t count;
+	const struct store_trace *traces = store_reader_traces(reader, &count);
+	bool *wanted = mem_alloc(count + 1);
+
+	for (size_t i = 0; i < count; i++) {
+		wanted[i] = matches(options->host, traces[i].identity.host) &&
+			    matches(options->session, traces[i].identity.session);
+	}
+	return wanted;
+}
+
+static void say_gap(void *user, uint64_t begin, uint64_t end, uint64_t windows, const char *why)
+{
+	const struct store_reader *reader = user;
+	char from[UNITS_TEXT_MAX], to[UNITS_TEXT_MAX];
+
+	say("%s: %llu windows between %s and %s are missing: %s", store_reader_name(reader),
+	    (unsigned long long)windows, units_iso(from, begin), units_iso(to, end), why);
+}
+
+int stored_say_gaps(struct store_reader *reader, uint64_t begin, uint64_t end, struct err *err)
+{
+	return store_reader_gaps(reader, begin, end, say_gap, reader, err);
+}

@@ -1,0 +1,16 @@
+/*
+ * stored: which traces and windows of a store the options ask for.
+ */
+#ifndef SILLAGE_CMD_STORED_H
+#define SILLAGE_CMD_STORED_H
+
+#include "cmd/options/options.h"
+#include "store/reader.h"
+
+/* By trace, whether --host and --session want it; from malloc(). */
+bool *stored_wanted(const struct options *options, struct store_reader *reader);
+/* Says which windows in [begin, end) were lost; after store_reader_windows().  Negative: they
+ * cannot be read. */
+int stored_say_gaps(struct store_reader *reader, uint64_t begin, uint64_t end, struct err *err);
+
+#endif
