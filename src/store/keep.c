@@ -15,7 +15,7 @@
 
 /* ---- the option ---- */
 
-/* Durations, and days, weeks, years. */
+/* Durations, and days, weeks, years.  -ERANGE: more ns than a time of a store can have. */
 static int parse_time(const char *text, size_t len, uint64_t *ret)
 {
 	static const struct {
@@ -32,10 +32,9 @@ static int parse_time(const char *text, size_t len, uint64_t *ret)
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 		unsigned long long number = strtoull(word, &rest, 10);
 
-		if (word[0] >= '0' && word[0] <= '9' && rest[0] == units[i].letter && !rest[1] &&
-		    number < 1000000) {
-			*ret = number * units[i].ns;
-			return 0;
+		if (word[0] >= '0' && word[0] <= '9' && rest[0] == units[i].letter && !rest[1]) {
+			*ret = number <= INT64_MAX / units[i].ns ? number * units[i].ns : 0;
+			return *ret > 0 || number == 0 ? 0 : -ERANGE;
 		}
 	}
 	return units_parse_duration(word, ret);
@@ -51,6 +50,7 @@ static int take_level(const char *text, const char **at, struct store_keep *ret,
 {
 	struct keep_level *level = &ret->at[ret->count];
 	size_t len = strcspn(*at, ","), first = strcspn(*at, ":,");
+	int r;
 
 	if (ret->count == KEEP_LEVELS_MAX) {
 		return fail(err, text, "too many lengths");
@@ -60,8 +60,11 @@ static int take_level(const char *text, const char **at, struct store_keep *ret,
 		return fail(err, text, "expected LENGTH:AGE, such as 1m:30d");
 	}
 	first = first < len ? first + 1 : 0;
-	if (parse_time(*at + first, len - first, &level->age_ns) < 0 || level->age_ns == 0) {
-		return fail(err, text, "expected an age such as 12h, 7d or 2y");
+	r = parse_time(*at + first, len - first, &level->age_ns);
+	if (r < 0 || level->age_ns == 0) {
+		return fail(err, text,
+			    r == -ERANGE ? "an age is at most 292y"
+					 : "expected an age such as 12h, 7d or 2y");
 	}
 	*at += len + ((*at)[len] == ',');
 	ret->count++;

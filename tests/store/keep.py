@@ -175,7 +175,8 @@ def check_refused(test):
     for keep, text in (('', 'expected an age'), ('7', 'expected an age'), ('0d', 'expected an age'),
                        ('1s:1d,7d', 'each has a length'), ('7s:1d', 'divides a day'), ('1s:1d,1500ms:2d', 'multiple'),
                        ('1m:1d,1s:2d', 'multiple'), ('1s:2d,1m:1d', 'kept longer'), ('x:1d', 'LENGTH:AGE'),
-                       ('1s:1d,1m:2d,', 'expected an age'), ('10ms:1h,100ms:2h', 'windows of -i')):
+                       ('1s:1d,1m:2d,', 'expected an age'), ('585y', 'at most'), ('1s:1d,1m:213504d', 'at most'),
+                       ('99999999999999999999w', 'at most'), ('15250284453d', 'at most'), ('10ms:1h,100ms:2h', 'windows of -i')):
         said = test.store('migrate/kernel', os.path.join(test.scratch, 'none.db'), '30ms' if 'of -i' in text else '10ms',
                           '--store-keep', keep, status=2)
         if text not in said or said.count('\n') != 1:
