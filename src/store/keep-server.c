@@ -47,7 +47,7 @@ static int ask(struct server_pass *s, char *statement, char **ret)
 	return r;
 }
 
-/* "windows\t(1000000000,20000)\t1" */
+/* "windows\t(1000000000,20000)\t1".  The user may have tables and views of his own there. */
 static void take_partition(struct server_pass *s, const char *line)
 {
 	struct partition partition = { 0 };
@@ -59,6 +59,9 @@ static void take_partition(struct server_pass *s, const char *line)
 		return;
 	}
 	memcpy(partition.table, line, len);
+	if (clickhouse_table_number(partition.table) == UINT32_MAX) {
+		return;
+	}
 	if (*at == '(') {
 		partition.level = strtoull(at + 1, &past, 10);
 		past += *past == ',';
@@ -67,7 +70,7 @@ static void take_partition(struct server_pass *s, const char *line)
 	} else {
 		partition.day = strtoull(at, &past, 10);
 	}
-	if (*past == '\t' && past > at) {
+	if (*past == '\t' && past > at && partition.day < INT64_MAX / KEEP_DAY_NS) {
 		partition.is_fresh = past[1] == '1';
 		*vec_push(&s->partitions) = partition;
 	}
@@ -134,41 +137,48 @@ static int merge_slot(struct server_pass *s, struct store_reader *reader,
 	return s->batch->bytes >= CLICKHOUSE_BATCH_BYTES ? send(s) : 0;
 }
 
-/* One trace's windows of a day, each moment once. */
-static int merge_trace(struct server_pass *s, size_t trace, uint64_t day, uint64_t length_ns)
+static int merge_slots(struct server_pass *s, struct store_reader *reader,
+		       const struct store_windows *windows, uint64_t length_ns)
 {
-	struct store_reader *reader = NULL;
-	struct store_windows windows = { 0 };
-	size_t traces, kept = 0;
-	bool *wanted;
-	int r = store_reader_open(s->pass->url, s->pass->stop, &reader, s->err);
+	int r = 0;
 
-	if (r < 0) {
-		return r;
-	}
-	(void)store_reader_traces(reader, &traces);
-	wanted = mem_alloc(traces + 1);
-	wanted[trace < traces ? trace : traces] = true;
-	r = store_reader_windows(reader, wanted, length_ns, day * KEEP_DAY_NS,
-				 (day + 1) * KEEP_DAY_NS, &windows, s->err);
-	for (size_t i = 0; i < windows.at.count; i++) {
-		if (length_ns % windows.at.at[i].level == 0) {
-			windows.at.at[kept++] = windows.at.at[i];
-		}
-	}
-	for (size_t i = 0, count; r == 0 && i < kept; i += count) {
-		const struct store_window *first = &windows.at.at[i];
+	for (size_t i = 0, count; r == 0 && i < windows->at.count; i += count) {
+		const struct store_window *first = &windows->at.at[i];
 
 		count = 1;
-		while (i + count < kept &&
+		while (i + count < windows->at.count &&
 		       first[count].begin / length_ns == first->begin / length_ns) {
 			count++;
 		}
 		r = *s->pass->stop ? err_raise(s->err, -EINTR, "interrupted")
 				   : merge_slot(s, reader, first, count, length_ns);
 	}
+	return r;
+}
+
+/* One trace's windows of a day.  Each reader has another place for a trace: others come and go. */
+static int merge_trace(struct server_pass *s, const char *id, uint64_t day, uint64_t length_ns)
+{
+	struct store_reader *reader = NULL;
+	struct store_windows windows = { 0 };
+	const struct store_trace *traces = NULL;
+	size_t count = 0, at = 0;
+	int r = store_reader_open(s->pass->url, s->pass->stop, &reader, s->err);
+
+	if (r == 0) {
+		traces = store_reader_traces(reader, &count);
+	}
+	while (at < count && strcmp(traces[at].id, id) != 0) {
+		at++;
+	}
+	if (r == 0 && at == count) {
+		r = err_raise(s->err, -ENOENT, "%s: trace %s has gone", s->url.shown, id);
+	}
+	r = r < 0 ? r
+		  : keep_choose(reader, at, length_ns, day * KEEP_DAY_NS, (day + 1) * KEEP_DAY_NS,
+				&windows, s->err);
+	r = r < 0 ? r : merge_slots(s, reader, &windows, length_ns);
 	vec_fini(&windows.at);
-	free(wanted);
 	store_reader_close(reader);
 	return r;
 }
@@ -176,16 +186,23 @@ static int merge_trace(struct server_pass *s, size_t trace, uint64_t day, uint64
 static int merge_day(struct server_pass *s, uint64_t day, uint64_t length_ns)
 {
 	struct store_reader *reader = NULL;
-	size_t traces = 0;
+	const struct store_trace *traces;
+	VEC(char *) ids = { 0 };
+	size_t count = 0;
 	int r = store_reader_open(s->pass->url, s->pass->stop, &reader, s->err);
 
 	if (r == 0) {
-		(void)store_reader_traces(reader, &traces);
+		traces = store_reader_traces(reader, &count);
+		for (size_t i = 0; i < count; i++) {
+			*vec_push(&ids) = mem_strdup(traces[i].id);
+		}
 		store_reader_close(reader);
 	}
-	for (size_t i = 0; r == 0 && i < traces; i++) {
-		r = merge_trace(s, i, day, length_ns);
+	for (size_t i = 0; i < ids.count; i++) {
+		r = r < 0 ? r : merge_trace(s, ids.at[i], day, length_ns);
+		free(ids.at[i]);
 	}
+	vec_fini(&ids);
 	return r < 0 || s->batch->bytes == 0 ? r : send(s);
 }
 

@@ -86,28 +86,18 @@ static int find_in_slot(struct file_pass *f, int64_t trace, uint64_t begin, uint
 
 /* ---- merging and removing ---- */
 
-/* Only windows that fit into the slot, each moment once. */
 static int choose(struct file_pass *f, int64_t trace, uint64_t begin, uint64_t length_ns,
 		  struct store_windows *ret)
 {
-	size_t traces, kept = 0;
-	const struct store_trace *all = store_reader_traces(f->reader, &traces);
-	bool *wanted = mem_alloc(traces + 1);
-	int r;
+	size_t count, at = 0;
+	const struct store_trace *traces = store_reader_traces(f->reader, &count);
 
-	for (size_t i = 0; i < traces; i++) {
-		wanted[i] = all[i].number == trace;
+	while (at < count && traces[at].number != trace) {
+		at++;
 	}
-	r = store_reader_windows(f->reader, wanted, length_ns, begin, begin + length_ns, ret,
-				 f->err);
-	for (size_t i = 0; i < ret->at.count; i++) {
-		if (length_ns % ret->at.at[i].level == 0) {
-			ret->at.at[kept++] = ret->at.at[i];
-		}
-	}
-	ret->at.count = kept;
-	free(wanted);
-	return r;
+	return at == count ? 0 /* a damaged store: nobody can read these */
+			   : keep_choose(f->reader, at, length_ns, begin, begin + length_ns, ret,
+					 f->err);
 }
 
 /* Shorter windows that came when the long one was made already. */

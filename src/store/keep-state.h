@@ -14,6 +14,11 @@
 /* When what is kept for @age_ns goes: all that ends then or before. */
 uint64_t keep_before(struct store_reader *reader, uint64_t age_ns, struct err *err);
 
+/* The windows of a trace that begin in [begin, end) and fit into slots of @length_ns: each moment
+ * once. */
+int keep_choose(struct store_reader *reader, size_t trace, uint64_t length_ns, uint64_t begin,
+		uint64_t end, struct store_windows *ret, struct err *err);
+
 /* What became of the windows of one slot. */
 struct keep_slot {
 	struct store_item *item; /* the long window; NULL: it is there already */

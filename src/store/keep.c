@@ -137,6 +137,28 @@ uint64_t keep_before(struct store_reader *reader, uint64_t age_ns, struct err *e
 	return now > age_ns ? now - age_ns : 0;
 }
 
+int keep_choose(struct store_reader *reader, size_t trace, uint64_t length_ns, uint64_t begin,
+		uint64_t end, struct store_windows *ret, struct err *err)
+{
+	size_t traces, kept = 0;
+	bool *wanted;
+	int r;
+
+	(void)store_reader_traces(reader, &traces);
+	assert(trace < traces);
+	wanted = mem_alloc(traces);
+	wanted[trace] = true;
+	r = store_reader_windows(reader, wanted, length_ns, begin, end, ret, err);
+	for (size_t i = 0; i < ret->at.count; i++) {
+		if (length_ns % ret->at.at[i].level == 0) {
+			ret->at.at[kept++] = ret->at.at[i];
+		}
+	}
+	ret->at.count = kept;
+	free(wanted);
+	return r;
+}
+
 int keep_merge(struct store_reader *reader, const struct store_window *windows, size_t count,
 	       uint64_t length_ns, uint64_t top, struct keep_slot *ret, struct err *err)
 {
