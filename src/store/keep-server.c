@@ -97,7 +97,7 @@ static int find_partitions(struct server_pass *s)
 /* Whether all of the day is older than what is kept for that long. */
 static bool is_old(const struct server_pass *s, uint64_t day, uint64_t age_ns)
 {
-	return (day + 1) * KEEP_DAY_NS <= (s->now > age_ns ? s->now - age_ns : 0);
+	return (day + 1) * KEEP_DAY_NS <= keep_before(s->now, age_ns);
 }
 
 static bool has_windows(const struct server_pass *s, uint64_t level, uint64_t day)
@@ -310,7 +310,7 @@ static int find_now(struct server_pass *s)
 	int r = store_reader_open(s->pass->url, s->pass->stop, &reader, s->err);
 
 	if (r == 0) {
-		s->now = keep_before(reader, 0, s->err);
+		r = keep_now(reader, &s->now, s->err);
 		store_reader_close(reader);
 	}
 	return r;

@@ -22,6 +22,7 @@ struct file_pass {
 	const struct keep_pass *pass;
 	struct sqlite_writer *writer;
 	struct store_reader *reader; /* of the transaction */
+	uint64_t now;                /* ages count back from it */
 	size_t windows;              /* that the transaction has read or removed */
 	struct err *err;
 };
@@ -168,8 +169,7 @@ static int keep_level(struct file_pass *f, uint64_t level)
 		age = keep->at[keep->count - 1].age_ns;
 		length = 0;
 	}
-	f->err->text[0] = '\0';
-	age = keep_before(f->reader, age, f->err);
+	age = keep_before(f->now, age);
 	age -= length > 0 ? age % length : 0; /* whole slots */
 	r = find_old(f, level, age, &old);
 	for (size_t i = 0; r == 0 && i < old.at.count && f->windows < KEEP_WINDOWS_MAX; i++) {
@@ -229,13 +229,23 @@ static int one_transaction(struct file_pass *f)
 		r = keep_level(f, levels[i]);
 	}
 	if (r == 0 && count > 0) {
-		r = sqlite_writer_remove_others(f->writer, keep_before(f->reader, oldest, f->err),
-						f->err);
+		r = sqlite_writer_remove_others(f->writer, keep_before(f->now, oldest), f->err);
 	}
 	r = sqlite_writer_end(f->writer, r, f->err);
 	store_reader_close(f->reader);
 	f->reader = NULL;
 	return r < 0 ? r : f->windows > 0;
+}
+
+/* Before a transaction: it takes long, and nobody has to wait. */
+static int find_now(struct file_pass *f)
+{
+	struct store_reader *reader = NULL;
+	int r = store_reader_open(f->pass->url, f->pass->stop, &reader, f->err);
+
+	r = r < 0 ? r : keep_now(reader, &f->now, f->err);
+	store_reader_close(reader);
+	return r;
 }
 
 int keep_pass_file(const struct keep_pass *pass, const char *path, struct err *err)
@@ -246,8 +256,9 @@ int keep_pass_file(const struct keep_pass *pass, const char *path, struct err *e
 	if (r < 0) {
 		return r;
 	}
+	r = find_now(&f);
 	do {
-		r = one_transaction(&f);
+		r = r < 0 ? r : one_transaction(&f);
 	} while (r > 0 && !*pass->stop);
 	sqlite_writer_close(f.writer);
 	return r < 0 ? r : 0;

@@ -11,8 +11,10 @@
 
 #define KEEP_DAY_NS (24 * 3600 * NS_PER_S)
 
+/* What ages count back from.  Looks at all windows: once in a pass. */
+int keep_now(struct store_reader *reader, uint64_t *ret, struct err *err);
 /* When what is kept for @age_ns goes: all that ends then or before. */
-uint64_t keep_before(struct store_reader *reader, uint64_t age_ns, struct err *err);
+uint64_t keep_before(uint64_t now, uint64_t age_ns);
 
 /* The windows of a trace that begin in [begin, end) and fit into slots of @length_ns: each moment
  * once. */

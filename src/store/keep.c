@@ -126,14 +126,17 @@ size_t store_keep_level(const struct store_keep *keep, uint64_t length_ns)
 
 /* ---- what a pass does in both databases ---- */
 
-uint64_t keep_before(struct store_reader *reader, uint64_t age_ns, struct err *err)
+int keep_now(struct store_reader *reader, uint64_t *ret, struct err *err)
 {
 	uint64_t first, last, now = now_wall_ns();
+	int r = store_reader_span(reader, &first, &last, err);
 
-	if (store_reader_span(reader, &first, &last, err) < 0) {
-		return 0;
-	}
-	now = last < now ? last : now;
+	*ret = r < 0 ? 0 : last < now ? last : now;
+	return r;
+}
+
+uint64_t keep_before(uint64_t now, uint64_t age_ns)
+{
 	return now > age_ns ? now - age_ns : 0;
 }
 
