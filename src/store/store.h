@@ -15,6 +15,7 @@
 #ifndef SILLAGE_STORE_STORE_H
 #define SILLAGE_STORE_STORE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -30,6 +31,7 @@ struct store_config {
 	uint64_t interval_ns;
 	struct store_keep keep;
 	uint64_t top; /* of the longest instances in a window, so many rows */
+	const atomic_bool *stop; /* becomes true: @keep may wait for the next run; NULL: never */
 	void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 };
 
