@@ -104,12 +104,13 @@ static void note_failure(struct sender *sender, struct clickhouse_batch *batch, 
 static void set_aside(struct sender *sender, struct clickhouse_batch *batch, bool is_spooled,
 		      const struct err *err)
 {
-	bool is_own = batch->number >= sender->first_number;
+	bool is_own = batch->number >= sender->first_number, is_in_spool = is_spooled;
 	struct err failure;
 	int r = 0;
 
 	if (sender->spool && !is_spooled) {
 		r = spool_put(sender->spool, batch, &failure);
+		is_in_spool = r == 0;
 	} else if (is_own && is_spooled) {
 		sender->events.spooled(sender->events.user, -(int64_t)batch->windows.windows);
 	}
@@ -124,8 +125,10 @@ static void set_aside(struct sender *sender, struct clickhouse_batch *batch, boo
 	sender->has_said_loss = true;
 	lose(sender, batch, err->text);
 	clickhouse_batch_free(batch);
-	if (r < 0) { /* it cannot be taken out: nothing behind it can be sent */
+	if (r < 0) {
 		sender->events.say("%s", failure.text);
+	}
+	if (r < 0 && is_in_spool) { /* it cannot be taken out: nothing behind it can be sent */
 		spool_close(sender->spool);
 		sender->spool = NULL;
 	}
