@@ -164,11 +164,34 @@ def check_kill(test):
     if cut == 0:
         fail('no run was cut while it merged')
     test.store('rt-mutex-none/kernel', start, '1ms', '--store-keep', '1ms:1ms,2ms:2ms,4ms:1h', lists='count')
-    test.check_same(start, start)
+    test.store('rt-mutex-none/kernel', whole, '1ms', lists='count')
+    test.check_same(start, whole, '4ms', '8ms')
     found = [line for line in test.history(start)[0] if '/migrate/kernel' in line]
     if found != expected or levels_of(start).get(2, 0) > 3:
         fail('the next run did not go on:', levels_of(start))
     print('ok killed 3 times, %d of them while windows were merged' % cut)
+
+
+def check_interrupted(test):
+    """A run that is interrupted leaves what is due to the next one."""
+    path, pipe = (os.path.join(test.scratch, name) for name in ('interrupted.db', 'pipe'))
+    keep = ('--store-keep', '1ms:1ms,4ms:1h')
+    test.store('migrate/kernel', path, '1ms', lists='count')
+    os.mkfifo(pipe)
+    process = subprocess.Popen([test.sillage, 'analyze', '-q', '-f', 'json', '-a', 'count', '-i', '1ms', '-o', pipe, '--store',
+                                path, *keep, os.path.join(test.data, 'migrate', 'kernel')], stderr=subprocess.DEVNULL)
+    with open(pipe, 'rb', buffering=0) as out:
+        out.read(1)  # it has begun, and waits for its output to be read
+        process.send_signal(signal.SIGINT)
+        while out.read(65536):
+            pass
+    status, found = process.wait(), levels_of(path)
+    if status != 130 or sorted(found) != [1]:
+        fail('interrupted: exit', status, 'windows of', found)
+    test.store('migrate/kernel', path, '1ms', *keep, lists='count')
+    if levels_of(path).get(1, 0) > 8:
+        fail('the next run merges nothing:', levels_of(path))
+    print('ok interrupted, nothing is merged any more')
 
 
 def check_refused(test):
@@ -225,6 +248,7 @@ def main():
         check_law(test, 'lost-events/kernel', '10ms:20ms,50ms:1h', '10ms', ('50ms', '1s'), [10, 50])
         check_removed(test)
         check_kill(test)
+        check_interrupted(test)
         check_refused(test)
         if '--server' in sys.argv and shutil.which('clickhouse-server'):
             check_server(test)
