@@ -69,6 +69,12 @@ static void look_for_losses(const struct comparing *c, const struct profile *sid
 		gate_lost(c->gate, text);
 		free(text);
 	}
+	if (side->lost_windows > 0) {
+		text = mem_printf("%s: %llu windows are missing", side->name,
+				  (unsigned long long)side->lost_windows);
+		gate_lost(c->gate, text);
+		free(text);
+	}
 	if (side->missing.count > 0) {
 		char *events = missing_text(side->missing.at, side->missing.count, true);
 

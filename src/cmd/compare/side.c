@@ -135,6 +135,7 @@ static void say_gap(void *user, uint64_t begin, uint64_t end, uint64_t windows, 
 	const struct side *side = user;
 	char from[UNITS_TEXT_MAX], to[UNITS_TEXT_MAX];
 
+	side->profile->lost_windows += windows;
 	say("%s: %llu windows between %s and %s are missing: %s", side->name,
 	    (unsigned long long)windows, units_iso(from, begin), units_iso(to, end), why);
 }
