@@ -257,6 +257,18 @@ static bool is_store(const char *name)
 	return store_is_clickhouse(name) || store_file_of(name, &ignored);
 }
 
+bool side_is_store(const char *arg)
+{
+	struct side ignored = { 0 };
+	char *name = mem_strdup(arg);
+	bool is_one;
+
+	take_range(&ignored, name);
+	is_one = is_store(name);
+	free(name);
+	return is_one;
+}
+
 static int read_any(struct side *side, const char *name)
 {
 	bool has_range = side->options.begin || side->options.end;
