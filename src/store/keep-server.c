@@ -2,8 +2,8 @@
  * keep-server: a pass over a store in ClickHouse; see keep.h.
  *
  * Tables have a partition for each length and day.  When a day is old as a whole, its windows are
- * merged, trace by trace, and then the partition is dropped in all tables: the heads of windows
- * first, so that no window is there without its rows.
+ * merged, trace by trace, and then the heads of its windows are dropped, so that no window is there
+ * without its rows.  The rows follow when nothing is written any more.
  */
 #include <assert.h>
 #include <errno.h>
@@ -23,7 +23,7 @@ struct partition {
 	char table[STORE_NAME_MAX];
 	uint64_t level; /* 0: it has none */
 	uint64_t day;   /* since the epoch */
-	bool is_fresh;  /* written within the last day */
+	bool is_fresh;  /* written within the last hour */
 };
 
 struct server_pass {
@@ -81,7 +81,7 @@ static int find_partitions(struct server_pass *s)
 	char *lines = NULL;
 	int r = ask(s,
 		    mem_printf("SELECT `table`, `partition`,"
-			       " max(`modification_time`) > now() - 86400 FROM system.parts"
+			       " max(`modification_time`) > now() - 3600 FROM system.parts"
 			       " WHERE `database` = '%s' AND `active` GROUP BY `table`, `partition`"
 			       " ORDER BY `table`, `partition` FORMAT TabSeparated",
 			       s->url.database),
@@ -236,26 +236,9 @@ static int drop(struct server_pass *s, const struct partition *one)
 	return r;
 }
 
-static int drop_day(struct server_pass *s, uint64_t level, uint64_t day)
-{
-	int r = 0;
-
-	for (int heads = 1; heads >= 0; heads--) {
-		for (size_t i = 0; r == 0 && i < s->partitions.count; i++) {
-			const struct partition *one = &s->partitions.at[i];
-
-			if (one->level == level && one->day == day &&
-			    (strcmp(one->table, "windows") == 0) == heads) {
-				r = drop(s, one);
-			}
-		}
-	}
-	return r;
-}
-
 /* ---- one partition of windows ---- */
 
-/* Merges the day's windows of this length, and drops them. */
+/* Merges the day's windows of this length, and drops their heads: then they are not there. */
 static int keep_partition(struct server_pass *s, const struct partition *one)
 {
 	const struct store_keep *keep = s->pass->keep;
@@ -276,15 +259,15 @@ static int keep_partition(struct server_pass *s, const struct partition *one)
 	r = r < 0 || length == 0 ? r : merge_day(s, one->day, length);
 	r = r < 0 ? r : count_heads(s, one->level, one->day, &after);
 	if (r == 0 && strcmp(before, after) == 0) { /* else there is more to merge the next time */
-		r = drop_day(s, one->level, one->day);
+		r = drop(s, one);
 	}
 	free(before);
 	free(after);
 	return r;
 }
 
-/* What is of no window goes when the last windows of its day do.  So do rows without a head, that a
- * pass left which was cut. */
+/* What is of no window goes when the last windows of its day do.  Rows go when no head is left, and
+ * none can be on its way: it follows its rows at once. */
 static int keep_other(struct server_pass *s, const struct partition *one)
 {
 	static const char *const tables[] = { "losses", "triggers", "captures", "gaps" };
