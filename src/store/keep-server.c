@@ -114,6 +114,11 @@ static bool has_windows(const struct server_pass *s, uint64_t level, uint64_t da
 
 /* ---- merging ---- */
 
+/* Windows of one length and day, by longer ones. */
+struct merge {
+	uint64_t level, day, length_ns;
+};
+
 static int send(struct server_pass *s)
 {
 	int r = clickhouse_send(&s->link, s->batch, s->err);
@@ -123,22 +128,73 @@ static int send(struct server_pass *s)
 	return r;
 }
 
-static int merge_slot(struct server_pass *s, struct store_reader *reader,
-		      const struct store_window *windows, size_t count, uint64_t length_ns)
+/* Windows of the level in the slot of @window, and their events. */
+static int count_slot(struct server_pass *s, struct store_reader *reader,
+		      const struct store_window *window, const struct merge *merge,
+		      uint64_t *ret_windows, uint64_t *ret_events)
 {
-	struct keep_slot slot;
-	int r = keep_merge(reader, windows, count, length_ns, s->pass->top, &slot, s->err);
+	uint64_t begin = window->begin / merge->length_ns * merge->length_ns;
+	sqlite3_stmt *found = NULL;
+	int r = sqlite_prepare(reader->db, reader->path,
+			       "SELECT count(*), sum(events) FROM windows WHERE level = ?"
+			       " AND begin >= ? AND begin < ? AND trace = ?",
+			       &found, s->err);
 
-	if (r < 0 || !slot.item) {
+	(void)sqlite3_bind_int64(found, 1, (int64_t)merge->level);
+	(void)sqlite3_bind_int64(found, 2, (int64_t)begin);
+	(void)sqlite3_bind_int64(found, 3, (int64_t)(begin + merge->length_ns));
+	(void)sqlite3_bind_int64(found, 4, reader->traces.at[window->trace].number);
+	if (r == 0 && sqlite3_step(found) != SQLITE_ROW) {
+		r = sqlite_failed(reader->db, reader->path, s->err);
+	}
+	*ret_windows = r < 0 ? 0 : (uint64_t)sqlite3_column_int64(found, 0);
+	*ret_events = r < 0 ? 0 : (uint64_t)sqlite3_column_int64(found, 1);
+	(void)sqlite3_finalize(found);
+	return r;
+}
+
+/* A pass that was cut, or did not drop what it had merged, has left all that the long window has:
+ * as many events.  Then nothing is late. */
+static int note_late(struct server_pass *s, struct store_reader *reader,
+		     const struct store_window *windows, size_t count, const struct merge *merge,
+		     const struct keep_slot *slot)
+{
+	uint64_t begin = windows->begin / merge->length_ns * merge->length_ns, late, events;
+	struct store_gap gap;
+	int r = count_slot(s, reader, windows, merge, &late, &events);
+
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		late -= windows[i].level == merge->level; /* it is taken */
+	}
+	if (r < 0 || events == slot->events ||
+	    !keep_is_late(s->pass, reader, slot, late, begin, merge->length_ns, &gap)) {
 		return r;
 	}
-	clickhouse_encode(s->encoder, slot.item, s->batch);
-	store_item_free(slot.item);
-	return s->batch->bytes >= CLICKHOUSE_BATCH_BYTES ? send(s) : 0;
+	r = s->batch->gap.windows > 0 ? send(s) : 0; /* a batch notes one */
+	clickhouse_encode_gap(s->encoder, &gap, s->batch);
+	return r;
+}
+
+static int merge_slot(struct server_pass *s, struct store_reader *reader,
+		      const struct store_window *windows, size_t count, const struct merge *merge)
+{
+	struct keep_slot slot;
+	int r = keep_merge(reader, windows, count, merge->length_ns, s->pass->top, &slot, s->err);
+
+	if (r == 0 && slot.was_incomplete) {
+		r = note_late(s, reader, windows, count, merge, &slot);
+	}
+	if (slot.item && r == 0) {
+		clickhouse_encode(s->encoder, slot.item, s->batch);
+	}
+	if (slot.item) {
+		store_item_free(slot.item);
+	}
+	return r < 0 || s->batch->bytes < CLICKHOUSE_BATCH_BYTES ? r : send(s);
 }
 
 static int merge_slots(struct server_pass *s, struct store_reader *reader,
-		       const struct store_windows *windows, uint64_t length_ns)
+		       const struct store_windows *windows, const struct merge *merge)
 {
 	int r = 0;
 
@@ -147,17 +203,18 @@ static int merge_slots(struct server_pass *s, struct store_reader *reader,
 
 		count = 1;
 		while (i + count < windows->at.count &&
-		       first[count].begin / length_ns == first->begin / length_ns) {
+		       first[count].begin / merge->length_ns ==
+			       first->begin / merge->length_ns) {
 			count++;
 		}
 		r = *s->pass->stop ? err_raise(s->err, -EINTR, "interrupted")
-				   : merge_slot(s, reader, first, count, length_ns);
+				   : merge_slot(s, reader, first, count, merge);
 	}
 	return r;
 }
 
 /* One trace's windows of a day.  Each reader has another place for a trace: others come and go. */
-static int merge_trace(struct server_pass *s, const char *id, uint64_t day, uint64_t length_ns)
+static int merge_trace(struct server_pass *s, const char *id, const struct merge *merge)
 {
 	struct store_reader *reader = NULL;
 	struct store_windows windows = { 0 };
@@ -175,15 +232,15 @@ static int merge_trace(struct server_pass *s, const char *id, uint64_t day, uint
 		r = err_raise(s->err, -ENOENT, "%s: trace %s has gone", s->url.shown, id);
 	}
 	r = r < 0 ? r
-		  : keep_choose(reader, at, length_ns, day * KEEP_DAY_NS, (day + 1) * KEEP_DAY_NS,
-				&windows, s->err);
-	r = r < 0 ? r : merge_slots(s, reader, &windows, length_ns);
+		  : keep_choose(reader, at, merge->length_ns, merge->day * KEEP_DAY_NS,
+				(merge->day + 1) * KEEP_DAY_NS, &windows, s->err);
+	r = r < 0 ? r : merge_slots(s, reader, &windows, merge);
 	vec_fini(&windows.at);
 	store_reader_close(reader);
 	return r;
 }
 
-static int merge_day(struct server_pass *s, uint64_t day, uint64_t length_ns)
+static int merge_day(struct server_pass *s, const struct merge *merge)
 {
 	struct store_reader *reader = NULL;
 	const struct store_trace *traces;
@@ -199,7 +256,7 @@ static int merge_day(struct server_pass *s, uint64_t day, uint64_t length_ns)
 		store_reader_close(reader);
 	}
 	for (size_t i = 0; i < ids.count; i++) {
-		r = r < 0 ? r : merge_trace(s, ids.at[i], day, length_ns);
+		r = r < 0 ? r : merge_trace(s, ids.at[i], merge);
 		free(ids.at[i]);
 	}
 	vec_fini(&ids);
@@ -256,7 +313,7 @@ static int keep_partition(struct server_pass *s, const struct partition *one)
 		return 0;
 	}
 	r = count_heads(s, one->level, one->day, &before);
-	r = r < 0 || length == 0 ? r : merge_day(s, one->day, length);
+	r = r < 0 || length == 0 ? r : merge_day(s, &(struct merge){ one->level, one->day, length });
 	r = r < 0 ? r : count_heads(s, one->level, one->day, &after);
 	if (r == 0 && strcmp(before, after) == 0) { /* else there is more to merge the next time */
 		r = drop(s, one);

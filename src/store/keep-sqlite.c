@@ -101,24 +101,19 @@ static int choose(struct file_pass *f, int64_t trace, uint64_t begin, uint64_t l
 					 f->err);
 }
 
-/* Shorter windows that came when the long one was made already. */
 static int note_late(struct file_pass *f, const struct keep_slot *slot,
 		     const struct place_list *places, uint64_t begin, uint64_t length_ns)
 {
-	struct store_gap gap = { .begin = begin,
-				 .end = begin + length_ns,
-				 .why = "they came after longer windows were made" };
+	uint64_t shorter = 0;
+	struct store_gap gap;
 
 	for (size_t i = 0; i < places->at.count; i++) {
-		gap.windows += (uint64_t)places->at.at[i].level < length_ns;
+		shorter += (uint64_t)places->at.at[i].level < length_ns;
 	}
-	gap.windows -= slot->merged;
-	if (!slot->was_incomplete || gap.windows == 0) {
-		return 0; /* the same again, most likely */
-	}
-	f->pass->say("%s: %llu windows are left out: %s", f->pass->url,
-		     (unsigned long long)gap.windows, gap.why);
-	return sqlite_writer_add_gap(f->writer, &gap, f->err);
+	return keep_is_late(f->pass, f->reader, slot, shorter - slot->merged, begin, length_ns,
+			    &gap)
+		       ? sqlite_writer_add_gap(f->writer, &gap, f->err)
+		       : 0;
 }
 
 static int merge_slot(struct file_pass *f, int64_t trace, uint64_t begin, uint64_t length_ns)

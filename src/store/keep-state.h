@@ -26,12 +26,19 @@ struct keep_slot {
 	struct store_item *item; /* the long window; NULL: it is there already */
 	size_t merged;           /* shorter windows in it */
 	bool was_incomplete;     /* a long window was there, and lacked something */
+	uint64_t events;         /* of that window */
 };
 
 /* Puts windows together that lie in one slot; they have one trace, and are at most @length_ns long.
  */
 int keep_merge(struct store_reader *reader, const struct store_window *windows, size_t count,
 	       uint64_t length_ns, uint64_t top, struct keep_slot *ret, struct err *err);
+
+/* Whether shorter windows came when the long one was made already: @windows of them are in no long
+ * one.  Says it; *ret is what the store has to note. */
+bool keep_is_late(const struct keep_pass *pass, struct store_reader *reader,
+		  const struct keep_slot *slot, uint64_t windows, uint64_t begin,
+		  uint64_t length_ns, struct store_gap *ret);
 
 /* keep-sqlite.c, keep-server.c */
 int keep_pass_file(const struct keep_pass *pass, const char *path, struct err *err);

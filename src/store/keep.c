@@ -177,7 +177,10 @@ int keep_merge(struct store_reader *reader, const struct store_window *windows, 
 		assert(windows[i].trace == windows[0].trace && windows[i].level <= length_ns);
 		r = store_reader_read(reader, &windows[i], &report, err);
 		if (r == 0) {
-			ret->was_incomplete |= windows[i].level == length_ns && !report.complete;
+			if (windows[i].level == length_ns && !report.complete) {
+				ret->was_incomplete = true;
+				ret->events = report.events;
+			}
 			ret->merged += windows[i].level < length_ns;
 			rollup_add(rollup, &report, 0);
 		}
@@ -188,6 +191,22 @@ int keep_merge(struct store_reader *reader, const struct store_window *windows, 
 	}
 	rollup_free(rollup);
 	return r;
+}
+
+bool keep_is_late(const struct keep_pass *pass, struct store_reader *reader,
+		  const struct keep_slot *slot, uint64_t windows, uint64_t begin,
+		  uint64_t length_ns, struct store_gap *ret)
+{
+	*ret = (struct store_gap){ .begin = begin,
+				   .end = begin + length_ns,
+				   .windows = windows,
+				   .why = "they came after longer windows were made" };
+	if (!slot->was_incomplete || windows == 0) {
+		return false; /* the same again, most likely */
+	}
+	pass->say("%s: %llu windows are left out: %s", store_reader_name(reader),
+		  (unsigned long long)windows, ret->why);
+	return true;
 }
 
 int store_keep_pass(const struct keep_pass *pass, struct err *err)

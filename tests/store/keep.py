@@ -304,6 +304,26 @@ def check_late(test, machine):
     print('ok a window that arrives while its day is dropped has its rows')
 
 
+def check_noted(test, machine):
+    """A window that is stored again when a longer one took its place: the same gap as in a file."""
+    path, url, late = os.path.join(test.scratch, 'noted.db'), machine.url('noted'), ()
+    for store in (path, url):
+        for nth in range(2):
+            test.store('lost-events/kernel', store, '1ms', *(late if nth else ()), lists='count')
+            if not late:
+                with connected(path) as db:
+                    late = ('--begin', '%dns' % db.execute('SELECT max(begin) FROM windows').fetchone())
+            said = test.store('containers/kernel', store, '1ms', '--store-keep', '1ms:1d,100ms:1y', lists='count')
+        if 'windows are left out' not in said:
+            fail(store, 'says nothing of late windows:', said)
+    with connected(path) as db:
+        expected = db.execute('SELECT begin, "end", windows, why FROM gaps ORDER BY 1').fetchall()
+    found = machine.ask('SELECT begin, end, windows, why FROM noted.gaps FINAL ORDER BY 1')
+    if found != ''.join('%d\t%d\t%d\t%s\n' % row for row in expected):
+        fail('late windows: gaps', found, 'expected', expected)
+    print('ok late windows are %d gaps, as in a file' % len(expected))
+
+
 def age(machine):
     """All that the server has becomes a day old."""
     machine.kill()
@@ -341,6 +361,7 @@ def check_server(test):
         print('ok ClickHouse: merged by days, and dropped')
         check_new_trace(test, machine)
         check_late(test, machine)
+        check_noted(test, machine)
     finally:
         machine.kill()
 
