@@ -116,8 +116,8 @@ static bool is_known_spread(struct json_object *spread)
 {
 	struct json_object *count = member(spread, "count");
 
-	return has_all(spread, sums) || (json_object_is_type(count, json_type_int) &&
-					 json_object_get_int64(count) == 0);
+	return has_all(spread, sums) ||
+	       (json_object_is_type(count, json_type_int) && json_object_get_int64(count) == 0);
 }
 
 static int take_spread(const struct lines *lines, const char *key, struct json_object *from,

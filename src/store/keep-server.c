@@ -203,8 +203,7 @@ static int merge_slots(struct server_pass *s, struct store_reader *reader,
 
 		count = 1;
 		while (i + count < windows->at.count &&
-		       first[count].begin / merge->length_ns ==
-			       first->begin / merge->length_ns) {
+		       first[count].begin / merge->length_ns == first->begin / merge->length_ns) {
 			count++;
 		}
 		r = *s->pass->stop ? err_raise(s->err, -EINTR, "interrupted")
@@ -298,22 +297,16 @@ static int drop(struct server_pass *s, const struct partition *one)
 /* Merges the day's windows of this length, and drops their heads: then they are not there. */
 static int keep_partition(struct server_pass *s, const struct partition *one)
 {
-	const struct store_keep *keep = s->pass->keep;
-	size_t at = store_keep_level(keep, one->level);
-	uint64_t length = at + 1 < keep->count ? keep->at[at + 1].length_ns : 0;
-	uint64_t age = keep->at[at].age_ns;
+	const struct keep_fate fate = keep_fate_of(s->pass->keep, one->level);
+	const struct merge merge = { one->level, one->day, fate.length_ns };
 	char *before = NULL, *after = NULL;
 	int r;
 
-	if (length > 0 && length % one->level != 0) { /* what fits nowhere stays longest */
-		age = keep->at[keep->count - 1].age_ns;
-		length = 0;
-	}
-	if (!is_old(s, one->day, age)) {
+	if (!is_old(s, one->day, fate.age_ns)) {
 		return 0;
 	}
 	r = count_heads(s, one->level, one->day, &before);
-	r = r < 0 || length == 0 ? r : merge_day(s, &(struct merge){ one->level, one->day, length });
+	r = r < 0 || merge.length_ns == 0 ? r : merge_day(s, &merge);
 	r = r < 0 ? r : count_heads(s, one->level, one->day, &after);
 	if (r == 0 && strcmp(before, after) == 0) { /* else there is more to merge the next time */
 		r = drop(s, one);

@@ -11,6 +11,14 @@
 
 #define KEEP_DAY_NS (24 * 3600 * NS_PER_S)
 
+/* What becomes of windows of a length: older than @age_ns, one of @length_ns takes the place of
+ * those in its slot; 0: none does, they go. */
+struct keep_fate {
+	uint64_t age_ns, length_ns;
+};
+
+struct keep_fate keep_fate_of(const struct store_keep *keep, uint64_t level);
+
 /* What ages count back from.  Looks at all windows: once in a pass. */
 int keep_now(struct store_reader *reader, uint64_t *ret, struct err *err);
 /* When what is kept for @age_ns goes: all that ends then or before. */

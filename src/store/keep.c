@@ -126,6 +126,17 @@ size_t store_keep_level(const struct store_keep *keep, uint64_t length_ns)
 
 /* ---- what a pass does in both databases ---- */
 
+struct keep_fate keep_fate_of(const struct store_keep *keep, uint64_t level)
+{
+	size_t at = store_keep_level(keep, level);
+	uint64_t length_ns = at + 1 < keep->count ? keep->at[at + 1].length_ns : 0;
+
+	if (length_ns > 0 && length_ns % level != 0) { /* what fits nowhere stays longest */
+		return (struct keep_fate){ keep->at[keep->count - 1].age_ns, 0 };
+	}
+	return (struct keep_fate){ keep->at[at].age_ns, length_ns };
+}
+
 int keep_now(struct store_reader *reader, uint64_t *ret, struct err *err)
 {
 	uint64_t first, last, now = now_wall_ns();

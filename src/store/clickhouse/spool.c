@@ -381,7 +381,8 @@ static int take_part(struct spool *spool, struct clickhouse_batch *batch, struct
 	size_t len = (size_t)sqlite3_column_bytes(spool->parts, 2);
 	struct clickhouse_part *part = vec_push(&batch->parts);
 
-	*part = (struct clickhouse_part){ .table = name ? clickhouse_table_number(name) : UINT32_MAX };
+	*part = (struct clickhouse_part){ .table = name ? clickhouse_table_number(name)
+							: UINT32_MAX };
 	if (part->table == UINT32_MAX || size <= 0 || size > INT32_MAX || !packed ||
 	    ZSTD_getFrameContentSize(packed, len) != (unsigned long long)size) {
 		return err_raise(err, -EINVAL, "%s: damaged", spool->path);
